@@ -1,0 +1,253 @@
+# Makefile - the only build of Atled. There is no configure step; `make help` lists the targets.
+#
+# Useful settings, given on the command line:
+#   CC=clang            another compiler; a change of compiler or flags rebuilds what it must
+#   CFLAGS_EXTRA=...    flags added after all others
+#   WERROR=             warnings stay warnings, for compilers newer than the ones the project is checked with
+#   PREFIX=/usr/local   where `make install` puts things; DESTDIR=... stages them elsewhere
+#   TESTS=word          `make check` runs only the tests whose label contains the word
+#   V=1                 show the commands
+#   -j1                 one job at a time; without -j there is one job per processor
+
+# ---- the machine --------------------------------------------------------------------------------------------------------------------
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CXX ?= g++
+AR ?= ar
+OBJCOPY ?= objcopy
+HOSTCC ?= cc
+WERROR ?= -Werror
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) --no-print-directory
+endif
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += -r
+
+# ---- kinds of build: a folder and its flags -----------------------------------------------------------------------------------------
+
+MODE ?= release
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+# gcc sees uninitialised variables where a sanitizer's checks split its paths; the unsanitized builds keep that warning
+SANITIZED := -O1 -g -fno-omit-frame-pointer $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
+FLAGS_release := -O2 -g -DNDEBUG
+FLAGS_check := -O2 -g
+FLAGS_asan := $(SANITIZED) $(SANITIZERS)
+FLAGS_tsan := $(SANITIZED) -fsanitize=thread
+FLAGS_stress := $(SANITIZED) $(SANITIZERS) -DATLED_STRESS
+FLAGS_fuzz := $(SANITIZED) $(SANITIZERS) -fsanitize=fuzzer-no-link
+ifeq ($(FLAGS_$(MODE)),)
+$(error MODE=$(MODE) is none of release, check, asan, tsan, stress, fuzz)
+endif
+BUILD ?= $(if $(filter release,$(MODE)),build,build-$(MODE))
+
+# ---- flags --------------------------------------------------------------------------------------------------------------------------
+
+# Results must not depend on the machine, so a*b + c is never fused behind the program's back.
+CPPFLAGS_ALL := -I. -Iinclude $(addprefix -isystem ,$(wildcard /usr/include/suitesparse)) -MMD -MP $(CPPFLAGS)
+CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
+KERNEL_FLAGS := $(if $(filter release check,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
+LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
+
+# A library's flags from pkg-config, else the plain ones. What nothing refers to is not linked (--as-needed); BLAS, LAPACK and FFTW are
+# loaded when they are first needed and so are not here.
+library = $(shell pkg-config --libs $(1) 2>/dev/null || echo $(2))
+SUNDIALS_LIBS ?= -lsundials_cvodes -lsundials_idas -lsundials_kinsol -lsundials_arkode -lsundials_nvecserial -lsundials_sunmatrixdense \
+	-lsundials_sunmatrixband -lsundials_sunmatrixsparse -lsundials_sunlinsoldense -lsundials_sunlinsolband -lsundials_sunlinsolklu \
+	-lsundials_sunlinsolspgmr -lsundials_sunnonlinsolnewton -lsundials_sunnonlinsolfixedpoint
+SUITESPARSE_LIBS ?= -lklu -lbtf -lamd -lcolamd -lsuitesparseconfig
+GSL_LIBS ?= $(call library,gsl,-lgsl -lgslcblas)
+SOLVER_LIBS ?= $(SUNDIALS_LIBS) $(SUITESPARSE_LIBS) $(GSL_LIBS)
+LIBRARY_LIBS := $(SOLVER_LIBS) -lm -ldl
+PROGRAM_LIBS := $(call library,readline,-lreadline) $(call library,libpng,-lpng)
+
+# ---- sources ------------------------------------------------------------------------------------------------------------------------
+
+ROOMS := lang parser autodiff backend solvers api
+LIBRARY_SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
+PROGRAM_SOURCES := $(sort $(wildcard repl/*.c repl/plot/*.c))
+STDLIB := $(sort $(wildcard stdlib/*.dsl))
+TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
+HELPER_SOURCES := $(filter-out $(TEST_SOURCES),$(sort $(wildcard tests/unit/*.c)))
+FUZZ_REPLAY := tests/fuzz/replay.c
+FUZZ_SOURCES := $(filter-out $(FUZZ_REPLAY),$(sort $(wildcard tests/fuzz/*.c)))
+HOST_SOURCES := $(sort $(wildcard examples/*.c))
+BENCH_SOURCES := $(sort $(wildcard bench/*.c))
+
+comma := ,
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES)) $(BUILD)/library_texts.o
+PROGRAM_OBJECTS := $(call objects,$(PROGRAM_SOURCES))
+HELPER_OBJECTS := $(call objects,$(HELPER_SOURCES))
+TESTS_BUILT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
+REPLAYS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%,$(FUZZ_SOURCES))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SOURCES))
+HOSTS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(HOST_SOURCES))
+BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_SOURCES))
+
+# The shared library's name ends in the number of its binary interface, which changes when a program built before would break.
+ABI := 1
+SONAME := libatled.so.$(ABI)
+VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p' include/atled.h 2>/dev/null),0.1.0)
+
+# ---- what a user calls --------------------------------------------------------------------------------------------------------------
+
+.PHONY: default all deps demo check asan tsan stress fuzz bench install uninstall clean help
+.PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
+default: all
+
+all: $(BUILD)/atled $(BUILD)/libatled.so $(BUILD)/libatled.a ## the program and both libraries, in build/
+
+deps: ## install the libraries that Atled needs, where they are missing
+	@scripts/deps.sh
+
+demo: ## build, solve Burgers' equation, and say where the picture is
+	@scripts/deps.sh
+	@$(MAKE) all
+	@scripts/demo.sh build/atled examples/burgers.dsl
+
+# k when make was told to keep going: then the tests that were built run even where others do not build
+K = $(findstring k,$(firstword -$(MAKEFLAGS)))
+
+check: ## build and run every test; the last line counts them
+asan: ## the same tests under the address and undefined-behaviour sanitizers
+tsan: ## the same tests under the thread sanitizer
+stress: ## the same tests, sanitized, with every initial capacity shrunk to one
+check asan tsan stress:
+	@scripts/deps.sh check
+	@rm -f build-$@/summary
+	@built=yes; \
+	$(if $(filter check,$@),$(MAKE) all MODE=release BUILD=build || built=no;) \
+	[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=build-$@ || built=no; \
+	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ build-$@ </dev/null
+
+fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each
+	@command -v clang >/dev/null || { echo 'fuzz: needs clang, which is not here'; exit 1; }
+	@$(MAKE) fuzzers-built MODE=fuzz BUILD=build-fuzz CC=clang
+	@scripts/fuzz.sh build-fuzz
+
+bench: ## measure; what the figures mean is in docs/
+	@$(MAKE) all benches-built
+	@scripts/bench.sh build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo; sed -n '/^# Useful settings/,/^$$/s/^# \{0,1\}//p' Makefile
+
+clean: ## remove everything that was built
+	rm -rf build build-check build-asan build-tsan build-stress build-fuzz
+
+# ---- rules --------------------------------------------------------------------------------------------------------------------------
+
+# A file that changes only when its text does: what depends on it is rebuilt after a change of compiler, flags or list of files.
+# $(1): the file, $(2): the text
+define remember
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' >$$@
+endef
+$(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(KERNEL_FLAGS)))
+$(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
+$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS)))
+$(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
+FORCE:
+
+# how a command is shown: what it makes, or all of it with V=1
+say = $(Q)$(if $(V),,echo '  $(1)  $@'; )
+Q := $(if $(V),,@)
+
+$(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
+
+# the standard library becomes a table of texts inside ours
+$(BUILD)/embed_library: scripts/embed_library.c $(BUILD)/flags
+	$(call say,link)$(HOSTCC) -std=gnu11 -O1 -Wall -Wextra $< -o $@
+
+$(BUILD)/library_texts.c: $(BUILD)/embed_library $(BUILD)/stdlib $(STDLIB)
+	$(call say,make)$(BUILD)/embed_library $(STDLIB) >$@
+
+$(BUILD)/library_texts.o: $(BUILD)/library_texts.c $(BUILD)/flags
+	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
+
+# All of the library with its inner names, for the tests; the two that are installed know the names of the public header only.
+$(BUILD)/internal.a: $(LIBRARY_OBJECTS) $(BUILD)/members
+	@rm -f $@
+	$(call say,archive)$(AR) rcs $@ $(LIBRARY_OBJECTS)
+
+$(BUILD)/libatled.a: $(LIBRARY_OBJECTS) $(BUILD)/members
+	@rm -f $@
+	$(Q)$(CC) -r -nostdlib -o $(BUILD)/libatled.o $(LIBRARY_OBJECTS)
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='atled_*' $(BUILD)/libatled.o
+	$(call say,archive)$(AR) rcs $@ $(BUILD)/libatled.o
+
+$(BUILD)/$(SONAME): $(LIBRARY_OBJECTS) $(BUILD)/members $(BUILD)/links api/exports.map
+	$(call say,link)$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
+		$(if $(filter release check,$(MODE)),-Wl$(comma)-z$(comma)defs) $(LIBRARY_OBJECTS) $(LIBRARY_LIBS) -o $@
+
+$(BUILD)/libatled.so: $(BUILD)/$(SONAME)
+	$(call say,link)ln -sf $(SONAME) $@
+
+$(BUILD)/atled: $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(BUILD)/members $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(PROGRAM_OBJECTS) $(BUILD)/libatled.a $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+
+# tests: a program for each tests/unit/test_NAME.c, linked with what it names of the helpers beside it, of repl/ and of the library
+$(BUILD)/helpers.a: $(HELPER_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/members
+	@rm -f $@
+	$(call say,archive)$(AR) rcs $@ $(HELPER_OBJECTS) $(PROGRAM_OBJECTS)
+
+INSIDE := $(BUILD)/helpers.a $(BUILD)/internal.a
+$(TESTS_BUILT): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(INSIDE) $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+
+$(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/%.o $(call objects,$(FUZZ_REPLAY)) $(INSIDE) $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(call objects,$(FUZZ_REPLAY)) $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(INSIDE) $(BUILD)/links
+	@mkdir -p $(@D)
+	$(call say,link)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $< $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+
+# C programs that embed Atled see what a user's would: the public header and the shared library
+$(HOSTS): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libatled.so $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $< -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -o $@
+
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/bench/%.o $(INSIDE) $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+
+tests-built: $(TESTS_BUILT) $(REPLAYS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
+hosts-built: $(HOSTS)
+fuzzers-built: $(FUZZERS)
+benches-built: $(BENCHES)
+
+.SECONDARY:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# ---- installation -------------------------------------------------------------------------------------------------------------------
+
+TO := $(DESTDIR)$(PREFIX)
+TO_LIB := $(DESTDIR)$(LIBDIR)
+MAN_PAGES := $(wildcard docs/*.1)
+
+install: all ## put program, libraries and header under PREFIX (/usr/local), staged in DESTDIR
+	install -d '$(TO)/bin' '$(TO)/include' '$(TO_LIB)/pkgconfig'
+	install -m 755 $(BUILD)/atled '$(TO)/bin/atled'
+	install -m 755 $(BUILD)/$(SONAME) '$(TO_LIB)/$(SONAME)'
+	ln -sf $(SONAME) '$(TO_LIB)/libatled.so'
+	install -m 644 $(BUILD)/libatled.a '$(TO_LIB)/libatled.a'
+	install -m 644 include/atled.h '$(TO)/include/atled.h'
+	libs=$$(readelf -d $(BUILD)/$(SONAME) | sed -n '/NEEDED/{/libc\.so/d;s/.*\[lib\(.*\)\.so.*/-l\1/p;}' | tr '\n' ' '); \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@LIBS@|$$libs|" atled.pc.in \
+		>'$(TO_LIB)/pkgconfig/atled.pc'
+	$(if $(MAN_PAGES),install -d '$(TO)/share/man/man1' && install -m 644 $(MAN_PAGES) '$(TO)/share/man/man1/')
+
+uninstall: ## remove what `make install` put there
+	rm -f '$(TO)/bin/atled' '$(TO)/include/atled.h' '$(TO_LIB)/pkgconfig/atled.pc'
+	rm -f '$(TO_LIB)/$(SONAME)' '$(TO_LIB)/libatled.so' '$(TO_LIB)/libatled.a'
+	rm -f $(patsubst docs/%,'$(TO)/share/man/man1/%',$(MAN_PAGES))

@@ -1,0 +1,445 @@
+/* context.c - engines, contexts, handles, limits, and the one way in.
+ *
+ * Needs: api.h, the set-up functions of all rooms. Guarantees: what api.h says of api_run; a handle may be freed on any thread at any time:
+ * what it holds is given back at once where the context is free, else at the next entry.
+ */
+#include "api/api.h"
+#include "autodiff/autodiff.h"
+#include "backend/code.h"
+#if __has_include("solvers/solvers.h")
+#include "solvers/solvers.h"
+#define HAVE_SOLVERS 1
+#else
+#define HAVE_SOLVERS 0
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int atled_version(void) { return ATLED_VERSION; }
+
+/* ---- engine ------------------------------------------------------------------------------------------------------------------ */
+
+static void *plain_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
+	(void)ud;
+	(void)old_bytes;
+	if (!new_bytes) {
+		free(p);
+		return NULL;
+	}
+	return realloc(p, new_bytes);
+}
+
+#define HAS_FIELD(s, T, field) ((s)->size >= offsetof(T, field) + sizeof((s)->field))
+
+atled_engine *atled_engine_new(const atled_engine_config *config) {
+	HostAllocator alloc = {plain_resize, NULL};
+	if (config && HAS_FIELD(config, atled_engine_config, ud) && config->resize) alloc = (HostAllocator){config->resize, config->ud};
+	atled_engine *e = alloc.resize(alloc.ud, NULL, 0, sizeof *e);
+	if (!e) return NULL;
+	memset(e, 0, sizeof *e);
+	e->alloc = alloc;
+	atomic_init(&e->refs, 1);
+	if (config && HAS_FIELD(config, atled_engine_config, threads) && config->threads > 0) e->threads = config->threads;
+	return e;
+}
+
+void atled_engine_free(atled_engine *e) {
+	if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
+	e->alloc.resize(e->alloc.ud, e, sizeof *e, 0);
+}
+
+/* ---- handles ------------------------------------------------------------------------------------------------------------------- */
+
+static void life_drop(Life *life) { /* under the lock, which it opens */
+	bool last = --life->refs == 0;
+	pthread_mutex_unlock(&life->lock);
+	if (!last) return;
+	pthread_mutex_destroy(&life->lock);
+	account_free(life->account, life, sizeof *life);
+}
+
+static size_t handle_bytes(const Handle *h) {
+	return h->kind == HANDLE_VALUE ? sizeof(atled_value) : sizeof(atled_function);
+}
+
+static void handle_release(Handle *h) {
+	if (h->kind == HANDLE_VALUE) value_handle_release((atled_value *)h);
+	else function_handle_release((atled_function *)h);
+}
+
+void *handle_new(atled_context *x, HandleKind kind, size_t bytes) {
+	Life *life = x->life;
+	Handle *h = account_alloc(life->account, bytes);
+	if (!h) return NULL;
+	memset(h, 0, bytes);
+	h->life = life;
+	h->kind = (uint8_t)kind;
+	pthread_mutex_lock(&life->lock);
+	life->refs++;
+	h->next = life->live;
+	if (h->next) h->next->prev = h;
+	life->live = h;
+	pthread_mutex_unlock(&life->lock);
+	return h;
+}
+
+/* What only the handle's block holds. */
+static void handle_discard(Handle *h) {
+	Life *life = h->life;
+	if (h->kind == HANDLE_FUNCTION) {
+		atled_function *f = (atled_function *)h;
+		if (f->type) account_free(life->account, f->type, f->type_bytes);
+	}
+	account_free(life->account, h, handle_bytes(h));
+}
+
+static bool take_idle(atled_context *x) {
+	int idle = 0;
+	return atomic_compare_exchange_strong_explicit(&x->busy, &idle, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static bool is_owner(atled_context *x) {
+	return atomic_load_explicit(&x->owner, memory_order_relaxed) == (uintptr_t)pthread_self();
+}
+
+void handle_free(Handle *h, size_t bytes) {
+	(void)bytes;
+	if (!h || !h->life) return;
+	Life *life = h->life;
+	pthread_mutex_lock(&life->lock);
+	if (h->prev) h->prev->next = h->next;
+	else life->live = h->next;
+	if (h->next) h->next->prev = h->prev;
+	h->prev = NULL;
+	atled_context *x = life->ctx;
+	if (x) {
+		bool idle = take_idle(x), inside = !idle && is_owner(x);
+		if (!idle && !inside) {
+			h->next = life->dead;
+			life->dead = h;
+			life_drop(life);
+			return;
+		}
+		handle_release(h);
+		if (idle) atomic_store_explicit(&x->busy, 0, memory_order_release);
+	}
+	handle_discard(h);
+	life_drop(life);
+}
+
+/* Handles freed while the context was busy. */
+static void bury(Life *life) {
+	pthread_mutex_lock(&life->lock);
+	Handle *h = life->dead;
+	life->dead = NULL;
+	pthread_mutex_unlock(&life->lock);
+	while (h) {
+		Handle *next = h->next;
+		handle_release(h);
+		handle_discard(h);
+		h = next;
+	}
+}
+
+/* ---- life of a context ------------------------------------------------------------------------------------------------------------ */
+
+static void set_up(Ctx *c, void *arg) {
+	atled_context *x = arg;
+	api_want(c, backend_init(c));
+	autodiff_init(c);
+#if HAVE_SOLVERS
+	api_want(c, solvers_init(c));
+#endif
+	api_want(c, session_init(c));
+	x->session = session_of(c);
+	if (x->engine->threads) backend_set_threads(c, x->engine->threads);
+}
+
+static Life *life_new(atled_context *x) {
+	HeapAccount *account = heap_account(x->c);
+	Life *life = account_alloc(account, sizeof *life);
+	if (!life) return NULL;
+	*life = (Life){.refs = 1, .account = account, .ctx = x};
+	/* recursive: what a handle held may be the host's memory, whose release callback may free handles */
+	pthread_mutexattr_t attr;
+	bool ok = !pthread_mutexattr_init(&attr);
+	if (ok) {
+		ok = !pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE) && !pthread_mutex_init(&life->lock, &attr);
+		pthread_mutexattr_destroy(&attr);
+	}
+	if (ok) return life;
+	account_free(account, life, sizeof *life);
+	return NULL;
+}
+
+atled_context *atled_context_new(atled_engine *engine) {
+	atled_engine *e = engine ? engine : atled_engine_new(NULL);
+	if (!e) return NULL;
+	if (engine) atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+	atled_context *x = e->alloc.resize(e->alloc.ud, NULL, 0, sizeof *x);
+	if (!x) {
+		atled_engine_free(e);
+		return NULL;
+	}
+	memset(x, 0, sizeof *x);
+	x->engine = e;
+	x->c = ctx_new(&e->alloc);
+	if (x->c) {
+		ctx_set_slot(x->c, SLOT_API, x, NULL);
+		fegetenv(&x->env);
+		if ((x->life = life_new(x)) && ctx_protect(x->c, set_up, x) == ST_OK) {
+			fesetenv(&x->env);
+			return x;
+		}
+		fesetenv(&x->env);
+	}
+	atled_context_free(x);
+	return NULL;
+}
+
+void atled_context_free(atled_context *x) {
+	if (!x) return;
+	if (x->life) {
+		bury(x->life);
+		pthread_mutex_lock(&x->life->lock);
+		x->life->ctx = NULL;
+		for (Handle *h = x->life->live; h; h = h->next) handle_release(h);
+		for (uint32_t i = 0; i < x->wrappers.n; i++) value_unref(x->wrappers.at[i].value);
+		life_drop(x->life);
+	}
+	for (uint32_t i = 0; i < x->hosts.n; i++) x->hosts.at[i]->free_ud(x->hosts.at[i]->ud);
+	ctx_free(x->c);
+	atled_engine *e = x->engine;
+	e->alloc.resize(e->alloc.ud, x, sizeof *x, 0);
+	atled_engine_free(e);
+}
+
+/* ---- entering ---------------------------------------------------------------------------------------------------------------------- */
+
+atled_status api_enter(atled_context *x, EnterMode mode) {
+	if (!x) return ATLED_MISUSE;
+	if (!take_idle(x)) {
+		bool inside = mode == ENTER_CALLBACK && is_owner(x) && atomic_load_explicit(&x->callbacks, memory_order_relaxed) > 0;
+		if (!inside) return ATLED_BUSY;
+		x->error_base = diag_total(x->c);
+		atomic_fetch_add_explicit(&x->busy, 1, memory_order_relaxed);
+		return ATLED_OK;
+	}
+	atomic_store_explicit(&x->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
+	fegetenv(&x->env);
+	fesetenv(FE_DFL_ENV);
+	if (diag_total(x->c)) diag_clear(x->c);
+	x->error_base = 0;
+	x->misuse = false;
+	if (x->life->dead) bury(x->life);
+	if (x->limits.steps) ctx_set_step_limit(x->c, x->limits.steps);
+	if (x->limits.seconds > 0) ctx_set_time_limit(x->c, x->limits.seconds);
+	return ATLED_OK;
+}
+
+/* A failure has a reason: what ran out of memory could not always say so. */
+static void see_reason(atled_context *x, Status st) {
+	Ctx *c = x->c;
+	for (uint32_t i = x->error_base; i < diag_total(c); i++) {
+		const Diag *d = diag_at(c, i);
+		if (d->severity == SEV_ERROR && (st != ST_NOMEM || d->code == E_MEMORY)) return;
+	}
+	switch (st) {
+	case ST_OK: break;
+	case ST_NOMEM:
+		if (x->limits.memory) diag_error(c, E_MEMORY, NO_SPAN, "out of memory: the limit is %.0f MB", (double)x->limits.memory / 1048576.0);
+		else diag_error(c, E_MEMORY, NO_SPAN, "out of memory");
+		break;
+	case ST_INTERRUPTED: diag_error(c, E_INTERRUPT, NO_SPAN, "interrupted"); break;
+	case ST_LIMIT: diag_error(c, E_BUDGET, NO_SPAN, "a limit is reached"); break;
+	case ST_DENIED: diag_error(c, E_DENIED, NO_SPAN, "this is not granted here"); break;
+	case ST_ERROR:
+	case ST_INTERNAL: diag_error(c, E_INTERNAL, NO_SPAN, "a failure without a reason (status %d)", (int)st); break;
+	}
+}
+
+static atled_status public_status(atled_context *x, Status st) {
+	switch (st) {
+	case ST_OK: return ATLED_OK;
+	case ST_ERROR: return x->misuse ? ATLED_MISUSE : ATLED_ERROR;
+	case ST_NOMEM: return ATLED_NOMEM;
+	case ST_INTERRUPTED: return ATLED_INTERRUPTED;
+	case ST_LIMIT: return ATLED_LIMIT;
+	case ST_DENIED: return ATLED_DENIED;
+	case ST_INTERNAL: break;
+	}
+	return ATLED_INTERNAL;
+}
+
+Status api_status(atled_status st) {
+	static const Status of[] = {ST_OK, ST_ERROR, ST_NOMEM, ST_INTERRUPTED, ST_LIMIT, ST_DENIED, ST_INTERNAL, ST_ERROR, ST_ERROR};
+	return (unsigned)st < sizeof of / sizeof *of ? of[st] : ST_ERROR;
+}
+
+atled_status api_leave(atled_context *x, Status st) {
+	if (st != ST_OK) see_reason(x, st);
+	atled_status out = public_status(x, st);
+	x->misuse = false;
+	x->status = out;
+	if (atomic_load_explicit(&x->busy, memory_order_relaxed) > 1) { /* back into the callback */
+		atomic_fetch_sub_explicit(&x->busy, 1, memory_order_relaxed);
+		return out;
+	}
+	if (st == ST_INTERRUPTED) ctx_clear_interrupt(x->c);
+	if (x->limits.steps) ctx_set_step_limit(x->c, 0);
+	if (x->limits.seconds > 0) ctx_set_time_limit(x->c, 0);
+	fesetenv(&x->env);
+	atomic_store_explicit(&x->owner, 0, memory_order_relaxed);
+	atomic_store_explicit(&x->busy, 0, memory_order_release);
+	return out;
+}
+
+atled_status api_run(atled_context *x, EnterMode mode, ApiBody body, void *arg) {
+	atled_status entered = api_enter(x, mode);
+	if (entered != ATLED_OK) return entered;
+	uint32_t mark = build_mark(x->c);
+	Status st = ctx_protect(x->c, body, arg);
+	if (st != ST_OK) build_unwind(x->c, mark);
+	return api_leave(x, st);
+}
+
+void api_misuse(Ctx *c, const char *format, ...) {
+	char text[400];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	diag_error(c, E_VALUE, NO_SPAN, "%s", text);
+	api_of(c)->misuse = true;
+	ctx_throw(c, ST_ERROR);
+}
+
+void api_want(Ctx *c, Status st) {
+	if (st != ST_OK) ctx_throw(c, st);
+}
+
+void api_callback_begin(Ctx *c) { atomic_fetch_add_explicit(&api_of(c)->callbacks, 1, memory_order_relaxed); }
+void api_callback_end(Ctx *c) { atomic_fetch_sub_explicit(&api_of(c)->callbacks, 1, memory_order_relaxed); }
+
+size_t api_length(const char *text, size_t n) {
+	if (!text) return 0;
+	return n == ATLED_ZERO ? strlen(text) : n;
+}
+
+/* ---- limits, grants, output --------------------------------------------------------------------------------------------------------- */
+
+static void grant_body(Ctx *c, void *arg) { ctx_grant(c, *(unsigned *)arg); }
+
+atled_status atled_grant(atled_context *x, unsigned grants) { return api_run(x, ENTER_ALONE, grant_body, &grants); }
+
+static void limits_body(Ctx *c, void *arg) {
+	const atled_limit *l = arg;
+	atled_limit *have = &api_of(c)->limits;
+	if (HAS_FIELD(l, atled_limit, memory) && l->memory && (!have->memory || l->memory < have->memory)) {
+		have->memory = l->memory;
+		heap_set_limit(c, l->memory);
+	}
+	if (HAS_FIELD(l, atled_limit, steps) && l->steps && (!have->steps || l->steps < have->steps)) have->steps = l->steps;
+	if (HAS_FIELD(l, atled_limit, seconds) && l->seconds > 0 && (!(have->seconds > 0) || l->seconds < have->seconds)) have->seconds = l->seconds;
+	if (HAS_FIELD(l, atled_limit, depth) && l->depth && l->depth < ctx_depth_limit(c)) ctx_set_depth_limit(c, l->depth);
+}
+
+atled_status atled_limits(atled_context *x, const atled_limit *limit) {
+	if (!limit) return ATLED_MISUSE;
+	atled_limit copy = {0};
+	memcpy(&copy, limit, limit->size < sizeof copy ? limit->size : sizeof copy);
+	return api_run(x, ENTER_ALONE, limits_body, &copy);
+}
+
+void atled_interrupt(atled_context *x) {
+	if (x) ctx_interrupt(x->c);
+}
+
+void atled_clear_interrupt(atled_context *x) {
+	if (x) ctx_clear_interrupt(x->c);
+}
+
+typedef struct Output {
+	atled_sink sink;
+	void *ud;
+} Output;
+
+static void output_body(Ctx *c, void *arg) {
+	Output *o = arg;
+	ctx_set_output(c, o->sink, o->ud);
+}
+
+atled_status atled_output(atled_context *x, atled_sink sink, void *ud) {
+	Output o = {sink, ud};
+	return api_run(x, ENTER_ALONE, output_body, &o);
+}
+
+void atled_fail_allocation(atled_context *x, uint64_t n, int forever) {
+	if (x) heap_fail_at(x->c, n, forever != 0);
+}
+
+/* ---- errors -------------------------------------------------------------------------------------------------------------------------- */
+
+static void fill_error(const atled_context *x, const Diag *d, atled_error *out) {
+	const Ctx *c = x->c;
+	*out = (atled_error){.size = sizeof *out, .status = x->status, .warning = d->severity == SEV_WARNING};
+	out->code = diag_code_id(d->code);
+	out->title = diag_code_title(d->code);
+	out->message = d->message;
+	out->label = d->label;
+	out->second = d->second_label;
+	out->hint = d->hint;
+	out->trace = d->trace;
+	if (d->span.source) {
+		Span end = d->span;
+		end.start = end.end > end.start ? end.end : end.start;
+		out->file = source_name(c, d->span.source);
+		source_position(c, d->span, &out->line, &out->column);
+		source_position(c, end, &out->end_line, &out->end_column);
+	}
+	if (d->second.source) {
+		out->second_file = source_name(c, d->second.source);
+		source_position(c, d->second, &out->second_line, &out->second_column);
+	}
+}
+
+const atled_error *atled_last_error(const atled_context *cx) {
+	atled_context *x = (atled_context *)(uintptr_t)cx;
+	if (!x || x->status == ATLED_OK) return NULL;
+	for (uint32_t i = x->error_base; i < diag_total(x->c); i++) {
+		const Diag *d = diag_at(x->c, i);
+		if (d->severity != SEV_ERROR) continue;
+		fill_error(x, d, &x->error);
+		return &x->error;
+	}
+	return NULL;
+}
+
+size_t atled_error_count(const atled_context *x) { return x ? diag_total(x->c) : 0; }
+
+atled_status atled_error_at(const atled_context *x, size_t i, atled_error *out) {
+	if (!x || !out || i >= diag_total(x->c)) return ATLED_MISUSE;
+	atled_error e;
+	fill_error(x, diag_at(x->c, (uint32_t)i), &e);
+	size_t n = out->size < sizeof e ? out->size : sizeof e;
+	if (n < sizeof out->size) return ATLED_MISUSE;
+	e.size = n;
+	memcpy(out, &e, n);
+	return ATLED_OK;
+}
+
+atled_status atled_error_write(const atled_context *x, size_t i, atled_error_form form, atled_sink sink, void *ud) {
+	if (!x || !sink || i >= diag_total(x->c)) return ATLED_MISUSE;
+	const Diag *d = diag_at(x->c, (uint32_t)i);
+	if (form == ATLED_ERROR_JSON) diag_render_json(x->c, d, sink, ud);
+	else diag_render(x->c, d, form == ATLED_ERROR_COLOUR, sink, ud);
+	return ATLED_OK;
+}
+
+int atled_error_kind(size_t i, const char **code, const char **title) {
+	if (i >= DIAG_COUNT) return 0;
+	if (code) *code = diag_code_id((DiagCode)i);
+	if (title) *title = diag_code_title((DiagCode)i);
+	return 1;
+}

@@ -1,0 +1,664 @@
+/* function.c - functions with a type: looked up, called, derived, entered directly, shown.
+ *
+ * Needs: api.h, parser/session.h, backend/code.h. Guarantees: the types of arguments are checked before anything runs; results are given in
+ * tensors of their own, or copied into the host's when all of them are there. A derived function is made in the language from the function's
+ * value, so that derivatives nest.
+ */
+#include "api/api.h"
+#include "backend/code.h"
+#include "parser/av.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FEW 16
+
+struct Entry {
+	atled_context *x;
+	atled_function *f;
+	uint32_t nin, nout;
+	Tensor **in;      /* over the caller's memory, moved at each call; NULL for scalars */
+	Value *args, *results;
+	Tensor **out;
+};
+
+/* ---- handles ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void entry_release(atled_context *x, Entry *e) {
+	if (!e) return;
+	for (uint32_t i = 0; i < e->nin; i++) tensor_unref(e->in[i]);
+	for (uint32_t i = 0; i < e->nout; i++) tensor_unref(e->out[i]);
+	heap_free(x->c, e, e->nin * (sizeof *e->in + sizeof *e->args) + e->nout * (sizeof *e->out + sizeof *e->results) + sizeof *e);
+}
+
+void function_handle_release(atled_function *f) {
+	if (!f->fn) return;
+	entry_release(api_of(f->fn->ctx), f->entry);
+	f->entry = NULL;
+	value_unref(f->f);
+	f->f = (Value){.kind = V_UNSET};
+	fn_unref(f->fn);
+	f->fn = NULL;
+}
+
+void atled_function_free(atled_function *f) {
+	if (f) handle_free(&f->h, sizeof *f);
+}
+
+const char *atled_function_type(const atled_function *f) { return f ? f->type : ""; }
+uint32_t atled_function_inputs(const atled_function *f) { return f ? f->nin : 0; }
+uint32_t atled_function_outputs(const atled_function *f) { return f ? f->nout : 0; }
+
+/* A handle for a function of the given type; takes one reference of fn in any case. NULL when memory fails. */
+static atled_function *function_handle(Ctx *c, Value f, Fn *fn, const Signature *sig) {
+	atled_context *x = api_of(c);
+	Text text;
+	text_init(&text, c);
+	signature_write(c, sig, &text);
+	char *type = text.failed ? NULL : account_alloc(heap_account(c), text.n + 1);
+	atled_function *h = type ? handle_new(x, HANDLE_FUNCTION, sizeof *h) : NULL;
+	if (h) {
+		memcpy(type, text.at, text.n + 1);
+		h->f = value_ref(f);
+		h->fn = fn;
+		h->sig = *sig;
+		h->type = type;
+		h->type_bytes = text.n + 1;
+		h->nin = sig->nin;
+		h->nout = sig->nout;
+	} else {
+		if (type) account_free(heap_account(c), type, text.n + 1);
+		fn_unref(fn);
+	}
+	text_free(&text);
+	return h;
+}
+
+atled_function *atled_function_copy(const atled_function *f) {
+	if (!f || !f->h.life) return NULL;
+	pthread_mutex_lock(&f->h.life->lock);
+	atled_function *copy = NULL;
+	if (f->fn && f->h.life->ctx) {
+		fn_ref(f->fn);
+		copy = function_handle(f->fn->ctx, f->f, f->fn, &f->sig);
+	}
+	pthread_mutex_unlock(&f->h.life->lock);
+	return copy;
+}
+
+/* ---- looking up -------------------------------------------------------------------------------------------------------------------------- */
+
+/* Lengths of the specialised function in terms of the signature's symbols, and back. */
+typedef struct SymMaps {
+	Dim to_fn[TYPE_SYMS];
+	Dim *from_fn;
+	uint32_t nfrom;
+} SymMaps;
+
+static SymMaps sym_maps(Ctx *c, const Fn *fn, const Signature *sig) {
+	SymMaps m = {.nfrom = fn->syms.n};
+	m.from_fn = ARENA_ARRAY(ctx_arena(c), Dim, m.nfrom + 1);
+	for (uint32_t s = 0; s < TYPE_SYMS; s++) m.to_fn[s] = UINT32_MAX;
+	for (uint32_t s = 0; s < m.nfrom; s++) m.from_fn[s] = UINT32_MAX;
+	for (uint32_t i = 0; i < sig->nin && i < fn_nparams(fn); i++) {
+		const Type declared = *type_of(c, sig->in[i]), have = *ref_ty(fn, fn_param(fn, i));
+		for (uint32_t d = 0; d < declared.rank && have.kind == TY_TENSOR && d < have.rank; d++) {
+			SymId s, t;
+			if (!dim_is_sym(c, declared.dims[d], &s)) continue;
+			if (m.to_fn[s] == UINT32_MAX) m.to_fn[s] = have.dims[d];
+			if (dim_is_sym(c, have.dims[d], &t) && t < m.nfrom && m.from_fn[t] == UINT32_MAX) m.from_fn[t] = declared.dims[d];
+		}
+	}
+	return m;
+}
+
+typedef struct Unmapped {
+	const SymMaps *m;
+	bool found;
+} Unmapped;
+
+static void see_unmapped(void *ud, SymId s) {
+	Unmapped *u = ud;
+	if (s >= u->m->nfrom || u->m->from_fn[s] == UINT32_MAX) u->found = true;
+}
+
+/* A result's type over the signature's symbols; lengths that follow from nothing get new ones. */
+static TypeId result_type(Ctx *c, const SymMaps *m, Signature *sig, TypeId t) {
+	Type r = *type_of(c, t);
+	for (uint32_t d = 0; d < r.rank; d++) {
+		Unmapped u = {.m = m};
+		dim_each_sym(c, r.dims[d], see_unmapped, &u);
+		if (!u.found) {
+			r.dims[d] = dim_subst(c, r.dims[d], m->from_fn, m->nfrom);
+			continue;
+		}
+		if (sig->nsyms == TYPE_SYMS) api_misuse(c, "too many names of lengths");
+		sig->syms[sig->nsyms] = atom_f(c, "m%u", sig->nsyms);
+		r.dims[d] = dim_sym(c, sig->nsyms++);
+	}
+	return type_tensor(c, (Dtype)r.dtype, r.rank, r.dims);
+}
+
+static const char *function_name(Ctx *c, Value f) {
+	const char *name = f.kind == V_FUNCTION ? atom_text(c, ((const FunctionObject *)f.object)->name) : "";
+	return *name ? name : "the function";
+}
+
+/* Checks what the function gives against what the type says, or completes the type. */
+static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
+	SymMaps m = sym_maps(c, fn, sig);
+	uint32_t n = fn_nresults(fn);
+	if (sig->has_results && sig->nout != n) {
+		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %u result%s, the type says %u", function_name(c, f), n, n == 1 ? "" : "s", sig->nout);
+		ctx_throw(c, ST_ERROR);
+	}
+	TypeId *out = ARENA_ARRAY(ctx_arena(c), TypeId, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		TypeId t = ref_type(fn, fn_result(fn, i));
+		if (type_of(c, t)->kind != TY_TENSOR) {
+			diag_error(c, E_TYPE, NO_SPAN, "%s gives something that is no array, or whose type is known only when it runs", function_name(c, f));
+			ctx_throw(c, ST_ERROR);
+		}
+		if (!sig->has_results) {
+			out[i] = result_type(c, &m, sig, t);
+			continue;
+		}
+		out[i] = sig->out[i];
+		const Type want = *type_of(c, sig->out[i]), have = *type_of(c, t);
+		bool fits = want.dtype == have.dtype && want.rank == have.rank;
+		for (uint32_t d = 0; fits && d < want.rank; d++) {
+			int64_t x, y;
+			Dim w = dim_subst(c, want.dims[d], m.to_fn, TYPE_SYMS);
+			if (dim_is_const(c, w, &x) && dim_is_const(c, have.dims[d], &y) && x != y) fits = false;
+		}
+		if (fits) continue;
+		char a[300], b[300];
+		Signature shown = *sig;
+		shown.syms = ARENA_ARRAY(ctx_arena(c), Atom, TYPE_SYMS);
+		memcpy(shown.syms, sig->syms, sig->nsyms * sizeof *sig->syms);
+		TypeId given = result_type(c, &m, &shown, t);
+		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %s, the type says %s", function_name(c, f), signature_type_text(c, &shown, given, a, sizeof a),
+		           signature_type_text(c, sig, sig->out[i], b, sizeof b));
+		ctx_throw(c, ST_ERROR);
+	}
+	sig->out = out;
+	sig->nout = n;
+	sig->has_results = true;
+}
+
+static atled_function *make_function(Ctx *c, Value f, Signature sig) {
+	if (f.kind != V_FUNCTION) {
+		diag_error(c, E_NOT_CALLABLE, NO_SPAN, "this is no function");
+		ctx_throw(c, ST_ERROR);
+	}
+	Fn *fn;
+	api_want(c, session_specialise(api_of(c)->session, f, sig.nin, sig.in, &fn));
+	atled_function *h = function_handle(c, f, fn, &sig); /* holds fn, so that a throw below loses nothing */
+	if (!h) ctx_throw(c, ST_NOMEM);
+	h->nout = UINT32_MAX; /* not settled */
+	settle_results(c, f, fn, &sig);
+	fn_ref(fn);
+	atled_function_free(h);
+	h = function_handle(c, f, fn, &sig);
+	if (!h) ctx_throw(c, ST_NOMEM);
+	return h;
+}
+
+/* ---- the type that a program annotates -------------------------------------------------------------------------------------------------------- */
+
+static void write_dim(Ctx *c, const Ast *e, Text *t) {
+	size_t n;
+	const char *text = e ? source_text(c, e->span.source, &n) : NULL;
+	if (text) text_add(t, text + e->span.start, e->span.end - e->span.start);
+	else text_str(t, "_");
+}
+
+/* "(f64[n, 3], f64)" from the definition; f64 for what says nothing. Empty when it cannot be said this way. */
+static bool annotated_type(Ctx *c, Value f, Text *t) {
+	const FunctionObject *o = f.kind == V_FUNCTION ? (const FunctionObject *)f.object : NULL;
+	if (!o || o->code_kind != CODE_AST) return false;
+	const Ast *e = o->code;
+	uint32_t unnamed = 0, written = 0;
+	text_str(t, "(");
+	for (uint32_t i = 0; i < e->function.nparams; i++) {
+		const Param *p = &e->function.params[i];
+		if (p->named || p->fallback) continue;
+		if (p->pattern) return false;
+		if (written++) text_str(t, ", ");
+		const Ast *type = p->type;
+		if (type && (type->type.is_record || type->type.is_function)) return false;
+		text_str(t, type && type->type.has_dtype ? dtype_name((Dtype)type->type.dtype) : "f64");
+		if (!type || !type->type.rank || type->type.rank == UINT32_MAX) continue;
+		text_str(t, "[");
+		for (uint32_t d = 0; d < type->type.rank; d++) {
+			if (d) text_str(t, ", ");
+			if (type->type.dims[d]) write_dim(c, type->type.dims[d], t);
+			else text_format(t, "any%u", unnamed++);
+		}
+		text_str(t, "]");
+	}
+	text_str(t, ")");
+	return true;
+}
+
+static Signature signature_for(Ctx *c, Value f, const char *type) {
+	if (type) return signature_read(c, type);
+	Text t;
+	text_init(&t, c);
+	bool ok = annotated_type(c, f, &t) && !t.failed;
+	char *text = NULL;
+	if (ok && (text = heap_alloc(c, t.n + 1))) memcpy(text, t.at, t.n + 1);
+	size_t n = t.n + 1;
+	text_free(&t);
+	if (!text) {
+		if (ok) ctx_throw(c, ST_NOMEM);
+		Diag *d = diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said", function_name(c, f));
+		diag_hint(c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
+		ctx_throw(c, ST_ERROR);
+	}
+	char *copy = arena_copy(ctx_arena(c), text, n);
+	heap_free(c, text, n);
+	return signature_read(c, copy);
+}
+
+typedef struct Lookup {
+	const char *name, *type;
+	const atled_value *value;
+	atled_function *out;
+} Lookup;
+
+static void lookup_body(Ctx *c, void *arg) {
+	Lookup *k = arg;
+	Value f = k->value ? k->value->v : session_get(api_of(c)->session, k->name);
+	if (f.kind == V_UNSET) {
+		if (!diag_count(c, SEV_ERROR)) diag_error(c, E_NAME, NO_SPAN, "no `%s`", k->name);
+		ctx_throw(c, ST_ERROR);
+	}
+	if (k->value && k->value->c != c) api_misuse(c, "the value of another context");
+	k->out = make_function(c, f, signature_for(c, f, k->type));
+}
+
+atled_status atled_lookup(atled_context *x, const char *name, const char *type, atled_function **out) {
+	if (!name || !out) return ATLED_MISUSE;
+	Lookup k = {.name = name, .type = type};
+	atled_status st = api_run(x, ENTER_ALONE, lookup_body, &k);
+	*out = st == ATLED_OK ? k.out : NULL;
+	return st;
+}
+
+atled_status atled_function_of(atled_context *x, const atled_value *value, const char *type, atled_function **out) {
+	if (!value || !out) return ATLED_MISUSE;
+	Lookup k = {.value = value, .type = type};
+	atled_status st = api_run(x, ENTER_CALLBACK, lookup_body, &k);
+	*out = st == ATLED_OK ? k.out : NULL;
+	return st;
+}
+
+/* ---- deriving --------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef enum Extra { EXTRA_NONE, EXTRA_ARGUMENT, EXTRA_RESULT } Extra; /* what type one more argument has */
+
+/* FREE: the function of the chosen argument alone; @: that argument; *: all arguments; w: the extra one. */
+static const struct {
+	const char *how, *body;
+	Extra extra;
+} derivatives[] = {
+	{"grad", "grad(FREE)(@)", EXTRA_NONE},
+	{"value_and_grad", "value_and_grad(FREE)(@)", EXTRA_NONE},
+	{"jvp", "jvp(FREE, @, w)", EXTRA_ARGUMENT},
+	{"vjp", "{ p = vjp(FREE, @)\n (p[0], p[1](w)) }", EXTRA_RESULT},
+	{"hvp", "jvp(grad(FREE), @, w)[1]", EXTRA_ARGUMENT},
+	{"jacobian", "jacobian(FREE)(@)", EXTRA_NONE},
+	{"hessian", "hessian(FREE)(@)", EXTRA_NONE},
+	{"map", "map(f, *)", EXTRA_NONE},
+};
+
+typedef struct Derive {
+	const atled_function *fn;
+	const char *how;
+	atled_function *out;
+} Derive;
+
+static void write_arguments(Text *t, uint32_t n, uint32_t k, const char *chosen) {
+	for (uint32_t i = 0; i < n; i++) {
+		if (i) text_str(t, ", ");
+		if (i == k && chosen) text_str(t, chosen);
+		else text_format(t, "x%u", i);
+	}
+}
+
+/* f -> (x0, x1, ...) -> body */
+static void write_wrapper(Text *t, const char *body, uint32_t n, uint32_t k, bool extra) {
+	text_str(t, "f -> (");
+	write_arguments(t, n, 0, NULL);
+	if (extra) text_str(t, n ? ", w" : "w");
+	text_str(t, ") -> ");
+	for (const char *p = body; *p; p++) {
+		if (!strncmp(p, "FREE", 4)) {
+			text_str(t, "v -> f(");
+			write_arguments(t, n, k, "v");
+			text_str(t, ")");
+			p += 3;
+		} else if (*p == '@') text_format(t, "x%u", k);
+		else if (*p == '*') write_arguments(t, n, 0, NULL);
+		else text_add(t, p, 1);
+	}
+}
+
+/* The value of a wrapper's text, made once. Borrowed. */
+static Value wrapper_value(Ctx *c, const Text *t) {
+	atled_context *x = api_of(c);
+	Atom text = atom_n(c, t->at, t->n);
+	for (uint32_t i = 0; i < x->wrappers.n; i++)
+		if (x->wrappers.at[i].text == text) return x->wrappers.at[i].value;
+	VEC_RESERVE(ctx_arena(c), &x->wrappers, x->wrappers.n + 1);
+	Value v = value_none();
+	Status st = session_run(x->session, "<derivative>", atom_text(c, text), t->n, NULL, NULL, &v);
+	if (st != ST_OK) {
+		value_unref(v);
+		ctx_throw(c, st);
+	}
+	x->wrappers.at[x->wrappers.n++] = (Wrapper){text, v};
+	return v;
+}
+
+static void derive_body(Ctx *c, void *arg) {
+	Derive *k = arg;
+	const atled_function *fn = k->fn;
+	const char *p = k->how;
+	size_t n = strcspn(p, " "), which;
+	for (which = 0; which < sizeof derivatives / sizeof *derivatives; which++)
+		if (strlen(derivatives[which].how) == n && !strncmp(p, derivatives[which].how, n)) break;
+	if (which == sizeof derivatives / sizeof *derivatives)
+		api_misuse(c, "there is no derivative \"%.60s\": grad, value_and_grad, jvp, vjp, hvp, jacobian, hessian and map are known", p);
+	p += n;
+	while (*p == ' ') p++;
+	long argument = 0;
+	if (*p) {
+		char *end;
+		argument = strtol(p, &end, 10);
+		if (!isdigit((unsigned char)*p) || *end) api_misuse(c, "\"%.60s\" does not end in the number of an argument", k->how);
+	}
+	if (!fn->nin) api_misuse(c, "a function without arguments has no derivative");
+	if (argument >= (long)fn->nin) api_misuse(c, "\"%.60s\": the function has %u argument%s, counted from 0", k->how, fn->nin, fn->nin == 1 ? "" : "s");
+	bool map = derivatives[which].how[0] == 'm';
+	Extra extra = derivatives[which].extra;
+	if (extra == EXTRA_RESULT && fn->nout != 1) api_misuse(c, "\"vjp\" is for functions with one result, not %u", fn->nout);
+	Signature sig = {.nin = fn->nin + (extra != EXTRA_NONE), .nsyms = fn->sig.nsyms};
+	sig.in = ARENA_ARRAY(ctx_arena(c), TypeId, sig.nin + 1);
+	sig.syms = ARENA_ARRAY(ctx_arena(c), Atom, TYPE_SYMS);
+	memcpy(sig.in, fn->sig.in, fn->nin * sizeof *sig.in);
+	memcpy(sig.syms, fn->sig.syms, sig.nsyms * sizeof *sig.syms);
+	if (extra == EXTRA_ARGUMENT) sig.in[fn->nin] = sig.in[argument];
+	if (extra == EXTRA_RESULT) sig.in[fn->nin] = fn->sig.out[0];
+	if (map) {
+		if (sig.nsyms == TYPE_SYMS) api_misuse(c, "too many names of lengths");
+		Dim lanes = dim_sym(c, sig.nsyms);
+		sig.syms[sig.nsyms++] = atom(c, "batch");
+		for (uint32_t i = 0; i < sig.nin; i++) {
+			Type t = *type_of(c, sig.in[i]);
+			if (t.rank == MAX_RANK) api_misuse(c, "an array has at most %d axes", MAX_RANK);
+			memmove(t.dims + 1, t.dims, t.rank * sizeof *t.dims);
+			t.dims[0] = lanes;
+			sig.in[i] = type_tensor(c, (Dtype)t.dtype, t.rank + 1u, t.dims);
+		}
+	}
+	Text t;
+	text_init(&t, c);
+	write_wrapper(&t, derivatives[which].body, fn->nin, (uint32_t)argument, extra != EXTRA_NONE);
+	char *text = t.failed ? NULL : arena_copy(ctx_arena(c), t.at, t.n);
+	Text kept = {.ctx = c, .at = text, .n = t.n};
+	text_free(&t);
+	if (!text) ctx_throw(c, ST_NOMEM);
+	Value wrapper = wrapper_value(c, &kept), derived = {.kind = V_UNSET};
+	api_want(c, session_call(api_of(c)->session, wrapper, 1, &fn->f, &derived, 0));
+	atled_value *holder = value_handle(api_of(c), derived); /* so that a throw loses nothing */
+	if (!holder) ctx_throw(c, ST_NOMEM);
+	k->out = make_function(c, holder->v, sig);
+	atled_value_free(holder);
+}
+
+atled_status atled_derive(atled_context *x, const atled_function *fn, const char *how, atled_function **out) {
+	if (!fn || !how || !out || !x || fn->h.life != x->life) return ATLED_MISUSE;
+	Derive k = {.fn = fn, .how = how};
+	atled_status st = api_run(x, ENTER_ALONE, derive_body, &k);
+	*out = st == ATLED_OK ? k.out : NULL;
+	return st;
+}
+
+/* ---- calling ------------------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct CallIn {
+	const atled_function *fn;
+	uint32_t nin, nout;
+	atled_tensor *const *in;
+	atled_tensor **out;
+	Value *args, *results;
+	Tensor **made;
+} CallIn;
+
+static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
+	const Signature *sig = &k->fn->sig;
+	char a[300], b[300];
+	if (k->nin != sig->nin) api_misuse(c, "the function takes %u argument%s, not %u", sig->nin, sig->nin == 1 ? "" : "s", k->nin);
+	if (k->nout != sig->nout) api_misuse(c, "the function gives %u result%s, not %u", sig->nout, sig->nout == 1 ? "" : "s", k->nout);
+	for (uint32_t s = 0; s < TYPE_SYMS; s++) values[s] = -1;
+	for (uint32_t i = 0; i < k->nin; i++) {
+		if (!k->in || !k->in[i]) api_misuse(c, "argument %u is missing", i);
+		const Tensor *t = tensor_of(k->in[i]);
+		if (t->dtype == type_of(c, sig->in[i])->dtype && signature_match(c, sig->in[i], t->rank, t->shape, values)) continue;
+		diag_error(c, E_ANNOTATION, NO_SPAN, "argument %u is %s, the type says %s", i, array_type_text(t->dtype, t->rank, t->shape, a, sizeof a),
+		           signature_type_text(c, sig, sig->in[i], b, sizeof b));
+		ctx_throw(c, ST_ERROR);
+	}
+	for (uint32_t i = 0; i < k->nout; i++) {
+		if (!k->out) api_misuse(c, "the places of the results are missing");
+		const Tensor *t = tensor_of(k->out[i]);
+		if (!t) continue;
+		if (!tensor_writable(t)) api_misuse(c, "the tensor given for result %u cannot be written: it has another owner, or wraps memory that is only read", i);
+		int64_t shape[MAX_RANK];
+		const Type want = *type_of(c, sig->out[i]);
+		bool fits = t->dtype == want.dtype && t->rank == want.rank, known = fits && signature_shape(c, sig->out[i], values, shape);
+		for (uint32_t d = 0; known && d < t->rank; d++) fits &= shape[d] == t->shape[d];
+		if (!fits) api_misuse(c, "the tensor given for result %u is %s, not %s", i, array_type_text(t->dtype, t->rank, t->shape, a, sizeof a), signature_type_text(c, sig, sig->out[i], b, sizeof b));
+	}
+}
+
+/* What came out against the type, as far as its lengths are known only now. */
+static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor *t, int64_t *values) {
+	char a[300], b[300];
+	if (signature_match(c, sig->out[i], t->rank, t->shape, values)) return;
+	diag_error(c, E_ANNOTATION, NO_SPAN, "result %u is %s, the type says %s", i, array_type_text(t->dtype, t->rank, t->shape, a, sizeof a), signature_type_text(c, sig, sig->out[i], b, sizeof b));
+	ctx_throw(c, ST_ERROR);
+}
+
+static void call_body(Ctx *c, void *arg) {
+	CallIn *k = arg;
+	int64_t values[TYPE_SYMS];
+	check_arguments(c, k, values);
+	for (uint32_t i = 0; i < k->nin; i++) k->args[i] = value_from_tensor(tensor_ref(tensor_of(k->in[i])));
+	Code *code = code_of(c, k->fn->fn);
+	if (!code) ctx_throw(c, ST_NOMEM);
+	api_want(c, code_call(c, code, k->args, k->results));
+	for (uint32_t i = 0; i < k->nout; i++) {
+		if (!(k->made[i] = value_to_tensor(c, k->results[i]))) ctx_throw(c, ST_NOMEM);
+		check_result(c, &k->fn->sig, i, k->made[i], values);
+		if (k->out[i] && !tensor_same_shape(tensor_of(k->out[i]), k->made[i])) api_misuse(c, "the tensor given for result %u has another shape", i);
+	}
+	for (uint32_t i = 0; i < k->nout; i++)
+		if (k->out[i] && !tensor_move_into(c, tensor_of(k->out[i]), k->made[i])) ctx_throw(c, ST_NOMEM);
+}
+
+atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin, atled_tensor *const *in, uint32_t nout, atled_tensor **out) {
+	if (!x || !fn || fn->h.life != x->life || nin > TYPE_PLACES || nout > TYPE_PLACES) return ATLED_MISUSE;
+	Value args[TYPE_PLACES], results[TYPE_PLACES];
+	Tensor *made[TYPE_PLACES];
+	for (uint32_t i = 0; i < nin; i++) args[i].kind = V_UNSET;
+	for (uint32_t i = 0; i < nout; i++) {
+		results[i].kind = V_UNSET;
+		made[i] = NULL;
+	}
+	CallIn k = {.fn = fn, .nin = nin, .nout = nout, .in = in, .out = out, .args = args, .results = results, .made = made};
+	atled_status entered = api_enter(x, ENTER_CALLBACK);
+	if (entered != ATLED_OK) return entered;
+	uint32_t mark = build_mark(x->c);
+	Status st = ctx_protect(x->c, call_body, &k);
+	if (st != ST_OK) build_unwind(x->c, mark);
+	for (uint32_t i = 0; i < nin; i++) value_unref(args[i]);
+	for (uint32_t i = 0; i < nout; i++) {
+		value_unref(results[i]);
+		if (st == ST_OK && !out[i]) out[i] = tensor_handle(made[i]);
+		else tensor_unref(made[i]);
+	}
+	return api_leave(x, st);
+}
+
+/* ---- the direct way in ---------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct EntryCall {
+	Entry *e;
+	const int64_t *lengths;
+	const void *const *in;
+	void *const *out;
+} EntryCall;
+
+static void point_tensor(Ctx *c, Tensor *t, TypeId type, const int64_t *lengths, uint32_t nsyms, void *data) {
+	const Type want = *type_of(c, type);
+	t->count = 1;
+	for (uint32_t d = 0; d < want.rank; d++) {
+		if (!dim_is_const(c, want.dims[d], &t->shape[d]) && !dim_eval(c, want.dims[d], lengths, nsyms, &t->shape[d])) api_misuse(c, "a length is missing");
+		if (t->shape[d] < 0) api_misuse(c, "a length cannot be %lld", (long long)t->shape[d]);
+		if (__builtin_mul_overflow(t->count, t->shape[d], &t->count)) api_misuse(c, "an array is too large");
+	}
+	int64_t step = 1;
+	for (uint32_t d = want.rank; d-- > 0;) {
+		t->stride[d] = step;
+		step *= t->shape[d] ? t->shape[d] : 1;
+	}
+	t->contiguous = true;
+	t->data = data;
+	t->buffer->data = data;
+	t->buffer->bytes = (size_t)t->count * dtype_size((Dtype)t->dtype);
+}
+
+static void entry_body(Ctx *c, void *arg) {
+	EntryCall *k = arg;
+	Entry *e = k->e;
+	const Signature *sig = &e->f->sig;
+	for (uint32_t i = 0; i < e->nin; i++) {
+		if (e->in[i]) {
+			point_tensor(c, e->in[i], sig->in[i], k->lengths, sig->nsyms, (void *)(uintptr_t)k->in[i]);
+			e->args[i] = value_tensor(e->in[i]);
+		} else
+			e->args[i] = value_scalar_from_bytes((Dtype)type_of(c, sig->in[i])->dtype, k->in[i]);
+	}
+	for (uint32_t i = 0; i < e->nout; i++) e->results[i].kind = V_UNSET;
+	api_want(c, code_call(c, (Code *)e->f->fn->code, e->args, e->results));
+	for (uint32_t i = 0; i < e->nout; i++) {
+		Value *r = &e->results[i];
+		if (r->kind == V_SCALAR) {
+			memcpy(k->out[i], value_scalar_bytes(r), dtype_size((Dtype)r->dtype));
+			continue;
+		}
+		if (!e->out[i]) { /* a scalar in a tensor */
+			memcpy(k->out[i], r->tensor->data, dtype_size((Dtype)r->tensor->dtype));
+			continue;
+		}
+		point_tensor(c, e->out[i], sig->out[i], k->lengths, sig->nsyms, k->out[i]);
+		if (!tensor_same_shape(e->out[i], r->tensor)) {
+			diag_error(c, E_ANNOTATION, NO_SPAN, "result %u has another shape than its type says", i);
+			ctx_throw(c, ST_ERROR);
+		}
+		if (!tensor_move_into(c, e->out[i], r->tensor)) ctx_throw(c, ST_NOMEM);
+	}
+}
+
+static atled_status entry_call(void *ud, const int64_t *lengths, const void *const *in, void *const *out) {
+	EntryCall k = {ud, lengths, in, out};
+	atled_context *x = k.e->x;
+	atled_status entered = api_enter(x, ENTER_CALLBACK);
+	if (entered != ATLED_OK) return entered;
+	Status st = ctx_protect(x->c, entry_body, &k);
+	for (uint32_t i = 0; i < k.e->nout; i++) {
+		value_unref(k.e->results[i]);
+		k.e->results[i].kind = V_UNSET;
+	}
+	return api_leave(x, st);
+}
+
+typedef struct MakeEntry {
+	atled_function *f;
+} MakeEntry;
+
+/* A tensor whose memory is filled in at each call. */
+static Tensor *hollow_tensor(Ctx *c, TypeId type) {
+	const Type t = *type_of(c, type);
+	int64_t none[MAX_RANK] = {0};
+	return tensor_wrap(c, (Dtype)t.dtype, t.rank, none, NULL, NULL, true, NULL, NULL);
+}
+
+static void make_entry_body(Ctx *c, void *arg) {
+	atled_function *f = ((MakeEntry *)arg)->f;
+	if (f->entry) return;
+	if (f->fn->effects) api_misuse(c, "a function with effects has no entry");
+	for (uint32_t i = 0; i < f->nout; i++) { /* the host must know how large the results are */
+		const Type t = *type_of(c, f->sig.out[i]);
+		int64_t values[TYPE_SYMS], shape[MAX_RANK];
+		for (uint32_t s = 0; s < TYPE_SYMS; s++) values[s] = 1;
+		if (t.rank && !signature_shape(c, f->sig.out[i], values, shape)) api_misuse(c, "the shape of result %u is not known before the call", i);
+	}
+	size_t nin = f->nin, nout = f->nout, bytes = nin * (sizeof(Tensor *) + sizeof(Value)) + nout * (sizeof(Tensor *) + sizeof(Value)) + sizeof(Entry);
+	Entry *e = heap_alloc(c, bytes);
+	if (!e) ctx_throw(c, ST_NOMEM);
+	memset(e, 0, bytes);
+	*e = (Entry){.x = api_of(c), .f = f, .nin = f->nin, .nout = f->nout};
+	e->args = (Value *)(e + 1);
+	e->results = e->args + nin;
+	e->in = (Tensor **)(e->results + nout);
+	e->out = e->in + nin;
+	f->entry = e;
+	bool ok = code_of(c, f->fn) != NULL;
+	for (uint32_t i = 0; i < nin && ok; i++)
+		if (type_of(c, f->sig.in[i])->rank) ok = (e->in[i] = hollow_tensor(c, f->sig.in[i])) != NULL;
+	for (uint32_t i = 0; i < nout && ok; i++)
+		if (type_of(c, f->sig.out[i])->rank) ok = (e->out[i] = hollow_tensor(c, f->sig.out[i])) != NULL;
+	if (ok) return;
+	entry_release(api_of(c), e);
+	f->entry = NULL;
+	ctx_throw(c, ST_NOMEM);
+}
+
+atled_status atled_entry(atled_context *x, const atled_function *fn, atled_raw *raw, void **ud) {
+	if (!x || !fn || !raw || !ud || fn->h.life != x->life) return ATLED_MISUSE;
+	MakeEntry k = {(atled_function *)(uintptr_t)fn};
+	atled_status st = api_run(x, ENTER_ALONE, make_entry_body, &k);
+	*raw = st == ATLED_OK ? entry_call : NULL;
+	*ud = st == ATLED_OK ? k.f->entry : NULL;
+	return st;
+}
+
+/* ---- showing ---------------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Show {
+	const atled_function *fn;
+	const char *stage;
+	Text text;
+} Show;
+
+static void show_body(Ctx *c, void *arg) {
+	Show *s = arg;
+	if (s->stage && strcmp(s->stage, "typed")) api_misuse(c, "there is no stage \"%.60s\": typed is known", s->stage);
+	fn_print(&s->text, s->fn->fn);
+	if (s->text.failed) ctx_throw(c, ST_NOMEM);
+}
+
+atled_status atled_ir(atled_context *x, const atled_function *fn, const char *stage, atled_sink sink, void *ud) {
+	if (!x || !fn || !sink || fn->h.life != x->life) return ATLED_MISUSE;
+	Show s = {.fn = fn, .stage = stage};
+	text_init(&s.text, x->c);
+	atled_status st = api_run(x, ENTER_CALLBACK, show_body, &s);
+	if (st == ATLED_OK && s.text.n) sink(ud, s.text.at, s.text.n);
+	text_free(&s.text);
+	return st;
+}

@@ -1,0 +1,245 @@
+/* program.c - running, checking and looking at programs: what tools need.
+ *
+ * Needs: api.h, parser/session.h. Guarantees: visitors and sinks are called with the context entered, so that they cannot enter it again.
+ */
+#include "api/api.h"
+#include "backend/code.h"
+
+/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct RunText {
+	const char *text, *name;
+	size_t n;
+	atled_show show;
+	void *ud;
+	bool wants_value;
+	atled_value *out;
+	Ctx *c;
+} RunText;
+
+static void show_result(void *ud, Value v, const Ast *statement) {
+	RunText *r = ud;
+	uint32_t line = 0;
+	Span end = statement->span;
+	if (end.end > end.start) end.start = end.end - 1;
+	source_position(r->c, end, &line, NULL);
+	atled_value passing = value_passing(r->c, v);
+	api_callback_begin(r->c);
+	r->show(r->ud, &passing, line);
+	api_callback_end(r->c);
+}
+
+static void run_body(Ctx *c, void *arg) {
+	RunText *r = arg;
+	r->c = c;
+	Value last = value_none();
+	Status st = session_run(api_of(c)->session, r->name ? r->name : "<text>", r->text, r->n, r->show ? show_result : NULL, r, r->wants_value ? &last : NULL);
+	if (st != ST_OK) {
+		value_unref(last);
+		ctx_throw(c, st);
+	}
+	if (r->wants_value && !(r->out = value_handle(api_of(c), last))) ctx_throw(c, ST_NOMEM);
+}
+
+static atled_status run_text(atled_context *x, RunText *r, const char *text, size_t n, const char *name) {
+	if (!text) return ATLED_MISUSE;
+	r->text = text;
+	r->n = api_length(text, n);
+	r->name = name;
+	return api_run(x, ENTER_ALONE, run_body, r);
+}
+
+atled_status atled_compile(atled_context *x, const char *text, size_t n, const char *name) { return run_text(x, &(RunText){0}, text, n, name); }
+
+atled_status atled_eval(atled_context *x, const char *text, size_t n, const char *name, atled_value **out) {
+	RunText r = {.wants_value = out != NULL};
+	atled_status st = run_text(x, &r, text, n, name);
+	if (out) *out = st == ATLED_OK ? r.out : NULL;
+	return st;
+}
+
+atled_status atled_run(atled_context *x, const char *text, size_t n, const char *name, atled_show show, void *ud) {
+	return run_text(x, &(RunText){.show = show, .ud = ud}, text, n, name);
+}
+
+static void check_body(Ctx *c, void *arg) {
+	RunText *r = arg;
+	api_want(c, session_check(api_of(c)->session, r->name ? r->name : "<text>", r->text, r->n));
+}
+
+atled_status atled_check(atled_context *x, const char *text, size_t n, const char *name) {
+	if (!text) return ATLED_MISUSE;
+	RunText r = {.text = text, .n = api_length(text, n), .name = name};
+	return api_run(x, ENTER_ALONE, check_body, &r);
+}
+
+static void folder_body(Ctx *c, void *arg) { session_set_folder(api_of(c)->session, arg); }
+
+atled_status atled_folder(atled_context *x, const char *path) { return api_run(x, ENTER_ALONE, folder_body, (void *)(uintptr_t)path); }
+
+static void seed_body(Ctx *c, void *arg) { session_seed(api_of(c)->session, *(int64_t *)arg); }
+
+atled_status atled_seed(atled_context *x, int64_t seed) { return api_run(x, ENTER_ALONE, seed_body, &seed); }
+
+/* ---- texts ----------------------------------------------------------------------------------------------------------------------------- */
+
+int atled_incomplete(const char *text, size_t n) { return text && parse_is_incomplete(text, api_length(text, n)); }
+
+typedef struct Tokens {
+	void (*visit)(void *ud, atled_token kind, size_t start, size_t end);
+	void *ud;
+} Tokens;
+
+static void pass_token(void *ud, TokenClass cls, size_t start, size_t end) {
+	static const atled_token of[] = {[TC_SPACE] = ATLED_TOKEN_SPACE, [TC_COMMENT] = ATLED_TOKEN_COMMENT, [TC_NUMBER] = ATLED_TOKEN_NUMBER,
+	                                 [TC_STRING] = ATLED_TOKEN_STRING, [TC_NAME] = ATLED_TOKEN_NAME, [TC_KEYWORD] = ATLED_TOKEN_KEYWORD,
+	                                 [TC_OPERATOR] = ATLED_TOKEN_OPERATOR, [TC_BRACKET] = ATLED_TOKEN_BRACKET, [TC_ERROR] = ATLED_TOKEN_ERROR};
+	Tokens *t = ud;
+	t->visit(t->ud, of[cls], start, end);
+}
+
+void atled_tokens(const char *text, size_t n, void (*visit)(void *ud, atled_token kind, size_t start, size_t end), void *ud) {
+	if (text && visit) parse_tokens(text, api_length(text, n), pass_token, &(Tokens){visit, ud});
+}
+
+const char *atled_keyword(size_t i) {
+	for (size_t k = 0; k <= i; k++)
+		if (!parse_keywords[k]) return NULL;
+	return parse_keywords[i];
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Names {
+	Ctx *c;
+	atled_name_visit visit;
+	void *ud;
+} Names;
+
+static void variables_body(Ctx *c, void *arg) {
+	Names *k = arg;
+	Module *m = session_main(api_of(c)->session);
+	for (uint32_t i = 0; i < m->globals.n; i++) {
+		const Global *g = &m->globals.at[i];
+		if (g->value.kind == V_UNSET) continue;
+		atled_value v = value_passing(c, g->value);
+		api_callback_begin(c);
+		k->visit(k->ud, atom_text(c, g->name), &v);
+		api_callback_end(c);
+	}
+}
+
+static void pass_name(void *ud, const char *name, Value v) {
+	Names *k = ud;
+	(void)v;
+	const Module *m = session_main(api_of(k->c)->session);
+	for (uint32_t i = 0; i < m->globals.n; i++) /* the user's own are shown by atled_variables */
+		if (!strcmp(atom_text(k->c, m->globals.at[i].name), name)) return;
+	api_callback_begin(k->c);
+	k->visit(k->ud, name, NULL);
+	api_callback_end(k->c);
+}
+
+static void library_body(Ctx *c, void *arg) {
+	Names *k = arg;
+	k->c = c;
+	session_each_name(api_of(c)->session, pass_name, k);
+}
+
+atled_status atled_variables(atled_context *x, atled_name_visit visit, void *ud) {
+	if (!visit) return ATLED_MISUSE;
+	return api_run(x, ENTER_ALONE, variables_body, &(Names){.visit = visit, .ud = ud});
+}
+
+atled_status atled_library_names(atled_context *x, atled_name_visit visit, void *ud) {
+	if (!visit) return ATLED_MISUSE;
+	return api_run(x, ENTER_ALONE, library_body, &(Names){.visit = visit, .ud = ud});
+}
+
+typedef struct Write {
+	const char *name;
+	size_t n;
+	bool source;
+	Text text;
+} Write;
+
+static atled_status write_out(atled_context *x, ApiBody body, Write *w, atled_sink sink, void *ud) {
+	if (!x || !sink) return ATLED_MISUSE;
+	text_init(&w->text, x->c);
+	atled_status st = api_run(x, ENTER_ALONE, body, w);
+	if (st == ATLED_OK && w->text.n) sink(ud, w->text.at, w->text.n);
+	text_free(&w->text);
+	return st;
+}
+
+static void want_text(Ctx *c, const Text *t) {
+	if (t->failed) ctx_throw(c, ST_NOMEM);
+}
+
+static void help_body(Ctx *c, void *arg) {
+	Write *w = arg;
+	if (!session_help(api_of(c)->session, w->name, &w->text, w->source)) {
+		if (!diag_count(c, SEV_ERROR)) diag_error(c, E_NAME, NO_SPAN, "no `%s`", w->name);
+		ctx_throw(c, ST_ERROR);
+	}
+	want_text(c, &w->text);
+}
+
+atled_status atled_help(atled_context *x, const char *name, int source, atled_sink sink, void *ud) {
+	if (!name) return ATLED_MISUSE;
+	return write_out(x, help_body, &(Write){.name = name, .source = source != 0}, sink, ud);
+}
+
+/* The expression becomes the body of a function without arguments, which is specialised and looked at. */
+static void type_body(Ctx *c, void *arg) {
+	Write *w = arg;
+	Session *s = api_of(c)->session;
+	char *text = arena_printf(ctx_arena(c), "() -> (%.*s\n)", (int)w->n, w->name);
+	Value f = value_none();
+	Fn *fn;
+	Status st = session_run(s, "<type>", text, strlen(text), NULL, NULL, &f);
+	if (st == ST_OK) st = session_specialise(s, f, 0, NULL, &fn);
+	value_unref(f);
+	api_want(c, st);
+	for (uint32_t i = 0; i < fn_nresults(fn); i++) {
+		char buf[300];
+		type_print(c, ref_type(fn, fn_result(fn, i)), NULL, NULL, buf, sizeof buf);
+		text_format(&w->text, "%s%s", i ? ", " : "", buf);
+	}
+	int64_t syms[1];
+	double cost = fn->syms.n ? -1 : ir_services(c)->cost(fn, syms, 0);
+	if (!fn_nresults(fn)) text_str(&w->text, "no array");
+	if (cost >= 0) text_format(&w->text, "  %.0f scalar operation%s", cost, cost == 1 ? "" : "s");
+	fn_unref(fn);
+	want_text(c, &w->text);
+}
+
+atled_status atled_type(atled_context *x, const char *expression, size_t n, atled_sink sink, void *ud) {
+	if (!expression) return ATLED_MISUSE;
+	n = api_length(expression, n);
+	if (n > INT32_MAX) return ATLED_MISUSE;
+	return write_out(x, type_body, &(Write){.name = expression, .n = n}, sink, ud);
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------------------------------- */
+
+static void stats_body(Ctx *c, void *arg) {
+	const RunCounters *r = run_counters(c);
+	atled_stat *s = arg;
+	s->steps = ctx_steps(c);
+	s->instructions = r->instructions;
+	s->scalar_operations = r->scalar_operations;
+	s->calls = r->calls;
+	s->memory = heap_used(c);
+	s->memory_peak = heap_peak(c);
+	s->allocations = heap_allocation_count(c);
+}
+
+atled_status atled_stats(atled_context *x, atled_stat *out) {
+	if (!out || out->size < sizeof out->size) return ATLED_MISUSE;
+	atled_stat s = {0};
+	atled_status st = api_run(x, ENTER_ALONE, stats_body, &s);
+	s.size = out->size < sizeof s ? out->size : sizeof s;
+	if (st == ATLED_OK) memcpy(out, &s, s.size);
+	return st;
+}

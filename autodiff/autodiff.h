@@ -1,0 +1,51 @@
+/* autodiff.h - derivatives and batching as transforms from SSA to SSA.
+ *
+ * Needs: lang/ir.h, and the rules of calculus through ir_services. Guarantees: every transform gives a finished, verified function
+ * whose parameters and results are described below, cached on the function it came from; transforms compose in any order. An operation
+ * without a rule throws with E_NO_RULE at the user's span, naming the operation.
+ *
+ * A "mask" has one bool per parameter (or result). Only inexact tensors can be active; active bits elsewhere are ignored.
+ */
+#ifndef ATLED_AUTODIFF_AUTODIFF_H
+#define ATLED_AUTODIFF_AUTODIFF_H
+
+#include "lang/host.h"
+
+/* Fills the transforms of ir_services and the hook that frees derived functions. */
+void autodiff_init(Ctx *c);
+
+/* Forward mode. Parameters: those of f, then a tangent of the same type for each active parameter, in order. Results: those of f, then
+ * the tangents of the results whose bit is set in result_active (written by the call, one bool per result of f): a result whose
+ * tangent is known to be zero has none. Borrowed: lives as long as f. */
+Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active);
+
+/* Linearisation: primal = (parameters of f) -> (results of f, residuals...); linear = (residuals..., tangents of active parameters)
+ * -> tangents of the results flagged in result_active. The linear function contains only operations linear in the tangents. */
+typedef struct Linearised {
+	Fn *primal, *linear; /* borrowed: live as long as f */
+	uint32_t nresiduals;
+	bool *result_active; /* one per result of f; lives as long as f */
+} Linearised;
+const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active);
+
+/* Transpose of a function that is linear in its last parameters: f(residuals..., x...) -> y... becomes
+ * (residuals..., cotangents of y...) -> cotangents of x. The pairing is <a, b> = Re sum conj(a) b, so that the gradient of a real
+ * function of complex z is df/d(re) + i df/d(im). A cotangent that is identically zero is given as zeros. Borrowed. */
+Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals);
+
+/* Taylor mode. Parameters: for each parameter of f, its value; then for each active parameter its coefficients 1..order (of
+ * x(s) = sum x_k s^k, x_k = derivative / k!), one parameter each, parameter-major. Results: results of f, then for each result flagged in
+ * result_active its coefficients 1..order. Borrowed. */
+Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active);
+
+/* Batching: the parameters flagged in batched gain a leading axis of a common new symbol length, and so do all results that are arrays but
+ * for a random state drawn from inside, which all lanes share. At least one array must be flagged. Borrowed. */
+Fn *ad_batch(Ctx *c, Fn *f, const bool *batched);
+/* The same, but a result that is one for all lanes keeps its type, and its flag in result_batched is false. */
+Fn *ad_batch_partly(Ctx *c, Fn *f, const bool *batched, bool *result_batched);
+
+/* Sizes: scalar operations executed by one run of f at the given symbol lengths (loops counted by their trip count where it is
+ * constant or an extent, else once): one per element of an element-wise result (zero for moves and constants), 2*m*n*k for contractions. */
+double fn_cost(const Fn *f, const int64_t *sym_values, uint32_t nsyms);
+
+#endif

@@ -1,0 +1,75 @@
+/* batch.h - what the files of batching share: the transform's state and how rules reach operands and results.
+ *
+ * Needs: derived.h. Guarantees: used only by autodiff/batch*.c. A value "has lanes" when it differs from lane to lane:
+ * then it carries the batch axis in front; every other value is one for all lanes. Tokens and random states never have
+ * lanes: they are threads of the whole program, and all lanes share them.
+ */
+#ifndef ATLED_AUTODIFF_BATCH_H
+#define ATLED_AUTODIFF_BATCH_H
+
+#include "autodiff/derived.h"
+
+typedef struct Threads Threads; /* what is known of a function's tokens and random states */
+
+typedef struct BatchUndo { /* what a value was mapped to before it stood for something else */
+	uint32_t value;
+	Ref old;
+} BatchUndo;
+
+typedef struct Batch {
+	Ctx *c;
+	Builder *b;
+	const Fn *f;
+	Arena *scratch;
+	Derived *entry;
+	RefMap map;
+	Dim n;         /* the batch length */
+	bool *lanes;   /* by value of f */
+	bool *thread;  /* by value of f: a token or a random state */
+	InstId
+		*born; /* by symbol of f: the instruction that gives birth to it, or whose region does; NO_INST: a parameter */
+	Threads *known;
+	VEC(BatchUndo) trail;
+} Batch;
+
+/* Analysis (batch_analyse.c): fills lanes, thread and born. */
+void batch_analyse(Batch *s);
+bool batch_lanes(const Batch *s, Ref r);
+bool batch_thread(const Batch *s, Ref r);
+bool batch_inside(const Batch *s, Ref r, const Inst *owner); /* defined in one of owner's regions */
+/* All lengths in the type are known before the instruction runs. */
+bool batch_dims_before(const Batch *s, const Inst *in, TypeId t);
+/* The instruction touches a value with lanes, directly or in its regions. */
+bool batch_involved(const Batch *s, const Inst *in);
+/* Where a thread that leaves a region as r came into it; REF_NONE when it did not. */
+Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner);
+/* The callee draws random numbers, itself or through calls. */
+bool batch_draws_random(Batch *s, const Inst *call);
+/* The entry of the callee's batch for the operands that have lanes. */
+Derived *batch_callee(const Batch *s, const Inst *in);
+
+/* Operands and results. */
+Ref batch_get(Batch *s, Ref r);  /* as it is */
+Ref batch_full(Batch *s, const Inst *in, Ref r); /* with the batch axis, broadcast where it has none */
+void batch_set(Batch *s, Ref result, Ref x);
+Ref batch_arg(Batch *s, const Inst *in, uint32_t k);
+Ref batch_full_arg(Batch *s, const Inst *in, uint32_t k);
+AttrId batch_attr(Batch *s, const Inst *in); /* in terms of the new function's dims */
+TypeId batch_type(Batch *s, TypeId t, bool lanes); /* the same for a type, with the batch axis if wanted */
+Ref batch_spread(Batch *s, Ref per_lane, TypeId like); /* [n] -> [n, rest of like] */
+_Noreturn void batch_no_rule(const Batch *s, const Inst *in, const char *why);
+
+void batch_region(Batch *s, const Region *r); /* emits the contents */
+
+typedef void (*BatchRule)(Batch *s, const Inst *in);
+BatchRule batch_rule(Op op);
+/* One lane after the other, for what cannot be done for all at once. */
+void batch_lane_loop(Batch *s, const Inst *in);
+
+#define ST(ID, ...) void batch_##ID(Batch *s, const Inst *in);
+#include "lang/prims.def"
+
+/* Makes the entry (TR_BATCH, order 0): result_active says which results have lanes. */
+void batch_make(Ctx *c, Derived *d);
+
+#endif

@@ -1,0 +1,137 @@
+/* cost.c - how many scalar operations one run of a function takes, from its instructions.
+ *
+ * Needs: autodiff.h. Guarantees: emits nothing and never throws. A length that is not known (data-dependent, or memory ran out) counts as
+ * one; a loop counts its turns where they are a constant or a length, else one; of two branches the dearer counts; a recursive call counts
+ * as nothing. Factorisations count the leading terms of Golub and Van Loan, "Matrix Computations", 4th ed.; sorting n log2 n comparisons;
+ * a Fourier transform 5 n log2 n.
+ */
+#include "autodiff/autodiff.h"
+#include <math.h>
+
+typedef struct Cost {
+	const Fn *f;
+	const int64_t *syms;
+	uint32_t nsyms;
+	const struct Cost *caller;
+} Cost;
+
+static double length(const Cost *k, Dim d) {
+	int64_t v;
+	return dim_eval(k->f->ctx, d, k->syms, k->nsyms, &v) ? (double)v : 1;
+}
+
+static double elements(const Cost *k, Ref r) {
+	const Type *t = ref_ty(k->f, r);
+	double n = 1;
+	for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++) n *= length(k, t->dims[a]);
+	return n;
+}
+
+static double axis_length(const Cost *k, Ref r, int64_t axis) {
+	return length(k, ref_ty(k->f, r)->dims[axis]);
+}
+
+static double log2_of(double n) {
+	return n > 1 ? log2(n) : 1;
+}
+
+static double region_cost(const Cost *k, const Region *g);
+
+static double turns(const Cost *k, Ref count) {
+	const Const *c = ref_constant(k->f, count);
+	int64_t n;
+	if (c && value_as_i64(c->value, &n)) return n > 0 ? (double)n : 0;
+	const Inst *in = ref_inst(k->f, count);
+	return in && in->op == OP_EXTENT ? length(k, (Dim)attr_int(k->f->ctx, OP_EXTENT, in->attr, 0)) : 1;
+}
+
+static double function_cost(const Fn *f, const int64_t *syms, uint32_t nsyms, const Cost *caller) {
+	for (const Cost *k = caller; k; k = k->caller)
+		if (k->f == f) return 0;
+	return region_cost(&(Cost){f, syms, nsyms, caller}, &f->regions.at[0]);
+}
+
+/* The callee's symbols are what the operands show. */
+static double call_cost(const Cost *k, const Inst *in) {
+	Ctx *c = k->f->ctx;
+	const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+	if (!callee || !callee->finished) return 0;
+	uint32_t n = callee->syms.n;
+	int64_t *syms = n ? heap_alloc(c, n * sizeof *syms) : NULL;
+	for (uint32_t s = 0; syms && s < n; s++) syms[s] = -1;
+	for (uint32_t p = 0; syms && p < in->nargs; p++) {
+		const Type *want = ref_ty(callee, fn_param(callee, p)), *have = ref_ty(k->f, inst_arg(k->f, in, p));
+		for (uint32_t a = 0; want->kind == TY_TENSOR && a < want->rank; a++) {
+			SymId s;
+			int64_t v;
+			if (!dim_is_sym(c, want->dims[a], &s) || syms[s] >= 0) continue;
+			if (dim_eval(c, have->dims[a], k->syms, k->nsyms, &v)) syms[s] = v;
+		}
+	}
+	double cost = function_cost(callee, syms, syms ? n : 0, k);
+	if (syms) heap_free(c, syms, n * sizeof *syms);
+	return cost;
+}
+
+static double dot_cost(const Cost *k, const Inst *in) {
+	uint32_t n;
+	const int64_t *axes = attr_field(k->f->ctx, OP_DOT, in->attr, 0, &n);
+	double m = 2 * elements(k, inst_result(in, 0));
+	for (uint32_t i = 0; i < n; i++) m *= axis_length(k, inst_arg(k->f, in, 0), axes[i]);
+	return m;
+}
+
+/* a * rows * columns^2 + b * columns^3 for each matrix. */
+static double matrix_cost(const Cost *k, Ref x, double a, double b) {
+	uint32_t rank = ref_ty(k->f, x)->rank;
+	double rows = axis_length(k, x, rank - 2), columns = axis_length(k, x, rank - 1), all = elements(k, x);
+	if (rows < columns) {
+		double t = rows;
+		rows = columns;
+		columns = t;
+	}
+	return rows * columns > 0 ? all / (rows * columns) * (a * rows + b * columns) * columns * columns : 0;
+}
+
+static double inst_cost(const Cost *k, const Inst *in) {
+	const Fn *f = k->f;
+	Op op = (Op)in->op;
+	if (prims[op].elementwise) return elements(k, inst_result(in, 0));
+	Ref x = in->nargs ? inst_arg(f, in, 0) : REF_NONE;
+	switch (op) {
+	case OP_SELECT: return elements(k, inst_result(in, 0));
+	case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX:
+	case OP_CUMSUM: case OP_CUMPROD: return elements(k, x);
+	case OP_SCATTER_ADD: return elements(k, inst_arg(f, in, 2));
+	case OP_RANDOM: return elements(k, inst_result(in, 0));
+	case OP_DOT: return dot_cost(k, in);
+	case OP_FFT: return 5 * elements(k, x) * log2_of(axis_length(k, x, attr_int(f->ctx, op, in->attr, 0)));
+	case OP_ARGSORT: return elements(k, x) * log2_of(axis_length(k, x, attr_int(f->ctx, op, in->attr, 0)));
+	case OP_CHOLESKY: return matrix_cost(k, x, 1.0 / 3, 0);
+	case OP_LU: return matrix_cost(k, x, 1, -1.0 / 3);
+	case OP_QR: return matrix_cost(k, x, 4, -4.0 / 3);
+	case OP_EIGH: return matrix_cost(k, x, 0, 9);
+	case OP_EIG: return matrix_cost(k, x, 0, 25);
+	case OP_SVD: return matrix_cost(k, x, 14, 8);
+	case OP_TRISOLVE: return elements(k, inst_arg(f, in, 1)) * axis_length(k, x, ref_ty(f, x)->rank - 1);
+	case OP_IF:
+	case OP_TRY: {
+		double first = region_cost(k, inst_region(f, in, 0)), second = region_cost(k, inst_region(f, in, 1));
+		return first > second ? first : second;
+	}
+	case OP_FOR: return turns(k, x) * region_cost(k, inst_region(f, in, 0));
+	case OP_WHILE: return region_cost(k, inst_region(f, in, 0)) + region_cost(k, inst_region(f, in, 1));
+	case OP_CALL: return call_cost(k, in);
+	default: return 0;
+	}
+}
+
+static double region_cost(const Cost *k, const Region *g) {
+	double sum = 0;
+	for (uint32_t i = 0; i < g->ninsts; i++) sum += inst_cost(k, &k->f->insts.at[k->f->inst_order.at[g->insts + i]]);
+	return sum;
+}
+
+double fn_cost(const Fn *f, const int64_t *sym_values, uint32_t nsyms) {
+	return function_cost(f, sym_values, nsyms, NULL);
+}

@@ -1,0 +1,66 @@
+/* derived.h - the transforms of a function, kept on the function: one entry for each (transform, order, mask).
+ *
+ * Needs: autodiff.h. Guarantees: an entry is made once and lives as long as its function; the functions it owns die with it. While an entry
+ * is being made it can already be asked for (recursion): then `fn` is the function under construction, which may be called with build_typed
+ * because its id will not change. A throw while an entry is made removes it and every entry that was finished since and may
+ * call it, gives up the builders opened since, and goes on outwards.
+ *
+ *     Derived *d = derived_of(c, f, TR_JVP, 0, mask, make_jvp);
+ *     if (!d->done) ... d->fn is open: call it with build_typed, with the types the transform promises
+ */
+#ifndef ATLED_AUTODIFF_DERIVED_H
+#define ATLED_AUTODIFF_DERIVED_H
+
+#include "autodiff/autodiff.h"
+
+typedef enum Transform { TR_JVP, TR_SPLIT, TR_TRANSPOSE, TR_JET, TR_BATCH, TR_DEPENDS } Transform;
+
+typedef struct Derived Derived;
+struct Derived {
+	Derived *next; /* on the same function */
+	Fn *from;      /* whose transform it is */
+	uint8_t transform;
+	bool done;      /* made; before that `fn` is under construction, or NULL when even that has not begun */
+	bool recursive; /* was asked for before it was done: it must keep the promises made to its caller */
+	uint32_t order; /* jet: the order; transpose: the number of residuals; others: 0 */
+	uint32_t nmask; /* parameters of `from` */
+	bool *mask;     /* never set where a parameter has no tangent, except in a batch */
+	Fn *fn;
+	bool *result_active; /* one per result of `from`; what it says is the transform's business */
+	void *data;          /* more of the transform's own, in from->arena */
+	VEC(Fn *) owned;     /* released with the entry */
+	Arena *scratch;      /* for `make`; gone when it returns or throws */
+	uint32_t serial;     /* when it was begun */
+	Derived *outer;       /* the entry that was being made when this one was begun; only while it is being made */
+	Derived *provisional; /* finished entries that may call an unfinished one; only until the outermost is done */
+};
+
+/* The entry, made by `make` if there is none yet. `mask` has a bool for each parameter; NULL: none set. For all transforms but TR_BATCH
+ * bits of parameters without a tangent are cleared first. `make` gets an entry whose arrays are zero, sets fn as soon as it has a builder,
+ * and gives the finished functions to derived_own. */
+Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask, void (*make)(Ctx *c, Derived *d));
+/* The entry if it is there, else NULL. */
+Derived *derived_find(const Fn *f, Transform transform, uint32_t order, const bool *mask);
+/* The entry takes over the caller's reference. */
+Fn *derived_own(Derived *d, Fn *fn);
+
+/* What is known of a function because of the transform that made it. Zero-filled for functions that no transform made. */
+typedef struct Origin {
+	bool is_jvp;               /* the parameters from jvp_params on are tangents, and so are the results from jvp_results on */
+	uint32_t jvp_params, jvp_results;
+	bool is_linear;            /* linear in the parameters from linear_from on, in the form that transposing wants */
+	uint32_t linear_from;
+} Origin;
+Origin origin_of(const Fn *f);
+void origin_set(Ctx *c, Fn *f, Origin o);
+
+/* The free_derived hook. */
+void derived_free(Ctx *c, void *derived);
+
+/* "f.jvp": what a transform of f is called. */
+Atom derived_name(Ctx *c, const Fn *f, const char *transform);
+
+/* E_NO_RULE at an instruction of f, naming it and the transform. `why` completes the sentence "`dot` ...". */
+_Noreturn void no_rule(Ctx *c, const Fn *f, const Inst *in, const char *transform, const char *why);
+
+#endif

@@ -1,0 +1,26 @@
+/* services.c - offers the transforms to the other rooms.
+ *
+ * Needs: derived.h. Guarantees: after autodiff_init the services of a context that concern transforms are those of autodiff.h, and derived
+ * functions are given back with the function they came from.
+ */
+#include "autodiff/derived.h"
+
+static void linearise_service(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear, uint32_t *nresiduals,
+                              const bool **result_active) {
+	const Linearised *l = ad_linearise(c, f, active);
+	*primal = l->primal;
+	*linear = l->linear;
+	*nresiduals = l->nresiduals;
+	*result_active = l->result_active;
+}
+
+void autodiff_init(Ctx *c) {
+	IrServices *s = ir_services(c);
+	s->jvp = ad_jvp;
+	s->linearise = linearise_service;
+	s->transpose = ad_transpose;
+	s->jet = ad_jet;
+	s->batch = ad_batch;
+	s->cost = fn_cost;
+	fn_hooks(c)->free_derived = derived_free;
+}

@@ -1,0 +1,173 @@
+/* blas.c - OpenBLAS behind blas.h, opened at run time.
+ *
+ * Needs: cblas.h for the types of its calls; the library itself only when the first large product runs.
+ *
+ * The library is a thing of the process, not of a context, so the handle is process-wide: a private struct filled once under pthread_once and
+ * never changed after. What loading does to the process is kept small:
+ *   - OpenBLAS 0.3.21 takes recent AMD processors for Haswell and loses a factor of 1.6 to 1.85. It reads OPENBLAS_CORETYPE while it is being
+ *     loaded, so the variable is set for the length of the dlopen when the processor has AVX-512 and the user has not set it, and
+ *     taken away again. (setenv is not safe beside a getenv on another thread: a host with such threads sets the variable itself, or
+ *     has OpenBLAS loaded before.)
+ *   - OpenBLAS's own threads are switched off: it would split sums by the number of threads, and our results may not depend on that.
+ *     Products are split by eval_dot.c in a fixed way instead. A library that the host had loaded before us keeps its setting.
+ */
+#include "backend/blas.h"
+#include "backend/kernels.h"
+#include <cblas.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static struct Blas {
+	void *library;
+	const char *why; /* it cannot be had */
+	__typeof__(&cblas_sgemm) sgemm;
+	__typeof__(&cblas_dgemm) dgemm;
+	__typeof__(&cblas_cgemm) cgemm;
+	__typeof__(&cblas_zgemm) zgemm;
+	__typeof__(&cblas_ssyrk) ssyrk;
+	__typeof__(&cblas_dsyrk) dsyrk;
+	__typeof__(&cblas_csyrk) csyrk;
+	__typeof__(&cblas_zsyrk) zsyrk;
+	__typeof__(&cblas_strsm) strsm;
+	__typeof__(&cblas_dtrsm) dtrsm;
+	__typeof__(&cblas_ctrsm) ctrsm;
+	__typeof__(&cblas_ztrsm) ztrsm;
+} blas;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+#define LIBRARY "libopenblas.so.0"
+
+static bool has_avx512(void) {
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+	return false;
+#endif
+}
+
+static void open_library(void) {
+	static const char core[] = "OPENBLAS_CORETYPE";
+	void *before = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+	const bool name_core = !before && !getenv(core) && has_avx512();
+	if (name_core) setenv(core, "SkylakeX", 1);
+	void *library = before ? before : dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+	if (name_core) unsetenv(core);
+	if (!library) {
+		blas.why = "OpenBLAS (" LIBRARY ") cannot be loaded; the Debian package is libopenblas0";
+		return;
+	}
+	struct {
+		const char *name;
+		void **at;
+	} wanted[] = {
+	    {"cblas_sgemm", (void **)&blas.sgemm}, {"cblas_dgemm", (void **)&blas.dgemm}, {"cblas_cgemm", (void **)&blas.cgemm},
+	    {"cblas_zgemm", (void **)&blas.zgemm}, {"cblas_ssyrk", (void **)&blas.ssyrk}, {"cblas_dsyrk", (void **)&blas.dsyrk},
+	    {"cblas_csyrk", (void **)&blas.csyrk}, {"cblas_zsyrk", (void **)&blas.zsyrk}, {"cblas_strsm", (void **)&blas.strsm},
+	    {"cblas_dtrsm", (void **)&blas.dtrsm}, {"cblas_ctrsm", (void **)&blas.ctrsm}, {"cblas_ztrsm", (void **)&blas.ztrsm},
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		*wanted[i].at = dlsym(library, wanted[i].name);
+		if (*wanted[i].at) continue;
+		blas.why = LIBRARY " lacks a CBLAS function; the Debian package is libopenblas0";
+		return;
+	}
+	void (*set_threads)(int) = NULL;
+	if (!before) *(void **)&set_threads = dlsym(library, "openblas_set_num_threads");
+	if (set_threads) set_threads(1);
+	blas.library = library;
+}
+
+bool blas_open(const char **why) {
+	pthread_once(&once, open_library);
+	if (blas.library) return true;
+	*why = blas.why;
+	return false;
+}
+
+void *blas_symbol(const char *name) {
+	const char *why;
+	return blas_open(&why) ? dlsym(blas.library, name) : NULL;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------------- */
+
+bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns) {
+	const bool by_rows = (a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);
+	const bool by_columns = (a->row_stride == 1 || rows == 1) && (a->column_stride >= rows || columns == 1);
+	return by_rows || by_columns;
+}
+
+/* How BLAS is told of the matrix: transposed or not, and the leading dimension. */
+static CBLAS_TRANSPOSE layout(const BlasMatrix *a, int64_t rows, int64_t columns, int *leading) {
+	const bool by_rows = (a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);
+	if (by_rows) {
+		*leading = (int)(rows == 1 ? columns : a->row_stride);
+		return CblasNoTrans;
+	}
+	*leading = (int)(columns == 1 ? rows : a->column_stride);
+	return CblasTrans;
+}
+
+void blas_gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, BlasMatrix y, void *o) {
+	static const float one[2] = {1, 0}, zero[2] = {0, 0};
+	static const double one64[2] = {1, 0}, zero64[2] = {0, 0};
+	const int m = (int)m64, n = (int)n64, k = (int)k64;
+	int lx, ly;
+	const CBLAS_TRANSPOSE tx = layout(&x, m64, k64, &lx), ty = layout(&y, k64, n64, &ly);
+	switch (d) {
+	case DT_F32: blas.sgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, 0, o, n); break;
+	case DT_F64: blas.dgemm(CblasRowMajor, tx, ty, m, n, k, 1, x.data, lx, y.data, ly, 0, o, n); break;
+	case DT_C64: blas.cgemm(CblasRowMajor, tx, ty, m, n, k, one, x.data, lx, y.data, ly, zero, o, n); break;
+	default: blas.zgemm(CblasRowMajor, tx, ty, m, n, k, one64, x.data, lx, y.data, ly, zero64, o, n); break;
+	}
+}
+
+#define MIRROR(T)                                                                        \
+	do {                                                                                 \
+		T *a = o;                                                                        \
+		for (int64_t i = 1; i < m; i++)                                                  \
+			for (int64_t j = 0; j < i; j++) a[i * m + j] = a[j * m + i];                 \
+	} while (0)
+
+void blas_syrk(Dtype d, int64_t m, int64_t k64, BlasMatrix x, void *o) {
+	static const float one[2] = {1, 0}, zero[2] = {0, 0};
+	static const double one64[2] = {1, 0}, zero64[2] = {0, 0};
+	const int n = (int)m, k = (int)k64;
+	int lx;
+	const CBLAS_TRANSPOSE t = layout(&x, m, k64, &lx);
+	switch (d) {
+	case DT_F32:
+		blas.ssyrk(CblasRowMajor, CblasUpper, t, n, k, 1, x.data, lx, 0, o, n);
+		MIRROR(float);
+		break;
+	case DT_F64:
+		blas.dsyrk(CblasRowMajor, CblasUpper, t, n, k, 1, x.data, lx, 0, o, n);
+		MIRROR(double);
+		break;
+	case DT_C64:
+		blas.csyrk(CblasRowMajor, CblasUpper, t, n, k, one, x.data, lx, zero, o, n);
+		MIRROR(Bits8);
+		break;
+	default:
+		blas.zsyrk(CblasRowMajor, CblasUpper, t, n, k, one64, x.data, lx, zero64, o, n);
+		MIRROR(double _Complex);
+		break;
+	}
+}
+
+void blas_trsm(Dtype d, int64_t n64, int64_t r64, bool lower, bool adjoint, bool unit, const void *t, void *b) {
+	static const float one[2] = {1, 0};
+	static const double one64[2] = {1, 0};
+	const int n = (int)n64, r = (int)r64;
+	const CBLAS_UPLO uplo = lower ? CblasLower : CblasUpper;
+	const CBLAS_TRANSPOSE trans = adjoint ? CblasConjTrans : CblasNoTrans;
+	const CBLAS_DIAG diag = unit ? CblasUnit : CblasNonUnit;
+	switch (d) {
+	case DT_F32: blas.strsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, 1, t, n, b, r); break;
+	case DT_F64: blas.dtrsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, 1, t, n, b, r); break;
+	case DT_C64: blas.ctrsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, one, t, n, b, r); break;
+	default: blas.ztrsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, one64, t, n, b, r); break;
+	}
+}

@@ -1,0 +1,30 @@
+/* blas.h - the few BLAS calls Atled makes, whichever library gives them.
+ *
+ * Needs: type.h. Guarantees: the library is opened at the first call that needs it, never before; every call runs on the calling thread alone.
+ */
+#ifndef ATLED_BACKEND_BLAS_H
+#define ATLED_BACKEND_BLAS_H
+
+#include "lang/type.h"
+
+/* Opens the library; false and *why (static) when it cannot be had. Cheap when it is open. */
+bool blas_open(const char **why);
+/* A symbol of the library (LAPACK stands in the same one), or NULL. */
+void *blas_symbol(const char *name);
+
+/* A matrix by rows and columns; one of the strides is 1 (or the extent along it is). */
+typedef struct BlasMatrix {
+	const void *data;
+	int64_t row_stride, column_stride;
+} BlasMatrix;
+
+/* True when BLAS takes the matrix as it stands. */
+bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns);
+/* o (m x n, row-major without gaps) = x (m x k) y (k x n). Float and complex dtypes; sizes fit int. */
+void blas_gemm(Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o);
+/* The same for y = transpose of x (no conjugation), both triangles. */
+void blas_syrk(Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
+/* Solves op(T) X = B in place; T n x n and B n x r row-major without gaps; op is the adjoint or nothing. */
+void blas_trsm(Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *b);
+
+#endif

@@ -1,0 +1,34 @@
+/* code.h - a compiled function is a handle with an entry point, whichever tier stands behind it.
+ *
+ * Needs: lang/ir.h. Guarantees: code_call may be re-entered (a solver's right-hand side inside a program); arguments are borrowed,
+ * results owned; on failure no result is left set and a diagnostic with the user's span is recorded; every 1,024 elements or so of work
+ * the context's poll point is served.
+ */
+#ifndef ATLED_BACKEND_CODE_H
+#define ATLED_BACKEND_CODE_H
+
+#include "lang/host.h"
+
+typedef struct Code Code;
+
+/* Installs the backend's hooks (fn_hooks()->free_code, ir_services()->run) in a context. */
+Status backend_init(Ctx *c);
+
+/* The code of a function, made at the first call and kept on the Fn. NULL when memory fails. */
+Code *code_of(Ctx *c, Fn *f);
+
+/* The entry point: args has fn_nparams entries, results fn_nresults. */
+Status code_call(Ctx *c, Code *code, const Value *args, Value *results);
+
+/* Counters for tests and `:time`: instructions executed and scalar operations (as fn_cost counts) since they were last zeroed. */
+typedef struct RunCounters {
+	uint64_t instructions;
+	double scalar_operations;
+	uint64_t calls;
+} RunCounters;
+RunCounters *run_counters(Ctx *c);
+
+/* Threads used by BLAS and kernels (0: as many as there are cores). Results do not depend on it. */
+void backend_set_threads(Ctx *c, int threads);
+
+#endif

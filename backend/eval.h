@@ -1,0 +1,258 @@
+/* eval.h - the evaluator from the inside: prepared programs, frames, and what every eval function may use.
+ *
+ * Needs: code.h. Guarantees: a Step's operands and results are slots of the running frame (or constants of the code); slots of
+ * rank-0 tensors always hold unboxed scalars. An eval function reads its operands, may take the ones that die (take_operand), and
+ * writes every result on success and none on failure; releasing what died is the runner's business.
+ *
+ *     Fn ──prepare.c──▶ Code { Block { Step... } }  ──run.c──▶ values
+ *                         eval_*.c: one function per primitive, found through the table that prims.def expands to
+ */
+#ifndef ATLED_BACKEND_EVAL_H
+#define ATLED_BACKEND_EVAL_H
+
+#include "backend/code.h"
+#include "backend/pool.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+typedef struct Frame Frame;
+typedef struct Step Step;
+typedef struct Backend Backend;
+typedef Status (*EvalFn)(Frame *f, const Step *s);
+
+/* ---- prepared programs ---------------------------------------------------------------------------------------------- */
+
+/* A length: a number, a symbol, or a polynomial that dim_eval works out. */
+typedef struct DimRef {
+	int64_t value;
+	uint32_t sym; /* DIM_CONST, DIM_GENERAL or a symbol */
+	Dim dim;
+} DimRef;
+enum { DIM_CONST = UINT32_MAX, DIM_GENERAL = UINT32_MAX - 1 };
+
+/* One attribute of the primitive's schema: its words, and the same as lengths when the letter is D. */
+typedef struct Field {
+	uint32_t n;
+	const int64_t *words;
+	const DimRef *dims;
+} Field;
+
+/* Axis `axis` of value `from` gives symbol `sym` its length: (axis length - offset) / factor. */
+typedef struct SymDef {
+	uint32_t from; /* slot */
+	uint32_t axis, sym;
+	int64_t offset, factor;
+} SymDef;
+
+/* What a parameter, or a value that comes from outside, must look like. */
+typedef struct TypeRef {
+	uint8_t kind, dtype, rank;
+	DimRef dims[MAX_RANK];
+} TypeRef;
+
+typedef struct Block {
+	uint32_t nsteps, nparams, params; /* parameters are consecutive slots */
+	uint32_t nresults, ndead, nsyms, nowned;
+	Step *steps;
+	const int32_t *results;  /* operands */
+	const bool *takes;       /* result k moves out of its slot */
+	const uint32_t *dead;    /* slots to release before the first step: nobody uses them here */
+	const SymDef *syms;      /* that the parameters define */
+	const uint32_t *owned;   /* every slot of this block and the ones inside it that may hold a reference */
+	double scalar_operations; /* of the scalar steps, per run of the block */
+} Block;
+
+struct Step {
+	EvalFn eval;  /* what the runner calls: `inner`, or finish_step around it */
+	EvalFn inner;
+	int32_t a, b, c; /* operands 0, 1, 2: >= 0 a slot, < 0 constant ~a */
+	uint32_t d;      /* slot of the first result; the others follow */
+	uint16_t op;
+	uint8_t dtype, rank;         /* of operand 0, or of the result when there is none */
+	uint8_t out_dtype, out_rank; /* of result 0 */
+	uint8_t nblocks;
+	uint32_t nargs, nresults, nsyms, nafter;
+	const int32_t *args;
+	const bool *dies;     /* operand k may be taken: this is its last use */
+	const Field *fields;
+	const Block *blocks;
+	const SymDef *syms;     /* that the results define */
+	const uint32_t *after;  /* slots to release when the step is done */
+	const TypeRef *types;   /* of the results, for values that come from outside */
+	void *site;             /* call: CallSite; host: const HostCall */
+	SpanId span;
+	ChainId chain;
+};
+
+typedef struct CallSite {
+	Fn *fn;
+	Code *code; /* NULL until the first call */
+} CallSite;
+
+struct Code {
+	Ctx *ctx;
+	Fn *fn;
+	Arena *arena;
+	uint32_t nslots, nsyms;
+	const Value *consts; /* borrowed from fn */
+	const TypeRef *params;
+	Block body;
+};
+
+Code *prepare(Ctx *c, Fn *f); /* NULL when memory fails */
+
+/* ---- running ------------------------------------------------------------------------------------------------------------ */
+
+struct Frame {
+	Value *slots;
+	const Value *consts;
+	int64_t *syms;
+	Backend *be;
+	Ctx *ctx;
+	const Code *code;
+};
+
+/* Memory for frames: chunks in a list, of which those up to `now` are in use. Slots of free frames hold no references. */
+typedef struct Chunk {
+	struct Chunk *before, *next;
+	size_t used, room, bytes;
+	char *at;
+} Chunk;
+typedef struct FrameStack {
+	Chunk *first, *now;
+} FrameStack;
+
+struct Backend {
+	Ctx *ctx;
+	RunCounters counters;
+	uint64_t work; /* units since the last poll */
+	uint32_t depth, traced;
+	const char *stack_base; /* of the outermost call */
+	FrameStack values, syms;
+	int threads;
+	Pool *pool; /* NULL until a kernel is large enough */
+	struct FftPlans *fft;
+};
+
+static inline Backend *backend_of(const Ctx *c) {
+	return ctx_slot(c, SLOT_BACKEND);
+}
+
+/* Polls come after so many units (one unit: a step or an element). */
+#define POLL_EVERY 1024u
+Status spend_poll(Backend *be);
+static inline Status spend(Backend *be, uint64_t units) {
+	be->work += units;
+	return LIKELY(be->work < POLL_EVERY) ? ST_OK : spend_poll(be);
+}
+static inline void count_operations(Frame *f, double n) {
+	f->be->counters.scalar_operations += n;
+}
+
+Status run_block(Frame *f, const Block *b);
+/* Moves or copies the block's results to out. */
+void block_results(Frame *f, const Block *b, Value *out);
+void bind_syms(Frame *f, uint32_t n, const SymDef *defs);
+/* Releases everything the block may still hold after a failure. */
+void sweep_block(Frame *f, const Block *b);
+/* Runs callee with args in a new frame; they are moved in, and left V_UNSET. */
+Status call_code(Backend *be, const Code *callee, uint32_t nargs, Value *args, Value *results, SpanId span);
+
+/* Records a diagnostic at the step; always ST_ERROR. */
+Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
+Diag *diag_step(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
+Status fail_internal(Frame *f, const Step *s, const char *what); /* ST_INTERNAL */
+/* True when v has the type; otherwise a diagnostic that begins with `what`. */
+bool check_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *what);
+
+/* ---- operands, lengths, results ---------------------------------------------------------------------------------------------- */
+
+static inline const Value *operand_at(const Frame *f, int32_t a) {
+	return a >= 0 ? f->slots + a : f->consts + ~a;
+}
+static inline const Value *operand(const Frame *f, const Step *s, uint32_t k) {
+	return operand_at(f, s->args[k]);
+}
+/* An owned value: moved out of the slot when the operand dies here, else one more reference. */
+Value take_operand(Frame *f, const Step *s, uint32_t k);
+/* An owned tensor, also for a scalar; NULL when memory fails. */
+Tensor *operand_tensor(Frame *f, const Step *s, uint32_t k);
+/* An owned contiguous tensor. */
+Tensor *operand_contiguous(Frame *f, const Step *s, uint32_t k);
+/* The operand dies and its elements may be overwritten: it is contiguous and nobody else's. */
+static inline bool operand_is_free(const Frame *f, const Step *s, uint32_t k) {
+	const Value *v = operand(f, s, k);
+	return s->dies[k] && v->kind == V_TENSOR && v->tensor->contiguous && tensor_is_unshared(v->tensor);
+}
+/* The operand's elements in an owned contiguous tensor that may be written: itself when it is free, else a copy. */
+Tensor *operand_writable(Frame *f, const Step *s, uint32_t k);
+
+/* false, with a diagnostic, when a symbol is unknown or the length negative. */
+bool dim_slow(Frame *f, const Step *s, const DimRef *d, int64_t *out);
+static inline bool dim_length(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
+	if (d->sym == DIM_CONST) {
+		*out = d->value;
+		if (LIKELY(d->value >= 0)) return true;
+	} else if (d->sym != DIM_GENERAL) {
+		*out = f->syms[d->sym];
+		if (LIKELY(*out >= 0)) return true;
+	}
+	return dim_slow(f, s, d, out);
+}
+/* The same for a position, which may be negative (it is checked against an axis later). */
+bool dim_position(Frame *f, const Step *s, const DimRef *d, int64_t *out);
+bool dim_lengths(Frame *f, const Step *s, const Field *field, int64_t *out);
+
+/* Stores result k, taking t; a NULL t is ST_NOMEM. Rank 0 is unboxed. */
+Status put_tensor(Frame *f, const Step *s, uint32_t k, Tensor *t);
+static inline void put_value(Frame *f, const Step *s, uint32_t k, Value v) {
+	f->slots[s->d + k] = v;
+}
+static inline Status put_object(Frame *f, const Step *s, uint32_t k, Value v) {
+	if (v.kind == V_UNSET) return ST_NOMEM;
+	f->slots[s->d + k] = v;
+	return ST_OK;
+}
+
+/* ---- tensors without a count -------------------------------------------------------------------------------------------------------- */
+
+/* Gives t another layout over its buffer. strides NULL: row-major. */
+void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, char *data);
+/* Operand k seen with another layout, starting `offset` elements further: in place when its record is nobody else's. */
+Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const int64_t *shape, const int64_t *strides,
+                     int64_t offset);
+/* A part of t that is only passed down, never kept. */
+static inline Tensor part_of(const Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, int64_t offset) {
+	Tensor p = *t;
+	set_layout(&p, rank, shape, strides, t->data + offset * (int64_t)dtype_size((Dtype)t->dtype));
+	return p;
+}
+
+/* A tensor's elements in row-major order, a run at a time, whatever its strides. */
+typedef struct Stream {
+	enum { STREAM_FLAT, STREAM_SPLAT, STREAM_STRIDED } mode;
+	const char *data;
+	uint32_t size, rank;
+	int64_t shape[MAX_RANK], stride[MAX_RANK]; /* merged; strides in bytes */
+} Stream;
+enum { STREAM_RUN = 1024 }; /* elements a reader's buffer holds */
+void stream_open(Stream *st, const Tensor *t);
+/* Elements pos .. pos+n-1 (one element for a splat): where they lie already, or copied to buffer. n <= STREAM_RUN unless flat. */
+const void *stream_read(const Stream *st, int64_t pos, int64_t n, void *buffer);
+
+/* ---- the eval functions ------------------------------------------------------------------------------------------------------------------ */
+
+#define ST(ID, ...) Status eval_##ID(Frame *f, const Step *s);
+#include "lang/prims.def"
+Status eval_elementwise1(Frame *f, const Step *s);
+Status eval_elementwise2(Frame *f, const Step *s);
+/* The step of an element-wise primitive on scalars; NULL when it does not take the dtype. */
+EvalFn scalar_step(Op op, Dtype d);
+Status fail_arithmetic(Frame *f, const Step *s, int64_t y);
+
+/* ---- state of the thin files ------------------------------------------------------------------------------------------------------------- */
+
+void fft_plans_free(Ctx *c, struct FftPlans *plans);
+
+#endif

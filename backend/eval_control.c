@@ -1,0 +1,185 @@
+/* eval_control.c - control flow, calls, host functions, and the steps that stop or write: fail, print.
+ *
+ * Needs: eval.h. Guarantees: a loop's carried values are moved round it, never copied, so that an update in its body happens in place. What
+ * a failed body of `try` held is released before the handler runs.
+ *
+ * Carried values rest in the slots of the loop's own results between two iterations: nothing else can see those before the loop ends.
+ */
+#include "backend/eval.h"
+
+Status eval_IF(Frame *f, const Step *s) {
+	const Block *b = &s->blocks[operand_at(f, s->a)->b ? 0 : 1];
+	Status st = run_block(f, b);
+	if (LIKELY(st == ST_OK)) block_results(f, b, &f->slots[s->d]);
+	return st;
+}
+
+static void move_values(Value *to, Value *from, uint32_t n) {
+	for (uint32_t k = 0; k < n; k++) {
+		to[k] = from[k];
+		from[k].kind = V_UNSET;
+	}
+}
+
+Status eval_FOR(Frame *f, const Step *s) {
+	const Block *body = &s->blocks[0];
+	const uint32_t carried = s->nargs - 1;
+	int64_t n = operand_at(f, s->a)->i;
+	Value *held = &f->slots[s->d], *params = &f->slots[body->params];
+	for (uint32_t k = 0; k < carried; k++) held[k] = take_operand(f, s, k + 1);
+	for (int64_t i = 0; i < n; i++) {
+		params[0] = value_i64(i);
+		move_values(params + 1, held, carried);
+		Status st = run_block(f, body);
+		if (UNLIKELY(st != ST_OK)) return st;
+		block_results(f, body, held);
+	}
+	return ST_OK;
+}
+
+Status eval_WHILE(Frame *f, const Step *s) {
+	const Block *cond = &s->blocks[0], *body = &s->blocks[1];
+	Value *held = &f->slots[s->d], *asked = &f->slots[cond->params], *params = &f->slots[body->params];
+	for (uint32_t k = 0; k < s->nargs; k++) held[k] = take_operand(f, s, k);
+	for (;;) {
+		for (uint32_t k = 0; k < s->nargs; k++) asked[k] = held[k].kind == V_SCALAR ? held[k] : value_ref(held[k]);
+		Status st = run_block(f, cond);
+		if (UNLIKELY(st != ST_OK)) return st;
+		Value more;
+		block_results(f, cond, &more);
+		if (!more.b) return ST_OK;
+		move_values(params, held, s->nargs);
+		st = run_block(f, body);
+		if (UNLIKELY(st != ST_OK)) return st;
+		block_results(f, body, held);
+	}
+}
+
+Status eval_TRY(Frame *f, const Step *s) {
+	const Block *body = &s->blocks[0], *handler = &s->blocks[1];
+	const uint32_t before = diag_total(f->ctx);
+	Status st = run_block(f, body);
+	if (st == ST_OK) {
+		block_results(f, body, &f->slots[s->d]);
+		return ST_OK;
+	}
+	if (st != ST_ERROR) return st;
+	sweep_block(f, body);
+	const char *text = diag_total(f->ctx) > before ? diag_at(f->ctx, before)->message : "an error";
+	Value message = value_string(f->ctx, text, strlen(text));
+	diag_truncate(f->ctx, before);
+	if (message.kind == V_UNSET) return ST_NOMEM;
+	f->slots[handler->params] = message;
+	st = run_block(f, handler);
+	if (st == ST_OK) block_results(f, handler, &f->slots[s->d]);
+	return st;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------------- */
+
+enum { FEW = 16 };
+
+Status eval_CALL(Frame *f, const Step *s) {
+	CallSite *site = s->site;
+	if (UNLIKELY(!site->code)) {
+		if (!site->fn || !site->fn->finished) return fail_internal(f, s, "a call of an unfinished function");
+		site->code = code_of(f->ctx, site->fn);
+		if (!site->code) return ST_NOMEM;
+	}
+	if (UNLIKELY(site->code->body.nparams != s->nargs || site->code->body.nresults != s->nresults))
+		return fail_internal(f, s, "a call that does not fit its function");
+	Value few[FEW], *args = few;
+	if (s->nargs > FEW && !(args = heap_alloc(f->ctx, s->nargs * sizeof *args))) return ST_NOMEM;
+	for (uint32_t k = 0; k < s->nargs; k++) args[k] = take_operand(f, s, k);
+	Status st = call_code(f->be, site->code, s->nargs, args, &f->slots[s->d], s->span);
+	if (s->nargs > FEW) heap_free(f->ctx, args, s->nargs * sizeof *args);
+	return st;
+}
+
+static void drop_values(Value *v, uint32_t n) {
+	for (uint32_t k = 0; k < n; k++) {
+		value_unref(v[k]);
+		v[k].kind = V_UNSET;
+	}
+}
+
+Status eval_HOST(Frame *f, const Step *s) {
+	const HostCall *call = s->site;
+	Value few[FEW], *args = few;
+	Value *results = &f->slots[s->d];
+	if (s->nargs > FEW && !(args = heap_alloc(f->ctx, s->nargs * sizeof *args))) return ST_NOMEM;
+	for (uint32_t k = 0; k < s->nargs; k++) args[k] = *operand(f, s, k);
+	const uint32_t before = diag_total(f->ctx);
+	Status st = call->def->eval(f->ctx, call, s->nargs, args, s->nresults, results);
+	if (s->nargs > FEW) heap_free(f->ctx, args, s->nargs * sizeof *args);
+	if (st != ST_OK) {
+		for (uint32_t k = 0; k < s->nresults; k++) results[k].kind = V_UNSET;
+		if (st == ST_ERROR && diag_total(f->ctx) == before && diag_count(f->ctx, SEV_ERROR) < 20)
+			return fail_at(f, s, E_HOST, "%s failed", call->def->name);
+		return st;
+	}
+	bind_syms(f, s->nsyms, s->syms);
+	for (uint32_t k = 0; k < s->nresults; k++) {
+		if (check_type(f, results[k], &s->types[k], s->span, call->def->name)) continue;
+		drop_values(results, s->nresults);
+		return ST_ERROR;
+	}
+	return ST_OK;
+}
+
+Status eval_DYNAMIC(Frame *f, const Step *s) {
+	const uint32_t nargs = s->nargs - 3;
+	Value few[FEW], *args = few;
+	if (!ir_services(f->ctx)->call_dynamic) return fail_internal(f, s, "nobody runs dynamic calls");
+	if (nargs > FEW && !(args = heap_alloc(f->ctx, nargs * sizeof *args))) return ST_NOMEM;
+	for (uint32_t k = 0; k < nargs; k++) args[k] = *operand(f, s, k + 3);
+	Value state = take_operand(f, s, 1), result = {.kind = V_UNSET};
+	Status st = ir_services(f->ctx)->call_dynamic(f->ctx, *operand(f, s, 2), nargs, args, &state, &result, s->span);
+	if (nargs > FEW) heap_free(f->ctx, args, nargs * sizeof *args);
+	if (st != ST_OK) {
+		value_unref(state);
+		return st;
+	}
+	put_value(f, s, 0, (Value){.kind = V_TOKEN});
+	put_value(f, s, 1, state);
+	put_value(f, s, 2, result);
+	return ST_OK;
+}
+
+/* ---- effects ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const Value *v, size_t *n) {
+	if (v->kind != V_STRING) {
+		*n = 0;
+		return "";
+	}
+	*n = v->object->n;
+	return ((const StringObject *)v->object)->text;
+}
+
+Status eval_START(Frame *f, const Step *s) {
+	put_value(f, s, 0, (Value){.kind = V_TOKEN});
+	return ST_OK;
+}
+
+Status eval_PRINT(Frame *f, const Step *s) {
+	size_t n;
+	const char *text = text_of(operand_at(f, s->b), &n);
+	if (!ctx_granted(f->ctx, GRANT_OUTPUT)) {
+		diag_step(f, s, E_DENIED, "this program may not print: the host has not granted output");
+		return ST_DENIED;
+	}
+	ctx_write(f->ctx, text, n);
+	ctx_write(f->ctx, "\n", 1);
+	put_value(f, s, 0, (Value){.kind = V_TOKEN});
+	return spend(f->be, n);
+}
+
+Status eval_FAIL(Frame *f, const Step *s) {
+	size_t n;
+	const char *text = text_of(operand_at(f, s->a), &n);
+	int64_t code = s->fields ? s->fields[0].words[0] : E_USER;
+	diag_error(f->ctx, code >= 0 && code < DIAG_COUNT ? (DiagCode)code : E_USER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
+	f->be->traced = 0;
+	return ST_ERROR;
+}

@@ -1,0 +1,24 @@
+/* kernels_options.h - how kernel files are compiled. Included first, by backend/kernels_*.c only.
+ *
+ * The Makefile gives them -O3 -fno-math-errno -fno-trapping-math (sqrt and comparisons may be vectorised: nobody looks at errno or at the
+ * floating-point flags) and, like everything, -ffp-contract=off: a*b + c is never fused, since results must not depend on the machine.
+ * gcc makes each function marked CLONES for three kinds of machine, chosen when the program starts. Under the sanitizers there is one
+ * version: the choice would run before they are ready. clang (before 14 without the attribute) keeps to the command line.
+ */
+#ifndef ATLED_BACKEND_KERNELS_OPTIONS_H
+#define ATLED_BACKEND_KERNELS_OPTIONS_H
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define EACH_INDEPENDENT _Pragma("GCC ivdep")
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("default", "avx2", "arch=skylake-avx512")))
+#endif
+#else
+#pragma clang diagnostic ignored "-Wpass-failed" /* most rows call libm and are not vectorised: that is fine */
+#define EACH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#endif
+#ifndef CLONES
+#define CLONES
+#endif
+
+#endif

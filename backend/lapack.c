@@ -1,0 +1,201 @@
+/* lapack.c - LAPACK's Fortran entry points behind lapack.h, found in the library that blas.c opens.
+ *
+ * Needs: blas.h. Guarantees: what lapack.h says. Fortran's hidden string lengths are passed, so the calls obey gfortran's convention.
+ */
+#include "backend/lapack.h"
+#include "backend/blas.h"
+#include <complex.h>
+#include <string.h>
+#undef I
+
+const char *lapack_why(void) {
+	const char *why = "the BLAS library has no LAPACK; the Debian package is libopenblas0";
+	blas_open(&why);
+	return why;
+}
+
+/* The entry point for a dtype: s, d, c or z before the name. NULL sets *info to -1. */
+static void *entry(Dtype d, const char *real, const char *complex_name, int *info) {
+	char name[16];
+	name[0] = d == DT_F32 ? 's' : d == DT_F64 ? 'd' : d == DT_C64 ? 'c' : 'z';
+	strncpy(name + 1, dtype_is_complex(d) ? complex_name : real, sizeof name - 2);
+	name[sizeof name - 1] = 0;
+	void *fn = blas_symbol(name);
+	*info = fn ? 0 : -1;
+	return fn;
+}
+
+/* The size a workspace query left in the first element. */
+static int asked(Dtype d, const void *first) {
+	const double x = d == DT_F32 || d == DT_C64 ? *(const float *)first : *(const double *)first;
+	return x < 1 ? 1 : (int)x;
+}
+
+static Status outcome(int info) {
+	return info ? ST_ERROR : ST_OK;
+}
+
+Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
+	(void)c;
+	void (*potrf)(const char *, const int *, void *, const int *, int *, size_t) = NULL;
+	if (!(*(void **)&potrf = entry(d, "potrf_", "potrf_", info))) return ST_ERROR;
+	potrf("U", &n, m, &n, info, 1);
+	return outcome(*info);
+}
+
+Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
+	(void)c;
+	void (*getrf)(const int *, const int *, void *, const int *, int *, int *) = NULL;
+	if (!(*(void **)&getrf = entry(d, "getrf_", "getrf_", info))) return ST_ERROR;
+	getrf(&n, &n, m, &n, pivots, info);
+	return outcome(*info);
+}
+
+Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info) {
+	typedef void (*Geqrf)(const int *, const int *, void *, const int *, void *, void *, const int *, int *);
+	typedef void (*Orgqr)(const int *, const int *, const int *, void *, const int *, const void *, void *, const int *, int *);
+	Geqrf geqrf = NULL;
+	Orgqr orgqr = NULL;
+	if (!(*(void **)&geqrf = entry(d, "geqrf_", "geqrf_", info))) return ST_ERROR;
+	if (!(*(void **)&orgqr = entry(d, "orgqr_", "ungqr_", info))) return ST_ERROR;
+	const size_t size = dtype_size(d);
+	_Alignas(16) char query[16], query_q[16], unused[16];
+	int want = -1;
+	geqrf(&rows, &columns, m, &rows, unused, query, &want, info);
+	orgqr(&rows, &columns, &columns, m, &rows, unused, query_q, &want, info);
+	int n = asked(d, query), nq = asked(d, query_q);
+	if (nq > n) n = nq;
+	const size_t bytes = ((size_t)n + (size_t)columns) * size;
+	char *work = heap_alloc(c, bytes);
+	if (!work) return ST_NOMEM;
+	char *tau = work + (size_t)n * size;
+	geqrf(&rows, &columns, m, &rows, tau, work, &n, info);
+	if (!*info) {
+		memset(r, 0, (size_t)columns * (size_t)columns * size);
+		for (int j = 0; j < columns; j++)
+			memcpy((char *)r + (size_t)j * (size_t)columns * size, (char *)m + (size_t)j * (size_t)rows * size, ((size_t)j + 1) * size);
+		orgqr(&rows, &columns, &columns, m, &rows, tau, work, &n, info);
+	}
+	heap_free(c, work, bytes);
+	return outcome(*info);
+}
+
+Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
+	typedef void (*Syevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *, int *, const int *, int *,
+	                      size_t, size_t);
+	typedef void (*Heevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *, void *, const int *, int *,
+	                      const int *, int *, size_t, size_t);
+	Syevd syevd = NULL;
+	Heevd heevd = NULL;
+	const bool is_complex = dtype_is_complex(d);
+	void *found = entry(d, "syevd_", "heevd_", info);
+	if (!found) return ST_ERROR;
+	if (is_complex) *(void **)&heevd = found;
+	else *(void **)&syevd = found;
+	_Alignas(16) char query[16], query_real[8];
+	int want = -1, query_int = 0;
+	const Dtype real = dtype_real_of(d);
+	if (is_complex) heevd("V", "U", &n, m, &n, w, query, &want, query_real, &want, &query_int, &want, info, 1, 1);
+	else syevd("V", "U", &n, m, &n, w, query, &want, &query_int, &want, info, 1, 1);
+	if (*info) return ST_ERROR;
+	const int nwork = asked(d, query), nreal = is_complex ? asked(real, query_real) : 0, nint = query_int;
+	const size_t bytes = (size_t)nwork * dtype_size(d) + (size_t)nreal * dtype_size(real) + (size_t)nint * sizeof(int);
+	char *work = heap_alloc(c, bytes);
+	if (!work) return ST_NOMEM;
+	char *real_work = work + (size_t)nwork * dtype_size(d);
+	int *int_work = (int *)(void *)(real_work + (size_t)nreal * dtype_size(real));
+	if (is_complex) heevd("V", "U", &n, m, &n, w, work, &nwork, real_work, &nreal, int_work, &nint, info, 1, 1);
+	else syevd("V", "U", &n, m, &n, w, work, &nwork, int_work, &nint, info, 1, 1);
+	heap_free(c, work, bytes);
+	return outcome(*info);
+}
+
+/* A real matrix's eigenvalues come in conjugate pairs, and a pair's vector as its real and imaginary part in two columns. */
+#define PAIRS_TO_COMPLEX(T)                                                                             \
+	do {                                                                                                \
+		const T *re = wr, *im = wi, *vr = real_vectors;                                                 \
+		T _Complex *values = w, *vectors = v;                                                           \
+		for (int j = 0; j < n; j++) {                                                                   \
+			values[j] = __builtin_complex(re[j], im[j]);                                                \
+			const bool pair = im[j] != 0 && j + 1 < n;                                                  \
+			for (int i = 0; i < n; i++) {                                                               \
+				const T a = vr[(size_t)j * (size_t)n + (size_t)i];                                      \
+				const T b = pair ? vr[((size_t)j + 1) * (size_t)n + (size_t)i] : 0;                     \
+				vectors[(size_t)j * (size_t)n + (size_t)i] = __builtin_complex(a, b);                   \
+				if (pair) vectors[((size_t)j + 1) * (size_t)n + (size_t)i] = __builtin_complex(a, -b);  \
+			}                                                                                           \
+			if (!pair) continue;                                                                        \
+			values[j + 1] = __builtin_complex(re[j + 1], im[j + 1]);                                    \
+			j++;                                                                                        \
+		}                                                                                               \
+	} while (0)
+
+Status lapack_eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) {
+	typedef void (*Geev)(const char *, const char *, const int *, void *, const int *, void *, void *, void *, const int *, void *, const int *,
+	                     void *, const int *, int *, size_t, size_t);
+	typedef void (*ComplexGeev)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *, void *, const int *,
+	                            void *, const int *, void *, int *, size_t, size_t);
+	Geev geev = NULL;
+	ComplexGeev complex_geev = NULL;
+	const bool is_complex = dtype_is_complex(d);
+	void *found = entry(d, "geev_", "geev_", info);
+	if (!found) return ST_ERROR;
+	if (is_complex) *(void **)&complex_geev = found;
+	else *(void **)&geev = found;
+	_Alignas(16) char query[16], unused[16]; /* a query may write to any array */
+	int want = -1, one = 1;
+	if (is_complex) complex_geev("N", "V", &n, m, &n, w, unused, &one, v, &n, query, &want, unused, info, 1, 1);
+	else geev("N", "V", &n, m, &n, unused, unused, unused, &one, v, &n, query, &want, info, 1, 1);
+	if (*info) return ST_ERROR;
+	const int nwork = asked(d, query);
+	const size_t size = dtype_size(d), count = (size_t)n;
+	const size_t extra = is_complex ? 2 * count * dtype_size(dtype_real_of(d)) : (2 * count + count * count) * size;
+	const size_t bytes = (size_t)nwork * size + extra;
+	char *work = heap_alloc(c, bytes);
+	if (!work) return ST_NOMEM;
+	if (is_complex) {
+		complex_geev("N", "V", &n, m, &n, w, unused, &one, v, &n, work, &nwork, work + (size_t)nwork * size, info, 1, 1);
+	} else {
+		void *wr = work + (size_t)nwork * size, *wi = (char *)wr + count * size, *real_vectors = (char *)wi + count * size;
+		geev("N", "V", &n, m, &n, wr, wi, unused, &one, real_vectors, &n, work, &nwork, info, 1, 1);
+		if (!*info && d == DT_F32) PAIRS_TO_COMPLEX(float);
+		else if (!*info) PAIRS_TO_COMPLEX(double);
+	}
+	heap_free(c, work, bytes);
+	return outcome(*info);
+}
+
+Status lapack_svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void *s, void *vh, int *info) {
+	typedef void (*Gesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *, void *, const int *, void *,
+	                      const int *, int *, int *, size_t);
+	typedef void (*ComplexGesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *, void *, const int *,
+	                             void *, const int *, void *, int *, int *, size_t);
+	Gesdd gesdd = NULL;
+	ComplexGesdd complex_gesdd = NULL;
+	const bool is_complex = dtype_is_complex(d);
+	void *found = entry(d, "gesdd_", "gesdd_", info);
+	if (!found) return ST_ERROR;
+	if (is_complex) *(void **)&complex_gesdd = found;
+	else *(void **)&gesdd = found;
+	const int k = rows < columns ? rows : columns, most = rows < columns ? columns : rows;
+	_Alignas(16) char query[16], unused[16];
+	int want = -1;
+	if (is_complex) complex_gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, query, &want, unused, (int *)(void *)unused, info, 1);
+	else gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, query, &want, (int *)(void *)unused, info, 1);
+	if (*info) return ST_ERROR;
+	const int nwork = asked(d, query);
+	/* LAPACK's own bound for the real workspace of the complex routine. */
+	const size_t small = (size_t)k, large = (size_t)most;
+	const size_t nreal = is_complex ? small * (5 * small + 7 > 2 * large + 2 * small + 1 ? 5 * small + 7 : 2 * large + 2 * small + 1) : 0;
+	const size_t real_bytes = nreal * dtype_size(dtype_real_of(d));
+	const size_t bytes = (size_t)nwork * dtype_size(d) + real_bytes + 8 * small * sizeof(int);
+	char *work = heap_alloc(c, bytes);
+	if (!work) return ST_NOMEM;
+	char *real_work = work + (size_t)nwork * dtype_size(d);
+	int *int_work = (int *)(void *)(real_work + real_bytes);
+	if (is_complex)
+		complex_gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, work, &nwork, real_work, int_work, info, 1);
+	else gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, work, &nwork, int_work, info, 1);
+	heap_free(c, work, bytes);
+	return outcome(*info);
+}

@@ -1,0 +1,381 @@
+/* build_dims.c - symbols and the equalities of lengths that hold while a function is built or verified.
+ *
+ * Needs: build_internal.h. Guarantees: an equality holds from the guard that says it to the end of the region in which
+ * it was said; build_canon is idempotent; the representative of two symbols is the older one, of a symbol and a number
+ * the number. A symbol is visible in the region where it was last born and in the regions inside it.
+ */
+#include "lang/build_internal.h"
+
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
+
+SymId build_sym(Builder *b, Atom name, SpanId span) {
+	Fn *f = b->fn;
+	VEC_RESERVE(b->scratch, &f->syms, f->syms.n + 1);
+	VEC_RESERVE(b->scratch, &b->equal, f->syms.n + 1);
+	VEC_RESERVE(b->scratch, &b->home, f->syms.n + 1);
+	b->equal.at[b->equal.n++] = NO_DIM;
+	b->home.at[b->home.n++] = NO_REGION;
+	f->syms.at[f->syms.n++] = (Sym){.name = name, .span = span};
+	return f->syms.n - 1;
+}
+
+Dim build_fresh_dim(Builder *b, Atom name, SpanId span) {
+	return dim_sym(b->ctx, build_sym(b, name, span));
+}
+
+bool sym_visible(const Builder *b, SymId s, RegionId r) {
+	if (s >= b->home.n || b->home.at[s] == NO_REGION) return false;
+	for (; r != NO_REGION; r = b->region_parent.at[r])
+		if (b->home.at[s] == r) return true;
+	return false;
+}
+
+typedef struct Visit {
+	Builder *b;
+	RegionId region;
+	bool all;
+} Visit;
+
+static void visit_enter(void *ud, SymId s) {
+	Visit *v = ud;
+	if (s < v->b->home.n && !sym_visible(v->b, s, v->region)) v->b->home.at[s] = v->region;
+}
+
+static void visit_visible(void *ud, SymId s) {
+	Visit *v = ud;
+	v->all = v->all && sym_visible(v->b, s, v->region);
+}
+
+/* A symbol that is born again (another loop's parameter in a function with copied symbols) has its earlier home in a
+ * region that is closed, so nothing is lost by overwriting it. */
+void dims_enter_dim(Builder *b, RegionId r, Dim d) {
+	if (dim_is_const(b->ctx, d, NULL)) return;
+	Visit v = {.b = b, .region = r};
+	dim_each_sym(b->ctx, d, visit_enter, &v);
+}
+
+void dims_enter(Builder *b, RegionId r, TypeId t) {
+	Type ty = *type_of(b->ctx, t);
+	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++) dims_enter_dim(b, r, ty.dims[k]);
+}
+
+bool dim_visible(Builder *b, Dim d, RegionId r) {
+	Visit v = {.b = b, .region = r, .all = true};
+	dim_each_sym(b->ctx, d, visit_visible, &v);
+	return v.all;
+}
+
+/* ---- equalities -------------------------------------------------------------------------------------------------- */
+
+static Dim by_symbols(Builder *b, Dim d) {
+	return b->nequal ? dim_subst(b->ctx, d, b->equal.at, b->equal.n) : d;
+}
+
+Dim build_canon(Builder *b, Dim d) {
+	if (!b->nequal && !b->same_from.n) return d;
+	if (dim_is_const(b->ctx, d, NULL)) return d;
+	d = by_symbols(b, d);
+	for (uint32_t i = 0; i < b->same_from.n; i++) /* what was said of symbols since counts for these as well */
+		if (by_symbols(b, b->same_from.at[i]) == d) d = by_symbols(b, b->same_to.at[i]);
+	return d;
+}
+
+TypeId build_canon_type(Builder *b, TypeId t) {
+	if (!b->nequal && !b->same_from.n) return t;
+	Type ty = *type_of(b->ctx, t);
+	if (ty.kind != TY_TENSOR) return t;
+	bool changed = false;
+	for (uint32_t k = 0; k < ty.rank; k++) {
+		Dim d = build_canon(b, ty.dims[k]);
+		changed |= d != ty.dims[k];
+		ty.dims[k] = d;
+	}
+	return changed ? type_tensor(b->ctx, (Dtype)ty.dtype, ty.rank, ty.dims) : t;
+}
+
+AttrId build_canon_attr(Builder *b, Op op, AttrId a) {
+	if (!a || (!b->nequal && !b->same_from.n)) return a;
+	if (b->nequal) a = attr_subst(b->ctx, op, a, b->equal.at, b->equal.n);
+	return a;
+}
+
+bool build_same_type(Builder *b, TypeId x, TypeId y) {
+	return x == y || build_canon_type(b, x) == build_canon_type(b, y);
+}
+
+bool build_same_dim(Builder *b, Dim x, Dim y) {
+	return x == y || build_canon(b, x) == build_canon(b, y);
+}
+
+uint32_t dims_mark(const Builder *b) {
+	return b->trail.n;
+}
+
+void dims_undo(Builder *b, uint32_t mark) {
+	while (b->trail.n > mark) {
+		DimUndo u = b->trail.at[--b->trail.n];
+		if (u.sym == UINT32_MAX) {
+			b->same_from.n--;
+			b->same_to.n--;
+			continue;
+		}
+		if (u.old == NO_DIM) b->nequal--;
+		b->equal.at[u.sym] = u.old;
+	}
+}
+
+static void set_equal(Builder *b, SymId s, Dim value) {
+	DimUndo u = {.sym = s, .old = b->equal.at[s]};
+	VEC_PUSH(b->scratch, &b->trail, u);
+	if (u.old == NO_DIM) b->nequal++;
+	b->equal.at[s] = value;
+}
+
+/* s stands for value, in the entries made before as well, so that one substitution is always enough. */
+static void bind_symbol(Builder *b, SymId s, Dim value) {
+	Dim *one = arena_alloc(b->scratch, (s + 1) * sizeof *one);
+	for (uint32_t i = 0; i < s; i++) one[i] = NO_DIM;
+	one[s] = value;
+	for (SymId k = 0; k < b->equal.n; k++) {
+		if (b->equal.at[k] == NO_DIM) continue;
+		Dim d = dim_subst(b->ctx, b->equal.at[k], one, s + 1);
+		if (d != b->equal.at[k]) set_equal(b, k, d);
+	}
+	set_equal(b, s, value);
+}
+
+void dims_define(Builder *b, SymId s, Dim value) {
+	bind_symbol(b, s, build_canon(b, value));
+}
+
+void dims_assume(Builder *b, Dim x, Dim y) {
+	Ctx *c = b->ctx;
+	x = build_canon(b, x);
+	y = build_canon(b, y);
+	if (x == y || (dim_is_const(c, x, NULL) && dim_is_const(c, y, NULL))) return;
+	SymId s, t;
+	Dim value;
+	bool xs = dim_is_sym(c, x, &s) && s < b->equal.n, ys = dim_is_sym(c, y, &t) && t < b->equal.n;
+	if (xs && ys) {
+		if (s < t) bind_symbol(b, t, x);
+		else bind_symbol(b, s, y);
+	} else if (xs && !dim_mentions(c, y, s)) {
+		bind_symbol(b, s, y);
+	} else if (ys && !dim_mentions(c, x, t)) {
+		bind_symbol(b, t, x);
+	} else if (dim_solve(c, x, y, &s, &value) && s < b->equal.n) {
+		bind_symbol(b, s, value);
+	} else { /* n*m == k*l: no symbol to replace, so the two lengths are as a whole */
+		DimUndo u = {.sym = UINT32_MAX};
+		VEC_RESERVE(b->scratch, &b->trail, b->trail.n + 1);
+		VEC_RESERVE(b->scratch, &b->same_from, b->same_from.n + 1);
+		VEC_RESERVE(b->scratch, &b->same_to, b->same_to.n + 1);
+		bool keep_x = x < y;
+		b->trail.at[b->trail.n++] = u;
+		b->same_from.at[b->same_from.n++] = keep_x ? y : x;
+		b->same_to.at[b->same_to.n++] = keep_x ? x : y;
+	}
+}
+
+void dims_assume_region(Builder *b, RegionId r) {
+	const Region *g = &b->fn->regions.at[r];
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &b->fn->insts.at[b->fn->inst_order.at[g->insts + i]];
+		if (in->op != OP_GUARD) continue;
+		dims_assume(b, (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 0), (Dim)attr_int(b->ctx, OP_GUARD, in->attr, 1));
+	}
+}
+
+bool build_unify(Builder *b, Dim x, Dim y, Atom what) {
+	int64_t difference;
+	x = build_canon(b, x);
+	y = build_canon(b, y);
+	if (x == y) return true;
+	if (dim_is_const(b->ctx, dim_sub(b->ctx, x, y), &difference)) return false;
+	int64_t words[3] = {x, y, what};
+	build(b, OP_GUARD, 0, NULL, attr_intern(b->ctx, words, 3), NULL);
+	return true;
+}
+
+/* ---- lengths of scalars ------------------------------------------------------------------------------------------ */
+
+static bool constant_int(const Fn *f, Ref r, int64_t *out) {
+	const Const *k = ref_constant(f, r);
+	return k && k->value.kind == V_SCALAR && dtype_is_int((Dtype)k->value.dtype) && value_as_i64(k->value, out);
+}
+
+/* Coefficients and depth are bounded so that following can never meet the limits of dims. */
+static Dim known_at(Builder *b, Ref r, uint32_t depth) {
+	Ctx *c = b->ctx;
+	int64_t k;
+	if (constant_int(b->fn, r, &k)) return k > -(INT64_C(1) << 31) && k < INT64_C(1) << 31 ? dim_const(c, k) : NO_DIM;
+	for (uint32_t i = b->bound.n; i-- > 0;)
+		if (b->bound.at[i].scalar == r) return build_canon(b, b->bound.at[i].dim);
+	const Inst *in = ref_inst(b->fn, r);
+	if (!in || depth > 8) return NO_DIM;
+	Op op = (Op)in->op;
+	if (op == OP_EXTENT) return build_canon(b, (Dim)attr_int(c, OP_EXTENT, in->attr, 0));
+	Ref x = in->nargs ? inst_arg(b->fn, in, 0) : REF_NONE, y = in->nargs > 1 ? inst_arg(b->fn, in, 1) : REF_NONE;
+	if (op == OP_FLOORDIV) {
+		if (!constant_int(b->fn, y, &k) || k <= 0 || k >= INT64_C(1) << 31) return NO_DIM;
+		Dim d = known_at(b, x, depth + 1);
+		return d == NO_DIM ? NO_DIM : dim_floordiv(c, d, k);
+	}
+	if (op != OP_ADD && op != OP_SUB && op != OP_MUL) return NO_DIM;
+	Dim dx = known_at(b, x, depth + 1);
+	if (dx == NO_DIM) return NO_DIM;
+	Dim dy = known_at(b, y, depth + 1);
+	if (dy == NO_DIM) return NO_DIM;
+	if (op == OP_MUL && !dim_is_const(c, dx, NULL) && !dim_is_const(c, dy, NULL) && depth > 3) return NO_DIM;
+	return op == OP_ADD ? dim_add(c, dx, dy) : op == OP_SUB ? dim_sub(c, dx, dy) : dim_mul(c, dx, dy);
+}
+
+Dim dim_known(Builder *b, Ref scalar) {
+	const Type *t = ref_ty(b->fn, scalar);
+	if (t->kind != TY_TENSOR || t->rank || t->dtype != DT_I64) return NO_DIM;
+	return known_at(b, scalar, 0);
+}
+
+Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name) {
+	Dim d = dim_known(b, i64_scalar);
+	if (d != NO_DIM) return d;
+	d = build_fresh_dim(b, name, b->span);
+	int64_t word = d;
+	build(b, OP_BIND, 1, &i64_scalar, attr_intern(b->ctx, &word, 1), NULL);
+	return build_canon(b, d);
+}
+
+Ref build_extent(Builder *b, Dim d) {
+	int64_t word = d;
+	return build(b, OP_EXTENT, 0, NULL, attr_intern(b->ctx, &word, 1), NULL);
+}
+
+/* ---- matching types ---------------------------------------------------------------------------------------------- */
+
+typedef struct Unknown { /* which symbols of a pattern are still to be found */
+	const Dim *map;
+	uint32_t nmap, count;
+	SymId sym;
+} Unknown;
+
+static void visit_unknown(void *ud, SymId s) {
+	Unknown *u = ud;
+	if (s >= u->nmap || u->map[s] != NO_DIM || (u->count && u->sym == s)) return;
+	u->sym = s;
+	u->count++;
+}
+
+static Unknown unknowns(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
+	Unknown u = {.map = map, .nmap = nmap};
+	dim_each_sym(c, d, visit_unknown, &u);
+	return u;
+}
+
+/* pattern = rest + k*s with k = +-1 and s the only unknown: s = (actual - rest) * k. The pattern's known symbols are
+ * replaced by what they stand for on the way; `map` is put back. */
+static Dim solve_for(Builder *b, Dim pattern, SymId s, Dim actual, Dim *map, uint32_t nmap) {
+	Ctx *c = b->ctx;
+	map[s] = dim_const(c, 0);
+	Dim at0 = dim_subst(c, pattern, map, nmap);
+	map[s] = dim_const(c, 1);
+	Dim at1 = dim_subst(c, pattern, map, nmap);
+	map[s] = dim_const(c, 2);
+	Dim at2 = dim_subst(c, pattern, map, nmap);
+	map[s] = NO_DIM;
+	int64_t k;
+	if (!dim_is_const(c, dim_sub(c, at1, at0), &k) || (k != 1 && k != -1)) return NO_DIM;
+	if (dim_sub(c, at2, at1) != dim_sub(c, at1, at0)) return NO_DIM;
+	return k == 1 ? dim_sub(c, actual, at0) : dim_sub(c, at0, actual);
+}
+
+static const char *match_words(Builder *b, uint32_t i, const char *what, TypeId actual) {
+	return arena_printf(b->scratch, "operand %u is %s, %s", i + 1, type_words(b, actual), what);
+}
+
+bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *actual, Dim *map, uint32_t nmap,
+                DimsDiffer differ, void *ud, const char **why) {
+	Ctx *c = b->ctx;
+	SymId s;
+	for (uint32_t i = 0; i < n; i++) {
+		Type p = *type_of(c, patterns[i]), t = *type_of(c, actual[i]);
+		if (p.kind != t.kind || (p.kind == TY_TENSOR && (p.dtype != t.dtype || p.rank != t.rank))) {
+			*why = match_words(b, i, arena_printf(b->scratch, "not %s", type_words(b, patterns[i])), actual[i]);
+			return false;
+		}
+		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++)
+			if (dim_is_sym(c, p.dims[k], &s) && s < nmap && map[s] == NO_DIM) map[s] = build_canon(b, t.dims[k]);
+	}
+	for (bool found = true; found;) { /* each round may make the next one's polynomials solvable */
+		found = false;
+		for (uint32_t i = 0; i < n; i++) {
+			Type p = *type_of(c, patterns[i]), t = *type_of(c, actual[i]);
+			for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
+				Unknown u = unknowns(c, p.dims[k], map, nmap);
+				if (u.count != 1) continue;
+				Dim d = solve_for(b, p.dims[k], u.sym, build_canon(b, t.dims[k]), map, nmap);
+				if (d == NO_DIM) continue;
+				map[u.sym] = build_canon(b, d);
+				found = true;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		Type p = *type_of(c, patterns[i]), t = *type_of(c, actual[i]);
+		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
+			if (unknowns(c, p.dims[k], map, nmap).count) continue;
+			Dim wanted = build_canon(b, dim_subst(c, p.dims[k], map, nmap)), found = build_canon(b, t.dims[k]);
+			if (wanted == found || (differ && differ(b, wanted, found, ud))) continue;
+			*why = match_words(b, i, arena_printf(b->scratch, "whose axis %u must be %s", k, dim_words(b, wanted)),
+			                   actual[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool unify_differing(Builder *b, Dim wanted, Dim found, void *ud) {
+	return build_unify(b, wanted, found, *(const Atom *)ud);
+}
+
+void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map) {
+	const char *why = "a wrong number of arguments";
+	Atom what = atom_f(b->ctx, "the arguments of %s", atom_text(b->ctx, f->name));
+	for (uint32_t s = 0; s < f->syms.n; s++) map[s] = NO_DIM;
+	TypeId *patterns = arena_alloc(b->scratch, (nargs + 1) * sizeof *patterns);
+	TypeId *actual = arena_alloc(b->scratch, (nargs + 1) * sizeof *actual);
+	bool good = nargs == fn_nparams(f);
+	for (uint32_t i = 0; good && i < nargs; i++) {
+		patterns[i] = ref_type(f, fn_param(f, i));
+		actual[i] = ref_type(b->fn, args[i]);
+	}
+	if (good && dims_match(b, nargs, patterns, actual, map, f->syms.n, unify_differing, &what, &why)) return;
+	why = arena_printf(b->scratch, "%s of '%s'", why, atom_text(b->ctx, f->name));
+	build_breach(b, OP_CALL, nargs, args, why);
+}
+
+void dims_learn(Builder *b, TypeId from, TypeId to, Dim *map, uint32_t nmap) {
+	Type p = *type_of(b->ctx, from), t = *type_of(b->ctx, to);
+	SymId s;
+	for (uint32_t k = 0; p.kind == TY_TENSOR && t.kind == TY_TENSOR && k < p.rank && k < t.rank; k++)
+		if (dim_is_sym(b->ctx, p.dims[k], &s) && s < nmap && map[s] == NO_DIM) map[s] = t.dims[k];
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static const char *sym_word(void *ud, SymId s) {
+	Builder *b = ud;
+	if (s >= b->fn->syms.n || !b->fn->syms.at[s].name) return arena_printf(b->scratch, "n%u", s);
+	return atom_text(b->ctx, b->fn->syms.at[s].name);
+}
+
+const char *type_words(Builder *b, TypeId t) {
+	char text[256];
+	size_t n = type_print(b->ctx, t, sym_word, b, text, sizeof text);
+	return arena_copy(b->scratch, text, n < sizeof text ? n : sizeof text - 1);
+}
+
+const char *dim_words(Builder *b, Dim d) {
+	char text[128];
+	size_t n = dim_print(b->ctx, d, sym_word, b, text, sizeof text);
+	return arena_copy(b->scratch, text, n < sizeof text ? n : sizeof text - 1);
+}

@@ -1,0 +1,57 @@
+/* host.h - functions that the IR calls but does not contain: solvers, and callbacks of an embedding program.
+ *
+ * Needs: ir.h. Guarantees: a host function is a primitive like any other: it says its result types, its value, and its derivative rules
+ * as IR. A missing rule is an error when the derivative is asked for, naming the function.
+ *
+ * A host function takes its operands as a flat list. Function-valued arguments (a right-hand side) are finished Fns in `fns`; their
+ * captured values are ordinary operands, so that derivatives with respect to them are nothing special.
+ */
+#ifndef ATLED_LANG_HOST_H
+#define ATLED_LANG_HOST_H
+
+#include "lang/ir.h"
+
+typedef struct HostCall HostCall;
+
+typedef struct HostDef {
+	const char *name; /* in messages and in the text form */
+	void *ud;
+	/* Result types from operand types; writes at most `cap` and returns how many. Fresh symbols come from build_fresh_dim. Reports a
+	 * diagnostic and throws when the operands are wrong. */
+	uint32_t (*types)(Builder *b, const struct HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
+	/* The value. Owned results. */
+	Status (*eval)(Ctx *c, const struct HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results);
+	/* Tangents of the results: emits IR that is linear in the tangents. tangents[k] REF_NONE: zero. Writes REF_NONE for a zero
+	 * result tangent. NULL: no derivative. */
+	void (*jvp)(Builder *b, const struct HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
+	            Ref *result_tangents);
+	/* For host functions that are linear in the operands flagged linear[k]: cotangents of those operands from cotangents of the results
+	 * (REF_NONE: zero). NULL: cannot be transposed. */
+	void (*transpose)(Builder *b, const struct HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
+	                  const Ref *result_cotangents, Ref *cotangents);
+	/* With the operands flagged batched[k] carrying a leading axis of length `n`: results that all carry it. NULL: `map` loops. */
+	void (*batch)(Builder *b, const struct HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results);
+	void (*free_ud)(Ctx *c, void *ud);
+} HostDef;
+
+/* One use of a host function: the definition, the functions handed to it, and static options. Interned per call site. */
+struct HostCall {
+	const HostDef *def;
+	uint32_t nfns;
+	Fn **fns; /* one reference each */
+	uint32_t noptions;
+	const int64_t *options; /* what they mean is the host function's business */
+};
+
+/* Host functions by name, for those the standard library calls. Copies def; the name is the key. */
+void host_register(Ctx *c, const HostDef *def);
+const HostDef *host_find(const Ctx *c, const char *name); /* NULL when there is none */
+
+typedef uint32_t HostId;
+/* Copies def; fns each gain a reference; lives as long as the context. Equal calls get equal ids. */
+HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns, uint32_t noptions, const int64_t *options);
+const HostCall *host_call(const Ctx *c, HostId id);
+/* Emits the call: infers the result types through def->types. Returns how many results. */
+uint32_t build_host(Builder *b, HostId id, uint32_t nargs, const Ref *args, Ref *results, uint32_t cap);
+
+#endif

@@ -1,0 +1,33 @@
+/* prims.c - the descriptors of the primitives, expanded from prims.def.
+ *
+ * Needs: ir.h. Guarantees: prims[op] is complete for every op; rows stand in the order of the enum because both come
+ * from one table.
+ */
+#include "lang/ir.h"
+#include <string.h>
+
+#undef I /* <complex.h> has one; here it is the kind of dtype that the table means */
+enum { B = KIND_B, I = KIND_I, R = KIND_R, C = KIND_C };
+enum { COMMUTES = ALGEBRA_COMMUTES, ASSOCIATES = ALGEBRA_ASSOCIATES };
+
+const Prim prims[OP_COUNT] = {
+	[OP_NONE] = {.name = "none", .attr = "", .doc = ""},
+#define ELEMENTWISE(ID, NARGS, NAME, KINDS, RESULT, DERIV, ALGEBRA, LO, HI, DOC)                              \
+	[OP_##ID] = {.name = NAME, .elementwise = true, .nargs = NARGS, .nres = 1, .kinds = KINDS,                \
+	             .result = RESULT_##RESULT, .deriv = DERIV_##DERIV, .algebra = ALGEBRA, .effect = EFFECT_PURE, \
+	             .lo = LO, .hi = HI, .attr = "", .doc = DOC},
+#define EW1(ID, NAME, KINDS, RESULT, DERIV, expr, LO, HI, DOC) \
+	ELEMENTWISE(ID, 1, NAME, KINDS, RESULT, DERIV, 0, LO, HI, DOC)
+#define EW2(ID, NAME, KINDS, RESULT, DERIV, ALGEBRA, expr, LO, HI, DOC) \
+	ELEMENTWISE(ID, 2, NAME, KINDS, RESULT, DERIV, ALGEBRA, LO, HI, DOC)
+#define ST(ID, NAME, NARGS, NRES, ATTR, DERIV, EFFECT, DOC)                                                      \
+	[OP_##ID] = {.name = NAME, .nargs = NARGS, .nres = NRES, .kinds = B | I | R | C, .deriv = DERIV_##DERIV, \
+	             .effect = EFFECT_##EFFECT, .attr = ATTR, .doc = DOC},
+#include "lang/prims.def"
+};
+
+Op prim_from_name(const char *name) {
+	for (int op = OP_NONE + 1; op < OP_COUNT; op++)
+		if (!strcmp(prims[op].name, name)) return (Op)op;
+	return OP_NONE;
+}

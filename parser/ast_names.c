@@ -1,0 +1,167 @@
+/* ast_names.c - which names a piece of syntax assigns, mentions, or takes from outside.
+ *
+ * Needs: spec.h. Guarantees: purely syntactic; each name once.
+ */
+#include "parser/spec.h"
+
+typedef struct Names {
+	Arena *a;
+	VEC_ATOMS out;
+	VEC_ATOMS bound; /* names of enclosing functions' parameters and locals */
+} Names;
+
+static void add(Arena *a, VEC_ATOMS *v, Atom name) {
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->at[i] == name) return;
+	VEC_PUSH(a, v, name);
+}
+
+static bool contains(const VEC_ATOMS *v, Atom name) {
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->at[i] == name) return true;
+	return false;
+}
+
+static void target_names(Names *s, const Ast *t, VEC_ATOMS *into) {
+	switch ((AstKind)t->kind) {
+	case A_NAME: add(s->a, into, t->name.name); return;
+	case A_TUPLE:
+		for (uint32_t i = 0; i < t->tuple.n; i++) target_names(s, t->tuple.items[i], into);
+		return;
+	case A_INDEX: target_names(s, t->index.base, into); return;
+	case A_FIELD: target_names(s, t->field.base, into); return;
+	default: return;
+	}
+}
+
+static void assigned_visit(void *ud, const Ast *e) {
+	Names *s = ud;
+	switch ((AstKind)e->kind) {
+	case A_LAMBDA: return;
+	case A_DEF: add(s->a, &s->out, e->function.name); return;
+	case A_ASSIGN: target_names(s, e->assign.target, &s->out); break;
+	case A_INDEX_DEF: add(s->a, &s->out, e->index_def.name); break;
+	default: break;
+	}
+	ast_children(e, assigned_visit, s);
+}
+
+void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n) {
+	Names s = {.a = sp->a};
+	assigned_visit(&s, e);
+	*names = s.out.at;
+	*n = s.out.n;
+}
+
+struct leave_scan {
+	bool found;
+	bool in_loop;
+};
+
+static void leave_visit(void *ud, const Ast *e) {
+	struct leave_scan *s = ud;
+	if (s->found) return;
+	switch ((AstKind)e->kind) {
+	case A_LAMBDA:
+	case A_DEF: return;
+	case A_BREAK:
+		if (!s->in_loop) s->found = true;
+		return;
+	case A_RETURN: s->found = true; return;
+	case A_FOR:
+	case A_WHILE: {
+		struct leave_scan inner = {false, true};
+		ast_children(e, leave_visit, &inner);
+		s->found |= inner.found;
+		return;
+	}
+	default: ast_children(e, leave_visit, s);
+	}
+}
+
+bool ast_leaves_loop(const Ast *body) {
+	struct leave_scan s = {false, false};
+	leave_visit(&s, body);
+	return s.found;
+}
+
+struct mention_scan {
+	Atom name;
+	bool found;
+};
+
+static void mention_visit(void *ud, const Ast *e) {
+	struct mention_scan *s = ud;
+	if (s->found) return;
+	if (e->kind == A_NAME && e->name.name == s->name) {
+		s->found = true;
+		return;
+	}
+	ast_children(e, mention_visit, s);
+}
+
+bool ast_mentions(const Ast *e, Atom name) {
+	struct mention_scan s = {name, false};
+	mention_visit(&s, e);
+	return s.found;
+}
+
+/* ---- free names -------------------------------------------------------------------------------------------------------------------------- */
+
+static void free_visit(void *ud, const Ast *e);
+
+static void bind_params(Names *s, uint32_t n, const Param *params) {
+	for (uint32_t i = 0; i < n; i++) {
+		if (params[i].fallback) free_visit(s, params[i].fallback);
+		add(s->a, &s->bound, params[i].name);
+		if (params[i].pattern) target_names(s, params[i].pattern, &s->bound);
+		/* lengths named in annotations are bound by them */
+	}
+}
+
+static void free_visit(void *ud, const Ast *e) {
+	Names *s = ud;
+	uint32_t mark = s->bound.n;
+	switch ((AstKind)e->kind) {
+	case A_NAME:
+		if (!contains(&s->bound, e->name.name)) add(s->a, &s->out, e->name.name);
+		return;
+	case A_LAMBDA:
+	case A_DEF:
+		bind_params(s, e->function.nparams, e->function.params);
+		free_visit(s, e->function.body);
+		s->bound.n = mark;
+		return;
+	case A_COMPREHENSION:
+		for (uint32_t i = 0; i < e->comprehension.n; i++)
+			if (e->comprehension.clauses[i].range) free_visit(s, e->comprehension.clauses[i].range);
+		for (uint32_t i = 0; i < e->comprehension.n; i++)
+			for (uint32_t k = 0; k < e->comprehension.clauses[i].n; k++) target_names(s, e->comprehension.clauses[i].names[k], &s->bound);
+		free_visit(s, e->comprehension.body);
+		if (e->comprehension.filter) free_visit(s, e->comprehension.filter);
+		s->bound.n = mark;
+		return;
+	case A_ASSIGN:
+		/* a name that is assigned may still be read from outside first, so it stays free: capturing it too much is harmless */
+		free_visit(s, e->assign.value);
+		free_visit(s, e->assign.target);
+		return;
+	default: ast_children(e, free_visit, s);
+	}
+}
+
+void ast_free_names(Sp *sp, const Ast *fn, Atom **names, uint32_t *n) {
+	Names s = {.a = sp->a};
+	if (fn->kind == A_PROBLEM) {
+		bind_params(&s, fn->problem->nparams, fn->problem->params);
+		for (uint32_t i = 0; i < fn->problem->ndomains; i++)
+			for (uint32_t k = 0; k < fn->problem->domains[i].ncoords; k++) add(s.a, &s.bound, fn->problem->domains[i].coords[k]);
+		for (uint32_t i = 0; i < fn->problem->nfields; i++) add(s.a, &s.bound, fn->problem->fields[i].name);
+		ast_children(fn, free_visit, &s);
+	} else {
+		bind_params(&s, fn->function.nparams, fn->function.params);
+		free_visit(&s, fn->function.body);
+	}
+	*names = s.out.at;
+	*n = s.out.n;
+}

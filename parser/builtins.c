@@ -1,0 +1,600 @@
+/* builtins.c - the functions that the language cannot write itself: arrays.
+ *
+ * Needs: spec.h. Guarantees: each checks its arguments and speaks in the user's words. Everything that can be said in the language is in
+ * stdlib/ instead.
+ */
+#include "parser/builtins.h"
+
+#include <stdio.h>
+
+static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
+
+#define BUILTIN(fname) Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define UNUSED (void)self, (void)ncaptured, (void)captured
+
+/* ---- element-wise ------------------------------------------------------------------------------------------------------------------------ */
+
+static BUILTIN(elementwise) {
+	UNUSED;
+	for (uint32_t i = 0; i < call->n; i++)
+		if (call->args[i]->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, call->span);
+	for (uint32_t i = 0; i < call->n; i++)
+		if (call->args[i]->kind == AV_FUNCTION) return av_builtin(sp, "_compose", 2, (Av *[]){av_builtin(sp, self->name, 0, NULL), call->args[0]});
+	return sp_elementwise(sp, self->op, call->n, call->args, call->span);
+}
+
+static BUILTIN(where) {
+	UNUSED;
+	Av *c = sp_want_array(sp, call->args[0], call->spans[0], "where"), *x = sp_want_array(sp, call->args[1], call->spans[1], "where"),
+	   *y = sp_want_array(sp, call->args[2], call->spans[2], "where");
+	if (ty(sp, c->ref)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, call->spans[0], "the first argument of `where` is a condition, not %s", sp_type_text(sp, c));
+	Dtype d = sp_common_dtype(sp, x, y);
+	Ref rc = c->ref, rx = sp_to_dtype(sp, x, d), ry = sp_to_dtype(sp, y, d);
+	for (int pass = 0; pass < 2; pass++) {
+		sp_broadcast_pair(sp, &rx, &ry, x, y, call->span, "choose between");
+		sp_broadcast_pair(sp, &rc, &rx, c, x, call->span, "choose between");
+	}
+	sp_broadcast_pair(sp, &rc, &ry, c, y, call->span, "choose between");
+	Av *v = av_array(sp, build_select(sp->b, rc, rx, ry));
+	v->weak = x->weak && y->weak;
+	return v;
+}
+
+
+static BUILTIN(convert) {
+	UNUSED;
+	Dtype d = DT_F64;
+	dtype_from_name(self->name, &d);
+	Av *x = call->args[0];
+	if (x->kind == AV_DYN) {
+		TypeId t = type_scalar(sp->c, d);
+		return av_array(sp, build_typed(sp->b, OP_UNBOX, 1, &x->ref, attr_intern(sp->c, (int64_t[]){t}, 1), 1, &t, NULL));
+	}
+	x = sp_want_array(sp, x, call->spans[0], self->name);
+	if (dtype_is_complex((Dtype)ty(sp, x->ref)->dtype) && !dtype_is_complex(d) && d != DT_BOOL) {
+		Diag *e = diag_error(sp->c, E_DTYPE, call->spans[0], "a complex number does not become %s", dtype_name(d));
+		diag_hint(sp->c, e, "real(z) or abs(z)");
+		sp_throw(sp);
+	}
+	return av_array(sp, build_convert(sp->b, x->ref, d));
+}
+
+/* ---- shapes --------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Dims from arguments: integers, or one tuple or vector of them. */
+void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *rank, Dim *dims) {
+	uint32_t n = call->n - first;
+	Av **items = call->args + first;
+	Span *spans = call->spans + first;
+	Span at = call->span;
+	if (n == 1 && (items[0]->kind != AV_ARRAY || ty(sp, items[0]->ref)->rank > 0)) {
+		at = spans[0];
+		spans = NULL;
+		if (!sp_static_items(sp, items[0], &n, &items)) sp_fail(sp, E_TYPE, at, "a shape is given as integers or a tuple of integers");
+	}
+	if (n > MAX_RANK) sp_fail(sp, E_RANK, at, "an array has at most %d axes", MAX_RANK);
+	*rank = n;
+	for (uint32_t i = 0; i < n; i++) {
+		Span here = spans ? spans[i] : at;
+		Ref r = sp_scalar(sp, items[i], DT_I64, here, "a length");
+		int64_t v;
+		if (av_static_int(sp, av_array(sp, r), &v) && v < -1) sp_fail(sp, E_VALUE, here, "a length cannot be %lld", (long long)v);
+		dims[i] = build_canon(sp->b, build_dim_of(sp->b, r, 0));
+	}
+}
+
+static BUILTIN(filled) {
+	UNUSED;
+	uint32_t rank, first = strcmp(self->name, "full") ? 0 : 1;
+	Dim dims[MAX_RANK];
+	sp_want_dims(sp, call, first, &rank, dims);
+	if (first) {
+		Av *x = sp_want_array(sp, call->args[0], call->spans[0], "full");
+		return av_array(sp, sp_broadcast_to(sp, x->ref, rank, dims, call->span, "fill"));
+	}
+	return av_array(sp, build_full(sp->b, type_tensor(sp->c, DT_F64, rank, dims), self->name[0] == 'o' ? 1 : 0));
+}
+
+static BUILTIN(iota) {
+	UNUSED;
+	Ref n = sp_scalar(sp, call->args[0], DT_I64, call->spans[0], "a length");
+	return av_array(sp, build_iota(sp->b, DT_I64, build_canon(sp->b, build_dim_of(sp->b, n, 0))));
+}
+
+/* A range as a vector. */
+static BUILTIN(collect) {
+	UNUSED;
+	Av *r = call->args[0];
+	if (r->kind != AV_RANGE) return sp_want_array(sp, r, call->spans[0], "collect");
+	int64_t step;
+	Ref start = r->items[0]->ref, stop = r->items[1]->ref, by = r->items[2]->ref, n;
+	if (av_static_int(sp, r->items[2], &step) && step == 1) n = build2(sp->b, OP_SUB, stop, start);
+	else n = build1(sp->b, OP_NEG, build2(sp->b, OP_FLOORDIV, build1(sp->b, OP_NEG, build2(sp->b, OP_SUB, stop, start)), by));
+	n = build2(sp->b, OP_MAX, n, build_i64(sp->b, 0));
+	Dim length = build_canon(sp->b, build_dim_of(sp->b, n, 0));
+	Ref v = build_iota(sp->b, DT_I64, length);
+	TypeId t = ref_type(build_fn(sp->b), v);
+	v = build2(sp->b, OP_MUL, v, build_broadcast_scalar(sp->b, by, t));
+	return av_array(sp, build2(sp->b, OP_ADD, v, build_broadcast_scalar(sp->b, start, t)));
+}
+
+static BUILTIN(len) {
+	UNUSED;
+	Av *x = call->args[0];
+	if (x->kind == AV_TUPLE || x->kind == AV_LIST || x->kind == AV_RECORD) return av_int(sp, x->n);
+	if (x->kind == AV_STRING) return av_int(sp, (int64_t)atom_length(sp->c, x->text));
+	if (x->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, "len", 0, NULL), 1, &x, call->span);
+	x = sp_want_array(sp, x, call->spans[0], "len");
+	if (!ty(sp, x->ref)->rank) sp_fail(sp, E_RANK, call->spans[0], "a number has no length");
+	return av_array(sp, build_extent(sp->b, build_canon(sp->b, ty(sp, x->ref)->dims[0])));
+}
+
+static BUILTIN(shape) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
+	Type t = *ty(sp, x->ref);
+	if (self->name[0] == 'r') return av_int(sp, t.rank);
+	if (!strcmp(self->name, "size")) {
+		Dim total = dim_const(sp->c, 1);
+		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, build_canon(sp->b, t.dims[i]));
+		return av_array(sp, build_extent(sp->b, total));
+	}
+	Av *items[MAX_RANK];
+	for (uint32_t i = 0; i < t.rank; i++) items[i] = av_array(sp, build_extent(sp->b, build_canon(sp->b, t.dims[i])));
+	return av_seq(sp, AV_TUPLE, t.rank, items);
+}
+
+static BUILTIN(dtype_name_of) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "dtype");
+	return av_string(sp, dtype_name((Dtype)ty(sp, x->ref)->dtype));
+}
+
+static BUILTIN(reshape) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "reshape");
+	uint32_t rank;
+	Dim dims[MAX_RANK];
+	/* -1 stands for what is left over */
+	int64_t given[MAX_RANK];
+	uint32_t n = call->n - 1;
+	Av **items = call->args + 1;
+	if (n == 1 && !(items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->rank == 0)) {
+		if (!sp_static_items(sp, items[0], &n, &items)) sp_fail(sp, E_TYPE, call->spans[1], "a shape is given as integers or a tuple of integers");
+	}
+	if (n > MAX_RANK) sp_fail(sp, E_RANK, call->span, "an array has at most %d axes", MAX_RANK);
+	Type t = *ty(sp, x->ref);
+	Dim total = dim_const(sp->c, 1), known = dim_const(sp->c, 1);
+	for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, build_canon(sp->b, t.dims[i]));
+	int open = -1;
+	rank = n;
+	for (uint32_t i = 0; i < n; i++) {
+		if (av_static_int(sp, items[i], &given[i]) && given[i] == -1) {
+			if (open >= 0) sp_fail(sp, E_SHAPE, call->span, "only one length can be -1");
+			open = (int)i;
+			continue;
+		}
+		dims[i] = build_canon(sp->b, build_dim_of(sp->b, sp_scalar(sp, items[i], DT_I64, call->span, "a length"), 0));
+		known = dim_mul(sp->c, known, dims[i]);
+	}
+	Atom what = atom_f(sp->c, "cannot reshape %s: the sizes differ", sp_type_text(sp, x));
+	if (open >= 0) {
+		int64_t k, v;
+		if (total == known) dims[open] = dim_const(sp->c, 1);
+		else if (dim_is_const(sp->c, known, &k) && k > 0) {
+			if (dim_is_const(sp->c, total, &v) && v % k) sp_fail(sp, E_SHAPE, call->span, "cannot reshape %s: %lld elements do not divide by %lld", sp_type_text(sp, x), (long long)v, (long long)k);
+			dims[open] = dim_floordiv(sp->c, total, k);
+		} else {
+			Ref q = build2(sp->b, OP_FLOORDIV, build_extent(sp->b, total), build_extent(sp->b, known));
+			dims[open] = build_canon(sp->b, build_dim_of(sp->b, q, 0));
+		}
+		known = dim_mul(sp->c, known, dims[open]);
+	}
+	if (!build_unify(sp->b, total, known, what)) sp_fail(sp, E_SHAPE, call->span, "%s", atom_text(sp->c, what));
+	return av_array(sp, build_reshape(sp->b, x->ref, rank, dims));
+}
+
+static BUILTIN(transpose) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "transpose");
+	uint32_t rank = ty(sp, x->ref)->rank, n = 0;
+	int64_t given[MAX_RANK];
+	int perm[MAX_RANK];
+	if (call->n == 1) {
+		for (uint32_t i = 0; i < rank; i++) perm[i] = (int)(rank - 1 - i);
+	} else {
+		if (call->n == 2) sp_want_ints(sp, call->args[1], call->spans[1], "an axis", &n, given, MAX_RANK);
+		else
+			for (uint32_t i = 1; i < call->n && n < MAX_RANK; i++) given[n++] = sp_want_int(sp, call->args[i], call->spans[i], "an axis");
+		if (n != rank) sp_fail(sp, E_RANK, call->span, "%u axes named for %s", n, sp_type_text(sp, x));
+		bool seen[MAX_RANK] = {false};
+		for (uint32_t i = 0; i < n; i++) {
+			int64_t k = given[i] < 0 ? given[i] + rank : given[i];
+			if (k < 0 || k >= rank || seen[k]) sp_fail(sp, E_VALUE, call->span, "the axes of a transpose are each of 0 .. %d once", (int)rank - 1);
+			seen[k] = true;
+			perm[i] = (int)k;
+		}
+	}
+	Ref r = build_transpose(sp->b, x->ref, perm);
+	if (!strcmp(self->name, "adjoint") && dtype_is_complex((Dtype)ty(sp, r)->dtype)) r = build1(sp->b, OP_CONJ, r);
+	return av_array(sp, r);
+}
+
+static BUILTIN(adjoint) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "'");
+	uint32_t rank = ty(sp, x->ref)->rank;
+	if (rank > 2) {
+		/* a stack of matrices: the last two axes change places */
+		int perm[MAX_RANK];
+		for (uint32_t i = 0; i < rank; i++) perm[i] = (int)i;
+		perm[rank - 1] = (int)rank - 2;
+		perm[rank - 2] = (int)rank - 1;
+		Ref r = build_transpose(sp->b, x->ref, perm);
+		return av_array(sp, dtype_is_complex((Dtype)ty(sp, r)->dtype) ? build1(sp->b, OP_CONJ, r) : r);
+	}
+	return transpose(sp, self, ncaptured, captured, call);
+}
+
+static int axis_argument(Sp *sp, const Call *call, const char *name, int rank, int fallback) {
+	Av *a = call_named(call, name, sp->c);
+	if (!a) return fallback;
+	Span at = call->span;
+	for (uint32_t i = 0; i < call->nnamed; i++)
+		if (call->named[i] == a) at = call->named_spans[i];
+	int64_t k = sp_want_int(sp, a, at, "an axis"), axis = k < 0 ? k + rank : k;
+	if (axis < 0 || axis >= rank) sp_fail(sp, E_RANK, at, "no axis %lld: there %s %d", (long long)k, rank == 1 ? "is" : "are", rank);
+	return (int)axis;
+}
+
+static BUILTIN(concat) {
+	UNUSED;
+	Av **items = call->args;
+	uint32_t n = call->n;
+	if (n == 1 && (items[0]->kind == AV_TUPLE || items[0]->kind == AV_LIST)) {
+		n = items[0]->n;
+		items = items[0]->items;
+	}
+	if (!strcmp(self->name, "stack")) {
+		Av *r = sp_stack(sp, n, items, call->span);
+		int rank = ty(sp, r->ref)->rank, axis = axis_argument(sp, call, "axis", rank, 0), perm[MAX_RANK];
+		for (int i = 0, k = 1; i < rank; i++) perm[i] = i == axis ? 0 : k++;
+		return av_array(sp, build_transpose(sp->b, r->ref, perm));
+	}
+	int64_t axis = 0;
+	Av *a = call_named(call, "axis", sp->c);
+	if (a) axis = sp_want_int(sp, a, call->span, "an axis");
+	/* numbers join as vectors of length 1 */
+	Av **parts = ARENA_ARRAY(sp->a, Av *, n + 1);
+	Dim one = dim_const(sp->c, 1);
+	for (uint32_t i = 0; i < n; i++) {
+		parts[i] = sp_want_array(sp, items[i], call->span, "concat");
+		if (ty(sp, parts[i]->ref)->rank == 0) parts[i] = av_array(sp, build_reshape(sp->b, parts[i]->ref, 1, &one));
+	}
+	return sp_concat(sp, n, parts, (int)axis, call->span);
+}
+
+/* Adds axes of length 1: expand(x, axis). */
+static BUILTIN(expand) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "expand");
+	Type t = *ty(sp, x->ref);
+	int64_t k = sp_want_int(sp, call->args[1], call->spans[1], "an axis");
+	if (k < 0) k += t.rank + 1;
+	if (k < 0 || k > t.rank || t.rank == MAX_RANK) sp_fail(sp, E_RANK, call->spans[1], "no place for a new axis %lld in %s", (long long)k, sp_type_text(sp, x));
+	Dim dims[MAX_RANK];
+	for (uint32_t i = 0, m = 0; i <= t.rank; i++) dims[i] = i == k ? dim_const(sp->c, 1) : t.dims[m++];
+	return av_array(sp, build_reshape(sp->b, x->ref, t.rank + 1u, dims));
+}
+
+static BUILTIN(broadcast_to) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "broadcast_to");
+	uint32_t rank;
+	Dim dims[MAX_RANK];
+	sp_want_dims(sp, call, 1, &rank, dims);
+	Ref r = x->ref, like = build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, x->ref)->dtype, rank, dims));
+	sp_broadcast_pair(sp, &r, &like, x, av_array(sp, like), call->span, "broadcast");
+	return av_array(sp, r);
+}
+
+/* ---- reductions --------------------------------------------------------------------------------------------------------------------------------- */
+
+static void reduction_axes(Sp *sp, const Call *call, int rank, uint32_t *n, int *axes) {
+	Av *a = call_named(call, "axis", sp->c);
+	if (!a) {
+		*n = (uint32_t)rank;
+		for (int i = 0; i < rank; i++) axes[i] = i;
+		return;
+	}
+	int64_t given[MAX_RANK];
+	sp_want_ints(sp, a, call->span, "an axis", n, given, MAX_RANK);
+	bool use[MAX_RANK] = {false};
+	for (uint32_t i = 0; i < *n; i++) {
+		int64_t k = given[i] < 0 ? given[i] + rank : given[i];
+		if (k < 0 || k >= rank) sp_fail(sp, E_RANK, call->span, "no axis %lld: there %s %d", (long long)given[i], rank == 1 ? "is" : "are", rank);
+		use[k] = true;
+	}
+	*n = 0;
+	for (int i = 0; i < rank; i++)
+		if (use[i]) axes[(*n)++] = i;
+}
+
+static BUILTIN(reduce) {
+	UNUSED;
+	bool is_max = self->op == OP_REDUCE_MAX, is_min = self->op == OP_REDUCE_MIN, logical = self->name[0] == 'a';
+	for (uint32_t i = 0; i < call->n; i++)
+		if (call->args[i]->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, call->span);
+	if (call->n == 2) {
+		if (!is_max && !is_min) sp_fail(sp, E_ARITY, call->span, "`%s` takes 1 argument; the axis is named: axis = 0", self->name);
+		return sp_elementwise(sp, is_max ? OP_MAX : OP_MIN, 2, call->args, call->span);
+	}
+	if (call->n > 2) {
+		Av *v = call->args[0];
+		for (uint32_t i = 1; i < call->n; i++) v = sp_elementwise(sp, is_max ? OP_MAX : OP_MIN, 2, (Av *[]){v, call->args[i]}, call->span);
+		return v;
+	}
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
+	Ref r = x->ref;
+	if (logical && ty(sp, r)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, call->spans[0], "`%s` takes conditions, not %s", self->name, sp_type_text(sp, x));
+	if (!logical && ty(sp, r)->dtype == DT_BOOL) r = build_convert(sp->b, r, DT_I64);
+	if (dtype_is_complex((Dtype)ty(sp, r)->dtype) && (is_max || is_min)) sp_fail(sp, E_DTYPE, call->spans[0], "complex numbers have no order");
+	uint32_t n;
+	int axes[MAX_RANK];
+	Type t = *ty(sp, r);
+	reduction_axes(sp, call, t.rank, &n, axes);
+	Ref out = build_reduce(sp->b, self->op, r, n, axes);
+	Av *keep = call_named(call, "keepdims", sp->c);
+	if (keep && sp_want_bool(sp, keep, call->span, "keepdims")) {
+		for (uint32_t i = 0; i < n; i++) t.dims[axes[i]] = dim_const(sp->c, 1);
+		out = build_reshape(sp->b, out, t.rank, t.dims);
+	}
+	return av_array(sp, out);
+}
+
+static BUILTIN(argmax) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
+	Ref r = x->ref;
+	Type t = *ty(sp, r);
+	if (t.dtype == DT_BOOL) r = build_convert(sp->b, r, DT_I64);
+	if (t.rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
+	int axis = axis_argument(sp, call, "axis", t.rank, -1);
+	if (axis < 0) {
+		Dim total = dim_const(sp->c, 1);
+		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, t.dims[i]);
+		r = build_reshape(sp->b, r, 1, &total);
+		axis = 0;
+	}
+	if (!strcmp(self->name, "argmin")) r = build1(sp->b, OP_NEG, r);
+	return av_array(sp, build(sp->b, OP_ARGMAX, 1, &r, attr_intern(sp->c, (int64_t[]){axis}, 1), NULL));
+}
+
+static BUILTIN(cumulative) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
+	if (ty(sp, x->ref)->rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
+	Ref r = ty(sp, x->ref)->dtype == DT_BOOL ? build_convert(sp->b, x->ref, DT_I64) : x->ref;
+	int axis = axis_argument(sp, call, "axis", ty(sp, r)->rank, 0);
+	Av *reverse = call_named(call, "reverse", sp->c);
+	int64_t words[2] = {axis, reverse ? sp_want_bool(sp, reverse, call->span, "reverse") : 0};
+	return av_array(sp, build(sp->b, self->op, 1, &r, attr_intern(sp->c, words, 2), NULL));
+}
+
+static BUILTIN(sorting) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
+	int rank = ty(sp, x->ref)->rank;
+	if (rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
+	int axis = axis_argument(sp, call, "axis", rank, rank - 1);
+	Av *descending = call_named(call, "descending", sp->c);
+	int64_t words[2] = {rank - 1, descending ? sp_want_bool(sp, descending, call->span, "descending") : 0};
+	int perm[MAX_RANK];
+	for (int i = 0; i < rank; i++) perm[i] = i;
+	perm[axis] = rank - 1;
+	perm[rank - 1] = axis;
+	Ref r = build_transpose(sp->b, x->ref, perm);
+	Ref order = build(sp->b, OP_ARGSORT, 1, &r, attr_intern(sp->c, words, 2), NULL);
+	if (!strcmp(self->name, "argsort")) return av_array(sp, build_transpose(sp->b, order, perm));
+	return av_array(sp, build_transpose(sp->b, build_gather(sp->b, r, order, rank - 1, rank - 1), perm));
+}
+
+static BUILTIN(nonzero) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "findall");
+	if (ty(sp, x->ref)->dtype != DT_BOOL || ty(sp, x->ref)->rank != 1) sp_fail(sp, E_TYPE, call->spans[0], "`findall` takes a vector of conditions, not %s", sp_type_text(sp, x));
+	SymId sym = build_sym(sp->b, 0, build_span(sp->b));
+	Dim length = dim_sym(sp->c, sym);
+	TypeId t = type_tensor(sp->c, DT_I64, 1, &length);
+	return av_array(sp, build_typed(sp->b, OP_NONZERO, 1, &x->ref, attr_intern(sp->c, (int64_t[]){length}, 1), 1, &t, NULL));
+}
+
+/* ---- linear algebra ----------------------------------------------------------------------------------------------------------------------------------- */
+
+static Ref want_matrix(Sp *sp, const Call *call, uint32_t i, const char *what, bool square) {
+	Av *x = sp_want_array(sp, call->args[i], call->spans[i], what);
+	Type t = *ty(sp, x->ref);
+	if (t.rank < 2) sp_fail(sp, E_RANK, call->spans[i], "`%s` takes a matrix, not %s", what, sp_type_text(sp, x));
+	Ref r = dtype_is_inexact((Dtype)t.dtype) ? x->ref : build_convert(sp->b, x->ref, DT_F64);
+	if (square) {
+		Atom msg = atom_f(sp->c, "`%s` takes a square matrix, not %s", what, sp_type_text(sp, x));
+		if (!build_unify(sp->b, t.dims[t.rank - 2], t.dims[t.rank - 1], msg)) sp_fail(sp, E_SHAPE, call->spans[i], "%s", atom_text(sp->c, msg));
+	}
+	return r;
+}
+
+static BUILTIN(factorisation) {
+	UNUSED;
+	Ref r = want_matrix(sp, call, 0, self->name, self->op != OP_QR && self->op != OP_SVD), results[3];
+	build(sp->b, self->op, 1, &r, 0, results);
+	if (prims[self->op].nres == 1) return av_array(sp, results[0]);
+	Av *items[3];
+	for (int i = 0; i < prims[self->op].nres; i++) items[i] = av_array(sp, results[i]);
+	return av_seq(sp, AV_TUPLE, (uint32_t)prims[self->op].nres, items);
+}
+
+static BUILTIN(trisolve) {
+	UNUSED;
+	Ref t = want_matrix(sp, call, 0, "trisolve", true);
+	Av *b = sp_want_array(sp, call->args[1], call->spans[1], "trisolve"), *ta = av_array(sp, t);
+	Dtype d = sp_common_dtype(sp, ta, b);
+	t = sp_to_dtype(sp, ta, d);
+	Ref rb = sp_to_dtype(sp, b, d);
+	Type tb = *ty(sp, rb), tt = *ty(sp, t);
+	bool vector = tb.rank + 1 == tt.rank;
+	if (!vector && tb.rank != tt.rank) sp_fail(sp, E_RANK, call->spans[1], "cannot solve %s for %s", sp_type_text(sp, ta), sp_type_text(sp, b));
+	Atom what = atom_f(sp->c, "cannot solve %s for %s", sp_type_text(sp, ta), sp_type_text(sp, b));
+	if (!build_unify(sp->b, tt.dims[tt.rank - 1], tb.dims[vector ? tb.rank - 1 : tb.rank - 2], what)) sp_fail(sp, E_SHAPE, call->span, "%s", atom_text(sp->c, what));
+	if (vector) {
+		Dim dims[MAX_RANK];
+		for (uint32_t i = 0; i < tb.rank; i++) dims[i] = build_canon(sp->b, tb.dims[i]);
+		dims[tb.rank] = dim_const(sp->c, 1);
+		rb = build_reshape(sp->b, rb, tb.rank + 1u, dims);
+	}
+	int64_t words[3];
+	static const char *const names[3] = {"lower", "adjoint", "unit"};
+	for (int i = 0; i < 3; i++) {
+		Av *o = call_named(call, names[i], sp->c);
+		words[i] = o ? sp_want_bool(sp, o, call->span, names[i]) : i == 0;
+	}
+	Ref r = build(sp->b, OP_TRISOLVE, 2, (Ref[]){t, rb}, attr_intern(sp->c, words, 3), NULL);
+	return av_array(sp, vector ? build_reshape(sp->b, r, tb.rank, tb.dims) : r);
+}
+
+static BUILTIN(fourier) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
+	Type t = *ty(sp, x->ref);
+	if (t.rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
+	Ref r = build_convert(sp->b, x->ref, t.dtype == DT_F32 || t.dtype == DT_C64 ? DT_C64 : DT_C128);
+	int64_t words[2] = {axis_argument(sp, call, "axis", t.rank, t.rank - 1), self->name[0] == 'i'};
+	return av_array(sp, build(sp->b, OP_FFT, 1, &r, attr_intern(sp->c, words, 2), NULL));
+}
+
+/* ---- random numbers ------------------------------------------------------------------------------------------------------------------------------------- */
+
+static Ref random_uniform(Sp *sp, uint32_t rank, const Dim *dims, Span at) {
+	Ref rng, io, results[2];
+	sp_effects(sp, &rng, &io, at);
+	int64_t words[MAX_RANK + 1] = {rank};
+	for (uint32_t i = 0; i < rank; i++) words[1 + i] = dims[i];
+	build(sp->b, OP_RANDOM, 1, &rng, attr_intern(sp->c, words, rank + 1), results);
+	sp_set_effects(sp, results[1], REF_NONE);
+	/* the upper 53 bits as a whole number in [-2^52, 2^52), moved to [0, 1) */
+	TypeId ti = ref_type(build_fn(sp->b), results[0]);
+	Ref k = build2(sp->b, OP_FLOORDIV, results[0], build_full(sp->b, ti, 2048));
+	Ref x = build_convert(sp->b, k, DT_F64);
+	TypeId tf = ref_type(build_fn(sp->b), x);
+	x = build2(sp->b, OP_ADD, x, build_full(sp->b, tf, 4503599627370496.0));
+	return build2(sp->b, OP_MUL, x, build_full(sp->b, tf, 0x1p-53));
+}
+
+static BUILTIN(random) {
+	UNUSED;
+	uint32_t rank = 0;
+	Dim dims[MAX_RANK];
+	sp_want_dims(sp, call, 0, &rank, dims);
+	Ref u = random_uniform(sp, rank, dims, call->span);
+	if (!strcmp(self->name, "rand")) return av_array(sp, u);
+	/* Box and Muller 1958: sqrt(-2 log(1 - u)) cos(2 pi v) */
+	Ref v = random_uniform(sp, rank, dims, call->span);
+	TypeId t = ref_type(build_fn(sp->b), u);
+	Ref r = build1(sp->b, OP_SQRT, build2(sp->b, OP_MUL, build_full(sp->b, t, -2), build1(sp->b, OP_LOG1P, build1(sp->b, OP_NEG, u))));
+	return av_array(sp, build2(sp->b, OP_MUL, r, build1(sp->b, OP_COS, build2(sp->b, OP_MUL, build_full(sp->b, t, 6.283185307179586), v))));
+}
+
+static BUILTIN(seed) {
+	UNUSED;
+	Ref n = sp_scalar(sp, call->args[0], DT_I64, call->spans[0], "a seed");
+	Ref rng, io;
+	sp_effects(sp, &rng, &io, call->span);
+	Dim one = dim_const(sp->c, 1);
+	Ref parts[2] = {build_reshape(sp->b, n, 1, &one), build_reshape(sp->b, build_i64(sp->b, 0), 1, &one)};
+	sp_set_effects(sp, build_concat(sp->b, 2, parts, 0), REF_NONE);
+	return av_none(sp);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------------------------------------------------- */
+
+#define EW(fname, OP, docs) {.name = fname, .min_args = 1, .max_args = 1, .run = elementwise, .op = OP, .doc = docs}
+#define EWW(fname, OP, docs) {.name = fname, .min_args = 2, .max_args = 2, .run = elementwise, .op = OP, .doc = docs}
+const Builtin builtins_array[] = {
+	EW("abs", OP_ABS, "abs(x): absolute value; of a complex number its modulus; derivative at 0 is 0"),
+	EW("sign", OP_SIGN, "sign(x): -1, 0 or 1"),
+	EW("floor", OP_FLOOR, "floor(x): largest whole number not above x"),
+	EW("round", OP_ROUND, "round(x): nearest whole number, ties to even"),
+	EW("sqrt", OP_SQRT, "sqrt(x): square root; of a negative real number NaN"),
+	EW("cbrt", OP_CBRT, "cbrt(x): real cube root"),
+	EW("exp", OP_EXP, "exp(x): exponential"),
+	EW("expm1", OP_EXPM1, "expm1(x): exp(x) - 1 without cancellation"),
+	EW("log", OP_LOG, "log(x): natural logarithm"),
+	EW("log1p", OP_LOG1P, "log1p(x): log(1 + x) without cancellation"),
+	EW("sin", OP_SIN, "sin(x): sine, radians"),
+	EW("cos", OP_COS, "cos(x): cosine, radians"),
+	EW("tan", OP_TAN, "tan(x): tangent, radians"),
+	EW("asin", OP_ASIN, "asin(x): inverse sine, radians"),
+	EW("acos", OP_ACOS, "acos(x): inverse cosine, radians"),
+	EW("atan", OP_ATAN, "atan(x): inverse tangent, radians"),
+	EW("sinh", OP_SINH, "sinh(x): hyperbolic sine"),
+	EW("cosh", OP_COSH, "cosh(x): hyperbolic cosine"),
+	EW("tanh", OP_TANH, "tanh(x): hyperbolic tangent"),
+	EW("erf", OP_ERF, "erf(x): error function"),
+	EW("real", OP_REAL, "real(z): real part"),
+	EW("imag", OP_IMAG, "imag(z): imaginary part"),
+	EW("conj", OP_CONJ, "conj(z): complex conjugate"),
+	EW("stop_gradient", OP_STOP, "stop_gradient(x): x, without a derivative"),
+	EWW("atan2", OP_ATAN2, "atan2(y, x): angle of the point (x, y), radians"),
+	EWW("mod", OP_MOD, "mod(x, y): remainder with the sign of y"),
+	EWW("pow", OP_POW, "pow(x, y): x^y"),
+	{.name = "where", .min_args = 3, .max_args = 3, .run = where, .doc = "where(c, a, b): a where c is true, else b, element by element"},
+	{.name = "bool", .min_args = 1, .max_args = 1, .run = convert, .doc = "bool(x): whether x is not 0"},
+	{.name = "i32", .min_args = 1, .max_args = 1, .run = convert, .doc = "i32(x): whole number of 32 bits, truncated"},
+	{.name = "i64", .min_args = 1, .max_args = 1, .run = convert, .doc = "i64(x): whole number of 64 bits, truncated"},
+	{.name = "f32", .min_args = 1, .max_args = 1, .run = convert, .doc = "f32(x): real number of single precision"},
+	{.name = "f64", .min_args = 1, .max_args = 1, .run = convert, .doc = "f64(x): real number of double precision"},
+	{.name = "c64", .min_args = 1, .max_args = 1, .run = convert, .doc = "c64(x): complex number of single precision"},
+	{.name = "c128", .min_args = 1, .max_args = 1, .run = convert, .doc = "c128(x): complex number of double precision"},
+	{.name = "zeros", .min_args = 0, .max_args = -1, .run = filled, .doc = "zeros(n, m, ...): f64 array of zeros; a tuple of lengths works as well"},
+	{.name = "ones", .min_args = 0, .max_args = -1, .run = filled, .doc = "ones(n, m, ...): f64 array of ones"},
+	{.name = "full", .min_args = 1, .max_args = -1, .run = filled, .doc = "full(x, n, m, ...): array with every element x"},
+	{.name = "iota", .min_args = 1, .max_args = 1, .run = iota, .doc = "iota(n): i64[n], the numbers 0 .. n-1"},
+	{.name = "collect", .min_args = 1, .max_args = 1, .run = collect, .doc = "collect(r): a range as a vector"},
+	{.name = "len", .min_args = 1, .max_args = 1, .run = len, .doc = "len(x): number of rows of an array, items of a tuple, list or record, bytes of a string"},
+	{.name = "shape", .min_args = 1, .max_args = 1, .run = shape, .doc = "shape(x): tuple of lengths"},
+	{.name = "size", .min_args = 1, .max_args = 1, .run = shape, .doc = "size(x): number of elements"},
+	{.name = "rank", .min_args = 1, .max_args = 1, .run = shape, .doc = "rank(x): number of axes"},
+	{.name = "dtype", .min_args = 1, .max_args = 1, .run = dtype_name_of, .doc = "dtype(x): \"f64\" and the like"},
+	{.name = "reshape", .min_args = 2, .max_args = -1, .run = reshape, .doc = "reshape(x, n, m, ...): the same elements row by row in another shape; one length may be -1"},
+	{.name = "transpose", .min_args = 1, .max_args = -1, .run = transpose, .doc = "transpose(x): axes reversed; transpose(x, i, j, ...): axis k of the result is axis given[k]"},
+	{.name = "adjoint", .min_args = 1, .max_args = 1, .run = adjoint, .doc = "adjoint(A), A': conjugate transpose of the last two axes"},
+	{.name = "concat", .min_args = 1, .max_args = -1, .named = "axis", .run = concat, .doc = "concat(a, b, ...; axis = 0): joined along an axis"},
+	{.name = "stack", .min_args = 1, .max_args = -1, .named = "axis", .run = concat, .doc = "stack(a, b, ...; axis = 0): joined along a new axis"},
+	{.name = "expand", .min_args = 2, .max_args = 2, .run = expand, .doc = "expand(x, axis): with a new axis of length 1"},
+	{.name = "broadcast_to", .min_args = 2, .max_args = -1, .run = broadcast_to, .doc = "broadcast_to(x, n, m, ...): stretched by the rules of broadcasting"},
+	{.name = "sum", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_SUM, .doc = "sum(x; axis, keepdims = false), sum(e for i in r)"},
+	{.name = "prod", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_PROD, .doc = "prod(x; axis, keepdims = false): product"},
+	{.name = "max", .min_args = 1, .max_args = -1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MAX, .doc = "max(x; axis): largest element; max(x, y): larger, element by element"},
+	{.name = "min", .min_args = 1, .max_args = -1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MIN, .doc = "min(x; axis): smallest element; min(x, y): smaller, element by element"},
+	{.name = "any", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MAX, .doc = "any(c; axis): whether one is true"},
+	{.name = "all", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MIN, .doc = "all(c; axis): whether each is true"},
+	{.name = "argmax", .min_args = 1, .max_args = 1, .named = "axis", .run = argmax, .doc = "argmax(x; axis): index of the first largest element"},
+	{.name = "argmin", .min_args = 1, .max_args = 1, .named = "axis", .run = argmax, .doc = "argmin(x; axis): index of the first smallest element"},
+	{.name = "cumsum", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMSUM, .doc = "cumsum(x; axis = 0, reverse = false): running sum"},
+	{.name = "cumprod", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMPROD, .doc = "cumprod(x; axis = 0, reverse = false): running product"},
+	{.name = "sort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "sort(x; axis = -1, descending = false): stable, NaN last"},
+	{.name = "argsort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "argsort(x; axis = -1, descending = false): the permutation that sorts"},
+	{.name = "findall", .min_args = 1, .max_args = 1, .run = nonzero, .doc = "findall(c): indices where a vector of conditions is true"},
+	{.name = "cholesky", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_CHOLESKY, .doc = "cholesky(A): lower L with L L' = A"},
+	{.name = "_lu", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_LU},
+	{.name = "qr", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_QR, .doc = "qr(A): (Q, R), reduced, diagonal of R positive"},
+	{.name = "eigh", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_EIGH, .doc = "eigh(A): (ascending eigenvalues, eigenvectors in columns) of a symmetric or Hermitian matrix"},
+	{.name = "eig", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_EIG, .doc = "eig(A): (complex eigenvalues, eigenvectors in columns)"},
+	{.name = "svd", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_SVD, .doc = "svd(A): (U, s, V) with A = U diag(s) V', reduced"},
+	{.name = "trisolve", .min_args = 2, .max_args = 2, .named = "lower adjoint unit", .run = trisolve, .doc = "trisolve(T, b; lower = true, adjoint = false, unit = false): T x = b with T triangular"},
+	{.name = "fft", .min_args = 1, .max_args = 1, .named = "axis", .run = fourier, .doc = "fft(x; axis = -1): discrete Fourier transform"},
+	{.name = "ifft", .min_args = 1, .max_args = 1, .named = "axis", .run = fourier, .doc = "ifft(x; axis = -1): inverse of fft"},
+	{.name = "rand", .min_args = 0, .max_args = -1, .run = random, .doc = "rand(n, m, ...): uniform in [0, 1)"},
+	{.name = "randn", .min_args = 0, .max_args = -1, .run = random, .doc = "randn(n, m, ...): standard normal"},
+	{.name = "seed", .min_args = 1, .max_args = 1, .run = seed, .doc = "seed(n): starts the random numbers anew"},
+	{.name = NULL},
+};

@@ -1,0 +1,18 @@
+/* builtins.h - the tables of builtin functions, one per file.
+ *
+ * Needs: spec.h. Guarantees: names are unique over all tables; each table ends with name NULL.
+ */
+#ifndef ATLED_PARSER_BUILTINS_H
+#define ATLED_PARSER_BUILTINS_H
+
+#include "parser/spec.h"
+
+extern const Builtin builtins_array[]; /* builtins.c */
+extern const Builtin builtins_deriv[]; /* builtins_deriv.c */
+extern const Builtin builtins_flow[];  /* builtins_flow.c */
+extern const Builtin builtins_problem[]; /* problem.c */
+
+/* Lengths from arguments `first` on: integers, or one tuple of integers. */
+void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *rank, Dim *dims);
+
+#endif

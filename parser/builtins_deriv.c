@@ -1,0 +1,544 @@
+/* builtins_deriv.c - derivatives and batching at the surface: f', grad, jvp, vjp, taylor, map.
+ *
+ * Needs: spec.h, the transforms of ir_services. Guarantees: each makes a finished function of its argument, asks for the transform of it, and
+ * emits a call; so they nest in any order. Values keep their structure: a gradient with respect to a record is a record.
+ */
+#include "parser/builtins.h"
+
+#define MAX_ORDER 64
+
+static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
+static bool inexact(Sp *sp, Ref r) { return ty(sp, r)->kind == TY_TENSOR && dtype_is_inexact((Dtype)ty(sp, r)->dtype); }
+
+#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define UNUSED (void)self, (void)ncaptured, (void)captured
+
+static Av *want_function(Sp *sp, Av *f, Span at, const char *what) {
+	if (f->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, at, "`%s` takes a function, not %s", what, sp_type_text(sp, f));
+	return f;
+}
+
+/* Whole numbers that are differentiated with respect to are meant as real ones; tuples and lists of numbers stay as they are. */
+static Av *differentiable(Sp *sp, Av *v) {
+	if (v->kind == AV_RANGE) v = sp_want_array(sp, v, NO_SPAN, "a derivative");
+	if (v->kind == AV_ARRAY) {
+		Dtype d = (Dtype)ty(sp, v->ref)->dtype;
+		if (!dtype_is_int(d)) return av_strong(sp, v);
+		return av_with_origin(sp, av_array(sp, build_convert(sp->b, v->ref, DT_F64)), v->origin);
+	}
+	if (!v->n || (v->kind != AV_RECORD && v->kind != AV_TUPLE && v->kind != AV_LIST)) return v;
+	Av *r = ARENA_NEW(sp->a, Av);
+	*r = *v;
+	r->items = ARENA_ARRAY(sp->a, Av *, v->n);
+	for (uint32_t i = 0; i < v->n; i++) {
+		/* whole numbers inside a structure are sizes and counts, not parameters */
+		bool array = v->items[i]->kind == AV_ARRAY;
+		r->items[i] = array && dtype_is_int((Dtype)ty(sp, v->items[i]->ref)->dtype) && v->kind == AV_RECORD ? v->items[i] : differentiable(sp, v->items[i]);
+	}
+	return r;
+}
+
+/* A function at its arguments, with one argument (by position) marked as what is differentiated. */
+typedef struct Site {
+	Sp *sp;
+	Av *f;
+	Spec spec;
+	Av *x;             /* the marked argument */
+	uint32_t first;    /* its first leaf among the spec's leaves */
+	uint32_t nx;       /* how many leaves it has */
+	bool *active;      /* by parameter of spec.fn */
+	uint32_t *active_leaf; /* leaves of x that are active, in order */
+	uint32_t nactive;
+	uint32_t nresults; /* without effects */
+	Ref *args;
+	uint32_t nargs;    /* with effects */
+} Site;
+
+static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
+	Site s = {.sp = sp, .f = f};
+	Call c = *call;
+	c.args = ARENA_ARRAY(sp->a, Av *, call->n + 1);
+	for (uint32_t i = 0; i < call->n; i++) c.args[i] = call->args[i];
+	if (which >= call->n) sp_fail(sp, E_ARITY, call->span, "a derivative with respect to argument %u of %u", which, call->n);
+	c.args[which] = s.x = differentiable(sp, call->args[which]);
+	s.spec = sp_specialise(sp, f, &c);
+	for (uint32_t i = 0; i < f->n; i++) s.first += av_count_leaves(f->items[i]);
+	for (uint32_t i = 0; i < which; i++) s.first += av_count_leaves(c.args[i]);
+	s.nx = av_count_leaves(s.x);
+	s.nresults = av_count_leaves(s.spec.result);
+	s.active = ARENA_ARRAY(sp->a, bool, s.spec.nargs + 3);
+	s.active_leaf = ARENA_ARRAY(sp->a, uint32_t, s.nx + 1);
+	Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nx + 1);
+	uint32_t k = 0;
+	av_leaves(s.x, leaves, &k);
+	for (uint32_t i = 0; i < s.nx; i++) {
+		int p = s.spec.param_of_leaf[s.first + i];
+		if (p < 0 || !inexact(sp, leaves[i])) continue;
+		s.active[p] = true;
+		s.active_leaf[s.nactive++] = i;
+	}
+	if (!s.nactive) {
+		Diag *d = diag_error(sp->c, E_GRAD_ARG, call->spans[which].source ? call->spans[which] : call->span, "there is no derivative with respect to %s", sp_type_text(sp, s.x));
+		diag_hint(sp->c, d, "real and complex arrays, and records, tuples and lists of them, have derivatives");
+		sp_throw(sp);
+	}
+	s.nargs = s.spec.nargs;
+	s.args = ARENA_ARRAY(sp->a, Ref, s.nargs + 2);
+	for (uint32_t i = 0; i < s.spec.nargs; i++) s.args[i] = s.spec.args[i];
+	if (s.spec.effects) {
+		sp_effects(sp, &s.args[s.nargs], &s.args[s.nargs + 1], call->span);
+		s.nargs += 2;
+	}
+	return s;
+}
+
+static Ref zeros_like(Sp *sp, Ref r) { return build_zeros(sp->b, ref_type(build_fn(sp->b), r)); }
+
+/* The active leaves of a tangent that must have the structure of x. */
+static void tangent_leaves(Site *s, Av *dx, Span at, const char *what, Ref *out) {
+	Sp *sp = s->sp;
+	dx = s->x->kind == AV_ARRAY ? sp_want_array(sp, dx, at, what) : dx;
+	Av *x = s->x;
+	uint32_t n = av_count_leaves(dx), k = 0, m = 0;
+	bool fits = n == s->nx && dx->kind == x->kind;
+	if (!fits) sp_fail(sp, E_TYPE, at, "%s must be made like the argument: %s for %s", what, sp_type_text(sp, dx), sp_type_text(sp, x));
+	Ref *leaves = ARENA_ARRAY(sp->a, Ref, n + 1), *xs = ARENA_ARRAY(sp->a, Ref, n + 1);
+	av_leaves(dx, leaves, &k);
+	av_leaves(x, xs, &m);
+	for (uint32_t i = 0; i < s->nactive; i++) {
+		uint32_t l = s->active_leaf[i];
+		Av *v = av_array(sp, leaves[l]), *like = av_array(sp, xs[l]);
+		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, xs[l])->dtype), same = xs[l];
+		if (ty(sp, r)->rank > ty(sp, same)->rank) sp_fail(sp, E_SHAPE, at, "%s is %s for an argument of %s", what, sp_type_text(sp, v), sp_type_text(sp, like));
+		sp_broadcast_pair(sp, &r, &same, v, like, at, "match");
+		out[i] = r;
+	}
+}
+
+/* A value shaped like `like` with the given leaves at the flagged places and zeros elsewhere. */
+static Av *fill_structure(Sp *sp, const Av *like, const Ref *like_leaves, uint32_t n, const bool *given, const Ref *leaves) {
+	Ref *all = ARENA_ARRAY(sp->a, Ref, n + 1);
+	uint32_t k = 0, m = 0;
+	for (uint32_t i = 0; i < n; i++) all[i] = given[i] ? leaves[m++] : ty(sp, like_leaves[i])->kind == TY_TENSOR ? zeros_like(sp, like_leaves[i]) : like_leaves[i];
+	return av_rebuild(sp, like, all, &k);
+}
+
+static void keep_effects(Site *s, const Ref *results) {
+	if (s->spec.effects) sp_set_effects(s->sp, results[s->nresults], results[s->nresults + 1]);
+}
+
+/* ---- forward ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* (f(x), df): the tangent of f at x along dx. */
+static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
+	Sp *sp = s->sp;
+	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s->spec.fn) + 1);
+	Fn *j = ir_services(sp->c)->jvp(sp->c, s->spec.fn, s->active, result_active);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, s->nargs + s->nactive + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
+	for (uint32_t i = 0; i < s->nargs; i++) args[i] = s->args[i];
+	for (uint32_t i = 0; i < s->nactive; i++) args[s->nargs + i] = tangents[i];
+	build_at(sp->b, span_intern(sp->c, at));
+	build_call(sp->b, j, s->nargs + s->nactive, args, results);
+	keep_effects(s, results);
+	uint32_t k = 0;
+	Av *y = av_rebuild(sp, s->spec.result, results, &k);
+	*dy = fill_structure(sp, s->spec.result, results, s->nresults, result_active, results + fn_nresults(s->spec.fn));
+	return y;
+}
+
+BUILTIN(jvp) {
+	UNUSED;
+	Av *f = want_function(sp, call->args[0], call->spans[0], "jvp");
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	Site s = site(sp, f, &inner, 0);
+	Ref *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
+	tangent_leaves(&s, call->args[2], call->spans[2], "a tangent", t);
+	Av *dy, *y = forward(&s, t, &dy, call->span);
+	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, dy});
+}
+
+/* f' as a function: the derivative with respect to the first argument, a number. */
+BUILTIN(derivative_of) {
+	UNUSED;
+	if (call->n < 1) sp_fail(sp, E_ARITY, call->span, "a derivative is taken at a point");
+	Av *x = call->args[0];
+	if (x->kind != AV_ARRAY || ty(sp, x->ref)->rank) {
+		Diag *d = diag_error(sp->c, E_GRAD_ARG, call->spans[0], "f' is for functions of a number, and this is %s", sp_type_text(sp, x));
+		diag_hint(sp->c, d, "grad(f) for a gradient, jacobian(f) for a matrix, map(f', x) for each element");
+		sp_throw(sp);
+	}
+	Site s = site(sp, captured[0], call, 0);
+	Ref one = build_full(sp->b, ref_type(build_fn(sp->b), s.x->ref), 1);
+	Av *dy;
+	forward(&s, &one, &dy, call->span);
+	return dy;
+}
+
+/* _unit_slope(f, x): whether df is dx itself, seen from the program: then x enters f with coefficient 1 and nothing else. */
+BUILTIN(unit_slope) {
+	UNUSED;
+	Av *f = want_function(sp, call->args[0], call->spans[0], "_unit_slope");
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	Site s = site(sp, f, &inner, 0);
+	if (s.nresults != 1 || s.nactive != 1) return av_bool(sp, false);
+	bool active[1] = {false};
+	Fn *j = ir_services(sp->c)->jvp(sp->c, s.spec.fn, s.active, active);
+	return av_bool(sp, active[0] && fn_result(j, fn_nresults(j) - 1) == fn_param(j, fn_nparams(j) - 1));
+}
+
+/* ---- reverse -------------------------------------------------------------------------------------------------------------------------------- */
+
+static Av *mask_tuple(Sp *sp, const bool *mask, uint32_t n) {
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < n; i++) items[i] = av_string(sp, mask[i] ? "1" : "0");
+	return av_seq(sp, AV_TUPLE, n, items);
+}
+
+/* The functions of a linearisation travel inside closures by number; a reference keeps them for as long as the session. */
+static Av *fn_number(Sp *sp, Fn *f) {
+	fn_ref(f);
+	return av_string(sp, arena_printf(sp->a, "%u", f->id));
+}
+
+static Fn *fn_by_number(Sp *sp, const Av *v) {
+	uint32_t id = 0;
+	for (const char *t = atom_text(sp->c, v->text); *t; t++) id = id * 10 + (uint32_t)(*t - '0');
+	return fn_get(sp->c, id);
+}
+
+/* (y, closure) where the closure is the linear map, forwards or backwards. Captured: number of the linear function, x, y, which leaves of x and
+ * of y take part, residuals. */
+static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
+	Sp *sp = s->sp;
+	Fn *primal, *linear;
+	uint32_t nres;
+	const bool *result_active;
+	ir_services(sp->c)->linearise(sp->c, s->spec.fn, s->active, &primal, &linear, &nres, &result_active);
+	if (backwards) linear = ir_services(sp->c)->transpose(sp->c, linear, nres);
+	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(primal) + 1);
+	build_at(sp->b, span_intern(sp->c, at));
+	build_call(sp->b, primal, s->nargs, s->args, results);
+	keep_effects(s, results);
+	uint32_t k = 0, nf = fn_nresults(s->spec.fn);
+	Av *y = av_rebuild(sp, s->spec.result, results, &k);
+	bool *x_mask = ARENA_ARRAY(sp->a, bool, s->nx + 1);
+	for (uint32_t i = 0; i < s->nactive; i++) x_mask[s->active_leaf[i]] = true;
+	Av **res = ARENA_ARRAY(sp->a, Av *, nres + 1);
+	for (uint32_t i = 0; i < nres; i++) res[i] = ty(sp, results[nf + i])->kind == TY_DYN ? av_dyn(sp, results[nf + i]) : av_array(sp, results[nf + i]);
+	Av *items[6] = {fn_number(sp, linear), s->x, y, mask_tuple(sp, x_mask, s->nx), mask_tuple(sp, result_active, s->nresults), av_seq(sp, AV_TUPLE, nres, res)};
+	*map = av_builtin(sp, backwards ? "_pullback" : "_pushforward", 6, items);
+	return y;
+}
+
+static bool mask_bit(const Ctx *c, const Av *mask, uint32_t i) { return atom_text(c, mask->items[i]->text)[0] == '1'; }
+
+/* Applies the linear map: `in` and `out` are the sides it takes and gives. */
+static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av *in, const Av *in_mask, const Av *out, const Av *out_mask, const char *what) {
+	Fn *linear = fn_by_number(sp, captured[0]);
+	const Av *res = captured[5];
+	Av *given = call->args[0];
+	if (in->kind == AV_ARRAY) given = sp_want_array(sp, given, call->spans[0], what);
+	uint32_t n = av_count_leaves(in), m = av_count_leaves(out), k = 0, j = 0, nargs = 0;
+	if (av_count_leaves(given) != n || given->kind != in->kind)
+		sp_fail(sp, E_TYPE, call->spans[0], "%s must be made like the value: %s for %s", what, sp_type_text(sp, given), sp_type_text(sp, in));
+	Ref *gl = ARENA_ARRAY(sp->a, Ref, n + 1), *il = ARENA_ARRAY(sp->a, Ref, n + 1), *ol = ARENA_ARRAY(sp->a, Ref, m + 1);
+	av_leaves(given, gl, &k);
+	k = 0;
+	av_leaves(in, il, &k);
+	av_leaves(out, ol, &j);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, res->n + n + 1);
+	for (uint32_t i = 0; i < res->n; i++) args[nargs++] = res->items[i]->ref;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!mask_bit(sp->c, in_mask, i)) continue;
+		Av *v = av_array(sp, gl[i]), *like = av_array(sp, il[i]);
+		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, il[i])->dtype), same = il[i];
+		if (ty(sp, r)->rank > ty(sp, same)->rank) sp_fail(sp, E_SHAPE, call->spans[0], "%s is %s for a value of %s", what, sp_type_text(sp, v), sp_type_text(sp, like));
+		sp_broadcast_pair(sp, &r, &same, v, like, call->spans[0], "match");
+		args[nargs++] = r;
+	}
+	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(linear) + 1);
+	build_at(sp->b, span_intern(sp->c, call->span));
+	build_call(sp->b, linear, nargs, args, results);
+	bool *mask = ARENA_ARRAY(sp->a, bool, m + 1);
+	for (uint32_t i = 0; i < m; i++) mask[i] = mask_bit(sp->c, out_mask, i);
+	return fill_structure(sp, out, ol, m, mask, results);
+}
+
+BUILTIN(pullback) {
+	UNUSED;
+	return apply_linear(sp, captured, call, captured[2], captured[4], captured[1], captured[3], "a cotangent");
+}
+
+BUILTIN(pushforward) {
+	UNUSED;
+	return apply_linear(sp, captured, call, captured[1], captured[3], captured[2], captured[4], "a tangent");
+}
+
+BUILTIN(vjp) {
+	UNUSED;
+	bool backwards = self->name[0] == 'v';
+	Av *f = want_function(sp, call->args[0], call->spans[0], self->name);
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
+	if (call->n == 2) {
+		Site s = site(sp, f, &inner, 0);
+		Av *map, *y = linearised(&s, backwards, call->span, &map);
+		return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, map});
+	}
+	/* several arguments: with respect to the tuple of them */
+	Av *packed = av_seq(sp, AV_TUPLE, inner.n, inner.args);
+	Av *spreader = av_builtin(sp, "_spread", 1, &f);
+	Call one = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = &packed, .spans = call->spans + 1};
+	Site s = site(sp, spreader, &one, 0);
+	Av *map, *y = linearised(&s, backwards, call->span, &map);
+	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, map});
+}
+
+BUILTIN(spread) {
+	UNUSED;
+	Span *spans = ARENA_ARRAY(sp->a, Span, call->args[0]->n + 1);
+	for (uint32_t i = 0; i < call->args[0]->n; i++) spans[i] = call->span;
+	Call inner = {.span = call->span, .callee_span = call->span, .n = call->args[0]->n, .args = call->args[0]->items, .spans = spans};
+	return sp_call(sp, captured[0], &inner);
+}
+
+/* A function whose result is looked at for its scalar: gradients of records of auxiliary values are not offered. */
+static void want_real_scalar(Sp *sp, const Av *y, const Av *f, Span at) {
+	bool good = y->kind == AV_ARRAY;
+	if (good) {
+		const Type *t = ty(sp, y->ref);
+		good = t->rank == 0 && dtype_is_real((Dtype)t->dtype);
+		if (t->rank == 0 && !dtype_is_inexact((Dtype)t->dtype)) {
+			Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and the function gives %s", sp_type_text(sp, y));
+			diag_hint(sp->c, d, "a whole-numbered function has no slope; f64(...) inside it makes it real");
+			sp_throw(sp);
+		}
+	}
+	if (good) return;
+	Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", f->text ? atom_text(sp->c, f->text) : "the function", sp_type_text(sp, y));
+	if (y->kind == AV_ARRAY && ty(sp, y->ref)->rank) diag_hint(sp->c, d, "jacobian(f) is for functions that give arrays; sum(...) makes a number");
+	if (y->kind == AV_ARRAY && dtype_is_complex((Dtype)ty(sp, y->ref)->dtype)) diag_hint(sp->c, d, "real(...) or abs(...) of it is a real number");
+	sp_throw(sp);
+}
+
+BUILTIN(grad_at) {
+	UNUSED;
+	int64_t which = 0;
+	if (ncaptured > 1) which = sp_want_int(sp, captured[1], call->span, "the number of an argument");
+	if (call->n == 0) sp_fail(sp, E_ARITY, call->span, "a gradient is taken at a point");
+	if (which < 0 || which >= call->n) sp_fail(sp, E_ARITY, call->span, "a derivative with respect to argument %lld of %u", (long long)which, call->n);
+	bool with_value = !strcmp(self->name, "_value_and_grad_at"), partial = !strcmp(self->name, "_partial_at");
+	Av *x = call->args[which];
+	if (partial && x->kind == AV_ARRAY && ty(sp, x->ref)->rank == 0) {
+		Site s = site(sp, captured[0], call, (uint32_t)which);
+		Ref one = build_full(sp->b, ref_type(build_fn(sp->b), s.x->ref), 1);
+		Av *dy;
+		forward(&s, &one, &dy, call->span);
+		return dy;
+	}
+	Site s = site(sp, captured[0], call, (uint32_t)which);
+	Av *map, *y = linearised(&s, true, call->span, &map);
+	want_real_scalar(sp, y, captured[0], call->span);
+	Av *one = av_array(sp, build_full(sp->b, ref_type(build_fn(sp->b), y->ref), 1));
+	Av *g = sp_call_args(sp, map, 1, &one, call->span);
+	return with_value ? av_seq(sp, AV_TUPLE, 2, (Av *[]){y, g}) : g;
+}
+
+BUILTIN(grad) {
+	UNUSED;
+	Av *f = want_function(sp, call->args[0], call->spans[0], self->name);
+	const char *name = self->name[0] == 'v' ? "_value_and_grad_at" : self->name[0] == 'g' ? "_grad_at" : "_partial_at";
+	Av *items[2] = {f, call->n > 1 ? call->args[1] : NULL};
+	return av_builtin(sp, name, call->n > 1 ? 2 : 1, items);
+}
+
+/* ---- Taylor ---------------------------------------------------------------------------------------------------------------------------------- */
+
+/* _jet(f, x, (c1, c2, ...)): value and Taylor coefficients of f along x + c1 s + c2 s^2 + ... */
+BUILTIN(jet) {
+	UNUSED;
+	Av *f = want_function(sp, call->args[0], call->spans[0], "jet");
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	uint32_t order;
+	Av **coefs;
+	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0 || order > MAX_ORDER)
+		sp_fail(sp, E_NOT_STATIC, call->spans[2], "a jet takes a tuple of 1 to %d directions", MAX_ORDER);
+	Site s = site(sp, f, &inner, 0);
+	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s.spec.fn) + 1);
+	Fn *j = ir_services(sp->c)->jet(sp->c, s.spec.fn, order, s.active, result_active);
+	uint32_t nargs = s.nargs + s.nactive * order;
+	Ref *args = ARENA_ARRAY(sp->a, Ref, nargs + 1), *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
+	for (uint32_t i = 0; i < s.nargs; i++) args[i] = s.args[i];
+	for (uint32_t k = 0; k < order; k++) {
+		tangent_leaves(&s, coefs[k], call->spans[2], "a direction", t);
+		for (uint32_t i = 0; i < s.nactive; i++) args[s.nargs + i * order + k] = t[i];
+	}
+	build_at(sp->b, span_intern(sp->c, call->span));
+	build_call(sp->b, j, nargs, args, results);
+	keep_effects(&s, results);
+	uint32_t k = 0, nf = fn_nresults(s.spec.fn);
+	Av *y = av_rebuild(sp, s.spec.result, results, &k);
+	Av **out = ARENA_ARRAY(sp->a, Av *, order + 1);
+	Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nresults + 1);
+	for (uint32_t o = 0; o < order; o++) {
+		uint32_t m = 0, n = 0;
+		for (uint32_t i = 0; i < s.nresults; i++)
+			if (result_active[i]) leaves[n++] = results[nf + m++ * order + o];
+		out[o] = fill_structure(sp, s.spec.result, results, s.nresults, result_active, leaves);
+	}
+	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, av_seq(sp, AV_TUPLE, order, out)});
+}
+
+/* ---- batching ----------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The first row of each leaf: what one call of the mapped function sees. */
+static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
+	uint32_t count = av_count_leaves(v), k = 0;
+	Ref *leaves = ARENA_ARRAY(sp->a, Ref, count + 1);
+	av_leaves(v, leaves, &k);
+	for (uint32_t i = 0; i < count; i++) {
+		const Type *t = ty(sp, leaves[i]);
+		if (t->kind != TY_TENSOR || t->rank == 0) sp_fail(sp, E_RANK, at, "`map` runs over rows, and %s has none", sp_type_text(sp, v));
+		Dim d = build_canon(sp->b, t->dims[0]);
+		Atom what = atom_f(sp->c, "`map` runs over arrays of one length");
+		if (*n == UINT32_MAX) *n = d;
+		else if (!build_unify(sp->b, *n, d, what)) sp_fail(sp, E_SHAPE, at, "%s, and these lengths differ", atom_text(sp->c, what));
+		leaves[i] = build_gather(sp->b, leaves[i], build_i64(sp->b, 0), 0, 0);
+	}
+	k = 0;
+	return av_rebuild(sp, v, leaves, &k);
+}
+
+BUILTIN(map) {
+	UNUSED;
+	Av *f = want_function(sp, call->args[0], call->spans[0], "map");
+	uint32_t n = call->n - 1;
+	if (n == 0) sp_fail(sp, E_ARITY, call->span, "`map` takes a function and what it runs over");
+	bool lists = false;
+	for (uint32_t i = 0; i < n; i++) lists |= call->args[1 + i]->kind == AV_LIST || call->args[1 + i]->kind == AV_TUPLE;
+	if (lists) {
+		Av **out = NULL;
+		Av **row = ARENA_ARRAY(sp->a, Av *, n);
+		uint32_t len = UINT32_MAX;
+		Av ***items = ARENA_ARRAY(sp->a, Av **, n);
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t m;
+			if (!sp_static_items(sp, call->args[1 + i], &m, &items[i])) sp_fail(sp, E_TYPE, call->spans[1 + i], "`map` over a list needs its other arguments as lists");
+			if (len != UINT32_MAX && m != len) sp_fail(sp, E_SHAPE, call->spans[1 + i], "`map` runs over lists of one length, and these have %u and %u", len, m);
+			len = m;
+		}
+		out = ARENA_ARRAY(sp->a, Av *, len + 1);
+		for (uint32_t k = 0; k < len; k++) {
+			for (uint32_t i = 0; i < n; i++) row[i] = items[i][k];
+			out[k] = sp_call_args(sp, f, n, row, call->span);
+		}
+		return av_seq(sp, (AvKind)call->args[1]->kind == AV_TUPLE ? AV_TUPLE : AV_LIST, len, out);
+	}
+	Dim length = UINT32_MAX;
+	Av **xs = ARENA_ARRAY(sp->a, Av *, n), **rows = ARENA_ARRAY(sp->a, Av *, n);
+	for (uint32_t i = 0; i < n; i++) {
+		xs[i] = call->args[1 + i];
+		if (xs[i]->kind != AV_RECORD) xs[i] = sp_want_array(sp, xs[i], call->spans[1 + i], "map");
+		rows[i] = first_row(sp, av_strong(sp, xs[i]), &length, call->spans[1 + i]);
+	}
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = n, .args = rows, .spans = call->spans + 1};
+	Spec s = sp_specialise(sp, f, &inner);
+	uint32_t first = 0;
+	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
+	bool *batched = ARENA_ARRAY(sp->a, bool, s.nargs + 3);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, s.nargs + 2), *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
+	for (uint32_t i = 0; i < s.nargs; i++) args[i] = s.args[i];
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < n; i++) av_leaves(xs[i], leaves, &k);
+	for (uint32_t i = 0; i < k; i++) {
+		int p = s.param_of_leaf[first + i];
+		if (p < 0) sp_fail(sp, E_NOT_STATIC, call->span, "the mapped function needs to know an element to know a shape");
+		args[p] = leaves[i];
+		batched[p] = true;
+	}
+	uint32_t nargs = s.nargs;
+	if (s.effects) {
+		sp_effects(sp, &args[nargs], &args[nargs + 1], call->span);
+		nargs += 2;
+	}
+	Fn *b = ir_services(sp->c)->batch(sp->c, s.fn, batched);
+	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(b) + 1);
+	build_at(sp->b, span_intern(sp->c, call->span));
+	build_call(sp->b, b, nargs, args, results);
+	uint32_t nr = av_count_leaves(s.result);
+	if (s.effects) {
+		Ref rng = results[nr];
+		if (ty(sp, rng)->rank == 2) rng = build_gather(sp->b, rng, build_i64(sp->b, 0), 0, 0);
+		sp_set_effects(sp, rng, results[nr + 1]);
+	}
+	k = 0;
+	return av_rebuild(sp, s.result, results, &k);
+}
+
+/* ---- parameters as vectors ----------------------------------------------------------------------------------------------------------------------- */
+
+/* flatten(p) -> (vector of all real numbers in p, function that puts a vector back into p's form). */
+BUILTIN(flatten) {
+	UNUSED;
+	Av *p = differentiable(sp, call->args[0]);
+	uint32_t n = av_count_leaves(p), k = 0, m = 0;
+	Ref *leaves = ARENA_ARRAY(sp->a, Ref, n + 1);
+	Av **parts = ARENA_ARRAY(sp->a, Av *, n + 1);
+	av_leaves(p, leaves, &k);
+	for (uint32_t i = 0; i < n; i++) {
+		Type t = *ty(sp, leaves[i]);
+		if (t.kind != TY_TENSOR || !dtype_is_real((Dtype)t.dtype)) continue;
+		Dim total = dim_const(sp->c, 1);
+		for (uint32_t a = 0; a < t.rank; a++) total = dim_mul(sp->c, total, build_canon(sp->b, t.dims[a]));
+		parts[m++] = av_array(sp, build_reshape(sp->b, leaves[i], 1, &total));
+	}
+	if (!m) sp_fail(sp, E_TYPE, call->spans[0], "there are no real numbers in %s", sp_type_text(sp, p));
+	Av *v = sp_concat(sp, m, parts, 0, call->span);
+	return av_seq(sp, AV_TUPLE, 2, (Av *[]){v, av_builtin(sp, "_unflatten", 1, &p)});
+}
+
+BUILTIN(unflatten) {
+	UNUSED;
+	Av *p = captured[0];
+	Ref v = sp_want_array(sp, call->args[0], call->spans[0], "an unflattening")->ref;
+	uint32_t n = av_count_leaves(p), k = 0;
+	Ref *leaves = ARENA_ARRAY(sp->a, Ref, n + 1);
+	av_leaves(p, leaves, &k);
+	Dim start = dim_const(sp->c, 0);
+	if (ty(sp, v)->rank != 1) sp_fail(sp, E_RANK, call->spans[0], "a vector of parameters is wanted, not %s", sp_type_text(sp, call->args[0]));
+	for (uint32_t i = 0; i < n; i++) {
+		Type t = *ty(sp, leaves[i]);
+		if (t.kind != TY_TENSOR || !dtype_is_real((Dtype)t.dtype)) continue;
+		Dim total = dim_const(sp->c, 1);
+		for (uint32_t a = 0; a < t.rank; a++) {
+			t.dims[a] = build_canon(sp->b, t.dims[a]);
+			total = dim_mul(sp->c, total, t.dims[a]);
+		}
+		leaves[i] = build_reshape(sp->b, build_slice(sp->b, v, &start, &total, NULL), t.rank, t.dims);
+		start = dim_add(sp->c, start, total);
+	}
+	k = 0;
+	return av_rebuild(sp, p, leaves, &k);
+}
+
+const Builtin builtins_deriv[] = {
+	{.name = "jvp", .min_args = 3, .max_args = 3, .run = jvp, .doc = "jvp(f, x, dx): (f(x), derivative of f at x along dx)"},
+	{.name = "vjp", .min_args = 2, .max_args = -1, .run = vjp, .doc = "vjp(f, x, ...): (f(x), function from a cotangent of f(x) to a cotangent of x)"},
+	{.name = "linearize", .min_args = 2, .max_args = -1, .run = vjp, .doc = "linearize(f, x): (f(x), the derivative of f at x as a function)"},
+	{.name = "grad", .min_args = 1, .max_args = 2, .run = grad, .doc = "grad(f): the gradient of f with respect to its first argument, as a function; grad(f, i) for argument i"},
+	{.name = "value_and_grad", .min_args = 1, .max_args = 2, .run = grad, .doc = "value_and_grad(f): x -> (f(x), gradient)"},
+	{.name = "∂", .min_args = 2, .max_args = 2, .run = grad, .doc = "∂(f, i): the partial derivative of f with respect to argument i, as a function"},
+	{.name = "partial", .min_args = 2, .max_args = 2, .run = grad, .doc = "partial(f, i): the same as ∂(f, i)"},
+	{.name = "map", .min_args = 2, .max_args = -1, .run = map, .doc = "map(f, xs, ...): f of each row, all at once; over tuples and lists one by one"},
+	{.name = "flatten", .min_args = 1, .max_args = 1, .run = flatten, .doc = "flatten(p): (vector of all real numbers in p, function that puts a vector back into the form of p)"},
+	{.name = "_unit_slope", .min_args = 2, .max_args = 2, .run = unit_slope},
+	{.name = "_jet", .min_args = 3, .max_args = 3, .run = jet},
+	{.name = "_derivative", .min_args = -1, .max_args = -1, .named = "*", .run = derivative_of},
+	{.name = "_grad_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
+	{.name = "_value_and_grad_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
+	{.name = "_partial_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
+	{.name = "_pullback", .min_args = 1, .max_args = 1, .run = pullback},
+	{.name = "_pushforward", .min_args = 1, .max_args = 1, .run = pushforward},
+	{.name = "_spread", .min_args = 1, .max_args = 1, .run = spread},
+	{.name = "_unflatten", .min_args = 1, .max_args = 1, .run = unflatten},
+	{.name = NULL},
+};

@@ -1,0 +1,421 @@
+/* builtins_flow.c - effects, failures, dynamic values, functions on functions, host calls, and looking at the IR.
+ *
+ * Needs: spec.h, lang/host.h. Guarantees: as builtins.c.
+ */
+#include "parser/builtins.h"
+
+#include <stdio.h>
+
+static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
+
+#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define UNUSED (void)self, (void)ncaptured, (void)captured
+
+/* ---- text -------------------------------------------------------------------------------------------------------------------------------- */
+
+static Ref string_ref(Sp *sp, Av *v) { return sp_box(sp, v); }
+
+/* All arguments as one string, separated by spaces. */
+static Ref joined(Sp *sp, const Call *call, uint32_t first) {
+	Text t;
+	text_init(&t, sp->c);
+	VEC(Ref) holes = {0};
+	for (uint32_t i = first; i < call->n; i++) {
+		if (i > first) text_str(&t, " ");
+		Av *v = call->args[i];
+		if (v->kind == AV_STRING) {
+			for (const char *p = atom_text(sp->c, v->text); *p; p++) {
+				if (*p == '{' || *p == '}') text_add(&t, p, 1);
+				text_add(&t, p, 1);
+			}
+			continue;
+		}
+		text_format(&t, "{%u}", holes.n);
+		VEC_PUSH(sp->a, &holes, v->kind == AV_ARRAY ? v->ref : sp_box(sp, v));
+	}
+	if (t.failed) {
+		text_free(&t);
+		ctx_throw(sp->c, ST_NOMEM);
+	}
+	int64_t word = atom_n(sp->c, t.n ? t.at : "", t.n);
+	text_free(&t);
+	return build(sp->b, OP_FORMAT, holes.n, holes.at, attr_intern(sp->c, &word, 1), NULL);
+}
+
+BUILTIN(print) {
+	UNUSED;
+	Ref text = joined(sp, call, 0), rng, io;
+	sp_effects(sp, &rng, &io, call->span);
+	sp_set_effects(sp, REF_NONE, build(sp->b, OP_PRINT, 2, (Ref[]){io, text}, 0, NULL));
+	return av_none(sp);
+}
+
+BUILTIN(str) {
+	UNUSED;
+	if (call->n == 1 && call->args[0]->kind == AV_STRING) return call->args[0];
+	return av_dyn(sp, joined(sp, call, 0));
+}
+
+static void emit_failure(Sp *sp, DiagCode code, Ref message) {
+	build(sp->b, OP_FAIL, 1, &message, attr_intern(sp->c, (int64_t[]){code}, 1), NULL);
+}
+
+BUILTIN(error) {
+	UNUSED;
+	emit_failure(sp, E_USER, joined(sp, call, 0));
+	return av_new(sp, AV_UNSET);
+}
+
+struct assertion {
+	const Call *call;
+};
+
+static Av *assertion_fails(Sp *sp, void *ud) {
+	const Call *call = ((struct assertion *)ud)->call;
+	Ref message;
+	if (call->n > 1) message = string_ref(sp, call->args[1]);
+	else {
+		size_t n;
+		const char *text = source_text(sp->c, call->span.source, &n);
+		const char *what = call->spans[0].source ? arena_copy(sp->a, text + call->spans[0].start, call->spans[0].end - call->spans[0].start) : "the assertion";
+		message = sp_box(sp, av_string(sp, arena_printf(sp->a, "%s does not hold", what)));
+	}
+	emit_failure(sp, E_ASSERT, message);
+	return av_none(sp);
+}
+static Av *assertion_holds(Sp *sp, void *ud) {
+	(void)ud;
+	return av_none(sp);
+}
+
+BUILTIN(assert_that) {
+	UNUSED;
+	Av *c = call->args[0];
+	if (c->kind == AV_DYN) c = av_array(sp, sp_scalar(sp, c, DT_BOOL, call->spans[0], "an assertion"));
+	if (c->kind != AV_ARRAY || ty(sp, c->ref)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, call->spans[0], "`assert` takes a condition, not %s", sp_type_text(sp, c));
+	if (ty(sp, c->ref)->rank) {
+		Diag *d = diag_error(sp->c, E_TYPE, call->spans[0], "`assert` takes one condition, not %s", sp_type_text(sp, c));
+		diag_hint(sp->c, d, "all(...) asks whether each holds");
+		sp_throw(sp);
+	}
+	struct assertion a = {call};
+	bool known;
+	if (av_static_bool(sp, c, &known)) return known ? av_none(sp) : assertion_fails(sp, &a);
+	sp_branch(sp, c, assertion_holds, NULL, assertion_fails, &a, call->span);
+	return av_none(sp);
+}
+
+/* ---- structure --------------------------------------------------------------------------------------------------------------------------------- */
+
+BUILTIN(list) {
+	UNUSED;
+	return av_seq(sp, AV_LIST, call->n, call->args);
+}
+
+BUILTIN(push) {
+	UNUSED;
+	Av *v = call->args[0], *x = call->args[1];
+	if (v->kind == AV_LIST || v->kind == AV_TUPLE) {
+		Av *r = av_seq(sp, (AvKind)v->kind, 0, NULL);
+		r->n = v->n + 1;
+		r->items = ARENA_ARRAY(sp->a, Av *, r->n);
+		for (uint32_t i = 0; i < v->n; i++) r->items[i] = v->items[i];
+		r->items[v->n] = x;
+		return r;
+	}
+	if (v->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, "push", 0, NULL), 2, call->args, call->span);
+	v = sp_want_array(sp, v, call->spans[0], "push");
+	x = sp_want_array(sp, x, call->spans[1], "push");
+	Type tv = *ty(sp, v->ref), tx = *ty(sp, x->ref);
+	if (tv.rank != tx.rank + 1u) sp_fail(sp, E_SHAPE, call->span, "cannot push %s onto %s", sp_type_text(sp, x), sp_type_text(sp, v));
+	int64_t empty;
+	Dtype d = dim_is_const(sp->c, tv.dims[0], &empty) && empty == 0 ? (Dtype)tx.dtype : sp_common_dtype(sp, v, x);
+	Atom what = atom_f(sp->c, "cannot push %s onto %s", sp_type_text(sp, x), sp_type_text(sp, v));
+	for (uint32_t i = 0; i < tx.rank; i++)
+		if (!build_unify(sp->b, tv.dims[i + 1], tx.dims[i], what)) sp_fail(sp, E_SHAPE, call->span, "%s", atom_text(sp->c, what));
+	return av_array(sp, build2(sp->b, OP_PUSH, sp_to_dtype(sp, v, d), sp_to_dtype(sp, x, d)));
+}
+
+BUILTIN(keys) {
+	UNUSED;
+	Av *r = call->args[0];
+	if (r->kind != AV_RECORD) sp_fail(sp, E_TYPE, call->spans[0], "`%s` takes a record, not %s", self->name, sp_type_text(sp, r));
+	if (!strcmp(self->name, "values")) return av_seq(sp, AV_TUPLE, r->n, r->items);
+	Av **items = ARENA_ARRAY(sp->a, Av *, r->n + 1);
+	for (uint32_t i = 0; i < r->n; i++) items[i] = av_string(sp, atom_text(sp->c, r->names[i]));
+	return av_seq(sp, AV_TUPLE, r->n, items);
+}
+
+BUILTIN(leaves) {
+	UNUSED;
+	uint32_t n = av_count_leaves(call->args[0]), k = 0;
+	Ref *refs = ARENA_ARRAY(sp->a, Ref, n + 1);
+	av_leaves(call->args[0], refs, &k);
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < n; i++) items[i] = ty(sp, refs[i])->kind == TY_TENSOR ? av_array(sp, refs[i]) : av_dyn(sp, refs[i]);
+	return av_seq(sp, AV_LIST, n, items);
+}
+
+BUILTIN(has) {
+	UNUSED;
+	if (call->args[0]->kind != AV_RECORD) return av_bool(sp, false);
+	return av_bool(sp, av_field(call->args[0], atom(sp->c, sp_want_string(sp, call->args[1], call->spans[1], "a field's name"))) != NULL);
+}
+
+BUILTIN(field) {
+	UNUSED;
+	Av *r = call->args[0];
+	const char *name = sp_want_string(sp, call->args[1], call->spans[1], "a field's name");
+	Av *v = r->kind == AV_RECORD ? av_field(r, atom(sp->c, name)) : NULL;
+	if (!v && call->n > 2) return call->args[2];
+	if (!v) sp_fail(sp, E_FIELD, call->span, "no field `%s` in %s", name, sp_type_text(sp, r));
+	return v;
+}
+
+BUILTIN(record_of) {
+	UNUSED;
+	uint32_t n, m;
+	Av **names, **values;
+	if (!sp_static_items(sp, call->args[0], &n, &names) || !sp_static_items(sp, call->args[1], &m, &values) || n != m)
+		sp_fail(sp, E_TYPE, call->span, "a record is made of as many names as values");
+	Atom *atoms = ARENA_ARRAY(sp->a, Atom, n + 1);
+	for (uint32_t i = 0; i < n; i++) atoms[i] = atom(sp->c, sp_want_string(sp, names[i], call->spans[0], "a field's name"));
+	return av_record(sp, n, atoms, values);
+}
+
+BUILTIN(kind) {
+	UNUSED;
+	static const char *const names[] = {"unset", "none", "array", "dynamic", "string", "range", "tuple", "list", "record", "function", "problem"};
+	return av_string(sp, names[call->args[0]->kind]);
+}
+
+BUILTIN(zip) {
+	UNUSED;
+	uint32_t n = UINT32_MAX;
+	Av ***items = ARENA_ARRAY(sp->a, Av **, call->n + 1);
+	for (uint32_t i = 0; i < call->n; i++) {
+		uint32_t m;
+		if (!sp_static_items(sp, call->args[i], &m, &items[i])) sp_fail(sp, E_TYPE, call->spans[i], "`%s` takes tuples, lists or short arrays", self->name);
+		if (m < n) n = m;
+	}
+	bool enumerated = self->name[0] == 'e';
+	Av **rows = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t k = 0; k < n; k++) {
+		Av **row = ARENA_ARRAY(sp->a, Av *, call->n + 1);
+		uint32_t w = 0;
+		if (enumerated) row[w++] = av_int(sp, k);
+		for (uint32_t i = 0; i < call->n; i++) row[w++] = items[i][k];
+		rows[k] = av_seq(sp, AV_TUPLE, w, row);
+	}
+	return av_seq(sp, AV_LIST, n, rows);
+}
+
+/* Whether two arrays have one shape and equal elements: a single truth value. */
+BUILTIN(same) {
+	UNUSED;
+	Av *x = call->args[0], *y = call->args[1];
+	if (x->kind != AV_ARRAY || y->kind != AV_ARRAY) return av_bool(sp, av_same_structure(x, y));
+	Type a = *ty(sp, x->ref), b = *ty(sp, y->ref);
+	if (a.rank != b.rank) return av_bool(sp, false);
+	Av *lengths = NULL;
+	for (uint32_t i = 0; i < a.rank; i++) {
+		Dim da = build_canon(sp->b, a.dims[i]), db = build_canon(sp->b, b.dims[i]);
+		if (da == db) continue;
+		if (dim_is_const(sp->c, da, NULL) && dim_is_const(sp->c, db, NULL)) return av_bool(sp, false);
+		Av *eq = sp_elementwise(sp, OP_EQ, 2, (Av *[]){av_array(sp, build_extent(sp->b, da)), av_array(sp, build_extent(sp->b, db))}, call->span);
+		lengths = lengths ? sp_elementwise(sp, OP_MIN, 2, (Av *[]){lengths, eq}, call->span) : eq;
+	}
+	if (lengths) sp_fail(sp, E_NOT_STATIC, call->span, "whether these have one shape is not known before the program runs");
+	Av *eq = sp_elementwise(sp, OP_EQ, 2, (Av *[]){x, y}, call->span);
+	int axes[MAX_RANK];
+	for (uint32_t i = 0; i < a.rank; i++) axes[i] = (int)i;
+	return a.rank ? av_array(sp, build_reduce(sp->b, OP_REDUCE_MIN, eq->ref, a.rank, axes)) : eq;
+}
+
+/* ---- dynamic values: these run when the program runs, on the values as they are ------------------------------------------------------------- */
+
+BUILTIN(operator_on) {
+	UNUSED;
+	static const struct {
+		const char *name;
+		AstOp op;
+	} table[] = {{"+", AO_ADD}, {"-", AO_SUB}, {"*", AO_MUL}, {"/", AO_DIV}, {"//", AO_FLOORDIV}, {"%", AO_MOD}, {"^", AO_POW}, {"@", AO_MATMUL}, {"·", AO_DOT},
+	             {"×", AO_CROSS}, {"==", AO_EQ}, {"!=", AO_NE}, {"<", AO_LT}, {"<=", AO_LE}, {">", AO_GT}, {">=", AO_GE}};
+	const char *name = atom_text(sp->c, captured[0]->text);
+	for (uint32_t i = 0; i < call->n; i++)
+		if (call->args[i]->kind == AV_DYN) sp_fail(sp, E_TYPE, call->span, "`%s` has no meaning for this value", name);
+	if (call->n == 1) return sp_unary(sp, !strcmp(name, "not") ? AO_NOT : !strcmp(name, "neg") ? AO_NEG : AO_POS, call->args[0], call->span);
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+		if (!strcmp(name, table[i].name)) return sp_binary(sp, table[i].op, call->args[0], call->args[1], call->span, call->span, call->span);
+	sp_fail(sp, E_INTERNAL, call->span, "an unknown operator %s", name);
+}
+
+BUILTIN(item) {
+	UNUSED;
+	Av **items = ARENA_ARRAY(sp->a, Av *, call->n + 1);
+	for (uint32_t i = 1; i < call->n; i++) {
+		items[i - 1] = call->args[i];
+		if (items[i - 1]->kind == AV_TUPLE && items[i - 1]->n == 3) items[i - 1] = av_seq(sp, AV_RANGE, 3, items[i - 1]->items); /* a range that was boxed */
+		if (items[i - 1]->kind == AV_RANGE)
+			for (int k = 0; k < 3; k++)
+				if (items[i - 1]->items[k]->kind == AV_NONE) items[i - 1]->items[k] = av_new(sp, AV_UNSET);
+	}
+	return sp_index_values(sp, call->args[0], call->n - 1, items, call->spans + 1, call->span);
+}
+
+/* ---- functions of functions --------------------------------------------------------------------------------------------------------------------- */
+
+BUILTIN(compose) {
+	UNUSED;
+	if (!strcmp(self->name, "compose")) return av_builtin(sp, "_compose", 2, call->args);
+	Av *inner = sp_call(sp, captured[1], call);
+	return sp_call_args(sp, captured[0], 1, &inner, call->span);
+}
+
+BUILTIN(pointwise) {
+	UNUSED;
+	const char *name = atom_text(sp->c, captured[0]->text);
+	Av *v[2];
+	for (int i = 0; i < 2; i++) v[i] = captured[1 + i]->kind == AV_FUNCTION ? sp_call(sp, captured[1 + i], call) : captured[1 + i];
+	AstOp op = name[0] == '+' ? AO_ADD : name[0] == '-' ? AO_SUB : name[0] == '*' ? AO_MUL : name[0] == '/' ? AO_DIV : AO_POW;
+	return sp_binary(sp, op, v[0], v[1], call->span, call->span, call->span);
+}
+
+BUILTIN(negated) {
+	UNUSED;
+	return sp_unary(sp, AO_NEG, sp_call(sp, captured[0], call), call->span);
+}
+
+/* ---- host functions that take functions: solvers -------------------------------------------------------------------------------------------------- */
+
+/* _host(name, ((f, (samples...)), ...), (operands...), (options...)): each function is specialised at its samples; what it captures goes
+ * behind the operands. The host function's options begin with the number of functions and, for each, how many operands it captures. */
+BUILTIN(host) {
+	UNUSED;
+	const char *name = sp_want_string(sp, call->args[0], call->spans[0], "a host function's name");
+	const HostDef *def = host_find(sp->c, name);
+	if (!def) sp_fail(sp, E_HOST, call->span, "there is no solver `%s` here", name);
+	uint32_t nf, nops, nopt;
+	Av **fs, **ops, **opts;
+	if (!sp_static_items(sp, call->args[1], &nf, &fs) || !sp_static_items(sp, call->args[2], &nops, &ops) || !sp_static_items(sp, call->args[3], &nopt, &opts) || nf > 8)
+		sp_fail(sp, E_TYPE, call->span, "a host call takes tuples");
+	VEC(Ref) operands = {0};
+	for (uint32_t i = 0; i < nops; i++) {
+		Av *v = sp_want_array(sp, ops[i], call->spans[2], name);
+		VEC_PUSH(sp->a, &operands, v->ref);
+	}
+	Fn *fns[8];
+	int64_t *options = ARENA_ARRAY(sp->a, int64_t, 1 + nf + nopt);
+	options[0] = nf;
+	for (uint32_t k = 0; k < nf; k++) {
+		if (fs[k]->kind != AV_TUPLE || fs[k]->n != 2 || fs[k]->items[0]->kind != AV_FUNCTION || fs[k]->items[1]->kind != AV_TUPLE)
+			sp_fail(sp, E_TYPE, call->span, "a function is handed to a solver with a tuple of sample arguments");
+		Av *f = fs[k]->items[0], *samples = fs[k]->items[1];
+		Span *spans = ARENA_ARRAY(sp->a, Span, samples->n + 1);
+		for (uint32_t i = 0; i < samples->n; i++) spans[i] = call->span;
+		Call inner = {.span = call->span, .callee_span = call->span, .n = samples->n, .args = samples->items, .spans = spans};
+		Spec s = sp_specialise(sp, f, &inner);
+		if (s.effects) sp_fail(sp, E_HOST, call->span, "a function handed to a solver cannot print or draw random numbers");
+		uint32_t sample_leaves = 0;
+		for (uint32_t i = 0; i < samples->n; i++) sample_leaves += av_count_leaves(samples->items[i]);
+		for (uint32_t i = s.nleaves - sample_leaves; i < s.nleaves; i++)
+			if (s.param_of_leaf[i] < 0) sp_fail(sp, E_NOT_STATIC, call->span, "a function handed to a solver decides a shape by its argument");
+		uint32_t ncap = s.nargs - sample_leaves;
+		for (uint32_t i = 0; i < ncap; i++) VEC_PUSH(sp->a, &operands, s.args[i]);
+		fns[k] = s.fn;
+		options[1 + k] = ncap;
+	}
+	for (uint32_t i = 0; i < nopt; i++) options[1 + nf + i] = sp_want_int(sp, opts[i], call->spans[3], "an option");
+	Ref results[16];
+	build_at(sp->b, span_intern(sp->c, call->span));
+	HostId id = host_call_intern(sp->c, def, nf, fns, 1 + nf + nopt, options);
+	uint32_t n = build_host(sp->b, id, operands.n, operands.at, results, 16);
+	Av *items[16];
+	for (uint32_t i = 0; i < n; i++) items[i] = av_array(sp, results[i]);
+	return av_seq(sp, AV_TUPLE, n, items);
+}
+
+/* ---- the IR in view ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static Spec spec_of(Sp *sp, const Call *call) {
+	if (call->args[0]->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, call->spans[0], "a function and its arguments are wanted, not %s", sp_type_text(sp, call->args[0]));
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
+	return sp_specialise(sp, call->args[0], &inner);
+}
+
+BUILTIN(ir) {
+	UNUSED;
+	Spec s = spec_of(sp, call);
+	Text t;
+	text_init(&t, sp->c);
+	fn_print(&t, s.fn);
+	if (t.failed) {
+		text_free(&t);
+		ctx_throw(sp->c, ST_NOMEM);
+	}
+	Av *r = av_new(sp, AV_STRING);
+	r->text = atom_n(sp->c, t.at, t.n);
+	text_free(&t);
+	return r;
+}
+
+BUILTIN(cost) {
+	UNUSED;
+	Spec s = spec_of(sp, call);
+	int64_t *lengths = ARENA_ARRAY(sp->a, int64_t, s.fn->syms.n + 1);
+	for (uint32_t i = 0; i < s.fn->syms.n; i++) lengths[i] = -1;
+	for (uint32_t i = 0; i < s.nargs; i++) {
+		Type p = *ref_ty(s.fn, fn_param(s.fn, i));
+		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
+			SymId sym;
+			int64_t v;
+			if (dim_is_sym(sp->c, p.dims[k], &sym) && dim_is_const(sp->c, build_canon(sp->b, ty(sp, s.args[i])->dims[k]), &v)) lengths[sym] = v;
+		}
+	}
+	return av_array(sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths, s.fn->syms.n)));
+}
+
+const Builtin builtins_flow[] = {
+	{.name = "print", .min_args = 0, .max_args = -1, .run = print, .doc = "print(a, b, ...): writes its arguments on a line"},
+	{.name = "str", .min_args = 0, .max_args = -1, .run = str, .doc = "str(x, ...): as text"},
+	{.name = "error", .min_args = 1, .max_args = -1, .run = error, .doc = "error(message): stops the program"},
+	{.name = "assert", .min_args = 1, .max_args = 2, .run = assert_that, .doc = "assert(c, message): stops the program unless c holds"},
+	{.name = "list", .min_args = 0, .max_args = -1, .run = list, .doc = "list(a, b, ...): values of unlike types"},
+	{.name = "push", .min_args = 2, .max_args = 2, .run = push, .doc = "push(v, x): a list with one more item, an array with one more row"},
+	{.name = "keys", .min_args = 1, .max_args = 1, .run = keys, .doc = "keys(r): names of a record's fields"},
+	{.name = "values", .min_args = 1, .max_args = 1, .run = keys, .doc = "values(r): values of a record's fields, as a tuple"},
+	{.name = "leaves", .min_args = 1, .max_args = 1, .run = leaves, .doc = "leaves(p): the arrays inside a record, tuple or list, as a list"},
+	{.name = "has", .min_args = 2, .max_args = 2, .run = has, .doc = "has(r, \"name\"): whether a record has a field"},
+	{.name = "field", .min_args = 2, .max_args = 3, .run = field, .doc = "field(r, \"name\"), field(r, \"name\", fallback): a field by its name"},
+	{.name = "record", .min_args = 2, .max_args = 2, .run = record_of, .doc = "record(names, values): a record from two tuples"},
+	{.name = "kind", .min_args = 1, .max_args = 1, .run = kind, .doc = "kind(x): \"array\", \"record\", \"function\", \"problem\" ..."},
+	{.name = "zip", .min_args = 1, .max_args = -1, .run = zip, .doc = "zip(a, b, ...): list of tuples"},
+	{.name = "enumerate", .min_args = 1, .max_args = 1, .run = zip, .doc = "enumerate(a): list of (number, item)"},
+	{.name = "same", .min_args = 2, .max_args = 2, .run = same, .doc = "same(x, y): whether shapes and all elements agree"},
+	{.name = "compose", .min_args = 2, .max_args = 2, .run = compose, .doc = "compose(f, g), f ∘ g: x -> f(g(x))"},
+	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x, as text"},
+	{.name = "cost", .min_args = 1, .max_args = -1, .run = cost, .doc = "cost(f, x, ...): scalar operations of one call"},
+	{.name = "_same", .min_args = 2, .max_args = 2, .run = same},
+	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},
+	{.name = "_operator", .min_args = 1, .max_args = 2, .run = operator_on},
+	{.name = "_item", .min_args = 2, .max_args = -1, .run = item},
+	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},
+	{.name = "_pointwise", .min_args = -1, .max_args = -1, .named = "*", .run = pointwise},
+	{.name = "_negated", .min_args = -1, .max_args = -1, .named = "*", .run = negated},
+	{.name = "_host", .min_args = 4, .max_args = 4, .run = host},
+	{.name = NULL},
+};
+
+static const Builtin *const tables[] = {builtins_array, builtins_deriv, builtins_flow, builtins_problem};
+
+const Builtin *builtin_find(const char *name) {
+	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+		for (const Builtin *b = tables[t]; b->name; b++)
+			if (b->name[0] == name[0] && !strcmp(b->name, name)) return b;
+	return NULL;
+}
+
+void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud) {
+	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+		for (const Builtin *b = tables[t]; b->name; b++) visit(ud, b);
+}

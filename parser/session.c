@@ -1,0 +1,1064 @@
+/* session.c - modules, global names, the cache of specialisations, and running statements.
+ *
+ * Needs: spec.h, the services of the higher rooms. Guarantees: a statement is one function: it is specialised as a whole, run, and only then do
+ * its names change.
+ */
+#include "parser/spec.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#define FAMILY_BUCKETS 256
+
+typedef struct FamilyEntry {
+	const char *key;
+	uint64_t hash;
+	struct Family *family;
+	struct FamilyEntry *next;
+} FamilyEntry;
+
+typedef struct Export {
+	Atom name;
+	uint32_t library; /* index in library_texts */
+} Export;
+
+/* derivative NAME(...) = ...: as written. */
+typedef struct RuleDef {
+	Atom name;
+	const Ast *e;
+	Module *module;
+} RuleDef;
+
+typedef struct CachedRule {
+	Op op;
+	Dtype dtype;
+	Fn *fn;
+} CachedRule;
+
+typedef struct IndexLambda {
+	const Ast *body;
+	uint32_t n;
+	const Ast *lambda;
+} IndexLambda;
+
+struct Session {
+	Ctx *c;
+	Arena *a;
+	Module *modules, *main;
+	Hidden hidden;
+	Frame *retry;
+	bool bottom, wants_unroll;
+	FamilyEntry *families[FAMILY_BUCKETS];
+	VEC(Export) exports;
+	VEC(Module *) loaded; /* by library index */
+	VEC(RuleDef) rules;
+	VEC(CachedRule) cached_rules;
+	VEC(IndexLambda) lambdas;
+	VEC(const Ast *) kept;
+	VEC(Builtin *) natives;
+	int64_t random_key, random_counter;
+	const char *folder;
+	uint32_t input_count;
+};
+
+Session *session_of(const Ctx *c) { return ctx_slot(c, SLOT_PARSER); }
+Module *session_main(Session *s) { return s->main; }
+const Hidden *session_hidden(Session *s) { return &s->hidden; }
+void session_set_retry(Session *s, Frame *frame) { s->retry = frame; }
+Frame *session_retry(Session *s) { return s->retry; }
+void session_set_wants_unroll(Session *s, Ref r, const Fn *f) {
+	(void)r;
+	(void)f;
+	s->wants_unroll = true;
+}
+bool session_take_wants_unroll(Session *s) {
+	bool was = s->wants_unroll;
+	s->wants_unroll = false;
+	return was;
+}
+void session_set_bottom(Session *s) { s->bottom = true; }
+bool session_take_bottom(Session *s) {
+	bool was = s->bottom;
+	s->bottom = false;
+	return was;
+}
+void session_set_folder(Session *s, const char *folder) { s->folder = folder ? arena_copy(s->a, folder, strlen(folder)) : NULL; }
+void session_seed(Session *s, int64_t seed) {
+	s->random_key = seed;
+	s->random_counter = 0;
+}
+
+/* ---- specialisations --------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(const char *t) {
+	uint64_t h = 1469598103934665603u;
+	for (; *t; t++) h = (h ^ (unsigned char)*t) * 1099511628211u;
+	return h;
+}
+
+struct Family *session_find_family(Session *s, const char *key) {
+	uint64_t h = hash_text(key);
+	for (FamilyEntry *e = s->families[h % FAMILY_BUCKETS]; e; e = e->next)
+		if (e->hash == h && !strcmp(e->key, key)) return e->family;
+	return NULL;
+}
+
+void session_add_family(Session *s, struct Family *f, const char *key) {
+	FamilyEntry *e = ARENA_NEW(s->a, FamilyEntry);
+	*e = (FamilyEntry){key, hash_text(key), f, NULL};
+	e->next = s->families[e->hash % FAMILY_BUCKETS];
+	s->families[e->hash % FAMILY_BUCKETS] = e;
+}
+
+/* A function's name was bound anew: whatever looked it up by name is out of date. */
+static void forget_specialisations(Session *s) {
+	for (int i = 0; i < FAMILY_BUCKETS; i++) {
+		for (FamilyEntry *e = s->families[i]; e; e = e->next) family_release(e->family);
+		s->families[i] = NULL;
+	}
+}
+
+const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const Atom *names) {
+	for (uint32_t i = 0; i < s->lambdas.n; i++)
+		if (s->lambdas.at[i].body == body && s->lambdas.at[i].n == n) return s->lambdas.at[i].lambda;
+	Ast *l = ARENA_NEW(s->a, Ast);
+	l->kind = A_LAMBDA;
+	l->id = body->id;
+	l->span = body->span;
+	l->function.nparams = n;
+	l->function.params = ARENA_ARRAY(s->a, Param, n ? n : 1);
+	for (uint32_t i = 0; i < n; i++) l->function.params[i] = (Param){.name = names[i], .span = body->span};
+	l->function.body = (Ast *)body;
+	IndexLambda entry = {body, n, l};
+	VEC_PUSH(s->a, &s->lambdas, entry);
+	return l;
+}
+
+Ctx *ctx_of_session(const Session *s) { return s->c; }
+
+uint32_t session_keep_ast(Session *s, const Ast *e) {
+	for (uint32_t i = 0; i < s->kept.n; i++)
+		if (s->kept.at[i] == e) return i;
+	VEC_PUSH(s->a, &s->kept, e);
+	return s->kept.n - 1;
+}
+
+const Ast *session_kept_ast(const Session *s, uint32_t number) { return s->kept.at[number]; }
+
+/* ---- modules ------------------------------------------------------------------------------------------------------------------------------ */
+
+static Global *own_global(Module *m, Atom name) {
+	for (uint32_t i = 0; i < m->globals.n; i++)
+		if (m->globals.at[i].name == name) return &m->globals.at[i];
+	return NULL;
+}
+
+Value session_own_global(Module *m, Atom name) {
+	Global *g = own_global(m, name);
+	return g ? g->value : (Value){.kind = V_UNSET};
+}
+
+Value session_module_get(Module *m, Atom name) { return session_own_global(m, name); }
+
+Module *session_module_of(Session *s, SourceId source) {
+	for (Module *m = s->modules; m; m = m->next)
+		if (m->source == source) return m;
+	return s->main;
+}
+
+static Module *module_new(Session *s, Atom name, SourceId source, bool library) {
+	Module *m = ARENA_NEW(s->a, Module);
+	m->name = name;
+	m->source = source;
+	m->library = library;
+	m->next = s->modules;
+	s->modules = m;
+	return m;
+}
+
+static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
+	Global *g = own_global(m, name);
+	if (!g) {
+		Global fresh = {.name = name, .value = {.kind = V_UNSET}};
+		VEC_PUSH(s->a, &m->globals, fresh);
+		g = &m->globals.at[m->globals.n - 1];
+	}
+	bool was_code = g->value.kind == V_FUNCTION || g->value.kind == V_PROBLEM, is_code = v.kind == V_FUNCTION || v.kind == V_PROBLEM;
+	if (g->value.kind == V_UNSET) {
+		/* a first definition can hide a name of the library that was looked up before */
+		for (uint32_t i = 0; i < s->exports.n && !m->library; i++)
+			if (s->exports.at[i].name == name) forget_specialisations(s);
+	} else if (was_code || is_code)
+		forget_specialisations(s);
+	value_unref(g->value);
+	g->value = value_ref(v);
+	g->span = span;
+}
+
+static void run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud, Value *last);
+
+/* The names a library text defines at the start of a line. */
+static void index_library(Session *s, uint32_t k) {
+	const char *t = library_texts[k].text, *end = t + library_texts[k].size;
+	while (t < end) {
+		const char *line_end = memchr(t, '\n', (size_t)(end - t));
+		if (!line_end) line_end = end;
+		const char *p = t;
+		if ((size_t)(line_end - p) > 8 && !strncmp(p, "problem ", 8)) p += 8;
+		const char *name = p;
+		while (p < line_end && (isalnum((unsigned char)*p) || *p == '_' || (unsigned char)*p >= 0x80)) p++;
+		size_t n = (size_t)(p - name);
+		bool defines = p < line_end && (*p == '(' || *p == '{' || (*p == ' ' && p + 1 < line_end && (p[1] == '=' || p[1] == '{')));
+		if (n && defines && !isdigit((unsigned char)*name) && strncmp(name, "derivative", 10)) {
+			Export e = {atom_n(s->c, name, n), k};
+			VEC_PUSH(s->a, &s->exports, e);
+		}
+		t = line_end + 1;
+	}
+}
+
+static Module *load_library(Session *s, uint32_t k) {
+	if (s->loaded.at[k]) return s->loaded.at[k];
+	const LibraryText *lib = &library_texts[k];
+	SourceId source = source_add(s->c, arena_printf(s->a, "<%s>", lib->name), lib->text, lib->size);
+	Module *m = module_new(s, atom(s->c, lib->name), source, true);
+	s->loaded.at[k] = m;
+	bool ok;
+	Program p = parse_program(s->c, s->a, source, &ok);
+	if (!ok) ctx_throw(s->c, ST_ERROR);
+	run_statements(s, m, &p, NULL, NULL, NULL);
+	return m;
+}
+
+static Module *library_named(Session *s, const char *name) {
+	for (uint32_t k = 0; library_texts[k].name; k++)
+		if (!strcmp(library_texts[k].name, name)) return load_library(s, k);
+	return NULL;
+}
+
+Value session_lookup(Session *s, Module *from, Atom name) {
+	Global *g = own_global(from, name);
+	if (g) return g->value;
+	for (uint32_t i = from->used.n; i-- > 0;) {
+		g = own_global(from->used.at[i], name);
+		if (g && atom_text(s->c, name)[0] != '_') return g->value;
+	}
+	bool private_name = atom_text(s->c, name)[0] == '_'; /* the library's own, shared among its modules */
+	for (uint32_t i = 0; i < s->exports.n && (from->library || !private_name); i++)
+		if (s->exports.at[i].name == name) {
+			Module *m = load_library(s, s->exports.at[i].library);
+			g = own_global(m, name);
+			if (g) return g->value;
+		}
+	return (Value){.kind = V_UNSET};
+}
+
+Module *session_module_named(Session *s, Module *from, Atom name) {
+	for (uint32_t i = 0; i < from->used_names.n; i++)
+		if (from->used_names.at[i] == name) return from->used.at[i];
+	(void)s;
+	return NULL;
+}
+
+static void read_file(Session *s, const Ast *e, const char *path, char **text, size_t *n) {
+	if (!ctx_granted(s->c, GRANT_FILES)) {
+		diag_error(s->c, E_DENIED, e->span, "reading the file %s is not granted here", path);
+		ctx_throw(s->c, ST_DENIED);
+	}
+	const char *full = path[0] == '/' || !s->folder ? path : arena_printf(s->a, "%s/%s", s->folder, path);
+	FILE *f = fopen(full, "rb");
+	if (!f) {
+		diag_error(s->c, E_MODULE, e->span, "cannot read the module %s", path);
+		ctx_throw(s->c, ST_ERROR);
+	}
+	size_t cap = 4096;
+	*n = 0;
+	*text = arena_alloc(s->a, cap);
+	for (;;) {
+		size_t got = fread(*text + *n, 1, cap - *n, f);
+		*n += got;
+		if (got == 0) break;
+		if (*n == cap) {
+			char *more = arena_alloc(s->a, cap * 2);
+			memcpy(more, *text, cap);
+			*text = more;
+			cap *= 2;
+		}
+	}
+	bool bad = ferror(f) != 0;
+	fclose(f);
+	if (bad) {
+		diag_error(s->c, E_MODULE, e->span, "cannot read the module %s", path);
+		ctx_throw(s->c, ST_ERROR);
+	}
+}
+
+static void use_module(Session *s, Module *m, const Ast *e) {
+	Module *found = NULL;
+	Atom name = e->use.alias ? e->use.alias : e->use.module;
+	if (e->use.path) {
+		for (Module *x = s->modules; x; x = x->next)
+			if (!x->library && x != s->main && !strcmp(source_name(s->c, x->source), e->use.path)) found = x;
+		if (!found) {
+			char *text;
+			size_t n;
+			read_file(s, e, e->use.path, &text, &n);
+			SourceId source = source_add(s->c, e->use.path, text, n);
+			found = module_new(s, name, source, false);
+			bool ok;
+			Program p = parse_program(s->c, s->a, source, &ok);
+			if (!ok) ctx_throw(s->c, ST_ERROR);
+			run_statements(s, found, &p, NULL, NULL, NULL);
+		}
+	} else {
+		found = library_named(s, atom_text(s->c, e->use.module));
+		if (!found) {
+			const char *names[64];
+			size_t n = 0;
+			for (; library_texts[n].name && n < 64; n++) names[n] = library_texts[n].name;
+			const char *best = diag_nearest(atom_text(s->c, e->use.module), names, n);
+			Diag *d = diag_error(s->c, E_MODULE, e->span, "no module `%s`%s%s%s", atom_text(s->c, e->use.module), best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+			diag_hint(s->c, d, "write use \"%s.dsl\" for a file of your own", atom_text(s->c, e->use.module));
+			ctx_throw(s->c, ST_ERROR);
+		}
+	}
+	for (uint32_t i = 0; i < m->used_names.n; i++)
+		if (m->used_names.at[i] == name) {
+			m->used.at[i] = found;
+			return;
+		}
+	VEC_PUSH(s->a, &m->used_names, name);
+	VEC_PUSH(s->a, &m->used, found);
+}
+
+/* ---- running a statement ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Statement {
+	Session *s;
+	Module *m;
+	const Ast *e;
+	Arena *a;
+	Builder *b;
+	Sp sp;
+	Av *value;
+	VEC(Binding) assigned;
+	Fn *fn;
+} Statement;
+
+static void start_frame(Statement *st) {
+	Session *s = st->s;
+	st->sp = (Sp){.c = s->c, .session = s, .a = st->a, .b = st->b, .module = st->m};
+	st->sp.env = env_new(&st->sp, NULL);
+	int64_t two = 2;
+	Tensor *state = tensor_new(s->c, DT_I64, 1, &two);
+	if (!state) ctx_throw(s->c, ST_NOMEM);
+	((int64_t *)(void *)state->data)[0] = s->random_key;
+	((int64_t *)(void *)state->data)[1] = s->random_counter;
+	Value v = value_tensor(state);
+	env_set(&st->sp, st->sp.env, s->hidden.rng, av_array(&st->sp, build_const(st->b, v)));
+	value_unref(v);
+	TypeId token = type_token(s->c);
+	env_set(&st->sp, st->sp.env, s->hidden.io, av_array(&st->sp, build_typed(st->b, OP_START, 0, NULL, 0, 1, &token, NULL)));
+}
+
+static void specialise_statement(Ctx *c, void *arg) {
+	Statement *st = arg;
+	Session *s = st->s;
+	(void)c;
+	start_frame(st);
+	Sp *sp = &st->sp;
+	/* a loop carries the module's variables like any others */
+	Atom *names;
+	uint32_t nnames;
+	ast_assigned(sp, st->e, &names, &nnames);
+	for (uint32_t i = 0; i < nnames; i++) {
+		Value g = session_own_global(st->m, names[i]);
+		if (g.kind != V_UNSET && !env_find(sp->env, names[i])) env_set(sp, sp->env, names[i], av_of_value(sp, g));
+	}
+	st->value = sp_expr(sp, st->e);
+	VEC(Ref) results = {0};
+	uint32_t n = av_count_leaves(st->value), k = 0;
+	VEC_RESERVE(st->a, &results, n + 1);
+	av_leaves(st->value, results.at, &k);
+	results.n = k;
+	for (uint32_t i = 0; i < sp->env->vars.n; i++) {
+		Binding b = sp->env->vars.at[i];
+		const Hidden *h = &s->hidden;
+		if (b.name == h->io || b.name == h->rng || b.name == h->brk || b.name == h->cont || b.name == h->ret || b.name == h->retval) continue;
+		if (b.value->kind == AV_UNSET) continue;
+		VEC_PUSH(st->a, &st->assigned, b);
+		n = av_count_leaves(b.value);
+		VEC_RESERVE(st->a, &results, results.n + n + 1);
+		av_leaves(b.value, results.at, &results.n);
+	}
+	VEC_PUSH(st->a, &results, env_find(sp->env, s->hidden.rng)->ref);
+	VEC_PUSH(st->a, &results, env_find(sp->env, s->hidden.io)->ref);
+	st->fn = build_end(st->b, results.n, results.at);
+	st->b = NULL;
+}
+
+/* Specialises, runs, and binds. Throws on failure with nothing bound. */
+static Value run_statement(Session *s, Module *m, const Ast *e) {
+	Ctx *c = s->c;
+	Statement st = {.s = s, .m = m, .e = e, .a = arena_new(c)};
+	st.b = build_begin(c, atom(c, "statement"), span_intern(c, e->span), NULL);
+	Builder *b = st.b;
+	Status status = ctx_protect(c, specialise_statement, &st);
+	Value *results = NULL;
+	uint32_t n = 0;
+	if (status != ST_OK) {
+		if (st.b) build_abandon(b);
+		goto out;
+	}
+	n = fn_nresults(st.fn);
+	results = heap_alloc(c, sizeof(Value) * (n ? n : 1));
+	if (!results) {
+		status = ST_NOMEM;
+		goto out;
+	}
+	for (uint32_t i = 0; i < n; i++) results[i].kind = V_UNSET;
+	status = ir_services(c)->run(c, st.fn, NULL, results);
+	Value value = value_none();
+	if (status == ST_OK) {
+		uint32_t k = 0;
+		value = av_to_value(c, st.value, results, &k);
+		Value *made = heap_alloc(c, sizeof(Value) * (st.assigned.n + 1));
+		bool ok = made != NULL && value.kind != V_UNSET;
+		uint32_t done = 0;
+		for (; made && done < st.assigned.n; done++) {
+			made[done] = av_to_value(c, st.assigned.at[done].value, results, &k);
+			ok &= made[done].kind != V_UNSET;
+		}
+		if (ok) {
+			for (uint32_t i = 0; i < st.assigned.n; i++) set_global(s, m, st.assigned.at[i].name, made[i], e->span);
+			const Value *rng = &results[n - 2];
+			if (rng->kind == V_TENSOR) {
+				s->random_key = (int64_t)tensor_get(rng->tensor, (int64_t[]){0});
+				s->random_counter = ((int64_t *)(void *)rng->tensor->data)[rng->tensor->stride[0]];
+				s->random_key = ((int64_t *)(void *)rng->tensor->data)[0];
+			}
+		} else
+			status = ST_NOMEM;
+		for (uint32_t i = 0; i < done; i++) value_unref(made[i]);
+		if (made) heap_free(c, made, sizeof(Value) * (st.assigned.n + 1));
+	}
+	for (uint32_t i = 0; i < n; i++) value_unref(results[i]);
+	heap_free(c, results, sizeof(Value) * (n ? n : 1));
+	fn_unref(st.fn);
+	arena_free(st.a);
+	if (status != ST_OK) {
+		value_unref(value);
+		ctx_throw(c, status);
+	}
+	return value;
+out:
+	if (st.fn) fn_unref(st.fn);
+	arena_free(st.a);
+	ctx_throw(c, status);
+}
+
+/* A definition needs no running: a function value with the data it mentions. */
+static Value define_function(Session *s, Module *m, const Ast *e) {
+	Ctx *c = s->c;
+	Arena *a = arena_new(c);
+	Sp sp = {.c = c, .session = s, .a = a};
+	Atom *names;
+	uint32_t n, k = 0;
+	ast_free_names(&sp, e, &names, &n);
+	Value *items = ARENA_ARRAY(a, Value, n + 1);
+	Atom own = e->kind == A_PROBLEM ? e->problem->name : e->function.name;
+	for (uint32_t i = 0; i < n; i++) {
+		if (names[i] == own) continue;
+		Value g = session_own_global(m, names[i]);
+		if (g.kind == V_UNSET || g.kind == V_FUNCTION || g.kind == V_PROBLEM) continue;
+		names[k] = names[i];
+		items[k++] = g;
+	}
+	Value v = value_function(c, e->kind == A_PROBLEM ? V_PROBLEM : V_FUNCTION, CODE_AST, e->id, e, own, k, names, items);
+	arena_free(a);
+	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
+	set_global(s, m, own, v, e->span);
+	return v;
+}
+
+static void define_rule(Session *s, Module *m, const Ast *e) {
+	RuleDef r = {e->derivative.name, e, m};
+	for (uint32_t i = 0; i < s->rules.n; i++)
+		if (s->rules.at[i].name == r.name && s->rules.at[i].module == m) {
+			s->rules.at[i] = r;
+			forget_specialisations(s);
+			return;
+		}
+	VEC_PUSH(s->a, &s->rules, r);
+	if (!m->library) forget_specialisations(s);
+}
+
+static void run_statements(Session *s, Module *m, const Program *p, ResultSink show, void *ud, Value *last) {
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Ast *e = p->items[i];
+		Value v = value_none();
+		bool shows = false;
+		switch ((AstKind)e->kind) {
+		case A_USE: use_module(s, m, e); break;
+		case A_DERIVATIVE: define_rule(s, m, e); break;
+		case A_DEF: value_unref(define_function(s, m, e)); break;
+		case A_PROBLEM:
+			session_check_problem(s, m, e);
+			value_unref(define_function(s, m, e));
+			break;
+		case A_ASSIGN:
+		case A_INDEX_DEF: value_unref(run_statement(s, m, e)); break;
+		default:
+			v = run_statement(s, m, e);
+			shows = !e->hidden;
+		}
+		if (shows && show && v.kind != V_NONE) show(ud, v, e);
+		if (last) {
+			value_unref(*last);
+			*last = value_ref(v);
+		}
+		value_unref(v);
+	}
+}
+
+typedef struct Run {
+	Session *s;
+	const char *name, *text;
+	size_t n;
+	ResultSink show;
+	void *ud;
+	Value *last;
+	bool check;
+} Run;
+
+static void run_text(Ctx *c, void *arg) {
+	Run *r = arg;
+	SourceId source = source_add(c, r->name, r->text, r->n);
+	bool ok;
+	Program p = parse_program(c, r->s->a, source, &ok);
+	if (!ok) ctx_throw(c, ST_ERROR);
+	run_statements(r->s, r->s->main, &p, r->show, r->ud, r->last);
+}
+
+Status session_run(Session *s, const char *name, const char *text, size_t n, ResultSink show, void *ud, Value *last) {
+	Run r = {.s = s, .name = name, .text = text, .n = n, .show = show, .ud = ud, .last = last};
+	if (last) *last = value_none();
+	uint32_t mark = build_mark(s->c);
+	Status st = ctx_protect(s->c, run_text, &r);
+	if (st != ST_OK) {
+		build_unwind(s->c, mark);
+		s->retry = NULL;
+		s->bottom = s->wants_unroll = false;
+	}
+	return st;
+}
+
+/* ---- checking without running --------------------------------------------------------------------------------------------------------------------- */
+
+static void check_one(Ctx *c, void *arg) {
+	Statement *st = arg;
+	(void)c;
+	sp_expr(&st->sp, st->e);
+}
+
+static void check_text(Ctx *c, void *arg) {
+	Run *r = arg;
+	Session *s = r->s;
+	SourceId source = source_add(c, r->name, r->text, r->n);
+	bool ok;
+	Program p = parse_program(c, s->a, source, &ok);
+	Statement st = {.s = s, .m = s->main, .a = arena_new(c)};
+	st.b = build_begin(c, atom(c, "check"), 0, NULL);
+	start_frame(&st);
+	for (uint32_t i = 0; i < p.n; i++) {
+		const Ast *e = p.items[i];
+		st.e = e;
+		uint32_t mark = diag_total(c);
+		Env *env = st.sp.env;
+		Status status = ST_OK;
+		if (e->kind == A_USE) use_module(s, s->main, e);
+		else if (e->kind == A_DERIVATIVE) define_rule(s, s->main, e);
+		else status = ctx_protect(c, check_one, &st);
+		if (status != ST_OK) {
+			build_regions_close(st.b);
+			/* what depends on values that only a run gives cannot be judged here */
+			if (diag_total(c) > mark && diag_at(c, diag_total(c) - 1)->code == E_NOT_STATIC) diag_truncate(c, mark);
+			st.sp.env = env;
+			st.sp.depth = 0;
+			st.sp.inlined = NULL;
+			if (status != ST_ERROR) ctx_throw(c, status);
+		}
+	}
+	build_abandon(st.b);
+	arena_free(st.a);
+	if (!ok || diag_count(c, SEV_ERROR)) ctx_throw(c, ST_ERROR);
+}
+
+Status session_check(Session *s, const char *name, const char *text, size_t n) {
+	Run r = {.s = s, .name = name, .text = text, .n = n};
+	uint32_t mark = build_mark(s->c);
+	Status st = ctx_protect(s->c, check_text, &r);
+	if (st != ST_OK) build_unwind(s->c, mark);
+	return st;
+}
+
+/* ---- calls from outside -------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct ValueCall {
+	Session *s;
+	Value f;
+	uint32_t n;
+	const Value *args;
+	SpanId span;
+	Arena *a;
+	Builder *b;
+	Spec spec;
+	Value *leaf; /* borrowed from constants of b */
+	uint32_t nleaf;
+} ValueCall;
+
+static void specialise_call(Ctx *c, void *arg) {
+	ValueCall *k = arg;
+	Statement st = {.s = k->s, .m = k->s->main, .a = k->a, .b = k->b};
+	start_frame(&st);
+	Sp *sp = &st.sp;
+	Span span = span_of(c, k->span);
+	Av *f = av_of_value(sp, k->f);
+	Av **args = ARENA_ARRAY(k->a, Av *, k->n + 1);
+	Span *spans = ARENA_ARRAY(k->a, Span, k->n + 1);
+	for (uint32_t i = 0; i < k->n; i++) {
+		args[i] = av_of_value(sp, k->args[i]);
+		spans[i] = span;
+	}
+	Call call = {.span = span, .callee_span = span, .n = k->n, .args = args, .spans = spans};
+	if (f->kind == AV_PROBLEM) {
+		Av *p = sp_call(sp, f, &call);
+		(void)p;
+	}
+	if (f->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, span, "this is %s, not a function", av_kind_text(f));
+	k->spec = sp_specialise(sp, f, &call);
+	fn_ref(k->spec.fn);
+	k->leaf = ARENA_ARRAY(k->a, Value, k->spec.nargs + 2);
+	for (uint32_t i = 0; i < k->spec.nargs; i++) k->leaf[k->nleaf++] = ref_constant(build_fn(k->b), k->spec.args[i])->value;
+}
+
+static Status call_values(Session *s, Value f, uint32_t n, const Value *args, Value *random_state, Value *result, SpanId span) {
+	Ctx *c = s->c;
+	ValueCall k = {.s = s, .f = f, .n = n, .args = args, .span = span};
+	result->kind = V_UNSET;
+	uint32_t mark = build_mark(c);
+	k.a = arena_new(c);
+	k.b = build_begin(c, atom(c, "call"), span, NULL);
+	Status st = ctx_protect(c, specialise_call, &k);
+	if (st == ST_OK) {
+		uint32_t nres = fn_nresults(k.spec.fn), used = 0;
+		Value *results = heap_alloc(c, sizeof(Value) * (nres + 1));
+		Value token = {.kind = V_TOKEN};
+		if (k.spec.effects) {
+			k.leaf[k.nleaf++] = *random_state;
+			k.leaf[k.nleaf++] = token;
+		}
+		if (!results) st = ST_NOMEM;
+		else {
+			for (uint32_t i = 0; i < nres; i++) results[i].kind = V_UNSET;
+			st = ir_services(c)->run(c, k.spec.fn, k.leaf, results);
+			if (st == ST_OK) {
+				*result = av_to_value(c, k.spec.result, results, &used);
+				if (result->kind == V_UNSET) st = ST_NOMEM;
+				if (k.spec.effects) {
+					value_unref(*random_state);
+					*random_state = value_ref(results[nres - 2]);
+				}
+			}
+			for (uint32_t i = 0; i < nres; i++) value_unref(results[i]);
+			heap_free(c, results, sizeof(Value) * (nres + 1));
+		}
+		fn_unref(k.spec.fn);
+		build_abandon(k.b);
+	} else
+		build_unwind(c, mark);
+	arena_free(k.a);
+	return st;
+}
+
+static void boxed_call(Ctx *c, void *arg) {
+	struct {
+		Session *s;
+		Value f;
+		uint32_t n;
+		const Value *args;
+		Value *random_state, *result;
+		SpanId span;
+		Status st;
+	} *k = arg;
+	(void)c;
+	k->st = call_values(k->s, k->f, k->n, k->args, k->random_state, k->result, k->span);
+}
+
+static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value *random_state, Value *result, SpanId span) {
+	struct {
+		Session *s;
+		Value f;
+		uint32_t n;
+		const Value *args;
+		Value *random_state, *result;
+		SpanId span;
+		Status st;
+	} k = {session_of(c), f, n, args, random_state, result, span, ST_OK};
+	if (f.kind == V_FUNCTION) {
+		const FunctionObject *fo = (const FunctionObject *)f.object;
+		const Builtin *b = fo->code_kind == CODE_BUILTIN ? fo->code : NULL;
+		if (b && b->native) {
+			result->kind = V_UNSET;
+			Status st = b->native(b->native_ud, c, n, args, result);
+			if (st == ST_OK && result->kind == V_UNSET) *result = value_none();
+			return st;
+		}
+	}
+	Status st = ctx_protect(c, boxed_call, &k);
+	return st != ST_OK ? st : k.st;
+}
+
+Status session_call(Session *s, Value f, uint32_t n, const Value *args, Value *result, SpanId span) {
+	int64_t two = 2;
+	Tensor *state = tensor_new(s->c, DT_I64, 1, &two);
+	if (!state) return ST_NOMEM;
+	((int64_t *)(void *)state->data)[0] = s->random_key;
+	((int64_t *)(void *)state->data)[1] = s->random_counter;
+	Value rng = value_tensor(state);
+	Status st = call_dynamic(s->c, f, n, args, &rng, result, span);
+	if (st == ST_OK && rng.kind == V_TENSOR) {
+		s->random_key = ((int64_t *)(void *)rng.tensor->data)[0];
+		s->random_counter = ((int64_t *)(void *)rng.tensor->data)[rng.tensor->stride[0]];
+	}
+	value_unref(rng);
+	return st;
+}
+
+typedef struct TypedCall {
+	Session *s;
+	Value f;
+	uint32_t n;
+	const TypeId *types;
+	Arena *a;
+	Builder *b;
+	Fn *fn;
+} TypedCall;
+
+static void specialise_typed(Ctx *c, void *arg) {
+	TypedCall *k = arg;
+	Sp sp = {.c = c, .session = k->s, .a = k->a, .b = k->b, .module = k->s->main};
+	Frame frame = {.b = k->b};
+	sp.frame = &frame;
+	sp.env = env_new(&sp, NULL);
+	Av **args = ARENA_ARRAY(k->a, Av *, k->n + 1);
+	Span *spans = ARENA_ARRAY(k->a, Span, k->n + 1);
+	Dim *map = ARENA_ARRAY(k->a, Dim, 64);
+	for (uint32_t i = 0; i < 64; i++) map[i] = UINT32_MAX;
+	for (uint32_t i = 0; i < k->n; i++) {
+		Type t = *type_of(c, k->types[i]);
+		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++) {
+			SymId s;
+			if (dim_is_sym(c, t.dims[d], &s) && s < 64 && map[s] == UINT32_MAX) map[s] = build_fresh_dim(k->b, 0, 0);
+		}
+		Ref r = build_param(k->b, type_subst(c, k->types[i], map, 64), 0);
+		args[i] = t.kind == TY_TENSOR ? av_array(&sp, r) : av_dyn(&sp, r);
+	}
+	Av *f = av_of_value(&sp, k->f);
+	Call call = {.n = k->n, .args = args, .spans = spans};
+	Av *v = sp_call(&sp, f, &call);
+	uint32_t n = av_count_leaves(v), m = 0;
+	Ref *results = ARENA_ARRAY(k->a, Ref, n + 1);
+	av_leaves(v, results, &m);
+	k->fn = build_end(k->b, n, results);
+	k->b = NULL;
+}
+
+Status session_specialise(Session *s, Value f, uint32_t n, const TypeId *types, Fn **out) {
+	TypedCall k = {.s = s, .f = f, .n = n, .types = types};
+	*out = NULL;
+	uint32_t mark = build_mark(s->c);
+	k.a = arena_new(s->c);
+	const FunctionObject *fo = f.kind == V_FUNCTION ? (const FunctionObject *)f.object : NULL;
+	k.b = build_begin(s->c, fo ? fo->name : 0, 0, NULL);
+	Status st = ctx_protect(s->c, specialise_typed, &k);
+	if (st != ST_OK) build_unwind(s->c, mark);
+	else *out = k.fn;
+	arena_free(k.a);
+	return st;
+}
+
+/* ---- names from outside --------------------------------------------------------------------------------------------------------------------------------------- */
+
+struct get {
+	Session *s;
+	const char *name;
+	Value v;
+};
+
+static void get_protected(Ctx *c, void *arg) {
+	struct get *g = arg;
+	Atom name = atom(c, g->name);
+	g->v = session_lookup(g->s, g->s->main, name);
+	if (g->v.kind == V_UNSET) {
+		const Builtin *b = builtin_find(g->name);
+		if (b && b->doc) {
+			Value f = value_function(c, V_FUNCTION, CODE_BUILTIN, name, b, name, 0, NULL, NULL);
+			if (f.kind != V_UNSET) set_global(g->s, library_named(g->s, "prelude"), name, f, NO_SPAN);
+			value_unref(f);
+			g->v = session_own_global(library_named(g->s, "prelude"), name);
+		}
+	}
+}
+
+Value session_get(Session *s, const char *name) {
+	struct get g = {s, name, {.kind = V_UNSET}};
+	if (ctx_protect(s->c, get_protected, &g) != ST_OK) return (Value){.kind = V_UNSET};
+	return g.v;
+}
+
+struct set {
+	Session *s;
+	const char *name;
+	Value v;
+};
+
+static void set_protected(Ctx *c, void *arg) {
+	struct set *g = arg;
+	set_global(g->s, g->s->main, atom(c, g->name), g->v, NO_SPAN);
+}
+
+Status session_set(Session *s, const char *name, Value v) {
+	struct set g = {s, name, v};
+	return ctx_protect(s->c, set_protected, &g);
+}
+
+struct native {
+	Session *s;
+	const char *name;
+	NativeFn fn;
+	void *ud;
+	const HostDef *host;
+};
+
+static Av *run_native(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call) {
+	(void)ncaptured;
+	(void)captured;
+	Atom name = atom(sp->c, self->name);
+	Av *f = av_function(sp, CODE_BUILTIN, name, self, name, 0, NULL, NULL);
+	return sp_call_dynamic(sp, f, call->n, call->args, call->span);
+}
+
+static void define_native(Ctx *c, void *arg) {
+	struct native *n = arg;
+	Session *s = n->s;
+	Atom name = atom(c, n->name);
+	Value v;
+	if (n->host) {
+		HostDef *def = ARENA_NEW(s->a, HostDef);
+		*def = *n->host;
+		def->name = arena_copy(s->a, n->name, strlen(n->name));
+		v = value_function(c, V_FUNCTION, CODE_HOST, name, def, name, 0, NULL, NULL);
+	} else {
+		Builtin *b = ARENA_NEW(s->a, Builtin);
+		*b = (Builtin){.name = arena_copy(s->a, n->name, strlen(n->name)), .min_args = -1, .max_args = -1, .run = run_native, .native = n->fn, .native_ud = n->ud};
+		v = value_function(c, V_FUNCTION, CODE_BUILTIN, name, b, name, 0, NULL, NULL);
+	}
+	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
+	set_global(s, n->name[0] == '_' ? library_named(s, "prelude") : s->main, name, v, NO_SPAN);
+	value_unref(v);
+}
+
+Status session_define_dynamic(Session *s, const char *name, NativeFn fn, void *ud) {
+	struct native n = {s, name, fn, ud, NULL};
+	return ctx_protect(s->c, define_native, &n);
+}
+
+Status session_define_host(Session *s, const char *name, const HostDef *def, int nargs) {
+	(void)nargs;
+	struct native n = {s, name, NULL, NULL, def};
+	return ctx_protect(s->c, define_native, &n);
+}
+
+struct each {
+	void (*visit)(void *ud, const char *name, Value v);
+	void *ud;
+};
+
+static void each_builtin(void *ud, const Builtin *b) {
+	struct each *e = ud;
+	if (b->doc && b->name[0] != '_') e->visit(e->ud, b->name, (Value){.kind = V_FUNCTION});
+}
+
+void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud) {
+	for (uint32_t i = 0; i < s->main->globals.n; i++) visit(ud, atom_text(s->c, s->main->globals.at[i].name), s->main->globals.at[i].value);
+	for (uint32_t i = 0; i < s->exports.n; i++)
+		if (atom_text(s->c, s->exports.at[i].name)[0] != '_') visit(ud, atom_text(s->c, s->exports.at[i].name), (Value){.kind = V_FUNCTION});
+	struct each e = {visit, ud};
+	builtin_each(each_builtin, &e);
+}
+
+/* The comment lines that end right above a position, without their marks. */
+static void comment_above(Text *out, const char *text, uint32_t start) {
+	uint32_t line = start, first = start;
+	while (line > 0) {
+		uint32_t prev = line - 1;
+		while (prev > 0 && text[prev - 1] != '\n') prev--;
+		if (text[prev] != '#') break;
+		first = prev;
+		line = prev;
+	}
+	while (first < start) {
+		const char *p = text + first + 1, *end = memchr(p, '\n', start - first);
+		if (*p == ' ') p++;
+		if (!end) end = text + start;
+		text_add(out, p, end > p ? (size_t)(end - p) : 0);
+		text_str(out, "\n");
+		first = (uint32_t)(end - text) + 1;
+	}
+}
+
+bool session_help(Session *s, const char *name, Text *out, bool source) {
+	Value v = session_get(s, name);
+	if (v.kind == V_FUNCTION || v.kind == V_PROBLEM) {
+		const FunctionObject *f = (const FunctionObject *)v.object;
+		if (f->code_kind == CODE_AST) {
+			const Ast *e = f->code;
+			size_t n;
+			const char *text = source_text(s->c, e->span.source, &n);
+			if (source) {
+				text_add(out, text + e->span.start, e->span.end - e->span.start);
+				text_str(out, "\n");
+				return true;
+			}
+			const char *head = text + e->span.start, *end = memchr(head, '\n', e->span.end - e->span.start);
+			text_add(out, head, end ? (size_t)(end - head) : e->span.end - e->span.start);
+			text_str(out, "\n");
+			comment_above(out, text, e->span.start);
+		} else if (f->code_kind == CODE_BUILTIN) {
+			const Builtin *b = f->code;
+			text_format(out, "%s\n", b->doc ? b->doc : name);
+		} else
+			text_format(out, "%s: a function of the host program\n", name);
+		for (uint32_t i = 0; i < s->rules.n; i++)
+			if (!strcmp(atom_text(s->c, s->rules.at[i].name), name)) {
+				Span r = s->rules.at[i].e->span;
+				size_t n;
+				const char *text = source_text(s->c, r.source, &n);
+				text_add(out, text + r.start, r.end - r.start);
+				text_str(out, "\n");
+			}
+		return true;
+	}
+	if (v.kind != V_UNSET) {
+		value_header(out, v);
+		text_str(out, "\n");
+		return true;
+	}
+	return false;
+}
+
+/* ---- rules of calculus -------------------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct RuleJob {
+	Session *s;
+	Op op;
+	Dtype dtype;
+	const RuleDef *def;
+	Arena *a;
+	Builder *b;
+	Fn *fn;
+} RuleJob;
+
+static void specialise_rule(Ctx *c, void *arg) {
+	RuleJob *j = arg;
+	const Ast *e = j->def->e;
+	Sp sp = {.c = c, .session = j->s, .a = j->a, .b = j->b, .module = j->def->module, .session_inline_only = true};
+	Frame frame = {.b = j->b};
+	sp.frame = &frame;
+	sp.env = env_new(&sp, NULL);
+	uint32_t n = (uint32_t)prims[j->op].nargs;
+	TypeId t = type_scalar(c, j->dtype);
+	if (e->derivative.nparams != n) sp_fail(&sp, E_RULE, e->span, "`%s` takes %u argument%s, its rule %u", prims[j->op].name, n, n == 1 ? "" : "s", e->derivative.nparams);
+	Ref x[2], y;
+	for (uint32_t i = 0; i < n; i++) {
+		x[i] = build_param(j->b, t, e->derivative.params[i].name);
+		env_set(&sp, sp.env, e->derivative.params[i].name, av_array(&sp, x[i]));
+	}
+	y = build_param(j->b, t, atom(c, "y"));
+	env_set(&sp, sp.env, atom(c, "y"), av_array(&sp, y));
+	static const Av self = {.kind = AV_FUNCTION};
+	sp.self = (Av *)&self;
+	Av *v = sp_expr(&sp, e->derivative.body);
+	Ref results[2];
+	if (n == 1) results[0] = sp_scalar(&sp, v, j->dtype, e->span, "a derivative");
+	else {
+		if (v->kind != AV_TUPLE || v->n != n) sp_fail(&sp, E_RULE, e->span, "the rule of `%s` needs %u partial derivatives", prims[j->op].name, n);
+		for (uint32_t i = 0; i < n; i++) results[i] = sp_scalar(&sp, v->items[i], j->dtype, e->span, "a partial derivative");
+	}
+	j->fn = build_end(j->b, n, results);
+	j->b = NULL;
+}
+
+static Fn *elementwise_rule(Ctx *c, Op op, Dtype d) {
+	Session *s = session_of(c);
+	for (uint32_t i = 0; i < s->cached_rules.n; i++)
+		if (s->cached_rules.at[i].op == op && s->cached_rules.at[i].dtype == d) return s->cached_rules.at[i].fn;
+	Module *calculus = library_named(s, "calculus");
+	Atom name = atom(c, prims[op].name);
+	RuleJob j = {.s = s, .op = op, .dtype = d};
+	for (uint32_t i = 0; i < s->rules.n; i++)
+		if (s->rules.at[i].module == calculus && s->rules.at[i].name == name) j.def = &s->rules.at[i];
+	if (!j.def) {
+		diag_error(c, E_NO_RULE, NO_SPAN, "`%s` has no derivative", prims[op].name);
+		return NULL;
+	}
+	RuleDef def = *j.def;
+	j.def = &def;
+	j.a = arena_new(c);
+	j.b = build_begin(c, name, span_intern(c, def.e->span), NULL);
+	Builder *b = j.b;
+	Status st = ctx_protect(c, specialise_rule, &j);
+	if (st != ST_OK && j.b) build_abandon(b);
+	arena_free(j.a);
+	if (st != ST_OK) ctx_throw(c, st);
+	CachedRule r = {op, d, j.fn};
+	VEC_PUSH(s->a, &s->cached_rules, r);
+	return j.fn;
+}
+
+const Ast *session_rule_of(Session *s, Module *m, Atom name) {
+	for (uint32_t i = 0; i < s->rules.n; i++)
+		if (s->rules.at[i].name == name && s->rules.at[i].module == m) return s->rules.at[i].e;
+	return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------------------------------------------------------------ */
+
+static void session_free(Ctx *c, void *state) {
+	Session *s = state;
+	for (Module *m = s->modules; m; m = m->next)
+		for (uint32_t i = 0; i < m->globals.n; i++) value_unref(m->globals.at[i].value);
+	for (uint32_t i = 0; i < s->cached_rules.n; i++) fn_unref(s->cached_rules.at[i].fn);
+	forget_specialisations(s);
+	(void)c;
+}
+
+static void init_protected(Ctx *c, void *arg) {
+	(void)arg;
+	Arena *a = ctx_arena(c);
+	Session *s = ARENA_NEW(a, Session);
+	s->c = c;
+	s->a = a;
+	s->hidden = (Hidden){.io = atom(c, "$io"), .rng = atom(c, "$rng"), .brk = atom(c, "$break"), .cont = atom(c, "$continue"), .ret = atom(c, "$return"), .retval = atom(c, "$value")};
+	s->main = module_new(s, atom(c, "main"), 0, false);
+	ctx_set_slot(c, SLOT_PARSER, s, session_free);
+	for (uint32_t k = 0; library_texts[k].name; k++) {
+		index_library(s, k);
+		VEC_PUSH(a, &s->loaded, NULL);
+	}
+	ir_services(c)->elementwise_rule = elementwise_rule;
+	ir_services(c)->call_dynamic = call_dynamic;
+}
+
+Status session_init(Ctx *c) { return ctx_protect(c, init_protected, NULL); }

@@ -1,0 +1,689 @@
+/* spec.c - the specialiser's heart: errors, names, and the walk over expressions and statements.
+ *
+ * Needs: spec.h. Guarantees: every instruction carries the span of the expression it was written for; the order of evaluation is left to
+ * right, inside out.
+ */
+#include "parser/spec.h"
+
+#include <stdio.h>
+
+#define MAX_DEPTH 600 /* nested expressions and inlined calls: keeps the C stack safe */
+
+const Hidden *sp_hidden(Sp *sp) { return session_hidden(sp->session); }
+
+/* ---- errors ------------------------------------------------------------------------------------------------------------------------- */
+
+_Noreturn void sp_throw(Sp *sp) {
+	uint32_t total = diag_total(sp->c);
+	Diag *d = total ? (Diag *)diag_at(sp->c, total - 1) : NULL;
+	for (const Inlined *i = sp->inlined; d && i; i = i->outer) {
+		if (!i->call.source) continue;
+		uint32_t line, column;
+		source_position(sp->c, i->call, &line, &column);
+		const char *source = source_name(sp->c, i->call.source);
+		if (source[0] != '<') diag_trace(sp->c, d, "called by %s:%u:%u", source, line, column);
+	}
+	ctx_throw(sp->c, ST_ERROR);
+}
+
+_Noreturn void sp_fail(Sp *sp, DiagCode code, Span at, const char *format, ...) {
+	char text[600];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	diag_error(sp->c, code, at, "%s", text);
+	sp_throw(sp);
+}
+
+const char *av_kind_text(const Av *v) {
+	switch ((AvKind)v->kind) {
+	case AV_UNSET: return "nothing";
+	case AV_NONE: return "none";
+	case AV_ARRAY: return "an array";
+	case AV_DYN: return "a value of unknown type";
+	case AV_STRING: return "a string";
+	case AV_RANGE: return "a range";
+	case AV_TUPLE: return "a tuple";
+	case AV_LIST: return "a list";
+	case AV_RECORD: return "a record";
+	case AV_FUNCTION: return "a function";
+	case AV_PROBLEM: return "a problem";
+	}
+	return "a value";
+}
+
+static const char *symbol_name(void *ud, SymId s) {
+	const Fn *f = ud;
+	return s < f->syms.n && f->syms.at[s].name ? atom_text(f->ctx, f->syms.at[s].name) : NULL;
+}
+
+const char *sp_type_text(Sp *sp, const Av *v) {
+	if (v->kind == AV_ARRAY) {
+		char text[256];
+		Fn *f = build_fn(sp->b);
+		type_print(sp->c, build_canon_type(sp->b, ref_type(f, v->ref)), symbol_name, f, text, sizeof text);
+		return arena_copy(sp->a, text, strlen(text));
+	}
+	if (v->kind == AV_RECORD) {
+		const char *text = "record (";
+		for (uint32_t i = 0; i < v->n; i++)
+			text = arena_printf(sp->a, "%s%s%s: %s", text, i ? ", " : "", atom_text(sp->c, v->names[i]), sp_type_text(sp, v->items[i]));
+		return arena_printf(sp->a, "%s)", text);
+	}
+	return av_kind_text(v);
+}
+
+/* Which leaves of the frame a ref is computed from; false when something else (a loop's variable, data) has a part in it. */
+static bool depends_only_on_leaves(Sp *sp, Frame *fr, Ref r, bool *which, int depth) {
+	if (ref_is_const(r)) return true;
+	for (uint32_t i = 0; i < fr->nleaves; i++)
+		if (fr->params[i] == r) {
+			which[i] = true;
+			return true;
+		}
+	const Inst *in = ref_inst(build_fn(fr->b), r);
+	if (!in || depth > 32) return false;
+	if (!prims[in->op].elementwise && in->op != OP_SELECT && in->op != OP_CONVERT && in->op != OP_GATHER && in->op != OP_SLICE && in->op != OP_RESHAPE &&
+	    in->op != OP_REDUCE_SUM && in->op != OP_REDUCE_MAX)
+		return false;
+	uint32_t nargs = in->nargs, args = in->args;
+	for (uint32_t i = 0; i < nargs; i++)
+		if (!depends_only_on_leaves(sp, fr, build_fn(fr->b)->args.at[args + i], which, depth + 1)) return false;
+	return true;
+}
+
+_Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what) {
+	Frame *fr = sp->frame;
+	if (fr && fr->nleaves) {
+		bool *which = ARENA_ARRAY(sp->a, bool, fr->nleaves);
+		if (depends_only_on_leaves(sp, fr, r, which, 0)) {
+			bool any = false;
+			for (uint32_t i = 0; i < fr->nleaves; i++)
+				if (which[i] && !fr->baked[i]) any = fr->demanded[i] = true;
+			if (any) {
+				session_set_retry(sp->session, fr);
+				ctx_throw(sp->c, ST_ERROR);
+			}
+		}
+	}
+	session_set_wants_unroll(sp->session, r, build_fn(sp->b));
+	Diag *d = diag_error(sp->c, E_NOT_STATIC, at, "%s must be known before the program runs", what);
+	diag_hint(sp->c, d, "write a number here, or pass it down as a plain argument");
+	sp_throw(sp);
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------------------------------- */
+
+Env *env_new(Sp *sp, Env *outer) {
+	Env *e = ARENA_NEW(sp->a, Env);
+	e->outer = outer;
+	return e;
+}
+
+Av *env_find(const Env *e, Atom name) {
+	for (; e; e = e->outer)
+		for (uint32_t i = e->vars.n; i-- > 0;)
+			if (e->vars.at[i].name == name) return e->vars.at[i].value;
+	return NULL;
+}
+
+void env_set(Sp *sp, Env *e, Atom name, Av *v) {
+	for (uint32_t i = 0; i < e->vars.n; i++)
+		if (e->vars.at[i].name == name) {
+			e->vars.at[i].value = v;
+			return;
+		}
+	Binding b = {name, v};
+	VEC_PUSH(sp->a, &e->vars, b);
+}
+
+Av *sp_try_lookup(Sp *sp, Atom name) {
+	Av *v = env_find(sp->env, name);
+	if (v) return v;
+	Value g = session_lookup(sp->session, sp->module, name);
+	if (g.kind != V_UNSET) return av_of_value(sp, g);
+	const Builtin *b = builtin_find(atom_text(sp->c, name));
+	if (b && (b->doc || sp->module->library)) return av_builtin(sp, b->name, 0, NULL);
+	return NULL;
+}
+
+struct nearby {
+	Sp *sp;
+	VEC(const char *) names;
+};
+
+static void add_name(void *ud, const char *name, Value v) {
+	(void)v;
+	struct nearby *n = ud;
+	VEC_PUSH(n->sp->a, &n->names, name);
+}
+
+Av *sp_lookup(Sp *sp, Atom name, Span at) {
+	Av *v = sp_try_lookup(sp, name);
+	if (v && v->kind != AV_UNSET) return v;
+	const char *text = atom_text(sp->c, name);
+	if (v) sp_fail(sp, E_NAME, at, "`%s` has no value here: it is set only on some paths before this one", text);
+	struct nearby near = {.sp = sp};
+	for (const Env *e = sp->env; e; e = e->outer)
+		for (uint32_t i = 0; i < e->vars.n; i++) add_name(&near, atom_text(sp->c, e->vars.at[i].name), value_none());
+	session_each_name(sp->session, add_name, &near);
+	const char *best = diag_nearest(text, near.names.at, near.names.n);
+	if (best) sp_fail(sp, E_NAME, at, "no `%s`; did you mean `%s`?", text, best);
+	sp_fail(sp, E_NAME, at, "no `%s`", text);
+}
+
+/* ---- strings ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* Text of static values is joined now; the rest becomes a format instruction with {k:spec} holes. */
+static Av *string_expr(Sp *sp, const Ast *e) {
+	Text t;
+	text_init(&t, sp->c);
+	VEC(Ref) args = {0};
+	bool all_static = true;
+	for (uint32_t i = 0; i < e->string.n; i++) {
+		const StringPiece *p = &e->string.pieces[i];
+		for (uint32_t k = 0; k < p->n; k++) {
+			if (p->text[k] == '{' || p->text[k] == '}') text_add(&t, &p->text[k], 1); /* doubled: a literal brace */
+			text_add(&t, &p->text[k], 1);
+		}
+		if (!p->value) continue;
+		if (p->debug) text_format(&t, "%s = ", p->source);
+		Av *v = sp_expr(sp, p->value);
+		all_static = false;
+		text_format(&t, "{%u%s%s}", args.n, p->spec ? ":" : "", p->spec ? p->spec : "");
+		VEC_PUSH(sp->a, &args, v->kind == AV_ARRAY ? v->ref : sp_box(sp, v));
+	}
+	if (t.failed) {
+		text_free(&t);
+		ctx_throw(sp->c, ST_NOMEM);
+	}
+	Av *r;
+	if (all_static) {
+		Text plain;
+		text_init(&plain, sp->c);
+		for (uint32_t i = 0; i < e->string.n; i++) text_add(&plain, e->string.pieces[i].text, e->string.pieces[i].n);
+		r = av_new(sp, AV_STRING);
+		r->text = plain.failed ? 0 : atom_n(sp->c, plain.n ? plain.at : "", plain.n);
+		text_free(&plain);
+	} else {
+		int64_t word = atom_n(sp->c, t.at, t.n);
+		r = av_dyn(sp, build(sp->b, OP_FORMAT, args.n, args.at, attr_intern(sp->c, &word, 1), NULL));
+	}
+	text_free(&t);
+	return r;
+}
+
+/* ---- tensors, tuples, records --------------------------------------------------------------------------------------------------------------- */
+
+static Av *tensor_expr(Sp *sp, const Ast *e) {
+	if (e->tensor.n == 0) {
+		Dim zero = dim_const(sp->c, 0);
+		return av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &zero)));
+	}
+	Av **rows = ARENA_ARRAY(sp->a, Av *, e->tensor.nrows);
+	uint32_t k = 0;
+	for (uint32_t r = 0; r < e->tensor.nrows; r++) {
+		uint32_t n = e->tensor.row_lengths[r];
+		Av **items = ARENA_ARRAY(sp->a, Av *, n ? n : 1);
+		for (uint32_t i = 0; i < n; i++, k++) items[i] = av_with_origin(sp, sp_expr(sp, e->tensor.items[k]), e->tensor.items[k]->span);
+		if (r && n != e->tensor.row_lengths[0]) {
+			Span at = n ? span_join(e->tensor.items[k - n]->span, e->tensor.items[k - 1]->span) : e->span;
+			sp_fail(sp, E_SHAPE, at, "this row has %u entries, the first has %u", n, e->tensor.row_lengths[0]);
+		}
+		rows[r] = sp_stack(sp, n, items, e->span);
+	}
+	return e->tensor.nrows == 1 ? rows[0] : sp_stack(sp, e->tensor.nrows, rows, e->span);
+}
+
+/* What ...v stands for; a range's ends must be known, so they are asked for. */
+static void spread_items(Sp *sp, Av *v, Span at, uint32_t *n, Av ***items) {
+	if (sp_static_items(sp, v, n, items)) return;
+	for (uint32_t i = 0; v->kind == AV_RANGE && i < 3; i++) sp_want_int(sp, v->items[i], at, "the length of what is spread");
+	sp_fail(sp, E_TYPE, at, "only a tuple, list or range of known length can be spread, not %s", sp_type_text(sp, v));
+}
+
+static Av *tuple_expr(Sp *sp, const Ast *e) {
+	VEC_AVS items = {0};
+	for (uint32_t i = 0; i < e->tuple.n; i++) {
+		const Ast *it = e->tuple.items[i];
+		if (it->kind != A_UNARY || it->op != AO_SPREAD) {
+			Av *v = sp_expr(sp, it);
+			VEC_PUSH(sp->a, &items, v);
+			continue;
+		}
+		uint32_t n;
+		Av **spread, *v = sp_expr(sp, it->unary.operand);
+		spread_items(sp, v, it->span, &n, &spread);
+		for (uint32_t k = 0; k < n; k++) VEC_PUSH(sp->a, &items, spread[k]);
+	}
+	return av_seq(sp, AV_TUPLE, items.n, items.at);
+}
+
+static void put_field(Sp *sp, VEC_ATOMS *names, VEC_AVS *items, Atom name, Av *v) {
+	for (uint32_t i = 0; i < names->n; i++)
+		if (names->at[i] == name) {
+			items->at[i] = v;
+			return;
+		}
+	VEC_PUSH(sp->a, names, name);
+	VEC_PUSH(sp->a, items, v);
+}
+
+static Av *record_expr(Sp *sp, const Ast *e) {
+	VEC_ATOMS names = {0};
+	VEC_AVS items = {0};
+	for (uint32_t i = 0; i < e->record.n; i++) {
+		const Arg *f = &e->record.fields[i];
+		Av *v = sp_expr(sp, f->value);
+		if (!f->spread) {
+			put_field(sp, &names, &items, f->name, v);
+			continue;
+		}
+		if (v->kind != AV_RECORD) sp_fail(sp, E_TYPE, f->span, "only a record can be spread into a record, not %s", sp_type_text(sp, v));
+		for (uint32_t k = 0; k < v->n; k++) put_field(sp, &names, &items, v->names[k], v->items[k]);
+	}
+	return av_record(sp, names.n, names.at, items.at);
+}
+
+static Av *field_expr(Sp *sp, const Ast *e) {
+	/* a module's name before the dot is not a value */
+	if (e->field.base->kind == A_NAME && !env_find(sp->env, e->field.base->name.name)) {
+		Module *m = session_module_named(sp->session, sp->module, e->field.base->name.name);
+		if (m) {
+			const char *text = atom_text(sp->c, e->field.name);
+			if (text[0] == '_' && !sp->module->library)
+				sp_fail(sp, E_PRIVATE, e->field.name_span, "`%s` is private to the module `%s`", text, atom_text(sp->c, m->name));
+			Value v = session_module_get(m, e->field.name);
+			if (v.kind == V_UNSET) sp_fail(sp, E_FIELD, e->field.name_span, "the module `%s` has no `%s`", atom_text(sp->c, m->name), text);
+			return av_of_value(sp, v);
+		}
+	}
+	Av *base = sp_expr(sp, e->field.base);
+	if (base->kind == AV_RECORD) {
+		Av *v = av_field(base, e->field.name);
+		if (v) return v;
+		const char **names = ARENA_ARRAY(sp->a, const char *, base->n ? base->n : 1);
+		for (uint32_t i = 0; i < base->n; i++) names[i] = atom_text(sp->c, base->names[i]);
+		const char *best = diag_nearest(atom_text(sp->c, e->field.name), names, base->n);
+		if (best) sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s`; did you mean `%s`?", atom_text(sp->c, e->field.name), best);
+		sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s` in %s", atom_text(sp->c, e->field.name), sp_type_text(sp, base));
+	}
+	if (base->kind == AV_DYN)
+		return sp_call_args(sp, av_builtin(sp, "_field", 0, NULL), 2, (Av *[]){base, av_string(sp, atom_text(sp->c, e->field.name))}, e->span);
+	if (base->kind == AV_PROBLEM) {
+		for (uint32_t i = 0; i < base->n; i++)
+			if (base->names[i] == e->field.name) return base->items[i];
+	}
+	sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s`: this is %s", atom_text(sp->c, e->field.name), sp_type_text(sp, base));
+}
+
+/* ---- functions -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A closure: the local names it mentions go with it by value; so do the data (not the functions) of top level. */
+static Av *closure(Sp *sp, const Ast *e, Atom name) {
+	Atom *free_names;
+	uint32_t nfree;
+	ast_free_names(sp, e, &free_names, &nfree);
+	VEC_ATOMS names = {0};
+	VEC_AVS items = {0};
+	for (uint32_t i = 0; i < nfree; i++) {
+		if (free_names[i] == name) continue;
+		Av *v = env_find(sp->env, free_names[i]);
+		if (!v && !sp->self) {
+			Value g = session_own_global(sp->module, free_names[i]);
+			if (g.kind != V_UNSET && g.kind != V_FUNCTION && g.kind != V_PROBLEM) v = av_of_value(sp, g);
+		}
+		if (!v || v->kind == AV_UNSET) continue;
+		VEC_PUSH(sp->a, &names, free_names[i]);
+		VEC_PUSH(sp->a, &items, av_strong(sp, v));
+	}
+	return av_function(sp, CODE_AST, e->id, e, name, names.n, names.at, items.at);
+}
+
+static Av *prime_expr(Sp *sp, const Ast *e) {
+	Av *v = sp_expr(sp, e->prime.operand);
+	for (uint32_t i = 0; i < e->prime.count; i++) {
+		if (v->kind == AV_FUNCTION) v = av_builtin(sp, "_derivative", 1, (Av *[]){v});
+		else if (v->kind == AV_ARRAY) v = sp_call_args(sp, av_builtin(sp, "adjoint", 0, NULL), 1, (Av *[]){v}, e->span);
+		else sp_fail(sp, E_TYPE, e->span, "' is the derivative of a function or the transpose of a matrix, not of %s", sp_type_text(sp, v));
+	}
+	return v;
+}
+
+/* ---- logic ---------------------------------------------------------------------------------------------------------------------------------------- */
+
+struct lazy {
+	const Ast *e;
+	Av *v;
+};
+
+static Av *lazy_bool(Sp *sp, void *ud) {
+	struct lazy *l = ud;
+	Av *v = l->v ? l->v : sp_expr(sp, l->e);
+	if (v->kind != AV_ARRAY || ref_ty(build_fn(sp->b), v->ref)->dtype != DT_BOOL)
+		sp_fail(sp, E_TYPE, l->e->span, "`and` and `or` join conditions, and this is %s", sp_type_text(sp, v));
+	return v;
+}
+
+static Av *logic_expr(Sp *sp, const Ast *e) {
+	bool is_and = e->op == AO_AND, known;
+	Av *x = lazy_bool(sp, &(struct lazy){.e = e->binary.left});
+	if (av_static_bool(sp, x, &known)) return known == is_and ? lazy_bool(sp, &(struct lazy){.e = e->binary.right}) : x;
+	if (ref_ty(build_fn(sp->b), x->ref)->rank) {
+		Av *y = lazy_bool(sp, &(struct lazy){.e = e->binary.right});
+		return sp_elementwise(sp, is_and ? OP_MIN : OP_MAX, 2, (Av *[]){x, y}, e->span);
+	}
+	struct lazy right = {.e = e->binary.right}, constant = {.e = e->binary.right, .v = av_bool(sp, !is_and)};
+	return is_and ? sp_branch(sp, x, lazy_bool, &right, lazy_bool, &constant, e->span)
+	              : sp_branch(sp, x, lazy_bool, &constant, lazy_bool, &right, e->span);
+}
+
+static Av *compare_expr(Sp *sp, const Ast *e) {
+	Av *result = NULL, *left = sp_expr(sp, e->compare.operands[0]);
+	for (uint32_t i = 0; i + 1 < e->compare.n; i++) {
+		Av *right = sp_expr(sp, e->compare.operands[i + 1]);
+		Span ls = e->compare.operands[i]->span, rs = e->compare.operands[i + 1]->span;
+		Av *one = sp_binary(sp, (AstOp)e->compare.ops[i], left, right, span_join(ls, rs), ls, rs);
+		result = result ? sp_elementwise(sp, OP_MIN, 2, (Av *[]){result, one}, e->span) : one;
+		left = right;
+	}
+	return result;
+}
+
+static Av *range_expr(Sp *sp, const Ast *e) {
+	if (!e->range.lo || !e->range.hi) sp_fail(sp, E_SYNTAX, e->span, "an open range has a meaning only inside an index");
+	Av *ends[3] = {sp_expr(sp, e->range.lo), sp_expr(sp, e->range.hi), e->range.step ? sp_expr(sp, e->range.step) : av_int(sp, 1)};
+	const Ast *parts[3] = {e->range.lo, e->range.hi, e->range.step};
+	for (int i = 0; i < 3; i++) {
+		if (ends[i]->kind != AV_ARRAY || ref_ty(build_fn(sp->b), ends[i]->ref)->rank || !dtype_is_int(ref_ty(build_fn(sp->b), ends[i]->ref)->dtype)) {
+			Diag *d = diag_error(sp->c, E_TYPE, parts[i]->span, "the ends of a range are integers, not %s", sp_type_text(sp, ends[i]));
+			diag_hint(sp->c, d, "linspace(a, b, n) makes evenly spaced real numbers");
+			sp_throw(sp);
+		}
+		ends[i] = av_array(sp, build_convert(sp->b, ends[i]->ref, DT_I64));
+	}
+	return av_seq(sp, AV_RANGE, 3, ends);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------------------------------------------------------ */
+
+static Av *call_expr(Sp *sp, const Ast *e) {
+	/* a reduction over a generator is index notation */
+	if (e->call.n == 1 && e->call.args[0].value->kind == A_COMPREHENSION && e->call.args[0].value->generator && e->call.callee->kind == A_NAME &&
+	    !env_find(sp->env, e->call.callee->name.name)) {
+		static const struct {
+			const char *name;
+			Op op;
+		} reductions[] = {{"sum", OP_REDUCE_SUM}, {"prod", OP_REDUCE_PROD}, {"max", OP_REDUCE_MAX}, {"min", OP_REDUCE_MIN}, {"any", OP_REDUCE_MAX}, {"all", OP_REDUCE_MIN}};
+		for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
+			if (!strcmp(atom_text(sp->c, e->call.callee->name.name), reductions[i].name)) return sp_reduction(sp, e, reductions[i].op, e->call.args[0].value);
+	}
+	Av *special = sp_special_call(sp, e);
+	if (special) return special;
+	Av *f = sp_expr(sp, e->call.callee);
+	VEC_AVS args = {0}, named = {0};
+	VEC_SPANS spans = {0}, named_spans = {0};
+	VEC_ATOMS names = {0};
+	for (uint32_t i = 0; i < e->call.n; i++) {
+		const Arg *a = &e->call.args[i];
+		Av *v = av_with_origin(sp, sp_expr(sp, a->value), a->value->span);
+		if (a->spread) {
+			uint32_t n;
+			Av **items;
+			if (v->kind == AV_RECORD) {
+				for (uint32_t k = 0; k < v->n; k++) {
+					VEC_PUSH(sp->a, &names, v->names[k]);
+					VEC_PUSH(sp->a, &named, v->items[k]);
+					VEC_PUSH(sp->a, &named_spans, a->span);
+				}
+				continue;
+			}
+			spread_items(sp, v, a->span, &n, &items);
+			for (uint32_t k = 0; k < n; k++) {
+				VEC_PUSH(sp->a, &args, items[k]);
+				VEC_PUSH(sp->a, &spans, a->span);
+			}
+		} else if (a->name) {
+			for (uint32_t k = 0; k < names.n; k++)
+				if (names.at[k] == a->name) sp_fail(sp, E_NAMED_ARG, a->span, "the argument `%s` is given twice", atom_text(sp->c, a->name));
+			VEC_PUSH(sp->a, &names, a->name);
+			VEC_PUSH(sp->a, &named, v);
+			VEC_PUSH(sp->a, &named_spans, a->span);
+		} else {
+			VEC_PUSH(sp->a, &args, v);
+			VEC_PUSH(sp->a, &spans, a->value->span);
+		}
+	}
+	build_at(sp->b, span_intern(sp->c, e->span));
+	Call call = {.span = e->span, .callee_span = e->call.callee->span, .n = args.n, .args = args.at, .spans = spans.at, .nnamed = names.n,
+	             .names = names.at, .named = named.at, .named_spans = named_spans.at};
+	return sp_call(sp, f, &call);
+}
+
+static Av *binary_expr(Sp *sp, const Ast *e) {
+	if (e->op == AO_PIPE) {
+		Av *x = sp_expr(sp, e->binary.left), *f = sp_expr(sp, e->binary.right);
+		return sp_call_args(sp, f, 1, &x, e->span);
+	}
+	Av *x = sp_expr(sp, e->binary.left), *y = sp_expr(sp, e->binary.right);
+	build_at(sp->b, span_intern(sp->c, e->span));
+	if (e->op == AO_COMPOSE) {
+		if (x->kind != AV_FUNCTION || y->kind != AV_FUNCTION) sp_fail(sp, E_TYPE, e->span, "∘ composes two functions");
+		return av_builtin(sp, "_compose", 2, (Av *[]){x, y});
+	}
+	/* `2(x + 1)` multiplies, and so does `2 f(x)`; `2f` with a function is a slip worth its own words */
+	if (e->juxtaposed && y->kind == AV_FUNCTION) sp_fail(sp, E_TYPE, e->span, "a number beside a function: write the function's argument");
+	return sp_binary(sp, (AstOp)e->op, x, y, e->span, e->binary.left->span, e->binary.right->span);
+}
+
+static void set_leaving(Sp *sp, Atom flag) { env_set(sp, sp->env, flag, av_bool(sp, true)); }
+
+static void define(Sp *sp, const Ast *e) {
+	Av *f = closure(sp, e, e->function.name);
+	env_set(sp, sp->env, e->function.name, f);
+}
+
+static void assign_stmt(Sp *sp, const Ast *e) {
+	Av *v = sp_expr(sp, e->assign.value);
+	if (e->op != AO_NONE) {
+		const Ast *t = e->assign.target;
+		if (t->kind == A_INDEX && (e->op == AO_ADD || e->op == AO_SUB) && t->index.base->kind == A_NAME) {
+			Av *base = sp_lookup(sp, t->index.base->name.name, t->index.base->span), **items;
+			Span *spans;
+			if (base->kind == AV_ARRAY) {
+				sp_index_items(sp, t, base, &items, &spans);
+				if (e->op == AO_SUB) v = sp_unary(sp, AO_NEG, v, e->span);
+				build_at(sp->b, span_intern(sp->c, e->span));
+				env_set(sp, sp->env, t->index.base->name.name, sp_index_set(sp, base, t->index.n, items, spans, v, true, e->span));
+				return;
+			}
+		}
+		v = sp_binary(sp, (AstOp)e->op, sp_expr(sp, t), v, e->span, t->span, e->assign.value->span);
+	}
+	if (v->kind == AV_UNSET) sp_fail(sp, E_TYPE, e->assign.value->span, "this has no value");
+	sp_assign(sp, e->assign.target, v, e->span);
+}
+
+void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
+	switch ((AstKind)t->kind) {
+	case A_NAME:
+		if (!v->origin.source) v = av_with_origin(sp, v, at);
+		v = av_strong(sp, v);
+		if (v->kind == AV_ARRAY) build_name(sp->b, v->ref, t->name.name);
+		env_set(sp, sp->env, t->name.name, v);
+		return;
+	case A_TUPLE: {
+		uint32_t n;
+		Av **items;
+		if (v->kind == AV_RECORD) n = v->n, items = v->items;
+		else if (!sp_static_items(sp, v, &n, &items)) sp_fail(sp, E_TYPE, at, "cannot take %s apart into %u names", sp_type_text(sp, v), t->tuple.n);
+		if (n != t->tuple.n) sp_fail(sp, E_ARITY, at, "%u values for %u names", n, t->tuple.n);
+		for (uint32_t i = 0; i < n; i++) sp_assign(sp, t->tuple.items[i], items[i], at);
+		return;
+	}
+	case A_FIELD: {
+		Av *base = sp_expr(sp, t->field.base);
+		if (base->kind != AV_RECORD) sp_fail(sp, E_TARGET, t->span, "only a record has fields to set, and this is %s", sp_type_text(sp, base));
+		VEC_ATOMS names = {0};
+		VEC_AVS items = {0};
+		for (uint32_t i = 0; i < base->n; i++) put_field(sp, &names, &items, base->names[i], base->items[i]);
+		put_field(sp, &names, &items, t->field.name, v);
+		sp_assign(sp, t->field.base, av_record(sp, names.n, names.at, items.at), at);
+		return;
+	}
+	case A_INDEX: {
+		Av *base = sp_expr(sp, t->index.base), **items;
+		Span *spans;
+		sp_index_items(sp, t, base, &items, &spans);
+		build_at(sp->b, span_intern(sp->c, at));
+		sp_assign(sp, t->index.base, sp_index_set(sp, base, t->index.n, items, spans, v, false, at), at);
+		return;
+	}
+	default: sp_fail(sp, E_TARGET, t->span, "this cannot be assigned to");
+	}
+}
+
+/* ---- blocks: what follows a statement that may have left runs only if it has not -------------------------------------------------------------- */
+
+struct rest {
+	Ast *const *items;
+	uint32_t n;
+};
+
+static Av *run_rest(Sp *sp, void *ud) {
+	struct rest *r = ud;
+	return sp_block(sp, r->n, r->items, false);
+}
+static Av *run_nothing(Sp *sp, void *ud) {
+	(void)ud;
+	return av_none(sp);
+}
+
+/* How sure it is that control has left: 0 not, 1 surely, 2 known only at run time (then *flag). */
+static int leaving(Sp *sp, Av **flag) {
+	const Hidden *h = sp_hidden(sp);
+	Atom names[3] = {h->brk, h->cont, h->ret};
+	Av *all = NULL;
+	for (int i = 0; i < 3; i++) {
+		Av *v = env_find(sp->env, names[i]);
+		bool known;
+		if (!v || v->kind != AV_ARRAY) continue;
+		if (av_static_bool(sp, v, &known)) {
+			if (known) return 1;
+			continue;
+		}
+		all = all ? sp_elementwise(sp, OP_MAX, 2, (Av *[]){all, v}, NO_SPAN) : v;
+	}
+	*flag = all;
+	return all ? 2 : 0;
+}
+
+static bool is_statement(const Ast *e) {
+	switch ((AstKind)e->kind) {
+	case A_ASSIGN: case A_DEF: case A_INDEX_DEF: case A_DERIVATIVE: case A_PROBLEM: case A_USE: case A_FOR: case A_WHILE:
+	case A_BREAK: case A_CONTINUE: case A_RETURN: return true;
+	default: return false;
+	}
+}
+
+Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer) {
+	Env *saved = sp->env;
+	if (own_layer) sp->env = env_new(sp, saved);
+	Av *value = av_none(sp);
+	for (uint32_t i = 0; i < n; i++) {
+		Av *v = sp_expr(sp, items[i]);
+		value = is_statement(items[i]) ? av_none(sp) : v;
+		Av *flag = NULL;
+		int left = leaving(sp, &flag);
+		if (left == 1) break;
+		if (left == 2 && i + 1 < n) {
+			struct rest r = {items + i + 1, n - i - 1};
+			Av *stay = sp_elementwise(sp, OP_EQ, 2, (Av *[]){flag, av_bool(sp, false)}, NO_SPAN);
+			value = sp_branch(sp, stay, run_rest, &r, run_nothing, NULL, items[i + 1]->span);
+			break;
+		}
+	}
+	if (own_layer) {
+		/* assignments to names of outside go out; the others end here */
+		Env *layer = sp->env;
+		sp->env = saved;
+		const Hidden *h = sp_hidden(sp);
+		for (uint32_t i = 0; i < layer->vars.n; i++) {
+			Atom name = layer->vars.at[i].name;
+			bool hidden = name == h->io || name == h->rng || name == h->brk || name == h->cont || name == h->ret || name == h->retval;
+			if (hidden || env_find(saved, name)) env_set(sp, saved, name, layer->vars.at[i].value);
+		}
+	}
+	return value;
+}
+
+static Av *sp_expr_inner(Sp *sp, const Ast *e) {
+	switch ((AstKind)e->kind) {
+	case A_CONST: {
+		Av *v = av_of_value(sp, e->constant.value);
+		v->weak = e->weak;
+		return v;
+	}
+	case A_STRING: return string_expr(sp, e);
+	case A_NAME: return sp->problem ? sp_problem_name(sp, e) : sp_lookup(sp, e->name.name, e->span);
+	case A_TENSOR: return tensor_expr(sp, e);
+	case A_TUPLE: return tuple_expr(sp, e);
+	case A_RECORD: return record_expr(sp, e);
+	case A_UNARY: {
+		Av *x = sp_expr(sp, e->unary.operand);
+		build_at(sp->b, span_intern(sp->c, e->span));
+		return sp_unary(sp, (AstOp)e->op, x, e->span);
+	}
+	case A_BINARY: return binary_expr(sp, e);
+	case A_LOGIC: return logic_expr(sp, e);
+	case A_COMPARE: return compare_expr(sp, e);
+	case A_PRIME: return prime_expr(sp, e);
+	case A_CALL: return call_expr(sp, e);
+	case A_INDEX: return sp_index(sp, e);
+	case A_FIELD: return field_expr(sp, e);
+	case A_RANGE: return range_expr(sp, e);
+	case A_ELLIPSIS: sp_fail(sp, E_SYNTAX, e->span, "... has a meaning only inside an index");
+	case A_LAMBDA: return closure(sp, e, 0);
+	case A_IF: return sp_if(sp, e);
+	case A_BLOCK: return sp_block(sp, e->block.n, e->block.items, true);
+	case A_FOR: return sp_for(sp, e);
+	case A_WHILE: return sp_while(sp, e);
+	case A_TRY: return sp_try(sp, e);
+	case A_BREAK: set_leaving(sp, sp_hidden(sp)->brk); return av_none(sp);
+	case A_CONTINUE: set_leaving(sp, sp_hidden(sp)->cont); return av_none(sp);
+	case A_RETURN: {
+		if (!sp->self) sp_fail(sp, E_SYNTAX, e->span, "`return` stands outside a function");
+		env_set(sp, sp->env, sp_hidden(sp)->retval, e->return_.value ? sp_expr(sp, e->return_.value) : av_none(sp));
+		set_leaving(sp, sp_hidden(sp)->ret);
+		return av_none(sp);
+	}
+	case A_COMPREHENSION: return sp_comprehension(sp, e);
+	case A_ASSIGN: assign_stmt(sp, e); return av_none(sp);
+	case A_DEF: define(sp, e); return av_none(sp);
+	case A_INDEX_DEF: {
+		Av *v = sp_index_def(sp, e);
+		env_set(sp, sp->env, e->index_def.name, av_with_origin(sp, v, e->span));
+		return av_none(sp);
+	}
+	case A_PROBLEM: env_set(sp, sp->env, e->problem->name, sp_problem_value(sp, e)); return av_none(sp);
+	case A_DERIVATIVE: sp_fail(sp, E_RULE, e->span, "a derivative rule stands at top level");
+	case A_USE: sp_fail(sp, E_MODULE, e->span, "`use` stands at top level");
+	case A_TYPE:
+	case A_EQUATION: break;
+	}
+	sp_fail(sp, E_INTERNAL, e->span, "an unexpected node");
+}
+
+Av *sp_expr(Sp *sp, const Ast *e) {
+	if (++sp->depth > MAX_DEPTH) {
+		sp->depth = 0;
+		sp_fail(sp, E_NESTING, e->span, "this nests too deeply");
+	}
+	SpanId outer = build_span(sp->b);
+	build_at(sp->b, span_intern(sp->c, e->span));
+	Av *v = sp_expr_inner(sp, e);
+	build_at(sp->b, outer);
+	sp->depth--;
+	return v;
+}

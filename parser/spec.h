@@ -1,0 +1,266 @@
+/* spec.h - inside the specialiser: AST -> typed SSA on dtype, rank and symbolic dims.
+ *
+ * Needs: av.h. Private to parser/. A Frame is one function under construction; an Env is a layer of names. Code in this room throws on the
+ * user's errors (sp_fail) after recording a diagnostic.
+ *
+ * How names live. A function's names form one scope; a branch or loop body is a layer over it: what it assigns to a name of the
+ * outside is merged or carried, what it assigns first stays inside (but a name assigned on every branch of an `if` comes out). Closures
+ * capture local names by value when they are made. Functions, problems and modules at top level are looked up when called, data when the
+ * function is defined.
+ */
+#ifndef ATLED_PARSER_SPEC_H
+#define ATLED_PARSER_SPEC_H
+
+#include "parser/av.h"
+#include "parser/session.h"
+
+typedef VEC(Atom) VEC_ATOMS;
+typedef VEC(Av *) VEC_AVS;
+typedef VEC(Span) VEC_SPANS;
+
+typedef struct Binding {
+	Atom name;
+	Av *value;
+} Binding;
+
+/* A layer of names over an outer layer of the same function. */
+typedef struct Env Env;
+struct Env {
+	Env *outer;    /* NULL or a layer of the same function */
+	VEC(Binding) vars;
+};
+
+/* One function under construction, and what it was asked with: its leaves are parameters unless baked in as constants. */
+typedef struct Frame Frame;
+struct Frame {
+	Frame *outer;
+	Builder *b;
+	uint32_t nleaves;
+	Ref *params;      /* in b; REF_NONE when baked */
+	const Ref *args;  /* in outer->b */
+	bool *baked;
+	bool *demanded;   /* leaves that must be baked at the next try */
+	uint32_t code_id; /* of the function */
+	bool trial;       /* recursive calls have no value yet */
+	bool wants_effects, wants_trial; /* what the next try needs */
+};
+
+/* An inlined call on the way down, for recursion and messages. */
+typedef struct Inlined {
+	struct Inlined *outer;
+	uint32_t code_id;
+	Atom name;
+	Span call;
+} Inlined;
+
+typedef struct Sp {
+	Ctx *c;
+	Session *session;
+	Arena *a;
+	Builder *b;
+	Frame *frame;
+	Env *env;
+	Module *module;
+	Inlined *inlined;
+	uint32_t depth, recursion;
+	bool session_inline_only; /* set while a rule of calculus is specialised: it must be one straight line */
+	Av *self; /* the function whose body this is, or NULL at top level */
+	const struct ProblemScope *problem; /* inside an equation */
+} Sp;
+
+/* Hidden names of the environment: effects, and where control is leaving to. */
+typedef struct Hidden {
+	Atom io, rng, brk, cont, ret, retval;
+} Hidden;
+const Hidden *sp_hidden(Sp *sp);
+
+/* ---- the session's side (session.c) ------------------------------------------------------------------------------------- */
+const Hidden *session_hidden(Session *s);
+Value session_lookup(Session *s, Module *from, Atom name);   /* own module, then the library; V_UNSET when unknown; borrowed */
+Value session_own_global(Module *m, Atom name);
+Module *session_module_named(Session *s, Module *from, Atom name); /* what `use` bound, NULL otherwise */
+Value session_module_get(Module *m, Atom name);
+Module *session_module_of(Session *s, SourceId source);
+void session_set_retry(Session *s, Frame *frame);            /* the frame to try again; NULL: none */
+Frame *session_retry(Session *s);
+/* In a trial of a recursive function: this path needs the value of the recursive call, which is not known yet. */
+void session_set_bottom(Session *s);
+bool session_take_bottom(Session *s);
+/* Checks a problem's statement (problem.c): throws after reporting everything found. */
+void session_check_problem(Session *s, Module *m, const Ast *problem);
+Ctx *ctx_of_session(const Session *s);
+/* Syntax that closures name by number. */
+uint32_t session_keep_ast(Session *s, const Ast *e);
+const Ast *session_kept_ast(const Session *s, uint32_t number);
+/* The user's `derivative NAME...` in a module, or NULL. */
+const Ast *session_rule_of(Session *s, Module *m, Atom name);
+/* The last failure asked for a value that only unrolling a loop can make static. */
+void session_set_wants_unroll(Session *s, Ref r, const Fn *f);
+bool session_take_wants_unroll(Session *s);
+
+/* ---- errors ---------------------------------------------------------------------------------------------------------------- */
+_Noreturn void sp_fail(Sp *sp, DiagCode code, Span at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+_Noreturn void sp_throw(Sp *sp); /* after diag_error and friends: adds the call path, unwinds */
+const char *sp_type_text(Sp *sp, const Av *v); /* "f64[n, 3]", "record (W: ..., b: ...)" */
+const char *av_kind_text(const Av *v);         /* "an array", "a function" */
+/* Throws so that the frame is tried again with r's parameters as constants; an error when that is impossible. */
+_Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what);
+
+/* ---- abstract values ---------------------------------------------------------------------------------------------------------- */
+Av *av_new(Sp *sp, AvKind kind);
+Av *av_array(Sp *sp, Ref r);
+Av *av_weak(Sp *sp, Ref r);
+Av *av_dyn(Sp *sp, Ref r);
+Av *av_none(Sp *sp);
+Av *av_bool(Sp *sp, bool x);
+Av *av_int(Sp *sp, int64_t x);
+Av *av_string(Sp *sp, const char *text);
+Av *av_seq(Sp *sp, AvKind kind, uint32_t n, Av *const *items);
+Av *av_record(Sp *sp, uint32_t n, const Atom *names, Av *const *items);
+Av *av_function(Sp *sp, CodeKind kind, uint32_t code_id, const void *code, Atom name, uint32_t n, const Atom *names, Av *const *items);
+/* A closure over a builtin: calling it calls `code` with `captured` first. */
+Av *av_builtin(Sp *sp, const char *builtin_name, uint32_t n, Av *const *captured);
+Av *av_field(const Av *record, Atom name); /* NULL when there is none */
+Av *av_strong(Sp *sp, Av *v);
+Av *av_with_origin(Sp *sp, Av *v, Span origin);
+bool av_is_array(const Av *v);
+/* Static facts; false when not known now. */
+bool av_static_int(Sp *sp, const Av *v, int64_t *out);
+bool av_static_bool(Sp *sp, const Av *v, bool *out);
+bool av_static_f64(Sp *sp, const Av *v, double *out);
+/* The static value, or the frame is tried again with it baked, or an error at `at`: "WHAT must be known before running". */
+int64_t sp_want_int(Sp *sp, const Av *v, Span at, const char *what);
+bool sp_want_bool(Sp *sp, const Av *v, Span at, const char *what);
+const char *sp_want_string(Sp *sp, const Av *v, Span at, const char *what);
+void sp_want_ints(Sp *sp, const Av *v, Span at, const char *what, uint32_t *n, int64_t *out, uint32_t cap); /* int, tuple or vector of ints */
+
+/* The leaves of a value: its refs in a fixed order. */
+uint32_t av_count_leaves(const Av *v);
+void av_leaves(const Av *v, Ref *out, uint32_t *n);
+/* Same structure with other refs, taken from refs[*n] on. */
+Av *av_rebuild(Sp *sp, const Av *v, const Ref *refs, uint32_t *n);
+/* Whether two values have one structure (kinds, names, code, strings), whatever their refs. */
+bool av_same_structure(const Av *x, const Av *y);
+/* Values in and out of the session. */
+Av *av_of_value(Sp *sp, Value v);
+/* The value a template stands for, with the leaves taken from leaf[*n] on. Owned. V_UNSET when memory fails. */
+Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n);
+/* A dyn ref for any value. */
+Ref sp_box(Sp *sp, Av *v);
+
+/* ---- environment ---------------------------------------------------------------------------------------------------------------- */
+Env *env_new(Sp *sp, Env *outer);
+Av *env_find(const Env *e, Atom name);       /* NULL: not bound here or in outer layers */
+void env_set(Sp *sp, Env *e, Atom name, Av *v); /* in this very layer */
+Av *sp_lookup(Sp *sp, Atom name, Span at);   /* error when unknown */
+Av *sp_try_lookup(Sp *sp, Atom name);        /* NULL when unknown */
+
+/* ---- expressions and statements ---------------------------------------------------------------------------------------------------- */
+Av *sp_expr(Sp *sp, const Ast *e);
+Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer);
+void sp_assign(Sp *sp, const Ast *target, Av *value, Span at);
+Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys);
+Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at);
+Av *sp_if(Sp *sp, const Ast *e);
+Av *sp_for(Sp *sp, const Ast *e);
+Av *sp_while(Sp *sp, const Ast *e);
+Av *sp_try(Sp *sp, const Ast *e);
+Av *sp_index(Sp *sp, const Ast *e);
+Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Span at); /* item kind NONE means `...` */
+Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value, bool add, Span at);
+Av *sp_index_items(Sp *sp, const Ast *e, Av *base, Av ***items, Span **spans);
+Av *sp_comprehension(Sp *sp, const Ast *e);
+Av *sp_index_def(Sp *sp, const Ast *e);
+/* REDUCE(body for clauses) for sum, prod, max, min, any, all, mean: NULL when the callee is not one of these. */
+Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *generator);
+Av *sp_problem_value(Sp *sp, const Ast *problem);
+Av *sp_problem_name(Sp *sp, const Ast *name);  /* a name inside an equation: coordinate, field, jet, local or anything else */
+Av *sp_special_call(Sp *sp, const Ast *call);  /* calls whose arguments are not values: d(u, x), lap(u) in equations; NULL otherwise */
+
+/* Two branches of a condition evaluated by callbacks in layers of their own; merges values and names. */
+typedef Av *(*SpBranch)(Sp *sp, void *ud);
+Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, void *else_ud, Span at);
+
+/* ---- calls ---------------------------------------------------------------------------------------------------------------------------- */
+typedef struct Call {
+	Span span;        /* the whole call */
+	Span callee_span;
+	uint32_t n;       /* positional */
+	Av **args;
+	Span *spans;
+	uint32_t nnamed;
+	Atom *names;
+	Av **named;
+	Span *named_spans;
+} Call;
+Av *sp_call(Sp *sp, Av *f, const Call *call);
+Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* run-time dispatch: result is dynamic */
+Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at);
+Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* positional only */
+/* A finished function of f at these arguments: parameters are the leaves of f, then of the arguments, then (when `effects`) the random
+ * state and the token; results the leaves of `result`, then state and token. Cached. */
+typedef struct Spec {
+	Fn *fn;
+	const Av *result; /* template: refs are meaningless */
+	bool effects;
+	uint32_t nleaves;
+	Ref *args; /* what to pass for the leaves, in the asking frame */
+	uint32_t nargs;
+	const TypeId *promised; /* set for a function still under construction: its result types, in its own symbols */
+	uint32_t npromised;
+	int *param_of_leaf; /* -1: baked into the function */
+} Spec;
+Spec sp_specialise(Sp *sp, Av *f, const Call *call);
+/* Emits a call to fn (already made from a Spec or transformed): returns its results. Threads the effects when `effects`. */
+/* The random state and the token of effects of the present function; a function that turns out to need them is tried again with them. */
+void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at);
+void sp_set_effects(Sp *sp, Ref rng, Ref io);
+struct Family; /* specialisations of one function for one structure of arguments: session's cache */
+struct Family *session_find_family(Session *s, const char *key);
+void session_add_family(Session *s, struct Family *f, const char *key);
+void family_release(struct Family *f);
+void sp_emit_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, bool effects, Ref *results);
+
+/* ---- arrays -------------------------------------------------------------------------------------------------------------------------------- */
+/* Array of an argument, boxed values unboxed when the type can be known; error "WHAT expects an array". */
+Av *sp_want_array(Sp *sp, Av *v, Span at, const char *what);
+Ref sp_scalar(Sp *sp, Av *v, Dtype d, Span at, const char *what); /* rank 0, converted to d */
+Ref sp_to_dtype(Sp *sp, Av *v, Dtype d);
+Dtype sp_common_dtype(Sp *sp, const Av *x, const Av *y);
+/* Brings operands to one shape by NumPy's rules; error at `at` naming what was done ("add"). */
+void sp_broadcast_pair(Sp *sp, Ref *x, Ref *y, const Av *ax, const Av *ay, Span at, const char *verb);
+Ref sp_broadcast_to(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *verb);
+Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at);
+/* [x0, x1, ...] with one more leading axis from equally typed parts. */
+Av *sp_stack(Sp *sp, uint32_t n, Av *const *items, Span at);
+Av *sp_concat(Sp *sp, uint32_t n, Av *const *items, int axis, Span at);
+/* The items of a tuple, list, or the rows of an array with constant length; false when unknown. */
+bool sp_static_items(Sp *sp, Av *v, uint32_t *n, Av ***items);
+
+/* ---- builtins --------------------------------------------------------------------------------------------------------------------------------- */
+struct Builtin {
+	const char *name;
+	int min_args, max_args; /* -1: any */
+	const char *named;      /* "axis keepdims": allowed named arguments */
+	Av *(*run)(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call);
+	Op op;                  /* for families that share a function */
+	const char *doc;        /* signature and meaning; NULL: internal */
+	NativeFn native; /* runs on values when the program runs; then `run` only emits the dynamic call */
+	void *native_ud;
+};
+const Builtin *builtin_find(const char *name);
+/* All builtins, for help and completion; NULL-terminated tables concatenated. */
+void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud);
+Av *call_named(const Call *call, const char *name, Ctx *c); /* NULL when not given */
+
+/* A lambda over the indices around an expression of index notation: one per expression, kept for the session. */
+const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const Atom *names);
+void sp_check_free_indices(Sp *sp, const Ast *def);
+
+/* AST utilities. */
+void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n); /* names a loop body may rebind (not inside closures) */
+void ast_free_names(Sp *sp, const Ast *function, Atom **names, uint32_t *n);
+bool ast_leaves_loop(const Ast *body);  /* break, or return, not inside an inner function (break: nor inner loop) */
+bool ast_mentions(const Ast *e, Atom name);
+
+#endif

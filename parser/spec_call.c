@@ -1,0 +1,813 @@
+/* spec_call.c - calling functions: binding arguments, checking annotations, inlining or specialising, recursion.
+ *
+ * Needs: spec.h. Guarantees: a named function called with the same structure, dtypes, ranks and small extents is specialised once, whatever
+ * the lengths; a parameter whose value is needed to know a shape or a structure becomes part of the key, and only such a one.
+ */
+#include "parser/spec.h"
+
+#include <stdio.h>
+
+#define INLINE_NODES 80 /* bodies up to this size are written in line */
+
+static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
+
+/* ---- annotations ------------------------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void annotation_error(Sp *sp, const char *who, const Ast *type, Av *v, Span at, const char *why) {
+	Diag *d = diag_error(sp->c, E_ANNOTATION, at.source ? at : type->span, "%s is %s%s%s", who, sp_type_text(sp, v), why[0] ? ", " : "", why);
+	diag_second(sp->c, d, type->span, "declared here");
+	sp_throw(sp);
+}
+
+static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, Dim actual, Av *v, Span at) {
+	if (!dim) return; /* `_` */
+	if (dim->kind == A_NAME && !env_find(sp->env, dim->name.name)) {
+		SymId s;
+		Fn *f = build_fn(sp->b);
+		if (dim_is_sym(sp->c, actual, &s) && s < f->syms.n && !f->syms.at[s].name) f->syms.at[s].name = dim->name.name;
+		env_set(sp, sp->env, dim->name.name, av_array(sp, build_extent(sp->b, actual)));
+		return;
+	}
+	Av *want = sp_expr(sp, dim);
+	Dim wanted = build_dim_of(sp->b, sp_scalar(sp, want, DT_I64, dim->span, "a length"), 0);
+	Atom what = atom_f(sp->c, "%s is %s", who, sp_type_text(sp, v));
+	if (!build_unify(sp->b, actual, wanted, what)) {
+		char text[96];
+		dim_print(sp->c, wanted, NULL, NULL, text, sizeof text);
+		annotation_error(sp, who, type, v, at, arena_printf(sp->a, "but `%s` stands for %s here", dim->kind == A_NAME ? atom_text(sp->c, dim->name.name) : "the length", text));
+	}
+}
+
+static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) {
+	if (type->type.is_function) {
+		if (v->kind != AV_FUNCTION) annotation_error(sp, who, type, v, at, "not a function");
+		return v;
+	}
+	if (type->type.is_record) {
+		if (v->kind != AV_RECORD) annotation_error(sp, who, type, v, at, "not a record");
+		Av **items = ARENA_ARRAY(sp->a, Av *, v->n ? v->n : 1);
+		for (uint32_t i = 0; i < v->n; i++) items[i] = v->items[i];
+		for (uint32_t i = 0; i < type->type.nfields; i++) {
+			const Param *p = &type->type.fields[i];
+			uint32_t k = 0;
+			while (k < v->n && v->names[k] != p->name) k++;
+			if (k == v->n) annotation_error(sp, who, type, v, at, arena_printf(sp->a, "without the field `%s`", atom_text(sp->c, p->name)));
+			if (p->type) items[k] = check_type(sp, arena_printf(sp->a, "%s.%s", who, atom_text(sp->c, p->name)), p->type, items[k], at);
+		}
+		return av_record(sp, v->n, v->names, items);
+	}
+	if (v->kind == AV_DYN && type->type.has_dtype && type->type.rank == 0) return av_array(sp, sp_scalar(sp, v, (Dtype)type->type.dtype, at, who));
+	if (v->kind == AV_RANGE || v->kind == AV_TUPLE || v->kind == AV_LIST) v = sp_want_array(sp, v, at, who);
+	if (v->kind != AV_ARRAY) annotation_error(sp, who, type, v, at, "not an array");
+	Type t = *ty(sp, v->ref);
+	if (type->type.rank != UINT32_MAX && t.rank != type->type.rank)
+		annotation_error(sp, who, type, v, at, arena_printf(sp->a, "but %u ax%s wanted", type->type.rank, type->type.rank == 1 ? "is is" : "es are"));
+	if (type->type.has_dtype && t.dtype != type->type.dtype) {
+		Dtype want = (Dtype)type->type.dtype;
+		if (dtype_promote((Dtype)t.dtype, want) != want && !v->weak)
+			annotation_error(sp, who, type, v, at, arena_printf(sp->a, "which does not become %s by itself", dtype_name(want)));
+		v = av_with_origin(sp, av_array(sp, build_convert(sp->b, v->ref, want)), v->origin);
+	}
+	for (uint32_t i = 0; type->type.rank != UINT32_MAX && i < t.rank; i++) check_dim(sp, who, type, type->type.dims[i], build_canon(sp->b, t.dims[i]), v, at);
+	return v;
+}
+
+/* ---- binding ---------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *function_name(Sp *sp, const Av *f) { return f->text ? atom_text(sp->c, f->text) : "this function"; }
+
+static uint32_t count_required(const Ast *fn) {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < fn->function.nparams; i++) n += !fn->function.params[i].named && !fn->function.params[i].fallback;
+	return n;
+}
+static uint32_t count_positional(const Ast *fn) {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < fn->function.nparams; i++) n += !fn->function.params[i].named;
+	return n;
+}
+
+static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
+	v = av_strong(sp, v);
+	if (p->type) v = check_type(sp, atom_text(sp->c, p->name), p->type, v, at);
+	if (p->pattern) {
+		sp_assign(sp, p->pattern, v, at);
+		return;
+	}
+	if (v->kind == AV_ARRAY && ref_is_value(v->ref)) build_name(sp->b, v->ref, p->name);
+	if (at.source) v = av_with_origin(sp, v, at);
+	env_set(sp, sp->env, p->name, v);
+}
+
+static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams, const Param *params, const Call *call) {
+	uint32_t k = 0;
+	bool *used = ARENA_ARRAY(sp->a, bool, call->nnamed + 1);
+	for (uint32_t i = 0; i < nparams; i++) {
+		const Param *p = &params[i];
+		Av *v = NULL;
+		Span at = NO_SPAN;
+		for (uint32_t m = 0; m < call->nnamed; m++)
+			if (call->names[m] == p->name) {
+				v = call->named[m];
+				at = call->named_spans[m];
+				used[m] = true;
+			}
+		if (!v && !p->named && k < call->n) {
+			v = call->args[k];
+			at = call->spans[k++];
+		}
+		if (!v && p->fallback) v = sp_expr(sp, p->fallback);
+		if (!v) {
+			if (p->named) sp_fail(sp, E_ARITY, call->span, "`%s` needs the named argument `%s`", function_name(sp, f), atom_text(sp->c, p->name));
+			uint32_t required = fn ? count_required(fn) : nparams;
+			Diag *d = diag_error(sp->c, E_ARITY, call->span, "`%s` takes %s%u argument%s, and %u %s given", function_name(sp, f),
+			                     fn && count_positional(fn) != required ? "at least " : "", required, required == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
+			diag_second(sp->c, d, p->span, "`%s` has no value", atom_text(sp->c, p->name));
+			sp_throw(sp);
+		}
+		bind_one(sp, p, v, at);
+	}
+	if (k < call->n)
+		sp_fail(sp, E_ARITY, call->spans[k].source ? call->spans[k] : call->span, "`%s` takes %u argument%s, and %u are given", function_name(sp, f),
+		        fn ? count_positional(fn) : nparams, (fn ? count_positional(fn) : nparams) == 1 ? "" : "s", call->n);
+	for (uint32_t m = 0; m < call->nnamed; m++)
+		if (!used[m]) {
+			const char **names = ARENA_ARRAY(sp->a, const char *, nparams + 1);
+			for (uint32_t i = 0; i < nparams; i++) names[i] = atom_text(sp->c, params[i].name);
+			const char *given = atom_text(sp->c, call->names[m]), *best = diag_nearest(given, names, nparams);
+			if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "`%s` has no argument `%s`; did you mean `%s`?", function_name(sp, f), given, best);
+			sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "`%s` has no argument `%s`", function_name(sp, f), given);
+		}
+}
+
+static Av *returned_value(Sp *sp, void *ud) {
+	(void)ud;
+	return env_find(sp->env, sp_hidden(sp)->retval);
+}
+static Av *given_value(Sp *sp, void *ud) {
+	(void)sp;
+	return ud;
+}
+
+/* Runs a function's body in the present builder. */
+static Av *run_body(Sp *outer, Av *f, const Call *call) {
+	const Ast *fn = f->code;
+	Sp sp = *outer;
+	sp.env = env_new(&sp, NULL);
+	sp.module = session_module_of(sp.session, fn->span.source);
+	sp.self = f;
+	sp.problem = NULL;
+	Inlined here = {outer->inlined, f->code_id, f->text, call->span};
+	sp.inlined = &here;
+	const Hidden *h = sp_hidden(&sp);
+	Atom effects[2] = {h->io, h->rng};
+	for (int i = 0; i < 2; i++) {
+		Av *v = env_find(outer->env, effects[i]);
+		if (v) env_set(&sp, sp.env, effects[i], v);
+	}
+	for (uint32_t i = 0; i < f->n; i++) env_set(&sp, sp.env, f->names[i], f->items[i]);
+	if (f->text) env_set(&sp, sp.env, f->text, f);
+	bind_arguments(&sp, f, fn, fn->function.nparams, fn->function.params, call);
+	const Ast *body = fn->function.body;
+	Av *v = body->kind == A_BLOCK ? sp_block(&sp, body->block.n, body->block.items, false) : sp_expr(&sp, body);
+	Av *left = env_find(sp.env, h->ret);
+	bool known;
+	if (left) {
+		if (av_static_bool(&sp, left, &known)) {
+			if (known) v = env_find(sp.env, h->retval);
+		} else
+			v = sp_branch(&sp, left, returned_value, NULL, given_value, v, fn->span);
+	}
+	if (fn->function.result) v = check_type(&sp, "the result", fn->function.result, v, body->kind == A_BLOCK && body->block.n ? body->block.items[body->block.n - 1]->span : body->span);
+	for (int i = 0; i < 2; i++) {
+		Av *e = env_find(sp.env, effects[i]);
+		if (e) env_set(outer, outer->env, effects[i], e);
+	}
+	return v;
+}
+
+/* ---- specialisation --------------------------------------------------------------------------------------------------------------------------- */
+
+/* One function of a family: the demanded leaves' values are fixed. */
+typedef struct Member {
+	const char *baked_key;
+	Fn *fn;
+	const Av *result;
+	bool finished, recursive;
+	uint32_t declared_tries;
+	Builder *building;
+	uint32_t declared_n;
+	TypeId *declared; /* result types, known after the trial of a recursive function */
+	const Av *declared_result;
+	struct Member *next;
+} Member;
+
+/* All specialisations of one structure and one set of leaf types. */
+struct Family {
+	const char *key;
+	uint32_t nleaves;
+	bool *demanded;
+	bool effects;
+	Member *members;
+	struct Family *next;
+};
+
+typedef struct Signature {
+	Sp *sp;
+	Text text;
+	bool *fixed;      /* by leaf: a constant that is part of the key */
+	uint32_t leaf;
+	bool fix_numbers; /* whole numbers and truth values met now become part of the key */
+	VEC(Dim) dims; /* caller's dims in order of first appearance */
+} Signature;
+
+/* The number of a length that is not part of the type. */
+static uint32_t dim_number(Signature *s, Dim d) {
+	for (uint32_t i = 0; i < s->dims.n; i++)
+		if (s->dims.at[i] == d) return i;
+	VEC_PUSH(s->sp->a, &s->dims, d);
+	return s->dims.n - 1;
+}
+
+static bool dim_is_small(Ctx *c, Dim d, int64_t *v) { return dim_is_const(c, d, v) && *v <= DIM_SMALL; }
+
+static void sign(Signature *s, const Av *v) {
+	Sp *sp = s->sp;
+	switch ((AvKind)v->kind) {
+	case AV_ARRAY: {
+		Type t = *ty(sp, v->ref);
+		const Const *k = s->fix_numbers && t.rank == 0 && !dtype_is_inexact((Dtype)t.dtype) ? ref_constant(build_fn(sp->b), v->ref) : NULL;
+		int64_t number = 0;
+		bool truth = false;
+		if (k && (value_as_bool(k->value, &truth) || value_as_i64(k->value, &number))) {
+			s->fixed[s->leaf++] = true;
+			text_format(&s->text, "%s=%lld", dtype_name((Dtype)t.dtype), t.dtype == DT_BOOL ? (long long)truth : (long long)number);
+			return;
+		}
+		s->leaf++;
+		text_format(&s->text, "%s[", t.kind == TY_TOKEN ? "token" : dtype_name((Dtype)t.dtype));
+		for (uint32_t i = 0; i < t.rank; i++) {
+			int64_t k;
+			Dim d = build_canon(sp->b, t.dims[i]);
+			if (dim_is_small(sp->c, d, &k)) text_format(&s->text, "%lld,", (long long)k);
+			else text_format(&s->text, "n%u,", dim_number(s, d));
+		}
+		text_str(&s->text, "]");
+		return;
+	}
+	case AV_DYN:
+		s->leaf++;
+		text_str(&s->text, "?");
+		return;
+	case AV_STRING: text_format(&s->text, "\"%u\"", v->text); return;
+	case AV_FUNCTION:
+	case AV_PROBLEM: text_format(&s->text, "f%u.%u.%p", v->code_kind, v->code_id, v->code); break;
+	default: text_format(&s->text, "k%u", v->kind); break;
+	}
+	text_str(&s->text, "(");
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (v->names) text_format(&s->text, "%u=", v->names[i]);
+		sign(s, v->items[i]);
+		text_str(&s->text, ",");
+	}
+	text_str(&s->text, ")");
+}
+
+static const Av *keep_av(Arena *a, const Av *v) {
+	Av *r = ARENA_NEW(a, Av);
+	*r = *v;
+	if (v->n) {
+		r->items = ARENA_ARRAY(a, Av *, v->n);
+		for (uint32_t i = 0; i < v->n; i++) r->items[i] = (Av *)keep_av(a, v->items[i]);
+		if (v->names) {
+			r->names = ARENA_ARRAY(a, Atom, v->n);
+			memcpy(r->names, v->names, sizeof(Atom) * v->n);
+		}
+	}
+	r->weak = false;
+	return r;
+}
+
+/* What is specialised: the function and a call, as one list of values. */
+typedef struct Job {
+	Sp *sp;
+	Av *f;
+	const Call *call;
+	Av *all; /* tuple of f's captured values, positional and named arguments */
+	uint32_t nleaves;
+	Ref *args;
+	struct Family *family;
+	Member *member;
+	Signature sig;
+	Frame frame;
+	Builder *b;
+	bool trial;
+	Ref *result_refs;
+	uint32_t nresults;
+	Av *result;
+} Job;
+
+static const char *baked_key(Job *j) {
+	Sp *sp = j->sp;
+	Text t;
+	text_init(&t, sp->c);
+	for (uint32_t i = 0; i < j->nleaves; i++) {
+		if (!j->family->demanded[i]) continue;
+		const Const *k = ref_constant(build_fn(sp->b), j->args[i]);
+		if (!k) {
+			text_free(&t);
+			sp_demand_static(sp, j->args[i], j->call->span, "an argument that decides a shape");
+		}
+		text_format(&t, "%u:", i);
+		value_print(&t, k->value, k->value.kind == V_SCALAR ? "" : ".17g", 0);
+		text_format(&t, "/%u;", value_is_array(k->value) ? value_dtype(k->value) : 99u);
+	}
+	if (t.failed) {
+		text_free(&t);
+		ctx_throw(sp->c, ST_NOMEM);
+	}
+	const char *key = arena_copy(ctx_arena(sp->c), t.n ? t.at : "", t.n);
+	text_free(&t);
+	return key;
+}
+
+/* Parameters for the leaves, then the body. */
+static void build_member(Ctx *c, void *arg) {
+	Job *j = arg;
+	Sp inner = *j->sp;
+	Builder *b = inner.b = j->b;
+	Sp *outer = j->sp;
+	Frame *fr = &j->frame;
+	inner.frame = fr;
+	inner.inlined = NULL;
+	inner.env = env_new(&inner, NULL);
+	inner.depth = outer->depth;
+	const Fn *of = build_fn(outer->b);
+	Ref *refs = ARENA_ARRAY(inner.a, Ref, j->nleaves + 1);
+	Dim *map = ARENA_ARRAY(inner.a, Dim, j->sig.dims.n + 1);
+	for (uint32_t i = 0; i < j->sig.dims.n; i++) {
+		SymId s;
+		Atom name = dim_is_sym(c, j->sig.dims.at[i], &s) && s < of->syms.n ? of->syms.at[s].name : 0;
+		map[i] = build_fresh_dim(b, name, span_intern(c, j->call->span));
+	}
+	for (uint32_t i = 0; i < j->nleaves; i++) {
+		if (fr->baked[i]) continue;
+		Type t = *ref_ty(of, j->args[i]);
+		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) {
+			int64_t small;
+			Dim d = build_canon(outer->b, t.dims[k]);
+			t.dims[k] = dim_is_small(c, d, &small) ? d : map[dim_number(&j->sig, d)];
+		}
+		TypeId type = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims) : ref_type(of, j->args[i]);
+		refs[i] = fr->params[i] = build_param(b, type, 0);
+	}
+	const Hidden *h = sp_hidden(outer);
+	if (j->family->effects) {
+		Dim two = dim_const(c, 2);
+		env_set(&inner, inner.env, h->rng, av_array(&inner, build_param(b, type_tensor(c, DT_I64, 1, &two), h->rng)));
+		env_set(&inner, inner.env, h->io, av_array(&inner, build_param(b, type_token(c), h->io)));
+	}
+	for (uint32_t i = 0; i < j->nleaves; i++)
+		if (fr->baked[i]) refs[i] = build_const(b, ref_constant(of, j->args[i])->value);
+	uint32_t k = 0;
+	Av *all = av_rebuild(&inner, j->all, refs, &k);
+	for (uint32_t i = 0; i < all->n; i++)
+		if (i >= j->f->n && i - j->f->n < j->call->n) all->items[i] = av_with_origin(&inner, all->items[i], j->call->args[i - j->f->n]->origin);
+	Av *f = ARENA_NEW(inner.a, Av);
+	*f = *j->f;
+	f->items = all->items;
+	Call call = *j->call;
+	call.args = all->items + j->f->n;
+	call.named = all->items + j->f->n + call.n;
+	Av *v = f->code_kind == CODE_AST ? run_body(&inner, f, &call) : sp_call(&inner, f, &call);
+	j->nresults = av_count_leaves(v);
+	j->result_refs = ARENA_ARRAY(inner.a, Ref, j->nresults + 2);
+	k = 0;
+	av_leaves(v, j->result_refs, &k);
+	if (j->family->effects) {
+		j->result_refs[j->nresults++] = env_find(inner.env, h->rng)->ref;
+		j->result_refs[j->nresults++] = env_find(inner.env, h->io)->ref;
+	}
+	j->result = v;
+}
+
+/* Results converted to what a recursive function promised, or the promise widened. */
+static bool keeps_promise(Job *j) {
+	Member *m = j->member;
+	if (m->declared_n != j->nresults || !av_same_structure(m->declared_result, j->result)) return false;
+	for (uint32_t i = 0; i < j->nresults; i++)
+		if (!build_same_type(j->b, m->declared[i], ref_type(build_fn(j->b), j->result_refs[i]))) return false;
+	return true;
+}
+
+static void make_promise(Job *j) {
+	Member *m = j->member;
+	Ctx *c = j->sp->c;
+	m->declared_n = j->nresults;
+	m->declared = ARENA_ARRAY(ctx_arena(c), TypeId, j->nresults + 1);
+	for (uint32_t i = 0; i < j->nresults; i++) m->declared[i] = build_canon_type(j->b, ref_type(build_fn(j->b), j->result_refs[i]));
+	m->declared_result = keep_av(ctx_arena(c), j->result);
+}
+
+/* One attempt; true when the member is finished. */
+static bool attempt(Job *j) {
+	Sp *sp = j->sp;
+	Ctx *c = sp->c;
+	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .trial = j->trial};
+	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
+	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
+	j->frame.baked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
+	for (uint32_t i = 0; i < j->nleaves; i++) j->frame.baked[i] = j->family->demanded[i];
+	j->b = build_begin(c, j->f->text, span_intern(c, j->f->code_kind == CODE_AST ? ((const Ast *)j->f->code)->span : j->call->span), NULL);
+	j->frame.b = j->b;
+	j->member->building = j->b;
+	uint32_t mark = diag_total(c);
+	Status s = ctx_protect(c, build_member, j);
+	j->member->building = NULL;
+	if (s != ST_OK) {
+		build_abandon(j->b);
+		if (session_retry(sp->session) == &j->frame) {
+			session_set_retry(sp->session, NULL);
+			diag_truncate(c, mark);
+			for (uint32_t i = 0; i < j->nleaves; i++) j->family->demanded[i] |= j->frame.demanded[i];
+			if (j->frame.wants_effects) j->family->effects = true;
+			if (j->frame.wants_trial) j->member->recursive = true;
+			return false;
+		}
+		j->member->building = NULL;
+		ctx_throw(c, s);
+	}
+	if (j->member->recursive) {
+		if (!j->member->declared || !keeps_promise(j)) {
+			bool first = !j->member->declared;
+			if (!first && j->member->declared_n == j->nresults && ++j->member->declared_tries > 3) {
+				build_abandon(j->b);
+				sp_fail(sp, E_CARRY, j->call->span, "the type of what `%s` returns changes from call to call", function_name(sp, j->f));
+			}
+			make_promise(j);
+			build_abandon(j->b);
+			j->trial = false;
+			return false;
+		}
+	}
+	Member *m = j->member;
+	m->result = keep_av(ctx_arena(c), j->result);
+	m->fn = build_end(j->b, j->nresults, j->result_refs);
+	m->finished = true;
+	return true;
+}
+
+static Member *find_member(Job *j, const char *key) {
+	for (Member *m = j->family->members; m; m = m->next)
+		if (!strcmp(m->baked_key, key)) return m;
+	return NULL;
+}
+
+static void forget_member(struct Family *fam, Member *gone) {
+	for (Member **p = &fam->members; *p; p = &(*p)->next)
+		if (*p == gone) {
+			*p = gone->next;
+			return;
+		}
+}
+
+struct job_run {
+	Job *j;
+	bool done;
+};
+static void attempt_protected(Ctx *c, void *arg) {
+	(void)c;
+	struct job_run *r = arg;
+	r->done = attempt(r->j);
+}
+
+Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
+	Job j = {.sp = sp, .f = f, .call = call};
+	uint32_t n = f->n + call->n + call->nnamed;
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < f->n; i++) items[i] = av_strong(sp, f->items[i]);
+	for (uint32_t i = 0; i < call->n; i++) items[f->n + i] = av_strong(sp, call->args[i]);
+	for (uint32_t i = 0; i < call->nnamed; i++) items[f->n + call->n + i] = av_strong(sp, call->named[i]);
+	j.all = av_seq(sp, AV_TUPLE, n, items);
+	j.nleaves = av_count_leaves(j.all);
+	j.args = ARENA_ARRAY(sp->a, Ref, j.nleaves + 2);
+	uint32_t k = 0;
+	av_leaves(j.all, j.args, &k);
+	j.sig.sp = sp;
+	text_init(&j.sig.text, sp->c);
+	text_format(&j.sig.text, "%u.%u.%p/%u/", f->code_kind, f->code_id, f->code, call->n);
+	for (uint32_t i = 0; i < f->n; i++) text_format(&j.sig.text, "%u,", f->names[i]);
+	for (uint32_t i = 0; i < call->nnamed; i++) text_format(&j.sig.text, "%u=", call->names[i]);
+	/* Whole numbers inside structures and closures are sizes, orders and choices: known ones belong to the key. Those handed over directly to
+	 * a named function are data until it turns out that a shape depends on them. */
+	j.sig.fixed = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
+	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
+	for (uint32_t i = 0; i < n; i++) {
+		j.sig.fix_numbers = !(named && i >= f->n && items[i]->kind == AV_ARRAY);
+		sign(&j.sig, items[i]);
+		text_str(&j.sig.text, ";");
+	}
+	if (j.sig.text.failed) {
+		text_free(&j.sig.text);
+		ctx_throw(sp->c, ST_NOMEM);
+	}
+	const char *key = arena_copy(sp->a, j.sig.text.at, j.sig.text.n);
+	text_free(&j.sig.text);
+	struct Family *fam = session_find_family(sp->session, key);
+	if (!fam) {
+		fam = ARENA_NEW(ctx_arena(sp->c), struct Family);
+		fam->key = arena_copy(ctx_arena(sp->c), key, strlen(key));
+		fam->nleaves = j.nleaves;
+		fam->demanded = ARENA_ARRAY(ctx_arena(sp->c), bool, j.nleaves + 1);
+		for (uint32_t i = 0; i < j.nleaves; i++) fam->demanded[i] = j.sig.fixed[i];
+		session_add_family(sp->session, fam, fam->key);
+	}
+	j.family = fam;
+	for (;;) {
+		const char *bk = baked_key(&j);
+		Member *m = find_member(&j, bk);
+		if (m && m->finished) {
+			j.member = m;
+			break;
+		}
+		if (m) { /* on the way up the stack: a recursive call */
+			if (!m->recursive) {
+				for (Frame *fr = sp->frame; fr; fr = fr->outer)
+					if (fr->b == m->building) {
+						fr->wants_trial = true;
+						session_set_retry(sp->session, fr);
+						ctx_throw(sp->c, ST_ERROR);
+					}
+				sp_fail(sp, E_INTERNAL, call->span, "a recursive call without its function");
+			}
+			if (!m->declared) {
+				session_set_bottom(sp->session);
+				ctx_throw(sp->c, ST_ERROR);
+			}
+			j.member = m;
+			break;
+		}
+		m = ARENA_NEW(ctx_arena(sp->c), Member);
+		m->baked_key = bk;
+		m->next = fam->members;
+		fam->members = m;
+		j.member = m;
+		bool finished = false;
+		uint32_t demanded_before = 0, demanded_after = 0;
+		for (uint32_t i = 0; i < j.nleaves; i++) demanded_before += fam->demanded[i];
+		while (!finished) {
+			j.trial = m->recursive && !m->declared;
+			struct job_run r = {&j, false};
+			Status s = ctx_protect(sp->c, attempt_protected, &r);
+			if (s != ST_OK) {
+				forget_member(fam, m);
+				ctx_throw(sp->c, s);
+			}
+			finished = r.done;
+			demanded_after = 0;
+			for (uint32_t i = 0; i < j.nleaves; i++) demanded_after += fam->demanded[i];
+			if (!finished && demanded_after != demanded_before) break; /* another key */
+		}
+		if (finished) break;
+		forget_member(fam, m);
+	}
+	Spec r = {.effects = fam->effects, .nleaves = j.nleaves};
+	Member *m = j.member;
+	r.fn = m->finished ? m->fn : build_fn(m->building);
+	r.result = m->finished ? m->result : m->declared_result;
+	if (!m->finished) {
+		r.promised = m->declared;
+		r.npromised = m->declared_n;
+	}
+	r.args = ARENA_ARRAY(sp->a, Ref, j.nleaves + 2);
+	r.param_of_leaf = ARENA_ARRAY(sp->a, int, j.nleaves + 1);
+	for (uint32_t i = 0; i < j.nleaves; i++) {
+		r.param_of_leaf[i] = fam->demanded[i] ? -1 : (int)r.nargs;
+		if (!fam->demanded[i]) r.args[r.nargs++] = j.args[i];
+	}
+	return r;
+}
+
+void family_release(struct Family *fam) {
+	for (Member *m = fam->members; m; m = m->next)
+		if (m->fn) fn_unref(m->fn);
+	fam->members = NULL;
+}
+
+/* The effects of the present frame; asks for them when it has none yet. */
+void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at) {
+	const Hidden *h = sp_hidden(sp);
+	Av *r = env_find(sp->env, h->rng), *t = env_find(sp->env, h->io);
+	if (!r || !t) {
+		if (!sp->frame) sp_fail(sp, E_INTERNAL, at, "an effect outside a program");
+		sp->frame->wants_effects = true;
+		session_set_retry(sp->session, sp->frame);
+		ctx_throw(sp->c, ST_ERROR);
+	}
+	*rng = r->ref;
+	*io = t->ref;
+}
+
+void sp_set_effects(Sp *sp, Ref rng, Ref io) {
+	const Hidden *h = sp_hidden(sp);
+	if (rng != REF_NONE) env_set(sp, sp->env, h->rng, av_array(sp, rng));
+	if (io != REF_NONE) env_set(sp, sp->env, h->io, av_array(sp, io));
+}
+
+/* A call of a function that is still being built, whose result types are a promise in terms of its own symbols. */
+static void emit_recursive_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, uint32_t n, const TypeId *promised, Ref *results) {
+	uint32_t nsyms = fn->syms.n;
+	Dim *map = ARENA_ARRAY(sp->a, Dim, nsyms + 1);
+	for (uint32_t s = 0; s < nsyms; s++) map[s] = UINT32_MAX;
+	for (uint32_t i = 0; i < nargs; i++) {
+		Type p = *ref_ty(fn, fn_param(fn, i));
+		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
+			SymId s;
+			if (dim_is_sym(sp->c, p.dims[k], &s) && s < nsyms && map[s] == UINT32_MAX) map[s] = build_canon(sp->b, ty(sp, args[i])->dims[k]);
+		}
+	}
+	for (uint32_t s = 0; s < nsyms; s++)
+		if (map[s] == UINT32_MAX) map[s] = build_fresh_dim(sp->b, 0, build_span(sp->b));
+	TypeId *types = ARENA_ARRAY(sp->a, TypeId, n + 1);
+	for (uint32_t i = 0; i < n; i++) types[i] = type_subst(sp->c, promised[i], map, nsyms);
+	int64_t word = fn->id;
+	build_typed(sp->b, OP_CALL, nargs, args, attr_intern(sp->c, &word, 1), n, types, results);
+}
+
+void sp_emit_call(Sp *sp, Fn *fn, uint32_t nargs, const Ref *args, bool effects, Ref *results) {
+	Ref *all = ARENA_ARRAY(sp->a, Ref, nargs + 2);
+	for (uint32_t i = 0; i < nargs; i++) all[i] = args[i];
+	if (effects) sp_effects(sp, &all[nargs], &all[nargs + 1], NO_SPAN);
+	build_call(sp->b, fn, nargs + (effects ? 2 : 0), all, results);
+}
+
+/* What a function returns as it got it, or as a constant, is known here too. */
+static void see_through(Sp *sp, const Spec *s, uint32_t n, Ref *results) {
+	for (uint32_t i = 0; i < n; i++) {
+		Ref r = fn_result(s->fn, i);
+		const Const *k = ref_constant(s->fn, r);
+		if (k && k->value.kind == V_SCALAR) results[i] = build_const(sp->b, k->value);
+		for (uint32_t p = 0; p < s->nargs; p++)
+			if (r == fn_param(s->fn, p)) results[i] = s->args[p];
+	}
+}
+
+static Av *call_specialised(Sp *sp, Av *f, const Call *call) {
+	Spec s = sp_specialise(sp, f, call);
+	uint32_t n = av_count_leaves(s.result), k = 0;
+	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
+	build_at(sp->b, span_intern(sp->c, call->span));
+	if (s.promised) {
+		Ref *all = ARENA_ARRAY(sp->a, Ref, s.nargs + 2);
+		for (uint32_t i = 0; i < s.nargs; i++) all[i] = s.args[i];
+		if (s.effects) sp_effects(sp, &all[s.nargs], &all[s.nargs + 1], call->span);
+		emit_recursive_call(sp, s.fn, s.nargs + (s.effects ? 2 : 0), all, s.npromised, s.promised, results);
+	} else
+		sp_emit_call(sp, s.fn, s.nargs, s.args, s.effects, results);
+	if (s.effects) sp_set_effects(sp, results[n], results[n + 1]);
+	if (!s.promised) see_through(sp, &s, n, results);
+	return av_rebuild(sp, s.result, results, &k);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------------------------------------------- */
+
+static void count_node(void *ud, const Ast *child) {
+	uint32_t *n = ud;
+	if (++*n > INLINE_NODES) return;
+	ast_children(child, count_node, n);
+}
+
+static bool has_code(const Av *v) {
+	if (v->kind == AV_FUNCTION || v->kind == AV_PROBLEM) return true;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (has_code(v->items[i])) return true;
+	return false;
+}
+
+static bool is_active(const Sp *sp, uint32_t code_id) {
+	for (const Inlined *i = sp->inlined; i; i = i->outer)
+		if (i->code_id == code_id) return true;
+	for (const Frame *f = sp->frame; f; f = f->outer)
+		if (f->code_id == code_id) return true;
+	return false;
+}
+
+static Av *call_ast(Sp *sp, Av *f, const Call *call) {
+	const Ast *fn = f->code;
+	bool simple = fn->kind == A_DEF && !sp->session_inline_only;
+	for (uint32_t i = 0; simple && i < f->n; i++) simple = !has_code(f->items[i]);
+	for (uint32_t i = 0; simple && i < call->n; i++) simple = !has_code(call->args[i]);
+	for (uint32_t i = 0; simple && i < call->nnamed; i++) simple = !has_code(call->named[i]);
+	if (is_active(sp, f->code_id)) {
+		/* the same code further up: a recursion, or a higher-order function inside its own argument, which a function of its own serves */
+		if (++sp->recursion > 64) sp_fail(sp, E_NESTING, call->span, "`%s` calls itself with ever new kinds of arguments", function_name(sp, f));
+		Av *v = call_specialised(sp, f, call);
+		sp->recursion--;
+		return v;
+	}
+	uint32_t nodes = 0;
+	if (simple) ast_children(fn, count_node, &nodes);
+	if (simple && (nodes > INLINE_NODES || !sp->self)) return call_specialised(sp, f, call);
+	return run_body(sp, f, call);
+}
+
+static Av *call_host(Sp *sp, Av *f, const Call *call) {
+	const HostDef *def = f->code;
+	if (call->nnamed) sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "`%s` takes no named arguments", def->name);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, call->n + 1), results[8];
+	for (uint32_t i = 0; i < call->n; i++) {
+		Av *a = sp_want_array(sp, call->args[i], call->spans[i], def->name);
+		args[i] = a->ref;
+	}
+	build_at(sp->b, span_intern(sp->c, call->span));
+	uint32_t n = build_host(sp->b, host_call_intern(sp->c, def, 0, NULL, 0, NULL), call->n, args, results, 8);
+	if (n == 1) return av_array(sp, results[0]);
+	Av *items[8];
+	for (uint32_t i = 0; i < n; i++) items[i] = av_array(sp, results[i]);
+	return n ? av_seq(sp, AV_TUPLE, n, items) : av_none(sp);
+}
+
+Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
+	Ref *all = ARENA_ARRAY(sp->a, Ref, n + 3), results[3];
+	Ref rng, io;
+	sp_effects(sp, &rng, &io, at);
+	all[0] = io;
+	all[1] = rng;
+	all[2] = sp_box(sp, f);
+	for (uint32_t i = 0; i < n; i++) all[3 + i] = sp_box(sp, args[i]);
+	Dim two = dim_const(sp->c, 2);
+	TypeId types[3] = {type_token(sp->c), type_tensor(sp->c, DT_I64, 1, &two), type_dyn(sp->c)};
+	if (at.source) build_at(sp->b, span_intern(sp->c, at));
+	build_typed(sp->b, OP_DYNAMIC, n + 3, all, 0, 3, types, results);
+	sp_set_effects(sp, results[1], results[0]);
+	return av_dyn(sp, results[2]);
+}
+
+static Av *call_problem(Sp *sp, Av *f, const Call *call) {
+	const Ast *e = f->code;
+	Sp inner = *sp;
+	inner.env = env_new(&inner, NULL);
+	inner.module = session_module_of(sp->session, e->span.source);
+	inner.self = f;
+	for (uint32_t i = 0; i < f->n; i++) env_set(&inner, inner.env, f->names[i], f->items[i]);
+	bind_arguments(&inner, f, NULL, e->problem->nparams, e->problem->params, call);
+	/* parameters with values, then what the block captured */
+	Atom *names = ARENA_ARRAY(sp->a, Atom, inner.env->vars.n + 1);
+	Av **items = ARENA_ARRAY(sp->a, Av *, inner.env->vars.n + 1);
+	for (uint32_t i = 0; i < inner.env->vars.n; i++) {
+		names[i] = inner.env->vars.at[i].name;
+		items[i] = inner.env->vars.at[i].value;
+	}
+	Av *r = av_function(sp, CODE_AST, f->code_id, f->code, f->text, inner.env->vars.n, names, items);
+	r->kind = AV_PROBLEM;
+	return r;
+}
+
+Av *sp_call(Sp *sp, Av *f, const Call *call) {
+	if (f->kind == AV_PROBLEM) return call_problem(sp, f, call);
+	if (f->kind == AV_DYN) {
+		if (call->nnamed) sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "a function known only at run time takes positional arguments");
+		return sp_call_dynamic(sp, f, call->n, call->args, call->span);
+	}
+	if (f->kind != AV_FUNCTION) {
+		Diag *d = diag_error(sp->c, E_NOT_CALLABLE, call->callee_span.source ? call->callee_span : call->span, "this is %s, not a function", sp_type_text(sp, f));
+		if (f->kind == AV_ARRAY) diag_hint(sp->c, d, "x[i] takes an element; a product is written with *");
+		sp_throw(sp);
+	}
+	switch ((CodeKind)f->code_kind) {
+	case CODE_AST: return call_ast(sp, f, call);
+	case CODE_HOST: return call_host(sp, f, call);
+	case CODE_BUILTIN: break;
+	}
+	const Builtin *b = f->code;
+	if ((b->min_args >= 0 && (int)call->n < b->min_args) || (b->max_args >= 0 && (int)call->n > b->max_args)) {
+		if (b->min_args == b->max_args)
+			sp_fail(sp, E_ARITY, call->span, "`%s` takes %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
+		sp_fail(sp, E_ARITY, call->span, "`%s` takes %d to %d arguments, and %u %s given", b->name, b->min_args, b->max_args, call->n, call->n == 1 ? "is" : "are");
+	}
+	for (uint32_t i = 0; i < call->nnamed; i++) {
+		const char *name = atom_text(sp->c, call->names[i]), *p = b->named ? b->named : "";
+		size_t len = strlen(name);
+		bool found = *p == '*';
+		while (!found && *p) {
+			size_t k = strcspn(p, " ");
+			found = k == len && !strncmp(p, name, k);
+			p += k + (p[k] == ' ');
+		}
+		if (!found) sp_fail(sp, E_NAMED_ARG, call->named_spans[i], "`%s` has no argument `%s`", b->name, name);
+	}
+	return b->run(sp, b, f->n, f->items, call);
+}
+
+Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
+	Span *spans = ARENA_ARRAY(sp->a, Span, n + 1);
+	for (uint32_t i = 0; i < n; i++) spans[i] = args[i]->origin.source ? args[i]->origin : at;
+	Call call = {.span = at, .callee_span = at, .n = n, .args = (Av **)args, .spans = spans};
+	return sp_call(sp, f, &call);
+}
+
+Av *call_named(const Call *call, const char *name, Ctx *c) {
+	for (uint32_t i = 0; i < call->nnamed; i++)
+		if (!strcmp(atom_text(c, call->names[i]), name)) return call->named[i];
+	return NULL;
+}

@@ -1,0 +1,462 @@
+/* spec_index.c - x[i], slices, masks, gathers and their updates.
+ *
+ * Needs: spec.h. Guarantees: NumPy's reading, zero-based, negative from the end; what is known to be out of range is an error now, the rest is
+ * checked when it runs. Several index arrays are paired, as in NumPy.
+ */
+#include "parser/spec.h"
+
+static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
+
+/* The items of an index expression; an open end of a range is AV_UNSET, `...` is AV_NONE. */
+Av *sp_index_items(Sp *sp, const Ast *e, Av *base, Av ***items, Span **spans) {
+	*items = ARENA_ARRAY(sp->a, Av *, e->index.n + 1);
+	*spans = ARENA_ARRAY(sp->a, Span, e->index.n + 1);
+	for (uint32_t i = 0; i < e->index.n; i++) {
+		const Ast *it = e->index.items[i];
+		(*spans)[i] = it->span;
+		if (it->kind == A_ELLIPSIS) (*items)[i] = av_none(sp);
+		else if (it->kind == A_RANGE) {
+			Av *part[3] = {av_new(sp, AV_UNSET), av_new(sp, AV_UNSET), av_int(sp, 1)};
+			const Ast *asts[3] = {it->range.lo, it->range.hi, it->range.step};
+			for (int k = 0; k < 3; k++)
+				if (asts[k]) part[k] = av_array(sp, sp_scalar(sp, sp_expr(sp, asts[k]), DT_I64, asts[k]->span, "the end of a slice"));
+			(*items)[i] = av_seq(sp, AV_RANGE, 3, part);
+		} else
+			(*items)[i] = sp_expr(sp, it);
+	}
+	return base;
+}
+
+static _Noreturn void out_of_range(Sp *sp, int64_t i, int64_t n, Span at) {
+	sp_fail(sp, E_INDEX, at, "index %lld is out of range for length %lld", (long long)i, (long long)n);
+}
+
+static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
+	if (item->kind == AV_RANGE) {
+		int64_t part[3] = {0, base->n, 1};
+		for (int k = 0; k < 3; k++)
+			if (item->items[k]->kind != AV_UNSET) part[k] = sp_want_int(sp, item->items[k], at, "the end of a slice");
+		if (part[0] < 0) part[0] += base->n;
+		if (part[1] < 0) part[1] += base->n;
+		VEC_AVS items = {0};
+		if (part[2] <= 0) sp_fail(sp, E_VALUE, at, "a slice of %s needs a positive step", av_kind_text(base));
+		for (int64_t i = part[0]; i < part[1]; i += part[2]) {
+			if (i < 0 || i >= base->n) out_of_range(sp, i, base->n, at);
+			VEC_PUSH(sp->a, &items, base->items[i]);
+		}
+		return av_seq(sp, (AvKind)base->kind, items.n, items.at);
+	}
+	int64_t i;
+	if (!av_static_int(sp, item, &i)) {
+		/* an index known only when it runs: fine when all items have one type */
+		bool arrays = base->n > 0;
+		for (uint32_t k = 0; k < base->n; k++) arrays &= base->items[k]->kind == AV_ARRAY;
+		if (item->kind != AV_ARRAY || !arrays || sp->frame) {
+			i = sp_want_int(sp, item, at, "the index of a tuple or list");
+		} else
+			return sp_index_values(sp, sp_stack(sp, base->n, base->items, at), 1, &item, &at, at);
+	}
+	int64_t k = i < 0 ? i + base->n : i;
+	if (k < 0 || k >= base->n) out_of_range(sp, i, base->n, at);
+	return base->items[k];
+}
+
+/* One axis of a slice: start, length, stride. */
+typedef struct AxisSlice {
+	Dim start, length;
+	int64_t stride;
+} AxisSlice;
+
+/* Where an end of a slice lies: a static number counts from the end when negative. */
+static Dim slice_end(Sp *sp, Av *end, Dim n, bool *known, int64_t *value) {
+	int64_t v, len;
+	*known = false;
+	if (av_static_int(sp, end, &v)) {
+		Dim d = v < 0 ? dim_add(sp->c, n, dim_const(sp->c, v)) : dim_const(sp->c, v);
+		*known = dim_is_const(sp->c, d, value);
+		(void)len;
+		return d;
+	}
+	Dim d = build_canon(sp->b, build_dim_of(sp->b, end->ref, 0));
+	*known = dim_is_const(sp->c, d, value);
+	return d;
+}
+
+static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
+	AxisSlice s;
+	s.stride = sp_want_int(sp, range->items[2], at, "the step of a slice");
+	if (s.stride == 0) sp_fail(sp, E_VALUE, at, "a slice needs a step other than 0");
+	bool up = s.stride > 0, lo_known, hi_known, n_known;
+	int64_t lo = 0, hi = 0, len = 0;
+	n_known = dim_is_const(sp->c, n, &len);
+	Dim lo_dim, hi_dim;
+	if (range->items[0]->kind != AV_UNSET) lo_dim = slice_end(sp, range->items[0], n, &lo_known, &lo);
+	else {
+		lo_dim = up ? dim_const(sp->c, 0) : dim_sub(sp->c, n, dim_const(sp->c, 1));
+		lo_known = dim_is_const(sp->c, lo_dim, &lo);
+	}
+	if (range->items[1]->kind != AV_UNSET) hi_dim = slice_end(sp, range->items[1], n, &hi_known, &hi);
+	else {
+		hi_dim = up ? n : dim_const(sp->c, -1);
+		hi_known = dim_is_const(sp->c, hi_dim, &hi);
+	}
+	if (n_known && up && ((lo_known && (lo < 0 || lo > len)) || (hi_known && hi > len))) out_of_range(sp, lo_known && (lo < 0 || lo > len) ? lo : hi, len, at);
+	if (n_known && !up && lo_known && lo >= len && len > 0) out_of_range(sp, lo, len, at);
+	s.start = lo_dim;
+	Dim span = up ? dim_sub(sp->c, hi_dim, lo_dim) : dim_sub(sp->c, lo_dim, hi_dim);
+	int64_t step = up ? s.stride : -s.stride, v;
+	if (dim_is_const(sp->c, span, &v) && v <= 0) {
+		s.start = dim_const(sp->c, 0);
+		s.length = dim_const(sp->c, 0);
+	} else
+		s.length = step == 1 ? span : dim_floordiv(sp->c, dim_add(sp->c, span, dim_const(sp->c, step - 1)), step);
+	return s;
+}
+
+static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
+	item = sp_want_array(sp, item, at, "an index");
+	Dtype d = (Dtype)ty(sp, item->ref)->dtype;
+	*mask = d == DT_BOOL;
+	if (!*mask && !dtype_is_int(d)) {
+		Diag *e = diag_error(sp->c, E_TYPE, at, "an index is an integer, a range, or an array of them, not %s", sp_type_text(sp, item));
+		if (dtype_is_real(d)) diag_hint(sp->c, e, "i64(x) makes a whole number of it");
+		sp_throw(sp);
+	}
+	return *mask ? item->ref : sp_to_dtype(sp, item, DT_I64);
+}
+
+/* An index that may be negative, counted from the front: gather and scatter take no others. */
+static Ref from_the_front(Sp *sp, Ref i, Dim length) {
+	int64_t k;
+	if (av_static_int(sp, av_array(sp, i), &k)) return k >= 0 ? i : build2(sp->b, OP_ADD, i, build_extent(sp->b, length));
+	TypeId t = ref_type(build_fn(sp->b), i);
+	Ref n = build_broadcast_scalar(sp->b, build_extent(sp->b, length), t);
+	return build_select(sp->b, build2(sp->b, OP_LT, i, build_zeros(sp->b, t)), build2(sp->b, OP_ADD, i, n), i);
+}
+
+/* Positions where a mask is true. */
+static Ref mask_positions(Sp *sp, Ref mask) {
+	Type t = *ty(sp, mask);
+	if (t.rank != 1) {
+		Dim total = dim_const(sp->c, 1);
+		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, t.dims[i]);
+		mask = build_reshape(sp->b, mask, 1, &total);
+	}
+	SymId sym = build_sym(sp->b, 0, build_span(sp->b));
+	Dim length = dim_sym(sp->c, sym);
+	int64_t word = length;
+	TypeId type = type_tensor(sp->c, DT_I64, 1, &length);
+	return build_typed(sp->b, OP_NONZERO, 1, &mask, attr_intern(sp->c, &word, 1), 1, &type, NULL);
+}
+
+/* Spreads the items over the axes: one entry per axis, NULL where nothing is said. Masks of several axes are left to the callers. */
+static uint32_t align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, Av *const *items, const Span *spans, Av **axis_item, Span *axis_span, Span at) {
+	uint32_t said = 0, axis = 0;
+	bool dots = false;
+	for (uint32_t i = 0; i < n; i++)
+		if (items[i]->kind != AV_NONE) said++;
+	if (said > rank) sp_fail(sp, E_RANK, at, "%u indices for %s, which has %u ax%s", said, sp_type_text(sp, base), rank, rank == 1 ? "is" : "es");
+	for (uint32_t i = 0; i < rank; i++) axis_item[i] = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		if (items[i]->kind == AV_NONE) {
+			if (dots) sp_fail(sp, E_SYNTAX, spans[i], "`...` can stand only once in an index");
+			dots = true;
+			axis += rank - said;
+			continue;
+		}
+		axis_item[axis] = items[i];
+		axis_span[axis++] = spans[i];
+	}
+	return said;
+}
+
+static Ref drop_axes(Sp *sp, Ref x, const bool *drop) {
+	Type t = *ty(sp, x);
+	Dim shape[MAX_RANK];
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < t.rank; i++)
+		if (!drop[i]) shape[k++] = t.dims[i];
+	return k == t.rank ? x : build_reshape(sp->b, x, k, shape);
+}
+
+/* Index i checked to be one of 0..n-1: what a gather from iota gives. */
+static Ref normalised(Sp *sp, Ref i, Dim n) { return build_gather(sp->b, build_iota(sp->b, DT_I64, n), i, 0, 0); }
+
+/* Joins index arrays to one shape; their common shape goes to *shape, *rank. */
+static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank, Dim *shape) {
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t i = 1; i < n; i++) {
+			Av *x = av_array(sp, index[0]), *y = av_array(sp, index[i]);
+			sp_broadcast_pair(sp, &index[0], &index[i], x, y, at, "pair the indices");
+		}
+	const Type *t = ty(sp, index[0]);
+	*rank = t->rank;
+	for (uint32_t i = 0; i < t->rank; i++) shape[i] = t->dims[i];
+}
+
+Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Span at) {
+	if (base->kind == AV_TUPLE || base->kind == AV_LIST) {
+		if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
+		return index_sequence(sp, base, items[0], spans[0]);
+	}
+	if (base->kind == AV_DYN) {
+		Av **args = ARENA_ARRAY(sp->a, Av *, n + 1);
+		args[0] = base;
+		for (uint32_t i = 0; i < n; i++) {
+			args[1 + i] = items[i];
+			if (items[i]->kind == AV_RANGE)
+				for (int k = 0; k < 3; k++)
+					if (items[i]->items[k]->kind == AV_UNSET) items[i]->items[k] = av_none(sp);
+		}
+		return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), n + 1, args, at);
+	}
+	if (base->kind == AV_RANGE && n == 1 && items[0]->kind == AV_ARRAY) {
+		Ref i = sp_scalar(sp, items[0], DT_I64, spans[0], "an index");
+		return av_array(sp, build2(sp->b, OP_ADD, base->items[0]->ref, build2(sp->b, OP_MUL, i, base->items[2]->ref)));
+	}
+	if (base->kind == AV_RANGE) base = sp_want_array(sp, base, at, "an index");
+	if (base->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
+	Ref x = base->ref;
+	Type t = *ty(sp, x);
+	/* one mask over all axes */
+	if (n == 1 && items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->dtype == DT_BOOL && ty(sp, items[0]->ref)->rank == t.rank && t.rank > 1) {
+		Ref m = items[0]->ref, y = x;
+		sp_broadcast_pair(sp, &y, &m, base, items[0], at, "select from");
+		Dim total = dim_const(sp->c, 1);
+		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, t.dims[i]);
+		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, 1, &total), mask_positions(sp, m), 0, 0));
+	}
+	Av *item[MAX_RANK];
+	Span span[MAX_RANK];
+	align_items(sp, base, t.rank, n, items, spans, item, span, at);
+	/* slices and constant indices of known axes become one slice instruction */
+	Dim start[MAX_RANK], length[MAX_RANK];
+	int64_t stride[MAX_RANK];
+	bool drop[MAX_RANK] = {false}, sliced = false;
+	Ref gather[MAX_RANK];
+	for (uint32_t i = 0; i < t.rank; i++) {
+		Dim d = build_canon(sp->b, t.dims[i]);
+		start[i] = dim_const(sp->c, 0);
+		length[i] = d;
+		stride[i] = 1;
+		gather[i] = REF_NONE;
+		if (!item[i]) continue;
+		if (item[i]->kind == AV_RANGE) {
+			AxisSlice s = resolve_slice(sp, item[i], d, span[i]);
+			start[i] = s.start;
+			length[i] = s.length;
+			stride[i] = s.stride;
+			sliced = true;
+			continue;
+		}
+		int64_t k, len;
+		if (av_static_int(sp, item[i], &k) && dim_is_const(sp->c, d, &len)) {
+			if (k < -len || k >= len) out_of_range(sp, k, len, span[i]);
+			start[i] = dim_const(sp->c, k < 0 ? k + len : k);
+			length[i] = dim_const(sp->c, 1);
+			drop[i] = sliced = true;
+			continue;
+		}
+		bool mask;
+		gather[i] = index_ref(sp, item[i], span[i], &mask);
+		if (mask) {
+			if (ty(sp, gather[i])->rank != 1) sp_fail(sp, E_RANK, span[i], "a mask has the shape of what it selects from, or one axis");
+			Atom what = atom_f(sp->c, "a mask of %s for %s", sp_type_text(sp, item[i]), sp_type_text(sp, base));
+			if (!build_unify(sp->b, d, ty(sp, gather[i])->dims[0], what)) sp_fail(sp, E_SHAPE, span[i], "%s", atom_text(sp->c, what));
+			gather[i] = mask_positions(sp, gather[i]);
+		} else
+			gather[i] = from_the_front(sp, gather[i], d);
+	}
+	if (sliced) x = build_slice(sp->b, x, start, length, stride);
+	x = drop_axes(sp, x, drop);
+	/* what is left to gather, in terms of the axes that are left; numbers first, so that their axes vanish */
+	int axis = 0, arrays = 0, first = -1, last = -1;
+	Ref array_index[MAX_RANK];
+	int array_axis[MAX_RANK];
+	for (uint32_t i = 0; i < t.rank; i++) {
+		if (drop[i]) continue;
+		if (gather[i] != REF_NONE && ty(sp, gather[i])->rank == 0) {
+			x = build_gather(sp->b, x, gather[i], axis, 0);
+			continue;
+		}
+		if (gather[i] != REF_NONE) {
+			array_index[arrays] = gather[i];
+			array_axis[arrays++] = axis;
+			if (first < 0) first = axis;
+			last = axis;
+		}
+		axis++;
+	}
+	if (arrays == 1) x = build_gather(sp->b, x, array_index[0], array_axis[0], 0);
+	else if (arrays > 1) {
+		/* paired indices: bring their axes together at the front place, number the elements, gather once */
+		Type tx = *ty(sp, x);
+		int perm[MAX_RANK];
+		uint32_t k = 0;
+		for (int i = 0; i < first; i++) perm[k++] = i;
+		for (int i = 0; i < arrays; i++) perm[k++] = array_axis[i];
+		for (int i = first; i < (int)tx.rank; i++) {
+			bool used = false;
+			for (int m = 0; m < arrays; m++) used |= array_axis[m] == i;
+			if (!used) perm[k++] = i;
+		}
+		(void)last;
+		x = build_transpose(sp->b, x, perm);
+		tx = *ty(sp, x);
+		Ref index[MAX_RANK];
+		for (int i = 0; i < arrays; i++) index[i] = normalised(sp, array_index[i], tx.dims[first + i]);
+		uint32_t rank;
+		Dim shape[MAX_RANK];
+		pair_indices(sp, (uint32_t)arrays, index, at, &rank, shape);
+		Ref linear = index[0];
+		Dim total = tx.dims[first];
+		for (int i = 1; i < arrays; i++) {
+			Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, tx.dims[first + i]), ref_type(build_fn(sp->b), linear));
+			linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), index[i]);
+			total = dim_mul(sp->c, total, tx.dims[first + i]);
+		}
+		Dim joined[MAX_RANK];
+		k = 0;
+		for (int i = 0; i < first; i++) joined[k++] = tx.dims[i];
+		joined[k++] = total;
+		for (uint32_t i = (uint32_t)(first + arrays); i < tx.rank; i++) joined[k++] = tx.dims[i];
+		x = build_gather(sp->b, build_reshape(sp->b, x, k, joined), linear, first, 0);
+	}
+	return av_array(sp, x);
+}
+
+Av *sp_index(Sp *sp, const Ast *e) {
+	Av *base = sp_expr(sp, e->index.base), **items;
+	Span *spans;
+	sp_index_items(sp, e, base, &items, &spans);
+	build_at(sp->b, span_intern(sp->c, e->span));
+	return sp_index_values(sp, base, e->index.n, items, spans, e->span);
+}
+
+/* ---- updates ------------------------------------------------------------------------------------------------------------------------------- */
+
+static Ref scatter(Sp *sp, bool add, Ref x, Ref index, Ref update) {
+	return build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, index, update, 0, 0);
+}
+
+static Av *masked_update(Sp *sp, Av *base, Ref mask, Ref value, bool add, Span at) {
+	Type t = *ty(sp, base->ref);
+	Av *m = av_array(sp, mask);
+	Ref x = base->ref;
+	sp_broadcast_pair(sp, &x, &mask, base, m, at, "select from");
+	if (ty(sp, value)->rank && ty(sp, value)->rank != t.rank) sp_fail(sp, E_SHAPE, at, "a masked update takes a number or an array of the whole shape");
+	Ref v = sp_broadcast_to(sp, value, t.rank, t.dims, at, "write");
+	if (add) v = build2(sp->b, OP_ADD, x, v);
+	return av_array(sp, build_select(sp->b, mask, v, x));
+}
+
+Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Av *value, bool add, Span at) {
+	if (base->kind == AV_LIST || base->kind == AV_TUPLE) {
+		int64_t i = sp_want_int(sp, items[0], spans[0], "the index of a list"), k = i < 0 ? i + base->n : i;
+		if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
+		if (k < 0 || k >= base->n) out_of_range(sp, i, base->n, spans[0]);
+		Av *r = av_seq(sp, (AvKind)base->kind, base->n, base->items);
+		r->items[k] = add ? sp_binary(sp, AO_ADD, base->items[k], value, at, NO_SPAN, NO_SPAN) : value;
+		return r;
+	}
+	if (base->kind != AV_ARRAY) sp_fail(sp, E_TARGET, at, "%s cannot be written into by index", sp_type_text(sp, base));
+	value = sp_want_array(sp, value, at, "an update");
+	Dtype d = (Dtype)ty(sp, base->ref)->dtype, meet = sp_common_dtype(sp, base, value);
+	if (meet != d && !value->weak) {
+		if (dtype_is_complex(meet) || !dtype_is_inexact(d)) {
+			Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
+			diag_hint(sp->c, e, "%s(x) converts first", dtype_name(meet));
+			sp_throw(sp);
+		}
+	} else if (meet != d && !dtype_is_inexact(d))
+		sp_fail(sp, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
+	Ref v = sp_to_dtype(sp, value, d);
+	Type t = *ty(sp, base->ref);
+	if (n == 1 && items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->dtype == DT_BOOL) return masked_update(sp, base, items[0]->ref, v, add, at);
+	Av *item[MAX_RANK];
+	Span span[MAX_RANK];
+	align_items(sp, base, t.rank, n, items, spans, item, span, at);
+	/* leading index only: rows */
+	bool leading = t.rank && item[0] && item[0]->kind == AV_ARRAY;
+	for (uint32_t i = 1; i < t.rank; i++) leading &= item[i] == NULL;
+	if (leading) {
+		bool mask;
+		Ref index = index_ref(sp, item[0], span[0], &mask);
+		index = mask ? mask_positions(sp, index) : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
+		const Type *ti = ty(sp, index);
+		Dim shape[MAX_RANK];
+		uint32_t k = 0;
+		for (uint32_t i = 0; i < ti->rank; i++) shape[k++] = ti->dims[i];
+		for (uint32_t i = 1; i < t.rank; i++) shape[k++] = t.dims[i];
+		int64_t c, len;
+		if (av_static_int(sp, item[0], &c) && dim_is_const(sp->c, t.dims[0], &len) && (c < -len || c >= len)) out_of_range(sp, c, len, span[0]);
+		Av *target = av_array(sp, REF_NONE);
+		(void)target;
+		Ref u = v;
+		if (ty(sp, v)->rank > k) sp_fail(sp, E_SHAPE, at, "cannot write %s into one place of %s", sp_type_text(sp, value), sp_type_text(sp, base));
+		Av *place = av_array(sp, build_zeros(sp->b, type_tensor(sp->c, d, k, shape)));
+		Ref p = place->ref;
+		sp_broadcast_pair(sp, &u, &p, value, place, at, "write");
+		return av_array(sp, scatter(sp, add, base->ref, index, u));
+	}
+	/* everything else by element numbers: slices and whole axes run independently, index arrays in pairs */
+	uint32_t out_rank = 0, arrays = 0;
+	Ref index[MAX_RANK], paired[MAX_RANK];
+	bool is_array[MAX_RANK] = {false}, own_axis[MAX_RANK] = {false};
+	for (uint32_t i = 0; i < t.rank; i++) {
+		Dim dim = build_canon(sp->b, t.dims[i]);
+		if (!item[i] || item[i]->kind == AV_RANGE) {
+			own_axis[i] = true;
+			if (!item[i]) index[i] = build_iota(sp->b, DT_I64, dim);
+			else {
+				AxisSlice s = resolve_slice(sp, item[i], dim, span[i]);
+				Ref all = build_iota(sp->b, DT_I64, dim);
+				index[i] = build_slice(sp->b, all, &s.start, &s.length, &s.stride);
+			}
+			continue;
+		}
+		bool mask;
+		Ref r = index_ref(sp, item[i], span[i], &mask);
+		r = mask ? mask_positions(sp, r) : from_the_front(sp, r, dim);
+		index[i] = normalised(sp, r, dim);
+		is_array[i] = ty(sp, index[i])->rank > 0;
+		if (is_array[i]) paired[arrays++] = index[i];
+	}
+	uint32_t pair_rank = 0;
+	Dim pair_shape[MAX_RANK];
+	if (arrays) {
+		pair_indices(sp, arrays, paired, at, &pair_rank, pair_shape);
+		uint32_t k = 0;
+		for (uint32_t i = 0; i < t.rank; i++)
+			if (is_array[i]) index[i] = paired[k++];
+	}
+	/* shape of the selection: paired axes stand where the first index array stood */
+	Dim shape[MAX_RANK];
+	int place[MAX_RANK], pair_place = -1;
+	for (uint32_t i = 0; i < t.rank; i++) {
+		if (is_array[i] && pair_place < 0) {
+			pair_place = (int)out_rank;
+			for (uint32_t k = 0; k < pair_rank; k++) shape[out_rank++] = pair_shape[k];
+		}
+		place[i] = is_array[i] ? pair_place : (int)out_rank;
+		if (own_axis[i]) shape[out_rank++] = ty(sp, index[i])->dims[0];
+	}
+	TypeId grid = type_tensor(sp->c, DT_I64, out_rank, shape);
+	Ref linear = build_zeros(sp->b, grid);
+	Dim total = dim_const(sp->c, 1);
+	for (uint32_t i = 0; i < t.rank; i++) {
+		int axes[MAX_RANK];
+		uint32_t r = ty(sp, index[i])->rank;
+		for (uint32_t k = 0; k < r; k++) axes[k] = place[i] + (int)k;
+		Ref spread = build_broadcast(sp->b, index[i], out_rank, shape, axes);
+		Ref len = build_broadcast_scalar(sp->b, build_extent(sp->b, t.dims[i]), grid);
+		linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), spread);
+		total = dim_mul(sp->c, total, t.dims[i]);
+	}
+	Av *target = av_array(sp, build_zeros(sp->b, type_tensor(sp->c, d, out_rank, shape)));
+	if (ty(sp, v)->rank > out_rank) sp_fail(sp, E_SHAPE, at, "cannot write %s into a place of %s", sp_type_text(sp, value), sp_type_text(sp, target));
+	Ref u = v, p = target->ref;
+	sp_broadcast_pair(sp, &u, &p, value, target, at, "write");
+	Ref flat = scatter(sp, add, build_reshape(sp->b, base->ref, 1, &total), linear, u);
+	return av_array(sp, build_reshape(sp->b, flat, t.rank, t.dims));
+}

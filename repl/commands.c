@@ -1,0 +1,190 @@
+/* commands.c - run, check, ir, info, doc.
+ *
+ * Needs: program.h. Guarantees: each gives the exit code; results on stdout, all else on stderr.
+ */
+#include "repl/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void show(void *ud, const atled_value *v, uint32_t line) {
+	(void)ud;
+	(void)line;
+	display_value(v, file_sink, stdout);
+	putchar('\n');
+	if (isatty(STDOUT_FILENO)) fflush(stdout);
+}
+
+/* `use` starts from the program's folder. */
+static atled_status set_folder(atled_context *ctx, const char *path) {
+	const char *slash = strrchr(path, '/');
+	if (!slash || !strcmp(path, "-")) return ATLED_OK;
+	Buffer folder = {0};
+	buffer_add(&folder, path, slash == path ? 1 : (size_t)(slash - path));
+	atled_status st = folder.failed ? ATLED_NOMEM : atled_folder(ctx, folder.at);
+	buffer_free(&folder);
+	return st;
+}
+
+static int cannot_read(const char *path, const char *why) {
+	fflush(stdout);
+	fprintf(stderr, "atled: %s: %s\n", path, why);
+	return EXIT_USAGE;
+}
+
+static const char *shown_name(const char *path) { return strcmp(path, "-") ? path : "<stdin>"; }
+
+/* The list `args` of what follows the file's name. */
+static atled_status set_args(atled_context *ctx, int n, char **args) {
+	const atled_value **items = calloc((size_t)n + 1, sizeof *items);
+	if (!items) return ATLED_NOMEM;
+	bool ok = true;
+	for (int i = 0; i < n; i++) ok &= (items[i] = atled_value_of_string(ctx, args[i], ATLED_ZERO)) != NULL;
+	atled_value *list = ok ? atled_value_of_items(ctx, ATLED_LIST, (size_t)n, items) : NULL;
+	atled_status st = list ? atled_set(ctx, "args", list) : ATLED_NOMEM;
+	atled_value_free(list);
+	for (int i = 0; i < n; i++) atled_value_free((atled_value *)(uintptr_t)items[i]);
+	free(items);
+	return st;
+}
+
+int command_run(const Options *o) {
+	Buffer text = {0};
+	const char *why = NULL;
+	if (!o->nexpressions && !buffer_read_file(&text, o->args[0], &why)) {
+		buffer_free(&text);
+		return cannot_read(o->args[0], why);
+	}
+	atled_context *ctx = session_open(o);
+	if (!ctx) return EXIT_LIMIT;
+	session_catch_interrupts(ctx);
+	atled_status st = ATLED_OK;
+	if (o->nexpressions) {
+		for (int i = 0; i < o->nexpressions && st == ATLED_OK; i++) {
+			st = atled_run(ctx, o->expressions[i], ATLED_ZERO, "<expression>", show, NULL);
+			if (st == ATLED_OK && atled_error_count(ctx)) session_report(ctx, o);
+		}
+	} else {
+		st = set_folder(ctx, o->args[0]);
+		if (st == ATLED_OK && o->nargs > 1) st = set_args(ctx, o->nargs - 1, o->args + 1);
+		if (st == ATLED_OK) st = atled_run(ctx, text.at, text.n, shown_name(o->args[0]), show, NULL);
+		if (st == ATLED_OK && atled_error_count(ctx)) session_report(ctx, o);
+	}
+	if (st != ATLED_OK) session_report(ctx, o);
+	int code = session_exit_code(ctx, st);
+	session_close(ctx);
+	buffer_free(&text);
+	return code;
+}
+
+int command_check(const Options *o) {
+	int code = EXIT_OK;
+	for (int i = 0; i < o->nargs; i++) {
+		Buffer text = {0};
+		const char *why = NULL;
+		if (!buffer_read_file(&text, o->args[i], &why)) code = cannot_read(o->args[i], why);
+		else {
+			atled_context *ctx = session_open(o);
+			if (!ctx) code = EXIT_LIMIT;
+			else {
+				session_catch_interrupts(ctx);
+				atled_status st = set_folder(ctx, o->args[i]);
+				if (st == ATLED_OK) st = atled_check(ctx, text.at, text.n, shown_name(o->args[i]));
+				if (atled_error_count(ctx)) session_report(ctx, o);
+				int this_code = session_exit_code(ctx, st);
+				if (this_code == EXIT_SCRIPT) this_code = EXIT_COMPILE;
+				if (this_code != EXIT_OK) code = this_code;
+				session_close(ctx);
+			}
+		}
+		buffer_free(&text);
+	}
+	return code;
+}
+
+/* ---- ir -------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Functions {
+	Buffer names; /* one a line */
+} Functions;
+
+static void note_function(void *ud, const char *name, const atled_value *v) {
+	Functions *f = ud;
+	if (atled_value_kind(v) == ATLED_FUNCTION) buffer_format(&f->names, "%s\n", name);
+}
+
+/* NAME, or NAME and a type: "f(f64[n], f64)". */
+static atled_status show_ir(atled_context *ctx, const char *what) {
+	const char *bracket = strchr(what, '(');
+	Buffer name = {0};
+	buffer_add(&name, what, bracket ? (size_t)(bracket - what) : strlen(what));
+	while (name.n && name.at[name.n - 1] == ' ') name.at[--name.n] = 0;
+	atled_function *fn = NULL;
+	atled_status st = name.failed ? ATLED_NOMEM : atled_lookup(ctx, name.at, bracket, &fn);
+	if (st == ATLED_OK) st = atled_ir(ctx, fn, NULL, file_sink, stdout);
+	atled_function_free(fn);
+	buffer_free(&name);
+	return st;
+}
+
+int command_ir(const Options *o) {
+	Buffer text = {0};
+	const char *why = NULL;
+	if (!buffer_read_file(&text, o->args[0], &why)) return cannot_read(o->args[0], why);
+	atled_context *ctx = session_open(o);
+	if (!ctx) return EXIT_LIMIT;
+	session_catch_interrupts(ctx);
+	atled_status st = set_folder(ctx, o->args[0]);
+	if (st == ATLED_OK) st = atled_run(ctx, text.at, text.n, shown_name(o->args[0]), NULL, NULL);
+	int code = EXIT_OK;
+	if (st == ATLED_OK && o->nargs > 1) st = show_ir(ctx, o->args[1]);
+	else if (st == ATLED_OK) {
+		Functions f = {0};
+		st = atled_variables(ctx, note_function, &f);
+		for (char *p = f.names.at; p && *p && st == ATLED_OK;) {
+			char *end = strchr(p, '\n');
+			*end = 0;
+			if (show_ir(ctx, p) == ATLED_OK) putchar('\n');
+			else {
+				session_report(ctx, o);
+				code = EXIT_COMPILE;
+			}
+			p = end + 1;
+		}
+		buffer_free(&f.names);
+	}
+	if (st != ATLED_OK) {
+		session_report(ctx, o);
+		code = session_exit_code(ctx, st);
+	}
+	session_close(ctx);
+	buffer_free(&text);
+	return code;
+}
+
+/* ---- info, doc ------------------------------------------------------------------------------------------------------------------ */
+
+int command_info(const Options *o) {
+	struct utsname u;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	if (uname(&u)) memset(&u, 0, sizeof u);
+	const char *compiler = __VERSION__;
+	if (o->json) {
+		printf("{\"version\":\"%s\",\"system\":\"%s\",\"machine\":\"%s\",\"processors\":%ld,\"compiler\":\"%s\"}\n", ATLED_VERSION_STRING, u.sysname,
+		       u.machine, processors, compiler);
+		return EXIT_OK;
+	}
+	printf("version     %s\nsystem      %s %s\nprocessors  %ld\ncompiler    %s\n", ATLED_VERSION_STRING, u.sysname, u.machine, processors, compiler);
+	return EXIT_OK;
+}
+
+int command_doc(const Options *o) {
+	atled_context *ctx = session_open(o);
+	if (!ctx) return EXIT_LIMIT;
+	atled_status st = atled_help(ctx, o->args[0], 0, file_sink, stdout);
+	if (st != ATLED_OK) session_report(ctx, o);
+	session_close(ctx);
+	return st == ATLED_OK ? EXIT_OK : EXIT_USAGE;
+}

@@ -1,0 +1,126 @@
+/* display.c - texts that grow, and how results are shown.
+ *
+ * Needs: program.h. Guarantees: a value is shown in one line, except that the rows of a matrix stand below one another; of an array with more
+ * than a few hundred numbers a header and the corners are shown.
+ */
+#include "repl/program.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- texts ----------------------------------------------------------------------------------------------------------------------------- */
+
+static bool reserve(Buffer *b, size_t n) {
+	if (b->failed) return false;
+	if (b->n + n + 1 <= b->cap) return true;
+	size_t cap = b->cap ? b->cap * 2 : 256;
+	while (cap < b->n + n + 1) cap *= 2;
+	char *at = realloc(b->at, cap);
+	if (!at) {
+		b->failed = true;
+		return false;
+	}
+	b->at = at;
+	b->cap = cap;
+	return true;
+}
+
+void buffer_add(Buffer *b, const char *text, size_t n) {
+	if (!reserve(b, n)) return;
+	memcpy(b->at + b->n, text, n);
+	b->n += n;
+	b->at[b->n] = 0;
+}
+
+void buffer_str(Buffer *b, const char *text) { buffer_add(b, text, strlen(text)); }
+
+void buffer_format(Buffer *b, const char *format, ...) {
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n < 0 || !reserve(b, (size_t)n)) return;
+	va_start(args, format);
+	vsnprintf(b->at + b->n, (size_t)n + 1, format, args);
+	va_end(args);
+	b->n += (size_t)n;
+}
+
+void buffer_free(Buffer *b) {
+	free(b->at);
+	*b = (Buffer){0};
+}
+
+void buffer_sink(void *ud, const char *text, size_t n) { buffer_add(ud, text, n); }
+
+bool buffer_read_file(Buffer *b, const char *path, const char **why) {
+	bool standard = !strcmp(path, "-");
+	struct stat st;
+	if (!standard && !stat(path, &st) && S_ISDIR(st.st_mode)) {
+		*why = "is a folder";
+		return false;
+	}
+	FILE *f = standard ? stdin : fopen(path, "rb");
+	if (!f) {
+		*why = strerror(errno);
+		return false;
+	}
+	char piece[16384];
+	size_t n;
+	while ((n = fread(piece, 1, sizeof piece, f)) > 0) buffer_add(b, piece, n);
+	bool bad = ferror(f) != 0;
+	if (!standard) fclose(f);
+	*why = bad ? "cannot be read" : "does not fit into memory";
+	if (!bad) buffer_add(b, "", 0); /* a zero byte, also when there is nothing */
+	return !bad && !b->failed;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------------------------------ */
+
+#define WHOLE_MOST 200 /* numbers of an array that is shown whole */
+#define EDGE 3
+
+/* Rows below one another: a new line after each "]," and as many spaces as there are brackets open. */
+static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
+	size_t from = 0;
+	int depth = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] == '[') depth++;
+		if (text[i] == ']') depth--;
+		if (text[i] != ',' || !i || (text[i - 1] != ']' && (i < 4 || strncmp(text + i - 3, "...", 3)))) continue;
+		if (text[i - 1] != ']' && i + 2 < n && text[i + 2] != '[') continue; /* "..." inside a row */
+		sink(ud, text + from, i + 1 - from);
+		sink(ud, "\n", 1);
+		for (int k = 0; k < depth; k++) sink(ud, " ", 1);
+		from = i + 1;
+		while (from < n && text[from] == ' ') from++;
+		i = from - 1;
+	}
+	sink(ud, text + from, n - from);
+}
+
+void display_value(const atled_value *v, atled_sink sink, void *ud) {
+	if (atled_value_kind(v) != ATLED_ARRAY) {
+		atled_value_write(v, NULL, 2 * EDGE, sink, ud);
+		return;
+	}
+	atled_array a = {.size = sizeof a};
+	atled_tensor *t = atled_value_tensor(v);
+	if (!t || atled_tensor_view(t, &a) != ATLED_OK) a.rank = 0;
+	int edge = t && a.count > WHOLE_MOST ? EDGE : 0;
+	if (edge) {
+		atled_value_describe(v, 1, sink, ud);
+		sink(ud, "\n", 1);
+	}
+	Buffer text = {0};
+	if (a.rank >= 2 && a.count > 0) {
+		atled_value_write(v, NULL, edge, buffer_sink, &text);
+		if (!text.failed) put_rows(text.at, text.n, sink, ud);
+	} else
+		atled_value_write(v, NULL, edge, sink, ud);
+	buffer_free(&text);
+	atled_tensor_free(t);
+}

@@ -1,0 +1,33 @@
+/* main.c - the program `atled`: reads the command line and goes where it says.
+ *
+ * Needs: program.h. Guarantees: ends with one of the exit codes of program.h; a closed pipe ends it without a word.
+ */
+#include "repl/program.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+	signal(SIGPIPE, SIG_DFL);
+	Options o;
+	int code = EXIT_OK;
+	if (options_read(&o, argc, argv, &code)) {
+		switch (o.command) {
+		case COMMAND_REPL: code = command_repl(&o); break;
+		case COMMAND_RUN: code = command_run(&o); break;
+		case COMMAND_CHECK: code = command_check(&o); break;
+		case COMMAND_IR: code = command_ir(&o); break;
+		case COMMAND_TEST: code = command_test(&o); break;
+		case COMMAND_EXPLAIN: code = command_explain(&o); break;
+		case COMMAND_INFO: code = command_info(&o); break;
+		case COMMAND_DOC: code = command_doc(&o); break;
+		}
+	}
+	options_free(&o);
+	if (fflush(stdout) || ferror(stdout)) {
+		if (errno != EPIPE) fputs("atled: standard output cannot be written\n", stderr);
+		if (code == EXIT_OK) code = EXIT_SCRIPT;
+	}
+	return code;
+}

@@ -1,0 +1,325 @@
+/* axes.c - from data to axis ranges, from values to places on an axis, and from fields to regular samples.
+ *
+ * Needs: internal.h, a figure whose series and fields have been checked by figure.c. Guarantees: every span has finite
+ * lo < hi far enough apart to be marked, positive on a log axis, whatever the data; samples that are NaN, infinite or
+ * not positive on a log axis count as gaps; resampling costs one pass over the field.
+ */
+#include "repl/plot/internal.h"
+
+#include <math.h>
+
+#define LINE_MARGIN 0.05 /* free room beyond the data, over the length of the axis */
+#define POINT_MARGIN 0.04
+#define DIVERGING_FROM 0.1 /* how large the smaller sign must be, over the larger, for a map with a middle */
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+typedef struct Extent {
+	double lo, hi; /* lo > hi: nothing seen */
+} Extent;
+
+static void extent_add(Extent *e, double v, bool log) {
+	if (!plot_usable(v) || (log && v <= 0)) return;
+	if (v < e->lo) e->lo = v;
+	if (v > e->hi) e->hi = v;
+}
+
+/* The edge of the first or last cell along one axis of a field, in the axis's own measure (logarithms on a log axis).
+ */
+static double field_coordinate(const double *x, size_t i, bool log) {
+	double v = x ? x[i] : (double)i;
+	return log ? log10(v) : v;
+}
+
+static double measure_back(double v, bool log) { return log ? pow(10, v) : v; }
+
+/* Adds what a field covers: its outermost points, or the outer edges of its outermost cells. */
+static void extent_add_field(Extent *e, const double *x, size_t n, bool cells, bool log) {
+	size_t first = 0;
+	if (log) /* coordinates at or below zero lie beyond the end of a log axis */
+		while (first < n && !(field_coordinate(x, first, false) > 0)) first++;
+	if (log && x && n > 1 && x[n - 1] < x[0])
+		while (n > first && !(x[n - 1] > 0)) n--;
+	if (first >= n) return;
+	double a = field_coordinate(x, first, log), b = field_coordinate(x, n - 1, log);
+	if (cells && n - first > 1) {
+		double a2 = field_coordinate(x, first + 1, log), b2 = field_coordinate(x, n - 2, log);
+		a += (a - a2) / 2;
+		b += (b - b2) / 2;
+	} else if (n - first == 1 && !log) {
+		a -= 0.5;
+		b += 0.5;
+	}
+	extent_add(e, measure_back(a, log), log);
+	extent_add(e, measure_back(b, log), log);
+}
+
+/* Moves lo and hi apart until ticks can tell them apart; adds the free margin. */
+static void span_open(PlotSpan *s, double margin) {
+	if (s->log) {
+		double a = log10(s->lo), b = log10(s->hi);
+		if (b - a < 1e-6) {
+			a -= 0.5;
+			b += 0.5;
+		} else {
+			double room = (b - a) * margin;
+			a -= room;
+			b += room;
+		}
+		s->lo = pow(10, plot_max(a, -306));
+		s->hi = pow(10, plot_min(b, 307.9));
+		return;
+	}
+	double size = plot_max(fabs(s->lo), fabs(s->hi));
+	double least = plot_max(size * 1e-12, 1e-290);
+	if (s->hi - s->lo < least) {
+		double middle = s->lo / 2 + s->hi / 2;
+		double half = size < 1e-280 ? 1 : size * 0.1;
+		s->lo = middle - half;
+		s->hi = middle + half;
+	} else {
+		double room = (s->hi - s->lo) * margin;
+		s->lo -= room;
+		s->hi += room;
+	}
+}
+
+/* Limits set by the caller are taken as they are, unless the axis cannot show them. */
+static PlotStatus fixed_span(Figure *f, int panel, int axis, PlotSpan *s) {
+	static const char *const names[3] = {"x", "y", "colour"};
+	const PlotPanel *p = &f->panels[panel];
+	double lo = p->low[axis], hi = p->high[axis];
+	s->turned = lo > hi;
+	s->lo = s->turned ? hi : lo;
+	s->hi = s->turned ? lo : hi;
+	if (s->log && !(s->lo > 0))
+		return plot_fail(f, PLOT_BAD_DATA, "panel %d: the limits of the logarithmic %s axis must be greater than 0",
+		                 panel, names[axis]);
+	double size = plot_max(fabs(s->lo), fabs(s->hi));
+	bool near = s->log ? log10(s->hi) - log10(s->lo) < 1e-9 : s->hi - s->lo < plot_max(size * 1e-13, 1e-300);
+	if (near)
+		return plot_fail(f, PLOT_BAD_DATA, "panel %d: the limits of the %s axis are too close together", panel,
+		                 names[axis]);
+	return PLOT_OK;
+}
+
+static Extent data_extent(const PlotPanel *p, int axis, const bool log[2]) {
+	Extent e = {INFINITY, -INFINITY};
+	for (size_t k = 0; k < p->n; k++) {
+		const PlotItem *it = &p->items[k];
+		for (size_t i = 0; i < it->s.n; i++) {
+			double x = item_x(it, i), y = item_y(it, i);
+			if (!plot_usable(x) || !plot_usable(y) || (log[0] && x <= 0) || (log[1] && y <= 0)) continue;
+			double at[2] = {x, y};
+			int other = 1 - axis; /* what lies outside fixed limits of the other axis does not stretch this one */
+			if (p->fixed[other] && (at[other] < plot_min(p->low[other], p->high[other]) ||
+			                        at[other] > plot_max(p->low[other], p->high[other])))
+				continue;
+			extent_add(&e, at[axis], false);
+		}
+	}
+	return e;
+}
+
+static PlotStatus colour_span(Figure *f, int panel, PlotAxes *out) {
+	const PlotPanel *p = &f->panels[panel];
+	PlotSpan *s = &out->axis[PLOT_Z];
+	out->map = p->field.map == PLOT_MAP_AUTO ? PLOT_MAP_SEQUENTIAL : p->field.map;
+	if (p->fixed[PLOT_Z]) {
+		PlotStatus status = fixed_span(f, panel, PLOT_Z, s);
+		if (status) return status;
+		if (p->field.map == PLOT_MAP_AUTO && s->lo < 0 && s->hi > 0 && fabs(s->lo + s->hi) < 1e-9 * s->hi)
+			out->map = PLOT_MAP_DIVERGING;
+		return PLOT_OK;
+	}
+	Extent e = {INFINITY, -INFINITY};
+	for (size_t i = 0; i < p->field.nx; i++)
+		for (size_t j = 0; j < p->field.ny; j++)
+			extent_add(&e, p->field.z[(ptrdiff_t)i * p->field.x_step + (ptrdiff_t)j * p->field.y_step], s->log);
+	if (e.lo > e.hi) {
+		e = s->log ? (Extent){1, 10} : (Extent){0, 1};
+		out->note = s->log ? "no positive values" : "no finite values";
+	}
+	if (p->field.map == PLOT_MAP_AUTO && !s->log && e.lo < 0 && e.hi > 0 &&
+	    plot_min(-e.lo, e.hi) > DIVERGING_FROM * plot_max(-e.lo, e.hi))
+		out->map = PLOT_MAP_DIVERGING;
+	if (out->map == PLOT_MAP_DIVERGING && !s->log) {
+		double reach = plot_max(fabs(e.lo), fabs(e.hi));
+		e = (Extent){-reach, reach};
+	}
+	s->lo = e.lo;
+	s->hi = e.hi;
+	span_open(s, 0);
+	return PLOT_OK;
+}
+
+PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
+	const PlotPanel *p = &f->panels[panel];
+	*out = (PlotAxes){.map = PLOT_MAP_SEQUENTIAL};
+	for (int a = 0; a < 3; a++) out->axis[a] = (PlotSpan){0, 1, p->scale[a] == PLOT_LOG, false};
+	bool log[2] = {out->axis[0].log, out->axis[1].log}, points = false, any = false;
+	for (size_t k = 0; k < p->n; k++) {
+		points = points || p->items[k].marker != PLOT_MARKER_NONE;
+		any = any || p->items[k].s.n;
+	}
+	bool seen = false;
+	for (int a = 0; a < 2; a++) {
+		PlotSpan *s = &out->axis[a];
+		Extent e = data_extent(p, a, log);
+		bool from_lines = e.lo <= e.hi;
+		if (p->has_field)
+			extent_add_field(&e, a ? p->field.y : p->field.x, a ? p->field.ny : p->field.nx, p->field.cells, log[a]);
+		bool empty = e.lo > e.hi;
+		seen = seen || from_lines || (p->has_field && !empty);
+		if (p->fixed[a]) {
+			PlotStatus status = fixed_span(f, panel, a, s);
+			if (status) return status;
+			continue;
+		}
+		s->lo = empty ? (s->log ? 0.1 : 0) : e.lo;
+		s->hi = empty ? 1 : e.hi;
+		double margin = p->has_field || empty ? 0 : a == PLOT_Y ? LINE_MARGIN
+		                                        : points        ? POINT_MARGIN
+		                                                        : 0;
+		span_open(s, margin);
+	}
+	if (!seen && !(any && p->fixed[0] && p->fixed[1]))
+		out->note = !any && !p->has_field ? "no data" : log[0] || log[1] ? "no positive data"
+		                                                                 : "no finite data";
+	return p->has_field ? colour_span(f, panel, out) : PLOT_OK;
+}
+
+double span_place(const PlotSpan *s, double v) {
+	if (!isfinite(v) || (s->log && v <= 0)) return NAN; /* not plot_usable: ticks may lie beyond the largest data */
+	double u = s->log ? (log10(v) - log10(s->lo)) / (log10(s->hi) - log10(s->lo))
+	                  : (v / 2 - s->lo / 2) / (s->hi / 2 - s->lo / 2);
+	if (s->turned) u = 1 - u;
+	return plot_clamp(u, -1e6, 1e6);
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+/* Which samples of one axis of a field make up one sample of the raster. */
+typedef struct Pick {
+	size_t first, last; /* first > last: none */
+	double
+		weight; /* last == first + 1 and interpolating: share of `last`; else a plain mean of first .. last is taken */
+	bool blend;
+} Pick;
+
+/* Places of the field's points (or, for cells, of the n + 1 edges) along the axis, rising. *backwards: the order was
+ * turned. */
+static double *field_places(const double *x, size_t n, bool cells, const PlotSpan *s, PlotArena *arena,
+                            bool *backwards) {
+	size_t count = cells ? n + 1 : n;
+	double *at = plot_take(arena, count, sizeof *at);
+	if (!at) return NULL;
+	PlotSpan measured = {s->log ? log10(s->lo) : s->lo, s->log ? log10(s->hi) : s->hi, false, s->turned};
+	for (size_t i = 0; i < n; i++) {
+		double v = x ? x[i] : (double)i;
+		v = s->log ? (v > 0 ? log10(v) : -1e4) : v;
+		at[i] = span_place(&measured, v);
+	}
+	if (cells) {
+		if (n == 1) {
+			double half = s->log ? 0.5 : 0.5 / plot_max(s->hi - s->lo, 1e-300);
+			at[1] = at[0] + half;
+			at[0] -= half;
+		} else {
+			double last = at[n - 1] + (at[n - 1] - at[n - 2]) / 2, before = at[0];
+			at[0] -= (at[1] - at[0]) / 2;
+			for (size_t i = 1; i < n; i++) {
+				double here = at[i];
+				at[i] = (before + here) / 2;
+				before = here;
+			}
+			at[n] = last;
+		}
+	}
+	*backwards = at[count - 1] < at[0];
+	for (size_t i = 0; *backwards && i < count / 2; i++) {
+		double swap = at[i];
+		at[i] = at[count - 1 - i];
+		at[count - 1 - i] = swap;
+	}
+	return at;
+}
+
+static Pick *field_picks(const double *x, size_t n, bool cells, const PlotSpan *s, PlotArena *arena, int count) {
+	bool backwards = false;
+	cells = cells || n == 1;
+	double *at = field_places(x, n, cells, s, arena, &backwards);
+	Pick *picks = plot_take(arena, (size_t)count, sizeof *picks);
+	if (!at || !picks) return NULL;
+	size_t points = cells ? n + 1 : n, j = 0;
+	for (int k = 0; k < count; k++) {
+		Pick *pick = &picks[k];
+		double lo = (double)k / count, hi = (k + 1.0) / count, middle = (k + 0.5) / count;
+		*pick = (Pick){1, 0, 0, false};
+		double slack = 0.5 / count;
+		if (middle < at[0] - (cells ? 0 : slack) || middle > at[points - 1] + (cells ? 0 : slack)) continue;
+		while (j + 2 < points && at[j + 1] <= middle) j++;
+		size_t first = j, last = j;
+		while (first > 0 && at[first] > lo && (cells || at[first - 1] >= lo)) first--;
+		if (!cells && at[first] < lo) first++;
+		while (last + 1 < (cells ? n : points) && at[last + 1] < hi) last++;
+		if (cells) {
+			/* Mean over cells only when several whole ones fall into the sample; else the cell in the middle. */
+			bool several = last >= first + 2;
+			*pick = (Pick){several ? first : j, several ? last : j, 0, false};
+		} else if (last >= first + 2 && last < points) {
+			*pick = (Pick){first, last, 0, false};
+		} else {
+			double gap = at[j + 1] - at[j];
+			*pick = (Pick){j, j + 1, gap > 0 ? plot_clamp((middle - at[j]) / gap, 0, 1) : 0, true};
+		}
+		if (backwards) {
+			size_t swap = n - 1 - pick->first;
+			pick->first = n - 1 - pick->last;
+			pick->last = swap;
+			pick->weight = 1 - pick->weight;
+		}
+	}
+	return picks;
+}
+
+static double field_mean(const PlotField *z, const Pick *px, const Pick *py, bool log) {
+	double sum = 0, weights = 0;
+	double nearest = 0, nearest_weight = -1;
+	for (size_t i = px->first; i <= px->last; i++) {
+		for (size_t j = py->first; j <= py->last; j++) {
+			double v = z->z[(ptrdiff_t)i * z->x_step + (ptrdiff_t)j * z->y_step];
+			double wx = !px->blend ? 1 : i == px->first ? 1 - px->weight
+			                                            : px->weight;
+			double wy = !py->blend ? 1 : j == py->first ? 1 - py->weight
+			                                            : py->weight;
+			double w = wx * wy;
+			bool good = plot_usable(v) && !(log && v <= 0);
+			if (w > nearest_weight) {
+				nearest_weight = w;
+				nearest = good ? v : NAN;
+			}
+			if (!good || !(w > 0)) continue;
+			sum += w * (log ? log10(v) : v);
+			weights += w;
+		}
+	}
+	if (px->blend && py->blend && nearest != nearest) return NAN; /* a missing sample owns the area nearest to it */
+	if (!(weights > 0)) return NAN;
+	return log ? pow(10, sum / weights) : sum / weights;
+}
+
+bool field_resample(const PlotField *z, const PlotAxes *axes, PlotArena *arena, int width, int height, double *out) {
+	Pick *px = field_picks(z->x, z->nx, z->cells, &axes->axis[PLOT_X], arena, width);
+	Pick *py = field_picks(z->y, z->ny, z->cells, &axes->axis[PLOT_Y], arena, height);
+	if (!px || !py) return false;
+	for (int row = 0; row < height; row++) {
+		const Pick *y = &py[height - 1 - row];
+		for (int column = 0; column < width; column++) {
+			bool inside = px[column].first <= px[column].last && y->first <= y->last;
+			out[(size_t)row * (size_t)width + (size_t)column] =
+				inside ? field_mean(z, &px[column], y, axes->axis[PLOT_Z].log) : INFINITY;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,545 @@
+/* draw.c - draws one laid-out panel into the scene: field, lines, points, frame, ticks, texts, legend and colour bar.
+ *
+ * Needs: internal.h, a PanelBox settled by layout.c. Guarantees: lines are clipped before they are drawn, so that no
+ * coordinate lies far from the panel; a line of any number of samples becomes at most four points per half pixel column
+ * it runs through; texts stay in the room that layout.c gave them.
+ */
+#include "repl/plot/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const PlotColour ink = {24, 24, 28, 255}, frame_ink = {48, 48, 52, 255}, grid_ink = {226, 226, 230, 255};
+static const PlotColour faint_ink = {120, 120, 126, 255}, paper = {255, 255, 255, 230}, border = {196, 196, 202, 255};
+
+#define OUTSIDE 12.0       /* how far beyond the plot lines go on before they are clipped */
+#define LARGEST_IMAGE 3072 /* samples of a field along one side; beyond it pixels repeat */
+#define ALL_MARKERS 60     /* a line with more samples shows markers only now and then */
+#define MARKER_APART 16.0
+#define CELL 5.0        /* of the grid that finds an empty place for the legend */
+#define LEGEND_LINE 1.4 /* height of a line over the size of its text */
+#define LEGEND_INSET 6.0
+
+/* ---- texts that fit -------------------------------------------------------------------------- */
+
+const char *draw_fit(PlotArena *arena, const char *text, double *size, double room) {
+	double width = font_width(text, *size);
+	if (width <= room) return text;
+	double smaller = plot_max(0.72, room / width);
+	*size *= smaller;
+	if (width * smaller <= room * 1.0001) return text;
+	/* Cut at the last character before which the text and an ellipsis fit. Marked groups that are cut open close at the
+	 * end. */
+	static const char dots[] = "\xe2\x80\xa6";
+	size_t n = strlen(text), keep = 0;
+	char *copy = plot_take(arena, n + sizeof dots, 1);
+	if (!copy) return "";
+	double limit = room - font_width(dots, *size);
+	for (const char *p = text; *p;) {
+		plot_utf8(&p);
+		size_t upto = (size_t)(p - text);
+		memcpy(copy, text, upto);
+		copy[upto] = 0;
+		if (font_width(copy, *size) > limit) break;
+		keep = upto;
+	}
+	while (keep && (text[keep - 1] == ' ' || text[keep - 1] == '^' || text[keep - 1] == '{')) keep--;
+	memcpy(copy, text, keep);
+	memcpy(copy + keep, dots, sizeof dots);
+	return copy;
+}
+
+/* ---- data to places -------------------------------------------------------------------------- */
+
+PlotPoint draw_place(const PanelBox *box, double x, double y) {
+	const PlotRect *r = &box->plot;
+	if (!plot_usable(x) || !plot_usable(y)) return (PlotPoint){NAN, NAN};
+	return (PlotPoint){r->x0 + span_place(&box->axes.axis[PLOT_X], x) * (r->x1 - r->x0),
+	                   r->y1 - span_place(&box->axes.axis[PLOT_Y], y) * (r->y1 - r->y0)};
+}
+
+static bool is_gap(PlotPoint p) { return p.x != p.x || p.y != p.y; }
+
+static bool inside(const PlotRect *r, PlotPoint p) {
+	return p.x >= r->x0 - 1e-6 && p.x <= r->x1 + 1e-6 && p.y >= r->y0 - 1e-6 && p.y <= r->y1 + 1e-6;
+}
+
+/* Cuts the segment to the rectangle; false when nothing is left. */
+static bool clip_segment(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
+	double t0 = 0, t1 = 1, dx = b->x - a->x, dy = b->y - a->y;
+	const double step[4] = {-dx, dx, -dy, dy}, room[4] = {a->x - r->x0, r->x1 - a->x, a->y - r->y0, r->y1 - a->y};
+	for (int i = 0; i < 4; i++) {
+		if (step[i] == 0) {
+			if (room[i] < 0) return false;
+			continue;
+		}
+		double t = room[i] / step[i];
+		if (step[i] < 0)
+			t0 = plot_max(t0, t);
+		else
+			t1 = plot_min(t1, t);
+	}
+	if (t0 > t1) return false;
+	PlotPoint from = *a;
+	if (t1 < 1) *b = (PlotPoint){from.x + t1 * dx, from.y + t1 * dy};
+	if (t0 > 0) *a = (PlotPoint){from.x + t0 * dx, from.y + t0 * dy};
+	return true;
+}
+
+void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud) {
+	PlotRect room = {box->plot.x0 - OUTSIDE, box->plot.y0 - OUTSIDE, box->plot.x1 + OUTSIDE, box->plot.y1 + OUTSIDE};
+	PlotPoint before = {NAN, NAN};
+	bool joined = false; /* the last point sent is `before` */
+	for (size_t i = 0; i < it->s.n; i++) {
+		PlotPoint now = draw_place(box, item_x(it, i), item_y(it, i));
+		if (is_gap(now)) {
+			joined = false;
+		} else if (is_gap(before)) {
+			joined = inside(&room, now);
+			if (joined) to(ud, now, true);
+		} else {
+			PlotPoint a = before, b = now;
+			bool seen = clip_segment(&room, &a, &b);
+			if (seen && !joined) to(ud, a, true);
+			if (seen) to(ud, b, false);
+			joined = seen && b.x == now.x && b.y == now.y;
+		}
+		before = now;
+	}
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* Collects runs of points, keeping of each narrow column the first, the lowest, the highest and the last one. */
+typedef struct Runs {
+	Scene *s;
+	const PlotItem *it;
+	PlotColour colour;
+	double width, columns; /* columns per unit */
+	PlotPoint *at;
+	size_t n, cap;
+	bool pending; /* a column is open */
+	double column;
+	PlotPoint first, low, high, last;
+	bool low_first; /* the lowest came before the highest */
+} Runs;
+
+static void run_add(Runs *r, PlotPoint p) {
+	if (r->n && r->at[r->n - 1].x == p.x && r->at[r->n - 1].y == p.y) return;
+	if (r->n == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 256;
+		PlotPoint *more = plot_take(&r->s->arena, cap, sizeof *more);
+		if (!more) return;
+		if (r->n) memcpy(more, r->at, r->n * sizeof *more);
+		r->at = more;
+		r->cap = cap;
+	}
+	r->at[r->n++] = p;
+}
+
+static void run_close_column(Runs *r) {
+	if (!r->pending) return;
+	run_add(r, r->first);
+	run_add(r, r->low_first ? r->low : r->high);
+	run_add(r, r->low_first ? r->high : r->low);
+	run_add(r, r->last);
+	r->pending = false;
+}
+
+static void run_end(Runs *r) {
+	run_close_column(r);
+	if (r->n == 1) /* a sample between two gaps: a dot that can be seen */
+		scene_line(r->s, r->at, 1, 2.4 * r->width, r->colour, PLOT_SOLID);
+	else if (r->n)
+		scene_line(r->s, r->at, r->n, r->width, r->colour, r->it->dash);
+	r->n = 0;
+}
+
+static void run_point(void *ud, PlotPoint p, bool start) {
+	Runs *r = ud;
+	if (start) run_end(r);
+	double column = floor(p.x * r->columns);
+	if (r->pending && column == r->column) {
+		if (p.y < r->low.y) {
+			r->low = p;
+			r->low_first = false;
+		}
+		if (p.y > r->high.y) {
+			r->high = p;
+			r->low_first = true;
+		}
+		r->last = p;
+		return;
+	}
+	run_close_column(r);
+	r->pending = true;
+	r->column = column;
+	r->first = r->low = r->high = r->last = p;
+	r->low_first = true;
+}
+
+static double line_width(const PlotItem *it) {
+	if (it->dash == PLOT_NO_LINE || !(it->s.width > 0)) return plot_style.line;
+	return plot_max(it->s.width, 0.1);
+}
+
+static double marker_width(const PlotItem *it) {
+	if (it->dash == PLOT_NO_LINE && it->s.width > 0) return plot_max(it->s.width, 0.5);
+	/* A cloud of thousands reads better, and is drawn sooner, with small points. */
+	if (it->dash == PLOT_NO_LINE && it->s.n > 800)
+		return plot_max(2, plot_style.marker * sqrt(800.0 / (double)it->s.n));
+	return plot_max(plot_style.marker, line_width(it) * 2.6);
+}
+
+static void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it) {
+	if (it->dash == PLOT_NO_LINE) return;
+	Runs r = {.s = s,
+	          .it = it,
+	          .colour = plot_series_colour(it->colour),
+	          .width = line_width(it),
+	          .columns = 2 * s->resolution};
+	scene_clip(s, &box->plot);
+	draw_trace(box, it, run_point, &r);
+	run_end(&r);
+	scene_clip(s, NULL);
+}
+
+/* Markers of samples inside the plot. Those that would hide one another exactly are drawn once. */
+static void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it) {
+	if (it->marker == PLOT_MARKER_NONE) return;
+	const PlotRect *r = &box->plot;
+	bool sparse = it->dash != PLOT_NO_LINE && it->s.n > ALL_MARKERS;
+	size_t across = (size_t)((r->x1 - r->x0) * 2) + 3, down = (size_t)((r->y1 - r->y0) * 2) + 3, n = 0, cap = 0;
+	uint8_t *seen = plot_take(&s->arena, across * down / 8 + 1, 1);
+	PlotPoint *at = NULL, last = {-1e9, -1e9};
+	for (size_t i = 0; seen && i < it->s.n; i++) {
+		PlotPoint p = draw_place(box, item_x(it, i), item_y(it, i));
+		if (is_gap(p) || !inside(r, p)) continue;
+		if (sparse && hypot(p.x - last.x, p.y - last.y) < MARKER_APART) continue;
+		size_t bit =
+			(size_t)plot_max((p.y - r->y0) * 2 + 0.5, 0) * across + (size_t)plot_max((p.x - r->x0) * 2 + 0.5, 0);
+		if (seen[bit / 8] & 1u << bit % 8) continue;
+		seen[bit / 8] |= (uint8_t)(1u << bit % 8);
+		last = p;
+		if (n == cap) {
+			cap = cap ? cap * 2 : 64;
+			PlotPoint *more = plot_take(&s->arena, cap, sizeof *more);
+			if (!more) return;
+			if (n) memcpy(more, at, n * sizeof *more);
+			at = more;
+		}
+		at[n++] = p;
+	}
+	scene_markers(s, at, n, it->marker, marker_width(it), plot_series_colour(it->colour));
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static void draw_image(Scene *s, PlotRect r, const PlotField *z, const PlotAxes *axes) {
+	int width = (int)plot_clamp(floor((r.x1 - r.x0) * s->resolution + 0.5), 1, LARGEST_IMAGE);
+	int height = (int)plot_clamp(floor((r.y1 - r.y0) * s->resolution + 0.5), 1, LARGEST_IMAGE);
+	size_t n = (size_t)width * (size_t)height;
+	double *values = plot_take(&s->arena, n, sizeof *values);
+	uint8_t *index = plot_take(&s->arena, n, 1);
+	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
+	if (!values || !index || !palette || !field_resample(z, axes, &s->arena, width, height, values)) return;
+	for (size_t i = 0; i < n; i++) index[i] = plot_map_index(&axes->axis[PLOT_Z], values[i]);
+	plot_map_colours(axes->map, palette);
+	scene_image(s, r, width, height, index, palette);
+}
+
+/* ---- frame and ticks ------------------------------------------------------------------------- */
+
+/* A width of whole pixels, and a place that makes a line of that width fall on whole pixels. */
+static double crisp_width(const Scene *s, double w) {
+	return plot_max(1, floor(w * s->resolution + 0.5)) / s->resolution;
+}
+
+static double crisp_place(const Scene *s, double v, double width) {
+	bool odd = (int)(width * s->resolution + 0.5) % 2;
+	return odd ? (floor(v * s->resolution + 1e-6) + 0.5) / s->resolution
+	           : floor(v * s->resolution + 0.5) / s->resolution;
+}
+
+static void draw_ticks_along(Scene *s, const PanelBox *box, PlotAxis axis, double at, double length, bool outward,
+                             double w) {
+	const PlotRect *r = &box->plot;
+	double u = span_place(&box->axes.axis[axis], at);
+	if (!(u >= -1e-9 && u <= 1 + 1e-9)) return;
+	if (axis == PLOT_X) {
+		double x = crisp_place(s, r->x0 + u * (r->x1 - r->x0), w);
+		scene_segment(s, x, r->y1, x, outward ? r->y1 + length : r->y1 - length, w, frame_ink);
+		if (!outward) scene_segment(s, x, r->y0, x, r->y0 + length, w, frame_ink);
+	} else {
+		double y = crisp_place(s, r->y1 - u * (r->y1 - r->y0), w);
+		scene_segment(s, r->x0, y, outward ? r->x0 - length : r->x0 + length, y, w, frame_ink);
+		if (!outward) scene_segment(s, r->x1, y, r->x1 - length, y, w, frame_ink);
+	}
+}
+
+static void draw_rectangle(Scene *s, PlotRect r, double w, PlotColour c) {
+	double x0 = crisp_place(s, r.x0, w), x1 = crisp_place(s, r.x1, w), y0 = crisp_place(s, r.y0, w),
+		   y1 = crisp_place(s, r.y1, w);
+	PlotPoint at[5] = {{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}, {x0, y0}};
+	scene_line(s, at, 5, w, c, PLOT_SOLID);
+}
+
+static void draw_grid(Scene *s, const PanelBox *box) {
+	const PlotRect *r = &box->plot;
+	double w = crisp_width(s, 0.7);
+	for (int i = 0; i < box->x.n; i++) {
+		double x = crisp_place(s, r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0), w);
+		if (x > r->x0 + 1 && x < r->x1 - 1) scene_segment(s, x, r->y0, x, r->y1, w, grid_ink);
+	}
+	for (int i = 0; i < box->y.n; i++) {
+		double y = crisp_place(s, r->y1 - span_place(&box->axes.axis[PLOT_Y], box->y.major[i].at) * (r->y1 - r->y0), w);
+		if (y > r->y0 + 1 && y < r->y1 - 1) scene_segment(s, r->x0, y, r->x1, y, w, grid_ink);
+	}
+}
+
+static void draw_frame(Scene *s, const PlotPanel *p, const PanelBox *box) {
+	const PlotStyle *st = &plot_style;
+	const PlotRect *r = &box->plot;
+	double w = crisp_width(s, st->axis), fine = crisp_width(s, 0.75 * st->axis), out = p->has_field ? st->major : 0;
+	for (int i = 0; i < box->x.minors; i++)
+		draw_ticks_along(s, box, PLOT_X, box->x.minor[i], st->minor, p->has_field, fine);
+	for (int i = 0; i < box->y.minors; i++)
+		draw_ticks_along(s, box, PLOT_Y, box->y.minor[i], st->minor, p->has_field, fine);
+	for (int i = 0; i < box->x.n; i++) draw_ticks_along(s, box, PLOT_X, box->x.major[i].at, st->major, p->has_field, w);
+	for (int i = 0; i < box->y.n; i++) draw_ticks_along(s, box, PLOT_Y, box->y.major[i].at, st->major, p->has_field, w);
+	draw_rectangle(s, *r, w, frame_ink);
+	for (int i = 0; i < box->x.n; i++) {
+		double x = r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0);
+		scene_text(s, box->x.major[i].label, x, r->y1 + out + 6 + st->tick * FONT_CAP, st->tick, ANCHOR_MIDDLE, ink);
+	}
+	for (int i = 0; i < box->y.n; i++) {
+		double y = r->y1 - span_place(&box->axes.axis[PLOT_Y], box->y.major[i].at) * (r->y1 - r->y0);
+		scene_text(s, box->y.major[i].label, r->x0 - out - 4, y + st->tick * FONT_CAP / 2, st->tick, ANCHOR_END, ink);
+	}
+}
+
+static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
+	const PlotStyle *st = &plot_style;
+	const PlotRect *r = &box->plot;
+	double width = r->x1 - r->x0, height = r->y1 - r->y0, middle = (r->x0 + r->x1) / 2;
+	double aside = p->has_field || box->outside ? 0 : 1.6 * plot_min(box->left, box->right);
+	if (p->title) {
+		double size = st->heading;
+		const char *text = draw_fit(&s->arena, p->title, &size, width + aside);
+		double taken = font_width(text, size) / 2 + font_width(box->y.multiplier, st->tick) + 12;
+		bool above =
+			(box->y.multiplier[0] && taken >= width / 2) || (box->z.multiplier[0] && font_width(text, size) > width);
+		scene_text(s, text, middle, r->y0 - 7 - (above ? st->tick * 1.35 : 0), size, ANCHOR_MIDDLE, ink);
+	}
+	scene_text(s, box->y.multiplier, r->x0, r->y0 - 5, st->tick, ANCHOR_START, ink);
+	if (p->label[PLOT_X]) {
+		double size = st->label;
+		const char *text = draw_fit(&s->arena, p->label[PLOT_X], &size, width + aside);
+		scene_text(s, text, middle, r->y1 + box->label_drop, size, ANCHOR_MIDDLE, ink);
+	}
+	scene_text(s, box->x.multiplier, r->x1, r->y1 + box->factor_drop, st->tick, ANCHOR_END, ink);
+	if (p->label[PLOT_Y]) {
+		double size = st->label;
+		const char *text = draw_fit(&s->arena, p->label[PLOT_Y], &size, height + 12);
+		scene_text_upright(s, text, r->x0 - box->left + 4 + st->label * 0.8, (r->y0 + r->y1) / 2, size, ANCHOR_MIDDLE,
+		                   ink);
+	}
+	if (box->axes.note) {
+		double size = st->label;
+		const char *text = draw_fit(&s->arena, box->axes.note, &size, width - 8);
+		scene_text(s, text, middle, (r->y0 + r->y1) / 2 + size * FONT_CAP / 2, size, ANCHOR_MIDDLE, faint_ink);
+	}
+}
+
+static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
+	const PlotStyle *st = &plot_style;
+	PlotRect r = {box->plot.x1 + st->bar_gap, box->plot.y0, box->plot.x1 + st->bar_gap + st->bar, box->plot.y1};
+	r.x0 = floor(r.x0 * s->resolution + 0.5) / s->resolution;
+	r.x1 = floor(r.x1 * s->resolution + 0.5) / s->resolution;
+	const PlotSpan *z = &box->axes.axis[PLOT_Z];
+
+	/* One column, from the high end down: equal steps along the axis as drawn. */
+	int height = (int)plot_clamp(floor((r.y1 - r.y0) * s->resolution + 0.5), 2, 8192);
+	uint8_t *index = plot_take(&s->arena, (size_t)height, 1);
+	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
+	if (!index || !palette) return;
+	for (int i = 0; i < height; i++) index[i] = (uint8_t)((1 - (i + 0.5) / height) * (PLOT_MAP_COLOURS - 1) + 0.5);
+	plot_map_colours(box->axes.map, palette);
+	scene_image(s, r, 1, height, index, palette);
+
+	double w = crisp_width(s, st->axis), fine = crisp_width(s, 0.75 * st->axis);
+	for (int i = 0; i < box->z.minors + box->z.n; i++) {
+		bool minor = i < box->z.minors;
+		double u = span_place(z, minor ? box->z.minor[i] : box->z.major[i - box->z.minors].at);
+		if (!(u >= -1e-9 && u <= 1 + 1e-9)) continue;
+		double y = crisp_place(s, r.y1 - u * (r.y1 - r.y0), minor ? fine : w);
+		scene_segment(s, r.x1, y, r.x1 + (minor ? 2 : 3.5), y, minor ? fine : w, frame_ink);
+	}
+	draw_rectangle(s, r, w, frame_ink);
+	double texts = 0;
+	for (int i = 0; i < box->z.n; i++) {
+		double y = r.y1 - span_place(z, box->z.major[i].at) * (r.y1 - r.y0);
+		scene_text(s, box->z.major[i].label, r.x1 + 7, y + st->tick * FONT_CAP / 2, st->tick, ANCHOR_START, ink);
+		texts = plot_max(texts, font_width(box->z.major[i].label, st->tick));
+	}
+	scene_text(s, box->z.multiplier, r.x0, r.y0 - 5, st->tick, ANCHOR_START, ink);
+	if (p->label[PLOT_Z]) {
+		double size = st->label;
+		const char *text = draw_fit(&s->arena, p->label[PLOT_Z], &size, r.y1 - r.y0 + 12);
+		scene_text_upright(s, text, r.x1 + 7 + texts + 6 + st->label * 0.8, (r.y0 + r.y1) / 2, size, ANCHOR_MIDDLE,
+		                   ink);
+	}
+}
+
+/* ---- legend ---------------------------------------------------------------------------------- */
+
+int legend_entries(const PlotPanel *p) {
+	int n = 0;
+	for (size_t i = 0; i < p->n && n < 1000; i++) n += p->items[i].s.label != NULL;
+	return n;
+}
+
+/* Ink per cell of a coarse grid over the plot. */
+typedef struct Ink {
+	const PlotRect *r;
+	int across, down;
+	float *cell;
+	PlotPoint last;
+} Ink;
+
+static void ink_add(Ink *k, PlotPoint p, double amount) {
+	int x = (int)floor((p.x - k->r->x0) / CELL), y = (int)floor((p.y - k->r->y0) / CELL);
+	if (x >= 0 && x < k->across && y >= 0 && y < k->down) k->cell[y * k->across + x] += (float)amount;
+}
+
+static void ink_point(void *ud, PlotPoint p, bool start) {
+	Ink *k = ud;
+	if (!start) {
+		double length = hypot(p.x - k->last.x, p.y - k->last.y);
+		int n = (int)(length / (CELL / 2)) + 1;
+		for (int i = 0; i < n; i++) {
+			double t = (i + 0.5) / n;
+			ink_add(k, (PlotPoint){k->last.x + t * (p.x - k->last.x), k->last.y + t * (p.y - k->last.y)}, length / n);
+		}
+	}
+	k->last = p;
+}
+
+static double ink_within(const Ink *k, PlotPoint at, double width, double height) {
+	int x0 = (int)floor((at.x - k->r->x0) / CELL), x1 = (int)floor((at.x + width - k->r->x0) / CELL);
+	int y0 = (int)floor((at.y - k->r->y0) / CELL), y1 = (int)floor((at.y + height - k->r->y0) / CELL);
+	double sum = 0;
+	for (int y = y0 < 0 ? 0 : y0; y <= y1 && y < k->down; y++)
+		for (int x = x0 < 0 ? 0 : x0; x <= x1 && x < k->across; x++)
+			sum += plot_min(k->cell[y * k->across + x], 2 * CELL);
+	return sum;
+}
+
+static PlotPoint legend_corner(const PanelBox *box, PlotLegend where) {
+	const PlotRect *r = &box->plot;
+	double x0 = r->x0 + LEGEND_INSET + 2, x1 = r->x1 - LEGEND_INSET - 2 - box->legend_width;
+	double y0 = r->y0 + LEGEND_INSET + 1, y1 = r->y1 - LEGEND_INSET - 1 - box->legend_height;
+	bool left = where == PLOT_LEGEND_TOP_LEFT || where == PLOT_LEGEND_BOTTOM_LEFT;
+	bool top = where == PLOT_LEGEND_TOP_LEFT || where == PLOT_LEGEND_TOP_RIGHT;
+	return (PlotPoint){left ? x0 : x1, top ? y0 : y1};
+}
+
+double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *arena, PlotPoint *at) {
+	static const PlotLegend corners[4] = {PLOT_LEGEND_TOP_RIGHT, PLOT_LEGEND_TOP_LEFT, PLOT_LEGEND_BOTTOM_RIGHT,
+	                                      PLOT_LEGEND_BOTTOM_LEFT};
+	*at = legend_corner(box, p->legend >= PLOT_LEGEND_TOP_LEFT && p->legend <= PLOT_LEGEND_BOTTOM_RIGHT ? p->legend
+	                                                                                                    : corners[0]);
+	if (p->legend != PLOT_LEGEND_AUTO) return 0;
+	Ink k = {.r = &box->plot};
+	k.across = (int)((box->plot.x1 - box->plot.x0) / CELL) + 1;
+	k.down = (int)((box->plot.y1 - box->plot.y0) / CELL) + 1;
+	k.cell = plot_take(arena, (size_t)k.across * (size_t)k.down, sizeof *k.cell);
+	if (!k.cell) return 0;
+	for (size_t i = 0; i < p->n; i++) {
+		const PlotItem *it = &p->items[i];
+		if (it->dash != PLOT_NO_LINE) draw_trace(box, it, ink_point, &k);
+		if (it->marker == PLOT_MARKER_NONE || (it->dash != PLOT_NO_LINE && it->s.n > ALL_MARKERS)) continue;
+		for (size_t j = 0; j < it->s.n; j++) {
+			PlotPoint m = draw_place(box, item_x(it, j), item_y(it, j));
+			if (!is_gap(m)) ink_add(&k, m, CELL);
+		}
+	}
+	double best = INFINITY;
+	for (int i = 0; i < 4; i++) {
+		PlotPoint corner = legend_corner(box, corners[i]);
+		double ink_there = ink_within(&k, corner, box->legend_width, box->legend_height);
+		if (ink_there < best - 1e-9) {
+			best = ink_there;
+			*at = corner;
+		}
+	}
+	/* Where no corner is free, the middle of a side may be. */
+	double across = box->plot.x1 - box->plot.x0, down = box->plot.y1 - box->plot.y0;
+	for (int i = 0; i < 4 && best > 0; i++) {
+		PlotPoint corner = legend_corner(box, i == 1   ? PLOT_LEGEND_BOTTOM_RIGHT
+		                                      : i == 2 ? PLOT_LEGEND_TOP_LEFT
+		                                               : PLOT_LEGEND_TOP_RIGHT);
+		if (i < 2)
+			corner.x = box->plot.x0 + (across - box->legend_width) / 2;
+		else
+			corner.y = box->plot.y0 + (down - box->legend_height) / 2;
+		double ink_there = ink_within(&k, corner, box->legend_width, box->legend_height);
+		if (ink_there < best * 0.25) {
+			best = ink_there;
+			*at = corner;
+		}
+	}
+	return best;
+}
+
+static void draw_legend(Scene *s, const PlotPanel *p, const PanelBox *box) {
+	const PlotStyle *st = &plot_style;
+	if (!(box->legend_width > 0)) return;
+	PlotPoint at;
+	if (box->outside)
+		at = (PlotPoint){box->plot.x1 + box->z_width + 8, box->plot.y0};
+	else
+		draw_legend_place(p, box, &s->arena, &at);
+	PlotRect r = {at.x, at.y, at.x + box->legend_width, at.y + box->legend_height};
+	scene_box(s, r, paper);
+	draw_rectangle(s, r, crisp_width(s, 0.7), border);
+	double step = st->legend * LEGEND_LINE, y = at.y + st->pad - 1 + step / 2, x = at.x + st->pad;
+	double room = box->legend_width - 2 * st->pad - st->swatch - 6 + 0.01;
+	int lines = (int)((box->legend_height - 2 * st->pad + 2) / step + 0.5), left = legend_entries(p);
+	for (size_t i = 0; i < p->n && lines > 0; i++) {
+		const PlotItem *it = &p->items[i];
+		if (!it->s.label) continue;
+		double base = y + st->legend * 0.35;
+		if (lines == 1 && left > 1) { /* more entries than room */
+			double size = st->legend;
+			const char *more = draw_fit(&s->arena, "\xe2\x80\xa6 and others", &size, room);
+			scene_text(s, more, x + st->swatch + 6, base, size, ANCHOR_START, faint_ink);
+			return;
+		}
+		PlotColour c = plot_series_colour(it->colour);
+		if (it->dash != PLOT_NO_LINE) {
+			PlotPoint ends[2] = {{x, y}, {x + st->swatch, y}};
+			scene_line(s, ends, 2, plot_min(line_width(it), 5), c, it->dash);
+		}
+		PlotPoint middle = {x + st->swatch / 2, y};
+		scene_markers(s, &middle, 1, it->marker, plot_clamp(marker_width(it), 4, 9), c);
+		double size = st->legend;
+		const char *text = draw_fit(&s->arena, it->s.label, &size, room);
+		scene_text(s, text, x + st->swatch + 6, base, size, ANCHOR_START, ink);
+		y += step;
+		lines--;
+		left--;
+	}
+}
+
+void draw_panel(Figure *f, int panel, const PanelBox *box, Scene *s) {
+	const PlotPanel *p = &f->panels[panel];
+	if (p->has_field) draw_image(s, box->plot, &p->field, &box->axes);
+	if (p->grid) draw_grid(s, box);
+	for (size_t i = 0; i < p->n; i++) draw_item_line(s, box, &p->items[i]);
+	draw_frame(s, p, box);
+	for (size_t i = 0; i < p->n; i++) draw_item_markers(s, box, &p->items[i]);
+	if (p->has_field) draw_colour_bar(s, p, box);
+	draw_texts(s, p, box);
+	draw_legend(s, p, box);
+}

@@ -1,0 +1,318 @@
+/* internal.h - what the files of repl/plot share: memory, texts, the figure's records, axes, ticks, font, scene and
+ * raster.
+ *
+ * Needs: plot.h. Guarantees: included by repl/plot/ *.c only; nothing here is visible to a user of plot.h.
+ *
+ * The road of a picture:  Figure --axes, ticks--> layout --> Scene (a list of primitives) --> svg.c | raster.c + png.c
+ *                         Figure --axes, ticks--> terminal.c (a grid of character cells)
+ * Lengths in a scene are units of 1/96 inch, x to the right, y down.
+ */
+#ifndef ATLED_REPL_PLOT_INTERNAL_H
+#define ATLED_REPL_PLOT_INTERNAL_H
+
+#include "repl/plot/plot.h"
+
+#define PLOT_PI 3.14159265358979323846
+#define PLOT_HUGE 1e307 /* samples beyond this are treated as infinite, so that no span overflows */
+
+static inline double plot_min(double a, double b) { return a < b ? a : b; }
+static inline double plot_max(double a, double b) { return a > b ? a : b; }
+static inline double plot_clamp(double v, double lo, double hi) { return v < lo ? lo : v > hi ? hi
+	                                                                                          : v; }
+static inline bool plot_usable(double v) { return v >= -PLOT_HUGE && v <= PLOT_HUGE; } /* false for NaN */
+
+typedef struct PlotPoint {
+	double x, y;
+} PlotPoint;
+typedef struct PlotRect {
+	double x0, y0, x1, y1;
+} PlotRect;
+typedef struct PlotColour {
+	uint8_t r, g, b, a;
+} PlotColour;
+
+/* ---- support.c: memory, bytes, characters, files --------------------------------------------- */
+
+void *plot_resize(const PlotAllocator *alloc, void *p, size_t old_bytes, size_t new_bytes);
+extern const PlotAllocator plot_malloc;
+
+/* Memory that dies together. plot_take clears; it returns NULL and sets `failed`, for good, when memory or the size
+ * fails. */
+typedef struct PlotArena {
+	const PlotAllocator *alloc;
+	struct PlotBlock *blocks;
+	bool failed;
+} PlotArena;
+void *plot_take(PlotArena *a, size_t count, size_t bytes);
+const char *plot_take_text(PlotArena *a, const char *text, size_t n); /* "" on failure, never NULL */
+void plot_arena_free(PlotArena *a);
+
+/* Growing bytes. After a failure `failed` stays set and puts do nothing. */
+typedef struct PlotBuffer {
+	const PlotAllocator *alloc;
+	char *at;
+	size_t n, cap;
+	bool failed;
+} PlotBuffer;
+void plot_put(PlotBuffer *b, const void *bytes, size_t n);
+void plot_puts(PlotBuffer *b, const char *text);
+void plot_put_int(PlotBuffer *b, int64_t v);
+void plot_put_fixed(PlotBuffer *b, double v, int decimals); /* no trailing zeros; any locale; |v| is cut at 1e9 */
+void plot_buffer_free(PlotBuffer *b);
+
+uint32_t plot_utf8(const char **p);              /* the next character, 0 at the end; U+FFFD for a wrong byte */
+size_t plot_utf8_write(uint32_t c, char out[4]); /* bytes written */
+int plot_char_columns(uint32_t c);               /* 0, 1 or 2 columns of a terminal */
+
+/* Walks a text with its ^{...} and _{...}: level is +1 in a raised group, -1 in a lowered one, else 0. */
+typedef struct PlotCursor {
+	const char *at;
+	int depth, groups; /* open braces; how many of them are remembered in level[] */
+	int level[8];
+	int at_depth[8];
+} PlotCursor;
+uint32_t plot_next(PlotCursor *c, int *level); /* 0 at the end */
+
+/* A clean copy: valid UTF-8, no control characters, at most PLOT_LONGEST_TEXT characters. NULL when memory fails. */
+#define PLOT_LONGEST_TEXT 1000
+char *plot_copy_text(const PlotAllocator *alloc, const char *text);
+void plot_free_text(const PlotAllocator *alloc, char *text);
+
+/* The whole file appears under `path`, or nothing changes. `error` receives the reason. */
+PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *error, size_t error_cap);
+
+/* ---- figure.c: the records ------------------------------------------------------------------- */
+
+typedef struct PlotItem { /* a series in its panel, with everything automatic decided */
+	PlotSeries s;         /* s.label is owned */
+	PlotDash dash;
+	PlotMarker marker;
+	int colour;
+} PlotItem;
+
+typedef struct PlotPanel {
+	char *title, *label[3];
+	PlotScale scale[3];
+	bool fixed[3];
+	double low[3], high[3];
+	PlotLegend legend;
+	bool grid, has_field;
+	PlotField field;
+	PlotItem *items;
+	size_t n, cap;
+} PlotPanel;
+
+#define PLOT_ERROR_TEXT 320
+struct Figure {
+	PlotAllocator alloc;
+	int rows, cols;
+	double width, height; /* 0: natural */
+	char *title;
+	PlotPanel *panels;
+	char error[PLOT_ERROR_TEXT];
+};
+
+PlotStatus plot_fail(Figure *f, PlotStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void figure_natural_size(const Figure *f, double *width, double *height);
+bool figure_shows(const Figure *f,
+                  int panel); /* false: nothing was put into the panel, but into others, so its place stays empty */
+
+static inline double item_x(const PlotItem *it, size_t i) {
+	return it->s.x ? it->s.x[(ptrdiff_t)i * it->s.x_step] : (double)i;
+}
+static inline double item_y(const PlotItem *it, size_t i) { return it->s.y[(ptrdiff_t)i * it->s.y_step]; }
+
+/* ---- axes.c: ranges, and fields brought to a raster ------------------------------------------ */
+
+typedef struct PlotSpan {
+	double lo, hi; /* lo < hi, both usable; positive when log */
+	bool log, turned;
+} PlotSpan;
+
+typedef struct PlotAxes {
+	PlotSpan axis[3];
+	PlotMap map;      /* decided; meaningful with a field */
+	const char *note; /* what to say in an empty panel, or NULL */
+} PlotAxes;
+
+PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out);
+
+/* Where v lies: 0 at the start of the axis, 1 at its end, beyond for values outside (at most 1e6 away); NaN for a gap.
+ */
+double span_place(const PlotSpan *s, double v);
+
+/* The panel's field on width*height samples, the first row at the high end of y as drawn. NaN: a missing
+ * sample; infinite: outside of the field. */
+bool field_resample(const PlotField *z, const PlotAxes *axes, PlotArena *arena, int width, int height, double *out);
+
+/* ---- ticks.c --------------------------------------------------------------------------------- */
+
+#define PLOT_TICKS 24
+#define PLOT_MINOR_TICKS 400
+typedef struct PlotTick {
+	double at;
+	char label[64]; /* "" when it has been thinned out */
+} PlotTick;
+typedef struct PlotTicks {
+	int n, minors;
+	PlotTick major[PLOT_TICKS]; /* rising, within [lo, hi] up to rounding */
+	double minor[PLOT_MINOR_TICKS];
+	char multiplier[160]; /* what every label is to be multiplied by or added to, as "×10^{6}"; "" if nothing */
+} PlotTicks;
+
+/* At most `most` (2 .. PLOT_TICKS) labelled ticks. */
+void ticks_find(const PlotSpan *s, int most, PlotTicks *out);
+
+/* ---- colour.c -------------------------------------------------------------------------------- */
+
+#define PLOT_MAP_COLOURS 253 /* an odd number, so that a diverging map has a middle */
+#define PLOT_MAP_MISSING 254 /* a sample that is NaN or infinite: grey */
+#define PLOT_MAP_OUTSIDE 255 /* beyond the field: transparent */
+PlotColour plot_series_colour(int index);
+void plot_map_colours(PlotMap map, PlotColour table[256]);
+uint8_t plot_map_index(const PlotSpan *z, double v); /* of a resampled value */
+void plot_map_ansi(PlotMap map, int16_t table[256]); /* the nearest of the 240 fixed colours of a terminal */
+int plot_ansi_series(int index);                     /* readable on dark and on light ground */
+
+/* ---- font.c, glyphs.c: texts as strokes ------------------------------------------------------ */
+
+typedef struct PlotGlyph {
+	uint32_t code;
+	uint8_t advance;    /* in hundredths of the size */
+	const char *stroke; /* see glyphs.c */
+} PlotGlyph;
+const PlotGlyph *glyph_find(uint32_t code);
+/* What a character is made of when it has no strokes of its own. */
+typedef struct PlotGlyphAlias {
+	uint32_t code, base, accent; /* accent 0: none */
+	int8_t level;                /* +1: a small raised base; -1: a small lowered one */
+} PlotGlyphAlias;
+const PlotGlyphAlias *glyph_alias(uint32_t code);
+
+double font_width(const char *text, double size);
+/* Sends every piece of every stroke, in the coordinates of the baseline: start of the text at (0, 0), y down. */
+/* weight: thickness of the piece over that of normal letters. */
+typedef void (*PlotPiece)(void *ud, PlotPoint a, PlotPoint b, double weight);
+void font_strokes(const char *text, double size, double pixels_per_unit, PlotPiece piece, void *ud);
+#define FONT_STEM 0.082 /* thickness of a stroke over the size */
+#define FONT_STEM_BOLD 0.108
+#define FONT_SCRIPT 0.72 /* size of raised and lowered text */
+#define FONT_RAISE 0.36  /* how far, over the size */
+#define FONT_LOWER 0.16
+#define FONT_CAP 0.72 /* height of capitals and digits */
+
+/* ---- scene.c --------------------------------------------------------------------------------- */
+
+typedef enum PrimKind { PRIM_LINE,
+	                    PRIM_POLYGON,
+	                    PRIM_MARKERS,
+	                    PRIM_TEXT,
+	                    PRIM_IMAGE } PrimKind;
+typedef enum PlotAnchor { ANCHOR_START,
+	                      ANCHOR_MIDDLE,
+	                      ANCHOR_END } PlotAnchor;
+
+typedef struct Prim {
+	struct Prim *next;
+	PrimKind kind;
+	const PlotRect *clip; /* NULL: the whole picture */
+	int clip_number;      /* counts the clips of the scene from 1; 0 with NULL */
+	PlotColour colour;
+	const PlotPoint *points; /* line, polygon, markers; text: one point on the baseline */
+	size_t n;
+	double size; /* line: width; markers: width; text: size */
+	PlotDash dash;
+	PlotMarker marker;
+	const char *text;
+	PlotAnchor anchor;
+	bool upright, bold; /* upright: reads from bottom to top */
+	PlotRect rect;      /* image: where */
+	int width, height;
+	const uint8_t *index;      /* image: width*height */
+	const PlotColour *palette; /* 256 */
+} Prim;
+
+typedef struct Scene {
+	PlotArena arena;
+	double width, height;
+	double resolution; /* pixels per unit that images are made for and fine lines are aligned to */
+	const char *title;
+	Prim *first, *last;
+	const PlotRect *clip;
+	int clips, clip_number;
+} Scene;
+
+/* Points are copied, images borrowed. scene_clip holds for what follows, NULL ends it; scene_bold: the last text. */
+void scene_clip(Scene *s, const PlotRect *rect);
+void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotColour c, PlotDash dash);
+void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double width, PlotColour c);
+void scene_polygon(Scene *s, const PlotPoint *points, size_t n, PlotColour c);
+void scene_box(Scene *s, PlotRect r, PlotColour c);
+void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width, PlotColour c);
+void scene_text(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c);
+void scene_text_upright(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c);
+void scene_bold(Scene *s);
+void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index,
+                 const PlotColour *palette);
+
+/* Lengths of ink and gap over the line's width; returns how many (0: solid). Ends are round, so ink reaches half a
+ * width further. */
+int plot_dash_pattern(PlotDash dash, double out[4]);
+/* The outline of a marker of width 1 around 0; returns the corners (0: it is made of lines, see marker_bars). */
+#define PLOT_MARKER_CORNERS 32
+int plot_marker_outline(PlotMarker m, PlotPoint out[PLOT_MARKER_CORNERS]);
+int plot_marker_bars(PlotMarker m, PlotPoint out[4]); /* pairs of ends; returns the points */
+double plot_marker_edge(double width);                /* width of the white line around it; 0 for small ones */
+
+/* ---- layout.c, draw.c: a figure becomes a scene ---------------------------------------------- */
+
+/* The scene's arena is to be freed whatever is returned. */
+PlotStatus figure_scene(Figure *f, double width, double height, double resolution, Scene *out);
+
+/* What layout.c and draw.c agree on. */
+typedef struct PlotStyle {
+	double title, heading, label, tick, legend; /* sizes of texts */
+	double major, minor, axis, line, marker;    /* lengths of ticks, widths of lines, marker width */
+	double swatch, pad, bar, bar_gap;           /* legend sample, legend padding, colour bar width and distance */
+} PlotStyle;
+extern const PlotStyle plot_style;
+
+typedef struct PanelBox {
+	PlotAxes axes;
+	PlotTicks x, y, z;
+	double left, right, top, bottom; /* margins wanted around the plot */
+	double z_width;                  /* of the colour bar with its texts */
+	double legend_width, legend_height;
+	double label_drop, factor_drop; /* from the plot's lower edge to the baselines of x label and x multiplier */
+	bool outside;                   /* the legend stands beside the panel */
+	PlotRect plot;
+} PanelBox;
+/* Where a sample stands in box->plot; NaN in a coordinate is a gap. */
+PlotPoint draw_place(const PanelBox *box, double x, double y);
+/* Sends a series as points joined by lines, cut off a little outside of the plot; `start` begins a new run. */
+typedef void (*PlotTrace)(void *ud, PlotPoint p, bool start);
+void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud);
+void draw_panel(Figure *f, int panel, const PanelBox *box, Scene *s);
+/* Length of ink inside the legend at its best place within the panel; *place receives the upper left corner. */
+double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *arena, PlotPoint *place);
+int legend_entries(const PlotPanel *p);
+const char *draw_fit(PlotArena *arena, const char *text, double *size,
+                     double room); /* shrinks, then cuts with an ellipsis */
+
+/* ---- svg.c, raster.c, png.c ------------------------------------------------------------------ */
+
+void svg_write(const Scene *s, PlotBuffer *out);
+
+typedef struct Raster {
+	int width, height;
+	uint8_t *rgb; /* 3*width*height, white at first */
+} Raster;
+/* False when memory fails. rgb comes from the arena. */
+bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raster *out);
+
+/* PNG bytes: palette NULL: rgb, 3 bytes a pixel; else 8-bit indices into 256 colours, with alpha. False when memory
+ * fails. */
+bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t *pixels, const PlotColour *palette,
+                PlotBuffer *out);
+
+#endif

@@ -1,0 +1,274 @@
+/* layout.c - decides where everything in a figure stands, then has draw.c draw it.
+ *
+ * Needs: internal.h. Guarantees: plots in one column share their left and right edges, plots in one row their upper and
+ * lower ones; no text lies over another: labels of ticks are thinned until they are apart and long texts are shrunk,
+ * then cut; plot edges fall on whole pixels. A picture without room for its plots is an error, not a heap of ink.
+ *
+ * Margins depend on tick labels, those on the size of the plots, and that on the margins: a few rounds settle it.
+ */
+#include "repl/plot/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+const PlotStyle plot_style = {
+	.title = 14.5,
+	.heading = 12.5,
+	.label = 12,
+	.tick = 10.5,
+	.legend = 10.5,
+	.major = 5,
+	.minor = 2.8,
+	.axis = 0.9,
+	.line = 1.7,
+	.marker = 6.5,
+	.swatch = 26,
+	.pad = 6,
+	.bar = 12,
+	.bar_gap = 10,
+};
+
+#define EDGE 5.0        /* white around the whole picture and between panels */
+#define LEAST_PLOT 36.0 /* width and height of the smallest plot worth drawing */
+#define TICK_GAP 4.0    /* between a tick and its label */
+#define LABEL_APART 9.0 /* between neighbouring labels on the x axis */
+#define ROUNDS 6
+#define LEAST_LABEL 15.0 /* room for a legend's texts below which there is no legend */
+#define CROWDED 24.0     /* ink, in units of length, that a legend may cover before it goes beside the panel */
+
+/* ---- ticks that fit -------------------------------------------------------------------------- */
+
+static bool labels_apart(const PlotTicks *t, const PlotSpan *span, double length) {
+	double end = -1e9;
+	bool ok = true;
+	for (int k = 0; k < t->n; k++) {
+		int i = span->turned ? t->n - 1 - k : k;
+		double half = font_width(t->major[i].label, plot_style.tick) / 2,
+			   at = span_place(span, t->major[i].at) * length;
+		if (at - half < end + LABEL_APART) ok = false;
+		end = at + half;
+	}
+	return ok;
+}
+
+/* Removes labels that come too near to the last one kept. */
+static void thin_labels(PlotTicks *t, const PlotSpan *span, double length) {
+	double end = -1e9;
+	for (int k = 0; k < t->n; k++) {
+		int i = span->turned ? t->n - 1 - k : k;
+		double half = font_width(t->major[i].label, plot_style.tick) / 2,
+			   at = span_place(span, t->major[i].at) * length;
+		if (at - half < end + LABEL_APART)
+			t->major[i].label[0] = 0;
+		else
+			end = at + half;
+	}
+}
+
+static void find_x_ticks(const PlotSpan *span, double width, PlotTicks *out) {
+	for (int most = (int)plot_clamp(width / 48, 2, 11); most >= 2; most--) {
+		ticks_find(span, most, out);
+		if (labels_apart(out, span, width)) return;
+	}
+	thin_labels(out, span, width);
+}
+
+static void find_y_ticks(const PlotSpan *span, double height, PlotTicks *out) {
+	ticks_find(span, (int)plot_clamp(height / 32, 2, 11), out);
+}
+
+static double widest(const PlotTicks *t) {
+	double w = 0;
+	for (int i = 0; i < t->n; i++) w = plot_max(w, font_width(t->major[i].label, plot_style.tick));
+	return w;
+}
+
+/* ---- margins --------------------------------------------------------------------------------- */
+
+static double title_room(const PlotPanel *p, const PanelBox *box) {
+	const double mark = box->y.multiplier[0] || box->z.multiplier[0] ? plot_style.tick * 1.35 : 0;
+	if (!p->title) return mark;
+	double title = plot_style.heading * 1.45;
+	/* The multiplier stands at the left of the title's line when both have room there. */
+	double taken = font_width(p->title, plot_style.heading) / 2 + font_width(box->y.multiplier, plot_style.tick) + 12;
+	bool beside = taken < (box->plot.x1 - box->plot.x0) / 2;
+	return mark && !beside ? title + mark : title;
+}
+
+/* Sets the margins that the panel wants with its present ticks. */
+static void measure(const PlotPanel *p, PanelBox *box) {
+	const PlotStyle *st = &plot_style;
+	double out = p->has_field ? st->major : 0, width = box->plot.x1 - box->plot.x0;
+
+	box->left = out + TICK_GAP + widest(&box->y) + EDGE;
+	if (p->label[PLOT_Y]) box->left += 5 + st->label * 1.1;
+
+	double ticks = out + TICK_GAP + 2 + st->tick * FONT_CAP, row = ticks + st->label * 1.45;
+	bool factor = box->x.multiplier[0];
+	box->factor_drop = box->label_drop = row;
+	if (factor && p->label[PLOT_X]) { /* side by side when there is room for both */
+		double taken = font_width(p->label[PLOT_X], st->label) / 2 + font_width(box->x.multiplier, st->tick) + 14;
+		if (taken > width / 2) box->label_drop = row + st->tick * 1.35;
+	}
+	double below = (factor || p->label[PLOT_X] ? box->label_drop : ticks) + st->tick * 0.3;
+	box->bottom = below + EDGE;
+
+	box->top = EDGE + 3 + title_room(p, box);
+
+	double right = 4, left = 0; /* for the halves of the outer x labels that stick out */
+	for (int i = 0; i < box->x.n; i++) {
+		double half = font_width(box->x.major[i].label, st->tick) / 2;
+		double at = span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * width;
+		right = plot_max(right, at + half - width);
+		left = plot_max(left, half - at);
+	}
+	box->left = plot_max(box->left, left + EDGE);
+	box->z_width = 0;
+	if (p->has_field) {
+		double texts = plot_max(widest(&box->z), font_width(box->z.multiplier, st->tick) - st->bar - TICK_GAP);
+		box->z_width = st->bar_gap + st->bar + 3 + TICK_GAP + texts;
+		if (p->label[PLOT_Z]) box->z_width += 5 + st->label * 1.1;
+		right = plot_max(right, box->z_width);
+	}
+	box->right = right + EDGE;
+	if (box->outside) box->right += box->legend_width + 8;
+}
+
+/* Size of the legend's box; long labels are cut to a share of the plot, many of them to its height. */
+static void measure_legend(const PlotPanel *p, PanelBox *box) {
+	const PlotStyle *st = &plot_style;
+	double around = 2 * st->pad + st->swatch + 6, width = box->plot.x1 - box->plot.x0, widest_label = 0;
+	double room = plot_max(40, 0.55 * width);
+	if (!box->outside) room = plot_min(room, width - around - 24);
+	int n = legend_entries(p);
+	box->legend_width = box->legend_height = 0;
+	if (!n || p->legend == PLOT_LEGEND_NONE || room < LEAST_LABEL) return;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->items[i].s.label) widest_label = plot_max(widest_label, font_width(p->items[i].s.label, st->legend));
+	int fits = (int)((box->plot.y1 - box->plot.y0 - 2 * st->pad - 8) / (st->legend * 1.4));
+	if (fits < 1) fits = 1;
+	if (n > fits) n = fits;
+	box->legend_width = around + plot_min(1.04 * widest_label, room); /* viewers of SVG have other fonts */
+	box->legend_height = 2 * st->pad - 2 + n * st->legend * 1.4;
+}
+
+/* ---- the grid -------------------------------------------------------------------------------- */
+
+typedef struct Grid {
+	double left[16], right[16], top[16], bottom[16];
+	double width, height; /* of each plot */
+	double above;         /* room for the figure's title */
+} Grid;
+
+static void find_grid(const Figure *f, const PanelBox *boxes, double width, double height, Grid *g) {
+	*g = (Grid){.above = f->title ? plot_style.title * 1.75 : 0};
+	for (int r = 0; r < f->rows; r++) {
+		for (int c = 0; c < f->cols; c++) {
+			const PanelBox *b = &boxes[r * f->cols + c];
+			g->left[c] = plot_max(g->left[c], b->left);
+			g->right[c] = plot_max(g->right[c], b->right);
+			g->top[r] = plot_max(g->top[r], b->top);
+			g->bottom[r] = plot_max(g->bottom[r], b->bottom);
+		}
+	}
+	g->width = width;
+	g->height = height - g->above;
+	for (int c = 0; c < f->cols; c++) g->width -= g->left[c] + g->right[c] + (c ? 2 * EDGE : 0);
+	for (int r = 0; r < f->rows; r++) g->height -= g->top[r] + g->bottom[r] + (r ? EDGE : 0);
+	g->width /= f->cols;
+	g->height /= f->rows;
+}
+
+static double to_grid(double v, double resolution) { return floor(v * resolution + 0.5) / resolution; }
+
+static void place_plots(const Figure *f, PanelBox *boxes, const Grid *g, double resolution) {
+	double y = g->above;
+	for (int r = 0; r < f->rows; r++) {
+		double x = 0;
+		y += g->top[r];
+		for (int c = 0; c < f->cols; c++) {
+			x += g->left[c];
+			boxes[r * f->cols + c].plot =
+				(PlotRect){to_grid(x, resolution), to_grid(y, resolution), to_grid(x + g->width, resolution),
+			               to_grid(y + g->height, resolution)};
+			x += g->width + g->right[c] + 2 * EDGE;
+		}
+		y += g->height + g->bottom[r] + EDGE;
+	}
+}
+
+static PlotStatus too_small(Figure *f, const Grid *g) {
+	if (g->width >= LEAST_PLOT && g->height >= LEAST_PLOT) return PLOT_OK;
+	return plot_fail(f, PLOT_TOO_SMALL, "the picture has no room for %d by %d panels with their labels", f->rows,
+	                 f->cols);
+}
+
+/* Some rounds of: place, find ticks, measure. */
+static PlotStatus settle(Figure *f, PanelBox *boxes, const bool *blank, const Scene *s) {
+	Grid g;
+	int n = f->rows * f->cols;
+	for (int round = 0; round < ROUNDS; round++) {
+		find_grid(f, boxes, s->width, s->height, &g);
+		PlotStatus status = too_small(f, &g);
+		if (status) return status;
+		place_plots(f, boxes, &g, s->resolution);
+		for (int k = 0; k < n; k++) {
+			PanelBox *b = &boxes[k];
+			if (blank[k]) continue;
+			find_x_ticks(&b->axes.axis[PLOT_X], b->plot.x1 - b->plot.x0, &b->x);
+			find_y_ticks(&b->axes.axis[PLOT_Y], b->plot.y1 - b->plot.y0, &b->y);
+			b->z.n = b->z.minors = 0;
+			b->z.multiplier[0] = 0;
+			if (f->panels[k].has_field) find_y_ticks(&b->axes.axis[PLOT_Z], b->plot.y1 - b->plot.y0, &b->z);
+			measure_legend(&f->panels[k], b);
+			if (round + 1 < ROUNDS) measure(&f->panels[k], b);
+		}
+	}
+	return PLOT_OK;
+}
+
+/* Moves legends out that would cover much; true when any was. */
+static bool move_legends(const Figure *f, PanelBox *boxes, PlotArena *arena) {
+	bool moved = false;
+	for (int k = 0; k < f->rows * f->cols; k++) {
+		const PlotPanel *p = &f->panels[k];
+		PanelBox *b = &boxes[k];
+		if (!(b->legend_width > 0) || p->legend != PLOT_LEGEND_AUTO) continue;
+		PlotPoint place;
+		double width = b->plot.x1 - b->plot.x0, height = b->plot.y1 - b->plot.y0;
+		bool fits = b->legend_width + 12 < width && b->legend_height + 12 < height;
+		if (fits && draw_legend_place(p, b, arena, &place) <= CROWDED) continue;
+		if (width - b->legend_width < 2.5 * LEAST_PLOT) continue; /* no room beside it either: cover the least */
+		b->outside = moved = true;
+	}
+	return moved;
+}
+
+PlotStatus figure_scene(Figure *f, double width, double height, double resolution, Scene *s) {
+	*s = (Scene){.arena = {&f->alloc, NULL, false}, .width = width, .height = height, .resolution = resolution};
+	int n = f->rows * f->cols;
+	s->title = f->title ? f->title : f->panels[0].title;
+	PanelBox *boxes = plot_take(&s->arena, (size_t)n, sizeof *boxes);
+	bool *blank = plot_take(&s->arena, (size_t)n, sizeof *blank);
+	if (!boxes || !blank) return plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture");
+	for (int k = 0; k < n; k++) {
+		blank[k] = !figure_shows(f, k);
+		boxes[k].outside = f->panels[k].legend == PLOT_LEGEND_OUTSIDE && legend_entries(&f->panels[k]) > 0;
+		PlotStatus status = blank[k] ? PLOT_OK : panel_axes(f, k, &boxes[k].axes);
+		if (status) return status;
+	}
+	PlotStatus status = settle(f, boxes, blank, s);
+	if (!status && move_legends(f, boxes, &s->arena)) status = settle(f, boxes, blank, s);
+	if (status) return status;
+
+	const PlotColour ink = {24, 24, 28, 255};
+	if (f->title) {
+		double size = plot_style.title;
+		const char *title = draw_fit(&s->arena, f->title, &size, width - 4 * EDGE);
+		scene_text(s, title, width / 2, EDGE + plot_style.title, size, ANCHOR_MIDDLE, ink);
+		scene_bold(s);
+	}
+	for (int k = 0; k < n; k++)
+		if (!blank[k]) draw_panel(f, k, &boxes[k], s);
+	return s->arena.failed ? plot_fail(f, PLOT_NO_MEMORY, "not enough memory for the picture") : PLOT_OK;
+}

@@ -1,0 +1,600 @@
+/* terminal.c - a figure as lines of text: braille dots for lines, half blocks for fields, box drawing for axes.
+ *
+ * Needs: internal.h, a terminal with UTF-8. Guarantees: no line is wider than asked for; colour codes are closed on the
+ * line that opened them; without colour, series differ by dashes and fields by shades; the text is sent at once when it
+ * is complete, or not at all.
+ *
+ * A panel from above: title, label of y, plot with the y axis at its left, x axis, labels of its ticks, label of x,
+ * legend, scale of colours. In a low panel the less important of these lines are left out.
+ */
+#include "repl/plot/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LEAST_COLUMNS 20
+#define LEAST_ROWS 6
+#define PANEL_COLUMNS 26 /* a grid with less per panel is printed one panel below another */
+#define PANEL_ROWS 9
+#define LEAST_PLOT_ROWS 3
+#define LEGEND_ROWS 3
+#define GAP 3 /* columns between panels */
+#define PLAIN (-1)
+#define FAINT 244
+
+typedef struct Cell {
+	uint32_t ch, mark; /* ch 0: blank; mark: a combining character or 0 */
+	int16_t ink, ground;
+	bool bold, taken; /* taken: the right half of a wide character */
+} Cell;
+
+typedef struct Canvas {
+	int width, height;
+	Cell *cell;
+	bool colour;
+	PlotArena *arena;
+} Canvas;
+
+static Cell *canvas_at(Canvas *c, int x, int y) {
+	return x >= 0 && x < c->width && y >= 0 && y < c->height ? &c->cell[(size_t)y * (size_t)c->width + (size_t)x]
+	                                                         : NULL;
+}
+
+static void canvas_put(Canvas *c, int x, int y, uint32_t ch, int ink) {
+	Cell *cell = canvas_at(c, x, y);
+	if (!cell) return;
+	cell->ch = ch;
+	cell->mark = 0;
+	cell->ink = (int16_t)ink;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* The raised or lowered form of a character, 0 if there is none. */
+static uint32_t script_form(uint32_t c, int level) {
+	static const struct {
+		char from;
+		uint16_t up, down;
+	} forms[] = {
+		{'0', 0x2070, 0x2080},
+		{'1', 0xb9, 0x2081},
+		{'2', 0xb2, 0x2082},
+		{'3', 0xb3, 0x2083},
+		{'4', 0x2074, 0x2084},
+		{'5', 0x2075, 0x2085},
+		{'6', 0x2076, 0x2086},
+		{'7', 0x2077, 0x2087},
+		{'8', 0x2078, 0x2088},
+		{'9', 0x2079, 0x2089},
+		{'+', 0x207a, 0x208a},
+		{'-', 0x207b, 0x208b},
+		{'=', 0x207c, 0x208c},
+		{'(', 0x207d, 0x208d},
+		{')', 0x207e, 0x208e},
+		{'n', 0x207f, 0x2099},
+		{'i', 0x2071, 0x1d62},
+		{'a', 0, 0x2090},
+		{'e', 0, 0x2091},
+		{'o', 0, 0x2092},
+		{'x', 0, 0x2093},
+		{'h', 0, 0x2095},
+		{'k', 0, 0x2096},
+		{'l', 0, 0x2097},
+		{'m', 0, 0x2098},
+		{'p', 0, 0x209a},
+		{'s', 0, 0x209b},
+		{'t', 0, 0x209c},
+		{'j', 0, 0x2c7c},
+		{'r', 0, 0x1d63},
+		{'u', 0, 0x1d64},
+		{'v', 0, 0x1d65},
+	};
+	if (c == 0x2212) c = '-';
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if ((uint32_t)forms[i].from == c) return level > 0 ? forms[i].up : forms[i].down;
+	return 0;
+}
+
+static void put_char(PlotBuffer *b, uint32_t c) {
+	char utf8[4];
+	plot_put(b, utf8, plot_utf8_write(c, utf8));
+}
+
+/* One raised or lowered group: as such characters where all of them exist, else as ^(...). Moves the cursor behind it.
+ */
+static void put_group(PlotBuffer *b, PlotCursor *cursor, int level) {
+	bool all = true;
+	int n = 0, here;
+	uint32_t c;
+	for (PlotCursor ahead = *cursor, next; next = ahead, (c = plot_next(&next, &here)) && here == level; ahead = next) {
+		all = all && script_form(c, level);
+		n++;
+	}
+	if (!all) plot_puts(b, level > 0 ? "^" : "_");
+	if (!all && n > 1) plot_puts(b, "(");
+	for (int i = 0; i < n; i++) {
+		c = plot_next(cursor, &here);
+		put_char(b, all ? script_form(c, level) : c);
+	}
+	if (!all && n > 1) plot_puts(b, ")");
+}
+
+/* The text without marks, as plain characters. Never NULL. */
+static const char *plain_text(Canvas *canvas, const char *text) {
+	PlotBuffer b = {.alloc = canvas->arena->alloc};
+	PlotCursor cursor = {.at = text};
+	int level;
+	for (;;) {
+		PlotCursor before = cursor;
+		uint32_t c = plot_next(&cursor, &level);
+		if (!c) break;
+		if (level) {
+			cursor = before;
+			put_group(&b, &cursor, level);
+		} else {
+			put_char(&b, c == 0x2212 ? '-' : c);
+		}
+	}
+	const char *copy = b.n ? plot_take_text(canvas->arena, b.at, b.n) : "";
+	if (b.failed) canvas->arena->failed = true;
+	plot_buffer_free(&b);
+	return copy;
+}
+
+static int text_columns(const char *text) {
+	int n = 0;
+	for (uint32_t c; (c = plot_utf8(&text));) n += plot_char_columns(c);
+	return n;
+}
+
+/* Writes at most `room` columns, the last one an ellipsis when the text is longer. Returns the columns used. */
+static int canvas_text(Canvas *c, int x, int y, int room, const char *text, int ink, bool bold) {
+	int used = 0, whole = text_columns(text), limit = whole > room ? room - 1 : room;
+	Cell *last = NULL;
+	for (uint32_t ch; (ch = plot_utf8(&text));) {
+		int wide = plot_char_columns(ch);
+		if (!wide) {
+			if (last) last->mark = ch;
+			continue;
+		}
+		if (used + wide > limit) break;
+		canvas_put(c, x + used, y, ch, ink);
+		last = canvas_at(c, x + used, y);
+		if (last) last->bold = bold;
+		Cell *half = wide == 2 ? canvas_at(c, x + used + 1, y) : NULL;
+		if (half) half->taken = true;
+		used += wide;
+	}
+	if (whole > room && room > 0) canvas_put(c, x + used++, y, 0x2026, ink);
+	return used;
+}
+
+static void canvas_centred(Canvas *c, int x, int y, int room, const char *text, int ink, bool bold) {
+	int width = text_columns(text);
+	canvas_text(c, width < room ? x + (room - width) / 2 : x, y, room, text, ink, bold);
+}
+
+/* ---- dots ------------------------------------------------------------------------------------ */
+
+typedef struct Dots {
+	Canvas *c;
+	int x, y, width, height; /* in cells */
+	int ink;
+	PlotDash dash;
+	PlotPoint last;
+	double walked; /* along the run, in dots */
+} Dots;
+
+static void dot(Dots *d, double x, double y) {
+	static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+	int i = (int)floor(x + 0.5), j = (int)floor(y + 0.5);
+	if (i < 0 || j < 0 || i >= 2 * d->width || j >= 4 * d->height) return;
+	Cell *cell = canvas_at(d->c, d->x + i / 2, d->y + j / 4);
+	if (!cell) return;
+	if (cell->ch < 0x2800 || cell->ch > 0x28ff) {
+		if (cell->ch == 0x2580 && cell->ground == PLAIN)
+			cell->ground = cell->ink; /* over a field: keep one of its colours */
+		cell->ch = 0x2800;
+	}
+	cell->ch |= bits[j % 4][i % 2];
+	cell->ink = (int16_t)d->ink;
+}
+
+static bool dash_inks(PlotDash dash, double walked) {
+	double at;
+	switch (dash) {
+	case PLOT_DASHED: return fmod(walked, 10) < 6;
+	case PLOT_DOTTED: return fmod(walked, 3) < 1;
+	case PLOT_DASH_DOT: at = fmod(walked, 12); return at < 6 || (at >= 8 && at < 10);
+	default: return true;
+	}
+}
+
+static void dots_point(void *ud, PlotPoint p, bool start) {
+	Dots *d = ud;
+	if (start) {
+		d->walked = 0;
+		dot(d, p.x, p.y);
+	} else {
+		double dx = p.x - d->last.x, dy = p.y - d->last.y, reach = plot_max(fabs(dx), fabs(dy));
+		int n = (int)ceil(reach);
+		for (int i = 1; i <= n; i++) {
+			double t = (double)i / n;
+			if (dash_inks(d->dash, d->walked + reach * t)) dot(d, d->last.x + t * dx, d->last.y + t * dy);
+		}
+		d->walked += reach;
+	}
+	d->last = p;
+}
+
+/* ---- one panel ------------------------------------------------------------------------------- */
+
+typedef struct Pane {
+	Canvas *c;
+	const PlotPanel *p;
+	PanelBox *box;               /* box->plot counts dots: from the first to the last */
+	int x, y, width, height;     /* everything, in cells */
+	int left, top, across, down; /* the plot */
+	int legend_rows;
+	bool title, y_label, x_label, bar;
+} Pane;
+
+static uint32_t marker_sign(PlotMarker m) {
+	static const uint32_t signs[8] = {0, 0x25cf, 0x25a0, 0x25c6, 0x25b2, 0x25bc, '+', 0xd7};
+	return (int)m < 8 ? signs[m] : 0;
+}
+
+#define SIGNS 120 /* a series with more samples than this shows dots in place of its markers */
+
+/* Without colour an unasked-for dash tells the series apart. */
+static PlotDash pane_dash(const Pane *pane, size_t item) {
+	static const PlotDash turns[4] = {PLOT_SOLID, PLOT_DASHED, PLOT_DOTTED, PLOT_DASH_DOT};
+	const PlotItem *it = &pane->p->items[item];
+	return pane->c->colour || it->s.dash != PLOT_DASH_AUTO || it->dash == PLOT_NO_LINE ? it->dash : turns[item % 4];
+}
+
+static void draw_series(Pane *pane, size_t item) {
+	const PlotItem *it = &pane->p->items[item];
+	Dots d = {.c = pane->c,
+	          .x = pane->left,
+	          .y = pane->top,
+	          .width = pane->across,
+	          .height = pane->down,
+	          .ink = plot_ansi_series(it->colour),
+	          .dash = pane_dash(pane, item)};
+	if (it->dash != PLOT_NO_LINE) draw_trace(pane->box, it, dots_point, &d);
+	if (it->marker == PLOT_MARKER_NONE || (it->dash != PLOT_NO_LINE && it->s.n > SIGNS)) return;
+	for (size_t i = 0; i < it->s.n; i++) {
+		PlotPoint p = draw_place(pane->box, item_x(it, i), item_y(it, i));
+		if (!(p.x >= -0.5 && p.x < 2 * pane->across - 0.5 && p.y >= -0.5 && p.y < 4 * pane->down - 0.5)) continue;
+		if (it->s.n > SIGNS)
+			dot(&d, p.x, p.y);
+		else
+			canvas_put(pane->c, pane->left + (int)floor(p.x + 0.5) / 2, pane->top + (int)floor(p.y + 0.5) / 4,
+			           marker_sign(it->marker), d.ink);
+	}
+}
+
+static uint32_t shade(double u) {
+	static const uint32_t shades[5] = {' ', 0x2591, 0x2592, 0x2593, 0x2588};
+	return shades[(int)plot_clamp(u * 5, 0, 4)];
+}
+
+static void draw_field(Pane *pane) {
+	int width = pane->across, height = 2 * pane->down;
+	double *values = plot_take(pane->c->arena, (size_t)width * (size_t)height, sizeof *values);
+	if (!values || !field_resample(&pane->p->field, &pane->box->axes, pane->c->arena, width, height, values)) return;
+	const PlotSpan *z = &pane->box->axes.axis[PLOT_Z];
+	int16_t palette[256];
+	plot_map_ansi(pane->box->axes.map, palette);
+	for (int y = 0; y < pane->down; y++) {
+		for (int x = 0; x < width; x++) {
+			const double *upper = values + (size_t)(2 * y) * (size_t)width + x, *lower = upper + width;
+			Cell *cell = canvas_at(pane->c, pane->left + x, pane->top + y);
+			if (!cell) continue;
+			uint8_t a = plot_map_index(z, *upper), b = plot_map_index(z, *lower);
+			if (!pane->c->colour) {
+				const double *v = a < PLOT_MAP_COLOURS ? upper : lower;
+				bool there = a < PLOT_MAP_COLOURS || b < PLOT_MAP_COLOURS;
+				cell->ch = there ? shade(span_place(z, *v)) : a == PLOT_MAP_MISSING ? 0xb7
+				                                                                    : ' ';
+				continue;
+			}
+			bool top = a != PLOT_MAP_OUTSIDE, bottom = b != PLOT_MAP_OUTSIDE;
+			cell->ch = top ? 0x2580 : bottom ? 0x2584
+			                                 : 0;
+			cell->ink = top || bottom ? palette[top ? a : b] : PLAIN;
+			if (top && bottom) cell->ground = palette[b];
+		}
+	}
+}
+
+/* The cell of a place on an axis of n cells with `dots` dots each, -1 when it lies outside. */
+static int axis_cell(const PlotSpan *s, double at, int n, int dots) {
+	double u = span_place(s, at);
+	if (!(u > -1e-6 && u < 1 + 1e-6)) return -1;
+	return (int)plot_clamp(floor((u * (n * dots - 1) + 0.5) / dots), 0, n - 1);
+}
+
+static void draw_y_axis(Pane *pane) {
+	const PlotTicks *t = &pane->box->y;
+	int x = pane->left - 1, last = -1;
+	for (int y = 0; y < pane->down; y++) canvas_put(pane->c, x, pane->top + y, 0x2502, FAINT);
+	for (int i = 0; i < t->n; i++) {
+		int cell = axis_cell(&pane->box->axes.axis[PLOT_Y], t->major[i].at, pane->down, 4);
+		if (cell < 0 || (last >= 0 && cell == last)) continue;
+		last = cell;
+		int y = pane->top + pane->down - 1 - cell;
+		const char *text = plain_text(pane->c, t->major[i].label);
+		int room = x - pane->x, width = text_columns(text);
+		canvas_put(pane->c, x, y, 0x2524, FAINT);
+		if (width <= room) canvas_text(pane->c, x - width, y, room, text, PLAIN, false);
+	}
+}
+
+static void draw_x_axis(Pane *pane) {
+	const PlotTicks *t = &pane->box->x;
+	const PlotSpan *span = &pane->box->axes.axis[PLOT_X];
+	int y = pane->top + pane->down, end = pane->x - 2, right = pane->left + pane->across;
+	canvas_put(pane->c, pane->left - 1, y, 0x2514, FAINT);
+	for (int x = 0; x < pane->across; x++) canvas_put(pane->c, pane->left + x, y, 0x2500, FAINT);
+	for (int k = 0; k < t->n; k++) {
+		int i = span->turned ? t->n - 1 - k : k;
+		int cell = axis_cell(span, t->major[i].at, pane->across, 2);
+		if (cell < 0) continue;
+		canvas_put(pane->c, pane->left + cell, y, 0x252c, FAINT);
+		const char *text = plain_text(pane->c, t->major[i].label);
+		int width = text_columns(text), x = pane->left + cell - width / 2;
+		if (x + width > right) x = right - width;
+		if (x < pane->x) x = pane->x;
+		if (x < end + 2 || x + width > right) continue;
+		canvas_text(pane->c, x, y + 1, width, text, PLAIN, false);
+		end = x + width - 1;
+	}
+}
+
+/* The sample of a series in the legend. */
+static int draw_swatch(Pane *pane, int x, int y, size_t item) {
+	const PlotItem *it = &pane->p->items[item];
+	static const uint32_t looks[5][3] = {{0x2500, 0x2500, 0x2500},
+	                                     {0x2500, 0x2500, 0x2500},
+	                                     {0x2500, ' ', 0x2500},
+	                                     {0xb7, 0xb7, 0xb7},
+	                                     {0x2500, 0xb7, 0x2500}};
+	PlotDash dash = pane_dash(pane, item);
+	int ink = plot_ansi_series(it->colour), n = dash == PLOT_NO_LINE ? 1 : 3;
+	for (int i = 0; i < n; i++) canvas_put(pane->c, x + i, y, dash == PLOT_NO_LINE ? 0xb7 : looks[dash][i], ink);
+	bool sign = it->marker != PLOT_MARKER_NONE && it->s.n <= SIGNS;
+	if (sign) canvas_put(pane->c, x + n / 2, y, marker_sign(it->marker), ink);
+	return n;
+}
+
+/* Rows the legend takes, or draws it: one entry after another, wrapped. */
+static int lay_legend(Pane *pane, int y, int rows, bool draw) {
+	int x = 0, row = 0;
+	if (pane->p->legend == PLOT_LEGEND_NONE || !legend_entries(pane->p)) return 0;
+	for (size_t i = 0; i < pane->p->n; i++) {
+		const PlotItem *it = &pane->p->items[i];
+		if (!it->s.label) continue;
+		const char *text = plain_text(pane->c, it->s.label);
+		int width = 4 + text_columns(text);
+		if (width > pane->width) width = pane->width;
+		if (x && x + width > pane->width) {
+			if (row + 1 >= rows) {
+				if (draw)
+					canvas_put(pane->c, pane->x + (x + 1 < pane->width ? x : pane->width - 1), y + row, 0x2026, FAINT);
+				break;
+			}
+			row++;
+			x = 0;
+		}
+		if (draw) {
+			int n = draw_swatch(pane, pane->x + x, y + row, i);
+			canvas_text(pane->c, pane->x + x + n + 1, y + row, width - n - 1, text, PLAIN, false);
+		}
+		x += width + 2;
+	}
+	return row + 1;
+}
+
+static const char *number_text(Canvas *c, double v) {
+	char text[40];
+	int n = snprintf(text, sizeof text, "%.4g", v);
+	for (int i = 0; i < n; i++)
+		if (text[i] == ',') text[i] = '.'; /* whatever the locale */
+	return plot_take_text(c->arena, text, (size_t)n);
+}
+
+static void draw_bar(Pane *pane, int y) {
+	const PlotSpan *z = &pane->box->axes.axis[PLOT_Z];
+	const char *label = pane->p->label[PLOT_Z] ? plain_text(pane->c, pane->p->label[PLOT_Z]) : "";
+	double ends[2] = {z->turned ? z->hi : z->lo, z->turned ? z->lo : z->hi};
+	for (int i = 0; i < 2; i++)
+		if (!z->log && fabs(ends[i]) < 1e-6 * (z->hi - z->lo))
+			ends[i] = 0; /* rounding errors are not worth their figures */
+	const char *low = number_text(pane->c, ends[0]), *high = number_text(pane->c, ends[1]);
+	int room = pane->width - text_columns(low) - text_columns(high) - 2, x = pane->x;
+	int cells = room < 24 ? room : 24, for_label = room - cells - 2;
+	if (cells < 3) return;
+	if (*label && for_label >= 3) x += canvas_text(pane->c, x, y, for_label, label, PLAIN, false) + 2;
+	x += canvas_text(pane->c, x, y, pane->width, low, PLAIN, false) + 1;
+	int16_t palette[256];
+	plot_map_ansi(pane->box->axes.map, palette);
+	for (int i = 0; i < cells; i++) {
+		double u = (i + 0.5) / cells;
+		int ink = pane->c->colour ? palette[(int)(u * (PLOT_MAP_COLOURS - 1) + 0.5)] : PLAIN;
+		canvas_put(pane->c, x + i, y, pane->c->colour ? 0x2588 : shade(u), ink);
+	}
+	canvas_text(pane->c, x + cells + 1, y, pane->width, high, PLAIN, false);
+}
+
+/* Decides which lines there are, finds the ticks and the size of the plot. */
+static void measure_pane(Pane *pane) {
+	const PlotPanel *p = pane->p;
+	PanelBox *box = pane->box;
+	pane->title = p->title;
+	pane->bar = p->has_field;
+	pane->legend_rows = lay_legend(pane, 0, LEGEND_ROWS, false);
+	pane->x_label = p->label[PLOT_X];
+	pane->y_label = p->label[PLOT_Y];
+	for (int round = 0; round < 2; round++) { /* a multiplier needs the lines of the labels */
+		for (int drop = 0; drop < 7; drop++) {
+			pane->down = pane->height - 2 - pane->title - pane->y_label - pane->x_label - pane->legend_rows - pane->bar;
+			if (pane->down >= LEAST_PLOT_ROWS) break;
+			if (drop == 0 && pane->legend_rows > 1) pane->legend_rows = 1;
+			if (drop == 1) pane->x_label = box->x.multiplier[0]; /* without it the labels would lie */
+			if (drop == 2) pane->bar = false;
+			if (drop == 3) pane->y_label = box->y.multiplier[0];
+			if (drop == 4) pane->legend_rows = 0;
+			if (drop == 5) pane->title = false;
+		}
+		int most = pane->down / 3;
+		ticks_find(&box->axes.axis[PLOT_Y], most < 2 ? 2 : most > 9 ? 9
+		                                                            : most,
+		           &box->y);
+		if (!round && box->y.multiplier[0]) pane->y_label = true;
+		int widest = 0;
+		for (int i = 0; i < box->y.n; i++) {
+			int width = text_columns(plain_text(pane->c, box->y.major[i].label));
+			if (width > widest) widest = width;
+		}
+		if (widest > pane->width - 12) widest = 0;
+		pane->left = pane->x + widest + 1;
+		pane->across = pane->width - widest - 1;
+		ticks_find(&box->axes.axis[PLOT_X],
+		           pane->across / 11 < 2   ? 2
+		           : pane->across / 11 > 9 ? 9
+		                                   : pane->across / 11,
+		           &box->x);
+		if (!round && box->x.multiplier[0]) pane->x_label = true;
+	}
+	pane->top = pane->y + pane->title + pane->y_label;
+	box->plot = (PlotRect){0, 0, 2 * pane->across - 1, 4 * pane->down - 1};
+}
+
+/* A label and a multiplier in one line, e.g. "u (×10⁶)". */
+static const char *with_multiplier(Canvas *c, const char *label, const char *multiplier) {
+	const char *plain = label ? plain_text(c, label) : "", *factor = plain_text(c, multiplier);
+	if (!*factor) return plain;
+	size_t n = strlen(plain) + strlen(factor) + 4;
+	char *both = plot_take(c->arena, n, 1);
+	if (!both) return plain;
+	if (*plain)
+		snprintf(both, n, "%s (%s)", plain, factor);
+	else
+		snprintf(both, n, "%s", factor);
+	return both;
+}
+
+static void draw_pane(Pane *pane) {
+	const PlotPanel *p = pane->p;
+	Canvas *c = pane->c;
+	measure_pane(pane);
+	int y = pane->y;
+	if (pane->title) canvas_centred(c, pane->left, y++, pane->across, plain_text(c, p->title), PLAIN, true);
+	if (pane->y_label)
+		canvas_text(c, pane->x, y, pane->width, with_multiplier(c, p->label[PLOT_Y], pane->box->y.multiplier), PLAIN,
+		            false);
+	if (p->has_field) draw_field(pane);
+	for (size_t i = 0; i < p->n; i++) draw_series(pane, i);
+	draw_y_axis(pane);
+	draw_x_axis(pane);
+	if (pane->box->axes.note)
+		canvas_centred(c, pane->left, pane->top + pane->down / 2, pane->across, pane->box->axes.note, FAINT, false);
+	y = pane->top + pane->down + 2;
+	if (pane->x_label)
+		canvas_centred(c, pane->left, y++, pane->across, with_multiplier(c, p->label[PLOT_X], pane->box->x.multiplier),
+		               PLAIN, false);
+	if (pane->legend_rows) y += lay_legend(pane, y, pane->legend_rows, true);
+	if (pane->bar) draw_bar(pane, y);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void put_style(PlotBuffer *out, const Cell *cell) {
+	plot_puts(out, cell->bold ? "\x1b[0;1" : "\x1b[0");
+	if (cell->ink != PLAIN) {
+		plot_puts(out, ";38;5;");
+		plot_put_int(out, cell->ink);
+	}
+	if (cell->ground != PLAIN) {
+		plot_puts(out, ";48;5;");
+		plot_put_int(out, cell->ground);
+	}
+	plot_puts(out, "m");
+}
+
+static void put_row(PlotBuffer *out, Canvas *c, int y) {
+	const Cell plain = {.ink = PLAIN, .ground = PLAIN};
+	Cell now = plain;
+	int end = c->width;
+	for (; end > 0; end--) { /* blanks at the end are not written */
+		const Cell *cell = canvas_at(c, end - 1, y);
+		if ((cell->ch && cell->ch != ' ') || cell->taken || (c->colour && cell->ground != PLAIN)) break;
+	}
+	for (int x = 0; x < end; x++) {
+		const Cell *cell = canvas_at(c, x, y);
+		if (cell->taken) continue;
+		bool blank = !cell->ch || cell->ch == ' ';
+		Cell want = blank && cell->ground == PLAIN ? (now.ground == PLAIN ? now : plain) : *cell;
+		if (c->colour && (want.ink != now.ink || want.ground != now.ground || want.bold != now.bold)) {
+			put_style(out, &want);
+			now = want;
+		}
+		put_char(out, cell->ch ? cell->ch : ' ');
+		if (cell->mark) put_char(out, cell->mark);
+	}
+	if (now.ink != PLAIN || now.ground != PLAIN || now.bold) plot_puts(out, "\x1b[0m");
+	plot_puts(out, "\n");
+}
+
+static PlotStatus draw_panes(Figure *f, Canvas *c, bool stacked, int rows) {
+	int title = f->title ? 1 : 0, cols = stacked ? 1 : f->cols, row = 0;
+	if (title) canvas_centred(c, 0, 0, c->width, plain_text(c, f->title), PLAIN, true);
+	PanelBox *box = plot_take(c->arena, 1, sizeof *box);
+	if (!box) return PLOT_NO_MEMORY;
+	for (int k = 0; k < f->rows * f->cols; k++) {
+		if (!figure_shows(f, k)) continue;
+		memset(box, 0, sizeof *box);
+		PlotStatus status = panel_axes(f, k, &box->axes);
+		if (status) return status;
+		int width = (c->width - GAP * (cols - 1)) / cols, height = stacked ? rows : (rows - title) / f->rows;
+		Pane pane = {.c = c, .p = &f->panels[k], .box = box, .width = width, .height = height};
+		pane.x = stacked ? 0 : k % cols * (width + GAP);
+		pane.y = title + (stacked ? row++ : k / cols) * height;
+		draw_pane(&pane);
+	}
+	return PLOT_OK;
+}
+
+PlotStatus figure_write_terminal(Figure *f, int columns, int rows, bool colour, PlotSink sink, void *ud) {
+	if (!f) return PLOT_BAD_ARGUMENT;
+	if (!sink) return plot_fail(f, PLOT_BAD_ARGUMENT, "a text needs somewhere to go");
+	if (columns < LEAST_COLUMNS || rows < LEAST_ROWS)
+		return plot_fail(f, PLOT_TOO_SMALL, "a plot needs at least %d columns and %d rows; %d by %d were given",
+		                 LEAST_COLUMNS, LEAST_ROWS, columns, rows);
+	if (columns > 1000) columns = 1000;
+	if (rows > 1000) rows = 1000;
+	int title = f->title ? 1 : 0, panels = 0;
+	bool stacked = f->rows * f->cols > 1 &&
+	               ((columns - GAP * (f->cols - 1)) / f->cols < PANEL_COLUMNS || (rows - title) / f->rows < PANEL_ROWS);
+	for (int k = 0; k < f->rows * f->cols; k++) panels += figure_shows(f, k);
+
+	PlotArena arena = {&f->alloc, NULL, false};
+	PlotBuffer out = {.alloc = &f->alloc};
+	Canvas c = {.width = columns, .height = stacked ? title + panels * rows : rows, .colour = colour, .arena = &arena};
+	c.cell = plot_take(&arena, (size_t)c.width * (size_t)c.height, sizeof *c.cell);
+	PlotStatus status = c.cell ? PLOT_OK : PLOT_NO_MEMORY;
+	for (size_t i = 0; c.cell && i < (size_t)c.width * (size_t)c.height; i++) c.cell[i].ink = c.cell[i].ground = PLAIN;
+	if (!status) status = draw_panes(f, &c, stacked, rows);
+	if (!status) {
+		for (int y = 0; y < c.height; y++) put_row(&out, &c, y);
+		if (arena.failed || out.failed) status = PLOT_NO_MEMORY;
+	}
+	if (status == PLOT_NO_MEMORY) plot_fail(f, status, "not enough memory for the plot");
+	if (!status) sink(ud, out.at, out.n);
+	plot_buffer_free(&out);
+	plot_arena_free(&arena);
+	return status;
+}

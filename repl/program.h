@@ -1,0 +1,109 @@
+/* program.h - what the files of the program `atled` share: options, the context it drives, showing values and messages.
+ *
+ * Needs: atled.h and libc. Private to repl/. The program sees the language through atled.h only.
+ */
+#ifndef ATLED_REPL_PROGRAM_H
+#define ATLED_REPL_PROGRAM_H
+
+#include "atled.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit codes: stable. */
+enum {
+	EXIT_OK = 0,
+	EXIT_SCRIPT = 1,
+	EXIT_USAGE = 2,
+	EXIT_COMPILE = 3,
+	EXIT_TESTS = 4,
+	EXIT_LIMIT = 5,
+	EXIT_DENIED = 6,
+	EXIT_INTERNAL = 70,
+	EXIT_INTERRUPTED = 130
+};
+
+typedef enum Command {
+	COMMAND_REPL,
+	COMMAND_RUN,
+	COMMAND_CHECK,
+	COMMAND_IR,
+	COMMAND_TEST,
+	COMMAND_EXPLAIN,
+	COMMAND_INFO,
+	COMMAND_DOC
+} Command;
+
+typedef enum Colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } Colour;
+
+typedef struct Options {
+	Command command;
+	const char **expressions; /* of -e, in order */
+	int nexpressions;
+	char **args; /* what follows the command */
+	int nargs;
+	Colour colour;
+	bool json, safe, docs;
+	bool has_seed;
+	int64_t seed;
+	int threads;
+	double time_limit;
+	size_t mem_limit;
+	uint64_t step_limit;
+	const char *filter;
+} Options;
+
+/* options.c: reads the command line. false: the program ends with *code (help was shown, or the line was wrong). */
+bool options_read(Options *o, int argc, char **argv, int *code);
+void options_free(Options *o);
+void options_man(FILE *out);
+void options_bash(FILE *out);
+
+/* A growable text; `failed` sticks. */
+typedef struct Buffer {
+	char *at; /* zero-terminated once there is any */
+	size_t n, cap;
+	bool failed;
+} Buffer;
+void buffer_add(Buffer *b, const char *text, size_t n);
+void buffer_str(Buffer *b, const char *text);
+void buffer_format(Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_free(Buffer *b);
+void buffer_sink(void *ud, const char *text, size_t n); /* an atled_sink; ud: a Buffer */
+/* A whole file ("-": standard input). false: *why says what is wrong. */
+bool buffer_read_file(Buffer *b, const char *path, const char **why);
+
+/* session.c: a context as the options want it, and what is said of it. NULL when it cannot be made (said on stderr). */
+atled_context *session_open(const Options *o);
+void session_close(atled_context *ctx);
+bool use_colour(const Options *o, FILE *f);
+void file_sink(void *ud, const char *text, size_t n); /* ud: a FILE */
+/* All errors and warnings of the last call, on stderr. */
+void session_report(atled_context *ctx, const Options *o);
+int session_exit_code(const atled_context *ctx, atled_status st);
+/* ^C reaches this context while it is set. */
+void session_catch_interrupts(atled_context *ctx);
+
+/* display.c: writes a result as the program shows it: small values whole, large arrays by header and corners. Ends without newline. */
+void display_value(const atled_value *v, atled_sink sink, void *ud);
+
+/* commands.c, test.c, docs.c, repl.c: each gives the exit code. */
+int command_run(const Options *o);
+int command_check(const Options *o);
+int command_ir(const Options *o);
+int command_explain(const Options *o);
+int command_info(const Options *o);
+int command_doc(const Options *o);
+int command_test(const Options *o);
+int command_repl(const Options *o);
+
+/* greek.c: \alpha -> α. */
+typedef struct Symbol {
+	const char *name, *text;
+} Symbol;
+extern const Symbol symbols[]; /* in order of name; ends with NULL */
+const char *symbol_find(const char *name, size_t n);
+
+/* plot_bridge.c: registers `_draw`, which the library's plot module calls. Terminal pictures go to the sink. */
+atled_status plot_bridge_install(atled_context *ctx);
+
+#endif

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# check_rooms.sh - which folder may look at which: reads the #includes of every .c and .h file and fails where an arrow runs the wrong way.
+#
+# Use: scripts/check_rooms.sh [FOLDER] checks the tree (or another one), scripts/check_rooms.sh --self-test checks this script.
+# The last line is "N passed, N failed", one for each file.
+set -uo pipefail
+
+# A room and what its files may include: other rooms, `atled.h` (the public header), and the outside headers that only some rooms may see.
+# A header that no line names (libc's, POSIX's) may be included by all.
+rooms='
+lang      lang
+parser    lang parser
+autodiff  lang autodiff
+backend   lang backend                                blas fft
+solvers   lang autodiff backend solvers               blas fft solver
+api       lang parser autodiff backend solvers api    atled.h
+repl      repl atled.h                                terminal picture
+include   -
+examples  atled.h
+'
+# Outside headers by kind: the beginnings of their names.
+outside='
+blas      cblas openblas lapacke
+fft       fftw3
+solver    sundials/ cvode/ cvodes/ ida/ idas/ kinsol/ arkode/ nvector/ sunmatrix/ sunlinsol/ sunnonlinsol/ gsl/ suitesparse/ klu amd btf colamd cholmod umfpack
+terminal  readline/
+picture   png.h
+'
+# File, what it may include all the same, and why.
+exceptions='
+'
+
+check_tree() ( # FOLDER
+	cd "$1" || exit 2
+	files=()
+	for room in lang parser autodiff backend solvers api repl include examples; do
+		[ -d "$room" ] && while IFS= read -r -d '' file; do files+=("$file"); done < <(find "$room" -name '*.[ch]' -print0 | sort -z)
+	done
+	if [ ${#files[@]} -eq 0 ]; then
+		echo "check_rooms: no .c or .h file in any room of $1"
+		echo "0 passed, 1 failed"
+		exit 1
+	fi
+	rooms=$rooms outside=$outside exceptions=$exceptions awk '
+	function fault(what) {
+		printf "%s:%d: %s\n", FILENAME, FNR, what
+		bad[FILENAME] = 1
+	}
+	# What the header is to us: a room, atled.h, a kind of outside header, or "" for the system.
+	function kind_of(header,    part, i) {
+		if (header == "atled.h" || header == "include/atled.h") return "atled.h"
+		split(header, part, "/")
+		if (part[1] in is_room) return part[1]
+		for (i = 1; i <= nstarts; i++) if (index(header, start[i]) == 1) return start_kind[i]
+		return ""
+	}
+	BEGIN {
+		n = split(ENVIRON["rooms"], lines, "\n")
+		for (i = 1; i <= n; i++) {
+			m = split(lines[i], words, " ")
+			if (m) is_room[words[1]] = 1
+			for (j = 2; j <= m; j++) may[words[1], words[j]] = 1
+		}
+		n = split(ENVIRON["outside"], lines, "\n")
+		for (i = 1; i <= n; i++) {
+			m = split(lines[i], words, " ")
+			for (j = 2; j <= m; j++) { start[++nstarts] = words[j]; start_kind[nstarts] = words[1] }
+		}
+		n = split(ENVIRON["exceptions"], lines, "\n")
+		for (i = 1; i <= n; i++) {
+			m = split(lines[i], words, " ")
+			if (m == 0) continue
+			if (m < 3) { printf "check_rooms: an exception without a reason: %s\n", lines[i]; wrong = 1; continue }
+			excepted[words[1], words[2]] = 1
+		}
+		for (i = 1; i < ARGC; i++) seen[ARGV[i]] = 1
+	}
+	{ sub(/\r$/, "") }
+	FNR == 1 { split(FILENAME, part, "/"); room = part[1] }
+	/^[ \t]*#[ \t]*include/ {
+		line = $0
+		sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
+		quoted = substr(line, 1, 1) == "\""
+		if (!quoted && substr(line, 1, 1) != "<") { fault("an #include that names no file cannot be checked"); next }
+		header = substr(line, 2)
+		sub(/[">].*/, "", header)
+		if (header ~ /(^|\/)\.\.?(\/|$)/) { fault("write " header " as a path from the root"); next }
+		kind = kind_of(header)
+		if (kind == "" && quoted) { fault(header " is in no room; a path starts at the root"); next }
+		if (kind == "" || (room, kind) in may) next
+		if ((FILENAME, header) in excepted) { used[FILENAME, header] = 1; next }
+		fault(room "/ may not include " header)
+	}
+	END {
+		for (key in excepted) if (!(key in used)) {
+			split(key, part, SUBSEP)
+			printf "check_rooms: an exception that nothing needs: %s %s\n", part[1], part[2]
+			wrong++
+		}
+		for (file in seen) if (file in bad) failed++; else passed++
+		failed += wrong
+		printf "%d passed, %d failed\n", passed, failed
+		exit failed > 0
+	}' "${files[@]}"
+)
+
+# Each line is a file, what it includes, and whether that is right. Every tree holds one good file and the file of the line.
+self_test() {
+	local passed=0 failed=0 expect file header out want
+	folder=$(mktemp -d) || exit 2
+	trap 'rm -rf "$folder"' EXIT # so not a local name: it is still there when the script ends
+	while read -r expect file header; do
+		[ -n "$expect" ] || continue
+		rm -rf "$folder/tree"
+		mkdir -p "$folder/tree/lang" "$folder/tree/$(dirname "$file")"
+		echo '#include <stdio.h>' >"$folder/tree/lang/good.c"
+		printf '/* a file */\n#include %s\n' "$header" >"$folder/tree/$file"
+		out=$(check_tree "$folder/tree")
+		case $expect in good) want='2 passed, 0 failed' ;; *) want='1 passed, 1 failed' ;; esac
+		if [ "$(tail -n 1 <<<"$out")" = "$want" ] && { [ "$expect" = good ] || grep -q "^$file:2: " <<<"$out"; }; then
+			passed=$((passed + 1))
+		else
+			failed=$((failed + 1))
+			printf 'check_rooms: %s including %s should be %s, but:\n%s\n' "$file" "$header" "$expect" "$out"
+		fi
+	done <<-'CASES'
+		good lang/a.c "lang/b.h"
+		good lang/a.h <math.h>
+		bad lang/a.c "autodiff/jvp.h"
+		bad lang/a.c <parser/ast.h>
+		bad lang/a.c "atled.h"
+		bad lang/a.c "b.h"
+		bad lang/a.c "../lang/b.h"
+		bad lang/a.c HEADER
+		good parser/a.c "lang/b.h"
+		bad parser/a.c "backend/eval.h"
+		bad autodiff/a.c "parser/ast.h"
+		bad autodiff/a.c "backend/eval.h"
+		good backend/a.c <cblas.h>
+		bad backend/a.c "autodiff/jvp.h"
+		bad backend/a.c "parser/ast.h"
+		bad backend/a.c <sundials/sundials_types.h>
+		good solvers/a.c "autodiff/jvp.h"
+		good solvers/a.c <cvodes/cvodes.h>
+		bad solvers/a.c "parser/ast.h"
+		bad solvers/a.c "repl/a.h"
+		good api/a.c "parser/session.h"
+		good api/a.c "atled.h"
+		bad api/a.c "repl/a.h"
+		good repl/plot/a.c <png.h>
+		good repl/a.c <readline/readline.h>
+		good repl/a.c "atled.h"
+		bad repl/a.c "lang/ir.h"
+		bad api/a.c <readline/readline.h>
+		good include/atled.h <stddef.h>
+		bad include/atled.h "lang/ir.h"
+		good examples/a.c "atled.h"
+		bad examples/a.c "api/a.h"
+	CASES
+	echo "$passed passed, $failed failed"
+	[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
+case ${1:-} in
+--self-test) self_test ;;
+*) check_tree "${1:-$(dirname "$0")/..}" ;;
+esac

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# fuzz.sh - lets each libFuzzer target explore for FUZZ_SECONDS (60).
+# Use: scripts/fuzz.sh FOLDER. Targets are in FOLDER/fuzz, kept inputs in tests/fuzz/corpus/NAME; new ones go to FOLDER/corpus/NAME, what
+# fails to FOLDER/found/. An input worth keeping is copied to tests/fuzz/corpus/NAME, which `make check` replays.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+build=$1 seconds=${FUZZ_SECONDS:-60} failed=0 ran=0
+
+for target in "$build"/fuzz/*; do
+	if [ ! -f "$target" ] || [ ! -x "$target" ]; then continue; fi
+	name=$(basename "$target") kept=tests/fuzz/corpus/$(basename "$target")
+	mkdir -p "$build/corpus/$name" "$build/found"
+	folders=("$build/corpus/$name")
+	[ -d "$kept" ] && folders+=("$kept")
+	echo "== $name, $seconds s"
+	ran=$((ran + 1))
+	"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -artifact_prefix="$build/found/$name-" -print_final_stats=1 \
+		"${folders[@]}" || failed=$((failed + 1))
+done
+echo "fuzz: $ran targets, $failed found a fault"
+[ "$failed" -eq 0 ]

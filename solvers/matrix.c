@@ -1,0 +1,124 @@
+/* matrix.c - Jacobians: from the values a function gives to SUNDIALS' dense and sparse matrices and their solvers.
+ *
+ * Needs: sundials.h; SUNDIALS' dense solver, and KLU (SuiteSparse) for sparse ones. Guarantees: a pattern is checked before it is used;
+ * elements named twice are summed; the diagonal is added where it is missing, for SUNMatScaleAddI (A := I + cA) would otherwise make new
+ * storage at every step, and KLU would have to begin anew.
+ */
+#include "solvers/sundials.h"
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunlinsol/sunlinsol_klu.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+static Status pattern_room(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int64_t nnz) {
+	size_t words = (size_t)(n + 1 + nnz + nvalues);
+	p->n = n;
+	p->nvalues = nvalues;
+	p->nnz = nnz;
+	p->bytes = words * sizeof(int64_t);
+	p->colptr = heap_alloc(s->c, p->bytes);
+	if (!p->colptr) return ST_NOMEM;
+	p->rowind = p->colptr + n + 1;
+	p->place = (int64_t *)p->rowind + nnz;
+	return ST_OK;
+}
+
+static Status malformed(Solve *s, const char *what) {
+	diag_error(s->c, E_VALUE, NO_SPAN, "the sparsity pattern of the Jacobian: %s", what);
+	return ST_ERROR;
+}
+
+/* Columns of the given pattern with repeats merged and the diagonal added. mark[i]: where row i stands in this column, or -1. Without rowind and
+ * place (first pass) it only counts. */
+static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, int64_t *mark, Pattern *out) {
+	int64_t nnz = 0;
+	for (int64_t j = 0; j < n; j++) {
+		const int64_t first = nnz;
+		if (out) out->colptr[j] = first;
+		for (int64_t k = cp[j]; k <= cp[j + 1]; k++) {
+			const int64_t row = k < cp[j + 1] ? ri[k] : j;
+			if (mark[row] < first) {
+				mark[row] = nnz;
+				if (out) out->rowind[nnz] = row;
+				nnz++;
+			}
+			if (out && k < cp[j + 1]) out->place[k] = mark[row];
+		}
+	}
+	if (out) out->colptr[n] = nnz;
+	return nnz;
+}
+
+Status pattern_begin(Solve *s, Pattern *p, int64_t n, bool dense, Value colptr, Value rowind) {
+	*p = (Pattern){.dense = dense, .n = n, .nvalues = n * n, .nnz = n * n};
+	if (dense) return ST_OK;
+	const int64_t nvalues = value_count(rowind), *cp, *ri;
+	if (!solve_indices(s, colptr, "the column pointers of the Jacobian's pattern", n + 1, &cp)) return s->status;
+	if (!solve_indices(s, rowind, "the row indices of the Jacobian's pattern", nvalues, &ri)) return s->status;
+	if (cp[0] != 0 || cp[n] != nvalues) return malformed(s, "the column pointers must go from 0 to the number of row indices");
+	for (int64_t j = 0; j < n; j++)
+		if (cp[j + 1] < cp[j]) return malformed(s, "the column pointers must not decrease");
+	for (int64_t k = 0; k < nvalues; k++)
+		if (ri[k] < 0 || ri[k] >= n) return malformed(s, "a row index is out of range");
+	int64_t *mark = heap_alloc(s->c, (size_t)n * sizeof *mark);
+	if (!mark) return ST_NOMEM;
+	for (int64_t i = 0; i < n; i++) mark[i] = -1;
+	int64_t nnz = build_columns(n, cp, ri, mark, NULL);
+	Status st = pattern_room(s, p, n, nvalues, nnz);
+	for (int64_t i = 0; i < n; i++) mark[i] = -1;
+	if (st == ST_OK) build_columns(n, cp, ri, mark, p);
+	heap_free(s->c, mark, (size_t)n * sizeof *mark);
+	return st;
+}
+
+Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
+	const int64_t n = from->n;
+	*p = (Pattern){.dense = from->dense, .n = n, .nvalues = from->nvalues, .nnz = from->nnz};
+	if (from->dense) return ST_OK;
+	int64_t *moved = heap_alloc(s->c, (size_t)(from->nnz + n + 1) * sizeof *moved), *next = moved + from->nnz;
+	if (!moved) return ST_NOMEM;
+	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
+	if (st == ST_OK) {
+		memset(next, 0, (size_t)(n + 1) * sizeof *next);
+		for (int64_t k = 0; k < from->nnz; k++) next[from->rowind[k] + 1]++;
+		for (int64_t i = 0; i < n; i++) next[i + 1] += next[i];
+		memcpy(p->colptr, next, (size_t)(n + 1) * sizeof *next);
+		for (int64_t j = 0; j < n; j++) {
+			for (int64_t k = from->colptr[j]; k < from->colptr[j + 1]; k++) {
+				moved[k] = next[from->rowind[k]]++;
+				p->rowind[moved[k]] = j;
+			}
+		}
+		for (int64_t k = 0; k < from->nvalues; k++) p->place[k] = moved[from->place[k]];
+	}
+	heap_free(s->c, moved, (size_t)(from->nnz + n + 1) * sizeof *moved);
+	return st;
+}
+
+void pattern_end(Solve *s, Pattern *p) {
+	if (p->colptr) heap_free(s->c, p->colptr, p->bytes);
+	*p = (Pattern){0};
+}
+
+SUNMatrix pattern_matrix(Solve *s, const Pattern *p) {
+	if (p->dense) return SUNDenseMatrix(p->n, p->n, s->sun);
+	return SUNSparseMatrix(p->n, p->n, p->nnz, CSC_MAT, s->sun);
+}
+
+SUNLinearSolver pattern_solver(Solve *s, N_Vector y, SUNMatrix m) {
+	return SUNMatGetID(m) == SUNMATRIX_DENSE ? SUNLinSol_Dense(y, m, s->sun) : SUNLinSol_KLU(y, m, s->sun);
+}
+
+void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m) {
+	if (p->dense) { /* row by row to column by column */
+		for (int64_t j = 0; j < p->n; j++) {
+			double *column = SUNDenseMatrix_Column(m, j);
+			for (int64_t i = 0; i < p->n; i++) column[i] = sign * (transposed ? values[j * p->n + i] : values[i * p->n + j]);
+		}
+		return;
+	}
+	double *data = SM_DATA_S(m);
+	memcpy(SM_INDEXPTRS_S(m), p->colptr, (size_t)(p->n + 1) * sizeof *p->colptr); /* SUNMatZero has wiped them */
+	memcpy(SM_INDEXVALS_S(m), p->rowind, (size_t)p->nnz * sizeof *p->rowind);
+	memset(data, 0, (size_t)p->nnz * sizeof *data);
+	for (int64_t k = 0; k < p->nvalues; k++) data[p->place[k]] += sign * values[k];
+}

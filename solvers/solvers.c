@@ -1,0 +1,16 @@
+/* solvers.c - the table of host functions that the solvers add to a context.
+ *
+ * Needs: solvers.h and the definitions. Guarantees: registering calls nothing of SUNDIALS; a context that solves nothing pays some hundred bytes.
+ */
+#include "solvers/solvers.h"
+#include "solvers/ode.h"
+
+static void register_all(Ctx *c, void *arg) {
+	(void)arg;
+	const HostDef *const all[] = {&ode_host};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
+}
+
+Status solvers_init(Ctx *c) {
+	return ctx_protect(c, register_all, NULL);
+}

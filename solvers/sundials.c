@@ -1,0 +1,201 @@
+/* sundials.c - operands, compiled functions and failures of a solve.
+ *
+ * Needs: sundials.h. Guarantees: as stated there. A callback never throws through SUNDIALS: it returns -1 after leaving a status in the
+ * Solve, and the integrator gives up at once; it returns 1 for what a smaller step may cure.
+ */
+#include "solvers/sundials.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- operands ----------------------------------------------------------------------------------------------------------- */
+
+int64_t value_count(Value v) {
+	return v.kind == V_TENSOR ? v.tensor->count : 1;
+}
+
+static bool nomem(Solve *s) {
+	s->status = ST_NOMEM;
+	return false;
+}
+
+static bool wrong(Solve *s, const char *what, Value v, int64_t n, const char *kind) {
+	Text found;
+	text_init(&found, s->c);
+	value_type_print(&found, v);
+	diag_error(s->c, E_SHAPE, NO_SPAN, "%s: expected %lld %s, found %.*s", what, (long long)n, kind, found.failed ? 1 : (int)found.n,
+	           found.failed ? "?" : found.at ? found.at : "");
+	text_free(&found);
+	s->status = ST_ERROR;
+	return false;
+}
+
+/* The operand as a contiguous tensor of the dtype, kept until the end. */
+static const char *elements(Solve *s, Value v, Dtype d) {
+	Tensor *t = NULL;
+	if (s->nkept == sizeof s->kept / sizeof *s->kept) {
+		diag_error(s->c, E_INTERNAL, NO_SPAN, "a solver keeps too many operands");
+		s->status = ST_INTERNAL;
+		return NULL;
+	}
+	if (v.kind == V_TENSOR && v.tensor->dtype == d) {
+		t = tensor_contiguous(s->c, v.tensor);
+	} else {
+		Tensor *from = value_to_tensor(s->c, v);
+		t = from ? tensor_new(s->c, d, from->rank, from->shape) : NULL;
+		if (t) tensor_convert_into(t, from);
+		tensor_unref(from);
+	}
+	if (!t) {
+		nomem(s);
+		return NULL;
+	}
+	s->kept[s->nkept++] = t;
+	return t->data;
+}
+
+bool solve_numbers(Solve *s, Value v, const char *what, int64_t n, const double **out) {
+	if (!value_is_array(v) || dtype_is_complex(value_dtype(v)) || value_count(v) != n) return wrong(s, what, v, n, "real numbers");
+	*out = (const double *)(const void *)elements(s, v, DT_F64);
+	return *out != NULL;
+}
+
+bool solve_indices(Solve *s, Value v, const char *what, int64_t n, const int64_t **out) {
+	if (!value_is_array(v) || !dtype_is_int(value_dtype(v)) || value_count(v) != n) return wrong(s, what, v, n, "integers");
+	*out = (const int64_t *)(const void *)elements(s, v, DT_I64);
+	return *out != NULL;
+}
+
+bool solve_number(Solve *s, Value v, const char *what, double *out) {
+	if (value_as_f64(v, out) && isfinite(*out)) return true;
+	diag_error(s->c, E_VALUE, NO_SPAN, "%s must be a finite number", what);
+	s->status = ST_ERROR;
+	return false;
+}
+
+/* ---- the functions handed over --------------------------------------------------------------------------------------------- */
+
+Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured, const Value *captured) {
+	*r = (Routine){.fn = fn, .what = what, .nargs = fn_nparams(fn), .nresults = fn_nresults(fn), .ncaptured = ncaptured};
+	r->code = code_of(s->c, fn);
+	r->args = heap_alloc(s->c, (r->nargs + r->nresults + 1u) * sizeof *r->args);
+	if (!r->code || !r->args) return ST_NOMEM;
+	r->results = r->args + r->nargs;
+	for (uint32_t k = 0; k < r->nargs + r->nresults; k++) r->args[k] = k < ncaptured ? captured[k] : (Value){.kind = V_UNSET};
+	return ST_OK;
+}
+
+void routine_end(Solve *s, Routine *r) {
+	if (r->args) heap_free(s->c, r->args, (r->nargs + r->nresults + 1u) * sizeof *r->args);
+	*r = (Routine){0};
+}
+
+int routine_run(Solve *s, Routine *r) {
+	r->calls++;
+	Status st = ctx_poll(s->c, 1);
+	if (st == ST_OK) st = code_call(s->c, r->code, r->args, r->results);
+	if (st == ST_OK) return 0;
+	s->status = st;
+	return -1;
+}
+
+void routine_drop(Routine *r) {
+	for (uint32_t k = 0; k < r->nresults; k++) {
+		value_unref(r->results[k]);
+		r->results[k].kind = V_UNSET;
+	}
+}
+
+/* 0 * x is 0 for every finite x; the sum stays 0 so long as all are, and the loop has no branch. */
+static bool all_finite(const double *x, int64_t n) {
+	double sum = 0;
+	for (int64_t i = 0; i < n; i++) sum += 0 * x[i];
+	return sum == 0;
+}
+
+int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const double **out) {
+	Value *v = &r->results[k];
+	if (!value_is_array(*v) || dtype_is_complex(value_dtype(*v)) || value_count(*v) != n) {
+		wrong(s, r->what, *v, n, "real numbers");
+		return -1;
+	}
+	if (v->kind == V_SCALAR) {
+		double x = 0;
+		value_as_f64(*v, &x);
+		*v = value_f64(x);
+		*out = &v->f;
+	} else if (v->tensor->dtype == DT_F64 && v->tensor->contiguous) {
+		*out = (const double *)(const void *)v->tensor->data;
+	} else {
+		Tensor *made = tensor_new(s->c, DT_F64, v->tensor->rank, v->tensor->shape);
+		if (!made) {
+			nomem(s);
+			return -1;
+		}
+		tensor_convert_into(made, v->tensor);
+		tensor_unref(v->tensor);
+		v->tensor = made;
+		*out = (const double *)(const void *)made->data;
+	}
+	if (all_finite(*out, n)) return 0;
+	s->bad = r->what;
+	s->bad_time = t;
+	for (s->bad_at = 0; isfinite((*out)[s->bad_at]);) s->bad_at++;
+	return 1;
+}
+
+int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out) {
+	const double *x;
+	if (routine_run(s, r)) return -1;
+	int64_t n = vector_tensor(out)->count;
+	int flag = routine_numbers(s, r, k, n, t, &x);
+	if (!flag) memcpy(vector_data(out), x, (size_t)n * sizeof *x);
+	routine_drop(r);
+	return flag;
+}
+
+/* ---- failures ------------------------------------------------------------------------------------------------------------------ */
+
+static double magnitude(const double *e, const double *w, int64_t i) {
+	double x = fabs(e[i] * w[i]);
+	return isnan(x) ? INFINITY : x;
+}
+
+Status solve_failed(Solve *s, DiagCode code, double t, N_Vector y, N_Vector errors, N_Vector weights, const char *text, const char *hint) {
+	char where[160] = "";
+	if (errors && weights && y) {
+		const double *e = vector_data(errors), *w = vector_data(weights);
+		int64_t worst = 0, n = vector_tensor(y)->count;
+		for (int64_t i = 1; i < n; i++)
+			if (magnitude(e, w, i) > magnitude(e, w, worst)) worst = i;
+		snprintf(where, sizeof where, "; the last value of y[%lld] is %.6g, and its error estimate %.2g times what is allowed", (long long)worst,
+		         vector_data(y)[worst], magnitude(e, w, worst));
+	}
+	char nan[120] = "";
+	if (s->bad && s->bad_time != t) snprintf(nan, sizeof nan, "; %s was not finite at t = %.9g", s->bad, s->bad_time);
+	Diag *d = diag_error(s->c, code, NO_SPAN, "no solution beyond t = %.9g: %s%s%s", t, text, where, nan);
+	if (hint) diag_hint(s->c, d, "%s", hint);
+	return ST_ERROR;
+}
+
+/* ---- types ----------------------------------------------------------------------------------------------------------------------- */
+
+void host_misuse(Builder *b, const char *host, const char *format, ...) {
+	char text[200];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	diag_error(build_ctx(b), E_TYPE, span_of(build_ctx(b), build_span(b)), "%s: %s", host, text);
+	ctx_throw(build_ctx(b), ST_ERROR);
+}
+
+void want_operand(Builder *b, const char *host, const char *what, Ref r, Dtype d, uint32_t rank) {
+	const Type *t = ref_ty(build_fn(b), r);
+	if (t->kind != TY_TENSOR || t->dtype != d || t->rank != rank)
+		host_misuse(b, host, "%s must be %s%s", what, dtype_name(d), rank == 0 ? " and a single number" : rank == 1 ? "[n], a vector" : "[m, n], a matrix");
+}
+
+Dim operand_length(Builder *b, Ref r) {
+	return build_canon(b, ref_ty(build_fn(b), r)->dims[0]);
+}

@@ -1,0 +1,137 @@
+/* sundials.h - what the integrators share: vectors on our heap, calls of compiled functions, matrices, stepping, failures.
+ *
+ * Needs: solvers.h, backend/code.h, SUNDIALS 6. Guarantees: all vectors that SUNDIALS works with are tensors of the context's heap, so they
+ * are counted, limited, and swept when a solve ends however it ends; nothing throws; nothing of SUNDIALS writes to the terminal.
+ *
+ *     Ode, Dae ──▶ Solve: vectors, routines, matrix, why it stopped
+ *        └───────▶ March: steps from t0 to t1 and says at which times a row of the result is due
+ */
+#ifndef ATLED_SOLVERS_SUNDIALS_H
+#define ATLED_SOLVERS_SUNDIALS_H
+
+#include "backend/code.h"
+#include "solvers/solvers.h"
+#include <sundials/sundials_linearsolver.h>
+#include <sundials/sundials_nvector.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+enum { DEFAULT_MAX_STEPS = 500000 };
+
+/* ---- one run of an integrator ----------------------------------------------------------------------------------------- */
+
+typedef struct VectorContent VectorContent;
+
+typedef struct Solve {
+	Ctx *c;
+	SUNContext sun;
+	N_Vector model;         /* whose table of operations all vectors have */
+	VectorContent *vectors; /* every vector alive */
+	Tensor *kept[16];       /* operands made contiguous */
+	uint32_t nkept;
+	Status status;        /* of the callback that stopped the run */
+	const char *bad;      /* what was not finite last: "the right-hand side"; NULL: nothing was */
+	double bad_time;
+	int64_t bad_at;
+	char said[300]; /* the library's last message */
+} Solve;
+
+Status solve_begin(Solve *s, Ctx *c);
+void solve_end(Solve *s);
+N_Vector solve_vector(Solve *s, int64_t n);                         /* zeros; NULL when memory fails */
+N_Vector solve_vector_of(Solve *s, int64_t n, const double *values); /* a copy */
+N_Vector *solve_vectors(Solve *s, uint32_t count, int64_t n);       /* freed by solve_vectors_free */
+void solve_vectors_free(Solve *s, uint32_t count, N_Vector *v);
+Tensor *vector_tensor(N_Vector v);                                  /* borrowed */
+double *vector_data(N_Vector v);
+
+/* The elements of an operand as n contiguous doubles that live until solve_end. false: a diagnostic, or memory (see s->status). */
+bool solve_numbers(Solve *s, Value v, const char *what, int64_t n, const double **out);
+bool solve_indices(Solve *s, Value v, const char *what, int64_t n, const int64_t **out);
+bool solve_number(Solve *s, Value v, const char *what, double *out); /* finite */
+int64_t value_count(Value v);
+
+/* What SUNDIALS says is kept in s->said instead of being printed: the error handler of every integrator, with the Solve as its data. */
+void solve_listen(int code, const char *module, const char *function, char *message, void *solve);
+
+/* ---- the functions handed over -------------------------------------------------------------------------------------------- */
+
+typedef struct Routine {
+	Fn *fn;
+	Code *code;
+	Value *args, *results; /* args begins with the captured values, borrowed */
+	uint32_t nargs, ncaptured, nresults;
+	const char *what; /* for messages: "the right-hand side" */
+	int64_t calls;
+} Routine;
+
+Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured, const Value *captured);
+void routine_end(Solve *s, Routine *r);
+/* Runs it on args. 0, or -1 with s->status set. The results are the caller's until routine_drop. */
+int routine_run(Solve *s, Routine *r);
+void routine_drop(Routine *r);
+/* Result k as n contiguous doubles, valid until routine_drop: 0; 1 where one is not finite (which an integrator answers with a smaller step); -1
+ * with s->status set where it has another length. */
+int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const double **out);
+/* Runs and copies the only result that counts. */
+int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out);
+
+/* ---- Jacobian matrices ------------------------------------------------------------------------------------------------------ */
+
+/* Where the values of a Jacobian go. The pattern has every diagonal element, so that I - gamma J has the pattern of J. */
+typedef struct Pattern {
+	bool dense;
+	int64_t n, nvalues, nnz;
+	sunindextype *colptr, *rowind; /* of the matrix */
+	int64_t *place;                /* of value k */
+	size_t bytes;
+} Pattern;
+
+Status pattern_begin(Solve *s, Pattern *p, int64_t n, bool dense, Value colptr, Value rowind);
+Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from);
+void pattern_end(Solve *s, Pattern *p);
+SUNMatrix pattern_matrix(Solve *s, const Pattern *p); /* NULL when memory fails */
+SUNLinearSolver pattern_solver(Solve *s, N_Vector y, SUNMatrix m);
+/* Writes sign times the values into m. */
+void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m);
+
+/* ---- stepping ------------------------------------------------------------------------------------------------------------------- */
+
+/* Goes from t0 to t1, and calls row for each time at which a result is due. */
+typedef struct March {
+	double t0, t1;
+	int64_t max_steps;
+	uint32_t degree;    /* dense output: points in each step */
+	const double *at;   /* the times wanted instead; NULL: dense */
+	int64_t nat;
+	void *ud;
+	int (*step)(void *ud, double *t);                         /* one step; negative: it failed */
+	Status (*row)(void *ud, int64_t k, double t);             /* t lies in the last step */
+	Status (*fail)(void *ud, int flag, double t);             /* says why; flag is what step gave, or one of the two below */
+} March;
+enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001 };
+Status march(March *m);
+/* saveat lies between t0 and t1 in the direction of integration; a diagnostic when not. */
+Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n);
+
+/* The times and values of a result, row by row. */
+typedef struct Rows {
+	Tensor *times, *values;
+	int64_t used;
+	bool fixed; /* all rows are there from the beginning */
+} Rows;
+Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat);
+double *rows_next(Solve *s, Rows *r, double t); /* NULL when memory fails */
+void rows_end(Rows *r);
+
+/* Records why the integrator gave up: `text` says what, and where; the component of the largest weighted error is named when
+ * errors and weights are there. */
+Status solve_failed(Solve *s, DiagCode code, double t, N_Vector y, N_Vector errors, N_Vector weights, const char *text, const char *hint);
+
+/* ---- types ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Throws unless the operand is what the host function says. */
+void want_operand(Builder *b, const char *host, const char *what, Ref r, Dtype d, uint32_t rank);
+_Noreturn void host_misuse(Builder *b, const char *host, const char *format, ...) __attribute__((format(printf, 3, 4)));
+Dim operand_length(Builder *b, Ref r);
+
+#endif

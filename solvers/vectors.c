@@ -1,0 +1,130 @@
+/* vectors.c - SUNDIALS' vectors over tensors.
+ *
+ * Needs: sundials.h. Guarantees: a vector's elements are a tensor's (aligned, padded, counted by the context's heap), so that a compiled
+ * function takes the vector as it is; the arithmetic is that of SUNDIALS' serial vector. SUNDIALS clones all of its work vectors from the
+ * one it is given, so they are tensors too. Every vector is on its Solve's list, and solve_end frees what a failure inside
+ * SUNDIALS left behind.
+ */
+#include "solvers/sundials.h"
+#include <nvector/nvector_serial.h>
+
+struct VectorContent {
+	struct _N_VectorContent_Serial serial; /* first: SUNDIALS' serial operations read it */
+	Solve *owner;
+	N_Vector self;
+	Tensor *tensor;
+	VectorContent *before, *next;
+};
+
+static VectorContent *content_of(N_Vector v) {
+	return v->content;
+}
+
+Tensor *vector_tensor(N_Vector v) {
+	return content_of(v)->tensor;
+}
+
+double *vector_data(N_Vector v) {
+	return content_of(v)->serial.data;
+}
+
+static void destroy(N_Vector v) {
+	VectorContent *k = content_of(v);
+	if (k) {
+		Solve *s = k->owner;
+		if (k->before) k->before->next = k->next;
+		else s->vectors = k->next;
+		if (k->next) k->next->before = k->before;
+		tensor_unref(k->tensor);
+		heap_free(s->c, k, sizeof *k);
+		v->content = NULL;
+	}
+	N_VFreeEmpty(v);
+}
+
+static N_Vector clone(N_Vector v) {
+	return solve_vector(content_of(v)->owner, content_of(v)->serial.length);
+}
+
+static N_Vector no_clone(N_Vector v) { /* without data: nothing in the integrators asks for one */
+	(void)v;
+	return NULL;
+}
+
+static bool model_begin(Solve *s) {
+	s->model = N_VNewEmpty_Serial(0, s->sun);
+	if (!s->model) return false;
+	s->model->ops->nvclone = clone;
+	s->model->ops->nvcloneempty = no_clone;
+	s->model->ops->nvdestroy = destroy;
+	return true;
+}
+
+N_Vector solve_vector(Solve *s, int64_t n) {
+	if (!s->model && !model_begin(s)) return NULL;
+	VectorContent *k = heap_alloc(s->c, sizeof *k);
+	N_Vector v = k ? N_VNewEmpty(s->sun) : NULL;
+	Tensor *t = v && !N_VCopyOps(s->model, v) ? tensor_zeros(s->c, DT_F64, 1, &n) : NULL;
+	if (!t) {
+		if (v) N_VFreeEmpty(v);
+		if (k) heap_free(s->c, k, sizeof *k);
+		return NULL;
+	}
+	*k = (VectorContent){.serial = {n, false, (double *)(void *)t->data}, .owner = s, .self = v, .tensor = t, .next = s->vectors};
+	if (s->vectors) s->vectors->before = k;
+	s->vectors = k;
+	v->content = k;
+	return v;
+}
+
+N_Vector solve_vector_of(Solve *s, int64_t n, const double *values) {
+	N_Vector v = solve_vector(s, n);
+	if (v) memcpy(vector_data(v), values, (size_t)n * sizeof *values);
+	return v;
+}
+
+void solve_vectors_free(Solve *s, uint32_t count, N_Vector *v) {
+	if (!v) return;
+	for (uint32_t i = 0; i < count; i++)
+		if (v[i]) destroy(v[i]);
+	heap_free(s->c, v, (count ? count : 1) * sizeof *v);
+}
+
+N_Vector *solve_vectors(Solve *s, uint32_t count, int64_t n) {
+	N_Vector *v = heap_alloc(s->c, (count ? count : 1) * sizeof *v);
+	if (!v) return NULL;
+	for (uint32_t i = 0; i < count; i++) v[i] = NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		v[i] = solve_vector(s, n);
+		if (v[i]) continue;
+		solve_vectors_free(s, count, v);
+		return NULL;
+	}
+	return v;
+}
+
+Status solve_begin(Solve *s, Ctx *c) {
+	*s = (Solve){.c = c, .status = ST_OK};
+	return SUNContext_Create(NULL, &s->sun) ? ST_NOMEM : ST_OK;
+}
+
+void solve_end(Solve *s) {
+	while (s->vectors) destroy(s->vectors->self);
+	if (s->model) {
+		s->model->ops->nvdestroy = N_VDestroy_Serial;
+		N_VDestroy(s->model);
+	}
+	for (uint32_t i = 0; i < s->nkept; i++) tensor_unref(s->kept[i]);
+	if (s->sun) SUNContext_Free(&s->sun);
+}
+
+void solve_listen(int code, const char *module, const char *function, char *message, void *solve) {
+	Solve *s = solve;
+	(void)module;
+	(void)function;
+	if (code >= 0) return; /* warnings: the march watches the step itself */
+	size_t n = strlen(message);
+	if (n >= sizeof s->said) n = sizeof s->said - 1;
+	memcpy(s->said, message, n);
+	s->said[n] = 0;
+}

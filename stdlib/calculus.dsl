@@ -1,0 +1,28 @@
+# calculus.dsl - one line of calculus for each element-wise primitive. In each, y is the result.
+#
+# From these lines come forward mode, reverse mode and Taylor mode of any order. Conventions: abs'(0) = 0, ties of max and min share
+# equally, log and sqrt follow IEEE arithmetic at the ends of their domains.
+
+derivative abs(x) = sign(x)
+derivative sqrt(x) = 0.5 / y
+derivative cbrt(x) = 1 / (3 * y * y)
+derivative exp(x) = y
+derivative expm1(x) = y + 1
+derivative log(x) = 1 / x
+derivative log1p(x) = 1 / (1 + x)
+derivative sin(x) = cos(x)
+derivative cos(x) = -sin(x)
+derivative tan(x) = 1 + y * y
+derivative asin(x) = 1 / sqrt(1 - x * x)
+derivative acos(x) = -1 / sqrt(1 - x * x)
+derivative atan(x) = 1 / (1 + x * x)
+derivative sinh(x) = cosh(x)
+derivative cosh(x) = sinh(x)
+derivative tanh(x) = 1 - y * y
+derivative erf(x) = 1.1283791670955126 * exp(-x * x)           # 2/sqrt(pi)
+derivative div(a, b) = (1 / b, -y / b)
+derivative pow(x, p) = (p * x^(p - 1), where(x == 0, 0, y * log(where(x == 0, 1, x))))
+derivative atan2(a, b) = (b / (a * a + b * b), -a / (a * a + b * b))
+derivative max(a, b) = (where(a > b, 1, where(a == b, 0.5, 0)), where(b > a, 1, where(a == b, 0.5, 0)))
+derivative min(a, b) = (where(a < b, 1, where(a == b, 0.5, 0)), where(b < a, 1, where(a == b, 0.5, 0)))
+derivative mod(a, b) = (1, -floor(a / b))

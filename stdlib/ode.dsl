@@ -1,0 +1,126 @@
+# ode.dsl - initial value problems: the bridge to SUNDIALS, dense output, and problems whose only coordinate is t.
+
+# bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
+bdf(; max_steps = 0) = (name = "bdf", order = 0, degree = 5, max_steps = max_steps, solve = _solve_ode)
+# adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
+adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = max_steps, solve = _solve_ode)
+
+# ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
+# method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]).
+ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = []) = {
+  y = f64(y0)
+  t0 = f64(span[0])
+  jac = (t, u) -> _rows_jacobian(v -> f(t, v), u)
+  (times, Y, stats) = _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, zeros(0), zeros(0), 0, saveat)
+  (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = _stats(stats), method = method.name)
+}
+
+# Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
+_rows_jacobian(f, u) = {
+  (y, push) = linearize(f, u)
+  map(push, eye(len(u)))'
+}
+
+# The host call. colptr and rowind give the sparsity of the Jacobian by columns; linear 0: dense, 1: sparse.
+_integrate(f, jac, y0, t0, t1, m, rtol, atol, colptr, rowind, linear, saveat) = {
+  r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))),
+            (y0, t0, t1, f64(rtol), zeros_like(y0) + f64(atol), i64(colptr), i64(rowind), f64(saveat), 0.0),
+            (m.order, linear, m.degree, m.max_steps))
+  (r[0], r[1], r[2])
+}
+
+_stats(s) = (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5], newton_failures = s[6])
+
+# The piecewise polynomial through the d + 1 nodes of each step, as a function of t. A number t gives one row of Y.
+_dense(times, Y, d, whole) = t -> {
+  steps = (len(times) - 1) // d
+  ends = times[iota(steps) * d + d]
+  s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
+  base = min(s, steps - 1) * d
+  y = 0.0 * Y[0]
+  for j in list(...(0..(d + 1))) {
+    w = 1.0
+    for k in list(...(0..(d + 1))) {
+      if k != j { w = w * ((t - times[base + k]) / (times[base + j] - times[base + k])) }
+    }
+    y = y + w * Y[base + j]
+  }
+  y
+}
+
+# ---- problems in t only
+
+# The fields of a state vector: a list of numbers (fields without a size) and vectors.
+_split(v, sizes) = {
+  out = list()
+  at = 0
+  for n in sizes {
+    if n == 0 { out = push(out, v[at]) } else { out = push(out, v[at..at + n]) }
+    at = at + max(1, n)
+  }
+  out
+}
+_join(fields) = concat(...fields)
+
+# Jets of a problem in t of first order, from fields and their time derivatives.
+_ode_jets(info, fields, rates) = map(j -> if j[1] == 0 { fields[j[0]] } else { rates[j[0]] }, list(...info.jets))
+
+_order_of(info, field, coordinate) = {
+  o = 0
+  for j in info.jets { if j[0] == field { o = max(o, j[1 + coordinate]) } }
+  o
+}
+
+# Initial values of first-order problems: from conditions u == g at t = t0, each linear in its field.
+_initial_fields(info) = {
+  t0 = info.lo[0]
+  zero = map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes))
+  out = zero
+  for c in info.conditions {
+    f = info.jets[c.jets[0]][0]
+    z = c.residual((t0,), _ode_jets(info, zero, zero))
+    one = map(v -> v + 1, zero)
+    slope = c.residual((t0,), _ode_jets(info, one, zero)) - z
+    out[f] = -z / slope
+  }
+  out
+}
+
+_solve_ode(info, m, o) = {
+  if len(info.coords) != 1 { error("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
+  if len(info.events) > 0 { error("events are not served by {m.name}()") }
+  for (k, f) in enumerate(info.fields) {
+    if _order_of(info, k, 0) > 1 { error("{f} is of second order in t: write it as two equations of first order") }
+  }
+  start = _initial_fields(info)
+  zero = map(v -> 0.0 * v, start)
+  y0 = _join(start)
+  # the residual is y' - f: what is left when y' is 0 is -f
+  residual = (t, fields, rates) -> _join(map(q -> q.residual((t,), _ode_jets(info, fields, rates)), list(...info.equations)))
+  explicit = _unit_slope(r -> residual(info.lo[0], start, _split(r, info.sizes)), y0)
+  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { o.t }
+  if explicit {
+    f = (t, y) -> -residual(t, _split(y, info.sizes), zero)
+    jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)
+    (times, Y, stats) = _integrate(f, jac, y0, tspan[0], f64(tspan[1]), m, o.rtol, o.atol, zeros(0), zeros(0), 0, o.saveat)
+    _ode_solution(info, m, times, Y, _stats(stats), len(o.saveat) == 0)
+  } else {
+    F = (t, y, yp) -> residual(t, _split(y, info.sizes), _split(yp, info.sizes))
+    n = len(y0)
+    id = _join(map(k -> _order_of(info, k, 0) + 0.0 * start[k], list(...(0..len(info.fields)))))
+    jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
+    r = _host("dae", ((F, (tspan[0], y0, y0)), (jac, (tspan[0], y0, y0, 1.0))),
+              (y0, zeros_like(y0), id, tspan[0], f64(tspan[1]), f64(o.rtol), zeros_like(y0) + f64(o.atol), i64(zeros(0)), i64(zeros(0)), f64(o.saveat), 0.0),
+              (0, 5, m.max_steps, 1))
+    _ode_solution(info, (...m, degree = 5), r[0], r[1], _stats(r[2]), len(o.saveat) == 0)
+  }
+}
+
+_ode_solution(info, m, times, Y, stats, whole) = {
+  state = _dense(times, Y, m.degree, whole)
+  values = list()
+  for (k, name) in enumerate(info.fields) {
+    values = push(values, t -> if rank(t) == 0 { _split(state(t), info.sizes)[k] } else { map(s -> _split(state(s), info.sizes)[k], t) })
+  }
+  (...record(info.fields, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+}

@@ -1,0 +1,190 @@
+# prelude.dsl - what is always there: constants, everyday array functions, and derivatives in terms of the builtin transforms.
+
+pi = 3.141592653589793
+π = 3.141592653589793
+e = 2.718281828459045
+inf = 1 / 0.0
+nan = 0.0 / 0.0
+im = 1im
+
+# ---- numbers
+
+# ceil(x): smallest whole number not below x
+ceil(x) = -floor(-x)
+# trunc(x): the whole part, towards 0
+trunc(x) = where(x < 0, -floor(-x), floor(x))
+# isnan(x): whether each element is NaN
+isnan(x) = not (x == x)
+# isfinite(x): whether each element is neither infinite nor NaN
+isfinite(x) = abs(x) < inf
+# asinh(x), acosh(x), atanh(x): inverse hyperbolic functions
+asinh(x) = sign(x) * log1p(abs(x) + x^2 / (1 + sqrt(1 + x^2)))
+acosh(x) = log(x + sqrt(x^2 - 1))
+atanh(x) = 0.5 * log1p(2 * x / (1 - x))
+# sech(x): 1/cosh(x)
+sech(x) = 1 / cosh(x)
+# log2(x), log10(x): logarithms to base 2 and 10
+log2(x) = log(x) / 0.6931471805599453
+log10(x) = log(x) / 2.302585092994046
+# erfc(x): 1 - erf(x)
+erfc(x) = 1 - erf(x)
+# relu(x): max(x, 0), with derivative 0 at 0
+relu(x) = where(x > 0, x, 0 * x)
+# sigmoid(x): 1/(1 + exp(-x)), without overflow
+sigmoid(x) = 0.5 * (1 + tanh(0.5 * x))
+# softplus(x): log(1 + exp(x)), without overflow
+softplus(x) = max(x, 0) + log1p(exp(-abs(x)))
+# angle(z): argument of a complex number, radians
+angle(z) = atan2(imag(z), real(z))
+# clamp(x, lo, hi): x, moved into [lo, hi]
+clamp(x, lo, hi) = min(max(x, lo), hi)
+
+# ---- making arrays
+
+# linspace(a, b, n): f64[n], evenly spaced from a to b, both included; n >= 2
+linspace(a, b, n) = a + (b - a) * (iota(n) / f64(n - 1))
+# logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent
+logspace(a, b, n) = 10.0^linspace(a, b, n)
+# arange(a, b, step): a, a + step, ... below b
+arange(a, b, step = 1.0) = a + step * iota(max(0, i64(ceil((b - a) / step))))
+# eye(n): f64[n, n], the identity matrix
+eye(n) = f64(expand(iota(n), 1) == expand(iota(n), 0))
+# diag(v): the square matrix with v on its diagonal; of a matrix, its diagonal
+diag(v) = if rank(v) == 1 { expand(v, 1) * eye(len(v)) } else { sum(v * eye(len(v)); axis = 1) }
+# zeros_like(x), ones_like(x): arrays of x's shape
+zeros_like(x) = 0 * stop_gradient(x)
+ones_like(x) = 0 * stop_gradient(x) + 1
+
+# ---- everyday reductions
+
+# mean(x; axis): arithmetic mean
+mean(x; axis = none) = if kind(axis) == "none" { sum(x) / size(x) } else { sum(x; axis = axis) / (size(x) / size(sum(x; axis = axis))) }
+# var(x; axis): mean squared distance from the mean
+var(x; axis = none) = if kind(axis) == "none" { mean((x - mean(x))^2) } else { mean((x - sum(x; axis = axis, keepdims = true) / (size(x) / size(sum(x; axis = axis))))^2; axis = axis) }
+# std(x; axis): square root of var
+std(x; axis = none) = sqrt(var(x; axis = axis))
+# norm(x): Euclidean norm of all elements
+norm(x) = sqrt(sum(abs(x)^2))
+# dot(x, y), x · y: sum of products
+dot(x, y) = x @ y
+# cross(a, b), a × b: vector product in three dimensions
+cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+# outer(x, y): matrix of products
+outer(x, y) = expand(x, 1) * expand(y, 0)
+# trace(A): sum of the diagonal
+trace(A) = sum(A * eye(len(A)))
+# diff(x): x[1..] - x[..-1]
+diff(x) = x[1..] - x[..-1]
+# trapz(y, x): integral of y over x by the trapezoidal rule
+trapz(y, x) = 0.5 * sum((y[1..] + y[..-1]) * (x[1..] - x[..-1]))
+# flip(x): rows in reverse order
+flip(x) = x[.. by -1]
+# ravel(x): all elements as a vector
+ravel(x) = reshape(x, -1)
+# randint(a, b, n...): whole numbers in [a, b)
+randint(a, b, n) = a + i64(floor(rand(n) * (b - a)))
+
+# ---- searching
+
+# searchsorted(a, v): how many elements of the ascending vector a are <= v, for each v; O(len(a)) per element
+searchsorted(a, v) = sum(a <= expand(v, rank(v)); axis = rank(v))
+# interp(x, xs, ys): linear interpolation in the ascending table xs, ys; constant beyond its ends
+interp(x, xs, ys) = {
+  k = clamp(searchsorted(xs, stop_gradient(x)), 1, len(xs) - 1)
+  t = clamp((x - xs[k - 1]) / (xs[k] - xs[k - 1]), 0, 1)
+  ys[k - 1] + t * (ys[k] - ys[k - 1])
+}
+
+# ---- linear algebra
+
+# linsolve(A, b): x with A x = b, by LU with partial pivoting; b a vector or a matrix
+linsolve(A, b) = {
+  (F, p) = _lu(f64(A))
+  trisolve(F, trisolve(F, f64(b)[p]; lower = true, unit = true); lower = false)
+}
+# inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
+inv(A) = linsolve(A, eye(len(A)))
+# lu(A): (L, U, p) with A[p] = L U
+lu(A) = {
+  (F, p) = _lu(f64(A))
+  i = expand(iota(len(A)), 1)
+  j = expand(iota(len(A)), 0)
+  (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
+}
+# det(A): determinant
+det(A) = {
+  (F, p) = _lu(f64(A))
+  n = len(A)
+  i = expand(iota(n), 1)
+  j = expand(iota(n), 0)
+  swaps = sum((expand(p, 1) > expand(p, 0)) and (i < j))
+  where(swaps % 2 == 0, 1.0, -1.0) * prod(diag(F))
+}
+# lstsq(A, b): least-squares solution of A x = b by QR; A has at least as many rows as columns and full rank
+lstsq(A, b) = {
+  (Q, R) = qr(f64(A))
+  trisolve(R, Q' @ b; lower = false)
+}
+
+# ---- derivatives
+
+# jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector (a scalar x gives f')
+jacobian(f) = x -> _jacobian(f, x)
+_jacobian(f, x) = {
+  if kind(x) == "array" {
+    if rank(x) == 0 { jvp(f, x, 1.0)[1] } else {
+      (y, push) = linearize(f, x)
+      if rank(y) == 0 { grad(f)(x) } else {
+        J = map(dx -> push(reshape(dx, shape(x))), eye(size(x)))
+        reshape(transpose(reshape(J, size(x), size(y))), list(...shape(y), ...shape(x)))
+      }
+    }
+  } else {
+    (v, back) = flatten(x)
+    _jacobian(w -> f(back(w)), v)
+  }
+}
+# hessian(f): x -> matrix of second derivatives of a real function
+hessian(f) = x -> _hessian(f, x)
+_hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
+  (v, back) = flatten(x)
+  _jacobian(grad(w -> f(back(w))), v)
+}
+# hvp(f, x, v): hessian of f at x times v, without forming the matrix
+hvp(f, x, v) = jvp(grad(f), x, v)[1]
+# laplacian(f): x -> sum of the pure second derivatives
+laplacian(f) = x -> sum(map(d -> 2 * _jet(f, x, (d, zeros_like(d)))[1][1], eye(len(x))))
+# divergence(f): x -> sum of df_i/dx_i of a vector field
+divergence(f) = x -> trace(_jacobian(f, x))
+# curl(f): x -> rotation of a vector field in three dimensions
+curl(f) = x -> {
+  J = _jacobian(f, x)
+  [J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]]
+}
+# taylor(f, x, n): coefficients c_0 .. c_n of f(x + s) = sum c_k s^k, along a leading axis; c_k = f^(k)(x)/k!
+taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
+  (y, c) = _jet(f, f64(x), _directions(f64(x), n))
+  stack(y, ...c)
+}
+_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { zeros_like(x) }, list(...(0..n)))
+# jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
+jet(f, x, dxs) = {
+  n = len(dxs)
+  (y, c) = _jet(f, x, map(k -> dxs[k] * (1 / _factorial(k + 1)), list(...(0..n))))
+  (y, map(k -> c[k] * _factorial(k + 1), list(...(0..n))))
+}
+_factorial(n) = if n <= 1 { 1.0 } else { n * _factorial(n - 1) }
+# nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor expansion
+nth_derivative(f, x, n) = taylor(f, x, n)[-1] * _factorial(n)
+
+# check_grad(f, x): largest disagreement between reverse mode, forward mode and central differences, relative to the gradient
+check_grad(f, x) = {
+  (v, back) = flatten(x)
+  g = w -> f(back(w))
+  r = grad(g)(v)
+  fwd = map(d -> jvp(g, v, d)[1], eye(len(v)))
+  h = 1e-3
+  diffs = map(d -> (8 * (g(v + h * d) - g(v - h * d)) - (g(v + 2h * d) - g(v - 2h * d))) / (12h), eye(len(v)))
+  scale = max(1e-300, norm(r))
+  (reverse_forward = norm(r - fwd) / scale, differences = norm(r - diffs) / scale)
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# run_all.sh - runs every test there is and adds up what they say. `make check` calls it.
+#
+# Use: tests/run_all.sh KIND FOLDER, with the kind of build (check, asan, tsan, stress) and its folder.
+#   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
+#   TESTS=word       only what has the word in its label
+#   TEST_SECONDS=120 the time one program may take; the sanitized builds get more
+#
+# Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
+# ours to ask (the examples). One that crashes, runs out of time or says nothing is one failure. What is not there is not run. The last
+# line here is the sum, the exit status says whether nothing failed, and FOLDER/summary keeps the line.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+kind=$1 build=$2
+passed=0 failed=0 skipped=0 failures=()
+
+finish() {
+	if [ ${#failures[@]} -gt 0 ]; then printf '\nfailed:\n'; printf '  %s\n' "${failures[@]}"; fi
+	printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped" | tee "$build/summary"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+# The tests have a home of their own, so that nobody's history or settings are read or written.
+mkdir -p "$build/log" "$build/home"
+export HOME=$PWD/$build/home ATLED=$PWD/$build/atled ATLED_BUILD=$PWD/$build ATLED_KIND=$kind
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+unset MAKEFLAGS MAKELEVEL MFLAGS XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME
+case $kind in asan) slower=4 ;; tsan | stress) slower=10 ;; *) slower=1 ;; esac
+limit=$((${TEST_SECONDS:-120} * slower))
+
+count_failure() { # LABEL WHY
+	failed=$((failed + 1))
+	failures+=("$1: $2")
+}
+
+if [ "${BUILT:-yes}" = no ]; then
+	count_failure build 'it did not build; the compiler says why above'
+	[ -n "${KEEP_GOING:-}" ] || finish
+fi
+
+# Runs a command and prints a line about it, and all of its output if something failed.
+# run HOW LABEL SECONDS COMMAND...   HOW: counts (it prints a summary line) or status (it is one test)
+run() {
+	local how=$1 label=$2 seconds=$3 log start status summary p f s why='' took
+	shift 3
+	case $label in *"${TESTS:-}"*) ;; *) return ;; esac
+	log=$build/log/${label//\//_}.log
+	start=$SECONDS
+	{ timeout -k 5 "$seconds" "$@" >"$log" 2>&1 </dev/null; } 2>/dev/null # the shell need not tell of signals
+	status=$?
+	took=$((SECONDS - start))
+	p=0 f=0 s=0
+	case $status in
+	124 | 137) why="stopped after $took s" ;;
+	*) [ "$status" -lt 128 ] || why="ended by signal $((status - 128))" ;;
+	esac
+	if [ "$how" = status ]; then
+		if [ "$status" -eq 0 ]; then p=1; else f=1 why=${why:-exit status $status}; fi
+	else
+		summary=$(grep -aE '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
+		if [ -n "$summary" ]; then
+			read -r p f s _ <<<"$(tr -cs 0-9 ' ' <<<"$summary") 0"
+			if [ "$f" -gt 0 ]; then why=${why:+$why, }"$f failed"; fi
+			if [ "$f" -eq 0 ] && [ "$status" -ne 0 ]; then f=1 why=${why:-"exit status $status, though nothing failed"}; fi
+			if [ $((p + f + s)) -eq 0 ]; then f=1 why='it tested nothing'; fi
+		else
+			f=1 why=${why:-"exit status $status, no summary line"}
+		fi
+	fi
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	printf '%-6s %-42s %6d passed%s %4d s\n' "$([ "$f" -eq 0 ] && echo ok || echo FAILED)" "$label" "$p" \
+		"$([ "$s" -eq 0 ] || printf ', %d skipped' "$s")" "$took"
+	if [ "$f" -gt 0 ]; then
+		failures+=("$label: $why")
+		tail -n "${TEST_LINES:-200}" "$log" | sed 's/^/       | /'
+	else
+		grep -aiE '^ *skip' "$log" | sed 's/^/       | /'
+	fi
+}
+
+shopt -s nullglob
+
+run counts rooms 60 scripts/check_rooms.sh
+run counts rooms-self-test 60 scripts/check_rooms.sh --self-test
+for source in tests/unit/test_*.c; do
+	name=$(basename "$source" .c)
+	run counts "unit/$name" "$limit" "$build/tests/$name"
+done
+for source in tests/fuzz/*.c; do
+	name=$(basename "$source" .c)
+	[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
+done
+for folder in tests/corpus tests/errors; do
+	if [ -d "$folder" ]; then run counts "$folder" $((limit * 3)) "$ATLED" test "$folder"; fi
+done
+if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
+	run counts docs $((limit * 3)) "$ATLED" test --docs README.md docs
+fi
+# scripts that drive the program: a terminal, pipes, signals
+for script in tests/*/test_*.sh tests/*/test_*.py; do
+	case $script in *.py) run counts "${script#tests/}" "$limit" python3 "$script" ;; *) run counts "${script#tests/}" "$limit" "$script" ;; esac
+done
+for example in examples/*.dsl; do
+	name=$(basename "$example" .dsl)
+	rm -rf "$build/run/$name"
+	mkdir -p "$build/run/$name"
+	# shellcheck disable=SC2016 # the inner shell expands these
+	run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' run "$build/run/$name" "$ATLED" "$PWD/$example"
+done
+for example in examples/*.c; do
+	run status "$example" "$limit" "$build/examples/$(basename "$example" .c)"
+done
+if [ "$kind" = check ] && [ -f include/atled.h ]; then run counts library 300 scripts/check_library.sh build; fi
+
+if [ $((passed + failed + skipped)) -eq 0 ]; then count_failure tests "there were none${TESTS:+ with \"$TESTS\" in their label}"; fi
+finish

@@ -1,0 +1,723 @@
+/* test_solvers.c - SUNDIALS as host functions: values against references, dense output, step counts against plain C, sensitivities both
+ * ways, differential-algebraic systems, failures in words, interrupts, allocation failure.
+ *
+ * Needs: solvers/, autodiff/, backend/ and the rules of calculus (parser/). Prints "N passed, N failed"; the exit status is 0 when nothing
+ * failed.
+ *
+ * References, to all digits printed: end values of Robertson's and van der Pol's problems and sensitivities of Robertson's and the
+ * Lotka-Volterra equations were computed with a Radau IIA method of order 13 in quadruple precision; Robertson's and van der Pol's end
+ * values agree with the Bari Test Set for IVP Solvers (Mazzia and Magherini) to 13 digits.
+ */
+#include "autodiff/autodiff.h"
+#include "backend/code.h"
+#include "parser/session.h"
+#include "solvers/solvers.h"
+#include <cvodes/cvodes.h>
+#include <math.h>
+#include <nvector/nvector_serial.h>
+#include <stdio.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_dense.h>
+
+typedef struct T { /* what a test has at hand */
+	uint32_t passed, failed;
+	Ctx *c;
+	Builder *b;
+} T;
+
+static void check_at(T *t, bool good, const char *what, int line) {
+	if (good) {
+		t->passed++;
+		return;
+	}
+	t->failed++;
+	printf("test_solvers.c:%d: %s\n", line, what);
+}
+#define CHECK(t, x) check_at((t), (x), #x, __LINE__)
+
+static void to_stdout(void *ud, const char *text, size_t n) {
+	(void)ud;
+	fwrite(text, 1, n, stdout);
+}
+
+static void show_diags(T *t) {
+	for (uint32_t i = 0; i < diag_total(t->c); i++) diag_render(t->c, diag_at(t->c, i), false, to_stdout, NULL);
+}
+
+static void near_at(T *t, double got, double want, double tolerance, int line) {
+	double off = fabs(got - want) / fabs(want);
+	if (!(off <= tolerance)) printf("test_solvers.c:%d: %.15g instead of %.15g: off by %.2g\n", line, got, want, off);
+	check_at(t, off <= tolerance, "relative difference", line);
+}
+#define NEAR(t, got, want, tolerance) near_at((t), (got), (want), (tolerance), __LINE__)
+
+/* ---- values -------------------------------------------------------------------------------------------------------------- */
+
+static Value vector(T *t, int64_t n, const double *x) {
+	Tensor *v = tensor_new(t->c, DT_F64, 1, &n);
+	for (int64_t i = 0; i < n; i++) ((double *)(void *)v->data)[i] = x[i];
+	return value_tensor(v);
+}
+
+static Value filled(T *t, int64_t n, double x) {
+	Value v = vector(t, 0, NULL);
+	value_unref(v);
+	Tensor *w = tensor_new(t->c, DT_F64, 1, &n);
+	for (int64_t i = 0; i < n; i++) ((double *)(void *)w->data)[i] = x;
+	return value_tensor(w);
+}
+
+static double number(Value v, int64_t i) {
+	return ((const double *)(const void *)v.tensor->data)[i];
+}
+
+static void drop(Value *v, uint32_t n) {
+	for (uint32_t i = 0; i < n; i++) {
+		value_unref(v[i]);
+		v[i] = (Value){.kind = V_UNSET};
+	}
+}
+
+/* ---- arithmetic on scalars in the function being built ---------------------------------------------------------------------- */
+
+static Ref K(T *t, double x) { return build_f64(t->b, x); }
+static Ref add(T *t, Ref x, Ref y) { return build2(t->b, OP_ADD, x, y); }
+static Ref sub(T *t, Ref x, Ref y) { return build2(t->b, OP_SUB, x, y); }
+static Ref mul(T *t, Ref x, Ref y) { return build2(t->b, OP_MUL, x, y); }
+static Ref neg(T *t, Ref x) { return build1(t->b, OP_NEG, x); }
+
+static Ref element(T *t, Ref v, int64_t i) {
+	return build_reshape(t->b, build_slice(t->b, v, (Dim[]){dim_const(t->c, i)}, (Dim[]){dim_const(t->c, 1)}, NULL), 0, NULL);
+}
+
+static Ref gathered(T *t, uint32_t n, const Ref *x) {
+	Ref parts[32];
+	for (uint32_t i = 0; i < n; i++) parts[i] = build_reshape(t->b, x[i], 1, (Dim[]){dim_const(t->c, 1)});
+	return n == 1 ? parts[0] : build_concat(t->b, n, parts, 0);
+}
+
+/* ---- problems ------------------------------------------------------------------------------------------------------------------- */
+
+enum { MOST = 8 }; /* unknowns */
+
+typedef struct Problem {
+	const char *name;
+	uint32_t n, np;
+	double y0[MOST], p[4], t1;
+	void (*f)(T *t, const Ref *p, Ref time, const Ref *y, Ref *out);
+	/* out[i*n + j] = df_i/dy_j; REF_NONE: zero, and not in the pattern */
+	void (*jacobian)(T *t, const Ref *p, Ref time, const Ref *y, Ref *out);
+} Problem;
+
+static void decay(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	out[0] = neg(t, mul(t, p[0], y[0]));
+}
+static void decay_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	(void)y;
+	out[0] = neg(t, p[0]);
+}
+
+static void robertson(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	Ref a = mul(t, p[0], y[0]), b = mul(t, mul(t, p[1], y[1]), y[2]), c = mul(t, mul(t, p[2], y[1]), y[1]);
+	out[0] = sub(t, b, a);
+	out[1] = sub(t, sub(t, a, b), c);
+	out[2] = c;
+}
+static void robertson_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	Ref b1 = mul(t, p[1], y[2]), b2 = mul(t, p[1], y[1]), c1 = mul(t, K(t, 2), mul(t, p[2], y[1]));
+	out[0] = neg(t, p[0]);
+	out[1] = b1;
+	out[2] = b2;
+	out[3] = p[0];
+	out[4] = neg(t, add(t, b1, c1));
+	out[5] = neg(t, b2);
+	out[7] = c1; /* the last row of the pattern lacks its diagonal element */
+}
+
+static void van_der_pol(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	out[0] = y[1];
+	out[1] = sub(t, mul(t, mul(t, p[0], sub(t, K(t, 1), mul(t, y[0], y[0]))), y[1]), y[0]);
+}
+static void van_der_pol_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	out[1] = K(t, 1);
+	out[2] = sub(t, neg(t, mul(t, mul(t, K(t, 2), p[0]), mul(t, y[0], y[1]))), K(t, 1));
+	out[3] = mul(t, p[0], sub(t, K(t, 1), mul(t, y[0], y[0])));
+}
+
+static void lotka_volterra(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	Ref xy = mul(t, y[0], y[1]);
+	out[0] = sub(t, mul(t, p[0], y[0]), mul(t, p[1], xy));
+	out[1] = sub(t, mul(t, p[3], xy), mul(t, p[2], y[1]));
+}
+static void lotka_volterra_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)time;
+	out[0] = sub(t, p[0], mul(t, p[1], y[1]));
+	out[1] = neg(t, mul(t, p[1], y[0]));
+	out[2] = mul(t, p[3], y[1]);
+	out[3] = sub(t, mul(t, p[3], y[0]), p[2]);
+}
+
+/* y' = y^2: 1/(1 - t) from 1 */
+static void blow_up(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)p;
+	(void)time;
+	out[0] = mul(t, y[0], y[0]);
+}
+static void blow_up_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)p;
+	(void)time;
+	out[0] = mul(t, K(t, 2), y[0]);
+}
+
+/* sqrt(1 - t): not a number beyond t = 1 */
+static void root(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)p;
+	out[0] = y[0];
+	out[1] = build1(t->b, OP_SQRT, sub(t, K(t, 1), time));
+}
+static void root_jacobian(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)p;
+	(void)time;
+	(void)y;
+	out[0] = K(t, 1);
+}
+
+/* stops the program beyond t = 1/2 */
+static void refusing(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
+	(void)p;
+	Value text = value_string(t->c, "that is far enough", 18);
+	OpenRegion *r = build_region_begin(t->b, 0, NULL, NULL);
+	build(t->b, OP_FAIL, 1, (Ref[]){build_const(t->b, text)}, attr_intern(t->c, (int64_t[]){E_USER}, 1), NULL);
+	RegionId then = build_region_end(t->b, r, 0, NULL);
+	r = build_region_begin(t->b, 0, NULL, NULL);
+	RegionId otherwise = build_region_end(t->b, r, 0, NULL);
+	build_if(t->b, build2(t->b, OP_LT, K(t, 0.5), time), then, otherwise, NULL);
+	value_unref(text);
+	out[0] = neg(t, y[0]);
+}
+
+static const Problem DECAY = {"decay", 1, 1, {1}, {2}, 3, decay, decay_jacobian};
+static const Problem ROBERTSON = {"robertson", 3, 3, {1, 0, 0}, {0.04, 1e4, 3e7}, 4e5, robertson, robertson_jacobian};
+static const Problem VAN_DER_POL = {"van der pol", 2, 1, {2, 0}, {1000}, 2000, van_der_pol, van_der_pol_jacobian};
+static const Problem LOTKA_VOLTERRA = {"lotka-volterra", 2, 4, {1, 1}, {1.5, 1, 3, 1}, 10, lotka_volterra, lotka_volterra_jacobian};
+static const Problem BLOW_UP = {"blow-up", 1, 0, {1}, {0}, 2, blow_up, blow_up_jacobian};
+static const Problem ROOT = {"root", 2, 0, {1, 0}, {0}, 2, root, root_jacobian};
+static const Problem REFUSING = {"refusing", 1, 1, {1}, {1}, 2, refusing, decay_jacobian};
+
+/* How it is solved. */
+typedef struct Way {
+	bool sparse, adams;
+	int64_t degree, max_steps;
+	double t0, t1, rtol, atol, max_step;
+	const double *atols; /* NULL: atol everywhere */
+	const double *at;
+	int64_t nat;
+} Way;
+
+/* ---- building --------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Making {
+	T *t;
+	const Problem *p;
+	const Way *w;
+	Fn *made;
+} Making;
+
+static TypeId scalar(T *t) { return type_scalar(t->c, DT_F64); }
+static TypeId vector_type(T *t, Dtype d, int64_t n) {
+	Dim k = dim_const(t->c, n);
+	return type_tensor(t->c, d, 1, &k);
+}
+
+static Fn *make_function(T *t, const Problem *p, int which, bool sparse) {
+	t->b = build_begin(t->c, atom_f(t->c, "%s%s", p->name, which ? " jacobian" : ""), 0, NULL);
+	Ref caps[4], y[MOST], out[MOST * MOST] = {REF_NONE};
+	for (uint32_t k = 0; k < p->np; k++) caps[k] = build_param(t->b, scalar(t), 0);
+	Ref time = build_param(t->b, scalar(t), 0), v = build_param(t->b, vector_type(t, DT_F64, p->n), 0), r;
+	for (uint32_t i = 0; i < p->n; i++) y[i] = element(t, v, i);
+	(which ? p->jacobian : p->f)(t, caps, time, y, out);
+	if (!which) {
+		r = gathered(t, p->n, out);
+	} else if (sparse) {
+		Ref some[MOST * MOST];
+		uint32_t k = 0;
+		for (uint32_t j = 0; j < p->n; j++)
+			for (uint32_t i = 0; i < p->n; i++)
+				if (out[i * p->n + j] != REF_NONE) some[k++] = out[i * p->n + j];
+		r = gathered(t, k, some);
+	} else {
+		for (uint32_t i = 0; i < p->n * p->n; i++)
+			if (out[i] == REF_NONE) out[i] = K(t, 0);
+		r = build_reshape(t->b, gathered(t, p->n * p->n, out), 2, (Dim[]){dim_const(t->c, p->n), dim_const(t->c, p->n)});
+	}
+	return build_end(t->b, 1, &r);
+}
+
+/* The pattern of the Jacobian, as constants; empty when dense. */
+static void make_pattern(T *t, const Problem *p, bool sparse, Ref *colptr, Ref *rowind) {
+	int64_t cp[MOST + 1] = {0}, ri[MOST * MOST], nnz = 0;
+	Builder *kept = t->b;
+	t->b = build_begin(t->c, 0, 0, NULL);
+	Ref caps[4], y[MOST], out[MOST * MOST] = {REF_NONE};
+	for (uint32_t k = 0; k < 4; k++) caps[k] = build_param(t->b, scalar(t), 0);
+	for (uint32_t k = 0; k < MOST; k++) y[k] = build_param(t->b, scalar(t), 0);
+	if (sparse) p->jacobian(t, caps, y[0], y, out);
+	build_abandon(t->b);
+	t->b = kept;
+	for (uint32_t j = 0; j < p->n && sparse; j++) {
+		for (uint32_t i = 0; i < p->n; i++)
+			if (out[i * p->n + j] != REF_NONE) ri[nnz++] = i;
+		cp[j + 1] = nnz;
+	}
+	int64_t ncp = sparse ? p->n + 1 : 0;
+	Tensor *a = tensor_new(t->c, DT_I64, 1, &ncp), *b = tensor_new(t->c, DT_I64, 1, &nnz);
+	memcpy(a->data, cp, (size_t)ncp * sizeof *cp);
+	memcpy(b->data, ri, (size_t)nnz * sizeof *ri);
+	*colptr = build_const(t->b, value_tensor(a));
+	*rowind = build_const(t->b, value_tensor(b));
+	tensor_unref(a);
+	tensor_unref(b);
+}
+
+/* (y0, t0, t1, rtol, atol, saveat, max_step, p...) -> times, values, stats */
+static void make_solve(Ctx *c, void *arg) {
+	Making *m = arg;
+	T *t = m->t;
+	const Problem *p = m->p;
+	const Way *w = m->w;
+	Fn *fns[2] = {make_function(t, p, 0, w->sparse), make_function(t, p, 1, w->sparse)};
+	t->b = build_begin(c, atom(c, "solve"), 0, NULL);
+	Ref in[11], operands[9 + 8], results[3];
+	for (uint32_t k = 0; k < 7 + p->np; k++) {
+		TypeId type = k == 0 || k == 4 ? vector_type(t, DT_F64, p->n) : k == 5 ? vector_type(t, DT_F64, w->nat) : scalar(t);
+		in[k] = build_param(t->b, type, 0);
+	}
+	Ref colptr, rowind;
+	make_pattern(t, p, w->sparse, &colptr, &rowind);
+	memcpy(operands, (Ref[]){in[0], in[1], in[2], in[3], in[4], colptr, rowind, in[5], in[6]}, 9 * sizeof(Ref));
+	for (uint32_t k = 0; k < 2 * p->np; k++) operands[9 + k] = in[7 + k % p->np];
+	int64_t options[] = {2, p->np, p->np, w->adams, w->sparse, w->degree, w->max_steps};
+	HostId id = host_call_intern(c, host_find(c, "ode"), 2, fns, 7, options);
+	fn_unref(fns[0]);
+	fn_unref(fns[1]);
+	build_host(t->b, id, 9 + 2 * p->np, operands, results, 3);
+	m->made = build_end(t->b, 3, results);
+}
+
+static Fn *protected_make(T *t, void (*make)(Ctx *, void *), const Problem *p, const Way *w) {
+	Making m = {t, p, w, NULL};
+	uint32_t mark = build_mark(t->c);
+	if (ctx_protect(t->c, make, &m) == ST_OK && m.made) return m.made;
+	build_unwind(t->c, mark);
+	printf("building failed:\n");
+	show_diags(t);
+	diag_clear(t->c);
+	t->failed++;
+	return NULL;
+}
+
+static uint32_t solve_args(T *t, const Problem *p, const Way *w, Value *args) {
+	args[0] = vector(t, p->n, p->y0);
+	args[1] = value_f64(w->t0);
+	args[2] = value_f64(w->t1);
+	args[3] = value_f64(w->rtol);
+	args[4] = w->atols ? vector(t, p->n, w->atols) : filled(t, p->n, w->atol);
+	args[5] = vector(t, w->nat, w->at);
+	args[6] = value_f64(w->max_step);
+	for (uint32_t k = 0; k < p->np; k++) args[7 + k] = value_f64(p->p[k]);
+	return 7 + p->np;
+}
+
+static Status run(T *t, Fn *f, const Value *args, Value *results) {
+	Code *code = code_of(t->c, f);
+	return code ? code_call(t->c, code, args, results) : ST_NOMEM;
+}
+
+static Status solve(T *t, const Problem *p, const Way *w, Value *results) {
+	Value args[16];
+	for (int k = 0; k < 3; k++) results[k] = (Value){.kind = V_UNSET};
+	Fn *f = protected_make(t, make_solve, p, w);
+	if (!f) return ST_INTERNAL;
+	uint32_t n = solve_args(t, p, w, args);
+	Status st = run(t, f, args, results);
+	drop(args, n);
+	fn_unref(f);
+	return st;
+}
+
+static bool solved(T *t, const Problem *p, const Way *w, Value *results) {
+	Status st = solve(t, p, w, results);
+	if (st == ST_OK) return true;
+	printf("%s: status %d\n", p->name, (int)st);
+	show_diags(t);
+	diag_clear(t->c);
+	t->failed++;
+	return false;
+}
+
+static bool failed_with(T *t, Status st, Status want, DiagCode code, const char *words) {
+	bool good = st == want && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == code && (!words || strstr(diag_at(t->c, 0)->message, words));
+	if (!good) {
+		printf("status %d:\n", (int)st);
+		show_diags(t);
+	}
+	diag_clear(t->c);
+	return good;
+}
+
+static int64_t stat(Value stats, int64_t i) {
+	return ((const int64_t *)(const void *)stats.tensor->data)[i];
+}
+
+static double last(Value values, int64_t i) {
+	return number(values, (values.tensor->shape[0] - 1) * values.tensor->shape[1] + i);
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------------------------------- */
+
+static void test_decay(T *t) {
+	Value r[3];
+	double worst[2] = {0};
+	for (int adams = 0; adams < 2; adams++) {
+		for (int k = 0; k < 2; k++) {
+			Way w = {.adams = adams, .degree = adams ? 12 : 5, .t1 = 3, .rtol = k ? 1e-10 : 1e-6, .atol = k ? 1e-12 : 1e-8};
+			if (!solved(t, &DECAY, &w, r)) continue;
+			int64_t rows = r[0].tensor->shape[0], steps = stat(r[2], 0);
+			CHECK(t, rows == 1 + w.degree * steps && r[1].tensor->shape[0] == rows);
+			CHECK(t, number(r[0], 0) == 0 && number(r[0], rows - 1) == 3);
+			double error = 0;
+			bool ascending = true;
+			for (int64_t i = 0; i < rows; i++) {
+				error = fmax(error, fabs(number(r[1], i) - exp(-2 * number(r[0], i))));
+				ascending = ascending && (!i || number(r[0], i) > number(r[0], i - 1));
+			}
+			CHECK(t, ascending);
+			CHECK(t, error < 100 * w.rtol);
+			worst[k] = error;
+			CHECK(t, stat(r[2], 1) > steps / 2 && stat(r[2], 7) <= w.degree);
+			CHECK(t, adams ? stat(r[2], 2) == 0 : stat(r[2], 2) > 0);
+			drop(r, 3);
+		}
+		CHECK(t, worst[1] < worst[0] / 100); /* the error follows the tolerance */
+	}
+	/* backwards, from the other end */
+	Problem back = DECAY;
+	back.y0[0] = exp(-6);
+	Way w = {.degree = 5, .t0 = 3, .t1 = 0, .rtol = 1e-9, .atol = 1e-13};
+	if (solved(t, &back, &w, r)) {
+		NEAR(t, last(r[1], 0), 1, 1e-6);
+		drop(r, 3);
+	}
+	/* no way to go */
+	w.t1 = 3;
+	if (solved(t, &back, &w, r)) {
+		CHECK(t, r[0].tensor->count == 1 && number(r[0], 0) == 3 && number(r[1], 0) == back.y0[0]);
+		drop(r, 3);
+	}
+}
+
+/* The dense output is the integrator's interpolant: between the nodes of a step it is as accurate as at the nodes. */
+static void test_dense_output(T *t) {
+	Value r[3];
+	Way w = {.degree = 5, .t1 = 10, .rtol = 1e-7, .atol = 1e-9};
+	if (!solved(t, &LOTKA_VOLTERRA, &w, r)) return;
+	int64_t steps = stat(r[2], 0);
+	double at[64];
+	for (int i = 0; i < 64; i++) at[i] = 10 * (i + 0.37) / 64;
+	Way some = w;
+	some.at = at;
+	some.nat = 64;
+	Value s[3];
+	if (solved(t, &LOTKA_VOLTERRA, &some, s)) {
+		CHECK(t, s[1].tensor->shape[0] == 64 && value_identical(s[0], s[0]));
+		double worst = 0;
+		for (int i = 0; i < 64; i++) {
+			int64_t step = 0;
+			while (step < steps - 1 && number(r[0], 5 * (step + 1)) < at[i]) step++;
+			for (int component = 0; component < 2; component++) { /* Lagrange's formula on the six nodes */
+				double sum = 0;
+				for (int64_t j = 5 * step; j <= 5 * step + 5; j++) {
+					double term = number(r[1], 2 * j + component);
+					for (int64_t k = 5 * step; k <= 5 * step + 5; k++)
+						if (k != j) term *= (at[i] - number(r[0], k)) / (number(r[0], j) - number(r[0], k));
+					sum += term;
+				}
+				worst = fmax(worst, fabs(sum - number(s[1], 2 * i + component)));
+			}
+		}
+		CHECK(t, worst < 1e-12);
+		drop(s, 3);
+	}
+	drop(r, 3);
+}
+
+/* ---- against plain C ------------------------------------------------------------------------------------------------------------------- */
+
+static int plain_f(double time, N_Vector y, N_Vector ydot, void *ud) {
+	(void)time;
+	(void)ud;
+	double *v = NV_DATA_S(y), *d = NV_DATA_S(ydot);
+	d[0] = 1e4 * v[1] * v[2] - 0.04 * v[0];
+	d[2] = 3e7 * v[1] * v[1];
+	d[1] = -d[0] - d[2];
+	return 0;
+}
+
+static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a, N_Vector b, N_Vector c) {
+	(void)time;
+	(void)fy;
+	(void)ud;
+	(void)a;
+	(void)b;
+	(void)c;
+	double *v = NV_DATA_S(y);
+	SM_ELEMENT_D(m, 0, 0) = -0.04;
+	SM_ELEMENT_D(m, 0, 1) = 1e4 * v[2];
+	SM_ELEMENT_D(m, 0, 2) = 1e4 * v[1];
+	SM_ELEMENT_D(m, 1, 0) = 0.04;
+	SM_ELEMENT_D(m, 1, 1) = -1e4 * v[2] - 6e7 * v[1];
+	SM_ELEMENT_D(m, 1, 2) = -1e4 * v[1];
+	SM_ELEMENT_D(m, 2, 1) = 6e7 * v[1];
+	return 0;
+}
+
+/* The steps that a C program makes which uses CVODES as its example cvsRoberts_dns does. */
+static long plain_steps(double t1, double rtol, const double *atol) {
+	SUNContext sun;
+	if (SUNContext_Create(NULL, &sun)) return -1;
+	N_Vector y = N_VNew_Serial(3, sun), a = N_VNew_Serial(3, sun);
+	memcpy(NV_DATA_S(y), (double[]){1, 0, 0}, 3 * sizeof(double));
+	memcpy(NV_DATA_S(a), atol, 3 * sizeof(double));
+	void *mem = CVodeCreate(CV_BDF, sun);
+	SUNMatrix m = SUNDenseMatrix(3, 3, sun);
+	SUNLinearSolver ls = SUNLinSol_Dense(y, m, sun);
+	long steps = -1;
+	double at;
+	if (!CVodeInit(mem, plain_f, 0, y) && !CVodeSVtolerances(mem, rtol, a) && !CVodeSetLinearSolver(mem, ls, m) && !CVodeSetJacFn(mem, plain_jacobian) &&
+	    !CVodeSetMaxNumSteps(mem, 1000000) && CVode(mem, t1, y, &at, CV_NORMAL) == CV_SUCCESS)
+		CVodeGetNumSteps(mem, &steps);
+	CVodeFree(&mem);
+	SUNLinSolFree(ls);
+	SUNMatDestroy(m);
+	N_VDestroy(y);
+	N_VDestroy(a);
+	SUNContext_Free(&sun);
+	return steps;
+}
+
+static void test_robertson(T *t) {
+	static const double fine[] = {1e-12, 1e-16, 1e-12}, coarse[] = {1e-8, 1e-14, 1e-6};
+	static const double want[] = {4.938274520979815560e-03, 1.984994087954375437e-08, 9.950617056290793049e-01};
+	static const double late[] = {2.083340149701294231e-08, 8.333360770334783401e-14, 9.999999791665151694e-01};
+	Value r[3];
+	for (int sparse = 0; sparse < 2; sparse++) {
+		Way w = {.sparse = sparse, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine};
+		if (!solved(t, &ROBERTSON, &w, r)) continue;
+		for (int i = 0; i < 3; i++) NEAR(t, last(r[1], i), want[i], 2e-6);
+		CHECK(t, stat(r[2], 0) <= plain_steps(4e5, 1e-8, fine) * 11 / 10);
+		drop(r, 3);
+		w = (Way){.sparse = sparse, .degree = 5, .t1 = 1e11, .rtol = 1e-8, .atol = 1e-20};
+		if (!solved(t, &ROBERTSON, &w, r)) continue;
+		for (int i = 0; i < 3; i++) NEAR(t, last(r[1], i), late[i], 1e-4);
+		double drift = 0;
+		for (int64_t k = 0; k < r[0].tensor->count; k++)
+			drift = fmax(drift, fabs(number(r[1], 3 * k) + number(r[1], 3 * k + 1) + number(r[1], 3 * k + 2) - 1));
+		CHECK(t, drift < 1e-10);
+		drop(r, 3);
+		w = (Way){.sparse = sparse, .degree = 5, .t1 = 4e10, .rtol = 1e-4, .atols = coarse};
+		if (!solved(t, &ROBERTSON, &w, r)) continue;
+		long plain = plain_steps(4e10, 1e-4, coarse);
+		CHECK(t, stat(r[2], 0) <= plain + 2);
+		if (stat(r[2], 0) != plain) printf("robertson: %lld steps, plain C %ld\n", (long long)stat(r[2], 0), plain);
+		drop(r, 3);
+	}
+}
+
+static void test_van_der_pol(T *t) {
+	Value r[3];
+	for (int k = 0; k < 2; k++) {
+		Way w = {.sparse = k, .degree = 5, .t1 = 2000, .rtol = k ? 1e-10 : 1e-8, .atol = k ? 1e-13 : 1e-11};
+		if (!solved(t, &VAN_DER_POL, &w, r)) continue;
+		NEAR(t, last(r[1], 0), 1.706167732170465008, k ? 1e-8 : 1e-6);
+		NEAR(t, last(r[1], 1), -8.928097010248165478e-04, k ? 3e-8 : 1e-6);
+		drop(r, 3);
+	}
+}
+
+static void test_saveat(T *t) {
+	Value r[3];
+	static const double forth[] = {0, 0, 0.5, 0.5, 1.25, 3}, back[] = {3, 2, 0.25}, wrong[] = {0, 2, 1}, beyond[] = {1, 3.5};
+	Way w = {.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = forth, .nat = 6};
+	if (solved(t, &DECAY, &w, r)) {
+		CHECK(t, r[0].tensor->count == 6 && r[1].tensor->shape[0] == 6);
+		for (int i = 0; i < 6; i++) {
+			CHECK(t, number(r[0], i) == forth[i]);
+			NEAR(t, number(r[1], i), exp(-2 * forth[i]), 1e-6);
+		}
+		drop(r, 3);
+	}
+	Problem from_the_end = DECAY;
+	from_the_end.y0[0] = exp(-6);
+	w = (Way){.degree = 5, .t0 = 3, .t1 = 0, .rtol = 1e-9, .atol = 1e-12, .at = back, .nat = 3};
+	if (solved(t, &from_the_end, &w, r)) {
+		for (int i = 0; i < 3; i++) NEAR(t, number(r[1], i), exp(-2 * back[i]), 1e-6);
+		drop(r, 3);
+	}
+	w = (Way){.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = wrong, .nat = 3};
+	CHECK(t, failed_with(t, solve(t, &DECAY, &w, r), ST_ERROR, E_VALUE, "time 2 is 1"));
+	w.at = beyond;
+	w.nat = 2;
+	CHECK(t, failed_with(t, solve(t, &DECAY, &w, r), ST_ERROR, E_VALUE, "time 1 is 3.5"));
+}
+
+/* ---- failures -------------------------------------------------------------------------------------------------------------------------- */
+
+static void test_failures(T *t) {
+	Value r[3];
+	for (int adams = 0; adams < 2; adams++) {
+		Way w = {.adams = adams, .degree = 5, .t1 = 2, .rtol = 1e-6, .atol = 1e-8};
+		Status st = solve(t, &BLOW_UP, &w, r);
+		const char *text = diag_total(t->c) ? diag_at(t->c, 0)->message : "";
+		double when = 0;
+		const char *at = strstr(text, "t = ");
+		CHECK(t, st == ST_ERROR && at && sscanf(at, "t = %lf", &when) == 1);
+		CHECK(t, fabs(when - 1) < 1e-3);
+		CHECK(t, strstr(text, "y[0]") != NULL && diag_at(t->c, 0)->hint);
+		CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_SOLVER_STEP);
+		if (st != ST_ERROR || diag_total(t->c) != 1 || diag_at(t->c, 0)->code != E_SOLVER_STEP) show_diags(t);
+		diag_clear(t->c);
+	}
+	Way w = {.degree = 5, .t1 = 2, .rtol = 1e-6, .atol = 1e-8};
+	Status st = solve(t, &ROOT, &w, r);
+	CHECK(t, failed_with(t, st, ST_ERROR, E_SOLVER, "the right-hand side is not finite at t = 1"));
+	w.t0 = 1.5;
+	CHECK(t, failed_with(t, solve(t, &ROOT, &w, r), ST_ERROR, E_SOLVER, "beyond t = 1.5: the right-hand side is not finite at t = 1.5 (element 1)"));
+	w.t0 = 0;
+	CHECK(t, failed_with(t, solve(t, &REFUSING, &w, r), ST_ERROR, E_USER, "that is far enough"));
+	w.max_steps = 7;
+	CHECK(t, failed_with(t, solve(t, &LOTKA_VOLTERRA, &w, r), ST_ERROR, E_SOLVER_STEPS, "7 steps are used up"));
+	w.max_steps = 0;
+	w.rtol = 1e-20;
+	w.atol = 1e-30;
+	CHECK(t, failed_with(t, solve(t, &LOTKA_VOLTERRA, &w, r), ST_ERROR, E_SOLVER, "64-bit"));
+	w.rtol = 1e-6;
+	w.atol = 0;
+	CHECK(t, failed_with(t, solve(t, &ROBERTSON, &w, r), ST_ERROR, E_VALUE, "y[1] has nothing"));
+	w.atol = -1;
+	CHECK(t, failed_with(t, solve(t, &ROBERTSON, &w, r), ST_ERROR, E_VALUE, "atol"));
+	w = (Way){.degree = 5, .t0 = 1, .t1 = 1 + 2e-16, .rtol = 1e-6, .atol = 1e-8};
+	CHECK(t, failed_with(t, solve(t, &DECAY, &w, r), ST_ERROR, E_VALUE, "too close"));
+	Problem bad = DECAY;
+	bad.y0[0] = NAN;
+	w.t0 = 0;
+	CHECK(t, failed_with(t, solve(t, &bad, &w, r), ST_ERROR, E_VALUE, "initial value 0"));
+}
+
+static bool same_results(const Value *a, const Value *b, uint32_t n) {
+	for (uint32_t i = 0; i < n; i++)
+		if (!value_identical(a[i], b[i])) return false;
+	return true;
+}
+
+/* The interrupt flag goes up at poll 1, 2, ...: the run stops, nothing leaks, and a run after it gives the same bits. */
+static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresults) {
+	Value want[8], r[8];
+	Status st = run(t, f, args, want);
+	CHECK(t, st == ST_OK);
+	if (st != ST_OK) return;
+	bool good = true;
+	uint64_t n = 1;
+	for (; n < 100000; n += 1 + n / 8) {
+		size_t used = heap_used(t->c);
+		ctx_interrupt_at_poll(t->c, n);
+		st = run(t, f, args, r);
+		ctx_interrupt_at_poll(t->c, 0);
+		ctx_clear_interrupt(t->c);
+		if (st == ST_OK) break;
+		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERRUPT && heap_used(t->c) <= used + 4096;
+		diag_clear(t->c);
+	}
+	CHECK(t, good && st == ST_OK && n > 10);
+	CHECK(t, st == ST_OK && same_results(want, r, nresults));
+	if (st == ST_OK) drop(r, nresults);
+	drop(want, nresults);
+}
+
+static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults) {
+	Value want[8], r[8];
+	Status st = run(t, f, args, want);
+	CHECK(t, st == ST_OK);
+	if (st != ST_OK) return;
+	bool good = true;
+	for (int forever = 0; forever < 2; forever++) {
+		uint64_t n = 1;
+		for (; n < 100000; n += n < 150 ? 1 : n / 16) { /* set-up in full, the steps in samples */
+			size_t used = heap_used(t->c);
+			heap_fail_at(t->c, n, forever);
+			st = run(t, f, args, r);
+			heap_fail_at(t->c, 0, false);
+			if (st == ST_OK) break;
+			bool one = st == ST_NOMEM && diag_total(t->c) > 0 && diag_at(t->c, 0)->code == E_MEMORY;
+			if (!one) {
+				printf("allocation %llu: status %d\n", (unsigned long long)n, (int)st);
+				show_diags(t);
+			}
+			diag_clear(t->c);
+			if (heap_used(t->c) > used + 4096) printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n, heap_used(t->c) - used);
+			good = good && one && heap_used(t->c) <= used + 4096;
+		}
+		CHECK(t, st == ST_OK && n > 20 && same_results(want, r, nresults));
+		if (st == ST_OK) drop(r, nresults);
+	}
+	CHECK(t, good);
+	drop(want, nresults);
+}
+
+static void test_interrupts_and_memory(T *t) {
+	for (int way = 0; way < 3; way++) {
+		Way w = {.sparse = way == 1, .adams = way == 2, .degree = 5, .t1 = 1, .rtol = 1e-5, .atol = 1e-7};
+		Fn *f = protected_make(t, make_solve, &LOTKA_VOLTERRA, &w);
+		if (!f) continue;
+		Value args[16];
+		uint32_t n = solve_args(t, &LOTKA_VOLTERRA, &w, args);
+		interrupt_everywhere(t, f, args, 3);
+		fail_allocations(t, f, args, 3);
+		drop(args, n);
+		fn_unref(f);
+	}
+}
+
+int main(void) {
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	T t = {.c = ctx_new(NULL)};
+	if (!t.c || backend_init(t.c) != ST_OK || solvers_init(t.c) != ST_OK) return 1;
+	ctx_grant(t.c, GRANT_ALL);
+	static const struct {
+		const char *name;
+		void (*run)(T *t);
+	} tests[] = {
+	    {"decay", test_decay}, {"dense output", test_dense_output}, {"robertson", test_robertson}, {"van der pol", test_van_der_pol},
+	    {"saveat", test_saveat}, {"failures", test_failures}, {"interrupts and memory", test_interrupts_and_memory},
+	};
+	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+		uint32_t failed = t.failed;
+		tests[i].run(&t);
+		if (diag_total(t.c)) {
+			printf("left behind:\n");
+			show_diags(&t);
+			diag_clear(t.c);
+			t.failed++;
+		}
+		if (t.failed != failed) printf("^ in %s\n", tests[i].name);
+	}
+	ctx_free(t.c);
+	printf("%u passed, %u failed\n", t.passed, t.failed);
+	return t.failed != 0;
+}
