@@ -72,6 +72,15 @@ struct atled_engine {
 	int threads;
 };
 
+typedef struct FloatEnv {
+	fenv_t full;
+#if defined(__x86_64__)
+	uint32_t mxcsr;
+	uint16_t x87_control, x87_status;
+	bool changed; /* from the default: then `full` is set */
+#endif
+} FloatEnv;
+
 struct atled_context {
 	Ctx *c;
 	atled_engine *engine;
@@ -80,7 +89,7 @@ struct atled_context {
 	atomic_int busy;
 	_Atomic uintptr_t owner; /* the thread inside */
 	atomic_int callbacks;    /* how deep the owner is in callbacks of the host */
-	fenv_t env;
+	FloatEnv env; /* the host's */
 	atled_limit limits;
 	atled_status status; /* of the last call */
 	uint32_t error_base; /* diagnostics before it belong to an outer call */
@@ -124,6 +133,7 @@ size_t api_length(const char *text, size_t n); /* resolves ATLED_ZERO */
 
 /* A handle for v, whose reference it takes (also when it fails). NULL when memory fails. */
 atled_value *value_handle(atled_context *x, Value v);
+bool api_is_name(const char *name); /* a word that programs can write as a name */
 static inline atled_value value_passing(Ctx *c, Value v) { return (atled_value){.c = c, .v = v}; }
 
 /* ---- types.c -------------------------------------------------------------------------------------------------------------- */

@@ -142,6 +142,44 @@ static void bury(Life *life) {
 	}
 }
 
+/* ---- floating-point environment ------------------------------------------------------------------------------------------------------ */
+
+/* The host's floating-point environment is put aside. On x86-64 the library calls for that take longer than small programs, so that the two
+ * registers behind them are looked at, and the library calls only serve hosts that changed the rounding or unmasked something. */
+#if defined(__x86_64__)
+#define MXCSR_FLAGS 0x3fu
+#define MXCSR_DEFAULT 0x1f80u
+#define X87_DEFAULT 0x37f
+#define X87_FLAGS 0x3f
+
+static void float_enter(FloatEnv *e) {
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1\n\tfnstsw %2" : "=m"(e->mxcsr), "=m"(e->x87_control), "=am"(e->x87_status));
+	e->changed = (e->mxcsr & ~MXCSR_FLAGS) != MXCSR_DEFAULT || e->x87_control != X87_DEFAULT;
+	if (!e->changed) return;
+	fegetenv(&e->full);
+	fesetenv(FE_DFL_ENV);
+}
+
+static void float_leave(const FloatEnv *e) {
+	if (e->changed) {
+		fesetenv(&e->full);
+		return;
+	}
+	uint32_t mxcsr;
+	uint16_t status;
+	__asm__ volatile("stmxcsr %0\n\tfnstsw %1" : "=m"(mxcsr), "=am"(status));
+	if (mxcsr != e->mxcsr) __asm__ volatile("ldmxcsr %0" : : "m"(e->mxcsr));
+	if ((status & X87_FLAGS) && !(e->x87_status & X87_FLAGS)) __asm__ volatile("fnclex");
+}
+#else
+static void float_enter(FloatEnv *e) {
+	fegetenv(&e->full);
+	fesetenv(FE_DFL_ENV);
+}
+
+static void float_leave(const FloatEnv *e) { fesetenv(&e->full); }
+#endif
+
 /* ---- life of a context ------------------------------------------------------------------------------------------------------------ */
 
 static void set_up(Ctx *c, void *arg) {
@@ -187,12 +225,10 @@ atled_context *atled_context_new(atled_engine *engine) {
 	x->c = ctx_new(&e->alloc);
 	if (x->c) {
 		ctx_set_slot(x->c, SLOT_API, x, NULL);
-		fegetenv(&x->env);
-		if ((x->life = life_new(x)) && ctx_protect(x->c, set_up, x) == ST_OK) {
-			fesetenv(&x->env);
-			return x;
-		}
-		fesetenv(&x->env);
+		float_enter(&x->env);
+		bool ok = (x->life = life_new(x)) && ctx_protect(x->c, set_up, x) == ST_OK;
+		float_leave(&x->env);
+		if (ok) return x;
 	}
 	atled_context_free(x);
 	return NULL;
@@ -227,8 +263,7 @@ atled_status api_enter(atled_context *x, EnterMode mode) {
 		return ATLED_OK;
 	}
 	atomic_store_explicit(&x->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
-	fegetenv(&x->env);
-	fesetenv(FE_DFL_ENV);
+	float_enter(&x->env);
 	if (diag_total(x->c)) diag_clear(x->c);
 	x->error_base = 0;
 	x->misuse = false;
@@ -289,7 +324,7 @@ atled_status api_leave(atled_context *x, Status st) {
 	if (st == ST_INTERRUPTED) ctx_clear_interrupt(x->c);
 	if (x->limits.steps) ctx_set_step_limit(x->c, 0);
 	if (x->limits.seconds > 0) ctx_set_time_limit(x->c, 0);
-	fesetenv(&x->env);
+	float_leave(&x->env);
 	atomic_store_explicit(&x->owner, 0, memory_order_relaxed);
 	atomic_store_explicit(&x->busy, 0, memory_order_release);
 	return out;
@@ -360,6 +395,13 @@ void atled_clear_interrupt(atled_context *x) {
 	if (x) ctx_clear_interrupt(x->c);
 }
 
+unsigned atled_granted(const atled_context *x) {
+	unsigned grants = 0;
+	for (unsigned g = 1; x && g <= GRANT_ALL; g <<= 1)
+		if (ctx_granted(x->c, (Grant)g)) grants |= g;
+	return grants;
+}
+
 typedef struct Output {
 	atled_sink sink;
 	void *ud;
@@ -373,6 +415,10 @@ static void output_body(Ctx *c, void *arg) {
 atled_status atled_output(atled_context *x, atled_sink sink, void *ud) {
 	Output o = {sink, ud};
 	return api_run(x, ENTER_ALONE, output_body, &o);
+}
+
+void atled_write(atled_context *x, const char *text, size_t n) {
+	if (x && text && is_owner(x) && ctx_granted(x->c, GRANT_OUTPUT)) ctx_write(x->c, text, api_length(text, n));
 }
 
 void atled_fail_allocation(atled_context *x, uint64_t n, int forever) {

@@ -214,7 +214,7 @@ atled_status atled_get(atled_context *x, const char *name, atled_value **out) {
 }
 
 /* A word that programs can write as a name. */
-static bool is_name(const char *name) {
+bool api_is_name(const char *name) {
 	size_t n = strlen(name);
 	if (!n) return false;
 	for (size_t i = 0; parse_keywords[i]; i++)
@@ -229,7 +229,7 @@ static bool is_name(const char *name) {
 
 static void set_body(Ctx *c, void *arg) {
 	Variable *k = arg;
-	if (!is_name(k->name)) api_misuse(c, "`%s` cannot be a name", k->name);
+	if (!api_is_name(k->name)) api_misuse(c, "`%s` cannot be a name", k->name);
 	if (k->v->c != c) api_misuse(c, "the value of another context");
 	api_want(c, session_set(api_of(c)->session, k->name, k->v->v));
 }
@@ -318,7 +318,7 @@ typedef struct Define {
 
 static void define_body(Ctx *c, void *arg) {
 	Define *d = arg;
-	if (!is_name(d->name)) api_misuse(c, "`%s` cannot be a name", d->name);
+	if (!api_is_name(d->name)) api_misuse(c, "`%s` cannot be a name", d->name);
 	Native *k = ARENA_NEW(ctx_arena(c), Native);
 	*k = d->native;
 	k->name = arena_copy(ctx_arena(c), d->name, strlen(d->name));

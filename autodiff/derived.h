@@ -50,6 +50,7 @@ typedef struct Origin {
 	uint32_t jvp_params, jvp_results;
 	bool is_linear;            /* linear in the parameters from linear_from on, in the form that transposing wants */
 	uint32_t linear_from;
+	uint32_t rounds;           /* of splits that led to it, one of the linear part of another */
 } Origin;
 Origin origin_of(const Fn *f);
 void origin_set(Ctx *c, Fn *f, Origin o);

@@ -609,10 +609,13 @@ static void make_jet(Ctx *c, Derived *d) {
 }
 
 Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active) {
-	if (order < 1 || order > JET_MAX_ORDER) {
-		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order from 1 to %u, not %u", JET_MAX_ORDER,
-		           order);
+	if (order > JET_MAX_ORDER) {
+		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u", JET_MAX_ORDER, order);
 		ctx_throw(c, ST_ERROR);
+	}
+	if (!order) { /* values only: f itself */
+		if (result_active) memset(result_active, 0, fn_nresults(f) * sizeof *result_active);
+		return f;
 	}
 	const Derived *d = derived_of(c, f, TR_JET, order, active, make_jet);
 	if (result_active) memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);

@@ -367,7 +367,7 @@ void jet_rule_SVD(Jet *j, const Inst *in) {
 			Ref phase = build2(b, OP_DIV, skew, zero_scale(b, s[0], 2));
 			if (turn_z) phase = build2(b, OP_ADD, phase, build1(b, OP_IMAG, turn_z));
 			Dtype dtype = dtype_in(b, e);
-			Ref i = build_const(b, value_c128(CMPLX(0, 1)));
+			Ref i = build_const(b, value_c128(__builtin_complex(0.0, 1.0)));
 			i = build_broadcast_scalar(b, build_convert(b, i, dtype),
 			                           type_with_dtype(j->c, type_id_in(b, phase), dtype));
 			Ref imaginary = build2(b, OP_MUL, i, build_convert(b, phase, dtype));

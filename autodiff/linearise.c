@@ -89,7 +89,7 @@ static void make_split(Ctx *c, Derived *d) {
 	s->nresiduals = p.regions[0].items.n;
 	s->primal = derived_own(d, emit_primal_part(&p));
 	s->linear = derived_own(d, emit_linear_part(&p, s->primal));
-	origin_set(c, s->linear, (Origin){.is_linear = true, .linear_from = s->nresiduals});
+	origin_set(c, s->linear, (Origin){.is_linear = true, .linear_from = s->nresiduals, .rounds = origin_of(f).rounds + 1});
 	if (s->joint) finish_recursive(c, d);
 	d->fn = s->linear;
 }

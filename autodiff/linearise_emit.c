@@ -396,17 +396,13 @@ static uint32_t result_types(Emit *e, const Inst *in, bool linear, TypeId *out) 
 	return n;
 }
 
-/* A dead linear result has no place in the map. */
 static void set_call_results(Emit *e, const Inst *in, bool linear, const Ref *results) {
 	const InstPlan *ip = plan_of(e->p, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		if (ip->results[k] != linear) continue;
 		Ref r = inst_result(in, k);
-		if (!linear || is_live(e->p, r)) {
-			if (linear) learn(e, 1, &e->f->vals.at[REF_INDEX(r)].type, results);
-			refmap_set(&e->map, r, *results);
-		}
-		results++;
+		if (linear) learn(e, 1, &e->f->vals.at[REF_INDEX(r)].type, results);
+		refmap_set(&e->map, r, *results++);
 	}
 }
 

@@ -26,6 +26,15 @@ bool sym_born_in(const Plan *p, SymId s, RegionId r) {
 	return find_born(p, s, r) != NULL;
 }
 
+/* Where a symbol comes from, seen from region r. */
+static SymBorn *home_of(const Plan *p, SymId s, RegionId r) {
+	for (; r != UINT32_MAX; r = parent_of(p, r)) {
+		SymBorn *born = find_born(p, s, r);
+		if (born) return born;
+	}
+	return NULL;
+}
+
 typedef struct SymVisit {
 	Plan *p;
 	RegionId region;
@@ -34,20 +43,15 @@ typedef struct SymVisit {
 
 static void visit_birth(void *ud, SymId s) {
 	SymVisit *v = ud;
-	for (RegionId r = v->region; r != UINT32_MAX; r = parent_of(v->p, r))
-		if (find_born(v->p, s, r)) return;
+	if (home_of(v->p, s, v->region)) return;
 	SymBorn born = {.sym = s};
 	VEC_PUSH(v->p->a, &v->p->regions[v->region].born, born);
 }
 
 static void visit_need(void *ud, SymId s) {
 	SymVisit *v = ud;
-	for (RegionId r = v->region; r != UINT32_MAX; r = parent_of(v->p, r)) {
-		SymBorn *born = find_born(v->p, s, r);
-		if (!born) continue;
-		born->needed = true;
-		return;
-	}
+	SymBorn *born = home_of(v->p, s, v->region);
+	if (born) born->needed = true;
 }
 
 static void visit_varies(void *ud, SymId s) {
@@ -94,6 +98,67 @@ static void need_attr(Plan *p, const Inst *in) {
 			else need_type(p, (TypeId)words[i], in->parent);
 		}
 	}
+}
+
+/* ---- equal lengths ------------------------------------------------------------------------------------------------------------- */
+
+/* Two lengths that the linear part mentions may be equal by way of a third that it does not: a = b, b = c. So a symbol that stands in more
+ * than one guard is needed as soon as another in one of these is. */
+typedef struct GuardVisit {
+	SymVisit at;
+	uint32_t *count; /* guards that mention a symbol */
+	bool some, more; /* a needed one has been seen; one has become needed */
+} GuardVisit;
+
+static void visit_count(void *ud, SymId s) {
+	GuardVisit *v = ud;
+	v->count[s]++;
+}
+
+static void visit_some(void *ud, SymId s) {
+	GuardVisit *v = ud;
+	const SymBorn *born = home_of(v->at.p, s, v->at.region);
+	v->some = v->some || (born && born->needed);
+}
+
+static void visit_link(void *ud, SymId s) {
+	GuardVisit *v = ud;
+	SymBorn *born = home_of(v->at.p, s, v->at.region);
+	if (!born || born->needed || v->count[s] < 2) return;
+	born->needed = v->more = true;
+}
+
+static void each_guard(GuardVisit *v, void (*visit)(GuardVisit *v, Dim x, Dim y)) {
+	Plan *p = v->at.p;
+	for (InstId i = 0; i < p->f->insts.n; i++) {
+		const Inst *in = &p->f->insts.at[i];
+		if (in->op != OP_GUARD) continue;
+		v->at.region = in->parent;
+		visit(v, (Dim)attr_int(p->c, OP_GUARD, in->attr, 0), (Dim)attr_int(p->c, OP_GUARD, in->attr, 1));
+	}
+}
+
+static void count_guard(GuardVisit *v, Dim x, Dim y) {
+	dim_each_sym(v->at.p->c, x, visit_count, v);
+	dim_each_sym(v->at.p->c, y, visit_count, v);
+}
+
+static void link_guard(GuardVisit *v, Dim x, Dim y) {
+	v->some = false;
+	dim_each_sym(v->at.p->c, x, visit_some, v);
+	dim_each_sym(v->at.p->c, y, visit_some, v);
+	if (!v->some) return;
+	dim_each_sym(v->at.p->c, x, visit_link, v);
+	dim_each_sym(v->at.p->c, y, visit_link, v);
+}
+
+static void need_linked(Plan *p) {
+	GuardVisit v = {.at = {.p = p}, .count = ARENA_ARRAY(p->a, uint32_t, p->nsyms + 1u)};
+	each_guard(&v, count_guard);
+	do {
+		v.more = false;
+		each_guard(&v, link_guard);
+	} while (v.more);
 }
 
 static void find_births(Plan *p, RegionId id) {
@@ -238,6 +303,9 @@ static void demand_call(Plan *p, const Inst *in) {
 	const InstPlan *ip = plan_of(p, in);
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (ip->places[k] || ip->mode == CALL_JOINT) demand(p, inst_arg(p->f, in, k));
+	/* Run backwards the call needs zeros for the results that are not live. */
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (ip->results[k]) need_type(p, p->f->vals.at[in->results + k].type, in->parent);
 }
 
 static void demand_inst(Plan *p, const Inst *in) {
@@ -484,6 +552,7 @@ static void plan_items(Plan *p, RegionId id) {
 		for (uint32_t k = 0; k < ip->given.n; k++)
 			add_item(p, id, (Item){.kind = ITEM_INST, .id = (InstId)(in - p->f->insts.at), .k = k, .type = ip->given.at[k]});
 	}
+	need_linked(p);
 	add_lengths(p, id);
 }
 

@@ -48,6 +48,34 @@ static Ref value(Back *t, Ref r) {
 	return refmap_get(t->b, &t->map, r);
 }
 
+/* ---- lengths ------------------------------------------------------------------------------------------------------------------- */
+
+static void visit_birth(void *ud, SymId s) {
+	Back *t = ud;
+	t->born[s] = true;
+}
+
+static void give_birth(Back *t, TypeId type) {
+	Type ty = *type_of(t->c, type);
+	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++) dim_each_sym(t->c, ty.dims[k], visit_birth, t);
+}
+
+typedef struct AllBorn {
+	const Back *t;
+	bool all;
+} AllBorn;
+
+static void visit_born(void *ud, SymId s) {
+	AllBorn *a = ud;
+	a->all = a->all && a->t->born[s];
+}
+
+static bool all_born(const Back *t, Dim d) {
+	AllBorn a = {t, true};
+	dim_each_sym(t->c, d, visit_born, &a);
+	return a.all;
+}
+
 /* ---- cotangents ---------------------------------------------------------------------------------------------------------------- */
 
 static Ref ct_of(const Back *t, Ref r) {
@@ -56,7 +84,15 @@ static Ref ct_of(const Back *t, Ref r) {
 
 static Ref ct_or_zeros(Back *t, Ref r) {
 	Ref w = ct_of(t, r);
-	return w != REF_NONE ? w : build_zeros(t->b, type_here(t, r));
+	if (w != REF_NONE) return w;
+	const Type *ty = ref_ty(t->f, r);
+	for (uint32_t k = 0; k < ty->rank; k++) {
+		if (all_born(t, ty->dims[k])) continue;
+		diag_error(t->c, E_NO_RULE, span_of(t->c, build_span(t->b)),
+		           "`%s` cannot be run backwards: nothing tells how long axis %u of a value in it is", atom_text(t->c, t->f->name), k);
+		ctx_throw(t->c, ST_ERROR);
+	}
+	return build_zeros(t->b, type_here(t, r));
 }
 
 /* Lengths that came about separately are made one. */
@@ -90,32 +126,6 @@ void not_linear(TransposeRule *r) {
 }
 
 /* ---- forwards: what does not depend on the linear parameters ---------------------------------------------------------------------- */
-
-static void visit_birth(void *ud, SymId s) {
-	Back *t = ud;
-	t->born[s] = true;
-}
-
-static void give_birth(Back *t, TypeId type) {
-	Type ty = *type_of(t->c, type);
-	for (uint32_t k = 0; ty.kind == TY_TENSOR && k < ty.rank; k++) dim_each_sym(t->c, ty.dims[k], visit_birth, t);
-}
-
-typedef struct AllBorn {
-	const Back *t;
-	bool all;
-} AllBorn;
-
-static void visit_born(void *ud, SymId s) {
-	AllBorn *a = ud;
-	a->all = a->all && a->t->born[s];
-}
-
-static bool all_born(const Back *t, Dim d) {
-	AllBorn a = {t, true};
-	dim_each_sym(t->c, d, visit_born, &a);
-	return a.all;
-}
 
 /* A length that came with a linear value (of a loop that changes it, of an `if` whose branches differ) has nothing here to come with; the
  * linear part holds a guard that says what it is equal to, and from there on it is that. */
@@ -352,58 +362,73 @@ static void back_region(Back *t, const Region *g) {
 
 /* ---- the transform ---------------------------------------------------------------------------------------------------------------------- */
 
-/* In the form the linear part of a split has: made by one, with the same border between the parameters. */
-static bool is_split(const Fn *f, uint32_t nresiduals) {
-	Origin o = origin_of(f);
-	return o.is_linear && o.linear_from == nresiduals;
+/* The walk above can follow the region: what holds linear instructions gives linear values only, and calls are to functions that are linear
+ * in their last parameters. The linear part of a split is like that. */
+static bool is_simple(Back *t, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = inst_at(t, g, i);
+		if (!touches_linear(&t->dep, in) || (!in->nregions && in->op != OP_CALL)) continue;
+		if (in->op == OP_WHILE || in->op == OP_TRY) return false;
+		for (uint32_t k = 0; k < in->nresults; k++)
+			if (!is_linear(t, inst_result(in, k))) return false;
+		for (uint32_t k = 0; k < in->nregions; k++)
+			if (!is_simple(t, inst_region(t->f, in, k))) return false;
+		if (in->op != OP_CALL) continue;
+		Origin o = origin_of(fn_get(t->c, (FnId)attr_int(t->c, OP_CALL, in->attr, 0)));
+		for (uint32_t k = 0; k < in->nargs; k++)
+			if (!o.is_linear || (k < o.linear_from && is_linear(t, inst_arg(t->f, in, k)))) return false;
+	}
+	return true;
 }
 
-/* residuals, cotangents -> primal part of the split, then the transpose of its linear part. */
-static void transpose_through_split(Ctx *c, Derived *d) {
-	Fn *f = d->from;
-	Arena *a = d->scratch;
-	uint32_t nresiduals = d->order, n = fn_nparams(f);
-	bool *linear = ARENA_ARRAY(a, bool, n + 1u);
+/* Every length in the types of the linear parameters must be known from elsewhere, since it is their cotangents that are made. */
+static void check_lengths(Back *t) {
+	for (uint32_t k = t->d->order; k < fn_nparams(t->f); k++) {
+		const Type *ty = ref_ty(t->f, fn_param(t->f, k));
+		for (uint32_t a = 0; ty->kind == TY_TENSOR && a < ty->rank; a++) {
+			if (all_born(t, ty->dims[a])) continue;
+			diag_error(t->c, E_NO_RULE, span_of(t->c, t->f->span),
+			           "`%s` cannot be run backwards: nothing else tells how long axis %u of its operand %u is",
+			           atom_text(t->c, t->f->name), a, k + 1);
+			ctx_throw(t->c, ST_ERROR);
+		}
+	}
+}
+
+/* The primal part of the split, then the transpose of its linear part. */
+static void back_through_split(Back *t, const Ref *w, Ref *results) {
+	Ctx *c = t->c;
+	Fn *f = t->f;
+	uint32_t nresiduals = t->d->order, n = fn_nparams(f), m = 0;
+	bool *linear = ARENA_ARRAY(t->a, bool, n + 1u);
 	for (uint32_t k = nresiduals; k < n; k++) linear[k] = true;
-	Derived *split = split_of(c, f, linear);
+	const Derived *split = split_of(c, f, linear);
 	const Split *s = split_data(split);
-	Fn *back = split->done ? ad_transpose(c, s->linear, s->nresiduals) : NULL;
+	/* A second split gives what the first gave: where that is not enough nothing is. */
+	Fn *back = split->done && origin_of(s->linear).rounds < 4 ? ad_transpose(c, s->linear, s->nresiduals) : NULL;
 	if (!back) {
-		diag_error(c, E_INTERNAL, span_of(c, f->span), "%s is transposed while it is split", atom_text(c, f->name));
+		diag_error(c, E_INTERNAL, span_of(c, f->span), "`%s` cannot be brought into a form that runs backwards", atom_text(c, f->name));
 		ctx_throw(c, ST_INTERNAL);
 	}
-	Builder *b = build_begin(c, derived_name(c, f, "transpose"), f->span, f);
-	uint32_t nw = fn_nresults(f);
-	Ref *params = ARENA_ARRAY(a, Ref, nresiduals + nw + 1u), *values = ARENA_ARRAY(a, Ref, fn_nresults(s->primal) + 1u);
-	Ref *args = ARENA_ARRAY(a, Ref, s->nresiduals + nw + 1u), *results = ARENA_ARRAY(a, Ref, n + 1u);
-	for (uint32_t k = 0; k < nresiduals; k++) {
-		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
-		params[k] = build_param(b, v->type, v->name);
-	}
-	for (uint32_t k = 0; k < nw; k++) params[nresiduals + k] = build_param(b, ref_type(f, fn_result(f, k)), 0);
-	build_call(b, s->primal, nresiduals, params, values);
-	uint32_t m = 0;
+	Ref *values = refs(t, fn_nresults(s->primal)), *args = refs(t, s->nresiduals + fn_nresults(f));
+	for (uint32_t k = 0; k < nresiduals; k++) args[k] = value(t, fn_param(f, k));
+	build_call(t->b, s->primal, nresiduals, args, values);
 	for (uint32_t k = 0; k < s->nresiduals; k++) args[m++] = values[s->nplain_results + k];
-	for (uint32_t k = 0; k < nw; k++)
-		if (s->linear_result[k]) args[m++] = params[nresiduals + k];
-	build_call(b, back, m, args, results);
-	d->fn = derived_own(d, build_end(b, n - nresiduals, results));
+	for (uint32_t k = 0; k < fn_nresults(f); k++)
+		if (s->linear_result[k]) args[m++] = w[k];
+	build_call(t->b, back, m, args, results);
 }
 
 static void make_transpose(Ctx *c, Derived *d) {
 	Fn *f = d->from;
-	if (!is_split(f, d->order)) {
-		transpose_through_split(c, d);
-		return;
-	}
 	Back t = {.c = c, .f = f, .d = d, .a = d->scratch};
 	uint32_t nresiduals = d->order, n = fn_nparams(f), nw = fn_nresults(f);
+	t.dep = (Depends){.c = c, .f = f, .scratch = t.a, .transform = "transpose", .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
+	for (uint32_t k = nresiduals; k < n; k++) t.dep.linear[REF_INDEX(fn_param(f, k))] = true;
 	t.b = build_begin(c, derived_name(c, f, "transpose"), f->span, f);
 	t.map = refmap_new(t.b, f, true);
 	t.ct = refs(&t, f->vals.n);
 	t.born = ARENA_ARRAY(t.a, bool, f->syms.n + 1u);
-	t.dep = (Depends){.c = c, .f = f, .scratch = t.a, .transform = "transpose", .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
-	for (uint32_t k = nresiduals; k < n; k++) t.dep.linear[REF_INDEX(fn_param(f, k))] = true;
 	Ref *w = refs(&t, nw), *results = refs(&t, n);
 	for (uint32_t k = 0; k < nresiduals; k++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
@@ -416,10 +441,18 @@ static void make_transpose(Ctx *c, Derived *d) {
 	}
 	d->fn = build_fn(t.b);
 	find_linear(&t.dep);
-	copy_plain(&t, &f->regions.at[0]);
-	for (uint32_t k = 0; k < nw; k++) add_ct(&t, fn_result(f, k), w[k]);
-	back_region(&t, &f->regions.at[0]);
-	for (uint32_t k = nresiduals; k < n; k++) results[k - nresiduals] = ct_or_zeros(&t, fn_param(f, k));
+	if (is_simple(&t, &f->regions.at[0])) {
+		copy_plain(&t, &f->regions.at[0]);
+		check_lengths(&t);
+		for (uint32_t k = 0; k < nw; k++) add_ct(&t, fn_result(f, k), w[k]);
+		back_region(&t, &f->regions.at[0]);
+		for (uint32_t k = nresiduals; k < n; k++) results[k - nresiduals] = ct_or_zeros(&t, fn_param(f, k));
+	} else {
+		memset(t.born, 0, f->syms.n * sizeof *t.born);
+		for (uint32_t k = 0; k < nresiduals; k++) give_birth(&t, ref_type(f, fn_param(f, k)));
+		check_lengths(&t);
+		back_through_split(&t, w, results);
+	}
 	d->fn = derived_own(d, build_end(t.b, n - nresiduals, results));
 }
 

@@ -2,14 +2,16 @@
  *
  * Needs: cblas.h for the types of its calls; the library itself only when the first large product runs.
  *
- * The library is a thing of the process, not of a context, so the handle is process-wide: a private struct filled once under pthread_once and
- * never changed after. What loading does to the process is kept small:
- *   - OpenBLAS 0.3.21 takes recent AMD processors for Haswell and loses a factor of 1.6 to 1.85. It reads OPENBLAS_CORETYPE while it is being
- *     loaded, so the variable is set for the length of the dlopen when the processor has AVX-512 and the user has not set it, and
- *     taken away again. (setenv is not safe beside a getenv on another thread: a host with such threads sets the variable itself, or
- *     has OpenBLAS loaded before.)
- *   - OpenBLAS's own threads are switched off: it would split sums by the number of threads, and our results may not depend on that.
- *     Products are split by eval_dot.c in a fixed way instead. A library that the host had loaded before us keeps its setting.
+ * The library is a thing of the process, not of a context, so the handle is process-wide: a private struct filled
+ * once under pthread_once and never changed after. What loading does to the process is kept small:
+ *   - OpenBLAS 0.3.21 takes recent AMD processors for Haswell and loses a factor of 1.6 to 1.85. It reads
+ *     OPENBLAS_CORETYPE while it is being loaded, so the variable is set for the length of the dlopen when the
+ *     processor has AVX-512 and the user has not set it, and taken away again. (setenv is not safe beside a getenv on
+ *     another thread: a host with such threads sets the variable itself, or has OpenBLAS loaded before.)
+ *   - OpenBLAS's own threads are switched off (OPENBLAS_NUM_THREADS, in the same way, so that none are even started):
+ *     it would split sums by the number of threads, and our results may not depend on that. Products are split by
+ *     eval_dot.c in a fixed way instead. A host that loads OpenBLAS after us finds it with one thread and may raise
+ *     that; one that had loaded it before keeps its setting.
  */
 #include "backend/blas.h"
 #include "backend/kernels.h"
@@ -48,12 +50,14 @@ static bool has_avx512(void) {
 }
 
 static void open_library(void) {
-	static const char core[] = "OPENBLAS_CORETYPE";
+	static const char core[] = "OPENBLAS_CORETYPE", threads[] = "OPENBLAS_NUM_THREADS";
 	void *before = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-	const bool name_core = !before && !getenv(core) && has_avx512();
+	const bool name_core = !before && !getenv(core) && has_avx512(), name_threads = !before && !getenv(threads);
 	if (name_core) setenv(core, "SkylakeX", 1);
+	if (name_threads) setenv(threads, "1", 1);
 	void *library = before ? before : dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
 	if (name_core) unsetenv(core);
+	if (name_threads) unsetenv(threads);
 	if (!library) {
 		blas.why = "OpenBLAS (" LIBRARY ") cannot be loaded; the Debian package is libopenblas0";
 		return;
@@ -91,7 +95,7 @@ void *blas_symbol(const char *name) {
 	return blas_open(&why) ? dlsym(blas.library, name) : NULL;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns) {
 	const bool by_rows = (a->column_stride == 1 || columns == 1) && (a->row_stride >= columns || rows == 1);

@@ -1,6 +1,7 @@
 /* blas.h - the few BLAS calls Atled makes, whichever library gives them.
  *
- * Needs: type.h. Guarantees: the library is opened at the first call that needs it, never before; every call runs on the calling thread alone.
+ * Needs: type.h. Guarantees: the library is opened at the first call that needs it, never before; every call runs on
+ * the calling thread alone.
  */
 #ifndef ATLED_BACKEND_BLAS_H
 #define ATLED_BACKEND_BLAS_H

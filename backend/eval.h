@@ -1,8 +1,9 @@
 /* eval.h - the evaluator from the inside: prepared programs, frames, and what every eval function may use.
  *
- * Needs: code.h. Guarantees: a Step's operands and results are slots of the running frame (or constants of the code); slots of
- * rank-0 tensors always hold unboxed scalars. An eval function reads its operands, may take the ones that die (take_operand), and
- * writes every result on success and none on failure; releasing what died is the runner's business.
+ * Needs: code.h. Guarantees: a Step's operands and results are slots of the running frame (or constants of the code);
+ * slots of rank-0 tensors always hold unboxed scalars. An eval function reads its operands, may take the ones that
+ * die (take_operand), and writes every result on success; what a failed one leaves in its slots is swept. Releasing
+ * what died is the runner's business.
  *
  *     Fn ──prepare.c──▶ Code { Block { Step... } }  ──run.c──▶ values
  *                         eval_*.c: one function per primitive, found through the table that prims.def expands to
@@ -21,7 +22,7 @@ typedef struct Step Step;
 typedef struct Backend Backend;
 typedef Status (*EvalFn)(Frame *f, const Step *s);
 
-/* ---- prepared programs ---------------------------------------------------------------------------------------------- */
+/* ---- prepared programs ------------------------------------------------------------------------------------------- */
 
 /* A length: a number, a symbol, or a polynomial that dim_eval works out. */
 typedef struct DimRef {
@@ -102,7 +103,7 @@ struct Code {
 
 Code *prepare(Ctx *c, Fn *f); /* NULL when memory fails */
 
-/* ---- running ------------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 struct Frame {
 	Value *slots;
@@ -113,7 +114,8 @@ struct Frame {
 	const Code *code;
 };
 
-/* Memory for frames: chunks in a list, of which those up to `now` are in use. Slots of free frames hold no references. */
+/* Memory for frames: chunks in a list, of which those up to `now` are in use. Slots of free frames hold no
+ * references. */
 typedef struct Chunk {
 	struct Chunk *before, *next;
 	size_t used, room, bytes;
@@ -163,10 +165,11 @@ Status call_code(Backend *be, const Code *callee, uint32_t nargs, Value *args, V
 Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 Diag *diag_step(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 Status fail_internal(Frame *f, const Step *s, const char *what); /* ST_INTERNAL */
-/* True when v has the type; otherwise a diagnostic that begins with `what`. */
-bool check_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *what);
+bool has_type(const Frame *f, Value v, const TypeRef *t);
+/* Records that v has not; `what` begins the message. Always ST_ERROR. */
+Status fail_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *what);
 
-/* ---- operands, lengths, results ---------------------------------------------------------------------------------------------- */
+/* ---- operands, lengths, results ---------------------------------------------------------------------------------- */
 
 static inline const Value *operand_at(const Frame *f, int32_t a) {
 	return a >= 0 ? f->slots + a : f->consts + ~a;
@@ -215,7 +218,7 @@ static inline Status put_object(Frame *f, const Step *s, uint32_t k, Value v) {
 	return ST_OK;
 }
 
-/* ---- tensors without a count -------------------------------------------------------------------------------------------------------- */
+/* ---- tensors without a count ------------------------------------------------------------------------------------- */
 
 /* Gives t another layout over its buffer. strides NULL: row-major. */
 void set_layout(Tensor *t, uint32_t rank, const int64_t *shape, const int64_t *strides, char *data);
@@ -238,10 +241,11 @@ typedef struct Stream {
 } Stream;
 enum { STREAM_RUN = 1024 }; /* elements a reader's buffer holds */
 void stream_open(Stream *st, const Tensor *t);
-/* Elements pos .. pos+n-1 (one element for a splat): where they lie already, or copied to buffer. n <= STREAM_RUN unless flat. */
+/* Elements pos .. pos+n-1 (one element for a splat): where they lie already, or copied to buffer. n <= STREAM_RUN
+ * unless flat. */
 const void *stream_read(const Stream *st, int64_t pos, int64_t n, void *buffer);
 
-/* ---- the eval functions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the eval functions ------------------------------------------------------------------------------------------ */
 
 #define ST(ID, ...) Status eval_##ID(Frame *f, const Step *s);
 #include "lang/prims.def"
@@ -251,7 +255,7 @@ Status eval_elementwise2(Frame *f, const Step *s);
 EvalFn scalar_step(Op op, Dtype d);
 Status fail_arithmetic(Frame *f, const Step *s, int64_t y);
 
-/* ---- state of the thin files ------------------------------------------------------------------------------------------------------------- */
+/* ---- state of the thin files ------------------------------------------------------------------------------------- */
 
 void fft_plans_free(Ctx *c, struct FftPlans *plans);
 

@@ -1,9 +1,10 @@
 /* eval_control.c - control flow, calls, host functions, and the steps that stop or write: fail, print.
  *
- * Needs: eval.h. Guarantees: a loop's carried values are moved round it, never copied, so that an update in its body happens in place. What
- * a failed body of `try` held is released before the handler runs.
+ * Needs: eval.h. Guarantees: a loop's carried values are moved round it, never copied, so that an update in its body
+ * happens in place. What a failed body of `try` held is released before the handler runs.
  *
- * Carried values rest in the slots of the loop's own results between two iterations: nothing else can see those before the loop ends.
+ * Carried values rest in the slots of the loop's own results between two iterations: nothing else can see those
+ * before the loop ends.
  */
 #include "backend/eval.h"
 
@@ -75,7 +76,7 @@ Status eval_TRY(Frame *f, const Step *s) {
 	return st;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 enum { FEW = 16 };
 
@@ -120,9 +121,10 @@ Status eval_HOST(Frame *f, const Step *s) {
 	}
 	bind_syms(f, s->nsyms, s->syms);
 	for (uint32_t k = 0; k < s->nresults; k++) {
-		if (check_type(f, results[k], &s->types[k], s->span, call->def->name)) continue;
+		if (LIKELY(has_type(f, results[k], &s->types[k]))) continue;
+		st = fail_type(f, results[k], &s->types[k], s->span, call->def->name);
 		drop_values(results, s->nresults);
-		return ST_ERROR;
+		return st;
 	}
 	return ST_OK;
 }
@@ -146,7 +148,7 @@ Status eval_DYNAMIC(Frame *f, const Step *s) {
 	return ST_OK;
 }
 
-/* ---- effects ---------------------------------------------------------------------------------------------------------------- */
+/* ---- effects ----------------------------------------------------------------------------------------------------- */
 
 static const char *text_of(const Value *v, size_t *n) {
 	if (v->kind != V_STRING) {

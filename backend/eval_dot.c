@@ -1,8 +1,9 @@
 /* eval_dot.c - the general contraction.
  *
- * Needs: eval.h, kernels.h, blas.h. Guarantees: operands are used where they lie when their free and their contracted axes merge into one
- * each, and copied otherwise; small products, products with a vector, and integers never touch BLAS; a large product is cut in
- * parts fixed by its size, which threads share, so results do not depend on their number.
+ * Needs: eval.h, kernels.h, blas.h. Guarantees: operands are used where they lie when their free and their contracted
+ * axes merge into one each, and copied otherwise; small products, products with a vector, and integers never touch
+ * BLAS; a large product is cut in parts fixed by its size, which threads share, so results do not depend on their
+ * number.
  *
  * Every contraction becomes, for each position of the batch axes, out (m x n) = x (m x k) y (k x n).
  */
@@ -206,7 +207,8 @@ static Status multiply(Product *p, bool same) {
 	}
 	const double work = (double)m * (double)n * (double)k;
 	if (work <= SMALL) {
-		kernel_matmul(p->d, m, n, k, p->x.data, p->x.row_stride, p->x.column_stride, p->y.data, p->y.row_stride, p->y.column_stride, p->out);
+		kernel_matmul(p->d, m, n, k, p->x.data, p->x.row_stride, p->x.column_stride, p->y.data, p->y.row_stride,
+		              p->y.column_stride, p->out);
 		return spend(f->be, (uint64_t)work);
 	}
 	if (n == 1) return matrix_vector(f, p->d, p->size, m, k, p->x, p->y.data, p->y.row_stride, p->out);
@@ -241,8 +243,8 @@ static bool fold_batch(uint32_t nbatch, const int64_t *length, Side *many, const
 	return true;
 }
 
-static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatch, const int64_t *length, Tensor *out) {
-	Product p = {.f = f, .s = s, .d = (Dtype)out->dtype, .size = (int64_t)dtype_size((Dtype)out->dtype), .out = out->data};
+static Status contract(Frame *f, const Step *s, Side *x, Side *y, uint32_t nbatch, const int64_t *length, char *out) {
+	Product p = {.f = f, .s = s, .d = (Dtype)s->out_dtype, .size = (int64_t)dtype_size((Dtype)s->out_dtype), .out = out};
 	int64_t at[MAX_RANK] = {0}, xo = 0, yo = 0;
 	if (nbatch && (fold_batch(nbatch, length, x, y) || (x->free == 1 && fold_batch(nbatch, length, y, x)))) nbatch = 0;
 	p.m = x->free;
@@ -293,15 +295,18 @@ Status eval_DOT(Frame *f, const Step *s) {
 	uint32_t rank = nbatch;
 	for (uint32_t i = 0; i < nx; i++) length[rank++] = free_x[i];
 	for (uint32_t i = 0; i < ny; i++) length[rank++] = free_y[i];
-	Tensor *out = st == ST_OK && rank <= MAX_RANK ? tensor_new(f->ctx, (Dtype)s->out_dtype, rank, length) : NULL;
-	if (st == ST_OK && !out) st = ST_NOMEM;
-	if (st == ST_OK && out->count) {
-		count_operations(f, 2.0 * (double)out->count * (double)x.contracted);
-		st = contract(f, s, &x, &y, nbatch, length, out);
+	_Alignas(16) char scalar[16]; /* a single number needs no tensor */
+	Tensor *out = st == ST_OK && rank && rank <= MAX_RANK ? tensor_new(f->ctx, (Dtype)s->out_dtype, rank, length) : NULL;
+	if (st == ST_OK && rank && !out) st = ST_NOMEM;
+	const int64_t count = out ? out->count : 1;
+	if (st == ST_OK && count) {
+		count_operations(f, 2.0 * (double)count * (double)x.contracted);
+		st = contract(f, s, &x, &y, nbatch, length, out ? out->data : scalar);
 	}
 	tensor_unref(x.t);
 	tensor_unref(y.t);
-	if (st == ST_OK) return put_tensor(f, s, 0, out);
+	if (st == ST_OK && !rank) f->slots[s->d] = value_scalar_from_bytes((Dtype)s->out_dtype, scalar);
+	if (st == ST_OK) return rank ? put_tensor(f, s, 0, out) : ST_OK;
 	tensor_unref(out);
 	return st;
 }

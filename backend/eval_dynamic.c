@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* ---- box --------------------------------------------------------------------------------------------------------------- */
+/* ---- box --------------------------------------------------------------------------------------------------------- */
 
 typedef struct Filling {
 	Frame *f;
@@ -96,12 +96,12 @@ Status eval_BOX(Frame *f, const Step *s) {
 
 Status eval_UNBOX(Frame *f, const Step *s) {
 	const Value *v = operand_at(f, s->a);
-	if (!check_type(f, *v, &s->types[0], s->span, "this value")) return ST_ERROR;
+	if (UNLIKELY(!has_type(f, *v, &s->types[0]))) return fail_type(f, *v, &s->types[0], s->span, "this value");
 	f->slots[s->d] = take_operand(f, s, 0);
 	return ST_OK;
 }
 
-/* ---- format ---------------------------------------------------------------------------------------------------------------- */
+/* ---- format ------------------------------------------------------------------------------------------------------ */
 
 enum { SHOW_ALL = 1000, EDGE = 3 }; /* larger tensors show so many elements at each end */
 

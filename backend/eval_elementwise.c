@@ -1,8 +1,8 @@
 /* eval_elementwise.c - element-wise primitives, select and convert over tensors.
  *
- * Needs: eval.h, kernels.h. Guarantees: an operand that dies here is overwritten when it is contiguous, nobody else's and of the result's
- * dtype; other layouts are read a run at a time. Large arrays are cut into parts of fixed size that threads share, so results do not
- * depend on their number. Between parts the poll point is served.
+ * Needs: eval.h, kernels.h. Guarantees: an operand that dies here is overwritten when it is contiguous, nobody else's
+ * and of the result's dtype; other layouts are read a run at a time. Large arrays are cut into parts of fixed size
+ * that threads share, so results do not depend on their number. Between parts the poll point is served.
  */
 #include "backend/eval.h"
 #include "backend/kernels.h"
@@ -109,29 +109,51 @@ static Tensor *result_tensor(Frame *f, const Step *s, uint32_t first, const Tens
 	return tensor_new(f->ctx, (Dtype)s->out_dtype, like->rank, like->shape);
 }
 
-static Status run_elementwise(Frame *f, const Step *s, uint32_t n_in) {
-	const Tensor *t[3];
-	for (uint32_t k = 0; k < n_in; k++) t[k] = operand(f, s, k)->tensor;
-	if (UNLIKELY(!same_shapes(t, n_in))) return fail_internal(f, s, "operands of different shapes");
-	Job j = {.op = (Op)s->op, .n_in = n_in, .count = t[0]->count, .be = f->be};
+/* What a kernel that found no result at an index says. `out` may be the divisor's own tensor. */
+static __attribute__((cold, noinline)) Status no_result(Frame *f, const Step *s, int64_t index, const Tensor *out) {
+	const Value *y = operand(f, s, s->nargs - 1);
+	char element[16];
+	Stream ys;
+	stream_open(&ys, y->kind == V_TENSOR ? y->tensor : out);
+	const void *at = stream_read(&ys, index, 1, element);
+	return fail_arithmetic(f, s, s->dtype == DT_I32 ? *(const int32_t *)at : *(const int64_t *)at);
+}
+
+/* Short and contiguous operands: straight to the kernel. */
+static Status run_short(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, Tensor *out) {
+	const int64_t n = t[0]->count;
+	f->be->counters.scalar_operations += (double)n;
+	if (n_in == 3) {
+		kernel_select((uint32_t)dtype_size((Dtype)s->out_dtype), n, out->data, (const bool *)t[0]->data, t[1]->data, t[2]->data, 0);
+		return spend(f->be, (uint64_t)n);
+	}
+	int64_t bad = ew_kernel((Dtype)s->dtype)((Op)s->op, n, out->data, t[0]->data, n_in > 1 ? t[1]->data : NULL, 0);
+	return UNLIKELY(bad >= 0) ? no_result(f, s, bad, out) : spend(f->be, (uint64_t)n);
+}
+
+static Status run_long(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, Tensor *out) {
+	Job j = {.op = (Op)s->op, .n_in = n_in, .count = t[0]->count, .be = f->be, .out = out->data};
 	atomic_init(&j.failed, -1);
 	for (uint32_t k = 0; k < n_in; k++) stream_open(&j.in[k], t[k]);
 	j.out_size = (uint32_t)dtype_size((Dtype)s->out_dtype);
 	if (s->op != OP_SELECT) j.kernel = ew_kernel((Dtype)s->dtype);
-	Tensor *out = result_tensor(f, s, s->op == OP_SELECT ? 1 : 0, t[0]);
-	if (!out) return ST_NOMEM;
-	j.out = out->data;
 	Status st = run_job(&j);
 	long long failed = atomic_load(&j.failed);
-	if (UNLIKELY(st == ST_OK && failed >= 0)) {
-		const Value *y = operand(f, s, s->nargs - 1); /* the divisor or exponent, which `out` may have taken */
-		char element[16];
-		Stream ys;
-		stream_open(&ys, y->kind == V_TENSOR ? y->tensor : out);
-		const void *at = stream_read(&ys, failed, 1, element);
-		st = fail_arithmetic(f, s, s->dtype == DT_I32 ? *(const int32_t *)at : *(const int64_t *)at);
+	return st == ST_OK && failed >= 0 ? no_result(f, s, failed, out) : st;
+}
+
+static Status run_elementwise(Frame *f, const Step *s, uint32_t n_in) {
+	const Tensor *t[3];
+	bool flat = true;
+	for (uint32_t k = 0; k < n_in; k++) {
+		t[k] = operand(f, s, k)->tensor;
+		flat = flat && t[k]->contiguous;
 	}
-	if (st != ST_OK) {
+	if (UNLIKELY(!same_shapes(t, n_in))) return fail_internal(f, s, "operands of different shapes");
+	Tensor *out = result_tensor(f, s, s->op == OP_SELECT ? 1 : 0, t[0]);
+	if (UNLIKELY(!out)) return ST_NOMEM;
+	Status st = flat && out->count <= PART ? run_short(f, s, n_in, t, out) : run_long(f, s, n_in, t, out);
+	if (UNLIKELY(st != ST_OK)) {
 		tensor_unref(out);
 		return st;
 	}

@@ -1,10 +1,12 @@
 /* eval_index.c - gather, scatter_add, scatter_set, nonzero.
  *
- * Needs: eval.h, kernels.h. Guarantees: every index is checked before the element is touched; a scatter whose operand dies writes in place;
- * equal indices act in row-major order of the index tensor. One index is a view (gather) or a single row (scatter).
+ * Needs: eval.h, kernels.h. Guarantees: every index is checked before the element is touched; a scatter whose operand
+ * dies writes in place; equal indices act in row-major order of the index tensor. One index is a view (gather) or a
+ * single row (scatter).
  *
- * A gather of x along `axis` with `batch` leading axes in common: for each position p over x's axes before `axis`, and each index
- * j in the part of the index tensor that p's first `batch` coordinates select, row x[p, j, ..] is read.
+ * A gather of x along `axis` with `batch` leading axes in common: for each position p over x's axes before `axis`,
+ * and each index j in the part of the index tensor that p's first `batch` coordinates select, row x[p, j, ..] is
+ * read.
  */
 #include "backend/eval.h"
 #include "backend/kernels.h"
@@ -158,7 +160,7 @@ Status eval_GATHER(Frame *f, const Step *s) {
 	return st;
 }
 
-/* ---- scatter -------------------------------------------------------------------------------------------------------------- */
+/* ---- scatter ----------------------------------------------------------------------------------------------------- */
 
 static inline void add_row(Dtype d, int64_t n, char *to, const char *from) {
 	if (n == 1 && d == DT_F64) {

@@ -1,10 +1,10 @@
 /* eval_linalg.c - cholesky, lu, qr, eigh, eig, svd, trisolve over the last two axes.
  *
- * Needs: eval.h, kernels_linalg.h, lapack.h, blas.h. Guarantees: leading axes are a batch; results are row-major. Small Cholesky and LU
- * factorisations and triangular solves are done here, so that small programs never load LAPACK.
+ * Needs: eval.h, kernels_linalg.h, lapack.h, blas.h. Guarantees: leading axes are a batch; results are row-major.
+ * Small Cholesky and LU factorisations and triangular solves are done here, so that small programs never load LAPACK.
  *
- * LAPACK is column-major: it sees the transpose of what lies in memory. Where that is not simply the other triangle, a transposed copy
- * goes in or comes out; the comments say which.
+ * LAPACK is column-major: it sees the transpose of what lies in memory. Where that is not simply the other triangle,
+ * a transposed copy goes in or comes out; the comments say which.
  */
 #include "backend/blas.h"
 #include "backend/eval.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #undef I
 
-/* ---- common ----------------------------------------------------------------------------------------------------------- */
+/* ---- common ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Batch {
 	int64_t count, rows, columns, size; /* size: bytes of an element */
@@ -81,14 +81,15 @@ static uint64_t cube(const Batch *b) {
 	return (uint64_t)(b->rows * b->columns) * (uint64_t)(b->rows < b->columns ? b->rows : b->columns);
 }
 
-/* ---- cholesky, lu -------------------------------------------------------------------------------------------------------- */
+/* ---- cholesky, lu ------------------------------------------------------------------------------------------------ */
 
 static void clear_above(Dtype d, int64_t n, char *a) {
 	const size_t size = dtype_size(d);
 	for (int64_t i = 0; i + 1 < n; i++) memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - 1 - i) * size);
 }
 
-/* Our lower triangle is LAPACK's upper triangle of the transpose, which is conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ, read by rows, is L. */
+/* Our lower triangle is LAPACK's upper triangle of the transpose, which is conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ,
+ * read by rows, is L. */
 Status eval_CHOLESKY(Frame *f, const Step *s) {
 	Tensor *a = operand_writable(f, s, 0);
 	if (!a) return ST_NOMEM;
@@ -149,7 +150,7 @@ Status eval_LU(Frame *f, const Step *s) {
 	return put_tensor(f, s, 1, t[1]);
 }
 
-/* ---- qr ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- qr ---------------------------------------------------------------------------------------------------------- */
 
 #define POSITIVE_DIAGONAL(T)                                                            \
 	do {                                                                                \
@@ -176,8 +177,11 @@ Status eval_QR(Frame *f, const Step *s) {
 	if (!a) return ST_NOMEM;
 	Batch b;
 	Status st = open_batch(f, s, a, &b);
-	if (st == ST_OK && b.rows < b.columns) st = fail_at(f, s, E_SHAPE, "qr needs at least as many rows as columns, not %lld x %lld", (long long)b.rows, (long long)b.columns);
-	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, b.d, b.rows, b.columns)) || !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
+	if (st == ST_OK && b.rows < b.columns)
+		st = fail_at(f, s, E_SHAPE, "qr needs at least as many rows as columns, not %lld x %lld", (long long)b.rows,
+		             (long long)b.columns);
+	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, b.d, b.rows, b.columns)) ||
+	                    !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
 		st = ST_NOMEM;
 	const int64_t q_bytes = b.rows * b.columns * b.size, r_bytes = b.columns * b.columns * b.size;
 	char *turned = NULL;
@@ -202,7 +206,7 @@ Status eval_QR(Frame *f, const Step *s) {
 	return put_tensor(f, s, 1, t[1]);
 }
 
-/* ---- eigenvalues ---------------------------------------------------------------------------------------------------------------- */
+/* ---- eigenvalues ------------------------------------------------------------------------------------------------- */
 
 /* LAPACK sees conj(A) by its upper triangle; its eigenvectors are the conjugates of ours, one after the other. */
 Status eval_EIGH(Frame *f, const Step *s) {
@@ -265,7 +269,8 @@ Status eval_EIG(Frame *f, const Step *s) {
 	return put_tensor(f, s, 1, t[1]);
 }
 
-/* LAPACK sees Aᵀ = U₁ S V₁ᴴ (columns x rows), so A = conj(V₁) S U₁ᵀ: U = conj(V₁) is V₁ᴴ read by rows, and V = conj(U₁). */
+/* LAPACK sees Aᵀ = U₁ S V₁ᴴ (columns x rows), so A = conj(V₁) S U₁ᵀ: U = conj(V₁) is V₁ᴴ read by rows, and V =
+ * conj(U₁). */
 Status eval_SVD(Frame *f, const Step *s) {
 	Tensor *a = operand_contiguous(f, s, 0), *t[3] = {NULL, NULL, NULL};
 	if (!a) return ST_NOMEM;
@@ -283,7 +288,8 @@ Status eval_SVD(Frame *f, const Step *s) {
 	for (int64_t i = 0; i < b.count && k && st == ST_OK; i++) {
 		int info = 0;
 		memcpy(scratch, a->data + i * bytes, (size_t)bytes);
-		st = lapack_svd(f->ctx, b.d, (int)b.columns, (int)b.rows, scratch, scratch + bytes, t[1]->data + i * s_bytes, t[0]->data + i * u_bytes, &info);
+		st = lapack_svd(f->ctx, b.d, (int)b.columns, (int)b.rows, scratch, scratch + bytes, t[1]->data + i * s_bytes,
+		                t[0]->data + i * u_bytes, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "the singular values did not converge");
 			break;
@@ -299,7 +305,7 @@ Status eval_SVD(Frame *f, const Step *s) {
 	return ST_OK;
 }
 
-/* ---- triangular solves --------------------------------------------------------------------------------------------------------------- */
+/* ---- triangular solves ------------------------------------------------------------------------------------------- */
 
 static bool is_zero(Dtype d, const char *x) {
 	switch (d) {

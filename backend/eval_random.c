@@ -1,6 +1,7 @@
 /* eval_random.c - random bits by counter.
  *
- * Needs: eval.h, random.h. Guarantees: what random.h says; the next state has the counter advanced by the number of elements.
+ * Needs: eval.h, random.h. Guarantees: what random.h says; the next state has the counter advanced by the number of
+ * elements.
  */
 #include "backend/eval.h"
 #include "backend/random.h"

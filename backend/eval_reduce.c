@@ -1,11 +1,11 @@
 /* eval_reduce.c - reductions over axes, argmax, running sums and products.
  *
- * Needs: eval.h, kernels.h. Guarantees: the order of a float sum depends on shape and layout alone; sums are pairwise, down columns as well as
- * along rows. NaN wins in max, min and argmax.
+ * Needs: eval.h, kernels.h. Guarantees: the order of a float sum depends on shape and layout alone; sums are
+ * pairwise, down columns as well as along rows. NaN wins in max, min and argmax.
  *
- * A reduction sees its operand as kept axes and reduced axes, each list merged as far as strides allow. Runs that are contiguous along
- * a reduced axis go to a kernel (row mode); when a kept axis is the contiguous one, whole rows are accumulated (column mode);
- * anything else is first copied into the order kept, reduced.
+ * A reduction sees its operand as kept axes and reduced axes, each list merged as far as strides allow. Runs that are
+ * contiguous along a reduced axis go to a kernel (row mode); when a kept axis is the contiguous one, whole rows are
+ * accumulated (column mode); anything else is first copied into the order kept, reduced.
  */
 #include "backend/eval.h"
 #include "backend/kernels.h"
@@ -53,9 +53,9 @@ static void combine(const Reduction *r, int64_t n, void *into, const void *x) {
 	ew_kernel(r->d)(r->op, n, into, into, x, 0);
 }
 
-/* ---- row mode --------------------------------------------------------------------------------------------------------------- */
+/* ---- row mode ---------------------------------------------------------------------------------------------------- */
 
-enum { SHORT_RUN = 16 };
+enum { SHORT_RUN = 32 };
 
 static Status reduce_rows(Reduction *r) {
 	const Axes *k = &r->kept, *q = &r->reduced;
@@ -87,7 +87,7 @@ static Status reduce_rows(Reduction *r) {
 	return ST_OK;
 }
 
-/* ---- column mode ------------------------------------------------------------------------------------------------------------- */
+/* ---- column mode ------------------------------------------------------------------------------------------------- */
 
 enum { ROWS_IN_BLOCK = 64, COLUMNS = 1024, LEVELS = 60, FOLDED = 128 };
 
@@ -177,7 +177,7 @@ static Status reduce_columns(Reduction *r) {
 	return st;
 }
 
-/* ---- any reduction -------------------------------------------------------------------------------------------------------------- */
+/* ---- any reduction ----------------------------------------------------------------------------------------------- */
 
 static void split_axes(Reduction *r, const Tensor *t, uint32_t nkept, const uint32_t *kept, uint32_t nreduced, const uint32_t *reduced) {
 	r->kept = (Axes){.count = 1};
@@ -187,14 +187,15 @@ static void split_axes(Reduction *r, const Tensor *t, uint32_t nkept, const uint
 	r->x = t->data;
 }
 
-/* What a reduction of nothing gives. */
-static bool neutral(Op op, Tensor *out) {
-	if (op == OP_MAX || op == OP_MIN) return false;
-	const double x = op == OP_MUL;
-	const size_t size = dtype_size((Dtype)out->dtype);
+/* What a reduction of nothing gives: any of no bools is false, all of them true; numbers have no extreme. */
+static bool neutral(Op op, Dtype d, int64_t n, char *out) {
+	const bool extreme = op == OP_MAX || op == OP_MIN;
+	if (extreme && d != DT_BOOL) return false;
+	const double x = op == OP_MUL || op == OP_MIN;
+	const size_t size = dtype_size(d);
 	char element[16];
-	scalar_convert(DT_F64, &x, (Dtype)out->dtype, element);
-	for (int64_t i = 0; i < out->count; i++) memcpy(out->data + (size_t)i * size, element, size);
+	scalar_convert(DT_F64, &x, d, element);
+	for (int64_t i = 0; i < n; i++) memcpy(out + (size_t)i * size, element, size);
 	return true;
 }
 
@@ -226,14 +227,17 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 		for (; k && size_of_stride(x->stride[reduced[k - 1]]) < size_of_stride(x->stride[i]); k--) reduced[k] = reduced[k - 1];
 		reduced[k] = i;
 	}
-	Tensor *out = tensor_new(f->ctx, (Dtype)x->dtype, nkept, length), *copy = NULL;
-	if (!out) return ST_NOMEM;
+	_Alignas(16) char scalar[16]; /* a single number needs no tensor */
+	Tensor *out = nkept ? tensor_new(f->ctx, (Dtype)x->dtype, nkept, length) : NULL, *copy = NULL;
+	if (nkept && !out) return ST_NOMEM;
+	const int64_t out_count = out ? out->count : 1;
+	char *out_data = out ? out->data : scalar;
 	Status st = ST_OK;
 	if (!x->count) {
-		if (out->count && !neutral(op, out)) st = fail_at(f, s, E_VALUE, "%s", of_nothing);
+		if (out_count && !neutral(op, (Dtype)x->dtype, out_count, out_data)) st = fail_at(f, s, E_VALUE, "%s", of_nothing);
 	} else {
 		count_operations(f, (double)x->count);
-		Reduction r = {.f = f, .op = op, .d = (Dtype)x->dtype, .size = (int64_t)dtype_size((Dtype)x->dtype), .out = out->data};
+		Reduction r = {.f = f, .op = op, .d = (Dtype)x->dtype, .size = (int64_t)dtype_size((Dtype)x->dtype), .out = out_data};
 		split_axes(&r, x, nkept, kept, nreduced, reduced);
 		const bool runs = !r.reduced.n || r.reduced.stride[r.reduced.n - 1] == r.size;
 		const bool columns = r.kept.n && r.kept.stride[r.kept.n - 1] == r.size;
@@ -260,15 +264,18 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 			Tensor same = part_of(copy ? copy : x, nkept, length, NULL, 0);
 			for (uint32_t i = 0; i < nkept; i++) same.stride[i] = (copy ? copy : x)->stride[kept[i]];
 			set_layout(&same, nkept, same.shape, same.stride, same.data);
-			tensor_assign(out, &same);
+			if (out) tensor_assign(out, &same);
+			else memcpy(scalar, same.data, (size_t)r.size);
 		} else if (columns && !runs) {
 			st = reduce_columns(&r);
 		} else {
 			st = reduce_rows(&r);
 		}
 	}
+	const Dtype d = (Dtype)x->dtype;
 	tensor_unref(copy);
-	if (st == ST_OK) return put_tensor(f, s, 0, out);
+	if (st == ST_OK && !out) f->slots[s->d] = value_scalar_from_bytes(d, scalar);
+	if (st == ST_OK) return out ? put_tensor(f, s, 0, out) : ST_OK;
 	tensor_unref(out);
 	return st;
 }
@@ -289,7 +296,7 @@ Status eval_REDUCE_MIN(Frame *f, const Step *s) {
 	return reduce(f, s, OP_MIN, "the smallest element of nothing");
 }
 
-/* ---- along one axis ----------------------------------------------------------------------------------------------------------------- */
+/* ---- along one axis ---------------------------------------------------------------------------------------------- */
 
 /* Lengths before, on and after an axis of a contiguous tensor. */
 static void around_axis(const Tensor *x, uint32_t axis, int64_t *outer, int64_t *length, int64_t *inner) {

@@ -1,7 +1,8 @@
 /* eval_scalar.c - one small function for each element-wise primitive and dtype, on unboxed scalars.
  *
- * Needs: eval.h, and the expressions of prims.def through scalar_expr.h, so that loops over scalars, tensors and the folding builder
- * agree bit for bit. Guarantees: no allocation, and no failure except integer arithmetic without a result.
+ * Needs: eval.h, and the expressions of prims.def through scalar_expr.h, so that loops over scalars, tensors and the
+ * folding builder agree bit for bit. Guarantees: no allocation, and no failure except integer arithmetic without a
+ * result.
  */
 #include "backend/eval.h"
 #include "lang/scalar_expr.h"

@@ -1,7 +1,8 @@
 /* eval_sort.c - stable sorting permutations.
  *
- * Needs: eval.h. Guarantees: equal elements (-0 and +0 are equal) keep their order, ascending or descending; NaN comes last in both. Linear
- * time: elements become unsigned keys that sort like them, which are then sorted by bytes, those that are all equal left out.
+ * Needs: eval.h. Guarantees: equal elements (-0 and +0 are equal) keep their order, ascending or descending; NaN
+ * comes last in both. Elements become unsigned keys that sort like them; long lines are sorted by the digits of the
+ * keys, short ones by merging.
  */
 #include "backend/eval.h"
 
@@ -43,24 +44,47 @@ static void insertion_sort(Item *a, int64_t n) {
 	}
 }
 
-/* Sorts a; b is scratch. Returns where the result is. */
-static Item *byte_sort(Item *a, Item *b, int64_t n) {
-	if (n <= 48) {
-		insertion_sort(a, n);
-		return a;
+enum { DIGIT = 11, DIGITS = 6, VALUES = 1 << DIGIT, COUNTING_FROM = 4096, INSERTED = 24 };
+
+/* Sorts a; b is scratch. Returns where the result is. Runs of insertion sort, then merging: for what fits the caches. */
+static Item *merge_sort(Item *a, Item *b, int64_t n) {
+	for (int64_t i = 0; i < n; i += INSERTED) insertion_sort(a + i, n - i < INSERTED ? n - i : INSERTED);
+	for (int64_t width = INSERTED; width < n; width *= 2) {
+		for (int64_t from = 0; from < n; from += 2 * width) {
+			int64_t middle = from + width < n ? from + width : n, end = middle + width < n ? middle + width : n;
+			int64_t i = from, j = middle, k = from;
+			while (i < middle && j < end) {
+				const bool right = a[j].key < a[i].key; /* equal keys: the left one first */
+				b[k++] = right ? a[j] : a[i];
+				j += right;
+				i += !right;
+			}
+			memcpy(b + k, a + i, (size_t)(middle - i) * sizeof *a);
+			k += middle - i;
+			memcpy(b + k, a + j, (size_t)(end - j) * sizeof *a);
+		}
+		Item *swap = a;
+		a = b;
+		b = swap;
 	}
-	uint64_t differ = 0;
-	for (int64_t i = 1; i < n; i++) differ |= a[i].key ^ a[0].key;
-	for (int shift = 0; shift < 64; shift += 8) {
-		if (!(differ >> shift & 255)) continue;
-		int64_t start[256] = {0}, sum = 0;
-		for (int64_t i = 0; i < n; i++) start[a[i].key >> shift & 255]++;
-		for (int k = 0; k < 256; k++) {
+	return a;
+}
+
+/* The same by digits of the key, the lowest first; a digit that is equal in all keys is left out. counts: DIGITS x
+ * VALUES. */
+static Item *digit_sort(Item *a, Item *b, int64_t n, int64_t *counts) {
+	memset(counts, 0, DIGITS * VALUES * sizeof *counts);
+	for (int64_t i = 0; i < n; i++)
+		for (int d = 0; d < DIGITS; d++) counts[d * VALUES + (int)(a[i].key >> d * DIGIT & (VALUES - 1))]++;
+	for (int d = 0; d < DIGITS; d++) {
+		int64_t *start = counts + d * VALUES, sum = 0;
+		if (start[a[0].key >> d * DIGIT & (VALUES - 1)] == n) continue;
+		for (int k = 0; k < VALUES; k++) {
 			int64_t count = start[k];
 			start[k] = sum;
 			sum += count;
 		}
-		for (int64_t i = 0; i < n; i++) b[start[a[i].key >> shift & 255]++] = a[i];
+		for (int64_t i = 0; i < n; i++) b[start[a[i].key >> d * DIGIT & (VALUES - 1)]++] = a[i];
 		Item *swap = a;
 		a = b;
 		b = swap;
@@ -76,7 +100,8 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 	int64_t outer = 1, inner = 1, length = x->shape[axis];
 	for (uint32_t i = 0; i < axis; i++) outer *= x->shape[i];
 	for (uint32_t i = axis + 1; i < x->rank; i++) inner *= x->shape[i];
-	const size_t bytes = 2 * (size_t)length * sizeof(Item);
+	const bool by_digits = length >= COUNTING_FROM;
+	const size_t item_bytes = 2 * (size_t)length * sizeof(Item), bytes = item_bytes + (by_digits ? DIGITS * VALUES * sizeof(int64_t) : 0);
 	Tensor *out = tensor_new(f->ctx, DT_I64, x->rank, x->shape);
 	Item *items = heap_alloc(f->ctx, bytes);
 	Status st = out && items ? ST_OK : ST_NOMEM;
@@ -85,7 +110,9 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 		const int64_t first = i / inner * length * inner + i % inner;
 		for (int64_t k = 0; k < length; k++)
 			items[k] = (Item){key_at((Dtype)x->dtype, x->data + (first + k * inner) * size, descending), k};
-		const Item *sorted = byte_sort(items, items + length, length);
+		Item *spare = items + length;
+		const Item *sorted = by_digits ? digit_sort(items, spare, length, (int64_t *)(void *)((char *)items + item_bytes))
+		                               : merge_sort(items, spare, length);
 		int64_t *o = (int64_t *)(void *)out->data + first;
 		for (int64_t k = 0; k < length; k++) o[k * inner] = sorted[k].index;
 		st = spend(f->be, (uint64_t)length * 8);

@@ -1,12 +1,13 @@
-/* eval_structure.c - shapes: broadcast, reshape, transpose, slice, pad, concat, push; lengths: iota, extent, bind_dim, guard.
+/* eval_structure.c - shapes: broadcast, reshape, transpose, slice, pad, concat, push; lengths: iota, extent,
+ * bind_dim, guard.
  *
- * Needs: eval.h. Guarantees: broadcast, transpose, slice, and reshape where strides allow, are views; positions are checked
- * against the axis before any element is touched.
+ * Needs: eval.h. Guarantees: broadcast, transpose, slice, and reshape where strides allow, are views; positions are
+ * checked against the axis before any element is touched.
  */
 #include "backend/eval.h"
 #include <stdio.h>
 
-/* ---- views -------------------------------------------------------------------------------------------------------------- */
+/* ---- views ------------------------------------------------------------------------------------------------------- */
 
 Status eval_BROADCAST(Frame *f, const Step *s) {
 	const Field *shape = &s->fields[0], *axes = &s->fields[1];
@@ -121,7 +122,7 @@ Status eval_SLICE(Frame *f, const Step *s) {
 	return put_tensor(f, s, 0, operand_view(f, s, 0, lengths->n, length, stride, offset));
 }
 
-/* ---- copies --------------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 Status eval_PAD(Frame *f, const Step *s) {
 	const Field *lows = &s->fields[0], *lengths = &s->fields[1], *steps = &s->fields[2];
@@ -196,7 +197,7 @@ Status eval_PUSH(Frame *f, const Step *s) {
 	return spend(f->be, copied);
 }
 
-/* ---- lengths ---------------------------------------------------------------------------------------------------------------- */
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
 
 #define COUNT_UP(T)                                                \
 	do {                                                           \

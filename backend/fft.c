@@ -1,8 +1,8 @@
 /* fft.c - FFTW 3, double and single, opened at run time.
  *
- * Needs: fftw3.h for types. FFTW's planner is a thing of the process and not re-entrant, so the handles and the planner's lock are process-wide
- * (filled under pthread_once); plans belong to a context. Plans are estimated, not measured: a measurement would make results depend on
- * the machine's mood.
+ * Needs: fftw3.h for types. FFTW's planner is a thing of the process and not re-entrant, so the handles and the
+ * planner's lock are process-wide (filled under pthread_once); plans belong to a context. Plans are estimated, not
+ * measured: a measurement would make results depend on the machine's mood.
  */
 #include "backend/fft.h"
 #include <dlfcn.h>
@@ -14,7 +14,8 @@
 typedef struct Library {
 	bool ready;
 	const char *why;
-	void *(*plan)(int rank, const fftw_iodim64 *dims, int howmany_rank, const fftw_iodim64 *howmany, void *in, void *out, int sign, unsigned flags);
+	void *(*plan)(int rank, const fftw_iodim64 *dims, int howmany_rank, const fftw_iodim64 *howmany, void *in, void *out,
+	              int sign, unsigned flags);
 	void (*execute)(void *plan, void *in, void *out);
 	void (*destroy)(void *plan);
 } Library;
@@ -43,7 +44,7 @@ static void open_single(void) {
 	             "fftwf_plan_guru64_dft", "fftwf_execute_dft", "fftwf_destroy_plan");
 }
 
-/* ---- plans ------------------------------------------------------------------------------------------------------------ */
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
 
 enum { KEPT = 32 };
 

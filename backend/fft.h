@@ -1,7 +1,7 @@
 /* fft.h - FFTW behind two calls.
  *
- * Needs: type.h. Guarantees: the library of the dtype is opened at its first transform; plans are made once for each size and kept per context;
- * a transform runs on the calling thread.
+ * Needs: type.h. Guarantees: the library of the dtype is opened at its first transform; plans are made once for each
+ * size and kept per context; a transform runs on the calling thread.
  */
 #ifndef ATLED_BACKEND_FFT_H
 #define ATLED_BACKEND_FFT_H
@@ -10,8 +10,8 @@
 
 struct FftPlans;
 
-/* Transforms `inner` interleaved lines of length n (element i of line k at i*inner + k), `outer` times in a row, from x to o without a factor.
- * ST_ERROR sets *why: the library cannot be had. */
+/* Transforms `inner` interleaved lines of length n (element i of line k at i*inner + k), `outer` times in a row, from
+ * x to o without a factor. ST_ERROR sets *why: the library cannot be had. */
 Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse, int64_t outer, int64_t n, int64_t inner, const void *x, void *o,
                  const char **why);
 void fft_plans_free(Ctx *c, struct FftPlans *plans);

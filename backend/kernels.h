@@ -1,7 +1,8 @@
 /* kernels.h - loops over contiguous elements.
  *
- * Needs: ir.h. Guarantees: kernels touch no memory but the elements of their operands; o may be exactly x or y. Their results are the same on every
- * machine: no fast-math, no contraction, sums in a fixed order. Element-wise ones give bit for bit what scalar_apply gives.
+ * Needs: ir.h. Guarantees: kernels touch no memory but the elements of their operands; o may be exactly x or y. Their
+ * results are the same on every machine: no fast-math, no contraction, sums in a fixed order. Element-wise ones give
+ * bit for bit what scalar_apply gives.
  */
 #ifndef ATLED_BACKEND_KERNELS_H
 #define ATLED_BACKEND_KERNELS_H
@@ -18,7 +19,8 @@ typedef struct __attribute__((may_alias)) Bits16 {
 /* Which operands are a single element for all. */
 enum { KERNEL_X_SPLAT = 1, KERNEL_Y_SPLAT = 2 };
 
-/* o[i] = op(x[i], y[i]); y unused for one operand. Returns -1, or the first i without a result (integer division by zero...). */
+/* o[i] = op(x[i], y[i]); y unused for one operand. Returns -1, or the first i without a result (integer division by
+ * zero...). */
 typedef int64_t (*EwKernel)(Op op, int64_t n, void *o, const void *x, const void *y, int splats);
 EwKernel ew_kernel(Dtype d); /* of the operands */
 
@@ -31,10 +33,12 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
 void kernel_scan(Op op, Dtype d, int64_t n, void *x, bool reverse);                            /* running ADD or MUL, in place */
 int64_t kernel_argmax(Dtype d, int64_t n, const void *x, int64_t stride);                      /* the first NaN, else the first largest */
 
-/* Small contractions. out[0] = sum of x[i]*y[i], in the order of kernel_reduce_run; o[i] += a[0]*x[i]. Of bools: any and all. */
+/* Small contractions. out[0] = sum of x[i]*y[i], in the order of kernel_reduce_run; o[i] += a[0]*x[i]. Of bools: any
+ * and all. */
 void kernel_inner(Dtype d, int64_t n, const void *x, const void *y, void *out);
 void kernel_axpy(Dtype d, int64_t n, const void *a, const void *x, void *o);
-/* o (m x n, row-major) = x (m x k) y (k x n), any strides, in elements. Made for small sizes, and for dtypes BLAS does not have. */
+/* o (m x n, row-major) = x (m x k) y (k x n), any strides, in elements. Made for small sizes, and for dtypes BLAS
+ * does not have. */
 void kernel_matmul(Dtype d, int64_t m, int64_t n, int64_t k, const void *x, int64_t xm, int64_t xk, const void *y, int64_t yk, int64_t yn,
                    void *o);
 

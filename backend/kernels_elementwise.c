@@ -1,7 +1,7 @@
 /* kernels_elementwise.c - the element-wise primitives as loops, from the expression column of prims.def.
  *
- * Needs: kernels.h, scalar_expr.h. Guarantees: what kernels.h says. One function per dtype with a switch inside, so that there are few
- * functions to choose at start-up.
+ * Needs: kernels.h, scalar_expr.h. Guarantees: what kernels.h says. One function per dtype with a switch inside, so
+ * that there are few functions to choose at start-up.
  */
 #include "backend/kernels_options.h"
 #include "backend/kernels.h"
@@ -153,9 +153,10 @@ EwKernel ew_kernel(Dtype d) {
 	}
 }
 
-/* ---- select ----------------------------------------------------------------------------------------------------------- */
+/* ---- select ------------------------------------------------------------------------------------------------------ */
 
-/* The condition as a mask of all ones or zeros: gcc does not vectorise a choice between wide elements by narrow bools. */
+/* The condition as a mask of all ones or zeros: gcc does not vectorise a choice between wide elements by narrow
+ * bools. */
 #define CHOOSE_MASK(U, x, y) ((U)(((x) & (U) - (U)c[i]) | ((y) & ~((U) - (U)c[i]))))
 #define CHOOSE_WHOLE(U, x, y) (c[i] ? (x) : (y))
 #define SELECT(U, CHOOSE)                                                            \

@@ -1,8 +1,9 @@
 /* kernels_extremes.h - max and min of floats in a form that gcc vectorises.
  *
- * Guarantees: the same bits as F_MAX and F_MIN of scalar_expr.h (the tests compare them): NaN wins, and +0 is above -0. Those ask for
- * the sign bit of an operand, which keeps a loop from being vectorised, and these loops are relu. Here equal operands are joined by
- * `and` (max) or `or` (min) of their bits: only zeros are equal without being the same, and only their sign bit differs.
+ * Guarantees: the same bits as F_MAX and F_MIN of scalar_expr.h (the tests compare them): NaN wins, and +0 is above
+ * -0. Those ask for the sign bit of an operand, which keeps a loop from being vectorised, and these loops are relu.
+ * Here equal operands are joined by `and` (max) or `or` (min) of their bits: only zeros are equal without being the
+ * same, and only their sign bit differs.
  */
 #ifndef ATLED_BACKEND_KERNELS_EXTREMES_H
 #define ATLED_BACKEND_KERNELS_EXTREMES_H

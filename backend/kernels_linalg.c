@@ -58,7 +58,8 @@
 		}                                                                        \
 		return zero;                                                             \
 	}
-/* Row i of X is solved when all rows that it depends on are; which come first depends on the triangle and on the adjoint. */
+/* Row i of X is solved when all rows that it depends on are; which come first depends on the triangle and on the
+ * adjoint. */
 #define TRISOLVE(N, T, CONJ)                                                                            \
 	static void trisolve_##N(int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const T *t, T *b) { \
 		const bool forward = lower != adjoint;                                                          \

@@ -1,7 +1,8 @@
 /* kernels_linalg.h - factorisations and triangular solves of small matrices, without LAPACK.
  *
- * Needs: type.h. Guarantees: row-major matrices without gaps; float and complex dtypes; no allocation. Textbook loops: what a small system in a
- * time stepper needs, where a call of LAPACK (or loading it) would cost more than the arithmetic.
+ * Needs: type.h. Guarantees: row-major matrices without gaps; float and complex dtypes; no allocation. Textbook
+ * loops: what a small system in a time stepper needs, where a call of LAPACK (or loading it) would cost more than the
+ * arithmetic.
  */
 #ifndef ATLED_BACKEND_KERNELS_LINALG_H
 #define ATLED_BACKEND_KERNELS_LINALG_H

@@ -1,9 +1,10 @@
 /* kernels_options.h - how kernel files are compiled. Included first, by backend/kernels_*.c only.
  *
- * The Makefile gives them -O3 -fno-math-errno -fno-trapping-math (sqrt and comparisons may be vectorised: nobody looks at errno or at the
- * floating-point flags) and, like everything, -ffp-contract=off: a*b + c is never fused, since results must not depend on the machine.
- * gcc makes each function marked CLONES for three kinds of machine, chosen when the program starts. Under the sanitizers there is one
- * version: the choice would run before they are ready. clang (before 14 without the attribute) keeps to the command line.
+ * The Makefile gives them -O3 -fno-math-errno -fno-trapping-math (sqrt and comparisons may be vectorised: nobody
+ * looks at errno or at the floating-point flags) and, like everything, -ffp-contract=off: a*b + c is never fused,
+ * since results must not depend on the machine. gcc makes each function marked CLONES for three kinds of machine,
+ * chosen when the program starts. Under the sanitizers there is one version: the choice would run before they are
+ * ready. clang (before 14 without the attribute) keeps to the command line.
  */
 #ifndef ATLED_BACKEND_KERNELS_OPTIONS_H
 #define ATLED_BACKEND_KERNELS_OPTIONS_H

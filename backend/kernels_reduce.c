@@ -1,7 +1,8 @@
 /* kernels_reduce.c - sums, products, extremes and running totals over contiguous runs.
  *
- * Needs: kernels.h. Guarantees: what kernels.h says. A float sum is taken in blocks of 1024 elements over 16 interleaved partial sums, and the
- * blocks pairwise: the error grows with the logarithm of the length, and the order depends on the length alone.
+ * Needs: kernels.h. Guarantees: what kernels.h says. A float sum is taken in blocks of 1024 elements over 16
+ * interleaved partial sums, and the blocks pairwise: the error grows with the logarithm of the length, and the order
+ * depends on the length alone.
  */
 #include "backend/kernels_options.h"
 #include "backend/kernels.h"
@@ -107,7 +108,7 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
 	}
 }
 
-/* ---- running totals, argmax ---------------------------------------------------------------------------------------------- */
+/* ---- running totals, argmax -------------------------------------------------------------------------------------- */
 
 #define SCAN(T)                                                                          \
 	do {                                                                                 \

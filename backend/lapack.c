@@ -1,6 +1,7 @@
 /* lapack.c - LAPACK's Fortran entry points behind lapack.h, found in the library that blas.c opens.
  *
- * Needs: blas.h. Guarantees: what lapack.h says. Fortran's hidden string lengths are passed, so the calls obey gfortran's convention.
+ * Needs: blas.h. Guarantees: what lapack.h says. Fortran's hidden string lengths are passed, so the calls obey
+ * gfortran's convention.
  */
 #include "backend/lapack.h"
 #include "backend/blas.h"
@@ -81,10 +82,10 @@ Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *
 }
 
 Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
-	typedef void (*Syevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *, int *, const int *, int *,
-	                      size_t, size_t);
-	typedef void (*Heevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *, void *, const int *, int *,
-	                      const int *, int *, size_t, size_t);
+	typedef void (*Syevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *,
+	                      int *, const int *, int *, size_t, size_t);
+	typedef void (*Heevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *,
+	                      void *, const int *, int *, const int *, int *, size_t, size_t);
 	Syevd syevd = NULL;
 	Heevd heevd = NULL;
 	const bool is_complex = dtype_is_complex(d);
@@ -110,7 +111,8 @@ Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 	return outcome(*info);
 }
 
-/* A real matrix's eigenvalues come in conjugate pairs, and a pair's vector as its real and imaginary part in two columns. */
+/* A real matrix's eigenvalues come in conjugate pairs, and a pair's vector as its real and imaginary part in two
+ * columns. */
 #define PAIRS_TO_COMPLEX(T)                                                                             \
 	do {                                                                                                \
 		const T *re = wr, *im = wi, *vr = real_vectors;                                                 \
@@ -131,10 +133,10 @@ Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 	} while (0)
 
 Status lapack_eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) {
-	typedef void (*Geev)(const char *, const char *, const int *, void *, const int *, void *, void *, void *, const int *, void *, const int *,
-	                     void *, const int *, int *, size_t, size_t);
-	typedef void (*ComplexGeev)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *, void *, const int *,
-	                            void *, const int *, void *, int *, size_t, size_t);
+	typedef void (*Geev)(const char *, const char *, const int *, void *, const int *, void *, void *, void *,
+	                     const int *, void *, const int *, void *, const int *, int *, size_t, size_t);
+	typedef void (*ComplexGeev)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *,
+	                            void *, const int *, void *, const int *, void *, int *, size_t, size_t);
 	Geev geev = NULL;
 	ComplexGeev complex_geev = NULL;
 	const bool is_complex = dtype_is_complex(d);
@@ -166,10 +168,10 @@ Status lapack_eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) 
 }
 
 Status lapack_svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void *s, void *vh, int *info) {
-	typedef void (*Gesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *, void *, const int *, void *,
-	                      const int *, int *, int *, size_t);
-	typedef void (*ComplexGesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *, void *, const int *,
-	                             void *, const int *, void *, int *, int *, size_t);
+	typedef void (*Gesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *, void *,
+	                      const int *, void *, const int *, int *, int *, size_t);
+	typedef void (*ComplexGesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *,
+	                             void *, const int *, void *, const int *, void *, int *, int *, size_t);
 	Gesdd gesdd = NULL;
 	ComplexGesdd complex_gesdd = NULL;
 	const bool is_complex = dtype_is_complex(d);
@@ -180,7 +182,8 @@ Status lapack_svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 	const int k = rows < columns ? rows : columns, most = rows < columns ? columns : rows;
 	_Alignas(16) char query[16], unused[16];
 	int want = -1;
-	if (is_complex) complex_gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, query, &want, unused, (int *)(void *)unused, info, 1);
+	if (is_complex)
+		complex_gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, query, &want, unused, (int *)(void *)unused, info, 1);
 	else gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, query, &want, (int *)(void *)unused, info, 1);
 	if (*info) return ST_ERROR;
 	const int nwork = asked(d, query);

@@ -1,10 +1,10 @@
 /* lapack.h - the LAPACK factorisations Atled uses, one function each for all four float dtypes.
  *
- * Needs: context.h, type.h. Guarantees: matrices are column-major without gaps; the library is opened at the first call (blas.h). Workspace comes
- * from the context's heap.
+ * Needs: context.h, type.h. Guarantees: matrices are column-major without gaps; the library is opened at the first
+ * call (blas.h). Workspace comes from the context's heap.
  *
- * Each returns ST_OK, ST_NOMEM, or ST_ERROR with *info as LAPACK sets it (positive: the pivot or what did not converge; negative: the library
- * cannot be had, and lapack_why says so). No diagnostic is recorded here.
+ * Each returns ST_OK, ST_NOMEM, or ST_ERROR with *info as LAPACK sets it (positive: the pivot or what did not
+ * converge; negative: the library cannot be had, and lapack_why says so). No diagnostic is recorded here.
  */
 #ifndef ATLED_BACKEND_LAPACK_H
 #define ATLED_BACKEND_LAPACK_H

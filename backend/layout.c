@@ -49,7 +49,7 @@ Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const i
 	return view;
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------------------------ */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 void stream_open(Stream *st, const Tensor *t) {
 	st->data = t->data;

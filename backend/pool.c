@@ -1,7 +1,7 @@
 /* pool.c - threads that wait for a job, share out its parts, and wait again.
  *
- * Needs: pool.h, pthreads. Guarantees: what pool.h says. A worker spins for some microseconds after a job before it sleeps: programs run
- * kernels in close succession, and waking a sleeper costs as much as a small kernel.
+ * Needs: pool.h, pthreads. Guarantees: what pool.h says. A worker spins for some microseconds after a job before it
+ * sleeps: programs run kernels in close succession, and waking a sleeper costs as much as a small kernel.
  */
 #include "backend/pool.h"
 #include <pthread.h>
@@ -112,7 +112,8 @@ Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), vo
 		}
 	}
 	if (!shared) return st;
-	/* A worker that comes late finds no parts left; one that is inside is waited for. Under the lock nobody can be between the two. */
+	/* A worker that comes late finds no parts left; one that is inside is waited for. Under the lock nobody can be
+	 * between the two. */
 	atomic_fetch_add(&p->next, parts);
 	for (;;) {
 		pthread_mutex_lock(&p->lock);

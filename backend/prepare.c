@@ -1,12 +1,12 @@
 /* prepare.c - from a finished function to a program that the evaluator runs: decoded steps with slots and last uses.
  *
- * Needs: a finished Fn. Establishes: every step's eval function, operands, decoded attributes, the symbols it defines and the slots to
- * release after it; a value that is more than a scalar is released (or moved on) exactly once on every path without a failure.
- * Nothing of the Fn is changed; everything lives in one arena of the Code.
+ * Needs: a finished Fn. Establishes: every step's eval function, operands, decoded attributes, the symbols it defines
+ * and the slots to release after it; a value that is more than a scalar is released (or moved on) exactly once on
+ * every path without a failure. Nothing of the Fn is changed; everything lives in one arena of the Code.
  *
- * Who releases a value: the block that owns it. That is the block it is born in, except that an `if` which is the last to use it inside
- * its branches hands it to both branches, so that `if c { x[i] = 1 }` can still write in place. Loops hand nothing over: the next
- * iteration needs it too.
+ * Who releases a value: the block that owns it. That is the block it is born in, except that an `if` which is the
+ * last to use it inside its branches hands it to both branches, so that `if c { x[i] = 1 }` can still write in place.
+ * Loops hand nothing over: the next iteration needs it too.
  */
 #include "backend/eval.h"
 
@@ -31,7 +31,7 @@ static const EvalFn structural[OP_COUNT] = {
 #include "lang/prims.def"
 };
 
-/* ---- attributes, lengths, types ------------------------------------------------------------------------------------- */
+/* ---- attributes, lengths, types ---------------------------------------------------------------------------------- */
 
 static DimRef dim_ref(Prep *p, Dim d) {
 	DimRef r = {.sym = DIM_GENERAL, .dim = d};
@@ -101,8 +101,8 @@ static void count_unknown(void *ud, SymId s) {
 	one->sym = s;
 }
 
-/* A transform may leave a parameter of length n - 2 as the only trace of n. When a length is factor*sym + offset it still gives the
- * symbol; such parameters come after all the plain ones. */
+/* A transform may leave a parameter of length n - 2 as the only trace of n. When a length is factor*sym + offset it
+ * still gives the symbol; such parameters come after all the plain ones. */
 static const SymDef *find_param_syms(Prep *p, const Region *r, uint32_t *n) {
 	uint32_t nplain;
 	const SymDef *plain = find_syms(p, r->nparams, r->params, &nplain);
@@ -132,7 +132,7 @@ static const SymDef *find_param_syms(Prep *p, const Region *r, uint32_t *n) {
 	return defs.at;
 }
 
-/* ---- uses ------------------------------------------------------------------------------------------------------------------ */
+/* ---- uses -------------------------------------------------------------------------------------------------------- */
 
 static void meet(Prep *p, Ref r) {
 	if (!ref_is_value(r)) return;
@@ -180,7 +180,7 @@ static void collect_owned(Prep *p, const Region *r) {
 	}
 }
 
-/* ---- steps and blocks --------------------------------------------------------------------------------------------------------- */
+/* ---- steps and blocks -------------------------------------------------------------------------------------------- */
 
 static int32_t operand_code(Ref r) {
 	return ref_is_const(r) ? ~(int32_t)REF_INDEX(r) : (int32_t)REF_INDEX(r);
@@ -225,8 +225,8 @@ static bool all_scalars(Prep *p, const Inst *in) {
 
 static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *grants, Block *out);
 
-/* Blocks of an instruction's regions. `grants` are handed to each (only `if` has them). Symbols that a region defines are
- * forgotten again: the next region that shows one must define it for itself. */
+/* Blocks of an instruction's regions. `grants` are handed to each (only `if` has them). Symbols that a region defines
+ * are forgotten again: the next region that shows one must define it for itself. */
 static const Block *build_blocks(Prep *p, const Inst *in, uint32_t ngrants, const uint32_t *grants) {
 	if (!in->nregions) return NULL;
 	Block *blocks = ARENA_ARRAY(p->keep, Block, in->nregions);

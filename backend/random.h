@@ -1,7 +1,8 @@
-/* random.h - the counter-based generator: Philox4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3).
+/* random.h - the counter-based generator: Philox4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw: Parallel random
+ * numbers, as easy as 1, 2, 3).
  *
- * Guarantees: element k of a draw with state (key, counter) is the first 64 bits of the block for counter + k, so that every element can be
- * made on its own, on any device and by any thread.
+ * Guarantees: element k of a draw with state (key, counter) is the first 64 bits of the block for counter + k, so
+ * that every element can be made on its own, on any device and by any thread.
  */
 #ifndef ATLED_BACKEND_RANDOM_H
 #define ATLED_BACKEND_RANDOM_H
@@ -10,6 +11,9 @@
 
 static inline void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
 	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 10 /* so that a loop over counters is vectorised */
+#endif
 	for (int round = 0; round < 10; round++) {
 		const uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
 		c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;

@@ -1,8 +1,10 @@
-/* run.c - the runner: the backend's state in a context, frames, blocks of steps, calls, polls, and how failures are told.
+/* run.c - the runner: the backend's state in a context, frames, blocks of steps, calls, polls, and how failures are
+ * told.
  *
- * Needs: eval.h. Guarantees: frames live on chunked stacks of the counted heap, so a call costs no allocation once the stack is warm;
- * a failed run leaves no reference in any slot; recursion is cut off by the context's depth limit and, whatever that is set to, before the C
- * stack ends; every failure carries the span of the step where it happened, and the calls that led there.
+ * Needs: eval.h. Guarantees: frames live on chunked stacks of the counted heap, so a call costs no allocation once
+ * the stack is warm; a failed run leaves no reference in any slot; recursion is cut off by the context's depth limit
+ * and, whatever that is set to, before the C stack ends; every failure carries the span of the step where it
+ * happened, and the calls that led there.
  */
 #include "backend/eval.h"
 #include <stdarg.h>
@@ -13,7 +15,7 @@
 #define TRACE_LINES 8u
 _Static_assert(CHUNK_BYTES % sizeof(Value) == 0, "slots of all frames lie on one grid");
 
-/* ---- memory for frames ------------------------------------------------------------------------------------------------ */
+/* ---- memory for frames ------------------------------------------------------------------------------------------- */
 
 /* Room for `bytes` on the stack; *mark undoes it. A fresh chunk is zero, so its slots are V_UNSET. */
 static void *stack_push(Ctx *c, FrameStack *st, size_t bytes, Chunk **mark_chunk, size_t *mark_used) {
@@ -93,9 +95,10 @@ static void leave(Activation *a, bool failed) {
 	if (code->nsyms) stack_pop(&be->syms, code->nsyms * sizeof(int64_t), a->syms_chunk, a->syms_used);
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
-/* What is recorded last may be refined; diag.h hands it out for reading only because most callers have no business with it. */
+/* What is recorded last may be refined; diag.h hands it out for reading only because most callers have no business
+ * with it. */
 static Diag *last_diag(Ctx *c) {
 	uint32_t n = diag_total(c);
 	return n ? (Diag *)(uintptr_t)diag_at(c, n - 1) : NULL;
@@ -138,7 +141,7 @@ static __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *
 		d = diag_error(f->ctx, E_MEMORY, span_of(f->ctx, s->span), "out of memory");
 		f->be->traced = 0;
 	}
-	if (d && !d->span.source && (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM)) {
+	if (d && !d->span.source && (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM || s->op == OP_HOST || d->code == E_HOST)) {
 		d->span = span_of(f->ctx, s->span);
 		f->be->traced = 0;
 	}
@@ -171,7 +174,7 @@ Status spend_poll(Backend *be) {
 	return ctx_poll(be->ctx, units);
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static void release_dead(Frame *f, const Block *b) {
 	for (uint32_t i = 0; i < b->ndead; i++) {
@@ -226,7 +229,7 @@ void sweep_block(Frame *f, const Block *b) {
 	}
 }
 
-/* ---- types of values from outside ------------------------------------------------------------------------------------------ */
+/* ---- types of values from outside -------------------------------------------------------------------------------- */
 
 static const char *sym_name(void *ud, SymId s) {
 	const Fn *fn = ud;
@@ -235,7 +238,8 @@ static const char *sym_name(void *ud, SymId s) {
 
 /* "f64[n, 3]" */
 static void describe_type(Frame *f, const TypeRef *t, char *out, size_t cap) {
-	size_t n = (size_t)snprintf(out, cap, "%s", t->kind == TY_DYN ? "a dynamic value" : t->kind == TY_TOKEN ? "a token" : dtype_name(t->dtype));
+	const char *name = t->kind == TY_DYN ? "a dynamic value" : t->kind == TY_TOKEN ? "a token" : dtype_name(t->dtype);
+	size_t n = (size_t)snprintf(out, cap, "%s", name);
 	for (uint32_t i = 0; i < t->rank && t->kind == TY_TENSOR && n + 40 < cap; i++) {
 		char dim[32];
 		dim_print(f->ctx, t->dims[i].dim, sym_name, f->code->fn, dim, sizeof dim);
@@ -244,32 +248,47 @@ static void describe_type(Frame *f, const TypeRef *t, char *out, size_t cap) {
 	if (t->rank && n + 2 < cap) snprintf(out + n, cap - n, "]");
 }
 
-bool check_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *what) {
-	if (t->kind == TY_TOKEN) return true;
-	bool ok = t->kind == TY_DYN ? v.kind != V_UNSET : value_is_array(v) && value_dtype(v) == t->dtype && value_rank(v) == t->rank;
-	bool sized = true;
-	for (uint32_t i = 0; ok && t->kind == TY_TENSOR && i < t->rank; i++) {
-		int64_t want = -1;
+static bool has_lengths(const Frame *f, const Tensor *x, const TypeRef *t) {
+	for (uint32_t i = 0; i < t->rank; i++) {
 		const DimRef *d = &t->dims[i];
-		if (d->sym == DIM_CONST) want = d->value;
-		else if (d->sym != DIM_GENERAL) want = f->syms[d->sym];
-		else if (!dim_eval(f->ctx, d->dim, f->syms, f->code->nsyms, &want)) want = -1;
-		sized &= want < 0 || want == v.tensor->shape[i];
+		int64_t want = d->value;
+		if (d->sym == DIM_GENERAL) {
+			if (!dim_eval(f->ctx, d->dim, f->syms, f->code->nsyms, &want)) continue;
+		} else if (d->sym != DIM_CONST) {
+			want = f->syms[d->sym];
+			if (want < 0) continue; /* not known yet: whatever the value says */
+		}
+		if (want != x->shape[i]) return false;
 	}
-	if (ok && sized) return true;
+	return true;
+}
+
+/* Apart from lengths. */
+static bool has_kind(Value v, const TypeRef *t) {
+	if (t->kind == TY_TOKEN) return true;
+	if (t->kind == TY_DYN) return v.kind != V_UNSET;
+	if (!t->rank) return v.kind == V_SCALAR && v.dtype == t->dtype;
+	return v.kind == V_TENSOR && v.tensor->dtype == t->dtype && v.tensor->rank == t->rank;
+}
+
+bool has_type(const Frame *f, Value v, const TypeRef *t) {
+	return has_kind(v, t) && (t->kind != TY_TENSOR || !t->rank || has_lengths(f, v.tensor, t));
+}
+
+Status fail_type(Frame *f, Value v, const TypeRef *t, SpanId span, const char *what) {
 	char expected[256];
 	describe_type(f, t, expected, sizeof expected);
 	Text found;
 	text_init(&found, f->ctx);
 	value_type_print(&found, v);
-	diag_error(f->ctx, ok ? E_SHAPE : E_TYPE, span_of(f->ctx, span), "%s: expected %s, found %.*s", what, expected,
+	diag_error(f->ctx, has_kind(v, t) ? E_SHAPE : E_TYPE, span_of(f->ctx, span), "%s: expected %s, found %.*s", what, expected,
 	           found.failed ? 1 : (int)found.n, found.failed ? "?" : found.at ? found.at : "");
 	text_free(&found);
 	f->be->traced = 0;
-	return false;
+	return ST_ERROR;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static Status too_deep(Backend *be, SpanId at) {
 	diag_error(be->ctx, E_DEPTH, span_of(be->ctx, at), "the recursion is more than %u calls deep", be->depth);
@@ -332,15 +351,17 @@ Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 	if (st != ST_OK) return st;
 	fn_ref(fn); /* a callback may give up the last reference but this */
 	Value *params = a.frame.slots + code->body.params;
-	for (uint32_t i = 0; i < nparams; i++) params[i] = value_ref(args[i]);
+	for (uint32_t i = 0; i < nparams; i++) { /* a tensor without axes is a scalar inside */
+		params[i] = value_ref(args[i]);
+		if (params[i].kind == V_TENSOR && !params[i].tensor->rank && code->params[i].kind == TY_TENSOR)
+			params[i] = value_from_tensor(params[i].tensor);
+	}
 	bind_syms(&a.frame, code->body.nsyms, code->body.syms);
 	for (uint32_t i = 0; i < nparams && st == ST_OK; i++) {
+		if (LIKELY(has_type(&a.frame, params[i], &code->params[i]))) continue;
 		char what[80];
-		if (value_is_array(args[i]) && code->params[i].kind == TY_TENSOR && !code->params[i].rank &&
-		    args[i].kind == V_SCALAR && args[i].dtype == code->params[i].dtype)
-			continue; /* most calls: plain scalars */
 		snprintf(what, sizeof what, "argument %u of %.40s", i + 1, fn->name ? atom_text(c, fn->name) : "a function");
-		if (!check_type(&a.frame, args[i], &code->params[i], span, what)) st = ST_ERROR;
+		st = fail_type(&a.frame, params[i], &code->params[i], span, what);
 	}
 	if (st == ST_OK) st = run_body(&a, results, span, diags);
 	else leave(&a, true);
@@ -350,7 +371,7 @@ Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- operands, lengths, results -------------------------------------------------------------------------------------------------- */
+/* ---- operands, lengths, results ---------------------------------------------------------------------------------- */
 
 Value take_operand(Frame *f, const Step *s, uint32_t k) {
 	const Value *v = operand(f, s, k);
@@ -411,7 +432,7 @@ Status put_tensor(Frame *f, const Step *s, uint32_t k, Tensor *t) {
 	return ST_OK;
 }
 
-/* ---- the backend's state ------------------------------------------------------------------------------------------------------------ */
+/* ---- the backend's state ----------------------------------------------------------------------------------------- */
 
 static void free_code(Ctx *c, void *code) {
 	(void)c;

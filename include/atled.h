@@ -102,6 +102,8 @@ typedef enum atled_grants {
 
 /* What programs may do. The first call says it; later ones can only take away. */
 ATLED_API atled_status atled_grant(atled_context *ctx, unsigned grants);
+/* What is granted now. In callbacks. */
+ATLED_API unsigned atled_granted(const atled_context *ctx);
 
 typedef struct atled_limit {
 	size_t size;
@@ -301,6 +303,8 @@ ATLED_API atled_status atled_define_native(atled_context *ctx, const char *name,
 
 /* For callbacks: the reason of the failure that they are about to return. In callbacks. */
 ATLED_API void atled_raise(atled_context *ctx, const char *message);
+/* For callbacks: writes where print goes; nothing without ATLED_GRANT_OUTPUT. In callbacks. */
+ATLED_API void atled_write(atled_context *ctx, const char *text, size_t n);
 
 /* ==== values of any kind =================================================================================================================== */
 

@@ -414,9 +414,19 @@ void value_header(Text *out, Value v) {
 	Summary s = {.dtype = (Dtype)v.tensor->dtype};
 	text_str(out, "  ");
 	add_bytes(out, (double)v.tensor->count * (double)dtype_size(s.dtype));
-	tensor_walk(1, &v.tensor, summarise, &s);
+	/* a broadcast axis repeats the same elements: one of them is looked at and counted as many times */
+	Tensor once = *v.tensor, *walked = &once;
+	int64_t repeats = 1;
+	for (uint32_t i = 0; i < once.rank && once.count; i++) {
+		if (once.stride[i]) continue;
+		repeats *= once.shape[i];
+		once.count /= once.shape[i];
+		once.shape[i] = 1;
+	}
+	tensor_walk(1, &walked, summarise, &s);
+	s.nans *= repeats;
 	if (s.dtype == DT_BOOL) {
-		if (v.tensor->count) text_format(out, "  true %" PRId64, s.seen);
+		if (v.tensor->count) text_format(out, "  true %" PRId64, s.seen * repeats);
 	} else if (s.seen && dtype_is_int(s.dtype)) {
 		text_format(out, "  min %" PRId64 "  max %" PRId64, s.imin, s.imax);
 	} else if (s.seen) {

@@ -110,13 +110,33 @@ bool ast_mentions(const Ast *e, Atom name) {
 
 static void free_visit(void *ud, const Ast *e);
 
+/* Lengths that are plain names in an annotation are bound by it; other lengths are expressions. */
+static void bind_dims(Names *s, const Ast *type) {
+	for (uint32_t i = 0; i < type->type.nfields; i++)
+		if (type->type.fields[i].type) bind_dims(s, type->type.fields[i].type);
+	for (uint32_t i = 0; !type->type.is_record && type->type.rank != UINT32_MAX && i < type->type.rank; i++) {
+		const Ast *d = type->type.dims[i];
+		if (d && d->kind == A_NAME) add(s->a, &s->bound, d->name.name);
+		else if (d) free_visit(s, d);
+	}
+}
+
 static void bind_params(Names *s, uint32_t n, const Param *params) {
 	for (uint32_t i = 0; i < n; i++) {
 		if (params[i].fallback) free_visit(s, params[i].fallback);
 		add(s->a, &s->bound, params[i].name);
 		if (params[i].pattern) target_names(s, params[i].pattern, &s->bound);
-		/* lengths named in annotations are bound by them */
+		if (params[i].type) bind_dims(s, params[i].type);
 	}
+}
+
+/* A name that is set is the function's own from there on; what is written into by index or field is read first. */
+static void bind_target(Names *s, const Ast *t) {
+	if (t->kind == A_NAME) add(s->a, &s->bound, t->name.name);
+	else if (t->kind == A_TUPLE)
+		for (uint32_t i = 0; i < t->tuple.n; i++) bind_target(s, t->tuple.items[i]);
+	else
+		free_visit(s, t);
 }
 
 static void free_visit(void *ud, const Ast *e) {
@@ -128,6 +148,10 @@ static void free_visit(void *ud, const Ast *e) {
 		return;
 	case A_LAMBDA:
 	case A_DEF:
+		if (e->kind == A_DEF) {
+			add(s->a, &s->bound, e->function.name);
+			mark = s->bound.n;
+		}
 		bind_params(s, e->function.nparams, e->function.params);
 		free_visit(s, e->function.body);
 		s->bound.n = mark;
@@ -142,9 +166,27 @@ static void free_visit(void *ud, const Ast *e) {
 		s->bound.n = mark;
 		return;
 	case A_ASSIGN:
-		/* a name that is assigned may still be read from outside first, so it stays free: capturing it too much is harmless */
 		free_visit(s, e->assign.value);
-		free_visit(s, e->assign.target);
+		if (e->op != AO_NONE) free_visit(s, e->assign.target);
+		bind_target(s, e->assign.target);
+		return;
+	case A_FOR:
+		free_visit(s, e->for_.iterable);
+		bind_target(s, e->for_.target);
+		free_visit(s, e->for_.body);
+		return;
+	case A_TRY:
+		free_visit(s, e->try_.body);
+		if (e->try_.name) add(s->a, &s->bound, e->try_.name);
+		free_visit(s, e->try_.handler);
+		return;
+	case A_INDEX_DEF:
+		for (uint32_t i = 0; i < e->index_def.nclauses; i++)
+			if (e->index_def.clauses[i].range) free_visit(s, e->index_def.clauses[i].range);
+		for (uint32_t i = 0; i < e->index_def.nindices; i++) target_names(s, e->index_def.indices[i], &s->bound);
+		free_visit(s, e->index_def.value);
+		s->bound.n = mark;
+		add(s->a, &s->bound, e->index_def.name);
 		return;
 	default: ast_children(e, free_visit, s);
 	}

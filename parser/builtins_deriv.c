@@ -174,16 +174,17 @@ BUILTIN(derivative_of) {
 	return dy;
 }
 
-/* _unit_slope(f, x): whether df is dx itself, seen from the program: then x enters f with coefficient 1 and nothing else. */
-BUILTIN(unit_slope) {
+/* _slope(f, x): how x enters f, seen from the program: 1 when df is dx itself, 0 when x does not enter at all, 2 for anything else. */
+BUILTIN(slope) {
 	UNUSED;
-	Av *f = want_function(sp, call->args[0], call->spans[0], "_unit_slope");
+	Av *f = want_function(sp, call->args[0], call->spans[0], "_slope");
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
 	Site s = site(sp, f, &inner, 0);
-	if (s.nresults != 1 || s.nactive != 1) return av_bool(sp, false);
+	if (s.nresults != 1 || s.nactive != 1) return av_int(sp, 2);
 	bool active[1] = {false};
 	Fn *j = ir_services(sp->c)->jvp(sp->c, s.spec.fn, s.active, active);
-	return av_bool(sp, active[0] && fn_result(j, fn_nresults(j) - 1) == fn_param(j, fn_nparams(j) - 1));
+	if (!active[0]) return av_int(sp, 0);
+	return av_int(sp, fn_result(j, fn_nresults(j) - 1) == fn_param(j, fn_nparams(j) - 1) ? 1 : 2);
 }
 
 /* ---- reverse -------------------------------------------------------------------------------------------------------------------------------- */
@@ -440,7 +441,7 @@ BUILTIN(map) {
 		if (xs[i]->kind != AV_RECORD) xs[i] = sp_want_array(sp, xs[i], call->spans[1 + i], "map");
 		rows[i] = first_row(sp, av_strong(sp, xs[i]), &length, call->spans[1 + i]);
 	}
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = n, .args = rows, .spans = call->spans + 1};
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = n, .args = rows, .spans = call->spans + 1, .rows = true};
 	Spec s = sp_specialise(sp, f, &inner);
 	uint32_t first = 0;
 	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
@@ -530,7 +531,7 @@ const Builtin builtins_deriv[] = {
 	{.name = "partial", .min_args = 2, .max_args = 2, .run = grad, .doc = "partial(f, i): the same as ∂(f, i)"},
 	{.name = "map", .min_args = 2, .max_args = -1, .run = map, .doc = "map(f, xs, ...): f of each row, all at once; over tuples and lists one by one"},
 	{.name = "flatten", .min_args = 1, .max_args = 1, .run = flatten, .doc = "flatten(p): (vector of all real numbers in p, function that puts a vector back into the form of p)"},
-	{.name = "_unit_slope", .min_args = 2, .max_args = 2, .run = unit_slope},
+	{.name = "_slope", .min_args = 2, .max_args = 2, .run = slope},
 	{.name = "_jet", .min_args = 3, .max_args = 3, .run = jet},
 	{.name = "_derivative", .min_args = -1, .max_args = -1, .named = "*", .run = derivative_of},
 	{.name = "_grad_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},

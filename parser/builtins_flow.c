@@ -62,7 +62,9 @@ static void emit_failure(Sp *sp, DiagCode code, Ref message) {
 
 BUILTIN(error) {
 	UNUSED;
-	emit_failure(sp, E_USER, joined(sp, call, 0));
+	Ref message = joined(sp, call, 0);
+	build_at(sp->b, span_intern(sp->c, sp_user_place(sp, call->span)));
+	emit_failure(sp, E_USER, message);
 	return av_new(sp, AV_UNSET);
 }
 
@@ -157,14 +159,18 @@ BUILTIN(leaves) {
 }
 
 BUILTIN(has) {
-	UNUSED;
+	(void)ncaptured;
+	(void)captured;
+	if (call->args[0]->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, call->span);
 	if (call->args[0]->kind != AV_RECORD) return av_bool(sp, false);
 	return av_bool(sp, av_field(call->args[0], atom(sp->c, sp_want_string(sp, call->args[1], call->spans[1], "a field's name"))) != NULL);
 }
 
 BUILTIN(field) {
-	UNUSED;
+	(void)ncaptured;
+	(void)captured;
 	Av *r = call->args[0];
+	if (r->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, call->span);
 	const char *name = sp_want_string(sp, call->args[1], call->spans[1], "a field's name");
 	Av *v = r->kind == AV_RECORD ? av_field(r, atom(sp->c, name)) : NULL;
 	if (!v && call->n > 2) return call->args[2];

@@ -158,6 +158,11 @@ Value session_own_global(Module *m, Atom name) {
 	return g ? g->value : (Value){.kind = V_UNSET};
 }
 
+void session_note_baked(Module *m, Atom name) {
+	Global *g = own_global(m, name);
+	if (g) g->baked = true;
+}
+
 Value session_module_get(Module *m, Atom name) { return session_own_global(m, name); }
 
 Module *session_module_of(Session *s, SourceId source) {
@@ -188,8 +193,9 @@ static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 		/* a first definition can hide a name of the library that was looked up before */
 		for (uint32_t i = 0; i < s->exports.n && !m->library; i++)
 			if (s->exports.at[i].name == name) forget_specialisations(s);
-	} else if (was_code || is_code)
+	} else if (was_code || is_code || g->baked)
 		forget_specialisations(s);
+	g->baked = false;
 	value_unref(g->value);
 	g->value = value_ref(v);
 	g->span = span;
@@ -217,17 +223,37 @@ static void index_library(Session *s, uint32_t k) {
 	}
 }
 
+typedef struct Load {
+	Session *s;
+	Module *m;
+} Load;
+
+static void load_protected(Ctx *c, void *arg) {
+	Load *l = arg;
+	bool ok;
+	Program p = parse_program(c, l->s->a, l->m->source, &ok);
+	if (!ok) ctx_throw(c, ST_ERROR);
+	run_statements(l->s, l->m, &p, NULL, NULL, NULL);
+}
+
+/* Runs a module's text. One that fails is not found again: the next use starts anew. */
+static Status load_module(Session *s, Module *m) {
+	Load l = {s, m};
+	Status st = ctx_protect(s->c, load_protected, &l);
+	if (st != ST_OK) m->source = UINT32_MAX;
+	return st;
+}
+
 static Module *load_library(Session *s, uint32_t k) {
 	if (s->loaded.at[k]) return s->loaded.at[k];
 	const LibraryText *lib = &library_texts[k];
 	SourceId source = source_add(s->c, arena_printf(s->a, "<%s>", lib->name), lib->text, lib->size);
 	Module *m = module_new(s, atom(s->c, lib->name), source, true);
-	s->loaded.at[k] = m;
-	bool ok;
-	Program p = parse_program(s->c, s->a, source, &ok);
-	if (!ok) ctx_throw(s->c, ST_ERROR);
-	run_statements(s, m, &p, NULL, NULL, NULL);
-	return m;
+	s->loaded.at[k] = m; /* modules may use one another */
+	Status st = load_module(s, m);
+	if (st == ST_OK) return m;
+	s->loaded.at[k] = NULL;
+	ctx_throw(s->c, st);
 }
 
 static Module *library_named(Session *s, const char *name) {
@@ -250,6 +276,8 @@ Value session_lookup(Session *s, Module *from, Atom name) {
 			g = own_global(m, name);
 			if (g) return g->value;
 		}
+	/* what the program gave the library under a private name */
+	if (from->library && private_name && (g = own_global(library_named(s, "prelude"), name))) return g->value;
 	return (Value){.kind = V_UNSET};
 }
 
@@ -305,10 +333,8 @@ static void use_module(Session *s, Module *m, const Ast *e) {
 			read_file(s, e, e->use.path, &text, &n);
 			SourceId source = source_add(s->c, e->use.path, text, n);
 			found = module_new(s, name, source, false);
-			bool ok;
-			Program p = parse_program(s->c, s->a, source, &ok);
-			if (!ok) ctx_throw(s->c, ST_ERROR);
-			run_statements(s, found, &p, NULL, NULL, NULL);
+			Status st = load_module(s, found);
+			if (st != ST_OK) ctx_throw(s->c, st);
 		}
 	} else {
 		found = library_named(s, atom_text(s->c, e->use.module));
@@ -853,6 +879,7 @@ static void define_native(Ctx *c, void *arg) {
 	struct native *n = arg;
 	Session *s = n->s;
 	Atom name = atom(c, n->name);
+	Module *prelude = n->name[0] == '_' ? library_named(s, "prelude") : NULL;
 	Value v;
 	if (n->host) {
 		HostDef *def = ARENA_NEW(s->a, HostDef);
@@ -865,7 +892,7 @@ static void define_native(Ctx *c, void *arg) {
 		v = value_function(c, V_FUNCTION, CODE_BUILTIN, name, b, name, 0, NULL, NULL);
 	}
 	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
-	set_global(s, n->name[0] == '_' ? library_named(s, "prelude") : s->main, name, v, NO_SPAN);
+	set_global(s, prelude ? prelude : s->main, name, v, NO_SPAN);
 	value_unref(v);
 }
 

@@ -16,6 +16,7 @@ typedef struct Global {
 	Value value;
 	Span span;
 	const char *doc; /* comment lines above the definition, or NULL */
+	bool baked;      /* data that a specialised function took in when it was called */
 } Global;
 
 typedef struct Module {

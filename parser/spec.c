@@ -13,15 +13,68 @@ const Hidden *sp_hidden(Sp *sp) { return session_hidden(sp->session); }
 
 /* ---- errors ------------------------------------------------------------------------------------------------------------------------- */
 
+static bool in_library(Sp *sp, Span s) { return s.source && source_name(sp->c, s.source)[0] == '<'; }
+
+/* The calls on the way to here, innermost first: visit returns false to stop. */
+static void each_call(const Sp *sp, bool (*visit)(void *ud, Span call), void *ud) {
+	const Inlined *i = sp->inlined;
+	for (const Frame *f = sp->frame;; f = f->outer) {
+		for (; i; i = i->outer)
+			if (i->call.source && !visit(ud, i->call)) return;
+		if (!f || (f->call.source && !visit(ud, f->call))) return;
+		i = f->inlined;
+	}
+}
+
+struct user_call {
+	Sp *sp;
+	Span found;
+};
+
+static bool find_user_call(void *ud, Span call) {
+	struct user_call *u = ud;
+	if (in_library(u->sp, call)) return true;
+	u->found = call;
+	return false;
+}
+
+/* Where the user's own text called what is being specialised; the place itself when nobody did. */
+Span sp_user_place(Sp *sp, Span at) {
+	struct user_call u = {sp, NO_SPAN};
+	if (in_library(sp, at)) each_call(sp, find_user_call, &u);
+	return u.found.source ? u.found : at;
+}
+
+struct call_trace {
+	Sp *sp;
+	Diag *d;
+	Span own;
+};
+
+static bool add_call(void *ud, Span call) {
+	struct call_trace *t = ud;
+	if (in_library(t->sp, call) || !memcmp(&call, &t->own, sizeof call)) return true;
+	uint32_t line, column;
+	source_position(t->sp->c, call, &line, &column);
+	diag_trace(t->sp->c, t->d, "called by %s:%u:%u", source_name(t->sp->c, call.source), line, column);
+	return true;
+}
+
+/* A message is about the user's text: one that arose inside the library points at the call of it. */
 _Noreturn void sp_throw(Sp *sp) {
 	uint32_t total = diag_total(sp->c);
 	Diag *d = total ? (Diag *)diag_at(sp->c, total - 1) : NULL;
-	for (const Inlined *i = sp->inlined; d && i; i = i->outer) {
-		if (!i->call.source) continue;
-		uint32_t line, column;
-		source_position(sp->c, i->call, &line, &column);
-		const char *source = source_name(sp->c, i->call.source);
-		if (source[0] != '<') diag_trace(sp->c, d, "called by %s:%u:%u", source, line, column);
+	if (d) {
+		if (in_library(sp, d->span)) {
+			uint32_t line, column;
+			source_position(sp->c, d->span, &line, &column);
+			const char *source = source_name(sp->c, d->span.source);
+			Span user = sp_user_place(sp, d->span);
+			if (memcmp(&user, &d->span, sizeof user)) diag_trace(sp->c, d, "in %s:%u:%u", source, line, column);
+			d->span = user;
+			if (in_library(sp, d->second)) d->second = NO_SPAN;
+		}
+		each_call(sp, add_call, &(struct call_trace){sp, d, d->span});
 	}
 	ctx_throw(sp->c, ST_ERROR);
 }
@@ -142,7 +195,10 @@ Av *sp_try_lookup(Sp *sp, Atom name) {
 	Av *v = env_find(sp->env, name);
 	if (v) return v;
 	Value g = session_lookup(sp->session, sp->module, name);
-	if (g.kind != V_UNSET) return av_of_value(sp, g);
+	if (g.kind != V_UNSET) {
+		if (sp->self && g.kind != V_FUNCTION && g.kind != V_PROBLEM) session_note_baked(sp->module, name);
+		return av_of_value(sp, g);
+	}
 	const Builtin *b = builtin_find(atom_text(sp->c, name));
 	if (b && (b->doc || sp->module->library)) return av_builtin(sp, b->name, 0, NULL);
 	return NULL;
@@ -273,6 +329,8 @@ static void put_field(Sp *sp, VEC_ATOMS *names, VEC_AVS *items, Atom name, Av *v
 static Av *record_expr(Sp *sp, const Ast *e) {
 	VEC_ATOMS names = {0};
 	VEC_AVS items = {0};
+	bool tuple = false, only_spreads = true;
+	for (uint32_t i = 0; i < e->record.n; i++) only_spreads &= e->record.fields[i].spread;
 	for (uint32_t i = 0; i < e->record.n; i++) {
 		const Arg *f = &e->record.fields[i];
 		Av *v = sp_expr(sp, f->value);
@@ -280,10 +338,19 @@ static Av *record_expr(Sp *sp, const Ast *e) {
 			put_field(sp, &names, &items, f->name, v);
 			continue;
 		}
+		/* (...a, ...b) is what a is: only its value tells a tuple from a record */
+		if (only_spreads && i == 0) tuple = v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RANGE || v->kind == AV_ARRAY;
+		if (tuple) {
+			uint32_t n;
+			Av **spread;
+			spread_items(sp, v, f->span, &n, &spread);
+			for (uint32_t k = 0; k < n; k++) VEC_PUSH(sp->a, &items, spread[k]);
+			continue;
+		}
 		if (v->kind != AV_RECORD) sp_fail(sp, E_TYPE, f->span, "only a record can be spread into a record, not %s", sp_type_text(sp, v));
 		for (uint32_t k = 0; k < v->n; k++) put_field(sp, &names, &items, v->names[k], v->items[k]);
 	}
-	return av_record(sp, names.n, names.at, items.at);
+	return tuple ? av_seq(sp, AV_TUPLE, items.n, items.at) : av_record(sp, names.n, names.at, items.at);
 }
 
 static Av *field_expr(Sp *sp, const Ast *e) {

@@ -41,6 +41,8 @@ struct Frame {
 	bool *baked;
 	bool *demanded;   /* leaves that must be baked at the next try */
 	uint32_t code_id; /* of the function */
+	Span call;        /* what asked for it, */
+	const struct Inlined *inlined; /* and the calls around that, in the outer frame */
 	bool trial;       /* recursive calls have no value yet */
 	bool wants_effects, wants_trial; /* what the next try needs */
 };
@@ -78,6 +80,8 @@ const Hidden *sp_hidden(Sp *sp);
 const Hidden *session_hidden(Session *s);
 Value session_lookup(Session *s, Module *from, Atom name);   /* own module, then the library; V_UNSET when unknown; borrowed */
 Value session_own_global(Module *m, Atom name);
+/* A function's body took in this variable's value: a new value puts the specialisations out of date. */
+void session_note_baked(Module *m, Atom name);
 Module *session_module_named(Session *s, Module *from, Atom name); /* what `use` bound, NULL otherwise */
 Value session_module_get(Module *m, Atom name);
 Module *session_module_of(Session *s, SourceId source);
@@ -101,6 +105,7 @@ bool session_take_wants_unroll(Session *s);
 /* ---- errors ---------------------------------------------------------------------------------------------------------------- */
 _Noreturn void sp_fail(Sp *sp, DiagCode code, Span at, const char *format, ...) __attribute__((format(printf, 4, 5)));
 _Noreturn void sp_throw(Sp *sp); /* after diag_error and friends: adds the call path, unwinds */
+Span sp_user_place(Sp *sp, Span at); /* the user's call of the library that `at` lies in, or `at` itself */
 const char *sp_type_text(Sp *sp, const Av *v); /* "f64[n, 3]", "record (W: ..., b: ...)" */
 const char *av_kind_text(const Av *v);         /* "an array", "a function" */
 /* Throws so that the frame is tried again with r's parameters as constants; an error when that is impossible. */
@@ -192,6 +197,7 @@ typedef struct Call {
 	Atom *names;
 	Av **named;
 	Span *named_spans;
+	bool rows; /* the positional arguments stand for any row of an array: what they happen to be now decides nothing */
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
 Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* run-time dispatch: result is dynamic */

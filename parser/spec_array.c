@@ -124,6 +124,7 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 		weak &= a[i]->weak;
 	}
 	d = n == 2 ? sp_common_dtype(sp, a[0], a[1]) : ty(sp, a[0]->ref)->dtype;
+	if ((op == OP_FLOOR || op == OP_ROUND) && !dtype_is_inexact(d)) return a[0]; /* whole already */
 	Dtype w = working_dtype(op, d);
 	if (w == DT_COUNT) {
 		/* |z| is not holomorphic, so it is made of what is */
@@ -133,7 +134,6 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 		}
 		if ((op == OP_REAL || op == OP_CONJ) && !dtype_is_complex(d)) return a[0];
 		if (op == OP_IMAG) return av_array(sp, build_zeros(sp->b, type_with_dtype(sp->c, ref_type(build_fn(sp->b), a[0]->ref), d)));
-		if ((op == OP_FLOOR || op == OP_ROUND) && !dtype_is_inexact(d)) return a[0];
 		sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s", prims[op].name, dtype_name(d));
 	}
 	for (uint32_t i = 0; i < n; i++) r[i] = sp_to_dtype(sp, a[i], w);

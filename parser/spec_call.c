@@ -413,7 +413,7 @@ static void make_promise(Job *j) {
 static bool attempt(Job *j) {
 	Sp *sp = j->sp;
 	Ctx *c = sp->c;
-	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .trial = j->trial};
+	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .call = j->call->span, .inlined = sp->inlined, .trial = j->trial};
 	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
 	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
 	j->frame.baked = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
@@ -503,7 +503,8 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 	j.sig.fixed = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
 	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
 	for (uint32_t i = 0; i < n; i++) {
-		j.sig.fix_numbers = !(named && i >= f->n && items[i]->kind == AV_ARRAY);
+		bool row = call->rows && i >= f->n && i < f->n + call->n;
+		j.sig.fix_numbers = !row && !(named && i >= f->n && items[i]->kind == AV_ARRAY);
 		sign(&j.sig, items[i]);
 		text_str(&j.sig.text, ";");
 	}

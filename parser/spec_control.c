@@ -156,28 +156,42 @@ static bool left_surely(Sp *sp, const Env *layer) {
 	return false;
 }
 
+/* A failure of the kind that running meets: an index, a value, arithmetic. It was found early because the operands are known. */
+static bool failed_as_if_running(Sp *sp, uint32_t mark) {
+	if (session_retry(sp->session) || diag_total(sp->c) <= mark) return false;
+	return !strncmp(diag_code_id(diag_at(sp->c, diag_total(sp->c) - 1)->code), "E06", 3);
+}
+
 /* Runs one side in an own layer and region. In a trial of a recursive function a side whose value hangs on the recursive call has no
- * value yet (*bottom). */
-static RegionId run_side(Sp *sp, SpBranch run, void *ud, const TypeId *param, Ref *param_ref, Env **layer, Av **value, bool *bottom) {
+ * value yet (*bottom). What fails inside `try` as running would fail does so when it runs. */
+static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **layer, Av **value, bool *bottom) {
 	Env *saved = sp->env;
 	uint32_t depth = sp->depth;
 	Inlined *inlined = sp->inlined;
-	OpenRegion *open = build_region_begin(sp->b, param ? 1 : 0, param, param_ref);
+	OpenRegion *open = build_region_begin(sp->b, 0, NULL, NULL);
 	*layer = sp->env = env_new(sp, saved);
 	*bottom = false;
-	if (sp->frame && sp->frame->trial) {
+	if (in_try || (sp->frame && sp->frame->trial)) {
 		struct branch_run r = {sp, run, ud, NULL};
+		uint32_t mark = diag_total(sp->c);
 		Status s = ctx_protect(sp->c, run_protected, &r);
 		if (s != ST_OK) {
-			if (!session_take_bottom(sp->session)) ctx_throw(sp->c, s);
+			bool failed = in_try && s == ST_ERROR && failed_as_if_running(sp, mark);
+			if (!failed && !(sp->frame && sp->frame->trial && session_take_bottom(sp->session))) ctx_throw(sp->c, s);
 			build_region_abandon(sp->b, open);
 			sp->env = saved;
 			sp->depth = depth;
 			sp->inlined = inlined;
 			*layer = env_new(sp, saved);
 			*value = av_new(sp, AV_UNSET);
-			*bottom = true;
-			open = build_region_begin(sp->b, param ? 1 : 0, param, param_ref);
+			*bottom = !failed;
+			open = build_region_begin(sp->b, 0, NULL, NULL);
+			if (failed) {
+				const Diag *d = diag_at(sp->c, diag_total(sp->c) - 1);
+				Ref message = sp_box(sp, av_string(sp, d->message));
+				build(sp->b, OP_FAIL, 1, &message, attr_intern(sp->c, (int64_t[]){d->code}, 1), NULL);
+				diag_truncate(sp->c, mark);
+			}
 			return build_region_end(sp->b, open, 0, NULL);
 		}
 		*value = r.value;
@@ -224,8 +238,8 @@ Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, v
 	Env *layer[2];
 	Av *value[2];
 	bool bottom[2];
-	region[0] = run_side(sp, then_, then_ud, NULL, NULL, &layer[0], &value[0], &bottom[0]);
-	region[1] = run_side(sp, else_, else_ud, NULL, NULL, &layer[1], &value[1], &bottom[1]);
+	region[0] = run_side(sp, then_, then_ud, false, &layer[0], &value[0], &bottom[0]);
+	region[1] = run_side(sp, else_, else_ud, false, &layer[1], &value[1], &bottom[1]);
 	if (bottom[0] && bottom[1]) {
 		session_set_bottom(sp->session);
 		ctx_throw(sp->c, ST_ERROR);
@@ -277,7 +291,7 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	Av *value[2];
 	bool bottom[2];
 	struct part body = {e->try_.body}, handler = {e};
-	region[0] = run_side(sp, run_part, &body, NULL, NULL, &layer[0], &value[0], &bottom[0]);
+	region[0] = run_side(sp, run_part, &body, true, &layer[0], &value[0], &bottom[0]);
 	/* the handler's message is its region's parameter, bound in a layer of its own around the handler */
 	Env *saved = sp->env;
 	TypeId message_type = type_dyn(sp->c);

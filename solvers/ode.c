@@ -114,14 +114,28 @@ Status ode_start(Ode *o) {
 	if (flag == CV_SUCCESS && o->max_step > 0) flag = CVodeSetMaxStep(o->mem, o->max_step);
 	if (flag == CV_SUCCESS && o->t1 != o->t0) flag = CVodeSetStopTime(o->mem, o->t1);
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->t0);
-	return attach_solvers(o);
+	Status st = attach_solvers(o);
+	return o->s.status != ST_OK ? o->s.status : st;
 }
 
-void ode_end(Ode *o) {
+static void detach(Ode *o) {
 	if (o->mem) CVodeFree(&o->mem);
 	if (o->linear) SUNLinSolFree(o->linear);
 	if (o->matrix) SUNMatDestroy(o->matrix);
 	if (o->nonlinear) SUNNonlinSolFree(o->nonlinear);
+	o->linear = NULL;
+	o->matrix = NULL;
+	o->nonlinear = NULL;
+}
+
+void ode_rewind(Ode *o) {
+	detach(o);
+	memcpy(vector_data(o->y), o->y0, (size_t)o->n * sizeof *o->y0);
+	o->t = o->t0;
+}
+
+void ode_end(Ode *o) {
+	detach(o);
 	pattern_end(&o->s, &o->pattern);
 	routine_end(&o->s, &o->f);
 	routine_end(&o->s, &o->jac);
@@ -153,7 +167,7 @@ Status ode_fail(Ode *o, int flag, double t) {
 	CVodeGetCurrentStep(o->mem, &step);
 	switch (flag) {
 	case MARCH_STUCK:
-		if (s->bad) return not_finite(o, t);
+		if (s->bad && fabs(s->bad_time - t) <= 1e-8 * fabs(t - o->t0)) return not_finite(o, t);
 		return solve_failed(s, E_SOLVER_STEP, t, o->y, errors, weights, "the step became too small to change t",
 		                    "the solution seems to grow without bound there: stop before it, or say what happens there");
 	case MARCH_STEPS:
@@ -191,8 +205,8 @@ Status ode_fail(Ode *o, int flag, double t) {
 
 int ode_step(void *ode, double *t) {
 	Ode *o = ode;
-	o->s.bad = NULL; /* what happened in this step is what counts */
 	int flag = CVode(o->mem, o->t1, o->y, &o->t, CV_ONE_STEP);
+	if (o->s.status != ST_OK) return CV_MEM_FAIL; /* a vector could not be cloned, or a callback refused */
 	if (flag >= 0) *t = o->t;
 	return flag;
 }
@@ -301,4 +315,7 @@ static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uin
 	return 3;
 }
 
-const HostDef ode_host = {.name = "ode", .types = ode_types, .eval = ode_eval};
+const Family ode_family = {.name = "ode", .tangent = "ode_tangent", .adjoint = "ode_adjoint", .operands = ODE_OPERANDS, .noptions = ODE_OPTIONS,
+                           .y0 = ODE_Y0, .t0 = ODE_T0, .saveat = ODE_SAVEAT, .nstates = 1, .backward = true};
+
+const HostDef ode_host = {.name = "ode", .ud = (void *)(uintptr_t)&ode_family, .types = ode_types, .eval = ode_eval, .jvp = solver_jvp};

@@ -7,7 +7,7 @@
 
 static void register_all(Ctx *c, void *arg) {
 	(void)arg;
-	const HostDef *const all[] = {&ode_host};
+	const HostDef *const all[] = {&ode_host, &ode_tangent_host, &ode_adjoint_host};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
 }
 

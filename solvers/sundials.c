@@ -91,6 +91,7 @@ void routine_end(Solve *s, Routine *r) {
 }
 
 int routine_run(Solve *s, Routine *r) {
+	if (s->status != ST_OK) return -1;
 	r->calls++;
 	Status st = ctx_poll(s->c, 1);
 	if (st == ST_OK) st = code_call(s->c, r->code, r->args, r->results);

@@ -26,6 +26,7 @@ typedef struct Solve {
 	SUNContext sun;
 	N_Vector model;         /* whose table of operations all vectors have */
 	VectorContent *vectors; /* every vector alive */
+	N_Vector spare[4];      /* of each length: see vectors.c */
 	Tensor *kept[16];       /* operands made contiguous */
 	uint32_t nkept;
 	Status status;        /* of the callback that stopped the run */

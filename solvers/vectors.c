@@ -4,15 +4,21 @@
  * function takes the vector as it is; the arithmetic is that of SUNDIALS' serial vector. SUNDIALS clones all of its work vectors from the
  * one it is given, so they are tensors too. Every vector is on its Solve's list, and solve_end frees what a failure inside
  * SUNDIALS left behind.
+ *
+ * N_VClone of SUNDIALS 6 does not survive a clone that is NULL. So a Solve has a spare vector of each length: where memory fails a clone
+ * is the spare, whatever it holds, and the Solve's status says ST_NOMEM; callbacks then refuse, and the next check ends the run.
  */
 #include "solvers/sundials.h"
 #include <nvector/nvector_serial.h>
+
+#define SPARES (sizeof((Solve *)0)->spare / sizeof(N_Vector)) /* lengths in use: unknowns, parameters */
 
 struct VectorContent {
 	struct _N_VectorContent_Serial serial; /* first: SUNDIALS' serial operations read it */
 	Solve *owner;
 	N_Vector self;
 	Tensor *tensor;
+	bool spare;
 	VectorContent *before, *next;
 };
 
@@ -30,6 +36,7 @@ double *vector_data(N_Vector v) {
 
 static void destroy(N_Vector v) {
 	VectorContent *k = content_of(v);
+	if (k && k->spare) return; /* until solve_end */
 	if (k) {
 		Solve *s = k->owner;
 		if (k->before) k->before->next = k->next;
@@ -42,8 +49,18 @@ static void destroy(N_Vector v) {
 	N_VFreeEmpty(v);
 }
 
+static N_Vector spare_of(const Solve *s, int64_t n) {
+	for (size_t i = 0; i < SPARES && s->spare[i]; i++)
+		if (content_of(s->spare[i])->serial.length == n) return s->spare[i];
+	return NULL;
+}
+
 static N_Vector clone(N_Vector v) {
-	return solve_vector(content_of(v)->owner, content_of(v)->serial.length);
+	Solve *s = content_of(v)->owner;
+	N_Vector made = solve_vector(s, content_of(v)->serial.length);
+	if (made) return made;
+	s->status = ST_NOMEM;
+	return spare_of(s, content_of(v)->serial.length);
 }
 
 static N_Vector no_clone(N_Vector v) { /* without data: nothing in the integrators asks for one */
@@ -60,8 +77,7 @@ static bool model_begin(Solve *s) {
 	return true;
 }
 
-N_Vector solve_vector(Solve *s, int64_t n) {
-	if (!s->model && !model_begin(s)) return NULL;
+static N_Vector vector_new(Solve *s, int64_t n, bool spare) {
 	VectorContent *k = heap_alloc(s->c, sizeof *k);
 	N_Vector v = k ? N_VNewEmpty(s->sun) : NULL;
 	Tensor *t = v && !N_VCopyOps(s->model, v) ? tensor_zeros(s->c, DT_F64, 1, &n) : NULL;
@@ -70,11 +86,20 @@ N_Vector solve_vector(Solve *s, int64_t n) {
 		if (k) heap_free(s->c, k, sizeof *k);
 		return NULL;
 	}
-	*k = (VectorContent){.serial = {n, false, (double *)(void *)t->data}, .owner = s, .self = v, .tensor = t, .next = s->vectors};
+	*k = (VectorContent){.serial = {n, false, (double *)(void *)t->data}, .owner = s, .self = v, .tensor = t, .spare = spare, .next = s->vectors};
 	if (s->vectors) s->vectors->before = k;
 	s->vectors = k;
 	v->content = k;
 	return v;
+}
+
+N_Vector solve_vector(Solve *s, int64_t n) {
+	if (!s->model && !model_begin(s)) return NULL;
+	if (spare_of(s, n)) return vector_new(s, n, false);
+	size_t i = 0;
+	while (i < SPARES - 1 && s->spare[i]) i++;
+	if (!s->spare[i]) s->spare[i] = vector_new(s, n, true);
+	return s->spare[i] ? vector_new(s, n, false) : NULL;
 }
 
 N_Vector solve_vector_of(Solve *s, int64_t n, const double *values) {
@@ -109,7 +134,10 @@ Status solve_begin(Solve *s, Ctx *c) {
 }
 
 void solve_end(Solve *s) {
-	while (s->vectors) destroy(s->vectors->self);
+	while (s->vectors) {
+		s->vectors->spare = false;
+		destroy(s->vectors->self);
+	}
 	if (s->model) {
 		s->model->ops->nvdestroy = N_VDestroy_Serial;
 		N_VDestroy(s->model);

@@ -97,7 +97,14 @@ _solve_ode(info, m, o) = {
   y0 = _join(start)
   # the residual is y' - f: what is left when y' is 0 is -f
   residual = (t, fields, rates) -> _join(map(q -> q.residual((t,), _ode_jets(info, fields, rates)), list(...info.equations)))
-  explicit = _unit_slope(r -> residual(info.lo[0], start, _split(r, info.sizes)), y0)
+  # equation k says rate k = ... when that rate enters with coefficient 1 and no other does
+  explicit = true
+  for i in list(...(0..len(start))) {
+    for k in list(...(0..len(start))) {
+      slope = _slope(r -> info.equations[i].residual((info.lo[0],), _ode_jets(info, start, map(m -> if m == k { r } else { zero[m] }, list(...(0..len(start)))))), start[k])
+      if slope != (if i == k { 1 } else { 0 }) { explicit = false }
+    }
+  }
   tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { o.t }
   if explicit {
     f = (t, y) -> -residual(t, _split(y, info.sizes), zero)

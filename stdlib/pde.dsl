@@ -314,9 +314,11 @@ _solve_lines(info, m, o) = {
   y0 = _strip(g, ends, start)
   zero = map(u -> 0.0 * u, start)
   tt = t -> zeros_like(g.x) + t
-  explicit = map(k -> _unit_slope(r -> info.equations[k].residual((tt(info.lo[0]), g.x), _line_jets(info, g, start, map(i -> if i == k { r } else { zero[i] }, list(...(0..nf))))), start[k]), list(...(0..nf)))
-  for (k, good) in enumerate(explicit) {
-    if not good { error("{m.name}() needs {info.fields[k]}_t by itself, with coefficient 1, in equation {k + 1}") }
+  for i in list(...(0..nf)) {
+    for k in list(...(0..nf)) {
+      slope = _slope(r -> info.equations[i].residual((tt(info.lo[0]), g.x), _line_jets(info, g, start, map(j -> if j == k { r } else { zero[j] }, list(...(0..nf))))), start[k])
+      if slope != (if i == k { 1 } else { 0 }) { error("{m.name}() needs equation {i + 1} to have {info.fields[i]}_t with coefficient 1, and no other rate") }
+    }
   }
   rate = (t, y) -> {
     fields = _fill(info, g, ends, t, y, top)

@@ -166,12 +166,12 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   (y, c) = _jet(f, f64(x), _directions(f64(x), n))
   stack(y, ...c)
 }
-_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { zeros_like(x) }, list(...(0..n)))
+_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { zeros_like(x) }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
 jet(f, x, dxs) = {
   n = len(dxs)
-  (y, c) = _jet(f, x, map(k -> dxs[k] * (1 / _factorial(k + 1)), list(...(0..n))))
-  (y, map(k -> c[k] * _factorial(k + 1), list(...(0..n))))
+  (y, c) = _jet(f, x, map(k -> dxs[k] * (1 / _factorial(k + 1)), (...(0..n))))
+  (y, map(k -> c[k] * _factorial(k + 1), (...(0..n))))
 }
 _factorial(n) = if n <= 1 { 1.0 } else { n * _factorial(n - 1) }
 # nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor expansion

@@ -139,8 +139,8 @@ Tensor *jb_random_tensor(Test *t, const Fill *fill, Dtype d, uint32_t rank, cons
 		case DT_I64: ((int64_t *)x->data)[i] = (int64_t)jb_random_in(t, 0, (double)fill->ints); break;
 		case DT_F32: ((float *)x->data)[i] = (float)re; break;
 		case DT_F64: ((double *)x->data)[i] = re; break;
-		case DT_C64: ((float complex *)x->data)[i] = CMPLXF((float)re, (float)im); break;
-		default: ((double complex *)x->data)[i] = CMPLX(re, im); break;
+		case DT_C64: ((float complex *)x->data)[i] = __builtin_complex((float)re, (float)im); break;
+		default: ((double complex *)x->data)[i] = __builtin_complex(re, im); break;
 		}
 	}
 	return x;

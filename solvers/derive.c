@@ -1,0 +1,196 @@
+/* derive.c - derivative rules of the solvers as IR.
+ *
+ * Needs: derive.h. Guarantees: as stated there. Tangents of t0 and of the times wanted are turned into what the solver knows:
+ *   t0 moves:  the solution through (t0, y0) is, at fixed times, the one through y0 - y'(t0) dt0, so dy0 := dy0 - y'(t0) dt0;
+ *   a wanted time moves: its row moves by y' dt, and the time itself by dt.
+ * The end t1 and the tolerances do not move the solution at fixed times.
+ */
+#include "solvers/derive.h"
+
+Active active_of(const Family *m, const HostCall *call) {
+	const int64_t *w = call->options + m->noptions;
+	return (Active){.y0 = w[0], .vjp_state = w[1], .vjp_captured = w[2], .ncaptured = (uint32_t)w[3], .captured = w + 4};
+}
+
+static Arena *scratch(Builder *b) {
+	return build_fn(b)->arena;
+}
+
+_Noreturn static void refuse(Builder *b, const char *solver, const char *why) {
+	Ctx *c = build_ctx(b);
+	diag_error(c, E_NO_RULE, span_of(c, build_span(b)), "%s has no derivative %s", solver, why);
+	ctx_throw(c, ST_ERROR);
+}
+
+static Ref times_number(Builder *b, Ref v, Ref number) {
+	return build2(b, OP_MUL, v, build_broadcast_scalar(b, number, ref_type(build_fn(b), v)));
+}
+
+static Ref sum_of(Builder *b, Ref x, Ref y) {
+	return x == REF_NONE ? y : y == REF_NONE ? x : build2(b, OP_ADD, x, y);
+}
+
+/* The call of f with what it captures. */
+static const Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y) {
+	const uint32_t n = (uint32_t)call->options[1];
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 2);
+	for (uint32_t k = 0; k < n; k++) in[k] = args[m->operands + k];
+	in[n] = t;
+	in[n + 1] = y;
+	return in;
+}
+
+/* y'(t0) */
+static Ref first_rate(Builder *b, const Family *m, const HostCall *call, const Ref *args) {
+	if (m->rate) return args[m->rate];
+	Ref out;
+	build_call(b, call->fns[0], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, args[m->t0], args[m->y0]), &out);
+	return out;
+}
+
+/* dt_k y'(t_k) for all rows k. */
+static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const Ref *args, const Ref *results, Ref dt) {
+	Ctx *c = build_ctx(b);
+	const uint32_t n = (uint32_t)call->options[1];
+	bool *lanes = ARENA_ARRAY(scratch(b), bool, n + 2);
+	lanes[n] = lanes[n + 1] = true;
+	Fn *rows = ir_services(c)->batch(c, call->fns[0], lanes);
+	Ref rate;
+	build_call(b, rows, n + 2, f_args(b, m, call, args, results[0], results[1]), &rate);
+	const Type t = *ref_ty(build_fn(b), results[1]);
+	return build2(b, OP_MUL, rate, build_broadcast(b, dt, 2, t.dims, (int[]){0}));
+}
+
+static bool moves(Builder *b, const Family *m, const HostCall *call, const Ref *tangents, uint32_t captured) {
+	const Ref r = tangents[m->operands + captured];
+	if (r == REF_NONE) return false;
+	if (dtype_is_complex((Dtype)ref_ty(build_fn(b), r)->dtype)) refuse(b, call->def->name, "with respect to a complex number that its function captures");
+	return true;
+}
+
+/* Options of a derived call: those of the primal one, and the words that active_of reads. */
+static int64_t *derived_options(Builder *b, const Family *m, const HostCall *call, Active v, uint32_t *n) {
+	*n = m->noptions + 4 + v.ncaptured;
+	int64_t *out = ARENA_ARRAY(scratch(b), int64_t, *n);
+	memcpy(out, call->options, m->noptions * sizeof *out);
+	memcpy(out + m->noptions, (int64_t[]){v.y0, v.vjp_state, v.vjp_captured, v.ncaptured}, 4 * sizeof *out);
+	if (v.ncaptured) memcpy(out + m->noptions + 4, v.captured, v.ncaptured * sizeof *out);
+	return out;
+}
+
+static const HostDef *derived_host(Builder *b, const char *name) {
+	const HostDef *def = host_find(build_ctx(b), name);
+	if (!def) refuse(b, name, "here");
+	return def;
+}
+
+void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
+                Ref *result_tangents) {
+	(void)nargs;
+	Ctx *c = build_ctx(b);
+	const Family *m = call->def->ud;
+	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call);
+	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt = tangents[m->saveat], dvalues = REF_NONE;
+	result_tangents[0] = result_tangents[1] = result_tangents[2] = REF_NONE;
+	if (m->rate && tangents[m->rate] != REF_NONE && dy0 == REF_NONE) dy0 = build_zeros(b, ref_type(build_fn(b), args[m->y0]));
+	if (dt0 != REF_NONE) {
+		Ref back = build1(b, OP_NEG, times_number(b, first_rate(b, m, call, args), dt0));
+		dy0 = sum_of(b, dy0, back);
+	}
+	Active v = {.y0 = dy0 != REF_NONE};
+	int64_t *which = ARENA_ARRAY(scratch(b), int64_t, ncaptured + 1);
+	bool *active = ARENA_ARRAY(scratch(b), bool, ncaptured + 1 + m->nstates), changes;
+	for (uint32_t k = 0; k < ncaptured; k++)
+		if ((active[k] = moves(b, m, call, tangents, k))) which[v.ncaptured++] = k;
+	v.captured = which;
+	if (v.y0 || v.ncaptured) {
+		for (uint32_t k = 0; k < m->nstates; k++) active[ncaptured + 1 + k] = true;
+		Fn *fns[3] = {call->fns[0], call->fns[1], ir_services(c)->jvp(c, call->fns[0], active, &changes)};
+		uint32_t noptions, n = base;
+		const int64_t *options = derived_options(b, m, call, v, &noptions);
+		Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2 + v.ncaptured);
+		memcpy(operands, args, base * sizeof *operands);
+		operands[n++] = results[0];
+		if (v.y0) operands[n++] = dy0;
+		for (uint32_t k = 0; k < v.ncaptured; k++) operands[n++] = tangents[m->operands + (uint32_t)which[k]];
+		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options), n, operands, &dvalues, 1);
+	}
+	if (dt != REF_NONE) {
+		if (m->rate) refuse(b, call->def->name, "with respect to the times at which the solution is wanted");
+		dvalues = sum_of(b, dvalues, moved_rows(b, m, call, args, results, dt));
+		result_tangents[0] = dt;
+	}
+	result_tangents[1] = dvalues;
+}
+
+uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	const Family *m = call->def->ud;
+	const uint32_t base = family_base(m, call);
+	const Active v = active_of(m, call);
+	if (!cap || nargs != base + 1 + v.y0 + v.ncaptured) refuse(b, call->def->name, "from operands like these");
+	const Dim rows = build_canon(b, ref_ty(build_fn(b), args[base])->dims[0]), n = build_canon(b, ref_ty(build_fn(b), args[m->y0])->dims[0]);
+	out[0] = type_tensor(build_ctx(b), DT_F64, 2, (Dim[]){rows, n});
+	return 1;
+}
+
+uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	const Family *m = call->def->ud;
+	const Active v = active_of(m, call);
+	if (cap < v.y0 + v.ncaptured || nargs != family_base(m, call) + 2) refuse(b, call->def->name, "from operands like these");
+	uint32_t n = 0;
+	if (v.y0) out[n++] = ref_type(build_fn(b), args[m->y0]);
+	for (uint32_t k = 0; k < v.ncaptured; k++) out[n++] = ref_type(build_fn(b), args[m->operands + (uint32_t)v.captured[k]]);
+	return n;
+}
+
+/* (parameters of f, w) -> cotangents of the active parameters; NULL when f does not depend on them. */
+static Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
+	Fn *primal, *linear;
+	uint32_t nresiduals;
+	const bool *depends;
+	ir_services(c)->linearise(c, f, active, &primal, &linear, &nresiduals, &depends);
+	if (!depends[0]) return NULL;
+	Fn *back = ir_services(c)->transpose(c, linear, nresiduals);
+	const uint32_t n = fn_nparams(f);
+	Builder *b = build_begin(c, atom_f(c, "%s vjp", atom_text(c, f->name)), f->span, f);
+	Ref *args = ARENA_ARRAY(scratch(b), Ref, n + 1), *values = ARENA_ARRAY(scratch(b), Ref, nresiduals + 2);
+	Ref *out = ARENA_ARRAY(scratch(b), Ref, fn_nresults(back) + 1);
+	for (uint32_t k = 0; k < n; k++) args[k] = build_param(b, ref_type(f, fn_param(f, k)), 0);
+	Ref w = build_param(b, ref_type(f, fn_result(f, 0)), 0);
+	build_call(b, primal, n, args, values); /* the result of f, then the residuals */
+	values[1 + nresiduals] = w;
+	build_call(b, back, nresiduals + 1, values + 1, out);
+	return build_end(b, fn_nresults(back), out);
+}
+
+void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents,
+                       Ref *cotangents) {
+	Ctx *c = build_ctx(b);
+	const Family *m = call->def->ud;
+	const uint32_t base = family_base(m, call), ncaptured = (uint32_t)call->options[1];
+	Active v = active_of(m, call);
+	Fn *fns[5] = {call->fns[0], call->fns[1], call->fns[2]}, *made[2] = {NULL, NULL};
+	uint32_t nfns = 3, noptions;
+	if (m->backward) {
+		bool *active = ARENA_ARRAY(scratch(b), bool, 2 * (ncaptured + 2)), *captured = active + ncaptured + 2;
+		active[ncaptured + 1] = true;
+		for (uint32_t k = 0; k < v.ncaptured; k++) captured[v.captured[k]] = true;
+		made[0] = vjp_of(c, call->fns[0], active);
+		if (v.ncaptured) made[1] = vjp_of(c, call->fns[0], captured);
+		for (uint32_t k = 0; k < 2; k++)
+			if (made[k]) fns[nfns++] = made[k];
+		v.vjp_state = made[0] != NULL;
+		v.vjp_captured = made[1] != NULL;
+	}
+	const int64_t *options = derived_options(b, m, call, v, &noptions);
+	Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2), *results = ARENA_ARRAY(scratch(b), Ref, v.ncaptured + 2);
+	memcpy(operands, args, (base + 1) * sizeof *operands);
+	operands[base + 1] = result_cotangents[0];
+	HostId id = host_call_intern(c, derived_host(b, m->adjoint), nfns, fns, noptions, options);
+	for (uint32_t k = 0; k < 2; k++)
+		if (made[k]) fn_unref(made[k]);
+	build_host(b, id, base + 2, operands, results, v.ncaptured + 1);
+	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
+	for (uint32_t k = base + 1; k < nargs; k++)
+		if (linear[k]) cotangents[k] = results[k - base - 1];
+}

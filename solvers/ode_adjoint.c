@@ -1,0 +1,394 @@
+/* ode_adjoint.c - gradients through an initial value problem: the host function "ode_adjoint".
+ *
+ * Needs: ode.h; CVODES' adjoint module. Guarantees: from w[k, i], the cotangents of y_i(t_k), come those of y0 and of what f captures, to the
+ * tolerances of the primal solve.
+ *
+ * Two ways. With few parameters, or with cotangents at very many times, the sensitivities of all of them are integrated forward, some
+ * columns at a time, and contracted with w on the way. Otherwise backward in time
+ *     lambda' = -J^T lambda,   lambda jumps by w[k] at t_k,   wy0 = lambda(t0),   wp = integral of f_p^T lambda,
+ * along the solution that CVODES keeps in checkpoints (Cao, Li, Petzold, Serban, SIAM J. Sci. Comput. 24 (2003) 1076). Each jump
+ * starts the integration anew at order 1, which costs some twenty evaluations: that is what the choice weighs.
+ */
+#include "solvers/ode.h"
+#include <cvodes/cvodes.h>
+#include <math.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+enum {
+	COLUMNS = 16,    /* integrated forward at a time */
+	FEW = 8,         /* parameters that forward always wins with */
+	JUMPS_PER = 10,  /* further parameters for each so many jumps */
+	CHECKPOINT = 250 /* steps between checkpoints, */
+};
+#define STORE_BYTES (64 << 20) /* or fewer, so that the steps between two take no more than this */
+
+typedef struct Run {
+	Ode o;
+	Sensitivity w;
+	Active active;
+	int64_t count;          /* numbers in the gradient */
+	double *gradient;       /* y0's, then the captured ones' */
+	const double *w_rows;   /* f64[nat, n] */
+	uint32_t first;         /* column of the gradient that sensitivity 0 belongs to */
+	Routine state, captured; /* vjps: (captured..., t, y, lambda) */
+	/* of the backward problem */
+	int which;
+	N_Vector lambda, quadrature, lambda_atol, quadrature_atol;
+	Pattern transposed;
+	SUNMatrix matrix;
+	SUNLinearSolver linear;
+	SUNNonlinearSolver nonlinear;
+} Run;
+
+int64_t active_count(const Ode *o, Active active) {
+	int64_t n = active.y0 ? o->n : 0;
+	for (uint32_t i = 0; i < active.ncaptured; i++) n += value_count(o->captured[active.captured[i]]);
+	return n;
+}
+
+static bool row_is_zero(const double *row, int64_t n) {
+	for (int64_t i = 0; i < n; i++)
+		if (row[i] != 0) return false;
+	return true;
+}
+
+/* ---- forward, some columns at a time ----------------------------------------------------------------------------------------- */
+
+static int run_step(void *run, double *t) {
+	return ode_step(&((Run *)run)->o, t);
+}
+
+static Status run_fail(void *run, int flag, double t) {
+	return ode_fail(&((Run *)run)->o, flag, t);
+}
+
+static Status contract_row(void *run, int64_t k, double t) {
+	Run *r = run;
+	const double *row = r->w_rows + k * r->o.n;
+	if (row_is_zero(row, r->o.n)) return ST_OK;
+	int flag = sensitivity_at(&r->w, t);
+	if (flag != CV_SUCCESS) return ode_fail(&r->o, flag, t);
+	for (uint32_t j = 0; j < r->w.ns; j++) {
+		const double *s = vector_data(r->w.s[j]);
+		double sum = 0;
+		for (int64_t i = 0; i < r->o.n; i++) sum += row[i] * s[i];
+		r->gradient[r->first + j] += r->w.scale[j] * sum;
+	}
+	return ST_OK;
+}
+
+/* The direction in which number `index` of the gradient's grows by one. */
+static Status unit_direction(Run *r, uint32_t column, int64_t index, Value *dp) {
+	Ode *o = &r->o;
+	N_Vector dy0 = NULL;
+	int64_t before = r->active.y0 ? o->n : 0;
+	Status st = ST_OK;
+	if (index < before) {
+		if (!(dy0 = solve_vector(&o->s, o->n))) return ST_NOMEM;
+		vector_data(dy0)[index] = 1;
+	}
+	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
+		const Value p = o->captured[r->active.captured[i]];
+		Tensor *like = value_to_tensor(o->s.c, p), *t = like ? tensor_zeros(o->s.c, (Dtype)like->dtype, like->rank, like->shape) : NULL;
+		tensor_unref(like);
+		if (t && index >= before && index < before + t->count) {
+			const double one = 1;
+			scalar_convert(DT_F64, &one, (Dtype)t->dtype, t->data + (size_t)(index - before) * dtype_size((Dtype)t->dtype));
+		}
+		before += value_count(p);
+		dp[i] = t ? value_from_tensor(t) : (Value){.kind = V_UNSET};
+		if (!t) st = ST_NOMEM;
+	}
+	if (st == ST_OK) st = sensitivity_direction(&r->w, column, dy0 ? vector_data(dy0) : NULL, dp);
+	for (uint32_t i = 0; i < r->active.ncaptured; i++) value_unref(dp[i]);
+	if (dy0) N_VDestroy(dy0);
+	return st;
+}
+
+static Status forward_columns(Run *r, const HostCall *call, uint32_t first, uint32_t ns) {
+	Ode *o = &r->o;
+	Ctx *c = o->s.c;
+	const size_t bytes = (r->active.ncaptured + 1) * sizeof(Value);
+	Value *dp = heap_alloc(c, bytes);
+	if (!dp) return ST_NOMEM;
+	r->first = first;
+	Status st = sensitivity_begin(&r->w, o, r->active, call->fns[ODE_NFNS], ns);
+	for (uint32_t j = 0; j < ns && st == ST_OK; j++) st = unit_direction(r, j, first + j, dp);
+	if (st == ST_OK) st = ode_start(o);
+	if (st == ST_OK) st = sensitivity_start(&r->w);
+	March m = ode_march(o);
+	m.ud = r;
+	m.step = run_step;
+	m.row = contract_row;
+	m.fail = run_fail;
+	if (st == ST_OK) st = march(&m);
+	sensitivity_end(&r->w);
+	heap_free(c, dp, bytes);
+	return st;
+}
+
+/* ---- backward ------------------------------------------------------------------------------------------------------------------ */
+
+static int run_vjp(Run *r, Routine *f, double t, N_Vector y, N_Vector lambda) {
+	Value *args = f->args + f->ncaptured;
+	args[0] = value_f64(t);
+	args[1] = value_tensor(vector_tensor(y));
+	args[2] = value_tensor(vector_tensor(lambda));
+	return routine_run(&r->o.s, f);
+}
+
+static int adjoint_rhs(double t, N_Vector y, N_Vector lambda, N_Vector out, void *run) {
+	Run *r = run;
+	double *to = vector_data(out);
+	const int64_t n = r->o.n;
+	if (!r->active.vjp_state) {
+		memset(to, 0, (size_t)n * sizeof *to);
+		return 0;
+	}
+	const double *x;
+	if (run_vjp(r, &r->state, t, y, lambda)) return -1;
+	int flag = routine_numbers(&r->o.s, &r->state, 0, n, t, &x);
+	for (int64_t i = 0; i < n && !flag; i++) to[i] = -x[i];
+	routine_drop(&r->state);
+	return flag;
+}
+
+static int adjoint_quadrature(double t, N_Vector y, N_Vector lambda, N_Vector out, void *run) {
+	Run *r = run;
+	double *to = vector_data(out);
+	if (run_vjp(r, &r->captured, t, y, lambda)) return -1;
+	int flag = 0;
+	for (uint32_t i = 0; i < r->active.ncaptured && !flag; i++) {
+		const int64_t n = value_count(r->o.captured[r->active.captured[i]]);
+		const double *x;
+		flag = routine_numbers(&r->o.s, &r->captured, i, n, t, &x);
+		for (int64_t j = 0; j < n && !flag; j++) *to++ = -x[j];
+	}
+	routine_drop(&r->captured);
+	return flag;
+}
+
+static int adjoint_jacobian(double t, N_Vector y, N_Vector lambda, N_Vector flambda, SUNMatrix m, void *run, N_Vector x1, N_Vector x2, N_Vector x3) {
+	(void)lambda;
+	(void)flambda;
+	(void)x1;
+	(void)x2;
+	(void)x3;
+	Run *r = run;
+	Ode *o = &r->o;
+	Value *args = o->jac.args + o->jac.ncaptured;
+	const double *values;
+	args[0] = value_f64(t);
+	args[1] = value_tensor(vector_tensor(y));
+	if (routine_run(&o->s, &o->jac)) return -1;
+	int flag = routine_numbers(&o->s, &o->jac, 0, o->pattern.nvalues, t, &values);
+	if (!flag) pattern_fill(&r->transposed, values, -1, true, m);
+	routine_drop(&o->jac);
+	return flag;
+}
+
+static double largest(const double *x, int64_t n) {
+	double most = 0;
+	for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+	return most;
+}
+
+/* What is negligible in lambda and in the gradient: both scale with w, the gradient with what is differentiated by too. */
+static void adjoint_tolerances(Run *r) {
+	Ode *o = &r->o;
+	const double w = largest(r->w_rows, o->nat * o->n), small = 1e-3 * o->rtol;
+	double *a = vector_data(r->lambda_atol), y = fmax(largest(o->y0, o->n), largest(vector_data(o->y), o->n));
+	for (int64_t i = 0; i < o->n; i++) a[i] = small * w;
+	if (!r->quadrature) return;
+	double *q = vector_data(r->quadrature_atol);
+	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
+		const Value p = o->captured[r->active.captured[i]];
+		double size = 0, element = 0;
+		for (int64_t j = 0; p.kind == V_TENSOR && j < p.tensor->count; j++) { /* the largest, wherever it lies */
+			int64_t index[MAX_RANK], rest = j;
+			for (uint32_t k = p.tensor->rank; k-- > 0;) {
+				index[k] = rest % p.tensor->shape[k];
+				rest /= p.tensor->shape[k];
+			}
+			size = fmax(size, fabs(tensor_get(p.tensor, index)));
+		}
+		if (p.kind == V_SCALAR && value_as_f64(p, &element)) size = fabs(element);
+		for (int64_t j = value_count(p); j > 0; j--) *q++ = small * w * y / (size > 0 ? size : 1);
+	}
+}
+
+static Status attach_backward(Run *r) {
+	Ode *o = &r->o;
+	Solve *s = &o->s;
+	if (o->adams) {
+		r->nonlinear = SUNNonlinSol_FixedPoint(r->lambda, 0, s->sun);
+		return r->nonlinear && CVodeSetNonlinearSolverB(o->mem, r->which, r->nonlinear) == CV_SUCCESS ? ST_OK : ST_NOMEM;
+	}
+	Status st = pattern_transposed(s, &r->transposed, &o->pattern);
+	if (st != ST_OK) return st;
+	r->matrix = pattern_matrix(s, &r->transposed);
+	r->linear = r->matrix ? pattern_solver(s, r->lambda, r->matrix) : NULL;
+	if (!r->linear || CVodeSetLinearSolverB(o->mem, r->which, r->linear, r->matrix) != CVLS_SUCCESS) return ST_NOMEM;
+	return CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
+}
+
+static Status backward_start(Run *r, double t) {
+	Ode *o = &r->o;
+	int flag = CVodeCreateB(o->mem, o->adams ? CV_ADAMS : CV_BDF, &r->which);
+	if (flag == CV_SUCCESS) flag = CVodeInitB(o->mem, r->which, adjoint_rhs, t, r->lambda);
+	if (flag == CV_SUCCESS) flag = CVodeSVtolerancesB(o->mem, r->which, o->rtol, r->lambda_atol);
+	if (flag == CV_SUCCESS) flag = CVodeSetUserDataB(o->mem, r->which, r);
+	if (flag == CV_SUCCESS) flag = CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->max_steps);
+	if (flag != CV_SUCCESS) return ode_fail(o, flag, t);
+	Status st = attach_backward(r);
+	if (st != ST_OK || !r->quadrature) return st;
+	flag = CVodeQuadInitB(o->mem, r->which, adjoint_quadrature, r->quadrature);
+	if (flag == CV_SUCCESS) flag = CVodeQuadSVtolerancesB(o->mem, r->which, o->rtol, r->quadrature_atol);
+	if (flag == CV_SUCCESS) flag = CVodeSetQuadErrConB(o->mem, r->which, SUNTRUE);
+	return flag == CV_SUCCESS ? o->s.status : ode_fail(o, flag, t);
+}
+
+/* From t to `to`, lambda and the quadratures with it. */
+static Status backward_to(Run *r, double t, double to) {
+	Ode *o = &r->o;
+	double reached;
+	int flag = CVodeB(o->mem, to, CV_NORMAL);
+	if (o->s.status != ST_OK) return o->s.status;
+	if (flag >= 0) flag = CVodeGetB(o->mem, r->which, &reached, r->lambda);
+	if (flag >= 0 && r->quadrature) flag = CVodeGetQuadB(o->mem, r->which, &reached, r->quadrature);
+	return flag >= 0 ? ST_OK : ode_fail(o, flag, t);
+}
+
+static void jump(Run *r, int64_t k) {
+	double *lambda = vector_data(r->lambda);
+	for (int64_t i = 0; i < r->o.n; i++) lambda[i] += r->w_rows[k * r->o.n + i];
+}
+
+/* A time that the integrator cannot tell from another. */
+static bool same_time(double a, double b) {
+	return fabs(a - b) <= 1e-14 * fmax(fabs(a), fabs(b));
+}
+
+static Status backward(Run *r, const HostCall *call) {
+	Ode *o = &r->o;
+	Solve *s = &o->s;
+	const uint32_t ncaptured = (uint32_t)call->options[1];
+	uint32_t fn = ODE_NFNS + 1;
+	int64_t k = o->nat - 1;
+	Status st = ST_OK;
+	if (r->active.vjp_state) st = routine_begin(s, &r->state, call->fns[fn++], "the adjoint of the right-hand side", ncaptured, o->captured);
+	if (r->active.vjp_captured && st == ST_OK) st = routine_begin(s, &r->captured, call->fns[fn], "the adjoint of the right-hand side", ncaptured, o->captured);
+	if (st != ST_OK) return st;
+	r->lambda = solve_vector(s, o->n);
+	r->lambda_atol = solve_vector(s, o->n);
+	if (!r->lambda || !r->lambda_atol) return ST_NOMEM;
+	if (r->active.vjp_captured) {
+		const int64_t n = r->count - (r->active.y0 ? o->n : 0);
+		r->quadrature = solve_vector(s, n);
+		r->quadrature_atol = solve_vector(s, n);
+		if (!r->quadrature || !r->quadrature_atol) return ST_NOMEM;
+	}
+	while (k >= 0 && row_is_zero(r->w_rows + k * o->n, o->n)) k--;
+	double t = k < 0 ? o->t0 : o->at[k];
+	if (!same_time(t, o->t0)) {
+		int64_t apart = STORE_BYTES / (o->n * (int64_t)sizeof(double));
+		int ncheck;
+		o->t1 = t;
+		if ((st = ode_start(o)) != ST_OK) return st;
+		int flag = CVodeAdjInit(o->mem, apart < 16 ? 16 : apart > CHECKPOINT ? CHECKPOINT : (long)apart, CV_POLYNOMIAL);
+		if (flag == CV_SUCCESS) flag = CVodeSetMaxNumSteps(o->mem, (long)o->max_steps);
+		if (flag == CV_SUCCESS && s->status == ST_OK) flag = CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
+		if (s->status != ST_OK) return s->status;
+		if (flag < 0) return ode_fail(o, flag == CV_TOO_MUCH_WORK ? MARCH_STEPS : flag, o->t);
+		adjoint_tolerances(r);
+		for (bool begun = false; k >= 0 && !same_time(o->at[k], o->t0);) {
+			t = o->at[k];
+			for (; k >= 0 && same_time(o->at[k], t); k--) jump(r, k);
+			if (begun) {
+				flag = CVodeReInitB(o->mem, r->which, t, r->lambda);
+				if (flag == CV_SUCCESS && r->quadrature) flag = CVodeQuadReInitB(o->mem, r->which, r->quadrature);
+				if (flag != CV_SUCCESS) return ode_fail(o, flag, t);
+			} else if ((st = backward_start(r, t)) != ST_OK) {
+				return st;
+			}
+			begun = true;
+			while (k >= 0 && row_is_zero(r->w_rows + k * o->n, o->n)) k--;
+			const double to = k < 0 || same_time(o->at[k], o->t0) ? o->t0 : o->at[k];
+			if ((st = backward_to(r, t, to)) != ST_OK) return st;
+		}
+	}
+	for (; k >= 0; k--) jump(r, k); /* at t0 */
+	double *out = r->gradient;
+	if (r->active.y0) {
+		memcpy(out, vector_data(r->lambda), (size_t)o->n * sizeof *out);
+		out += o->n;
+	}
+	if (r->quadrature) memcpy(out, vector_data(r->quadrature), (size_t)vector_tensor(r->quadrature)->count * sizeof *out);
+	return ST_OK;
+}
+
+/* ---- the host function ------------------------------------------------------------------------------------------------------------ */
+
+/* The gradient cut into values of the dtypes and shapes of what it belongs to. */
+static Status cut(Run *r, const Value *args, Value *results) {
+	Ctx *c = r->o.s.c;
+	const double *from = r->gradient;
+	for (uint32_t i = 0; i < r->active.y0 + r->active.ncaptured; i++) {
+		const Value like = r->active.y0 && i == 0 ? args[ODE_Y0] : r->o.captured[r->active.captured[i - r->active.y0]];
+		Tensor *shape = value_to_tensor(c, like), *t = shape ? tensor_new(c, (Dtype)shape->dtype, shape->rank, shape->shape) : NULL;
+		tensor_unref(shape);
+		if (!t) {
+			while (i-- > 0) value_unref(results[i]);
+			return ST_NOMEM;
+		}
+		for (int64_t j = 0; j < t->count; j++) scalar_convert(DT_F64, from++, (Dtype)t->dtype, t->data + (size_t)j * dtype_size((Dtype)t->dtype));
+		results[i] = value_from_tensor(t);
+	}
+	return ST_OK;
+}
+
+static bool forward_is_cheaper(const Run *r) {
+	int64_t jumps = 0;
+	for (int64_t k = 0; k < r->o.nat; k++) jumps += !row_is_zero(r->w_rows + k * r->o.n, r->o.n);
+	return r->count <= FEW + jumps / JUMPS_PER;
+}
+
+static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)nargs;
+	(void)nresults;
+	const uint32_t base = family_base(call->def->ud, call);
+	Run r = {.active = active_of(call->def->ud, call)};
+	Status st = ode_begin(&r.o, c, call, args);
+	Ode *o = &r.o;
+	o->nat = value_count(args[base]);
+	if (st == ST_OK && !solve_numbers(&o->s, args[base], "the times of the solution", o->nat, &o->at)) st = o->s.status;
+	if (st == ST_OK && !solve_numbers(&o->s, args[base + 1], "the cotangents of the solution", o->nat * o->n, &r.w_rows)) st = o->s.status;
+	if (st == ST_OK) {
+		r.count = active_count(o, r.active);
+		r.gradient = heap_alloc(c, (size_t)(r.count + 1) * sizeof *r.gradient);
+		if (r.gradient) memset(r.gradient, 0, (size_t)(r.count + 1) * sizeof *r.gradient);
+		else st = ST_NOMEM;
+	}
+	if (st == ST_OK && forward_is_cheaper(&r)) {
+		for (uint32_t first = 0; first < r.count && st == ST_OK; first += COLUMNS) {
+			uint32_t ns = r.count - first < COLUMNS ? (uint32_t)(r.count - first) : COLUMNS;
+			ode_rewind(o);
+			st = forward_columns(&r, call, first, ns);
+		}
+	} else if (st == ST_OK) {
+		st = backward(&r, call);
+	}
+	if (st == ST_OK) st = cut(&r, args, results);
+	if (r.gradient) heap_free(c, r.gradient, (size_t)(r.count + 1) * sizeof *r.gradient);
+	if (o->mem) CVodeFree(&o->mem); /* before what it refers to */
+	if (r.linear) SUNLinSolFree(r.linear);
+	if (r.matrix) SUNMatDestroy(r.matrix);
+	if (r.nonlinear) SUNNonlinSolFree(r.nonlinear);
+	pattern_end(&o->s, &r.transposed);
+	routine_end(&o->s, &r.state);
+	routine_end(&o->s, &r.captured);
+	ode_end(o);
+	return st;
+}
+
+const HostDef ode_adjoint_host = {.name = "ode_adjoint", .ud = (void *)(uintptr_t)&ode_family, .types = adjoint_types, .eval = adjoint_eval};

@@ -1,0 +1,124 @@
+# if, for, while, break, continue, return, try, blocks.
+
+if true { 1 } else { 2 }     #> 1
+if 1 > 2 { 1 } else { 2 }    #> 2
+if 1 > 2 { 1 } else if 2 > 1 { 5 } else { 2 }        #> 5
+x = 3
+y = if x > 2 { "big" } else { "small" }
+y                            #> big
+{ a = 1; b = 2; a + b }      #> 3
+s = 0
+for i in 0..5 { s += i }
+s                            #> 10
+s = 0
+for v in [1, 2, 3] { s += v }
+s                            #> 6
+s = 0
+for v in [1, 2; 3, 4] { s += v[1] }
+s                            #> 6
+s = 0
+for i in 10..0 by -3 { s += i }
+s                            #> 22
+for i in 0..0 { s = 100 }
+s                            #> 22
+s = 0
+for (a, b) in ((1, 2), (3, 4)) { s += a * b }
+s                            #> 14
+s = ""
+for w in ("a", "b", "c") { s = s + w }
+s                            #> abc
+n = 27
+steps = 0
+while n != 1 { n = if n % 2 == 0 { n // 2 } else { 3n + 1 }; steps += 1 }
+steps                        #> 111
+s = 0
+for i in 0..10 { if i == 5 { break }; s += i }
+s                            #> 10
+s = 0
+for i in 0..10 { if i % 2 == 0 { continue }; s += i }
+s                            #> 25
+s = 0
+for i in 0..4 { for j in 0..4 { if j > i { break }; s += 1 } }
+s                            #> 10
+s = 0
+for i in 0..4 { for j in 0..4 { if j == 1 { continue }; if i == 2 { break }; s += 10i + j } }
+s                            #> 135
+k = 0
+while true { k += 1; if k >= 7 { break } }
+k                            #> 7
+
+# inside functions: early return, also from loops
+sgn(x) = { if x > 0 { return 1 }; if x < 0 { return -1 }; 0 }
+sgn(5)                       #> 1
+sgn(-5)                      #> -1
+sgn(0)                       #> 0
+first_over(v, c) = { for i in 0..len(v) { if v[i] > c { return i } }; -1 }
+first_over([1, 5, 9], 4)     #> 1
+first_over([1, 5, 9], 40)    #> -1
+first_over(iota(100), 41)    #> 42
+find2(A, c) = {
+  for i in 0..len(A) { for j in 0..len(A[0]) { if A[i, j] == c { return (i, j) } } }
+  (-1, -1)
+}
+find2([1, 2; 3, 4], 3)       #> (1, 0)
+find2([1, 2; 3, 4], 9)       #> (-1, -1)
+collatz(n) = { k = 0; while true { if n == 1 { return k }; n = if n % 2 == 0 { n // 2 } else { 3n + 1 }; k += 1 } }
+collatz(27)                  #> 111
+g(x) = { if x > 0 { y = 2x } else { y = -x }; y }
+g(3)                         #> 6
+g(-3)                        #> 3
+h(n) = { t = 0.0; for i in 0..n { if i % 3 == 0 { continue }; if i > 7 { break }; t += i }; t }
+h(20)                        #> 19.0
+nothing(x) = { if x > 0 { return } ; 5 }
+isprime(n) = { if n < 2 { return false }; k = 2; while k * k <= n { if n % k == 0 { return false }; k += 1 }; true }
+isprime(97)                  #> true
+isprime(91)                  #> false
+count(n) = { c = 0; for i in 0..n { if isprime(i) { c += 1 } }; c }
+count(50)                    #> 15
+
+# names set in a branch or loop
+p(x) = { r = 0; if x { r = 1 }; r }
+p(true)                      #> 1
+p(false)                     #> 0
+q(c) = { if c { m = 1 } else { m = 2 }; m }
+q(true) + q(false)           #> 3
+shadow(x) = { for i in 0..3 { x = x + i }; x }
+shadow(10)                   #> 13
+loopvar(n) = { last = -1; for i in 0..n { last = i }; last }
+loopvar(4)                   #> 3
+
+# a loop's values may grow, change from whole to real, or change length
+grow(n) = { v = [0]; for i in 1..n { v = concat(v, [i]) }; v }
+grow(4)                      #> [0, 1, 2, 3]
+halve(x) = { for i in 0..3 { x = x / 2 }; x }
+halve(8)                     #> 1.0
+newton(f, x; tol = 1e-12) = {
+  for k in 0..50 { dx = f(x) / f'(x); x = x - dx; if abs(dx) < tol { break } }
+  x
+}
+newton(x -> x^2 - 2, 1.0)    #~ sqrt(2)
+newton(x -> x^2 - 2, 1)      #~ sqrt(2)
+newton(cos, 1.0)             #~ pi/2
+newton(x -> x^2 - 2, 1.0; tol = 1e-3)        #~ sqrt(2) tol 1e-6
+bisect(f, a, b) = { while b - a > 1e-13 { m = (a + b) / 2; if f(a) * f(m) <= 0 { b = m } else { a = m } }; (a + b) / 2 }
+bisect(x -> x^3 - 2, 0.0, 2.0)       #~ cbrt(2)
+agm(a, b) = { while abs(a - b) > 1e-15 { (a, b) = ((a + b) / 2, sqrt(a * b)) }; a }
+agm(1.0, 2.0)                #~ 1.4567910310469068
+
+# try
+try { error("no") } catch e { "caught {e}" }         #> caught no
+try { 5 } catch e { 7 }      #> 5
+t(x) = try { if x < 0 { error("negative") }; sqrt(x) } catch e { -1.0 }
+t(4.0)                       #> 2.0
+t(-4.0)                      #> -1.0
+try { [1, 2, 3][steps] } catch e { 0 }   #> 0
+safe(f, x) = try { f(x) } catch e { none }
+kind(safe(x -> x + 1, 2))    #> dynamic
+safe(x -> x + 1, 2)          #> 3
+u(n) = { c = 0; for i in 0..n { c = try { if i % 2 == 0 { error("even") }; c + 1 } catch e { c + 100 } }; c }
+u(4)                         #> 202
+try { assert(1 > 2, "sums") } catch e { "{e}" }      #> sums
+assert(1 < 2)
+w(x) = { try { if x > 1 { error("big {x}") } } catch e { return "{e}" }; "small" }
+w(5)                         #> big 5
+w(0)                         #> small
