@@ -72,8 +72,6 @@ bool batch_dims_before(const Batch *s, const Inst *in, TypeId t) {
 static bool region_involved(const Batch *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++)
 		if (batch_involved(s, inst_at(s->f, r, i))) return true;
-	for (uint32_t k = 0; k < r->nparams; k++)
-		if (batch_lanes(s, ref_value(r->params + k))) return true;
 	for (uint32_t k = 0; k < r->nresults; k++)
 		if (batch_lanes(s, region_result(s->f, r, k))) return true;
 	return false;

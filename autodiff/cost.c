@@ -100,8 +100,13 @@ static double inst_cost(const Cost *k, const Inst *in) {
 	Ref x = in->nargs ? inst_arg(f, in, 0) : REF_NONE;
 	switch (op) {
 	case OP_SELECT: return elements(k, inst_result(in, 0));
-	case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX:
-	case OP_CUMSUM: case OP_CUMPROD: return elements(k, x);
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+	case OP_CUMSUM:
+	case OP_CUMPROD: return elements(k, x);
 	case OP_SCATTER_ADD: return elements(k, inst_arg(f, in, 2));
 	case OP_RANDOM: return elements(k, inst_result(in, 0));
 	case OP_DOT: return dot_cost(k, in);

@@ -43,7 +43,7 @@ static _Noreturn void refuse(const Depends *p, const Inst *in) {
 	no_rule(p->c, p->f, in, p->transform, "is applied to a tangent, but is not linear: a rule of differentiation must be");
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static void make_depends(Ctx *c, Derived *d) {
 	Depends p = {.c = c, .f = d->from, .scratch = d->scratch, .transform = "linearise"};
@@ -81,7 +81,7 @@ static void visit_call(Depends *p, const Inst *in) {
 		if (results[k]) set(p, inst_result(in, k));
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static void visit_loop(Depends *p, const Inst *in, const Region *body, uint32_t skip) {
 	Ref first = ref_value(body->params + skip);

@@ -80,7 +80,7 @@ static void forget(Derived *d) {
 	release(d);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Making {
 	Derived *d;
@@ -151,7 +151,7 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	ctx_throw(c, s);
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
 	return atom_f(c, "%s.%s", f->name ? atom_text(c, f->name) : "fn", transform);

@@ -13,7 +13,12 @@
 
 #include "autodiff/autodiff.h"
 
-typedef enum Transform { TR_JVP, TR_SPLIT, TR_TRANSPOSE, TR_JET, TR_BATCH, TR_DEPENDS } Transform;
+typedef enum Transform { TR_JVP,
+	                     TR_SPLIT,
+	                     TR_TRANSPOSE,
+	                     TR_JET,
+	                     TR_BATCH,
+	                     TR_DEPENDS } Transform;
 
 typedef struct Derived Derived;
 struct Derived {
@@ -26,11 +31,11 @@ struct Derived {
 	uint32_t nmask; /* parameters of `from` */
 	bool *mask;     /* never set where a parameter has no tangent, except in a batch */
 	Fn *fn;
-	bool *result_active; /* one per result of `from`; what it says is the transform's business */
-	void *data;          /* more of the transform's own, in from->arena */
-	VEC(Fn *) owned;     /* released with the entry */
-	Arena *scratch;      /* for `make`; gone when it returns or throws */
-	uint32_t serial;     /* when it was begun */
+	bool *result_active;  /* one per result of `from`; what it says is the transform's business */
+	void *data;           /* more of the transform's own, in from->arena */
+	VEC(Fn *) owned;      /* released with the entry */
+	Arena *scratch;       /* for `make`; gone when it returns or throws */
+	uint32_t serial;      /* when it was begun */
 	Derived *outer;       /* the entry that was being made when this one was begun; only while it is being made */
 	Derived *provisional; /* finished entries that may call an unfinished one; only until the outermost is done */
 };
@@ -46,11 +51,11 @@ Fn *derived_own(Derived *d, Fn *fn);
 
 /* What is known of a function because of the transform that made it. Zero-filled for functions that no transform made. */
 typedef struct Origin {
-	bool is_jvp;               /* the parameters from jvp_params on are tangents, and so are the results from jvp_results on */
+	bool is_jvp; /* the parameters from jvp_params on are tangents, and so are the results from jvp_results on */
 	uint32_t jvp_params, jvp_results;
-	bool is_linear;            /* linear in the parameters from linear_from on, in the form that transposing wants */
+	bool is_linear; /* linear in the parameters from linear_from on, in the form that transposing wants */
 	uint32_t linear_from;
-	uint32_t rounds;           /* of splits that led to it, one of the linear part of another */
+	uint32_t rounds; /* of splits that led to it, one of the linear part of another */
 } Origin;
 Origin origin_of(const Fn *f);
 void origin_set(Ctx *c, Fn *f, Origin o);

@@ -1,11 +1,13 @@
 /* jvp.c - forward mode: a function and the tangents of its results, in one walk over its instructions.
  *
- * Needs: derived.h, rules.h, and the rules of calculus through ir_services. Guarantees: the new function computes the results as the old one
- * does, in the same order with the same checks; a tangent that is zero by construction costs nothing; every tangent is linear in the tangent
- * parameters. Which values have tangents is settled before anything is emitted, by a fixpoint over loops, so that regions know what they
- * carry. A recursive call is to the function under construction, which for its sake has tangents for all inexact results.
+ * Needs: derived.h, rules.h, and the rules of calculus through ir_services. Guarantees: the new function computes the
+ * results as the old one does, in the same order with the same checks; a tangent that is zero by construction costs
+ * nothing; every tangent is linear in the tangent parameters. Which values have tangents is settled before anything is
+ * emitted, by a fixpoint over loops, so that regions know what they carry. A recursive call is to the function under
+ * construction, which for its sake has tangents for all inexact results.
  *
- * The scheme (a rule per primitive, symbolic zeros) is that of "Autodidax" in the JAX documentation; how it is done here is our own.
+ * The scheme (a rule per primitive, symbolic zeros) is that of "Autodidax" in the JAX documentation; how it is done
+ * here is our own.
  */
 #include "autodiff/rules.h"
 
@@ -14,10 +16,10 @@ typedef struct Jvp {
 	Builder *b;
 	const Fn *f;
 	Derived *d;
-	RefMap map;    /* primal values */
-	Ref *tangent;  /* by value of f; REF_NONE: zero */
-	bool *active;  /* by value of f: may have a tangent; of a dyn: may hold something that has one */
-	Fn **rule;     /* by instruction: the user's or the library's rule, once asked for */
+	RefMap map;   /* primal values */
+	Ref *tangent; /* by value of f; REF_NONE: zero */
+	bool *active; /* by value of f: may have a tangent; of a dyn: may hold something that has one */
+	Fn **rule;    /* by instruction: the user's or the library's rule, once asked for */
 	bool *asked;
 	const char *transform;
 } Jvp;
@@ -69,7 +71,7 @@ static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
 	return derived_of(j->c, callee_of(j, in), TR_JVP, 0, mask, make_jvp);
 }
 
-/* ---- which values have tangents ------------------------------------------------------------------------------------------------- */
+/* ---- which values have tangents ---------------------------------------------------------------------------------- */
 
 static void find_active(Jvp *j, const Region *g);
 
@@ -150,7 +152,7 @@ static void find_active(Jvp *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) find_active_inst(j, &j->f->insts.at[j->f->inst_order.at[g->insts + i]]);
 }
 
-/* ---- element-wise rules ------------------------------------------------------------------------------------------------------------ */
+/* ---- element-wise rules ------------------------------------------------------------------------------------------ */
 
 typedef struct Expansion { /* a scalar function being written out at another shape */
 	Ctx *c;
@@ -181,8 +183,14 @@ static Ref expand(Expansion *e, Ref r) {
 
 static bool is_zero(Builder *b, Ref r) {
 	Value v;
-	return ref_splat(build_fn(b), r, &v) && (dtype_is_complex((Dtype)v.dtype) ? v.dtype == DT_C128 ? v.c == 0 : v.c64 == 0
-	                                         : v.dtype == DT_F64 ? v.f == 0 : v.dtype == DT_F32 && v.f32 == 0);
+	if (!ref_splat(build_fn(b), r, &v)) return false;
+	switch ((Dtype)v.dtype) {
+	case DT_F32: return v.f32 == 0;
+	case DT_F64: return v.f == 0;
+	case DT_C64: return v.c64 == 0;
+	case DT_C128: return v.c == 0;
+	default: return false;
+	}
 }
 
 void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *transform, const Ref *x, Ref y, const bool *wanted,
@@ -209,7 +217,7 @@ void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *t
 	arena_free(scratch);
 }
 
-/* ---- emitting ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- emitting ---------------------------------------------------------------------------------------------------- */
 
 static void emit_region(Jvp *j, const Region *g);
 
@@ -444,7 +452,7 @@ static void emit_plain(Jvp *j, const Inst *in) {
 		else if ((rule = written_rule(j, in))) emit_written_rule(j, in, rule);
 		else structural[op](&(JvpRule){j->c, j->b, j->f, in, attr, x, y, dx, dy});
 		break;
-	case DERIV_ZERO: break;
+	default: break;
 	}
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (dy[k] != REF_NONE) set_tangent(j, inst_result(in, k), dy[k]);
@@ -473,7 +481,7 @@ static void emit_region(Jvp *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) emit_inst(j, &j->f->insts.at[j->f->inst_order.at[g->insts + i]]);
 }
 
-/* ---- the transform --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the transform ----------------------------------------------------------------------------------------------- */
 
 static void make_jvp(Ctx *c, Derived *d) {
 	Fn *f = d->from;

@@ -8,7 +8,7 @@
  */
 #include "autodiff/rules.h"
 
-/* ---- matrices over leading axes ---------------------------------------------------------------------------------------------- */
+/* ---- matrices over leading axes ---------------------------------------------------------------------------------- */
 
 Ref mat_adjoint(Builder *b, Ref x) {
 	int rank = type_in(b, x).rank, perm[MAX_RANK];
@@ -29,7 +29,10 @@ static Ref contract(Builder *b, Ref x, int xa, Ref y, int ya) {
 
 Ref mat_mul(Builder *b, Ref x, Ref y) { return contract(b, x, 1, y, 2); }
 Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y) { return contract(b, conjugate(b, x), 2, y, 2); }
-Ref mat_mul_adjoint_right(Builder *b, Ref x, Ref y) { return contract(b, x, 1, conjugate(b, y), 1); }
+
+static bool is_square(Builder *b, const Type *t) {
+	return build_canon(b, t->dims[t->rank - 2]) == build_canon(b, t->dims[t->rank - 1]);
+}
 
 /* A vector for each matrix, repeated along the rows (axis 1 from the end: entry j stands in column j) or the columns. */
 static Ref along_columns(Builder *b, Ref v, TypeId shape) {
@@ -100,7 +103,7 @@ static Ref hermitian_of_lower(Builder *b, Ref x) {
 	return build2(b, OP_ADD, build2(b, OP_ADD, below, mat_adjoint(b, below)), d);
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 static bool attr_flag(const JvpRule *r, uint32_t k) {
 	return attr_int(r->c, (Op)r->in->op, r->attr, k) != 0;
@@ -112,7 +115,8 @@ void jvp_TRISOLVE(JvpRule *r) {
 	bool lower = attr_flag(r, 0), adjoint = attr_flag(r, 1), unit = attr_flag(r, 2);
 	Ref rhs = r->dx[1];
 	if (r->dx[0] != REF_NONE) {
-		Part part = lower ? (unit ? PART_LOWER_STRICT : PART_LOWER) : unit ? PART_UPPER_STRICT : PART_UPPER;
+		Part part = lower ? (unit ? PART_LOWER_STRICT : PART_LOWER) : unit ? PART_UPPER_STRICT
+		                                                                   : PART_UPPER;
 		Ref dt = mat_part(b, r->dx[0], part);
 		Ref moved = adjoint ? mat_mul_adjoint_left(b, dt, r->y[0]) : mat_mul(b, dt, r->y[0]);
 		rhs = rhs == REF_NONE ? build1(b, OP_NEG, moved) : build2(b, OP_SUB, rhs, moved);
@@ -120,7 +124,8 @@ void jvp_TRISOLVE(JvpRule *r) {
 	r->dy[0] = mat_solve_triangular(b, r->x[0], rhs, lower, adjoint, unit);
 }
 
-/* dA = dL L^H + L dL^H, so L^-1 dA L^-H = L^-1 dL + its adjoint: the lower triangle of the left side, with half the diagonal, is L^-1 dL. */
+/* dA = dL L^H + L dL^H, so L^-1 dA L^-H = L^-1 dL + its adjoint: the lower triangle of the left side, with half the
+ * diagonal, is L^-1 dL. */
 void jvp_CHOLESKY(JvpRule *r) {
 	Builder *b = r->b;
 	Ref l = r->y[0];
@@ -135,7 +140,7 @@ void jvp_LU(JvpRule *r) {
 	Builder *b = r->b;
 	Ref packed = r->y[0];
 	Type t = type_in(b, packed);
-	if (t.dims[t.rank - 1] != t.dims[t.rank - 2])
+	if (!is_square(b, &t))
 		no_rule(r->c, r->f, r->in, "jvp", "has a derivative for square matrices only");
 	Ref da = build_gather(b, r->dx[0], r->y[1], t.rank - 2, t.rank - 2);
 	Ref s = solve_from_right(b, mat_solve_triangular(b, packed, da, true, false, true), packed, false, false);
@@ -214,7 +219,8 @@ static Ref outside_of(Builder *b, Ref u, Ref x) {
 }
 
 /* With P = U^H dA V, a = U^H dU and c = V^H dV skew-Hermitian: P = a S + dS - S c. Off the diagonal P and P^H give
- * a_ij (s_j^2 - s_i^2) = P_ij s_j + s_i P^H_ij and c_ij (s_j^2 - s_i^2) = s_i P_ij + P^H_ij s_j. On it the phase is the one with c_ii = 0. */
+ * a_ij (s_j^2 - s_i^2) = P_ij s_j + s_i P^H_ij and c_ij (s_j^2 - s_i^2) = s_i P_ij + P^H_ij s_j. On it the phase is
+ * the one with c_ii = 0. */
 void jvp_SVD(JvpRule *r) {
 	Builder *b = r->b;
 	Ref da = r->dx[0], u = r->y[0], s = r->y[1], v = r->y[2];
@@ -239,11 +245,11 @@ void jvp_SVD(JvpRule *r) {
 	Ref du = mat_mul(b, u, a), dv = mat_mul(b, v, cc);
 	inverse = build_convert(b, inverse, d);
 	Type tu = type_in(b, u), tv = type_in(b, v);
-	if (tu.dims[tu.rank - 2] != tu.dims[tu.rank - 1]) {
+	if (!is_square(b, &tu)) {
 		Ref out = outside_of(b, u, dav);
 		du = build2(b, OP_ADD, du, build2(b, OP_MUL, out, along_columns(b, inverse, type_id_in(b, out))));
 	}
-	if (tv.dims[tv.rank - 2] != tv.dims[tv.rank - 1]) {
+	if (!is_square(b, &tv)) {
 		Ref out = outside_of(b, v, mat_mul_adjoint_left(b, da, u));
 		dv = build2(b, OP_ADD, dv, build2(b, OP_MUL, out, along_columns(b, inverse, type_id_in(b, out))));
 	}

@@ -5,10 +5,11 @@
  */
 #include "autodiff/rules.h"
 
-/* ---- algebra -------------------------------------------------------------------------------------------------------------- */
+/* ---- algebra ----------------------------------------------------------------------------------------------------- */
 
 Ref sum_of(Builder *b, Ref x, Ref y) {
-	return x == REF_NONE ? y : y == REF_NONE ? x : build2(b, OP_ADD, x, y);
+	return x == REF_NONE ? y : y == REF_NONE ? x
+	                                         : build2(b, OP_ADD, x, y);
 }
 
 Ref or_zeros(Builder *b, Ref x, TypeId t) {
@@ -53,11 +54,12 @@ Ref axis_to_front(Builder *b, Ref x, int axis) {
 Ref axis_from_front(Builder *b, Ref x, int axis) {
 	uint32_t rank = type_in(b, x).rank;
 	int perm[MAX_RANK];
-	for (int k = 0; k < (int)rank; k++) perm[k] = k < axis ? k + 1 : k == axis ? 0 : k;
+	for (int k = 0; k < (int)rank; k++) perm[k] = k < axis ? k + 1 : k == axis ? 0
+		                                                                       : k;
 	return axis ? build_transpose(b, x, perm) : x;
 }
 
-/* ---- choosing and moving ---------------------------------------------------------------------------------------------------- */
+/* ---- choosing and moving ----------------------------------------------------------------------------------------- */
 
 static Ref tangent(JvpRule *r, uint32_t k) {
 	return or_zeros(r->b, r->dx[k], type_id_in(r->b, r->x[k]));
@@ -85,7 +87,7 @@ void jvp_SCATTER_SET(JvpRule *r) {
 	r->dy[0] = build_scatter(r->b, OP_SCATTER_SET, tangent(r, 0), r->x[1], tangent(r, 2), attr_axis(r, 0), attr_axis(r, 1));
 }
 
-/* ---- extremes and products -------------------------------------------------------------------------------------------------- */
+/* ---- extremes and products --------------------------------------------------------------------------------------- */
 
 static uint32_t reduced_axes(const JvpRule *r, int *axes) {
 	uint32_t n;
@@ -133,15 +135,11 @@ static Ref product_of_others(Builder *b, Ref x, int axis, bool after) {
 /* dy = sum over i of dx_i times the product of all the others. */
 void jvp_REDUCE_PROD(JvpRule *r) {
 	Builder *b = r->b;
-	int axes[MAX_RANK];
+	int axes[MAX_RANK] = {0};
 	uint32_t n = reduced_axes(r, axes);
 	Ref x = r->x[0], dx = r->dx[0];
-	if (!n) {
-		r->dy[0] = dx;
-		return;
-	}
 	int axis = axes[0];
-	if (n > 1) { /* the reduced axes go to the back and become one */
+	if (n != 1) { /* the reduced axes go to the back and become one */
 		Type t = type_in(b, x);
 		bool reduced[MAX_RANK] = {false};
 		int perm[MAX_RANK];

@@ -1,12 +1,13 @@
-/* linearise.c - a function that is linear in some parameters, split into a primal and a linear part; and the linearisation of any
- * function, which is that split of its forward derivative.
+/* linearise.c - a function that is linear in some parameters, split into a primal and a linear part; and the
+ * linearisation of any function, which is that split of its forward derivative.
  *
- * Needs: split.h, linearise.h. Guarantees: as autodiff.h says of ad_linearise. Splitting a jvp by dependence on the tangents is the
- * construction of Radul et al., "You only linearize once" (POPL 2023); the plan, the tapes and the treatment of recursion are our own.
+ * Needs: split.h, linearise.h. Guarantees: as autodiff.h says of ad_linearise. Splitting a jvp by dependence on the
+ * tangents is the construction of Radul et al., "You only linearize once" (POPL 2023); the plan, the tapes and the
+ * treatment of recursion are our own.
  *
- * Recursion: the number of residuals of a function is not known while it is being split, so a recursive call hands on none. Its operands are
- * kept, and the linear part calls `joint`, which runs the callee's primal part again and then its linear part. A chain of calls of depth n
- * so costs n primal runs of shrinking length, and memory for one.
+ * Recursion: the number of residuals of a function is not known while it is being split, so a recursive call hands on
+ * none. Its operands are kept, and the linear part calls `joint`, which runs the callee's primal part again and then
+ * its linear part. A chain of calls of depth n so costs n primal runs of shrinking length, and memory for one.
  */
 #include "autodiff/linearise.h"
 

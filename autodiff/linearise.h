@@ -54,7 +54,9 @@ typedef struct InstPlan {
 	Ref *primal, *linear;   /* the same, in each new function */
 } InstPlan;
 
-enum { KEPT_NOT, KEPT_SAVED, KEPT_REMADE };
+enum { KEPT_NOT,
+	   KEPT_SAVED,
+	   KEPT_REMADE };
 
 typedef struct Plan {
 	Ctx *c;
@@ -62,9 +64,9 @@ typedef struct Plan {
 	Derived *d;
 	Arena *a;
 	Depends dep;
-	bool *live;          /* by value: linear, and a linear result depends on it */
-	uint8_t *kept;       /* by value: not linear, and the linear part uses it */
-	uint32_t marks;      /* live and kept ones so far */
+	bool *live;     /* by value: linear, and a linear result depends on it */
+	uint8_t *kept;  /* by value: not linear, and the linear part uses it */
+	uint32_t marks; /* live and kept ones so far */
 	RegionPlan *regions;
 	InstPlan *insts;
 	uint32_t nsyms;      /* of f, and further ones */
@@ -73,8 +75,7 @@ typedef struct Plan {
 
 /* linearise_plan.c */
 void plan_split(Plan *p);
-bool sym_born_in(const Plan *p, SymId s, RegionId r);
-bool type_varies_in(const Plan *p, TypeId t, RegionId r); /* mentions a symbol born in r */
+bool type_varies_in(const Plan *p, TypeId t, RegionId r);             /* mentions a symbol born in r */
 bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k); /* item k is the first on its flat tape */
 static inline const Inst *plan_inst(const Plan *p, const Region *g, uint32_t i) {
 	return &p->f->insts.at[p->f->inst_order.at[g->insts + i]];

@@ -88,7 +88,7 @@ static void set_results(Emit *e, const Inst *in, bool linear, const Ref *results
 	}
 }
 
-/* ---- items in the primal part ---------------------------------------------------------------------------------------------------- */
+/* ---- items in the primal part ------------------------------------------------------------------------------------ */
 
 static Ref item_ref(Emit *e, const Item *item) {
 	switch ((ItemKind)item->kind) {
@@ -119,7 +119,7 @@ static void set_given(Emit *e, InstPlan *ip, Ref *given) {
 	else ip->primal = given;
 }
 
-/* ---- tapes --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- tapes ------------------------------------------------------------------------------------------------------- */
 
 static Ref i64_add(Builder *b, Ref x, Ref y) {
 	return build2(b, OP_ADD, x, y);
@@ -186,8 +186,8 @@ typedef struct Recorder {
 	Emit *e;
 	const RegionPlan *g;
 	bool counted;
-	Dim turns;      /* rows of the tapes of a `for` */
-	TypeId *types;  /* of the carried values */
+	Dim turns;     /* rows of the tapes of a `for` */
+	TypeId *types; /* of the carried values */
 	Ref *init, *now;
 	uint32_t n;
 } Recorder;
@@ -258,7 +258,7 @@ static void recorded(const Recorder *r, const Ref *results, Ref *given) {
 	}
 }
 
-/* ---- the primal part -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the primal part --------------------------------------------------------------------------------------------- */
 
 static void primal_region(Emit *e, const Region *g);
 
@@ -474,7 +474,7 @@ Fn *emit_primal_part(Plan *p) {
 	return build_end(b, n, results);
 }
 
-/* ---- the linear part ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the linear part --------------------------------------------------------------------------------------------- */
 
 static void linear_region(Emit *e, const Region *g);
 

@@ -1,14 +1,16 @@
 /* linearise_plan.c - what each half of a split function will hold, and what passes between them.
  *
- * Needs: linearise.h; the linear values, found by depends.c. Guarantees: only linear instructions that a result depends on are kept, so that
- * nothing is saved for others; a value is saved only where making it again would cost more than a view or a scalar; every symbol
- * that the linear part mentions has its length from an item. Nothing is emitted.
+ * Needs: linearise.h; the linear values, found by depends.c. Guarantees: only linear instructions that a result
+ * depends on are kept, so that nothing is saved for others; a value is saved only where making it again would cost
+ * more than a view or a scalar; every symbol that the linear part mentions has its length from an item. Nothing is
+ * emitted.
  *
- * First backwards: which linear values are live and which others they use. Then from the inner regions outwards: the items.
+ * First backwards: which linear values are live and which others they use. Then from the inner regions outwards: the
+ * items.
  */
 #include "autodiff/linearise.h"
 
-/* ---- symbols ----------------------------------------------------------------------------------------------------------------- */
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
 static RegionId parent_of(const Plan *p, RegionId r) {
 	InstId owner = p->f->regions.at[r].owner;
@@ -20,10 +22,6 @@ static SymBorn *find_born(const Plan *p, SymId s, RegionId r) {
 	for (uint32_t i = 0; i < g->born.n; i++)
 		if (g->born.at[i].sym == s) return &g->born.at[i];
 	return NULL;
-}
-
-bool sym_born_in(const Plan *p, SymId s, RegionId r) {
-	return find_born(p, s, r) != NULL;
 }
 
 /* Where a symbol comes from, seen from region r. */
@@ -86,21 +84,18 @@ static void need_type(Plan *p, TypeId t, RegionId at) {
 	each_sym(p, t, visit_need, &(SymVisit){.p = p, .region = at});
 }
 
-/* The dims and types among an instruction's attributes. */
+/* The dims among an instruction's attributes. */
 static void need_attr(Plan *p, const Inst *in) {
 	uint32_t k = 0;
 	for (const char *s = strchr(prims[in->op].attr, ':'); s; s = strchr(s + 1, ':'), k++) {
-		if (s[1] != 'D' && s[1] != 'y') continue;
+		if (s[1] != 'D') continue;
 		uint32_t n;
 		const int64_t *words = attr_field(p->c, (Op)in->op, in->attr, k, &n);
-		for (uint32_t i = 0; i < n; i++) {
-			if (s[1] == 'D') need_dim(p, (Dim)words[i], in->parent);
-			else need_type(p, (TypeId)words[i], in->parent);
-		}
+		for (uint32_t i = 0; i < n; i++) need_dim(p, (Dim)words[i], in->parent);
 	}
 }
 
-/* ---- equal lengths ------------------------------------------------------------------------------------------------------------- */
+/* ---- equal lengths ----------------------------------------------------------------------------------------------- */
 
 /* Two lengths that the linear part mentions may be equal by way of a third that it does not: a = b, b = c. So a symbol that stands in more
  * than one guard is needed as soon as another in one of these is. */
@@ -180,7 +175,7 @@ static Dim new_dim(Plan *p, RegionId r) {
 	return dim_sym(p->c, born.sym);
 }
 
-/* ---- what the linear part uses -------------------------------------------------------------------------------------------------- */
+/* ---- what the linear part uses ----------------------------------------------------------------------------------- */
 
 static const Val *val_of(const Plan *p, Ref r) {
 	return &p->f->vals.at[REF_INDEX(r)];
@@ -217,9 +212,18 @@ static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 	const Inst *in = ref_inst(p->f, r);
 	if (!in) return false;
 	switch ((Op)in->op) {
-	case OP_IOTA: case OP_EXTENT: return true;
-	case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_MAX: case OP_MIN:
-	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_CONVERT:
+	case OP_IOTA:
+	case OP_EXTENT: return true;
+	case OP_ADD:
+	case OP_SUB:
+	case OP_MUL:
+	case OP_NEG:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_CONVERT:
 		for (uint32_t k = 0; k < in->nargs; k++)
 			if (!is_cheap_index(p, inst_arg(p->f, in, k), depth + 1)) return false;
 		return true;
@@ -232,7 +236,13 @@ static bool is_remade(const Plan *p, Ref r) {
 	const Inst *in = ref_inst(p->f, r);
 	if (!in) return false;
 	switch ((Op)in->op) {
-	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_NEG: case OP_CONJ: case OP_IOTA: case OP_EXTENT: return true;
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_NEG:
+	case OP_CONJ:
+	case OP_IOTA:
+	case OP_EXTENT: return true;
 	case OP_CONVERT: /* saved in whichever dtype is smaller */
 		return dtype_size((Dtype)ref_ty(p->f, inst_arg(p->f, in, 0))->dtype) <= dtype_size((Dtype)ref_ty(p->f, r)->dtype);
 	case OP_GATHER: { /* one row, in a loop, of what was there before the loop */
@@ -326,7 +336,7 @@ static void demand_region(Plan *p, const Region *g) {
 	for (uint32_t i = g->ninsts; i-- > 0;) demand_inst(p, plan_inst(p, g, i));
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static void plan_calls(Plan *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -348,7 +358,7 @@ static void plan_calls(Plan *p, const Region *g) {
 	}
 }
 
-/* ---- items ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- items ------------------------------------------------------------------------------------------------------- */
 
 static void plan_items(Plan *p, RegionId id);
 

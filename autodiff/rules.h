@@ -9,19 +9,19 @@
 
 #include "autodiff/derived.h"
 
-/* ---- forward --------------------------------------------------------------------------------------------------------------------- */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 /* The tangents of one structural instruction. The primal has been emitted. */
 typedef struct JvpRule {
 	Ctx *c;
 	Builder *b;
 	const Fn *f;
-	const Inst *in;  /* in f, which does not change */
-	AttrId attr;     /* with the dims of the function under construction */
-	const Ref *x;    /* operands */
-	const Ref *y;    /* results */
-	const Ref *dx;   /* tangents of the operands; REF_NONE: zero */
-	Ref *dy;         /* to fill; REF_NONE on entry */
+	const Inst *in; /* in f, which does not change */
+	AttrId attr;    /* with the dims of the function under construction */
+	const Ref *x;   /* operands */
+	const Ref *y;   /* results */
+	const Ref *dx;  /* tangents of the operands; REF_NONE: zero */
+	Ref *dy;        /* to fill; REF_NONE on entry */
 } JvpRule;
 #define EW1(ID, ...)
 #define EW2(ID, ...)
@@ -33,7 +33,7 @@ typedef struct JvpRule {
 #define JVP_DECLARE_STRUCT(ID)
 #include "lang/prims.def"
 
-/* ---- backward -------------------------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 /* The cotangents of the operands of one linear instruction. */
 typedef struct TransposeRule {
@@ -42,11 +42,11 @@ typedef struct TransposeRule {
 	const Fn *f;
 	const Inst *in;
 	AttrId attr;
-	const Ref *x;          /* operands that do not depend on the tangents; REF_NONE for those that do */
-	const bool *linear;    /* per operand */
-	const TypeId *types;   /* of the operands, in the function under construction */
-	const Ref *w;          /* cotangents of the results; at least one is not REF_NONE */
-	void *state;           /* of the pass: for cotangent_* */
+	const Ref *x;        /* operands that do not depend on the tangents; REF_NONE for those that do */
+	const bool *linear;  /* per operand */
+	const TypeId *types; /* of the operands, in the function under construction */
+	const Ref *w;        /* cotangents of the results; at least one is not REF_NONE */
+	void *state;         /* of the pass: for cotangent_* */
 } TransposeRule;
 /* Adds to the cotangent of operand k. REF_NONE adds nothing. */
 void cotangent_add(TransposeRule *r, uint32_t k, Ref w);
@@ -65,7 +65,7 @@ _Noreturn void not_linear(TransposeRule *r);
 #define TRANSPOSE_DECLARE_STRUCT(ID)
 #include "lang/prims.def"
 
-/* ---- algebra ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- algebra ----------------------------------------------------------------------------------------------------- */
 
 static inline Type type_in(Builder *b, Ref r) {
 	return *type_of(build_ctx(b), ref_type(build_fn(b), r));
@@ -98,9 +98,12 @@ Ref axis_from_front(Builder *b, Ref x, int axis);
 /* Matrices: the last two axes; leading axes run together. */
 Ref mat_adjoint(Builder *b, Ref x);
 Ref mat_mul(Builder *b, Ref x, Ref y);
-Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y);  /* x^H y */
-Ref mat_mul_adjoint_right(Builder *b, Ref x, Ref y); /* x y^H */
-typedef enum Part { PART_LOWER, PART_LOWER_STRICT, PART_UPPER, PART_UPPER_STRICT, PART_DIAGONAL } Part;
+Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y); /* x^H y */
+typedef enum Part { PART_LOWER,
+	                PART_LOWER_STRICT,
+	                PART_UPPER,
+	                PART_UPPER_STRICT,
+	                PART_DIAGONAL } Part;
 Ref mat_part(Builder *b, Ref x, Part part); /* the rest is zero */
 Ref mat_solve_triangular(Builder *b, Ref t, Ref rhs, bool lower, bool adjoint, bool unit);
 

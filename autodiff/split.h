@@ -8,7 +8,7 @@
 
 #include "autodiff/rules.h"
 
-/* ---- which values are linear (depends.c) ---------------------------------------------------------------------------------------- */
+/* ---- which values are linear (depends.c) ------------------------------------------------------------------------- */
 
 /* Values of f that depend on the parameters flagged. */
 typedef struct Depends {
@@ -31,7 +31,7 @@ bool touches_linear(const Depends *p, const Inst *in);
  * are the caller's, with an entry for each operand and each result. */
 bool linear_call(Depends *p, const Inst *in, bool *places, bool *results);
 
-/* ---- a function in two parts (linearise.c) ------------------------------------------------------------------------------------------ */
+/* ---- a function in two parts (linearise.c) ----------------------------------------------------------------------- */
 
 /* Data of a TR_SPLIT entry, whose mask flags the linear parameters. `primal`: the others -> results that are not linear, residuals.
  * `linear`: residuals, linear parameters -> results that are. A call to a function whose split is being made uses `values` and `joint`,
@@ -39,10 +39,10 @@ bool linear_call(Depends *p, const Inst *in, bool *places, bool *results);
 typedef struct Split {
 	Fn *primal, *linear;
 	uint32_t nresiduals;
-	bool *linear_result;                    /* by result of the function */
+	bool *linear_result; /* by result of the function */
 	uint32_t nplain_results, nlinear_results;
-	Fn *values;                             /* the other parameters -> results that are not linear */
-	Fn *joint;                              /* the other parameters, the linear ones -> results that are linear */
+	Fn *values; /* the other parameters -> results that are not linear */
+	Fn *joint;  /* the other parameters, the linear ones -> results that are linear */
 	Builder *values_builder, *joint_builder;
 } Split;
 Derived *split_of(Ctx *c, Fn *f, const bool *linear);

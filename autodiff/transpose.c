@@ -1,12 +1,13 @@
 /* transpose.c - a linear function run backwards: cotangents of its results to cotangents of its parameters.
  *
- * Needs: split.h, rules.h. Guarantees: as autodiff.h says of ad_transpose. The function is walked once forwards, for what does not depend on
- * the linear parameters, and once backwards; a loop is again a loop, a branch a branch, a call a call. What a loop uses of values
- * from outside collects its cotangent in a carried value that each turn updates, in place where the rule allows.
+ * Needs: split.h, rules.h. Guarantees: as autodiff.h says of ad_transpose. The function is walked once forwards, for
+ * what does not depend on the linear parameters, and once backwards; a loop is again a loop, a branch a branch, a call
+ * a call. What a loop uses of values from outside collects its cotangent in a carried value that each turn updates, in
+ * place where the rule allows.
  *
- * Functions that are not in the form the linear part of a split has (a loop that carries other values beside linear ones, say) are split
- * first. Each linear instruction needs only its own adjoint; that this is enough for reverse mode is the observation of Frostig et al.,
- * "Decomposing reverse-mode automatic differentiation" (2021).
+ * Functions that are not in the form the linear part of a split has (a loop that carries other values beside linear
+ * ones, say) are split first. Each linear instruction needs only its own adjoint; that this is enough for reverse mode
+ * is the observation of Frostig et al., "Decomposing reverse-mode automatic differentiation" (2021).
  */
 #include "autodiff/split.h"
 
@@ -17,9 +18,9 @@ typedef struct Back {
 	Derived *d;
 	Arena *a;
 	Depends dep;
-	RefMap map;     /* values that do not depend on the linear parameters */
-	Ref *ct;        /* by value of f: its cotangent so far, where the walk stands; REF_NONE: zero */
-	bool *born;     /* by symbol of f: has its length in the new function. Those that linear values bring are met in a guard */
+	RefMap map; /* values that do not depend on the linear parameters */
+	Ref *ct;    /* by value of f: its cotangent so far, where the walk stands; REF_NONE: zero */
+	bool *born; /* by symbol of f: has its length in the new function. Those that linear values bring are met in a guard */
 } Back;
 
 static void make_transpose(Ctx *c, Derived *d);
@@ -48,7 +49,7 @@ static Ref value(Back *t, Ref r) {
 	return refmap_get(t->b, &t->map, r);
 }
 
-/* ---- lengths ------------------------------------------------------------------------------------------------------------------- */
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
 
 static void visit_birth(void *ud, SymId s) {
 	Back *t = ud;
@@ -76,7 +77,7 @@ static bool all_born(const Back *t, Dim d) {
 	return a.all;
 }
 
-/* ---- cotangents ---------------------------------------------------------------------------------------------------------------- */
+/* ---- cotangents -------------------------------------------------------------------------------------------------- */
 
 static Ref ct_of(const Back *t, Ref r) {
 	return is_linear(t, r) ? t->ct[REF_INDEX(r)] : REF_NONE;
@@ -125,7 +126,7 @@ void not_linear(TransposeRule *r) {
 	no_rule(r->c, r->f, r->in, "transpose", "is applied to a tangent, but is not linear: a rule of differentiation must be");
 }
 
-/* ---- forwards: what does not depend on the linear parameters ---------------------------------------------------------------------- */
+/* ---- forwards: what does not depend on the linear parameters ----------------------------------------------------- */
 
 /* A length that came with a linear value (of a loop that changes it, of an `if` whose branches differ) has nothing here to come with; the
  * linear part holds a guard that says what it is equal to, and from there on it is that. */
@@ -155,7 +156,7 @@ static void copy_plain(Back *t, const Region *g) {
 	}
 }
 
-/* ---- backwards ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- backwards --------------------------------------------------------------------------------------------------- */
 
 static void back_region(Back *t, const Region *g);
 
@@ -360,7 +361,7 @@ static void back_region(Back *t, const Region *g) {
 	}
 }
 
-/* ---- the transform ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the transform ----------------------------------------------------------------------------------------------- */
 
 /* The walk above can follow the region: what holds linear instructions gives linear values only, and calls are to functions that are linear
  * in their last parameters. The linear part of a split is like that. */

@@ -19,7 +19,7 @@ static Type operand_type(const TransposeRule *r, uint32_t k) {
 	return *type_of(r->c, r->types[k]);
 }
 
-/* ---- element-wise -------------------------------------------------------------------------------------------------------------- */
+/* ---- element-wise ------------------------------------------------------------------------------------------------ */
 
 void transpose_NEG(TransposeRule *r) { cotangent_add(r, 0, build1(r->b, OP_NEG, r->w[0])); }
 
@@ -107,7 +107,7 @@ NOT_LINEAR(EIGH)
 NOT_LINEAR(EIG)
 NOT_LINEAR(SVD)
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* Summed over the axes that are new, and over those stretched from length 1, which stay. */
 void transpose_BROADCAST(TransposeRule *r) {
@@ -196,7 +196,7 @@ void transpose_PUSH(TransposeRule *r) {
 	if (r->linear[0]) cotangent_add(r, 0, part_along(b, r->w[0], 0, dim_const(r->c, 0), x.dims[0]));
 }
 
-/* ---- indexing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- indexing ---------------------------------------------------------------------------------------------------- */
 
 void transpose_GATHER(TransposeRule *r) {
 	Ref so_far = cotangent_take(r, 0);
@@ -241,7 +241,7 @@ void transpose_SCATTER_SET(TransposeRule *r) {
 	}
 }
 
-/* ---- sums, contractions, transforms --------------------------------------------------------------------------------------------------------- */
+/* ---- sums, contractions, transforms ------------------------------------------------------------------------------ */
 
 void transpose_REDUCE_SUM(TransposeRule *r) {
 	uint32_t n;

@@ -61,6 +61,7 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	for (uint32_t i = 0; i < call->n; i++) c.args[i] = call->args[i];
 	if (which >= call->n) sp_fail(sp, E_ARITY, call->span, "a derivative with respect to argument %u of %u", which, call->n);
 	c.args[which] = s.x = differentiable(sp, call->args[which]);
+	f = sp_keep_rule(sp, f);
 	s.spec = sp_specialise(sp, f, &c);
 	for (uint32_t i = 0; i < f->n; i++) s.first += av_count_leaves(f->items[i]);
 	for (uint32_t i = 0; i < which; i++) s.first += av_count_leaves(c.args[i]);
@@ -411,7 +412,7 @@ static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
 
 BUILTIN(map) {
 	UNUSED;
-	Av *f = want_function(sp, call->args[0], call->spans[0], "map");
+	Av *f = sp_keep_rule(sp, want_function(sp, call->args[0], call->spans[0], "map"));
 	uint32_t n = call->n - 1;
 	if (n == 0) sp_fail(sp, E_ARITY, call->span, "`map` takes a function and what it runs over");
 	bool lists = false;

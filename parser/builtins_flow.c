@@ -278,6 +278,11 @@ BUILTIN(compose) {
 	return sp_call_args(sp, captured[0], 1, &inner, call->span);
 }
 
+BUILTIN(call_on) {
+	UNUSED;
+	return sp_call(sp, captured[0], call);
+}
+
 BUILTIN(pointwise) {
 	UNUSED;
 	const char *name = atom_text(sp->c, captured[0]->text);
@@ -316,7 +321,7 @@ BUILTIN(host) {
 	for (uint32_t k = 0; k < nf; k++) {
 		if (fs[k]->kind != AV_TUPLE || fs[k]->n != 2 || fs[k]->items[0]->kind != AV_FUNCTION || fs[k]->items[1]->kind != AV_TUPLE)
 			sp_fail(sp, E_TYPE, call->span, "a function is handed to a solver with a tuple of sample arguments");
-		Av *f = fs[k]->items[0], *samples = fs[k]->items[1];
+		Av *f = sp_keep_rule(sp, fs[k]->items[0]), *samples = fs[k]->items[1];
 		Span *spans = ARENA_ARRAY(sp->a, Span, samples->n + 1);
 		for (uint32_t i = 0; i < samples->n; i++) spans[i] = call->span;
 		Call inner = {.span = call->span, .callee_span = call->span, .n = samples->n, .args = samples->items, .spans = spans};
@@ -346,7 +351,7 @@ BUILTIN(host) {
 static Spec spec_of(Sp *sp, const Call *call) {
 	if (call->args[0]->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, call->spans[0], "a function and its arguments are wanted, not %s", sp_type_text(sp, call->args[0]));
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
-	return sp_specialise(sp, call->args[0], &inner);
+	return sp_specialise(sp, sp_keep_rule(sp, call->args[0]), &inner);
 }
 
 BUILTIN(ir) {
@@ -406,6 +411,7 @@ const Builtin builtins_flow[] = {
 	{.name = "_operator", .min_args = 1, .max_args = 2, .run = operator_on},
 	{.name = "_item", .min_args = 2, .max_args = -1, .run = item},
 	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},
+	{.name = "_call", .min_args = -1, .max_args = -1, .named = "*", .run = call_on},
 	{.name = "_pointwise", .min_args = -1, .max_args = -1, .named = "*", .run = pointwise},
 	{.name = "_negated", .min_args = -1, .max_args = -1, .named = "*", .run = negated},
 	{.name = "_host", .min_args = 4, .max_args = 4, .run = host},

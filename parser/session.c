@@ -52,6 +52,7 @@ struct Session {
 	VEC(Export) exports;
 	VEC(Module *) loaded; /* by library index */
 	VEC(RuleDef) rules;
+	struct Ruled *ruled; /* calls of functions that have one */
 	VEC(CachedRule) cached_rules;
 	VEC(IndexLambda) lambdas;
 	VEC(const Ast *) kept;
@@ -503,8 +504,42 @@ static Value define_function(Session *s, Module *m, const Ast *e) {
 	Value v = value_function(c, e->kind == A_PROBLEM ? V_PROBLEM : V_FUNCTION, CODE_AST, e->id, e, own, k, names, items);
 	arena_free(a);
 	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
+	/* a derivative rule belongs to the function above it, not to its name */
+	for (uint32_t i = 0; i < s->rules.n && !m->library; i++)
+		if (s->rules.at[i].name == own && s->rules.at[i].module == m) s->rules.at[i] = s->rules.at[--s->rules.n];
 	set_global(s, m, own, v, e->span);
 	return v;
+}
+
+/* A rule of the user goes with a function of the same module, defined before it. */
+static void check_rule(Session *s, Module *m, const Ast *e) {
+	Ctx *c = s->c;
+	const char *name = atom_text(c, e->derivative.name);
+	Value g = session_own_global(m, e->derivative.name);
+	const FunctionObject *f = g.kind == V_FUNCTION ? (const FunctionObject *)g.object : NULL;
+	const Ast *fn = f && f->code_kind == CODE_AST ? f->code : NULL;
+	if (!fn || fn->kind != A_DEF) {
+		Value other = session_lookup(s, m, e->derivative.name);
+		if (g.kind == V_UNSET && (other.kind != V_UNSET || builtin_find(name)))
+			diag_error(c, E_RULE, e->derivative.name_span, "`%s` is not a function of this program: it has its derivative", name);
+		else if (g.kind == V_UNSET) {
+			const char **names = ARENA_ARRAY(s->a, const char *, m->globals.n + 1);
+			for (uint32_t i = 0; i < m->globals.n; i++) names[i] = atom_text(c, m->globals.at[i].name);
+			const char *best = diag_nearest(name, names, m->globals.n);
+			Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "no function `%s` to give a derivative to%s%s%s", name, best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
+			diag_hint(c, d, "a rule stands below its function");
+		} else {
+			Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "`%s` is not a function defined by an equation", name);
+			diag_hint(c, d, "write %s(x) = ... for it", name);
+		}
+		ctx_throw(c, ST_ERROR);
+	}
+	if (fn->function.nparams != e->derivative.nparams) {
+		Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "`%s` has %u parameter%s, its rule %u", name, fn->function.nparams, fn->function.nparams == 1 ? "" : "s",
+		                     e->derivative.nparams);
+		diag_second(c, d, fn->span, "`%s` is defined here", name);
+		ctx_throw(c, ST_ERROR);
+	}
 }
 
 static void define_rule(Session *s, Module *m, const Ast *e) {
@@ -526,7 +561,10 @@ static void run_statements(Session *s, Module *m, const Program *p, ResultSink s
 		bool shows = false;
 		switch ((AstKind)e->kind) {
 		case A_USE: use_module(s, m, e); break;
-		case A_DERIVATIVE: define_rule(s, m, e); break;
+		case A_DERIVATIVE:
+			if (!m->library) check_rule(s, m, e);
+			define_rule(s, m, e);
+			break;
 		case A_DEF: value_unref(define_function(s, m, e)); break;
 		case A_PROBLEM:
 			session_check_problem(s, m, e);
@@ -774,7 +812,7 @@ typedef struct TypedCall {
 static void specialise_typed(Ctx *c, void *arg) {
 	TypedCall *k = arg;
 	Sp sp = {.c = c, .session = k->s, .a = k->a, .b = k->b, .module = k->s->main};
-	Frame frame = {.b = k->b};
+	Frame frame = {.b = k->b, .fixed = true};
 	sp.frame = &frame;
 	sp.env = env_new(&sp, NULL);
 	Av **args = ARENA_ARRAY(k->a, Av *, k->n + 1);
@@ -1062,8 +1100,11 @@ const Ast *session_rule_of(Session *s, Module *m, Atom name) {
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------------------------------------------------ */
 
+struct Ruled **session_ruled(Session *s) { return &s->ruled; }
+
 static void session_free(Ctx *c, void *state) {
 	Session *s = state;
+	ruled_release(s->ruled);
 	for (Module *m = s->modules; m; m = m->next)
 		for (uint32_t i = 0; i < m->globals.n; i++) value_unref(m->globals.at[i].value);
 	for (uint32_t i = 0; i < s->cached_rules.n; i++) fn_unref(s->cached_rules.at[i].fn);

@@ -44,6 +44,7 @@ struct Frame {
 	Span call;        /* what asked for it, */
 	const struct Inlined *inlined; /* and the calls around that, in the outer frame */
 	bool trial;       /* recursive calls have no value yet */
+	bool fixed;       /* cannot be tried again: it stands inside a function that is being transformed, or its caller fixed its parameters */
 	bool wants_effects, wants_trial; /* what the next try needs */
 };
 
@@ -150,6 +151,8 @@ bool av_same_structure(const Av *x, const Av *y);
 Av *av_of_value(Sp *sp, Value v);
 /* The value a template stands for, with the leaves taken from leaf[*n] on. Owned. V_UNSET when memory fails. */
 Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n);
+/* A template of a value in another arena; its refs are meaningless there. */
+const Av *av_keep(Arena *a, const Av *v);
 /* A dyn ref for any value. */
 Ref sp_box(Sp *sp, Av *v);
 
@@ -205,6 +208,13 @@ Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, S
 Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* positional only */
 /* A finished function of f at these arguments: parameters are the leaves of f, then of the arguments, then (when `effects`) the random
  * state and the token; results the leaves of `result`, then state and token. Cached. */
+/* A call of a function that has a derivative rule: one host call (spec_rule.c). */
+Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule);
+/* f itself, or when it has a rule a function that calls it: for what derives a finished function. */
+Av *sp_keep_rule(Sp *sp, Av *f);
+struct Ruled;
+struct Ruled **session_ruled(Session *s);
+void ruled_release(struct Ruled *r);
 typedef struct Spec {
 	Fn *fn;
 	const Av *result; /* template: refs are meaningless */

@@ -273,12 +273,12 @@ static void sign(Signature *s, const Av *v) {
 	text_str(&s->text, ")");
 }
 
-static const Av *keep_av(Arena *a, const Av *v) {
+const Av *av_keep(Arena *a, const Av *v) {
 	Av *r = ARENA_NEW(a, Av);
 	*r = *v;
 	if (v->n) {
 		r->items = ARENA_ARRAY(a, Av *, v->n);
-		for (uint32_t i = 0; i < v->n; i++) r->items[i] = (Av *)keep_av(a, v->items[i]);
+		for (uint32_t i = 0; i < v->n; i++) r->items[i] = (Av *)av_keep(a, v->items[i]);
 		if (v->names) {
 			r->names = ARENA_ARRAY(a, Atom, v->n);
 			memcpy(r->names, v->names, sizeof(Atom) * v->n);
@@ -406,7 +406,7 @@ static void make_promise(Job *j) {
 	m->declared_n = j->nresults;
 	m->declared = ARENA_ARRAY(ctx_arena(c), TypeId, j->nresults + 1);
 	for (uint32_t i = 0; i < j->nresults; i++) m->declared[i] = build_canon_type(j->b, ref_type(build_fn(j->b), j->result_refs[i]));
-	m->declared_result = keep_av(ctx_arena(c), j->result);
+	m->declared_result = av_keep(ctx_arena(c), j->result);
 }
 
 /* One attempt; true when the member is finished. */
@@ -451,7 +451,7 @@ static bool attempt(Job *j) {
 		}
 	}
 	Member *m = j->member;
-	m->result = keep_av(ctx_arena(c), j->result);
+	m->result = av_keep(ctx_arena(c), j->result);
 	m->fn = build_end(j->b, j->nresults, j->result_refs);
 	m->finished = true;
 	return true;
@@ -600,6 +600,7 @@ void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at) {
 	const Hidden *h = sp_hidden(sp);
 	Av *r = env_find(sp->env, h->rng), *t = env_find(sp->env, h->io);
 	if (!r || !t) {
+		if (sp->frame && sp->frame->fixed) sp_fail(sp, E_RULE, at, "this cannot print or draw random numbers here");
 		if (!sp->frame) sp_fail(sp, E_INTERNAL, at, "an effect outside a program");
 		sp->frame->wants_effects = true;
 		session_set_retry(sp->session, sp->frame);
@@ -693,6 +694,21 @@ static bool is_active(const Sp *sp, uint32_t code_id) {
 	return false;
 }
 
+/* The rule that the module gives for this very function, or NULL. */
+static const Ast *rule_of(Sp *sp, const Av *f) {
+	const Ast *fn = f->code;
+	if (fn->kind != A_DEF || sp->session_inline_only) return NULL;
+	Module *m = session_module_of(sp->session, fn->span.source);
+	const Ast *rule = session_rule_of(sp->session, m, f->text);
+	if (!rule) return NULL;
+	Value g = session_own_global(m, f->text);
+	return g.kind == V_FUNCTION && ((const FunctionObject *)g.object)->code == f->code ? rule : NULL;
+}
+
+Av *sp_keep_rule(Sp *sp, Av *f) {
+	return f->kind == AV_FUNCTION && f->code_kind == CODE_AST && rule_of(sp, f) ? av_builtin(sp, "_call", 1, &f) : f;
+}
+
 static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 	const Ast *fn = f->code;
 	bool simple = fn->kind == A_DEF && !sp->session_inline_only;
@@ -706,6 +722,8 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 		sp->recursion--;
 		return v;
 	}
+	const Ast *rule = rule_of(sp, f);
+	if (rule) return sp_call_ruled(sp, f, call, rule);
 	uint32_t nodes = 0;
 	if (simple) ast_children(fn, count_node, &nodes);
 	if (simple && (nodes > INLINE_NODES || !sp->self)) return call_specialised(sp, f, call);

@@ -1,7 +1,8 @@
 /* plot_bridge.c - `_draw(spec)`: what the library's plot module hands over becomes a figure.
  *
  * Needs: program.h, repl/plot/plot.h. The spec is a record: panels, title, rows, cols, file. A panel is a record: title, xlabel, ylabel, logx,
- * logy, series. A series is a record: kind ("line", "scatter", "heat"), x, y, z, label. Any field may be missing, or none.
+ * logy, series. A series is a record: kind ("line", "scatter", "heat"), x, y, z, label, colour (0, 1, ...),
+ * marker (1, 2, ...: see PlotMarker). Any field may be missing, or none.
  * Guarantees: file ends in .svg or .png, or is "" for a picture in text where print goes; without the grant for files none is written.
  */
 #include "repl/program.h"
@@ -143,9 +144,11 @@ static void add_series(Drawing *d, int panel, const atled_value *series) {
 		size_t n = y.shape[0];
 		if (d->status == ATLED_OK && (y.rank != 1 || !y.at)) fail(d, ATLED_ERROR, "a curve is drawn from a vector y");
 		if (d->status == ATLED_OK && x.at && x.shape[0] != n) fail(d, ATLED_ERROR, "the x and y of a curve have different lengths");
-		PlotSeries s = {.x = x.at, .y = y.at, .n = n, .label = *label ? label : NULL, .colour = PLOT_COLOUR_AUTO};
+		PlotSeries s = {.x = x.at, .y = y.at, .n = n, .label = *label ? label : NULL,
+		                .colour = (int)count_field(series, "colour", PLOT_COLOUR_AUTO)};
 		if (!strcmp(kind, "scatter")) {
-			s.marker = PLOT_MARKER_AUTO;
+			int64_t marker = count_field(series, "marker", PLOT_MARKER_AUTO);
+			s.marker = marker > 0 && marker < PLOT_MARKER_AUTO ? (PlotMarker)marker : PLOT_MARKER_AUTO;
 			if (d->status == ATLED_OK) want(d, panel_scatter(d->figure, panel, &s));
 		} else if (d->status == ATLED_OK) want(d, panel_line(d->figure, panel, &s));
 	}

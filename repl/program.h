@@ -100,7 +100,7 @@ int command_repl(const Options *o);
 typedef struct Symbol {
 	const char *name, *text;
 } Symbol;
-extern const Symbol symbols[]; /* in order of name; ends with NULL */
+extern const Symbol symbols[]; /* ends with NULL */
 const char *symbol_find(const char *name, size_t n);
 
 /* plot_bridge.c: registers `_draw`, which the library's plot module calls. Terminal pictures go to the sink. */

@@ -3,7 +3,8 @@
  * Needs: derive.h. Guarantees: as stated there. Tangents of t0 and of the times wanted are turned into what the solver knows:
  *   t0 moves:  the solution through (t0, y0) is, at fixed times, the one through y0 - y'(t0) dt0, so dy0 := dy0 - y'(t0) dt0;
  *   a wanted time moves: its row moves by y' dt, and the time itself by dt.
- * The end t1 and the tolerances do not move the solution at fixed times.
+ * The end t1 and the tolerances do not move the solution at fixed times. Of an implicit system y'(t0) is not at hand, so that these two are
+ * refused; and a tangent of its y'(t0) is ignored, because it follows from the others.
  */
 #include "solvers/derive.h"
 
@@ -42,7 +43,6 @@ static const Ref *f_args(Builder *b, const Family *m, const HostCall *call, cons
 
 /* y'(t0) */
 static Ref first_rate(Builder *b, const Family *m, const HostCall *call, const Ref *args) {
-	if (m->rate) return args[m->rate];
 	Ref out;
 	build_call(b, call->fns[0], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, args[m->t0], args[m->y0]), &out);
 	return out;
@@ -89,22 +89,23 @@ void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *arg
 	(void)nargs;
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
-	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call);
+	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call), nstates = m->implicit ? 2 : 1;
 	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt = tangents[m->saveat], dvalues = REF_NONE;
 	result_tangents[0] = result_tangents[1] = result_tangents[2] = REF_NONE;
-	if (m->rate && tangents[m->rate] != REF_NONE && dy0 == REF_NONE) dy0 = build_zeros(b, ref_type(build_fn(b), args[m->y0]));
+	if (m->implicit && dt0 != REF_NONE) refuse(b, call->def->name, "with respect to the first time");
+	if (m->implicit && dt != REF_NONE) refuse(b, call->def->name, "with respect to the times at which the solution is wanted");
 	if (dt0 != REF_NONE) {
 		Ref back = build1(b, OP_NEG, times_number(b, first_rate(b, m, call, args), dt0));
 		dy0 = sum_of(b, dy0, back);
 	}
 	Active v = {.y0 = dy0 != REF_NONE};
 	int64_t *which = ARENA_ARRAY(scratch(b), int64_t, ncaptured + 1);
-	bool *active = ARENA_ARRAY(scratch(b), bool, ncaptured + 1 + m->nstates), changes;
+	bool *active = ARENA_ARRAY(scratch(b), bool, ncaptured + 1 + nstates), changes;
 	for (uint32_t k = 0; k < ncaptured; k++)
 		if ((active[k] = moves(b, m, call, tangents, k))) which[v.ncaptured++] = k;
 	v.captured = which;
 	if (v.y0 || v.ncaptured) {
-		for (uint32_t k = 0; k < m->nstates; k++) active[ncaptured + 1 + k] = true;
+		for (uint32_t k = 0; k < nstates; k++) active[ncaptured + 1 + k] = true;
 		Fn *fns[3] = {call->fns[0], call->fns[1], ir_services(c)->jvp(c, call->fns[0], active, &changes)};
 		uint32_t noptions, n = base;
 		const int64_t *options = derived_options(b, m, call, v, &noptions);
@@ -116,7 +117,6 @@ void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *arg
 		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options), n, operands, &dvalues, 1);
 	}
 	if (dt != REF_NONE) {
-		if (m->rate) refuse(b, call->def->name, "with respect to the times at which the solution is wanted");
 		dvalues = sum_of(b, dvalues, moved_rows(b, m, call, args, results, dt));
 		result_tangents[0] = dt;
 	}

@@ -22,8 +22,7 @@ typedef struct Family {
 	uint32_t operands;    /* what the functions capture comes after so many */
 	uint32_t noptions;
 	uint32_t y0, t0, saveat;
-	uint32_t rate;        /* the operand y'(t0); 0: f gives it */
-	uint32_t nstates;     /* f(t, y) or f(t, y, y') */
+	bool implicit;        /* f(t, y, y') = 0 instead of y' = f(t, y) */
 	bool backward;        /* the adjoint wants vjps */
 } Family;
 

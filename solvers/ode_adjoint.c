@@ -40,18 +40,6 @@ typedef struct Run {
 	SUNNonlinearSolver nonlinear;
 } Run;
 
-int64_t active_count(const Ode *o, Active active) {
-	int64_t n = active.y0 ? o->n : 0;
-	for (uint32_t i = 0; i < active.ncaptured; i++) n += value_count(o->captured[active.captured[i]]);
-	return n;
-}
-
-static bool row_is_zero(const double *row, int64_t n) {
-	for (int64_t i = 0; i < n; i++)
-		if (row[i] != 0) return false;
-	return true;
-}
-
 /* ---- forward, some columns at a time ----------------------------------------------------------------------------------------- */
 
 static int run_step(void *run, double *t) {
@@ -64,56 +52,24 @@ static Status run_fail(void *run, int flag, double t) {
 
 static Status contract_row(void *run, int64_t k, double t) {
 	Run *r = run;
-	const double *row = r->w_rows + k * r->o.n;
-	if (row_is_zero(row, r->o.n)) return ST_OK;
+	const double *row = r->w_rows + k * r->o.in.n;
+	if (row_is_zero(row, r->o.in.n)) return ST_OK;
 	int flag = sensitivity_at(&r->w, t);
 	if (flag != CV_SUCCESS) return ode_fail(&r->o, flag, t);
-	for (uint32_t j = 0; j < r->w.ns; j++) {
+	for (uint32_t j = 0; j < r->w.d.ns; j++) {
 		const double *s = vector_data(r->w.s[j]);
 		double sum = 0;
-		for (int64_t i = 0; i < r->o.n; i++) sum += row[i] * s[i];
-		r->gradient[r->first + j] += r->w.scale[j] * sum;
+		for (int64_t i = 0; i < r->o.in.n; i++) sum += row[i] * s[i];
+		r->gradient[r->first + j] += r->w.d.scale[j] * sum;
 	}
 	return ST_OK;
 }
 
-/* The direction in which number `index` of the gradient's grows by one. */
-static Status unit_direction(Run *r, uint32_t column, int64_t index, Value *dp) {
-	Ode *o = &r->o;
-	N_Vector dy0 = NULL;
-	int64_t before = r->active.y0 ? o->n : 0;
-	Status st = ST_OK;
-	if (index < before) {
-		if (!(dy0 = solve_vector(&o->s, o->n))) return ST_NOMEM;
-		vector_data(dy0)[index] = 1;
-	}
-	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
-		const Value p = o->captured[r->active.captured[i]];
-		Tensor *like = value_to_tensor(o->s.c, p), *t = like ? tensor_zeros(o->s.c, (Dtype)like->dtype, like->rank, like->shape) : NULL;
-		tensor_unref(like);
-		if (t && index >= before && index < before + t->count) {
-			const double one = 1;
-			scalar_convert(DT_F64, &one, (Dtype)t->dtype, t->data + (size_t)(index - before) * dtype_size((Dtype)t->dtype));
-		}
-		before += value_count(p);
-		dp[i] = t ? value_from_tensor(t) : (Value){.kind = V_UNSET};
-		if (!t) st = ST_NOMEM;
-	}
-	if (st == ST_OK) st = sensitivity_direction(&r->w, column, dy0 ? vector_data(dy0) : NULL, dp);
-	for (uint32_t i = 0; i < r->active.ncaptured; i++) value_unref(dp[i]);
-	if (dy0) N_VDestroy(dy0);
-	return st;
-}
-
 static Status forward_columns(Run *r, const HostCall *call, uint32_t first, uint32_t ns) {
 	Ode *o = &r->o;
-	Ctx *c = o->s.c;
-	const size_t bytes = (r->active.ncaptured + 1) * sizeof(Value);
-	Value *dp = heap_alloc(c, bytes);
-	if (!dp) return ST_NOMEM;
 	r->first = first;
 	Status st = sensitivity_begin(&r->w, o, r->active, call->fns[ODE_NFNS], ns);
-	for (uint32_t j = 0; j < ns && st == ST_OK; j++) st = unit_direction(r, j, first + j, dp);
+	for (uint32_t j = 0; j < ns && st == ST_OK; j++) st = direction_unit(&r->w.d, j, first + j);
 	if (st == ST_OK) st = ode_start(o);
 	if (st == ST_OK) st = sensitivity_start(&r->w);
 	March m = ode_march(o);
@@ -123,7 +79,6 @@ static Status forward_columns(Run *r, const HostCall *call, uint32_t first, uint
 	m.fail = run_fail;
 	if (st == ST_OK) st = march(&m);
 	sensitivity_end(&r->w);
-	heap_free(c, dp, bytes);
 	return st;
 }
 
@@ -140,7 +95,7 @@ static int run_vjp(Run *r, Routine *f, double t, N_Vector y, N_Vector lambda) {
 static int adjoint_rhs(double t, N_Vector y, N_Vector lambda, N_Vector out, void *run) {
 	Run *r = run;
 	double *to = vector_data(out);
-	const int64_t n = r->o.n;
+	const int64_t n = r->o.in.n;
 	if (!r->active.vjp_state) {
 		memset(to, 0, (size_t)n * sizeof *to);
 		return 0;
@@ -196,9 +151,9 @@ static double largest(const double *x, int64_t n) {
 /* What is negligible in lambda and in the gradient: both scale with w, the gradient with what is differentiated by too. */
 static void adjoint_tolerances(Run *r) {
 	Ode *o = &r->o;
-	const double w = largest(r->w_rows, o->nat * o->n), small = 1e-3 * o->rtol;
-	double *a = vector_data(r->lambda_atol), y = fmax(largest(o->y0, o->n), largest(vector_data(o->y), o->n));
-	for (int64_t i = 0; i < o->n; i++) a[i] = small * w;
+	const double w = largest(r->w_rows, o->in.nat * o->in.n), small = 1e-3 * o->in.rtol;
+	double *a = vector_data(r->lambda_atol), y = fmax(largest(o->in.y0, o->in.n), largest(vector_data(o->y), o->in.n));
+	for (int64_t i = 0; i < o->in.n; i++) a[i] = small * w;
 	if (!r->quadrature) return;
 	double *q = vector_data(r->quadrature_atol);
 	for (uint32_t i = 0; i < r->active.ncaptured; i++) {
@@ -236,14 +191,14 @@ static Status backward_start(Run *r, double t) {
 	Ode *o = &r->o;
 	int flag = CVodeCreateB(o->mem, o->adams ? CV_ADAMS : CV_BDF, &r->which);
 	if (flag == CV_SUCCESS) flag = CVodeInitB(o->mem, r->which, adjoint_rhs, t, r->lambda);
-	if (flag == CV_SUCCESS) flag = CVodeSVtolerancesB(o->mem, r->which, o->rtol, r->lambda_atol);
+	if (flag == CV_SUCCESS) flag = CVodeSVtolerancesB(o->mem, r->which, o->in.rtol, r->lambda_atol);
 	if (flag == CV_SUCCESS) flag = CVodeSetUserDataB(o->mem, r->which, r);
-	if (flag == CV_SUCCESS) flag = CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->max_steps);
+	if (flag == CV_SUCCESS) flag = CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->in.max_steps);
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, t);
 	Status st = attach_backward(r);
 	if (st != ST_OK || !r->quadrature) return st;
 	flag = CVodeQuadInitB(o->mem, r->which, adjoint_quadrature, r->quadrature);
-	if (flag == CV_SUCCESS) flag = CVodeQuadSVtolerancesB(o->mem, r->which, o->rtol, r->quadrature_atol);
+	if (flag == CV_SUCCESS) flag = CVodeQuadSVtolerancesB(o->mem, r->which, o->in.rtol, r->quadrature_atol);
 	if (flag == CV_SUCCESS) flag = CVodeSetQuadErrConB(o->mem, r->which, SUNTRUE);
 	return flag == CV_SUCCESS ? o->s.status : ode_fail(o, flag, t);
 }
@@ -261,7 +216,7 @@ static Status backward_to(Run *r, double t, double to) {
 
 static void jump(Run *r, int64_t k) {
 	double *lambda = vector_data(r->lambda);
-	for (int64_t i = 0; i < r->o.n; i++) lambda[i] += r->w_rows[k * r->o.n + i];
+	for (int64_t i = 0; i < r->o.in.n; i++) lambda[i] += r->w_rows[k * r->o.in.n + i];
 }
 
 /* A time that the integrator cannot tell from another. */
@@ -274,36 +229,36 @@ static Status backward(Run *r, const HostCall *call) {
 	Solve *s = &o->s;
 	const uint32_t ncaptured = (uint32_t)call->options[1];
 	uint32_t fn = ODE_NFNS + 1;
-	int64_t k = o->nat - 1;
+	int64_t k = o->in.nat - 1;
 	Status st = ST_OK;
 	if (r->active.vjp_state) st = routine_begin(s, &r->state, call->fns[fn++], "the adjoint of the right-hand side", ncaptured, o->captured);
 	if (r->active.vjp_captured && st == ST_OK) st = routine_begin(s, &r->captured, call->fns[fn], "the adjoint of the right-hand side", ncaptured, o->captured);
 	if (st != ST_OK) return st;
-	r->lambda = solve_vector(s, o->n);
-	r->lambda_atol = solve_vector(s, o->n);
+	r->lambda = solve_vector(s, o->in.n);
+	r->lambda_atol = solve_vector(s, o->in.n);
 	if (!r->lambda || !r->lambda_atol) return ST_NOMEM;
 	if (r->active.vjp_captured) {
-		const int64_t n = r->count - (r->active.y0 ? o->n : 0);
+		const int64_t n = r->count - (r->active.y0 ? o->in.n : 0);
 		r->quadrature = solve_vector(s, n);
 		r->quadrature_atol = solve_vector(s, n);
 		if (!r->quadrature || !r->quadrature_atol) return ST_NOMEM;
 	}
-	while (k >= 0 && row_is_zero(r->w_rows + k * o->n, o->n)) k--;
-	double t = k < 0 ? o->t0 : o->at[k];
-	if (!same_time(t, o->t0)) {
-		int64_t apart = STORE_BYTES / (o->n * (int64_t)sizeof(double));
+	while (k >= 0 && row_is_zero(r->w_rows + k * o->in.n, o->in.n)) k--;
+	double t = k < 0 ? o->in.t0 : o->in.at[k];
+	if (!same_time(t, o->in.t0)) {
+		int64_t apart = STORE_BYTES / (o->in.n * (int64_t)sizeof(double));
 		int ncheck;
-		o->t1 = t;
+		o->in.t1 = t;
 		if ((st = ode_start(o)) != ST_OK) return st;
 		int flag = CVodeAdjInit(o->mem, apart < 16 ? 16 : apart > CHECKPOINT ? CHECKPOINT : (long)apart, CV_POLYNOMIAL);
-		if (flag == CV_SUCCESS) flag = CVodeSetMaxNumSteps(o->mem, (long)o->max_steps);
+		if (flag == CV_SUCCESS) flag = CVodeSetMaxNumSteps(o->mem, (long)o->in.max_steps);
 		if (flag == CV_SUCCESS && s->status == ST_OK) flag = CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
 		if (s->status != ST_OK) return s->status;
 		if (flag < 0) return ode_fail(o, flag == CV_TOO_MUCH_WORK ? MARCH_STEPS : flag, o->t);
 		adjoint_tolerances(r);
-		for (bool begun = false; k >= 0 && !same_time(o->at[k], o->t0);) {
-			t = o->at[k];
-			for (; k >= 0 && same_time(o->at[k], t); k--) jump(r, k);
+		for (bool begun = false; k >= 0 && !same_time(o->in.at[k], o->in.t0);) {
+			t = o->in.at[k];
+			for (; k >= 0 && same_time(o->in.at[k], t); k--) jump(r, k);
 			if (begun) {
 				flag = CVodeReInitB(o->mem, r->which, t, r->lambda);
 				if (flag == CV_SUCCESS && r->quadrature) flag = CVodeQuadReInitB(o->mem, r->which, r->quadrature);
@@ -312,16 +267,16 @@ static Status backward(Run *r, const HostCall *call) {
 				return st;
 			}
 			begun = true;
-			while (k >= 0 && row_is_zero(r->w_rows + k * o->n, o->n)) k--;
-			const double to = k < 0 || same_time(o->at[k], o->t0) ? o->t0 : o->at[k];
+			while (k >= 0 && row_is_zero(r->w_rows + k * o->in.n, o->in.n)) k--;
+			const double to = k < 0 || same_time(o->in.at[k], o->in.t0) ? o->in.t0 : o->in.at[k];
 			if ((st = backward_to(r, t, to)) != ST_OK) return st;
 		}
 	}
 	for (; k >= 0; k--) jump(r, k); /* at t0 */
 	double *out = r->gradient;
 	if (r->active.y0) {
-		memcpy(out, vector_data(r->lambda), (size_t)o->n * sizeof *out);
-		out += o->n;
+		memcpy(out, vector_data(r->lambda), (size_t)o->in.n * sizeof *out);
+		out += o->in.n;
 	}
 	if (r->quadrature) memcpy(out, vector_data(r->quadrature), (size_t)vector_tensor(r->quadrature)->count * sizeof *out);
 	return ST_OK;
@@ -329,27 +284,9 @@ static Status backward(Run *r, const HostCall *call) {
 
 /* ---- the host function ------------------------------------------------------------------------------------------------------------ */
 
-/* The gradient cut into values of the dtypes and shapes of what it belongs to. */
-static Status cut(Run *r, const Value *args, Value *results) {
-	Ctx *c = r->o.s.c;
-	const double *from = r->gradient;
-	for (uint32_t i = 0; i < r->active.y0 + r->active.ncaptured; i++) {
-		const Value like = r->active.y0 && i == 0 ? args[ODE_Y0] : r->o.captured[r->active.captured[i - r->active.y0]];
-		Tensor *shape = value_to_tensor(c, like), *t = shape ? tensor_new(c, (Dtype)shape->dtype, shape->rank, shape->shape) : NULL;
-		tensor_unref(shape);
-		if (!t) {
-			while (i-- > 0) value_unref(results[i]);
-			return ST_NOMEM;
-		}
-		for (int64_t j = 0; j < t->count; j++) scalar_convert(DT_F64, from++, (Dtype)t->dtype, t->data + (size_t)j * dtype_size((Dtype)t->dtype));
-		results[i] = value_from_tensor(t);
-	}
-	return ST_OK;
-}
-
 static bool forward_is_cheaper(const Run *r) {
 	int64_t jumps = 0;
-	for (int64_t k = 0; k < r->o.nat; k++) jumps += !row_is_zero(r->w_rows + k * r->o.n, r->o.n);
+	for (int64_t k = 0; k < r->o.in.nat; k++) jumps += !row_is_zero(r->w_rows + k * r->o.in.n, r->o.in.n);
 	return r->count <= FEW + jumps / JUMPS_PER;
 }
 
@@ -360,11 +297,11 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Run r = {.active = active_of(call->def->ud, call)};
 	Status st = ode_begin(&r.o, c, call, args);
 	Ode *o = &r.o;
-	o->nat = value_count(args[base]);
-	if (st == ST_OK && !solve_numbers(&o->s, args[base], "the times of the solution", o->nat, &o->at)) st = o->s.status;
-	if (st == ST_OK && !solve_numbers(&o->s, args[base + 1], "the cotangents of the solution", o->nat * o->n, &r.w_rows)) st = o->s.status;
+	o->in.nat = value_count(args[base]);
+	if (st == ST_OK && !solve_numbers(&o->s, args[base], "the times of the solution", o->in.nat, &o->in.at)) st = o->s.status;
+	if (st == ST_OK && !solve_numbers(&o->s, args[base + 1], "the cotangents of the solution", o->in.nat * o->in.n, &r.w_rows)) st = o->s.status;
 	if (st == ST_OK) {
-		r.count = active_count(o, r.active);
+		r.count = active_count(&o->in, r.active, o->captured);
 		r.gradient = heap_alloc(c, (size_t)(r.count + 1) * sizeof *r.gradient);
 		if (r.gradient) memset(r.gradient, 0, (size_t)(r.count + 1) * sizeof *r.gradient);
 		else st = ST_NOMEM;
@@ -378,7 +315,7 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	} else if (st == ST_OK) {
 		st = backward(&r, call);
 	}
-	if (st == ST_OK) st = cut(&r, args, results);
+	if (st == ST_OK) st = gradient_cut(&o->s, r.active, args[ODE_Y0], o->captured, r.gradient, results);
 	if (r.gradient) heap_free(c, r.gradient, (size_t)(r.count + 1) * sizeof *r.gradient);
 	if (o->mem) CVodeFree(&o->mem); /* before what it refers to */
 	if (r.linear) SUNLinSolFree(r.linear);

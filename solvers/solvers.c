@@ -2,12 +2,13 @@
  *
  * Needs: solvers.h and the definitions. Guarantees: registering calls nothing of SUNDIALS; a context that solves nothing pays some hundred bytes.
  */
-#include "solvers/solvers.h"
+#include "solvers/dae.h"
 #include "solvers/ode.h"
+#include "solvers/solvers.h"
 
 static void register_all(Ctx *c, void *arg) {
 	(void)arg;
-	const HostDef *const all[] = {&ode_host, &ode_tangent_host, &ode_adjoint_host};
+	const HostDef *const all[] = {&ode_host, &ode_tangent_host, &ode_adjoint_host, &dae_host, &dae_tangent_host, &dae_adjoint_host};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
 }
 

@@ -24,8 +24,7 @@
  * that it can be had back exactly. Otherwise the values at saveat, which runs from t0 towards t1, and K = m.
  * stats: steps, evaluations of f, of the Jacobian, factorisations, failed error tests, nonlinear iterations, their failures, last order.
  *
- * Derivatives: with respect to y0, t0, saveat and whatever f captures (not yet of y0, yp0 and t0 of "dae", which must be consistent: see
- * dae_tangent.c), forward through "ode_tangent" and "dae_tangent" (sensitivity equations), backward through "ode_adjoint" and
+ * Derivatives: with respect to y0, t0, saveat and whatever f captures (of "dae": y0 and what F captures), forward through "ode_tangent" and "dae_tangent" (sensitivity equations), backward through "ode_adjoint" and
  * "dae_adjoint". Times are fixed points for a derivative: values are derivatives at constant t. Tolerances and t1 have none. A derivative
  * of a derivative is refused.
  */

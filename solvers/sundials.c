@@ -1,4 +1,4 @@
-/* sundials.c - operands, compiled functions and failures of a solve.
+/* sundials.c - operands and compiled functions of a solve.
  *
  * Needs: sundials.h. Guarantees: as stated there. A callback never throws through SUNDIALS: it returns -1 after leaving a status in the
  * Solve, and the integrator gives up at once; it returns 1 for what a smaller step may cure.
@@ -71,6 +71,42 @@ bool solve_number(Solve *s, Value v, const char *what, double *out) {
 	diag_error(s->c, E_VALUE, NO_SPAN, "%s must be a finite number", what);
 	s->status = ST_ERROR;
 	return false;
+}
+
+static Status bad_value(Solve *s, const char *text) {
+	diag_error(s->c, E_VALUE, NO_SPAN, "%s", text);
+	return ST_ERROR;
+}
+
+static Status check_values(Solve *s, const Given *in) {
+	if (in->rtol < 0 || in->max_step < 0) return bad_value(s, "rtol and the largest step cannot be negative");
+	for (int64_t i = 0; i < in->n; i++) {
+		if (!isfinite(in->y0[i])) {
+			diag_error(s->c, E_VALUE, NO_SPAN, "initial value %lld is %g", (long long)i, in->y0[i]);
+			return ST_ERROR;
+		}
+		if (!(in->atol[i] >= 0)) return bad_value(s, "atol must be zero or more");
+		if (in->atol[i] > 0 || (in->rtol > 0 && in->y0[i] != 0)) continue;
+		diag_error(s->c, E_VALUE, NO_SPAN,
+		           "y[%lld] has nothing to measure its error by: its atol is 0, and rtol or its initial value too", (long long)i);
+		return ST_ERROR;
+	}
+	return in->at ? check_times(s->c, in->t0, in->t1, in->at, in->nat) : ST_OK;
+}
+
+Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args) {
+	in->n = value_count(args[where->y0]);
+	in->nat = value_count(args[where->saveat]);
+	if (!in->n) return bad_value(s, "a differential equation needs an unknown: the initial value is empty");
+	if (!solve_numbers(s, args[where->y0], "the initial value", in->n, &in->y0)) return s->status;
+	if (!solve_number(s, args[where->t0], "the first time", &in->t0)) return s->status;
+	if (!solve_number(s, args[where->t1], "the last time", &in->t1)) return s->status;
+	if (!solve_number(s, args[where->rtol], "rtol", &in->rtol)) return s->status;
+	if (!solve_number(s, args[where->max_step], "the largest step", &in->max_step)) return s->status;
+	if (!solve_numbers(s, args[where->atol], "atol", in->n, &in->atol)) return s->status;
+	const char *what = "the times at which the solution is wanted";
+	if (in->nat && !solve_numbers(s, args[where->saveat], what, in->nat, &in->at)) return s->status;
+	return check_values(s, in);
 }
 
 /* ---- the functions handed over --------------------------------------------------------------------------------------------- */
@@ -155,30 +191,6 @@ int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out) {
 	return flag;
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------------------ */
-
-static double magnitude(const double *e, const double *w, int64_t i) {
-	double x = fabs(e[i] * w[i]);
-	return isnan(x) ? INFINITY : x;
-}
-
-Status solve_failed(Solve *s, DiagCode code, double t, N_Vector y, N_Vector errors, N_Vector weights, const char *text, const char *hint) {
-	char where[160] = "";
-	if (errors && weights && y) {
-		const double *e = vector_data(errors), *w = vector_data(weights);
-		int64_t worst = 0, n = vector_tensor(y)->count;
-		for (int64_t i = 1; i < n; i++)
-			if (magnitude(e, w, i) > magnitude(e, w, worst)) worst = i;
-		snprintf(where, sizeof where, "; the last value of y[%lld] is %.6g, and its error estimate %.2g times what is allowed", (long long)worst,
-		         vector_data(y)[worst], magnitude(e, w, worst));
-	}
-	char nan[120] = "";
-	if (s->bad && s->bad_time != t) snprintf(nan, sizeof nan, "; %s was not finite at t = %.9g", s->bad, s->bad_time);
-	Diag *d = diag_error(s->c, code, NO_SPAN, "no solution beyond t = %.9g: %s%s%s", t, text, where, nan);
-	if (hint) diag_hint(s->c, d, "%s", hint);
-	return ST_ERROR;
-}
-
 /* ---- types ----------------------------------------------------------------------------------------------------------------------- */
 
 void host_misuse(Builder *b, const char *host, const char *format, ...) {
@@ -197,6 +209,14 @@ void want_operand(Builder *b, const char *host, const char *what, Ref r, Dtype d
 		host_misuse(b, host, "%s must be %s%s", what, dtype_name(d), rank == 0 ? " and a single number" : rank == 1 ? "[n], a vector" : "[m, n], a matrix");
 }
 
-Dim operand_length(Builder *b, Ref r) {
-	return build_canon(b, ref_ty(build_fn(b), r)->dims[0]);
+uint32_t solution_types(Builder *b, Ref y0, Ref saveat, TypeId *out) {
+	Ctx *c = build_ctx(b);
+	Dim rows = build_canon(b, ref_ty(build_fn(b), saveat)->dims[0]), n = build_canon(b, ref_ty(build_fn(b), y0)->dims[0]);
+	int64_t length;
+	if (dim_is_const(c, rows, &length) && length == 0) rows = build_fresh_dim(b, atom(c, "times"), build_span(b));
+	const Dim eight = dim_const(c, 8);
+	out[0] = type_tensor(c, DT_F64, 1, &rows);
+	out[1] = type_tensor(c, DT_F64, 2, (Dim[]){rows, n});
+	out[2] = type_tensor(c, DT_I64, 1, &eight);
+	return 3;
 }

@@ -51,6 +51,23 @@ bool solve_indices(Solve *s, Value v, const char *what, int64_t n, const int64_t
 bool solve_number(Solve *s, Value v, const char *what, double *out); /* finite */
 int64_t value_count(Value v);
 
+/* What every initial value problem is given. */
+typedef struct Given {
+	int64_t n, nat, max_steps;
+	double t0, t1, rtol, max_step;
+	const double *y0, *atol, *at; /* at: times wanted, NULL for dense output */
+	bool dense;                   /* the Jacobian */
+	uint32_t degree;
+} Given;
+
+/* Which operands they are. */
+typedef struct GivenAt {
+	uint32_t y0, t0, t1, rtol, atol, saveat, max_step;
+} GivenAt;
+
+/* Reads and checks them; dense, degree and max_steps are the caller's (options). */
+Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args);
+
 /* What SUNDIALS says is kept in s->said instead of being printed: the error handler of every integrator, with the Solve as its data. */
 void solve_listen(int code, const char *module, const char *function, char *message, void *solve);
 
@@ -124,15 +141,39 @@ Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat);
 double *rows_next(Solve *s, Rows *r, double t); /* NULL when memory fails */
 void rows_end(Rows *r);
 
-/* Records why the integrator gave up: `text` says what, and where; the component of the largest weighted error is named when
- * errors and weights are there. */
-Status solve_failed(Solve *s, DiagCode code, double t, N_Vector y, N_Vector errors, N_Vector weights, const char *text, const char *hint);
+/* ---- failures ------------------------------------------------------------------------------------------------------------------- */
+
+typedef enum Reason { /* for which an integrator gave up */
+	GAVE_UP_STUCK,       /* the step no longer changes t */
+	GAVE_UP_STEPS,       /* as many as allowed */
+	GAVE_UP_ERROR,       /* the error test fails at the smallest step */
+	GAVE_UP_CONVERGENCE, /* the equations of the smallest step cannot be solved */
+	GAVE_UP_ACCURACY,    /* more is asked for than the machine's numbers hold */
+	GAVE_UP_LINEAR,      /* a matrix cannot be factorised */
+	GAVE_UP_NOT_FINITE,  /* a function gives NaN or infinity at every step tried */
+	GAVE_UP_TOO_CLOSE,   /* first and last time */
+	GAVE_UP_START,       /* initial values that are not consistent */
+	GAVE_UP_INPUT,       /* the library does not take what it was given */
+	GAVE_UP_OTHER
+} Reason;
+
+typedef struct Stand { /* where it was then; vectors NULL: not known */
+	double t, step, factor;
+	bool explicit_method;
+	double off;     /* start: by how much equation `equation` fails to hold */
+	int64_t equation;
+	N_Vector y, errors, weights;
+} Stand;
+
+/* Records the diagnostic: time, the component with the largest error, what to try. */
+Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at);
 
 /* ---- types ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Throws unless the operand is what the host function says. */
 void want_operand(Builder *b, const char *host, const char *what, Ref r, Dtype d, uint32_t rank);
 _Noreturn void host_misuse(Builder *b, const char *host, const char *format, ...) __attribute__((format(printf, 3, 4)));
-Dim operand_length(Builder *b, Ref r);
+/* times, values, stats; returns 3. */
+uint32_t solution_types(Builder *b, Ref y0, Ref saveat, TypeId *out);
 
 #endif

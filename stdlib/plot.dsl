@@ -55,11 +55,23 @@ _plot_solutions(all, file, title, times) = {
       z = map(tt -> field(s, f)(tt, x), tm)
       panels = push(panels, (title = "{f}(t, x), {s.method}", xlabel = s.info.coords[0], ylabel = s.info.coords[1], series = list((kind = "heat", x = tm, y = x, z = z, label = f))))
       at = if kind(times) == "none" { list(t0 + 0.25 * (t1 - t0), t0 + 0.5 * (t1 - t0), t1) } else { list(...times) }
+      # the first solution as lines, one colour a time; the others as marks on them
       series = list()
-      for tt in at {
-        for r in all { series = push(series, (kind = "line", x = x, y = field(r, f)(tt, x), label = "{r.method}, t = {tt:.3g}")) }
+      for (k, tt) in enumerate(at) {
+        series = push(series, (kind = "line", x = x, y = field(s, f)(tt, x), label = "{s.info.coords[0]} = {tt:.3g}", colour = k))
       }
-      panels = push(panels, (title = "profiles", xlabel = s.info.coords[1], ylabel = f, series = series))
+      marks = linspace(s.info.lo[1], s.info.hi[1], 21)
+      for (i, r) in enumerate(all) {
+        if i > 0 {
+          # each method's marks between those of the one before
+          places = marks + (i - 1) * (marks[1] - marks[0]) / len(all)
+          inside = where(places > s.info.hi[1], s.info.hi[1], places)
+          for (k, tt) in enumerate(at) {
+            series = push(series, (kind = "scatter", x = inside, y = field(r, f)(tt, inside), label = if k == 0 { r.method } else { "" }, colour = k, marker = i))
+          }
+        }
+      }
+      panels = push(panels, (title = if len(all) > 1 { "{f} by {s.method} (lines) and others (marks)" } else { "profiles by {s.method}" }, xlabel = s.info.coords[1], ylabel = f, series = series))
     }
     _draw((panels = panels, title = title, rows = len(s.info.fields), cols = 2, file = file))
   }

@@ -112,7 +112,10 @@ done
 for example in examples/*.c; do
 	run status "$example" "$limit" "$build/examples/$(basename "$example" .c)"
 done
-if [ "$kind" = check ] && [ -f include/atled.h ]; then run counts library 300 scripts/check_library.sh build; fi
+if [ "$kind" = check ] && [ -f include/atled.h ]; then
+	run counts library 300 scripts/check_library.sh build
+	run counts install 300 tests/install_test.sh build
+fi
 
 if [ $((passed + failed + skipped)) -eq 0 ]; then count_failure tests "there were none${TESTS:+ with \"$TESTS\" in their label}"; fi
 finish

@@ -39,7 +39,7 @@ double uniform(T *t, double lo, double hi) {
 	return lo + (hi - lo) * (double)(t->random >> 11) / 9007199254740992.0;
 }
 
-/* ---- lines of calculus -------------------------------------------------------------------------------------------------------- */
+/* ---- lines of calculus ------------------------------------------------------------------------------------------- */
 
 static Ref splat(Builder *b, Ref like, double x) { return build_full(b, ref_type(build_fn(b), like), x); }
 Ref mul(Builder *b, Ref x, Ref y) { return build2(b, OP_MUL, x, y); }
@@ -124,7 +124,7 @@ static Fn *structural_rule(Ctx *c, const Fn *f, const Inst *in) {
 	return t->rule;
 }
 
-/* ---- values as flat numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- values as flat numbers -------------------------------------------------------------------------------------- */
 
 static uint32_t width(Dtype d) { return dtype_is_complex(d) ? 2 : 1; }
 
@@ -135,8 +135,10 @@ size_t flatten(T *t, Value v, double *out) {
 	size_t n = (size_t)flat->count * width(d);
 	for (size_t i = 0; out && i < n; i++) {
 		switch (d) {
-		case DT_F64: case DT_C128: out[i] = ((const double *)flat->data)[i]; break;
-		case DT_F32: case DT_C64: out[i] = (double)((const float *)flat->data)[i]; break;
+		case DT_F64:
+		case DT_C128: out[i] = ((const double *)flat->data)[i]; break;
+		case DT_F32:
+		case DT_C64: out[i] = (double)((const float *)flat->data)[i]; break;
 		default: out[i] = 0;
 		}
 	}
@@ -230,7 +232,7 @@ void release(uint32_t n, Value *v) {
 	for (uint32_t i = 0; i < n; i++) value_unref(v[i]);
 }
 
-/* ---- the check ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- the check --------------------------------------------------------------------------------------------------- */
 
 const Bounds usual = {2e-3, 1e-11, 1e-13, 1e-13};
 
@@ -386,7 +388,7 @@ void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bound
 	fn_unref(f);
 }
 
-/* ---- words for programs ------------------------------------------------------------------------------------------------------------------- */
+/* ---- words for programs ------------------------------------------------------------------------------------------ */
 
 Dim len(T *t, int64_t n) { return dim_const(t->c, n); }
 TypeId num(T *t) { return type_scalar(t->c, DT_F64); }
@@ -454,7 +456,7 @@ Ref with_ints(T *t, Op op, Ref x, uint32_t n, const int64_t *words) {
 Ref first_of(T *t, Ref x) { return build_gather(t->b, x, build_i64(t->b, 0), 0, 0); }
 Ref element(T *t, Ref x, Ref i) { return build_gather(t->b, x, i, 0, 0); }
 
-/* ---- errors ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Attempt {
 	Fn *f;
@@ -486,7 +488,7 @@ void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, i
 	fn_unref(f);
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 typedef struct Running {
 	T *t;

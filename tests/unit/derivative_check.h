@@ -44,7 +44,7 @@ void check_at(T *t, bool good, const char *file, int line, const char *format, .
 void show_diags(T *t);
 double uniform(T *t, double lo, double hi);
 
-/* ---- values ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Every real and imaginary part in row-major order; returns how many. `out` may be NULL. */
 size_t flatten(T *t, Value v, double *out);
@@ -58,7 +58,7 @@ Value numbers(T *t, int64_t n, const double *x);
 Value integers(T *t, int64_t n, const int64_t *x);
 bool run(T *t, Fn *f, const Value *args, Value *results);
 
-/* ---- the check -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the check --------------------------------------------------------------------------------------------------- */
 
 typedef struct Bounds {
 	double step;       /* of the difference */
@@ -75,7 +75,7 @@ void check_all(T *t, Fn *f, uint32_t n, Value *args, uint32_t order, const Bound
 /* Its jvp (or, in reverse, its vjp) cannot be made: the first diagnostic has the code and the words. Releases f. */
 void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, int line);
 
-/* ---- words for programs ------------------------------------------------------------------------------------------------------------- */
+/* ---- words for programs ------------------------------------------------------------------------------------------ */
 
 void begin(T *t, const char *name);
 Fn *end(T *t, uint32_t n, const Ref *results);
@@ -90,8 +90,8 @@ Ref constant(T *t, Value v); /* releases v */
 Ref mul(Builder *b, Ref x, Ref y);
 Ref add(Builder *b, Ref x, Ref y);
 Ref sub(Builder *b, Ref x, Ref y);
-Ref total(T *t, Ref x);            /* sum of all elements */
-Ref element(T *t, Ref x, Ref i);   /* x[i] */
+Ref total(T *t, Ref x);          /* sum of all elements */
+Ref element(T *t, Ref x, Ref i); /* x[i] */
 Ref first_of(T *t, Ref x);
 Ref with_ints(T *t, Op op, Ref x, uint32_t n, const int64_t *words);
 

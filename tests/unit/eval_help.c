@@ -29,13 +29,9 @@ uint64_t ev_bits(T *t) {
 	return t->seed >> 16 ^ t->seed << 20;
 }
 
-double ev_uniform(T *t, double lo, double hi) {
-	return lo + (hi - lo) * (double)(ev_bits(t) % 1000003) / 1000003;
-}
+double ev_uniform(T *t, double lo, double hi) { return lo + (hi - lo) * (double)(ev_bits(t) % 1000003) / 1000003; }
 
-int64_t ev_below(T *t, int64_t n) {
-	return (int64_t)(ev_bits(t) % (uint64_t)n);
-}
+int64_t ev_below(T *t, int64_t n) { return (int64_t)(ev_bits(t) % (uint64_t)n); }
 
 void ev_put(Dtype d, void *p, double re, double im) {
 	double _Complex z = __builtin_complex(re, im);
@@ -53,8 +49,11 @@ double _Complex ev_at(const Tensor *x, const int64_t *index) {
 void ev_fill(T *t, Tensor *x, double lo, double hi) {
 	char *p = x->data;
 	for (int64_t i = 0; i < x->count; i++, p += dtype_size((Dtype)x->dtype))
-		ev_put((Dtype)x->dtype, p, dtype_is_int((Dtype)x->dtype) ? floor(ev_uniform(t, lo, hi)) : x->dtype == DT_BOOL ? (double)ev_below(t, 2) : ev_uniform(t, lo, hi),
-		    ev_uniform(t, lo, hi));
+		ev_put((Dtype)x->dtype, p,
+		       dtype_is_int((Dtype)x->dtype) ? floor(ev_uniform(t, lo, hi))
+		       : x->dtype == DT_BOOL         ? (double)ev_below(t, 2)
+		                                     : ev_uniform(t, lo, hi),
+		       ev_uniform(t, lo, hi));
 }
 
 Tensor *ev_tensor(T *t, Dtype d, uint32_t rank, const int64_t *shape, double lo, double hi) {
@@ -72,9 +71,7 @@ bool ev_step(uint32_t rank, const int64_t *shape, int64_t *index) {
 	return false;
 }
 
-double ev_off(double _Complex a, double _Complex b) {
-	return cabs(a - b) / fmax(1, cabs(b));
-}
+double ev_off(double _Complex a, double _Complex b) { return cabs(a - b) / fmax(1, cabs(b)); }
 
 /* Largest relative difference to an array of numbers in row-major order. */
 double ev_distance(Value v, const double _Complex *want) {
@@ -106,25 +103,15 @@ TypeId ev_type_like(T *t, Value v, bool symbolic) {
 	return type_tensor(t->c, (Dtype)v.tensor->dtype, v.tensor->rank, dims);
 }
 
-void ev_begin(T *t) {
-	t->b = build_begin(t->c, atom(t->c, "f"), 0, NULL);
-}
-Ref ev_param(T *t, TypeId type) {
-	return build_param(t->b, type, 0);
-}
-TypeId ev_num(T *t, Dtype d) {
-	return type_scalar(t->c, d);
-}
-Dim ev_len(T *t, int64_t n) {
-	return dim_const(t->c, n);
-}
+void ev_begin(T *t) { t->b = build_begin(t->c, atom(t->c, "f"), 0, NULL); }
+Ref ev_param(T *t, TypeId type) { return build_param(t->b, type, 0); }
+TypeId ev_num(T *t, Dtype d) { return type_scalar(t->c, d); }
+Dim ev_len(T *t, int64_t n) { return dim_const(t->c, n); }
 TypeId ev_vec(T *t, Dtype d, int64_t n) {
 	Dim k = ev_len(t, n);
 	return type_tensor(t->c, d, 1, &k);
 }
-TypeId ev_vec_of(T *t, Dtype d, Dim n) {
-	return type_tensor(t->c, d, 1, &n);
-}
+TypeId ev_vec_of(T *t, Dtype d, Dim n) { return type_tensor(t->c, d, 1, &n); }
 
 typedef struct Make { /* a function to build, and what it is built from */
 	T *t;
@@ -171,7 +158,8 @@ void ev_drop(Value *v, uint32_t n) {
 }
 
 bool ev_failed_with(T *t, Status st, Status want, DiagCode code, const char *words) {
-	bool good = st == want && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == code && (!words || strstr(diag_at(t->c, 0)->message, words));
+	bool good = st == want && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == code &&
+	            (!words || strstr(diag_at(t->c, 0)->message, words));
 	if (!good) {
 		printf("status %d:\n", (int)st);
 		ev_show_diags(t);

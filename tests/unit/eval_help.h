@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #undef I
 
-typedef struct T { /* what a test has at hand */
+typedef struct T {    /* what a test has at hand */
 	const char *file; /* of the test, for messages */
 	uint32_t passed, failed;
 	Ctx *c;

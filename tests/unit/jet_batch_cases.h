@@ -182,6 +182,14 @@ static const Case cases[] = {
 	 {-1, 1, 3, 0},
 	 1e-11,
 	 1e-14},
+	{"complex powers",
+	 "fn @f(%0: c128, %1: c128) -> (c128, c128, c128, c128, c128) { %2: c128 = pow %0, complex(3.0, 0.0) "
+	 "%3: c128 = pow %0, complex(0.5, 0.25) %4: c128 = pow %0, %1 %5: c128 = pow %0, complex(-0.5, 0.0) "
+	 "%6: c128 = sqrt %0 %7: c128 = log %1 %8: c128 = div %6, %7 %9: c128 = tanh %8 return %2, %3, %4, %5, %9 }",
+	 "bb",
+	 {0.5, 1.5, 3, 0},
+	 1e-9,
+	 1e-13},
 	{"fft",
 	 "fn @f[n](%0: c128[n, 3]) -> (c128[n, 3], c128[n, 3]) { %1: c128[n, 3] = fft %0 {axis: 0, inverse: 0} "
 	 "%2: c128[n, 3] = mul %1, %1 %3: c128[n, 3] = fft %2 {axis: 1, inverse: 1} return %1, %3 }",

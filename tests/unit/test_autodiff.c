@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- element-wise primitives ------------------------------------------------------------------------------------------------------------------ */
+/* ---- element-wise primitives ------------------------------------------------------------------------------------- */
 
 static void domain(Op op, double *lo, double *hi) {
 	double margin = 0.2 * (prims[op].hi - prims[op].lo);
@@ -87,7 +87,7 @@ static void test_conventions(T *t) {
 		CHECK(t, out[8].f == 2);
 		CHECK(t, out[9].f == 0);
 		CHECK(t, out[10].f == 30); /* (20 + 40) / 2 */
-		CHECK(t, out[11].f == 2); /* 2 * dx: the stopped factor is a constant */
+		CHECK(t, out[11].f == 2);  /* 2 * dx: the stopped factor is a constant */
 		release(12, out);
 	}
 	Fn *back = vjp_of(t, f, active);
@@ -104,7 +104,7 @@ static void test_conventions(T *t) {
 	fn_unref(f);
 }
 
-/* ---- structural primitives ------------------------------------------------------------------------------------------------------------------- */
+/* ---- structural primitives --------------------------------------------------------------------------------------- */
 
 static void test_shapes(T *t) {
 	Builder *b;
@@ -179,7 +179,8 @@ static void test_indexing(T *t) {
 	Builder *b;
 	static const int64_t index[4] = {2, 0, 2, 1};
 	for (int k = 0; k < 3; k++) {
-		begin(t, k == 0 ? "gather" : k == 1 ? "scatter_add" : "scatter_set");
+		begin(t, k == 0 ? "gather" : k == 1 ? "scatter_add"
+		                                    : "scatter_set");
 		b = t->b;
 		Dim n = sym(t, "n");
 		Ref x = param(t, mat(t, n, len(t, 3)), "x"), u = param(t, mat(t, n, len(t, 4)), "u");
@@ -191,7 +192,8 @@ static void test_indexing(T *t) {
 		check_all(t, end1(t, mul(b, r, r)), 2, args, 2, &usual);
 	}
 	for (int k = 0; k < 3; k++) {
-		begin(t, k == 0 ? "gather, batched" : k == 1 ? "scatter_add, batched" : "scatter_set, batched");
+		begin(t, k == 0 ? "gather, batched" : k == 1 ? "scatter_add, batched"
+		                                             : "scatter_set, batched");
 		b = t->b;
 		Dim n = sym(t, "n");
 		Ref x = param(t, mat(t, len(t, 2), n), "x"), u = param(t, mat(t, len(t, 2), len(t, 2)), "u");
@@ -286,7 +288,7 @@ static void test_contractions(T *t) {
 	}
 }
 
-/* ---- factorisations -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- factorisations ---------------------------------------------------------------------------------------------- */
 
 /* x x^H + n I: positive definite, with well separated eigenvalues for most x. */
 static Ref definite(T *t, Ref x) {
@@ -390,6 +392,11 @@ static void test_factorisations(T *t) {
 			check_all(t, end1(t, solved), 2, args, 2, &looser);
 		}
 	}
+	begin(t, "lu of a rectangle");
+	Ref wide = param(t, mat(t, len(t, 2), len(t, 3)), "x"), factors[2];
+	build(t->b, OP_LU, 1, &wide, 0, factors);
+	expect_error(t, end1(t, factors[0]), false, E_NO_RULE, "square matrices only", __LINE__);
+
 	/* Equal eigenvalues: what does not depend on the basis chosen is differentiated rightly. */
 	begin(t, "eigh of the identity");
 	Ref x = param(t, mat(t, len(t, 3), len(t, 3)), "x"), out[2];
@@ -412,7 +419,107 @@ static void test_factorisations(T *t) {
 	fn_unref(f);
 }
 
-/* ---- costs ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* Many matrices at once: the last two axes are the matrix. */
+static void test_many_matrices(T *t) {
+	static const Bounds looser = {1e-3, 1e-9, 1e-12, 1e-12};
+	static const Op ops[] = {OP_CHOLESKY, OP_LU, OP_QR, OP_EIGH, OP_EIG, OP_SVD, OP_TRISOLVE};
+	for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+		begin(t, prims[ops[k]].name);
+		Builder *b = t->b;
+		Dim n = sym(t, "n");
+		Dim dims[3] = {n, len(t, 3), len(t, 3)};
+		Ref x = param(t, type_tensor(t->c, DT_F64, 3, dims), "x"), out[3] = {0};
+		/* symmetric, and diagonally dominant, with distinct eigenvalues */
+		Ref turned = build_transpose(b, x, (int[]){0, 2, 1});
+		Value shift = array(t, DT_F64, 2, (int64_t[]){3, 3}, 0, 0), diagonal = shaped(t, shift, (double[]){4, 0, 0, 0, 6, 0, 0, 0, 9});
+		value_unref(shift);
+		Ref a = add(b, add(b, x, turned), build_broadcast(b, constant(t, diagonal), 3, dims, (int[]){1, 2}));
+		if (ops[k] == OP_TRISOLVE) build(b, OP_TRISOLVE, 2, (Ref[]){a, x}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), out);
+		else build(b, ops[k], 1, &a, 0, out);
+		uint32_t m = 1;
+		if (ops[k] == OP_QR) m = 2;
+		if (ops[k] == OP_EIGH || ops[k] == OP_EIG) out[m++] = squares(t, out[1]);
+		if (ops[k] == OP_SVD) { /* the signs of u and v are one another's */
+			out[0] = mul(b, out[0], out[2]);
+			m = 2;
+		}
+		Value args[1] = {array(t, DT_F64, 3, (int64_t[]){2, 3, 3}, -1, 1)};
+		check_all(t, end(t, m, out), 1, args, 2, &looser);
+	}
+}
+
+/* Operations of several operands of which one only is differentiated. */
+static void test_partly(T *t) {
+	for (int side = 0; side < 2; side++) {
+		begin(t, "one operand of two");
+		Builder *b = t->b;
+		Ref x = param(t, mat(t, len(t, 3), len(t, 3)), "x"), i = constant(t, integers(t, 3, (int64_t[]){2, 0, 2}));
+		Ref k = constant(t, matrix(t, 3, 3)), row = constant(t, vector(t, 3, 1, 2)), xr = first_of(t, x);
+		Ref p = side ? k : x, q = side ? x : k, out[10];
+		int64_t words[3] = {1, 0, 1};
+		out[0] = add(b, p, q);
+		out[1] = sub(b, p, q);
+		out[2] = mul(b, p, q);
+		out[3] = build2(b, OP_DIV, p, add(b, q, build_full(b, mat(t, len(t, 3), len(t, 3)), 3)));
+		out[4] = build(b, OP_PUSH, 2, (Ref[]){p, side ? xr : row}, 0, NULL);
+		out[5] = build_scatter(b, OP_SCATTER_ADD, p, i, q, 1, 0);
+		out[6] = build_scatter(b, OP_SCATTER_SET, p, i, q, 1, 0);
+		out[7] = build_concat(b, 2, (Ref[]){p, q}, 1);
+		out[8] = build(b, OP_TRISOLVE, 2, (Ref[]){p, q}, attr_intern(t->c, words, 3), NULL);
+		out[9] = build_matmul(b, p, q);
+		Value args[1] = {matrix(t, 3, 3)};
+		check_all(t, end(t, 10, out), 1, args, 2, &usual);
+	}
+}
+
+/* A function that is not linear in its operand is refused when it is to be run backwards, whatever it is. */
+static void run_transpose(Ctx *c, void *arg) { ad_transpose(c, arg, 0); }
+
+static void refused(T *t, Ref y) {
+	Fn *f = end1(t, y);
+	uint32_t mark = build_mark(t->c);
+	Status s = ctx_protect(t->c, run_transpose, f);
+	build_unwind(t->c, mark);
+	CHECK(t, s == ST_ERROR && diag_total(t->c) && diag_at(t->c, 0)->code == E_NO_RULE);
+	diag_clear(t->c);
+	fn_unref(f);
+}
+
+static void test_not_linear(T *t) {
+	Ref x, out[3];
+	for (Op op = OP_NONE + 1; op < OP_COUNT; op++) {
+		const Prim *p = &prims[op];
+		begin(t, p->name);
+		if (p->elementwise && (p->kinds & KIND_R) && p->deriv != DERIV_LINEAR) {
+			x = param(t, num(t), "x");
+			refused(t, build(t->b, op, (uint32_t)p->nargs, (Ref[]){x, build1(t->b, OP_NEG, x)}, 0, NULL));
+			continue;
+		}
+		x = param(t, mat(t, len(t, 3), len(t, 3)), "x");
+		switch (op) {
+		case OP_REDUCE_PROD:
+		case OP_REDUCE_MAX:
+		case OP_REDUCE_MIN: refused(t, build_reduce(t->b, op, x, 1, (int[]){0})); break;
+		case OP_CUMPROD: refused(t, with_ints(t, op, x, 2, (int64_t[]){0, 0})); break;
+		case OP_CHOLESKY:
+		case OP_LU:
+		case OP_QR:
+		case OP_EIGH:
+		case OP_EIG:
+		case OP_SVD:
+			build(t->b, op, 1, &x, 0, out);
+			refused(t, out[0]);
+			break;
+		case OP_DOT: refused(t, build_matmul(t->b, x, x)); break;
+		case OP_TRISOLVE: refused(t, build(t->b, op, 2, (Ref[]){x, x}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), NULL)); break;
+		case OP_ARGMAX: refused(t, build_convert(t->b, with_ints(t, op, x, 1, (int64_t[]){0}), DT_F64)); break;
+		case OP_CONVERT: refused(t, build_convert(t->b, build_convert(t->b, x, DT_I64), DT_F64)); break;
+		default: build_abandon(t->b);
+		}
+	}
+}
+
+/* ---- costs ------------------------------------------------------------------------------------------------------- */
 
 static double operations(T *t, Fn *f, const Value *args) {
 	Value *out = calloc(fn_nresults(f) + 1, sizeof *out);
@@ -446,6 +553,76 @@ static void test_cost(T *t) {
 	fn_unref(f);
 }
 
+static double cost_of(T *t, uint32_t n, const Ref *results) {
+	Fn *f = end(t, n, results);
+	double cost = fn_cost(f, (int64_t[]){8, -1}, 2);
+	fn_unref(f);
+	return cost;
+}
+
+/* Of single operations on a 4 by n matrix, n = 8. */
+static void test_costs(T *t) {
+	static const struct {
+		Op op;
+		uint32_t nwords, nresults;
+		int64_t words[3];
+		double expected;
+	} rows[] = {
+		{OP_CUMSUM, 2, 1, {1, 0}, 32},
+		{OP_ARGMAX, 1, 1, {1}, 32},
+		{OP_ARGSORT, 2, 1, {1, 0}, 32 * 3},
+		{OP_TRANSPOSE, 3, 1, {2, 1, 0}, 0},
+		{OP_LU, 0, 2, {0}, 4 * 4 * 8 - 64 / 3.0},
+		{OP_SVD, 0, 3, {0}, 14 * 4 * 4 * 8 + 8 * 64},
+		{OP_STOP, 0, 1, {0}, 0},
+	};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		begin(t, prims[rows[k].op].name);
+		Ref x = param(t, mat(t, len(t, 4), sym(t, "n")), "x"), out[3];
+		AttrId attr = rows[k].nwords ? attr_intern(t->c, rows[k].words, rows[k].nwords) : 0;
+		build(t->b, rows[k].op, 1, &x, attr, out);
+		double cost = cost_of(t, rows[k].nresults, out);
+		check_at(t, fabs(cost - rows[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g", cost, rows[k].expected);
+	}
+	static const struct {
+		Op op;
+		double expected;
+	} square[] = {{OP_CHOLESKY, 512 / 3.0}, {OP_EIGH, 9 * 512}, {OP_EIG, 25 * 512}, {OP_QR, 4 * 512 - 4 * 512 / 3.0}};
+	for (size_t k = 0; k < sizeof square / sizeof *square; k++) {
+		begin(t, prims[square[k].op].name);
+		Dim n = sym(t, "n");
+		Ref x = param(t, mat(t, n, n), "x"), out[3];
+		build(t->b, square[k].op, 1, &x, 0, out);
+		double cost = cost_of(t, 1, out);
+		check_at(t, fabs(cost - square[k].expected) < 1e-9, __FILE__, __LINE__, "costs %g, not %g", cost, square[k].expected);
+	}
+	begin(t, "control");
+	Builder *b = t->b;
+	Dim n = sym(t, "n"), k = sym(t, "k"), two = len(t, 2);
+	Ref x = param(t, vec(t, n), "x"), c = param(t, type_scalar(t->c, DT_BOOL), "c"), p[2], r;
+	Ref z = param(t, type_tensor(t->c, DT_C128, 1, &n), "z"), seed = param(t, type_tensor(t->c, DT_I64, 1, &two), "seed"), bits[2];
+	Ref m = param(t, mat(t, n, n), "m");
+	OpenRegion *open = build_region_begin(b, 0, NULL, NULL);
+	RegionId yes = build_region_end(b, open, 1, (Ref[]){build1(b, OP_SIN, mul(b, x, x))}); /* 16 */
+	open = build_region_begin(b, 0, NULL, NULL);
+	RegionId no = build_region_end(b, open, 1, (Ref[]){build1(b, OP_COS, x)}); /* 8 */
+	build_if(b, c, yes, no, &r);
+	Ref f = with_ints(t, OP_FFT, z, 2, (int64_t[]){0, 0});                                                           /* 5 * 8 * 3 */
+	build(b, OP_RANDOM, 1, &seed, attr_intern(t->c, (int64_t[]){1, n}, 2), bits);                                    /* 8 */
+	Ref some = build(b, OP_NONZERO, 1, (Ref[]){build2(b, OP_LT, x, r)}, attr_intern(t->c, (int64_t[]){k}, 1), NULL); /* 8 */
+	Ref picked = build1(b, OP_TAN, build_gather(b, x, some, 0, 0));                                                  /* of unknown length: 1 */
+	Ref added = build_scatter(b, OP_SCATTER_ADD, x, some, picked, 0, 0);                                             /* 1 */
+	Ref solved = build(b, OP_TRISOLVE, 2, (Ref[]){m, m}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), NULL);          /* 8^3 */
+	TypeId type = vec(t, n);
+	open = build_region_begin(b, 1, &type, p);
+	RegionId cond = build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, first_of(t, p[0]), build_f64(b, 1))}); /* 1 */
+	open = build_region_begin(b, 1, &type, p);
+	RegionId body = build_region_end(b, open, 1, (Ref[]){build_select(b, build2(b, OP_LT, x, p[0]), x, add(b, p[0], p[0]))}); /* 24 */
+	build_while(b, 1, &added, cond, body, &r);
+	double cost = cost_of(t, 4, (Ref[]){r, f, bits[0], solved});
+	check_at(t, cost == 16 + 120 + 8 + 8 + 1 + 1 + 512 + 1 + 24, __FILE__, __LINE__, "costs %g", cost);
+}
+
 /* sum over i of x[i] sin(x[i - 1]) by a loop that reads one element at a time. */
 static Fn *walking_loop(T *t) {
 	begin(t, "a gradient costs a constant times the function");
@@ -458,6 +635,29 @@ static Fn *walking_loop(T *t) {
 	Ref out[2] = {add(b, p[1], mul(b, xi, build1(b, OP_SIN, p[2]))), xi};
 	build_for(b, build_extent(b, n), 2, (Ref[]){build_f64(b, 0), build_f64(b, 0)}, build_region_end(b, open, 2, out), r);
 	return end1(t, r[0]);
+}
+
+/* The n-th derivative of sin(x) exp(x) by n times a jvp along 1, each written into the next: its size and its value. */
+static void test_sizes(T *t) {
+	begin(t, "n-th derivative");
+	Ref x = param(t, num(t), "x");
+	Fn *f = end1(t, mul(t->b, build1(t->b, OP_SIN, x), build1(t->b, OP_EXP, x)));
+	for (uint32_t n = 1; n < 8; n++) {
+		Fn *jvp = ad_jvp(t->c, f, (bool[]){true}, NULL);
+		begin(t, "n-th derivative");
+		Ref out[2];
+		x = param(t, num(t), "x");
+		build_inline(t->b, jvp, (Ref[]){x, build_f64(t->b, 1)}, out);
+		Fn *next = end1(t, out[1]);
+		fn_unref(f);
+		f = next;
+		check_at(t, f->insts.n <= 4 + 2 * n, __FILE__, __LINE__, "%u instructions of order %u", f->insts.n, n);
+		/* (sin x e^x)^(n) = 2^(n/2) e^x sin(x + n pi / 4) */
+		Value at = value_f64(0.7), y;
+		double expected = pow(2, n / 2.0) * exp(0.7) * sin(0.7 + n * M_PI / 4);
+		if (run(t, f, &at, &y)) check_at(t, fabs(y.f - expected) < 1e-14 * pow(2, n), __FILE__, __LINE__, "%.17g, not %.17g", y.f, expected);
+	}
+	fn_unref(f);
 }
 
 /* What is kept grows with what was done, and the cotangent of an array is updated in place. */
@@ -479,13 +679,56 @@ static void test_scaling(T *t) {
 	fn_unref(f);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- when memory fails ------------------------------------------------------------------------------------------- */
+
+static void derive_both(Ctx *c, void *arg) {
+	Fn *f = arg;
+	const Linearised *l = ad_linearise(c, f, (bool[]){true});
+	ad_transpose(c, l->linear, l->nresiduals);
+}
+
+/* Allocation 1, 2, ... fails, once and then for good, until all comes through: each time the context stays usable. */
+static void test_memory(T *t) {
+	for (int forever = 0; forever < 2; forever++) {
+		bool through = false;
+		uint64_t n = 1;
+		for (; !through && n < 2000; n++) {
+			Fn *f = walking_loop(t);
+			uint32_t mark = build_mark(t->c);
+			heap_fail_at(t->c, n, forever);
+			Status s = ctx_protect(t->c, derive_both, f);
+			heap_fail_at(t->c, 0, false);
+			build_unwind(t->c, mark);
+			through = s == ST_OK;
+			check_at(t, through || s == ST_NOMEM, __FILE__, __LINE__, "status %d when allocation %d fails", s, (int)n);
+			diag_clear(t->c);
+			if (ctx_protect(t->c, derive_both, f) != ST_OK) CHECK(t, false);
+			fn_unref(f);
+		}
+		CHECK(t, through && n > 10);
+	}
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
 	static const Named tests[] = {
-		{"elementwise", test_elementwise}, {"f32", test_f32}, {"conventions", test_conventions}, {"shapes", test_shapes},
-		{"indexing", test_indexing}, {"reductions", test_reductions}, {"contractions", test_contractions},
-		{"factorisations", test_factorisations}, {"cost", test_cost}, {"scaling", test_scaling},
+		{"elementwise", test_elementwise},
+		{"f32", test_f32},
+		{"conventions", test_conventions},
+		{"shapes", test_shapes},
+		{"indexing", test_indexing},
+		{"reductions", test_reductions},
+		{"contractions", test_contractions},
+		{"factorisations", test_factorisations},
+		{"many matrices", test_many_matrices},
+		{"partly", test_partly},
+		{"not linear", test_not_linear},
+		{"cost", test_cost},
+		{"costs", test_costs},
+		{"scaling", test_scaling},
+		{"sizes", test_sizes},
+		{"memory", test_memory},
 	};
 	return run_tests(tests, sizeof tests / sizeof *tests, argc > 1 ? argv[1] : NULL);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- control flow --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------------------------------------ */
 
 static void test_branches(T *t) {
 	for (int side = 0; side < 2; side++) {
@@ -220,7 +220,7 @@ static void test_while(T *t) {
 	check_all(t, end(t, 2, (Ref[]){mul(b, w[0], w[0]), w[1]}), 1, args, 3, &usual);
 }
 
-/* ---- calls, recursion, host functions, rules ------------------------------------------------------------------------------------------------ */
+/* ---- calls, recursion, host functions, rules --------------------------------------------------------------------- */
 
 /* (a: [m], b: [m], turns) -> sin(a) b + a_0, and the sum of b over `turns` shrinking steps. */
 static Fn *make_callee(T *t) {
@@ -362,7 +362,7 @@ static Status host_scale(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	results[0] = value_f64(args[0].f * args[1].f);
 	return ST_OK;
 }
-static const HostDef host_defs[3];
+static const HostDef host_defs[5];
 static Ref call_host(Builder *b, int which, Ref x, Ref y) {
 	Ref out;
 	build_host(b, host_call_intern(build_ctx(b), &host_defs[which], 0, NULL, 0, NULL), 2, (Ref[]){x, y}, &out, 1);
@@ -401,10 +401,43 @@ static void host_scale_transpose(Builder *b, const HostCall *call, uint32_t narg
 	for (int k = 0; k < 2; k++)
 		if (linear[k]) cotangents[k] = call_host(b, 1, args[1 - k], result_cotangents[0]);
 }
-static const HostDef host_defs[3] = {
+/* (x, label) -> 3 x, linear in x; the label is a dynamic value. */
+static Status host_labelled(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)c;
+	(void)call;
+	(void)nargs;
+	(void)nresults;
+	results[0] = value_f64(3 * args[0].f);
+	return ST_OK;
+}
+static void host_labelled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
+                              Ref *result_tangents) {
+	(void)call;
+	(void)nargs;
+	(void)results;
+	result_tangents[0] = call_host(b, 3, tangents[0], args[1]);
+}
+static void host_labelled_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
+                                    const Ref *result_cotangents, Ref *cotangents) {
+	(void)call;
+	(void)nargs;
+	(void)linear;
+	cotangents[0] = call_host(b, 3, result_cotangents[0], args[1]);
+}
+/* (x, y) -> x y, whose tangent is itself, and has no way back. */
+static void host_one_way_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
+                             Ref *result_tangents) {
+	(void)call;
+	(void)nargs;
+	(void)results;
+	if (tangents[0]) result_tangents[0] = call_host(b, 4, tangents[0], args[1]);
+}
+static const HostDef host_defs[5] = {
 	{.name = "cube", .types = host_types, .eval = host_cube, .jvp = host_cube_jvp},
 	{.name = "scale", .types = host_types, .eval = host_scale, .jvp = host_scale_jvp, .transpose = host_scale_transpose},
 	{.name = "secret", .types = host_types, .eval = host_scale},
+	{.name = "labelled", .types = host_types, .eval = host_labelled, .jvp = host_labelled_jvp, .transpose = host_labelled_transpose},
+	{.name = "one way", .types = host_types, .eval = host_scale, .jvp = host_one_way_jvp},
 };
 
 static void test_host(T *t) {
@@ -417,6 +450,44 @@ static void test_host(T *t) {
 	begin(t, "host without a derivative");
 	x = param(t, num(t), "x");
 	expect_error(t, end1(t, call_host(t->b, 2, x, x)), false, E_NO_RULE, "secret", __LINE__);
+
+	begin(t, "host without a way back");
+	x = param(t, num(t), "x");
+	expect_error(t, end1(t, call_host(t->b, 4, x, build_f64(t->b, 2))), true, E_NO_RULE, "one way", __LINE__);
+
+	/* A dynamic value that the linear part needs: kept in a branch and across a call, not across the turns of a loop. */
+	for (int where = 0; where < 3; where++) {
+		begin(t, "dynamic residual");
+		Builder *b = t->b;
+		x = param(t, num(t), "x");
+		Ref z, q[2];
+		TypeId types[2] = {type_scalar(t->c, DT_I64), num(t)};
+		OpenRegion *open = where == 2 ? NULL : build_region_begin(b, where ? 2 : 0, types, q);
+		Ref inner = where == 1 ? q[1] : x;
+		Ref label = build(b, OP_FORMAT, 1, &inner, attr_intern(t->c, (int64_t[]){atom(t->c, "{0}")}, 1), NULL);
+		z = call_host(b, 3, build1(b, OP_SIN, inner), label);
+		if (where == 0) {
+			RegionId yes = build_region_end(b, open, 1, &z);
+			open = build_region_begin(b, 0, NULL, NULL);
+			build_if(b, build2(b, OP_LT, x, build_f64(b, 2)), yes, build_region_end(b, open, 1, &x), &z);
+		}
+		if (where == 1) build_for(b, build_i64(b, 3), 1, &x, build_region_end(b, open, 1, &z), &z);
+		Fn *f = end1(t, z);
+		if (where == 1) {
+			expect_error(t, f, true, E_NO_RULE, "dynamic value from each turn", __LINE__);
+			continue;
+		}
+		if (where == 2) {
+			Fn *callee = f;
+			begin(t, "dynamic residual of a call");
+			x = param(t, num(t), "x");
+			build_call(t->b, callee, 1, (Ref[]){mul(t->b, x, x)}, &z);
+			f = end1(t, z);
+			fn_unref(callee);
+		}
+		Value arg = value_f64(0.3);
+		check_all(t, f, 1, &arg, 2, &usual);
+	}
 }
 
 static void test_rules(T *t) {
@@ -460,8 +531,52 @@ static void test_rules(T *t) {
 	build_call(t->b, t->ruled, 2, (Ref[]){x, x}, &r);
 	expect_error(t, end1(t, r), false, E_RULE, "takes 4 values", __LINE__);
 	fn_unref(t->rule);
+
+	/* stop_gradient in a rule: the value passes in both directions, and only the derivative of the rule stops there. */
+	begin(t, "g.stopped");
+	for (int k = 0; k < 5; k++) p[k] = param(t, num(t), "p");
+	t->rule = end1(t, mul(t->b, build1(t->b, OP_STOP, add(t->b, p[3], p[4])), build_f64(t->b, 3)));
+	begin(t, "stop in a rule");
+	x = param(t, num(t), "x");
+	build_call(t->b, t->ruled, 2, (Ref[]){x, x}, &r);
+	f = end1(t, r);
+	back = vjp_of(t, f, (bool[]){true});
+	if (run(t, back, in, ct)) CHECK(t, fabs(ct[0].f - 7.8) < 1e-14); /* (1 + 1) 3 w, w = 1.3 */
+	fn_unref(back);
+	fn_unref(f);
+	fn_unref(t->rule);
 	fn_unref(t->ruled);
 	t->rule = t->ruled = NULL;
+
+	/* Lines of calculus that are not what they should be. */
+	Fn *good = t->rules[OP_SIN][DT_F64];
+	begin(t, "line.short");
+	t->rules[OP_SIN][DT_F64] = end1(t, param(t, num(t), "x"));
+	begin(t, "a line with too few operands");
+	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE, "takes its 1 operands", __LINE__);
+	fn_unref(t->rules[OP_SIN][DT_F64]);
+	begin(t, "line.loop");
+	x = param(t, num(t), "x");
+	y = param(t, num(t), "y");
+	TypeId types[2] = {type_scalar(t->c, DT_I64), num(t)};
+	OpenRegion *open = build_region_begin(t->b, 2, types, p);
+	build_for(t->b, build_i64(t->b, 3), 1, &x, build_region_end(t->b, open, 1, (Ref[]){mul(t->b, p[1], y)}), &r);
+	t->rules[OP_SIN][DT_F64] = end1(t, r);
+	begin(t, "a line with a loop");
+	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE, "`for`", __LINE__);
+	fn_unref(t->rules[OP_SIN][DT_F64]);
+	begin(t, "line.zero");
+	param(t, num(t), "x");
+	param(t, num(t), "y");
+	t->rules[OP_SIN][DT_F64] = end1(t, build_f64(t->b, 0));
+	begin(t, "a line that says zero");
+	f = end1(t, build1(t->b, OP_SIN, param(t, num(t), "x")));
+	bool moves;
+	ad_jvp(t->c, f, (bool[]){true}, &moves);
+	CHECK(t, !moves);
+	fn_unref(f);
+	fn_unref(t->rules[OP_SIN][DT_F64]);
+	t->rules[OP_SIN][DT_F64] = good;
 }
 
 static void test_dynamic(T *t) {
@@ -488,6 +603,20 @@ static void test_dynamic(T *t) {
 	int64_t to = num(t);
 	Ref y = build(b, OP_UNBOX, 1, &boxed, attr_intern(t->c, &to, 1), NULL);
 	expect_error(t, end1(t, y), false, E_NO_RULE, "dynamic value", __LINE__);
+
+	begin(t, "length of a list");
+	b = t->b;
+	Ref any = param(t, dyn, "any");
+	Fn *callee = end1(t, any);
+	begin(t, "a dynamic value handed on");
+	b = t->b;
+	x = param(t, num(t), "x");
+	list = value_seq(t->c, V_LIST, 1, &hole);
+	boxed = build(b, OP_BOX, 2, (Ref[]){constant(t, list), x}, 0, NULL);
+	Ref handed;
+	build_call(b, callee, 1, &boxed, &handed);
+	expect_error(t, end1(t, handed), false, E_NO_RULE, "dynamic value", __LINE__);
+	fn_unref(callee);
 
 	/* A list of what is differentiated may be made, as long as no number comes back out of it. */
 	begin(t, "into a dynamic value");
@@ -534,7 +663,7 @@ static void test_failures(T *t) {
 	}
 }
 
-/* ---- lengths ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
 
 static void test_lengths(T *t) {
 	Builder *b;
@@ -555,6 +684,16 @@ static void test_lengths(T *t) {
 	Ref d = sub(b, high, low);
 	args[0] = vector(t, 5, -1, 1);
 	check_all(t, end(t, 2, (Ref[]){mul(b, d, d), total(t, d)}), 1, args, 3, &usual);
+
+	begin(t, "nine lengths");
+	Ref nine[9], all = REF_NONE;
+	Value shapes[9];
+	for (int k = 0; k < 9; k++) {
+		nine[k] = param(t, vec(t, sym(t, "n")), "x");
+		shapes[k] = vector(t, 2 + k % 3, -1, 1);
+	}
+	for (int k = 0; k < 9; k++) all = all ? add(t->b, all, total(t, nine[k])) : total(t, nine[k]);
+	check_all(t, end1(t, all), 9, shapes, 2, &usual);
 
 	/* Two lengths that turn out equal, at the top, in a branch and in a loop. */
 	for (int where = 0; where < 3; where++) {
@@ -619,7 +758,24 @@ static void test_trivial(T *t) {
 	check_all(t, end1(t, build_f64(t->b, 1)), 1, args, 2, &usual);
 }
 
-/* ---- linear functions that no split made ------------------------------------------------------------------------------------------------------ */
+/* What the other rooms see. */
+static void test_services(T *t) {
+	begin(t, "services");
+	Ref x = param(t, num(t), "x");
+	Fn *f = end1(t, mul(t->b, x, x)), *primal, *linear;
+	const IrServices *s = ir_services(t->c);
+	bool active = true, moves = false;
+	const bool *result_active;
+	uint32_t nresiduals;
+	s->linearise(t->c, f, &active, &primal, &linear, &nresiduals, &result_active);
+	CHECK(t, nresiduals == 1 && result_active[0] && fn_nparams(linear) == 2);
+	CHECK(t, s->transpose(t->c, linear, nresiduals) == ad_transpose(t->c, linear, nresiduals));
+	CHECK(t, s->jvp(t->c, f, &active, &moves) == ad_jvp(t->c, f, &active, NULL) && moves);
+	CHECK(t, s->cost(f, NULL, 0) == 1 && s->jet && s->batch);
+	fn_unref(f);
+}
+
+/* ---- linear functions that no split made ------------------------------------------------------------------------- */
 
 static void check_transpose(T *t, Fn *f, uint32_t nresiduals, const Value *args) {
 	uint32_t n = fn_nparams(f), m = fn_nresults(f);
@@ -687,6 +843,31 @@ static void test_linear(T *t) {
 	Value turned[2] = {value_ref(args[1]), value_ref(args[0])};
 	check_all(t, g, 2, turned, 2, &usual);
 
+	/* A loop of both kinds beside a call of something that is linear by its making. */
+	Fn *l;
+	{
+		begin(t, "square");
+		x = param(t, vec(t, len(t, 3)), "x");
+		Fn *square = end1(t, mul(t->b, x, x));
+		const Linearised *s = ad_linearise(t->c, square, (bool[]){true});
+		CHECK(t, s->nresiduals == 1);
+		begin(t, "a loop and a linear call");
+		b = t->b;
+		a = param(t, vec(t, len(t, 3)), "a");
+		x = param(t, vec(t, len(t, 3)), "x");
+		TypeId both[3] = {type_scalar(t->c, DT_I64), types[2], types[2]};
+		open = build_region_begin(b, 3, both, p);
+		build_call(b, s->linear, 2, (Ref[]){p[1], p[2]}, r);
+		turn = build_region_end(b, open, 2, (Ref[]){build1(b, OP_SIN, p[1]), r[0]});
+		build_for(b, build_i64(b, 3), 2, (Ref[]){a, x}, turn, r);
+		l = end1(t, r[1]);
+		fn_unref(square);
+	}
+	Value pair[2] = {vector(t, 3, -1, 1), value_ref(args[1])};
+	check_transpose(t, l, 1, pair);
+	release(2, pair);
+	fn_unref(l);
+
 	begin(t, "only a shape");
 	x = param(t, vec(t, sym(t, "n")), "x");
 	Fn *twice = end1(t, add(t->b, x, x));
@@ -699,7 +880,26 @@ static void test_linear(T *t) {
 
 static void run_transpose(Ctx *c, void *arg) { ad_transpose(c, arg, 0); }
 
+/* Linear in appearance: it looks at the sign of its operand. */
+static Fn *looks_at_sign(T *t) {
+	begin(t, "a condition on a tangent");
+	Ref x = param(t, num(t), "x");
+	Ref negative = build2(t->b, OP_LT, x, build_f64(t->b, 0)), r;
+	OpenRegion *open = build_region_begin(t->b, 0, NULL, NULL);
+	RegionId yes = build_region_end(t->b, open, 1, (Ref[]){build1(t->b, OP_NEG, x)});
+	open = build_region_begin(t->b, 0, NULL, NULL);
+	build_if(t->b, negative, yes, build_region_end(t->b, open, 1, &x), &r);
+	return end1(t, r);
+}
+
 static void test_linear_errors(T *t) {
+	Fn *sign = looks_at_sign(t);
+	uint32_t before = build_mark(t->c);
+	Status refused = ctx_protect(t->c, run_transpose, sign);
+	build_unwind(t->c, before);
+	CHECK(t, refused == ST_ERROR && diag_total(t->c) && strstr(diag_at(t->c, 0)->message, "not linear"));
+	diag_clear(t->c);
+	fn_unref(sign);
 	begin(t, "an unknown length");
 	Ref x = param(t, vec(t, sym(t, "n")), "x");
 	Fn *f = end1(t, total(t, x));
@@ -711,7 +911,7 @@ static void test_linear_errors(T *t) {
 	fn_unref(f);
 }
 
-/* ---- random numbers and printing in loops --------------------------------------------------------------------------------------------------------- */
+/* ---- random numbers and printing in loops ------------------------------------------------------------------------ */
 
 static void count_lines(void *ud, const char *text, size_t n) {
 	for (size_t i = 0; i < n; i++) *(uint32_t *)ud += text[i] == '\n';
@@ -760,10 +960,10 @@ static void test_effects(T *t) {
 	fn_unref(f);
 }
 
-/* ---- random programs --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- random programs --------------------------------------------------------------------------------------------- */
 
-/* Statements over vectors of one length and numbers; everything stays bounded, and conditions depend on numbers that are not differentiated, so
- * that a difference quotient never sees a jump. */
+/* Statements over vectors of one length and numbers; everything stays bounded, and conditions depend on numbers that
+ * are not differentiated, so that a difference quotient never sees a jump. */
 typedef struct Program {
 	T *t;
 	Dim n;
@@ -868,8 +1068,10 @@ static void compound_statement(Program *p, uint32_t depth) {
 		TypeId dyn = type_dyn(t->c);
 		Ref message;
 		open = build_region_begin(b, 0, NULL, NULL);
-		put_number(p, element(t, some_vector(p), seed));
+		Ref picked = element(t, some_vector(p), seed);
+		put_number(p, picked);
 		scoped(p, depth - 1, out);
+		out[1] = mul(b, out[1], picked); /* what nobody uses is not checked */
 		RegionId body = build_region_end(b, open, 2, out);
 		p->nnumbers = nn;
 		open = build_region_begin(b, 1, &dyn, &message);
@@ -926,14 +1128,27 @@ static void test_programs(T *t) {
 	}
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
 	static const Named tests[] = {
-		{"branches", test_branches}, {"try", test_try}, {"for", test_for}, {"while", test_while}, {"calls", test_calls},
-		{"recursion", test_recursion}, {"host", test_host}, {"rules", test_rules}, {"dynamic", test_dynamic}, {"failures", test_failures},
-		{"lengths", test_lengths}, {"trivial", test_trivial}, {"linear", test_linear}, {"linear errors", test_linear_errors},
-		{"effects", test_effects}, {"programs", test_programs},
+		{"branches", test_branches},
+		{"try", test_try},
+		{"for", test_for},
+		{"while", test_while},
+		{"calls", test_calls},
+		{"recursion", test_recursion},
+		{"host", test_host},
+		{"rules", test_rules},
+		{"dynamic", test_dynamic},
+		{"failures", test_failures},
+		{"lengths", test_lengths},
+		{"trivial", test_trivial},
+		{"services", test_services},
+		{"linear", test_linear},
+		{"linear errors", test_linear_errors},
+		{"effects", test_effects},
+		{"programs", test_programs},
 	};
 	return run_tests(tests, sizeof tests / sizeof *tests, argc > 1 ? argv[1] : NULL);
 }

@@ -21,7 +21,8 @@ static void make_ew(T *t, const void *what) {
 	Ref x[3], r;
 	TypeId first = ev_type_like(t, e->args[e->op == OP_SELECT], true);
 	for (uint32_t k = 0; k < e->n; k++) {
-		TypeId type = e->args[0].kind == V_SCALAR ? ev_type_like(t, e->args[k], false) : type_with_dtype(t->c, first, value_dtype(e->args[k]));
+		TypeId type = e->args[0].kind == V_SCALAR ? ev_type_like(t, e->args[k], false)
+		                                          : type_with_dtype(t->c, first, value_dtype(e->args[k]));
 		x[k] = ev_param(t, type);
 	}
 	r = build(t->b, e->op, e->n, x, 0, NULL);
@@ -33,15 +34,23 @@ enum { FLAT, TURNED, SPARSE, SPLAT, LAYOUTS };
 
 static Tensor *laid_out(T *t, Dtype d, int layout, int64_t n, double lo, double hi) {
 	if (layout == FLAT) return ev_tensor(t, d, SHAPE(n, 3), lo, hi);
-	Tensor *base = layout == TURNED ? ev_tensor(t, d, SHAPE(3, n), lo, hi) : layout == SPARSE ? ev_tensor(t, d, SHAPE(n, 7), lo, hi) : ev_tensor(t, d, SHAPE(1, 1), lo, hi);
-	int64_t stride[2] = {layout == TURNED ? 1 : layout == SPARSE ? 7 : 0, layout == TURNED ? n : layout == SPARSE ? 2 : 0};
+	Tensor *base = layout == TURNED   ? ev_tensor(t, d, SHAPE(3, n), lo, hi)
+	               : layout == SPARSE ? ev_tensor(t, d, SHAPE(n, 7), lo, hi)
+	                                  : ev_tensor(t, d, SHAPE(1, 1), lo, hi);
+	int64_t stride[2] = {layout == TURNED   ? 1
+	                     : layout == SPARSE ? 7
+	                                        : 0,
+	                     layout == TURNED   ? n
+	                     : layout == SPARSE ? 2
+	                                        : 0};
 	Tensor *view = tensor_view(t->c, base, 2, (int64_t[]){n, 3}, stride, 0);
 	tensor_unref(base);
 	return view;
 }
 
 static const char *element_at(const Tensor *x, int64_t i) {
-	return x->data + (i / x->shape[1] * x->stride[0] + i % x->shape[1] * x->stride[1]) * (int64_t)dtype_size((Dtype)x->dtype);
+	return x->data +
+	       (i / x->shape[1] * x->stride[0] + i % x->shape[1] * x->stride[1]) * (int64_t)dtype_size((Dtype)x->dtype);
 }
 
 static bool ew_agrees(T *t, Ew *e) {
@@ -59,7 +68,8 @@ static bool ew_agrees(T *t, Ew *e) {
 		char want[16] = {0};
 		const char *got = element_at(r.tensor, i);
 		size_t size = dtype_size((Dtype)r.tensor->dtype);
-		good = scalar_apply(e->op, d, element_at(x, i), y ? element_at(y, i) : NULL, want) == ST_OK && !memcmp(want, got, size);
+		good = scalar_apply(e->op, d, element_at(x, i), y ? element_at(y, i) : NULL, want) == ST_OK &&
+		       !memcmp(want, got, size);
 		if (!good) printf("%s of %s differs at %lld\n", prims[e->op].name, dtype_name(d), (long long)i);
 	}
 	ev_drop(&r, 1);
@@ -72,7 +82,9 @@ static void test_elementwise(T *t) {
 		for (Dtype d = 0; d < DT_COUNT; d++) {
 			if (!(prims[op].kinds & dtype_kind(d))) continue;
 			const bool whole = dtype_is_int(d) || d == DT_BOOL;
-			const double lo = op == OP_POW && whole ? 0 : (op == OP_MOD || op == OP_FLOORDIV) && whole ? 1 : prims[op].lo;
+			const double lo = op == OP_POW && whole                          ? 0
+			                  : (op == OP_MOD || op == OP_FLOORDIV) && whole ? 1
+			                                                                 : prims[op].lo;
 			const double hi = whole ? 6 : prims[op].hi;
 			for (int layout = 0; layout < LAYOUTS * LAYOUTS; layout++) {
 				if (prims[op].nargs == 1 && layout >= LAYOUTS) continue;
@@ -87,7 +99,9 @@ static void test_elementwise(T *t) {
 			char xb[16], yb[16], want[16] = {0};
 			ev_put(d, xb, ev_uniform(t, prims[op].lo, prims[op].hi), 0.25);
 			ev_put(d, yb, whole ? 2 : ev_uniform(t, prims[op].lo, prims[op].hi), 0.5);
-			Ew e = {.op = op, .n = (uint32_t)prims[op].nargs, .args = {value_scalar_from_bytes(d, xb), value_scalar_from_bytes(d, yb)}};
+			Ew e = {.op = op,
+			        .n = (uint32_t)prims[op].nargs,
+			        .args = {value_scalar_from_bytes(d, xb), value_scalar_from_bytes(d, yb)}};
 			Value r = {.kind = V_UNSET};
 			CHECK(t, ev_once(t, make_ew, &e, e.args, &r) == ST_OK);
 			CHECK(t, scalar_apply(op, d, xb, yb, want) == ST_OK && r.kind == V_SCALAR);
@@ -208,7 +222,8 @@ static void make_structure(T *t, const void *what) {
 	r[4] = build_broadcast(t->b, s, 2, (Dim[]){n, two}, (int[]){0});
 	r[5] = build_slice(t->b, x, (Dim[]){one, two}, (Dim[]){dim_sub(t->c, n, two), two}, (int64_t[]){1, -2});
 	r[6] = build_slice(t->b, x, (Dim[]){dim_sub(t->c, n, one), ev_len(t, 0)}, (Dim[]){n, m}, (int64_t[]){-1, 1});
-	r[7] = build_pad(t->b, x, (Dim[]){two, ev_len(t, 4)}, (Dim[]){dim_add(t->c, dim_mul(t->c, two, n), two), ev_len(t, 6)}, (int64_t[]){2, -2});
+	r[7] = build_pad(t->b, x, (Dim[]){two, ev_len(t, 4)},
+	                 (Dim[]){dim_add(t->c, dim_mul(t->c, two, n), two), ev_len(t, 6)}, (int64_t[]){2, -2});
 	r[8] = build_concat(t->b, 3, (Ref[]){x, r[6], x}, 0);
 	r[9] = build_concat(t->b, 2, (Ref[]){r[0], r[0]}, 1);
 	r[10] = build_iota(t->b, DT_F32, n);
@@ -229,31 +244,39 @@ static void test_structure(T *t) {
 	double _Complex w[400];
 	int64_t k;
 	k = 0;
-	for (int j = 0; j < 3; j++) for (int i = 0; i < N; i++) w[k++] = v[i][j];
+	for (int j = 0; j < 3; j++)
+		for (int i = 0; i < N; i++) w[k++] = v[i][j];
 	CHECK(t, ev_distance(r[0], w) == 0 && r[0].tensor->buffer == x->buffer && r[0].tensor->shape[1] == N);
 	CHECK(t, ev_distance(r[2], w) == 0 && r[2].tensor->rank == 1);
 	k = 0;
-	for (int c = 0; c < 2; c++) for (int i = 0; i < N; i++) for (int j = 0; j < 3; j++) w[k++] = v[i][j];
+	for (int c = 0; c < 2; c++)
+		for (int i = 0; i < N; i++)
+			for (int j = 0; j < 3; j++) w[k++] = v[i][j];
 	CHECK(t, ev_distance(r[1], w) == 0 && r[1].tensor->buffer == x->buffer);
 	CHECK(t, ev_distance(r[3], w) == 0 && r[3].tensor->buffer == x->buffer && r[3].tensor->stride[0] == 0);
 	for (k = 0; k < 2 * N; k++) w[k] = 7;
 	CHECK(t, ev_distance(r[4], w) == 0 && r[4].tensor->count == 2 * N);
 	k = 0;
-	for (int i = 1; i < N - 1; i++) for (int j = 0; j < 2; j++) w[k++] = v[i][2 - 2 * j];
+	for (int i = 1; i < N - 1; i++)
+		for (int j = 0; j < 2; j++) w[k++] = v[i][2 - 2 * j];
 	CHECK(t, ev_distance(r[5], w) == 0 && r[5].tensor->count == k);
 	k = 0;
-	for (int i = N; i-- > 0;) for (int j = 0; j < 3; j++) w[k++] = v[i][j];
+	for (int i = N; i-- > 0;)
+		for (int j = 0; j < 3; j++) w[k++] = v[i][j];
 	CHECK(t, ev_distance(r[6], w) == 0 && r[6].tensor->buffer == x->buffer);
 	for (k = 0; k < (2 * N + 2) * 6; k++) w[k] = 0;
-	for (int i = 0; i < N; i++) for (int j = 0; j < 3; j++) w[(2 + 2 * i) * 6 + 4 - 2 * j] = v[i][j];
+	for (int i = 0; i < N; i++)
+		for (int j = 0; j < 3; j++) w[(2 + 2 * i) * 6 + 4 - 2 * j] = v[i][j];
 	CHECK(t, ev_distance(r[7], w) == 0 && r[7].tensor->count == k);
 	k = 0;
 	for (int i = 0; i < N * 3; i++) w[k++] = v[i / 3][i % 3];
-	for (int i = N; i-- > 0;) for (int j = 0; j < 3; j++) w[k++] = v[i][j];
+	for (int i = N; i-- > 0;)
+		for (int j = 0; j < 3; j++) w[k++] = v[i][j];
 	for (int i = 0; i < N * 3; i++) w[k++] = v[i / 3][i % 3];
 	CHECK(t, ev_distance(r[8], w) == 0 && r[8].tensor->shape[0] == 3 * N);
 	k = 0;
-	for (int j = 0; j < 3; j++) for (int i = 0; i < 2 * N; i++) w[k++] = v[i % N][j];
+	for (int j = 0; j < 3; j++)
+		for (int i = 0; i < 2 * N; i++) w[k++] = v[i % N][j];
 	CHECK(t, ev_distance(r[9], w) == 0);
 	for (k = 0; k < N; k++) w[k] = k;
 	CHECK(t, ev_distance(r[10], w) == 0 && r[10].tensor->dtype == DT_F32);
@@ -294,10 +317,14 @@ static void make_push(T *t, const void *what) {
 	Ref n = ev_param(t, ev_num(t, DT_I64));
 	Dim none = ev_len(t, 0), two = ev_len(t, 2), k = build_fresh_dim(t->b, atom(t->c, "k"), 0);
 	Ref p[3];
-	Ref init[2] = {build_zeros(t->b, ev_vec_of(t, DT_I64, none)), build_zeros(t->b, type_tensor(t->c, DT_F64, 2, (Dim[]){none, two}))};
-	OpenRegion *o = build_region_begin(t->b, 3, (TypeId[]){ev_num(t, DT_I64), ev_vec_of(t, DT_I64, k), type_tensor(t->c, DT_F64, 2, (Dim[]){k, two})}, p);
+	Ref init[2] = {build_zeros(t->b, ev_vec_of(t, DT_I64, none)),
+	               build_zeros(t->b, type_tensor(t->c, DT_F64, 2, (Dim[]){none, two}))};
+	OpenRegion *o = build_region_begin(
+		t->b, 3, (TypeId[]){ev_num(t, DT_I64), ev_vec_of(t, DT_I64, k), type_tensor(t->c, DT_F64, 2, (Dim[]){k, two})},
+		p);
 	Ref row = build_broadcast(t->b, build_convert(t->b, p[0], DT_F64), 1, &two, NULL);
-	Ref r[2] = {build(t->b, OP_PUSH, 2, (Ref[]){p[1], p[0]}, 0, NULL), build(t->b, OP_PUSH, 2, (Ref[]){p[2], row}, 0, NULL)};
+	Ref r[2] = {build(t->b, OP_PUSH, 2, (Ref[]){p[1], p[0]}, 0, NULL),
+	            build(t->b, OP_PUSH, 2, (Ref[]){p[2], row}, 0, NULL)};
 	build_for(t->b, n, 2, init, build_region_end(t->b, o, 2, r), r);
 	t->f = build_end(t->b, 2, r);
 }
@@ -313,7 +340,8 @@ static void test_push(T *t) {
 	ev_drop(r, 2);
 	uint64_t before = heap_allocation_count(t->c);
 	CHECK(t, ev_call(t, &n, r) == ST_OK);
-	CHECK(t, heap_allocation_count(t->c) - before < 5000); /* rows: a broadcast view each; the arrays grow by doubling */
+	CHECK(t,
+	      heap_allocation_count(t->c) - before < 5000); /* rows: a broadcast view each; the arrays grow by doubling */
 	ev_drop(r, 2);
 	fn_unref(t->f);
 }
@@ -374,7 +402,8 @@ static void make_while(T *t, const void *what) {
 	Ref more = build2(t->b, OP_LT, p[0], limit);
 	RegionId cond = build_region_end(t->b, o, 1, &more);
 	o = build_region_begin(t->b, 3, types, p);
-	Ref y[3] = {build2(t->b, OP_ADD, build2(t->b, OP_MUL, p[0], build_f64(t->b, 2)), build_f64(t->b, 1)), build2(t->b, OP_ADD, p[1], build_i64(t->b, 1)), REF_NONE};
+	Ref y[3] = {build2(t->b, OP_ADD, build2(t->b, OP_MUL, p[0], build_f64(t->b, 2)), build_f64(t->b, 1)),
+	            build2(t->b, OP_ADD, p[1], build_i64(t->b, 1)), REF_NONE};
 	OpenRegion *in = build_region_begin(t->b, 0, NULL, NULL);
 	Ref set = build_scatter(t->b, OP_SCATTER_SET, p[2], p[1], p[0], 0, 0);
 	RegionId yes = build_region_end(t->b, in, 1, &set);
@@ -397,7 +426,8 @@ static void test_while(T *t) {
 	CHECK(t, ev_call(t, args, r) == ST_OK);
 	CHECK(t, heap_allocation_count(t->c) - before < 12); /* the first write copies, the others are in place */
 	CHECK(t, r[0].f == 1048575 && r[1].i == 19);
-	CHECK(t, creal(ev_at(r[2].tensor, (int64_t[]){3})) == 15 && creal(ev_at(r[2].tensor, (int64_t[]){2})) == creal(ev_at(keep, (int64_t[]){2})));
+	CHECK(t, creal(ev_at(r[2].tensor, (int64_t[]){3})) == 15 &&
+	             creal(ev_at(r[2].tensor, (int64_t[]){2})) == creal(ev_at(keep, (int64_t[]){2})));
 	CHECK(t, value_identical(args[1], value_tensor(keep))); /* the argument is the caller's */
 	ev_drop(r, 3);
 	tensor_unref(keep);
@@ -413,7 +443,8 @@ static void make_try(T *t, const void *what) {
 	Ref big = build2(t->b, OP_ADD, x, x);
 	OpenRegion *o = build_region_begin(t->b, 0, NULL, NULL);
 	Ref inner = build2(t->b, OP_MUL, big, x);
-	Ref y = build2(t->b, OP_ADD, build_gather(t->b, inner, k, 0, 0), build_reduce(t->b, OP_REDUCE_SUM, inner, 1, (int[]){0}));
+	Ref y = build2(t->b, OP_ADD, build_gather(t->b, inner, k, 0, 0),
+	               build_reduce(t->b, OP_REDUCE_SUM, inner, 1, (int[]){0}));
 	Ref out[2] = {y, build_const(t->b, value_none())};
 	RegionId body = build_region_end(t->b, o, 2, out);
 	TypeId dyn = type_dyn(t->c);
@@ -432,7 +463,8 @@ static void test_try(T *t) {
 	CHECK(t, ev_call(t, args, r) == ST_OK && r[0].f > 12 && r[1].kind == V_NONE);
 	ev_drop(r, 2);
 	args[1] = value_i64(12);
-	CHECK(t, ev_call(t, args, r) == ST_OK && r[0].f == -1 && r[1].kind == V_STRING && strstr(((StringObject *)r[1].object)->text, "index 12"));
+	CHECK(t, ev_call(t, args, r) == ST_OK && r[0].f == -1 && r[1].kind == V_STRING &&
+	             strstr(((StringObject *)r[1].object)->text, "index 12"));
 	CHECK(t, diag_total(t->c) == 0);
 	ev_drop(r, 2);
 	ctx_interrupt(t->c); /* is no user's error: passes through */
@@ -454,7 +486,8 @@ static void make_guard(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
 	SourceId src = source_add(t->c, "g.dsl", "v + w\n", 6);
-	Dim n = build_fresh_dim(t->b, atom(t->c, "n"), span_intern(t->c, (Span){src, 0, 1})), m = build_fresh_dim(t->b, atom(t->c, "m"), 0);
+	Dim n = build_fresh_dim(t->b, atom(t->c, "n"), span_intern(t->c, (Span){src, 0, 1})),
+		m = build_fresh_dim(t->b, atom(t->c, "m"), 0);
 	Ref x = ev_param(t, ev_vec_of(t, DT_F64, n)), y = ev_param(t, ev_vec_of(t, DT_F64, m));
 	build_at(t->b, span_intern(t->c, (Span){src, 0, 5}));
 	build_unify(t->b, n, m, atom(t->c, "cannot add f64[n] and f64[m]"));
@@ -464,7 +497,9 @@ static void make_guard(T *t, const void *what) {
 
 static void test_guard(T *t) {
 	if (!ev_build_it(t, make_guard, NULL)) return;
-	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(20), 1, 2)), value_tensor(ev_tensor(t, DT_F64, SHAPE(21), 1, 2))}, r;
+	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(20), 1, 2)),
+	                 value_tensor(ev_tensor(t, DT_F64, SHAPE(21), 1, 2))},
+		  r;
 	Status st = ev_call(t, args, &r);
 	const Diag *d = diag_total(t->c) ? diag_at(t->c, 0) : NULL;
 	CHECK(t, st == ST_ERROR && d && d->span.end == 5 && d->second.source && d->second.end == 1);
@@ -487,7 +522,8 @@ static void make_caller(T *t, const void *what) {
 	t->b = build_begin(t->c, atom(t->c, "g"), 0, NULL);
 	SourceId src = source_add(t->c, "call.dsl", "g(x) = f(x)\n", 12);
 	build_at(t->b, span_intern(t->c, (Span){src, 7, 11}));
-	Ref x = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))), y = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))), r;
+	Ref x = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))),
+		y = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))), r;
 	build_call(t->b, callee, 2, (Ref[]){x, y}, &r);
 	t->f = build_end(t->b, 1, &r);
 }
@@ -496,7 +532,9 @@ static void test_trace(T *t) {
 	if (!ev_build_it(t, make_guard, NULL)) return;
 	Fn *callee = t->f;
 	if (ev_build_it(t, make_caller, &callee)) {
-		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(20), 1, 2)), value_tensor(ev_tensor(t, DT_F64, SHAPE(21), 1, 2))}, r;
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(20), 1, 2)),
+		                 value_tensor(ev_tensor(t, DT_F64, SHAPE(21), 1, 2))},
+			  r;
 		Status st = ev_call(t, args, &r);
 		const char *trace = diag_total(t->c) ? diag_at(t->c, 0)->trace : NULL;
 		CHECK(t, trace && strstr(trace, "in f, called at call.dsl:1:8"));
@@ -513,7 +551,8 @@ static void make_dynamic(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
 	Ctx *c = t->c;
-	Ref x = ev_param(t, ev_vec(t, DT_F64, 3)), s = ev_param(t, ev_num(t, DT_I64)), state = ev_param(t, ev_vec(t, DT_I64, 2)), r[6], d[3];
+	Ref x = ev_param(t, ev_vec(t, DT_F64, 3)), s = ev_param(t, ev_num(t, DT_I64)),
+		state = ev_param(t, ev_vec(t, DT_I64, 2)), r[6], d[3];
 	Value hole = {.kind = V_UNSET};
 	Value items[3] = {value_f64(0.5), hole, hole};
 	Value inner = value_seq(c, V_TUPLE, 2, items + 1);
@@ -524,7 +563,8 @@ static void make_dynamic(T *t, const void *what) {
 	r[0] = build(t->b, OP_BOX, 3, (Ref[]){template, x, s}, 0, NULL);
 	Ref bare = build_const(t->b, hole);
 	r[1] = build(t->b, OP_BOX, 2, (Ref[]){bare, x}, 0, NULL);
-	r[2] = build(t->b, OP_FORMAT, 3, (Ref[]){s, r[1], r[0]}, attr_intern(c, (int64_t[]){atom(c, "{{s}} = {0:05}, {1}|{0}|")}, 1), NULL);
+	r[2] = build(t->b, OP_FORMAT, 3, (Ref[]){s, r[1], r[0]},
+	             attr_intern(c, (int64_t[]){atom(c, "{{s}} = {0:05}, {1}|{0}|")}, 1), NULL);
 	Ref token = build(t->b, OP_START, 0, NULL, 0, NULL);
 	Ref token2 = build(t->b, OP_PRINT, 2, (Ref[]){token, r[2]}, 0, NULL);
 	Ref f = build_const(t->b, value_none());
@@ -536,7 +576,8 @@ static void make_dynamic(T *t, const void *what) {
 	t->f = build_end(t->b, 6, r);
 }
 
-static Status fake_dynamic(Ctx *c, Value f, uint32_t nargs, const Value *args, Value *state, Value *result, SpanId span) {
+static Status fake_dynamic(Ctx *c, Value f, uint32_t nargs, const Value *args, Value *state, Value *result,
+                           SpanId span) {
 	(void)f;
 	(void)span;
 	if (nargs != 2) return ST_INTERNAL;
@@ -549,23 +590,25 @@ static Status fake_dynamic(Ctx *c, Value f, uint32_t nargs, const Value *args, V
 	return ST_OK;
 }
 
-static void collect(void *ud, const char *text, size_t n) {
-	text_add(ud, text, n);
-}
+static void collect(void *ud, const char *text, size_t n) { text_add(ud, text, n); }
 
 static void test_dynamic(T *t) {
 	ir_services(t->c)->call_dynamic = fake_dynamic;
 	ctx_set_output(t->c, collect, &t->printed);
-	Value args[3] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(3), 1, 2)), value_i64(42), value_tensor(tensor_zeros(t->c, DT_I64, SHAPE(2)))}, r[6];
+	Value args[3] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(3), 1, 2)), value_i64(42),
+	                 value_tensor(tensor_zeros(t->c, DT_I64, SHAPE(2)))},
+		  r[6];
 	if (!ev_build_it(t, make_dynamic, NULL)) return;
 	CHECK(t, ev_call(t, args, r) == ST_OK);
 	Value b = value_field(r[0], atom(t->c, "b"));
-	CHECK(t, b.kind == V_TUPLE && ((SeqObject *)b.object)->items[0].tensor == args[0].tensor && ((SeqObject *)b.object)->items[1].i == 42);
+	CHECK(t, b.kind == V_TUPLE && ((SeqObject *)b.object)->items[0].tensor == args[0].tensor &&
+	             ((SeqObject *)b.object)->items[1].i == 42);
 	CHECK(t, value_identical(r[1], args[0]) && value_identical(r[4], args[0]) && value_identical(r[5], args[0]));
 	CHECK(t, creal(ev_at(r[3].tensor, (int64_t[]){1})) == 5);
 	const char *text = ((StringObject *)r[2].object)->text;
 	CHECK(t, !strncmp(text, "{s} = ", 6) && strstr(text, "|42|"));
-	CHECK(t, t->printed.n == strlen(text) + 1 && !strncmp(t->printed.at, text, strlen(text)) && t->printed.at[t->printed.n - 1] == '\n');
+	CHECK(t, t->printed.n == strlen(text) + 1 && !strncmp(t->printed.at, text, strlen(text)) &&
+	             t->printed.at[t->printed.n - 1] == '\n');
 	ev_drop(r, 6);
 	ev_drop(args, 3);
 	fn_unref(t->f);
@@ -611,14 +654,16 @@ static void test_user_errors(T *t) {
 	ev_drop(&x, 1);
 }
 
-static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t host_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                           uint32_t cap) {
 	(void)nargs;
 	(void)cap;
 	(void)call;
 	out[0] = ref_type(build_fn(b), args[0]);
 	return 1;
 }
-static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                        Value *results) {
 	(void)nargs;
 	(void)nresults;
 	if (call->options[0] == 1) return ST_ERROR;
@@ -654,7 +699,8 @@ static void test_host(T *t) {
 	if (!ev_build_it(t, make_square, NULL)) return;
 	Hosted h = {.fn = t->f};
 	Value x = value_tensor(ev_tensor(t, DT_F64, SHAPE(50), 0, 2)), r;
-	CHECK(t, ev_once(t, make_host, &h, &x, &r) == ST_OK && ev_off(ev_at(r.tensor, (int64_t[]){7}), cpow(ev_at(x.tensor, (int64_t[]){7}), 2)) < 1e-15);
+	CHECK(t, ev_once(t, make_host, &h, &x, &r) == ST_OK &&
+	             ev_off(ev_at(r.tensor, (int64_t[]){7}), cpow(ev_at(x.tensor, (int64_t[]){7}), 2)) < 1e-15);
 	ev_drop(&r, 1);
 	h.option = 1;
 	CHECK(t, ev_failed_with(t, ev_once(t, make_host, &h, &x, &r), ST_ERROR, E_HOST, "square failed"));
@@ -695,7 +741,11 @@ static void make_straight(T *t, const void *what) {
 		case 5: v[k] = build_slice(b, x, (Dim[]){ev_len(t, LENGTH - 1)}, &n, (int64_t[]){-1}); break;
 		case 6: v[k] = build_select(b, build2(b, OP_LT, x, y), x, y); break;
 		case 7: v[k] = build(b, OP_CUMSUM, 1, &x, attr_intern(t->c, (int64_t[]){0, ev_below(&own, 2)}, 2), NULL); break;
-		case 8: v[k] = build_reshape(b, build_transpose(b, build_reshape(b, x, 2, (Dim[]){ev_len(t, 4), ev_len(t, 6)}), (int[]){1, 0}), 1, &n); break;
+		case 8:
+			v[k] = build_reshape(
+				b, build_transpose(b, build_reshape(b, x, 2, (Dim[]){ev_len(t, 4), ev_len(t, 6)}), (int[]){1, 0}), 1,
+				&n);
+			break;
 		case 9: {
 			Ref p[2];
 			OpenRegion *o = build_region_begin(b, 2, (TypeId[]){ev_num(t, DT_I64), ev_vec(t, DT_F64, LENGTH)}, p);
@@ -821,10 +871,13 @@ static void test_allocation_failure(T *t) {
 				ev_drop(r, 6);
 				break;
 			}
-			if (st != ST_NOMEM || !diag_total(t->c) || diag_at(t->c, 0)->code != E_MEMORY) printf("allocation %llu: status %d\n", (unsigned long long)n, (int)st), ev_show_diags(t);
-			good = good && st == ST_NOMEM && r[0].kind == V_UNSET && diag_total(t->c) > 0 && diag_at(t->c, 0)->code == E_MEMORY;
+			if (st != ST_NOMEM || !diag_total(t->c) || diag_at(t->c, 0)->code != E_MEMORY)
+				printf("allocation %llu: status %d\n", (unsigned long long)n, (int)st), ev_show_diags(t);
+			good = good && st == ST_NOMEM && r[0].kind == V_UNSET && diag_total(t->c) > 0 &&
+			       diag_at(t->c, 0)->code == E_MEMORY;
 			diag_clear(t->c);
-			if (heap_used(t->c) > used + 4096) printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n, heap_used(t->c) - used);
+			if (heap_used(t->c) > used + 4096)
+				printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n, heap_used(t->c) - used);
 			good = good && heap_used(t->c) <= used + 4096; /* diag.c may keep what it grew */
 		}
 	}
@@ -862,7 +915,8 @@ static void test_interrupts(T *t) {
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 		if (st == ST_OK) break;
-		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERRUPT && heap_used(t->c) <= used + 4096;
+		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERRUPT &&
+		       heap_used(t->c) <= used + 4096;
 		diag_clear(t->c);
 	}
 	CHECK(t, good && n > 10 && same_results(want, r, 6));
@@ -936,28 +990,28 @@ static void test_threads(T *t) {
 
 int main(void) {
 	static const TestCase tests[] = {
-	    {"elementwise", test_elementwise},
-	    {"extremes", test_extremes},
-	    {"integer errors", test_integer_errors},
-	    {"select", test_select},
-	    {"convert", test_convert},
-	    {"structure", test_structure},
-	    {"bounds", test_bounds},
-	    {"push", test_push},
-	    {"recursion", test_recursion},
-	    {"while", test_while},
-	    {"try", test_try},
-	    {"guard", test_guard},
-	    {"trace", test_trace},
-	    {"dynamic", test_dynamic},
-	    {"user errors", test_user_errors},
-	    {"host", test_host},
-	    {"in place", test_in_place},
-	    {"chain", test_chain},
-	    {"allocation failure", test_allocation_failure},
-	    {"interrupts", test_interrupts},
-	    {"endless", test_endless},
-	    {"threads", test_threads},
+		{"elementwise", test_elementwise},
+		{"extremes", test_extremes},
+		{"integer errors", test_integer_errors},
+		{"select", test_select},
+		{"convert", test_convert},
+		{"structure", test_structure},
+		{"bounds", test_bounds},
+		{"push", test_push},
+		{"recursion", test_recursion},
+		{"while", test_while},
+		{"try", test_try},
+		{"guard", test_guard},
+		{"trace", test_trace},
+		{"dynamic", test_dynamic},
+		{"user errors", test_user_errors},
+		{"host", test_host},
+		{"in place", test_in_place},
+		{"chain", test_chain},
+		{"allocation failure", test_allocation_failure},
+		{"interrupts", test_interrupts},
+		{"endless", test_endless},
+		{"threads", test_threads},
 	};
 	return ev_run_tests("test_eval.c", sizeof tests / sizeof *tests, tests);
 }

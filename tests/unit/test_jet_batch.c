@@ -841,6 +841,10 @@ static void test_random(Test *t) {
 		"%27: i64): %28: bool = lt %27, 2 yield %28 } { (%29: i64[2], %30: i64, %31: i64): %32: i64, %33: i64[2] = "
 	    "random_bits %29 "
 		"{shape: []} %34: i64 = add %31, 1 yield %33, %32, %34 } yield %22, %23 } return %3, %4, %1 }",
+		/* as many numbers as the lane says */
+		"fn @f(%0: i64[2], %1: f64) -> (i64[2], i64, f64) { %2: i64 = convert %1 {to: i64} %3: i64 = add %2, 3 "
+		"%4: i64[2], %5: i64 = for %3, %0, 7 { (%6: i64, %7: i64[2], %8: i64): %9: i64, %10: i64[2] = random_bits %7 "
+		"{shape: []} yield %10, %9 } return %4, %5, %1 }",
 		"fn @g(%0: i64[2]) -> (i64[2], i64) { %1: i64, %2: i64[2] = random_bits %0 {shape: []} return %2, %1 }\n"
 		"fn @f(%0: i64[2], %1: f64) -> (i64[2], i64, f64) { %2: i64[2], %3: i64 = call %0 {callee: @g} return %2, %3, "
 	    "%1 }",
@@ -1235,6 +1239,12 @@ static void test_refusals(Test *t) {
 	/* Derivatives do not follow through dynamic values. */
 	Fn *f = jb_source(t, "fn @f(%0: f64) -> (f64) { %1: dyn = box dyn _, %0 %2: f64 = unbox %1 {to: f64} return %2 }");
 	bool on = true, flag;
+	CHECK(t, !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
+	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE);
+	diag_clear(t->c);
+	fn_unref(f);
+	f = jb_source(t, "fn @g(%0: dyn) -> (f64) { %1: f64 = unbox %0 {to: f64} return %1 }\n"
+	              "fn @f(%0: f64) -> (f64) { %1: dyn = box dyn _, %0 %2: f64 = call %1 {callee: @g} return %2 }");
 	CHECK(t, !jb_protected(t, jb_ask_jet, &(Ask){.f = f, .order = 2, .mask = &on, .flags = &flag}));
 	CHECK(t, diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_NO_RULE);
 	diag_clear(t->c);

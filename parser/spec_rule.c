@@ -1,0 +1,353 @@
+/* spec_rule.c - functions of the user that bring a derivative rule of their own.
+ *
+ * Needs: spec.h, lang/host.h. Guarantees: a call of such a function stays one instruction, a host call whose value is the function
+ * specialised as ever, and whose tangent is the rule specialised when a derivative is asked for. So a rule may mention its own function, and
+ * derivatives of derivatives differentiate the rule. Batched, the call is again one instruction, with the rule batched.
+ */
+#include "parser/spec.h"
+
+/* The batched rule of a batched function, for one choice of operands with tangents. */
+typedef struct BatchedRule {
+	bool *tangent; /* by operand */
+	bool *has;     /* by result: whether it has a tangent */
+	Fn *from, *fn; /* `fn` is `from`, batched, and lives as long */
+} BatchedRule;
+
+/* What stands behind one host call: a function at one kind of arguments, or the batched form of such a one. */
+typedef struct Ruled Ruled;
+struct Ruled {
+	Session *session;
+	Fn *fn;
+	Ruled *next; /* of the session's list, or of the batched forms of one */
+	/* written by the user */
+	const Ast *rule, *lambda; /* the derivative statement; its right side as a function of arguments, result and tangents */
+	Module *module;
+	uint32_t nargs, nnamed, nleaves, first; /* leaves before `first` are captured by the function */
+	Atom *names;      /* of named arguments */
+	const Av *args;   /* template: captured values, arguments, named arguments */
+	const Av *result; /* template */
+	int *param_of_leaf;
+	Value *baked;     /* by leaf: the value where param_of_leaf is -1; lives in the arena, holds one reference */
+	Span call;
+	/* or batched */
+	const HostCall *inner;
+	bool *lanes; /* by operand */
+	Ruled *batched;
+	VEC(BatchedRule) made;
+};
+
+/* ---- types and value --------------------------------------------------------------------------------------------------------------- */
+
+/* The function's result types in terms of the operands' lengths; lengths that are born inside are fresh. */
+static uint32_t ruled_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	Ctx *c = build_ctx(b);
+	const Fn *fn = call->fns[0];
+	uint32_t nsyms = fn->syms.n, n = fn_nresults(fn);
+	Arena *a = arena_new(c);
+	Dim *map = ARENA_ARRAY(a, Dim, nsyms + 1);
+	for (uint32_t s = 0; s < nsyms; s++) map[s] = UINT32_MAX;
+	for (uint32_t i = 0; i < nargs && i < fn_nparams(fn); i++) {
+		const Type *p = ref_ty(fn, fn_param(fn, i)), *q = ref_ty(build_fn(b), args[i]);
+		for (uint32_t k = 0; p->kind == TY_TENSOR && k < p->rank; k++) {
+			SymId s;
+			if (dim_is_sym(c, p->dims[k], &s) && s < nsyms && map[s] == UINT32_MAX) map[s] = build_canon(b, q->dims[k]);
+		}
+	}
+	for (uint32_t s = 0; s < nsyms; s++)
+		if (map[s] == UINT32_MAX) map[s] = build_fresh_dim(b, 0, build_span(b));
+	for (uint32_t i = 0; i < n && i < cap; i++) out[i] = type_subst(c, ref_type(fn, fn_result(fn, i)), map, nsyms);
+	arena_free(a);
+	return n;
+}
+
+static Status ruled_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)nargs;
+	for (uint32_t i = 0; i < nresults; i++) results[i].kind = V_UNSET;
+	return ir_services(c)->run(c, call->fns[0], args, results);
+}
+
+/* ---- the tangent ------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Tangent {
+	const Ruled *r;
+	Builder *b;
+	uint32_t nargs;
+	const Ref *args, *results, *tangents;
+	Ref *out;
+	Arena *a;
+} Tangent;
+
+static bool has_slope(Sp *sp, Ref r) {
+	const Type *t = ref_ty(build_fn(sp->b), r);
+	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype);
+}
+
+/* The tangent of one argument, made like it; what has no tangent is `none` in the rule, inside a structure zero. */
+static Av *tangent_of(Sp *sp, const Av *x, const Ref *tangents, uint32_t *leaf) {
+	uint32_t n = av_count_leaves(x), k = 0;
+	Ref *refs = ARENA_ARRAY(sp->a, Ref, n + 1), *own = ARENA_ARRAY(sp->a, Ref, n + 1);
+	av_leaves(x, own, &k);
+	for (uint32_t i = 0; i < n; i++) {
+		bool tensor = ref_ty(build_fn(sp->b), own[i])->kind == TY_TENSOR;
+		refs[i] = tangents[*leaf + i] != REF_NONE ? tangents[*leaf + i] : tensor ? build_zeros(sp->b, ref_type(build_fn(sp->b), own[i])) : own[i];
+	}
+	*leaf += n;
+	bool plain = x->kind == AV_ARRAY || x->kind == AV_TUPLE || x->kind == AV_LIST || x->kind == AV_RECORD;
+	k = 0;
+	return plain ? av_rebuild(sp, x, refs, &k) : av_none(sp);
+}
+
+static _Noreturn void misfit(Sp *sp, const Ruled *r, Av *dy, const Av *y) {
+	Diag *d = diag_error(sp->c, E_RULE, r->rule->derivative.body->span, "the rule of `%s` gives %s for a result that is %s", atom_text(sp->c, r->rule->derivative.name),
+	                     sp_type_text(sp, dy), sp_type_text(sp, y));
+	diag_second(sp->c, d, r->call, "`%s` is called here", atom_text(sp->c, r->rule->derivative.name));
+	sp_throw(sp);
+}
+
+/* The tangents of the result's leaves from what the rule gave. */
+static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t *k, Ref *out) {
+	if (y->kind == AV_ARRAY || y->kind == AV_DYN) {
+		out[*k] = REF_NONE;
+		if (y->kind == AV_ARRAY && has_slope(sp, y->ref)) {
+			if (dy->kind != AV_ARRAY) misfit(sp, r, dy, y);
+			Type t = *ref_ty(build_fn(sp->b), y->ref), td = *ref_ty(build_fn(sp->b), dy->ref);
+			if (td.rank > t.rank || (dtype_is_complex((Dtype)td.dtype) && !dtype_is_complex((Dtype)t.dtype))) misfit(sp, r, dy, y);
+			for (uint32_t i = 0; i < td.rank; i++) {
+				int64_t one;
+				Dim d = build_canon(sp->b, td.dims[i]), want = build_canon(sp->b, t.dims[t.rank - td.rank + i]);
+				if (d == want || (dim_is_const(sp->c, d, &one) && one == 1)) continue;
+				if (!build_unify(sp->b, d, want, atom_f(sp->c, "the rule of `%s` gives a tangent of another length", atom_text(sp->c, r->rule->derivative.name)))) misfit(sp, r, dy, y);
+			}
+			out[*k] = sp_broadcast_to(sp, sp_to_dtype(sp, dy, (Dtype)t.dtype), t.rank, t.dims, r->rule->span, "match");
+		}
+		++*k;
+		return;
+	}
+	if (dy->kind != y->kind || dy->n != y->n) misfit(sp, r, dy, y);
+	for (uint32_t i = 0; i < y->n; i++) take_tangents(sp, r, dy->items[i], y->items[i], k, out);
+}
+
+/* Σ partial * tangent of an element-wise rule. */
+static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, uint32_t n, Av *const *dx) {
+	Span at = r->rule->derivative.body->span;
+	if (n > 1 && (partials->kind != AV_TUPLE || partials->n != n))
+		sp_fail(sp, E_RULE, at, "the rule of `%s` gives %u partial derivatives, one for each argument, as a tuple", atom_text(sp->c, r->rule->derivative.name), n);
+	Av *sum = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		if (dx[i]->kind != AV_ARRAY || !has_slope(sp, dx[i]->ref)) continue;
+		Av *term = sp_binary(sp, AO_MUL, n > 1 ? partials->items[i] : partials, dx[i], at, at, at);
+		sum = sum ? sp_binary(sp, AO_ADD, sum, term, at, at, at) : term;
+	}
+	return sum ? sum : av_array(sp, build_f64(sp->b, 0));
+}
+
+static void emit_tangent(Ctx *c, void *arg) {
+	Tangent *t = arg;
+	const Ruled *r = t->r;
+	const Ast *e = r->rule;
+	Frame frame = {.b = t->b, .fixed = true};
+	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame};
+	sp.env = env_new(&sp, NULL);
+	static const Av self = {.kind = AV_FUNCTION};
+	sp.self = (Av *)&self;
+	/* the arguments as they were, from the operands and what was baked in */
+	Ref *leaf = ARENA_ARRAY(t->a, Ref, r->nleaves + 1), *dleaf = ARENA_ARRAY(t->a, Ref, r->nleaves + 1);
+	for (uint32_t i = 0; i < r->nleaves; i++) {
+		int p = r->param_of_leaf[i];
+		leaf[i] = p < 0 ? build_const(t->b, r->baked[i]) : t->args[p];
+		dleaf[i] = p < 0 ? REF_NONE : t->tangents[p];
+	}
+	uint32_t k = 0, at = r->first, n = r->nargs, nd = e->derivative.ntangents;
+	Av *all = av_rebuild(&sp, r->args, leaf, &k);
+	k = 0;
+	Av *y = av_rebuild(&sp, r->result, t->results, &k);
+	Av **args = all->items + (all->n - n - r->nnamed), **dx = ARENA_ARRAY(t->a, Av *, n + r->nnamed + 1);
+	for (uint32_t i = 0; i < n + r->nnamed; i++) dx[i] = tangent_of(&sp, args[i], dleaf, &at);
+	/* named: what was named, the result, the tangents */
+	Atom *names = ARENA_ARRAY(t->a, Atom, r->nnamed + nd + 2);
+	Av **named = ARENA_ARRAY(t->a, Av *, r->nnamed + nd + 2);
+	uint32_t m = 0;
+	for (uint32_t i = 0; i < r->nnamed; i++, m++) {
+		names[m] = r->names[i];
+		named[m] = args[n + i];
+	}
+	const Param *last = r->lambda->function.nparams ? &r->lambda->function.params[r->lambda->function.nparams - 1] : NULL;
+	if (last && last->name == atom(c, "y") && r->lambda->function.nparams == e->derivative.nparams + nd + 1) {
+		names[m] = last->name;
+		named[m++] = y;
+	}
+	for (uint32_t i = 0; i < nd; i++) {
+		names[m] = e->derivative.tangents[i];
+		named[m] = av_array(&sp, build_f64(t->b, 0)); /* of an argument that was left out */
+		for (uint32_t q = 0; q < r->nnamed; q++)
+			if (r->names[q] == e->derivative.params[i].name) named[m] = dx[n + q];
+		if (i < n) named[m] = dx[i];
+		m++;
+	}
+	Span *spans = ARENA_ARRAY(t->a, Span, n + m + 1);
+	for (uint32_t i = 0; i < n + m; i++) spans[i] = r->call;
+	Call call = {.span = r->call, .callee_span = e->derivative.name_span, .n = n, .args = args, .spans = spans, .nnamed = m, .names = names, .named = named, .named_spans = spans};
+	Av *f = av_function(&sp, CODE_AST, r->lambda->id, r->lambda, 0, 0, NULL, NULL); /* no name: inside, the name means the function */
+	Av *v = sp_call(&sp, f, &call);
+	if (!nd) v = weighted_sum(&sp, r, v, n, dx);
+	k = 0;
+	take_tangents(&sp, r, v, y, &k, t->out);
+}
+
+static void ruled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+	Ctx *c = build_ctx(b);
+	Tangent t = {call->def->ud, b, nargs, args, results, tangents, out, arena_new(c)};
+	SpanId span = build_span(b);
+	Status s = ctx_protect(c, emit_tangent, &t);
+	arena_free(t.a);
+	if (s != ST_OK) ctx_throw(c, s);
+	build_at(b, span);
+}
+
+/* ---- batching -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The rule of the function that was batched, batched in its turn: (operands, results, tangents) -> tangents of results. */
+static BatchedRule *batched_rule(Ctx *c, Ruled *r, const bool *tangent) {
+	const HostCall *in = r->inner;
+	const Fn *f = in->fns[0];
+	uint32_t nargs = fn_nparams(f), nres = fn_nresults(f);
+	for (uint32_t i = 0; i < r->made.n; i++)
+		if (!memcmp(r->made.at[i].tangent, tangent, nargs * sizeof *tangent)) return &r->made.at[i];
+	Builder *b = build_begin(c, atom_f(c, "%s.jvp", in->def->name), 0, f);
+	Arena *a = ctx_arena(c);
+	Ref *x = ARENA_ARRAY(a, Ref, nargs + 1), *dx = ARENA_ARRAY(a, Ref, nargs + 1), *y = ARENA_ARRAY(a, Ref, nres + 1), *dy = ARENA_ARRAY(a, Ref, nres + 1);
+	bool *lanes = ARENA_ARRAY(a, bool, 2 * nargs + nres + 1);
+	uint32_t n = 0, m = 0;
+	for (uint32_t i = 0; i < nargs; i++) {
+		x[i] = build_param(b, ref_type(f, fn_param(f, i)), 0);
+		lanes[n++] = r->lanes[i];
+	}
+	for (uint32_t i = 0; i < nres; i++) {
+		y[i] = build_param(b, ref_type(f, fn_result(f, i)), 0);
+		lanes[n++] = ref_ty(f, fn_result(f, i))->kind == TY_TENSOR;
+	}
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (!tangent[i]) continue;
+		dx[i] = build_param(b, ref_type(f, fn_param(f, i)), 0);
+		lanes[n++] = r->lanes[i];
+	}
+	in->def->jvp(b, in, nargs, x, y, dx, dy);
+	BatchedRule made = {.tangent = ARENA_ARRAY(a, bool, nargs + 1), .has = ARENA_ARRAY(a, bool, nres + 1)};
+	for (uint32_t i = 0; i < nargs; i++) made.tangent[i] = tangent[i];
+	for (uint32_t i = 0; i < nres; i++)
+		if ((made.has[i] = dy[i] != REF_NONE)) dy[m++] = dy[i];
+	made.from = build_end(b, m, dy);
+	made.fn = ir_services(c)->batch(c, made.from, lanes);
+	VEC_PUSH(a, &r->made, made);
+	return &r->made.at[r->made.n - 1];
+}
+
+static void batched_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+	Ctx *c = build_ctx(b);
+	Ruled *r = call->def->ud;
+	Arena *a = arena_new(c);
+	uint32_t nres = fn_nresults(call->fns[0]), n = 0, m = 0;
+	bool *tangent = ARENA_ARRAY(a, bool, nargs + 1);
+	for (uint32_t i = 0; i < nargs; i++) tangent[i] = tangents[i] != REF_NONE;
+	BatchedRule *rule = batched_rule(c, r, tangent);
+	Ref *all = ARENA_ARRAY(a, Ref, 2 * nargs + nres + 1), *dy = ARENA_ARRAY(a, Ref, nres + 1);
+	for (uint32_t i = 0; i < nargs; i++) all[n++] = args[i];
+	for (uint32_t i = 0; i < nres; i++) all[n++] = results[i];
+	for (uint32_t i = 0; i < nargs; i++)
+		if (tangent[i]) all[n++] = tangents[i];
+	build_call(b, rule->fn, n, all, dy);
+	for (uint32_t i = 0; i < nres; i++) out[i] = rule->has[i] ? dy[m++] : REF_NONE;
+	arena_free(a);
+}
+
+static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t nargs, const Ref *args, const bool *batched, Ref *results) {
+	(void)length;
+	Ctx *c = build_ctx(b);
+	Ruled *from = call->def->ud, *r = from->batched;
+	while (r && (r->inner != call || memcmp(r->lanes, batched, nargs * sizeof *batched))) r = r->next;
+	if (!r) {
+		Fn *fn = ir_services(c)->batch(c, call->fns[0], batched);
+		Arena *a = ctx_arena(c);
+		r = ARENA_NEW(a, Ruled);
+		*r = (Ruled){.session = from->session, .fn = fn, .next = from->batched, .inner = call, .lanes = ARENA_ARRAY(a, bool, nargs + 1)};
+		for (uint32_t i = 0; i < nargs; i++) r->lanes[i] = batched[i];
+		from->batched = r;
+	}
+	HostDef def = {.name = call->def->name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = batched_jvp, .batch = ruled_batch};
+	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results, fn_nresults(r->fn));
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The rule's right side as a function: its parameters, then by name the tangents and the result, which is called y. */
+static const Ast *rule_lambda(Sp *sp, const Ast *e) {
+	Arena *a = ctx_arena(sp->c);
+	Ast *l = ARENA_NEW(a, Ast);
+	uint32_t np = e->derivative.nparams, nd = e->derivative.ntangents, n = np + nd;
+	Atom y = atom(sp->c, "y");
+	bool own_y = false;
+	l->kind = A_LAMBDA;
+	l->id = e->id;
+	l->span = e->span;
+	l->function.params = ARENA_ARRAY(a, Param, n + 1);
+	for (uint32_t i = 0; i < np; i++) {
+		l->function.params[i] = e->derivative.params[i];
+		own_y |= e->derivative.params[i].name == y;
+	}
+	for (uint32_t i = 0; i < nd; i++) {
+		l->function.params[np + i] = (Param){.name = e->derivative.tangents[i], .span = e->derivative.name_span, .named = true};
+		own_y |= e->derivative.tangents[i] == y;
+	}
+	if (!own_y) l->function.params[n++] = (Param){.name = y, .span = e->derivative.name_span, .named = true};
+	l->function.nparams = n;
+	l->function.body = e->derivative.body;
+	return l;
+}
+
+Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
+	Spec s = sp_specialise(sp, f, call);
+	const char *name = atom_text(sp->c, f->text);
+	if (s.effects) sp_fail(sp, E_RULE, call->span, "`%s` has a derivative rule, so it cannot print or draw random numbers", name);
+	Ruled **list = session_ruled(sp->session), *r = *list;
+	while (r && (r->fn != s.fn || r->rule != rule)) r = r->next;
+	if (!r) {
+		Arena *a = ctx_arena(sp->c);
+		r = ARENA_NEW(a, Ruled);
+		uint32_t n = f->n + call->n + call->nnamed, k = 0;
+		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+		for (uint32_t i = 0; i < f->n; i++) items[k++] = f->items[i];
+		for (uint32_t i = 0; i < call->n; i++) items[k++] = call->args[i];
+		for (uint32_t i = 0; i < call->nnamed; i++) items[k++] = call->named[i];
+		Av *all = av_seq(sp, AV_TUPLE, n, items);
+		Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
+		k = 0;
+		av_leaves(all, leaves, &k);
+		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule_lambda(sp, rule), .module = session_module_of(sp->session, rule->span.source),
+		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span};
+		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
+		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
+		for (uint32_t i = 0; i < call->nnamed; i++) r->names[i] = call->names[i];
+		r->param_of_leaf = ARENA_ARRAY(a, int, s.nleaves + 1);
+		r->baked = ARENA_ARRAY(a, Value, s.nleaves + 1);
+		for (uint32_t i = 0; i < s.nleaves; i++) {
+			r->param_of_leaf[i] = s.param_of_leaf[i];
+			r->baked[i].kind = V_UNSET;
+			if (s.param_of_leaf[i] < 0) r->baked[i] = value_ref(ref_constant(build_fn(sp->b), leaves[i])->value);
+		}
+		*list = r;
+	}
+	uint32_t n = fn_nresults(s.fn), k = 0;
+	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
+	HostDef def = {.name = name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = ruled_jvp, .batch = ruled_batch};
+	build_at(sp->b, span_intern(sp->c, call->span));
+	build_host(sp->b, host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL), s.nargs, s.args, results, n);
+	return av_rebuild(sp, s.result, results, &k);
+}
+
+void ruled_release(struct Ruled *r) {
+	for (; r; r = r->next) {
+		for (uint32_t i = 0; r->baked && i < r->nleaves; i++) value_unref(r->baked[i]);
+		for (uint32_t i = 0; i < r->made.n; i++) fn_unref(r->made.at[i].from);
+		ruled_release(r->batched);
+	}
+}

@@ -1,0 +1,152 @@
+/* repl_commands.c - what is no program at the prompt: ?name, ??name, and the :commands, one table.
+ *
+ * Needs: repl.h. Guarantees: a command that fails says why on stderr and changes nothing.
+ */
+#define _GNU_SOURCE
+#include "repl/repl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double seconds(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void report(Repl *r, atled_status st) {
+	if (st != ATLED_OK) session_report(r->ctx, r->options);
+}
+
+static bool is_name(const char *text) {
+	size_t n = strlen(text);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char ch = (unsigned char)text[i];
+		if (ch < 0x80 && ch != '_' && !(ch >= 'a' && ch <= 'z') && !(ch >= 'A' && ch <= 'Z') && !(i && ch >= '0' && ch <= '9')) return false;
+	}
+	return n > 0;
+}
+
+/* "f(x, y)" in one piece: where the bracket opens; NULL for anything else. */
+static const char *call_bracket(const char *text) {
+	const char *open = strchr(text, '(');
+	if (!open || open == text || text[strlen(text) - 1] != ')') return NULL;
+	char *name = strndup(text, (size_t)(open - text));
+	bool good = name && is_name(name);
+	free(name);
+	int depth = 0;
+	for (const char *p = open; good && *p; p++) {
+		depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
+		if (!depth && p[1]) good = false;
+	}
+	return good && depth == 0 ? open : NULL;
+}
+
+/* ir(f, x) for f(x), ir(() -> e) for any other expression. */
+static void show_ir(Repl *r, const char *rest) {
+	Buffer text = {0};
+	const char *open = call_bracket(rest);
+	bool empty = open && strspn(open + 1, " \t") == strlen(open + 1) - 1;
+	if (open) buffer_format(&text, "ir(%.*s%s%s", (int)(open - rest), rest, empty ? "" : ", ", open + 1);
+	else buffer_format(&text, "ir(() -> (%s))", rest);
+	if (!text.failed) repl_run(r, text.at, text.n, "<ir>");
+	buffer_free(&text);
+}
+
+static void show_type(Repl *r, const char *rest) {
+	atled_value *v = NULL;
+	atled_status st = is_name(rest) ? atled_get(r->ctx, rest, &v) : atled_type(r->ctx, rest, ATLED_ZERO, file_sink, stdout);
+	if (v) atled_value_describe(v, 1, file_sink, stdout);
+	atled_value_free(v);
+	if (st == ATLED_OK) putchar('\n');
+	report(r, st);
+}
+
+static void show_time(Repl *r, const char *rest) {
+	atled_stat before = {.size = sizeof before}, after = {.size = sizeof after};
+	atled_stats(r->ctx, &before);
+	double from = seconds();
+	atled_status st = repl_run(r, rest, strlen(rest), "<time>");
+	double took = seconds() - from;
+	if (st != ATLED_OK || atled_stats(r->ctx, &after) != ATLED_OK) return;
+	double unit = took < 1e-3 ? 1e6 : took < 1 ? 1e3 : 1;
+	printf("%.3g %s, %.0f scalar operations, %.0f allocations\n", took * unit, unit == 1 ? "s" : unit == 1e3 ? "ms" : "µs",
+	       after.scalar_operations - before.scalar_operations, (double)(after.allocations - before.allocations));
+}
+
+static void show_variable(void *ud, const char *name, const atled_value *v) {
+	(void)ud;
+	printf("%-12s ", name);
+	atled_value_describe(v, 1, file_sink, stdout);
+	putchar('\n');
+}
+
+static void show_variables(Repl *r, const char *rest) {
+	(void)rest;
+	report(r, atled_variables(r->ctx, show_variable, NULL));
+}
+
+static void load(Repl *r, const char *rest) {
+	Buffer text = {0};
+	const char *why = NULL;
+	if (!buffer_read_file(&text, rest, &why)) fprintf(stderr, "%s: %s\n", rest, why);
+	else repl_run(r, text.at, text.n, rest);
+	buffer_free(&text);
+}
+
+static void show_help(Repl *r, const char *rest) {
+	(void)r;
+	(void)rest;
+	fputs("expressions show their result, unless they end in `;`; `ans` is the last one\n"
+	      "?name                help on a name\n??name               the text of its definition\n",
+	      stdout);
+	for (const ReplCommand *c = repl_commands; c->name; c++) {
+		char head[40];
+		snprintf(head, sizeof head, "%s %s", c->name, c->args);
+		printf("%-20s %s\n", head, c->help);
+	}
+	fputs("TAB completes names, fields, files after :load, and \\alpha to α; ^C stops what runs; ^D leaves\n", stdout);
+}
+
+static void quit(Repl *r, const char *rest) {
+	(void)rest;
+	r->leave = true;
+}
+
+const ReplCommand repl_commands[] = {
+	{":help", "", "this list", show_help},
+	{":ir", "EXPR", "the intermediate form of an expression, or of f for f(x)", show_ir},
+	{":load", "FILE", "run a file here", load},
+	{":quit", "", "leave; so does ^D", quit},
+	{":time", "EXPR", "run and say how long it took", show_time},
+	{":type", "EXPR", "type, shape and cost, without running", show_type},
+	{":vars", "", "the variables", show_variables},
+	{NULL, NULL, NULL, NULL},
+};
+
+bool repl_command(Repl *r, const char *line) {
+	while (*line == ' ') line++;
+	if (*line != ':' && *line != '?') return false;
+	char *copy = strdup(line);
+	if (!copy) return true;
+	for (size_t n = strlen(copy); n && strchr(" \t\n;", copy[n - 1]);) copy[--n] = 0;
+	if (*copy == '?') {
+		bool source = copy[1] == '?';
+		const char *name = copy + 1 + source;
+		while (*name == ' ') name++;
+		if (*name) report(r, atled_help(r->ctx, name, source, file_sink, stdout));
+		else show_help(r, "");
+	} else {
+		size_t n = strcspn(copy, " \t");
+		const char *rest = copy + n + strspn(copy + n, " \t");
+		const ReplCommand *c = repl_commands;
+		while (c->name && (strncmp(c->name, copy, n) || strlen(c->name) != n)) c++;
+		if (!c->name) fprintf(stderr, "there is no command %.*s; :help lists them\n", (int)n, copy);
+		else if (*c->args && !*rest) fprintf(stderr, "%s needs %s\n", c->name, c->args);
+		else c->run(r, rest);
+	}
+	fflush(stdout);
+	free(copy);
+	return true;
+}

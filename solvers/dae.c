@@ -1,0 +1,299 @@
+/* dae.c - the host function "dae": F(t, y, y') = 0 by IDAS.
+ *
+ * Needs: dae.h; SUNDIALS' IDAS. Guarantees: as solvers.h describes it, for systems of index 1 (and implicit ones of index 0).
+ *
+ * Consistent initial values: Brown, Hindmarsh and Petzold, SIAM J. Sci. Comput. 19 (1998) 1495: the differential part of y0 is kept, its
+ * algebraic part and y' of the differential part are solved for.
+ */
+#include "solvers/dae.h"
+#include <idas/idas.h>
+#include <math.h>
+
+static const GivenAt WHERE = {DAE_Y0, DAE_T0, DAE_T1, DAE_RTOL, DAE_ATOL, DAE_SAVEAT, DAE_MAX_STEP};
+
+/* ---- callbacks ------------------------------------------------------------------------------------------------------------ */
+
+static int call_residual(double t, N_Vector y, N_Vector yp, N_Vector r, void *dae) {
+	Dae *o = dae;
+	Value *args = o->f.args + o->f.ncaptured;
+	args[0] = value_f64(t);
+	args[1] = value_tensor(vector_tensor(y));
+	args[2] = value_tensor(vector_tensor(yp));
+	return routine_into(&o->s, &o->f, 0, t, r);
+}
+
+static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector r, SUNMatrix m, void *dae, N_Vector x1, N_Vector x2, N_Vector x3) {
+	(void)r;
+	(void)x1;
+	(void)x2;
+	(void)x3;
+	Dae *o = dae;
+	Value *args = o->jac.args + o->jac.ncaptured;
+	const double *values;
+	args[0] = value_f64(t);
+	args[1] = value_tensor(vector_tensor(y));
+	args[2] = value_tensor(vector_tensor(yp));
+	args[3] = value_f64(cj);
+	if (routine_run(&o->s, &o->jac)) return -1;
+	int flag = routine_numbers(&o->s, &o->jac, 0, o->pattern.nvalues, t, &values);
+	if (!flag) pattern_fill(&o->pattern, values, 1, false, m);
+	routine_drop(&o->jac);
+	return flag;
+}
+
+/* ---- a system from its operands ------------------------------------------------------------------------------------------------ */
+
+static Status read_operands(Dae *o, const Value *args) {
+	Solve *s = &o->s;
+	Status st = given_read(s, &o->in, &WHERE, args);
+	if (st != ST_OK) return st;
+	if (!solve_numbers(s, args[DAE_YP0], "the initial time derivative", o->in.n, &o->yp0)) return s->status;
+	if (!solve_numbers(s, args[DAE_ID], "the list of differential unknowns", o->in.n, &o->id)) return s->status;
+	for (int64_t i = 0; i < o->in.n; i++) {
+		if (isfinite(o->yp0[i])) continue;
+		diag_error(s->c, E_VALUE, NO_SPAN, "initial time derivative %lld is %g", (long long)i, o->yp0[i]);
+		return ST_ERROR;
+	}
+	return pattern_begin(s, &o->pattern, o->in.n, o->in.dense, args[DAE_COLPTR], args[DAE_ROWIND]);
+}
+
+Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {
+	const int64_t *options = call->options;
+	*o = (Dae){.call = call, .captured = args + DAE_OPERANDS, .fix_initial = options[DAE_FIX_INITIAL] != 0};
+	o->in.dense = options[DAE_LINEAR] == 0;
+	o->in.degree = options[DAE_DEGREE] > 0 ? (uint32_t)options[DAE_DEGREE] : 5;
+	o->in.max_steps = options[DAE_MAX_STEPS] > 0 ? options[DAE_MAX_STEPS] : DEFAULT_MAX_STEPS;
+	Status st = solve_begin(&o->s, c);
+	if (st == ST_OK) st = read_operands(o, args);
+	const uint32_t nf = (uint32_t)options[1], njac = (uint32_t)options[2];
+	if (st == ST_OK) st = routine_begin(&o->s, &o->f, call->fns[DAE_F], "the residual", nf, o->captured);
+	if (st == ST_OK) st = routine_begin(&o->s, &o->jac, call->fns[DAE_JAC], "the Jacobian of the residual", njac, o->captured + nf);
+	if (st != ST_OK) return st;
+	o->y = solve_vector_of(&o->s, o->in.n, o->in.y0);
+	o->yp = solve_vector_of(&o->s, o->in.n, o->yp0);
+	o->id_vector = solve_vector_of(&o->s, o->in.n, o->id);
+	o->atol_vector = solve_vector_of(&o->s, o->in.n, o->in.atol);
+	o->t = o->in.t0;
+	return o->y && o->yp && o->id_vector && o->atol_vector ? ST_OK : ST_NOMEM;
+}
+
+/* Equation `equation` is off by `off` at the initial values given. */
+static Status not_consistent(Dae *o) {
+	Solve *s = &o->s;
+	Stand at = {.t = o->in.t0};
+	N_Vector y = solve_vector_of(s, o->in.n, o->in.y0), yp = solve_vector_of(s, o->in.n, o->yp0), r = solve_vector(s, o->in.n);
+	if (!y || !yp || !r) return ST_NOMEM;
+	int flag = call_residual(o->in.t0, y, yp, r, o);
+	if (s->status != ST_OK) return s->status;
+	if (flag) return gave_up(s, &o->in, GAVE_UP_NOT_FINITE, &at);
+	for (int64_t i = 0; i < o->in.n; i++) {
+		if (fabs(vector_data(r)[i]) <= at.off) continue;
+		at.off = fabs(vector_data(r)[i]);
+		at.equation = i;
+	}
+	return gave_up(s, &o->in, GAVE_UP_START, &at);
+}
+
+static Status make_consistent(Dae *o) {
+	/* IDAS takes its first step length from the next time of interest */
+	const double next = o->in.t1 != o->in.t0 ? o->in.t1 : o->in.t0 + fmax(1, fabs(o->in.t0));
+	int flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
+	if (o->s.status != ST_OK) return o->s.status;
+	if (flag == IDA_SUCCESS) flag = IDAGetConsistentIC(o->mem, o->y, o->yp);
+	if (flag == IDA_SUCCESS && o->sensitivity) flag = IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
+	if (flag == IDA_SUCCESS) return ST_OK;
+	return flag == IDA_MEM_FAIL || flag == IDA_ILL_INPUT ? dae_fail(o, flag, o->in.t0) : not_consistent(o);
+}
+
+static Status attach_solvers(Dae *o) {
+	o->matrix = pattern_matrix(&o->s, &o->pattern);
+	o->linear = o->matrix ? pattern_solver(&o->s, o->y, o->matrix) : NULL;
+	if (!o->linear || IDASetLinearSolver(o->mem, o->linear, o->matrix) != IDALS_SUCCESS) return ST_NOMEM;
+	return IDASetJacFn(o->mem, call_jacobian) == IDALS_SUCCESS ? o->s.status : ST_NOMEM;
+}
+
+Status dae_start(Dae *o) {
+	o->mem = IDACreate(o->s.sun);
+	if (!o->mem) return ST_NOMEM;
+	IDASetErrHandlerFn(o->mem, solve_listen, &o->s);
+	int flag = IDAInit(o->mem, call_residual, o->in.t0, o->y, o->yp);
+	if (flag == IDA_SUCCESS) flag = IDASVtolerances(o->mem, o->in.rtol, o->atol_vector);
+	if (flag == IDA_SUCCESS) flag = IDASetUserData(o->mem, o);
+	if (flag == IDA_SUCCESS) flag = IDASetId(o->mem, o->id_vector);
+	if (flag == IDA_SUCCESS && o->in.max_step > 0) flag = IDASetMaxStep(o->mem, o->in.max_step);
+	if (flag == IDA_SUCCESS && o->in.t1 != o->in.t0) flag = IDASetStopTime(o->mem, o->in.t1);
+	if (flag != IDA_SUCCESS) return dae_fail(o, flag, o->in.t0);
+	Status st = attach_solvers(o);
+	if (st == ST_OK && o->sensitivity) st = dae_sensitivity_attach(o);
+	/* with sensitivities always: theirs must be consistent, and the library makes both together */
+	return st == ST_OK && (o->fix_initial || o->sensitivity) ? make_consistent(o) : st;
+}
+
+static void detach(Dae *o) {
+	if (o->mem) IDAFree(&o->mem);
+	if (o->linear) SUNLinSolFree(o->linear);
+	if (o->matrix) SUNMatDestroy(o->matrix);
+	o->linear = NULL;
+	o->matrix = NULL;
+}
+
+void dae_rewind(Dae *o) {
+	detach(o);
+	memcpy(vector_data(o->y), o->in.y0, (size_t)o->in.n * sizeof *o->in.y0);
+	memcpy(vector_data(o->yp), o->yp0, (size_t)o->in.n * sizeof *o->yp0);
+	o->t = o->in.t0;
+}
+
+void dae_end(Dae *o) {
+	detach(o);
+	pattern_end(&o->s, &o->pattern);
+	routine_end(&o->s, &o->f);
+	routine_end(&o->s, &o->jac);
+	solve_end(&o->s);
+}
+
+/* ---- failures -------------------------------------------------------------------------------------------------------------------- */
+
+static Reason reason_of(int flag) {
+	switch (flag) {
+	case MARCH_STUCK: return GAVE_UP_STUCK;
+	case MARCH_STEPS: case IDA_TOO_MUCH_WORK: return GAVE_UP_STEPS;
+	case IDA_TOO_MUCH_ACC: return GAVE_UP_ACCURACY;
+	case IDA_ERR_FAIL: return GAVE_UP_ERROR;
+	case IDA_CONV_FAIL: return GAVE_UP_CONVERGENCE;
+	case IDA_LSETUP_FAIL: case IDA_LSOLVE_FAIL: return GAVE_UP_LINEAR;
+	case IDA_RES_FAIL: case IDA_REP_RES_ERR: case IDA_FIRST_RES_FAIL: case IDA_SRES_FAIL: case IDA_REP_SRES_ERR: return GAVE_UP_NOT_FINITE;
+	case IDA_ILL_INPUT: return GAVE_UP_INPUT;
+	default: return GAVE_UP_OTHER;
+	}
+}
+
+Status dae_fail(Dae *o, int flag, double t) {
+	Solve *s = &o->s;
+	if (s->status != ST_OK) return s->status;
+	if (flag == IDA_MEM_FAIL) return ST_NOMEM;
+	if (t == o->in.t0 && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL)) return not_consistent(o);
+	Stand at = {.t = t, .y = o->y};
+	if (t != o->in.t0) {
+		at.errors = solve_vector(s, o->in.n);
+		at.weights = solve_vector(s, o->in.n);
+		if (!at.errors || !at.weights) return ST_NOMEM;
+		if (IDAGetEstLocalErrors(o->mem, at.errors) != IDA_SUCCESS || IDAGetErrWeights(o->mem, at.weights) != IDA_SUCCESS) at.errors = NULL;
+	}
+	IDAGetCurrentStep(o->mem, &at.step);
+	IDAGetTolScaleFactor(o->mem, &at.factor);
+	const bool too_close = flag == IDA_ILL_INPUT && strstr(s->said, "too close"); /* it has no code of its own */
+	return gave_up(s, &o->in, too_close ? GAVE_UP_TOO_CLOSE : reason_of(flag), &at);
+}
+
+/* ---- the value ---------------------------------------------------------------------------------------------------------------------- */
+
+int dae_step(void *dae, double *t) {
+	Dae *o = dae;
+	int flag = IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
+	if (o->s.status != ST_OK) return IDA_MEM_FAIL; /* a vector could not be cloned, or a callback refused */
+	if (flag >= 0) *t = o->t;
+	return flag;
+}
+
+static Status march_failed(void *dae, int flag, double t) {
+	return dae_fail(dae, flag, t);
+}
+
+March dae_march(Dae *o) {
+	return (March){.t0 = o->in.t0, .t1 = o->in.t1, .max_steps = o->in.max_steps, .degree = o->in.degree, .at = o->in.at, .nat = o->in.nat,
+	               .ud = o, .step = dae_step, .fail = march_failed};
+}
+
+typedef struct Run {
+	Dae o; /* first: march's callbacks that know a Dae only are given the Run */
+	Rows rows;
+	N_Vector between;
+} Run;
+
+static Status store_row(void *run, int64_t k, double t) {
+	(void)k;
+	Run *r = run;
+	Dae *o = &r->o;
+	double *out = rows_next(&o->s, &r->rows, t);
+	if (!out) return ST_NOMEM;
+	N_Vector y = o->y;
+	if (t != o->t) {
+		y = r->between;
+		int flag = IDAGetDky(o->mem, t, 0, y);
+		if (flag != IDA_SUCCESS) return dae_fail(o, flag, o->t);
+	}
+	memcpy(out, vector_data(y), (size_t)o->in.n * sizeof *out);
+	return ST_OK;
+}
+
+static Value stats_of(Dae *o) {
+	long count[6] = {0};
+	int order = 0;
+	IDAGetNumSteps(o->mem, &count[0]);
+	IDAGetNumResEvals(o->mem, &count[1]);
+	IDAGetNumLinSolvSetups(o->mem, &count[2]);
+	IDAGetNumErrTestFails(o->mem, &count[3]);
+	IDAGetNumNonlinSolvIters(o->mem, &count[4]);
+	IDAGetNumNonlinSolvConvFails(o->mem, &count[5]);
+	IDAGetLastOrder(o->mem, &order);
+	Tensor *t = tensor_new(o->s.c, DT_I64, 1, (int64_t[]){8});
+	if (!t) return (Value){.kind = V_UNSET};
+	memcpy(t->data, (int64_t[]){count[0], count[1], o->jac.calls, count[2], count[3], count[4], count[5], order}, 8 * sizeof(int64_t));
+	return value_tensor(t);
+}
+
+static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)nargs;
+	(void)nresults;
+	Run r = {0};
+	Status st = dae_begin(&r.o, c, call, args);
+	if (st == ST_OK) st = dae_start(&r.o);
+	if (st == ST_OK) st = rows_begin(&r.o.s, &r.rows, r.o.in.n, r.o.in.at, r.o.in.nat);
+	if (st == ST_OK) st = (r.between = solve_vector(&r.o.s, r.o.in.n)) ? ST_OK : ST_NOMEM;
+	if (st == ST_OK) {
+		March m = dae_march(&r.o);
+		m.ud = &r;
+		m.row = store_row;
+		st = march(&m);
+	}
+	Value stats = st == ST_OK ? stats_of(&r.o) : (Value){.kind = V_UNSET};
+	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
+	if (st == ST_OK) {
+		results[0] = value_tensor(tensor_ref(r.rows.times));
+		results[1] = value_tensor(tensor_ref(r.rows.values));
+		results[2] = stats;
+	}
+	rows_end(&r.rows);
+	dae_end(&r.o);
+	return st;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+
+static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	static const struct {
+		const char *what;
+		uint8_t dtype, rank;
+	} wanted[DAE_OPERANDS] = {
+	    [DAE_Y0] = {"the initial value", DT_F64, 1}, [DAE_YP0] = {"the initial time derivative", DT_F64, 1},
+	    [DAE_ID] = {"the list of differential unknowns", DT_F64, 1}, [DAE_T0] = {"the first time", DT_F64, 0},
+	    [DAE_T1] = {"the last time", DT_F64, 0}, [DAE_RTOL] = {"rtol", DT_F64, 0}, [DAE_ATOL] = {"atol", DT_F64, 1},
+	    [DAE_COLPTR] = {"the column pointers", DT_I64, 1}, [DAE_ROWIND] = {"the row indices", DT_I64, 1},
+	    [DAE_SAVEAT] = {"saveat", DT_F64, 1}, [DAE_MAX_STEP] = {"the largest step", DT_F64, 0},
+	};
+	const char *name = call->def->name;
+	if (cap < 3 || call->nfns != DAE_NFNS || call->noptions < DAE_OPTIONS || call->options[0] != DAE_NFNS ||
+	    nargs != family_base(&dae_family, call))
+		host_misuse(b, name, "wants two functions, eleven operands and four options");
+	for (uint32_t k = 0; k < DAE_OPERANDS; k++) want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
+	for (uint32_t k = 0; k < DAE_NFNS; k++)
+		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + 3 + k || fn_nresults(call->fns[k]) != 1)
+			host_misuse(b, name, "function %u must take (t, y, y'%s) and give one array", k, k ? ", cj" : "");
+	return solution_types(b, args[DAE_Y0], args[DAE_SAVEAT], out);
+}
+
+const Family dae_family = {.name = "dae", .tangent = "dae_tangent", .adjoint = "dae_adjoint", .operands = DAE_OPERANDS, .noptions = DAE_OPTIONS,
+                           .y0 = DAE_Y0, .t0 = DAE_T0, .saveat = DAE_SAVEAT, .implicit = true};
+
+const HostDef dae_host = {.name = "dae", .ud = (void *)(uintptr_t)&dae_family, .types = dae_types, .eval = dae_eval, .jvp = solver_jvp};

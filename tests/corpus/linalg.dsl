@@ -1,0 +1,74 @@
+# Linear algebra and its derivatives; Fourier transforms.
+A = [4.0, 1; 2, 3]
+b = [1.0, 2]
+linsolve(A, b)               #~ [0.1, 0.6]
+A @ linsolve(A, b)           #~ b
+linsolve(A, [1, 0; 0, 1])    #~ [0.3, -0.1; -0.2, 0.4]
+inv(A)                       #~ [0.3, -0.1; -0.2, 0.4]
+det(A)                       #~ 10
+det([0, 1; 1, 0])            #~ -1
+det([1, 2; 2, 4])            #~ 0
+(L, U, p) = lu(A)
+L @ U                        #~ A[p]
+S = [4.0, 1; 1, 3]
+C = cholesky(S)
+C @ C'                       #~ S
+(Q, R) = qr(A)
+Q @ R                        #~ A
+Q' @ Q                       #~ eye(2)
+(w, V) = eigh(S)
+V @ diag(w) @ V'             #~ S
+w[0] < w[1]                  #> true
+(U, s, W) = svd(A)
+U @ diag(s) @ W'             #~ A
+s[0] > s[1]                  #> true
+(λ, X) = eig(A)
+sort(real(λ))                #~ [2, 5]
+A @ X                        #~ X @ diag(λ)
+trisolve(C, b)               #~ linsolve(C, b)
+trisolve(C, b; adjoint = true)       #~ linsolve(C', b)
+lstsq([1, 0; 1, 1; 1, 2], [1, 2, 3]) #~ [1, 1]
+norm([3, 4])                 #> 5.0
+trace(A)                     #> 7.0
+
+# derivatives against closed forms
+grad(A -> sum(linsolve(A, b)))(A)    #~ -outer(linsolve(A', [1, 1]), linsolve(A, b)) tol 1e-13
+grad(b -> sum(linsolve(A, b)^2))(b)  #~ linsolve(A', 2linsolve(A, b)) tol 1e-13
+grad(det)(A)                 #~ det(A) * inv(A)' tol 1e-12
+grad(A -> log(det(A)))(A)    #~ inv(A)' tol 1e-13
+grad(A -> sum(inv(A)))(A)    #~ -inv(A)' @ ones(2, 2) @ inv(A)' tol 1e-13
+grad(S -> sum(eigh(S)[0] * [1, 2]))(S)       #~ V @ diag([1, 2]) @ V' tol 1e-13
+grad(A -> sum(svd(A)[1] * [1, 2]))(A)        #~ U @ diag([1, 2]) @ W' tol 1e-13
+grad(S -> sum(log(diag(cholesky(S)))))([4.0, 1; 1, 3])       #~ 0.5 * [3, -2; 0, 4] / 11 tol 1e-12
+(t -> linsolve([2.0 + t, 1; 1, 3], [1, 1])[0])'(0.0)         #~ -6/25
+(t -> linsolve([2.0 + t, 1; 1, 3], [1, 1])[0])''(0.0)        #~ 36/125
+taylor(t -> det([2.0 + t, 1; 1, 3 + t]), 0.0, 3)     #~ [5, 5, 1, 0]
+(t -> det([2.0 + t, 1; 1, 3 + t]))'(0.0)     #~ 5
+check(f, x, tol) = { c = check_grad(f, x); c.reverse_forward < 1e-12 and c.differences < tol }
+M = [5.0, 1, 0.5; 1, 4, 0.2; 0.3, 0.1, 6]
+check(A -> sum(linsolve(A, [1, 2, 3])^2), M, 1e-9)   #> true
+check(A -> sum(cholesky(A @ A' + eye(3))), M, 1e-8)  #> true
+check(A -> sum(qr(A)[1]^2), M, 1e-8)         #> true
+check(A -> sum(qr(A)[0] * M), M, 1e-8)       #> true
+check(A -> sum(eigh(A + A')[0]^3), M, 1e-8)  #> true
+check(A -> sum(svd(A)[1]^2), M, 1e-8)        #> true
+check(A -> sum(inv(A) @ [1, 2, 3]), M, 1e-8) #> true
+hessian(x -> sum(linsolve([x[0], 1; 1, x[1]], [1, 1])))([3.0, 4])    #~ hessian(x -> (x[0] + x[1] - 2) / (x[0] * x[1] - 1))([3.0, 4]) tol 1e-12
+map(t -> det([t, 1; 1, 2]), [1.0, 3])        #~ [1, 5]
+map(v -> linsolve(A, v), [1.0, 2; 4, 1])     #~ [0.1, 0.6; 1.1, -0.6]
+map(B -> inv(B), [1.0, 0; 0, 2] * reshape([1, 2], 2, 1, 1))  #~ [[1, 0; 0, 0.5], [0.5, 0; 0, 0.25]]
+
+# Fourier
+fft([1, 0, 0, 0])            #~ [1, 1, 1, 1]
+fft([1, 1, 1, 1])            #~ [4, 0, 0, 0]
+ifft(fft([1, 2, 3]))         #~ [1, 2, 3]
+x = sin(iota(12) * 0.7)
+norm(fft(x))^2 / 12          #~ norm(x)^2
+fft([1, 2; 3, 4]; axis = 0)  #~ [4, 6; -2, -2]
+fft([1, 2; 3, 4])            #~ [3, -1; 7, -1]
+grad(x -> sum(abs(fft(x))^2))([1.0, 2, 3])   #~ [6, 12, 18]
+grad(x -> real(fft(x)[1]))([1.0, 2, 3])      #~ [1, -0.5, -0.5]
+jacobian(x -> real(ifft(fft(x))))([1.0, 2])  #~ eye(2)
+conv(a, b) = real(ifft(fft(a) * fft(b)))
+conv([1, 2, 0, 0], [1, 3, 0, 0])     #~ [1, 5, 6, 0]
+grad(a -> sum(conv(a, [1, 3, 0, 0]) * [1, 2, 3, 4]))([1.0, 2, 0, 0]) #~ [7, 11, 15, 7]

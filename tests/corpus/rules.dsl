@@ -1,0 +1,77 @@
+# A user's own derivative rules.
+
+softclip(x) = x / sqrt(1 + x^2)
+derivative softclip(x) = 1 / (1 + x^2)       # deliberately not the true one, so that we see that it is used
+softclip(1.0)                #~ 1 / sqrt(2)
+softclip'(1.0)               #> 0.5
+softclip''(1.0)              #> -0.5
+grad(x -> sum(softclip(x)))([0.0, 1, 2])     #~ [1, 0.5, 0.2]
+jvp(softclip, [0.0, 1], [1, 10])[1]  #~ [1, 5]
+map(softclip', [0.0, 1])     #~ [1, 0.5]
+map(x -> softclip(x), [0.0, 1])      #~ [0, 1 / sqrt(2)]
+grad(x -> sum(map(softclip, x)))([0.0, 1])   #~ [1, 0.5]
+grad(x -> sum(map(y -> softclip(2y), x)))([0.0, 1])  #~ [2, 0.4]
+taylor(softclip, 0.0, 3)     #~ [0, 1, 0, -1/3]
+hessian(x -> sum(softclip(x)))([1.0, 2])     #~ [-0.5, 0; 0, -4/25]
+g(x) = 3softclip(x^2)
+g'(1.0)                      #~ 3
+softclip(2)                  #~ 2 / sqrt(5)
+
+# the result is y
+myexp(x) = exp(x)
+derivative myexp(x) = 2y
+myexp'(0.0)                  #> 2.0
+myexp''(0.0)                 #> 4.0
+# a rule may call its own function
+dbl(x) = exp(x)
+derivative dbl(x) = dbl(x)
+dbl'''(1.0)                  #~ e
+
+# two arguments: one partial for each
+mul(a, b) = a * b
+derivative mul(a, b) = (10b, 100a)
+grad(mul)(2.0, 3.0)          #> 30.0
+grad(mul, 1)(2.0, 3.0)       #> 200.0
+grad(p -> mul(p[0], p[1]))((2.0, 3.0))       #> (30.0, 200.0)
+grad(a -> mul(a, 3))(2.0)    #> 30.0
+
+# the general form: the tangent; the transpose is derived
+proj(x) = x / norm(x)
+derivative proj(x), dx = { n = norm(x); dx / n - x * (x @ dx) / n^3 }
+jacobian(proj)([3.0, 4])     #~ [0.128, -0.096; -0.096, 0.072]
+grad(x -> proj(x)[0])([3.0, 4])      #~ [0.128, -0.096]
+hessian(x -> proj(x)[0])([3.0, 4])   #~ hessian(x -> (x / norm(x))[0])([3.0, 4])
+map(x -> proj(x), [3.0, 4; 0, 1])    #~ [0.6, 0.8; 0, 1]
+map(grad(x -> proj(x)[0]), [3.0, 4; 0, 1])   #~ [0.128, -0.096; 1, 0]
+clip(x) = min(max(x, 0), 1)
+derivative clip(x), dx = dx          # straight through
+grad(x -> sum(clip(x) * [1, 2, 3]))([-1.0, 0.5, 7])  #> [1, 2, 3]
+norms(p) = p.W * p.b
+derivative norms(p), dp = 2(dp.W * p.b + p.W * dp.b)
+grad(norms)((W = 3.0, b = 5.0))      #> (W = 10.0, b = 6.0)
+pairf(x) = (x^2, x^3)
+derivative pairf(x), dx = (dx, 7dx)
+jvp(pairf, 2.0, 1.0)         #> ((4.0, 8.0), (1.0, 7.0))
+grad(x -> pairf(x)[0] + pairf(x)[1])(2.0)    #> 8.0
+scaled(x, n) = n * x
+derivative scaled(x, n), dx, dn = 5dx
+grad(x -> scaled(x, 3))(1.0) #> 5.0
+withopt(x; k = 2) = k * x
+derivative withopt(x; k = 2), dx, dk = 100 * k * dx
+withopt'(1.0)                #> 200.0
+(x -> withopt(x; k = 3))'(1.0)       #> 300.0
+# implicit differentiation of a root: the iteration is never differentiated
+root(a) = { x = 1.0; for i in 0..60 { x = x - (x^3 + x - a) / (3x^2 + 1) }; x }
+derivative root(a), da = da / (3y^2 + 1)
+root(2.0)                    #~ 1
+root'(2.0)                   #~ 1/4
+root''(2.0)                  #~ -6/64
+root'''(2.0)                 #~ 27/4^4 * 4/3 - 6/4^4 tol 1
+grad(a -> root(a)^2)(2.0)    #~ 0.5
+map(root', [2.0, 10.0])      #~ [1/4, 1/13]
+taylor(root, 2.0, 2)         #~ [1, 1/4, -3/64]
+# a rule given anew takes the place of the old one
+derivative softclip(x) = 7.0
+softclip'(1.0)               #> 7.0
+softclip(x) = 2x             # and a function defined anew has none
+softclip'(1.0)               #> 2.0

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# test_program.sh - the program `atled` as a command: exit codes, streams, options, what it writes about itself, the test runner.
+# Use: ATLED=program tests/repl/test_program.sh. The last line is "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+atled=${ATLED:-build/atled} passed=0 failed=0
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+unset NO_COLOR
+
+fail() {
+	failed=$((failed + 1))
+	echo "test_program: failed: $1"
+	shift
+	printf '  %s\n' "$@"
+}
+
+# gives WHAT CODE STDOUT STDERR-PART COMMAND...: runs it and compares; STDOUT `*` is anything
+gives() {
+	local what=$1 code=$2 out=$3 err=$4 got status
+	shift 4
+	got=$("$@" 2>"$work/err" </dev/null)
+	status=$?
+	if [ $status -ne "$code" ]; then fail "$what" "exit code $status, not $code" "$(cat "$work/err")"
+	elif [ "$out" != '*' ] && [ "$got" != "$out" ]; then fail "$what" "it wrote: $got"
+	elif [ -n "$err" ] && ! grep -qF -- "$err" "$work/err"; then fail "$what" "on stderr: $(cat "$work/err")"
+	elif [ -z "$err" ] && [ -s "$work/err" ]; then fail "$what" "on stderr: $(cat "$work/err")"
+	else passed=$((passed + 1)); fi
+}
+
+# holds WHAT COMMAND...: it must succeed
+holds() {
+	local what=$1
+	shift
+	if "$@" >"$work/out" 2>&1; then passed=$((passed + 1)); else fail "$what" "$(cat "$work/out")"; fi
+}
+
+# fails CODE FILE-TEXT: a program and its exit code
+printf 'x = 2\nx * 21\nx;\n' >"$work/good.dsl"
+printf '#!/usr/bin/env atled\nlen(args)\nargs[1]\n' >"$work/args.dsl"
+printf 'a = [1, 2]\nb = a + [1, 2, 3]\n' >"$work/shape.dsl"
+printf 'k = 1.0\nwhile k > 0 { k = k + 1 }\nk\n' >"$work/endless.dsl"
+
+gives 'an expression' 0 2 '' "$atled" -e 1+1
+gives 'several expressions' 0 $'3\n4.0' '' "$atled" -e 'x = 3; x' --eval='x + 1.0'
+gives 'a file' 0 42 '' "$atled" "$work/good.dsl"
+gives 'run' 0 42 '' "$atled" run "$work/good.dsl"
+gives 'arguments of a program' 0 $'2\n--seed' '' "$atled" "$work/args.dsl" one --seed
+gives 'standard input' 0 7 '' bash -c 'echo 3+4 | "$1" -' - "$atled"
+gives 'standard input without a word' 0 7 '' bash -c 'echo 3+4 | "$1"' - "$atled"
+gives 'does not compile' 3 '' '[E0302]' "$atled" "$work/shape.dsl"
+gives 'does not parse' 3 '' '[E01' "$atled" -e '(1'
+gives 'fails while running' 1 '' 'so it is' "$atled" -e 'error("so it is")'
+gives 'an index out of range' 1 '' '[E06' "$atled" -e 'f(i) = [1, 2, 3][i]
+f(7)'
+gives 'a time limit' 5 '' '[E0903]' "$atled" --time-limit 0.2 "$work/endless.dsl"
+gives 'a step limit' 5 '' '[E0903]' "$atled" --step-limit 10000 "$work/endless.dsl"
+gives 'a memory limit' 5 '' '[E0901]' "$atled" --mem-limit 20M -e 'x = randn(3000, 3000); sum(x)'
+gives 'files are denied' 6 '' 'granted' "$atled" --safe -e 'use "x.dsl"'
+gives 'printing is not denied' 0 1 '' "$atled" --safe -e 'print(1)'
+gives 'an unknown option' 2 '' '--nonsense' "$atled" --nonsense
+gives 'an option without its value' 2 '' 'SECONDS' "$atled" --time-limit
+gives 'a wrong value' 2 '' 'purple' "$atled" --color=purple -e 1
+gives 'a missing file' 2 '' 'No such file' "$atled" "$work/none.dsl"
+gives 'a folder' 2 '' 'folder' "$atled" "$work"
+gives 'a command with too little' 2 '' 'usage: atled doc' "$atled" doc
+gives '-e and a file' 2 '' 'do not go together' "$atled" -e 1 "$work/good.dsl"
+gives 'check finds nothing' 0 '' '' "$atled" check "$work/good.dsl"
+gives 'check finds a shape' 3 '' '[E0302]' "$atled" check "$work/shape.dsl"
+gives 'check does not run' 0 '' '' "$atled" check "$work/endless.dsl"
+gives 'a seed' 0 "$("$atled" --seed 5 -e 'rand()')" '' "$atled" --seed=5 -e 'rand()'
+gives 'explain' 0 '*' '' "$atled" explain e0302
+gives 'explain nothing' 2 '' 'E9999' "$atled" explain E9999
+gives 'doc' 0 '*' '' "$atled" doc sin
+gives 'doc of nothing' 2 '' 'nobody' "$atled" doc nobody
+gives 'version' 0 '*' '' "$atled" --version
+gives 'an interrupt' 130 '' 'interrupted' bash -c '"$1" "$2" & sleep 0.5; kill -INT $!; wait $!' - "$atled" "$work/endless.dsl"
+gives 'a closed pipe' 0 '1' '' bash -c '"$1" -e "for i in 1..100000 { print(i) }" | head -n 1' - "$atled"
+
+holds 'JSON messages' bash -c '! "$1" --json -e "[1,2] + [1,2,3]" 2>"$2/json" && [ "$(wc -l <"$2/json")" = 1 ] && python3 -c "
+import json, sys
+e = json.load(open(sys.argv[1]))
+assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" "$2/json"' - "$atled" "$work"
+holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled"
+holds 'colour when asked' bash -c '"$1" --color=always -e nothing_here 2>&1 | grep -q "$(printf "\033\\[")"' - "$atled"
+holds 'no colour elsewhere' bash -c '! "$1" -e nothing_here 2>&1 | grep -q "$(printf "\033")"' - "$atled"
+holds 'help names every command' bash -c 'for c in run check ir test explain info doc; do "$1" --help | grep -q "^  $c " || exit 1; done' - "$atled"
+holds 'ir' bash -c '"$1" ir "$2" "f(f64[n])" | grep -q "fn @f"' - "$atled" <(echo 'f(x) = x * 2')
+holds 'completion is bash' bash -n <("$atled" --completion bash)
+holds 'completion completes' bash -c 'source <("$1" --completion bash); COMP_WORDS=(atled --ti) COMP_CWORD=1; _atled; [ "${COMPREPLY[*]}" = --time-limit= ]' - "$atled"
+holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/atled.1
+
+# ---- the test runner -----------------------------------------------------------------------------------------------------------------
+mkdir "$work/tests"
+cat >"$work/tests/a.dsl" <<'DSL'
+x = 3.5
+x  #> 3.5
+x * 2  #~ 7 tol 1e-12
+[1.0, 2.0] / 3 #~ [0.333333333333, 0.666666666667] tol 1e-11
+A = [1, 2; 3, 4]
+A @ A  #> [[7, 10], [15, 22]]
+print("two")
+print("lines")
+#> two
+#> lines
+"text with #> inside"  #> text with #> inside
+DSL
+cat >"$work/tests/b.dsl" <<'DSL'
+#! error E0302 4:5-4:10 "cannot add i64[3] and i64[4]"
+a = [1, 2, 3]
+b = [1, 2, 3, 4]
+c = a + b
+DSL
+echo '#! skip needs a reason' >"$work/tests/c.dsl"
+echo 'this is no program' >"$work/tests/_helper.dsl"
+gives 'tests pass' 0 $'skip: '"$work"$'/tests/c.dsl: needs a reason\n7 passed, 0 failed, 1 skipped' '' "$atled" test "$work/tests"
+gives 'a filter' 0 '1 passed, 0 failed, 0 skipped' '' "$atled" test --filter b.dsl "$work/tests"
+# what is wrong must be found
+wrong() { # WHAT TEXT
+	printf '%s\n' "$2" >"$work/wrong.dsl"
+	local out
+	out=$("$atled" test "$work/wrong.dsl" 2>&1)
+	if [ $? -eq 4 ] && [[ $out == *'1 failed'* ]]; then passed=$((passed + 1)); else fail "the runner sees: $1" "$out"; fi
+}
+wrong 'another value' '1 + 1 #> 3'
+wrong 'a value that is near but not near enough' '1.0 #~ 1.0001 tol 1e-5'
+wrong 'another number of values' '[1.0, 2.0] #~ [1.0]'
+wrong 'no value' 'x = 1 #> 1'
+wrong 'a NaN' '0.0 / 0.0 #~ 1'
+wrong 'an error' 'nothing_here #> 1'
+wrong 'an error after the last assertion' $'1 #> 1\nnothing_here'
+wrong 'an error without assertions' 'nothing_here'
+wrong 'no error' $'#! error E0201\n1'
+wrong 'another code' $'#! error E0302\nnothing_here'
+wrong 'another place' $'#! error E0201 2:2\nnothing_here'
+wrong 'another end' $'#! error E0201 2:1-2:5\nnothing_here'
+wrong 'another message' $'#! error E0201 "shape"\nnothing_here'
+wrong 'a hint that is not there' $'#! error E0201 hint "try harder"\nnothing_here'
+wrong 'more errors' $'#! error E0201\n(\n)\n(1'
+
+cat >"$work/doc.md" <<'MD'
+# A page
+```dsl
+x = 2
+x + 1  #> 3
+```
+The session goes on:
+```dsl
+x * 10
+print("said")
+```
+```text
+20
+said
+```
+A new one, which fails:
+```dsl new file=f.dsl
+x + 1
+```
+```text
+f.dsl:1:1: no `x` [E0201]
+  1 | x + 1
+    | ^
+```
+```python
+not for us
+```
+MD
+gives 'documents' 0 '3 passed, 0 failed, 0 skipped' '' "$atled" test --docs "$work/doc.md"
+printf '```dsl\n1 + 1\n```\n\n```text\n3\n```\n' >"$work/bad.md"
+gives 'a document that is wrong' 4 '*' '' "$atled" test --docs "$work/bad.md"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,289 @@
+/* test_repl.c - the interactive prompt through a terminal of its own: keys in, screen out.
+ *
+ * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when nothing failed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct T {
+	unsigned passed, failed;
+	const char *program;
+	char home[64];
+	int fd;
+	pid_t pid;
+	char screen[1 << 16]; /* what came since the last key, escapes taken out */
+	size_t n;
+	int escape; /* inside an escape sequence: 1 after ESC, 2 in a CSI, 3 in an OSC */
+	int slower;
+} T;
+
+static void check_at(T *t, bool good, const char *what, int line) {
+	if (good) {
+		t->passed++;
+		return;
+	}
+	t->failed++;
+	printf("test_repl.c:%d: %s\n", line, what);
+}
+#define CHECK(t, x) check_at((t), (x), #x, __LINE__)
+
+static double seconds(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void start(T *t) {
+	struct winsize size = {.ws_row = 40, .ws_col = 120};
+	t->n = 0;
+	t->escape = 0;
+	t->pid = forkpty(&t->fd, NULL, NULL, &size);
+	if (t->pid == 0) {
+		setenv("HOME", t->home, 1);
+		setenv("TERM", "xterm", 1);
+		setenv("NO_COLOR", "1", 1);
+		setenv("INPUTRC", "/dev/null", 1);
+		setenv("LC_ALL", "C.UTF-8", 1);
+		unsetenv("XDG_STATE_HOME");
+		execl(t->program, t->program, (char *)NULL);
+		_exit(127);
+	}
+}
+
+static void put(T *t, char ch) {
+	if (t->escape == 1) {
+		t->escape = ch == '[' ? 2 : ch == ']' ? 3 : 0;
+	} else if (t->escape == 2) {
+		if (ch >= '@' && ch <= '~') t->escape = 0;
+	} else if (t->escape == 3) {
+		if (ch == '\a') t->escape = 0;
+	} else if (ch == '\033') t->escape = 1;
+	else if (ch != '\a' && ch != '\r' && t->n + 1 < sizeof t->screen) {
+		t->screen[t->n++] = ch;
+		t->screen[t->n] = 0;
+	}
+}
+
+/* Reads what comes within `wait` seconds; false when the program is gone. */
+static bool take(T *t, double wait) {
+	struct pollfd p = {.fd = t->fd, .events = POLLIN};
+	if (poll(&p, 1, (int)(wait * 1000)) <= 0) return true;
+	char bytes[4096];
+	ssize_t n = read(t->fd, bytes, sizeof bytes);
+	if (n <= 0) return n < 0 && errno == EINTR;
+	for (ssize_t i = 0; i < n; i++) put(t, bytes[i]);
+	return true;
+}
+
+/* Waits until the text stands on the screen, then again for the prompt if that is wanted. */
+static bool sees(T *t, const char *text) {
+	double end = seconds() + 10 * t->slower;
+	while (!(t->n && strstr(t->screen, text)))
+		if (seconds() > end || !take(t, 0.1)) {
+			if (t->n && strstr(t->screen, text)) return true;
+			printf("  wanted: %s\n  screen: %s\n", text, t->n ? t->screen : "");
+			return false;
+		}
+	return true;
+}
+
+static void keys(T *t, const char *text) {
+	t->n = 0;
+	t->screen[0] = 0;
+	if (write(t->fd, text, strlen(text)) < 0) printf("the program does not read\n");
+}
+
+/* Types a line and waits for what it shows and for the next prompt. */
+static bool line(T *t, const char *text, const char *shows) {
+	keys(t, text);
+	usleep(2000);
+	if (write(t->fd, "\r", 1) < 0) return false;
+	if (!sees(t, shows)) return false;
+	/* the prompt after the answer */
+	double end = seconds() + 10 * t->slower;
+	while (seconds() < end) {
+		const char *at = strstr(t->screen, shows), *prompt = NULL;
+		for (const char *p = at ? strstr(at + strlen(shows), "atled> ") : NULL; p; p = strstr(p + 1, "atled> ")) prompt = p;
+		if (prompt && !prompt[7]) return true;
+		if (!take(t, 0.1)) return false;
+	}
+	printf("  no prompt after: %s\n  screen: %s\n", text, t->screen);
+	return false;
+}
+
+static int finish(T *t) {
+	int status = 0;
+	double end = seconds() + 10 * t->slower;
+	while (seconds() < end) {
+		take(t, 0.05);
+		if (waitpid(t->pid, &status, WNOHANG) == t->pid) {
+			close(t->fd);
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
+	}
+	kill(t->pid, SIGKILL);
+	waitpid(t->pid, &status, 0);
+	close(t->fd);
+	return -1;
+}
+
+static void test_evaluates(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "1+1", "\n2\n"));
+	CHECK(t, line(t, "ans * 10", "\n20\n"));
+	CHECK(t, line(t, "x = 2.5", ""));
+	CHECK(t, line(t, "x^2;", ""));
+	CHECK(t, !strstr(t->screen, "6.25"));
+	CHECK(t, line(t, "x^2", "\n6.25\n"));
+	CHECK(t, line(t, "[1, 2; 3, 4]", "\n[[1, 2],\n [3, 4]]\n"));
+	CHECK(t, line(t, "zeros(64, 64)", "f64[64, 64]  32 KB"));
+	CHECK(t, line(t, "print(\"said {x}\")", "\nsaid 2.5\n"));
+	/* a block over several lines */
+	keys(t, "f(a) = {\r");
+	CHECK(t, sees(t, "  ...> "));
+	keys(t, "b = a + 1\r");
+	CHECK(t, sees(t, "  ...> "));
+	CHECK(t, line(t, "b^2 }", ""));
+	CHECK(t, line(t, "f(3)", "\n16\n"));
+	CHECK(t, line(t, "f'(3.0)", "\n8.0\n"));
+	/* prompts that were pasted along */
+	CHECK(t, line(t, "atled> 40 + 2", "\n42\n"));
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+}
+
+static void test_errors(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "a = 5", ""));
+	CHECK(t, line(t, "a = a + [1, 2] + [1, 2, 3]", "[E0302]"));
+	CHECK(t, strstr(t->screen, "^^^"));
+	CHECK(t, line(t, "a", "\n5\n"));
+	CHECK(t, line(t, "b = nme", "no `nme`"));
+	CHECK(t, line(t, ")", "E010"));
+	/* ^C: at the prompt, in the middle of a block, in a loop without end */
+	keys(t, "1 + 12345\003");
+	CHECK(t, sees(t, "\natled> "));
+	CHECK(t, line(t, "6 * 7", "\n42\n"));
+	keys(t, "g(x) = {\r");
+	CHECK(t, sees(t, "  ...> "));
+	keys(t, "x +\003");
+	CHECK(t, sees(t, "\natled> "));
+	CHECK(t, line(t, "k = 1.0", ""));
+	keys(t, "while k > 0 { k = k + 1 }\r");
+	usleep(400000);
+	take(t, 0);
+	double from = seconds();
+	keys(t, "\003");
+	CHECK(t, sees(t, "interrupted"));
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, seconds() - from < 0.5 * t->slower);
+	CHECK(t, line(t, "k + a", "\n6.0\n"));
+	CHECK(t, line(t, "5 - 4", "\n1\n"));
+	keys(t, ":quit\r");
+	CHECK(t, finish(t) == 0);
+}
+
+static void test_completion(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	keys(t, "linsp\t");
+	CHECK(t, sees(t, "linspace"));
+	CHECK(t, line(t, "(0, 1, 3)", "\n[0, 0.5, 1]\n"));
+	keys(t, "\\alpha\t");
+	CHECK(t, sees(t, "α"));
+	CHECK(t, line(t, " = 3", ""));
+	CHECK(t, line(t, "α + 1", "\n4\n"));
+	CHECK(t, line(t, "rec = (first = 10, second = 20)", ""));
+	keys(t, "rec.sec\t");
+	CHECK(t, sees(t, "rec.second"));
+	CHECK(t, line(t, " + 1", "\n21\n"));
+	CHECK(t, line(t, "my_long_name = 7", ""));
+	keys(t, "2 * my_l\t");
+	CHECK(t, sees(t, "my_long_name"));
+	CHECK(t, line(t, "", "\n14\n"));
+	keys(t, ":he\t");
+	CHECK(t, sees(t, ":help"));
+	CHECK(t, line(t, "", "??name"));
+	CHECK(t, line(t, "?sin", "sine"));
+	CHECK(t, line(t, "h(x) = x + 41", ""));
+	CHECK(t, line(t, "??h", "h(x) = x + 41"));
+	CHECK(t, line(t, "?nobody", "no `nobody`"));
+	CHECK(t, line(t, ":type rec", "record (first: i64, second: i64)"));
+	CHECK(t, line(t, ":type [1.0, 2.0] * 2", "f64[2]"));
+	CHECK(t, line(t, ":ir h(2.0)", "add"));
+	CHECK(t, line(t, ":time h(1)", "\n42\n"));
+	CHECK(t, strstr(t->screen, "scalar operations"));
+	CHECK(t, line(t, ":vars", "my_long_name"));
+	CHECK(t, line(t, ":nothing", "no command"));
+	CHECK(t, line(t, ":load", "needs FILE"));
+	char path[100], command[140];
+	snprintf(path, sizeof path, "%s/loaded.dsl", t->home);
+	FILE *f = fopen(path, "w");
+	if (f) {
+		fputs("loaded = 99\nloaded + 1\n", f);
+		fclose(f);
+	}
+	snprintf(command, sizeof command, ":load %s", path);
+	CHECK(t, line(t, command, "\n100\n"));
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+}
+
+static void test_history(T *t) {
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "11 * 11", "\n121\n"));
+	CHECK(t, line(t, "\033[A", "\n121\n"));
+	keys(t, "p(x) = {\r");
+	CHECK(t, sees(t, "  ...> "));
+	CHECK(t, line(t, "x + 1000 }", ""));
+	CHECK(t, line(t, "p(1)", "\n1001\n"));
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+	/* the next start remembers, the block as one */
+	start(t);
+	CHECK(t, sees(t, "atled> "));
+	CHECK(t, line(t, "\033[A\033[A", ""));
+	CHECK(t, line(t, "p(2)", "\n1002\n"));
+	CHECK(t, line(t, "\022" "11 ", "\n121\n")); /* ^R */
+	keys(t, "\004");
+	CHECK(t, finish(t) == 0);
+	char path[100];
+	snprintf(path, sizeof path, "%s/.local/state/atled/history", t->home);
+	CHECK(t, !access(path, R_OK));
+}
+
+int main(void) {
+	static T t;
+	const char *kind = getenv("ATLED_KIND");
+	t.program = getenv("ATLED");
+	t.slower = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") || !strcmp(kind, "stress")) ? 6 : 1;
+	if (!t.program || access(t.program, X_OK)) {
+		puts("skip: ATLED names no program");
+		puts("0 passed, 0 failed, 1 skipped");
+		return 0;
+	}
+	strcpy(t.home, "/tmp/atled-repl-XXXXXX");
+	if (!mkdtemp(t.home)) return 1;
+	signal(SIGPIPE, SIG_IGN);
+	test_evaluates(&t);
+	test_errors(&t);
+	test_completion(&t);
+	test_history(&t);
+	char command[100];
+	snprintf(command, sizeof command, "rm -rf '%s'", t.home);
+	if (system(command)) printf("%s is left behind\n", t.home);
+	printf("%u passed, %u failed, 0 skipped\n", t.passed, t.failed);
+	return t.failed != 0;
+}
