@@ -187,20 +187,19 @@ static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 	sig->has_results = true;
 }
 
-static atled_function *make_function(Ctx *c, Value f, Signature sig) {
+/* *unsettled holds what a throw would lose, for the caller to free. */
+static atled_function *make_function(Ctx *c, Value f, Signature sig, atled_function **unsettled) {
 	if (f.kind != V_FUNCTION) {
 		diag_error(c, E_NOT_CALLABLE, NO_SPAN, "this is no function");
 		ctx_throw(c, ST_ERROR);
 	}
 	Fn *fn;
 	api_want(c, session_specialise(api_of(c)->session, f, sig.nin, sig.in, &fn));
-	atled_function *h = function_handle(c, f, fn, &sig); /* holds fn, so that a throw below loses nothing */
-	if (!h) ctx_throw(c, ST_NOMEM);
-	h->nout = UINT32_MAX; /* not settled */
+	*unsettled = function_handle(c, f, fn, &sig);
+	if (!*unsettled) ctx_throw(c, ST_NOMEM);
 	settle_results(c, f, fn, &sig);
 	fn_ref(fn);
-	atled_function_free(h);
-	h = function_handle(c, f, fn, &sig);
+	atled_function *h = function_handle(c, f, fn, &sig);
 	if (!h) ctx_throw(c, ST_NOMEM);
 	return h;
 }
@@ -265,7 +264,7 @@ static Signature signature_for(Ctx *c, Value f, const char *type) {
 typedef struct Lookup {
 	const char *name, *type;
 	const atled_value *value;
-	atled_function *out;
+	atled_function *out, *unsettled;
 } Lookup;
 
 static void lookup_body(Ctx *c, void *arg) {
@@ -276,13 +275,14 @@ static void lookup_body(Ctx *c, void *arg) {
 		ctx_throw(c, ST_ERROR);
 	}
 	if (k->value && k->value->c != c) api_misuse(c, "the value of another context");
-	k->out = make_function(c, f, signature_for(c, f, k->type));
+	k->out = make_function(c, f, signature_for(c, f, k->type), &k->unsettled);
 }
 
 atled_status atled_lookup(atled_context *x, const char *name, const char *type, atled_function **out) {
 	if (!name || !out) return ATLED_MISUSE;
 	Lookup k = {.name = name, .type = type};
 	atled_status st = api_run(x, ENTER_ALONE, lookup_body, &k);
+	atled_function_free(k.unsettled);
 	*out = st == ATLED_OK ? k.out : NULL;
 	return st;
 }
@@ -291,6 +291,7 @@ atled_status atled_function_of(atled_context *x, const atled_value *value, const
 	if (!value || !out) return ATLED_MISUSE;
 	Lookup k = {.value = value, .type = type};
 	atled_status st = api_run(x, ENTER_CALLBACK, lookup_body, &k);
+	atled_function_free(k.unsettled);
 	*out = st == ATLED_OK ? k.out : NULL;
 	return st;
 }
@@ -317,7 +318,8 @@ static const struct {
 typedef struct Derive {
 	const atled_function *fn;
 	const char *how;
-	atled_function *out;
+	atled_value *derived;
+	atled_function *out, *unsettled;
 } Derive;
 
 static void write_arguments(Text *t, uint32_t n, uint32_t k, const char *chosen) {
@@ -413,16 +415,17 @@ static void derive_body(Ctx *c, void *arg) {
 	if (!text) ctx_throw(c, ST_NOMEM);
 	Value wrapper = wrapper_value(c, &kept), derived = {.kind = V_UNSET};
 	api_want(c, session_call(api_of(c)->session, wrapper, 1, &fn->f, &derived, 0));
-	atled_value *holder = value_handle(api_of(c), derived); /* so that a throw loses nothing */
-	if (!holder) ctx_throw(c, ST_NOMEM);
-	k->out = make_function(c, holder->v, sig);
-	atled_value_free(holder);
+	k->derived = value_handle(api_of(c), derived);
+	if (!k->derived) ctx_throw(c, ST_NOMEM);
+	k->out = make_function(c, k->derived->v, sig, &k->unsettled);
 }
 
 atled_status atled_derive(atled_context *x, const atled_function *fn, const char *how, atled_function **out) {
 	if (!fn || !how || !out || !x || fn->h.life != x->life) return ATLED_MISUSE;
 	Derive k = {.fn = fn, .how = how};
 	atled_status st = api_run(x, ENTER_ALONE, derive_body, &k);
+	atled_value_free(k.derived);
+	atled_function_free(k.unsettled);
 	*out = st == ATLED_OK ? k.out : NULL;
 	return st;
 }

@@ -44,7 +44,7 @@ static void insertion_sort(Item *a, int64_t n) {
 	}
 }
 
-enum { DIGIT = 11, DIGITS = 6, VALUES = 1 << DIGIT, COUNTING_FROM = 4096, INSERTED = 24 };
+enum { DIGIT = 11, DIGITS = 6, VALUES = 1 << DIGIT, COUNTING_FROM = 768, INSERTED = 24 };
 
 /* Sorts a; b is scratch. Returns where the result is. Runs of insertion sort, then merging: for what fits the caches. */
 static Item *merge_sort(Item *a, Item *b, int64_t n) {

@@ -622,9 +622,10 @@ static Av *run_rest(Sp *sp, void *ud) {
 	struct rest *r = ud;
 	return sp_block(sp, r->n, r->items, false);
 }
+/* Control has left: there is no value, and none is asked for. */
 static Av *run_nothing(Sp *sp, void *ud) {
 	(void)ud;
-	return av_none(sp);
+	return av_new(sp, AV_UNSET);
 }
 
 /* How sure it is that control has left: 0 not, 1 surely, 2 known only at run time (then *flag). */

@@ -112,13 +112,22 @@ lu(A) = {
   (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
 }
 # det(A): determinant
-det(A) = {
+det(A) = try { _det(A) } catch e { _det_of_singular(f64(A)) }
+_det(A) = {
   (F, p) = _lu(f64(A))
   n = len(A)
   i = expand(iota(n), 1)
   j = expand(iota(n), 0)
   swaps = sum((expand(p, 1) > expand(p, 0)) and (i < j))
   where(swaps % 2 == 0, 1.0, -1.0) * prod(diag(F))
+}
+# A pivot vanished: the value is 0 (or NaN), the slope the matrix of cofactors, which for A = U S V' is det(U) det(V) U adj(S) V'
+_det_of_singular(A) = 0 * sum(A)
+derivative _det_of_singular(A), dA = {
+  (U, s, V) = svd(A)
+  i = iota(len(s))
+  others = map(k -> prod(where(i == k, 1.0, s)), i)
+  _det(U) * _det(V) * sum((U * expand(others, 0)) @ V' * dA)
 }
 # lstsq(A, b): least-squares solution of A x = b by QR; A has at least as many rows as columns and full rank
 lstsq(A, b) = {

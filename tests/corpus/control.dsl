@@ -122,3 +122,10 @@ assert(1 < 2)
 w(x) = { try { if x > 1 { error("big {x}") } } catch e { return "{e}" }; "small" }
 w(5)                         #> big 5
 w(0)                         #> small
+# early returns of one type keep it
+kind(sgn(5))                 #> array
+kind(first_over([1, 5], 4))  #> array
+kind(find2([1, 2; 3, 4], 3)) #> tuple
+kind(collatz(27))            #> array
+kind(isprime(7))             #> array
+kind(w(5))                   #> dynamic

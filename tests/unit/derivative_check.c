@@ -295,6 +295,10 @@ static double numeric_jvp(T *t, Fn *f, const Bounds *bounds, const Value *args, 
 	return worst / scale;
 }
 
+static bool near(T *t, Value a, Value b, const Bounds *bounds) {
+	return value_identical(a, b) || difference(t, a, b) <= bounds->agree * fmax(1, largest(t, b));
+}
+
 static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const Bounds *bounds, const char *path) {
 	uint32_t n = fn_nparams(f), m = fn_nresults(f), nactive = 0;
 	bool active[MOST] = {false}, moves[MOST];
@@ -322,8 +326,7 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
 	if (!run(t, l->primal, args, out)) goto no_primal;
 	for (uint32_t k = 0; k < m; k++)
-		check_at(t, !is_active(out[k]) || value_identical(out[k], y[k]) || difference(t, out[k], y[k]) <= bounds->agree * fmax(1, largest(t, y[k])),
-		         __FILE__, __LINE__, "%s primal result %u differs", path, k);
+		check_at(t, !is_active(out[k]) || near(t, out[k], y[k], bounds), __FILE__, __LINE__, "%s primal result %u differs", path, k);
 	memcpy(in, out + m, l->nresiduals * sizeof *in);
 	at = l->nresiduals;
 	for (uint32_t k = 0; k < n; k++)
@@ -332,8 +335,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 	if (run(t, l->linear, in, linear)) {
 		double left = 0, right = 0, scale = 1e-300;
 		for (uint32_t k = 0; k < nmoves; k++) {
-			double e = difference(t, linear[k], y[m + k]);
-			check_at(t, e <= bounds->agree * fmax(1, largest(t, y[m + k])), __FILE__, __LINE__, "%s linear result %u is off by %.2g", path, k, e);
+			check_at(t, near(t, linear[k], y[m + k], bounds), __FILE__, __LINE__, "%s linear result %u is off by %.2g", path, k,
+			         difference(t, linear[k], y[m + k]));
 			w[k] = random_like(t, linear[k]);
 			left += pairing(t, w[k], linear[k], &scale);
 			in[l->nresiduals + k] = w[k];
@@ -341,7 +344,8 @@ static void check_function(T *t, Fn *f, const Value *args, uint32_t order, const
 		if (run(t, back, in, ct)) {
 			for (uint32_t k = 0, j = 0; k < n; k++)
 				if (active[k]) right += pairing(t, ct[j++], dx[k], &scale);
-			check_at(t, fabs(left - right) <= bounds->pairing * scale, __FILE__, __LINE__, "%s <w, J dx> = %.17g, <J^T w, dx> = %.17g", path, left, right);
+			check_at(t, fabs(left - right) <= bounds->pairing * scale, __FILE__, __LINE__, "%s <w, J dx> = %.17g, <J^T w, dx> = %.17g",
+			         path, left, right);
 			release(nactive, ct);
 			if (order > 1) {
 				Fn *vjp = vjp_of(t, f, active);
@@ -481,7 +485,8 @@ void expect_error(T *t, Fn *f, bool reverse, DiagCode code, const char *words, i
 		Status s = ctx_protect(t->c, attempt, &a);
 		build_unwind(t->c, mark);
 		const Diag *d = diag_total(t->c) ? diag_at(t->c, 0) : NULL;
-		check_at(t, s == ST_ERROR && d && d->code == code && strstr(d->message, words), __FILE__, line, "expected an error with \"%s\", got \"%s\"",
+		bool good = s == ST_ERROR && d && d->code == code && strstr(d->message, words);
+		check_at(t, good, __FILE__, line, "expected an error with \"%s\", got \"%s\"",
 		         words, d ? d->message : "none");
 		diag_clear(t->c);
 	}

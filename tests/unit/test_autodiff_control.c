@@ -142,7 +142,8 @@ static Ref shrink(T *t, Ref x, Ref weight) {
 	RegionId cond = build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, build_f64(b, 0.3), build1(b, OP_ABS, p[0]))});
 	open = build_region_begin(b, 2, types, p);
 	Ref half = mul(b, mul(b, p[0], build_f64(b, 0.6)), build1(b, OP_COS, mul(b, p[0], build_f64(b, 0.1))));
-	RegionId body = build_region_end(b, open, 2, (Ref[]){half, add(b, mul(b, mul(b, p[1], p[1]), build_f64(b, 0.25)), mul(b, weight, half))});
+	Ref squared = mul(b, mul(b, p[1], p[1]), build_f64(b, 0.25));
+	RegionId body = build_region_end(b, open, 2, (Ref[]){half, add(b, squared, mul(b, weight, half))});
 	build_while(b, 2, (Ref[]){x, weight}, cond, body, r);
 	return r[1];
 }
