@@ -62,8 +62,7 @@ SUNDIALS_LIBS ?= -lsundials_cvodes -lsundials_idas -lsundials_kinsol -lsundials_
 	-lsundials_sunmatrixband -lsundials_sunmatrixsparse -lsundials_sunlinsoldense -lsundials_sunlinsolband -lsundials_sunlinsolklu \
 	-lsundials_sunlinsolspgmr -lsundials_sunnonlinsolnewton -lsundials_sunnonlinsolfixedpoint
 SUITESPARSE_LIBS ?= -lklu -lbtf -lamd -lcolamd -lsuitesparseconfig
-GSL_LIBS ?= $(call library,gsl,-lgsl -lgslcblas)
-SOLVER_LIBS ?= $(SUNDIALS_LIBS) $(SUITESPARSE_LIBS) $(GSL_LIBS)
+SOLVER_LIBS ?= $(SUNDIALS_LIBS) $(SUITESPARSE_LIBS)
 LIBRARY_LIBS := $(SOLVER_LIBS) -lm -ldl
 PROGRAM_LIBS := $(call library,readline,-lreadline) $(call library,libpng,-lpng)
 

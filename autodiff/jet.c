@@ -610,7 +610,8 @@ static void make_jet(Ctx *c, Derived *d) {
 
 Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active) {
 	if (order > JET_MAX_ORDER) {
-		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u", JET_MAX_ORDER, order);
+		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u", JET_MAX_ORDER,
+		           order);
 		ctx_throw(c, ST_ERROR);
 	}
 	if (!order) { /* values only: f itself */

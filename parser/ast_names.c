@@ -85,6 +85,24 @@ bool ast_leaves_loop(const Ast *body) {
 	return s.found;
 }
 
+static void break_visit(void *ud, const Ast *e) {
+	bool *found = ud;
+	switch ((AstKind)e->kind) {
+	case A_LAMBDA:
+	case A_DEF:
+	case A_FOR:
+	case A_WHILE: return;
+	case A_BREAK: *found = true; return;
+	default: ast_children(e, break_visit, ud);
+	}
+}
+
+bool ast_breaks(const Ast *body) {
+	bool found = false;
+	break_visit(&found, body);
+	return found;
+}
+
 struct mention_scan {
 	Atom name;
 	bool found;

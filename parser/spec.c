@@ -231,43 +231,45 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 
 /* ---- strings ---------------------------------------------------------------------------------------------------------------------------- */
 
-/* Text of static values is joined now; the rest becomes a format instruction with {k:spec} holes. */
+typedef VEC(char) Chars;
+
+static void put_chars(Sp *sp, Chars *t, const char *text, size_t n) {
+	VEC_RESERVE(sp->a, t, t->n + n);
+	if (n) memcpy(t->at + t->n, text, n);
+	t->n += (uint32_t)n;
+}
+
+static void put_text(Sp *sp, Chars *t, const char *text) { put_chars(sp, t, text, strlen(text)); }
+
+/* A text without holes is what it says; the rest becomes a format instruction with {k:spec} holes. */
 static Av *string_expr(Sp *sp, const Ast *e) {
-	Text t;
-	text_init(&t, sp->c);
+	Chars format = {0}, plain = {0};
 	VEC(Ref) args = {0};
 	bool all_static = true;
 	for (uint32_t i = 0; i < e->string.n; i++) {
 		const StringPiece *p = &e->string.pieces[i];
+		put_chars(sp, &plain, p->text, p->n);
 		for (uint32_t k = 0; k < p->n; k++) {
-			if (p->text[k] == '{' || p->text[k] == '}') text_add(&t, &p->text[k], 1); /* doubled: a literal brace */
-			text_add(&t, &p->text[k], 1);
+			if (p->text[k] == '{' || p->text[k] == '}') put_chars(sp, &format, &p->text[k], 1); /* doubled: a literal brace */
+			put_chars(sp, &format, &p->text[k], 1);
 		}
 		if (!p->value) continue;
-		if (p->debug) text_format(&t, "%s = ", p->source);
+		if (p->debug) {
+			put_text(sp, &format, p->source);
+			put_text(sp, &format, " = ");
+		}
 		Av *v = sp_expr(sp, p->value);
 		all_static = false;
-		text_format(&t, "{%u%s%s}", args.n, p->spec ? ":" : "", p->spec ? p->spec : "");
+		put_text(sp, &format, arena_printf(sp->a, "{%u%s%s}", args.n, p->spec ? ":" : "", p->spec ? p->spec : ""));
 		VEC_PUSH(sp->a, &args, v->kind == AV_ARRAY ? v->ref : sp_box(sp, v));
 	}
-	if (t.failed) {
-		text_free(&t);
-		ctx_throw(sp->c, ST_NOMEM);
-	}
-	Av *r;
 	if (all_static) {
-		Text plain;
-		text_init(&plain, sp->c);
-		for (uint32_t i = 0; i < e->string.n; i++) text_add(&plain, e->string.pieces[i].text, e->string.pieces[i].n);
-		r = av_new(sp, AV_STRING);
-		r->text = plain.failed ? 0 : atom_n(sp->c, plain.n ? plain.at : "", plain.n);
-		text_free(&plain);
-	} else {
-		int64_t word = atom_n(sp->c, t.at, t.n);
-		r = av_dyn(sp, build(sp->b, OP_FORMAT, args.n, args.at, attr_intern(sp->c, &word, 1), NULL));
+		Av *r = av_new(sp, AV_STRING);
+		r->text = atom_n(sp->c, plain.n ? plain.at : "", plain.n);
+		return r;
 	}
-	text_free(&t);
-	return r;
+	int64_t word = atom_n(sp->c, format.at, format.n);
+	return av_dyn(sp, build(sp->b, OP_FORMAT, args.n, args.at, attr_intern(sp->c, &word, 1), NULL));
 }
 
 /* ---- tensors, tuples, records --------------------------------------------------------------------------------------------------------------- */

@@ -277,6 +277,7 @@ void sp_check_free_indices(Sp *sp, const Ast *def);
 void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n); /* names a loop body may rebind (not inside closures) */
 void ast_free_names(Sp *sp, const Ast *function, Atom **names, uint32_t *n);
 bool ast_leaves_loop(const Ast *body);  /* break, or return, not inside an inner function (break: nor inner loop) */
+bool ast_breaks(const Ast *body);       /* break of this very loop */
 bool ast_mentions(const Ast *e, Atom name);
 
 #endif

@@ -787,5 +787,10 @@ Av *sp_while(Sp *sp, const Ast *e) {
 	Loop l = {.e = e, .body = e->while_.body, .static_count = -1, .leaves = ast_leaves_loop(e->while_.body)};
 	collect_carried(sp, &l);
 	run_loop(sp, &l);
+	/* only a return ends `while true` without a break: nothing after it is reached */
+	bool forever = false;
+	const Ast *c = e->while_.cond;
+	if (c->kind == A_CONST && value_as_bool(c->constant.value, &forever) && forever && l.leaves && sp->self && !ast_breaks(e->while_.body))
+		env_set(sp, sp->env, sp_hidden(sp)->ret, av_bool(sp, true));
 	return av_none(sp);
 }

@@ -1,0 +1,2 @@
+" Atled programs end in .dsl
+autocmd BufNewFile,BufRead *.dsl setfiletype atled
