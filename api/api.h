@@ -20,7 +20,8 @@ typedef struct Life {
 	uint32_t refs;         /* under the lock */
 	HeapAccount *account;  /* for the blocks of handles; each block keeps it alive */
 	atled_context *ctx;    /* NULL when it is gone */
-	Handle *live, *dead;   /* dead: freed while the context was busy, to be released at the next entry */
+	Handle *live;
+	_Atomic(Handle *) dead; /* freed while the context was busy, to be released at the next entry; changed under the lock */
 } Life;
 
 typedef enum HandleKind { HANDLE_VALUE, HANDLE_FUNCTION } HandleKind;

@@ -241,29 +241,21 @@ static bool annotated_type(Ctx *c, Value f, Text *t) {
 	return true;
 }
 
-static Signature signature_for(Ctx *c, Value f, const char *type) {
+static Signature signature_for(Ctx *c, Value f, const char *type, Text *t) {
 	if (type) return signature_read(c, type);
-	Text t;
-	text_init(&t, c);
-	bool ok = annotated_type(c, f, &t) && !t.failed;
-	char *text = NULL;
-	if (ok && (text = heap_alloc(c, t.n + 1))) memcpy(text, t.at, t.n + 1);
-	size_t n = t.n + 1;
-	text_free(&t);
-	if (!text) {
-		if (ok) ctx_throw(c, ST_NOMEM);
-		Diag *d = diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said", function_name(c, f));
-		diag_hint(c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
-		ctx_throw(c, ST_ERROR);
+	if (annotated_type(c, f, t)) {
+		if (t->failed) ctx_throw(c, ST_NOMEM);
+		return signature_read(c, arena_copy(ctx_arena(c), t->at, t->n));
 	}
-	char *copy = arena_copy(ctx_arena(c), text, n);
-	heap_free(c, text, n);
-	return signature_read(c, copy);
+	Diag *d = diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said", function_name(c, f));
+	diag_hint(c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
+	ctx_throw(c, ST_ERROR);
 }
 
 typedef struct Lookup {
 	const char *name, *type;
 	const atled_value *value;
+	Text text;
 	atled_function *out, *unsettled;
 } Lookup;
 
@@ -275,25 +267,27 @@ static void lookup_body(Ctx *c, void *arg) {
 		ctx_throw(c, ST_ERROR);
 	}
 	if (k->value && k->value->c != c) api_misuse(c, "the value of another context");
-	k->out = make_function(c, f, signature_for(c, f, k->type), &k->unsettled);
+	k->out = make_function(c, f, signature_for(c, f, k->type, &k->text), &k->unsettled);
+}
+
+static atled_status look_up(atled_context *x, EnterMode mode, Lookup *k, atled_function **out) {
+	if (!x) return ATLED_MISUSE;
+	text_init(&k->text, x->c);
+	atled_status st = api_run(x, mode, lookup_body, k);
+	text_free(&k->text);
+	atled_function_free(k->unsettled);
+	*out = st == ATLED_OK ? k->out : NULL;
+	return st;
 }
 
 atled_status atled_lookup(atled_context *x, const char *name, const char *type, atled_function **out) {
 	if (!name || !out) return ATLED_MISUSE;
-	Lookup k = {.name = name, .type = type};
-	atled_status st = api_run(x, ENTER_ALONE, lookup_body, &k);
-	atled_function_free(k.unsettled);
-	*out = st == ATLED_OK ? k.out : NULL;
-	return st;
+	return look_up(x, ENTER_ALONE, &(Lookup){.name = name, .type = type}, out);
 }
 
 atled_status atled_function_of(atled_context *x, const atled_value *value, const char *type, atled_function **out) {
 	if (!value || !out) return ATLED_MISUSE;
-	Lookup k = {.value = value, .type = type};
-	atled_status st = api_run(x, ENTER_CALLBACK, lookup_body, &k);
-	atled_function_free(k.unsettled);
-	*out = st == ATLED_OK ? k.out : NULL;
-	return st;
+	return look_up(x, ENTER_CALLBACK, &(Lookup){.value = value, .type = type}, out);
 }
 
 /* ---- deriving --------------------------------------------------------------------------------------------------------------------------------- */
@@ -318,6 +312,7 @@ static const struct {
 typedef struct Derive {
 	const atled_function *fn;
 	const char *how;
+	Text text;
 	atled_value *derived;
 	atled_function *out, *unsettled;
 } Derive;
@@ -406,14 +401,9 @@ static void derive_body(Ctx *c, void *arg) {
 			sig.in[i] = type_tensor(c, (Dtype)t.dtype, t.rank + 1u, t.dims);
 		}
 	}
-	Text t;
-	text_init(&t, c);
-	write_wrapper(&t, derivatives[which].body, fn->nin, (uint32_t)argument, extra != EXTRA_NONE);
-	char *text = t.failed ? NULL : arena_copy(ctx_arena(c), t.at, t.n);
-	Text kept = {.ctx = c, .at = text, .n = t.n};
-	text_free(&t);
-	if (!text) ctx_throw(c, ST_NOMEM);
-	Value wrapper = wrapper_value(c, &kept), derived = {.kind = V_UNSET};
+	write_wrapper(&k->text, derivatives[which].body, fn->nin, (uint32_t)argument, extra != EXTRA_NONE);
+	if (k->text.failed) ctx_throw(c, ST_NOMEM);
+	Value wrapper = wrapper_value(c, &k->text), derived = {.kind = V_UNSET};
 	api_want(c, session_call(api_of(c)->session, wrapper, 1, &fn->f, &derived, 0));
 	k->derived = value_handle(api_of(c), derived);
 	if (!k->derived) ctx_throw(c, ST_NOMEM);
@@ -423,7 +413,9 @@ static void derive_body(Ctx *c, void *arg) {
 atled_status atled_derive(atled_context *x, const atled_function *fn, const char *how, atled_function **out) {
 	if (!fn || !how || !out || !x || fn->h.life != x->life) return ATLED_MISUSE;
 	Derive k = {.fn = fn, .how = how};
+	text_init(&k.text, x->c);
 	atled_status st = api_run(x, ENTER_ALONE, derive_body, &k);
+	text_free(&k.text);
 	atled_value_free(k.derived);
 	atled_function_free(k.unsettled);
 	*out = st == ATLED_OK ? k.out : NULL;

@@ -69,6 +69,7 @@ typedef struct Plan {
 	uint32_t marks; /* live and kept ones so far */
 	RegionPlan *regions;
 	InstPlan *insts;
+	VEC(InstId) guards;
 	uint32_t nsyms;      /* of f, and further ones */
 	bool *linear_result; /* by result of f */
 } Plan;

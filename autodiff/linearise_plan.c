@@ -125,9 +125,8 @@ static void visit_link(void *ud, SymId s) {
 
 static void each_guard(GuardVisit *v, void (*visit)(GuardVisit *v, Dim x, Dim y)) {
 	Plan *p = v->at.p;
-	for (InstId i = 0; i < p->f->insts.n; i++) {
-		const Inst *in = &p->f->insts.at[i];
-		if (in->op != OP_GUARD) continue;
+	for (uint32_t i = 0; i < p->guards.n; i++) {
+		const Inst *in = &p->f->insts.at[p->guards.at[i]];
 		v->at.region = in->parent;
 		visit(v, (Dim)attr_int(p->c, OP_GUARD, in->attr, 0), (Dim)attr_int(p->c, OP_GUARD, in->attr, 1));
 	}
@@ -148,6 +147,7 @@ static void link_guard(GuardVisit *v, Dim x, Dim y) {
 }
 
 static void need_linked(Plan *p) {
+	if (!p->guards.n) return;
 	GuardVisit v = {.at = {.p = p}, .count = ARENA_ARRAY(p->a, uint32_t, p->nsyms + 1u)};
 	each_guard(&v, count_guard);
 	do {
@@ -156,12 +156,14 @@ static void need_linked(Plan *p) {
 	} while (v.more);
 }
 
+/* Where each symbol is born, and where lengths are said to be equal. */
 static void find_births(Plan *p, RegionId id) {
 	const Region *g = &p->f->regions.at[id];
 	SymVisit v = {.p = p, .region = id};
 	for (uint32_t k = 0; k < g->nparams; k++) each_sym(p, p->f->vals.at[g->params + k].type, visit_birth, &v);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(p, g, i);
+		if (in->op == OP_GUARD) VEC_PUSH(p->a, &p->guards, (InstId)(in - p->f->insts.at));
 		if (in->op == OP_BIND) dim_each_sym(p->c, (Dim)attr_int(p->c, OP_BIND, in->attr, 0), visit_birth, &v);
 		for (uint32_t k = 0; k < in->nregions; k++) find_births(p, region_id(p, in, k));
 		for (uint32_t k = 0; k < in->nresults; k++) each_sym(p, p->f->vals.at[in->results + k].type, visit_birth, &v);

@@ -153,6 +153,18 @@ static void trace_call(Backend *be, const Code *callee, SpanId at, uint32_t diag
 	Ctx *c = be->ctx;
 	Diag *d = last_diag(c);
 	if (!d || diag_total(c) <= diags_before || be->traced > TRACE_LINES) return;
+	if (!callee->fn->name && at == callee->fn->span) return; /* the program itself, which nobody called */
+	/* a message is about the user's text: one from inside the library moves to where it was called */
+	Span caller = span_of(c, at);
+	if (d->span.source && source_is_library(c, d->span.source) && caller.source) {
+		if (!source_is_library(c, caller.source)) {
+			uint32_t line, column;
+			source_position(c, d->span, &line, &column);
+			diag_trace(c, d, "in %s:%u:%u", source_name(c, d->span.source), line, column);
+			d->span = caller;
+		}
+		return;
+	}
 	if (be->traced++ == TRACE_LINES) {
 		diag_trace(c, d, "... and the calls around it");
 		return;

@@ -307,7 +307,7 @@ void remember_shared(Builder *b, InstId i) {
 		b->shared_heads = heads;
 		b->shared_head_count = n;
 	}
-	uint32_t hash = hash_expr((Op)in->op, in->nargs, &f->args.at[in->args], in->attr);
+	uint32_t hash = hash_expr((Op)in->op, in->nargs, in->nargs ? &f->args.at[in->args] : NULL, in->attr);
 	uint32_t *head = &b->shared_heads[hash & (b->shared_head_count - 1)];
 	b->shared.at[b->shared.n] = (Shared){.hash = hash, .inst = i, .next = *head};
 	*head = b->shared.n++;

@@ -21,6 +21,7 @@ struct Source {
 	uint32_t n;
 	uint32_t *line_start; /* byte offset of each line */
 	uint32_t lines;
+	bool library;
 };
 
 typedef struct DiagState {
@@ -85,6 +86,15 @@ static const Source *source_of(const Ctx *c, SourceId id) {
 
 const char *source_name(const Ctx *c, SourceId s) {
 	return source_of(c, s)->name;
+}
+
+void source_set_library(Ctx *c, SourceId s) {
+	DiagState *st = state_of(c);
+	if (s < st->sources.n) st->sources.at[s].library = true;
+}
+
+bool source_is_library(const Ctx *c, SourceId s) {
+	return source_of(c, s)->library;
 }
 
 const char *source_text(const Ctx *c, SourceId s, size_t *n) {

@@ -33,6 +33,9 @@ Span span_of(const Ctx *c, SpanId id);
 SourceId source_add(Ctx *c, const char *name, const char *text, size_t n); /* copies both */
 const char *source_name(const Ctx *c, SourceId s);
 const char *source_text(const Ctx *c, SourceId s, size_t *n);
+/* Of the standard library: messages are about the user's text and only mention such places. */
+void source_set_library(Ctx *c, SourceId s);
+bool source_is_library(const Ctx *c, SourceId s);
 void source_position(const Ctx *c, Span s, uint32_t *line, uint32_t *column); /* 1-based; column in characters */
 
 typedef enum DiagCode {

@@ -345,6 +345,26 @@ static bool all_constant(Sp *sp, const Ref *refs, uint32_t n) {
 	return true;
 }
 
+typedef struct ConstJob {
+	Builder *b;
+	Value v;
+	Ref made;
+} ConstJob;
+
+static void const_protected(Ctx *c, void *arg) {
+	ConstJob *j = arg;
+	(void)c;
+	j->made = build_const(j->b, j->v);
+}
+
+Ref sp_const(Sp *sp, Value v) {
+	ConstJob j = {.b = sp->b, .v = v};
+	Status st = ctx_protect(sp->c, const_protected, &j);
+	value_unref(v);
+	if (st != ST_OK) ctx_throw(sp->c, st);
+	return j.made;
+}
+
 Ref sp_box(Sp *sp, Av *v) {
 	if (v->kind == AV_DYN) return v->ref;
 	v = boxable(sp, v);
@@ -358,16 +378,11 @@ Ref sp_box(Sp *sp, Av *v) {
 		for (uint32_t i = 0; i < n; i++) leaf[i] = ref_constant(build_fn(sp->b), args[1 + i])->value;
 		filled = av_to_value(sp->c, v, leaf, &used);
 		if (filled.kind == V_UNSET) ctx_throw(sp->c, ST_NOMEM);
-		if (!value_is_array(filled)) {
-			Ref r = build_const(sp->b, filled);
-			value_unref(filled);
-			return r;
-		}
+		if (!value_is_array(filled)) return sp_const(sp, filled);
 		value_unref(filled);
 	}
 	Value template = av_to_value(sp->c, v, NULL, &used);
 	if (v->kind != AV_ARRAY && template.kind == V_UNSET) ctx_throw(sp->c, ST_NOMEM);
-	args[0] = build_const(sp->b, template);
-	value_unref(template);
+	args[0] = sp_const(sp, template);
 	return build(sp->b, OP_BOX, n + 1, args, 0, NULL);
 }

@@ -90,7 +90,8 @@ static BUILTIN(filled) {
 	sp_want_dims(sp, call, first, &rank, dims);
 	if (first) {
 		Av *x = sp_want_array(sp, call->args[0], call->spans[0], "full");
-		return av_array(sp, sp_broadcast_to(sp, x->ref, rank, dims, call->span, "fill"));
+		Av like = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, x->ref)->dtype, rank, dims))};
+		return av_array(sp, sp_broadcast_into(sp, x->ref, rank, dims, call->span, arena_printf(sp->a, "cannot fill %s with %s", sp_type_text(sp, &like), sp_type_text(sp, x))));
 	}
 	return av_array(sp, build_full(sp->b, type_tensor(sp->c, DT_F64, rank, dims), self->name[0] == 'o' ? 1 : 0));
 }
@@ -177,7 +178,6 @@ static BUILTIN(reshape) {
 		dims[i] = build_canon(sp->b, build_dim_of(sp->b, sp_scalar(sp, items[i], DT_I64, call->span, "a length"), 0));
 		known = dim_mul(sp->c, known, dims[i]);
 	}
-	Atom what = atom_f(sp->c, "cannot reshape %s: the sizes differ", sp_type_text(sp, x));
 	if (open >= 0) {
 		int64_t k, v;
 		if (total == known) dims[open] = dim_const(sp->c, 1);
@@ -190,6 +190,11 @@ static BUILTIN(reshape) {
 		}
 		known = dim_mul(sp->c, known, dims[open]);
 	}
+	Av like = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)t.dtype, rank, dims))};
+	int64_t have, want;
+	bool sizes = dim_is_const(sp->c, total, &have) && dim_is_const(sp->c, known, &want) && have != want;
+	Atom what = atom_f(sp->c, "cannot reshape %s to %s", sp_type_text(sp, x), sp_type_text(sp, &like));
+	if (sizes) sp_fail(sp, E_SHAPE, call->span, "%s: it has %lld element%s, not %lld", atom_text(sp->c, what), (long long)have, have == 1 ? "" : "s", (long long)want);
 	if (!build_unify(sp->b, total, known, what)) sp_fail(sp, E_SHAPE, call->span, "%s", atom_text(sp->c, what));
 	return av_array(sp, build_reshape(sp->b, x->ref, rank, dims));
 }
@@ -243,7 +248,7 @@ static int axis_argument(Sp *sp, const Call *call, const char *name, int rank, i
 	for (uint32_t i = 0; i < call->nnamed; i++)
 		if (call->named[i] == a) at = call->named_spans[i];
 	int64_t k = sp_want_int(sp, a, at, "an axis"), axis = k < 0 ? k + rank : k;
-	if (axis < 0 || axis >= rank) sp_fail(sp, E_RANK, at, "no axis %lld: there %s %d", (long long)k, rank == 1 ? "is" : "are", rank);
+	if (axis < 0 || axis >= rank) sp_fail(sp, E_RANK, at, "no axis %lld: there %s %d, counted from 0", (long long)k, rank == 1 ? "is" : "are", rank);
 	return (int)axis;
 }
 
@@ -293,9 +298,8 @@ static BUILTIN(broadcast_to) {
 	uint32_t rank;
 	Dim dims[MAX_RANK];
 	sp_want_dims(sp, call, 1, &rank, dims);
-	Ref r = x->ref, like = build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, x->ref)->dtype, rank, dims));
-	sp_broadcast_pair(sp, &r, &like, x, av_array(sp, like), call->span, "broadcast");
-	return av_array(sp, r);
+	Av like = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, x->ref)->dtype, rank, dims))};
+	return av_array(sp, sp_broadcast_into(sp, x->ref, rank, dims, call->span, arena_printf(sp->a, "cannot broadcast %s to %s", sp_type_text(sp, x), sp_type_text(sp, &like))));
 }
 
 /* ---- reductions --------------------------------------------------------------------------------------------------------------------------------- */
@@ -308,11 +312,14 @@ static void reduction_axes(Sp *sp, const Call *call, int rank, uint32_t *n, int 
 		return;
 	}
 	int64_t given[MAX_RANK];
-	sp_want_ints(sp, a, call->span, "an axis", n, given, MAX_RANK);
+	Span at = call->span;
+	for (uint32_t i = 0; i < call->nnamed; i++)
+		if (call->named[i] == a) at = call->named_spans[i];
+	sp_want_ints(sp, a, at, "an axis", n, given, MAX_RANK);
 	bool use[MAX_RANK] = {false};
 	for (uint32_t i = 0; i < *n; i++) {
 		int64_t k = given[i] < 0 ? given[i] + rank : given[i];
-		if (k < 0 || k >= rank) sp_fail(sp, E_RANK, call->span, "no axis %lld: there %s %d", (long long)given[i], rank == 1 ? "is" : "are", rank);
+		if (k < 0 || k >= rank) sp_fail(sp, E_RANK, at, "no axis %lld: there %s %d, counted from 0", (long long)given[i], rank == 1 ? "is" : "are", rank);
 		use[k] = true;
 	}
 	*n = 0;
@@ -414,10 +421,10 @@ static BUILTIN(nonzero) {
 static Ref want_matrix(Sp *sp, const Call *call, uint32_t i, const char *what, bool square) {
 	Av *x = sp_want_array(sp, call->args[i], call->spans[i], what);
 	Type t = *ty(sp, x->ref);
-	if (t.rank < 2) sp_fail(sp, E_RANK, call->spans[i], "`%s` takes a matrix, not %s", what, sp_type_text(sp, x));
+	if (t.rank < 2) sp_fail(sp, E_RANK, call->spans[i], "this takes a matrix, not %s", sp_type_text(sp, x));
 	Ref r = dtype_is_inexact((Dtype)t.dtype) ? x->ref : build_convert(sp->b, x->ref, DT_F64);
 	if (square) {
-		Atom msg = atom_f(sp->c, "`%s` takes a square matrix, not %s", what, sp_type_text(sp, x));
+		Atom msg = atom_f(sp->c, "this takes a square matrix, not %s", sp_type_text(sp, x));
 		if (!build_unify(sp->b, t.dims[t.rank - 2], t.dims[t.rank - 1], msg)) sp_fail(sp, E_SHAPE, call->spans[i], "%s", atom_text(sp->c, msg));
 	}
 	return r;

@@ -123,9 +123,8 @@ static void tangent_leaves(Site *s, Av *dx, Span at, const char *what, Ref *out)
 		uint32_t l = s->active_leaf[i];
 		Av *v = av_array(sp, leaves[l]), *like = av_array(sp, xs[l]);
 		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, xs[l])->dtype), same = xs[l];
-		if (ty(sp, r)->rank > ty(sp, same)->rank) sp_fail(sp, E_SHAPE, at, "%s is %s for an argument of %s", what, sp_type_text(sp, v), sp_type_text(sp, like));
-		sp_broadcast_pair(sp, &r, &same, v, like, at, "match");
-		out[i] = r;
+		Type t = *ty(sp, same);
+		out[i] = sp_broadcast_into(sp, r, t.rank, t.dims, at, arena_printf(sp->a, "%s is %s for an argument that is %s", what, sp_type_text(sp, v), sp_type_text(sp, like)));
 	}
 }
 
@@ -267,9 +266,8 @@ static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av 
 		if (!mask_bit(sp->c, in_mask, i)) continue;
 		Av *v = av_array(sp, gl[i]), *like = av_array(sp, il[i]);
 		Ref r = sp_to_dtype(sp, v, (Dtype)ty(sp, il[i])->dtype), same = il[i];
-		if (ty(sp, r)->rank > ty(sp, same)->rank) sp_fail(sp, E_SHAPE, call->spans[0], "%s is %s for a value of %s", what, sp_type_text(sp, v), sp_type_text(sp, like));
-		sp_broadcast_pair(sp, &r, &same, v, like, call->spans[0], "match");
-		args[nargs++] = r;
+		Type t = *ty(sp, same);
+		args[nargs++] = sp_broadcast_into(sp, r, t.rank, t.dims, call->spans[0], arena_printf(sp->a, "%s is %s for a value that is %s", what, sp_type_text(sp, v), sp_type_text(sp, like)));
 	}
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(linear) + 1);
 	build_at(sp->b, span_intern(sp->c, call->span));
@@ -329,7 +327,7 @@ static void want_real_scalar(Sp *sp, const Av *y, const Av *f, Span at) {
 		}
 	}
 	if (good) return;
-	Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", f->text ? atom_text(sp->c, f->text) : "the function", sp_type_text(sp, y));
+	Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", f->text && f->code_kind == CODE_AST ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "the function", sp_type_text(sp, y));
 	if (y->kind == AV_ARRAY && ty(sp, y->ref)->rank) diag_hint(sp->c, d, "jacobian(f) is for functions that give arrays; sum(...) makes a number");
 	if (y->kind == AV_ARRAY && dtype_is_complex((Dtype)ty(sp, y->ref)->dtype)) diag_hint(sp->c, d, "real(...) or abs(...) of it is a real number");
 	sp_throw(sp);
@@ -416,7 +414,11 @@ static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
 		Dim d = build_canon(sp->b, t->dims[0]);
 		Atom what = atom_f(sp->c, "`map` runs over arrays of one length");
 		if (*n == UINT32_MAX) *n = d;
-		else if (!build_unify(sp->b, *n, d, what)) sp_fail(sp, E_SHAPE, at, "%s, and these lengths differ", atom_text(sp->c, what));
+		else if (!build_unify(sp->b, *n, d, what)) {
+			char first[64];
+			dim_print(sp->c, *n, NULL, NULL, first, sizeof first);
+			sp_fail(sp, E_SHAPE, at, "%s: the first has %s, this is %s", atom_text(sp->c, what), first, sp_type_text(sp, v));
+		}
 		leaves[i] = build_gather(sp->b, leaves[i], build_i64(sp->b, 0), 0, 0);
 	}
 	k = 0;

@@ -473,7 +473,7 @@ BUILTIN(problem_info) {
 }
 
 Av *sp_problem_value(Sp *sp, const Ast *e) {
-	session_check_problem(sp->session, sp->module, e);
+	session_check_problem(sp->session, sp->module, sp->env, e);
 	Atom *free_names;
 	uint32_t nfree;
 	ast_free_names(sp, e, &free_names, &nfree);
@@ -653,8 +653,95 @@ static void check_conditions(Ctx *c, const Ast *e, const Layout *l, uint32_t fie
 	}
 }
 
-void session_check_problem(Session *s, Module *m, const Ast *e) {
-	(void)m;
+/* Names in the equations: an unknown one is most likely a slip, or a derivative by what is no coordinate. */
+typedef struct NameCheck {
+	Session *s;
+	Module *m;
+	const Env *around;
+	const Layout *l;
+	VEC_ATOMS known;
+	VEC(const char *) near;
+} NameCheck;
+
+static void near_name(void *ud, const char *name, Value v) {
+	NameCheck *k = ud;
+	(void)v;
+	VEC_PUSH(ctx_arena(ctx_of_session(k->s)), &k->near, name);
+}
+
+static bool is_known(NameCheck *k, Atom name) {
+	Ctx *c = ctx_of_session(k->s);
+	Jet j;
+	for (uint32_t i = 0; i < k->known.n; i++)
+		if (k->known.at[i] == name) return true;
+	if (env_find(k->around, name) || coord_index(k->l, name) >= 0 || jet_of_name(c, k->l, name, &j)) return true;
+	const Builtin *b = builtin_find(atom_text(c, name));
+	return (b && b->doc) || session_lookup(k->s, k->m, name).kind != V_UNSET || session_module_named(k->s, k->m, name);
+}
+
+static void check_name(NameCheck *k, const Ast *e) {
+	Ctx *c = ctx_of_session(k->s);
+	const char *text = atom_text(c, e->name.name);
+	if (is_known(k, e->name.name)) return;
+	for (uint32_t i = 0; i < k->l->e->problem->nfields; i++) {
+		const char *field = atom_text(c, k->l->e->problem->fields[i].name);
+		size_t n = strlen(field);
+		if (strncmp(text, field, n) || text[n] != '_' || !text[n + 1]) continue;
+		Diag *d = diag_error(c, E_PROBLEM_COORD, e->span, "`%s` looks like a derivative of `%s`, but `%s` names no coordinate of this problem", text, field, text + n + 1);
+		if (k->l->ncoords) diag_second(c, d, k->l->coord_span[0], k->l->ncoords == 1 ? "the coordinate is here" : "the coordinates are here");
+		return;
+	}
+	Arena *a = ctx_arena(c);
+	k->near.n = 0;
+	session_each_name(k->s, near_name, k);
+	for (uint32_t i = 0; i < k->known.n; i++) near_name(k, atom_text(c, k->known.at[i]), value_none());
+	for (uint32_t i = 0; i < k->l->ncoords; i++) near_name(k, atom_text(c, k->l->coord[i]), value_none());
+	for (uint32_t i = 0; i < k->l->e->problem->nfields; i++) near_name(k, atom_text(c, k->l->e->problem->fields[i].name), value_none());
+	const char *best = diag_nearest(text, k->near.at, k->near.n);
+	diag_error(c, E_NAME, e->span, "no `%s`%s", text, best ? arena_printf(a, "; did you mean `%s`?", best) : "");
+}
+
+static void check_names(void *ud, const Ast *e) {
+	NameCheck *k = ud;
+	Arena *a = ctx_arena(ctx_of_session(k->s));
+	uint32_t mark = k->known.n;
+	switch ((AstKind)e->kind) {
+	case A_NAME: check_name(k, e); return;
+	case A_LAMBDA:
+	case A_DEF:
+		if (e->kind == A_DEF) VEC_PUSH(a, &k->known, e->function.name);
+		for (uint32_t i = 0; i < e->function.nparams; i++) {
+			const Param *p = &e->function.params[i];
+			VEC_PUSH(a, &k->known, p->name);
+			for (uint32_t t = 0; p->pattern && t < p->pattern->tuple.n; t++)
+				if (p->pattern->tuple.items[t]->kind == A_NAME) VEC_PUSH(a, &k->known, p->pattern->tuple.items[t]->name.name);
+		}
+		check_names(k, e->function.body);
+		k->known.n = e->kind == A_DEF ? mark + 1 : mark;
+		return;
+	case A_COMPREHENSION:
+	case A_BLOCK:
+	case A_FOR:
+	case A_WHILE:
+	case A_TRY:
+	case A_INDEX_DEF: return; /* bring names of their own; what is wrong with them is found when they are evaluated */
+	case A_ASSIGN:
+		check_names(k, e->assign.value);
+		if (e->assign.target->kind == A_NAME) VEC_PUSH(a, &k->known, e->assign.target->name.name);
+		return;
+	case A_CALL:
+		/* a function may be defined after the problem that calls it */
+		if (e->call.callee->kind != A_NAME) check_names(k, e->call.callee);
+		for (uint32_t i = 0; i < e->call.n; i++) check_names(k, e->call.args[i].value);
+		return;
+	case A_FIELD:
+		if (e->field.base->kind != A_NAME || !session_module_named(k->s, k->m, e->field.base->name.name)) check_names(k, e->field.base);
+		return;
+	default: ast_children(e, check_names, k);
+	}
+}
+
+void session_check_problem(Session *s, Module *m, const Env *around, const Ast *e) {
 	Ctx *c = ctx_of_session(s);
 	uint32_t before = diag_count(c, SEV_ERROR);
 	Layout l;
@@ -692,6 +779,14 @@ void session_check_problem(Session *s, Module *m, const Ast *e) {
 				break;
 			}
 		}
+	}
+	NameCheck names = {.s = s, .m = m, .around = around, .l = &l};
+	for (uint32_t i = 0; i < e->problem->nparams; i++) VEC_PUSH(ctx_arena(c), &names.known, e->problem->params[i].name);
+	if (e->problem->eigen) VEC_PUSH(ctx_arena(c), &names.known, e->problem->eigen);
+	for (uint32_t i = 0; i < e->problem->nlocals; i++) check_names(&names, e->problem->locals[i]);
+	for (uint32_t i = 0; i < e->problem->nequations; i++) {
+		check_names(&names, e->problem->equations[i]->equation.left);
+		check_names(&names, e->problem->equations[i]->equation.right);
 	}
 	if (diag_count(c, SEV_ERROR) == before)
 		for (uint32_t f = 0; f < e->problem->nfields; f++) check_conditions(c, e, &l, f);

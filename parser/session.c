@@ -47,7 +47,9 @@ struct Session {
 	Module *modules, *main;
 	Hidden hidden;
 	Frame *retry;
-	bool bottom, wants_unroll;
+	const Builder *bottom;
+	bool wants_unroll;
+	uint64_t specialised; /* functions finished */
 	FamilyEntry *families[FAMILY_BUCKETS];
 	VEC(Export) exports;
 	VEC(Module *) loaded; /* by library index */
@@ -77,10 +79,10 @@ bool session_take_wants_unroll(Session *s) {
 	s->wants_unroll = false;
 	return was;
 }
-void session_set_bottom(Session *s) { s->bottom = true; }
-bool session_take_bottom(Session *s) {
-	bool was = s->bottom;
-	s->bottom = false;
+void session_set_bottom(Session *s, const Builder *whose) { s->bottom = whose; }
+const Builder *session_take_bottom(Session *s) {
+	const Builder *was = s->bottom;
+	s->bottom = NULL;
 	return was;
 }
 void session_set_folder(Session *s, const char *folder) { s->folder = folder ? arena_copy(s->a, folder, strlen(folder)) : NULL; }
@@ -88,6 +90,9 @@ void session_seed(Session *s, int64_t seed) {
 	s->random_key = seed;
 	s->random_counter = 0;
 }
+
+void session_count_specialised(Session *s) { s->specialised++; }
+uint64_t session_specialised(const Session *s) { return s->specialised; }
 
 /* ---- specialisations --------------------------------------------------------------------------------------------------------------- */
 
@@ -157,6 +162,11 @@ static Global *own_global(Module *m, Atom name) {
 Value session_own_global(Module *m, Atom name) {
 	Global *g = own_global(m, name);
 	return g ? g->value : (Value){.kind = V_UNSET};
+}
+
+Span session_global_span(Module *from, Atom name) {
+	Global *g = from->library ? NULL : own_global(from, name);
+	return g ? g->span : NO_SPAN;
 }
 
 void session_note_baked(Module *m, Atom name) {
@@ -249,6 +259,7 @@ static Module *load_library(Session *s, uint32_t k) {
 	if (s->loaded.at[k]) return s->loaded.at[k];
 	const LibraryText *lib = &library_texts[k];
 	SourceId source = source_add(s->c, arena_printf(s->a, "<%s>", lib->name), lib->text, lib->size);
+	source_set_library(s->c, source);
 	Module *m = module_new(s, atom(s->c, lib->name), source, true);
 	s->loaded.at[k] = m; /* modules may use one another */
 	Status st = load_module(s, m);
@@ -381,9 +392,7 @@ static void start_frame(Statement *st) {
 	if (!state) ctx_throw(s->c, ST_NOMEM);
 	((int64_t *)(void *)state->data)[0] = s->random_key;
 	((int64_t *)(void *)state->data)[1] = s->random_counter;
-	Value v = value_tensor(state);
-	env_set(&st->sp, st->sp.env, s->hidden.rng, av_array(&st->sp, build_const(st->b, v)));
-	value_unref(v);
+	env_set(&st->sp, st->sp.env, s->hidden.rng, av_array(&st->sp, sp_const(&st->sp, value_tensor(state))));
 	TypeId token = type_token(s->c);
 	env_set(&st->sp, st->sp.env, s->hidden.io, av_array(&st->sp, build_typed(st->b, OP_START, 0, NULL, 0, 1, &token, NULL)));
 }
@@ -420,6 +429,8 @@ static void specialise_statement(Ctx *c, void *arg) {
 	}
 	VEC_PUSH(st->a, &results, env_find(sp->env, s->hidden.rng)->ref);
 	VEC_PUSH(st->a, &results, env_find(sp->env, s->hidden.io)->ref);
+	/* room for new names now: once the statement has run, nothing may fail */
+	VEC_RESERVE(s->a, &st->m->globals, st->m->globals.n + st->assigned.n);
 	st->fn = build_end(st->b, results.n, results.at);
 	st->b = NULL;
 }
@@ -428,7 +439,7 @@ static void specialise_statement(Ctx *c, void *arg) {
 static Value run_statement(Session *s, Module *m, const Ast *e) {
 	Ctx *c = s->c;
 	Statement st = {.s = s, .m = m, .e = e, .a = arena_new(c)};
-	st.b = build_begin(c, atom(c, "statement"), span_intern(c, e->span), NULL);
+	st.b = build_begin(c, 0, span_intern(c, e->span), NULL);
 	Builder *b = st.b;
 	Status status = ctx_protect(c, specialise_statement, &st);
 	Value *results = NULL;
@@ -487,6 +498,7 @@ out:
 /* A definition needs no running: a function value with the data it mentions. */
 static Value define_function(Session *s, Module *m, const Ast *e) {
 	Ctx *c = s->c;
+	VEC_RESERVE(s->a, &m->globals, m->globals.n + 1);
 	Arena *a = arena_new(c);
 	Sp sp = {.c = c, .session = s, .a = a};
 	Atom *names;
@@ -567,7 +579,7 @@ static void run_statements(Session *s, Module *m, const Program *p, ResultSink s
 			break;
 		case A_DEF: value_unref(define_function(s, m, e)); break;
 		case A_PROBLEM:
-			session_check_problem(s, m, e);
+			session_check_problem(s, m, NULL, e);
 			value_unref(define_function(s, m, e));
 			break;
 		case A_ASSIGN:
@@ -612,7 +624,8 @@ Status session_run(Session *s, const char *name, const char *text, size_t n, Res
 	if (st != ST_OK) {
 		build_unwind(s->c, mark);
 		s->retry = NULL;
-		s->bottom = s->wants_unroll = false;
+		s->bottom = NULL;
+		s->wants_unroll = false;
 	}
 	return st;
 }
@@ -634,6 +647,8 @@ static void check_text(Ctx *c, void *arg) {
 	Statement st = {.s = s, .m = s->main, .a = arena_new(c)};
 	st.b = build_begin(c, atom(c, "check"), 0, NULL);
 	start_frame(&st);
+	st.sp.top = st.sp.env;
+	st.sp.top_b = st.b;
 	for (uint32_t i = 0; i < p.n; i++) {
 		const Ast *e = p.items[i];
 		st.e = e;

@@ -70,6 +70,9 @@ void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Val
 /* Help: signature and comment of a name; false when unknown. */
 bool session_help(Session *s, const char *name, Text *out, bool source);
 
+/* How many functions have been specialised so far: a call with other lengths must not add to it. */
+uint64_t session_specialised(const Session *s);
+
 /* Starts the random numbers anew. */
 void session_seed(Session *s, int64_t seed);
 

@@ -13,7 +13,7 @@ const Hidden *sp_hidden(Sp *sp) { return session_hidden(sp->session); }
 
 /* ---- errors ------------------------------------------------------------------------------------------------------------------------- */
 
-static bool in_library(Sp *sp, Span s) { return s.source && source_name(sp->c, s.source)[0] == '<'; }
+static bool in_library(Sp *sp, Span s) { return s.source && source_is_library(sp->c, s.source); }
 
 /* The calls on the way to here, innermost first: visit returns false to stop. */
 static void each_call(const Sp *sp, bool (*visit)(void *ud, Span call), void *ud) {
@@ -48,12 +48,16 @@ Span sp_user_place(Sp *sp, Span at) {
 struct call_trace {
 	Sp *sp;
 	Diag *d;
-	Span own;
+	Span last;
 };
+
+static bool within(Span inner, Span outer) { return inner.source == outer.source && inner.start >= outer.start && inner.end <= outer.end; }
 
 static bool add_call(void *ud, Span call) {
 	struct call_trace *t = ud;
-	if (in_library(t->sp, call) || !memcmp(&call, &t->own, sizeof call)) return true;
+	/* a call that the message points into already says nothing new */
+	if (in_library(t->sp, call) || within(t->d->span, call) || within(t->last, call)) return true;
+	t->last = call;
 	uint32_t line, column;
 	source_position(t->sp->c, call, &line, &column);
 	diag_trace(t->sp->c, t->d, "called by %s:%u:%u", source_name(t->sp->c, call.source), line, column);
@@ -74,7 +78,7 @@ _Noreturn void sp_throw(Sp *sp) {
 			d->span = user;
 			if (in_library(sp, d->second)) d->second = NO_SPAN;
 		}
-		each_call(sp, add_call, &(struct call_trace){sp, d, d->span});
+		each_call(sp, add_call, &(struct call_trace){sp, d, NO_SPAN});
 	}
 	ctx_throw(sp->c, ST_ERROR);
 }
@@ -194,10 +198,14 @@ void env_set(Sp *sp, Env *e, Atom name, Av *v) {
 Av *sp_try_lookup(Sp *sp, Atom name) {
 	Av *v = env_find(sp->env, name);
 	if (v) return v;
+	if (sp->top && sp->module == session_main(sp->session) && (v = env_find(sp->top, name))) {
+		if (sp->b == sp->top_b || !av_count_leaves(v)) return v;
+		sp_fail(sp, E_NOT_STATIC, NO_SPAN, "the value of `%s` is known only when the program runs", atom_text(sp->c, name));
+	}
 	Value g = session_lookup(sp->session, sp->module, name);
 	if (g.kind != V_UNSET) {
 		if (sp->self && g.kind != V_FUNCTION && g.kind != V_PROBLEM) session_note_baked(sp->module, name);
-		return av_of_value(sp, g);
+		return av_with_origin(sp, av_of_value(sp, g), session_global_span(sp->module, name));
 	}
 	const Builtin *b = builtin_find(atom_text(sp->c, name));
 	if (b && (b->doc || sp->module->library)) return av_builtin(sp, b->name, 0, NULL);
@@ -220,6 +228,17 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	if (v && v->kind != AV_UNSET) return v;
 	const char *text = atom_text(sp->c, name);
 	if (v) sp_fail(sp, E_NAME, at, "`%s` has no value here: it is set only on some paths before this one", text);
+	/* set somewhere in this function, but not on the way to here */
+	const Ast *code = sp->self && sp->self->code_kind == CODE_AST && sp->self->kind == AV_FUNCTION ? sp->self->code : NULL;
+	Atom *set;
+	uint32_t nset = 0;
+	if (code) ast_assigned(sp, code->function.body, &set, &nset);
+	for (uint32_t i = 0; i < nset; i++)
+		if (set[i] == name) {
+			Diag *d = diag_error(sp->c, E_NAME, at, "`%s` has no value here: it is set only inside a branch, loop or block", text);
+			diag_hint(sp->c, d, "give %s a value before the branch or loop", text);
+			sp_throw(sp);
+		}
 	struct nearby near = {.sp = sp};
 	for (const Env *e = sp->env; e; e = e->outer)
 		for (uint32_t i = 0; i < e->vars.n; i++) add_name(&near, atom_text(sp->c, e->vars.at[i].name), value_none());
@@ -287,7 +306,7 @@ static Av *tensor_expr(Sp *sp, const Ast *e) {
 		for (uint32_t i = 0; i < n; i++, k++) items[i] = av_with_origin(sp, sp_expr(sp, e->tensor.items[k]), e->tensor.items[k]->span);
 		if (r && n != e->tensor.row_lengths[0]) {
 			Span at = n ? span_join(e->tensor.items[k - n]->span, e->tensor.items[k - 1]->span) : e->span;
-			sp_fail(sp, E_SHAPE, at, "this row has %u entries, the first has %u", n, e->tensor.row_lengths[0]);
+			sp_fail(sp, E_SHAPE, at, "this row has %u entr%s, the first has %u", n, n == 1 ? "y" : "ies", e->tensor.row_lengths[0]);
 		}
 		rows[r] = sp_stack(sp, n, items, e->span);
 	}
@@ -548,6 +567,13 @@ static Av *binary_expr(Sp *sp, const Ast *e) {
 
 static void set_leaving(Sp *sp, Atom flag) { env_set(sp, sp->env, flag, av_bool(sp, true)); }
 
+/* break and continue: in a loop there is always a word on whether to continue. */
+static void leave_turn(Sp *sp, const Ast *e) {
+	const Hidden *h = sp_hidden(sp);
+	if (!env_find(sp->env, h->cont)) sp_fail(sp, E_SYNTAX, e->span, "`%s` stands outside a loop", e->kind == A_BREAK ? "break" : "continue");
+	set_leaving(sp, e->kind == A_BREAK ? h->brk : h->cont);
+}
+
 static void define(Sp *sp, const Ast *e) {
 	Av *f = closure(sp, e, e->function.name);
 	env_set(sp, sp->env, e->function.name, f);
@@ -720,8 +746,8 @@ static Av *sp_expr_inner(Sp *sp, const Ast *e) {
 	case A_FOR: return sp_for(sp, e);
 	case A_WHILE: return sp_while(sp, e);
 	case A_TRY: return sp_try(sp, e);
-	case A_BREAK: set_leaving(sp, sp_hidden(sp)->brk); return av_none(sp);
-	case A_CONTINUE: set_leaving(sp, sp_hidden(sp)->cont); return av_none(sp);
+	case A_BREAK:
+	case A_CONTINUE: leave_turn(sp, e); return av_none(sp);
 	case A_RETURN: {
 		if (!sp->self) sp_fail(sp, E_SYNTAX, e->span, "`return` stands outside a function");
 		env_set(sp, sp->env, sp_hidden(sp)->retval, e->return_.value ? sp_expr(sp, e->return_.value) : av_none(sp));

@@ -69,6 +69,8 @@ typedef struct Sp {
 	bool session_inline_only; /* set while a rule of calculus is specialised: it must be one straight line */
 	Av *self; /* the function whose body this is, or NULL at top level */
 	const struct ProblemScope *problem; /* inside an equation */
+	Env *top;   /* checking only: the program's own names, which no run has put into the module; else NULL */
+	Builder *top_b;
 } Sp;
 
 /* Hidden names of the environment: effects, and where control is leaving to. */
@@ -83,16 +85,19 @@ Value session_lookup(Session *s, Module *from, Atom name);   /* own module, then
 Value session_own_global(Module *m, Atom name);
 /* A function's body took in this variable's value: a new value puts the specialisations out of date. */
 void session_note_baked(Module *m, Atom name);
+/* Where a variable got its value; NO_SPAN for the library's. */
+Span session_global_span(Module *from, Atom name);
 Module *session_module_named(Session *s, Module *from, Atom name); /* what `use` bound, NULL otherwise */
 Value session_module_get(Module *m, Atom name);
 Module *session_module_of(Session *s, SourceId source);
+void session_count_specialised(Session *s);
 void session_set_retry(Session *s, Frame *frame);            /* the frame to try again; NULL: none */
 Frame *session_retry(Session *s);
 /* In a trial of a recursive function: this path needs the value of the recursive call, which is not known yet. */
-void session_set_bottom(Session *s);
-bool session_take_bottom(Session *s);
+void session_set_bottom(Session *s, const Builder *whose); /* the function that is called again */
+const Builder *session_take_bottom(Session *s);            /* NULL: nobody's */
 /* Checks a problem's statement (problem.c): throws after reporting everything found. */
-void session_check_problem(Session *s, Module *m, const Ast *problem);
+void session_check_problem(Session *s, Module *m, const struct Env *around, const Ast *problem); /* around: local names, or NULL */
 Ctx *ctx_of_session(const Session *s);
 /* Syntax that closures name by number. */
 uint32_t session_keep_ast(Session *s, const Ast *e);
@@ -153,6 +158,8 @@ Av *av_of_value(Sp *sp, Value v);
 Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n);
 /* A template of a value in another arena; its refs are meaningless there. */
 const Av *av_keep(Arena *a, const Av *v);
+/* A constant; takes the reference to v, also when it throws. */
+Ref sp_const(Sp *sp, Value v);
 /* A dyn ref for any value. */
 Ref sp_box(Sp *sp, Av *v);
 
@@ -245,7 +252,11 @@ Ref sp_to_dtype(Sp *sp, Av *v, Dtype d);
 Dtype sp_common_dtype(Sp *sp, const Av *x, const Av *y);
 /* Brings operands to one shape by NumPy's rules; error at `at` naming what was done ("add"). */
 void sp_broadcast_pair(Sp *sp, Ref *x, Ref *y, const Av *ax, const Av *ay, Span at, const char *verb);
+/* x stretched to exactly this shape, as what is written into a place must; `message` says of what, when it does not fit. */
+Ref sp_broadcast_into(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *message);
 Ref sp_broadcast_to(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *verb);
+/* The second label of a message at `at`: where x, or else y, came from. */
+void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y);
 Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at);
 /* [x0, x1, ...] with one more leading axis from equally typed parts. */
 Av *sp_stack(Sp *sp, uint32_t n, Av *const *items, Span at);

@@ -54,8 +54,32 @@ Ref sp_scalar(Sp *sp, Av *v, Dtype d, Span at, const char *what) {
 
 static _Noreturn void shape_error(Sp *sp, const Av *x, const Av *y, Span at, const char *verb) {
 	Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot %s %s and %s", verb, sp_type_text(sp, x), sp_type_text(sp, y));
-	if (x->origin.source && (x->origin.start != at.start || x->origin.end != at.end)) diag_second(sp->c, d, x->origin, "%s came from here", sp_type_text(sp, x));
+	sp_second_origin(sp, d, at, x, y);
 	sp_throw(sp);
+}
+
+/* The second label: where the operand came from that was not made right here. */
+void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y) {
+	const Av *v[2] = {x, y};
+	for (int i = 0; i < 2; i++) {
+		Span o = v[i] ? v[i]->origin : NO_SPAN;
+		if (!o.source || source_is_library(sp->c, o.source) || (o.source == at.source && o.start >= at.start && o.end <= at.end)) continue;
+		diag_second(sp->c, d, o, "%s came from here", sp_type_text(sp, v[i]));
+		return;
+	}
+}
+
+Ref sp_broadcast_into(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *message) {
+	Type t = *ty(sp, x);
+	bool fits = t.rank <= rank;
+	for (uint32_t i = 0; fits && i < t.rank; i++) {
+		int64_t one;
+		Dim d = build_canon(sp->b, t.dims[i]), want = build_canon(sp->b, shape[rank - t.rank + i]);
+		if (d == want || (dim_is_const(sp->c, d, &one) && one == 1)) continue;
+		fits = build_unify(sp->b, d, want, atom(sp->c, message));
+	}
+	if (!fits) sp_fail(sp, E_SHAPE, at, "%s", message);
+	return sp_broadcast_to(sp, x, rank, shape, at, "write");
 }
 
 Ref sp_broadcast_to(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *verb) {
@@ -106,6 +130,23 @@ static const char *verb_of(Op op) {
 	}
 }
 
+/* As the user writes it. */
+static const char *op_text(Op op) {
+	switch (op) {
+	case OP_ADD: return "+";
+	case OP_SUB: case OP_NEG: return "-";
+	case OP_MUL: return "*";
+	case OP_DIV: return "/";
+	case OP_POW: return "^";
+	case OP_MOD: return "%";
+	case OP_FLOORDIV: return "//";
+	case OP_EQ: return "==";
+	case OP_LT: return "<";
+	case OP_LE: return "<=";
+	default: return prims[op].name;
+	}
+}
+
 /* The dtype an element-wise primitive works in for operands that meet in d; DT_COUNT: it has none. */
 static Dtype working_dtype(Op op, Dtype d) {
 	if (prims[op].kinds & dtype_kind(d)) return d;
@@ -120,7 +161,7 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 	Dtype d = DT_BOOL;
 	Av *a[2];
 	for (uint32_t i = 0; i < n; i++) {
-		a[i] = sp_want_array(sp, args[i], at, prims[op].name);
+		a[i] = sp_want_array(sp, args[i], at, op_text(op));
 		weak &= a[i]->weak;
 	}
 	d = n == 2 ? sp_common_dtype(sp, a[0], a[1]) : ty(sp, a[0]->ref)->dtype;
@@ -133,8 +174,10 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 			return av_array(sp, build1(sp->b, OP_SQRT, build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, re, re), build2(sp->b, OP_MUL, im, im))));
 		}
 		if ((op == OP_REAL || op == OP_CONJ) && !dtype_is_complex(d)) return a[0];
+		if (dtype_is_complex(d) && (op == OP_LT || op == OP_LE || op == OP_MAX || op == OP_MIN || op == OP_SIGN || op == OP_FLOOR || op == OP_ROUND))
+			sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s: complex numbers have no order", op_text(op), dtype_name(d));
 		if (op == OP_IMAG) return av_array(sp, build_zeros(sp->b, type_with_dtype(sp->c, ref_type(build_fn(sp->b), a[0]->ref), d)));
-		sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s", prims[op].name, dtype_name(d));
+		sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s", op_text(op), dtype_name(d));
 	}
 	for (uint32_t i = 0; i < n; i++) r[i] = sp_to_dtype(sp, a[i], w);
 	if (n == 1) {
@@ -193,7 +236,7 @@ static Av *matmul(Sp *sp, Av *x, Av *y, Span at) {
 	Atom what = atom_f(sp->c, "cannot multiply %s by %s", sp_type_text(sp, x), sp_type_text(sp, y));
 	if (!build_unify(sp->b, inner_x, inner_y, what)) {
 		Diag *e = diag_error(sp->c, E_SHAPE, at, "%s", atom_text(sp->c, what));
-		if (x->origin.source) diag_second(sp->c, e, x->origin, "%s came from here", sp_type_text(sp, x));
+		sp_second_origin(sp, e, at, x, y);
 		sp_throw(sp);
 	}
 	if (tx.rank <= 2 && t_y.rank <= 2) return av_array(sp, build_matmul(sp->b, rx, ry));
@@ -298,8 +341,8 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 			items[i] = sp_binary(sp, op, x->kind == AV_ARRAY ? x : x->items[i], y->kind == AV_ARRAY ? y : y->items[i], at, xs, ys);
 		return shape->kind == AV_RECORD ? av_record(sp, shape->n, shape->names, items) : av_seq(sp, (AvKind)shape->kind, shape->n, items);
 	}
-	if (x->kind != AV_ARRAY && x->kind != AV_RANGE) sp_fail(sp, E_TYPE, xs.source ? xs : at, "`%s` has no meaning for %s", operator_text(op), sp_type_text(sp, x));
-	if (y->kind != AV_ARRAY && y->kind != AV_RANGE) sp_fail(sp, E_TYPE, ys.source ? ys : at, "`%s` has no meaning for %s", operator_text(op), sp_type_text(sp, y));
+	if ((x->kind != AV_ARRAY && x->kind != AV_RANGE) || (y->kind != AV_ARRAY && y->kind != AV_RANGE))
+		sp_fail(sp, E_TYPE, at, "`%s` has no meaning for %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
 	Av *pair[2] = {x, y};
 	switch (op) {
 	case AO_ADD: return sp_elementwise(sp, OP_ADD, 2, pair, at);
@@ -333,9 +376,7 @@ static Ref constant_vector(Sp *sp, uint32_t n, Av *const *items, Dtype d) {
 		scalar_convert(v.dtype, value_scalar_bytes(&v), d, t->data + i * dtype_size(d));
 	}
 	Value v = value_tensor(t);
-	Ref r = build_const(sp->b, v);
-	value_unref(v);
-	return r;
+	return sp_const(sp, v);
 }
 
 /* All constant tensors of one shape: the rows of a matrix literal. */
@@ -363,9 +404,7 @@ static Ref constant_rows(Sp *sp, uint32_t n, Av *const *items, Dtype d) {
 		tensor_unref(row);
 	}
 	Value v = value_tensor(t);
-	Ref r = build_const(sp->b, v);
-	value_unref(v);
-	return r;
+	return sp_const(sp, v);
 }
 
 Av *sp_stack(Sp *sp, uint32_t n, Av *const *items, Span at) {

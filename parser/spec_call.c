@@ -34,7 +34,8 @@ static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, 
 	if (!build_unify(sp->b, actual, wanted, what)) {
 		char text[96];
 		dim_print(sp->c, wanted, NULL, NULL, text, sizeof text);
-		annotation_error(sp, who, type, v, at, arena_printf(sp->a, "but `%s` stands for %s here", dim->kind == A_NAME ? atom_text(sp->c, dim->name.name) : "the length", text));
+		annotation_error(sp, who, type, v, at, dim->kind == A_NAME ? arena_printf(sp->a, "but `%s` stands for %s here", atom_text(sp->c, dim->name.name), text)
+		                                                            : arena_printf(sp->a, "but the length is declared as %s", text));
 	}
 }
 
@@ -74,7 +75,7 @@ static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) 
 
 /* ---- binding ---------------------------------------------------------------------------------------------------------------------------- */
 
-static const char *function_name(Sp *sp, const Av *f) { return f->text ? atom_text(sp->c, f->text) : "this function"; }
+static const char *function_name(Sp *sp, const Av *f) { return f->text ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "this function"; }
 
 static uint32_t count_required(const Ast *fn) {
 	uint32_t n = 0;
@@ -118,9 +119,9 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		}
 		if (!v && p->fallback) v = sp_expr(sp, p->fallback);
 		if (!v) {
-			if (p->named) sp_fail(sp, E_ARITY, call->span, "`%s` needs the named argument `%s`", function_name(sp, f), atom_text(sp->c, p->name));
+			if (p->named) sp_fail(sp, E_ARITY, call->span, "%s needs the named argument `%s`", function_name(sp, f), atom_text(sp->c, p->name));
 			uint32_t required = fn ? count_required(fn) : nparams;
-			Diag *d = diag_error(sp->c, E_ARITY, call->span, "`%s` takes %s%u argument%s, and %u %s given", function_name(sp, f),
+			Diag *d = diag_error(sp->c, E_ARITY, call->span, "%s takes %s%u argument%s, and %u %s given", function_name(sp, f),
 			                     fn && count_positional(fn) != required ? "at least " : "", required, required == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
 			diag_second(sp->c, d, p->span, "`%s` has no value", atom_text(sp->c, p->name));
 			sp_throw(sp);
@@ -128,15 +129,15 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		bind_one(sp, p, v, at);
 	}
 	if (k < call->n)
-		sp_fail(sp, E_ARITY, call->spans[k].source ? call->spans[k] : call->span, "`%s` takes %u argument%s, and %u are given", function_name(sp, f),
+		sp_fail(sp, E_ARITY, call->spans[k].source ? call->spans[k] : call->span, "%s takes %u argument%s, and %u are given", function_name(sp, f),
 		        fn ? count_positional(fn) : nparams, (fn ? count_positional(fn) : nparams) == 1 ? "" : "s", call->n);
 	for (uint32_t m = 0; m < call->nnamed; m++)
 		if (!used[m]) {
 			const char **names = ARENA_ARRAY(sp->a, const char *, nparams + 1);
 			for (uint32_t i = 0; i < nparams; i++) names[i] = atom_text(sp->c, params[i].name);
 			const char *given = atom_text(sp->c, call->names[m]), *best = diag_nearest(given, names, nparams);
-			if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "`%s` has no argument `%s`; did you mean `%s`?", function_name(sp, f), given, best);
-			sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "`%s` has no argument `%s`", function_name(sp, f), given);
+			if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`; did you mean `%s`?", function_name(sp, f), given, best);
+			sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, f), given);
 		}
 }
 
@@ -434,7 +435,10 @@ static bool attempt(Job *j) {
 			if (j->frame.wants_trial) j->member->recursive = true;
 			return false;
 		}
-		j->member->building = NULL;
+		const Builder *bottom = session_take_bottom(sp->session);
+		if (bottom && bottom == j->b)
+			sp_fail(sp, E_DEPTH, j->call->span, "%s calls itself on every path: nothing ends the recursion", function_name(sp, j->f));
+		session_set_bottom(sp->session, bottom);
 		ctx_throw(c, s);
 	}
 	if (j->member->recursive) {
@@ -442,7 +446,7 @@ static bool attempt(Job *j) {
 			bool first = !j->member->declared;
 			if (!first && j->member->declared_n == j->nresults && ++j->member->declared_tries > 3) {
 				build_abandon(j->b);
-				sp_fail(sp, E_CARRY, j->call->span, "the type of what `%s` returns changes from call to call", function_name(sp, j->f));
+				sp_fail(sp, E_CARRY, j->call->span, "the type of what %s returns changes from call to call", function_name(sp, j->f));
 			}
 			make_promise(j);
 			build_abandon(j->b);
@@ -454,6 +458,7 @@ static bool attempt(Job *j) {
 	m->result = av_keep(ctx_arena(c), j->result);
 	m->fn = build_end(j->b, j->nresults, j->result_refs);
 	m->finished = true;
+	session_count_specialised(j->sp->session);
 	return true;
 }
 
@@ -481,6 +486,34 @@ static void attempt_protected(Ctx *c, void *arg) {
 	r->done = attempt(r->j);
 }
 
+typedef struct KeyJob {
+	Job *j;
+	Av *const *items;
+	uint32_t n;
+	const char *key;
+} KeyJob;
+
+static void write_key(Ctx *c, void *arg) {
+	KeyJob *k = arg;
+	Signature *sig = &k->j->sig;
+	const Av *f = k->j->f;
+	const Call *call = k->j->call;
+	text_format(&sig->text, "%u.%u.%p/%u/", f->code_kind, f->code_id, f->code, call->n);
+	for (uint32_t i = 0; i < f->n; i++) text_format(&sig->text, "%u,", f->names[i]);
+	for (uint32_t i = 0; i < call->nnamed; i++) text_format(&sig->text, "%u=", call->names[i]);
+	/* Whole numbers inside structures and closures are sizes, orders and choices: known ones belong to the key. Those handed over directly to
+	 * a named function are data until it turns out that a shape depends on them. */
+	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
+	for (uint32_t i = 0; i < k->n; i++) {
+		bool row = call->rows && i >= f->n && i < f->n + call->n;
+		sig->fix_numbers = !row && !(named && i >= f->n && k->items[i]->kind == AV_ARRAY);
+		sign(sig, k->items[i]);
+		text_str(&sig->text, ";");
+	}
+	if (sig->text.failed) ctx_throw(c, ST_NOMEM);
+	k->key = arena_copy(k->j->sp->a, sig->text.at, sig->text.n);
+}
+
 Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 	Job j = {.sp = sp, .f = f, .call = call};
 	uint32_t n = f->n + call->n + call->nnamed;
@@ -494,26 +527,13 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 	uint32_t k = 0;
 	av_leaves(j.all, j.args, &k);
 	j.sig.sp = sp;
-	text_init(&j.sig.text, sp->c);
-	text_format(&j.sig.text, "%u.%u.%p/%u/", f->code_kind, f->code_id, f->code, call->n);
-	for (uint32_t i = 0; i < f->n; i++) text_format(&j.sig.text, "%u,", f->names[i]);
-	for (uint32_t i = 0; i < call->nnamed; i++) text_format(&j.sig.text, "%u=", call->names[i]);
-	/* Whole numbers inside structures and closures are sizes, orders and choices: known ones belong to the key. Those handed over directly to
-	 * a named function are data until it turns out that a shape depends on them. */
 	j.sig.fixed = ARENA_ARRAY(sp->a, bool, j.nleaves + 1);
-	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
-	for (uint32_t i = 0; i < n; i++) {
-		bool row = call->rows && i >= f->n && i < f->n + call->n;
-		j.sig.fix_numbers = !row && !(named && i >= f->n && items[i]->kind == AV_ARRAY);
-		sign(&j.sig, items[i]);
-		text_str(&j.sig.text, ";");
-	}
-	if (j.sig.text.failed) {
-		text_free(&j.sig.text);
-		ctx_throw(sp->c, ST_NOMEM);
-	}
-	const char *key = arena_copy(sp->a, j.sig.text.at, j.sig.text.n);
+	KeyJob kj = {.j = &j, .items = items, .n = n};
+	text_init(&j.sig.text, sp->c);
+	Status made = ctx_protect(sp->c, write_key, &kj);
 	text_free(&j.sig.text);
+	if (made != ST_OK) ctx_throw(sp->c, made);
+	const char *key = kj.key;
 	struct Family *fam = session_find_family(sp->session, key);
 	if (!fam) {
 		fam = ARENA_NEW(ctx_arena(sp->c), struct Family);
@@ -542,7 +562,7 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 				sp_fail(sp, E_INTERNAL, call->span, "a recursive call without its function");
 			}
 			if (!m->declared) {
-				session_set_bottom(sp->session);
+				session_set_bottom(sp->session, m->building);
 				ctx_throw(sp->c, ST_ERROR);
 			}
 			j.member = m;
@@ -717,7 +737,7 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 	for (uint32_t i = 0; simple && i < call->nnamed; i++) simple = !has_code(call->named[i]);
 	if (is_active(sp, f->code_id)) {
 		/* the same code further up: a recursion, or a higher-order function inside its own argument, which a function of its own serves */
-		if (++sp->recursion > 64) sp_fail(sp, E_NESTING, call->span, "`%s` calls itself with ever new kinds of arguments", function_name(sp, f));
+		if (++sp->recursion > 64) sp_fail(sp, E_NESTING, call->span, "%s calls itself with ever new kinds of arguments", function_name(sp, f));
 		Av *v = call_specialised(sp, f, call);
 		sp->recursion--;
 		return v;
@@ -782,6 +802,19 @@ static Av *call_problem(Sp *sp, Av *f, const Call *call) {
 	return r;
 }
 
+static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, Span at) {
+	const char *names[16];
+	uint32_t n = 0;
+	for (const char *p = b->named ? b->named : ""; *p && n < 16;) {
+		size_t k = strcspn(p, " ");
+		names[n++] = arena_copy(sp->a, p, k);
+		p += k + (p[k] == ' ');
+	}
+	const char *best = diag_nearest(name, names, n);
+	if (best) sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`; did you mean `%s`?", b->name, name, best);
+	sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`", b->name, name);
+}
+
 Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	if (f->kind == AV_PROBLEM) return call_problem(sp, f, call);
 	if (f->kind == AV_DYN) {
@@ -813,14 +846,14 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 			found = k == len && !strncmp(p, name, k);
 			p += k + (p[k] == ' ');
 		}
-		if (!found) sp_fail(sp, E_NAMED_ARG, call->named_spans[i], "`%s` has no argument `%s`", b->name, name);
+		if (!found) unknown_named(sp, b, name, call->named_spans[i]);
 	}
 	return b->run(sp, b, f->n, f->items, call);
 }
 
 Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
 	Span *spans = ARENA_ARRAY(sp->a, Span, n + 1);
-	for (uint32_t i = 0; i < n; i++) spans[i] = args[i]->origin.source ? args[i]->origin : at;
+	for (uint32_t i = 0; i < n; i++) spans[i] = at;
 	Call call = {.span = at, .callee_span = at, .n = n, .args = (Av **)args, .spans = spans};
 	return sp_call(sp, f, &call);
 }

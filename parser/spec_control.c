@@ -164,27 +164,28 @@ static bool failed_as_if_running(Sp *sp, uint32_t mark) {
 
 /* Runs one side in an own layer and region. In a trial of a recursive function a side whose value hangs on the recursive call has no
  * value yet (*bottom). What fails inside `try` as running would fail does so when it runs. */
-static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **layer, Av **value, bool *bottom) {
+static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **layer, Av **value, const Builder **bottom) {
 	Env *saved = sp->env;
 	uint32_t depth = sp->depth;
 	Inlined *inlined = sp->inlined;
 	OpenRegion *open = build_region_begin(sp->b, 0, NULL, NULL);
 	*layer = sp->env = env_new(sp, saved);
-	*bottom = false;
+	*bottom = NULL;
 	if (in_try || (sp->frame && sp->frame->trial)) {
 		struct branch_run r = {sp, run, ud, NULL};
 		uint32_t mark = diag_total(sp->c);
 		Status s = ctx_protect(sp->c, run_protected, &r);
 		if (s != ST_OK) {
 			bool failed = in_try && s == ST_ERROR && failed_as_if_running(sp, mark);
-			if (!failed && !(sp->frame && sp->frame->trial && session_take_bottom(sp->session))) ctx_throw(sp->c, s);
+			const Builder *whose = !failed && sp->frame && sp->frame->trial ? session_take_bottom(sp->session) : NULL;
+			if (!failed && !whose) ctx_throw(sp->c, s);
 			build_region_abandon(sp->b, open);
 			sp->env = saved;
 			sp->depth = depth;
 			sp->inlined = inlined;
 			*layer = env_new(sp, saved);
 			*value = av_new(sp, AV_UNSET);
-			*bottom = !failed;
+			*bottom = whose;
 			open = build_region_begin(sp->b, 0, NULL, NULL);
 			if (failed) {
 				const Diag *d = diag_at(sp->c, diag_total(sp->c) - 1);
@@ -203,7 +204,7 @@ static RegionId run_side(Sp *sp, SpBranch run, void *ud, bool in_try, Env **laye
 }
 
 /* Joins two closed regions: values and names. `emit` makes the owning instruction. */
-static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], bool bottom[2], uint32_t nsyms, Ref cond, bool is_try) {
+static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const Builder *const bottom[2], uint32_t nsyms, Ref cond, bool is_try) {
 	VEC_ATOMS names = {0};
 	merged_names(sp, layer[0], layer[1], &names);
 	MergeLeaves leaves = {0};
@@ -237,11 +238,15 @@ Av *sp_branch(Sp *sp, Av *cond, SpBranch then_, void *then_ud, SpBranch else_, v
 	RegionId region[2];
 	Env *layer[2];
 	Av *value[2];
-	bool bottom[2];
+	const Builder *bottom[2];
 	region[0] = run_side(sp, then_, then_ud, false, &layer[0], &value[0], &bottom[0]);
 	region[1] = run_side(sp, else_, else_ud, false, &layer[1], &value[1], &bottom[1]);
 	if (bottom[0] && bottom[1]) {
-		session_set_bottom(sp->session);
+		/* the outer of the two functions is the one to wait for */
+		const Builder *outer = bottom[0];
+		for (const Frame *f = sp->frame; f; f = f->outer)
+			if (f->b == bottom[0] || f->b == bottom[1]) outer = f->b;
+		session_set_bottom(sp->session, outer);
 		ctx_throw(sp->c, ST_ERROR);
 	}
 	build_at(sp->b, span);
@@ -289,7 +294,7 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	RegionId region[2];
 	Env *layer[2];
 	Av *value[2];
-	bool bottom[2];
+	const Builder *bottom[2];
 	struct part body = {e->try_.body}, handler = {e};
 	region[0] = run_side(sp, run_part, &body, true, &layer[0], &value[0], &bottom[0]);
 	/* the handler's message is its region's parameter, bound in a layer of its own around the handler */
@@ -313,7 +318,7 @@ Av *sp_try(Sp *sp, const Ast *e) {
 	if (left_surely(sp, inner)) value[1] = av_new(sp, AV_UNSET);
 	sp->env = saved;
 	region[1] = build_region_end(sp->b, open, 0, NULL);
-	bottom[1] = false;
+	bottom[1] = NULL;
 	build_at(sp->b, span);
 	return join(sp, region, layer, value, bottom, nsyms, REF_NONE, true);
 }

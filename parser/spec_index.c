@@ -155,6 +155,7 @@ static uint32_t align_items(Sp *sp, const Av *base, uint32_t rank, uint32_t n, A
 	bool dots = false;
 	for (uint32_t i = 0; i < n; i++)
 		if (items[i]->kind != AV_NONE) said++;
+	if (said && !rank) sp_fail(sp, E_RANK, at, "a single number has no elements to index: this is %s", sp_type_text(sp, base));
 	if (said > rank) sp_fail(sp, E_RANK, at, "%u indices for %s, which has %u ax%s", said, sp_type_text(sp, base), rank, rank == 1 ? "is" : "es");
 	for (uint32_t i = 0; i < rank; i++) axis_item[i] = NULL;
 	for (uint32_t i = 0; i < n; i++) {
@@ -339,13 +340,21 @@ static Ref scatter(Sp *sp, bool add, Ref x, Ref index, Ref update) {
 	return build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, index, update, 0, 0);
 }
 
+/* What is written, stretched to the place of this shape. */
+static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t rank, const Dim *shape, Span at) {
+	Av place = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, v)->dtype, rank, shape))};
+	return sp_broadcast_into(sp, v, rank, shape, at, arena_printf(sp->a, "cannot write %s into %s, a part of %s", sp_type_text(sp, value), sp_type_text(sp, &place), sp_type_text(sp, base)));
+}
+
 static Av *masked_update(Sp *sp, Av *base, Ref mask, Ref value, bool add, Span at) {
 	Type t = *ty(sp, base->ref);
 	Av *m = av_array(sp, mask);
 	Ref x = base->ref;
-	sp_broadcast_pair(sp, &x, &mask, base, m, at, "select from");
+	if (ty(sp, mask)->rank > t.rank) sp_fail(sp, E_SHAPE, at, "a mask of %s for %s", sp_type_text(sp, m), sp_type_text(sp, base));
+	mask = sp_broadcast_into(sp, mask, t.rank, t.dims, at, arena_printf(sp->a, "a mask of %s for %s", sp_type_text(sp, m), sp_type_text(sp, base)));
 	if (ty(sp, value)->rank && ty(sp, value)->rank != t.rank) sp_fail(sp, E_SHAPE, at, "a masked update takes a number or an array of the whole shape");
-	Ref v = sp_broadcast_to(sp, value, t.rank, t.dims, at, "write");
+	Av written = {.kind = AV_ARRAY, .ref = value};
+	Ref v = into_place(sp, base, &written, value, t.rank, t.dims, at);
 	if (add) v = build2(sp->b, OP_ADD, x, v);
 	return av_array(sp, build_select(sp->b, mask, v, x));
 }
@@ -368,8 +377,11 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 			diag_hint(sp->c, e, "%s(x) converts first", dtype_name(meet));
 			sp_throw(sp);
 		}
-	} else if (meet != d && !dtype_is_inexact(d))
-		sp_fail(sp, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
+	} else if (meet != d && !dtype_is_inexact(d)) {
+		Diag *e = diag_error(sp->c, E_DTYPE, at, "cannot write %s into %s", sp_type_text(sp, value), sp_type_text(sp, base));
+		diag_hint(sp->c, e, "%s(...) of the whole array makes room for it", dtype_name(meet));
+		sp_throw(sp);
+	}
 	Ref v = sp_to_dtype(sp, value, d);
 	Type t = *ty(sp, base->ref);
 	if (n == 1 && items[0]->kind == AV_ARRAY && ty(sp, items[0]->ref)->dtype == DT_BOOL) return masked_update(sp, base, items[0]->ref, v, add, at);
@@ -390,14 +402,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		for (uint32_t i = 1; i < t.rank; i++) shape[k++] = t.dims[i];
 		int64_t c, len;
 		if (av_static_int(sp, item[0], &c) && dim_is_const(sp->c, t.dims[0], &len) && (c < -len || c >= len)) out_of_range(sp, c, len, span[0]);
-		Av *target = av_array(sp, REF_NONE);
-		(void)target;
-		Ref u = v;
-		if (ty(sp, v)->rank > k) sp_fail(sp, E_SHAPE, at, "cannot write %s into one place of %s", sp_type_text(sp, value), sp_type_text(sp, base));
-		Av *place = av_array(sp, build_zeros(sp->b, type_tensor(sp->c, d, k, shape)));
-		Ref p = place->ref;
-		sp_broadcast_pair(sp, &u, &p, value, place, at, "write");
-		return av_array(sp, scatter(sp, add, base->ref, index, u));
+		return av_array(sp, scatter(sp, add, base->ref, index, into_place(sp, base, value, v, k, shape, at)));
 	}
 	/* everything else by element numbers: slices and whole axes run independently, index arrays in pairs */
 	uint32_t out_rank = 0, arrays = 0;
@@ -453,10 +458,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		linear = build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, linear, len), spread);
 		total = dim_mul(sp->c, total, t.dims[i]);
 	}
-	Av *target = av_array(sp, build_zeros(sp->b, type_tensor(sp->c, d, out_rank, shape)));
-	if (ty(sp, v)->rank > out_rank) sp_fail(sp, E_SHAPE, at, "cannot write %s into a place of %s", sp_type_text(sp, value), sp_type_text(sp, target));
-	Ref u = v, p = target->ref;
-	sp_broadcast_pair(sp, &u, &p, value, target, at, "write");
+	Ref u = into_place(sp, base, value, v, out_rank, shape, at);
 	Ref flat = scatter(sp, add, build_reshape(sp->b, base->ref, 1, &total), linear, u);
 	return av_array(sp, build_reshape(sp->b, flat, t.rank, t.dims));
 }

@@ -1,9 +1,10 @@
 /* dae.c - the host function "dae": F(t, y, y') = 0 by IDAS.
  *
- * Needs: dae.h; SUNDIALS' IDAS. Guarantees: as solvers.h describes it, for systems of index 1 (and implicit ones of index 0).
+ * Needs: dae.h; SUNDIALS' IDAS. Guarantees: as solvers.h describes it, for systems of index 1 (and implicit ones of
+ * index 0).
  *
- * Consistent initial values: Brown, Hindmarsh and Petzold, SIAM J. Sci. Comput. 19 (1998) 1495: the differential part of y0 is kept, its
- * algebraic part and y' of the differential part are solved for.
+ * Consistent initial values: Brown, Hindmarsh and Petzold, SIAM J. Sci. Comput. 19 (1998) 1495: the differential part
+ * of y0 is kept, its algebraic part and y' of the differential part are solved for.
  */
 #include "solvers/dae.h"
 #include <idas/idas.h>
@@ -11,7 +12,7 @@
 
 static const GivenAt WHERE = {DAE_Y0, DAE_T0, DAE_T1, DAE_RTOL, DAE_ATOL, DAE_SAVEAT, DAE_MAX_STEP};
 
-/* ---- callbacks ------------------------------------------------------------------------------------------------------------ */
+/* ---- callbacks ------------------------------------------------------------------------------------------------- */
 
 static int call_residual(double t, N_Vector y, N_Vector yp, N_Vector r, void *dae) {
 	Dae *o = dae;
@@ -22,7 +23,8 @@ static int call_residual(double t, N_Vector y, N_Vector yp, N_Vector r, void *da
 	return routine_into(&o->s, &o->f, 0, t, r);
 }
 
-static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector r, SUNMatrix m, void *dae, N_Vector x1, N_Vector x2, N_Vector x3) {
+static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector r, SUNMatrix m, void *dae, N_Vector x1,
+                         N_Vector x2, N_Vector x3) {
 	(void)r;
 	(void)x1;
 	(void)x2;
@@ -41,7 +43,7 @@ static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector 
 	return flag;
 }
 
-/* ---- a system from its operands ------------------------------------------------------------------------------------------------ */
+/* ---- a system from its operands -------------------------------------------------------------------------------- */
 
 static Status read_operands(Dae *o, const Value *args) {
 	Solve *s = &o->s;
@@ -67,7 +69,8 @@ Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {
 	if (st == ST_OK) st = read_operands(o, args);
 	const uint32_t nf = (uint32_t)options[1], njac = (uint32_t)options[2];
 	if (st == ST_OK) st = routine_begin(&o->s, &o->f, call->fns[DAE_F], "the residual", nf, o->captured);
-	if (st == ST_OK) st = routine_begin(&o->s, &o->jac, call->fns[DAE_JAC], "the Jacobian of the residual", njac, o->captured + nf);
+	if (st == ST_OK)
+		st = routine_begin(&o->s, &o->jac, call->fns[DAE_JAC], "the Jacobian of the residual", njac, o->captured + nf);
 	if (st != ST_OK) return st;
 	o->y = solve_vector_of(&o->s, o->in.n, o->in.y0);
 	o->yp = solve_vector_of(&o->s, o->in.n, o->yp0);
@@ -81,7 +84,8 @@ Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {
 static Status not_consistent(Dae *o) {
 	Solve *s = &o->s;
 	Stand at = {.t = o->in.t0};
-	N_Vector y = solve_vector_of(s, o->in.n, o->in.y0), yp = solve_vector_of(s, o->in.n, o->yp0), r = solve_vector(s, o->in.n);
+	N_Vector y = solve_vector_of(s, o->in.n, o->in.y0), yp = solve_vector_of(s, o->in.n, o->yp0),
+			 r = solve_vector(s, o->in.n);
 	if (!y || !yp || !r) return ST_NOMEM;
 	int flag = call_residual(o->in.t0, y, yp, r, o);
 	if (s->status != ST_OK) return s->status;
@@ -100,7 +104,8 @@ static Status make_consistent(Dae *o) {
 	int flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
 	if (o->s.status != ST_OK) return o->s.status;
 	if (flag == IDA_SUCCESS) flag = IDAGetConsistentIC(o->mem, o->y, o->yp);
-	if (flag == IDA_SUCCESS && o->sensitivity) flag = IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
+	if (flag == IDA_SUCCESS && o->sensitivity)
+		flag = IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
 	if (flag == IDA_SUCCESS) return ST_OK;
 	return flag == IDA_MEM_FAIL || flag == IDA_ILL_INPUT ? dae_fail(o, flag, o->in.t0) : not_consistent(o);
 }
@@ -152,17 +157,23 @@ void dae_end(Dae *o) {
 	solve_end(&o->s);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------------------------- */
 
 static Reason reason_of(int flag) {
 	switch (flag) {
 	case MARCH_STUCK: return GAVE_UP_STUCK;
-	case MARCH_STEPS: case IDA_TOO_MUCH_WORK: return GAVE_UP_STEPS;
+	case MARCH_STEPS:
+	case IDA_TOO_MUCH_WORK: return GAVE_UP_STEPS;
 	case IDA_TOO_MUCH_ACC: return GAVE_UP_ACCURACY;
 	case IDA_ERR_FAIL: return GAVE_UP_ERROR;
 	case IDA_CONV_FAIL: return GAVE_UP_CONVERGENCE;
-	case IDA_LSETUP_FAIL: case IDA_LSOLVE_FAIL: return GAVE_UP_LINEAR;
-	case IDA_RES_FAIL: case IDA_REP_RES_ERR: case IDA_FIRST_RES_FAIL: case IDA_SRES_FAIL: case IDA_REP_SRES_ERR: return GAVE_UP_NOT_FINITE;
+	case IDA_LSETUP_FAIL:
+	case IDA_LSOLVE_FAIL: return GAVE_UP_LINEAR;
+	case IDA_RES_FAIL:
+	case IDA_REP_RES_ERR:
+	case IDA_FIRST_RES_FAIL:
+	case IDA_SRES_FAIL:
+	case IDA_REP_SRES_ERR: return GAVE_UP_NOT_FINITE;
 	case IDA_ILL_INPUT: return GAVE_UP_INPUT;
 	default: return GAVE_UP_OTHER;
 	}
@@ -178,7 +189,9 @@ Status dae_fail(Dae *o, int flag, double t) {
 		at.errors = solve_vector(s, o->in.n);
 		at.weights = solve_vector(s, o->in.n);
 		if (!at.errors || !at.weights) return ST_NOMEM;
-		if (IDAGetEstLocalErrors(o->mem, at.errors) != IDA_SUCCESS || IDAGetErrWeights(o->mem, at.weights) != IDA_SUCCESS) at.errors = NULL;
+		if (IDAGetEstLocalErrors(o->mem, at.errors) != IDA_SUCCESS ||
+		    IDAGetErrWeights(o->mem, at.weights) != IDA_SUCCESS)
+			at.errors = NULL;
 	}
 	IDAGetCurrentStep(o->mem, &at.step);
 	IDAGetTolScaleFactor(o->mem, &at.factor);
@@ -186,7 +199,7 @@ Status dae_fail(Dae *o, int flag, double t) {
 	return gave_up(s, &o->in, too_close ? GAVE_UP_TOO_CLOSE : reason_of(flag), &at);
 }
 
-/* ---- the value ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the value ------------------------------------------------------------------------------------------------- */
 
 int dae_step(void *dae, double *t) {
 	Dae *o = dae;
@@ -201,8 +214,15 @@ static Status march_failed(void *dae, int flag, double t) {
 }
 
 March dae_march(Dae *o) {
-	return (March){.t0 = o->in.t0, .t1 = o->in.t1, .max_steps = o->in.max_steps, .degree = o->in.degree, .at = o->in.at, .nat = o->in.nat,
-	               .ud = o, .step = dae_step, .fail = march_failed};
+	return (March){.t0 = o->in.t0,
+	               .t1 = o->in.t1,
+	               .max_steps = o->in.max_steps,
+	               .degree = o->in.degree,
+	               .at = o->in.at,
+	               .nat = o->in.nat,
+	               .ud = o,
+	               .step = dae_step,
+	               .fail = march_failed};
 }
 
 typedef struct Run {
@@ -239,11 +259,13 @@ static Value stats_of(Dae *o) {
 	IDAGetLastOrder(o->mem, &order);
 	Tensor *t = tensor_new(o->s.c, DT_I64, 1, (int64_t[]){8});
 	if (!t) return (Value){.kind = V_UNSET};
-	memcpy(t->data, (int64_t[]){count[0], count[1], o->jac.calls, count[2], count[3], count[4], count[5], order}, 8 * sizeof(int64_t));
+	memcpy(t->data, (int64_t[]){count[0], count[1], o->jac.calls, count[2], count[3], count[4], count[5], order},
+	       8 * sizeof(int64_t));
 	return value_tensor(t);
 }
 
-static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                       Value *results) {
 	(void)nargs;
 	(void)nresults;
 	Run r = {0};
@@ -257,6 +279,7 @@ static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 		m.row = store_row;
 		st = march(&m);
 	}
+	if (st == ST_OK) st = r.o.s.status; /* a clone that failed unseen */
 	Value stats = st == ST_OK ? stats_of(&r.o) : (Value){.kind = V_UNSET};
 	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
 	if (st == ST_OK) {
@@ -269,31 +292,47 @@ static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	return st;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                          uint32_t cap) {
 	static const struct {
 		const char *what;
 		uint8_t dtype, rank;
 	} wanted[DAE_OPERANDS] = {
-	    [DAE_Y0] = {"the initial value", DT_F64, 1}, [DAE_YP0] = {"the initial time derivative", DT_F64, 1},
-	    [DAE_ID] = {"the list of differential unknowns", DT_F64, 1}, [DAE_T0] = {"the first time", DT_F64, 0},
-	    [DAE_T1] = {"the last time", DT_F64, 0}, [DAE_RTOL] = {"rtol", DT_F64, 0}, [DAE_ATOL] = {"atol", DT_F64, 1},
-	    [DAE_COLPTR] = {"the column pointers", DT_I64, 1}, [DAE_ROWIND] = {"the row indices", DT_I64, 1},
-	    [DAE_SAVEAT] = {"saveat", DT_F64, 1}, [DAE_MAX_STEP] = {"the largest step", DT_F64, 0},
+		[DAE_Y0] = {"the initial value", DT_F64, 1},
+		[DAE_YP0] = {"the initial time derivative", DT_F64, 1},
+		[DAE_ID] = {"the list of differential unknowns", DT_F64, 1},
+		[DAE_T0] = {"the first time", DT_F64, 0},
+		[DAE_T1] = {"the last time", DT_F64, 0},
+		[DAE_RTOL] = {"rtol", DT_F64, 0},
+		[DAE_ATOL] = {"atol", DT_F64, 1},
+		[DAE_COLPTR] = {"the column pointers", DT_I64, 1},
+		[DAE_ROWIND] = {"the row indices", DT_I64, 1},
+		[DAE_SAVEAT] = {"saveat", DT_F64, 1},
+		[DAE_MAX_STEP] = {"the largest step", DT_F64, 0},
 	};
 	const char *name = call->def->name;
 	if (cap < 3 || call->nfns != DAE_NFNS || call->noptions < DAE_OPTIONS || call->options[0] != DAE_NFNS ||
 	    nargs != family_base(&dae_family, call))
 		host_misuse(b, name, "wants two functions, eleven operands and four options");
-	for (uint32_t k = 0; k < DAE_OPERANDS; k++) want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
+	for (uint32_t k = 0; k < DAE_OPERANDS; k++)
+		want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
 	for (uint32_t k = 0; k < DAE_NFNS; k++)
 		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + 3 + k || fn_nresults(call->fns[k]) != 1)
 			host_misuse(b, name, "function %u must take (t, y, y'%s) and give one array", k, k ? ", cj" : "");
 	return solution_types(b, args[DAE_Y0], args[DAE_SAVEAT], out);
 }
 
-const Family dae_family = {.name = "dae", .tangent = "dae_tangent", .adjoint = "dae_adjoint", .operands = DAE_OPERANDS, .noptions = DAE_OPTIONS,
-                           .y0 = DAE_Y0, .t0 = DAE_T0, .saveat = DAE_SAVEAT, .implicit = true};
+const Family dae_family = {.name = "dae",
+                           .tangent = "dae_tangent",
+                           .adjoint = "dae_adjoint",
+                           .operands = DAE_OPERANDS,
+                           .noptions = DAE_OPTIONS,
+                           .y0 = DAE_Y0,
+                           .t0 = DAE_T0,
+                           .saveat = DAE_SAVEAT,
+                           .implicit = true};
 
-const HostDef dae_host = {.name = "dae", .ud = (void *)(uintptr_t)&dae_family, .types = dae_types, .eval = dae_eval, .jvp = solver_jvp};
+const HostDef dae_host = {
+	.name = "dae", .ud = (void *)(uintptr_t)&dae_family, .types = dae_types, .eval = dae_eval, .jvp = solver_jvp};

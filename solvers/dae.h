@@ -1,7 +1,7 @@
 /* dae.h - a differential-algebraic system in IDAS, as "dae" and its derivatives use it.
  *
- * Needs: directions.h. Guarantees: dae_begin reads the operands and checks them, dae_start makes the integrator and, where asked,
- * consistent initial values, dae_end undoes both whatever failed in between.
+ * Needs: directions.h. Guarantees: dae_begin reads the operands and checks them, dae_start makes the integrator and,
+ * where asked, consistent initial values, dae_end undoes both whatever failed in between.
  */
 #ifndef ATLED_SOLVERS_DAE_H
 #define ATLED_SOLVERS_DAE_H
@@ -9,7 +9,18 @@
 #include "solvers/directions.h"
 
 enum {
-	DAE_Y0, DAE_YP0, DAE_ID, DAE_T0, DAE_T1, DAE_RTOL, DAE_ATOL, DAE_COLPTR, DAE_ROWIND, DAE_SAVEAT, DAE_MAX_STEP, DAE_OPERANDS
+	DAE_Y0,
+	DAE_YP0,
+	DAE_ID,
+	DAE_T0,
+	DAE_T1,
+	DAE_RTOL,
+	DAE_ATOL,
+	DAE_COLPTR,
+	DAE_ROWIND,
+	DAE_SAVEAT,
+	DAE_MAX_STEP,
+	DAE_OPERANDS
 };
 enum { DAE_F, DAE_JAC, DAE_NFNS };
 enum { DAE_LINEAR = 1 + DAE_NFNS, DAE_DEGREE, DAE_MAX_STEPS, DAE_FIX_INITIAL, DAE_OPTIONS };

@@ -1,11 +1,13 @@
-/* dae_sensitivity.c - forward sensitivities by IDAS, and the host functions "dae_tangent" and "dae_adjoint" that are made of them.
+/* dae_sensitivity.c - forward sensitivities by IDAS, and the host functions "dae_tangent" and "dae_adjoint" that are
+ * made of them.
  *
- * Needs: dae.h. Guarantees: y is integrated again together with its sensitivities, under error control of both, and read at the times of the
- * primal solution. Initial sensitivities are made consistent with the initial values: those of the differential unknowns are given, the
- * others follow.
+ * Needs: dae.h. Guarantees: y is integrated again together with its sensitivities, under error control of both, and
+ * read at the times of the primal solution. Initial sensitivities are made consistent with the initial values: those
+ * of the differential unknowns are given, the others follow.
  *
- * The adjoint integrates the sensitivities of everything forward, some columns at a time, and contracts them with the cotangents: its cost
- * grows with the number of parameters. (Backward, an adjoint system of index 1 would need consistent values at every jump.)
+ * The adjoint integrates the sensitivities of everything forward, some columns at a time, and contracts them with the
+ * cotangents: its cost grows with the number of parameters. (Backward, an adjoint system of index 1 would need
+ * consistent values at every jump.)
  */
 #include "solvers/dae.h"
 #include <idas/idas.h>
@@ -13,10 +15,10 @@
 
 enum { COLUMNS = 16 }; /* integrated forward at a time */
 
-/* ---- the integration ---------------------------------------------------------------------------------------------------------- */
+/* ---- the integration ------------------------------------------------------------------------------------------- */
 
-static int sensitivity_residual(int ns, double t, N_Vector y, N_Vector yp, N_Vector r, N_Vector *s, N_Vector *sp, N_Vector *out, void *dae, N_Vector x1,
-                                N_Vector x2, N_Vector x3) {
+static int sensitivity_residual(int ns, double t, N_Vector y, N_Vector yp, N_Vector r, N_Vector *s, N_Vector *sp,
+                                N_Vector *out, void *dae, N_Vector x1, N_Vector x2, N_Vector x3) {
 	(void)r;
 	(void)x1;
 	(void)x2;
@@ -55,14 +57,16 @@ Status dae_sensitivity_begin(DaeSensitivity *w, Dae *o, Active active, Fn *jvp, 
 	if (!w->s || !w->sp || !w->atol) return ST_NOMEM;
 	for (uint32_t k = 0; k < ns; k++) { /* a sensitivity that stays 0 needs some atol */
 		double *a = vector_data(w->atol[k]);
-		for (int64_t i = 0; i < o->in.n; i++) a[i] = o->in.atol[i] > 0 ? o->in.atol[i] : 1e-3 * o->in.rtol * fabs(o->in.y0[i]);
+		for (int64_t i = 0; i < o->in.n; i++)
+			a[i] = o->in.atol[i] > 0 ? o->in.atol[i] : 1e-3 * o->in.rtol * fabs(o->in.y0[i]);
 	}
 	return ST_OK;
 }
 
 Status dae_sensitivity_attach(Dae *o) {
 	DaeSensitivity *w = o->sensitivity;
-	for (uint32_t k = 0; k < w->d.ns; k++) memcpy(vector_data(w->s[k]), vector_data(w->d.start[k]), (size_t)o->in.n * sizeof(double));
+	for (uint32_t k = 0; k < w->d.ns; k++)
+		memcpy(vector_data(w->s[k]), vector_data(w->d.start[k]), (size_t)o->in.n * sizeof(double));
 	int flag = IDASensInit(o->mem, (int)w->d.ns, IDA_STAGGERED, sensitivity_residual, w->s, w->sp);
 	if (flag == IDA_SUCCESS) flag = IDASensSVtolerances(o->mem, o->in.rtol, w->atol);
 	if (flag == IDA_SUCCESS) flag = IDASetSensErrCon(o->mem, SUNTRUE);
@@ -80,7 +84,7 @@ void dae_sensitivity_end(DaeSensitivity *w, Dae *o) {
 	*w = (DaeSensitivity){0};
 }
 
-/* ---- the host functions ----------------------------------------------------------------------------------------------------------- */
+/* ---- the host functions ---------------------------------------------------------------------------------------- */
 
 typedef struct Run {
 	Dae o; /* first: march's callbacks that know a Dae only are given the Run */
@@ -130,11 +134,13 @@ static Status begin(Run *r, Ctx *c, const HostCall *call, const Value *args) {
 	const uint32_t base = family_base(&dae_family, call);
 	Status st = dae_begin(&r->o, c, call, args);
 	r->o.in.nat = value_count(args[base]);
-	if (st == ST_OK && !solve_numbers(&r->o.s, args[base], "the times of the solution", r->o.in.nat, &r->o.in.at)) st = r->o.s.status;
+	if (st == ST_OK && !solve_numbers(&r->o.s, args[base], "the times of the solution", r->o.in.nat, &r->o.in.at))
+		st = r->o.s.status;
 	return st;
 }
 
-static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                           Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const Active active = active_of(&dae_family, call);
@@ -144,12 +150,15 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Run r = {0};
 	Status st = begin(&r, c, call, args);
 	Dae *o = &r.o;
-	if (st == ST_OK && active.y0 && !solve_numbers(&o->s, tangents[0], "the tangent of the initial value", o->in.n, &dy0)) st = o->s.status;
+	if (st == ST_OK && active.y0 &&
+	    !solve_numbers(&o->s, tangents[0], "the tangent of the initial value", o->in.n, &dy0))
+		st = o->s.status;
 	if (st == ST_OK) st = dae_sensitivity_begin(&r.w, o, active, call->fns[DAE_NFNS], 1);
 	if (st == ST_OK) st = direction_set(&r.w.d, 0, dy0, tangents + active.y0);
 	if (st == ST_OK) st = (out = tensor_zeros(c, DT_F64, 2, (int64_t[]){o->in.nat, o->in.n})) ? ST_OK : ST_NOMEM;
 	if (st == ST_OK) r.out = (double *)(void *)out->data;
 	if (st == ST_OK && r.w.d.scale[0] > 0) st = integrate(&r, tangent_row);
+	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
 	if (st == ST_OK) results[0] = value_tensor(tensor_ref(out));
 	tensor_unref(out);
 	dae_sensitivity_end(&r.w, o);
@@ -157,7 +166,8 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	return st;
 }
 
-static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                           Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const Active active = active_of(&dae_family, call);
@@ -165,7 +175,8 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Run r = {0};
 	Status st = begin(&r, c, call, args);
 	Dae *o = &r.o;
-	if (st == ST_OK && !solve_numbers(&o->s, rows, "the cotangents of the solution", o->in.nat * o->in.n, &r.w_rows)) st = o->s.status;
+	if (st == ST_OK && !solve_numbers(&o->s, rows, "the cotangents of the solution", o->in.nat * o->in.n, &r.w_rows))
+		st = o->s.status;
 	const int64_t count = st == ST_OK ? active_count(&o->in, active, o->captured) : 0;
 	const size_t bytes = (size_t)(count + 1) * sizeof *r.out;
 	if (st == ST_OK && !(r.out = heap_alloc(c, bytes))) st = ST_NOMEM;
@@ -178,12 +189,17 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		if (st == ST_OK) st = integrate(&r, adjoint_row);
 		dae_sensitivity_end(&r.w, o);
 	}
+	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
 	if (st == ST_OK) st = gradient_cut(&o->s, active, args[DAE_Y0], o->captured, r.out, results);
 	if (r.out) heap_free(c, r.out, bytes);
 	dae_end(o);
 	return st;
 }
 
-const HostDef dae_tangent_host = {.name = "dae_tangent", .ud = (void *)(uintptr_t)&dae_family, .types = tangent_types, .eval = tangent_eval,
+const HostDef dae_tangent_host = {.name = "dae_tangent",
+                                  .ud = (void *)(uintptr_t)&dae_family,
+                                  .types = tangent_types,
+                                  .eval = tangent_eval,
                                   .transpose = tangent_transpose};
-const HostDef dae_adjoint_host = {.name = "dae_adjoint", .ud = (void *)(uintptr_t)&dae_family, .types = adjoint_types, .eval = adjoint_eval};
+const HostDef dae_adjoint_host = {
+	.name = "dae_adjoint", .ud = (void *)(uintptr_t)&dae_family, .types = adjoint_types, .eval = adjoint_eval};

@@ -1,23 +1,26 @@
 /* derive.c - derivative rules of the solvers as IR.
  *
- * Needs: derive.h. Guarantees: as stated there. Tangents of t0 and of the times wanted are turned into what the solver knows:
- *   t0 moves:  the solution through (t0, y0) is, at fixed times, the one through y0 - y'(t0) dt0, so dy0 := dy0 - y'(t0) dt0;
+ * Needs: derive.h. Guarantees: as stated there. Tangents of t0 and of the times wanted are turned into what the
+ * solver knows:
+ *   t0 moves:  at fixed times the solution through (t0, y0) is the one that starts at y0 - y'(t0) dt0 instead, so
+ *              dy0 := dy0 - y'(t0) dt0;
  *   a wanted time moves: its row moves by y' dt, and the time itself by dt.
- * The end t1 and the tolerances do not move the solution at fixed times. Of an implicit system y'(t0) is not at hand, so that these two are
- * refused; and a tangent of its y'(t0) is ignored, because it follows from the others.
+ * The end t1 and the tolerances do not move the solution at fixed times. Of an implicit system y'(t0) is not at hand,
+ * so that these two are refused; and a tangent of its y'(t0) is ignored, because it follows from the others.
  */
 #include "solvers/derive.h"
 
 Active active_of(const Family *m, const HostCall *call) {
 	const int64_t *w = call->options + m->noptions;
-	return (Active){.y0 = w[0], .vjp_state = w[1], .vjp_captured = w[2], .ncaptured = (uint32_t)w[3], .captured = w + 4};
+	return (Active){
+		.y0 = w[0], .vjp_state = w[1], .vjp_captured = w[2], .ncaptured = (uint32_t)w[3], .captured = w + 4};
 }
 
 static Arena *scratch(Builder *b) {
 	return build_fn(b)->arena;
 }
 
-_Noreturn static void refuse(Builder *b, const char *solver, const char *why) {
+void refuse_derivative(Builder *b, const char *solver, const char *why) {
 	Ctx *c = build_ctx(b);
 	diag_error(c, E_NO_RULE, span_of(c, build_span(b)), "%s has no derivative %s", solver, why);
 	ctx_throw(c, ST_ERROR);
@@ -44,7 +47,8 @@ static const Ref *f_args(Builder *b, const Family *m, const HostCall *call, cons
 /* y'(t0) */
 static Ref first_rate(Builder *b, const Family *m, const HostCall *call, const Ref *args) {
 	Ref out;
-	build_call(b, call->fns[0], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, args[m->t0], args[m->y0]), &out);
+	build_call(b, call->fns[0], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, args[m->t0], args[m->y0]),
+	           &out);
 	return out;
 }
 
@@ -64,15 +68,16 @@ static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const R
 static bool moves(Builder *b, const Family *m, const HostCall *call, const Ref *tangents, uint32_t captured) {
 	const Ref r = tangents[m->operands + captured];
 	if (r == REF_NONE) return false;
-	if (dtype_is_complex((Dtype)ref_ty(build_fn(b), r)->dtype)) refuse(b, call->def->name, "with respect to a complex number that its function captures");
+	if (dtype_is_complex((Dtype)ref_ty(build_fn(b), r)->dtype))
+		refuse_derivative(b, call->def->name, "with respect to a complex number that its function captures");
 	return true;
 }
 
 /* Options of a derived call: those of the primal one, and the words that active_of reads. */
-static int64_t *derived_options(Builder *b, const Family *m, const HostCall *call, Active v, uint32_t *n) {
+int64_t *derived_options(Builder *b, const Family *m, const int64_t *options, Active v, uint32_t *n) {
 	*n = m->noptions + 4 + v.ncaptured;
 	int64_t *out = ARENA_ARRAY(scratch(b), int64_t, *n);
-	memcpy(out, call->options, m->noptions * sizeof *out);
+	memcpy(out, options, m->noptions * sizeof *out);
 	memcpy(out + m->noptions, (int64_t[]){v.y0, v.vjp_state, v.vjp_captured, v.ncaptured}, 4 * sizeof *out);
 	if (v.ncaptured) memcpy(out + m->noptions + 4, v.captured, v.ncaptured * sizeof *out);
 	return out;
@@ -80,20 +85,21 @@ static int64_t *derived_options(Builder *b, const Family *m, const HostCall *cal
 
 static const HostDef *derived_host(Builder *b, const char *name) {
 	const HostDef *def = host_find(build_ctx(b), name);
-	if (!def) refuse(b, name, "here");
+	if (!def) refuse_derivative(b, name, "here");
 	return def;
 }
 
-void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
-                Ref *result_tangents) {
+void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
+                const Ref *tangents, Ref *result_tangents) {
 	(void)nargs;
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call), nstates = m->implicit ? 2 : 1;
 	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt = tangents[m->saveat], dvalues = REF_NONE;
 	result_tangents[0] = result_tangents[1] = result_tangents[2] = REF_NONE;
-	if (m->implicit && dt0 != REF_NONE) refuse(b, call->def->name, "with respect to the first time");
-	if (m->implicit && dt != REF_NONE) refuse(b, call->def->name, "with respect to the times at which the solution is wanted");
+	if (m->implicit && dt0 != REF_NONE) refuse_derivative(b, call->def->name, "with respect to the first time");
+	if (m->implicit && dt != REF_NONE)
+		refuse_derivative(b, call->def->name, "with respect to the times at which the solution is wanted");
 	if (dt0 != REF_NONE) {
 		Ref back = build1(b, OP_NEG, times_number(b, first_rate(b, m, call, args), dt0));
 		dy0 = sum_of(b, dy0, back);
@@ -108,13 +114,14 @@ void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *arg
 		for (uint32_t k = 0; k < nstates; k++) active[ncaptured + 1 + k] = true;
 		Fn *fns[3] = {call->fns[0], call->fns[1], ir_services(c)->jvp(c, call->fns[0], active, &changes)};
 		uint32_t noptions, n = base;
-		const int64_t *options = derived_options(b, m, call, v, &noptions);
+		const int64_t *options = derived_options(b, m, call->options, v, &noptions);
 		Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2 + v.ncaptured);
 		memcpy(operands, args, base * sizeof *operands);
 		operands[n++] = results[0];
 		if (v.y0) operands[n++] = dy0;
 		for (uint32_t k = 0; k < v.ncaptured; k++) operands[n++] = tangents[m->operands + (uint32_t)which[k]];
-		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options), n, operands, &dvalues, 1);
+		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options), n, operands,
+		           &dvalues, 1);
 	}
 	if (dt != REF_NONE) {
 		dvalues = sum_of(b, dvalues, moved_rows(b, m, call, args, results, dt));
@@ -127,8 +134,10 @@ uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32
 	const Family *m = call->def->ud;
 	const uint32_t base = family_base(m, call);
 	const Active v = active_of(m, call);
-	if (!cap || nargs != base + 1 + v.y0 + v.ncaptured) refuse(b, call->def->name, "from operands like these");
-	const Dim rows = build_canon(b, ref_ty(build_fn(b), args[base])->dims[0]), n = build_canon(b, ref_ty(build_fn(b), args[m->y0])->dims[0]);
+	if (!cap || nargs != base + 1 + v.y0 + v.ncaptured)
+		refuse_derivative(b, call->def->name, "from operands like these");
+	const Dim rows = build_canon(b, ref_ty(build_fn(b), args[base])->dims[0]),
+			  n = build_canon(b, ref_ty(build_fn(b), args[m->y0])->dims[0]);
 	out[0] = type_tensor(build_ctx(b), DT_F64, 2, (Dim[]){rows, n});
 	return 1;
 }
@@ -136,15 +145,17 @@ uint32_t tangent_types(Builder *b, const HostCall *call, const Ref *args, uint32
 uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
 	const Family *m = call->def->ud;
 	const Active v = active_of(m, call);
-	if (cap < v.y0 + v.ncaptured || nargs != family_base(m, call) + 2) refuse(b, call->def->name, "from operands like these");
+	if (cap < v.y0 + v.ncaptured || nargs != family_base(m, call) + 2)
+		refuse_derivative(b, call->def->name, "from operands like these");
 	uint32_t n = 0;
 	if (v.y0) out[n++] = ref_type(build_fn(b), args[m->y0]);
-	for (uint32_t k = 0; k < v.ncaptured; k++) out[n++] = ref_type(build_fn(b), args[m->operands + (uint32_t)v.captured[k]]);
+	for (uint32_t k = 0; k < v.ncaptured; k++)
+		out[n++] = ref_type(build_fn(b), args[m->operands + (uint32_t)v.captured[k]]);
 	return n;
 }
 
 /* (parameters of f, w) -> cotangents of the active parameters; NULL when f does not depend on them. */
-static Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
+Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
 	Fn *primal, *linear;
 	uint32_t nresiduals;
 	const bool *depends;
@@ -163,8 +174,8 @@ static Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
 	return build_end(b, fn_nresults(back), out);
 }
 
-void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents,
-                       Ref *cotangents) {
+void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
+                       const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const uint32_t base = family_base(m, call), ncaptured = (uint32_t)call->options[1];
@@ -182,7 +193,7 @@ void tangent_transpose(Builder *b, const HostCall *call, uint32_t nargs, const R
 		v.vjp_state = made[0] != NULL;
 		v.vjp_captured = made[1] != NULL;
 	}
-	const int64_t *options = derived_options(b, m, call, v, &noptions);
+	const int64_t *options = derived_options(b, m, call->options, v, &noptions);
 	Ref *operands = ARENA_ARRAY(scratch(b), Ref, base + 2), *results = ARENA_ARRAY(scratch(b), Ref, v.ncaptured + 2);
 	memcpy(operands, args, (base + 1) * sizeof *operands);
 	operands[base + 1] = result_cotangents[0];

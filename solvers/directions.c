@@ -2,10 +2,11 @@
  *
  * Needs: directions.h. Guarantees: as stated there.
  *
- * The error of a sensitivity is measured by rtol and the atol of y, which is right for dy = s dp when dp is of p's own size (Maly and
- * Petzold, Appl. Numer. Math. 20 (1996) 57; CVODES calls that size pbar). A direction is therefore divided, before the integration, by the
- * largest ratio of its elements to the sizes of p, and the result multiplied again. An element's size is its magnitude, but no less than
- * a hundredth of the largest in its array, and 1 in an array of zeros.
+ * The error of a sensitivity is measured by rtol and the atol of y, which is right for dy = s dp when dp is of p's
+ * own size (Maly and Petzold, Appl. Numer. Math. 20 (1996) 57; CVODES calls that size pbar). A direction is therefore
+ * divided, before the integration, by the largest ratio of its elements to the sizes of p, and the result multiplied
+ * again. An element's size is its magnitude, but no less than a hundredth of the largest in its array, and 1 in an
+ * array of zeros.
  */
 #include "solvers/directions.h"
 #include <math.h>
@@ -16,7 +17,6 @@ static double as_double(Dtype d, const char *p) {
 	return x;
 }
 
-/* max |dp_i| / size of p_i, over n elements. */
 static double relative_size(int64_t n, Dtype d, const char *p, const char *dp) {
 	const size_t step = dtype_size(d);
 	double largest = 0, ratio = 0;
@@ -56,23 +56,20 @@ void directions_end(Directions *d) {
 	*d = (Directions){0};
 }
 
-/* Largest relative size of the values of direction k; negative when memory fails. */
-static double values_size(const Directions *d, const Value *dp) {
-	double size = 0;
-	for (uint32_t i = 0; i < d->active.ncaptured; i++) {
-		Tensor *p = copy_of(d->s, d->captured[d->active.captured[i]]), *q = copy_of(d->s, dp[i]);
-		if (p && q) size = fmax(size, relative_size(p->count, (Dtype)p->dtype, p->data, q->data));
-		const bool failed = !p || !q;
-		tensor_unref(p);
-		tensor_unref(q);
-		if (failed) return -1;
-	}
+double relative_size_of(Solve *s, Value p, Value dp) {
+	Tensor *x = copy_of(s, p), *y = copy_of(s, dp);
+	const double size = x && y ? relative_size(x->count, (Dtype)x->dtype, x->data, y->data) : NAN;
+	if (!x || !y) s->status = ST_NOMEM;
+	tensor_unref(x);
+	tensor_unref(y);
 	return size;
 }
 
 Status direction_set(Directions *d, uint32_t k, const double *dy0, const Value *dp) {
-	double size = values_size(d, dp);
-	if (size < 0) return ST_NOMEM;
+	double size = 0;
+	for (uint32_t i = 0; i < d->active.ncaptured; i++)
+		size = fmax(size, relative_size_of(d->s, d->captured[d->active.captured[i]], dp[i]));
+	if (d->s->status != ST_OK) return d->s->status;
 	if (dy0) size = fmax(size, relative_size(d->in->n, DT_F64, (const char *)d->in->y0, (const char *)dy0));
 	if (!isfinite(size)) size = 1; /* a tangent that is not finite: the solver will say so */
 	d->scale[k] = size;
@@ -123,7 +120,7 @@ Status direction_unit(Directions *d, uint32_t k, int64_t index) {
 	return st;
 }
 
-/* ---- gradients -------------------------------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------------------------- */
 
 int64_t active_count(const Given *in, Active active, const Value *captured) {
 	int64_t n = active.y0 ? in->n : 0;
@@ -140,7 +137,8 @@ Status gradient_cut(Solve *s, Active active, Value y0, const Value *captured, co
 			return ST_NOMEM;
 		}
 		char *p = t->data;
-		for (int64_t j = 0; j < t->count; j++, p += dtype_size((Dtype)t->dtype)) scalar_convert(DT_F64, gradient++, (Dtype)t->dtype, p);
+		for (int64_t j = 0; j < t->count; j++, p += dtype_size((Dtype)t->dtype))
+			scalar_convert(DT_F64, gradient++, (Dtype)t->dtype, p);
 		results[i] = value_from_tensor(t);
 	}
 	return ST_OK;

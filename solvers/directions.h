@@ -1,7 +1,7 @@
 /* directions.h - what sensitivities are taken with respect to, and gradients made of them.
  *
- * Needs: derive.h, sundials.h. Guarantees: a direction is divided by its size before an integrator sees it, so that the answer is linear in
- * the direction though steps are chosen by its error.
+ * Needs: derive.h, sundials.h. Guarantees: a direction is divided by its size before an integrator sees it, so that
+ * the answer is linear in the direction though steps are chosen by its error.
  */
 #ifndef ATLED_SOLVERS_DIRECTIONS_H
 #define ATLED_SOLVERS_DIRECTIONS_H
@@ -28,10 +28,13 @@ Status direction_set(Directions *d, uint32_t k, const double *dy0, const Value *
 Status direction_unit(Directions *d, uint32_t k, int64_t index);
 void directions_end(Directions *d);
 
-/* Unknowns (where y0 is active) and the numbers of the active captured values, one after the other: what a gradient has entries for. */
+/* Unknowns (where y0 is active) and the numbers of the active captured values, one after the other: what a gradient
+ * has entries for. */
 int64_t active_count(const Given *in, Active active, const Value *captured);
 /* The gradient cut into values of the dtypes and shapes of what it belongs to. */
 Status gradient_cut(Solve *s, Active active, Value y0, const Value *captured, const double *gradient, Value *results);
+/* max |dp_i| / size of p_i. NAN when memory fails. */
+double relative_size_of(Solve *s, Value p, Value dp);
 bool row_is_zero(const double *row, int64_t n);
 
 #endif

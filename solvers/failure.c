@@ -1,7 +1,7 @@
 /* failure.c - why an integrator gave up, in words.
  *
- * Needs: sundials.h. Guarantees: one diagnostic that says at what time, which unknown is the trouble where that can be told, and what
- * to try. The place in the program is added by whoever called the solver.
+ * Needs: sundials.h. Guarantees: one diagnostic that says at what time, which unknown is the trouble where that can
+ * be told, and what to try. The place in the program is added by whoever called the solver.
  */
 #include "solvers/sundials.h"
 #include <math.h>
@@ -21,16 +21,17 @@ static void describe_worst(const Stand *at, char *out, size_t cap) {
 	int64_t worst = 0;
 	for (int64_t i = 1; i < n; i++)
 		if (magnitude(e, w, i) > magnitude(e, w, worst)) worst = i;
-	snprintf(out, cap, "; the last value of y[%lld] is %.6g, and its error estimate %.2g times what is allowed", (long long)worst,
-	         vector_data(at->y)[worst], magnitude(e, w, worst));
+	snprintf(out, cap, "; the last value of y[%lld] is %.6g, and its error estimate %.2g times what is allowed",
+	         (long long)worst, vector_data(at->y)[worst], magnitude(e, w, worst));
 }
 
 static Status not_finite(Solve *s, const Given *in, const Stand *at) {
 	Diag *d = diag_error(s->c, E_SOLVER, NO_SPAN,
-	                     "no solution beyond t = %.9g: %s is not finite at t = %.9g (element %lld), whatever the step", at->t,
-	                     s->bad ? s->bad : "the right-hand side", s->bad_time, (long long)s->bad_at);
+	                     "no solution beyond t = %.9g: %s is not finite at t = %.9g (element %lld), whatever the step",
+	                     at->t, s->bad ? s->bad : "the right-hand side", s->bad_time, (long long)s->bad_at);
 	if (at->t == in->t0)
-		diag_hint(s->c, d, "evaluate it at the initial value: a division by zero, or a root or logarithm of a negative number?");
+		diag_hint(s->c, d,
+		          "evaluate it at the initial value: a division by zero, or a root or logarithm of a negative number?");
 	else diag_hint(s->c, d, "the solution may leave the domain of the equations there, or grow without bound");
 	return ST_ERROR;
 }
@@ -51,22 +52,25 @@ Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at) {
 		break;
 	case GAVE_UP_STEPS:
 		code = E_SOLVER_STEPS;
-		snprintf(text, sizeof text, "%lld steps are used up on the way to t = %.9g; the last was %.3g long", (long long)in->max_steps,
-		         in->t1, at->step);
-		hint = at->explicit_method ? "a stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol"
-		                           : "allow more with max_steps, or loosen rtol and atol";
+		snprintf(text, sizeof text, "%lld steps are used up on the way to t = %.9g; the last was %.3g long",
+		         (long long)in->max_steps, in->t1, at->step);
+		hint = at->explicit_method
+		           ? "a stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol"
+		           : "allow more with max_steps, or loosen rtol and atol";
 		break;
 	case GAVE_UP_ERROR:
 		snprintf(text, sizeof text, "the step became too small (%.3g) and its error is still too large", at->step);
 		hint = "the solution may jump or grow without bound there; otherwise loosen rtol and atol";
 		break;
 	case GAVE_UP_CONVERGENCE:
-		snprintf(text, sizeof text, "the step became too small (%.3g) and its equations still cannot be solved", at->step);
+		snprintf(text, sizeof text, "the step became too small (%.3g) and its equations still cannot be solved",
+		         at->step);
 		hint = "the equations may jump there, or their Jacobian be wrong; tighter rtol and atol can help too";
 		break;
 	case GAVE_UP_ACCURACY:
 		code = E_SOLVER;
-		snprintf(text, sizeof text, "rtol and atol ask for more than 64-bit numbers can hold, by a factor of %.3g", at->factor);
+		snprintf(text, sizeof text, "rtol and atol ask for more than 64-bit numbers can hold, by a factor of %.3g",
+		         at->factor);
 		hint = "loosen rtol and atol";
 		*worst = 0;
 		break;
@@ -76,12 +80,17 @@ Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at) {
 		hint = "check the Jacobian and its sparsity pattern";
 		break;
 	case GAVE_UP_TOO_CLOSE:
-		diag_error(s->c, E_VALUE, NO_SPAN, "the times %.17g and %.17g are too close to make a step between them", in->t0, in->t1);
+		diag_error(s->c, E_VALUE, NO_SPAN, "the times %.17g and %.17g are too close to make a step between them",
+		           in->t0, in->t1);
 		return ST_ERROR;
 	case GAVE_UP_START: {
-		Diag *d = diag_error(s->c, E_SOLVER_INIT, NO_SPAN, "no consistent initial values at t = %.9g near the ones given, with which equation %lld is off by %.3g%s",
-		                     at->t, (long long)at->equation, at->off, nan);
-		diag_hint(s->c, d, "give better initial values; and every unknown without a time derivative must occur in the equations so that they determine it (index 1)");
+		Diag *d = diag_error(
+			s->c, E_SOLVER_INIT, NO_SPAN,
+			"no consistent initial values at t = %.9g near the ones given, with which equation %lld is off by %.3g%s",
+			at->t, (long long)at->equation, at->off, nan);
+		diag_hint(s->c, d,
+		          "give better initial values; and every unknown without a time derivative must occur in the equations "
+		          "so that they determine it (index 1)");
 		return ST_ERROR;
 	}
 	default:

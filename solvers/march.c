@@ -1,17 +1,17 @@
 /* march.c - from t0 to t1 step by step, and the rows of the result on the way.
  *
- * Needs: sundials.h. Guarantees: march calls row for the times that are due, in order, each inside the step just made (or at t0); it stops
- * where the integrator fails, no longer advances, or has used up its steps.
+ * Needs: sundials.h. Guarantees: march calls row for the times that are due, in order, each inside the step just made
+ * (or at t0); it stops where the integrator fails, no longer advances, or has used up its steps.
  */
 #include "solvers/sundials.h"
 #include <math.h>
 
-/* Steps in a row that leave t where it is before they count as a standstill: a solution that blows up makes the step smaller than
- * the last digit of t, and CVODES goes on with a warning. */
+/* Steps in a row that leave t where it is before they count as a standstill: a solution that blows up makes the step
+ * smaller than the last digit of t, and CVODES goes on with a warning. */
 enum { STANDSTILL = 10 };
 
-/* The points of [a, b] that the interpolant is sampled at: Chebyshev-Lobatto, whose interpolation is stable at every degree (Trefethen,
- * "Approximation Theory and Approximation Practice", ch. 15). */
+/* The points of [a, b] that the interpolant is sampled at: Chebyshev-Lobatto, whose interpolation is stable at every
+ * degree (Trefethen, "Approximation Theory and Approximation Practice", ch. 15). */
 static double node(double a, double b, uint32_t j, uint32_t degree) {
 	if (j == degree) return b;
 	double c = (1 - cos(M_PI * j / degree)) / 2;
@@ -38,7 +38,8 @@ Status march(March *m) {
 		if (m->at) {
 			for (; k < m->nat && sign * (m->at[k] - t) <= 0 && st == ST_OK; k++) st = m->row(m->ud, k, m->at[k]);
 		} else {
-			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k++, node(before, t, j, m->degree));
+			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++)
+				st = m->row(m->ud, k++, node(before, t, j, m->degree));
 		}
 	}
 	return st;
@@ -49,8 +50,10 @@ Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n) {
 	for (int64_t i = 0; i < n; i++) {
 		const double before = i ? at[i - 1] : t0;
 		if (sign * (at[i] - before) >= 0 && sign * (at[i] - t1) <= 0) continue; /* false for NaN too */
-		diag_error(c, E_VALUE, NO_SPAN, "the times at which the solution is wanted must lie between %g and %g and go from the one to the other; time %lld is %g", t0,
-		           t1, (long long)i, at[i]);
+		diag_error(c, E_VALUE, NO_SPAN,
+		           "the times at which the solution is wanted must lie between %g and %g and go from the one to the "
+		           "other; time %lld is %g",
+		           t0, t1, (long long)i, at[i]);
 		return ST_ERROR;
 	}
 	return ST_OK;

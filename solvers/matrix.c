@@ -1,8 +1,8 @@
 /* matrix.c - Jacobians: from the values a function gives to SUNDIALS' dense and sparse matrices and their solvers.
  *
- * Needs: sundials.h; SUNDIALS' dense solver, and KLU (SuiteSparse) for sparse ones. Guarantees: a pattern is checked before it is used;
- * elements named twice are summed; the diagonal is added where it is missing, for SUNMatScaleAddI (A := I + cA) would otherwise make new
- * storage at every step, and KLU would have to begin anew.
+ * Needs: sundials.h; SUNDIALS' dense solver, and KLU (SuiteSparse) for sparse ones. Guarantees: a pattern is checked
+ * before it is used; elements named twice are summed; the diagonal is added where it is missing, for SUNMatScaleAddI
+ * (A := I + cA) would otherwise make new storage at every step, and KLU would have to begin anew.
  */
 #include "solvers/sundials.h"
 #include <sunlinsol/sunlinsol_dense.h>
@@ -27,8 +27,8 @@ static Status malformed(Solve *s, const char *what) {
 	return ST_ERROR;
 }
 
-/* Columns of the given pattern with repeats merged and the diagonal added. mark[i]: where row i stands in this column, or -1. Without rowind and
- * place (first pass) it only counts. */
+/* Columns of the given pattern with repeats merged and the diagonal added. mark[i]: where row i stands in this
+ * column, or -1. Without rowind and place (first pass) it only counts. */
 static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, int64_t *mark, Pattern *out) {
 	int64_t nnz = 0;
 	for (int64_t j = 0; j < n; j++) {
@@ -54,7 +54,8 @@ Status pattern_begin(Solve *s, Pattern *p, int64_t n, bool dense, Value colptr, 
 	const int64_t nvalues = value_count(rowind), *cp, *ri;
 	if (!solve_indices(s, colptr, "the column pointers of the Jacobian's pattern", n + 1, &cp)) return s->status;
 	if (!solve_indices(s, rowind, "the row indices of the Jacobian's pattern", nvalues, &ri)) return s->status;
-	if (cp[0] != 0 || cp[n] != nvalues) return malformed(s, "the column pointers must go from 0 to the number of row indices");
+	if (cp[0] != 0 || cp[n] != nvalues)
+		return malformed(s, "the column pointers must go from 0 to the number of row indices");
 	for (int64_t j = 0; j < n; j++)
 		if (cp[j + 1] < cp[j]) return malformed(s, "the column pointers must not decrease");
 	for (int64_t k = 0; k < nvalues; k++)
@@ -112,7 +113,8 @@ void pattern_fill(const Pattern *p, const double *values, double sign, bool tran
 	if (p->dense) { /* row by row to column by column */
 		for (int64_t j = 0; j < p->n; j++) {
 			double *column = SUNDenseMatrix_Column(m, j);
-			for (int64_t i = 0; i < p->n; i++) column[i] = sign * (transposed ? values[j * p->n + i] : values[i * p->n + j]);
+			for (int64_t i = 0; i < p->n; i++)
+				column[i] = sign * (transposed ? values[j * p->n + i] : values[i * p->n + j]);
 		}
 		return;
 	}

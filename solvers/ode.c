@@ -1,15 +1,17 @@
 /* ode.c - the host function "ode": y' = f(t, y) by CVODES.
  *
- * Needs: ode.h; SUNDIALS' CVODES. Guarantees: as solvers.h describes it. BDF solves its equations by Newton's method with the Jacobian given;
- * Adams, which is for problems that are not stiff, by fixed-point iteration, and never asks for the Jacobian.
+ * Needs: ode.h; SUNDIALS' CVODES. Guarantees: as solvers.h describes it. BDF solves its equations by Newton's method
+ * with the Jacobian given; Adams, which is for problems that are not stiff, by fixed-point iteration, and never asks
+ * for the Jacobian.
  *
- * Method and error control: Hindmarsh et al., "SUNDIALS: Suite of nonlinear and differential/algebraic equation solvers", ACM TOMS 31 (2005).
+ * Method and error control: Hindmarsh et al., "SUNDIALS: Suite of nonlinear and differential/algebraic equation
+ * solvers", ACM TOMS 31 (2005).
  */
 #include "solvers/ode.h"
 #include <cvodes/cvodes.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-/* ---- callbacks ------------------------------------------------------------------------------------------------------------ */
+/* ---- callbacks ------------------------------------------------------------------------------------------------- */
 
 static int call_f(double t, N_Vector y, N_Vector ydot, void *ode) {
 	Ode *o = ode;
@@ -19,7 +21,8 @@ static int call_f(double t, N_Vector y, N_Vector ydot, void *ode) {
 	return routine_into(&o->s, &o->f, 0, t, ydot);
 }
 
-static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ode, N_Vector x1, N_Vector x2, N_Vector x3) {
+static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ode, N_Vector x1, N_Vector x2,
+                         N_Vector x3) {
 	(void)fy;
 	(void)x1;
 	(void)x2;
@@ -36,7 +39,7 @@ static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *o
 	return flag;
 }
 
-/* ---- a problem from its operands --------------------------------------------------------------------------------------------- */
+/* ---- a problem from its operands ------------------------------------------------------------------------------- */
 
 static const GivenAt WHERE = {ODE_Y0, ODE_T0, ODE_T1, ODE_RTOL, ODE_ATOL, ODE_SAVEAT, ODE_MAX_STEP};
 
@@ -48,10 +51,13 @@ Status ode_begin(Ode *o, Ctx *c, const HostCall *call, const Value *args) {
 	o->in.max_steps = options[ODE_MAX_STEPS] > 0 ? options[ODE_MAX_STEPS] : DEFAULT_MAX_STEPS;
 	Status st = solve_begin(&o->s, c);
 	if (st == ST_OK) st = given_read(&o->s, &o->in, &WHERE, args);
-	if (st == ST_OK && !o->adams) st = pattern_begin(&o->s, &o->pattern, o->in.n, o->in.dense, args[ODE_COLPTR], args[ODE_ROWIND]);
+	if (st == ST_OK && !o->adams)
+		st = pattern_begin(&o->s, &o->pattern, o->in.n, o->in.dense, args[ODE_COLPTR], args[ODE_ROWIND]);
 	const uint32_t nf = (uint32_t)options[1], njac = (uint32_t)options[2];
 	if (st == ST_OK) st = routine_begin(&o->s, &o->f, call->fns[ODE_F], "the right-hand side", nf, o->captured);
-	if (st == ST_OK) st = routine_begin(&o->s, &o->jac, call->fns[ODE_JAC], "the Jacobian of the right-hand side", njac, o->captured + nf);
+	if (st == ST_OK)
+		st = routine_begin(&o->s, &o->jac, call->fns[ODE_JAC], "the Jacobian of the right-hand side", njac,
+		                   o->captured + nf);
 	if (st != ST_OK) return st;
 	o->y = solve_vector_of(&o->s, o->in.n, o->in.y0);
 	o->atol_vector = solve_vector_of(&o->s, o->in.n, o->in.atol);
@@ -110,19 +116,30 @@ void ode_end(Ode *o) {
 	solve_end(&o->s);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------------------------- */
 
 static Reason reason_of(int flag) {
 	switch (flag) {
 	case MARCH_STUCK: return GAVE_UP_STUCK;
-	case MARCH_STEPS: case CV_TOO_MUCH_WORK: return GAVE_UP_STEPS;
+	case MARCH_STEPS:
+	case CV_TOO_MUCH_WORK: return GAVE_UP_STEPS;
 	case CV_TOO_MUCH_ACC: return GAVE_UP_ACCURACY;
 	case CV_ERR_FAILURE: return GAVE_UP_ERROR;
 	case CV_CONV_FAILURE: return GAVE_UP_CONVERGENCE;
-	case CV_LSETUP_FAIL: case CV_LSOLVE_FAIL: return GAVE_UP_LINEAR;
-	case CV_RHSFUNC_FAIL: case CV_FIRST_RHSFUNC_ERR: case CV_REPTD_RHSFUNC_ERR: case CV_UNREC_RHSFUNC_ERR:
-	case CV_SRHSFUNC_FAIL: case CV_FIRST_SRHSFUNC_ERR: case CV_REPTD_SRHSFUNC_ERR: case CV_UNREC_SRHSFUNC_ERR:
-	case CV_QRHSFUNC_FAIL: case CV_FIRST_QRHSFUNC_ERR: case CV_REPTD_QRHSFUNC_ERR: case CV_UNREC_QRHSFUNC_ERR: return GAVE_UP_NOT_FINITE;
+	case CV_LSETUP_FAIL:
+	case CV_LSOLVE_FAIL: return GAVE_UP_LINEAR;
+	case CV_RHSFUNC_FAIL:
+	case CV_FIRST_RHSFUNC_ERR:
+	case CV_REPTD_RHSFUNC_ERR:
+	case CV_UNREC_RHSFUNC_ERR:
+	case CV_SRHSFUNC_FAIL:
+	case CV_FIRST_SRHSFUNC_ERR:
+	case CV_REPTD_SRHSFUNC_ERR:
+	case CV_UNREC_SRHSFUNC_ERR:
+	case CV_QRHSFUNC_FAIL:
+	case CV_FIRST_QRHSFUNC_ERR:
+	case CV_REPTD_QRHSFUNC_ERR:
+	case CV_UNREC_QRHSFUNC_ERR: return GAVE_UP_NOT_FINITE;
 	case CV_TOO_CLOSE: return GAVE_UP_TOO_CLOSE;
 	case CV_ILL_INPUT: return GAVE_UP_INPUT;
 	default: return GAVE_UP_OTHER;
@@ -138,14 +155,16 @@ Status ode_fail(Ode *o, int flag, double t) {
 		at.errors = solve_vector(s, o->in.n);
 		at.weights = solve_vector(s, o->in.n);
 		if (!at.errors || !at.weights) return ST_NOMEM;
-		if (CVodeGetEstLocalErrors(o->mem, at.errors) != CV_SUCCESS || CVodeGetErrWeights(o->mem, at.weights) != CV_SUCCESS) at.errors = NULL;
+		if (CVodeGetEstLocalErrors(o->mem, at.errors) != CV_SUCCESS ||
+		    CVodeGetErrWeights(o->mem, at.weights) != CV_SUCCESS)
+			at.errors = NULL;
 	}
 	CVodeGetCurrentStep(o->mem, &at.step);
 	CVodeGetTolScaleFactor(o->mem, &at.factor);
 	return gave_up(s, &o->in, reason_of(flag), &at);
 }
 
-/* ---- the value ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the value ------------------------------------------------------------------------------------------------- */
 
 int ode_step(void *ode, double *t) {
 	Ode *o = ode;
@@ -160,8 +179,15 @@ static Status march_failed(void *ode, int flag, double t) {
 }
 
 March ode_march(Ode *o) {
-	return (March){.t0 = o->in.t0, .t1 = o->in.t1, .max_steps = o->in.max_steps, .degree = o->in.degree, .at = o->in.at, .nat = o->in.nat,
-	               .ud = o, .step = ode_step, .fail = march_failed};
+	return (March){.t0 = o->in.t0,
+	               .t1 = o->in.t1,
+	               .max_steps = o->in.max_steps,
+	               .degree = o->in.degree,
+	               .at = o->in.at,
+	               .nat = o->in.nat,
+	               .ud = o,
+	               .step = ode_step,
+	               .fail = march_failed};
 }
 
 typedef struct Run {
@@ -198,11 +224,13 @@ static Value stats_of(Ode *o) {
 	CVodeGetLastOrder(o->mem, &order);
 	Tensor *t = tensor_new(o->s.c, DT_I64, 1, (int64_t[]){8});
 	if (!t) return (Value){.kind = V_UNSET};
-	memcpy(t->data, (int64_t[]){count[0], count[1], o->jac.calls, count[2], count[3], count[4], count[5], order}, 8 * sizeof(int64_t));
+	memcpy(t->data, (int64_t[]){count[0], count[1], o->jac.calls, count[2], count[3], count[4], count[5], order},
+	       8 * sizeof(int64_t));
 	return value_tensor(t);
 }
 
-static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                       Value *results) {
 	(void)nargs;
 	(void)nresults;
 	Run r = {0};
@@ -216,6 +244,7 @@ static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 		m.row = store_row;
 		st = march(&m);
 	}
+	if (st == ST_OK) st = r.o.s.status; /* a clone that failed unseen */
 	Value stats = st == ST_OK ? stats_of(&r.o) : (Value){.kind = V_UNSET};
 	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
 	if (st == ST_OK) {
@@ -228,31 +257,45 @@ static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	return st;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                          uint32_t cap) {
 	static const struct {
 		const char *what;
 		uint8_t dtype, rank;
 	} wanted[ODE_OPERANDS] = {
-	    [ODE_Y0] = {"the initial value", DT_F64, 1}, [ODE_T0] = {"the first time", DT_F64, 0}, [ODE_T1] = {"the last time", DT_F64, 0},
-	    [ODE_RTOL] = {"rtol", DT_F64, 0}, [ODE_ATOL] = {"atol", DT_F64, 1}, [ODE_COLPTR] = {"the column pointers", DT_I64, 1},
-	    [ODE_ROWIND] = {"the row indices", DT_I64, 1}, [ODE_SAVEAT] = {"saveat", DT_F64, 1},
-	    [ODE_MAX_STEP] = {"the largest step", DT_F64, 0},
+		[ODE_Y0] = {"the initial value", DT_F64, 1},
+		[ODE_T0] = {"the first time", DT_F64, 0},
+		[ODE_T1] = {"the last time", DT_F64, 0},
+		[ODE_RTOL] = {"rtol", DT_F64, 0},
+		[ODE_ATOL] = {"atol", DT_F64, 1},
+		[ODE_COLPTR] = {"the column pointers", DT_I64, 1},
+		[ODE_ROWIND] = {"the row indices", DT_I64, 1},
+		[ODE_SAVEAT] = {"saveat", DT_F64, 1},
+		[ODE_MAX_STEP] = {"the largest step", DT_F64, 0},
 	};
 	const char *name = call->def->name;
 	if (cap < 3 || call->nfns != ODE_NFNS || call->noptions < ODE_OPTIONS || call->options[0] != ODE_NFNS ||
 	    nargs != family_base(&ode_family, call))
 		host_misuse(b, name, "wants two functions, nine operands and four options");
-	for (uint32_t k = 0; k < ODE_OPERANDS; k++) want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
+	for (uint32_t k = 0; k < ODE_OPERANDS; k++)
+		want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
 	for (uint32_t k = 0; k < ODE_NFNS; k++)
 		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + 2 || fn_nresults(call->fns[k]) != 1)
 			host_misuse(b, name, "function %u must take (t, y) and give one array", k);
 	return solution_types(b, args[ODE_Y0], args[ODE_SAVEAT], out);
 }
 
-const Family ode_family = {.name = "ode", .tangent = "ode_tangent", .adjoint = "ode_adjoint", .operands = ODE_OPERANDS, .noptions = ODE_OPTIONS,
-                           .y0 = ODE_Y0, .t0 = ODE_T0, 
-                           .saveat = ODE_SAVEAT, .backward = true};
+const Family ode_family = {.name = "ode",
+                           .tangent = "ode_tangent",
+                           .adjoint = "ode_adjoint",
+                           .operands = ODE_OPERANDS,
+                           .noptions = ODE_OPTIONS,
+                           .y0 = ODE_Y0,
+                           .t0 = ODE_T0,
+                           .saveat = ODE_SAVEAT,
+                           .backward = true};
 
-const HostDef ode_host = {.name = "ode", .ud = (void *)(uintptr_t)&ode_family, .types = ode_types, .eval = ode_eval, .jvp = solver_jvp};
+const HostDef ode_host = {
+	.name = "ode", .ud = (void *)(uintptr_t)&ode_family, .types = ode_types, .eval = ode_eval, .jvp = solver_jvp};

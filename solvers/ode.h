@@ -1,7 +1,7 @@
 /* ode.h - an initial value problem in CVODES, as "ode" and its derivatives use it.
  *
- * Needs: sundials.h. Guarantees: ode_begin reads the operands and checks them, ode_start makes the integrator, ode_end undoes both whatever
- * failed in between.
+ * Needs: sundials.h. Guarantees: ode_begin reads the operands and checks them, ode_start makes the integrator,
+ * ode_end undoes both whatever failed in between.
  */
 #ifndef ATLED_SOLVERS_ODE_H
 #define ATLED_SOLVERS_ODE_H
@@ -11,7 +11,13 @@
 
 enum { ODE_Y0, ODE_T0, ODE_T1, ODE_RTOL, ODE_ATOL, ODE_COLPTR, ODE_ROWIND, ODE_SAVEAT, ODE_MAX_STEP, ODE_OPERANDS };
 enum { ODE_F, ODE_JAC, ODE_NFNS };
-enum { ODE_METHOD = 1 + ODE_NFNS, ODE_LINEAR, ODE_DEGREE, ODE_MAX_STEPS, ODE_OPTIONS }; /* after the number captured by each */
+enum {
+	ODE_METHOD = 1 + ODE_NFNS,
+	ODE_LINEAR,
+	ODE_DEGREE,
+	ODE_MAX_STEPS,
+	ODE_OPTIONS
+}; /* after the number captured by each */
 
 typedef struct Ode {
 	Solve s;
@@ -39,9 +45,10 @@ Status ode_fail(Ode *o, int flag, double t); /* in words; the status of the call
 int ode_step(void *ode, double *t);          /* for march */
 March ode_march(Ode *o);                     /* without its `row` */
 
-/* ---- y and its derivatives together ---------------------------------------------------------------------------------------- */
+/* ---- y and its derivatives together ---------------------------------------------------------------------------- */
 
-/* The sensitivities s_k = dy/dp_k in directions k < ns: s' = J s + f_p dp, which CVODES integrates beside y under its error control. */
+/* The sensitivities s_k = dy/dp_k in directions k < ns: s' = J s + f_p dp, which CVODES integrates beside y under its
+ * error control. */
 typedef struct Sensitivity {
 	Ode *o;
 	Directions d;
@@ -57,6 +64,6 @@ int sensitivity_at(Sensitivity *w, double t); /* s at t, which lies in the last 
 void sensitivity_end(Sensitivity *w);
 
 extern const Family ode_family;
-extern const HostDef ode_host, ode_tangent_host, ode_adjoint_host;
+extern const HostDef ode_host, ode_tangent_host, ode_adjoint_host, ode_curvature_host;
 
 #endif

@@ -1,15 +1,17 @@
 /* ode_adjoint.c - gradients through an initial value problem: the host function "ode_adjoint".
  *
- * Needs: ode.h; CVODES' adjoint module. Guarantees: from w[k, i], the cotangents of y_i(t_k), come those of y0 and of what f captures, to the
- * tolerances of the primal solve.
+ * Needs: ode.h; CVODES' adjoint module. Guarantees: from w[k, i], the cotangents of y_i(t_k), come those of y0 and of
+ * what f captures, to the tolerances of the primal solve.
  *
- * Two ways. With few parameters, or with cotangents at very many times, the sensitivities of all of them are integrated forward, some
- * columns at a time, and contracted with w on the way. Otherwise backward in time
+ * Two ways. With few parameters, or with cotangents at very many times, the sensitivities of all of them are
+ * integrated forward, some columns at a time, and contracted with w on the way. Otherwise backward in time
  *     lambda' = -J^T lambda,   lambda jumps by w[k] at t_k,   wy0 = lambda(t0),   wp = integral of f_p^T lambda,
- * along the solution that CVODES keeps in checkpoints (Cao, Li, Petzold, Serban, SIAM J. Sci. Comput. 24 (2003) 1076). Each jump
- * starts the integration anew at order 1, which costs some twenty evaluations: that is what the choice weighs.
+ * along the solution that CVODES keeps in checkpoints (Cao, Li, Petzold, Serban, SIAM J. Sci. Comput. 24 (2003)
+ * 1076). Each jump starts the integration anew at order 1, which costs some twenty evaluations: that is what the
+ * choice weighs.
  */
 #include "solvers/ode.h"
+#include "solvers/second.h"
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
@@ -26,10 +28,10 @@ typedef struct Run {
 	Ode o;
 	Sensitivity w;
 	Active active;
-	int64_t count;          /* numbers in the gradient */
-	double *gradient;       /* y0's, then the captured ones' */
-	const double *w_rows;   /* f64[nat, n] */
-	uint32_t first;         /* column of the gradient that sensitivity 0 belongs to */
+	int64_t count;           /* numbers in the gradient */
+	double *gradient;        /* y0's, then the captured ones' */
+	const double *w_rows;    /* f64[nat, n] */
+	uint32_t first;          /* column of the gradient that sensitivity 0 belongs to */
 	Routine state, captured; /* vjps: (captured..., t, y, lambda) */
 	/* of the backward problem */
 	int which;
@@ -40,7 +42,7 @@ typedef struct Run {
 	SUNNonlinearSolver nonlinear;
 } Run;
 
-/* ---- forward, some columns at a time ----------------------------------------------------------------------------------------- */
+/* ---- forward, some columns at a time --------------------------------------------------------------------------- */
 
 static int run_step(void *run, double *t) {
 	return ode_step(&((Run *)run)->o, t);
@@ -82,7 +84,7 @@ static Status forward_columns(Run *r, const HostCall *call, uint32_t first, uint
 	return st;
 }
 
-/* ---- backward ------------------------------------------------------------------------------------------------------------------ */
+/* ---- backward -------------------------------------------------------------------------------------------------- */
 
 static int run_vjp(Run *r, Routine *f, double t, N_Vector y, N_Vector lambda) {
 	Value *args = f->args + f->ncaptured;
@@ -123,7 +125,8 @@ static int adjoint_quadrature(double t, N_Vector y, N_Vector lambda, N_Vector ou
 	return flag;
 }
 
-static int adjoint_jacobian(double t, N_Vector y, N_Vector lambda, N_Vector flambda, SUNMatrix m, void *run, N_Vector x1, N_Vector x2, N_Vector x3) {
+static int adjoint_jacobian(double t, N_Vector y, N_Vector lambda, N_Vector flambda, SUNMatrix m, void *run,
+                            N_Vector x1, N_Vector x2, N_Vector x3) {
 	(void)lambda;
 	(void)flambda;
 	(void)x1;
@@ -148,7 +151,8 @@ static double largest(const double *x, int64_t n) {
 	return most;
 }
 
-/* What is negligible in lambda and in the gradient: both scale with w, the gradient with what is differentiated by too. */
+/* What is negligible in lambda and in the gradient: both scale with w, the gradient with what is differentiated by
+ * too. */
 static void adjoint_tolerances(Run *r) {
 	Ode *o = &r->o;
 	const double w = largest(r->w_rows, o->in.nat * o->in.n), small = 1e-3 * o->in.rtol;
@@ -177,7 +181,8 @@ static Status attach_backward(Run *r) {
 	Solve *s = &o->s;
 	if (o->adams) {
 		r->nonlinear = SUNNonlinSol_FixedPoint(r->lambda, 0, s->sun);
-		return r->nonlinear && CVodeSetNonlinearSolverB(o->mem, r->which, r->nonlinear) == CV_SUCCESS ? ST_OK : ST_NOMEM;
+		return r->nonlinear && CVodeSetNonlinearSolverB(o->mem, r->which, r->nonlinear) == CV_SUCCESS ? ST_OK
+		                                                                                              : ST_NOMEM;
 	}
 	Status st = pattern_transposed(s, &r->transposed, &o->pattern);
 	if (st != ST_OK) return st;
@@ -231,8 +236,11 @@ static Status backward(Run *r, const HostCall *call) {
 	uint32_t fn = ODE_NFNS + 1;
 	int64_t k = o->in.nat - 1;
 	Status st = ST_OK;
-	if (r->active.vjp_state) st = routine_begin(s, &r->state, call->fns[fn++], "the adjoint of the right-hand side", ncaptured, o->captured);
-	if (r->active.vjp_captured && st == ST_OK) st = routine_begin(s, &r->captured, call->fns[fn], "the adjoint of the right-hand side", ncaptured, o->captured);
+	if (r->active.vjp_state)
+		st = routine_begin(s, &r->state, call->fns[fn++], "the adjoint of the right-hand side", ncaptured, o->captured);
+	if (r->active.vjp_captured && st == ST_OK)
+		st =
+			routine_begin(s, &r->captured, call->fns[fn], "the adjoint of the right-hand side", ncaptured, o->captured);
 	if (st != ST_OK) return st;
 	r->lambda = solve_vector(s, o->in.n);
 	r->lambda_atol = solve_vector(s, o->in.n);
@@ -278,11 +286,12 @@ static Status backward(Run *r, const HostCall *call) {
 		memcpy(out, vector_data(r->lambda), (size_t)o->in.n * sizeof *out);
 		out += o->in.n;
 	}
-	if (r->quadrature) memcpy(out, vector_data(r->quadrature), (size_t)vector_tensor(r->quadrature)->count * sizeof *out);
+	if (r->quadrature)
+		memcpy(out, vector_data(r->quadrature), (size_t)vector_tensor(r->quadrature)->count * sizeof *out);
 	return ST_OK;
 }
 
-/* ---- the host function ------------------------------------------------------------------------------------------------------------ */
+/* ---- the host function ----------------------------------------------------------------------------------------- */
 
 static bool forward_is_cheaper(const Run *r) {
 	int64_t jumps = 0;
@@ -290,7 +299,8 @@ static bool forward_is_cheaper(const Run *r) {
 	return r->count <= FEW + jumps / JUMPS_PER;
 }
 
-static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                           Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const uint32_t base = family_base(call->def->ud, call);
@@ -298,8 +308,11 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Status st = ode_begin(&r.o, c, call, args);
 	Ode *o = &r.o;
 	o->in.nat = value_count(args[base]);
-	if (st == ST_OK && !solve_numbers(&o->s, args[base], "the times of the solution", o->in.nat, &o->in.at)) st = o->s.status;
-	if (st == ST_OK && !solve_numbers(&o->s, args[base + 1], "the cotangents of the solution", o->in.nat * o->in.n, &r.w_rows)) st = o->s.status;
+	if (st == ST_OK && !solve_numbers(&o->s, args[base], "the times of the solution", o->in.nat, &o->in.at))
+		st = o->s.status;
+	if (st == ST_OK &&
+	    !solve_numbers(&o->s, args[base + 1], "the cotangents of the solution", o->in.nat * o->in.n, &r.w_rows))
+		st = o->s.status;
 	if (st == ST_OK) {
 		r.count = active_count(&o->in, r.active, o->captured);
 		r.gradient = heap_alloc(c, (size_t)(r.count + 1) * sizeof *r.gradient);
@@ -315,6 +328,7 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	} else if (st == ST_OK) {
 		st = backward(&r, call);
 	}
+	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
 	if (st == ST_OK) st = gradient_cut(&o->s, r.active, args[ODE_Y0], o->captured, r.gradient, results);
 	if (r.gradient) heap_free(c, r.gradient, (size_t)(r.count + 1) * sizeof *r.gradient);
 	if (o->mem) CVodeFree(&o->mem); /* before what it refers to */
@@ -328,4 +342,134 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	return st;
 }
 
-const HostDef ode_adjoint_host = {.name = "ode_adjoint", .ud = (void *)(uintptr_t)&ode_family, .types = adjoint_types, .eval = adjoint_eval};
+const HostDef ode_adjoint_host = {.name = "ode_adjoint",
+                                  .ud = (void *)(uintptr_t)&ode_family,
+                                  .types = adjoint_types,
+                                  .eval = adjoint_eval,
+                                  .jvp = adjoint_jvp,
+                                  .transpose = adjoint_transpose};
+
+/* ---- curvature: the gradient of the doubled system ------------------------------------------------------------- */
+
+/* The operands of the doubled "ode_adjoint" that differ from the original ones. */
+typedef struct Doubled {
+	Solve s; /* for reading operands */
+	Tensor *y0, *atol, *colptr, *rowind, *w;
+} Doubled;
+
+static Tensor *vector_of(Ctx *c, Dtype d, int64_t n) {
+	return tensor_new(c, d, 1, &n);
+}
+
+static double *doubles(Tensor *t) {
+	return (double *)(void *)t->data;
+}
+
+static int64_t *integers(Tensor *t) {
+	return (int64_t *)(void *)t->data;
+}
+
+static Status double_pattern(Doubled *d, Ctx *c, int64_t n, const Value *args) {
+	const int64_t nnz = value_count(args[ODE_ROWIND]), *cp, *ri;
+	if (!solve_indices(&d->s, args[ODE_COLPTR], "the column pointers", n + 1, &cp)) return d->s.status;
+	if (!solve_indices(&d->s, args[ODE_ROWIND], "the row indices", nnz, &ri)) return d->s.status;
+	d->colptr = vector_of(c, DT_I64, 2 * n + 1);
+	d->rowind = vector_of(c, DT_I64, 2 * nnz);
+	if (!d->colptr || !d->rowind) return ST_NOMEM;
+	for (int64_t j = 0; j <= n; j++) {
+		integers(d->colptr)[j] = cp[j];
+		integers(d->colptr)[n + j] = cp[j] + nnz;
+	}
+	for (int64_t k = 0; k < nnz; k++) {
+		integers(d->rowind)[k] = ri[k];
+		integers(d->rowind)[nnz + k] = ri[k] + n;
+	}
+	return ST_OK;
+}
+
+static Status double_operands(Doubled *d, Ctx *c, Active u, bool dense, const Value *args, const Value *w,
+                              const Value *direction) {
+	Solve *s = &d->s;
+	const int64_t n = value_count(args[ODE_Y0]), rows = n ? value_count(*w) / n : 0;
+	const double *y0, *atol, *dy0 = NULL, *from;
+	double rtol, size = 1e-200; /* a direction of zeros: s stays 0 */
+	if (!solve_numbers(s, args[ODE_Y0], "the initial value", n, &y0) ||
+	    !solve_numbers(s, args[ODE_ATOL], "atol", n, &atol))
+		return s->status;
+	if (!solve_number(s, args[ODE_RTOL], "rtol", &rtol) || !solve_numbers(s, *w, "the cotangents", rows * n, &from))
+		return s->status;
+	if (u.y0 && !solve_numbers(s, direction[0], "the direction", n, &dy0)) return s->status;
+	if (u.y0) size = fmax(size, relative_size_of(s, args[ODE_Y0], direction[0]));
+	for (uint32_t k = 0; k < u.ncaptured; k++)
+		size = fmax(size, relative_size_of(s, args[ODE_OPERANDS + u.captured[k]], direction[u.y0 + k]));
+	d->y0 = vector_of(c, DT_F64, 2 * n);
+	d->atol = vector_of(c, DT_F64, 2 * n);
+	d->w = tensor_zeros(c, DT_F64, 2, (int64_t[]){rows, 2 * n});
+	if (s->status != ST_OK || !d->y0 || !d->atol || !d->w) return ST_NOMEM;
+	for (int64_t i = 0; i < n; i++) {
+		doubles(d->y0)[i] = y0[i];
+		doubles(d->y0)[n + i] = dy0 ? dy0[i] : 0;
+		doubles(d->atol)[i] = atol[i];
+		doubles(d->atol)[n + i] = size * (atol[i] + 1e-3 * rtol * fabs(y0[i]));
+		for (int64_t k = 0; k < rows; k++) doubles(d->w)[2 * n * k + n + i] = from[n * k + i];
+	}
+	return dense ? ST_OK : double_pattern(d, c, n, args);
+}
+
+/* The first half of what belongs to (y0, dy0). */
+static Status first_half(Ctx *c, Value *v) {
+	const int64_t n = v->tensor->count / 2;
+	Tensor *half = vector_of(c, DT_F64, n);
+	if (half) memcpy(half->data, v->tensor->data, (size_t)n * sizeof(double));
+	value_unref(*v);
+	*v = half ? value_tensor(half) : (Value){.kind = V_UNSET};
+	return half ? ST_OK : ST_NOMEM;
+}
+
+static Status curvature_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                             Value *results) {
+	const Active u = active_of(&ode_family, call);
+	const uint32_t njac = (uint32_t)call->options[2], ncaptured = (uint32_t)call->options[1] - u.ncaptured;
+	const uint32_t base = ODE_OPERANDS + ncaptured + njac, n = base + u.ncaptured + 2;
+	const Value *direction = args + base + 2;
+	const bool dense = call->options[ODE_LINEAR] == 0;
+	const HostCall doubled = {.def = &ode_adjoint_host,
+	                          .nfns = call->nfns,
+	                          .fns = call->fns,
+	                          .noptions = call->noptions,
+	                          .options = call->options};
+	Doubled d = {0};
+	Value *in = heap_alloc(c, n * sizeof *in);
+	Status st = in ? solve_begin(&d.s, c) : ST_NOMEM;
+	(void)nargs;
+	if (st == ST_OK) st = double_operands(&d, c, u, dense, args, &args[base + 1], direction);
+	if (st == ST_OK) {
+		uint32_t at = ODE_OPERANDS + ncaptured;
+		memcpy(in, args, at * sizeof *in);
+		in[ODE_Y0] = value_tensor(d.y0);
+		in[ODE_ATOL] = value_tensor(d.atol);
+		if (!dense) in[ODE_COLPTR] = value_tensor(d.colptr);
+		if (!dense) in[ODE_ROWIND] = value_tensor(d.rowind);
+		for (uint32_t k = 0; k < u.ncaptured; k++) in[at++] = direction[u.y0 + k];
+		for (uint32_t k = 0; k < njac; k++) in[at++] = args[ODE_OPERANDS + ncaptured + k];
+		in[at++] = args[base];
+		in[at] = value_tensor(d.w);
+		st = adjoint_eval(c, &doubled, n, in, nresults, results);
+		if (st == ST_OK && u.y0 && (st = first_half(c, &results[0])) != ST_OK)
+			for (uint32_t k = 1; k < nresults; k++) value_unref(results[k]);
+	}
+	tensor_unref(d.y0);
+	tensor_unref(d.atol);
+	tensor_unref(d.colptr);
+	tensor_unref(d.rowind);
+	tensor_unref(d.w);
+	if (d.s.c) solve_end(&d.s);
+	if (in) heap_free(c, in, n * sizeof *in);
+	return st;
+}
+
+const HostDef ode_curvature_host = {.name = "ode_curvature",
+                                    .ud = (void *)(uintptr_t)&ode_family,
+                                    .types = curvature_types,
+                                    .eval = curvature_eval,
+                                    .transpose = curvature_transpose};

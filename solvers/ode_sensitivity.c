@@ -1,17 +1,19 @@
 /* ode_sensitivity.c - forward sensitivities by CVODES, and the host function "ode_tangent" that is made of them.
  *
- * Needs: ode.h. Guarantees: y is integrated again together with its sensitivities, under error control of both, and read at the times of the
- * primal solution.
+ * Needs: ode.h. Guarantees: y is integrated again together with its sensitivities, under error control of both, and
+ * read at the times of the primal solution.
  */
 #include "solvers/ode.h"
+#include "solvers/second.h"
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-/* ---- the integration ---------------------------------------------------------------------------------------------------------- */
+/* ---- the integration ------------------------------------------------------------------------------------------- */
 
 /* CVODES calls this with its own user data, the Ode. */
-static int sensitivity_rhs(int ns, double t, N_Vector y, N_Vector ydot, int k, N_Vector s, N_Vector sdot, void *ode, N_Vector x1, N_Vector x2) {
+static int sensitivity_rhs(int ns, double t, N_Vector y, N_Vector ydot, int k, N_Vector s, N_Vector sdot, void *ode,
+                           N_Vector x1, N_Vector x2) {
 	(void)ns;
 	(void)ydot;
 	(void)x1;
@@ -35,14 +37,16 @@ Status sensitivity_begin(Sensitivity *w, Ode *o, Active active, Fn *jvp, uint32_
 	*w = (Sensitivity){.o = o, .flat = fn_nresults(jvp) < 2};
 	const uint32_t ncaptured = (uint32_t)o->call->options[1];
 	Status st = directions_begin(&w->d, &o->s, &o->in, active, o->captured, ns);
-	if (st == ST_OK) st = routine_begin(&o->s, &w->jvp, jvp, "the derivative of the right-hand side", ncaptured, o->captured);
+	if (st == ST_OK)
+		st = routine_begin(&o->s, &w->jvp, jvp, "the derivative of the right-hand side", ncaptured, o->captured);
 	if (st != ST_OK) return st;
 	w->s = solve_vectors(&o->s, ns, o->in.n);
 	w->atol = solve_vectors(&o->s, ns, o->in.n);
 	if (!w->s || !w->atol) return ST_NOMEM;
 	for (uint32_t k = 0; k < ns; k++) { /* a sensitivity that stays 0 needs some atol */
 		double *a = vector_data(w->atol[k]);
-		for (int64_t i = 0; i < o->in.n; i++) a[i] = o->in.atol[i] > 0 ? o->in.atol[i] : 1e-3 * o->in.rtol * fabs(o->in.y0[i]);
+		for (int64_t i = 0; i < o->in.n; i++)
+			a[i] = o->in.atol[i] > 0 ? o->in.atol[i] : 1e-3 * o->in.rtol * fabs(o->in.y0[i]);
 	}
 	o->sensitivity = w;
 	return ST_OK;
@@ -50,7 +54,8 @@ Status sensitivity_begin(Sensitivity *w, Ode *o, Active active, Fn *jvp, uint32_
 
 Status sensitivity_start(Sensitivity *w) {
 	Ode *o = w->o;
-	for (uint32_t k = 0; k < w->d.ns; k++) memcpy(vector_data(w->s[k]), vector_data(w->d.start[k]), (size_t)o->in.n * sizeof(double));
+	for (uint32_t k = 0; k < w->d.ns; k++)
+		memcpy(vector_data(w->s[k]), vector_data(w->d.start[k]), (size_t)o->in.n * sizeof(double));
 	int flag = CVodeSensInit1(o->mem, (int)w->d.ns, CV_STAGGERED, sensitivity_rhs, w->s);
 	if (flag == CV_SUCCESS) flag = CVodeSensSVtolerances(o->mem, o->in.rtol, w->atol);
 	if (flag == CV_SUCCESS) flag = CVodeSetSensErrCon(o->mem, SUNTRUE);
@@ -79,7 +84,7 @@ void sensitivity_end(Sensitivity *w) {
 	*w = (Sensitivity){0};
 }
 
-/* ---- the host function ------------------------------------------------------------------------------------------------------------ */
+/* ---- the host function ----------------------------------------------------------------------------------------- */
 
 typedef struct Run {
 	Ode o;
@@ -105,7 +110,8 @@ static Status run_row(void *run, int64_t k, double t) {
 	return ST_OK;
 }
 
-static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                           Value *results) {
 	(void)nargs;
 	(void)nresults;
 	const uint32_t base = family_base(call->def->ud, call);
@@ -115,8 +121,11 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	Run r = {0};
 	Status st = ode_begin(&r.o, c, call, args);
 	r.o.in.nat = value_count(args[base]);
-	if (st == ST_OK && !solve_numbers(&r.o.s, args[base], "the times of the solution", r.o.in.nat, &r.o.in.at)) st = r.o.s.status;
-	if (st == ST_OK && active.y0 && !solve_numbers(&r.o.s, tangents[0], "the tangent of the initial value", r.o.in.n, &dy0)) st = r.o.s.status;
+	if (st == ST_OK && !solve_numbers(&r.o.s, args[base], "the times of the solution", r.o.in.nat, &r.o.in.at))
+		st = r.o.s.status;
+	if (st == ST_OK && active.y0 &&
+	    !solve_numbers(&r.o.s, tangents[0], "the tangent of the initial value", r.o.in.n, &dy0))
+		st = r.o.s.status;
 	if (st == ST_OK) st = sensitivity_begin(&r.w, &r.o, active, call->fns[ODE_NFNS], 1);
 	if (st == ST_OK) st = direction_set(&r.w.d, 0, dy0, tangents + active.y0);
 	if (st == ST_OK) st = (r.out = tensor_zeros(c, DT_F64, 2, (int64_t[]){r.o.in.nat, r.o.in.n})) ? ST_OK : ST_NOMEM;
@@ -130,6 +139,7 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 		m.fail = run_fail;
 		if (st == ST_OK) st = march(&m);
 	}
+	if (st == ST_OK) st = r.o.s.status; /* a clone that failed unseen */
 	if (st == ST_OK) results[0] = value_tensor(tensor_ref(r.out));
 	tensor_unref(r.out);
 	sensitivity_end(&r.w);
@@ -137,4 +147,9 @@ static Status tangent_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	return st;
 }
 
-const HostDef ode_tangent_host = {.name = "ode_tangent", .ud = (void *)(uintptr_t)&ode_family, .types = tangent_types, .eval = tangent_eval, .transpose = tangent_transpose};
+const HostDef ode_tangent_host = {.name = "ode_tangent",
+                                  .ud = (void *)(uintptr_t)&ode_family,
+                                  .types = tangent_types,
+                                  .eval = tangent_eval,
+                                  .jvp = tangent_jvp,
+                                  .transpose = tangent_transpose};

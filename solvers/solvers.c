@@ -1,6 +1,7 @@
 /* solvers.c - the table of host functions that the solvers add to a context.
  *
- * Needs: solvers.h and the definitions. Guarantees: registering calls nothing of SUNDIALS; a context that solves nothing pays some hundred bytes.
+ * Needs: solvers.h and the definitions. Guarantees: registering calls nothing of SUNDIALS; a context that solves
+ * nothing pays some hundred bytes.
  */
 #include "solvers/dae.h"
 #include "solvers/ode.h"
@@ -8,7 +9,8 @@
 
 static void register_all(Ctx *c, void *arg) {
 	(void)arg;
-	const HostDef *const all[] = {&ode_host, &ode_tangent_host, &ode_adjoint_host, &dae_host, &dae_tangent_host, &dae_adjoint_host};
+	const HostDef *const all[] = {&ode_host, &ode_tangent_host, &ode_adjoint_host, &ode_curvature_host,
+	                              &dae_host, &dae_tangent_host, &dae_adjoint_host};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
 }
 

@@ -1,32 +1,38 @@
 /* solvers.h - the bridges to SUNDIALS: initial value problems as host functions of the language.
  *
- * Needs: lang/host.h, and autodiff/ and backend/ for the functions that are handed over. Guarantees: solvers_init only registers; the
- * libraries are bound when a problem is first solved. The standard library calls these through `_host(name, functions, operands, options)`;
- * the operands are followed by what each function captures, and the options preceded by the number of functions and, for each, how
- * many values it captures. A function's parameters are its captured values, then its arguments.
+ * Needs: lang/host.h, and autodiff/ and backend/ for the functions that are handed over. Guarantees: solvers_init only
+ * registers; the libraries are bound when a problem is first solved. The standard library calls these through
+ * `_host(name, functions, operands, options)`; the operands are followed by what each function captures, and the
+ * options preceded by the number of functions and, for each, how many values it captures. A function's parameters are
+ * its captured values, then its arguments.
  *
- * Times are f64 scalars; n is the number of unknowns; a matrix is f64[n, n] where linear = 0, and where linear = 1 the nnz
- * values on a pattern in compressed column form (colptr i64[n+1], rowind i64[nnz]; both empty where dense).
+ * Times are f64 scalars; n is the number of unknowns; a matrix is f64[n, n] where linear = 0, and where linear = 1 the
+ * nnz values on a pattern in compressed column form (colptr i64[n+1], rowind i64[nnz]; both empty where dense).
  *
  * "ode": y' = f(t, y), by CVODES
  *   functions  f(t, y) -> f64[n];  jac(t, y) -> df/dy
- *   operands   y0 f64[n], t0, t1 (may be less than t0), rtol, atol f64[n], colptr, rowind, saveat f64[m], max_step (0: none)
+ *   operands   y0 f64[n], t0, t1 (may be less than t0), rtol, atol f64[n], colptr, rowind, saveat f64[m],
+ *              max_step (0: none)
  *   options    method (0 BDF, 1 Adams), linear, degree d, max_steps (0: 500,000)
  *   results    times f64[K], values f64[K, n], stats i64[8]
  * "dae": F(t, y, y') = 0, by IDAS
  *   functions  F(t, y, yp) -> f64[n];  jac(t, y, yp, cj) -> dF/dy + cj dF/dy'
- *   operands   y0 f64[n], yp0 f64[n], id f64[n] (1: differential, 0: algebraic), t0, t1, rtol, atol, colptr, rowind, saveat, max_step
+ *   operands   y0 f64[n], yp0 f64[n], id f64[n] (1: differential, 0: algebraic), t0, t1, rtol, atol, colptr, rowind,
+ *              saveat, max_step
  *   options    linear, degree d, max_steps, fix_initial (1: correct yp0 and the algebraic part of y0 first)
  *   results    as of "ode"
  *
- * With an empty saveat, K = 1 + d*steps: the start, and in each step [a, b] the points a + c_j (b - a), c_j = (1 - cos(pi j/d))/2, j = 1..d,
- * of the integrator's own interpolant, which is a polynomial of degree at most 5 (BDF, and IDAS) or 12 (Adams): with d no less than
- * that it can be had back exactly. Otherwise the values at saveat, which runs from t0 towards t1, and K = m.
- * stats: steps, evaluations of f, of the Jacobian, factorisations, failed error tests, nonlinear iterations, their failures, last order.
+ * With an empty saveat, K = 1 + d*steps: the start, and in each step [a, b] the points a + c_j (b - a), j = 1..d,
+ * c_j = (1 - cos(pi j/d))/2, of the integrator's own interpolant, which is a polynomial of degree at most 5 (BDF and
+ * IDAS) or 12 (Adams): with d no less than that it can be had back exactly. Otherwise the values at saveat, which runs
+ * from t0 towards t1, and K = m.
+ * stats: steps, evaluations of f, of the Jacobian, factorisations, failed error tests, nonlinear iterations, their
+ * failures, last order.
  *
- * Derivatives: with respect to y0, t0, saveat and whatever f captures (of "dae": y0 and what F captures), forward through "ode_tangent" and "dae_tangent" (sensitivity equations), backward through "ode_adjoint" and
- * "dae_adjoint". Times are fixed points for a derivative: values are derivatives at constant t. Tolerances and t1 have none. A derivative
- * of a derivative is refused.
+ * Derivatives: with respect to y0, t0, saveat and whatever f captures (of "dae": y0 and what F captures), forward
+ * through "ode_tangent" and "dae_tangent" (sensitivity equations), backward through "ode_adjoint" and "dae_adjoint".
+ * Times are fixed points for a derivative: values are derivatives at constant t. t1 and the tolerances have none.
+ * Derivatives of derivatives: of "ode", see second.c; of "dae", refused.
  */
 #ifndef ATLED_SOLVERS_SOLVERS_H
 #define ATLED_SOLVERS_SOLVERS_H

@@ -1,14 +1,14 @@
 /* sundials.c - operands and compiled functions of a solve.
  *
- * Needs: sundials.h. Guarantees: as stated there. A callback never throws through SUNDIALS: it returns -1 after leaving a status in the
- * Solve, and the integrator gives up at once; it returns 1 for what a smaller step may cure.
+ * Needs: sundials.h. Guarantees: as stated there. A callback never throws through SUNDIALS: it returns -1 after
+ * leaving a status in the Solve, and the integrator gives up at once; it returns 1 for what a smaller step may cure.
  */
 #include "solvers/sundials.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-/* ---- operands ----------------------------------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------------------------- */
 
 int64_t value_count(Value v) {
 	return v.kind == V_TENSOR ? v.tensor->count : 1;
@@ -23,8 +23,11 @@ static bool wrong(Solve *s, const char *what, Value v, int64_t n, const char *ki
 	Text found;
 	text_init(&found, s->c);
 	value_type_print(&found, v);
-	diag_error(s->c, E_SHAPE, NO_SPAN, "%s: expected %lld %s, found %.*s", what, (long long)n, kind, found.failed ? 1 : (int)found.n,
-	           found.failed ? "?" : found.at ? found.at : "");
+	diag_error(s->c, E_SHAPE, NO_SPAN, "%s: expected %lld %s, found %.*s", what, (long long)n, kind,
+	           found.failed ? 1 : (int)found.n,
+	           found.failed ? "?"
+	           : found.at   ? found.at
+	                        : "");
 	text_free(&found);
 	s->status = ST_ERROR;
 	return false;
@@ -55,13 +58,15 @@ static const char *elements(Solve *s, Value v, Dtype d) {
 }
 
 bool solve_numbers(Solve *s, Value v, const char *what, int64_t n, const double **out) {
-	if (!value_is_array(v) || dtype_is_complex(value_dtype(v)) || value_count(v) != n) return wrong(s, what, v, n, "real numbers");
+	if (!value_is_array(v) || dtype_is_complex(value_dtype(v)) || value_count(v) != n)
+		return wrong(s, what, v, n, "real numbers");
 	*out = (const double *)(const void *)elements(s, v, DT_F64);
 	return *out != NULL;
 }
 
 bool solve_indices(Solve *s, Value v, const char *what, int64_t n, const int64_t **out) {
-	if (!value_is_array(v) || !dtype_is_int(value_dtype(v)) || value_count(v) != n) return wrong(s, what, v, n, "integers");
+	if (!value_is_array(v) || !dtype_is_int(value_dtype(v)) || value_count(v) != n)
+		return wrong(s, what, v, n, "integers");
 	*out = (const int64_t *)(const void *)elements(s, v, DT_I64);
 	return *out != NULL;
 }
@@ -88,7 +93,8 @@ static Status check_values(Solve *s, const Given *in) {
 		if (!(in->atol[i] >= 0)) return bad_value(s, "atol must be zero or more");
 		if (in->atol[i] > 0 || (in->rtol > 0 && in->y0[i] != 0)) continue;
 		diag_error(s->c, E_VALUE, NO_SPAN,
-		           "y[%lld] has nothing to measure its error by: its atol is 0, and rtol or its initial value too", (long long)i);
+		           "y[%lld] has nothing to measure its error by: its atol is 0, and rtol or its initial value too",
+		           (long long)i);
 		return ST_ERROR;
 	}
 	return in->at ? check_times(s->c, in->t0, in->t1, in->at, in->nat) : ST_OK;
@@ -109,15 +115,17 @@ Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args) 
 	return check_values(s, in);
 }
 
-/* ---- the functions handed over --------------------------------------------------------------------------------------------- */
+/* ---- the functions handed over --------------------------------------------------------------------------------- */
 
 Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t ncaptured, const Value *captured) {
-	*r = (Routine){.fn = fn, .what = what, .nargs = fn_nparams(fn), .nresults = fn_nresults(fn), .ncaptured = ncaptured};
+	*r =
+		(Routine){.fn = fn, .what = what, .nargs = fn_nparams(fn), .nresults = fn_nresults(fn), .ncaptured = ncaptured};
 	r->code = code_of(s->c, fn);
 	r->args = heap_alloc(s->c, (r->nargs + r->nresults + 1u) * sizeof *r->args);
 	if (!r->code || !r->args) return ST_NOMEM;
 	r->results = r->args + r->nargs;
-	for (uint32_t k = 0; k < r->nargs + r->nresults; k++) r->args[k] = k < ncaptured ? captured[k] : (Value){.kind = V_UNSET};
+	for (uint32_t k = 0; k < r->nargs + r->nresults; k++)
+		r->args[k] = k < ncaptured ? captured[k] : (Value){.kind = V_UNSET};
 	return ST_OK;
 }
 
@@ -191,7 +199,7 @@ int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out) {
 	return flag;
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------------------------- */
 
 void host_misuse(Builder *b, const char *host, const char *format, ...) {
 	char text[200];
@@ -206,12 +214,16 @@ void host_misuse(Builder *b, const char *host, const char *format, ...) {
 void want_operand(Builder *b, const char *host, const char *what, Ref r, Dtype d, uint32_t rank) {
 	const Type *t = ref_ty(build_fn(b), r);
 	if (t->kind != TY_TENSOR || t->dtype != d || t->rank != rank)
-		host_misuse(b, host, "%s must be %s%s", what, dtype_name(d), rank == 0 ? " and a single number" : rank == 1 ? "[n], a vector" : "[m, n], a matrix");
+		host_misuse(b, host, "%s must be %s%s", what, dtype_name(d),
+		            rank == 0   ? " and a single number"
+		            : rank == 1 ? "[n], a vector"
+		                        : "[m, n], a matrix");
 }
 
 uint32_t solution_types(Builder *b, Ref y0, Ref saveat, TypeId *out) {
 	Ctx *c = build_ctx(b);
-	Dim rows = build_canon(b, ref_ty(build_fn(b), saveat)->dims[0]), n = build_canon(b, ref_ty(build_fn(b), y0)->dims[0]);
+	Dim rows = build_canon(b, ref_ty(build_fn(b), saveat)->dims[0]),
+		n = build_canon(b, ref_ty(build_fn(b), y0)->dims[0]);
 	int64_t length;
 	if (dim_is_const(c, rows, &length) && length == 0) rows = build_fresh_dim(b, atom(c, "times"), build_span(b));
 	const Dim eight = dim_const(c, 8);

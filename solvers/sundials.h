@@ -1,7 +1,9 @@
-/* sundials.h - what the integrators share: vectors on our heap, calls of compiled functions, matrices, stepping, failures.
+/* sundials.h - what the integrators share: vectors on our heap, calls of compiled functions, matrices, stepping,
+ * failures.
  *
- * Needs: solvers.h, backend/code.h, SUNDIALS 6. Guarantees: all vectors that SUNDIALS works with are tensors of the context's heap, so they
- * are counted, limited, and swept when a solve ends however it ends; nothing throws; nothing of SUNDIALS writes to the terminal.
+ * Needs: solvers.h, backend/code.h, SUNDIALS 6. Guarantees: all vectors that SUNDIALS works with are tensors of the
+ * context's heap, so they are counted, limited, and swept when a solve ends however it ends (its matrices and their
+ * factors are not: it takes them from malloc); nothing throws; nothing of SUNDIALS writes to the terminal.
  *
  *     Ode, Dae ──▶ Solve: vectors, routines, matrix, why it stopped
  *        └───────▶ March: steps from t0 to t1 and says at which times a row of the result is due
@@ -17,7 +19,7 @@
 
 enum { DEFAULT_MAX_STEPS = 500000 };
 
-/* ---- one run of an integrator ----------------------------------------------------------------------------------------- */
+/* ---- one run of an integrator ---------------------------------------------------------------------------------- */
 
 typedef struct VectorContent VectorContent;
 
@@ -29,8 +31,8 @@ typedef struct Solve {
 	N_Vector spare[4];      /* of each length: see vectors.c */
 	Tensor *kept[16];       /* operands made contiguous */
 	uint32_t nkept;
-	Status status;        /* of the callback that stopped the run */
-	const char *bad;      /* what was not finite last: "the right-hand side"; NULL: nothing was */
+	Status status;   /* of the callback that stopped the run */
+	const char *bad; /* what was not finite last: "the right-hand side"; NULL: nothing was */
 	double bad_time;
 	int64_t bad_at;
 	char said[300]; /* the library's last message */
@@ -38,14 +40,15 @@ typedef struct Solve {
 
 Status solve_begin(Solve *s, Ctx *c);
 void solve_end(Solve *s);
-N_Vector solve_vector(Solve *s, int64_t n);                         /* zeros; NULL when memory fails */
+N_Vector solve_vector(Solve *s, int64_t n);                          /* zeros; NULL when memory fails */
 N_Vector solve_vector_of(Solve *s, int64_t n, const double *values); /* a copy */
-N_Vector *solve_vectors(Solve *s, uint32_t count, int64_t n);       /* freed by solve_vectors_free */
+N_Vector *solve_vectors(Solve *s, uint32_t count, int64_t n);        /* freed by solve_vectors_free */
 void solve_vectors_free(Solve *s, uint32_t count, N_Vector *v);
-Tensor *vector_tensor(N_Vector v);                                  /* borrowed */
+Tensor *vector_tensor(N_Vector v); /* borrowed */
 double *vector_data(N_Vector v);
 
-/* The elements of an operand as n contiguous doubles that live until solve_end. false: a diagnostic, or memory (see s->status). */
+/* The elements of an operand as n contiguous doubles that live until solve_end. false: a diagnostic, or memory (see
+ * s->status). */
 bool solve_numbers(Solve *s, Value v, const char *what, int64_t n, const double **out);
 bool solve_indices(Solve *s, Value v, const char *what, int64_t n, const int64_t **out);
 bool solve_number(Solve *s, Value v, const char *what, double *out); /* finite */
@@ -68,10 +71,11 @@ typedef struct GivenAt {
 /* Reads and checks them; dense, degree and max_steps are the caller's (options). */
 Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args);
 
-/* What SUNDIALS says is kept in s->said instead of being printed: the error handler of every integrator, with the Solve as its data. */
+/* What SUNDIALS says is kept in s->said instead of being printed: the error handler of every integrator, with the
+ * Solve as its data. */
 void solve_listen(int code, const char *module, const char *function, char *message, void *solve);
 
-/* ---- the functions handed over -------------------------------------------------------------------------------------------- */
+/* ---- the functions handed over --------------------------------------------------------------------------------- */
 
 typedef struct Routine {
 	Fn *fn;
@@ -87,15 +91,16 @@ void routine_end(Solve *s, Routine *r);
 /* Runs it on args. 0, or -1 with s->status set. The results are the caller's until routine_drop. */
 int routine_run(Solve *s, Routine *r);
 void routine_drop(Routine *r);
-/* Result k as n contiguous doubles, valid until routine_drop: 0; 1 where one is not finite (which an integrator answers with a smaller step); -1
- * with s->status set where it has another length. */
+/* Result k as n contiguous doubles, valid until routine_drop: 0; 1 where one is not finite (which an integrator
+ * answers with a smaller step); -1 with s->status set where it has another length. */
 int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const double **out);
 /* Runs and copies the only result that counts. */
 int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out);
 
-/* ---- Jacobian matrices ------------------------------------------------------------------------------------------------------ */
+/* ---- Jacobian matrices ----------------------------------------------------------------------------------------- */
 
-/* Where the values of a Jacobian go. The pattern has every diagonal element, so that I - gamma J has the pattern of J. */
+/* Where the values of a Jacobian go. The pattern has every diagonal element, so that I - gamma J has the pattern of
+ * J. */
 typedef struct Pattern {
 	bool dense;
 	int64_t n, nvalues, nnz;
@@ -112,19 +117,19 @@ SUNLinearSolver pattern_solver(Solve *s, N_Vector y, SUNMatrix m);
 /* Writes sign times the values into m. */
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m);
 
-/* ---- stepping ------------------------------------------------------------------------------------------------------------------- */
+/* ---- stepping -------------------------------------------------------------------------------------------------- */
 
 /* Goes from t0 to t1, and calls row for each time at which a result is due. */
 typedef struct March {
 	double t0, t1;
 	int64_t max_steps;
-	uint32_t degree;    /* dense output: points in each step */
-	const double *at;   /* the times wanted instead; NULL: dense */
+	uint32_t degree;  /* dense output: points in each step */
+	const double *at; /* the times wanted instead; NULL: dense */
 	int64_t nat;
 	void *ud;
-	int (*step)(void *ud, double *t);                         /* one step; negative: it failed */
-	Status (*row)(void *ud, int64_t k, double t);             /* t lies in the last step */
-	Status (*fail)(void *ud, int flag, double t);             /* says why; flag is what step gave, or one of the two below */
+	int (*step)(void *ud, double *t);             /* one step; negative: it failed */
+	Status (*row)(void *ud, int64_t k, double t); /* t lies in the last step */
+	Status (*fail)(void *ud, int flag, double t); /* says why; flag is what step gave, or one of the two below */
 } March;
 enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001 };
 Status march(March *m);
@@ -141,26 +146,26 @@ Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat);
 double *rows_next(Solve *s, Rows *r, double t); /* NULL when memory fails */
 void rows_end(Rows *r);
 
-/* ---- failures ------------------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------------------------- */
 
-typedef enum Reason { /* for which an integrator gave up */
-	GAVE_UP_STUCK,       /* the step no longer changes t */
-	GAVE_UP_STEPS,       /* as many as allowed */
-	GAVE_UP_ERROR,       /* the error test fails at the smallest step */
-	GAVE_UP_CONVERGENCE, /* the equations of the smallest step cannot be solved */
-	GAVE_UP_ACCURACY,    /* more is asked for than the machine's numbers hold */
-	GAVE_UP_LINEAR,      /* a matrix cannot be factorised */
-	GAVE_UP_NOT_FINITE,  /* a function gives NaN or infinity at every step tried */
-	GAVE_UP_TOO_CLOSE,   /* first and last time */
-	GAVE_UP_START,       /* initial values that are not consistent */
-	GAVE_UP_INPUT,       /* the library does not take what it was given */
-	GAVE_UP_OTHER
+typedef enum Reason {                      /* for which an integrator gave up */
+	                  GAVE_UP_STUCK,       /* the step no longer changes t */
+	                  GAVE_UP_STEPS,       /* as many as allowed */
+	                  GAVE_UP_ERROR,       /* the error test fails at the smallest step */
+	                  GAVE_UP_CONVERGENCE, /* the equations of the smallest step cannot be solved */
+	                  GAVE_UP_ACCURACY,    /* more is asked for than the machine's numbers hold */
+	                  GAVE_UP_LINEAR,      /* a matrix cannot be factorised */
+	                  GAVE_UP_NOT_FINITE,  /* a function gives NaN or infinity at every step tried */
+	                  GAVE_UP_TOO_CLOSE,   /* first and last time */
+	                  GAVE_UP_START,       /* initial values that are not consistent */
+	                  GAVE_UP_INPUT,       /* the library does not take what it was given */
+	                  GAVE_UP_OTHER
 } Reason;
 
 typedef struct Stand { /* where it was then; vectors NULL: not known */
 	double t, step, factor;
 	bool explicit_method;
-	double off;     /* start: by how much equation `equation` fails to hold */
+	double off; /* start: by how much equation `equation` fails to hold */
 	int64_t equation;
 	N_Vector y, errors, weights;
 } Stand;
@@ -168,7 +173,7 @@ typedef struct Stand { /* where it was then; vectors NULL: not known */
 /* Records the diagnostic: time, the component with the largest error, what to try. */
 Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at);
 
-/* ---- types ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------------------------- */
 
 /* Throws unless the operand is what the host function says. */
 void want_operand(Builder *b, const char *host, const char *what, Ref r, Dtype d, uint32_t rank);

@@ -1,12 +1,13 @@
 /* vectors.c - SUNDIALS' vectors over tensors.
  *
- * Needs: sundials.h. Guarantees: a vector's elements are a tensor's (aligned, padded, counted by the context's heap), so that a compiled
- * function takes the vector as it is; the arithmetic is that of SUNDIALS' serial vector. SUNDIALS clones all of its work vectors from the
- * one it is given, so they are tensors too. Every vector is on its Solve's list, and solve_end frees what a failure inside
- * SUNDIALS left behind.
+ * Needs: sundials.h. Guarantees: a vector's elements are a tensor's (aligned, padded, counted by the context's heap),
+ * so that a compiled function takes the vector as it is; the arithmetic is that of SUNDIALS' serial vector. SUNDIALS
+ * clones all of its work vectors from the one it is given, so they are tensors too. Every vector is on its Solve's
+ * list, and solve_end frees what a failure inside SUNDIALS left behind.
  *
- * N_VClone of SUNDIALS 6 does not survive a clone that is NULL. So a Solve has a spare vector of each length: where memory fails a clone
- * is the spare, whatever it holds, and the Solve's status says ST_NOMEM; callbacks then refuse, and the next check ends the run.
+ * N_VClone of SUNDIALS 6 does not survive a clone that is NULL. So a Solve has a spare vector of each length: where
+ * memory fails a clone is the spare, whatever it holds, and the Solve's status says ST_NOMEM; callbacks then refuse,
+ * and the next check ends the run.
  */
 #include "solvers/sundials.h"
 #include <nvector/nvector_serial.h>
@@ -86,7 +87,12 @@ static N_Vector vector_new(Solve *s, int64_t n, bool spare) {
 		if (k) heap_free(s->c, k, sizeof *k);
 		return NULL;
 	}
-	*k = (VectorContent){.serial = {n, false, (double *)(void *)t->data}, .owner = s, .self = v, .tensor = t, .spare = spare, .next = s->vectors};
+	*k = (VectorContent){.serial = {n, false, (double *)(void *)t->data},
+	                     .owner = s,
+	                     .self = v,
+	                     .tensor = t,
+	                     .spare = spare,
+	                     .next = s->vectors};
 	if (s->vectors) s->vectors->before = k;
 	s->vectors = k;
 	v->content = k;

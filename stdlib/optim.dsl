@@ -2,7 +2,7 @@
 #
 # Parameters may be arrays, records, tuples or lists of arrays; results have the same form.
 
-# lm(; ...), lbfgs(; ...), adam(; ...): methods for minimize
+# lbfgs(; memory), adam(; rate, beta1, beta2): methods for minimize
 lbfgs(; memory = 10) = (name = "lbfgs", memory = memory, run = _lbfgs)
 adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = (name = "adam", rate = rate, beta1 = beta1, beta2 = beta2, run = _adam)
 
@@ -97,7 +97,7 @@ _lbfgs(f, x, o, steps, tol, progress) = {
 
 # least_squares(r, x0; jac, steps, tol): Levenberg-Marquardt for sum(r(x)^2)/2, x0 a vector.
 # jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r). Damping is searched over a geometric ladder each step, with
-# geodesic acceleration (Transtrum and Sethna, arXiv:1201.5885). resample(k, x) may change what r means by giving new data; see pinn.dsl.
+# geodesic acceleration (Transtrum and Sethna, arXiv:1201.5885).
 # Gives (x, value, gradient_norm, iterations).
 least_squares(r, x0; jac = none, steps = 100, tol = 1e-14, progress = false) = {
   both = if kind(jac) == "none" { x -> (r(x), jacobian(r)(x)) } else { jac }

@@ -546,7 +546,8 @@ static void test_cost(T *t) {
 	TypeId types[2] = {type_scalar(t->c, DT_I64), mat(t, n, n)};
 	OpenRegion *open = build_region_begin(b, 2, types, p);
 	Ref w = build1(b, OP_TANH, build_matmul(b, p[1], z));
-	build_for(b, build_extent(b, m), 1, &z, build_region_end(b, open, 1, &w), &r);
+	RegionId last = build_region_end(b, open, 1, &w);
+	build_for(b, build_extent(b, m), 1, &z, last, &r);
 	Fn *f = end1(t, total(t, build_transpose(b, r, (int[]){1, 0})));
 	Value args[2] = {matrix(t, 20, 30), matrix(t, 30, 20)};
 	double expected = 2.0 * 20 * 30 * 20 + 30 * (2.0 * 20 * 20 * 20 + 20 * 20) + 20 * 20;
@@ -619,9 +620,10 @@ static void test_costs(T *t) {
 	Ref f = with_ints(t, OP_FFT, z, 2, (int64_t[]){0, 0});                                                           /* 5 * 8 * 3 */
 	build(b, OP_RANDOM, 1, &seed, attr_intern(t->c, (int64_t[]){1, n}, 2), bits);                                    /* 8 */
 	Ref some = build(b, OP_NONZERO, 1, (Ref[]){build2(b, OP_LT, x, r)}, attr_intern(t->c, (int64_t[]){k}, 1), NULL); /* 8 */
-	Ref picked = build1(b, OP_TAN, build_gather(b, x, some, 0, 0));                                                  /* of unknown length: 1 */
-	Ref added = build_scatter(b, OP_SCATTER_ADD, x, some, picked, 0, 0);                                             /* 1 */
-	Ref solved = build(b, OP_TRISOLVE, 2, (Ref[]){m, m}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), NULL);          /* 8^3 */
+	Ref picked = build1(b, OP_TAN, build_gather(b, x, some, 0, 0));
+	/* ... of unknown length: 1 */
+	Ref added = build_scatter(b, OP_SCATTER_ADD, x, some, picked, 0, 0);                                    /* 1 */
+	Ref solved = build(b, OP_TRISOLVE, 2, (Ref[]){m, m}, attr_intern(t->c, (int64_t[]){1, 0, 0}, 3), NULL); /* 8^3 */
 	TypeId type = vec(t, n);
 	open = build_region_begin(b, 1, &type, p);
 	RegionId cond = build_region_end(b, open, 1, (Ref[]){build2(b, OP_LT, first_of(t, p[0]), build_f64(b, 1))}); /* 1 */
@@ -642,7 +644,8 @@ static Fn *walking_loop(T *t) {
 	OpenRegion *open = build_region_begin(b, 3, types, p);
 	Ref xi = element(t, x, p[0]);
 	Ref out[2] = {add(b, p[1], mul(b, xi, build1(b, OP_SIN, p[2]))), xi};
-	build_for(b, build_extent(b, n), 2, (Ref[]){build_f64(b, 0), build_f64(b, 0)}, build_region_end(b, open, 2, out), r);
+	RegionId last = build_region_end(b, open, 2, out);
+	build_for(b, build_extent(b, n), 2, (Ref[]){build_f64(b, 0), build_f64(b, 0)}, last, r);
 	return end1(t, r[0]);
 }
 

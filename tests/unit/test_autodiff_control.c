@@ -86,7 +86,8 @@ static Fn *loop_program(T *t, bool symbolic) {
 	Ref wi = element(t, w, p[0]);
 	Ref next = add(b, build1(b, OP_SIN, mul(b, p[1], p[2])), mul(b, p[1], build_broadcast_scalar(b, wi, vec(t, n))));
 	Ref out[3] = {p[2], next, add(b, p[3], mul(b, wi, total(t, next)))}; /* the two arrays change places */
-	build_for(b, turns, 3, (Ref[]){x, a, build_f64(b, 0.5)}, build_region_end(b, open, 3, out), r);
+	RegionId last = build_region_end(b, open, 3, out);
+	build_for(b, turns, 3, (Ref[]){x, a, build_f64(b, 0.5)}, last, r);
 	return end(t, 3, r);
 }
 
@@ -111,7 +112,8 @@ static void test_for(T *t) {
 	Ref changed = mul(b, mul(b, row, build1(b, OP_COS, previous)), build_broadcast_scalar(b, p[2], vec(t, len(t, 2))));
 	Ref updated = build_scatter(b, OP_SCATTER_SET, p[1], p[0], changed, 0, 0);
 	updated = build_scatter(b, OP_SCATTER_ADD, updated, build_i64(b, 0), row, 0, 0);
-	build_for(b, build_extent(b, n), 2, (Ref[]){x, s}, build_region_end(b, open, 2, (Ref[]){updated, mul(b, p[2], s)}), r);
+	RegionId last = build_region_end(b, open, 2, (Ref[]){updated, mul(b, p[2], s)});
+	build_for(b, build_extent(b, n), 2, (Ref[]){x, s}, last, r);
 	Value two[2] = {matrix(t, 4, 2), number(t, 0.5, 1)};
 	check_all(t, end(t, 2, r), 2, two, 3, &usual);
 
@@ -164,7 +166,8 @@ static void test_while(T *t) {
 	TypeId types[2] = {type_scalar(t->c, DT_I64), num(t)};
 	OpenRegion *open = build_region_begin(b, 2, types, p);
 	Ref small = shrink(t, element(t, x, p[0]), p[1]);
-	build_for(b, build_extent(b, n), 1, (Ref[]){build_f64(b, 0.3)}, build_region_end(b, open, 1, (Ref[]){build1(b, OP_SIN, small)}), r);
+	RegionId last = build_region_end(b, open, 1, (Ref[]){build1(b, OP_SIN, small)});
+	build_for(b, build_extent(b, n), 1, (Ref[]){build_f64(b, 0.3)}, last, r);
 	Value args[2] = {numbers(t, 5, (double[]){1.3, 0.1, 0.7, 2.2, 0.9})};
 	check_all(t, end1(t, r[0]), 1, args, 3, &usual);
 
@@ -470,9 +473,13 @@ static void test_host(T *t) {
 		if (where == 0) {
 			RegionId yes = build_region_end(b, open, 1, &z);
 			open = build_region_begin(b, 0, NULL, NULL);
-			build_if(b, build2(b, OP_LT, x, build_f64(b, 2)), yes, build_region_end(b, open, 1, &x), &z);
+			RegionId last = build_region_end(b, open, 1, &x);
+			build_if(b, build2(b, OP_LT, x, build_f64(b, 2)), yes, last, &z);
 		}
-		if (where == 1) build_for(b, build_i64(b, 3), 1, &x, build_region_end(b, open, 1, &z), &z);
+		if (where == 1) {
+			RegionId last = build_region_end(b, open, 1, &z);
+			build_for(b, build_i64(b, 3), 1, &x, last, &z);
+		}
 		Fn *f = end1(t, z);
 		if (where == 1) {
 			expect_error(t, f, true, E_NO_RULE, "dynamic value from each turn", __LINE__);
@@ -561,7 +568,8 @@ static void test_rules(T *t) {
 	y = param(t, num(t), "y");
 	TypeId types[2] = {type_scalar(t->c, DT_I64), num(t)};
 	OpenRegion *open = build_region_begin(t->b, 2, types, p);
-	build_for(t->b, build_i64(t->b, 3), 1, &x, build_region_end(t->b, open, 1, (Ref[]){mul(t->b, p[1], y)}), &r);
+	RegionId last = build_region_end(t->b, open, 1, (Ref[]){mul(t->b, p[1], y)});
+	build_for(t->b, build_i64(t->b, 3), 1, &x, last, &r);
 	t->rules[OP_SIN][DT_F64] = end1(t, r);
 	begin(t, "a line with a loop");
 	expect_error(t, end1(t, build1(t->b, OP_SIN, param(t, num(t), "x"))), false, E_RULE, "`for`", __LINE__);
@@ -712,11 +720,13 @@ static void test_lengths(T *t) {
 		if (where == 1) {
 			RegionId yes = build_region_end(b, open, 1, &r);
 			open = build_region_begin(b, 0, NULL, NULL);
-			build_if(b, build2(b, OP_LT, s, build_f64(b, 0)), yes, build_region_end(b, open, 1, &s), &r);
+			RegionId last = build_region_end(b, open, 1, &s);
+			build_if(b, build2(b, OP_LT, s, build_f64(b, 0)), yes, last, &r);
 		}
 		if (where == 2) {
 			r = mul(b, r, p[1]);
-			build_for(b, build_i64(b, 3), 1, &s, build_region_end(b, open, 1, &r), &r);
+			RegionId last = build_region_end(b, open, 1, &r);
+			build_for(b, build_i64(b, 3), 1, &s, last, &r);
 		}
 		args[0] = vector(t, 3, -1, 1);
 		args[1] = vector(t, 3, -1, 1);
@@ -889,7 +899,8 @@ static Fn *looks_at_sign(T *t) {
 	OpenRegion *open = build_region_begin(t->b, 0, NULL, NULL);
 	RegionId yes = build_region_end(t->b, open, 1, (Ref[]){build1(t->b, OP_NEG, x)});
 	open = build_region_begin(t->b, 0, NULL, NULL);
-	build_if(t->b, negative, yes, build_region_end(t->b, open, 1, &x), &r);
+	RegionId last = build_region_end(t->b, open, 1, &x);
+	build_if(t->b, negative, yes, last, &r);
 	return end1(t, r);
 }
 
@@ -1042,7 +1053,8 @@ static void compound_statement(Program *p, uint32_t depth) {
 		RegionId yes = build_region_end(b, open, 2, out);
 		open = build_region_begin(b, 0, NULL, NULL);
 		scoped(p, depth - 1, out);
-		build_if(b, cond, yes, build_region_end(b, open, 2, out), r);
+		RegionId last = build_region_end(b, open, 2, out);
+		build_if(b, cond, yes, last, r);
 		break;
 	}
 	case 1: /* for */
@@ -1051,7 +1063,8 @@ static void compound_statement(Program *p, uint32_t depth) {
 		put_number(p, q[2]);
 		put_number(p, mul(b, build_convert(b, q[0], DT_F64), build_f64(b, 0.1)));
 		scoped(p, depth - 1, out);
-		build_for(b, seed, 2, init, build_region_end(b, open, 2, out), r);
+		RegionId last = build_region_end(b, open, 2, out);
+		build_for(b, seed, 2, init, last, r);
 		break;
 	case 2: { /* while: counts down */
 		TypeId down[3] = {types[1], types[2], whole};
@@ -1062,7 +1075,8 @@ static void compound_statement(Program *p, uint32_t depth) {
 		put_number(p, q[1]);
 		scoped(p, depth - 1, out);
 		out[2] = sub(b, q[2], build_i64(b, 1));
-		build_while(b, 3, init, cond, build_region_end(b, open, 3, out), r);
+		RegionId last = build_region_end(b, open, 3, out);
+		build_while(b, 3, init, cond, last, r);
 		break;
 	}
 	case 3: { /* try: an index that may be out of range */
@@ -1077,7 +1091,8 @@ static void compound_statement(Program *p, uint32_t depth) {
 		p->nnumbers = nn;
 		open = build_region_begin(b, 1, &dyn, &message);
 		scoped(p, depth - 1, out);
-		build_try(b, body, build_region_end(b, open, 2, out), r);
+		RegionId last = build_region_end(b, open, 2, out);
+		build_try(b, body, last, r);
 		break;
 	}
 	default:

@@ -1,12 +1,13 @@
-/* test_solvers.c - SUNDIALS as host functions: values against references, dense output, step counts against plain C, sensitivities both
- * ways, differential-algebraic systems, failures in words, interrupts, allocation failure.
+/* test_solvers.c - SUNDIALS as host functions: values against references, dense output, step counts against plain C,
+ * sensitivities both ways, differential-algebraic systems, failures in words, interrupts, allocation failure.
  *
  * Needs: solvers/, autodiff/, backend/. Prints "N passed, N failed"; the exit status is 0 when nothing
  * failed.
  *
- * References, to all digits printed: end values of Robertson's and van der Pol's problems and sensitivities of Robertson's and the
- * Lotka-Volterra equations were computed with a Radau IIA method of order 13 in quadruple precision; Robertson's and van der Pol's end
- * values agree with the Bari Test Set for IVP Solvers (Mazzia and Magherini) to 13 digits.
+ * References, to all digits printed: end values of Robertson's and van der Pol's problems and sensitivities of
+ * Robertson's and the Lotka-Volterra equations were computed with a Radau IIA method of order 13 in quadruple
+ * precision; Robertson's and van der Pol's end values agree with the Bari Test Set for IVP Solvers (Mazzia and
+ * Magherini) to 13 digits.
  */
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
@@ -52,7 +53,7 @@ static void near_at(T *t, double got, double want, double tolerance, int line) {
 }
 #define NEAR(t, got, want, tolerance) near_at((t), (got), (want), (tolerance), __LINE__)
 
-/* ---- values -------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static Value vector(T *t, int64_t n, const double *x) {
 	Tensor *v = tensor_new(t->c, DT_F64, 1, &n);
@@ -68,9 +69,7 @@ static Value filled(T *t, int64_t n, double x) {
 	return value_tensor(w);
 }
 
-static double number(Value v, int64_t i) {
-	return ((const double *)(const void *)v.tensor->data)[i];
-}
+static double number(Value v, int64_t i) { return ((const double *)(const void *)v.tensor->data)[i]; }
 
 static void drop(Value *v, uint32_t n) {
 	for (uint32_t i = 0; i < n; i++) {
@@ -79,7 +78,7 @@ static void drop(Value *v, uint32_t n) {
 	}
 }
 
-/* ---- arithmetic on scalars in the function being built ---------------------------------------------------------------------- */
+/* ---- arithmetic on scalars in the function being built --------------------------------------------------------- */
 
 static Ref K(T *t, double x) { return build_f64(t->b, x); }
 static Ref add(T *t, Ref x, Ref y) { return build2(t->b, OP_ADD, x, y); }
@@ -88,7 +87,8 @@ static Ref mul(T *t, Ref x, Ref y) { return build2(t->b, OP_MUL, x, y); }
 static Ref neg(T *t, Ref x) { return build1(t->b, OP_NEG, x); }
 
 static Ref element(T *t, Ref v, int64_t i) {
-	return build_reshape(t->b, build_slice(t->b, v, (Dim[]){dim_const(t->c, i)}, (Dim[]){dim_const(t->c, 1)}, NULL), 0, NULL);
+	return build_reshape(t->b, build_slice(t->b, v, (Dim[]){dim_const(t->c, i)}, (Dim[]){dim_const(t->c, 1)}, NULL), 0,
+	                     NULL);
 }
 
 static Ref gathered(T *t, uint32_t n, const Ref *x) {
@@ -97,7 +97,7 @@ static Ref gathered(T *t, uint32_t n, const Ref *x) {
 	return n == 1 ? parts[0] : build_concat(t->b, n, parts, 0);
 }
 
-/* ---- problems ------------------------------------------------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------------------------------------- */
 
 typedef struct Problem {
 	const char *name;
@@ -241,9 +241,11 @@ static void refusing(T *t, const Ref *p, Ref time, const Ref *y, Ref *out) {
 static const Problem DECAY = {"decay", 1, 1, {1}, {2}, 3, decay, decay_jacobian};
 static const Problem ROBERTSON = {"robertson", 3, 3, {1, 0, 0}, {0.04, 1e4, 3e7}, 4e5, robertson, robertson_jacobian};
 static const Problem VAN_DER_POL = {"van der pol", 2, 1, {2, 0}, {1000}, 2000, van_der_pol, van_der_pol_jacobian};
-static const Problem LOTKA_VOLTERRA = {"lotka-volterra", 2, 4, {1, 1}, {1.5, 1, 3, 1}, 10, lotka_volterra, lotka_volterra_jacobian};
+static const Problem LOTKA_VOLTERRA = {"lotka-volterra",       2, 4, {1, 1}, {1.5, 1, 3, 1}, 10, lotka_volterra,
+                                       lotka_volterra_jacobian};
 static const Problem HERDS = {"herds", 6, 4, {1, 1, 1.5, 0.7, 0.8, 2}, {1.5, 1, 3, 1}, 10, herds, herds_jacobian};
-static const Problem RESERVOIR = {"reservoir", 6, 3, {1, 0, 0, 0, 0, 0}, {0.04, 1e4, 3e7}, 50, reservoir, reservoir_jacobian};
+static const Problem RESERVOIR = {"reservoir",      6,  3,         {1, 0, 0, 0, 0, 0},
+                                  {0.04, 1e4, 3e7}, 50, reservoir, reservoir_jacobian};
 static const Problem WAVE = {"wave", 1, 1, {1}, {2}, 3, wave, wave_jacobian};
 static const Problem BLOW_UP = {"blow-up", 1, 0, {1}, {0}, 2, blow_up, blow_up_jacobian};
 static const Problem ROOT = {"root", 2, 0, {1, 0}, {0}, 2, root, root_jacobian};
@@ -259,7 +261,7 @@ typedef struct Way {
 	int64_t nat;
 } Way;
 
-/* ---- building --------------------------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------------------------- */
 
 typedef struct Making {
 	T *t;
@@ -293,7 +295,8 @@ static Fn *make_function(T *t, const Problem *p, int which, bool sparse) {
 	} else {
 		for (uint32_t i = 0; i < p->n * p->n; i++)
 			if (out[i] == REF_NONE) out[i] = K(t, 0);
-		r = build_reshape(t->b, gathered(t, p->n * p->n, out), 2, (Dim[]){dim_const(t->c, p->n), dim_const(t->c, p->n)});
+		r = build_reshape(t->b, gathered(t, p->n * p->n, out), 2,
+		                  (Dim[]){dim_const(t->c, p->n), dim_const(t->c, p->n)});
 	}
 	return build_end(t->b, 1, &r);
 }
@@ -334,7 +337,9 @@ static void make_solve(Ctx *c, void *arg) {
 	t->b = build_begin(c, atom(c, "solve"), 0, NULL);
 	Ref in[11], operands[9 + 8], results[3];
 	for (uint32_t k = 0; k < 7 + p->np; k++) {
-		TypeId type = k == 0 || k == 4 ? vector_type(t, DT_F64, p->n) : k == 5 ? vector_type(t, DT_F64, w->nat) : scalar(t);
+		TypeId type = k == 0 || k == 4 ? vector_type(t, DT_F64, p->n)
+		              : k == 5         ? vector_type(t, DT_F64, w->nat)
+		                               : scalar(t);
 		in[k] = build_param(t->b, type, 0);
 	}
 	Ref colptr, rowind;
@@ -401,7 +406,8 @@ static bool solved(T *t, const Problem *p, const Way *w, Value *results) {
 }
 
 static bool failed_with(T *t, Status st, Status want, DiagCode code, const char *words) {
-	bool good = st == want && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == code && (!words || strstr(diag_at(t->c, 0)->message, words));
+	bool good = st == want && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == code &&
+	            (!words || strstr(diag_at(t->c, 0)->message, words));
 	if (!good) {
 		printf("status %d:\n", (int)st);
 		show_diags(t);
@@ -410,22 +416,21 @@ static bool failed_with(T *t, Status st, Status want, DiagCode code, const char 
 	return good;
 }
 
-static int64_t stat(Value stats, int64_t i) {
-	return ((const int64_t *)(const void *)stats.tensor->data)[i];
-}
+static int64_t stat(Value stats, int64_t i) { return ((const int64_t *)(const void *)stats.tensor->data)[i]; }
 
 static double last(Value values, int64_t i) {
 	return number(values, (values.tensor->shape[0] - 1) * values.tensor->shape[1] + i);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------------------------- */
 
 static void test_decay(T *t) {
 	Value r[3];
 	double worst[2] = {0};
 	for (int adams = 0; adams < 2; adams++) {
 		for (int k = 0; k < 2; k++) {
-			Way w = {.adams = adams, .degree = adams ? 12 : 5, .t1 = 3, .rtol = k ? 1e-10 : 1e-6, .atol = k ? 1e-12 : 1e-8};
+			Way w = {
+				.adams = adams, .degree = adams ? 12 : 5, .t1 = 3, .rtol = k ? 1e-10 : 1e-6, .atol = k ? 1e-12 : 1e-8};
 			if (!solved(t, &DECAY, &w, r)) continue;
 			int64_t rows = r[0].tensor->shape[0], steps = stat(r[2], 0);
 			CHECK(t, rows == 1 + w.degree * steps && r[1].tensor->shape[0] == rows);
@@ -496,7 +501,7 @@ static void test_dense_output(T *t) {
 	drop(r, 3);
 }
 
-/* ---- against plain C ------------------------------------------------------------------------------------------------------------------- */
+/* ---- against plain C ------------------------------------------------------------------------------------------- */
 
 static int plain_f(double time, N_Vector y, N_Vector ydot, void *ud) {
 	(void)time;
@@ -508,7 +513,8 @@ static int plain_f(double time, N_Vector y, N_Vector ydot, void *ud) {
 	return 0;
 }
 
-static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a, N_Vector b, N_Vector c) {
+static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, void *ud, N_Vector a, N_Vector b,
+                          N_Vector c) {
 	(void)time;
 	(void)fy;
 	(void)ud;
@@ -538,8 +544,9 @@ static long plain_steps(double t1, double rtol, const double *atol) {
 	SUNLinearSolver ls = SUNLinSol_Dense(y, m, sun);
 	long steps = -1;
 	double at;
-	if (!CVodeInit(mem, plain_f, 0, y) && !CVodeSVtolerances(mem, rtol, a) && !CVodeSetLinearSolver(mem, ls, m) && !CVodeSetJacFn(mem, plain_jacobian) &&
-	    !CVodeSetMaxNumSteps(mem, 1000000) && CVode(mem, t1, y, &at, CV_NORMAL) == CV_SUCCESS)
+	if (!CVodeInit(mem, plain_f, 0, y) && !CVodeSVtolerances(mem, rtol, a) && !CVodeSetLinearSolver(mem, ls, m) &&
+	    !CVodeSetJacFn(mem, plain_jacobian) && !CVodeSetMaxNumSteps(mem, 1000000) &&
+	    CVode(mem, t1, y, &at, CV_NORMAL) == CV_SUCCESS)
 		CVodeGetNumSteps(mem, &steps);
 	CVodeFree(&mem);
 	SUNLinSolFree(ls);
@@ -591,7 +598,8 @@ static void test_van_der_pol(T *t) {
 
 static void test_saveat(T *t) {
 	Value r[3];
-	static const double forth[] = {0, 0, 0.5, 0.5, 1.25, 3}, back[] = {3, 2, 0.25}, wrong[] = {0, 2, 1}, beyond[] = {1, 3.5};
+	static const double forth[] = {0, 0, 0.5, 0.5, 1.25, 3}, back[] = {3, 2, 0.25}, wrong[] = {0, 2, 1},
+						beyond[] = {1, 3.5};
 	Way w = {.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = forth, .nat = 6};
 	if (solved(t, &DECAY, &w, r)) {
 		CHECK(t, r[0].tensor->count == 6 && r[1].tensor->shape[0] == 6);
@@ -615,7 +623,7 @@ static void test_saveat(T *t) {
 	CHECK(t, failed_with(t, solve(t, &DECAY, &w, r), ST_ERROR, E_VALUE, "time 1 is 3.5"));
 }
 
-/* ---- derivatives --------------------------------------------------------------------------------------------------------------------- */
+/* ---- derivatives ----------------------------------------------------------------------------------------------- */
 
 /* A solve made ready for differentiation with respect to y0, t0 and the parameters. */
 typedef struct Diff {
@@ -686,8 +694,8 @@ static Value push(T *t, Diff *d, const double *dy0, double dt0, const double *dp
 	return dy;
 }
 
-/* Cotangents of y0 (out[0], n numbers), t0 (out[1]) and the parameters, from w, K n numbers; w NULL: 1 for component `unit` of the last row.
- * false when it failed. */
+/* Cotangents of y0 (out[0], n numbers), t0 (out[1]) and the parameters, from w, K n numbers; w NULL: 1 for component
+ * `unit` of the last row. false when it failed. */
 static bool pull(T *t, Diff *d, const double *w, uint32_t unit, Value *out) {
 	Value first[64], in[64];
 	if (!told(t, run(t, d->linear_primal, d->args, first), d->p->name)) return false;
@@ -705,9 +713,10 @@ static bool pull(T *t, Diff *d, const double *w, uint32_t unit, Value *out) {
 
 /* d(x, y)/d(a, b, c, d, x0, y0) of Lotka-Volterra at t = 10 */
 static const double LV_END[] = {1.026344767575089319, 9.096910781360416175e-01};
-static const double LV[6][2] = {{2.160557523562618032, -6.256770517220815998}, {1.885687770780593063e-01, -6.979775889893584813e-01},
-                                {5.631827941681977204e-01, -1.709017680597934827}, {9.396512871530797615e-01, -2.743979155920181058},
-                                {1.965996054728169081, -2.743979155920181058}, {1.885687770780593063e-01, 2.117134891466831363e-01}};
+static const double LV[6][2] = {
+	{2.160557523562618032, -6.256770517220815998},     {1.885687770780593063e-01, -6.979775889893584813e-01},
+	{5.631827941681977204e-01, -1.709017680597934827}, {9.396512871530797615e-01, -2.743979155920181058},
+	{1.965996054728169081, -2.743979155920181058},     {1.885687770780593063e-01, 2.117134891466831363e-01}};
 
 static void check_lv_forward(T *t, Diff *d, double tolerance) {
 	const int64_t n = d->p->n;
@@ -737,7 +746,8 @@ static void check_lv_adjoint(T *t, Diff *d, double tolerance) {
 static void test_sensitivities(T *t) {
 	Diff d;
 	for (int way = 0; way < 3; way++) {
-		Way w = {.sparse = way == 1, .adams = way == 2, .degree = way == 2 ? 12 : 5, .t1 = 10, .rtol = 1e-10, .atol = 1e-13};
+		Way w = {
+			.sparse = way == 1, .adams = way == 2, .degree = way == 2 ? 12 : 5, .t1 = 10, .rtol = 1e-10, .atol = 1e-13};
 		Value r[3];
 		if (solved(t, &LOTKA_VOLTERRA, &w, r)) {
 			for (int i = 0; i < 2; i++) NEAR(t, last(r[1], i), LV_END[i], 1e-7);
@@ -800,9 +810,10 @@ static void test_dot_product(T *t) {
 }
 
 static void test_stiff_sensitivities(T *t) {
-	static const double forward[3][3] = {{-3.559525659828555673e-01, 3.902544053818218536e-04, 3.555623115774737454e-01},
-	                                     {9.542381427849768570e-08, -2.130961030193646397e-10, -9.521071817547832105e-08},
-	                                     {-1.583176635557634939e-11, -5.290041093214814328e-13, 1.636077046489783082e-11}};
+	static const double forward[3][3] = {
+		{-3.559525659828555673e-01, 3.902544053818218536e-04, 3.555623115774737454e-01},
+		{9.542381427849768570e-08, -2.130961030193646397e-10, -9.521071817547832105e-08},
+		{-1.583176635557634939e-11, -5.290041093214814328e-13, 1.636077046489783082e-11}};
 	static const double late[3][3] = {{-2.363337329023166419e-01, -4.584078560621531164e-07, 2.363341913101727040e-01},
 	                                  {9.450271940430043973e-07, 1.832507152873991819e-12, -9.450290265501572713e-07},
 	                                  {-1.575048453535638869e-10, -6.362514778422549911e-16, 1.575054816050417291e-10}};
@@ -818,7 +829,8 @@ static void test_stiff_sensitivities(T *t) {
 			dp[j] = 1;
 			Value v = push(t, &d, NULL, 0, dp, NULL);
 			if (v.kind == V_UNSET) continue;
-			for (int i = 0; i < 3; i++) NEAR(t, number(v, 3 * v.tensor->shape[0] - 3 + i), is_late ? late[j][i] : forward[j][i], 1e-6);
+			for (int i = 0; i < 3; i++)
+				NEAR(t, number(v, 3 * v.tensor->shape[0] - 3 + i), is_late ? late[j][i] : forward[j][i], 1e-6);
 			value_unref(v);
 		}
 		diff_end(&d);
@@ -867,25 +879,136 @@ static void test_flat_derivatives(T *t) {
 	diff_end(&d);
 }
 
-/* A second derivative is refused, by name. */
-static void twice(Ctx *c, void *arg) {
-	Diff *d = arg;
-	bool active[32] = {[0] = true}, results[8];
-	ad_jvp(c, d->jvp, active, results);
+/* Further down: every allocation fails once, every poll interrupts once. */
+static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults);
+static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresults);
+
+/* args of a solve -> cotangents of y0, t0 and the parameters, for w all ones: the gradient of the sum of all values. */
+typedef struct Gradient {
+	T *t;
+	Diff *d;
+	Fn *f, *jvp, *back, *primal, *second;
+	uint32_t nresiduals;
+} Gradient;
+
+static void make_gradient(Ctx *c, void *arg) {
+	Gradient *g = arg;
+	Diff *d = g->d;
+	const Fn *p = d->linear_primal;
+	Builder *b = build_begin(c, atom(c, "gradient"), 0, p);
+	Ref in[16], mid[64], out[8];
+	for (uint32_t k = 0; k < d->n; k++) in[k] = build_param(b, ref_type(p, fn_param(p, k)), 0);
+	build_call(b, d->linear_primal, d->n, in, mid);
+	mid[3 + d->nresiduals] = build_full(b, ref_type(build_fn(b), mid[1]), 1);
+	build_call(b, d->back, d->nresiduals + 1, mid + 3, out);
+	g->f = build_end(b, 2 + d->p->np, out);
+	bool active[16] = {[0] = true}, results[8];
+	for (uint32_t k = 7; k < d->n; k++) active[k] = true;
+	g->jvp = ad_jvp(c, g->f, active, results); /* forward over reverse */
+	const Linearised *l = ad_linearise(c, g->f, active);
+	g->primal = l->primal;
+	g->nresiduals = l->nresiduals;
+	g->back = ad_transpose(c, l->linear, l->nresiduals); /* reverse over reverse */
+	bool twice[32] = {[0] = true}, more[8];
+	for (uint32_t k = 7; k < d->n; k++) twice[k] = true;
+	g->second = ad_jvp(c, d->jvp, twice, more); /* forward over forward */
 }
 
-static void test_refusals(T *t) {
-	Way w = {.degree = 5, .t1 = 3, .rtol = 1e-6, .atol = 1e-8};
-	Diff d;
-	if (!diff_begin(t, &d, &DECAY, &w)) return;
-	uint32_t mark = build_mark(t->c);
-	Status st = ctx_protect(t->c, twice, &d);
-	build_unwind(t->c, mark);
-	CHECK(t, failed_with(t, st, ST_ERROR, E_NO_RULE, NULL));
-	diff_end(&d);
+/* A derivative in y0[0] and the last parameter of a derivative in p[0], four ways: differences of the gradient, and
+ * the three modes. */
+static void test_second_derivatives(T *t) {
+	static const double at[] = {1, 2, 4};
+	for (int k = 0; k < 6; k++) {
+		const Problem *p = k % 2 ? &HERDS : &LOTKA_VOLTERRA; /* forward columns; backward in time */
+		Way w = {.sparse = k / 2 == 1,
+		         .adams = k / 2 == 2,
+		         .degree = 5,
+		         .t1 = 4,
+		         .rtol = 1e-10,
+		         .atol = 1e-12,
+		         .at = at,
+		         .nat = 3};
+		Diff d;
+		if (!diff_begin(t, &d, p, &w)) continue;
+		Gradient g = {.t = t, .d = &d};
+		uint32_t mark = build_mark(t->c);
+		Status st = ctx_protect(t->c, make_gradient, &g);
+		build_unwind(t->c, mark);
+		if (!told(t, st, "second derivative")) {
+			diff_end(&d);
+			continue;
+		}
+		Value in[64], out[96], lower[8], upper[8];
+		const uint32_t n = d.n, np = p->np;
+		/* direction: y0[0] and the last parameter */
+		double dy0[MOST] = {1}, want[2 + 4];
+		const double e = 1e-4;
+		for (int sign = -1; sign < 2; sign += 2) {
+			memcpy(in, d.args, n * sizeof *in);
+			double moved[MOST];
+			for (uint32_t i = 0; i < p->n; i++) moved[i] = p->y0[i] + sign * e * dy0[i];
+			in[0] = vector(t, p->n, moved);
+			in[7 + np - 1] = value_f64(p->p[np - 1] + sign * e);
+			CHECK(t, told(t, run(t, g.f, in, sign < 0 ? lower : upper), "gradient"));
+			value_unref(in[0]);
+		}
+		want[0] = (number(upper[0], 1) - number(lower[0], 1)) / (2 * e); /* in y0[1], and in p[0] */
+		want[1] = (upper[2].f - lower[2].f) / (2 * e);
+		drop(lower, 2 + np);
+		drop(upper, 2 + np);
+		/* forward over reverse */
+		memcpy(in, d.args, n * sizeof *in);
+		in[n] = vector(t, p->n, dy0);
+		for (uint32_t i = 0; i < np; i++) in[n + 1 + i] = value_f64(i == np - 1);
+		if (told(t, run(t, g.jvp, in, out), "forward over reverse")) {
+			NEAR(t, number(out[2 + np], 1), want[0], 1e-5);
+			NEAR(t, out[2 + np + 2].f, want[1], 1e-5);
+			drop(out, 2 * (2 + np));
+			if (k == 2) {
+				Value rtol = in[3];
+				in[3] = value_f64(1e-3);
+				interrupt_everywhere(t, g.jvp, in, 2 * (2 + np));
+				fail_allocations(t, g.jvp, in, 2 * (2 + np));
+				in[3] = rtol;
+			}
+		}
+		/* reverse over reverse: the Hessian is symmetric, so the cotangent (e_0, 0, e_last) gives the same */
+		if (told(t, run(t, g.primal, d.args, out), "primal")) {
+			Value back[8], cts[96];
+			memcpy(cts, out + 2 + np, g.nresiduals * sizeof *cts);
+			cts[g.nresiduals] = in[n];
+			cts[g.nresiduals + 1] = value_f64(0);
+			for (uint32_t i = 0; i < np; i++) cts[g.nresiduals + 2 + i] = value_f64(i == np - 1);
+			if (told(t, run(t, g.back, cts, back), "reverse over reverse")) {
+				NEAR(t, number(back[0], 1), want[0], 1e-5);
+				NEAR(t, back[1].f, want[1], 1e-5);
+				drop(back, 1 + np);
+			}
+			drop(out, 2 + np + g.nresiduals);
+		}
+		/* forward over forward: args, first tangents (p[0]), second tangents */
+		memcpy(in + n + 2 + np, (Value[]){in[n]}, sizeof *in);
+		Value second = in[n];
+		in[n] = filled(t, p->n, 0);
+		in[n + 1] = value_f64(0);
+		for (uint32_t i = 0; i < np; i++) in[n + 2 + i] = value_f64(i == 0);
+		in[n + 2 + np] = second;
+		for (uint32_t i = 0; i < np; i++) in[n + 3 + np + i] = value_f64(i == np - 1);
+		if (told(t, run(t, g.second, in, out), "forward over forward")) {
+			double sum = 0; /* results: times, Y, stats, dY, and the tangents of Y and dY */
+			for (int64_t i = 0; i < out[5].tensor->count; i++)
+				sum += tensor_get(out[5].tensor, (int64_t[]){i / p->n, i % p->n});
+			NEAR(t, sum, want[1], 1e-5);
+			drop(out, 6);
+		}
+		value_unref(in[n]);
+		value_unref(second);
+		fn_unref(g.f);
+		diff_end(&d);
+	}
 }
 
-/* ---- differential-algebraic systems ------------------------------------------------------------------------------------------------ */
+/* ---- differential-algebraic systems ---------------------------------------------------------------------------- */
 
 typedef struct System {
 	const char *name;
@@ -938,10 +1061,12 @@ static void hopeless_system_jacobian(T *t, const Ref *p, const Ref *y, Ref cj, R
 	out[3] = mul(t, K(t, 2), y[1]);
 }
 
-static const System ROBERTSON_SYSTEM = {"robertson system", 3, 3, {1, 0, 0}, {-0.04, 0.04, 0}, {1, 1, 0}, {0.04, 1e4, 3e7}, robertson_system,
-                                        robertson_system_jacobian};
+static const System ROBERTSON_SYSTEM = {
+	"robertson system",       3, 3, {1, 0, 0}, {-0.04, 0.04, 0}, {1, 1, 0}, {0.04, 1e4, 3e7}, robertson_system,
+	robertson_system_jacobian};
 static const System SQUARE = {"square", 2, 1, {1, 0.3}, {0, 0}, {1, 0}, {2}, square_system, square_system_jacobian};
-static const System HOPELESS = {"hopeless", 2, 0, {1, 1}, {1, 0}, {1, 0}, {0}, hopeless_system, hopeless_system_jacobian};
+static const System HOPELESS = {
+	"hopeless", 2, 0, {1, 1}, {1, 0}, {1, 0}, {0}, hopeless_system, hopeless_system_jacobian};
 
 typedef struct MakingSystem {
 	T *t;
@@ -966,7 +1091,8 @@ static Fn *make_system_function(T *t, const System *p, int which, bool sparse) {
 	p->jacobian(t, caps, y, in[3], out);
 	Ref some[MOST * MOST];
 	uint32_t n = 0;
-	for (uint32_t k = 0; k < p->n * p->n; k++) { /* by columns, for the pattern, which here is full but for what is not said */
+	for (uint32_t k = 0; k < p->n * p->n;
+	     k++) { /* by columns, for the pattern, which here is full but for what is not said */
 		uint32_t at = sparse ? k % p->n * p->n + k / p->n : k;
 		some[n++] = out[at] == REF_NONE ? K(t, 0) : out[at];
 	}
@@ -1039,10 +1165,11 @@ static Status solve_system(T *t, const System *p, const Way *w, bool fix, Value 
 
 static void test_systems(T *t) {
 	static const double fine[] = {1e-12, 1e-16, 1e-12}, at[] = {0, 40, 1e5, 4e5};
-	static const double want[4][3] = {{1, 0, 0},
-	                                  {7.158270687194050905e-01, 9.185534764557763904e-06, 2.841637457458303518e-01},
-	                                  {1.78659211420994648468e-02, 7.27475146843631872263e-08, 9.82134006110385850575e-01},
-	                                  {4.938274520979815560e-03, 1.984994087954375437e-08, 9.950617056290793049e-01}};
+	static const double want[4][3] = {
+		{1, 0, 0},
+		{7.158270687194050905e-01, 9.185534764557763904e-06, 2.841637457458303518e-01},
+		{1.78659211420994648468e-02, 7.27475146843631872263e-08, 9.82134006110385850575e-01},
+		{4.938274520979815560e-03, 1.984994087954375437e-08, 9.950617056290793049e-01}};
 	Value r[3];
 	for (int k = 0; k < 4; k++) {
 		Way w = {.sparse = k % 2, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine, .at = at, .nat = k < 2 ? 4 : 0};
@@ -1074,8 +1201,10 @@ static void test_systems(T *t) {
 		drop(r, 3);
 	}
 	w.t1 = 3;
-	CHECK(t, failed_with(t, solve_system(t, &SQUARE, &w, false, r), ST_ERROR, E_SOLVER_INIT, "equation 0 is off by 1.2"));
-	CHECK(t, failed_with(t, solve_system(t, &HOPELESS, &w, true, r), ST_ERROR, E_SOLVER_INIT, "equation 1 is off by 3"));
+	CHECK(t,
+	      failed_with(t, solve_system(t, &SQUARE, &w, false, r), ST_ERROR, E_SOLVER_INIT, "equation 0 is off by 1.2"));
+	CHECK(t,
+	      failed_with(t, solve_system(t, &HOPELESS, &w, true, r), ST_ERROR, E_SOLVER_INIT, "equation 1 is off by 3"));
 	w.max_steps = 3;
 	CHECK(t, failed_with(t, solve_system(t, &SQUARE, &w, true, r), ST_ERROR, E_SOLVER_STEPS, "3 steps"));
 }
@@ -1096,14 +1225,24 @@ static void transform_system(Ctx *c, void *arg) {
 	d->back = ad_transpose(c, l->linear, l->nresiduals);
 }
 
-static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults);
+static void transform_system_twice(Ctx *c, void *arg) {
+	SystemDiff *d = arg;
+	bool active[16] = {[0] = true}, results[8];
+	ad_jvp(c, d->jvp, active, results);
+}
 
 static void test_system_derivatives(T *t) {
 	static const double late[3] = {-2.363337329023166419e-01, -4.584078560621531164e-07, 2.363341913101727040e-01};
 	static const double fine[] = {1e-12, 1e-16, 1e-12}, at[] = {0, 1, 3};
 	for (int k = 0; k < 2; k++) {
 		const System *p = k ? &ROBERTSON_SYSTEM : &SQUARE;
-		Way w = {.degree = 5, .t1 = k ? 4e5 : 3, .rtol = 1e-9, .atol = 1e-12, .atols = k ? fine : NULL, .at = at, .nat = k ? 0 : 3};
+		Way w = {.degree = 5,
+		         .t1 = k ? 4e5 : 3,
+		         .rtol = 1e-9,
+		         .atol = 1e-12,
+		         .atols = k ? fine : NULL,
+		         .at = at,
+		         .nat = k ? 0 : 3};
 		MakingSystem m = {t, p, &w, true, NULL};
 		Value args[32], out[4], first[64], g[5];
 		if (ctx_protect(t->c, make_system, &m) != ST_OK) {
@@ -1139,20 +1278,25 @@ static void test_system_derivatives(T *t) {
 			in[d.nresiduals] = value_tensor(ct);
 			if (told(t, run(t, d.back, in, g), p->name)) {
 				NEAR(t, g[1].f, k ? late[1] : -2 * 3 / (7.0 * 7 * 7), 1e-5);
-				if (!k) NEAR(t, number(g[0], 0), 2 / (7.0 * 7 * 7), 1e-6); /* z = (y0/(1 + y0 p t))^2 */
+				if (!k) NEAR(t, number(g[0], 0), 2 / (7.0 * 7 * 7), 1e-6);               /* z = (y0/(1 + y0 p t))^2 */
 				if (!k) CHECK(t, number(g[0], 1) == 0 || fabs(number(g[0], 1)) < 1e-12); /* it follows from y0 */
 				drop(g, 1 + p->np);
 			}
 			tensor_unref(ct);
 			drop(first, 3 + d.nresiduals);
 		}
+		/* a second derivative is refused, by name */
+		uint32_t mark = build_mark(t->c);
+		Status st = ctx_protect(t->c, transform_system_twice, &d);
+		build_unwind(t->c, mark);
+		CHECK(t, failed_with(t, st, ST_ERROR, E_NO_RULE, "dae_tangent"));
 		value_unref(args[n]);
 		drop(args, n);
 		fn_unref(d.f);
 	}
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------------------------- */
 
 static void test_failures(T *t) {
 	Value r[3];
@@ -1173,7 +1317,8 @@ static void test_failures(T *t) {
 	Status st = solve(t, &ROOT, &w, r);
 	CHECK(t, failed_with(t, st, ST_ERROR, E_SOLVER, "the right-hand side is not finite at t = 1"));
 	w.t0 = 1.5;
-	CHECK(t, failed_with(t, solve(t, &ROOT, &w, r), ST_ERROR, E_SOLVER, "beyond t = 1.5: the right-hand side is not finite at t = 1.5 (element 1)"));
+	CHECK(t, failed_with(t, solve(t, &ROOT, &w, r), ST_ERROR, E_SOLVER,
+	                     "beyond t = 1.5: the right-hand side is not finite at t = 1.5 (element 1)"));
 	w.t0 = 0;
 	CHECK(t, failed_with(t, solve(t, &REFUSING, &w, r), ST_ERROR, E_USER, "that is far enough"));
 	w.max_steps = 7;
@@ -1201,22 +1346,23 @@ static bool same_results(const Value *a, const Value *b, uint32_t n) {
 	return true;
 }
 
-/* The interrupt flag goes up at poll 1, 2, ...: the run stops, nothing leaks, and a run after it gives the same bits. */
+/* The interrupt flag goes up at poll 1, 2, ...: the run stops, nothing leaks, and one after it gives the same bits. */
 static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresults) {
-	Value want[8], r[8];
+	Value want[16], r[16];
 	Status st = run(t, f, args, want);
 	CHECK(t, st == ST_OK);
 	if (st != ST_OK) return;
 	bool good = true;
 	uint64_t n = 1;
-	for (; n < 100000; n += 1 + n / 8) {
+	for (; n < 10000000; n += 1 + n / 4) {
 		size_t used = heap_used(t->c);
 		ctx_interrupt_at_poll(t->c, n);
 		st = run(t, f, args, r);
 		ctx_interrupt_at_poll(t->c, 0);
 		ctx_clear_interrupt(t->c);
 		if (st == ST_OK) break;
-		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERRUPT && heap_used(t->c) <= used + 4096;
+		good = good && st == ST_INTERRUPTED && diag_total(t->c) == 1 && diag_at(t->c, 0)->code == E_INTERRUPT &&
+		       heap_used(t->c) <= used + 4096;
 		diag_clear(t->c);
 	}
 	CHECK(t, good && st == ST_OK && n > 10);
@@ -1226,14 +1372,14 @@ static void interrupt_everywhere(T *t, Fn *f, const Value *args, uint32_t nresul
 }
 
 static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults) {
-	Value want[8], r[8];
+	Value want[16], r[16];
 	Status st = run(t, f, args, want);
 	CHECK(t, st == ST_OK);
 	if (st != ST_OK) return;
 	bool good = true;
 	for (int forever = 0; forever < 2; forever++) {
 		uint64_t n = 1;
-		for (; n < 100000; n += n < 150 ? 1 : n / 16) { /* set-up in full, the steps in samples */
+		for (; n < 10000000; n += n < 150 ? 1 : n / 5) { /* set-up in full, the steps in samples */
 			size_t used = heap_used(t->c);
 			heap_fail_at(t->c, n, forever);
 			st = run(t, f, args, r);
@@ -1245,7 +1391,8 @@ static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults) 
 				show_diags(t);
 			}
 			diag_clear(t->c);
-			if (heap_used(t->c) > used + 4096) printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n, heap_used(t->c) - used);
+			if (heap_used(t->c) > used + 4096)
+				printf("allocation %llu leaks %zu bytes\n", (unsigned long long)n, heap_used(t->c) - used);
 			good = good && one && heap_used(t->c) <= used + 4096;
 		}
 		CHECK(t, st == ST_OK && n > 20 && same_results(want, r, nresults));
@@ -1304,11 +1451,20 @@ int main(void) {
 		const char *name;
 		void (*run)(T *t);
 	} tests[] = {
-	    {"decay", test_decay}, {"dense output", test_dense_output}, {"robertson", test_robertson}, {"van der pol", test_van_der_pol},
-	    {"saveat", test_saveat}, {"sensitivities", test_sensitivities}, {"dot product", test_dot_product},
-	    {"stiff sensitivities", test_stiff_sensitivities}, {"flat derivatives", test_flat_derivatives}, {"refusals", test_refusals}, {"systems", test_systems},
-	    {"system derivatives", test_system_derivatives},
-	    {"failures", test_failures}, {"interrupts and memory", test_interrupts_and_memory},
+		{"decay", test_decay},
+		{"dense output", test_dense_output},
+		{"robertson", test_robertson},
+		{"van der pol", test_van_der_pol},
+		{"saveat", test_saveat},
+		{"sensitivities", test_sensitivities},
+		{"dot product", test_dot_product},
+		{"stiff sensitivities", test_stiff_sensitivities},
+		{"flat derivatives", test_flat_derivatives},
+		{"second derivatives", test_second_derivatives},
+		{"systems", test_systems},
+		{"system derivatives", test_system_derivatives},
+		{"failures", test_failures},
+		{"interrupts and memory", test_interrupts_and_memory},
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
 		uint32_t failed = t.failed;
