@@ -166,6 +166,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
+# the program carries the pages about errors
+$(BUILD)/repl/commands.o: $(wildcard docs/errors.md)
+
 # the standard library becomes a table of texts inside ours
 $(BUILD)/embed_library: scripts/embed_library.c $(BUILD)/flags
 	$(call say,link)$(HOSTCC) -std=gnu11 -O1 -Wall -Wextra $< -o $@

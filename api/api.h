@@ -1,8 +1,10 @@
-/* api.h - what the files of the public interface share: the context behind atled_context, handles, entering and leaving.
+/* api.h - what the files of the public interface share: the context behind atled_context, handles, entering and
+ * leaving.
  *
  * Needs: atled.h, all rooms but repl. Private to api/.
- * Guarantees: every public call that may fail runs its work inside api_run, which refuses a busy context, protects against throws, keeps the
- * host's floating-point environment, arms the budgets and sees that a failure leaves a diagnostic.
+ * Guarantees: every public call that may fail runs its work inside api_run, which refuses a busy context, protects
+ * against throws, keeps the host's floating-point environment, arms the budgets and sees that a failure leaves a
+ * diagnostic.
  */
 #ifndef ATLED_API_API_H
 #define ATLED_API_API_H
@@ -17,11 +19,12 @@ typedef struct Handle Handle;
 /* Ties handles to their context: it outlives both. Counted by the context and by each handle. */
 typedef struct Life {
 	pthread_mutex_t lock;
-	uint32_t refs;         /* under the lock */
-	HeapAccount *account;  /* for the blocks of handles; each block keeps it alive */
-	atled_context *ctx;    /* NULL when it is gone */
+	uint32_t refs;        /* under the lock */
+	HeapAccount *account; /* for the blocks of handles; each block keeps it alive */
+	atled_context *ctx;   /* NULL when it is gone */
 	Handle *live;
-	_Atomic(Handle *) dead; /* freed while the context was busy, to be released at the next entry; changed under the lock */
+	_Atomic(Handle *)
+		dead; /* freed while the context was busy, to be released at the next entry; changed under the lock */
 } Life;
 
 typedef enum HandleKind { HANDLE_VALUE, HANDLE_FUNCTION } HandleKind;
@@ -53,10 +56,10 @@ typedef struct Entry Entry;
 
 struct atled_function {
 	Handle h;
-	Value f;        /* the function as a value of the language */
-	Fn *fn;         /* specialised; one reference */
-	Signature sig;  /* arrays in the context's arena: gone with it */
-	char *type;     /* account block, so that it may outlive the context */
+	Value f;       /* the function as a value of the language */
+	Fn *fn;        /* specialised; one reference */
+	Signature sig; /* arrays in the context's arena: gone with it */
+	char *type;    /* account block, so that it may outlive the context */
 	size_t type_bytes;
 	uint32_t nin, nout;
 	Entry *entry;
@@ -90,19 +93,19 @@ struct atled_context {
 	atomic_int busy;
 	_Atomic uintptr_t owner; /* the thread inside */
 	atomic_int callbacks;    /* how deep the owner is in callbacks of the host */
-	FloatEnv env; /* the host's */
+	FloatEnv env;            /* the host's */
 	atled_limit limits;
 	atled_status status; /* of the last call */
 	uint32_t error_base; /* diagnostics before it belong to an outer call */
 	bool misuse;
-	atled_error error;   /* what atled_last_error points to */
+	atled_error error; /* what atled_last_error points to */
 	VEC(Wrapper) wrappers;
 	VEC(const atled_host *) hosts; /* those whose free_ud is to be called */
 };
 
 static inline atled_context *api_of(const Ctx *c) { return ctx_slot(c, SLOT_API); }
 
-/* ---- context.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- context.c --------------------------------------------------------------------------------------------------- */
 
 typedef void (*ApiBody)(Ctx *c, void *arg);
 typedef enum EnterMode { ENTER_ALONE, ENTER_CALLBACK } EnterMode; /* CALLBACK: a callback may call it as well */
@@ -130,14 +133,14 @@ void function_handle_release(atled_function *f);
 
 size_t api_length(const char *text, size_t n); /* resolves ATLED_ZERO */
 
-/* ---- value.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- value.c ----------------------------------------------------------------------------------------------------- */
 
 /* A handle for v, whose reference it takes (also when it fails). NULL when memory fails. */
 atled_value *value_handle(atled_context *x, Value v);
 bool api_is_name(const char *name); /* a word that programs can write as a name */
 static inline atled_value value_passing(Ctx *c, Value v) { return (atled_value){.c = c, .v = v}; }
 
-/* ---- types.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- types.c ----------------------------------------------------------------------------------------------------- */
 
 /* Reads "(f64[n], i64) -> f64[n]" into the context's arena; throws with a diagnostic. */
 Signature signature_read(Ctx *c, const char *text);
@@ -150,7 +153,7 @@ bool signature_shape(Ctx *c, TypeId declared, const int64_t *values, int64_t *sh
 const char *signature_type_text(Ctx *c, const Signature *s, TypeId t, char *buf, size_t cap);
 const char *array_type_text(int dtype, uint32_t rank, const int64_t *shape, char *buf, size_t cap);
 
-/* ---- tensor.c -------------------------------------------------------------------------------------------------------------- */
+/* ---- tensor.c ---------------------------------------------------------------------------------------------------- */
 
 /* The handle is the tensor. */
 static inline Tensor *tensor_of(const atled_tensor *t) { return (Tensor *)(uintptr_t)t; }

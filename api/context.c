@@ -1,7 +1,7 @@
 /* context.c - engines, contexts, handles, limits, and the one way in.
  *
- * Needs: api.h, the set-up functions of all rooms. Guarantees: what api.h says of api_run; a handle may be freed on any thread at any time:
- * what it holds is given back at once where the context is free, else at the next entry.
+ * Needs: api.h, the set-up functions of all rooms. Guarantees: what api.h says of api_run; a handle may be freed on any
+ * thread at any time: what it holds is given back at once where the context is free, else at the next entry.
  */
 #include "api/api.h"
 #include "autodiff/autodiff.h"
@@ -18,7 +18,7 @@
 
 int atled_version(void) { return ATLED_VERSION; }
 
-/* ---- engine ------------------------------------------------------------------------------------------------------------------ */
+/* ---- engine ------------------------------------------------------------------------------------------------------ */
 
 static void *plain_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	(void)ud;
@@ -34,7 +34,8 @@ static void *plain_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes)
 
 atled_engine *atled_engine_new(const atled_engine_config *config) {
 	HostAllocator alloc = {plain_resize, NULL};
-	if (config && HAS_FIELD(config, atled_engine_config, ud) && config->resize) alloc = (HostAllocator){config->resize, config->ud};
+	if (config && HAS_FIELD(config, atled_engine_config, ud) && config->resize)
+		alloc = (HostAllocator){config->resize, config->ud};
 	atled_engine *e = alloc.resize(alloc.ud, NULL, 0, sizeof *e);
 	if (!e) return NULL;
 	memset(e, 0, sizeof *e);
@@ -49,7 +50,7 @@ void atled_engine_free(atled_engine *e) {
 	e->alloc.resize(e->alloc.ud, e, sizeof *e, 0);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 static void life_drop(Life *life) { /* under the lock, which it opens */
 	bool last = --life->refs == 0;
@@ -142,10 +143,11 @@ static void bury(Life *life) {
 	}
 }
 
-/* ---- floating-point environment ------------------------------------------------------------------------------------------------------ */
+/* ---- floating-point environment ---------------------------------------------------------------------------------- */
 
-/* The host's floating-point environment is put aside. On x86-64 the library calls for that take longer than small programs, so that the two
- * registers behind them are looked at, and the library calls only serve hosts that changed the rounding or unmasked something. */
+/* The host's floating-point environment is put aside. On x86-64 the library calls for that take longer than small
+ * programs, so that the two registers behind them are looked at, and the library calls only serve hosts that changed
+ * the rounding or unmasked something. */
 #if defined(__x86_64__)
 #define MXCSR_FLAGS 0x3fu
 #define MXCSR_DEFAULT 0x1f80u
@@ -153,7 +155,8 @@ static void bury(Life *life) {
 #define X87_FLAGS 0x3f
 
 static void float_enter(FloatEnv *e) {
-	__asm__ volatile("stmxcsr %0\n\tfnstcw %1\n\tfnstsw %2" : "=m"(e->mxcsr), "=m"(e->x87_control), "=am"(e->x87_status));
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1\n\tfnstsw %2"
+	                 : "=m"(e->mxcsr), "=m"(e->x87_control), "=am"(e->x87_status));
 	e->changed = (e->mxcsr & ~MXCSR_FLAGS) != MXCSR_DEFAULT || e->x87_control != X87_DEFAULT;
 	if (!e->changed) return;
 	fegetenv(&e->full);
@@ -180,7 +183,7 @@ static void float_enter(FloatEnv *e) {
 static void float_leave(const FloatEnv *e) { fesetenv(&e->full); }
 #endif
 
-/* ---- life of a context ------------------------------------------------------------------------------------------------------------ */
+/* ---- life of a context ------------------------------------------------------------------------------------------- */
 
 static void set_up(Ctx *c, void *arg) {
 	atled_context *x = arg;
@@ -251,12 +254,13 @@ void atled_context_free(atled_context *x) {
 	atled_engine_free(e);
 }
 
-/* ---- entering ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- entering ---------------------------------------------------------------------------------------------------- */
 
 atled_status api_enter(atled_context *x, EnterMode mode) {
 	if (!x) return ATLED_MISUSE;
 	if (!take_idle(x)) {
-		bool inside = mode == ENTER_CALLBACK && is_owner(x) && atomic_load_explicit(&x->callbacks, memory_order_relaxed) > 0;
+		bool inside =
+			mode == ENTER_CALLBACK && is_owner(x) && atomic_load_explicit(&x->callbacks, memory_order_relaxed) > 0;
 		if (!inside) return ATLED_BUSY;
 		x->error_base = diag_total(x->c);
 		atomic_fetch_add_explicit(&x->busy, 1, memory_order_relaxed);
@@ -283,7 +287,9 @@ static void see_reason(atled_context *x, Status st) {
 	switch (st) {
 	case ST_OK: break;
 	case ST_NOMEM:
-		if (x->limits.memory) diag_error(c, E_MEMORY, NO_SPAN, "out of memory: the limit is %.0f MB", (double)x->limits.memory / 1048576.0);
+		if (x->limits.memory)
+			diag_error(c, E_MEMORY, NO_SPAN, "out of memory: the limit is %.0f MB",
+			           (double)x->limits.memory / 1048576.0);
 		else diag_error(c, E_MEMORY, NO_SPAN, "out of memory");
 		break;
 	case ST_INTERRUPTED: diag_error(c, E_INTERRUPT, NO_SPAN, "interrupted"); break;
@@ -308,7 +314,8 @@ static atled_status public_status(atled_context *x, Status st) {
 }
 
 Status api_status(atled_status st) {
-	static const Status of[] = {ST_OK, ST_ERROR, ST_NOMEM, ST_INTERRUPTED, ST_LIMIT, ST_DENIED, ST_INTERNAL, ST_ERROR, ST_ERROR};
+	static const Status of[] = {ST_OK,     ST_ERROR,    ST_NOMEM, ST_INTERRUPTED, ST_LIMIT,
+	                            ST_DENIED, ST_INTERNAL, ST_ERROR, ST_ERROR};
 	return (unsigned)st < sizeof of / sizeof *of ? of[st] : ST_ERROR;
 }
 
@@ -362,7 +369,7 @@ size_t api_length(const char *text, size_t n) {
 	return n == ATLED_ZERO ? strlen(text) : n;
 }
 
-/* ---- limits, grants, output --------------------------------------------------------------------------------------------------------- */
+/* ---- limits, grants, output -------------------------------------------------------------------------------------- */
 
 static void grant_body(Ctx *c, void *arg) { ctx_grant(c, *(unsigned *)arg); }
 
@@ -375,8 +382,10 @@ static void limits_body(Ctx *c, void *arg) {
 		have->memory = l->memory;
 		heap_set_limit(c, l->memory);
 	}
-	if (HAS_FIELD(l, atled_limit, steps) && l->steps && (!have->steps || l->steps < have->steps)) have->steps = l->steps;
-	if (HAS_FIELD(l, atled_limit, seconds) && l->seconds > 0 && (!(have->seconds > 0) || l->seconds < have->seconds)) have->seconds = l->seconds;
+	if (HAS_FIELD(l, atled_limit, steps) && l->steps && (!have->steps || l->steps < have->steps))
+		have->steps = l->steps;
+	if (HAS_FIELD(l, atled_limit, seconds) && l->seconds > 0 && (!(have->seconds > 0) || l->seconds < have->seconds))
+		have->seconds = l->seconds;
 	if (HAS_FIELD(l, atled_limit, depth) && l->depth && l->depth < ctx_depth_limit(c)) ctx_set_depth_limit(c, l->depth);
 }
 
@@ -425,7 +434,7 @@ void atled_fail_allocation(atled_context *x, uint64_t n, int forever) {
 	if (x) heap_fail_at(x->c, n, forever != 0);
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void fill_error(const atled_context *x, const Diag *d, atled_error *out) {
 	const Ctx *c = x->c;

@@ -1,8 +1,8 @@
 /* function.c - functions with a type: looked up, called, derived, entered directly, shown.
  *
- * Needs: api.h, parser/session.h, backend/code.h. Guarantees: the types of arguments are checked before anything runs; results are given in
- * tensors of their own, or copied into the host's when all of them are there. A derived function is made in the language from the function's
- * value, so that derivatives nest.
+ * Needs: api.h, parser/session.h, backend/code.h. Guarantees: the types of arguments are checked before anything runs;
+ * results are given in tensors of their own, or copied into the host's when all of them are there. A derived function
+ * is made in the language from the function's value, so that derivatives nest.
  */
 #include "api/api.h"
 #include "backend/code.h"
@@ -18,18 +18,19 @@ struct Entry {
 	atled_context *x;
 	atled_function *f;
 	uint32_t nin, nout;
-	Tensor **in;      /* over the caller's memory, moved at each call; NULL for scalars */
+	Tensor **in; /* over the caller's memory, moved at each call; NULL for scalars */
 	Value *args, *results;
 	Tensor **out;
 };
 
-/* ---- handles ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 static void entry_release(atled_context *x, Entry *e) {
 	if (!e) return;
 	for (uint32_t i = 0; i < e->nin; i++) tensor_unref(e->in[i]);
 	for (uint32_t i = 0; i < e->nout; i++) tensor_unref(e->out[i]);
-	heap_free(x->c, e, e->nin * (sizeof *e->in + sizeof *e->args) + e->nout * (sizeof *e->out + sizeof *e->results) + sizeof *e);
+	heap_free(x->c, e,
+	          e->nin * (sizeof *e->in + sizeof *e->args) + e->nout * (sizeof *e->out + sizeof *e->results) + sizeof *e);
 }
 
 void function_handle_release(atled_function *f) {
@@ -87,7 +88,7 @@ atled_function *atled_function_copy(const atled_function *f) {
 	return copy;
 }
 
-/* ---- looking up -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- looking up -------------------------------------------------------------------------------------------------- */
 
 /* Lengths of the specialised function in terms of the signature's symbols, and back. */
 typedef struct SymMaps {
@@ -107,7 +108,8 @@ static SymMaps sym_maps(Ctx *c, const Fn *fn, const Signature *sig) {
 			SymId s, t;
 			if (!dim_is_sym(c, declared.dims[d], &s)) continue;
 			if (m.to_fn[s] == UINT32_MAX) m.to_fn[s] = have.dims[d];
-			if (dim_is_sym(c, have.dims[d], &t) && t < m.nfrom && m.from_fn[t] == UINT32_MAX) m.from_fn[t] = declared.dims[d];
+			if (dim_is_sym(c, have.dims[d], &t) && t < m.nfrom && m.from_fn[t] == UINT32_MAX)
+				m.from_fn[t] = declared.dims[d];
 		}
 	}
 	return m;
@@ -150,14 +152,17 @@ static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 	SymMaps m = sym_maps(c, fn, sig);
 	uint32_t n = fn_nresults(fn);
 	if (sig->has_results && sig->nout != n) {
-		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %u result%s, the type says %u", function_name(c, f), n, n == 1 ? "" : "s", sig->nout);
+		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %u result%s, the type says %u", function_name(c, f), n,
+		           n == 1 ? "" : "s", sig->nout);
 		ctx_throw(c, ST_ERROR);
 	}
 	TypeId *out = ARENA_ARRAY(ctx_arena(c), TypeId, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		TypeId t = ref_type(fn, fn_result(fn, i));
 		if (type_of(c, t)->kind != TY_TENSOR) {
-			diag_error(c, E_TYPE, NO_SPAN, "%s gives something that is no array, or whose type is known only when it runs", function_name(c, f));
+			diag_error(c, E_TYPE, NO_SPAN,
+			           "%s gives something that is no array, or whose type is known only when it runs",
+			           function_name(c, f));
 			ctx_throw(c, ST_ERROR);
 		}
 		if (!sig->has_results) {
@@ -178,7 +183,8 @@ static void settle_results(Ctx *c, Value f, const Fn *fn, Signature *sig) {
 		shown.syms = ARENA_ARRAY(ctx_arena(c), Atom, TYPE_SYMS);
 		memcpy(shown.syms, sig->syms, sig->nsyms * sizeof *sig->syms);
 		TypeId given = result_type(c, &m, &shown, t);
-		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %s, the type says %s", function_name(c, f), signature_type_text(c, &shown, given, a, sizeof a),
+		diag_error(c, E_ANNOTATION, NO_SPAN, "%s gives %s, the type says %s", function_name(c, f),
+		           signature_type_text(c, &shown, given, a, sizeof a),
 		           signature_type_text(c, sig, sig->out[i], b, sizeof b));
 		ctx_throw(c, ST_ERROR);
 	}
@@ -204,7 +210,7 @@ static atled_function *make_function(Ctx *c, Value f, Signature sig, atled_funct
 	return h;
 }
 
-/* ---- the type that a program annotates -------------------------------------------------------------------------------------------------------- */
+/* ---- the type that a program annotates --------------------------------------------------------------------------- */
 
 static void write_dim(Ctx *c, const Ast *e, Text *t) {
 	size_t n;
@@ -247,7 +253,8 @@ static Signature signature_for(Ctx *c, Value f, const char *type, Text *t) {
 		if (t->failed) ctx_throw(c, ST_NOMEM);
 		return signature_read(c, arena_copy(ctx_arena(c), t->at, t->n));
 	}
-	Diag *d = diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said", function_name(c, f));
+	Diag *d =
+		diag_error(c, E_NOT_STATIC, NO_SPAN, "the types of the arguments of %s must be said", function_name(c, f));
 	diag_hint(c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
 	ctx_throw(c, ST_ERROR);
 }
@@ -290,7 +297,7 @@ atled_status atled_function_of(atled_context *x, const atled_value *value, const
 	return look_up(x, ENTER_CALLBACK, &(Lookup){.value = value, .type = type}, out);
 }
 
-/* ---- deriving --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- deriving ---------------------------------------------------------------------------------------------------- */
 
 typedef enum Extra { EXTRA_NONE, EXTRA_ARGUMENT, EXTRA_RESULT } Extra; /* what type one more argument has */
 
@@ -368,20 +375,27 @@ static void derive_body(Ctx *c, void *arg) {
 	for (which = 0; which < sizeof derivatives / sizeof *derivatives; which++)
 		if (strlen(derivatives[which].how) == n && !strncmp(p, derivatives[which].how, n)) break;
 	if (which == sizeof derivatives / sizeof *derivatives)
-		api_misuse(c, "there is no derivative \"%.60s\": grad, value_and_grad, jvp, vjp, hvp, jacobian, hessian and map are known", p);
+		api_misuse(c,
+		           "there is no derivative \"%.60s\": grad, value_and_grad, jvp, vjp, hvp, jacobian, hessian and map "
+		           "are known",
+		           p);
 	p += n;
 	while (*p == ' ') p++;
 	long argument = 0;
 	if (*p) {
 		char *end;
 		argument = strtol(p, &end, 10);
-		if (!isdigit((unsigned char)*p) || *end) api_misuse(c, "\"%.60s\" does not end in the number of an argument", k->how);
+		if (!isdigit((unsigned char)*p) || *end)
+			api_misuse(c, "\"%.60s\" does not end in the number of an argument", k->how);
 	}
 	if (!fn->nin) api_misuse(c, "a function without arguments has no derivative");
-	if (argument >= (long)fn->nin) api_misuse(c, "\"%.60s\": the function has %u argument%s, counted from 0", k->how, fn->nin, fn->nin == 1 ? "" : "s");
+	if (argument >= (long)fn->nin)
+		api_misuse(c, "\"%.60s\": the function has %u argument%s, counted from 0", k->how, fn->nin,
+		           fn->nin == 1 ? "" : "s");
 	bool map = derivatives[which].how[0] == 'm';
 	Extra extra = derivatives[which].extra;
-	if (extra == EXTRA_RESULT && fn->nout != 1) api_misuse(c, "\"vjp\" is for functions with one result, not %u", fn->nout);
+	if (extra == EXTRA_RESULT && fn->nout != 1)
+		api_misuse(c, "\"vjp\" is for functions with one result, not %u", fn->nout);
 	Signature sig = {.nin = fn->nin + (extra != EXTRA_NONE), .nsyms = fn->sig.nsyms};
 	sig.in = ARENA_ARRAY(ctx_arena(c), TypeId, sig.nin + 1);
 	sig.syms = ARENA_ARRAY(ctx_arena(c), Atom, TYPE_SYMS);
@@ -422,7 +436,7 @@ atled_status atled_derive(atled_context *x, const atled_function *fn, const char
 	return st;
 }
 
-/* ---- calling ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- calling ----------------------------------------------------------------------------------------------------- */
 
 typedef struct CallIn {
 	const atled_function *fn;
@@ -436,14 +450,18 @@ typedef struct CallIn {
 static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
 	const Signature *sig = &k->fn->sig;
 	char a[300], b[300];
-	if (k->nin != sig->nin) api_misuse(c, "the function takes %u argument%s, not %u", sig->nin, sig->nin == 1 ? "" : "s", k->nin);
-	if (k->nout != sig->nout) api_misuse(c, "the function gives %u result%s, not %u", sig->nout, sig->nout == 1 ? "" : "s", k->nout);
+	if (k->nin != sig->nin)
+		api_misuse(c, "the function takes %u argument%s, not %u", sig->nin, sig->nin == 1 ? "" : "s", k->nin);
+	if (k->nout != sig->nout)
+		api_misuse(c, "the function gives %u result%s, not %u", sig->nout, sig->nout == 1 ? "" : "s", k->nout);
 	for (uint32_t s = 0; s < TYPE_SYMS; s++) values[s] = -1;
 	for (uint32_t i = 0; i < k->nin; i++) {
 		if (!k->in || !k->in[i]) api_misuse(c, "argument %u is missing", i);
 		const Tensor *t = tensor_of(k->in[i]);
-		if (t->dtype == type_of(c, sig->in[i])->dtype && signature_match(c, sig->in[i], t->rank, t->shape, values)) continue;
-		diag_error(c, E_ANNOTATION, NO_SPAN, "argument %u is %s, the type says %s", i, array_type_text(t->dtype, t->rank, t->shape, a, sizeof a),
+		if (t->dtype == type_of(c, sig->in[i])->dtype && signature_match(c, sig->in[i], t->rank, t->shape, values))
+			continue;
+		diag_error(c, E_ANNOTATION, NO_SPAN, "argument %u is %s, the type says %s", i,
+		           array_type_text(t->dtype, t->rank, t->shape, a, sizeof a),
 		           signature_type_text(c, sig, sig->in[i], b, sizeof b));
 		ctx_throw(c, ST_ERROR);
 	}
@@ -451,12 +469,20 @@ static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
 		if (!k->out) api_misuse(c, "the places of the results are missing");
 		const Tensor *t = tensor_of(k->out[i]);
 		if (!t) continue;
-		if (!tensor_writable(t)) api_misuse(c, "the tensor given for result %u cannot be written: it has another owner, or wraps memory that is only read", i);
+		if (!tensor_writable(t))
+			api_misuse(c,
+			           "the tensor given for result %u cannot be written: it has another owner, or wraps memory that "
+			           "is only read",
+			           i);
 		int64_t shape[MAX_RANK];
 		const Type want = *type_of(c, sig->out[i]);
-		bool fits = t->dtype == want.dtype && t->rank == want.rank, known = fits && signature_shape(c, sig->out[i], values, shape);
+		bool fits = t->dtype == want.dtype && t->rank == want.rank,
+			 known = fits && signature_shape(c, sig->out[i], values, shape);
 		for (uint32_t d = 0; known && d < t->rank; d++) fits &= shape[d] == t->shape[d];
-		if (!fits) api_misuse(c, "the tensor given for result %u is %s, not %s", i, array_type_text(t->dtype, t->rank, t->shape, a, sizeof a), signature_type_text(c, sig, sig->out[i], b, sizeof b));
+		if (!fits)
+			api_misuse(c, "the tensor given for result %u is %s, not %s", i,
+			           array_type_text(t->dtype, t->rank, t->shape, a, sizeof a),
+			           signature_type_text(c, sig, sig->out[i], b, sizeof b));
 	}
 }
 
@@ -464,7 +490,9 @@ static void check_arguments(Ctx *c, const CallIn *k, int64_t *values) {
 static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor *t, int64_t *values) {
 	char a[300], b[300];
 	if (signature_match(c, sig->out[i], t->rank, t->shape, values)) return;
-	diag_error(c, E_ANNOTATION, NO_SPAN, "result %u is %s, the type says %s", i, array_type_text(t->dtype, t->rank, t->shape, a, sizeof a), signature_type_text(c, sig, sig->out[i], b, sizeof b));
+	diag_error(c, E_ANNOTATION, NO_SPAN, "result %u is %s, the type says %s", i,
+	           array_type_text(t->dtype, t->rank, t->shape, a, sizeof a),
+	           signature_type_text(c, sig, sig->out[i], b, sizeof b));
 	ctx_throw(c, ST_ERROR);
 }
 
@@ -479,13 +507,15 @@ static void call_body(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < k->nout; i++) {
 		if (!(k->made[i] = value_to_tensor(c, k->results[i]))) ctx_throw(c, ST_NOMEM);
 		check_result(c, &k->fn->sig, i, k->made[i], values);
-		if (k->out[i] && !tensor_same_shape(tensor_of(k->out[i]), k->made[i])) api_misuse(c, "the tensor given for result %u has another shape", i);
+		if (k->out[i] && !tensor_same_shape(tensor_of(k->out[i]), k->made[i]))
+			api_misuse(c, "the tensor given for result %u has another shape", i);
 	}
 	for (uint32_t i = 0; i < k->nout; i++)
 		if (k->out[i] && !tensor_move_into(c, tensor_of(k->out[i]), k->made[i])) ctx_throw(c, ST_NOMEM);
 }
 
-atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin, atled_tensor *const *in, uint32_t nout, atled_tensor **out) {
+atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin, atled_tensor *const *in,
+                        uint32_t nout, atled_tensor **out) {
 	if (!x || !fn || fn->h.life != x->life || nin > TYPE_PLACES || nout > TYPE_PLACES) return ATLED_MISUSE;
 	Value args[TYPE_PLACES], results[TYPE_PLACES];
 	Tensor *made[TYPE_PLACES];
@@ -494,7 +524,8 @@ atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin
 		results[i].kind = V_UNSET;
 		made[i] = NULL;
 	}
-	CallIn k = {.fn = fn, .nin = nin, .nout = nout, .in = in, .out = out, .args = args, .results = results, .made = made};
+	CallIn k = {
+		.fn = fn, .nin = nin, .nout = nout, .in = in, .out = out, .args = args, .results = results, .made = made};
 	atled_status entered = api_enter(x, ENTER_CALLBACK);
 	if (entered != ATLED_OK) return entered;
 	uint32_t mark = build_mark(x->c);
@@ -509,7 +540,7 @@ atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin
 	return api_leave(x, st);
 }
 
-/* ---- the direct way in ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the direct way in ------------------------------------------------------------------------------------------- */
 
 typedef struct EntryCall {
 	Entry *e;
@@ -522,7 +553,8 @@ static void point_tensor(Ctx *c, Tensor *t, TypeId type, const int64_t *lengths,
 	const Type want = *type_of(c, type);
 	t->count = 1;
 	for (uint32_t d = 0; d < want.rank; d++) {
-		if (!dim_is_const(c, want.dims[d], &t->shape[d]) && !dim_eval(c, want.dims[d], lengths, nsyms, &t->shape[d])) api_misuse(c, "a length is missing");
+		if (!dim_is_const(c, want.dims[d], &t->shape[d]) && !dim_eval(c, want.dims[d], lengths, nsyms, &t->shape[d]))
+			api_misuse(c, "a length is missing");
 		if (t->shape[d] < 0) api_misuse(c, "a length cannot be %lld", (long long)t->shape[d]);
 		if (__builtin_mul_overflow(t->count, t->shape[d], &t->count)) api_misuse(c, "an array is too large");
 	}
@@ -545,8 +577,7 @@ static void entry_body(Ctx *c, void *arg) {
 		if (e->in[i]) {
 			point_tensor(c, e->in[i], sig->in[i], k->lengths, sig->nsyms, (void *)(uintptr_t)k->in[i]);
 			e->args[i] = value_tensor(e->in[i]);
-		} else
-			e->args[i] = value_scalar_from_bytes((Dtype)type_of(c, sig->in[i])->dtype, k->in[i]);
+		} else e->args[i] = value_scalar_from_bytes((Dtype)type_of(c, sig->in[i])->dtype, k->in[i]);
 	}
 	for (uint32_t i = 0; i < e->nout; i++) e->results[i].kind = V_UNSET;
 	api_want(c, code_call(c, (Code *)e->f->fn->code, e->args, e->results));
@@ -601,9 +632,11 @@ static void make_entry_body(Ctx *c, void *arg) {
 		const Type t = *type_of(c, f->sig.out[i]);
 		int64_t values[TYPE_SYMS], shape[MAX_RANK];
 		for (uint32_t s = 0; s < TYPE_SYMS; s++) values[s] = 1;
-		if (t.rank && !signature_shape(c, f->sig.out[i], values, shape)) api_misuse(c, "the shape of result %u is not known before the call", i);
+		if (t.rank && !signature_shape(c, f->sig.out[i], values, shape))
+			api_misuse(c, "the shape of result %u is not known before the call", i);
 	}
-	size_t nin = f->nin, nout = f->nout, bytes = nin * (sizeof(Tensor *) + sizeof(Value)) + nout * (sizeof(Tensor *) + sizeof(Value)) + sizeof(Entry);
+	size_t nin = f->nin, nout = f->nout,
+		   bytes = nin * (sizeof(Tensor *) + sizeof(Value)) + nout * (sizeof(Tensor *) + sizeof(Value)) + sizeof(Entry);
 	Entry *e = heap_alloc(c, bytes);
 	if (!e) ctx_throw(c, ST_NOMEM);
 	memset(e, 0, bytes);
@@ -633,7 +666,7 @@ atled_status atled_entry(atled_context *x, const atled_function *fn, atled_raw *
 	return st;
 }
 
-/* ---- showing ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- showing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Show {
 	const atled_function *fn;

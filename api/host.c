@@ -1,13 +1,14 @@
 /* host.c - C functions of the host as functions of the language, with their derivatives.
  *
- * Needs: api.h, lang/host.h. Guarantees: the derivative of a call is a call of the host's jvp, which is linear in the tangents; its transpose
- * is a call of the host's vjp, and the transpose of that the jvp again. A rule that is missing, or a second derivative, is an error where it is
- * asked for and names the function.
+ * Needs: api.h, lang/host.h. Guarantees: the derivative of a call is a call of the host's jvp, which is linear in the
+ * tangents; its transpose is a call of the host's vjp, and the transpose of that the jvp again. A rule that is missing,
+ * or a second derivative, is an error where it is asked for and names the function.
  *
- *     value: (x...) -> y...        jvp: (x..., y..., dx...) -> dy...        vjp: (x..., y..., w...) -> cotangents of x...
+ *     value: (x...) -> y...        jvp: (x..., y..., dx...) -> dy...        vjp: (x..., y..., w...) -> cotangents of
+ * x...
  *
- * The one option of jvp and vjp calls is a mask of the arguments that have a tangent, or whose cotangent is wanted. dy and w are those of the
- * results that are real or complex.
+ * The one option of jvp and vjp calls is a mask of the arguments that have a tangent, or whose cotangent is wanted. dy
+ * and w are those of the results that are real or complex.
  */
 #include "api/api.h"
 
@@ -26,7 +27,7 @@ static bool inexact_in(Ctx *c, const HostFn *h, uint32_t k) { return type_has_ta
 static int64_t mask_of(const HostCall *call) { return call->noptions ? call->options[0] : 0; }
 static bool in_mask(int64_t mask, uint32_t k) { return mask >> k & 1; }
 
-/* ---- types ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 static _Noreturn void wrong_argument(Builder *b, const HostFn *h, uint32_t k, TypeId have) {
 	Ctx *c = build_ctx(b);
@@ -37,19 +38,22 @@ static _Noreturn void wrong_argument(Builder *b, const HostFn *h, uint32_t k, Ty
 	ctx_throw(c, ST_ERROR);
 }
 
-static uint32_t value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                            uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const HostFn *h = call->def->ud;
 	Dim map[TYPE_SYMS];
 	for (uint32_t s = 0; s < TYPE_SYMS; s++) map[s] = UINT32_MAX;
 	if (nargs != h->sig.nin) {
-		diag_error(c, E_ARITY, span_of(c, build_span(b)), "`%s` takes %u argument%s, not %u", h->host.name, h->sig.nin, h->sig.nin == 1 ? "" : "s", nargs);
+		diag_error(c, E_ARITY, span_of(c, build_span(b)), "`%s` takes %u argument%s, not %u", h->host.name, h->sig.nin,
+		           h->sig.nin == 1 ? "" : "s", nargs);
 		ctx_throw(c, ST_ERROR);
 	}
 	for (uint32_t k = 0; k < nargs; k++) {
 		TypeId id = ref_type(build_fn(b), args[k]);
 		const Type have = *type_of(c, id), want = *type_of(c, h->sig.in[k]);
-		if (have.kind != TY_TENSOR || have.rank != want.rank || dtype_promote((Dtype)have.dtype, (Dtype)want.dtype) != (Dtype)want.dtype)
+		if (have.kind != TY_TENSOR || have.rank != want.rank ||
+		    dtype_promote((Dtype)have.dtype, (Dtype)want.dtype) != (Dtype)want.dtype)
 			wrong_argument(b, h, k, id);
 		for (uint32_t d = 0; d < want.rank; d++) {
 			SymId s;
@@ -58,15 +62,18 @@ static uint32_t value_types(Builder *b, const HostCall *call, const Ref *args, u
 				continue;
 			}
 			Atom what = atom_f(c, "the arguments of `%s` do not fit its type %s", h->host.name, h->host.type);
-			if (!build_unify(b, dim_subst(c, want.dims[d], map, TYPE_SYMS), have.dims[d], what)) wrong_argument(b, h, k, id);
+			if (!build_unify(b, dim_subst(c, want.dims[d], map, TYPE_SYMS), have.dims[d], what))
+				wrong_argument(b, h, k, id);
 		}
 	}
-	for (uint32_t k = 0; k < h->sig.nout && k < cap; k++) out[k] = build_canon_type(b, type_subst(c, h->sig.out[k], map, TYPE_SYMS));
+	for (uint32_t k = 0; k < h->sig.nout && k < cap; k++)
+		out[k] = build_canon_type(b, type_subst(c, h->sig.out[k], map, TYPE_SYMS));
 	return h->sig.nout;
 }
 
 /* dy has the types of y. */
-static uint32_t jvp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t jvp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                          uint32_t cap) {
 	const HostFn *h = call->def->ud;
 	uint32_t n = 0;
 	(void)nargs;
@@ -76,7 +83,8 @@ static uint32_t jvp_types(Builder *b, const HostCall *call, const Ref *args, uin
 }
 
 /* A cotangent of x has the type of x. */
-static uint32_t vjp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+static uint32_t vjp_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                          uint32_t cap) {
 	const HostFn *h = call->def->ud;
 	uint32_t n = 0;
 	(void)nargs;
@@ -85,7 +93,7 @@ static uint32_t vjp_types(Builder *b, const HostCall *call, const Ref *args, uin
 	return n;
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Arrays { /* contiguous tensors and how the host sees them; missing ones have no data */
 	atled_array at[PLACES];
@@ -97,8 +105,14 @@ static void see_array(Arrays *a, uint32_t k, bool writable) {
 	const Tensor *t = a->t[k];
 	a->at[k] = (atled_array){.size = sizeof a->at[k], .shape = none, .strides = none};
 	if (!t) return;
-	a->at[k] = (atled_array){.size = sizeof a->at[k], .dtype = (atled_dtype)t->dtype, .rank = t->rank, .shape = t->shape, .strides = t->stride,
-	                         .data = t->data, .count = t->count, .writable = writable};
+	a->at[k] = (atled_array){.size = sizeof a->at[k],
+	                         .dtype = (atled_dtype)t->dtype,
+	                         .rank = t->rank,
+	                         .shape = t->shape,
+	                         .strides = t->stride,
+	                         .data = t->data,
+	                         .count = t->count,
+	                         .writable = writable};
 }
 
 static bool make_array(Ctx *c, Arrays *a, uint32_t k, Dtype dtype, uint32_t rank, const int64_t *shape) {
@@ -161,7 +175,8 @@ static Status finish(Ctx *c, int failed, uint32_t mark) {
 		diag_truncate(c, mark);
 		return ST_OK;
 	}
-	return ctx_poll(c, 0) == ST_OK ? ST_ERROR : ST_INTERRUPTED; /* a callback that gave up because of an interrupt or limit */
+	Status why = ctx_poll(c, 0); /* it may have given up because of an interrupt or a limit */
+	return why == ST_OK ? ST_ERROR : why;
 }
 
 static Status no_rule(Ctx *c, const HostFn *h, const char *what) {
@@ -169,7 +184,8 @@ static Status no_rule(Ctx *c, const HostFn *h, const char *what) {
 	return ST_ERROR;
 }
 
-static Status value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                         Value *results) {
 	const HostFn *h = call->def->ud;
 	Arrays x = {0}, y = {0};
 	int64_t values[TYPE_SYMS], shape[MAX_RANK];
@@ -205,7 +221,8 @@ out:
 	return st;
 }
 
-static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                       Value *results) {
 	const HostFn *h = call->def->ud;
 	(void)nresults;
 	if (!h->host.jvp) return no_rule(c, h, "forward derivative (jvp)");
@@ -215,7 +232,8 @@ static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	uint32_t at = h->sig.nin + h->sig.nout, n = 0;
 	for (uint32_t k = 0; k < h->sig.nin && ok; k++) {
 		see_array(&dx, k, false);
-		if (in_mask(mask_of(call), k)) ok = at < nargs && read_array(c, &dx, k, args[at++], declared_dtype(c, h->sig.in[k]));
+		if (in_mask(mask_of(call), k))
+			ok = at < nargs && read_array(c, &dx, k, args[at++], declared_dtype(c, h->sig.in[k]));
 		else if (inexact_in(c, h, k)) ok = make_array(c, &dx, k, (Dtype)x.t[k]->dtype, x.t[k]->rank, x.t[k]->shape);
 	}
 	for (uint32_t k = 0; k < h->sig.nout && ok; k++) {
@@ -236,7 +254,8 @@ static Status jvp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	return st;
 }
 
-static Status vjp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+static Status vjp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                       Value *results) {
 	const HostFn *h = call->def->ud;
 	(void)nresults;
 	Arrays x = {0}, y = {0}, w = {0}, back = {0};
@@ -265,9 +284,11 @@ static Status vjp_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	return st;
 }
 
-/* ---- rules --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
 
-static Ref or_zeros(Builder *b, Ref r, Ref like) { return r != REF_NONE ? r : build_zeros(b, ref_type(build_fn(b), like)); }
+static Ref or_zeros(Builder *b, Ref r, Ref like) {
+	return r != REF_NONE ? r : build_zeros(b, ref_type(build_fn(b), like));
+}
 
 /* Emits the jvp call for some tangents (by argument; REF_NONE: zero); dy by result. Nothing when all are zero. */
 static void emit_jvp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *dx, Ref *dy) {
@@ -289,7 +310,8 @@ static void emit_jvp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, co
 		if (inexact_out(c, h, k)) dy[k] = results[m++];
 }
 
-/* Emits the vjp call for cotangents of the results that are real or complex (by result; REF_NONE: zero); cotangents by argument. */
+/* Emits the vjp call for cotangents of the results that are real or complex (by result; REF_NONE: zero); cotangents by
+ * argument. */
 static void emit_vjp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, const Ref *w, int64_t mask, Ref *back) {
 	Ctx *c = build_ctx(b);
 	Ref args[3 * PLACES], results[PLACES];
@@ -304,30 +326,35 @@ static void emit_vjp(Builder *b, const HostFn *h, const Ref *x, const Ref *y, co
 
 static _Noreturn void no_second(Builder *b, const HostFn *h) {
 	Ctx *c = build_ctx(b);
-	diag_error(c, E_NO_RULE, span_of(c, build_span(b)), "the host function `%s` has no second derivative", h->host.name);
+	diag_error(c, E_NO_RULE, span_of(c, build_span(b)), "the host function `%s` has no second derivative",
+	           h->host.name);
 	ctx_throw(c, ST_ERROR);
 }
 
-static void value_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+static void value_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
+                      const Ref *tangents, Ref *out) {
 	(void)nargs;
 	emit_jvp(b, call->def->ud, args, results, tangents, out);
 }
 
 /* Linear in dx; x and y must stand still. */
-static void jvp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+static void jvp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
+                    const Ref *tangents, Ref *out) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref ddx[PLACES], dy[PLACES];
 	(void)results;
 	for (uint32_t k = 0; k < fixed; k++)
 		if (tangents[k] != REF_NONE) no_second(b, h);
-	for (uint32_t k = 0; k < h->sig.nin; k++) ddx[k] = in_mask(mask_of(call), k) && at < nargs ? tangents[at++] : REF_NONE;
+	for (uint32_t k = 0; k < h->sig.nin; k++)
+		ddx[k] = in_mask(mask_of(call), k) && at < nargs ? tangents[at++] : REF_NONE;
 	emit_jvp(b, h, args, args + h->sig.nin, ddx, dy);
 	for (uint32_t k = 0; k < h->sig.nout; k++)
 		if (inexact_out(build_ctx(b), h, k)) out[m++] = dy[k];
 }
 
-static void jvp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+static void jvp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
+                          const Ref *result_cotangents, Ref *cotangents) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref w[PLACES], back[PLACES];
@@ -335,7 +362,8 @@ static void jvp_transpose(Builder *b, const HostCall *call, uint32_t nargs, cons
 	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
 	for (uint32_t k = 0; k < fixed; k++)
 		if (linear[k]) no_second(b, h);
-	for (uint32_t k = 0; k < h->sig.nout; k++) w[k] = inexact_out(build_ctx(b), h, k) ? result_cotangents[m++] : REF_NONE;
+	for (uint32_t k = 0; k < h->sig.nout; k++)
+		w[k] = inexact_out(build_ctx(b), h, k) ? result_cotangents[m++] : REF_NONE;
 	for (uint32_t k = 0; k < h->sig.nin; k++)
 		if (in_mask(mask_of(call), k) && linear[at++]) mask |= (int64_t)1 << k;
 	emit_vjp(b, h, args, args + h->sig.nin, w, mask, back);
@@ -345,7 +373,8 @@ static void jvp_transpose(Builder *b, const HostCall *call, uint32_t nargs, cons
 }
 
 /* Linear in w. */
-static void vjp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+static void vjp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
+                    const Ref *tangents, Ref *out) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref dw[PLACES], back[PLACES];
@@ -362,7 +391,8 @@ static void vjp_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref 
 		if (in_mask(mask_of(call), k)) out[m++] = some ? back[k] : REF_NONE;
 }
 
-static void vjp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+static void vjp_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
+                          const Ref *result_cotangents, Ref *cotangents) {
 	const HostFn *h = call->def->ud;
 	uint32_t fixed = h->sig.nin + h->sig.nout, at = fixed, m = 0;
 	Ref dx[PLACES], dy[PLACES];
@@ -378,7 +408,7 @@ static void vjp_transpose(Builder *b, const HostCall *call, uint32_t nargs, cons
 		}
 }
 
-/* ---- defining ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- defining ---------------------------------------------------------------------------------------------------- */
 
 static void want_known_lengths(Ctx *c, const HostFn *h) {
 	int64_t values[TYPE_SYMS], shape[MAX_RANK];
@@ -390,7 +420,8 @@ static void want_known_lengths(Ctx *c, const HostFn *h) {
 			if (dim_is_sym(c, t.dims[d], &s)) values[s] = 1000000;
 	}
 	for (uint32_t k = 0; k < h->sig.nout; k++)
-		if (!signature_shape(c, h->sig.out[k], values, shape)) api_misuse(c, "a length of result %u of `%s` does not come from an argument", k, h->host.name);
+		if (!signature_shape(c, h->sig.out[k], values, shape))
+			api_misuse(c, "a length of result %u of `%s` does not come from an argument", k, h->host.name);
 }
 
 typedef struct Define {
@@ -411,12 +442,24 @@ static void define_body(Ctx *c, void *arg) {
 	h->host.type = arena_copy(a, given.type, strlen(given.type));
 	h->sig = signature_read(c, h->host.type);
 	if (!h->sig.has_results || !h->sig.nout) api_misuse(c, "the type of `%s` says no results", given.name);
-	if (h->sig.nin > PLACES || h->sig.nout > 8) api_misuse(c, "a host function has at most %u arguments and 8 results", PLACES);
+	if (h->sig.nin > PLACES || h->sig.nout > 8)
+		api_misuse(c, "a host function has at most %u arguments and 8 results", PLACES);
 	want_known_lengths(c, h);
 	bool any = given.jvp || given.vjp;
-	h->value = (HostDef){.name = h->host.name, .ud = h, .types = value_types, .eval = value_eval, .jvp = any ? value_jvp : NULL};
-	h->jvp = (HostDef){.name = h->host.name, .ud = h, .types = jvp_types, .eval = jvp_eval, .jvp = jvp_jvp, .transpose = given.vjp ? jvp_transpose : NULL};
-	h->vjp = (HostDef){.name = h->host.name, .ud = h, .types = vjp_types, .eval = vjp_eval, .jvp = vjp_jvp, .transpose = given.jvp ? vjp_transpose : NULL};
+	h->value = (HostDef){
+		.name = h->host.name, .ud = h, .types = value_types, .eval = value_eval, .jvp = any ? value_jvp : NULL};
+	h->jvp = (HostDef){.name = h->host.name,
+	                   .ud = h,
+	                   .types = jvp_types,
+	                   .eval = jvp_eval,
+	                   .jvp = jvp_jvp,
+	                   .transpose = given.vjp ? jvp_transpose : NULL};
+	h->vjp = (HostDef){.name = h->host.name,
+	                   .ud = h,
+	                   .types = vjp_types,
+	                   .eval = vjp_eval,
+	                   .jvp = vjp_jvp,
+	                   .transpose = given.jvp ? vjp_transpose : NULL};
 	VEC_RESERVE(a, &x->hosts, x->hosts.n + 1);
 	api_want(c, session_define_host(x->session, given.name, &h->value, (int)h->sig.nin));
 	if (given.free_ud) x->hosts.at[x->hosts.n++] = &h->host;

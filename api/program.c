@@ -1,11 +1,12 @@
 /* program.c - running, checking and looking at programs: what tools need.
  *
- * Needs: api.h, parser/session.h. Guarantees: visitors and sinks are called with the context entered, so that they cannot enter it again.
+ * Needs: api.h, parser/session.h. Guarantees: visitors and sinks are called with the context entered, so that they
+ * cannot enter it again.
  */
 #include "api/api.h"
 #include "backend/code.h"
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 typedef struct RunText {
 	const char *text, *name;
@@ -33,7 +34,8 @@ static void run_body(Ctx *c, void *arg) {
 	RunText *r = arg;
 	r->c = c;
 	Value last = value_none();
-	Status st = session_run(api_of(c)->session, r->name ? r->name : "<text>", r->text, r->n, r->show ? show_result : NULL, r, r->wants_value ? &last : NULL);
+	Status st = session_run(api_of(c)->session, r->name ? r->name : "<text>", r->text, r->n,
+	                        r->show ? show_result : NULL, r, r->wants_value ? &last : NULL);
 	if (st != ST_OK) {
 		value_unref(last);
 		ctx_throw(c, st);
@@ -49,7 +51,9 @@ static atled_status run_text(atled_context *x, RunText *r, const char *text, siz
 	return api_run(x, ENTER_ALONE, run_body, r);
 }
 
-atled_status atled_compile(atled_context *x, const char *text, size_t n, const char *name) { return run_text(x, &(RunText){0}, text, n, name); }
+atled_status atled_compile(atled_context *x, const char *text, size_t n, const char *name) {
+	return run_text(x, &(RunText){0}, text, n, name);
+}
 
 atled_status atled_eval(atled_context *x, const char *text, size_t n, const char *name, atled_value **out) {
 	RunText r = {.wants_value = out != NULL};
@@ -75,13 +79,15 @@ atled_status atled_check(atled_context *x, const char *text, size_t n, const cha
 
 static void folder_body(Ctx *c, void *arg) { session_set_folder(api_of(c)->session, arg); }
 
-atled_status atled_folder(atled_context *x, const char *path) { return api_run(x, ENTER_ALONE, folder_body, (void *)(uintptr_t)path); }
+atled_status atled_folder(atled_context *x, const char *path) {
+	return api_run(x, ENTER_ALONE, folder_body, (void *)(uintptr_t)path);
+}
 
 static void seed_body(Ctx *c, void *arg) { session_seed(api_of(c)->session, *(int64_t *)arg); }
 
 atled_status atled_seed(atled_context *x, int64_t seed) { return api_run(x, ENTER_ALONE, seed_body, &seed); }
 
-/* ---- texts ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 int atled_incomplete(const char *text, size_t n) { return text && parse_is_incomplete(text, api_length(text, n)); }
 
@@ -91,14 +97,16 @@ typedef struct Tokens {
 } Tokens;
 
 static void pass_token(void *ud, TokenClass cls, size_t start, size_t end) {
-	static const atled_token of[] = {[TC_SPACE] = ATLED_TOKEN_SPACE, [TC_COMMENT] = ATLED_TOKEN_COMMENT, [TC_NUMBER] = ATLED_TOKEN_NUMBER,
-	                                 [TC_STRING] = ATLED_TOKEN_STRING, [TC_NAME] = ATLED_TOKEN_NAME, [TC_KEYWORD] = ATLED_TOKEN_KEYWORD,
-	                                 [TC_OPERATOR] = ATLED_TOKEN_OPERATOR, [TC_BRACKET] = ATLED_TOKEN_BRACKET, [TC_ERROR] = ATLED_TOKEN_ERROR};
+	static const atled_token of[] = {
+		[TC_SPACE] = ATLED_TOKEN_SPACE,       [TC_COMMENT] = ATLED_TOKEN_COMMENT, [TC_NUMBER] = ATLED_TOKEN_NUMBER,
+		[TC_STRING] = ATLED_TOKEN_STRING,     [TC_NAME] = ATLED_TOKEN_NAME,       [TC_KEYWORD] = ATLED_TOKEN_KEYWORD,
+		[TC_OPERATOR] = ATLED_TOKEN_OPERATOR, [TC_BRACKET] = ATLED_TOKEN_BRACKET, [TC_ERROR] = ATLED_TOKEN_ERROR};
 	Tokens *t = ud;
 	t->visit(t->ud, of[cls], start, end);
 }
 
-void atled_tokens(const char *text, size_t n, void (*visit)(void *ud, atled_token kind, size_t start, size_t end), void *ud) {
+void atled_tokens(const char *text, size_t n, void (*visit)(void *ud, atled_token kind, size_t start, size_t end),
+                  void *ud) {
 	if (text && visit) parse_tokens(text, api_length(text, n), pass_token, &(Tokens){visit, ud});
 }
 
@@ -108,7 +116,7 @@ const char *atled_keyword(size_t i) {
 	return parse_keywords[i];
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Names {
 	Ctx *c;
@@ -221,7 +229,7 @@ atled_status atled_type(atled_context *x, const char *expression, size_t n, atle
 	return write_out(x, type_body, &(Write){.name = expression, .n = n}, sink, ud);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 static void stats_body(Ctx *c, void *arg) {
 	const RunCounters *r = run_counters(c);

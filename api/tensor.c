@@ -1,7 +1,8 @@
 /* tensor.c - tensors in and out: new, wrapped, viewed, and through DLPack.
  *
- * Needs: api.h, lang/tensor.h. Guarantees: a handle is the tensor itself, counted atomically, so it may cross threads and outlive its context.
- * Wrapped memory is read-only to programs, whatever the host allowed; only results may be written to it.
+ * Needs: api.h, lang/tensor.h. Guarantees: a handle is the tensor itself, counted atomically, so it may cross threads
+ * and outlive its context. Wrapped memory is read-only to programs, whatever the host allowed; only results may be
+ * written to it.
  */
 #include "api/api.h"
 
@@ -46,12 +47,11 @@ bool tensor_move_into(Ctx *c, Tensor *dst, Tensor *src) {
 		if (!copy) return false;
 		tensor_assign(dst, copy);
 		tensor_unref(copy);
-	} else
-		tensor_assign(dst, src);
+	} else tensor_assign(dst, src);
 	return true;
 }
 
-/* ---- making -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Make {
 	atled_dtype dtype;
@@ -97,14 +97,23 @@ static atled_status make(atled_context *x, Make *m, atled_tensor **out) {
 	return st;
 }
 
-atled_status atled_tensor_new(atled_context *x, atled_dtype dtype, uint32_t rank, const int64_t *shape, atled_tensor **out) {
+atled_status atled_tensor_new(atled_context *x, atled_dtype dtype, uint32_t rank, const int64_t *shape,
+                              atled_tensor **out) {
 	Make m = {.dtype = dtype, .rank = rank, .shape = shape};
 	return make(x, &m, out);
 }
 
-atled_status atled_tensor_wrap(atled_context *x, atled_dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *strides, void *data,
-                               atled_wrap_mode mode, void (*release)(void *ud, void *data), void *ud, atled_tensor **out) {
-	Make m = {.dtype = dtype, .rank = rank, .shape = shape, .strides = strides, .data = data, .wrap = true, .release = release, .ud = ud};
+atled_status atled_tensor_wrap(atled_context *x, atled_dtype dtype, uint32_t rank, const int64_t *shape,
+                               const int64_t *strides, void *data, atled_wrap_mode mode,
+                               void (*release)(void *ud, void *data), void *ud, atled_tensor **out) {
+	Make m = {.dtype = dtype,
+	          .rank = rank,
+	          .shape = shape,
+	          .strides = strides,
+	          .data = data,
+	          .wrap = true,
+	          .release = release,
+	          .ud = ud};
 	m.writable = mode == ATLED_WRITABLE;
 	return make(x, &m, out);
 }
@@ -125,7 +134,7 @@ atled_status atled_tensor_view(const atled_tensor *handle, atled_array *view) {
 	return ATLED_OK;
 }
 
-/* ---- DLPack --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- DLPack ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Export {
 	DLManagedTensor dl;
@@ -141,7 +150,8 @@ static void export_delete(DLManagedTensor *dl) {
 }
 
 static DLDataType dl_type(Dtype d) {
-	static const DLDataType types[DT_COUNT] = {{6, 8, 1}, {0, 32, 1}, {0, 64, 1}, {2, 32, 1}, {2, 64, 1}, {5, 64, 1}, {5, 128, 1}};
+	static const DLDataType types[DT_COUNT] = {{6, 8, 1},  {0, 32, 1}, {0, 64, 1}, {2, 32, 1},
+	                                           {2, 64, 1}, {5, 64, 1}, {5, 128, 1}};
 	return types[d];
 }
 
@@ -159,7 +169,8 @@ static void export_body(Ctx *c, void *arg) {
 	Tensor *t = tensor_ref(e->t);
 	*e->out = (Export){.account = account, .t = t};
 	e->out->dl = (DLManagedTensor){.manager_ctx = e->out, .deleter = export_delete};
-	e->out->dl.dl_tensor = (DLTensor){.data = t->data, .device = {1, 0}, .ndim = t->rank, .dtype = dl_type((Dtype)t->dtype)};
+	e->out->dl.dl_tensor =
+		(DLTensor){.data = t->data, .device = {1, 0}, .ndim = t->rank, .dtype = dl_type((Dtype)t->dtype)};
 	e->out->dl.dl_tensor.shape = t->shape;
 	e->out->dl.dl_tensor.strides = t->stride;
 }
@@ -181,13 +192,19 @@ static void import_release(void *ud, void *data) {
 static void import_body(Ctx *c, void *arg) {
 	Exchange *e = arg;
 	const DLTensor *d = &e->dl->dl_tensor;
-	if (d->device.device_type != 1) api_misuse(c, "a DLPack tensor on device %d: only the processor's memory (1) is known", (int)d->device.device_type);
+	if (d->device.device_type != 1)
+		api_misuse(c, "a DLPack tensor on device %d: only the processor's memory (1) is known",
+		           (int)d->device.device_type);
 	int dtype = 0;
-	while (dtype < DT_COUNT && (dl_type((Dtype)dtype).code != d->dtype.code || dl_type((Dtype)dtype).bits != d->dtype.bits)) dtype++;
+	while (dtype < DT_COUNT &&
+	       (dl_type((Dtype)dtype).code != d->dtype.code || dl_type((Dtype)dtype).bits != d->dtype.bits))
+		dtype++;
 	if (dtype == DT_COUNT || d->dtype.lanes != 1)
-		api_misuse(c, "a DLPack tensor of code %d with %d bits and %d lanes", d->dtype.code, d->dtype.bits, d->dtype.lanes);
+		api_misuse(c, "a DLPack tensor of code %d with %d bits and %d lanes", d->dtype.code, d->dtype.bits,
+		           d->dtype.lanes);
 	if (d->ndim < 0 || d->ndim > MAX_RANK) api_misuse(c, "a DLPack tensor of %d axes", (int)d->ndim);
-	Make m = {.dtype = (atled_dtype)dtype, .rank = (uint32_t)d->ndim, .shape = d->shape, .strides = d->strides, .wrap = true};
+	Make m = {
+		.dtype = (atled_dtype)dtype, .rank = (uint32_t)d->ndim, .shape = d->shape, .strides = d->strides, .wrap = true};
 	m.data = d->data ? (char *)d->data + d->byte_offset : NULL;
 	m.release = import_release;
 	m.ud = e->dl;

@@ -1,7 +1,8 @@
 /* types.c - the types of functions as text: "(f64[n], f64[n + 1, 3]) -> f64[n]".
  *
- * Needs: api.h. Guarantees: the symbols of a signature are numbered and named in order of appearance; a length that is more than one symbol
- * mentions only symbols that stood alone before it, so that walking the arguments in order finds every length.
+ * Needs: api.h. Guarantees: the symbols of a signature are numbered and named in order of appearance; a length that is
+ * more than one symbol mentions only symbols that stood alone before it, so that walking the arguments in order finds
+ * every length.
  */
 #include "api/api.h"
 
@@ -17,7 +18,8 @@ typedef struct Reader {
 } Reader;
 
 static _Noreturn void bad(Reader *r, const char *what) {
-	Diag *d = diag_error(r->c, E_ANNOTATION, NO_SPAN, "%s in the type \"%s\" at character %d", what, r->text, (int)(r->p - r->text) + 1);
+	Diag *d = diag_error(r->c, E_ANNOTATION, NO_SPAN, "%s in the type \"%s\" at character %d", what, r->text,
+	                     (int)(r->p - r->text) + 1);
 	diag_hint(r->c, d, "a type is like \"(f64[n, 3], i64) -> f64[n]\"");
 	api_of(r->c)->misuse = true;
 	ctx_throw(r->c, ST_ERROR);
@@ -35,7 +37,9 @@ static bool eat(Reader *r, const char *mark) {
 	return true;
 }
 
-static bool is_letter(char ch) { return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (unsigned char)ch >= 0x80; }
+static bool is_letter(char ch) {
+	return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (unsigned char)ch >= 0x80;
+}
 static bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
 
 static size_t name_length(const char *p) {
@@ -68,15 +72,15 @@ static Dim read_term(Reader *r) {
 		} else if (is_digit(*r->p)) {
 			int64_t v = 0;
 			for (; is_digit(*r->p); r->p++)
-				if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *r->p - '0', &v)) bad(r, "a length that is too large");
+				if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *r->p - '0', &v))
+					bad(r, "a length that is too large");
 			factor = dim_const(r->c, v);
 			n = name_length(r->p);
 			if (n) {
 				factor = dim_mul(r->c, factor, dim_sym(r->c, symbol(r, r->p, n)));
 				r->p += n;
 			}
-		} else
-			bad(r, "a length is missing");
+		} else bad(r, "a length is missing");
 		d = any ? dim_mul(r->c, d, factor) : factor;
 		any = true;
 	} while (eat(r, "*"));
@@ -100,8 +104,7 @@ static Dim read_dim(Reader *r) {
 		else if (r->p[0] == '-' && r->p[1] != '>') {
 			r->p++;
 			d = dim_sub(r->c, d, read_term(r));
-		} else
-			break;
+		} else break;
 		blanks(r);
 	}
 	SymId s;
@@ -121,7 +124,8 @@ static TypeId read_type(Reader *r) {
 	char word[8] = "";
 	if (n < sizeof word) memcpy(word, r->p, n);
 	Dtype dtype;
-	if (!n || n >= sizeof word || !dtype_from_name(word, &dtype)) bad(r, "no dtype (bool, i32, i64, f32, f64, c64, c128)");
+	if (!n || n >= sizeof word || !dtype_from_name(word, &dtype))
+		bad(r, "no dtype (bool, i32, i64, f32, f64, c64, c128)");
 	r->p += n;
 	Dim dims[MAX_RANK];
 	uint32_t rank = 0;
@@ -182,7 +186,7 @@ Signature signature_read(Ctx *c, const char *text) {
 	return s;
 }
 
-/* ---- back to text ------------------------------------------------------------------------------------------------------------------ */
+/* ---- back to text ------------------------------------------------------------------------------------------------ */
 
 typedef struct Names {
 	Ctx *c;
@@ -218,12 +222,13 @@ void signature_write(Ctx *c, const Signature *s, Text *out) {
 
 const char *array_type_text(int dtype, uint32_t rank, const int64_t *shape, char *buf, size_t cap) {
 	size_t n = (size_t)snprintf(buf, cap, "%s", dtype_name((Dtype)dtype));
-	for (uint32_t i = 0; i < rank && n < cap; i++) n += (size_t)snprintf(buf + n, cap - n, "%s%" PRId64, i ? ", " : "[", shape[i]);
+	for (uint32_t i = 0; i < rank && n < cap; i++)
+		n += (size_t)snprintf(buf + n, cap - n, "%s%" PRId64, i ? ", " : "[", shape[i]);
 	if (rank && n < cap) snprintf(buf + n, cap - n, "]");
 	return buf;
 }
 
-/* ---- against actual shapes ---------------------------------------------------------------------------------------------------------- */
+/* ---- against actual shapes --------------------------------------------------------------------------------------- */
 
 bool signature_match(Ctx *c, TypeId declared, uint32_t rank, const int64_t *shape, int64_t *values) {
 	const Type t = *type_of(c, declared);

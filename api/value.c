@@ -1,6 +1,7 @@
 /* value.c - values of any kind: handles, questions, making them, variables, calls, and native functions on values.
  *
- * Needs: api.h. Guarantees: a handle owns one reference; a passing handle, which a callback receives, owns none and lies on the stack.
+ * Needs: api.h. Guarantees: a handle owns one reference; a passing handle, which a callback receives, owns none and
+ * lies on the stack.
  */
 #include "api/api.h"
 
@@ -30,12 +31,13 @@ atled_value *atled_value_copy(const atled_value *v) {
 	return value_handle(api_of(v->c), value_ref(v->v));
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 atled_kind atled_value_kind(const atled_value *v) {
-	static const atled_kind of[] = {[V_SCALAR] = ATLED_ARRAY, [V_TENSOR] = ATLED_ARRAY, [V_STRING] = ATLED_STRING, [V_RANGE] = ATLED_RANGE,
-	                                [V_TUPLE] = ATLED_TUPLE, [V_LIST] = ATLED_LIST, [V_RECORD] = ATLED_RECORD, [V_FUNCTION] = ATLED_FUNCTION,
-	                                [V_PROBLEM] = ATLED_PROBLEM, [V_TOKEN] = ATLED_NONE};
+	static const atled_kind of[] = {
+		[V_SCALAR] = ATLED_ARRAY,    [V_TENSOR] = ATLED_ARRAY, [V_STRING] = ATLED_STRING, [V_RANGE] = ATLED_RANGE,
+		[V_TUPLE] = ATLED_TUPLE,     [V_LIST] = ATLED_LIST,    [V_RECORD] = ATLED_RECORD, [V_FUNCTION] = ATLED_FUNCTION,
+		[V_PROBLEM] = ATLED_PROBLEM, [V_TOKEN] = ATLED_NONE};
 	return v ? of[v->v.kind] : ATLED_NONE;
 }
 
@@ -117,7 +119,7 @@ atled_status atled_value_describe(const atled_value *v, int summary, atled_sink 
 	return give_text(&t, sink, ud);
 }
 
-/* ---- making ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Build {
 	Value v; /* what to wrap, or what was made */
@@ -149,7 +151,8 @@ static void build_body(Ctx *c, void *arg) {
 			items[i] = b->items[i]->v;
 			if (b->kind == V_RECORD) names[i] = atom(c, b->names[i] ? b->names[i] : "");
 		}
-		b->v = b->kind == V_RECORD ? value_record(c, (uint32_t)b->n, names, items) : value_seq(c, b->kind, (uint32_t)b->n, items);
+		b->v = b->kind == V_RECORD ? value_record(c, (uint32_t)b->n, names, items)
+		                           : value_seq(c, b->kind, (uint32_t)b->n, items);
 	}
 	if (b->v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 	Value v = b->v;
@@ -183,11 +186,12 @@ atled_value *atled_value_of_items(atled_context *x, atled_kind kind, size_t n, c
 	return build_value(x, &(Build){.kind = kind == ATLED_TUPLE ? V_TUPLE : V_LIST, .n = n, .items = items});
 }
 
-atled_value *atled_value_of_fields(atled_context *x, size_t n, const char *const *names, const atled_value *const *items) {
+atled_value *atled_value_of_fields(atled_context *x, size_t n, const char *const *names,
+                                   const atled_value *const *items) {
 	return build_value(x, &(Build){.kind = V_RECORD, .n = n, .items = items, .names = names});
 }
 
-/* ---- variables ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- variables --------------------------------------------------------------------------------------------------- */
 
 typedef struct Variable {
 	const char *name;
@@ -240,7 +244,7 @@ atled_status atled_set(atled_context *x, const char *name, const atled_value *v)
 	return api_run(x, ENTER_ALONE, set_body, &k);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 typedef struct ValueCall {
 	const atled_value *fn;
@@ -266,7 +270,8 @@ static void call_body(Ctx *c, void *arg) {
 	else if (!(k->out = value_handle(api_of(c), result))) ctx_throw(c, ST_NOMEM);
 }
 
-atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n, const atled_value *const *args, atled_value **out) {
+atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n, const atled_value *const *args,
+                              atled_value **out) {
 	if (!fn) return ATLED_MISUSE;
 	ValueCall k = {.fn = fn, .n = n, .args = args, .wanted = out != NULL};
 	atled_status st = api_run(x, ENTER_CALLBACK, call_body, &k);
@@ -274,7 +279,7 @@ atled_status atled_value_call(atled_context *x, const atled_value *fn, size_t n,
 	return st;
 }
 
-/* ---- native functions ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- native functions -------------------------------------------------------------------------------------------- */
 
 typedef struct Native {
 	atled_native fn;
@@ -304,8 +309,7 @@ static Status run_native(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	if (st == ST_OK) {
 		diag_truncate(c, mark);
 		*result = out ? value_ref(out->v) : value_none();
-	} else if (st == ST_ERROR && diag_total(c) == mark)
-		diag_error(c, E_HOST, NO_SPAN, "`%s` failed", k->name);
+	} else if (st == ST_ERROR && diag_total(c) == mark) diag_error(c, E_HOST, NO_SPAN, "`%s` failed", k->name);
 	atled_value_free(out);
 	if (handles != few) heap_free(c, handles, nargs * sizeof *handles);
 	return st;
@@ -333,7 +337,8 @@ atled_status atled_define_native(atled_context *x, const char *name, atled_nativ
 
 void atled_raise(atled_context *x, const char *message) {
 	if (!x || api_enter(x, ENTER_CALLBACK) != ATLED_OK) return;
-	if (atomic_load(&x->busy) > 1) diag_error(x->c, E_HOST, NO_SPAN, "%s", message ? message : "a host function failed");
+	if (atomic_load(&x->busy) > 1)
+		diag_error(x->c, E_HOST, NO_SPAN, "%s", message ? message : "a host function failed");
 	uint32_t base = x->error_base;
 	api_leave(x, ST_OK);
 	x->error_base = base;

@@ -158,13 +158,15 @@ Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
 }
 
 void no_rule(Ctx *c, const Fn *f, const Inst *in, const char *transform, const char *why) {
-	const char *name = prims[in->op].name;
+	const char *name = prim_spelling((Op)in->op);
 	if (in->op == OP_HOST) {
 		const HostCall *h = host_call(c, (HostId)attr_int(c, OP_HOST, in->attr, 0));
 		if (h) name = h->def->name;
 	}
 	Diag *d = diag_error(c, E_NO_RULE, span_of(c, in->span), "`%s` %s", name, why);
-	if (f->name) diag_trace(c, d, "%s of %s", transform, atom_text(c, f->name));
+	/* f.jvp.linear is the user's f */
+	const char *who = f->name ? atom_text(c, f->name) : "";
+	if (who[0] && who[0] != '_') diag_trace(c, d, "in the %s of %.*s", transform, (int)strcspn(who, "."), who);
 	if (in->chain) diag_trace(c, d, "derived by: %s", chain_text(c, in->chain));
 	ctx_throw(c, ST_ERROR);
 }

@@ -1,8 +1,10 @@
-/* embed.c - Atled inside a C program: an energy that is partly a C function, differentiated through it, and minimised in a C loop.
+/* embed.c - Atled inside a C program: an energy that is partly a C function, differentiated through it, and minimised
+ * in a C loop.
  *
  *     cc embed.c $(pkg-config --cflags --libs atled) -lm -o embed && ./embed
  *
- * A chain of particles, each in a double well (written in C, with its derivative rules), coupled by springs (written in Atled).
+ * A chain of particles, each in a double well (written in C, with its derivative rules), coupled by springs (written in
+ * Atled).
  */
 #include <atled.h>
 
@@ -27,7 +29,8 @@ static int well(void *ud, atled_context *ctx, const atled_array *in, atled_array
 }
 
 /* its derivative along dx */
-static int well_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx, atled_array *out) {
+static int well_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx,
+                    atled_array *out) {
 	const double *x = in[0].data, *d = dx[0].data;
 	(void)ud, (void)ctx, (void)y;
 	for (int64_t i = 0; i < in[0].count; i++) *(double *)out[0].data += 4 * x[i] * (x[i] * x[i] - 1) * d[i];
@@ -35,15 +38,17 @@ static int well_jvp(void *ud, atled_context *ctx, const atled_array *in, const a
 }
 
 /* its gradient times the cotangent w of the result */
-static int well_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w, atled_array *out) {
+static int well_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w,
+                    atled_array *out) {
 	const double *x = in[0].data;
 	(void)ud, (void)ctx, (void)y;
-	for (int64_t i = 0; i < in[0].count; i++) ((double *)out[0].data)[i] = 4 * x[i] * (x[i] * x[i] - 1) * *(double *)w[0].data;
+	for (int64_t i = 0; i < in[0].count; i++)
+		((double *)out[0].data)[i] = 4 * x[i] * (x[i] * x[i] - 1) * *(double *)w[0].data;
 	return 0;
 }
 
 static const char program[] = "springs(x, k) = k * sum((x[1..] - x[..-1])^2)\n"
-                              "energy(x, k) = well(x) + springs(x, k)\n";
+							  "energy(x, k) = well(x) + springs(x, k)\n";
 
 static void to_stderr(void *ud, const char *text, size_t n) {
 	(void)ud;
@@ -84,10 +89,16 @@ static int minimise(atled_context *ctx, const atled_function *energy_and_gradien
 int main(void) {
 	atled_context *ctx = atled_context_new(NULL);
 	if (!ctx) return 1;
-	atled_host host = {.size = sizeof host, .name = "well", .type = "(f64[n]) -> f64", .value = well, .jvp = well_jvp, .vjp = well_vjp};
+	atled_host host = {.size = sizeof host,
+	                   .name = "well",
+	                   .type = "(f64[n]) -> f64",
+	                   .value = well,
+	                   .jvp = well_jvp,
+	                   .vjp = well_vjp};
 	atled_function *energy = NULL, *gradient = NULL;
 	int code;
-	if (atled_define_host(ctx, &host) != ATLED_OK || atled_compile(ctx, program, ATLED_ZERO, "chain.dsl") != ATLED_OK) code = failed(ctx, "the program");
+	if (atled_define_host(ctx, &host) != ATLED_OK || atled_compile(ctx, program, ATLED_ZERO, "chain.dsl") != ATLED_OK)
+		code = failed(ctx, "the program");
 	else if (atled_lookup(ctx, "energy", "(f64[n], f64) -> f64", &energy) != ATLED_OK) code = failed(ctx, "the energy");
 	else if (atled_derive(ctx, energy, "value_and_grad 0", &gradient) != ATLED_OK) code = failed(ctx, "the gradient");
 	else {

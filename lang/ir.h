@@ -39,6 +39,8 @@ typedef struct Prim {
 	const char *doc;
 } Prim;
 extern const Prim prims[OP_COUNT];
+/* As the user writes it where there is an operator: "+" for add. */
+const char *prim_spelling(Op op);
 Op prim_from_name(const char *name); /* OP_NONE when there is none */
 static inline uint8_t dtype_kind(Dtype d) {
 	return d == DT_BOOL ? KIND_B : dtype_is_int(d) ? KIND_I : dtype_is_real(d) ? KIND_R : KIND_C;

@@ -26,6 +26,23 @@ const Prim prims[OP_COUNT] = {
 #include "lang/prims.def"
 };
 
+const char *prim_spelling(Op op) {
+	switch (op) {
+	case OP_ADD: return "+";
+	case OP_SUB: case OP_NEG: return "-";
+	case OP_MUL: return "*";
+	case OP_DIV: return "/";
+	case OP_POW: return "^";
+	case OP_MOD: return "%";
+	case OP_FLOORDIV: return "//";
+	case OP_EQ: return "==";
+	case OP_LT: return "<";
+	case OP_LE: return "<=";
+	case OP_DOT: return "@";
+	default: return prims[op].name;
+	}
+}
+
 Op prim_from_name(const char *name) {
 	for (int op = OP_NONE + 1; op < OP_COUNT; op++)
 		if (!strcmp(prims[op].name, name)) return (Op)op;

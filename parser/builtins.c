@@ -421,10 +421,11 @@ static BUILTIN(nonzero) {
 static Ref want_matrix(Sp *sp, const Call *call, uint32_t i, const char *what, bool square) {
 	Av *x = sp_want_array(sp, call->args[i], call->spans[i], what);
 	Type t = *ty(sp, x->ref);
-	if (t.rank < 2) sp_fail(sp, E_RANK, call->spans[i], "this takes a matrix, not %s", sp_type_text(sp, x));
+	const char *who = what[0] == '_' ? "this" : arena_printf(sp->a, "`%s`", what);
+	if (t.rank < 2) sp_fail(sp, E_RANK, call->spans[i], "%s takes a matrix, not %s", who, sp_type_text(sp, x));
 	Ref r = dtype_is_inexact((Dtype)t.dtype) ? x->ref : build_convert(sp->b, x->ref, DT_F64);
 	if (square) {
-		Atom msg = atom_f(sp->c, "this takes a square matrix, not %s", sp_type_text(sp, x));
+		Atom msg = atom_f(sp->c, "%s takes a square matrix, not %s", who, sp_type_text(sp, x));
 		if (!build_unify(sp->b, t.dims[t.rank - 2], t.dims[t.rank - 1], msg)) sp_fail(sp, E_SHAPE, call->spans[i], "%s", atom_text(sp->c, msg));
 	}
 	return r;
@@ -466,6 +467,18 @@ static BUILTIN(trisolve) {
 	}
 	Ref r = build(sp->b, OP_TRISOLVE, 2, (Ref[]){t, rb}, attr_intern(sp->c, words, 3), NULL);
 	return av_array(sp, vector ? build_reshape(sp->b, r, tb.rank, tb.dims) : r);
+}
+
+/* _right_side(A, b): b, which has as many rows as A. */
+static BUILTIN(right_side) {
+	UNUSED;
+	Av *a = sp_want_array(sp, call->args[0], call->spans[0], "linsolve"), *b = sp_want_array(sp, call->args[1], call->spans[1], "linsolve");
+	Type ta = *ty(sp, a->ref), tb = *ty(sp, b->ref);
+	const char *what = arena_printf(sp->a, "cannot solve %s for %s", sp_type_text(sp, a), sp_type_text(sp, b));
+	bool fits = ta.rank >= 2 && tb.rank >= 1 && tb.rank <= 2;
+	fits = fits && build_unify(sp->b, ta.dims[ta.rank - 2], tb.dims[0], atom(sp->c, what));
+	if (!fits) sp_fail(sp, E_SHAPE, call->span, "%s", what);
+	return b;
 }
 
 static BUILTIN(fourier) {
@@ -593,6 +606,7 @@ const Builtin builtins_array[] = {
 	{.name = "findall", .min_args = 1, .max_args = 1, .run = nonzero, .doc = "findall(c): indices where a vector of conditions is true"},
 	{.name = "cholesky", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_CHOLESKY, .doc = "cholesky(A): lower L with L L' = A"},
 	{.name = "_lu", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_LU},
+	{.name = "_right_side", .min_args = 2, .max_args = 2, .run = right_side},
 	{.name = "qr", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_QR, .doc = "qr(A): (Q, R), reduced, diagonal of R positive"},
 	{.name = "eigh", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_EIGH, .doc = "eigh(A): (ascending eigenvalues, eigenvectors in columns) of a symmetric or Hermitian matrix"},
 	{.name = "eig", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_EIG, .doc = "eig(A): (complex eigenvalues, eigenvectors in columns)"},

@@ -150,7 +150,7 @@ static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
 	Ref *args = ARENA_ARRAY(sp->a, Ref, s->nargs + s->nactive + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
 	for (uint32_t i = 0; i < s->nargs; i++) args[i] = s->args[i];
 	for (uint32_t i = 0; i < s->nactive; i++) args[s->nargs + i] = tangents[i];
-	build_at(sp->b, span_intern(sp->c, at));
+	sp_at(sp, at);
 	build_call(sp->b, j, s->nargs + s->nactive, args, results);
 	keep_effects(s, results);
 	uint32_t k = 0;
@@ -230,7 +230,7 @@ static Av *linearised(Site *s, bool backwards, Span at, Av **map) {
 	ir_services(sp->c)->linearise(sp->c, s->spec.fn, s->active, &primal, &linear, &nres, &result_active);
 	if (backwards) linear = ir_services(sp->c)->transpose(sp->c, linear, nres);
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(primal) + 1);
-	build_at(sp->b, span_intern(sp->c, at));
+	sp_at(sp, at);
 	build_call(sp->b, primal, s->nargs, s->args, results);
 	keep_effects(s, results);
 	uint32_t k = 0, nf = fn_nresults(s->spec.fn);
@@ -270,7 +270,7 @@ static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av 
 		args[nargs++] = sp_broadcast_into(sp, r, t.rank, t.dims, call->spans[0], arena_printf(sp->a, "%s is %s for a value that is %s", what, sp_type_text(sp, v), sp_type_text(sp, like)));
 	}
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(linear) + 1);
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, call->span);
 	build_call(sp->b, linear, nargs, args, results);
 	bool *mask = ARENA_ARRAY(sp->a, bool, m + 1);
 	for (uint32_t i = 0; i < m; i++) mask[i] = mask_bit(sp->c, out_mask, i);
@@ -373,8 +373,8 @@ BUILTIN(jet) {
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
 	uint32_t order;
 	Av **coefs;
-	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0 || order > MAX_ORDER)
-		sp_fail(sp, E_NOT_STATIC, call->spans[2], "a jet takes a tuple of 1 to %d directions", MAX_ORDER);
+	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0) sp_fail(sp, E_NOT_STATIC, call->spans[2], "a jet takes a tuple of directions");
+	if (order > MAX_ORDER) sp_fail(sp, E_VALUE, call->spans[2], "Taylor series go up to order %d, not %u", MAX_ORDER, order);
 	Site s = site(sp, f, &inner, 0);
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s.spec.fn) + 1);
 	Fn *j = ir_services(sp->c)->jet(sp->c, s.spec.fn, order, s.active, result_active);
@@ -385,7 +385,7 @@ BUILTIN(jet) {
 		tangent_leaves(&s, coefs[k], call->spans[2], "a direction", t);
 		for (uint32_t i = 0; i < s.nactive; i++) args[s.nargs + i * order + k] = t[i];
 	}
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, call->span);
 	build_call(sp->b, j, nargs, args, results);
 	keep_effects(&s, results);
 	uint32_t k = 0, nf = fn_nresults(s.spec.fn);
@@ -479,7 +479,7 @@ BUILTIN(map) {
 	}
 	Fn *b = ir_services(sp->c)->batch(sp->c, s.fn, batched);
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(b) + 1);
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, call->span);
 	build_call(sp->b, b, nargs, args, results);
 	uint32_t nr = av_count_leaves(s.result);
 	if (s.effects) {

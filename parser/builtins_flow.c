@@ -58,14 +58,21 @@ BUILTIN(str) {
 
 static void emit_failure(Sp *sp, DiagCode code, Ref message) {
 	build(sp->b, OP_FAIL, 1, &message, attr_intern(sp->c, (int64_t[]){code}, 1), NULL);
+	sp_set_dead(sp);
 }
 
 BUILTIN(error) {
 	UNUSED;
 	Ref message = joined(sp, call, 0);
-	build_at(sp->b, span_intern(sp->c, sp_user_place(sp, call->span)));
+	sp_at(sp, sp_user_place(sp, call->span));
 	emit_failure(sp, E_USER, message);
 	return av_new(sp, AV_UNSET);
+}
+
+/* _refuse(message): the library says, before anything runs, that it does not serve this. */
+BUILTIN(refuse) {
+	UNUSED;
+	sp_fail(sp, E_METHOD, sp_user_place(sp, call->span), "%s", sp_want_string(sp, call->args[0], call->spans[0], "a message"));
 }
 
 struct assertion {
@@ -338,7 +345,7 @@ BUILTIN(host) {
 	}
 	for (uint32_t i = 0; i < nopt; i++) options[1 + nf + i] = sp_want_int(sp, opts[i], call->spans[3], "an option");
 	Ref results[16];
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, sp_user_place(sp, call->span));
 	HostId id = host_call_intern(sp->c, def, nf, fns, 1 + nf + nopt, options);
 	uint32_t n = build_host(sp->b, id, operands.n, operands.at, results, 16);
 	Av *items[16];
@@ -406,6 +413,7 @@ const Builtin builtins_flow[] = {
 	{.name = "compose", .min_args = 2, .max_args = 2, .run = compose, .doc = "compose(f, g), f ∘ g: x -> f(g(x))"},
 	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x, as text"},
 	{.name = "cost", .min_args = 1, .max_args = -1, .run = cost, .doc = "cost(f, x, ...): scalar operations of one call"},
+	{.name = "_refuse", .min_args = 1, .max_args = 1, .run = refuse},
 	{.name = "_same", .min_args = 2, .max_args = 2, .run = same},
 	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},
 	{.name = "_operator", .min_args = 1, .max_args = 2, .run = operator_on},

@@ -316,7 +316,7 @@ BUILTIN(problem_expr) {
 	}
 	if (e->kind != A_EQUATION) return sp_expr(&inner, e);
 	Av *left = sp_expr(&inner, e->equation.left), *right = sp_expr(&inner, e->equation.right);
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	return sp_binary(&inner, AO_SUB, left, right, e->span, e->equation.left->span, e->equation.right->span);
 }
 
@@ -768,7 +768,7 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 				diag_error(c, E_PROBLEM_COORD, a->span, "`%s` is not a coordinate of this problem", atom_text(c, a->name));
 		}
 	}
-	if (interior != e->problem->nfields && e->problem->nfields) {
+	if (interior != e->problem->nfields && e->problem->nfields && diag_count(c, SEV_ERROR) == before) {
 		Diag *d = diag_error(c, E_PROBLEM_COUNT, e->problem->name_span, "%u unknown%s and %u equation%s in `%s`", e->problem->nfields, e->problem->nfields == 1 ? "" : "s", interior,
 		                     interior == 1 ? "" : "s", name);
 		for (uint32_t f = 0; f < e->problem->nfields; f++) {
@@ -783,8 +783,9 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 	NameCheck names = {.s = s, .m = m, .around = around, .l = &l};
 	for (uint32_t i = 0; i < e->problem->nparams; i++) VEC_PUSH(ctx_arena(c), &names.known, e->problem->params[i].name);
 	if (e->problem->eigen) VEC_PUSH(ctx_arena(c), &names.known, e->problem->eigen);
-	for (uint32_t i = 0; i < e->problem->nlocals; i++) check_names(&names, e->problem->locals[i]);
-	for (uint32_t i = 0; i < e->problem->nequations; i++) {
+	bool fine = diag_count(c, SEV_ERROR) == before;
+	for (uint32_t i = 0; fine && i < e->problem->nlocals; i++) check_names(&names, e->problem->locals[i]);
+	for (uint32_t i = 0; fine && i < e->problem->nequations; i++) {
 		check_names(&names, e->problem->equations[i]->equation.left);
 		check_names(&names, e->problem->equations[i]->equation.right);
 	}

@@ -420,7 +420,7 @@ static void specialise_statement(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < sp->env->vars.n; i++) {
 		Binding b = sp->env->vars.at[i];
 		const Hidden *h = &s->hidden;
-		if (b.name == h->io || b.name == h->rng || b.name == h->brk || b.name == h->cont || b.name == h->ret || b.name == h->retval) continue;
+		if (b.name == h->io || b.name == h->rng || b.name == h->brk || b.name == h->cont || b.name == h->ret || b.name == h->retval || b.name == h->dead) continue;
 		if (b.value->kind == AV_UNSET) continue;
 		VEC_PUSH(st->a, &st->assigned, b);
 		n = av_count_leaves(b.value);
@@ -1133,7 +1133,7 @@ static void init_protected(Ctx *c, void *arg) {
 	Session *s = ARENA_NEW(a, Session);
 	s->c = c;
 	s->a = a;
-	s->hidden = (Hidden){.io = atom(c, "$io"), .rng = atom(c, "$rng"), .brk = atom(c, "$break"), .cont = atom(c, "$continue"), .ret = atom(c, "$return"), .retval = atom(c, "$value")};
+	s->hidden = (Hidden){.io = atom(c, "$io"), .rng = atom(c, "$rng"), .brk = atom(c, "$break"), .cont = atom(c, "$continue"), .ret = atom(c, "$return"), .retval = atom(c, "$value"), .dead = atom(c, "$dead")};
 	s->main = module_new(s, atom(c, "main"), 0, false);
 	ctx_set_slot(c, SLOT_PARSER, s, session_free);
 	for (uint32_t k = 0; library_texts[k].name; k++) {

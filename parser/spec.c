@@ -83,6 +83,11 @@ _Noreturn void sp_throw(Sp *sp) {
 	ctx_throw(sp->c, ST_ERROR);
 }
 
+void sp_at(Sp *sp, Span at) {
+	if (sp->place.source && in_library(sp, at)) at = sp->place;
+	build_at(sp->b, span_intern(sp->c, at));
+}
+
 _Noreturn void sp_fail(Sp *sp, DiagCode code, Span at, const char *format, ...) {
 	char text[600];
 	va_list ap;
@@ -261,6 +266,26 @@ static void put_chars(Sp *sp, Chars *t, const char *text, size_t n) {
 static void put_text(Sp *sp, Chars *t, const char *text) { put_chars(sp, t, text, strlen(text)); }
 
 /* A text without holes is what it says; the rest becomes a format instruction with {k:spec} holes. */
+/* Text that means itself in a format: its braces are doubled. */
+static void put_literal(Sp *sp, Chars *format, const char *text, size_t n) {
+	for (size_t k = 0; k < n; k++) {
+		if (text[k] == '{' || text[k] == '}') put_chars(sp, format, &text[k], 1);
+		put_chars(sp, format, &text[k], 1);
+	}
+}
+
+/* The text of a value known now: a string, a whole number or a truth value. NULL otherwise. */
+static const char *static_text(Sp *sp, const Av *v, const char *spec) {
+	if (spec && spec[0]) return NULL;
+	if (v->kind == AV_STRING) return atom_text(sp->c, v->text);
+	const Const *k = v->kind == AV_ARRAY ? ref_constant(build_fn(sp->b), v->ref) : NULL;
+	if (!k || k->value.kind != V_SCALAR || dtype_is_inexact((Dtype)k->value.dtype)) return NULL;
+	int64_t number;
+	bool truth;
+	if (value_as_bool(k->value, &truth)) return truth ? "true" : "false";
+	return value_as_i64(k->value, &number) ? arena_printf(sp->a, "%lld", (long long)number) : NULL;
+}
+
 static Av *string_expr(Sp *sp, const Ast *e) {
 	Chars format = {0}, plain = {0};
 	VEC(Ref) args = {0};
@@ -268,16 +293,19 @@ static Av *string_expr(Sp *sp, const Ast *e) {
 	for (uint32_t i = 0; i < e->string.n; i++) {
 		const StringPiece *p = &e->string.pieces[i];
 		put_chars(sp, &plain, p->text, p->n);
-		for (uint32_t k = 0; k < p->n; k++) {
-			if (p->text[k] == '{' || p->text[k] == '}') put_chars(sp, &format, &p->text[k], 1); /* doubled: a literal brace */
-			put_chars(sp, &format, &p->text[k], 1);
-		}
+		put_literal(sp, &format, p->text, p->n);
 		if (!p->value) continue;
 		if (p->debug) {
 			put_text(sp, &format, p->source);
 			put_text(sp, &format, " = ");
 		}
 		Av *v = sp_expr(sp, p->value);
+		const char *known = p->debug ? NULL : static_text(sp, v, p->spec);
+		if (known) {
+			put_text(sp, &plain, known);
+			put_literal(sp, &format, known, strlen(known));
+			continue;
+		}
 		all_static = false;
 		put_text(sp, &format, arena_printf(sp->a, "{%u%s%s}", args.n, p->spec ? ":" : "", p->spec ? p->spec : ""));
 		VEC_PUSH(sp->a, &args, v->kind == AV_ARRAY ? v->ref : sp_box(sp, v));
@@ -388,6 +416,7 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 		}
 	}
 	Av *base = sp_expr(sp, e->field.base);
+	if (base->kind == AV_UNSET) return base;
 	if (base->kind == AV_RECORD) {
 		Av *v = av_field(base, e->field.name);
 		if (v) return v;
@@ -543,7 +572,7 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 			VEC_PUSH(sp->a, &spans, a->value->span);
 		}
 	}
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	Call call = {.span = e->span, .callee_span = e->call.callee->span, .n = args.n, .args = args.at, .spans = spans.at, .nnamed = names.n,
 	             .names = names.at, .named = named.at, .named_spans = named_spans.at};
 	return sp_call(sp, f, &call);
@@ -555,7 +584,7 @@ static Av *binary_expr(Sp *sp, const Ast *e) {
 		return sp_call_args(sp, f, 1, &x, e->span);
 	}
 	Av *x = sp_expr(sp, e->binary.left), *y = sp_expr(sp, e->binary.right);
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	if (e->op == AO_COMPOSE) {
 		if (x->kind != AV_FUNCTION || y->kind != AV_FUNCTION) sp_fail(sp, E_TYPE, e->span, "∘ composes two functions");
 		return av_builtin(sp, "_compose", 2, (Av *[]){x, y});
@@ -564,6 +593,9 @@ static Av *binary_expr(Sp *sp, const Ast *e) {
 	if (e->juxtaposed && y->kind == AV_FUNCTION) sp_fail(sp, E_TYPE, e->span, "a number beside a function: write the function's argument");
 	return sp_binary(sp, (AstOp)e->op, x, y, e->span, e->binary.left->span, e->binary.right->span);
 }
+
+void sp_set_dead(Sp *sp) { env_set(sp, sp->env, sp_hidden(sp)->dead, av_bool(sp, true)); }
+bool sp_dead(Sp *sp, const Env *e) { return env_find(e, sp_hidden(sp)->dead) != NULL; }
 
 static void set_leaving(Sp *sp, Atom flag) { env_set(sp, sp->env, flag, av_bool(sp, true)); }
 
@@ -589,14 +621,13 @@ static void assign_stmt(Sp *sp, const Ast *e) {
 			if (base->kind == AV_ARRAY) {
 				sp_index_items(sp, t, base, &items, &spans);
 				if (e->op == AO_SUB) v = sp_unary(sp, AO_NEG, v, e->span);
-				build_at(sp->b, span_intern(sp->c, e->span));
+				sp_at(sp, e->span);
 				env_set(sp, sp->env, t->index.base->name.name, sp_index_set(sp, base, t->index.n, items, spans, v, true, e->span));
 				return;
 			}
 		}
 		v = sp_binary(sp, (AstOp)e->op, sp_expr(sp, t), v, e->span, t->span, e->assign.value->span);
 	}
-	if (v->kind == AV_UNSET) sp_fail(sp, E_TYPE, e->assign.value->span, "this has no value");
 	sp_assign(sp, e->assign.target, v, e->span);
 }
 
@@ -631,7 +662,7 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 		Av *base = sp_expr(sp, t->index.base), **items;
 		Span *spans;
 		sp_index_items(sp, t, base, &items, &spans);
-		build_at(sp->b, span_intern(sp->c, at));
+		sp_at(sp, at);
 		sp_assign(sp, t->index.base, sp_index_set(sp, base, t->index.n, items, spans, v, false, at), at);
 		return;
 	}
@@ -690,6 +721,10 @@ Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer) {
 	for (uint32_t i = 0; i < n; i++) {
 		Av *v = sp_expr(sp, items[i]);
 		value = is_statement(items[i]) ? av_none(sp) : v;
+		if (sp_dead(sp, sp->env)) {
+			value = av_new(sp, AV_UNSET);
+			break;
+		}
 		Av *flag = NULL;
 		int left = leaving(sp, &flag);
 		if (left == 1) break;
@@ -707,7 +742,7 @@ Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer) {
 		const Hidden *h = sp_hidden(sp);
 		for (uint32_t i = 0; i < layer->vars.n; i++) {
 			Atom name = layer->vars.at[i].name;
-			bool hidden = name == h->io || name == h->rng || name == h->brk || name == h->cont || name == h->ret || name == h->retval;
+			bool hidden = name == h->io || name == h->rng || name == h->brk || name == h->cont || name == h->ret || name == h->retval || name == h->dead;
 			if (hidden || env_find(saved, name)) env_set(sp, saved, name, layer->vars.at[i].value);
 		}
 	}
@@ -728,7 +763,7 @@ static Av *sp_expr_inner(Sp *sp, const Ast *e) {
 	case A_RECORD: return record_expr(sp, e);
 	case A_UNARY: {
 		Av *x = sp_expr(sp, e->unary.operand);
-		build_at(sp->b, span_intern(sp->c, e->span));
+		sp_at(sp, e->span);
 		return sp_unary(sp, (AstOp)e->op, x, e->span);
 	}
 	case A_BINARY: return binary_expr(sp, e);
@@ -777,7 +812,7 @@ Av *sp_expr(Sp *sp, const Ast *e) {
 		sp_fail(sp, E_NESTING, e->span, "this nests too deeply");
 	}
 	SpanId outer = build_span(sp->b);
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	Av *v = sp_expr_inner(sp, e);
 	build_at(sp->b, outer);
 	sp->depth--;

@@ -67,6 +67,7 @@ typedef struct Sp {
 	Inlined *inlined;
 	uint32_t depth, recursion;
 	bool session_inline_only; /* set while a rule of calculus is specialised: it must be one straight line */
+	Span place; /* inside an inlined function of the library: where the user called it; else NO_SPAN */
 	Av *self; /* the function whose body this is, or NULL at top level */
 	const struct ProblemScope *problem; /* inside an equation */
 	Env *top;   /* checking only: the program's own names, which no run has put into the module; else NULL */
@@ -76,6 +77,7 @@ typedef struct Sp {
 /* Hidden names of the environment: effects, and where control is leaving to. */
 typedef struct Hidden {
 	Atom io, rng, brk, cont, ret, retval;
+	Atom dead; /* bound where a failure is certain: nothing after it runs */
 } Hidden;
 const Hidden *sp_hidden(Sp *sp);
 
@@ -112,6 +114,8 @@ bool session_take_wants_unroll(Session *s);
 _Noreturn void sp_fail(Sp *sp, DiagCode code, Span at, const char *format, ...) __attribute__((format(printf, 4, 5)));
 _Noreturn void sp_throw(Sp *sp); /* after diag_error and friends: adds the call path, unwinds */
 Span sp_user_place(Sp *sp, Span at); /* the user's call of the library that `at` lies in, or `at` itself */
+/* The span of what is emitted next: the user's, wherever there is one. */
+void sp_at(Sp *sp, Span at);
 const char *sp_type_text(Sp *sp, const Av *v); /* "f64[n, 3]", "record (W: ..., b: ...)" */
 const char *av_kind_text(const Av *v);         /* "an array", "a function" */
 /* Throws so that the frame is tried again with r's parameters as constants; an error when that is impossible. */
@@ -283,6 +287,10 @@ Av *call_named(const Call *call, const char *name, Ctx *c); /* NULL when not giv
 /* A lambda over the indices around an expression of index notation: one per expression, kept for the session. */
 const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const Atom *names);
 void sp_check_free_indices(Sp *sp, const Ast *def);
+
+/* After a failure that is certain: what follows in this block is not run, and has no value. */
+void sp_set_dead(Sp *sp);
+bool sp_dead(Sp *sp, const Env *e);
 
 /* AST utilities. */
 void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n); /* names a loop body may rebind (not inside closures) */

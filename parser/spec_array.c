@@ -130,23 +130,6 @@ static const char *verb_of(Op op) {
 	}
 }
 
-/* As the user writes it. */
-static const char *op_text(Op op) {
-	switch (op) {
-	case OP_ADD: return "+";
-	case OP_SUB: case OP_NEG: return "-";
-	case OP_MUL: return "*";
-	case OP_DIV: return "/";
-	case OP_POW: return "^";
-	case OP_MOD: return "%";
-	case OP_FLOORDIV: return "//";
-	case OP_EQ: return "==";
-	case OP_LT: return "<";
-	case OP_LE: return "<=";
-	default: return prims[op].name;
-	}
-}
-
 /* The dtype an element-wise primitive works in for operands that meet in d; DT_COUNT: it has none. */
 static Dtype working_dtype(Op op, Dtype d) {
 	if (prims[op].kinds & dtype_kind(d)) return d;
@@ -161,7 +144,7 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 	Dtype d = DT_BOOL;
 	Av *a[2];
 	for (uint32_t i = 0; i < n; i++) {
-		a[i] = sp_want_array(sp, args[i], at, op_text(op));
+		a[i] = sp_want_array(sp, args[i], at, prim_spelling(op));
 		weak &= a[i]->weak;
 	}
 	d = n == 2 ? sp_common_dtype(sp, a[0], a[1]) : ty(sp, a[0]->ref)->dtype;
@@ -175,9 +158,9 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 		}
 		if ((op == OP_REAL || op == OP_CONJ) && !dtype_is_complex(d)) return a[0];
 		if (dtype_is_complex(d) && (op == OP_LT || op == OP_LE || op == OP_MAX || op == OP_MIN || op == OP_SIGN || op == OP_FLOOR || op == OP_ROUND))
-			sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s: complex numbers have no order", op_text(op), dtype_name(d));
+			sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s: complex numbers have no order", prim_spelling(op), dtype_name(d));
 		if (op == OP_IMAG) return av_array(sp, build_zeros(sp->b, type_with_dtype(sp->c, ref_type(build_fn(sp->b), a[0]->ref), d)));
-		sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s", op_text(op), dtype_name(d));
+		sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s", prim_spelling(op), dtype_name(d));
 	}
 	for (uint32_t i = 0; i < n; i++) r[i] = sp_to_dtype(sp, a[i], w);
 	if (n == 1) {
@@ -196,6 +179,7 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 static bool is_bool_array(Sp *sp, const Av *v) { return v->kind == AV_ARRAY && ty(sp, v->ref)->dtype == DT_BOOL; }
 
 Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at) {
+	if (x->kind == AV_UNSET) return x;
 	if (x->kind == AV_DYN) return sp_dynamic_operator(sp, op == AO_NOT ? "not" : op == AO_NEG ? "neg" : "pos", 1, &x, at);
 	if (x->kind == AV_FUNCTION && op == AO_NEG) return av_builtin(sp, "_negated", 1, &x);
 	if (op == AO_POS) return sp_want_array(sp, x, at, "+");
@@ -211,7 +195,7 @@ static Av *power(Sp *sp, Av *x, Av *y, Span at) {
 	y = sp_want_array(sp, y, at, "^");
 	Dtype dx = ty(sp, x->ref)->dtype, dy = ty(sp, y->ref)->dtype;
 	int64_t e;
-	if (dtype_is_int(dx) && dtype_is_int(dy) && av_static_int(sp, y, &e) && e < 0) {
+	if (dtype_is_int(dx) && dtype_is_int(dy) && y->weak && av_static_int(sp, y, &e) && e < 0) { /* 2^-1, as it is written */
 		Av *f = av_array(sp, build_convert(sp->b, x->ref, DT_F64));
 		f->weak = x->weak;
 		return sp_elementwise(sp, OP_POW, 2, (Av *[]){f, y}, at);
@@ -308,7 +292,18 @@ Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, S
 	return sp_call_dynamic(sp, av_builtin(sp, "_operator", 1, (Av *[]){av_string(sp, name)}), n, args, at);
 }
 
+/* y's fields as x has them. */
+static Av *in_order_of(Sp *sp, AstOp op, const Av *x, Av *y, Span at) {
+	Av **items = ARENA_ARRAY(sp->a, Av *, x->n + 1);
+	bool same = x->n == y->n;
+	for (uint32_t i = 0; same && i < x->n; i++) same = (items[i] = av_field(y, x->names[i])) != NULL;
+	if (!same) sp_fail(sp, E_TYPE, at, "`%s` needs records of the same fields, not %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
+	return av_record(sp, x->n, x->names, items);
+}
+
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
+	/* no value: a failure before is certain */
+	if (x->kind == AV_UNSET || y->kind == AV_UNSET) return av_new(sp, AV_UNSET);
 	if (x->kind == AV_DYN || y->kind == AV_DYN) return sp_dynamic_operator(sp, operator_text(op), 2, (Av *[]){x, y}, at);
 	if (!x->origin.source) x = av_with_origin(sp, x, xs);
 	if (!y->origin.source) y = av_with_origin(sp, y, ys);
@@ -332,9 +327,11 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 			for (uint32_t i = 0; i < y->n; i++) items[x->n + i] = y->items[i];
 			return av_seq(sp, (AvKind)x->kind, x->n + y->n, items);
 		}
+		if (x->kind == AV_RECORD && y->kind == AV_RECORD) y = in_order_of(sp, op, x, y, at);
 		const Av *shape = x->n ? x : y;
 		if (x->kind != AV_ARRAY && y->kind != AV_ARRAY && !(x->kind == y->kind && x->n == y->n))
-			sp_fail(sp, E_TYPE, at, "`%s` needs records of the same fields, not %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
+			sp_fail(sp, E_TYPE, at, "`%s` needs two %ss of one length, not %s of %u and %s of %u", operator_text(op), x->kind == AV_LIST ? "list" : "tuple", av_kind_text(x), x->n,
+			        av_kind_text(y), y->n);
 		if (x->kind == AV_ARRAY && y->kind != AV_ARRAY) shape = y;
 		Av **items = ARENA_ARRAY(sp->a, Av *, shape->n ? shape->n : 1);
 		for (uint32_t i = 0; i < shape->n; i++)

@@ -158,6 +158,9 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 	sp.module = session_module_of(sp.session, fn->span.source);
 	sp.self = f;
 	sp.problem = NULL;
+	bool library = source_is_library(sp.c, fn->span.source);
+	if (!library) sp.place = NO_SPAN;
+	else if (!source_is_library(sp.c, call->span.source)) sp.place = call->span;
 	Inlined here = {outer->inlined, f->code_id, f->text, call->span};
 	sp.inlined = &here;
 	const Hidden *h = sp_hidden(&sp);
@@ -179,10 +182,14 @@ static Av *run_body(Sp *outer, Av *f, const Call *call) {
 		} else
 			v = sp_branch(&sp, left, returned_value, NULL, given_value, v, fn->span);
 	}
-	if (fn->function.result) v = check_type(&sp, "the result", fn->function.result, v, body->kind == A_BLOCK && body->block.n ? body->block.items[body->block.n - 1]->span : body->span);
+	if (fn->function.result && v->kind != AV_UNSET) v = check_type(&sp, "the result", fn->function.result, v, body->kind == A_BLOCK && body->block.n ? body->block.items[body->block.n - 1]->span : body->span);
 	for (int i = 0; i < 2; i++) {
 		Av *e = env_find(sp.env, effects[i]);
 		if (e) env_set(outer, outer->env, effects[i], e);
+	}
+	if (sp_dead(&sp, sp.env)) {
+		sp_set_dead(outer);
+		return av_new(outer, AV_UNSET);
 	}
 	return v;
 }
@@ -341,6 +348,7 @@ static void build_member(Ctx *c, void *arg) {
 	Frame *fr = &j->frame;
 	inner.frame = fr;
 	inner.inlined = NULL;
+	inner.place = NO_SPAN;
 	inner.env = env_new(&inner, NULL);
 	inner.depth = outer->depth;
 	const Fn *of = build_fn(outer->b);
@@ -678,7 +686,7 @@ static Av *call_specialised(Sp *sp, Av *f, const Call *call) {
 	Spec s = sp_specialise(sp, f, call);
 	uint32_t n = av_count_leaves(s.result), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, call->span);
 	if (s.promised) {
 		Ref *all = ARENA_ARRAY(sp->a, Ref, s.nargs + 2);
 		for (uint32_t i = 0; i < s.nargs; i++) all[i] = s.args[i];
@@ -687,6 +695,7 @@ static Av *call_specialised(Sp *sp, Av *f, const Call *call) {
 	} else
 		sp_emit_call(sp, s.fn, s.nargs, s.args, s.effects, results);
 	if (s.effects) sp_set_effects(sp, results[n], results[n + 1]);
+	if (s.result->kind == AV_UNSET) sp_set_dead(sp);
 	if (!s.promised) see_through(sp, &s, n, results);
 	return av_rebuild(sp, s.result, results, &k);
 }
@@ -726,7 +735,10 @@ static const Ast *rule_of(Sp *sp, const Av *f) {
 }
 
 Av *sp_keep_rule(Sp *sp, Av *f) {
-	return f->kind == AV_FUNCTION && f->code_kind == CODE_AST && rule_of(sp, f) ? av_builtin(sp, "_call", 1, &f) : f;
+	if (f->kind != AV_FUNCTION || f->code_kind != CODE_AST || !rule_of(sp, f)) return f;
+	Av *call = av_builtin(sp, "_call", 1, &f);
+	call->text = f->text;
+	return call;
 }
 
 static Av *call_ast(Sp *sp, Av *f, const Call *call) {
@@ -758,7 +770,7 @@ static Av *call_host(Sp *sp, Av *f, const Call *call) {
 		Av *a = sp_want_array(sp, call->args[i], call->spans[i], def->name);
 		args[i] = a->ref;
 	}
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, call->span);
 	uint32_t n = build_host(sp->b, host_call_intern(sp->c, def, 0, NULL, 0, NULL), call->n, args, results, 8);
 	if (n == 1) return av_array(sp, results[0]);
 	Av *items[8];
@@ -776,7 +788,7 @@ Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
 	for (uint32_t i = 0; i < n; i++) all[3 + i] = sp_box(sp, args[i]);
 	Dim two = dim_const(sp->c, 2);
 	TypeId types[3] = {type_token(sp->c), type_tensor(sp->c, DT_I64, 1, &two), type_dyn(sp->c)};
-	if (at.source) build_at(sp->b, span_intern(sp->c, at));
+	if (at.source) sp_at(sp, at);
 	build_typed(sp->b, OP_DYNAMIC, n + 3, all, 0, 3, types, results);
 	sp_set_effects(sp, results[1], results[0]);
 	return av_dyn(sp, results[2]);
@@ -816,6 +828,10 @@ static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, 
 }
 
 Av *sp_call(Sp *sp, Av *f, const Call *call) {
+	/* an argument without a value: a failure before is certain */
+	for (uint32_t i = 0; i < call->n; i++)
+		if (call->args[i]->kind == AV_UNSET) return call->args[i];
+	if (f->kind == AV_UNSET) return f;
 	if (f->kind == AV_PROBLEM) return call_problem(sp, f, call);
 	if (f->kind == AV_DYN) {
 		if (call->nnamed) sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "a function known only at run time takes positional arguments");

@@ -109,19 +109,21 @@ static void emit_side(Sp *sp, const MergeLeaves *leaves, int side, uint32_t nsym
 /* Names that one of the layers changed and that outlive it. */
 static void merged_names(Sp *sp, const Env *x, const Env *y, VEC_ATOMS *out) {
 	const Env *layers[2] = {x, y};
+	bool alone = sp_dead(sp, x) || sp_dead(sp, y); /* then whatever the living one sets is set */
 	for (int k = 0; k < 2; k++)
 		for (uint32_t i = 0; i < layers[k]->vars.n; i++) {
 			Atom name = layers[k]->vars.at[i].name;
 			bool seen = false;
 			for (uint32_t m = 0; m < out->n; m++) seen |= out->at[m] == name;
-			if (seen) continue;
+			if (seen || name == sp_hidden(sp)->dead) continue;
 			bool in_other = false;
 			for (uint32_t m = 0; m < layers[1 - k]->vars.n; m++) in_other |= layers[1 - k]->vars.at[m].name == name;
-			if (in_other || is_hidden(sp, name) || env_find(sp->env, name)) VEC_PUSH(sp->a, out, name);
+			if (in_other || alone || is_hidden(sp, name) || env_find(sp->env, name)) VEC_PUSH(sp->a, out, name);
 		}
 }
 
 static Av *value_on_side(Sp *sp, Env *layer, Atom name, bool diverges) {
+	diverges |= sp_dead(sp, layer);
 	if (diverges && !is_hidden(sp, name)) return av_new(sp, AV_UNSET);
 	Av *v = env_find(layer, name);
 	if (v) return v;
@@ -208,11 +210,14 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const B
 	VEC_ATOMS names = {0};
 	merged_names(sp, layer[0], layer[1], &names);
 	MergeLeaves leaves = {0};
+	bool dead[2];
+	for (int i = 0; i < 2; i++)
+		if ((dead[i] = sp_dead(sp, layer[i]))) value[i] = av_new(sp, AV_UNSET);
 	Av *merged = merge_values(sp, value[0], value[1], &leaves);
 	Av **after = ARENA_ARRAY(sp->a, Av *, names.n ? names.n : 1);
 	for (uint32_t i = 0; i < names.n; i++) {
 		Av *x = value_on_side(sp, layer[0], names.at[i], bottom[0]), *y = value_on_side(sp, layer[1], names.at[i], bottom[1]);
-		bool visible = is_hidden(sp, names.at[i]) || (x->kind != AV_UNSET && y->kind != AV_UNSET) || bottom[0] || bottom[1];
+		bool visible = is_hidden(sp, names.at[i]) || (x->kind != AV_UNSET && y->kind != AV_UNSET) || bottom[0] || bottom[1] || dead[0] || dead[1];
 		after[i] = visible ? merge_values(sp, x, y, &leaves) : av_new(sp, AV_UNSET);
 	}
 	Ref *results = ARENA_ARRAY(sp->a, Ref, leaves.n ? leaves.n : 1);
@@ -226,6 +231,7 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const B
 	uint32_t k = 0;
 	merged = av_rebuild(sp, merged, results, &k);
 	for (uint32_t i = 0; i < names.n; i++) env_set(sp, sp->env, names.at[i], av_rebuild(sp, after[i], results, &k));
+	if (dead[0] && dead[1]) sp_set_dead(sp);
 	return merged;
 }
 
@@ -266,6 +272,7 @@ static Av *run_part(Sp *sp, void *ud) {
 /* As run_part, in a layer when the branch is taken without a region, so that names stay inside as they would with one. */
 static Av *condition(Sp *sp, const Ast *e) {
 	Av *c = sp_expr(sp, e);
+	if (c->kind == AV_UNSET) return av_bool(sp, false); /* never decided */
 	if (c->kind == AV_DYN) return av_array(sp, sp_scalar(sp, c, DT_BOOL, e->span, "a condition"));
 	if (c->kind != AV_ARRAY || ty(sp, c->ref)->dtype != DT_BOOL || ty(sp, c->ref)->rank) {
 		Diag *d = diag_error(sp->c, E_TYPE, e->span, "a condition must be true or false, not %s", sp_type_text(sp, c));
@@ -278,7 +285,7 @@ static Av *condition(Sp *sp, const Ast *e) {
 Av *sp_if(Sp *sp, const Ast *e) {
 	Av *c = condition(sp, e->if_.cond);
 	struct part t = {e->if_.then_}, f = {e->if_.else_};
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	Av *v = sp_branch(sp, c, run_part, &t, run_part, &f, e->span);
 	return e->if_.else_ ? v : av_none(sp);
 }
@@ -776,7 +783,7 @@ static void run_loop(Sp *sp, Loop *l) {
 Av *sp_for(Sp *sp, const Ast *e) {
 	Loop l = {.e = e, .body = e->for_.body, .is_for = true, .static_count = -1, .leaves = ast_leaves_loop(e->for_.body)};
 	l.iterable = sp_expr(sp, e->for_.iterable);
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	if (l.iterable->kind == AV_TUPLE || l.iterable->kind == AV_LIST) {
 		unroll_contained(sp, &l, l.iterable->n, l.iterable->items);
 		return av_none(sp);

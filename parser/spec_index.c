@@ -196,6 +196,7 @@ static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank
 }
 
 Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Span at) {
+	if (base->kind == AV_UNSET) return base;
 	if (base->kind == AV_TUPLE || base->kind == AV_LIST) {
 		if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
 		return index_sequence(sp, base, items[0], spans[0]);
@@ -210,10 +211,6 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 					if (items[i]->items[k]->kind == AV_UNSET) items[i]->items[k] = av_none(sp);
 		}
 		return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), n + 1, args, at);
-	}
-	if (base->kind == AV_RANGE && n == 1 && items[0]->kind == AV_ARRAY) {
-		Ref i = sp_scalar(sp, items[0], DT_I64, spans[0], "an index");
-		return av_array(sp, build2(sp->b, OP_ADD, base->items[0]->ref, build2(sp->b, OP_MUL, i, base->items[2]->ref)));
 	}
 	if (base->kind == AV_RANGE) base = sp_want_array(sp, base, at, "an index");
 	if (base->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
@@ -330,7 +327,7 @@ Av *sp_index(Sp *sp, const Ast *e) {
 	Av *base = sp_expr(sp, e->index.base), **items;
 	Span *spans;
 	sp_index_items(sp, e, base, &items, &spans);
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	return sp_index_values(sp, base, e->index.n, items, spans, e->span);
 }
 

@@ -568,7 +568,7 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		v = w;
 	}
 	if (op == OP_REDUCE_SUM && ty(sp, v.ref)->dtype == DT_BOOL) v.ref = build_convert(sp->b, v.ref, DT_I64);
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, call->span);
 	return reduce_labels(sp, op, v, s.n, sum);
 }
 
@@ -587,7 +587,7 @@ static bool reduction_op(const char *name, Op *op) {
 
 static Lv lv_expr(Notation *nt, const Ast *e) {
 	Sp *sp = nt->sp;
-	build_at(sp->b, span_intern(sp->c, e->span));
+	sp_at(sp, e->span);
 	if (!mentions_index(nt, e)) {
 		Av *v = sp_expr(sp, e);
 		return plain(sp, sp_want_array(sp, v, e->span, "index notation"));

@@ -339,7 +339,7 @@ Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
 	HostDef def = {.name = name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = ruled_jvp, .batch = ruled_batch};
-	build_at(sp->b, span_intern(sp->c, call->span));
+	sp_at(sp, call->span);
 	build_host(sp->b, host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL), s.nargs, s.args, results, n);
 	return av_rebuild(sp, s.result, results, &k);
 }

@@ -1,4 +1,5 @@
-/* complete.c - completion at the prompt: names, fields of records, :commands, files, and \alpha.
+/* complete.c - completion at the prompt: names, fields of records, :commands, files, and \alpha by the names that TeX
+ * has.
  *
  * Needs: repl.h, readline. Guarantees: asks the context only while nothing runs in it.
  */
@@ -7,6 +8,97 @@
 #include <readline/readline.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- letters and signs ------------------------------------------------------------------------------------------- */
+
+typedef struct Symbol {
+	const char *name, *text;
+} Symbol;
+
+static const Symbol symbols[] = {
+	{"Chi", "Χ"},
+	{"Delta", "Δ"},
+	{"Gamma", "Γ"},
+	{"Lambda", "Λ"},
+	{"Omega", "Ω"},
+	{"Phi", "Φ"},
+	{"Pi", "Π"},
+	{"Psi", "Ψ"},
+	{"Sigma", "Σ"},
+	{"Theta", "Θ"},
+	{"Upsilon", "Υ"},
+	{"Xi", "Ξ"},
+	{"alpha", "α"},
+	{"beta", "β"},
+	{"cdot", "·"},
+	{"chi", "χ"},
+	{"circ", "∘"},
+	{"cross", "×"},
+	{"del", "∇"},
+	{"delta", "δ"},
+	{"dot", "·"},
+	{"ell", "ℓ"},
+	{"epsilon", "ε"},
+	{"eta", "η"},
+	{"gamma", "γ"},
+	{"ge", "≥"},
+	{"geq", "≥"},
+	{"hbar", "ℏ"},
+	{"in", "∈"},
+	{"iota", "ι"},
+	{"kappa", "κ"},
+	{"lambda", "λ"},
+	{"le", "≤"},
+	{"leq", "≤"},
+	{"mu", "μ"},
+	{"nabla", "∇"},
+	{"ne", "≠"},
+	{"neq", "≠"},
+	{"nu", "ν"},
+	{"omega", "ω"},
+	{"omicron", "ο"},
+	{"partial", "∂"},
+	{"phi", "φ"},
+	{"pi", "π"},
+	{"psi", "ψ"},
+	{"rho", "ρ"},
+	{"sigma", "σ"},
+	{"sqrt", "√"},
+	{"tau", "τ"},
+	{"theta", "θ"},
+	{"times", "×"},
+	{"to", "→"},
+	{"upsilon", "υ"},
+	{"varepsilon", "ϵ"},
+	{"varphi", "ϕ"},
+	{"varpi", "ϖ"},
+	{"varrho", "ϱ"},
+	{"varsigma", "ς"},
+	{"vartheta", "ϑ"},
+	{"xi", "ξ"},
+	{"zeta", "ζ"},
+	/* exponents, read as in mathematics */
+	{"^-", "⁻"},
+	{"^0", "⁰"},
+	{"^1", "¹"},
+	{"^2", "²"},
+	{"^3", "³"},
+	{"^4", "⁴"},
+	{"^5", "⁵"},
+	{"^6", "⁶"},
+	{"^7", "⁷"},
+	{"^8", "⁸"},
+	{"^9", "⁹"},
+	{NULL, NULL},
+};
+
+static const char *symbol_find(const char *name, size_t n) {
+	for (const Symbol *s = symbols; s->name; s++)
+		if (strlen(s->name) == n && !strncmp(s->name, name, n)) return s->text;
+	return NULL;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Found {
 	const char *prefix; /* what the names must start with */
@@ -62,7 +154,8 @@ static void add_fields(const char *text, const char *dot) {
 	found.before = before ? before : "";
 	/* names only: nothing is run for a completion */
 	if (base && before && !strpbrk(base, "([{ ") && atled_get(context, base, &v) == ATLED_OK)
-		for (size_t i = 0; i < atled_value_count(v) && atled_value_field_name(v, i); i++) add(&found, atled_value_field_name(v, i));
+		for (size_t i = 0; i < atled_value_count(v) && atled_value_field_name(v, i); i++)
+			add(&found, atled_value_field_name(v, i));
 	atled_value_free(v);
 	free(base);
 	found.before = "";

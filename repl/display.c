@@ -1,7 +1,7 @@
 /* display.c - texts that grow, and how results are shown.
  *
- * Needs: program.h. Guarantees: a value is shown in one line, except that the rows of a matrix stand below one another; of an array with more
- * than a few hundred numbers a header and the corners are shown.
+ * Needs: program.h. Guarantees: a value is shown in one line, except that the rows of a matrix stand below one another;
+ * of an array with more than a few hundred numbers a header and the corners are shown.
  */
 #include "repl/program.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- texts ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static bool reserve(Buffer *b, size_t n) {
 	if (b->failed) return false;
@@ -78,7 +78,7 @@ bool buffer_read_file(Buffer *b, const char *path, const char **why) {
 	return !bad && !b->failed;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 #define WHOLE_MOST 200 /* numbers of an array that is shown whole */
 #define EDGE 3
@@ -119,8 +119,7 @@ void display_value(const atled_value *v, atled_sink sink, void *ud) {
 	if (a.rank >= 2 && a.count > 0) {
 		atled_value_write(v, NULL, edge, buffer_sink, &text);
 		if (!text.failed) put_rows(text.at, text.n, sink, ud);
-	} else
-		atled_value_write(v, NULL, edge, sink, ud);
+	} else atled_value_write(v, NULL, edge, sink, ud);
 	buffer_free(&text);
 	atled_tensor_free(t);
 }

@@ -1,7 +1,8 @@
 /* docs.c - `atled test --docs`: runs the ```dsl blocks of a Markdown file and sees that they show what the page says.
  *
- * Needs: test.h. Guarantees: the blocks of a file share one session unless a block is marked `new`; each block is at least one test. A ```text
- * block right after a program is everything that the program must print, show and complain of.
+ * Needs: test.h. Guarantees: the blocks of a file share one session unless a block is marked `new`; each block is at
+ * least one test. A ```text block right after a program is everything that the program must print, show and complain
+ * of.
  */
 #include "repl/test.h"
 
@@ -30,7 +31,8 @@ static bool next_block(const char *p, const char *end, uint32_t line, Block *b) 
 			line++;
 			continue;
 		}
-		*b = (Block){.info = q + 3, .ninfo = (size_t)(stop - q - 3), .text = stop < end ? stop + 1 : end, .line = line + 1};
+		*b = (Block){
+			.info = q + 3, .ninfo = (size_t)(stop - q - 3), .text = stop < end ? stop + 1 : end, .line = line + 1};
 		line++;
 		for (p = b->text; p < end; p = stop < end ? stop + 1 : end, line++) {
 			stop = memchr(p, '\n', (size_t)(end - p));
@@ -83,7 +85,9 @@ static void test_transcript(Tests *t, const char *path, const Block *b, const Bl
 	atled_status st = atled_run(t->ctx, b->text, b->n, given ? name.at : "example.dsl", show, t);
 	if (st != ATLED_OK) test_errors(t->ctx, &t->said.all);
 	if (test_same_text(t->said.all.at, t->said.all.n, want->text, want->n)) t->passed++;
-	else test_fail(t, path, b->line, "expected\n%.*s  got\n%s", (int)want->n, want->text, t->said.all.at ? t->said.all.at : "nothing\n");
+	else
+		test_fail(t, path, b->line, "expected\n%.*s  got\n%s", (int)want->n, want->text,
+		          t->said.all.at ? t->said.all.at : "nothing\n");
 	buffer_free(&t->said.all);
 	buffer_free(&name);
 }

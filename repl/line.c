@@ -1,6 +1,7 @@
 /* line.c - reading a line with readline: ^C gives the prompt back, the history has a file.
  *
- * Needs: repl.h, readline. Guarantees: while a line is read, ^C ends it; the terminal is as it was whenever line_read has returned.
+ * Needs: repl.h, readline. Guarantees: while a line is read, ^C ends it; the terminal is as it was whenever line_read
+ * has returned.
  */
 #define _GNU_SOURCE
 #include "repl/repl.h"
@@ -86,8 +87,7 @@ static void open_history(void) {
 			free(history_path);
 			history_path = NULL;
 		}
-	} else
-		history_truncate_file(history_path, HISTORY_MOST);
+	} else history_truncate_file(history_path, HISTORY_MOST);
 }
 
 void line_remember(const char *text) {

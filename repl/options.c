@@ -1,4 +1,5 @@
-/* options.c - the command line: one table of options and one of commands, from which help, the man page and completion are made.
+/* options.c - the command line: one table of options and one of commands, from which help, the man page and completion
+ * are made.
  *
  * Needs: program.h. Guarantees: what is not in the tables is refused with a message and exit code 2.
  */
@@ -38,16 +39,19 @@ typedef struct OptionRow {
 
 static const OptionRow rows[] = {
 	{OPT_EVAL, 'e', "eval", "EXPR", NULL, "run EXPR and show its result; may be given several times"},
-	{OPT_COLOR, 0, "color", "WHEN", "auto always never", "colour in messages: auto (where it is a terminal), always, never"},
+	{OPT_COLOR, 0, "color", "WHEN", "auto always never",
+     "colour in messages: auto (where it is a terminal), always, never"},
 	{OPT_JSON, 0, "json", NULL, NULL, "messages, and what info tells, as JSON"},
 	{OPT_SEED, 0, "seed", "N", NULL, "start of the random numbers; 0 when not given"},
-	{OPT_THREADS, 0, "threads", "N", NULL, "threads for large operations; the processors when not given. Results do not depend on it"},
+	{OPT_THREADS, 0, "threads", "N", NULL,
+     "threads for large operations; the processors when not given. Results do not depend on it"},
 	{OPT_TIME_LIMIT, 0, "time-limit", "SECONDS", NULL, "stop after this time, with exit code 5"},
 	{OPT_MEM_LIMIT, 0, "mem-limit", "SIZE", NULL, "stop when more memory than this is wanted: bytes, or with K, M, G"},
 	{OPT_STEP_LIMIT, 0, "step-limit", "N", NULL, "stop after this much work, counted the same on every machine"},
 	{OPT_SAFE, 0, "safe", NULL, NULL, "programs may print, but not read or write files or see the clock"},
 	{OPT_FILTER, 0, "filter", "TEXT", NULL, "test: only the files whose path contains TEXT"},
-	{OPT_DOCS, 0, "docs", NULL, NULL, "test: the arguments are Markdown files, or folders of them, whose examples are run"},
+	{OPT_DOCS, 0, "docs", NULL, NULL,
+     "test: the arguments are Markdown files, or folders of them, whose examples are run"},
 	{OPT_COMPLETION, 0, "completion", "SHELL", "bash", "write a completion script for a shell (bash)"},
 	{OPT_MAN, 0, "man", NULL, NULL, "write the manual page"},
 	{OPT_HELP, 'h', "help", NULL, NULL, "show this help"},
@@ -65,7 +69,8 @@ static const CommandRow commands[] = {
 	{COMMAND_RUN, "run", "FILE [ARG...]", "run a program; `run` may be left out; FILE - is standard input", 1, -1},
 	{COMMAND_CHECK, "check", "FILE...", "look for mistakes without running", 1, -1},
 	{COMMAND_IR, "ir", "FILE [NAME]", "show the intermediate form of a function, or of all that say their types", 1, 2},
-	{COMMAND_TEST, "test", "[DIR|FILE...]", "run test files: each expression is compared with what stands after it", 0, -1},
+	{COMMAND_TEST, "test", "[DIR|FILE...]", "run test files: each expression is compared with what stands after it", 0,
+     -1},
 	{COMMAND_EXPLAIN, "explain", "[CODE]", "what an error code like E0302 stands for; without CODE, all of them", 0, 1},
 	{COMMAND_INFO, "info", "", "version, limits and what this build has", 0, 0},
 	{COMMAND_DOC, "doc", "NAME", "help on a function of the library", 1, 1},
@@ -73,13 +78,19 @@ static const CommandRow commands[] = {
 #define NCOMMANDS (sizeof commands / sizeof *commands)
 
 static const char *const exit_codes[][2] = {
-	{"0", "all went well"},           {"1", "the program failed while it ran"}, {"2", "the command line is wrong"},
-	{"3", "the program did not compile"}, {"4", "tests failed"},               {"5", "a limit was reached"},
-	{"6", "something was not granted"}, {"70", "a fault in Atled"},            {"130", "interrupted by ^C"},
+	{"0", "all went well"},
+	{"1", "the program failed while it ran"},
+	{"2", "the command line is wrong"},
+	{"3", "the program did not compile"},
+	{"4", "tests failed"},
+	{"5", "a limit was reached"},
+	{"6", "something was not granted"},
+	{"70", "a fault in Atled"},
+	{"130", "interrupted by ^C"},
 };
 #define NCODES (sizeof exit_codes / sizeof *exit_codes)
 
-/* ---- help ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- help -------------------------------------------------------------------------------------------------------- */
 
 static void option_head(const OptionRow *r, char *out, size_t cap) {
 	char letter[8] = "";
@@ -119,12 +130,18 @@ static void roff(FILE *out, const char *text, bool minus) {
 }
 
 void options_man(FILE *out) {
-	fprintf(out, ".TH ATLED 1 \"\" \"atled %s\" \"User Commands\"\n.SH NAME\natled \\- a differentiable language for scientific computing\n", ATLED_VERSION_STRING);
-	fputs(".SH SYNOPSIS\n.B atled\n[\\fIOPTION\\fR...] [\\fIFILE\\fR [\\fIARG\\fR...]]\n.br\n.B atled\n[\\fIOPTION\\fR...] "
+	fprintf(out,
+	        ".TH ATLED 1 \"\" \"atled %s\" \"User Commands\"\n.SH NAME\natled \\- a differentiable language for "
+	        "scientific computing\n",
+	        ATLED_VERSION_STRING);
+	fputs(".SH SYNOPSIS\n.B atled\n[\\fIOPTION\\fR...] [\\fIFILE\\fR [\\fIARG\\fR...]]\n.br\n.B "
+	      "atled\n[\\fIOPTION\\fR...] "
 	      "\\fB\\-e\\fR \\fIEXPR\\fR...\n.br\n.B atled\n[\\fIOPTION\\fR...] \\fICOMMAND\\fR ...\n",
 	      out);
-	fputs(".SH DESCRIPTION\nRuns programs of the language Atled. Without a file and without a command it reads from a prompt when standard\n"
-	      "input is a terminal, and otherwise a program from standard input. Results go to standard output, messages to standard\nerror.\n"
+	fputs(".SH DESCRIPTION\nRuns programs of the language Atled. Without a file and without a command it reads from a "
+	      "prompt when standard\n"
+	      "input is a terminal, and otherwise a program from standard input. Results go to standard output, messages "
+	      "to standard\nerror.\n"
 	      "In a program, the variable args is the list of the arguments after FILE.\n.SH COMMANDS\n",
 	      out);
 	for (size_t i = 0; i < NCOMMANDS; i++) {
@@ -157,14 +174,17 @@ void options_man(FILE *out) {
 		roff(out, exit_codes[i][1], false);
 		putc('\n', out);
 	}
-	fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, no colour where nothing else is said\n"
-	      ".TP\n.B XDG_STATE_HOME\nfolder of atled/history, the lines typed at the prompt; ~/.local/state when not set\n",
-	      out);
+	fputs(
+		".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, no colour where nothing else is said\n"
+		".TP\n.B XDG_STATE_HOME\nfolder of atled/history, the lines typed at the prompt; ~/.local/state when not set\n",
+		out);
 }
 
 void options_bash(FILE *out) {
-	fputs("# bash completion for atled, made by atled --completion bash\n_atled() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	      "\tCOMPREPLY=()\n\tif [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n\tcase $prev in\n",
+	fputs("# bash completion for atled, made by atled --completion bash\n_atled() {\n\tlocal "
+	      "cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	      "\tCOMPREPLY=()\n\tif [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then "
+	      "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n\tcase $prev in\n",
 	      out);
 	for (size_t i = 0; i < NROWS; i++) {
 		const OptionRow *r = &rows[i];
@@ -176,14 +196,17 @@ void options_bash(FILE *out) {
 	}
 	fputs("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W '", out);
 	for (size_t i = 0; i < NROWS; i++) fprintf(out, "%s--%s%s", i ? " " : "", rows[i].name, rows[i].arg ? "=" : "");
-	fputs("' -- \"$cur\"))\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace\n\t\treturn\n\tfi\n\tlocal words=\n\t((COMP_CWORD == 1)) && words='", out);
+	fputs("' -- \"$cur\"))\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace\n\t\treturn\n\tfi\n\tlocal "
+	      "words=\n\t((COMP_CWORD == 1)) && words='",
+	      out);
 	for (size_t i = 0; i < NCOMMANDS; i++) fprintf(out, "%s%s", i ? " " : "", commands[i].name);
-	fputs("'\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -X '!*.dsl' -- \"$cur\") $(compgen -d -- \"$cur\"))\n}\n"
+	fputs("'\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -X '!*.dsl' -- \"$cur\") $(compgen -d -- "
+	      "\"$cur\"))\n}\n"
 	      "complete -o filenames -F _atled atled\n",
 	      out);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static bool wrong(int *code, const char *format, const char *a, const char *b) {
 	fputs("atled: ", stderr);
@@ -216,10 +239,14 @@ static bool read_size(const char *text, size_t *out) {
 	memcpy(number, text, n + 1);
 	if (n > 1 && (number[n - 1] == 'B' || number[n - 1] == 'b')) number[--n] = 0;
 	switch (number[n - 1]) {
-	case 'k': case 'K': unit = 1024; break;
-	case 'm': case 'M': unit = 1048576; break;
-	case 'g': case 'G': unit = 1073741824; break;
-	case 't': case 'T': unit = 1099511627776.0; break;
+	case 'k':
+	case 'K': unit = 1024; break;
+	case 'm':
+	case 'M': unit = 1048576; break;
+	case 'g':
+	case 'G': unit = 1073741824; break;
+	case 't':
+	case 'T': unit = 1099511627776.0; break;
 	default: break;
 	}
 	if (unit > 1) number[--n] = 0;
@@ -330,10 +357,10 @@ bool options_read(Options *o, int argc, char **argv, int *code) {
 					words[nwords++] = "run";
 					is_script = true;
 				}
-			} else if (nwords == 1 && o->command == COMMAND_RUN)
-				is_script = true;
+			} else if (nwords == 1 && o->command == COMMAND_RUN) is_script = true;
 			words[nwords++] = word;
-			/* the word `run` that was put in front may overwrite a word not read yet only where i is 0, which is the program's name */
+			/* the word `run` that was put in front may overwrite a word not read yet only where i is 0, which is the
+			 * program's name */
 			continue;
 		}
 		if (!strcmp(word, "--")) {
@@ -366,7 +393,8 @@ bool options_read(Options *o, int argc, char **argv, int *code) {
 	for (size_t k = 0; k < NCOMMANDS && nwords; k++) {
 		const CommandRow *c = &commands[k];
 		if (c->command != o->command) continue;
-		if (o->nargs < c->least || (c->most >= 0 && o->nargs > c->most)) return wrong(code, "usage: atled %s %s", c->name, c->args);
+		if (o->nargs < c->least || (c->most >= 0 && o->nargs > c->most))
+			return wrong(code, "usage: atled %s %s", c->name, c->args);
 	}
 	return true;
 }

@@ -1,9 +1,9 @@
 /* plot_bridge.c - `_draw(spec)`: what the library's plot module hands over becomes a figure.
  *
- * Needs: program.h, repl/plot/plot.h. The spec is a record: panels, title, rows, cols, file. A panel is a record: title, xlabel, ylabel, logx,
- * logy, series. A series is a record: kind ("line", "scatter", "heat"), x, y, z, label, colour (0, 1, ...),
- * marker (1, 2, ...: see PlotMarker). Any field may be missing, or none.
- * Guarantees: file ends in .svg or .png, or is "" for a picture in text where print goes; without the grant for files none is written.
+ * Needs: program.h, repl/plot/plot.h. The spec is a record: panels, title, rows, cols, file. A panel is a record:
+ * title, xlabel, ylabel, logx, logy, series. A series is a record: kind ("line", "scatter", "heat"), x, y, z, label,
+ * colour (0, 1, ...), marker (1, 2, ...: see PlotMarker). Any field may be missing, or none. Guarantees: file ends in
+ * .svg or .png, or is "" for a picture in text where print goes; without the grant for files none is written.
  */
 #include "repl/program.h"
 #include "repl/plot/plot.h"
@@ -35,7 +35,7 @@ static void want(Drawing *d, PlotStatus st) {
 	else if (st != PLOT_OK) fail(d, ATLED_ERROR, figure_error(d->figure));
 }
 
-/* ---- fields with defaults -------------------------------------------------------------------------------------------------------------- */
+/* ---- fields with defaults ---------------------------------------------------------------------------------------- */
 
 /* A copy of a text field, "" when it is not there. The caller frees it. */
 static char *text_field(Drawing *d, const atled_value *record, const char *name) {
@@ -63,7 +63,7 @@ static int64_t count_field(const atled_value *record, const char *name, int64_t 
 	return n;
 }
 
-/* ---- samples ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Samples {
 	double *at; /* row by row; NULL: not given */
@@ -111,7 +111,8 @@ static Samples samples_field(Drawing *d, const atled_value *series, const char *
 			s.shape[1] = a.rank > 1 ? (size_t)a.shape[1] : 1;
 			for (size_t i = 0; i < s.shape[0]; i++)
 				for (size_t k = 0; k < s.shape[1]; k++)
-					s.at[i * s.shape[1] + k] = sample(&a, (a.rank > 0 ? (int64_t)i * a.strides[0] : 0) + (a.rank > 1 ? (int64_t)k * a.strides[1] : 0));
+					s.at[i * s.shape[1] + k] = sample(&a, (a.rank > 0 ? (int64_t)i * a.strides[0] : 0) +
+					                                          (a.rank > 1 ? (int64_t)k * a.strides[1] : 0));
 		}
 	}
 	atled_tensor_free(t);
@@ -119,7 +120,7 @@ static Samples samples_field(Drawing *d, const atled_value *series, const char *
 	return s;
 }
 
-/* ---- panels -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 static void add_field(Drawing *d, int panel, const atled_value *series) {
 	Samples x = samples_field(d, series, "x"), y = samples_field(d, series, "y"), z = samples_field(d, series, "z");
@@ -132,7 +133,13 @@ static void add_field(Drawing *d, int panel, const atled_value *series) {
 		fail(d, ATLED_ERROR, "the matrix of a field has other lengths than its x and y");
 		return;
 	}
-	PlotField f = {.x = x.at, .y = y.at, .z = z.at, .nx = z.shape[0], .ny = z.shape[1], .x_step = (ptrdiff_t)z.shape[1], .y_step = 1};
+	PlotField f = {.x = x.at,
+	               .y = y.at,
+	               .z = z.at,
+	               .nx = z.shape[0],
+	               .ny = z.shape[1],
+	               .x_step = (ptrdiff_t)z.shape[1],
+	               .y_step = 1};
 	want(d, panel_field(d->figure, panel, &f));
 }
 
@@ -143,8 +150,12 @@ static void add_series(Drawing *d, int panel, const atled_value *series) {
 		Samples x = samples_field(d, series, "x"), y = samples_field(d, series, "y");
 		size_t n = y.shape[0];
 		if (d->status == ATLED_OK && (y.rank != 1 || !y.at)) fail(d, ATLED_ERROR, "a curve is drawn from a vector y");
-		if (d->status == ATLED_OK && x.at && x.shape[0] != n) fail(d, ATLED_ERROR, "the x and y of a curve have different lengths");
-		PlotSeries s = {.x = x.at, .y = y.at, .n = n, .label = *label ? label : NULL,
+		if (d->status == ATLED_OK && x.at && x.shape[0] != n)
+			fail(d, ATLED_ERROR, "the x and y of a curve have different lengths");
+		PlotSeries s = {.x = x.at,
+		                .y = y.at,
+		                .n = n,
+		                .label = *label ? label : NULL,
 		                .colour = (int)count_field(series, "colour", PLOT_COLOUR_AUTO)};
 		if (!strcmp(kind, "scatter")) {
 			int64_t marker = count_field(series, "marker", PLOT_MARKER_AUTO);
@@ -158,7 +169,8 @@ static void add_series(Drawing *d, int panel, const atled_value *series) {
 
 static void add_text(Drawing *d, int panel, const atled_value *record, const char *name, int axis) {
 	char *text = text_field(d, record, name);
-	if (text && *text && d->status == ATLED_OK) want(d, axis < 0 ? panel_title(d->figure, panel, text) : panel_label(d->figure, panel, (PlotAxis)axis, text));
+	if (text && *text && d->status == ATLED_OK)
+		want(d, axis < 0 ? panel_title(d->figure, panel, text) : panel_label(d->figure, panel, (PlotAxis)axis, text));
 	free(text);
 }
 
@@ -177,7 +189,7 @@ static void add_panel(Drawing *d, int panel, const atled_value *record) {
 	atled_value_free(series);
 }
 
-/* ---- the figure ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the figure -------------------------------------------------------------------------------------------------- */
 
 static void write_out(void *ud, const char *text, size_t n) { atled_write(ud, text, n); }
 
@@ -203,7 +215,8 @@ static void write_figure(Drawing *d, const char *file) {
 	else fail(d, ATLED_ERROR, "a picture's file ends in .svg or .png");
 }
 
-static atled_status draw(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args, atled_value **result) {
+static atled_status draw(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args,
+                         atled_value **result) {
 	(void)ud;
 	(void)result;
 	if (nargs != 1 || atled_value_kind(args[0]) != ATLED_RECORD) {
@@ -213,7 +226,8 @@ static atled_status draw(void *ud, atled_context *ctx, uint32_t nargs, const atl
 	Drawing d = {.ctx = ctx};
 	atled_value *panels = atled_value_field(args[0], "panels");
 	int64_t npanels = (int64_t)atled_value_count(panels);
-	int64_t cols = count_field(args[0], "cols", 1), rows = count_field(args[0], "rows", cols > 0 ? (npanels + cols - 1) / cols : 1);
+	int64_t cols = count_field(args[0], "cols", 1),
+			rows = count_field(args[0], "rows", cols > 0 ? (npanels + cols - 1) / cols : 1);
 	char *title = text_field(&d, args[0], "title"), *file = text_field(&d, args[0], "file");
 	if (rows < 1 || cols < 1 || rows > 16 || cols > 16 || npanels < 1 || npanels > rows * cols)
 		fail(&d, ATLED_ERROR, "the panels of a figure do not fit into its rows and columns, at most 16 of each");

@@ -83,7 +83,8 @@ int session_exit_code(const atled_context *ctx, atled_status st);
 /* ^C reaches this context while it is set. */
 void session_catch_interrupts(atled_context *ctx);
 
-/* display.c: writes a result as the program shows it: small values whole, large arrays by header and corners. Ends without newline. */
+/* display.c: writes a result as the program shows it: small values whole, large arrays by header and corners. Ends
+ * without newline. */
 void display_value(const atled_value *v, atled_sink sink, void *ud);
 
 /* commands.c, test.c, docs.c, repl.c: each gives the exit code. */
@@ -95,13 +96,6 @@ int command_info(const Options *o);
 int command_doc(const Options *o);
 int command_test(const Options *o);
 int command_repl(const Options *o);
-
-/* greek.c: \alpha -> α. */
-typedef struct Symbol {
-	const char *name, *text;
-} Symbol;
-extern const Symbol symbols[]; /* ends with NULL */
-const char *symbol_find(const char *name, size_t n);
 
 /* plot_bridge.c: registers `_draw`, which the library's plot module calls. Terminal pictures go to the sink. */
 atled_status plot_bridge_install(atled_context *ctx);

@@ -1,7 +1,7 @@
 /* repl.c - the interactive prompt: reads statements, runs them, shows what they give.
  *
- * Needs: repl.h. Guarantees: a statement that fails or is interrupted changes nothing; where standard input is no terminal it is run as
- * a program.
+ * Needs: repl.h. Guarantees: a statement that fails or is interrupted changes nothing; where standard input is no
+ * terminal it is run as a program.
  */
 #include "repl/repl.h"
 

@@ -23,7 +23,9 @@ static bool is_name(const char *text) {
 	size_t n = strlen(text);
 	for (size_t i = 0; i < n; i++) {
 		unsigned char ch = (unsigned char)text[i];
-		if (ch < 0x80 && ch != '_' && !(ch >= 'a' && ch <= 'z') && !(ch >= 'A' && ch <= 'Z') && !(i && ch >= '0' && ch <= '9')) return false;
+		if (ch < 0x80 && ch != '_' && !(ch >= 'a' && ch <= 'z') && !(ch >= 'A' && ch <= 'Z') &&
+		    !(i && ch >= '0' && ch <= '9'))
+			return false;
 	}
 	return n > 0;
 }
@@ -56,7 +58,8 @@ static void show_ir(Repl *r, const char *rest) {
 
 static void show_type(Repl *r, const char *rest) {
 	atled_value *v = NULL;
-	atled_status st = is_name(rest) ? atled_get(r->ctx, rest, &v) : atled_type(r->ctx, rest, ATLED_ZERO, file_sink, stdout);
+	atled_status st =
+		is_name(rest) ? atled_get(r->ctx, rest, &v) : atled_type(r->ctx, rest, ATLED_ZERO, file_sink, stdout);
 	if (v) atled_value_describe(v, 1, file_sink, stdout);
 	atled_value_free(v);
 	if (st == ATLED_OK) putchar('\n');
@@ -71,7 +74,10 @@ static void show_time(Repl *r, const char *rest) {
 	double took = seconds() - from;
 	if (st != ATLED_OK || atled_stats(r->ctx, &after) != ATLED_OK) return;
 	double unit = took < 1e-3 ? 1e6 : took < 1 ? 1e3 : 1;
-	printf("%.3g %s, %.0f scalar operations, %.0f allocations\n", took * unit, unit == 1 ? "s" : unit == 1e3 ? "ms" : "µs",
+	printf("%.3g %s, %.0f scalar operations, %.0f allocations\n", took * unit,
+	       unit == 1     ? "s"
+	       : unit == 1e3 ? "ms"
+	                     : "µs",
 	       after.scalar_operations - before.scalar_operations, (double)(after.allocations - before.allocations));
 }
 

@@ -52,7 +52,8 @@ atled_context *session_open(const Options *o) {
 		fputs("atled: cannot start: out of memory\n", stderr);
 		return NULL;
 	}
-	atled_limit limit = {.size = sizeof limit, .memory = o->mem_limit, .steps = o->step_limit, .seconds = o->time_limit};
+	atled_limit limit = {
+		.size = sizeof limit, .memory = o->mem_limit, .steps = o->step_limit, .seconds = o->time_limit};
 	atled_status st = atled_grant(ctx, o->safe ? ATLED_GRANT_OUTPUT : ATLED_GRANT_ALL);
 	if (st == ATLED_OK) st = plot_bridge_install(ctx);
 	if (st == ATLED_OK) st = atled_output(ctx, print_sink, stdout);

@@ -1,7 +1,8 @@
-/* test.c - `atled test`: runs programs and compares what they give with what their comments say. docs/testing.md describes the format.
+/* test.c - `atled test`: runs programs and compares what they give with what their comments say. docs/testing.md
+ * describes the format.
  *
- * Needs: program.h, test.h. Guarantees: each assertion is one test, and each file without any is one; every failure is printed with its place;
- * the last line is "N passed, N failed, N skipped". Each file has a context of its own.
+ * Needs: program.h, test.h. Guarantees: each assertion is one test, and each file without any is one; every failure is
+ * printed with its place; the last line is "N passed, N failed, N skipped". Each file has a context of its own.
  */
 #define _GNU_SOURCE
 #include "repl/test.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what a program says ------------------------------------------------------------------------------------------------------------------- */
+/* ---- what a program says ----------------------------------------------------------------------------------------- */
 
 void transcript_sink(void *ud, const char *text, size_t n) {
 	Transcript *t = ud;
@@ -59,7 +60,8 @@ void test_fail(Tests *t, const char *path, uint32_t line, const char *format, ..
 static void report_indented(void *ud, const char *text, size_t n) { buffer_add(ud, text, n); }
 
 void test_errors(atled_context *ctx, Buffer *out) {
-	for (size_t i = 0; i < atled_error_count(ctx); i++) atled_error_write(ctx, i, ATLED_ERROR_TEXT, report_indented, out);
+	for (size_t i = 0; i < atled_error_count(ctx); i++)
+		atled_error_write(ctx, i, ATLED_ERROR_TEXT, report_indented, out);
 }
 
 /* Runs of blanks count as one, and none at the ends. */
@@ -87,7 +89,7 @@ bool test_same_text(const char *a, size_t na, const char *b, size_t nb) {
 	return same;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Numbers {
 	double *at; /* real and imaginary part of each */
@@ -118,7 +120,9 @@ static void push_element(Numbers *v, atled_dtype d, const void *data, int64_t i)
 	case ATLED_I64: push_number(v, (double)((const int64_t *)data)[i], 0); break;
 	case ATLED_F32: push_number(v, (double)((const float *)data)[i], 0); break;
 	case ATLED_F64: push_number(v, ((const double *)data)[i], 0); break;
-	case ATLED_C64: push_number(v, (double)((const float *)data)[2 * i], (double)((const float *)data)[2 * i + 1]); break;
+	case ATLED_C64:
+		push_number(v, (double)((const float *)data)[2 * i], (double)((const float *)data)[2 * i + 1]);
+		break;
 	case ATLED_C128: push_number(v, ((const double *)data)[2 * i], ((const double *)data)[2 * i + 1]); break;
 	}
 }
@@ -145,8 +149,7 @@ static void push_value(Numbers *v, const atled_value *x, int depth) {
 			push_value(v, item, depth + 1);
 			atled_value_free(item);
 		}
-	} else
-		v->ok = false;
+	} else v->ok = false;
 }
 
 static bool near(double x, double y, double tol, double *worst) {
@@ -195,21 +198,24 @@ static bool close_enough(Tests *t, const Transcript *said, const char *want, siz
 		near(x.at[i], y.at[i], tol, &worst);
 		if (worst > before) where = i / 2;
 	}
-	if (!same) buffer_format(why, "%zu numbers%s expected, %zu%s found", y.n, y.ok ? "" : " (and more)", x.n, x.ok ? "" : " (and what is none)");
+	if (!same)
+		buffer_format(why, "%zu numbers%s expected, %zu%s found", y.n, y.ok ? "" : " (and more)", x.n,
+		              x.ok ? "" : " (and what is none)");
 	else if (!(worst <= tol)) {
 		same = false;
-		buffer_format(why, "number %zu is %.17g, expected %.17g: off by %.3g where %.3g is allowed", where, x.at[2 * where], y.at[2 * where], worst, tol);
+		buffer_format(why, "number %zu is %.17g, expected %.17g: off by %.3g where %.3g is allowed", where,
+		              x.at[2 * where], y.at[2 * where], worst, tol);
 	}
 	free(x.at);
 	free(y.at);
 	return same;
 }
 
-/* ---- assertions ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- assertions -------------------------------------------------------------------------------------------------- */
 
-typedef struct Mark { /* a comment that says something to us */
-	char kind;        /* > ~ ! */
-	bool alone;       /* first on its line */
+typedef struct Mark {  /* a comment that says something to us */
+	char kind;         /* > ~ ! */
+	bool alone;        /* first on its line */
 	size_t start, end; /* of what follows the two characters */
 	size_t line_start, line_end;
 	uint32_t line;
@@ -255,7 +261,8 @@ static Marks find_marks(const char *text, size_t n) {
 }
 
 /* Runs a part of a text so that lines count from the text's beginning. */
-static atled_status run_part(Tests *t, const char *name, const char *text, size_t start, size_t end, uint32_t first_line) {
+static atled_status run_part(Tests *t, const char *name, const char *text, size_t start, size_t end,
+                             uint32_t first_line) {
 	Buffer part = {0};
 	uint32_t line = first_line;
 	for (size_t i = 0; i < start; i++) line += text[i] == '\n';
@@ -283,7 +290,9 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 		buffer_add(&want, text + k->start, k->end - k->start);
 		size_t end = k->line_end;
 		uint32_t line = k->line + first_line - 1;
-		for (; k->kind == '>' && i + 1 < m.count && m.at[i + 1].kind == '>' && m.at[i + 1].alone && m.at[i + 1].line_start == end; i++) {
+		for (; k->kind == '>' && i + 1 < m.count && m.at[i + 1].kind == '>' && m.at[i + 1].alone &&
+		       m.at[i + 1].line_start == end;
+		     i++) {
 			buffer_str(&want, "\n");
 			buffer_add(&want, text + m.at[i + 1].start, m.at[i + 1].end - m.at[i + 1].start);
 			end = m.at[i + 1].line_end;
@@ -298,7 +307,9 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 			test_fail(t, name, line, "failed\n%s", why.at ? why.at : "");
 		} else if (k->kind == '>') {
 			if (test_same_text(want.at, want.n, t->said.last.at, t->said.last.n)) t->passed++;
-			else test_fail(t, name, line, "expected %s\n  got      %s", want.at + strspn(want.at, " "), t->said.last.at ? t->said.last.at : "nothing");
+			else
+				test_fail(t, name, line, "expected %s\n  got      %s", want.at + strspn(want.at, " "),
+				          t->said.last.at ? t->said.last.at : "nothing");
 		} else if (close_enough(t, &t->said, want.at, want.n, &why)) t->passed++;
 		else test_fail(t, name, line, "%s", why.at ? why.at : "");
 		buffer_free(&want);
@@ -320,7 +331,7 @@ void test_text(Tests *t, const char *name, const char *text, size_t n, uint32_t 
 	free(m.at);
 }
 
-/* ---- files that must fail ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- files that must fail ---------------------------------------------------------------------------------------- */
 
 typedef struct Reader { /* of one `#! error` line */
 	const char *p, *end;
@@ -364,14 +375,18 @@ static void match_error(Reader r, const atled_error *e, Buffer *why) {
 	}
 	for (;;) {
 		if (quoted(&r, text, sizeof text)) {
-			if (!strstr(e->message, text)) buffer_format(why, "expected the message \"%s\", got \"%s\"\n", text, e->message);
+			if (!strstr(e->message, text))
+				buffer_format(why, "expected the message \"%s\", got \"%s\"\n", text, e->message);
 			continue;
 		}
 		if (!word(&r, text, sizeof text)) return;
 		if (isdigit((unsigned char)text[0])) {
 			int n = sscanf(text, "%u:%u-%u:%u", &line, &column, &end_line, &end_column);
-			bool fits = n >= 2 && line == e->line && column == e->column && (n == 2 || (n == 4 && end_line == e->end_line && end_column == e->end_column));
-			if (!fits) buffer_format(why, "expected it at %s, got %u:%u-%u:%u (%s)\n", text, e->line, e->column, e->end_line, e->end_column, e->message);
+			bool fits = n >= 2 && line == e->line && column == e->column &&
+			            (n == 2 || (n == 4 && end_line == e->end_line && end_column == e->end_column));
+			if (!fits)
+				buffer_format(why, "expected it at %s, got %u:%u-%u:%u (%s)\n", text, e->line, e->column, e->end_line,
+				              e->end_column, e->message);
 		} else if (!strcmp(text, "second")) {
 			int n = word(&r, text, sizeof text) ? sscanf(text, "%u:%u", &line, &column) : 0;
 			if (n != 2 || line != e->second_line || column != e->second_column)
@@ -382,9 +397,9 @@ static void match_error(Reader r, const atled_error *e, Buffer *why) {
 			const char *have = text[0] == 'h' ? e->hint : text[0] == 'l' ? e->label : e->trace;
 			char what[8];
 			strcpy(what, text);
-			if (!quoted(&r, text, sizeof text) || !strstr(have ? have : "", text)) buffer_format(why, "expected the %s \"%s\", got \"%s\"\n", what, text, have ? have : "");
-		} else
-			buffer_format(why, "`%s` is not known in an error line\n", text);
+			if (!quoted(&r, text, sizeof text) || !strstr(have ? have : "", text))
+				buffer_format(why, "expected the %s \"%s\", got \"%s\"\n", what, text, have ? have : "");
+		} else buffer_format(why, "`%s` is not known in an error line\n", text);
 	}
 }
 
@@ -435,7 +450,7 @@ bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n
 	return nwant > 0;
 }
 
-/* ---- files and folders ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- files and folders ------------------------------------------------------------------------------------------- */
 
 bool test_open(Tests *t, const char *path) {
 	t->ctx = session_open(t->options);
@@ -506,7 +521,8 @@ static void visit(Tests *t, const char *path, bool named) {
 	if (n < 0) test_fail(t, path, 0, "cannot be listed");
 	for (int i = 0; i < n; i++) {
 		char *inner = NULL;
-		if (entries[i]->d_name[0] != '.' && asprintf(&inner, "%s%s%s", path, has_ending(path, "/") ? "" : "/", entries[i]->d_name) >= 0) {
+		if (entries[i]->d_name[0] != '.' &&
+		    asprintf(&inner, "%s%s%s", path, has_ending(path, "/") ? "" : "/", entries[i]->d_name) >= 0) {
 			visit(t, inner, false);
 			free(inner);
 		}

@@ -7,7 +7,8 @@
 
 #include "repl/program.h"
 
-/* What a program said: `last` is the last result shown, or what was printed since; `all` is everything since it was cleared. */
+/* What a program said: `last` is the last result shown, or what was printed since; `all` is everything since it was
+ * cleared. */
 typedef struct Transcript {
 	Buffer last, all;
 	bool shown; /* last holds a result */
@@ -21,10 +22,11 @@ typedef struct Tests {
 	uint32_t passed, failed, skipped;
 } Tests;
 
-void test_fail(Tests *t, const char *path, uint32_t line, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void test_fail(Tests *t, const char *path, uint32_t line, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 void transcript_sink(void *ud, const char *text, size_t n);
 bool test_same_text(const char *a, size_t na, const char *b, size_t nb); /* but for blanks */
-void test_errors(atled_context *ctx, Buffer *out); /* the messages of the last call */
+void test_errors(atled_context *ctx, Buffer *out);                       /* the messages of the last call */
 
 /* A context for the files beside `path`. */
 bool test_open(Tests *t, const char *path);

@@ -26,9 +26,10 @@ static void describe_worst(const Stand *at, char *out, size_t cap) {
 }
 
 static Status not_finite(Solve *s, const Given *in, const Stand *at) {
+	const char *what = at->what ? at->what : "solution";
 	Diag *d = diag_error(s->c, E_SOLVER, NO_SPAN,
-	                     "no solution beyond t = %.9g: %s is not finite at t = %.9g (element %lld), whatever the step",
-	                     at->t, s->bad ? s->bad : "the right-hand side", s->bad_time, (long long)s->bad_at);
+	                     "no %s beyond t = %.9g: %s is not finite at t = %.9g (element %lld), whatever the step",
+	                     what, at->t, s->bad ? s->bad : "the right-hand side", s->bad_time, (long long)s->bad_at);
 	if (at->t == in->t0)
 		diag_hint(s->c, d,
 		          "evaluate it at the initial value: a division by zero, or a root or logarithm of a negative number?");
@@ -38,7 +39,7 @@ static Status not_finite(Solve *s, const Given *in, const Stand *at) {
 
 Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at) {
 	char text[320] = "", worst[160], nan[120] = "";
-	const char *hint = NULL;
+	const char *hint = NULL, *what = at->what ? at->what : "solution";
 	DiagCode code = E_SOLVER_STEP;
 	describe_worst(at, worst, sizeof worst);
 	if (s->bad) snprintf(nan, sizeof nan, "; %s was not finite at t = %.9g", s->bad, s->bad_time);
@@ -98,7 +99,7 @@ Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at) {
 		snprintf(text, sizeof text, "%s", s->said[0] ? s->said : "the integrator failed");
 		*worst = 0;
 	}
-	Diag *d = diag_error(s->c, code, NO_SPAN, "no solution beyond t = %.9g: %s%s%s", at->t, text, worst, nan);
+	Diag *d = diag_error(s->c, code, NO_SPAN, "no %s beyond t = %.9g: %s%s%s", what, at->t, text, worst, nan);
 	if (hint) diag_hint(s->c, d, "%s", hint);
 	return ST_ERROR;
 }

@@ -164,6 +164,13 @@ Status ode_fail(Ode *o, int flag, double t) {
 	return gave_up(s, &o->in, reason_of(flag), &at);
 }
 
+Status ode_fail_backward(Ode *o, int flag, double t) {
+	if (o->s.status != ST_OK) return o->s.status;
+	if (flag == CV_MEM_FAIL) return ST_NOMEM;
+	const Stand at = {.t = t, .explicit_method = o->adams, .what = "adjoint solution (for a gradient, backward in time)"};
+	return gave_up(&o->s, &o->in, reason_of(flag), &at);
+}
+
 /* ---- the value ------------------------------------------------------------------------------------------------- */
 
 int ode_step(void *ode, double *t) {

@@ -42,6 +42,7 @@ Status ode_start(Ode *o);
 void ode_rewind(Ode *o); /* gives up the integrator and goes back to (t0, y0), so that ode_start may be called again */
 void ode_end(Ode *o);
 Status ode_fail(Ode *o, int flag, double t); /* in words; the status of the callback where one stopped the run */
+Status ode_fail_backward(Ode *o, int flag, double t); /* the same, of the adjoint */
 int ode_step(void *ode, double *t);          /* for march */
 March ode_march(Ode *o);                     /* without its `row` */
 

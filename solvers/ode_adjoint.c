@@ -199,13 +199,21 @@ static Status backward_start(Run *r, double t) {
 	if (flag == CV_SUCCESS) flag = CVodeSVtolerancesB(o->mem, r->which, o->in.rtol, r->lambda_atol);
 	if (flag == CV_SUCCESS) flag = CVodeSetUserDataB(o->mem, r->which, r);
 	if (flag == CV_SUCCESS) flag = CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->in.max_steps);
-	if (flag != CV_SUCCESS) return ode_fail(o, flag, t);
+	if (flag != CV_SUCCESS) return ode_fail_backward(o, flag, t);
 	Status st = attach_backward(r);
 	if (st != ST_OK || !r->quadrature) return st;
 	flag = CVodeQuadInitB(o->mem, r->which, adjoint_quadrature, r->quadrature);
 	if (flag == CV_SUCCESS) flag = CVodeQuadSVtolerancesB(o->mem, r->which, o->in.rtol, r->quadrature_atol);
 	if (flag == CV_SUCCESS) flag = CVodeSetQuadErrConB(o->mem, r->which, SUNTRUE);
-	return flag == CV_SUCCESS ? o->s.status : ode_fail(o, flag, t);
+	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
+}
+
+/* After a jump. */
+static Status backward_again(Run *r, double t) {
+	Ode *o = &r->o;
+	int flag = CVodeReInitB(o->mem, r->which, t, r->lambda);
+	if (flag == CV_SUCCESS && r->quadrature) flag = CVodeQuadReInitB(o->mem, r->which, r->quadrature);
+	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
 }
 
 /* From t to `to`, lambda and the quadratures with it. */
@@ -216,7 +224,7 @@ static Status backward_to(Run *r, double t, double to) {
 	if (o->s.status != ST_OK) return o->s.status;
 	if (flag >= 0) flag = CVodeGetB(o->mem, r->which, &reached, r->lambda);
 	if (flag >= 0 && r->quadrature) flag = CVodeGetQuadB(o->mem, r->which, &reached, r->quadrature);
-	return flag >= 0 ? ST_OK : ode_fail(o, flag, t);
+	return flag >= 0 ? ST_OK : ode_fail_backward(o, flag, t);
 }
 
 static void jump(Run *r, int64_t k) {
@@ -229,57 +237,65 @@ static bool same_time(double a, double b) {
 	return fabs(a - b) <= 1e-14 * fmax(fabs(a), fabs(b));
 }
 
-static Status backward(Run *r, const HostCall *call) {
+/* The vjps and the vectors that the backward problem works with. */
+static Status backward_begin(Run *r, const HostCall *call) {
 	Ode *o = &r->o;
 	Solve *s = &o->s;
 	const uint32_t ncaptured = (uint32_t)call->options[1];
+	const char *what = "the adjoint of the right-hand side";
 	uint32_t fn = ODE_NFNS + 1;
-	int64_t k = o->in.nat - 1;
 	Status st = ST_OK;
-	if (r->active.vjp_state)
-		st = routine_begin(s, &r->state, call->fns[fn++], "the adjoint of the right-hand side", ncaptured, o->captured);
+	if (r->active.vjp_state) st = routine_begin(s, &r->state, call->fns[fn++], what, ncaptured, o->captured);
 	if (r->active.vjp_captured && st == ST_OK)
-		st =
-			routine_begin(s, &r->captured, call->fns[fn], "the adjoint of the right-hand side", ncaptured, o->captured);
+		st = routine_begin(s, &r->captured, call->fns[fn], what, ncaptured, o->captured);
 	if (st != ST_OK) return st;
 	r->lambda = solve_vector(s, o->in.n);
 	r->lambda_atol = solve_vector(s, o->in.n);
 	if (!r->lambda || !r->lambda_atol) return ST_NOMEM;
-	if (r->active.vjp_captured) {
-		const int64_t n = r->count - (r->active.y0 ? o->in.n : 0);
-		r->quadrature = solve_vector(s, n);
-		r->quadrature_atol = solve_vector(s, n);
-		if (!r->quadrature || !r->quadrature_atol) return ST_NOMEM;
+	if (!r->active.vjp_captured) return ST_OK;
+	const int64_t n = r->count - (r->active.y0 ? o->in.n : 0);
+	r->quadrature = solve_vector(s, n);
+	r->quadrature_atol = solve_vector(s, n);
+	return r->quadrature && r->quadrature_atol ? ST_OK : ST_NOMEM;
+}
+
+/* The solution from t0 to t, kept in checkpoints. */
+static Status keep_solution(Run *r, double t) {
+	Ode *o = &r->o;
+	const int64_t fit = STORE_BYTES / (o->in.n * (int64_t)sizeof(double));
+	int ncheck;
+	o->in.t1 = t;
+	Status st = ode_start(o);
+	if (st != ST_OK) return st;
+	int flag = CVodeAdjInit(o->mem, fit < 16 ? 16 : fit > CHECKPOINT ? CHECKPOINT : (long)fit, CV_POLYNOMIAL);
+	if (flag == CV_SUCCESS) flag = CVodeSetMaxNumSteps(o->mem, (long)o->in.max_steps);
+	if (flag == CV_SUCCESS && o->s.status == ST_OK) flag = CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
+	return o->s.status != ST_OK ? o->s.status : flag < 0 ? ode_fail(o, flag, o->t) : ST_OK;
+}
+
+/* The last row up to k that is not zero, or -1. */
+static int64_t next_jump(const Run *r, int64_t k) {
+	while (k >= 0 && row_is_zero(r->w_rows + k * r->o.in.n, r->o.in.n)) k--;
+	return k;
+}
+
+static Status backward(Run *r, const HostCall *call) {
+	Ode *o = &r->o;
+	const double *at = o->in.at, t0 = o->in.t0;
+	Status st = backward_begin(r, call);
+	int64_t k = next_jump(r, o->in.nat - 1);
+	if (st == ST_OK && k >= 0 && !same_time(at[k], t0)) {
+		st = keep_solution(r, at[k]);
+		if (st == ST_OK) adjoint_tolerances(r);
 	}
-	while (k >= 0 && row_is_zero(r->w_rows + k * o->in.n, o->in.n)) k--;
-	double t = k < 0 ? o->in.t0 : o->in.at[k];
-	if (!same_time(t, o->in.t0)) {
-		int64_t apart = STORE_BYTES / (o->in.n * (int64_t)sizeof(double));
-		int ncheck;
-		o->in.t1 = t;
-		if ((st = ode_start(o)) != ST_OK) return st;
-		int flag = CVodeAdjInit(o->mem, apart < 16 ? 16 : apart > CHECKPOINT ? CHECKPOINT : (long)apart, CV_POLYNOMIAL);
-		if (flag == CV_SUCCESS) flag = CVodeSetMaxNumSteps(o->mem, (long)o->in.max_steps);
-		if (flag == CV_SUCCESS && s->status == ST_OK) flag = CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
-		if (s->status != ST_OK) return s->status;
-		if (flag < 0) return ode_fail(o, flag == CV_TOO_MUCH_WORK ? MARCH_STEPS : flag, o->t);
-		adjoint_tolerances(r);
-		for (bool begun = false; k >= 0 && !same_time(o->in.at[k], o->in.t0);) {
-			t = o->in.at[k];
-			for (; k >= 0 && same_time(o->in.at[k], t); k--) jump(r, k);
-			if (begun) {
-				flag = CVodeReInitB(o->mem, r->which, t, r->lambda);
-				if (flag == CV_SUCCESS && r->quadrature) flag = CVodeQuadReInitB(o->mem, r->which, r->quadrature);
-				if (flag != CV_SUCCESS) return ode_fail(o, flag, t);
-			} else if ((st = backward_start(r, t)) != ST_OK) {
-				return st;
-			}
-			begun = true;
-			while (k >= 0 && row_is_zero(r->w_rows + k * o->in.n, o->in.n)) k--;
-			const double to = k < 0 || same_time(o->in.at[k], o->in.t0) ? o->in.t0 : o->in.at[k];
-			if ((st = backward_to(r, t, to)) != ST_OK) return st;
-		}
+	for (bool begun = false; st == ST_OK && k >= 0 && !same_time(at[k], t0); begun = true) {
+		const double t = at[k];
+		for (; k >= 0 && same_time(at[k], t); k--) jump(r, k);
+		k = next_jump(r, k);
+		st = begun ? backward_again(r, t) : backward_start(r, t);
+		if (st == ST_OK) st = backward_to(r, t, k < 0 || same_time(at[k], t0) ? t0 : at[k]);
 	}
+	if (st != ST_OK) return st;
 	for (; k >= 0; k--) jump(r, k); /* at t0 */
 	double *out = r->gradient;
 	if (r->active.y0) {

@@ -165,6 +165,7 @@ typedef enum Reason {                      /* for which an integrator gave up */
 typedef struct Stand { /* where it was then; vectors NULL: not known */
 	double t, step, factor;
 	bool explicit_method;
+	const char *what; /* of what there is no more; NULL: "solution" */
 	double off; /* start: by how much equation `equation` fails to hold */
 	int64_t equation;
 	N_Vector y, errors, weights;

@@ -87,10 +87,10 @@ _initial_fields(info) = {
 }
 
 _solve_ode(info, m, o) = {
-  if len(info.coords) != 1 { error("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
-  if len(info.events) > 0 { error("events are not served by {m.name}()") }
+  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
+  if len(info.events) > 0 { _refuse("events are not served by {m.name}()") }
   for (k, f) in enumerate(info.fields) {
-    if _order_of(info, k, 0) > 1 { error("{f} is of second order in t: write it as two equations of first order") }
+    if _order_of(info, k, 0) > 1 { _refuse("{f} is of second order in t: write it as two equations of first order") }
   }
   start = _initial_fields(info)
   zero = map(v -> 0.0 * v, start)
@@ -105,7 +105,7 @@ _solve_ode(info, m, o) = {
       if slope != (if i == k { 1 } else { 0 }) { explicit = false }
     }
   }
-  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { o.t }
+  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   if explicit {
     f = (t, y) -> -residual(t, _split(y, info.sizes), zero)
     jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)

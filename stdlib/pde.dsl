@@ -95,7 +95,7 @@ _fd_grid(m, a, b, periodic, top) = {
 
 # Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB, chapter 6), with the mapping's slope, ascending in x.
 _chebyshev_grid(m, a, b, periodic, top) = {
-  if periodic { error("chebyshev() does not serve periodic problems; fourier(n) does") }
+  if periodic { _refuse("chebyshev() does not serve periodic problems; fourier(n) does") }
   n = m.n
   k = iota(n + 1)
   s = sin(π * (2 * k - n) / (2.0 * n))
@@ -116,9 +116,9 @@ _powers(D1, top) = {
 
 # Fourier differentiation matrices for an even number of points (Trefethen, chapter 3).
 _fourier_grid(m, a, b, periodic, top) = {
-  if not periodic { error("fourier() is for periodic problems") }
+  if not periodic { _refuse("fourier() is for periodic problems") }
   n = m.n
-  if n % 2 != 0 { error("fourier(n) takes an even number of points") }
+  if n % 2 != 0 { _refuse("fourier(n) takes an even number of points") }
   h = 2π / n
   k = expand(iota(n), 1) - expand(iota(n), 0)
   sign = where(k % 2 == 0, 1.0, -1.0)
@@ -220,16 +220,16 @@ _top_order(info) = {
 }
 
 _check_lines(info, m) = {
-  if len(info.coords) != 2 { error("{m.name}() solves problems in t and one space coordinate") }
-  if info.coords[0] != "t" { error("{m.name}() needs t as the first coordinate of the domain") }
+  if len(info.coords) != 2 { _refuse("{m.name}() solves problems in t and one space coordinate") }
+  if info.coords[0] != "t" { _refuse("{m.name}() needs t as the first coordinate of the domain") }
   for (k, f) in enumerate(info.fields) {
-    if info.sizes[k] != 0 { error("{m.name}() takes scalar fields; {f} is a vector") }
-    if _order_of(info, k, 0) != 1 { error("{m.name}() integrates in t, and {f} is not of first order in t") }
+    if info.sizes[k] != 0 { _refuse("{m.name}() takes scalar fields; {f} is a vector") }
+    if _order_of(info, k, 0) != 1 { _refuse("{m.name}() integrates in t, and {f} is not of first order in t") }
     for side in (0, 1) {
-      if len(_end_conditions(info, k, side)) > 1 { error("{m.name}() takes at most one condition on {f} at each end") }
+      if len(_end_conditions(info, k, side)) > 1 { _refuse("{m.name}() takes at most one condition on {f} at each end") }
     }
   }
-  for j in info.jets { if j[1] > 0 and j[2] > 0 { error("{m.name}() does not serve mixed derivatives of t and x") } }
+  for j in info.jets { if j[1] > 0 and j[2] > 0 { _refuse("{m.name}() does not serve mixed derivatives of t and x") } }
 }
 
 # Where the unknowns of a field begin and end among its nodes.
@@ -317,7 +317,7 @@ _solve_lines(info, m, o) = {
   for i in list(...(0..nf)) {
     for k in list(...(0..nf)) {
       slope = _slope(r -> info.equations[i].residual((tt(info.lo[0]), g.x), _line_jets(info, g, start, map(j -> if j == k { r } else { zero[j] }, list(...(0..nf))))), start[k])
-      if slope != (if i == k { 1 } else { 0 }) { error("{m.name}() needs equation {i + 1} to have {info.fields[i]}_t with coefficient 1, and no other rate") }
+      if slope != (if i == k { 1 } else { 0 }) { _refuse("{m.name}() needs equation {i + 1} to have {info.fields[i]}_t with coefficient 1, and no other rate") }
     }
   }
   rate = (t, y) -> {
@@ -325,7 +325,7 @@ _solve_lines(info, m, o) = {
     jets = _line_jets(info, g, fields, zero)
     _strip(g, ends, map(q -> -q.residual((tt(t), g.x), jets) + 0 * g.x, list(...info.equations)))
   }
-  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { o.t }
+  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   if g.dense {
     jac = (t, y) -> {
       jets = _line_jets(info, g, _fill(info, g, ends, t, y, top), zero)

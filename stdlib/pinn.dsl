@@ -96,8 +96,8 @@ _r2(n, shift) = {
 }
 
 _solve_pinn(info, m, o) = {
-  if len(info.coords) != 2 { error("pinn() solves problems in t and one space coordinate") }
-  for (k, f) in enumerate(info.fields) { if info.sizes[k] != 0 { error("pinn() takes scalar fields; {f} is a vector") } }
+  if len(info.coords) != 2 { _refuse("pinn() solves problems in t and one space coordinate") }
+  for (k, f) in enumerate(info.fields) { if info.sizes[k] != 0 { _refuse("pinn() takes scalar fields; {f} is a vector") } }
   seed(m.seed)
   (t0, t1) = (info.lo[0], info.hi[0])
   (a, b) = (info.lo[1], info.hi[1])

@@ -99,22 +99,22 @@ interp(x, xs, ys) = {
 
 # linsolve(A, b): x with A x = b, by LU with partial pivoting; b a vector or a matrix
 linsolve(A, b) = {
-  (F, p) = _lu(f64(A))
-  trisolve(F, trisolve(F, f64(b)[p]; lower = true, unit = true); lower = false)
+  (F, p) = _lu(A)
+  trisolve(F, trisolve(F, _right_side(A, b)[p]; lower = true, unit = true); lower = false)
 }
 # inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
 inv(A) = linsolve(A, eye(len(A)))
 # lu(A): (L, U, p) with A[p] = L U
 lu(A) = {
-  (F, p) = _lu(f64(A))
+  (F, p) = _lu(A)
   i = expand(iota(len(A)), 1)
   j = expand(iota(len(A)), 0)
   (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
 }
 # det(A): determinant
-det(A) = try { _det(A) } catch e { _det_of_singular(f64(A)) }
+det(A) = try { _det(A) } catch e { _det_of_singular(A) }
 _det(A) = {
-  (F, p) = _lu(f64(A))
+  (F, p) = _lu(A)
   n = len(A)
   i = expand(iota(n), 1)
   j = expand(iota(n), 0)
@@ -122,17 +122,17 @@ _det(A) = {
   where(swaps % 2 == 0, 1.0, -1.0) * prod(diag(F))
 }
 # A pivot vanished: the value is 0 (or NaN), the slope the matrix of cofactors, which for A = U S V' is det(U) det(V) U adj(S) V'
-_det_of_singular(A) = 0 * sum(A)
+_det_of_singular(A) = 0.0 * sum(A)
 derivative _det_of_singular(A), dA = {
   (U, s, V) = svd(A)
   i = iota(len(s))
   others = map(k -> prod(where(i == k, 1.0, s)), i)
-  _det(U) * _det(V) * sum((U * expand(others, 0)) @ V' * dA)
+  _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
 }
 # lstsq(A, b): least-squares solution of A x = b by QR; A has at least as many rows as columns and full rank
 lstsq(A, b) = {
-  (Q, R) = qr(f64(A))
-  trisolve(R, Q' @ b; lower = false)
+  (Q, R) = qr(A)
+  trisolve(R, Q' @ _right_side(A, b); lower = false)
 }
 
 # ---- derivatives
@@ -178,6 +178,7 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
 _directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { zeros_like(x) }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
 jet(f, x, dxs) = {
+  assert(kind(dxs) == "tuple" or kind(dxs) == "list", "a jet takes its directions as a tuple (d1, d2, ...)")
   n = len(dxs)
   (y, c) = _jet(f, x, map(k -> dxs[k] * (1 / _factorial(k + 1)), (...(0..n))))
   (y, map(k -> c[k] * _factorial(k + 1), (...(0..n))))

@@ -1,4 +1,5 @@
-/* test_api.c - the public interface: life, programs, functions, derivatives, callbacks, tensors, limits, errors, threads, failing memory.
+/* test_api.c - the public interface: life, programs, functions, derivatives, callbacks, tensors, limits, errors,
+ * threads, failing memory.
  *
  * Needs: atled.h only. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
  */
@@ -95,7 +96,7 @@ static void free_all(int n, atled_tensor **s) {
 	}
 }
 
-/* ---- life and programs -------------------------------------------------------------------------------------------------------- */
+/* ---- life and programs ------------------------------------------------------------------------------------------- */
 
 static void test_life(T *t) {
 	CHECK(t, atled_version() == ATLED_VERSION);
@@ -112,7 +113,8 @@ static void test_life(T *t) {
 	CHECK(t, atled_get(a, "nowhere", &w) == ATLED_ERROR && !w);
 	atled_tensor *s = atled_value_tensor(v);
 	atled_function *f = NULL;
-	CHECK(t, atled_compile(a, "f(x) = x + 1", ATLED_ZERO, "a") == ATLED_OK && atled_lookup(a, "f", "(f64) -> f64", &f) == ATLED_OK);
+	CHECK(t, atled_compile(a, "f(x) = x + 1", ATLED_ZERO, "a") == ATLED_OK &&
+	             atled_lookup(a, "f", "(f64) -> f64", &f) == ATLED_OK);
 	atled_context_free(a);
 	CHECK(t, atled_value_kind(v) == ATLED_NONE); /* handles outlive their context */
 	CHECK(t, !strcmp(atled_function_type(f), "(f64) -> f64"));
@@ -149,7 +151,8 @@ static void test_programs(T *t) {
 	CHECK(t, number(t, "10 * y + x") == 52.5);
 	CHECK(t, atled_check(t->x, "a = 1 + 2\nnope(3)", ATLED_ZERO, "c") == ATLED_ERROR);
 	CHECK(t, atled_check(t->x, "a = 1 + 2", ATLED_ZERO, "c") == ATLED_OK);
-	CHECK(t, atled_incomplete("f(x) = {", ATLED_ZERO) && !atled_incomplete("f(x) = {}", ATLED_ZERO) && atled_incomplete("[1,", 3));
+	CHECK(t, atled_incomplete("f(x) = {", ATLED_ZERO) && !atled_incomplete("f(x) = {}", ATLED_ZERO) &&
+	             atled_incomplete("[1,", 3));
 	FINE(t, atled_seed(t->x, 7));
 	double a = number(t, "rand()"), b = number(t, "rand()");
 	FINE(t, atled_seed(t->x, 7));
@@ -169,7 +172,8 @@ static void test_programs(T *t) {
 	FINE(t, atled_stats(t->x, &stat));
 	CHECK(t, stat.memory > 0 && stat.memory_peak >= stat.memory && stat.allocations > 0 && stat.calls > 0);
 	const char *code, *title;
-	CHECK(t, atled_error_kind(0, &code, &title) && code[0] == 'E' && *title && !atled_error_kind(100000, &code, &title));
+	CHECK(t,
+	      atled_error_kind(0, &code, &title) && code[0] == 'E' && *title && !atled_error_kind(100000, &code, &title));
 	CHECK(t, atled_keyword(0) && !atled_keyword(10000));
 }
 
@@ -197,13 +201,14 @@ static void test_looking(T *t) {
 	CHECK(t, found == 11);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void test_errors(T *t) {
 	CHECK(t, atled_compile(t->x, "a = [1, 2, 3]\nb = [1, 2, 3, 4]\na + b", ATLED_ZERO, "shapes.dsl") == ATLED_ERROR);
 	const atled_error *e = atled_last_error(t->x);
 	CHECK(t, e && !strcmp(e->code, "E0302") && !strcmp(e->file, "shapes.dsl") && e->line == 3 && e->column == 1);
-	CHECK(t, e && e->end_line == 3 && e->end_column == 6 && strstr(e->message, "i64[3]") && strstr(e->message, "i64[4]"));
+	CHECK(t,
+	      e && e->end_line == 3 && e->end_column == 6 && strstr(e->message, "i64[3]") && strstr(e->message, "i64[4]"));
 	CHECK(t, e && e->status == ATLED_ERROR && !e->warning && *e->title);
 	Said said = {.n = 0};
 	CHECK(t, atled_error_write(t->x, 0, ATLED_ERROR_TEXT, hear, &said) == ATLED_OK);
@@ -213,7 +218,8 @@ static void test_errors(T *t) {
 	CHECK(t, said.text[0] == '{' && strstr(said.text, "\"code\":\"E0302\"") && said.text[said.n - 1] == '\n');
 	atled_error small = {.size = offsetof(atled_error, code)};
 	CHECK(t, atled_error_at(t->x, 0, &small) == ATLED_OK && !small.code && small.status == ATLED_ERROR);
-	CHECK(t, atled_error_at(t->x, 99, &small) == ATLED_MISUSE && atled_error_write(t->x, 99, 0, hear, &said) == ATLED_MISUSE);
+	CHECK(t, atled_error_at(t->x, 99, &small) == ATLED_MISUSE &&
+	             atled_error_write(t->x, 99, 0, hear, &said) == ATLED_MISUSE);
 	FINE(t, atled_compile(t->x, "1", ATLED_ZERO, NULL));
 	CHECK(t, !atled_last_error(t->x) && atled_error_count(t->x) == 0);
 	CHECK(t, atled_compile(t->x, "(1\n[2", ATLED_ZERO, NULL) == ATLED_ERROR && atled_error_count(t->x) >= 1);
@@ -221,13 +227,15 @@ static void test_errors(T *t) {
 	CHECK(t, (e = atled_last_error(t->x)) && !strcmp(e->code, "E0604") && strstr(e->message, "so it is"));
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static void test_calls(T *t) {
 	atled_function *f = NULL;
-	FINE(t, atled_compile(t->x, "scale(v, a) = v * a\nboth(x) = (x + 1, x * [1.0, 2.0])\nrev(v) = v[.. by -1]", ATLED_ZERO, NULL));
+	FINE(t, atled_compile(t->x, "scale(v, a) = v * a\nboth(x) = (x + 1, x * [1.0, 2.0])\nrev(v) = v[.. by -1]",
+	                      ATLED_ZERO, NULL));
 	FINE(t, atled_lookup(t->x, "scale", "(f64[n], f64) -> f64[n]", &f));
-	CHECK(t, f && !strcmp(atled_function_type(f), "(f64[n], f64) -> f64[n]") && atled_function_inputs(f) == 2 && atled_function_outputs(f) == 1);
+	CHECK(t, f && !strcmp(atled_function_type(f), "(f64[n], f64) -> f64[n]") && atled_function_inputs(f) == 2 &&
+	             atled_function_outputs(f) == 1);
 	atled_tensor *in[2] = {vector(t, 3, (double[]){1, 2, 3}), scalar(t, 10)}, *out[2] = {NULL, NULL};
 	FINE(t, atled_call(t->x, f, 2, in, 1, out));
 	CHECK(t, element(out[0], 0) == 10 && element(out[0], 2) == 30);
@@ -283,9 +291,23 @@ static void test_calls(T *t) {
 }
 
 static void test_types(T *t) {
-	static const char *const bad[] = {"", "f64", "(f64", "(f65)", "(f64[", "(f64[n)", "(f64) ->", "(f64) -> f64 more", "(f64[n+1])", "(f64[-1])",
-	                                  "(f64[1,2,3,4,5,6,7,8,9])", "(f64[99999999999999999999])", "(f64,)", "(f64[n][m])"};
-	FINE(t, atled_compile(t->x, "id(x) = x\nmat(a, b) = a @ b\nannotated(w: f64[m, n], x: f64[n]) = w @ x\nnoisy() = rand()", ATLED_ZERO, NULL));
+	static const char *const bad[] = {"",
+	                                  "f64",
+	                                  "(f64",
+	                                  "(f65)",
+	                                  "(f64[",
+	                                  "(f64[n)",
+	                                  "(f64) ->",
+	                                  "(f64) -> f64 more",
+	                                  "(f64[n+1])",
+	                                  "(f64[-1])",
+	                                  "(f64[1,2,3,4,5,6,7,8,9])",
+	                                  "(f64[99999999999999999999])",
+	                                  "(f64,)",
+	                                  "(f64[n][m])"};
+	FINE(t, atled_compile(t->x,
+	                      "id(x) = x\nmat(a, b) = a @ b\nannotated(w: f64[m, n], x: f64[n]) = w @ x\nnoisy() = rand()",
+	                      ATLED_ZERO, NULL));
 	atled_function *f = NULL;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		atled_status st = atled_lookup(t->x, "id", bad[i], &f);
@@ -326,7 +348,10 @@ static double call1(T *t, const atled_function *f, int n, const double *args, in
 
 static void test_derive(T *t) {
 	atled_function *f = NULL, *g = NULL, *h = NULL;
-	FINE(t, atled_compile(t->x, "p(x, y) = x^3 * sin(y)\nr(v) = sum(100(v[1..] - v[..-1]^2)^2 + (1 - v[..-1])^2)\nq(v) = v * v[0]", ATLED_ZERO, NULL));
+	FINE(t,
+	     atled_compile(
+			 t->x, "p(x, y) = x^3 * sin(y)\nr(v) = sum(100(v[1..] - v[..-1]^2)^2 + (1 - v[..-1])^2)\nq(v) = v * v[0]",
+			 ATLED_ZERO, NULL));
 	FINE(t, atled_lookup(t->x, "p", "(f64, f64) -> f64", &f));
 	double xy[2] = {1.3, 0.7};
 	FINE(t, atled_derive(t->x, f, "grad", &g));
@@ -339,7 +364,8 @@ static void test_derive(T *t) {
 	CHECK(t, g && !strcmp(atled_function_type(g), "(f64, f64, f64) -> (f64, f64)"));
 	atled_tensor *in[3] = {scalar(t, 1.3), scalar(t, 0.7), scalar(t, 2)}, *out[2] = {NULL, NULL};
 	FINE(t, atled_call(t->x, g, 3, in, 2, out));
-	CHECK(t, near(element(out[0], 0), 2.197 * sin(0.7), 1e-14) && near(element(out[1], 0), 2 * 2.197 * cos(0.7), 1e-14));
+	CHECK(t,
+	      near(element(out[0], 0), 2.197 * sin(0.7), 1e-14) && near(element(out[1], 0), 2 * 2.197 * cos(0.7), 1e-14));
 	free_all(2, out);
 	atled_function_free(g);
 	FINE(t, atled_derive(t->x, f, "vjp 0", &g));
@@ -358,7 +384,8 @@ static void test_derive(T *t) {
 	free_all(2, in);
 	atled_function_free(g);
 	CHECK(t, atled_derive(t->x, f, "grad 2", &g) == ATLED_MISUSE && !g);
-	CHECK(t, atled_derive(t->x, f, "grad x", &g) == ATLED_MISUSE && atled_derive(t->x, f, "gradient", &g) == ATLED_MISUSE);
+	CHECK(t,
+	      atled_derive(t->x, f, "grad x", &g) == ATLED_MISUSE && atled_derive(t->x, f, "gradient", &g) == ATLED_MISUSE);
 	atled_function_free(f);
 	FINE(t, atled_lookup(t->x, "r", "(f64[n]) -> f64", &f));
 	FINE(t, atled_derive(t->x, f, "grad", &g));
@@ -387,7 +414,8 @@ static void test_derive(T *t) {
 	FINE(t, atled_call(t->x, g, 1, in, 1, out));
 	atled_array a = {.size = sizeof a};
 	CHECK(t, atled_tensor_view(out[0], &a) == ATLED_OK && a.rank == 2);
-	CHECK(t, a.rank == 2 && ((double *)a.data)[a.strides[0]] == 3 && ((double *)a.data)[a.strides[0] + a.strides[1]] == 2);
+	CHECK(t,
+	      a.rank == 2 && ((double *)a.data)[a.strides[0]] == 3 && ((double *)a.data)[a.strides[0] + a.strides[1]] == 2);
 	CHECK(t, atled_derive(t->x, f, "grad", &h) == ATLED_ERROR && !h); /* no real number */
 	free_all(1, out);
 	free_all(1, in);
@@ -409,7 +437,8 @@ static void test_entry(T *t) {
 		CHECK(t, s == (double)(n * (n + 1)) && w[n - 1] == (double)n + 2);
 	}
 	int64_t five = 5, bad = -1;
-	CHECK(t, raw(ud, &five, (const void *[]){v, &a}, (void *[]){&s, v}) == ATLED_OK && v[0] == 3 && s == 30); /* over its argument */
+	CHECK(t, raw(ud, &five, (const void *[]){v, &a}, (void *[]){&s, v}) == ATLED_OK && v[0] == 3 &&
+	             s == 30); /* over its argument */
 	CHECK(t, raw(ud, &bad, (const void *[]){v, &a}, (void *[]){&s, v}) == ATLED_MISUSE);
 	struct timespec from, to;
 	clock_gettime(CLOCK_MONOTONIC, &from);
@@ -417,7 +446,8 @@ static void test_entry(T *t) {
 	double w[5];
 	for (int i = 0; i < rounds; i++) raw(ud, &five, (const void *[]){v, &a}, (void *[]){&s, w});
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	printf("an entry takes %.0f ns\n", ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / rounds);
+	printf("an entry takes %.0f ns\n",
+	       ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / rounds);
 	atled_function_free(f);
 	FINE(t, atled_lookup(t->x, "self", "(f64[n]) -> f64[n]", &f));
 	FINE(t, atled_entry(t->x, f, &raw, &ud));
@@ -425,7 +455,7 @@ static void test_entry(T *t) {
 	atled_function_free(f);
 }
 
-/* ---- functions of the host --------------------------------------------------------------------------------------------------------------- */
+/* ---- functions of the host --------------------------------------------------------------------------------------- */
 
 /* y[i] = x[i]^2 * a */
 static int square_value(void *ud, atled_context *ctx, const atled_array *in, atled_array *out) {
@@ -436,7 +466,8 @@ static int square_value(void *ud, atled_context *ctx, const atled_array *in, atl
 	return 0;
 }
 
-static int square_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx, atled_array *out) {
+static int square_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx,
+                      atled_array *out) {
 	const double *x = in[0].data, a = *(double *)in[1].data, *d = dx[0].data, da = *(double *)dx[1].data;
 	(void)ctx;
 	(void)ud;
@@ -445,7 +476,8 @@ static int square_jvp(void *ud, atled_context *ctx, const atled_array *in, const
 	return 0;
 }
 
-static int square_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w, atled_array *out) {
+static int square_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w,
+                      atled_array *out) {
 	const double *x = in[0].data, a = *(double *)in[1].data, *c = w[0].data;
 	(void)ctx;
 	(void)ud;
@@ -475,7 +507,8 @@ static void count_free(void *ud) {
 }
 
 static atled_status define(T *t, const char *name, bool jvp, bool vjp, int *calls) {
-	atled_host h = {.size = sizeof h, .name = name, .type = "(f64[n], f64) -> f64[n]", .ud = calls, .value = square_value};
+	atled_host h = {
+		.size = sizeof h, .name = name, .type = "(f64[n], f64) -> f64[n]", .ud = calls, .value = square_value};
 	if (jvp) h.jvp = square_jvp;
 	if (vjp) h.vjp = square_vjp;
 	return atled_define_host(t->x, &h);
@@ -496,8 +529,10 @@ static void test_host(T *t) {
 	CHECK(t, number(t, "sum(map(x -> sq([x, 1.0], 1.0), [1.0, 2.0, 3.0]))") == 17);
 	CHECK(t, number(t, "jvp(x -> sqj(x, 2.0), [1.0, 2.0], [1.0, 0.5])[1][1]") == 4);
 	CHECK(t, number(t, "grad(x -> sum(sqv(x, 3.0)))([1.0, 2.0])[1]") == 12);
-	static const char *const missing[] = {"grad(x -> sum(sqj(x, 3.0)))([1.0, 2.0])", "jvp(x -> sqv(x, 2.0), [1.0], [1.0])", "grad(x -> sum(sq0(x, 3.0)))([1.0])",
-	                                      "jvp(x -> sq0(x, 2.0), [1.0], [1.0])", "grad(y -> grad(x -> sum(sq([x], 3.0)))(y))(1.0)"};
+	static const char *const missing[] = {"grad(x -> sum(sqj(x, 3.0)))([1.0, 2.0])",
+	                                      "jvp(x -> sqv(x, 2.0), [1.0], [1.0])", "grad(x -> sum(sq0(x, 3.0)))([1.0])",
+	                                      "jvp(x -> sq0(x, 2.0), [1.0], [1.0])",
+	                                      "grad(y -> grad(x -> sum(sq([x], 3.0)))(y))(1.0)"};
 	static const char *const named[] = {"sqj", "sqv", "sq0", "sq0", "sq"};
 	for (size_t i = 0; i < 5; i++) {
 		CHECK(t, atled_compile(t->x, missing[i], ATLED_ZERO, NULL) == ATLED_ERROR);
@@ -525,17 +560,22 @@ static void test_host(T *t) {
 	bad.type = "(f64) -> f64";
 	bad.name = "not a name";
 	CHECK(t, atled_define_host(t->x, &bad) == ATLED_MISUSE);
-	CHECK(t, atled_compile(t->x, "sq([1.0])", ATLED_ZERO, NULL) == ATLED_ERROR && !strcmp(atled_last_error(t->x)->code, "E0202"));
-	CHECK(t, atled_compile(t->x, "sq(1.0, 2.0)", ATLED_ZERO, NULL) == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "f64[n]"));
-	bad = (atled_host){.size = sizeof bad, .name = "fails", .type = "(f64) -> f64", .value = failing, .free_ud = count_free};
+	CHECK(t, atled_compile(t->x, "sq([1.0])", ATLED_ZERO, NULL) == ATLED_ERROR &&
+	             !strcmp(atled_last_error(t->x)->code, "E0202"));
+	CHECK(t, atled_compile(t->x, "sq(1.0, 2.0)", ATLED_ZERO, NULL) == ATLED_ERROR &&
+	             strstr(atled_last_error(t->x)->message, "f64[n]"));
+	bad = (atled_host){
+		.size = sizeof bad, .name = "fails", .type = "(f64) -> f64", .value = failing, .free_ud = count_free};
 	FINE(t, atled_define_host(t->x, &bad));
 	CHECK(t, atled_compile(t->x, "fails(1.0)", ATLED_ZERO, "f") == ATLED_ERROR);
 	CHECK(t, strstr(atled_last_error(t->x)->message, "the pump is off") && atled_last_error(t->x)->line == 1);
-	CHECK(t, atled_compile(t->x, "fails(-1.0)", ATLED_ZERO, NULL) == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "fails"));
+	CHECK(t, atled_compile(t->x, "fails(-1.0)", ATLED_ZERO, NULL) == ATLED_ERROR &&
+	             strstr(atled_last_error(t->x)->message, "fails"));
 	CHECK(t, number(t, "try { fails(1.0) } catch e { 7.0 }") == 7 && !atled_last_error(t->x));
 }
 
-static atled_status native_pair(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args, atled_value **result) {
+static atled_status native_pair(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args,
+                                atled_value **result) {
 	Said *said = ud;
 	for (uint32_t i = 0; i < nargs; i++) {
 		atled_value_describe(args[i], 0, hear, said);
@@ -565,29 +605,36 @@ static void test_native(T *t) {
 	CHECK(t, !strcmp(said.text, "record (a: i64, b: f64[2]);string;range;"));
 	CHECK(t, number(t, "pair(2.5).first") == 2.5);
 	CHECK(t, number(t, "pair(x -> x^2)") == 9);
-	CHECK(t, atled_compile(t->x, "pair()", ATLED_ZERO, "n") == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "nothing to pair"));
-	CHECK(t, atled_compile(t->x, "pair(x -> error(\"inner\"))", ATLED_ZERO, "n") == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "inner"));
+	CHECK(t, atled_compile(t->x, "pair()", ATLED_ZERO, "n") == ATLED_ERROR &&
+	             strstr(atled_last_error(t->x)->message, "nothing to pair"));
+	CHECK(t, atled_compile(t->x, "pair(x -> error(\"inner\"))", ATLED_ZERO, "n") == ATLED_ERROR &&
+	             strstr(atled_last_error(t->x)->message, "inner"));
 	CHECK(t, atled_define_native(t->x, "1x", native_pair, NULL) == ATLED_MISUSE);
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static void test_values(T *t) {
 	atled_value *v = NULL;
-	FINE(t, atled_eval(t->x, "(a = [1.0, 2.0], b = \"hé\", c = (1, true), d = list(none, 2..9 by 3), f = x -> x)", ATLED_ZERO, NULL, &v));
-	CHECK(t, atled_value_kind(v) == ATLED_RECORD && atled_value_count(v) == 5 && !strcmp(atled_value_field_name(v, 1), "b"));
-	atled_value *b = atled_value_field(v, "b"), *c = atled_value_field(v, "c"), *d = atled_value_item(v, 3), *f = atled_value_field(v, "f");
+	FINE(t, atled_eval(t->x, "(a = [1.0, 2.0], b = \"hé\", c = (1, true), d = list(none, 2..9 by 3), f = x -> x)",
+	                   ATLED_ZERO, NULL, &v));
+	CHECK(t, atled_value_kind(v) == ATLED_RECORD && atled_value_count(v) == 5 &&
+	             !strcmp(atled_value_field_name(v, 1), "b"));
+	atled_value *b = atled_value_field(v, "b"), *c = atled_value_field(v, "c"), *d = atled_value_item(v, 3),
+				*f = atled_value_field(v, "f");
 	size_t n = 0;
 	const char *text = atled_value_string(b, &n);
 	CHECK(t, text && n == 3 && !strcmp(text, "hé"));
-	CHECK(t, atled_value_kind(c) == ATLED_TUPLE && atled_value_kind(d) == ATLED_LIST && atled_value_kind(f) == ATLED_FUNCTION);
+	CHECK(t, atled_value_kind(c) == ATLED_TUPLE && atled_value_kind(d) == ATLED_LIST &&
+	             atled_value_kind(f) == ATLED_FUNCTION);
 	atled_value *yes = atled_value_item(c, 1), *range = atled_value_item(d, 1), *none = atled_value_item(d, 0);
 	int flag = 0;
 	int64_t start, stop, step;
 	double x;
 	CHECK(t, atled_value_bool(yes, &flag) && flag == 1 && atled_value_kind(none) == ATLED_NONE);
 	CHECK(t, atled_value_range(range, &start, &stop, &step) && start == 2 && stop == 9 && step == 3);
-	CHECK(t, !atled_value_f64(b, &x) && !atled_value_string(c, NULL) && !atled_value_tensor(b) && !atled_value_item(v, 9) && !atled_value_field(v, "z"));
+	CHECK(t, !atled_value_f64(b, &x) && !atled_value_string(c, NULL) && !atled_value_tensor(b) &&
+	             !atled_value_item(v, 9) && !atled_value_field(v, "z"));
 	Said said = {.n = 0};
 	FINE(t, atled_value_write(v, NULL, 0, hear, &said));
 	CHECK(t, strstr(said.text, "a = [1, 2]") && strstr(said.text, "\"hé\""));
@@ -599,7 +646,8 @@ static void test_values(T *t) {
 	FINE(t, atled_value_describe(a, 1, hear, &said));
 	CHECK(t, strstr(said.text, "f64[2]") && strstr(said.text, "max 2"));
 	/* making, setting, calling */
-	atled_value *made[3] = {atled_value_of_string(t->x, "abc", 2), atled_value_of_bool(t->x, 1), atled_value_of_none(t->x)};
+	atled_value *made[3] = {atled_value_of_string(t->x, "abc", 2), atled_value_of_bool(t->x, 1),
+	                        atled_value_of_none(t->x)};
 	atled_value *list = atled_value_of_items(t->x, ATLED_LIST, 3, (const atled_value *const *)made);
 	FINE(t, atled_set(t->x, "given", list));
 	CHECK(t, number(t, "len(given[0]) + len(given)") == 5);
@@ -617,18 +665,17 @@ static void test_values(T *t) {
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) atled_value_free(all[i]);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-static void note_release(void *ud, void *data) {
-	*(void **)ud = data;
-}
+static void note_release(void *ud, void *data) { *(void **)ud = data; }
 
 static void test_tensors(T *t) {
 	double memory[6] = {1, 2, 3, 4, 5, 6};
 	void *released = NULL;
 	atled_tensor *s = NULL;
 	/* the transpose of a 2 x 3 matrix, and every second element backwards */
-	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, memory, ATLED_READ_ONLY, note_release, &released, &s));
+	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, memory, ATLED_READ_ONLY,
+	                          note_release, &released, &s));
 	atled_value *v = atled_value_of_tensor(t->x, s);
 	FINE(t, atled_set(t->x, "w", v));
 	CHECK(t, number(t, "w[2, 1] * 10 + w[1, 0]") == 62);
@@ -637,7 +684,8 @@ static void test_tensors(T *t) {
 	atled_value_free(v);
 	FINE(t, atled_compile(t->x, "w = 0", ATLED_ZERO, NULL));
 	CHECK(t, released == memory);
-	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, (int64_t[]){3}, (int64_t[]){-2}, memory + 4, ATLED_READ_ONLY, NULL, NULL, &s));
+	FINE(t, atled_tensor_wrap(t->x, ATLED_F64, 1, (int64_t[]){3}, (int64_t[]){-2}, memory + 4, ATLED_READ_ONLY, NULL,
+	                          NULL, &s));
 	v = atled_value_of_tensor(t->x, s);
 	FINE(t, atled_set(t->x, "w", v));
 	CHECK(t, number(t, "w[0] * 100 + w[1] * 10 + w[2]") == 531);
@@ -646,12 +694,14 @@ static void test_tensors(T *t) {
 	/* DLPack there and back */
 	struct DLManagedTensor *dl = NULL;
 	FINE(t, atled_tensor_to_dlpack(t->x, s, &dl));
-	CHECK(t, dl && dl->dl_tensor.ndim == 1 && dl->dl_tensor.dtype.code == 2 && dl->dl_tensor.dtype.bits == 64 && dl->dl_tensor.data == memory + 4);
+	CHECK(t, dl && dl->dl_tensor.ndim == 1 && dl->dl_tensor.dtype.code == 2 && dl->dl_tensor.dtype.bits == 64 &&
+	             dl->dl_tensor.data == memory + 4);
 	atled_tensor_free(s);
 	atled_tensor *back = NULL;
 	FINE(t, atled_tensor_from_dlpack(t->x, dl, &back));
 	atled_array a = {.size = sizeof a};
-	CHECK(t, atled_tensor_view(back, &a) == ATLED_OK && a.data == memory + 4 && a.strides[0] == -2 && a.shape[0] == 3 && !a.writable);
+	CHECK(t, atled_tensor_view(back, &a) == ATLED_OK && a.data == memory + 4 && a.strides[0] == -2 && a.shape[0] == 3 &&
+	             !a.writable);
 	atled_tensor_free(back);
 	DLManagedTensor foreign = {.dl_tensor = {.data = memory, .device = {2, 0}, .ndim = 0, .dtype = {2, 64, 1}}};
 	CHECK(t, atled_tensor_from_dlpack(t->x, &foreign, &back) == ATLED_MISUSE && !back);
@@ -666,7 +716,7 @@ static void test_tensors(T *t) {
 	atled_tensor_free(s);
 }
 
-/* ---- limits, grants, interrupts, threads ------------------------------------------------------------------------------------------------------------ */
+/* ---- limits, grants, interrupts, threads ------------------------------------------------------------------------- */
 
 #define ENDLESS "k = 1.0\nwhile k > 0 { k = k + 1 }\nk"
 
@@ -692,7 +742,7 @@ static void test_limits(T *t) {
 	CHECK(o, atled_compile(x, "a = 2\n" ENDLESS, ATLED_ZERO, NULL) == ATLED_LIMIT && seconds() - from < 5);
 	CHECK(o, atled_last_error(x) && !strcmp(atled_last_error(x)->code, "E0903"));
 	CHECK(o, number(o, "a") == 2); /* each call has its own time */
-	l.seconds = 1e6; /* wider: stays */
+	l.seconds = 1e6;               /* wider: stays */
 	l.steps = 10000;
 	FINE(o, atled_limits(x, &l));
 	CHECK(o, atled_compile(x, ENDLESS, ATLED_ZERO, NULL) == ATLED_LIMIT);
@@ -707,7 +757,8 @@ static void test_limits(T *t) {
 	CHECK(o, number(o, "a") == 2);
 	/* nothing is granted */
 	CHECK(o, atled_compile(x, "print(1)", ATLED_ZERO, NULL) == ATLED_DENIED);
-	CHECK(o, atled_compile(x, "use \"x.dsl\"", ATLED_ZERO, NULL) == ATLED_DENIED && !strcmp(atled_last_error(x)->code, "E0802"));
+	CHECK(o, atled_compile(x, "use \"x.dsl\"", ATLED_ZERO, NULL) == ATLED_DENIED &&
+	             !strcmp(atled_last_error(x)->code, "E0802"));
 	Said said = {.n = 0};
 	FINE(o, atled_grant(x, ATLED_GRANT_OUTPUT));
 	FINE(o, atled_output(x, hear, &said));
@@ -736,9 +787,7 @@ static void test_interrupt(T *t) {
 	CHECK(t, number(t, "kept") == 5);
 }
 
-static void *busy_body(void *ud) {
-	return (void *)(intptr_t)atled_compile(ud, ENDLESS, ATLED_ZERO, NULL);
-}
+static void *busy_body(void *ud) { return (void *)(intptr_t)atled_compile(ud, ENDLESS, ATLED_ZERO, NULL); }
 
 static void *own_context(void *ud) {
 	atled_context *x = atled_context_new(ud);
@@ -748,7 +797,9 @@ static void *own_context(void *ud) {
 		double d;
 		atled_value *v = NULL;
 		snprintf(text, sizeof text, "f(x) = x^3 + %d\ngrad(f)(2.0) + sum([i * 1.0 for i in 0..%d])", i, i + 2);
-		if (atled_eval(x, text, ATLED_ZERO, NULL, &v) == ATLED_OK && atled_value_f64(v, &d) && d == 12 + (i + 2) * (i + 1) / 2) good++;
+		if (atled_eval(x, text, ATLED_ZERO, NULL, &v) == ATLED_OK && atled_value_f64(v, &d) &&
+		    d == 12 + (i + 2) * (i + 1) / 2)
+			good++;
 		atled_value_free(v);
 	}
 	atled_context_free(x);
@@ -790,7 +841,7 @@ static void test_float_environment(T *t) {
 	fesetenv(&env);
 }
 
-/* ---- failing memory -------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- failing memory ---------------------------------------------------------------------------------------------- */
 
 static const char *const programs[] = {
 	"x = [1.0, 2.0]\ny = x * 2 + 1\nsum(y)",
@@ -832,7 +883,9 @@ static void test_failing_memory(T *t) {
 			for (n = 1; n < 20000; n += n < 400 ? 1 : n / 97) {
 				atled_context *x = atled_context_new(NULL);
 				T own = {.x = x};
-				if (!x || define(&own, "sq", true, true, &calls) != ATLED_OK || atled_compile(x, "kept = 42", ATLED_ZERO, NULL) != ATLED_OK) break;
+				if (!x || define(&own, "sq", true, true, &calls) != ATLED_OK ||
+				    atled_compile(x, "kept = 42", ATLED_ZERO, NULL) != ATLED_OK)
+					break;
 				atled_fail_allocation(x, n, forever);
 				atled_status st = use(x, which);
 				atled_stat stat = {.size = sizeof stat};
@@ -842,7 +895,8 @@ static void test_failing_memory(T *t) {
 				else if (st != ATLED_OK && st != ATLED_ERROR) bad++;
 				atled_value *v = NULL;
 				int64_t i = 0;
-				if (atled_eval(x, "kept", ATLED_ZERO, NULL, &v) != ATLED_OK || !atled_value_i64(v, &i) || i != 42) unusable++;
+				if (atled_eval(x, "kept", ATLED_ZERO, NULL, &v) != ATLED_OK || !atled_value_i64(v, &i) || i != 42)
+					unusable++;
 				atled_value_free(v);
 				st = use(x, which);
 				clean = which == 4 || which == 6 ? ATLED_ERROR : ATLED_OK;
@@ -851,7 +905,9 @@ static void test_failing_memory(T *t) {
 				if (n > 3000) break;
 			}
 			CHECK(t, bad == 0 && unusable == 0 && refused > 0);
-			if (bad || unusable || !refused) printf("  program %d, forever %d: %u strange, %u unusable, %u refused of %u\n", which, forever, bad, unusable, refused, n);
+			if (bad || unusable || !refused)
+				printf("  program %d, forever %d: %u strange, %u unusable, %u refused of %u\n", which, forever, bad,
+				       unusable, refused, n);
 		}
 	}
 	/* the making of a context */
@@ -903,10 +959,24 @@ int main(void) {
 		const char *name;
 		void (*run)(T *t);
 	} tests[] = {
-		{"life", test_life}, {"programs", test_programs}, {"looking", test_looking}, {"errors", test_errors}, {"calls", test_calls}, {"types", test_types},
-		{"derive", test_derive}, {"entry", test_entry}, {"host", test_host}, {"native", test_native}, {"values", test_values}, {"tensors", test_tensors},
-		{"limits", test_limits}, {"interrupt", test_interrupt}, {"threads", test_threads}, {"float environment", test_float_environment},
-		{"failing memory", test_failing_memory}, {"allocator", test_allocator},
+		{"life", test_life},
+		{"programs", test_programs},
+		{"looking", test_looking},
+		{"errors", test_errors},
+		{"calls", test_calls},
+		{"types", test_types},
+		{"derive", test_derive},
+		{"entry", test_entry},
+		{"host", test_host},
+		{"native", test_native},
+		{"values", test_values},
+		{"tensors", test_tensors},
+		{"limits", test_limits},
+		{"interrupt", test_interrupt},
+		{"threads", test_threads},
+		{"float environment", test_float_environment},
+		{"failing memory", test_failing_memory},
+		{"allocator", test_allocator},
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
 		unsigned failed = t.failed;

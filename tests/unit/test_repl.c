@@ -1,6 +1,7 @@
 /* test_repl.c - the interactive prompt through a terminal of its own: keys in, screen out.
  *
- * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when nothing failed.
+ * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when
+ * nothing failed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -112,7 +113,8 @@ static bool line(T *t, const char *text, const char *shows) {
 	double end = seconds() + 10 * t->slower;
 	while (seconds() < end) {
 		const char *at = strstr(t->screen, shows), *prompt = NULL;
-		for (const char *p = at ? strstr(at + strlen(shows), "atled> ") : NULL; p; p = strstr(p + 1, "atled> ")) prompt = p;
+		for (const char *p = at ? strstr(at + strlen(shows), "atled> ") : NULL; p; p = strstr(p + 1, "atled> "))
+			prompt = p;
 		if (prompt && !prompt[7]) return true;
 		if (!take(t, 0.1)) return false;
 	}
@@ -256,7 +258,10 @@ static void test_history(T *t) {
 	CHECK(t, sees(t, "atled> "));
 	CHECK(t, line(t, "\033[A\033[A", ""));
 	CHECK(t, line(t, "p(2)", "\n1002\n"));
-	CHECK(t, line(t, "\022" "11 ", "\n121\n")); /* ^R */
+	CHECK(t, line(t,
+	              "\022"
+	              "11 ",
+	              "\n121\n")); /* ^R */
 	keys(t, "\004");
 	CHECK(t, finish(t) == 0);
 	char path[100];
