@@ -1,0 +1,2 @@
+#! error E0604 2:5-2:18 "stop"
+x = error("stop")
