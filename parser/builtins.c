@@ -365,6 +365,7 @@ static BUILTIN(argmax) {
 	Ref r = x->ref;
 	Type t = *ty(sp, r);
 	if (t.dtype == DT_BOOL) r = build_convert(sp->b, r, DT_I64);
+	if (dtype_is_complex((Dtype)t.dtype)) sp_fail(sp, E_DTYPE, call->spans[0], "complex numbers have no order");
 	if (t.rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
 	int axis = axis_argument(sp, call, "axis", t.rank, -1);
 	if (axis < 0) {
@@ -393,6 +394,7 @@ static BUILTIN(sorting) {
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	int rank = ty(sp, x->ref)->rank;
 	if (rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
+	if (dtype_is_complex((Dtype)ty(sp, x->ref)->dtype)) sp_fail(sp, E_DTYPE, call->spans[0], "complex numbers have no order");
 	int axis = axis_argument(sp, call, "axis", rank, rank - 1);
 	Av *descending = call_named(call, "descending", sp->c);
 	int64_t words[2] = {rank - 1, descending ? sp_want_bool(sp, descending, call->span, "descending") : 0};

@@ -45,6 +45,13 @@ static bool has_dynamic(const Av *v) {
 	return false;
 }
 
+static bool has_range(const Av *v) {
+	if (v->kind == AV_RANGE) return true;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (has_range(v->items[i])) return true;
+	return false;
+}
+
 /* A function at its arguments, with one argument (by position) marked as what is differentiated. */
 typedef struct Site {
 	Sp *sp;
@@ -316,18 +323,19 @@ BUILTIN(spread) {
 
 /* A function whose result is looked at for its scalar: gradients of records of auxiliary values are not offered. */
 static void want_real_scalar(Sp *sp, const Av *y, const Av *f, Span at) {
+	const char *who = f->text && f->code_kind == CODE_AST ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "the function";
 	bool good = y->kind == AV_ARRAY;
 	if (good) {
 		const Type *t = ty(sp, y->ref);
 		good = t->rank == 0 && dtype_is_real((Dtype)t->dtype);
 		if (t->rank == 0 && !dtype_is_inexact((Dtype)t->dtype)) {
-			Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and the function gives %s", sp_type_text(sp, y));
+			Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", who, sp_type_text(sp, y));
 			diag_hint(sp->c, d, "a whole-numbered function has no slope; f64(...) inside it makes it real");
 			sp_throw(sp);
 		}
 	}
 	if (good) return;
-	Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", f->text && f->code_kind == CODE_AST ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "the function", sp_type_text(sp, y));
+	Diag *d = diag_error(sp->c, E_GRAD_SCALAR, at, "a gradient is of a real number, and %s gives %s", who, sp_type_text(sp, y));
 	if (y->kind == AV_ARRAY && ty(sp, y->ref)->rank) diag_hint(sp->c, d, "jacobian(f) is for functions that give arrays; sum(...) makes a number");
 	if (y->kind == AV_ARRAY && dtype_is_complex((Dtype)ty(sp, y->ref)->dtype)) diag_hint(sp->c, d, "real(...) or abs(...) of it is a real number");
 	sp_throw(sp);
@@ -338,7 +346,7 @@ BUILTIN(grad_at) {
 	int64_t which = 0;
 	if (ncaptured > 1) which = sp_want_int(sp, captured[1], call->span, "the number of an argument");
 	if (call->n == 0) sp_fail(sp, E_ARITY, call->span, "a gradient is taken at a point");
-	if (which < 0 || which >= call->n) sp_fail(sp, E_ARITY, call->span, "a derivative with respect to argument %lld of %u", (long long)which, call->n);
+	if (which < 0 || which >= call->n) sp_fail(sp, E_ARITY, call->span, "there is no argument %lld: %u %s given, counted from 0", (long long)which, call->n, call->n == 1 ? "is" : "are");
 	bool with_value = !strcmp(self->name, "_value_and_grad_at"), partial = !strcmp(self->name, "_partial_at");
 	Av *x = call->args[which];
 	if (partial && x->kind == AV_ARRAY && ty(sp, x->ref)->rank == 0) {
@@ -459,6 +467,7 @@ BUILTIN(map) {
 	}
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = n, .args = rows, .spans = call->spans + 1, .rows = true};
 	Spec s = sp_specialise(sp, f, &inner);
+	if (has_range(s.result)) sp_fail(sp, E_TYPE, call->span, "`map` makes arrays, and the function gives a range for each row");
 	uint32_t first = 0;
 	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
 	bool *batched = ARENA_ARRAY(sp->a, bool, s.nargs + 3);

@@ -622,6 +622,7 @@ Status session_run(Session *s, const char *name, const char *text, size_t n, Res
 	uint32_t mark = build_mark(s->c);
 	Status st = ctx_protect(s->c, run_text, &r);
 	if (st != ST_OK) {
+		if (st == ST_NOMEM && !diag_count(s->c, SEV_ERROR)) diag_error(s->c, E_MEMORY, NO_SPAN, "out of memory");
 		build_unwind(s->c, mark);
 		s->retry = NULL;
 		s->bottom = NULL;

@@ -328,11 +328,10 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 			return av_seq(sp, (AvKind)x->kind, x->n + y->n, items);
 		}
 		if (x->kind == AV_RECORD && y->kind == AV_RECORD) y = in_order_of(sp, op, x, y, at);
-		const Av *shape = x->n ? x : y;
+		const Av *shape = x->kind == AV_ARRAY ? y : x;
 		if (x->kind != AV_ARRAY && y->kind != AV_ARRAY && !(x->kind == y->kind && x->n == y->n))
 			sp_fail(sp, E_TYPE, at, "`%s` needs two %ss of one length, not %s of %u and %s of %u", operator_text(op), x->kind == AV_LIST ? "list" : "tuple", av_kind_text(x), x->n,
 			        av_kind_text(y), y->n);
-		if (x->kind == AV_ARRAY && y->kind != AV_ARRAY) shape = y;
 		Av **items = ARENA_ARRAY(sp->a, Av *, shape->n ? shape->n : 1);
 		for (uint32_t i = 0; i < shape->n; i++)
 			items[i] = sp_binary(sp, op, x->kind == AV_ARRAY ? x : x->items[i], y->kind == AV_ARRAY ? y : y->items[i], at, xs, ys);

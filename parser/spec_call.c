@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#define MAX_PARTS 100000 /* of captured values and arguments: tuples in tuples, closures over closures */
 #define INLINE_NODES 80 /* bodies up to this size are written in line */
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
@@ -522,7 +523,22 @@ static void write_key(Ctx *c, void *arg) {
 	k->key = arena_copy(k->j->sp->a, sig->text.at, sig->text.n);
 }
 
+/* Counts the parts of a value up to a limit: closures over closures can name more than there is room for. */
+static uint32_t count_parts(const Av *v, uint32_t limit) {
+	uint32_t n = 1;
+	for (uint32_t i = 0; i < v->n && n < limit; i++) n += count_parts(v->items[i], limit - n);
+	return n;
+}
+
+static void check_parts(Sp *sp, Av *f, const Call *call) {
+	uint32_t left = MAX_PARTS;
+	for (uint32_t i = 0; i < f->n; i++) left -= left ? count_parts(f->items[i], left) : 0;
+	for (uint32_t i = 0; i < call->n; i++) left -= left ? count_parts(call->args[i], left) : 0;
+	if (!left) sp_fail(sp, E_NESTING, call->span, "the arguments of %s have too many parts", function_name(sp, f));
+}
+
 Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
+	check_parts(sp, f, call);
 	Job j = {.sp = sp, .f = f, .call = call};
 	uint32_t n = f->n + call->n + call->nnamed;
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);

@@ -281,7 +281,7 @@ static Lv batched(Notation *nt, const Ast *e) {
 		args[1 + i] = av_array(sp, build_reshape(sp->b, build_broadcast(sp->b, v.ref, n, shape, &axis), 1, &total));
 	}
 	Av *r = sp_call_args(sp, av_builtin(sp, "map", 0, NULL), n + 1, args, e->span);
-	r = sp_want_array(sp, r, e->span, "index notation");
+	if (r->kind != AV_ARRAY) sp_fail(sp, E_TYPE, e->span, "an entry in index notation is a number or an array, not %s", av_kind_text(r));
 	Type t = *ty(sp, r->ref);
 	for (uint32_t i = 1; i < t.rank; i++) shape[n + i - 1] = t.dims[i];
 	Lv out = {.ref = build_reshape(sp->b, r->ref, n + t.rank - 1, shape), .n = n};
@@ -511,6 +511,10 @@ static void open_clauses(Notation *nt, Scope *s, uint32_t nclauses, const ForCla
 	}
 }
 
+static void want_condition(Sp *sp, Ref r, Span at) {
+	if (ty(sp, r)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, at, "a condition must be true or false, not %s", sp_type_text(sp, av_array(sp, r)));
+}
+
 static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	Sp *sp = nt->sp;
 	Scope s = {.outer = nt->scope};
@@ -541,6 +545,8 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		v = lv_expr(&inner, body);
 	if (gen->comprehension.filter) {
 		Lv c = lv_expr(&inner, gen->comprehension.filter);
+		want_condition(sp, c.ref, gen->comprehension.filter->span);
+		if (ty(sp, c.ref)->rank != c.n) sp_fail(sp, E_TYPE, gen->comprehension.filter->span, "one condition for each index is wanted here, not an array of them");
 		Lv both[2] = {v, c};
 		const Ix *labels[MAX_INDICES];
 		uint32_t nl = union_labels(both, 2, labels), inner_rank = ty(sp, v.ref)->rank - v.n;
@@ -567,6 +573,7 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 		for (uint32_t i = 0; i < nall; i++) w.label[i] = all[i];
 		v = w;
 	}
+	if ((op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) && dtype_is_complex((Dtype)ty(sp, v.ref)->dtype)) sp_fail(sp, E_DTYPE, body->span, "complex numbers have no order");
 	if (op == OP_REDUCE_SUM && ty(sp, v.ref)->dtype == DT_BOOL) v.ref = build_convert(sp->b, v.ref, DT_I64);
 	sp_at(sp, call->span);
 	return reduce_labels(sp, op, v, s.n, sum);
@@ -721,6 +728,7 @@ Av *sp_comprehension(Sp *sp, const Ast *e) {
 	if (s.n != 1) sp_fail(sp, E_SYNTAX, e->comprehension.filter->span, "a filter goes with one index");
 	Av *mask = in_order(sp, lv_expr(&nt, e->comprehension.filter), s.n, order);
 	Span span = e->comprehension.filter->span;
+	want_condition(sp, mask->ref, span);
 	return sp_index_values(sp, r, 1, &mask, &span, e->span);
 }
 

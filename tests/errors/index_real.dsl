@@ -1,3 +1,0 @@
-#! error E0301 3:3-3:6 "an index is an integer, a range, or an array of them, not f64" hint "i64(x) makes a whole number of it"
-x = [1, 2, 3]
-x[1.5]

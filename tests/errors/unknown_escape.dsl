@@ -1,2 +1,0 @@
-#! error E0103 2:3-2:5 "an unknown escape in a string"
-"a\qb"

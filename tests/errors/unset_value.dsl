@@ -1,2 +1,0 @@
-#! error E0604 2:5-2:18 "stop"
-x = error("stop")
