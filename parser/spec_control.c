@@ -592,9 +592,10 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 			}
 			if (tp.dtype != tr.dtype) {
 				Dtype d = dtype_promote((Dtype)tp.dtype, (Dtype)tr.dtype);
-				if (d == tp.dtype) continue; /* the result converts back without loss of kind */
-				ir[k] = build_convert(sp->b, ir[k], d);
-				changed = true;
+				if (d != tp.dtype) { /* else the result converts back without loss of kind */
+					ir[k] = build_convert(sp->b, ir[k], d);
+					changed = true;
+				}
 			}
 			for (uint32_t axis = 0; axis < tp.rank; axis++) {
 				bool *varies = &at->varying[(leaf + k) * MAX_RANK + axis];
