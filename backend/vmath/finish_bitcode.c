@@ -1,0 +1,87 @@
+/* finish_bitcode.c - makes clang's bitcode for the vector maths fit to be linked into generated code. A build tool.
+ *
+ * Use: finish_bitcode IN.bc OUT.bc
+ * Needs: LLVM-C of LLVM 19. Guarantees: in OUT.bc each function atled_* is linkonce_odr and alwaysinline (those that clang was told not
+ * to inline stay noinline), nothing speaks of a processor, a system or this compilation: no target attributes, triple, data layout,
+ * module flags or file names. The same input gives the same bytes. Exit status 1 with a message when anything fails.
+ */
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(const char *what, const char *why) {
+	fprintf(stderr, "finish_bitcode: %s: %s\n", what, why);
+	exit(1);
+}
+
+static unsigned attribute_kind(const char *name) {
+	return LLVMGetEnumAttributeKindForName(name, strlen(name));
+}
+
+/* What clang notes about the processor it compiled for, and about ways of compiling that are the final caller's to choose. */
+static const char *const target_attributes[] = {
+	"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width", "frame-pointer",
+	"stack-protector-buffer-size", "no-trapping-math", "no-builtins",
+};
+
+static void finish_function(LLVMContextRef context, LLVMValueRef f) {
+	for (size_t i = 0; i < sizeof target_attributes / sizeof *target_attributes; i++)
+		LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, target_attributes[i], (unsigned)strlen(target_attributes[i]));
+	LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute_kind("uwtable"));
+	if (LLVMIsDeclaration(f)) return;
+	size_t n;
+	if (strncmp(LLVMGetValueName2(f, &n), "atled_", 6)) return;
+	LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
+	if (!LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute_kind("noinline")))
+		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
+}
+
+/* The C interface cannot remove module flags, nor a triple altogether; the text without their lines can be read again. */
+static void drop_lines(char *text) {
+	static const char *const starts[] = {"; ModuleID", "source_filename", "target ", "!llvm."};
+	char *to = text;
+	for (char *line = text; *line;) {
+		char *end = strchr(line, '\n');
+		size_t length = end ? (size_t)(end - line) + 1 : strlen(line);
+		int drop = 0;
+		for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) drop |= !strncmp(line, starts[i], strlen(starts[i]));
+		if (!drop) {
+			memmove(to, line, length);
+			to += length;
+		}
+		line += length;
+	}
+	*to = 0;
+}
+
+static void finish(const char *in, const char *out) {
+	LLVMContextRef context = LLVMContextCreate();
+	LLVMMemoryBufferRef buffer;
+	LLVMModuleRef m;
+	char *why = NULL;
+	if (LLVMCreateMemoryBufferWithContentsOfFile(in, &buffer, &why)) fail(in, why);
+	if (LLVMParseBitcodeInContext2(context, buffer, &m)) fail(in, "is not bitcode");
+	LLVMDisposeMemoryBuffer(buffer);
+	for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) finish_function(context, f);
+	char *text = LLVMPrintModuleToString(m);
+	LLVMDisposeModule(m);
+	drop_lines(text);
+	buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "vmath");
+	LLVMDisposeMessage(text);
+	if (LLVMParseIRInContext(context, buffer, &m, &why)) fail(in, why); /* takes the buffer */
+	LLVMSetModuleIdentifier(m, "vmath", 5);
+	LLVMSetSourceFileName(m, "vmath", 5);
+	if (LLVMWriteBitcodeToFile(m, out)) fail(out, "cannot be written");
+	LLVMDisposeModule(m);
+	LLVMContextDispose(context);
+}
+
+int main(int n, char **words) {
+	if (n != 3) fail("use", "finish_bitcode IN.bc OUT.bc");
+	finish(words[1], words[2]);
+	return 0;
+}

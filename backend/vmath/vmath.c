@@ -1,0 +1,33 @@
+/* vmath.c - Atled's vector maths: every function of vmath.h for one width, in both precisions.
+ *
+ * Needs: clang, LANES64. Guarantees: vmath.h. This file becomes bitcode (vmath.mk), once for each width, and generated code
+ * takes the functions from there. Nothing here depends on the number of lanes but the types, so that all widths agree to the
+ * bit: a lane's result depends on that lane alone. There are no tables, since gathers are slow, and no branches but in sin, cos and tan,
+ * for angles so huge that reducing them takes hundreds of bits of pi, and in log and pow, for the unusual arguments: zeros, infinities,
+ * denormals and the like. Any lane that needs it sends the whole vector to a function out of line, and the other lanes keep theirs.
+ *
+ * Fused multiply-adds are written out and make many steps exact; a machine without them is served by its C library, correctly
+ * and slowly. Errors: at most 2 units in the last place, at most 1 for pow (tests/unit/test_vmath.c measures).
+ */
+#include "backend/vmath/lanes.h"
+#include "backend/vmath/coefficients.h"
+#include "backend/vmath/huge_angle.h"
+#include "backend/vmath/vmath.h"
+
+/* every function is declared, with its type for this width */
+#define DECLARE1(name) vf64 atled_##name##_f64(vf64 x); vf32 atled_##name##_f32(vf32 x);
+#define DECLARE2(name) vf64 atled_##name##_f64(vf64 x, vf64 y); vf32 atled_##name##_f32(vf32 x, vf32 y);
+VMATH_FUNCTIONS(DECLARE1, DECLARE2)
+
+#define BITS 64
+#include "backend/vmath/precision.h"
+#include "backend/vmath/exponentials.h"
+#include "backend/vmath/angles.h"
+#include "backend/vmath/roots.h"
+#undef BITS
+
+#define BITS 32
+#include "backend/vmath/precision.h"
+#include "backend/vmath/exponentials.h"
+#include "backend/vmath/angles.h"
+#include "backend/vmath/roots.h"

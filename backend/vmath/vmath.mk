@@ -1,0 +1,45 @@
+# vmath.mk - builds the vector maths; the main Makefile includes it.
+#
+# Needs: clang-19 and llvm-config-19; B, the folder of the build. It gives
+#   VMATH_BITCODE    $(B)/vmath/vmath_L.bc for L = 1, 2, 4, 8 doubles in a vector
+#   VMATH_LOOPS      objects with loops over arrays (backend/vmath/loops.h) for tests and measurements
+#   TEST_VMATH       $(B)/tests/test_vmath and what links it: TEST_VMATH_LIBS
+# Where clang-19 is missing the first two are empty, and the test says that it skips.
+
+B ?= $(or $(BUILD),build)
+CLANG19 ?= clang-19
+LLVM_CONFIG ?= llvm-config-19
+VMATH_LANES := 1 2 4 8
+VMATH_HERE := $(shell command -v $(CLANG19) >/dev/null && command -v $(LLVM_CONFIG) >/dev/null && echo yes)
+VMATH_HEADERS := $(wildcard backend/vmath/*.h)
+VMATH_BITCODE := $(if $(VMATH_HERE),$(VMATH_LANES:%=$(B)/vmath/vmath_%.bc))
+VMATH_LOOPS := $(if $(VMATH_HERE),$(VMATH_LANES:%=$(B)/vmath/loops_%.o))
+
+# Always for the same x86, whatever the machine: with AVX-512 clang passes vectors of every width as vectors, which is how generated
+# code calls them; finish_bitcode removes what speaks of a target. No flag may allow reordering or fusing: the code counts on neither.
+VMATH_FLAGS := --target=x86_64-linux-gnu -mavx512f -ffreestanding -std=gnu11 -O2 -fno-math-errno -ffp-contract=off -fno-vectorize \
+	-fno-slp-vectorize -fno-strict-aliasing -fno-pic -fno-stack-protector -fno-asynchronous-unwind-tables -Wall -Wextra $(WERROR) -I.
+# How generated code would be compiled here: with fused multiply-adds where the machine has them, else through the C library.
+VMATH_NATIVE := -O2 -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fPIC $(if $(shell grep -qsw avx2 /proc/cpuinfo && grep -qsw fma /proc/cpuinfo && echo yes),-mavx2 -mfma)
+
+$(B)/vmath/finish_bitcode: backend/vmath/finish_bitcode.c
+	@mkdir -p $(@D)
+	@$(if $(V),,echo '  link  $@';) $(or $(HOSTCC),cc) -std=gnu11 -O1 -Wall -Wextra -isystem $$($(LLVM_CONFIG) --includedir) $< \
+		-L$$($(LLVM_CONFIG) --libdir) -Wl,-rpath,$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --libs --link-shared) -o $@
+
+$(B)/vmath/vmath_%.bc: backend/vmath/vmath.c $(VMATH_HEADERS) backend/vmath/vmath.mk $(B)/vmath/finish_bitcode
+	@$(if $(V),,echo '  compile  $@';) $(CLANG19) $(VMATH_FLAGS) -DLANES64=$* -c -emit-llvm $< -o $@.raw && \
+	$(B)/vmath/finish_bitcode $@.raw $@ && rm -f $@.raw
+
+$(B)/vmath/loops_%.bc: backend/vmath/loops.c backend/vmath/vmath.c $(VMATH_HEADERS) backend/vmath/vmath.mk $(B)/vmath/finish_bitcode
+	@$(if $(V),,echo '  compile  $@';) $(CLANG19) $(VMATH_FLAGS) -DLANES64=$* -c -emit-llvm $< -o $@.raw && \
+	$(B)/vmath/finish_bitcode $@.raw $@ && rm -f $@.raw
+
+$(B)/vmath/loops_%.o: $(B)/vmath/loops_%.bc
+	@$(if $(V),,echo '  compile  $@';) $(CLANG19) -Wno-override-module $(VMATH_NATIVE) -c -x ir $< -o $@
+
+# The test links with the loops, and with MPFR where its header is: without it the test skips.
+TEST_VMATH := $(B)/tests/test_vmath
+TEST_VMATH_LIBS := $(VMATH_LOOPS) $(if $(wildcard /usr/include/mpfr.h /usr/local/include/mpfr.h),-lmpfr -lgmp) -lm
+$(TEST_VMATH): $(VMATH_LOOPS)
+$(TEST_VMATH): private PROGRAM_LIBS += $(TEST_VMATH_LIBS)
