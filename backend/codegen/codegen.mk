@@ -1,0 +1,32 @@
+# codegen.mk - the code generator's library, $(BUILD)/libatled-codegen.so: our emitter with LLVM inside, linked statically and hidden.
+#
+# The main Makefile includes it after backend/vmath/vmath.mk and its own rules (it uses `say`, $(BUILD)/flags and the rule for $(BUILD)/%.o).
+# Needs llvm-19-dev, clang-19 (clang++-19) and lld-19. It gives
+#   CODEGEN_LIBRARY  the library, or nothing where LLVM 19 is missing: then programs run on the evaluator
+
+LLVM_CONFIG ?= llvm-config-19
+CODEGEN_CXX ?= clang++-19
+CODEGEN_COMPONENTS ?= x86codegen x86info x86desc x86asmparser passes bitreader linker
+
+CODEGEN_HERE := $(shell command -v $(LLVM_CONFIG) >/dev/null && command -v $(CODEGEN_CXX) >/dev/null && command -v ld.lld-19 >/dev/null && echo yes)
+CODEGEN_SOURCES := $(sort $(wildcard backend/codegen/*.c))
+CODEGEN_OBJECTS := $(CODEGEN_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/backend/codegen/vmath_data.o
+CODEGEN_LIBRARY := $(if $(CODEGEN_HERE),$(BUILD)/libatled-codegen.so)
+
+# asked when the library is linked; libzstd by its run-time name, since its development files need not be there
+CODEGEN_LLVM = $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(CODEGEN_COMPONENTS)) \
+	$(patsubst -lzstd,-l:libzstd.so.1,$(shell $(LLVM_CONFIG) --link-static --system-libs $(CODEGEN_COMPONENTS)))
+
+$(CODEGEN_SOURCES:%.c=$(BUILD)/%.o): private ROOM_FLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir)
+
+$(BUILD)/backend/codegen/vmath_data.o: backend/codegen/vmath_data.S $(VMATH_BITCODE)
+	@mkdir -p $(@D)
+	$(call say,compile)$(CC) -Wa,-I$(dir $(firstword $(VMATH_BITCODE))) -c $< -o $@
+
+# tests open it; under a sanitizer our objects in it call the program's run-time support
+tests-built: $(CODEGEN_LIBRARY)
+
+$(BUILD)/libatled-codegen.so: $(CODEGEN_OBJECTS) backend/codegen/exports.map $(BUILD)/links
+	$(call say,link)$(CODEGEN_CXX) -shared -fuse-ld=lld -o $@ $(CODEGEN_OBJECTS) \
+		-Wl,--version-script=backend/codegen/exports.map -Wl,--gc-sections,--icf=all,-Bsymbolic,-s -Wl,-z,pack-relative-relocs \
+		-Wl,--as-needed -static-libstdc++ -static-libgcc $(CODEGEN_LLVM)

@@ -1,0 +1,225 @@
+/* emit.h - the state of one emission and what its files offer each other: types, values, memory, loops, branches, failure.
+ *
+ * Needs: LLVM's C API and kir.h. Private to backend/codegen/. Guarantees: every function here either emits or leaves by emit_stop with a text,
+ * so that callers need no error paths; whatever is allocated through emit_alloc dies with the Emit.
+ *
+ * Values. A kernel value is an LLVM value in `vals`: uniform ones and those of one lane are scalars, varying ones of L > 1 lanes are
+ * vectors <L x t>. A bool is i1 in values and i8 (0 or 1) in memory. Pointers are `ptr` and always scalars.
+ */
+#ifndef ATLED_BACKEND_CODEGEN_EMIT_H
+#define ATLED_BACKEND_CODEGEN_EMIT_H
+
+#include "backend/native/abi.h"
+#include "backend/native/codegen.h"
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+/* The vector loop around the instruction: how many lanes, which element lane 0 is, how many elements, and which lanes are elements. */
+typedef struct EmitVector {
+	uint32_t lanes;
+	LLVMValueRef base, n;
+	LLVMValueRef mask; /* <lanes x i1>, for what must not be touched past the end; NULL: every lane is an element or may be treated as one */
+	bool padded;       /* unit-stride accesses need no mask even when there is one */
+	bool partial;      /* some lanes may be past n: K_MASK and failures must look */
+} EmitVector;
+
+/* What pointers of the current function point into. Accesses through pointers of different roots are known not to touch, see emit_root. */
+typedef struct EmitRoot {
+	bool buffer, alone, written;
+	LLVMValueRef scope, same, others; /* metadata: the root's scope; lists of it and of the roots it does not touch */
+} EmitRoot;
+
+/* The function whose kernel code is being emitted; a chain when calls are emitted in place. */
+typedef struct EmitFn {
+	struct EmitFn *outer;
+	const KFn *f;
+	uint32_t fn, depth;        /* depth: calls emitted in place around it */
+	LLVMValueRef *vals;        /* by KRef */
+	LLVMValueRef *args;        /* of K_PARAM */
+	uint32_t *root_of;         /* by KRef: number of the root of a pointer, 0 unknown */
+	EmitRoot *roots;           /* entry 0 is unused; shared by all emissions of `f` */
+	uint32_t nroots;
+} EmitFn;
+
+typedef struct Emit {
+	const KModule *m;
+	const CodegenOptions *options;
+	char *error;
+	size_t error_size;
+	jmp_buf stop;
+	struct EmitBlock *memory; /* emit_alloc */
+
+	LLVMContextRef context;
+	LLVMModuleRef module;
+	LLVMBuilderRef b;
+	LLVMTargetMachineRef machine;
+	LLVMTypeRef i1, i8, i32, i64, f32, f64, ptr, token;
+	LLVMTypeRef call_type;       /* NativeCall */
+	struct EmitMaths *maths;     /* bitcode modules in use, emit_math.c */
+	LLVMValueRef *functions;     /* by number: NULL until declared */
+	LLVMTypeRef *function_types;
+	struct EmitRoots {
+		EmitRoot *roots;
+		uint32_t *root_of, nroots;
+	} *all_roots;                /* by function number */
+	LLVMValueRef domain, call_scopes, call_others; /* metadata for accesses to the call's own record */
+	uint32_t nbodies;            /* parallel bodies so far */
+	LLVMDIBuilderRef lines;      /* NULL: no line table */
+	LLVMMetadataRef file, unit, subprogram;
+
+	/* the LLVM function under construction */
+	LLVMValueRef function, call, depth_left;
+	bool returns_record;         /* {status, results...}; otherwise the status alone */
+	LLVMTypeRef return_type;
+	LLVMBasicBlockRef entry;     /* stack slots go here */
+	LLVMBasicBlockRef failure;   /* returns `failure_status` */
+	LLVMValueRef failure_status; /* phi */
+	uint32_t emitted;            /* instructions so far, to bound what is emitted in place */
+	EmitFn *fn;
+	EmitVector *vector;          /* NULL outside of vector loops */
+} Emit;
+
+/* Leaves the emission; the text becomes CodegenOutput.error. */
+_Noreturn void emit_stop(Emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void *emit_alloc(Emit *e, size_t bytes); /* cleared */
+void emit_free(Emit *e);                  /* all of it */
+
+/* ---- types and values: emit.c --------------------------------------------------------------------------------------------------------- */
+
+LLVMTypeRef emit_type(Emit *e, KType t, uint32_t lanes);        /* lanes 0 and 1: the scalar */
+LLVMTypeRef emit_memory_type(Emit *e, KType t, uint32_t lanes); /* the same with i8 for bool */
+static inline KType emit_ref_type(const Emit *e, KRef x) { return (KType)e->fn->f->vals.at[x].type; }
+static inline uint32_t emit_ref_lanes(const Emit *e, KRef x) { return e->fn->f->vals.at[x].lanes; }
+static inline KRef emit_operand(const Emit *e, const KInst *in, uint32_t k) { return e->fn->f->refs.at[in->args + k]; }
+LLVMValueRef emit_value(Emit *e, KRef x);                             /* as it is: scalar or vector */
+LLVMValueRef emit_spread(Emit *e, LLVMValueRef x, uint32_t lanes);    /* a scalar to `lanes` lanes; vectors of as many stay */
+LLVMValueRef emit_value_in(Emit *e, KRef x, uint32_t lanes);          /* both */
+bool emit_constant(Emit *e, KRef x, int64_t *v);                      /* the number when x is a constant integer */
+LLVMValueRef emit_i32(Emit *e, int32_t x);
+LLVMValueRef emit_i64(Emit *e, int64_t x);
+LLVMValueRef emit_number(Emit *e, KType t, uint32_t lanes, double x); /* spread; integers from whole x */
+uint32_t emit_lanes(LLVMValueRef x);                                  /* 1 for scalars */
+LLVMValueRef emit_shuffle(Emit *e, LLVMValueRef x, LLVMValueRef y, uint32_t n, const int *lanes); /* -1: any */
+LLVMValueRef emit_part(Emit *e, LLVMValueRef x, uint32_t first, uint32_t n);                      /* lanes first .. first+n-1 */
+LLVMValueRef emit_join(Emit *e, uint32_t n, LLVMValueRef *parts);     /* equal widths, one after the other; overwrites parts */
+/* An LLVM intrinsic by its name without type suffixes, overloaded on `types`. */
+LLVMValueRef emit_intrinsic(Emit *e, const char *name, unsigned ntypes, LLVMTypeRef *types, unsigned nargs, LLVMValueRef *args);
+LLVMValueRef emit_intrinsic1(Emit *e, const char *name, LLVMValueRef x);                 /* overloaded on x's type */
+LLVMValueRef emit_intrinsic2(Emit *e, const char *name, LLVMValueRef x, LLVMValueRef y);
+/* x*y + z: one rounding where the target has it. Scalars or vectors alike. */
+LLVMValueRef emit_muladd(Emit *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
+/* A runtime function of abi.h, declared on first use. Types by letter: p pointer, l i64, i i32; the first is the result, v: none. */
+LLVMValueRef emit_runtime(Emit *e, const char *name, const char *types, LLVMValueRef *args);
+
+/* ---- control: emit_control.c ---------------------------------------------------------------------------------------------------------- */
+
+LLVMBasicBlockRef emit_block(Emit *e, const char *name); /* appended to the function, not entered */
+void emit_enter(Emit *e, LLVMBasicBlockRef block);       /* the builder goes on there */
+/* A branch one side of which is unlikely: 1 the first, 2 the second, 0 neither. */
+void emit_branch(Emit *e, LLVMValueRef condition, LLVMBasicBlockRef yes, LLVMBasicBlockRef no, int unlikely);
+LLVMValueRef emit_slot(Emit *e, uint64_t bytes, unsigned alignment); /* stack memory of the function */
+
+/* for i = lo .. hi-1 by step (> 0), with carried values. Usage:
+ *   EmitLoop l = {0};
+ *   emit_loop_begin(e, &l, lo, hi, step, n, init);   // l.index and l.carried[k] are the region's parameters
+ *   ... body ...
+ *   emit_loop_end(e, &l, next);                      // then l.carried[k] are the results
+ * Bodies may contain any blocks. lo and hi are i64. at_least_once saves the test before the first turn when the caller knows lo < hi. */
+typedef struct EmitLoop {
+	LLVMValueRef index, hi;
+	LLVMValueRef *carried;
+	uint32_t n;
+	int64_t step;
+	bool at_least_once;
+	LLVMBasicBlockRef before, body, after;
+	const LLVMValueRef *init;
+} EmitLoop;
+void emit_loop_begin(Emit *e, EmitLoop *l, LLVMValueRef lo, LLVMValueRef hi, int64_t step, uint32_t n, const LLVMValueRef *init);
+void emit_loop_end(Emit *e, EmitLoop *l, const LLVMValueRef *next);
+
+/* if (condition) { ... } else { ... } with n joined values. Usage: begin; first part; else(values); second part; end(values, results). */
+typedef struct EmitIf {
+	LLVMBasicBlockRef other, after, from;
+	LLVMValueRef *first;
+	uint32_t n;
+} EmitIf;
+void emit_if_begin(Emit *e, EmitIf *c, LLVMValueRef condition, int unlikely);
+void emit_if_else(Emit *e, EmitIf *c, uint32_t n, const LLVMValueRef *values);
+void emit_if_end(Emit *e, EmitIf *c, const LLVMValueRef *values, LLVMValueRef *results);
+
+/* The function stops with this status (i32) where `condition` (i1) holds; emission goes on where it does not. */
+void emit_fail(Emit *e, LLVMValueRef condition, LLVMValueRef status);
+/* Stops when a status that was returned is not zero. */
+void emit_check(Emit *e, LLVMValueRef status);
+
+/* Instructions from `at` to the end of the region; `at` of the next one comes back, *end is the K_END (or K_RETURN). */
+uint32_t emit_region(Emit *e, uint32_t at, const KInst **end);
+
+/* Instructions that own regions: emits them and their regions, which begin at `at`; the instruction after them comes back. */
+uint32_t emit_nest(Emit *e, const KInst *in, uint32_t at);
+void emit_CALL(Emit *e, const KInst *in);
+void emit_FAIL_IF(Emit *e, const KInst *in);
+void emit_POLL(Emit *e, const KInst *in);
+
+/* ---- functions: emit.c ------------------------------------------------------------------------------------------------------------------ */
+
+LLVMValueRef emit_declare(Emit *e, uint32_t k);                     /* the LLVM function of function k */
+EmitFn *emit_enter_fn(Emit *e, uint32_t k, LLVMValueRef *args);     /* e->fn becomes a new frame; the caller puts e->fn back */
+void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type);
+void emit_close_function(Emit *e, uint32_t nresults, const LLVMValueRef *results);
+
+/* ---- memory: emit_memory.c ------------------------------------------------------------------------------------------------------------ */
+
+/* The address of element `index` (i64) of elements of type t. */
+LLVMValueRef emit_element(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index);
+/* `lanes` neighbours (1: a scalar) at `address`, aligned to single elements. `pointer` is the kernel pointer that the address was made from: it
+ * says what the access cannot touch; 0: nothing is known. mask NULL: all lanes. Masked-off lanes load as 0 and are not touched. */
+LLVMValueRef emit_load(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, KRef pointer, LLVMValueRef mask);
+void emit_store(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef pointer, LLVMValueRef mask);
+/* `lanes` elements, lane l at pointer + index + l*stride. */
+LLVMValueRef emit_load_strided(Emit *e, KType t, uint32_t lanes, LLVMValueRef pointer, LLVMValueRef index, LLVMValueRef stride, KRef root,
+                               LLVMValueRef mask);
+void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef index, LLVMValueRef stride, KRef root,
+                        LLVMValueRef mask);
+/* The mask of the first `count` (i64) of `lanes` lanes. */
+LLVMValueRef emit_first_lanes(Emit *e, uint32_t lanes, LLVMValueRef count);
+/* Says of an access made by hand what it cannot touch. */
+void emit_tag(Emit *e, LLVMValueRef access, KRef pointer);
+void emit_tag_call_record(Emit *e, LLVMValueRef access);
+void emit_find_roots(Emit *e, uint32_t fn);
+void emit_LOAD(Emit *e, const KInst *in);
+void emit_STORE(Emit *e, const KInst *in);
+
+/* ---- element-wise: emit_prims.c --------------------------------------------------------------------------------------------------------- */
+
+/* An element-wise primitive on operands of type t and equal widths; y is NULL for one operand. */
+LLVMValueRef emit_prim(Emit *e, Op prim, KType t, LLVMValueRef x, LLVMValueRef y);
+/* All lanes joined by add, mul, max or min in a fixed tree: the upper half onto the lower half until one is left. */
+LLVMValueRef emit_fold(Emit *e, Op prim, KType t, LLVMValueRef x);
+LLVMValueRef emit_convert(Emit *e, KType from, KType to, LLVMValueRef x);
+
+/* ---- maths: emit_math.c ------------------------------------------------------------------------------------------------------------------- */
+
+/* Function `name` of the vector maths ("exp", "pow") for f32 or f64 values of any width; y is NULL for one operand. */
+LLVMValueRef emit_math(Emit *e, const char *name, KType t, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef emit_real_mod(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y);
+/* Links the functions that were used into the module. */
+void emit_math_link(Emit *e);
+
+/* ---- contractions: emit_contract.c ---------------------------------------------------------------------------------------------------------- */
+
+/* K_CONTRACT. Operands in the order of KIR_OPS: emit_operand(e, in, 0..11) are c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k. */
+void emit_contract(Emit *e, const KInst *in);
+
+/* ---- target, object: target.c, object.c ------------------------------------------------------------------------------------------------------- */
+
+void target_open(Emit *e);                                     /* machine, data layout and triple of the module */
+bool target_rounds(Emit *e);                                    /* floor and round are instructions */
+void target_set_attributes(Emit *e, LLVMValueRef function);    /* CPU, features, no exceptions */
+void object_finish(Emit *e, CodegenOutput *out);               /* passes, then the bytes */
+void emit_module(Emit *e);                                     /* everything before that */
+
+#endif

@@ -1,0 +1,671 @@
+/* emit_contract.c - K_CONTRACT: small and medium matrix products as register-blocked vector code.
+ *
+ * Needs: emit.h. A product becomes a call of an internal function of the module. Extents and strides are its arguments, so that all products of one
+ * element type and form share it: a network of many widths compiles two or three such functions. Constant extents only choose among them.
+ *
+ * Guarantees: C is written (or added to) at its m x n elements only, unless KF_PADDED gives room for whole vectors; A and B are read at their elements
+ * only, likewise. C must not overlap A or B. The sum over k of an element has an order fixed by k and the target alone: it does not depend on where
+ * the element is, on m or on n, so a product may be cut into parts by rows or columns without changing a bit. What is there already is
+ * added to the finished sum of a block of k.
+ *
+ * Two forms:
+ *   columns    Lanes are columns of C. A tile of R rows by V vectors of sums stays in registers while k runs: V loads of B and R broadcasts of A
+ *              for R*V multiply-adds. The order is k = 0, 1, 2 ... in blocks of COLUMNS_BLOCK, blocks added one after the other. One function cuts C into
+ *              blocks and panels and copies panels of B together; it calls another for all tiles of a panel, one for each width and kind. Where B's
+ *              columns are not neighbours panels are always copied, and C is written element by element.
+ *   dots       Lanes are k. A tile of R rows of A by S columns of B, a vector of partial sums each, joined four at a time at the end. Where k is
+ *              short (20) this form has half the speed of the other: a B that serves many rows is better transposed once by the caller.
+ *
+ * Rows past the end of the last tile are computed as copies of the last row and stored to the same place (all of C's old values are read before), so
+ * that remainders of rows need neither code nor branches.
+ *
+ * Tiles of AVX2, measured on Zen 3 in GF/s of f64 (peak 50): 4x2 38-47, 6x2 36-45, 4x3 35-47, 2x5 38-40 at n = 20, 3x4 25 (spills). Eight sums just
+ * cover a latency of four cycles at two multiply-adds a cycle, and the smallest of the tiles compiles in two thirds of the time of the others. Dots
+ * likewise: 4x2 is as fast as 3x4 and 2x4, and wastes least where one side is short.
+ */
+#include "backend/codegen/emit.h"
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	COLUMNS_BLOCK = 128, /* rows of a panel of B. 192 costs a third at 20 x 20 x 1000, where A and B then leave a L1 of 32 KiB; 64 a tenth at 10000 x 128 x 128 */
+	ROW_BLOCK = 96,      /* rows of A that pass a panel before the next panel does: with 128 columns 96 KiB, for L2. Tiles divide it */
+	PACK_ROWS = 48,      /* from how many rows on a panel of B is copied together: costs about as much as three rows. 1.7 times faster at n = 128 */
+	MOST_ROWS = 8,
+	MOST_VECTORS = 8,
+	PACK_VECTORS = 5, /* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with AVX-512 */
+	MOST_SUMS = 24,
+	DOTS_BLOCK_BYTES = 2048, /* of k: of a row of A or a column of B at a time */
+	DOTS_BAND = 8            /* rows of A that stay in L1 while B passes from L2. Tiles divide it */
+};
+
+typedef struct Contract {
+	Emit *e;
+	KType t;
+	uint32_t size, lanes;
+	bool columns, dots, masks;
+	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
+	LLVMValueRef m, n, k;
+	LLVMValueRef add; /* i1: C's old values are added */
+	uint32_t rows, width; /* of a tile: columns in vectors, or in columns of B */
+	bool rest;            /* panels one vector wide follow the wide ones */
+	bool ragged;          /* the last panel's last vector may be partly past the last column */
+} Contract;
+
+/* ---- arithmetic of addresses ------------------------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef num(const Contract *g, int64_t x) {
+	return LLVMConstInt(g->e->i64, (uint64_t)x, 1);
+}
+static LLVMValueRef plus(const Contract *g, LLVMValueRef x, LLVMValueRef y) {
+	return LLVMBuildAdd(g->e->b, x, y, "");
+}
+static LLVMValueRef minus(const Contract *g, LLVMValueRef x, LLVMValueRef y) {
+	return LLVMBuildSub(g->e->b, x, y, "");
+}
+static LLVMValueRef times(const Contract *g, LLVMValueRef x, LLVMValueRef y) {
+	return LLVMBuildMul(g->e->b, x, y, "");
+}
+static LLVMValueRef times_n(const Contract *g, LLVMValueRef x, int64_t y) {
+	return times(g, x, num(g, y));
+}
+static LLVMValueRef less(const Contract *g, LLVMValueRef x, LLVMValueRef y) {
+	return LLVMBuildICmp(g->e->b, LLVMIntSLT, x, y, "");
+}
+static LLVMValueRef choose(const Contract *g, LLVMValueRef c, LLVMValueRef x, LLVMValueRef y) {
+	return LLVMBuildSelect(g->e->b, c, x, y, "");
+}
+static LLVMValueRef smaller(const Contract *g, LLVMValueRef x, LLVMValueRef y) {
+	return choose(g, less(g, x, y), x, y);
+}
+static LLVMValueRef at(const Contract *g, LLVMValueRef p, LLVMValueRef bytes) {
+	return LLVMBuildGEP2(g->e->b, g->e->i8, p, &bytes, 1, "");
+}
+static LLVMValueRef at_n(const Contract *g, LLVMValueRef p, int64_t bytes) {
+	return bytes ? at(g, p, num(g, bytes)) : p;
+}
+static int64_t known(LLVMValueRef x) {
+	return LLVMIsAConstantInt(x) ? LLVMConstIntGetSExtValue(x) : -1;
+}
+static LLVMValueRef get(const Contract *g, uint32_t lanes, LLVMValueRef address, LLVMValueRef mask) {
+	return emit_load(g->e, g->t, lanes, address, 0, mask);
+}
+static void put(const Contract *g, LLVMValueRef value, LLVMValueRef address, LLVMValueRef mask) {
+	emit_store(g->e, g->t, value, address, 0, mask);
+}
+
+/* for x = lo .. hi-1 by step where lo < hi is known, as a loop or, when there is just one turn, without */
+typedef struct Turns {
+	EmitLoop loop;
+	bool once;
+	LLVMValueRef index;
+	const LLVMValueRef *carried, *results;
+} Turns;
+static void turns_begin(const Contract *g, Turns *s, LLVMValueRef lo, LLVMValueRef hi, int64_t step, bool nonempty, uint32_t n,
+                        LLVMValueRef *init) {
+	int64_t first = known(lo), end = known(hi);
+	memset(s, 0, sizeof *s);
+	s->once = first >= 0 && end > first && first + step >= end;
+	if (s->once) {
+		s->index = lo;
+		s->carried = init;
+		return;
+	}
+	s->loop.at_least_once = nonempty || (first >= 0 && end > first);
+	emit_loop_begin(g->e, &s->loop, lo, hi, step, n, init);
+	s->index = s->loop.index;
+	s->carried = s->loop.carried;
+}
+static void turns_end(const Contract *g, Turns *s, const LLVMValueRef *next) {
+	if (!s->once) emit_loop_end(g->e, &s->loop, next);
+	s->results = s->once ? next : s->loop.carried;
+}
+
+static LLVMValueRef stack(const Contract *g, uint64_t bytes) {
+	return emit_slot(g->e, bytes, 64);
+}
+
+/* ---- functions inside of the function being emitted ---------------------------------------------------------------------------------------- */
+
+/* What belongs to the outer function, until it goes on. */
+typedef struct Outer {
+	LLVMValueRef function;
+	LLVMBasicBlockRef entry, here;
+	LLVMMetadataRef line;
+	EmitVector *vector;
+} Outer;
+
+/* Its first pointer argument is C: nothing else points there. plain: LLVM spends less time on it. */
+static LLVMValueRef function_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, Outer *outer) {
+	static const char *const attributes[] = {"noalias", "noinline", "optnone"};
+	LLVMValueRef function = LLVMAddFunction(e->module, name, type);
+	LLVMSetLinkage(function, LLVMInternalLinkage);
+	target_set_attributes(e, function);
+	for (uint32_t i = 0; i < 2u + plain; i++) {
+		unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
+		LLVMAddAttributeAtIndex(function, i ? (LLVMAttributeIndex)LLVMAttributeFunctionIndex : 1, LLVMCreateEnumAttribute(e->context, kind, 0));
+	}
+	*outer = (Outer){e->function, e->entry, LLVMGetInsertBlock(e->b), LLVMGetCurrentDebugLocation2(e->b), e->vector};
+	LLVMSetCurrentDebugLocation2(e->b, NULL);
+	e->function = function;
+	e->vector = NULL;
+	e->entry = emit_block(e, "slots");
+	emit_enter(e, emit_block(e, "start"));
+	return function;
+}
+
+static void function_end(Emit *e, const Outer *outer) {
+	LLVMBuildRetVoid(e->b);
+	emit_enter(e, e->entry);
+	LLVMBuildBr(e->b, LLVMGetNextBasicBlock(e->entry));
+	e->function = outer->function;
+	e->entry = outer->entry;
+	e->vector = outer->vector;
+	emit_enter(e, outer->here);
+	LLVMSetCurrentDebugLocation2(e->b, outer->line);
+}
+
+static const char *type_name(const Contract *g) {
+	return g->t == KT_F64 ? "f64" : "f32";
+}
+
+/* ---- lanes along the columns: one panel ------------------------------------------------------------------------------------------------------ */
+
+/* Rows of C by the columns of one panel, for one block of k; in a function of its own, whose arguments these are. */
+typedef struct Panel {
+	const Contract *g;
+	uint32_t vectors, rows;
+	bool ragged;               /* the last vector may have lanes past the last column */
+	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
+	LLVMValueRef a, a_row, a_k;
+	LLVMValueRef b, b_step;
+	LLVMValueRef m, k, left;   /* left: columns from the panel's first to the last of all */
+	LLVMValueRef add;
+} Panel;
+
+static int64_t vector_bytes(const Contract *g) {
+	return (int64_t)g->lanes * g->size;
+}
+
+/* The lanes of the last vector that are columns; NULL when all are. */
+static LLVMValueRef last_mask(const Panel *p) {
+	const Contract *g = p->g;
+	return p->ragged ? emit_first_lanes(g->e, g->lanes, minus(g, p->left, num(g, (p->vectors - 1) * g->lanes))) : NULL;
+}
+
+/* One step of k: sums += A's numbers times B's row. */
+static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka, LLVMValueRef b, LLVMValueRef mask, LLVMValueRef *sums) {
+	const Contract *g = p->g;
+	LLVMValueRef row[MOST_VECTORS];
+	for (uint32_t v = 0; v < p->vectors; v++) row[v] = get(g, g->lanes, at_n(g, b, v * vector_bytes(g)), v + 1 == p->vectors ? mask : NULL);
+	for (uint32_t r = 0; r < p->rows; r++) {
+		LLVMValueRef x = emit_spread(g->e, get(g, 1, at(g, rows[r], ka), NULL), g->lanes);
+		for (uint32_t v = 0; v < p->vectors; v++) {
+			LLVMValueRef *s = &sums[r * p->vectors + v];
+			*s = emit_muladd(g->e, x, row[v], *s);
+		}
+	}
+}
+
+/* sums += A B over steps first .. end-1 of k, `unroll` at a time; *ka and *b go along. */
+static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef first, LLVMValueRef end, uint32_t unroll, LLVMValueRef *ka, LLVMValueRef *b,
+                     LLVMValueRef *sums) {
+	const Contract *g = p->g;
+	uint32_t n = 2 + p->rows * p->vectors;
+	LLVMValueRef carried[2 + MOST_SUMS] = {*ka, *b}, next[2 + MOST_SUMS];
+	/* Ragged panels have been copied, unless masks cost nothing or there is nothing to gain. */
+	LLVMValueRef mask = g->masks || p->vectors == 1 || p->vectors > PACK_VECTORS ? last_mask(p) : NULL;
+	memcpy(carried + 2, sums, (n - 2) * sizeof *sums);
+	Turns k;
+	turns_begin(g, &k, first, end, unroll, false, n, carried);
+	memcpy(next, k.carried, n * sizeof *next);
+	for (uint32_t i = 0; i < unroll; i++) {
+		tile_step(p, rows, next[0], next[1], mask, next + 2);
+		next[0] = plus(g, next[0], p->a_k);
+		next[1] = at(g, next[1], p->b_step);
+	}
+	turns_end(g, &k, next);
+	*ka = k.results[0];
+	*b = k.results[1];
+	memcpy(sums, k.results + 2, (n - 2) * sizeof *sums);
+}
+
+/* The first `left` mod lanes elements of a vector for each row: half of it where that bit of the number is set, then half of the rest, and so on. */
+static void store_halves(const Panel *p, LLVMValueRef *const vectors, LLVMValueRef *const addresses) {
+	const Contract *g = p->g;
+	Emit *e = g->e;
+	LLVMValueRef x[MOST_ROWS + 1], low[MOST_ROWS + 1], high[MOST_ROWS + 1];
+	memcpy(x, vectors, p->rows * sizeof *x);
+	x[p->rows] = num(g, 0); /* bytes done */
+	for (uint32_t half = g->lanes / 2; half; half /= 2) {
+		EmitIf c;
+		for (uint32_t r = 0; r < p->rows; r++) {
+			low[r] = emit_part(e, x[r], 0, half);
+			high[r] = emit_part(e, x[r], half, half);
+		}
+		low[p->rows] = x[p->rows];
+		high[p->rows] = plus(g, x[p->rows], num(g, half * g->size));
+		LLVMValueRef bit = LLVMBuildAnd(e->b, p->left, num(g, half), "");
+		emit_if_begin(e, &c, LLVMBuildICmp(e->b, LLVMIntNE, bit, num(g, 0), ""), 0);
+		for (uint32_t r = 0; r < p->rows; r++) put(g, low[r], at(g, addresses[r], x[p->rows]), NULL);
+		emit_if_else(e, &c, p->rows + 1, high);
+		emit_if_end(e, &c, low, x);
+	}
+}
+
+/* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged. */
+static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
+	const Contract *g = p->g;
+	Emit *e = g->e;
+	uint32_t nsums = p->rows * p->vectors, last = p->vectors - 1;
+	LLVMValueRef old[MOST_SUMS];
+	EmitIf c;
+	LLVMValueRef mask = last_mask(p);
+	emit_if_begin(e, &c, p->add, 0);
+	for (uint32_t i = 0; i < nsums; i++) {
+		uint32_t v = i % p->vectors;
+		LLVMValueRef from = at_n(g, rows[i / p->vectors], v * vector_bytes(g));
+		old[i] = LLVMBuildFAdd(e->b, get(g, g->lanes, from, v == last ? mask : NULL), sums[i], "");
+	}
+	emit_if_else(e, &c, nsums, old);
+	emit_if_end(e, &c, sums, sums);
+	for (uint32_t i = 0; i < nsums; i++)
+		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), NULL);
+	LLVMValueRef ends[MOST_ROWS], at_last[MOST_ROWS];
+	for (uint32_t r = 0; r < p->rows; r++) {
+		ends[r] = sums[r * p->vectors + last];
+		at_last[r] = at_n(g, rows[r], last * vector_bytes(g));
+	}
+	/* Masked stores are slow where there are no mask registers (some 20 cycles on Zen 3), so there a vector that is not full goes in halves. */
+	bool branch = p->ragged && !g->masks;
+	if (branch) emit_if_begin(e, &c, less(g, p->left, num(g, p->vectors * g->lanes)), 0);
+	if (branch) {
+		store_halves(p, ends, at_last);
+		emit_if_else(e, &c, 0, NULL);
+	}
+	for (uint32_t r = 0; r < p->rows; r++) put(g, ends[r], at_last[r], branch ? NULL : mask);
+	if (branch) emit_if_end(e, &c, NULL, NULL);
+}
+
+/* The same where C's columns are not neighbours: through the stack, one element at a time. */
+static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLVMValueRef nrows, LLVMValueRef *const sums) {
+	const Contract *g = p->g;
+	Emit *e = g->e;
+	uint32_t wide = p->vectors * g->lanes;
+	for (uint32_t i = 0; i < p->rows * p->vectors; i++) put(g, sums[i], at_n(g, tile, i * vector_bytes(g)), NULL);
+	LLVMValueRef columns = smaller(g, p->left, num(g, wide));
+	LLVMValueRef init[2] = {to, tile};
+	Turns r, j;
+	turns_begin(g, &r, num(g, 0), nrows, 1, true, 2, init);
+	turns_begin(g, &j, num(g, 0), columns, 1, true, 0, NULL);
+	LLVMValueRef address = at(g, r.carried[0], times(g, j.index, p->c_col));
+	LLVMValueRef x = get(g, 1, at(g, r.carried[1], times_n(g, j.index, g->size)), NULL), more;
+	EmitIf c;
+	emit_if_begin(e, &c, p->add, 0);
+	more = LLVMBuildFAdd(e->b, get(g, 1, address, NULL), x, "");
+	emit_if_else(e, &c, 1, &more);
+	emit_if_end(e, &c, &x, &x);
+	put(g, x, address, NULL);
+	turns_end(g, &j, NULL);
+	LLVMValueRef next[2] = {at(g, r.carried[0], p->c_row), at_n(g, r.carried[1], (int64_t)wide * g->size)};
+	turns_end(g, &r, next);
+}
+
+static void panel_body(Panel *p) {
+	const Contract *g = p->g;
+	uint32_t nsums = p->rows * p->vectors;
+	LLVMValueRef tile = g->columns ? NULL : stack(g, (uint64_t)MOST_SUMS * g->lanes * g->size);
+	LLVMValueRef init[2] = {p->a, p->c};
+	Turns i;
+	turns_begin(g, &i, num(g, 0), p->m, p->rows, true, 2, init);
+	LLVMValueRef from[MOST_ROWS], to[MOST_ROWS], sums[MOST_SUMS];
+	from[0] = i.carried[0];
+	to[0] = i.carried[1];
+	for (uint32_t r = 1; r < p->rows; r++) {
+		LLVMValueRef there = less(g, plus(g, i.index, num(g, r)), p->m);
+		from[r] = at(g, from[r - 1], choose(g, there, p->a_row, num(g, 0)));
+		to[r] = at(g, to[r - 1], choose(g, there, p->c_row, num(g, 0)));
+	}
+	for (uint32_t s = 0; s < nsums; s++) sums[s] = LLVMConstNull(emit_type(g->e, g->t, g->lanes));
+	LLVMValueRef ka = num(g, 0), b = p->b, begin = num(g, 0);
+	/* Without optimisation every turn of the loop loads and stores all sums: with four steps in a turn the code is 2.7 times as fast. */
+	if (g->e->options->level == 0) {
+		LLVMValueRef fours = LLVMBuildAnd(g->e->b, p->k, num(g, -4), "");
+		tile_sum(p, from, begin, fours, 4, &ka, &b, sums);
+		begin = fours;
+	}
+	tile_sum(p, from, begin, p->k, 1, &ka, &b, sums);
+	if (g->columns) tile_store(p, to, sums);
+	else tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
+	LLVMValueRef further[2] = {at(g, i.carried[0], times_n(g, p->a_row, p->rows)), at(g, i.carried[1], times_n(g, p->c_row, p->rows))};
+	turns_end(g, &i, further);
+}
+
+enum { PANEL_ARGS = 12 };
+
+/* Arguments in the order of Panel's fields. */
+static LLVMTypeRef panel_type(Emit *e) {
+	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1};
+	return LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, PANEL_ARGS, 0);
+}
+
+/* The function for a kind of panel, made when it is first needed. */
+static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged) {
+	Emit *e = g->e;
+	char name[64];
+	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "");
+	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+	if (function) return function;
+	Outer outer;
+	function = function_begin(e, name, panel_type(e), false, &outer);
+	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged};
+	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add};
+	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
+	panel_body(&p);
+	function_end(e, &outer);
+	return function;
+}
+
+/* ---- lanes along the columns: all of them ---------------------------------------------------------------------------------------------------- */
+
+/* Rows per tile: sums, a row of B and one number of A must fit into the registers, and the rows' pointers into the others. */
+static uint32_t tile_rows(const Contract *g) {
+	const KTarget *t = &g->e->m->target;
+	bool many = t->registers >= 32;
+	uint32_t rows = g->width > 3 ? (many ? 4 : 2) : many ? 8 : t->has_fma ? 4 : 3;
+	return g->rows && g->rows < rows ? g->rows : rows;
+}
+
+/* Chooses the panels for n columns (-1: not known) and m rows. */
+static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
+	bool whole = padded || g->lanes == 1 || !g->columns;
+	int64_t v = n > 0 ? (n + g->lanes - 1) / g->lanes : 0;
+	g->rows = m > 0 && m < 4 ? (uint32_t)m : 0;
+	g->width = 2;
+	g->ragged = !whole && (n <= 0 || n % g->lanes);
+	g->rest = g->columns && (v == 0 || v % 2);
+	if (v == 1) g->width = 1, g->rest = false;
+	else if (v == 3 || v == 9) g->width = 3, g->rest = false;
+	else if (v == 5) g->width = 5, g->rest = false;
+	/* One row has few sums: as wide as it goes. */
+	for (uint32_t w = MOST_VECTORS; g->columns && m == 1 && v && w > g->width; w--)
+		if (v % w == 0) g->width = w, g->rest = false;
+	g->rows = tile_rows(g);
+}
+
+/* Which panels: in the function's arguments, so that all widths share it. */
+typedef struct Widths {
+	LLVMValueRef wide, slack, wide_panel; /* columns of a wide panel; they take (n + slack) / wide times as many; the function for one */
+	LLVMValueRef narrow_panel;            /* the function for one vector of columns, which take the rest */
+} Widths;
+
+/* Copies kc rows of a panel of `width` columns together, to `panel`; columns past the end are zeros or copies of the last one. */
+static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, LLVMValueRef width, LLVMValueRef kc, LLVMValueRef panel) {
+	uint32_t unit = g->columns ? g->lanes : 1;
+	LLVMValueRef mask = NULL, last = minus(g, left, num(g, 1)), step = times_n(g, width, g->size);
+	Turns j, k;
+	turns_begin(g, &j, num(g, 0), width, unit, true, 0, NULL);
+	if (unit > 1) mask = emit_first_lanes(g->e, unit, minus(g, left, j.index));
+	LLVMValueRef column = unit > 1 ? j.index : smaller(g, j.index, last);
+	LLVMValueRef init[2] = {at(g, from, times(g, column, g->b_col)), at(g, panel, times_n(g, j.index, g->size))};
+	turns_begin(g, &k, num(g, 0), kc, 1, false, 2, init);
+	put(g, get(g, unit, k.carried[0], mask), k.carried[1], NULL);
+	LLVMValueRef next[2] = {at(g, k.carried[0], g->b_k), at(g, k.carried[1], step)};
+	turns_end(g, &k, next);
+	turns_end(g, &j, NULL);
+}
+
+/* Blocks of k, in these blocks of rows, in these panels: each a call. */
+static void columns_form(const Contract *g, const Widths *w) {
+	Emit *e = g->e;
+	LLVMBuilderRef b = e->b;
+	LLVMValueRef none = num(g, 0), lanes = num(g, g->lanes), panel = stack(g, (uint64_t)(COLUMNS_BLOCK * PACK_VECTORS * vector_bytes(g)));
+	LLVMValueRef nwide = LLVMBuildUDiv(b, plus(g, g->n, w->slack), w->wide, ""), rest = minus(g, g->n, times(g, nwide, w->wide));
+	LLVMValueRef nnarrow = LLVMBuildUDiv(b, plus(g, choose(g, less(g, none, rest), rest, none), num(g, g->lanes - 1)), lanes, "");
+	LLVMValueRef npanels = plus(g, nwide, nnarrow);
+	Turns k, i, j;
+	turns_begin(g, &k, none, g->k, COLUMNS_BLOCK, true, 0, NULL);
+	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, COLUMNS_BLOCK)), add = LLVMBuildOr(b, g->add, less(g, none, k.index), "");
+	LLVMValueRef block_b = at(g, g->b, times(g, k.index, g->b_k)), block_a = at(g, g->a, times(g, k.index, g->a_k));
+	turns_begin(g, &i, none, g->m, ROW_BLOCK, false, 0, NULL);
+	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, ROW_BLOCK));
+	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)), c = at(g, g->c, times(g, i.index, g->c_row));
+	LLVMValueRef init[1] = {none};
+	turns_begin(g, &j, none, npanels, 1, false, 1, init);
+	LLVMValueRef column = j.carried[0], is_wide = less(g, j.index, nwide), width = choose(g, is_wide, w->wide, lanes);
+	LLVMValueRef left = minus(g, g->n, column), from = at(g, block_b, times(g, column, g->b_col));
+	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, width, g->size)}, chosen[2];
+	if (g->columns) {
+		/* Single vectors and the widest panels are read where they are. */
+		LLVMValueRef pack = LLVMBuildICmp(b, LLVMIntSGE, g->m, num(g, PACK_ROWS), ""), fits = less(g, width, num(g, PACK_VECTORS * g->lanes + 1));
+		if (!g->masks) pack = LLVMBuildOr(b, pack, less(g, left, width), "");
+		pack = LLVMBuildAnd(b, pack, LLVMBuildAnd(b, less(g, lanes, width), fits, ""), "");
+		EmitIf branch;
+		emit_if_begin(e, &branch, pack, 0);
+		pack_panel(g, from, left, width, kc, panel);
+		emit_if_else(e, &branch, 2, packed);
+		emit_if_end(e, &branch, direct, chosen);
+	} else {
+		pack_panel(g, from, left, width, kc, panel);
+		memcpy(chosen, packed, sizeof chosen);
+	}
+	LLVMValueRef args[PANEL_ARGS] = {at(g, c, times(g, column, g->c_col)), g->c_row, g->c_col, a, g->a_row, g->a_k, chosen[0], chosen[1], rows, kc,
+	                                 left, add};
+	LLVMBuildCall2(b, panel_type(e), choose(g, is_wide, w->wide_panel, w->narrow_panel), args, PANEL_ARGS, "");
+	LLVMValueRef next[1] = {plus(g, column, width)};
+	turns_end(g, &j, next);
+	turns_end(g, &i, NULL);
+	turns_end(g, &k, NULL);
+}
+
+/* ---- lanes along the sum -------------------------------------------------------------------------------------------------------------------- */
+
+/* Halves joined until `lanes` are left. */
+static LLVMValueRef fold_to(const Contract *g, LLVMValueRef x, uint32_t lanes) {
+	for (uint32_t n = emit_lanes(x); n > lanes; n /= 2)
+		x = LLVMBuildFAdd(g->e->b, emit_part(g->e, x, 0, n / 2), emit_part(g->e, x, n / 2, n / 2), "");
+	return x;
+}
+
+/* Within each 16 bytes: units of `unit` lanes from the first halves of x and y, one after the other, plus the same from the second halves. */
+static LLVMValueRef zip_add(const Contract *g, LLVMValueRef x, LLVMValueRef y, uint32_t unit) {
+	int low[64], high[64];
+	uint32_t n = g->lanes, group = 16 / g->size;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t base = i - i % group, which = i % group / unit;
+		low[i] = (int)(base + which / 2 * unit + i % unit + which % 2 * n);
+		high[i] = low[i] + (int)(group / 2);
+	}
+	return LLVMBuildFAdd(g->e->b, emit_shuffle(g->e, x, y, n, low), emit_shuffle(g->e, x, y, n, high), "");
+}
+
+/* The totals of four vectors, by the same additions for each. */
+static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *totals) {
+	Emit *e = g->e;
+	if (g->lanes == 1) {
+		memcpy(totals, x, 4 * sizeof *totals);
+		return;
+	}
+	LLVMValueRef p = zip_add(g, x[0], x[1], 1), q = zip_add(g, x[2], x[3], 1), all[2];
+	if (g->size == 4) all[0] = fold_to(g, zip_add(g, p, q, 2), 4);
+	else {
+		all[0] = p = fold_to(g, p, 4);
+		all[1] = q = fold_to(g, q, 4);
+		static const int low[] = {0, 1, 4, 5}, high[] = {2, 3, 6, 7};
+		if (emit_lanes(p) == 4) all[0] = LLVMBuildFAdd(e->b, emit_shuffle(e, p, q, 4, low), emit_shuffle(e, p, q, 4, high), "");
+	}
+	uint32_t n = emit_lanes(all[0]);
+	for (uint32_t i = 0; i < 4; i++) totals[i] = LLVMBuildExtractElement(e->b, all[i / n], emit_i32(e, (int32_t)(i % n)), "");
+}
+
+/* `rows` rows of A by `columns` columns of B, for the block of k that begins at `kb`; their product is a multiple of four. */
+typedef struct Dots {
+	uint32_t rows, columns;
+	LLVMValueRef a[MOST_ROWS], b[MOST_ROWS]; /* where each begins in the block */
+	LLVMValueRef kb, kc, add;
+} Dots;
+
+static void dots_step(const Contract *g, const Dots *d, LLVMValueRef k, LLVMValueRef mask, LLVMValueRef *sums) {
+	LLVMValueRef row[MOST_ROWS], offset = times_n(g, k, g->size);
+	for (uint32_t r = 0; r < d->rows; r++) row[r] = get(g, g->lanes, at(g, d->a[r], offset), mask);
+	for (uint32_t s = 0; s < d->columns; s++) {
+		LLVMValueRef column = get(g, g->lanes, at(g, d->b[s], offset), mask);
+		for (uint32_t r = 0; r < d->rows; r++) sums[r * d->columns + s] = emit_muladd(g->e, row[r], column, sums[r * d->columns + s]);
+	}
+}
+
+/* Whole vectors of k from first to end-1, `unroll` at a time. */
+static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMValueRef end, uint32_t unroll, LLVMValueRef *sums) {
+	uint32_t n = d->rows * d->columns;
+	LLVMValueRef next[MOST_SUMS];
+	Turns k;
+	turns_begin(g, &k, first, end, (int64_t)unroll * g->lanes, false, n, sums);
+	memcpy(next, k.carried, n * sizeof *next);
+	for (uint32_t i = 0; i < unroll; i++) dots_step(g, d, plus(g, k.index, num(g, i * g->lanes)), NULL, next);
+	turns_end(g, &k, next);
+	memcpy(sums, k.results, n * sizeof *sums);
+}
+
+/* The tile at rows i.. and columns j.. of C; those past the last row or column repeat it. */
+static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j) {
+	Emit *e = g->e;
+	uint32_t n = d->rows * d->columns;
+	LLVMValueRef to[MOST_ROWS], across[MOST_ROWS], sums[MOST_SUMS], more[MOST_SUMS], totals[MOST_SUMS];
+	LLVMValueRef block = times_n(g, d->kb, g->size);
+	d->a[0] = at(g, g->a, plus(g, times(g, i, g->a_row), block));
+	d->b[0] = at(g, g->b, plus(g, times(g, j, g->b_col), block));
+	to[0] = at(g, g->c, times(g, i, g->c_row));
+	across[0] = times(g, j, g->c_col);
+	for (uint32_t r = 1; r < d->rows; r++) {
+		LLVMValueRef there = less(g, plus(g, i, num(g, r)), g->m);
+		d->a[r] = at(g, d->a[r - 1], choose(g, there, g->a_row, num(g, 0)));
+		to[r] = at(g, to[r - 1], choose(g, there, g->c_row, num(g, 0)));
+	}
+	for (uint32_t s = 1; s < d->columns; s++) {
+		LLVMValueRef there = less(g, plus(g, j, num(g, s)), g->n);
+		d->b[s] = at(g, d->b[s - 1], choose(g, there, g->b_col, num(g, 0)));
+		across[s] = plus(g, across[s - 1], choose(g, there, g->c_col, num(g, 0)));
+	}
+	for (uint32_t s = 0; s < n; s++) sums[s] = LLVMConstNull(emit_type(e, g->t, g->lanes));
+	LLVMValueRef whole = LLVMBuildAnd(e->b, d->kc, num(g, -(int64_t)g->lanes), "");
+	LLVMValueRef begin = num(g, 0);
+	/* See panel_body. */
+	if (e->options->level == 0) {
+		LLVMValueRef fours = LLVMBuildAnd(e->b, whole, num(g, -4 * (int64_t)g->lanes), "");
+		dots_sum(g, d, begin, fours, 4, sums);
+		begin = fours;
+	}
+	dots_sum(g, d, begin, whole, 1, sums);
+	EmitIf c;
+	if (g->lanes > 1) {
+		LLVMValueRef left = minus(g, d->kc, whole);
+		emit_if_begin(e, &c, less(g, num(g, 0), left), 0);
+		memcpy(more, sums, n * sizeof *more);
+		dots_step(g, d, whole, emit_first_lanes(e, g->lanes, left), more);
+		emit_if_else(e, &c, n, more);
+		emit_if_end(e, &c, sums, sums);
+	}
+	for (uint32_t s = 0; s < n; s += 4) total_four(g, sums + s, totals + s);
+	emit_if_begin(e, &c, d->add, 0);
+	for (uint32_t s = 0; s < n; s++)
+		more[s] = LLVMBuildFAdd(e->b, get(g, 1, at(g, to[s / d->columns], across[s % d->columns]), NULL), totals[s], "");
+	emit_if_else(e, &c, n, more);
+	emit_if_end(e, &c, totals, totals);
+	for (uint32_t s = 0; s < n; s++) put(g, totals[s], at(g, to[s / d->columns], across[s % d->columns]), NULL);
+}
+
+static void swap_where(const Contract *g, LLVMValueRef c, LLVMValueRef *x, LLVMValueRef *y) {
+	LLVMValueRef first = choose(g, c, *y, *x);
+	*y = choose(g, c, *x, *y);
+	*x = first;
+}
+
+static void dots_form(Contract *g) {
+	Emit *e = g->e;
+	/* The longer side becomes the rows, of which a tile has more: the transposed product has the same sums. */
+	LLVMValueRef turn = less(g, g->m, g->n);
+	swap_where(g, turn, &g->a, &g->b);
+	swap_where(g, turn, &g->a_row, &g->b_col);
+	swap_where(g, turn, &g->c_row, &g->c_col);
+	swap_where(g, turn, &g->m, &g->n);
+	int64_t block = DOTS_BLOCK_BYTES / g->size;
+	Dots d = {.rows = g->rows, .columns = g->width};
+	Turns k, band, i, j;
+	turns_begin(g, &k, num(g, 0), g->k, block, true, 0, NULL);
+	d.kb = k.index;
+	d.kc = smaller(g, minus(g, g->k, k.index), num(g, block));
+	d.add = LLVMBuildOr(e->b, g->add, less(g, num(g, 0), k.index), "");
+	/* As many rows of A as stay in L1, then all of B past them. */
+	turns_begin(g, &band, num(g, 0), g->m, DOTS_BAND, false, 0, NULL);
+	LLVMValueRef end = smaller(g, g->m, plus(g, band.index, num(g, DOTS_BAND)));
+	turns_begin(g, &j, num(g, 0), g->n, g->width, false, 0, NULL);
+	turns_begin(g, &i, band.index, end, g->rows, true, 0, NULL);
+	dots_tile(g, &d, i.index, j.index);
+	turns_end(g, &i, NULL);
+	turns_end(g, &j, NULL);
+	turns_end(g, &band, NULL);
+	turns_end(g, &k, NULL);
+}
+
+/* ---- the function and its call ---------------------------------------------------------------------------------------------------------------- */
+
+enum { OPERANDS = 12, CONTRACT_ARGS = 17 };
+
+/* The function for a form: K_CONTRACT's operands, whether to add (i1), Widths. */
+static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
+	Emit *e = g->e;
+	char name[64];
+	if (g->dots) snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
+	else snprintf(name, sizeof name, "contract.%s.%s", type_name(g), g->columns ? "columns" : "general");
+	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+	if (function) return function;
+	Outer outer;
+	Widths w;
+	function = function_begin(e, name, type, !g->dots, &outer);
+	LLVMValueRef *const args[CONTRACT_ARGS] = {&g->c, &g->c_row, &g->c_col, &g->a, &g->a_row, &g->a_k,  &g->b,         &g->b_k,         &g->b_col,
+	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel};
+	LLVMValueRef *const strides[] = {&g->c_row, &g->c_col, &g->a_row, &g->a_k, &g->b_k, &g->b_col};
+	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
+	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
+	if (g->columns) g->c_col = g->b_col = num(g, g->size);
+	if (g->dots) dots_form(g);
+	else columns_form(g, &w);
+	function_end(e, &outer);
+	return function;
+}
+
+void emit_contract(Emit *e, const KInst *in) {
+	KType t = (KType)in->type;
+	Contract g = {.e = e, .t = t, .size = ktype_size(t)};
+	g.lanes = e->m->target.vector_bytes >= 16 ? e->m->target.vector_bytes / g.size : 1;
+	g.columns = in->flags & KF_B_COL_UNIT;
+	g.dots = !g.columns && in->flags & KF_K_UNIT;
+	g.masks = e->m->target.has_masks && g.lanes > 1;
+	LLVMValueRef args[CONTRACT_ARGS];
+	LLVMTypeRef types[CONTRACT_ARGS];
+	for (uint32_t i = 0; i < OPERANDS; i++) args[i] = emit_value(e, emit_operand(e, in, i));
+	args[12] = LLVMConstInt(e->i1, (in->flags & KF_ACCUMULATE) != 0, 0);
+	args[13] = args[14] = num(&g, 0);
+	args[15] = args[16] = LLVMConstNull(e->ptr);
+	int64_t m = known(args[9]), n = known(args[10]);
+	if (g.dots) {
+		/* A matrix by a vector: the longer side is the rows, see dots_form. */
+		bool vector = m == 1 || n == 1;
+		g.rows = vector ? 8 : 4;
+		g.width = vector ? 1 : 2;
+	} else {
+		/* With room after the last column all vectors are whole. */
+		bool padded = g.columns && in->flags & KF_PADDED;
+		if (padded) args[10] = LLVMBuildAnd(e->b, plus(&g, args[10], num(&g, g.lanes - 1)), num(&g, -(int64_t)g.lanes), "");
+		choose_panels(&g, m, n, padded);
+		/* Wide panels take all columns where no narrow ones follow; otherwise as many whole vectors as they can. */
+		int64_t wide = (int64_t)g.width * g.lanes;
+		args[13] = num(&g, wide);
+		args[14] = num(&g, g.rest ? 0 : wide - 1);
+		args[15] = panel_function(&g, g.width, g.ragged && !g.rest);
+		if (g.rest) args[16] = panel_function(&g, 1, g.ragged);
+	}
+	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, CONTRACT_ARGS, 0);
+	LLVMBuildCall2(e->b, type, contract_function(&g, type), args, CONTRACT_ARGS, "");
+}

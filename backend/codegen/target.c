@@ -1,0 +1,81 @@
+/* target.c - the machines that code is generated for: triple, processor, features, and how they stand on every function.
+ *
+ * Needs: emit.h, LLVM's back ends. Guarantees: a processor's name that is not in the table is an error, never LLVM's abort; code depends on the
+ * KTarget alone, not on the machine it is generated on.
+ */
+#include "backend/codegen/emit.h"
+#include <pthread.h>
+#include <string.h>
+
+typedef struct TargetRow {
+	const char *cpu, *triple, *features;
+	const char *vector_width; /* prefer-vector-width and min-legal-vector-width; NULL: LLVM's */
+	bool rounds;              /* has instructions that round to whole numbers */
+} TargetRow;
+
+/* Features beyond what the processor's name says: none so far. */
+static const TargetRow rows[] = {
+	{"x86-64", "x86_64-unknown-linux-gnu", "", NULL, false},
+	{"x86-64-v2", "x86_64-unknown-linux-gnu", "", NULL, true},
+	{"x86-64-v3", "x86_64-unknown-linux-gnu", "", NULL, true},
+	{"x86-64-v4", "x86_64-unknown-linux-gnu", "", "512", true},
+};
+
+static const TargetRow *target_row(Emit *e) {
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strncmp(rows[i].cpu, e->m->target.cpu, sizeof e->m->target.cpu)) return &rows[i];
+	emit_stop(e, "no code generator for processor %.31s", e->m->target.cpu);
+}
+
+bool target_rounds(Emit *e) {
+	return target_row(e)->rounds;
+}
+
+static void start_back_ends(void) {
+	LLVMInitializeX86TargetInfo();
+	LLVMInitializeX86Target();
+	LLVMInitializeX86TargetMC();
+	LLVMInitializeX86AsmPrinter();
+}
+
+void target_open(Emit *e) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, start_back_ends);
+	const TargetRow *row = target_row(e);
+	LLVMTargetRef target;
+	char *message = NULL;
+	if (LLVMGetTargetFromTriple(row->triple, &target, &message)) {
+		char text[200];
+		strncpy(text, message ? message : "", sizeof text - 1);
+		text[sizeof text - 1] = 0;
+		LLVMDisposeMessage(message);
+		emit_stop(e, "%s", text);
+	}
+	LLVMCodeGenOptLevel level = e->options->level >= 2 ? LLVMCodeGenLevelDefault : e->options->level == 1 ? LLVMCodeGenLevelLess : LLVMCodeGenLevelNone;
+	e->machine = LLVMCreateTargetMachine(target, row->triple, row->cpu, row->features, level, LLVMRelocPIC, LLVMCodeModelSmall);
+	if (!e->machine) emit_stop(e, "LLVM has no machine for %s", row->cpu);
+	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->machine);
+	char *layout_text = LLVMCopyStringRepOfTargetData(layout);
+	LLVMSetDataLayout(e->module, layout_text);
+	LLVMSetTarget(e->module, row->triple);
+	LLVMDisposeMessage(layout_text);
+	LLVMDisposeTargetData(layout);
+}
+
+static void text_attribute(Emit *e, LLVMValueRef function, const char *name, const char *value) {
+	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                        LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+void target_set_attributes(Emit *e, LLVMValueRef function) {
+	const TargetRow *row = target_row(e);
+	text_attribute(e, function, "target-cpu", row->cpu);
+	if (*row->features) text_attribute(e, function, "target-features", row->features);
+	if (row->vector_width) {
+		text_attribute(e, function, "prefer-vector-width", row->vector_width);
+		text_attribute(e, function, "min-legal-vector-width", row->vector_width);
+	}
+	if (e->options->debug_lines) text_attribute(e, function, "frame-pointer", "all");
+	unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, nounwind, 0));
+}

@@ -1,0 +1,51 @@
+/* abi.h - what generated code and the program around it agree on: one record per call, and the runtime functions it may call.
+ *
+ * Needs: nothing but <stdint.h>; shared by the program (which makes the call) and the code generator (which knows the offsets). Change
+ * NATIVE_ABI_VERSION with any change here: cached objects of another version are not loaded.
+ */
+#ifndef ATLED_BACKEND_NATIVE_ABI_H
+#define ATLED_BACKEND_NATIVE_ABI_H
+
+#include <stdint.h>
+
+#define NATIVE_ABI_VERSION 1
+
+/* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
+typedef struct NativeCall {
+	void **buffers;       /* arrays by number: inputs, then outputs; 64-byte aligned when they are ours, row-major, readable 64 bytes past the end */
+	const int64_t *words; /* scalar inputs and lengths by number */
+	int64_t *results;     /* scalar results by number */
+	int64_t poll_left;    /* work units until the next poll: code subtracts, and calls atled_rt_poll when it is negative */
+	int64_t depth_left;   /* calls of generated functions by generated functions that may still be nested */
+	int64_t site;         /* where it failed: number of the failing check in the unit's table, and two numbers for the message */
+	int64_t fail_a, fail_b;
+	void *runtime;        /* the runtime's own state */
+} NativeCall;
+
+/* What an entry, a parallel body and most runtime functions return; the values of lang's Status are passed through unchanged. */
+enum { NATIVE_OK = 0, NATIVE_FAILED_AT_SITE = 64, NATIVE_TOO_DEEP = 65 /* depth_left would have gone below zero */ };
+
+typedef int32_t (*NativeEntry)(NativeCall *call);
+/* One part of a parallel loop; env is the record of captured values that the generated code made. */
+typedef int32_t (*NativeBody)(NativeCall *call, void *env, int64_t part);
+
+/* ---- the runtime: every function that generated code may call, by the name it is linked under -------------------------------------- */
+
+/* Runs body for parts 0..nparts-1 on the pool, each exactly once; the first failing part's status, lowest part first. */
+int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t nparts);
+/* Serves the context's poll point; a Status. Resets poll_left. Safe (and cheap) on worker threads, where it only looks at the stop flag. */
+int32_t atled_rt_poll(NativeCall *call);
+/* Scratch of the whole call, 64-byte aligned and padded, alive until the entry returns; NULL when memory fails or bytes is negative. */
+void *atled_rt_arena(NativeCall *call, int64_t bytes);
+/* Scratch of the calling thread, 64-byte aligned and padded, alive until the part (or, outside of parallel loops, the entry) returns. */
+void *atled_rt_scratch(NativeCall *call, int64_t bytes);
+void atled_rt_copy(void *to, const void *from, int64_t bytes);
+void atled_rt_zero(void *at, int64_t bytes);
+/* C[m,n] = (accumulate ? C : 0) + A[m,k] B[k,n] with strides in elements: (c_row, c_col), (a_row, a_k), (b_k, b_col). Large products, through
+ * BLAS where the strides allow it; 0 or a Status. */
+int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k,
+                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate);
+int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_col, const float *a, int64_t a_row, int64_t a_k,
+                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate);
+
+#endif

@@ -1,0 +1,33 @@
+/* codegen.h - the code generator's library (libatled-codegen.so) seen from outside: one function from kernel code to an object file.
+ *
+ * The library holds LLVM, statically and hidden, and is opened when something must be compiled for the first time (native/compile.c). It calls
+ * nothing of the program: memory comes from malloc, results are the caller's to free(). Thread-safe: each call has an LLVM context of its own.
+ */
+#ifndef ATLED_BACKEND_NATIVE_CODEGEN_H
+#define ATLED_BACKEND_NATIVE_CODEGEN_H
+
+#include "backend/native/kir.h"
+
+/* Any change of the generated code's meaning or quality changes this: it is part of the cache's key. */
+#define CODEGEN_VERSION 1
+
+typedef struct CodegenOptions {
+	const char *entry; /* symbol of the entry function */
+	int level;         /* 0 quick, 2 full */
+	bool assembly;     /* text in `out` instead of an object */
+	bool ir;           /* LLVM's IR as text instead (to debug the generator) */
+	bool debug_lines;  /* a line table: line numbers are SpanId numbers; for gdb and perf */
+} CodegenOptions;
+
+typedef struct CodegenOutput {
+	char *bytes; /* malloc; NULL on failure */
+	size_t n;
+	char error[256];
+	double seconds;
+} CodegenOutput;
+
+/* 0, or -1 with `error`. The symbol looked up in the library is "atled_codegen". */
+typedef int (*CodegenFn)(const KModule *m, const CodegenOptions *options, CodegenOutput *out);
+int atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out);
+
+#endif

@@ -1,0 +1,1216 @@
+/* test_codegen.c - the code generator: what it makes of kernel code against lang's scalar primitives and plain C.
+ *
+ * Needs: the code generator's library (libatled-codegen.so beside the tests' folder, or where ATLED_CODEGEN says), cc and ld to link what it
+ * makes, native/kir.c. Guarantees: exit status 0 when every check held; the last line counts them. Every target that this machine runs is tested, at
+ * both levels; arrays end at a page that may not be touched. --bench prints compile times and speeds instead.
+ */
+#include "backend/native/abi.h"
+#include "backend/native/codegen.h"
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+static int passed, failed;
+static CodegenFn codegen;
+static Ctx *ctx;
+static KTarget target;
+static int level;
+static bool compile_only; /* for a target that this machine does not run: only that it compiles is checked, by reports from line 0 */
+static char folder[] = "/tmp/test_codegen.XXXXXX";
+
+static void report(bool ok, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void report(bool ok, int line, const char *format, ...) {
+	if (compile_only && line) return;
+	if (ok) {
+		passed++;
+		return;
+	}
+	failed++;
+	va_list args;
+	va_start(args, format);
+	fprintf(stderr, "test_codegen.c:%d: failed (%s, level %d): ", line, target.cpu, level);
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "\n");
+	va_end(args);
+}
+#define CHECK(x) report((x), __LINE__, "%s", #x)
+
+/* Of this thread's processor: other programs do not count. */
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the runtime: serial, and counted --------------------------------------------------------------------------------------------------------- */
+
+static int64_t polls, parts_run;
+static int32_t poll_answer;
+static char *arena_at;
+static size_t arena_left;
+
+static int32_t rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t nparts) {
+	int32_t first = 0;
+	for (int64_t part = 0; part < nparts; part++) {
+		NativeCall mine = *call; /* as each worker has its own */
+		int32_t status = body(&mine, env, part);
+		parts_run++;
+		if (status && !first) {
+			first = status;
+			call->site = mine.site;
+			call->fail_a = mine.fail_a;
+			call->fail_b = mine.fail_b;
+		}
+	}
+	return first;
+}
+static int32_t rt_poll(NativeCall *call) {
+	polls++;
+	call->poll_left = 1000;
+	return poll_answer;
+}
+static void *rt_arena(NativeCall *call, int64_t bytes) {
+	(void)call;
+	if (bytes < 0 || (size_t)bytes > arena_left) return NULL;
+	void *at = arena_at;
+	size_t taken = ((size_t)bytes + 127) & ~(size_t)63;
+	arena_at += taken;
+	arena_left -= taken;
+	return at;
+}
+static void rt_copy(void *to, const void *from, int64_t bytes) {
+	memcpy(to, from, (size_t)bytes);
+}
+static void rt_zero(void *at, int64_t bytes) {
+	memset(at, 0, (size_t)bytes);
+}
+static int32_t rt_gemm(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k, const double *b, int64_t b_k,
+                       int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate) {
+	(void)call;
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++) {
+			double s = accumulate ? c[i * c_row + j * c_col] : 0;
+			for (int64_t l = 0; l < k; l++) s += a[i * a_row + l * a_k] * b[l * b_k + j * b_col];
+			c[i * c_row + j * c_col] = s;
+		}
+	return 0;
+}
+
+/* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Jumps through a table that is filled when the code is loaded, in the order of `runtime`. */
+static const char *const runtime_names[] = {"parallel", "poll", "arena", "scratch", "copy", "zero", "gemm_f64"};
+static void *const runtime[] = {(void *)rt_parallel, (void *)rt_poll, (void *)rt_arena, (void *)rt_arena, (void *)rt_copy, (void *)rt_zero, (void *)rt_gemm};
+enum { NRUNTIME = sizeof runtime / sizeof *runtime };
+
+static bool make_stubs(void) {
+	char path[128], command[256];
+	snprintf(path, sizeof path, "%s/stubs.s", folder);
+	FILE *f = fopen(path, "w");
+	if (!f) return false;
+	fprintf(f, ".section .note.GNU-stack,\"\",@progbits\n.bss\n.globl runtime_table\nruntime_table: .skip %d\n.text\n", 8 * NRUNTIME);
+	for (int i = 0; i < NRUNTIME; i++)
+		fprintf(f, ".globl atled_rt_%s\n.hidden atled_rt_%s\natled_rt_%s: jmp *table+%d(%%rip)\n", runtime_names[i], runtime_names[i], runtime_names[i], 8 * i);
+	fprintf(f, ".hidden table\n.set table, runtime_table\n");
+	fclose(f);
+	snprintf(command, sizeof command, "cc -c %s -o %s/stubs.o", path, folder);
+	return system(command) == 0;
+}
+
+typedef struct Code {
+	NativeEntry entry;
+	void *library;
+	size_t bytes;
+	double seconds;
+} Code;
+
+/* Compiles the module, which is freed; entry NULL when that fails. */
+static Code compile(KModule *m) {
+	static int number;
+	Code code = {0};
+	Text why = {0};
+	text_init(&why, ctx);
+	bool ok = kmodule_verify(m, &why);
+	report(ok, 0, "verify: %s", why.at ? why.at : "");
+	if (getenv("TEST_CODEGEN_KIR")) {
+		Text text = {0};
+		text_init(&text, ctx);
+		kmodule_print(&text, m);
+		fputs(text.at ? text.at : "", stdout);
+		text_free(&text);
+	}
+	text_free(&why);
+	if (getenv("TEST_CODEGEN_IR") || getenv("TEST_CODEGEN_ASM")) {
+		CodegenOptions options = {.entry = "entry", .level = level, .ir = getenv("TEST_CODEGEN_IR"), .assembly = true};
+		CodegenOutput out;
+		if (!codegen(m, &options, &out)) fputs(out.bytes, stdout);
+		free(out.bytes);
+	}
+	CodegenOptions options = {.entry = "entry", .level = level, .debug_lines = getenv("TEST_CODEGEN_LINES")};
+	CodegenOutput out;
+	double begin = now();
+	int rc = codegen(m, &options, &out);
+	code.seconds = now() - begin;
+	kmodule_free(m);
+	report(rc == 0, 0, "codegen: %s", out.error);
+	if (rc) return code;
+	char path[128], command[512];
+	number++;
+	snprintf(path, sizeof path, "%s/%d.o", folder, number);
+	FILE *f = fopen(path, "wb");
+	if (!f || fwrite(out.bytes, 1, out.n, f) != out.n || fclose(f)) return code;
+	free(out.bytes);
+	snprintf(command, sizeof command, "ld -shared -z noexecstack -z defs -o %s/%d.so %s/%d.o %s/stubs.o -lm -lc", folder, number, folder, number, folder);
+	if (system(command)) {
+		report(false, 0, "the object does not link");
+		return code;
+	}
+	snprintf(path, sizeof path, "%s/%d.so", folder, number);
+	if (compile_only) return code;
+	code.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!code.library) {
+		report(false, 0, "%s", dlerror());
+		return code;
+	}
+	*(void **)&code.entry = dlsym(code.library, "entry");
+	void **table = dlsym(code.library, "runtime_table");
+	memcpy(table, runtime, sizeof runtime);
+	code.bytes = out.n;
+	return code;
+}
+
+static void forget(Code *code) {
+	if (code->library) dlclose(code->library);
+	*code = (Code){0};
+}
+
+static NativeCall last; /* the record after the last call */
+static int32_t call(const Code *code, void **buffers, const int64_t *words, int64_t *results) {
+	if (!code->entry) return -1;
+	last = (NativeCall){.buffers = buffers, .words = words, .results = results, .poll_left = 1000, .depth_left = 2000, .site = -1};
+	return code->entry(&last);
+}
+
+/* ---- memory that ends at a page that may not be touched ------------------------------------------------------------------------------------------ */
+
+enum { PAGE = 4096, ROOM = 16 * PAGE };
+static char *guarded(void) {
+	char *map = mmap(NULL, ROOM + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED || mprotect(map + ROOM, PAGE, PROT_NONE)) exit(2);
+	return map;
+}
+/* The last `bytes` bytes before the page. */
+static void *at_end(char *map, size_t bytes) {
+	memset(map, 0xa5, ROOM);
+	return map + ROOM - bytes;
+}
+static bool untouched(const char *map, size_t bytes) {
+	for (size_t i = 0; i < ROOM - bytes; i++)
+		if ((unsigned char)map[i] != 0xa5) return false;
+	return true;
+}
+
+static uint64_t seed = 88172645463325252u;
+static uint64_t random_bits(void) {
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+static double random_number(double lo, double hi) {
+	return lo + (hi - lo) * ((double)(random_bits() >> 11) * 0x1p-53);
+}
+
+/* ---- primitives ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static const Dtype dtypes[] = {DT_BOOL, DT_I32, DT_I64, DT_F32, DT_F64};
+
+static void put(Dtype d, void *at, double x) {
+	double v = x;
+	scalar_convert(DT_F64, &v, d, at);
+}
+
+/* Special numbers, then numbers of every size, then small ones. */
+static void fill(Dtype d, char *at, int n, double lo, double hi, int shift) {
+	static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2, -2, 0.5, -0.5, 2.5, 3, -3.5, 1e300, -1e300, 1e-310, 64, 1e17, 4503599627370497.5};
+	static const int64_t whole[] = {0, 1, -1, 2, -2, 3, -3, 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 63, 64};
+	size_t size = dtype_size(d);
+	for (int i = 0; i < n; i++) {
+		int k = i / (shift ? 23 : 1) % 23;
+		void *to = at + (size_t)i * size;
+		double x = random_number(lo, hi);
+		int64_t w = (int64_t)random_number(-9, 9);
+		switch (d) {
+		case DT_BOOL: *(bool *)to = random_bits() & 1; break;
+		case DT_I32: *(int32_t *)to = (int32_t)(k < 14 ? whole[k] : w); break;
+		case DT_I64: *(int64_t *)to = k < 14 ? whole[k] : i % 7 == 0 ? (int64_t)random_bits() : w; break;
+		default: put(d, to, k < 20 ? special[k] : k == 20 ? x * 1e6 : x);
+		}
+	}
+}
+
+static int64_t as_ordered(Dtype d, const void *at) {
+	int64_t bits;
+	int32_t low;
+	if (d == DT_F32) {
+		memcpy(&low, at, 4);
+		return low < 0 ? INT32_MIN - (int64_t)low : low;
+	}
+	memcpy(&bits, at, 8);
+	return bits < 0 ? INT64_MIN - bits : bits;
+}
+
+/* Distance in units of the last place; NaN beside NaN is 0, beside a number endless. */
+static double distance(Dtype d, const void *x, const void *y) {
+	if (d != DT_F32 && d != DT_F64) return memcmp(x, y, dtype_size(d)) ? INFINITY : 0;
+	double p, q;
+	scalar_convert(d, x, DT_F64, &p);
+	scalar_convert(d, y, DT_F64, &q);
+	if (p != p || q != q) return (p != p) == (q != q) ? 0 : INFINITY;
+	return fabs((double)((__int128)as_ordered(d, x) - as_ordered(d, y)));
+}
+
+static double to_double(Dtype d, const void *x) {
+	double v;
+	scalar_convert(d, x, DT_F64, &v);
+	return v;
+}
+
+/* Primitives that go through the vector maths, and so need not agree to the bit; where the C library's own error counts too. */
+static double allowed(Op op) {
+	switch (op) {
+	case OP_CBRT:
+	case OP_EXP:
+	case OP_EXPM1:
+	case OP_LOG:
+	case OP_LOG1P:
+	case OP_SIN:
+	case OP_COS:
+	case OP_TAN:
+	case OP_ASIN:
+	case OP_ACOS:
+	case OP_ATAN:
+	case OP_SINH:
+	case OP_COSH:
+	case OP_TANH:
+	case OP_ERF:
+	case OP_POW:
+	case OP_ATAN2: return 4;
+	default: return 0;
+	}
+}
+
+enum { N_PRIM = 23 * 23 + 5 };
+
+/* All primitives that take dtype d in one kernel: buffers 0 and 1 are the operands, 2 + k the results of the k-th. lanes 0: a plain loop on uniform values. */
+static void test_prims(Dtype d, uint32_t lanes) {
+	Op list[OP_COUNT];
+	uint32_t n = 0;
+	for (int op = 1; op < OP_COUNT; op++)
+		if (prims[op].elementwise && prims[op].kinds & dtype_kind(d)) list[n++] = (Op)op;
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KType t = ktype_of(d);
+	k_function(&b, m, 0);
+	KRef in[2] = {k_buffer(&b, 0), k_buffer(&b, 1)}, out[OP_COUNT], count = k_word(&b, KT_I64, 0), i;
+	for (uint32_t k = 0; k < n; k++) out[k] = k_buffer(&b, 2 + k);
+	KMode mode = lanes ? KM_UNIT : KM_UNIFORM;
+	if (lanes) k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &i);
+	else k_loop_begin(&b, k_int(&b, 0), count, 1, 0, NULL, &i);
+	KRef x = k_load(&b, t, mode, in[0], i, 0), y = k_load(&b, t, mode, in[1], i, 0);
+	for (uint32_t k = 0; k < n; k++) {
+		KRef r = prims[list[k]].nargs == 2 ? k_prim2(&b, list[k], x, y) : k_prim1(&b, list[k], x);
+		k_store(&b, mode, out[k], i, r, 0);
+	}
+	if (lanes) k_vloop_end(&b, NULL, NULL);
+	else k_loop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	if (!code.entry) return;
+
+	static char memory[2 + OP_COUNT][(N_PRIM + 64) * 8] __attribute__((aligned(64)));
+	void *buffers[2 + OP_COUNT];
+	for (uint32_t k = 0; k < 2 + n; k++) buffers[k] = memory[k];
+	size_t size = dtype_size(d);
+	for (int round = 0; round < 2; round++) {
+		/* second round: the domain that prims.def gives, for each primitive's own */
+		for (uint32_t k = 0; k < (round ? n : 1); k++) {
+			const Prim *own = &prims[list[k]];
+			if (round && !(d == DT_F32 || d == DT_F64)) break;
+			fill(d, memory[0], N_PRIM, own->lo, own->hi, 0);
+			fill(d, memory[1], N_PRIM, own->lo, own->hi, 1);
+			for (int e = 0; round && e < N_PRIM; e++) {
+				put(d, memory[0] + (size_t)e * size, random_number(own->lo, own->hi));
+				put(d, memory[1] + (size_t)e * size, random_number(own->lo, own->hi));
+			}
+			CHECK(call(&code, buffers, (int64_t[]){N_PRIM}, NULL) == 0);
+			for (uint32_t j = round ? k : 0; j < (round ? k + 1 : n); j++) {
+				int bad = 0, first = -1;
+				double worst = 0;
+				Dtype rd = prims[list[j]].result == RESULT_BOOL ? DT_BOOL : d;
+				for (int e = 0; e < N_PRIM; e++) {
+					uint64_t want = 0;
+					const char *px = memory[0] + (size_t)e * size, *py = memory[1] + (size_t)e * size, *got = memory[2 + j] + (size_t)e * dtype_size(rd);
+					if (scalar_apply(list[j], d, px, py, &want)) continue;
+					double off = distance(rd, got, &want);
+					if (off > worst) worst = off;
+					if (off > allowed(list[j]) && !bad++) first = e;
+				}
+				if (bad) {
+					uint64_t want = 0;
+					const char *px = memory[0] + (size_t)first * size, *py = memory[1] + (size_t)first * size, *got = memory[2 + j] + (size_t)first * dtype_size(rd);
+					scalar_apply(list[j], d, px, py, &want);
+					report(false, __LINE__, "%s of %s, lanes %u: %d wrong, first x=%.17g y=%.17g got %.17g want %.17g (%g ulp)", prims[list[j]].name, dtype_name(d), lanes,
+					       bad, to_double(d, px), to_double(d, py), to_double(rd, got), to_double(rd, &want), worst);
+				} else passed++;
+			}
+		}
+	}
+	forget(&code);
+}
+
+/* ---- conversions -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* From d to every dtype: buffer 0 in, 1 + k out; lanes 0: uniform. */
+static void test_convert(Dtype d, uint32_t lanes) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out[5], count = k_word(&b, KT_I64, 0), i;
+	for (uint32_t k = 0; k < 5; k++) out[k] = k_buffer(&b, 1 + k);
+	KMode mode = lanes ? KM_UNIT : KM_UNIFORM;
+	if (lanes) k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &i);
+	else k_loop_begin(&b, k_int(&b, 0), count, 1, 0, NULL, &i);
+	KRef x = k_load(&b, ktype_of(d), mode, in, i, 0);
+	for (uint32_t k = 0; k < 5; k++) k_store(&b, mode, out[k], i, k_convert(&b, x, ktype_of(dtypes[k])), 0);
+	if (lanes) k_vloop_end(&b, NULL, NULL);
+	else k_loop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	static char memory[6][(N_PRIM + 64) * 8] __attribute__((aligned(64)));
+	void *buffers[6] = {memory[0], memory[1], memory[2], memory[3], memory[4], memory[5]};
+	static const double edges[] = {2147483647.0, 2147483648.0, 2147483647.5, -2147483648.0, -2147483648.5, -2147483649.0, 9223372036854775807.0, -9223372036854775808.0,
+	                               9.3e18, -9.3e18, 0.99, -0.99, 16777217, 3e38, 4e38, 1e-46};
+	size_t size = dtype_size(d);
+	fill(d, memory[0], N_PRIM, -1e10, 1e10, 0);
+	for (uint32_t k = 0; k < sizeof edges / sizeof *edges; k++) put(d, memory[0] + (30 + k) * size, edges[k]);
+	CHECK(call(&code, buffers, (int64_t[]){N_PRIM}, NULL) == 0);
+	for (uint32_t k = 0; k < 5; k++) {
+		int bad = 0;
+		for (int e = 0; e < N_PRIM; e++) {
+			uint64_t want = 0;
+			const char *px = memory[0] + (size_t)e * size, *got = memory[1 + k] + (size_t)e * dtype_size(dtypes[k]);
+			scalar_convert(d, px, dtypes[k], &want);
+			if (distance(dtypes[k], got, &want) != 0 && !bad++)
+				report(false, __LINE__, "%s to %s, lanes %u: %.17g gives %.17g", dtype_name(d), dtype_name(dtypes[k]), lanes, to_double(d, px), to_double(dtypes[k], got));
+		}
+		CHECK(!bad);
+	}
+	forget(&code);
+}
+
+/* ---- tails, masks, folds ------------------------------------------------------------------------------------------------------------------------ */
+
+/* out[i] = x[i] + x[i] (or of bools), and the sum (or any) of x by carried lanes and a fold, for every length. */
+static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KType t = ktype_of(d);
+	Op op = d == DT_BOOL ? OP_MAX : OP_ADD;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), init = k_const(&b, t, 0), params[2], sum;
+	k_vloop_begin(&b, lanes, flags, count, 1, &init, (bool[]){true}, params);
+	KRef x = k_load(&b, t, KM_UNIT, in, params[0], 0);
+	k_store(&b, KM_UNIT, out, params[0], k_prim2(&b, op, x, x), 0);
+	KRef next = k_select(&b, k_mask(&b), k_prim2(&b, op, params[1], x), params[1]);
+	k_vloop_end(&b, &next, &sum);
+	k_result(&b, 0, k_fold(&b, op, sum));
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	char *from = guarded(), *to = guarded();
+	size_t size = dtype_size(d);
+	bool ok = true;
+	for (int64_t n = 0; n <= 3 * lanes + 1; n++) {
+		size_t room = flags & KF_PADDED ? 64 + lanes * size : 0, bytes = (size_t)n * size;
+		char *x0 = at_end(from, bytes + room), *y0 = at_end(to, bytes + room);
+		double lane[64] = {0};
+		for (int64_t e = 0; e < n; e++) {
+			double v = d == DT_BOOL ? e == n / 2 : floor(random_number(-99, 99));
+			put(d, x0 + (size_t)e * size, v);
+			lane[e % lanes] += v;
+		}
+		int64_t result = -1;
+		ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n}, &result) == 0;
+		for (int64_t e = 0; e < n; e++) ok &= to_double(d, y0 + (size_t)e * size) == to_double(d, x0 + (size_t)e * size) * (d == DT_BOOL ? 1 : 2);
+		ok &= untouched(to, bytes + room);
+		double want = 0;
+		for (uint32_t l = 0; l < lanes; l++) want += lane[l];
+		uint64_t word = 0;
+		put(d, &word, want);
+		if (d == DT_I32) word = (uint64_t)(int64_t)(int32_t)word;
+		if (word != (uint64_t)result && ok) {
+			report(false, __LINE__, "sum of %lld %s in %u lanes, flags %u: %llx, not %llx", (long long)n, dtype_name(d), lanes, flags, (unsigned long long)result, (unsigned long long)word);
+			ok = false;
+		}
+	}
+	report(ok, __LINE__, "tails of %s in %u lanes, flags %u", dtype_name(d), lanes, flags);
+	munmap(from, ROOM + PAGE);
+	munmap(to, ROOM + PAGE);
+	forget(&code);
+}
+
+/* Folds join halves: the order is fixed, so rounding is too. */
+static void test_folds(Dtype d, uint32_t lanes) {
+	static const Op ops[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KType t = ktype_of(d);
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), base, n = k_int(&b, lanes);
+	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0);
+	uint32_t from = d == DT_BOOL ? 2 : 0;
+	for (uint32_t k = from; k < 4; k++) k_result(&b, k, k_fold(&b, ops[k], x));
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	size_t size = dtype_size(d);
+	for (int round = 0; round < 20; round++) {
+		uint64_t x0[64], results[4], tree[64];
+		for (uint32_t l = 0; l < lanes; l++) put(d, (char *)x0 + l * size, d == DT_BOOL ? (double)(random_bits() & 1) : round % 5 == 4 && l == lanes / 2 ? NAN : random_number(-9, 9));
+		CHECK(call(&code, (void *[]){x0}, NULL, (int64_t *)results) == 0);
+		for (uint32_t k = from; k < 4; k++) {
+			memcpy(tree, x0, lanes * size);
+			for (uint32_t half = lanes / 2; half; half /= 2)
+				for (uint32_t l = 0; l < half; l++) scalar_apply(ops[k], d, (char *)tree + l * size, (char *)tree + (l + half) * size, (char *)tree + l * size);
+			if (distance(d, &results[k], tree) != 0)
+				report(false, __LINE__, "fold %s of %s in %u lanes: %.17g not %.17g", prims[ops[k]].name, dtype_name(d), lanes, to_double(d, &results[k]), to_double(d, tree));
+			else passed++;
+		}
+	}
+	forget(&code);
+}
+
+/* ---- strides, indices ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* out[start + i*to_stride] = x[first + i*from_stride]; strides known to the code, or words. */
+static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t to_stride, bool known) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KType t = ktype_of(d);
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), first = k_word(&b, KT_I64, 1), start = k_word(&b, KT_I64, 2), base;
+	KRef fs = known ? k_int(&b, from_stride) : k_word(&b, KT_I64, 3), ts = known ? k_int(&b, to_stride) : k_word(&b, KT_I64, 4);
+	k_vloop_begin(&b, lanes, KF_PADDED, count, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, t, KM_STRIDED, in, k_add(&b, first, k_mul(&b, base, fs)), fs);
+	k_store(&b, KM_STRIDED, out, k_add(&b, start, k_mul(&b, base, ts)), x, ts);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	char *from = guarded(), *to = guarded();
+	size_t size = dtype_size(d);
+	bool ok = true;
+	for (int64_t n = 0; n <= 2 * lanes + 3; n++) {
+		int64_t fspan = n ? llabs(from_stride) * (n - 1) + 1 : 0, tspan = n ? llabs(to_stride) * (n - 1) + 1 : 0;
+		char *x0 = at_end(from, (size_t)fspan * size), *y0 = at_end(to, (size_t)tspan * size);
+		char was[ROOM / 8];
+		for (int64_t e = 0; e < fspan; e++) put(d, x0 + (size_t)e * size, d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
+		memcpy(was, y0, (size_t)tspan * size);
+		int64_t f0 = from_stride < 0 ? fspan - 1 : 0, t0 = to_stride < 0 ? tspan - 1 : 0;
+		ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n, f0, t0, from_stride, to_stride}, NULL) == 0;
+		for (int64_t e = 0; e < n; e++)
+			if (to_stride || e == n - 1) {
+				ok &= !memcmp(y0 + (size_t)(t0 + e * to_stride) * size, x0 + (size_t)(f0 + e * from_stride) * size, size);
+				memcpy(was + (size_t)(t0 + e * to_stride) * size, y0 + (size_t)(t0 + e * to_stride) * size, size);
+			}
+		ok &= !memcmp(was, y0, (size_t)tspan * size) && untouched(to, (size_t)tspan * size);
+	}
+	report(ok, __LINE__, "strides %lld to %lld of %s in %u lanes, known %d", (long long)from_stride, (long long)to_stride, dtype_name(d), lanes, known);
+	munmap(from, ROOM + PAGE);
+	munmap(to, ROOM + PAGE);
+	forget(&code);
+}
+
+/* out[j[i]] = x[j[i]] over a permutation; then the last of equal places stays. */
+static void test_indices(Dtype d, uint32_t lanes) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KType t = ktype_of(d);
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), index = k_buffer(&b, 2), count = k_word(&b, KT_I64, 0), base;
+	k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &base);
+	KRef j = k_load(&b, KT_I64, KM_UNIT, index, base, 0);
+	k_store(&b, KM_INDEXED, out, j, k_load(&b, t, KM_INDEXED, in, j, 0), 0);
+	KRef place = k_add(&b, count, k_logic(&b, 0, j, k_int(&b, 1))); /* count or count + 1 */
+	k_store(&b, KM_INDEXED, out, place, k_load(&b, t, KM_UNIT, in, base, 0), 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	char *from = guarded(), *to = guarded(), *where = guarded();
+	size_t size = dtype_size(d);
+	bool ok = true;
+	for (int64_t n = 0; n <= 2 * lanes + 3; n++) {
+		char *x0 = at_end(from, (size_t)n * size), *y0 = at_end(to, (size_t)(n + 2) * size);
+		int64_t *j0 = at_end(where, (size_t)n * 8), last_of[2] = {-1, -1};
+		for (int64_t e = 0; e < n; e++) {
+			put(d, x0 + (size_t)e * size, d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
+			j0[e] = e;
+		}
+		for (int64_t e = n - 1; e > 0; e--) {
+			int64_t k = (int64_t)(random_bits() % (uint64_t)(e + 1)), swap = j0[e];
+			j0[e] = j0[k];
+			j0[k] = swap;
+		}
+		for (int64_t e = 0; e < n; e++) last_of[j0[e] & 1] = e;
+		ok &= call(&code, (void *[]){x0, y0, j0}, (int64_t[]){n}, NULL) == 0;
+		ok &= !memcmp(x0, y0, (size_t)n * size) && untouched(to, (size_t)(n + 2) * size);
+		for (int k = 0; k < 2; k++)
+			if (last_of[k] >= 0) ok &= !memcmp(y0 + (size_t)(n + k) * size, x0 + (size_t)last_of[k] * size, size);
+	}
+	report(ok, __LINE__, "indices of %s in %u lanes", dtype_name(d), lanes);
+	munmap(from, ROOM + PAGE);
+	munmap(to, ROOM + PAGE);
+	munmap(where, ROOM + PAGE);
+	forget(&code);
+}
+
+/* ---- control ------------------------------------------------------------------------------------------------------------------------------------ */
+
+/* Words in and out in every type; shifts, logic, bits, muladd; if, while and nested loops against C. */
+static void test_control(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	static const KType types[] = {KT_BOOL, KT_I32, KT_I64, KT_F32, KT_F64};
+	for (uint32_t k = 0; k < 5; k++) k_result(&b, k, k_word(&b, types[k], k));
+	KRef n = k_word(&b, KT_I64, 5);
+	/* the length of the Collatz sequence from n, and its largest number */
+	KRef init[3] = {n, k_int(&b, 0), n}, p[3], done[3];
+	k_while_begin(&b, 3, init, p);
+	k_while_body(&b, k_prim2(&b, OP_LT, k_int(&b, 1), p[0]), p);
+	KRef odd = k_prim2(&b, OP_EQ, k_logic(&b, 0, p[0], k_int(&b, 1)), k_int(&b, 1)), stepped;
+	k_if_begin(&b, odd, 0);
+	KRef up = k_add(&b, k_mul(&b, p[0], k_int(&b, 3)), k_int(&b, 1));
+	k_if_else(&b, 1, &up);
+	KRef half = k_shift(&b, 1, p[0], k_int(&b, 1));
+	k_if_end(&b, &half, &stepped);
+	KRef next[3] = {stepped, k_add(&b, p[1], k_int(&b, 1)), k_max(&b, p[2], stepped)};
+	k_while_end(&b, next, done);
+	k_result(&b, 5, done[1]);
+	k_result(&b, 6, done[2]);
+	/* sum of i*j over i < n, j from i by 3 */
+	KRef zero = k_int(&b, 0), outer[2], inner[2], total;
+	k_loop_begin(&b, zero, n, 1, 1, &zero, outer);
+	KRef sum;
+	k_loop_begin(&b, outer[0], n, 3, 1, &outer[1], inner);
+	KRef more = k_add(&b, inner[1], k_mul(&b, outer[0], inner[0]));
+	k_loop_end(&b, &more, &sum);
+	k_loop_end(&b, &sum, &total);
+	k_result(&b, 7, total);
+	k_result(&b, 8, k_shift(&b, 0, k_word(&b, KT_I32, 1), k_int(&b, 3)));
+	k_result(&b, 9, k_shift(&b, 2, k_word(&b, KT_I32, 1), k_int(&b, 3)));
+	k_result(&b, 10, k_shift(&b, 1, k_word(&b, KT_I32, 1), k_int(&b, 3)));
+	KRef f = k_word(&b, KT_F64, 4);
+	k_result(&b, 11, k_muladd(&b, f, f, k_const(&b, KT_F64, -1)));
+	k_result(&b, 12, k_logic(&b, 2, n, k_logic(&b, 1, n, k_int(&b, 8))));
+	/* stack memory, copy, zero */
+	KRef s = k_stack(&b, 256), a = k_arena(&b, k_int(&b, 256));
+	k_zero(&b, s, k_int(&b, 256));
+	k_store(&b, KM_UNIFORM, s, k_int(&b, 3), n, 0);
+	k_copy(&b, a, k_ptradd(&b, s, k_int(&b, 2), 8), k_int(&b, 64));
+	k_result(&b, 13, k_add(&b, k_load(&b, KT_I64, KM_UNIFORM, a, k_int(&b, 1), 0), k_load(&b, KT_I64, KM_UNIFORM, a, k_int(&b, 2), 0)));
+	k_result(&b, 14, k_select(&b, k_not(&b, odd == 0 ? odd : k_word(&b, KT_BOOL, 0)), n, zero));
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	float narrow = -1.5f;
+	double wide = 1 + 0x1p-30;
+	int64_t words[6] = {1, -77, INT64_MIN + 5, 0, 0, 27}, results[15];
+	memcpy(&words[3], &narrow, 4);
+	memcpy(&words[4], &wide, 8);
+	CHECK(call(&code, NULL, words, results) == 0);
+	CHECK(!memcmp(words, results, 5 * 8));
+	CHECK(results[5] == 111 && results[6] == 9232);
+	int64_t want = 0;
+	for (int64_t i = 0; i < 27; i++)
+		for (int64_t j = i; j < 27; j += 3) want += i * j;
+	CHECK(results[7] == want);
+	CHECK(results[8] == -77 * 8 && results[9] == -77 >> 3 && results[10] == (int64_t)(int32_t)((uint32_t)-77 >> 3));
+	double got;
+	memcpy(&got, &results[11], 8);
+	CHECK(got == (target.has_fma ? fma(wide, wide, -1) : wide * wide - 1));
+	CHECK(results[12] == (27 ^ (27 | 8)) && results[13] == 27 && results[14] == 0);
+	words[5] = 0;
+	CHECK(call(&code, NULL, words, results) == 0 && results[5] == 0 && results[7] == 0);
+	arena_left = 0;
+	CHECK(call(&code, NULL, words, results) == 2); /* ST_NOMEM */
+	forget(&code);
+}
+
+/* Rows of a matrix on "threads": captured pointers, a float, a bool and a constant; a failing part; nested in a loop. */
+static void test_parallel(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	m->nsites = 3;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), rows = k_word(&b, KT_I64, 0), columns = k_word(&b, KT_I64, 1), scale = k_word(&b, KT_F64, 2);
+	KRef flip = k_word(&b, KT_BOOL, 3), bad = k_word(&b, KT_I64, 4), i, base;
+	k_loop_begin(&b, k_int(&b, 0), k_int(&b, 2), 1, 0, NULL, &i);
+	KRef part = k_parallel_begin(&b, rows);
+	k_fail_if(&b, k_prim2(&b, OP_LE, bad, part), 2, part, k_int(&b, 5));
+	KRef at = k_ptradd(&b, in, k_mul(&b, part, columns), 8), to = k_ptradd(&b, out, k_mul(&b, part, columns), 8);
+	KRef room = k_scratch(&b, k_int(&b, 64));
+	k_store(&b, KM_UNIFORM, room, k_int(&b, 0), scale, 0);
+	k_vloop_begin(&b, target.vector_bytes / 8, 0, columns, 0, NULL, NULL, &base);
+	KRef x = k_mul(&b, k_load(&b, KT_F64, KM_UNIT, at, base, 0), k_load(&b, KT_F64, KM_UNIFORM, room, k_int(&b, 0), 0));
+	k_store(&b, KM_UNIT, to, base, k_select(&b, flip, k_prim1(&b, OP_NEG, x), k_prim2(&b, OP_ADD, x, k_convert(&b, i, KT_F64))), 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_parallel_end(&b);
+	k_loop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	double x0[7 * 13], y0[7 * 13], factor = 2.5;
+	for (int k = 0; k < 7 * 13; k++) x0[k] = random_number(-1, 1);
+	int64_t words[5] = {7, 13, 0, 0, 100};
+	memcpy(&words[2], &factor, 8);
+	for (int f = 0; f < 2; f++) {
+		words[3] = f;
+		parts_run = 0;
+		CHECK(call(&code, (void *[]){x0, y0}, words, NULL) == 0 && parts_run == 14);
+		bool ok = true;
+		for (int k = 0; k < 7 * 13; k++) ok &= y0[k] == (f ? -(x0[k] * 2.5) : x0[k] * 2.5 + 1);
+		CHECK(ok);
+	}
+	words[4] = 4;
+	CHECK(call(&code, (void *[]){x0, y0}, words, NULL) == NATIVE_FAILED_AT_SITE && last.site == 2 && last.fail_a == 4 && last.fail_b == 5);
+	forget(&code);
+}
+
+static int64_t fib_in_c(int64_t n) {
+	return n < 2 ? n : fib_in_c(n - 1) + fib_in_c(n - 2);
+}
+
+static KModule *fib_module(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	uint32_t fib = k_declare(m, 1, (KType[]){KT_I64});
+	k_function(&b, m, 0);
+	KRef n = k_word(&b, KT_I64, 0), r;
+	k_call(&b, fib, 1, &n, &r);
+	k_result(&b, 0, r);
+	k_return(&b, 0, NULL);
+	k_function(&b, m, fib);
+	n = k_param(&b, KT_I64);
+	k_if_begin(&b, k_prim2(&b, OP_LT, n, k_int(&b, 2)), 0);
+	k_if_else(&b, 1, &n);
+	KRef x = k_sub(&b, n, k_int(&b, 1)), y = k_sub(&b, n, k_int(&b, 2));
+	k_call(&b, fib, 1, &x, &x);
+	k_call(&b, fib, 1, &y, &y);
+	KRef sum = k_add(&b, x, y);
+	k_if_end(&b, &sum, &r);
+	k_return(&b, 1, &r);
+	return m;
+}
+
+/* Recursion to its limit; several results of several types; failure through several calls. */
+static void test_calls(void) {
+	Code code = compile(fib_module());
+	int64_t results[8];
+	bool ok = true;
+	for (int64_t n = 0; n < 25; n++) ok &= call(&code, NULL, &n, results) == 0 && results[0] == fib_in_c(n);
+	CHECK(ok);
+	forget(&code);
+
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	m->nsites = 8;
+	uint32_t down = k_declare(m, 3, (KType[]){KT_I64, KT_F64, KT_BOOL}), other = k_declare(m, 3, (KType[]){KT_I64, KT_F64, KT_BOOL});
+	uint32_t helper = k_declare(m, 0, NULL);
+	k_function(&b, m, helper);
+	k_poll(&b, k_param(&b, KT_I64));
+	k_return(&b, 0, NULL);
+	k_function(&b, m, 0);
+	KRef args[3] = {k_word(&b, KT_I64, 0), k_const(&b, KT_F64, 1), k_word(&b, KT_I64, 1)}, r[3];
+	k_call(&b, helper, 1, args, NULL);
+	b.f->insts.at[b.f->insts.n - 1].flags = KF_UNCOUNTED;
+	k_call(&b, down, 3, args, r);
+	for (uint32_t k = 0; k < 3; k++) k_result(&b, k, r[k]);
+	k_return(&b, 0, NULL);
+	/* down(n, x, trap) = n <= 0 ? (n, x, n == 0) : other(n - 1, x + x, trap), and the other way round; fails where n == trap */
+	for (uint32_t f = down; f <= other; f++) {
+		k_function(&b, m, f);
+		KRef n = k_param(&b, KT_I64), x = k_param(&b, KT_F64), trap = k_param(&b, KT_I64), zero = k_int(&b, 0);
+		k_fail_if(&b, k_prim2(&b, OP_EQ, n, trap), 7, n, k_int(&b, f));
+		k_if_begin(&b, k_prim2(&b, OP_LE, n, zero), 0);
+		KRef end[3] = {n, x, k_prim2(&b, OP_EQ, n, zero)};
+		k_if_else(&b, 3, end);
+		KRef next[3] = {k_sub(&b, n, k_int(&b, 1)), k_add(&b, x, x), trap}, out[3];
+		k_call(&b, f == down ? other : down, 3, next, out);
+		k_if_end(&b, out, r);
+		k_return(&b, 3, r);
+	}
+	code = compile(m);
+	CHECK(call(&code, NULL, (int64_t[]){10, -1}, results) == 0 && results[0] == 0 && results[2] == 1);
+	double x;
+	memcpy(&x, &results[1], 8);
+	CHECK(x == 1024);
+	CHECK(call(&code, NULL, (int64_t[]){10, 3}, results) == NATIVE_FAILED_AT_SITE && last.site == 7 && last.fail_a == 3 && last.fail_b == (int64_t)other);
+	CHECK(call(&code, NULL, (int64_t[]){1999, -1}, results) == 0);
+	CHECK(call(&code, NULL, (int64_t[]){2000, -1}, results) == NATIVE_TOO_DEEP);
+	CHECK(call(&code, NULL, (int64_t[]){100000, -1}, results) == NATIVE_TOO_DEEP);
+	CHECK(last.depth_left == 2000);
+	last = (NativeCall){.words = (int64_t[]){0, -1}, .results = results, .poll_left = 1000, .depth_left = 1};
+	CHECK(compile_only || (code.entry(&last) == 0 && last.poll_left == 1000));
+	forget(&code);
+}
+
+/* A check in a vector loop names its first lane, in the main part and in the tail, and looks at no lane past the end. */
+static void test_failures(uint32_t flags) {
+	uint32_t lanes = target.vector_bytes / 8;
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	m->nsites = 6;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), count = k_word(&b, KT_I64, 0), base;
+	k_vloop_begin(&b, lanes, flags, count, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, KT_I64, KM_UNIT, in, base, 0);
+	k_fail_if(&b, k_prim2(&b, OP_LT, x, k_int(&b, 0)), 5, x, k_add(&b, base, k_lane(&b)));
+	k_vloop_end(&b, NULL, NULL);
+	k_poll(&b, k_int(&b, 600));
+	k_poll(&b, k_word(&b, KT_I64, 1));
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	int64_t x0[64];
+	bool ok = true;
+	for (int64_t n = 0; n < 40; n++)
+		for (int64_t bad = 0; bad < n + 3; bad++) {
+			for (int64_t k = 0; k < 64; k++) x0[k] = k >= bad && (k >= n || k % 2 == bad % 2) ? -k - 1 : k;
+			int32_t status = call(&code, (void *[]){x0}, (int64_t[]){n, 0}, NULL);
+			ok &= bad < n ? status == NATIVE_FAILED_AT_SITE && last.site == 5 && last.fail_a == -bad - 1 && last.fail_b == bad : status == 0;
+		}
+	report(ok, __LINE__, "failures in vector loops, flags %u", flags);
+	polls = 0;
+	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 400}, NULL) == 0 && polls == 0 && last.poll_left == 0);
+	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 401}, NULL) == 0 && polls == 1 && last.poll_left == 1000);
+	poll_answer = 3;
+	CHECK(call(&code, (void *[]){x0}, (int64_t[]){0, 401}, NULL) == 3);
+	poll_answer = 0;
+	forget(&code);
+}
+
+/* An output in the memory of its input, read twice around the store; two outputs; memory of the call. */
+static void test_in_place(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	uint32_t lanes = target.vector_bytes / 8;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), two = k_buffer(&b, 2), n = k_word(&b, KT_I64, 0), base;
+	KRef hold = k_arena(&b, k_mul(&b, n, k_int(&b, 8)));
+	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, KT_F64, KM_UNIT, in, base, 0);
+	k_store(&b, KM_UNIT, hold, base, x, 0);
+	k_store(&b, KM_UNIT, out, base, k_add(&b, x, k_const(&b, KT_F64, 1)), 0);
+	KRef again = k_load(&b, KT_F64, KM_UNIT, in, base, 0); /* the new value where out is in */
+	k_store(&b, KM_UNIT, two, base, k_sub(&b, again, k_load(&b, KT_F64, KM_UNIT, hold, base, 0)), 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	static char memory[4096] __attribute__((aligned(64)));
+	double x0[31], y0[31];
+	for (int k = 0; k < 31; k++) x0[k] = k;
+	arena_at = memory;
+	arena_left = sizeof memory;
+	CHECK(call(&code, (void *[]){x0, x0, y0}, (int64_t[]){31}, NULL) == 0);
+	bool ok = true;
+	for (int k = 0; k < 31; k++) ok &= x0[k] == k + 1 && y0[k] == 1;
+	CHECK(ok);
+	forget(&code);
+}
+
+/* Loops in vector loops: column sums by a loop that carries lanes; a branch that gives lanes one way and a number the other; Newton's method until every lane
+ * has come to rest, which takes a fold. Vector loops in loops: the carried lanes of one go into the next. */
+static void test_nests(void) {
+	uint32_t lanes = target.vector_bytes / 8;
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), columns = k_word(&b, KT_I64, 0), rows = k_word(&b, KT_I64, 1), base, p[3], zero = k_const(&b, KT_F64, 0), two;
+	two = k_const(&b, KT_F64, 2);
+	k_vloop_begin(&b, lanes, 0, columns, 0, NULL, NULL, &base);
+	KRef start = k_load(&b, KT_F64, KM_UNIT, in, base, 0), sum, chosen, root;
+	k_loop_begin(&b, k_int(&b, 1), rows, 1, 1, &start, p);
+	KRef next = k_add(&b, p[1], k_load(&b, KT_F64, KM_UNIT, in, k_add(&b, base, k_mul(&b, p[0], columns)), 0));
+	k_loop_end(&b, &next, &sum);
+	k_if_begin(&b, k_prim2(&b, OP_LT, rows, k_int(&b, 3)), 0);
+	k_if_else(&b, 1, &two);
+	k_if_end(&b, &sum, &chosen);
+	KRef init[2] = {k_add(&b, sum, two), k_bits(&b, KT_BOOL, 1)};
+	k_while_begin(&b, 2, init, p);
+	k_while_body(&b, p[1], p);
+	KRef better = k_mul(&b, k_const(&b, KT_F64, 0.5), k_add(&b, p[0], k_prim2(&b, OP_DIV, sum, p[0])));
+	KRef moving = k_logic(&b, 0, k_prim2(&b, OP_LT, better, p[0]), k_mask(&b)), again[2] = {k_prim2(&b, OP_MIN, better, p[0]), k_fold(&b, OP_MAX, moving)}, done[2];
+	k_while_end(&b, again, done);
+	root = done[0];
+	k_store(&b, KM_UNIT, out, base, k_add(&b, chosen, root), 0);
+	k_vloop_end(&b, NULL, NULL);
+	/* the sum of two rows by lanes carried from one to the other */
+	bool varying[1] = {true};
+	KRef lane_sums, all;
+	k_vloop_begin(&b, lanes, 0, columns, 1, &zero, varying, p);
+	k_vloop_end(&b, (KRef[]){k_add(&b, p[1], k_select(&b, k_mask(&b), k_load(&b, KT_F64, KM_UNIT, in, p[0], 0), zero))}, &lane_sums);
+	KRef row = k_ptradd(&b, in, columns, 8);
+	k_vloop_begin(&b, lanes, 0, columns, 1, &lane_sums, NULL, p);
+	k_vloop_end(&b, (KRef[]){k_add(&b, p[1], k_select(&b, k_mask(&b), k_load(&b, KT_F64, KM_UNIT, row, p[0], 0), zero))}, &all);
+	k_result(&b, 0, k_fold(&b, OP_ADD, all));
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	double x0[40 * 5], y0[40];
+	int64_t results[1];
+	for (int64_t nrows = 2; nrows <= 5; nrows += 3)
+		for (int64_t n = 0; n <= 40; n += 1 + n / 9) {
+			double total = 0, got;
+			for (int64_t k = 0; k < n * nrows; k++) {
+				x0[k] = floor(random_number(1, 9));
+				if (k < 2 * n) total += x0[k];
+			}
+			CHECK(call(&code, (void *[]){x0, y0}, (int64_t[]){n, nrows}, results) == 0);
+			bool ok = true;
+			for (int64_t k = 0; k < n; k++) {
+				double s = 0;
+				for (int64_t r = 0; r < nrows; r++) s += x0[r * n + k];
+				ok &= fabs(y0[k] - (nrows < 3 ? 2 : s) - sqrt(s)) < 1e-12;
+			}
+			memcpy(&got, results, 8);
+			CHECK(ok && got == total);
+		}
+	forget(&code);
+}
+
+/* Twenty operations on x, among them tanh and exp, and a reading of y. */
+static KRef chain(KBuilder *b, KType t, KRef x, KRef y) {
+	KRef c = k_const(b, t, 0.7), d = k_const(b, t, 1.3), one = k_const(b, t, 1);
+	KRef u = k_add(b, k_mul(b, x, c), y), v = k_sub(b, k_mul(b, y, d), x);
+	KRef w = k_prim1(b, OP_TANH, u), e = k_prim1(b, OP_EXP, k_prim1(b, OP_NEG, k_mul(b, v, v)));
+	KRef p = k_add(b, k_mul(b, w, e), one), q = k_sub(b, one, k_mul(b, w, w));
+	KRef r = k_prim2(b, OP_DIV, k_add(b, k_mul(b, p, q), e), k_add(b, one, k_mul(b, u, u)));
+	return k_add(b, k_mul(b, r, c), k_max(b, p, k_mul(b, q, d)));
+}
+
+static KModule *chain_module(KType t, uint32_t lanes, uint32_t flags) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), n = k_word(&b, KT_I64, 0), base;
+	k_vloop_begin(&b, lanes, flags, n, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0), y = k_load(&b, t, KM_UNIT, in, k_add(&b, base, n), 0);
+	k_store(&b, KM_UNIT, out, base, chain(&b, t, x, y), 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	return m;
+}
+
+/* One element's result is the same whatever the lanes, its place and the padding. */
+static void test_same_bits(void) {
+	static double x[160] __attribute__((aligned(64))), y[128] __attribute__((aligned(64))), first[128];
+	for (int real = 0; real < 2; real++) {
+		KType t = real ? KT_F32 : KT_F64;
+		bool ok = true, any = false;
+		for (int k = 0; k < 160; k++) {
+			double v = k < 77 ? 0.37 : k < 144 ? random_number(-2, 2) : 0;
+			if (real) ((float *)x)[k] = (float)v;
+			else x[k] = v;
+		}
+		for (uint32_t lanes = 1; lanes <= 4 * target.vector_bytes / ktype_size(t); lanes *= 4)
+			for (uint32_t flags = 0; flags < 2; flags++) {
+				Code code = compile(chain_module(t, lanes, flags));
+				memset(y, 0, sizeof y);
+				CHECK(call(&code, (void *[]){x, y}, (int64_t[]){77}, NULL) == 0);
+				if (!any) memcpy(first, y, sizeof y);
+				ok &= !memcmp(first, y, 77 * ktype_size(t));
+				any = true;
+				forget(&code);
+			}
+		report(ok, __LINE__, "the same bits in every number of lanes, f%d", real ? 32 : 64);
+	}
+	/* and the same code each time */
+	CodegenOptions options = {.entry = "entry", .level = level};
+	CodegenOutput one, two;
+	KModule *m = chain_module(KT_F64, target.vector_bytes / 8, 0);
+	CHECK(!codegen(m, &options, &one) && !codegen(m, &options, &two) && one.n == two.n && !memcmp(one.bytes, two.bytes, one.n));
+	free(one.bytes);
+	free(two.bytes);
+	kmodule_free(m);
+}
+
+/* Several threads at once, each with its module. */
+static void *compile_often(void *at) {
+	KModule *m = at;
+	CodegenOptions options = {.entry = "entry", .level = 2};
+	CodegenOutput first, next;
+	if (codegen(m, &options, &first)) return at;
+	bool same = true;
+	for (int k = 0; k < 3; k++) {
+		same &= !codegen(m, &options, &next) && next.n == first.n && !memcmp(next.bytes, first.bytes, first.n);
+		free(next.bytes);
+	}
+	free(first.bytes);
+	return same ? NULL : at;
+}
+
+static void test_threads(void) {
+	pthread_t threads[3];
+	KModule *modules[3];
+	for (uint32_t k = 0; k < 3; k++) {
+		modules[k] = chain_module(k & 1 ? KT_F32 : KT_F64, target.vector_bytes / 8, k & 2);
+		if (pthread_create(&threads[k], NULL, compile_often, modules[k])) exit(2);
+	}
+	for (uint32_t k = 0; k < 3; k++) {
+		void *bad;
+		pthread_join(threads[k], &bad);
+		CHECK(!bad);
+		kmodule_free(modules[k]);
+	}
+}
+
+/* What must not be accepted, and what must not be fatal. */
+static void test_errors(void) {
+	KTarget other = target;
+	snprintf(other.cpu, sizeof other.cpu, "pentium");
+	KModule *m = kmodule_new(ctx, &other);
+	KBuilder b;
+	k_function(&b, m, 0);
+	k_return(&b, 0, NULL);
+	CodegenOptions options = {.entry = "entry"};
+	CodegenOutput out;
+	CHECK(codegen(m, &options, &out) == -1 && strstr(out.error, "pentium") && !out.bytes);
+	kmodule_free(m);
+	m = kmodule_new(ctx, &target);
+	k_function(&b, m, 0);
+	k_result(&b, 0, k_prim1(&b, OP_CONJ, k_const(&b, KT_F64, 1)));
+	k_return(&b, 0, NULL);
+	CHECK(codegen(m, &options, &out) == -1 && strstr(out.error, "conj"));
+	kmodule_free(m);
+	m = kmodule_new(ctx, &target);
+	k_function(&b, m, 0);
+	b.span = 17;
+	k_result(&b, 0, k_word(&b, KT_F64, 0));
+	k_return(&b, 0, NULL);
+	options.ir = options.debug_lines = true;
+	CHECK(codegen(m, &options, &out) == 0 && strstr(out.bytes, "define i32 @entry") && strstr(out.bytes, "line: 17"));
+	free(out.bytes);
+	options.ir = false;
+	options.assembly = true;
+	CHECK(codegen(m, &options, &out) == 0 && strstr(out.bytes, "entry:"));
+	free(out.bytes);
+	options.assembly = false;
+	CHECK(codegen(m, &options, &out) == 0 && out.n > 64 && !memcmp(out.bytes, "\177ELF", 4));
+	free(out.bytes);
+	kmodule_free(m);
+}
+
+static void test_target(void) {
+	static char memory[1 << 16] __attribute__((aligned(64)));
+	for (int d = 0; d < 5; d++) {
+		uint32_t lanes = target.vector_bytes / (uint32_t)dtype_size(dtypes[d]);
+		if (lanes > 16) lanes = 16;
+		test_prims(dtypes[d], 0);
+		test_prims(dtypes[d], lanes);
+		if (level) test_prims(dtypes[d], 2 * lanes);
+		test_convert(dtypes[d], 0);
+		test_convert(dtypes[d], lanes);
+		for (uint32_t l = 1; l <= 2 * lanes; l *= l == 1 && lanes > 2 ? lanes / 2 : 2) {
+			test_tails(dtypes[d], l, 0);
+			test_tails(dtypes[d], l, KF_PADDED);
+			if (l > 1) test_folds(dtypes[d], l);
+		}
+		if (!level && d && d < 4) continue; /* the same code but for its quality */
+		test_indices(dtypes[d], lanes);
+		for (int64_t stride = -2; stride <= 5; stride++) {
+			test_strides(dtypes[d], lanes, stride, 1, true);
+			if (stride) test_strides(dtypes[d], lanes, 1, stride, true);
+		}
+		test_strides(dtypes[d], lanes, -3, 3, false);
+	}
+	arena_at = memory;
+	arena_left = sizeof memory;
+	test_control();
+	arena_at = memory;
+	arena_left = sizeof memory;
+	test_parallel();
+	test_calls();
+	test_failures(0);
+	test_failures(KF_PADDED);
+	test_in_place();
+	test_nests();
+	test_same_bits();
+	test_errors();
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static double quickest(const Code *code, void **buffers, int64_t n, int repeats) {
+	double best = 1e9;
+	int64_t results[4];
+	for (int k = 0; k < 15; k++) {
+		double begin = now();
+		for (int j = 0; j < repeats; j++) call(code, buffers, &n, results);
+		double each = (now() - begin) / repeats;
+		if (each < best) best = each;
+	}
+	return best;
+}
+
+/* Steps of all Collatz sequences from 1 .. n-1: nothing but control. */
+static KModule *collatz_module(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef one = k_int(&b, 1), zero = k_int(&b, 0), p[2], q[2], w[2], total, stepped;
+	k_loop_begin(&b, one, k_word(&b, KT_I64, 0), 1, 1, &zero, p);
+	KRef init[2] = {p[0], p[1]};
+	k_while_begin(&b, 2, init, q);
+	k_while_body(&b, k_lt(&b, one, q[0]), q);
+	k_if_begin(&b, k_prim2(&b, OP_EQ, k_logic(&b, 0, q[0], one), one), 0);
+	KRef up = k_add(&b, k_mul(&b, q[0], k_int(&b, 3)), one);
+	k_if_else(&b, 1, &up);
+	KRef half = k_shift(&b, 1, q[0], one);
+	k_if_end(&b, &half, &stepped);
+	KRef next[2] = {stepped, k_add(&b, q[1], one)};
+	k_while_end(&b, next, w);
+	k_loop_end(&b, &w[1], &total);
+	k_result(&b, 0, total);
+	k_return(&b, 0, NULL);
+	return m;
+}
+
+static int64_t collatz_in_c(int64_t n) {
+	int64_t steps = 0;
+	for (int64_t i = 1; i < n; i++)
+		for (int64_t x = i; x > 1; steps++) x = x & 1 ? 3 * x + 1 : (int64_t)((uint64_t)x >> 1);
+	return steps;
+}
+
+/* A damped pendulum by Euler's method in single numbers: uniform arithmetic and scalar maths. */
+static KModule *pendulum_module(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef init[2] = {k_const(&b, KT_F64, 1), k_const(&b, KT_F64, 0)}, h = k_const(&b, KT_F64, 1e-3), p[3], done[2];
+	k_loop_begin(&b, k_int(&b, 0), k_word(&b, KT_I64, 0), 1, 2, init, p);
+	KRef pull = k_add(&b, k_prim1(&b, OP_SIN, p[1]), k_mul(&b, p[2], k_const(&b, KT_F64, 0.1)));
+	KRef next[2] = {k_add(&b, p[1], k_mul(&b, h, p[2])), k_sub(&b, p[2], k_mul(&b, h, pull))};
+	k_loop_end(&b, next, done);
+	k_result(&b, 0, done[0]);
+	k_return(&b, 0, NULL);
+	return m;
+}
+
+static double pendulum_in_c(int64_t n) {
+	double x = 1, v = 0;
+	for (int64_t i = 0; i < n; i++) {
+		double pull = sin(x) + v * 0.1, was = v;
+		v = v - 1e-3 * pull;
+		x = x + 1e-3 * was;
+	}
+	return x;
+}
+
+static void bench(void) {
+	static double x[4096 + 64] __attribute__((aligned(64))), y[4096 + 64] __attribute__((aligned(64)));
+	void *buffers[2] = {x, y};
+	printf("%s, milliseconds of processor time\ntype lanes padded level  compile ms  bytes  ns/element\n", target.cpu);
+	for (int real = 0; real < 2; real++)
+		for (uint32_t wide = 1; wide <= 4; wide *= 2)
+			for (uint32_t flags = 0; flags < 2; flags++)
+				for (level = 0; level <= 2; level++) {
+					KType t = real ? KT_F32 : KT_F64;
+					uint32_t lanes = target.vector_bytes / ktype_size(t) * wide;
+					double ms = 1e9;
+					Code code = {0};
+					for (int k = 0; k < 7; k++) {
+						forget(&code);
+						code = compile(chain_module(t, lanes, flags));
+						if (code.seconds * 1e3 < ms) ms = code.seconds * 1e3;
+					}
+					for (int k = 0; k < 4096; k++)
+						if (real) ((float *)x)[k] = (float)random_number(-2, 2);
+						else x[k] = random_number(-2, 2);
+					printf("%s %5u %6u %5d %11.2f %6zu %11.3f\n", real ? "f32 " : "f64 ", lanes, flags, level, ms, code.bytes, quickest(&code, buffers, 1000, 300) / 1000 * 1e9);
+					forget(&code);
+				}
+	volatile double sink = 0;
+	for (int which = 0; which < 3; which++) {
+		const int64_t n = which == 0 ? 35 : which == 1 ? 300000 : 100000;
+		double in_c = 1e9;
+		for (int k = 0; k < 5; k++) {
+			double begin = now();
+			sink += which == 0 ? (double)fib_in_c(n) : which == 1 ? (double)collatz_in_c(n) : pendulum_in_c(n);
+			if (now() - begin < in_c) in_c = now() - begin;
+		}
+		printf("%s: C here %.1f ms", which == 0 ? "fib(35)" : which == 1 ? "collatz" : "pendulum", in_c * 1e3);
+		for (level = 0; level <= 2; level++) {
+			Code code = {0};
+			double ms = 1e9;
+			for (int k = 0; k < 5; k++) {
+				forget(&code);
+				code = compile(which == 0 ? fib_module() : which == 1 ? collatz_module() : pendulum_module());
+				if (code.seconds * 1e3 < ms) ms = code.seconds * 1e3;
+			}
+			printf("; level %d %.1f ms, compiled in %.2f ms, %zu bytes", level, quickest(&code, NULL, n, 1) * 1e3, ms, code.bytes);
+			forget(&code);
+		}
+		printf("\n");
+	}
+}
+
+int main(int argc, char **argv) {
+	char path[512];
+	const char *library = getenv("ATLED_CODEGEN"), *slash = strrchr(argv[0], '/');
+	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
+	if (!library && access(path, F_OK)) {
+		printf("test_codegen: no %s: skipped\n0 passed, 0 failed\n", path);
+		return 0;
+	}
+	void *so = dlopen(library ? library : path, RTLD_NOW | RTLD_LOCAL);
+	if (!so) {
+		fprintf(stderr, "test_codegen: %s\n", dlerror());
+		return 1;
+	}
+	*(void **)&codegen = dlsym(so, "atled_codegen");
+	if (!codegen || !mkdtemp(folder) || !make_stubs()) return 1;
+	ctx = ctx_new(NULL);
+	bool v3 = __builtin_cpu_supports("x86-64-v3"), v4 = __builtin_cpu_supports("x86-64-v4");
+	/* the last one: AVX-512's widths by AVX2's instructions, where AVX-512 itself is only compiled for */
+	const struct {
+		KTarget target;
+		bool runs, wanted;
+	} targets[] = {
+		{{.cpu = "x86-64", .vector_bytes = 16, .registers = 16, .l1_bytes = 32768, .l2_bytes = 1 << 19}, true, true},
+		{{.cpu = "x86-64-v3", .vector_bytes = 32, .registers = 16, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1 << 19}, v3, true},
+		{{.cpu = "x86-64-v4", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1 << 20}, v4, true},
+		{{.cpu = "x86-64-v3", .vector_bytes = 64, .registers = 16, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1 << 19}, v3, !v4},
+	};
+	target = targets[v4 ? 2 : v3 ? 1 : 0].target;
+	if (argc > 1 && !strcmp(argv[1], "--bench")) {
+		bench();
+		return 0;
+	}
+	test_threads();
+	for (int k = 0; k < 4; k++)
+		for (level = targets[k].runs && k < 3 ? 0 : 2; level <= 2 && targets[k].wanted; level += 2) {
+			target = targets[k].target;
+			compile_only = !targets[k].runs;
+			test_target();
+		}
+	ctx_free(ctx);
+	char command[64];
+	snprintf(command, sizeof command, "rm -rf %s", folder);
+	if (system(command)) failed++;
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}

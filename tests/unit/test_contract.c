@@ -1,0 +1,504 @@
+/* test_contract.c - contractions in generated code: every form, flag, stride and remainder against a plain loop in long double.
+ *
+ * Needs: the code generator's library (libatled-codegen.so beside the tests' folder, or where ATLED_CODEGEN says), ld to link what it makes, and
+ * native/kir.c. Guarantees: exit status 0 when every check held; the last line counts them. Arrays end at a page that may not be touched, and what lies
+ * between rows of C must stay as it was. --bench prints speeds instead: GF/s beside the peak of this core and OpenBLAS.
+ */
+#include "backend/native/abi.h"
+#include "backend/native/codegen.h"
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+static int passed, failed;
+static CodegenFn codegen;
+static Ctx *ctx;
+
+/* ---- compiling ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* One entry: its form, and which extents are constants of the code (-1: words of the call). */
+typedef struct Entry {
+	KType t;
+	uint32_t flags;
+	int64_t m, n, k;
+	const KTarget *target;
+	NativeEntry call;
+	double ms;
+	size_t bytes;
+} Entry;
+
+static char folder[] = "/tmp/test_contract.XXXXXX";
+
+static KModule *make(const Entry *x) {
+	KModule *module = kmodule_new(ctx, x->target);
+	KBuilder b;
+	KRef operands[12];
+	/* operands: c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; the words are the strides and the extents */
+	k_function(&b, module, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		operands[3 * i] = k_buffer(&b, i);
+		operands[3 * i + 1] = k_word(&b, KT_I64, 2 * i);
+		operands[3 * i + 2] = k_word(&b, KT_I64, 2 * i + 1);
+	}
+	const int64_t extents[] = {x->m, x->n, x->k};
+	for (uint32_t i = 0; i < 3; i++) operands[9 + i] = extents[i] >= 0 ? k_int(&b, extents[i]) : k_word(&b, KT_I64, 6 + i);
+	k_contract(&b, K_CONTRACT, x->t, x->flags, operands);
+	k_return(&b, 0, NULL);
+	return module;
+}
+
+/* Compiles all entries and links them together. */
+static bool compile(Entry *entries, uint32_t n, int level) {
+	static int batch;
+	char path[128], command[512];
+	batch++;
+	for (uint32_t i = 0; i < n; i++) {
+		char name[32];
+		KModule *module = make(&entries[i]);
+		snprintf(name, sizeof name, "entry_%u", i);
+		CodegenOptions options = {.entry = name, .level = level};
+		CodegenOutput out;
+		int rc = codegen(module, &options, &out);
+		if (getenv("TEST_CONTRACT_IR")) {
+			options.ir = true;
+			CodegenOutput text;
+			if (!codegen(module, &options, &text)) fwrite(text.bytes, 1, text.n, stdout);
+		}
+		kmodule_free(module);
+		if (rc) {
+			fprintf(stderr, "test_contract: %s\n", out.error);
+			return false;
+		}
+		entries[i].ms = out.seconds * 1e3;
+		entries[i].bytes = out.n;
+		snprintf(path, sizeof path, "%s/%d_%u.o", folder, batch, i);
+		FILE *f = fopen(path, "wb");
+		if (!f || fwrite(out.bytes, 1, out.n, f) != out.n || fclose(f)) return false;
+		free(out.bytes);
+	}
+	snprintf(command, sizeof command, "ld -shared -z noexecstack -o %s/%d.so %s/%d_*.o", folder, batch, folder, batch);
+	if (system(command)) return false;
+	snprintf(path, sizeof path, "%s/%d.so", folder, batch);
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library) {
+		fprintf(stderr, "test_contract: %s\n", dlerror());
+		return false;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "entry_%u", i);
+		*(void **)&entries[i].call = dlsym(library, name);
+		if (!entries[i].call) return false;
+	}
+	return true;
+}
+
+static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *a, int64_t a_row, int64_t a_k, void *b, int64_t b_k, int64_t b_col,
+                 int64_t m, int64_t n, int64_t k) {
+	int64_t words[] = {c_row, c_col, a_row, a_k, b_k, b_col, m, n, k};
+	void *buffers[] = {c, a, b};
+	NativeCall record = {.buffers = buffers, .words = words, .poll_left = INT64_MAX, .depth_left = 1000};
+	if (x->call(&record)) {
+		failed++;
+		fprintf(stderr, "the entry returned a failure\n");
+	}
+}
+
+/* ---- correctness ---------------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t seed = 88172645463325252u;
+static uint64_t random_bits(void) {
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+static int64_t below(int64_t n) {
+	return (int64_t)(random_bits() >> 11) % n;
+}
+static double random_number(void) {
+	return (double)(random_bits() >> 11) * 0x1p-52 - 1;
+}
+
+/* A block that ends, or begins, at a page that must not be touched. */
+typedef struct Guarded {
+	char *map, *at;
+	size_t bytes;
+} Guarded;
+enum { ROOM = 1 << 20, PAGE = 4096 };
+static Guarded guarded(void) {
+	Guarded g = {.map = mmap(NULL, ROOM + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+	if (g.map == MAP_FAILED || mprotect(g.map, PAGE, PROT_NONE) || mprotect(g.map + PAGE + ROOM, PAGE, PROT_NONE)) exit(2);
+	return g;
+}
+static void place(Guarded *g, size_t bytes, bool at_end) {
+	if (bytes > ROOM) exit(2);
+	g->bytes = bytes;
+	g->at = at_end ? g->map + PAGE + ROOM - bytes : g->map + PAGE;
+}
+static Guarded mem_c, mem_a, mem_b, mem_old;
+
+static double load(KType t, const void *p, int64_t i) {
+	return t == KT_F64 ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
+static void store(KType t, void *p, int64_t i, double x) {
+	if (t == KT_F64) ((double *)p)[i] = x;
+	else ((float *)p)[i] = (float)x;
+}
+
+/* Where element (i, j) of a rows x columns array is: strides and the place of (0, 0), which is not the first when a stride is negative. */
+typedef struct Layout {
+	int64_t row, col, origin, count;
+} Layout;
+static Layout layout(int64_t rows, int64_t cols, bool unit_cols, bool unit_rows, int64_t pad_to) {
+	Layout l;
+	int64_t gap = below(3) ? below(3) * below(6) : 0;
+	rows = rows ? rows : 1;
+	cols = cols ? cols : 1;
+	if (unit_cols || (!unit_rows && below(2))) {
+		l.col = unit_cols ? 1 : 1 + below(3);
+		l.row = l.col * cols + gap;
+		if (pad_to) l.row = (l.row + pad_to - 1) / pad_to * pad_to;
+	} else {
+		l.row = unit_rows ? 1 : 1 + below(3);
+		l.col = l.row * rows + gap;
+	}
+	l.count = l.row * (rows - 1) + l.col * (cols - 1) + 1;
+	if (pad_to && unit_cols) l.count = l.row * rows;
+	l.origin = 0;
+	if (!unit_cols && !below(4)) {
+		l.origin += l.col * (cols - 1);
+		l.col = -l.col;
+	}
+	if (!unit_rows && !pad_to && !below(4)) {
+		l.origin += l.row * (rows - 1);
+		l.row = -l.row;
+	}
+	return l;
+}
+
+static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
+	KType t = x->t;
+	uint32_t size = ktype_size(t), lanes = x->target->vector_bytes >= 16 ? x->target->vector_bytes / size : 1;
+	bool columns = x->flags & KF_B_COL_UNIT, dots = !columns && x->flags & KF_K_UNIT, padded = x->flags & KF_PADDED;
+	int64_t pad = padded && columns ? lanes : 0;
+	Layout lc = layout(m, n, columns, false, pad), la = layout(m, k, dots, false, 0), lb = layout(k, n, columns, dots, pad);
+	bool end = below(2);
+	place(&mem_c, (size_t)lc.count * size, end);
+	place(&mem_old, (size_t)lc.count * size, end);
+	place(&mem_a, (size_t)la.count * size, end);
+	place(&mem_b, (size_t)lb.count * size, end);
+	for (int64_t i = 0; i < la.count; i++) store(t, mem_a.at, i, random_number());
+	for (int64_t i = 0; i < lb.count; i++) store(t, mem_b.at, i, random_number());
+	for (int64_t i = 0; i < lc.count; i++) store(t, mem_c.at, i, random_number());
+	memcpy(mem_old.at, mem_c.at, mem_c.bytes);
+	void *c = mem_c.at + lc.origin * size, *a = mem_a.at + la.origin * size, *b = mem_b.at + lb.origin * size;
+	call(x, c, lc.row, lc.col, a, la.row, la.col, b, lb.row, lb.col, m, n, k);
+	double eps = t == KT_F64 ? 0x1p-53 : 0x1p-24;
+	bool right = true;
+	for (int64_t i = 0; i < m && right; i++)
+		for (int64_t j = 0; j < n; j++) {
+			int64_t at = lc.origin + i * lc.row + j * lc.col;
+			long double want = x->flags & KF_ACCUMULATE ? load(t, mem_old.at, at) : 0, bound = fabsl(want);
+			for (int64_t s = 0; s < k; s++) {
+				long double product = (long double)load(t, a, i * la.row + s * la.col) * load(t, b, s * lb.row + j * lb.col);
+				want += product;
+				bound += fabsl(product);
+			}
+			double got = load(t, mem_c.at, at);
+			if (!(fabsl(got - want) <= (long double)(k + 2) * eps * bound)) {
+				fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: C[%lld,%lld] is %.17g, not %.17Lg\n", t == KT_F64 ? "f64" : "f32", x->flags,
+				        x->target->cpu, (long long)m, (long long)n, (long long)k, (long long)i, (long long)j, got, want);
+				right = false;
+				break;
+			}
+		}
+	/* nothing else has changed */
+	for (int64_t i = 0; i < m && right; i++)
+		for (int64_t j = 0; j < n; j++) {
+			int64_t at = lc.origin + i * lc.row + j * lc.col;
+			memcpy(mem_old.at + at * size, mem_c.at + at * size, size);
+		}
+	if (padded && columns) {
+		int64_t wide = (n + lanes - 1) / lanes * lanes;
+		for (int64_t i = 0; i < m; i++) memcpy(mem_old.at + (i * lc.row + n) * size, mem_c.at + (i * lc.row + n) * size, (size_t)(wide - n) * size);
+	}
+	if (right && memcmp(mem_old.at, mem_c.at, mem_c.bytes)) {
+		right = false;
+		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: wrote outside of C\n", t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu, (long long)m,
+		        (long long)n, (long long)k);
+	}
+	if (right) passed++;
+	else failed++;
+}
+
+/* A product in one piece and in pieces of rows and columns has the same bits. */
+static void check_pieces(const Entry *x, int64_t m, int64_t n, int64_t k) {
+	enum { MOST = 70 };
+	static double a[MOST * 600], b[MOST * 600], whole[MOST * MOST], pieces[MOST * MOST];
+	KType t = x->t;
+	bool dots = !(x->flags & KF_B_COL_UNIT) && x->flags & KF_K_UNIT;
+	uint32_t size = ktype_size(t);
+	for (int64_t i = 0; i < m * k; i++) store(t, a, i, random_number());
+	for (int64_t i = 0; i < n * k; i++) store(t, b, i, random_number());
+	for (int64_t i = 0; i < m * n; i++) {
+		double old = random_number();
+		store(t, whole, i, old);
+		store(t, pieces, i, old);
+	}
+	int64_t b_k = dots ? 1 : n, b_col = dots ? k : 1;
+	call(x, whole, n, 1, a, k, 1, b, b_k, b_col, m, n, k);
+	for (int64_t i = 0, rows; i < m; i += rows) {
+		rows = 1 + below(m - i);
+		for (int64_t j = 0, cols; j < n; j += cols) {
+			cols = 1 + below(n - j);
+			call(x, (char *)pieces + (i * n + j) * size, n, 1, (char *)a + i * k * size, k, 1, (char *)b + j * b_col * size, b_k, b_col, rows, cols, k);
+		}
+	}
+	if (memcmp(whole, pieces, (size_t)(m * n) * size)) {
+		failed++;
+		fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: pieces differ from the whole\n", t == KT_F64 ? "f64" : "f32", x->flags, x->target->cpu,
+		        (long long)m, (long long)n, (long long)k);
+	} else passed++;
+}
+
+static const KTarget avx2 = {.cpu = "x86-64-v3", .vector_bytes = 32, .registers = 16, .has_fma = true, .l1_bytes = 32768, .l2_bytes = 524288};
+static const KTarget avx512 = {
+	.cpu = "x86-64-v4", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1048576};
+static const KTarget sse2 = {.cpu = "x86-64", .vector_bytes = 16, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
+/* What AVX-512 gets, in shape, on a machine that has AVX2; and no vectors at all. */
+static const KTarget wide = {
+	.cpu = "x86-64-v3", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 524288};
+static const KTarget scalar = {.cpu = "x86-64", .vector_bytes = 8, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
+
+static const uint32_t forms[] = {KF_B_COL_UNIT, KF_K_UNIT, 0};
+
+static void check_target(const KTarget *target) {
+	static Entry entries[64];
+	uint32_t n = 0;
+	static const KType types[] = {KT_F64, KT_F32};
+	for (uint32_t t = 0; t < 2; t++)
+		for (uint32_t f = 0; f < 3; f++)
+			for (uint32_t flags = 0; flags < 4; flags++) {
+				if (f != 0 && flags & KF_PADDED) continue;
+				entries[n++] = (Entry){types[t], forms[f] | (flags & 1 ? KF_ACCUMULATE : 0) | (flags & 2 ? KF_PADDED : 0), -1, -1, -1, target, 0, 0, 0};
+			}
+	if (!compile(entries, n, 2)) {
+		failed++;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const Entry *x = &entries[i];
+		for (int64_t a = 0; a <= 10; a++)
+			for (int64_t b = 0; b <= 10; b++)
+				for (int64_t c = 0; c <= 9; c++) check(x, a, b, c);
+		for (uint32_t turn = 0; turn < 120; turn++) check(x, below(50), below(80), below(60));
+		for (uint32_t turn = 0; turn < 12; turn++) {
+			check(x, 1 + below(8), 1 + below(20), 150 + below(500));
+			check(x, 180 + below(40), 1 + below(20), 1 + below(20));
+			check(x, 1 + below(10), 100 + below(100), 1 + below(20));
+			if (!(x->flags & KF_PADDED)) check_pieces(x, 1 + below(70), 1 + below(70), 1 + below(turn % 2 ? 600 : 40));
+		}
+	}
+}
+
+/* The same with constants in the code. */
+static void check_constants(const KTarget *target, int level) {
+	static Entry entries[80];
+	static const int64_t rows[] = {-1, -1, 1, 2, 3, 5, 8, 24, 9}, columns[] = {1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 20, 24, 28, 33, 40, 64, -1, 96};
+	static const int64_t sums[] = {-1, 1, 2, 3, 4, 5, 8, 20, 33, 128, 129, 0};
+	uint32_t n = 0;
+	/* one row is computed in the widest panels, here with the last one partly past the end */
+	entries[n++] = (Entry){KT_F64, KF_B_COL_UNIT, 1, 31, -1, target, 0, 0, 0};
+	entries[n++] = (Entry){KT_F32, KF_B_COL_UNIT | KF_ACCUMULATE, 1, 61, -1, target, 0, 0, 0};
+	while (n < sizeof entries / sizeof *entries) {
+		uint32_t f = (uint32_t)below(3);
+		entries[n++] = (Entry){below(2) ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0) | (!f && below(2) ? KF_PADDED : 0), rows[below(9)],
+		                       columns[below(18)], sums[below(12)], target, 0, 0, 0};
+	}
+	if (!compile(entries, n, level)) {
+		failed++;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t turn = 0; turn < 6; turn++) {
+			const Entry *x = &entries[i];
+			check(x, x->m >= 0 ? x->m : below(60), x->n >= 0 ? x->n : below(60), x->k >= 0 ? x->k : below(turn ? 40 : 400));
+		}
+}
+
+/* Code that cannot run here can still be made. */
+static void check_compiles(const KTarget *target) {
+	for (uint32_t f = 0; f < 3; f++)
+		for (uint32_t t = 0; t < 2; t++) {
+			Entry x = {t ? KT_F32 : KT_F64, forms[f], -1, -1, -1, target, 0, 0, 0};
+			KModule *module = make(&x);
+			CodegenOptions options = {.entry = "entry", .level = 2};
+			CodegenOutput out;
+			if (codegen(module, &options, &out)) {
+				failed++;
+				fprintf(stderr, "%s: %s\n", target->cpu, out.error);
+			} else passed++;
+			free(out.bytes);
+			kmodule_free(module);
+		}
+}
+
+/* ---- speed ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef double Vector4 __attribute__((vector_size(32)));
+/* Multiply-adds that wait for nothing, in GF/s of f64. */
+__attribute__((target("avx2,fma"), noinline)) static double peak_once(int64_t turns) {
+	Vector4 y = {0.5, 0.5, 0.5, 0.5}, x0 = y, x1 = y, x2 = y, x3 = y, x4 = y, x5 = y, x6 = y, x7 = y, x8 = y, x9 = y;
+	double start = now();
+	for (int64_t i = 0; i < turns; i++)
+		__asm__ volatile("vfmadd231pd %10, %10, %0\n\tvfmadd231pd %10, %10, %1\n\tvfmadd231pd %10, %10, %2\n\tvfmadd231pd %10, %10, %3\n\t"
+		                 "vfmadd231pd %10, %10, %4\n\tvfmadd231pd %10, %10, %5\n\tvfmadd231pd %10, %10, %6\n\tvfmadd231pd %10, %10, %7\n\t"
+		                 "vfmadd231pd %10, %10, %8\n\tvfmadd231pd %10, %10, %9"
+		                 : "+x"(x0), "+x"(x1), "+x"(x2), "+x"(x3), "+x"(x4), "+x"(x5), "+x"(x6), "+x"(x7), "+x"(x8), "+x"(x9)
+		                 : "x"(y));
+	return (double)turns * 80e-9 / (now() - start);
+}
+
+static int by_size(const void *x, const void *y) {
+	double a = *(const double *)x, b = *(const double *)y;
+	return (a > b) - (a < b);
+}
+static double median(double *x, int n) {
+	qsort(x, (size_t)n, sizeof *x, by_size);
+	return x[n / 2];
+}
+static double peak(void) {
+	double x[9];
+	for (int i = 0; i < 9; i++) x[i] = peak_once(1000000);
+	return median(x, 9);
+}
+
+enum { ROW_MAJOR = 101, NORMAL = 111, TRANSPOSED = 112 };
+typedef void DoubleGemm(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
+typedef void SingleGemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+
+/* C = A B in one of four ways: n: row-major all; t: A stored [k, m], as in a gradient; k: B stored [n, k]; d: A [m, k], B [n, k] with long k. */
+typedef struct Shape {
+	char way;
+	int64_t m, n, k;
+} Shape;
+
+static void bench(bool constants) {
+	static const Shape shapes[] = {{'n', 10000, 20, 20}, {'n', 10000, 64, 64}, {'n', 10000, 128, 128}, {'k', 10000, 20, 20}, {'k', 10000, 64, 64},
+	                               {'k', 10000, 128, 128}, {'t', 20, 20, 10000}, {'t', 64, 64, 10000}, {'t', 128, 128, 10000}, {'k', 20, 20, 10000},
+	                               {'k', 64, 64, 10000}, {'k', 128, 128, 10000}, {'n', 4, 4, 4}, {'n', 8, 8, 8}, {'n', 16, 16, 16}, {'n', 32, 32, 32}, {'n', 64, 64, 64},
+	                               {'n', 100, 100, 100}, {'n', 128, 128, 128}, {'n', 200, 200, 200}, {'n', 256, 256, 256}, {'n', 512, 512, 512},
+	                               {'n', 10000, 20, 1}, {'n', 10000, 20, 2}, {'n', 10000, 1, 20}, {'n', 10000, 3, 20}, {'k', 1, 200, 200}, {'k', 10000, 1, 20}};
+	enum { N = sizeof shapes / sizeof *shapes, BATCHES = 5 };
+	static Entry entries[2 * N];
+	for (int t = 0; t < 2; t++)
+		for (int i = 0; i < N; i++) {
+			const Shape *s = &shapes[i];
+			int64_t c = constants;
+			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64, s->way == 'k' ? KF_K_UNIT : KF_B_COL_UNIT, c && s->m < 1000 ? s->m : -1,
+			                             c && s->n < 1000 ? s->n : -1, c && s->k < 1000 ? s->k : -1, &avx2, 0, 0, 0};
+		}
+	if (!compile(entries, 2 * N, 2)) return;
+	const char *file = getenv("TEST_CONTRACT_BLAS");
+	void *blas = dlopen(file ? file : "libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+	DoubleGemm *dgemm = NULL;
+	SingleGemm *sgemm = NULL;
+	if (blas) {
+		*(void **)&dgemm = dlsym(blas, "cblas_dgemm");
+		*(void **)&sgemm = dlsym(blas, "cblas_sgemm");
+		void (*threads)(int);
+		*(void **)&threads = dlsym(blas, "openblas_set_num_threads");
+		if (threads) threads(1);
+	}
+	char *(*core)(void) = NULL;
+	if (blas) *(void **)&core = dlsym(blas, "openblas_get_corename");
+	printf("OpenBLAS core: %s; extents below 1000 are %s\n", core ? core() : "none", constants ? "constants" : "words");
+	printf("%-4s %-3s %18s %8s %6s %8s %7s %7s\n", "type", "way", "m x n x k", "GF/s", "peak", "BLAS", "ms", "bytes");
+	size_t most = (size_t)10000 * 128 * 8;
+	char *a = aligned_alloc(64, most), *b = aligned_alloc(64, most), *c = aligned_alloc(64, most);
+	for (int x = 0; x < 2 * N; x++) {
+		const Entry *e = &entries[x];
+		const Shape *s = &shapes[x % N];
+		for (size_t i = 0; i < most / ktype_size(e->t); i++) store(e->t, a, (int64_t)i, 1e-3), store(e->t, b, (int64_t)i, 1e-3), store(e->t, c, (int64_t)i, 0);
+		double flops = 2.0 * (double)s->m * (double)s->n * (double)s->k, own[BATCHES], other[BATCHES], top[BATCHES];
+		int64_t turns = (int64_t)(6e8 / flops) + 1, m = s->m, n = s->n, k = s->k;
+		int64_t a_row = s->way == 't' ? 1 : k, a_k = s->way == 't' ? m : 1, b_k = s->way == 'k' ? 1 : n, b_col = s->way == 'k' ? k : 1;
+		for (int batch = 0; batch < BATCHES; batch++) {
+			top[batch] = peak_once(300000);
+			double start = now();
+			for (int64_t i = 0; i < turns; i++) call(e, c, n, 1, a, a_row, a_k, b, b_k, b_col, m, n, k);
+			own[batch] = flops * (double)turns * 1e-9 / (now() - start);
+			start = now();
+			int ta = s->way == 't' ? TRANSPOSED : NORMAL, tb = s->way == 'k' ? TRANSPOSED : NORMAL, lda = (int)(s->way == 't' ? m : k);
+			int ldb = (int)(s->way == 'k' ? k : n);
+			for (int64_t i = 0; i < turns && dgemm && sgemm; i++) {
+				if (e->t == KT_F64)
+					dgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, (double *)a, lda, (double *)b, ldb, 0, (double *)c, (int)n);
+				else sgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, (float *)a, lda, (float *)b, ldb, 0, (float *)c, (int)n);
+			}
+			other[batch] = flops * (double)turns * 1e-9 / (now() - start);
+		}
+		char extents[40];
+		snprintf(extents, sizeof extents, "%lld x %lld x %lld", (long long)m, (long long)n, (long long)k);
+		double speed = median(own, BATCHES), limit = median(top, BATCHES) * (e->t == KT_F32 ? 2 : 1);
+		printf("%-4s %-3c %18s %8.1f %5.0f%% %8.1f %7.2f %7zu\n", e->t == KT_F64 ? "f64" : "f32", s->way, extents, speed, 100 * speed / limit,
+		       dgemm ? median(other, BATCHES) : 0, e->ms, e->bytes);
+		fflush(stdout);
+	}
+	free(a);
+	free(b);
+	free(c);
+}
+
+int main(int argc, char **argv) {
+	char path[4096];
+	const char *where = getenv("ATLED_CODEGEN"), *slash = strrchr(argv[0], '/');
+	snprintf(path, sizeof path, "%.*s/../libatled-codegen.so", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
+	void *library = dlopen(where ? where : path, RTLD_NOW | RTLD_LOCAL);
+	if (!library) {
+		fprintf(stderr, "test_contract: %s\n", dlerror());
+		return 1;
+	}
+	*(void **)&codegen = dlsym(library, "atled_codegen");
+	ctx = ctx_new(NULL);
+	if (!codegen || !ctx || !mkdtemp(folder)) return 1;
+	if (argc > 1 && !strcmp(argv[1], "--bench")) {
+		printf("peak %.1f GF/s of f64\n", peak());
+		bench(argc > 2 && !strcmp(argv[2], "constants"));
+	} else {
+		mem_c = guarded();
+		mem_a = guarded();
+		mem_b = guarded();
+		mem_old = guarded();
+		const KTarget *const run[] = {&sse2, &scalar, &avx2, &wide};
+		bool modern = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+		for (uint32_t i = 0; i < (modern ? 4 : 2); i++) {
+			check_target(run[i]);
+			check_constants(run[i], 0);
+			check_constants(run[i], 2);
+		}
+		if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+			check_target(&avx512);
+			check_constants(&avx512, 2);
+		}
+		check_compiles(&avx512);
+		printf("%d passed, %d failed\n", passed, failed);
+	}
+	char command[128];
+	snprintf(command, sizeof command, "rm -rf %s", folder);
+	if (system(command)) failed++;
+	ctx_free(ctx);
+	return failed ? 1 : 0;
+}
