@@ -69,7 +69,7 @@ PROGRAM_LIBS := $(call library,readline,-lreadline) $(call library,libpng,-lpng)
 # ---- sources ------------------------------------------------------------------------------------------------------------------------
 
 ROOMS := lang parser autodiff backend solvers api
-LIBRARY_SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
+LIBRARY_SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS) backend/native)))
 PROGRAM_SOURCES := $(sort $(wildcard repl/*.c repl/plot/*.c))
 STDLIB := $(sort $(wildcard stdlib/*.dsl))
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -77,7 +77,8 @@ HELPER_SOURCES := $(filter-out $(TEST_SOURCES),$(sort $(wildcard tests/unit/*.c)
 FUZZ_REPLAY := tests/fuzz/replay.c
 FUZZ_SOURCES := $(filter-out $(FUZZ_REPLAY),$(sort $(wildcard tests/fuzz/*.c)))
 HOST_SOURCES := $(sort $(wildcard examples/*.c))
-BENCH_SOURCES := $(sort $(wildcard bench/*.c))
+RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
+BENCH_SOURCES := $(sort $(wildcard bench/*.c bench/limit/*.c))
 
 comma := ,
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -88,7 +89,7 @@ TESTS_BUILT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(TEST_SOURCES))
 REPLAYS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%,$(FUZZ_SOURCES))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SOURCES))
 HOSTS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(HOST_SOURCES))
-BENCHES := $(patsubst bench/%.c,$(BUILD)/bench/%,$(BENCH_SOURCES))
+BENCH_PROGRAM := $(if $(BENCH_SOURCES),$(BUILD)/bench/run)
 
 # The shared library's name ends in the number of its binary interface, which changes when a program built before would break.
 ABI := 1
@@ -101,7 +102,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
-all: $(BUILD)/atled $(BUILD)/libatled.so $(BUILD)/libatled.a ## the program and both libraries, in build/
+all: $(BUILD)/atled $(BUILD)/libatled.so $(BUILD)/libatled.a $(BUILD)/libatled-codegen.so ## the program and both libraries, in build/
 
 deps: ## install the libraries that Atled needs, where they are missing
 	@scripts/deps.sh
@@ -122,7 +123,7 @@ check asan tsan stress:
 	@scripts/deps.sh check
 	@rm -f build-$@/summary
 	@built=yes; \
-	$(if $(filter check,$@),$(MAKE) all MODE=release BUILD=build || built=no;) \
+	$(MAKE) $(if $(filter check,$@),all,build/libatled-codegen.so) MODE=release BUILD=build || built=no; \
 	[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=build-$@ || built=no; \
 	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ build-$@ </dev/null
 
@@ -153,7 +154,7 @@ $(1): FORCE
 endef
 $(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(KERNEL_FLAGS)))
 $(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
-$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS)))
+$(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES))))
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
 FORCE:
 
@@ -162,12 +163,18 @@ say = $(Q)$(if $(V),,echo '  $(1)  $@'; )
 Q := $(if $(V),,@)
 
 $(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
+$(BUILD)/backend/native/compile.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
 # the program carries the pages about errors
 $(BUILD)/repl/commands.o: $(wildcard docs/errors.md)
+
+# native code: the vector maths and the code generator's library, which is opened at run time
+B := $(BUILD)
+include backend/vmath/vmath.mk
+include backend/codegen/codegen.mk
 
 # the standard library becomes a table of texts inside ours
 $(BUILD)/embed_library: scripts/embed_library.c $(BUILD)/flags
@@ -220,13 +227,21 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(INSIDE) $(BUILD)/links
 $(HOSTS): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -o $@
 
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/bench/%.o $(INSIDE) $(BUILD)/links
-	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
+# the benches too; their hand-written side is compiled for this machine alone, and scalar loops as most C is
+$(BUILD)/bench/limit/%.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
+$(BUILD)/bench/limit/scalar.o: ROOM_FLAGS := -O2
+$(BENCH_PROGRAM): $(call objects,$(BENCH_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(BENCH_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -ldl -o $@
 
-tests-built: $(TESTS_BUILT) $(REPLAYS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
+# random programs on several engines: one program from all files of tests/random
+RANDOM_PROGRAMS := $(BUILD)/tests/random_programs
+$(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUILD)/members $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
+
+tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
 hosts-built: $(HOSTS)
 fuzzers-built: $(FUZZERS)
-benches-built: $(BENCHES)
+benches-built: $(BENCH_PROGRAM)
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
@@ -243,6 +258,8 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 	install -m 755 $(BUILD)/$(SONAME) '$(TO_LIB)/$(SONAME)'
 	ln -sf $(SONAME) '$(TO_LIB)/libatled.so'
 	install -m 644 $(BUILD)/libatled.a '$(TO_LIB)/libatled.a'
+	install -d '$(TO_LIB)/atled'
+	install -m 755 $(BUILD)/libatled-codegen.so '$(TO_LIB)/atled/libatled-codegen.so'
 	install -m 644 include/atled.h '$(TO)/include/atled.h'
 	libs=$$(readelf -d $(BUILD)/$(SONAME) | sed -n '/NEEDED/{/libc\.so/d;s/.*\[lib\(.*\)\.so.*/-l\1/p;}' | tr '\n' ' '); \
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@LIBS@|$$libs|" atled.pc.in \
@@ -251,5 +268,6 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 
 uninstall: ## remove what `make install` put there
 	rm -f '$(TO)/bin/atled' '$(TO)/include/atled.h' '$(TO_LIB)/pkgconfig/atled.pc'
+	rm -f '$(TO_LIB)/atled/libatled-codegen.so' && rmdir '$(TO_LIB)/atled' 2>/dev/null || true
 	rm -f '$(TO_LIB)/$(SONAME)' '$(TO_LIB)/libatled.so' '$(TO_LIB)/libatled.a'
 	rm -f $(patsubst docs/%,'$(TO)/share/man/man1/%',$(MAN_PAGES))

@@ -23,6 +23,8 @@ typedef struct BlasMatrix {
 bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns);
 /* o (m x n, row-major without gaps) = x (m x k) y (k x n). Float and complex dtypes; sizes fit int. */
 void blas_gemm(Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o);
+/* The same into rows that are `leading` elements apart (>= n); `accumulate`: added to what stands there. */
+void blas_gemm_into(Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate);
 /* The same for y = transpose of x (no conjugation), both triangles. */
 void blas_syrk(Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
 /* Solves op(T) X = B in place; T n x n and B n x r row-major without gaps; op is the adjoint or nothing. */

@@ -25,8 +25,15 @@ typedef struct RunCounters {
 	uint64_t instructions;
 	double scalar_operations;
 	uint64_t calls;
+	uint64_t native_calls;   /* of units of machine code */
+	uint64_t units_compiled; /* or taken from a cache: code that this context asked for */
 } RunCounters;
 RunCounters *run_counters(Ctx *c);
+
+/* Machine code: never; when it pays; or always, each function at its first call and nothing left to the evaluator that need not be: for tests. The
+ * environment's ATLED_NATIVE (off, on, always) says what a context begins with; on, when it says nothing. */
+typedef enum NativeMode { NATIVE_OFF, NATIVE_ON, NATIVE_ALWAYS } NativeMode;
+void backend_set_native(Ctx *c, NativeMode mode);
 
 /* Threads used by BLAS and kernels (0: as many as there are cores). Results do not depend on it. */
 void backend_set_threads(Ctx *c, int threads);

@@ -81,7 +81,7 @@ struct Step {
 	const SymDef *syms;     /* that the results define */
 	const uint32_t *after;  /* slots to release when the step is done */
 	const TypeRef *types;   /* of the results, for values that come from outside */
-	void *site;             /* call: CallSite; host: const HostCall */
+	void *site;             /* call: CallSite; host: const HostCall; loops: LoopSite; units of machine code: NativeUnit */
 	SpanId span;
 	ChainId chain;
 };
@@ -91,6 +91,14 @@ typedef struct CallSite {
 	Code *code; /* NULL until the first call */
 } CallSite;
 
+/* A loop that may go on as machine code when it turns out to be long. */
+typedef struct LoopSite {
+	uint32_t inst;
+	bool never;
+	struct Outlined *outlined; /* NULL until then */
+	struct LoopSite *next;     /* in Code.loops */
+} LoopSite;
+
 struct Code {
 	Ctx *ctx;
 	Fn *fn;
@@ -99,9 +107,13 @@ struct Code {
 	const Value *consts; /* borrowed from fn */
 	const TypeRef *params;
 	Block body;
+	LoopSite *loops;
+	struct Tier *tier; /* where the function stands between the tiers; NULL until the first call, and of machine code itself */
 };
 
-Code *prepare(Ctx *c, Fn *f); /* NULL when memory fails */
+/* plan: which instructions run as units of machine code; NULL: none. NULL when memory fails. */
+struct NativePlan;
+Code *prepare(Ctx *c, Fn *f, const struct NativePlan *plan);
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
@@ -135,6 +147,9 @@ struct Backend {
 	int threads;
 	Pool *pool; /* NULL until a kernel is large enough */
 	struct FftPlans *fft;
+	struct NativeState *native; /* memory of native calls; NULL until the first */
+	struct TierState *tiers;
+	uint32_t told_diags, told_depth; /* of the failure whose calls, written out in place, have been told */
 };
 
 static inline Backend *backend_of(const Ctx *c) {
@@ -159,10 +174,14 @@ void bind_syms(Frame *f, uint32_t n, const SymDef *defs);
 /* Releases everything the block may still hold after a failure. */
 void sweep_block(Frame *f, const Block *b);
 /* Runs callee with args in a new frame; they are moved in, and left V_UNSET. */
-Status call_code(Backend *be, const Code *callee, uint32_t nargs, Value *args, Value *results, SpanId span);
+Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Value *results, SpanId span);
 
 /* Records a diagnostic at the step; always ST_ERROR. */
 Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Tells of the calls that the step's instruction came through before they were written out in place. Once for each failure and frame. */
+Status step_told(Frame *f, const Step *s, Status st);
+/* Gives a place to a failure that was recorded without one, and tells of those calls. */
+Status step_failed(Frame *f, const Step *s, Status st);
 Diag *diag_step(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 Status fail_internal(Frame *f, const Step *s, const char *what); /* ST_INTERNAL */
 bool has_type(const Frame *f, Value v, const TypeRef *t);
@@ -253,10 +272,17 @@ Status eval_elementwise1(Frame *f, const Step *s);
 Status eval_elementwise2(Frame *f, const Step *s);
 /* The step of an element-wise primitive on scalars; NULL when it does not take the dtype. */
 EvalFn scalar_step(Op op, Dtype d);
+
+/* Failures that machine code tells in the same words. */
 Status fail_arithmetic(Frame *f, const Step *s, int64_t y);
+Status fail_index(Frame *f, const Step *s, int64_t index, int64_t length);
+Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t step, int64_t length);
+Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x, int64_t y, Atom of);
+Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message);
 
 /* ---- state of the thin files ------------------------------------------------------------------------------------- */
 
 void fft_plans_free(Ctx *c, struct FftPlans *plans);
+void native_state_free(Ctx *c, struct NativeState *s);
 
 #endif

@@ -6,7 +6,8 @@
  * Carried values rest in the slots of the loop's own results between two iterations: nothing else can see those
  * before the loop ends.
  */
-#include "backend/eval.h"
+#include "backend/native/tier.h"
+#include <time.h>
 
 Status eval_IF(Frame *f, const Step *s) {
 	const Block *b = &s->blocks[operand_at(f, s->a)->b ? 0 : 1];
@@ -22,13 +23,35 @@ static void move_values(Value *to, Value *from, uint32_t n) {
 	}
 }
 
+/* How long a loop takes is looked at after 32 turns, 64, 128 ... */
+enum { FIRST_LOOK = 32 };
+
+static double seconds_now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Only when nothing is on top of the machine code yet, and the loop is not a part of machine code itself. */
+static inline bool may_go_on_natively(const Step *s) {
+	const LoopSite *site = s->site;
+	return site && !site->never;
+}
+
 Status eval_FOR(Frame *f, const Step *s) {
 	const Block *body = &s->blocks[0];
 	const uint32_t carried = s->nargs - 1;
 	int64_t n = operand_at(f, s->a)->i;
 	Value *held = &f->slots[s->d], *params = &f->slots[body->params];
 	for (uint32_t k = 0; k < carried; k++) held[k] = take_operand(f, s, k + 1);
-	for (int64_t i = 0; i < n; i++) {
+	const bool watched = n > FIRST_LOOK && may_go_on_natively(s);
+	const double began = watched ? seconds_now() : 0;
+	for (int64_t i = 0, look = watched ? FIRST_LOOK : -1; i < n; i++) {
+		Status gone;
+		if (UNLIKELY(i == look)) {
+			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone)) return gone;
+			look *= 2;
+		}
 		params[0] = value_i64(i);
 		move_values(params + 1, held, carried);
 		Status st = run_block(f, body);
@@ -42,7 +65,14 @@ Status eval_WHILE(Frame *f, const Step *s) {
 	const Block *cond = &s->blocks[0], *body = &s->blocks[1];
 	Value *held = &f->slots[s->d], *asked = &f->slots[cond->params], *params = &f->slots[body->params];
 	for (uint32_t k = 0; k < s->nargs; k++) held[k] = take_operand(f, s, k);
-	for (;;) {
+	double began = 0;
+	for (int64_t turn = 0, look = may_go_on_natively(s) ? 1 : -1;; turn++) {
+		Status gone;
+		if (UNLIKELY(turn == look)) {
+			if (look == 1) began = seconds_now();
+			else if (tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone)) return gone;
+			look = look == 1 ? FIRST_LOOK : 2 * look;
+		}
 		for (uint32_t k = 0; k < s->nargs; k++) asked[k] = held[k].kind == V_SCALAR ? held[k] : value_ref(held[k]);
 		Status st = run_block(f, cond);
 		if (UNLIKELY(st != ST_OK)) return st;
@@ -69,6 +99,7 @@ Status eval_TRY(Frame *f, const Step *s) {
 	const char *text = diag_total(f->ctx) > before ? diag_at(f->ctx, before)->message : "an error";
 	Value message = value_string(f->ctx, text, strlen(text));
 	diag_truncate(f->ctx, before);
+	f->be->told_diags = UINT32_MAX;
 	if (message.kind == V_UNSET) return ST_NOMEM;
 	f->slots[handler->params] = message;
 	st = run_block(f, handler);
@@ -177,11 +208,14 @@ Status eval_PRINT(Frame *f, const Step *s) {
 	return spend(f->be, n);
 }
 
-Status eval_FAIL(Frame *f, const Step *s) {
+Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message) {
 	size_t n;
-	const char *text = text_of(operand_at(f, s->a), &n);
-	int64_t code = s->fields ? s->fields[0].words[0] : E_USER;
+	const char *text = text_of(message, &n);
 	diag_error(f->ctx, code >= 0 && code < DIAG_COUNT ? (DiagCode)code : E_USER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
 	f->be->traced = 0;
 	return ST_ERROR;
+}
+
+Status eval_FAIL(Frame *f, const Step *s) {
+	return fail_user(f, s, s->fields ? s->fields[0].words[0] : E_USER, operand_at(f, s->a));
 }

@@ -22,7 +22,7 @@ typedef struct Places {
 	Tensor *index_tensor; /* owned */
 } Places;
 
-static __attribute__((cold)) Status out_of_range(Frame *f, const Step *s, int64_t index, int64_t length) {
+__attribute__((cold)) Status fail_index(Frame *f, const Step *s, int64_t index, int64_t length) {
 	Diag *d = diag_step(f, s, E_INDEX, "index %lld is out of range for an axis of length %lld", (long long)index, (long long)length);
 	if (length > 0) diag_label(f->ctx, d, "the last index is %lld", (long long)length - 1);
 	return ST_ERROR;
@@ -62,7 +62,7 @@ static Status open_places(Frame *f, const Step *s, const Tensor *x, Places *p) {
 		if (LIKELY((uint64_t)p->index[i] < (uint64_t)p->length)) continue;
 		int64_t bad = p->index[i];
 		tensor_unref(t);
-		return out_of_range(f, s, bad, p->length);
+		return fail_index(f, s, bad, p->length);
 	}
 	return ST_OK;
 }
@@ -105,7 +105,7 @@ static bool rows_are_contiguous(const Tensor *x, uint32_t axis) {
 static Status gather_one(Frame *f, const Step *s, const Tensor *x, uint32_t axis) {
 	const Value *v = operand_at(f, s->b);
 	const int64_t i = v->dtype == DT_I32 ? v->i32 : v->i;
-	if (UNLIKELY((uint64_t)i >= (uint64_t)x->shape[axis])) return out_of_range(f, s, i, x->shape[axis]);
+	if (UNLIKELY((uint64_t)i >= (uint64_t)x->shape[axis])) return fail_index(f, s, i, x->shape[axis]);
 	if (x->rank == 1) {
 		const size_t size = dtype_size((Dtype)x->dtype);
 		f->slots[s->d] = value_scalar_from_bytes((Dtype)x->dtype, x->data + i * x->stride[0] * (int64_t)size);
@@ -177,7 +177,7 @@ static Status scatter_one(Frame *f, const Step *s, Tensor *out, bool add) {
 	if (UNLIKELY((uint64_t)i >= (uint64_t)out->shape[0])) {
 		int64_t length = out->shape[0];
 		tensor_unref(out);
-		return out_of_range(f, s, i, length);
+		return fail_index(f, s, i, length);
 	}
 	const size_t size = dtype_size((Dtype)out->dtype);
 	char *to = out->data + i * (int64_t)size;

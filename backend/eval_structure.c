@@ -102,6 +102,16 @@ static bool fits(int64_t start, int64_t n, int64_t step, int64_t length) {
 	return start >= 0 && start < length && last >= 0 && last < length;
 }
 
+Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t step, int64_t length) {
+	if (s->op == OP_PAD)
+		return fail_at(f, s, E_INDEX, "%lld elements written from index %lld do not fit an axis of length %lld", (long long)n, (long long)start,
+		               (long long)length);
+	char by[40] = "";
+	if (step != 1) snprintf(by, sizeof by, " by %lld", (long long)step);
+	return fail_at(f, s, E_INDEX, "a slice of %lld elements from index %lld%s does not fit an axis of length %lld", (long long)n,
+	               (long long)start, by, (long long)length);
+}
+
 Status eval_SLICE(Frame *f, const Step *s) {
 	const Field *starts = &s->fields[0], *lengths = &s->fields[1], *steps = &s->fields[2];
 	const Tensor *x = operand_at(f, s->a)->tensor;
@@ -110,12 +120,7 @@ Status eval_SLICE(Frame *f, const Step *s) {
 	for (uint32_t i = 0; i < lengths->n; i++) {
 		int64_t start, step = steps->words[i];
 		if (!dim_position(f, s, &starts->dims[i], &start)) return ST_ERROR;
-		if (UNLIKELY(!fits(start, length[i], step, x->shape[i]))) {
-			char by[40] = "";
-			if (step != 1) snprintf(by, sizeof by, " by %lld", (long long)step);
-			return fail_at(f, s, E_INDEX, "a slice of %lld elements from index %lld%s does not fit an axis of length %lld",
-			               (long long)length[i], (long long)start, by, (long long)x->shape[i]);
-		}
+		if (UNLIKELY(!fits(start, length[i], step, x->shape[i]))) return fail_slice(f, s, length[i], start, step, x->shape[i]);
 		if (length[i]) offset += start * x->stride[i];
 		stride[i] = step * x->stride[i];
 	}
@@ -137,8 +142,7 @@ Status eval_PAD(Frame *f, const Step *s) {
 		if (UNLIKELY(!known || !fits(low, x->shape[i], step, length[i]))) {
 			tensor_unref(out);
 			if (!known) return ST_ERROR;
-			return fail_at(f, s, E_INDEX, "%lld elements written from index %lld do not fit an axis of length %lld",
-			               (long long)x->shape[i], (long long)low, (long long)length[i]);
+			return fail_slice(f, s, x->shape[i], low, step, length[i]);
 		}
 		if (x->count) offset += low * out->stride[i];
 		stride[i] = step * out->stride[i];
@@ -255,15 +259,11 @@ static void describe_length(Frame *f, const DimRef *d, int64_t value, char *out,
 	snprintf(out, cap, "%s = %lld", text, (long long)value);
 }
 
-Status eval_GUARD(Frame *f, const Step *s) {
-	const DimRef *left = &s->fields[0].dims[0], *right = &s->fields[1].dims[0];
-	int64_t x, y;
-	if (!dim_position(f, s, left, &x) || !dim_position(f, s, right, &y)) return ST_ERROR;
-	if (LIKELY(x == y)) return ST_OK;
+Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x, int64_t y, Atom of) {
 	char a[96], b[96];
 	describe_length(f, left, x, a, sizeof a);
 	describe_length(f, right, y, b, sizeof b);
-	const char *what = atom_text(f->ctx, (Atom)s->fields[2].words[0]);
+	const char *what = atom_text(f->ctx, of);
 	Diag *d = diag_step(f, s, E_GUARD, "%s%s%s and %s differ", what, *what ? ": " : "", a, b);
 	const DimRef *both[2] = {left, right};
 	for (uint32_t k = 0; k < 2; k++) {
@@ -275,4 +275,12 @@ Status eval_GUARD(Frame *f, const Step *s) {
 		break;
 	}
 	return ST_ERROR;
+}
+
+Status eval_GUARD(Frame *f, const Step *s) {
+	const DimRef *left = &s->fields[0].dims[0], *right = &s->fields[1].dims[0];
+	int64_t x, y;
+	if (!dim_position(f, s, left, &x) || !dim_position(f, s, right, &y)) return ST_ERROR;
+	if (LIKELY(x == y)) return ST_OK;
+	return fail_guard(f, s, left, right, x, y, (Atom)s->fields[2].words[0]);
 }

@@ -8,13 +8,14 @@
  * last to use it inside its branches hands it to both branches, so that `if c { x[i] = 1 }` can still write in place.
  * Loops hand nothing over: the next iteration needs it too.
  */
-#include "backend/eval.h"
+#include "backend/native/tier.h"
 
 enum { NOWHERE = UINT32_MAX, RELEASED = UINT32_MAX - 1 };
 
 typedef struct Prep {
 	Ctx *c;
 	const Fn *f;
+	const NativePlan *plan; /* NULL: the evaluator alone */
 	Code *code;
 	Arena *keep, *scratch;
 	bool *managed;     /* by value: may hold a reference */
@@ -170,6 +171,26 @@ static void walk_inst(Prep *p, const Inst *in, uint32_t *direct) {
 	for (uint32_t k = 0; k < in->nargs; k++) meet(p, inst_arg(p->f, in, k));
 }
 
+/* The item's inputs: of a unit what it reads, and nothing of what is inside. */
+static void walk_item(Prep *p, const NativeItem *item, uint32_t *direct) {
+	if (!item->unit) {
+		walk_inst(p, &p->f->insts.at[item->inst], direct);
+		return;
+	}
+	begin_walk(p);
+	*direct = 0;
+	for (uint32_t k = 0; k < item->unit->unit->ninputs; k++) meet(p, item->unit->unit->inputs[k].ref);
+}
+
+/* The steps of a region in their order. */
+static uint32_t region_items(const Prep *p, RegionId id) {
+	return p->plan && p->plan->regions[id].at ? p->plan->regions[id].n : p->f->regions.at[id].ninsts;
+}
+static NativeItem region_item(const Prep *p, RegionId id, uint32_t i) {
+	if (p->plan && p->plan->regions[id].at) return p->plan->regions[id].at[i];
+	return (NativeItem){.inst = p->f->inst_order.at[p->f->regions.at[id].insts + i]};
+}
+
 /* Every slot that may hold a reference while the region runs. */
 static void collect_owned(Prep *p, const Region *r) {
 	for (uint32_t v = r->params; v < r->params + r->nparams; v++) meet(p, ref_value(v));
@@ -283,6 +304,12 @@ static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, 
 		CallSite *site = ARENA_NEW(p->keep, CallSite);
 		site->fn = fn_get(p->c, (FnId)attr_int(p->c, op, in->attr, 0));
 		s->site = site;
+	} else if ((op == OP_FOR || op == OP_WHILE) && !p->plan) {
+		LoopSite *site = ARENA_NEW(p->keep, LoopSite);
+		site->inst = (uint32_t)(in - f->insts.at);
+		site->next = p->code->loops;
+		p->code->loops = site;
+		s->site = site;
 	} else if (op == OP_HOST) {
 		s->site = (void *)(uintptr_t)host_call(p->c, (HostId)attr_int(p->c, op, in->attr, 0));
 	}
@@ -329,6 +356,52 @@ static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, 
 	s->eval = !s->nsyms ? (s->nafter ? finish_step : s->inner) : finish_step_syms_first;
 }
 
+static void decode_unit(Prep *p, RegionId region, uint32_t position, NativeUnit *nu, Step *s) {
+	const Fn *f = p->f;
+	const Unit *u = nu->unit;
+	const Inst *first = &f->insts.at[u->insts[0]];
+	s->inner = eval_native;
+	s->site = nu;
+	s->span = first->span;
+	s->nargs = u->ninputs;
+	int32_t *args = ARENA_ARRAY(p->keep, int32_t, u->ninputs), *words = ARENA_ARRAY(p->keep, int32_t, u->nwords);
+	bool *dies = ARENA_ARRAY(p->keep, bool, u->ninputs);
+	for (uint32_t k = 0; k < u->ninputs; k++) args[k] = operand_code(u->inputs[k].ref);
+	for (uint32_t k = 0; k < u->nwords; k++) words[k] = operand_code(u->words[k]);
+	s->args = args;
+	s->dies = dies;
+	nu->words = words;
+	DimRef *lengths = ARENA_ARRAY(p->keep, DimRef, u->nsyms + u->ndims);
+	for (uint32_t k = 0; k < u->nsyms; k++) lengths[k] = dim_ref(p, dim_sym(p->c, u->syms[k]));
+	for (uint32_t k = 0; k < u->ndims; k++) lengths[u->nsyms + k] = dim_ref(p, u->dims[k]);
+	nu->lengths = lengths;
+	TypeRef *outputs = ARENA_ARRAY(p->keep, TypeRef, u->noutputs);
+	Dtype *results = ARENA_ARRAY(p->keep, Dtype, u->nresults);
+	for (uint32_t k = 0; k < u->noutputs; k++) outputs[k] = type_ref(p, ref_type(f, u->outputs[k].ref));
+	for (uint32_t k = 0; k < u->nresults; k++) results[k] = (Dtype)ref_ty(f, u->results[k])->dtype;
+	nu->outputs = outputs;
+	nu->result_dtypes = results;
+
+	NativeItem item = {.unit = nu};
+	uint32_t direct;
+	walk_item(p, &item, &direct);
+	VEC(uint32_t) after = {0};
+	for (uint32_t i = 0; i < p->list.n; i++) {
+		uint32_t v = p->list.at[i];
+		if (p->owner[v] != region || p->last[v] != position) continue;
+		p->last[v] = RELEASED;
+		VEC_PUSH(p->keep, &after, v);
+		for (uint32_t k = 0; k < u->ninputs; k++) dies[k] |= args[k] == (int32_t)v;
+	}
+	for (uint32_t k = 0; k < u->noutputs; k++) {
+		uint32_t v = REF_INDEX(u->outputs[k].ref);
+		if (p->last[v] == NOWHERE) VEC_PUSH(p->keep, &after, v);
+	}
+	s->after = after.at;
+	s->nafter = after.n;
+	s->eval = s->nafter ? finish_step : eval_native;
+}
+
 static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *grants, Block *out) {
 	const Fn *f = p->f;
 	const Region *r = &f->regions.at[id];
@@ -343,15 +416,17 @@ static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *
 		p->owner[grants[i]] = id;
 		p->last[grants[i]] = NOWHERE;
 	}
-	for (uint32_t i = 0; i < r->ninsts; i++) {
+	const uint32_t nitems = region_items(p, id);
+	for (uint32_t i = 0; i < nitems; i++) {
 		uint32_t direct;
-		walk_inst(p, &f->insts.at[f->inst_order.at[r->insts + i]], &direct);
+		NativeItem item = region_item(p, id, i);
+		walk_item(p, &item, &direct);
 		for (uint32_t k = 0; k < p->list.n; k++)
 			if (p->owner[p->list.at[k]] == id) p->last[p->list.at[k]] = i;
 	}
 	for (uint32_t k = 0; k < r->nresults; k++) {
 		Ref x = f->args.at[r->results + k];
-		if (ref_is_value(x) && p->managed[REF_INDEX(x)] && p->owner[REF_INDEX(x)] == id) p->last[REF_INDEX(x)] = r->ninsts;
+		if (ref_is_value(x) && p->managed[REF_INDEX(x)] && p->owner[REF_INDEX(x)] == id) p->last[REF_INDEX(x)] = nitems;
 	}
 
 	VEC(uint32_t) dead = {0};
@@ -365,10 +440,15 @@ static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *
 	out->params = r->params;
 	out->syms = id == 0 ? find_param_syms(p, r, &out->nsyms) : find_syms(p, r->nparams, r->params, &out->nsyms);
 
-	out->nsteps = r->ninsts;
-	out->steps = ARENA_ARRAY(p->keep, Step, r->ninsts);
-	for (uint32_t i = 0; i < r->ninsts; i++) {
-		const Inst *in = &f->insts.at[f->inst_order.at[r->insts + i]];
+	out->nsteps = nitems;
+	out->steps = ARENA_ARRAY(p->keep, Step, nitems);
+	for (uint32_t i = 0; i < nitems; i++) {
+		NativeItem item = region_item(p, id, i);
+		if (item.unit) {
+			decode_unit(p, id, i, item.unit, &out->steps[i]);
+			continue;
+		}
+		const Inst *in = &f->insts.at[item.inst];
 		decode(p, id, i, in, &out->steps[i]);
 		if (prims[in->op].elementwise && !out->steps[i].rank) out->scalar_operations++;
 	}
@@ -380,7 +460,7 @@ static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *
 		results[k] = operand_code(x);
 		if (!ref_is_value(x)) continue;
 		uint32_t v = REF_INDEX(x);
-		if (!p->managed[v] || p->owner[v] != id || p->last[v] != r->ninsts) continue;
+		if (!p->managed[v] || p->owner[v] != id || p->last[v] != nitems) continue;
 		takes[k] = true;
 		p->last[v] = RELEASED;
 	}
@@ -433,8 +513,8 @@ static void run_prepare(Ctx *c, void *arg) {
 	build_block(p, 0, 0, NULL, &code->body);
 }
 
-Code *prepare(Ctx *c, Fn *f) {
-	Prep p = {.c = c, .f = f};
+Code *prepare(Ctx *c, Fn *f, const struct NativePlan *plan) {
+	Prep p = {.c = c, .f = f, .plan = plan};
 	Status st = ctx_protect(c, run_prepare, &p);
 	arena_free(p.scratch);
 	if (st == ST_OK) return p.code;

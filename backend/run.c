@@ -6,7 +6,7 @@
  * and, whatever that is set to, before the C stack ends; every failure carries the span of the step where it
  * happened, and the calls that led there.
  */
-#include "backend/eval.h"
+#include "backend/native/tier.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -109,7 +109,9 @@ static Diag *diag_step_v(Frame *f, const Step *s, DiagCode code, const char *for
 	vsnprintf(text, sizeof text, format, args);
 	Diag *d = diag_error(f->ctx, code, span_of(f->ctx, s->span), "%s", text);
 	f->be->traced = 0;
-	if (s->chain) diag_trace(f->ctx, d, "in derivative code: %s", chain_text(f->ctx, s->chain));
+	char transforms[256] = "";
+	if (s->chain) chain_transforms(f->ctx, s->chain, transforms, sizeof transforms);
+	if (*transforms) diag_trace(f->ctx, d, "in derivative code: %s", transforms);
 	return d;
 }
 
@@ -134,26 +136,12 @@ Status fail_internal(Frame *f, const Step *s, const char *what) {
 	return ST_INTERNAL;
 }
 
-/* The innermost step gives a place to what was recorded without one; steps around it find that done. */
-static __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Status st) {
-	Diag *d = last_diag(f->ctx);
-	if (st == ST_NOMEM && (!d || d->code != E_MEMORY)) {
-		d = diag_error(f->ctx, E_MEMORY, span_of(f->ctx, s->span), "out of memory");
-		f->be->traced = 0;
-	}
-	if (d && !d->span.source && (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM || s->op == OP_HOST || d->code == E_HOST)) {
-		d->span = span_of(f->ctx, s->span);
-		f->be->traced = 0;
-	}
-	return st;
-}
-
-/* One line for each call that the failure passes on its way out, the innermost first. */
-static void trace_call(Backend *be, const Code *callee, SpanId at, uint32_t diags_before) {
+/* One line for a call that the failure passes on its way out. */
+static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 	Ctx *c = be->ctx;
 	Diag *d = last_diag(c);
-	if (!d || diag_total(c) <= diags_before || be->traced > TRACE_LINES) return;
-	if (!callee->fn->name && at == callee->fn->span) return; /* the program itself, which nobody called */
+	if (!d || be->traced > TRACE_LINES) return;
+	if (!callee && at == defined) return; /* the program itself, which nobody called */
 	/* a message is about the user's text: one from inside the library moves to where it was called */
 	Span caller = span_of(c, at);
 	if (d->span.source && source_is_library(c, d->span.source) && caller.source) {
@@ -169,15 +157,47 @@ static void trace_call(Backend *be, const Code *callee, SpanId at, uint32_t diag
 		diag_trace(c, d, "... and the calls around it");
 		return;
 	}
-	Span span = span_of(c, at);
-	const char *name = callee->fn->name ? atom_text(c, callee->fn->name) : "a function";
-	if (!span.source) {
+	const char *name = callee ? atom_text(c, callee) : "a function";
+	if (!caller.source) {
 		diag_trace(c, d, "in %s", name);
 		return;
 	}
 	uint32_t line, column;
-	source_position(c, span, &line, &column);
-	diag_trace(c, d, "in %s, called at %s:%u:%u", name, source_name(c, span.source), line, column);
+	source_position(c, caller, &line, &column);
+	diag_trace(c, d, "in %s, called at %s:%u:%u", name, source_name(c, caller.source), line, column);
+}
+
+/* The same for each call, the innermost first. */
+static void trace_call(Backend *be, const Code *callee, SpanId at, uint32_t diags_before) {
+	if (diag_total(be->ctx) > diags_before) trace_line(be, callee->fn->name, callee->fn->span, at);
+}
+
+static void trace_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {
+	trace_line(ud, callee, defined, at);
+}
+
+Status step_told(Frame *f, const Step *s, Status st) {
+	Backend *be = f->be;
+	const uint32_t total = diag_total(f->ctx);
+	if (be->told_diags == total && be->told_depth == be->depth) return st; /* a step around the one that failed */
+	be->told_diags = total;
+	be->told_depth = be->depth;
+	if (s->chain && total) chain_calls(f->ctx, s->chain, trace_inlined, be);
+	return st;
+}
+
+/* The innermost step gives a place to what was recorded without one; steps around it find that done. */
+__attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Status st) {
+	Diag *d = last_diag(f->ctx);
+	if (st == ST_NOMEM && (!d || d->code != E_MEMORY)) {
+		d = diag_error(f->ctx, E_MEMORY, span_of(f->ctx, s->span), "out of memory");
+		f->be->traced = 0;
+	}
+	if (d && !d->span.source && (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM || s->op == OP_HOST || d->code == E_HOST)) {
+		d->span = span_of(f->ctx, s->span);
+		f->be->traced = 0;
+	}
+	return step_told(f, s, st);
 }
 
 Status spend_poll(Backend *be) {
@@ -327,9 +347,10 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 	return st;
 }
 
-Status call_code(Backend *be, const Code *callee, uint32_t nargs, Value *args, Value *results, SpanId span) {
+Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Value *results, SpanId span) {
 	char here;
 	Activation a;
+	callee = tier_choose(be, callee, args);
 	Status st = be->depth >= ctx_depth_limit(be->ctx) || stack_is_short(be, &here) ? too_deep(be, span) : enter(be, callee, &a);
 	if (UNLIKELY(st != ST_OK)) {
 		for (uint32_t i = 0; i < nargs; i++) {
@@ -349,6 +370,8 @@ Status call_code(Backend *be, const Code *callee, uint32_t nargs, Value *args, V
 Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 	Backend *be = backend_of(c);
 	char here;
+	if (!be->depth) be->told_diags = UINT32_MAX;
+	code = tier_choose(be, code, args);
 	Fn *fn = code->fn;
 	uint32_t nparams = code->body.nparams, diags = diag_total(c);
 	for (uint32_t k = 0; k < code->body.nresults; k++) results[k] = (Value){.kind = V_UNSET};
@@ -447,12 +470,15 @@ Status put_tensor(Frame *f, const Step *s, uint32_t k, Tensor *t) {
 /* ---- the backend's state ----------------------------------------------------------------------------------------- */
 
 static void free_code(Ctx *c, void *code) {
-	(void)c;
-	if (code) arena_free(((Code *)code)->arena);
+	if (!code) return;
+	tier_drop(c, ((Code *)code)->tier);
+	for (const LoopSite *l = ((Code *)code)->loops; l; l = l->next)
+		if (l->outlined) fn_unref(l->outlined->fn);
+	arena_free(((Code *)code)->arena);
 }
 
 Code *code_of(Ctx *c, Fn *f) {
-	if (!f->code) f->code = prepare(c, f);
+	if (!f->code) f->code = prepare(c, f, NULL);
 	return f->code;
 }
 
@@ -468,6 +494,8 @@ static void free_backend(Ctx *c, void *state) {
 	Backend *be = state;
 	pool_free(c, be->pool);
 	fft_plans_free(c, be->fft);
+	native_state_free(c, be->native);
+	tier_state_free(c, be->tiers);
 	stack_free(c, &be->values);
 	stack_free(c, &be->syms);
 	heap_free(c, be, sizeof *be);

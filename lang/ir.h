@@ -274,6 +274,9 @@ typedef struct RefMap {
 	Dim *dims;   /* by symbol; UINT32_MAX: not mapped */
 	uint32_t ndims;
 	bool same_symbols; /* the new function was begun `like` the old one: symbols stand for themselves */
+	/* Copies of calls are offered to it first (may be NULL); false: it has built nothing. */
+	bool (*call)(Builder *b, struct RefMap *m, const Inst *in, const Ref *args, Ref *results);
+	void *call_ud;
 } RefMap;
 RefMap refmap_new(Builder *b, const Fn *from, bool same_symbols);
 Ref refmap_get(Builder *b, RefMap *m, Ref r); /* constants are copied across */

@@ -7,8 +7,8 @@
 set -euo pipefail
 
 build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev
-	libreadline-dev libpng-dev)
-check_packages=(tmux python3)
+	libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev)
+check_packages=(tmux python3 libmpfr-dev)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 
@@ -79,9 +79,10 @@ elsewhere() { # WHAT
 	cat >&2 <<-'NAMES'
 		Install what is missing with this system's package manager, then run make again. The packages are called
 		  Debian, Ubuntu   build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev
-		                   libreadline-dev libpng-dev; for the tests also tmux python3
+		                   libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev; for the tests also tmux
+		                   python3 libmpfr-dev
 		  Fedora           gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel sundials-devel suitesparse-devel
-		                   readline-devel libpng-devel; for the tests also tmux python3
+		                   readline-devel libpng-devel, LLVM 19 with clang and lld; for the tests also tmux python3 mpfr-devel
 		  Arch             base-devel openblas lapacke fftw sundials suitesparse readline libpng; for the tests also tmux python
 		  macOS, Homebrew  make gcc pkg-config openblas lapack fftw sundials suite-sparse readline libpng; for the tests also tmux
 		Atled is built and tested on Debian; the other lists are for orientation.

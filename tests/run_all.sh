@@ -26,6 +26,8 @@ mkdir -p "$build/log" "$build/home"
 export HOME=$PWD/$build/home ATLED=$PWD/$build/atled ATLED_BUILD=$PWD/$build ATLED_KIND=$kind
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+# the code generator is LLVM and the same for all kinds of build; compiled code is kept with the build
+export ATLED_CODEGEN=${ATLED_CODEGEN:-$PWD/build/libatled-codegen.so} ATLED_CACHE=$PWD/$build/cache
 unset MAKEFLAGS MAKELEVEL MFLAGS XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME
 case $kind in asan) slower=4 ;; tsan | stress) slower=10 ;; *) slower=1 ;; esac
 limit=$((${TEST_SECONDS:-120} * slower))
@@ -92,8 +94,11 @@ for source in tests/fuzz/*.c; do
 	name=$(basename "$source" .c)
 	[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
 done
+run counts random/programs "$limit" "$build/tests/random_programs" $([ "$slower" -eq 1 ] || echo --count 100)
+run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
 for folder in tests/corpus tests/errors; do
 	if [ -d "$folder" ]; then run counts "$folder" $((limit * 3)) "$ATLED" test "$folder"; fi
+	if [ -d "$folder" ]; then run counts "$folder-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" test "$folder"; fi
 done
 if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
 	run counts docs $((limit * 3)) "$ATLED" test --docs README.md docs

@@ -514,6 +514,7 @@ int run_tests(const Named *tests, uint32_t n, const char *word) {
 		T t = {.tally = &tally, .c = c, .name = tests[i].name, .random = 12345 + i};
 		ctx_set_slot(c, SLOT_API, &t, NULL);
 		backend_init(c);
+		if (!getenv("ATLED_NATIVE")) backend_set_native(c, NATIVE_OFF);
 		autodiff_init(c);
 		ir_services(c)->elementwise_rule = elementwise_rule;
 		ir_services(c)->structural_rule = structural_rule;

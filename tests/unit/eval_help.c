@@ -174,6 +174,7 @@ int ev_run_tests(const char *file, size_t n, const TestCase *tests) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	T t = {.file = file, .c = ctx_new(NULL), .seed = 12345};
 	if (!t.c || backend_init(t.c) != ST_OK) return 1;
+	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF); /* it is the evaluator that is tested here */
 	ctx_grant(t.c, GRANT_ALL);
 	text_init(&t.printed, t.c);
 	for (size_t i = 0; i < n; i++) {

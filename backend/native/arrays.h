@@ -1,0 +1,217 @@
+/* arrays.h - array instructions as loop nests: what planning decides and emission follows.
+ *
+ * Needs: lower.h. The method. A value is either *kept* (in memory, or for a block of rows in scratch) or *inlined*: computed, element by
+ * element, inside the loops that use it, by following the index from the user back to what is kept (`pull` in arrays_pull.c). All shape changes are
+ * arithmetic on indices and cost nothing. What is kept:
+ *
+ *     results that are wanted afterwards; reductions and contractions; operands of contractions; what several loops would compute again
+ *     at a cost
+ *
+ * Each kept value has a *nest*: loops over its axes and those it reduces. Nests that agree on one length, the *row*, and that read each
+ * other only at their own row form a *region*: one parallel loop over blocks of rows, inside which values that nobody else needs live in
+ * scratch that stays in the cache, whatever the number of rows. Sums over the rows are kept per part of the loop and joined in order
+ * afterwards, so results do not depend on the number of threads. Inside a region, nests over the same axes are *groups*: one loop.
+ *
+ * Two layouts of a region. Lanes along the rows (LANES_ROWS): scratch is [inner axes][row in block], every operation works on whole vectors
+ * whatever the inner lengths are: networks, jets, maps of small things, and plain vectors. Lanes along the last inner axis (LANES_INNER): one row (or a
+ * few) at a time: stencils, softmax, wide matrices.
+ */
+#ifndef ATLED_BACKEND_NATIVE_ARRAYS_H
+#define ATLED_BACKEND_NATIVE_ARRAYS_H
+
+#include "backend/native/lower.h"
+
+#define MAX_AXES (2 * MAX_RANK) /* of a nest: results' and reduced ones */
+#define NO_NODE UINT32_MAX
+#define UNROLL_COUNT 64 /* a nest's axes of fixed length are unrolled while their product is at most this */
+
+/* One component of an index: an axis of the nest, a number, or something computed. */
+typedef struct Index {
+	enum { IX_AXIS, IX_NUMBER, IX_OTHER } kind;
+	uint32_t axis;
+	int64_t number;
+	/* IX_OTHER, in emission: base + lane * (lane number), or one value for each lane */
+	KRef base, lane; /* 0: nothing */
+	KRef varying;
+} Index;
+
+typedef enum NodeKind {
+	NODE_POINT,   /* an element follows from elements of the operands */
+	NODE_REDUCE,  /* reduce_*, dot as the sum of products, argmax */
+	NODE_SCAN,    /* cumsum, cumprod */
+	NODE_SCATTER, /* scatter_add, scatter_set */
+	NODE_JOIN,    /* concat along an axis of unknown length */
+	NODE_GUARD    /* a check of two lengths */
+} NodeKind;
+
+typedef enum Macro {
+	MACRO_NONE,
+	MACRO_ROWS,  /* row of one operand times a matrix that is the same for all rows */
+	MACRO_OUTER, /* summed over the rows: columns times columns */
+	MACRO_WHOLE  /* whole matrices, through BLAS */
+} Macro;
+
+/* A nest reads a kept value: axis_of[k] is the nest's axis that runs along the value's axis k, or -1. */
+typedef struct Access {
+	uint32_t node;
+	int8_t axis_of[MAX_RANK];
+} Access;
+
+typedef struct Node {
+	InstId inst;
+	Ref ref;
+	NodeKind kind;
+	Macro macro;
+	bool swapped;      /* MACRO_ROWS: the row is in the second operand */
+	bool kept, wanted; /* wanted: l->needed */
+	bool memory;       /* kept in memory: wanted, or read by another region or not at its own row */
+	bool scratch;      /* kept in the region's scratch */
+	bool row_sum;      /* reduced over the region's row */
+	uint32_t into;         /* a term of the contraction of that node (plus 1), which does it */
+	VEC(uint32_t) terms;   /* that this one does besides its own */
+	uint32_t cost;     /* operations for one element when inlined, with what is inlined into it */
+	uint32_t uses;
+	/* its nest, when kept */
+	uint32_t naxes;
+	Dim axes[MAX_AXES];     /* result axes, then reduced ones */
+	uint32_t nresult;       /* how many are result axes */
+	int row;                /* which is the region's row; -1: none */
+	uint32_t region, group; /* group within the region */
+	VEC(Access) reads;
+	uint32_t last_group;    /* that reads it in scratch */
+	/* emission */
+	KRef scratch_at;  /* pointer, in the present part */
+	uint32_t area;    /* of the region's scratch */
+	uint32_t copy_area[2]; /* plus 1: where a contraction's operand is copied to */
+	uint32_t partial; /* slot of the parts' sums plus 1 */
+} Node;
+
+typedef enum Lanes { LANES_ROWS, LANES_INNER } Lanes;
+
+typedef struct Group {
+	uint32_t naxes; /* inner axes: without the row */
+	Dim axes[MAX_AXES];
+	bool reduces;   /* over inner axes: the loop over lanes is outermost */
+	bool alone;     /* contractions, scans, scatters: nothing is fused with it */
+	bool wide;      /* 8-byte elements occur */
+	VEC(uint32_t) nodes;
+} Group;
+
+typedef struct RowRegion {
+	bool has_row, whole; /* whole: one node that is emitted without a loop over rows */
+	Dim row;
+	Lanes lanes;
+	VEC(Group) groups;
+	VEC(uint32_t) nodes;
+	VEC(Dim) area_elements; /* scratch areas: elements per row */
+	VEC(uint32_t) area_free; /* the group after which the area may be taken again */
+} RowRegion;
+
+struct ArrayPlan {
+	Lower *l;
+	Arena *a;
+	uint32_t n;
+	const InstId *insts;
+	VEC(Node) nodes;
+	uint32_t *node_of; /* by value of the function: node plus 1 */
+	VEC(RowRegion) regions;
+	VEC(Dim) rows; /* lengths that may be rows, the most work first */
+};
+
+/* Parts of a region's parallel loop: fixed by the lengths alone. */
+#define MAX_PARTS 16
+
+/* ---- what planning and emission share (arrays_index.c) -------------------------------------------------------------------------------------- */
+
+static inline const Inst *node_inst(const ArrayPlan *p, const Node *n) {
+	return &p->l->f->insts.at[n->inst];
+}
+static inline Node *plan_node(const ArrayPlan *p, Ref r) {
+	uint32_t k = ref_is_value(r) ? p->node_of[REF_INDEX(r)] : 0;
+	return k ? &p->nodes.at[k - 1] : NULL;
+}
+/* A small fixed length, whose axis may be written out. Larger numbers are treated as lengths that are known when the code runs. */
+bool dim_number(const ArrayPlan *p, Dim d, int64_t *v);
+/* An operand of a contraction without the transposes in front of it, which are but strides. */
+Ref matrix_operand(const ArrayPlan *p, Ref r);
+/* Must the rows of operand r of contraction n be copied into scratch first? */
+bool needs_copy(const ArrayPlan *p, const Node *n, Ref r);
+/* The product of lengths. */
+Dim dims_product(Ctx *c, uint32_t n, const Dim *dims);
+
+/* The index arithmetic of shape changes. `emitting` false: only what follows an axis and what does not is worked out. axes: the open loops'. */
+typedef struct Axis {
+	KRef base, lane; /* index = base + lane * (lane number); lane 0: uniform */
+} Axis;
+typedef struct IndexContext {
+	const ArrayPlan *p;
+	bool emitting;
+	const Axis *axes;
+} IndexContext;
+
+/* The index at which operand k of a NODE_POINT instruction is read for its result at `at`; not for gather's x, concat and pad, which pull
+ * treats itself. */
+void operand_index(IndexContext *ix, const Inst *in, uint32_t k, const Index *at, Index *out);
+Index index_number(int64_t v);
+Index index_axis(uint32_t axis);
+/* start + stride * i */
+Index index_affine(IndexContext *ix, Index i, Dim start, int64_t stride);
+bool index_equal(Index a, Index b);
+/* Parts of an index while emitting. */
+KRef index_base(IndexContext *ix, Index i);
+KRef index_lane(IndexContext *ix, Index i); /* 0: uniform */
+KRef index_value(IndexContext *ix, Index i); /* the number itself, perhaps varying */
+/* The axes of a dot's operands: for result axis or contracted axis k of the nest, the operand's index. */
+void dot_indices(const ArrayPlan *p, const Inst *in, const Index *at, Index *x, Index *y);
+/* The operand's index of a reduction or scan from result axes and reduced axes. */
+void reduce_index(const ArrayPlan *p, const Inst *in, const Index *at, Index *x);
+
+/* ---- emission (arrays_pull.c, arrays_emit.c, arrays_contract.c) ------------------------------------------------------------------------------ */
+
+#define ROW_AXIS (MAX_AXES - 1u) /* the number that the region's row has among the open axes; inner axes of the group are 0, 1 ... */
+
+typedef struct Memo {
+	Ref ref;
+	uint32_t rank;
+	Index at[MAX_RANK];
+	KRef value;
+} Memo;
+
+typedef struct ArrayEmit {
+	ArrayPlan *p;
+	Lower *l;
+	KBuilder *k;
+	IndexContext ix;
+	Axis axes[MAX_AXES];
+	VEC(Memo) memo; /* values of the open loops; truncated when one closes */
+	KRef *spilled;  /* by value: small outside values put in memory because a computed index reads them */
+	/* the open region */
+	const RowRegion *r;
+	KRef *areas;            /* pointers to its scratch areas */
+	uint32_t element_bytes; /* of scratch */
+	KRef rows, block, row_start; /* rows in this block, rows in a full one, the first of this one */
+	KRef row_local;              /* of the open loop over rows: the first lane's row in the block */
+	KRef part;
+} ArrayEmit;
+
+/* The element of a value at an index: kept ones are loaded, others computed here. */
+KRef pull(ArrayEmit *e, Ref r, const Index *at);
+/* The element of an instruction's result, computed whether it is kept or not; it is remembered for what else the loop pulls. */
+KRef pull_computed(ArrayEmit *e, Node *n, const Index *at);
+/* Where a value in memory begins; false when it is not in memory. */
+bool in_memory(ArrayEmit *e, Ref r, KRef *pointer);
+/* Row-major strides, in elements. */
+void memory_strides(ArrayEmit *e, const Type *t, KRef *stride);
+/* Strides of a node's value in the region's scratch; *row: of the row. */
+void scratch_strides(ArrayEmit *e, const Node *n, KRef *stride);
+bool uses_scratch(const ArrayEmit *e, const Node *n);
+void store_memory(ArrayEmit *e, const Node *n, const Index *at, KRef value);
+void store_scratch(ArrayEmit *e, const Node *n, const Index *at, KRef value);
+KRef identity_of(ArrayEmit *e, Op op, KType t); /* of a reduction */
+Op fold_prim(Op reduction);
+KType node_type_of(const ArrayEmit *e, const Node *n);
+/* A value made in scratch, also to where it lies in memory. */
+void copy_to_memory(ArrayEmit *e, Node *n);
+void emit_contraction(ArrayEmit *e, Node *n);
+
+#endif

@@ -1,0 +1,284 @@
+/* arrays_contract.c - contractions of a plan: which operand lies how, and the strides that kernel code's CONTRACT and GEMM take.
+ *
+ * Needs: arrays.h. A contraction here has one contracted axis. Within a region it is a product of small matrices for each block of rows:
+ *
+ *     rows times matrix      y[r, j] = sum_k x[r, k] w[k, j]      lanes along the rows: y' = w' x', with columns = rows of the block
+ *     columns times columns  s[i, j] += sum_r x[r, i] y[r, j]     added to this part's sums
+ *
+ * and outside of regions one large product through BLAS.
+ */
+#include "backend/native/arrays.h"
+
+/* An operand where it lies: pointer to its element at the block's first row (or at 0), and strides in elements by its own axes. */
+typedef struct Matrix {
+	KRef pointer;
+	KRef stride[MAX_RANK];
+	KType type;
+	bool scratch; /* padded along the lanes */
+} Matrix;
+
+/* Strides of r through the transposes in front of `base`. */
+static void through_transposes(ArrayEmit *e, Ref r, Ref base, const KRef *base_stride, KRef *stride) {
+	uint32_t rank = ref_ty(e->l->f, r)->rank, n;
+	if (r == base) {
+		memcpy(stride, base_stride, rank * sizeof *stride);
+		return;
+	}
+	const Inst *in = node_inst(e->p, plan_node(e->p, r));
+	KRef inner[MAX_RANK];
+	through_transposes(e, inst_arg(e->l->f, in, 0), base, base_stride, inner);
+	if (in->op == OP_STOP) {
+		memcpy(stride, inner, rank * sizeof *stride);
+		return;
+	}
+	const int64_t *perm = attr_field(e->l->c, OP_TRANSPOSE, in->attr, 0, &n);
+	for (uint32_t i = 0; i < rank; i++) stride[i] = inner[perm[i]];
+}
+
+static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
+	uint32_t rank = ref_ty(e->l->f, r)->rank;
+	for (uint32_t i = 0; i < rank; i++)
+		if (at[i].kind == IX_AXIS && at[i].axis == ROW_AXIS) return (int)i;
+	return -1;
+}
+
+/* Copies the operand's block of rows into scratch, elements pulled: operands that lie in no scratch, or are computed. */
+static Matrix copied(ArrayEmit *e, Ref r, int row, uint32_t area) {
+	KBuilder *k = e->k;
+	Type t = *ref_ty(e->l->f, r);
+	Matrix m = {.type = ktype_of((Dtype)t.dtype), .scratch = true};
+	bool rows = e->r->lanes == LANES_ROWS;
+	KRef s = rows ? e->block : k_int(k, 1), mark_rows = e->row_local;
+	for (uint32_t i = t.rank; i-- > 0;) {
+		if ((int)i == row) continue;
+		m.stride[i] = s;
+		s = k_mul(k, s, lower_dim(e->l, t.dims[i]));
+	}
+	if (rows) {
+		m.stride[row] = k_int(k, 1);
+	} else {
+		s = k_shift(k, 0, k_shift(k, 1, k_add(k, s, k_int(k, 15)), k_int(k, 4)), k_int(k, 4));
+		m.stride[row] = s;
+	}
+	m.pointer = e->areas[area - 1];
+	uint32_t first = e->memo.n, nopen = 0, mark[MAX_RANK + 1];
+	Index at[MAX_RANK];
+	uint32_t j = 0;
+	int lane = -1;
+	for (uint32_t i = 0; i < t.rank && !rows; i++)
+		if ((int)i != row) lane = (int)i;
+	if (!rows) {
+		KRef i;
+		mark[nopen++] = e->memo.n;
+		k_loop_begin(k, k_int(k, 0), e->rows, 1, 0, NULL, &i);
+		e->row_local = i;
+		e->axes[ROW_AXIS] = (Axis){.base = k_add(k, e->row_start, i)};
+	}
+	for (uint32_t i = 0; i < t.rank; i++) {
+		if ((int)i == row) {
+			at[i] = index_axis(ROW_AXIS);
+			continue;
+		}
+		at[i] = index_axis(j++);
+		if ((int)i == lane) continue;
+		KRef index;
+		mark[nopen++] = e->memo.n;
+		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, t.dims[i]), 1, 0, NULL, &index);
+		e->axes[at[i].axis] = (Axis){.base = index};
+	}
+	KRef base = 0, offset = k_int(k, 0);
+	if (rows || lane >= 0) {
+		k_vloop_begin(k, ktype_size(m.type) == 8 ? 8 : 16, 0, rows ? e->rows : lower_dim(e->l, t.dims[lane]), 0, NULL, NULL, &base);
+		if (rows) {
+			e->row_local = base;
+			e->axes[ROW_AXIS] = (Axis){.base = k_add(k, e->row_start, base), .lane = k_int(k, 1)};
+		} else {
+			e->axes[at[lane].axis] = (Axis){.base = base, .lane = k_int(k, 1)};
+		}
+	}
+	KRef value = pull(e, r, at);
+	for (uint32_t i = 0; i < t.rank; i++) {
+		KRef index = (int)i == row ? e->row_local : index_base(&e->ix, at[i]);
+		offset = k_add(k, offset, k_mul(k, index, m.stride[i]));
+	}
+	k_store(k, base ? KM_UNIT : KM_UNIFORM, m.pointer, offset, value, 0);
+	if (base) k_vloop_end(k, NULL, NULL);
+	while (nopen) {
+		k_loop_end(k, NULL, NULL);
+		e->memo.n = mark[--nopen];
+	}
+	e->memo.n = first;
+	e->row_local = mark_rows;
+	return m;
+}
+
+/* The operand in memory, whole. */
+static bool whole_matrix(ArrayEmit *e, Ref r, Matrix *m) {
+	Ref base = matrix_operand(e->p, r);
+	KRef stride[MAX_RANK];
+	Type t = *ref_ty(e->l->f, base);
+	*m = (Matrix){.type = ktype_of((Dtype)t.dtype)};
+	if (!in_memory(e, base, &m->pointer)) return false;
+	memory_strides(e, &t, stride);
+	through_transposes(e, r, base, stride, m->stride);
+	return true;
+}
+
+/* The operand's rows of the present block. */
+static Matrix row_matrix(ArrayEmit *e, const Node *product, uint32_t operand, int row) {
+	Ref r = inst_arg(e->l->f, node_inst(e->p, product), operand);
+	Ref base = matrix_operand(e->p, r);
+	const Node *n = plan_node(e->p, base);
+	KRef stride[MAX_RANK];
+	Matrix m = {.scratch = true};
+	if (n && n->kept && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) && n->scratch_at) {
+		m.type = ktype_of((Dtype)ref_ty(e->l->f, base)->dtype);
+		m.pointer = n->scratch_at;
+		scratch_strides(e, n, stride);
+		through_transposes(e, r, base, stride, m.stride);
+		return m;
+	}
+	if (e->r->lanes == LANES_INNER && whole_matrix(e, r, &m)) {
+		m.pointer = k_ptradd(e->k, m.pointer, k_mul(e->k, e->row_start, m.stride[row]), ktype_size(m.type));
+		return m;
+	}
+	return copied(e, r, row, product->copy_area[operand]);
+}
+
+static bool is_one(ArrayEmit *e, KRef x) {
+	int64_t v;
+	return k_is_int(e->k, x, &v) && v == 1;
+}
+
+typedef struct Product {
+	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
+} Product;
+
+/* Chooses where the lanes run; swaps the roles of the operands when only that makes the columns contiguous. */
+static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op) {
+	if (op == K_CONTRACT && !(is_one(e, q.b_col) && is_one(e, q.c_col))) {
+		if (is_one(e, q.a_row) && is_one(e, q.c_row)) {
+			Product s = {.c = q.c, .c_row = q.c_col, .c_col = q.c_row, .a = q.b, .a_row = q.b_col, .a_k = q.b_k, .b = q.a, .b_k = q.a_k, .b_col = q.a_row,
+			             .m = q.n, .n = q.m, .k = q.k};
+			q = s;
+		}
+	}
+	if (is_one(e, q.b_col) && is_one(e, q.c_col)) flags |= KF_B_COL_UNIT;
+	else if (is_one(e, q.a_k) && is_one(e, q.b_k)) flags |= KF_K_UNIT;
+	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
+	KRef operands[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
+	k_contract(e->k, op, t, flags, operands);
+}
+
+/* y[r, ...] over the row operand's other free axes (open loops), columns along the matrix's free axis. */
+static void rows_times_matrix(ArrayEmit *e, Node *n) {
+	KBuilder *k = e->k;
+	const Inst *in = node_inst(e->p, n);
+	const Fn *f = e->l->f;
+	Index at[MAX_AXES], x_at[2][MAX_RANK];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
+	dot_indices(e->p, in, at, x_at[0], x_at[1]);
+	uint32_t with = n->swapped ? 1 : 0;
+	Ref x = inst_arg(f, in, with), w = inst_arg(f, in, 1 - with);
+	const Index *xi = x_at[with], *wi = x_at[1 - with];
+	int row = axis_with_row(e, x, xi);
+	uint32_t contracted = n->nresult, xrank = ref_ty(f, x)->rank, wrank = ref_ty(f, w)->rank;
+	Matrix b = row_matrix(e, n, with, row), a, c = {.type = node_type_of(e, n)};
+	if (!whole_matrix(e, w, &a)) {
+		e->l->failed = true;
+		return;
+	}
+	/* the result: scratch, or with lanes along inner axes its rows in memory */
+	KRef c_stride[MAX_RANK];
+	if (uses_scratch(e, n)) {
+		scratch_strides(e, n, c_stride);
+		c.pointer = n->scratch_at;
+		c.scratch = true;
+	} else {
+		Type t = *ref_ty(f, n->ref);
+		memory_strides(e, &t, c_stride);
+		c.pointer = k_ptradd(k, lower_destination(e->l, n->ref), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(c.type));
+	}
+	uint32_t w_free = 0, w_k = 0, x_k = 0;
+	for (uint32_t i = 0; i < wrank; i++) {
+		if (wi[i].axis == contracted) w_k = i;
+		else w_free = i;
+	}
+	uint32_t free_axis = wi[w_free].axis; /* of the result */
+	/* the row operand's other free axes */
+	uint32_t nopen = 0, mark[MAX_RANK];
+	KRef x_at0 = b.pointer, c_at0 = c.pointer;
+	for (uint32_t i = 0; i < xrank; i++) {
+		if ((int)i == row) continue;
+		if (xi[i].axis == contracted) {
+			x_k = i;
+			continue;
+		}
+		KRef index;
+		mark[nopen++] = e->memo.n;
+		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[xi[i].axis]), 1, 0, NULL, &index);
+		x_at0 = k_ptradd(k, x_at0, k_mul(k, index, b.stride[i]), ktype_size(b.type));
+		c_at0 = k_ptradd(k, c_at0, k_mul(k, index, c_stride[xi[i].axis]), ktype_size(c.type));
+	}
+	KRef length = lower_dim(e->l, n->axes[contracted]), columns = lower_dim(e->l, n->axes[free_axis]);
+	/* m runs along the block's rows; emit_product exchanges the operands when the rows are contiguous */
+	Product q = {.c = c_at0, .c_row = c_stride[n->row], .c_col = c_stride[free_axis], .a = x_at0, .a_row = b.stride[row], .a_k = b.stride[x_k],
+	             .b = a.pointer, .b_k = a.stride[w_k], .b_col = a.stride[w_free], .m = e->rows, .n = columns, .k = length};
+	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
+	emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
+	while (nopen) {
+		k_loop_end(k, NULL, NULL);
+		e->memo.n = mark[--nopen];
+	}
+	if (uses_scratch(e, n) && n->memory) copy_to_memory(e, n);
+}
+
+/* The strides of a term, added to this part's sums. */
+static Product outer_product(ArrayEmit *e, Node *n, KRef c) {
+	KBuilder *k = e->k;
+	const Inst *in = node_inst(e->p, n);
+	const Fn *f = e->l->f;
+	Index at[MAX_AXES], xi[MAX_RANK], yi[MAX_RANK];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
+	dot_indices(e->p, in, at, xi, yi);
+	Ref x = inst_arg(f, in, 0), y = inst_arg(f, in, 1);
+	int x_row = axis_with_row(e, x, xi), y_row = axis_with_row(e, y, yi);
+	Matrix a = row_matrix(e, n, 0, x_row), b = row_matrix(e, n, 1, y_row);
+	KRef m = lower_dim(e->l, n->axes[0]), columns = lower_dim(e->l, n->axes[1]);
+	return (Product){.c = c, .c_row = columns, .c_col = k_int(k, 1), .a = a.pointer, .a_row = a.stride[1 - x_row], .a_k = a.stride[x_row], .b = b.pointer,
+	                 .b_k = b.stride[y_row], .b_col = b.stride[1 - y_row], .m = m, .n = columns, .k = e->rows};
+}
+
+static void columns_times_columns(ArrayEmit *e, Node *n) {
+	KBuilder *k = e->k;
+	KType t = node_type_of(e, n);
+	KRef count = k_mul(k, lower_dim(e->l, n->axes[0]), lower_dim(e->l, n->axes[1]));
+	KRef c = k_ptradd(k, e->l->slots.at[n->partial - 1].pointer, k_mul(k, e->part, count), ktype_size(t));
+	emit_product(e, t, outer_product(e, n, c), KF_ACCUMULATE, K_CONTRACT);
+	for (uint32_t i = 0; i < n->terms.n; i++) emit_product(e, t, outer_product(e, &e->p->nodes.at[n->terms.at[i]], c), KF_ACCUMULATE, K_CONTRACT);
+}
+
+static void whole_product(ArrayEmit *e, Node *n) {
+	const Inst *in = node_inst(e->p, n);
+	const Fn *f = e->l->f;
+	Index at[MAX_AXES], xi[MAX_RANK], yi[MAX_RANK];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
+	dot_indices(e->p, in, at, xi, yi);
+	Matrix a, b;
+	if (!whole_matrix(e, inst_arg(f, in, 0), &a) || !whole_matrix(e, inst_arg(f, in, 1), &b)) {
+		e->l->failed = true;
+		return;
+	}
+	uint32_t x_k = xi[0].axis == 2 ? 0 : 1, y_k = yi[0].axis == 2 ? 0 : 1;
+	KRef columns = lower_dim(e->l, n->axes[1]);
+	Product q = {.c = lower_destination(e->l, n->ref), .c_row = columns, .c_col = k_int(e->k, 1), .a = a.pointer, .a_row = a.stride[1 - x_k],
+	             .a_k = a.stride[x_k], .b = b.pointer, .b_k = b.stride[y_k], .b_col = b.stride[1 - y_k], .m = lower_dim(e->l, n->axes[0]), .n = columns,
+	             .k = lower_dim(e->l, n->axes[2])};
+	emit_product(e, node_type_of(e, n), q, 0, K_GEMM);
+}
+
+void emit_contraction(ArrayEmit *e, Node *n) {
+	if (n->macro == MACRO_ROWS) rows_times_matrix(e, n);
+	else if (n->macro == MACRO_OUTER) columns_times_columns(e, n);
+	else whole_product(e, n);
+}

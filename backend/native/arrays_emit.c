@@ -1,0 +1,912 @@
+/* arrays_emit.c - the loops of an array plan: regions over blocks of rows in parallel, groups of nests inside, sums over the rows joined after.
+ *
+ * Needs: arrays.h. Guarantees: what is computed depends on the lengths and not on the number of threads; nothing is allocated inside loops; a
+ * store reaches only elements of its array, or padding that belongs to it.
+ *
+ * Every loop body is written as for one element; kernel code's vector loops make lanes of it.
+ */
+#include "backend/native/arrays.h"
+
+/* ---- open loops -------------------------------------------------------------------------------------------------------------------------- */
+
+/* Loops over inner axes of a group. Axes of fixed length are written out in the innermost body while that is little text. */
+typedef struct Loops {
+	uint32_t naxes;
+	const Dim *dims;
+	bool fixed[MAX_AXES]; /* written out */
+	int64_t length[MAX_AXES];
+	int64_t combinations; /* of the fixed ones */
+	int lane;             /* the axis that lanes run along; -1: the row, or none */
+} Loops;
+
+static Loops plan_loops(ArrayEmit *e, uint32_t naxes, const Dim *dims) {
+	Loops s = {.naxes = naxes, .dims = dims, .combinations = 1, .lane = -1};
+	for (uint32_t i = naxes; i-- > 0;) {
+		s.fixed[i] = dim_number(e->p, dims[i], &s.length[i]) && s.combinations * s.length[i] <= UNROLL_COUNT;
+		if (s.fixed[i]) s.combinations *= s.length[i];
+	}
+	return s;
+}
+
+/* The index of combination c of the fixed axes; the others are open loops. */
+static void combination(const Loops *s, int64_t c, Index *at) {
+	for (uint32_t i = s->naxes; i-- > 0;) {
+		if (!s->fixed[i]) {
+			at[i] = index_axis(i);
+			continue;
+		}
+		at[i] = index_number(c % s->length[i]);
+		c /= s->length[i];
+	}
+}
+
+static void open_loop(ArrayEmit *e, uint32_t axis, Dim length) {
+	KRef i;
+	k_loop_begin(e->k, k_int(e->k, 0), lower_dim(e->l, length), 1, 0, NULL, &i);
+	e->axes[axis] = (Axis){.base = i};
+}
+
+static void close_loop(ArrayEmit *e, uint32_t mark) {
+	k_loop_end(e->k, NULL, NULL);
+	e->memo.n = mark;
+}
+
+static void open_row_loop(ArrayEmit *e) {
+	KRef i;
+	k_loop_begin(e->k, k_int(e->k, 0), e->rows, 1, 0, NULL, &i);
+	e->row_local = i;
+	e->axes[ROW_AXIS] = (Axis){.base = k_add(e->k, e->row_start, i)};
+}
+
+static void lanes_along_rows(ArrayEmit *e, KRef base) {
+	e->row_local = base;
+	e->axes[ROW_AXIS] = (Axis){.base = k_add(e->k, e->row_start, base), .lane = k_int(e->k, 1)};
+}
+
+/* A node's index from that of its group: the row where it has it. */
+static void node_index(const Node *n, const Index *inner, Index *at) {
+	uint32_t j = 0;
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : inner[j++];
+}
+
+/* ---- sums over the rows ------------------------------------------------------------------------------------------------------------------ */
+
+KType node_type_of(const ArrayEmit *e, const Node *n) {
+	return ktype_of((Dtype)ref_ty(e->l->f, n->ref)->dtype);
+}
+
+static KRef result_count(ArrayEmit *e, const Node *n) {
+	KRef count = k_int(e->k, 1);
+	for (uint32_t i = 0; i < n->nresult; i++) count = k_mul(e->k, count, lower_dim(e->l, n->axes[i]));
+	return count;
+}
+
+/* This part's sums. */
+static KRef partial_of(ArrayEmit *e, const Node *n) {
+	KRef all = e->l->slots.at[n->partial - 1].pointer;
+	return k_ptradd(e->k, all, k_mul(e->k, e->part, result_count(e, n)), ktype_size(node_type_of(e, n)));
+}
+
+static Op join_prim(const ArrayEmit *e, const Node *n) {
+	return fold_prim((Op)node_inst(e->p, n)->op);
+}
+
+/* A varying value joined over the lanes that are elements. */
+static KRef fold_lanes(ArrayEmit *e, const Node *n, KRef value, bool mask) {
+	if (!k_lanes_of(e->k, value)) return value;
+	Op op = (Op)node_inst(e->p, n)->op;
+	if (mask) value = k_select(e->k, k_mask(e->k), value, identity_of(e, op, node_type_of(e, n)));
+	return k_fold(e->k, fold_prim(op), value);
+}
+
+/* partial[at] joined with value. */
+static void add_to_partial(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
+	KBuilder *k = e->k;
+	KType t = node_type_of(e, n);
+	KRef stride[MAX_RANK], base = k_int(k, 0), lane = 0;
+	Type type = *ref_ty(e->l->f, n->ref);
+	memory_strides(e, &type, stride);
+	for (uint32_t i = 0; i < n->nresult; i++) {
+		base = k_add(k, base, k_mul(k, index_base(&e->ix, at[i]), stride[i]));
+		KRef step = index_lane(&e->ix, at[i]);
+		if (step) lane = k_mul(k, step, stride[i]);
+	}
+	KRef to = partial_of(e, n);
+	int64_t one;
+	if (!lane) {
+		if (k_lanes_of(k, value)) value = fold_lanes(e, n, value, true);
+		KRef old = k_load(k, t, KM_UNIFORM, to, base, 0);
+		k_store(k, KM_UNIFORM, to, base, k_prim2(k, join_prim(e, n), old, value), 0);
+		return;
+	}
+	KMode mode = k_is_int(k, lane, &one) && one == 1 ? KM_UNIT : KM_STRIDED;
+	KRef old = k_load(k, t, mode, to, base, lane);
+	k_store(k, mode, to, base, k_prim2(k, join_prim(e, n), old, value), lane);
+}
+
+static void clear_partial(ArrayEmit *e, const Node *n) {
+	KBuilder *k = e->k;
+	Op op = (Op)node_inst(e->p, n)->op;
+	KType t = node_type_of(e, n);
+	KRef to = partial_of(e, n), count = result_count(e, n), i;
+	k_loop_begin(k, k_int(k, 0), count, 1, 0, NULL, &i);
+	k_store(k, KM_UNIFORM, to, i, identity_of(e, op, t), 0);
+	k_loop_end(k, NULL, NULL);
+}
+
+/* The parts' sums in order. */
+static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
+	KBuilder *k = e->k;
+	KType t = node_type_of(e, n);
+	KRef from = e->l->slots.at[n->partial - 1].pointer, count = result_count(e, n);
+	KRef init = identity_of(e, (Op)node_inst(e->p, n)->op, t), params[2], sum;
+	if (!n->nresult) {
+		k_loop_begin(k, k_int(k, 0), nparts, 1, 1, &init, params);
+		KRef next = k_prim2(k, join_prim(e, n), params[1], k_load(k, t, KM_UNIFORM, from, params[0], 0));
+		k_loop_end(k, &next, &sum);
+		lower_set_small(e->l, n->ref, 1, &sum);
+		return;
+	}
+	KRef to = lower_destination(e->l, n->ref), base;
+	uint32_t lanes = ktype_size(t) == 8 ? 8 : 16;
+	k_vloop_begin(k, lanes, 0, count, 0, NULL, NULL, &base);
+	KRef inner[2];
+	/* each part's row of sums is one vector further */
+	KRef spread = k_select(k, k_mask(k), init, init);
+	k_loop_begin(k, k_int(k, 0), nparts, 1, 1, &spread, inner);
+	KRef at = k_add(k, k_mul(k, inner[0], count), base);
+	KRef next = k_prim2(k, join_prim(e, n), inner[1], k_load(k, t, KM_UNIT, from, at, 0));
+	k_loop_end(k, &next, &sum);
+	k_store(k, KM_UNIT, to, base, sum, 0);
+	k_vloop_end(k, NULL, NULL);
+}
+
+/* ---- may lanes run past the end? --------------------------------------------------------------------------------------------------------- */
+
+/* With lanes along the rows: true when nothing in the tree reads memory at a stride from row to row, or at computed places. */
+static bool tree_pads(ArrayEmit *e, Ref r);
+
+static bool inst_pads(ArrayEmit *e, const Inst *in) {
+	if (in->op == OP_GATHER || in->op == OP_PAD || in->op == OP_RESHAPE || in->op == OP_SLICE) return false;
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (!tree_pads(e, inst_arg(e->l->f, in, k))) return false;
+	return true;
+}
+
+static bool tree_pads(ArrayEmit *e, Ref r) {
+	Value scalar;
+	if (ref_splat(e->l->f, r, &scalar)) return true;
+	const Node *n = plan_node(e->p, r);
+	const Type *t = ref_ty(e->l->f, r);
+	if (n && !n->kept) return inst_pads(e, node_inst(e->p, n));
+	if (n && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n)) return true;
+	if (t->rank <= 1) return true;
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (t->dims[i] == e->r->row) return false;
+	return true;
+}
+
+static bool group_pads(ArrayEmit *e, const Group *g) {
+	if (e->r->lanes != LANES_ROWS) return false;
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		if (n->memory && !n->row_sum && n->nresult > 1) return false;
+		if (!inst_pads(e, node_inst(e->p, n))) return false;
+	}
+	return true;
+}
+
+/* ---- groups without inner reductions ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Sum {
+	Node *n;
+	int64_t combination;
+} Sum;
+
+static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
+	if (uses_scratch(e, n)) store_scratch(e, n, at, value);
+	if (n->memory && n->nresult) store_memory(e, n, at, value);
+}
+
+/* The operand of a sum over the rows (or the product of a contraction's), at the nest's index. */
+static KRef pull_term(ArrayEmit *e, Node *n, const Index *at) {
+	const Inst *in = node_inst(e->p, n);
+	const Fn *f = e->l->f;
+	Index x[MAX_RANK], y[MAX_RANK];
+	if (in->op == OP_DOT) {
+		dot_indices(e->p, in, at, x, y);
+		return k_mul(e->k, pull(e, inst_arg(f, in, 0), x), pull(e, inst_arg(f, in, 1), y));
+	}
+	reduce_index(e->p, in, at, x);
+	return pull(e, inst_arg(f, in, 0), x);
+}
+
+/* The axis along which memory is contiguous for most of the group: the last axis of the first node's (first operand's) array. */
+static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
+	int last = -1;
+	for (uint32_t i = 0; i < s->naxes; i++)
+		if (!s->fixed[i]) last = (int)i;
+	if (last < 0 || !g->nodes.n) return -1;
+	const Node *n = &e->p->nodes.at[g->nodes.at[0]];
+	const Inst *in = node_inst(e->p, n);
+	Index at[MAX_AXES], x[MAX_RANK], y[MAX_RANK], inner[MAX_AXES];
+	for (uint32_t i = 0; i < s->naxes; i++) inner[i] = index_axis(i);
+	node_index(n, inner, at);
+	bool argmax = false;
+	for (uint32_t i = 0; i < g->nodes.n; i++) argmax = argmax || node_inst(e->p, &e->p->nodes.at[g->nodes.at[i]])->op == OP_ARGMAX;
+	if (n->kind == NODE_REDUCE && n->naxes > n->nresult) {
+		uint32_t rank = ref_ty(e->l->f, inst_arg(e->l->f, in, 0))->rank;
+		if (in->op == OP_DOT) {
+			uint32_t yrank = ref_ty(e->l->f, inst_arg(e->l->f, in, 1))->rank;
+			dot_indices(e->p, in, at, x, y);
+			/* the second operand's last axis, which is the result's last, unless it is the row */
+			if (yrank && y[yrank - 1].kind == IX_AXIS && y[yrank - 1].axis != ROW_AXIS && !s->fixed[y[yrank - 1].axis])
+				return (int)y[yrank - 1].axis;
+		} else {
+			reduce_index(e->p, in, at, x);
+		}
+		if (rank && x[rank - 1].kind == IX_AXIS && x[rank - 1].axis != ROW_AXIS && !s->fixed[x[rank - 1].axis]) last = (int)x[rank - 1].axis;
+	}
+	/* positions are compared in order */
+	uint32_t out = 0;
+	for (uint32_t i = 0; i < n->nresult; i++) out += (int)i != n->row;
+	if (argmax && last >= (int)out) return -1;
+	return last;
+}
+
+static void emit_map_group(ArrayEmit *e, const Group *g) {
+	KBuilder *k = e->k;
+	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
+	Loops s = plan_loops(e, g->naxes, g->axes);
+	s.lane = rows ? -1 : inner_lane(e, g, &s);
+	uint32_t outermost = e->memo.n, nopen = 0, mark[MAX_AXES + 1];
+	if (!rows && e->r->has_row) {
+		mark[nopen++] = e->memo.n;
+		open_row_loop(e);
+	}
+	for (uint32_t i = 0; i < s.naxes; i++) {
+		if (s.fixed[i] || (int)i == s.lane) continue;
+		mark[nopen++] = e->memo.n;
+		open_loop(e, i, s.dims[i]);
+	}
+	/* sums over the rows stay in registers while the lanes run along them */
+	VEC(Sum) sums = {0};
+	VEC(KRef) init = {0};
+	uint32_t cost = 0;
+	bool only_sums = true;
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		cost += n->cost;
+		only_sums = only_sums && n->row_sum;
+		for (int64_t c = 0; n->row_sum && rows && c < s.combinations; c++) {
+			Sum sum = {n, c};
+			VEC_PUSH(e->l->scratch, &sums, sum);
+			VEC_PUSH(e->l->scratch, &init, identity_of(e, (Op)node_inst(e->p, n)->op, node_type_of(e, n)));
+		}
+	}
+	bool vectors = rows || s.lane >= 0;
+	KRef *params = ARENA_ARRAY(e->l->scratch, KRef, sums.n + 1), *next = ARENA_ARRAY(e->l->scratch, KRef, sums.n + 1);
+	bool *varying = ARENA_ARRAY(e->l->scratch, bool, sums.n + 1);
+	memset(varying, 1, sums.n + 1);
+	uint32_t inside = e->memo.n;
+	if (vectors) {
+		/* short bodies that only sum need several vectors at once to be fast */
+		bool several = rows && only_sums && cost <= 6 && !e->r->area_elements.n;
+		uint32_t lanes = (g->wide ? 8u : 16u) * (several ? 4u : 1u);
+		uint32_t flags = !several && group_pads(e, g) ? KF_PADDED : 0;
+		k_vloop_begin(k, lanes, flags, rows ? e->rows : lower_dim(e->l, s.dims[s.lane]), sums.n, init.at, varying, params);
+		if (rows) lanes_along_rows(e, params[0]);
+		else e->axes[s.lane] = (Axis){.base = params[0], .lane = k_int(k, 1)};
+	}
+	Index inner[MAX_AXES], at[MAX_AXES];
+	uint32_t sum = 0;
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		for (int64_t c = 0; c < s.combinations; c++) {
+			combination(&s, c, inner);
+			node_index(n, inner, at);
+			if (!n->row_sum) {
+				KRef value = pull_computed(e, n, at);
+				if (n->nresult) keep(e, n, at, value);
+				else if (!vectors) lower_set_small(e->l, n->ref, 1, &value);
+				continue;
+			}
+			KRef term = pull_term(e, n, at);
+			if (!rows) {
+				add_to_partial(e, n, at, term);
+				continue;
+			}
+			Op op = (Op)node_inst(e->p, n)->op;
+			KRef old = params[1 + sum], joined = k_prim2(k, fold_prim(op), old, term);
+			next[sum++] = k_select(k, k_mask(k), joined, old);
+		}
+	}
+	if (vectors) {
+		KRef *results = ARENA_ARRAY(e->l->scratch, KRef, sums.n + 1);
+		k_vloop_end(k, next, results);
+		e->memo.n = inside;
+		for (uint32_t i = 0; i < sums.n; i++) {
+			Node *n = sums.at[i].n;
+			combination(&s, sums.at[i].combination, inner);
+			node_index(n, inner, at);
+			add_to_partial(e, n, at, k_fold(k, join_prim(e, n), results[i]));
+		}
+	}
+	while (nopen) close_loop(e, mark[--nopen]);
+	if (e->r->has_row) e->memo.n = outermost;
+}
+
+/* ---- groups that reduce inner axes ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Reduction {
+	Node *n;
+	int64_t combination; /* of the fixed result axes */
+	bool position;       /* argmax: a second accumulator */
+} Reduction;
+
+/* Which of the group's axes are reduced: the last ones of any reducing node. */
+static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		uint32_t result = 0, reduced = 0;
+		for (uint32_t j = 0; j < n->naxes; j++)
+			if ((int)j != n->row) {
+				if (j < n->nresult) result++;
+				else reduced++;
+			}
+		if (reduced) return result;
+	}
+	return g->naxes;
+}
+
+typedef struct ReduceEmit {
+	ArrayEmit *e;
+	const Group *g;
+	const Loops *s;
+	uint32_t from; /* first reduced axis */
+	VEC(Reduction) accs;
+	int64_t outs, ins; /* combinations of fixed result axes, of fixed reduced axes */
+} ReduceEmit;
+
+static int64_t fixed_product(const Loops *s, uint32_t from, uint32_t to) {
+	int64_t n = 1;
+	for (uint32_t i = from; i < to; i++)
+		if (s->fixed[i]) n *= s->length[i];
+	return n;
+}
+
+/* One turn of the innermost body: every node at every combination of the fixed axes. */
+static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
+	ArrayEmit *e = r->e;
+	KBuilder *k = e->k;
+	Index inner[MAX_AXES], at[MAX_AXES];
+	for (uint32_t i = 0; i < r->g->nodes.n; i++) {
+		Node *n = &e->p->nodes.at[r->g->nodes.at[i]];
+		if (n->naxes > n->nresult + (n->row_sum ? 1u : 0u)) continue;
+		for (int64_t c = 0; c < r->s->combinations; c++) {
+			combination(r->s, c, inner);
+			node_index(n, inner, at);
+			if (n->row_sum) {
+				add_to_partial(e, n, at, pull_term(e, n, at));
+				continue;
+			}
+			KRef value = pull_computed(e, n, at);
+			keep(e, n, at, value);
+		}
+	}
+	for (uint32_t i = 0; i < r->accs.n; i++) {
+		const Reduction *a = &r->accs.at[i];
+		const Inst *in = node_inst(e->p, a->n);
+		next[i] = old[i];
+		if (a->position) continue; /* follows the value before it */
+		for (int64_t c = 0; c < r->ins; c++) {
+			combination(r->s, a->combination * r->ins + c, inner);
+			node_index(a->n, inner, at);
+			if (in->op == OP_ARGMAX) {
+				/* the first of the largest; a NaN beats numbers */
+				KRef x = pull_term(e, a->n, at), best = next[i];
+				if (c == 0) next[i + 1] = old[i + 1];
+				KRef better = k_lt(k, best, x);
+				KType t = k_type(k, x);
+				if (t == KT_F64 || t == KT_F32) {
+					KRef nan = k_not(k, k_prim2(k, OP_EQ, x, x)), number = k_prim2(k, OP_EQ, best, best);
+					better = k_logic(k, 1, better, k_logic(k, 0, nan, number));
+				}
+				KRef position = index_value(&e->ix, at[a->n->nresult]);
+				next[i] = k_select(k, better, x, best);
+				next[i + 1] = k_select(k, better, position, next[i + 1]);
+				continue;
+			}
+			KRef joined;
+			bool real = node_type_of(e, a->n) == KT_F64 || node_type_of(e, a->n) == KT_F32;
+			if (in->op == OP_DOT && real) {
+				Index x[MAX_RANK], y[MAX_RANK];
+				dot_indices(e->p, in, at, x, y);
+				KRef p = pull(e, inst_arg(e->l->f, in, 0), x), q = pull(e, inst_arg(e->l->f, in, 1), y);
+				joined = k_muladd(k, p, q, next[i]);
+			} else {
+				joined = k_prim2(k, fold_prim((Op)in->op), next[i], pull_term(e, a->n, at));
+			}
+			next[i] = mask ? k_select(k, k_mask(k), joined, next[i]) : joined;
+		}
+		if (in->op == OP_ARGMAX) i++;
+	}
+}
+
+/* Loops over the reduced axes that are not fixed, from axis `axis` on, carrying the accumulators. */
+static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *results) {
+	ArrayEmit *e = r->e;
+	KBuilder *k = e->k;
+	uint32_t n = r->accs.n;
+	while (axis < r->s->naxes && (r->s->fixed[axis] || (int)axis == r->s->lane)) axis++;
+	KRef *params = ARENA_ARRAY(e->l->scratch, KRef, n + 1), *next = ARENA_ARRAY(e->l->scratch, KRef, n + 1);
+	uint32_t mark = e->memo.n;
+	if (axis < r->s->naxes) {
+		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, r->s->dims[axis]), 1, n, init, params);
+		e->axes[axis] = (Axis){.base = params[0]};
+		reduce_loops(r, axis + 1, params + 1, next);
+		k_loop_end(k, next, results);
+		e->memo.n = mark;
+		return;
+	}
+	if (r->s->lane < (int)r->from) { /* lanes are outside of all this */
+		reduce_turn(r, init, results, false);
+		return;
+	}
+	KRef *fresh = ARENA_ARRAY(e->l->scratch, KRef, n + 1), *lanes = ARENA_ARRAY(e->l->scratch, KRef, n + 1);
+	bool *varying = ARENA_ARRAY(e->l->scratch, bool, n + 1);
+	memset(varying, 1, n + 1);
+	for (uint32_t i = 0; i < n; i++) fresh[i] = identity_of(e, (Op)node_inst(e->p, r->accs.at[i].n)->op, node_type_of(e, r->accs.at[i].n));
+	k_vloop_begin(k, r->g->wide ? 16 : 32, 0, lower_dim(e->l, r->s->dims[r->s->lane]), n, fresh, varying, params);
+	e->axes[r->s->lane] = (Axis){.base = params[0], .lane = k_int(k, 1)};
+	reduce_turn(r, params + 1, next, true);
+	k_vloop_end(k, next, lanes);
+	e->memo.n = mark;
+	for (uint32_t i = 0; i < n; i++) {
+		Op prim = join_prim(e, r->accs.at[i].n);
+		results[i] = k_prim2(k, prim, init[i], k_fold(k, prim, lanes[i]));
+	}
+}
+
+/* `nothing` to be the largest of is an error. */
+static void check_empty(ArrayEmit *e, const Node *n) {
+	const Inst *in = node_inst(e->p, n);
+	if (in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && in->op != OP_ARGMAX) return;
+	KBuilder *k = e->k;
+	KRef empty = 0;
+	for (uint32_t i = n->nresult; i < n->naxes; i++) {
+		int64_t length;
+		if (dim_number(e->p, n->axes[i], &length) && length > 0) continue;
+		KRef none = k_prim2(k, OP_EQ, lower_dim(e->l, n->axes[i]), k_int(k, 0));
+		empty = empty ? k_logic(k, 1, empty, none) : none;
+	}
+	if (empty) k_fail_if(k, empty, lower_site(e->l, SITE_EMPTY, in), k_int(k, 0), k_int(k, 0));
+}
+
+static void emit_reduce_group(ArrayEmit *e, const Group *g) {
+	KBuilder *k = e->k;
+	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
+	Loops s = plan_loops(e, g->naxes, g->axes);
+	s.lane = rows ? -1 : inner_lane(e, g, &s);
+	ReduceEmit r = {.e = e, .g = g, .s = &s, .from = first_reduced(e, g)};
+	r.outs = fixed_product(&s, 0, r.from);
+	r.ins = fixed_product(&s, r.from, s.naxes);
+	uint32_t outermost = e->memo.n, nopen = 0, mark[MAX_AXES + 2];
+	bool vectors = rows || (s.lane >= 0 && s.lane < (int)r.from), row_loop = false;
+	KRef base;
+	if (!rows && e->r->has_row) {
+		mark[nopen++] = e->memo.n;
+		open_row_loop(e);
+		row_loop = true;
+	}
+	uint32_t vmark = e->memo.n;
+	if (rows) {
+		k_vloop_begin(k, g->wide ? 8 : 16, group_pads(e, g) ? KF_PADDED : 0, e->rows, 0, NULL, NULL, &base);
+		lanes_along_rows(e, base);
+	}
+	for (uint32_t i = 0; i < r.from; i++) {
+		if (s.fixed[i] || (int)i == s.lane) continue;
+		mark[nopen++] = e->memo.n;
+		open_loop(e, i, s.dims[i]);
+	}
+	if (!rows && vectors) {
+		vmark = e->memo.n;
+		k_vloop_begin(k, g->wide ? 8 : 16, 0, lower_dim(e->l, s.dims[s.lane]), 0, NULL, NULL, &base);
+		e->axes[s.lane] = (Axis){.base = base, .lane = k_int(k, 1)};
+	}
+	VEC(KRef) init = {0};
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		if (n->naxes == n->nresult + (n->row_sum ? 1u : 0u)) continue;
+		Op op = (Op)node_inst(e->p, n)->op;
+		KType t = op == OP_ARGMAX ? ktype_of((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, node_inst(e->p, n), 0))->dtype) : node_type_of(e, n);
+		for (int64_t c = 0; c < r.outs; c++) {
+			KRef first = identity_of(e, op == OP_ARGMAX ? OP_REDUCE_MAX : op, t);
+			/* inside a vector loop the accumulators are vectors from the start */
+			KRef mask = vectors ? k_mask(k) : 0;
+			Reduction a = {n, c, false};
+			VEC_PUSH(e->l->scratch, &r.accs, a);
+			VEC_PUSH(e->l->scratch, &init, mask ? k_select(k, mask, first, first) : first);
+			if (op != OP_ARGMAX) continue;
+			a.position = true;
+			KRef zero = k_int(k, 0);
+			VEC_PUSH(e->l->scratch, &r.accs, a);
+			VEC_PUSH(e->l->scratch, &init, mask ? k_select(k, mask, zero, zero) : zero);
+		}
+	}
+	KRef *results = ARENA_ARRAY(e->l->scratch, KRef, r.accs.n + 1);
+	reduce_loops(&r, r.from, init.at, results);
+	Index inner[MAX_AXES], at[MAX_AXES];
+	for (uint32_t i = 0; i < r.accs.n; i++) {
+		const Reduction *a = &r.accs.at[i];
+		bool argmax = node_inst(e->p, a->n)->op == OP_ARGMAX;
+		if (argmax && !a->position) continue;
+		combination(&s, a->combination * r.ins, inner);
+		node_index(a->n, inner, at);
+		if (a->n->row_sum) add_to_partial(e, a->n, at, results[i]);
+		else if (a->n->nresult) keep(e, a->n, at, results[i]);
+		else lower_set_small(e->l, a->n->ref, 1, &results[i]);
+	}
+	if (!rows && vectors) {
+		k_vloop_end(k, NULL, NULL);
+		e->memo.n = vmark;
+	}
+	while (nopen > (row_loop ? 1u : 0u)) close_loop(e, mark[--nopen]);
+	if (rows) {
+		k_vloop_end(k, NULL, NULL);
+		e->memo.n = vmark;
+	}
+	if (row_loop) close_loop(e, mark[--nopen]);
+	if (e->r->has_row) e->memo.n = outermost;
+}
+
+/* ---- running sums, scatters, joins ------------------------------------------------------------------------------------------------------- */
+
+/* Loops over axes of an array except `skip`, with lanes along the region's rows or the last long axis; returns how many are open. */
+typedef struct Open {
+	uint32_t n, mark[MAX_AXES + 2];
+	bool vector[MAX_AXES + 2];
+} Open;
+
+static void open_vector(ArrayEmit *e, Open *o, KRef n, bool wide, KRef *base) {
+	o->mark[o->n] = e->memo.n;
+	o->vector[o->n++] = true;
+	k_vloop_begin(e->k, wide ? 8 : 16, 0, n, 0, NULL, NULL, base);
+}
+
+static void open_nest(ArrayEmit *e, Open *o, uint32_t naxes, const Dim *dims, int row, int skip, bool wide, Index *at) {
+	bool rows = row >= 0 && e->r->lanes == LANES_ROWS;
+	int lane = -1;
+	KRef base;
+	int64_t v;
+	o->n = 0;
+	for (int i = (int)naxes - 1; i >= 0 && lane < 0 && !rows; i--)
+		if (i != row && i != skip && !dim_number(e->p, dims[i], &v)) lane = i;
+	if (lane >= 0 && skip > lane) lane = -1; /* lanes would be apart by the length of the axis that is walked along */
+	if (row >= 0 && !rows) {
+		o->mark[o->n] = e->memo.n;
+		o->vector[o->n++] = false;
+		open_row_loop(e);
+	}
+	if (rows) {
+		open_vector(e, o, e->rows, wide, &base);
+		lanes_along_rows(e, base);
+	}
+	uint32_t j = 0;
+	for (int i = 0; i < (int)naxes; i++) {
+		if (i == row) {
+			at[i] = index_axis(ROW_AXIS);
+			continue;
+		}
+		at[i] = index_axis(j);
+		if (i != skip && i != lane) {
+			o->mark[o->n] = e->memo.n;
+			o->vector[o->n++] = false;
+			open_loop(e, j, dims[i]);
+		}
+		j++;
+	}
+	if (lane >= 0) {
+		open_vector(e, o, lower_dim(e->l, dims[lane]), wide, &base);
+		e->axes[at[lane].axis] = (Axis){.base = base, .lane = k_int(e->k, 1)};
+	}
+}
+
+static void close_nest(ArrayEmit *e, Open *o) {
+	while (o->n) {
+		o->n--;
+		if (o->vector[o->n]) k_vloop_end(e->k, NULL, NULL);
+		else k_loop_end(e->k, NULL, NULL);
+		e->memo.n = o->mark[o->n];
+	}
+}
+
+static void emit_scan(ArrayEmit *e, const Group *g, Node *n) {
+	KBuilder *k = e->k;
+	const Inst *in = node_inst(e->p, n);
+	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0), reverse = attr_int(e->l->c, (Op)in->op, in->attr, 1);
+	Index at[MAX_AXES];
+	Open o;
+	open_nest(e, &o, n->naxes, n->axes, n->row, (int)axis, g->wide, at);
+	KRef length = lower_dim(e->l, n->axes[axis]), params[2], sum = identity_of(e, (Op)in->op, node_type_of(e, n));
+	if (k->lanes) sum = k_select(k, k_mask(k), sum, sum);
+	k_loop_begin(k, k_int(k, 0), length, 1, 1, &sum, params);
+	uint32_t mark = e->memo.n;
+	KRef i = reverse ? k_sub(k, k_sub(k, length, k_int(k, 1)), params[0]) : params[0];
+	at[axis] = (Index){.kind = IX_OTHER, .base = i};
+	KRef next = k_prim2(k, fold_prim((Op)in->op), params[1], pull(e, inst_arg(e->l->f, in, 0), at));
+	keep(e, n, at, next);
+	k_loop_end(k, &next, &sum);
+	e->memo.n = mark;
+	close_nest(e, &o);
+}
+
+static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
+	const Inst *in = node_inst(e->p, n);
+	int64_t axis = attr_int(e->l->c, OP_CONCAT, in->attr, 0);
+	KRef before = k_int(e->k, 0);
+	for (uint32_t j = 0; j < in->nargs; j++) {
+		Ref r = inst_arg(e->l->f, in, j);
+		Type t = *ref_ty(e->l->f, r);
+		Index at[MAX_AXES], to[MAX_AXES];
+		Open o;
+		open_nest(e, &o, t.rank, t.dims, n->row, -1, g->wide, at);
+		KRef value = pull(e, r, at);
+		memcpy(to, at, sizeof to);
+		to[axis] = (Index){.kind = IX_OTHER, .base = k_add(e->k, index_base(&e->ix, at[axis]), before), .lane = index_lane(&e->ix, at[axis])};
+		keep(e, n, to, value);
+		close_nest(e, &o);
+		before = k_add(e->k, before, lower_dim(e->l, t.dims[axis]));
+	}
+}
+
+static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
+	KBuilder *k = e->k;
+	const Inst *in = node_inst(e->p, n);
+	const Fn *f = e->l->f;
+	Ref x = inst_arg(f, in, 0), which = inst_arg(f, in, 1), update = inst_arg(f, in, 2);
+	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0), batch = attr_int(e->l->c, (Op)in->op, in->attr, 1);
+	KRef to = lower_destination(e->l, n->ref), from;
+	Index at[MAX_AXES];
+	Open o;
+	if (!in_memory(e, x, &from) || from != to) {
+		open_nest(e, &o, n->nresult, n->axes, -1, -1, g->wide, at);
+		store_memory(e, n, at, pull(e, x, at));
+		close_nest(e, &o);
+	}
+	/* one after the other, except along whole rows that are written */
+	Type u = *ref_ty(f, update), index_type = *ref_ty(f, which);
+	uint32_t extra = index_type.rank - (uint32_t)batch, first_tail = (uint32_t)axis + extra;
+	bool tail = u.rank > first_tail;
+	uint32_t nopen = 0, mark[MAX_AXES];
+	int lane = tail ? (int)u.rank - 1 : -1;
+	Index i_at[MAX_RANK], x_at[MAX_RANK];
+	for (uint32_t i = 0; i < u.rank; i++) at[i] = index_axis(i);
+	for (uint32_t i = 0; i < u.rank; i++) {
+		if ((int)i == lane) continue;
+		mark[nopen++] = e->memo.n;
+		open_loop(e, i, u.dims[i]);
+	}
+	for (uint32_t i = 0; i < index_type.rank; i++) i_at[i] = i < batch ? at[i] : at[(uint32_t)axis + i - (uint32_t)batch];
+	KRef row = k_convert(k, pull(e, which, i_at), KT_I64), length = lower_dim(e->l, n->axes[axis]);
+	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
+	k_fail_if(k, outside, lower_site(e->l, SITE_INDEX, in), row, length);
+	uint32_t vmark = e->memo.n;
+	KRef base;
+	if (lane >= 0) {
+		k_vloop_begin(k, g->wide ? 8 : 16, 0, lower_dim(e->l, u.dims[lane]), 0, NULL, NULL, &base);
+		e->axes[lane] = (Axis){.base = base, .lane = k_int(k, 1)};
+	}
+	for (uint32_t i = 0; i < n->nresult; i++)
+		x_at[i] = i == axis ? (Index){.kind = IX_OTHER, .base = row} : i < axis ? at[i] : at[i - 1 + extra];
+	KRef value = pull(e, update, at);
+	if (in->op == OP_SCATTER_ADD) {
+		KRef stride[MAX_RANK], where = k_int(k, 0);
+		Type t = *ref_ty(f, n->ref);
+		memory_strides(e, &t, stride);
+		for (uint32_t i = 0; i < n->nresult; i++) where = k_add(k, where, k_mul(k, index_base(&e->ix, x_at[i]), stride[i]));
+		KRef old = k_load(k, node_type_of(e, n), lane >= 0 ? KM_UNIT : KM_UNIFORM, to, where, 0);
+		value = k_add(k, old, value);
+	}
+	store_memory(e, n, x_at, value);
+	if (lane >= 0) {
+		k_vloop_end(k, NULL, NULL);
+		e->memo.n = vmark;
+	}
+	while (nopen) close_loop(e, mark[--nopen]);
+}
+
+static void emit_guard(ArrayEmit *e, const Node *n) {
+	const Inst *in = node_inst(e->p, n);
+	KRef a = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 0)), b = lower_dim(e->l, (Dim)attr_int(e->l->c, OP_GUARD, in->attr, 1));
+	k_fail_if(e->k, k_not(e->k, k_prim2(e->k, OP_EQ, a, b)), lower_site(e->l, SITE_GUARD, in), a, b);
+}
+
+void copy_to_memory(ArrayEmit *e, Node *n) {
+	Index at[MAX_AXES];
+	Open o;
+	open_nest(e, &o, n->nresult, n->axes, n->row, -1, true, at);
+	KRef value = pull(e, n->ref, at);
+	store_memory(e, n, at, value);
+	close_nest(e, &o);
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------------------------------------- */
+
+static void emit_group(ArrayEmit *e, const Group *g) {
+	if (!g->nodes.n) return; /* its contraction is done with another one */
+	Node *n = &e->p->nodes.at[g->nodes.at[0]];
+	uint32_t span = e->k->span;
+	e->k->span = node_inst(e->p, n)->span;
+	if (n->macro != MACRO_NONE) emit_contraction(e, n);
+	else if (n->kind == NODE_SCAN) emit_scan(e, g, n);
+	else if (n->kind == NODE_JOIN) emit_join(e, g, n);
+	else if (n->kind == NODE_SCATTER) emit_scatter(e, g, n);
+	else if (n->kind == NODE_GUARD) emit_guard(e, n);
+	else if (g->reduces) emit_reduce_group(e, g);
+	else emit_map_group(e, g);
+	e->k->span = span;
+}
+
+/* Rows in a block. With lanes along the rows as many as keep the scratch near the second cache: contractions over a block's rows want it long, and a
+ * third over costs nothing (Zen 3, network of 8 layers of 20: 47 ms with half of the cache, 33 with three quarters, 30 with seven quarters, 32 with four
+ * times). A block of plain vectors is long, so that what is done once for each block is little. */
+static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
+	KBuilder *k = e->k;
+	const RowRegion *r = e->r;
+	uint32_t budget = e->k->m->target.l2_bytes / 2 * 3;
+	bool contracts = false;
+	for (uint32_t i = 0; i < r->nodes.n; i++) contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
+	if (!r->area_elements.n) return k_int(k, r->lanes == LANES_ROWS ? 2048 : contracts ? 64 : 1);
+	if (r->lanes == LANES_INNER && !contracts) return k_int(k, 1);
+	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, budget), k_max(k, row_bytes, k_int(k, 1)));
+	if (r->lanes == LANES_INNER) return k_max(k, k_min(k, fit, k_int(k, 64)), k_int(k, 4));
+	fit = k_shift(k, 0, k_shift(k, 1, fit, k_int(k, 4)), k_int(k, 4));
+	return k_max(k, k_min(k, fit, k_int(k, 128)), k_int(k, 16));
+}
+
+/* Operations for one row, roughly: how many parts are worth it. A polynomial of lengths, which the caller works out. */
+static KRef row_work(ArrayEmit *e) {
+	Ctx *c = e->l->c;
+	Dim sum = dim_const(c, 0);
+	for (uint32_t i = 0; i < e->r->nodes.n; i++) {
+		const Node *n = &e->p->nodes.at[e->r->nodes.at[i]];
+		Dim work = dim_const(c, (int64_t)n->cost + 1);
+		for (uint32_t j = 0; j < n->naxes; j++)
+			if ((int)j != n->row) work = dim_mul(c, work, n->axes[j]);
+		sum = dim_add(c, sum, work);
+	}
+	return lower_dim(e->l, sum);
+}
+
+/* Bytes of scratch for a row before area a; for all of them with a past the last. */
+static KRef area_offset(ArrayEmit *e, uint32_t a) {
+	KBuilder *k = e->k;
+	Ctx *c = e->l->c;
+	if (e->r->lanes == LANES_ROWS) {
+		Dim elements = dim_const(c, 0);
+		for (uint32_t i = 0; i < a; i++) elements = dim_add(c, elements, e->r->area_elements.at[i]);
+		return k_mul(k, lower_dim(e->l, elements), k_int(k, e->element_bytes));
+	}
+	KRef sum = k_int(k, 0); /* rows are rounded up to whole vectors */
+	for (uint32_t i = 0; i < a; i++) {
+		KRef elements = k_add(k, lower_dim(e->l, e->r->area_elements.at[i]), k_int(k, 15));
+		sum = k_add(k, sum, k_shift(k, 0, k_shift(k, 1, elements, k_int(k, 4)), k_int(k, 4)));
+	}
+	return k_mul(k, sum, k_int(k, e->element_bytes));
+}
+
+static void emit_rows(ArrayEmit *e) {
+	enum { PART_WORK = 1 << 16, OUTLINE_GROUPS = 6 };
+	KBuilder *k = e->k;
+	const RowRegion *r = e->r;
+	KRef n = lower_dim(e->l, r->row), row_bytes;
+	e->element_bytes = 4;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		check_empty(e, m);
+		if (m->ref && ktype_size(node_type_of(e, m)) > e->element_bytes) e->element_bytes = ktype_size(node_type_of(e, m));
+	}
+	row_bytes = area_offset(e, r->area_elements.n);
+	e->block = block_rows(e, row_bytes);
+	KRef one = k_int(k, 1);
+	KRef nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, n, k_sub(k, e->block, one)), e->block);
+	KRef work = row_work(e);
+	KRef nparts = k_max(k, one, k_shift(k, 1, k_mul(k, n, work), k_int(k, 16)));
+	nparts = k_min(k, k_min(k, nparts, k_int(k, MAX_PARTS)), nblocks);
+	_Static_assert(PART_WORK == 1 << 16, "the shift above");
+	uint32_t outside = e->memo.n;
+	e->part = k_parallel_begin(k, nparts);
+	KRef first = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, nblocks), nparts);
+	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, one), nblocks), nparts);
+	if (r->area_elements.n) {
+		KRef at = k_scratch(k, k_mul(k, row_bytes, e->block));
+		e->areas = ARENA_ARRAY(e->l->scratch, KRef, r->area_elements.n);
+		for (uint32_t a = 0; a < r->area_elements.n; a++) e->areas[a] = k_ptradd(k, at, k_mul(k, area_offset(e, a), e->block), 1);
+		for (uint32_t i = 0; i < r->nodes.n; i++) {
+			Node *m = &e->p->nodes.at[r->nodes.at[i]];
+			m->scratch_at = m->scratch ? e->areas[m->area] : 0;
+		}
+	}
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		if (!m->row_sum || m->into) continue;
+		KMark before = k_mark(k);
+		clear_partial(e, m);
+		k_outline(k, before);
+	}
+	KRef block;
+	k_loop_begin(k, first, last, 1, 0, NULL, &block);
+	e->row_start = k_mul(k, block, e->block);
+	e->rows = k_min(k, e->block, k_sub(k, n, e->row_start));
+	for (uint32_t i = 0; i < r->groups.n; i++) {
+		uint32_t mark = e->memo.n;
+		KMark before = k_mark(k);
+		emit_group(e, &r->groups.at[i]);
+		if (r->groups.n >= OUTLINE_GROUPS) k_outline(k, before);
+		e->memo.n = mark;
+	}
+	k_poll(k, k_mul(k, e->rows, work));
+	k_loop_end(k, NULL, NULL);
+	k_parallel_end(k);
+	e->memo.n = outside;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		m->scratch_at = 0;
+		if (!m->row_sum || m->into) continue;
+		KMark before = k_mark(k);
+		join_partials(e, m, nparts);
+		if (m->nresult) k_outline(k, before);
+	}
+}
+
+/* Small outside values that a computed index may read lie in memory. */
+static void spill_outside(ArrayEmit *e) {
+	const Fn *f = e->l->f;
+	for (uint32_t i = 0; i < e->p->n; i++) {
+		const Inst *in = &f->insts.at[e->p->insts[i]];
+		for (uint32_t j = 0; j < in->nargs; j++) {
+			Ref r = inst_arg(f, in, j);
+			if (!ref_is_value(r) || plan_node(e->p, r) || e->spilled[REF_INDEX(r)]) continue;
+			const Place *place = lower_place(e->l, r);
+			if (place->kind != PLACE_SMALL || place->count < 2) continue;
+			KType t = ktype_of((Dtype)ref_ty(f, r)->dtype);
+			KRef at = k_stack(e->k, (int64_t)place->count * ktype_size(t) + 64);
+			for (uint32_t n = 0; n < place->count; n++) k_store(e->k, KM_UNIFORM, at, k_int(e->k, n), place->elements[n], 0);
+			e->spilled[REF_INDEX(r)] = at;
+		}
+	}
+}
+
+/* Results that are wanted in registers are read back. */
+static void give_small(ArrayEmit *e, const Node *n) {
+	uint32_t count;
+	if (!n->wanted || !n->memory || !n->nresult || !type_is_small(e->l->c, ref_type(e->l->f, n->ref), &count)) return;
+	KRef from = lower_destination(e->l, n->ref), elements[SMALL_COUNT];
+	for (uint32_t i = 0; i < count; i++) elements[i] = k_load(e->k, node_type_of(e, n), KM_UNIFORM, from, k_int(e->k, i), 0);
+	lower_set_small(e->l, n->ref, count, elements);
+}
+
+void arrays_emit(Lower *l, ArrayPlan *p) {
+	ArrayEmit e = {.p = p, .l = l, .k = &l->k, .ix = {.p = p, .emitting = true}};
+	e.ix.axes = e.axes;
+	e.spilled = ARENA_ARRAY(l->scratch, KRef, l->f->vals.n + 1);
+	spill_outside(&e);
+	for (uint32_t i = 0; i < p->regions.n; i++) {
+		const RowRegion *r = e.r = &p->regions.at[i];
+		for (uint32_t k = 0; k < r->nodes.n; k++) {
+			const Node *n = &p->nodes.at[r->nodes.at[k]];
+			if (n->memory && n->nresult && !n->into) lower_set_memory(l, n->ref, lower_destination(l, n->ref));
+		}
+		if (r->has_row) {
+			emit_rows(&e);
+		} else {
+			for (uint32_t k = 0; k < r->nodes.n; k++) check_empty(&e, &p->nodes.at[r->nodes.at[k]]);
+			for (uint32_t g = 0; g < r->groups.n; g++) emit_group(&e, &r->groups.at[g]);
+		}
+		e.r = NULL;
+		e.memo.n = 0; /* what was computed once is in a place now */
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++)
+		if (p->nodes.at[i].kept) give_small(&e, &p->nodes.at[i]);
+}

@@ -1,0 +1,799 @@
+/* arrays_plan.c - what a run of array instructions keeps, which nests it has, and which of them share a loop.
+ *
+ * Needs: arrays.h. Establishes: for every kept value its nest, region and group, such that
+ *   - a nest reads kept values of earlier regions, of earlier groups of its own region at its own row, or of its own group at its own index;
+ *   - regions with the same row that could be one are one; so are groups;
+ *   - a value that costs something is computed once.
+ * The greedy order (earliest region, earliest group that the reads allow) keeps a whole network's forward and backward pass in one region.
+ */
+#include "backend/native/arrays.h"
+
+typedef struct Pull {
+	uint32_t node;
+	int8_t axis_of[MAX_RANK];
+} Pull;
+
+typedef struct Visit {
+	ArrayPlan *p;
+	IndexContext ix;
+	uint32_t nest; /* the node whose nest is walked */
+	VEC(Pull) pulls;
+} Visit;
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t op_cost(Op op) {
+	switch (op) {
+	case OP_BROADCAST:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE:
+	case OP_SLICE:
+	case OP_STOP:
+	case OP_IOTA:
+	case OP_EXTENT: return 0;
+	case OP_DIV:
+	case OP_SQRT: return 5;
+	case OP_FLOOR:
+	case OP_ROUND:
+	case OP_NEG:
+	case OP_ABS:
+	case OP_SIGN:
+	case OP_ADD:
+	case OP_SUB:
+	case OP_MUL:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_EQ:
+	case OP_LT:
+	case OP_LE:
+	case OP_SELECT:
+	case OP_CONVERT: return 1;
+	case OP_GATHER:
+	case OP_PAD:
+	case OP_CONCAT: return 3;
+	default: return prims[op].elementwise ? 15 : 2;
+	}
+}
+
+static Type result_type(const ArrayPlan *p, const Inst *in) {
+	return *type_of(p->l->c, p->l->f->vals.at[in->results].type);
+}
+
+static uint32_t reduced_axes(const ArrayPlan *p, const Inst *in, Dim *out) {
+	Ctx *c = p->l->c;
+	const Type *x = ref_ty(p->l->f, inst_arg(p->l->f, in, 0));
+	uint32_t n = 0;
+	if (in->op == OP_ARGMAX) {
+		out[0] = x->dims[attr_int(c, OP_ARGMAX, in->attr, 0)];
+		return 1;
+	}
+	const int64_t *axes = attr_field(c, (Op)in->op, in->attr, 0, &n);
+	for (uint32_t i = 0; i < n; i++) out[i] = x->dims[axes[i]];
+	return n;
+}
+
+/* The product of lengths when all are numbers, else -1. */
+static int64_t fixed_count(const ArrayPlan *p, uint32_t n, const Dim *dims) {
+	int64_t count = 1, v;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!dim_number(p, dims[i], &v)) return -1;
+		count *= v;
+	}
+	return count;
+}
+
+static NodeKind kind_of(const ArrayPlan *p, const Inst *in) {
+	switch (in->op) {
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+	case OP_DOT: return NODE_REDUCE;
+	case OP_CUMSUM:
+	case OP_CUMPROD: return NODE_SCAN;
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET: return NODE_SCATTER;
+	case OP_GUARD: return NODE_GUARD;
+	case OP_CONCAT: {
+		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0), n;
+		for (uint32_t k = 0; k < in->nargs; k++)
+			if (!dim_number(p, ref_ty(p->l->f, inst_arg(p->l->f, in, k))->dims[axis], &n)) return NODE_JOIN;
+		return NODE_POINT;
+	}
+	default: return NODE_POINT;
+	}
+}
+
+static void make_nodes(ArrayPlan *p) {
+	const Fn *f = p->l->f;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *in = &f->insts.at[p->insts[i]];
+		Node n = {.inst = p->insts[i], .kind = kind_of(p, in), .row = -1};
+		if (in->nresults) {
+			n.ref = inst_result(in, 0);
+			p->node_of[in->results] = p->nodes.n + 1;
+			n.wanted = p->l->needed[in->results];
+			Type t = result_type(p, in);
+			n.nresult = t.rank;
+			memcpy(n.axes, t.dims, t.rank * sizeof(Dim));
+		}
+		n.naxes = n.nresult;
+		if (n.kind == NODE_REDUCE) n.naxes += reduced_axes(p, in, n.axes + n.nresult);
+		int64_t turns = fixed_count(p, n.naxes - n.nresult, n.axes + n.nresult);
+		bool inlined = n.kind == NODE_POINT || (n.kind == NODE_REDUCE && in->op != OP_ARGMAX && turns >= 0 && turns <= 16);
+		n.kept = n.wanted || !inlined || !n.naxes;
+		VEC_PUSH(p->a, &p->nodes, n);
+	}
+}
+
+/* Operations for an element with everything that is inlined. */
+static void cost_node(ArrayPlan *p, Node *n) {
+	const Inst *in = node_inst(p, n);
+	uint64_t cost = op_cost((Op)in->op);
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+		if (x && !x->kept) cost += x->cost;
+	}
+	int64_t turns = n->kind == NODE_REDUCE ? fixed_count(p, n->naxes - n->nresult, n->axes + n->nresult) : 1;
+	if (turns > 0) cost *= (uint64_t)turns;
+	n->cost = cost > 100000 ? 100000 : (uint32_t)cost;
+}
+
+/* ---- what a nest reads ------------------------------------------------------------------------------------------------------------------- */
+
+static void follow(const Index *at, uint32_t rank, int8_t *axis_of) {
+	for (uint32_t i = 0; i < MAX_RANK; i++) axis_of[i] = i < rank && at[i].kind == IX_AXIS ? (int8_t)at[i].axis : -1;
+}
+
+static void visit_operands(Visit *v, const Inst *in, const Index *at);
+
+static void visit(Visit *v, Ref r, const Index *at) {
+	ArrayPlan *p = v->p;
+	Node *n = plan_node(p, r);
+	if (!n) return;
+	uint32_t id = (uint32_t)(n - p->nodes.at);
+	Node *nest = &p->nodes.at[v->nest];
+	Pull pull = {.node = id};
+	follow(at, ref_ty(p->l->f, r)->rank, pull.axis_of);
+	if (n->kept) {
+		for (uint32_t i = 0; i < nest->reads.n; i++)
+			if (nest->reads.at[i].node == id && !memcmp(nest->reads.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
+		Access a = {.node = id};
+		memcpy(a.axis_of, pull.axis_of, MAX_RANK);
+		VEC_PUSH(p->a, &nest->reads, a);
+		return;
+	}
+	for (uint32_t i = 0; i < v->pulls.n; i++)
+		if (v->pulls.at[i].node == id && !memcmp(v->pulls.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
+	VEC_PUSH(p->a, &v->pulls, pull);
+	visit_operands(v, node_inst(p, n), at);
+}
+
+static void visit_operands(Visit *v, const Inst *in, const Index *at) {
+	ArrayPlan *p = v->p;
+	const Fn *f = p->l->f;
+	Index x[MAX_RANK], y[MAX_RANK];
+	const Index unknown = {.kind = IX_OTHER};
+	switch (in->op) {
+	case OP_DOT:
+		dot_indices(p, in, at, x, y);
+		visit(v, inst_arg(f, in, 0), x);
+		visit(v, inst_arg(f, in, 1), y);
+		return;
+	case OP_REDUCE_SUM:
+	case OP_REDUCE_PROD:
+	case OP_REDUCE_MAX:
+	case OP_REDUCE_MIN:
+	case OP_ARGMAX:
+		reduce_index(p, in, at, x);
+		visit(v, inst_arg(f, in, 0), x);
+		return;
+	case OP_GATHER: {
+		int64_t axis = attr_int(p->l->c, OP_GATHER, in->attr, 0), batch = attr_int(p->l->c, OP_GATHER, in->attr, 1);
+		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank, extra = ref_ty(f, inst_arg(f, in, 1))->rank - (uint32_t)batch;
+		for (uint32_t i = 0; i < rank; i++) x[i] = i < axis ? at[i] : i == axis ? unknown : at[i - 1 + extra];
+		visit(v, inst_arg(f, in, 0), x);
+		operand_index(&v->ix, in, 1, at, y);
+		visit(v, inst_arg(f, in, 1), y);
+		return;
+	}
+	case OP_PAD: {
+		Type xt = *ref_ty(f, inst_arg(f, in, 0)), yt = result_type(p, in);
+		uint32_t n;
+		const int64_t *low = attr_field(p->l->c, OP_PAD, in->attr, 0, &n), *stride = attr_field(p->l->c, OP_PAD, in->attr, 2, &n);
+		int64_t zero;
+		for (uint32_t i = 0; i < xt.rank; i++) {
+			bool same = dim_number(p, (Dim)low[i], &zero) && zero == 0 && stride[i] == 1 && xt.dims[i] == yt.dims[i];
+			x[i] = same ? at[i] : unknown;
+		}
+		visit(v, inst_arg(f, in, 0), x);
+		return;
+	}
+	case OP_CONCAT: {
+		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0);
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Ref r = inst_arg(f, in, k);
+			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = i == axis ? unknown : at[i];
+			visit(v, r, x);
+		}
+		return;
+	}
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET:
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Ref r = inst_arg(f, in, k);
+			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = unknown;
+			visit(v, r, x);
+		}
+		return;
+	case OP_IOTA:
+	case OP_EXTENT:
+	case OP_GUARD: return;
+	default:
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			operand_index(&v->ix, in, k, at, x);
+			visit(v, inst_arg(f, in, k), x);
+		}
+	}
+}
+
+/* Fills n->reads, and gives what was inlined on the way. */
+static Visit visit_nest(ArrayPlan *p, uint32_t id) {
+	Node *n = &p->nodes.at[id];
+	n->reads.n = 0;
+	Visit v = {.p = p, .nest = id, .ix = {.p = p}};
+	Index at[MAX_AXES];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
+	const Inst *in = node_inst(p, n);
+	if (n->kind == NODE_SCAN) {
+		visit(&v, inst_arg(p->l->f, in, 0), at);
+		return v;
+	}
+	visit_operands(&v, in, at);
+	return v;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Volume {
+	Dim dim;
+	double work;
+	int64_t length;
+} Volume;
+
+static void choose_rows(ArrayPlan *p) {
+	VEC(Volume) all = {0};
+	int64_t v;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		double work = n->cost + 1;
+		for (uint32_t k = 0; k < n->naxes; k++) work *= (double)lower_hint(p->l, n->axes[k], 1000);
+		for (uint32_t k = 0; k < n->naxes; k++) {
+			if (dim_number(p, n->axes[k], &v)) continue;
+			uint32_t j = 0;
+			while (j < all.n && all.at[j].dim != n->axes[k]) j++;
+			if (j == all.n) {
+				Volume fresh = {.dim = n->axes[k], .length = lower_hint(p->l, n->axes[k], 1000)};
+				VEC_PUSH(p->a, &all, fresh);
+			}
+			all.at[j].work += work;
+		}
+	}
+	/* the longest of those that have nearly as much work as any; among equals the first met, which is an outer axis */
+	p->rows.n = 0;
+	bool *taken = ARENA_ARRAY(p->a, bool, all.n + 1);
+	for (uint32_t i = 0; i < all.n; i++) {
+		double most = 0;
+		for (uint32_t j = 0; j < all.n; j++)
+			if (!taken[j] && all.at[j].work > most) most = all.at[j].work;
+		uint32_t best = UINT32_MAX;
+		for (uint32_t j = 0; j < all.n; j++) {
+			if (taken[j] || all.at[j].work < most / 4) continue;
+			if (best == UINT32_MAX || all.at[j].length > all.at[best].length) best = j;
+		}
+		taken[best] = true;
+		VEC_PUSH(p->a, &p->rows, all.at[best].dim);
+	}
+}
+
+static bool may_be_row(const ArrayPlan *p, const Node *n, uint32_t axis) {
+	const Inst *in = node_inst(p, n);
+	switch (n->kind) {
+	case NODE_SCATTER:
+	case NODE_GUARD: return false;
+	case NODE_SCAN: return axis != (uint32_t)attr_int(p->l->c, (Op)in->op, in->attr, 0);
+	case NODE_JOIN: return axis != (uint32_t)attr_int(p->l->c, OP_CONCAT, in->attr, 0);
+	case NODE_REDUCE: /* a row that is reduced is summed by parts: sums, products and extremes can be, positions cannot */
+		return in->op != OP_ARGMAX || axis < n->nresult;
+	default: return true;
+	}
+}
+
+static bool long_axis(const ArrayPlan *p, Dim d) {
+	int64_t v;
+	return !dim_number(p, d, &v);
+}
+
+/* How a contraction of real numbers is done, given the row. */
+static Macro macro_of(const ArrayPlan *p, Node *n) {
+	const Inst *in = node_inst(p, n);
+	if (in->op != OP_DOT || n->kind != NODE_REDUCE) return MACRO_NONE;
+	Ctx *c = p->l->c;
+	const Fn *f = p->l->f;
+	const Type *x = ref_ty(f, inst_arg(f, in, 0)), *y = ref_ty(f, inst_arg(f, in, 1));
+	uint32_t nc, nb;
+	attr_field(c, OP_DOT, in->attr, 0, &nc);
+	attr_field(c, OP_DOT, in->attr, 2, &nb);
+	if (nc != 1 || nb || !dtype_is_real((Dtype)x->dtype)) return MACRO_NONE;
+	uint32_t xfree = x->rank - 1u, yfree = y->rank - 1u;
+	if (n->row < 0) return MACRO_NONE;
+	if ((uint32_t)n->row == n->nresult)
+		return xfree == 1 && yfree == 1 && (long_axis(p, n->axes[0]) || long_axis(p, n->axes[1])) ? MACRO_OUTER : MACRO_NONE;
+	if (!long_axis(p, n->axes[n->nresult])) return MACRO_NONE;
+	n->swapped = (uint32_t)n->row >= xfree;
+	uint32_t others = n->swapped ? xfree : yfree;
+	uint32_t first = n->swapped ? 0 : xfree;
+	return others == 1 && long_axis(p, n->axes[first]) ? MACRO_ROWS : MACRO_NONE;
+}
+
+static bool is_large_product(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	if (in->op != OP_DOT || n->kind != NODE_REDUCE || n->naxes != 3 || n->nresult != 2) return false;
+	if (!dtype_is_real((Dtype)ref_ty(p->l->f, n->ref)->dtype)) return false;
+	uint32_t nb;
+	attr_field(p->l->c, OP_DOT, in->attr, 2, &nb);
+	if (nb) return false;
+	for (uint32_t i = 0; i < 3; i++)
+		if (lower_hint(p->l, n->axes[i], 1000) < 192) return false;
+	return true;
+}
+
+static void choose_row(ArrayPlan *p, Node *n) {
+	n->row = -1;
+	n->macro = MACRO_NONE;
+	n->row_sum = false;
+	if (is_large_product(p, n)) {
+		n->macro = MACRO_WHOLE;
+		return;
+	}
+	for (uint32_t i = 0; i < p->rows.n && n->row < 0; i++)
+		for (uint32_t k = 0; k < n->naxes && n->row < 0; k++)
+			if (n->axes[k] == p->rows.at[i] && may_be_row(p, n, k)) n->row = (int)k;
+	n->row_sum = n->row >= (int)n->nresult;
+	n->macro = macro_of(p, n);
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* The result axis that runs along the region's row; -1: none. */
+static int row_of_value(const Node *n) {
+	return n->row >= 0 && n->row < (int)n->nresult ? n->row : -1;
+}
+
+static bool reads_own_row(const ArrayPlan *p, const Node *n, const Access *a) {
+	const Node *x = &p->nodes.at[a->node];
+	int row = row_of_value(x);
+	return n->row >= 0 && row >= 0 && a->axis_of[row] == n->row;
+}
+
+static bool stands_alone(const Node *n) {
+	return n->macro != MACRO_NONE || n->kind == NODE_SCAN || n->kind == NODE_SCATTER || n->kind == NODE_JOIN || n->kind == NODE_GUARD ||
+	       (n->kind == NODE_REDUCE && n->naxes > n->nresult && n->cost >= 100000);
+}
+
+static void place_in_region(ArrayPlan *p, uint32_t id) {
+	Node *n = &p->nodes.at[id];
+	bool has_row = n->row >= 0, whole = n->macro == MACRO_WHOLE || n->kind == NODE_SCATTER;
+	Dim row = has_row ? n->axes[n->row] : 0;
+	uint32_t least = 0;
+	for (uint32_t i = 0; i < n->reads.n; i++) {
+		const Node *x = &p->nodes.at[n->reads.at[i].node];
+		const RowRegion *r = &p->regions.at[x->region];
+		bool here = r->has_row == has_row && !r->whole && !whole && (has_row ? r->row == row && reads_own_row(p, n, &n->reads.at[i]) : !x->row_sum);
+		uint32_t from = here ? x->region : x->region + 1;
+		if (from > least) least = from;
+	}
+	for (uint32_t i = least; i < p->regions.n && !whole; i++) {
+		RowRegion *r = &p->regions.at[i];
+		if (r->has_row != has_row || r->whole || (has_row && r->row != row)) continue;
+		n->region = i;
+		VEC_PUSH(p->a, &r->nodes, id);
+		return;
+	}
+	RowRegion fresh = {.has_row = has_row, .whole = whole, .row = row};
+	n->region = p->regions.n;
+	VEC_PUSH(p->a, &p->regions, fresh);
+	VEC_PUSH(p->a, &p->regions.at[n->region].nodes, id);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------------------------------ */
+
+static uint32_t inner_axes(const Node *n, Dim *out) {
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < n->naxes; i++)
+		if ((int)i != n->row) out[k++] = n->axes[i];
+	return k;
+}
+
+static uint32_t inner_reduced(const Node *n) {
+	return n->naxes - n->nresult - (n->row_sum ? 1u : 0u);
+}
+
+/* Does the nest read this value of its own region at its own index, axis by axis? */
+static bool reads_own_index(const ArrayPlan *p, const Node *n, const Access *a) {
+	const Node *x = &p->nodes.at[a->node];
+	uint32_t axis = 0;
+	for (uint32_t i = 0; i < x->nresult; i++) {
+		if (row_of_value(x) == (int)i) {
+			if (a->axis_of[i] != n->row) return false;
+			continue;
+		}
+		if ((int)axis == n->row) axis++;
+		if (a->axis_of[i] != (int)axis++) return false;
+	}
+	return true;
+}
+
+static bool fits_group(const ArrayPlan *p, const RowRegion *r, const Group *g, const Node *n) {
+	if (g->alone || stands_alone(n)) return false;
+	Dim axes[MAX_AXES];
+	uint32_t k = inner_axes(n, axes);
+	if (k != g->naxes || memcmp(axes, g->axes, k * sizeof *axes)) return false;
+	uint32_t reduced = inner_reduced(n);
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		const Node *m = &p->nodes.at[g->nodes.at[i]];
+		/* sums over the rows want the lanes' loop innermost, sums over inner axes outermost; without inner axes it is both */
+		if (k && ((n->row_sum && inner_reduced(m)) || (m->row_sum && reduced))) return false;
+		if (reduced && inner_reduced(m) && inner_reduced(m) != reduced) return false;
+	}
+	(void)r;
+	return true;
+}
+
+static bool tree_is_wide(const ArrayPlan *p, const Node *n);
+
+static bool ref_is_wide(const ArrayPlan *p, Ref r) {
+	if (dtype_size((Dtype)ref_ty(p->l->f, r)->dtype) >= 8) return true;
+	const Node *x = plan_node(p, r);
+	return x && !x->kept && tree_is_wide(p, x);
+}
+
+static bool tree_is_wide(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	if (n->ref && dtype_size((Dtype)ref_ty(p->l->f, n->ref)->dtype) >= 8) return true;
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (ref_is_wide(p, inst_arg(p->l->f, in, k))) return true;
+	return false;
+}
+
+static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
+	RowRegion *r = &p->regions.at[region];
+	Node *n = &p->nodes.at[id];
+	uint32_t least = 0;
+	for (uint32_t i = 0; i < n->reads.n; i++) {
+		const Node *x = &p->nodes.at[n->reads.at[i].node];
+		if (x->region != region) continue;
+		bool here = !stands_alone(x) && !stands_alone(n) && x->naxes == x->nresult && reads_own_index(p, n, &n->reads.at[i]);
+		uint32_t from = here ? x->group : x->group + 1;
+		if (from > least) least = from;
+	}
+	for (uint32_t i = least; i < r->groups.n; i++) {
+		Group *g = &r->groups.at[i];
+		if (!fits_group(p, r, g, n)) continue;
+		n->group = i;
+		g->reduces = g->reduces || inner_reduced(n);
+		g->wide = g->wide || tree_is_wide(p, n);
+		VEC_PUSH(p->a, &g->nodes, id);
+		return;
+	}
+	Group fresh = {.reduces = inner_reduced(n) > 0, .alone = stands_alone(n), .wide = tree_is_wide(p, n)};
+	fresh.naxes = inner_axes(n, fresh.axes);
+	n->group = r->groups.n;
+	VEC_PUSH(p->a, &r->groups, fresh);
+	VEC_PUSH(p->a, &r->groups.at[n->group].nodes, id);
+}
+
+/* ---- one round of planning --------------------------------------------------------------------------------------------------------------- */
+
+/* An operand of a contraction without the transposes in front of it: those are strides. */
+Ref matrix_operand(const ArrayPlan *p, Ref r) {
+	const Node *x = plan_node(p, r);
+	while (x && !x->kept) {
+		const Inst *in = node_inst(p, x);
+		if (in->op != OP_TRANSPOSE && in->op != OP_STOP) break;
+		r = inst_arg(p->l->f, in, 0);
+		x = plan_node(p, r);
+	}
+	return r;
+}
+
+typedef struct Pulled {
+	uint32_t region, group;
+	bool twice, wider;
+} Pulled;
+
+/* Keeps values that more than one loop, or a longer loop than their own, would compute at a cost. True when something changed. */
+static bool keep_shared(ArrayPlan *p) {
+	enum { WORTH = 4 };
+	bool changed = false;
+	Pulled *by = ARENA_ARRAY(p->a, Pulled, p->nodes.n);
+	for (uint32_t i = 0; i < p->nodes.n; i++) by[i].region = UINT32_MAX;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		Visit v = visit_nest(p, i);
+		for (uint32_t k = 0; k < v.pulls.n; k++) {
+			const Pull *q = &v.pulls.at[k];
+			Pulled *b = &by[q->node];
+			if (b->region != UINT32_MAX && (b->region != n->region || b->group != n->group || stands_alone(n))) b->twice = true;
+			for (uint32_t j = 0; j < k; j++)
+				if (v.pulls.at[j].node == q->node) b->twice = true; /* at another index */
+			b->region = n->region;
+			b->group = n->group;
+			/* loops of the nest that the value does not run along repeat it */
+			uint32_t along = 0;
+			for (uint32_t j = 0; j < MAX_RANK; j++)
+				if (q->axis_of[j] >= 0) along |= 1u << q->axis_of[j];
+			for (uint32_t j = 0; j < n->naxes; j++)
+				if (!(along >> j & 1) && long_axis(p, n->axes[j])) b->wider = true;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		const Inst *in = node_inst(p, n);
+		if (n->kept && n->macro != MACRO_NONE) {
+			for (uint32_t k = 0; k < 2; k++) {
+				Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
+				/* an operand with the row can be copied into scratch as it is pulled; the other must lie in memory */
+				bool has_row = n->macro == MACRO_OUTER || (n->macro == MACRO_ROWS && k == n->swapped);
+				if (!x || x->kept || (has_row && x->cost == 0)) continue;
+				x->kept = true;
+				changed = true;
+			}
+		}
+		cost_node(p, n); /* operands come first, and what is kept of them now is cheap */
+		if (n->kept || n->kind == NODE_GUARD) continue;
+		bool costly = n->cost >= WORTH && op_cost((Op)in->op) > 0;
+		if (costly && (by[i].twice || by[i].wider)) {
+			n->kept = true;
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+static void choose_lanes(ArrayPlan *p, RowRegion *r) {
+	uint32_t contractions = 0;
+	bool inner = false;
+	int64_t longest = 0;
+	for (uint32_t i = 0; i < r->groups.n; i++) {
+		const Group *g = &r->groups.at[i];
+		for (uint32_t k = 0; k < g->nodes.n; k++) contractions += p->nodes.at[g->nodes.at[k]].macro != MACRO_NONE;
+		for (uint32_t k = 0; k < g->naxes; k++) {
+			if (!long_axis(p, g->axes[k])) continue;
+			inner = true;
+			int64_t n = lower_hint(p->l, g->axes[k], 1000);
+			if (n > longest) longest = n;
+		}
+	}
+	r->lanes = !inner || (contractions >= 3 && longest <= 1024) ? LANES_ROWS : LANES_INNER;
+}
+
+static void plan_round(ArrayPlan *p) {
+	p->regions.n = 0;
+	for (uint32_t i = 0; i < p->nodes.n; i++) cost_node(p, &p->nodes.at[i]);
+	choose_rows(p);
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		n->memory = n->wanted;
+		n->scratch = false;
+		n->last_group = 0;
+		if (!n->kept) continue;
+		choose_row(p, n);
+		visit_nest(p, i);
+		place_in_region(p, i);
+	}
+	for (uint32_t i = 0; i < p->regions.n; i++) {
+		RowRegion *r = &p->regions.at[i];
+		r->groups.n = 0;
+		r->area_elements.n = r->area_free.n = 0;
+		for (uint32_t k = 0; k < r->nodes.n; k++) place_in_group(p, i, r->nodes.at[k]);
+		choose_lanes(p, r);
+	}
+}
+
+/* ---- sums of contractions over the rows ---------------------------------------------------------------------------------------------------- */
+
+/* The last of the additions that the node's only users, one after the other, are; NULL when there is none. */
+static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *user) {
+	const Node *last = NULL;
+	for (;;) {
+		if (n->wanted || n->uses != 1) return last;
+		n = &p->nodes.at[user[n - p->nodes.at]];
+		if (node_inst(p, n)->op != OP_ADD) return last;
+		last = n;
+	}
+}
+
+/* The gradient of a weight that several channels share is a sum of contractions over the rows. They are one contraction with a longer sum: the
+ * terms are done together, where the last of them would be. */
+static void join_terms(ArrayPlan *p) {
+	const Fn *f = p->l->f;
+	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n);
+	for (uint32_t i = 0; i < p->nodes.n; i++) p->nodes.at[i].uses = 0;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Inst *in = node_inst(p, &p->nodes.at[i]);
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Node *x = plan_node(p, inst_arg(f, in, k));
+			if (!x) continue;
+			x->uses++;
+			user[x - p->nodes.at] = i;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		if (!n->kept || n->macro != MACRO_OUTER || n->into) continue;
+		const Node *sum = sum_of(p, n, user);
+		uint32_t last = i;
+		for (uint32_t j = i + 1; sum && j < p->nodes.n; j++) {
+			const Node *m = &p->nodes.at[j];
+			bool same = m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->axes[0] == n->axes[0] && m->axes[1] == n->axes[1];
+			if (same && sum_of(p, m, user) == sum && m->group > p->nodes.at[last].group) last = j;
+		}
+		Node *head = &p->nodes.at[last];
+		for (uint32_t j = i; sum && j < p->nodes.n; j++) {
+			Node *m = &p->nodes.at[j];
+			bool same = m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->axes[0] == n->axes[0] && m->axes[1] == n->axes[1];
+			if (m == head || !same || sum_of(p, m, user) != sum) continue;
+			m->into = last + 1;
+			p->regions.at[m->region].groups.at[m->group].nodes.n = 0; /* contractions stand alone */
+			m->group = head->group;
+			VEC_PUSH(p->a, &head->terms, j);
+		}
+	}
+}
+
+/* Who must be in memory, who in scratch, and until when. */
+static void choose_storage(ArrayPlan *p) {
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		for (uint32_t k = 0; k < n->reads.n; k++) {
+			Node *x = &p->nodes.at[n->reads.at[k].node];
+			if (x->region != n->region || x->row_sum || !p->regions.at[n->region].has_row) {
+				x->memory = true;
+				continue;
+			}
+			bool own = x->group == n->group; /* a register of the same loop */
+			if (!own) x->scratch = true;
+			if (!own && n->group > x->last_group) x->last_group = n->group;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		if (!n->kept || n->kind == NODE_GUARD) continue;
+		if (!p->regions.at[n->region].has_row || n->row_sum) n->memory = true;
+		/* a contraction's result is made in scratch and copied, except where it is accumulated over the rows */
+		if (n->macro == MACRO_ROWS) {
+			n->scratch = true;
+			if (n->last_group < n->group) n->last_group = n->group;
+		}
+	}
+}
+
+bool needs_copy(const ArrayPlan *p, const Node *n, Ref r) {
+	const RowRegion *region = &p->regions.at[n->region];
+	const Node *x = plan_node(p, matrix_operand(p, r));
+	bool inner = region->lanes == LANES_INNER;
+	if (x && x->kept && x->region == n->region && x->scratch && !(inner && x->memory)) return false;
+	return !inner || (x && !(x->kept && x->memory));
+}
+
+/* An area of so many elements for each row, from group g until after group `last`. */
+static uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last) {
+	uint32_t a = 0;
+	while (a < r->area_elements.n && (r->area_elements.at[a] != elements || r->area_free.at[a] > g)) a++;
+	if (a == r->area_elements.n) {
+		VEC_PUSH(p->a, &r->area_elements, elements);
+		VEC_PUSH(p->a, &r->area_free, 0u);
+	}
+	r->area_free.at[a] = last + 1;
+	return a;
+}
+
+static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
+	const Inst *in = node_inst(p, n);
+	for (uint32_t k = 0; k < 2; k++) {
+		if (n->macro == MACRO_ROWS && k != n->swapped) continue;
+		Ref x = inst_arg(p->l->f, in, k);
+		n->copy_area[k] = 0;
+		if (!needs_copy(p, n, x)) continue;
+		const Type *t = ref_ty(p->l->f, x);
+		Dim dims[MAX_RANK];
+		uint32_t m = 0;
+		bool passed = false;
+		for (uint32_t i = 0; i < t->rank; i++) {
+			if (t->dims[i] == r->row && !passed) passed = true;
+			else dims[m++] = t->dims[i];
+		}
+		n->copy_area[k] = take_area(p, r, dims_product(p->l->c, m, dims), g, g) + 1;
+	}
+}
+
+/* Scratch areas: one for each value at a time, handed on when its last reader is done. */
+static void share_areas(ArrayPlan *p, RowRegion *r) {
+	for (uint32_t g = 0; g < r->groups.n; g++) {
+		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
+			Node *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
+			if (n->macro == MACRO_ROWS || n->macro == MACRO_OUTER) {
+				copy_areas(p, r, n, g);
+				for (uint32_t t = 0; t < n->terms.n; t++) copy_areas(p, r, &p->nodes.at[n->terms.at[t]], g);
+			}
+			if (!n->scratch) continue;
+			Dim dims[MAX_AXES];
+			uint32_t m = 0;
+			for (uint32_t i = 0; i < n->nresult; i++)
+				if ((int)i != n->row) dims[m++] = n->axes[i];
+			n->area = take_area(p, r, dims_product(p->l->c, m, dims), g, n->last_group > g ? n->last_group : g);
+		}
+	}
+}
+
+static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
+	Lower *l = p->l;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		if (!n->kept || n->kind == NODE_GUARD || n->into) continue;
+		if (n->memory && n->nresult > 0) lower_slot(l, n->ref, from, to); /* a number is a register */
+		if (!n->row_sum) continue;
+		Dim elements = dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
+		MemorySlot s = {.elements = elements, .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype), .from = from, .to = to};
+		VEC_PUSH(l->scratch, &l->slots, s);
+		n->partial = l->slots.n;
+	}
+}
+
+ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts) {
+	ArrayPlan *p = ARENA_NEW(l->scratch, ArrayPlan);
+	p->l = l;
+	p->a = l->scratch;
+	p->n = n;
+	p->insts = insts;
+	p->node_of = ARENA_ARRAY(p->a, uint32_t, l->f->vals.n + 1);
+	make_nodes(p);
+	/* each round keeps more; what is kept stays kept, so this ends */
+	do plan_round(p);
+	while (keep_shared(p));
+	join_terms(p);
+	choose_storage(p);
+	for (uint32_t i = 0; i < p->regions.n; i++) share_areas(p, &p->regions.at[i]);
+	ask_for_memory(p, l->position, l->position + n);
+	return p;
+}
+
+/* ---- for plan(f, x) ---------------------------------------------------------------------------------------------------------------------- */
+
+void arrays_describe(Text *out, const ArrayPlan *p) {
+	static const char *const macros[] = {"", " rows times matrix", " columns times columns, summed over the rows", " whole matrices through BLAS"};
+	for (uint32_t i = 0; i < p->regions.n; i++) {
+		const RowRegion *r = &p->regions.at[i];
+		if (r->has_row) {
+			char name[64];
+			dim_print(p->l->c, r->row, NULL, NULL, name, sizeof name);
+			text_format(out, "  region over %s in parallel, lanes along %s\n", name, r->lanes == LANES_ROWS ? "the rows" : "the last inner axis");
+		} else {
+			text_str(out, "  once\n");
+		}
+		for (uint32_t g = 0; g < r->groups.n; g++) {
+			text_format(out, "    loop %u:", g + 1);
+			for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
+				const Node *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
+				text_format(out, " %%%u = %s%s%s%s%s;", REF_INDEX(n->ref), prims[node_inst(p, n)->op].name, macros[n->macro],
+				            n->row_sum ? " (summed over the rows)" : "", n->memory ? " in memory" : "", n->scratch ? " in scratch" : "");
+			}
+			text_str(out, "\n");
+		}
+	}
+}

@@ -1,0 +1,147 @@
+/* flatten.c - calls written out in place, and how a failure still tells through which calls it came.
+ *
+ * Needs: tier.h. Guarantees: the flat function computes what the other does, with the same parameters and results; recursive functions and
+ * those that would make it too large stay calls. An instruction that came through calls has them in front of its chain of transforms, as
+ * words "@callee:span:at", the outermost first: the callee's name, where it is defined and where it was called.
+ */
+#include "backend/native/tier.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FLAT_MOST 20000u /* instructions */
+
+typedef struct Flat {
+	Fn *from, *to; /* to: one reference */
+} Flat;
+
+typedef struct Flattening {
+	Ctx *c;
+	Fn *f;
+	Arena *scratch;
+	VEC(Flat) done;
+	Fn *result;
+} Flattening;
+
+/* ---- which calls --------------------------------------------------------------------------------------------------------------------------- */
+
+static Fn *callee_of(const Fn *f, const Inst *in) {
+	return fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0));
+}
+
+typedef struct Search {
+	Arena *scratch;
+	const Fn *wanted;
+	VEC(const Fn *) seen;
+} Search;
+
+static bool reaches(Search *s, const Fn *f) {
+	for (uint32_t i = 0; i < s->seen.n; i++)
+		if (s->seen.at[i] == f) return false;
+	VEC_PUSH(s->scratch, &s->seen, f);
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		if (f->insts.at[i].op != OP_CALL) continue;
+		const Fn *g = callee_of(f, &f->insts.at[i]);
+		if (g == s->wanted || (g && g->finished && reaches(s, g))) return true;
+	}
+	return false;
+}
+
+static bool has_calls(const Fn *f) {
+	for (uint32_t i = 0; i < f->insts.n; i++)
+		if (f->insts.at[i].op == OP_CALL) return true;
+	return false;
+}
+
+/* ---- writing out --------------------------------------------------------------------------------------------------------------------------- */
+
+static Fn *flat_of(Flattening *w, Fn *f);
+
+static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Ref *results) {
+	Flattening *w = m->call_ud;
+	Fn *g = callee_of(m->from, in);
+	Search s = {.scratch = w->scratch, .wanted = g};
+	if (!g || !g->finished || reaches(&s, g)) return false;
+	const Fn *flat = flat_of(w, g);
+	if (build_fn(b)->insts.n + flat->insts.n > FLAT_MOST) return false;
+	ChainId outer = build_get_chain(b);
+	SpanId at = build_span(b);
+	char word[80];
+	snprintf(word, sizeof word, "@%u:%u:%u", (unsigned)g->name, (unsigned)g->span, (unsigned)at);
+	build_chain(b, chain_push(w->c, outer, word));
+	build_inline(b, flat, args, results);
+	build_chain(b, outer);
+	build_at(b, at);
+	return true;
+}
+
+static Fn *flat_of(Flattening *w, Fn *f) {
+	if (!has_calls(f)) return f;
+	for (uint32_t i = 0; i < w->done.n; i++)
+		if (w->done.at[i].from == f) return w->done.at[i].to;
+	Builder *b = build_begin(w->c, f->name, f->span, f);
+	RefMap m = refmap_new(b, f, true);
+	m.call = write_out;
+	m.call_ud = w;
+	for (uint32_t k = 0; k < fn_nparams(f); k++) {
+		Atom name = f->vals.at[REF_INDEX(fn_param(f, k))].name;
+		refmap_set(&m, fn_param(f, k), build_param(b, ref_type(f, fn_param(f, k)), name));
+	}
+	const Region body = f->regions.at[0];
+	for (uint32_t i = 0; i < body.ninsts; i++) build_copy_inst(b, &m, &f->insts.at[f->inst_order.at[body.insts + i]]);
+	Ref *results = ARENA_ARRAY(w->scratch, Ref, fn_nresults(f) + 1);
+	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = refmap_get(b, &m, fn_result(f, k));
+	Flat made = {.from = f, .to = build_end(b, fn_nresults(f), results)};
+	VEC_PUSH(w->scratch, &w->done, made);
+	return made.to;
+}
+
+static void run_flatten(Ctx *c, void *arg) {
+	Flattening *w = arg;
+	w->scratch = arena_new(c);
+	w->result = flat_of(w, w->f);
+}
+
+Fn *native_flatten(Ctx *c, Fn *f) {
+	if (!has_calls(f)) return NULL;
+	Flattening w = {.c = c, .f = f};
+	const uint32_t mark = build_mark(c), diags = diag_total(c);
+	Status st = ctx_protect(c, run_flatten, &w);
+	if (st != ST_OK) {
+		build_unwind(c, mark);
+		diag_truncate(c, diags);
+		w.result = NULL;
+	}
+	if (w.result == f) w.result = NULL;
+	if (w.result) fn_ref(w.result);
+	for (uint32_t i = 0; i < w.done.n; i++) fn_unref(w.done.at[i].to);
+	arena_free(w.scratch);
+	return w.result;
+}
+
+/* ---- chains -------------------------------------------------------------------------------------------------------------------------------- */
+
+void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap) {
+	size_t n = 0;
+	for (const char *t = chain_text(c, chain); *t;) {
+		size_t word = strcspn(t, " ");
+		if (*t != '@') n += (size_t)snprintf(out + n, cap - n, "%s%.*s", n ? " " : "", (int)word, t);
+		if (n >= cap) n = cap - 1;
+		t += word;
+		t += *t == ' ';
+	}
+	out[n] = 0;
+}
+
+void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud) {
+	const char *text = chain_text(c, chain), *end = text + strlen(text);
+	while (end > text) {
+		const char *t = end;
+		while (t > text && t[-1] != ' ') t--;
+		if (*t == '@') {
+			char *after;
+			unsigned long callee = strtoul(t + 1, &after, 10), defined = strtoul(after + 1, &after, 10), at = strtoul(after + 1, &after, 10);
+			visit(ud, (Atom)callee, (SpanId)defined, (SpanId)at);
+		}
+		end = t > text ? t - 1 : text;
+	}
+}

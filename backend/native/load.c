@@ -1,0 +1,530 @@
+/* load.c - our own small linker: sections of an ELF relocatable object into one mapping, relocations applied, undefined symbols from a fixed
+ * table.
+ *
+ * Needs: load.h, elf.h, mmap; runtime.h for the addresses of the runtime. Guarantees: what load.h says: every offset, size and index that the
+ * object gives is checked against what is there before it is used.
+ *
+ * One mapping of three zones, on pages of their own, at most MOST_BYTES long, so that code reaches data by 32-bit displacements:
+ *
+ *     code and stubs (read, execute) | constants, the table of addresses (read) | data (read, write)
+ *
+ * Functions of the program may be farther than 2 GB away, so calls go through a stub here: a jump through the 8 bytes behind it. Unwind tables
+ * are left out: nothing unwinds through generated code.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "backend/native/load.h"
+#include "backend/native/runtime.h"
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) && defined(__ELF__)
+#include <elf.h>
+#include <sys/mman.h>
+
+#define MOST_BYTES ((uint64_t)256 * 1024 * 1024)
+enum { MOST_SECTIONS = 4096, MOST_SYMBOLS = 1 << 20, STUB_BYTES = 16, NZONES = 3 };
+typedef enum Zone { ZONE_CODE, ZONE_CONST, ZONE_DATA, ZONE_NONE } Zone;
+
+struct NativeObject {
+	char *map;
+	size_t bytes;
+	NativeEntry entry;
+	struct GdbEntry *gdb;
+};
+
+typedef struct Section {
+	Elf64_Shdr h;
+	Zone zone;
+	uint64_t at; /* in the mapping */
+} Section;
+
+/* Of a symbol that is referred to: its stub's and its address's place in their tables, plus 1. */
+typedef struct Slots {
+	uint32_t stub, address;
+} Slots;
+
+typedef struct Loader {
+	const char *bytes;
+	size_t n;
+	char *error;
+	size_t cap;
+	uint32_t nsections, nsymbols, nstubs, naddresses;
+	Section *sections;
+	Slots *slots;
+	const Section *symtab, *strtab;
+	bool low; /* some relocation wants addresses of 32 bits */
+	uint64_t zone_at[NZONES], zone_bytes[NZONES], bytes_mapped, stubs_at, addresses_at;
+	char *map;
+} Loader;
+
+static bool fail(Loader *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(Loader *l, const char *format, ...) {
+	va_list args;
+	va_start(args, format);
+	if (l->cap) vsnprintf(l->error, l->cap, format, args);
+	va_end(args);
+	return false;
+}
+
+/* ---- what undefined symbols may be ------------------------------------------------------------------------------------------------------- */
+
+typedef void (*AnyFn)(void);
+
+static void *symbol_address(const char *name) {
+#define BOTH(name) {#name, (AnyFn)name}, {#name "f", (AnyFn)name##f}
+	static const struct {
+		const char *name;
+		AnyFn at;
+	} table[] = {
+	    {"memcpy", (AnyFn)memcpy}, {"memset", (AnyFn)memset}, {"memmove", (AnyFn)memmove}, {"memcmp", (AnyFn)memcmp},
+	    BOTH(floor), BOTH(ceil), BOTH(trunc), BOTH(rint), BOTH(nearbyint), BOTH(round), BOTH(fma), BOTH(sqrt), BOTH(fabs), BOTH(copysign),
+	    BOTH(fmin), BOTH(fmax), BOTH(fmod), BOTH(ldexp), BOTH(frexp), BOTH(logb), BOTH(pow), BOTH(exp), BOTH(exp2), BOTH(expm1), BOTH(log),
+	    BOTH(log2), BOTH(log10), BOTH(log1p), BOTH(sin), BOTH(cos), BOTH(tan), BOTH(asin), BOTH(acos), BOTH(atan), BOTH(atan2), BOTH(sinh),
+	    BOTH(cosh), BOTH(tanh), BOTH(asinh), BOTH(acosh), BOTH(atanh), BOTH(cbrt), BOTH(hypot), BOTH(erf), BOTH(erfc), BOTH(tgamma),
+	};
+	if (!strncmp(name, "atled_rt_", 9)) return native_runtime_symbol(name);
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (!strcmp(table[i].name, name)) {
+			void *p;
+			memcpy(&p, &table[i].at, sizeof p);
+			return p;
+		}
+	return NULL;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------------------------------- */
+
+static bool within(const Loader *l, uint64_t at, uint64_t bytes) {
+	return at <= l->n && bytes <= l->n - at;
+}
+
+static bool read_header(Loader *l, Elf64_Ehdr *h) {
+	if (l->n < sizeof *h) return fail(l, "not an object: %zu bytes", l->n);
+	memcpy(h, l->bytes, sizeof *h);
+	if (memcmp(h->e_ident, ELFMAG, SELFMAG)) return fail(l, "not an ELF object");
+	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64)
+		return fail(l, "an object for another machine");
+	if (h->e_type != ET_REL) return fail(l, "not a relocatable object");
+	if (h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shnum || h->e_shnum > MOST_SECTIONS ||
+	    !within(l, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
+		return fail(l, "the table of sections is broken");
+	return true;
+}
+
+/* The text at `at` of a string table; NULL when it does not end inside. */
+static const char *text_at(const Loader *l, const Section *table, uint64_t at) {
+	if (at >= table->h.sh_size) return NULL;
+	const char *p = l->bytes + table->h.sh_offset + at;
+	return memchr(p, 0, table->h.sh_size - at) ? p : NULL;
+}
+
+static Zone zone_of(const Elf64_Shdr *h, const char *name) {
+	if (!(h->sh_flags & SHF_ALLOC) || h->sh_type == SHT_NOTE || h->sh_type == SHT_X86_64_UNWIND || !strcmp(name, ".eh_frame")) return ZONE_NONE;
+	if (h->sh_flags & SHF_EXECINSTR) return ZONE_CODE;
+	if ((h->sh_flags & SHF_WRITE) && strncmp(name, ".data.rel.ro", 12)) return ZONE_DATA;
+	return ZONE_CONST;
+}
+
+static bool read_sections(Loader *l, const Elf64_Ehdr *eh) {
+	for (uint32_t i = 0; i < l->nsections; i++) {
+		Elf64_Shdr *h = &l->sections[i].h;
+		memcpy(h, l->bytes + eh->e_shoff + (uint64_t)i * sizeof *h, sizeof *h);
+		l->sections[i].zone = ZONE_NONE;
+		if (h->sh_type != SHT_NOBITS && h->sh_type != SHT_NULL && !within(l, h->sh_offset, h->sh_size))
+			return fail(l, "section %u is not inside the object", i);
+	}
+	if (eh->e_shstrndx >= l->nsections || l->sections[eh->e_shstrndx].h.sh_type != SHT_STRTAB) return fail(l, "sections have no names");
+	for (uint32_t i = 1; i < l->nsections; i++) {
+		Section *s = &l->sections[i];
+		const char *name = text_at(l, &l->sections[eh->e_shstrndx], s->h.sh_name);
+		if (!name) return fail(l, "section %u has no name", i);
+		if (s->h.sh_type == SHT_SYMTAB) {
+			if (l->symtab) return fail(l, "two tables of symbols");
+			l->symtab = s;
+		}
+		s->zone = zone_of(&s->h, name);
+		if (s->zone == ZONE_NONE) continue;
+		if (s->h.sh_flags & SHF_TLS) return fail(l, "variables of threads (section %.40s) are not supported", name);
+		if (s->h.sh_type == SHT_INIT_ARRAY || s->h.sh_type == SHT_FINI_ARRAY || s->h.sh_type == SHT_PREINIT_ARRAY)
+			return fail(l, "initialisers (section %.40s) are not supported", name);
+		if (s->h.sh_type != SHT_PROGBITS && s->h.sh_type != SHT_NOBITS) return fail(l, "section %.40s has an unknown type", name);
+		const uint64_t align = s->h.sh_addralign ? s->h.sh_addralign : 1;
+		if ((align & (align - 1)) || align > 4096 || s->h.sh_size > MOST_BYTES)
+			return fail(l, "section %.40s has a bad size or alignment", name);
+		s->h.sh_addralign = align;
+	}
+	if (!l->symtab) return fail(l, "no symbols");
+	const Elf64_Shdr *t = &l->symtab->h;
+	if (t->sh_entsize != sizeof(Elf64_Sym) || t->sh_size % sizeof(Elf64_Sym) || t->sh_size / sizeof(Elf64_Sym) > MOST_SYMBOLS ||
+	    t->sh_link >= l->nsections || l->sections[t->sh_link].h.sh_type != SHT_STRTAB)
+		return fail(l, "the table of symbols is broken");
+	l->strtab = &l->sections[t->sh_link];
+	l->nsymbols = (uint32_t)(t->sh_size / sizeof(Elf64_Sym));
+	return true;
+}
+
+static Elf64_Sym symbol(const Loader *l, uint32_t k) {
+	Elf64_Sym s;
+	memcpy(&s, l->bytes + l->symtab->h.sh_offset + (uint64_t)k * sizeof s, sizeof s);
+	return s;
+}
+
+static const char *symbol_name(const Loader *l, const Elf64_Sym *s) {
+	const char *name = text_at(l, l->strtab, s->st_name);
+	return name ? name : "?";
+}
+
+/* ---- relocations ------------------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t relocation_width(uint32_t type) {
+	switch (type) {
+	case R_X86_64_NONE: return 0;
+	case R_X86_64_64:
+	case R_X86_64_PC64: return 8;
+	case R_X86_64_PC32:
+	case R_X86_64_PLT32:
+	case R_X86_64_32:
+	case R_X86_64_32S:
+	case R_X86_64_GOTPCREL:
+	case R_X86_64_GOTPCRELX:
+	case R_X86_64_REX_GOTPCRELX: return 4;
+	default: return UINT32_MAX;
+	}
+}
+
+static bool is_by_address(uint32_t type) {
+	return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
+}
+
+/* Checks a relocation and notes the stub or address it needs. */
+static bool check_relocation(Loader *l, const Section *target, const Elf64_Rela *r) {
+	const uint32_t type = ELF64_R_TYPE(r->r_info), width = relocation_width(type);
+	if (width == UINT32_MAX) return fail(l, "relocation type %u is not supported", type);
+	if (!width) return true;
+	const uint64_t k = ELF64_R_SYM(r->r_info);
+	if (!k || k >= l->nsymbols) return fail(l, "a relocation names symbol %llu of %u", (unsigned long long)k, l->nsymbols);
+	if (r->r_offset > target->h.sh_size || width > target->h.sh_size - r->r_offset) return fail(l, "a relocation outside of its section");
+	if (target->h.sh_type == SHT_NOBITS) return fail(l, "a relocation in a section without contents");
+	if (type == R_X86_64_32 || type == R_X86_64_32S) l->low = true;
+	if (is_by_address(type)) {
+		if (!l->slots[k].address) l->slots[k].address = ++l->naddresses;
+	} else if (symbol(l, (uint32_t)k).st_shndx == SHN_UNDEF && type != R_X86_64_64 && !l->slots[k].stub) {
+		l->slots[k].stub = ++l->nstubs;
+	}
+	return true;
+}
+
+static bool find_symbol(Loader *l, uint32_t k, uint64_t *address) {
+	const Elf64_Sym s = symbol(l, k);
+	if (s.st_shndx == SHN_UNDEF) {
+		const char *name = symbol_name(l, &s);
+		*address = (uint64_t)(uintptr_t)symbol_address(name);
+		return *address || fail(l, "undefined symbol %.60s", name);
+	}
+	if (s.st_shndx == SHN_ABS) {
+		*address = s.st_value;
+		return true;
+	}
+	if (s.st_shndx >= l->nsections || l->sections[s.st_shndx].zone == ZONE_NONE || s.st_value > l->sections[s.st_shndx].h.sh_size)
+		return fail(l, "symbol %.60s is not in a section that is loaded", symbol_name(l, &s));
+	*address = (uint64_t)(uintptr_t)l->map + l->sections[s.st_shndx].at + s.st_value;
+	return true;
+}
+
+static bool apply_relocation(Loader *l, const Section *target, const Elf64_Rela *r) {
+	const uint32_t type = ELF64_R_TYPE(r->r_info), k = (uint32_t)ELF64_R_SYM(r->r_info);
+	if (type == R_X86_64_NONE) return true;
+	char *place = l->map + target->at + r->r_offset;
+	const uint64_t p = (uint64_t)(uintptr_t)place, addend = (uint64_t)r->r_addend;
+	uint64_t s;
+	if (is_by_address(type)) s = (uint64_t)(uintptr_t)l->map + l->addresses_at + 8 * (l->slots[k].address - 1u);
+	else if (l->slots[k].stub && type != R_X86_64_64)
+		s = (uint64_t)(uintptr_t)l->map + l->stubs_at + (uint64_t)STUB_BYTES * (l->slots[k].stub - 1u);
+	else if (!find_symbol(l, k, &s)) return false;
+	uint64_t v = s + addend;
+	bool fits = true;
+	switch (type) {
+	case R_X86_64_64: break;
+	case R_X86_64_PC64: v -= p; break;
+	case R_X86_64_32: fits = v <= UINT32_MAX; break;
+	case R_X86_64_32S: fits = (int64_t)v >= INT32_MIN && (int64_t)v <= INT32_MAX; break;
+	default:
+		v -= p;
+		fits = (int64_t)v >= INT32_MIN && (int64_t)v <= INT32_MAX;
+	}
+	if (!fits) return fail(l, "a relocation of type %u does not reach", type);
+	memcpy(place, &v, relocation_width(type)); /* little-endian: the low bytes */
+	return true;
+}
+
+/* Runs `each` over all relocations of sections that are loaded. */
+static bool for_relocations(Loader *l, bool (*each)(Loader *l, const Section *target, const Elf64_Rela *r)) {
+	for (uint32_t i = 1; i < l->nsections; i++) {
+		const Elf64_Shdr *h = &l->sections[i].h;
+		if (h->sh_type != SHT_RELA && h->sh_type != SHT_REL) continue;
+		if (h->sh_info >= l->nsections) return fail(l, "relocations for no section");
+		const Section *target = &l->sections[h->sh_info];
+		if (target->zone == ZONE_NONE) continue;
+		if (h->sh_type == SHT_REL || h->sh_entsize != sizeof(Elf64_Rela) || h->sh_link >= l->nsections || &l->sections[h->sh_link] != l->symtab)
+			return fail(l, "a table of relocations is broken");
+		for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= h->sh_size; at += sizeof(Elf64_Rela)) {
+			Elf64_Rela r;
+			memcpy(&r, l->bytes + h->sh_offset + at, sizeof r);
+			if (!each(l, target, &r)) return false;
+		}
+	}
+	return true;
+}
+
+/* ---- the mapping ------------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t round_up(uint64_t x, uint64_t align) {
+	return (x + align - 1) & ~(align - 1);
+}
+
+static bool lay_out(Loader *l) {
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t at = 0;
+	for (int zone = 0; zone < NZONES; zone++) {
+		l->zone_at[zone] = at;
+		for (uint32_t i = 1; i < l->nsections; i++) {
+			Section *s = &l->sections[i];
+			if (s->zone != (Zone)zone) continue;
+			s->at = at = round_up(at, s->h.sh_addralign);
+			at += s->h.sh_size;
+			if (at > MOST_BYTES) return fail(l, "an object of more than %llu MB", (unsigned long long)(MOST_BYTES >> 20));
+		}
+		if (zone == ZONE_CODE) {
+			l->stubs_at = at = round_up(at, STUB_BYTES);
+			at += (uint64_t)STUB_BYTES * l->nstubs;
+		} else if (zone == ZONE_CONST) {
+			l->addresses_at = at = round_up(at, 8);
+			at += (uint64_t)8 * l->naddresses;
+		}
+		at = round_up(at, page);
+		l->zone_bytes[zone] = at - l->zone_at[zone];
+	}
+	if (at > MOST_BYTES) return fail(l, "an object of more than %llu MB", (unsigned long long)(MOST_BYTES >> 20));
+	if (!l->zone_bytes[ZONE_CODE]) return fail(l, "no code");
+	l->bytes_mapped = at;
+	return true;
+}
+
+static bool fill(Loader *l) {
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#ifdef MAP_32BIT
+	if (l->low) flags |= MAP_32BIT;
+#endif
+	void *map = mmap(NULL, l->bytes_mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (map == MAP_FAILED) return fail(l, "no memory for %llu bytes of code", (unsigned long long)l->bytes_mapped);
+	l->map = map;
+	memset(l->map, 0xcc, l->zone_bytes[ZONE_CODE]); /* breakpoints between functions */
+	for (uint32_t i = 1; i < l->nsections; i++) {
+		const Section *s = &l->sections[i];
+		if (s->zone != ZONE_NONE && s->h.sh_type != SHT_NOBITS) memcpy(l->map + s->at, l->bytes + s->h.sh_offset, s->h.sh_size);
+	}
+	for (uint32_t k = 1; k < l->nsymbols && (l->nstubs || l->naddresses); k++) {
+		static const unsigned char jump[6] = {0xff, 0x25, 0, 0, 0, 0}; /* to where the next 8 bytes say */
+		uint64_t address;
+		if (!l->slots[k].stub && !l->slots[k].address) continue;
+		if (!find_symbol(l, k, &address)) return false;
+		if (l->slots[k].stub) {
+			char *stub = l->map + l->stubs_at + (uint64_t)STUB_BYTES * (l->slots[k].stub - 1u);
+			memcpy(stub, jump, sizeof jump);
+			memcpy(stub + sizeof jump, &address, sizeof address);
+		}
+		if (l->slots[k].address) memcpy(l->map + l->addresses_at + (uint64_t)8 * (l->slots[k].address - 1u), &address, sizeof address);
+	}
+	return for_relocations(l, apply_relocation);
+}
+
+static bool protect(Loader *l) {
+	static const int rights[NZONES] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
+	for (int zone = 0; zone < ZONE_DATA; zone++)
+		if (l->zone_bytes[zone] && mprotect(l->map + l->zone_at[zone], l->zone_bytes[zone], rights[zone]))
+			return fail(l, "the system does not let us make code executable");
+	return true;
+}
+
+/* Functions that are defined in code. */
+static bool is_function(const Loader *l, const Elf64_Sym *s) {
+	return s->st_shndx < l->nsections && s->st_shndx != SHN_UNDEF && l->sections[s->st_shndx].zone == ZONE_CODE &&
+	       s->st_value < l->sections[s->st_shndx].h.sh_size && ELF64_ST_TYPE(s->st_info) <= STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_OBJECT;
+}
+
+static bool find_entry(Loader *l, const char *entry, NativeObject *o) {
+	for (uint32_t k = 1; k < l->nsymbols; k++) {
+		const Elf64_Sym s = symbol(l, k);
+		if (!is_function(l, &s) || ELF64_ST_BIND(s.st_info) == STB_LOCAL || strcmp(symbol_name(l, &s), entry)) continue;
+		const char *p = l->map + l->sections[s.st_shndx].at + s.st_value;
+		memcpy(&o->entry, &p, sizeof p);
+		return true;
+	}
+	return fail(l, "no function %.60s", entry);
+}
+
+/* ---- perf and gdb ------------------------------------------------------------------------------------------------------------------------ */
+
+static atomic_uint told;
+
+void native_tell(unsigned flags) {
+	atomic_fetch_or(&told, flags);
+}
+
+static void ask_environment(void) {
+	const char *perf = getenv("ATLED_PERF"), *gdb = getenv("ATLED_GDB");
+	if (perf && !strcmp(perf, "1")) native_tell(NATIVE_TELL_PERF);
+	if (gdb && !strcmp(gdb, "1")) native_tell(NATIVE_TELL_GDB);
+}
+
+static void tell_perf(const Loader *l) {
+	char path[40];
+	snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) return;
+	for (uint32_t k = 1; k < l->nsymbols; k++) {
+		const Elf64_Sym s = symbol(l, k);
+		if (!is_function(l, &s) || ELF64_ST_TYPE(s.st_info) != STT_FUNC) continue;
+		char line[200];
+		const uintptr_t at = (uintptr_t)(l->map + l->sections[s.st_shndx].at + s.st_value);
+		const int n = snprintf(line, sizeof line, "%llx %llx %.120s\n", (unsigned long long)at, (unsigned long long)s.st_size, symbol_name(l, &s));
+		if (write(fd, line, (size_t)n) != n) break;
+	}
+	close(fd);
+}
+
+/* gdb's JIT interface: it looks for these two names in the program's table of symbols and stops at the function. The object it reads is a copy
+ * with the sections' addresses filled in. */
+typedef struct GdbEntry {
+	struct GdbEntry *next, *before;
+	const char *object;
+	uint64_t bytes;
+} GdbEntry;
+static __attribute__((used)) struct GdbDescriptor {
+	uint32_t version, action; /* 1 registered, 2 unregistered */
+	GdbEntry *relevant, *first;
+} __jit_debug_descriptor = {.version = 1};
+static pthread_mutex_t gdb_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __attribute__((noinline, used)) void __jit_debug_register_code(void) {
+	__asm__ volatile("" ::: "memory");
+}
+
+static GdbEntry *tell_gdb(const Loader *l, const Elf64_Ehdr *eh) {
+	GdbEntry *e = malloc(sizeof *e + l->n);
+	if (!e) return NULL;
+	char *copy = (char *)(e + 1);
+	memcpy(copy, l->bytes, l->n);
+	for (uint32_t i = 1; i < l->nsections; i++) {
+		if (l->sections[i].zone == ZONE_NONE) continue;
+		const uint64_t address = (uint64_t)(uintptr_t)l->map + l->sections[i].at;
+		memcpy(copy + eh->e_shoff + (uint64_t)i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &address, sizeof address);
+	}
+	*e = (GdbEntry){.object = copy, .bytes = l->n};
+	pthread_mutex_lock(&gdb_lock);
+	e->next = __jit_debug_descriptor.first;
+	if (e->next) e->next->before = e;
+	__jit_debug_descriptor.first = __jit_debug_descriptor.relevant = e;
+	__jit_debug_descriptor.action = 1;
+	__jit_debug_register_code();
+	pthread_mutex_unlock(&gdb_lock);
+	return e;
+}
+
+static void untell_gdb(GdbEntry *e) {
+	if (!e) return;
+	pthread_mutex_lock(&gdb_lock);
+	if (e->before) e->before->next = e->next;
+	else __jit_debug_descriptor.first = e->next;
+	if (e->next) e->next->before = e->before;
+	__jit_debug_descriptor.relevant = e;
+	__jit_debug_descriptor.action = 2;
+	__jit_debug_register_code();
+	pthread_mutex_unlock(&gdb_lock);
+	free(e);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool load(Loader *l, const Elf64_Ehdr *eh, const char *entry, NativeObject *o) {
+	if (!read_sections(l, eh)) return false;
+	l->slots = calloc(l->nsymbols ? l->nsymbols : 1, sizeof *l->slots);
+	if (!l->slots) return fail(l, "out of memory");
+	return for_relocations(l, check_relocation) && lay_out(l) && fill(l) && protect(l) && find_entry(l, entry, o);
+}
+
+NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *error, size_t cap) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, ask_environment);
+	Loader l = {.bytes = bytes, .n = n, .error = error, .cap = cap};
+	Elf64_Ehdr eh;
+	if (cap) *error = 0;
+	if (!read_header(&l, &eh)) return NULL;
+	l.nsections = eh.e_shnum;
+	l.sections = calloc(l.nsections, sizeof *l.sections);
+	NativeObject *o = calloc(1, sizeof *o);
+	bool good = l.sections && o ? load(&l, &eh, entry, o) : fail(&l, "out of memory");
+	if (good) {
+		o->map = l.map;
+		o->bytes = l.bytes_mapped;
+		const unsigned tell = atomic_load(&told);
+		if (tell & NATIVE_TELL_PERF) tell_perf(&l);
+		if (tell & NATIVE_TELL_GDB) o->gdb = tell_gdb(&l, &eh);
+	} else {
+		if (l.map) munmap(l.map, l.bytes_mapped);
+		free(o);
+		o = NULL;
+	}
+	free(l.sections);
+	free(l.slots);
+	return o;
+}
+
+void native_unload(NativeObject *o) {
+	if (!o) return;
+	untell_gdb(o->gdb);
+	munmap(o->map, o->bytes);
+	free(o);
+}
+
+#else /* machines that we have no code for */
+
+struct NativeObject {
+	size_t bytes;
+	NativeEntry entry;
+};
+
+void native_tell(unsigned flags) {
+	(void)flags;
+}
+
+NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *error, size_t cap) {
+	(void)bytes;
+	(void)n;
+	(void)entry;
+	if (cap) snprintf(error, cap, "there is no loader for this machine");
+	return NULL;
+}
+
+void native_unload(NativeObject *o) {
+	free(o);
+}
+
+#endif
+
+NativeEntry native_entry(const NativeObject *o) {
+	return o->entry;
+}
+
+size_t native_object_bytes(const NativeObject *o) {
+	return o->bytes;
+}

@@ -1,0 +1,122 @@
+/* lower.h - from a unit's instructions to kernel code: what the files that lower share.
+ *
+ * Needs: unit.h. The work is divided so:
+ *
+ *     unit.c          which instructions of a region go into which unit; runs a unit as a step of the evaluator
+ *     lower.c         the unit's frame: inputs, lengths, places of values, memory slots, outputs; control flow (if, for, while, calls)
+ *     lower_small.c   instructions on scalars and small fixed shapes: every element a register
+ *     arrays_plan.c   straight-line array instructions: what is computed where, which loops are shared, what is kept
+ *     arrays_emit.c   the loops of such a plan
+ *
+ * Two passes over a unit: plan (arrays_plan for each run of array instructions, so that all memory is known), then emit.
+ */
+#ifndef ATLED_BACKEND_NATIVE_LOWER_H
+#define ATLED_BACKEND_NATIVE_LOWER_H
+
+#include "backend/native/unit.h"
+
+/* Arrays of fixed shape with at most this many elements live in registers. */
+#define SMALL_COUNT 32
+
+/* Where a value of the function is while code for the unit is emitted. */
+typedef enum PlaceKind {
+	PLACE_NONE,   /* not computed (yet), or only ever computed inside the loops that use it */
+	PLACE_SMALL,  /* elements[0..count) in row-major order, each a uniform value */
+	PLACE_MEMORY  /* row-major without gaps at `pointer`, padded by 64 readable bytes */
+} PlaceKind;
+typedef struct Place {
+	PlaceKind kind;
+	uint32_t count;
+	KRef *elements;
+	KRef pointer;
+} Place;
+
+typedef struct ArrayPlan ArrayPlan;
+
+/* A piece of the unit's arena: bytes as a Dim (number of elements times their size; rounded up to 64 when laid out). */
+typedef struct MemorySlot {
+	Dim elements;
+	uint32_t element_bytes;
+	uint32_t from, to; /* live over these positions of the emission order (Lower.position), inclusive */
+	KRef pointer;      /* set when the entry has laid the arena out */
+} MemorySlot;
+
+typedef struct Flow Flow; /* order, lifetimes and memory of a unit's values: lower_flow.h */
+
+/* A length that the caller works out, with its value at the entry (0: read where it is needed). */
+typedef struct UnitDim {
+	Dim dim;
+	KRef value;
+} UnitDim;
+typedef struct UnitCallee {
+	const Fn *fn;
+	uint32_t number; /* in the module */
+	bool built;
+} UnitCallee;
+
+typedef struct Lower {
+	Ctx *c;
+	const Fn *f;
+	Unit *unit;
+	Arena *scratch;          /* dies with the lowering */
+	KBuilder k;
+	KRef *syms;              /* by symbol: its length (i64) while in scope; 0: unknown */
+	const int64_t *hints;    /* by symbol: the lengths of the call that asked for the compilation; -1 unknown. They steer choices of
+	                            speed only: the code is right for all lengths */
+	Place *places;           /* by value */
+	VEC(MemorySlot) slots;
+	uint32_t *slot_of;       /* by value: its slot plus 1 in `slots`; 0: none */
+	bool *needed;            /* by value: used after (outside of) the run of array instructions that computes it */
+	uint32_t position;       /* counts instructions in plan and again in emission order */
+	VEC(UnitSite) sites;
+	bool failed;             /* something cannot be lowered after all: the unit is given up */
+	struct Lower *root;      /* of the unit's entry function: owns slots, sites and the lists below */
+	Flow *flow;
+	VEC(UnitDim) dims;       /* lengths that are polynomials: words of the call */
+	VEC(UnitCallee) callees; /* recursive functions of the program that became functions of the module */
+} Lower;
+
+/* ---- lower.c ------------------------------------------------------------------------------------------------------------------------- */
+
+/* The unit's module, or NULL when it cannot be lowered. `insts` are consecutive in execution order after clustering; hints as above. */
+Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, const KTarget *target, const int64_t *hints, Arena *keep);
+/* May this instruction (with its regions) stand in a unit? */
+bool lower_takes(const Fn *f, const Inst *in);
+
+/* A length as i64: constants, symbols, polynomials. All symbols of array types in a unit are known on entry. */
+KRef lower_dim(Lower *l, Dim d);
+/* The length under the hints; `fallback` when a symbol has none. */
+int64_t lower_hint(const Lower *l, Dim d, int64_t fallback);
+/* Where r is: computed values, parameters of open regions, inputs, constants (scalar constants become PLACE_SMALL, array constants are
+ * inputs of the unit). */
+const Place *lower_place(Lower *l, Ref r);
+void lower_set_memory(Lower *l, Ref r, KRef pointer);
+void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements);
+/* In planning: a slot for value r with the given number of elements, alive from position `from` to `to`. */
+void lower_slot(Lower *l, Ref r, uint32_t from, uint32_t to);
+/* In emission: the memory where the materialised value r belongs: its slot, or the output buffer, or the other half of a loop's pair. */
+KRef lower_destination(Lower *l, Ref r);
+/* A failing check of instruction `in`: the number for k_fail_if. */
+int64_t lower_site(Lower *l, SiteKind kind, const Inst *in);
+
+/* ---- lower_small.c ------------------------------------------------------------------------------------------------------------------- */
+
+/* The element-wise primitive `op` of instruction `in` on one element (uniform or varying), with the checks of integer arithmetic. mask: lanes that count, 0 all. */
+KRef lower_element(Lower *l, const Inst *in, KRef x, KRef y, KRef mask);
+/* All operands and results are small: lowers the instruction into registers. */
+bool small_takes(const Lower *l, const Inst *in);
+void lower_small(Lower *l, const Inst *in);
+/* Is the type one of fixed shape with at most SMALL_COUNT elements? Gives the count. */
+bool type_is_small(Ctx *c, TypeId t, uint32_t *count);
+
+/* ---- arrays_plan.c, arrays_emit.c ---------------------------------------------------------------------------------------------------- */
+
+/* Plans a straight-line run of array instructions (element-wise, shape changing, gather, scatter, reductions, cumulative sums, contractions, iota) and the
+ * small ones between them that depend on them. l->needed says which results are wanted afterwards. Asks for slots. NULL: cannot be done. */
+ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts);
+/* Emits it; sets the places of the needed results. */
+void arrays_emit(Lower *l, ArrayPlan *p);
+/* One line per loop nest and contraction: for plan(f, x). */
+void arrays_describe(Text *out, const ArrayPlan *p);
+
+#endif

@@ -1,0 +1,452 @@
+/* lower_control.c - emission of a unit's pieces in order: branches, loops with what they carry, single elements of arrays in memory.
+ *
+ * Needs: lower_flow.h, with every class's memory known. Guarantees: indices are checked as the evaluator checks them; every loop polls after about
+ * a thousand operations; a loop's result lies where its class has its memory.
+ */
+#include "backend/native/lower_flow.h"
+
+#define POLL_WORK 2048 /* operations between two polls, about */
+
+static const Inst *inst_at(const Lower *l, InstId i) {
+	return &l->f->insts.at[i];
+}
+
+static bool is_small(const Lower *l, Ref r) {
+	return type_is_small(l->c, ref_type(l->f, r), NULL);
+}
+
+static KRef *room(Lower *l, uint32_t n) {
+	return ARENA_ARRAY(l->scratch, KRef, n + 1);
+}
+
+void lower_copy(Lower *l, Ref like, KRef to, KRef from) {
+	if (to == from) return;
+	KBuilder *b = &l->k;
+	k_copy(b, to, from, k_mul(b, lower_count(l, ref_type(l->f, like)), k_int(b, ktype_size(lower_ktype(l, like)))));
+}
+
+static KRef pointer_of(Lower *l, Ref r) {
+	return lower_place(l, r)->pointer;
+}
+
+/* ---- single elements ----------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Rows {
+	int64_t outer, per_batch, nindex, row;
+	KRef length;
+	const KRef *index; /* checked */
+} Rows;
+
+static int64_t fixed(const Lower *l, Dim d) {
+	int64_t v = 1;
+	dim_is_const(l->c, d, &v);
+	return v;
+}
+
+static Rows open_rows(Lower *l, const Inst *in) {
+	KBuilder *b = &l->k;
+	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0)), given = *ref_ty(l->f, inst_arg(l->f, in, 1));
+	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0), batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
+	Rows r = {.outer = 1, .per_batch = 1, .nindex = 1, .row = 1};
+	for (uint32_t i = 0; i < axis; i++) {
+		r.outer *= fixed(l, x.dims[i]);
+		if (i >= batch) r.per_batch *= fixed(l, x.dims[i]);
+	}
+	for (uint32_t i = axis + 1; i < x.rank; i++) r.row *= fixed(l, x.dims[i]);
+	for (uint32_t i = batch; i < given.rank; i++) r.nindex *= fixed(l, given.dims[i]);
+	r.length = lower_dim(l, x.dims[axis]);
+	const Place *at = lower_place(l, inst_arg(l->f, in, 1));
+	KRef *index = room(l, at->count);
+	for (uint32_t i = 0; i < at->count; i++) {
+		index[i] = k_convert(b, at->elements[i], KT_I64);
+		KRef bad = k_logic(b, 1, k_lt(b, index[i], k_int(b, 0)), k_prim2(b, OP_LE, r.length, index[i]));
+		k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), index[i], r.length);
+	}
+	r.index = index;
+	return r;
+}
+
+static KRef row_start(Lower *l, const Rows *r, int64_t outer, int64_t j) {
+	KBuilder *b = &l->k;
+	KRef index = r->index[outer / r->per_batch * r->nindex + j];
+	if (outer) index = k_add(b, index, k_mul(b, r->length, k_int(b, outer)));
+	return k_mul(b, index, k_int(b, r->row));
+}
+
+static void direct_gather(Lower *l, const Inst *in) {
+	KBuilder *b = &l->k;
+	KRef x = pointer_of(l, inst_arg(l->f, in, 0));
+	KType t = lower_ktype(l, inst_result(in, 0));
+	Rows r = open_rows(l, in);
+	KRef *out = room(l, SMALL_COUNT);
+	uint32_t n = 0;
+	for (int64_t o = 0; o < r.outer; o++)
+		for (int64_t j = 0; j < r.nindex; j++) {
+			KRef at = row_start(l, &r, o, j);
+			for (int64_t k = 0; k < r.row; k++) out[n++] = k_load(b, t, KM_UNIFORM, x, k_add(b, at, k_int(b, k)), 0);
+		}
+	lower_set_small(l, inst_result(in, 0), n, out);
+}
+
+static void direct_scatter(Lower *l, const Inst *in) {
+	KBuilder *b = &l->k;
+	Ref result = inst_result(in, 0), x = inst_arg(l->f, in, 0);
+	const Place *u = lower_place(l, inst_arg(l->f, in, 2));
+	Rows r = open_rows(l, in);
+	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are wanted */
+	KRef to = lower_destination(l, result);
+	KType t = lower_ktype(l, result);
+	lower_copy(l, x, to, pointer_of(l, x));
+	uint32_t n = 0;
+	for (int64_t o = 0; o < r.outer; o++)
+		for (int64_t j = 0; j < r.nindex; j++) {
+			KRef at = row_start(l, &r, o, j);
+			for (int64_t k = 0; k < r.row; k++, n++) {
+				KRef place = k_add(b, at, k_int(b, k)), value = u->elements[n];
+				if (in->op == OP_SCATTER_ADD) value = k_add(b, k_load(b, t, KM_UNIFORM, to, place, 0), value);
+				k_store(b, KM_UNIFORM, to, place, value, 0);
+			}
+		}
+	lower_set_memory(l, result, to);
+}
+
+static void direct_slice(Lower *l, const Inst *in) {
+	KBuilder *b = &l->k;
+	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0)), to = *ref_ty(l->f, inst_result(in, 0));
+	KRef from = pointer_of(l, inst_arg(l->f, in, 0));
+	KType t = lower_ktype(l, inst_result(in, 0));
+	uint32_t rank, count;
+	const int64_t *starts = attr_field(l->c, OP_SLICE, in->attr, 0, &rank), *steps = attr_field(l->c, OP_SLICE, in->attr, 2, &rank);
+	type_is_small(l->c, ref_type(l->f, inst_result(in, 0)), &count);
+	KRef start[MAX_RANK], stride[MAX_RANK];
+	KRef size = k_int(b, 1);
+	for (uint32_t i = rank; i-- > 0;) {
+		int64_t n = fixed(l, to.dims[i]), whole, first;
+		start[i] = lower_dim(l, (Dim)starts[i]);
+		stride[i] = size;
+		KRef length = lower_dim(l, x.dims[i]);
+		size = k_mul(b, size, length);
+		if (!n) continue;
+		int64_t reach = (n - 1) * steps[i];
+		bool known = dim_is_const(l->c, (Dim)starts[i], &first) && dim_is_const(l->c, x.dims[i], &whole) && first >= 0 && first < whole &&
+		             first + reach >= 0 && first + reach < whole;
+		if (known) continue;
+		KRef low = reach < 0 ? k_add(b, start[i], k_int(b, reach)) : start[i], high = reach < 0 ? start[i] : k_add(b, start[i], k_int(b, reach));
+		KRef bad = k_logic(b, 1, k_lt(b, low, k_int(b, 0)), k_prim2(b, OP_LE, length, high));
+		k_fail_if(b, bad, lower_site(l, SITE_SLICE, in), k_int(b, i), k_int(b, 0));
+	}
+	KRef *out = room(l, count);
+	for (uint32_t e = 0; e < count; e++) {
+		int64_t rest = e;
+		KRef at = k_int(b, 0);
+		for (uint32_t i = rank; i-- > 0;) {
+			int64_t n = fixed(l, to.dims[i]), k = rest % n;
+			rest /= n;
+			at = k_add(b, at, k_mul(b, k_add(b, start[i], k_int(b, k * steps[i])), stride[i]));
+		}
+		out[e] = k_load(b, t, KM_UNIFORM, from, at, 0);
+	}
+	lower_set_small(l, inst_result(in, 0), count, out);
+}
+
+/* ---- branches ------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool always_fails(const Lower *l, const Sched *s) {
+	for (uint32_t i = 0; i < s->pieces.n; i++)
+		if (s->pieces.at[i]->kind == PIECE_SMALL && inst_at(l, s->pieces.at[i]->inst)->op == OP_FAIL) return true;
+	return false;
+}
+
+/* Emits a branch; small results go to `flat`, arrays to their memory. */
+static uint32_t emit_branch(Lower *l, const Inst *in, const Sched *s, KRef *flat) {
+	uint32_t n = 0;
+	lower_pieces(l, s);
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		Ref from = l->f->args.at[s->region->results + k];
+		const Place *p = lower_place(l, from);
+		if (is_small(l, inst_result(in, k))) {
+			for (uint32_t i = 0; i < p->count; i++) flat[n++] = p->elements[i];
+		} else if (l->needed[in->results + k]) {
+			lower_copy(l, from, lower_destination(l, inst_result(in, k)), p->pointer);
+		}
+	}
+	return n;
+}
+
+static uint32_t flat_count(const Lower *l, const Inst *in) {
+	uint32_t n = 0, count;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (type_is_small(l->c, ref_type(l->f, inst_result(in, k)), &count)) n += count;
+	return n;
+}
+
+static void emit_if(Lower *l, const Piece *p, const Inst *in) {
+	KBuilder *b = &l->k;
+	uint32_t n = flat_count(l, in);
+	KRef *first = room(l, n), *second = room(l, n), *out = room(l, n);
+	KRef c = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
+	k_if_begin(b, c, always_fails(l, p->regions[0]) ? KF_COLD : 0);
+	emit_branch(l, in, p->regions[0], first);
+	k_if_else(b, n, first);
+	emit_branch(l, in, p->regions[1], second);
+	k_if_end(b, second, out);
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		uint32_t count;
+		if (type_is_small(l->c, ref_type(l->f, inst_result(in, k)), &count)) {
+			lower_set_small(l, inst_result(in, k), count, out);
+			out += count;
+		} else if (l->needed[in->results + k]) {
+			lower_set_memory(l, inst_result(in, k), lower_destination(l, inst_result(in, k)));
+		}
+	}
+}
+
+/* ---- loops --------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Looping {
+	Lower *l;
+	const Piece *p;
+	const Inst *in;
+	uint32_t first;   /* operand of the first carried value */
+	uint32_t n;       /* carried by the kernel code's loop */
+	uint32_t counter; /* which of them counts the turns, for polls; UINT32_MAX: none */
+	KRef *init, *at, *next;
+} Looping;
+
+/* What the kernel code's loop starts with; arrays that are changed in place are brought where that happens. */
+static void collect_init(Looping *w, bool odd_known, KRef odd) {
+	Lower *l = w->l;
+	KBuilder *b = &l->k;
+	for (uint32_t k = 0; k < w->in->nresults; k++) {
+		Ref init = inst_arg(l->f, w->in, w->first + k), out = inst_result(w->in, k);
+		const Place *p = lower_place(l, init);
+		switch (w->p->carries[k].kind) {
+		case CARRY_SMALL:
+			for (uint32_t i = 0; i < p->count; i++) w->init[w->n++] = p->elements[i];
+			break;
+		case CARRY_SAME: break;
+		case CARRY_INPLACE: {
+			KRef from = p->pointer;
+			lower_copy(l, init, lower_destination(l, out), from);
+			break;
+		}
+		case CARRY_PAIR: {
+			KRef first = lower_destination(l, out), second = l->root->slots.at[w->p->carries[k].other - 1].pointer;
+			w->init[w->n++] = p->pointer;
+			if (odd_known) { /* an even number of turns starts beside, so that the last turn writes where the result belongs */
+				KRef x = k_select(b, odd, first, second), y = k_select(b, odd, second, first);
+				first = x;
+				second = y;
+			}
+			w->init[w->n++] = first;
+			w->init[w->n++] = second;
+			break;
+		}
+		}
+	}
+}
+
+/* Places of a region's parameters, from the kernel values `at`. */
+static void set_params(Looping *w, const Region *r, uint32_t skip, bool body) {
+	Lower *l = w->l;
+	const KRef *at = w->at;
+	for (uint32_t k = 0; k < w->in->nresults; k++) {
+		Ref param = ref_value(r->params + skip + k), out = inst_result(w->in, k);
+		uint32_t count;
+		switch (w->p->carries[k].kind) {
+		case CARRY_SMALL:
+			type_is_small(l->c, ref_type(l->f, param), &count);
+			lower_set_small(l, param, count, at);
+			at += count;
+			break;
+		case CARRY_SAME: lower_set_memory(l, param, pointer_of(l, inst_arg(l->f, w->in, w->first + k))); break;
+		case CARRY_INPLACE: lower_set_memory(l, param, lower_destination(l, out)); break;
+		case CARRY_PAIR:
+			lower_set_memory(l, param, at[0]);
+			if (body && w->p->carries[k].direct) {
+				Ref result = l->f->args.at[r->results + k];
+				l->flow->classes[flow_class(l, REF_INDEX(result))].dynamic = at[1];
+			}
+			at += 3;
+			break;
+		}
+	}
+}
+
+static void collect_next(Looping *w, const Region *r) {
+	Lower *l = w->l;
+	const KRef *at = w->at;
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < w->in->nresults; k++) {
+		Ref result = l->f->args.at[r->results + k];
+		const Place *p = lower_place(l, result);
+		switch (w->p->carries[k].kind) {
+		case CARRY_SMALL:
+			for (uint32_t i = 0; i < p->count; i++) w->next[n++] = p->elements[i];
+			at += p->count;
+			break;
+		case CARRY_SAME: break;
+		case CARRY_INPLACE: lower_copy(l, result, lower_destination(l, inst_result(w->in, k)), p->pointer); break;
+		case CARRY_PAIR:
+			lower_copy(l, result, at[1], p->pointer);
+			w->next[n++] = at[1];
+			w->next[n++] = at[2];
+			w->next[n++] = at[1];
+			at += 3;
+			break;
+		}
+	}
+}
+
+/* Places of the loop's results, from the values in `at`. untouched: the present array of a pair does not lie where the result belongs. */
+static void set_results(Looping *w, KRef untouched) {
+	Lower *l = w->l;
+	KBuilder *b = &l->k;
+	const KRef *at = w->at;
+	for (uint32_t k = 0; k < w->in->nresults; k++) {
+		Ref out = inst_result(w->in, k);
+		uint32_t count;
+		switch (w->p->carries[k].kind) {
+		case CARRY_SMALL:
+			type_is_small(l->c, ref_type(l->f, out), &count);
+			lower_set_small(l, out, count, at);
+			at += count;
+			break;
+		case CARRY_SAME: {
+			KRef from = pointer_of(l, inst_arg(l->f, w->in, w->first + k));
+			lower_set_memory(l, out, from);
+			break;
+		}
+		case CARRY_INPLACE: lower_set_memory(l, out, lower_destination(l, out)); break;
+		case CARRY_PAIR: {
+			KRef to = lower_destination(l, out);
+			k_if_begin(b, untouched, 0);
+			lower_copy(l, out, to, at[0]);
+			k_if_else(b, 0, NULL);
+			k_if_end(b, NULL, NULL);
+			lower_set_memory(l, out, to);
+			at += 3;
+			break;
+		}
+		}
+	}
+}
+
+static uint32_t flat_size(const Looping *w) {
+	uint32_t n = 2;
+	for (uint32_t k = 0; k < w->in->nresults; k++) {
+		uint32_t count = 3;
+		type_is_small(w->l->c, ref_type(w->l->f, inst_result(w->in, k)), &count);
+		n += count;
+	}
+	return n;
+}
+
+/* Turns between two polls: a power of two. */
+static int64_t poll_turns(uint32_t work) {
+	int64_t turns = 1;
+	while (turns * 2 * work <= POLL_WORK) turns *= 2;
+	return turns;
+}
+
+static void poll_each(Lower *l, KRef turn, uint32_t work) {
+	KBuilder *b = &l->k;
+	int64_t turns = poll_turns(work);
+	if (turns == 1) {
+		k_poll(b, k_int(b, work));
+		return;
+	}
+	KRef now = k_prim2(b, OP_EQ, k_logic(b, 0, turn, k_int(b, turns - 1)), k_int(b, turns - 1));
+	k_if_begin(b, now, KF_COLD);
+	k_poll(b, k_int(b, turns * work));
+	k_if_else(b, 0, NULL);
+	k_if_end(b, NULL, NULL);
+}
+
+static void emit_for(Lower *l, const Piece *p, const Inst *in) {
+	KBuilder *b = &l->k;
+	Looping w = {.l = l, .p = p, .in = in, .first = 1, .counter = UINT32_MAX};
+	uint32_t size = flat_size(&w);
+	const Sched *body = p->regions[0];
+	w.init = room(l, size);
+	w.next = room(l, size);
+	w.at = room(l, size);
+	KRef *params = room(l, size);
+	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
+	KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, count, k_int(b, 1)), k_int(b, 1));
+	collect_init(&w, true, odd);
+	k_loop_begin(b, k_int(b, 0), count, 1, w.n, w.init, params);
+	w.at = params + 1;
+	lower_set_small(l, ref_value(body->region->params), 1, params);
+	set_params(&w, body->region, 1, true);
+	uint32_t work = flow_work(l, body);
+	int64_t known;
+	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) poll_each(l, params[0], work);
+	lower_pieces(l, body);
+	collect_next(&w, body->region);
+	KRef *out = room(l, size);
+	k_loop_end(b, w.next, out);
+	w.at = out;
+	set_results(&w, k_prim2(b, OP_LE, count, k_int(b, 0)));
+}
+
+static void emit_while(Lower *l, const Piece *p, const Inst *in) {
+	KBuilder *b = &l->k;
+	Looping w = {.l = l, .p = p, .in = in, .first = 0};
+	uint32_t size = flat_size(&w);
+	w.init = room(l, size);
+	w.next = room(l, size);
+	w.at = room(l, size);
+	KRef *out = room(l, size);
+	collect_init(&w, false, 0);
+	w.counter = w.n;
+	w.init[w.n++] = k_int(b, 0);
+	k_while_begin(b, w.n, w.init, w.at);
+	set_params(&w, p->regions[0]->region, 0, false);
+	lower_pieces(l, p->regions[0]);
+	KRef go_on = lower_place(l, l->f->args.at[p->regions[0]->region->results])->elements[0];
+	k_while_body(b, go_on, w.at);
+	set_params(&w, p->regions[1]->region, 0, true);
+	KRef turn = w.at[w.counter];
+	poll_each(l, turn, flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
+	lower_pieces(l, p->regions[1]);
+	collect_next(&w, p->regions[1]->region);
+	w.next[w.counter] = k_add(b, turn, k_int(b, 1));
+	k_while_end(b, w.next, out);
+	w.at = out;
+	/* an odd number of turns ends where the result belongs */
+	KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, out[w.counter], k_int(b, 1)), k_int(b, 1));
+	set_results(&w, k_not(b, odd));
+}
+
+/* ---- pieces -------------------------------------------------------------------------------------------------------------------------------- */
+
+void lower_pieces(Lower *l, const Sched *s) {
+	for (uint32_t i = 0; i < s->pieces.n; i++) {
+		const Piece *p = s->pieces.at[i];
+		l->position = p->from;
+		if (p->kind == PIECE_RUN) {
+			arrays_emit(l, p->plan);
+			continue;
+		}
+		const Inst *in = inst_at(l, p->inst);
+		l->k.span = in->span;
+		l->k.origin = p->inst + 1;
+		switch (p->kind) {
+		case PIECE_SMALL:
+			if (in->op == OP_CALL) lower_call(l, in);
+			else lower_small(l, in);
+			break;
+		case PIECE_ALIAS: lower_set_memory(l, inst_result(in, 0), pointer_of(l, inst_arg(l->f, in, 0))); break;
+		case PIECE_DIRECT:
+			if (in->op == OP_GATHER) direct_gather(l, in);
+			else if (in->op == OP_SLICE) direct_slice(l, in);
+			else direct_scatter(l, in);
+			break;
+		default:
+			if (in->op == OP_IF) emit_if(l, p, in);
+			else if (in->op == OP_FOR) emit_for(l, p, in);
+			else emit_while(l, p, in);
+		}
+	}
+}

@@ -1,0 +1,607 @@
+/* lower_flow.c - the order of a unit's instructions, lifetimes, and who shares memory with whom.
+ *
+ * Needs: lower_flow.h. Establishes what that header says. The order keeps array instructions together, so that one plan sees as many as
+ * possible: what does not depend on the run being gathered goes before it. Checks keep their order among each other.
+ *
+ * Memory. A loop that changes an array only at single elements (scatter), or hands it through branches and loops that do, changes it in place:
+ * chain() follows the loop's result backwards to the parameter and collects the values on the way into one class. Everything else that a loop
+ * computes anew alternates between two places.
+ */
+#include "backend/native/lower_flow.h"
+
+#define FOREVER UINT32_MAX
+
+static bool is_small(const Lower *l, Ref r) {
+	return type_is_small(l->c, ref_type(l->f, r), NULL);
+}
+
+static const Inst *inst_at(const Lower *l, InstId i) {
+	return &l->f->insts.at[i];
+}
+
+void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
+	for (uint32_t k = 0; k < in->nargs; k++) visit(ud, inst_arg(f, in, k));
+	for (uint32_t r = 0; r < in->nregions; r++) {
+		const Region *g = inst_region(f, in, r);
+		for (uint32_t i = 0; i < g->ninsts; i++) inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
+		for (uint32_t k = 0; k < g->nresults; k++) visit(ud, f->args.at[g->results + k]);
+	}
+}
+
+/* ---- which instructions are what ----------------------------------------------------------------------------------------------------------- */
+
+static bool may_fail(const Fn *f, const Inst *in) {
+	switch ((Op)in->op) {
+	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: case OP_GUARD: case OP_FAIL: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX:
+	case OP_CALL: return true;
+	case OP_MOD: case OP_FLOORDIV: case OP_POW: {
+		const Type *t = ref_ty(f, inst_arg(f, in, 1));
+		return dtype_is_int((Dtype)t->dtype) && !ref_is_const(inst_arg(f, in, 1));
+	}
+	default: break;
+	}
+	for (uint32_t r = 0; r < in->nregions; r++) {
+		const Region *g = inst_region(f, in, r);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			if (may_fail(f, &f->insts.at[f->inst_order.at[g->insts + i]])) return true;
+	}
+	return false;
+}
+
+bool direct_takes(const Lower *l, const Inst *in) {
+	switch ((Op)in->op) {
+	case OP_GATHER: return is_small(l, inst_arg(l->f, in, 1)) && is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
+	case OP_SLICE: return is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
+	case OP_SCATTER_ADD:
+	case OP_SCATTER_SET:
+		return is_small(l, inst_arg(l->f, in, 1)) && is_small(l, inst_arg(l->f, in, 2)) && !is_small(l, inst_arg(l->f, in, 0));
+	default: return false;
+	}
+}
+
+static bool alias_takes(const Lower *l, const Inst *in) {
+	return (in->op == OP_RESHAPE || in->op == OP_STOP) && !is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
+}
+
+/* ---- uses ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static ValueFlow *flow_of(const Lower *l, Ref r) {
+	return &l->flow->values[REF_INDEX(r)];
+}
+
+typedef struct Using {
+	Lower *l;
+	Sched *s;    /* where the using piece stands */
+	Piece *p;    /* NULL: the region's results */
+	uint32_t at;
+} Using;
+
+static void note_use(void *ud, Ref r) {
+	Using *u = ud;
+	if (!ref_is_value(r)) return;
+	Lower *l = u->l;
+	ValueFlow *v = flow_of(l, r);
+	VEC_PUSH(l->scratch, &v->uses, u->at);
+	Piece *p = u->p;
+	Sched *s = u->s;
+	/* the piece at the value's own level that contains the use */
+	while (s && s != v->home) {
+		p = s->owner;
+		s = s->outer;
+	}
+	if (!v->home) { /* from outside: the top level's */
+		s = u->s;
+		p = u->p;
+		for (; s->outer; s = s->outer) p = s->owner;
+	}
+	if (p) v->last = p;
+	else v->at_end = true;
+	if (p != v->piece || !p || p->kind != PIECE_RUN) l->needed[REF_INDEX(r)] = true;
+}
+
+static void define(Lower *l, Sched *s, Piece *p, Ref r) {
+	ValueFlow *v = flow_of(l, r);
+	v->home = s;
+	v->piece = p;
+}
+
+/* ---- order --------------------------------------------------------------------------------------------------------------------------------- */
+
+static void schedule(Lower *l, Sched *s);
+
+static Piece *new_piece(Lower *l, Sched *s, PieceKind kind) {
+	Piece *p = ARENA_NEW(l->scratch, Piece);
+	p->kind = kind;
+	VEC_PUSH(l->scratch, &s->pieces, p);
+	return p;
+}
+
+static void flush(Lower *l, Sched *s) {
+	Flow *w = l->flow;
+	if (!w->run.n) return;
+	Piece *p = new_piece(l, s, PIECE_RUN);
+	InstId *insts = ARENA_ARRAY(l->scratch, InstId, w->run.n);
+	memcpy(insts, w->run.at, w->run.n * sizeof *insts);
+	p->n = w->run.n;
+	p->insts = insts;
+	p->from = w->next;
+	p->to = p->from + p->n;
+	w->next = p->to + 1;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *in = inst_at(l, insts[i]);
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			define(l, s, p, inst_result(in, k));
+			w->in_run[in->results + k] = false;
+		}
+	}
+	for (uint32_t i = 0; i < p->n; i++) {
+		Using u = {l, s, p, p->from};
+		inst_refs(l->f, inst_at(l, insts[i]), note_use, &u);
+	}
+	w->run.n = 0;
+	w->run_fails = false;
+}
+
+static void append(Lower *l, InstId i) {
+	const Inst *in = inst_at(l, i);
+	VEC_PUSH(l->scratch, &l->flow->run, i);
+	for (uint32_t k = 0; k < in->nresults; k++) l->flow->in_run[in->results + k] = true;
+	l->flow->run_fails |= may_fail(l->f, in);
+}
+
+static Sched *new_sched(Lower *l, Sched *outer, Piece *owner, const Region *region) {
+	Sched *s = ARENA_NEW(l->scratch, Sched);
+	s->outer = outer;
+	s->owner = owner;
+	s->region = region;
+	if (region) {
+		s->ninsts = region->ninsts;
+		s->insts = l->f->inst_order.at + region->insts;
+	}
+	return s;
+}
+
+static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
+	const Inst *in = inst_at(l, i);
+	Piece *p = new_piece(l, s, kind);
+	p->inst = i;
+	p->from = p->to = l->flow->next++;
+	/* the operands are read at the beginning; what regions read comes while they are scheduled */
+	Using u = {l, s, p, p->from};
+	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
+	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0))) flow_of(l, inst_arg(l->f, in, 0))->shared = true;
+	if (kind == PIECE_CONTROL) {
+		Flow *w = l->flow;
+		/* a run that is being gathered outside goes on after this piece */
+		VEC(InstId) held = {.at = w->run.at, .n = w->run.n, .cap = w->run.cap};
+		bool held_fails = w->run_fails;
+		memset(&w->run, 0, sizeof w->run);
+		w->run_fails = false;
+		for (uint32_t r = 0; r < in->nregions; r++) {
+			p->regions[r] = new_sched(l, s, p, inst_region(l->f, in, r));
+			schedule(l, p->regions[r]);
+		}
+		w->run.at = held.at;
+		w->run.n = held.n;
+		w->run.cap = held.cap;
+		w->run_fails = held_fails;
+		p->to = w->next++;
+	}
+	for (uint32_t k = 0; k < in->nresults; k++) define(l, s, p, inst_result(in, k));
+}
+
+typedef struct Depends {
+	const Flow *w;
+	bool found;
+} Depends;
+
+static void look_for_run(void *ud, Ref r) {
+	Depends *d = ud;
+	if (ref_is_value(r) && d->w->in_run[REF_INDEX(r)]) d->found = true;
+}
+
+static bool depends_on_run(const Lower *l, const Inst *in) {
+	Depends d = {.w = l->flow};
+	inst_refs(l->f, in, look_for_run, &d);
+	return d.found;
+}
+
+/* The run reads an array that this instruction may overwrite. */
+static bool run_reads_operands(const Lower *l, const Inst *in) {
+	const Flow *w = l->flow;
+	for (uint32_t i = 0; i < w->run.n; i++) {
+		const Inst *r = inst_at(l, w->run.at[i]);
+		for (uint32_t k = 0; k < r->nargs; k++)
+			for (uint32_t j = 0; j < in->nargs; j++)
+				if (inst_arg(l->f, r, k) == inst_arg(l->f, in, j) && !is_small(l, inst_arg(l->f, in, j))) return true;
+	}
+	return false;
+}
+
+static void schedule(Lower *l, Sched *s) {
+	if (s->region)
+		for (uint32_t k = 0; k < s->region->nparams; k++) define(l, s, NULL, ref_value(s->region->params + k));
+	for (uint32_t n = 0; n < s->ninsts; n++) {
+		InstId i = s->insts[n];
+		const Inst *in = inst_at(l, i);
+		bool dependent = depends_on_run(l, in);
+		bool ordered = l->flow->run_fails && may_fail(l->f, in);
+		if (in->nregions) {
+			if (dependent || ordered || run_reads_operands(l, in)) flush(l, s);
+			place(l, s, PIECE_CONTROL, i);
+		} else if (in->op == OP_CALL || in->op == OP_FAIL) {
+			if (dependent || ordered) flush(l, s);
+			place(l, s, PIECE_SMALL, i);
+		} else if (small_takes(l, in)) {
+			if (dependent) {
+				append(l, i);
+				continue;
+			}
+			if (ordered) flush(l, s);
+			place(l, s, PIECE_SMALL, i);
+		} else if (direct_takes(l, in) && !(ref_is_value(inst_arg(l->f, in, 0)) && l->flow->in_run[REF_INDEX(inst_arg(l->f, in, 0))])) {
+			if (dependent || ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in))) flush(l, s);
+			place(l, s, PIECE_DIRECT, i);
+		} else if (alias_takes(l, in) && !dependent) {
+			place(l, s, PIECE_ALIAS, i);
+		} else {
+			append(l, i);
+		}
+	}
+	flush(l, s);
+	s->end = l->flow->next++;
+	if (!s->region) return;
+	Using u = {l, s, NULL, s->end};
+	for (uint32_t k = 0; k < s->region->nresults; k++) note_use(&u, l->f->args.at[s->region->results + k]);
+}
+
+/* ---- classes ------------------------------------------------------------------------------------------------------------------------------- */
+
+uint32_t flow_class(const Lower *l, uint32_t v) {
+	while (l->flow->values[v].joined) v = l->flow->values[v].joined - 1;
+	return v;
+}
+
+static void unite(Lower *l, Ref x, Ref y) {
+	uint32_t a = flow_class(l, REF_INDEX(x)), b = flow_class(l, REF_INDEX(y));
+	if (a != b) l->flow->values[b].joined = a + 1;
+	flow_of(l, x)->owned = flow_of(l, y)->owned = true;
+}
+
+static uint32_t uses_at(const ValueFlow *v, uint32_t at) {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < v->uses.n; i++) n += v->uses.at[i] == at;
+	return n;
+}
+
+static bool used_between(const ValueFlow *v, uint32_t after, uint32_t to) {
+	for (uint32_t i = 0; i < v->uses.n; i++)
+		if (v->uses.at[i] > after && v->uses.at[i] <= to) return true;
+	return false;
+}
+
+/* Within the region s: nothing reads r from after the beginning of p on. */
+static bool dead_after(const Lower *l, Ref r, const Piece *p, const Sched *s) {
+	const ValueFlow *v = flow_of(l, r);
+	return uses_at(v, p->from) == 1 && !used_between(v, p->from, s->end) && !v->outside && !v->shared;
+}
+
+bool flow_dies_at(const Lower *l, Ref x, const Piece *p) {
+	if (!ref_is_value(x)) return false;
+	const ValueFlow *v = flow_of(l, x);
+	return v->last == p && !v->at_end && !v->outside && !v->shared && uses_at(v, p->from) == 1 && !used_between(v, p->from, p->to);
+}
+
+static uint32_t first_init(const Inst *in) {
+	return in->op == OP_FOR ? 1 : 0;
+}
+static const Sched *body_of(const Inst *in, const Piece *p) {
+	return p->regions[in->op == OP_FOR ? 0 : 1];
+}
+static Ref body_param(const Inst *in, const Piece *p, uint32_t k) {
+	return ref_value(body_of(in, p)->region->params + first_init(in) + k);
+}
+static Ref body_result(const Lower *l, const Inst *in, const Piece *p, uint32_t k) {
+	return l->f->args.at[body_of(in, p)->region->results + k];
+}
+
+typedef struct Chain {
+	VEC(Ref) members;
+} Chain;
+
+/* Is r, a value visible at the end of s, what in-place changes make of the array `from`, which s (or an outer region) has? Collects the values
+ * on the way. */
+static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out);
+
+static bool chain_if(Lower *l, const Piece *p, uint32_t result, Ref from, Chain *out) {
+	for (uint32_t k = 0; k < 2; k++)
+		if (!chain(l, p->regions[k], l->f->args.at[p->regions[k]->region->results + result], from, out)) return false;
+	return true;
+}
+
+/* The operand that the array of result `which` of piece p comes from, when p changes it in place. */
+static bool chain_step(Lower *l, const Sched *s, const Piece *p, uint32_t which, Ref from, Ref *source, Chain *out) {
+	const Inst *in = inst_at(l, p->inst);
+	switch (p->kind) {
+	case PIECE_DIRECT:
+		if (in->op != OP_SCATTER_SET && in->op != OP_SCATTER_ADD) return false;
+		*source = inst_arg(l->f, in, 0);
+		return ref_is_value(*source) && dead_after(l, *source, p, s);
+	case PIECE_CONTROL:
+		if (in->op == OP_IF) {
+			/* both branches must lead to the same array; it is `from` itself, or what the region made of it before */
+			Ref r = l->f->args.at[p->regions[0]->region->results + which];
+			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
+				const ValueFlow *v = flow_of(l, r);
+				if (!v->home || v->home != p->regions[0] || !v->piece) break;
+				const Inst *d = v->piece->kind == PIECE_RUN ? NULL : inst_at(l, v->piece->inst);
+				if (!d) return false;
+				if (d->op == OP_SCATTER_SET || d->op == OP_SCATTER_ADD) r = inst_arg(l->f, d, 0);
+				else if (d->op == OP_FOR || d->op == OP_WHILE) r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
+				else if (d->op == OP_IF) r = l->f->args.at[v->piece->regions[0]->region->results + REF_INDEX(r) - d->results];
+				else return false;
+			}
+			if (!ref_is_value(r)) return false;
+			*source = r;
+			(void)from;
+			const ValueFlow *v = flow_of(l, r);
+			if (used_between(v, p->to, s->end) || v->outside || v->shared) return false;
+			return chain_if(l, p, which, r, out);
+		}
+		*source = inst_arg(l->f, in, first_init(in) + which);
+		if (!ref_is_value(*source) || !dead_after(l, *source, p, s)) return false;
+		VEC_PUSH(l->scratch, &out->members, body_param(in, p, which));
+		return chain(l, body_of(in, p), body_result(l, in, p, which), body_param(in, p, which), out);
+	default: return false;
+	}
+}
+
+static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out) {
+	while (r != from) {
+		if (!ref_is_value(r)) return false;
+		const ValueFlow *v = flow_of(l, r);
+		/* the result is read once: by the end of the region, or by the step that changes it further */
+		if (v->home != s || !v->piece || v->piece->kind == PIECE_RUN || v->outside) return false;
+		VEC_PUSH(l->scratch, &out->members, r);
+		Ref source;
+		uint32_t which = REF_INDEX(r) - inst_at(l, v->piece->inst)->results;
+		if (!chain_step(l, s, v->piece, which, from, &source, out)) return false;
+		r = source;
+	}
+	return true;
+}
+
+static void join_chain(Lower *l, Ref with, const Chain *c) {
+	for (uint32_t i = 0; i < c->members.n; i++) unite(l, with, c->members.at[i]);
+}
+
+/* May the memory of x, which has a class of its own, be taken over by what piece p makes of it? */
+static bool gives_memory(const Lower *l, const Sched *s, const Piece *p, Ref x) {
+	if (!ref_is_value(x)) return false;
+	const ValueFlow *v = flow_of(l, x);
+	return v->home == s && v->owned && !v->alias && flow_dies_at(l, x, p);
+}
+
+static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
+	uint32_t n = in->nresults, first = first_init(in);
+	p->carries = ARENA_ARRAY(l->scratch, Carry, n + 1);
+	for (uint32_t k = 0; k < n; k++) {
+		Ref init = inst_arg(l->f, in, first + k), param = body_param(in, p, k), result = body_result(l, in, p, k), out = inst_result(in, k);
+		Carry *y = &p->carries[k];
+		if (is_small(l, param)) continue;
+		l->needed[REF_INDEX(out)] = true; /* the loop itself needs its memory */
+		ValueFlow *end = ref_is_value(result) ? flow_of(l, result) : NULL;
+		Chain c = {{0}};
+		if (result == param) {
+			y->kind = CARRY_SAME;
+			flow_of(l, param)->alias = true;
+			if (in->op == OP_WHILE) flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
+			if (gives_memory(l, s, p, init)) unite(l, init, out);
+			else {
+				flow_of(l, out)->alias = true;
+				if (ref_is_value(init)) flow_of(l, init)->shared = true;
+			}
+			continue;
+		}
+		bool once = end && uses_at(end, body_of(in, p)->end) == 1;
+		if (once && chain(l, body_of(in, p), result, param, &c)) {
+			y->kind = CARRY_INPLACE;
+			unite(l, out, param);
+			join_chain(l, out, &c);
+			if (in->op == OP_WHILE) flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
+			if (gives_memory(l, s, p, init)) unite(l, init, out);
+			continue;
+		}
+		y->kind = CARRY_PAIR;
+		flow_of(l, param)->alias = true;
+		if (in->op == OP_WHILE) flow_of(l, ref_value(p->regions[0]->region->params + k))->alias = true;
+		flow_of(l, out)->owned = true;
+		y->direct = once && end->home == body_of(in, p) && end->piece && end->piece->kind != PIECE_ALIAS;
+	}
+}
+
+static void link(Lower *l, Sched *s) {
+	for (uint32_t i = 0; i < s->pieces.n; i++) {
+		Piece *p = s->pieces.at[i];
+		if (p->kind == PIECE_RUN) {
+			for (uint32_t k = 0; k < p->n; k++) flow_of(l, inst_result(inst_at(l, p->insts[k]), 0))->owned = true;
+			continue;
+		}
+		const Inst *in = inst_at(l, p->inst);
+		if (p->kind == PIECE_ALIAS) {
+			flow_of(l, inst_result(in, 0))->alias = true;
+		} else if (p->kind == PIECE_DIRECT && (in->op == OP_SCATTER_SET || in->op == OP_SCATTER_ADD)) {
+			flow_of(l, inst_result(in, 0))->owned = true;
+			if (gives_memory(l, s, p, inst_arg(l->f, in, 0))) unite(l, inst_arg(l->f, in, 0), inst_result(in, 0));
+		} else if (p->kind == PIECE_CONTROL) {
+			if (in->op != OP_IF) link_loop(l, s, p, in);
+			for (uint32_t k = 0; in->op == OP_IF && k < in->nresults; k++) {
+				Chain c = {{0}};
+				Ref out = inst_result(in, k), source;
+				if (is_small(l, out)) continue;
+				flow_of(l, out)->owned = true;
+				if (!chain_step(l, s, p, k, REF_NONE, &source, &c)) continue;
+				const ValueFlow *v = flow_of(l, source);
+				if (v->home != s || !v->owned || v->alias || v->last != p || v->at_end || v->outside) continue;
+				join_chain(l, out, &c);
+				unite(l, out, source);
+			}
+			for (uint32_t r = 0; r < in->nregions; r++) link(l, p->regions[r]);
+		}
+	}
+}
+
+/* ---- lifetimes ----------------------------------------------------------------------------------------------------------------------------- */
+
+static void live_to(ValueFlow *v) {
+	v->lives_to = v->outside ? FOREVER : v->at_end && v->home ? v->home->end : v->last ? v->last->to : v->piece ? v->piece->to : 0;
+}
+
+/* Who shares another's memory without owning it keeps it alive: later pieces first. */
+static void extend(Lower *l, const Sched *s) {
+	for (uint32_t i = s->pieces.n; i-- > 0;) {
+		const Piece *p = s->pieces.at[i];
+		if (p->kind == PIECE_RUN) continue;
+		const Inst *in = inst_at(l, p->inst);
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			const ValueFlow *out = flow_of(l, inst_result(in, k));
+			if (!out->alias) continue;
+			Ref source = inst_arg(l->f, in, p->kind == PIECE_ALIAS ? 0 : first_init(in) + k);
+			if (!ref_is_value(source)) continue;
+			ValueFlow *v = flow_of(l, source);
+			/* a source from further out lives as long as the piece at its own level anyway */
+			if (v->home == s && out->lives_to > v->lives_to) v->lives_to = out->lives_to;
+		}
+		for (uint32_t r = 0; r < in->nregions; r++) extend(l, p->regions[r]);
+	}
+}
+
+static void lifetimes(Lower *l) {
+	Flow *w = l->flow;
+	for (uint32_t v = 0; v < l->f->vals.n; v++) live_to(&w->values[v]);
+	extend(l, w->top);
+	for (uint32_t v = 0; v < l->f->vals.n; v++) w->classes[v] = (Class){.from = FOREVER};
+	for (uint32_t v = 0; v < l->f->vals.n; v++) {
+		const ValueFlow *x = &w->values[v];
+		if (!x->owned) continue;
+		Class *y = &w->classes[flow_class(l, v)];
+		uint32_t from = x->piece ? x->piece->from : x->home && x->home->owner ? x->home->owner->from : 0;
+		if (from < y->from) y->from = from;
+		if (x->lives_to > y->to) y->to = x->lives_to;
+		/* a branch writes its results before the piece ends */
+		if (x->piece && x->piece->to > y->to) y->to = x->piece->to;
+	}
+}
+
+static Dim count_of(Ctx *c, TypeId t) {
+	Type ty = *type_of(c, t);
+	Dim n = dim_const(c, 1);
+	for (uint32_t i = 0; i < ty.rank; i++) n = dim_mul(c, n, ty.dims[i]);
+	return n;
+}
+
+static uint32_t add_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
+	MemorySlot s = {.elements = count_of(l->c, ref_type(l->f, r)), .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, r)->dtype), .from = from,
+	                .to = to};
+	VEC_PUSH(l->scratch, &l->slots, s);
+	return l->slots.n;
+}
+
+/* Outputs have buffers; what a body computes for its next turn has the loop's; the rest gets slots. */
+static void assign(Lower *l, Sched *s) {
+	Flow *w = l->flow;
+	for (uint32_t i = 0; i < s->pieces.n; i++) {
+		Piece *p = s->pieces.at[i];
+		uint32_t n = p->kind == PIECE_RUN ? p->n : 1;
+		for (uint32_t k = 0; k < n; k++) {
+			const Inst *in = inst_at(l, p->kind == PIECE_RUN ? p->insts[k] : p->inst);
+			for (uint32_t r = 0; r < in->nresults; r++) {
+				Ref out = inst_result(in, r);
+				const ValueFlow *v = flow_of(l, out);
+				if (!v->owned || v->alias || is_small(l, out) || !l->needed[REF_INDEX(out)]) continue;
+				Class *y = &w->classes[flow_class(l, REF_INDEX(out))];
+				if (y->slot || y->output || y->is_dynamic) continue;
+				y->slot = add_slot(l, out, y->from, y->to);
+			}
+			for (uint32_t r = 0; p->carries && r < in->nresults; r++) {
+				Carry *y = &p->carries[r];
+				if (y->kind != CARRY_PAIR) continue;
+				y->other = add_slot(l, inst_result(in, r), p->from, p->to);
+				Ref result = body_result(l, in, p, r);
+				Class *body = y->direct ? &w->classes[flow_class(l, REF_INDEX(result))] : NULL;
+				if (body && (body->slot || body->output || body->is_dynamic || !flow_of(l, result)->owned)) y->direct = false;
+				else if (body) body->is_dynamic = true;
+			}
+			for (uint32_t r = 0; r < in->nregions; r++) assign(l, p->regions[r]);
+		}
+	}
+}
+
+static void outputs(Lower *l) {
+	Flow *w = l->flow;
+	for (uint32_t v = 0; v < l->f->vals.n; v++) {
+		const ValueFlow *x = &w->values[v];
+		if (!x->outside || !x->home || is_small(l, ref_value(v))) continue;
+		uint32_t k = 0;
+		while (k < l->unit->noutputs && l->unit->outputs[k].ref != ref_value(v)) k++;
+		if (!x->owned || x->alias) continue;
+		Class *y = &w->classes[flow_class(l, v)];
+		if (!y->output) y->output = k + 1;
+	}
+}
+
+void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *insts) {
+	Flow *w = l->flow;
+	w->in_run = ARENA_ARRAY(l->scratch, bool, l->f->vals.n + 1);
+	w->classes = ARENA_ARRAY(l->scratch, Class, l->f->vals.n + 1);
+	w->top = new_sched(l, NULL, NULL, region);
+	if (!region) {
+		w->top->ninsts = ninsts;
+		w->top->insts = insts;
+	}
+	schedule(l, w->top);
+	for (uint32_t v = 0; v < l->f->vals.n; v++)
+		if (w->values[v].outside && w->values[v].home) l->needed[v] = true;
+	link(l, w->top);
+	lifetimes(l);
+	outputs(l);
+	assign(l, w->top);
+}
+
+/* ---- plans of runs ------------------------------------------------------------------------------------------------------------------------- */
+
+static void plan_runs(Lower *l, Sched *s) {
+	for (uint32_t i = 0; i < s->pieces.n && !l->failed; i++) {
+		Piece *p = s->pieces.at[i];
+		if (p->kind == PIECE_RUN) {
+			l->position = p->from;
+			p->plan = arrays_plan(l, p->n, p->insts);
+			if (!p->plan) l->failed = true;
+		}
+		for (uint32_t r = 0; r < 2; r++)
+			if (p->regions[r]) plan_runs(l, p->regions[r]);
+	}
+}
+
+void flow_plan(Lower *l) {
+	plan_runs(l, l->flow->top);
+}
+
+uint32_t flow_work(const Lower *l, const Sched *s) {
+	double work = 1;
+	for (uint32_t i = 0; i < s->pieces.n; i++) {
+		const Piece *p = s->pieces.at[i];
+		for (uint32_t k = 0; k < (p->kind == PIECE_RUN ? p->n : 1); k++) {
+			const Inst *in = inst_at(l, p->kind == PIECE_RUN ? p->insts[k] : p->inst);
+			double n = 1;
+			if (in->nresults) {
+				const Type *t = ref_ty(l->f, inst_result(in, 0));
+				for (uint32_t a = 0; p->kind == PIECE_RUN && a < t->rank; a++) n *= (double)lower_hint(l, t->dims[a], 100);
+			}
+			work += n;
+		}
+		if (p->kind == PIECE_CONTROL && inst_at(l, p->inst)->op == OP_IF)
+			for (uint32_t r = 0; r < 2; r++) work += flow_work(l, p->regions[r]) / 2.0;
+	}
+	return work < 1e6 ? (uint32_t)work : 1000000;
+}

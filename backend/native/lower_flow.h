@@ -1,0 +1,113 @@
+/* lower_flow.h - a unit before it is emitted: in which order its instructions run, how long values live, and which share memory.
+ *
+ * Needs: lower.h. Guarantees: the order is fixed before lifetimes are worked out; a value that is overwritten in place has no later use on
+ * any path; every value that needs memory belongs to one class, and a class has one place in memory.
+ */
+#ifndef ATLED_BACKEND_NATIVE_LOWER_FLOW_H
+#define ATLED_BACKEND_NATIVE_LOWER_FLOW_H
+
+#include "backend/native/lower.h"
+
+typedef enum PieceKind {
+	PIECE_SMALL,   /* one instruction on registers, or a call */
+	PIECE_DIRECT,  /* elements of an array in memory, read or written one by one */
+	PIECE_ALIAS,   /* the operand's memory under another shape */
+	PIECE_RUN,     /* array instructions: a plan of arrays_plan.c */
+	PIECE_CONTROL  /* if, for, while */
+} PieceKind;
+
+typedef struct Sched Sched;
+
+/* How a loop carries an array. */
+typedef enum CarryKind {
+	CARRY_SMALL,   /* in registers */
+	CARRY_SAME,    /* the body passes it on */
+	CARRY_INPLACE, /* the body changes it where it lies */
+	CARRY_PAIR     /* the body writes its next value beside it, and the two places are swapped */
+} CarryKind;
+typedef struct Carry {
+	CarryKind kind;
+	bool direct;    /* PAIR: the body's result can be computed right where it belongs */
+	uint32_t other; /* PAIR: the second place, a slot plus 1 */
+} Carry;
+
+typedef struct Piece {
+	PieceKind kind;
+	InstId inst;         /* not of runs */
+	uint32_t n;          /* RUN */
+	const InstId *insts;
+	uint32_t from, to;   /* positions */
+	ArrayPlan *plan;
+	Sched *regions[2];
+	Carry *carries;      /* loops, by carried value */
+} Piece;
+
+/* A region's pieces in execution order. */
+struct Sched {
+	Sched *outer;
+	Piece *owner;        /* NULL: the unit or the body of a function */
+	const Region *region; /* NULL: the unit */
+	uint32_t ninsts;
+	const InstId *insts;
+	VEC(Piece *) pieces;
+	uint32_t end;        /* position at which its results are read */
+};
+
+/* What is known of a value. */
+typedef struct ValueFlow {
+	Sched *home;          /* where it is defined; NULL: outside of the unit */
+	Piece *piece;         /* that defines it; NULL: a region's parameter */
+	Piece *last;          /* the last piece at its own level that uses it, or contains a use */
+	bool at_end;          /* a result of the region it is defined in */
+	bool outside;         /* used after the unit */
+	bool alias;           /* has the memory of another value */
+	bool shared;          /* another value has its memory: it cannot be given away */
+	VEC(uint32_t) uses;   /* positions, increasing */
+	uint32_t joined;      /* its class: value plus 1 of another member; 0: it speaks for the class itself */
+	uint32_t lives_to;    /* position */
+	bool owned;           /* its class has memory of its own */
+} ValueFlow;
+
+/* Memory of a class, kept with the value that speaks for it. */
+typedef struct Class {
+	uint32_t from, to;
+	uint32_t slot;   /* plus 1; 0: none */
+	uint32_t output; /* plus 1; 0: none */
+	KRef dynamic;    /* in emission: a pointer that changes from turn to turn */
+	bool is_dynamic;
+} Class;
+
+struct Flow {
+	ValueFlow *values; /* by value of the function */
+	Class *classes;
+	uint32_t next;     /* position */
+	Sched *top;
+	bool *in_run;      /* by value: computed by the run that is being gathered */
+	VEC(InstId) run;
+	bool run_fails;    /* something in it may fail */
+};
+
+/* Orders, links, lays out. `region`: of an internal function's body, NULL for a unit's instructions. */
+void flow_make(Lower *l, const Region *region, uint32_t ninsts, const InstId *insts);
+/* Asks arrays_plan for the runs' plans, so that all memory is known. */
+void flow_plan(Lower *l);
+uint32_t flow_class(const Lower *l, uint32_t value);
+/* What the instruction costs to run once, roughly: for polls. */
+uint32_t flow_work(const Lower *l, const Sched *s);
+bool direct_takes(const Lower *l, const Inst *in);
+/* The position where operand x dies with this piece, and is read there once only: its memory may be taken over. */
+bool flow_dies_at(const Lower *l, Ref x, const Piece *p);
+/* Calls visit for every operand of the piece and of what its regions contain. */
+typedef void (*RefVisit)(void *ud, Ref r);
+void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud);
+
+/* lower_control.c */
+void lower_pieces(Lower *l, const Sched *s);
+/* lower.c: calls of recursive functions */
+void lower_call(Lower *l, const Inst *in);
+/* The memory of value r holds `elements` of its type; pointers equal: nothing. */
+void lower_copy(Lower *l, Ref like, KRef to, KRef from);
+KRef lower_count(Lower *l, TypeId t);
+KType lower_ktype(const Lower *l, Ref r);
+
+#endif

@@ -1,0 +1,123 @@
+/* target.c - the processor's features and caches, by cpuid.
+ *
+ * Needs: target.h; <cpuid.h> on x86-64. Guarantees: what target.h says. Besides the processor the operating system must save the wide registers
+ * when it switches threads, which xgetbv tells.
+ */
+#include "backend/native/target.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) && defined(__ELF__)
+#include <cpuid.h>
+#define HAVE_TARGET 1
+#else
+#define HAVE_TARGET 0
+#endif
+
+/* By rising ability. */
+static const struct Level {
+	const char *name, *brief;
+	uint32_t vector_bytes, registers;
+	bool fma, masks;
+} levels[] = {
+    {"none", "none", 0, 0, false, false},
+    {"x86-64", "x86-64", 16, 16, false, false},
+    {"x86-64-v3", "v3", 32, 16, true, false},
+    {"x86-64-v4", "v4", 64, 32, true, true},
+};
+enum { NLEVELS = sizeof levels / sizeof *levels };
+
+static struct Host {
+	uint32_t level;
+	uint32_t l1, l2;
+	KTarget target;
+} host;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+#if HAVE_TARGET
+enum { /* bits of cpuid */
+	C1_FMA = 1 << 12, C1_MOVBE = 1 << 22, C1_OSXSAVE = 1 << 27, C1_AVX = 1 << 28, C1_F16C = 1 << 29,
+	B7_BMI1 = 1 << 3, B7_AVX2 = 1 << 5, B7_BMI2 = 1 << 8,
+	B7_AVX512F = 1 << 16, B7_AVX512DQ = 1 << 17, B7_AVX512CD = 1 << 28, B7_AVX512BW = 1 << 30,
+	X1_LZCNT = 1 << 5,
+	SAVES_AVX = 6, SAVES_AVX512 = 0xe6
+};
+#define B7_AVX512VL (1u << 31)
+
+static uint64_t saved_registers(void) {
+	uint32_t low, high;
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return (uint64_t)high << 32 | low;
+}
+
+static uint32_t level_of_host(void) {
+	uint32_t a, b, c, d, b7, cx;
+	if (!__get_cpuid(1, &a, &b, &c, &d)) return 1;
+	const uint32_t need1 = C1_FMA | C1_MOVBE | C1_OSXSAVE | C1_AVX | C1_F16C, need7 = B7_BMI1 | B7_AVX2 | B7_BMI2;
+	if ((c & need1) != need1 || !__get_cpuid_count(7, 0, &a, &b7, &c, &d) || (b7 & need7) != need7) return 1;
+	if (!__get_cpuid(0x80000001u, &a, &b, &cx, &d) || !(cx & X1_LZCNT)) return 1;
+	const uint64_t saves = saved_registers();
+	if ((saves & SAVES_AVX) != SAVES_AVX) return 1;
+	const uint32_t need512 = B7_AVX512F | B7_AVX512DQ | B7_AVX512CD | B7_AVX512BW | B7_AVX512VL;
+	return (b7 & need512) == need512 && (saves & SAVES_AVX512) == SAVES_AVX512 ? 3 : 2;
+}
+#else
+static uint32_t level_of_host(void) {
+	return 0;
+}
+#endif
+
+/* A cache's size in bytes; `otherwise` when the system does not say, or something odd. */
+static uint32_t cache_bytes(int which, uint32_t otherwise) {
+	const long n = which >= 0 ? sysconf(which) : 0;
+	return n >= 4096 && n <= (1L << 28) ? (uint32_t)n : otherwise;
+}
+
+static uint32_t level_named(const char *name) {
+	for (uint32_t i = 0; i < NLEVELS; i++)
+		if (!strcmp(name, levels[i].name) || !strcmp(name, levels[i].brief)) return i;
+	return NLEVELS;
+}
+
+static void fill(uint32_t level, KTarget *t) {
+	const struct Level *l = &levels[level];
+	*t = (KTarget){.vector_bytes = l->vector_bytes, .registers = l->registers, .has_fma = l->fma, .has_masks = l->masks};
+	t->l1_bytes = host.l1;
+	t->l2_bytes = host.l2;
+	strcpy(t->cpu, l->name);
+}
+
+static void detect(void) {
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+	host.l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 * 1024);
+	host.l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 * 1024);
+#else
+	host.l1 = cache_bytes(-1, 32 * 1024);
+	host.l2 = cache_bytes(-1, 512 * 1024);
+#endif
+	host.level = level_of_host();
+	const char *asked = getenv("ATLED_TARGET");
+	uint32_t level = asked ? level_named(asked) : NLEVELS;
+	fill(level < host.level ? level : host.level, &host.target);
+}
+
+const KTarget *native_target(void) {
+	pthread_once(&once, detect);
+	return &host.target;
+}
+
+bool native_target_named(const char *name, KTarget *out) {
+	pthread_once(&once, detect);
+	const uint32_t level = level_named(name);
+	if (level == NLEVELS) return false;
+	fill(level, out);
+	return true;
+}
+
+bool native_target_runs(const KTarget *t) {
+	pthread_once(&once, detect);
+	const uint32_t level = level_named(t->cpu);
+	return level && level <= host.level;
+}

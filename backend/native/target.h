@@ -1,0 +1,18 @@
+/* target.h - what this machine is, as the code generator is told.
+ *
+ * Needs: kir.h. Guarantees: asked once, the same ever after; a machine that we have no code for gives vector_bytes 0, and ATLED_TARGET in the
+ * environment (x86-64, v3, v4, none) can only lower what is used, never raise it. Thread-safe.
+ */
+#ifndef ATLED_BACKEND_NATIVE_TARGET_H
+#define ATLED_BACKEND_NATIVE_TARGET_H
+
+#include "backend/native/kir.h"
+
+const KTarget *native_target(void);
+/* Makes a target of a name: "x86-64", "x86-64-v3", "x86-64-v4" (or v3, v4), "none"; false for another one. With the caches of this machine.
+ * For tests and for code that is made for elsewhere: it may not run here. */
+bool native_target_named(const char *name, KTarget *out);
+/* Whether this machine runs code for it. */
+bool native_target_runs(const KTarget *t);
+
+#endif

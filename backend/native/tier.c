@@ -1,0 +1,463 @@
+/* tier.c - when a function becomes machine code.
+ *
+ * Needs: tier.h, flatten.c, unit.c, compile.h. Guarantees: whatever goes wrong on the way leaves the function to the evaluator and the
+ * program none the wiser; a function is compiled once, for all lengths.
+ *
+ * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
+ * how many. A call that will take long is worth waiting for the compiler; the time of shorter ones adds up until the compiler is worth its while in
+ * the background, and the machine code takes over at a later call. A loop that turns out to be long goes on as machine code from where it stands.
+ */
+#include "backend/native/tier.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define STEP_SECONDS 40e-9      /* of the evaluator, for one instruction */
+#define ELEMENT_SECONDS 0.7e-9  /* and one element */
+#define WAIT_SECONDS 5e-3       /* a call that takes the evaluator longer waits for the compiler */
+#define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions: */
+#define COMPILE_INST_SECONDS 10e-6
+#define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
+#define FULL_LEVEL_INSTS 20000  /* of kernel code: larger modules are compiled quickly rather than well */
+#define DEPTH_MOST 12           /* of calls and of expressions that are looked into */
+
+typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierStage;
+
+typedef struct Tier {
+	TierStage stage;
+	uint64_t calls, next_estimate;
+	double call_seconds, spent; /* of the evaluator: a call at the very least, and all so far as a guess */
+	double guess_seconds;
+	double compile_seconds;     /* estimated */
+	Fn *flat;                   /* NULL: the function itself */
+	Arena *keep;
+	NativePlan *plan;
+	Code *hot;
+} Tier;
+
+typedef struct TierState {
+	NativeService *service;
+	NativeMode mode;
+	bool asked, available;
+} TierState;
+
+/* ---- settings ------------------------------------------------------------------------------------------------------------------------------ */
+
+static TierState *state_of(Backend *be) {
+	if (be->tiers) return be->tiers;
+	TierState *s = heap_alloc(be->ctx, sizeof *s);
+	if (!s) return NULL;
+	const char *word = getenv("ATLED_NATIVE");
+	NativeMode mode = !word ? NATIVE_ON : !strcmp(word, "off") ? NATIVE_OFF : !strcmp(word, "always") ? NATIVE_ALWAYS : NATIVE_ON;
+	*s = (TierState){.mode = mode};
+	return be->tiers = s;
+}
+
+void backend_set_native(Ctx *c, NativeMode mode) {
+	TierState *s = state_of(backend_of(c));
+	if (s) s->mode = mode;
+}
+
+void tier_state_free(Ctx *c, TierState *s) {
+	if (!s) return;
+	native_service_free(s->service);
+	heap_free(c, s, sizeof *s);
+}
+
+static bool is_available(Ctx *c, TierState *s) {
+	if (s->asked) return s->available;
+	s->asked = true;
+	s->service = native_service_new(c);
+	char why[128];
+	s->available = s->service && native_available(s->service, why, sizeof why);
+	return s->available;
+}
+
+/* ---- how long the evaluator will take ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Estimate {
+	const Fn *f;
+	const int64_t *syms;  /* lengths, -1 unknown */
+	const Value *args;    /* NULL: unknown */
+	const struct Estimate *caller;
+	uint32_t depth;
+	double guess;         /* turns of a loop, and calls of a recursion, that nobody can count beforehand */
+} Estimate;
+
+static double length_of(const Estimate *e, Dim d) {
+	int64_t n;
+	return dim_eval(e->f->ctx, d, e->syms, e->f->syms.n, &n) && n >= 0 ? (double)n : 100;
+}
+
+static double elements_of(const Estimate *e, Ref r) {
+	const Type *t = ref_ty(e->f, r);
+	double n = 1;
+	for (uint32_t i = 0; t->kind == TY_TENSOR && i < t->rank; i++) n *= length_of(e, t->dims[i]);
+	return n;
+}
+
+/* A whole number that arguments, lengths and constants determine. */
+static bool known_number(const Estimate *e, Ref r, uint32_t depth, double *out) {
+	const Const *k = ref_constant(e->f, r);
+	if (k) return value_as_f64(k->value, out);
+	if (!ref_is_value(r) || !depth) return false;
+	const Region *body = &e->f->regions.at[0];
+	uint32_t v = REF_INDEX(r);
+	if (v >= body->params && v < body->params + body->nparams) return e->args && value_as_f64(e->args[v - body->params], out);
+	const Inst *in = ref_inst(e->f, r);
+	if (!in) return false;
+	double x, y;
+	int64_t n;
+	switch ((Op)in->op) {
+	case OP_EXTENT:
+		if (!dim_eval(e->f->ctx, (Dim)attr_int(e->f->ctx, OP_EXTENT, in->attr, 0), e->syms, e->f->syms.n, &n)) return false;
+		*out = (double)n;
+		return true;
+	case OP_CONVERT: return known_number(e, inst_arg(e->f, in, 0), depth - 1, out);
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MAX: case OP_MIN: case OP_FLOORDIV:
+		if (!known_number(e, inst_arg(e->f, in, 0), depth - 1, &x) || !known_number(e, inst_arg(e->f, in, 1), depth - 1, &y)) return false;
+		*out = in->op == OP_ADD ? x + y : in->op == OP_SUB ? x - y : in->op == OP_MUL ? x * y : in->op == OP_MAX ? fmax(x, y) : in->op == OP_MIN ? fmin(x, y)
+		                                                                                                                        : floor(x / y);
+		return isfinite(*out);
+	default: return false;
+	}
+}
+
+static double region_seconds(const Estimate *e, const Region *g);
+
+static double call_seconds(const Estimate *e, const Inst *in) {
+	Ctx *c = e->f->ctx;
+	const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+	if (!g || !g->finished || e->depth >= DEPTH_MOST) return 1e-6;
+	for (const Estimate *k = e; k; k = k->caller)
+		if (k->f == g) return STEP_SECONDS * e->guess;
+	int64_t few[16], *syms = g->syms.n <= 16 ? few : heap_alloc(c, g->syms.n * sizeof *syms);
+	if (!syms) return 1e-6;
+	for (uint32_t s = 0; s < g->syms.n; s++) syms[s] = -1;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Type *want = ref_ty(g, fn_param(g, k)), *have = ref_ty(e->f, inst_arg(e->f, in, k));
+		for (uint32_t a = 0; want->kind == TY_TENSOR && have->kind == TY_TENSOR && a < want->rank; a++) {
+			SymId s;
+			int64_t n;
+			if (dim_is_sym(c, want->dims[a], &s) && dim_eval(c, have->dims[a], e->syms, e->f->syms.n, &n)) syms[s] = n;
+		}
+	}
+	Estimate inner = {.f = g, .syms = syms, .caller = e, .depth = e->depth + 1, .guess = e->guess};
+	double t = region_seconds(&inner, &g->regions.at[0]);
+	if (syms != few) heap_free(c, syms, g->syms.n * sizeof *syms);
+	return t;
+}
+
+static double inst_seconds(const Estimate *e, const Inst *in) {
+	double turns, n = 1;
+	switch ((Op)in->op) {
+	case OP_CALL: return STEP_SECONDS + call_seconds(e, in);
+	case OP_IF:
+	case OP_TRY: return STEP_SECONDS + fmax(region_seconds(e, inst_region(e->f, in, 0)), region_seconds(e, inst_region(e->f, in, 1)));
+	case OP_FOR:
+		if (!known_number(e, inst_arg(e->f, in, 0), DEPTH_MOST, &turns)) turns = e->guess;
+		return turns > 0 ? turns * region_seconds(e, inst_region(e->f, in, 0)) : 0;
+	case OP_WHILE: return e->guess * (region_seconds(e, inst_region(e->f, in, 0)) + region_seconds(e, inst_region(e->f, in, 1)));
+	case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_HOST: case OP_PRINT: return STEP_SECONDS;
+	case OP_DOT:
+		n = elements_of(e, inst_arg(e->f, in, 0)) + elements_of(e, inst_result(in, 0));
+		break;
+	default:
+		for (uint32_t k = 0; k < in->nargs; k++) n = fmax(n, elements_of(e, inst_arg(e->f, in, k)));
+		if (in->nresults) n = fmax(n, elements_of(e, inst_result(in, 0)));
+	}
+	double each = ELEMENT_SECONDS;
+	switch ((Op)in->op) {
+	case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: case OP_POW: case OP_ERF: case OP_ATAN2: each = 8e-9; break;
+	default: break;
+	}
+	return STEP_SECONDS + n * each;
+}
+
+static double region_seconds(const Estimate *e, const Region *g) {
+	double t = STEP_SECONDS;
+	for (uint32_t i = 0; i < g->ninsts; i++) t += inst_seconds(e, &e->f->insts.at[e->f->inst_order.at[g->insts + i]]);
+	return t;
+}
+
+/* Instructions of the function and of what it calls, once each. */
+static double insts_of(const Fn *f, uint32_t depth) {
+	double n = f->insts.n;
+	if (!depth) return n;
+	for (uint32_t i = 0; i < f->insts.n && n < 1e5; i++) {
+		const Inst *in = &f->insts.at[i];
+		const Fn *g = in->op == OP_CALL ? fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0)) : NULL;
+		if (g && g != f) n += insts_of(g, depth - 1);
+	}
+	return n;
+}
+
+/* Lengths that the arguments show, by symbol. */
+static void lengths_of(const Code *code, const Value *args, int64_t *syms) {
+	for (uint32_t s = 0; s < code->nsyms; s++) syms[s] = -1;
+	for (uint32_t i = 0; i < code->body.nsyms; i++) {
+		const SymDef *d = &code->body.syms[i];
+		const Value *v = &args[d->from - code->body.params];
+		if (v->kind != V_TENSOR || d->axis >= v->tensor->rank) continue;
+		int64_t n = v->tensor->shape[d->axis];
+		syms[d->sym] = n < d->offset ? -1 : (n - d->offset) / d->factor;
+	}
+}
+
+static void estimate(Tier *t, Code *code, const Value *args) {
+	int64_t few[16], *syms = code->nsyms <= 16 ? few : heap_alloc(code->ctx, code->nsyms * sizeof *syms);
+	t->next_estimate = 2 * t->calls + 1;
+	if (!syms) return;
+	lengths_of(code, args, syms);
+	Estimate e = {.f = code->fn, .syms = syms, .args = args, .guess = 1};
+	t->call_seconds = region_seconds(&e, &code->fn->regions.at[0]);
+	e.guess = SOME_TURNS;
+	t->guess_seconds = region_seconds(&e, &code->fn->regions.at[0]);
+	if (syms != few) heap_free(code->ctx, syms, code->nsyms * sizeof *syms);
+	if (!t->compile_seconds) t->compile_seconds = COMPILE_SECONDS + COMPILE_INST_SECONDS * insts_of(code->fn, 4);
+}
+
+/* ---- compiling ----------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Making {
+	Tier *t;
+	const Fn *f;
+	const int64_t *hints;
+} Making;
+
+static void run_plan(Ctx *c, void *arg) {
+	Making *m = arg;
+	m->t->keep = arena_new(c);
+	m->t->plan = native_plan(c, m->f, m->hints, m->t->keep);
+}
+
+static void drop_plan(Tier *t) {
+	if (t->plan) native_plan_drop(t->plan);
+	arena_free(t->keep);
+	t->plan = NULL;
+	t->keep = NULL;
+	if (t->flat) fn_unref(t->flat);
+	t->flat = NULL;
+}
+
+static Fn *plan_fn(const Tier *t, const Code *code) {
+	return t->flat ? t->flat : code->fn;
+}
+
+/* Everything before the compiler. The hints are the caller's symbols, which the flat function's begin with. */
+static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
+	t->flat = native_flatten(c, code->fn);
+	const Fn *f = plan_fn(t, code);
+	const uint32_t n = f->syms.n > code->nsyms ? f->syms.n : code->nsyms;
+	int64_t *hints = heap_alloc(c, (n + 1) * sizeof *hints);
+	if (!hints) return false;
+	for (uint32_t i = 0; i < n; i++) hints[i] = -1;
+	lengths_of(code, args, hints);
+	const uint32_t diags = diag_total(c), mark = build_mark(c);
+	Making m = {.t = t, .f = f, .hints = hints};
+	Status st = ctx_protect(c, run_plan, &m);
+	heap_free(c, hints, (n + 1) * sizeof *hints);
+	if (st != ST_OK) {
+		build_unwind(c, mark);
+		diag_truncate(c, diags);
+	}
+	return st == ST_OK && t->plan && t->plan->units.n;
+}
+
+/* What is compiled only because everything is may as well be compiled quickly. */
+static NativeOptions options_of(Ctx *c, const Code *code, const Unit *u) {
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < u->module->fns.n; k++) n += u->module->fns.at[k]->insts.n;
+	bool quick = n > FULL_LEVEL_INSTS || (backend_of(c)->tiers->mode == NATIVE_ALWAYS && code->tier->call_seconds < WAIT_SECONDS);
+	return (NativeOptions){.name = code->fn->name ? atom_text(c, code->fn->name) : NULL, .level = quick ? 0 : 2};
+}
+
+typedef struct Constants {
+	Tier *t;
+	bool ok;
+} Constants;
+
+/* Array constants as machine code reads them. */
+static bool take_constants(Ctx *c, Tier *t, const Fn *f) {
+	for (uint32_t k = 0; k < t->plan->units.n; k++) {
+		NativeUnit *nu = t->plan->units.at[k];
+		for (uint32_t i = 0; i < nu->unit->ninputs; i++) {
+			const Const *x = ref_constant(f, nu->unit->inputs[i].ref);
+			if (x && !nu->constants[i] && !(nu->constants[i] = tensor_copy(c, x->value.tensor))) return false;
+		}
+	}
+	return true;
+}
+
+static void make_tables(Ctx *c, void *arg) {
+	(void)c;
+	Tier *t = ((Constants *)arg)->t;
+	for (uint32_t k = 0; k < t->plan->units.n; k++) {
+		NativeUnit *nu = t->plan->units.at[k];
+		if (!nu->constants) nu->constants = ARENA_ARRAY(t->keep, Tensor *, nu->unit->ninputs + 1);
+	}
+}
+
+/* All code is there: the steps that call it. */
+static bool finish(Backend *be, Tier *t, Code *code) {
+	Ctx *c = be->ctx;
+	Constants k = {.t = t};
+	if (ctx_protect(c, make_tables, &k) != ST_OK || !take_constants(c, t, plan_fn(t, code))) return false;
+	for (uint32_t i = 0; i < t->plan->units.n; i++) t->plan->units.at[i]->entry = native_code_entry(t->plan->units.at[i]->code);
+	t->hot = prepare(c, plan_fn(t, code), t->plan);
+	if (!t->hot) return false;
+	be->counters.units_compiled += t->plan->units.n;
+	t->stage = TIER_HOT;
+	return true;
+}
+
+static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code, const Value *args) {
+	char why[256];
+	if (!make_plan(be->ctx, t, code, args)) return false;
+	for (uint32_t i = 0; i < t->plan->units.n; i++) {
+		NativeUnit *nu = t->plan->units.at[i];
+		NativeOptions o = options_of(be->ctx, code, nu->unit);
+		nu->code = native_compile(s->service, nu->unit->module, &o, why, sizeof why);
+		if (!nu->code) return false;
+		kmodule_free(nu->unit->module);
+		nu->unit->module = NULL;
+	}
+	return finish(be, t, code);
+}
+
+static bool compile_behind(Backend *be, TierState *s, Tier *t, Code *code, const Value *args) {
+	if (!make_plan(be->ctx, t, code, args)) return false;
+	for (uint32_t i = 0; i < t->plan->units.n; i++) {
+		NativeUnit *nu = t->plan->units.at[i];
+		NativeOptions o = options_of(be->ctx, code, nu->unit);
+		nu->request = native_request(s->service, nu->unit->module, &o);
+		if (!nu->request) return false;
+		nu->unit->module = NULL;
+	}
+	t->stage = TIER_PENDING;
+	return true;
+}
+
+/* Once all requests are done; false: something failed. */
+static bool take_over(Backend *be, Tier *t, Code *code) {
+	char why[256];
+	for (uint32_t i = 0; i < t->plan->units.n; i++)
+		if (t->plan->units.at[i]->request && !native_request_done(t->plan->units.at[i]->request)) return true;
+	for (uint32_t i = 0; i < t->plan->units.n; i++) {
+		NativeUnit *nu = t->plan->units.at[i];
+		nu->code = native_request_take(nu->request, why, sizeof why);
+		nu->request = NULL;
+		if (!nu->code) return false;
+	}
+	return finish(be, t, code);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------------------------------ */
+
+static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Value *args) {
+	TierState *s = state_of(be);
+	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || code->fn->insts.n < 2) return code;
+	if (!code->tier) {
+		if (!is_available(be->ctx, s)) {
+			s->mode = NATIVE_OFF;
+			return code;
+		}
+		code->tier = heap_alloc(be->ctx, sizeof *code->tier);
+		if (!code->tier) return code;
+		*code->tier = (Tier){0};
+	}
+	Tier *t = code->tier;
+	bool good = true;
+	if (t->stage == TIER_PENDING) {
+		good = take_over(be, t, code);
+	} else if (s->mode == NATIVE_ALWAYS) {
+		estimate(t, code, args);
+		good = compile_now(be, s, t, code, args);
+	} else {
+		if (t->calls >= t->next_estimate || !t->calls) estimate(t, code, args);
+		t->calls++;
+		if (t->call_seconds > WAIT_SECONDS && t->call_seconds > 2 * t->compile_seconds) {
+			good = compile_now(be, s, t, code, args);
+		} else {
+			t->spent += t->guess_seconds;
+			if (t->spent > t->compile_seconds) good = compile_behind(be, s, t, code, args);
+		}
+	}
+	if (good) return t->stage == TIER_HOT ? t->hot : code;
+	drop_plan(t);
+	t->stage = TIER_NEVER;
+	return code;
+}
+
+Code *tier_choose(Backend *be, Code *code, const Value *args) {
+	const Tier *t = code->tier;
+	if (t && t->stage == TIER_HOT) return t->hot;
+	if (t && t->stage == TIER_NEVER) return code;
+	return choose(be, code, args);
+}
+
+/* ---- loops under way ----------------------------------------------------------------------------------------------------------------------- */
+
+/* The loop as a function, or NULL: for good. */
+static Code *loop_code(Frame *f, LoopSite *site) {
+	Ctx *c = f->ctx;
+	if (!site->outlined) site->outlined = native_outline(c, f->code->fn, site->inst, f->code->arena);
+	return site->outlined ? code_of(c, site->outlined->fn) : NULL;
+}
+
+bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st) {
+	LoopSite *site = s->site;
+	Backend *be = f->be;
+	TierState *state = state_of(be);
+	if (!state || state->mode != NATIVE_ON || site->never) return false;
+	/* what is left of a counted loop must be worth the compiler as well */
+	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
+	if (seconds < WAIT_SECONDS || left < WAIT_SECONDS) return false;
+	if (!is_available(f->ctx, state)) {
+		site->never = true;
+		return false;
+	}
+	Code *code = loop_code(f, site);
+	if (!code) {
+		site->never = true;
+		return false;
+	}
+	const Outlined *o = site->outlined;
+	const bool counted = s->op == OP_FOR;
+	const uint32_t carried = s->nresults, n = (counted ? 2 : 0) + carried + o->nfree + o->nsyms;
+	Value few[32], *args = n <= 32 ? few : heap_alloc(f->ctx, n * sizeof *args);
+	if (!args) return false;
+	uint32_t k = 0;
+	if (counted) {
+		args[k++] = value_i64(from);
+		args[k++] = value_i64(to);
+	}
+	for (uint32_t i = 0; i < carried; i++) args[k++] = held[i];
+	for (uint32_t i = 0; i < o->nfree; i++) args[k++] = f->slots[o->free[i]];
+	for (uint32_t i = 0; i < o->nsyms; i++) args[k++] = value_i64(f->syms[o->syms[i]]);
+	if (!code->tier || code->tier->stage == TIER_COLD) {
+		if (!code->tier && (code->tier = heap_alloc(f->ctx, sizeof *code->tier))) *code->tier = (Tier){0};
+		if (code->tier) {
+			estimate(code->tier, code, args);
+			if (!compile_now(be, state, code->tier, code, args)) {
+				drop_plan(code->tier);
+				code->tier->stage = TIER_NEVER;
+			}
+		}
+	}
+	const bool ready = code->tier && code->tier->stage == TIER_HOT;
+	if (ready) { /* the carried values move in, the others are shared */
+		for (uint32_t i = 0; i < carried; i++) held[i].kind = V_UNSET;
+		for (uint32_t i = 0; i < o->nfree; i++) value_ref(args[(counted ? 2 : 0) + carried + i]);
+		*st = call_code(be, code, n, args, held, code->fn->span);
+	}
+	site->never |= !ready;
+	if (args != few) heap_free(f->ctx, args, n * sizeof *args);
+	return ready;
+}
+
+void tier_drop(Ctx *c, Tier *t) {
+	if (!t) return;
+	if (t->hot) arena_free(t->hot->arena);
+	drop_plan(t);
+	heap_free(c, t, sizeof *t);
+}

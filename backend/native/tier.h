@@ -1,0 +1,96 @@
+/* tier.h - the two tiers of a function: which of its instructions run as machine code, when that is made, and how it is run as steps.
+ *
+ * Needs: eval.h, unit.h, compile.h. Guarantees: a function runs in the evaluator until its machine code is there, and for good where there is
+ * none; which tier ran shows in nothing but speed and the last bits of sums. Code serves all lengths: a call with others compiles nothing.
+ *
+ *     tier.c      when: estimates, counts, the settings
+ *     flatten.c   calls written out in place, so that units see everything
+ *     unit.c      which instructions go together
+ *     step.c      a unit as a step of a prepared block
+ */
+#ifndef ATLED_BACKEND_NATIVE_TIER_H
+#define ATLED_BACKEND_NATIVE_TIER_H
+
+#include "backend/eval.h"
+#include "backend/native/compile.h"
+#include "backend/native/unit.h"
+
+/* ---- unit.c -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A unit on its way to code, then as part of it. */
+typedef struct NativeUnit {
+	Unit *unit;             /* its module is freed when it has been compiled */
+	NativeRequest *request; /* in the background */
+	NativeCode *code;
+	NativeEntry entry;
+	/* decoded for running, by prepare */
+	const int32_t *words;   /* operands */
+	const DimRef *lengths;  /* symbols, then polynomials */
+	const TypeRef *outputs;
+	const Dtype *result_dtypes;
+	Tensor **constants;     /* by input: an array constant without gaps, or NULL. Owned */
+} NativeUnit;
+
+/* One step of a block: an instruction for the evaluator, or a unit. */
+typedef struct NativeItem {
+	NativeUnit *unit; /* NULL: inst */
+	InstId inst;
+} NativeItem;
+
+typedef struct NativeItems {
+	uint32_t n;
+	const NativeItem *at;
+} NativeItems;
+
+typedef struct NativePlan {
+	Ctx *c;
+	const Fn *f;
+	Arena *keep;
+	NativeItems *regions; /* by region; at NULL: every instruction for itself */
+	VEC(NativeUnit *) units;
+	uint32_t ninsts;      /* in units, inner ones included */
+} NativePlan;
+
+/* Throws when memory fails. hints: lower.h. */
+NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep);
+/* Gives back code, requests and constants; the arena is the caller's. */
+void native_plan_drop(NativePlan *p);
+
+/* ---- step.c -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* s->site is the NativeUnit; s->args are its arrays. */
+Status eval_native(Frame *f, const Step *s);
+
+/* ---- flatten.c ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* f with the functions it calls written out in place, except for recursive and very large ones; NULL when there is nothing to write out, or it
+ * fails. Owned. Every instruction's chain of transforms begins with the calls it came through, see native_calls. */
+Fn *native_flatten(Ctx *c, Fn *f);
+/* The transforms of a chain alone, without the calls; "" for none. */
+void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap);
+/* Calls visit for the calls that the chain's instruction came through, the innermost first. */
+void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud);
+
+/* ---- outline.c ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* A loop as a function: (from, to) for a counted one, the carried values, the values `free` of the function around it, the lengths `syms`. */
+typedef struct Outlined {
+	Fn *fn; /* one reference */
+	uint32_t nfree, nsyms;
+	const uint32_t *free, *syms;
+} Outlined;
+/* NULL when the loop cannot stand alone. In keep. */
+Outlined *native_outline(Ctx *c, const Fn *f, InstId inst, Arena *keep);
+
+/* ---- tier.c -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* The code to run for a call of `code`: itself, or its machine code when that is there. args: the call's, for lengths. */
+Code *tier_choose(Backend *be, Code *code, const Value *args);
+/* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took so many seconds: may the rest of it run as machine code? If so it has run
+ * with status *st, and `held` has its results. */
+bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st);
+/* Of a code that is freed. */
+void tier_drop(Ctx *c, struct Tier *t);
+void tier_state_free(Ctx *c, struct TierState *s);
+
+#endif

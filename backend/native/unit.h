@@ -1,0 +1,54 @@
+/* unit.h - a native unit: instructions of one region of a function that run as one piece of machine code, as one step of a prepared block.
+ *
+ * Needs: kir.h, abi.h. A unit reads values made outside (arrays by pointer, scalars and lengths as words) and gives values used outside. What it
+ * computes may fail at numbered sites; each knows the instruction and the message the evaluator would give.
+ */
+#ifndef ATLED_BACKEND_NATIVE_UNIT_H
+#define ATLED_BACKEND_NATIVE_UNIT_H
+
+#include "backend/native/abi.h"
+#include "backend/native/kir.h"
+
+/* An array that goes in, or comes out. Arrays come in row-major without gaps. */
+typedef struct UnitArray {
+	Ref ref;        /* the value of the function */
+	bool may_reuse; /* outputs: the memory of input `reuse` may be taken when that input dies here and is nobody else's */
+	uint32_t reuse;
+} UnitArray;
+
+typedef enum SiteKind {
+	SITE_INDEX,      /* index a outside 0 .. b-1 */
+	SITE_DIVIDE,     /* integer division or remainder by zero */
+	SITE_POWER,      /* integer to the power a < 0 */
+	SITE_EMPTY,      /* largest or smallest of nothing */
+	SITE_FAIL,       /* the user's error with a constant message */
+	SITE_GUARD,      /* two lengths, a and b, that must be equal are not */
+	SITE_SLICE,      /* what a slice (or pad) takes along axis a does not lie on it */
+	SITE_DEPTH,      /* recursion too deep */
+	SITE_INTERNAL    /* memory or another Status (a) */
+} SiteKind;
+typedef struct UnitSite {
+	SiteKind kind;
+	InstId inst; /* of `fn` */
+	const Fn *fn;
+} UnitSite;
+
+typedef struct Unit {
+	const Fn *fn;
+	uint32_t ninsts;
+	const InstId *insts; /* in execution order */
+	KModule *module;
+	uint32_t ninputs, noutputs, nwords, nresults;
+	UnitArray *inputs, *outputs; /* call->buffers: inputs, then outputs */
+	Ref *words;                  /* scalar inputs; then the lengths: nsyms symbol numbers */
+	uint32_t nsyms;
+	SymId *syms;                 /* call->words[nwords + k] is the length of syms[k] */
+	uint32_t ndims;
+	Dim *dims;                   /* call->words[nwords + nsyms + k] is the length dims[k], a polynomial of symbols */
+	Ref *results;                /* scalar outputs */
+	UnitSite *sites;             /* module->nsites */
+	UnitSite depth;              /* the call where a recursion goes too deep; fn NULL: there is none */
+	/* Arrays whose value is a scalar constant or that were never needed do not appear. */
+} Unit;
+
+#endif

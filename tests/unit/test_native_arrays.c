@@ -1,0 +1,408 @@
+/* test_native_arrays.c - loops over arrays: IR programs lowered as one unit, compiled, and compared with the evaluator for several lengths.
+ *
+ * Needs: eval_help.h, backend/native. The unit is made once, with the first lengths as hints, and must be right for all lengths and bit for bit the same for
+ * one and several threads. Without a code generator it prints a skip. With arguments: FILE.ir [N...] runs one program and
+ * prints its plan, kernel code and time.
+ */
+#include "backend/native/compile.h"
+#include "backend/native/lower.h"
+#include "backend/native/runtime.h"
+#include "backend/native/target.h"
+#include "tests/unit/eval_help.h"
+#include <time.h>
+
+typedef struct Program {
+	const char *name, *text;
+	int64_t lengths[3][4]; /* three times the lengths of symbols 0.. */
+	double lo, hi;         /* of the inputs */
+} Program;
+
+typedef struct Native {
+	Arena *arena;
+	Unit *unit;
+	NativeService *service;
+	NativeCode *code;
+} Native;
+
+static double seconds(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Make {
+	const Fn *f;
+	Native *n;
+	const int64_t *hints;
+	KTarget target;
+} Make;
+
+static void make_unit(Ctx *c, void *ud) {
+	Make *m = ud;
+	const Region *body = &m->f->regions.at[0];
+	m->n->unit = lower_unit(c, m->f, body->ninsts, m->f->inst_order.at + body->insts, &m->target, m->hints, m->n->arena);
+}
+
+static bool native_make(T *t, Native *n, Fn *f, const int64_t *hints, bool verbose) {
+	*n = (Native){.arena = arena_new(t->c), .service = native_service_new(t->c)};
+	Make m = {.f = f, .n = n, .hints = hints};
+	m.target = *native_target();
+	if (ctx_protect(t->c, make_unit, &m) != ST_OK || !n->unit) return false;
+	Text why;
+	text_init(&why, t->c);
+	if (verbose) {
+		kmodule_print(&why, n->unit->module);
+		printf("%.*s\n", (int)why.n, why.at);
+		text_free(&why);
+		text_init(&why, t->c);
+	}
+	bool good = kmodule_verify(n->unit->module, &why);
+	if (!good) printf("kernel code: %.*s\n", (int)why.n, why.at);
+	text_free(&why);
+	char text[256] = "";
+	NativeOptions o = {.name = "test", .level = getenv("ATLED_LEVEL") ? atoi(getenv("ATLED_LEVEL")) : 2};
+	if (good) n->code = native_compile(n->service, n->unit->module, &o, text, sizeof text);
+	if (good && !n->code) printf("not compiled: %s\n", text);
+	return n->code != NULL;
+}
+
+static void native_drop(Native *n) {
+	native_code_free(n->code);
+	if (n->unit) kmodule_free(n->unit->module);
+	native_service_free(n->service);
+	arena_free(n->arena);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------------------------------- */
+
+static int64_t word_of(Value v) {
+	int64_t w = 0;
+	switch (v.dtype) {
+	case DT_BOOL: return v.b;
+	case DT_I32: return v.i32;
+	case DT_F32: memcpy(&w, &v.f32, 4); return w;
+	default: memcpy(&w, &v.i, 8); return w;
+	}
+}
+
+static Value value_of(Dtype d, int64_t w) {
+	Value v = {.kind = V_SCALAR, .dtype = d};
+	switch (d) {
+	case DT_BOOL: v.b = w != 0; break;
+	case DT_I32: v.i32 = (int32_t)w; break;
+	case DT_F32: memcpy(&v.f32, &w, 4); break;
+	default: memcpy(&v.i, &w, 8);
+	}
+	return v;
+}
+
+static Status native_go(T *t, const Native *n, const Fn *f, const Value *args, const int64_t *syms, Value *results, NativeCall *call) {
+	const Unit *u = n->unit;
+	void *buffers[64];
+	int64_t words[256], scalars[64];
+	Value out[64];
+	for (uint32_t i = 0; i < u->ninputs; i++) {
+		const Const *k = ref_constant(f, u->inputs[i].ref);
+		Value v = k ? k->value : args[REF_INDEX(u->inputs[i].ref) - REF_INDEX(fn_param(f, 0))];
+		buffers[i] = v.tensor->data;
+	}
+	for (uint32_t i = 0; i < u->nwords; i++) words[i] = word_of(args[REF_INDEX(u->words[i]) - REF_INDEX(fn_param(f, 0))]);
+	for (uint32_t i = 0; i < u->nsyms; i++) words[u->nwords + i] = syms[u->syms[i]];
+	for (uint32_t i = 0; i < u->ndims; i++) dim_eval(t->c, u->dims[i], syms, f->syms.n, &words[u->nwords + u->nsyms + i]);
+	for (uint32_t i = 0; i < u->noutputs; i++) {
+		const Type *ty = ref_ty(f, u->outputs[i].ref);
+		int64_t shape[MAX_RANK];
+		for (uint32_t k = 0; k < ty->rank; k++) dim_eval(t->c, ty->dims[k], syms, f->syms.n, &shape[k]);
+		out[i] = (Value){.kind = V_TENSOR, .tensor = tensor_new(t->c, (Dtype)ty->dtype, ty->rank, shape)};
+		buffers[u->ninputs + i] = out[i].tensor->data;
+	}
+	*call = (NativeCall){.buffers = buffers, .words = words, .results = scalars};
+	Status st = native_run(backend_of(t->c), native_code_entry(n->code), call);
+	for (uint32_t k = 0; k < fn_nresults(f) && st == ST_OK; k++) {
+		results[k] = (Value){.kind = V_UNSET};
+		for (uint32_t i = 0; i < u->noutputs; i++)
+			if (u->outputs[i].ref == fn_result(f, k)) results[k] = value_ref(out[i]);
+		for (uint32_t i = 0; i < u->nresults; i++)
+			if (u->results[i] == fn_result(f, k)) results[k] = value_of((Dtype)ref_ty(f, u->results[i])->dtype, scalars[i]);
+	}
+	for (uint32_t i = 0; i < u->noutputs; i++) value_unref(out[i]);
+	return st;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------------------------------------- */
+
+static double element(Value v, int64_t i) {
+	double x = 0;
+	if (v.kind == V_SCALAR) scalar_convert(v.dtype, &v.f, DT_F64, &x);
+	else scalar_convert((Dtype)v.tensor->dtype, v.tensor->data + i * (int64_t)dtype_size((Dtype)v.tensor->dtype), DT_F64, &x);
+	return x;
+}
+
+static int64_t count_of(Value v) {
+	return v.kind == V_TENSOR ? v.tensor->count : 1;
+}
+
+/* Largest difference by the largest magnitude; infinite where one is NaN and the other not. */
+static double difference(T *t, Value a, Value b) {
+	Tensor *flat = a.kind == V_TENSOR ? tensor_contiguous(t->c, a.tensor) : NULL;
+	if (flat) a.tensor = flat;
+	double most = 0, scale = 1e-300;
+	if (count_of(a) != count_of(b)) return INFINITY;
+	for (int64_t i = 0; i < count_of(a); i++) {
+		double x = element(a, i), y = element(b, i);
+		if (isnan(x) != isnan(y)) most = INFINITY;
+		if (isnan(x) || isnan(y) || x == y) continue;
+		if (fabs(x - y) > most) most = fabs(x - y);
+		if (fabs(x) > scale) scale = fabs(x);
+	}
+	tensor_unref(flat);
+	return most == 0 ? 0 : most / scale;
+}
+
+static bool same_bits(Value a, Value b) {
+	if (a.kind == V_SCALAR) return word_of(a) == word_of(b);
+	return a.tensor->count == b.tensor->count && !memcmp(a.tensor->data, b.tensor->data, (size_t)a.tensor->count * dtype_size((Dtype)a.tensor->dtype));
+}
+
+static Value random_arg(T *t, const Fn *f, uint32_t k, const int64_t *syms, const Program *p) {
+	const Type ty = *ref_ty(f, fn_param(f, k));
+	int64_t shape[MAX_RANK];
+	for (uint32_t i = 0; i < ty.rank; i++) dim_eval(t->c, ty.dims[i], syms, f->syms.n, &shape[i]);
+	Tensor *x = ev_tensor(t, (Dtype)ty.dtype, ty.rank, shape, p->lo, p->hi);
+	return ty.rank ? (Value){.kind = V_TENSOR, .tensor = x} : value_from_tensor(x);
+}
+
+static Fn *read_program(T *t, const Program *p) {
+	return fn_read(t->c, source_add(t->c, p->name, p->text, strlen(p->text)));
+}
+
+static void compare(T *t, const Program *p, Native *n, Fn *f, const int64_t *lengths) {
+	Value args[64], want[64], got[64], again[64];
+	uint32_t nargs = fn_nparams(f), nresults = fn_nresults(f);
+	for (uint32_t k = 0; k < nargs; k++) args[k] = random_arg(t, f, k, lengths, p);
+	NativeCall call;
+	Status a = code_call(t->c, code_of(t->c, f), args, want), b = native_go(t, n, f, args, lengths, got, &call);
+	if (a != ST_OK || b != ST_OK) {
+		bool good = (a != ST_OK) == (b != ST_OK);
+		ev_check_at(t, good, p->name, __LINE__);
+		if (!good) printf("%s: evaluator %d, native %d (site %lld, %lld, %lld)\n", p->name, a, b, (long long)call.site, (long long)call.fail_a, (long long)call.fail_b);
+		if (a == ST_OK) ev_drop(want, nresults);
+		if (b == ST_OK) ev_drop(got, nresults);
+		diag_clear(t->c);
+	} else {
+		backend_set_threads(t->c, 1);
+		native_go(t, n, f, args, lengths, again, &call);
+		backend_set_threads(t->c, 0);
+		for (uint32_t k = 0; k < nresults; k++) {
+			bool narrow = value_dtype(want[k]) == DT_F32;
+			double off = difference(t, want[k], got[k]);
+			bool good = off <= (narrow ? 2e-5 : 1e-12);
+			ev_check_at(t, good, p->name, __LINE__);
+			if (!good) printf("%s, result %u, lengths %lld %lld: off by %g\n", p->name, k, (long long)lengths[0], (long long)lengths[1], off);
+			bool same = same_bits(got[k], again[k]);
+			ev_check_at(t, same, "the same bits with one thread", __LINE__);
+			if (!same) printf("%s, result %u: off by %g from one thread\n", p->name, k, difference(t, got[k], again[k]));
+		}
+		ev_drop(want, nresults);
+		ev_drop(got, nresults);
+		ev_drop(again, nresults);
+	}
+	ev_drop(args, nargs);
+}
+
+/* ---- programs ---------------------------------------------------------------------------------------------------------------------------- */
+
+#define LENGTHS {{37, 20, 33}, {16384, 64, 17}, {1, 17, 40}}
+
+static const Program programs[] = {
+    {"element-wise",
+     "fn @f[n](%0: f64, %1: f64[n]) -> (f64[n]) {\n"
+     "  %2: f64[n] = broadcast %0 {shape: [n], axes: []}\n"
+     "  %3: f64[n] = sin %1\n  %4: f64[n] = mul %2, %3\n  %5: f64[n] = mul %1, %1\n  %6: f64[n] = neg %5\n  %7: f64[n] = exp %6\n"
+     "  %8: f64[n] = add %4, %7\n  return %8\n}\n",
+     LENGTHS, -2, 2},
+    {"sum of squares",
+     "fn @f[n](%0: f64[n]) -> (f64) {\n  %1: f64[n] = mul %0, %0\n  %2: f64 = reduce_sum %1 {axes: [0]}\n  return %2\n}\n", LENGTHS, -2, 2},
+    {"largest and f32",
+     "fn @f[n](%0: f32[n]) -> (f32, f32[n]) {\n  %1: f32[n] = tanh %0\n  %2: f32 = reduce_sum %1 {axes: [0]}\n  return %2, %1\n}\n", LENGTHS, -2, 2},
+    {"softmax",
+     "fn @f[n, m](%0: f64[n, m]) -> (f64[n, m]) {\n  %1: f64[n] = reduce_max %0 {axes: [1]}\n"
+     "  %2: f64[n, m] = broadcast %1 {shape: [n, m], axes: [0]}\n  %3: f64[n, m] = sub %0, %2\n  %4: f64[n, m] = exp %3\n"
+     "  %5: f64[n] = reduce_sum %4 {axes: [1]}\n  %6: f64[n, m] = broadcast %5 {shape: [n, m], axes: [0]}\n  %7: f64[n, m] = div %4, %6\n"
+     "  return %7\n}\n",
+     {{37, 20}, {640, 500}, {1, 17}}, -2, 2},
+    {"both sums",
+     "fn @f[n, m](%0: f64[n, m]) -> (f64[n], f64[m], f64) {\n  %1: f64[n] = reduce_sum %0 {axes: [1]}\n  %2: f64[m] = reduce_sum %0 {axes: [0]}\n"
+     "  %3: f64 = reduce_sum %0 {axes: [0, 1]}\n  return %1, %2, %3\n}\n",
+     {{37, 20}, {640, 500}, {1, 17}}, -2, 2},
+    {"transpose and outer",
+     "fn @f[n, m](%0: f64[n, m], %1: f64[m], %2: f64[n]) -> (f64[m, n]) {\n  %3: f64[m, n] = transpose %0 {perm: [1, 0]}\n"
+     "  %4: f64[m, n] = dot %1, %2 {lcontract: [], rcontract: [], lbatch: [], rbatch: []}\n  %5: f64[m, n] = add %3, %4\n  return %5\n}\n",
+     {{37, 20}, {300, 500}, {20, 17}}, -2, 2},
+    {"argmax and running sum",
+     "fn @f[n, m](%0: f64[n, m], %1: f64[n]) -> (i64[n], f64[n, m], f64[n], i64, f64[n, m]) {\n  %2: i64[n] = argmax %0 {axis: 1}\n"
+     "  %3: f64[n, m] = cumsum %0 {axis: 1, reverse: 0}\n  %4: f64[n] = cumsum %1 {axis: 0, reverse: 1}\n  %5: i64 = argmax %1 {axis: 0}\n"
+     "  %6: f64[n, m] = cumsum %0 {axis: 0, reverse: 0}\n  return %2, %3, %4, %5, %6\n}\n",
+     {{37, 20}, {640, 500}, {20, 17}}, -2, 2},
+    {"layer",
+     "fn @f[n, k, m](%0: f64[n, k], %1: f64[k, m], %2: f64[m]) -> (f64[n, m]) {\n"
+     "  %3: f64[n, m] = dot %0, %1 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %4: f64[n, m] = broadcast %2 {shape: [n, m], axes: [1]}\n  %5: f64[n, m] = add %3, %4\n  %6: f64[n, m] = tanh %5\n  return %6\n}\n",
+     {{1000, 20, 20}, {77, 64, 33}, {17, 17, 40}}, -1, 1},
+    {"layer, transposed weights, and its gradient",
+     "fn @f[n, k, m](%0: f64[n, k], %1: f64[m, k], %2: f64[m], %9: f64[m, m]) -> (f64, f64[m, k], f64[m]) {\n"
+     "  %3: f64[n, m] = dot %0, %1 {lcontract: [1], rcontract: [1], lbatch: [], rbatch: []}\n"
+     "  %4: f64[n, m] = broadcast %2 {shape: [n, m], axes: [1]}\n  %5: f64[n, m] = add %3, %4\n  %6: f64[n, m] = tanh %5\n"
+     "  %20: f64[n, m] = dot %6, %9 {lcontract: [1], rcontract: [1], lbatch: [], rbatch: []}\n  %21: f64[n, m] = tanh %20\n"
+     "  %7: f64[n, m] = mul %21, %21\n  %8: f64 = reduce_sum %7 {axes: [0, 1]}\n"
+     "  %10: f64[n, m] = mul %6, %6\n  %11: f64[n, m] = sub %21, %10\n"
+     "  %12: f64[n, m] = dot %11, %9 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n  %13: f64[n, m] = mul %12, %10\n"
+     "  %14: f64[m, k] = dot %13, %0 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n  %15: f64[m] = reduce_sum %13 {axes: [0]}\n"
+     "  return %8, %14, %15\n}\n",
+     {{1000, 20, 20}, {77, 64, 33}, {17, 17, 40}}, -1, 1},
+    {"per-row matrices",
+     "fn @f[n](%0: f64[n, 3, 3], %1: f64[n, 3]) -> (f64[n, 3], f64[n]) {\n"
+     "  %2: f64[n, 3] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  %3: f64[n, 3] = mul %2, %2\n"
+     "  %4: f64[n] = reduce_sum %3 {axes: [1]}\n  %5: f64[n] = sqrt %4\n  %6: f64[n, 3] = broadcast %5 {shape: [n, 3], axes: [0]}\n"
+     "  %7: f64[n, 3] = div %2, %6\n  return %7, %5\n}\n",
+     LENGTHS, -2, 2},
+    {"stencil",
+     "fn @f[n](%0: f64[n, n]) -> (f64[n, n]) {\n  %1: f64[n - 2, n - 2] = slice %0 {start: [1, 1], length: [n - 2, n - 2], stride: [1, 1]}\n"
+     "  %2: f64[n - 2, n - 2] = slice %0 {start: [0, 1], length: [n - 2, n - 2], stride: [1, 1]}\n"
+     "  %3: f64[n - 2, n - 2] = slice %0 {start: [2, 1], length: [n - 2, n - 2], stride: [1, 1]}\n"
+     "  %4: f64[n - 2, n - 2] = slice %0 {start: [1, 0], length: [n - 2, n - 2], stride: [1, 1]}\n"
+     "  %5: f64[n - 2, n - 2] = add %2, %3\n  %6: f64[n - 2, n - 2] = add %5, %4\n  %7: f64[n - 2, n - 2] = sub %6, %1\n"
+     "  %8: f64[n, n] = pad %7 {low: [1, 1], length: [n, n], stride: [1, 1]}\n  return %8\n}\n",
+     {{37}, {300}, {17}}, -2, 2},
+    {"gather, scatter, concat, pad",
+     "fn @f[n, m](%0: f64[n], %1: f64[m], %2: f64[n, m]) -> (f64[n], f64[n + m], f64[n, 2], f64[2*n]) {\n  %3: i64[n] = iota {to: i64, length: n}\n"
+     "  %4: i64[n] = broadcast 7 {shape: [n], axes: []}\n  %5: i64[n] = mod %3, %4\n  %6: f64[n] = gather %0, %5 {axis: 0, batch: 0}\n"
+     "  %7: f64[n + m] = concat %6, %1 {axis: 0}\n  %8: f64[n] = scatter_add %0, %5, %6 {axis: 0, batch: 0}\n"
+     "  %9: f64[n, 1] = reshape %6 {shape: [n, 1]}\n  %10: f64[n, 1] = reshape %0 {shape: [n, 1]}\n  %11: f64[n, 2] = concat %9, %10 {axis: 1}\n"
+     "  %12: f64[2*n] = reshape %11 {shape: [2*n]}\n  return %8, %7, %11, %12\n}\n",
+     LENGTHS, -2, 2},
+    {"gather that fails",
+     "fn @f[n](%0: f64[n], %1: i64[n]) -> (f64[n]) {\n  %2: f64[n] = gather %0, %1 {axis: 0, batch: 0}\n  return %2\n}\n", LENGTHS, -30, 30},
+    {"two stages",
+     "fn @f[n](%0: f64[n]) -> (f64[n]) {\n  %1: f64[n] = exp %0\n  %2: f64 = reduce_sum %1 {axes: [0]}\n"
+     "  %3: f64[n] = broadcast %2 {shape: [n], axes: []}\n  %4: f64[n] = div %1, %3\n  return %4\n}\n",
+     LENGTHS, -2, 2},
+    {"bools and integers",
+     "fn @f[n](%0: f64[n], %1: i64[n]) -> (bool, i64, i32[n], bool[n]) {\n  %2: f64[n] = broadcast 0.5 {shape: [n], axes: []}\n"
+     "  %3: bool[n] = lt %0, %2\n  %4: bool = reduce_min %3 {axes: [0]}\n  %5: i64 = reduce_sum %1 {axes: [0]}\n  %6: i32[n] = convert %1 {to: i32}\n"
+     "  return %4, %5, %6, %3\n}\n",
+     LENGTHS, -9, 9},
+};
+
+static void run_program(T *t, const Program *p) {
+	Fn *f = read_program(t, p);
+	if (!f) {
+		ev_show_diags(t);
+		ev_check_at(t, false, p->name, __LINE__);
+		return;
+	}
+	Native n;
+	bool made = native_make(t, &n, f, p->lengths[0], false);
+	ev_check_at(t, made, p->name, __LINE__);
+	if (!made) printf("%s: not made\n", p->name);
+	for (uint32_t k = 0; k < 3 && made; k++) compare(t, p, &n, f, p->lengths[k]);
+	native_drop(&n);
+	fn_unref(f);
+}
+
+static void test_programs(T *t) {
+	for (uint32_t i = 0; i < sizeof programs / sizeof *programs; i++) run_program(t, &programs[i]);
+}
+
+/* ---- one file ---------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *file_name;
+static int64_t file_lengths[8] = {1000, 20, 20, 20, 20, 20, 20, 20};
+
+static void copy_flat(Ctx *c, Builder *b, const Fn *f, const Ref *args, Ref *results) {
+	RefMap m = refmap_new(b, f, false);
+	for (uint32_t i = 0; i < fn_nparams(f); i++) refmap_set(&m, fn_param(f, i), args[i]);
+	const Region *body = &f->regions.at[0];
+	for (uint32_t i = 0; i < body->ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[body->insts + i]];
+		if (in->op != OP_CALL) {
+			build_copy_inst(b, &m, in);
+			continue;
+		}
+		const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+		Ref inner[128], out[128];
+		for (uint32_t k = 0; k < in->nargs; k++) inner[k] = refmap_get(b, &m, inst_arg(f, in, k));
+		copy_flat(c, b, callee, inner, out);
+		for (uint32_t k = 0; k < in->nresults; k++) refmap_set(&m, inst_result(in, k), out[k]);
+	}
+	for (uint32_t i = 0; i < body->nresults; i++) results[i] = refmap_get(b, &m, fn_result(f, i));
+}
+
+static Fn *flat(Ctx *c, Fn *f) {
+	Builder *b = build_begin(c, f->name, f->span, f);
+	Ref args[128], results[128];
+	for (uint32_t i = 0; i < fn_nparams(f); i++) args[i] = build_param(b, ref_type(f, fn_param(f, i)), 0);
+	copy_flat(c, b, f, args, results);
+	return build_end(b, fn_nresults(f), results);
+}
+
+static void run_file(T *t) {
+	static char text[1 << 20];
+	FILE *in = fopen(file_name, "r");
+	if (!in) return;
+	size_t size = fread(text, 1, sizeof text - 1, in);
+	fclose(in);
+	text[size] = 0;
+	Program p = {.name = file_name, .text = text, .lo = -1, .hi = 1};
+	Fn *f = read_program(t, &p);
+	if (!f) {
+		ev_show_diags(t);
+		return;
+	}
+	Native n;
+	Fn *whole = f;
+	f = flat(t->c, whole);
+	double start = seconds();
+	clock_t made_in = clock();
+	bool made = native_make(t, &n, f, file_lengths, getenv("ATLED_VERBOSE") != NULL);
+	printf("made in %.2f ms, %.2f ms of processors\n", 1e3 * (seconds() - start), 1e3 * (double)(clock() - made_in) / CLOCKS_PER_SEC);
+	if (made) {
+		compare(t, &p, &n, f, file_lengths);
+		Value args[64], results[32];
+		for (uint32_t k = 0; k < fn_nparams(f); k++) args[k] = random_arg(t, f, k, file_lengths, &p);
+		NativeCall call;
+		for (int k = 0; k < 5; k++) {
+			clock_t cpu = clock();
+			start = seconds();
+			native_go(t, &n, f, args, file_lengths, results, &call);
+			printf("native %.3f ms, %.3f ms of processors\n", 1e3 * (seconds() - start), 1e3 * (double)(clock() - cpu) / CLOCKS_PER_SEC);
+			ev_drop(results, fn_nresults(f));
+		}
+		start = seconds();
+		code_call(t->c, code_of(t->c, f), args, results);
+		printf("evaluator %.3f ms\n", 1e3 * (seconds() - start));
+		ev_drop(results, fn_nresults(f));
+		ev_drop(args, fn_nparams(f));
+	}
+	native_drop(&n);
+	fn_unref(f);
+	fn_unref(whole);
+}
+
+int main(int argc, char **argv) {
+	char why[256];
+	if (!native_codegen(why, sizeof why)) {
+		printf("skip: %s\n0 passed, 0 failed, 1 skipped\n", why);
+		return 0;
+	}
+	if (argc > 1) {
+		file_name = argv[1];
+		for (int i = 2; i < argc && i < 10; i++) file_lengths[i - 2] = atoll(argv[i]);
+		const TestCase one[] = {{"file", run_file}};
+		return ev_run_tests(__FILE__, 1, one);
+	}
+	const TestCase tests[] = {{"programs", test_programs}};
+	return ev_run_tests(__FILE__, sizeof tests / sizeof *tests, tests);
+}
