@@ -1,0 +1,368 @@
+/* compare.c - outcomes of engines, and whether they agree, as compare.h says.
+ *
+ * Needs: compare.h, generate.h for its random numbers. Guarantees: what is run here on the side leaves no diagnostic behind.
+ */
+#include "tests/random/compare.h"
+#include "tests/random/generate.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHAKES = 8 };
+
+/* ---- outcomes ---------------------------------------------------------------------------------------------------- */
+
+/* One engine runs at a time. */
+static uint64_t output_hash;
+
+static void take_output(void *ud, const char *text, size_t n) {
+	(void)ud;
+	for (size_t i = 0; i < n; i++) output_hash = random_mix(output_hash, (unsigned char)text[i]);
+}
+
+void capture_output(Ctx *c) {
+	ctx_set_output(c, take_output, NULL);
+}
+
+Outcome outcome_of(Ctx *c, EngineRun run, Fn *f, const Value *args) {
+	Outcome o = {.n = fn_nresults(f), .code = -1};
+	o.results = calloc(o.n + 1, sizeof *o.results);
+	if (!o.results) abort();
+	output_hash = 0;
+	diag_clear(c);
+	o.status = run(c, f, args, o.results);
+	o.printed = output_hash;
+	if (diag_total(c)) {
+		o.code = (int)diag_at(c, 0)->code;
+		snprintf(o.message, sizeof o.message, "%s %s", diag_code_id(diag_at(c, 0)->code), diag_at(c, 0)->message);
+	}
+	diag_clear(c);
+	return o;
+}
+
+void outcome_free(Outcome *o) {
+	for (uint32_t k = 0; k < o->n && o->results; k++) value_unref(o->results[k]);
+	free(o->results);
+	*o = (Outcome){.code = -1};
+}
+
+/* ---- other roundings --------------------------------------------------------------------------------------------- */
+
+typedef struct Shake {
+	Fn *f, *out;
+	uint64_t seed;
+	double f64_by, f32_by;
+} Shake;
+
+static Ref nudged(Builder *b, Ref r, uint64_t *state, const Shake *s) {
+	Type t = *ref_ty(build_fn(b), r);
+	if (t.kind != TY_TENSOR || !dtype_is_inexact((Dtype)t.dtype)) return r;
+	double by = dtype_real_of((Dtype)t.dtype) == DT_F32 ? s->f32_by : s->f64_by;
+	double sign = random_below(state, 2) ? 1 : -1;
+	return build2(b, OP_MUL, r, build_full(b, ref_type(build_fn(b), r), 1 + sign * by));
+}
+
+/* What is moved or chosen, not computed: rounding does not touch it. A derivative compares the elements with their maximum, so that this
+ * matters. */
+static bool is_exact(Op op, uint32_t nargs) {
+	switch (op) {
+	case OP_IOTA: case OP_GATHER: case OP_SCATTER_SET: case OP_CONCAT: case OP_PUSH: case OP_SELECT: case OP_STOP: return true;
+	case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_MAX: case OP_MIN: case OP_ABS: case OP_SIGN: case OP_FLOOR: case OP_ROUND: return true;
+	case OP_REDUCE_SUM: case OP_CUMSUM: case OP_FFT: return false;
+	default: return prims[op].deriv == DERIV_LINEAR && nargs == 1;
+	}
+}
+
+/* Instructions of the body are followed by a product; those of regions and callees stay as they are. */
+static void make_shaken(Ctx *c, void *arg) {
+	Shake *s = arg;
+	Fn *f = s->f;
+	Builder *b = build_begin(c, f->name, f->span, f);
+	RefMap m = refmap_new(b, f, true);
+	const Region body = f->regions.at[0];
+	uint64_t state = s->seed;
+	for (uint32_t k = 0; k < body.nparams; k++) refmap_set(&m, fn_param(f, k), build_param(b, ref_type(f, fn_param(f, k)), 0));
+	for (uint32_t i = 0; i < body.ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[body.insts + i]];
+		build_copy_inst(b, &m, in);
+		if (is_exact((Op)in->op, in->nargs)) continue;
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			Ref from = inst_result(in, k), to = refmap_get(b, &m, from);
+			/* the value alone: the lengths it shows are known already */
+			m.values[REF_INDEX(from)] = nudged(b, to, &state, s);
+		}
+	}
+	uint32_t n = fn_nresults(f);
+	Ref *results = ARENA_ARRAY(ctx_arena(c), Ref, n + 1);
+	for (uint32_t k = 0; k < n; k++) results[k] = refmap_get(b, &m, fn_result(f, k));
+	s->out = build_end(b, n, results);
+}
+
+Fn *with_other_roundings(Ctx *c, Fn *f, uint64_t seed, double f64_by, double f32_by) {
+	Shake s = {.f = f, .seed = seed, .f64_by = f64_by, .f32_by = f32_by};
+	uint32_t mark = build_mark(c);
+	if (ctx_protect(c, make_shaken, &s) == ST_OK) return s.out;
+	build_unwind(c, mark);
+	diag_clear(c);
+	return NULL;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Numbers { /* real and imaginary parts in row-major order */
+	Dtype dtype;
+	uint32_t rank;
+	int64_t shape[MAX_RANK], count;
+	double _Complex *at;
+} Numbers;
+
+static Numbers numbers_of(Ctx *c, Value v) {
+	Numbers x = {0};
+	Tensor *t = value_to_tensor(c, v), *flat = t ? tensor_contiguous(c, t) : NULL;
+	if (!flat) abort();
+	x.dtype = (Dtype)flat->dtype;
+	x.rank = flat->rank;
+	x.count = flat->count;
+	memcpy(x.shape, flat->shape, sizeof x.shape);
+	x.at = malloc((size_t)(x.count + 1) * sizeof *x.at);
+	if (!x.at) abort();
+	for (int64_t i = 0; i < x.count; i++) scalar_convert(x.dtype, flat->data + (size_t)i * dtype_size(x.dtype), DT_C128, &x.at[i]);
+	tensor_unref(flat);
+	tensor_unref(t);
+	return x;
+}
+
+static double distance(double _Complex a, double _Complex b) {
+	double x[2] = {creal(a), cimag(a)}, y[2] = {creal(b), cimag(b)}, d[2];
+	for (int k = 0; k < 2; k++) d[k] = x[k] == y[k] || (isnan(x[k]) && isnan(y[k])) ? 0 : fabs(x[k] - y[k]);
+	double both = hypot(d[0], d[1]);
+	return isnan(both) ? INFINITY : both;
+}
+
+static double largest(const Numbers *x) {
+	double most = 0;
+	for (int64_t i = 0; i < x->count; i++) {
+		double m = cabs(x->at[i]);
+		if (isfinite(m) && m > most) most = m;
+	}
+	return most;
+}
+
+static void place_of(const Numbers *x, int64_t flat, char *out, size_t cap) {
+	int64_t index[MAX_RANK] = {0};
+	for (uint32_t k = x->rank; k-- > 0;) {
+		index[k] = x->shape[k] ? flat % x->shape[k] : 0;
+		flat /= x->shape[k] ? x->shape[k] : 1;
+	}
+	size_t n = (size_t)snprintf(out, cap, "[");
+	for (uint32_t k = 0; k < x->rank && n + 24 < cap; k++) n += (size_t)snprintf(out + n, cap - n, "%s%lld", k ? ", " : "", (long long)index[k]);
+	snprintf(out + n, cap - n, "]");
+}
+
+static void describe(char *out, size_t cap, const Numbers *x, const Numbers *y, int64_t i, double allowed) {
+	char place[160];
+	place_of(x, i, place, sizeof place);
+	if (dtype_is_complex(x->dtype))
+		snprintf(out, cap, "element %s is %.17g%+.17gi, not %.17g%+.17gi (off by %.3g, allowed %.3g)", place, creal(y->at[i]), cimag(y->at[i]),
+		         creal(x->at[i]), cimag(x->at[i]), distance(x->at[i], y->at[i]), allowed);
+	else
+		snprintf(out, cap, "element %s is %.17g, not %.17g (off by %.3g, allowed %.3g)", place, creal(y->at[i]), creal(x->at[i]),
+		         distance(x->at[i], y->at[i]), allowed);
+}
+
+/* ---- how far roundings move a result ------------------------------------------------------------------------------ */
+
+typedef struct Sensitivity {
+	bool tried;
+	uint32_t n; /* runs that came to an end */
+	Outcome shaken[SHAKES];
+	bool failed; /* some run failed: the failure hangs on a rounding, too */
+} Sensitivity;
+
+static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
+	Code *code = code_of(c, f);
+	return code ? code_call(c, code, args, results) : ST_NOMEM;
+}
+
+static void measure(Ctx *c, Fn *f, const Value *args, Sensitivity *s) {
+	if (s->tried) return;
+	s->tried = true;
+	for (uint64_t k = 0; k < SHAKES; k++) {
+		Fn *g = with_other_roundings(c, f, k * 77 + 5, 1e-13, 1e-6);
+		if (!g) continue;
+		Outcome o = outcome_of(c, run_evaluator, g, args);
+		fn_unref(g);
+		if (o.status == ST_OK) {
+			s->shaken[s->n++] = o;
+		} else {
+			s->failed = true;
+			outcome_free(&o);
+		}
+	}
+}
+
+/* How far each element moved, or true when the result jumps. */
+static bool movement(Ctx *c, const Sensitivity *s, uint32_t k, const Numbers *want, double scale, double *moved) {
+	bool jumps = false;
+	for (int64_t i = 0; i < want->count; i++) moved[i] = 0;
+	for (uint32_t run = 0; run < s->n && !jumps; run++) {
+		Numbers x = numbers_of(c, s->shaken[run].results[k]);
+		jumps = x.count != want->count;
+		for (int64_t i = 0; i < x.count && !jumps; i++) {
+			double d = distance(x.at[i], want->at[i]);
+			if (!dtype_is_inexact(x.dtype)) jumps = d > 0;
+			else if (!(d <= 1e-3 * scale)) jumps = true;
+			if (d > moved[i]) moved[i] = d;
+		}
+		free(x.at);
+	}
+	return jumps;
+}
+
+/* ---- which results have been f32 on their way -------------------------------------------------------------------- */
+
+static bool is_single(const Fn *f, Ref r) {
+	const Type *t = ref_ty(f, r);
+	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) && dtype_real_of((Dtype)t->dtype) == DT_F32;
+}
+
+static bool holds_single(const Ctx *c, const Fn *f, uint32_t depth) { /* with what it calls */
+	for (uint32_t k = 0; k < f->vals.n; k++)
+		if (is_single(f, ref_value(k))) return true;
+	for (uint32_t i = 0; i < f->insts.n && depth < 8; i++) {
+		const Inst *in = &f->insts.at[i];
+		if (in->op != OP_CALL) continue;
+		const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+		if (callee && callee != f && holds_single(c, callee, depth + 1)) return true;
+	}
+	return false;
+}
+
+bool holds_f32(const Ctx *c, const Fn *f) {
+	return holds_single(c, f, 0);
+}
+
+/* Marks the values of a region that are f32 or follow from one, with what is in inner regions; true when there are any. */
+static bool mark_single(const Ctx *c, const Fn *f, const Region *r, bool *marked) {
+	bool any = false;
+	for (uint32_t k = 0; k < r->nparams; k++) any |= marked[r->params + k] |= is_single(f, ref_value(r->params + k));
+	for (uint32_t i = 0; i < r->ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[r->insts + i]];
+		bool single = false;
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Ref a = inst_arg(f, in, k);
+			single |= ref_is_value(a) ? marked[REF_INDEX(a)] : is_single(f, a);
+		}
+		for (uint32_t k = 0; k < in->nregions; k++) single |= mark_single(c, f, inst_region(f, in, k), marked);
+		if (in->op == OP_CALL) {
+			const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+			single |= callee && callee != f && holds_f32(c, callee);
+		}
+		for (uint32_t k = 0; k < in->nresults; k++) marked[in->results + k] = single || is_single(f, inst_result(in, k));
+		any |= single || (in->nresults && marked[in->results]);
+	}
+	for (uint32_t k = 0; k < r->nresults; k++) {
+		Ref v = f->args.at[r->results + k];
+		any |= ref_is_value(v) && marked[REF_INDEX(v)];
+	}
+	return any;
+}
+
+static bool comes_from_single(const Ctx *c, const Fn *f, uint32_t result) {
+	bool *marked = calloc(f->vals.n + 1, 1);
+	if (!marked) abort();
+	mark_single(c, f, &f->regions.at[0], marked);
+	Ref r = fn_result(f, result);
+	bool single = ref_is_value(r) ? marked[REF_INDEX(r)] : is_single(f, r);
+	free(marked);
+	return single;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+/* false: result k differs, and v says how. */
+static bool arrays_agree(Ctx *c, Fn *f, const Value *args, Value a, Value b, uint32_t k, Sensitivity *s, Verdict *v) {
+	if (!value_is_array(a) || !value_is_array(b)) {
+		if (a.kind == b.kind && (a.kind == V_TOKEN || value_identical(a, b))) return true;
+		snprintf(v->why, sizeof v->why, "the values are of different kinds or texts");
+		return false;
+	}
+	Numbers x = numbers_of(c, a), y = numbers_of(c, b);
+	bool shapes = x.dtype == y.dtype && x.rank == y.rank && !memcmp(x.shape, y.shape, x.rank * sizeof *x.shape);
+	const bool single = comes_from_single(c, f, k);
+	double scale = fmax(largest(&x), single ? 0.1 : 0.01), base = !dtype_is_inexact(x.dtype) ? 0 : single ? 1e-4 : 1e-11;
+	int64_t bad = -1;
+	for (int64_t i = 0; shapes && i < x.count && bad < 0; i++)
+		if (!(distance(x.at[i], y.at[i]) <= base * scale)) bad = i;
+	bool good = shapes && bad < 0;
+	if (!good) {
+		double *moved = calloc((size_t)x.count + 1, sizeof *moved), allowed = base * scale;
+		if (!moved) abort();
+		measure(c, f, args, s);
+		bool jumps = movement(c, s, k, &x, scale, moved) || (!shapes && s->failed);
+		good = jumps;
+		if (jumps) {
+			v->lenient = true;
+			v->jumps = k;
+		}
+		if (!jumps && shapes) {
+			good = true;
+			for (int64_t i = bad; i < x.count && good; i++) {
+				allowed = base * scale + 16 * moved[i];
+				if (distance(x.at[i], y.at[i]) <= allowed) continue;
+				good = false;
+				describe(v->why, sizeof v->why, &x, &y, i, allowed);
+			}
+		}
+		if (!good && !shapes) snprintf(v->why, sizeof v->why, "the results differ in dtype or shape");
+		free(moved);
+	}
+	free(x.at);
+	free(y.at);
+	return good;
+}
+
+static void say_bits(Ctx *c, Value a, Value b, Verdict *v) {
+	snprintf(v->why, sizeof v->why, "the results differ in type or bits");
+	if (!value_is_array(a) || !value_is_array(b)) return;
+	Numbers x = numbers_of(c, a), y = numbers_of(c, b);
+	if (x.count == y.count && x.rank == y.rank)
+		for (int64_t i = 0; i < x.count; i++) {
+			double d = distance(x.at[i], y.at[i]);
+			if (d == 0 && signbit(creal(x.at[i])) == signbit(creal(y.at[i])) && signbit(cimag(x.at[i])) == signbit(cimag(y.at[i]))) continue;
+			describe(v->why, sizeof v->why, &x, &y, i, 0);
+			break;
+		}
+	free(x.at);
+	free(y.at);
+}
+
+Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, const Outcome *got, bool exact) {
+	Verdict v = {.same = true};
+	Sensitivity s = {.tried = false};
+	if (want->status != got->status || want->code != got->code) {
+		v.same = false;
+		snprintf(v.why, sizeof v.why, "status %d (%s) and not %d (%s)", got->status, got->message, want->status, want->message);
+		if (!exact) {
+			measure(c, f, args, &s);
+			v.same = v.lenient = want->status == ST_OK ? s.failed : s.n > 0;
+		}
+	} else if (want->status == ST_OK) {
+		for (uint32_t k = 0; k < want->n && v.same; k++) {
+			Value a = want->results[k], b = got->results[k];
+			v.result = k;
+			if (exact) {
+				v.same = a.kind == b.kind && (a.kind == V_TOKEN || value_identical(a, b));
+				if (!v.same) say_bits(c, a, b, &v);
+			} else {
+				v.same = arrays_agree(c, f, args, a, b, k, &s, &v);
+			}
+		}
+	}
+	if (v.same && !v.lenient && want->printed != got->printed) {
+		v.same = false;
+		snprintf(v.why, sizeof v.why, "the output differs");
+	}
+	for (uint32_t k = 0; k < s.n; k++) outcome_free(&s.shaken[k]);
+	return v;
+}

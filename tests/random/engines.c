@@ -1,0 +1,123 @@
+/* engines.c - the table of engines.
+ *
+ * Needs: engines.h. Guarantees: what an engine makes for a run it gives back after it.
+ */
+#include "tests/random/engines.h"
+#include "tests/random/derive.h"
+#include <string.h>
+
+static Status run_evaluator(Ctx *c, Fn *f, const Value *args, Value *results) {
+	backend_set_native(c, NATIVE_OFF);
+	Code *code = code_of(c, f);
+	return code ? code_call(c, code, args, results) : ST_NOMEM;
+}
+
+/* Machine code for everything that can be: compiled at the first call, and the same code for all arguments and numbers of threads. */
+static Status run_native(Ctx *c, Fn *f, const Value *args, Value *results) {
+	backend_set_native(c, NATIVE_ALWAYS);
+	Code *code = code_of(c, f);
+	Status st = code ? code_call(c, code, args, results) : ST_NOMEM;
+	backend_set_native(c, NATIVE_OFF);
+	return st;
+}
+
+/* Runs a function made for the purpose. */
+static Status run_copy(Ctx *c, Fn *g, const Value *args, Value *results) {
+	if (!g) {
+		if (!diag_total(c)) diag_error(c, E_INTERNAL, NO_SPAN, "the copy could not be made");
+		return ST_INTERNAL;
+	}
+	Status st = run_reference(c, g, args, results);
+	fn_unref(g);
+	return st;
+}
+
+/* ---- through the text form --------------------------------------------------------------------------------------- */
+
+typedef struct Reading {
+	SourceId source;
+	Fn *out;
+} Reading;
+
+static void read_back(Ctx *c, void *arg) {
+	Reading *r = arg;
+	r->out = fn_read(c, r->source);
+}
+
+static Fn *reread(Ctx *c, const Fn *f) {
+	Text before, after;
+	text_init(&before, c);
+	text_init(&after, c);
+	fn_print(&before, f);
+	Reading r = {.source = source_add(c, "random.ir", before.at ? before.at : "", before.n)};
+	uint32_t mark = build_mark(c);
+	if (ctx_protect(c, read_back, &r) != ST_OK) build_unwind(c, mark);
+	if (r.out) {
+		fn_print(&after, r.out);
+		if (before.n != after.n || memcmp(before.at, after.at, before.n)) {
+			fn_unref(r.out);
+			r.out = NULL;
+			diag_error(c, E_INTERNAL, NO_SPAN, "what was read back prints otherwise");
+		}
+	}
+	text_free(&before);
+	text_free(&after);
+	return r.out;
+}
+
+static Status run_text(Ctx *c, Fn *f, const Value *args, Value *results) {
+	return run_copy(c, reread(c, f), args, results);
+}
+
+/* ---- with other roundings ---------------------------------------------------------------------------------------- */
+
+/* Stands for an engine that may round otherwise: if this one does not pass, the programs hang on roundings, and a comparison with native
+ * code would tell nothing. */
+static Status run_rounded(Ctx *c, Fn *f, const Value *args, Value *results) {
+	return run_copy(c, with_other_roundings(c, f, 4711, 4e-16, 2e-7), args, results);
+}
+
+/* ---- a broken one ------------------------------------------------------------------------------------------------ */
+
+typedef struct Breaking {
+	Fn *f, *out;
+} Breaking;
+
+static void make_broken(Ctx *c, void *arg) {
+	Breaking *k = arg;
+	Fn *f = k->f;
+	Builder *b = build_begin(c, f->name, f->span, f);
+	RefMap m = refmap_new(b, f, true);
+	const Region body = f->regions.at[0];
+	for (uint32_t i = 0; i < body.nparams; i++) refmap_set(&m, fn_param(f, i), build_param(b, ref_type(f, fn_param(f, i)), 0));
+	for (uint32_t i = 0; i < body.ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[body.insts + i]];
+		if (in->op == OP_SUB) {
+			Ref x = refmap_get(b, &m, inst_arg(f, in, 0)), y = refmap_get(b, &m, inst_arg(f, in, 1));
+			refmap_set(&m, inst_result(in, 0), build2(b, OP_SUB, y, x));
+		} else {
+			build_copy_inst(b, &m, in);
+		}
+	}
+	uint32_t n = fn_nresults(f);
+	Ref *results = ARENA_ARRAY(ctx_arena(c), Ref, n + 1);
+	for (uint32_t i = 0; i < n; i++) results[i] = refmap_get(b, &m, fn_result(f, i));
+	k->out = build_end(b, n, results);
+}
+
+static Status run_broken(Ctx *c, Fn *f, const Value *args, Value *results) {
+	Breaking k = {.f = f};
+	uint32_t mark = build_mark(c);
+	if (ctx_protect(c, make_broken, &k) != ST_OK) build_unwind(c, mark);
+	return run_copy(c, k.out, args, results);
+}
+
+const Engine broken_engine = {"broken", run_broken, .exact = false, .once = true};
+
+const Engine engines[] = {
+	{"evaluator", run_evaluator, .exact = true, .threads = true},
+	{"native", run_native, .exact = false, .threads = true},
+	{"text", run_text, .exact = true, .once = true},
+	{"rounded", run_rounded, .exact = false, .once = true},
+	{NULL, NULL, false, false, false},
+};

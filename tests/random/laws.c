@@ -1,0 +1,313 @@
+/* laws.c - the laws of batching and of derivatives, as laws.h says.
+ *
+ * Needs: laws.h, autodiff/autodiff.h. Guarantees: a transform that has no rule for something is passed over.
+ */
+#include "tests/random/laws.h"
+#include "autodiff/autodiff.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MANY = 256 };
+
+typedef struct Law {
+	Ctx *c;
+	const Case *base;
+	uint64_t rng;
+	char *trouble;
+	size_t cap;
+	bool active[MANY], flags[MANY], other_flags[MANY];
+	Fn *out; /* borrowed from the base */
+	const Linearised *linear;
+} Law;
+
+static void *room(size_t n, size_t size) {
+	void *p = calloc(n + 1, size);
+	if (!p) abort();
+	return p;
+}
+
+static void drop(uint32_t n, Value *v) {
+	for (uint32_t k = 0; k < n; k++) value_unref(v[k]);
+	free(v);
+}
+
+static void complain(Law *l, const char *law, const char *why) {
+	if (!l->trouble[0]) snprintf(l->trouble, l->cap, "law of %s: %s", law, why);
+}
+
+static Value like(Law *l, Value v) {
+	int64_t shape[MAX_RANK];
+	uint32_t rank = v.kind == V_TENSOR ? v.tensor->rank : 0;
+	for (uint32_t k = 0; k < rank; k++) shape[k] = v.tensor->shape[k];
+	return random_value(l->c, &l->rng, value_dtype(v), rank, shape, false);
+}
+
+/* What a transform throws is looked at by derive.c; here it is passed over. */
+static bool ask(Law *l, void (*body)(Ctx *c, void *arg)) {
+	uint32_t mark = build_mark(l->c);
+	if (ctx_protect(l->c, body, l) == ST_OK) return true;
+	build_unwind(l->c, mark);
+	diag_clear(l->c);
+	return false;
+}
+
+static void ask_batch(Ctx *c, void *arg) {
+	Law *l = arg;
+	l->out = ad_batch(c, l->base->fn, l->active);
+}
+
+static void ask_jvp(Ctx *c, void *arg) {
+	Law *l = arg;
+	l->out = ad_jvp(c, l->base->fn, l->active, l->flags);
+}
+
+static void ask_jet(Ctx *c, void *arg) {
+	Law *l = arg;
+	l->out = ad_jet(c, l->base->fn, 1, l->active, l->other_flags);
+}
+
+static void ask_transpose(Ctx *c, void *arg) {
+	Law *l = arg;
+	l->linear = ad_linearise(c, l->base->fn, l->active);
+	l->out = ad_transpose(c, l->linear->linear, l->linear->nresiduals);
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
+
+static Value lane_of(Ctx *c, Value v, int64_t lane) {
+	Tensor *x = v.tensor, *view = tensor_view(c, x, x->rank - 1u, x->shape + 1, x->stride + 1, lane * x->stride[0]);
+	if (!view) abort();
+	return value_from_tensor(view);
+}
+
+/* Each lane draws random bits of its own, so there is no one program to compare it with. */
+static bool draws_random(const Fn *f) {
+	Text text;
+	text_init(&text, f->ctx);
+	fn_print(&text, f); /* with what it calls */
+	text_add(&text, "", 1);
+	bool found = text.failed || strstr(text.at, " random_bits ");
+	text_free(&text);
+	return found;
+}
+
+static void check_batch(Law *l) {
+	if (draws_random(l->base->fn)) return;
+	const Case *base = l->base;
+	const int64_t lanes = 3;
+	uint32_t n = base->nargs, flagged = 0;
+	for (uint32_t k = 0; k < n; k++) flagged += l->active[k] = random_below(&l->rng, 100) < 60;
+	if (!flagged || !ask(l, ask_batch)) return;
+	Fn *batch = l->out;
+	Value *args = room(n, sizeof *args), *of_lane = room(n, sizeof *of_lane);
+	for (uint32_t k = 0; k < n; k++) {
+		Value v = base->args[0][k];
+		if (!l->active[k]) {
+			args[k] = value_ref(v);
+			continue;
+		}
+		int64_t shape[MAX_RANK + 1] = {lanes};
+		uint32_t rank = v.kind == V_TENSOR ? v.tensor->rank : 0;
+		for (uint32_t i = 0; i < rank; i++) shape[i + 1] = v.tensor->shape[i];
+		args[k] = random_value(l->c, &l->rng, value_dtype(v), rank + 1, shape, false);
+	}
+	Outcome whole = outcome_of(l->c, run_reference, batch, args);
+	Outcome lane[3] = {{.n = 0}, {.n = 0}, {.n = 0}};
+	bool all_good = true;
+	for (int64_t i = 0; i < lanes; i++) {
+		for (uint32_t k = 0; k < n; k++) of_lane[k] = l->active[k] ? lane_of(l->c, args[k], i) : value_ref(args[k]);
+		lane[i] = outcome_of(l->c, run_reference, base->fn, of_lane);
+		all_good = all_good && lane[i].status == ST_OK;
+		for (uint32_t k = 0; k < n; k++) value_unref(of_lane[k]);
+	}
+	if (all_good && whole.status != ST_OK) complain(l, "batches", whole.message);
+	for (int64_t i = 0; i < lanes && all_good && whole.status == ST_OK; i++) {
+		Outcome part = {.n = lane[i].n, .code = -1, .results = room(lane[i].n, sizeof(Value))};
+		for (uint32_t k = 0; k < n; k++) of_lane[k] = l->active[k] ? lane_of(l->c, args[k], i) : value_ref(args[k]);
+		for (uint32_t k = 0; k < part.n; k++) {
+			Value v = whole.results[k];
+			uint32_t rank = value_is_array(v) ? value_rank(v) : 0;
+			part.results[k] = rank && rank == value_rank(lane[i].results[k]) + 1 ? lane_of(l->c, v, i) : value_ref(v);
+		}
+		Verdict v = compare_outcomes(l->c, base->fn, of_lane, &lane[i], &part, false);
+		char why[600];
+		snprintf(why, sizeof why, "lane %lld, result %u: %s", (long long)i, v.result, v.why);
+		if (!v.same) complain(l, "batches", why);
+		outcome_free(&part);
+		for (uint32_t k = 0; k < n; k++) value_unref(of_lane[k]);
+	}
+	for (int64_t i = 0; i < lanes; i++) outcome_free(&lane[i]);
+	outcome_free(&whole);
+	drop(n, args);
+	free(of_lane);
+}
+
+/* ---- derivatives ------------------------------------------------------------------------------------------------- */
+
+/* Re sum conj(a) b, and the sum of magnitudes; false when something in it is not finite. */
+static bool inner(Ctx *c, Value a, Value b, double *sum, double *size) {
+	Tensor *s = value_to_tensor(c, a), *t = value_to_tensor(c, b);
+	if (!s || !t) abort();
+	Tensor *x = tensor_contiguous(c, s), *y = tensor_contiguous(c, t);
+	if (!x || !y) abort();
+	bool good = x->count == y->count && x->dtype == y->dtype;
+	for (int64_t i = 0; i < x->count && good; i++) {
+		double _Complex p, q;
+		size_t at = (size_t)i * dtype_size((Dtype)x->dtype);
+		scalar_convert((Dtype)x->dtype, x->data + at, DT_C128, &p);
+		scalar_convert((Dtype)x->dtype, y->data + at, DT_C128, &q);
+		double term = creal(p) * creal(q) + cimag(p) * cimag(q);
+		*sum += term;
+		*size += fabs(term);
+		good = isfinite(term);
+	}
+	tensor_unref(x);
+	tensor_unref(y);
+	tensor_unref(s);
+	tensor_unref(t);
+	return good;
+}
+
+/* Arguments, then tangents of the active ones. */
+static Value *with_tangents(Law *l, uint32_t *n) {
+	const Case *base = l->base;
+	Value *args = room(2 * base->nargs, sizeof *args);
+	*n = base->nargs;
+	for (uint32_t k = 0; k < base->nargs; k++) args[k] = value_ref(base->args[0][k]);
+	for (uint32_t k = 0; k < base->nargs; k++)
+		if (l->active[k]) args[(*n)++] = like(l, base->args[0][k]);
+	return args;
+}
+
+/* Where the tangent of result k stands among the results, or -1. */
+static int32_t tangent_at(const Law *l, const bool *flags, uint32_t k) {
+	int32_t at = (int32_t)fn_nresults(l->base->fn);
+	for (uint32_t i = 0; i < k; i++) at += flags[i];
+	return flags[k] ? at : -1;
+}
+
+static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
+	if (!ask(l, ask_jet)) return;
+	Fn *jet = l->out;
+	Outcome got = outcome_of(l->c, run_reference, jet, args);
+	if (got.status != ST_OK) {
+		complain(l, "jets", got.message);
+	} else {
+		uint32_t n = fn_nresults(l->base->fn), total = want->n;
+		Outcome sorted = {.n = total, .code = -1, .results = room(total, sizeof(Value))};
+		bool whole = true;
+		for (uint32_t k = 0; k < n; k++) {
+			int32_t to = tangent_at(l, l->flags, k), from = tangent_at(l, l->other_flags, k);
+			sorted.results[k] = value_ref(got.results[k]);
+			if (to >= 0 && from >= 0) sorted.results[to] = value_ref(got.results[from]);
+			whole = whole && (to < 0 || from >= 0); /* one of the two knows more zeros */
+		}
+		Verdict v = {.same = true};
+		if (whole) v = compare_outcomes(l->c, jvp, args, want, &sorted, false);
+		char why[600];
+		snprintf(why, sizeof why, "result %u of the jvp: %s", v.result, v.why);
+		if (!v.same) complain(l, "jets", why);
+		outcome_free(&sorted);
+	}
+	outcome_free(&got);
+}
+
+/* One side of the pairing: the results of f from `from` on with the values in `with`; NaN when it fails or is not finite. */
+static double side(Law *l, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double *size) {
+	Outcome o = outcome_of(l->c, run_reference, f, args);
+	double sum = 0;
+	bool good = o.status == ST_OK;
+	for (uint32_t k = 0; k < n && good; k++)
+		if (results[k] >= 0) good = inner(l->c, o.results[results[k]], with[k], &sum, size);
+	outcome_free(&o);
+	return good ? sum : NAN;
+}
+
+/* How far roundings move it; infinite when it is not known. */
+static double side_moves(Law *l, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double sum) {
+	double most = 0;
+	for (uint64_t k = 0; k < 6; k++) {
+		Fn *g = with_other_roundings(l->c, f, 31 * k + 7, 1e-13, 1e-6);
+		double size = 0, other = g ? side(l, g, args, n, results, with, &size) : NAN;
+		if (g) fn_unref(g);
+		if (!(fabs(other - sum) <= most)) most = isnan(other) ? INFINITY : fabs(other - sum);
+	}
+	return most;
+}
+
+static void check_pairing(Law *l, Fn *jvp, const Value *args) {
+	const Case *base = l->base;
+	if (!ask(l, ask_transpose)) return;
+	Fn *back = l->out;
+	const Linearised *lin = l->linear;
+	Outcome primal = outcome_of(l->c, run_reference, lin->primal, args);
+	if (primal.status != ST_OK) {
+		complain(l, "vjps", primal.message);
+		outcome_free(&primal);
+		return;
+	}
+	uint32_t n = fn_nresults(base->fn), at = lin->nresiduals, ngradients = 0, nresults = 0;
+	Value *given = room(at + n, sizeof *given), *cotangents = given + at, *tangents = room(base->nargs, sizeof *tangents);
+	int32_t *forwards = room(n, sizeof *forwards), *backwards = room(base->nargs, sizeof *backwards);
+	for (uint32_t k = 0; k < at; k++) given[k] = value_ref(primal.results[n + k]);
+	for (uint32_t k = 0; k < n; k++) {
+		if (!lin->result_active[k]) continue;
+		forwards[nresults] = tangent_at(l, l->flags, k); /* -1: it is zero */
+		cotangents[nresults++] = like(l, primal.results[k]);
+	}
+	for (uint32_t k = 0; k < base->nargs; k++) {
+		if (!l->active[k]) continue;
+		backwards[ngradients] = (int32_t)ngradients;
+		tangents[ngradients] = args[base->nargs + ngradients];
+		ngradients++;
+	}
+	double size = 0;
+	double left = side(l, jvp, args, nresults, forwards, cotangents, &size), right = side(l, back, given, ngradients, backwards, tangents, &size);
+	double allowed = (holds_f32(l->c, back) ? 1e-4 : 1e-11) * fmax(size, 1e-3);
+	if (isfinite(left) && !(fabs(left - right) <= allowed)) {
+		allowed += 16 * side_moves(l, jvp, args, nresults, forwards, cotangents, left);
+		allowed += 16 * side_moves(l, back, given, ngradients, backwards, tangents, right);
+		char why[200];
+		snprintf(why, sizeof why, "the pairing is %.17g forwards and %.17g backwards (sizes %.3g, allowed %.3g)", left, right, size, allowed);
+		if (!(fabs(left - right) <= allowed) && !isnan(right)) complain(l, "vjps", why);
+	}
+	outcome_free(&primal);
+	drop(at + nresults, given);
+	free(tangents);
+	free(forwards);
+	free(backwards);
+}
+
+static void check_derivatives(Law *l) {
+	const Case *base = l->base;
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < base->nargs; k++) {
+		l->active[k] = type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) && random_below(&l->rng, 100) < 75;
+		n += l->active[k];
+	}
+	if (!n || !ask(l, ask_jvp)) return;
+	Fn *jvp = l->out;
+	uint32_t nargs;
+	Value *args = with_tangents(l, &nargs);
+	Outcome tangents = outcome_of(l->c, run_reference, jvp, args);
+	if (tangents.status != ST_OK) {
+		complain(l, "jvps", tangents.message);
+	} else {
+		check_jet(l, jvp, args, &tangents);
+		check_pairing(l, jvp, args);
+	}
+	outcome_free(&tangents);
+	drop(nargs, args);
+}
+
+void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t cap) {
+	trouble[0] = 0;
+	const Case *base = &cs->at[0];
+	if (!cs->n || !base->args[0] || base->want[0].status != ST_OK || base->nargs > MANY || base->want[0].n > MANY) return;
+	Law *l = room(1, sizeof *l);
+	*l = (Law){.c = c, .base = base, .rng = random_mix(seed, 3333), .trouble = trouble, .cap = cap};
+	check_batch(l);
+	check_derivatives(l);
+	free(l);
+}

@@ -1,0 +1,366 @@
+/* main.c - random programs on several engines.
+ *
+ * Needs: derive.h, shrink.h; a context with autodiff, backend and the library's lines of calculus. Guarantees: the same options do the same;
+ * the last line is "N passed, N failed", one for each program, and the exit status says whether nothing failed. `random_programs --help`
+ * lists the options.
+ */
+#include "autodiff/autodiff.h"
+#include "parser/session.h"
+#include "tests/random/derive.h"
+#include "tests/random/laws.h"
+#include "tests/random/shrink.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25 };
+
+typedef struct Options {
+	uint64_t seed;
+	int64_t count;
+	int threads[THREADS_MOST];
+	uint32_t nthreads;
+	bool shrink, print, coverage, self_test, times, lenient;
+	const char *only; /* engine */
+} Options;
+
+typedef struct Tally {
+	uint32_t passed, failed, cases, runs, errors, lenient, without_rule;
+	uint32_t functions[OP_COUNT], instructions[OP_COUNT]; /* that hold the primitive; of it */
+} Tally;
+
+/* ---- contexts ---------------------------------------------------------------------------------------------------- */
+
+static Ctx *new_context(void) {
+	Ctx *c = ctx_new(NULL);
+	if (!c || backend_init(c) != ST_OK) abort();
+	autodiff_init(c);
+	if (session_init(c) != ST_OK) abort();
+	ctx_grant(c, GRANT_ALL);
+	capture_output(c);
+	return c;
+}
+
+/* ---- one program ------------------------------------------------------------------------------------------------- */
+
+typedef struct Checked {
+	bool failed;
+	char what[900];       /* in words */
+	const Engine *engine; /* NULL: something else than an engine */
+	int threads, set;
+	uint32_t which; /* case */
+} Checked;
+
+typedef struct Sampling { /* generating, protected */
+	Plan *plan;
+	Sample out;
+} Sampling;
+
+static void run_generate(Ctx *c, void *arg) {
+	Sampling *p = arg;
+	generate(c, p->plan, &p->out);
+}
+
+static void count_prims(const Cases *cs, Tally *t) {
+	for (uint32_t k = 0; k < cs->n; k++) {
+		uint32_t seen[OP_COUNT] = {0};
+		const Fn *f = cs->at[k].fn;
+		for (uint32_t i = 0; i < f->insts.n; i++) seen[f->insts.at[i].op]++;
+		for (uint32_t op = 0; op < OP_COUNT; op++) {
+			t->instructions[op] += seen[op];
+			t->functions[op] += seen[op] > 0;
+		}
+	}
+}
+
+/* The engine's outcome against another: of the reference, or (then `exact`) its own on another number of threads. */
+static void judge(Ctx *c, const Options *o, const Case *k, Checked found, const Outcome *want, const Outcome *got, bool exact, Checked *out, Tally *t) {
+	Verdict v = compare_outcomes(c, k->fn, k->args[found.set], want, got, exact);
+	t->lenient += v.lenient;
+	if (v.lenient && o->lenient) printf("not compared: %s, %s, lengths %d, result %u\n", found.engine->name, k->how, found.set, v.jumps);
+	if (v.same || out->failed) return;
+	*out = found;
+	snprintf(out->what, sizeof out->what, "%s on %d thread%s, %s, lengths %d, result %u: %s", found.engine->name, found.threads,
+	         found.threads == 1 ? "" : "s", k->how, found.set, v.result, v.why);
+}
+
+/* An engine that uses threads runs with every number of them, and the number must not change a bit. */
+static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t which, int set, const Engine *e, Checked *out, Tally *t) {
+	const Case *k = &cs->at[which];
+	Outcome first = {.code = -1};
+	for (uint32_t i = 0; i < (e->threads ? o->nthreads : 1); i++) {
+		Checked found = {.failed = true, .engine = e, .threads = e->threads ? o->threads[i] : 1, .set = set, .which = which};
+		backend_set_threads(c, found.threads);
+		Outcome got = outcome_of(c, e->run, k->fn, k->args[set]);
+		t->runs++;
+		if (i) {
+			judge(c, o, k, found, &first, &got, true, out, t);
+			outcome_free(&got);
+		} else {
+			judge(c, o, k, found, &k->want[set], &got, e->exact, out, t);
+			first = got;
+		}
+	}
+	outcome_free(&first);
+}
+
+static bool wants(const Options *o, const Engine *e) {
+	return !o->only || !strcmp(o->only, e->name);
+}
+
+/* They take longer than the engines: a third of the programs is asked. */
+static bool wants_laws(const Options *o, uint64_t seed) {
+	return !o->self_test && (o->only ? !strcmp(o->only, "laws") : seed % 3 == 0);
+}
+
+static void check_cases(Ctx *c, const Cases *cs, const Options *o, const Engine *table, Checked *out, Tally *t) {
+	for (uint32_t k = 0; k < cs->n && !out->failed; k++) {
+		t->cases++;
+		for (int set = 0; set < SETS; set++) {
+			if (!cs->at[k].args[set]) continue;
+			t->errors += cs->at[k].want[set].status != ST_OK;
+			if (cs->at[k].want[set].status == ST_INTERNAL && !out->failed) {
+				*out = (Checked){.failed = true, .set = set, .which = k};
+				snprintf(out->what, sizeof out->what, "the reference fails with a fault in %s: %s", cs->at[k].how, cs->at[k].want[set].message);
+			}
+			for (const Engine *e = table; e->name && !out->failed; e++) {
+				if (!wants(o, e) || (e->once && set)) continue;
+				check_engine(c, o, cs, k, set, e, out, t);
+			}
+		}
+	}
+}
+
+static Engine self_test_table[2]; /* the broken engine and the end */
+
+static const Engine *table_of(const Options *o) {
+	return o->self_test ? self_test_table : engines;
+}
+
+/* `see` is called while the cases are there; may be NULL. */
+static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t, void (*see)(void *ud, Ctx *c, const Cases *cs, const Checked *k), void *ud) {
+	Checked out = {.failed = false};
+	Sampling p = {.plan = plan};
+	uint32_t mark = build_mark(c);
+	diag_clear(c);
+	if (ctx_protect(c, run_generate, &p) != ST_OK) {
+		build_unwind(c, mark);
+		out.failed = true;
+		snprintf(out.what, sizeof out.what, "generating: %s", diag_total(c) ? diag_at(c, 0)->message : "it threw and said nothing");
+		diag_clear(c);
+		return out;
+	}
+	Cases *cs = malloc(sizeof *cs);
+	if (!cs) abort();
+	derive_cases(c, &p.out, plan->seed, cs);
+	t->without_rule += cs->without_rule;
+	if (cs->trouble[0]) {
+		out.failed = true;
+		snprintf(out.what, sizeof out.what, "%s", cs->trouble);
+	}
+	check_cases(c, cs, o, table_of(o), &out, t);
+	if (!out.failed && !p.out.prints && !p.out.wild && wants_laws(o, plan->seed)) {
+		check_laws(c, plan->seed, cs, out.what, sizeof out.what);
+		out.failed = out.what[0];
+	}
+	count_prims(cs, t);
+	if (see) see(ud, c, cs, &out);
+	cases_free(cs);
+	free(cs);
+	fn_unref(p.out.fn);
+	return out;
+}
+
+/* ---- showing a failure -------------------------------------------------------------------------------------------- */
+
+static void show(const Text *t) {
+	fwrite(t->at, 1, t->n, stdout);
+}
+
+static void print_cases(void *ud, Ctx *c, const Cases *cs, const Checked *k) {
+	(void)ud;
+	for (uint32_t i = 0; i < cs->n; i++) {
+		if (k->failed && k->engine && i != k->which) continue;
+		Text text;
+		text_init(&text, c);
+		fn_print(&text, cs->at[i].fn);
+		printf("-- %s\n", cs->at[i].how);
+		show(&text);
+		text_free(&text);
+		for (int set = 0; set < SETS; set++)
+			if (cs->at[i].args[set]) printf("-- lengths %d: %s\n", set, cs->at[i].want[set].status == ST_OK ? "results" : cs->at[i].want[set].message);
+	}
+}
+
+static void explain(void *ud, Ctx *c, const Cases *cs, const Checked *k) {
+	print_cases(ud, c, cs, k);
+	if (!k->failed || !k->engine) return;
+	const Case *bad = &cs->at[k->which];
+	Text text;
+	text_init(&text, c);
+	explain_scene(&(Scene){.c = c, .engine = k->engine, .threads = k->threads, .fn = bad->fn, .args = bad->args[k->set]}, &text);
+	show(&text);
+	text_free(&text);
+}
+
+typedef struct Hunt {
+	const Options *options;
+	const Engine *engine;
+	char words[40]; /* what it says when no engine is to blame */
+} Hunt;
+
+static bool still_fails(void *ud, Plan *plan) {
+	const Hunt *h = ud;
+	Tally ignored = {0};
+	Ctx *c = new_context();
+	Checked k = check_plan(c, plan, h->options, &ignored, NULL, NULL);
+	ctx_free(c);
+	return k.failed && k.engine == h->engine && (k.engine || !strncmp(k.what, h->words, strlen(h->words)));
+}
+
+static void show_failure(uint64_t seed, const Options *o, const Checked *k) {
+	Plan *plan = calloc(1, sizeof *plan);
+	uint64_t *skipped = calloc(STEPS_MOST, sizeof *skipped);
+	if (!plan || !skipped) abort();
+	*plan = (Plan){.seed = seed, .result = -1};
+	printf("seed %llu: %s\n", (unsigned long long)seed, k->what);
+	if (o->shrink) {
+		Hunt h = {.options = o, .engine = k->engine};
+		memcpy(h.words, k->what, sizeof h.words - 1);
+		h.words[strcspn(h.words, ":")] = 0;
+		shrink_plan(plan, skipped, still_fails, &h);
+		printf("shrunk: %u steps are left out, %u remain%s\n", plan->nskipped, plan->nvisited, plan->small ? ", short lengths" : "");
+	}
+	Ctx *c = new_context();
+	Tally ignored = {0};
+	Checked again = check_plan(c, plan, o, &ignored, explain, NULL);
+	if (again.failed) printf("%s\n", again.what);
+	else printf("it does not fail in a context of its own\n");
+	ctx_free(c);
+	free(plan);
+	free(skipped);
+}
+
+/* ---- summary ----------------------------------------------------------------------------------------------------- */
+
+static void print_coverage(const Tally *t) {
+	uint32_t none = 0;
+	printf("%-16s %10s %12s\n", "primitive", "functions", "instructions");
+	for (uint32_t op = 1; op < OP_COUNT; op++) {
+		printf("%-16s %10u %12u\n", prims[op].name, t->functions[op], t->instructions[op]);
+		none += !t->functions[op];
+	}
+	printf("%u of %d primitives do not occur\n", none, OP_COUNT - 1);
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static void usage(FILE *to) {
+	fputs("use: random_programs [options]\n"
+	      "  --seed S        the first seed (1)\n"
+	      "  --count N       programs, with seeds from S on (500)\n"
+	      "  --threads LIST  numbers of threads for engines that use them (1,2,3)\n"
+	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its transforms\n"
+	      "  --shrink        a failing program is made smaller before it is shown\n"
+	      "  --print         show every program\n"
+	      "  --coverage      count how often each primitive occurs\n"
+	      "  --times         show programs that take longer than 0.1 s\n"
+	      "  --lenient       show which results are not compared because they hang on roundings\n"
+	      "  --self-test     an engine that is wrong on purpose must be found out\n",
+	      to);
+}
+
+static bool read_number(const char *text, long long *out) {
+	char *end;
+	if (!text) return false;
+	*out = strtoll(text, &end, 10);
+	return end != text && !*end && *out >= 0;
+}
+
+static bool read_threads(const char *text, Options *o) {
+	o->nthreads = 0;
+	while (text && *text) {
+		char *end;
+		long n = strtol(text, &end, 10);
+		if (end == text || n < 1 || n > 64 || o->nthreads == THREADS_MOST || (*end && *end != ',')) return false;
+		o->threads[o->nthreads++] = (int)n;
+		text = *end ? end + 1 : end;
+	}
+	return o->nthreads > 0;
+}
+
+/* false: wrong options. */
+static bool read_options(int argc, char **argv, Options *o) {
+	*o = (Options){.seed = 1, .count = 500, .threads = {1, 2, 3}, .nthreads = 3};
+	for (int i = 1; i < argc; i++) {
+		const char *a = argv[i];
+		long long n;
+		if (!strcmp(a, "--shrink")) o->shrink = true;
+		else if (!strcmp(a, "--print")) o->print = true;
+		else if (!strcmp(a, "--coverage")) o->coverage = true;
+		else if (!strcmp(a, "--times")) o->times = true;
+		else if (!strcmp(a, "--lenient")) o->lenient = true;
+		else if (!strcmp(a, "--self-test")) o->self_test = o->shrink = true;
+		else if (!strcmp(a, "--threads") && read_threads(argv[i + 1], o)) i++;
+		else if (!strcmp(a, "--engine") && argv[i + 1]) o->only = argv[++i];
+		else if (!strcmp(a, "--seed") && read_number(argv[i + 1], &n)) o->seed = (uint64_t)n, i++;
+		else if (!strcmp(a, "--count") && read_number(argv[i + 1], &n)) o->count = n, i++;
+		else return false;
+	}
+	return true;
+}
+
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv) {
+	Options o;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!read_options(argc, argv, &o)) {
+		usage(stderr);
+		return 2;
+	}
+	self_test_table[0] = broken_engine;
+	Tally t = {0};
+	Ctx *c = NULL;
+	Plan *plan = calloc(1, sizeof *plan);
+	if (!plan) abort();
+	for (int64_t k = 0; k < o.count; k++) {
+		if (k % PROGRAMS_PER_CONTEXT == 0) {
+			if (c) ctx_free(c);
+			c = new_context();
+		}
+		uint64_t seed = o.seed + (uint64_t)k;
+		*plan = (Plan){.seed = seed, .result = -1};
+		double start = now();
+		if (o.print || o.lenient) printf("seed %llu\n", (unsigned long long)seed);
+		Checked result = check_plan(c, plan, &o, &t, o.print ? print_cases : NULL, NULL);
+		if (o.times && now() - start > 0.1) printf("seed %llu took %.2f s\n", (unsigned long long)seed, now() - start);
+		if (!result.failed) {
+			t.passed++;
+			continue;
+		}
+		t.failed++;
+		show_failure(seed, &o, &result);
+		if (o.self_test && t.failed == 3) break;
+	}
+	if (c) ctx_free(c);
+	free(plan);
+	if (o.coverage) print_coverage(&t);
+	printf("%u functions, %u runs, %u of them in error by design; %u results not compared because they hang on roundings; %u transforms without a rule\n",
+	       t.cases, t.runs, t.errors, t.lenient, t.without_rule);
+	if (o.self_test) { /* then failing is passing */
+		uint32_t found = t.failed;
+		t.failed = found == 0;
+		t.passed = found > 0;
+	}
+	printf("%u passed, %u failed\n", t.passed, t.failed);
+	return t.failed != 0;
+}
