@@ -1,0 +1,163 @@
+/* contraction_kernel.h - small and narrow products of matrices, register-blocked; included once for each element type by contraction.c.
+ *
+ * Needs: vec.h, vecmath.h; REAL, VEC, LANES and the prefix macro V(name) of the type. Guarantees: a tile of sums stays in registers for the whole of
+ * the contracted axis; bias and tanh are applied to it there. No operand is copied, except a transposed weight matrix, which is small.
+ */
+
+/* With 16 registers 12 sums leave room for what is multiplied; with 32 there can be 24. */
+#if VECTOR_BYTES == 64
+#define MORE 2
+#else
+#define MORE 1
+#endif
+
+typedef struct V(Product) {
+	const REAL *a, *b, *bias; /* a[m, k]; b[k, n]; bias NULL: none, and no tanh */
+	REAL *c;                  /* c[m, n] */
+	int64_t m, k, n;
+	int64_t ldb, step; /* b[i, j] of a panel that begins at column c is b[c * step + i * ldb + (j - c)], padded to whole panels */
+	int64_t copies;    /* of products of this size, one after another */
+} V(Product);
+
+INLINE void V(tile)(const int rows, const int vecs, const bool active, const V(Product) *p, const REAL *a, const REAL *b, int64_t column, REAL *c) {
+	VEC s[16][5]; /* of which rows x vecs are used and live in registers */
+	UNROLL for (int i = 0; i < rows; i++) UNROLL
+		for (int j = 0; j < vecs; j++) s[i][j] = active ? V(load)(p->bias + column + j * LANES) : V(zero)();
+	for (int64_t k = 0; k < p->k; k++) {
+		VEC w[5];
+		UNROLL for (int j = 0; j < vecs; j++) {
+			w[j] = V(load)(b + k * p->ldb + j * LANES);
+			KEEP(w[j]);
+		}
+		UNROLL for (int i = 0; i < rows; i++) {
+			VEC x = V(set)(a[i * p->k + k]);
+			UNROLL for (int j = 0; j < vecs; j++) s[i][j] += x * w[j];
+		}
+	}
+	if (active)
+		UNROLL for (int i = 0; i < rows; i++) UNROLL
+			for (int j = 0; j < vecs; j++) s[i][j] = V(tanh)(s[i][j]);
+	int64_t room = p->n - column;
+	if (room >= vecs * LANES) {
+		UNROLL for (int i = 0; i < rows; i++) UNROLL
+			for (int j = 0; j < vecs; j++) V(store)(c + i * p->n + j * LANES, s[i][j]);
+	} else {
+		REAL out[5 * LANES];
+		UNROLL for (int i = 0; i < rows; i++) {
+			for (int j = 0; j < vecs; j++) V(store)(out + j * LANES, s[i][j]);
+			memcpy(c + i * p->n, out, (size_t)room * sizeof(REAL));
+		}
+	}
+}
+
+/* Rows from .. to - 1, all columns, in panels of `vecs` vectors; the rows go in blocks whose part of `a` stays in the first cache. */
+INLINE void V(panels)(const int rows, const int vecs, const bool active, const V(Product) *p, int64_t from, int64_t to) {
+	int64_t fit = 16384 / (p->k * (int64_t)sizeof(REAL)) / rows, block = (fit > 1 ? fit : 1) * rows;
+	for (int64_t r0 = from; r0 < to; r0 += block) {
+		int64_t r1 = r0 + block < to ? r0 + block : to;
+		for (int64_t column = 0; column < p->n; column += vecs * LANES) {
+			int64_t r = r0;
+			for (; r + rows <= r1; r += rows) V(tile)(rows, vecs, active, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
+			for (; r < r1; r++) V(tile)(1, vecs, active, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
+		}
+	}
+}
+
+/* Which tile: no more padding than needed, and as many sums as there are registers for. */
+static int V(tile_vectors)(int64_t n) {
+	int64_t vectors = (n + LANES - 1) / LANES;
+	return vectors == 1 ? 1 : vectors == 5 ? 5 : vectors % 3 == 0 ? 3 : 2;
+}
+
+static __attribute__((noinline)) void V(product_rows)(const V(Product) *p, int64_t from, int64_t to) {
+	bool active = p->bias != NULL;
+	switch (V(tile_vectors)(p->n)) {
+	case 1:
+		if (active) V(panels)(8 * MORE, 1, true, p, from, to);
+		else V(panels)(8 * MORE, 1, false, p, from, to);
+		break;
+	case 2:
+		if (active) V(panels)(6 * MORE, 2, true, p, from, to);
+		else V(panels)(6 * MORE, 2, false, p, from, to);
+		break;
+	case 3:
+		if (active) V(panels)(4 * MORE, 3, true, p, from, to);
+		else V(panels)(4 * MORE, 3, false, p, from, to);
+		break;
+	default:
+		if (active) V(panels)(2 * MORE, 5, true, p, from, to);
+		else V(panels)(2 * MORE, 5, false, p, from, to);
+	}
+}
+
+static void V(product_part)(int part, int parts, void *ud) {
+	const V(Product) *p = ud;
+	int64_t from, to;
+	if (p->copies > 1) {
+		limit_share(p->copies, 1, part, parts, &from, &to);
+		for (int64_t q = from; q < to; q++) {
+			V(Product) one = *p;
+			one.a += q * p->m * p->k, one.b += q * p->k * p->n, one.c += q * p->m * p->n;
+			V(product_rows)(&one, 0, p->m);
+		}
+		return;
+	}
+	limit_share(p->m, 24, part, parts, &from, &to);
+	V(product_rows)(p, from, to);
+}
+
+/* b, or its transpose, panel by panel: rows of a large power of two of bytes would all fall into a few places of the cache. */
+static void V(pack)(V(Product) *p, bool transposed, REAL *to) {
+	int64_t width = V(tile_vectors)(p->n) * LANES;
+	for (int64_t column = 0; column < p->n; column += width)
+		for (int64_t k = 0; k < p->k; k++)
+			for (int64_t j = column; j < column + width && j < p->n; j++)
+				to[column * p->k + k * width + (j - column)] = transposed ? p->b[j * p->k + k] : p->b[k * p->n + j];
+	p->b = to, p->ldb = width, p->step = p->k;
+}
+
+/* Both kinds of row: products of squares, and tanh(x @ W' + b). */
+static void V(product_run)(Case *c) {
+	const Row *row = c->row;
+	V(Product) p = {.a = c->in[0].data, .b = c->in[1].data, .c = c->out[0].data, .copies = 1};
+	p.k = p.n = row->variant;
+	REAL *packed = c->own, *bias = packed + p.k * (p.n + 64);
+	if (c->ins == 3) {
+		p.m = c->n;
+		V(pack)(&p, true, packed);
+		memcpy(bias, c->in[2].data, (size_t)p.n * sizeof(REAL));
+		p.bias = bias;
+	} else {
+		p.m = p.n;
+		if (c->n > 1) p.copies = c->n, p.ldb = p.n, p.step = 1;
+		else V(pack)(&p, false, packed);
+	}
+	limit_parallel(c->threads, V(product_part), &p);
+}
+
+/* ---- through OpenBLAS ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static void V(tanh_part)(int part, int parts, void *ud) {
+	Case *c = ud;
+	int64_t from, to, n = c->row->variant;
+	limit_share(c->n, 1, part, parts, &from, &to);
+	for (int64_t r = from; r < to; r++) {
+		REAL *y = (REAL *)c->out[0].data + r * n;
+		const REAL *b = c->in[2].data;
+		int64_t j = 0;
+		for (; j + LANES <= n; j += LANES) V(store)(y + j, V(tanh)(V(load)(y + j) + V(load)(b + j)));
+		for (; j < n; j++) y[j] = V(tanh)(V(set)(y[j] + b[j]))[0];
+	}
+}
+
+static void V(blas_run)(Case *c) {
+	open_blas(c->threads);
+	int n = c->row->variant;
+	int64_t copies = c->ins == 2 && c->in[0].rank == 3 ? c->n : 1;
+	for (int64_t q = 0; q < copies; q++) {
+		const REAL *a = (const REAL *)c->in[0].data + q * n * n, *b = (const REAL *)c->in[1].data + q * n * n;
+		REAL *out = (REAL *)c->out[0].data + q * n * n;
+		blas.V(gemm)(101, 111, c->ins == 3 ? 112 : 111, c->ins == 3 ? (int)c->n : n, n, n, 1, a, n, b, n, 0, out, n);
+	}
+	if (c->ins == 3) limit_parallel(c->threads, V(tanh_part), c);
+}

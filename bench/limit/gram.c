@@ -1,0 +1,169 @@
+/* gram.c - hand-written Jacobian of the residuals by all weights, and its Gram matrix J'J, never stored whole.
+ *
+ * Needs: limit.h, jet_lanes.h. Guarantees: each thread computes the Jacobian of CHUNK samples, lays it out in panels of columns, and adds its product
+ * with itself to a Gram matrix of its own, upper triangle only, in register-blocked tiles; the matrices are joined at the end.
+ */
+#include "limit.h"
+#include "vecmath.h"
+
+#define VISCOSITY (0.01 / 3.14159265358979323846)
+#define REAL double
+#define VEC vd
+#define LANES VD
+#define V(name) vd_##name
+#define N(name) gram_##name
+#define WIDTH 20
+#define LAYERS 3
+#define COORDS 3
+#include "jet_lanes.h"
+
+#define CHUNK 128
+#define PANEL (3 * VD)
+#define HIGH VD
+#define PANELS ((gram_weights + PANEL - 1) / PANEL)
+#define GROUP 8 /* panels of one operand that stay in the second cache */
+
+typedef double Panel[CHUNK][PANEL];
+typedef struct Thread {
+	gram_Block block;
+	VEC column[BLOCK][PANELS * PANEL];
+	Panel j[PANELS];
+	VEC g[PANELS][PANELS][PANEL][3]; /* the block of G at rows of one panel and columns of another */
+} Thread;
+
+typedef struct Work {
+	gram_Net net;
+	Thread *thread[256];
+} Work;
+
+/* The derivatives of one vector of residuals by all weights, in the order of the weights. */
+static void columns(const gram_Net *net, gram_Block *b, VEC (*out)[PANELS * PANEL]) {
+	VEC du[BLOCK][CHANNELS];
+	gram_forward(net, b);
+	for (int v = 0; v < BLOCK; v++) {
+		VEC u[CHANNELS];
+		gram_output(net, b, v, u);
+		du[v][0] = u[1] + u[2], du[v][1] = du[v][2] = u[0], du[v][COORDS] = vd_set(1), du[v][COORDS + 1] = vd_set(-VISCOSITY);
+		gram_enter(net, b, v, du[v]);
+		VEC *to = out[v] + gram_weights - WIDTH - 1;
+		for (int k = 0; k < WIDTH; k++) {
+			VEC s = vd_zero();
+			UNROLL for (int c = 0; c < CHANNELS; c++) s += du[v][c] * b->a[LAYERS - 1][v][k][c];
+			to[k] = s;
+		}
+		to[WIDTH] = du[v][0];
+	}
+	for (int l = LAYERS - 1; l > 0; l--) {
+		for (int v = 0; v < BLOCK; v++) {
+			VEC *to = out[v] + WIDTH * COORDS + WIDTH + (l - 1) * (WIDTH * WIDTH + WIDTH);
+			for (int j = 0; j < WIDTH; j++) {
+				const VEC *d = b->dz[l & 1][v][j];
+				for (int k = 0; k < WIDTH; k++) {
+					VEC s = vd_zero();
+					UNROLL for (int c = 0; c < CHANNELS; c++) s += d[c] * b->a[l - 1][v][k][c];
+					to[j * WIDTH + k] = s;
+				}
+				to[WIDTH * WIDTH + j] = d[0];
+			}
+		}
+		gram_backward(net, b, l);
+	}
+	for (int v = 0; v < BLOCK; v++)
+		for (int j = 0; j < WIDTH; j++) {
+			const VEC *d = b->dz[0][v][j];
+			UNROLL for (int i = 0; i < COORDS; i++) out[v][j * COORDS + i] = d[0] * b->x[v][i] + d[i + 1];
+			out[v][WIDTH * COORDS + j] = d[0];
+		}
+}
+
+/* g += a' b for HIGH columns of one panel and all of another. */
+INLINE void tile(VEC (*g)[3], const double (*a)[PANEL], const double (*b)[PANEL]) {
+	VEC s[HIGH][3];
+	UNROLL for (int i = 0; i < HIGH; i++) UNROLL
+		for (int j = 0; j < 3; j++) s[i][j] = g[i][j];
+	for (int k = 0; k < CHUNK; k++) {
+		VEC x[3];
+		UNROLL for (int j = 0; j < 3; j++) {
+			x[j] = vd_load(b[k] + j * VD);
+			KEEP(x[j]);
+		}
+		UNROLL for (int i = 0; i < HIGH; i++) {
+			VEC y = vd_set(a[k][i]);
+			UNROLL for (int j = 0; j < 3; j++) s[i][j] += y * x[j];
+		}
+	}
+	UNROLL for (int i = 0; i < HIGH; i++) UNROLL
+		for (int j = 0; j < 3; j++) g[i][j] = s[i][j];
+}
+
+static void gram_part(int part, int parts, void *ud) {
+	Case *c = ud;
+	Work *w = c->own;
+	Thread *t = w->thread[part];
+	memset(t->g, 0, sizeof t->g);
+	int64_t from, to;
+	limit_share(c->n, CHUNK, part, parts, &from, &to);
+	for (int64_t q = from; q < to; q += CHUNK) {
+		for (int s0 = 0; s0 < CHUNK; s0 += BLOCK * VD) {
+			for (int v = 0; v < BLOCK; v++)
+				for (int i = 0; i < VD; i++) {
+					int64_t s = q + s0 + v * VD + i;
+					for (int k = 0; k < COORDS; k++) t->block.x[v][k][i] = ((const double *)c->in[1 + k].data)[s < to ? s : to - 1];
+				}
+			columns(&w->net, &t->block, t->column);
+			for (int p = 0; p < PANELS; p++)
+				for (int v = 0; v < BLOCK; v++)
+					for (int i = 0; i < VD; i++) {
+						bool there = q + s0 + v * VD + i < to;
+						double *row = t->j[p][s0 + v * VD + i];
+						for (int e = 0; e < PANEL; e++) row[e] = there ? t->column[v][p * PANEL + e][i] : 0;
+					}
+		}
+		for (int group = 0; group < PANELS; group += GROUP) {
+			int end = group + GROUP < PANELS ? group + GROUP : PANELS;
+			for (int p = group; p < PANELS; p++)
+				for (int r = group; r < end && r <= p; r++)
+					for (int i = 0; i < PANEL; i += HIGH) tile(&t->g[r][p][i], (const double(*)[PANEL])&t->j[r][0][i], (const double(*)[PANEL])t->j[p]);
+		}
+	}
+}
+
+static void gram_run(Case *c) {
+	Work *w = c->own;
+	gram_unpack(&w->net, c->in[0].data);
+	limit_parallel(c->threads, gram_part, c);
+	double *out = c->out[0].data;
+	for (int r = 0; r < PANELS; r++)
+		for (int p = r; p < PANELS; p++)
+			for (int i = 0; i < PANEL && r * PANEL + i < gram_weights; i++) {
+				VEC s[3];
+				UNROLL for (int j = 0; j < 3; j++) {
+					s[j] = w->thread[0]->g[r][p][i][j];
+					for (int k = 1; k < c->threads; k++) s[j] += w->thread[k]->g[r][p][i][j];
+				}
+				for (int j = 0; j < PANEL && p * PANEL + j < gram_weights; j++) {
+					int64_t row = r * PANEL + i, col = p * PANEL + j;
+					out[row * gram_weights + col] = out[col * gram_weights + row] = s[j / VD][j % VD];
+				}
+			}
+}
+
+static void gram_setup(Case *c) {
+	Work *w = c->own = limit_memory(sizeof(Work));
+	for (int k = 0; k < c->threads; k++) w->thread[k] = limit_memory(sizeof(Thread));
+	c->in[0] = limit_array(REAL64, gram_weights, 0, 0);
+	limit_fill(&c->in[0], 60, -0.4, 0.4);
+	for (int i = 0; i < COORDS; i++) {
+		c->in[1 + i] = limit_array(REAL64, c->n, 0, 0);
+		limit_fill(&c->in[1 + i], 61 + (uint64_t)i, i == COORDS - 1 ? 0 : -1, 1);
+	}
+	c->ins = 1 + COORDS;
+	c->out[0] = limit_array(REAL64, gram_weights, gram_weights, 0);
+	c->outs = 1;
+	c->flops = (double)c->n * gram_weights * (gram_weights + 1); /* of the triangle */
+}
+
+const Row gram_rows[] = {
+    {.name = "gram", .title = "Jacobian and J'J, N = 8192, P = 941", .program = "gram", .start = "start", .function = "gram", .goal = 1.4, .tolerance = 1e-12, .full = 8192, .quick = 256, .setup = gram_setup, .run = gram_run},
+    {0},
+};

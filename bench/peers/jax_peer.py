@@ -1,0 +1,169 @@
+"""jax_peer.py - the rows in JAX on the processor, compiled by jit; one line of JSON each. Needs: jax."""
+import os
+
+import common
+from common import measure, numbers, size
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+import jax
+import jax.numpy as jnp
+
+jax.config.update("jax_enable_x64", True)
+PEER = "JAX"
+
+
+def timed(f, *args):
+    """Compiled, with its arguments on the device; waits for the result."""
+    compiled, args = jax.jit(f), jax.tree.map(jnp.asarray, args)
+    return lambda: jax.block_until_ready(compiled(*args))
+
+
+def chain(x):
+    a = 0.5 * x + 0.1
+    b = jnp.tanh(a)
+    p = b * b - 0.3 * x
+    d = jnp.exp(-p * p)
+    f = d * b + a
+    h = f / jnp.sqrt(f * f + 1)
+    return jnp.tanh(h - 0.2 * d) * p + h
+
+
+def reduction(row):
+    x, y = numbers(0, 1, size(row)), numbers(0, 1, size(row), seed=2)
+    two = {"triad": lambda b, c: b + 3 * c, "dot": jnp.dot}
+    one = {"sum": jnp.sum, "max": jnp.max, "cumsum": jnp.cumsum}
+    return timed(two[row], x, y) if row in two else timed(one[row], x)
+
+
+def layer_norm(x, gain, shift):
+    d = x - x.mean(axis=1, keepdims=True)
+    return d / jnp.sqrt((d**2).mean(axis=1, keepdims=True) + 1e-5) * gain + shift
+
+
+def heat(u):
+    def step(_, u):
+        change = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
+        return u.at[1:-1, 1:-1].add(0.2 * change)
+
+    return jax.lax.fori_loop(0, common.HEAT_STEPS, step, u)
+
+
+def net(w, x):
+    for W, b in w[:-1]:
+        x = jnp.tanh(W @ x + b)
+    return (w[-1][0] @ x + w[-1][1])[0]
+
+
+def residual(w, *point):
+    """u_t + u (u_x + ...) - nu Laplacian, forward over forward."""
+    *space, t = point
+    v = u = net(w, jnp.stack(point))
+    u_t = jax.jvp(lambda s: net(w, jnp.stack([*space, s])), (t,), (jnp.ones_like(t),))[1]
+    first = second = 0
+    for k in range(len(space)):
+        def along(y):
+            return net(w, jnp.stack([*space[:k], y, *space[k + 1:], t]))
+
+        def slope(y):
+            return jax.jvp(along, (y,), (jnp.ones_like(y),))[1]
+
+        u_x, u_xx = jax.jvp(slope, (space[k],), (jnp.ones_like(t),))
+        first, second = first + u_x, second + u_xx
+    return u_t + v * first - jnp.asarray(common.VISCOSITY, u.dtype) * second
+
+
+def pinn(row):
+    width, layers, coords = common.PINNS[row.removesuffix("-f32")]
+    dtype = common.dtype_of(row)
+
+    def loss(w, *points):
+        return jnp.mean(jax.vmap(lambda *p: residual(w, *p))(*points) ** 2)
+
+    return timed(jax.value_and_grad(loss), common.network(width, layers, coords, dtype), *common.points(row, coords, dtype))
+
+
+def gram():
+    def work(w, *points):
+        rows = jax.vmap(lambda *p: jax.grad(residual)(w, *p))(*points)
+        J = jnp.concatenate([leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(rows)], axis=1)
+        return J.T @ J
+
+    return timed(work, common.network(20, 3, 3), *common.points("gram", 3))
+
+
+def mixture():
+    alphas, means, icf, x = common.mixture()
+    (n, d), k = x.shape, len(alphas)
+    below = [(r, c) for c in range(d) for r in range(c + 1, d)]
+    rows, cols = jnp.array([r for r, _ in below]), jnp.array([c for _, c in below])
+
+    def objective(alphas, means, icf):
+        q = jnp.exp(icf[:, :d])
+        L = jnp.zeros((k, d, d)).at[:, rows, cols].set(icf[:, d:])
+        e = x[:, None, :] - means
+        y = q * e + jnp.einsum("krc,nkc->nkr", L, e)
+        inner = alphas + icf[:, :d].sum(1) - 0.5 * (y**2).sum(2)
+        prior = 0.5 * (q**2).sum() + 0.5 * (icf[:, d:] ** 2).sum()
+        return jax.nn.logsumexp(inner, axis=1).sum() - n * jax.nn.logsumexp(alphas) + prior
+
+    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)), alphas, means, icf)
+
+
+def newton():
+    def f(v, p):
+        return jnp.stack([jnp.sum(v**2) - p[0], v[0] * v[1] * v[2] - p[1], v[0] - v[1] ** 2 + v[2] - p[2]])
+
+    def one(v, p):
+        return jax.lax.fori_loop(0, 10, lambda _, v: v - jnp.linalg.solve(jax.jacfwd(f)(v, p), f(v, p)), v)
+
+    return timed(jax.vmap(one), *common.systems())
+
+
+def mandelbrot():
+    n = size("mandelbrot")
+
+    def turn(_, s):
+        x, y, k = s
+        inside = x * x + y * y <= 4
+        return jnp.where(inside, x * x - y * y + a, x), jnp.where(inside, 2 * x * y + b, y), k + inside
+
+    i = jnp.arange(n)
+    a, b = jnp.meshgrid(-2 + 2.5 * i / n, -1.25 + 2.5 * i / n)
+    return timed(lambda: jax.lax.fori_loop(0, 100, turn, (0 * a, 0 * a, jnp.zeros((n, n), int)))[2].sum())
+
+
+def lorenz():
+    def f(u):
+        return jnp.stack([10 * (u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]])
+
+    def step(_, u):
+        h = 1e-5
+        k1 = f(u)
+        k2 = f(u + h / 2 * k1)
+        k3 = f(u + h / 2 * k2)
+        k4 = f(u + h * k3)
+        return u + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    return timed(lambda u: jax.lax.fori_loop(0, size("lorenz"), step, u), jnp.array([1.0, 0, 0]))
+
+
+measure(PEER, "wave", lambda: timed(lambda a, b, x: a * jnp.sin(x) + jnp.exp(-(x**2)) * b, 1.3, 0.7, numbers(-5, 5, size("wave"))))
+for row in ("chain-1e3", "chain-1e5", "chain-1e7"):
+    measure(PEER, row, lambda: timed(chain, numbers(-3, 3, size(row))))
+for row in ("triad", "sum", "dot", "max", "cumsum"):
+    measure(PEER, row, lambda: reduction(row))
+measure(PEER, "softmax", lambda: timed(lambda x: jax.nn.softmax(x, axis=1), numbers(-4, 4, size("softmax"), common.WIDTH)))
+measure(PEER, "layernorm", lambda: timed(layer_norm, numbers(-4, 4, size("layernorm"), common.WIDTH), numbers(0.5, 1.5, common.WIDTH), numbers(-0.5, 0.5, common.WIDTH)))
+for n, suffix in common.MATMULS:
+    measure(PEER, f"matmul-{n}{suffix}", lambda: timed(jnp.matmul, *common.matmul_inputs(n, suffix)))
+for n, suffix in common.LAYERS:
+    measure(PEER, f"layer-{n}{suffix}", lambda: timed(lambda x, w, b: jnp.tanh(x @ w.T + b), *common.layer_inputs(n, suffix)))
+measure(PEER, "heat", lambda: timed(heat, numbers(0, 1, size("heat"), size("heat"))))
+measure(PEER, "mandelbrot", mandelbrot)
+measure(PEER, "lorenz", lorenz)
+for row in common.PINNS:
+    measure(PEER, row, lambda: pinn(row))
+    measure(PEER, row + "-f32", lambda: pinn(row + "-f32"))
+measure(PEER, "gram", gram)
+measure(PEER, "gmm", mixture)
+measure(PEER, "newton", newton)

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# setup.sh - makes bench/peers/venv, a Python with the packages of requirements.txt. Building and testing Atled never needs it; `make bench` uses it
+# where it is there. Use: bench/peers/setup.sh [PYTHON]. Takes some minutes and, with what PyTorch brings, several GB.
+set -euo pipefail
+cd "$(dirname "$0")"
+python=${1:-python3}
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+	echo "setup: $python is older than 3.11; name another one: bench/peers/setup.sh PYTHON" >&2
+	exit 1
+fi
+"$python" -m venv venv
+venv/bin/python -m pip install --quiet --upgrade pip
+venv/bin/python -m pip install --quiet --requirement requirements.txt
+venv/bin/python -c 'import jax, numba, numpy, scipy, torch; print("peers: jax", jax.__version__, "numba", numba.__version__, "numpy", numpy.__version__, "scipy", scipy.__version__, "torch", torch.__version__)'

@@ -1,0 +1,17 @@
+# reduction.dsl - work that memory limits: rows "triad", "sum", "dot", "max", "softmax", "layernorm" and "cumsum".
+
+triad(b, c) = b + 3c
+total(x) = sum(x)
+product(x, y) = x · y
+largest(x) = max(x)
+running(x) = cumsum(x)
+
+softmax(x) = {
+  e = exp(x - expand(max(x; axis = 1), 1))
+  e / sum(e; axis = 1, keepdims = true)
+}
+
+layer_norm(x, gain, shift) = {
+  d = x - expand(mean(x; axis = 1), 1)
+  d / sqrt(expand(mean(d^2; axis = 1), 1) + 1e-5) * gain + shift
+}
