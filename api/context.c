@@ -20,20 +20,10 @@ int atled_version(void) { return ATLED_VERSION; }
 
 /* ---- engine ------------------------------------------------------------------------------------------------------ */
 
-static void *plain_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
-	(void)ud;
-	(void)old_bytes;
-	if (!new_bytes) {
-		free(p);
-		return NULL;
-	}
-	return realloc(p, new_bytes);
-}
-
 #define HAS_FIELD(s, T, field) ((s)->size >= offsetof(T, field) + sizeof((s)->field))
 
 atled_engine *atled_engine_new(const atled_engine_config *config) {
-	HostAllocator alloc = {plain_resize, NULL};
+	HostAllocator alloc = heap_default();
 	if (config && HAS_FIELD(config, atled_engine_config, ud) && config->resize)
 		alloc = (HostAllocator){config->resize, config->ud};
 	atled_engine *e = alloc.resize(alloc.ud, NULL, 0, sizeof *e);

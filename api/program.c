@@ -241,6 +241,11 @@ static void stats_body(Ctx *c, void *arg) {
 	s->memory = heap_used(c);
 	s->memory_peak = heap_peak(c);
 	s->allocations = heap_allocation_count(c);
+	s->native_calls = r->native_calls;
+	s->native_units = r->units_compiled;
+	backend_native_sources(c, &s->units_found, &s->units_compiled);
+	s->run_seconds = r->run_seconds;
+	s->compile_seconds = r->compile_seconds;
 }
 
 atled_status atled_stats(atled_context *x, atled_stat *out) {
@@ -250,4 +255,53 @@ atled_status atled_stats(atled_context *x, atled_stat *out) {
 	s.size = out->size < sizeof s ? out->size : sizeof s;
 	if (st == ATLED_OK) memcpy(out, &s, s.size);
 	return st;
+}
+
+/* ---- machine code ------------------------------------------------------------------------------------------------ */
+
+static void machine_body(Ctx *c, void *arg) { backend_set_native(c, *(NativeMode *)arg); }
+
+atled_status atled_machine(atled_context *x, atled_machine_mode mode) {
+	if ((unsigned)mode > ATLED_MACHINE_ALWAYS) return ATLED_MISUSE;
+	NativeMode m = mode == ATLED_MACHINE_NEVER ? NATIVE_OFF : mode == ATLED_MACHINE_ALWAYS ? NATIVE_ALWAYS : NATIVE_ON;
+	return api_run(x, ENTER_ALONE, machine_body, &m);
+}
+
+static void profile_body(Ctx *c, void *arg) {
+	(void)arg;
+	if (!backend_profile(c)) ctx_throw(c, ST_NOMEM);
+}
+
+atled_status atled_profile(atled_context *x) { return api_run(x, ENTER_ALONE, profile_body, NULL); }
+
+typedef struct ReadProfile {
+	atled_profile_visit visit;
+	void *ud;
+} ReadProfile;
+
+static void pass_figure(void *ud, const ProfileFigure *f) {
+	const ReadProfile *r = ud;
+	r->visit(r->ud, f->name, f->place, f->calls, f->seconds);
+}
+
+static void read_body(Ctx *c, void *arg) { backend_profile_read(c, pass_figure, arg); }
+
+atled_status atled_profile_read(atled_context *x, atled_profile_visit visit, void *ud) {
+	if (!visit) return ATLED_MISUSE;
+	return api_run(x, ENTER_ALONE, read_body, &(ReadProfile){visit, ud});
+}
+
+typedef struct Dump {
+	atled_sink sink;
+	void *ud;
+} Dump;
+
+static void dump_body(Ctx *c, void *arg) {
+	const Dump *d = arg;
+	backend_set_dump(c, d->sink, d->ud);
+}
+
+atled_status atled_dump(atled_context *x, const char *stage, atled_sink sink, void *ud) {
+	if (!stage || strcmp(stage, "kir")) return ATLED_MISUSE;
+	return api_run(x, ENTER_ALONE, dump_body, &(Dump){sink, ud});
 }

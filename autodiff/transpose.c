@@ -210,7 +210,11 @@ static void back_if(Back *t, const Inst *in) {
 		closed[i] = build_region_end(t->b, open, captured.n, results);
 	}
 	build_if(t->b, value(t, inst_arg(t->f, in, 0)), closed[0], closed[1], results);
-	for (uint32_t k = 0; k < captured.n; k++) t->ct[REF_INDEX(captured.at[k])] = results[k];
+	for (uint32_t k = 0; k < captured.n; k++) {
+		/* What each branch says of lengths ends with it, so that the `if` may give a length of its own: it is the value's. */
+		agree(t, type_here(t, captured.at[k]), type_id_in(t->b, results[k]));
+		t->ct[REF_INDEX(captured.at[k])] = results[k];
+	}
 }
 
 /* Symbols born with the loop's parameters: the lengths of carried values that change. A cotangent's parameter gets symbols of its own. */

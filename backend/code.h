@@ -27,6 +27,8 @@ typedef struct RunCounters {
 	uint64_t calls;
 	uint64_t native_calls;   /* of units of machine code */
 	uint64_t units_compiled; /* or taken from a cache: code that this context asked for */
+	double run_seconds;      /* of runs from outside */
+	double compile_seconds;  /* that runs waited for machine code */
 } RunCounters;
 RunCounters *run_counters(Ctx *c);
 
@@ -34,6 +36,23 @@ RunCounters *run_counters(Ctx *c);
  * environment's ATLED_NATIVE (off, on, always) says what a context begins with; on, when it says nothing. */
 typedef enum NativeMode { NATIVE_OFF, NATIVE_ON, NATIVE_ALWAYS } NativeMode;
 void backend_set_native(Ctx *c, NativeMode mode);
+
+/* Units that were found compiled already, in memory or on disk, and those that were not. */
+void backend_native_sources(Ctx *c, uint64_t *found, uint64_t *made);
+
+/* What a unit of machine code did: of the function `name` ("": a statement's) at the lines `place`, "file:3-5, 9". */
+typedef struct ProfileFigure {
+	const char *name, *place;
+	uint64_t calls;
+	double seconds;
+} ProfileFigure;
+/* Units are timed from now on. False when memory fails. */
+bool backend_profile(Ctx *c);
+/* In no particular order. */
+void backend_profile_read(Ctx *c, void (*visit)(void *ud, const ProfileFigure *figure), void *ud);
+
+/* From now on the kernel code of units that are made is written. NULL: no more. */
+void backend_set_dump(Ctx *c, void (*write)(void *ud, const char *text, size_t n), void *ud);
 
 /* Threads used by BLAS and kernels (0: as many as there are cores). Results do not depend on it. */
 void backend_set_threads(Ctx *c, int threads);

@@ -149,6 +149,9 @@ struct Backend {
 	struct FftPlans *fft;
 	struct NativeState *native; /* memory of native calls; NULL until the first */
 	struct TierState *tiers;
+	struct Profile *profile; /* NULL: units are not timed */
+	void (*dump)(void *ud, const char *text, size_t n); /* NULL: kernel code is not written */
+	void *dump_ud;
 	uint32_t told_diags, told_depth; /* of the failure whose calls, written out in place, have been told */
 };
 

@@ -13,6 +13,7 @@
 #include "backend/lapack.h"
 #include <complex.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #undef I
 
@@ -66,10 +67,27 @@ static void conjugate(Dtype d, int64_t n, void *x) {
 /* What LAPACK said, in the user's words. `where` is of the batch element; -1 when there is only one. */
 static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const Batch *b, int64_t where, const char *problem) {
 	if (st != ST_ERROR) return st;
-	if (info < 0) return fail_at(f, s, E_FILE, "%s", lapack_why());
+	if (info == LAPACK_MISSING) return fail_at(f, s, E_FILE, "%s", lapack_why());
+	if (info < 0) return fail_internal(f, s, "LAPACK refuses an argument");
 	char which[48] = "";
 	if (b->count > 1) snprintf(which, sizeof which, "matrix %lld: ", (long long)where);
 	return fail_at(f, s, E_SINGULAR, "%s%s (pivot %d of %lld)", which, problem, info - 1, (long long)b->rows);
+}
+
+/* Eigenvalues and singular values of a matrix with a number that is not finite are NaN, and so are its vectors; LAPACK
+ * must not see it (lapack.h). The count is of elements. */
+static bool all_finite(Dtype d, int64_t count, const void *x) {
+	if (dtype_is_complex(d)) count *= 2;
+	bool finite = true;
+	if (dtype_real_of(d) == DT_F32) for (int64_t i = 0; i < count; i++) finite &= isfinite(((const float *)x)[i]) != 0;
+	else for (int64_t i = 0; i < count; i++) finite &= isfinite(((const double *)x)[i]) != 0;
+	return finite;
+}
+
+static void fill_nan(Dtype d, int64_t count, void *x) {
+	if (dtype_is_complex(d)) count *= 2;
+	if (dtype_real_of(d) == DT_F32) for (int64_t i = 0; i < count; i++) ((float *)x)[i] = NAN;
+	else for (int64_t i = 0; i < count; i++) ((double *)x)[i] = NAN;
 }
 
 static Status drop(Status st, uint32_t n, Tensor **t) {
@@ -88,6 +106,14 @@ static void clear_above(Dtype d, int64_t n, char *a) {
 	for (int64_t i = 0; i + 1 < n; i++) memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - 1 - i) * size);
 }
 
+/* A BLAS library may let a NaN pass for a pivot, which the small factorisation refuses. 1-based; 0: none is NaN. */
+static int first_nan_pivot(Dtype d, int64_t n, const char *a) {
+	const int64_t step = (n + 1) * (int64_t)dtype_size(d);
+	for (int64_t i = 0; i < n; i++, a += step) /* the real part comes first */
+		if (dtype_real_of(d) == DT_F32 ? isnan(*(const float *)(const void *)a) : isnan(*(const double *)(const void *)a)) return (int)i + 1;
+	return 0;
+}
+
 /* Our lower triangle is LAPACK's upper triangle of the transpose, which is conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ,
  * read by rows, is L. */
 Status eval_CHOLESKY(Frame *f, const Step *s) {
@@ -103,6 +129,7 @@ Status eval_CHOLESKY(Frame *f, const Step *s) {
 			st = info ? ST_ERROR : ST_OK;
 		} else {
 			st = lapack_cholesky_upper(f->ctx, b.d, (int)b.rows, m, &info);
+			if (st == ST_OK && (info = first_nan_pivot(b.d, b.rows, m))) st = ST_ERROR;
 			clear_above(b.d, b.rows, m);
 		}
 		if (st != ST_OK) st = lapack_failed(f, s, st, info, &b, i, "the matrix is not positive definite");
@@ -221,7 +248,15 @@ Status eval_EIGH(Frame *f, const Step *s) {
 	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)bytes))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int info = 0;
-		memcpy(turned, a->data + i * bytes, (size_t)bytes);
+		const char *from = a->data + i * bytes;
+		bool finite = true; /* the lower triangle, which is what counts */
+		for (int64_t k = 0; k < n; k++) finite &= all_finite(b.d, k + 1, from + k * n * b.size);
+		if (!finite) {
+			fill_nan(dtype_real_of(b.d), n, t[0]->data + i * n * real);
+			fill_nan(b.d, n * n, t[1]->data + i * bytes);
+			continue;
+		}
+		memcpy(turned, from, (size_t)bytes);
 		st = lapack_eigh_upper(f->ctx, b.d, (int)n, turned, t[0]->data + i * n * real, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "the eigenvalues did not converge");
@@ -253,6 +288,11 @@ Status eval_EIG(Frame *f, const Step *s) {
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
 		int info = 0;
 		char *vectors = turned + vectors_at;
+		if (!all_finite(b.d, n * n, a->data + i * bytes)) {
+			fill_nan(to, n, t[0]->data + i * n * out_size);
+			fill_nan(to, n * n, t[1]->data + i * n * n * out_size);
+			continue;
+		}
 		transpose(b.size, n, n, a->data + i * bytes, turned);
 		st = lapack_eig(f->ctx, b.d, (int)n, turned, t[0]->data + i * n * out_size, vectors, &info);
 		if (st != ST_OK) {
@@ -287,6 +327,12 @@ Status eval_SVD(Frame *f, const Step *s) {
 	if (st == ST_OK && !(scratch = heap_alloc(f->ctx, (size_t)(bytes + v_bytes)))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && k && st == ST_OK; i++) {
 		int info = 0;
+		if (!all_finite(b.d, b.rows * b.columns, a->data + i * bytes)) {
+			fill_nan(b.d, b.rows * k, t[0]->data + i * u_bytes);
+			fill_nan(dtype_real_of(b.d), k, t[1]->data + i * s_bytes);
+			fill_nan(b.d, b.columns * k, t[2]->data + i * v_bytes);
+			continue;
+		}
 		memcpy(scratch, a->data + i * bytes, (size_t)bytes);
 		st = lapack_svd(f->ctx, b.d, (int)b.columns, (int)b.rows, scratch, scratch + bytes, t[1]->data + i * s_bytes,
 		                t[0]->data + i * u_bytes, &info);

@@ -15,14 +15,14 @@ const char *lapack_why(void) {
 	return why;
 }
 
-/* The entry point for a dtype: s, d, c or z before the name. NULL sets *info to -1. */
+/* The entry point for a dtype: s, d, c or z before the name. NULL sets *info. */
 static void *entry(Dtype d, const char *real, const char *complex_name, int *info) {
 	char name[16];
 	name[0] = d == DT_F32 ? 's' : d == DT_F64 ? 'd' : d == DT_C64 ? 'c' : 'z';
 	strncpy(name + 1, dtype_is_complex(d) ? complex_name : real, sizeof name - 2);
 	name[sizeof name - 1] = 0;
 	void *fn = blas_symbol(name);
-	*info = fn ? 0 : -1;
+	*info = fn ? 0 : LAPACK_MISSING;
 	return fn;
 }
 

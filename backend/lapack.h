@@ -4,13 +4,17 @@
  * call (blas.h). Workspace comes from the context's heap.
  *
  * Each returns ST_OK, ST_NOMEM, or ST_ERROR with *info as LAPACK sets it (positive: the pivot or what did not
- * converge; negative: the library cannot be had, and lapack_why says so). No diagnostic is recorded here.
+ * converge; negative: it refuses an argument), or LAPACK_MISSING: the library cannot be had, and lapack_why says so.
+ * No diagnostic is recorded here. Numbers that are not finite must be kept from the functions for eigenvalues and
+ * singular values: given one, LAPACK writes to the terminal or does not come back.
  */
 #ifndef ATLED_BACKEND_LAPACK_H
 #define ATLED_BACKEND_LAPACK_H
 
 #include "lang/type.h"
+#include <limits.h>
 
+enum { LAPACK_MISSING = INT_MIN };
 const char *lapack_why(void);
 
 /* Upper triangle in place: M = Uᴴ U; only the upper triangle is read. */

@@ -484,7 +484,14 @@ Code *code_of(Ctx *c, Fn *f) {
 
 static Status run_fn(Ctx *c, Fn *f, const Value *args, Value *results) {
 	Code *code = code_of(c, f);
-	if (code) return code_call(c, code, args, results);
+	Backend *be = backend_of(c);
+	if (code && be->depth) return code_call(c, code, args, results);
+	if (code) {
+		const double from = native_seconds();
+		const Status st = code_call(c, code, args, results);
+		be->counters.run_seconds += native_seconds() - from;
+		return st;
+	}
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = (Value){.kind = V_UNSET};
 	diag_error(c, E_MEMORY, span_of(c, f->span), "out of memory");
 	return ST_NOMEM;
@@ -496,6 +503,7 @@ static void free_backend(Ctx *c, void *state) {
 	fft_plans_free(c, be->fft);
 	native_state_free(c, be->native);
 	tier_state_free(c, be->tiers);
+	profile_free(c, be->profile);
 	stack_free(c, &be->values);
 	stack_free(c, &be->syms);
 	heap_free(c, be, sizeof *be);
@@ -523,6 +531,7 @@ Status backend_init(Ctx *c) {
 	ctx_set_slot(c, SLOT_BACKEND, be, free_backend);
 	h.fn->free_code = free_code;
 	h.services->run = run_fn;
+	h.services->show_native = native_show;
 	return ST_OK;
 }
 

@@ -440,8 +440,33 @@ typedef struct atled_stat {
 	uint64_t calls;           /* functions called */
 	size_t memory, memory_peak;
 	uint64_t allocations;
+	uint64_t native_calls;   /* of pieces of machine code */
+	uint64_t native_units;   /* pieces of machine code that the context has got: */
+	uint64_t units_compiled; /*   compiled for it */
+	uint64_t units_found;    /*   found compiled, in memory or on disk */
+	double run_seconds;      /* programs have run, without the front end that checks and specialises them */
+	double compile_seconds;  /* of those, waiting for machine code */
 } atled_stat;
 ATLED_API atled_status atled_stats(atled_context *ctx, atled_stat *out);
+
+/* When functions become machine code. */
+typedef enum atled_machine_mode {
+	ATLED_MACHINE_NEVER = 0,
+	ATLED_MACHINE_WHEN_WORTH = 1, /* where it saves more time than compiling takes */
+	ATLED_MACHINE_ALWAYS = 2      /* at the first call: for tests */
+} atled_machine_mode;
+/* A context begins as the environment's ATLED_NATIVE (off, on, always) says, with `when worth` where it says nothing. */
+ATLED_API atled_status atled_machine(atled_context *ctx, atled_machine_mode mode);
+
+/* From now on every piece of machine code is timed, at the cost of two looks at the clock for each call. */
+ATLED_API atled_status atled_profile(atled_context *ctx);
+/* function: whose code it is, "" for a statement's. place: the lines it came from, "file:3-5, 9", or "". */
+typedef void (*atled_profile_visit)(void *ud, const char *function, const char *place, uint64_t calls, double seconds);
+/* What was timed, in no particular order. The visitor must not call into the context. */
+ATLED_API atled_status atled_profile_read(atled_context *ctx, atled_profile_visit visit, void *ud);
+
+/* For developers: from now on, what is compiled is written in the form `stage`, which is "kir". sink NULL: no more. */
+ATLED_API atled_status atled_dump(atled_context *ctx, const char *stage, atled_sink sink, void *ud);
 
 /* A seam for tests of hosts: the n-th allocation from now fails, and with `forever` all after it. 0 switches it off. */
 ATLED_API void atled_fail_allocation(atled_context *ctx, uint64_t n, int forever);

@@ -173,6 +173,19 @@ void build_breach(Builder *b, Op op, uint32_t nargs, const Ref *args, const char
 	ctx_throw(b->ctx, ST_INTERNAL);
 }
 
+/* What the run says of a length that is only known then. */
+static void check_lengths(Builder *b, uint32_t n, const TypeId *types) {
+	for (uint32_t k = 0; k < n; k++) {
+		const Type *t = type_of(b->ctx, types[k]);
+		int64_t length;
+		for (uint32_t a = 0; a < t->rank; a++) {
+			if (!dim_is_const(b->ctx, t->dims[a], &length) || length >= 0) continue;
+			diag_error(b->ctx, E_SHAPE, span_of(b->ctx, b->span), "a length cannot be negative: %lld", (long long)length);
+			ctx_throw(b->ctx, ST_ERROR);
+		}
+	}
+}
+
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
 static uint32_t hash_bytes(uint32_t seed, const void *at, size_t n) {
@@ -328,6 +341,7 @@ static Ref add_param(Builder *b, OpenRegion *r, TypeId type, Atom name) {
 	if (g->params + g->nparams != f->vals.n || r->order.n)
 		build_breach(b, OP_NONE, 0, NULL, "a parameter is added after the first instruction");
 	if (!b->verbatim) type = build_canon_type(b, type);
+	check_lengths(b, 1, &type);
 	Val v = {.type = type, .def = NO_INST, .index = g->nparams, .region = r->id, .name = name};
 	VEC_PUSH(b->scratch, &f->vals, v);
 	g->nparams++;
@@ -521,6 +535,7 @@ static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId 
 	if (!infer_types(&q)) build_breach(b, op < OP_COUNT ? op : OP_NONE, nargs, args, q.why);
 	const TypeId *types = stated ? stated : q.out;
 	uint32_t nresults = stated ? nstated : q.nout;
+	check_lengths(b, nresults, types);
 	if (!b->verbatim) {
 		if (needless(b, op, args, attr)) return REF_NONE;
 		InstId known = find_shared(b, op, nargs, args, attr);

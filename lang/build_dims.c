@@ -186,12 +186,27 @@ void dims_assume_region(Builder *b, RegionId r) {
 	}
 }
 
+/* The two lengths can be one: no length is negative for that. x and y are canonical. */
+static bool may_be_equal(Builder *b, Dim x, Dim y) {
+	Ctx *c = b->ctx;
+	if (dim_never_zero(c, dim_sub(c, x, y))) return false;
+	uint32_t mark = dims_mark(b);
+	bool good = true;
+	int64_t length;
+	dims_assume(b, x, y);
+	for (uint32_t i = mark; i < b->trail.n && good; i++) { /* also what was equal before to something with the symbol */
+		SymId s = b->trail.at[i].sym;
+		good = s == UINT32_MAX || !dim_is_const(c, b->equal.at[s], &length) || length >= 0;
+	}
+	dims_undo(b, mark);
+	return good;
+}
+
 bool build_unify(Builder *b, Dim x, Dim y, Atom what) {
-	int64_t difference;
 	x = build_canon(b, x);
 	y = build_canon(b, y);
 	if (x == y) return true;
-	if (dim_is_const(b->ctx, dim_sub(b->ctx, x, y), &difference)) return false;
+	if (!may_be_equal(b, x, y)) return false;
 	int64_t words[3] = {x, y, what};
 	build(b, OP_GUARD, 0, NULL, attr_intern(b->ctx, words, 3), NULL);
 	return true;

@@ -7,6 +7,7 @@
  * threads.
  */
 #include "lang/context.h"
+#include "lang/large.h"
 #include "lang/arena.h"
 #include "lang/diag.h"
 #include "lang/type.h"
@@ -77,12 +78,25 @@ struct Ctx {
 
 static void *malloc_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
 	(void)ud;
-	(void)old_bytes;
-	if (!new_bytes) {
+	bool was_large = p && is_large(old_bytes);
+	if (!was_large && !is_large(new_bytes)) {
+		if (new_bytes) return realloc(p, new_bytes);
 		free(p);
 		return NULL;
 	}
-	return realloc(p, new_bytes);
+	void *q = NULL;
+	if (new_bytes) {
+		q = is_large(new_bytes) ? large_alloc(new_bytes) : malloc(new_bytes);
+		if (!q) return NULL;
+		if (p) memcpy(q, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+	}
+	if (was_large) large_free(p, old_bytes);
+	else free(p);
+	return q;
+}
+
+HostAllocator heap_default(void) {
+	return (HostAllocator){.resize = malloc_resize};
 }
 
 /* Reserves `bytes` more under the limit. */
@@ -207,7 +221,7 @@ static void set_up(Ctx *c, void *unused) {
 }
 
 Ctx *ctx_new(const HostAllocator *alloc) {
-	HostAllocator own = alloc ? *alloc : (HostAllocator){.resize = malloc_resize};
+	HostAllocator own = alloc ? *alloc : heap_default();
 	HeapAccount *a = own.resize(own.ud, NULL, 0, sizeof *a);
 	if (!a) return NULL;
 	memset(a, 0, sizeof *a);

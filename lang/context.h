@@ -36,6 +36,9 @@ typedef struct HostAllocator {
 	void *ud;
 } HostAllocator;
 
+/* malloc, and kept pages for large blocks (lang/large.h): what is used when the host has none of its own. */
+HostAllocator heap_default(void);
+
 /* Run-time memory (tensors, values, frames). NULL on failure; thread-safe when the host's allocator is. */
 void *heap_alloc(Ctx *c, size_t bytes);
 void *heap_resize(Ctx *c, void *p, size_t old_bytes, size_t new_bytes);

@@ -330,6 +330,8 @@ typedef struct IrServices {
 	Fn *(*jet)(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active);
 	Fn *(*batch)(Ctx *c, Fn *f, const bool *batched);
 	double (*cost)(const Fn *f, const int64_t *sym_values, uint32_t nsyms);
+	/* Appends the machine code that f would become at these lengths (-1: unknown), as a plan in words or as assembly: set by the backend. */
+	Status (*show_native)(Ctx *c, Fn *f, const int64_t *sym_values, uint32_t nsyms, bool assembly, Text *out);
 } IrServices;
 IrServices *ir_services(Ctx *c);
 

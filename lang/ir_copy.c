@@ -102,6 +102,18 @@ static Ref operand(Builder *b, RefMap *m, Ref from) {
 	return r;
 }
 
+/* An `if` whose condition has become known: only the branch that is taken is copied, since lengths that are known here need not make sense
+ * in the other. */
+static bool copy_taken(Builder *b, RefMap *m, const Inst *in, Ref cond, ChainId prefix, Ref *results) {
+	const Const *k = ref_constant(b->fn, cond);
+	if (b->verbatim || !k || k->value.kind != V_SCALAR || k->value.dtype != DT_BOOL) return false;
+	const Region from = m->from->regions.at[m->from->region_ids.at[in->regions + !k->value.b]];
+	for (uint32_t i = 0; i < from.ninsts; i++)
+		copy_inst(b, m, &m->from->insts.at[m->from->inst_order.at[from.insts + i]], prefix);
+	for (uint32_t i = 0; i < from.nresults; i++) results[i] = operand(b, m, m->from->args.at[from.results + i]);
+	return true;
+}
+
 static RegionId copy_region(Builder *b, RefMap *m, RegionId id, ChainId prefix) {
 	const Region from = m->from->regions.at[id];
 	TypeId *types = ARENA_ARRAY(b->scratch, TypeId, from.nparams + 1u);
@@ -145,7 +157,7 @@ static void copy_bind(Builder *b, RefMap *m, const Inst *in, Ref scalar) {
 static bool rebirth(Builder *b, RefMap *m, const Inst *in, const Ref *args, const RegionId *regions, TypeId *types,
                     Ref *results) {
 	bool births = false;
-	if (!m->same_symbols || (in->op == OP_IF && ref_is_const(args[0]))) return false;
+	if (!m->same_symbols) return false;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		types[k] = refmap_type(b, m, m->from->vals.at[in->results + k].type);
 		const Type t = *type_of(b->ctx, types[k]);
@@ -175,12 +187,14 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	RegionId regions[2] = {0, 0};
 	for (uint32_t k = 0; k < in.nargs; k++) args[k] = operand(b, m, m->from->args.at[in.args + k]);
 	if (in.nregions > 2) copy_breach(m, "an instruction with more than two regions");
-	for (uint32_t k = 0; k < in.nregions; k++)
+	bool taken = in.op == OP_IF && copy_taken(b, m, &in, args[0], prefix, results);
+	for (uint32_t k = 0; !taken && k < in.nregions; k++)
 		regions[k] = copy_region(b, m, m->from->region_ids.at[in.regions + k], prefix);
 
 	TypeId *types = ARENA_ARRAY(b->scratch, TypeId, in.nresults + 1u);
 	bool bears = in.nregions || in.op == OP_CALL || in.op == OP_SVD;
-	if (in.op == OP_CALL && m->call && m->call(b, m, &in, args, results)) in.op = OP_NONE;
+	if (taken) in.op = OP_NONE;
+	else if (in.op == OP_CALL && m->call && m->call(b, m, &in, args, results)) in.op = OP_NONE;
 	else if (bears && rebirth(b, m, &in, args, regions, types, results)) in.op = OP_NONE;
 	switch ((Op)in.op) {
 	case OP_NONE: break;

@@ -569,6 +569,21 @@ bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 	return true;
 }
 
+/* Symbols are lengths, which are not negative; a floor may be. */
+bool dim_never_zero(const Ctx *c, Dim d) {
+	const TypeState *st = state_of(c);
+	Poly p = poly_of(c, d);
+	if (!p.n || p.terms[p.n - 1].mono) return false; /* the number comes last */
+	bool positive = p.terms[p.n - 1].factor > 0;
+	for (uint32_t i = 0; i + 1 < p.n; i++) {
+		const Mono *m = &st->monos.at[p.terms[i].mono];
+		if ((p.terms[i].factor > 0) != positive) return false;
+		for (uint32_t k = 0; k < m->degree; k++)
+			if (atom_at(st, m->atoms[k])->is_floor) return false;
+	}
+	return true;
+}
+
 /* ---- printing --------------------------------------------------------------------------------------------------- */
 
 typedef struct Print {

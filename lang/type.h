@@ -56,6 +56,8 @@ Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap);
 void dim_each_sym(const Ctx *c, Dim d, void (*visit)(void *ud, SymId s), void *ud);
 /* Solves a == b for one symbol that occurs linearly with coefficient +-1 on its own; false when there is none. */
 bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value);
+/* True when the dim is other than 0 whatever lengths its symbols are: none of its terms has the other sign, and one is a number. */
+bool dim_never_zero(const Ctx *c, Dim d);
 /* "n - 2"; sym_name may be NULL (then n0, n1 ...). Writes at most cap bytes with NUL, returns the length. */
 size_t dim_print(const Ctx *c, Dim d, const char *(*sym_name)(void *ud, SymId s), void *ud, char *buf, size_t cap);
 

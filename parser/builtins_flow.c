@@ -361,36 +361,55 @@ static Spec spec_of(Sp *sp, const Call *call) {
 	return sp_specialise(sp, sp_keep_rule(sp, call->args[0]), &inner);
 }
 
+static Av *string_of(Sp *sp, Text *t, Status st) {
+	if (st != ST_OK || t->failed) {
+		text_free(t);
+		ctx_throw(sp->c, st != ST_OK ? st : ST_NOMEM);
+	}
+	Av *r = av_new(sp, AV_STRING);
+	r->text = atom_n(sp->c, t->at, t->n);
+	text_free(t);
+	return r;
+}
+
 BUILTIN(ir) {
 	UNUSED;
 	Spec s = spec_of(sp, call);
 	Text t;
 	text_init(&t, sp->c);
 	fn_print(&t, s.fn);
-	if (t.failed) {
-		text_free(&t);
-		ctx_throw(sp->c, ST_NOMEM);
+	return string_of(sp, &t, ST_OK);
+}
+
+/* By symbol of the function: its length where the arguments have a number there, else -1. */
+static int64_t *lengths_of(Sp *sp, const Spec *s) {
+	int64_t *lengths = ARENA_ARRAY(sp->a, int64_t, s->fn->syms.n + 1);
+	for (uint32_t i = 0; i < s->fn->syms.n; i++) lengths[i] = -1;
+	for (uint32_t i = 0; i < s->nargs; i++) {
+		Type p = *ref_ty(s->fn, fn_param(s->fn, i));
+		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
+			SymId sym;
+			int64_t v;
+			if (dim_is_sym(sp->c, p.dims[k], &sym) && dim_is_const(sp->c, build_canon(sp->b, ty(sp, s->args[i])->dims[k]), &v)) lengths[sym] = v;
+		}
 	}
-	Av *r = av_new(sp, AV_STRING);
-	r->text = atom_n(sp->c, t.at, t.n);
-	text_free(&t);
-	return r;
+	return lengths;
 }
 
 BUILTIN(cost) {
 	UNUSED;
 	Spec s = spec_of(sp, call);
-	int64_t *lengths = ARENA_ARRAY(sp->a, int64_t, s.fn->syms.n + 1);
-	for (uint32_t i = 0; i < s.fn->syms.n; i++) lengths[i] = -1;
-	for (uint32_t i = 0; i < s.nargs; i++) {
-		Type p = *ref_ty(s.fn, fn_param(s.fn, i));
-		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
-			SymId sym;
-			int64_t v;
-			if (dim_is_sym(sp->c, p.dims[k], &sym) && dim_is_const(sp->c, build_canon(sp->b, ty(sp, s.args[i])->dims[k]), &v)) lengths[sym] = v;
-		}
-	}
-	return av_array(sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths, s.fn->syms.n)));
+	return av_array(sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths_of(sp, &s), s.fn->syms.n)));
+}
+
+/* plan, native */
+BUILTIN(show_native) {
+	UNUSED;
+	Spec s = spec_of(sp, call);
+	const int64_t *lengths = lengths_of(sp, &s);
+	Text t;
+	text_init(&t, sp->c);
+	return string_of(sp, &t, ir_services(sp->c)->show_native(sp->c, s.fn, lengths, s.fn->syms.n, !strcmp(self->name, "native"), &t));
 }
 
 const Builtin builtins_flow[] = {
@@ -412,6 +431,8 @@ const Builtin builtins_flow[] = {
 	{.name = "same", .min_args = 2, .max_args = 2, .run = same, .doc = "same(x, y): whether shapes and all elements agree"},
 	{.name = "compose", .min_args = 2, .max_args = 2, .run = compose, .doc = "compose(f, g), f ∘ g: x -> f(g(x))"},
 	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x, as text"},
+	{.name = "plan", .min_args = 1, .max_args = -1, .run = show_native, .doc = "plan(f, x, ...): the machine code that f becomes at x, in words: its loops, what is fused, where values are kept"},
+	{.name = "native", .min_args = 1, .max_args = -1, .run = show_native, .doc = "native(f, x, ...): the machine code that f becomes at x, as assembly"},
 	{.name = "cost", .min_args = 1, .max_args = -1, .run = cost, .doc = "cost(f, x, ...): scalar operations of one call"},
 	{.name = "_refuse", .min_args = 1, .max_args = 1, .run = refuse},
 	{.name = "_same", .min_args = 2, .max_args = 2, .run = same},

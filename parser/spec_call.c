@@ -867,6 +867,8 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	if ((b->min_args >= 0 && (int)call->n < b->min_args) || (b->max_args >= 0 && (int)call->n > b->max_args)) {
 		if (b->min_args == b->max_args)
 			sp_fail(sp, E_ARITY, call->span, "`%s` takes %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
+		if (b->max_args < 0)
+			sp_fail(sp, E_ARITY, call->span, "`%s` takes at least %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
 		sp_fail(sp, E_ARITY, call->span, "`%s` takes %d to %d arguments, and %u %s given", b->name, b->min_args, b->max_args, call->n, call->n == 1 ? "is" : "are");
 	}
 	for (uint32_t i = 0; i < call->nnamed; i++) {

@@ -21,7 +21,7 @@ static void show(void *ud, const atled_value *v, uint32_t line) {
 }
 
 /* `use` starts from the program's folder. */
-static atled_status set_folder(atled_context *ctx, const char *path) {
+atled_status set_folder(atled_context *ctx, const char *path) {
 	const char *slash = strrchr(path, '/');
 	if (!slash || !strcmp(path, "-")) return ATLED_OK;
 	Buffer folder = {0};
@@ -31,7 +31,7 @@ static atled_status set_folder(atled_context *ctx, const char *path) {
 	return st;
 }
 
-static int cannot_read(const char *path, const char *why) {
+int cannot_read(const char *path, const char *why) {
 	fflush(stdout);
 	fprintf(stderr, "atled: %s: %s\n", path, why);
 	return EXIT_USAGE;

@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
 		case COMMAND_RUN: code = command_run(&o); break;
 		case COMMAND_CHECK: code = command_check(&o); break;
 		case COMMAND_IR: code = command_ir(&o); break;
+		case COMMAND_BENCH: code = command_bench(&o); break;
 		case COMMAND_TEST: code = command_test(&o); break;
 		case COMMAND_EXPLAIN: code = command_explain(&o); break;
 		case COMMAND_INFO: code = command_info(&o); break;

@@ -22,6 +22,8 @@ typedef enum OptionId {
 	OPT_SAFE,
 	OPT_FILTER,
 	OPT_DOCS,
+	OPT_PROFILE,
+	OPT_DUMP,
 	OPT_COMPLETION,
 	OPT_MAN,
 	OPT_HELP,
@@ -52,6 +54,8 @@ static const OptionRow rows[] = {
 	{OPT_FILTER, 0, "filter", "TEXT", NULL, "test: only the files whose path contains TEXT"},
 	{OPT_DOCS, 0, "docs", NULL, NULL,
      "test: the arguments are Markdown files, or folders of them, whose examples are run"},
+	{OPT_PROFILE, 0, "profile", NULL, NULL, "bench: also the time of each piece of machine code, by lines"},
+	{OPT_DUMP, 0, "dump", "STAGE", "kir", "for developers: write what is compiled, as kernel code (kir), to standard error"},
 	{OPT_COMPLETION, 0, "completion", "SHELL", "bash", "write a completion script for a shell (bash)"},
 	{OPT_MAN, 0, "man", NULL, NULL, "write the manual page"},
 	{OPT_HELP, 'h', "help", NULL, NULL, "show this help"},
@@ -71,6 +75,7 @@ static const CommandRow commands[] = {
 	{COMMAND_IR, "ir", "FILE [NAME]", "show the intermediate form of a function, or of all that say their types", 1, 2},
 	{COMMAND_TEST, "test", "[DIR|FILE...]", "run test files: each expression is compared with what stands after it", 0,
      -1},
+	{COMMAND_BENCH, "bench", "FILE", "time the statements of a program, compiling apart from running", 1, 1},
 	{COMMAND_EXPLAIN, "explain", "[CODE]", "what an error code like E0302 stands for; without CODE, all of them", 0, 1},
 	{COMMAND_INFO, "info", "", "version, limits and what this build has", 0, 0},
 	{COMMAND_DOC, "doc", "NAME", "help on a function of the library", 1, 1},
@@ -176,7 +181,10 @@ void options_man(FILE *out) {
 	}
 	fputs(
 		".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, no colour where nothing else is said\n"
-		".TP\n.B XDG_STATE_HOME\nfolder of atled/history, the lines typed at the prompt; ~/.local/state when not set\n",
+		".TP\n.B XDG_STATE_HOME\nfolder of atled/history, the lines typed at the prompt; ~/.local/state when not set\n"
+		".TP\n.B ATLED_NATIVE\noff: no machine code; on, as when not set: where it pays; always: everywhere, for tests\n"
+		".TP\n.B ATLED_PERF\nwhen 1, /tmp/perf\\-PID.map names machine code for perf(1)\n"
+		".TP\n.B ATLED_GDB\nwhen 1, machine code is made known to gdb(1)\n",
 		out);
 }
 
@@ -291,6 +299,11 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 	case OPT_SAFE: o->safe = true; break;
 	case OPT_FILTER: o->filter = value; break;
 	case OPT_DOCS: o->docs = true; break;
+	case OPT_PROFILE: o->profile = true; break;
+	case OPT_DUMP:
+		if (strcmp(value, "kir")) return wrong(code, bad, r->name, value);
+		o->dump = value;
+		break;
 	case OPT_COMPLETION:
 		if (strcmp(value, "bash")) return wrong(code, bad, r->name, value);
 		options_bash(stdout);

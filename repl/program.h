@@ -28,6 +28,7 @@ typedef enum Command {
 	COMMAND_CHECK,
 	COMMAND_IR,
 	COMMAND_TEST,
+	COMMAND_BENCH,
 	COMMAND_EXPLAIN,
 	COMMAND_INFO,
 	COMMAND_DOC
@@ -42,7 +43,8 @@ typedef struct Options {
 	char **args; /* what follows the command */
 	int nargs;
 	Colour colour;
-	bool json, safe, docs;
+	bool json, safe, docs, profile;
+	const char *dump; /* NULL: nothing is */
 	bool has_seed;
 	int64_t seed;
 	int threads;
@@ -80,6 +82,9 @@ void file_sink(void *ud, const char *text, size_t n); /* ud: a FILE */
 /* All errors and warnings of the last call, on stderr. */
 void session_report(atled_context *ctx, const Options *o);
 int session_exit_code(const atled_context *ctx, atled_status st);
+/* commands.c: `use` starts from the program's folder; a file that cannot be read, with the exit code. */
+atled_status set_folder(atled_context *ctx, const char *path);
+int cannot_read(const char *path, const char *why);
 /* ^C reaches this context while it is set. */
 void session_catch_interrupts(atled_context *ctx);
 
@@ -87,15 +92,27 @@ void session_catch_interrupts(atled_context *ctx);
  * without newline. */
 void display_value(const atled_value *v, atled_sink sink, void *ud);
 
-/* commands.c, test.c, docs.c, repl.c: each gives the exit code. */
+/* commands.c, bench.c, test.c, docs.c, repl.c: each gives the exit code. */
 int command_run(const Options *o);
 int command_check(const Options *o);
 int command_ir(const Options *o);
 int command_explain(const Options *o);
 int command_info(const Options *o);
 int command_doc(const Options *o);
+int command_bench(const Options *o);
 int command_test(const Options *o);
 int command_repl(const Options *o);
+
+/* bench.c: what happened between two looks at the figures, in a line: "1.2 ms: 0.4 ms compiling ...". */
+typedef struct Clock {
+	double from;
+	atled_stat stat;
+} Clock;
+double seconds_now(void);
+void clock_start(Clock *k, atled_context *ctx);
+void clock_tell(const Clock *k, atled_context *ctx, FILE *out);
+/* Calls a function without arguments again and again, and tells how long it takes. */
+atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out);
 
 /* plot_bridge.c: registers `_draw`, which the library's plot module calls. Terminal pictures go to the sink. */
 atled_status plot_bridge_install(atled_context *ctx);

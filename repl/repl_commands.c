@@ -7,13 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double seconds(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void report(Repl *r, atled_status st) {
 	if (st != ATLED_OK) session_report(r->ctx, r->options);
@@ -45,16 +38,22 @@ static const char *call_bracket(const char *text) {
 	return good && depth == 0 ? open : NULL;
 }
 
-/* ir(f, x) for f(x), ir(() -> e) for any other expression. */
-static void show_ir(Repl *r, const char *rest) {
+/* what(f, x) for f(x), what(() -> e) for any other expression. */
+static void look_at(Repl *r, const char *what, const char *rest) {
 	Buffer text = {0};
 	const char *open = call_bracket(rest);
 	bool empty = open && strspn(open + 1, " \t") == strlen(open + 1) - 1;
-	if (open) buffer_format(&text, "ir(%.*s%s%s", (int)(open - rest), rest, empty ? "" : ", ", open + 1);
-	else buffer_format(&text, "ir(() -> (%s))", rest);
-	if (!text.failed) repl_run(r, text.at, text.n, "<ir>");
+	if (open) buffer_format(&text, "%s(%.*s%s%s", what, (int)(open - rest), rest, empty ? "" : ", ", open + 1);
+	else buffer_format(&text, "%s(() -> (%s))", what, rest);
+	if (!text.failed) repl_run(r, text.at, text.n, "<look>");
 	buffer_free(&text);
 }
+
+static void show_ir(Repl *r, const char *rest) { look_at(r, "ir", rest); }
+
+static void show_plan(Repl *r, const char *rest) { look_at(r, "plan", rest); }
+
+static void show_native(Repl *r, const char *rest) { look_at(r, "native", rest); }
 
 static void show_type(Repl *r, const char *rest) {
 	atled_value *v = NULL;
@@ -67,18 +66,22 @@ static void show_type(Repl *r, const char *rest) {
 }
 
 static void show_time(Repl *r, const char *rest) {
-	atled_stat before = {.size = sizeof before}, after = {.size = sizeof after};
-	atled_stats(r->ctx, &before);
-	double from = seconds();
-	atled_status st = repl_run(r, rest, strlen(rest), "<time>");
-	double took = seconds() - from;
-	if (st != ATLED_OK || atled_stats(r->ctx, &after) != ATLED_OK) return;
-	double unit = took < 1e-3 ? 1e6 : took < 1 ? 1e3 : 1;
-	printf("%.3g %s, %.0f scalar operations, %.0f allocations\n", took * unit,
-	       unit == 1     ? "s"
-	       : unit == 1e3 ? "ms"
-	                     : "µs",
-	       after.scalar_operations - before.scalar_operations, (double)(after.allocations - before.allocations));
+	Clock k;
+	clock_start(&k, r->ctx);
+	if (repl_run(r, rest, strlen(rest), "<time>") == ATLED_OK) clock_tell(&k, r->ctx, stdout);
+}
+
+static void show_bench(Repl *r, const char *rest) {
+	Buffer text = {0};
+	atled_value *fn = NULL;
+	buffer_format(&text, "() -> (%s)", rest);
+	session_catch_interrupts(r->ctx);
+	atled_status st = text.failed ? ATLED_NOMEM : atled_eval(r->ctx, text.at, text.n, "<bench>", &fn);
+	if (st == ATLED_OK) st = bench_function(r->ctx, fn, stdout);
+	atled_clear_interrupt(r->ctx);
+	report(r, st);
+	atled_value_free(fn);
+	buffer_free(&text);
 }
 
 static void show_variable(void *ud, const char *name, const atled_value *v) {
@@ -121,11 +124,14 @@ static void quit(Repl *r, const char *rest) {
 }
 
 const ReplCommand repl_commands[] = {
+	{":bench", "EXPR", "run many times: median and spread, compiling apart", show_bench},
 	{":help", "", "this list", show_help},
 	{":ir", "EXPR", "the intermediate form of an expression, or of f for f(x)", show_ir},
 	{":load", "FILE", "run a file here", load},
+	{":native", "EXPR", "the machine code of an expression, or of f for f(x), as assembly", show_native},
+	{":plan", "EXPR", "the same in words: loops, what is fused, where values are kept", show_plan},
 	{":quit", "", "leave; so does ^D", quit},
-	{":time", "EXPR", "run and say how long it took", show_time},
+	{":time", "EXPR", "run and say how long it took, compiling apart", show_time},
 	{":type", "EXPR", "type, shape and cost, without running", show_type},
 	{":vars", "", "the variables", show_variables},
 	{NULL, NULL, NULL, NULL},

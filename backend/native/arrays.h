@@ -105,6 +105,7 @@ typedef struct RowRegion {
 	VEC(uint32_t) nodes;
 	VEC(Dim) area_elements; /* scratch areas: elements per row */
 	VEC(uint32_t) area_free; /* the group after which the area may be taken again */
+	KRef block;              /* emission: rows in a block; 0: no loop over rows. For descriptions */
 } RowRegion;
 
 struct ArrayPlan {

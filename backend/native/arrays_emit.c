@@ -762,7 +762,7 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, budget), k_max(k, row_bytes, k_int(k, 1)));
 	if (r->lanes == LANES_INNER) return k_max(k, k_min(k, fit, k_int(k, 64)), k_int(k, 4));
 	fit = k_shift(k, 0, k_shift(k, 1, fit, k_int(k, 4)), k_int(k, 4));
-	return k_max(k, k_min(k, fit, k_int(k, 128)), k_int(k, 16));
+	return k_max(k, k_min(k, fit, k_int(k, 128)), k_int(k, contracts ? 64 : 16));
 }
 
 /* Operations for one row, roughly: how many parts are worth it. A polynomial of lengths, which the caller works out. */
@@ -900,6 +900,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 		}
 		if (r->has_row) {
 			emit_rows(&e);
+			p->regions.at[i].block = e.block;
 		} else {
 			for (uint32_t k = 0; k < r->nodes.n; k++) check_empty(&e, &p->nodes.at[r->nodes.at[k]]);
 			for (uint32_t g = 0; g < r->groups.n; g++) emit_group(&e, &r->groups.at[g]);

@@ -772,28 +772,3 @@ ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts) {
 	ask_for_memory(p, l->position, l->position + n);
 	return p;
 }
-
-/* ---- for plan(f, x) ---------------------------------------------------------------------------------------------------------------------- */
-
-void arrays_describe(Text *out, const ArrayPlan *p) {
-	static const char *const macros[] = {"", " rows times matrix", " columns times columns, summed over the rows", " whole matrices through BLAS"};
-	for (uint32_t i = 0; i < p->regions.n; i++) {
-		const RowRegion *r = &p->regions.at[i];
-		if (r->has_row) {
-			char name[64];
-			dim_print(p->l->c, r->row, NULL, NULL, name, sizeof name);
-			text_format(out, "  region over %s in parallel, lanes along %s\n", name, r->lanes == LANES_ROWS ? "the rows" : "the last inner axis");
-		} else {
-			text_str(out, "  once\n");
-		}
-		for (uint32_t g = 0; g < r->groups.n; g++) {
-			text_format(out, "    loop %u:", g + 1);
-			for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
-				const Node *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
-				text_format(out, " %%%u = %s%s%s%s%s;", REF_INDEX(n->ref), prims[node_inst(p, n)->op].name, macros[n->macro],
-				            n->row_sum ? " (summed over the rows)" : "", n->memory ? " in memory" : "", n->scratch ? " in scratch" : "");
-			}
-			text_str(out, "\n");
-		}
-	}
-}

@@ -247,6 +247,11 @@ KRef k_convert(KBuilder *b, KRef x, KType to) {
 	return simple1(b, K_CONVERT, to, k_lanes_of(b, x), 0, 1, &x);
 }
 
+KRef k_recast(KBuilder *b, KRef x, KType to) {
+	if (k_type(b, x) == to) return x;
+	return simple1(b, K_BITS, to, k_lanes_of(b, x), 0, 1, &x);
+}
+
 KRef k_logic(KBuilder *b, int which, KRef x, KRef y) {
 	KRef args[2] = {x, y};
 	return simple1(b, K_LOGIC, k_type(b, x), widest(b, 2, args), which, 2, args);

@@ -202,6 +202,7 @@ static inline KRef k_max(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MAX
 KRef k_div_const(KBuilder *b, KRef x, int64_t by);
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y);
 KRef k_convert(KBuilder *b, KRef x, KType to);
+KRef k_recast(KBuilder *b, KRef x, KType to); /* the same bits */
 KRef k_logic(KBuilder *b, int which, KRef x, KRef y);
 KRef k_not(KBuilder *b, KRef x); /* of a bool */
 KRef k_shift(KBuilder *b, int which, KRef x, KRef n);

@@ -3,7 +3,7 @@
  * Needs: lower_flow.h. Guarantees: the module verifies; it reads what the unit says it reads and writes every output and result; scalars and
  * small arrays that come in are read once, at the entry; all memory is laid out there.
  */
-#include "backend/native/lower_flow.h"
+#include "backend/native/describe.h"
 
 #define CALLEE_RESULTS 16 /* KFn.result_types */
 #define CALLEE_PARAMS 32
@@ -22,13 +22,33 @@ static bool takes_type(const Fn *f, TypeId t, bool small_only) {
 	return ty->kind == TY_TENSOR && !dtype_is_complex((Dtype)ty->dtype) && (!small_only || type_is_small(f->ctx, t, NULL));
 }
 
+/* A loop hands this on untouched, whatever it is. */
+static bool passes(const Fn *f, const Inst *in, uint32_t k) {
+	const Region *body = inst_region(f, in, in->op == OP_FOR ? 0 : 1);
+	return f->args.at[body->results + k] == ref_value(body->params + (in->op == OP_FOR) + k);
+}
+
+/* What a loop carries can be carried by machine code, or passes through. */
+static bool takes_carried(const Fn *f, const Inst *in, bool small_only) {
+	const uint32_t first = in->op == OP_FOR;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Type *t = ref_ty(f, inst_result(in, k));
+		if (t->kind != TY_TENSOR ? !passes(f, in, k) || small_only : !takes_type(f, ref_type(f, inst_arg(f, in, first + k)), small_only)) return false;
+	}
+	return true;
+}
+
 static bool takes_region(const Fn *f, const Region *g, Asked *asked, bool small_only) {
-	for (uint32_t k = 0; k < g->nparams; k++)
-		if (!takes_type(f, f->vals.at[g->params + k].type, small_only)) return false;
+	for (uint32_t k = 0; k < g->nparams; k++) {
+		TypeId t = f->vals.at[g->params + k].type;
+		if (type_of(f->ctx, t)->kind == TY_TENSOR && !takes_type(f, t, small_only)) return false; /* others: takes_carried */
+	}
 	for (uint32_t i = 0; i < g->ninsts; i++)
 		if (!takes(f, &f->insts.at[f->inst_order.at[g->insts + i]], asked, small_only)) return false;
-	for (uint32_t k = 0; k < g->nresults; k++)
-		if (!takes_type(f, ref_type(f, f->args.at[g->results + k]), small_only)) return false;
+	for (uint32_t k = 0; k < g->nresults; k++) {
+		TypeId t = ref_type(f, f->args.at[g->results + k]);
+		if (type_of(f->ctx, t)->kind == TY_TENSOR ? !takes_type(f, t, small_only) : g->owner == NO_INST || f->insts.at[g->owner].op == OP_IF) return false;
+	}
 	return true;
 }
 
@@ -59,9 +79,53 @@ static bool takes_callee(const Fn *g, Asked *asked) {
 	       takes_region(g, &g->regions.at[0], asked, true);
 }
 
+/* The format around a text that is there already. */
+static bool is_wrapper(const Fn *f, const Inst *in) {
+	return in->op == OP_FORMAT && in->nargs == 1 && ref_ty(f, inst_arg(f, in, 0))->kind == TY_DYN && ref_inst(f, inst_arg(f, in, 0)) &&
+	       !strcmp(atom_text(f->ctx, (Atom)attr_int(f->ctx, OP_FORMAT, in->attr, 0)), "{0}");
+}
+
+const Inst *message_text(const Fn *f, Ref r) {
+	const Inst *in = ref_inst(f, r);
+	while (in && is_wrapper(f, in)) in = ref_inst(f, inst_arg(f, in, 0));
+	return in;
+}
+
+/* Text that is only made to fail with: the numbers in it go with the failure. */
+static bool is_message(const Fn *f, const Inst *in) {
+	const Inst *text = in->op == OP_FORMAT ? message_text(f, inst_result(in, 0)) : NULL;
+	if (!text || text->op != OP_FORMAT || text->parent != in->parent || text->nargs > 2) return false;
+	for (uint32_t k = 0; k < text->nargs; k++) {
+		const Type *t = ref_ty(f, inst_arg(f, text, k));
+		if (t->kind != TY_TENSOR || t->rank || dtype_is_complex((Dtype)t->dtype)) return false;
+	}
+	const Region *g = &f->regions.at[in->parent];
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *u = &f->insts.at[f->inst_order.at[g->insts + i]];
+		if (u->nregions) return false;
+		for (uint32_t k = 0; u->op != OP_FAIL && k < u->nargs; k++)
+			if (inst_arg(f, u, k) == inst_result(in, 0) && !(is_wrapper(f, u) && is_message(f, u))) return false;
+	}
+	for (uint32_t k = 0; k < g->nresults; k++)
+		if (f->args.at[g->results + k] == inst_result(in, 0)) return false;
+	return true;
+}
+
+static bool takes_message(const Fn *f, Ref r) {
+	const Inst *in = ref_inst(f, r);
+	return in ? is_message(f, in) : ref_is_const(r);
+}
+
 static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 	Ctx *c = f->ctx;
-	if (in->op == OP_FAIL) return ref_is_const(inst_arg(f, in, 0));
+	if (in->op == OP_FAIL) return takes_message(f, inst_arg(f, in, 0));
+	if (in->op == OP_FORMAT) return is_message(f, in);
+	if (in->op == OP_FOR || in->op == OP_WHILE) {
+		if (!takes_carried(f, in, small_only)) return false;
+		for (uint32_t k = 0; k < in->nregions; k++)
+			if (!takes_region(f, inst_region(f, in, k), asked, small_only)) return false;
+		return true;
+	}
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (!takes_type(f, ref_type(f, inst_arg(f, in, k)), small_only)) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
@@ -74,8 +138,6 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 	case OP_IF:
 		/* a branch that gives lengths of its own has nowhere to put them */
 		return takes_region(f, inst_region(f, in, 0), asked, small_only) && takes_region(f, inst_region(f, in, 1), asked, small_only);
-	case OP_FOR: return takes_region(f, inst_region(f, in, 0), asked, small_only);
-	case OP_WHILE: return takes_region(f, inst_region(f, in, 0), asked, small_only) && takes_region(f, inst_region(f, in, 1), asked, small_only);
 	case OP_CALL: return takes_callee(fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0)), asked);
 	default: return false;
 	}
@@ -275,8 +337,8 @@ static void scan_ref(void *ud, Ref r) {
 	const Const *k = ref_constant(l->f, r);
 	if (!k && !ref_is_value(r)) return;
 	const Type *t = ref_ty(l->f, r);
-	if (t->kind != TY_TENSOR) return; /* the message of a failure */
 	if (!k) s->uses[REF_INDEX(r)]++;
+	if (t->kind != TY_TENSOR) return; /* the message of a failure, or what a loop passes on */
 	bool *met = k ? &s->met_const[REF_INDEX(r)] : &s->met[REF_INDEX(r)];
 	if (*met || (!k && s->inside[REF_INDEX(r)])) return;
 	*met = true;
@@ -326,6 +388,7 @@ static void scan(Lower *l, Arena *keep, const uint32_t *total_uses) {
 			uint32_t v = in->results + k;
 			if (total_uses[v] <= s.uses[v]) continue;
 			l->flow->values[v].outside = true;
+			l->failed |= type_of(l->c, f->vals.at[v].type)->kind != TY_TENSOR;
 			UnitArray a = {.ref = ref_value(v)};
 			if (type_of(l->c, f->vals.at[v].type)->rank) VEC_PUSH(keep, &outputs, a);
 			else VEC_PUSH(keep, &results, ref_value(v));
@@ -531,6 +594,7 @@ typedef struct Lowering {
 	const int64_t *hints;
 	Arena *scratch, *keep;
 	Unit *unit;
+	Text *notes; /* NULL: nobody asked */
 	bool good;
 } Lowering;
 
@@ -549,8 +613,8 @@ static void run_lower(Ctx *c, void *arg) {
 	scan(&l, w->keep, uses);
 	l.places = ARENA_ARRAY(scratch, Place, f->vals.n + u->ninputs + u->noutputs + 1);
 	k_function(&l.k, u->module, 0);
-	flow_make(&l, NULL, u->ninsts, u->insts);
-	flow_plan(&l);
+	if (!l.failed) flow_make(&l, NULL, u->ninsts, u->insts);
+	if (!l.failed) flow_plan(&l);
 	if (!l.failed) {
 		for (uint32_t i = 0; i < l.slots.n; i++) note_dim(&l, l.slots.at[i].elements);
 		find_reuse(&l);
@@ -567,9 +631,13 @@ static void run_lower(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < l.sites.n; i++) u->sites[i] = l.sites.at[i];
 	u->module->nsites = l.sites.n;
 	w->good = !l.failed;
+	if (w->good && w->notes) {
+		describe_unit(w->notes, &l);
+		if (!w->notes->failed) u->notes = arena_copy(w->keep, w->notes->at, w->notes->n);
+	}
 }
 
-Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, const KTarget *target, const int64_t *hints, Arena *keep) {
+Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, const KTarget *target, const int64_t *hints, Arena *keep, bool describe) {
 	Unit *u = ARENA_NEW(keep, Unit);
 	InstId *own = ARENA_ARRAY(keep, InstId, ninsts + 1);
 	memcpy(own, insts, ninsts * sizeof *own);
@@ -577,8 +645,12 @@ Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, cons
 	u->ninsts = ninsts;
 	u->insts = own;
 	Lowering w = {.f = f, .target = target, .hints = hints, .keep = keep, .unit = u};
+	Text notes;
+	text_init(&notes, c);
+	if (describe) w.notes = &notes;
 	Status st = ctx_protect(c, run_lower, &w);
 	arena_free(w.scratch);
+	text_free(&notes);
 	if (st == ST_OK && w.good) return u;
 	kmodule_free(u->module);
 	u->module = NULL;

@@ -2,8 +2,10 @@
  *
  * Needs: unit.h. The work is divided so:
  *
- *     unit.c          which instructions of a region go into which unit; runs a unit as a step of the evaluator
- *     lower.c         the unit's frame: inputs, lengths, places of values, memory slots, outputs; control flow (if, for, while, calls)
+ *     unit.c          which instructions of a region go into which unit (step.c runs a unit as a step of the evaluator)
+ *     lower.c         the unit's frame: inputs, lengths, places of values, memory slots, outputs; calls
+ *     lower_flow.c    the order of its instructions, lifetimes, which values share memory
+ *     lower_control.c branches, loops with what they carry, single elements of arrays in memory
  *     lower_small.c   instructions on scalars and small fixed shapes: every element a register
  *     arrays_plan.c   straight-line array instructions: what is computed where, which loops are shared, what is kept
  *     arrays_emit.c   the loops of such a plan
@@ -78,10 +80,13 @@ typedef struct Lower {
 
 /* ---- lower.c ------------------------------------------------------------------------------------------------------------------------- */
 
-/* The unit's module, or NULL when it cannot be lowered. `insts` are consecutive in execution order after clustering; hints as above. */
-Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, const KTarget *target, const int64_t *hints, Arena *keep);
+/* The unit's module, or NULL when it cannot be lowered. `insts` are consecutive in execution order after clustering; hints as above. describe: with
+ * notes. */
+Unit *lower_unit(Ctx *c, const Fn *f, uint32_t ninsts, const InstId *insts, const KTarget *target, const int64_t *hints, Arena *keep, bool describe);
 /* May this instruction (with its regions) stand in a unit? */
 bool lower_takes(const Fn *f, const Inst *in);
+/* The instruction that makes the text of a failure's message, looking through formats that add nothing; NULL for constants. */
+const Inst *message_text(const Fn *f, Ref r);
 
 /* A length as i64: constants, symbols, polynomials. All symbols of array types in a unit are known on entry. */
 KRef lower_dim(Lower *l, Dim d);
@@ -116,7 +121,5 @@ bool type_is_small(Ctx *c, TypeId t, uint32_t *count);
 ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts);
 /* Emits it; sets the places of the needed results. */
 void arrays_emit(Lower *l, ArrayPlan *p);
-/* One line per loop nest and contraction: for plan(f, x). */
-void arrays_describe(Text *out, const ArrayPlan *p);
 
 #endif

@@ -43,8 +43,16 @@ static int64_t fixed(const Lower *l, Dim d) {
 	return v;
 }
 
-static Rows open_rows(Lower *l, const Inst *in) {
+/* The index checked, as i64. */
+static KRef checked_index(Lower *l, const Inst *in, KRef given, KRef length) {
 	KBuilder *b = &l->k;
+	KRef index = k_convert(b, given, KT_I64);
+	KRef bad = k_logic(b, 1, k_lt(b, index, k_int(b, 0)), k_prim2(b, OP_LE, length, index));
+	k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), index, length);
+	return index;
+}
+
+static Rows open_rows(Lower *l, const Inst *in) {
 	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0)), given = *ref_ty(l->f, inst_arg(l->f, in, 1));
 	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0), batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
 	Rows r = {.outer = 1, .per_batch = 1, .nindex = 1, .row = 1};
@@ -57,11 +65,7 @@ static Rows open_rows(Lower *l, const Inst *in) {
 	r.length = lower_dim(l, x.dims[axis]);
 	const Place *at = lower_place(l, inst_arg(l->f, in, 1));
 	KRef *index = room(l, at->count);
-	for (uint32_t i = 0; i < at->count; i++) {
-		index[i] = k_convert(b, at->elements[i], KT_I64);
-		KRef bad = k_logic(b, 1, k_lt(b, index[i], k_int(b, 0)), k_prim2(b, OP_LE, r.length, index[i]));
-		k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), index[i], r.length);
-	}
+	for (uint32_t i = 0; i < at->count; i++) index[i] = checked_index(l, in, at->elements[i], r.length);
 	r.index = index;
 	return r;
 }
@@ -88,9 +92,51 @@ static void direct_gather(Lower *l, const Inst *in) {
 	lower_set_small(l, inst_result(in, 0), n, out);
 }
 
+/* One index for whole rows that lie in memory: a row of u for each position before the axis. */
+static void scatter_rows(Lower *l, const Inst *in, KRef to, KRef index) {
+	KBuilder *b = &l->k;
+	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0));
+	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0);
+	KType t = lower_ktype(l, inst_arg(l->f, in, 0));
+	const uint32_t bytes = ktype_size(t), lanes = l->k.m->target.vector_bytes / bytes;
+	KRef from = pointer_of(l, inst_arg(l->f, in, 2)), outer = k_int(b, 1), row = k_int(b, 1), length = lower_dim(l, x.dims[axis]);
+	for (uint32_t i = 0; i < axis; i++) outer = k_mul(b, outer, lower_dim(l, x.dims[i]));
+	for (uint32_t i = axis + 1; i < x.rank; i++) row = k_mul(b, row, lower_dim(l, x.dims[i]));
+	KRef at;
+	k_loop_begin(b, k_int(b, 0), outer, 1, 0, NULL, &at);
+	KRef start = k_mul(b, k_add(b, k_mul(b, at, length), index), row), source = k_mul(b, at, row);
+	int64_t one;
+	if (k_is_int(b, row, &one) && one == 1) {
+		KRef value = k_load(b, t, KM_UNIFORM, from, source, 0);
+		if (in->op == OP_SCATTER_ADD) value = k_add(b, k_load(b, t, KM_UNIFORM, to, start, 0), value);
+		k_store(b, KM_UNIFORM, to, start, value, 0);
+	} else if (in->op == OP_SCATTER_SET) {
+		k_copy(b, k_ptradd(b, to, start, bytes), k_ptradd(b, from, source, bytes), k_mul(b, row, k_int(b, bytes)));
+	} else {
+		KRef base;
+		k_vloop_begin(b, lanes ? lanes : 1, 0, row, 0, NULL, NULL, &base);
+		KRef place = k_add(b, start, base);
+		KRef sum = k_add(b, k_load(b, t, KM_UNIT, to, place, 0), k_load(b, t, KM_UNIT, from, k_add(b, source, base), 0));
+		k_store(b, KM_UNIT, to, place, sum, 0);
+		k_vloop_end(b, NULL, NULL);
+	}
+	k_loop_end(b, NULL, NULL);
+	k_poll(b, k_mul(b, outer, row));
+}
+
 static void direct_scatter(Lower *l, const Inst *in) {
 	KBuilder *b = &l->k;
 	Ref result = inst_result(in, 0), x = inst_arg(l->f, in, 0);
+	if (!is_small(l, inst_arg(l->f, in, 2))) {
+		KRef length = lower_dim(l, ref_ty(l->f, x)->dims[attr_int(l->c, (Op)in->op, in->attr, 0)]);
+		KRef index = checked_index(l, in, lower_place(l, inst_arg(l->f, in, 1))->elements[0], length);
+		if (!l->needed[REF_INDEX(result)]) return;
+		KRef whole = lower_destination(l, result);
+		lower_copy(l, x, whole, pointer_of(l, x));
+		scatter_rows(l, in, whole, index);
+		lower_set_memory(l, result, whole);
+		return;
+	}
 	const Place *u = lower_place(l, inst_arg(l->f, in, 2));
 	Rows r = open_rows(l, in);
 	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are wanted */

@@ -53,8 +53,12 @@ bool direct_takes(const Lower *l, const Inst *in) {
 	case OP_GATHER: return is_small(l, inst_arg(l->f, in, 1)) && is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
 	case OP_SLICE: return is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
 	case OP_SCATTER_ADD:
-	case OP_SCATTER_SET:
-		return is_small(l, inst_arg(l->f, in, 1)) && is_small(l, inst_arg(l->f, in, 2)) && !is_small(l, inst_arg(l->f, in, 0));
+	case OP_SCATTER_SET: {
+		uint32_t count;
+		if (is_small(l, inst_arg(l->f, in, 0)) || !type_is_small(l->c, ref_type(l->f, inst_arg(l->f, in, 1)), &count)) return false;
+		/* one index: whole rows, such as a loop writes on its tape, one in each turn */
+		return is_small(l, inst_arg(l->f, in, 2)) || (count == 1 && !attr_int(l->c, (Op)in->op, in->attr, 1));
+	}
 	default: return false;
 	}
 }
@@ -229,7 +233,7 @@ static void schedule(Lower *l, Sched *s) {
 		if (in->nregions) {
 			if (dependent || ordered || run_reads_operands(l, in)) flush(l, s);
 			place(l, s, PIECE_CONTROL, i);
-		} else if (in->op == OP_CALL || in->op == OP_FAIL) {
+		} else if (in->op == OP_CALL || in->op == OP_FAIL || in->op == OP_FORMAT) {
 			if (dependent || ordered) flush(l, s);
 			place(l, s, PIECE_SMALL, i);
 		} else if (small_takes(l, in)) {

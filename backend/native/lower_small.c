@@ -487,8 +487,16 @@ void lower_small(Lower *l, const Inst *in) {
 		small_guard(l, in);
 		return;
 	}
+	if (in->op == OP_FORMAT) return; /* of a message: made when it is needed */
 	if (in->op == OP_FAIL) {
-		k_fail_if(b, always(l), lower_site(l, SITE_FAIL, in), k_int(b, 0), k_int(b, 0));
+		const Inst *text = message_text(l->f, inst_arg(l->f, in, 0));
+		KRef told[2] = {k_int(b, 0), k_int(b, 0)};
+		for (uint32_t k = 0; text && k < text->nargs; k++) {
+			KRef v = lower_place(l, inst_arg(l->f, text, k))->elements[0];
+			KType t = k_type(b, v);
+			told[k] = t == KT_F64 ? k_recast(b, v, KT_I64) : t == KT_F32 ? k_convert(b, k_recast(b, v, KT_I32), KT_I64) : k_convert(b, v, KT_I64);
+		}
+		k_fail_if(b, always(l), lower_site(l, SITE_FAIL, in), told[0], told[1]);
 		return;
 	}
 	for (uint32_t k = 0; k < in->nargs && k < 3; k++) x[k] = lower_place(l, inst_arg(l->f, in, k))->elements;

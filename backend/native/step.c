@@ -5,6 +5,7 @@
  * instruction that failed.
  */
 #include "backend/native/tier.h"
+#include "backend/native/lower.h"
 #include "backend/native/runtime.h"
 
 enum { FEW = 32 }; /* arrays and words for which there is room on the C stack */
@@ -30,38 +31,6 @@ static Status slice_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in
 	return fail_slice(f, s, count, at, attr_field(f->ctx, op, in->attr, 2, &n)[axis], of);
 }
 
-static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int64_t a, int64_t b) {
-	const Inst *in = &site->fn->insts.at[site->inst];
-	Step s = *unit;
-	s.op = in->op;
-	s.span = in->span;
-	s.chain = in->chain;
-	Status st = ST_ERROR;
-	switch (site->kind) {
-	case SITE_INDEX: st = fail_index(f, &s, a, b); break;
-	case SITE_DIVIDE:
-	case SITE_POWER: st = fail_arithmetic(f, &s, a); break;
-	case SITE_EMPTY:
-		st = fail_at(f, &s, E_VALUE, in->op == OP_REDUCE_MIN ? "the smallest element of nothing" : "the largest element of nothing");
-		break;
-	case SITE_FAIL: {
-		const Const *k = ref_constant(site->fn, inst_arg(site->fn, in, 0));
-		st = fail_user(f, &s, in->attr ? attr_int(f->ctx, OP_FAIL, in->attr, 0) : E_USER, &k->value);
-		break;
-	}
-	case SITE_GUARD: {
-		DimRef left = general_dim(f->ctx, (Dim)attr_int(f->ctx, OP_GUARD, in->attr, 0));
-		DimRef right = general_dim(f->ctx, (Dim)attr_int(f->ctx, OP_GUARD, in->attr, 1));
-		st = fail_guard(f, &s, &left, &right, a, b, (Atom)attr_int(f->ctx, OP_GUARD, in->attr, 2));
-		break;
-	}
-	case SITE_SLICE: st = slice_failed(f, &s, site->fn, in, (uint32_t)a); break;
-	case SITE_DEPTH: return ST_LIMIT;
-	default: return fail_internal(f, &s, "native code stopped");
-	}
-	return step_told(f, &s, st);
-}
-
 /* ---- operands ------------------------------------------------------------------------------------------------------------------------------ */
 
 static int64_t word_of(const Value *v) {
@@ -83,6 +52,64 @@ static Value value_of(Dtype d, int64_t w) {
 	default: v.i = w;
 	}
 	return v;
+}
+
+/* The user's error, with the numbers that came with it in its text. */
+static Status message_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in, int64_t a, int64_t b) {
+	const Const *k = ref_constant(fn, inst_arg(fn, in, 0));
+	const int64_t code = in->attr ? attr_int(f->ctx, OP_FAIL, in->attr, 0) : E_USER;
+	if (k) return fail_user(f, s, code, &k->value);
+	const Inst *text = message_text(fn, inst_arg(fn, in, 0));
+	Value numbers[2], made = {.kind = V_UNSET};
+	int32_t args[2] = {~0, ~1};
+	for (uint32_t i = 0; i < text->nargs; i++) {
+		const Const *x = ref_constant(fn, inst_arg(fn, text, i));
+		numbers[i] = x ? x->value : value_of((Dtype)ref_ty(fn, inst_arg(fn, text, i))->dtype, i ? b : a);
+	}
+	uint32_t n;
+	Field template = {.n = 1, .words = attr_field(f->ctx, OP_FORMAT, text->attr, 0, &n)};
+	Step t = *s;
+	t.op = OP_FORMAT;
+	t.nargs = text->nargs;
+	t.args = args;
+	t.fields = &template;
+	t.d = 0;
+	Frame small = *f;
+	small.consts = numbers;
+	small.slots = &made;
+	Status st = eval_FORMAT(&small, &t);
+	if (st != ST_OK) return st;
+	st = fail_user(f, s, code, &made);
+	value_unref(made);
+	return st;
+}
+
+static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int64_t a, int64_t b) {
+	const Inst *in = &site->fn->insts.at[site->inst];
+	Step s = *unit;
+	s.op = in->op;
+	s.span = in->span;
+	s.chain = in->chain;
+	Status st = ST_ERROR;
+	switch (site->kind) {
+	case SITE_INDEX: st = fail_index(f, &s, a, b); break;
+	case SITE_DIVIDE:
+	case SITE_POWER: st = fail_arithmetic(f, &s, a); break;
+	case SITE_EMPTY:
+		st = fail_at(f, &s, E_VALUE, in->op == OP_REDUCE_MIN ? "the smallest element of nothing" : "the largest element of nothing");
+		break;
+	case SITE_FAIL: st = message_failed(f, &s, site->fn, in, a, b); break;
+	case SITE_GUARD: {
+		DimRef left = general_dim(f->ctx, (Dim)attr_int(f->ctx, OP_GUARD, in->attr, 0));
+		DimRef right = general_dim(f->ctx, (Dim)attr_int(f->ctx, OP_GUARD, in->attr, 1));
+		st = fail_guard(f, &s, &left, &right, a, b, (Atom)attr_int(f->ctx, OP_GUARD, in->attr, 2));
+		break;
+	}
+	case SITE_SLICE: st = slice_failed(f, &s, site->fn, in, (uint32_t)a); break;
+	case SITE_DEPTH: return ST_LIMIT;
+	default: return fail_internal(f, &s, "native code stopped");
+	}
+	return step_told(f, &s, st);
 }
 
 static inline bool length_word(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
@@ -122,7 +149,7 @@ static Tensor *output_of(Frame *f, const Step *s, const NativeUnit *u, uint32_t 
 }
 
 Status eval_native(Frame *f, const Step *s) {
-	const NativeUnit *nu = s->site;
+	NativeUnit *nu = s->site;
 	const Unit *u = nu->unit;
 	const uint32_t nwords = u->nwords + u->nsyms + u->ndims, narrays = u->ninputs + u->noutputs;
 	void *few_buffers[FEW];
@@ -155,7 +182,9 @@ Status eval_native(Frame *f, const Step *s) {
 	}
 	if (LIKELY(st == ST_OK)) {
 		NativeCall call = {.buffers = buffers, .words = words, .results = words + nwords};
+		const double from = UNLIKELY(f->be->profile != NULL) ? native_seconds() : 0;
 		st = native_run(f->be, nu->entry, &call);
+		if (UNLIKELY(f->be->profile != NULL)) profile_add(f->be, nu, native_seconds() - from);
 		f->be->counters.native_calls++;
 		if (UNLIKELY(st != ST_OK) && call.site >= 0) {
 			st = site_failed(f, s, &u->sites[call.site], call.fail_a, call.fail_b);

@@ -227,7 +227,7 @@ typedef struct Making {
 static void run_plan(Ctx *c, void *arg) {
 	Making *m = arg;
 	m->t->keep = arena_new(c);
-	m->t->plan = native_plan(c, m->f, m->hints, m->t->keep);
+	m->t->plan = native_plan(c, m->f, m->hints, m->t->keep, false);
 }
 
 static void drop_plan(Tier *t) {
@@ -260,15 +260,21 @@ static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 		build_unwind(c, mark);
 		diag_truncate(c, diags);
 	}
-	return st == ST_OK && t->plan && t->plan->units.n;
+	if (st != ST_OK || !t->plan || !t->plan->units.n) return false;
+	if (backend_of(c)->dump) dump_units(backend_of(c), t->plan);
+	return true;
+}
+
+int native_level(const KModule *m) {
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < m->fns.n; k++) n += m->fns.at[k]->insts.n;
+	return n > FULL_LEVEL_INSTS ? 0 : 2;
 }
 
 /* What is compiled only because everything is may as well be compiled quickly. */
 static NativeOptions options_of(Ctx *c, const Code *code, const Unit *u) {
-	uint32_t n = 0;
-	for (uint32_t k = 0; k < u->module->fns.n; k++) n += u->module->fns.at[k]->insts.n;
-	bool quick = n > FULL_LEVEL_INSTS || (backend_of(c)->tiers->mode == NATIVE_ALWAYS && code->tier->call_seconds < WAIT_SECONDS);
-	return (NativeOptions){.name = code->fn->name ? atom_text(c, code->fn->name) : NULL, .level = quick ? 0 : 2};
+	const bool quick = backend_of(c)->tiers->mode == NATIVE_ALWAYS && code->tier->call_seconds < WAIT_SECONDS;
+	return (NativeOptions){.name = code->fn->name ? atom_text(c, code->fn->name) : NULL, .level = quick ? 0 : native_level(u->module)};
 }
 
 typedef struct Constants {
@@ -351,16 +357,30 @@ static bool take_over(Backend *be, Tier *t, Code *code) {
 	return finish(be, t, code);
 }
 
+/* compile_now or compile_behind, on the clock. */
+static bool timed(bool (*make)(Backend *, TierState *, Tier *, Code *, const Value *), Backend *be, TierState *s, Tier *t, Code *code, const Value *args) {
+	const double from = native_seconds();
+	const bool good = make(be, s, t, code, args);
+	be->counters.compile_seconds += native_seconds() - from;
+	return good;
+}
+
+void backend_native_sources(Ctx *c, uint64_t *found, uint64_t *made) {
+	const TierState *s = backend_of(c)->tiers;
+	*found = *made = 0;
+	if (!s || !s->service) return;
+	const NativeCounters *n = native_counters(s->service);
+	*found = n->from_memory + n->from_disk;
+	*made = n->compiled;
+}
+
 /* ---- choosing ------------------------------------------------------------------------------------------------------------------------------ */
 
 static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Value *args) {
 	TierState *s = state_of(be);
 	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || code->fn->insts.n < 2) return code;
 	if (!code->tier) {
-		if (!is_available(be->ctx, s)) {
-			s->mode = NATIVE_OFF;
-			return code;
-		}
+		if (!is_available(be->ctx, s)) return code;
 		code->tier = heap_alloc(be->ctx, sizeof *code->tier);
 		if (!code->tier) return code;
 		*code->tier = (Tier){0};
@@ -371,15 +391,15 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		good = take_over(be, t, code);
 	} else if (s->mode == NATIVE_ALWAYS) {
 		estimate(t, code, args);
-		good = compile_now(be, s, t, code, args);
+		good = timed(compile_now, be, s, t, code, args);
 	} else {
 		if (t->calls >= t->next_estimate || !t->calls) estimate(t, code, args);
 		t->calls++;
 		if (t->call_seconds > WAIT_SECONDS && t->call_seconds > 2 * t->compile_seconds) {
-			good = compile_now(be, s, t, code, args);
+			good = timed(compile_now, be, s, t, code, args);
 		} else {
 			t->spent += t->guess_seconds;
-			if (t->spent > t->compile_seconds) good = compile_behind(be, s, t, code, args);
+			if (t->spent > t->compile_seconds) good = timed(compile_behind, be, s, t, code, args);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -390,6 +410,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 
 Code *tier_choose(Backend *be, Code *code, const Value *args) {
 	const Tier *t = code->tier;
+	if (be->tiers && be->tiers->mode == NATIVE_OFF) return code;
 	if (t && t->stage == TIER_HOT) return t->hot;
 	if (t && t->stage == TIER_NEVER) return code;
 	return choose(be, code, args);
@@ -438,7 +459,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		if (!code->tier && (code->tier = heap_alloc(f->ctx, sizeof *code->tier))) *code->tier = (Tier){0};
 		if (code->tier) {
 			estimate(code->tier, code, args);
-			if (!compile_now(be, state, code->tier, code, args)) {
+			if (!timed(compile_now, be, state, code->tier, code, args)) {
 				drop_plan(code->tier);
 				code->tier->stage = TIER_NEVER;
 			}

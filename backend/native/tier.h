@@ -5,6 +5,7 @@
  *
  *     tier.c      when: estimates, counts, the settings
  *     flatten.c   calls written out in place, so that units see everything
+ *     outline.c   a loop under way as a function of its own
  *     unit.c      which instructions go together
  *     step.c      a unit as a step of a prepared block
  */
@@ -28,6 +29,7 @@ typedef struct NativeUnit {
 	const DimRef *lengths;  /* symbols, then polynomials */
 	const TypeRef *outputs;
 	const Dtype *result_dtypes;
+	struct Figure *figure;  /* of the profile; NULL: not timed yet */
 	Tensor **constants;     /* by input: an array constant without gaps, or NULL. Owned */
 } NativeUnit;
 
@@ -51,8 +53,8 @@ typedef struct NativePlan {
 	uint32_t ninsts;      /* in units, inner ones included */
 } NativePlan;
 
-/* Throws when memory fails. hints: lower.h. */
-NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep);
+/* Throws when memory fails. hints: lower.h. describe: units have notes. */
+NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, bool describe);
 /* Gives back code, requests and constants; the arena is the caller's. */
 void native_plan_drop(NativePlan *p);
 
@@ -82,6 +84,21 @@ typedef struct Outlined {
 /* NULL when the loop cannot stand alone. In keep. */
 Outlined *native_outline(Ctx *c, const Fn *f, InstId inst, Arena *keep);
 
+/* ---- profile.c ----------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Profile Profile;
+double native_seconds(void); /* of a clock that only goes forward */
+/* One call of the unit; while be->profile. */
+void profile_add(Backend *be, NativeUnit *u, double seconds);
+void profile_free(Ctx *c, Profile *p);
+/* While be->dump. */
+void dump_units(Backend *be, const NativePlan *p);
+
+/* ---- show.c -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Appends what f would become at these lengths (by symbol, -1 unknown): the plan in words, or assembly. ST_NOMEM, or a failure of the plan. */
+Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, bool assembly, Text *out);
+
 /* ---- tier.c -------------------------------------------------------------------------------------------------------------------------------- */
 
 /* The code to run for a call of `code`: itself, or its machine code when that is there. args: the call's, for lengths. */
@@ -89,6 +106,8 @@ Code *tier_choose(Backend *be, Code *code, const Value *args);
 /* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took so many seconds: may the rest of it run as machine code? If so it has run
  * with status *st, and `held` has its results. */
 bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st);
+/* CodegenOptions.level for code that pays: what is very large is compiled quickly rather than well. */
+int native_level(const KModule *m);
 /* Of a code that is freed. */
 void tier_drop(Ctx *c, struct Tier *t);
 void tier_state_free(Ctx *c, struct TierState *s);

@@ -24,6 +24,7 @@ typedef struct Planner {
 	uint32_t *at;      /* by value: position in the present region's list plus 1 of the instruction that makes it */
 	uint32_t *born_at; /* by symbol: the same */
 	uint32_t *uses;    /* by value, everywhere */
+	bool describe;
 } Planner;
 
 static const Inst *inst_of(const Planner *p, InstId i) {
@@ -279,7 +280,7 @@ static bool try_region(Planner *p, RegionId id) {
 		if (!(t & 1) && m && worth >= WORTH) {
 			item.unit = ARENA_NEW(p->p->keep, NativeUnit);
 			VEC_RESERVE(p->p->keep, &p->p->units, p->p->units.n + 1);
-			Unit *u = lower_unit(p->c, p->f, m, chosen, native_target(), p->hints, p->p->keep);
+			Unit *u = lower_unit(p->c, p->f, m, chosen, native_target(), p->hints, p->p->keep, p->describe);
 			if (!u) {
 				for (uint32_t k = 0; k < m; k++) p->native[chosen[k]] = false;
 				for (uint32_t k = p->p->units.n - made; k < p->p->units.n; k++) kmodule_free(p->p->units.at[k]->unit->module);
@@ -333,13 +334,13 @@ static void plan_region(Planner *p, RegionId id) {
 	}
 }
 
-NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep) {
+NativePlan *native_plan(Ctx *c, const Fn *f, const int64_t *hints, Arena *keep, bool describe) {
 	NativePlan *plan = ARENA_NEW(keep, NativePlan);
 	plan->c = c;
 	plan->f = f;
 	plan->keep = keep;
 	plan->regions = ARENA_ARRAY(keep, NativeItems, f->regions.n + 1);
-	Planner p = {.p = plan, .c = c, .f = f, .hints = hints, .scratch = keep};
+	Planner p = {.p = plan, .c = c, .f = f, .hints = hints, .scratch = keep, .describe = describe};
 	p.native = ARENA_ARRAY(keep, bool, f->insts.n + 1);
 	p.bears = ARENA_ARRAY(keep, bool, f->insts.n + 1);
 	p.at = ARENA_ARRAY(keep, uint32_t, f->vals.n + 1);

@@ -47,6 +47,7 @@ typedef struct Unit {
 	Dim *dims;                   /* call->words[nwords + nsyms + k] is the length dims[k], a polynomial of symbols */
 	Ref *results;                /* scalar outputs */
 	UnitSite *sites;             /* module->nsites */
+	const char *notes;           /* its loops in words, see describe.h; NULL when nobody asked */
 	UnitSite depth;              /* the call where a recursion goes too deep; fn NULL: there is none */
 	/* Arrays whose value is a scalar constant or that were never needed do not appear. */
 } Unit;

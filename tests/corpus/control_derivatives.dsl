@@ -120,6 +120,24 @@ safe'(4.0)                           #> 0.25
 grad(safe)(-1.0)                     #> 0.0
 map(safe', [4.0, -1.0])              #> [0.25, 0]
 
+# branches of different lengths, of a value that is used elsewhere as well
+ends(x, c) = {
+	y = x[0..len(x)-1]
+	s = sum(y * y)
+	z = if c > 0 { y } else { x[0..len(x)-3] }
+	s + sum(z)
+}
+grad(ends)(ones(20), 1.0)            #~ concat(full(3.0, 19), [0])
+grad(ends)(ones(20), -1.0)           #~ concat(full(3.0, 17), [2, 2, 0])
+bent(x, c) = { z = if c > 0 { x[0..len(x)-1] } else { x[0..len(x)-3] }
+	sum(tanh(z)) }
+turned(x, c) = sum(grad(bent)(x, c) * x)
+bend(x) = (1 - tanh(x)^2) * (1 - 2x * tanh(x))
+grad(turned)(ones(20), 1.0)          #~ concat(full(bend(1.0), 19), [0])
+grad(turned)(ones(20), -1.0)         #~ concat(full(bend(1.0), 17), [0, 0, 0])
+grad(x -> sum(grad(turned)(x, 1.0)))(ones(20))       #~ concat(full(bend'(1.0), 19), [0])
+jvp(x -> grad(turned)(x, -1.0), ones(20), ones(20))[1]       #~ concat(full(bend'(1.0), 17), [0, 0, 0])
+
 # map over functions with control flow
 cl(n) = { k = 0; while n > 1 { n = if n % 2 == 0 { n // 2 } else { 3n + 1 }; k += 1 }; k }
 map(cl, [1, 2, 3, 27])               #> [0, 1, 7, 111]

@@ -50,6 +50,20 @@ det([1.0, 2; 2, 4])          #~ 0
 grad(det)([1.0, 2; 2, 4])    #~ [4, -2; -2, 1]
 grad(det)([0, 1; 1, 0])      #~ [0, -1; -1, 0]
 isnan(det([nan, 2; 2, 4]))   #> true
+
+# numbers that are not finite: NaN throughout, whatever LAPACK would do with them; no pivot of cholesky
+spoilt(n, x) = { A = ones(n, n) + 3eye(n); A[1, 0] = x; A }
+lost(x) = all(isnan(real(x)))
+nothing(A) = lost(eigh(A)[0]) and lost(eigh(A)[1]) and lost(eig(A)[0]) and lost(eig(A)[1]) and
+	lost(svd(A)[0]) and lost(svd(A)[1]) and lost(svd(A)[2])
+eigh([nan, 2; 2, 4])[0]              #> [nan, nan]
+eigh([1, nan; 0, 2])[0]              #> [1, 2]
+nothing(spoilt(3, nan)) and nothing(spoilt(3, inf)) and nothing(spoilt(40, nan)) and nothing(spoilt(40, -inf))     #> true
+nothing(spoilt(3, nan) + 0im) and nothing(1im * spoilt(3, -inf)) and nothing(f32(spoilt(3, nan)))  #> true
+lost(svd([1, 2; nan, 4; 5, 6])[0]) and lost(svd([1, 2; nan, 4; 5, 6])[2])    #> true
+map(A -> eigh(A)[0], reshape([2, 0, 0, 3, nan, 0, 0, 3], 2, 2, 2))   #~ [2, 3; nan, nan]
+try { cholesky(spoilt(3, nan)) } catch m { m }       #> the matrix is not positive definite (pivot 1 of 3)
+try { cholesky(spoilt(40, nan)) } catch m { m }      #> the matrix is not positive definite (pivot 1 of 40)
 grad(A -> det(A)^2)([1.0, 2; 2, 5])  #~ [10, -4; -4, 2]
 map(det, [1.0, 2; 2, 4] * reshape([1, 2], 2, 1, 1) + [0, 0; 0, 1])   #~ [1, 2]
 check(f, x, tol) = { c = check_grad(f, x); c.reverse_forward < 1e-12 and c.differences < tol }

@@ -84,8 +84,25 @@ assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" 
 holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled"
 holds 'colour when asked' bash -c '"$1" --color=always -e nothing_here 2>&1 | grep -q "$(printf "\033\\[")"' - "$atled"
 holds 'no colour elsewhere' bash -c '! "$1" -e nothing_here 2>&1 | grep -q "$(printf "\033")"' - "$atled"
-holds 'help names every command' bash -c 'for c in run check ir test explain info doc; do "$1" --help | grep -q "^  $c " || exit 1; done' - "$atled"
+holds 'help names every command' bash -c 'for c in run check ir test bench explain info doc; do "$1" --help | grep -q "^  $c " || exit 1; done' - "$atled"
 holds 'ir' bash -c '"$1" ir "$2" "f(f64[n])" | grep -q "fn @f"' - "$atled" <(echo 'f(x) = x * 2')
+printf 'f(x) = sum(sin(x)*x)\n\ny = f(randn(200000))\nfor i in 0..3 {\n  y = y + i\n}\nprint("hidden")\ny;\n' >"$work/bench.dsl"
+holds 'bench' bash -c '"$1" bench --profile "$2" >"$3" && grep -q "^ *3 .* y = f(randn" "$3" && grep -q "^ *4 .* for i in 0..3 { \.\.\.$" "$3" && grep -q "^ *all" "$3" &&
+	grep -q "the evaluator and what it calls" "$3" && ! grep -q "^hidden" "$3"' - "$atled" "$work/bench.dsl" "$work/benched"
+gives 'bench of what does not compile' 3 '' '[E0302]' "$atled" bench "$work/shape.dsl"
+printf 'x = 1\nerror("so it is")\n' >"$work/failing.dsl"
+gives 'bench of what fails' 1 '' 'failing.dsl:2:1' "$atled" bench "$work/failing.dsl"
+gives 'a dump of what there is none of' 2 '' '--dump' "$atled" --dump=llvm -e 1
+gives 'plan of what is no function' 3 '' '[E0204]' "$atled" -e 'plan(3, 2)'
+gives 'native without arguments' 3 '' 'takes at least 1 argument' "$atled" -e 'native()'
+gives 'plan of a wrong argument' 3 '' '[E0302]' "$atled" -e 'plan(x -> x + [1, 2, 3], [1, 2])'
+if "$atled" -e 'print(native(x -> sum(sin(x)), ones(100)))' | grep -q 'native code is off'; then
+	echo 'test_program: no machine code here, so none is looked at'
+else
+	holds 'kernel code' bash -c 'ATLED_NATIVE=always "$1" --dump=kir -e "f(x) = sum(sin(x))" -e "f(randn(100))" 2>&1 | grep -q "^entry {"' - "$atled"
+	holds 'assembly' bash -c '"$1" -e "f(x) = sum(sin(x))" -e "print(native(f, ones(100)))" | grep -q "^; unit 1 of f$"' - "$atled"
+	holds 'a profile has lines' bash -c 'ATLED_NATIVE=always "$1" bench --profile "$2" | grep -q "bench.dsl:1"' - "$atled" "$work/bench.dsl"
+fi
 holds 'completion is bash' bash -n <("$atled" --completion bash)
 holds 'completion completes' bash -c 'source <("$1" --completion bash); COMP_WORDS=(atled --ti) COMP_CWORD=1; _atled; [ "${COMPREPLY[*]}" = --time-limit= ]' - "$atled"
 holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/atled.1

@@ -140,6 +140,45 @@ static void count_results(void *ud, const atled_value *v, uint32_t line) {
 	*n = *n * 10 + (int)line;
 }
 
+typedef struct Profiled {
+	uint64_t calls;
+	bool placed;
+} Profiled;
+
+static void note_figure(void *ud, const char *function, const char *place, uint64_t calls, double seconds) {
+	Profiled *p = ud;
+	p->calls += calls;
+	p->placed |= !strcmp(function, "sines") && !strcmp(place, "here.dsl:2") && calls && seconds > 0;
+}
+
+/* Settings and figures of machine code; where there is none, nothing is counted. */
+static void machine_code(T *t) {
+	Said said = {.n = 0};
+	Profiled profile = {0};
+	atled_stat before = {.size = sizeof before}, after = {.size = sizeof after};
+	FINE(t, atled_machine(t->x, ATLED_MACHINE_ALWAYS));
+	FINE(t, atled_profile(t->x));
+	FINE(t, atled_dump(t->x, "kir", hear, &said));
+	FINE(t, atled_stats(t->x, &before));
+	FINE(t, atled_eval(t->x, "\nsines(x) = sum(sin(x) * x)\nsines(ones(50)) + sines(ones(60))", ATLED_ZERO, "here.dsl", NULL));
+	FINE(t, atled_stats(t->x, &after));
+	FINE(t, atled_profile_read(t->x, note_figure, &profile));
+	const bool native = after.native_calls > before.native_calls;
+	CHECK(t, native == (after.native_units > before.native_units) && native == (profile.calls > 0));
+	CHECK(t, !native || (after.units_compiled + after.units_found > before.units_compiled + before.units_found && said.n > 0));
+	CHECK(t, after.compile_seconds >= before.compile_seconds);
+	FINE(t, atled_dump(t->x, "kir", NULL, NULL));
+	FINE(t, atled_machine(t->x, ATLED_MACHINE_NEVER));
+	FINE(t, atled_stats(t->x, &before));
+	FINE(t, atled_eval(t->x, "sum(sin(ones(70)))", ATLED_ZERO, NULL, NULL));
+	FINE(t, atled_stats(t->x, &after));
+	CHECK(t, after.native_calls == before.native_calls);
+	FINE(t, atled_machine(t->x, ATLED_MACHINE_WHEN_WORTH));
+	CHECK(t, atled_machine(t->x, (atled_machine_mode)7) == ATLED_MISUSE);
+	CHECK(t, atled_dump(t->x, "llvm", hear, &said) == ATLED_MISUSE);
+	CHECK(t, atled_profile_read(t->x, NULL, NULL) == ATLED_MISUSE);
+}
+
 static void test_programs(T *t) {
 	int shown = 0;
 	CHECK(t, number(t, "x = 2.5; x^2") == 6.25);
@@ -171,6 +210,8 @@ static void test_programs(T *t) {
 	atled_stat stat = {.size = sizeof stat};
 	FINE(t, atled_stats(t->x, &stat));
 	CHECK(t, stat.memory > 0 && stat.memory_peak >= stat.memory && stat.allocations > 0 && stat.calls > 0);
+	CHECK(t, stat.run_seconds > 0 && stat.run_seconds >= stat.compile_seconds);
+	machine_code(t);
 	const char *code, *title;
 	CHECK(t,
 	      atled_error_kind(0, &code, &title) && code[0] == 'E' && *title && !atled_error_kind(100000, &code, &title));

@@ -227,6 +227,17 @@ static void test_lengths(T *t) {
 	CHECK(t, build_same_dim(b, dim_mul(t->c, q, len(t, 50)), dim_mul(t->c, v, w)));
 	build_region_end(b, whole, 0, NULL);
 	CHECK(t, !build_same_dim(b, dim_mul(t->c, p, q), dim_mul(t->c, v, w)));
+	/* No length is negative so that two can be one. */
+	whole = build_region_begin(b, 0, NULL, NULL);
+	uint32_t guards = count_op(b->fn, OP_GUARD);
+	Dim odd = dim_add(t->c, dim_mul(t->c, p, len(t, 2)), len(t, 1));
+	CHECK(t, !build_unify(b, odd, p, what) && !build_unify(b, p, odd, what) && build_canon(b, p) == p);
+	CHECK(t, !build_unify(b, dim_mul(t->c, odd, q), dim_sub(t->c, len(t, -3), v), what));
+	CHECK(t, count_op(b->fn, OP_GUARD) == guards && build_unify(b, q, dim_sub(t->c, p, len(t, 5)), what));
+	CHECK(t, !build_unify(b, q, len(t, -2), what) && !build_unify(b, p, len(t, 3), what));
+	CHECK(t, build_canon(b, q) == dim_sub(t->c, p, len(t, 5)));
+	CHECK(t, build_unify(b, p, len(t, 7), what) && build_canon(b, q) == len(t, 2));
+	build_region_end(b, whole, 0, NULL);
 	/* Lengths of scalars. */
 	Ref e = build_extent(b, n);
 	CHECK(t, build_dim_of(b, e, 0) == n);
@@ -619,6 +630,60 @@ static void test_contracts(T *t) {
 	}
 }
 
+/* Lengths below 0 are the user's error wherever they are made. */
+typedef struct Shorter {
+	T *t;
+	Fn *f; /* x[n] -> x without its first two rows, where c holds; else x */
+	int which;
+} Shorter;
+
+static void shorter(Ctx *c, void *arg) {
+	Shorter *a = arg;
+	Builder *b = build_begin(c, atom(c, "short"), 0, NULL);
+	Dim one = dim_const(c, 1), minus = dim_const(c, -1);
+	Ref x = build_param(b, type_tensor(c, DT_F64, 1, &one), 0), out[2];
+	Ref cond = a->which == 3 ? build_bool(b, false) : build_param(b, type_scalar(c, DT_BOOL), 0);
+	Dim zero = dim_const(c, 0);
+	switch (a->which) {
+	case 0: build_call(b, a->f, 2, (Ref[]){cond, x}, out); break;
+	case 1: build_inline(b, a->f, (Ref[]){cond, x}, out); break;
+	case 2: build_slice(b, x, &zero, &minus, NULL); break;
+	case 3: /* the other branch is taken */
+		build_inline(b, a->f, (Ref[]){cond, x}, out);
+		CHECK(a->t, out[0] == x);
+		build_abandon(b);
+		return;
+	default: build_param(b, type_tensor(c, DT_F64, 1, &minus), 0);
+	}
+}
+
+static void test_negative(T *t) {
+	Ctx *c = t->c;
+	for (int which = 0; which < 5; which++) {
+		Builder *b = build_begin(c, atom(c, "shorter"), 0, NULL);
+		Dim n = build_fresh_dim(b, atom(c, "n"), 0), two = dim_const(c, 2), less = dim_sub(c, n, two);
+		Ref cond = build_param(b, type_scalar(c, DT_BOOL), 0), x = build_param(b, type_tensor(c, DT_F64, 1, &n), 0);
+		Ref rest = build_slice(b, x, &two, &less, NULL), out[2] = {rest, REF_NONE};
+		if (which) { /* as a result its length is n - 2 only without the `if` */
+			OpenRegion *r = build_region_begin(b, 0, NULL, NULL);
+			Ref inside = build_slice(b, build1(b, OP_EXP, x), &two, &less, NULL);
+			RegionId yes = build_region_end(b, r, 1, &inside);
+			r = build_region_begin(b, 0, NULL, NULL);
+			build_if(b, cond, yes, build_region_end(b, r, 1, &x), out);
+		}
+		Shorter a = {.t = t, .which = which};
+		a.f = build_end(b, 1, out);
+		uint32_t before = diag_total(c), mark = build_mark(c);
+		Status st = ctx_protect(c, shorter, &a);
+		build_unwind(c, mark);
+		CHECK(t, st == (which == 3 ? ST_OK : ST_ERROR));
+		if (which != 3) CHECK(t, diag_total(c) == before + 1 && diag_at(c, before)->code == E_SHAPE &&
+		                         !strcmp(diag_at(c, before)->message, "a length cannot be negative: -1"));
+		diag_truncate(c, before);
+		fn_unref(a.f);
+	}
+}
+
 static Status host_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
                         Value *results) {
 	(void)c, (void)call, (void)nargs, (void)args, (void)nresults, (void)results;
@@ -752,7 +817,7 @@ int main(void) {
 	Tally tally = {0};
 	void (*const tests[])(T *t) = {test_constants, test_folding, test_sharing, test_lengths, test_branches, test_loops,
 	                               test_calls, test_dead_code, test_number_rules, test_shape_rules, test_contracts,
-	                               test_state, test_verbatim};
+	                               test_negative, test_state, test_verbatim};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) run(tests[i], &tally);
 	starve(test_folding, &tally);
 	starve(test_loops, &tally);

@@ -636,6 +636,10 @@ static void test_dim_algebra(void) {
 	CHECK(!dim_solve(c, dim_mul(c, m, two), three, &s, &value) && !dim_solve(c, m, m, &s, &value));
 	CHECK(!dim_solve(c, dim_add(c, m, dim_mul(c, m, m)), three, &s, &value) && !dim_solve(c, two, three, &s, &value));
 	CHECK(dim_solve(c, dim_add(c, m, half), n, &s, &value) && s == 0 && value == dim_sub(c, n, half));
+
+	CHECK(dim_never_zero(c, three) && !dim_never_zero(c, 0) && !dim_never_zero(c, m) && !dim_never_zero(c, dim_sub(c, m, three)));
+	CHECK(dim_never_zero(c, dim_add(c, dim_mul(c, m, n), three)) && dim_never_zero(c, dim_sub(c, dim_const(c, -1), m)));
+	CHECK(!dim_never_zero(c, dim_add(c, dim_floordiv(c, dim_sub(c, n, dim_const(c, 6)), 4), two)));
 	ctx_free(c);
 }
 

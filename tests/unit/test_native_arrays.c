@@ -42,7 +42,7 @@ typedef struct Make {
 static void make_unit(Ctx *c, void *ud) {
 	Make *m = ud;
 	const Region *body = &m->f->regions.at[0];
-	m->n->unit = lower_unit(c, m->f, body->ninsts, m->f->inst_order.at + body->insts, &m->target, m->hints, m->n->arena);
+	m->n->unit = lower_unit(c, m->f, body->ninsts, m->f->inst_order.at + body->insts, &m->target, m->hints, m->n->arena, false);
 }
 
 static bool native_make(T *t, Native *n, Fn *f, const int64_t *hints, bool verbose) {

@@ -226,6 +226,12 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, ":ir h(2.0)", "add"));
 	CHECK(t, line(t, ":time h(1)", "\n42\n"));
 	CHECK(t, strstr(t->screen, "scalar operations"));
+	CHECK(t, line(t, ":time h(1)", "compiling"));
+	CHECK(t, line(t, ":plan h(1)", "h: 0 units of machine code"));
+	CHECK(t, line(t, ":native h(1)", "machine code"));
+	CHECK(t, line(t, ":bench 6 * 7", "median"));
+	CHECK(t, line(t, ":bench 6 *", "E010"));
+	CHECK(t, line(t, ":bench error(\"so it is\")", "so it is"));
 	CHECK(t, line(t, ":vars", "my_long_name"));
 	CHECK(t, line(t, ":nothing", "no command"));
 	CHECK(t, line(t, ":load", "needs FILE"));

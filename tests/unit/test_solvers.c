@@ -1445,6 +1445,7 @@ int main(void) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	T t = {.c = ctx_new(NULL)};
 	if (!t.c || backend_init(t.c) != ST_OK || solvers_init(t.c) != ST_OK) return 1;
+	if (!getenv("ATLED_NATIVE")) backend_set_native(t.c, NATIVE_OFF); /* what is allocated and when is the evaluator's here */
 	autodiff_init(t.c);
 	ctx_grant(t.c, GRANT_ALL);
 	static const struct {

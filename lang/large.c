@@ -1,0 +1,133 @@
+/* large.c - see large.h. One list of kept blocks for the process, under a lock: a large block is rarely asked for.
+ *
+ * A sanitized build gives each block to malloc, so that its use after the end is seen.
+ */
+#include "lang/large.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifdef SANITIZED
+
+void *large_alloc(size_t bytes) {
+	return malloc(bytes);
+}
+void large_free(void *p, size_t bytes) {
+	(void)bytes;
+	free(p);
+}
+void large_trim(void) {
+}
+size_t large_kept(void) {
+	return 0;
+}
+
+#else
+
+enum { BLOCKS = 64 };
+#define HUGE_PAGE ((size_t)2 << 20)
+
+typedef struct Kept {
+	void *at;
+	size_t bytes; /* mapped */
+} Kept;
+
+static struct {
+	pthread_mutex_t lock;
+	Kept blocks[BLOCKS]; /* the oldest first */
+	unsigned n;
+	size_t bytes;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* What is mapped for a block: whole huge pages from one on. */
+static size_t mapped(size_t bytes) {
+	size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 4096;
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static void take_out(unsigned i) {
+	kept.bytes -= kept.blocks[i].bytes;
+	kept.n--;
+	for (; i < kept.n; i++) kept.blocks[i] = kept.blocks[i + 1];
+}
+
+void *large_alloc(size_t bytes) {
+	size_t want = mapped(bytes);
+	if (want < bytes) return NULL;
+	pthread_mutex_lock(&kept.lock);
+	/* exactly the size, the youngest first: its pages are the likeliest to be in a cache */
+	for (unsigned i = kept.n; i-- > 0;) {
+		if (kept.blocks[i].bytes != want) continue;
+		void *p = kept.blocks[i].at;
+		take_out(i);
+		pthread_mutex_unlock(&kept.lock);
+		return p;
+	}
+	pthread_mutex_unlock(&kept.lock);
+	/* one huge page more than needed, so that the block can begin on one */
+	size_t spare = want >= HUGE_PAGE ? HUGE_PAGE : 0;
+	if (want + spare < want) return NULL;
+	char *p = mmap(NULL, want + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		large_trim();
+		p = mmap(NULL, want + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED) return NULL;
+	}
+	if (!spare) return p;
+	size_t before = -(size_t)p & (HUGE_PAGE - 1);
+	if (before) munmap(p, before);
+	if (before != spare) munmap(p + before + want, spare - before);
+	p += before;
+#ifdef MADV_HUGEPAGE
+	madvise(p, want, MADV_HUGEPAGE);
+#endif
+	return p;
+}
+
+void large_free(void *p, size_t bytes) {
+	if (!p) return;
+	Kept out[BLOCKS + 1];
+	unsigned n = 0;
+	size_t size = mapped(bytes);
+	pthread_mutex_lock(&kept.lock);
+	while (kept.n && (kept.n == BLOCKS || kept.bytes + size > LARGE_KEPT)) {
+		out[n++] = kept.blocks[0];
+		take_out(0);
+	}
+	if (size <= LARGE_KEPT) {
+		kept.blocks[kept.n++] = (Kept){p, size};
+		kept.bytes += size;
+	} else {
+		out[n++] = (Kept){p, size};
+	}
+	pthread_mutex_unlock(&kept.lock);
+	while (n--) munmap(out[n].at, out[n].bytes);
+}
+
+void large_trim(void) {
+	Kept out[BLOCKS];
+	pthread_mutex_lock(&kept.lock);
+	unsigned n = kept.n;
+	for (unsigned i = 0; i < n; i++) out[i] = kept.blocks[i];
+	kept.n = 0;
+	kept.bytes = 0;
+	pthread_mutex_unlock(&kept.lock);
+	while (n--) munmap(out[n].at, out[n].bytes);
+}
+
+size_t large_kept(void) {
+	pthread_mutex_lock(&kept.lock);
+	size_t bytes = kept.bytes;
+	pthread_mutex_unlock(&kept.lock);
+	return bytes;
+}
+
+#endif

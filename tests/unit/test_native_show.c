@@ -1,0 +1,179 @@
+/* test_native_show.c - what plan(f, x) says: loops, lines and counts that are known; and counting kernel code by hand-made loops.
+ *
+ * Needs: parser/session.h, meter.h. Nothing is compiled, so no code generator is needed; on a machine without machine code plans say so, and only
+ * the counting is tested.
+ */
+#include "autodiff/autodiff.h"
+#include "backend/code.h"
+#include "backend/native/meter.h"
+#include "backend/native/target.h"
+#include "parser/session.h"
+#include "solvers/solvers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int passed, failed;
+
+static void check(bool good, const char *what, int line) {
+	if (good) {
+		passed++;
+		return;
+	}
+	failed++;
+	fprintf(stderr, "%s:%d: %s\n", __FILE__, line, what);
+}
+#define CHECK(c) check((c), #c, __LINE__)
+
+/* ---- counting ------------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Counting {
+	int which;
+	int64_t n;
+	bool known;
+	KCost cost;
+} Counting;
+
+static KRef work(KBuilder *b, KRef x) {
+	return k_prim2(b, OP_ADD, x, k_prim2(b, OP_MUL, x, x));
+}
+
+static void count(Ctx *c, void *arg) {
+	Counting *k = arg;
+	KModule *m = kmodule_new(c, native_target());
+	Arena *scratch = arena_new(c);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef n = k_word(&b, KT_I64, 0), zero = k_int(&b, 0), p[2], q[2], x = k_const(&b, KT_F64, 2), at = k_buffer(&b, 0);
+	switch (k->which) {
+	case 0: /* n times two operations */
+		k_loop_begin(&b, zero, n, 1, 1, &x, p);
+		p[1] = work(&b, p[1]);
+		k_loop_end(&b, &p[1], &x);
+		break;
+	case 1: /* a triangle: 2 (0 + 1 + ... + n-1) */
+		k_loop_begin(&b, zero, n, 1, 1, &x, p);
+		k_loop_begin(&b, zero, p[0], 1, 1, &p[1], q);
+		q[1] = work(&b, q[1]);
+		k_loop_end(&b, &q[1], &p[1]);
+		k_loop_end(&b, &p[1], &x);
+		break;
+	case 2: /* elements, and blocks of 64 of them with a shorter last one */
+		k_arena(&b, k_mul(&b, n, k_int(&b, 8)));
+		k_loop_begin(&b, zero, n, 64, 0, NULL, p);
+		k_vloop_begin(&b, 8, 0, k_min(&b, k_int(&b, 64), k_sub(&b, n, p[0])), 0, NULL, NULL, q);
+		k_store(&b, KM_UNIT, at, q[0], work(&b, k_load(&b, KT_F64, KM_UNIT, at, q[0], 0)), 0);
+		k_vloop_end(&b, NULL, NULL);
+		k_loop_end(&b, NULL, NULL);
+		break;
+	default: { /* parts with scratch, and a product in each */
+		KRef part = k_parallel_begin(&b, n);
+		KRef s = k_scratch(&b, k_int(&b, 1024)), one = k_int(&b, 1), four = k_int(&b, 4);
+		(void)part;
+		KRef operands[12] = {s, four, one, s, four, one, s, four, one, four, four, four};
+		k_contract(&b, K_CONTRACT, KT_F64, 0, operands);
+		k_parallel_end(&b);
+	}
+	}
+	k_return(&b, 0, NULL);
+	k->cost = kmodule_measure(m, 1, &(KNumber){.v = k->n, .known = k->known}, scratch);
+	k->cost.values = NULL;
+	arena_free(scratch);
+	kmodule_free(m);
+}
+
+static KCost counted(Ctx *c, int which, int64_t n, bool known) {
+	Counting k = {.which = which, .n = n, .known = known};
+	CHECK(ctx_protect(c, count, &k) == ST_OK);
+	return k.cost;
+}
+
+static void test_counting(Ctx *c) {
+	for (int64_t n = 0; n < 300; n += n < 5 ? 1 : 37) {
+		CHECK(counted(c, 0, n, true).flops == 2.0 * (double)n && counted(c, 0, n, true).exact);
+		const double triangle = counted(c, 1, n, true).flops, want = (double)(n * (n - 1));
+		CHECK(triangle >= want * 0.98 && triangle <= want * 1.02);
+		KCost blocks = counted(c, 2, n, true);
+		CHECK(blocks.flops == 2.0 * (double)n && blocks.arena_bytes == 8.0 * (double)n && blocks.exact);
+	}
+	const KCost parts = counted(c, 3, 5, true);
+	CHECK(parts.flops == 5 * 2 * 64 && parts.scratch_bytes == 1024 && parts.exact);
+	CHECK(!counted(c, 0, 0, false).exact && counted(c, 0, 0, false).flops == 2);
+	CHECK(!counted(c, 2, 0, false).exact);
+}
+
+/* ---- plans --------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Run {
+	Ctx *c;
+	char text[8192];
+	size_t n;
+} Run;
+
+static void collect(void *ud, const char *text, size_t n) {
+	Run *r = ud;
+	if (r->n + n >= sizeof r->text) return;
+	memcpy(r->text + r->n, text, n);
+	r->n += n;
+	r->text[r->n] = 0;
+}
+
+static const char *said(Run *r, const char *program) {
+	r->n = 0;
+	r->text[0] = 0;
+	Value last = {.kind = V_UNSET};
+	CHECK(session_run(session_of(r->c), "test.dsl", program, strlen(program), NULL, NULL, &last) == ST_OK);
+	value_unref(last);
+	return r->text;
+}
+
+static const struct {
+	const char *program, *parts[8];
+} plans[] = {
+    {"f(x) =\n  sum(sin(x) * x)\nprint(plan(f, ones(1000)))",
+     {"f: 1 unit of machine code; arguments 8 kB, results 8 B", "parallel over 1000 rows", "3 fused: sum, mul, sin over 1000, 3 kflop", "\n  2 "}},
+    {"net(w, x) = tanh(x @ w)\nf(w, x) = sum(net(w, x)^2)\nprint(plan(grad(f), randn(20, 30), randn(5000, 20)))",
+     {"1 unit of machine code", "parallel over 5000 rows", "matrix product of the rows: [5000 x 20] by [20 x 30]", "matrix product summed over the rows",
+      "tanh", "scratch", "for each thread"}},
+    {"f(A, B) = sin(A @ B)\nprint(plan(f, ones(400, 300), ones(300, 500)))", {"matrix product through BLAS: [400 x 300] by [300 x 500]", "sin over 400 x 500"}},
+    {"f(u) = {\n  v = u\n  for i in 0..100 { v = v + sin(v) }\n  v\n}\nprint(plan(f, ones(1000)))",
+     {"for 100 turns; carries 1 in two places that are swapped", "2 fused: add, sin over 1000", "\n  3 "}},
+    {"f(n) = { a = 1.0; b = 2.0; for i in 0..n { (a, b) = (b, sin(a)) }; a }\nprint(plan(f, 10))",
+     {"carries 2 in registers", "loops of unknown length counted once"}},
+    {"f(A, b) = sum(exp(linsolve(A, b)))\nprint(plan(f, ones(30, 30), ones(30)))", {"of the evaluator: a library routine of linear algebra", "exp"}},
+    {"f(z) = sum(real(fft(z)))\nprint(plan(f, ones(64)))", {"Fourier", "complex numbers"}},
+    {"f(x) = { print(x); sort(sin(x) * exp(x)) }\nprint(plan(f, ones(100)))", {"printing", "sorting", "3 fused: mul, sin, exp"}},
+    {"f(A, B) = A @ B\nprint(plan(f, ones(100, 100), ones(100, 100)))", {"0 units", "a matrix product, through BLAS"}},
+    {"f(k) = ode((t, y) -> -k*y, [1.0, 2.0], (0.0, 1.0)).values\nprint(plan(f, 2.0))", {"a solver", "handed to `"}},
+    {"fib(n) = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }\nprint(plan(fib, 20))", {"calls `fib`, a recursive function"}},
+    {"f(n) = { x = ones(n); plan(v -> sum(sin(v)), x) }\nprint(f(200))", {"1 unit", "sin over n"}},
+};
+
+static void test_plans(Run *r) {
+	for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+		const char *text = said(r, plans[i].program);
+		for (size_t k = 0; k < 8 && plans[i].parts[k]; k++) {
+			if (strstr(text, plans[i].parts[k])) {
+				passed++;
+				continue;
+			}
+			failed++;
+			fprintf(stderr, "%s: not in the plan: \"%s\"\n%s\n", plans[i].program, plans[i].parts[k], text);
+		}
+	}
+}
+
+int main(void) {
+	Run r = {.c = ctx_new(NULL)};
+	ctx_grant(r.c, GRANT_ALL);
+	ctx_set_output(r.c, collect, &r);
+	backend_init(r.c);
+	autodiff_init(r.c);
+	solvers_init(r.c);
+	session_init(r.c);
+	test_counting(r.c);
+	if (native_target()->vector_bytes) test_plans(&r);
+	ctx_free(r.c);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}
