@@ -24,7 +24,7 @@
 typedef enum PlaceKind {
 	PLACE_NONE,   /* not computed (yet), or only ever computed inside the loops that use it */
 	PLACE_SMALL,  /* elements[0..count) in row-major order, each a uniform value */
-	PLACE_MEMORY  /* row-major without gaps at `pointer`, padded by 64 readable bytes */
+	PLACE_MEMORY  /* row-major without gaps at `pointer`, readable to the next multiple of 64 bytes */
 } PlaceKind;
 typedef struct Place {
 	PlaceKind kind;

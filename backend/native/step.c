@@ -117,12 +117,16 @@ static inline bool length_word(Frame *f, const Step *s, const DimRef *d, int64_t
 	return dim_position(f, s, d, out); /* a polynomial may be a position, and negative */
 }
 
-/* Machine code reads whole vectors: to the next multiple of 64 bytes from the first element on. */
+/* Machine code reads whole vectors: to the next multiple of 64 bytes from the first element on. Past the end of memory that is not ours (a
+ * host's array) that is harmless as long as it stays in the page of the last element. */
 static bool is_readable(const Tensor *t) {
+	enum { PAGE = 4096 };
 	const Buffer *b = t->buffer;
-	if (!t->contiguous || !b->block) return false;
-	size_t bytes = (size_t)t->count * dtype_size((Dtype)t->dtype);
-	return t->data + (bytes + 63) / 64 * 64 <= (const char *)b->block + b->block_bytes;
+	if (!t->contiguous) return false;
+	const size_t bytes = (size_t)t->count * dtype_size((Dtype)t->dtype);
+	const char *end = t->data + (bytes + 63) / 64 * 64;
+	if (b->block && end <= (const char *)b->block + b->block_bytes) return true;
+	return !bytes || ((uintptr_t)end - 1) / PAGE == ((uintptr_t)t->data + bytes - 1) / PAGE;
 }
 
 /* The array's elements as machine code wants them; *copy is owned when it had to be made. */
