@@ -196,22 +196,11 @@ void emit_POLL(Emit *e, const KInst *in) {
 
 /* ---- regions ------------------------------------------------------------------------------------------------------------------------------ */
 
-static uint32_t regions_of(const KInst *in) {
-	switch (in->op) {
-	case K_LOOP:
-	case K_VLOOP:
-	case K_PARALLEL: return 1;
-	case K_WHILE:
-	case K_IF: return 2;
-	default: return 0;
-	}
-}
-
 /* The instruction after the region that begins at `at`. */
 static uint32_t skip_region(const KFn *f, uint32_t at) {
 	for (uint32_t open = 1; at < f->insts.n && open; at++) {
 		const KInst *in = &f->insts.at[at];
-		open += regions_of(in);
+		open += kinst_regions(in);
 		if (in->op == K_END) open--;
 	}
 	return at;

@@ -488,9 +488,8 @@ void k_if_end(KBuilder *b, const KRef *else_results, KRef *results) {
 	const KRef *first = NULL;
 	for (uint32_t i = owner + 1; i < b->f->insts.n; i++) {
 		const KInst *in = &b->f->insts.at[i];
-		if (in->op == K_LOOP || in->op == K_VLOOP || in->op == K_PARALLEL) depth++;
-		else if (in->op == K_IF || in->op == K_WHILE) depth += 2;
-		else if (in->op == K_END) {
+		depth += kinst_regions(in);
+		if (in->op == K_END) {
 			if (depth--) continue;
 			n = in->nargs;
 			first = b->f->refs.at + in->args;

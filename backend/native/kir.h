@@ -91,10 +91,9 @@ enum {
 	KF_B_COL_UNIT = 4, /* CONTRACT: b_col and c_col are 1: lanes run along the columns */
 	KF_K_UNIT = 8,     /* CONTRACT: a_k and b_k are 1: lanes run along the sum */
 	KF_COLD = 16,      /* IF: the first region is unlikely */
-	KF_TAIL = 32,      /* PRIM div etc. need no exact error behaviour; reserved for the generator */
-	KF_ALONE = 64,     /* BUFFER: no other buffer of the call lies in its memory. Without it an output may lie in an input's memory (an input that dies
+	KF_ALONE = 32,     /* BUFFER: no other buffer of the call lies in its memory. Without it an output may lie in an input's memory (an input that dies
 	                      here): loads of inputs then keep their place among the stores to outputs */
-	KF_UNCOUNTED = 128 /* CALL: not a call of the user's: depth_left stays as it is */
+	KF_UNCOUNTED = 64 /* CALL: not a call of the user's: depth_left stays as it is */
 };
 
 typedef struct KInst {
@@ -108,6 +107,18 @@ typedef struct KInst {
 	uint32_t span;                 /* SpanId of the user's text, for line tables; not part of the key */
 	uint32_t origin;               /* IR instruction it came from plus 1, for plan and profile; not part of the key */
 } KInst;
+
+/* How many regions follow the instruction. */
+static inline uint32_t kinst_regions(const KInst *in) {
+	switch (in->op) {
+	case K_LOOP:
+	case K_VLOOP:
+	case K_PARALLEL: return 1;
+	case K_WHILE:
+	case K_IF: return 2;
+	default: return 0;
+	}
+}
 
 typedef struct KVal {
 	uint8_t type;   /* KType */

@@ -68,16 +68,12 @@ typedef struct OpenInst {
 	uint32_t left;      /* regions still to close */
 } OpenInst;
 
-static uint32_t region_count(const KInst *in) {
-	return in->op == K_LOOP || in->op == K_VLOOP || in->op == K_PARALLEL ? 1 : in->op == K_WHILE || in->op == K_IF ? 2 : 0;
-}
-
 static void copy_insts(Outline *o) {
 	Arena *a = o->b->m->arena;
 	VEC(OpenInst) open = {0};
 	for (uint32_t i = o->mark.insts; i < o->from->insts.n; i++) {
 		KInst in = o->from->insts.at[i];
-		uint32_t regions = region_count(&in), args = in.args;
+		uint32_t regions = kinst_regions(&in), args = in.args;
 		in.args = o->to->refs.n;
 		in.span = in.origin = 0;
 		for (uint32_t k = 0; k < in.nargs; k++) VEC_PUSH(a, &o->to->refs, o->map[o->from->refs.at[args + k]]);

@@ -14,17 +14,6 @@ static const char *const op_names[K_COUNT] = {
 static const char *const type_names[] = {"-", "bool", "i32", "i64", "f32", "f64", "ptr"};
 static const char *const mode_names[] = {"uniform", "unit", "strided", "indexed"};
 
-static uint32_t regions_of(const KInst *in) {
-	switch (in->op) {
-	case K_LOOP:
-	case K_VLOOP:
-	case K_PARALLEL: return 1;
-	case K_WHILE:
-	case K_IF: return 2;
-	default: return 0;
-	}
-}
-
 /* ---- text -------------------------------------------------------------------------------------------------------------------------------- */
 
 static void print_const(Text *out, const KInst *in) {
@@ -45,7 +34,7 @@ static void print_const(Text *out, const KInst *in) {
 }
 
 static void print_inst(Text *out, const KFn *f, const KInst *in) {
-	uint32_t nresults = regions_of(in) ? 0 : in->nresults;
+	uint32_t nresults = kinst_regions(in) ? 0 : in->nresults;
 	for (uint32_t i = 0; i < nresults; i++) {
 		const KVal *v = &f->vals.at[in->results + i];
 		text_format(out, "%s%%%u:%s", i ? ", " : "", in->results + i, type_names[v->type]);
@@ -72,8 +61,8 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	case K_VLOOP: text_format(out, " lanes %u", in->lanes); break;
 	default: break;
 	}
-	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit", "cold", "tail"};
-	for (uint32_t i = 0; i < 6; i++)
+	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit", "cold", "alone", "uncounted"};
+	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++)
 		if (in->flags >> i & 1) text_format(out, " %s", flag_names[i]);
 }
 
@@ -102,7 +91,7 @@ static uint32_t print_region(Text *out, const KFn *f, uint32_t at, uint32_t dept
 			text_str(out, "\n");
 			return at;
 		}
-		uint32_t nregions = regions_of(in);
+		uint32_t nregions = kinst_regions(in);
 		print_inst(out, f, in);
 		for (uint32_t k = 0; k < nregions; k++) {
 			if (k) {
@@ -292,7 +281,7 @@ static uint32_t verify_region(Verify *v, uint32_t at, uint32_t lanes, const KIns
 			if (owner && owner->op == K_WHILE) want(v, in->nargs == (which ? owner->nparams : 1), "carried values");
 			break;
 		}
-		for (uint32_t k = 0; k < regions_of(in) && v->ok; k++)
+		for (uint32_t k = 0; k < kinst_regions(in) && v->ok; k++)
 			at = verify_region(v, at, in->op == K_VLOOP ? in->lanes : lanes, in, k);
 		for (uint32_t i = 0; i < in->nresults && v->ok; i++) {
 			want(v, in->results && in->results + i < v->f->vals.n && !v->visible[in->results + i], "a value defined twice");

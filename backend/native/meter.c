@@ -26,20 +26,12 @@ typedef struct Times {
 	double turns, elements; /* how often uniform and varying instructions run */
 } Times;
 
-static uint32_t regions_of(const KInst *in) {
-	switch (in->op) {
-	case K_LOOP: case K_VLOOP: case K_PARALLEL: return 1;
-	case K_WHILE: case K_IF: return 2;
-	default: return 0;
-	}
-}
-
 /* After the END that closes the region beginning at `at`. */
 static uint32_t skip(const KFn *f, uint32_t at) {
 	for (uint32_t depth = 1; at < f->insts.n && depth; at++) {
 		const KInst *in = &f->insts.at[at];
 		if (in->op == K_END) depth--;
-		else depth += regions_of(in);
+		else depth += kinst_regions(in);
 	}
 	return at;
 }
@@ -225,7 +217,7 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 		const KInst *in = &f->insts.at[at++];
 		w->steps++;
 		if (in->op == K_END) return at;
-		const uint32_t nregions = regions_of(in), second = nregions == 2 ? skip(f, at) : at;
+		const uint32_t nregions = kinst_regions(in), second = nregions == 2 ? skip(f, at) : at;
 		switch (in->op) {
 		case K_LOOP: walk_loop(w, fn, at, in, t); break;
 		case K_VLOOP: walk_vector(w, fn, at, in, t); break;

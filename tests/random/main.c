@@ -5,6 +5,7 @@
  * lists the options.
  */
 #include "autodiff/autodiff.h"
+#include "backend/native/compile.h"
 #include "parser/session.h"
 #include "tests/random/derive.h"
 #include "tests/random/laws.h"
@@ -328,6 +329,8 @@ int main(int argc, char **argv) {
 		return 2;
 	}
 	self_test_table[0] = broken_engine;
+	char why[256];
+	if (!native_codegen(why, sizeof why)) printf("skip: the engine `native` is the evaluator here: %s\n", why);
 	Tally t = {0};
 	Ctx *c = NULL;
 	Plan *plan = calloc(1, sizeof *plan);
