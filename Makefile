@@ -227,11 +227,11 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(INSIDE) $(BUILD)/links
 $(HOSTS): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -o $@
 
-# the benches too; their hand-written side is compiled for this machine alone, and scalar loops as most C is
+# the benches too; their hand-written side is compiled for this machine alone, and scalar code as most C is
 $(BUILD)/bench/limit/%.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
-$(BUILD)/bench/limit/scalar.o: ROOM_FLAGS := -O2
+$(BUILD)/bench/limit/scalar.o $(BUILD)/bench/limit/ode.o: ROOM_FLAGS := -O2
 $(BENCH_PROGRAM): $(call objects,$(BENCH_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
-	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(BENCH_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled -lm -ldl -o $@
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(BENCH_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled $(SUNDIALS_LIBS) -lm -ldl -o $@
 
 # random programs on several engines: one program from all files of tests/random
 RANDOM_PROGRAMS := $(BUILD)/tests/random_programs

@@ -20,6 +20,16 @@ Code *code_of(Ctx *c, Fn *f);
 /* The entry point: args has fn_nparams entries, results fn_nresults. */
 Status code_call(Ctx *c, Code *code, const Value *args, Value *results);
 
+/* A function that is one piece of machine code, called again and again with arrays of the same lengths: an integrator's right-hand side.
+ * Everything but the numbers is settled beforehand; a call allocates and converts nothing. */
+typedef struct DirectCall DirectCall;
+/* args: a call's, for the lengths. NULL: not (yet) possible; *never: no use asking again. Costs next to nothing while there is no machine code. */
+DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never);
+/* args: as for code_call, of the same lengths. results: borrowed until the next call. into: the array where result 0 goes instead (of its length,
+ * contiguous, in this library's own memory, none of the arguments), or NULL. A failure is told as code_call tells it. */
+Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value **results);
+void direct_end(DirectCall *d);
+
 /* Counters for tests and `:time`: instructions executed and scalar operations (as fn_cost counts) since they were last zeroed. */
 typedef struct RunCounters {
 	uint64_t instructions;

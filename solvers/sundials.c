@@ -130,18 +130,34 @@ Status routine_begin(Solve *s, Routine *r, Fn *fn, const char *what, uint32_t nc
 }
 
 void routine_end(Solve *s, Routine *r) {
+	direct_end(r->direct);
 	if (r->args) heap_free(s->c, r->args, (r->nargs + r->nresults + 1u) * sizeof *r->args);
 	*r = (Routine){0};
 }
 
-int routine_run(Solve *s, Routine *r) {
+/* into: where result 0 goes if the routine can be called directly, which *there then says. */
+static int run_into(Solve *s, Routine *r, Tensor *into, bool *there) {
 	if (s->status != ST_OK) return -1;
 	r->calls++;
+	*there = false;
 	Status st = ctx_poll(s->c, 1);
-	if (st == ST_OK) st = code_call(s->c, r->code, r->args, r->results);
+	if (st == ST_OK && !r->direct && !r->indirect) r->direct = direct_begin(s->c, r->code, r->args, &r->indirect);
+	if (st == ST_OK && r->direct) {
+		const Value *results;
+		st = direct_call(r->direct, r->args, into, &results);
+		*there = st == ST_OK && into;
+		for (uint32_t k = 0; st == ST_OK && k < r->nresults; k++) r->results[k] = value_ref(results[k]);
+	} else if (st == ST_OK) {
+		st = code_call(s->c, r->code, r->args, r->results);
+	}
 	if (st == ST_OK) return 0;
 	s->status = st;
 	return -1;
+}
+
+int routine_run(Solve *s, Routine *r) {
+	bool there;
+	return run_into(s, r, NULL, &there);
 }
 
 void routine_drop(Routine *r) {
@@ -156,6 +172,15 @@ static bool all_finite(const double *x, int64_t n) {
 	double sum = 0;
 	for (int64_t i = 0; i < n; i++) sum += 0 * x[i];
 	return sum == 0;
+}
+
+/* 0, or 1 where a number is not finite, which is remembered. */
+static int finite_or_told(Solve *s, const Routine *r, double t, int64_t n, const double *x) {
+	if (all_finite(x, n)) return 0;
+	s->bad = r->what;
+	s->bad_time = t;
+	for (s->bad_at = 0; isfinite(x[s->bad_at]);) s->bad_at++;
+	return 1;
 }
 
 int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const double **out) {
@@ -182,19 +207,16 @@ int routine_numbers(Solve *s, Routine *r, uint32_t k, int64_t n, double t, const
 		v->tensor = made;
 		*out = (const double *)(const void *)made->data;
 	}
-	if (all_finite(*out, n)) return 0;
-	s->bad = r->what;
-	s->bad_time = t;
-	for (s->bad_at = 0; isfinite((*out)[s->bad_at]);) s->bad_at++;
-	return 1;
+	return finite_or_told(s, r, t, n, *out);
 }
 
 int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out) {
 	const double *x;
-	if (routine_run(s, r)) return -1;
+	bool there;
+	if (run_into(s, r, k ? NULL : vector_tensor(out), &there)) return -1;
 	int64_t n = vector_tensor(out)->count;
-	int flag = routine_numbers(s, r, k, n, t, &x);
-	if (!flag) memcpy(vector_data(out), x, (size_t)n * sizeof *x);
+	int flag = there ? finite_or_told(s, r, t, n, vector_data(out)) : routine_numbers(s, r, k, n, t, &x);
+	if (!flag && !there) memcpy(vector_data(out), x, (size_t)n * sizeof *x);
 	routine_drop(r);
 	return flag;
 }

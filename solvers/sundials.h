@@ -80,6 +80,8 @@ void solve_listen(int code, const char *module, const char *function, char *mess
 typedef struct Routine {
 	Fn *fn;
 	Code *code;
+	DirectCall *direct;    /* once it is machine code that can be called so */
+	bool indirect;         /* it never will be */
 	Value *args, *results; /* args begins with the captured values, borrowed */
 	uint32_t nargs, ncaptured, nresults;
 	const char *what; /* for messages: "the right-hand side" */

@@ -31,8 +31,27 @@ _integrate(f, jac, y0, t0, t1, m, rtol, atol, colptr, rowind, linear, saveat) = 
 
 _stats(s) = (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5], newton_failures = s[6])
 
-# The piecewise polynomial through the d + 1 nodes of each step, as a function of t. A number t gives one row of Y.
-_dense(times, Y, d, whole) = t -> {
+# The solution as a function of t; a number t gives one row of Y. Of a whole solution: the integrator's own polynomial, through the d + 1 nodes of
+# each step. Of values at chosen times: through the four times nearest to t, or as many as there are; exact at those times.
+_dense(times, Y, d, whole) = t -> if whole { _through_nodes(times, Y, d, t) } else { _through_nearest(times, Y, t) }
+
+_through_nearest(times, Y, t) = {
+  n = len(times)
+  before = if times[-1] >= times[0] { sum(i64(times < stop_gradient(t))) } else { sum(i64(times > stop_gradient(t))) }
+  base = max(min(before - 2, n - 4), 0)
+  at = list(...map(k -> min(base + k, n - 1), list(0, 1, 2, 3)))
+  y = 0.0 * Y[0]
+  for j in list(0, 1, 2, 3) {
+    w = if base + j < n { 1.0 } else { 0.0 }
+    for k in list(0, 1, 2, 3) {
+      if k != j { w = if at[k] != at[j] and base + k < n { w * ((t - times[at[k]]) / (times[at[j]] - times[at[k]])) } else { w } }
+    }
+    y = y + w * Y[at[j]]
+  }
+  y
+}
+
+_through_nodes(times, Y, d, t) = {
   steps = (len(times) - 1) // d
   ends = times[iota(steps) * d + d]
   s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }

@@ -344,7 +344,7 @@ _solve_lines(info, m, o) = {
       concat(...rows; axis = 0)
     }
     (times, Y, stats) = _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, zeros(0), zeros(0), 0, o.saveat)
-    _line_solution(info, m, g, ends, times, Y, _stats(stats), top)
+    _line_solution(info, m, g, ends, times, Y, _stats(stats), top, len(o.saveat) == 0)
   } else {
     pattern = _line_pattern(info, g, ends)
     jac = (t, y) -> {
@@ -356,7 +356,7 @@ _solve_lines(info, m, o) = {
       concat(...parts)[pattern.order]
     }
     (times, Y, stats) = _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, pattern.colptr, pattern.rowind, 1, o.saveat)
-    _line_solution(info, m, g, ends, times, Y, _stats(stats), top)
+    _line_solution(info, m, g, ends, times, Y, _stats(stats), top, len(o.saveat) == 0)
   }
 }
 
@@ -481,8 +481,8 @@ _line_field(info, g, ends, state, k, top, periodic) = (t, x) -> {
   }
 }
 
-_line_solution(info, m, g, ends, times, Y, stats, top) = {
-  state = _dense(times, Y, m.degree, true)
+_line_solution(info, m, g, ends, times, Y, stats, top, whole) = {
+  state = _dense(times, Y, m.degree, whole)
   functions = map(k -> _line_field(info, g, ends, state, k, top, info.periodic[1]), list(...(0..len(info.fields))))
   (...record(info.fields, functions), x = g.x, times = times, values = Y, stats = stats, method = m.name, kind = "pde",
    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))

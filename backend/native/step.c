@@ -33,7 +33,7 @@ static Status slice_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in
 
 /* ---- operands ------------------------------------------------------------------------------------------------------------------------------ */
 
-static int64_t word_of(const Value *v) {
+int64_t unit_word(const Value *v) {
 	int64_t w = 0;
 	switch ((Dtype)v->dtype) {
 	case DT_BOOL: return v->b;
@@ -43,7 +43,7 @@ static int64_t word_of(const Value *v) {
 	}
 }
 
-static Value value_of(Dtype d, int64_t w) {
+Value unit_number(Dtype d, int64_t w) {
 	Value v = {.kind = V_SCALAR, .dtype = (uint8_t)d};
 	switch (d) {
 	case DT_BOOL: v.b = w != 0; break;
@@ -64,7 +64,7 @@ static Status message_failed(Frame *f, const Step *s, const Fn *fn, const Inst *
 	int32_t args[2] = {~0, ~1};
 	for (uint32_t i = 0; i < text->nargs; i++) {
 		const Const *x = ref_constant(fn, inst_arg(fn, text, i));
-		numbers[i] = x ? x->value : value_of((Dtype)ref_ty(fn, inst_arg(fn, text, i))->dtype, i ? b : a);
+		numbers[i] = x ? x->value : unit_number((Dtype)ref_ty(fn, inst_arg(fn, text, i))->dtype, i ? b : a);
 	}
 	uint32_t n;
 	Field template = {.n = 1, .words = attr_field(f->ctx, OP_FORMAT, text->attr, 0, &n)};
@@ -112,14 +112,14 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 	return step_told(f, &s, st);
 }
 
-static inline bool length_word(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
+bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	if (d->sym < DIM_GENERAL && (*out = f->syms[d->sym]) >= 0) return true;
 	return dim_position(f, s, d, out); /* a polynomial may be a position, and negative */
 }
 
 /* Machine code reads whole vectors: to the next multiple of 64 bytes from the first element on. Past the end of memory that is not ours (a
  * host's array) that is harmless as long as it stays in the page of the last element. */
-static bool is_readable(const Tensor *t) {
+bool unit_reads(const Tensor *t) {
 	enum { PAGE = 4096 };
 	const Buffer *b = t->buffer;
 	if (!t->contiguous) return false;
@@ -131,7 +131,7 @@ static bool is_readable(const Tensor *t) {
 
 /* The array's elements as machine code wants them; *copy is owned when it had to be made. */
 static void *array_of(Frame *f, const Value *v, Tensor **copy) {
-	if (LIKELY(v->kind == V_TENSOR && is_readable(v->tensor))) return v->tensor->data;
+	if (LIKELY(v->kind == V_TENSOR && unit_reads(v->tensor))) return v->tensor->data;
 	*copy = v->kind == V_TENSOR ? tensor_copy(f->ctx, v->tensor) : value_to_tensor(f->ctx, *v);
 	return *copy ? (*copy)->data : NULL;
 }
@@ -173,9 +173,9 @@ Status eval_native(Frame *f, const Step *s) {
 	}
 	Status st = ST_OK;
 	for (uint32_t i = 0; i < narrays; i++) made[i] = NULL;
-	for (uint32_t i = 0; i < u->nwords; i++) words[i] = word_of(operand_at(f, nu->words[i]));
+	for (uint32_t i = 0; i < u->nwords; i++) words[i] = unit_word(operand_at(f, nu->words[i]));
 	for (uint32_t i = 0; i < u->nsyms + u->ndims && st == ST_OK; i++)
-		if (!length_word(f, s, &nu->lengths[i], &words[u->nwords + i])) st = ST_ERROR;
+		if (!unit_length(f, s, &nu->lengths[i], &words[u->nwords + i])) st = ST_ERROR;
 	for (uint32_t i = 0; i < u->ninputs && st == ST_OK; i++) {
 		buffers[i] = nu->constants[i] ? nu->constants[i]->data : array_of(f, operand(f, s, i), &made[i]);
 		if (UNLIKELY(!buffers[i])) st = ST_NOMEM;
@@ -203,7 +203,7 @@ Status eval_native(Frame *f, const Step *s) {
 		for (uint32_t k = 0; k < u->noutputs; k++) f->slots[REF_INDEX(u->outputs[k].ref)] = value_tensor(made[u->ninputs + k]);
 		for (uint32_t k = 0; k < u->nresults; k++) {
 			const uint32_t slot = REF_INDEX(u->results[k]);
-			f->slots[slot] = value_of(nu->result_dtypes[k], words[nwords + k]);
+			f->slots[slot] = unit_number(nu->result_dtypes[k], words[nwords + k]);
 		}
 	} else {
 		for (uint32_t k = 0; k < u->noutputs; k++) tensor_unref(made[u->ninputs + k]);

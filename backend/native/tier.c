@@ -416,6 +416,12 @@ Code *tier_choose(Backend *be, Code *code, const Value *args) {
 	return choose(be, code, args);
 }
 
+Code *tier_ready(const Backend *be, const Code *code, bool *never) {
+	const Tier *t = code->tier;
+	*never = (be->tiers && be->tiers->mode == NATIVE_OFF) || (t && t->stage == TIER_NEVER);
+	return !*never && t && t->stage == TIER_HOT ? t->hot : NULL;
+}
+
 /* ---- loops under way ----------------------------------------------------------------------------------------------------------------------- */
 
 /* The loop as a function, or NULL: for good. */

@@ -8,6 +8,7 @@
  *     outline.c   a loop under way as a function of its own
  *     unit.c      which instructions go together
  *     step.c      a unit as a step of a prepared block
+ *     direct.c    a function that is one unit, called without a frame (code.h)
  */
 #ifndef ATLED_BACKEND_NATIVE_TIER_H
 #define ATLED_BACKEND_NATIVE_TIER_H
@@ -62,6 +63,13 @@ void native_plan_drop(NativePlan *p);
 
 /* s->site is the NativeUnit; s->args are its arrays. */
 Status eval_native(Frame *f, const Step *s);
+/* How a scalar travels, and back. */
+int64_t unit_word(const Value *v);
+Value unit_number(Dtype d, int64_t word);
+/* A length that the unit wants; false: a diagnostic. */
+bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out);
+/* May machine code read the array where it lies? */
+bool unit_reads(const Tensor *t);
 
 /* ---- flatten.c ----------------------------------------------------------------------------------------------------------------------------- */
 
@@ -103,6 +111,8 @@ Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, boo
 
 /* The code to run for a call of `code`: itself, or its machine code when that is there. args: the call's, for lengths. */
 Code *tier_choose(Backend *be, Code *code, const Value *args);
+/* The machine code if it is there, without counting a call; *never: it will not be. */
+Code *tier_ready(const Backend *be, const Code *code, bool *never);
 /* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took so many seconds: may the rest of it run as machine code? If so it has run
  * with status *st, and `held` has its results. */
 bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st);

@@ -6,6 +6,7 @@
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
 #include "parser/session.h"
+#include "solvers/solvers.h"
 
 #include <limits.h>
 #include <math.h>
@@ -56,6 +57,7 @@ static void start(Run *r, NativeMode mode) {
 	backend_init(r->c);
 	autodiff_init(r->c);
 	session_init(r->c);
+	solvers_init(r->c);
 	backend_set_native(r->c, mode);
 }
 
@@ -267,6 +269,19 @@ static void long_loops(void) {
 	finish(&r);
 }
 
+/* Right-hand sides and Jacobians of integrators are called on the integrator's own memory; what goes wrong in them is told as before. */
+static const char *const solves[] = {
+    "problem decay(k) { domain t in [0, 3]; field a, b; a_t == -k*a + b^2; b_t == k*a - b^2; a == 1 at t = 0; b == 0 at t = 0 }\n"
+    "s = solve(decay(2.0), bdf(), saveat = [1.0, 3.0], rtol = 1e-9)\n(s.a(1.0), s.b(3.0), s.stats.rhs > 20)",
+    "problem decay(k) { domain t in [0, 3]; field a, b; a_t == -k*a + b^2; b_t == k*a - b^2; a == 1 at t = 0; b == 0 at t = 0 }\n"
+    "grad(k -> solve(decay(k), adams(), saveat = [1.0, 3.0], rtol = 1e-10, atol = 1e-12).a(3.0))(2.0)",
+    "f(t, y) = [y[1], -sin(y[0])]\nuse ode\node(f, [0.5, 0.0], (0.0, 4.0); saveat = [1.0, 4.0], rtol = 1e-9).values",
+};
+static const char *const bad_solves[] = {
+    "use ode\nw = linspace(0, 1, 5)\nf(t, y) = [w[i64(floor(t*3))], -y[0]]\node(f, [0.5, 0.0], (0.0, 4.0); saveat = [4.0]).values",
+    "use ode\nf(t, y) = { if y[0] > 2 { error(\"too much: {y[0] > 1}\") }; [1 + y[0], y[1]] }\node(f, [0.5, 0.0], (0.0, 4.0); saveat = [4.0]).values",
+};
+
 /* The interrupt is served inside of machine code, and the function runs again after it. */
 static void interrupts(void) {
 	Run r;
@@ -303,6 +318,8 @@ int main(int argc, char **argv) {
 	}
 	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) compare(programs[i], ST_OK);
 	for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) compare(failures[i], ST_ERROR);
+	for (size_t i = 0; i < sizeof solves / sizeof *solves; i++) compare(solves[i], ST_OK);
+	for (size_t i = 0; i < sizeof bad_solves / sizeof *bad_solves; i++) compare(bad_solves[i], ST_ERROR);
 	depth();
 	lengths();
 	long_loops();
