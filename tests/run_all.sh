@@ -97,9 +97,10 @@ done
 # each program is compiled in a dozen forms, which is what takes the time
 run counts random/programs $((limit * 4)) "$build/tests/random_programs" --count $((slower == 1 ? 200 : 40))
 run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
-for folder in tests/corpus tests/errors; do
-	if [ -d "$folder" ]; then run counts "$folder" $((limit * 3)) "$ATLED" test "$folder"; fi
-	if [ -d "$folder" ]; then run counts "$folder-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" test "$folder"; fi
+# every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
+for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); do
+	run counts "$folder" $((limit * 3)) "$ATLED" test "$folder"
+	run counts "$folder-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" test "$folder"
 done
 if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
 	run counts docs $((limit * 3)) "$ATLED" test --docs README.md docs

@@ -11,19 +11,19 @@ exact(t, x) = exp(-0.1*π^2*t)*sin(π*x)
 xs = linspace(0, 1, 101)
 err(m) = norm(solve(heat(), m, rtol = 1e-12, atol = 1e-15).u(1.0, xs) - exact(1.0, xs)) / 10
 
-# observed orders on a shorter wave, where the error in space dominates the one in time down to the finest grid
+# observed orders on a shorter wave, on grids where the error in space is far above the one in time (about 2e-10)
 problem ripple {
   domain t in [0, 0.5], x in [0, 1]
   field u
-  u_t == 0.02*u_xx
-  u == sin(4π*x) at t = 0
+  u_t == 0.005*u_xx
+  u == sin(8π*x) at t = 0
   u == 0         at x = 0, x = 1
 }
-ripple_err(m) = norm(solve(ripple, m, rtol = 1e-12, atol = 1e-15).u(0.5, xs) - exp(-0.02*(4π)^2*0.5)*sin(4π*xs))
+ripple_err(m) = norm(solve(ripple, m, rtol = 1e-12, atol = 1e-15).u(0.5, xs) - exp(-0.005*(8π)^2*0.5)*sin(8π*xs))
 order(p, n) = log2(ripple_err(fd(n = n, order = p)) / ripple_err(fd(n = 2n - 1, order = p)))
 abs(order(2, 65) - 2) < 0.15  #> true
 abs(order(4, 129) - 4) < 0.15  #> true
-abs(order(6, 129) - 6) < 0.15  #> true
+abs(order(6, 65) - 6) < 0.15  #> true
 err(fd(n = 33, order = 6)) < 1e-8  #> true
 err(chebyshev(n = 16)) < 1e-9  #> true
 
