@@ -172,6 +172,19 @@ bool k_is_int(const KBuilder *b, KRef x, int64_t *v) {
 	return true;
 }
 
+/* A uniform constant of type bool. */
+bool k_is_bool(const KBuilder *b, KRef x, bool *v) {
+	if (!x || k_type(b, x) != KT_BOOL || k_lanes_of(b, x)) return false;
+	const KInst *in = &b->f->insts.at[b->f->vals.at[x].def];
+	if (in->op != K_CONST || in->results != x) return false;
+	*v = in->imm != 0;
+	return true;
+}
+
+static KRef k_bool(KBuilder *b, bool v) {
+	return k_bits(b, KT_BOOL, v);
+}
+
 KRef k_param(KBuilder *b, KType t) {
 	return simple1(b, K_PARAM, t, 0, b->f->nparams++, 0, NULL);
 }
@@ -206,6 +219,9 @@ static KRef fold_int(KBuilder *b, Op prim, KRef x, KRef y) {
 		case OP_MUL: return k_int(b, (int64_t)((uint64_t)p * (uint64_t)q));
 		case OP_MIN: return p < q ? x : y;
 		case OP_MAX: return p > q ? x : y;
+		case OP_EQ: return k_bool(b, p == q);
+		case OP_LT: return k_bool(b, p < q);
+		case OP_LE: return k_bool(b, p <= q);
 		default: return 0;
 		}
 	}
@@ -238,6 +254,9 @@ KRef k_div_const(KBuilder *b, KRef x, int64_t by) {
 }
 
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) {
+	bool known;
+	const KRef all[3] = {c, x, y};
+	if (k_is_bool(b, c, &known) && k_lanes_of(b, known ? x : y) == widest(b, 3, all)) return known ? x : y;
 	KRef args[3] = {c, x, y};
 	return simple1(b, K_SELECT, k_type(b, x), widest(b, 3, args), 0, 3, args);
 }
@@ -252,7 +271,23 @@ KRef k_recast(KBuilder *b, KRef x, KType to) {
 	return simple1(b, K_BITS, to, k_lanes_of(b, x), 0, 1, &x);
 }
 
+/* Of bools, 0 and, 1 or, 2 xor, where one is known; 0 when there is nothing to fold. */
+static KRef fold_bool(KBuilder *b, int which, KRef x, KRef y) {
+	bool p, q;
+	const bool cp = k_is_bool(b, x, &p), cq = k_is_bool(b, y, &q);
+	if (cp && cq) return k_bool(b, which == 0 ? p && q : which == 1 ? p || q : p != q);
+	if (!cp && !cq) return 0;
+	const bool known = cp ? p : q;
+	const KRef other = cp ? y : x;
+	if (known == (which == 0)) return other; /* true and x, false or x, false xor x */
+	return which == 2 || k_lanes_of(b, other) ? 0 : k_bool(b, known);
+}
+
 KRef k_logic(KBuilder *b, int which, KRef x, KRef y) {
+	if (k_type(b, x) == KT_BOOL) {
+		KRef folded = fold_bool(b, which, x, y);
+		if (folded) return folded;
+	}
 	KRef args[2] = {x, y};
 	return simple1(b, K_LOGIC, k_type(b, x), widest(b, 2, args), which, 2, args);
 }
@@ -328,6 +363,8 @@ void k_zero(KBuilder *b, KRef at, KRef bytes) {
 }
 
 void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b) {
+	bool fails;
+	if (k_is_bool(b, c, &fails) && !fails) return;
 	KRef args[3] = {c, fail_a, fail_b};
 	KInst *in = emit(b, K_FAIL_IF, KT_NONE, 3, args);
 	in->imm = site;

@@ -265,5 +265,7 @@ KType k_type(const KBuilder *b, KRef x);
 uint32_t k_lanes_of(const KBuilder *b, KRef x);
 /* The number when x is a constant i64. */
 bool k_is_int(const KBuilder *b, KRef x, int64_t *v);
+/* The same for a uniform bool. */
+bool k_is_bool(const KBuilder *b, KRef x, bool *v);
 
 #endif

@@ -6,6 +6,8 @@
 #include "backend/native/lower_flow.h"
 
 #define POLL_WORK 2048 /* operations between two polls, about */
+#define UNROLL_TURNS 16 /* of a loop that is written out at most */
+#define UNROLL_SIZE 1024 /* operations it may become */
 
 static const Inst *inst_at(const Lower *l, InstId i) {
 	return &l->f->insts.at[i];
@@ -231,11 +233,16 @@ static void emit_if(Lower *l, const Piece *p, const Inst *in) {
 	uint32_t n = flat_count(l, in);
 	KRef *first = room(l, n), *second = room(l, n), *out = room(l, n);
 	KRef c = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
-	k_if_begin(b, c, always_fails(l, p->regions[0]) ? KF_COLD : 0);
-	emit_branch(l, in, p->regions[0], first);
-	k_if_else(b, n, first);
-	emit_branch(l, in, p->regions[1], second);
-	k_if_end(b, second, out);
+	bool taken;
+	if (k_is_bool(b, c, &taken)) {
+		emit_branch(l, in, p->regions[taken ? 0 : 1], out);
+	} else {
+		k_if_begin(b, c, always_fails(l, p->regions[0]) ? KF_COLD : 0);
+		emit_branch(l, in, p->regions[0], first);
+		k_if_else(b, n, first);
+		emit_branch(l, in, p->regions[1], second);
+		k_if_end(b, second, out);
+	}
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		uint32_t count;
 		if (type_is_small(l->c, ref_type(l->f, inst_result(in, k)), &count)) {
@@ -409,16 +416,79 @@ static void poll_each(Lower *l, KRef turn, uint32_t work) {
 	k_if_end(b, NULL, NULL);
 }
 
+/* ---- short loops written out --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Written {
+	double size;  /* operations */
+	bool indexes; /* registers are chosen by a computed number, which costs one operation for each of them */
+	bool runs;    /* array instructions: not to be written more than once */
+} Written;
+
+static void add_written(const Lower *l, const Sched *s, double times, Written *w) {
+	for (uint32_t i = 0; i < s->pieces.n; i++) {
+		const Piece *p = s->pieces.at[i];
+		w->runs |= p->kind == PIECE_RUN;
+		if (p->kind == PIECE_RUN) continue;
+		const Inst *in = inst_at(l, p->inst);
+		const bool scatters = in->op == OP_SCATTER_ADD || in->op == OP_SCATTER_SET;
+		uint32_t count = 1;
+		if (in->nresults) type_is_small(l->c, ref_type(l->f, scatters ? inst_arg(l->f, in, 2) : inst_result(in, 0)), &count);
+		w->size += times * count;
+		if (p->kind == PIECE_SMALL && (scatters || in->op == OP_GATHER)) w->indexes |= !ref_is_const(inst_arg(l->f, in, 1));
+		if (p->kind != PIECE_CONTROL) continue;
+		double inner = 1;
+		if (in->op == OP_FOR) {
+			const Const *turns = ref_constant(l->f, inst_arg(l->f, in, 0));
+			if (!turns || !value_as_f64(turns->value, &inner)) inner = UNROLL_TURNS / 4;
+		}
+		for (uint32_t r = 0; r < (in->op == OP_FOR ? 1 : 2); r++) add_written(l, p->regions[r], times * inner, w);
+	}
+}
+
+/* A short loop over the elements of small arrays: with its counter known in each turn they stay in registers that need no choosing. */
+static bool is_written_out(const Lower *l, const Piece *p, const Inst *in, int64_t turns) {
+	if (turns < 1 || turns > UNROLL_TURNS) return false;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (p->carries[k].kind == CARRY_PAIR) return false;
+	Written w = {0};
+	add_written(l, p->regions[0], 1, &w);
+	return w.indexes && !w.runs && w.size * (double)turns <= UNROLL_SIZE;
+}
+
+static void write_out(Looping *w, int64_t turns) {
+	Lower *l = w->l;
+	KBuilder *b = &l->k;
+	const uint32_t size = flat_size(w);
+	const Sched *body = w->p->regions[0];
+	w->init = w->at = room(l, size);
+	collect_init(w, false, 0);
+	for (int64_t turn = 0; turn < turns; turn++) {
+		KRef counter = k_int(b, turn);
+		w->next = room(l, size);
+		lower_set_small(l, ref_value(body->region->params), 1, &counter);
+		set_params(w, body->region, 1, true);
+		lower_pieces(l, body);
+		collect_next(w, body->region);
+		w->at = w->next;
+	}
+	set_results(w, 0);
+}
+
 static void emit_for(Lower *l, const Piece *p, const Inst *in) {
 	KBuilder *b = &l->k;
 	Looping w = {.l = l, .p = p, .in = in, .first = 1, .counter = UINT32_MAX};
 	uint32_t size = flat_size(&w);
 	const Sched *body = p->regions[0];
+	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
+	int64_t turns;
+	if (k_is_int(b, count, &turns) && is_written_out(l, p, in, turns)) {
+		write_out(&w, turns);
+		return;
+	}
 	w.init = room(l, size);
 	w.next = room(l, size);
 	w.at = room(l, size);
 	KRef *params = room(l, size);
-	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
 	KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, count, k_int(b, 1)), k_int(b, 1));
 	collect_init(&w, true, odd);
 	k_loop_begin(b, k_int(b, 0), count, 1, w.n, w.init, params);

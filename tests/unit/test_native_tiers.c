@@ -131,6 +131,15 @@ static void compare(const char *text, Status expected) {
 }
 
 static const char *const programs[] = {
+    /* short loops over the elements of small arrays, written out: nested, with branches on the counter, counted down, and empty */
+    "f(v) = { a = zeros(4); for i in 0..4 { for j in i+1..4 { a[i] += v[j]*v[i]; a[j] -= v[i] } }; a }\nf([0.3, 0.7, -1.2, 2.5])",
+    "f(v) = { a = v; for i in 0..4 { for j in 0..4 { if i == j { a[i] = a[i] + 1 } else { a[j] += 0.1*a[i] } } }; a }\nf([0.3, 0.7, -1.2, 2.5])",
+    "f(v, n) = { s = 0.0; for k in 0..n { a = v*k; for i in 0..3 { a[-1 - i] += a[i]^2; s += a[i] } }; s }\nf([0.3, 0.7, -1.2], 50)",
+    "f(v) = { a = v; for i in 0..0 { a[i] = 7.0 }; for i in 0..1 { a[i] = sqrt(a[i]) }; a }\nf([0.3, 0.7, -1.2])",
+    "f(v) = { a = eye(3); for i in 0..3 { for j in 0..3 { for k in 0..3 { a[i, j] += v[k]*v[j] - v[i] } } }; a }\nf([0.3, 0.7, -1.2])",
+    "f(v) = { a = v; n = 0; for i in 0..5 { k = 0; while a[i] > 1 { a[i] = a[i]/2; k += 1 }; n = n*10 + k }; (a, n) }\nf([0.3, 7.0, 12.0, 1.0, 99.0])",
+    "f(v, w) = { s = w; for i in 0..3 { s[i + 10] = s[i]*v[i] + s[20] }; s }\nf([0.3, 0.7, -1.2], linspace(0, 1, 40))",
+    "f(v) = { a = v; for i in 0..4 { a[i] = a[(i + 1) % 4] + i }; a }\ngrad(v -> sum(f(v)^2))([0.3, 0.7, -1.2, 2.5])",
     /* scalars and control flow */
     "f(n) = { s = 0.0; for i in 0..n { s = s + 1/(1.0 + i) }; s }\nf(1000)",
     "f(x) = { n = 0; while x > 1.5 { x = sqrt(x); n = n + 1 }; (x, n) }\nf(1e10)",
@@ -203,6 +212,9 @@ static const char *const programs[] = {
 };
 
 static const char *const failures[] = {
+    "f(v) = { s = 0.0; for i in 0..4 { s += v[i + 1] }; s }\nf([0.3, 0.7, -1.2, 2.5])",
+    "f(v) = { a = v; for i in 0..4 { for j in i..5 { a[j] += v[i] } }; a }\nf([0.3, 0.7, -1.2, 2.5])",
+    "f(v) = { n = 0; for i in 0..3 { n += 6 // (i64(v[i])) }; n }\nf([3.0, 2.0, 0.5])",
     "f(x, i) = { s = 0.0; for k in 0..10 { s = s + x[k + i] }; s }\nf(linspace(0, 1, 30), 25)",
     "f(x, i) = { for k in 0..10 { x[k + i] = 1.0 }; x }\nf(linspace(0, 1, 30), 25)",
     "f(x, i) = { s = 0.0; for k in 0..10 { s = s + x[k - i] }; s }\nf([1.0, 2, 3], 2)",
