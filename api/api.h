@@ -160,6 +160,8 @@ static inline Tensor *tensor_of(const atled_tensor *t) { return (Tensor *)(uintp
 static inline atled_tensor *tensor_handle(Tensor *t) { return (atled_tensor *)(void *)t; }
 /* May be written as the result of a call. */
 bool tensor_writable(const Tensor *t);
+/* They may share memory. */
+bool tensor_meets(const Tensor *x, const Tensor *y);
 /* Copies src into dst, whatever they share. false when memory fails. */
 bool tensor_move_into(Ctx *c, Tensor *dst, Tensor *src);
 

@@ -1,7 +1,7 @@
 /* function.c - functions with a type: looked up, called, derived, entered directly, shown.
  *
  * Needs: api.h, parser/session.h, backend/code.h. Guarantees: the types of arguments are checked before anything runs;
- * results are given in tensors of their own, or copied into the host's when all of them are there. A derived function
+ * results are given in tensors of their own, or in the host's: made there where they can be, else copied. A derived function
  * is made in the language from the function's value, so that derivatives nest.
  */
 #include "api/api.h"
@@ -20,7 +20,7 @@ struct Entry {
 	uint32_t nin, nout;
 	Tensor **in; /* over the caller's memory, moved at each call; NULL for scalars */
 	Value *args, *results;
-	Tensor **out;
+	Tensor **out, **places; /* places: scratch of a call, see code_call_into */
 };
 
 /* ---- handles ----------------------------------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ static void entry_release(atled_context *x, Entry *e) {
 	for (uint32_t i = 0; i < e->nin; i++) tensor_unref(e->in[i]);
 	for (uint32_t i = 0; i < e->nout; i++) tensor_unref(e->out[i]);
 	heap_free(x->c, e,
-	          e->nin * (sizeof *e->in + sizeof *e->args) + e->nout * (sizeof *e->out + sizeof *e->results) + sizeof *e);
+	          e->nin * (sizeof *e->in + sizeof *e->args) + e->nout * (2 * sizeof *e->out + sizeof *e->results) + sizeof *e);
 }
 
 void function_handle_release(atled_function *f) {
@@ -496,6 +496,16 @@ static void check_result(Ctx *c, const Signature *sig, uint32_t i, const Tensor 
 	ctx_throw(c, ST_ERROR);
 }
 
+/* Results may overlap arguments: those that do have no place of their own while the function runs. */
+static void keep_apart(uint32_t nin, const Tensor *const *in, uint32_t nout, Tensor **places) {
+	for (uint32_t i = 0; i < nout; i++) {
+		for (uint32_t j = 0; places[i] && j < nin; j++)
+			if (in[j] && tensor_meets(places[i], in[j])) places[i] = NULL;
+		for (uint32_t j = 0; places[i] && j < i; j++)
+			if (places[j] && tensor_meets(places[i], places[j])) places[i] = NULL;
+	}
+}
+
 static void call_body(Ctx *c, void *arg) {
 	CallIn *k = arg;
 	int64_t values[TYPE_SYMS];
@@ -503,7 +513,12 @@ static void call_body(Ctx *c, void *arg) {
 	for (uint32_t i = 0; i < k->nin; i++) k->args[i] = value_from_tensor(tensor_ref(tensor_of(k->in[i])));
 	Code *code = code_of(c, k->fn->fn);
 	if (!code) ctx_throw(c, ST_NOMEM);
-	api_want(c, code_call(c, code, k->args, k->results));
+	Tensor *places[TYPE_PLACES];
+	const Tensor *in[TYPE_PLACES];
+	for (uint32_t i = 0; i < k->nin; i++) in[i] = tensor_of(k->in[i]);
+	for (uint32_t i = 0; i < k->nout; i++) places[i] = k->out[i] ? tensor_of(k->out[i]) : NULL;
+	keep_apart(k->nin, in, k->nout, places);
+	api_want(c, code_call_into(c, code, k->args, places, k->results));
 	for (uint32_t i = 0; i < k->nout; i++) {
 		if (!(k->made[i] = value_to_tensor(c, k->results[i]))) ctx_throw(c, ST_NOMEM);
 		check_result(c, &k->fn->sig, i, k->made[i], values);
@@ -511,7 +526,7 @@ static void call_body(Ctx *c, void *arg) {
 			api_misuse(c, "the tensor given for result %u has another shape", i);
 	}
 	for (uint32_t i = 0; i < k->nout; i++)
-		if (k->out[i] && !tensor_move_into(c, tensor_of(k->out[i]), k->made[i])) ctx_throw(c, ST_NOMEM);
+		if (k->out[i] && k->made[i] != tensor_of(k->out[i]) && !tensor_move_into(c, tensor_of(k->out[i]), k->made[i])) ctx_throw(c, ST_NOMEM);
 }
 
 atled_status atled_call(atled_context *x, const atled_function *fn, uint32_t nin, atled_tensor *const *in,
@@ -579,8 +594,12 @@ static void entry_body(Ctx *c, void *arg) {
 			e->args[i] = value_tensor(e->in[i]);
 		} else e->args[i] = value_scalar_from_bytes((Dtype)type_of(c, sig->in[i])->dtype, k->in[i]);
 	}
-	for (uint32_t i = 0; i < e->nout; i++) e->results[i].kind = V_UNSET;
-	api_want(c, code_call(c, (Code *)e->f->fn->code, e->args, e->results));
+	for (uint32_t i = 0; i < e->nout; i++) {
+		e->results[i].kind = V_UNSET;
+		if ((e->places[i] = e->out[i])) point_tensor(c, e->out[i], sig->out[i], k->lengths, sig->nsyms, k->out[i]);
+	}
+	keep_apart(e->nin, (const Tensor *const *)e->in, e->nout, e->places);
+	api_want(c, code_call_into(c, (Code *)e->f->fn->code, e->args, e->places, e->results));
 	for (uint32_t i = 0; i < e->nout; i++) {
 		Value *r = &e->results[i];
 		if (r->kind == V_SCALAR) {
@@ -591,7 +610,7 @@ static void entry_body(Ctx *c, void *arg) {
 			memcpy(k->out[i], r->tensor->data, dtype_size((Dtype)r->tensor->dtype));
 			continue;
 		}
-		point_tensor(c, e->out[i], sig->out[i], k->lengths, sig->nsyms, k->out[i]);
+		if (r->tensor == e->out[i]) continue;
 		if (!tensor_same_shape(e->out[i], r->tensor)) {
 			diag_error(c, E_ANNOTATION, NO_SPAN, "result %u has another shape than its type says", i);
 			ctx_throw(c, ST_ERROR);
@@ -636,7 +655,7 @@ static void make_entry_body(Ctx *c, void *arg) {
 			api_misuse(c, "the shape of result %u is not known before the call", i);
 	}
 	size_t nin = f->nin, nout = f->nout,
-		   bytes = nin * (sizeof(Tensor *) + sizeof(Value)) + nout * (sizeof(Tensor *) + sizeof(Value)) + sizeof(Entry);
+		   bytes = nin * (sizeof(Tensor *) + sizeof(Value)) + nout * (2 * sizeof(Tensor *) + sizeof(Value)) + sizeof(Entry);
 	Entry *e = heap_alloc(c, bytes);
 	if (!e) ctx_throw(c, ST_NOMEM);
 	memset(e, 0, bytes);
@@ -645,6 +664,7 @@ static void make_entry_body(Ctx *c, void *arg) {
 	e->results = e->args + nin;
 	e->in = (Tensor **)(e->results + nout);
 	e->out = e->in + nin;
+	e->places = e->out + nout;
 	f->entry = e;
 	bool ok = code_of(c, f->fn) != NULL;
 	for (uint32_t i = 0; i < nin && ok; i++)

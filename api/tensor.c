@@ -37,12 +37,17 @@ static void reach(const Tensor *t, const char **low, const char **high) {
 	*high = t->data + (after + 1) * size;
 }
 
+bool tensor_meets(const Tensor *x, const Tensor *y) {
+	if (!x->count || !y->count) return false;
+	const char *a, *b, *p, *q;
+	reach(x, &a, &b);
+	reach(y, &p, &q);
+	return a < q && p < b;
+}
+
 bool tensor_move_into(Ctx *c, Tensor *dst, Tensor *src) {
 	if (!src->count) return true;
-	const char *a, *b, *p, *q;
-	reach(dst, &a, &b);
-	reach(src, &p, &q);
-	if (a < q && p < b) { /* they may share memory */
+	if (tensor_meets(dst, src)) {
 		Tensor *copy = tensor_copy(c, src);
 		if (!copy) return false;
 		tensor_assign(dst, copy);

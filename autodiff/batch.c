@@ -217,8 +217,9 @@ static void if_together(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), results[k]);
 }
 
-/* if (any lane takes the branch) { the branch, for all lanes } else { zeros }. Results with an entry are threads,
- * which are `before` when the branch is skipped. */
+/* if (any lane takes the branch) { the branch for the lanes that do, else `before` } else { before }. That the lanes keep
+ * what they had stands inside, so that it may be asked of some lanes only whether one takes the branch. Results with an
+ * entry are threads. */
 static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, const Ref *before, const Ref *entry,
 	                       Ref *results) {
 	const Region *r = inst_region(s->f, in, which);
@@ -232,15 +233,14 @@ static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, 
 	if (captured.n) redirect_all(s, in, &captured, lane_index(s, taken));
 	batch_region(s, r);
 	for (uint32_t k = 0; k < n; k++)
-		out[k] = entry[k] ? batch_get(s, region_result(s, r, k)) : batch_full(s, in, region_result(s, r, k));
+		out[k] = entry[k] ? batch_get(s, region_result(s, r, k))
+		                  : choose(s, taken, batch_full(s, in, region_result(s, r, k)), before[k]);
 	RegionId taken_region = build_region_end(s->b, open, n, out);
 	restore(s, &saved);
 
 	build_at(s->b, in->span);
 	open = build_region_begin(s->b, 0, NULL, NULL);
-	for (uint32_t k = 0; k < n; k++)
-		out[k] = entry[k] ? before[k] : build_zeros(s->b, batch_type(s, ref_type(s->f, inst_result(in, k)), true));
-	RegionId skipped = build_region_end(s->b, open, n, out);
+	RegionId skipped = build_region_end(s->b, open, n, before);
 	build_if(s->b, run, taken_region, skipped, results);
 }
 
@@ -252,6 +252,7 @@ static void if_by_lane(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) {
 		if (!batch_thread(s, inst_result(in, k))) {
 			check_shape(s, in, inst_result(in, k));
+			before[k] = build_zeros(s->b, batch_type(s, ref_type(s->f, inst_result(in, k)), true));
 			continue;
 		}
 		entry[k] = thread_entry(s, in, region_result(s, inst_region(s->f, in, 0), k));
@@ -266,8 +267,7 @@ static void if_by_lane(Batch *s, const Inst *in) {
 		if (entry[k] && ref_is_value(entry[k])) stand_for(s, entry[k], first[k]);
 	branch_by_lane(s, in, 1, other, first, entry, second);
 	restore(s, &saved);
-	for (uint32_t k = 0; k < n; k++)
-		batch_set(s, inst_result(in, k), entry[k] ? second[k] : choose(s, taken, first[k], second[k]));
+	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), second[k]);
 }
 
 void batch_IF(Batch *s, const Inst *in) {
@@ -395,7 +395,8 @@ static void while_by_lane(Batch *s, const Inst *in) {
 	open = build_region_begin(s->b, n + 1, types, params);
 	Ref alive = params[n];
 	turn_by_lane(s, in, r, 0, alive, params);
-	params[n] = condition_here(s, in, params); /* lanes that have stopped stay as they are, so they stay stopped */
+	/* lanes that have stopped stay as they are, so they stay stopped; that they do is written out for who reads it */
+	params[n] = build2(s->b, OP_MIN, alive, condition_here(s, in, params));
 	RegionId body = build_region_end(s->b, open, n + 1, params);
 	build_while(s->b, n + 1, init, condition, body, params);
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), params[k]);

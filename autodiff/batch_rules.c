@@ -122,6 +122,16 @@ static void strided(Batch *s, const Inst *in) {
 void batch_SLICE(Batch *s, const Inst *in) { strided(s, in); }
 void batch_PAD(Batch *s, const Inst *in) { strided(s, in); }
 
+void batch_UPDATE(Batch *s, const Inst *in) {
+	Dim start[MAX_RANK];
+	int64_t stride[MAX_RANK] = {1};
+	int words[MAX_RANK];
+	dims_field(s, in, 0, dim_const(s->c, 0), start);
+	uint32_t n = axes_field(s, in, 1, 0, words);
+	for (uint32_t i = 0; i < n; i++) stride[i + 1] = words[i];
+	set1(s, in, build_update(s->b, batch_full_arg(s, in, 0), batch_full_arg(s, in, 1), start, stride));
+}
+
 void batch_CONCAT(Batch *s, const Inst *in) {
 	Ref *parts = ARENA_ARRAY(s->scratch, Ref, in->nargs);
 	for (uint32_t k = 0; k < in->nargs; k++) parts[k] = batch_full_arg(s, in, k);

@@ -8,6 +8,10 @@
  * Recursion: the number of residuals of a function is not known while it is being split, so a recursive call hands on
  * none. Its operands are kept, and the linear part calls `joint`, which runs the callee's primal part again and then
  * its linear part. A chain of calls of depth n so costs n primal runs of shrinking length, and memory for one.
+ *
+ * Calls that can be written out are written out first, so that what several callees compute alike is one value and has one cotangent: u, u_t and
+ * u_xx of one network, each a call, share their primal values, and the transpose goes back through those once instead of three times. Merging
+ * equal instructions later cannot give that back, since the cotangents differ.
  */
 #include "autodiff/linearise.h"
 
@@ -76,10 +80,14 @@ static void find_linear_results(const Plan *p, Split *s) {
 }
 
 static void make_split(Ctx *c, Derived *d) {
-	Fn *f = d->from;
+	Fn *f = d->from, *flat = fn_flatten(c, f);
 	Split *s = ARENA_NEW(f->arena, Split);
 	d->data = s;
 	s->linear_result = ARENA_ARRAY(f->arena, bool, fn_nresults(f) + 1u);
+	if (flat) {
+		origin_set(c, flat, origin_of(f));
+		f = derived_own(d, flat);
+	}
 	Plan p = {.c = c, .f = f, .d = d, .a = d->scratch, .linear_result = s->linear_result};
 	p.dep = (Depends){.c = c, .f = f, .scratch = d->scratch, .transform = "linearise"};
 	p.dep.linear = ARENA_ARRAY(d->scratch, bool, f->vals.n + 1u);

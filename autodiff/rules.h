@@ -53,6 +53,8 @@ void cotangent_add(TransposeRule *r, uint32_t k, Ref w);
 /* The cotangent of operand k so far (zeros when there is none), to be updated in place and given back with cotangent_put. */
 Ref cotangent_take(TransposeRule *r, uint32_t k);
 void cotangent_put(TransposeRule *r, uint32_t k, Ref w);
+/* The sum of a cotangent over some of its axes (transpose_sum.c). */
+Ref sum_cotangent(Builder *b, Ref w, uint32_t n, const int *axes);
 _Noreturn void not_linear(TransposeRule *r);
 
 #define EW1(ID, name, KINDS, RESULT, DERIV, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)

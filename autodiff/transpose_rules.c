@@ -125,7 +125,7 @@ void transpose_BROADCAST(TransposeRule *r) {
 	uint32_t n = 0;
 	for (int k = 0; k < y.rank; k++)
 		if (!kept[k]) summed[n++] = k;
-	Ref w = n ? build_reduce(b, OP_REDUCE_SUM, r->w[0], n, summed) : r->w[0];
+	Ref w = n ? sum_cotangent(b, r->w[0], n, summed) : r->w[0];
 	cotangent_add(r, 0, stretched ? build_reshape(b, w, x.rank, x.dims) : w);
 }
 
@@ -164,6 +164,20 @@ void transpose_PAD(TransposeRule *r) {
 	int64_t stride[MAX_RANK];
 	read_window(r, low, stride);
 	cotangent_add(r, 0, build_slice(r->b, r->w[0], low, x.dims, stride));
+}
+
+/* What is written over gets nothing; what is written gets the box. */
+void transpose_UPDATE(TransposeRule *r) {
+	Dim start[MAX_RANK];
+	int64_t stride[MAX_RANK];
+	uint32_t n;
+	const int64_t *words = attr_list(r, 0, &n);
+	for (uint32_t k = 0; k < n; k++) start[k] = (Dim)words[k];
+	words = attr_list(r, 1, &n);
+	for (uint32_t k = 0; k < n; k++) stride[k] = words[k];
+	Type v = operand_type(r, 1);
+	if (r->linear[1]) cotangent_add(r, 1, build_slice(r->b, r->w[0], start, v.dims, stride));
+	if (r->linear[0]) cotangent_add(r, 0, build_update(r->b, r->w[0], build_zeros(r->b, r->types[1]), start, stride));
 }
 
 /* The part of w from `start` of the given length along an axis. */

@@ -19,6 +19,9 @@ Code *code_of(Ctx *c, Fn *f);
 
 /* The entry point: args has fn_nparams entries, results fn_nresults. */
 Status code_call(Ctx *c, Code *code, const Value *args, Value *results);
+/* The same for a caller who has memory for results. places[k], when it is not NULL, shares no memory with arguments or other places; if result k has its
+ * type and shape, and is computed in one go, it is made there and is that tensor, else it is another one. A call that fails may have written there. */
+Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *places, Value *results);
 
 /* A function that is one piece of machine code, called again and again with arrays of the same lengths: an integrator's right-hand side.
  * Everything but the numbers is settled beforehand; a call allocates and converts nothing. */

@@ -58,6 +58,7 @@ typedef struct Block {
 	Step *steps;
 	const int32_t *results;  /* operands */
 	const bool *takes;       /* result k moves out of its slot */
+	const bool *untouched;   /* no step of the block reads what becomes result k */
 	const uint32_t *dead;    /* slots to release before the first step: nobody uses them here */
 	const SymDef *syms;      /* that the parameters define */
 	const uint32_t *owned;   /* every slot of this block and the ones inside it that may hold a reference */
@@ -124,6 +125,7 @@ struct Frame {
 	Backend *be;
 	Ctx *ctx;
 	const Code *code;
+	Tensor *const *places; /* by result: memory where it may be made, see code_call_into; NULL: none */
 };
 
 /* Memory for frames: chunks in a list, of which those up to `now` are in use. Slots of free frames hold no
@@ -177,7 +179,9 @@ void bind_syms(Frame *f, uint32_t n, const SymDef *defs);
 /* Releases everything the block may still hold after a failure. */
 void sweep_block(Frame *f, const Block *b);
 /* Runs callee with args in a new frame; they are moved in, and left V_UNSET. */
-Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Value *results, SpanId span);
+Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places, Value *results, SpanId span);
+/* While f->places: the memory that the frame's caller has for what the slot will hold, when nothing but the result is made of it; else NULL. */
+Tensor *place_of(const Frame *f, uint32_t slot);
 
 /* Records a diagnostic at the step; always ST_ERROR. */
 Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -282,6 +286,8 @@ Status fail_index(Frame *f, const Step *s, int64_t index, int64_t length);
 Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t step, int64_t length);
 Status fail_guard(Frame *f, const Step *s, const DimRef *left, const DimRef *right, int64_t x, int64_t y, Atom of);
 Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message);
+/* A zero pivot (cholesky: not positive), counted from 0, of a matrix of so many rows; which: of several matrices, -1 when there is one. */
+Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t which);
 
 /* ---- state of the thin files ------------------------------------------------------------------------------------- */
 

@@ -123,7 +123,10 @@ Status eval_CALL(Frame *f, const Step *s) {
 	Value few[FEW], *args = few;
 	if (s->nargs > FEW && !(args = heap_alloc(f->ctx, s->nargs * sizeof *args))) return ST_NOMEM;
 	for (uint32_t k = 0; k < s->nargs; k++) args[k] = take_operand(f, s, k);
-	Status st = call_code(f->be, site->code, s->nargs, args, &f->slots[s->d], s->span);
+	Tensor *places[FEW];
+	const bool placed = UNLIKELY(f->places != NULL) && s->nresults <= FEW;
+	for (uint32_t k = 0; placed && k < s->nresults; k++) places[k] = place_of(f, s->d + k);
+	Status st = call_code(f->be, site->code, s->nargs, args, placed ? places : NULL, &f->slots[s->d], s->span);
 	if (s->nargs > FEW) heap_free(f->ctx, args, s->nargs * sizeof *args);
 	return st;
 }

@@ -64,14 +64,22 @@ static void conjugate(Dtype d, int64_t n, void *x) {
 	else for (int64_t i = 0; i < n; i++) ((double *)x)[2 * i + 1] = -((double *)x)[2 * i + 1];
 }
 
+static Status matrix_failed(Frame *f, const Step *s, const char *problem, int64_t pivot, int64_t rows, int64_t which) {
+	char name[48] = "";
+	if (which >= 0) snprintf(name, sizeof name, "matrix %lld: ", (long long)which);
+	return fail_at(f, s, E_SINGULAR, "%s%s (pivot %lld of %lld)", name, problem, (long long)pivot, (long long)rows);
+}
+
 /* What LAPACK said, in the user's words. `where` is of the batch element; -1 when there is only one. */
 static Status lapack_failed(Frame *f, const Step *s, Status st, int info, const Batch *b, int64_t where, const char *problem) {
 	if (st != ST_ERROR) return st;
 	if (info == LAPACK_MISSING) return fail_at(f, s, E_FILE, "%s", lapack_why());
 	if (info < 0) return fail_internal(f, s, "LAPACK refuses an argument");
-	char which[48] = "";
-	if (b->count > 1) snprintf(which, sizeof which, "matrix %lld: ", (long long)where);
-	return fail_at(f, s, E_SINGULAR, "%s%s (pivot %d of %lld)", which, problem, info - 1, (long long)b->rows);
+	return matrix_failed(f, s, problem, info - 1, b->rows, b->count > 1 ? where : -1);
+}
+
+Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t which) {
+	return matrix_failed(f, s, s->op == OP_CHOLESKY ? "the matrix is not positive definite" : "the matrix is singular", pivot, rows, which);
 }
 
 /* Eigenvalues and singular values of a matrix with a number that is not finite are NaN, and so are its vectors; LAPACK

@@ -106,6 +106,7 @@ Status fail_slice(Frame *f, const Step *s, int64_t n, int64_t start, int64_t ste
 	if (s->op == OP_PAD)
 		return fail_at(f, s, E_INDEX, "%lld elements written from index %lld do not fit an axis of length %lld", (long long)n, (long long)start,
 		               (long long)length);
+	if (s->op == OP_UPDATE && n == 1) return fail_index(f, s, start, length);
 	char by[40] = "";
 	if (step != 1) snprintf(by, sizeof by, " by %lld", (long long)step);
 	return fail_at(f, s, E_INDEX, "a slice of %lld elements from index %lld%s does not fit an axis of length %lld", (long long)n,
@@ -151,6 +152,30 @@ Status eval_PAD(Frame *f, const Step *s) {
 	tensor_assign(&into, x);
 	put_tensor(f, s, 0, out);
 	return spend(f->be, (uint64_t)out->count);
+}
+
+Status eval_UPDATE(Frame *f, const Step *s) {
+	const Field *starts = &s->fields[0], *steps = &s->fields[1];
+	const Tensor *v = operand_at(f, s->b)->tensor;
+	int64_t stride[MAX_RANK], start[MAX_RANK], offset = 0;
+	for (uint32_t i = 0; i < starts->n; i++) {
+		const int64_t length = operand_at(f, s->a)->tensor->shape[i], step = steps->words[i];
+		if (!dim_position(f, s, &starts->dims[i], &start[i])) return ST_ERROR;
+		if (UNLIKELY(!fits(start[i], v->shape[i], step, length))) return fail_slice(f, s, v->shape[i], start[i], step, length);
+	}
+	/* v may be a part of x, in which case x is shared and copied: writing in place is safe */
+	const uint64_t copied = operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
+	Tensor *out = operand_writable(f, s, 0);
+	if (!out) return ST_NOMEM;
+	for (uint32_t i = 0; i < starts->n; i++) {
+		if (v->count) offset += start[i] * out->stride[i];
+		stride[i] = steps->words[i] * out->stride[i];
+	}
+	const uint64_t written = (uint64_t)v->count;
+	Tensor into = part_of(out, starts->n, v->shape, stride, offset);
+	tensor_assign(&into, v);
+	put_tensor(f, s, 0, out);
+	return spend(f->be, written + copied);
 }
 
 Status eval_CONCAT(Frame *f, const Step *s) {

@@ -424,9 +424,12 @@ static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *
 		for (uint32_t k = 0; k < p->list.n; k++)
 			if (p->owner[p->list.at[k]] == id) p->last[p->list.at[k]] = i;
 	}
+	bool *untouched = ARENA_ARRAY(p->keep, bool, r->nresults);
 	for (uint32_t k = 0; k < r->nresults; k++) {
 		Ref x = f->args.at[r->results + k];
-		if (ref_is_value(x) && p->managed[REF_INDEX(x)] && p->owner[REF_INDEX(x)] == id) p->last[REF_INDEX(x)] = nitems;
+		if (!ref_is_value(x) || !p->managed[REF_INDEX(x)] || p->owner[REF_INDEX(x)] != id) continue;
+		untouched[k] = p->last[REF_INDEX(x)] == NOWHERE;
+		p->last[REF_INDEX(x)] = nitems;
 	}
 
 	VEC(uint32_t) dead = {0};
@@ -466,6 +469,7 @@ static void build_block(Prep *p, RegionId id, uint32_t ngrants, const uint32_t *
 	}
 	out->results = results;
 	out->takes = takes;
+	out->untouched = untouched;
 	out->nresults = r->nresults;
 
 	begin_walk(p);

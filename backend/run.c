@@ -347,7 +347,7 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 	return st;
 }
 
-Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Value *results, SpanId span) {
+Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places, Value *results, SpanId span) {
 	char here;
 	Activation a;
 	callee = tier_choose(be, callee, args);
@@ -359,6 +359,7 @@ Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Value *
 		}
 		return st;
 	}
+	a.frame.places = places;
 	Value *params = a.frame.slots + callee->body.params;
 	for (uint32_t i = 0; i < nargs; i++) {
 		params[i] = args[i];
@@ -368,6 +369,10 @@ Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Value *
 }
 
 Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
+	return code_call_into(c, code, args, NULL, results);
+}
+
+Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *places, Value *results) {
 	Backend *be = backend_of(c);
 	char here;
 	if (!be->depth) be->told_diags = UINT32_MAX;
@@ -385,6 +390,7 @@ Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 	}
 	if (st != ST_OK) return st;
 	fn_ref(fn); /* a callback may give up the last reference but this */
+	a.frame.places = places;
 	Value *params = a.frame.slots + code->body.params;
 	for (uint32_t i = 0; i < nparams; i++) { /* a tensor without axes is a scalar inside */
 		params[i] = value_ref(args[i]);
@@ -404,6 +410,13 @@ Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 		for (uint32_t k = 0; k < code->body.nresults; k++) results[k] = (Value){.kind = V_UNSET};
 	fn_unref(fn);
 	return st;
+}
+
+Tensor *place_of(const Frame *f, uint32_t slot) {
+	const Block *body = &f->code->body;
+	for (uint32_t r = 0; r < body->nresults; r++)
+		if (body->results[r] == (int32_t)slot && body->untouched[r] && body->takes[r]) return f->places[r];
+	return NULL;
 }
 
 /* ---- operands, lengths, results ---------------------------------------------------------------------------------- */

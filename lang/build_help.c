@@ -121,6 +121,15 @@ Ref build_pad(Builder *b, Ref x, const Dim *low, const Dim *length, const int64_
 	return strided(b, OP_PAD, x, low, length, stride);
 }
 
+Ref build_update(Builder *b, Ref x, Ref v, const Dim *start, const int64_t *stride) {
+	Words w = {.n = 0};
+	uint32_t rank = rank_of(b, x);
+	words_dims(&w, rank, start);
+	words_int(&w, rank);
+	for (uint32_t k = 0; k < rank; k++) words_int(&w, stride ? stride[k] : 1);
+	return build(b, OP_UPDATE, 2, (Ref[]){x, v}, words_attr(b, &w), NULL);
+}
+
 Ref build_concat(Builder *b, uint32_t n, const Ref *xs, int axis) {
 	Words w = {.n = 0};
 	words_int(&w, axis);

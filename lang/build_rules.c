@@ -525,6 +525,109 @@ static Ref slice_concat(Builder *b, const Expr *e) {
 	return REF_NONE;
 }
 
+/* ---- updates of a box -------------------------------------------------------------------------------------------- */
+
+/* One axis of a box of an array: `length` elements from `start` with a stride. */
+typedef struct Side {
+	Dim start, length;
+	int64_t stride;
+} Side;
+
+static Side slice_side(Builder *b, const Expr *e, uint32_t k) {
+	uint32_t n;
+	return (Side){(Dim)expr_field(b, e, 0, &n)[k], (Dim)expr_field(b, e, 1, &n)[k], expr_field(b, e, 2, &n)[k]};
+}
+
+static Side update_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
+	uint32_t n;
+	return (Side){(Dim)attr_field(b->ctx, OP_UPDATE, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k], attr_field(b->ctx, OP_UPDATE, attr, 1, &n)[k]};
+}
+
+static bool same_side(Builder *b, Side x, Side y) {
+	return build_same_dim(b, x.start, y.start) && build_same_dim(b, x.length, y.length) && (x.stride == y.stride || dim_is(b, x.length, 1));
+}
+
+/* A number that x - y is known to be. */
+static bool dim_difference(Builder *b, Dim x, Dim y, int64_t *out) {
+	return dim_is_const(b->ctx, build_canon(b, dim_sub(b->ctx, build_canon(b, x), build_canon(b, y))), out);
+}
+
+static Dim side_end(Builder *b, Side x) {
+	return dim_add(b->ctx, x.start, x.length);
+}
+
+/* The sides have nothing in common, whatever the lengths are. For strides of 1, which is what can be said of sums. */
+static bool apart(Builder *b, Side x, Side y) {
+	int64_t gap;
+	if (dim_is(b, x.length, 1)) x.stride = 1;
+	if (dim_is(b, y.length, 1)) y.stride = 1;
+	if (x.stride != 1 || y.stride != 1) return false;
+	return (dim_difference(b, x.start, side_end(b, y), &gap) && gap >= 0) || (dim_difference(b, y.start, side_end(b, x), &gap) && gap >= 0);
+}
+
+static bool within(Builder *b, Side inner, Side outer) {
+	int64_t before, after;
+	return inner.stride == 1 && outer.stride == 1 && dim_difference(b, inner.start, outer.start, &before) && before >= 0 &&
+	       dim_difference(b, side_end(b, outer), side_end(b, inner), &after) && after >= 0;
+}
+
+/* A slice that lies in the box is a slice of what was written there; one that lies beside it is one of the array before. */
+static Ref slice_update(Builder *b, const Expr *e) {
+	const Inst *in = made_by(b, e->args[0], OP_UPDATE);
+	if (!in) return REF_NONE;
+	Ref x = inst_arg(b->fn, in, 0), v = inst_arg(b->fn, in, 1);
+	AttrId box = in->attr;
+	uint32_t rank = ref_ty(b->fn, x)->rank;
+	bool same = true, inside = true, beside = false;
+	Dim start[MAX_RANK], length[MAX_RANK];
+	int64_t stride[MAX_RANK];
+	for (uint32_t k = 0; k < rank; k++) {
+		Side s = slice_side(b, e, k), u = update_side(b, box, v, k);
+		same = same && same_side(b, s, u);
+		inside = inside && within(b, s, u);
+		beside = beside || apart(b, s, u);
+		start[k] = s.start;
+		length[k] = s.length;
+		stride[k] = s.stride;
+	}
+	if (same) return v;
+	if (beside) return build_slice(b, x, start, length, stride);
+	if (!inside) return REF_NONE;
+	for (uint32_t k = 0; k < rank; k++) start[k] = dim_sub(b->ctx, start[k], update_side(b, box, v, k).start);
+	return build_slice(b, v, start, length, NULL);
+}
+
+/* A box without elements changes nothing; one that is everything leaves nothing. */
+static Ref update_all(Builder *b, const Expr *e) {
+	Type t = *ref_ty(b->fn, e->args[0]);
+	bool all = true;
+	for (uint32_t k = 0; k < t.rank; k++) {
+		Side u = update_side(b, e->attr, e->args[1], k);
+		if (dim_is(b, u.length, 0)) return e->args[0];
+		all = all && dim_is(b, u.start, 0) && build_same_dim(b, u.length, t.dims[k]) && u.stride == 1;
+	}
+	return all ? e->args[1] : REF_NONE;
+}
+
+/* What was written before into the same box is gone. */
+static Ref update_again(Builder *b, const Expr *e) {
+	const Inst *in = made_by(b, e->args[0], OP_UPDATE);
+	if (!in || in->attr != e->attr) return REF_NONE;
+	Ref before = inst_arg(b->fn, in, 1), x = inst_arg(b->fn, in, 0);
+	if (type_at(b, before) != type_at(b, e->args[1])) return REF_NONE;
+	return build(b, OP_UPDATE, 2, (Ref[]){x, e->args[1]}, e->attr, NULL);
+}
+
+/* The array's own elements, written where they were. */
+static Ref update_own(Builder *b, const Expr *e) {
+	const Inst *in = made_by(b, e->args[1], OP_SLICE);
+	if (!in || inst_arg(b->fn, in, 0) != e->args[0]) return REF_NONE;
+	Expr s = {.op = OP_SLICE, .attr = in->attr};
+	for (uint32_t k = 0; k < ref_ty(b->fn, e->args[0])->rank; k++)
+		if (!same_side(b, slice_side(b, &s, k), update_side(b, e->attr, e->args[1], k))) return REF_NONE;
+	return e->args[0];
+}
+
 static Ref pad_zero(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[0], 0) ? full(b, e, 0) : REF_NONE;
 }
@@ -707,8 +810,12 @@ static const Rule rules[] = {
 	{OP_SLICE, "slice_slice", slice_slice},
 	{OP_SLICE, "slice_broadcast", slice_broadcast},
 	{OP_SLICE, "slice_concat", slice_concat},
+	{OP_SLICE, "slice_update", slice_update},
 	{OP_PAD, "strided_nothing", strided_nothing},
 	{OP_PAD, "pad_zero", pad_zero},
+	{OP_UPDATE, "update_all", update_all},
+	{OP_UPDATE, "update_again", update_again},
+	{OP_UPDATE, "update_own", update_own},
 	{OP_CONCAT, "concat_one", concat_one},
 	{OP_CONCAT, "concat_empty", concat_empty},
 	{OP_REDUCE_SUM, "reduce_nothing", reduce_nothing},

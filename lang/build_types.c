@@ -242,6 +242,19 @@ bool type_rule_PAD(TypeQuery *q) {
 	return strided_types(q);
 }
 
+bool type_rule_UPDATE(TypeQuery *q) {
+	Type x, v;
+	uint32_t nstart, nstride;
+	if (!want_tensor(q, 0, 15, 1, &x) || !want_tensor(q, 1, 15, 1, &v)) return false;
+	field(q, 0, &nstart);
+	const int64_t *stride = field(q, 1, &nstride);
+	if (nstart != x.rank || nstride != x.rank) return type_wrong(q, "it needs one entry for each axis");
+	if (v.dtype != x.dtype || v.rank != x.rank) return type_wrong(q, "the update is %s, the array %s", arg_words(q, 1), arg_words(q, 0));
+	for (uint32_t k = 0; k < x.rank; k++)
+		if (!stride[k]) return type_wrong(q, "a stride of 0");
+	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims);
+}
+
 bool type_rule_CONCAT(TypeQuery *q) {
 	Type first, x;
 	int64_t axis = option(q, 0);

@@ -72,6 +72,10 @@ AttrId attr_subst(Ctx *c, Op op, AttrId a, const Dim *map, uint32_t nmap);
 typedef uint32_t ChainId; /* interned chain of transforms, e.g. "jvp transpose"; 0: written by the user */
 ChainId chain_push(Ctx *c, ChainId outer, const char *transform);
 const char *chain_text(const Ctx *c, ChainId id);
+/* The transforms of a chain alone, without the calls that fn_flatten puts in front; "" for none. */
+void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap);
+/* Calls visit for the calls that the chain's instruction came through, the innermost first. */
+void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud);
 
 /* ---- functions -------------------------------------------------------------------------------------------------------------------- */
 
@@ -231,6 +235,7 @@ Ref build_reshape(Builder *b, Ref x, uint32_t rank, const Dim *shape);
 Ref build_transpose(Builder *b, Ref x, const int *perm);
 Ref build_slice(Builder *b, Ref x, const Dim *start, const Dim *length, const int64_t *stride); /* stride NULL: 1 */
 Ref build_pad(Builder *b, Ref x, const Dim *low, const Dim *length, const int64_t *stride);
+Ref build_update(Builder *b, Ref x, Ref v, const Dim *start, const int64_t *stride); /* stride NULL: 1 */
 Ref build_concat(Builder *b, uint32_t n, const Ref *xs, int axis);
 Ref build_gather(Builder *b, Ref x, Ref index, int axis, int batch);
 Ref build_scatter(Builder *b, Op op, Ref x, Ref index, Ref update, int axis, int batch);
@@ -286,6 +291,10 @@ void refmap_set(RefMap *m, Ref from, Ref to);
 TypeId refmap_type(Builder *b, RefMap *m, TypeId t);
 /* Copies one instruction (with its regions) through the map. */
 void build_copy_inst(Builder *b, RefMap *m, const Inst *in);
+
+/* f with the functions it calls written out in place and equal instructions made one, except for recursive and very large callees; NULL when there
+ * is nothing to write out, or it fails. Owned. Every instruction's chain of transforms begins with the calls it came through, see chain_calls. */
+Fn *fn_flatten(Ctx *c, Fn *f);
 
 /* How often each value is used (results included), regions and all. uses has f->vals.n entries. */
 void fn_count_uses(const Fn *f, uint32_t *uses);

@@ -618,7 +618,7 @@ static void assign_stmt(Sp *sp, const Ast *e) {
 		if (t->kind == A_INDEX && (e->op == AO_ADD || e->op == AO_SUB) && t->index.base->kind == A_NAME) {
 			Av *base = sp_lookup(sp, t->index.base->name.name, t->index.base->span), **items;
 			Span *spans;
-			if (base->kind == AV_ARRAY) {
+			if (base->kind == AV_ARRAY && ref_ty(build_fn(sp->b), base->ref)->dtype != DT_BOOL) {
 				sp_index_items(sp, t, base, &items, &spans);
 				if (e->op == AO_SUB) v = sp_unary(sp, AO_NEG, v, e->span);
 				sp_at(sp, e->span);

@@ -343,6 +343,70 @@ static Ref into_place(Sp *sp, const Av *base, const Av *value, Ref v, uint32_t r
 	return sp_broadcast_into(sp, v, rank, shape, at, arena_printf(sp->a, "cannot write %s into %s, a part of %s", sp_type_text(sp, value), sp_type_text(sp, &place), sp_type_text(sp, base)));
 }
 
+/* Per axis: the part of an array that an update writes. */
+typedef struct Box {
+	uint32_t rank;
+	Dim start[MAX_RANK], length[MAX_RANK];
+	int64_t stride[MAX_RANK];
+	bool drop[MAX_RANK]; /* a single index: what is written has no such axis */
+} Box;
+
+/* x with `written` in the box, or added to what is there. */
+static Ref update_box(Sp *sp, const Av *base, const Av *written, Ref x, const Box *box, Ref v, bool add, Span at) {
+	Dim shape[MAX_RANK];
+	uint32_t rank = 0;
+	for (uint32_t i = 0; i < box->rank; i++)
+		if (!box->drop[i]) shape[rank++] = box->length[i];
+	v = into_place(sp, base, written, v, rank, shape, at);
+	if (rank < box->rank) v = build_reshape(sp->b, v, box->rank, box->length);
+	if (add) v = build2(sp->b, OP_ADD, build_slice(sp->b, x, box->start, box->length, box->stride), v);
+	return build_update(sp->b, x, v, box->start, box->stride);
+}
+
+static bool box_takes_all(Sp *sp, const Box *box, Ref x) {
+	int64_t zero;
+	for (uint32_t i = 0; i < box->rank; i++) {
+		Dim length = build_canon(sp->b, ty(sp, x)->dims[i]);
+		if (box->drop[i] || box->stride[i] != 1 || !dim_is_const(sp->c, box->start[i], &zero) || zero || build_canon(sp->b, box->length[i]) != length)
+			return false;
+	}
+	return true;
+}
+
+/* Axes from .. to - 1 have an index each that is known when it runs, the others the sides of a box: the row at these indices is taken out,
+ * changed and put back. */
+static Ref update_row(Sp *sp, const Av *base, const Av *written, const Box *box, uint32_t from, uint32_t to, const Ref *index, Ref v, bool add, Span at) {
+	Ref x = base->ref, row = index[from];
+	Type t = *ty(sp, x);
+	Dim joined[MAX_RANK];
+	uint32_t rank = 0;
+	Box rest = {.rank = 0};
+	for (uint32_t i = 0; i < t.rank; i++) {
+		if (i > from && i < to) joined[rank - 1] = dim_mul(sp->c, joined[rank - 1], t.dims[i]);
+		else joined[rank++] = t.dims[i];
+		if (i >= from && i < to) continue;
+		rest.start[rest.rank] = box->start[i];
+		rest.length[rest.rank] = box->length[i];
+		rest.stride[rest.rank] = box->stride[i];
+		rest.drop[rest.rank++] = box->drop[i];
+	}
+	for (uint32_t i = from; to > from + 1 && i < to; i++) {
+		Ref own = normalised(sp, index[i], t.dims[i]);
+		row = i == from ? own : build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, row, build_extent(sp->b, t.dims[i])), own);
+	}
+	x = build_reshape(sp->b, x, rank, joined);
+	Ref old = build_gather(sp->b, x, row, (int)from, 0);
+	if (box_takes_all(sp, &rest, old)) {
+		Dim shape[MAX_RANK];
+		for (uint32_t i = 0; i < rest.rank; i++) shape[i] = rest.length[i];
+		v = into_place(sp, base, written, v, rest.rank, shape, at);
+		x = build_scatter(sp->b, add ? OP_SCATTER_ADD : OP_SCATTER_SET, x, row, v, (int)from, 0);
+	} else {
+		x = build_scatter(sp->b, OP_SCATTER_SET, x, row, update_box(sp, base, written, old, &rest, v, add, at), (int)from, 0);
+	}
+	return build_reshape(sp->b, x, t.rank, t.dims);
+}
+
 static Av *masked_update(Sp *sp, Av *base, Ref mask, Ref value, bool add, Span at) {
 	Type t = *ty(sp, base->ref);
 	Av *m = av_array(sp, mask);
@@ -401,6 +465,40 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		if (av_static_int(sp, item[0], &c) && dim_is_const(sp->c, t.dims[0], &len) && (c < -len || c >= len)) out_of_range(sp, c, len, span[0]);
 		return av_array(sp, scatter(sp, add, base->ref, index, into_place(sp, base, value, v, k, shape, at)));
 	}
+	/* slices, whole axes and numbers known now are a box; with neighbouring numbers known when it runs, a box of a row */
+	Box box = {.rank = t.rank};
+	Ref number[MAX_RANK];
+	uint32_t from = t.rank, to = 0, numbers = 0;
+	bool boxes = t.rank > 0, sides = false;
+	for (uint32_t i = 0; i < t.rank && boxes; i++) {
+		Dim dim = build_canon(sp->b, t.dims[i]);
+		int64_t k, len;
+		AxisSlice s = {dim_const(sp->c, 0), dim, 1};
+		if (item[i] && item[i]->kind == AV_RANGE) {
+			s = resolve_slice(sp, item[i], dim, span[i]);
+		} else if (item[i] && av_static_int(sp, item[i], &k)) {
+			if (dim_is_const(sp->c, dim, &len) && (k < -len || k >= len)) out_of_range(sp, k, len, span[i]);
+			s.start = k < 0 ? dim_add(sp->c, dim, dim_const(sp->c, k)) : dim_const(sp->c, k);
+			s.length = dim_const(sp->c, 1);
+			box.drop[i] = true;
+		} else if (item[i]) {
+			bool mask;
+			number[i] = index_ref(sp, item[i], span[i], &mask);
+			boxes = !mask && !ty(sp, number[i])->rank;
+			if (!boxes) break;
+			number[i] = from_the_front(sp, number[i], dim);
+			if (i < from) from = i;
+			to = i + 1;
+			numbers++;
+			continue;
+		}
+		sides = true;
+		box.start[i] = s.start;
+		box.length[i] = s.length;
+		box.stride[i] = s.stride;
+	}
+	if (boxes && !numbers) return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
+	if (boxes && sides && to - from == numbers) return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
 	/* everything else by element numbers: slices and whole axes run independently, index arrays in pairs */
 	uint32_t out_rank = 0, arrays = 0;
 	Ref index[MAX_RANK], paired[MAX_RANK];

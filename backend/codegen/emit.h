@@ -171,6 +171,24 @@ EmitFn *emit_enter_fn(Emit *e, uint32_t k, LLVMValueRef *args);     /* e->fn bec
 void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type);
 void emit_close_function(Emit *e, uint32_t nresults, const LLVMValueRef *results);
 
+/* ---- functions inside of the one that is being emitted, which waits: emit_inner.c ----------------------------------------------------------- */
+
+typedef struct EmitOuter {
+	LLVMValueRef function;
+	LLVMBasicBlockRef entry, here;
+	LLVMMetadataRef line;
+	EmitVector *vector;
+} EmitOuter;
+/* Begins an internal function of the module, never inlined. plain: LLVM spends less time on it. The end returns nothing when x is NULL. */
+LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, EmitOuter *outer);
+void emit_inner_end(Emit *e, const EmitOuter *outer, LLVMValueRef x);
+/* Is an access of lanes that are no neighbours, or of bools of which some are masked, better made one lane after the other by a function of the
+ * module? Where it is rare (the rest of a vector loop), and where compiling fast is all that counts. */
+bool emit_lane_by_lane(const Emit *e, KType t, uint32_t lanes, bool neighbours);
+/* The first `count` (i64) of `lanes` lanes; the others load as 0. Addresses: `address` and, in bytes, a stride (i64) or a vector of offsets. */
+LLVMValueRef emit_load_lanes(Emit *e, KType t, uint32_t lanes, LLVMValueRef address, LLVMValueRef offsets, LLVMValueRef count, KRef root);
+void emit_store_lanes(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, LLVMValueRef offsets, LLVMValueRef count, KRef root);
+
 /* ---- memory: emit_memory.c ------------------------------------------------------------------------------------------------------------ */
 
 /* The address of element `index` (i64) of elements of type t. */

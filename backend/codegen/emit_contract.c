@@ -8,13 +8,14 @@
  * the element is, on m or on n, so a product may be cut into parts by rows or columns without changing a bit. What is there already is
  * added to the finished sum of a block of k.
  *
- * Two forms:
+ * Three forms:
  *   columns    Lanes are columns of C. A tile of R rows by V vectors of sums stays in registers while k runs: V loads of B and R broadcasts of A
  *              for R*V multiply-adds. The order is k = 0, 1, 2 ... in blocks of COLUMNS_BLOCK, blocks added one after the other. One function cuts C into
  *              blocks and panels and copies panels of B together; it calls another for all tiles of a panel, one for each width and kind. Where B's
  *              columns are not neighbours panels are always copied, and C is written element by element.
+ *   turned     The same where B lies by columns: its panels are copied turned, vectors of k becoming vectors of columns.
  *   dots       Lanes are k. A tile of R rows of A by S columns of B, a vector of partial sums each, joined four at a time at the end. Where k is
- *              short (20) this form has half the speed of the other: a B that serves many rows is better transposed once by the caller.
+ *              short (20) this form has half the speed of the others, since each element's partial sums must be joined: KF_TURN.
  *
  * Rows past the end of the last tile are computed as copies of the last row and stored to the same place (all of C's old values are read before), so
  * that remainders of rows need neither code nor branches.
@@ -29,7 +30,7 @@
 
 enum {
 	COLUMNS_BLOCK = 128, /* rows of a panel of B. 192 costs a third at 20 x 20 x 1000, where A and B then leave a L1 of 32 KiB; 64 a tenth at 10000 x 128 x 128 */
-	ROW_BLOCK = 96,      /* rows of A that pass a panel before the next panel does: with 128 columns 96 KiB, for L2. Tiles divide it */
+	ROW_BLOCK = 48,      /* rows of A that pass a panel before the next panel does are a multiple of this, see row_block. Tiles divide it */
 	PACK_ROWS = 48,      /* from how many rows on a panel of B is copied together: costs about as much as three rows. 1.7 times faster at n = 128 */
 	MOST_ROWS = 8,
 	MOST_VECTORS = 8,
@@ -43,7 +44,7 @@ typedef struct Contract {
 	Emit *e;
 	KType t;
 	uint32_t size, lanes;
-	bool columns, dots, masks;
+	bool columns, turned, dots, masks; /* turned: also columns */
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
 	LLVMValueRef add; /* i1: C's old values are added */
@@ -125,44 +126,12 @@ static LLVMValueRef stack(const Contract *g, uint64_t bytes) {
 	return emit_slot(g->e, bytes, 64);
 }
 
-/* ---- functions inside of the function being emitted ---------------------------------------------------------------------------------------- */
-
-/* What belongs to the outer function, until it goes on. */
-typedef struct Outer {
-	LLVMValueRef function;
-	LLVMBasicBlockRef entry, here;
-	LLVMMetadataRef line;
-	EmitVector *vector;
-} Outer;
-
-/* Its first pointer argument is C: nothing else points there. plain: LLVM spends less time on it. */
-static LLVMValueRef function_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, Outer *outer) {
-	static const char *const attributes[] = {"noalias", "noinline", "optnone"};
-	LLVMValueRef function = LLVMAddFunction(e->module, name, type);
-	LLVMSetLinkage(function, LLVMInternalLinkage);
-	target_set_attributes(e, function);
-	for (uint32_t i = 0; i < 2u + plain; i++) {
-		unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
-		LLVMAddAttributeAtIndex(function, i ? (LLVMAttributeIndex)LLVMAttributeFunctionIndex : 1, LLVMCreateEnumAttribute(e->context, kind, 0));
-	}
-	*outer = (Outer){e->function, e->entry, LLVMGetInsertBlock(e->b), LLVMGetCurrentDebugLocation2(e->b), e->vector};
-	LLVMSetCurrentDebugLocation2(e->b, NULL);
-	e->function = function;
-	e->vector = NULL;
-	e->entry = emit_block(e, "slots");
-	emit_enter(e, emit_block(e, "start"));
+/* Its first argument is C: nothing else points there. */
+static LLVMValueRef inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, EmitOuter *outer) {
+	LLVMValueRef function = emit_inner_begin(e, name, type, plain, outer);
+	unsigned noalias = LLVMGetEnumAttributeKindForName("noalias", 7);
+	LLVMAddAttributeAtIndex(function, 1, LLVMCreateEnumAttribute(e->context, noalias, 0));
 	return function;
-}
-
-static void function_end(Emit *e, const Outer *outer) {
-	LLVMBuildRetVoid(e->b);
-	emit_enter(e, e->entry);
-	LLVMBuildBr(e->b, LLVMGetNextBasicBlock(e->entry));
-	e->function = outer->function;
-	e->entry = outer->entry;
-	e->vector = outer->vector;
-	emit_enter(e, outer->here);
-	LLVMSetCurrentDebugLocation2(e->b, outer->line);
 }
 
 static const char *type_name(const Contract *g) {
@@ -356,13 +325,13 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "");
 	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
 	if (function) return function;
-	Outer outer;
-	function = function_begin(e, name, panel_type(e), false, &outer);
+	EmitOuter outer;
+	function = inner_begin(e, name, panel_type(e), false, &outer);
 	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged};
 	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
-	function_end(e, &outer);
+	emit_inner_end(e, &outer, NULL);
 	return function;
 }
 
@@ -388,7 +357,7 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 	else if (v == 3 || v == 9) g->width = 3, g->rest = false;
 	else if (v == 5) g->width = 5, g->rest = false;
 	/* One row has few sums: as wide as it goes. */
-	for (uint32_t w = MOST_VECTORS; g->columns && m == 1 && v && w > g->width; w--)
+	for (uint32_t w = MOST_VECTORS; g->columns && !g->turned && m == 1 && v && w > g->width; w--)
 		if (v % w == 0) g->width = w, g->rest = false;
 	g->rows = tile_rows(g);
 }
@@ -415,6 +384,70 @@ static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, 
 	turns_end(g, &j, NULL);
 }
 
+/* x, a square of vectors, transposed: each turn exchanges one bit of the vector's number with that of the lane's. */
+static void turn_square(const Contract *g, LLVMValueRef *x) {
+	int first[64], second[64];
+	for (uint32_t bit = 1; bit < g->lanes; bit *= 2)
+		for (uint32_t i = 0; i < g->lanes; i++) {
+			if (i & bit) continue;
+			for (uint32_t l = 0; l < g->lanes; l++) {
+				first[l] = (int)(l & bit ? g->lanes + l - bit : l);
+				second[l] = (int)(l & bit ? g->lanes + l : l + bit);
+			}
+			LLVMValueRef a = x[i], b = x[i + bit];
+			x[i] = emit_shuffle(g->e, a, b, g->lanes, first);
+			x[i + bit] = emit_shuffle(g->e, a, b, g->lanes, second);
+		}
+}
+
+enum { TURN_ARGS = 6 };
+
+/* The function that copies a panel as pack_panel does from a B whose columns are contiguous: (panel, from, b_col, left, width, kc). Up to a vector of
+ * rows past kc is written to the panel. */
+static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
+	Emit *e = g->e;
+	LLVMTypeRef types[TURN_ARGS] = {e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64};
+	*type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, TURN_ARGS, 0);
+	char name[64];
+	snprintf(name, sizeof name, "contract.%s.turn", type_name(g));
+	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+	if (function) return function;
+	EmitOuter outer;
+	function = inner_begin(e, name, *type, false, &outer);
+	LLVMValueRef arg[TURN_ARGS], column[64], x[64];
+	for (uint32_t i = 0; i < TURN_ARGS; i++) arg[i] = LLVMGetParam(function, i);
+	LLVMValueRef last = minus(g, arg[3], num(g, 1)), step = times_n(g, arg[4], g->size), kc = arg[5];
+	LLVMValueRef whole = LLVMBuildAnd(e->b, kc, num(g, -(int64_t)g->lanes), ""), more = minus(g, kc, whole);
+	Turns j, k;
+	turns_begin(g, &j, num(g, 0), arg[4], g->lanes, true, 0, NULL);
+	for (uint32_t i = 0; i < g->lanes; i++) column[i] = at(g, arg[1], times(g, smaller(g, plus(g, j.index, num(g, i)), last), arg[2]));
+	LLVMValueRef to = at(g, arg[0], times_n(g, j.index, g->size));
+	turns_begin(g, &k, num(g, 0), whole, g->lanes, false, 1, &to);
+	LLVMValueRef row = k.carried[0];
+	for (uint32_t i = 0; i < g->lanes; i++) x[i] = get(g, g->lanes, at(g, column[i], times_n(g, k.index, g->size)), NULL);
+	turn_square(g, x);
+	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
+	turns_end(g, &k, &row);
+	EmitIf c;
+	emit_if_begin(e, &c, less(g, num(g, 0), more), 0);
+	LLVMValueRef mask = emit_first_lanes(e, g->lanes, more);
+	row = k.results[0];
+	for (uint32_t i = 0; i < g->lanes; i++) x[i] = get(g, g->lanes, at(g, column[i], times_n(g, whole, g->size)), mask);
+	turn_square(g, x);
+	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
+	emit_if_else(e, &c, 0, NULL);
+	emit_if_end(e, &c, NULL, NULL);
+	turns_end(g, &j, NULL);
+	emit_inner_end(e, &outer, NULL);
+	return function;
+}
+
+/* Rows of A that fill half of L2: a panel of B is copied together once for each such block. */
+static int64_t row_block(const Contract *g) {
+	int64_t rows = g->e->m->target.l2_bytes / 2 / (COLUMNS_BLOCK * g->size);
+	return rows < 2 * ROW_BLOCK ? 2 * ROW_BLOCK : rows / ROW_BLOCK * ROW_BLOCK;
+}
+
 /* Blocks of k, in these blocks of rows, in these panels: each a call. */
 static void columns_form(const Contract *g, const Widths *w) {
 	Emit *e = g->e;
@@ -427,15 +460,20 @@ static void columns_form(const Contract *g, const Widths *w) {
 	turns_begin(g, &k, none, g->k, COLUMNS_BLOCK, true, 0, NULL);
 	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, COLUMNS_BLOCK)), add = LLVMBuildOr(b, g->add, less(g, none, k.index), "");
 	LLVMValueRef block_b = at(g, g->b, times(g, k.index, g->b_k)), block_a = at(g, g->a, times(g, k.index, g->a_k));
-	turns_begin(g, &i, none, g->m, ROW_BLOCK, false, 0, NULL);
-	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, ROW_BLOCK));
+	turns_begin(g, &i, none, g->m, row_block(g), false, 0, NULL);
+	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, row_block(g)));
 	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)), c = at(g, g->c, times(g, i.index, g->c_row));
 	LLVMValueRef init[1] = {none};
 	turns_begin(g, &j, none, npanels, 1, false, 1, init);
 	LLVMValueRef column = j.carried[0], is_wide = less(g, j.index, nwide), width = choose(g, is_wide, w->wide, lanes);
 	LLVMValueRef left = minus(g, g->n, column), from = at(g, block_b, times(g, column, g->b_col));
 	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, width, g->size)}, chosen[2];
-	if (g->columns) {
+	if (g->turned) {
+		LLVMTypeRef type;
+		LLVMValueRef function = turn_function(g, &type), args[TURN_ARGS] = {panel, from, g->b_col, left, width, kc};
+		LLVMBuildCall2(b, type, function, args, TURN_ARGS, "");
+		memcpy(chosen, packed, sizeof chosen);
+	} else if (g->columns) {
 		/* Single vectors and the widest panels are read where they are. */
 		LLVMValueRef pack = LLVMBuildICmp(b, LLVMIntSGE, g->m, num(g, PACK_ROWS), ""), fits = less(g, width, num(g, PACK_VECTORS * g->lanes + 1));
 		if (!g->masks) pack = LLVMBuildOr(b, pack, less(g, left, width), "");
@@ -616,21 +654,23 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emit *e = g->e;
 	char name[64];
 	if (g->dots) snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
-	else snprintf(name, sizeof name, "contract.%s.%s", type_name(g), g->columns ? "columns" : "general");
+	else snprintf(name, sizeof name, "contract.%s.%s", type_name(g), g->turned ? "turned" : g->columns ? "columns" : "general");
 	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
 	if (function) return function;
-	Outer outer;
+	EmitOuter outer;
 	Widths w;
-	function = function_begin(e, name, type, !g->dots, &outer);
+	function = inner_begin(e, name, type, !g->dots, &outer);
 	LLVMValueRef *const args[CONTRACT_ARGS] = {&g->c, &g->c_row, &g->c_col, &g->a, &g->a_row, &g->a_k,  &g->b,         &g->b_k,         &g->b_col,
 	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel};
 	LLVMValueRef *const strides[] = {&g->c_row, &g->c_col, &g->a_row, &g->a_k, &g->b_k, &g->b_col};
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
-	if (g->columns) g->c_col = g->b_col = num(g, g->size);
+	if (g->columns) g->c_col = num(g, g->size);
+	if (g->turned) g->b_k = num(g, g->size);
+	else if (g->columns) g->b_col = num(g, g->size);
 	if (g->dots) dots_form(g);
 	else columns_form(g, &w);
-	function_end(e, &outer);
+	emit_inner_end(e, &outer, NULL);
 	return function;
 }
 
@@ -638,7 +678,8 @@ void emit_contract(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
 	Contract g = {.e = e, .t = t, .size = ktype_size(t)};
 	g.lanes = e->m->target.vector_bytes >= 16 ? e->m->target.vector_bytes / g.size : 1;
-	g.columns = in->flags & KF_B_COL_UNIT;
+	g.turned = !(in->flags & KF_B_COL_UNIT) && in->flags & KF_K_UNIT && in->flags & KF_TURN && g.lanes > 1;
+	g.columns = g.turned || in->flags & KF_B_COL_UNIT;
 	g.dots = !g.columns && in->flags & KF_K_UNIT;
 	g.masks = e->m->target.has_masks && g.lanes > 1;
 	LLVMValueRef args[CONTRACT_ARGS];
@@ -655,7 +696,7 @@ void emit_contract(Emit *e, const KInst *in) {
 		g.width = vector ? 1 : 2;
 	} else {
 		/* With room after the last column all vectors are whole. */
-		bool padded = g.columns && in->flags & KF_PADDED;
+		bool padded = g.columns && !g.turned && in->flags & KF_PADDED;
 		if (padded) args[10] = LLVMBuildAnd(e->b, plus(&g, args[10], num(&g, g.lanes - 1)), num(&g, -(int64_t)g.lanes), "");
 		choose_panels(&g, m, n, padded);
 		/* Wide panels take all columns where no narrow ones follow; otherwise as many whole vectors as they can. */

@@ -167,6 +167,9 @@ static void prepare(Emit *e, LLVMModuleRef maths, uint32_t lanes64) {
 		for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 			LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, own[i], (unsigned)strlen(own[i]));
 		target_set_attributes(e, f);
+		/* where compiling fast is all that counts, once is enough */
+		if (!e->options->level)
+			LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName("alwaysinline", 12));
 	}
 }
 

@@ -276,6 +276,38 @@ void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef point
 	}
 }
 
+/* ---- lane by lane --------------------------------------------------------------------------------------------------------------------------- */
+
+/* The lanes of the turn that are elements. */
+static LLVMValueRef lane_count(Emit *e, uint32_t lanes) {
+	const EmitVector *v = e->vector;
+	return v->mask ? emit_intrinsic2(e, "llvm.smin", LLVMBuildSub(e->b, v->n, v->base, ""), emit_i64(e, lanes)) : emit_i64(e, lanes);
+}
+
+/* What emit_load_lanes wants: the address, and a stride or offsets in bytes. */
+static LLVMValueRef lane_addresses(Emit *e, KType t, LLVMValueRef pointer, LLVMValueRef index, LLVMValueRef stride, LLVMValueRef *offsets) {
+	bool indexed = emit_lanes(index) > 1;
+	LLVMValueRef each = indexed ? index : stride;
+	*offsets = LLVMBuildMul(e->b, each, emit_spread(e, emit_i64(e, ktype_size(t)), emit_lanes(each)), "");
+	return indexed ? pointer : emit_element(e, t, pointer, index);
+}
+
+/* Whether the access is one for emit_load_lanes or emit_store_lanes; then its stride. */
+static bool lane_by_lane(Emit *e, const KInst *in, uint32_t lanes, LLVMValueRef index, LLVMValueRef *stride) {
+	bool neighbours = in->mode == KM_UNIT;
+	*stride = emit_i64(e, in->mode == KM_UNIT);
+	if (in->mode == KM_UNIFORM || (in->mode == KM_INDEXED && emit_lanes(index) <= 1) || (neighbours && e->vector && e->vector->padded)) return false;
+	if (in->mode == KM_STRIDED) {
+		*stride = emit_value(e, emit_operand(e, in, in->op == K_STORE ? 3 : 2));
+		if (LLVMIsAConstantInt(*stride)) {
+			int64_t k = LLVMConstIntGetSExtValue(*stride);
+			if (k == 0 && in->op == K_LOAD) return false;
+			neighbours = k == 1 || k == -1;
+		}
+	}
+	return emit_lane_by_lane(e, (KType)in->type, lanes, neighbours);
+}
+
 /* ---- the instructions --------------------------------------------------------------------------------------------------------------------- */
 
 void emit_LOAD(Emit *e, const KInst *in) {
@@ -283,7 +315,12 @@ void emit_LOAD(Emit *e, const KInst *in) {
 	KRef root = emit_operand(e, in, 0);
 	LLVMValueRef pointer = emit_value(e, root), index = emit_value(e, emit_operand(e, in, 1)), x;
 	uint32_t lanes = in->mode == KM_UNIFORM ? 1 : in->lanes;
-	LLVMValueRef mask = e->vector && lanes > 1 ? e->vector->mask : NULL;
+	LLVMValueRef mask = e->vector && lanes > 1 ? e->vector->mask : NULL, stride, offsets;
+	if (lane_by_lane(e, in, lanes, index, &stride)) {
+		LLVMValueRef address = lane_addresses(e, t, pointer, index, stride, &offsets);
+		e->fn->vals[in->results] = loaded(e, t, emit_load_lanes(e, t, lanes, address, offsets, lane_count(e, lanes), root));
+		return;
+	}
 	switch (in->mode) {
 	case KM_UNIT: x = emit_load(e, t, lanes, emit_element(e, t, pointer, index), root, mask && e->vector->padded ? NULL : mask); break;
 	case KM_STRIDED: x = emit_load_strided(e, t, lanes, pointer, index, emit_value(e, emit_operand(e, in, 2)), root, mask); break;
@@ -296,13 +333,65 @@ void emit_LOAD(Emit *e, const KInst *in) {
 	e->fn->vals[in->results] = x;
 }
 
+/* Past the caches, in whole registers and where the address allows that; the rest goes the usual way. */
+static void store_past(Emit *e, KType t, LLVMValueRef value, LLVMValueRef address, KRef root, LLVMValueRef past) {
+	uint32_t lanes = emit_lanes(value), width = e->m->target.vector_bytes;
+	if (t == KT_BOOL || lanes * ktype_size(t) % width || width < 16) {
+		emit_store(e, t, value, address, root, NULL);
+		return;
+	}
+	LLVMValueRef low = LLVMBuildAnd(e->b, LLVMBuildPtrToInt(e->b, address, e->i64, ""), emit_i64(e, width - 1), "");
+	past = LLVMBuildAnd(e->b, past, LLVMBuildICmp(e->b, LLVMIntEQ, low, emit_i64(e, 0), ""), "");
+	EmitIf c = {0};
+	emit_if_begin(e, &c, past, 0);
+	LLVMValueRef store = LLVMBuildStore(e->b, value, address);
+	LLVMMetadataRef one = LLVMValueAsMetadata(emit_i32(e, 1));
+	LLVMSetAlignment(store, width);
+	LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, &one, 1);
+	LLVMSetMetadata(store, LLVMGetMDKindIDInContext(e->context, "nontemporal", 11), LLVMMetadataAsValue(e->context, node));
+	emit_tag(e, store, root);
+	emit_if_else(e, &c, 0, NULL);
+	emit_store(e, t, value, address, root, NULL);
+	emit_if_end(e, &c, NULL, NULL);
+}
+
+/* Mode unit, to elements of the loop only. */
+static void store_exact(Emit *e, const KInst *in, KType t, LLVMValueRef value, LLVMValueRef address, KRef root) {
+	EmitVector *v = e->vector;
+	uint32_t lanes = in->lanes;
+	LLVMValueRef past = in->nargs > 3 ? emit_value(e, emit_operand(e, in, 3)) : NULL;
+	if (lanes <= 1 || v->mask) {
+		emit_store(e, t, value, address, root, v->mask);
+		return;
+	}
+	EmitIf c = {0};
+	if (v->partial) {
+		LLVMValueRef left = LLVMBuildSub(e->b, v->n, v->base, "");
+		emit_if_begin(e, &c, LLVMBuildICmp(e->b, LLVMIntSLT, left, emit_i64(e, lanes), ""), 1);
+		emit_store(e, t, value, address, root, emit_first_lanes(e, lanes, left));
+		emit_if_else(e, &c, 0, NULL);
+	}
+	if (past) store_past(e, t, value, address, root, past);
+	else emit_store(e, t, value, address, root, NULL);
+	if (v->partial) emit_if_end(e, &c, NULL, NULL);
+}
+
 void emit_STORE(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
 	KRef root = emit_operand(e, in, 0);
 	LLVMValueRef pointer = emit_value(e, root), index = emit_value(e, emit_operand(e, in, 1));
 	uint32_t lanes = in->mode == KM_UNIFORM ? 1 : in->lanes;
 	LLVMValueRef value = emit_value_in(e, emit_operand(e, in, 2), lanes);
-	LLVMValueRef mask = e->vector && lanes > 1 ? e->vector->mask : NULL;
+	LLVMValueRef mask = e->vector && lanes > 1 ? e->vector->mask : NULL, stride, offsets;
+	if (in->flags & KF_EXACT) {
+		store_exact(e, in, t, value, emit_element(e, t, pointer, index), root);
+		return;
+	}
+	if (lane_by_lane(e, in, lanes, index, &stride)) {
+		LLVMValueRef address = lane_addresses(e, t, pointer, index, stride, &offsets);
+		emit_store_lanes(e, t, storable(e, t, value), address, offsets, lane_count(e, lanes), root);
+		return;
+	}
 	switch (in->mode) {
 	case KM_UNIT: emit_store(e, t, value, emit_element(e, t, pointer, index), root, mask && e->vector->padded ? NULL : mask); break;
 	case KM_STRIDED: emit_store_strided(e, t, value, pointer, index, emit_value(e, emit_operand(e, in, 3)), root, mask); break;

@@ -39,6 +39,7 @@ typedef enum NodeKind {
 	NODE_POINT,   /* an element follows from elements of the operands */
 	NODE_REDUCE,  /* reduce_*, dot as the sum of products, argmax */
 	NODE_SCAN,    /* cumsum, cumprod */
+	NODE_UPDATE,  /* update: the nest is the box's, the frame around it is copied beside */
 	NODE_SCATTER, /* scatter_add, scatter_set */
 	NODE_JOIN,    /* concat along an axis of unknown length */
 	NODE_GUARD    /* a check of two lengths */
@@ -48,7 +49,8 @@ typedef enum Macro {
 	MACRO_NONE,
 	MACRO_ROWS,  /* row of one operand times a matrix that is the same for all rows */
 	MACRO_OUTER, /* summed over the rows: columns times columns */
-	MACRO_WHOLE  /* whole matrices, through BLAS */
+	MACRO_WHOLE, /* whole matrices, through BLAS */
+	MACRO_EACH   /* a product of matrices for each row */
 } Macro;
 
 /* A nest reads a kept value: axis_of[k] is the nest's axis that runs along the value's axis k, or -1. */
@@ -77,10 +79,12 @@ typedef struct Node {
 	uint32_t nresult;       /* how many are result axes */
 	int row;                /* which is the region's row; -1: none */
 	uint32_t region, group; /* group within the region */
+	uint32_t stage;         /* nests of different stages share no loop, see arrays_stages.c */
 	VEC(Access) reads;
 	uint32_t last_group;    /* that reads it in scratch */
 	/* emission */
 	KRef scratch_at;  /* pointer, in the present part */
+	KRef past;        /* bool: its memory is written past the caches; 0: never */
 	uint32_t area;    /* of the region's scratch */
 	uint32_t copy_area[2]; /* plus 1: where a contraction's operand is copied to */
 	uint32_t partial; /* slot of the parts' sums plus 1 */
@@ -94,6 +98,7 @@ typedef struct Group {
 	bool reduces;   /* over inner axes: the loop over lanes is outermost */
 	bool alone;     /* contractions, scans, scatters: nothing is fused with it */
 	bool wide;      /* 8-byte elements occur */
+	uint32_t stage;
 	VEC(uint32_t) nodes;
 } Group;
 
@@ -121,6 +126,13 @@ struct ArrayPlan {
 
 /* Parts of a region's parallel loop: fixed by the lengths alone. */
 #define MAX_PARTS 16
+
+/* ---- planning (arrays_plan.c, arrays_stages.c) ----------------------------------------------------------------------------------------------- */
+
+/* Work of one element of the operation's result; that of an addition is 1. */
+uint32_t op_cost(Op op);
+/* Cuts long chains over vectors; true when more is kept now. */
+bool plan_stages(ArrayPlan *p);
 
 /* ---- what planning and emission share (arrays_index.c) -------------------------------------------------------------------------------------- */
 
@@ -211,8 +223,22 @@ void store_scratch(ArrayEmit *e, const Node *n, const Index *at, KRef value);
 KRef identity_of(ArrayEmit *e, Op op, KType t); /* of a reduction */
 Op fold_prim(Op reduction);
 KType node_type_of(const ArrayEmit *e, const Node *n);
+/* Where this part's sums of a node that is summed over the rows are. */
+KRef partial_of(ArrayEmit *e, const Node *n);
 /* A value made in scratch, also to where it lies in memory. */
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
+
+/* ---- arrays_box.c -------------------------------------------------------------------------------------------------------------------------- */
+
+bool side_takes_all(Ctx *c, Side s);
+/* At the beginning of a run: what its slices, pads and updates reach lies on their axes. */
+void check_run(ArrayEmit *e);
+/* Where element `at` of the box of an update lies in the array. */
+void box_index(ArrayEmit *e, const Node *n, const Index *at, Index *out);
+/* Copies what an update leaves as it was, before its nest: all of it, or with emit_row_frame in each of the box's rows what lies between its rows. */
+void emit_frame(ArrayEmit *e, const Node *n);
+void emit_row_frame(ArrayEmit *e, const Node *n);
+bool frame_by_rows(ArrayEmit *e, const Node *n);
 
 #endif

@@ -4,8 +4,9 @@
  *
  *     rows times matrix      y[r, j] = sum_k x[r, k] w[k, j]      lanes along the rows: y' = w' x', with columns = rows of the block
  *     columns times columns  s[i, j] += sum_r x[r, i] y[r, j]     added to this part's sums
+ *     of each row            y[r, i, j] = sum_k u[r, i, k] v[r, k, j]
  *
- * and outside of regions one large product through BLAS.
+ * and outside of regions one large product through BLAS. Further axes that both operands run along are loops around the product.
  */
 #include "backend/native/arrays.h"
 
@@ -35,11 +36,15 @@ static void through_transposes(ArrayEmit *e, Ref r, Ref base, const KRef *base_s
 	for (uint32_t i = 0; i < rank; i++) stride[i] = inner[perm[i]];
 }
 
-static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
+/* The operand's axis that runs along the nest's. */
+static int axis_along(ArrayEmit *e, Ref r, const Index *at, uint32_t axis) {
 	uint32_t rank = ref_ty(e->l->f, r)->rank;
 	for (uint32_t i = 0; i < rank; i++)
-		if (at[i].kind == IX_AXIS && at[i].axis == ROW_AXIS) return (int)i;
+		if (at[i].kind == IX_AXIS && at[i].axis == axis) return (int)i;
 	return -1;
+}
+static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
+	return axis_along(e, r, at, ROW_AXIS);
 }
 
 /* Copies the operand's block of rows into scratch, elements pulled: operands that lie in no scratch, or are computed. */
@@ -152,7 +157,14 @@ static bool is_one(ArrayEmit *e, KRef x) {
 
 typedef struct Product {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
+	bool turn; /* see worth_turning */
 } Product;
+
+/* Is a B that lies by columns worth being copied turned, so that lanes run along the columns? Copying costs what a few rows cost. By the lengths that
+ * are expected, not those of the call: the order of a sum must not change with them. */
+static bool worth_turning(double rows, double columns) {
+	return rows >= 48 && columns >= 8;
+}
 
 /* Chooses where the lanes run; swaps the roles of the operands when only that makes the columns contiguous. */
 static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op) {
@@ -164,7 +176,7 @@ static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp o
 		}
 	}
 	if (is_one(e, q.b_col) && is_one(e, q.c_col)) flags |= KF_B_COL_UNIT;
-	else if (is_one(e, q.a_k) && is_one(e, q.b_k)) flags |= KF_K_UNIT;
+	else if (is_one(e, q.a_k) && is_one(e, q.b_k)) flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TURN : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
 	KRef operands[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
 	k_contract(e->k, op, t, flags, operands);
@@ -202,12 +214,12 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	uint32_t w_free = 0, w_k = 0, x_k = 0;
 	for (uint32_t i = 0; i < wrank; i++) {
 		if (wi[i].axis == contracted) w_k = i;
-		else w_free = i;
+		else if (axis_along(e, x, xi, wi[i].axis) < 0) w_free = i;
 	}
 	uint32_t free_axis = wi[w_free].axis; /* of the result */
-	/* the row operand's other free axes */
+	/* the row operand's other axes, of which the matrix may have some too */
 	uint32_t nopen = 0, mark[MAX_RANK];
-	KRef x_at0 = b.pointer, c_at0 = c.pointer;
+	KRef x_at0 = b.pointer, c_at0 = c.pointer, w_at0 = a.pointer;
 	for (uint32_t i = 0; i < xrank; i++) {
 		if ((int)i == row) continue;
 		if (xi[i].axis == contracted) {
@@ -219,11 +231,14 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[xi[i].axis]), 1, 0, NULL, &index);
 		x_at0 = k_ptradd(k, x_at0, k_mul(k, index, b.stride[i]), ktype_size(b.type));
 		c_at0 = k_ptradd(k, c_at0, k_mul(k, index, c_stride[xi[i].axis]), ktype_size(c.type));
+		int same = axis_along(e, w, wi, xi[i].axis);
+		if (same >= 0) w_at0 = k_ptradd(k, w_at0, k_mul(k, index, a.stride[same]), ktype_size(a.type));
 	}
 	KRef length = lower_dim(e->l, n->axes[contracted]), columns = lower_dim(e->l, n->axes[free_axis]);
 	/* m runs along the block's rows; emit_product exchanges the operands when the rows are contiguous */
 	Product q = {.c = c_at0, .c_row = c_stride[n->row], .c_col = c_stride[free_axis], .a = x_at0, .a_row = b.stride[row], .a_k = b.stride[x_k],
-	             .b = a.pointer, .b_k = a.stride[w_k], .b_col = a.stride[w_free], .m = e->rows, .n = columns, .k = length};
+	             .b = w_at0, .b_k = a.stride[w_k], .b_col = a.stride[w_free], .m = e->rows, .n = columns, .k = length};
+	q.turn = worth_turning(64, (double)lower_hint(e->l, n->axes[free_axis], 1000));
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
 	emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
 	while (nopen) {
@@ -233,8 +248,51 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	if (uses_scratch(e, n) && n->memory) copy_to_memory(e, n);
 }
 
-/* The strides of a term, added to this part's sums. */
-static Product outer_product(ArrayEmit *e, Node *n, KRef c) {
+/* One product after the other: of a row's own matrices, for each of the block's rows and whatever other axes both operands run along. */
+static void products_of_rows(ArrayEmit *e, Node *n) {
+	KBuilder *k = e->k;
+	const Inst *in = node_inst(e->p, n);
+	const Fn *f = e->l->f;
+	Index at[MAX_AXES], xi[MAX_RANK], yi[MAX_RANK];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = (int)i == n->row ? index_axis(ROW_AXIS) : index_axis(i);
+	dot_indices(e->p, in, at, xi, yi);
+	Ref x = inst_arg(f, in, 0), y = inst_arg(f, in, 1);
+	Matrix a = row_matrix(e, n, 0, axis_with_row(e, x, xi)), b = row_matrix(e, n, 1, axis_with_row(e, y, yi));
+	KRef c_stride[MAX_RANK], c;
+	KType t = node_type_of(e, n);
+	if (uses_scratch(e, n)) {
+		scratch_strides(e, n, c_stride);
+		c = n->scratch_at;
+	} else {
+		Type type = *ref_ty(f, n->ref);
+		memory_strides(e, &type, c_stride);
+		c = k_ptradd(k, lower_destination(e->l, n->ref), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(t));
+	}
+	uint32_t nbatch = n->nresult - 2, mark[MAX_AXES], sum = n->nresult;
+	for (uint32_t i = 0; i < nbatch; i++) {
+		KRef index;
+		uint32_t axis = (int)i == n->row ? ROW_AXIS : i;
+		mark[i] = e->memo.n;
+		k_loop_begin(k, k_int(k, 0), (int)i == n->row ? e->rows : lower_dim(e->l, n->axes[i]), 1, 0, NULL, &index);
+		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, axis)]), ktype_size(a.type));
+		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, axis)]), ktype_size(b.type));
+		c = k_ptradd(k, c, k_mul(k, index, c_stride[i]), ktype_size(t));
+	}
+	Product q = {.c = c, .c_row = c_stride[nbatch], .c_col = c_stride[nbatch + 1], .a = a.pointer, .a_row = a.stride[axis_along(e, x, xi, nbatch)],
+	             .a_k = a.stride[axis_along(e, x, xi, sum)], .b = b.pointer, .b_k = b.stride[axis_along(e, y, yi, sum)],
+	             .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)], .m = lower_dim(e->l, n->axes[nbatch]), .n = lower_dim(e->l, n->axes[nbatch + 1]),
+	             .k = lower_dim(e->l, n->axes[sum])};
+	q.turn = worth_turning((double)lower_hint(e->l, n->axes[nbatch], 1000), (double)lower_hint(e->l, n->axes[nbatch + 1], 1000));
+	emit_product(e, t, q, 0, K_CONTRACT);
+	for (uint32_t i = nbatch; i-- > 0;) {
+		k_loop_end(k, NULL, NULL);
+		e->memo.n = mark[i];
+	}
+	if (uses_scratch(e, n) && n->memory) copy_to_memory(e, n);
+}
+
+/* A term, added to this part's sums: contracted axes other than the row, and what both operands run along, are open loops around the product. */
+static void outer_product(ArrayEmit *e, Node *n, KType t, KRef c) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -244,18 +302,35 @@ static Product outer_product(ArrayEmit *e, Node *n, KRef c) {
 	Ref x = inst_arg(f, in, 0), y = inst_arg(f, in, 1);
 	int x_row = axis_with_row(e, x, xi), y_row = axis_with_row(e, y, yi);
 	Matrix a = row_matrix(e, n, 0, x_row), b = row_matrix(e, n, 1, y_row);
-	KRef m = lower_dim(e->l, n->axes[0]), columns = lower_dim(e->l, n->axes[1]);
-	return (Product){.c = c, .c_row = columns, .c_col = k_int(k, 1), .a = a.pointer, .a_row = a.stride[1 - x_row], .a_k = a.stride[x_row], .b = b.pointer,
-	                 .b_k = b.stride[y_row], .b_col = b.stride[1 - y_row], .m = m, .n = columns, .k = e->rows};
+	const uint32_t first = n->nresult - 2, second = n->nresult - 1;
+	KRef m = lower_dim(e->l, n->axes[first]), columns = lower_dim(e->l, n->axes[second]), c_stride[MAX_RANK];
+	Type type = *ref_ty(f, n->ref);
+	memory_strides(e, &type, c_stride);
+	uint32_t nopen = 0, mark[MAX_AXES];
+	for (uint32_t i = 0; i < n->naxes; i++) {
+		if ((int)i == n->row || i == first || i == second) continue;
+		KRef index;
+		mark[nopen++] = e->memo.n;
+		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[i]), 1, 0, NULL, &index);
+		if (i < first) c = k_ptradd(k, c, k_mul(k, index, c_stride[i]), ktype_size(t));
+		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, i)]), ktype_size(a.type));
+		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, i)]), ktype_size(b.type));
+	}
+	Product q = {.c = c, .c_row = columns, .c_col = k_int(k, 1), .a = a.pointer, .a_row = a.stride[axis_along(e, x, xi, first)], .a_k = a.stride[x_row],
+	             .b = b.pointer, .b_k = b.stride[y_row], .b_col = b.stride[axis_along(e, y, yi, second)], .m = m, .n = columns, .k = e->rows};
+	q.turn = worth_turning((double)lower_hint(e->l, n->axes[first], 1000), (double)lower_hint(e->l, n->axes[second], 1000));
+	emit_product(e, t, q, KF_ACCUMULATE, K_CONTRACT);
+	while (nopen) {
+		k_loop_end(k, NULL, NULL);
+		e->memo.n = mark[--nopen];
+	}
 }
 
 static void columns_times_columns(ArrayEmit *e, Node *n) {
-	KBuilder *k = e->k;
 	KType t = node_type_of(e, n);
-	KRef count = k_mul(k, lower_dim(e->l, n->axes[0]), lower_dim(e->l, n->axes[1]));
-	KRef c = k_ptradd(k, e->l->slots.at[n->partial - 1].pointer, k_mul(k, e->part, count), ktype_size(t));
-	emit_product(e, t, outer_product(e, n, c), KF_ACCUMULATE, K_CONTRACT);
-	for (uint32_t i = 0; i < n->terms.n; i++) emit_product(e, t, outer_product(e, &e->p->nodes.at[n->terms.at[i]], c), KF_ACCUMULATE, K_CONTRACT);
+	KRef c = partial_of(e, n);
+	outer_product(e, n, t, c);
+	for (uint32_t i = 0; i < n->terms.n; i++) outer_product(e, &e->p->nodes.at[n->terms.at[i]], t, c);
 }
 
 static void whole_product(ArrayEmit *e, Node *n) {
@@ -280,5 +355,6 @@ static void whole_product(ArrayEmit *e, Node *n) {
 void emit_contraction(ArrayEmit *e, Node *n) {
 	if (n->macro == MACRO_ROWS) rows_times_matrix(e, n);
 	else if (n->macro == MACRO_OUTER) columns_times_columns(e, n);
+	else if (n->macro == MACRO_EACH) products_of_rows(e, n);
 	else whole_product(e, n);
 }

@@ -58,6 +58,15 @@ static void open_row_loop(ArrayEmit *e) {
 	e->axes[ROW_AXIS] = (Axis){.base = k_add(e->k, e->row_start, i)};
 }
 
+/* The same for a group: with what its updates leave as it was. */
+static void open_group_rows(ArrayEmit *e, const Group *g) {
+	open_row_loop(e);
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		if (n->kind == NODE_UPDATE) emit_row_frame(e, n);
+	}
+}
+
 static void lanes_along_rows(ArrayEmit *e, KRef base) {
 	e->row_local = base;
 	e->axes[ROW_AXIS] = (Axis){.base = k_add(e->k, e->row_start, base), .lane = k_int(e->k, 1)};
@@ -81,8 +90,7 @@ static KRef result_count(ArrayEmit *e, const Node *n) {
 	return count;
 }
 
-/* This part's sums. */
-static KRef partial_of(ArrayEmit *e, const Node *n) {
+KRef partial_of(ArrayEmit *e, const Node *n) {
 	KRef all = e->l->slots.at[n->partial - 1].pointer;
 	return k_ptradd(e->k, all, k_mul(e->k, e->part, result_count(e, n)), ktype_size(node_type_of(e, n)));
 }
@@ -167,7 +175,7 @@ static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
 static bool tree_pads(ArrayEmit *e, Ref r);
 
 static bool inst_pads(ArrayEmit *e, const Inst *in) {
-	if (in->op == OP_GATHER || in->op == OP_PAD || in->op == OP_RESHAPE || in->op == OP_SLICE) return false;
+	if (in->op == OP_GATHER || in->op == OP_PAD || in->op == OP_RESHAPE || in->op == OP_SLICE || in->op == OP_UPDATE) return false;
 	for (uint32_t k = 0; k < in->nargs; k++)
 		if (!tree_pads(e, inst_arg(e->l->f, in, k))) return false;
 	return true;
@@ -204,6 +212,12 @@ typedef struct Sum {
 } Sum;
 
 static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
+	Index whole[MAX_RANK];
+	if (n->kind == NODE_UPDATE) {
+		box_index(e, n, at, whole);
+		store_memory(e, n, whole, value);
+		return;
+	}
 	if (uses_scratch(e, n)) store_scratch(e, n, at, value);
 	if (n->memory && n->nresult) store_memory(e, n, at, value);
 }
@@ -262,7 +276,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	uint32_t outermost = e->memo.n, nopen = 0, mark[MAX_AXES + 1];
 	if (!rows && e->r->has_row) {
 		mark[nopen++] = e->memo.n;
-		open_row_loop(e);
+		open_group_rows(e, g);
 	}
 	for (uint32_t i = 0; i < s.naxes; i++) {
 		if (s.fixed[i] || (int)i == s.lane) continue;
@@ -496,7 +510,7 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	KRef base;
 	if (!rows && e->r->has_row) {
 		mark[nopen++] = e->memo.n;
-		open_row_loop(e);
+		open_group_rows(e, g);
 		row_loop = true;
 	}
 	uint32_t vmark = e->memo.n;
@@ -759,6 +773,13 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	for (uint32_t i = 0; i < r->nodes.n; i++) contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
 	if (!r->area_elements.n) return k_int(k, r->lanes == LANES_ROWS ? 2048 : contracts ? 64 : 1);
 	if (r->lanes == LANES_INNER && !contracts) return k_int(k, 1);
+	bool plain = r->lanes == LANES_ROWS;
+	for (uint32_t i = 0; i < r->groups.n; i++) plain = plain && !r->groups.at[i].naxes && !r->groups.at[i].alone;
+	if (plain) { /* stages: scratch in the first cache, blocks long enough for the loops' ends not to count */
+		KRef most = k_prim2(k, OP_FLOORDIV, k_int(k, e->k->m->target.l1_bytes / 2), k_max(k, row_bytes, k_int(k, 1)));
+		most = k_shift(k, 0, k_shift(k, 1, most, k_int(k, 4)), k_int(k, 4));
+		return k_max(k, k_min(k, most, k_int(k, 2048)), k_int(k, 64));
+	}
 	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, budget), k_max(k, row_bytes, k_int(k, 1)));
 	if (r->lanes == LANES_INNER) return k_max(k, k_min(k, fit, k_int(k, 64)), k_int(k, 4));
 	fit = k_shift(k, 0, k_shift(k, 1, fit, k_int(k, 4)), k_int(k, 4));
@@ -796,6 +817,21 @@ static KRef area_offset(ArrayEmit *e, uint32_t a) {
 	return k_mul(k, sum, k_int(k, e->element_bytes));
 }
 
+/* May the node's memory be written past the caches? Where it is large and nothing of the region reads it: a line that is written whole need not be read
+ * first, and pushes nothing out. */
+static KRef goes_past(ArrayEmit *e, const Node *n) {
+	KBuilder *k = e->k;
+	const RowRegion *r = e->r;
+	uint32_t at = k->m->target.stream_bytes;
+	if (!at || !n->memory || !n->nresult || n->row_sum || n->macro != MACRO_NONE) return 0;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		for (uint32_t j = 0; j < m->reads.n; j++)
+			if (&e->p->nodes.at[m->reads.at[j].node] == n) return 0;
+	}
+	return k_prim2(k, OP_LE, k_int(k, at / ktype_size(node_type_of(e, n))), result_count(e, n));
+}
+
 static void emit_rows(ArrayEmit *e) {
 	enum { PART_WORK = 1 << 16, OUTLINE_GROUPS = 6 };
 	KBuilder *k = e->k;
@@ -807,6 +843,8 @@ static void emit_rows(ArrayEmit *e) {
 		check_empty(e, m);
 		if (m->ref && ktype_size(node_type_of(e, m)) > e->element_bytes) e->element_bytes = ktype_size(node_type_of(e, m));
 	}
+	for (uint32_t i = 0; i < r->nodes.n; i++)
+		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE) emit_frame(e, &e->p->nodes.at[r->nodes.at[i]]);
 	row_bytes = area_offset(e, r->area_elements.n);
 	e->block = block_rows(e, row_bytes);
 	KRef one = k_int(k, 1);
@@ -816,6 +854,10 @@ static void emit_rows(ArrayEmit *e) {
 	nparts = k_min(k, k_min(k, nparts, k_int(k, MAX_PARTS)), nblocks);
 	_Static_assert(PART_WORK == 1 << 16, "the shift above");
 	uint32_t outside = e->memo.n;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		m->past = goes_past(e, m);
+	}
 	e->part = k_parallel_begin(k, nparts);
 	KRef first = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, nblocks), nparts);
 	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, one), nblocks), nparts);
@@ -892,6 +934,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 	e.ix.axes = e.axes;
 	e.spilled = ARENA_ARRAY(l->scratch, KRef, l->f->vals.n + 1);
 	spill_outside(&e);
+	check_run(&e);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		const RowRegion *r = e.r = &p->regions.at[i];
 		for (uint32_t k = 0; k < r->nodes.n; k++) {
@@ -903,7 +946,12 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			p->regions.at[i].block = e.block;
 		} else {
 			for (uint32_t k = 0; k < r->nodes.n; k++) check_empty(&e, &p->nodes.at[r->nodes.at[k]]);
-			for (uint32_t g = 0; g < r->groups.n; g++) emit_group(&e, &r->groups.at[g]);
+			for (uint32_t g = 0; g < r->groups.n; g++) {
+				const Group *group = &r->groups.at[g];
+				for (uint32_t k = 0; k < group->nodes.n; k++)
+					if (p->nodes.at[group->nodes.at[k]].kind == NODE_UPDATE) emit_frame(&e, &p->nodes.at[group->nodes.at[k]]);
+				emit_group(&e, group);
+			}
 		}
 		e.r = NULL;
 		e.memo.n = 0; /* what was computed once is in a place now */

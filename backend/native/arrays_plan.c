@@ -22,7 +22,7 @@ typedef struct Visit {
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t op_cost(Op op) {
+uint32_t op_cost(Op op) {
 	switch (op) {
 	case OP_BROADCAST:
 	case OP_RESHAPE:
@@ -50,6 +50,7 @@ static uint32_t op_cost(Op op) {
 	case OP_CONVERT: return 1;
 	case OP_GATHER:
 	case OP_PAD:
+	case OP_UPDATE:
 	case OP_CONCAT: return 3;
 	default: return prims[op].elementwise ? 15 : 2;
 	}
@@ -95,6 +96,13 @@ static NodeKind kind_of(const ArrayPlan *p, const Inst *in) {
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: return NODE_SCATTER;
 	case OP_GUARD: return NODE_GUARD;
+	case OP_UPDATE: { /* chosen element by element only where that is known or nearly free: along short axes */
+		const Type *t = ref_ty(p->l->f, inst_arg(p->l->f, in, 0));
+		int64_t v;
+		for (uint32_t i = 0; i < t->rank; i++)
+			if (!side_takes_all(p->l->c, inst_side(p->l->f, in, i)) && !dim_number(p, t->dims[i], &v)) return NODE_UPDATE;
+		return NODE_POINT;
+	}
 	case OP_CONCAT: {
 		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0), n;
 		for (uint32_t k = 0; k < in->nargs; k++)
@@ -116,6 +124,7 @@ static void make_nodes(ArrayPlan *p) {
 			n.wanted = p->l->needed[in->results];
 			Type t = result_type(p, in);
 			n.nresult = t.rank;
+			if (n.kind == NODE_UPDATE) t = *ref_ty(f, inst_arg(f, in, 1));
 			memcpy(n.axes, t.dims, t.rank * sizeof(Dim));
 		}
 		n.naxes = n.nresult;
@@ -208,6 +217,18 @@ static void visit_operands(Visit *v, const Inst *in, const Index *at) {
 			x[i] = same ? at[i] : unknown;
 		}
 		visit(v, inst_arg(f, in, 0), x);
+		return;
+	}
+	case OP_UPDATE: {
+		const Node *n = plan_node(p, inst_result(in, 0));
+		uint32_t rank = ref_ty(f, inst_arg(f, in, 0))->rank;
+		bool point = n->kind == NODE_POINT;
+		for (uint32_t i = 0; i < rank; i++) {
+			x[i] = point ? at[i] : unknown;
+			y[i] = !point || side_takes_all(p->l->c, inst_side(f, in, i)) ? at[i] : unknown;
+		}
+		visit(v, inst_arg(f, in, 0), x);
+		visit(v, inst_arg(f, in, 1), y);
 		return;
 	}
 	case OP_CONCAT: {
@@ -316,6 +337,15 @@ static bool long_axis(const ArrayPlan *p, Dim d) {
 	return !dim_number(p, d, &v);
 }
 
+#define NARROW 6 /* fixed lengths below it are not worth a product of matrices: their sums are written out in registers */
+
+static bool wide_axis(const ArrayPlan *p, Dim d) {
+	int64_t v;
+	return !dim_number(p, d, &v) || v >= NARROW;
+}
+
+#define EACH_WORK 512 /* multiplications from which on a row's own product is code of its own, not one of many lanes */
+
 /* How a contraction of real numbers is done, given the row. */
 static Macro macro_of(const ArrayPlan *p, Node *n) {
 	const Inst *in = node_inst(p, n);
@@ -326,16 +356,21 @@ static Macro macro_of(const ArrayPlan *p, Node *n) {
 	uint32_t nc, nb;
 	attr_field(c, OP_DOT, in->attr, 0, &nc);
 	attr_field(c, OP_DOT, in->attr, 2, &nb);
-	if (nc != 1 || nb || !dtype_is_real((Dtype)x->dtype)) return MACRO_NONE;
-	uint32_t xfree = x->rank - 1u, yfree = y->rank - 1u;
-	if (n->row < 0) return MACRO_NONE;
-	if ((uint32_t)n->row == n->nresult)
-		return xfree == 1 && yfree == 1 && (long_axis(p, n->axes[0]) || long_axis(p, n->axes[1])) ? MACRO_OUTER : MACRO_NONE;
-	if (!long_axis(p, n->axes[n->nresult])) return MACRO_NONE;
-	n->swapped = (uint32_t)n->row >= xfree;
+	if (!nc || !dtype_is_real((Dtype)x->dtype) || n->row < 0) return MACRO_NONE;
+	uint32_t xfree = x->rank - nc - nb, yfree = y->rank - nc - nb;
+	if ((uint32_t)n->row < nb) {
+		if (nc != 1 || xfree != 1 || yfree != 1) return MACRO_NONE;
+		double work = 1;
+		for (uint32_t i = nb; i < n->naxes; i++) work *= (double)lower_hint(p->l, n->axes[i], 1000);
+		return work >= EACH_WORK ? MACRO_EACH : MACRO_NONE;
+	}
+	if ((uint32_t)n->row >= n->nresult)
+		return xfree == 1 && yfree == 1 && (wide_axis(p, n->axes[nb]) || wide_axis(p, n->axes[nb + 1])) ? MACRO_OUTER : MACRO_NONE;
+	if (nc != 1 || !wide_axis(p, n->axes[n->nresult])) return MACRO_NONE;
+	n->swapped = (uint32_t)n->row >= nb + xfree;
 	uint32_t others = n->swapped ? xfree : yfree;
-	uint32_t first = n->swapped ? 0 : xfree;
-	return others == 1 && long_axis(p, n->axes[first]) ? MACRO_ROWS : MACRO_NONE;
+	uint32_t first = nb + (n->swapped ? 0 : xfree);
+	return others == 1 && wide_axis(p, n->axes[first]) ? MACRO_ROWS : MACRO_NONE;
 }
 
 static bool is_large_product(const ArrayPlan *p, const Node *n) {
@@ -374,7 +409,7 @@ static int row_of_value(const Node *n) {
 
 static bool reads_own_row(const ArrayPlan *p, const Node *n, const Access *a) {
 	const Node *x = &p->nodes.at[a->node];
-	int row = row_of_value(x);
+	int row = x->kind == NODE_UPDATE ? -1 : row_of_value(x); /* an update's nest runs over its box */
 	return n->row >= 0 && row >= 0 && a->axis_of[row] == n->row;
 }
 
@@ -425,6 +460,7 @@ static uint32_t inner_reduced(const Node *n) {
 static bool reads_own_index(const ArrayPlan *p, const Node *n, const Access *a) {
 	const Node *x = &p->nodes.at[a->node];
 	uint32_t axis = 0;
+	if (x->kind == NODE_UPDATE) return false;
 	for (uint32_t i = 0; i < x->nresult; i++) {
 		if (row_of_value(x) == (int)i) {
 			if (a->axis_of[i] != n->row) return false;
@@ -437,7 +473,7 @@ static bool reads_own_index(const ArrayPlan *p, const Node *n, const Access *a) 
 }
 
 static bool fits_group(const ArrayPlan *p, const RowRegion *r, const Group *g, const Node *n) {
-	if (g->alone || stands_alone(n)) return false;
+	if (g->alone || stands_alone(n) || g->stage != n->stage) return false;
 	Dim axes[MAX_AXES];
 	uint32_t k = inner_axes(n, axes);
 	if (k != g->naxes || memcmp(axes, g->axes, k * sizeof *axes)) return false;
@@ -475,7 +511,7 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 	for (uint32_t i = 0; i < n->reads.n; i++) {
 		const Node *x = &p->nodes.at[n->reads.at[i].node];
 		if (x->region != region) continue;
-		bool here = !stands_alone(x) && !stands_alone(n) && x->naxes == x->nresult && reads_own_index(p, n, &n->reads.at[i]);
+		bool here = x->stage == n->stage && !stands_alone(x) && !stands_alone(n) && x->naxes == x->nresult && reads_own_index(p, n, &n->reads.at[i]);
 		uint32_t from = here ? x->group : x->group + 1;
 		if (from > least) least = from;
 	}
@@ -488,7 +524,7 @@ static void place_in_group(ArrayPlan *p, uint32_t region, uint32_t id) {
 		VEC_PUSH(p->a, &g->nodes, id);
 		return;
 	}
-	Group fresh = {.reduces = inner_reduced(n) > 0, .alone = stands_alone(n), .wide = tree_is_wide(p, n)};
+	Group fresh = {.stage = n->stage, .reduces = inner_reduced(n) > 0, .alone = stands_alone(n), .wide = tree_is_wide(p, n)};
 	fresh.naxes = inner_axes(n, fresh.axes);
 	n->group = r->groups.n;
 	VEC_PUSH(p->a, &r->groups, fresh);
@@ -547,7 +583,7 @@ static bool keep_shared(ArrayPlan *p) {
 			for (uint32_t k = 0; k < 2; k++) {
 				Node *x = plan_node(p, matrix_operand(p, inst_arg(p->l->f, in, k)));
 				/* an operand with the row can be copied into scratch as it is pulled; the other must lie in memory */
-				bool has_row = n->macro == MACRO_OUTER || (n->macro == MACRO_ROWS && k == n->swapped);
+				bool has_row = n->macro == MACRO_OUTER || n->macro == MACRO_EACH || (n->macro == MACRO_ROWS && k == n->swapped);
 				if (!x || x->kept || (has_row && x->cost == 0)) continue;
 				x->kept = true;
 				changed = true;
@@ -566,11 +602,15 @@ static bool keep_shared(ArrayPlan *p) {
 
 static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 	uint32_t contractions = 0;
-	bool inner = false;
+	bool inner = false, each = false;
 	int64_t longest = 0;
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		const Group *g = &r->groups.at[i];
-		for (uint32_t k = 0; k < g->nodes.n; k++) contractions += p->nodes.at[g->nodes.at[k]].macro != MACRO_NONE;
+		for (uint32_t k = 0; k < g->nodes.n; k++) {
+			Macro m = p->nodes.at[g->nodes.at[k]].macro;
+			contractions += m == MACRO_ROWS || m == MACRO_OUTER;
+			each = each || m == MACRO_EACH;
+		}
 		for (uint32_t k = 0; k < g->naxes; k++) {
 			if (!long_axis(p, g->axes[k])) continue;
 			inner = true;
@@ -578,10 +618,31 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 			if (n > longest) longest = n;
 		}
 	}
-	r->lanes = !inner || (contractions >= 3 && longest <= 1024) ? LANES_ROWS : LANES_INNER;
+	/* rows in the lanes pay for turning what comes from memory, once; short inner axes fill no vector */
+	const uint32_t enough = longest <= 64 ? 2 : longest <= 1024 ? 3 : UINT32_MAX;
+	r->lanes = (!inner && !each) || contractions >= enough ? LANES_ROWS : LANES_INNER;
+	/* with a row in each lane, products of each row's own matrices are sums like others */
+	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_ROWS; i++) {
+		Node *n = &p->nodes.at[r->nodes.at[i]];
+		if (n->macro == MACRO_EACH) n->macro = MACRO_NONE;
+	}
+}
+
+/* Sets `late` for what depends on the row with the most work, and for all that follows a check of lengths. The rest goes first: what is prepared from
+ * weights alone must not stand between two halves of what is done for each sample. */
+static void find_late(const ArrayPlan *p, bool *late) {
+	bool checked = false;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		checked = checked || n->kind == NODE_GUARD;
+		late[i] = checked || !p->rows.n || (n->row >= 0 && n->axes[n->row] == p->rows.at[0]);
+		for (uint32_t k = 0; k < n->reads.n && !late[i]; k++) late[i] = late[n->reads.at[k].node];
+	}
 }
 
 static void plan_round(ArrayPlan *p) {
+	bool *late = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
 	p->regions.n = 0;
 	for (uint32_t i = 0; i < p->nodes.n; i++) cost_node(p, &p->nodes.at[i]);
 	choose_rows(p);
@@ -593,8 +654,11 @@ static void plan_round(ArrayPlan *p) {
 		if (!n->kept) continue;
 		choose_row(p, n);
 		visit_nest(p, i);
-		place_in_region(p, i);
 	}
+	find_late(p, late);
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < p->nodes.n; i++)
+			if (p->nodes.at[i].kept && late[i] == (pass == 1)) place_in_region(p, i);
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		RowRegion *r = &p->regions.at[i];
 		r->groups.n = 0;
@@ -615,6 +679,12 @@ static const Node *sum_of(const ArrayPlan *p, const Node *n, const uint32_t *use
 		if (node_inst(p, n)->op != OP_ADD) return last;
 		last = n;
 	}
+}
+
+static bool same_result(const Node *n, const Node *m) {
+	bool same = m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->nresult == n->nresult;
+	for (uint32_t i = 0; i < n->nresult; i++) same = same && m->axes[i] == n->axes[i];
+	return same;
 }
 
 /* The gradient of a weight that several channels share is a sum of contractions over the rows. They are one contraction with a longer sum: the
@@ -639,13 +709,13 @@ static void join_terms(ArrayPlan *p) {
 		uint32_t last = i;
 		for (uint32_t j = i + 1; sum && j < p->nodes.n; j++) {
 			const Node *m = &p->nodes.at[j];
-			bool same = m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->axes[0] == n->axes[0] && m->axes[1] == n->axes[1];
+			bool same = same_result(n, m);
 			if (same && sum_of(p, m, user) == sum && m->group > p->nodes.at[last].group) last = j;
 		}
 		Node *head = &p->nodes.at[last];
 		for (uint32_t j = i; sum && j < p->nodes.n; j++) {
 			Node *m = &p->nodes.at[j];
-			bool same = m->kept && m->macro == MACRO_OUTER && m->region == n->region && m->axes[0] == n->axes[0] && m->axes[1] == n->axes[1];
+			bool same = same_result(n, m);
 			if (m == head || !same || sum_of(p, m, user) != sum) continue;
 			m->into = last + 1;
 			p->regions.at[m->region].groups.at[m->group].nodes.n = 0; /* contractions stand alone */
@@ -674,9 +744,9 @@ static void choose_storage(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD) continue;
-		if (!p->regions.at[n->region].has_row || n->row_sum) n->memory = true;
+		if (!p->regions.at[n->region].has_row || n->row_sum || n->kind == NODE_UPDATE) n->memory = true;
 		/* a contraction's result is made in scratch and copied, except where it is accumulated over the rows */
-		if (n->macro == MACRO_ROWS) {
+		if (n->macro == MACRO_ROWS || n->macro == MACRO_EACH) {
 			n->scratch = true;
 			if (n->last_group < n->group) n->last_group = n->group;
 		}
@@ -727,7 +797,7 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 	for (uint32_t g = 0; g < r->groups.n; g++) {
 		for (uint32_t k = 0; k < r->groups.at[g].nodes.n; k++) {
 			Node *n = &p->nodes.at[r->groups.at[g].nodes.at[k]];
-			if (n->macro == MACRO_ROWS || n->macro == MACRO_OUTER) {
+			if (n->macro == MACRO_ROWS || n->macro == MACRO_OUTER || n->macro == MACRO_EACH) {
 				copy_areas(p, r, n, g);
 				for (uint32_t t = 0; t < n->terms.n; t++) copy_areas(p, r, &p->nodes.at[n->terms.at[t]], g);
 			}
@@ -766,6 +836,10 @@ ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts) {
 	/* each round keeps more; what is kept stays kept, so this ends */
 	do plan_round(p);
 	while (keep_shared(p));
+	while (plan_stages(p)) {
+		do plan_round(p);
+		while (keep_shared(p));
+	}
 	join_terms(p);
 	choose_storage(p);
 	for (uint32_t i = 0; i < p->regions.n; i++) share_areas(p, &p->regions.at[i]);

@@ -84,9 +84,14 @@ static KRef load_at(ArrayEmit *e, KType t, KRef pointer, Address a) {
 	return k_load(k, t, KM_STRIDED, pointer, a.base, a.lane);
 }
 
-static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value) {
+/* exact: nothing but the array's elements; past: past the caches where that holds. */
+static void store_at(ArrayEmit *e, KRef pointer, Address a, KRef value, bool exact, KRef past) {
 	KBuilder *k = e->k;
 	int64_t one;
+	if (exact && a.lane && !a.varying && k_is_int(k, a.lane, &one) && one == 1) {
+		k_store_exact(k, pointer, a.base, value, past);
+		return;
+	}
 	if (a.varying) k_store(k, k_lanes_of(k, a.varying) ? KM_INDEXED : KM_UNIFORM, pointer, a.varying, value, 0);
 	else if (!a.lane) k_store(k, KM_UNIFORM, pointer, a.base, value, 0);
 	else if (k_is_int(k, a.lane, &one) && one == 1) k_store(k, KM_UNIT, pointer, a.base, value, 0);
@@ -106,13 +111,13 @@ void store_scratch(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
 	KRef stride[MAX_RANK];
 	local_row(e, n, at, local);
 	scratch_strides(e, n, stride);
-	store_at(e, n->scratch_at, address(e, n->nresult, local, stride), value);
+	store_at(e, n->scratch_at, address(e, n->nresult, local, stride), value, false, 0);
 }
 
 void store_memory(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
 	KRef stride[MAX_RANK];
 	memory_strides(e, ref_ty(e->l->f, n->ref), stride);
-	store_at(e, lower_destination(e->l, n->ref), address(e, n->nresult, at, stride), value);
+	store_at(e, lower_destination(e->l, n->ref), address(e, n->nresult, at, stride), value, true, n->past);
 }
 
 /* ---- constants and reductions ------------------------------------------------------------------------------------------------------------ */
@@ -245,6 +250,45 @@ static KRef pull_pad(ArrayEmit *e, const Inst *in, const Index *at) {
 	return inside ? k_select(k, inside, value, k_const(k, t, 0)) : value;
 }
 
+/* What was written where the box is, else the array. Both are read at an index moved inside. */
+static KRef pull_update(ArrayEmit *e, const Inst *in, const Index *at) {
+	KBuilder *k = e->k;
+	const Fn *f = e->l->f;
+	Ref x = inst_arg(f, in, 0), v = inst_arg(f, in, 1);
+	uint32_t rank = ref_ty(f, x)->rank;
+	Index from[MAX_RANK];
+	KRef inside = 0;
+	for (uint32_t i = 0; i < rank; i++) {
+		Side s = inst_side(f, in, i);
+		int64_t start, length;
+		if (side_takes_all(e->l->c, s)) {
+			from[i] = at[i];
+			continue;
+		}
+		if (at[i].kind == IX_NUMBER && dim_is_const(e->l->c, s.start, &start) && dim_is_const(e->l->c, s.length, &length)) {
+			int64_t p = at[i].number - start;
+			if (p % s.stride || p / s.stride < 0 || p / s.stride >= length) return pull(e, x, at);
+			from[i] = index_number(p / s.stride);
+			continue;
+		}
+		KRef p = k_sub(k, index_value(&e->ix, at[i]), lower_dim(e->l, s.start)), len = lower_dim(e->l, s.length), fits = 0;
+		if (s.stride != 1) {
+			KRef step = k_int(k, s.stride), q = k_prim2(k, OP_FLOORDIV, p, step);
+			fits = k_prim2(k, OP_EQ, k_mul(k, q, step), p);
+			p = q;
+		}
+		KRef in_range = k_logic(k, 0, k_prim2(k, OP_LE, k_int(k, 0), p), k_lt(k, p, len));
+		fits = fits ? k_logic(k, 0, fits, in_range) : in_range;
+		inside = inside ? k_logic(k, 0, inside, fits) : fits;
+		p = k_max(k, k_min(k, p, k_sub(k, len, k_int(k, 1))), k_int(k, 0));
+		from[i] = (Index){.kind = IX_OTHER};
+		if (k_lanes_of(k, p)) from[i].varying = p;
+		else from[i].base = p;
+	}
+	KRef value = pull(e, v, from);
+	return inside ? k_select(k, inside, value, pull(e, x, at)) : value;
+}
+
 /* Along an axis of fixed lengths: the operand is known, or chosen by comparing. */
 static KRef pull_concat(ArrayEmit *e, const Inst *in, const Index *at) {
 	KBuilder *k = e->k;
@@ -323,6 +367,7 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	KBuilder *k = e->k;
 	uint32_t rank = n->nresult, span = k->span, origin = k->origin;
 	KRef value;
+	if (n->kind == NODE_UPDATE) return pull(e, inst_arg(f, in, 1), at); /* its nest is the box's: not to be taken for an element of the array */
 	if (memo_find(e, n->ref, rank, at, &value)) return value;
 	k->span = in->span;
 	k->origin = n->inst + 1;
@@ -330,6 +375,7 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	switch (in->op) {
 	case OP_GATHER: value = pull_gather(e, in, at); break;
 	case OP_PAD: value = pull_pad(e, in, at); break;
+	case OP_UPDATE: value = pull_update(e, in, at); break;
 	case OP_CONCAT: value = pull_concat(e, in, at); break;
 	case OP_DOT:
 	case OP_REDUCE_SUM:

@@ -251,7 +251,8 @@ static void print_operand_shape(const Describe *d, Ref r) {
 }
 
 static void print_contraction(const Describe *d, const Node *n, const Fused *u, const Inst *in) {
-	static const char *const how[] = {"", "matrix product of the rows", "matrix product summed over the rows", "matrix product through BLAS"};
+	static const char *const how[] = {"", "matrix product of the rows", "matrix product summed over the rows", "matrix product through BLAS",
+	                                  "matrix product of each row"};
 	text_format(d->out, "%s: ", how[n->macro]);
 	print_operand_shape(d, inst_arg(d->l->f, in, 0));
 	text_str(d->out, " by ");
@@ -406,6 +407,49 @@ static void describe_control(const Describe *d, const Piece *p, const Inst *in, 
 	for (uint32_t r = 0; r < in->nregions; r++) describe_sched(d, p->regions[r], depth + 1);
 }
 
+static void describe_row_insts(const Describe *d, uint32_t n, const InstId *insts, uint32_t depth);
+
+/* A loop or branch of the program as it was for one row. */
+static void describe_row_control(const Describe *d, const Inst *in, uint32_t depth) {
+	const Fn *f = d->l->f;
+	Lines lines = {0};
+	lines_add(&lines, f, in);
+	margin(d->out, depth, &lines);
+	text_str(d->out, in->op == OP_IF ? "if" : in->op == OP_FOR ? "for" : "while");
+	const Const *k = in->op == OP_FOR ? ref_constant(f, inst_arg(f, in, 0)) : NULL;
+	int64_t turns;
+	if (k && value_as_i64(k->value, &turns)) text_format(d->out, " %lld turns", (long long)turns);
+	text_str(d->out, in->op == OP_IF ? "\n" : "; carries registers\n");
+	for (uint32_t r = 0; r < in->nregions; r++) {
+		const Region *g = inst_region(f, in, r);
+		describe_row_insts(d, g->ninsts, f->inst_order.at + g->insts, depth + 1);
+	}
+}
+
+static void describe_row_insts(const Describe *d, uint32_t n, const InstId *insts, uint32_t depth) {
+	Registers small = {0};
+	for (uint32_t i = 0; i < n; i++) {
+		const Inst *in = &d->l->f->insts.at[insts[i]];
+		if (in->nregions) {
+			flush(d, &small, depth);
+			describe_row_control(d, in, depth);
+			continue;
+		}
+		if (moves_only((Op)in->op) || in->op == OP_GUARD) continue;
+		small.n++;
+		lines_add(&small.lines, d->l->f, in);
+	}
+	flush(d, &small, depth);
+}
+
+static void describe_rows(const Describe *d, const Piece *p, uint32_t depth) {
+	margin(d->out, depth, &(Lines){0});
+	text_str(d->out, "parallel over ");
+	print_length(d->out, d->l->f, p->row, d->syms);
+	text_str(d->out, " rows, each in registers, vectors along the rows\n");
+	describe_row_insts(d, p->n, p->insts, depth + 1);
+}
+
 static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 	const Lower *l = d->l;
 	Registers small = {0};
@@ -417,6 +461,11 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 			for (uint32_t r = 0; r < p->plan->regions.n; r++) describe_region(d, p->plan, &p->plan->regions.at[r], seen, depth);
 			continue;
 		}
+		if (p->kind == PIECE_ROWS) {
+			flush(d, &small, depth);
+			describe_rows(d, p, depth);
+			continue;
+		}
 		const Inst *in = &l->f->insts.at[p->inst];
 		if (p->kind == PIECE_ALIAS || in->op == OP_GUARD) continue;
 		if (p->kind == PIECE_CONTROL) {
@@ -424,7 +473,7 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 			describe_control(d, p, in, depth);
 			continue;
 		}
-		if (p->kind == PIECE_DIRECT && (in->op == OP_SCATTER_SET || in->op == OP_SCATTER_ADD)) {
+		if (p->kind == PIECE_DIRECT && writes_elements(in)) {
 			flush(d, &small, depth);
 			Lines lines = {0};
 			lines_add(&lines, l->f, in);

@@ -208,6 +208,35 @@ KRef k_prim1(KBuilder *b, Op prim, KRef x) {
 	return prim1(b, prim, t, k_lanes_of(b, x), 1, &x);
 }
 
+static bool bounds(const KBuilder *b, KRef x, int64_t *lo, int64_t *hi) {
+	const KVal *v = &b->f->vals.at[x];
+	if (k_is_int(b, x, lo)) {
+		*hi = *lo;
+		return true;
+	}
+	*lo = v->lo;
+	*hi = v->hi;
+	return v->bounded;
+}
+
+void k_bound(KBuilder *b, KRef x, int64_t lo, int64_t hi) {
+	int64_t v;
+	if (k_is_int(b, x, &v)) return;
+	KVal *at = &b->f->vals.at[x];
+	at->bounded = true;
+	at->lo = lo;
+	at->hi = hi;
+}
+
+static KRef fold_compare(KBuilder *b, Op prim, KRef x, KRef y) {
+	int64_t lo, hi, from, to;
+	if (!bounds(b, x, &lo, &hi) || !bounds(b, y, &from, &to)) return 0;
+	bool strict = prim == OP_LT;
+	if (strict ? hi < from : hi <= from) return k_bits(b, KT_BOOL, 1);
+	if (strict ? lo >= to : lo > to) return k_bits(b, KT_BOOL, 0);
+	return 0;
+}
+
 /* i64 folding; KREF when there is nothing to fold. */
 static KRef fold_int(KBuilder *b, Op prim, KRef x, KRef y) {
 	int64_t p, q;
@@ -230,6 +259,7 @@ static KRef fold_int(KBuilder *b, Op prim, KRef x, KRef y) {
 	if (prim == OP_MUL && cp && p == 1) return y;
 	if (prim == OP_MUL && cq && q == 1) return x;
 	if (prim == OP_MUL && ((cp && p == 0) || (cq && q == 0)) && !k_lanes_of(b, x) && !k_lanes_of(b, y)) return k_int(b, 0);
+	if (prim == OP_LT || prim == OP_LE) return fold_compare(b, prim, x, y);
 	return 0;
 }
 
@@ -255,10 +285,12 @@ KRef k_div_const(KBuilder *b, KRef x, int64_t by) {
 
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) {
 	bool known;
-	const KRef all[3] = {c, x, y};
+	KRef all[3] = {c, x, y};
 	if (k_is_bool(b, c, &known) && k_lanes_of(b, known ? x : y) == widest(b, 3, all)) return known ? x : y;
-	KRef args[3] = {c, x, y};
-	return simple1(b, K_SELECT, k_type(b, x), widest(b, 3, args), 0, 3, args);
+	int64_t lo, hi, from, to;
+	KRef z = simple1(b, K_SELECT, k_type(b, x), widest(b, 3, all), 0, 3, all);
+	if (k_type(b, x) == KT_I64 && bounds(b, x, &lo, &hi) && bounds(b, y, &from, &to)) k_bound(b, z, lo < from ? lo : from, hi > to ? hi : to);
+	return z;
 }
 
 KRef k_convert(KBuilder *b, KRef x, KType to) {
@@ -271,24 +303,14 @@ KRef k_recast(KBuilder *b, KRef x, KType to) {
 	return simple1(b, K_BITS, to, k_lanes_of(b, x), 0, 1, &x);
 }
 
-/* Of bools, 0 and, 1 or, 2 xor, where one is known; 0 when there is nothing to fold. */
-static KRef fold_bool(KBuilder *b, int which, KRef x, KRef y) {
-	bool p, q;
-	const bool cp = k_is_bool(b, x, &p), cq = k_is_bool(b, y, &q);
-	if (cp && cq) return k_bool(b, which == 0 ? p && q : which == 1 ? p || q : p != q);
-	if (!cp && !cq) return 0;
-	const bool known = cp ? p : q;
-	const KRef other = cp ? y : x;
-	if (known == (which == 0)) return other; /* true and x, false or x, false xor x */
-	return which == 2 || k_lanes_of(b, other) ? 0 : k_bool(b, known);
-}
-
 KRef k_logic(KBuilder *b, int which, KRef x, KRef y) {
-	if (k_type(b, x) == KT_BOOL) {
-		KRef folded = fold_bool(b, which, x, y);
-		if (folded) return folded;
-	}
 	KRef args[2] = {x, y};
+	for (uint32_t k = 0; k < 2; k++) {
+		bool known;
+		if (!k_is_bool(b, args[k], &known)) continue;
+		if (which == 2 && !known) return args[1 - k];
+		if (which < 2) return known == (which == 0) ? args[1 - k] : args[k];
+	}
 	return simple1(b, K_LOGIC, k_type(b, x), widest(b, 2, args), which, 2, args);
 }
 
@@ -331,6 +353,14 @@ void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef
 	KInst *in = emit(b, K_STORE, k_type(b, value), mode == KM_STRIDED ? 4 : 3, args);
 	in->mode = (uint8_t)mode;
 	in->lanes = (uint16_t)(mode == KM_UNIFORM ? 0 : b->lanes);
+}
+
+void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef past) {
+	KRef args[4] = {pointer, index, value, past};
+	KInst *in = emit(b, K_STORE, k_type(b, value), past ? 4 : 3, args);
+	in->mode = KM_UNIT;
+	in->flags = KF_EXACT;
+	in->lanes = (uint16_t)b->lanes;
 }
 
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes) {

@@ -46,7 +46,7 @@ static inline KType ktype_of(Dtype d) {
 	K(LANE, "lane", "0 .. lanes-1, i64, varying; inside a vector loop")                                                                 \
 	K(MASK, "mask", "bool, varying: the lane is one of the loop's elements, base + lane < n; inside a vector loop")                    \
 	K(LOAD, "load", "(pointer, index [, stride]): `type` as `mode` says")                                                              \
-	K(STORE, "store", "(pointer, index, value [, stride]): as `mode` says; uniform values may be stored with any mode")                 \
+	K(STORE, "store", "(pointer, index, value [, stride, or for mode unit a uniform bool: where it holds, past the caches]): as `mode` says; uniform values may be stored with any mode") \
 	K(PTRADD, "ptradd", "(pointer, index): pointer plus index elements of `type`'s size in memory (imm: bytes per element)")           \
 	K(STACK, "stack", "pointer to imm bytes of the function's own stack frame, 64-byte aligned")                                        \
 	K(FOLD, "fold", "(x): all lanes of x joined by `prim` (add, mul, max, min; also max/min as any/all of bools) in a fixed tree; uniform") \
@@ -93,7 +93,9 @@ enum {
 	KF_COLD = 16,      /* IF: the first region is unlikely */
 	KF_ALONE = 32,     /* BUFFER: no other buffer of the call lies in its memory. Without it an output may lie in an input's memory (an input that dies
 	                      here): loads of inputs then keep their place among the stores to outputs */
-	KF_UNCOUNTED = 64 /* CALL: not a call of the user's: depth_left stays as it is */
+	KF_UNCOUNTED = 64, /* CALL: not a call of the user's: depth_left stays as it is */
+	KF_TURN = 128, /* CONTRACT with KF_K_UNIT whose c_col is 1: A has rows enough that B is copied turned and lanes run along the columns */
+	KF_EXACT = 128 /* STORE, mode unit: nothing past the loop's last element is written, in a padded loop either */
 };
 
 typedef struct KInst {
@@ -124,6 +126,8 @@ typedef struct KVal {
 	uint8_t type;   /* KType */
 	uint16_t lanes; /* 0: uniform */
 	uint32_t def;   /* the instruction that was last when it was numbered: its own, for plain results */
+	bool bounded;   /* i64: known to lie in lo .. hi */
+	int64_t lo, hi;
 } KVal;
 
 typedef struct KFn {
@@ -141,6 +145,7 @@ typedef struct KTarget {
 	uint32_t registers;    /* vector registers */
 	bool has_fma, has_masks;
 	uint32_t l1_bytes, l2_bytes; /* per core: block sizes are chosen from them */
+	uint32_t stream_bytes;       /* results of this size are written past the caches */
 } KTarget;
 
 /* A module: function 0 is the entry, `int32_t entry(NativeCall *)`. Owned by its arena. */
@@ -222,6 +227,8 @@ KRef k_lane(KBuilder *b);
 KRef k_mask(KBuilder *b);
 KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef stride);
 void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef stride);
+/* Mode unit, KF_EXACT. past: the uniform bool, 0 never. */
+void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef past);
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes);
 KRef k_stack(KBuilder *b, int64_t bytes);
 KRef k_fold(KBuilder *b, Op prim, KRef x);
@@ -263,6 +270,8 @@ void k_outline(KBuilder *b, KMark mark);
 
 KType k_type(const KBuilder *b, KRef x);
 uint32_t k_lanes_of(const KBuilder *b, KRef x);
+/* x (i64) is known to lie in lo .. hi: comparisons that this decides are not emitted. */
+void k_bound(KBuilder *b, KRef x, int64_t lo, int64_t hi);
 /* The number when x is a constant i64. */
 bool k_is_int(const KBuilder *b, KRef x, int64_t *v);
 /* The same for a uniform bool. */

@@ -16,6 +16,7 @@ typedef struct Outline {
 	KMark mark;
 	KFn *to;
 	KRef *map;           /* by value of `from` */
+	bool *unused;        /* by instruction from the mark on: nothing needs it */
 	VEC(KRef) captured;  /* in order of first use */
 } Outline;
 
@@ -36,11 +37,42 @@ static void add_leaf(Outline *o, KInst in, KRef old) {
 	o->map[old] = fresh;
 }
 
+static bool is_pure(uint8_t op) {
+	switch (op) {
+	case K_CONST:
+	case K_PRIM:
+	case K_SELECT:
+	case K_CONVERT:
+	case K_BITS:
+	case K_SHIFT:
+	case K_LOGIC:
+	case K_MULADD:
+	case K_LANE:
+	case K_MASK:
+	case K_LOAD:
+	case K_PTRADD:
+	case K_FOLD: return true;
+	default: return false;
+	}
+}
+
+/* What was computed for the sake of something that came out otherwise would make equal work unequal. Users stand after what they use. */
+static void find_unused(Outline *o) {
+	Arena *a = o->b->m->arena;
+	bool *used = ARENA_ARRAY(a, bool, o->from->vals.n);
+	o->unused = ARENA_ARRAY(a, bool, o->from->insts.n - o->mark.insts);
+	for (uint32_t i = o->from->insts.n; i-- > o->mark.insts;) {
+		const KInst *in = &o->from->insts.at[i];
+		o->unused[i - o->mark.insts] = is_pure(in->op) && !used[in->results];
+		for (uint32_t k = 0; k < in->nargs && !o->unused[i - o->mark.insts]; k++) used[o->from->refs.at[in->args + k]] = true;
+	}
+}
+
 /* Parameters and constants first: everything from outside that is used. */
 static void take_captured(Outline *o) {
 	for (uint32_t i = o->mark.insts; i < o->from->insts.n; i++) {
 		const KInst *in = &o->from->insts.at[i];
-		for (uint32_t k = 0; k < in->nargs; k++) {
+		for (uint32_t k = 0; k < in->nargs && !o->unused[i - o->mark.insts]; k++) {
 			KRef x = o->from->refs.at[in->args + k];
 			if (x >= o->mark.vals || o->map[x]) continue;
 			const KInst *def = &o->from->insts.at[o->from->vals.at[x].def];
@@ -73,6 +105,7 @@ static void copy_insts(Outline *o) {
 	VEC(OpenInst) open = {0};
 	for (uint32_t i = o->mark.insts; i < o->from->insts.n; i++) {
 		KInst in = o->from->insts.at[i];
+		if (o->unused[i - o->mark.insts]) continue;
 		uint32_t regions = kinst_regions(&in), args = in.args;
 		in.args = o->to->refs.n;
 		in.span = in.origin = 0;
@@ -143,6 +176,7 @@ void k_outline(KBuilder *b, KMark mark) {
 	o.map = ARENA_ARRAY(m->arena, KRef, b->f->vals.n);
 	uint32_t number = k_declare(m, 0, NULL);
 	o.to = m->fns.at[number];
+	find_unused(&o);
 	take_captured(&o);
 	copy_insts(&o);
 	for (uint32_t k = 1; k < number; k++) {

@@ -61,7 +61,7 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	case K_VLOOP: text_format(out, " lanes %u", in->lanes); break;
 	default: break;
 	}
-	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit", "cold", "alone", "uncounted"};
+	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit", "cold", "alone", "uncounted", "exact"};
 	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++)
 		if (in->flags >> i & 1) text_format(out, " %s", flag_names[i]);
 }
@@ -199,8 +199,10 @@ static void want_uniform(Verify *v, const KInst *in, uint32_t from, uint32_t to,
 static void verify_memory(Verify *v, const KInst *in, uint32_t lanes) {
 	bool store = in->op == K_STORE;
 	uint32_t stride = store ? 3 : 2;
-	want(v, in->nargs == stride + (in->mode == KM_STRIDED), "operands");
+	bool past = store && in->mode == KM_UNIT && in->nargs == 4;
+	want(v, in->nargs == stride + (in->mode == KM_STRIDED) + past, "operands");
 	if (!v->ok) return;
+	if (past) want_uniform(v, in, 3, 4, KT_BOOL);
 	want(v, value_of(v, operand_of(v, in, 0)).type == KT_PTR, "not a pointer");
 	KVal index = value_of(v, operand_of(v, in, 1));
 	want(v, index.type == KT_I64, "the index is not i64");

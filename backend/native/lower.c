@@ -132,12 +132,23 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 		if (!takes_type(f, ref_type(f, inst_result(in, k)), small_only)) return false;
 	if (prims[in->op].elementwise) return true;
 	switch ((Op)in->op) {
-	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_PAD: case OP_CONCAT:
+	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_PAD: case OP_CONCAT: case OP_UPDATE:
 	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN:
 	case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_DOT: case OP_IOTA: case OP_EXTENT: case OP_GUARD: return true;
 	case OP_IF:
 		/* a branch that gives lengths of its own has nowhere to put them */
 		return takes_region(f, inst_region(f, in, 0), asked, small_only) && takes_region(f, inst_region(f, in, 1), asked, small_only);
+	case OP_LU:
+	case OP_CHOLESKY:
+	case OP_TRISOLVE: {
+		Dim row;
+		if (!small_only && rows_take_factor(f, in, &row)) return true;
+		for (uint32_t k = 0; k < in->nargs + in->nresults; k++) {
+			Ref r = k < in->nargs ? inst_arg(f, in, k) : inst_result(in, k - in->nargs);
+			if (!type_is_small(c, ref_type(f, r), NULL)) return false;
+		}
+		return factor_takes_type(c, in, ref_type(f, inst_arg(f, in, 0)));
+	}
 	case OP_CALL: return takes_callee(fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0)), asked);
 	default: return false;
 	}
@@ -481,6 +492,9 @@ static void open_function(Lower *l, Lower *root, const Fn *f) {
 	l->slot_of = ARENA_ARRAY(l->scratch, uint32_t, f->vals.n + 1);
 	l->flow = ARENA_NEW(l->scratch, Flow);
 	l->flow->values = ARENA_ARRAY(l->scratch, ValueFlow, f->vals.n + 1);
+	uint32_t *uses = ARENA_ARRAY(l->scratch, uint32_t, f->vals.n + 1);
+	fn_count_uses(f, uses);
+	l->uses = uses;
 }
 
 static void build_callee(Lower *root, const Fn *g, uint32_t number) {
@@ -573,7 +587,7 @@ static void find_reuse(Lower *l) {
 		const Inst *in = &l->f->insts.at[p->inst];
 		uint32_t first = in->op == OP_FOR;
 		for (uint32_t k = 0; k < in->nresults; k++) {
-			bool inplace = p->carries ? p->carries[k].kind == CARRY_INPLACE : in->op == OP_SCATTER_SET || in->op == OP_SCATTER_ADD;
+			bool inplace = p->carries ? p->carries[k].kind == CARRY_INPLACE : writes_elements(in);
 			if (!inplace) continue;
 			Ref x = inst_arg(l->f, in, p->carries ? first + k : 0), out = inst_result(in, k);
 			uint32_t input = input_of(l, x), output = l->flow->classes[flow_class(l, REF_INDEX(out))].output;
@@ -608,9 +622,7 @@ static void run_lower(Ctx *c, void *arg) {
 	open_function(&l, &root, f);
 	l.root = &l;
 	l.hints = w->hints;
-	uint32_t *uses = ARENA_ARRAY(scratch, uint32_t, f->vals.n + 1);
-	fn_count_uses(f, uses);
-	scan(&l, w->keep, uses);
+	scan(&l, w->keep, l.uses);
 	l.places = ARENA_ARRAY(scratch, Place, f->vals.n + u->ninputs + u->noutputs + 1);
 	k_function(&l.k, u->module, 0);
 	if (!l.failed) flow_make(&l, NULL, u->ninsts, u->insts);

@@ -7,6 +7,8 @@
  *     lower_flow.c    the order of its instructions, lifetimes, which values share memory
  *     lower_control.c branches, loops with what they carry, single elements of arrays in memory
  *     lower_small.c   instructions on scalars and small fixed shapes: every element a register
+ *     lower_factor.c  factorisations and triangular solves of such matrices
+ *     lower_rows.c    what treats each row of its arrays for itself, with loops and branches: lanes are rows, a row is registers
  *     arrays_plan.c   straight-line array instructions: what is computed where, which loops are shared, what is kept
  *     arrays_emit.c   the loops of such a plan
  *
@@ -19,6 +21,13 @@
 
 /* Arrays of fixed shape with at most this many elements live in registers. */
 #define SMALL_COUNT 32
+#define FACTOR_ROWS 8 /* of the largest matrix that is factorised in registers */
+
+/* A fixed shape, row-major. */
+typedef struct Shape {
+	uint32_t rank, count;
+	int64_t n[MAX_RANK];
+} Shape;
 
 /* Where a value of the function is while code for the unit is emitted. */
 typedef enum PlaceKind {
@@ -68,6 +77,7 @@ typedef struct Lower {
 	Place *places;           /* by value */
 	VEC(MemorySlot) slots;
 	uint32_t *slot_of;       /* by value: its slot plus 1 in `slots`; 0: none */
+	const uint32_t *uses;    /* by value: everywhere in the function */
 	bool *needed;            /* by value: used after (outside of) the run of array instructions that computes it */
 	uint32_t position;       /* counts instructions in plan and again in emission order */
 	VEC(UnitSite) sites;
@@ -76,6 +86,10 @@ typedef struct Lower {
 	Flow *flow;
 	VEC(UnitDim) dims;       /* lengths that are polynomials: words of the call */
 	VEC(UnitCallee) callees; /* recursive functions of the program that became functions of the module */
+	/* lower_rows.c: lanes are rows. A value with an axis of length `row` has PLACE_SMALL for the elements of its lane's row */
+	bool in_rows;
+	Dim row;
+	KRef row_number;         /* i64, varying */
 } Lower;
 
 /* ---- lower.c ------------------------------------------------------------------------------------------------------------------------- */
@@ -104,15 +118,40 @@ KRef lower_destination(Lower *l, Ref r);
 /* A failing check of instruction `in`: the number for k_fail_if. */
 int64_t lower_site(Lower *l, SiteKind kind, const Inst *in);
 
+/* One axis of what slice, pad and update take or write: `length` positions from `start` with a stride, on an axis of length `whole`. */
+typedef struct Side {
+	Dim start, length, whole;
+	int64_t stride;
+} Side;
+Side inst_side(const Fn *f, const Inst *in, uint32_t axis);
+/* Fails where such an instruction leaves its axes; nothing where it is known that it does not. */
+void lower_check_sides(Lower *l, const Inst *in);
+
 /* ---- lower_small.c ------------------------------------------------------------------------------------------------------------------- */
 
 /* The element-wise primitive `op` of instruction `in` on one element (uniform or varying), with the checks of integer arithmetic. mask: lanes that count, 0 all. */
 KRef lower_element(Lower *l, const Inst *in, KRef x, KRef y, KRef mask);
 /* All operands and results are small: lowers the instruction into registers. */
 bool small_takes(const Lower *l, const Inst *in);
+/* The same for what is neither element-wise nor control flow, where operands and results are small; out: elements of the result. */
+bool small_rule(const Lower *l, const Inst *in, uint32_t out);
 void lower_small(Lower *l, const Inst *in);
 /* Is the type one of fixed shape with at most SMALL_COUNT elements? Gives the count. */
 bool type_is_small(Ctx *c, TypeId t, uint32_t *count);
+/* The value's shape, without the axis of rows where lanes are rows. */
+Shape lower_shape(const Lower *l, Ref r);
+int lower_row_axis(const Lower *l, Ref r); /* -1: it has none */
+
+/* ---- lower_factor.c ------------------------------------------------------------------------------------------------------------------ */
+
+/* A factorisation or solve whose matrices (operand 0 of type t) may be registers. */
+bool factor_takes_type(Ctx *c, const Inst *in, TypeId t);
+void lower_factor(Lower *l, const Inst *in);
+
+/* ---- lower_rows.c -------------------------------------------------------------------------------------------------------------------- */
+
+/* A factorisation or solve of one small matrix, or a few, for each row. */
+bool rows_take_factor(const Fn *f, const Inst *in, Dim *row);
 
 /* ---- arrays_plan.c, arrays_emit.c ---------------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
  */
 #include "backend/native/lower_flow.h"
 
-#define POLL_WORK 2048 /* operations between two polls, about */
 #define UNROLL_TURNS 16 /* of a loop that is written out at most */
 #define UNROLL_SIZE 1024 /* operations it may become */
 
@@ -158,43 +157,48 @@ static void direct_scatter(Lower *l, const Inst *in) {
 	lower_set_memory(l, result, to);
 }
 
-static void direct_slice(Lower *l, const Inst *in) {
+/* Positions of the elements of a box of fixed lengths, in row-major order. */
+static KRef *box_positions(Lower *l, const Inst *in, uint32_t count, const Type *box, const Type *whole) {
 	KBuilder *b = &l->k;
-	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0)), to = *ref_ty(l->f, inst_result(in, 0));
-	KRef from = pointer_of(l, inst_arg(l->f, in, 0));
-	KType t = lower_ktype(l, inst_result(in, 0));
-	uint32_t rank, count;
-	const int64_t *starts = attr_field(l->c, OP_SLICE, in->attr, 0, &rank), *steps = attr_field(l->c, OP_SLICE, in->attr, 2, &rank);
-	type_is_small(l->c, ref_type(l->f, inst_result(in, 0)), &count);
-	KRef start[MAX_RANK], stride[MAX_RANK];
-	KRef size = k_int(b, 1);
-	for (uint32_t i = rank; i-- > 0;) {
-		int64_t n = fixed(l, to.dims[i]), whole, first;
-		start[i] = lower_dim(l, (Dim)starts[i]);
+	KRef start[MAX_RANK], stride[MAX_RANK], size = k_int(b, 1), *at = room(l, count);
+	lower_check_sides(l, in);
+	for (uint32_t i = whole->rank; i-- > 0;) {
+		start[i] = lower_dim(l, inst_side(l->f, in, i).start);
 		stride[i] = size;
-		KRef length = lower_dim(l, x.dims[i]);
-		size = k_mul(b, size, length);
-		if (!n) continue;
-		int64_t reach = (n - 1) * steps[i];
-		bool known = dim_is_const(l->c, (Dim)starts[i], &first) && dim_is_const(l->c, x.dims[i], &whole) && first >= 0 && first < whole &&
-		             first + reach >= 0 && first + reach < whole;
-		if (known) continue;
-		KRef low = reach < 0 ? k_add(b, start[i], k_int(b, reach)) : start[i], high = reach < 0 ? start[i] : k_add(b, start[i], k_int(b, reach));
-		KRef bad = k_logic(b, 1, k_lt(b, low, k_int(b, 0)), k_prim2(b, OP_LE, length, high));
-		k_fail_if(b, bad, lower_site(l, SITE_SLICE, in), k_int(b, i), k_int(b, 0));
+		size = k_mul(b, size, lower_dim(l, whole->dims[i]));
 	}
-	KRef *out = room(l, count);
 	for (uint32_t e = 0; e < count; e++) {
 		int64_t rest = e;
-		KRef at = k_int(b, 0);
-		for (uint32_t i = rank; i-- > 0;) {
-			int64_t n = fixed(l, to.dims[i]), k = rest % n;
+		at[e] = k_int(b, 0);
+		for (uint32_t i = whole->rank; i-- > 0;) {
+			int64_t n = fixed(l, box->dims[i]), k = rest % n;
 			rest /= n;
-			at = k_add(b, at, k_mul(b, k_add(b, start[i], k_int(b, k * steps[i])), stride[i]));
+			at[e] = k_add(b, at[e], k_mul(b, k_add(b, start[i], k_int(b, k * inst_side(l->f, in, i).stride)), stride[i]));
 		}
-		out[e] = k_load(b, t, KM_UNIFORM, from, at, 0);
 	}
-	lower_set_small(l, inst_result(in, 0), count, out);
+	return at;
+}
+
+static void direct_slice(Lower *l, const Inst *in) {
+	Ref x = inst_arg(l->f, in, 0), result = inst_result(in, 0);
+	Type whole = *ref_ty(l->f, x), box = *ref_ty(l->f, result);
+	uint32_t count;
+	type_is_small(l->c, ref_type(l->f, result), &count);
+	KRef *at = box_positions(l, in, count, &box, &whole), *out = room(l, count), from = pointer_of(l, x);
+	for (uint32_t e = 0; e < count; e++) out[e] = k_load(&l->k, lower_ktype(l, result), KM_UNIFORM, from, at[e], 0);
+	lower_set_small(l, result, count, out);
+}
+
+static void direct_update(Lower *l, const Inst *in) {
+	Ref x = inst_arg(l->f, in, 0), v = inst_arg(l->f, in, 1), result = inst_result(in, 0);
+	Type whole = *ref_ty(l->f, x), box = *ref_ty(l->f, v);
+	const Place *u = lower_place(l, v);
+	KRef *at = box_positions(l, in, u->count, &box, &whole);
+	if (!l->needed[REF_INDEX(result)]) return; /* only its checks are wanted */
+	KRef to = lower_destination(l, result);
+	lower_copy(l, x, to, pointer_of(l, x));
+	for (uint32_t e = 0; e < u->count; e++) k_store(&l->k, KM_UNIFORM, to, at[e], u->elements[e], 0);
+	lower_set_memory(l, result, to);
 }
 
 /* ---- branches ------------------------------------------------------------------------------------------------------------------------------ */
@@ -402,7 +406,7 @@ static int64_t poll_turns(uint32_t work) {
 	return turns;
 }
 
-static void poll_each(Lower *l, KRef turn, uint32_t work) {
+void lower_poll(Lower *l, KRef turn, uint32_t work) {
 	KBuilder *b = &l->k;
 	int64_t turns = poll_turns(work);
 	if (turns == 1) {
@@ -497,7 +501,7 @@ static void emit_for(Lower *l, const Piece *p, const Inst *in) {
 	set_params(&w, body->region, 1, true);
 	uint32_t work = flow_work(l, body);
 	int64_t known;
-	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) poll_each(l, params[0], work);
+	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], work);
 	lower_pieces(l, body);
 	collect_next(&w, body->region);
 	KRef *out = room(l, size);
@@ -524,7 +528,7 @@ static void emit_while(Lower *l, const Piece *p, const Inst *in) {
 	k_while_body(b, go_on, w.at);
 	set_params(&w, p->regions[1]->region, 0, true);
 	KRef turn = w.at[w.counter];
-	poll_each(l, turn, flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
+	lower_poll(l, turn, flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
 	lower_pieces(l, p->regions[1]);
 	collect_next(&w, p->regions[1]->region);
 	w.next[w.counter] = k_add(b, turn, k_int(b, 1));
@@ -545,6 +549,10 @@ void lower_pieces(Lower *l, const Sched *s) {
 			arrays_emit(l, p->plan);
 			continue;
 		}
+		if (p->kind == PIECE_ROWS) {
+			rows_emit(l, p);
+			continue;
+		}
 		const Inst *in = inst_at(l, p->inst);
 		l->k.span = in->span;
 		l->k.origin = p->inst + 1;
@@ -557,6 +565,7 @@ void lower_pieces(Lower *l, const Sched *s) {
 		case PIECE_DIRECT:
 			if (in->op == OP_GATHER) direct_gather(l, in);
 			else if (in->op == OP_SLICE) direct_slice(l, in);
+			else if (in->op == OP_UPDATE) direct_update(l, in);
 			else direct_scatter(l, in);
 			break;
 		default:

@@ -19,6 +19,10 @@ static const Inst *inst_at(const Lower *l, InstId i) {
 	return &l->f->insts.at[i];
 }
 
+static bool is_run(const Piece *p) {
+	return p->kind == PIECE_RUN || p->kind == PIECE_ROWS;
+}
+
 void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
 	for (uint32_t k = 0; k < in->nargs; k++) visit(ud, inst_arg(f, in, k));
 	for (uint32_t r = 0; r < in->nregions; r++) {
@@ -30,10 +34,10 @@ void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
 
 /* ---- which instructions are what ----------------------------------------------------------------------------------------------------------- */
 
-static bool may_fail(const Fn *f, const Inst *in) {
+bool flow_may_fail(const Fn *f, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: case OP_GUARD: case OP_FAIL: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX:
-	case OP_CALL: return true;
+	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: case OP_CALL: return true;
 	case OP_MOD: case OP_FLOORDIV: case OP_POW: {
 		const Type *t = ref_ty(f, inst_arg(f, in, 1));
 		return dtype_is_int((Dtype)t->dtype) && !ref_is_const(inst_arg(f, in, 1));
@@ -43,15 +47,20 @@ static bool may_fail(const Fn *f, const Inst *in) {
 	for (uint32_t r = 0; r < in->nregions; r++) {
 		const Region *g = inst_region(f, in, r);
 		for (uint32_t i = 0; i < g->ninsts; i++)
-			if (may_fail(f, &f->insts.at[f->inst_order.at[g->insts + i]])) return true;
+			if (flow_may_fail(f, &f->insts.at[f->inst_order.at[g->insts + i]])) return true;
 	}
 	return false;
+}
+
+bool writes_elements(const Inst *in) {
+	return in->op == OP_SCATTER_SET || in->op == OP_SCATTER_ADD || in->op == OP_UPDATE;
 }
 
 bool direct_takes(const Lower *l, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_GATHER: return is_small(l, inst_arg(l->f, in, 1)) && is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
 	case OP_SLICE: return is_small(l, inst_result(in, 0)) && !is_small(l, inst_arg(l->f, in, 0));
+	case OP_UPDATE: return is_small(l, inst_arg(l->f, in, 1)) && !is_small(l, inst_result(in, 0));
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: {
 		uint32_t count;
@@ -100,7 +109,7 @@ static void note_use(void *ud, Ref r) {
 	}
 	if (p) v->last = p;
 	else v->at_end = true;
-	if (p != v->piece || !p || p->kind != PIECE_RUN) l->needed[REF_INDEX(r)] = true;
+	if (p != v->piece || !p || !is_run(p)) l->needed[REF_INDEX(r)] = true;
 }
 
 static void define(Lower *l, Sched *s, Piece *p, Ref r) {
@@ -120,14 +129,13 @@ static Piece *new_piece(Lower *l, Sched *s, PieceKind kind) {
 	return p;
 }
 
-static void flush(Lower *l, Sched *s) {
+static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts) {
 	Flow *w = l->flow;
-	if (!w->run.n) return;
-	Piece *p = new_piece(l, s, PIECE_RUN);
-	InstId *insts = ARENA_ARRAY(l->scratch, InstId, w->run.n);
-	memcpy(insts, w->run.at, w->run.n * sizeof *insts);
-	p->n = w->run.n;
+	if (!n) return;
+	Piece *p = new_piece(l, s, kind);
+	p->n = n;
 	p->insts = insts;
+	p->row = w->row;
 	p->from = w->next;
 	p->to = p->from + p->n;
 	w->next = p->to + 1;
@@ -142,15 +150,172 @@ static void flush(Lower *l, Sched *s) {
 		Using u = {l, s, p, p->from};
 		inst_refs(l->f, inst_at(l, insts[i]), note_use, &u);
 	}
+}
+
+/* A run in which some instructions must be done row by row. By position in the run: */
+typedef struct Split {
+	uint32_t *at;       /* by value: position plus 1 of the instruction that computes it */
+	bool *rows;         /* done by rows */
+	bool *for_rows;     /* read by one that is done by rows */
+	bool *for_arrays;   /* read by one that is not */
+	uint32_t *inside;   /* uses of the first result within the run */
+	bool reads_rows, reads_arrays; /* of the instruction whose operands are visited */
+	uint32_t *stage, now;
+	uint32_t *latest;   /* stage that its users leave it */
+	bool mark;          /* visiting marks the operands; else it looks at them */
+} Split;
+
+static void split_ref(void *ud, Ref r) {
+	Split *x = ud;
+	const uint32_t k = ref_is_value(r) ? x->at[REF_INDEX(r)] : 0;
+	if (!k || k - 1 == x->now) return;
+	if (x->mark) {
+		(x->rows[x->now] ? x->for_rows : x->for_arrays)[k - 1] = true;
+		x->inside[k - 1]++;
+		return;
+	}
+	if (x->rows[k - 1]) x->reads_rows = true;
+	else x->reads_arrays = true;
+	const uint32_t after = x->stage[k - 1] + (x->rows[k - 1] && !x->rows[x->now]);
+	if (after > x->stage[x->now]) x->stage[x->now] = after;
+}
+
+static void delay_ref(void *ud, Ref r) {
+	Split *x = ud;
+	const uint32_t k = ref_is_value(r) ? x->at[REF_INDEX(r)] : 0;
+	if (!k || k - 1 == x->now) return;
+	const uint32_t by = x->stage[x->now] - (x->rows[k - 1] && !x->rows[x->now]);
+	if (by < x->latest[k - 1]) x->latest[k - 1] = by;
+}
+
+/* What cannot fail is done in the last stage that its users leave, together with as much as possible. */
+static void delay(Lower *l, Split *x, uint32_t n, const InstId *insts, uint32_t last) {
+	x->latest = ARENA_ARRAY(l->scratch, uint32_t, n);
+	for (uint32_t i = 0; i < n; i++) x->latest[i] = last;
+	for (uint32_t i = n; i-- > 0;) {
+		const Inst *in = inst_at(l, insts[i]);
+		if (!x->rows[i] && !flow_may_fail(l->f, in)) x->stage[i] = x->latest[i];
+		x->now = i;
+		inst_refs(l->f, in, delay_ref, x);
+	}
+}
+
+static void visit_operands(Lower *l, Split *x, uint32_t i, bool mark) {
+	x->now = i;
+	x->mark = mark;
+	x->reads_rows = x->reads_arrays = false;
+	inst_refs(l->f, inst_at(l, l->flow->run.at[i]), split_ref, x);
+}
+
+/* By rows is what must be, what only leads to it, and what follows from it and leads to nothing else. Then stages: the arrays' part of each before
+ * the rows'. */
+static void put_split(Lower *l, Sched *s, uint32_t n, const InstId *insts) {
+	const Flow *w = l->flow;
+	Arena *a = l->scratch;
+	Split x = {.at = ARENA_ARRAY(a, uint32_t, l->f->vals.n + 1), .rows = ARENA_ARRAY(a, bool, n), .for_rows = ARENA_ARRAY(a, bool, n)};
+	x.for_arrays = ARENA_ARRAY(a, bool, n);
+	x.stage = ARENA_ARRAY(a, uint32_t, n);
+	x.inside = ARENA_ARRAY(a, uint32_t, n);
+	bool *able = ARENA_ARRAY(a, bool, n), *across = ARENA_ARRAY(a, bool, n);
+	Dim row;
+	for (uint32_t i = 0; i < n; i++) {
+		const Inst *in = inst_at(l, insts[i]);
+		for (uint32_t k = 0; k < in->nresults; k++) x.at[in->results + k] = i + 1;
+		x.rows[i] = rows_must(l, in, &row);
+		across[i] = rows_understand(l, in, w->row);
+		able[i] = x.rows[i] || rows_take(l, in, w->row);
+	}
+	for (uint32_t i = n; i-- > 0;) {
+		if (able[i] && x.for_rows[i]) x.rows[i] = true;
+		if (across[i] && !x.for_arrays[i] && x.for_rows[i] && x.inside[i] == l->uses[inst_at(l, insts[i])->results]) x.rows[i] = true;
+		visit_operands(l, &x, i, true);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (x.rows[i]) continue;
+		visit_operands(l, &x, i, false);
+		if (able[i] && x.reads_rows && !x.reads_arrays) x.rows[i] = true;
+	}
+	memset(x.for_arrays, 0, n * sizeof *x.for_arrays);
+	memset(x.for_rows, 0, n * sizeof *x.for_rows);
+	for (uint32_t i = n; i-- > 0;) {
+		if (x.rows[i] && x.for_arrays[i] && !x.for_rows[i] && !across[i] && !rows_must(l, inst_at(l, insts[i]), &row)) x.rows[i] = false;
+		visit_operands(l, &x, i, true);
+	}
+	uint32_t last = 0, m = 0;
+	memset(x.stage, 0, n * sizeof *x.stage);
+	for (uint32_t i = 0; i < n; i++) {
+		visit_operands(l, &x, i, false);
+		if (x.stage[i] > last) last = x.stage[i];
+	}
+	delay(l, &x, n, insts, last);
+	InstId *sorted = ARENA_ARRAY(a, InstId, n);
+	for (uint32_t t = 0; t < 2 * (last + 1); t++) {
+		const uint32_t first = m;
+		for (uint32_t i = 0; i < n; i++)
+			if (2 * x.stage[i] + x.rows[i] == t) sorted[m++] = insts[i];
+		put_run(l, s, t & 1 ? PIECE_ROWS : PIECE_RUN, m - first, sorted + first);
+	}
+}
+
+static void flush(Lower *l, Sched *s) {
+	Flow *w = l->flow;
+	if (!w->run.n) return;
+	const uint32_t n = w->run.n;
+	InstId *insts = ARENA_ARRAY(l->scratch, InstId, n);
+	memcpy(insts, w->run.at, n * sizeof *insts);
+	if (w->by_rows) put_split(l, s, n, insts);
+	else put_run(l, s, PIECE_RUN, n, insts);
 	w->run.n = 0;
 	w->run_fails = false;
+	w->by_rows = false;
 }
 
 static void append(Lower *l, InstId i) {
 	const Inst *in = inst_at(l, i);
 	VEC_PUSH(l->scratch, &l->flow->run, i);
 	for (uint32_t k = 0; k < in->nresults; k++) l->flow->in_run[in->results + k] = true;
-	l->flow->run_fails |= may_fail(l->f, in);
+	l->flow->run_fails |= flow_may_fail(l->f, in);
+}
+
+typedef struct Wanting {
+	bool *wanted; /* by value */
+} Wanting;
+
+static void want_ref(void *ud, Ref r) {
+	if (ref_is_value(r)) ((Wanting *)ud)->wanted[REF_INDEX(r)] = true;
+}
+
+/* Emits what the instruction needs of the run; the rest stays, to be done together with what follows. All of it where the order of what may fail
+ * would change. */
+static void flush_for(Lower *l, Sched *s, const Inst *in) {
+	Flow *w = l->flow;
+	const uint32_t n = w->run.n;
+	Wanting x = {ARENA_ARRAY(l->scratch, bool, l->f->vals.n + 1)};
+	InstId *first = ARENA_ARRAY(l->scratch, InstId, n), *rest = ARENA_ARRAY(l->scratch, InstId, n);
+	uint32_t nfirst = 0, nrest = 0;
+	bool first_fails = false, rest_fails = false;
+	inst_refs(l->f, in, want_ref, &x);
+	for (uint32_t i = n; i-- > 0;) {
+		const Inst *r = inst_at(l, w->run.at[i]);
+		bool needed = false;
+		for (uint32_t k = 0; k < r->nresults; k++) needed |= x.wanted[r->results + k];
+		if (needed) {
+			inst_refs(l->f, r, want_ref, &x);
+			first[n - ++nfirst] = w->run.at[i];
+			first_fails |= flow_may_fail(l->f, r);
+		} else {
+			rest[n - ++nrest] = w->run.at[i];
+			rest_fails |= flow_may_fail(l->f, r);
+		}
+	}
+	if (w->by_rows || !nrest || (first_fails && rest_fails)) {
+		flush(l, s);
+		return;
+	}
+	put_run(l, s, PIECE_RUN, nfirst, first + (n - nfirst));
+	memcpy(w->run.at, rest + (n - nrest), nrest * sizeof *rest);
+	w->run.n = nrest;
+	w->run_fails = rest_fails;
 }
 
 static Sched *new_sched(Lower *l, Sched *outer, Piece *owner, const Region *region) {
@@ -178,9 +343,10 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 		Flow *w = l->flow;
 		/* a run that is being gathered outside goes on after this piece */
 		VEC(InstId) held = {.at = w->run.at, .n = w->run.n, .cap = w->run.cap};
-		bool held_fails = w->run_fails;
+		const bool held_fails = w->run_fails, held_rows = w->by_rows;
+		const Dim held_row = w->row;
 		memset(&w->run, 0, sizeof w->run);
-		w->run_fails = false;
+		w->run_fails = w->by_rows = false;
 		for (uint32_t r = 0; r < in->nregions; r++) {
 			p->regions[r] = new_sched(l, s, p, inst_region(l->f, in, r));
 			schedule(l, p->regions[r]);
@@ -189,6 +355,8 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 		w->run.n = held.n;
 		w->run.cap = held.cap;
 		w->run_fails = held_fails;
+		w->by_rows = held_rows;
+		w->row = held_row;
 		p->to = w->next++;
 	}
 	for (uint32_t k = 0; k < in->nresults; k++) define(l, s, p, inst_result(in, k));
@@ -229,22 +397,33 @@ static void schedule(Lower *l, Sched *s) {
 		InstId i = s->insts[n];
 		const Inst *in = inst_at(l, i);
 		bool dependent = depends_on_run(l, in);
-		bool ordered = l->flow->run_fails && may_fail(l->f, in);
-		if (in->nregions) {
-			if (dependent || ordered || run_reads_operands(l, in)) flush(l, s);
+		bool ordered = l->flow->run_fails && flow_may_fail(l->f, in);
+		Dim row;
+		if (rows_must(l, in, &row)) {
+			if (l->flow->by_rows && l->flow->row != row) flush(l, s);
+			l->flow->by_rows = true;
+			l->flow->row = row;
+			append(l, i);
+		} else if (in->nregions) {
+			if (ordered || run_reads_operands(l, in)) flush(l, s);
+			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_CONTROL, i);
 		} else if (in->op == OP_CALL || in->op == OP_FAIL || in->op == OP_FORMAT) {
-			if (dependent || ordered) flush(l, s);
+			if (ordered) flush(l, s);
+			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_SMALL, i);
 		} else if (small_takes(l, in)) {
-			if (dependent) {
+			const bool whole = in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE; /* no element follows from a few others */
+			if (dependent && !whole) {
 				append(l, i);
 				continue;
 			}
 			if (ordered) flush(l, s);
+			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_SMALL, i);
 		} else if (direct_takes(l, in) && !(ref_is_value(inst_arg(l->f, in, 0)) && l->flow->in_run[REF_INDEX(inst_arg(l->f, in, 0))])) {
-			if (dependent || ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in))) flush(l, s);
+			if (ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in))) flush(l, s);
+			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_DIRECT, i);
 		} else if (alias_takes(l, in) && !dependent) {
 			place(l, s, PIECE_ALIAS, i);
@@ -328,7 +507,7 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, uint32_t which,
 	const Inst *in = inst_at(l, p->inst);
 	switch (p->kind) {
 	case PIECE_DIRECT:
-		if (in->op != OP_SCATTER_SET && in->op != OP_SCATTER_ADD) return false;
+		if (!writes_elements(in)) return false;
 		*source = inst_arg(l->f, in, 0);
 		return ref_is_value(*source) && dead_after(l, *source, p, s);
 	case PIECE_CONTROL:
@@ -338,9 +517,9 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, uint32_t which,
 			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
 				const ValueFlow *v = flow_of(l, r);
 				if (!v->home || v->home != p->regions[0] || !v->piece) break;
-				const Inst *d = v->piece->kind == PIECE_RUN ? NULL : inst_at(l, v->piece->inst);
+				const Inst *d = is_run(v->piece) ? NULL : inst_at(l, v->piece->inst);
 				if (!d) return false;
-				if (d->op == OP_SCATTER_SET || d->op == OP_SCATTER_ADD) r = inst_arg(l->f, d, 0);
+				if (writes_elements(d)) r = inst_arg(l->f, d, 0);
 				else if (d->op == OP_FOR || d->op == OP_WHILE) r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
 				else if (d->op == OP_IF) r = l->f->args.at[v->piece->regions[0]->region->results + REF_INDEX(r) - d->results];
 				else return false;
@@ -365,7 +544,7 @@ static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out) {
 		if (!ref_is_value(r)) return false;
 		const ValueFlow *v = flow_of(l, r);
 		/* the result is read once: by the end of the region, or by the step that changes it further */
-		if (v->home != s || !v->piece || v->piece->kind == PIECE_RUN || v->outside) return false;
+		if (v->home != s || !v->piece || is_run(v->piece) || v->outside) return false;
 		VEC_PUSH(l->scratch, &out->members, r);
 		Ref source;
 		uint32_t which = REF_INDEX(r) - inst_at(l, v->piece->inst)->results;
@@ -427,14 +606,17 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 static void link(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		Piece *p = s->pieces.at[i];
-		if (p->kind == PIECE_RUN) {
-			for (uint32_t k = 0; k < p->n; k++) flow_of(l, inst_result(inst_at(l, p->insts[k]), 0))->owned = true;
+		if (is_run(p)) {
+			for (uint32_t k = 0; k < p->n; k++) {
+				const Inst *in = inst_at(l, p->insts[k]);
+				for (uint32_t r = 0; r < in->nresults; r++) flow_of(l, inst_result(in, r))->owned = true;
+			}
 			continue;
 		}
 		const Inst *in = inst_at(l, p->inst);
 		if (p->kind == PIECE_ALIAS) {
 			flow_of(l, inst_result(in, 0))->alias = true;
-		} else if (p->kind == PIECE_DIRECT && (in->op == OP_SCATTER_SET || in->op == OP_SCATTER_ADD)) {
+		} else if (p->kind == PIECE_DIRECT && writes_elements(in)) {
 			flow_of(l, inst_result(in, 0))->owned = true;
 			if (gives_memory(l, s, p, inst_arg(l->f, in, 0))) unite(l, inst_arg(l->f, in, 0), inst_result(in, 0));
 		} else if (p->kind == PIECE_CONTROL) {
@@ -465,7 +647,7 @@ static void live_to(ValueFlow *v) {
 static void extend(Lower *l, const Sched *s) {
 	for (uint32_t i = s->pieces.n; i-- > 0;) {
 		const Piece *p = s->pieces.at[i];
-		if (p->kind == PIECE_RUN) continue;
+		if (is_run(p)) continue;
 		const Inst *in = inst_at(l, p->inst);
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			const ValueFlow *out = flow_of(l, inst_result(in, k));
@@ -516,9 +698,9 @@ static void assign(Lower *l, Sched *s) {
 	Flow *w = l->flow;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		Piece *p = s->pieces.at[i];
-		uint32_t n = p->kind == PIECE_RUN ? p->n : 1;
+		uint32_t n = is_run(p) ? p->n : 1;
 		for (uint32_t k = 0; k < n; k++) {
-			const Inst *in = inst_at(l, p->kind == PIECE_RUN ? p->insts[k] : p->inst);
+			const Inst *in = inst_at(l, is_run(p) ? p->insts[k] : p->inst);
 			for (uint32_t r = 0; r < in->nresults; r++) {
 				Ref out = inst_result(in, r);
 				const ValueFlow *v = flow_of(l, out);
@@ -536,7 +718,7 @@ static void assign(Lower *l, Sched *s) {
 				if (body && (body->slot || body->output || body->is_dynamic || !flow_of(l, result)->owned)) y->direct = false;
 				else if (body) body->is_dynamic = true;
 			}
-			for (uint32_t r = 0; r < in->nregions; r++) assign(l, p->regions[r]);
+			for (uint32_t r = 0; r < in->nregions && !is_run(p); r++) assign(l, p->regions[r]);
 		}
 	}
 }
@@ -595,12 +777,12 @@ uint32_t flow_work(const Lower *l, const Sched *s) {
 	double work = 1;
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		const Piece *p = s->pieces.at[i];
-		for (uint32_t k = 0; k < (p->kind == PIECE_RUN ? p->n : 1); k++) {
-			const Inst *in = inst_at(l, p->kind == PIECE_RUN ? p->insts[k] : p->inst);
+		for (uint32_t k = 0; k < (is_run(p) ? p->n : 1); k++) {
+			const Inst *in = inst_at(l, is_run(p) ? p->insts[k] : p->inst);
 			double n = 1;
 			if (in->nresults) {
 				const Type *t = ref_ty(l->f, inst_result(in, 0));
-				for (uint32_t a = 0; p->kind == PIECE_RUN && a < t->rank; a++) n *= (double)lower_hint(l, t->dims[a], 100);
+				for (uint32_t a = 0; is_run(p) && a < t->rank; a++) n *= (double)lower_hint(l, t->dims[a], 100);
 			}
 			work += n;
 		}

@@ -13,6 +13,7 @@ typedef enum PieceKind {
 	PIECE_DIRECT,  /* elements of an array in memory, read or written one by one */
 	PIECE_ALIAS,   /* the operand's memory under another shape */
 	PIECE_RUN,     /* array instructions: a plan of arrays_plan.c */
+	PIECE_ROWS,    /* instructions, loops and branches too, that see one row at a time: lower_rows.c */
 	PIECE_CONTROL  /* if, for, while */
 } PieceKind;
 
@@ -34,8 +35,9 @@ typedef struct Carry {
 typedef struct Piece {
 	PieceKind kind;
 	InstId inst;         /* not of runs */
-	uint32_t n;          /* RUN */
+	uint32_t n;          /* RUN, ROWS */
 	const InstId *insts;
+	Dim row;             /* ROWS */
 	uint32_t from, to;   /* positions */
 	ArrayPlan *plan;
 	Sched *regions[2];
@@ -85,6 +87,8 @@ struct Flow {
 	bool *in_run;      /* by value: computed by the run that is being gathered */
 	VEC(InstId) run;
 	bool run_fails;    /* something in it may fail */
+	bool by_rows;      /* something in it can only be done row by row, of length `row` */
+	Dim row;
 };
 
 /* Orders, links, lays out. `region`: of an internal function's body, NULL for a unit's instructions. */
@@ -95,13 +99,28 @@ uint32_t flow_class(const Lower *l, uint32_t value);
 /* What the instruction costs to run once, roughly: for polls. */
 uint32_t flow_work(const Lower *l, const Sched *s);
 bool direct_takes(const Lower *l, const Inst *in);
+/* The result is operand 0 with some elements changed. */
+bool writes_elements(const Inst *in);
 /* The position where operand x dies with this piece, and is read there once only: its memory may be taken over. */
 bool flow_dies_at(const Lower *l, Ref x, const Piece *p);
 /* Calls visit for every operand of the piece and of what its regions contain. */
 typedef void (*RefVisit)(void *ud, Ref r);
 void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud);
 
+bool flow_may_fail(const Fn *f, const Inst *in);
+
+/* lower_rows.c */
+/* The instruction treats each row of its arrays for itself; `row`: the length of the axis. */
+bool rows_take(const Lower *l, const Inst *in, Dim row);
+/* ... and is best done so, or cannot be done otherwise. */
+bool rows_must(const Lower *l, const Inst *in, Dim *row);
+/* It looks along the rows, but in a way that those who are done by rows and read it know. */
+bool rows_understand(const Lower *l, const Inst *in, Dim row);
+void rows_emit(Lower *l, const Piece *p);
+
 /* lower_control.c */
+#define POLL_WORK 2048 /* operations between two polls, about */
+void lower_poll(Lower *l, KRef turn, uint32_t work); /* in a loop's turn of so many operations */
 void lower_pieces(Lower *l, const Sched *s);
 /* lower.c: calls of recursive functions */
 void lower_call(Lower *l, const Inst *in);

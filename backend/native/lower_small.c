@@ -2,17 +2,13 @@
  *
  * Needs: lower.h. Guarantees: the same values and the same failures as the evaluator; sums are joined pairwise, so they may differ from it in the
  * last bits. An index that is a number picks; one known at run time selects among a few elements, or goes through the stack.
+ *
+ * Where lanes are rows (lower_rows.c) an array has one axis more than what is here: axes in attributes are counted without it.
  */
 #include "backend/native/lower.h"
 
 #define SELECT_MOST 8 /* elements that a chain of selects picks from; more go through the stack */
 #define WORK_MOST 512 /* element operations that one unrolled instruction may cost */
-
-/* A fixed shape, row-major. */
-typedef struct Shape {
-	uint32_t rank, count;
-	int64_t n[MAX_RANK];
-} Shape;
 
 bool type_is_small(Ctx *c, TypeId t, uint32_t *count) {
 	const Type *ty = type_of(c, t);
@@ -28,14 +24,48 @@ bool type_is_small(Ctx *c, TypeId t, uint32_t *count) {
 	return true;
 }
 
-static Shape shape_of(const Lower *l, Ref r) {
+int lower_row_axis(const Lower *l, Ref r) {
+	if (!l->in_rows) return -1;
+	const Type *t = ref_ty(l->f, r);
+	for (int i = 0; i < t->rank; i++)
+		if (t->dims[i] == l->row) return i;
+	return -1;
+}
+
+Shape lower_shape(const Lower *l, Ref r) {
 	Type t = *ref_ty(l->f, r);
-	Shape s = {.rank = t.rank, .count = 1};
-	for (uint32_t i = 0; i < t.rank; i++) {
-		dim_is_const(l->c, t.dims[i], &s.n[i]);
-		s.count *= (uint32_t)s.n[i];
+	Shape s = {.count = 1};
+	const int row = lower_row_axis(l, r);
+	for (int i = 0; i < t.rank; i++) {
+		if (i == row) continue;
+		dim_is_const(l->c, t.dims[i], &s.n[s.rank]);
+		s.count *= (uint32_t)s.n[s.rank++];
 	}
 	return s;
+}
+
+/* Words of an attribute, one for each axis of r, without that of its row axis. */
+static uint32_t local_words(const Lower *l, Ref r, uint32_t n, const int64_t *words, int64_t *out) {
+	const int row = lower_row_axis(l, r);
+	uint32_t m = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if ((int)i != row) out[m++] = words[i];
+	return m;
+}
+
+/* An axis of r counted without its row axis, which it is not. */
+static int64_t local_axis(const Lower *l, Ref r, int64_t axis) {
+	const int row = lower_row_axis(l, r);
+	return axis - (row >= 0 && axis > row);
+}
+
+/* A list of axes of r, without its row axis. */
+static uint32_t local_axes(const Lower *l, Ref r, uint32_t n, const int64_t *axes, int64_t *out) {
+	const int row = lower_row_axis(l, r);
+	uint32_t m = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (axes[i] != row) out[m++] = local_axis(l, r, axes[i]);
+	return m;
 }
 
 static void coordinates(const Shape *s, uint32_t at, int64_t *x) {
@@ -96,10 +126,20 @@ static bool fixed_run(Ctx *c, Dim start, int64_t n, int64_t step, int64_t length
 	return *first >= 0 && *first < length && last >= 0 && last < length;
 }
 
+/* Where a slice, pad or update begins and its strides. */
+static void run_words(const Lower *l, const Inst *in, int64_t *start, int64_t *stride, uint32_t *n) {
+	uint32_t all;
+	const int strides = in->op == OP_UPDATE ? 1 : 2;
+	const int64_t *first = attr_field(l->c, (Op)in->op, in->attr, 0, &all);
+	*n = local_words(l, inst_result(in, 0), all, first, start);
+	local_words(l, inst_result(in, 0), all, attr_field(l->c, (Op)in->op, in->attr, strides, &all), stride);
+}
+
 static bool fixed_slice(const Lower *l, const Inst *in, int64_t *first) {
 	uint32_t n;
-	const int64_t *start = attr_field(l->c, OP_SLICE, in->attr, 0, &n), *stride = attr_field(l->c, OP_SLICE, in->attr, 2, &n);
-	Shape x = shape_of(l, inst_arg(l->f, in, 0)), out = shape_of(l, inst_result(in, 0));
+	int64_t start[MAX_RANK], stride[MAX_RANK];
+	run_words(l, in, start, stride, &n);
+	Shape x = lower_shape(l, inst_arg(l->f, in, 0)), out = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < n; i++)
 		if (!fixed_run(l->c, (Dim)start[i], out.n[i], stride[i], x.n[i], &first[i])) return false;
 	return true;
@@ -107,17 +147,30 @@ static bool fixed_slice(const Lower *l, const Inst *in, int64_t *first) {
 
 static bool fixed_pad(const Lower *l, const Inst *in, int64_t *first) {
 	uint32_t n;
-	const int64_t *low = attr_field(l->c, OP_PAD, in->attr, 0, &n), *stride = attr_field(l->c, OP_PAD, in->attr, 2, &n);
-	Shape x = shape_of(l, inst_arg(l->f, in, 0)), out = shape_of(l, inst_result(in, 0));
+	int64_t low[MAX_RANK], stride[MAX_RANK];
+	run_words(l, in, low, stride, &n);
+	Shape x = lower_shape(l, inst_arg(l->f, in, 0)), out = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < n; i++)
 		if (!fixed_run(l->c, (Dim)low[i], x.n[i], stride[i], out.n[i], &first[i])) return false;
 	return true;
 }
 
+static bool fixed_update(const Lower *l, const Inst *in, int64_t *first) {
+	uint32_t n;
+	int64_t start[MAX_RANK], stride[MAX_RANK];
+	run_words(l, in, start, stride, &n);
+	Shape v = lower_shape(l, inst_arg(l->f, in, 1)), out = lower_shape(l, inst_result(in, 0));
+	for (uint32_t i = 0; i < n; i++)
+		if (!fixed_run(l->c, (Dim)start[i], v.n[i], stride[i], out.n[i], &first[i])) return false;
+	return true;
+}
+
 static void small_broadcast(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
-	const int64_t *axes = attr_field(l->c, OP_BROADCAST, in->attr, 1, &n);
-	Shape from = shape_of(l, inst_arg(l->f, in, 0)), to = shape_of(l, inst_result(in, 0));
+	int64_t axes[MAX_RANK];
+	const int64_t *all = attr_field(l->c, OP_BROADCAST, in->attr, 1, &n);
+	n = local_axes(l, inst_result(in, 0), n, all, axes);
+	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < to.count; i++) {
 		int64_t at[MAX_RANK], source[MAX_RANK];
 		coordinates(&to, i, at);
@@ -128,8 +181,10 @@ static void small_broadcast(Lower *l, const Inst *in, const KRef *x, KRef *out) 
 
 static void small_transpose(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
-	const int64_t *perm = attr_field(l->c, OP_TRANSPOSE, in->attr, 0, &n);
-	Shape from = shape_of(l, inst_arg(l->f, in, 0)), to = shape_of(l, inst_result(in, 0));
+	int64_t perm[MAX_RANK];
+	const int64_t *all = attr_field(l->c, OP_TRANSPOSE, in->attr, 0, &n);
+	n = local_axes(l, inst_arg(l->f, in, 0), n, all, perm);
+	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t i = 0; i < to.count; i++) {
 		int64_t at[MAX_RANK], source[MAX_RANK];
 		coordinates(&to, i, at);
@@ -140,9 +195,9 @@ static void small_transpose(Lower *l, const Inst *in, const KRef *x, KRef *out) 
 
 static void small_slice(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
-	int64_t first[MAX_RANK];
-	const int64_t *stride = attr_field(l->c, OP_SLICE, in->attr, 2, &n);
-	Shape from = shape_of(l, inst_arg(l->f, in, 0)), to = shape_of(l, inst_result(in, 0));
+	int64_t first[MAX_RANK], stride[MAX_RANK];
+	run_words(l, in, first, stride, &n);
+	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
 	fixed_slice(l, in, first);
 	for (uint32_t i = 0; i < to.count; i++) {
 		int64_t at[MAX_RANK];
@@ -154,9 +209,9 @@ static void small_slice(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 
 static void small_pad(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
-	int64_t first[MAX_RANK];
-	const int64_t *stride = attr_field(l->c, OP_PAD, in->attr, 2, &n);
-	Shape from = shape_of(l, inst_arg(l->f, in, 0)), to = shape_of(l, inst_result(in, 0));
+	int64_t first[MAX_RANK], stride[MAX_RANK];
+	run_words(l, in, first, stride, &n);
+	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
 	KRef zero = to.count ? k_const(&l->k, ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype), 0) : 0;
 	fixed_pad(l, in, first);
 	for (uint32_t i = 0; i < to.count; i++) out[i] = zero;
@@ -168,11 +223,26 @@ static void small_pad(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	}
 }
 
+static void small_update(Lower *l, const Inst *in, const KRef *x, const KRef *v, KRef *out) {
+	uint32_t n;
+	int64_t first[MAX_RANK], stride[MAX_RANK];
+	run_words(l, in, first, stride, &n);
+	Shape from = lower_shape(l, inst_arg(l->f, in, 1)), to = lower_shape(l, inst_result(in, 0));
+	fixed_update(l, in, first);
+	for (uint32_t i = 0; i < to.count; i++) out[i] = x[i];
+	for (uint32_t i = 0; i < from.count; i++) {
+		int64_t at[MAX_RANK];
+		coordinates(&from, i, at);
+		for (uint32_t k = 0; k < n; k++) at[k] = first[k] + stride[k] * at[k];
+		out[position_of(&to, at)] = v[i];
+	}
+}
+
 static void small_concat(Lower *l, const Inst *in, KRef *out) {
-	int64_t axis = attr_int(l->c, OP_CONCAT, in->attr, 0), offset = 0;
-	Shape to = shape_of(l, inst_result(in, 0));
+	int64_t axis = local_axis(l, inst_result(in, 0), attr_int(l->c, OP_CONCAT, in->attr, 0)), offset = 0;
+	Shape to = lower_shape(l, inst_result(in, 0));
 	for (uint32_t k = 0; k < in->nargs; k++) {
-		Shape from = shape_of(l, inst_arg(l->f, in, k));
+		Shape from = lower_shape(l, inst_arg(l->f, in, k));
 		const KRef *x = lower_place(l, inst_arg(l->f, in, k))->elements;
 		for (uint32_t i = 0; i < from.count; i++) {
 			int64_t at[MAX_RANK];
@@ -195,8 +265,10 @@ static KRef join(Lower *l, Op op, const KRef *x, uint32_t n) {
 static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	Op op = in->op == OP_REDUCE_SUM ? OP_ADD : in->op == OP_REDUCE_PROD ? OP_MUL : in->op == OP_REDUCE_MAX ? OP_MAX : OP_MIN;
 	uint32_t n;
-	const int64_t *axes = attr_field(l->c, (Op)in->op, in->attr, 0, &n);
-	Shape from = shape_of(l, inst_arg(l->f, in, 0)), to = shape_of(l, inst_result(in, 0));
+	int64_t axes[MAX_RANK];
+	const int64_t *all = attr_field(l->c, (Op)in->op, in->attr, 0, &n);
+	n = local_axes(l, inst_arg(l->f, in, 0), n, all, axes);
+	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
 	bool gone[MAX_RANK] = {false};
 	for (uint32_t i = 0; i < n; i++) gone[axes[i]] = true;
 	KType t = ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype);
@@ -242,8 +314,8 @@ static uint32_t line_start(const Lines *r, uint32_t k) {
 
 static void small_argmax(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	KBuilder *b = &l->k;
-	Shape from = shape_of(l, inst_arg(l->f, in, 0));
-	Lines r = lines_of(&from, attr_int(l->c, OP_ARGMAX, in->attr, 0));
+	Shape from = lower_shape(l, inst_arg(l->f, in, 0));
+	Lines r = lines_of(&from, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, OP_ARGMAX, in->attr, 0)));
 	if (!r.length && r.n) k_fail_if(b, always(l), lower_site(l, SITE_EMPTY, in), k_int(b, 0), k_int(b, 0));
 	for (uint32_t i = 0; i < r.n; i++) {
 		out[i] = k_int(b, 0);
@@ -265,8 +337,8 @@ static void small_argmax(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 }
 
 static void small_running(Lower *l, const Inst *in, const KRef *x, KRef *out) {
-	Shape s = shape_of(l, inst_arg(l->f, in, 0));
-	Lines r = lines_of(&s, attr_int(l->c, (Op)in->op, in->attr, 0));
+	Shape s = lower_shape(l, inst_arg(l->f, in, 0));
+	Lines r = lines_of(&s, local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0)));
 	bool reverse = attr_int(l->c, (Op)in->op, in->attr, 1);
 	for (uint32_t i = 0; i < r.n; i++) {
 		KRef sum = 0;
@@ -280,20 +352,23 @@ static void small_running(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 
 typedef struct DotShape {
 	uint32_t nc, nb;
-	const int64_t *xc, *yc, *xb, *yb;
+	int64_t xc[MAX_RANK], yc[MAX_RANK], xb[MAX_RANK], yb[MAX_RANK];
 	Shape x, y, out;
 	uint32_t terms;
 } DotShape;
 
 static DotShape dot_shape(const Lower *l, const Inst *in) {
 	DotShape d = {.terms = 1};
-	d.xc = attr_field(l->c, OP_DOT, in->attr, 0, &d.nc);
-	d.yc = attr_field(l->c, OP_DOT, in->attr, 1, &d.nc);
-	d.xb = attr_field(l->c, OP_DOT, in->attr, 2, &d.nb);
-	d.yb = attr_field(l->c, OP_DOT, in->attr, 3, &d.nb);
-	d.x = shape_of(l, inst_arg(l->f, in, 0));
-	d.y = shape_of(l, inst_arg(l->f, in, 1));
-	d.out = shape_of(l, inst_result(in, 0));
+	int64_t *lists[4] = {d.xc, d.yc, d.xb, d.yb};
+	for (uint32_t k = 0; k < 4; k++) {
+		uint32_t n;
+		const int64_t *all = attr_field(l->c, OP_DOT, in->attr, k, &n);
+		n = local_axes(l, inst_arg(l->f, in, k & 1), n, all, lists[k]);
+		*(k < 2 ? &d.nc : &d.nb) = n;
+	}
+	d.x = lower_shape(l, inst_arg(l->f, in, 0));
+	d.y = lower_shape(l, inst_arg(l->f, in, 1));
+	d.out = lower_shape(l, inst_result(in, 0));
 	for (uint32_t k = 0; k < d.nc; k++) d.terms *= (uint32_t)d.x.n[d.xc[k]];
 	return d;
 }
@@ -347,8 +422,11 @@ typedef struct Places {
 
 static Places places_of(Lower *l, const Inst *in, bool check) {
 	KBuilder *b = &l->k;
-	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0), batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
-	Shape x = shape_of(l, inst_arg(l->f, in, 0)), index = shape_of(l, inst_arg(l->f, in, 1));
+	uint32_t axis = (uint32_t)local_axis(l, inst_arg(l->f, in, 0), attr_int(l->c, (Op)in->op, in->attr, 0));
+	uint32_t batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
+	const int together = lower_row_axis(l, inst_arg(l->f, in, 1));
+	if (together >= 0 && together < (int)batch) batch--;
+	Shape x = lower_shape(l, inst_arg(l->f, in, 0)), index = lower_shape(l, inst_arg(l->f, in, 1));
 	Places p = {.length = (uint32_t)x.n[axis], .outer = 1, .per_batch = 1, .nindex = 1, .row = 1, .count = index.count};
 	for (uint32_t i = 0; i < axis; i++) {
 		p.outer *= (uint32_t)x.n[i];
@@ -370,11 +448,24 @@ static Places places_of(Lower *l, const Inst *in, bool check) {
 	return p;
 }
 
-/* All elements in memory of the frame, where they can be indexed. */
+/* Elements in memory of the frame, where they can be indexed: each has one number, or one for each lane. */
+static KRef spilled(Lower *l, KRef at, KRef index, KType t, KRef value) {
+	KBuilder *b = &l->k;
+	KMode mode = KM_UNIFORM;
+	if (b->lanes) {
+		index = k_mul(b, index, k_int(b, b->lanes));
+		mode = k_lanes_of(b, index) ? KM_INDEXED : KM_UNIT;
+		if (mode == KM_INDEXED) index = k_add(b, index, k_lane(b));
+	}
+	if (!value) return k_load(b, t, mode, at, index, 0);
+	k_store(b, mode, at, index, value, 0);
+	return 0;
+}
+
 static KRef spill(Lower *l, const KRef *x, uint32_t n, KType t) {
 	KBuilder *b = &l->k;
-	KRef at = k_stack(b, (int64_t)n * ktype_size(t));
-	for (uint32_t i = 0; i < n; i++) k_store(b, KM_UNIFORM, at, k_int(b, i), x[i], 0);
+	KRef at = k_stack(b, (int64_t)n * ktype_size(t) * (b->lanes ? b->lanes : 1));
+	for (uint32_t i = 0; i < n; i++) spilled(l, at, k_int(b, i), t, x[i]);
 	return at;
 }
 
@@ -383,7 +474,7 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	Places p = places_of(l, in, true);
 	uint32_t total = p.outer * p.length * p.row, n = 0;
 	if (!total) { /* every index has failed, if there was one */
-		uint32_t count = shape_of(l, inst_result(in, 0)).count;
+		uint32_t count = lower_shape(l, inst_result(in, 0)).count;
 		for (uint32_t i = 0; i < count; i++) out[i] = k_const(b, ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype), 0);
 		return;
 	}
@@ -405,7 +496,7 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 						out[n] = k_select(b, k_prim2(b, OP_EQ, index[j], k_int(b, k)), x[plane + k * p.row + r], out[n]);
 				} else {
 					KRef at = k_add(b, k_mul(b, index[j], k_int(b, p.row)), k_int(b, plane + r));
-					out[n] = k_load(b, t, KM_UNIFORM, memory, at, 0);
+					out[n] = spilled(l, memory, at, t, 0);
 				}
 			}
 		}
@@ -434,8 +525,7 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 					out[at] = add ? k_add(b, out[at], u[n]) : u[n];
 				} else if (memory) {
 					KRef at = k_add(b, k_mul(b, index[j], k_int(b, p.row)), k_int(b, plane + r));
-					KRef value = add ? k_add(b, k_load(b, t, KM_UNIFORM, memory, at, 0), u[n]) : u[n];
-					k_store(b, KM_UNIFORM, memory, at, value, 0);
+					spilled(l, memory, at, t, add ? k_add(b, spilled(l, memory, at, t, 0), u[n]) : u[n]);
 				} else {
 					for (uint32_t k = 0; k < p.length; k++) {
 						KRef *to = &out[plane + k * p.row + r];
@@ -445,7 +535,7 @@ static void small_scatter(Lower *l, const Inst *in, const KRef *x, const KRef *u
 			}
 		}
 	}
-	for (uint32_t i = 0; memory && i < total; i++) out[i] = k_load(b, t, KM_UNIFORM, memory, k_int(b, i), 0);
+	for (uint32_t i = 0; memory && i < total; i++) out[i] = spilled(l, memory, k_int(b, i), t, 0);
 }
 
 /* ---- which, and how much ------------------------------------------------------------------------------------------------------------------- */
@@ -459,13 +549,19 @@ bool small_takes(const Lower *l, const Inst *in) {
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (!type_is_small(l->c, ref_type(l->f, inst_result(in, k)), &out)) return false;
 	if (prims[in->op].elementwise) return true;
+	return small_rule(l, in, out);
+}
+
+bool small_rule(const Lower *l, const Inst *in, uint32_t out) {
 	int64_t first[MAX_RANK];
 	switch ((Op)in->op) {
 	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_CONCAT: case OP_REDUCE_SUM:
 	case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_IOTA: case OP_EXTENT:
 	case OP_GUARD: case OP_FAIL: return true;
+	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return factor_takes_type(l->c, in, ref_type(l->f, inst_arg(l->f, in, 0)));
 	case OP_SLICE: return fixed_slice(l, in, first);
 	case OP_PAD: return fixed_pad(l, in, first);
+	case OP_UPDATE: return fixed_update(l, in, first);
 	case OP_DOT: return dot_shape(l, in).terms * out <= WORK_MOST;
 	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: {
 		Places p = places_of((Lower *)(uintptr_t)l, in, false); /* looks only */
@@ -499,9 +595,13 @@ void lower_small(Lower *l, const Inst *in) {
 		k_fail_if(b, always(l), lower_site(l, SITE_FAIL, in), told[0], told[1]);
 		return;
 	}
+	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE) {
+		lower_factor(l, in);
+		return;
+	}
 	for (uint32_t k = 0; k < in->nargs && k < 3; k++) x[k] = lower_place(l, inst_arg(l->f, in, k))->elements;
 	Ref result = inst_result(in, 0);
-	Shape to = shape_of(l, result);
+	Shape to = lower_shape(l, result);
 	KType t = ktype_of((Dtype)ref_ty(l->f, result)->dtype);
 	KRef *out = room(l, to.count);
 	switch ((Op)in->op) {
@@ -519,6 +619,7 @@ void lower_small(Lower *l, const Inst *in) {
 	case OP_TRANSPOSE: small_transpose(l, in, x[0], out); break;
 	case OP_SLICE: small_slice(l, in, x[0], out); break;
 	case OP_PAD: small_pad(l, in, x[0], out); break;
+	case OP_UPDATE: small_update(l, in, x[0], x[1], out); break;
 	case OP_CONCAT: small_concat(l, in, out); break;
 	case OP_REDUCE_SUM:
 	case OP_REDUCE_PROD:

@@ -9,6 +9,7 @@
  */
 #include "backend/native/runtime.h"
 #include "backend/blas.h"
+#include "backend/vmath/huge_angle.h"
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -269,6 +270,13 @@ static void part_failed(Shared *s, const NativeCall *call, int64_t part, int32_t
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Stores past the caches are not in order with others until this. */
+static inline void end_streams(void) {
+#if defined(__x86_64__)
+	__builtin_ia32_sfence();
+#endif
+}
+
 static void run_part(void *ud, int64_t part) {
 	Shared *s = ud;
 	if (atomic_load_explicit(&s->halt, memory_order_relaxed) || atomic_load_explicit(&s->lowest, memory_order_relaxed) < part) return;
@@ -280,6 +288,7 @@ static void run_part(void *ud, int64_t part) {
 	call.poll_left = r.granted = NATIVE_POLL_EVERY;
 	const Mark mark = stack_mark(r.scratch);
 	const int32_t st = s->body(&call, s->env, part);
+	end_streams();
 	stack_release(r.scratch, mark);
 	atomic_fetch_add_explicit(&s->work, r.worked + (int64_t)work_done(&call, &r), memory_order_relaxed);
 	if (st != NATIVE_OK) part_failed(s, &call, part, st);
@@ -306,6 +315,7 @@ static int32_t parallel_alone(NativeCall *call, NativeBody body, void *env, int6
 		const Mark mark = stack_mark(scratch);
 		const int32_t st = body(call, env, k);
 		stack_release(scratch, mark);
+		end_streams();
 		if (st != NATIVE_OK) return st;
 	}
 	return NATIVE_OK;
@@ -346,6 +356,7 @@ typedef struct Gemm {
 	char *c;
 	int64_t leading;
 	bool accumulate, blas;
+	bool symmetric; /* B = A' and C is written where it lies: only what is on or below the diagonal is computed */
 } Gemm;
 
 /* C += A B, for when there is no BLAS, or sizes that it cannot be told. */
@@ -362,10 +373,30 @@ typedef struct Gemm {
 		}                                                                                                \
 	} while (0)
 
+/* o (rows x columns, rows `leading` apart) = the matrix, by blocks that stay in the nearest cache whichever way it lies. */
+static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char *o, int64_t leading) {
+	enum { EDGE = 32 };
+	for (int64_t i0 = 0; i0 < rows; i0 += EDGE) {
+		for (int64_t j0 = 0; j0 < columns; j0 += EDGE) {
+			const int64_t i1 = i0 + EDGE < rows ? i0 + EDGE : rows, j1 = j0 + EDGE < columns ? j0 + EDGE : columns;
+			for (int64_t i = i0; i < i1; i++) {
+				const char *from = (const char *)a.data + i * a.row_stride * size;
+				if (size == 8)
+					for (int64_t j = j0; j < j1; j++) memcpy(o + (i * leading + j) * 8, from + j * a.column_stride * 8, 8);
+				else
+					for (int64_t j = j0; j < j1; j++) memcpy(o + (i * leading + j) * 4, from + j * a.column_stride * 4, 4);
+			}
+		}
+	}
+}
+
 static void gemm_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
+	if (g->symmetric) part = (g->m - 1) / g->rows - part; /* the longest first, so that no thread is left alone with it */
 	const int64_t row = g->rows < g->m ? part * g->rows : 0, column = g->rows < g->m ? 0 : part * g->columns;
-	const int64_t rows = g->m - row < g->rows ? g->m - row : g->rows, columns = g->n - column < g->columns ? g->n - column : g->columns;
+	const int64_t rows = g->m - row < g->rows ? g->m - row : g->rows;
+	int64_t columns = g->n - column < g->columns ? g->n - column : g->columns;
+	if (g->symmetric) columns = row + rows;
 	BlasMatrix a = g->a, b = g->b;
 	a.data = (const char *)a.data + row * a.row_stride * g->size;
 	b.data = (const char *)b.data + column * b.column_stride * g->size;
@@ -373,10 +404,12 @@ static void gemm_part(void *ud, int64_t part) {
 	if (g->blas) blas_gemm_into(g->d, rows, columns, g->k, a, b, c, g->leading, g->accumulate);
 	else if (g->d == DT_F64) PLAIN(double);
 	else PLAIN(float);
+	/* What is left of the part's diagonal block goes above it, where no other part writes. */
+	if (g->symmetric && row) pack(g->size, row, rows, (BlasMatrix){c, 1, g->leading}, g->c + row * g->size, g->leading);
 }
 
 static uint64_t part_work(const Gemm *g) {
-	const double work = (double)g->rows * (double)g->columns * (double)g->k;
+	const double work = (double)g->rows * (double)g->columns * (double)g->k * (g->symmetric ? 0.5 : 1);
 	return work < 1e18 ? (uint64_t)work : (uint64_t)1e18;
 }
 
@@ -392,23 +425,6 @@ static bool fits_int(int64_t x) {
 	return x <= INT_MAX && x >= -INT_MAX;
 }
 
-/* o (rows x columns, row-major without gaps) = the matrix, by blocks that stay in the nearest cache whichever way it lies. */
-static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char *o) {
-	enum { EDGE = 32 };
-	for (int64_t i0 = 0; i0 < rows; i0 += EDGE) {
-		for (int64_t j0 = 0; j0 < columns; j0 += EDGE) {
-			const int64_t i1 = i0 + EDGE < rows ? i0 + EDGE : rows, j1 = j0 + EDGE < columns ? j0 + EDGE : columns;
-			for (int64_t i = i0; i < i1; i++) {
-				const char *from = (const char *)a.data + i * a.row_stride * size;
-				if (size == 8)
-					for (int64_t j = j0; j < j1; j++) memcpy(o + (i * columns + j) * 8, from + j * a.column_stride * 8, 8);
-				else
-					for (int64_t j = j0; j < j1; j++) memcpy(o + (i * columns + j) * 4, from + j * a.column_stride * 4, 4);
-			}
-		}
-	}
-}
-
 /* The matrix as BLAS takes it: where it lies, or copied to scratch. */
 static bool to_blas(NativeCall *call, int64_t size, int64_t rows, int64_t columns, BlasMatrix *a) {
 	if (blas_takes(a, rows, columns)) return true;
@@ -416,7 +432,7 @@ static bool to_blas(NativeCall *call, int64_t size, int64_t rows, int64_t column
 	if (__builtin_mul_overflow(rows, columns, &bytes) || __builtin_mul_overflow(bytes, size, &bytes)) return false;
 	char *copy = atled_rt_scratch(call, bytes);
 	if (!copy) return false;
-	pack(size, rows, columns, *a, copy);
+	pack(size, rows, columns, *a, copy, columns);
 	*a = (BlasMatrix){copy, columns, 1};
 	return true;
 }
@@ -441,6 +457,8 @@ static Status gemm_parts(Gemm *g) {
 	}
 	g->rows = g->m;
 	g->columns = g->n;
+	/* the blocks on the diagonal are computed whole: shorter parts waste less, and cost BLAS's packing of what is left of them */
+	if (g->symmetric && parts > 1 && parts < FEW_PARTS) parts = FEW_PARTS;
 	if (parts > 1) {
 		g->rows = (g->m + parts - 1) / parts;
 		parts = (g->m + g->rows - 1) / g->rows;
@@ -494,6 +512,8 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 	g->blas = g->k > 0 && fits_int(g->m) && fits_int(g->n) && fits_int(g->k) && fits_int(g->leading) && blas_open(&why);
 	if (st == ST_OK && g->blas && !(to_blas(g->call, g->size, g->m, g->k, &g->a) && to_blas(g->call, g->size, g->k, g->n, &g->b))) st = ST_NOMEM;
 	g->blas = g->blas && fits_int(g->a.row_stride) && fits_int(g->a.column_stride) && fits_int(g->b.row_stride) && fits_int(g->b.column_stride);
+	g->symmetric = in_place && !g->accumulate && g->m == g->n && g->a.data == g->b.data && g->a.row_stride == g->b.column_stride &&
+	               g->a.column_stride == g->b.row_stride;
 	if (st == ST_OK) st = gemm_parts(g);
 	if (st == ST_OK && !in_place) {
 		if (g->d == DT_F64) ADD_BACK(double)
@@ -528,6 +548,7 @@ void *native_runtime_symbol(const char *name) {
 	    {"atled_rt_arena", (void (*)(void))atled_rt_arena},       {"atled_rt_scratch", (void (*)(void))atled_rt_scratch},
 	    {"atled_rt_copy", (void (*)(void))atled_rt_copy},         {"atled_rt_zero", (void (*)(void))atled_rt_zero},
 	    {"atled_rt_gemm_f64", (void (*)(void))atled_rt_gemm_f64}, {"atled_rt_gemm_f32", (void (*)(void))atled_rt_gemm_f32},
+	    {"atled_rt_huge_angle", (void (*)(void))atled_rt_huge_angle},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (!strcmp(table[i].name, name)) {

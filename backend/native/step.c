@@ -21,14 +21,11 @@ static DimRef general_dim(Ctx *c, Dim d) {
 }
 
 static Status slice_failed(Frame *f, const Step *s, const Fn *fn, const Inst *in, uint32_t axis) {
-	uint32_t n;
-	Op op = (Op)in->op;
-	DimRef start = general_dim(f->ctx, (Dim)attr_field(f->ctx, op, in->attr, 0, &n)[axis]);
-	DimRef length = general_dim(f->ctx, (Dim)attr_field(f->ctx, op, in->attr, 1, &n)[axis]);
-	DimRef whole = general_dim(f->ctx, ref_ty(fn, inst_arg(fn, in, 0))->dims[axis]);
+	Side side = inst_side(fn, in, axis);
+	DimRef start = general_dim(f->ctx, side.start), length = general_dim(f->ctx, side.length), whole = general_dim(f->ctx, side.whole);
 	int64_t at = 0, count = 0, of = 0;
 	if (!dim_position(f, s, &start, &at) || !dim_length(f, s, &length, &count) || !dim_length(f, s, &whole, &of)) return ST_ERROR;
-	return fail_slice(f, s, count, at, attr_field(f->ctx, op, in->attr, 2, &n)[axis], of);
+	return fail_slice(f, s, count, at, side.stride, of);
 }
 
 /* ---- operands ------------------------------------------------------------------------------------------------------------------------------ */
@@ -105,6 +102,13 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 		st = fail_guard(f, &s, &left, &right, a, b, (Atom)attr_int(f->ctx, OP_GUARD, in->attr, 2));
 		break;
 	}
+	case SITE_SINGULAR: {
+		const Type *t = ref_ty(site->fn, inst_arg(site->fn, in, 0));
+		int64_t rows = 0;
+		dim_is_const(f->ctx, t->dims[t->rank - 1], &rows);
+		st = fail_matrix(f, &s, a, rows, b);
+		break;
+	}
 	case SITE_SLICE: st = slice_failed(f, &s, site->fn, in, (uint32_t)a); break;
 	case SITE_DEPTH: return ST_LIMIT;
 	default: return fail_internal(f, &s, "native code stopped");
@@ -136,6 +140,21 @@ static void *array_of(Frame *f, const Value *v, Tensor **copy) {
 	return *copy ? (*copy)->data : NULL;
 }
 
+/* The caller's memory for output k, when machine code can write to it. It must not lie in what the unit reads, for which the caller cannot answer where it
+ * is not an argument. */
+static Tensor *usable_place(const Frame *f, const NativeUnit *u, uint32_t k, void *const *buffers, const int64_t *shape) {
+	const TypeRef *t = &u->outputs[k];
+	Tensor *p = place_of(f, REF_INDEX(u->unit->outputs[k].ref));
+	if (!p || p->dtype != t->dtype || p->rank != t->rank || memcmp(p->shape, shape, t->rank * sizeof *shape) || !unit_reads(p)) return NULL;
+	const char *end = p->data + (size_t)p->count * dtype_size((Dtype)p->dtype);
+	for (uint32_t i = 0; i < u->unit->ninputs; i++) {
+		const Tensor *x = u->constants[i];
+		const char *from = buffers[i];
+		if (x && from < end && p->data < from + (size_t)x->count * dtype_size((Dtype)x->dtype)) return NULL;
+	}
+	return p;
+}
+
 static Tensor *output_of(Frame *f, const Step *s, const NativeUnit *u, uint32_t k, void **buffers, Status *st) {
 	const UnitArray *a = &u->unit->outputs[k];
 	const TypeRef *t = &u->outputs[k];
@@ -147,6 +166,8 @@ static Tensor *output_of(Frame *f, const Step *s, const NativeUnit *u, uint32_t 
 		*st = ST_ERROR;
 		return NULL;
 	}
+	Tensor *place = UNLIKELY(f->places != NULL) ? usable_place(f, u, k, buffers, shape) : NULL;
+	if (place) return tensor_ref(place);
 	Tensor *made = tensor_new(f->ctx, (Dtype)t->dtype, t->rank, shape);
 	if (!made) *st = ST_NOMEM;
 	return made;

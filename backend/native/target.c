@@ -31,7 +31,7 @@ enum { NLEVELS = sizeof levels / sizeof *levels };
 
 static struct Host {
 	uint32_t level;
-	uint32_t l1, l2;
+	uint32_t l1, l2, l3;
 	KTarget target;
 } host;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -86,6 +86,8 @@ static void fill(uint32_t level, KTarget *t) {
 	*t = (KTarget){.vector_bytes = l->vector_bytes, .registers = l->registers, .has_fma = l->fma, .has_masks = l->masks};
 	t->l1_bytes = host.l1;
 	t->l2_bytes = host.l2;
+	/* with what was read they no longer fit; the system may mean all of a machine's third caches */
+	t->stream_bytes = (host.l3 < 32u << 20 ? host.l3 : 32u << 20) / 2;
 	strcpy(t->cpu, l->name);
 }
 
@@ -93,9 +95,11 @@ static void detect(void) {
 #ifdef _SC_LEVEL1_DCACHE_SIZE
 	host.l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 * 1024);
 	host.l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 * 1024);
+	host.l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 16 << 20);
 #else
 	host.l1 = cache_bytes(-1, 32 * 1024);
 	host.l2 = cache_bytes(-1, 512 * 1024);
+	host.l3 = cache_bytes(-1, 16 << 20);
 #endif
 	host.level = level_of_host();
 	const char *asked = getenv("ATLED_TARGET");

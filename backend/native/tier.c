@@ -1,6 +1,6 @@
 /* tier.c - when a function becomes machine code.
  *
- * Needs: tier.h, flatten.c, unit.c, compile.h. Guarantees: whatever goes wrong on the way leaves the function to the evaluator and the
+ * Needs: tier.h, unit.c, compile.h. Guarantees: whatever goes wrong on the way leaves the function to the evaluator and the
  * program none the wiser; a function is compiled once, for all lengths.
  *
  * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
@@ -245,7 +245,7 @@ static Fn *plan_fn(const Tier *t, const Code *code) {
 
 /* Everything before the compiler. The hints are the caller's symbols, which the flat function's begin with. */
 static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
-	t->flat = native_flatten(c, code->fn);
+	t->flat = fn_flatten(c, code->fn);
 	const Fn *f = plan_fn(t, code);
 	const uint32_t n = f->syms.n > code->nsyms ? f->syms.n : code->nsyms;
 	int64_t *hints = heap_alloc(c, (n + 1) * sizeof *hints);
@@ -475,7 +475,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	if (ready) { /* the carried values move in, the others are shared */
 		for (uint32_t i = 0; i < carried; i++) held[i].kind = V_UNSET;
 		for (uint32_t i = 0; i < o->nfree; i++) value_ref(args[(counted ? 2 : 0) + carried + i]);
-		*st = call_code(be, code, n, args, held, code->fn->span);
+		*st = call_code(be, code, n, args, NULL, held, code->fn->span);
 	}
 	site->never |= !ready;
 	if (args != few) heap_free(f->ctx, args, n * sizeof *args);

@@ -4,7 +4,6 @@
  * none; which tier ran shows in nothing but speed and the last bits of sums. Code serves all lengths: a call with others compiles nothing.
  *
  *     tier.c      when: estimates, counts, the settings
- *     flatten.c   calls written out in place, so that units see everything
  *     outline.c   a loop under way as a function of its own
  *     unit.c      which instructions go together
  *     step.c      a unit as a step of a prepared block
@@ -70,16 +69,6 @@ Value unit_number(Dtype d, int64_t word);
 bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out);
 /* May machine code read the array where it lies? */
 bool unit_reads(const Tensor *t);
-
-/* ---- flatten.c ----------------------------------------------------------------------------------------------------------------------------- */
-
-/* f with the functions it calls written out in place, except for recursive and very large ones; NULL when there is nothing to write out, or it
- * fails. Owned. Every instruction's chain of transforms begins with the calls it came through, see native_calls. */
-Fn *native_flatten(Ctx *c, Fn *f);
-/* The transforms of a chain alone, without the calls; "" for none. */
-void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap);
-/* Calls visit for the calls that the chain's instruction came through, the innermost first. */
-void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud);
 
 /* ---- outline.c ----------------------------------------------------------------------------------------------------------------------------- */
 

@@ -192,6 +192,29 @@ static bool is_view(const Planner *p, const Inst *in) {
 	return !type_is_small(p->c, ref_type(p->f, inst_result(in, 0)), NULL);
 }
 
+/* A product of matrices that are not large, or many of them: generated code has no copying and no call for each. Large ones are BLAS's either way, and
+ * a matrix by a vector is bound by memory. */
+static bool is_small_product(const Planner *p, const Inst *in) {
+	enum { LARGE = 192 };
+	const Type *x = ref_ty(p->f, inst_arg(p->f, in, 0)), *y = ref_ty(p->f, inst_arg(p->f, in, 1));
+	uint32_t nc, nb;
+	const int64_t *sum = attr_field(p->c, OP_DOT, in->attr, 0, &nc);
+	attr_field(p->c, OP_DOT, in->attr, 2, &nb);
+	if (!dtype_is_real((Dtype)x->dtype) || x->rank <= nc + nb || y->rank <= nc + nb || !nc) return false;
+	if (nb) return true;
+	const Type *o = ref_ty(p->f, inst_result(in, 0));
+	Dim lengths[MAX_RANK + 1];
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < o->rank; i++) lengths[n++] = o->dims[i];
+	lengths[n++] = x->dims[sum[0]];
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t v;
+		bool known = dim_is_const(p->c, lengths[i], &v) || (p->hints && dim_eval(p->c, lengths[i], p->hints, p->f->syms.n, &v) && v >= 0);
+		if (known && v < LARGE) return true;
+	}
+	return false;
+}
+
 static uint32_t points(const Planner *p, const Inst *in) {
 	if (in->op == OP_IF) {
 		uint32_t sum = 1;
@@ -209,7 +232,8 @@ static uint32_t points(const Planner *p, const Inst *in) {
 		return 1;
 	}
 	switch ((Op)in->op) {
-	case OP_DOT: return 1; /* alone it is BLAS's either way */
+	case OP_DOT: return is_small_product(p, in) ? WORTH : 1;
+	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return WORTH;
 	case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: case OP_SINH: case OP_COSH: case OP_POW: case OP_ERF: case OP_EXPM1:
 	case OP_LOG1P: case OP_ATAN: case OP_ATAN2: case OP_ASIN: case OP_ACOS: case OP_CBRT: return WORTH;
 	default: return 3;

@@ -24,6 +24,7 @@ typedef enum SiteKind {
 	SITE_FAIL,       /* the user's error with a constant message */
 	SITE_GUARD,      /* two lengths, a and b, that must be equal are not */
 	SITE_SLICE,      /* what a slice (or pad) takes along axis a does not lie on it */
+	SITE_SINGULAR,   /* pivot a of matrix b (-1: the only one) is zero, or not positive */
 	SITE_DEPTH,      /* recursion too deep */
 	SITE_INTERNAL    /* memory or another Status (a) */
 } SiteKind;

@@ -4,7 +4,7 @@
  *
  * Angles up to FAST_ANGLE are reduced with three pieces of pi by fused multiply-adds. The first is exact, for x and the multiple of
  * pi[0] have a last bit in common with what is left; the second is, when it cancels; the third is far below the result. Larger angles,
- * rare in practice, go through memory to atled_huge_angle. A lane's result does not depend on whether another lane is huge.
+ * rare in practice, go through memory to atled_rt_huge_angle. A lane's result does not depend on whether another lane is huge.
  */
 
 #if BITS == 64
@@ -22,7 +22,7 @@ INLINE FN(angle) FN(huge_angle)(V a, int32_t kind) {
 	WIDE x = CONVERT(a, WIDE), lo, odd;
 	double in[LANES], low[LANES], flag[LANES];
 	__builtin_memcpy(in, &x, sizeof in);
-	atled_huge_angle(in, low, flag, LANES, kind);
+	atled_rt_huge_angle(in, low, flag, LANES, kind);
 	__builtin_memcpy(&x, in, sizeof in);
 	__builtin_memcpy(&lo, low, sizeof low);
 	__builtin_memcpy(&odd, flag, sizeof flag);

@@ -2,8 +2,8 @@
  *
  * Use: finish_bitcode IN.bc OUT.bc
  * Needs: LLVM-C of LLVM 19. Guarantees: in OUT.bc each function atled_* is linkonce_odr and alwaysinline (those that clang was told not
- * to inline stay noinline), nothing speaks of a processor, a system or this compilation: no target attributes, triple, data layout,
- * module flags or file names. The same input gives the same bytes. Exit status 1 with a message when anything fails.
+ * to inline stay noinline); each that is only declared, the program's own, is said to touch its arguments alone; and nothing speaks of a
+ * processor, a system or this compilation: no target attributes, triple, data layout, module flags or file names. The same input gives the same bytes. Exit status 1 with a message when anything fails.
  */
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
@@ -28,13 +28,29 @@ static const char *const target_attributes[] = {
 	"stack-protector-buffer-size", "no-trapping-math", "no-builtins",
 };
 
+/* A function of the program: clang cannot know that it touches what it is given and nothing else, without which every loop that may call it
+ * would load again whatever does not change. */
+static void finish_rare(LLVMContextRef context, LLVMValueRef f) {
+	static const char *const plain[] = {"nounwind", "willreturn", "nofree", "nosync", "nocallback", "cold"};
+	const unsigned arguments_only = 3; /* of llvm::MemoryEffects: reads and writes, through arguments */
+	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind(plain[i]), 0));
+	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind("memory"), arguments_only));
+	for (unsigned i = 0; i < LLVMCountParams(f); i++)
+		if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(f, i))) == LLVMPointerTypeKind)
+			LLVMAddAttributeAtIndex(f, i + 1, LLVMCreateEnumAttribute(context, attribute_kind("nocapture"), 0));
+}
+
 static void finish_function(LLVMContextRef context, LLVMValueRef f) {
 	for (size_t i = 0; i < sizeof target_attributes / sizeof *target_attributes; i++)
 		LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, target_attributes[i], (unsigned)strlen(target_attributes[i]));
 	LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute_kind("uwtable"));
-	if (LLVMIsDeclaration(f)) return;
 	size_t n;
 	if (strncmp(LLVMGetValueName2(f, &n), "atled_", 6)) return;
+	if (LLVMIsDeclaration(f)) {
+		finish_rare(context, f);
+		return;
+	}
 	LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
 	if (!LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute_kind("noinline")))
 		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));

@@ -8,8 +8,9 @@
  * same bits for the same argument in every lane of every width on every machine that has IEEE arithmetic (the sign and
  * payload of a NaN excepted). Their special values are those of the C standard, annex F.
  *
- * A few functions stay out of line (noinline, linkonce_odr) for rare arguments: atled_huge_angle, the same in every file, for sin, cos and
- * tan of huge angles; atled_rare_log_TYPE_L and atled_rare_pow_TYPE_L for zeros, infinities and such in log and pow.
+ * For rare arguments they call functions out of line: atled_rt_huge_angle of the program (backend/native/huge_angle.c), the same for every
+ * file, for sin, cos and tan of huge angles; atled_rare_log_TYPE_L and atled_rare_pow_TYPE_L (noinline, linkonce_odr) for zeros, infinities
+ * and such in log and pow.
  */
 #ifndef ATLED_BACKEND_VMATH_H
 #define ATLED_BACKEND_VMATH_H

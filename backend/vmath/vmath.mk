@@ -40,6 +40,6 @@ $(B)/vmath/loops_%.o: $(B)/vmath/loops_%.bc
 
 # The test links with the loops, and with MPFR where its header is: without it the test skips.
 TEST_VMATH := $(B)/tests/test_vmath
-TEST_VMATH_LIBS := $(VMATH_LOOPS) $(if $(wildcard /usr/include/mpfr.h /usr/local/include/mpfr.h),-lmpfr -lgmp) -lm
-$(TEST_VMATH): $(VMATH_LOOPS)
+TEST_VMATH_LIBS := $(VMATH_LOOPS) $(B)/backend/native/huge_angle.o $(if $(wildcard /usr/include/mpfr.h /usr/local/include/mpfr.h),-lmpfr -lgmp) -lm
+$(TEST_VMATH): $(VMATH_LOOPS) $(B)/backend/native/huge_angle.o
 $(TEST_VMATH): private PROGRAM_LIBS += $(TEST_VMATH_LIBS)

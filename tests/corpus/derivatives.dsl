@@ -166,3 +166,24 @@ grad(x -> nth_derivative(sin, x, 3))(0.4)    #~ sin(0.4)
 c = check_grad(rosen, [1.2, 1, 0.9])
 c.reverse_forward < 1e-13    #> true
 c.differences < 1e-9         #> true
+
+# what several derivatives of one function have in common is computed once, forwards and back
+net(w, x) = sum(tanh(w @ tanh(w @ x)))
+residual(w, x) = net(w, x) + sum(∂(net, 1)(w, x)) + laplacian(y -> net(w, y))(x)
+slope(w, x) = grad(w -> residual(w, x))(w)
+W = [0.1, -0.4, 0.7; 0.5, 0.3, -0.2; -0.6, 0.8, 0.9]
+cost(slope, W, [0.3, -0.1, 0.5]) / cost(residual, W, [0.3, -0.1, 0.5]) < 2.45       #> true
+check_grad(w -> residual(w, [0.3, -0.1, 0.5]), W).reverse_forward < 1e-13           #> true
+
+# what all samples share receives the sum of their cotangents, taken before a contraction with a matrix rather than after it; jvp never sums them
+samples(m, x, A, B) = sum(tanh((x - m) @ A + 0.3(m*x) - (0.1x - m) @ B)^2)
+components(m, x, A) = sum(map((a, C) -> sum(sin(2((x - a) @ C')), axis = 0), m, A)^2)
+P = reshape(linspace(0, 1, 12), 4, 3)
+A = reshape(linspace(-1, 1, 9), 3, 3)
+B = reshape(linspace(-0.5, 2, 9)^2, 3, 3)
+m = [0.1, 0.7, -0.4]
+grad(m -> samples(m, P, A, B))(m)    #~ map(e -> jvp(m -> samples(m, P, A, B), m, e)[1], eye(3))
+hessian(m -> samples(m, P, A, B))(m) #~ jacobian(m -> map(e -> jvp(m -> samples(m, P, A, B), m, e)[1], eye(3)))(m)
+M = [0.1, 0.7, -0.4; 0.3, 0.2, 0.9]
+grad(M -> components(M, P, stack(A, B)))(M)[1] #~ map(e -> jvp(v -> components(stack(M[0], v), P, stack(A, B)), M[1], e)[1], eye(3))
+cost(grad(m -> samples(m, ones(500, 3), A, B)), m) / cost(m -> samples(m, ones(500, 3), A, B), m) < 1.5       #> true

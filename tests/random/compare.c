@@ -66,7 +66,7 @@ static Ref nudged(Builder *b, Ref r, uint64_t *state, const Shake *s) {
  * matters. */
 static bool is_exact(Op op, uint32_t nargs) {
 	switch (op) {
-	case OP_IOTA: case OP_GATHER: case OP_SCATTER_SET: case OP_CONCAT: case OP_PUSH: case OP_SELECT: case OP_STOP: return true;
+	case OP_IOTA: case OP_UPDATE: case OP_GATHER: case OP_SCATTER_SET: case OP_CONCAT: case OP_PUSH: case OP_SELECT: case OP_STOP: return true;
 	case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_MAX: case OP_MIN: case OP_ABS: case OP_SIGN: case OP_FLOOR: case OP_ROUND: return true;
 	case OP_REDUCE_SUM: case OP_CUMSUM: case OP_FFT: return false;
 	default: return prims[op].deriv == DERIV_LINEAR && nargs == 1;

@@ -328,6 +328,36 @@ static bool step_slice(Gen *g) {
 	return true;
 }
 
+V draw_update(Gen *g, V x, double bound) {
+	Type t = type_at(g, x.ref);
+	Dim start[MAX_RANK], length[MAX_RANK];
+	int64_t stride[MAX_RANK];
+	uint32_t at = (uint32_t)below(g, t.rank);
+	for (uint32_t k = 0; k < t.rank; k++) {
+		start[k] = dim_const(g->c, 0);
+		length[k] = t.dims[k];
+		stride[k] = 1;
+		if (k == at || chance(g, 40)) draw_part(g, t.dims[k], &start[k], &length[k], &stride[k]);
+	}
+	V v = fit(g, as_dtype(g, choose(g, KIND_ALL, 0, 3), (Dtype)t.dtype), t.rank, length);
+	if (bound > 0) v = tame(g, v, bound);
+	if ((dtype_kind((Dtype)t.dtype) & KIND_NUMBER) && chance(g, 50)) { /* from what is there, or beside it */
+		Dim other[MAX_RANK];
+		memcpy(other, start, sizeof other);
+		bool moved = chance(g, 40) && stride[at] == 1 && least(g, plus(g, t.dims[at], -1)) > most(g, length[at]);
+		if (moved) other[at] = dim_const(g->c, 0);
+		V old = {build_slice(g->b, x.ref, other, length, stride), x.mag};
+		v = bound > 0 ? apply2(g, OP_ADD, times(g, old, 0.5), times(g, v, 0.5)) : apply2(g, OP_ADD, old, v);
+	}
+	if (!bound && g->failure == FAIL_INDEX && chance(g, 30)) start[at] = plus(g, start[at], 1);
+	return (V){build_update(g->b, x.ref, v.ref, start, stride), fmax(x.mag, v.mag)};
+}
+
+static bool step_update(Gen *g) {
+	put(g, draw_update(g, choose(g, KIND_ALL, 1, 3), 0));
+	return true;
+}
+
 static bool step_pad(Gen *g) {
 	V x = choose(g, KIND_ALL, 1, 3);
 	Type t = type_at(g, x.ref);
@@ -704,6 +734,7 @@ const StepKind array_steps[] = {
 	{"transpose", step_transpose, {6, 3, 3, 10, 6}},
 	{"slice", step_slice, {9, 6, 6, 16, 5}},
 	{"pad", step_pad, {4, 2, 3, 9, 2}},
+	{"update", step_update, {5, 3, 6, 10, 2}},
 	{"concat", step_concat, {4, 2, 3, 8, 2}},
 	{"push", step_push, {1, 1, 2, 3, 1}},
 	{"gather", step_gather, {7, 4, 8, 10, 4}},

@@ -164,6 +164,10 @@ static Ref next_value(Gen *g, const Carried *c, uint32_t k, const Ref *now, V i,
 		if (c->types[other] == c->types[k]) return now[other];
 		break;
 	case 2: case 3: case 4:
+		if (t.rank && real && chance(g, 40)) {
+			V y = draw_update(g, x, LOOP_BOUND);
+			return chance(g, 40) ? draw_update(g, y, LOOP_BOUND).ref : y.ref;
+		}
 		if (t.rank && real && least(g, t.dims[0]) > 0) return update_at(g, x, i, s).ref;
 		break;
 	default: break;

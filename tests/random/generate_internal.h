@@ -90,6 +90,8 @@ V positive(Gen *g, V x);           /* a real from 0.25 up */
 V generic(Gen *g, V x);            /* a real that is nowhere near a whole number by construction */
 V as_dtype(Gen *g, V x, Dtype d);
 V fit(Gen *g, V x, uint32_t rank, const Dim *dims);
+/* x with a box replaced by something, that may come from x. bound > 0: for real x that stays within it. */
+V draw_update(Gen *g, V x, double bound);
 V fit_type(Gen *g, V x, TypeId t); /* shape and dtype */
 V drop_axes(Gen *g, V x, uint32_t n, const int *axes);
 V reduced(Gen *g, Op op, V x, uint32_t n, const int *axes);

@@ -6,6 +6,7 @@
  */
 #include "backend/native/abi.h"
 #include "backend/native/codegen.h"
+#include "backend/vmath/huge_angle.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -105,8 +106,8 @@ static int32_t rt_gemm(NativeCall *call, double *c, int64_t c_row, int64_t c_col
 /* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Jumps through a table that is filled when the code is loaded, in the order of `runtime`. */
-static const char *const runtime_names[] = {"parallel", "poll", "arena", "scratch", "copy", "zero", "gemm_f64"};
-static void *const runtime[] = {(void *)rt_parallel, (void *)rt_poll, (void *)rt_arena, (void *)rt_arena, (void *)rt_copy, (void *)rt_zero, (void *)rt_gemm};
+static const char *const runtime_names[] = {"parallel", "poll", "arena", "scratch", "copy", "zero", "gemm_f64", "huge_angle"};
+static void *const runtime[] = {(void *)rt_parallel, (void *)rt_poll, (void *)rt_arena, (void *)rt_arena, (void *)rt_copy, (void *)rt_zero, (void *)rt_gemm, (void *)atled_rt_huge_angle};
 enum { NRUNTIME = sizeof runtime / sizeof *runtime };
 
 static bool make_stubs(void) {
@@ -1013,6 +1014,36 @@ static void test_errors(void) {
 	kmodule_free(m);
 }
 
+/* out[i] = 2 in[i], as the work of one layer; `more` is computed and not used. */
+static void outlined_work(KBuilder *b, KRef in, KRef out, KRef count, bool more) {
+	KMark mark = k_mark(b);
+	KRef base;
+	k_vloop_begin(b, 4, 0, count, 0, NULL, NULL, &base);
+	if (more) k_load(b, KT_F64, KM_UNIT, in, k_add(b, base, k_mul(b, count, k_int(b, 3))), 0);
+	KRef x = k_load(b, KT_F64, KM_UNIT, in, base, 0);
+	k_store(b, KM_UNIT, out, base, k_add(b, x, x), 0);
+	k_vloop_end(b, NULL, NULL);
+	k_outline(b, mark);
+}
+
+/* Equal work is one function, also where something was computed on the way that nobody uses. */
+static void test_outlined(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef first = k_buffer(&b, 0), second = k_buffer(&b, 1), third = k_buffer(&b, 2), count = k_word(&b, KT_I64, 0);
+	outlined_work(&b, first, second, count, false);
+	outlined_work(&b, second, third, count, true);
+	k_return(&b, 0, NULL);
+	CHECK(m->fns.n == 2);
+	Code code = compile(m);
+	double x[7] = {1, 2, 3, 4, 5, 6, 7}, y[7] = {0}, z[7] = {0};
+	bool ok = call(&code, (void *[]){x, y, z}, (int64_t[]){7}, NULL) == 0;
+	for (int i = 0; i < 7; i++) ok &= z[i] == 4 * x[i];
+	CHECK(ok);
+	forget(&code);
+}
+
 static void test_target(void) {
 	static char memory[1 << 16] __attribute__((aligned(64)));
 	for (int d = 0; d < 5; d++) {
@@ -1028,7 +1059,6 @@ static void test_target(void) {
 			test_tails(dtypes[d], l, KF_PADDED);
 			if (l > 1) test_folds(dtypes[d], l);
 		}
-		if (!level && d && d < 4) continue; /* the same code but for its quality */
 		test_indices(dtypes[d], lanes);
 		for (int64_t stride = -2; stride <= 5; stride++) {
 			test_strides(dtypes[d], lanes, stride, 1, true);
@@ -1046,6 +1076,7 @@ static void test_target(void) {
 	test_failures(0);
 	test_failures(KF_PADDED);
 	test_in_place();
+	test_outlined();
 	test_nests();
 	test_same_bits();
 	test_errors();

@@ -187,7 +187,7 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	uint32_t size = ktype_size(t), lanes = x->target->vector_bytes >= 16 ? x->target->vector_bytes / size : 1;
 	bool columns = x->flags & KF_B_COL_UNIT, dots = !columns && x->flags & KF_K_UNIT, padded = x->flags & KF_PADDED;
 	int64_t pad = padded && columns ? lanes : 0;
-	Layout lc = layout(m, n, columns, false, pad), la = layout(m, k, dots, false, 0), lb = layout(k, n, columns, dots, pad);
+	Layout lc = layout(m, n, columns || x->flags & KF_TURN, false, pad), la = layout(m, k, dots, false, 0), lb = layout(k, n, columns, dots, pad);
 	bool end = below(2);
 	place(&mem_c, (size_t)lc.count * size, end);
 	place(&mem_old, (size_t)lc.count * size, end);
@@ -276,14 +276,15 @@ static const KTarget wide = {
 	.cpu = "x86-64-v3", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 524288};
 static const KTarget scalar = {.cpu = "x86-64", .vector_bytes = 8, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
 
-static const uint32_t forms[] = {KF_B_COL_UNIT, KF_K_UNIT, 0};
+enum { FORMS = 4 };
+static const uint32_t forms[FORMS] = {KF_B_COL_UNIT, KF_K_UNIT, 0, KF_K_UNIT | KF_TURN};
 
 static void check_target(const KTarget *target) {
 	static Entry entries[64];
 	uint32_t n = 0;
 	static const KType types[] = {KT_F64, KT_F32};
 	for (uint32_t t = 0; t < 2; t++)
-		for (uint32_t f = 0; f < 3; f++)
+		for (uint32_t f = 0; f < FORMS; f++)
 			for (uint32_t flags = 0; flags < 4; flags++) {
 				if (f != 0 && flags & KF_PADDED) continue;
 				entries[n++] = (Entry){types[t], forms[f] | (flags & 1 ? KF_ACCUMULATE : 0) | (flags & 2 ? KF_PADDED : 0), -1, -1, -1, target, 0, 0, 0};
@@ -317,7 +318,7 @@ static void check_constants(const KTarget *target, int level) {
 	entries[n++] = (Entry){KT_F64, KF_B_COL_UNIT, 1, 31, -1, target, 0, 0, 0};
 	entries[n++] = (Entry){KT_F32, KF_B_COL_UNIT | KF_ACCUMULATE, 1, 61, -1, target, 0, 0, 0};
 	while (n < sizeof entries / sizeof *entries) {
-		uint32_t f = (uint32_t)below(3);
+		uint32_t f = (uint32_t)below(FORMS);
 		entries[n++] = (Entry){below(2) ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0) | (!f && below(2) ? KF_PADDED : 0), rows[below(9)],
 		                       columns[below(18)], sums[below(12)], target, 0, 0, 0};
 	}
@@ -334,7 +335,7 @@ static void check_constants(const KTarget *target, int level) {
 
 /* Code that cannot run here can still be made. */
 static void check_compiles(const KTarget *target) {
-	for (uint32_t f = 0; f < 3; f++)
+	for (uint32_t f = 0; f < FORMS; f++)
 		for (uint32_t t = 0; t < 2; t++) {
 			Entry x = {t ? KT_F32 : KT_F64, forms[f], -1, -1, -1, target, 0, 0, 0};
 			KModule *module = make(&x);
@@ -389,7 +390,7 @@ enum { ROW_MAJOR = 101, NORMAL = 111, TRANSPOSED = 112 };
 typedef void DoubleGemm(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
 typedef void SingleGemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
 
-/* C = A B in one of four ways: n: row-major all; t: A stored [k, m], as in a gradient; k: B stored [n, k]; d: A [m, k], B [n, k] with long k. */
+/* C = A B in one of four ways: n: row-major all; t: A stored [k, m], as in a gradient; k: B stored [n, k]; d: the same with B turned. */
 typedef struct Shape {
 	char way;
 	int64_t m, n, k;
@@ -398,7 +399,7 @@ typedef struct Shape {
 static void bench(bool constants) {
 	static const Shape shapes[] = {{'n', 10000, 20, 20}, {'n', 10000, 64, 64}, {'n', 10000, 128, 128}, {'k', 10000, 20, 20}, {'k', 10000, 64, 64},
 	                               {'k', 10000, 128, 128}, {'t', 20, 20, 10000}, {'t', 64, 64, 10000}, {'t', 128, 128, 10000}, {'k', 20, 20, 10000},
-	                               {'k', 64, 64, 10000}, {'k', 128, 128, 10000}, {'n', 4, 4, 4}, {'n', 8, 8, 8}, {'n', 16, 16, 16}, {'n', 32, 32, 32}, {'n', 64, 64, 64},
+	                               {'k', 64, 64, 10000}, {'k', 128, 128, 10000}, {'d', 10000, 20, 20}, {'d', 10000, 128, 128}, {'d', 64, 64, 128}, {'d', 128, 128, 64}, {'k', 128, 128, 64}, {'n', 4, 4, 4}, {'n', 8, 8, 8}, {'n', 16, 16, 16}, {'n', 32, 32, 32}, {'n', 64, 64, 64},
 	                               {'n', 100, 100, 100}, {'n', 128, 128, 128}, {'n', 200, 200, 200}, {'n', 256, 256, 256}, {'n', 512, 512, 512},
 	                               {'n', 10000, 20, 1}, {'n', 10000, 20, 2}, {'n', 10000, 1, 20}, {'n', 10000, 3, 20}, {'k', 1, 200, 200}, {'k', 10000, 1, 20}};
 	enum { N = sizeof shapes / sizeof *shapes, BATCHES = 5 };
@@ -407,7 +408,7 @@ static void bench(bool constants) {
 		for (int i = 0; i < N; i++) {
 			const Shape *s = &shapes[i];
 			int64_t c = constants;
-			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64, s->way == 'k' ? KF_K_UNIT : KF_B_COL_UNIT, c && s->m < 1000 ? s->m : -1,
+			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64, s->way == 'k' ? KF_K_UNIT : s->way == 'd' ? KF_K_UNIT | KF_TURN : KF_B_COL_UNIT, c && s->m < 1000 ? s->m : -1,
 			                             c && s->n < 1000 ? s->n : -1, c && s->k < 1000 ? s->k : -1, &avx2, 0, 0, 0};
 		}
 	if (!compile(entries, 2 * N, 2)) return;
@@ -434,15 +435,15 @@ static void bench(bool constants) {
 		for (size_t i = 0; i < most / ktype_size(e->t); i++) store(e->t, a, (int64_t)i, 1e-3), store(e->t, b, (int64_t)i, 1e-3), store(e->t, c, (int64_t)i, 0);
 		double flops = 2.0 * (double)s->m * (double)s->n * (double)s->k, own[BATCHES], other[BATCHES], top[BATCHES];
 		int64_t turns = (int64_t)(6e8 / flops) + 1, m = s->m, n = s->n, k = s->k;
-		int64_t a_row = s->way == 't' ? 1 : k, a_k = s->way == 't' ? m : 1, b_k = s->way == 'k' ? 1 : n, b_col = s->way == 'k' ? k : 1;
+		int64_t a_row = s->way == 't' ? 1 : k, a_k = s->way == 't' ? m : 1, b_k = s->way == 'k' || s->way == 'd' ? 1 : n, b_col = b_k == 1 ? k : 1;
 		for (int batch = 0; batch < BATCHES; batch++) {
 			top[batch] = peak_once(300000);
 			double start = now();
 			for (int64_t i = 0; i < turns; i++) call(e, c, n, 1, a, a_row, a_k, b, b_k, b_col, m, n, k);
 			own[batch] = flops * (double)turns * 1e-9 / (now() - start);
 			start = now();
-			int ta = s->way == 't' ? TRANSPOSED : NORMAL, tb = s->way == 'k' ? TRANSPOSED : NORMAL, lda = (int)(s->way == 't' ? m : k);
-			int ldb = (int)(s->way == 'k' ? k : n);
+			int ta = s->way == 't' ? TRANSPOSED : NORMAL, tb = b_k == 1 ? TRANSPOSED : NORMAL, lda = (int)(s->way == 't' ? m : k);
+			int ldb = (int)(b_k == 1 ? k : n);
 			for (int64_t i = 0; i < turns && dgemm && sgemm; i++) {
 				if (e->t == KT_F64)
 					dgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, (double *)a, lda, (double *)b, ldb, 0, (double *)c, (int)n);

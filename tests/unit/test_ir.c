@@ -347,7 +347,8 @@ static const char *const texts[] = {
 	"  %5: f64[m, n, 2] = transpose %2 {perm: [1, 0, 2]}\n"
 	"  %6: f64[n - 2, m] = slice %0 {start: [1, 0], length: [n - 2, m], stride: [1, 1]}\n"
 	"  %7: f64[n, m] = pad %6 {low: [1, 0], length: [n, m], stride: [1, 1]}\n"
-	"  %8: f64[2*n, m] = concat %0, %7 {axis: 0}\n  return %5\n}\n",
+	"  %8: f64[2*n, m] = concat %0, %7 {axis: 0}\n  %9: f64[n, m] = update %0, %6 {start: [n - 1, 0], stride: [-1, 1]}\n"
+	"  return %5\n}\n",
 	"fn @indexing[n, k](%0: f64[n, 3], %1: i64[k], %2: f64[k, 3], %3: f64[3]) -> (f64[n, 3], f64[n + 1, 3]) {\n"
 	"  %4: f64[k, 3] = gather %0, %1 {axis: 0, batch: 0}\n"
 	"  %5: f64[n, 3] = scatter_add %0, %1, %4 {axis: 0, batch: 0}\n"

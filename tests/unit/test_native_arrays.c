@@ -262,6 +262,41 @@ static const Program programs[] = {
      "  %14: f64[m, k] = dot %13, %0 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n  %15: f64[m] = reduce_sum %13 {axes: [0]}\n"
      "  return %8, %14, %15\n}\n",
      {{1000, 20, 20}, {77, 64, 33}, {17, 17, 40}}, -1, 1},
+    {"sums over the rows and another axis, joined",
+     "fn @f[n, k, m](%0: f64[n, 2, k], %1: f64[n, 2, m], %2: f64[n, k], %3: f64[n, m], %4: f64[2, n, k]) -> (f64[k, m], f64[k, m], f64[m, k]) {\n"
+     "  %5: f64[n, 2, k] = tanh %0\n  %6: f64[k, m] = dot %5, %1 {lcontract: [0, 1], rcontract: [0, 1], lbatch: [], rbatch: []}\n"
+     "  %7: f64[n, m] = mul %3, %3\n  %8: f64[k, m] = dot %2, %7 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %9: f64[k, m] = dot %4, %1 {lcontract: [1, 0], rcontract: [0, 1], lbatch: [], rbatch: []}\n"
+     "  %10: f64[k, m] = add %6, %8\n  %11: f64[k, m] = add %10, %9\n"
+     "  %12: f64[k, m] = dot %4, %1 {lcontract: [0, 1], rcontract: [1, 0], lbatch: [], rbatch: []}\n"
+     "  %13: f64[m, k] = dot %1, %5 {lcontract: [1, 0], rcontract: [1, 0], lbatch: [], rbatch: []}\n"
+     "  return %11, %12, %13\n}\n",
+     {{1000, 20, 20}, {77, 64, 33}, {17, 1, 40}}, -1, 1},
+    {"a large matrix by its own transpose",
+     "fn @f[n, m](%0: f64[n, m], %1: f32[n, m]) -> (f64[m, m], f64[n, n], f32[m, m]) {\n"
+     "  %2: f64[m, m] = dot %0, %0 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %3: f64[n, n] = dot %0, %0 {lcontract: [1], rcontract: [1], lbatch: [], rbatch: []}\n"
+     "  %4: f32[m, m] = dot %1, %1 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  return %2, %3, %4\n}\n",
+     {{1000, 300}, {250, 941}, {3, 200}}, -1, 1},
+    {"products of each row's matrices",
+     "fn @f[n, k, m](%0: f64[n, k, m], %1: f64[n, m, k], %2: f64[n, k]) -> (f64[n, k, k], f64[n, m, m], f64[n, k, k], f64[n]) {\n"
+     "  %3: f64[n, k, k] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n"
+     "  %4: f64[n, m, m] = dot %0, %1 {lcontract: [1], rcontract: [2], lbatch: [0], rbatch: [0]}\n"
+     "  %5: f64[n, k, m] = tanh %0\n  %6: f64[n, k, k] = dot %5, %0 {lcontract: [2], rcontract: [2], lbatch: [0], rbatch: [0]}\n"
+     "  %7: f64[n, k, k] = mul %6, %3\n  %8: f64[n] = reduce_sum %7 {axes: [1, 2]}\n"
+     "  return %3, %4, %7, %8\n}\n",
+     {{100, 20, 16}, {7, 33, 40}, {1, 17, 64}}, -1, 1},
+    {"products along two axes, in f32",
+     "fn @f[n, k](%0: f32[n, 2, 16, k], %1: f32[2, n, k, 16]) -> (f32[n, 2, 16, 16], f32[2, n, 16, 16]) {\n"
+     "  %2: f32[n, 2, 16, 16] = dot %0, %1 {lcontract: [3], rcontract: [2], lbatch: [0, 1], rbatch: [1, 0]}\n"
+     "  %3: f32[2, n, 16, 16] = dot %0, %1 {lcontract: [3], rcontract: [2], lbatch: [1, 0], rbatch: [0, 1]}\n"
+     "  return %2, %3\n}\n",
+     {{100, 20}, {7, 33}, {1, 40}}, -1, 1},
+    {"products of each row's matrices, of fixed size",
+     "fn @f[n](%0: f64[n, 16, 16], %1: f64[n, 16, 16]) -> (f64[n, 16, 16]) {\n"
+     "  %2: f64[n, 16, 16] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  return %2\n}\n",
+     LENGTHS, -1, 1},
     {"per-row matrices",
      "fn @f[n](%0: f64[n, 3, 3], %1: f64[n, 3]) -> (f64[n, 3], f64[n]) {\n"
      "  %2: f64[n, 3] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  %3: f64[n, 3] = mul %2, %2\n"
@@ -283,6 +318,47 @@ static const Program programs[] = {
      "  %9: f64[n, 1] = reshape %6 {shape: [n, 1]}\n  %10: f64[n, 1] = reshape %0 {shape: [n, 1]}\n  %11: f64[n, 2] = concat %9, %10 {axis: 1}\n"
      "  %12: f64[2*n] = reshape %11 {shape: [2*n]}\n  return %8, %7, %11, %12\n}\n",
      LENGTHS, -2, 2},
+    {"updates of the inside, of rows, of columns, backwards",
+     "fn @f[n, m](%0: f64[n, m], %1: f64[n], %2: f64[m]) -> (f64[n, m], f64[n, m], f64[n], f64[n, m]) {\n"
+     "  %3: f64[n - 2, m - 2] = slice %0 {start: [0, 1], length: [n - 2, m - 2], stride: [1, 1]}\n"
+     "  %4: f64[n - 2, m - 2] = slice %0 {start: [2, 1], length: [n - 2, m - 2], stride: [1, 1]}\n  %5: f64[n - 2, m - 2] = add %3, %4\n"
+     "  %6: f64[n, m] = update %0, %5 {start: [1, 1], stride: [1, 1]}\n"
+     "  %7: f64[1, m] = slice %6 {start: [1, 0], length: [1, m], stride: [1, 1]}\n"
+     "  %8: f64[n, m] = update %6, %7 {start: [0, 0], stride: [1, 1]}\n"
+     "  %9: f64[n, 1] = slice %8 {start: [0, m - 2], length: [n, 1], stride: [1, 1]}\n"
+     "  %10: f64[n, m] = update %8, %9 {start: [0, m - 1], stride: [1, 1]}\n"
+     "  %11: f64[n, m - 3] = slice %0 {start: [0, 3], length: [n, m - 3], stride: [1, 1]}\n"
+     "  %12: f64[n, m] = update %10, %11 {start: [n - 1, m - 4], stride: [-1, -1]}\n"
+     "  %13: f64[n] = update %1, %1 {start: [n - 1], stride: [-1]}\n  %14: f64[n - 1] = slice %13 {start: [0], length: [n - 1], stride: [1]}\n"
+     "  %15: f64[n] = update %13, %14 {start: [1], stride: [1]}\n  %16: f64[n, m] = exp %12\n"
+     "  %17: f64[n, m - 1] = slice %16 {start: [0, 0], length: [n, m - 1], stride: [1, 1]}\n"
+     "  %18: f64[n, m] = update %16, %17 {start: [0, 1], stride: [1, 1]}\n  return %10, %12, %15, %18\n}\n",
+     {{37, 20}, {700, 500}, {18, 17}}, -1, 1},
+    {"updates by steps, of short axes, of three axes",
+     "fn @f[n, m](%0: f64[2*n, m], %1: f64[n, 4], %2: f32[n, m, 3], %9: f64[n, m]) -> (f64[2*n, m], f64[n, 4], f32[n, m, 3], f64[n, 4], f32[n, m, 3]) {\n"
+     "  %3: f64[2*n, m] = update %0, %9 {start: [1, 0], stride: [2, 1]}\n"
+     "  %4: f64[n, 2] = slice %1 {start: [0, 1], length: [n, 2], stride: [1, 1]}\n  %5: f64[n, 2] = exp %4\n"
+     "  %6: f64[n, 4] = update %1, %5 {start: [0, 3], stride: [1, -2]}\n  %7: f64[n, 4] = mul %6, %6\n"
+     "  %8: f32[n - 1, m - 1, 2] = slice %2 {start: [1, 1, 1], length: [n - 1, m - 1, 2], stride: [1, 1, 1]}\n"
+     "  %10: f32[n, m, 3] = update %2, %8 {start: [0, 1, 0], stride: [1, 1, 1]}\n"
+     "  %11: f64[n - 4, 4] = slice %7 {start: [4, 0], length: [n - 4, 4], stride: [1, 1]}\n"
+     "  %12: f64[n, 4] = update %7, %11 {start: [1, 0], stride: [1, 1]}\n"
+     "  %13: f32[n, 1, 3] = slice %10 {start: [0, 2, 0], length: [n, 1, 3], stride: [1, 1, 1]}\n"
+     "  %14: f32[n, m, 3] = update %10, %13 {start: [0, m - 1, 0], stride: [1, 1, 1]}\n"
+     "  return %3, %7, %10, %12, %14\n}\n",
+     {{37, 20}, {300, 500}, {17, 18}}, -1, 1},
+    {"an update that fails",
+     "fn @f[n, m](%0: f64[n], %1: f64[m]) -> (f64[n]) {\n  %2: f64[m] = exp %1\n  %3: f64[n] = update %0, %2 {start: [3], stride: [1]}\n"
+     "  return %3\n}\n",
+     {{100, 50}, {60, 60}, {40, 17}}, -2, 2},
+    {"a slice that fails",
+     "fn @f[n, m](%0: f64[n], %1: f64[m]) -> (f64[m]) {\n  %2: f64[m] = slice %0 {start: [9], length: [m], stride: [2]}\n  %3: f64[m] = add %1, %2\n"
+     "  return %3\n}\n",
+     {{100, 40}, {1000, 600}, {60, 17}}, -2, 2},
+    {"a pad that fails",
+     "fn @f[n, m](%0: f64[n], %1: f64[m]) -> (f64[m]) {\n  %2: f64[m] = pad %0 {low: [m - 1], length: [m], stride: [-2]}\n  %3: f64[m] = add %1, %2\n"
+     "  return %3\n}\n",
+     {{40, 100}, {600, 1000}, {17, 60}}, -2, 2},
     {"gather that fails",
      "fn @f[n](%0: f64[n], %1: i64[n]) -> (f64[n]) {\n  %2: f64[n] = gather %0, %1 {axis: 0, batch: 0}\n  return %2\n}\n", LENGTHS, -30, 30},
     {"two stages",

@@ -1,10 +1,10 @@
 /* flatten.c - calls written out in place, and how a failure still tells through which calls it came.
  *
- * Needs: tier.h. Guarantees: the flat function computes what the other does, with the same parameters and results; recursive functions and
+ * Needs: ir.h. Guarantees: the flat function computes what the other does, with the same parameters and results; recursive functions and
  * those that would make it too large stay calls. An instruction that came through calls has them in front of its chain of transforms, as
  * words "@callee:span:at", the outermost first: the callee's name, where it is defined and where it was called.
  */
-#include "backend/native/tier.h"
+#include "lang/ir.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,7 +101,7 @@ static void run_flatten(Ctx *c, void *arg) {
 	w->result = flat_of(w, w->f);
 }
 
-Fn *native_flatten(Ctx *c, Fn *f) {
+Fn *fn_flatten(Ctx *c, Fn *f) {
 	if (!has_calls(f)) return NULL;
 	Flattening w = {.c = c, .f = f};
 	const uint32_t mark = build_mark(c), diags = diag_total(c);

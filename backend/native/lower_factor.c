@@ -1,0 +1,171 @@
+/* lower_factor.c - factorisations and triangular solves of small matrices: every element a register, everything unrolled.
+ *
+ * Needs: lower.h. Guarantees: the operations of kernels_linalg.c in the same order, so the same pivots, the same bits, and the same first failure
+ * as the evaluator's. Pivots are chosen by selection, not by branches: with varying elements each lane pivots for itself.
+ */
+#include "backend/native/lower.h"
+
+/* Leading axes of a factorisation's operand: so many matrices. */
+static uint32_t matrix_count(const Shape *s) {
+	uint32_t n = 1;
+	for (uint32_t i = 0; i + 2 < s->rank; i++) n *= (uint32_t)s->n[i];
+	return n;
+}
+
+/* The first failure of a row of matrices, found without branches. */
+typedef struct Failure {
+	KRef pivot;  /* i64: its number plus 1; 0: none */
+	KRef matrix; /* i64: which of the row's matrices */
+} Failure;
+
+/* Where the matrix has not failed yet. */
+static void note_failure(Lower *l, KRef *pivot, KRef bad, int64_t number) {
+	KBuilder *b = &l->k;
+	KRef none = k_int(b, 0);
+	*pivot = k_select(b, k_logic(b, 0, bad, k_prim2(b, OP_EQ, *pivot, none)), k_int(b, number + 1), *pivot);
+}
+
+static void add_failure(Lower *l, Failure *all, KRef pivot, uint32_t matrix) {
+	KBuilder *b = &l->k;
+	if (!matrix) {
+		*all = (Failure){pivot, k_int(b, 0)};
+		return;
+	}
+	KRef clean = k_prim2(b, OP_EQ, all->pivot, k_int(b, 0));
+	all->matrix = k_select(b, clean, k_int(b, matrix), all->matrix);
+	all->pivot = k_select(b, clean, pivot, all->pivot);
+}
+
+/* Stops where there is one; told are the pivot and which matrix it is, -1 when there is no other. */
+static void check_failure(Lower *l, const Inst *in, const Failure *all, uint32_t count) {
+	KBuilder *b = &l->k;
+	if (!count) return;
+	KRef which = all->matrix, total = k_int(b, count), one = k_int(b, 1);
+	if (l->in_rows && lower_row_axis(l, inst_arg(l->f, in, 0)) >= 0) {
+		which = k_add(b, k_mul(b, l->row_number, total), which);
+		total = k_mul(b, total, lower_dim(l, l->row));
+	}
+	int64_t known;
+	if (k_is_int(b, total, &known)) which = known == 1 ? k_int(b, -1) : which;
+	else which = k_select(b, k_prim2(b, OP_EQ, total, one), k_int(b, -1), which);
+	KRef bad = k_not(b, k_prim2(b, OP_EQ, all->pivot, k_int(b, 0)));
+	k_fail_if(b, bad, lower_site(l, SITE_SINGULAR, in), k_sub(b, all->pivot, one), which);
+}
+
+/* ---- the algorithms ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Column j's entries from row j on: where[i] says that row i is the one that belongs in row j, larger[i] that it is larger than all before it. */
+static void choose_pivot(Lower *l, uint32_t n, uint32_t j, const KRef *a, KRef *larger, KRef *where) {
+	KBuilder *b = &l->k;
+	KRef most = k_prim1(b, OP_ABS, a[j * n + j]), later = 0;
+	for (uint32_t i = j + 1; i < n; i++) {
+		KRef size = k_prim1(b, OP_ABS, a[i * n + j]);
+		larger[i] = k_lt(b, most, size);
+		most = k_select(b, larger[i], size, most);
+	}
+	for (uint32_t i = n; i-- > j + 1;) {
+		where[i] = later ? k_logic(b, 0, larger[i], k_not(b, later)) : larger[i];
+		later = later ? k_logic(b, 1, later, larger[i]) : larger[i];
+	}
+}
+
+/* x[j] and the entry that belongs there change places; entries are `step` apart. */
+static void swap_rows(Lower *l, uint32_t n, uint32_t j, const KRef *larger, const KRef *where, KRef *x, uint32_t step) {
+	KBuilder *b = &l->k;
+	KRef old = x[j * step], chosen = old;
+	for (uint32_t i = j + 1; i < n; i++) chosen = k_select(b, larger[i], x[i * step], chosen);
+	for (uint32_t i = j + 1; i < n; i++) x[i * step] = k_select(b, where[i], old, x[i * step]);
+	x[j * step] = chosen;
+}
+
+static KRef lu_matrix(Lower *l, uint32_t n, KRef *a, KRef *p) {
+	KBuilder *b = &l->k;
+	KRef larger[FACTOR_ROWS], where[FACTOR_ROWS], failed = k_int(b, 0);
+	for (uint32_t i = 0; i < n; i++) p[i] = k_int(b, i);
+	for (uint32_t j = 0; j < n; j++) {
+		choose_pivot(l, n, j, a, larger, where);
+		for (uint32_t k = 0; k < n; k++) swap_rows(l, n, j, larger, where, a + k, n);
+		swap_rows(l, n, j, larger, where, p, 1);
+		KRef pivot = a[j * n + j];
+		note_failure(l, &failed, k_prim2(b, OP_EQ, pivot, k_const(b, k_type(b, pivot), 0)), j);
+		for (uint32_t i = j + 1; i < n; i++) {
+			KRef factor = a[i * n + j] = k_prim2(b, OP_DIV, a[i * n + j], pivot);
+			for (uint32_t k = j + 1; k < n; k++) a[i * n + k] = k_sub(b, a[i * n + k], k_mul(b, factor, a[j * n + k]));
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) k_bound(b, p[i], 0, (int64_t)n - 1);
+	return failed;
+}
+
+static KRef cholesky_matrix(Lower *l, uint32_t n, KRef *a) {
+	KBuilder *b = &l->k;
+	KRef failed = k_int(b, 0);
+	for (uint32_t j = 0; j < n; j++) {
+		for (uint32_t i = j; i < n; i++) {
+			KRef sum = a[i * n + j], zero = k_const(b, k_type(b, sum), 0);
+			for (uint32_t k = 0; k < j; k++) sum = k_sub(b, sum, k_mul(b, a[i * n + k], a[j * n + k]));
+			if (i == j) note_failure(l, &failed, k_not(b, k_lt(b, zero, sum)), j);
+			a[i * n + j] = i > j ? k_prim2(b, OP_DIV, sum, a[j * n + j]) : k_prim1(b, OP_SQRT, sum);
+		}
+		for (uint32_t k = j + 1; k < n; k++) a[j * n + k] = k_const(b, k_type(b, a[0]), 0);
+	}
+	return failed;
+}
+
+/* op(T) X = B in place; r columns. */
+static KRef solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjoint, bool unit, const KRef *t, KRef *x) {
+	KBuilder *b = &l->k;
+	KRef failed = k_int(b, 0);
+	const bool forward = lower != adjoint;
+	for (uint32_t i = 0; i < n && !unit; i++) note_failure(l, &failed, k_prim2(b, OP_EQ, t[i * (n + 1)], k_const(b, k_type(b, t[0]), 0)), i);
+	for (uint32_t step = 0; step < n; step++) {
+		const uint32_t i = forward ? step : n - 1 - step;
+		for (uint32_t back = 0; back < step; back++) {
+			const uint32_t k = forward ? back : n - 1 - back;
+			const KRef factor = adjoint ? t[k * n + i] : t[i * n + k];
+			for (uint32_t j = 0; j < r; j++) x[i * r + j] = k_sub(b, x[i * r + j], k_mul(b, factor, x[k * r + j]));
+		}
+		for (uint32_t j = 0; j < r && !unit; j++) x[i * r + j] = k_prim2(b, OP_DIV, x[i * r + j], t[i * (n + 1)]);
+	}
+	return failed;
+}
+
+/* ---- instructions -------------------------------------------------------------------------------------------------------------------------- */
+
+bool factor_takes_type(Ctx *c, const Inst *in, TypeId t) {
+	const Type *ty = type_of(c, t);
+	int64_t n;
+	if (in->op != OP_LU && in->op != OP_CHOLESKY && in->op != OP_TRISOLVE) return false;
+	return ty->rank >= 2 && dtype_is_real((Dtype)ty->dtype) && dim_is_const(c, ty->dims[ty->rank - 2], &n) && n <= FACTOR_ROWS;
+}
+
+void lower_factor(Lower *l, const Inst *in) {
+	const Fn *f = l->f;
+	Shape s = lower_shape(l, inst_arg(f, in, 0));
+	const uint32_t count = matrix_count(&s), n = (uint32_t)s.n[s.rank - 1];
+	const KRef *x = lower_place(l, inst_arg(f, in, 0))->elements;
+	Failure all = {k_int(&l->k, 0), k_int(&l->k, 0)};
+	if (in->op == OP_TRISOLVE) {
+		Shape right = lower_shape(l, inst_arg(f, in, 1));
+		const uint32_t r = (uint32_t)right.n[right.rank - 1];
+		const bool lower = attr_int(l->c, OP_TRISOLVE, in->attr, 0), adjoint = attr_int(l->c, OP_TRISOLVE, in->attr, 1);
+		const bool unit = attr_int(l->c, OP_TRISOLVE, in->attr, 2);
+		const KRef *given = lower_place(l, inst_arg(f, in, 1))->elements;
+		KRef *out = ARENA_ARRAY(l->scratch, KRef, right.count + 1);
+		memcpy(out, given, right.count * sizeof *out);
+		for (uint32_t m = 0; m < count; m++)
+			add_failure(l, &all, solve_matrix(l, n, r, lower, adjoint, unit, x + m * n * n, out + m * n * r), m);
+		if (right.count && !unit) check_failure(l, in, &all, count);
+		lower_set_small(l, inst_result(in, 0), right.count, out);
+		return;
+	}
+	KRef *out = ARENA_ARRAY(l->scratch, KRef, s.count + 1), *p = ARENA_ARRAY(l->scratch, KRef, count * n + 1);
+	memcpy(out, x, s.count * sizeof *out);
+	for (uint32_t m = 0; m < count && n; m++) {
+		KRef *a = out + m * n * n;
+		add_failure(l, &all, in->op == OP_LU ? lu_matrix(l, n, a, p + m * n) : cholesky_matrix(l, n, a), m);
+	}
+	check_failure(l, in, &all, count);
+	lower_set_small(l, inst_result(in, 0), s.count, out);
+	if (in->op == OP_LU) lower_set_small(l, inst_result(in, 1), count * n, p);
+}

@@ -1,0 +1,847 @@
+/* lower_rows.c - instructions that treat each row of their arrays for itself, loops and branches with them: lanes are rows, a row is registers.
+ *
+ * Needs: lower_flow.h, lower_small.c for the instructions, which see one row. What `map` makes of a function on small values has one axis more, the
+ * row, and never looks along it. Such instructions are done row by row: a parallel loop over blocks, a vector loop over a block's rows, and inside
+ * it the program as it was before it was mapped, so that a loop of the program carries registers and not arrays.
+ *
+ * Masks. Where rows part ways (`while`, `if` and `for` under map, autodiff/batch.c) a mask says which rows go on, and the others keep what they have:
+ * every result is select(mask, new, old). Then it makes no difference to a row whether a turn runs that only others need, and "some row goes on" may be
+ * asked of one vector of rows. Rows that do not go on are fed the operands of one that does (gather by select(mask, iota, argmax(mask)));
+ * here it is one of the same vector, or they are left alone where nothing can come of it.
+ */
+#include "backend/native/lower_flow.h"
+
+#define ROW_COUNT 64     /* elements of one row of a value */
+#define ROWS_WORK 6000   /* element operations that may be written out */
+#define BLOCK_ROWS 256   /* between two polls */
+#define MAX_PARTS 16
+#define TURNS_GUESSED 16 /* of a loop whose count is not known */
+#define MASKS_MOST 8     /* nested */
+
+/* ---- values -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A few numbers are registers all at once. */
+static bool is_long(Ctx *c, Dim d) {
+	int64_t v;
+	return !dim_is_const(c, d, &v) || v > SMALL_COUNT;
+}
+
+/* A tensor whose axes besides `row` are few fixed elements. */
+static bool row_type(Ctx *c, TypeId t, Dim row, bool *has_row) {
+	const Type *ty = type_of(c, t);
+	*has_row = false;
+	if (ty->kind != TY_TENSOR || dtype_is_complex((Dtype)ty->dtype)) return false;
+	int64_t count = 1, n;
+	for (uint32_t i = 0; i < ty->rank; i++) {
+		if (ty->dims[i] == row) {
+			if (*has_row) return false;
+			*has_row = true;
+			continue;
+		}
+		if (!dim_is_const(c, ty->dims[i], &n) || n < 0 || n > ROW_COUNT) return false;
+		count *= n;
+		if (count > ROW_COUNT) return false;
+	}
+	return *has_row || type_is_small(c, t, NULL);
+}
+
+/* The length of the one axis that is not a small number; false: none, or several. */
+static bool only_long(Ctx *c, TypeId t, Dim *row) {
+	const Type *ty = type_of(c, t);
+	uint32_t n = 0;
+	for (uint32_t i = 0; ty->kind == TY_TENSOR && i < ty->rank; i++)
+		if (is_long(c, ty->dims[i])) {
+			*row = ty->dims[i];
+			n++;
+		}
+	return n == 1;
+}
+
+bool rows_take_factor(const Fn *f, const Inst *in, Dim *row) {
+	Ctx *c = f->ctx;
+	bool has = false;
+	const TypeId first = ref_type(f, inst_arg(f, in, 0));
+	if (!factor_takes_type(c, in, first) || !only_long(c, first, row)) return false;
+	for (uint32_t k = 0; k < in->nargs + in->nresults; k++) {
+		const TypeId t = ref_type(f, k < in->nargs ? inst_arg(f, in, k) : inst_result(in, k - in->nargs));
+		const Type *ty = type_of(c, t);
+		if (!row_type(c, t, *row, &has) || !has) return false;
+		const uint32_t own = k >= in->nargs && k - in->nargs == 1 ? 1 : 2; /* the permutation's rows are vectors */
+		for (uint32_t i = ty->rank - own; i < ty->rank; i++)
+			if (ty->dims[i] == *row) return false;
+	}
+	return true;
+}
+
+/* ---- masks --------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A bool for each row, or its opposite. */
+typedef struct Mask {
+	Ref r; /* REF_NONE: none */
+	bool off;
+} Mask;
+
+static bool same_mask(Mask x, Mask y) {
+	return x.r == y.r && x.off == y.off;
+}
+
+typedef enum Across { /* what looks along the rows, and is understood */
+	ACROSS_NOT,
+	ACROSS_COUNT,  /* how many rows are in the mask */
+	ACROSS_ANY,    /* is one? */
+	ACROSS_FIRST,  /* the number of the first */
+	ACROSS_SPREAD, /* the same for each row */
+	ACROSS_FEED    /* each row's own number where it is in the mask, else the first's */
+} Across;
+
+static bool is_mask(const Lower *l, Ref r) {
+	const Type *t = ref_ty(l->f, r);
+	return ref_is_value(r) && t->kind == TY_TENSOR && t->dtype == DT_BOOL && t->rank == 1 && t->dims[0] == l->row;
+}
+
+/* The mask that r is, seen through negations. */
+static Mask mask_from(const Lower *l, Ref r) {
+	Mask m = {.r = r};
+	Value v;
+	for (;;) {
+		const Inst *in = ref_inst(l->f, m.r);
+		if (!in || in->op != OP_EQ || !is_mask(l, inst_arg(l->f, in, 0))) return m;
+		if (!ref_splat(l->f, inst_arg(l->f, in, 1), &v) || v.dtype != DT_BOOL || v.b) return m;
+		m.r = inst_arg(l->f, in, 0);
+		m.off = !m.off;
+	}
+}
+
+static bool is_zero(const Lower *l, Ref r) {
+	Value v;
+	return ref_splat(l->f, r, &v) && v.dtype == DT_I64 && v.i == 0;
+}
+
+static bool is_own_number(const Lower *l, Ref r) {
+	const Inst *in = ref_inst(l->f, r);
+	return in && in->op == OP_IOTA && ref_ty(l->f, r)->dims[0] == l->row;
+}
+
+static Across across(const Lower *l, Ref r, Mask *mask) {
+	const Fn *f = l->f;
+	const Inst *in = ref_inst(f, r), *x;
+	Ref given;
+	if (!in) return ACROSS_NOT;
+	switch ((Op)in->op) {
+	case OP_REDUCE_SUM:
+		x = ref_inst(f, inst_arg(f, in, 0));
+		if (!x || x->op != OP_CONVERT || ref_ty(f, r)->rank || ref_ty(f, r)->dtype != DT_I64) return ACROSS_NOT;
+		given = inst_arg(f, x, 0);
+		if (!is_mask(l, given)) return ACROSS_NOT;
+		*mask = mask_from(l, given);
+		return ACROSS_COUNT;
+	case OP_LT:
+		if (!is_zero(l, inst_arg(f, in, 0))) return ACROSS_NOT;
+		return across(l, inst_arg(f, in, 1), mask) == ACROSS_COUNT ? ACROSS_ANY : ACROSS_NOT;
+	case OP_ARGMAX:
+		given = inst_arg(f, in, 0);
+		if (!is_mask(l, given)) return ACROSS_NOT;
+		*mask = mask_from(l, given);
+		return ACROSS_FIRST;
+	case OP_BROADCAST: return across(l, inst_arg(f, in, 0), mask) == ACROSS_FIRST ? ACROSS_SPREAD : ACROSS_NOT;
+	case OP_SELECT:
+		if (!is_mask(l, inst_arg(f, in, 0))) return ACROSS_NOT;
+		for (uint32_t k = 0; k < 2; k++) { /* the builder turns a choice by a negation round */
+			Mask own = mask_from(l, inst_arg(f, in, 0));
+			own.off ^= k != 0;
+			if (!is_own_number(l, inst_arg(f, in, 1 + k)) || across(l, inst_arg(f, in, 2 - k), mask) != ACROSS_SPREAD) continue;
+			return same_mask(own, *mask) ? ACROSS_FEED : ACROSS_NOT;
+		}
+		return ACROSS_NOT;
+	default: return ACROSS_NOT;
+	}
+}
+
+/* gather(x, i) where i feeds rows. */
+static bool is_feed(const Lower *l, const Inst *in, Mask *mask) {
+	if (in->op != OP_GATHER || attr_int(l->c, OP_GATHER, in->attr, 0) || attr_int(l->c, OP_GATHER, in->attr, 1)) return false;
+	return lower_row_axis(l, inst_arg(l->f, in, 0)) == 0 && across(l, inst_arg(l->f, in, 1), mask) == ACROSS_FEED;
+}
+
+/* The mask that r, a condition for each element, is made of. */
+static Mask mask_of(const Lower *l, Ref r) {
+	const Inst *in = ref_inst(l->f, r);
+	if (is_mask(l, r)) return mask_from(l, r);
+	if (in && in->op == OP_BROADCAST && lower_row_axis(l, r) == 0 && is_mask(l, inst_arg(l->f, in, 0))) return mask_from(l, inst_arg(l->f, in, 0));
+	return (Mask){.r = REF_NONE};
+}
+
+static bool same_value(const Lower *l, Ref x, Ref y) {
+	Value p, q;
+	if (x == y) return true;
+	if (!ref_splat(l->f, x, &p) || !ref_splat(l->f, y, &q) || p.dtype != q.dtype || dtype_is_complex((Dtype)p.dtype)) return false;
+	return !memcmp(value_scalar_bytes(&p), value_scalar_bytes(&q), dtype_size((Dtype)p.dtype));
+}
+
+/* next is what old is for rows outside of the mask. Gives the mask, or finds that it is the one given. */
+static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
+	if (next == old) return true;
+	const Inst *in = ref_inst(l->f, next);
+	Mask m = {.r = REF_NONE};
+	if (in && in->op == OP_SELECT) {
+		m = mask_of(l, inst_arg(l->f, in, 0));
+		if (!same_value(l, inst_arg(l->f, in, 2), old)) {
+			m.off = !m.off;
+			if (!same_value(l, inst_arg(l->f, in, 1), old)) return false;
+		}
+	} else if (in && in->op == OP_MIN && is_mask(l, next) && (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) {
+		m = mask_from(l, old);
+	}
+	if (!m.r || (mask->r && !same_mask(*mask, m))) return false;
+	*mask = m;
+	return true;
+}
+
+/* ---- what can be done by rows -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Taking {
+	Lower l; /* with in_rows */
+	double work;
+	Mask masks[MASKS_MOST];
+	uint32_t nmasks;
+} Taking;
+
+static bool takes_inst(Taking *w, const Inst *in);
+
+static bool has_row(const Taking *w, Ref r) {
+	return lower_row_axis(&w->l, r) >= 0;
+}
+
+static uint32_t first_of(const Inst *in) {
+	return in->op == OP_FOR;
+}
+
+static Ref region_result(const Lower *l, const Region *g, uint32_t k) {
+	return l->f->args.at[g->results + k];
+}
+
+static bool takes_ref(const Taking *w, Ref r) {
+	bool row;
+	Mask mask;
+	if (!row_type(w->l.c, ref_type(w->l.f, r), w->l.row, &row)) return false;
+	if (!ref_is_value(r)) return !row;
+	return across(&w->l, r, &mask) == ACROSS_NOT;
+}
+
+static bool takes_region(Taking *w, const Region *g, bool any_result) {
+	bool row;
+	for (uint32_t k = 0; k < g->nparams; k++)
+		if (!row_type(w->l.c, w->l.f->vals.at[g->params + k].type, w->l.row, &row)) return false;
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		if (!takes_inst(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]])) return false;
+	for (uint32_t k = 0; k < g->nresults; k++)
+		if (!any_result && !takes_ref(w, region_result(&w->l, g, k))) return false;
+	return true;
+}
+
+static bool push_mask(Taking *w, Mask mask) {
+	if (w->nmasks == MASKS_MOST) return false;
+	w->masks[w->nmasks++] = mask;
+	return true;
+}
+
+/* The mask under which a body's turn counts. */
+static Mask body_mask(const Lower *l, const Inst *in, const Region *body) {
+	Mask mask = {.r = REF_NONE};
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (!keeps(l, region_result(l, body, k), ref_value(body->params + first_of(in) + k), &mask)) return (Mask){.r = REF_NONE};
+	return mask;
+}
+
+static bool takes_loop(Taking *w, const Inst *in) {
+	const Lower *l = &w->l;
+	const Fn *f = l->f;
+	const Region *body = inst_region(f, in, in->op == OP_FOR ? 0 : 1);
+	Mask mask = {.r = REF_NONE}, any;
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (!takes_ref(w, inst_arg(f, in, k))) return false;
+	double turns = TURNS_GUESSED, outside = w->work;
+	w->work = 0;
+	if (in->op == OP_FOR) {
+		const Const *n = ref_constant(f, inst_arg(f, in, 0));
+		int64_t known;
+		if (n && value_as_i64(n->value, &known)) turns = (double)known;
+		mask = body_mask(l, in, body);
+	} else {
+		const Region *test = inst_region(f, in, 0);
+		if (!takes_region(w, test, true)) return false;
+		Ref go_on = region_result(l, test, 0);
+		if (across(l, go_on, &any) == ACROSS_ANY) {
+			/* the mask is carried, and the same for test and body */
+			mask = body_mask(l, in, body);
+			if (!mask.r || mask.off || any.off || REF_INDEX(mask.r) < body->params || REF_INDEX(mask.r) >= body->params + body->nparams) return false;
+			if (any.r != ref_value(test->params + (REF_INDEX(mask.r) - body->params))) return false;
+		} else if (!takes_ref(w, go_on)) {
+			return false;
+		}
+	}
+	for (uint32_t k = 0; k < in->nresults && mask.r; k++) /* how many turns there are differs from vector to vector */
+		if (!has_row(w, inst_result(in, k)) && region_result(l, body, k) != ref_value(body->params + first_of(in) + k)) return false;
+	if (mask.r && !push_mask(w, mask)) return false;
+	if (!takes_region(w, body, false)) return false;
+	w->nmasks -= mask.r != REF_NONE;
+	w->work = outside + w->work * (turns > 1 ? turns : 1);
+	return true;
+}
+
+static bool takes_if(Taking *w, const Inst *in) {
+	const Lower *l = &w->l;
+	const Fn *f = l->f;
+	Mask mask = {.r = REF_NONE}, any;
+	const Region *yes = inst_region(f, in, 0), *no = inst_region(f, in, 1);
+	if (across(l, inst_arg(f, in, 0), &any) == ACROSS_ANY) {
+		for (uint32_t k = 0; k < in->nresults; k++)
+			if (!keeps(l, region_result(l, yes, k), region_result(l, no, k), &mask)) return false;
+		if (!same_mask(mask, any) || !push_mask(w, mask)) return false;
+	} else if (!takes_ref(w, inst_arg(f, in, 0))) {
+		return false;
+	}
+	if (!takes_region(w, yes, false)) return false;
+	w->nmasks -= mask.r != REF_NONE;
+	return takes_region(w, no, false);
+}
+
+/* The axes before the row hold as many elements in both. */
+static bool same_front(const Lower *l, Ref x, Ref y) {
+	int64_t front[2] = {1, 1}, n;
+	for (uint32_t k = 0; k < 2; k++) {
+		const Type *t = ref_ty(l->f, k ? y : x);
+		for (int i = 0; i < lower_row_axis(l, k ? y : x); i++) front[k] *= dim_is_const(l->c, t->dims[i], &n) ? n : 0;
+	}
+	return front[0] == front[1];
+}
+
+static bool row_untouched(const Lower *l, const Inst *in) {
+	const Ref x = inst_arg(l->f, in, 0), y = inst_result(in, 0);
+	const int row = lower_row_axis(l, x);
+	uint32_t n;
+	int64_t start;
+	if (row != lower_row_axis(l, y) || (in->op == OP_UPDATE && row != lower_row_axis(l, inst_arg(l->f, in, 1)))) return false;
+	if (row < 0) return true;
+	if (!dim_is_const(l->c, (Dim)attr_field(l->c, (Op)in->op, in->attr, 0, &n)[row], &start) || start) return false;
+	return attr_field(l->c, (Op)in->op, in->attr, in->op == OP_UPDATE ? 1 : 2, &n)[row] == 1;
+}
+
+static bool in_list(uint32_t n, const int64_t *list, int64_t x, uint32_t *where) {
+	for (uint32_t k = 0; k < n; k++)
+		if (list[k] == x) {
+			*where = k;
+			return true;
+		}
+	return false;
+}
+
+static bool dot_by_rows(const Lower *l, const Inst *in) {
+	uint32_t n[4], at[2] = {0, 0};
+	const int64_t *list[4];
+	for (uint32_t k = 0; k < 4; k++) list[k] = attr_field(l->c, OP_DOT, in->attr, k, &n[k]);
+	const int row[2] = {lower_row_axis(l, inst_arg(l->f, in, 0)), lower_row_axis(l, inst_arg(l->f, in, 1))};
+	for (uint32_t k = 0; k < 2; k++)
+		if (row[k] >= 0 && in_list(n[k], list[k], row[k], &at[k])) return false;
+	const bool x = row[0] >= 0 && in_list(n[2], list[2], row[0], &at[0]), y = row[1] >= 0 && in_list(n[3], list[3], row[1], &at[1]);
+	return row[0] >= 0 && row[1] >= 0 ? x && y && at[0] == at[1] : !x && !y;
+}
+
+static bool index_by_rows(const Lower *l, const Inst *in) {
+	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0), batch = (int)attr_int(l->c, (Op)in->op, in->attr, 1);
+	const int x = lower_row_axis(l, inst_arg(l->f, in, 0)), i = lower_row_axis(l, inst_arg(l->f, in, 1));
+	if (x >= 0 && i >= 0) return x == i && x < batch;
+	if (x >= 0) return x != axis && x >= batch;
+	return in->op == OP_GATHER && i >= batch;
+}
+
+static bool takes_rows(const Lower *l, const Inst *in) {
+	const Fn *f = l->f;
+	const Ref out = inst_result(in, 0);
+	uint32_t n, count;
+	Dim row;
+	const int at = lower_row_axis(l, out), from = in->nargs ? lower_row_axis(l, inst_arg(f, in, 0)) : -1;
+	if (prims[in->op].elementwise) return true;
+	switch ((Op)in->op) {
+	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_TRANSPOSE: case OP_IOTA: return true;
+	case OP_BROADCAST: return from < 0 || attr_field(l->c, OP_BROADCAST, in->attr, 1, &n)[from] == at;
+	case OP_RESHAPE: return same_front(l, inst_arg(f, in, 0), out);
+	case OP_SLICE: case OP_PAD: case OP_UPDATE:
+		if (!row_untouched(l, in)) return false;
+		break;
+	case OP_CONCAT:
+		if (attr_int(l->c, OP_CONCAT, in->attr, 0) == at) return false;
+		break;
+	case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD:
+		if (attr_int(l->c, (Op)in->op, in->attr, 0) == from) return false;
+		break;
+	case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: break;
+	case OP_DOT:
+		if (!dot_by_rows(l, in)) return false;
+		break;
+	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET:
+		if (!index_by_rows(l, in)) return false;
+		break;
+	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return rows_take_factor(f, in, &row) && row == l->row;
+	default: return false;
+	}
+	count = lower_shape(l, out).count;
+	return small_rule(l, in, count);
+}
+
+static bool takes_inst(Taking *w, const Inst *in) {
+	const Lower *l = &w->l;
+	const Fn *f = l->f;
+	Mask mask;
+	bool rows = false, row;
+	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return true; /* who reads it has to understand it */
+	if (in->op == OP_FOR || in->op == OP_WHILE || in->op == OP_IF) {
+		for (uint32_t k = 0; k < in->nresults; k++)
+			if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row)) return false;
+		return in->op == OP_IF ? takes_if(w, in) : takes_loop(w, in);
+	}
+	if (in->nregions || in->op == OP_CALL || in->op == OP_FAIL || in->op == OP_FORMAT) return false;
+	if (is_feed(l, in, &mask)) {
+		for (uint32_t k = 0; k < w->nmasks; k++)
+			if (same_mask(w->masks[k], mask)) return takes_ref(w, inst_arg(f, in, 0));
+		return false;
+	}
+	double work = 1;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		if (!takes_ref(w, inst_arg(f, in, k))) return false;
+		rows = rows || has_row(w, inst_arg(f, in, k));
+		const double n = lower_shape(l, inst_arg(f, in, k)).count;
+		if (n > work) work = n;
+	}
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) || row < rows) return false;
+		rows = rows || row;
+	}
+	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE) work *= FACTOR_ROWS;
+	if (in->op == OP_DOT) work *= lower_shape(l, inst_result(in, 0)).count;
+	w->work += work;
+	return rows ? takes_rows(l, in) : small_takes(l, in);
+}
+
+/* Operations written out: loops count once. */
+static double written(const Taking *w, const Inst *in) {
+	double n = 1;
+	for (uint32_t k = 0; k < in->nregions; k++) {
+		const Region *g = inst_region(w->l.f, in, k);
+		for (uint32_t i = 0; i < g->ninsts; i++) n += written(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]]);
+	}
+	for (uint32_t k = 0; !in->nregions && k < in->nargs; k++) n += lower_shape(&w->l, inst_arg(w->l.f, in, k)).count;
+	return in->op == OP_LU ? n * FACTOR_ROWS : n;
+}
+
+static Taking taking(const Lower *l, Dim row) {
+	Taking w = {.l = *l};
+	w.l.in_rows = true;
+	w.l.row = row;
+	return w;
+}
+
+bool rows_take(const Lower *l, const Inst *in, Dim row) {
+	Taking w = taking(l, row);
+	Mask mask;
+	if (!in->nresults || !takes_inst(&w, in)) return false;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref out = inst_result(in, k);
+		if (across(&w.l, out, &mask) != ACROSS_NOT) return false;
+		if (has_row(&w, out)) continue;
+		/* there is no row whose number this would be, unless nothing happens to it */
+		if (in->op != OP_FOR && in->op != OP_WHILE) return false;
+		const Region *body = inst_region(l->f, in, in->op == OP_FOR ? 0 : 1);
+		if (region_result(l, body, k) != ref_value(body->params + first_of(in) + k)) return false;
+	}
+	return written(&w, in) <= ROWS_WORK;
+}
+
+bool rows_understand(const Lower *l, const Inst *in, Dim row) {
+	const Taking w = taking(l, row);
+	Mask mask;
+	return in->nresults && across(&w.l, inst_result(in, 0), &mask) != ACROSS_NOT;
+}
+
+bool rows_must(const Lower *l, const Inst *in, Dim *row) {
+	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE) return rows_take_factor(l->f, in, row);
+	if (in->op != OP_FOR && in->op != OP_WHILE && in->op != OP_IF) return false;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (only_long(l->c, ref_type(l->f, inst_result(in, k)), row)) return rows_take(l, in, *row);
+	return false;
+}
+
+/* ---- emission ------------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct RowsEmit {
+	Lower *l;
+	bool feeds; /* rows that do not go on may fail, or not end */
+	KRef base;  /* row number of lane 0 */
+} RowsEmit;
+
+static void emit_inst(RowsEmit *e, const Inst *in);
+
+static KRef *room(Lower *l, uint32_t n) {
+	return ARENA_ARRAY(l->scratch, KRef, n + 1);
+}
+
+static const Inst *inst_in(const Lower *l, const Region *g, uint32_t i) {
+	return &l->f->insts.at[l->f->inst_order.at[g->insts + i]];
+}
+
+/* One value for each lane. */
+static KRef spread(KBuilder *b, KRef x) {
+	return k_lanes_of(b, x) ? x : k_select(b, k_mask(b), x, x);
+}
+
+/* Rows of the loop that are in the mask. */
+static KRef rows_in(RowsEmit *e, Mask mask) {
+	KBuilder *b = &e->l->k;
+	KRef x = lower_place(e->l, mask.r)->elements[0];
+	return k_logic(b, 0, k_mask(b), mask.off ? k_not(b, x) : x);
+}
+
+static KRef any_row(RowsEmit *e, Mask mask) {
+	return k_fold(&e->l->k, OP_MAX, rows_in(e, mask));
+}
+
+/* x where the mask holds, elsewhere the x of a lane where it holds. */
+static void emit_feed(RowsEmit *e, const Inst *in, Mask mask) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const Place *x = lower_place(l, inst_arg(l->f, in, 0));
+	KRef *out = room(l, x->count);
+	KRef chosen = e->feeds ? rows_in(e, mask) : 0, lane = e->feeds ? k_fold(b, OP_MIN, k_select(b, chosen, k_lane(b), k_int(b, b->lanes - 1))) : 0;
+	for (uint32_t i = 0; i < x->count; i++) {
+		out[i] = x->elements[i];
+		if (!e->feeds || !k_lanes_of(b, out[i])) continue;
+		KRef at = k_stack(b, (int64_t)b->lanes * ktype_size(k_type(b, out[i])));
+		k_store(b, KM_UNIT, at, k_int(b, 0), out[i], 0);
+		out[i] = k_select(b, chosen, out[i], k_load(b, k_type(b, out[i]), KM_UNIFORM, at, lane, 0));
+	}
+	lower_set_small(l, inst_result(in, 0), x->count, out);
+}
+
+static void emit_region(RowsEmit *e, const Region *g, const bool *which, bool wanted) {
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		if (!which || which[i] == wanted) emit_inst(e, inst_in(e->l, g, i));
+}
+
+/* By number in the region: the mask needs it. */
+static void need(const Lower *l, const Region *g, Ref r, bool *needs);
+
+typedef struct Needing {
+	const Lower *l;
+	const Region *g;
+	bool *needs;
+} Needing;
+
+static void need_ref(void *ud, Ref r) {
+	Needing *n = ud;
+	need(n->l, n->g, r, n->needs);
+}
+
+static void need(const Lower *l, const Region *g, Ref r, bool *needs) {
+	const Inst *in = ref_inst(l->f, r);
+	for (uint32_t i = 0; in && i < g->ninsts; i++) {
+		if (inst_in(l, g, i) != in || needs[i]) continue;
+		needs[i] = true;
+		Needing n = {l, g, needs};
+		inst_refs(l->f, in, need_ref, &n);
+	}
+}
+
+/* What a loop carries in kernel values: `at` gets them for r, the count is given back. */
+static uint32_t flat(RowsEmit *e, Ref r, bool spreads, KRef *at) {
+	const Place *p = lower_place(e->l, r);
+	const bool varying = spreads && lower_row_axis(e->l, r) >= 0;
+	for (uint32_t i = 0; i < p->count; i++) at[i] = varying ? spread(&e->l->k, p->elements[i]) : p->elements[i];
+	return p->count;
+}
+
+static uint32_t count_of(const Lower *l, Ref r) {
+	return lower_shape(l, r).count;
+}
+
+/* The loop's carried values become those of parameters or results; what the body hands on as it is, is what went in. */
+static void set_carried(RowsEmit *e, const Inst *in, uint32_t first, const KRef *at) {
+	Lower *l = e->l;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const uint32_t n = count_of(l, inst_result(in, k));
+		lower_set_small(l, ref_value(first + k), n, at);
+		at += n;
+	}
+}
+
+static uint32_t carried(RowsEmit *e, const Inst *in, KRef *init) {
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < in->nresults; k++) n += flat(e, inst_arg(e->l->f, in, first_of(in) + k), true, init + n);
+	return n;
+}
+
+static uint32_t carried_most(const Lower *l, const Inst *in) {
+	uint32_t n = 1;
+	for (uint32_t k = 0; k < in->nresults; k++) n += count_of(l, inst_result(in, k));
+	return n;
+}
+
+static uint32_t region_work(const Lower *l, const Region *g) {
+	double n = 1;
+	const Taking w = taking(l, l->row);
+	for (uint32_t i = 0; i < g->ninsts; i++) n += written(&w, inst_in(l, g, i));
+	n *= 8;
+	return n < 1e6 ? (uint32_t)n : 1000000;
+}
+
+/* One turn: a body whose rows part ways runs where some row of the vector needs it. */
+static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask, uint32_t n, const KRef *old, KRef *next) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	uint32_t m = 0;
+	if (!mask.r) {
+		emit_region(e, body, NULL, false);
+		for (uint32_t k = 0; k < in->nresults; k++) m += flat(e, region_result(l, body, k), false, next + m);
+		return;
+	}
+	bool *needs = ARENA_ARRAY(l->scratch, bool, body->ninsts + 1);
+	need(l, body, mask.r, needs);
+	emit_region(e, body, needs, true);
+	KRef *yes = room(l, n), *no = room(l, n);
+	k_if_begin(b, any_row(e, mask), 0);
+	emit_region(e, body, needs, false);
+	for (uint32_t k = 0; k < in->nresults; k++) m += flat(e, region_result(l, body, k), true, yes + m);
+	k_if_else(b, n, yes);
+	for (uint32_t i = 0; i < n; i++) no[i] = old[i];
+	k_if_end(b, no, next);
+}
+
+static void emit_for(RowsEmit *e, const Inst *in) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const Region *body = inst_region(l->f, in, 0);
+	const uint32_t most = carried_most(l, in);
+	KRef *init = room(l, most), *params = room(l, most), *next = room(l, most), *out = room(l, most);
+	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
+	const uint32_t n = carried(e, in, init), work = region_work(l, body);
+	k_loop_begin(b, k_int(b, 0), count, 1, n, init, params);
+	lower_set_small(l, ref_value(body->params), 1, params);
+	set_carried(e, in, body->params + 1, params + 1);
+	int64_t known;
+	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], work);
+	emit_turn(e, in, body, body_mask(l, in, body), n, params + 1, next);
+	k_loop_end(b, next, out);
+	set_carried(e, in, in->results, out);
+}
+
+static void emit_while(RowsEmit *e, const Inst *in) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const Region *test = inst_region(l->f, in, 0), *body = inst_region(l->f, in, 1);
+	const uint32_t most = carried_most(l, in);
+	KRef *init = room(l, most), *at = room(l, most), *next = room(l, most), *out = room(l, most);
+	uint32_t n = carried(e, in, init);
+	const uint32_t counter = n++;
+	init[counter] = k_int(b, 0);
+	Mask any;
+	k_while_begin(b, n, init, at);
+	set_carried(e, in, test->params, at);
+	emit_region(e, test, NULL, false);
+	const Ref go_on = region_result(l, test, 0);
+	KRef c = across(l, go_on, &any) == ACROSS_ANY ? any_row(e, any) : lower_place(l, go_on)->elements[0];
+	k_while_body(b, c, at);
+	set_carried(e, in, body->params, at);
+	lower_poll(l, at[counter], region_work(l, test) + region_work(l, body));
+	emit_turn(e, in, body, (Mask){.r = REF_NONE}, n, at, next);
+	next[counter] = k_add(b, at[counter], k_int(b, 1));
+	k_while_end(b, next, out);
+	set_carried(e, in, in->results, out);
+}
+
+static void emit_if(RowsEmit *e, const Inst *in) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const uint32_t most = carried_most(l, in);
+	KRef *values[2] = {room(l, most), room(l, most)}, *out = room(l, most);
+	Mask any;
+	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY;
+	k_if_begin(b, parts ? any_row(e, any) : lower_place(l, inst_arg(l->f, in, 0))->elements[0], 0);
+	for (uint32_t r = 0; r < 2; r++) {
+		const Region *g = inst_region(l->f, in, r);
+		uint32_t n = 0;
+		emit_region(e, g, NULL, false);
+		for (uint32_t k = 0; k < in->nresults; k++) n += flat(e, region_result(l, g, k), true, values[r] + n);
+		if (!r) k_if_else(b, n, values[0]);
+	}
+	k_if_end(b, values[1], out);
+	set_carried(e, in, in->results, out);
+}
+
+static void emit_inst(RowsEmit *e, const Inst *in) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	Mask mask;
+	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return;
+	b->span = in->span;
+	b->origin = (uint32_t)(in - l->f->insts.at) + 1;
+	if (in->op == OP_FOR) emit_for(e, in);
+	else if (in->op == OP_WHILE) emit_while(e, in);
+	else if (in->op == OP_IF) emit_if(e, in);
+	else if (is_feed(l, in, &mask)) emit_feed(e, in, mask);
+	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
+		KRef number = k_convert(b, l->row_number, lower_ktype(l, inst_result(in, 0)));
+		lower_set_small(l, inst_result(in, 0), 1, &number);
+	} else lower_small(l, in);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Inputs {
+	Lower *l;
+	bool *inside, *met; /* by value */
+	VEC(Ref) list;
+} Inputs;
+
+static void mark_inside(Inputs *s, const Inst *in) {
+	for (uint32_t k = 0; k < in->nresults; k++) s->inside[in->results + k] = true;
+	for (uint32_t r = 0; r < in->nregions; r++) {
+		const Region *g = inst_region(s->l->f, in, r);
+		for (uint32_t k = 0; k < g->nparams; k++) s->inside[g->params + k] = true;
+		for (uint32_t i = 0; i < g->ninsts; i++) mark_inside(s, inst_in(s->l, g, i));
+	}
+}
+
+static void note_input(void *ud, Ref r) {
+	Inputs *s = ud;
+	if (!ref_is_value(r) || s->inside[REF_INDEX(r)] || s->met[REF_INDEX(r)] || lower_row_axis(s->l, r) < 0) return;
+	s->met[REF_INDEX(r)] = true;
+	VEC_PUSH(s->l->scratch, &s->list, r);
+}
+
+/* Element i of the rows of lanes: its index for lane 0, and the step from row to row. */
+static KRef element_at(RowsEmit *e, Ref r, uint32_t i, int64_t *step) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const Type t = *ref_ty(l->f, r);
+	int64_t inner = 1, n;
+	for (int a = lower_row_axis(l, r) + 1; a < t.rank; a++) inner *= dim_is_const(l->c, t.dims[a], &n) ? n : 1;
+	KRef row = e->base;
+	if (i / inner) row = k_add(b, row, k_mul(b, lower_dim(l, l->row), k_int(b, i / inner)));
+	*step = inner;
+	return k_add(b, k_mul(b, row, k_int(b, inner)), k_int(b, i % inner));
+}
+
+static void load_rows(RowsEmit *e, Ref r, KRef pointer) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const uint32_t n = count_of(l, r);
+	KRef *x = room(l, n);
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t step;
+		KRef at = element_at(e, r, i, &step);
+		x[i] = step == 1 ? k_load(b, lower_ktype(l, r), KM_UNIT, pointer, at, 0) : k_load(b, lower_ktype(l, r), KM_STRIDED, pointer, at, k_int(b, step));
+	}
+	lower_set_small(l, r, n, x);
+}
+
+static void store_rows(RowsEmit *e, Ref r) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const Place *p = lower_place(l, r);
+	for (uint32_t i = 0; i < p->count; i++) {
+		int64_t step;
+		KRef at = element_at(e, r, i, &step);
+		k_store(b, step == 1 ? KM_UNIT : KM_STRIDED, lower_destination(l, r), at, p->elements[i], step == 1 ? 0 : k_int(b, step));
+	}
+}
+
+/* ---- a run --------------------------------------------------------------------------------------------------------------------------------- */
+
+/* May a row that does not go on fail, or go on for ever? */
+static bool has_hazard(const Lower *l, const Inst *in, bool masked) {
+	Mask mask;
+	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return false;
+	if (!in->nregions) return masked && flow_may_fail(l->f, in) && !is_feed(l, in, &mask);
+	if (masked && in->op == OP_WHILE) return true;
+	for (uint32_t r = 0; r < in->nregions; r++) {
+		const Region *g = inst_region(l->f, in, r);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			if (has_hazard(l, inst_in(l, g, i), true)) return true;
+	}
+	return false;
+}
+
+static bool has_wide(const Lower *l, const Inst *in) {
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (ref_ty(l->f, inst_result(in, k))->dtype == DT_F64) return true;
+	for (uint32_t r = 0; r < in->nregions; r++) {
+		const Region *g = inst_region(l->f, in, r);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			if (has_wide(l, inst_in(l, g, i))) return true;
+	}
+	return false;
+}
+
+void rows_emit(Lower *l, const Piece *p) {
+	KBuilder *b = &l->k;
+	const Fn *f = l->f;
+	RowsEmit e = {.l = l};
+	Taking w = taking(l, p->row);
+	Inputs s = {.l = l, .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1), .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
+	bool wide = false;
+	l->in_rows = true;
+	l->row = p->row;
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *in = &f->insts.at[p->insts[i]];
+		takes_inst(&w, in);
+		mark_inside(&s, in);
+		e.feeds = e.feeds || has_hazard(l, in, false);
+		wide = wide || has_wide(l, in);
+	}
+	for (uint32_t i = 0; i < p->n; i++) inst_refs(f, &f->insts.at[p->insts[i]], note_input, &s);
+	Place *before = ARENA_ARRAY(l->scratch, Place, s.list.n + 1);
+	for (uint32_t i = 0; i < s.list.n; i++) {
+		before[i] = *lower_place(l, s.list.at[i]);
+		l->failed |= before[i].kind != PLACE_MEMORY;
+	}
+
+	KRef n = lower_dim(l, p->row), one = k_int(b, 1), block = k_int(b, BLOCK_ROWS);
+	KRef work = k_int(b, w.work < 1e9 ? (int64_t)w.work + 1 : 1000000000);
+	KRef nblocks = k_shift(b, 1, k_add(b, n, k_int(b, BLOCK_ROWS - 1)), k_int(b, 8));
+	_Static_assert(BLOCK_ROWS == 1 << 8, "the shift above");
+	KRef nparts = k_max(b, one, k_shift(b, 1, k_mul(b, n, work), k_int(b, 16)));
+	nparts = k_min(b, k_min(b, nparts, k_int(b, MAX_PARTS)), nblocks);
+	KRef part = k_parallel_begin(b, nparts), at, base;
+	KRef first = k_prim2(b, OP_FLOORDIV, k_mul(b, part, nblocks), nparts);
+	KRef last = k_prim2(b, OP_FLOORDIV, k_mul(b, k_add(b, part, one), nblocks), nparts);
+	k_loop_begin(b, first, last, 1, 0, NULL, &at);
+	KRef start = k_mul(b, at, block), rows = k_min(b, block, k_sub(b, n, start));
+	k_vloop_begin(b, wide ? 8 : 16, 0, rows, 0, NULL, NULL, &base);
+	e.base = k_add(b, start, base);
+	l->row_number = k_add(b, k_lane(b), e.base);
+	for (uint32_t i = 0; i < s.list.n; i++) load_rows(&e, s.list.at[i], before[i].pointer);
+	for (uint32_t i = 0; i < p->n; i++) emit_inst(&e, &f->insts.at[p->insts[i]]);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *in = &f->insts.at[p->insts[i]];
+		for (uint32_t k = 0; k < in->nresults; k++)
+			if (l->needed[in->results + k] && lower_row_axis(l, inst_result(in, k)) >= 0) store_rows(&e, inst_result(in, k));
+	}
+	k_vloop_end(b, NULL, NULL);
+	k_poll(b, k_mul(b, rows, work));
+	k_loop_end(b, NULL, NULL);
+	k_parallel_end(b);
+
+	for (uint32_t i = 0; i < s.list.n; i++) l->places[REF_INDEX(s.list.at[i])] = before[i];
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *in = &f->insts.at[p->insts[i]];
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			const Ref out = inst_result(in, k);
+			if (lower_row_axis(l, out) >= 0) {
+				if (l->needed[REF_INDEX(out)]) lower_set_memory(l, out, lower_destination(l, out));
+			} else if (in->nregions) {
+				const Place *same = lower_place(l, inst_arg(f, in, first_of(in) + k));
+				lower_set_small(l, out, same->count, same->elements);
+			}
+		}
+	}
+	l->in_rows = false;
+}
