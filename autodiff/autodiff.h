@@ -33,6 +33,11 @@ const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active);
  * function of complex z is df/d(re) + i df/d(im). A cotangent that is identically zero is given as zeros. Borrowed. */
 Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals);
 
+/* The matrix of a function that is linear in its last parameter, an array of a few elements: (residuals...) -> the images of the unit vectors
+ * along a leading axis. Elements that are zero whatever the residuals are, are not computed. NULL where it would be much text: then a batch over
+ * the identity is the better way. Borrowed. */
+Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals);
+
 /* Taylor mode. Parameters: for each parameter of f, its value; then for each active parameter its coefficients 1..order (of
  * x(s) = sum x_k s^k, x_k = derivative / k!), one parameter each, parameter-major. Results: results of f, then for each result flagged in
  * result_active its coefficients 1..order. Borrowed. */

@@ -18,7 +18,8 @@ typedef enum Transform { TR_JVP,
 	                     TR_TRANSPOSE,
 	                     TR_JET,
 	                     TR_BATCH,
-	                     TR_DEPENDS } Transform;
+	                     TR_DEPENDS,
+	                     TR_COLUMNS } Transform;
 
 typedef struct Derived Derived;
 struct Derived {
@@ -27,7 +28,7 @@ struct Derived {
 	uint8_t transform;
 	bool done;      /* made; before that `fn` is under construction, or NULL when even that has not begun */
 	bool recursive; /* was asked for before it was done: it must keep the promises made to its caller */
-	uint32_t order; /* jet: the order; transpose: the number of residuals; others: 0 */
+	uint32_t order; /* jet: the order; transpose, columns: the number of residuals; others: 0 */
 	uint32_t nmask; /* parameters of `from` */
 	bool *mask;     /* never set where a parameter has no tangent, except in a batch */
 	Fn *fn;

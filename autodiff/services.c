@@ -19,6 +19,7 @@ void autodiff_init(Ctx *c) {
 	s->jvp = ad_jvp;
 	s->linearise = linearise_service;
 	s->transpose = ad_transpose;
+	s->columns = ad_columns;
 	s->jet = ad_jet;
 	s->batch = ad_batch;
 	s->cost = fn_cost;

@@ -164,6 +164,12 @@ static inline Backend *backend_of(const Ctx *c) {
 /* Polls come after so many units (one unit: a step or an element). */
 #define POLL_EVERY 1024u
 Status spend_poll(Backend *be);
+/* Arrays from here on do not stay in a cache. */
+#define PAST_CACHES ((size_t)16 << 20)
+/* body(ud, part) for all parts, begun in order; threads share them when `work` units in all are worth it. poll: pool_run's. */
+Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud));
+/* The caller's memory for result 0 of step s, when it is of that type and lies in no operand of the step; owned. NULL: there is none. */
+Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape);
 static inline Status spend(Backend *be, uint64_t units) {
 	be->work += units;
 	return LIKELY(be->work < POLL_EVERY) ? ST_OK : spend_poll(be);

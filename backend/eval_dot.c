@@ -15,6 +15,7 @@
 enum {
 	SMALL = 1024,      /* multiplications below which our own loops win over a call of BLAS */
 	PART_ROWS = 256,   /* rows of a part, at least: BLAS packs the other operand anew for each */
+	HALF_ROWS = 128,   /* when there would be one part only */
 	MOST_PARTS = 8,
 	SYRK_FROM = 16     /* rows */
 };
@@ -174,7 +175,7 @@ static Status large_product(Product *p, bool same) {
 		blas_syrk(p->d, p->m, p->k, p->x, p->out);
 		st = spend(be, (uint64_t)(p->m * p->k) * (uint64_t)p->m / 2);
 	} else if (st == ST_OK) {
-		int64_t parts = p->m / PART_ROWS;
+		int64_t parts = p->m / PART_ROWS > 1 ? p->m / PART_ROWS : p->m / HALF_ROWS;
 		parts = parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : parts;
 		p->part = (p->m + parts - 1) / parts;
 		parts = (p->m + p->part - 1) / p->part;
@@ -193,6 +194,44 @@ static Status large_product(Product *p, bool same) {
 	return st;
 }
 
+/* One long sum of products: in pieces that threads share, joined pairwise. */
+enum { PIECE = 1 << 16 };
+typedef struct Inner {
+	Backend *be;
+	Dtype d;
+	int64_t size, k;
+	const char *x, *y;
+	char *parts;
+} Inner;
+
+static void inner_piece(void *ud, int64_t part) {
+	const Inner *p = ud;
+	const int64_t from = part * PIECE;
+	kernel_inner(p->d, p->k - from < PIECE ? p->k - from : PIECE, p->x + from * p->size, p->y + from * p->size, p->parts + part * p->size);
+}
+
+static Status poll_inner(void *ud) {
+	const Inner *p = ud;
+	return spend(p->be, PIECE);
+}
+
+static Status inner(const Product *q) {
+	Backend *be = q->f->be;
+	Inner p = {.be = be, .d = q->d, .size = q->size, .k = q->k, .x = q->x.data, .y = q->y.data};
+	if (p.k <= PIECE) {
+		kernel_inner(p.d, p.k, p.x, p.y, q->out);
+		return spend(be, (uint64_t)p.k);
+	}
+	const int64_t count = (p.k + PIECE - 1) / PIECE;
+	const size_t bytes = (size_t)(count * p.size);
+	p.parts = heap_alloc(be->ctx, bytes);
+	if (!p.parts) return ST_NOMEM;
+	Status st = share_parts(be, p.k, count, inner_piece, &p, poll_inner);
+	if (st == ST_OK) kernel_reduce_run(p.d == DT_BOOL ? OP_MAX : OP_ADD, p.d, count, p.parts, q->out);
+	heap_free(be->ctx, p.parts, bytes);
+	return st;
+}
+
 /* One product of matrices. `same`: y is x transposed. */
 static Status multiply(Product *p, bool same) {
 	Frame *f = p->f;
@@ -201,10 +240,7 @@ static Status multiply(Product *p, bool same) {
 		memset(p->out, 0, (size_t)(m * n * p->size));
 		return spend(f->be, (uint64_t)(m * n));
 	}
-	if (m * n == 1 && p->x.column_stride == 1 && p->y.row_stride == 1) {
-		kernel_inner(p->d, k, p->x.data, p->y.data, p->out);
-		return spend(f->be, (uint64_t)k);
-	}
+	if (m * n == 1 && p->x.column_stride == 1 && p->y.row_stride == 1) return inner(p);
 	const double work = (double)m * (double)n * (double)k;
 	if (work <= SMALL) {
 		kernel_matmul(p->d, m, n, k, p->x.data, p->x.row_stride, p->x.column_stride, p->y.data, p->y.row_stride,

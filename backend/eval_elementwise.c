@@ -8,8 +8,7 @@
 #include "backend/kernels.h"
 
 enum {
-	PART = 8 * STREAM_RUN,  /* elements between two polls */
-	PARALLEL_FROM = 64 * 1024 /* elements from which threads pay */
+	PART = 8 * STREAM_RUN /* elements between two polls */
 };
 
 /* One kernel over up to three streams. */
@@ -81,17 +80,7 @@ static Status run_job(Job *j) {
 		run_range(j, 0, j->count);
 		return spend(be, (uint64_t)j->count);
 	}
-	int64_t parts = (j->count + PART - 1) / PART;
-	if (j->count >= PARALLEL_FROM && be->threads != 1) {
-		if (!be->pool) be->pool = pool_new(be->ctx, be->threads);
-		if (be->pool) return pool_run(be->pool, parts, run_part, j, poll_part);
-	}
-	for (int64_t k = 0; k < parts; k++) {
-		run_part(j, k);
-		Status st = poll_part(j);
-		if (st != ST_OK) return st;
-	}
-	return ST_OK;
+	return share_parts(be, j->count, (j->count + PART - 1) / PART, run_part, j, poll_part);
 }
 
 static bool same_shapes(const Tensor *const *t, uint32_t n) {
@@ -106,7 +95,8 @@ static Tensor *result_tensor(Frame *f, const Step *s, uint32_t first, const Tens
 		const Value *v = operand(f, s, k);
 		if (v->kind == V_TENSOR && v->tensor->dtype == s->out_dtype && operand_is_free(f, s, k)) return take_operand(f, s, k).tensor;
 	}
-	return tensor_new(f->ctx, (Dtype)s->out_dtype, like->rank, like->shape);
+	Tensor *placed = placed_result(f, s, (Dtype)s->out_dtype, like->rank, like->shape);
+	return placed ? placed : tensor_new(f->ctx, (Dtype)s->out_dtype, like->rank, like->shape);
 }
 
 /* What a kernel that found no result at an index says. `out` may be the divisor's own tensor. */

@@ -57,6 +57,44 @@ static void combine(const Reduction *r, int64_t n, void *into, const void *x) {
 
 enum { SHORT_RUN = 32 };
 
+/* Long runs go in pieces, which threads share; the pieces' results are joined pairwise, like the blocks in them. */
+enum { PIECE = 1 << 16 };
+typedef struct Pieces {
+	Backend *be;
+	Op op;
+	Dtype d;
+	int64_t size, n;
+	const char *x;
+	char *parts;
+} Pieces;
+
+static void reduce_piece(void *ud, int64_t k) {
+	const Pieces *p = ud;
+	const int64_t from = k * PIECE;
+	kernel_reduce_run(p->op, p->d, p->n - from < PIECE ? p->n - from : PIECE, p->x + from * p->size, p->parts + k * p->size);
+}
+
+static Status poll_piece(void *ud) {
+	const Pieces *p = ud;
+	return spend(p->be, PIECE);
+}
+
+static Status reduce_run(Backend *be, Op op, Dtype d, int64_t n, const char *x, char *out) {
+	const int64_t size = (int64_t)dtype_size(d);
+	if (n <= PIECE) {
+		kernel_reduce_run(op, d, n, x, out);
+		return spend(be, (uint64_t)n);
+	}
+	int64_t count = (n + PIECE - 1) / PIECE;
+	const size_t bytes = (size_t)(count * size);
+	Pieces p = {.be = be, .op = op, .d = d, .size = size, .n = n, .x = x, .parts = heap_alloc(be->ctx, bytes)};
+	if (!p.parts) return ST_NOMEM;
+	Status st = share_parts(be, n, count, reduce_piece, &p, poll_piece);
+	if (st == ST_OK) kernel_reduce_run(op, d, count, p.parts, out);
+	heap_free(be->ctx, p.parts, bytes);
+	return st;
+}
+
 static Status reduce_rows(Reduction *r) {
 	const Axes *k = &r->kept, *q = &r->reduced;
 	const int64_t run = q->length[q->n - 1];
@@ -72,15 +110,10 @@ static Status reduce_rows(Reduction *r) {
 		char part[16];
 		bool first = true;
 		do {
-			for (int64_t i = 0; i < run;) { /* in pieces, so that a long run is polled; pieces are whole trees of blocks */
-				int64_t n = run - i < (1 << 20) ? run - i : 1 << 20;
-				kernel_reduce_run(r->op, r->d, n, from + i * r->size, first ? o : part);
-				if (!first) combine(r, 1, o, part);
-				first = false;
-				i += n;
-				Status st = spend(r->f->be, (uint64_t)n);
-				if (st != ST_OK) return st;
-			}
+			Status st = reduce_run(r->f->be, r->op, r->d, run, from, first ? o : part);
+			if (st != ST_OK) return st;
+			if (!first) combine(r, 1, o, part);
+			first = false;
 		} while (axes_next(q, q->n - 1, deep, &from));
 		o += r->size;
 	} while (axes_next(k, k->n, at, &p));
@@ -332,7 +365,95 @@ Status eval_ARGMAX(Frame *f, const Step *s) {
 	return st;
 }
 
-static Status scan(Frame *f, const Step *s, Op op) {
+/* Running sums along lines without gaps: lines in parts of SCAN_PART elements. A part first sums its own, then waits for what the part before it came to
+ * (parts begin in order, so that one is under way), says what it comes to itself, and writes. Short lines: several to a part. */
+typedef struct Scan {
+	Backend *be;
+	Dtype d;
+	int64_t size, length, lines, line_parts, part_lines;
+	bool reverse, past; /* past: past the caches */
+	const char *x;
+	char *o;
+	_Atomic int64_t said;       /* parts whose end is known */
+	_Alignas(16) char carry[16]; /* the end of the last of them */
+} Scan;
+
+static void scan_lines(const Scan *s, int64_t part) {
+	const int64_t from = part * s->part_lines, to = from + s->part_lines < s->lines ? from + s->part_lines : s->lines;
+	for (int64_t i = from; i < to; i++)
+		kernel_scan_sums(s->d, s->length, s->x + i * s->length * s->size, s->o + i * s->length * s->size, s->reverse);
+}
+
+static void scan_part(void *ud, int64_t part) {
+	Scan *s = ud;
+	if (s->part_lines) {
+		scan_lines(s, part);
+		return;
+	}
+	_Alignas(64) char sums[SCAN_PART * 16], before[16], end[16];
+	const int64_t line = part / s->line_parts, k = part % s->line_parts, rest = s->length - k * SCAN_PART;
+	const int64_t n = rest < SCAN_PART ? rest : SCAN_PART, at = line * s->length + (s->reverse ? rest - n : k * SCAN_PART);
+	kernel_scan_sums(s->d, n, s->x + at * s->size, sums, s->reverse);
+	memcpy(end, s->reverse ? sums : sums + (n - 1) * s->size, (size_t)s->size);
+	for (unsigned turn = 0; atomic_load_explicit(&s->said, memory_order_acquire) != part; turn++) pool_wait_briefly(turn);
+	memcpy(before, s->carry, (size_t)s->size);
+	if (k) ew_kernel(s->d)(OP_ADD, 1, end, before, end, 0);
+	memcpy(s->carry, end, (size_t)s->size);
+	atomic_store_explicit(&s->said, part + 1, memory_order_release);
+	if (k) ew_kernel(s->d)(OP_ADD, n, sums, before, sums, KERNEL_X_SPLAT);
+	if (s->past) kernel_copy_past(s->o + at * s->size, sums, (size_t)(n * s->size));
+	else memcpy(s->o + at * s->size, sums, (size_t)(n * s->size));
+}
+
+static Status poll_scan(void *ud) {
+	const Scan *s = ud;
+	return spend(s->be, (uint64_t)(s->part_lines ? s->part_lines * s->length : SCAN_PART));
+}
+
+static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines, int64_t length, bool reverse) {
+	Scan s = {.be = f->be, .d = (Dtype)x->dtype, .size = (int64_t)dtype_size((Dtype)x->dtype), .length = length, .lines = lines, .reverse = reverse};
+	s.x = x->data;
+	s.o = o->data;
+	s.past = o != x && (size_t)(lines * length * s.size) >= PAST_CACHES;
+	s.line_parts = (length + SCAN_PART - 1) / SCAN_PART;
+	if (s.line_parts == 1) s.part_lines = SCAN_PART / length;
+	const int64_t parts = s.part_lines ? (lines + s.part_lines - 1) / s.part_lines : lines * s.line_parts;
+	return share_parts(f->be, lines * length, parts, scan_part, &s, poll_scan);
+}
+
+static Status running_sum(Frame *f, const Step *s) {
+	const uint32_t axis = (uint32_t)s->fields[0].words[0];
+	const bool reverse = s->fields[1].words[0] != 0;
+	Tensor *x = operand_is_free(f, s, 0) ? operand_writable(f, s, 0) : operand_contiguous(f, s, 0);
+	if (!x) return ST_NOMEM;
+	const bool own = tensor_is_unshared(x);
+	Tensor *o = own ? tensor_ref(x) : placed_result(f, s, (Dtype)x->dtype, x->rank, x->shape);
+	if (!o) o = tensor_new(f->ctx, (Dtype)x->dtype, x->rank, x->shape);
+	int64_t outer, length, inner;
+	around_axis(x, axis, &outer, &length, &inner);
+	Status st = o ? ST_OK : ST_NOMEM;
+	count_operations(f, (double)x->count);
+	if (st == ST_OK && x->count && inner == 1) {
+		st = scan_lines_of(f, x, o, outer, length, reverse);
+	} else if (st == ST_OK && x->count) {
+		const Dtype d = (Dtype)x->dtype;
+		const int64_t row = inner * (int64_t)dtype_size(d), back = reverse ? row : -row;
+		for (int64_t i = 0; i < outer && st == ST_OK; i++) {
+			for (int64_t k = 0; k < length && st == ST_OK; k++) {
+				const int64_t at = (i * length + (reverse ? length - 1 - k : k)) * row;
+				if (!k) memmove(o->data + at, x->data + at, (size_t)row);
+				else ew_kernel(d)(OP_ADD, inner, o->data + at, x->data + at, o->data + at + back, 0);
+				st = spend(f->be, (uint64_t)inner);
+			}
+		}
+	}
+	tensor_unref(x);
+	if (st == ST_OK) return put_tensor(f, s, 0, o);
+	tensor_unref(o);
+	return st;
+}
+
+static Status running_product(Frame *f, const Step *s) {
 	const uint32_t axis = (uint32_t)s->fields[0].words[0];
 	const bool reverse = s->fields[1].words[0] != 0;
 	Tensor *t = operand_writable(f, s, 0);
@@ -346,13 +467,13 @@ static Status scan(Frame *f, const Step *s, Op op) {
 	for (int64_t i = 0; i < outer && length && inner && st == ST_OK; i++) {
 		char *x = t->data + i * length * row;
 		if (inner == 1) {
-			kernel_scan(op, d, length, x, reverse);
+			kernel_scan_products(d, length, x, reverse);
 			st = spend(f->be, (uint64_t)length);
 			continue;
 		}
 		for (int64_t k = 1; k < length && st == ST_OK; k++) {
 			char *to = x + (reverse ? length - 1 - k : k) * row;
-			ew_kernel(d)(op, inner, to, to, reverse ? to + row : to - row, 0);
+			ew_kernel(d)(OP_MUL, inner, to, to, reverse ? to + row : to - row, 0);
 			st = spend(f->be, (uint64_t)inner);
 		}
 	}
@@ -362,9 +483,9 @@ static Status scan(Frame *f, const Step *s, Op op) {
 }
 
 Status eval_CUMSUM(Frame *f, const Step *s) {
-	return scan(f, s, OP_ADD);
+	return running_sum(f, s);
 }
 
 Status eval_CUMPROD(Frame *f, const Step *s) {
-	return scan(f, s, OP_MUL);
+	return running_product(f, s);
 }

@@ -30,7 +30,12 @@ void kernel_select(uint32_t size, int64_t n, void *o, const bool *c, const void 
 /* Reductions: op is OP_ADD, OP_MUL, OP_MAX or OP_MIN, as the dtype has it (bools: MAX and MIN only). */
 void kernel_reduce_run(Op op, Dtype d, int64_t n, const void *x, void *out);                   /* n >= 1; pairwise */
 void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *x, void *out); /* n short runs, one after the other */
-void kernel_scan(Op op, Dtype d, int64_t n, void *x, bool reverse);                            /* running ADD or MUL, in place */
+/* Running sums of at most SCAN_PART elements, o[i] = x[0] + ... + x[i]; o may be x. In runs of an eighth of that; up to one run they are from left to right. */
+enum { SCAN_PART = 8 * 1032 };
+void kernel_scan_sums(Dtype d, int64_t n, const void *x, void *o, bool reverse);
+void kernel_scan_products(Dtype d, int64_t n, void *x, bool reverse); /* in place, from left to right */
+/* memcpy past the caches, for what is large and not read soon. */
+void kernel_copy_past(void *o, const void *x, size_t bytes);
 int64_t kernel_argmax(Dtype d, int64_t n, const void *x, int64_t stride);                      /* the first NaN, else the first largest */
 
 /* Small contractions. out[0] = sum of x[i]*y[i], in the order of kernel_reduce_run; o[i] += a[0]*x[i]. Of bools: any

@@ -8,7 +8,12 @@
 #include "backend/kernels.h"
 #include "backend/kernels_extremes.h"
 #include <complex.h>
+#include <math.h>
+#include <string.h>
 #undef I
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 enum { LANES = 16, BLOCK = 1024 };
 
@@ -40,8 +45,8 @@ enum { LANES = 16, BLOCK = 1024 };
 			for (int l = 0; l < half; l++) lane[l] = OP(lane[l], lane[l + half]);          \
 		return lane[0];                                                                    \
 	}
-#define RUN_OF(NAME, T, OP)                                                                \
-	BLOCK_OF(NAME##_block, T, OP)                                                          \
+#define RUN_OF(NAME, T, OP) BLOCK_OF(NAME##_block, T, OP) TREE_OF(NAME, T, OP)
+#define TREE_OF(NAME, T, OP)                                                               \
 	static T NAME(int64_t n, const T *x) {                                                 \
 		if (n <= BLOCK) return NAME##_block(n, x);                                         \
 		int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                                        \
@@ -56,6 +61,55 @@ enum { LANES = 16, BLOCK = 1024 };
 			o[i] = a;                                                                      \
 		}                                                                                  \
 	}
+/* The largest (smallest) of a block of floats, the same bits: a plain comparison, and what it leaves open, NaN and the sign of a zero, kept apart for the
+ * end. The sign bits of all are joined, of which only a result of zero needs any. */
+typedef double V64 __attribute__((vector_size(32), may_alias, aligned(8)));
+typedef float V32 __attribute__((vector_size(32), may_alias, aligned(4)));
+typedef int64_t M64 __attribute__((vector_size(32)));
+typedef int32_t M32 __attribute__((vector_size(32)));
+#define EXTREME_BLOCK(NAME, T, V, M, BEFORE, NONE, JOIN)                                              \
+	CLONES static T NAME(int64_t n, const T *x) {                                                     \
+		enum { WIDTH = sizeof(V) / sizeof(T), SIDE = 4 };                                             \
+		V best[SIDE];                                                                                 \
+		M signs[SIDE], odd[SIDE];                                                                     \
+		for (int l = 0; l < SIDE; l++) {                                                              \
+			best[l] = (V){0} + ((T)INFINITY BEFORE 0 ? -(T)INFINITY : (T)INFINITY);                   \
+			signs[l] = (M){0} + (NONE);                                                               \
+			odd[l] = (M){0};                                                                          \
+		}                                                                                             \
+		T last[SIDE * WIDTH]; /* what is left, and twice what is there already */                     \
+		for (int64_t i = 0; i < n; i += SIDE * WIDTH) {                                               \
+			const T *p = x + i;                                                                       \
+			if (n - i < SIDE * WIDTH) {                                                               \
+				for (int k = 0; k < SIDE * WIDTH; k++) last[k] = x[i + k < n ? i + k : n - 1];        \
+				p = last;                                                                             \
+			}                                                                                         \
+			for (int l = 0; l < SIDE; l++) {                                                          \
+				const V v = *(const V *)(const void *)(p + l * WIDTH);                                \
+				const M take = (M)(v BEFORE best[l]);                                                 \
+				signs[l] = signs[l] JOIN(M) v;                                                        \
+				odd[l] |= (M)(v != v);                                                                \
+				best[l] = (V)(((M)v & take) | ((M)best[l] & ~take));                                  \
+			}                                                                                         \
+		}                                                                                             \
+		T result = best[0][0];                                                                        \
+		bool sign = signs[0][0] < 0, nan = false;                                                     \
+		for (int l = 0; l < SIDE; l++)                                                                \
+			for (int k = 0; k < (int)WIDTH; k++) {                                                    \
+				result = best[l][k] BEFORE result ? best[l][k] : result;                              \
+				sign = sign JOIN(signs[l][k] < 0);                                                    \
+				nan |= odd[l][k] != 0;                                                                \
+			}                                                                                         \
+		if (nan) return (T)NAN;                                                                       \
+		if (result == 0) return sign ? -(T)0 : (T)0;                                                  \
+		return result;                                                                                \
+	}
+#define EXTREME_OF(NAME, T, V, M, OP, BEFORE, NONE, JOIN) EXTREME_BLOCK(NAME##_block, T, V, M, BEFORE, NONE, JOIN) TREE_OF(NAME, T, OP) SHORT_OF(NAME##_short, T, OP)
+EXTREME_OF(max_f32, float, V32, M32, DO_MAX, >, -1, &)
+EXTREME_OF(max_f64, double, V64, M64, DO_MAX, >, -1, &)
+EXTREME_OF(min_f32, float, V32, M32, DO_MIN, <, 0, |)
+EXTREME_OF(min_f64, double, V64, M64, DO_MIN, <, 0, |)
+
 #define BOTH(NAME, T, OP) RUN_OF(NAME, T, OP) SHORT_OF(NAME##_short, T, OP)
 
 /* Integers compute unsigned, so they wrap. */
@@ -64,12 +118,10 @@ enum { LANES = 16, BLOCK = 1024 };
 #define COMPLEX_ROWS(X) X(c64, float _Complex, float _Complex) X(c128, double _Complex, double _Complex)
 
 #define SUMS(N, U, T) BOTH(add_##N, U, DO_ADD) BOTH(mul_##N, U, DO_MUL)
-#define EXTREMES(N, U, T) BOTH(max_##N, T, DO_MAX) BOTH(min_##N, T, DO_MIN)
 #define INT_EXTREMES(N, U, T) BOTH(max_##N, T, INT_MAX_OF) BOTH(min_##N, T, INT_MIN_OF)
 REAL_ROWS(SUMS)
 INT_ROWS(SUMS)
 COMPLEX_ROWS(SUMS)
-REAL_ROWS(EXTREMES)
 INT_ROWS(INT_EXTREMES)
 BOTH(max_bool, uint8_t, BOOL_OR)
 BOTH(min_bool, uint8_t, BOOL_AND)
@@ -110,31 +162,101 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
 
 /* ---- running totals, argmax -------------------------------------------------------------------------------------- */
 
-#define SCAN(T)                                                                          \
-	do {                                                                                 \
-		T *p = x, a;                                                                     \
-		if (reverse) {                                                                   \
-			a = p[n - 1];                                                                \
-			if (op == OP_ADD) for (int64_t i = n - 1; i-- > 0;) p[i] = a = p[i] + a;     \
-			else for (int64_t i = n - 1; i-- > 0;) p[i] = a = p[i] * a;                  \
-		} else {                                                                         \
-			a = p[0];                                                                    \
-			if (op == OP_ADD) for (int64_t i = 1; i < n; i++) p[i] = a = a + p[i];       \
-			else for (int64_t i = 1; i < n; i++) p[i] = a = a * p[i];                    \
-		}                                                                                \
-	} while (0)
+/* Runs of RUN elements are summed one after the other, each from its own first element; those of a whole part side by side, since each sum waits for
+ * the one before it. (RUN is not a multiple of a page, or the runs would fight for the same lines of the cache.) Then what came before is added to each. */
+enum { RUN = SCAN_PART / 8 };
+#define SCAN_OF(NAME, T)                                                                                         \
+	static inline __attribute__((always_inline)) void NAME##_by(int64_t n, const T *x, T *o, const int64_t step) { \
+		int64_t done = 0;                                                                                        \
+		if (n == SCAN_PART) {                                                                                    \
+			T a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;                                            \
+			for (int64_t i = 0; i < RUN; i++) {                                                                  \
+				const T *p = x + i * step;                                                                       \
+				T *q = o + i * step;                                                                             \
+				q[0] = a = i ? a + p[0] : p[0];                                                                  \
+				q[1 * RUN * step] = b = i ? b + p[1 * RUN * step] : p[1 * RUN * step];                           \
+				q[2 * RUN * step] = c = i ? c + p[2 * RUN * step] : p[2 * RUN * step];                           \
+				q[3 * RUN * step] = d = i ? d + p[3 * RUN * step] : p[3 * RUN * step];                           \
+				q[4 * RUN * step] = e = i ? e + p[4 * RUN * step] : p[4 * RUN * step];                           \
+				q[5 * RUN * step] = f = i ? f + p[5 * RUN * step] : p[5 * RUN * step];                           \
+				q[6 * RUN * step] = g = i ? g + p[6 * RUN * step] : p[6 * RUN * step];                           \
+				q[7 * RUN * step] = h = i ? h + p[7 * RUN * step] : p[7 * RUN * step];                           \
+			}                                                                                                    \
+			done = n;                                                                                            \
+		}                                                                                                        \
+		for (int64_t from = 0; from < n; from += RUN) {                                                          \
+			const int64_t to = n - from < RUN ? n : from + RUN;                                                  \
+			if (from >= done) {                                                                                  \
+				T a = o[from * step] = x[from * step];                                                           \
+				for (int64_t i = from + 1; i < to; i++) o[i * step] = a = a + x[i * step];                       \
+			}                                                                                                    \
+			if (!from) continue;                                                                                 \
+			const T before = o[(from - 1) * step];                                                               \
+			for (int64_t i = from; i < to; i++) o[i * step] = before + o[i * step];                              \
+		}                                                                                                        \
+	}                                                                                                            \
+	CLONES static void NAME(int64_t n, const T *x, T *o, bool reverse) {                                         \
+		if (reverse) NAME##_by(n, x + n - 1, o + n - 1, -1);                                                     \
+		else NAME##_by(n, x, o, 1);                                                                              \
+	}
+SCAN_OF(scan_i32, uint32_t)
+SCAN_OF(scan_i64, uint64_t)
+SCAN_OF(scan_f32, float)
+SCAN_OF(scan_f64, double)
+SCAN_OF(scan_c64, float _Complex)
+SCAN_OF(scan_c128, double _Complex)
 
-void kernel_scan(Op op, Dtype d, int64_t n, void *x, bool reverse) {
+void kernel_scan_sums(Dtype d, int64_t n, const void *x, void *o, bool reverse) {
 	if (!n) return;
 	switch (d) {
-	case DT_I32: SCAN(uint32_t); break;
-	case DT_I64: SCAN(uint64_t); break;
-	case DT_F32: SCAN(float); break;
-	case DT_F64: SCAN(double); break;
-	case DT_C64: SCAN(float _Complex); break;
-	case DT_C128: SCAN(double _Complex); break;
+	case DT_I32: scan_i32(n, x, o, reverse); break;
+	case DT_I64: scan_i64(n, x, o, reverse); break;
+	case DT_F32: scan_f32(n, x, o, reverse); break;
+	case DT_F64: scan_f64(n, x, o, reverse); break;
+	case DT_C64: scan_c64(n, x, o, reverse); break;
+	case DT_C128: scan_c128(n, x, o, reverse); break;
 	default: break;
 	}
+}
+
+/* Products are never taken in another order: what is too large or too small on the way would differ. */
+#define PRODUCTS(T)                                                      \
+	do {                                                                 \
+		T *p = x;                                                        \
+		if (reverse)                                                     \
+			for (int64_t i = n - 1; i-- > 0;) p[i] = p[i] * p[i + 1];    \
+		else                                                             \
+			for (int64_t i = 1; i < n; i++) p[i] = p[i - 1] * p[i];      \
+	} while (0)
+
+void kernel_scan_products(Dtype d, int64_t n, void *x, bool reverse) {
+	switch (d) {
+	case DT_I32: PRODUCTS(uint32_t); break;
+	case DT_I64: PRODUCTS(uint64_t); break;
+	case DT_F32: PRODUCTS(float); break;
+	case DT_F64: PRODUCTS(double); break;
+	case DT_C64: PRODUCTS(float _Complex); break;
+	case DT_C128: PRODUCTS(double _Complex); break;
+	default: break;
+	}
+}
+
+void kernel_copy_past(void *o, const void *x, size_t bytes) {
+#if defined(__x86_64__)
+	const size_t head = -(size_t)o & 15;
+	if (bytes >= 256) {
+		memcpy(o, x, head);
+		char *to = (char *)o + head;
+		const char *from = (const char *)x + head;
+		size_t i = 0;
+		for (; i + 64 <= bytes - head; i += 64)
+			for (int k = 0; k < 64; k += 16) _mm_stream_si128((__m128i *)(void *)(to + i + k), _mm_loadu_si128((const __m128i *)(const void *)(from + i + k)));
+		memcpy(to + i, from + i, bytes - head - i);
+		_mm_sfence();
+		return;
+	}
+#endif
+	memcpy(o, x, bytes);
 }
 
 #define ARGMAX(T)                                            \

@@ -348,6 +348,12 @@ int pool_width(const Pool *p) {
 	return p->workers + 1;
 }
 
+void pool_wait_briefly(unsigned turn) {
+	enum { TURNS = 1000 };
+	pause_briefly();
+	if (turn >= TURNS) sched_yield(); /* the other part's thread may have no processor */
+}
+
 int pool_worker(void) {
 	return self;
 }

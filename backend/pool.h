@@ -20,12 +20,15 @@ int pool_width(const Pool *p);
 /* Number of the thread that runs the part: 0 the calling thread, else 1 .. width-1. 0 outside of parts. */
 int pool_worker(void);
 
-/* body(ud, part) for part = 0 .. parts-1, in any order, on any thread. poll (may be NULL) is called on the calling
+/* body(ud, part) for part = 0 .. parts-1, on any thread; parts begin in order, and end in any. poll (may be NULL) is called on the calling
  * thread, once for each part; when it fails, parts that have not begun are left out and its status comes back. */
 Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud));
 /* The same, but `watch` is called after each part that the calling thread has run and, while it waits for other threads, about once a
  * millisecond. (It cannot count work; bodies that count their own use this.) */
 Status pool_run_watched(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*watch)(void *ud));
+
+/* In a part that waits for what an earlier part will say: the turn-th time it found nothing. */
+void pool_wait_briefly(unsigned turn);
 
 /* Processors this process may use: its affinity mask, cut by the share of time its control group grants. */
 int pool_processors(void);

@@ -419,6 +419,33 @@ Tensor *place_of(const Frame *f, uint32_t slot) {
 	return NULL;
 }
 
+Tensor *placed_result(Frame *f, const Step *s, Dtype d, uint32_t rank, const int64_t *shape) {
+	Tensor *p = f->places ? place_of(f, s->d) : NULL;
+	if (!p || p->dtype != d || p->rank != rank || memcmp(p->shape, shape, rank * sizeof *shape) || !p->contiguous) return NULL;
+	const char *end = p->data + (size_t)p->count * dtype_size(d);
+	for (uint32_t k = 0; k < s->nargs; k++) {
+		const Value *v = operand(f, s, k);
+		if (v->kind != V_TENSOR) continue;
+		const char *from = v->tensor->buffer->data;
+		if (from < end && p->data < from + v->tensor->buffer->bytes) return NULL;
+	}
+	return tensor_ref(p);
+}
+
+Status share_parts(Backend *be, int64_t work, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud)) {
+	enum { PARALLEL_FROM = 64 * 1024 };
+	if (parts > 1 && work >= PARALLEL_FROM && be->threads != 1) {
+		if (!be->pool) be->pool = pool_new(be->ctx, be->threads);
+		if (be->pool) return pool_run(be->pool, parts, body, ud, poll);
+	}
+	for (int64_t k = 0; k < parts; k++) {
+		body(ud, k);
+		Status st = poll(ud);
+		if (st != ST_OK) return st;
+	}
+	return ST_OK;
+}
+
 /* ---- operands, lengths, results ---------------------------------------------------------------------------------- */
 
 Value take_operand(Frame *f, const Step *s, uint32_t k) {

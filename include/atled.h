@@ -212,9 +212,9 @@ ATLED_API atled_status atled_call(atled_context *ctx, const atled_function *fn, 
 
 /* A plain function pointer for inner loops: nothing is looked up, boxed or allocated for the arguments. lengths[s]: the
  * value of the s-th name in the function's type, in order of appearance. in[k], out[k]: elements of the k-th argument
- * or result, row by row without gaps. Results may overlap arguments. When a call fails, out holds what it held or
- * unfinished results. Keep the handle for as long as the pointer is
- * used, and call it where the context may be entered. */
+ * or result, row by row without gaps. Results may overlap arguments; those that do not are computed in their place.
+ * When a call fails, out holds what it held or unfinished results. Keep the handle for as long as the pointer is used,
+ * and call it where the context may be entered. */
 typedef atled_status (*atled_raw)(void *ud, const int64_t *lengths, const void *const *in, void *const *out);
 ATLED_API atled_status atled_entry(atled_context *ctx, const atled_function *fn, atled_raw *raw, void **ud);
 

@@ -380,6 +380,30 @@ static Ref broadcast_out1(Builder *b, const Expr *e) {
 	return broadcast_again(b, &outer, y, e->type);
 }
 
+/* op of two broadcasts that make some of the same axes: those are made afterwards. */
+static Ref broadcast_out_common(Builder *b, const Expr *e, Inst ix, Inst iy) {
+	Type t = *type_of(b->ctx, e->type);
+	uint32_t nx, ny, rank = 0;
+	const int64_t *ax = field(b, &ix, 1, &nx), *ay = field(b, &iy, 1, &ny);
+	bool had[MAX_RANK] = {false};
+	int place[MAX_RANK], outer[MAX_RANK], axes[MAX_RANK];
+	Dim dims[MAX_RANK];
+	for (uint32_t k = 0; k < nx; k++) had[ax[k]] = true;
+	for (uint32_t k = 0; k < ny; k++) had[ay[k]] = true;
+	for (uint32_t k = 0; k < t.rank; k++) {
+		place[k] = (int)rank;
+		if (!had[k]) continue;
+		outer[rank] = (int)k;
+		dims[rank++] = t.dims[k];
+	}
+	if (rank == t.rank) return REF_NONE;
+	for (uint32_t k = 0; k < nx; k++) axes[k] = place[ax[k]];
+	Ref x = build_broadcast(b, inst_arg(b->fn, &ix, 0), rank, dims, axes);
+	for (uint32_t k = 0; k < ny; k++) axes[k] = place[ay[k]];
+	Ref y = build_broadcast(b, inst_arg(b->fn, &iy, 0), rank, dims, axes);
+	return build_broadcast(b, build2(b, e->op, x, y), t.rank, t.dims, outer);
+}
+
 /* op of two broadcasts along the same axes, or of one and a broadcast number. */
 static Ref broadcast_out2(Builder *b, const Expr *e) {
 	const Inst *ix = made_by(b, e->args[0], OP_BROADCAST), *iy = made_by(b, e->args[1], OP_BROADCAST);
@@ -395,7 +419,7 @@ static Ref broadcast_out2(Builder *b, const Expr *e) {
 	} else if (!scalar_x) {
 		uint32_t nx, ny;
 		const int64_t *ax = field(b, ix, 1, &nx), *ay = field(b, iy, 1, &ny);
-		if (type_at(b, x) != type_at(b, y) || memcmp(ax, ay, nx * sizeof *ax) != 0) return REF_NONE;
+		if (type_at(b, x) != type_at(b, y) || memcmp(ax, ay, nx * sizeof *ax) != 0) return broadcast_out_common(b, e, *ix, *iy);
 	}
 	return broadcast_again(b, &outer, build2(b, e->op, x, y), e->type);
 }
@@ -426,6 +450,38 @@ static Ref under_spread(Builder *b, Ref r) {
 static Ref moves_spread(Builder *b, const Expr *e) {
 	Ref x = under_spread(b, e->args[0]);
 	return x != REF_NONE ? spread(b, x, e->type) : REF_NONE;
+}
+
+/* A reshape that only adds and takes away axes of length 1 is done before the broadcast. */
+static Ref reshape_broadcast(Builder *b, const Expr *e) {
+	const Inst *in = made_by(b, e->args[0], OP_BROADCAST);
+	if (!in) return REF_NONE;
+	Inst outer = *in;
+	Type from = *ref_ty(b->fn, e->args[0]), to = *type_of(b->ctx, e->type), t = *ref_ty(b->fn, inst_arg(b->fn, &outer, 0));
+	uint32_t n, rank = 0, i = 0;
+	const int64_t *placed = field(b, &outer, 1, &n);
+	int axis[MAX_RANK], axes[MAX_RANK];
+	Dim dims[MAX_RANK];
+	bool makes = false;
+	for (uint32_t k = 0; k < from.rank; k++) {
+		bool made = true;
+		axis[k] = -1;
+		if (dim_is(b, from.dims[k], 1)) continue;
+		while (i < to.rank && dim_is(b, to.dims[i], 1)) i++;
+		if (i == to.rank || !build_same_dim(b, from.dims[k], to.dims[i])) return REF_NONE;
+		axis[k] = (int)i++;
+		for (uint32_t j = 0; j < n; j++) made = made && placed[j] != k;
+		makes = makes || made;
+	}
+	for (; i < to.rank; i++)
+		if (!dim_is(b, to.dims[i], 1)) return REF_NONE;
+	if (!makes) return REF_NONE;
+	for (uint32_t k = 0; k < n; k++) {
+		if (axis[placed[k]] < 0) continue;
+		axes[rank] = axis[placed[k]];
+		dims[rank++] = t.dims[k];
+	}
+	return build_broadcast(b, build_reshape(b, inst_arg(b->fn, &outer, 0), rank, dims), to.rank, to.dims, axes);
 }
 
 static Ref transpose_identity(Builder *b, const Expr *e) {
@@ -717,6 +773,107 @@ static Ref reduce_reduce(Builder *b, const Expr *e) {
 	return build_reduce(b, e->op, x, inner_n + n, axes);
 }
 
+/* ---- contractions of broadcasts ---------------------------------------------------------------------------------- */
+
+/* Operands of a contraction while axes are taken from them. */
+typedef struct DotParts {
+	Ref arg[2];
+	uint32_t rank[2], nc, nb;
+	int contract[2][MAX_RANK], batch[2][MAX_RANK];
+	bool made[2][MAX_RANK]; /* the operand is a broadcast that makes this axis */
+} DotParts;
+
+static DotParts dot_parts(Builder *b, const Expr *e) {
+	DotParts d = {.nc = 0};
+	for (uint32_t s = 0; s < 2; s++) {
+		const int64_t *c = expr_field(b, e, s, &d.nc), *batch = expr_field(b, e, 2 + s, &d.nb);
+		for (uint32_t k = 0; k < d.nc; k++) d.contract[s][k] = (int)c[k];
+		for (uint32_t k = 0; k < d.nb; k++) d.batch[s][k] = (int)batch[k];
+		d.arg[s] = e->args[s];
+		d.rank[s] = ref_ty(b->fn, d.arg[s])->rank;
+		const Inst *in = made_by(b, d.arg[s], OP_BROADCAST);
+		uint32_t n;
+		const int64_t *placed = in ? field(b, in, 1, &n) : NULL;
+		for (uint32_t k = 0; in && k < d.rank[s]; k++) d.made[s][k] = true;
+		for (uint32_t k = 0; in && k < n; k++) d.made[s][placed[k]] = false;
+	}
+	return d;
+}
+
+static bool is_listed(const int *axes, uint32_t n, uint32_t axis) {
+	for (uint32_t k = 0; k < n; k++)
+		if (axes[k] == (int)axis) return true;
+	return false;
+}
+
+/* The broadcast that operand s is, without an axis that it makes. */
+static void drop_made_axis(Builder *b, DotParts *d, uint32_t s, uint32_t axis) {
+	Inst in = *made_by(b, d->arg[s], OP_BROADCAST);
+	Type t = *ref_ty(b->fn, d->arg[s]);
+	Dim dims[MAX_RANK];
+	int axes[MAX_RANK];
+	uint32_t n, rank = 0;
+	const int64_t *placed = field(b, &in, 1, &n);
+	for (uint32_t k = 0; k < n; k++) axes[k] = (int)placed[k] - (placed[k] > axis);
+	for (uint32_t k = 0; k < t.rank; k++)
+		if (k != axis) dims[rank++] = t.dims[k];
+	d->arg[s] = build_broadcast(b, inst_arg(b->fn, &in, 0), rank, dims, axes);
+}
+
+static void renumber(DotParts *d, uint32_t s, uint32_t axis) {
+	for (uint32_t k = 0; k < d->nc; k++) d->contract[s][k] -= d->contract[s][k] > (int)axis;
+	for (uint32_t k = 0; k < d->nb; k++) d->batch[s][k] -= d->batch[s][k] > (int)axis;
+	d->rank[s]--;
+}
+
+static Ref dot_again(Builder *b, const DotParts *d) {
+	return build_dot(b, d->arg[0], d->arg[1], d->nc, d->contract[0], d->contract[1], d->nb, d->batch[0], d->batch[1]);
+}
+
+/* A free axis that a broadcast makes is made after the contraction. The cotangent of a sum over directions is such an operand, all the way back. */
+static Ref dot_of_broadcast(Builder *b, const Expr *e) {
+	DotParts d = dot_parts(b, e);
+	uint32_t at = d.nb;
+	for (uint32_t s = 0; s < 2; s++)
+		for (uint32_t k = 0; k < d.rank[s]; k++) {
+			if (is_listed(d.contract[s], d.nc, k) || is_listed(d.batch[s], d.nb, k)) continue;
+			if (!d.made[s][k] || d.rank[s] < 2) {
+				at++;
+				continue;
+			}
+			drop_made_axis(b, &d, s, k);
+			renumber(&d, s, k);
+			Ref r = dot_again(b, &d);
+			Type t = *type_of(b->ctx, e->type);
+			int axes[MAX_RANK];
+			uint32_t n = 0;
+			for (uint32_t i = 0; i < t.rank; i++)
+				if (i != at) axes[n++] = (int)i;
+			return build_broadcast(b, r, t.rank, t.dims, axes);
+		}
+	return REF_NONE;
+}
+
+/* Along an axis that a broadcast makes, the other operand is summed first; another contracted axis must be left. */
+static Ref dot_along_broadcast(Builder *b, const Expr *e) {
+	DotParts d = dot_parts(b, e);
+	for (uint32_t s = 0; s < 2; s++)
+		for (uint32_t k = 0; k < d.nc && d.nc > 1; k++) {
+			uint32_t axis = (uint32_t)d.contract[s][k];
+			int other = d.contract[1 - s][k];
+			if (!d.made[s][axis]) continue;
+			drop_made_axis(b, &d, s, axis);
+			d.arg[1 - s] = build_reduce(b, OP_REDUCE_SUM, d.arg[1 - s], 1, &other);
+			d.nc--;
+			for (uint32_t side = 0; side < 2; side++)
+				memmove(d.contract[side] + k, d.contract[side] + k + 1, (d.nc - k) * sizeof **d.contract);
+			renumber(&d, s, axis);
+			renumber(&d, 1 - s, (uint32_t)other);
+			return dot_again(b, &d);
+		}
+	return REF_NONE;
+}
+
 /* ---- dynamic values ---------------------------------------------------------------------------------------------- */
 
 /* An array that was boxed as it is. Symbols that the unboxing would have given a value are the array's lengths. */
@@ -803,6 +960,7 @@ static const Rule rules[] = {
 	{OP_RESHAPE, "reshape_same", reshape_same},
 	{OP_RESHAPE, "reshape_reshape", reshape_reshape},
 	{OP_RESHAPE, "moves_spread", moves_spread},
+	{OP_RESHAPE, "reshape_broadcast", reshape_broadcast},
 	{OP_TRANSPOSE, "transpose_identity", transpose_identity},
 	{OP_TRANSPOSE, "transpose_transpose", transpose_transpose},
 	{OP_TRANSPOSE, "transpose_broadcast", transpose_broadcast},
@@ -829,6 +987,8 @@ static const Rule rules[] = {
 	{OP_REDUCE_MAX, "reduce_unit_axes", reduce_unit_axes},
 	{OP_REDUCE_MIN, "reduce_nothing", reduce_nothing},
 	{OP_REDUCE_MIN, "reduce_unit_axes", reduce_unit_axes},
+	{OP_DOT, "dot_along_broadcast", dot_along_broadcast},
+	{OP_DOT, "dot_of_broadcast", dot_of_broadcast},
 	{OP_UNBOX, "unbox_box", unbox_box},
 };
 

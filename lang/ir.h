@@ -282,6 +282,9 @@ typedef struct RefMap {
 	/* Copies of calls are offered to it first (may be NULL); false: it has built nothing. */
 	bool (*call)(Builder *b, struct RefMap *m, const Inst *in, const Ref *args, Ref *results);
 	void *call_ud;
+	/* Hears of each instruction that has been copied, in regions too, and may map its results to something else (may be NULL). */
+	void (*copied)(Builder *b, struct RefMap *m, const Inst *in);
+	void *copied_ud;
 } RefMap;
 RefMap refmap_new(Builder *b, const Fn *from, bool same_symbols);
 Ref refmap_get(Builder *b, RefMap *m, Ref r); /* constants are copied across */
@@ -336,6 +339,7 @@ typedef struct IrServices {
 	Fn *(*jvp)(Ctx *c, Fn *f, const bool *active, bool *result_active);
 	void (*linearise)(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear, uint32_t *nresiduals, const bool **result_active);
 	Fn *(*transpose)(Ctx *c, Fn *linear, uint32_t nresiduals);
+	Fn *(*columns)(Ctx *c, Fn *linear, uint32_t nresiduals);
 	Fn *(*jet)(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active);
 	Fn *(*batch)(Ctx *c, Fn *f, const bool *batched);
 	double (*cost)(const Fn *f, const int64_t *sym_values, uint32_t nsyms);

@@ -219,6 +219,7 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 		refmap_set(m, ref_value(in.results + k), results[k]);
 		if (ref_is_value(results[k])) build_name(b, results[k], m->from->vals.at[in.results + k].name);
 	}
+	if (m->copied) m->copied(b, m, source);
 	build_at(b, span);
 	build_chain(b, chain);
 }

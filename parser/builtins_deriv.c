@@ -294,6 +294,23 @@ BUILTIN(pushforward) {
 	return apply_linear(sp, captured, call, captured[1], captured[3], captured[2], captured[4], "a tangent");
 }
 
+/* _columns(push): images of the unit vectors, for a linear map of one small array to one; none where map is to be used. */
+BUILTIN(columns) {
+	UNUSED;
+	const Av *push = call->args[0];
+	if (push->kind != AV_FUNCTION || push->code_kind != CODE_BUILTIN || ((const Builtin *)push->code)->run != pushforward) return av_none(sp);
+	Av *const *held = push->items;
+	const Av *in = held[1], *out = held[2], *res = held[5];
+	if (in->kind != AV_ARRAY || out->kind != AV_ARRAY || !mask_bit(sp->c, held[3], 0) || !mask_bit(sp->c, held[4], 0)) return av_none(sp);
+	Fn *matrix = ir_services(sp->c)->columns(sp->c, fn_by_number(sp, held[0]), res->n);
+	if (!matrix) return av_none(sp);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, res->n + 1), result;
+	for (uint32_t i = 0; i < res->n; i++) args[i] = res->items[i]->ref;
+	sp_at(sp, call->span);
+	build_call(sp->b, matrix, res->n, args, &result);
+	return av_array(sp, result);
+}
+
 BUILTIN(vjp) {
 	UNUSED;
 	bool backwards = self->name[0] == 'v';
@@ -564,6 +581,7 @@ const Builtin builtins_deriv[] = {
 	{.name = "_partial_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
 	{.name = "_pullback", .min_args = 1, .max_args = 1, .run = pullback},
 	{.name = "_pushforward", .min_args = 1, .max_args = 1, .run = pushforward},
+	{.name = "_columns", .min_args = 1, .max_args = 1, .run = columns},
 	{.name = "_spread", .min_args = 1, .max_args = 1, .run = spread},
 	{.name = "_unflatten", .min_args = 1, .max_args = 1, .run = unflatten},
 	{.name = NULL},

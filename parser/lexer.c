@@ -440,7 +440,7 @@ static LexError scan_number(Lexer *lx) {
 
 static TokenKind keyword_kind(const char *text, size_t n) {
 	for (int k = 0; parse_keywords[k]; k++) {
-		if (strlen(parse_keywords[k]) == n && !memcmp(parse_keywords[k], text, n)) return (TokenKind)(TK_IF + k);
+		if (parse_keywords[k][0] == text[0] && strlen(parse_keywords[k]) == n && !memcmp(parse_keywords[k], text, n)) return (TokenKind)(TK_IF + k);
 	}
 	return TK_NAME;
 }
@@ -618,6 +618,7 @@ static Lexeme scan_code(Lexer *lx) {
 		t.error = LEX_FOREIGN;
 	} else {
 		for (size_t k = 0; k < sizeof operators / sizeof *operators; k++) {
+			if (operators[k].text[0] != lx->text[lx->at]) continue;
 			size_t n = strnlen(operators[k].text, sizeof operators[k].text);
 			if (n > lx->n - lx->at || memcmp(operators[k].text, lx->text + lx->at, n)) continue;
 			t.kind = (TokenKind)operators[k].kind;

@@ -45,6 +45,7 @@ struct Session {
 	Ctx *c;
 	Arena *a;
 	Module *modules, *main;
+	Module *given; /* what the program around gives the library under private names, and the functions it asked for; no text */
 	Hidden hidden;
 	Frame *retry;
 	const Builder *bottom;
@@ -289,7 +290,7 @@ Value session_lookup(Session *s, Module *from, Atom name) {
 			if (g) return g->value;
 		}
 	/* what the program gave the library under a private name */
-	if (from->library && private_name && (g = own_global(library_named(s, "prelude"), name))) return g->value;
+	if (from->library && private_name && (g = own_global(s->given, name))) return g->value;
 	return (Value){.kind = V_UNSET};
 }
 
@@ -884,9 +885,9 @@ static void get_protected(Ctx *c, void *arg) {
 		const Builtin *b = builtin_find(g->name);
 		if (b && b->doc) {
 			Value f = value_function(c, V_FUNCTION, CODE_BUILTIN, name, b, name, 0, NULL, NULL);
-			if (f.kind != V_UNSET) set_global(g->s, library_named(g->s, "prelude"), name, f, NO_SPAN);
+			if (f.kind != V_UNSET) set_global(g->s, g->s->given, name, f, NO_SPAN);
 			value_unref(f);
-			g->v = session_own_global(library_named(g->s, "prelude"), name);
+			g->v = session_own_global(g->s->given, name);
 		}
 	}
 }
@@ -933,7 +934,6 @@ static void define_native(Ctx *c, void *arg) {
 	struct native *n = arg;
 	Session *s = n->s;
 	Atom name = atom(c, n->name);
-	Module *prelude = n->name[0] == '_' ? library_named(s, "prelude") : NULL;
 	Value v;
 	if (n->host) {
 		HostDef *def = ARENA_NEW(s->a, HostDef);
@@ -946,7 +946,7 @@ static void define_native(Ctx *c, void *arg) {
 		v = value_function(c, V_FUNCTION, CODE_BUILTIN, name, b, name, 0, NULL, NULL);
 	}
 	if (v.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
-	set_global(s, prelude ? prelude : s->main, name, v, NO_SPAN);
+	set_global(s, n->name[0] == '_' ? s->given : s->main, name, v, NO_SPAN);
 	value_unref(v);
 }
 
@@ -1136,6 +1136,7 @@ static void init_protected(Ctx *c, void *arg) {
 	s->a = a;
 	s->hidden = (Hidden){.io = atom(c, "$io"), .rng = atom(c, "$rng"), .brk = atom(c, "$break"), .cont = atom(c, "$continue"), .ret = atom(c, "$return"), .retval = atom(c, "$value"), .dead = atom(c, "$dead")};
 	s->main = module_new(s, atom(c, "main"), 0, false);
+	s->given = module_new(s, atom(c, "given"), UINT32_MAX, true);
 	ctx_set_slot(c, SLOT_PARSER, s, session_free);
 	for (uint32_t k = 0; library_texts[k].name; k++) {
 		index_library(s, k);

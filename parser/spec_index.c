@@ -468,8 +468,8 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 	/* slices, whole axes and numbers known now are a box; with neighbouring numbers known when it runs, a box of a row */
 	Box box = {.rank = t.rank};
 	Ref number[MAX_RANK];
-	uint32_t from = t.rank, to = 0, numbers = 0;
-	bool boxes = t.rank > 0, sides = false;
+	uint32_t from = t.rank, to = 0, numbers = 0, known = 0;
+	bool boxes = t.rank > 0;
 	for (uint32_t i = 0; i < t.rank && boxes; i++) {
 		Dim dim = build_canon(sp->b, t.dims[i]);
 		int64_t k, len;
@@ -481,6 +481,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 			s.start = k < 0 ? dim_add(sp->c, dim, dim_const(sp->c, k)) : dim_const(sp->c, k);
 			s.length = dim_const(sp->c, 1);
 			box.drop[i] = true;
+			known++;
 		} else if (item[i]) {
 			bool mask;
 			number[i] = index_ref(sp, item[i], span[i], &mask);
@@ -492,13 +493,12 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 			numbers++;
 			continue;
 		}
-		sides = true;
 		box.start[i] = s.start;
 		box.length[i] = s.length;
 		box.stride[i] = s.stride;
 	}
 	if (boxes && !numbers) return av_array(sp, update_box(sp, base, value, base->ref, &box, v, add, at));
-	if (boxes && sides && to - from == numbers) return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
+	if (boxes && numbers + known < t.rank && to - from == numbers) return av_array(sp, update_row(sp, base, value, &box, from, to, number, v, add, at));
 	/* everything else by element numbers: slices and whole axes run independently, index arrays in pairs */
 	uint32_t out_rank = 0, arrays = 0;
 	Ref index[MAX_RANK], paired[MAX_RANK];

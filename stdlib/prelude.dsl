@@ -144,7 +144,8 @@ _jacobian(f, x) = {
     if rank(x) == 0 { jvp(f, x, 1.0)[1] } else {
       (y, push) = linearize(f, x)
       if rank(y) == 0 { grad(f)(x) } else {
-        J = map(dx -> push(reshape(dx, shape(x))), eye(size(x)))
+        few = _columns(push)
+        J = if kind(few) == "none" { map(dx -> push(reshape(dx, shape(x))), eye(size(x))) } else { few }
         reshape(transpose(reshape(J, size(x), size(y))), list(...shape(y), ...shape(x)))
       }
     }

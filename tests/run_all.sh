@@ -4,6 +4,7 @@
 # Use: tests/run_all.sh KIND FOLDER, with the kind of build (check, asan, tsan, stress) and its folder.
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
 #   TESTS=word       only what has the word in its label
+#   RANDOM_PROGRAMS=5000 how many random programs
 #   TEST_SECONDS=120 the time one program may take; the sanitized builds get more
 #
 # Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
@@ -94,8 +95,8 @@ for source in tests/fuzz/*.c; do
 	name=$(basename "$source" .c)
 	[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
 done
-# each program is compiled in a dozen forms, which is what takes the time
-run counts random/programs $((limit * 4)) "$build/tests/random_programs" --count $((slower == 1 ? 200 : 40))
+# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
+run counts random/programs $((limit * 20)) "$build/tests/random_programs" --brief --jobs 0 --count "${RANDOM_PROGRAMS:-$((slower == 1 ? 5000 : 100))}"
 run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
 # every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
 for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); do

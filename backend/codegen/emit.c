@@ -325,6 +325,7 @@ static void emit_plain(Emit *e, const KInst *in) {
 	case K_MASK: emit_MASK(e, in); return;
 	case K_LOAD: emit_LOAD(e, in); return;
 	case K_STORE: emit_STORE(e, in); return;
+	case K_AHEAD: emit_AHEAD(e, in); return;
 	case K_PTRADD: emit_PTRADD(e, in); return;
 	case K_STACK: define(e, in, emit_slot(e, (uint64_t)in->imm, 64)); return;
 	case K_FOLD: define(e, in, emit_fold(e, (Op)in->prim, t, emit_value(e, emit_operand(e, in, 0)))); return;
@@ -465,6 +466,7 @@ static void emit_function(Emit *e, uint32_t k) {
 	const KFn *f = e->m->fns.at[k];
 	LLVMValueRef function = e->functions[k];
 	emit_open_function(e, function, e->function_types[k]);
+	if (!k) emit_mark_plain(e, function, f, 0);
 	LLVMValueRef *args = emit_alloc(e, sizeof *args * f->nparams);
 	for (uint32_t i = 0; k && i < f->nparams; i++) args[i] = LLVMGetParam(function, i + 2);
 	if (k) e->depth_left = LLVMGetParam(function, 1);
@@ -518,6 +520,5 @@ void emit_module(Emit *e) {
 		emit_function(e, k);
 		k = 0; /* it may have declared earlier ones */
 	}
-	emit_math_link(e);
 	if (e->lines) LLVMDIBuilderFinalize(e->lines);
 }

@@ -47,6 +47,7 @@ typedef struct EmitFn {
 typedef struct Emit {
 	const KModule *m;
 	const CodegenOptions *options;
+	int level;                   /* of LLVM's passes and back end, for this part of the module; what is emitted goes by options->level */
 	char *error;
 	size_t error_size;
 	jmp_buf stop;
@@ -58,7 +59,6 @@ typedef struct Emit {
 	LLVMTargetMachineRef machine;
 	LLVMTypeRef i1, i8, i32, i64, f32, f64, ptr, token;
 	LLVMTypeRef call_type;       /* NativeCall */
-	struct EmitMaths *maths;     /* bitcode modules in use, emit_math.c */
 	LLVMValueRef *functions;     /* by number: NULL until declared */
 	LLVMTypeRef *function_types;
 	struct EmitRoots {
@@ -161,11 +161,16 @@ uint32_t emit_region(Emit *e, uint32_t at, const KInst **end);
 /* Instructions that own regions: emits them and their regions, which begin at `at`; the instruction after them comes back. */
 uint32_t emit_nest(Emit *e, const KInst *in, uint32_t at);
 void emit_CALL(Emit *e, const KInst *in);
+/* Gives the function its attribute when the region of f that begins at `at` is plain: no vector loop, no loop without calls, few real numbers. */
+void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at);
 void emit_FAIL_IF(Emit *e, const KInst *in);
 void emit_POLL(Emit *e, const KInst *in);
 
 /* ---- functions: emit.c ------------------------------------------------------------------------------------------------------------------ */
 
+/* The attribute of functions that are run once in a call, or once for a block of many rows: they pass pointers on, call what has the loops, and
+ * gain nothing from a better compilation. */
+#define EMIT_PLAIN "atled-plain"
 LLVMValueRef emit_declare(Emit *e, uint32_t k);                     /* the LLVM function of function k */
 EmitFn *emit_enter_fn(Emit *e, uint32_t k, LLVMValueRef *args);     /* e->fn becomes a new frame; the caller puts e->fn back */
 void emit_open_function(Emit *e, LLVMValueRef function, LLVMTypeRef type);
@@ -210,6 +215,7 @@ void emit_tag_call_record(Emit *e, LLVMValueRef access);
 void emit_find_roots(Emit *e, uint32_t fn);
 void emit_LOAD(Emit *e, const KInst *in);
 void emit_STORE(Emit *e, const KInst *in);
+void emit_AHEAD(Emit *e, const KInst *in);
 
 /* ---- element-wise: emit_prims.c --------------------------------------------------------------------------------------------------------- */
 
@@ -237,7 +243,7 @@ void emit_contract(Emit *e, const KInst *in);
 void target_open(Emit *e);                                     /* machine, data layout and triple of the module */
 bool target_rounds(Emit *e);                                    /* floor and round are instructions */
 void target_set_attributes(Emit *e, LLVMValueRef function);    /* CPU, features, no exceptions */
-void object_finish(Emit *e, CodegenOutput *out);               /* passes, then the bytes */
-void emit_module(Emit *e);                                     /* everything before that */
+/* All functions; what they use of the vector maths is only declared. */
+void emit_module(Emit *e);
 
 #endif

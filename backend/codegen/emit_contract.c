@@ -341,7 +341,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 static uint32_t tile_rows(const Contract *g) {
 	const KTarget *t = &g->e->m->target;
 	bool many = t->registers >= 32;
-	uint32_t rows = g->width > 3 ? (many ? 4 : 2) : many ? 8 : t->has_fma ? 4 : 3;
+	uint32_t rows = g->width > 3 ? (many ? 4 : 2) : many ? 8 : g->width == 1 ? 8 : t->has_fma ? 4 : 3;
 	return g->rows && g->rows < rows ? g->rows : rows;
 }
 
@@ -704,7 +704,14 @@ void emit_contract(Emit *e, const KInst *in) {
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
 		args[15] = panel_function(&g, g.width, g.ragged && !g.rest);
-		if (g.rest) args[16] = panel_function(&g, 1, g.ragged);
+		if (g.rest) {
+			/* as many sums in fewer columns */
+			Contract narrow = g;
+			narrow.width = 1;
+			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
+			narrow.rows = tile_rows(&narrow);
+			args[16] = panel_function(&narrow, 1, g.ragged);
+		}
 	}
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, CONTRACT_ARGS, 0);

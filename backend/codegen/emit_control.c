@@ -434,6 +434,58 @@ static uint32_t captured(Emit *e, uint32_t at, uint32_t end, KRef limit, KRef *l
 	return n;
 }
 
+static bool is_real(const KFn *f, const KInst *in) {
+	return in->nresults == 1 && (f->vals.at[in->results].type == KT_F64 || f->vals.at[in->results].type == KT_F32);
+}
+
+void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) {
+	enum { DEEPEST = 32 };
+	bool calls[DEEPEST] = {false}, fills[DEEPEST] = {false}; /* of the loop that is open at this depth; fills: it only stores what there was before */
+	uint8_t loops[DEEPEST], left[DEEPEST];
+	uint32_t depth = 0, reals = 0, n = 0;
+	for (; at < f->insts.n; at++, n++) {
+		const KInst *in = &f->insts.at[at];
+		switch (in->op) {
+		case K_PARALLEL:
+			at = skip_region(f, at + 1) - 1;
+			continue;
+		case K_VLOOP: return;
+		case K_CALL:
+			if (!(in->flags & KF_UNCOUNTED)) return;
+			calls[depth] = true;
+			break;
+		case K_CONTRACT:
+		case K_GEMM:
+			if (depth > 1) return; /* small ones, perhaps, and many */
+			calls[depth] = true;
+			break;
+		case K_LOOP:
+		case K_WHILE:
+		case K_IF:
+			if (++depth == DEEPEST) return;
+			calls[depth] = false;
+			fills[depth] = in->op == K_LOOP && in->nparams == 1;
+			loops[depth] = in->op != K_IF;
+			left[depth] = (uint8_t)kinst_regions(in);
+			break;
+		case K_END:
+			if (!depth) at = f->insts.n; /* the region's own */
+			else if (!--left[depth]) {
+				if (loops[depth] && !calls[depth] && !fills[depth]) return;
+				depth--;
+				calls[depth] |= calls[depth + 1];
+			}
+			break;
+		default:
+			if (in->op == K_LOAD) fills[depth] = false;
+			if (in->op != K_CONST && in->op != K_WORD) reals += is_real(f, in);
+		}
+	}
+	if (reals * 8 > n) return;
+	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+	                        LLVMCreateStringAttribute(e->context, EMIT_PLAIN, strlen(EMIT_PLAIN), "", 0));
+}
+
 /* The region becomes a function (call, env, part); env is a record of the depth and the captured values on the caller's stack. */
 static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	const KFn *f = e->fn->f;
@@ -460,6 +512,7 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	LLVMValueRef body = LLVMAddFunction(e->module, name, body_type);
 	LLVMSetLinkage(body, LLVMInternalLinkage);
 	target_set_attributes(e, body);
+	emit_mark_plain(e, body, f, at);
 	emit_check(e, emit_runtime(e, "atled_rt_parallel", "ipppl", (LLVMValueRef[]){e->call, body, env, emit_value(e, emit_operand(e, in, 0))}));
 
 	/* the body, in its own function; what is under construction here waits */

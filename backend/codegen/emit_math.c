@@ -24,10 +24,6 @@ static const MathFile files[4] = {
 	{vmath_8_begin, vmath_8_end, 8},
 };
 
-struct EmitMaths {
-	bool used[4];
-};
-
 /* What a file of this width calls lanes of type t. */
 static uint32_t lanes_of(KType t, uint32_t lanes64) {
 	return t == KT_F32 && lanes64 > 1 ? 2 * lanes64 : lanes64;
@@ -49,7 +45,6 @@ static LLVMValueRef call(Emit *e, uint32_t file, const char *name, KType t, LLVM
 	LLVMTypeRef type = LLVMFunctionType(v, types, y ? 2 : 1, 0);
 	LLVMValueRef f = LLVMGetNamedFunction(e->module, symbol);
 	if (!f) f = LLVMAddFunction(e->module, symbol, type);
-	e->maths->used[file] = true;
 	return LLVMBuildCall2(e->b, type, f, (LLVMValueRef[]){x, y}, y ? 2 : 1, "");
 }
 
@@ -63,7 +58,6 @@ static LLVMValueRef widened(Emit *e, LLVMValueRef x, uint32_t lanes) {
 
 LLVMValueRef emit_math(Emit *e, const char *name, KType t, LLVMValueRef x, LLVMValueRef y) {
 	uint32_t lanes = emit_lanes(x), file = file_for(e, t, lanes), width = lanes_of(t, files[file].lanes64);
-	if (!e->maths) e->maths = emit_alloc(e, sizeof *e->maths);
 	if (lanes < width) return emit_part(e, call(e, file, name, t, widened(e, x, width), y ? widened(e, y, width) : NULL), 0, lanes);
 	LLVMValueRef parts[256];
 	for (uint32_t i = 0; i < lanes / width; i++)
@@ -173,9 +167,27 @@ static void prepare(Emit *e, LLVMModuleRef maths, uint32_t lanes64) {
 	}
 }
 
+/* Which files define functions that are still called: after the module was cut, not all that were. */
+static void find_used(Emit *e, bool used[4]) {
+	LLVMValueRef next;
+	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = next) {
+		size_t n;
+		next = LLVMGetNextFunction(f);
+		if (!LLVMIsDeclaration(f)) continue;
+		if (!LLVMGetFirstUse(f)) {
+			LLVMDeleteFunction(f);
+			continue;
+		}
+		const char *dot = strrchr(LLVMGetValueName2(f, &n), '.');
+		for (uint32_t k = 0; dot && dot[1] == 'w' && k < 4; k++) used[k] |= (uint32_t)atoi(dot + 2) == files[k].lanes64;
+	}
+}
+
 void emit_math_link(Emit *e) {
-	for (uint32_t k = 0; e->maths && k < 4; k++) {
-		if (!e->maths->used[k]) continue;
+	bool used[4] = {false};
+	find_used(e, used);
+	for (uint32_t k = 0; k < 4; k++) {
+		if (!used[k]) continue;
 		LLVMMemoryBufferRef bytes =
 			LLVMCreateMemoryBufferWithMemoryRange(files[k].begin, (size_t)(files[k].end - files[k].begin), "vmath", 0);
 		LLVMModuleRef maths;
@@ -194,7 +206,7 @@ void emit_math_link(Emit *e) {
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
 		size_t n;
 		const char *name = LLVMGetValueName2(f, &n);
-		if (LLVMIsDeclaration(f) && strncmp(name, "llvm.", 5) && strncmp(name, "atled_rt_", 9) && LLVMGetFirstUse(f))
+		if (LLVMIsDeclaration(f) && LLVMGetVisibility(f) != LLVMHiddenVisibility && strncmp(name, "llvm.", 5) && strncmp(name, "atled_rt_", 9) && LLVMGetFirstUse(f))
 			emit_stop(e, "nothing defines %.*s", (int)n, name);
 	}
 }

@@ -402,3 +402,10 @@ void emit_STORE(Emit *e, const KInst *in) {
 	default: emit_store(e, t, value, emit_element(e, t, pointer, index), root, NULL);
 	}
 }
+
+void emit_AHEAD(Emit *e, const KInst *in) {
+	LLVMValueRef pointer = emit_value(e, emit_operand(e, in, 0)), index = emit_value(e, emit_operand(e, in, 1));
+	/* to be read, kept in all caches, data */
+	LLVMValueRef args[4] = {emit_element(e, (KType)in->type, pointer, index), emit_i32(e, 0), emit_i32(e, 3), emit_i32(e, 1)};
+	emit_intrinsic(e, "llvm.prefetch", 1, &e->ptr, 4, args);
+}

@@ -1,7 +1,12 @@
 /* object.c - the library's one entry: from a kernel module to passes, object file, assembly or LLVM's text.
  *
- * Needs: emit.h. Guarantees: every call has an LLVM context of its own and gives back all of it; whatever LLVM complains about becomes the
- * output's error text, and neither ends the program (a fatal error inside LLVM leaks what it held).
+ * Needs: emit.h. Guarantees: every call has LLVM contexts of its own and gives back all of them; whatever LLVM complains about becomes the
+ * output's error text, and neither ends the program (a fatal error inside LLVM leaks what it held). The output does not depend on the
+ * number of threads that made it.
+ *
+ * A module of some size is cut into parts: what is plain (emit.h) is compiled as at level 0, the rest in two equal halves, which two threads take. Each
+ * part is emitted anew in a context of its own, for emission takes a hundredth of what LLVM does afterwards, and keeps the bodies of its
+ * functions; the others are declared. The parts become objects that the program's loader joins.
  */
 #include "backend/codegen/emit.h"
 #include <llvm-c/Analysis.h>
@@ -9,9 +14,12 @@
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* What runs before the back end, by level. Vector loops come as they should be, so little is to gain: on a fused loop with maths, full LLVM (default<O2>) takes
  * twice the time for the same speed. Scalar code (calls, loops over indices) wants the longer list. */
@@ -57,7 +65,15 @@ static _Noreturn void stop_with(Emit *e, const char *what, char *message, void (
 
 /* ---- finishing ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void give(Emit *e, CodegenOutput *out, const char *bytes, size_t n) {
+/* What one run of LLVM made. */
+typedef struct Part {
+	int level;
+	char *bytes; /* malloc */
+	size_t n;
+	char error[256];
+} Part;
+
+static void give(Emit *e, Part *out, const char *bytes, size_t n) {
 	out->bytes = malloc(n + 1);
 	if (!out->bytes) emit_stop(e, "out of memory");
 	memcpy(out->bytes, bytes, n);
@@ -66,16 +82,15 @@ static void give(Emit *e, CodegenOutput *out, const char *bytes, size_t n) {
 }
 
 static void run_passes(Emit *e) {
-	int level = e->options->level < 0 ? 0 : e->options->level > 2 ? 2 : e->options->level;
-	const char *list = passes[level];
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	LLVMErrorRef error = LLVMRunPasses(e->module, list, e->machine, options);
+	LLVMErrorRef error = LLVMRunPasses(e->module, passes[e->level], e->machine, options);
 	LLVMDisposePassBuilderOptions(options);
 	if (error) stop_with(e, "passes", LLVMGetErrorMessage(error), LLVMDisposeErrorMessage);
 }
 
-void object_finish(Emit *e, CodegenOutput *out) {
+static void finish(Emit *e, Part *out) {
 	char *message = NULL;
+	emit_math_link(e);
 	if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message)) stop_with(e, "invalid code", message, LLVMDisposeMessage);
 	LLVMDisposeMessage(message);
 	run_passes(e);
@@ -107,23 +122,113 @@ static void close_emit(Emit *e) {
 	emit_free(e);
 }
 
-__attribute__((visibility("default"))) int atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out) {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, install_fatal);
-	double begin = now();
-	memset(out, 0, sizeof *out);
+/* ---- parts -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Instructions of a module from which it is worth being cut, and of what is plain in it; each part costs a millisecond or two. */
+enum { CUT_INSTS = 1500, PLAIN_INSTS = 150, HALVES = 2 };
+
+/* Which part each function of the module belongs to, in the module's order. */
+typedef struct Cut {
+	uint32_t nparts, nfunctions;
+	uint8_t *part_of;
+} Cut;
+
+typedef struct Job {
+	const KModule *m;
+	const CodegenOptions *options;
+	Cut cut;
+	Part parts[NATIVE_PARTS_MOST];
+	atomic_uint next; /* part that nobody has taken */
+	bool helped;
+	pthread_t helper;
+} Job;
+
+static uint32_t instructions_of(LLVMValueRef f) {
+	uint32_t n = 0;
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
+		for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) n++;
+	return n;
+}
+
+static bool is_plain(LLVMValueRef f) {
+	return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, EMIT_PLAIN, strlen(EMIT_PLAIN));
+}
+
+/* Decides how the emitted module is cut. The largest functions choose first, and each takes the half that has less. */
+static void cut_module(Emit *e, Cut *cut, Part *parts) {
+	uint32_t n = 0, total = 0, plain = 0, has[HALVES] = {0};
+	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) n++;
+	LLVMValueRef *functions = emit_alloc(e, n * sizeof *functions);
+	uint32_t *size = emit_alloc(e, n * sizeof *size);
+	cut->nfunctions = 0;
+	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
+		if (LLVMIsDeclaration(f)) continue;
+		functions[cut->nfunctions] = f;
+		total += size[cut->nfunctions++] = instructions_of(f);
+		if (is_plain(f)) plain += size[cut->nfunctions - 1];
+	}
+	cut->nparts = 1;
+	if (e->options->level < 2 || e->options->debug_lines || total < CUT_INSTS) return;
+	const bool apart = plain >= PLAIN_INSTS;
+	cut->part_of = calloc(cut->nfunctions, 1);
+	if (!cut->part_of) emit_stop(e, "out of memory");
+	for (uint32_t left = cut->nfunctions; left; left--) {
+		uint32_t k = UINT32_MAX;
+		for (uint32_t i = 0; i < cut->nfunctions; i++)
+			if (functions[i] && (k == UINT32_MAX || size[i] > size[k])) k = i;
+		const uint32_t half = has[1] < has[0];
+		cut->part_of[k] = (uint8_t)(apart && is_plain(functions[k]) ? HALVES : half);
+		if (cut->part_of[k] == half) has[half] += size[k];
+		functions[k] = NULL;
+	}
+	cut->nparts = HALVES + apart;
+	if (apart) parts[HALVES].level = 0;
+}
+
+/* Of a function that another part has: its declaration. */
+static void only_declare(Emit *e, LLVMValueRef f) {
+	size_t n;
+	char name[160];
+	snprintf(name, sizeof name, "%s", LLVMGetValueName2(f, &n));
+	LLVMValueRef declaration = LLVMAddFunction(e->module, "", LLVMGlobalGetValueType(f));
+	LLVMSetFunctionCallConv(declaration, LLVMGetFunctionCallConv(f));
+	target_set_attributes(e, declaration);
+	LLVMReplaceAllUsesWith(f, declaration);
+	LLVMDeleteFunction(f);
+	LLVMSetValueName2(declaration, name, strlen(name));
+	LLVMSetVisibility(declaration, LLVMHiddenVisibility);
+}
+
+static void keep_part(Emit *e, const Cut *cut, uint32_t part) {
+	uint32_t k = 0;
+	LLVMValueRef last = LLVMGetLastFunction(e->module), next;
+	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = next) {
+		next = f == last ? NULL : LLVMGetNextFunction(f);
+		if (LLVMIsDeclaration(f)) continue;
+		if (k == cut->nfunctions) emit_stop(e, "a part was emitted otherwise");
+		if (cut->part_of[k++] != part) {
+			only_declare(e, f);
+		} else if (LLVMGetLinkage(f) == LLVMInternalLinkage) {
+			LLVMSetLinkage(f, LLVMExternalLinkage);
+			LLVMSetVisibility(f, LLVMHiddenVisibility);
+		}
+	}
+}
+
+static void start_helper(Job *job);
+
+/* One run: of part `part` of the job, or of all that is not cut; it is the first run, with part UINT32_MAX, that decides how to cut. */
+static void compile_part(Job *job, uint32_t part) {
+	const bool first = part == UINT32_MAX;
+	Part *out = &job->parts[first ? 0 : part];
 	Emit *e = calloc(1, sizeof *e);
 	if (!e) {
 		snprintf(out->error, sizeof out->error, "out of memory");
-		return -1;
+		return;
 	}
-	e->m = m;
-	e->options = options;
-	e->error = out->error;
-	e->error_size = sizeof out->error;
+	*e = (Emit){.m = job->m, .options = job->options, .level = out->level, .error = out->error, .error_size = sizeof out->error};
 	Emit *outer = current;
 	current = e;
-	int result = -1;
 	if (!setjmp(e->stop)) {
 		e->context = LLVMContextCreate();
 		LLVMContextSetDiagnosticHandler(e->context, diagnose, e);
@@ -131,14 +236,80 @@ __attribute__((visibility("default"))) int atled_codegen(const KModule *m, const
 		e->b = LLVMCreateBuilderInContext(e->context);
 		target_open(e);
 		emit_module(e);
-		object_finish(e, out);
-		result = 0;
+		if (first) cut_module(e, &job->cut, job->parts);
+		if (job->cut.nparts > 1) keep_part(e, &job->cut, first ? 0 : part);
+		if (first && job->cut.nparts > 1) start_helper(job);
+		finish(e, out);
 	} else if (!*out->error) {
 		snprintf(out->error, sizeof out->error, "the code generator stopped");
 	}
 	if (!setjmp(e->stop)) close_emit(e);
 	current = outer;
 	free(e);
+}
+
+static void compile_parts_left(Job *job) {
+	for (uint32_t k; (k = atomic_fetch_add(&job->next, 1)) < job->cut.nparts;) compile_part(job, k);
+}
+
+static void *help(void *job) {
+	compile_parts_left(job);
+	return NULL;
+}
+
+/* Where there is one processor, or no thread is to be had, the caller does all. Signals are the host's business. */
+static void start_helper(Job *job) {
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_t attr;
+	const bool sized = !pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, (size_t)8 << 20);
+	job->helped = !pthread_create(&job->helper, sized ? &attr : NULL, help, job);
+	if (sized) pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The parts as one: texts one after the other, objects as NativeParts says. */
+static bool join_parts(Job *job, CodegenOutput *out) {
+	const uint32_t n = job->cut.nparts;
+	const bool text = job->options->ir || job->options->assembly;
+	NativeParts head = {.magic = NATIVE_PARTS_MAGIC, .n = n};
+	size_t total = n > 1 && !text ? sizeof head : 0, at = total;
+	for (uint32_t k = 0; k < n; k++) {
+		if (!job->parts[k].bytes) {
+			memcpy(out->error, job->parts[k].error, sizeof out->error);
+			return false;
+		}
+		head.bytes[k] = job->parts[k].n;
+		total += job->parts[k].n;
+	}
+	if (n == 1) {
+		out->bytes = job->parts[0].bytes;
+		job->parts[0].bytes = NULL;
+	} else if ((out->bytes = malloc(total + 1))) {
+		if (!text) memcpy(out->bytes, &head, sizeof head);
+		for (uint32_t k = 0; k < n; at += job->parts[k++].n) memcpy(out->bytes + at, job->parts[k].bytes, job->parts[k].n);
+		out->bytes[total] = 0;
+	}
+	if (!out->bytes) snprintf(out->error, sizeof out->error, "out of memory");
+	out->n = total;
+	return out->bytes;
+}
+
+__attribute__((visibility("default"))) int atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, install_fatal);
+	double begin = now();
+	memset(out, 0, sizeof *out);
+	Job job = {.m = m, .options = options, .cut = {.nparts = 1}, .next = 1};
+	for (uint32_t k = 0; k < NATIVE_PARTS_MOST; k++) job.parts[k].level = options->level < 0 ? 0 : options->level > 2 ? 2 : options->level;
+	compile_part(&job, UINT32_MAX);
+	if (job.cut.nparts > 1 && !*job.parts[0].error) compile_parts_left(&job);
+	if (job.helped) pthread_join(job.helper, NULL);
+	const bool good = join_parts(&job, out);
+	for (uint32_t k = 0; k < NATIVE_PARTS_MOST; k++) free(job.parts[k].bytes);
+	free(job.cut.part_of);
 	out->seconds = now() - begin;
-	return result;
+	return good ? 0 : -1;
 }

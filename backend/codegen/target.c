@@ -51,7 +51,7 @@ void target_open(Emit *e) {
 		LLVMDisposeMessage(message);
 		emit_stop(e, "%s", text);
 	}
-	LLVMCodeGenOptLevel level = e->options->level >= 2 ? LLVMCodeGenLevelDefault : e->options->level == 1 ? LLVMCodeGenLevelLess : LLVMCodeGenLevelNone;
+	LLVMCodeGenOptLevel level = e->level >= 2 ? LLVMCodeGenLevelDefault : e->level == 1 ? LLVMCodeGenLevelLess : LLVMCodeGenLevelNone;
 	e->machine = LLVMCreateTargetMachine(target, row->triple, row->cpu, row->features, level, LLVMRelocPIC, LLVMCodeModelSmall);
 	if (!e->machine) emit_stop(e, "LLVM has no machine for %s", row->cpu);
 	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->machine);

@@ -67,6 +67,7 @@ typedef struct Node {
 	bool swapped;      /* MACRO_ROWS: the row is in the second operand */
 	bool kept, wanted; /* wanted: l->needed */
 	bool memory;       /* kept in memory: wanted, or read by another region or not at its own row */
+	uint32_t lies_in;  /* in the memory of that node (plus 1), an update that changes it where it lies */
 	bool scratch;      /* kept in the region's scratch */
 	bool row_sum;      /* reduced over the region's row */
 	uint32_t into;         /* a term of the contraction of that node (plus 1), which does it */
@@ -190,6 +191,13 @@ typedef struct Memo {
 	KRef value;
 } Memo;
 
+/* An array that a group read row by row, at an index of its own axes. */
+typedef struct RowRead {
+	Ref ref;
+	uint32_t rank;
+	Index at[MAX_RANK];
+} RowRead;
+
 typedef struct ArrayEmit {
 	ArrayPlan *p;
 	Lower *l;
@@ -197,6 +205,7 @@ typedef struct ArrayEmit {
 	IndexContext ix;
 	Axis axes[MAX_AXES];
 	VEC(Memo) memo; /* values of the open loops; truncated when one closes */
+	VEC(RowRead) row_reads; /* of the groups so far, with lanes along inner axes */
 	KRef *spilled;  /* by value: small outside values put in memory because a computed index reads them */
 	/* the open region */
 	const RowRegion *r;
@@ -211,8 +220,12 @@ typedef struct ArrayEmit {
 KRef pull(ArrayEmit *e, Ref r, const Index *at);
 /* The element of an instruction's result, computed whether it is kept or not; it is remembered for what else the loop pulls. */
 KRef pull_computed(ArrayEmit *e, Node *n, const Index *at);
+/* Inside a vector loop over the region's inner axis: what the groups before it read of this row is asked for of the next one. */
+void ask_for_next_row(ArrayEmit *e, uint32_t lanes);
 /* Where a value in memory begins; false when it is not in memory. */
 bool in_memory(ArrayEmit *e, Ref r, KRef *pointer);
+/* The memory of a node's value. */
+KRef node_memory(const ArrayEmit *e, const Node *n);
 /* Row-major strides, in elements. */
 void memory_strides(ArrayEmit *e, const Type *t, KRef *stride);
 /* Strides of a node's value in the region's scratch; *row: of the row. */

@@ -4,6 +4,7 @@
  * box of an update together are the array, once each, where strides are 1 or -1; where the updated array lies in the result's memory nothing is copied.
  */
 #include "backend/native/arrays.h"
+#include "backend/native/lower_flow.h"
 
 /* ---- sides --------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -44,6 +45,25 @@ static bool side_fits(Ctx *c, Side s) {
 bool side_takes_all(Ctx *c, Side s) {
 	int64_t zero;
 	return s.stride == 1 && s.length == s.whole && dim_is_const(c, s.start, &zero) && !zero;
+}
+
+bool sides_apart(Ctx *c, Side x, Side y) {
+	int64_t nx, ny;
+	if (dim_is_const(c, x.length, &nx) && nx == 0) return true;
+	if (dim_is_const(c, y.length, &ny) && ny == 0) return true;
+	int64_t gap;
+	const Dim one = dim_const(c, 1);
+	return (dim_is_const(c, dim_sub(c, side_low(c, x), dim_add(c, side_high(c, y), one)), &gap) && gap >= 0) ||
+	       (dim_is_const(c, dim_sub(c, side_low(c, y), dim_add(c, side_high(c, x), one)), &gap) && gap >= 0);
+}
+
+/* Element by element is only where the place of the box is known, or nearly free to look at: along short axes. */
+bool update_by_box(const Fn *f, const Inst *in) {
+	const Type *t = ref_ty(f, inst_arg(f, in, 0));
+	int64_t v;
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (!side_takes_all(f->ctx, inst_side(f, in, i)) && !(dim_is_const(f->ctx, t->dims[i], &v) && v <= DIM_SMALL)) return true;
+	return false;
 }
 
 void lower_check_sides(Lower *l, const Inst *in) {
@@ -142,7 +162,14 @@ static void copy_parallel(ArrayEmit *e, const Node *n, KRef *from, KRef *to) {
 
 static bool stays(ArrayEmit *e, const Node *n) {
 	KRef from;
-	return in_memory(e, inst_arg(e->l->f, node_inst(e->p, n), 0), &from) && from == lower_destination(e->l, n->ref);
+	return in_memory(e, inst_arg(e->l->f, node_inst(e->p, n), 0), &from) && from == node_memory(e, n);
+}
+
+/* The two may be one when it runs, which only a whole copy sees. */
+static bool may_stay(ArrayEmit *e, const Node *n) {
+	const Node *last = n;
+	while (last->lies_in) last = &e->p->nodes.at[last->lies_in - 1];
+	return lower_may_reuse(e->l, inst_arg(e->l->f, node_inst(e->p, n), 0), last->ref);
 }
 
 static bool is_dense(const ArrayEmit *e, const Inst *in, uint32_t rank) {
@@ -160,7 +187,12 @@ bool frame_by_rows(ArrayEmit *e, const Node *n) {
 /* The frame is cut at the box's ends axis by axis: before the cut at an axis only what the box covers of the axes before it is left. */
 void emit_frame(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
+	KRef array;
 	if (stays(e, n)) return;
+	if (may_stay(e, n) && in_memory(e, inst_arg(e->l->f, in, 0), &array)) {
+		lower_copy(e->l, n->ref, node_memory(e, n), array);
+		return;
+	}
 	KRef from[MAX_RANK], to[MAX_RANK];
 	Bounds b[MAX_RANK];
 	for (uint32_t i = 0; i < n->nresult; i++) {
@@ -188,7 +220,7 @@ void emit_frame(ArrayEmit *e, const Node *n) {
 /* In the open loop over the box's rows: what lies beside the box in this row. */
 void emit_row_frame(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
-	if (stays(e, n) || !frame_by_rows(e, n)) return;
+	if (stays(e, n) || may_stay(e, n) || !frame_by_rows(e, n)) return;
 	KRef from[MAX_RANK], to[MAX_RANK];
 	Index at[MAX_RANK], row = index_axis(ROW_AXIS);
 	Bounds b[MAX_RANK];

@@ -209,7 +209,7 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	} else {
 		Type t = *ref_ty(f, n->ref);
 		memory_strides(e, &t, c_stride);
-		c.pointer = k_ptradd(k, lower_destination(e->l, n->ref), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(c.type));
+		c.pointer = k_ptradd(k, node_memory(e, n), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(c.type));
 	}
 	uint32_t w_free = 0, w_k = 0, x_k = 0;
 	for (uint32_t i = 0; i < wrank; i++) {
@@ -346,7 +346,7 @@ static void whole_product(ArrayEmit *e, Node *n) {
 	}
 	uint32_t x_k = xi[0].axis == 2 ? 0 : 1, y_k = yi[0].axis == 2 ? 0 : 1;
 	KRef columns = lower_dim(e->l, n->axes[1]);
-	Product q = {.c = lower_destination(e->l, n->ref), .c_row = columns, .c_col = k_int(e->k, 1), .a = a.pointer, .a_row = a.stride[1 - x_k],
+	Product q = {.c = node_memory(e, n), .c_row = columns, .c_col = k_int(e->k, 1), .a = a.pointer, .a_row = a.stride[1 - x_k],
 	             .a_k = a.stride[x_k], .b = b.pointer, .b_k = b.stride[y_k], .b_col = b.stride[1 - y_k], .m = lower_dim(e->l, n->axes[0]), .n = columns,
 	             .k = lower_dim(e->l, n->axes[2])};
 	emit_product(e, node_type_of(e, n), q, 0, K_GEMM);

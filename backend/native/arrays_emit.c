@@ -99,6 +99,57 @@ static Op join_prim(const ArrayEmit *e, const Node *n) {
 	return fold_prim((Op)node_inst(e->p, n)->op);
 }
 
+/* The largest or smallest of real numbers, exactly (NaN wins, +0 is above -0), at the price of a plain comparison and three bitwise operations for each
+ * element: the largest but for NaN and the zeros' signs; the sign bits of all, of which only a result of zero needs any; and whether there was a NaN. What
+ * is right follows when all are seen. */
+typedef enum ExtremePart { EXTREME_VALUE, EXTREME_SIGNS, EXTREME_NAN, EXTREME_PARTS } ExtremePart;
+
+static bool is_extreme(const ArrayEmit *e, const Node *n) {
+	Op op = (Op)node_inst(e->p, n)->op;
+	KType t = node_type_of(e, n);
+	return (op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) && (t == KT_F64 || t == KT_F32);
+}
+
+static KType extreme_type(KType t, ExtremePart part) {
+	return part == EXTREME_VALUE ? t : t == KT_F64 ? KT_I64 : KT_I32;
+}
+
+static KRef extreme_identity(ArrayEmit *e, Op op, KType t, ExtremePart part) {
+	if (part == EXTREME_VALUE) return identity_of(e, op, t);
+	return k_const(e->k, extreme_type(t, part), part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? -1 : 0);
+}
+
+static KRef extreme_next(ArrayEmit *e, Op op, ExtremePart part, KRef old, KRef x) {
+	KBuilder *k = e->k;
+	bool max = op == OP_REDUCE_MAX;
+	KType bits = extreme_type(k_type(k, x), part);
+	switch (part) {
+	case EXTREME_VALUE: return k_select(k, max ? k_lt(k, old, x) : k_lt(k, x, old), x, old);
+	case EXTREME_SIGNS: return k_logic(k, max ? 0 : 1, old, k_recast(k, x, bits));
+	default: return k_logic(k, 1, old, k_select(k, k_prim2(k, OP_EQ, x, x), k_const(k, bits, 0), k_const(k, bits, -1)));
+	}
+}
+
+/* Parts of two halves; over the lanes of one. Of the bits only the sign counts. */
+static KRef extreme_join(ArrayEmit *e, Op op, ExtremePart part, KRef x, KRef y) {
+	if (part == EXTREME_VALUE) return k_prim2(e->k, fold_prim(op), x, y);
+	return k_logic(e->k, part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? 0 : 1, x, y);
+}
+
+static KRef extreme_fold(ArrayEmit *e, Op op, ExtremePart part, KRef x) {
+	if (part == EXTREME_VALUE) return k_fold(e->k, fold_prim(op), x);
+	return k_fold(e->k, part == EXTREME_SIGNS && op == OP_REDUCE_MAX ? OP_MAX : OP_MIN, x);
+}
+
+static KRef extreme_result(ArrayEmit *e, const KRef *parts) {
+	KBuilder *k = e->k;
+	KType t = k_type(k, parts[EXTREME_VALUE]);
+	KRef zero = k_const(k, extreme_type(t, EXTREME_SIGNS), 0);
+	KRef signed_zero = k_select(k, k_lt(k, parts[EXTREME_SIGNS], zero), k_const(k, t, -0.0), k_const(k, t, 0));
+	KRef value = k_select(k, k_prim2(k, OP_EQ, parts[EXTREME_VALUE], k_const(k, t, 0)), signed_zero, parts[EXTREME_VALUE]);
+	return k_select(k, k_lt(k, parts[EXTREME_NAN], zero), k_const(k, t, __builtin_nan("")), value);
+}
+
 /* A varying value joined over the lanes that are elements. */
 static KRef fold_lanes(ArrayEmit *e, const Node *n, KRef value, bool mask) {
 	if (!k_lanes_of(e->k, value)) return value;
@@ -155,7 +206,7 @@ static void join_partials(ArrayEmit *e, const Node *n, KRef nparts) {
 		lower_set_small(e->l, n->ref, 1, &sum);
 		return;
 	}
-	KRef to = lower_destination(e->l, n->ref), base;
+	KRef to = node_memory(e, n), base;
 	uint32_t lanes = ktype_size(t) == 8 ? 8 : 16;
 	k_vloop_begin(k, lanes, 0, count, 0, NULL, NULL, &base);
 	KRef inner[2];
@@ -209,6 +260,7 @@ static bool group_pads(ArrayEmit *e, const Group *g) {
 typedef struct Sum {
 	Node *n;
 	int64_t combination;
+	uint32_t nparts; /* of the running value: EXTREME_PARTS for an extreme, 0 for its parts after the first */
 } Sum;
 
 static void keep(ArrayEmit *e, Node *n, const Index *at, KRef value) {
@@ -268,6 +320,38 @@ static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 	return last;
 }
 
+/* Stores across lines of the cache cost twice. Where the group writes a box, whose beginning is anywhere, how many elements come before the first whole
+ * line; 0: nothing is gained. `lane`: the group's axis or ROW_AXIS. The result's memory itself begins with a line, or nearly always does. */
+static KRef update_head(ArrayEmit *e, const Group *g, const Loops *s, int lane, KRef length) {
+	enum { LINE = 64 };
+	KBuilder *k = e->k;
+	Index inner[MAX_AXES], at[MAX_AXES], whole[MAX_RANK];
+	KRef stride[MAX_RANK], position = k_int(k, 0), one = k_int(k, 1);
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		if (n->kind != NODE_UPDATE) continue;
+		combination(s, 0, inner);
+		node_index(n, inner, at);
+		const uint32_t last = n->nresult - 1;
+		if (at[last].kind != IX_AXIS || at[last].axis != (uint32_t)lane || inst_side(e->l->f, node_inst(e->p, n), last).stride != 1) return 0;
+		Axis here = e->axes[lane];
+		e->axes[lane] = (Axis){.base = lane == (int)ROW_AXIS ? e->row_start : k_int(k, 0)};
+		box_index(e, n, at, whole);
+		memory_strides(e, ref_ty(e->l->f, n->ref), stride);
+		for (uint32_t a = 0; a < n->nresult; a++) position = k_add(k, position, k_mul(k, index_base(&e->ix, whole[a]), stride[a]));
+		e->axes[lane] = here;
+		KRef beyond = k_sub(k, k_int(k, LINE / ktype_size(node_type_of(e, n))), one);
+		return k_min(k, k_logic(k, 0, k_sub(k, k_int(k, 0), position), beyond), length);
+	}
+	return 0;
+}
+
+/* While a row is worked on in the cache, memory would idle: the first loop that goes along the row after others have read it asks for the next one. */
+static bool asks_ahead(ArrayEmit *e, const Group *g) {
+	const Group *first = &e->r->groups.at[0];
+	return e->row_reads.n && g != first && g->naxes == 1 && first->naxes == 1 && g->axes[0] == first->axes[0];
+}
+
 static void emit_map_group(ArrayEmit *e, const Group *g) {
 	KBuilder *k = e->k;
 	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
@@ -293,9 +377,12 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		cost += n->cost;
 		only_sums = only_sums && n->row_sum;
 		for (int64_t c = 0; n->row_sum && rows && c < s.combinations; c++) {
-			Sum sum = {n, c};
-			VEC_PUSH(e->l->scratch, &sums, sum);
-			VEC_PUSH(e->l->scratch, &init, identity_of(e, (Op)node_inst(e->p, n)->op, node_type_of(e, n)));
+			Sum sum = {n, c, is_extreme(e, n) ? EXTREME_PARTS : 1};
+			for (uint32_t part = 0; part < sum.nparts; part++) {
+				Sum s1 = {n, c, part ? 0 : sum.nparts};
+				VEC_PUSH(e->l->scratch, &sums, s1);
+				VEC_PUSH(e->l->scratch, &init, extreme_identity(e, (Op)node_inst(e->p, n)->op, node_type_of(e, n), (ExtremePart)part));
+			}
 		}
 	}
 	bool vectors = rows || s.lane >= 0;
@@ -303,14 +390,27 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	bool *varying = ARENA_ARRAY(e->l->scratch, bool, sums.n + 1);
 	memset(varying, 1, sums.n + 1);
 	uint32_t inside = e->memo.n;
+	const bool ahead = vectors && !rows && asks_ahead(e, g);
+	KRef length = !vectors ? 0 : rows ? e->rows : lower_dim(e->l, s.dims[s.lane]), head = 0, offset = 0;
+	if (vectors && !sums.n) head = update_head(e, g, &s, rows ? (int)ROW_AXIS : s.lane, length);
+	if (head) { /* two turns: up to the first whole line of the result's memory, and the rest */
+		KRef turn;
+		mark[nopen++] = e->memo.n;
+		k_loop_begin(k, k_int(k, 0), k_int(k, 2), 1, 0, NULL, &turn);
+		KRef first = k_prim2(k, OP_EQ, turn, k_int(k, 0));
+		offset = k_select(k, first, k_int(k, 0), head);
+		length = k_select(k, first, head, k_sub(k, length, head));
+	}
 	if (vectors) {
 		/* short bodies that only sum need several vectors at once to be fast */
 		bool several = rows && only_sums && cost <= 6 && !e->r->area_elements.n;
 		uint32_t lanes = (g->wide ? 8u : 16u) * (several ? 4u : 1u);
 		uint32_t flags = !several && group_pads(e, g) ? KF_PADDED : 0;
-		k_vloop_begin(k, lanes, flags, rows ? e->rows : lower_dim(e->l, s.dims[s.lane]), sums.n, init.at, varying, params);
-		if (rows) lanes_along_rows(e, params[0]);
-		else e->axes[s.lane] = (Axis){.base = params[0], .lane = k_int(k, 1)};
+		k_vloop_begin(k, lanes, flags, length, sums.n, init.at, varying, params);
+		KRef base = head ? k_add(k, offset, params[0]) : params[0];
+		if (rows) lanes_along_rows(e, base);
+		else e->axes[s.lane] = (Axis){.base = base, .lane = k_int(k, 1)};
+		if (ahead) ask_for_next_row(e, lanes);
 	}
 	Index inner[MAX_AXES], at[MAX_AXES];
 	uint32_t sum = 0;
@@ -331,8 +431,11 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 				continue;
 			}
 			Op op = (Op)node_inst(e->p, n)->op;
-			KRef old = params[1 + sum], joined = k_prim2(k, fold_prim(op), old, term);
-			next[sum++] = k_select(k, k_mask(k), joined, old);
+			for (uint32_t part = 0, nparts = sums.at[sum].nparts; part < nparts; part++) {
+				KRef old = params[1 + sum];
+				KRef joined = nparts > 1 ? extreme_next(e, op, (ExtremePart)part, old, term) : k_prim2(k, fold_prim(op), old, term);
+				next[sum++] = k_select(k, k_mask(k), joined, old);
+			}
 		}
 	}
 	if (vectors) {
@@ -341,9 +444,13 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		e->memo.n = inside;
 		for (uint32_t i = 0; i < sums.n; i++) {
 			Node *n = sums.at[i].n;
+			if (!sums.at[i].nparts) continue;
 			combination(&s, sums.at[i].combination, inner);
 			node_index(n, inner, at);
-			add_to_partial(e, n, at, k_fold(k, join_prim(e, n), results[i]));
+			KRef parts[EXTREME_PARTS];
+			for (uint32_t part = 0; part < sums.at[i].nparts; part++)
+				parts[part] = extreme_fold(e, (Op)node_inst(e->p, n)->op, (ExtremePart)part, results[i + part]);
+			add_to_partial(e, n, at, sums.at[i].nparts > 1 ? extreme_result(e, parts) : parts[0]);
 		}
 	}
 	while (nopen) close_loop(e, mark[--nopen]);
@@ -355,7 +462,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 typedef struct Reduction {
 	Node *n;
 	int64_t combination; /* of the fixed result axes */
-	bool position;       /* argmax: a second accumulator */
+	uint32_t part;       /* of several accumulators: ExtremePart, or for argmax 0 the value and 1 its position */
 } Reduction;
 
 /* Which of the group's axes are reduced: the last ones of any reducing node. */
@@ -412,7 +519,9 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 		const Reduction *a = &r->accs.at[i];
 		const Inst *in = node_inst(e->p, a->n);
 		next[i] = old[i];
-		if (a->position) continue; /* follows the value before it */
+		if (a->part) continue; /* follows the value before it */
+		bool extreme = is_extreme(e, a->n);
+		for (uint32_t part = 1; extreme && part < EXTREME_PARTS; part++) next[i + part] = old[i + part];
 		for (int64_t c = 0; c < r->ins; c++) {
 			combination(r->s, a->combination * r->ins + c, inner);
 			node_index(a->n, inner, at);
@@ -431,6 +540,14 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 				next[i + 1] = k_select(k, better, position, next[i + 1]);
 				continue;
 			}
+			if (extreme) {
+				KRef x = pull_term(e, a->n, at);
+				for (uint32_t part = 0; part < EXTREME_PARTS; part++) {
+					KRef *to = &next[i + part], more = extreme_next(e, (Op)in->op, (ExtremePart)part, *to, x);
+					*to = mask ? k_select(k, k_mask(k), more, *to) : more;
+				}
+				continue;
+			}
 			KRef joined;
 			bool real = node_type_of(e, a->n) == KT_F64 || node_type_of(e, a->n) == KT_F32;
 			if (in->op == OP_DOT && real) {
@@ -443,7 +560,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 			}
 			next[i] = mask ? k_select(k, k_mask(k), joined, next[i]) : joined;
 		}
-		if (in->op == OP_ARGMAX) i++;
+		i += in->op == OP_ARGMAX ? 1 : extreme ? EXTREME_PARTS - 1 : 0;
 	}
 }
 
@@ -470,15 +587,21 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 	KRef *fresh = ARENA_ARRAY(e->l->scratch, KRef, n + 1), *lanes = ARENA_ARRAY(e->l->scratch, KRef, n + 1);
 	bool *varying = ARENA_ARRAY(e->l->scratch, bool, n + 1);
 	memset(varying, 1, n + 1);
-	for (uint32_t i = 0; i < n; i++) fresh[i] = identity_of(e, (Op)node_inst(e->p, r->accs.at[i].n)->op, node_type_of(e, r->accs.at[i].n));
+	for (uint32_t i = 0; i < n; i++) {
+		const Reduction *a = &r->accs.at[i];
+		fresh[i] = extreme_identity(e, (Op)node_inst(e->p, a->n)->op, node_type_of(e, a->n), (ExtremePart)a->part);
+	}
+	const bool ahead = asks_ahead(e, r->g);
 	k_vloop_begin(k, r->g->wide ? 16 : 32, 0, lower_dim(e->l, r->s->dims[r->s->lane]), n, fresh, varying, params);
 	e->axes[r->s->lane] = (Axis){.base = params[0], .lane = k_int(k, 1)};
+	if (ahead) ask_for_next_row(e, r->g->wide ? 16 : 32);
 	reduce_turn(r, params + 1, next, true);
 	k_vloop_end(k, next, lanes);
 	e->memo.n = mark;
 	for (uint32_t i = 0; i < n; i++) {
-		Op prim = join_prim(e, r->accs.at[i].n);
-		results[i] = k_prim2(k, prim, init[i], k_fold(k, prim, lanes[i]));
+		Op op = (Op)node_inst(e->p, r->accs.at[i].n)->op;
+		ExtremePart part = (ExtremePart)r->accs.at[i].part;
+		results[i] = extreme_join(e, op, part, init[i], extreme_fold(e, op, part, lanes[i]));
 	}
 }
 
@@ -535,17 +658,15 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 		Op op = (Op)node_inst(e->p, n)->op;
 		KType t = op == OP_ARGMAX ? ktype_of((Dtype)ref_ty(e->l->f, inst_arg(e->l->f, node_inst(e->p, n), 0))->dtype) : node_type_of(e, n);
 		for (int64_t c = 0; c < r.outs; c++) {
-			KRef first = identity_of(e, op == OP_ARGMAX ? OP_REDUCE_MAX : op, t);
 			/* inside a vector loop the accumulators are vectors from the start */
 			KRef mask = vectors ? k_mask(k) : 0;
-			Reduction a = {n, c, false};
-			VEC_PUSH(e->l->scratch, &r.accs, a);
-			VEC_PUSH(e->l->scratch, &init, mask ? k_select(k, mask, first, first) : first);
-			if (op != OP_ARGMAX) continue;
-			a.position = true;
-			KRef zero = k_int(k, 0);
-			VEC_PUSH(e->l->scratch, &r.accs, a);
-			VEC_PUSH(e->l->scratch, &init, mask ? k_select(k, mask, zero, zero) : zero);
+			uint32_t nparts = op == OP_ARGMAX ? 2 : is_extreme(e, n) ? EXTREME_PARTS : 1;
+			for (uint32_t part = 0; part < nparts; part++) {
+				Reduction a = {n, c, part};
+				KRef first = op != OP_ARGMAX ? extreme_identity(e, op, t, (ExtremePart)part) : part ? k_int(k, 0) : identity_of(e, OP_REDUCE_MAX, t);
+				VEC_PUSH(e->l->scratch, &r.accs, a);
+				VEC_PUSH(e->l->scratch, &init, mask ? k_select(k, mask, first, first) : first);
+			}
 		}
 	}
 	KRef *results = ARENA_ARRAY(e->l->scratch, KRef, r.accs.n + 1);
@@ -554,9 +675,10 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	for (uint32_t i = 0; i < r.accs.n; i++) {
 		const Reduction *a = &r.accs.at[i];
 		bool argmax = node_inst(e->p, a->n)->op == OP_ARGMAX;
-		if (argmax && !a->position) continue;
+		if (argmax ? !a->part : a->part) continue;
 		combination(&s, a->combination * r.ins, inner);
 		node_index(a->n, inner, at);
+		if (!argmax && is_extreme(e, a->n)) results[i] = extreme_result(e, &results[i]);
 		if (a->n->row_sum) add_to_partial(e, a->n, at, results[i]);
 		else if (a->n->nresult) keep(e, a->n, at, results[i]);
 		else lower_set_small(e->l, a->n->ref, 1, &results[i]);
@@ -680,7 +802,7 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	const Fn *f = e->l->f;
 	Ref x = inst_arg(f, in, 0), which = inst_arg(f, in, 1), update = inst_arg(f, in, 2);
 	int64_t axis = attr_int(e->l->c, (Op)in->op, in->attr, 0), batch = attr_int(e->l->c, (Op)in->op, in->attr, 1);
-	KRef to = lower_destination(e->l, n->ref), from;
+	KRef to = node_memory(e, n), from;
 	Index at[MAX_AXES];
 	Open o;
 	if (!in_memory(e, x, &from) || from != to) {
@@ -823,7 +945,7 @@ static KRef goes_past(ArrayEmit *e, const Node *n) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
-	if (!at || !n->memory || !n->nresult || n->row_sum || n->macro != MACRO_NONE) return 0;
+	if (!at || !n->memory || !n->nresult || n->row_sum || n->macro != MACRO_NONE || n->kind == NODE_UPDATE) return 0; /* a box ends within lines */
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
 		for (uint32_t j = 0; j < m->reads.n; j++)
@@ -881,6 +1003,7 @@ static void emit_rows(ArrayEmit *e) {
 	k_loop_begin(k, first, last, 1, 0, NULL, &block);
 	e->row_start = k_mul(k, block, e->block);
 	e->rows = k_min(k, e->block, k_sub(k, n, e->row_start));
+	e->row_reads.n = 0;
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		uint32_t mark = e->memo.n;
 		KMark before = k_mark(k);
@@ -924,7 +1047,7 @@ static void spill_outside(ArrayEmit *e) {
 static void give_small(ArrayEmit *e, const Node *n) {
 	uint32_t count;
 	if (!n->wanted || !n->memory || !n->nresult || !type_is_small(e->l->c, ref_type(e->l->f, n->ref), &count)) return;
-	KRef from = lower_destination(e->l, n->ref), elements[SMALL_COUNT];
+	KRef from = node_memory(e, n), elements[SMALL_COUNT];
 	for (uint32_t i = 0; i < count; i++) elements[i] = k_load(e->k, node_type_of(e, n), KM_UNIFORM, from, k_int(e->k, i), 0);
 	lower_set_small(e->l, n->ref, count, elements);
 }
@@ -939,7 +1062,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 		const RowRegion *r = e.r = &p->regions.at[i];
 		for (uint32_t k = 0; k < r->nodes.n; k++) {
 			const Node *n = &p->nodes.at[r->nodes.at[k]];
-			if (n->memory && n->nresult && !n->into) lower_set_memory(l, n->ref, lower_destination(l, n->ref));
+			if (n->memory && n->nresult && !n->into) lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
 		if (r->has_row) {
 			emit_rows(&e);

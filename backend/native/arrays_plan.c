@@ -7,6 +7,7 @@
  * The greedy order (earliest region, earliest group that the reads allow) keeps a whole network's forward and backward pass in one region.
  */
 #include "backend/native/arrays.h"
+#include "backend/native/lower_flow.h"
 
 typedef struct Pull {
 	uint32_t node;
@@ -96,13 +97,7 @@ static NodeKind kind_of(const ArrayPlan *p, const Inst *in) {
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: return NODE_SCATTER;
 	case OP_GUARD: return NODE_GUARD;
-	case OP_UPDATE: { /* chosen element by element only where that is known or nearly free: along short axes */
-		const Type *t = ref_ty(p->l->f, inst_arg(p->l->f, in, 0));
-		int64_t v;
-		for (uint32_t i = 0; i < t->rank; i++)
-			if (!side_takes_all(p->l->c, inst_side(p->l->f, in, i)) && !dim_number(p, t->dims[i], &v)) return NODE_UPDATE;
-		return NODE_POINT;
-	}
+	case OP_UPDATE: return update_by_box(p->l->f, in) ? NODE_UPDATE : NODE_POINT;
 	case OP_CONCAT: {
 		int64_t axis = attr_int(p->l->c, OP_CONCAT, in->attr, 0), n;
 		for (uint32_t k = 0; k < in->nargs; k++)
@@ -811,12 +806,22 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 	}
 }
 
+/* An array of the run that lies in memory and that an update changes where it lies is made where the update's result belongs. */
+static void share_memory(ArrayPlan *p, const Piece *run) {
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (n->kind != NODE_UPDATE) continue;
+		Node *x = plan_node(p, inst_arg(p->l->f, node_inst(p, n), 0));
+		if (x && x->kept && x->memory && !x->row_sum && x->nresult && run_takes_memory(p->l, run, node_inst(p, n))) x->lies_in = i + 1;
+	}
+}
+
 static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	Lower *l = p->l;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD || n->into) continue;
-		if (n->memory && n->nresult > 0) lower_slot(l, n->ref, from, to); /* a number is a register */
+		if (n->memory && n->nresult > 0 && !n->lies_in) lower_slot(l, n->ref, from, to); /* a number is a register */
 		if (!n->row_sum) continue;
 		Dim elements = dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
 		MemorySlot s = {.elements = elements, .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype), .from = from, .to = to};
@@ -825,12 +830,13 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	}
 }
 
-ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts) {
+ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
+	const uint32_t n = run->n;
 	ArrayPlan *p = ARENA_NEW(l->scratch, ArrayPlan);
 	p->l = l;
 	p->a = l->scratch;
 	p->n = n;
-	p->insts = insts;
+	p->insts = run->insts;
 	p->node_of = ARENA_ARRAY(p->a, uint32_t, l->f->vals.n + 1);
 	make_nodes(p);
 	/* each round keeps more; what is kept stays kept, so this ends */
@@ -843,6 +849,7 @@ ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts) {
 	join_terms(p);
 	choose_storage(p);
 	for (uint32_t i = 0; i < p->regions.n; i++) share_areas(p, &p->regions.at[i]);
+	share_memory(p, run);
 	ask_for_memory(p, l->position, l->position + n);
 	return p;
 }

@@ -19,6 +19,11 @@ bool in_memory(ArrayEmit *e, Ref r, KRef *pointer) {
 	return place->kind == PLACE_MEMORY;
 }
 
+KRef node_memory(const ArrayEmit *e, const Node *n) {
+	while (n->lies_in) n = &e->p->nodes.at[n->lies_in - 1];
+	return lower_destination(e->l, n->ref);
+}
+
 void memory_strides(ArrayEmit *e, const Type *t, KRef *stride) {
 	KRef s = k_int(e->k, 1);
 	for (uint32_t i = t->rank; i-- > 0;) {
@@ -117,7 +122,7 @@ void store_scratch(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
 void store_memory(ArrayEmit *e, const Node *n, const Index *at, KRef value) {
 	KRef stride[MAX_RANK];
 	memory_strides(e, ref_ty(e->l->f, n->ref), stride);
-	store_at(e, lower_destination(e->l, n->ref), address(e, n->nresult, at, stride), value, true, n->past);
+	store_at(e, node_memory(e, n), address(e, n->nresult, at, stride), value, true, n->past);
 }
 
 /* ---- constants and reductions ------------------------------------------------------------------------------------------------------------ */
@@ -409,6 +414,50 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	return value;
 }
 
+static bool is_unit(ArrayEmit *e, Address a) {
+	int64_t one;
+	return a.lane && !a.varying && k_is_int(e->k, a.lane, &one) && one == 1;
+}
+
+static void note_row_read(ArrayEmit *e, Ref r, uint32_t rank, const Index *at, Address a) {
+	int64_t block;
+	if (!e->r || !e->r->has_row || e->r->lanes != LANES_INNER || !k_is_int(e->k, e->block, &block) || block != 1 || !is_unit(e, a)) return;
+	RowRead read = {.ref = r, .rank = rank};
+	bool row = false;
+	for (uint32_t i = 0; i < rank; i++) {
+		row = row || (at[i].kind == IX_AXIS && at[i].axis == ROW_AXIS);
+		if (at[i].kind == IX_OTHER) return;
+		read.at[i] = at[i];
+	}
+	if (!row) return;
+	for (uint32_t i = 0; i < e->row_reads.n; i++) {
+		const RowRead *q = &e->row_reads.at[i];
+		bool same = q->ref == r;
+		for (uint32_t j = 0; j < rank && same; j++) same = index_equal(q->at[j], at[j]);
+		if (same) return;
+	}
+	VEC_PUSH(e->l->scratch, &e->row_reads, read);
+}
+
+void ask_for_next_row(ArrayEmit *e, uint32_t lanes) {
+	enum { LINE = 64, MOST = 4 };
+	KBuilder *k = e->k;
+	const Axis here = e->axes[ROW_AXIS];
+	e->axes[ROW_AXIS].base = k_add(k, here.base, k_int(k, 1));
+	for (uint32_t i = 0; i < e->row_reads.n && i < MOST; i++) {
+		const RowRead *q = &e->row_reads.at[i];
+		const Type t = *ref_ty(e->l->f, q->ref);
+		const KType type = ktype_of((Dtype)t.dtype);
+		KRef pointer, stride[MAX_RANK];
+		if (!in_memory(e, q->ref, &pointer)) continue;
+		memory_strides(e, &t, stride);
+		Address a = address(e, q->rank, q->at, stride);
+		for (uint32_t l = 0; l < lanes; l += LINE / ktype_size(type)) k_ahead(k, type, pointer, k_add(k, a.base, k_int(k, l)));
+	}
+	e->axes[ROW_AXIS] = here;
+	e->row_reads.n = 0;
+}
+
 /* A value from outside of the plan: a number, a few in registers, or an array. */
 static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 	const Type *t = ref_ty(e->l->f, r);
@@ -431,7 +480,9 @@ static KRef pull_outside(ArrayEmit *e, Ref r, const Index *at) {
 		return k_const(e->k, ktype_of((Dtype)copy.dtype), 0);
 	}
 	memory_strides(e, &copy, stride);
-	return load_at(e, ktype_of((Dtype)copy.dtype), pointer, address(e, copy.rank, at, stride));
+	Address a = address(e, copy.rank, at, stride);
+	note_row_read(e, r, copy.rank, at, a);
+	return load_at(e, ktype_of((Dtype)copy.dtype), pointer, a);
 }
 
 KRef pull(ArrayEmit *e, Ref r, const Index *at) {

@@ -9,7 +9,7 @@
 #include "backend/native/kir.h"
 
 /* Any change of the generated code's meaning or quality changes this: it is part of the cache's key. */
-#define CODEGEN_VERSION 4
+#define CODEGEN_VERSION 5
 
 typedef struct CodegenOptions {
 	const char *entry; /* symbol of the entry function */
@@ -18,6 +18,14 @@ typedef struct CodegenOptions {
 	bool ir;           /* LLVM's IR as text instead (to debug the generator) */
 	bool debug_lines;  /* a line table: line numbers are SpanId numbers; for gdb and perf */
 } CodegenOptions;
+
+/* A large module comes as several objects that refer to each other by the names of functions: this record, then one after the other. */
+#define NATIVE_PARTS_MAGIC "AtledP1\n"
+enum { NATIVE_PARTS_MOST = 4 };
+typedef struct NativeParts {
+	char magic[8];
+	uint64_t n, bytes[NATIVE_PARTS_MOST];
+} NativeParts;
 
 typedef struct CodegenOutput {
 	char *bytes; /* malloc; NULL on failure */

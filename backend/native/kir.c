@@ -363,6 +363,11 @@ void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef past)
 	in->lanes = (uint16_t)b->lanes;
 }
 
+void k_ahead(KBuilder *b, KType t, KRef pointer, KRef index) {
+	KRef args[2] = {pointer, index};
+	emit(b, K_AHEAD, t, 2, args);
+}
+
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes) {
 	int64_t v;
 	if (k_is_int(b, index, &v) && v == 0) return pointer;

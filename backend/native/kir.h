@@ -47,6 +47,7 @@ static inline KType ktype_of(Dtype d) {
 	K(MASK, "mask", "bool, varying: the lane is one of the loop's elements, base + lane < n; inside a vector loop")                    \
 	K(LOAD, "load", "(pointer, index [, stride]): `type` as `mode` says")                                                              \
 	K(STORE, "store", "(pointer, index, value [, stride, or for mode unit a uniform bool: where it holds, past the caches]): as `mode` says; uniform values may be stored with any mode") \
+	K(AHEAD, "ahead", "(pointer, index): the line of `type`'s element at index will be read soon. Any index")                           \
 	K(PTRADD, "ptradd", "(pointer, index): pointer plus index elements of `type`'s size in memory (imm: bytes per element)")           \
 	K(STACK, "stack", "pointer to imm bytes of the function's own stack frame, 64-byte aligned")                                        \
 	K(FOLD, "fold", "(x): all lanes of x joined by `prim` (add, mul, max, min; also max/min as any/all of bools) in a fixed tree; uniform") \
@@ -229,6 +230,7 @@ KRef k_load(KBuilder *b, KType t, KMode mode, KRef pointer, KRef index, KRef str
 void k_store(KBuilder *b, KMode mode, KRef pointer, KRef index, KRef value, KRef stride);
 /* Mode unit, KF_EXACT. past: the uniform bool, 0 never. */
 void k_store_exact(KBuilder *b, KRef pointer, KRef index, KRef value, KRef past);
+void k_ahead(KBuilder *b, KType t, KRef pointer, KRef index);
 KRef k_ptradd(KBuilder *b, KRef pointer, KRef index, uint32_t element_bytes);
 KRef k_stack(KBuilder *b, int64_t bytes);
 KRef k_fold(KBuilder *b, Op prim, KRef x);

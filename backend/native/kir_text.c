@@ -240,6 +240,11 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 	case K_MASK: want(v, lanes, "outside of a vector loop"); break;
 	case K_LOAD:
 	case K_STORE: verify_memory(v, in, lanes); break;
+	case K_AHEAD:
+		want(v, in->nargs == 2, "operands");
+		want_uniform(v, in, 0, 1, KT_PTR);
+		want_uniform(v, in, 1, 2, KT_I64);
+		break;
 	case K_LOOP: want_uniform(v, in, 0, 2, KT_I64); break;
 	case K_VLOOP:
 		want_uniform(v, in, 0, 1, KT_I64);

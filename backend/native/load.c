@@ -1,5 +1,5 @@
-/* load.c - our own small linker: sections of an ELF relocatable object into one mapping, relocations applied, undefined symbols from a fixed
- * table.
+/* load.c - our own small linker: sections of an ELF relocatable object, or of several that refer to each other, into one mapping, relocations
+ * applied, undefined symbols from a fixed table.
  *
  * Needs: load.h, elf.h, mmap; runtime.h for the addresses of the runtime. Guarantees: what load.h says: every offset, size and index that the
  * object gives is checked against what is there before it is used.
@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #endif
 #include "backend/native/load.h"
+#include "backend/native/codegen.h"
 #include "backend/native/runtime.h"
 #include <fcntl.h>
 #include <math.h>
@@ -52,15 +53,22 @@ typedef struct Slots {
 	uint32_t stub, address;
 } Slots;
 
-typedef struct Loader {
+/* One object; what is loaded may be several that refer to each other. */
+typedef struct Part {
 	const char *bytes;
 	size_t n;
-	char *error;
-	size_t cap;
-	uint32_t nsections, nsymbols, nstubs, naddresses;
+	Elf64_Ehdr eh;
+	uint32_t nsections, nsymbols;
 	Section *sections;
 	Slots *slots;
 	const Section *symtab, *strtab;
+} Part;
+
+typedef struct Loader {
+	char *error;
+	size_t cap;
+	Part parts[NATIVE_PARTS_MOST];
+	uint32_t nparts, nstubs, naddresses;
 	bool low; /* some relocation wants addresses of 32 bits */
 	uint64_t zone_at[NZONES], zone_bytes[NZONES], bytes_mapped, stubs_at, addresses_at;
 	char *map;
@@ -103,28 +111,51 @@ static void *symbol_address(const char *name) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------------------------------- */
 
-static bool within(const Loader *l, uint64_t at, uint64_t bytes) {
-	return at <= l->n && bytes <= l->n - at;
+static bool within(const Part *p, uint64_t at, uint64_t bytes) {
+	return at <= p->n && bytes <= p->n - at;
 }
 
-static bool read_header(Loader *l, Elf64_Ehdr *h) {
-	if (l->n < sizeof *h) return fail(l, "not an object: %zu bytes", l->n);
-	memcpy(h, l->bytes, sizeof *h);
+/* The objects that the bytes are: one, or what NativeParts lists. */
+static bool find_parts(Loader *l, const char *bytes, size_t n) {
+	NativeParts head;
+	if (n < sizeof head || memcmp(bytes, NATIVE_PARTS_MAGIC, sizeof head.magic)) {
+		l->parts[0] = (Part){.bytes = bytes, .n = n};
+		l->nparts = 1;
+		return true;
+	}
+	memcpy(&head, bytes, sizeof head);
+	if (!head.n || head.n > NATIVE_PARTS_MOST) return fail(l, "%llu objects in one", (unsigned long long)head.n);
+	size_t at = sizeof head;
+	for (l->nparts = 0; l->nparts < head.n; l->nparts++) {
+		const uint64_t size = head.bytes[l->nparts];
+		if (size > n - at) return fail(l, "object %u of several is cut off", l->nparts);
+		l->parts[l->nparts] = (Part){.bytes = bytes + at, .n = size};
+		at += size;
+	}
+	return at == n || fail(l, "there is more than the objects");
+}
+
+static bool read_header(Loader *l, Part *p) {
+	Elf64_Ehdr *h = &p->eh;
+	if (p->n < sizeof *h) return fail(l, "not an object: %zu bytes", p->n);
+	memcpy(h, p->bytes, sizeof *h);
 	if (memcmp(h->e_ident, ELFMAG, SELFMAG)) return fail(l, "not an ELF object");
 	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64)
 		return fail(l, "an object for another machine");
 	if (h->e_type != ET_REL) return fail(l, "not a relocatable object");
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shnum || h->e_shnum > MOST_SECTIONS ||
-	    !within(l, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
+	    !within(p, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
 		return fail(l, "the table of sections is broken");
-	return true;
+	p->nsections = h->e_shnum;
+	p->sections = calloc(p->nsections, sizeof *p->sections);
+	return p->sections || fail(l, "out of memory");
 }
 
 /* The text at `at` of a string table; NULL when it does not end inside. */
-static const char *text_at(const Loader *l, const Section *table, uint64_t at) {
+static const char *text_at(const Part *p, const Section *table, uint64_t at) {
 	if (at >= table->h.sh_size) return NULL;
-	const char *p = l->bytes + table->h.sh_offset + at;
-	return memchr(p, 0, table->h.sh_size - at) ? p : NULL;
+	const char *text = p->bytes + table->h.sh_offset + at;
+	return memchr(text, 0, table->h.sh_size - at) ? text : NULL;
 }
 
 static Zone zone_of(const Elf64_Shdr *h, const char *name) {
@@ -134,22 +165,23 @@ static Zone zone_of(const Elf64_Shdr *h, const char *name) {
 	return ZONE_CONST;
 }
 
-static bool read_sections(Loader *l, const Elf64_Ehdr *eh) {
-	for (uint32_t i = 0; i < l->nsections; i++) {
-		Elf64_Shdr *h = &l->sections[i].h;
-		memcpy(h, l->bytes + eh->e_shoff + (uint64_t)i * sizeof *h, sizeof *h);
-		l->sections[i].zone = ZONE_NONE;
-		if (h->sh_type != SHT_NOBITS && h->sh_type != SHT_NULL && !within(l, h->sh_offset, h->sh_size))
+static bool read_sections(Loader *l, Part *p) {
+	const Elf64_Ehdr *eh = &p->eh;
+	for (uint32_t i = 0; i < p->nsections; i++) {
+		Elf64_Shdr *h = &p->sections[i].h;
+		memcpy(h, p->bytes + eh->e_shoff + (uint64_t)i * sizeof *h, sizeof *h);
+		p->sections[i].zone = ZONE_NONE;
+		if (h->sh_type != SHT_NOBITS && h->sh_type != SHT_NULL && !within(p, h->sh_offset, h->sh_size))
 			return fail(l, "section %u is not inside the object", i);
 	}
-	if (eh->e_shstrndx >= l->nsections || l->sections[eh->e_shstrndx].h.sh_type != SHT_STRTAB) return fail(l, "sections have no names");
-	for (uint32_t i = 1; i < l->nsections; i++) {
-		Section *s = &l->sections[i];
-		const char *name = text_at(l, &l->sections[eh->e_shstrndx], s->h.sh_name);
+	if (eh->e_shstrndx >= p->nsections || p->sections[eh->e_shstrndx].h.sh_type != SHT_STRTAB) return fail(l, "sections have no names");
+	for (uint32_t i = 1; i < p->nsections; i++) {
+		Section *s = &p->sections[i];
+		const char *name = text_at(p, &p->sections[eh->e_shstrndx], s->h.sh_name);
 		if (!name) return fail(l, "section %u has no name", i);
 		if (s->h.sh_type == SHT_SYMTAB) {
-			if (l->symtab) return fail(l, "two tables of symbols");
-			l->symtab = s;
+			if (p->symtab) return fail(l, "two tables of symbols");
+			p->symtab = s;
 		}
 		s->zone = zone_of(&s->h, name);
 		if (s->zone == ZONE_NONE) continue;
@@ -162,24 +194,24 @@ static bool read_sections(Loader *l, const Elf64_Ehdr *eh) {
 			return fail(l, "section %.40s has a bad size or alignment", name);
 		s->h.sh_addralign = align;
 	}
-	if (!l->symtab) return fail(l, "no symbols");
-	const Elf64_Shdr *t = &l->symtab->h;
+	if (!p->symtab) return fail(l, "no symbols");
+	const Elf64_Shdr *t = &p->symtab->h;
 	if (t->sh_entsize != sizeof(Elf64_Sym) || t->sh_size % sizeof(Elf64_Sym) || t->sh_size / sizeof(Elf64_Sym) > MOST_SYMBOLS ||
-	    t->sh_link >= l->nsections || l->sections[t->sh_link].h.sh_type != SHT_STRTAB)
+	    t->sh_link >= p->nsections || p->sections[t->sh_link].h.sh_type != SHT_STRTAB)
 		return fail(l, "the table of symbols is broken");
-	l->strtab = &l->sections[t->sh_link];
-	l->nsymbols = (uint32_t)(t->sh_size / sizeof(Elf64_Sym));
+	p->strtab = &p->sections[t->sh_link];
+	p->nsymbols = (uint32_t)(t->sh_size / sizeof(Elf64_Sym));
 	return true;
 }
 
-static Elf64_Sym symbol(const Loader *l, uint32_t k) {
+static Elf64_Sym symbol(const Part *p, uint32_t k) {
 	Elf64_Sym s;
-	memcpy(&s, l->bytes + l->symtab->h.sh_offset + (uint64_t)k * sizeof s, sizeof s);
+	memcpy(&s, p->bytes + p->symtab->h.sh_offset + (uint64_t)k * sizeof s, sizeof s);
 	return s;
 }
 
-static const char *symbol_name(const Loader *l, const Elf64_Sym *s) {
-	const char *name = text_at(l, l->strtab, s->st_name);
+static const char *symbol_name(const Part *p, const Elf64_Sym *s) {
+	const char *name = text_at(p, p->strtab, s->st_name);
 	return name ? name : "?";
 }
 
@@ -206,27 +238,55 @@ static bool is_by_address(uint32_t type) {
 }
 
 /* Checks a relocation and notes the stub or address it needs. */
-static bool check_relocation(Loader *l, const Section *target, const Elf64_Rela *r) {
+static bool check_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
 	const uint32_t type = ELF64_R_TYPE(r->r_info), width = relocation_width(type);
 	if (width == UINT32_MAX) return fail(l, "relocation type %u is not supported", type);
 	if (!width) return true;
 	const uint64_t k = ELF64_R_SYM(r->r_info);
-	if (!k || k >= l->nsymbols) return fail(l, "a relocation names symbol %llu of %u", (unsigned long long)k, l->nsymbols);
+	if (!k || k >= p->nsymbols) return fail(l, "a relocation names symbol %llu of %u", (unsigned long long)k, p->nsymbols);
 	if (r->r_offset > target->h.sh_size || width > target->h.sh_size - r->r_offset) return fail(l, "a relocation outside of its section");
 	if (target->h.sh_type == SHT_NOBITS) return fail(l, "a relocation in a section without contents");
 	if (type == R_X86_64_32 || type == R_X86_64_32S) l->low = true;
 	if (is_by_address(type)) {
-		if (!l->slots[k].address) l->slots[k].address = ++l->naddresses;
-	} else if (symbol(l, (uint32_t)k).st_shndx == SHN_UNDEF && type != R_X86_64_64 && !l->slots[k].stub) {
-		l->slots[k].stub = ++l->nstubs;
+		if (!p->slots[k].address) p->slots[k].address = ++l->naddresses;
+	} else if (symbol(p, (uint32_t)k).st_shndx == SHN_UNDEF && type != R_X86_64_64 && !p->slots[k].stub) {
+		p->slots[k].stub = ++l->nstubs;
 	}
 	return true;
 }
 
-static bool find_symbol(Loader *l, uint32_t k, uint64_t *address) {
-	const Elf64_Sym s = symbol(l, k);
+/* Functions that are defined in code. */
+static bool is_function(const Part *p, const Elf64_Sym *s) {
+	return s->st_shndx < p->nsections && s->st_shndx != SHN_UNDEF && p->sections[s->st_shndx].zone == ZONE_CODE &&
+	       s->st_value < p->sections[s->st_shndx].h.sh_size && ELF64_ST_TYPE(s->st_info) <= STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_OBJECT;
+}
+
+/* A function that is defined and not local; its place in the mapping. */
+static bool find_function(const Part *p, const char *name, uint64_t *at) {
+	for (uint32_t k = 1; k < p->nsymbols; k++) {
+		const Elf64_Sym s = symbol(p, k);
+		if (!is_function(p, &s) || ELF64_ST_BIND(s.st_info) == STB_LOCAL || strcmp(symbol_name(p, &s), name)) continue;
+		*at = p->sections[s.st_shndx].at + s.st_value;
+		return true;
+	}
+	return false;
+}
+
+static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *address) {
+	for (const Part *p = l->parts; p < l->parts + l->nparts; p++) {
+		uint64_t at;
+		if (p == mine || !find_function(p, name, &at)) continue;
+		*address = (uint64_t)(uintptr_t)l->map + at;
+		return true;
+	}
+	return false;
+}
+
+static bool find_symbol(Loader *l, const Part *p, uint32_t k, uint64_t *address) {
+	const Elf64_Sym s = symbol(p, k);
 	if (s.st_shndx == SHN_UNDEF) {
-		const char *name = symbol_name(l, &s);
+		const char *name = symbol_name(p, &s);
+		if (find_in_others(l, p, name, address)) return true;
 		*address = (uint64_t)(uintptr_t)symbol_address(name);
 		return *address || fail(l, "undefined symbol %.60s", name);
 	}
@@ -234,31 +294,31 @@ static bool find_symbol(Loader *l, uint32_t k, uint64_t *address) {
 		*address = s.st_value;
 		return true;
 	}
-	if (s.st_shndx >= l->nsections || l->sections[s.st_shndx].zone == ZONE_NONE || s.st_value > l->sections[s.st_shndx].h.sh_size)
-		return fail(l, "symbol %.60s is not in a section that is loaded", symbol_name(l, &s));
-	*address = (uint64_t)(uintptr_t)l->map + l->sections[s.st_shndx].at + s.st_value;
+	if (s.st_shndx >= p->nsections || p->sections[s.st_shndx].zone == ZONE_NONE || s.st_value > p->sections[s.st_shndx].h.sh_size)
+		return fail(l, "symbol %.60s is not in a section that is loaded", symbol_name(p, &s));
+	*address = (uint64_t)(uintptr_t)l->map + p->sections[s.st_shndx].at + s.st_value;
 	return true;
 }
 
-static bool apply_relocation(Loader *l, const Section *target, const Elf64_Rela *r) {
+static bool apply_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
 	const uint32_t type = ELF64_R_TYPE(r->r_info), k = (uint32_t)ELF64_R_SYM(r->r_info);
 	if (type == R_X86_64_NONE) return true;
 	char *place = l->map + target->at + r->r_offset;
-	const uint64_t p = (uint64_t)(uintptr_t)place, addend = (uint64_t)r->r_addend;
+	const uint64_t here = (uint64_t)(uintptr_t)place, addend = (uint64_t)r->r_addend;
 	uint64_t s;
-	if (is_by_address(type)) s = (uint64_t)(uintptr_t)l->map + l->addresses_at + 8 * (l->slots[k].address - 1u);
-	else if (l->slots[k].stub && type != R_X86_64_64)
-		s = (uint64_t)(uintptr_t)l->map + l->stubs_at + (uint64_t)STUB_BYTES * (l->slots[k].stub - 1u);
-	else if (!find_symbol(l, k, &s)) return false;
+	if (is_by_address(type)) s = (uint64_t)(uintptr_t)l->map + l->addresses_at + 8 * (p->slots[k].address - 1u);
+	else if (p->slots[k].stub && type != R_X86_64_64)
+		s = (uint64_t)(uintptr_t)l->map + l->stubs_at + (uint64_t)STUB_BYTES * (p->slots[k].stub - 1u);
+	else if (!find_symbol(l, p, k, &s)) return false;
 	uint64_t v = s + addend;
 	bool fits = true;
 	switch (type) {
 	case R_X86_64_64: break;
-	case R_X86_64_PC64: v -= p; break;
+	case R_X86_64_PC64: v -= here; break;
 	case R_X86_64_32: fits = v <= UINT32_MAX; break;
 	case R_X86_64_32S: fits = (int64_t)v >= INT32_MIN && (int64_t)v <= INT32_MAX; break;
 	default:
-		v -= p;
+		v -= here;
 		fits = (int64_t)v >= INT32_MIN && (int64_t)v <= INT32_MAX;
 	}
 	if (!fits) return fail(l, "a relocation of type %u does not reach", type);
@@ -267,19 +327,19 @@ static bool apply_relocation(Loader *l, const Section *target, const Elf64_Rela 
 }
 
 /* Runs `each` over all relocations of sections that are loaded. */
-static bool for_relocations(Loader *l, bool (*each)(Loader *l, const Section *target, const Elf64_Rela *r)) {
-	for (uint32_t i = 1; i < l->nsections; i++) {
-		const Elf64_Shdr *h = &l->sections[i].h;
+static bool for_relocations(Loader *l, Part *p, bool (*each)(Loader *l, Part *p, const Section *target, const Elf64_Rela *r)) {
+	for (uint32_t i = 1; i < p->nsections; i++) {
+		const Elf64_Shdr *h = &p->sections[i].h;
 		if (h->sh_type != SHT_RELA && h->sh_type != SHT_REL) continue;
-		if (h->sh_info >= l->nsections) return fail(l, "relocations for no section");
-		const Section *target = &l->sections[h->sh_info];
+		if (h->sh_info >= p->nsections) return fail(l, "relocations for no section");
+		const Section *target = &p->sections[h->sh_info];
 		if (target->zone == ZONE_NONE) continue;
-		if (h->sh_type == SHT_REL || h->sh_entsize != sizeof(Elf64_Rela) || h->sh_link >= l->nsections || &l->sections[h->sh_link] != l->symtab)
+		if (h->sh_type == SHT_REL || h->sh_entsize != sizeof(Elf64_Rela) || h->sh_link >= p->nsections || &p->sections[h->sh_link] != p->symtab)
 			return fail(l, "a table of relocations is broken");
 		for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= h->sh_size; at += sizeof(Elf64_Rela)) {
 			Elf64_Rela r;
-			memcpy(&r, l->bytes + h->sh_offset + at, sizeof r);
-			if (!each(l, target, &r)) return false;
+			memcpy(&r, p->bytes + h->sh_offset + at, sizeof r);
+			if (!each(l, p, target, &r)) return false;
 		}
 	}
 	return true;
@@ -296,13 +356,14 @@ static bool lay_out(Loader *l) {
 	uint64_t at = 0;
 	for (int zone = 0; zone < NZONES; zone++) {
 		l->zone_at[zone] = at;
-		for (uint32_t i = 1; i < l->nsections; i++) {
-			Section *s = &l->sections[i];
-			if (s->zone != (Zone)zone) continue;
-			s->at = at = round_up(at, s->h.sh_addralign);
-			at += s->h.sh_size;
-			if (at > MOST_BYTES) return fail(l, "an object of more than %llu MB", (unsigned long long)(MOST_BYTES >> 20));
-		}
+		for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+			for (uint32_t i = 1; i < p->nsections; i++) {
+				Section *s = &p->sections[i];
+				if (s->zone != (Zone)zone) continue;
+				s->at = at = round_up(at, s->h.sh_addralign);
+				at += s->h.sh_size;
+				if (at > MOST_BYTES) return fail(l, "an object of more than %llu MB", (unsigned long long)(MOST_BYTES >> 20));
+			}
 		if (zone == ZONE_CODE) {
 			l->stubs_at = at = round_up(at, STUB_BYTES);
 			at += (uint64_t)STUB_BYTES * l->nstubs;
@@ -319,6 +380,23 @@ static bool lay_out(Loader *l) {
 	return true;
 }
 
+/* Stubs and addresses of one object. */
+static bool fill_tables(Loader *l, const Part *p) {
+	for (uint32_t k = 1; k < p->nsymbols && (l->nstubs || l->naddresses); k++) {
+		static const unsigned char jump[6] = {0xff, 0x25, 0, 0, 0, 0}; /* to where the next 8 bytes say */
+		uint64_t address;
+		if (!p->slots[k].stub && !p->slots[k].address) continue;
+		if (!find_symbol(l, p, k, &address)) return false;
+		if (p->slots[k].stub) {
+			char *stub = l->map + l->stubs_at + (uint64_t)STUB_BYTES * (p->slots[k].stub - 1u);
+			memcpy(stub, jump, sizeof jump);
+			memcpy(stub + sizeof jump, &address, sizeof address);
+		}
+		if (p->slots[k].address) memcpy(l->map + l->addresses_at + (uint64_t)8 * (p->slots[k].address - 1u), &address, sizeof address);
+	}
+	return true;
+}
+
 static bool fill(Loader *l) {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #ifdef MAP_32BIT
@@ -328,23 +406,14 @@ static bool fill(Loader *l) {
 	if (map == MAP_FAILED) return fail(l, "no memory for %llu bytes of code", (unsigned long long)l->bytes_mapped);
 	l->map = map;
 	memset(l->map, 0xcc, l->zone_bytes[ZONE_CODE]); /* breakpoints between functions */
-	for (uint32_t i = 1; i < l->nsections; i++) {
-		const Section *s = &l->sections[i];
-		if (s->zone != ZONE_NONE && s->h.sh_type != SHT_NOBITS) memcpy(l->map + s->at, l->bytes + s->h.sh_offset, s->h.sh_size);
-	}
-	for (uint32_t k = 1; k < l->nsymbols && (l->nstubs || l->naddresses); k++) {
-		static const unsigned char jump[6] = {0xff, 0x25, 0, 0, 0, 0}; /* to where the next 8 bytes say */
-		uint64_t address;
-		if (!l->slots[k].stub && !l->slots[k].address) continue;
-		if (!find_symbol(l, k, &address)) return false;
-		if (l->slots[k].stub) {
-			char *stub = l->map + l->stubs_at + (uint64_t)STUB_BYTES * (l->slots[k].stub - 1u);
-			memcpy(stub, jump, sizeof jump);
-			memcpy(stub + sizeof jump, &address, sizeof address);
+	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+		for (uint32_t i = 1; i < p->nsections; i++) {
+			const Section *s = &p->sections[i];
+			if (s->zone != ZONE_NONE && s->h.sh_type != SHT_NOBITS) memcpy(l->map + s->at, p->bytes + s->h.sh_offset, s->h.sh_size);
 		}
-		if (l->slots[k].address) memcpy(l->map + l->addresses_at + (uint64_t)8 * (l->slots[k].address - 1u), &address, sizeof address);
-	}
-	return for_relocations(l, apply_relocation);
+	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+		if (!fill_tables(l, p) || !for_relocations(l, p, apply_relocation)) return false;
+	return true;
 }
 
 static bool protect(Loader *l) {
@@ -355,18 +424,12 @@ static bool protect(Loader *l) {
 	return true;
 }
 
-/* Functions that are defined in code. */
-static bool is_function(const Loader *l, const Elf64_Sym *s) {
-	return s->st_shndx < l->nsections && s->st_shndx != SHN_UNDEF && l->sections[s->st_shndx].zone == ZONE_CODE &&
-	       s->st_value < l->sections[s->st_shndx].h.sh_size && ELF64_ST_TYPE(s->st_info) <= STT_FUNC && ELF64_ST_TYPE(s->st_info) != STT_OBJECT;
-}
-
 static bool find_entry(Loader *l, const char *entry, NativeObject *o) {
-	for (uint32_t k = 1; k < l->nsymbols; k++) {
-		const Elf64_Sym s = symbol(l, k);
-		if (!is_function(l, &s) || ELF64_ST_BIND(s.st_info) == STB_LOCAL || strcmp(symbol_name(l, &s), entry)) continue;
-		const char *p = l->map + l->sections[s.st_shndx].at + s.st_value;
-		memcpy(&o->entry, &p, sizeof p);
+	for (const Part *p = l->parts; p < l->parts + l->nparts; p++) {
+		uint64_t at;
+		if (!find_function(p, entry, &at)) continue;
+		const char *code = l->map + at;
+		memcpy(&o->entry, &code, sizeof code);
 		return true;
 	}
 	return fail(l, "no function %.60s", entry);
@@ -391,14 +454,15 @@ static void tell_perf(const Loader *l) {
 	snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
 	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) return;
-	for (uint32_t k = 1; k < l->nsymbols; k++) {
-		const Elf64_Sym s = symbol(l, k);
-		if (!is_function(l, &s) || ELF64_ST_TYPE(s.st_info) != STT_FUNC) continue;
-		char line[200];
-		const uintptr_t at = (uintptr_t)(l->map + l->sections[s.st_shndx].at + s.st_value);
-		const int n = snprintf(line, sizeof line, "%llx %llx %.120s\n", (unsigned long long)at, (unsigned long long)s.st_size, symbol_name(l, &s));
-		if (write(fd, line, (size_t)n) != n) break;
-	}
+	for (const Part *p = l->parts; p < l->parts + l->nparts; p++)
+		for (uint32_t k = 1; k < p->nsymbols; k++) {
+			const Elf64_Sym s = symbol(p, k);
+			if (!is_function(p, &s) || ELF64_ST_TYPE(s.st_info) != STT_FUNC) continue;
+			char line[200];
+			const uintptr_t at = (uintptr_t)(l->map + p->sections[s.st_shndx].at + s.st_value);
+			const int n = snprintf(line, sizeof line, "%llx %llx %.120s\n", (unsigned long long)at, (unsigned long long)s.st_size, symbol_name(p, &s));
+			if (write(fd, line, (size_t)n) != n) break;
+		}
 	close(fd);
 }
 
@@ -419,17 +483,19 @@ static __attribute__((noinline, used)) void __jit_debug_register_code(void) {
 	__asm__ volatile("" ::: "memory");
 }
 
-static GdbEntry *tell_gdb(const Loader *l, const Elf64_Ehdr *eh) {
-	GdbEntry *e = malloc(sizeof *e + l->n);
+/* One object only: line tables are asked for in one. */
+static GdbEntry *tell_gdb(const Loader *l) {
+	const Part *p = &l->parts[0];
+	GdbEntry *e = l->nparts == 1 ? malloc(sizeof *e + p->n) : NULL;
 	if (!e) return NULL;
 	char *copy = (char *)(e + 1);
-	memcpy(copy, l->bytes, l->n);
-	for (uint32_t i = 1; i < l->nsections; i++) {
-		if (l->sections[i].zone == ZONE_NONE) continue;
-		const uint64_t address = (uint64_t)(uintptr_t)l->map + l->sections[i].at;
-		memcpy(copy + eh->e_shoff + (uint64_t)i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &address, sizeof address);
+	memcpy(copy, p->bytes, p->n);
+	for (uint32_t i = 1; i < p->nsections; i++) {
+		if (p->sections[i].zone == ZONE_NONE) continue;
+		const uint64_t address = (uint64_t)(uintptr_t)l->map + p->sections[i].at;
+		memcpy(copy + p->eh.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &address, sizeof address);
 	}
-	*e = (GdbEntry){.object = copy, .bytes = l->n};
+	*e = (GdbEntry){.object = copy, .bytes = p->n};
 	pthread_mutex_lock(&gdb_lock);
 	e->next = __jit_debug_descriptor.first;
 	if (e->next) e->next->before = e;
@@ -455,37 +521,38 @@ static void untell_gdb(GdbEntry *e) {
 
 /* ---- life -------------------------------------------------------------------------------------------------------------------------------- */
 
-static bool load(Loader *l, const Elf64_Ehdr *eh, const char *entry, NativeObject *o) {
-	if (!read_sections(l, eh)) return false;
-	l->slots = calloc(l->nsymbols ? l->nsymbols : 1, sizeof *l->slots);
-	if (!l->slots) return fail(l, "out of memory");
-	return for_relocations(l, check_relocation) && lay_out(l) && fill(l) && protect(l) && find_entry(l, entry, o);
+static bool load(Loader *l, const char *entry, NativeObject *o) {
+	for (Part *p = l->parts; p < l->parts + l->nparts; p++) {
+		if (!read_header(l, p) || !read_sections(l, p)) return false;
+		p->slots = calloc(p->nsymbols ? p->nsymbols : 1, sizeof *p->slots);
+		if (!p->slots) return fail(l, "out of memory");
+		if (!for_relocations(l, p, check_relocation)) return false;
+	}
+	return lay_out(l) && fill(l) && protect(l) && find_entry(l, entry, o);
 }
 
 NativeObject *native_load(const void *bytes, size_t n, const char *entry, char *error, size_t cap) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, ask_environment);
-	Loader l = {.bytes = bytes, .n = n, .error = error, .cap = cap};
-	Elf64_Ehdr eh;
+	Loader l = {.error = error, .cap = cap};
 	if (cap) *error = 0;
-	if (!read_header(&l, &eh)) return NULL;
-	l.nsections = eh.e_shnum;
-	l.sections = calloc(l.nsections, sizeof *l.sections);
 	NativeObject *o = calloc(1, sizeof *o);
-	bool good = l.sections && o ? load(&l, &eh, entry, o) : fail(&l, "out of memory");
+	bool good = o ? find_parts(&l, bytes, n) && load(&l, entry, o) : fail(&l, "out of memory");
 	if (good) {
 		o->map = l.map;
 		o->bytes = l.bytes_mapped;
 		const unsigned tell = atomic_load(&told);
 		if (tell & NATIVE_TELL_PERF) tell_perf(&l);
-		if (tell & NATIVE_TELL_GDB) o->gdb = tell_gdb(&l, &eh);
+		if (tell & NATIVE_TELL_GDB) o->gdb = tell_gdb(&l);
 	} else {
 		if (l.map) munmap(l.map, l.bytes_mapped);
 		free(o);
 		o = NULL;
 	}
-	free(l.sections);
-	free(l.slots);
+	for (uint32_t k = 0; k < l.nparts; k++) {
+		free(l.parts[k].sections);
+		free(l.parts[k].slots);
+	}
 	return o;
 }
 

@@ -578,11 +578,33 @@ static void emit_outputs(Lower *l) {
 	}
 }
 
+/* Output `output` (plus 1; 0: none) may have the memory of input x, of which it is a changed copy. */
+static void offer_reuse(Lower *l, Ref x, uint32_t output) {
+	const uint32_t input = input_of(l, x);
+	if (input == UINT32_MAX || !output || ref_is_const(x)) return;
+	UnitArray *o = &l->unit->outputs[output - 1];
+	bool taken = ref_type(l->f, o->ref) != ref_type(l->f, x);
+	for (uint32_t j = 0; j < l->unit->noutputs; j++) taken |= l->unit->outputs[j].may_reuse && l->unit->outputs[j].reuse == input;
+	if (taken) return;
+	o->may_reuse = true;
+	o->reuse = input;
+}
+
+bool lower_may_reuse(const Lower *l, Ref x, Ref r) {
+	const uint32_t input = input_of(l, x), output = l->flow->classes[flow_class(l, REF_INDEX(r))].output;
+	return input != UINT32_MAX && output && l->unit->outputs[output - 1].may_reuse && l->unit->outputs[output - 1].reuse == input;
+}
+
 /* An array that comes in and is at once copied to where an output is changed in place: when nobody else has it, the copy is not needed. */
 static void find_reuse(Lower *l) {
 	const Sched *top = l->flow->top;
 	for (uint32_t i = 0; i < top->pieces.n; i++) {
 		const Piece *p = top->pieces.at[i];
+		for (uint32_t k = 0; p->kind == PIECE_RUN && k < p->n; k++) {
+			const Inst *in = &l->f->insts.at[p->insts[k]];
+			Ref x;
+			if (run_changes(l, p, in, &x)) offer_reuse(l, x, l->flow->classes[flow_class(l, in->results)].output);
+		}
 		if (p->kind != PIECE_DIRECT && !p->carries) continue;
 		const Inst *in = &l->f->insts.at[p->inst];
 		uint32_t first = in->op == OP_FOR;
@@ -590,14 +612,7 @@ static void find_reuse(Lower *l) {
 			bool inplace = p->carries ? p->carries[k].kind == CARRY_INPLACE : writes_elements(in);
 			if (!inplace) continue;
 			Ref x = inst_arg(l->f, in, p->carries ? first + k : 0), out = inst_result(in, k);
-			uint32_t input = input_of(l, x), output = l->flow->classes[flow_class(l, REF_INDEX(out))].output;
-			if (input == UINT32_MAX || !output || !flow_dies_at(l, x, p) || ref_is_const(x)) continue;
-			UnitArray *o = &l->unit->outputs[output - 1];
-			bool taken = ref_type(l->f, o->ref) != ref_type(l->f, x);
-			for (uint32_t j = 0; j < l->unit->noutputs; j++) taken |= l->unit->outputs[j].may_reuse && l->unit->outputs[j].reuse == input;
-			if (taken) continue;
-			o->may_reuse = true;
-			o->reuse = input;
+			if (flow_dies_at(l, x, p)) offer_reuse(l, x, l->flow->classes[flow_class(l, REF_INDEX(out))].output);
 		}
 	}
 }

@@ -59,6 +59,12 @@ typedef struct UnitDim {
 	Dim dim;
 	KRef value;
 } UnitDim;
+/* How a factorisation has exchanged rows: step j brings into row j the row i for which where[j][i] holds; larger[j][i] holds for it and for some
+ * before it. The permutation p says the same in numbers. */
+typedef struct Exchanges {
+	uint32_t n;
+	KRef p[FACTOR_ROWS], larger[FACTOR_ROWS][FACTOR_ROWS], where[FACTOR_ROWS][FACTOR_ROWS];
+} Exchanges;
 typedef struct UnitCallee {
 	const Fn *fn;
 	uint32_t number; /* in the module */
@@ -86,6 +92,7 @@ typedef struct Lower {
 	Flow *flow;
 	VEC(UnitDim) dims;       /* lengths that are polynomials: words of the call */
 	VEC(UnitCallee) callees; /* recursive functions of the program that became functions of the module */
+	VEC(Exchanges) exchanges; /* of the factorisations so far */
 	/* lower_rows.c: lanes are rows. A value with an axis of length `row` has PLACE_SMALL for the elements of its lane's row */
 	bool in_rows;
 	Dim row;
@@ -111,6 +118,8 @@ int64_t lower_hint(const Lower *l, Dim d, int64_t fallback);
 const Place *lower_place(Lower *l, Ref r);
 void lower_set_memory(Lower *l, Ref r, KRef pointer);
 void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements);
+/* Result r may turn out to lie in the memory of x, an array that comes in. */
+bool lower_may_reuse(const Lower *l, Ref x, Ref r);
 /* In planning: a slot for value r with the given number of elements, alive from position `from` to `to`. */
 void lower_slot(Lower *l, Ref r, uint32_t from, uint32_t to);
 /* In emission: the memory where the materialised value r belongs: its slot, or the output buffer, or the other half of a loop's pair. */
@@ -124,6 +133,9 @@ typedef struct Side {
 	int64_t stride;
 } Side;
 Side inst_side(const Fn *f, const Inst *in, uint32_t axis);
+/* The two have no position in common, whatever the lengths; and: an update whose nest is that of its box (arrays_plan.c), not element by element. */
+bool sides_apart(Ctx *c, Side x, Side y);
+bool update_by_box(const Fn *f, const Inst *in);
 /* Fails where such an instruction leaves its axes; nothing where it is known that it does not. */
 void lower_check_sides(Lower *l, const Inst *in);
 
@@ -147,6 +159,9 @@ int lower_row_axis(const Lower *l, Ref r); /* -1: it has none */
 /* A factorisation or solve whose matrices (operand 0 of type t) may be registers. */
 bool factor_takes_type(Ctx *c, const Inst *in, TypeId t);
 void lower_factor(Lower *l, const Inst *in);
+/* x[index[k]] for k < n, each x being `width` elements; true where the indices are the permutation of a factorisation, whose exchanges are
+ * done again: that is less than to look each number up. */
+bool factor_permute(Lower *l, uint32_t n, const KRef *index, uint32_t width, const KRef *x, KRef *out);
 
 /* ---- lower_rows.c -------------------------------------------------------------------------------------------------------------------- */
 
@@ -157,7 +172,8 @@ bool rows_take_factor(const Fn *f, const Inst *in, Dim *row);
 
 /* Plans a straight-line run of array instructions (element-wise, shape changing, gather, scatter, reductions, cumulative sums, contractions, iota) and the
  * small ones between them that depend on them. l->needed says which results are wanted afterwards. Asks for slots. NULL: cannot be done. */
-ArrayPlan *arrays_plan(Lower *l, uint32_t n, const InstId *insts);
+struct Piece;
+ArrayPlan *arrays_plan(Lower *l, const struct Piece *run);
 /* Emits it; sets the places of the needed results. */
 void arrays_emit(Lower *l, ArrayPlan *p);
 

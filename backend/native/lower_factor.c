@@ -1,7 +1,8 @@
 /* lower_factor.c - factorisations and triangular solves of small matrices: every element a register, everything unrolled.
  *
- * Needs: lower.h. Guarantees: the operations of kernels_linalg.c in the same order, so the same pivots, the same bits, and the same first failure
- * as the evaluator's. Pivots are chosen by selection, not by branches: with varying elements each lane pivots for itself.
+ * Needs: lower.h. Guarantees: factorisations do the operations of kernels_linalg.c in the same order, so that pivots, bits, and what counts as singular
+ * are the evaluator's; solves fuse products and differences, as contractions do. Pivots are chosen by selection, not by branches: with varying
+ * elements each lane pivots for itself.
  */
 #include "backend/native/lower.h"
 
@@ -12,34 +13,26 @@ static uint32_t matrix_count(const Shape *s) {
 	return n;
 }
 
-/* The first failure of a row of matrices, found without branches. */
+/* The first failure of a row's matrices, found without branches. Only `any` is computed where nothing fails: the rest is told, and so belongs to
+ * the branch that tells. */
 typedef struct Failure {
-	KRef pivot;  /* i64: its number plus 1; 0: none */
-	KRef matrix; /* i64: which of the row's matrices */
+	KRef any;           /* bool; 0: nothing can fail */
+	KRef pivot, matrix; /* i64: where `any` holds */
+	uint32_t number;    /* of the matrix at hand */
 } Failure;
 
-/* Where the matrix has not failed yet. */
-static void note_failure(Lower *l, KRef *pivot, KRef bad, int64_t number) {
+static void note_failure(Lower *l, Failure *all, KRef bad, int64_t pivot) {
 	KBuilder *b = &l->k;
-	KRef none = k_int(b, 0);
-	*pivot = k_select(b, k_logic(b, 0, bad, k_prim2(b, OP_EQ, *pivot, none)), k_int(b, number + 1), *pivot);
-}
-
-static void add_failure(Lower *l, Failure *all, KRef pivot, uint32_t matrix) {
-	KBuilder *b = &l->k;
-	if (!matrix) {
-		*all = (Failure){pivot, k_int(b, 0)};
-		return;
-	}
-	KRef clean = k_prim2(b, OP_EQ, all->pivot, k_int(b, 0));
-	all->matrix = k_select(b, clean, k_int(b, matrix), all->matrix);
-	all->pivot = k_select(b, clean, pivot, all->pivot);
+	KRef at = k_int(b, pivot), matrix = k_int(b, all->number);
+	all->pivot = all->any ? k_select(b, all->any, all->pivot, at) : at;
+	all->matrix = all->any ? k_select(b, all->any, all->matrix, matrix) : matrix;
+	all->any = all->any ? k_logic(b, 1, all->any, bad) : bad;
 }
 
 /* Stops where there is one; told are the pivot and which matrix it is, -1 when there is no other. */
 static void check_failure(Lower *l, const Inst *in, const Failure *all, uint32_t count) {
 	KBuilder *b = &l->k;
-	if (!count) return;
+	if (!all->any) return;
 	KRef which = all->matrix, total = k_int(b, count), one = k_int(b, 1);
 	if (l->in_rows && lower_row_axis(l, inst_arg(l->f, in, 0)) >= 0) {
 		which = k_add(b, k_mul(b, l->row_number, total), which);
@@ -48,8 +41,7 @@ static void check_failure(Lower *l, const Inst *in, const Failure *all, uint32_t
 	int64_t known;
 	if (k_is_int(b, total, &known)) which = known == 1 ? k_int(b, -1) : which;
 	else which = k_select(b, k_prim2(b, OP_EQ, total, one), k_int(b, -1), which);
-	KRef bad = k_not(b, k_prim2(b, OP_EQ, all->pivot, k_int(b, 0)));
-	k_fail_if(b, bad, lower_site(l, SITE_SINGULAR, in), k_sub(b, all->pivot, one), which);
+	k_fail_if(b, all->any, lower_site(l, SITE_SINGULAR, in), all->pivot, which);
 }
 
 /* ---- the algorithms ------------------------------------------------------------------------------------------------------------------------ */
@@ -78,56 +70,69 @@ static void swap_rows(Lower *l, uint32_t n, uint32_t j, const KRef *larger, cons
 	x[j * step] = chosen;
 }
 
-static KRef lu_matrix(Lower *l, uint32_t n, KRef *a, KRef *p) {
+static void lu_matrix(Lower *l, uint32_t n, KRef *a, KRef *p, Failure *failed) {
 	KBuilder *b = &l->k;
-	KRef larger[FACTOR_ROWS], where[FACTOR_ROWS], failed = k_int(b, 0);
+	Exchanges x = {.n = n};
 	for (uint32_t i = 0; i < n; i++) p[i] = k_int(b, i);
 	for (uint32_t j = 0; j < n; j++) {
+		KRef *larger = x.larger[j], *where = x.where[j];
 		choose_pivot(l, n, j, a, larger, where);
 		for (uint32_t k = 0; k < n; k++) swap_rows(l, n, j, larger, where, a + k, n);
 		swap_rows(l, n, j, larger, where, p, 1);
 		KRef pivot = a[j * n + j];
-		note_failure(l, &failed, k_prim2(b, OP_EQ, pivot, k_const(b, k_type(b, pivot), 0)), j);
+		note_failure(l, failed, k_prim2(b, OP_EQ, pivot, k_const(b, k_type(b, pivot), 0)), j);
 		for (uint32_t i = j + 1; i < n; i++) {
 			KRef factor = a[i * n + j] = k_prim2(b, OP_DIV, a[i * n + j], pivot);
 			for (uint32_t k = j + 1; k < n; k++) a[i * n + k] = k_sub(b, a[i * n + k], k_mul(b, factor, a[j * n + k]));
 		}
 	}
-	for (uint32_t i = 0; i < n; i++) k_bound(b, p[i], 0, (int64_t)n - 1);
-	return failed;
+	for (uint32_t i = 0; i < n; i++) {
+		k_bound(b, p[i], 0, (int64_t)n - 1);
+		x.p[i] = p[i];
+	}
+	VEC_PUSH(l->scratch, &l->exchanges, x);
 }
 
-static KRef cholesky_matrix(Lower *l, uint32_t n, KRef *a) {
+bool factor_permute(Lower *l, uint32_t n, const KRef *index, uint32_t width, const KRef *x, KRef *out) {
+	for (uint32_t e = l->exchanges.n; e-- > 0 && n > 1;) {
+		const Exchanges *y = &l->exchanges.at[e];
+		if (y->n != n || memcmp(y->p, index, n * sizeof *index)) continue;
+		memcpy(out, x, (size_t)n * width * sizeof *out);
+		for (uint32_t j = 0; j < n; j++)
+			for (uint32_t k = 0; k < width; k++) swap_rows(l, n, j, y->larger[j], y->where[j], out + k, width);
+		return true;
+	}
+	return false;
+}
+
+static void cholesky_matrix(Lower *l, uint32_t n, KRef *a, Failure *failed) {
 	KBuilder *b = &l->k;
-	KRef failed = k_int(b, 0);
 	for (uint32_t j = 0; j < n; j++) {
 		for (uint32_t i = j; i < n; i++) {
 			KRef sum = a[i * n + j], zero = k_const(b, k_type(b, sum), 0);
 			for (uint32_t k = 0; k < j; k++) sum = k_sub(b, sum, k_mul(b, a[i * n + k], a[j * n + k]));
-			if (i == j) note_failure(l, &failed, k_not(b, k_lt(b, zero, sum)), j);
+			if (i == j) note_failure(l, failed, k_not(b, k_lt(b, zero, sum)), j);
 			a[i * n + j] = i > j ? k_prim2(b, OP_DIV, sum, a[j * n + j]) : k_prim1(b, OP_SQRT, sum);
 		}
 		for (uint32_t k = j + 1; k < n; k++) a[j * n + k] = k_const(b, k_type(b, a[0]), 0);
 	}
-	return failed;
 }
 
 /* op(T) X = B in place; r columns. */
-static KRef solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjoint, bool unit, const KRef *t, KRef *x) {
+static void solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjoint, bool unit, const KRef *t, KRef *x, Failure *failed) {
 	KBuilder *b = &l->k;
-	KRef failed = k_int(b, 0);
 	const bool forward = lower != adjoint;
-	for (uint32_t i = 0; i < n && !unit; i++) note_failure(l, &failed, k_prim2(b, OP_EQ, t[i * (n + 1)], k_const(b, k_type(b, t[0]), 0)), i);
+	for (uint32_t i = 0; i < n && !unit; i++) note_failure(l, failed, k_prim2(b, OP_EQ, t[i * (n + 1)], k_const(b, k_type(b, t[0]), 0)), i);
 	for (uint32_t step = 0; step < n; step++) {
 		const uint32_t i = forward ? step : n - 1 - step;
 		for (uint32_t back = 0; back < step; back++) {
 			const uint32_t k = forward ? back : n - 1 - back;
 			const KRef factor = adjoint ? t[k * n + i] : t[i * n + k];
-			for (uint32_t j = 0; j < r; j++) x[i * r + j] = k_sub(b, x[i * r + j], k_mul(b, factor, x[k * r + j]));
+			const KRef minus = k_prim1(b, OP_NEG, factor);
+			for (uint32_t j = 0; j < r; j++) x[i * r + j] = k_muladd(b, minus, x[k * r + j], x[i * r + j]);
 		}
 		for (uint32_t j = 0; j < r && !unit; j++) x[i * r + j] = k_prim2(b, OP_DIV, x[i * r + j], t[i * (n + 1)]);
 	}
-	return failed;
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------------------------------------------- */
@@ -144,7 +149,7 @@ void lower_factor(Lower *l, const Inst *in) {
 	Shape s = lower_shape(l, inst_arg(f, in, 0));
 	const uint32_t count = matrix_count(&s), n = (uint32_t)s.n[s.rank - 1];
 	const KRef *x = lower_place(l, inst_arg(f, in, 0))->elements;
-	Failure all = {k_int(&l->k, 0), k_int(&l->k, 0)};
+	Failure all = {0};
 	if (in->op == OP_TRISOLVE) {
 		Shape right = lower_shape(l, inst_arg(f, in, 1));
 		const uint32_t r = (uint32_t)right.n[right.rank - 1];
@@ -153,9 +158,11 @@ void lower_factor(Lower *l, const Inst *in) {
 		const KRef *given = lower_place(l, inst_arg(f, in, 1))->elements;
 		KRef *out = ARENA_ARRAY(l->scratch, KRef, right.count + 1);
 		memcpy(out, given, right.count * sizeof *out);
-		for (uint32_t m = 0; m < count; m++)
-			add_failure(l, &all, solve_matrix(l, n, r, lower, adjoint, unit, x + m * n * n, out + m * n * r), m);
-		if (right.count && !unit) check_failure(l, in, &all, count);
+		for (uint32_t m = 0; m < count && right.count; m++) {
+			all.number = m;
+			solve_matrix(l, n, r, lower, adjoint, unit, x + m * n * n, out + m * n * r, &all);
+		}
+		check_failure(l, in, &all, count);
 		lower_set_small(l, inst_result(in, 0), right.count, out);
 		return;
 	}
@@ -163,7 +170,9 @@ void lower_factor(Lower *l, const Inst *in) {
 	memcpy(out, x, s.count * sizeof *out);
 	for (uint32_t m = 0; m < count && n; m++) {
 		KRef *a = out + m * n * n;
-		add_failure(l, &all, in->op == OP_LU ? lu_matrix(l, n, a, p + m * n) : cholesky_matrix(l, n, a), m);
+		all.number = m;
+		if (in->op == OP_LU) lu_matrix(l, n, a, p + m * n, &all);
+		else cholesky_matrix(l, n, a, &all);
 	}
 	check_failure(l, in, &all, count);
 	lower_set_small(l, inst_result(in, 0), s.count, out);

@@ -144,6 +144,7 @@ static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			define(l, s, p, inst_result(in, k));
 			w->in_run[in->results + k] = false;
+			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p->row)) l->needed[in->results + k] = true;
 		}
 	}
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -338,7 +339,7 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 	/* the operands are read at the beginning; what regions read comes while they are scheduled */
 	Using u = {l, s, p, p->from};
 	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
-	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0))) flow_of(l, inst_arg(l->f, in, 0))->shared = true;
+	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0))) flow_of(l, inst_arg(l->f, in, 0))->shared++;
 	if (kind == PIECE_CONTROL) {
 		Flow *w = l->flow;
 		/* a run that is being gathered outside goes on after this piece */
@@ -378,6 +379,12 @@ static bool depends_on_run(const Lower *l, const Inst *in) {
 	return d.found;
 }
 
+/* The array whose memory r may have under another shape. */
+static Ref alias_root(const Lower *l, Ref r) {
+	for (const Inst *in = ref_inst(l->f, r); in && (in->op == OP_RESHAPE || in->op == OP_STOP); in = ref_inst(l->f, r)) r = inst_arg(l->f, in, 0);
+	return r;
+}
+
 /* The run reads an array that this instruction may overwrite. */
 static bool run_reads_operands(const Lower *l, const Inst *in) {
 	const Flow *w = l->flow;
@@ -385,7 +392,7 @@ static bool run_reads_operands(const Lower *l, const Inst *in) {
 		const Inst *r = inst_at(l, w->run.at[i]);
 		for (uint32_t k = 0; k < r->nargs; k++)
 			for (uint32_t j = 0; j < in->nargs; j++)
-				if (inst_arg(l->f, r, k) == inst_arg(l->f, in, j) && !is_small(l, inst_arg(l->f, in, j))) return true;
+				if (alias_root(l, inst_arg(l->f, r, k)) == alias_root(l, inst_arg(l->f, in, j)) && !is_small(l, inst_arg(l->f, in, j))) return true;
 	}
 	return false;
 }
@@ -399,8 +406,11 @@ static void schedule(Lower *l, Sched *s) {
 		bool dependent = depends_on_run(l, in);
 		bool ordered = l->flow->run_fails && flow_may_fail(l->f, in);
 		Dim row;
+		/* the first failure is told: what is done by rows is done together, the rest before or after */
+		if (l->flow->by_rows && ordered && !rows_take(l, in, l->flow->row)) flush(l, s);
+		dependent = depends_on_run(l, in);
 		if (rows_must(l, in, &row)) {
-			if (l->flow->by_rows && l->flow->row != row) flush(l, s);
+			if (l->flow->by_rows ? l->flow->row != row : ordered) flush(l, s);
 			l->flow->by_rows = true;
 			l->flow->row = row;
 			append(l, i);
@@ -421,7 +431,7 @@ static void schedule(Lower *l, Sched *s) {
 			if (ordered) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_SMALL, i);
-		} else if (direct_takes(l, in) && !(ref_is_value(inst_arg(l->f, in, 0)) && l->flow->in_run[REF_INDEX(inst_arg(l->f, in, 0))])) {
+		} else if (direct_takes(l, in) && (writes_elements(in) || !(ref_is_value(inst_arg(l->f, in, 0)) && l->flow->in_run[REF_INDEX(inst_arg(l->f, in, 0))]))) {
 			if (ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in))) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_DIRECT, i);
@@ -475,6 +485,123 @@ bool flow_dies_at(const Lower *l, Ref x, const Piece *p) {
 	return v->last == p && !v->at_end && !v->outside && !v->shared && uses_at(v, p->from) == 1 && !used_between(v, p->from, p->to);
 }
 
+/* ---- updates of boxes where the array lies --------------------------------------------------------------------------------------------------- */
+
+/* What of the updated array a value is computed from. */
+enum { FROM_OWN = 1, FROM_BESIDE = 2 };
+
+typedef struct InPlace {
+	const Lower *l;
+	const Inst *update;
+	uint8_t *from; /* by position in the run */
+	uint32_t uses; /* of the array that are harmless */
+} InPlace;
+
+static const Inst *run_def(const Lower *l, const Piece *p, Ref r, uint32_t *at) {
+	const Inst *in = ref_inst(l->f, r);
+	for (uint32_t i = 0; in && i < p->n; i++)
+		if (inst_at(l, p->insts[i]) == in) {
+			*at = i;
+			return in;
+		}
+	return NULL;
+}
+
+/* A whole number that is a length: constants, extents, sums of these. */
+static bool number_as_dim(const Lower *l, Ref r, Dim *out) {
+	const Const *k = ref_constant(l->f, r);
+	int64_t v;
+	if (k) {
+		if (k->value.kind != V_SCALAR || !value_as_i64(k->value, &v)) return false;
+		*out = dim_const(l->c, v);
+		return true;
+	}
+	const Inst *in = ref_inst(l->f, r);
+	Dim x, y;
+	if (in && in->op == OP_EXTENT) {
+		*out = (Dim)attr_int(l->c, OP_EXTENT, in->attr, 0);
+		return true;
+	}
+	if (!in || in->op != OP_ADD || !number_as_dim(l, inst_arg(l->f, in, 0), &x) || !number_as_dim(l, inst_arg(l->f, in, 1), &y)) return false;
+	*out = dim_add(l->c, x, y);
+	return true;
+}
+
+/* Along an axis of x: what a slice takes, or a gather of one index that is known as a length. */
+static bool read_side(const Lower *l, const Inst *in, uint32_t axis, Side *out) {
+	if (in->op == OP_SLICE) {
+		*out = inst_side(l->f, in, axis);
+		return true;
+	}
+	if (in->op != OP_GATHER || ref_ty(l->f, inst_arg(l->f, in, 1))->rank) return false;
+	const Dim whole = ref_ty(l->f, inst_arg(l->f, in, 0))->dims[axis];
+	*out = (Side){dim_const(l->c, 0), whole, whole, 1};
+	if (attr_int(l->c, OP_GATHER, in->attr, 0) != axis) return true;
+	out->length = dim_const(l->c, 1);
+	return number_as_dim(l, inst_arg(l->f, in, 1), &out->start);
+}
+
+/* What is read of the updated array: exactly what is written, elements that stay, or (0) perhaps some of both. */
+static uint8_t read_against(const Lower *l, const Inst *read, const Inst *update) {
+	bool own = read->op == OP_SLICE, beside = false;
+	for (uint32_t i = 0; i < ref_ty(l->f, inst_result(update, 0))->rank; i++) {
+		Side s, u = inst_side(l->f, update, i);
+		if (!read_side(l, read, i, &s)) return 0;
+		own = own && s.start == u.start && s.length == u.length && s.stride == u.stride;
+		beside = beside || sides_apart(l->c, s, u);
+	}
+	return own ? FROM_OWN : beside ? FROM_BESIDE : 0;
+}
+
+static bool keeps_index(const Inst *in) {
+	return prims[in->op].elementwise || in->op == OP_SELECT || in->op == OP_CONVERT || in->op == OP_STOP;
+}
+
+bool run_updates_in_place(const Lower *l, const Piece *p, const Inst *in) {
+	if (in->op != OP_UPDATE || !update_by_box(l->f, in)) return false;
+	Ref x = inst_arg(l->f, in, 0);
+	if (!ref_is_value(x) || inst_arg(l->f, in, 1) == x) return false;
+	uint8_t *from = ARENA_ARRAY(l->scratch, uint8_t, p->n + 1);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *u = inst_at(l, p->insts[i]);
+		if (u == in) continue;
+		for (uint32_t k = 0; k < u->nargs; k++) {
+			Ref r = inst_arg(l->f, u, k);
+			uint32_t d;
+			if (r == x) {
+				uint8_t part = k == 0 ? read_against(l, u, in) : 0;
+				if (!part) return false;
+				from[i] |= part;
+			} else if (ref_is_value(r) && l->flow->values[REF_INDEX(r)].piece == p && run_def(l, p, r, &d) && from[d]) {
+				if ((from[d] & FROM_OWN) && !keeps_index(u)) return false;
+				from[i] |= from[d];
+			}
+		}
+		if (from[i] && (!u->nresults || l->needed[u->results])) return false;
+	}
+	return true;
+}
+
+bool run_takes_memory(const Lower *l, const Piece *p, const Inst *in) {
+	if (!run_updates_in_place(l, p, in)) return false;
+	Ref x = inst_arg(l->f, in, 0);
+	const ValueFlow *v = flow_of(l, x);
+	if (v->piece == p) return !l->needed[REF_INDEX(x)];
+	return v->last == p && !v->at_end && !v->outside && !v->shared && !used_between(v, p->from, p->to);
+}
+
+/* Within a run: where the array of r came from before the updates that are made in place. */
+static Ref run_source(const Lower *l, const Piece *p, Ref r) {
+	uint32_t at;
+	for (;;) {
+		const Inst *in = run_def(l, p, r, &at);
+		if (!in || !run_updates_in_place(l, p, in)) return r;
+		Ref x = inst_arg(l->f, in, 0);
+		if (flow_of(l, x)->piece == p && l->needed[REF_INDEX(x)]) return r;
+		r = x;
+	}
+}
+
 static uint32_t first_init(const Inst *in) {
 	return in->op == OP_FOR ? 1 : 0;
 }
@@ -502,10 +629,24 @@ static bool chain_if(Lower *l, const Piece *p, uint32_t result, Ref from, Chain 
 	return true;
 }
 
-/* The operand that the array of result `which` of piece p comes from, when p changes it in place. */
-static bool chain_step(Lower *l, const Sched *s, const Piece *p, uint32_t which, Ref from, Ref *source, Chain *out) {
-	const Inst *in = inst_at(l, p->inst);
+/* The operand that the array of a result of piece p comes from, when p changes it in place. written: where what p gives is changed next. */
+static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref from, uint32_t written, Ref *source, Chain *out) {
+	const Inst *in = p->kind == PIECE_RUN ? ref_inst(l->f, result) : inst_at(l, p->inst);
+	const uint32_t which = REF_INDEX(result) - in->results;
 	switch (p->kind) {
+	case PIECE_RUN: {
+		Ref r = inst_result(in, 0);
+		*source = run_source(l, p, r);
+		if (*source == r || !ref_is_value(*source)) return false;
+		const ValueFlow *v = flow_of(l, *source);
+		return v->piece != p && !used_between(v, p->from, s->end) && !v->outside && !v->shared;
+	}
+	case PIECE_ALIAS: {
+		*source = inst_arg(l->f, in, 0);
+		if (!ref_is_value(*source)) return false;
+		const ValueFlow *v = flow_of(l, *source);
+		return uses_at(v, p->from) == 1 && !used_between(v, written, s->end) && uses_at(v, written) == (written == p->from) && !v->outside && v->shared == 1;
+	}
 	case PIECE_DIRECT:
 		if (!writes_elements(in)) return false;
 		*source = inst_arg(l->f, in, 0);
@@ -517,9 +658,9 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, uint32_t which,
 			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
 				const ValueFlow *v = flow_of(l, r);
 				if (!v->home || v->home != p->regions[0] || !v->piece) break;
-				const Inst *d = is_run(v->piece) ? NULL : inst_at(l, v->piece->inst);
-				if (!d) return false;
-				if (writes_elements(d)) r = inst_arg(l->f, d, 0);
+				const Inst *d = ref_inst(l->f, r);
+				if (v->piece->kind == PIECE_ROWS || (v->piece->kind == PIECE_RUN && d->op != OP_UPDATE)) return false;
+				if (writes_elements(d) || v->piece->kind == PIECE_ALIAS) r = inst_arg(l->f, d, 0);
 				else if (d->op == OP_FOR || d->op == OP_WHILE) r = inst_arg(l->f, d, first_init(d) + REF_INDEX(r) - d->results);
 				else if (d->op == OP_IF) r = l->f->args.at[v->piece->regions[0]->region->results + REF_INDEX(r) - d->results];
 				else return false;
@@ -540,15 +681,16 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, uint32_t which,
 }
 
 static bool chain(Lower *l, const Sched *s, Ref r, Ref from, Chain *out) {
+	uint32_t written = s->end;
 	while (r != from) {
 		if (!ref_is_value(r)) return false;
 		const ValueFlow *v = flow_of(l, r);
 		/* the result is read once: by the end of the region, or by the step that changes it further */
-		if (v->home != s || !v->piece || is_run(v->piece) || v->outside) return false;
+		if (v->home != s || !v->piece || v->piece->kind == PIECE_ROWS || v->outside) return false;
 		VEC_PUSH(l->scratch, &out->members, r);
 		Ref source;
-		uint32_t which = REF_INDEX(r) - inst_at(l, v->piece->inst)->results;
-		if (!chain_step(l, s, v->piece, which, from, &source, out)) return false;
+		if (!chain_step(l, s, v->piece, r, from, written, &source, out)) return false;
+		if (v->piece->kind != PIECE_ALIAS) written = v->piece->from;
 		r = source;
 	}
 	return true;
@@ -582,7 +724,7 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 			if (gives_memory(l, s, p, init)) unite(l, init, out);
 			else {
 				flow_of(l, out)->alias = true;
-				if (ref_is_value(init)) flow_of(l, init)->shared = true;
+				if (ref_is_value(init)) flow_of(l, init)->shared++;
 			}
 			continue;
 		}
@@ -603,13 +745,42 @@ static void link_loop(Lower *l, Sched *s, Piece *p, const Inst *in) {
 	}
 }
 
+bool run_changes(const Lower *l, const Piece *p, const Inst *in, Ref *x) {
+	Ref r = in->nresults ? inst_result(in, 0) : REF_NONE;
+	if (in->op != OP_UPDATE || !l->needed[REF_INDEX(r)] || !run_takes_memory(l, p, in)) return false;
+	*x = run_source(l, p, r);
+	if (*x == r || !ref_is_value(*x)) return false;
+	const ValueFlow *v = flow_of(l, *x);
+	return v->piece != p && v->last == p && !v->at_end && !v->outside && !v->shared && !used_between(v, p->from, p->to);
+}
+
+static void link_run(Lower *l, Sched *s, Piece *p) {
+	for (uint32_t k = 0; k < p->n; k++) {
+		const Inst *in = inst_at(l, p->insts[k]);
+		Ref x;
+		for (uint32_t i = 0; i < in->nresults; i++) flow_of(l, inst_result(in, i))->owned = true;
+		if (!run_changes(l, p, in, &x)) continue;
+		const ValueFlow *v = flow_of(l, x);
+		if (v->home == s && v->owned && !v->alias) unite(l, x, inst_result(in, 0));
+	}
+}
+
 static void link(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		Piece *p = s->pieces.at[i];
-		if (is_run(p)) {
+		if (p->kind == PIECE_RUN) {
+			link_run(l, s, p);
+			continue;
+		}
+		if (p->kind == PIECE_ROWS) {
 			for (uint32_t k = 0; k < p->n; k++) {
 				const Inst *in = inst_at(l, p->insts[k]);
 				for (uint32_t r = 0; r < in->nresults; r++) flow_of(l, inst_result(in, r))->owned = true;
+				/* a tape goes on where it lies */
+				for (uint32_t r = 0; in->op == OP_FOR && r < in->nresults; r++) {
+					Ref init = inst_arg(l->f, in, 1 + r), out = inst_result(in, r);
+					if (rows_tape(l, out, p->row) && gives_memory(l, s, p, init)) unite(l, init, out);
+				}
 			}
 			continue;
 		}
@@ -626,7 +797,7 @@ static void link(Lower *l, Sched *s) {
 				Ref out = inst_result(in, k), source;
 				if (is_small(l, out)) continue;
 				flow_of(l, out)->owned = true;
-				if (!chain_step(l, s, p, k, REF_NONE, &source, &c)) continue;
+				if (!chain_step(l, s, p, out, REF_NONE, s->end, &source, &c)) continue;
 				const ValueFlow *v = flow_of(l, source);
 				if (v->home != s || !v->owned || v->alias || v->last != p || v->at_end || v->outside) continue;
 				join_chain(l, out, &c);
@@ -761,7 +932,7 @@ static void plan_runs(Lower *l, Sched *s) {
 		Piece *p = s->pieces.at[i];
 		if (p->kind == PIECE_RUN) {
 			l->position = p->from;
-			p->plan = arrays_plan(l, p->n, p->insts);
+			p->plan = arrays_plan(l, p);
 			if (!p->plan) l->failed = true;
 		}
 		for (uint32_t r = 0; r < 2; r++)

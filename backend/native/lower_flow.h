@@ -63,7 +63,7 @@ typedef struct ValueFlow {
 	bool at_end;          /* a result of the region it is defined in */
 	bool outside;         /* used after the unit */
 	bool alias;           /* has the memory of another value */
-	bool shared;          /* another value has its memory: it cannot be given away */
+	uint32_t shared;      /* how many values have its memory: it cannot be given away */
 	VEC(uint32_t) uses;   /* positions, increasing */
 	uint32_t joined;      /* its class: value plus 1 of another member; 0: it speaks for the class itself */
 	uint32_t lives_to;    /* position */
@@ -103,6 +103,13 @@ bool direct_takes(const Lower *l, const Inst *in);
 bool writes_elements(const Inst *in);
 /* The position where operand x dies with this piece, and is read there once only: its memory may be taken over. */
 bool flow_dies_at(const Lower *l, Ref x, const Piece *p);
+/* An update in the run p may be made where its array lies: the array is read nowhere else in the run but at elements that the update does not write, or
+ * at its own for what it writes, and by nothing that is computed for others. Whether it is needed after the run is not looked at. */
+bool run_updates_in_place(const Lower *l, const Piece *p, const Inst *in);
+/* The same, and the array is not needed later. */
+bool run_takes_memory(const Lower *l, const Piece *p, const Inst *in);
+/* The result, needed after the run, is array x from before the run with boxes changed where it lies; x dies there. */
+bool run_changes(const Lower *l, const Piece *p, const Inst *in, Ref *x);
 /* Calls visit for every operand of the piece and of what its regions contain. */
 typedef void (*RefVisit)(void *ud, Ref r);
 void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud);
@@ -114,6 +121,8 @@ bool flow_may_fail(const Fn *f, const Inst *in);
 bool rows_take(const Lower *l, const Inst *in, Dim row);
 /* ... and is best done so, or cannot be done otherwise. */
 bool rows_must(const Lower *l, const Inst *in, Dim *row);
+/* The value stays in memory although it is carried by a loop that is done by rows. */
+bool rows_tape(const Lower *l, Ref r, Dim row);
 /* It looks along the rows, but in a way that those who are done by rows and read it know. */
 bool rows_understand(const Lower *l, const Inst *in, Dim row);
 void rows_emit(Lower *l, const Piece *p);

@@ -4,6 +4,9 @@
  * row, and never looks along it. Such instructions are done row by row: a parallel loop over blocks, a vector loop over a block's rows, and inside
  * it the program as it was before it was mapped, so that a loop of the program carries registers and not arrays.
  *
+ * Tapes. What a derivative keeps of each turn is an array with an axis of turns beside that of rows. It stays in memory: a turn stores its row's elements
+ * there (a loop at the piece's own level may carry it), and reads them again by the number of a turn.
+ *
  * Masks. Where rows part ways (`while`, `if` and `for` under map, autodiff/batch.c) a mask says which rows go on, and the others keep what they have:
  * every result is select(mask, new, old). Then it makes no difference to a row whether a turn runs that only others need, and "some row goes on" may be
  * asked of one vector of rows. Rows that do not go on are fed the operands of one that does (gather by select(mask, iota, argmax(mask)));
@@ -201,12 +204,44 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 
 typedef struct Taking {
 	Lower l; /* with in_rows */
+	uint32_t depth; /* open regions */
 	double work;
 	Mask masks[MASKS_MOST];
 	uint32_t nmasks;
 } Taking;
 
 static bool takes_inst(Taking *w, const Inst *in);
+
+/* ---- tapes: arrays of rows with more in a row than registers hold ---- */
+
+static bool is_tape(const Lower *l, Ref r) {
+	bool row;
+	const Type *t = ref_ty(l->f, r);
+	return ref_is_value(r) && t->kind == TY_TENSOR && !dtype_is_complex((Dtype)t->dtype) && lower_row_axis(l, r) >= 0 &&
+	       !row_type(l->c, ref_type(l->f, r), l->row, &row);
+}
+
+/* gather or scatter_set along an axis of a tape at a number that all rows share; the axes besides that and the row are few elements. */
+static bool at_turn(const Lower *l, const Inst *in) {
+	if ((in->op != OP_GATHER && in->op != OP_SCATTER_SET) || !is_tape(l, inst_arg(l->f, in, 0))) return false;
+	const Type *t = ref_ty(l->f, inst_arg(l->f, in, 0));
+	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0), row = lower_row_axis(l, inst_arg(l->f, in, 0));
+	int64_t n;
+	if (axis == row || attr_int(l->c, (Op)in->op, in->attr, 1) || ref_ty(l->f, inst_arg(l->f, in, 1))->rank) return false;
+	for (int i = 0; i < t->rank; i++)
+		if (i != axis && i != row && !dim_is_const(l->c, t->dims[i], &n)) return false;
+	return true;
+}
+
+/* The loop carries result k as a tape that a turn only writes on. */
+static bool carries_tape(const Lower *l, const Inst *in, uint32_t k) {
+	if (in->op != OP_FOR || !is_tape(l, inst_result(in, k)) || !ref_is_value(inst_arg(l->f, in, 1 + k))) return false;
+	const Region *body = inst_region(l->f, in, 0);
+	const Ref param = ref_value(body->params + 1 + k), next = l->f->args.at[body->results + k];
+	const Inst *write = ref_inst(l->f, next);
+	return write && write->op == OP_SCATTER_SET && at_turn(l, write) && inst_arg(l->f, write, 0) == param && l->uses[REF_INDEX(param)] == 1 &&
+	       l->uses[REF_INDEX(next)] == 1;
+}
 
 static bool has_row(const Taking *w, Ref r) {
 	return lower_row_axis(&w->l, r) >= 0;
@@ -228,15 +263,17 @@ static bool takes_ref(const Taking *w, Ref r) {
 	return across(&w->l, r, &mask) == ACROSS_NOT;
 }
 
+/* Tapes among parameters and results have been looked at by takes_loop. */
 static bool takes_region(Taking *w, const Region *g, bool any_result) {
-	bool row;
-	for (uint32_t k = 0; k < g->nparams; k++)
-		if (!row_type(w->l.c, w->l.f->vals.at[g->params + k].type, w->l.row, &row)) return false;
-	for (uint32_t i = 0; i < g->ninsts; i++)
-		if (!takes_inst(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]])) return false;
-	for (uint32_t k = 0; k < g->nresults; k++)
-		if (!any_result && !takes_ref(w, region_result(&w->l, g, k))) return false;
-	return true;
+	bool row, good = true;
+	w->depth++;
+	for (uint32_t k = 0; k < g->nparams && good; k++)
+		good = row_type(w->l.c, w->l.f->vals.at[g->params + k].type, w->l.row, &row) || is_tape(&w->l, ref_value(g->params + k));
+	for (uint32_t i = 0; i < g->ninsts && good; i++) good = takes_inst(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]]);
+	for (uint32_t k = 0; k < g->nresults && good; k++)
+		good = any_result || takes_ref(w, region_result(&w->l, g, k)) || is_tape(&w->l, region_result(&w->l, g, k));
+	w->depth--;
+	return good;
 }
 
 static bool push_mask(Taking *w, Mask mask) {
@@ -258,8 +295,12 @@ static bool takes_loop(Taking *w, const Inst *in) {
 	const Fn *f = l->f;
 	const Region *body = inst_region(f, in, in->op == OP_FOR ? 0 : 1);
 	Mask mask = {.r = REF_NONE}, any;
-	for (uint32_t k = 0; k < in->nargs; k++)
-		if (!takes_ref(w, inst_arg(f, in, k))) return false;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		if (takes_ref(w, inst_arg(f, in, k))) continue;
+		if (w->depth || k < first_of(in) || !carries_tape(l, in, k - first_of(in))) return false;
+	}
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (is_tape(l, inst_result(in, k)) && (w->depth || !carries_tape(l, in, k))) return false;
 	double turns = TURNS_GUESSED, outside = w->work;
 	w->work = 0;
 	if (in->op == OP_FOR) {
@@ -294,6 +335,8 @@ static bool takes_if(Taking *w, const Inst *in) {
 	const Fn *f = l->f;
 	Mask mask = {.r = REF_NONE}, any;
 	const Region *yes = inst_region(f, in, 0), *no = inst_region(f, in, 1);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (is_tape(l, inst_result(in, k))) return false;
 	if (across(l, inst_arg(f, in, 0), &any) == ACROSS_ANY) {
 		for (uint32_t k = 0; k < in->nresults; k++)
 			if (!keeps(l, region_result(l, yes, k), region_result(l, no, k), &mask)) return false;
@@ -389,6 +432,35 @@ static bool takes_rows(const Lower *l, const Inst *in) {
 	return small_rule(l, in, count);
 }
 
+/* Elements of an array that is the same for all rows and too large for registers: it lies in memory, since what is computed by rows is small. */
+static bool is_lookup(const Lower *l, const Inst *in) {
+	if (in->op != OP_GATHER || attr_int(l->c, OP_GATHER, in->attr, 1)) return false;
+	const Ref x = inst_arg(l->f, in, 0);
+	const Type *t = ref_ty(l->f, x);
+	const int64_t axis = attr_int(l->c, OP_GATHER, in->attr, 0);
+	int64_t n;
+	if (type_is_small(l->c, ref_type(l->f, x), NULL) || dtype_is_complex((Dtype)t->dtype)) return false;
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (t->dims[i] == l->row || (i != axis && !dim_is_const(l->c, t->dims[i], &n))) return false;
+	return true;
+}
+
+static bool takes_lookup(Taking *w, const Inst *in) {
+	const Ref out = inst_result(in, 0), index = inst_arg(w->l.f, in, 1);
+	bool row;
+	if (!takes_ref(w, index) || !row_type(w->l.c, ref_type(w->l.f, out), w->l.row, &row) || row != has_row(w, index)) return false;
+	w->work += 2 * lower_shape(&w->l, out).count;
+	return true;
+}
+
+static bool takes_turn(Taking *w, const Inst *in) {
+	const Lower *l = &w->l;
+	bool row;
+	const Ref x = in->op == OP_GATHER ? inst_result(in, 0) : inst_arg(l->f, in, 2);
+	w->work += 2;
+	return takes_ref(w, inst_arg(l->f, in, 1)) && row_type(l->c, ref_type(l->f, x), l->row, &row) && row && ref_is_value(x);
+}
+
 static bool takes_inst(Taking *w, const Inst *in) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
@@ -397,7 +469,7 @@ static bool takes_inst(Taking *w, const Inst *in) {
 	if (in->nresults && across(l, inst_result(in, 0), &mask) != ACROSS_NOT) return true; /* who reads it has to understand it */
 	if (in->op == OP_FOR || in->op == OP_WHILE || in->op == OP_IF) {
 		for (uint32_t k = 0; k < in->nresults; k++)
-			if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row)) return false;
+			if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) && !is_tape(l, inst_result(in, k))) return false;
 		return in->op == OP_IF ? takes_if(w, in) : takes_loop(w, in);
 	}
 	if (in->nregions || in->op == OP_CALL || in->op == OP_FAIL || in->op == OP_FORMAT) return false;
@@ -406,6 +478,8 @@ static bool takes_inst(Taking *w, const Inst *in) {
 			if (same_mask(w->masks[k], mask)) return takes_ref(w, inst_arg(f, in, 0));
 		return false;
 	}
+	if (at_turn(l, in)) return (w->depth || in->op == OP_GATHER) && takes_turn(w, in);
+	if (is_lookup(l, in)) return takes_lookup(w, in);
 	double work = 1;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		if (!takes_ref(w, inst_arg(f, in, k))) return false;
@@ -430,7 +504,8 @@ static double written(const Taking *w, const Inst *in) {
 		const Region *g = inst_region(w->l.f, in, k);
 		for (uint32_t i = 0; i < g->ninsts; i++) n += written(w, &w->l.f->insts.at[w->l.f->inst_order.at[g->insts + i]]);
 	}
-	for (uint32_t k = 0; !in->nregions && k < in->nargs; k++) n += lower_shape(&w->l, inst_arg(w->l.f, in, k)).count;
+	for (uint32_t k = 0; !in->nregions && !is_lookup(&w->l, in) && k < in->nargs; k++)
+		if (!is_tape(&w->l, inst_arg(w->l.f, in, k))) n += lower_shape(&w->l, inst_arg(w->l.f, in, k)).count;
 	return in->op == OP_LU ? n * FACTOR_ROWS : n;
 }
 
@@ -449,12 +524,17 @@ bool rows_take(const Lower *l, const Inst *in, Dim row) {
 		const Ref out = inst_result(in, k);
 		if (across(&w.l, out, &mask) != ACROSS_NOT) return false;
 		if (has_row(&w, out)) continue;
-		/* there is no row whose number this would be, unless nothing happens to it */
+		/* there is no row whose number this would be, unless nothing happens to it or nobody asks */
 		if (in->op != OP_FOR && in->op != OP_WHILE) return false;
 		const Region *body = inst_region(l->f, in, in->op == OP_FOR ? 0 : 1);
-		if (region_result(l, body, k) != ref_value(body->params + first_of(in) + k)) return false;
+		if (l->uses[REF_INDEX(out)] && region_result(l, body, k) != ref_value(body->params + first_of(in) + k)) return false;
 	}
 	return written(&w, in) <= ROWS_WORK;
+}
+
+bool rows_tape(const Lower *l, Ref r, Dim row) {
+	const Taking w = taking(l, row);
+	return is_tape(&w.l, r);
 }
 
 bool rows_understand(const Lower *l, const Inst *in, Dim row) {
@@ -522,6 +602,34 @@ static void emit_feed(RowsEmit *e, const Inst *in, Mask mask) {
 	lower_set_small(l, inst_result(in, 0), x->count, out);
 }
 
+static void emit_lookup(RowsEmit *e, const Inst *in) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const Type x = *ref_ty(l->f, inst_arg(l->f, in, 0));
+	const Place *from = lower_place(l, inst_arg(l->f, in, 0)), *index = lower_place(l, inst_arg(l->f, in, 1));
+	const int64_t axis = attr_int(l->c, OP_GATHER, in->attr, 0);
+	const KType t = lower_ktype(l, inst_result(in, 0));
+	int64_t outer = 1, row = 1, v;
+	for (int64_t i = 0; i < x.rank; i++)
+		if (i != axis) *(i < axis ? &outer : &row) *= dim_is_const(l->c, x.dims[i], &v) ? v : 1;
+	l->failed |= from->kind != PLACE_MEMORY;
+	KRef length = lower_dim(l, x.dims[axis]), *out = room(l, (uint32_t)(outer * row) * index->count), *checked = room(l, index->count);
+	uint32_t n = 0;
+	for (uint32_t j = 0; j < index->count; j++) {
+		checked[j] = k_convert(b, index->elements[j], KT_I64);
+		KRef bad = k_logic(b, 1, k_lt(b, checked[j], k_int(b, 0)), k_prim2(b, OP_LE, length, checked[j]));
+		k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), checked[j], length);
+	}
+	for (int64_t o = 0; o < outer; o++)
+		for (uint32_t j = 0; j < index->count; j++)
+			for (int64_t r = 0; r < row; r++) {
+				KRef at = k_add(b, checked[j], k_mul(b, length, k_int(b, o)));
+				at = k_add(b, k_mul(b, at, k_int(b, row)), k_int(b, r));
+				out[n++] = k_load(b, t, k_lanes_of(b, at) ? KM_INDEXED : KM_UNIFORM, from->pointer, at, 0);
+			}
+	lower_set_small(l, inst_result(in, 0), n, out);
+}
+
 static void emit_region(RowsEmit *e, const Region *g, const bool *which, bool wanted) {
 	for (uint32_t i = 0; i < g->ninsts; i++)
 		if (!which || which[i] == wanted) emit_inst(e, inst_in(e->l, g, i));
@@ -553,14 +661,16 @@ static void need(const Lower *l, const Region *g, Ref r, bool *needs) {
 
 /* What a loop carries in kernel values: `at` gets them for r, the count is given back. */
 static uint32_t flat(RowsEmit *e, Ref r, bool spreads, KRef *at) {
+	if (is_tape(e->l, r)) return 0;
 	const Place *p = lower_place(e->l, r);
 	const bool varying = spreads && lower_row_axis(e->l, r) >= 0;
 	for (uint32_t i = 0; i < p->count; i++) at[i] = varying ? spread(&e->l->k, p->elements[i]) : p->elements[i];
 	return p->count;
 }
 
+/* Tapes are not carried in kernel values. */
 static uint32_t count_of(const Lower *l, Ref r) {
-	return lower_shape(l, r).count;
+	return is_tape(l, r) ? 0 : lower_shape(l, r).count;
 }
 
 /* The loop's carried values become those of parameters or results; what the body hands on as it is, is what went in. */
@@ -568,7 +678,8 @@ static void set_carried(RowsEmit *e, const Inst *in, uint32_t first, const KRef 
 	Lower *l = e->l;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const uint32_t n = count_of(l, inst_result(in, k));
-		lower_set_small(l, ref_value(first + k), n, at);
+		if (is_tape(l, inst_result(in, k))) lower_set_memory(l, ref_value(first + k), lower_destination(l, inst_result(in, k)));
+		else lower_set_small(l, ref_value(first + k), n, at);
 		at += n;
 	}
 }
@@ -676,6 +787,43 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	set_carried(e, in, in->results, out);
 }
 
+/* One turn's elements of a tape, read or written. */
+static void emit_at_turn(RowsEmit *e, const Inst *in) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const bool reads = in->op == OP_GATHER;
+	const Type t = *ref_ty(l->f, inst_arg(l->f, in, 0));
+	const int axis = (int)attr_int(l->c, (Op)in->op, in->attr, 0), row = lower_row_axis(l, inst_arg(l->f, in, 0));
+	const Place *tape = lower_place(l, inst_arg(l->f, in, 0));
+	KRef turn = k_convert(b, lower_place(l, inst_arg(l->f, in, 1))->elements[0], KT_I64), length = lower_dim(l, t.dims[axis]);
+	KRef bad = k_logic(b, 1, k_lt(b, turn, k_int(b, 0)), k_prim2(b, OP_LE, length, turn)), stride[MAX_RANK];
+	k_fail_if(b, bad, lower_site(l, SITE_INDEX, in), turn, length);
+	l->failed |= tape->kind != PLACE_MEMORY;
+	int64_t count = 1, n, unit;
+	for (int i = t.rank; i-- > 0;) {
+		stride[i] = i + 1 < t.rank ? k_mul(b, stride[i + 1], lower_dim(l, t.dims[i + 1])) : k_int(b, 1);
+		if (i != axis && i != row) count *= dim_is_const(l->c, t.dims[i], &n) ? n : 1;
+	}
+	const bool along = k_is_int(b, stride[row], &unit) && unit == 1;
+	const KMode mode = along ? KM_UNIT : KM_STRIDED;
+	const KRef step = along ? 0 : stride[row], start = k_add(b, k_mul(b, turn, stride[axis]), k_mul(b, e->base, stride[row]));
+	const KRef *x = reads ? NULL : lower_place(l, inst_arg(l->f, in, 2))->elements;
+	KRef *out = room(l, (uint32_t)count);
+	for (int64_t k = 0; k < count; k++) {
+		int64_t rest = k;
+		KRef at = start;
+		for (int i = t.rank; i-- > 0;) {
+			if (i == axis || i == row || !dim_is_const(l->c, t.dims[i], &n)) continue;
+			at = k_add(b, at, k_mul(b, k_int(b, rest % n), stride[i]));
+			rest /= n;
+		}
+		if (reads) out[k] = k_load(b, lower_ktype(l, inst_result(in, 0)), mode, tape->pointer, at, step);
+		else k_store(b, mode, tape->pointer, at, x[k], step);
+	}
+	if (reads) lower_set_small(l, inst_result(in, 0), (uint32_t)count, out);
+	else lower_set_memory(l, inst_result(in, 0), tape->pointer);
+}
+
 static void emit_inst(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
@@ -687,6 +835,8 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	else if (in->op == OP_WHILE) emit_while(e, in);
 	else if (in->op == OP_IF) emit_if(e, in);
 	else if (is_feed(l, in, &mask)) emit_feed(e, in, mask);
+	else if (at_turn(l, in)) emit_at_turn(e, in);
+	else if (is_lookup(l, in)) emit_lookup(e, in);
 	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
 		KRef number = k_convert(b, l->row_number, lower_ktype(l, inst_result(in, 0)));
 		lower_set_small(l, inst_result(in, 0), 1, &number);
@@ -712,7 +862,7 @@ static void mark_inside(Inputs *s, const Inst *in) {
 
 static void note_input(void *ud, Ref r) {
 	Inputs *s = ud;
-	if (!ref_is_value(r) || s->inside[REF_INDEX(r)] || s->met[REF_INDEX(r)] || lower_row_axis(s->l, r) < 0) return;
+	if (!ref_is_value(r) || s->inside[REF_INDEX(r)] || s->met[REF_INDEX(r)] || lower_row_axis(s->l, r) < 0 || is_tape(s->l, r)) return;
 	s->met[REF_INDEX(r)] = true;
 	VEC_PUSH(s->l->scratch, &s->list, r);
 }
@@ -804,6 +954,15 @@ void rows_emit(Lower *l, const Piece *p) {
 		l->failed |= before[i].kind != PLACE_MEMORY;
 	}
 
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Inst *in = &f->insts.at[p->insts[i]];
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			if (!in->nregions || !is_tape(l, inst_result(in, k))) continue;
+			const Place *init = lower_place(l, inst_arg(f, in, first_of(in) + k));
+			l->failed |= init->kind != PLACE_MEMORY;
+			lower_copy(l, inst_result(in, k), lower_destination(l, inst_result(in, k)), init->pointer);
+		}
+	}
 	KRef n = lower_dim(l, p->row), one = k_int(b, 1), block = k_int(b, BLOCK_ROWS);
 	KRef work = k_int(b, w.work < 1e9 ? (int64_t)w.work + 1 : 1000000000);
 	KRef nblocks = k_shift(b, 1, k_add(b, n, k_int(b, BLOCK_ROWS - 1)), k_int(b, 8));
@@ -823,7 +982,7 @@ void rows_emit(Lower *l, const Piece *p) {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Inst *in = &f->insts.at[p->insts[i]];
 		for (uint32_t k = 0; k < in->nresults; k++)
-			if (l->needed[in->results + k] && lower_row_axis(l, inst_result(in, k)) >= 0) store_rows(&e, inst_result(in, k));
+			if (l->needed[in->results + k] && lower_row_axis(l, inst_result(in, k)) >= 0 && !is_tape(l, inst_result(in, k))) store_rows(&e, inst_result(in, k));
 	}
 	k_vloop_end(b, NULL, NULL);
 	k_poll(b, k_mul(b, rows, work));
@@ -837,7 +996,7 @@ void rows_emit(Lower *l, const Piece *p) {
 			const Ref out = inst_result(in, k);
 			if (lower_row_axis(l, out) >= 0) {
 				if (l->needed[REF_INDEX(out)]) lower_set_memory(l, out, lower_destination(l, out));
-			} else if (in->nregions) {
+			} else if (in->nregions && l->uses[REF_INDEX(out)]) {
 				const Place *same = lower_place(l, inst_arg(f, in, first_of(in) + k));
 				lower_set_small(l, out, same->count, same->elements);
 			}

@@ -167,14 +167,18 @@ static bool fixed_update(const Lower *l, const Inst *in, int64_t *first) {
 
 static void small_broadcast(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	uint32_t n;
-	int64_t axes[MAX_RANK];
+	int64_t axes[MAX_RANK] = {0}; /* of the operand's axes, in the result */
 	const int64_t *all = attr_field(l->c, OP_BROADCAST, in->attr, 1, &n);
-	n = local_axes(l, inst_result(in, 0), n, all, axes);
+	const int row = lower_row_axis(l, inst_arg(l->f, in, 0)), to_row = lower_row_axis(l, inst_result(in, 0));
 	Shape from = lower_shape(l, inst_arg(l->f, in, 0)), to = lower_shape(l, inst_result(in, 0));
+	for (uint32_t i = 0, k = 0; i < n; i++) {
+		if ((int)i == row) continue;
+		axes[k++] = all[i] == to_row ? -1 : local_axis(l, inst_result(in, 0), all[i]); /* -1: one element for all rows */
+	}
 	for (uint32_t i = 0; i < to.count; i++) {
 		int64_t at[MAX_RANK], source[MAX_RANK];
 		coordinates(&to, i, at);
-		for (uint32_t k = 0; k < n; k++) source[k] = from.n[k] == 1 ? 0 : at[axes[k]];
+		for (uint32_t k = 0; k < from.rank; k++) source[k] = from.n[k] == 1 || axes[k] < 0 ? 0 : at[axes[k]];
 		out[i] = x[position_of(&from, source)];
 	}
 }
@@ -483,6 +487,10 @@ static void small_gather(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	for (uint32_t o = 0; o < p.outer; o++) {
 		const KRef *index = p.index + o / p.per_batch * p.nindex;
 		uint32_t plane = o * p.length * p.row;
+		if (p.nindex == p.length && factor_permute(l, p.length, index, p.row, x + plane, out + n)) {
+			n += p.length * p.row;
+			continue;
+		}
 		for (uint32_t j = 0; j < p.nindex; j++) {
 			int64_t v;
 			bool number = k_is_int(b, index[j], &v) && v >= 0 && v < p.length;

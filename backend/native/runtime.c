@@ -249,7 +249,7 @@ void *atled_rt_scratch(NativeCall *call, int64_t bytes) {
 }
 
 void atled_rt_copy(void *to, const void *from, int64_t bytes) {
-	if (bytes > 0) memmove(to, from, (size_t)bytes);
+	if (bytes > 0 && to != from) memmove(to, from, (size_t)bytes); /* an output may have its input's memory */
 }
 
 void atled_rt_zero(void *at, int64_t bytes) {

@@ -376,9 +376,16 @@ void backend_native_sources(Ctx *c, uint64_t *found, uint64_t *made) {
 
 /* ---- choosing ------------------------------------------------------------------------------------------------------------------------------ */
 
+/* One instruction gains nothing, unless it is a product of matrices or calls what may. */
+static bool may_gain(const Fn *f) {
+	if (f->insts.n != 1) return f->insts.n > 1;
+	const uint16_t op = f->insts.at[0].op;
+	return op == OP_DOT || op == OP_CALL;
+}
+
 static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Value *args) {
 	TierState *s = state_of(be);
-	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || code->fn->insts.n < 2) return code;
+	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || !may_gain(code->fn)) return code;
 	if (!code->tier) {
 		if (!is_available(be->ctx, s)) return code;
 		code->tier = heap_alloc(be->ctx, sizeof *code->tier);

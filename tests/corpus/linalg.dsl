@@ -94,3 +94,16 @@ jacobian(x -> real(ifft(fft(x))))([1.0, 2])  #~ eye(2)
 conv(a, b) = real(ifft(fft(a) * fft(b)))
 conv([1, 2, 0, 0], [1, 3, 0, 0])     #~ [1, 5, 6, 0]
 grad(a -> sum(conv(a, [1, 3, 0, 0]) * [1, 2, 3, 4]))([1.0, 2, 0, 0]) #~ [7, 11, 15, 7]
+
+# products of each sample's own matrices, and of one matrix with itself
+As = rand(5, 9, 8)
+Bs = rand(5, 8, 10)
+map((a, b) -> a @ b, As, Bs)[3]      #~ As[3] @ Bs[3]
+map((a, b) -> b' @ a', As, Bs)[4]    #~ (As[4] @ Bs[4])'
+map(a -> a @ a', As)[4]      #~ As[4] @ As[4]'
+map((a, b) -> tanh(a @ (b + 1)), As, Bs)[0]  #~ tanh(As[0] @ (Bs[0] + 1))
+grad(c -> sum(map((a, b) -> sum((a @ c @ b)^2), As, Bs)))(rand(8, 8))[2, 3] > 0      #> true
+T = rand(203, 197)
+(T' @ T)[150, 3]     #~ dot(T[.., 150], T[.., 3])
+(T' @ T)[3, 150]     #~ dot(T[.., 150], T[.., 3])
+(T @ T')[202, 202]   #~ dot(T[202], T[202])

@@ -101,3 +101,42 @@ together(xs) = { while max(xs) > 1 { xs = xs / 2 }; xs }
 max(abs(together(xs) - xs / 4))                                          #~ 0
 shifted(xs) = { for k in 0..3 { xs = concat(xs[1..], xs[..1]) }; xs }
 shifted(xs)[0] == xs[3]                                                  #> true
+
+# a table that all rows look into, too large for registers
+big = linspace(0, 1, 500)
+grid = reshape(linspace(0, 1, 600), 300, 2)
+look(x) = { s = 0.0; for k in 0..40 { s = 0.5s + big[k * 12] * x + big[i64(100x) + k] + sum(grid[k + i64(x)]) }; s }
+alike(look, xs)                                                          #~ 0 tol 1e-12
+until(x) = { k = 0; while big[k] < x / 4 { k += 3 }; k + 0.0 }
+alike(until, xs)                                                         #~ 0
+try { map(x -> { s = 0.0; for k in 0..3 { s += big[i64(170x) + k] }; s }, xs) } catch e { e }      #> index 510 is out of range for an axis of length 500
+
+# a tape of many turns stays in memory, its rows are written and read by those who own them
+steady(x) = { y = x; for k in 0..100 { y = (y + x / y) / 2 }; y }
+total6(xs) = sum(map(steady, xs))
+max(abs(grad(total6)(xs) - 0.5 / sqrt(xs)))                              #~ 0 tol 1e-12
+total7(xs, n) = sum(map(x -> { u = [x, 0.0]; for k in 0..n { u = [u[0] + 0.01u[1], u[1] - 0.01sin(u[0])] }; u[0] * u[1] }, xs))
+single(x, n) = { u = [x, 0.0]; for k in 0..n { u = [u[0] + 0.01u[1], u[1] - 0.01sin(u[0])] }; u[0] * u[1] }
+max(abs(grad(xs -> total7(xs, 70))(xs) - alone(x -> (y -> single(y, 70))'(x), xs)))       #~ 0 tol 1e-11
+max(abs(grad(xs -> total7(xs, 0))(xs)))                                  #~ 0
+hvp_at(xs) = hvp(xs -> total7(xs, 40), xs, ones(N))
+max(abs(hvp_at(xs) - alone(x -> (y -> single(y, 40))''(x), xs)))         #~ 0 tol 1e-9
+tape(xs) = { t = zeros(50, N); for k in 0..50 { xs = cos(xs); t[k] = xs }; t }
+sum(tape(xs)[49]) == sum(tape(xs)[49, ...])                              #> true
+max(abs(tape(xs)[2] - cos(cos(cos(xs)))))                                #~ 0 tol 1e-15
+
+# row-local loops inside loops that are not, and with lengths that only the program knows
+epochs(xs) = { for e in 0..4 { xs = map(heron, xs); xs = xs / sum(xs) * len(xs) }; xs }
+max(abs(epochs(xs) - xs^(1/16) / mean(xs^(1/16))))                       #~ 0 tol 1e-11
+kept(xs) = map(heron, xs[xs > 1])
+max(abs(kept(xs) - sqrt(xs[xs > 1])))                                    #~ 0 tol 1e-12
+size(map(heron, xs[xs > 5]))                                             #> 0
+grid2 = map(a -> map(b -> { s = 0.0; for k in 0..5 { s = s / 2 + a * b }; s }, xs), xs)
+shape(grid2)                                                             #> (37, 37)
+max(abs(grid2 - expand(xs, 1) * xs * 1.9375))                            #~ 0 tol 1e-12
+
+# one element for all rows, given as an array of length 1
+stretched(x, c) = map((a, k) -> { s = a; for i in 0..k { s = s + c[0]*sin(s) }; s }, x, [3, 1, 4, 1, 5])
+stretched([0.1, 0.2, 0.3, 0.4, 0.5], [0.7]) #~ map(a -> a, [stretched([0.1, 0.2, 0.3, 0.4, 0.5], [0.7])[k] for k in 0..5])
+widen(x, c) = { s = x; for i in 0..4 { s = s + c*sin(s) }; s }
+widen(linspace(0, 1, 30), [0.7])     #~ [widen([t], [0.7])[0] for t in linspace(0, 1, 30)]

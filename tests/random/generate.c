@@ -697,6 +697,7 @@ void generate(Ctx *c, Plan *plan, Sample *out) {
 	int64_t size = 5 + below(g, 10);
 	if (chance(g, 60)) size += below(g, 16);
 	if (chance(g, 20)) size += below(g, 30);
+	if (plan->brief) size = 2 + size / 3;
 	int64_t bounds[SETS][SYMS_MOST];
 	g->lengths = bounds;
 	g->callee = true;

@@ -20,6 +20,7 @@ enum {
 typedef struct Plan {
 	uint64_t seed;
 	bool small;     /* every symbol has the shortest length there is */
+	bool brief;     /* a third of the steps, of the same kinds */
 	int32_t result; /* the only one that is kept; -1: all */
 	const uint64_t *skipped;
 	uint32_t nskipped;

@@ -12,16 +12,21 @@
 #include "tests/random/shrink.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25 };
+enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25, JOBS_MOST = 64, WHOLE_EVERY = 20 };
 
 typedef struct Options {
 	uint64_t seed;
 	int64_t count;
 	int threads[THREADS_MOST];
 	uint32_t nthreads;
-	bool shrink, print, coverage, self_test, times, lenient;
+	int64_t jobs;
+	bool brief, shrink, print, coverage, self_test, times, lenient;
 	const char *only; /* engine */
 } Options;
 
@@ -219,11 +224,15 @@ static bool still_fails(void *ud, Plan *plan) {
 	return k.failed && k.engine == h->engine && (k.engine || !strncmp(k.what, h->words, strlen(h->words)));
 }
 
+static Plan plan_of(uint64_t seed, const Options *o) {
+	return (Plan){.seed = seed, .result = -1, .brief = o->brief && seed % WHOLE_EVERY};
+}
+
 static void show_failure(uint64_t seed, const Options *o, const Checked *k) {
 	Plan *plan = calloc(1, sizeof *plan);
 	uint64_t *skipped = calloc(STEPS_MOST, sizeof *skipped);
 	if (!plan || !skipped) abort();
-	*plan = (Plan){.seed = seed, .result = -1};
+	*plan = plan_of(seed, o);
 	printf("seed %llu: %s\n", (unsigned long long)seed, k->what);
 	if (o->shrink) {
 		Hunt h = {.options = o, .engine = k->engine};
@@ -260,6 +269,8 @@ static void usage(FILE *to) {
 	fputs("use: random_programs [options]\n"
 	      "  --seed S        the first seed (1)\n"
 	      "  --count N       programs, with seeds from S on (500)\n"
+	      "  --brief         programs of a third of the steps; every twentieth as long as ever\n"
+	      "  --jobs N        N processes share the work (1); 0: one for each processor\n"
 	      "  --threads LIST  numbers of threads for engines that use them (1,2,3)\n"
 	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its transforms\n"
 	      "  --shrink        a failing program is made smaller before it is shown\n"
@@ -292,12 +303,13 @@ static bool read_threads(const char *text, Options *o) {
 
 /* false: wrong options. */
 static bool read_options(int argc, char **argv, Options *o) {
-	*o = (Options){.seed = 1, .count = 500, .threads = {1, 2, 3}, .nthreads = 3};
+	*o = (Options){.seed = 1, .count = 500, .jobs = 1, .threads = {1, 2, 3}, .nthreads = 3};
 	for (int i = 1; i < argc; i++) {
 		const char *a = argv[i];
 		long long n;
 		if (!strcmp(a, "--shrink")) o->shrink = true;
 		else if (!strcmp(a, "--print")) o->print = true;
+		else if (!strcmp(a, "--brief")) o->brief = true;
 		else if (!strcmp(a, "--coverage")) o->coverage = true;
 		else if (!strcmp(a, "--times")) o->times = true;
 		else if (!strcmp(a, "--lenient")) o->lenient = true;
@@ -306,8 +318,12 @@ static bool read_options(int argc, char **argv, Options *o) {
 		else if (!strcmp(a, "--engine") && argv[i + 1]) o->only = argv[++i];
 		else if (!strcmp(a, "--seed") && read_number(argv[i + 1], &n)) o->seed = (uint64_t)n, i++;
 		else if (!strcmp(a, "--count") && read_number(argv[i + 1], &n)) o->count = n, i++;
+		else if (!strcmp(a, "--jobs") && read_number(argv[i + 1], &n)) o->jobs = n, i++;
 		else return false;
 	}
+	if (!o->jobs) o->jobs = sysconf(_SC_NPROCESSORS_ONLN);
+	if (o->jobs < 1) o->jobs = 1;
+	if (o->jobs > JOBS_MOST) o->jobs = JOBS_MOST;
 	return true;
 }
 
@@ -315,6 +331,78 @@ static double now(void) {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Of the programs, in runs that share a context, every jobs-th run from the first on. */
+static Tally run_share(const Options *o, int64_t first) {
+	Tally t = {0};
+	Ctx *c = NULL;
+	Plan *plan = calloc(1, sizeof *plan);
+	if (!plan) abort();
+	for (int64_t k = 0; k < o->count; k++) {
+		if (k / PROGRAMS_PER_CONTEXT % o->jobs != first) continue;
+		if (k % PROGRAMS_PER_CONTEXT == 0) {
+			if (c) ctx_free(c);
+			c = new_context();
+		}
+		uint64_t seed = o->seed + (uint64_t)k;
+		*plan = plan_of(seed, o);
+		double start = now();
+		if (o->print || o->lenient) printf("seed %llu\n", (unsigned long long)seed);
+		Checked result = check_plan(c, plan, o, &t, o->print ? print_cases : NULL, NULL);
+		if (o->times && now() - start > 0.1) printf("seed %llu took %.2f s\n", (unsigned long long)seed, now() - start);
+		if (!result.failed) {
+			t.passed++;
+			continue;
+		}
+		t.failed++;
+		show_failure(seed, o, &result);
+		if (o->self_test && t.failed == 3) break;
+	}
+	if (c) ctx_free(c);
+	free(plan);
+	return t;
+}
+
+static void add_tally(Tally *to, const Tally *t) {
+	to->passed += t->passed;
+	to->failed += t->failed;
+	to->cases += t->cases;
+	to->runs += t->runs;
+	to->errors += t->errors;
+	to->lenient += t->lenient;
+	to->without_rule += t->without_rule;
+	for (uint32_t op = 0; op < OP_COUNT; op++) {
+		to->functions[op] += t->functions[op];
+		to->instructions[op] += t->instructions[op];
+	}
+}
+
+/* A process for each share, which leaves its tally in memory that is shared; one that does not come to its end is a failure. */
+static Tally run_jobs(const Options *o) {
+	Tally all = {0}, *of = mmap(NULL, (size_t)o->jobs * sizeof *of, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t jobs[JOBS_MOST];
+	if (of == MAP_FAILED) abort();
+	fflush(stdout);
+	for (int64_t k = 0; k < o->jobs; k++) {
+		jobs[k] = fork();
+		if (jobs[k] < 0) abort();
+		if (jobs[k]) continue;
+		of[k] = run_share(o, k);
+		fflush(stdout);
+		_exit(0);
+	}
+	for (int64_t k = 0; k < o->jobs; k++) {
+		int status = -1;
+		waitpid(jobs[k], &status, 0);
+		if (status) {
+			printf("the process of share %lld ended with status %d\n", (long long)k, status);
+			of[k] = (Tally){.failed = 1};
+		}
+		add_tally(&all, &of[k]);
+	}
+	munmap(of, (size_t)o->jobs * sizeof *of);
+	return all;
 }
 
 int main(int argc, char **argv) {
@@ -331,31 +419,7 @@ int main(int argc, char **argv) {
 	self_test_table[0] = broken_engine;
 	char why[256];
 	if (!native_codegen(why, sizeof why)) printf("skip: the engine `native` is the evaluator here: %s\n", why);
-	Tally t = {0};
-	Ctx *c = NULL;
-	Plan *plan = calloc(1, sizeof *plan);
-	if (!plan) abort();
-	for (int64_t k = 0; k < o.count; k++) {
-		if (k % PROGRAMS_PER_CONTEXT == 0) {
-			if (c) ctx_free(c);
-			c = new_context();
-		}
-		uint64_t seed = o.seed + (uint64_t)k;
-		*plan = (Plan){.seed = seed, .result = -1};
-		double start = now();
-		if (o.print || o.lenient) printf("seed %llu\n", (unsigned long long)seed);
-		Checked result = check_plan(c, plan, &o, &t, o.print ? print_cases : NULL, NULL);
-		if (o.times && now() - start > 0.1) printf("seed %llu took %.2f s\n", (unsigned long long)seed, now() - start);
-		if (!result.failed) {
-			t.passed++;
-			continue;
-		}
-		t.failed++;
-		show_failure(seed, &o, &result);
-		if (o.self_test && t.failed == 3) break;
-	}
-	if (c) ctx_free(c);
-	free(plan);
+	Tally t = o.jobs > 1 ? run_jobs(&o) : run_share(&o, 0);
 	if (o.coverage) print_coverage(&t);
 	printf("%u functions, %u runs, %u of them in error by design; %u results not compared because they hang on roundings; %u transforms without a rule\n",
 	       t.cases, t.runs, t.errors, t.lenient, t.without_rule);

@@ -40,6 +40,15 @@ static const Case cases[] = {
 	 {-2, 2, 3, 0},
 	 1e-12,
 	 EXACT},
+	{"updates",
+	 "fn @f[n, m](%0: f64[n, m], %1: f64[m]) -> (f64[n, m], f64[n, m]) { %2: f64[1, m] = reshape %1 {shape: [1, m]} "
+	 "%3: f64[n, m] = update %0, %2 {start: [n - 1, m - 1], stride: [1, -1]} %4: f64[n, m] = mul %3, %0 "
+	 "%5: f64[n - 1, m] = slice %4 {start: [1, 0], length: [n - 1, m], stride: [1, 1]} "
+	 "%6: f64[n, m] = update %4, %5 {start: [0, 0], stride: [1, 1]} return %3, %6 }",
+	 "bb",
+	 {-2, 2, 3, 0},
+	 1e-12,
+	 EXACT},
 	{"broadcast from 1",
 	 "fn @f[n](%0: f64[1, n], %1: f64) -> (f64[4, n]) { %2: f64[4, n] = broadcast %0 {shape: [4, n], axes: [0, 1]} "
 	 "%3: f64[4, n] = broadcast %1 {shape: [4, n], axes: []} %4: f64[4, n] = mul %2, %3 return %4 }",

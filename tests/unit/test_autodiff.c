@@ -148,6 +148,16 @@ static void test_shapes(T *t) {
 	args[0] = matrix(t, 4, 6);
 	check_all(t, end(t, 2, (Ref[]){p, build1(b, OP_SIN, r)}), 1, args, 2, &usual);
 
+	begin(t, "update");
+	b = t->b;
+	n = sym(t, "n");
+	x = param(t, mat(t, n, len(t, 6)), "x");
+	r = build_slice(b, mul(b, x, x), (Dim[]){len(t, 1), zero}, (Dim[]){dim_sub(t->c, n, len(t, 2)), len(t, 3)}, (int64_t[]){1, 2});
+	Ref written = build_update(b, build1(b, OP_SIN, x), r, (Dim[]){zero, len(t, 5)}, (int64_t[]){1, -2});
+	Ref moved = build_update(b, written, build_slice(b, written, (Dim[]){len(t, 1), zero}, (Dim[]){dim_sub(t->c, n, len(t, 1)), len(t, 6)}, NULL), (Dim[]){zero, zero}, NULL);
+	args[0] = matrix(t, 5, 6);
+	check_all(t, end(t, 2, (Ref[]){mul(b, moved, moved), written}), 1, args, 2, &usual);
+
 	begin(t, "concat, push");
 	b = t->b;
 	n = sym(t, "n");

@@ -570,6 +570,20 @@ static void test_shape_rules(T *t) {
 	CHECK(t, build_concat(b, 1, &x, 0) == x);
 	CHECK(t, build_concat(b, 2, (Ref[]){x, build_zeros(b, mat(t, DT_F64, zero, m))}, 0) == x);
 	CHECK(t, is_f64(t, build_pad(b, build_zeros(b, tnm), start, (Dim[]){dim_add(c, n, two), m}, NULL), 0));
+	/* Updates of a box. */
+	Dim one = len(t, 1), six = dim_sub(c, n, len(t, 6)), four[2] = {len(t, 4), zero};
+	Ref own = build_slice(b, x, start, (Dim[]){less4, m}, NULL), part = build1(b, OP_SIN, own), w = build_update(b, x, part, start, NULL);
+	CHECK(t, is_op(t, w, OP_UPDATE) && build_slice(b, w, start, (Dim[]){less4, m}, NULL) == part);
+	CHECK(t, build_slice(b, w, (Dim[]){zero, zero}, (Dim[]){two, m}, NULL) == build_slice(b, x, (Dim[]){zero, zero}, (Dim[]){two, m}, NULL));
+	CHECK(t, build_slice(b, w, (Dim[]){dim_sub(c, n, one), zero}, (Dim[]){one, m}, NULL) ==
+	             build_slice(b, x, (Dim[]){dim_sub(c, n, one), zero}, (Dim[]){one, m}, NULL));
+	CHECK(t, build_slice(b, w, four, (Dim[]){six, m}, NULL) == build_slice(b, part, start, (Dim[]){six, m}, NULL));
+	CHECK(t, arg_of(t, build_slice(b, w, start, (Dim[]){less, m}, NULL), 0) == w); /* two rows more than the box */
+	CHECK(t, rule_hits(b, "slice_update") == 4);
+	CHECK(t, build_update(b, x, own, start, NULL) == x && build_update(b, w, own, start, NULL) == x && build_update(b, x, bs, (Dim[]){zero, zero}, NULL) == bs);
+	CHECK(t, build_update(b, x, build_zeros(b, mat(t, DT_F64, zero, m)), start, NULL) == x);
+	CHECK(t, arg_of(t, build_update(b, w, build_zeros(b, mat(t, DT_F64, less4, m)), start, NULL), 0) == x);
+	CHECK(t, arg_of(t, build_update(b, w, part, four, NULL), 0) == w);
 	/* Reductions. */
 	CHECK(t, build_reduce(b, OP_REDUCE_SUM, x, 0, NULL) == x);
 	Ref total = build_reduce(b, OP_REDUCE_SUM, x, 2, (int[]){1, 0});
@@ -588,6 +602,36 @@ static void test_shape_rules(T *t) {
 	int64_t word = vec(t, DT_F64, fresh);
 	Ref boxed = build(b, OP_BOX, 2, (Ref[]){build_const(b, (Value){.kind = V_UNSET}), v}, 0, NULL);
 	CHECK(t, build(b, OP_UNBOX, 1, &boxed, attr_intern(c, &word, 1), NULL) == v && build_canon(b, fresh) == m);
+}
+
+/* Axes that a broadcast makes are made as late as they can be. */
+static void test_broadcast_rules(T *t) {
+	Builder *b = t->b;
+	Ctx *c = t->c;
+	Dim n = sym(t, "n"), m = sym(t, "m"), k = sym(t, "k"), two = len(t, 2), one = len(t, 1), left[] = {n, two, k}, right[] = {n, m, k};
+	Ref x = param(t, mat(t, DT_F64, n, m)), w = param(t, mat(t, DT_F64, m, k)), a = param(t, vec(t, DT_F64, n)), z = param(t, mat(t, DT_F64, two, k));
+	Ref y = param(t, type_tensor(c, DT_F64, 3, left)), y2 = param(t, type_tensor(c, DT_F64, 3, right));
+	Ref bx = build_broadcast(b, x, 3, (Dim[]){n, two, m}, (int[]){0, 2}), first = build_broadcast(b, x, 3, (Dim[]){two, n, m}, (int[]){1, 2});
+	/* free axes of the first operand, of the second, and beside a batch */
+	Ref xw = build_dot(b, x, w, 1, (int[]){1}, (int[]){0}, 0, NULL, NULL), wx = build_dot(b, w, x, 1, (int[]){0}, (int[]){1}, 0, NULL, NULL);
+	Ref each = build_dot(b, x, y2, 1, (int[]){1}, (int[]){1}, 1, (int[]){0}, (int[]){0});
+	CHECK(t, build_dot(b, bx, w, 1, (int[]){2}, (int[]){0}, 0, NULL, NULL) == build_broadcast(b, xw, 3, left, (int[]){0, 2}));
+	CHECK(t, build_dot(b, w, bx, 1, (int[]){0}, (int[]){2}, 0, NULL, NULL) == build_broadcast(b, wx, 3, (Dim[]){k, n, two}, (int[]){0, 1}));
+	CHECK(t, build_dot(b, first, y2, 1, (int[]){2}, (int[]){1}, 1, (int[]){1}, (int[]){0}) == build_broadcast(b, each, 3, left, (int[]){0, 2}));
+	CHECK(t, rule_hits(b, "dot_of_broadcast") == 3);
+	/* contracted ones, while another is left */
+	Ref sum = build_reduce(b, OP_REDUCE_SUM, y, 1, (int[]){1});
+	CHECK(t, build_dot(b, bx, y, 2, (int[]){0, 1}, (int[]){0, 1}, 0, NULL, NULL) == build_dot(b, x, sum, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
+	CHECK(t, build_dot(b, y, first, 2, (int[]){1, 0}, (int[]){0, 1}, 0, NULL, NULL) == build_dot(b, sum, x, 1, (int[]){0}, (int[]){0}, 0, NULL, NULL));
+	CHECK(t, rule_hits(b, "dot_along_broadcast") == 2);
+	CHECK(t, is_op(t, build_dot(b, bx, z, 1, (int[]){1}, (int[]){0}, 0, NULL, NULL), OP_DOT));
+	/* two broadcasts that have an axis in common; unit axes */
+	Ref ba = build_broadcast(b, a, 3, (Dim[]){n, two, m}, (int[]){0}), spread = build_broadcast(b, a, 2, (Dim[]){n, m}, (int[]){0});
+	CHECK(t, build2(b, OP_MUL, ba, bx) == build_broadcast(b, build2(b, OP_MUL, spread, x), 3, (Dim[]){n, two, m}, (int[]){0, 2}));
+	CHECK(t, build_reshape(b, bx, 4, (Dim[]){n, two, one, m}) == build_broadcast(b, x, 4, (Dim[]){n, two, one, m}, (int[]){0, 3}));
+	Ref column = build_reshape(b, a, 2, (Dim[]){n, one}), bc = build_broadcast(b, column, 3, (Dim[]){n, two, one}, (int[]){0, 2});
+	CHECK(t, build_reshape(b, bc, 2, (Dim[]){n, two}) == build_broadcast(b, a, 2, (Dim[]){n, two}, (int[]){0}));
+	CHECK(t, is_op(t, build_reshape(b, bx, 1, (Dim[]){dim_mul(c, dim_mul(c, n, two), m)}), OP_RESHAPE));
 }
 
 /* ---- contracts, state -------------------------------------------------------------------------------------------- */
@@ -816,7 +860,7 @@ static void starve(void (*test)(T *t), Tally *tally) {
 int main(void) {
 	Tally tally = {0};
 	void (*const tests[])(T *t) = {test_constants, test_folding, test_sharing, test_lengths, test_branches, test_loops,
-	                               test_calls, test_dead_code, test_number_rules, test_shape_rules, test_contracts,
+	                               test_calls, test_dead_code, test_number_rules, test_shape_rules, test_broadcast_rules, test_contracts,
 	                               test_negative, test_state, test_verbatim};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) run(tests[i], &tally);
 	starve(test_folding, &tally);

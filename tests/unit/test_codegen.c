@@ -129,7 +129,26 @@ typedef struct Code {
 	void *library;
 	size_t bytes;
 	double seconds;
+	uint32_t parts;
 } Code;
+
+static bool write_object(int number, uint32_t part, const char *bytes, size_t n) {
+	char path[128];
+	snprintf(path, sizeof path, "%s/%d-%u.o", folder, number, part);
+	FILE *f = fopen(path, "wb");
+	return f && fwrite(bytes, 1, n, f) == n && !fclose(f);
+}
+
+/* A file for each object; their number. */
+static uint32_t write_objects(int number, const CodegenOutput *out) {
+	NativeParts head;
+	if (out->n < sizeof head || memcmp(out->bytes, NATIVE_PARTS_MAGIC, sizeof head.magic)) return write_object(number, 0, out->bytes, out->n);
+	memcpy(&head, out->bytes, sizeof head);
+	size_t at = sizeof head;
+	for (uint32_t k = 0; k < head.n; at += head.bytes[k++])
+		if (!write_object(number, k, out->bytes + at, head.bytes[k])) return 0;
+	return at == out->n ? (uint32_t)head.n : 0;
+}
 
 /* Compiles the module, which is freed; entry NULL when that fails. */
 static Code compile(KModule *m) {
@@ -163,11 +182,10 @@ static Code compile(KModule *m) {
 	if (rc) return code;
 	char path[128], command[512];
 	number++;
-	snprintf(path, sizeof path, "%s/%d.o", folder, number);
-	FILE *f = fopen(path, "wb");
-	if (!f || fwrite(out.bytes, 1, out.n, f) != out.n || fclose(f)) return code;
+	code.parts = write_objects(number, &out);
 	free(out.bytes);
-	snprintf(command, sizeof command, "ld -shared -z noexecstack -z defs -o %s/%d.so %s/%d.o %s/stubs.o -lm -lc", folder, number, folder, number, folder);
+	if (!code.parts) return code;
+	snprintf(command, sizeof command, "ld -shared -z noexecstack -z defs -o %s/%d.so %s/%d-*.o %s/stubs.o -lm -lc", folder, number, folder, number, folder);
 	if (system(command)) {
 		report(false, 0, "the object does not link");
 		return code;
@@ -434,6 +452,7 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 	k_result(&b, 0, k_fold(&b, op, sum));
 	k_return(&b, 0, NULL);
 	Code code = compile(m);
+	if (compile_only) return;
 	char *from = guarded(), *to = guarded();
 	size_t size = dtype_size(d);
 	bool ok = true;
@@ -495,6 +514,37 @@ static void test_folds(Dtype d, uint32_t lanes) {
 			else passed++;
 		}
 	}
+	forget(&code);
+}
+
+/* Stores that keep to the loop's elements although its loads need not, past the caches or not, at any alignment; and lines asked for that nobody has. */
+static void test_exact(Dtype d, uint32_t lanes) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KType t = ktype_of(d);
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), past = k_word(&b, KT_BOOL, 1), base;
+	k_vloop_begin(&b, lanes, KF_PADDED, count, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0);
+	k_ahead(&b, t, in, k_add(&b, base, k_int(&b, 1 << 20)));
+	k_store_exact(&b, out, base, x, past);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	char *from = guarded(), *to = guarded();
+	size_t size = dtype_size(d);
+	bool ok = true;
+	for (int64_t n = 0; n <= 3 * lanes + 3; n++)
+		for (int64_t how = 0; how < 2; how++)
+			for (size_t shift = 0; shift < 64; shift += 16) {
+				size_t bytes = (size_t)n * size;
+				char *x0 = at_end(from, bytes + 64 + lanes * size), *y0 = at_end(to, bytes + shift);
+				for (int64_t e = 0; e < n; e++) put(d, x0 + (size_t)e * size, d == DT_BOOL ? (double)(random_bits() & 1) : (double)(e + 1));
+				memset(y0, 0x5a, bytes + shift);
+				ok &= call(&code, (void *[]){x0, y0}, (int64_t[]){n, how}, NULL) == 0 && !memcmp(x0, y0, bytes);
+				for (size_t i = 0; i < shift; i++) ok &= y0[bytes + i] == 0x5a;
+			}
+	CHECK(ok);
 	forget(&code);
 }
 
@@ -1044,6 +1094,72 @@ static void test_outlined(void) {
 	forget(&code);
 }
 
+/* A module of some size: bodies of parallel loops that call what has the loops, and one that has them itself. */
+enum { LAYERS = 24, LAYER_TERMS = 30, WIDTH = 13 };
+
+static void layer(KBuilder *b, KRef in, KRef out, KRef count, int number) {
+	KMark mark = k_mark(b);
+	KRef base;
+	k_vloop_begin(b, 4, 0, count, 0, NULL, NULL, &base);
+	KRef x = k_load(b, KT_F64, KM_UNIT, in, base, 0), sum = k_const(b, KT_F64, number);
+	for (int i = 0; i < LAYER_TERMS; i++) sum = k_add(b, k_mul(b, sum, x), k_const(b, KT_F64, (number + i) / 16.0));
+	if (number % 5 == 0) sum = k_prim1(b, OP_SIN, sum);
+	k_store(b, KM_UNIT, out, base, sum, 0);
+	k_vloop_end(b, NULL, NULL);
+	if (number % 7) k_outline(b, mark);
+}
+
+static void layer_in_c(const double *in, double *out, int number) {
+	for (int k = 0; k < WIDTH; k++) {
+		double sum = number;
+		for (int i = 0; i < LAYER_TERMS; i++) sum = sum * in[k] + (number + i) / 16.0;
+		out[k] = number % 5 == 0 ? sin(sum) : sum;
+	}
+}
+
+/* It is cut into several objects, which are one program and the same each time. */
+static void test_cut(void) {
+	CodegenOutput out[2];
+	Code code = {0};
+	for (int turn = 0; turn < 3; turn++) {
+		KModule *m = kmodule_new(ctx, &target);
+		KBuilder b;
+		k_function(&b, m, 0);
+		KRef in = k_buffer(&b, 0), to = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), at[LAYERS];
+		for (int i = 0; i < LAYERS; i++) at[i] = k_ptradd(&b, to, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), 8);
+		KRef part = k_parallel_begin(&b, k_int(&b, 1));
+		for (int i = 0; i < LAYERS; i++)
+			if (i % 7) layer(&b, in, k_ptradd(&b, at[i], part, 8), count, i);
+		k_parallel_end(&b);
+		part = k_parallel_begin(&b, k_int(&b, 1));
+		for (int i = 0; i < LAYERS; i += 7) layer(&b, in, k_ptradd(&b, at[i], part, 8), count, i);
+		k_parallel_end(&b);
+		k_return(&b, 0, NULL);
+		if (turn == 2) {
+			code = compile(m);
+			break;
+		}
+		CodegenOptions options = {.entry = "entry", .level = level};
+		CHECK(codegen(m, &options, &out[turn]) == 0);
+		kmodule_free(m);
+	}
+	CHECK(out[0].n == out[1].n && !memcmp(out[0].bytes, out[1].bytes, out[0].n));
+	free(out[0].bytes);
+	free(out[1].bytes);
+	CHECK(compile_only || (level < 2 ? code.parts == 1 : code.parts == 3));
+	double x[WIDTH], y[LAYERS * WIDTH] = {0}, want[WIDTH];
+	int64_t words[1 + LAYERS] = {WIDTH};
+	for (int i = 0; i < WIDTH; i++) x[i] = (i - 6) / 7.0;
+	for (int i = 0; i < LAYERS; i++) words[1 + i] = i;
+	bool ok = call(&code, (void *[]){x, y}, words, NULL) == 0;
+	for (int i = 0; i < LAYERS; i++) {
+		layer_in_c(x, want, i);
+		for (int k = 0; k < WIDTH; k++) ok &= fabs(y[i * WIDTH + k] - want[k]) <= (i % 5 ? 0 : 1e-13);
+	}
+	CHECK(ok);
+	forget(&code);
+}
+
 static void test_target(void) {
 	static char memory[1 << 16] __attribute__((aligned(64)));
 	for (int d = 0; d < 5; d++) {
@@ -1057,6 +1173,7 @@ static void test_target(void) {
 		for (uint32_t l = 1; l <= 2 * lanes; l *= l == 1 && lanes > 2 ? lanes / 2 : 2) {
 			test_tails(dtypes[d], l, 0);
 			test_tails(dtypes[d], l, KF_PADDED);
+			test_exact(dtypes[d], l);
 			if (l > 1) test_folds(dtypes[d], l);
 		}
 		test_indices(dtypes[d], lanes);
@@ -1077,6 +1194,7 @@ static void test_target(void) {
 	test_failures(KF_PADDED);
 	test_in_place();
 	test_outlined();
+	test_cut();
 	test_nests();
 	test_same_bits();
 	test_errors();

@@ -299,6 +299,12 @@ static void check_target(const KTarget *target) {
 			for (int64_t b = 0; b <= 10; b++)
 				for (int64_t c = 0; c <= 9; c++) check(x, a, b, c);
 		for (uint32_t turn = 0; turn < 120; turn++) check(x, below(50), below(80), below(60));
+		/* every extent up to 40 in each place */
+		for (int64_t a = 1; a <= 40; a++) {
+			check(x, a, 1 + below(40), 1 + below(40));
+			check(x, 1 + below(40), a, 1 + below(40));
+			check(x, 1 + below(40), 1 + below(40), a);
+		}
 		for (uint32_t turn = 0; turn < 12; turn++) {
 			check(x, 1 + below(8), 1 + below(20), 150 + below(500));
 			check(x, 180 + below(40), 1 + below(20), 1 + below(20));

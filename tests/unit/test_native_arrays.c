@@ -370,6 +370,168 @@ static const Program programs[] = {
      "  %3: bool[n] = lt %0, %2\n  %4: bool = reduce_min %3 {axes: [0]}\n  %5: i64 = reduce_sum %1 {axes: [0]}\n  %6: i32[n] = convert %1 {to: i32}\n"
      "  return %4, %5, %6, %3\n}\n",
      LENGTHS, -9, 9},
+    {"rows: lu with its pivots",
+     "fn @f[n](%0: f64[n, 3, 3]) -> (f64[n, 3, 3], i64[n, 3]) {\n"
+     "  %1: f64[n, 3, 3], %2: i64[n, 3] = lu %0\n"
+     "  return %1, %2\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -2, 2},
+    {"rows: lu of two matrices of eight rows in f32",
+     "fn @f[n](%0: f32[n, 8, 8]) -> (f32[n, 8, 8], i64[n, 8]) {\n"
+     "  %1: f32[n, 8, 8], %2: i64[n, 8] = lu %0\n"
+     "  return %1, %2\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -2, 2},
+    {"rows: several matrices in each, NaN among them",
+     "fn @f[n](%0: f64[n, 2, 3, 3]) -> (f64[n, 2, 3, 3], i64[n, 2, 3]) {\n"
+     "  %1: f64[n, 2, 3, 3] = log %0\n"
+     "  %2: f64[n, 2, 3, 3], %3: i64[n, 2, 3] = lu %1\n"
+     "  return %2, %3\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -0.3, 2},
+    {"rows: the row is not the first axis",
+     "fn @f[n](%0: f64[2, n, 2, 2]) -> (f64[2, n, 2, 2], i64[2, n, 2]) {\n"
+     "  %1: f64[2, n, 2, 2], %2: i64[2, n, 2] = lu %0\n"
+     "  return %1, %2\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -2, 2},
+    {"lu, cholesky and solves in registers",
+     "fn @f(%0: f64[2, 3, 3], %1: f64[5, 5], %2: f32[4, 4]) -> (f64[2, 3, 3], i64[2, 3], f64[5, 5], f64[5, 5], f32[4, 4], f32[4, 4]) {\n"
+     "  %3: f64[2, 3, 3], %4: i64[2, 3] = lu %0\n"
+     "  %5: f64[5, 5] = dot %1, %1 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %6: f64[5, 5] = cholesky %5\n"
+     "  %7: f64[5, 5] = trisolve %6, %1 {lower: 1, adjoint: 1, unit: 0}\n"
+     "  %8: f32[4, 4], %9: i64[4] = lu %2\n"
+     "  %10: f32[4, 4] = trisolve %2, %2 {lower: 0, adjoint: 0, unit: 0}\n"
+     "  return %3, %4, %6, %7, %8, %10\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, 0.5, 2},
+    {"rows: triangular solves of all kinds",
+     "fn @f[n](%0: f64[n, 4, 4], %1: f64[n, 4, 2]) -> (f64[n, 4, 2], f64[n, 4, 2], f64[n, 4, 2], f64[n, 4, 2], f64[n, 4, 2], f64[n, 4, 2], f64[n, 4, 2], f64[n, 4, 2]) {\n"
+     "  %2: f64[n, 4, 2] = trisolve %0, %1 {lower: 0, adjoint: 0, unit: 0}\n"
+     "  %3: f64[n, 4, 2] = trisolve %0, %1 {lower: 1, adjoint: 0, unit: 0}\n"
+     "  %4: f64[n, 4, 2] = trisolve %0, %1 {lower: 0, adjoint: 1, unit: 0}\n"
+     "  %5: f64[n, 4, 2] = trisolve %0, %1 {lower: 1, adjoint: 1, unit: 0}\n"
+     "  %6: f64[n, 4, 2] = trisolve %0, %1 {lower: 0, adjoint: 0, unit: 1}\n"
+     "  %7: f64[n, 4, 2] = trisolve %0, %1 {lower: 1, adjoint: 0, unit: 1}\n"
+     "  %8: f64[n, 4, 2] = trisolve %0, %1 {lower: 0, adjoint: 1, unit: 1}\n"
+     "  %9: f64[n, 4, 2] = trisolve %0, %1 {lower: 1, adjoint: 1, unit: 1}\n"
+     "  return %2, %3, %4, %5, %6, %7, %8, %9\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, 0.5, 2},
+    {"rows: cholesky",
+     "fn @f[n](%0: f64[n, 3, 3]) -> (f64[n, 3, 3], f64) {\n"
+     "  %1: f64[n, 3, 3] = dot %0, %0 {lcontract: [1], rcontract: [1], lbatch: [0], rbatch: [0]}\n"
+     "  %2: i64[3] = iota {to: i64, length: 3}\n"
+     "  %3: i64[n, 3, 3] = broadcast %2 {shape: [n, 3, 3], axes: [1]}\n  %4: i64[n, 3, 3] = broadcast %2 {shape: [n, 3, 3], axes: [2]}\n"
+     "  %5: bool[n, 3, 3] = eq %3, %4\n  %6: f64[n, 3, 3] = convert %5 {to: f64}\n"
+     "  %7: f64[n, 3, 3] = add %1, %6\n"
+     "  %8: f64[n, 3, 3] = cholesky %7\n"
+     "  %9: f64 = reduce_sum %8 {axes: [0, 1, 2]}\n"
+     "  return %8, %9\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -2, 2},
+    {"rows: all singular",
+     "fn @f[n](%0: f64[n]) -> (f64[n, 2, 2]) {\n"
+     "  %1: f64[n, 2, 2] = broadcast %0 {shape: [n, 2, 2], axes: [0]}\n"
+     "  %2: f64[n, 2, 2], %3: i64[n, 2] = lu %1\n"
+     "  return %2\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -2, 2},
+    {"rows: a loop between sums over the rows",
+     "fn @f[n](%0: f64[n, 2], %1: i64) -> (f64[n, 2], f64[2]) {\n"
+     "  %2: f64[2] = reduce_sum %0 {axes: [0]}\n"
+     "  %3: f64[2] = tanh %2\n"
+     "  %4: f64[n, 2] = broadcast %3 {shape: [n, 2], axes: [1]}\n"
+     "  %5: f64[n, 2] = for 7, %0 {\n"
+     "    (%6: i64, %7: f64[n, 2]):\n"
+     "    %8: f64[n, 2] = mul %7, %4\n"
+     "    %9: f64 = convert %6 {to: f64}\n"
+     "    %10: f64[n, 2] = broadcast %9 {shape: [n, 2], axes: []}\n"
+     "    %11: f64[n, 2] = add %8, %10\n"
+     "    %12: f64[n, 2] = sin %11\n"
+     "    yield %12\n"
+     "  }\n"
+     "  %13: f64[2] = reduce_sum %5 {axes: [0]}\n"
+     "  %14: f64[2] = sin %13\n"
+     "  %15: f64[n, 2] = broadcast %14 {shape: [n, 2], axes: [1]}\n"
+     "  %16: f64[n, 2] = for 3, %5 {\n"
+     "    (%17: i64, %18: f64[n, 2]):\n"
+     "    %19: f64[n, 2] = mul %18, %15\n"
+     "    yield %19\n"
+     "  }\n"
+     "  return %16, %13\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -2, 2},
+    {"rows: a tape and single elements",
+     "fn @f[n](%0: f64[n], %1: i64[n]) -> (f64[12, n], f64[n]) {\n"
+     "  %2: f64[12, n] = broadcast 0.0 {shape: [12, n], axes: []}\n"
+     "  %3: f64[n], %4: f64[12, n] = for 12, %0, %2 {\n"
+     "    (%5: i64, %6: f64[n], %7: f64[12, n]):\n"
+     "    %8: f64[n] = sin %6\n"
+     "    %9: f64[12, n] = scatter_set %7, %5, %8 {axis: 0, batch: 0}\n"
+     "    %10: f64[n] = add %8, %0\n"
+     "    yield %10, %9\n"
+     "  }\n"
+     "  %11: i64[n] = abs %1\n"
+     "  %12: f64[n, 12] = transpose %4 {perm: [1, 0]}\n"
+     "  %13: f64[n] = for 5, %3 {\n"
+     "    (%14: i64, %15: f64[n]):\n"
+     "    %16: f64[n] = gather %12, %11 {axis: 1, batch: 1}\n"
+     "    %17: f64[n] = mul %15, %16\n"
+     "    yield %17\n"
+     "  }\n"
+     "  return %4, %13\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -11, 11},
+    {"rows: each stops by itself",
+     "fn @f[n](%0: f64[n, 2], %1: f64[n]) -> (f64[n, 2], i64[n]) {\n"
+     "  %2: f64[n] = broadcast 0.0 {shape: [n], axes: []}\n"
+     "  %3: bool[n] = lt %2, %1\n"
+     "  %4: i64[n] = broadcast 0 {shape: [n], axes: []}\n"
+     "  %5: f64[n, 2], %6: i64[n], %7: bool[n] = while %0, %4, %3 {\n"
+     "    (%8: f64[n, 2], %9: i64[n], %10: bool[n]):\n"
+     "    %11: i64[n] = convert %10 {to: i64}\n"
+     "    %12: i64 = reduce_sum %11 {axes: [0]}\n"
+     "    %13: bool = lt 0, %12\n"
+     "    yield %13\n"
+     "  } {\n"
+     "    (%14: f64[n, 2], %15: i64[n], %16: bool[n]):\n"
+     "    %17: i64[n] = broadcast 1 {shape: [n], axes: []}\n"
+     "    %18: i64[n] = add %15, %17\n"
+     "    %19: f64[n, 2] = cos %14\n"
+     "    %20: bool[n, 2] = broadcast %16 {shape: [n, 2], axes: [0]}\n"
+     "    %21: f64[n, 2] = select %20, %19, %14\n"
+     "    %22: i64[n] = select %16, %18, %15\n"
+     "    %23: f64[n] = reduce_sum %21 {axes: [1]}\n"
+     "    %24: f64[n] = convert %22 {to: f64}\n"
+     "    %25: f64[n] = add %23, %1\n"
+     "    %26: f64[n] = mul %25, %1\n"
+     "    %27: bool[n] = lt %24, %26\n"
+     "    %28: bool[n] = min %16, %27\n"
+     "    yield %21, %22, %28\n"
+     "  }\n"
+     "  return %5, %6\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -4, 4},
+    {"rows: all go on until the last is done",
+     "fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n]) {\n"
+     "  %2: f64[n] = broadcast 1.0 {shape: [n], axes: []}\n"
+     "  %3: f64[n] = while %0 {\n"
+     "    (%4: f64[n]):\n"
+     "    %5: bool[n] = lt %2, %4\n"
+     "    %6: i64[n] = convert %5 {to: i64}\n"
+     "    %7: i64 = reduce_sum %6 {axes: [0]}\n"
+     "    %8: bool = lt 0, %7\n"
+     "    yield %8\n"
+     "  } {\n"
+     "    (%9: f64[n]):\n"
+     "    %10: f64[n] = sub %9, %2\n"
+     "    yield %10\n"
+     "  }\n"
+     "  return %3\n"
+     "}\n",
+     {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -4, 9},
 };
 
 static void run_program(T *t, const Program *p) {

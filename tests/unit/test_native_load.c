@@ -5,6 +5,7 @@
  * not called.
  */
 #include "backend/native/load.h"
+#include "backend/native/codegen.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -142,6 +143,54 @@ static Bytes small_object(void) {
 	return object_of(text, "-O1 -fPIC");
 }
 
+/* As the code generator joins them. Frees what it takes. */
+static Bytes joined(Bytes x, Bytes y) {
+	NativeParts head = {.magic = NATIVE_PARTS_MAGIC, .n = 2, .bytes = {x.n, y.n}};
+	Bytes b = {malloc(sizeof head + x.n + y.n), sizeof head + x.n + y.n};
+	if (!b.at) exit(2);
+	memcpy(b.at, &head, sizeof head);
+	memcpy(b.at + sizeof head, x.at, x.n);
+	memcpy(b.at + sizeof head + x.n, y.at, y.n);
+	free(x.at);
+	free(y.at);
+	return b;
+}
+
+static Bytes two_objects(void) {
+	static const char *const caller = "i64 other(i64 x); double floor(double); static i64 five = 5; __attribute__((visibility(\"hidden\"))) i64 half(i64 x);\n"
+	                                  "int entry(Call *c) { i64 (*volatile f)(i64) = half; c->results[0] = other(c->words[0]) + f(five) + (i64)floor(0.5); return 0; }\n";
+	static const char *const callee = "double floor(double); static i64 t[3] = {50, 60, 70}; i64 half(i64 x) { return x / 2; }\n"
+	                                  "i64 other(i64 x) { return t[x] + half(9) + (i64)floor(1.5); }\n";
+	char text[1500];
+	snprintf(text, sizeof text, "%s%s", call_record, caller);
+	Bytes first = object_of(text, "-O1 -fPIC");
+	snprintf(text, sizeof text, "%s%s", call_record, callee);
+	Bytes second = object_of(text, "-O1 -fPIC");
+	return joined(first, second);
+}
+
+static void test_joined(void) {
+	Bytes b = two_objects();
+	char error[200] = "";
+	NativeObject *o = native_load(b.at, b.n, "entry", error, sizeof error);
+	if (!o) fprintf(stderr, "joined: %s\n", error);
+	int64_t words[1] = {1}, results[1] = {0};
+	NativeCall call = {.words = words, .results = results};
+	CHECK(o && native_entry(o)(&call) == 0 && results[0] == 60 + 4 + 1 + 2);
+	native_unload(o);
+	NativeParts head;
+	memcpy(&head, b.at, sizeof head);
+	for (uint64_t n = 0; n <= NATIVE_PARTS_MOST + 1; n++) { /* one object more or less than there are */
+		NativeParts other = head;
+		other.n = n;
+		memcpy(b.at, &other, sizeof other);
+		o = native_load(b.at, b.n, "entry", error, sizeof error);
+		CHECK(!o == (n != 2));
+		native_unload(o);
+	}
+	free(b.at);
+}
+
 static void refuses(const char *text, const char *flags, const char *entry, const char *word) {
 	char all[4000], error[200] = "";
 	snprintf(all, sizeof all, "%s%s", call_record, text);
@@ -200,8 +249,8 @@ static bool loads(const char *bytes, size_t n) {
 	return good;
 }
 
-static void test_broken(void) {
-	Bytes b = small_object();
+/* Frees the bytes. */
+static void test_broken(Bytes b) {
 	CHECK(b.n > 0 && loads(b.at, b.n));
 	int whole = 0;
 	for (size_t n = 0; n < b.n; n++) whole += loads(b.at, n);
@@ -362,7 +411,9 @@ int main(void) {
 	}
 	test_kinds();
 	test_refusals();
-	test_broken();
+	test_joined();
+	test_broken(small_object());
+	test_broken(two_objects());
 	test_protection();
 	test_threads();
 	test_no_memory();

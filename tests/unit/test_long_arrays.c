@@ -1,0 +1,361 @@
+/* test_long_arrays.c - what long arrays and odd numbers must not change: extremes, running sums, results in the caller's memory and past the caches.
+ *
+ * Needs: eval_help.h. Each program runs in the evaluator and as machine code (where there is a code generator), with 1, 2 and 3 threads, at lengths around
+ * the edges of vectors, runs, parts and pieces. Threads may not change a bit.
+ */
+#include "tests/unit/eval_help.h"
+#include <string.h>
+
+typedef struct Program {
+	Fn *f;
+	NativeMode mode;
+} Program;
+
+static Program program(T *t, const char *text, NativeMode mode) {
+	Program p = {fn_read(t->c, source_add(t->c, "program", text, strlen(text))), mode};
+	if (!p.f) ev_show_diags(t);
+	CHECK(t, p.f != NULL);
+	return p;
+}
+
+static bool run(T *t, const Program *p, int threads, const Value *args, Tensor *const *places, Value *results) {
+	backend_set_native(t->c, p->mode);
+	backend_set_threads(t->c, threads);
+	Status st = p->f ? code_call_into(t->c, code_of(t->c, p->f), args, places, results) : ST_ERROR;
+	backend_set_threads(t->c, 0);
+	if (st != ST_OK) ev_show_diags(t);
+	return st == ST_OK;
+}
+
+static const NativeMode modes[2] = {NATIVE_OFF, NATIVE_ALWAYS};
+
+static const void *bytes_of(const Value *v, size_t *n) {
+	*n = v->kind == V_TENSOR ? (size_t)v->tensor->count * dtype_size((Dtype)v->tensor->dtype) : 8;
+	return v->kind == V_TENSOR ? (const void *)v->tensor->data : &v->i;
+}
+
+static bool same_bits(const Value *a, const Value *b) {
+	size_t n, m;
+	const void *x = bytes_of(a, &n), *y = bytes_of(b, &m);
+	return n == m && !memcmp(x, y, n);
+}
+
+/* ---- extremes -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* As the language has them, one after the other. */
+static double largest(double x, double y) {
+	if (isnan(x) || isnan(y)) return NAN;
+	if (x == y) return signbit(x) ? y : x;
+	return x > y ? x : y;
+}
+
+static bool same_number(double x, double y) {
+	return isnan(x) ? isnan(y) : x == y && !signbit(x) == !signbit(y);
+}
+
+static double at(const Value *v, int64_t i) {
+	if (v->kind == V_SCALAR) return v->dtype == DT_F32 ? (double)v->f32 : v->f;
+	return v->tensor->dtype == DT_F32 ? (double)((const float *)(const void *)v->tensor->data)[i] : ((const double *)(const void *)v->tensor->data)[i];
+}
+
+/* Kinds of contents: numbers; none above 0, with zeros of both signs; zeros; only -0; only -inf; the same with one NaN somewhere. */
+enum { CONTENTS = 10 };
+static double odd_number(T *t, int kind) {
+	switch (kind % (CONTENTS / 2)) {
+	case 0: return ev_uniform(t, -3, 3);
+	case 1: return ev_below(t, 3) ? -ev_uniform(t, 0, 2) : ev_below(t, 8) ? -0.0 : 0.0;
+	case 2: return ev_below(t, 40) ? -0.0 : 0.0;
+	case 3: return -0.0;
+	default: return ev_below(t, 2) ? -INFINITY : -1e300;
+	}
+}
+
+static Value odd_numbers(T *t, Dtype d, int kind, bool negated, uint32_t rank, const int64_t *shape) {
+	Tensor *x = tensor_new(t->c, d, rank, shape);
+	const int64_t nan = kind >= CONTENTS / 2 && x->count ? ev_below(t, x->count) : -1;
+	for (int64_t i = 0; i < x->count; i++) {
+		double v = i == nan ? NAN : odd_number(t, kind);
+		ev_put(d, x->data + i * (int64_t)dtype_size(d), negated ? -v : v, 0);
+	}
+	return value_tensor(x);
+}
+
+/* max and min of all, along rows, down columns, each of x alone and of a product. */
+static const char extremes[] =
+	"fn @f[n, m](%0: f64[n, m], %1: f64) -> (f64, f64, f64[n], f64[n], f64[m], f64[m]) {\n"
+	"  %2: f64[n, m] = broadcast %1 {shape: [n, m], axes: []}\n  %3: f64[n, m] = mul %0, %2\n"
+	"  %4: f64 = reduce_max %3 {axes: [0, 1]}\n  %5: f64 = reduce_min %3 {axes: [0, 1]}\n"
+	"  %6: f64[n] = reduce_max %3 {axes: [1]}\n  %7: f64[n] = reduce_min %3 {axes: [1]}\n"
+	"  %8: f64[m] = reduce_max %3 {axes: [0]}\n  %9: f64[m] = reduce_min %3 {axes: [0]}\n  return %4, %5, %6, %7, %8, %9\n}\n";
+static const char extremes_of_one[] =
+	"fn @f[n](%0: f32[n], %1: f64[n]) -> (f32, f32, f64, f64) {\n  %2: f32 = reduce_max %0 {axes: [0]}\n  %3: f32 = reduce_min %0 {axes: [0]}\n"
+	"  %4: f64 = reduce_max %1 {axes: [0]}\n  %5: f64 = reduce_min %1 {axes: [0]}\n  return %2, %3, %4, %5\n}\n";
+
+static bool matrix_is_right(const Value *x, const Value *r, int64_t n, int64_t m) {
+	double all[2] = {-INFINITY, -INFINITY};
+	bool good = true;
+	for (int64_t i = 0; i < n; i++) {
+		double row[2] = {-INFINITY, -INFINITY};
+		for (int64_t j = 0; j < m; j++)
+			for (int k = 0; k < 2; k++) row[k] = largest(row[k], k ? -at(x, i * m + j) : at(x, i * m + j));
+		for (int k = 0; k < 2; k++) {
+			good = good && same_number(k ? -row[k] : row[k], at(&r[2 + k], i));
+			all[k] = largest(all[k], row[k]);
+		}
+	}
+	for (int64_t j = 0; j < m; j++) {
+		double column[2] = {-INFINITY, -INFINITY};
+		for (int64_t i = 0; i < n; i++)
+			for (int k = 0; k < 2; k++) column[k] = largest(column[k], k ? -at(x, i * m + j) : at(x, i * m + j));
+		for (int k = 0; k < 2; k++) good = good && same_number(k ? -column[k] : column[k], at(&r[4 + k], j));
+	}
+	return good && same_number(all[0], at(&r[0], 0)) && same_number(-all[1], at(&r[1], 0));
+}
+
+static void test_extremes(T *t) {
+	static const int64_t shapes[][2] = {{1, 1}, {3, 7}, {5, 8}, {4, 33}, {70, 17}, {1, 1000}, {2000, 2}, {300, 129}};
+	for (int k = 0; k < 2; k++) {
+		Program p = program(t, extremes, modes[k]);
+		for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+			for (int kind = 0; kind < 2 * CONTENTS; kind++) {
+				Value args[2] = {odd_numbers(t, DT_F64, kind % CONTENTS, kind >= CONTENTS, 2, shapes[s]), value_f64(1)}, r[6], one[6];
+				if (!run(t, &p, 3, args, NULL, r) || !run(t, &p, 1, args, NULL, one)) {
+					CHECK(t, false);
+					continue;
+				}
+				const bool good = matrix_is_right(&args[0], r, shapes[s][0], shapes[s][1]);
+				if (!good) printf("mode %d, contents %d, %lld x %lld\n", k, kind, (long long)shapes[s][0], (long long)shapes[s][1]);
+				CHECK(t, good);
+				for (int i = 0; i < 6; i++) CHECK(t, same_bits(&r[i], &one[i]));
+				ev_drop(r, 6);
+				ev_drop(one, 6);
+				ev_drop(args, 2);
+			}
+		if (p.f) fn_unref(p.f);
+	}
+}
+
+static void test_extremes_of_one(T *t) {
+	Program p = program(t, extremes_of_one, NATIVE_OFF);
+	for (int64_t n = 1; n < 140000; n = n < 70 ? n + 1 : n * 5 + 3)
+		for (int kind = 0; kind < 2 * CONTENTS; kind++) {
+			Value args[2] = {odd_numbers(t, DT_F32, kind % CONTENTS, kind >= CONTENTS, 1, &n), odd_numbers(t, DT_F64, kind % CONTENTS, kind >= CONTENTS, 1, &n)}, r[4];
+			bool good = run(t, &p, 2, args, NULL, r);
+			for (int k = 0; k < 4 && good; k++) {
+				double want = -INFINITY;
+				for (int64_t i = 0; i < n; i++) want = largest(want, k % 2 ? -at(&args[k / 2], i) : at(&args[k / 2], i));
+				good = same_number(k % 2 ? -want : want, at(&r[k], 0));
+			}
+			if (!good) printf("contents %d, %lld\n", kind, (long long)n);
+			CHECK(t, good);
+			ev_drop(r, 4);
+			ev_drop(args, 2);
+		}
+	if (p.f) fn_unref(p.f);
+}
+
+/* ---- running sums ---------------------------------------------------------------------------------------------------------------------------- */
+
+static Program running(T *t, const char *type, bool flat, int axis, bool reverse) {
+	char text[300], shape[40];
+	snprintf(shape, sizeof shape, "%s[%s]", type, flat ? "n" : "n, m");
+	snprintf(text, sizeof text, "fn @f[n%s](%%0: %s) -> (%s) {\n  %%1: %s = cumsum %%0 {axis: %d, reverse: %d}\n  return %%1\n}\n", flat ? "" : ", m", shape, shape, shape,
+	         axis, reverse);
+	return program(t, text, NATIVE_OFF);
+}
+
+/* Whole numbers: every order gives the same. */
+static bool whole_sums_are_right(const Tensor *x, const Tensor *y, int64_t lines, int64_t length, int64_t step, bool reverse) {
+	const int64_t between = step == 1 ? length : 1;
+	double _Complex a, b;
+	for (int64_t l = 0; l < lines; l++) {
+		double _Complex sum = 0;
+		for (int64_t k = 0; k < length; k++) {
+			const int64_t i = l * between + (reverse ? length - 1 - k : k) * step;
+			const int64_t index[2] = {i / (x->rank > 1 ? x->shape[1] : x->shape[0] + 1), x->rank > 1 ? i % x->shape[1] : 0}, *of = x->rank > 1 ? index : &i;
+			a = ev_at(x, of);
+			b = ev_at(y, of);
+			sum += a;
+			if (creal(b) != creal(sum) || cimag(b) != cimag(sum)) return false;
+		}
+	}
+	return true;
+}
+
+static void test_running_sums(T *t) {
+	static const int64_t lengths[] = {1, 2, 7, 8, 9, 1031, 1032, 1033, 2064, 8255, 8256, 8257, 9288, 16511, 16512, 16513, 70001};
+	static const struct {
+		Dtype d;
+		const char *name;
+	} types[] = {{DT_I32, "i32"}, {DT_I64, "i64"}, {DT_F32, "f32"}, {DT_F64, "f64"}, {DT_C128, "c128"}};
+	for (size_t d = 0; d < sizeof types / sizeof *types; d++)
+		for (int form = 0; form < 3; form++) /* a line, lines, columns */
+			for (int reverse = 0; reverse < 2; reverse++) {
+				Program p = running(t, types[d].name, form == 0, form == 1, reverse);
+				for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+					const int64_t n = lengths[k], lines = form ? 3 : 1, shape[2] = {form == 1 ? lines : n, form == 1 ? n : lines};
+					Tensor *x = tensor_new(t->c, types[d].d, form ? 2 : 1, shape);
+					for (int64_t i = 0; i < x->count; i++)
+						ev_put(types[d].d, x->data + i * (int64_t)dtype_size(types[d].d), (double)(ev_below(t, 9) - 4), (double)(ev_below(t, 9) - 4));
+					Value arg = value_tensor(x), r;
+					bool good = run(t, &p, 1 + (int)(k % 3), &arg, NULL, &r);
+					good = good && whole_sums_are_right(x, r.tensor, lines, n, form == 2 ? lines : 1, reverse);
+					if (!good) printf("%s, form %d, reverse %d, length %lld\n", types[d].name, form, reverse, (long long)n);
+					CHECK(t, good);
+					ev_drop(&r, 1);
+					ev_drop(&arg, 1);
+				}
+				if (p.f) fn_unref(p.f);
+			}
+}
+
+/* Numbers that round: close to the exact sums, never falling where nothing is negative, the same bits for every number of threads, in memory of the
+ * caller's and over the operand's own. */
+static void test_running_rounding(T *t) {
+	for (int reverse = 0; reverse < 2; reverse++) {
+		Program p = running(t, "f64", true, 0, reverse);
+		for (int64_t n = 8000; n < 3000000; n *= 6) {
+			Tensor *x = ev_tensor(t, DT_F64, SHAPE(n), 0, 1);
+			for (int64_t i = 0; i < n; i += 3) ((double *)(void *)x->data)[i] *= 1e-14;
+			Value arg = value_tensor(x), r[3];
+			Tensor *place = tensor_new(t->c, DT_F64, SHAPE(n));
+			bool good = true;
+			for (int k = 0; k < 3; k++) good = run(t, &p, k + 1, &arg, k == 2 ? &place : NULL, &r[k]) && good;
+			CHECK(t, good && r[2].tensor == place && same_bits(&r[0], &r[1]) && same_bits(&r[0], &r[2]));
+			long double sum = 0;
+			double before = 0;
+			bool near = true, rising = true;
+			for (int64_t k = 0; k < n && good; k++) {
+				const int64_t i = reverse ? n - 1 - k : k;
+				sum += at(&arg, i);
+				const double y = at(&r[0], i);
+				near = near && fabsl(y - sum) <= 2e-13L * sum;
+				rising = rising && y >= before;
+				before = y;
+			}
+			CHECK(t, near && rising);
+			ev_drop(r, 3);
+			ev_drop(&arg, 1);
+			tensor_unref(place);
+		}
+		if (p.f) fn_unref(p.f);
+	}
+}
+
+/* ---- sums of long arrays ------------------------------------------------------------------------------------------------------------------------ */
+
+static void test_long_sums(T *t) {
+	Program p = program(t,
+	                    "fn @f[n](%0: f64[n], %1: f64[n]) -> (f64, f64) {\n  %2: f64 = reduce_sum %0 {axes: [0]}\n"
+	                    "  %3: f64 = dot %0, %1 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n  return %2, %3\n}\n",
+	                    NATIVE_OFF);
+	static const int64_t lengths[] = {65535, 65536, 65537, 131072, 131073, 1000003};
+	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), 0, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), 0, 1))}, r[3][2];
+		bool good = true;
+		for (int threads = 1; threads <= 3; threads++) good = run(t, &p, threads, args, NULL, r[threads - 1]) && good;
+		long double sum = 0, dot = 0;
+		for (int64_t i = 0; i < lengths[k]; i++) {
+			sum += at(&args[0], i);
+			dot += (long double)at(&args[0], i) * at(&args[1], i);
+		}
+		CHECK(t, good && fabsl(r[0][0].f - sum) <= 1e-14L * sum && fabsl(r[0][1].f - dot) <= 1e-14L * dot);
+		for (int i = 0; i < 2; i++) CHECK(t, same_bits(&r[0][i], &r[1][i]) && same_bits(&r[0][i], &r[2][i]));
+		ev_drop(args, 2);
+	}
+	if (p.f) fn_unref(p.f);
+}
+
+/* ---- the caller's memory ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A chain long enough for several stages, and a product of 2 axes. */
+static const char chain[] =
+	"fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n], f64[n]) {\n  %2: f64[n] = add %0, %1\n  %3: f64[n] = tanh %2\n  %4: f64[n] = mul %3, %0\n  %5: f64[n] = exp %4\n"
+	"  %6: f64[n] = div %5, %3\n  %7: f64[n] = sub %6, %2\n  %8: f64[n] = sin %7\n  %9: f64[n] = mul %8, %5\n  %10: f64[n] = tanh %9\n  %11: f64[n] = add %10, %4\n"
+	"  return %9, %11\n}\n";
+static const char fill = 0x5a;
+
+static bool untouched(const char *p, size_t n) {
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != fill) return false;
+	return true;
+}
+
+/* Results in the middle of memory whose other bytes must stay, at any alignment of an element: short ones, and one that goes past the caches. */
+static void test_places(T *t) {
+	static const int64_t lengths[] = {1, 5, 8, 63, 64, 65, 287, 288, 289, 4095, 20011, 2100003};
+	enum { BEFORE = 256, AFTER = 256 };
+	for (int mode = 0; mode < 2; mode++) {
+		Program p = program(t, chain, modes[mode]);
+		for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+			const int64_t n = lengths[k];
+			const size_t bytes = (size_t)n * 8;
+			Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(n), 0.1, 2)), value_tensor(ev_tensor(t, DT_F64, SHAPE(n), 0.1, 2))}, want[2], r[2];
+			if (!run(t, &p, 1, args, NULL, want)) {
+				CHECK(t, false);
+				continue;
+			}
+			char *memory[2] = {malloc(BEFORE + bytes + AFTER + 64), malloc(BEFORE + bytes + AFTER + 64)};
+			for (size_t shift = 0; shift < 64; shift += n > 100000 ? 24 : 8) {
+				Tensor *places[2];
+				char *from[2];
+				for (int i = 0; i < 2; i++) {
+					memset(memory[i], fill, BEFORE + bytes + AFTER + 64);
+					from[i] = memory[i] + BEFORE - ((uintptr_t)memory[i] & 63) + (i ? 0 : shift);
+					places[i] = tensor_wrap(t->c, DT_F64, 1, &n, NULL, from[i], true, NULL, NULL);
+				}
+				bool good = run(t, &p, 3, args, places, r);
+				for (int i = 0; i < 2 && good; i++) {
+					good = same_bits(&want[i], &r[i]) && untouched(memory[i], (size_t)(from[i] - memory[i])) && untouched(from[i] + bytes, AFTER);
+					/* made where it should be, unless a vector's end lies on another page */
+					const uintptr_t last = (uintptr_t)(from[i] + bytes) & 4095;
+					if (mode && run_counters(t->c)->native_calls) CHECK(t, r[i].tensor == places[i] || last < 64 || last > 4096 - 64);
+				}
+				if (!good) printf("mode %d, length %lld, shift %zu\n", mode, (long long)n, shift);
+				CHECK(t, good);
+				ev_drop(r, 2);
+				for (int i = 0; i < 2; i++) tensor_unref(places[i]);
+			}
+			for (int i = 0; i < 2; i++) free(memory[i]);
+			ev_drop(want, 2);
+			ev_drop(args, 2);
+		}
+		if (p.f) fn_unref(p.f);
+	}
+}
+
+/* A value that something else is made of, one that is a result twice, and one of another shape are not made in the caller's memory; what comes back is
+ * right all the same. */
+static void test_places_refused(T *t) {
+	for (int mode = 0; mode < 2; mode++) {
+		Program p = program(t,
+		                    "fn @f[n](%0: f64[n], %1: f64[n]) -> (f64[n], i64[n], i64[n]) {\n  %2: f64[n] = add %0, %1\n  %3: f64[n] = tanh %2\n"
+		                    "  %4: i64[n] = argsort %3 {axis: 0, descending: 0}\n  return %3, %4, %4\n}\n",
+		                    modes[mode]);
+		if (!p.f) continue;
+		const int64_t n = 3000, other = 2999;
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(n), -1, 1))}, want[3], r[3];
+		Tensor *places[3] = {tensor_new(t->c, DT_F64, 1, &n), tensor_new(t->c, DT_I64, 1, &other), tensor_new(t->c, DT_I64, 1, &n)};
+		CHECK(t, run(t, &p, 2, args, NULL, want) && run(t, &p, 2, args, places, r));
+		CHECK(t, r[0].tensor != places[0] && r[1].tensor != places[1]);
+		for (int i = 0; i < 3; i++) CHECK(t, same_bits(&want[i], &r[i]));
+		ev_drop(want, 3);
+		ev_drop(r, 3);
+		ev_drop(args, 2);
+		for (int i = 0; i < 3; i++) tensor_unref(places[i]);
+		fn_unref(p.f);
+	}
+}
+
+int main(void) {
+	static const TestCase tests[] = {
+		{"extremes", test_extremes},
+		{"extremes of one", test_extremes_of_one},
+		{"running sums", test_running_sums},
+		{"running rounding", test_running_rounding},
+		{"long sums", test_long_sums},
+		{"places", test_places},
+		{"places refused", test_places_refused},
+	};
+	return ev_run_tests("test_long_arrays.c", sizeof tests / sizeof *tests, tests);
+}
