@@ -574,9 +574,18 @@ static KRef spread(KBuilder *b, KRef x) {
 	return k_lanes_of(b, x) ? x : k_select(b, k_mask(b), x, x);
 }
 
+/* A mask that was made before this piece, and looked along there, is not here: its rows cannot be told apart. */
+static bool is_here(RowsEmit *e, Mask mask) {
+	return lower_place(e->l, mask.r)->kind == PLACE_SMALL;
+}
+
 /* Rows of the loop that are in the mask. */
 static KRef rows_in(RowsEmit *e, Mask mask) {
 	KBuilder *b = &e->l->k;
+	if (!is_here(e, mask)) {
+		e->l->failed = true;
+		return k_mask(b);
+	}
 	KRef x = lower_place(e->l, mask.r)->elements[0];
 	return k_logic(b, 0, k_mask(b), mask.off ? k_not(b, x) : x);
 }
@@ -774,8 +783,9 @@ static void emit_if(RowsEmit *e, const Inst *in) {
 	const uint32_t most = carried_most(l, in);
 	KRef *values[2] = {room(l, most), room(l, most)}, *out = room(l, most);
 	Mask any;
-	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY;
-	k_if_begin(b, parts ? any_row(e, any) : lower_place(l, inst_arg(l->f, in, 0))->elements[0], 0);
+	const Place *all = lower_place(l, inst_arg(l->f, in, 0)); /* whether a row of any vector is in the mask, where that was asked before */
+	const bool parts = across(l, inst_arg(l->f, in, 0), &any) == ACROSS_ANY && (is_here(e, any) || all->kind != PLACE_SMALL);
+	k_if_begin(b, parts ? any_row(e, any) : all->elements[0], 0);
 	for (uint32_t r = 0; r < 2; r++) {
 		const Region *g = inst_region(l->f, in, r);
 		uint32_t n = 0;

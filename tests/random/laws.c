@@ -292,7 +292,8 @@ static void check_derivatives(Law *l) {
 	Value *args = with_tangents(l, &nargs);
 	Outcome tangents = outcome_of(l->c, run_reference, jvp, args);
 	if (tangents.status != ST_OK) {
-		complain(l, "jvps", tangents.message);
+		/* a factorisation of a singular matrix may have a value and no derivative */
+		if (tangents.code != E_SINGULAR) complain(l, "jvps", tangents.message);
 	} else {
 		check_jet(l, jvp, args, &tangents);
 		check_pairing(l, jvp, args);
