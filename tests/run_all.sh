@@ -4,7 +4,7 @@
 # Use: tests/run_all.sh KIND FOLDER, with the kind of build (check, asan, tsan, stress) and its folder.
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
 #   TESTS=word       only what has the word in its label
-#   RANDOM_PROGRAMS=5000 how many random programs
+#   RANDOM_COUNT=5000 how many random programs
 #   TEST_SECONDS=120 the time one program may take; the sanitized builds get more
 #
 # Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
