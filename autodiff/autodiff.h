@@ -39,15 +39,23 @@ Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals);
 Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals);
 
 /* Taylor mode. Parameters: for each parameter of f, its value; then for each active parameter its coefficients 1..order (of
- * x(s) = sum x_k s^k, x_k = derivative / k!), one parameter each, parameter-major. Results: results of f, then for each result flagged in
- * result_active its coefficients 1..order. Borrowed. */
-Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active);
+ * x(s) = sum x_k s^k, x_k = derivative / k!), one parameter each, parameter-major; `straight`: coefficient 1 alone, the others are zero. Results:
+ * results of f, then for each result flagged in result_active its coefficients 1..order. Borrowed. */
+Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, bool *result_active);
+
+/* (parameters of f) -> (f, its gradient), where f gives one real number and the one active parameter is a vector of a short fixed length; else NULL.
+ * It goes backwards; ad_settle may put the forward mode in its place. Borrowed. */
+Fn *ad_gradient(Ctx *c, Fn *f, const bool *active);
 
 /* Batching: the parameters flagged in batched gain a leading axis of a common new symbol length, and so do all results that are arrays but
  * for a random state drawn from inside, which all lanes share. At least one array must be flagged. Borrowed. */
 Fn *ad_batch(Ctx *c, Fn *f, const bool *batched);
 /* The same, but a result that is one for all lanes keeps its type, and its flag in result_batched is false. */
 Fn *ad_batch_partly(Ctx *c, Fn *f, const bool *batched, bool *result_batched);
+
+/* A finished function made cheaper where its sums allow it: calls written out, sums before contractions. Takes the caller's reference to f and gives
+ * one to what is to be used instead: f itself where nothing is gained. */
+Fn *ad_settle(Ctx *c, Fn *f);
 
 /* Sizes: scalar operations executed by one run of f at the given symbol lengths (loops counted by their trip count where it is
  * constant or an extent, else once): one per element of an element-wise result (zero for moves and constants), 2*m*n*k for contractions. */

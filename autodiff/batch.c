@@ -606,6 +606,7 @@ void batch_make(Ctx *c, Derived *d) {
 		d->result_active[k] = true;
 	}
 	d->fn = derived_own(d, build_end(s.b, nresults, results));
+	if (origin_of(f).is_jet) origin_set(c, d->fn, (Origin){.is_jet = true});
 }
 
 /* The same with the batch axis in every array but random states (order 1 in the cache): a call of the other and

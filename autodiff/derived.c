@@ -53,6 +53,13 @@ Derived *derived_find(const Fn *f, Transform transform, uint32_t order, const bo
 	return NULL;
 }
 
+Derived *derived_that_made(const Fn *f, const Fn *made) {
+	const DerivedSet *set = f->derived;
+	for (Derived *d = set ? set->first : NULL; d; d = d->next)
+		if (d->fn == made) return d;
+	return NULL;
+}
+
 Fn *derived_own(Derived *d, Fn *fn) {
 	VEC_PUSH(d->from->arena, &d->owned, fn);
 	return fn;

@@ -19,7 +19,9 @@ typedef enum Transform { TR_JVP,
 	                     TR_JET,
 	                     TR_BATCH,
 	                     TR_DEPENDS,
-	                     TR_COLUMNS } Transform;
+	                     TR_COLUMNS,
+	                     TR_GRADIENT,
+	                     TR_SLOPES } Transform;
 
 typedef struct Derived Derived;
 struct Derived {
@@ -28,7 +30,7 @@ struct Derived {
 	uint8_t transform;
 	bool done;      /* made; before that `fn` is under construction, or NULL when even that has not begun */
 	bool recursive; /* was asked for before it was done: it must keep the promises made to its caller */
-	uint32_t order; /* jet: the order; transpose, columns: the number of residuals; others: 0 */
+	uint32_t order; /* jet: the order, and whether it is along straight lines; transpose, columns: the number of residuals; others: 0 */
 	uint32_t nmask; /* parameters of `from` */
 	bool *mask;     /* never set where a parameter has no tangent, except in a batch */
 	Fn *fn;
@@ -47,6 +49,8 @@ struct Derived {
 Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask, void (*make)(Ctx *c, Derived *d));
 /* The entry if it is there, else NULL. */
 Derived *derived_find(const Fn *f, Transform transform, uint32_t order, const bool *mask);
+/* The entry of f whose function it is; NULL: none. */
+Derived *derived_that_made(const Fn *f, const Fn *made);
 /* The entry takes over the caller's reference. */
 Fn *derived_own(Derived *d, Fn *fn);
 
@@ -56,6 +60,9 @@ typedef struct Origin {
 	uint32_t jvp_params, jvp_results;
 	bool is_linear; /* linear in the parameters from linear_from on, in the form that transposing wants */
 	uint32_t linear_from;
+	bool is_jet; /* a Taylor expansion, or a batch of them */
+	bool is_gradient; /* gradient.c made it, of the function `gradient_of`, which may be gone: its number is asked for */
+	FnId gradient_of;
 	uint32_t rounds; /* of splits that led to it, one of the linear part of another */
 } Origin;
 Origin origin_of(const Fn *f);

@@ -89,6 +89,9 @@ static bool mask_join(Jet *j, Ref r, uint64_t m) {
 	return *now != before;
 }
 
+#define FIRST UINT64_C(2)  /* coefficient 1 alone */
+#define STRAIGHT 0x100u    /* in an entry's order: parameters have coefficient 1 alone */
+
 static void analyse_region(Jet *j, const Region *r);
 
 static uint64_t args_mask(const Jet *j, const Inst *in) {
@@ -124,7 +127,8 @@ static void analyse_loop(Jet *j, const Inst *in, const Region *body, uint32_t fi
 static Derived *callee_jet(Jet *j, const Inst *in) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
-	return derived_of(j->c, fn_get(j->c, (FnId)attr_int(j->c, OP_CALL, in->attr, 0)), TR_JET, j->order, active,
+	const uint32_t straight = j->order > 1 && args_mask(j, in) == FIRST ? STRAIGHT : 0;
+	return derived_of(j->c, fn_get(j->c, (FnId)attr_int(j->c, OP_CALL, in->attr, 0)), TR_JET, j->order | straight, active,
 	                  make_jet);
 }
 
@@ -463,7 +467,7 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 	for (uint32_t k = 1; k <= j->order; k++) {
 		Fn *round = rule;
 		memset(moves, 0, (ny + 1) * sizeof *moves);
-		if (k > 1) round = ad_jet(j->c, rule, k - 1, active, moves);
+		if (k > 1) round = ad_jet(j->c, rule, k - 1, false, active, moves);
 		uint32_t nargs = 0, at = m;
 		for (uint32_t i = 0; i < n; i++)
 			args[nargs++] = i < nx + ny ? jet_get(j, from[i], 0) : jet_full(j, from[i], 1);
@@ -497,7 +501,7 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 	Ref *results = ARENA_ARRAY(j->scratch, Ref, (size_t)m * (j->order + 1) + 1);
 	for (uint32_t i = 0; i < in->nargs; i++) args[i] = jet_get(j, inst_arg(j->f, in, i), 0);
 	for (uint32_t i = 0; i < in->nargs; i++)
-		for (uint32_t k = 1; d->mask[i] && k <= j->order; k++) args[n++] = jet_full(j, inst_arg(j->f, in, i), k);
+		for (uint32_t k = 1; d->mask[i] && k <= (d->order & STRAIGHT ? 1 : j->order); k++) args[n++] = jet_full(j, inst_arg(j->f, in, i), k);
 	if (d->done) {
 		build_call(j->b, d->fn, n, args, results);
 	} else {
@@ -570,13 +574,14 @@ static void emit_region(Jet *j, const Region *r) {
 
 static void make_jet(Ctx *c, Derived *d) {
 	Fn *f = d->from;
-	uint32_t order = d->order, nparams = fn_nparams(f), nresults = fn_nresults(f);
+	const bool straight = d->order & STRAIGHT;
+	uint32_t order = d->order & ~STRAIGHT, nparams = fn_nparams(f), nresults = fn_nresults(f);
 	Jet j = {.c = c, .f = f, .order = order, .scratch = d->scratch, .entry = d};
 	j.mask = ARENA_ARRAY(j.scratch, uint64_t, f->vals.n + 1);
 	j.coef = ARENA_ARRAY(j.scratch, Ref, (size_t)f->vals.n * order + 1);
 	j.rule = ARENA_ARRAY(j.scratch, Fn *, f->insts.n + 1);
 	j.asked = ARENA_ARRAY(j.scratch, bool, f->insts.n + 1);
-	j.b = build_begin(c, derived_name(c, f, arena_printf(j.scratch, "jet%u", order)), f->span, f);
+	j.b = build_begin(c, derived_name(c, f, arena_printf(j.scratch, straight ? "jet%us" : "jet%u", order)), f->span, f);
 	j.map = refmap_new(j.b, f, true);
 	for (uint32_t i = 0; i < nparams; i++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, i))];
@@ -585,8 +590,8 @@ static void make_jet(Ctx *c, Derived *d) {
 	for (uint32_t i = 0; i < nparams; i++) {
 		if (!d->mask[i]) continue;
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, i))];
-		mask_join(&j, fn_param(f, i), mask_all(order));
-		for (uint32_t k = 1; k <= order; k++) {
+		mask_join(&j, fn_param(f, i), straight ? FIRST : mask_all(order));
+		for (uint32_t k = 1; k <= (straight ? 1 : order); k++) {
 			Atom name = v->name ? atom_f(c, "%s_%u", atom_text(c, v->name), k) : 0;
 			jet_set(&j, fn_param(f, i), k, build_param(j.b, v->type, name));
 		}
@@ -606,9 +611,10 @@ static void make_jet(Ctx *c, Derived *d) {
 		for (uint32_t k = 1; moves && k <= order; k++) results[n++] = jet_full(&j, fn_result(f, i), k);
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
+	origin_set(c, d->fn, (Origin){.is_jet = true});
 }
 
-Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active) {
+Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, bool *result_active) {
 	if (order > JET_MAX_ORDER) {
 		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u", JET_MAX_ORDER,
 		           order);
@@ -618,7 +624,7 @@ Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_activ
 		if (result_active) memset(result_active, 0, fn_nresults(f) * sizeof *result_active);
 		return f;
 	}
-	const Derived *d = derived_of(c, f, TR_JET, order, active, make_jet);
+	const Derived *d = derived_of(c, f, TR_JET, order | (straight && order > 1 ? STRAIGHT : 0), active, make_jet);
 	if (result_active) memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
 	return d->fn;
 }

@@ -21,7 +21,9 @@ void autodiff_init(Ctx *c) {
 	s->transpose = ad_transpose;
 	s->columns = ad_columns;
 	s->jet = ad_jet;
+	s->gradient = ad_gradient;
 	s->batch = ad_batch;
+	s->settle = ad_settle;
 	s->cost = fn_cost;
 	fn_hooks(c)->free_derived = derived_free;
 }

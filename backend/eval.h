@@ -96,8 +96,8 @@ typedef struct CallSite {
 typedef struct LoopSite {
 	uint32_t inst;
 	bool never;
-	struct Outlined *outlined; /* NULL until then */
-	struct LoopSite *next;     /* in Code.loops */
+	struct OsrLoop *osr;   /* NULL until then */
+	struct LoopSite *next; /* in Code.loops */
 } LoopSite;
 
 struct Code {
@@ -192,6 +192,8 @@ Tensor *place_of(const Frame *f, uint32_t slot);
 /* Records a diagnostic at the step; always ST_ERROR. */
 Status fail_at(Frame *f, const Step *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Tells of the calls that the step's instruction came through before they were written out in place. Once for each failure and frame. */
+/* A failure that has been told passes the call `in` of callee on its way out. */
+void call_told(Backend *be, const Fn *callee, const Inst *in);
 Status step_told(Frame *f, const Step *s, Status st);
 /* Gives a place to a failure that was recorded without one, and tells of those calls. */
 Status step_failed(Frame *f, const Step *s, Status st);

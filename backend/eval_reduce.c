@@ -381,7 +381,7 @@ typedef struct Scan {
 static void scan_lines(const Scan *s, int64_t part) {
 	const int64_t from = part * s->part_lines, to = from + s->part_lines < s->lines ? from + s->part_lines : s->lines;
 	for (int64_t i = from; i < to; i++)
-		kernel_scan_sums(s->d, s->length, s->x + i * s->length * s->size, s->o + i * s->length * s->size, s->reverse);
+		kernel_scan_sums(s->d, s->length, s->x + i * s->length * s->size, NULL, s->o + i * s->length * s->size, s->reverse, false);
 }
 
 static void scan_part(void *ud, int64_t part) {
@@ -390,19 +390,16 @@ static void scan_part(void *ud, int64_t part) {
 		scan_lines(s, part);
 		return;
 	}
-	_Alignas(64) char sums[SCAN_PART * 16], before[16], end[16];
+	_Alignas(16) char before[16], end[16];
 	const int64_t line = part / s->line_parts, k = part % s->line_parts, rest = s->length - k * SCAN_PART;
-	const int64_t n = rest < SCAN_PART ? rest : SCAN_PART, at = line * s->length + (s->reverse ? rest - n : k * SCAN_PART);
-	kernel_scan_sums(s->d, n, s->x + at * s->size, sums, s->reverse);
-	memcpy(end, s->reverse ? sums : sums + (n - 1) * s->size, (size_t)s->size);
+	const int64_t n = rest < SCAN_PART ? rest : SCAN_PART, at = (line * s->length + (s->reverse ? rest - n : k * SCAN_PART)) * s->size;
+	kernel_scan_total(s->d, n, s->x + at, end, s->reverse);
 	for (unsigned turn = 0; atomic_load_explicit(&s->said, memory_order_acquire) != part; turn++) pool_wait_briefly(turn);
 	memcpy(before, s->carry, (size_t)s->size);
 	if (k) ew_kernel(s->d)(OP_ADD, 1, end, before, end, 0);
 	memcpy(s->carry, end, (size_t)s->size);
 	atomic_store_explicit(&s->said, part + 1, memory_order_release);
-	if (k) ew_kernel(s->d)(OP_ADD, n, sums, before, sums, KERNEL_X_SPLAT);
-	if (s->past) kernel_copy_past(s->o + at * s->size, sums, (size_t)(n * s->size));
-	else memcpy(s->o + at * s->size, sums, (size_t)(n * s->size));
+	kernel_scan_sums(s->d, n, s->x + at, k ? before : NULL, s->o + at, s->reverse, s->past);
 }
 
 static Status poll_scan(void *ud) {

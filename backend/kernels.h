@@ -30,12 +30,12 @@ void kernel_select(uint32_t size, int64_t n, void *o, const bool *c, const void 
 /* Reductions: op is OP_ADD, OP_MUL, OP_MAX or OP_MIN, as the dtype has it (bools: MAX and MIN only). */
 void kernel_reduce_run(Op op, Dtype d, int64_t n, const void *x, void *out);                   /* n >= 1; pairwise */
 void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *x, void *out); /* n short runs, one after the other */
-/* Running sums of at most SCAN_PART elements, o[i] = x[0] + ... + x[i]; o may be x. In runs of an eighth of that; up to one run they are from left to right. */
-enum { SCAN_PART = 8 * 1032 };
-void kernel_scan_sums(Dtype d, int64_t n, const void *x, void *o, bool reverse);
+/* Running sums, o[i] = before + (x[0] + ... + x[i]), of a line or a part of one; before NULL: nothing. o may be x. From left to right up to 1032 elements;
+ * else by vectors. past: past the caches. kernel_scan_total: what a part comes to, by the same additions. Long lines go in parts of SCAN_PART. */
+enum { SCAN_PART = 4096 };
+void kernel_scan_sums(Dtype d, int64_t n, const void *x, const void *before, void *o, bool reverse, bool past);
+void kernel_scan_total(Dtype d, int64_t n, const void *x, void *total, bool reverse);
 void kernel_scan_products(Dtype d, int64_t n, void *x, bool reverse); /* in place, from left to right */
-/* memcpy past the caches, for what is large and not read soon. */
-void kernel_copy_past(void *o, const void *x, size_t bytes);
 int64_t kernel_argmax(Dtype d, int64_t n, const void *x, int64_t stride);                      /* the first NaN, else the first largest */
 
 /* Small contractions. out[0] = sum of x[i]*y[i], in the order of kernel_reduce_run; o[i] += a[0]*x[i]. Of bools: any

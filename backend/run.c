@@ -176,6 +176,11 @@ static void trace_inlined(void *ud, Atom callee, SpanId defined, SpanId at) {
 	trace_line(ud, callee, defined, at);
 }
 
+void call_told(Backend *be, const Fn *callee, const Inst *in) {
+	trace_line(be, callee->name, callee->span, in->span);
+	if (in->chain) chain_calls(be->ctx, in->chain, trace_inlined, be);
+}
+
 Status step_told(Frame *f, const Step *s, Status st) {
 	Backend *be = f->be;
 	const uint32_t total = diag_total(f->ctx);
@@ -513,7 +518,7 @@ static void free_code(Ctx *c, void *code) {
 	if (!code) return;
 	tier_drop(c, ((Code *)code)->tier);
 	for (const LoopSite *l = ((Code *)code)->loops; l; l = l->next)
-		if (l->outlined) fn_unref(l->outlined->fn);
+		if (l->osr) fn_unref(l->osr->fn);
 	arena_free(((Code *)code)->arena);
 }
 

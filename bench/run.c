@@ -77,14 +77,14 @@ static bool receive_all(int from, void *data, size_t n) {
 
 /* ---- the hand-written side, in a process of its own ---------------------------------------------------------------------------------------- */
 
-typedef enum Which { RUN, OTHER, RESULTS } Which;
+typedef enum Which { RUN, OTHER, RESULTS, OTHER_RESULTS } Which;
 typedef struct Order {
 	Which which;
 	int64_t turns;
 } Order;
 typedef struct Limit {
 	int to, from;
-	char *results; /* shared memory that holds the results after RESULTS, one array after another */
+	char *results; /* shared memory that holds the results after RESULTS or OTHER_RESULTS, one array after another */
 	double used;   /* its processor time so far */
 } Limit;
 typedef struct Answer {
@@ -105,8 +105,8 @@ static void serve_limit(const Row *row, const Options *o, int from, int to, char
 	Order order;
 	while (receive_all(from, &order, sizeof order)) {
 		double start = now();
-		if (order.which == RESULTS) {
-			row->run(&c);
+		if (order.which == RESULTS || order.which == OTHER_RESULTS) {
+			(order.which == RESULTS ? row->run : row->other)(&c);
 			char *p = results;
 			for (int i = 0; i < c.outs; i++) memcpy(p, c.out[i].data, bytes_of(&c.out[i])), p += bytes_of(&c.out[i]);
 		}
@@ -314,6 +314,14 @@ static Report measure(const Row *row, const Options *o) {
 	if (!(r.error <= row->tolerance)) {
 		fprintf(stderr, "bench: %s: Atled and C differ by %.2e\n", row->name, r.error);
 		r.fine = false;
+	}
+	if (row->other) {
+		ask(&l, OTHER_RESULTS, 0);
+		double error = difference(&p, &l);
+		if (!(error <= row->tolerance)) {
+			fprintf(stderr, "bench: %s: Atled and %s differ by %.2e\n", row->name, row->other_name, error);
+			r.fine = false;
+		}
 	}
 	/* what is compiled in the background is ready when this is over */
 	double ready = o->quick ? 0.05 : 0.5, a = r.first;

@@ -170,7 +170,7 @@ void dims_assume(Builder *b, Dim x, Dim y) {
 		VEC_RESERVE(b->scratch, &b->trail, b->trail.n + 1);
 		VEC_RESERVE(b->scratch, &b->same_from, b->same_from.n + 1);
 		VEC_RESERVE(b->scratch, &b->same_to, b->same_to.n + 1);
-		bool keep_x = x < y;
+		bool keep_x = dim_is_const(c, x, NULL) || (!dim_is_const(c, y, NULL) && x < y); /* a number is never replaced */
 		b->trail.at[b->trail.n++] = u;
 		b->same_from.at[b->same_from.n++] = keep_x ? y : x;
 		b->same_to.at[b->same_to.n++] = keep_x ? x : y;

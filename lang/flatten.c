@@ -17,6 +17,8 @@ typedef struct Flat {
 typedef struct Flattening {
 	Ctx *c;
 	Fn *f;
+	Fn *(*instead)(void *ud, Fn *g);
+	void *ud;
 	Arena *scratch;
 	VEC(Flat) done;
 	Fn *result;
@@ -59,6 +61,7 @@ static Fn *flat_of(Flattening *w, Fn *f);
 static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Ref *results) {
 	Flattening *w = m->call_ud;
 	Fn *g = callee_of(m->from, in);
+	if (g && w->instead) g = w->instead(w->ud, g);
 	Search s = {.scratch = w->scratch, .wanted = g};
 	if (!g || !g->finished || reaches(&s, g)) return false;
 	const Fn *flat = flat_of(w, g);
@@ -101,9 +104,11 @@ static void run_flatten(Ctx *c, void *arg) {
 	w->result = flat_of(w, w->f);
 }
 
-Fn *fn_flatten(Ctx *c, Fn *f) {
+Fn *fn_flatten(Ctx *c, Fn *f) { return fn_flatten_with(c, f, NULL, NULL); }
+
+Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud) {
 	if (!has_calls(f)) return NULL;
-	Flattening w = {.c = c, .f = f};
+	Flattening w = {.c = c, .f = f, .instead = instead, .ud = ud};
 	const uint32_t mark = build_mark(c), diags = diag_total(c);
 	Status st = ctx_protect(c, run_flatten, &w);
 	if (st != ST_OK) {

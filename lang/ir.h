@@ -298,6 +298,8 @@ void build_copy_inst(Builder *b, RefMap *m, const Inst *in);
 /* f with the functions it calls written out in place and equal instructions made one, except for recursive and very large callees; NULL when there
  * is nothing to write out, or it fails. Owned. Every instruction's chain of transforms begins with the calls it came through, see chain_calls. */
 Fn *fn_flatten(Ctx *c, Fn *f);
+/* The same with other functions called: `instead` (may be NULL) gives what a call of g becomes, g itself or one of the same type. */
+Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud);
 
 /* How often each value is used (results included), regions and all. uses has f->vals.n entries. */
 void fn_count_uses(const Fn *f, uint32_t *uses);
@@ -340,8 +342,10 @@ typedef struct IrServices {
 	void (*linearise)(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear, uint32_t *nresiduals, const bool **result_active);
 	Fn *(*transpose)(Ctx *c, Fn *linear, uint32_t nresiduals);
 	Fn *(*columns)(Ctx *c, Fn *linear, uint32_t nresiduals);
-	Fn *(*jet)(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active);
+	Fn *(*jet)(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, bool *result_active);
+	Fn *(*gradient)(Ctx *c, Fn *f, const bool *active);
 	Fn *(*batch)(Ctx *c, Fn *f, const bool *batched);
+	Fn *(*settle)(Ctx *c, Fn *f);
 	double (*cost)(const Fn *f, const int64_t *sym_values, uint32_t nsyms);
 	/* Appends the machine code that f would become at these lengths (-1: unknown), as a plan in words or as assembly: set by the backend. */
 	Status (*show_native)(Ctx *c, Fn *f, const int64_t *sym_values, uint32_t nsyms, bool assembly, Text *out);

@@ -113,6 +113,12 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	return s;
 }
 
+static bool is_zero(Sp *sp, Ref r) {
+	Value v;
+	double x;
+	return ref_splat(build_fn(sp->b), r, &v) && value_as_f64(v, &x) && x == 0;
+}
+
 static Ref zeros_like(Sp *sp, Ref r) { return build_zeros(sp->b, ref_type(build_fn(sp->b), r)); }
 
 /* The active leaves of a tangent that must have the structure of x. */
@@ -374,6 +380,17 @@ BUILTIN(grad_at) {
 		return dy;
 	}
 	Site s = site(sp, captured[0], call, (uint32_t)which);
+	if (x->kind == AV_ARRAY && s.nresults == 1 && !s.spec.effects) {
+		Fn *both = ir_services(sp->c)->gradient(sp->c, s.spec.fn, s.active);
+		if (both) {
+			Ref out[2];
+			uint32_t k = 0;
+			sp_at(sp, call->span);
+			build_call(sp->b, both, s.nargs, s.args, out);
+			Av *value = av_rebuild(sp, s.spec.result, out, &k), *slopes = av_array(sp, out[1]);
+			return with_value ? av_seq(sp, AV_TUPLE, 2, (Av *[]){value, slopes}) : slopes;
+		}
+	}
 	Av *map, *y = linearised(&s, true, call->span, &map);
 	want_real_scalar(sp, y, captured[0], call->span);
 	Av *one = av_array(sp, build_full(sp->b, ref_type(build_fn(sp->b), y->ref), 1));
@@ -402,14 +419,21 @@ BUILTIN(jet) {
 	if (order > MAX_ORDER) sp_fail(sp, E_VALUE, call->spans[2], "Taylor series go up to order %d, not %u", MAX_ORDER, order);
 	Site s = site(sp, f, &inner, 0);
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s.spec.fn) + 1);
-	Fn *j = ir_services(sp->c)->jet(sp->c, s.spec.fn, order, s.active, result_active);
-	uint32_t nargs = s.nargs + s.nactive * order;
-	Ref *args = ARENA_ARRAY(sp->a, Ref, nargs + 1), *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
-	for (uint32_t i = 0; i < s.nargs; i++) args[i] = s.args[i];
+	Ref *along = ARENA_ARRAY(sp->a, Ref, (size_t)s.nactive * order + 1), *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
+	uint32_t given = 1; /* coefficients: 1 when the others are known to be zero */
 	for (uint32_t k = 0; k < order; k++) {
 		tangent_leaves(&s, coefs[k], call->spans[2], "a direction", t);
-		for (uint32_t i = 0; i < s.nactive; i++) args[s.nargs + i * order + k] = t[i];
+		for (uint32_t i = 0; i < s.nactive; i++) {
+			along[i * order + k] = t[i];
+			if (k && !is_zero(sp, t[i])) given = order;
+		}
 	}
+	Fn *j = ir_services(sp->c)->jet(sp->c, s.spec.fn, order, given < order, s.active, result_active);
+	uint32_t nargs = s.nargs + s.nactive * given;
+	Ref *args = ARENA_ARRAY(sp->a, Ref, nargs + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
+	for (uint32_t i = 0; i < s.nargs; i++) args[i] = s.args[i];
+	for (uint32_t i = 0; i < s.nactive; i++)
+		for (uint32_t k = 0; k < given; k++) args[s.nargs + i * given + k] = along[i * order + k];
 	sp_at(sp, call->span);
 	build_call(sp->b, j, nargs, args, results);
 	keep_effects(&s, results);

@@ -432,8 +432,9 @@ static void specialise_statement(Ctx *c, void *arg) {
 	VEC_PUSH(st->a, &results, env_find(sp->env, s->hidden.io)->ref);
 	/* room for new names now: once the statement has run, nothing may fail */
 	VEC_RESERVE(s->a, &st->m->globals, st->m->globals.n + st->assigned.n);
-	st->fn = build_end(st->b, results.n, results.at);
+	Fn *plain = build_end(st->b, results.n, results.at);
 	st->b = NULL;
+	st->fn = ir_services(sp->c)->settle(sp->c, plain);
 }
 
 /* Specialises, runs, and binds. Throws on failure with nothing bound. */
@@ -851,8 +852,9 @@ static void specialise_typed(Ctx *c, void *arg) {
 	uint32_t n = av_count_leaves(v), m = 0;
 	Ref *results = ARENA_ARRAY(k->a, Ref, n + 1);
 	av_leaves(v, results, &m);
-	k->fn = build_end(k->b, n, results);
+	Fn *plain = build_end(k->b, n, results);
 	k->b = NULL;
+	k->fn = ir_services(c)->settle(c, plain);
 }
 
 Status session_specialise(Session *s, Value f, uint32_t n, const TypeId *types, Fn **out) {

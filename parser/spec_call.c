@@ -466,6 +466,11 @@ static bool attempt(Job *j) {
 	Member *m = j->member;
 	m->result = av_keep(ctx_arena(c), j->result);
 	m->fn = build_end(j->b, j->nresults, j->result_refs);
+	if (!m->recursive) {
+		Fn *plain = m->fn;
+		m->fn = NULL;
+		m->fn = ir_services(c)->settle(c, plain);
+	}
 	m->finished = true;
 	session_count_specialised(j->sp->session);
 	return true;

@@ -34,9 +34,9 @@ peer() { # NAME COMMAND...
 # what they are set to: as many threads as Atled, and no spinning after the work
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=$threads OPENBLAS_NUM_THREADS=$threads MKL_NUM_THREADS=$threads
 if [ "$peers" = 1 ]; then
-	for name in numpy jax torch numba python; do peer "$name" bench/peers/venv/bin/python "bench/peers/${name}_peer.py" "${sides[@]}"; done
 	peer LuaJIT luajit bench/peers/scalar.lua "${quick[@]}"
 	peer Octave octave-cli --no-init-file --no-window-system bench/peers/octave_peer.m "${quick[@]}"
+	for name in numpy jax torch numba python; do peer "$name" bench/peers/venv/bin/python "bench/peers/${name}_peer.py" "${sides[@]}"; done
 fi
 
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)

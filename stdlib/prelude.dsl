@@ -163,7 +163,7 @@ _hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
 # hvp(f, x, v): hessian of f at x times v, without forming the matrix
 hvp(f, x, v) = jvp(grad(f), x, v)[1]
 # laplacian(f): x -> sum of the pure second derivatives
-laplacian(f) = x -> sum(map(d -> 2 * _jet(f, x, (d, zeros_like(d)))[1][1], eye(len(x))))
+laplacian(f) = x -> sum(map(d -> 2 * _jet(f, x, (d, 0.0))[1][1], eye(len(x))))
 # divergence(f): x -> sum of df_i/dx_i of a vector field
 divergence(f) = x -> trace(_jacobian(f, x))
 # curl(f): x -> rotation of a vector field in three dimensions
@@ -176,7 +176,7 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   (y, c) = _jet(f, f64(x), _directions(f64(x), n))
   stack(y, ...c)
 }
-_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { zeros_like(x) }, (...(0..n)))
+_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { 0.0 }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
 jet(f, x, dxs) = {
   assert(kind(dxs) == "tuple" or kind(dxs) == "list", "a jet takes its directions as a tuple (d1, d2, ...)")
@@ -184,7 +184,19 @@ jet(f, x, dxs) = {
   (y, c) = _jet(f, x, map(k -> dxs[k] * (1 / _factorial(k + 1)), (...(0..n))))
   (y, map(k -> c[k] * _factorial(k + 1), (...(0..n))))
 }
-_factorial(n) = if n <= 1 { 1.0 } else { n * _factorial(n - 1) }
+# as literals, which take the dtype of what they meet
+_factorial(n) = (
+  1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0, 3628800.0, 39916800.0, 479001600.0, 6227020800.0, 87178291200.0,
+  1307674368000.0, 20922789888000.0, 355687428096000.0, 6402373705728000.0, 1.21645100408832e17, 2.43290200817664e18, 5.109094217170944e19,
+  1.1240007277776077e21, 2.585201673888498e22, 6.204484017332394e23, 1.5511210043330986e25, 4.0329146112660565e26, 1.0888869450418352e28,
+  3.0488834461171387e29, 8.841761993739702e30, 2.6525285981219107e32, 8.222838654177922e33, 2.631308369336935e35, 8.683317618811886e36,
+  2.9523279903960416e38, 1.0333147966386145e40, 3.7199332678990125e41, 1.3763753091226346e43, 5.230226174666011e44, 2.0397882081197444e46,
+  8.159152832478977e47, 3.345252661316381e49, 1.40500611775288e51, 6.041526306337383e52, 2.658271574788449e54, 1.1962222086548019e56,
+  5.502622159812089e57, 2.5862324151116818e59, 1.2413915592536073e61, 6.082818640342675e62, 3.0414093201713376e64, 1.5511187532873822e66,
+  8.065817517094388e67, 4.2748832840600255e69, 2.308436973392414e71, 1.2696403353658276e73, 7.109985878048635e74, 4.0526919504877214e76,
+  2.3505613312828785e78, 1.3868311854568984e80, 8.32098711274139e81, 5.075802138772248e83, 3.146997326038794e85, 1.98260831540444e87,
+  1.2688693218588417e89
+)[n]
 # nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor expansion
 nth_derivative(f, x, n) = taylor(f, x, n)[-1] * _factorial(n)
 

@@ -103,8 +103,14 @@ for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); 
 	run counts "$folder" $((limit * 3)) "$ATLED" test "$folder"
 	run counts "$folder-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" test "$folder"
 done
+# code for the lanes, registers and masks of machines that are not at hand, in this one's instructions, and for a machine with SSE2 alone
+for target in v4-shape scalar-shape x86-64; do
+	[ "$kind" = check ] || break
+	run counts "corpus-$target" "$limit" env ATLED_NATIVE=always ATLED_TARGET="$target" "$ATLED" test tests/corpus
+done
 if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
 	run counts docs $((limit * 3)) "$ATLED" test --docs README.md docs
+	run counts docs-native $((limit * 3)) env ATLED_NATIVE=always "$ATLED" test --docs README.md docs
 fi
 # scripts that drive the program: a terminal, pipes, signals
 for script in tests/*/test_*.sh tests/*/test_*.py; do

@@ -23,10 +23,35 @@ $(BUILD)/backend/codegen/vmath_data.o: backend/codegen/vmath_data.S $(VMATH_BITC
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) -Wa,-I$(dir $(firstword $(VMATH_BITCODE))) -c $< -o $@
 
+# The functions that every module may share are compiled beforehand, by the same library without any (EMPTY) and a program that asks it for them.
+KERNELS := $(addprefix $(BUILD)/codegen/kernels_,$(addsuffix .bin,sse2 avx2 avx512))
+MAKE_KERNELS := $(BUILD)/codegen/make_kernels
+
+$(BUILD)/backend/codegen/kernels_data.o: backend/codegen/kernels_data.S $(KERNELS)
+	@mkdir -p $(@D)
+	$(call say,compile)$(CC) -Wa,-I$(BUILD)/codegen -c $< -o $@
+
+$(BUILD)/codegen/kernels_none.o: backend/codegen/kernels_data.S
+	@mkdir -p $(@D)
+	$(call say,compile)$(CC) -DEMPTY -c $< -o $@
+
+$(MAKE_KERNELS): $(BUILD)/scripts/make_kernels.o $(BUILD)/internal.a $(BUILD)/links
+	@mkdir -p $(@D)
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
+
+# made anew when what they are made by changes, not with every file of the library that the program is linked with
+$(KERNELS) &: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir.o $(BUILD)/backend/native/target.o | $(MAKE_KERNELS)
+	$(call say,make)$(MAKE_KERNELS) $(abspath $(BUILD)/codegen/empty.so) $(BUILD)/codegen
+
 # tests open it; under a sanitizer our objects in it call the program's run-time support
 tests-built: $(CODEGEN_LIBRARY)
 
-$(BUILD)/libatled-codegen.so: $(CODEGEN_OBJECTS) backend/codegen/exports.map $(BUILD)/links
-	$(call say,link)$(CODEGEN_CXX) -shared -fuse-ld=lld -o $@ $(CODEGEN_OBJECTS) \
-		-Wl,--version-script=backend/codegen/exports.map -Wl,--gc-sections,--icf=all,-Bsymbolic,-s -Wl,-z,pack-relative-relocs \
-		-Wl,--as-needed -static-libstdc++ -static-libgcc $(CODEGEN_LLVM)
+CODEGEN_LINK = $(CODEGEN_CXX) -shared -fuse-ld=lld -o $@ $(filter %.o,$^) \
+	-Wl,--version-script=backend/codegen/exports.map -Wl,--gc-sections,--icf=all,-Bsymbolic,-s -Wl,-z,pack-relative-relocs \
+	-Wl,--as-needed -static-libstdc++ -static-libgcc $(CODEGEN_LLVM)
+
+$(BUILD)/codegen/empty.so: $(CODEGEN_OBJECTS) $(BUILD)/codegen/kernels_none.o backend/codegen/exports.map $(BUILD)/links
+	$(call say,link)$(CODEGEN_LINK)
+
+$(BUILD)/libatled-codegen.so: $(CODEGEN_OBJECTS) $(BUILD)/backend/codegen/kernels_data.o backend/codegen/exports.map $(BUILD)/links
+	$(call say,link)$(CODEGEN_LINK)

@@ -466,7 +466,7 @@ static void emit_function(Emit *e, uint32_t k) {
 	const KFn *f = e->m->fns.at[k];
 	LLVMValueRef function = e->functions[k];
 	emit_open_function(e, function, e->function_types[k]);
-	if (!k) emit_mark_plain(e, function, f, 0);
+	emit_mark_plain(e, function, f, 0);
 	LLVMValueRef *args = emit_alloc(e, sizeof *args * f->nparams);
 	for (uint32_t i = 0; k && i < f->nparams; i++) args[i] = LLVMGetParam(function, i + 2);
 	if (k) e->depth_left = LLVMGetParam(function, 1);

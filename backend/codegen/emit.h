@@ -36,6 +36,7 @@ typedef struct EmitRoot {
 typedef struct EmitFn {
 	struct EmitFn *outer;
 	const KFn *f;
+	KFn *half;                 /* a copy of f, made when the rest of a vector loop goes by vectors of half as many lanes */
 	uint32_t fn, depth;        /* depth: calls emitted in place around it */
 	LLVMValueRef *vals;        /* by KRef */
 	LLVMValueRef *args;        /* of K_PARAM */
@@ -66,13 +67,16 @@ typedef struct Emit {
 		uint32_t *root_of, nroots;
 	} *all_roots;                /* by function number */
 	LLVMValueRef domain, call_scopes, call_others; /* metadata for accesses to the call's own record */
-	uint32_t nbodies;            /* parallel bodies so far */
+	uint32_t nbodies, nleaves;   /* parallel bodies so far, and loops that became functions */
+	const NativeKernel *kernels[NATIVE_PARTS_MOST]; /* precompiled functions that are called */
+	uint32_t nkernels;
 	LLVMDIBuilderRef lines;      /* NULL: no line table */
 	LLVMMetadataRef file, unit, subprogram;
 
 	/* the LLVM function under construction */
 	LLVMValueRef function, call, depth_left;
 	bool returns_record;         /* {status, results...}; otherwise the status alone */
+	bool apart;                  /* loops that call nothing become functions of their own: the rest is plain */
 	LLVMTypeRef return_type;
 	LLVMBasicBlockRef entry;     /* stack slots go here */
 	LLVMBasicBlockRef failure;   /* returns `failure_status` */
@@ -161,7 +165,8 @@ uint32_t emit_region(Emit *e, uint32_t at, const KInst **end);
 /* Instructions that own regions: emits them and their regions, which begin at `at`; the instruction after them comes back. */
 uint32_t emit_nest(Emit *e, const KInst *in, uint32_t at);
 void emit_CALL(Emit *e, const KInst *in);
-/* Gives the function its attribute when the region of f that begins at `at` is plain: no vector loop, no loop without calls, few real numbers. */
+/* Gives the function, which has the region of f that begins at `at`, its attribute when that is plain: no vector loop, no loop without calls, few real
+ * numbers. Where such loops are all that it lacks, in a large module, they are made functions of their own: e->apart. */
 void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at);
 void emit_FAIL_IF(Emit *e, const KInst *in);
 void emit_POLL(Emit *e, const KInst *in);
@@ -184,7 +189,10 @@ typedef struct EmitOuter {
 	LLVMMetadataRef line;
 	EmitVector *vector;
 } EmitOuter;
-/* Begins an internal function of the module, never inlined. plain: LLVM spends less time on it. The end returns nothing when x is NULL. */
+/* The function of this name: the module's, or a precompiled one, which is declared. NULL: it is to be made. The name and the target (caches aside) must say all
+ * that the function depends on. */
+LLVMValueRef emit_kernel(Emit *e, const char *name, LLVMTypeRef type);
+/* Begins an internal function of the module, never inlined. plain: LLVM spends less time on it, and it is not precompiled. The end returns nothing when x is NULL. */
 LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, EmitOuter *outer);
 void emit_inner_end(Emit *e, const EmitOuter *outer, LLVMValueRef x);
 /* Is an access of lanes that are no neighbours, or of bools of which some are masked, better made one lane after the other by a function of the
@@ -235,8 +243,21 @@ void emit_math_link(Emit *e);
 
 /* ---- contractions: emit_contract.c ---------------------------------------------------------------------------------------------------------- */
 
-/* K_CONTRACT. Operands in the order of KIR_OPS: emit_operand(e, in, 0..11) are c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k. */
+/* K_CONTRACT. Operands in the order of KIR_OPS: emit_operand(e, in, 0..11) are c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; then
+ * the a and b of each further product. */
 void emit_contract(Emit *e, const KInst *in);
+
+/* ---- precompiled functions: kernels.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The attribute of functions that any module for the target may share. */
+#define EMIT_KERNEL "atled-kernel"
+/* The precompiled function of this name for the module's target; NULL: there is none. Its object follows it. */
+const NativeKernel *kernel_named(const Emit *e, const char *name);
+
+/* ---- constants: constants.c ------------------------------------------------------------------------------------------------------------------- */
+
+/* After the passes: constants of vectors of 32 bytes become operands in memory. */
+void emit_constants(Emit *e);
 
 /* ---- target, object: target.c, object.c ------------------------------------------------------------------------------------------------------- */
 

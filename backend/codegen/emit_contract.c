@@ -15,7 +15,8 @@
  *              columns are not neighbours panels are always copied, and C is written element by element.
  *   turned     The same where B lies by columns: its panels are copied turned, vectors of k becoming vectors of columns.
  *   dots       Lanes are k. A tile of R rows of A by S columns of B, a vector of partial sums each, joined four at a time at the end. Where k is
- *              short (20) this form has half the speed of the others, since each element's partial sums must be joined: KF_TURN.
+ *              short (20) this form has half the speed of the others, since each element's partial sums must be joined: KF_TURN. For the same reason
+ *              all products of the instruction pass a tile before it is joined; in the other forms each is a call.
  *
  * Rows past the end of the last tile are computed as copies of the last row and stored to the same place (all of C's old values are read before), so
  * that remainders of rows need neither code nor branches.
@@ -48,6 +49,8 @@ typedef struct Contract {
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
 	LLVMValueRef add; /* i1: C's old values are added */
+	LLVMValueRef pairs, npairs; /* dots: where A and B of each product begin, two pointers in memory for each */
+	LLVMValueRef a_in_pair;     /* dots: at which byte of a pair A's is, 0 or 8: see dots_form */
 	uint32_t rows, width; /* of a tile: columns in vectors, or in columns of B */
 	bool rest;            /* panels one vector wide follow the wide ones */
 	bool ragged;          /* the last panel's last vector may be partly past the last column */
@@ -323,7 +326,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 	Emit *e = g->e;
 	char name[64];
 	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "");
-	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
@@ -410,7 +413,7 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	*type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, TURN_ARGS, 0);
 	char name[64];
 	snprintf(name, sizeof name, "contract.%s.turn", type_name(g));
-	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+	LLVMValueRef function = emit_kernel(e, name, *type);
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, *type, false, &outer);
@@ -539,7 +542,8 @@ static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *t
 /* `rows` rows of A by `columns` columns of B, for the block of k that begins at `kb`; their product is a multiple of four. */
 typedef struct Dots {
 	uint32_t rows, columns;
-	LLVMValueRef a[MOST_ROWS], b[MOST_ROWS]; /* where each begins in the block */
+	LLVMValueRef from_a[MOST_ROWS], from_b[MOST_ROWS]; /* where each begins in the block: bytes from the first element of A or B */
+	LLVMValueRef a[MOST_ROWS], b[MOST_ROWS];           /* the same of the product that is being added */
 	LLVMValueRef kb, kc, add;
 } Dots;
 
@@ -564,27 +568,11 @@ static void dots_sum(const Contract *g, const Dots *d, LLVMValueRef first, LLVMV
 	memcpy(sums, k.results, n * sizeof *sums);
 }
 
-/* The tile at rows i.. and columns j.. of C; those past the last row or column repeat it. */
-static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j) {
+/* sums += the tile's part of one product. */
+static void dots_product(const Contract *g, const Dots *d, LLVMValueRef *sums) {
 	Emit *e = g->e;
 	uint32_t n = d->rows * d->columns;
-	LLVMValueRef to[MOST_ROWS], across[MOST_ROWS], sums[MOST_SUMS], more[MOST_SUMS], totals[MOST_SUMS];
-	LLVMValueRef block = times_n(g, d->kb, g->size);
-	d->a[0] = at(g, g->a, plus(g, times(g, i, g->a_row), block));
-	d->b[0] = at(g, g->b, plus(g, times(g, j, g->b_col), block));
-	to[0] = at(g, g->c, times(g, i, g->c_row));
-	across[0] = times(g, j, g->c_col);
-	for (uint32_t r = 1; r < d->rows; r++) {
-		LLVMValueRef there = less(g, plus(g, i, num(g, r)), g->m);
-		d->a[r] = at(g, d->a[r - 1], choose(g, there, g->a_row, num(g, 0)));
-		to[r] = at(g, to[r - 1], choose(g, there, g->c_row, num(g, 0)));
-	}
-	for (uint32_t s = 1; s < d->columns; s++) {
-		LLVMValueRef there = less(g, plus(g, j, num(g, s)), g->n);
-		d->b[s] = at(g, d->b[s - 1], choose(g, there, g->b_col, num(g, 0)));
-		across[s] = plus(g, across[s - 1], choose(g, there, g->c_col, num(g, 0)));
-	}
-	for (uint32_t s = 0; s < n; s++) sums[s] = LLVMConstNull(emit_type(e, g->t, g->lanes));
+	LLVMValueRef more[MOST_SUMS];
 	LLVMValueRef whole = LLVMBuildAnd(e->b, d->kc, num(g, -(int64_t)g->lanes), "");
 	LLVMValueRef begin = num(g, 0);
 	/* See panel_body. */
@@ -594,15 +582,48 @@ static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j
 		begin = fours;
 	}
 	dots_sum(g, d, begin, whole, 1, sums);
+	if (g->lanes == 1) return;
 	EmitIf c;
-	if (g->lanes > 1) {
-		LLVMValueRef left = minus(g, d->kc, whole);
-		emit_if_begin(e, &c, less(g, num(g, 0), left), 0);
-		memcpy(more, sums, n * sizeof *more);
-		dots_step(g, d, whole, emit_first_lanes(e, g->lanes, left), more);
-		emit_if_else(e, &c, n, more);
-		emit_if_end(e, &c, sums, sums);
+	LLVMValueRef left = minus(g, d->kc, whole);
+	emit_if_begin(e, &c, less(g, num(g, 0), left), 0);
+	memcpy(more, sums, n * sizeof *more);
+	dots_step(g, d, whole, emit_first_lanes(e, g->lanes, left), more);
+	emit_if_else(e, &c, n, more);
+	emit_if_end(e, &c, sums, sums);
+}
+
+/* The tile at rows i.. and columns j.. of C; those past the last row or column repeat it. */
+static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j) {
+	Emit *e = g->e;
+	uint32_t n = d->rows * d->columns;
+	LLVMValueRef to[MOST_ROWS], across[MOST_ROWS], sums[MOST_SUMS], more[MOST_SUMS], totals[MOST_SUMS];
+	LLVMValueRef block = times_n(g, d->kb, g->size);
+	d->from_a[0] = plus(g, times(g, i, g->a_row), block);
+	d->from_b[0] = plus(g, times(g, j, g->b_col), block);
+	to[0] = at(g, g->c, times(g, i, g->c_row));
+	across[0] = times(g, j, g->c_col);
+	for (uint32_t r = 1; r < d->rows; r++) {
+		LLVMValueRef there = less(g, plus(g, i, num(g, r)), g->m);
+		d->from_a[r] = plus(g, d->from_a[r - 1], choose(g, there, g->a_row, num(g, 0)));
+		to[r] = at(g, to[r - 1], choose(g, there, g->c_row, num(g, 0)));
 	}
+	for (uint32_t s = 1; s < d->columns; s++) {
+		LLVMValueRef there = less(g, plus(g, j, num(g, s)), g->n);
+		d->from_b[s] = plus(g, d->from_b[s - 1], choose(g, there, g->b_col, num(g, 0)));
+		across[s] = plus(g, across[s - 1], choose(g, there, g->c_col, num(g, 0)));
+	}
+	for (uint32_t s = 0; s < n; s++) sums[s] = LLVMConstNull(emit_type(e, g->t, g->lanes));
+	Turns pair;
+	turns_begin(g, &pair, num(g, 0), g->npairs, 1, true, n, sums);
+	LLVMValueRef two = at(g, g->pairs, times_n(g, pair.index, 16)), a_in = at(g, two, g->a_in_pair), b_in = at(g, two, minus(g, num(g, 8), g->a_in_pair));
+	LLVMValueRef a = LLVMBuildLoad2(e->b, e->ptr, a_in, ""), b = LLVMBuildLoad2(e->b, e->ptr, b_in, "");
+	for (uint32_t r = 0; r < d->rows; r++) d->a[r] = at(g, a, d->from_a[r]);
+	for (uint32_t s = 0; s < d->columns; s++) d->b[s] = at(g, b, d->from_b[s]);
+	memcpy(more, pair.carried, n * sizeof *more);
+	dots_product(g, d, more);
+	turns_end(g, &pair, more);
+	memcpy(sums, pair.results, n * sizeof *sums);
+	EmitIf c;
 	for (uint32_t s = 0; s < n; s += 4) total_four(g, sums + s, totals + s);
 	emit_if_begin(e, &c, d->add, 0);
 	for (uint32_t s = 0; s < n; s++)
@@ -622,7 +643,7 @@ static void dots_form(Contract *g) {
 	Emit *e = g->e;
 	/* The longer side becomes the rows, of which a tile has more: the transposed product has the same sums. */
 	LLVMValueRef turn = less(g, g->m, g->n);
-	swap_where(g, turn, &g->a, &g->b);
+	g->a_in_pair = choose(g, turn, num(g, 8), num(g, 0));
 	swap_where(g, turn, &g->a_row, &g->b_col);
 	swap_where(g, turn, &g->c_row, &g->c_col);
 	swap_where(g, turn, &g->m, &g->n);
@@ -647,21 +668,22 @@ static void dots_form(Contract *g) {
 
 /* ---- the function and its call ---------------------------------------------------------------------------------------------------------------- */
 
-enum { OPERANDS = 12, CONTRACT_ARGS = 17 };
+enum { OPERANDS = 12, CONTRACT_ARGS = 19 };
 
-/* The function for a form: K_CONTRACT's operands, whether to add (i1), Widths. */
+/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many. */
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emit *e = g->e;
 	char name[64];
 	if (g->dots) snprintf(name, sizeof name, "contract.%s.dots%ux%u", type_name(g), g->rows, g->width);
 	else snprintf(name, sizeof name, "contract.%s.%s", type_name(g), g->turned ? "turned" : g->columns ? "columns" : "general");
-	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+	LLVMValueRef function = emit_kernel(e, name, type);
 	if (function) return function;
 	EmitOuter outer;
 	Widths w;
 	function = inner_begin(e, name, type, !g->dots, &outer);
 	LLVMValueRef *const args[CONTRACT_ARGS] = {&g->c, &g->c_row, &g->c_col, &g->a, &g->a_row, &g->a_k,  &g->b,         &g->b_k,         &g->b_col,
-	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel};
+	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel,
+	                                           &g->pairs, &g->npairs};
 	LLVMValueRef *const strides[] = {&g->c_row, &g->c_col, &g->a_row, &g->a_k, &g->b_k, &g->b_col};
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
@@ -687,13 +709,22 @@ void emit_contract(Emit *e, const KInst *in) {
 	for (uint32_t i = 0; i < OPERANDS; i++) args[i] = emit_value(e, emit_operand(e, in, i));
 	args[12] = LLVMConstInt(e->i1, (in->flags & KF_ACCUMULATE) != 0, 0);
 	args[13] = args[14] = num(&g, 0);
-	args[15] = args[16] = LLVMConstNull(e->ptr);
+	args[15] = args[16] = args[17] = LLVMConstNull(e->ptr);
+	args[18] = num(&g, 1);
+	const uint32_t nproducts = 1 + (in->nargs - OPERANDS) / 2;
 	int64_t m = known(args[9]), n = known(args[10]);
 	if (g.dots) {
 		/* A matrix by a vector: the longer side is the rows, see dots_form. */
 		bool vector = m == 1 || n == 1;
 		g.rows = vector ? 8 : 4;
 		g.width = vector ? 1 : 2;
+		args[17] = stack(&g, 16ull * nproducts);
+		args[18] = num(&g, nproducts);
+		for (uint32_t i = 0; i < nproducts; i++)
+			for (uint32_t k = 0; k < 2; k++) {
+				LLVMValueRef from = i ? emit_value(e, emit_operand(e, in, OPERANDS + 2 * (i - 1) + k)) : args[k ? 6 : 3];
+				LLVMBuildStore(e->b, from, at_n(&g, args[17], 16 * i + 8 * k));
+			}
 	} else {
 		/* With room after the last column all vectors are whole. */
 		bool padded = g.columns && !g.turned && in->flags & KF_PADDED;
@@ -715,5 +746,12 @@ void emit_contract(Emit *e, const KInst *in) {
 	}
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, CONTRACT_ARGS, 0);
-	LLVMBuildCall2(e->b, type, contract_function(&g, type), args, CONTRACT_ARGS, "");
+	LLVMValueRef function = contract_function(&g, type);
+	LLVMBuildCall2(e->b, type, function, args, CONTRACT_ARGS, "");
+	for (uint32_t i = 1; i < nproducts && !g.dots; i++) {
+		args[3] = emit_value(e, emit_operand(e, in, OPERANDS + 2 * (i - 1)));
+		args[6] = emit_value(e, emit_operand(e, in, OPERANDS + 2 * (i - 1) + 1));
+		args[12] = LLVMConstInt(e->i1, 1, 0);
+		LLVMBuildCall2(e->b, type, function, args, CONTRACT_ARGS, "");
+	}
 }

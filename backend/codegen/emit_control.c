@@ -122,6 +122,11 @@ void emit_if_end(Emit *e, EmitIf *c, const LLVMValueRef *values, LLVMValueRef *r
 
 /* ---- failure ------------------------------------------------------------------------------------------------------------------------------ */
 
+typedef struct EmitFailure {
+	LLVMBasicBlockRef block;
+	LLVMValueRef status;
+} EmitFailure;
+
 static LLVMBasicBlockRef failure_block(Emit *e) {
 	if (!e->failure) {
 		LLVMBasicBlockRef back = here(e);
@@ -316,6 +321,55 @@ static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v,
 	return at;
 }
 
+/* Whether the elements that fill no whole vector may go by vectors of half as many lanes: where a vector takes two registers, and nothing joins lanes. */
+static bool rest_may_be_half(const Emit *e, const KInst *in, uint32_t at) {
+	const KFn *f = e->fn->f;
+	if (in->nparams > 1 || in->lanes * 8 <= e->m->target.vector_bytes || e->m->target.vector_bytes < 32 || !e->options->level) return false;
+	for (uint32_t end = skip_region(f, at); at < end; at++)
+		if (f->insts.at[at].op == K_FOLD || f->insts.at[at].op == K_VLOOP) return false;
+	return true;
+}
+
+static void halve_lanes(KFn *f, uint32_t first, uint32_t n, uint32_t lanes) {
+	for (uint32_t k = first; k < first + n; k++)
+		if (f->vals.at[k].lanes == lanes) f->vals.at[k].lanes = (uint16_t)(lanes / 2);
+}
+
+/* The function with half as many lanes in a region: a copy that this emission keeps. */
+static const KFn *with_half_lanes(Emit *e, const KInst *in, uint32_t at) {
+	const KFn *f = e->fn->f;
+	KFn *half = e->fn->half;
+	if (!half) {
+		e->fn->half = half = emit_alloc(e, sizeof *half);
+		*half = *f;
+		half->insts.at = emit_alloc(e, f->insts.n * sizeof *f->insts.at);
+		half->vals.at = emit_alloc(e, f->vals.n * sizeof *f->vals.at);
+		memcpy(half->insts.at, f->insts.at, f->insts.n * sizeof *f->insts.at);
+		memcpy(half->vals.at, f->vals.at, f->vals.n * sizeof *f->vals.at);
+	}
+	for (uint32_t end = skip_region(f, at); at < end; at++) {
+		KInst *inner = &half->insts.at[at];
+		if (inner->lanes == in->lanes) inner->lanes /= 2;
+		halve_lanes(half, inner->results, inner->nresults, in->lanes);
+		halve_lanes(half, inner->params, inner->nparams * (inner->op == K_WHILE ? 2 : 1), in->lanes);
+	}
+	return half;
+}
+
+/* The rest by half vectors, one or two of them: a row of 20 elements takes two vectors of 8 lanes and one of 4. */
+static void emit_half_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef whole, LLVMValueRef n) {
+	const KFn *f = e->fn->f;
+	EmitLoop l = {0};
+	e->fn->f = with_half_lanes(e, in, at);
+	v->lanes /= 2;
+	emit_loop_begin(e, &l, whole, n, v->lanes, 0, NULL);
+	v->base = l.index;
+	v->mask = emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, n, v->base, ""));
+	emit_turn(e, in, at, v, NULL, NULL);
+	emit_loop_end(e, &l, NULL);
+	e->fn->f = f;
+}
+
 static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 	uint32_t lanes = in->lanes ? in->lanes : 1, ncarried = in->nparams - 1;
 	LLVMValueRef n = emit_value(e, emit_operand(e, in, 0));
@@ -340,10 +394,14 @@ static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 		LLVMValueRef *without = emit_alloc(e, sizeof *without * (ncarried + 1));
 		memcpy(without, values, sizeof *without * ncarried);
 		if (!known) emit_if_begin(e, &c, LLVMBuildICmp(e->b, LLVMIntSLT, whole, some, ""), 0);
-		v.base = whole;
 		v.partial = true;
-		v.mask = emit_first_lanes(e, lanes, LLVMBuildSub(e->b, n, whole, ""));
-		emit_turn(e, in, at, &v, values, values);
+		if (rest_may_be_half(e, in, at)) {
+			emit_half_turns(e, in, at, &v, whole, n);
+		} else {
+			v.base = whole;
+			v.mask = emit_first_lanes(e, lanes, LLVMBuildSub(e->b, n, whole, ""));
+			emit_turn(e, in, at, &v, values, values);
+		}
 		if (!known) {
 			emit_if_else(e, &c, ncarried, values);
 			emit_if_end(e, &c, without, values);
@@ -378,6 +436,27 @@ static bool in_place(const Emit *e, const KFn *callee) {
 	return weight <= IN_PLACE_INSTS && callee->insts.n && callee->insts.at[callee->insts.n - 1].op == K_RETURN;
 }
 
+/* Failures between these two pass the call, and tell so. */
+static EmitFailure begin_told(Emit *e, const KInst *in) {
+	const EmitFailure outer = {e->failure, e->failure_status};
+	if (in->params) e->failure = NULL;
+	return outer;
+}
+
+static void end_told(Emit *e, const KInst *in, EmitFailure outer) {
+	if (!in->params) return;
+	const EmitFailure inner = {e->failure, e->failure_status};
+	e->failure = outer.block;
+	e->failure_status = outer.status;
+	if (!inner.block) return;
+	LLVMBasicBlockRef on = here(e), failure = failure_block(e);
+	emit_enter(e, inner.block);
+	emit_runtime(e, "atled_rt_called", "vpl", (LLVMValueRef[]){e->call, emit_i64(e, in->params - 1)});
+	LLVMBuildBr(e->b, failure);
+	join(e->failure_status, inner.status, inner.block);
+	emit_enter(e, on);
+}
+
 void emit_CALL(Emit *e, const KInst *in) {
 	if ((uint64_t)in->imm >= e->m->fns.n || !in->imm) emit_stop(e, "a call of function %lld", (long long)in->imm);
 	uint32_t callee = (uint32_t)in->imm;
@@ -385,6 +464,7 @@ void emit_CALL(Emit *e, const KInst *in) {
 	if (in->nargs != f->nparams) emit_stop(e, "a call with %u of %u operands", in->nargs, f->nparams);
 	LLVMValueRef outer_depth = e->depth_left;
 	LLVMValueRef depth = outer_depth;
+	const EmitFailure outer_failure = begin_told(e, in);
 	if (!(in->flags & KF_UNCOUNTED)) {
 		depth = LLVMBuildNSWSub(e->b, outer_depth, emit_i64(e, 1), "");
 		emit_fail(e, LLVMBuildICmp(e->b, LLVMIntSLT, depth, emit_i64(e, 0), ""), emit_i32(e, NATIVE_TOO_DEEP));
@@ -404,6 +484,7 @@ void emit_CALL(Emit *e, const KInst *in) {
 		e->fn = caller;
 		e->vector = vector;
 		e->depth_left = outer_depth;
+		end_told(e, in, outer_failure);
 		return;
 	}
 	args[0] = e->call;
@@ -412,6 +493,7 @@ void emit_CALL(Emit *e, const KInst *in) {
 	LLVMValueRef record = LLVMBuildCall2(e->b, e->function_types[callee], function, args, in->nargs + 2, "");
 	LLVMSetInstructionCallConv(record, LLVMFastCallConv);
 	emit_check(e, LLVMBuildExtractValue(e->b, record, 0, ""));
+	end_told(e, in, outer_failure);
 	for (uint32_t i = 0; i < f->nresults; i++) e->fn->vals[in->results + i] = LLVMBuildExtractValue(e->b, record, i + 1, "");
 }
 
@@ -438,31 +520,61 @@ static bool is_real(const KFn *f, const KInst *in) {
 	return in->nresults == 1 && (f->vals.at[in->results].type == KT_F64 || f->vals.at[in->results].type == KT_F32);
 }
 
-void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) {
-	enum { DEEPEST = 32 };
+/* A loop that calls nothing and cannot fail: all that it needs are numbers and pointers. `at` is the loop's instruction. */
+static bool is_leaf(const KFn *f, uint32_t at) {
+	if (f->insts.at[at].op != K_LOOP && f->insts.at[at].op != K_VLOOP) return false;
+	for (uint32_t end = skip_region(f, at + 1); at < end; at++)
+		switch (f->insts.at[at].op) {
+		case K_CALL:
+		case K_CONTRACT:
+		case K_GEMM:
+		case K_PARALLEL:
+		case K_FAIL_IF:
+		case K_POLL:
+		case K_ARENA:
+		case K_SCRATCH:
+		case K_STACK:
+		case K_COPY:
+		case K_ZERO:
+		case K_WHILE: return false;
+		default: break;
+		}
+	return true;
+}
+
+/* Is the region plain? Loops that are leaves do not count in less than `apart` other loops and branches. needs_calls: it is not when it calls nothing,
+ * or something else than what was taken out of it. */
+static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls) {
+	enum { DEEPEST = 32, ENOUGH = 40 }; /* instructions for which it is worth taking loops out */
 	bool calls[DEEPEST] = {false}, fills[DEEPEST] = {false}; /* of the loop that is open at this depth; fills: it only stores what there was before */
 	uint8_t loops[DEEPEST], left[DEEPEST];
-	uint32_t depth = 0, reals = 0, n = 0;
+	uint32_t depth = 0, reals = 0, n = 0, leaves = 0;
 	for (; at < f->insts.n; at++, n++) {
 		const KInst *in = &f->insts.at[at];
+		if (depth < apart && is_leaf(f, at)) {
+			at = skip_region(f, at + 1) - 1;
+			leaves++;
+			calls[depth] = true;
+			continue;
+		}
 		switch (in->op) {
 		case K_PARALLEL:
 			at = skip_region(f, at + 1) - 1;
 			continue;
-		case K_VLOOP: return;
+		case K_VLOOP: return false;
 		case K_CALL:
-			if (!(in->flags & KF_UNCOUNTED)) return;
+			if (!(in->flags & KF_UNCOUNTED) && (depth || needs_calls)) return false; /* the program's own functions */
 			calls[depth] = true;
 			break;
 		case K_CONTRACT:
 		case K_GEMM:
-			if (depth > 1) return; /* small ones, perhaps, and many */
+			if (depth > 1) return false; /* small ones, perhaps, and many */
 			calls[depth] = true;
 			break;
 		case K_LOOP:
 		case K_WHILE:
 		case K_IF:
-			if (++depth == DEEPEST) return;
+			if (++depth == DEEPEST) return false;
 			calls[depth] = false;
 			fills[depth] = in->op == K_LOOP && in->nparams == 1;
 			loops[depth] = in->op != K_IF;
@@ -471,7 +583,7 @@ void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) 
 		case K_END:
 			if (!depth) at = f->insts.n; /* the region's own */
 			else if (!--left[depth]) {
-				if (loops[depth] && !calls[depth] && !fills[depth]) return;
+				if (loops[depth] && !calls[depth] && !fills[depth]) return false;
 				depth--;
 				calls[depth] |= calls[depth + 1];
 			}
@@ -481,9 +593,57 @@ void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) 
 			if (in->op != K_CONST && in->op != K_WORD) reals += is_real(f, in);
 		}
 	}
-	if (reals * 8 > n) return;
+	return reals * 8 <= n && (!apart || (leaves && n >= ENOUGH)) && (!needs_calls || calls[0]);
+}
+
+void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at) {
+	enum { LARGE = 1000 }; /* instructions of kernel code from which it is worth telling apart what is plain */
+	const bool body = at > 0, entry = !body && f == e->m->fns.at[0];
+	uint32_t total = 0;
+	for (uint32_t k = 0; k < e->m->fns.n; k++) total += e->m->fns.at[k]->insts.n;
+	e->apart = false;
+	if (!is_plain(f, at, 0, !body && !entry)) {
+		/* a body's own loop is over blocks of rows; that of the entry is the program's, which may be in a hurry */
+		e->apart = (body || entry) && total >= LARGE && e->options->level == 2 && !e->options->debug_lines && is_plain(f, at, body ? 2 : 1, false);
+		if (!e->apart) return;
+	}
 	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 	                        LLVMCreateStringAttribute(e->context, EMIT_PLAIN, strlen(EMIT_PLAIN), "", 0));
+}
+
+/* A loop as a function of what it uses from outside: the call's record first. It returns a record of what the loop carried. */
+static uint32_t emit_leaf(Emit *e, const KInst *in, uint32_t at) {
+	const KFn *f = e->fn->f;
+	const uint32_t after = skip_region(f, at);
+	KRef *list = emit_alloc(e, sizeof *list * (in->params + 1));
+	const uint32_t n = captured(e, at - 1, after, in->params, list);
+	const uint32_t nresults = in->op == K_VLOOP || in->op == K_LOOP ? in->nparams - 1u : 0;
+	LLVMTypeRef *types = emit_alloc(e, sizeof *types * (n + 1)), *results = emit_alloc(e, sizeof *results * (nresults + 1));
+	LLVMValueRef *args = emit_alloc(e, sizeof *args * (n + 1));
+	args[0] = e->call;
+	for (uint32_t k = 0; k < n; k++) args[1 + k] = emit_value(e, list[k]);
+	for (uint32_t k = 0; k <= n; k++) types[k] = LLVMTypeOf(args[k]);
+	for (uint32_t k = 0; k < nresults; k++)
+		results[k] = emit_type(e, emit_ref_type(e, in->results + k), emit_ref_lanes(e, in->results + k));
+	LLVMTypeRef record = nresults ? LLVMStructTypeInContext(e->context, results, nresults, 0) : LLVMVoidTypeInContext(e->context);
+	LLVMTypeRef type = LLVMFunctionType(record, types, n + 1, 0);
+	char name[96];
+	snprintf(name, sizeof name, "%.60s.loop%u", e->options->entry, e->nleaves++);
+	EmitOuter outer;
+	LLVMValueRef call = e->call, function = emit_inner_begin(e, name, type, false, &outer), x = NULL;
+	e->call = LLVMGetParam(function, 0);
+	e->apart = false;
+	for (uint32_t k = 0; k < n; k++) e->fn->vals[list[k]] = LLVMGetParam(function, 1 + k);
+	emit_nest(e, in, at);
+	if (nresults) x = LLVMGetPoison(record);
+	for (uint32_t k = 0; k < nresults; k++) x = LLVMBuildInsertValue(e->b, x, emit_value_in(e, in->results + k, emit_ref_lanes(e, in->results + k)), k, "");
+	emit_inner_end(e, &outer, x);
+	e->call = call;
+	e->apart = true;
+	for (uint32_t k = 0; k < n; k++) e->fn->vals[list[k]] = args[1 + k];
+	x = LLVMBuildCall2(e->b, type, function, args, n + 1, "");
+	for (uint32_t k = 0; k < nresults; k++) e->fn->vals[in->results + k] = LLVMBuildExtractValue(e->b, x, k, "");
+	return after;
 }
 
 /* The region becomes a function (call, env, part); env is a record of the depth and the captured values on the caller's stack. */
@@ -512,6 +672,7 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	LLVMValueRef body = LLVMAddFunction(e->module, name, body_type);
 	LLVMSetLinkage(body, LLVMInternalLinkage);
 	target_set_attributes(e, body);
+	const bool apart = e->apart;
 	emit_mark_plain(e, body, f, at);
 	emit_check(e, emit_runtime(e, "atled_rt_parallel", "ipppl", (LLVMValueRef[]){e->call, body, env, emit_value(e, emit_operand(e, in, 0))}));
 
@@ -540,6 +701,7 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 	e->call = outer.call;
 	e->depth_left = outer.depth_left;
 	e->returns_record = outer.returns_record;
+	e->apart = apart;
 	e->return_type = outer.return_type;
 	e->entry = outer.entry;
 	e->failure = outer.failure;
@@ -553,6 +715,7 @@ static uint32_t emit_PARALLEL(Emit *e, const KInst *in, uint32_t at) {
 }
 
 uint32_t emit_nest(Emit *e, const KInst *in, uint32_t at) {
+	if (e->apart && is_leaf(e->fn->f, at - 1)) return emit_leaf(e, in, at);
 	switch (in->op) {
 	case K_LOOP: return emit_LOOP(e, in, at);
 	case K_VLOOP: return emit_VLOOP(e, in, at);

@@ -10,6 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
+LLVMValueRef emit_kernel(Emit *e, const char *name, LLVMTypeRef type) {
+	enum { FREE_PARTS = 4 }; /* for what is compiled */
+	LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+	if (function || e->nkernels + FREE_PARTS >= NATIVE_PARTS_MOST) return function;
+	const NativeKernel *kernel = kernel_named(e, name);
+	if (!kernel) return NULL;
+	e->kernels[e->nkernels++] = kernel;
+	function = LLVMAddFunction(e->module, name, type);
+	LLVMSetVisibility(function, LLVMHiddenVisibility);
+	target_set_attributes(e, function);
+	return function;
+}
+
 LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool plain, EmitOuter *outer) {
 	static const char *const attributes[] = {"noinline", "optnone"};
 	LLVMValueRef function = LLVMAddFunction(e->module, name, type);
@@ -19,6 +32,10 @@ LLVMValueRef emit_inner_begin(Emit *e, const char *name, LLVMTypeRef type, bool 
 		unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
 		LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->context, kind, 0));
 	}
+	const char *mark = plain ? EMIT_PLAIN : EMIT_KERNEL;
+	if (plain || e->options->kernels)
+		LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+		                        LLVMCreateStringAttribute(e->context, mark, (unsigned)strlen(mark), "", 0));
 	*outer = (EmitOuter){e->function, e->entry, LLVMGetInsertBlock(e->b), LLVMGetCurrentDebugLocation2(e->b), e->vector};
 	LLVMSetCurrentDebugLocation2(e->b, NULL);
 	e->function = function;
@@ -61,7 +78,7 @@ static LLVMValueRef lanes_function(Emit *e, KType t, uint32_t lanes, bool offset
 	static const char *const names[] = {"", "bool", "i32", "i64", "f32", "f64", "ptr"};
 	char name[64];
 	snprintf(name, sizeof name, "lanes.%s.%s.%sx%u", store ? "store" : "load", offsets ? "offsets" : "stride", names[t], lanes);
-	LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
+	LLVMValueRef f = emit_kernel(e, name, *type);
 	if (f) return f;
 	EmitOuter outer;
 	f = emit_inner_begin(e, name, *type, false, &outer);

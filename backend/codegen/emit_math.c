@@ -29,9 +29,10 @@ static uint32_t lanes_of(KType t, uint32_t lanes64) {
 	return t == KT_F32 && lanes64 > 1 ? 2 * lanes64 : lanes64;
 }
 
-/* The file whose vectors suit `lanes` lanes best: no wider than a register, and no wider than needed. */
+/* The file whose vectors suit `lanes` lanes best: no wider than needed, and no wider than two registers, or one where there is nothing wider. Two registers'
+ * worth at once hide each other's latency, and share one test for rare arguments. */
 static uint32_t file_for(const Emit *e, KType t, uint32_t lanes) {
-	uint32_t widest = e->m->target.vector_bytes / 8, k = 0;
+	uint32_t widest = 2 * e->m->target.vector_bytes / 8, k = 0;
 	if (lanes <= 1) return 0;
 	while (k < 3 && files[k + 1].lanes64 <= widest && lanes_of(t, files[k].lanes64) < lanes) k++;
 	return k;

@@ -6,7 +6,7 @@
  *
  * A module of some size is cut into parts: what is plain (emit.h) is compiled as at level 0, the rest in two equal halves, which two threads take. Each
  * part is emitted anew in a context of its own, for emission takes a hundredth of what LLVM does afterwards, and keeps the bodies of its
- * functions; the others are declared. The parts become objects that the program's loader joins.
+ * functions; the others are declared. The parts become objects that the program's loader joins; precompiled functions (kernels.c) are further ones.
  */
 #include "backend/codegen/emit.h"
 #include <llvm-c/Analysis.h>
@@ -95,6 +95,7 @@ static void finish(Emit *e, Part *out) {
 	LLVMDisposeMessage(message);
 	run_passes(e);
 	if (*e->error) longjmp(e->stop, 1);
+	if (e->level && e->m->target.vector_bytes == 32) emit_constants(e);
 	if (e->options->ir) {
 		char *text = LLVMPrintModuleToString(e->module);
 		give(e, out, text, strlen(text));
@@ -138,6 +139,8 @@ typedef struct Job {
 	const CodegenOptions *options;
 	Cut cut;
 	Part parts[NATIVE_PARTS_MOST];
+	const NativeKernel *kernels[NATIVE_PARTS_MOST]; /* precompiled parts, which follow the others */
+	uint32_t nkernels;
 	atomic_uint next; /* part that nobody has taken */
 	bool helped;
 	pthread_t helper;
@@ -217,16 +220,14 @@ static void keep_part(Emit *e, const Cut *cut, uint32_t part) {
 
 static void start_helper(Job *job);
 
-/* One run: of part `part` of the job, or of all that is not cut; it is the first run, with part UINT32_MAX, that decides how to cut. */
-static void compile_part(Job *job, uint32_t part) {
-	const bool first = part == UINT32_MAX;
-	Part *out = &job->parts[first ? 0 : part];
+/* An emission: the module, what `choose` keeps of it, and the rest of the way. A failure's text is in `out`. */
+static void compile_emission(const KModule *m, const CodegenOptions *options, Part *out, void (*choose)(Emit *e, void *data), void *data) {
 	Emit *e = calloc(1, sizeof *e);
 	if (!e) {
 		snprintf(out->error, sizeof out->error, "out of memory");
 		return;
 	}
-	*e = (Emit){.m = job->m, .options = job->options, .level = out->level, .error = out->error, .error_size = sizeof out->error};
+	*e = (Emit){.m = m, .options = options, .level = out->level, .error = out->error, .error_size = sizeof out->error};
 	Emit *outer = current;
 	current = e;
 	if (!setjmp(e->stop)) {
@@ -236,9 +237,7 @@ static void compile_part(Job *job, uint32_t part) {
 		e->b = LLVMCreateBuilderInContext(e->context);
 		target_open(e);
 		emit_module(e);
-		if (first) cut_module(e, &job->cut, job->parts);
-		if (job->cut.nparts > 1) keep_part(e, &job->cut, first ? 0 : part);
-		if (first && job->cut.nparts > 1) start_helper(job);
+		choose(e, data);
 		finish(e, out);
 	} else if (!*out->error) {
 		snprintf(out->error, sizeof out->error, "the code generator stopped");
@@ -246,6 +245,30 @@ static void compile_part(Job *job, uint32_t part) {
 	if (!setjmp(e->stop)) close_emit(e);
 	current = outer;
 	free(e);
+}
+
+typedef struct Run {
+	Job *job;
+	uint32_t part;
+} Run;
+
+static void choose_part(Emit *e, void *data) {
+	Run *run = data;
+	Job *job = run->job;
+	const bool first = run->part == UINT32_MAX;
+	if (first) {
+		cut_module(e, &job->cut, job->parts);
+		job->nkernels = e->nkernels;
+		memcpy(job->kernels, e->kernels, sizeof job->kernels);
+	}
+	if (job->cut.nparts > 1) keep_part(e, &job->cut, first ? 0 : run->part);
+	if (first && job->cut.nparts > 1) start_helper(job);
+}
+
+/* One run: of part `part` of the job, or of all that is not cut; it is the first run, with part UINT32_MAX, that decides how to cut. */
+static void compile_part(Job *job, uint32_t part) {
+	Run run = {job, part};
+	compile_emission(job->m, job->options, &job->parts[part == UINT32_MAX ? 0 : part], choose_part, &run);
 }
 
 static void compile_parts_left(Job *job) {
@@ -272,24 +295,26 @@ static void start_helper(Job *job) {
 
 /* The parts as one: texts one after the other, objects as NativeParts says. */
 static bool join_parts(Job *job, CodegenOutput *out) {
-	const uint32_t n = job->cut.nparts;
+	const uint32_t made = job->cut.nparts, n = made + job->nkernels;
 	const bool text = job->options->ir || job->options->assembly;
 	NativeParts head = {.magic = NATIVE_PARTS_MAGIC, .n = n};
+	const char *bytes[NATIVE_PARTS_MOST];
 	size_t total = n > 1 && !text ? sizeof head : 0, at = total;
 	for (uint32_t k = 0; k < n; k++) {
-		if (!job->parts[k].bytes) {
+		if (k < made && !job->parts[k].bytes) {
 			memcpy(out->error, job->parts[k].error, sizeof out->error);
 			return false;
 		}
-		head.bytes[k] = job->parts[k].n;
-		total += job->parts[k].n;
+		bytes[k] = k < made ? job->parts[k].bytes : (const char *)(job->kernels[k - made] + 1);
+		head.bytes[k] = k < made ? job->parts[k].n : job->kernels[k - made]->bytes;
+		total += head.bytes[k];
 	}
 	if (n == 1) {
 		out->bytes = job->parts[0].bytes;
 		job->parts[0].bytes = NULL;
 	} else if ((out->bytes = malloc(total + 1))) {
 		if (!text) memcpy(out->bytes, &head, sizeof head);
-		for (uint32_t k = 0; k < n; at += job->parts[k++].n) memcpy(out->bytes + at, job->parts[k].bytes, job->parts[k].n);
+		for (uint32_t k = 0; k < n; at += head.bytes[k++]) memcpy(out->bytes + at, bytes[k], head.bytes[k]);
 		out->bytes[total] = 0;
 	}
 	if (!out->bytes) snprintf(out->error, sizeof out->error, "out of memory");
@@ -297,11 +322,79 @@ static bool join_parts(Job *job, CodegenOutput *out) {
 	return out->bytes;
 }
 
+/* ---- precompiled functions ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Kernels {
+	uint32_t wanted, n; /* the number of the one to keep, UINT32_MAX to count them */
+	NativeKernel *head;
+} Kernels;
+
+static bool is_kernel(LLVMValueRef f) {
+	return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, EMIT_KERNEL, strlen(EMIT_KERNEL));
+}
+
+/* Keeps one. Where several objects with the same are joined, any of them will do. */
+static void choose_kernel(Emit *e, void *data) {
+	Kernels *kernels = data;
+	LLVMValueRef last = LLVMGetLastFunction(e->module), next;
+	kernels->n = 0;
+	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = next) {
+		next = f == last ? NULL : LLVMGetNextFunction(f);
+		if (LLVMIsDeclaration(f)) continue;
+		if (is_kernel(f) && kernels->n++ == kernels->wanted) {
+			size_t n;
+			snprintf(kernels->head->name, sizeof kernels->head->name, "%s", LLVMGetValueName2(f, &n));
+			LLVMSetLinkage(f, LLVMWeakAnyLinkage);
+			LLVMSetVisibility(f, LLVMHiddenVisibility);
+		} else {
+			only_declare(e, f);
+		}
+	}
+}
+
+static bool compile_kernels(const KModule *m, const CodegenOptions *options, CodegenOutput *out) {
+	NativeKernels head = {.target = m->target};
+	Kernels kernels = {.wanted = UINT32_MAX};
+	for (uint32_t k = UINT32_MAX; k == UINT32_MAX || k < kernels.n; k++) {
+		static const char fill[8];
+		Part part = {.level = options->level};
+		NativeKernel kernel = {0};
+		kernels.wanted = k;
+		kernels.head = &kernel;
+		compile_emission(m, options, &part, choose_kernel, &kernels);
+		kernel.bytes = part.n;
+		const bool counted = k == UINT32_MAX;
+		const size_t rest = (8 - part.n % 8) % 8, more = counted ? sizeof head : sizeof kernel + part.n + rest;
+		char *bytes = part.bytes ? realloc(out->bytes, out->n + more) : NULL;
+		if (bytes) {
+			out->bytes = bytes;
+			bytes += out->n;
+			out->n += more;
+		}
+		if (bytes && counted) {
+			head.n = kernels.n;
+			memcpy(bytes, &head, sizeof head);
+		} else if (bytes) {
+			memcpy(bytes, &kernel, sizeof kernel);
+			memcpy(bytes + sizeof kernel, part.bytes, part.n);
+			memcpy(bytes + sizeof kernel + part.n, fill, rest);
+		}
+		free(part.bytes);
+		if (bytes) continue;
+		snprintf(out->error, sizeof out->error, "%s", *part.error ? part.error : "out of memory");
+		free(out->bytes);
+		out->bytes = NULL;
+		return false;
+	}
+	return true;
+}
+
 __attribute__((visibility("default"))) int atled_codegen(const KModule *m, const CodegenOptions *options, CodegenOutput *out) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, install_fatal);
 	double begin = now();
 	memset(out, 0, sizeof *out);
+	if (options->kernels) return compile_kernels(m, options, out) ? 0 : -1;
 	Job job = {.m = m, .options = options, .cut = {.nparts = 1}, .next = 1};
 	for (uint32_t k = 0; k < NATIVE_PARTS_MOST; k++) job.parts[k].level = options->level < 0 ? 0 : options->level > 2 ? 2 : options->level;
 	compile_part(&job, UINT32_MAX);

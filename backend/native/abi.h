@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 1
+#define NATIVE_ABI_VERSION 2
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
@@ -40,6 +40,9 @@ int32_t atled_rt_poll(NativeCall *call);
 void *atled_rt_arena(NativeCall *call, int64_t bytes);
 /* Scratch of the calling thread, 64-byte aligned and padded, alive until the part (or, outside of parallel loops, the entry) returns. */
 void *atled_rt_scratch(NativeCall *call, int64_t bytes);
+/* A failure passes the call with this number of a site on its way out, the innermost first; where a recursion is too deep, the first is the call that
+ * was not made. */
+void atled_rt_called(NativeCall *call, int64_t site);
 void atled_rt_copy(void *to, const void *from, int64_t bytes);
 void atled_rt_zero(void *at, int64_t bytes);
 /* C[m,n] = (accumulate ? C : 0) + A[m,k] B[k,n] with strides in elements: (c_row, c_col), (a_row, a_k), (b_k, b_col). Large products, through

@@ -85,6 +85,7 @@ typedef struct Node {
 	uint32_t last_group;    /* that reads it in scratch */
 	/* emission */
 	KRef scratch_at;  /* pointer, in the present part */
+	bool dense;       /* its rows in scratch follow each other without gaps: a group goes along all of them as one, see arrays_joined.c */
 	KRef past;        /* bool: its memory is written past the caches; 0: never */
 	uint32_t area;    /* of the region's scratch */
 	uint32_t copy_area[2]; /* plus 1: where a contraction's operand is copied to */
@@ -99,6 +100,7 @@ typedef struct Group {
 	bool reduces;   /* over inner axes: the loop over lanes is outermost */
 	bool alone;     /* contractions, scans, scatters: nothing is fused with it */
 	bool wide;      /* 8-byte elements occur */
+	bool joined;    /* emission: one loop along all rows of the block */
 	uint32_t stage;
 	VEC(uint32_t) nodes;
 } Group;
@@ -198,6 +200,12 @@ typedef struct RowRead {
 	Index at[MAX_RANK];
 } RowRead;
 
+/* An array that a joined group reads along the inner axis and not along the rows: a copy that goes on with its beginning for another vector. */
+typedef struct Period {
+	Ref ref;
+	KRef copy;
+} Period;
+
 typedef struct ArrayEmit {
 	ArrayPlan *p;
 	Lower *l;
@@ -206,6 +214,8 @@ typedef struct ArrayEmit {
 	Axis axes[MAX_AXES];
 	VEC(Memo) memo; /* values of the open loops; truncated when one closes */
 	VEC(RowRead) row_reads; /* of the groups so far, with lanes along inner axes */
+	VEC(Period) periods;
+	KRef phase;     /* in a joined group: the first lane's index on the inner axis; 0 elsewhere */
 	KRef *spilled;  /* by value: small outside values put in memory because a computed index reads them */
 	/* the open region */
 	const RowRegion *r;
@@ -241,6 +251,17 @@ KRef partial_of(ArrayEmit *e, const Node *n);
 /* A value made in scratch, also to where it lies in memory. */
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
+
+/* ---- arrays_joined.c ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Before the region's parts: which groups go along all rows of a block as one, and what of the scratch has no gaps then. */
+void choose_joined(ArrayEmit *e);
+/* In each part: the copies that they read. */
+void copy_periods(ArrayEmit *e);
+/* The loop of such a group; `keep` puts an element where it belongs. */
+void emit_joined_group(ArrayEmit *e, const Group *g, void (*keep)(ArrayEmit *e, Node *n, const Index *at, KRef value));
+/* What a joined group reads of such an array; 0: it is none. */
+KRef pull_period(ArrayEmit *e, Ref r);
 
 /* ---- arrays_box.c -------------------------------------------------------------------------------------------------------------------------- */
 

@@ -166,20 +166,32 @@ static bool worth_turning(double rows, double columns) {
 	return rows >= 48 && columns >= 8;
 }
 
-/* Chooses where the lanes run; swaps the roles of the operands when only that makes the columns contiguous. */
-static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op) {
+/* Chooses where the lanes run; swaps the roles of the operands when only that makes the columns contiguous. Further products of the same shape and
+ * strides are added to the first. */
+static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op, uint32_t nmore, const Product *more) {
+	bool swapped = false;
 	if (op == K_CONTRACT && !(is_one(e, q.b_col) && is_one(e, q.c_col))) {
 		if (is_one(e, q.a_row) && is_one(e, q.c_row)) {
 			Product s = {.c = q.c, .c_row = q.c_col, .c_col = q.c_row, .a = q.b, .a_row = q.b_col, .a_k = q.b_k, .b = q.a, .b_k = q.a_k, .b_col = q.a_row,
 			             .m = q.n, .n = q.m, .k = q.k};
 			q = s;
+			swapped = true;
 		}
 	}
 	if (is_one(e, q.b_col) && is_one(e, q.c_col)) flags |= KF_B_COL_UNIT;
 	else if (is_one(e, q.a_k) && is_one(e, q.b_k)) flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TURN : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
-	KRef operands[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
-	k_contract(e->k, op, t, flags, operands);
+	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 12 + 2 * nmore), first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
+	memcpy(operands, first, sizeof first);
+	for (uint32_t i = 0; i < nmore; i++) {
+		operands[12 + 2 * i] = swapped ? more[i].b : more[i].a;
+		operands[13 + 2 * i] = swapped ? more[i].a : more[i].b;
+	}
+	k_contract(e->k, op, t, flags, 12 + 2 * nmore, operands);
+}
+
+static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op) {
+	emit_products(e, t, q, flags, op, 0, NULL);
 }
 
 /* y[r, ...] over the row operand's other free axes (open loops), columns along the matrix's free axis. */
@@ -291,8 +303,13 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 	if (uses_scratch(e, n) && n->memory) copy_to_memory(e, n);
 }
 
-/* A term, added to this part's sums: contracted axes other than the row, and what both operands run along, are open loops around the product. */
-static void outer_product(ArrayEmit *e, Node *n, KType t, KRef c) {
+/* Loops that are open around a product. */
+typedef struct Around {
+	uint32_t n, mark[MAX_AXES];
+} Around;
+
+/* A term that is added to this part's sums: contracted axes other than the row, and what both operands run along, become open loops. */
+static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *open) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -306,11 +323,11 @@ static void outer_product(ArrayEmit *e, Node *n, KType t, KRef c) {
 	KRef m = lower_dim(e->l, n->axes[first]), columns = lower_dim(e->l, n->axes[second]), c_stride[MAX_RANK];
 	Type type = *ref_ty(f, n->ref);
 	memory_strides(e, &type, c_stride);
-	uint32_t nopen = 0, mark[MAX_AXES];
+	open->n = 0;
 	for (uint32_t i = 0; i < n->naxes; i++) {
 		if ((int)i == n->row || i == first || i == second) continue;
 		KRef index;
-		mark[nopen++] = e->memo.n;
+		open->mark[open->n++] = e->memo.n;
 		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[i]), 1, 0, NULL, &index);
 		if (i < first) c = k_ptradd(k, c, k_mul(k, index, c_stride[i]), ktype_size(t));
 		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, i)]), ktype_size(a.type));
@@ -319,18 +336,41 @@ static void outer_product(ArrayEmit *e, Node *n, KType t, KRef c) {
 	Product q = {.c = c, .c_row = columns, .c_col = k_int(k, 1), .a = a.pointer, .a_row = a.stride[axis_along(e, x, xi, first)], .a_k = a.stride[x_row],
 	             .b = b.pointer, .b_k = b.stride[y_row], .b_col = b.stride[axis_along(e, y, yi, second)], .m = m, .n = columns, .k = e->rows};
 	q.turn = worth_turning((double)lower_hint(e->l, n->axes[first], 1000), (double)lower_hint(e->l, n->axes[second], 1000));
-	emit_product(e, t, q, KF_ACCUMULATE, K_CONTRACT);
-	while (nopen) {
-		k_loop_end(k, NULL, NULL);
-		e->memo.n = mark[--nopen];
-	}
+	return q;
 }
 
+/* Are both operands of the two products laid out in the same way? */
+static bool same_layout(const Product *p, const Product *q) {
+	return p->c == q->c && p->c_row == q->c_row && p->c_col == q->c_col && p->a_row == q->a_row && p->a_k == q->a_k && p->b_k == q->b_k && p->b_col == q->b_col &&
+	       p->m == q->m && p->n == q->n && p->k == q->k && p->turn == q->turn;
+}
+
+/* All terms of the sum; neighbours that are laid out alike as one instruction, which joins its partial sums once for all of them. */
 static void columns_times_columns(ArrayEmit *e, Node *n) {
+	enum { TOGETHER = 16 };
 	KType t = node_type_of(e, n);
 	KRef c = partial_of(e, n);
-	outer_product(e, n, t, c);
-	for (uint32_t i = 0; i < n->terms.n; i++) outer_product(e, &e->p->nodes.at[n->terms.at[i]], t, c);
+	Product run[TOGETHER];
+	uint32_t length = 0;
+	for (uint32_t i = 0; i <= n->terms.n; i++) {
+		Node *term = i ? &e->p->nodes.at[n->terms.at[i - 1]] : n;
+		const bool loops = term->naxes > 3;
+		if (length && loops) emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1), length = 0;
+		Around open;
+		Product q = outer_product(e, term, t, c, &open);
+		if (loops) {
+			emit_product(e, t, q, KF_ACCUMULATE, K_CONTRACT);
+			while (open.n) {
+				k_loop_end(e->k, NULL, NULL);
+				e->memo.n = open.mark[--open.n];
+			}
+			continue;
+		}
+		if (length == TOGETHER || (length && !same_layout(&q, &run[0])))
+			emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1), length = 0;
+		run[length++] = q;
+	}
+	if (length) emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1);
 }
 
 static void whole_product(ArrayEmit *e, Node *n) {

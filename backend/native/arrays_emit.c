@@ -287,6 +287,21 @@ static KRef pull_term(ArrayEmit *e, Node *n, const Index *at) {
 	return pull(e, inst_arg(f, in, 0), x);
 }
 
+/* Which of the group's axes are reduced: the last ones of any reducing node. */
+static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
+	for (uint32_t i = 0; i < g->nodes.n; i++) {
+		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
+		uint32_t result = 0, reduced = 0;
+		for (uint32_t j = 0; j < n->naxes; j++)
+			if ((int)j != n->row) {
+				if (j < n->nresult) result++;
+				else reduced++;
+			}
+		if (reduced) return result;
+	}
+	return g->naxes;
+}
+
 /* The axis along which memory is contiguous for most of the group: the last axis of the first node's (first operand's) array. */
 static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 	int last = -1;
@@ -313,10 +328,8 @@ static int inner_lane(ArrayEmit *e, const Group *g, const Loops *s) {
 		}
 		if (rank && x[rank - 1].kind == IX_AXIS && x[rank - 1].axis != ROW_AXIS && !s->fixed[x[rank - 1].axis]) last = (int)x[rank - 1].axis;
 	}
-	/* positions are compared in order */
-	uint32_t out = 0;
-	for (uint32_t i = 0; i < n->nresult; i++) out += (int)i != n->row;
-	if (argmax && last >= (int)out) return -1;
+	/* positions are compared in order, so not in lanes along what is reduced */
+	if (argmax && last >= (int)first_reduced(e, g)) return -1;
 	return last;
 }
 
@@ -464,21 +477,6 @@ typedef struct Reduction {
 	int64_t combination; /* of the fixed result axes */
 	uint32_t part;       /* of several accumulators: ExtremePart, or for argmax 0 the value and 1 its position */
 } Reduction;
-
-/* Which of the group's axes are reduced: the last ones of any reducing node. */
-static uint32_t first_reduced(const ArrayEmit *e, const Group *g) {
-	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const Node *n = &e->p->nodes.at[g->nodes.at[i]];
-		uint32_t result = 0, reduced = 0;
-		for (uint32_t j = 0; j < n->naxes; j++)
-			if ((int)j != n->row) {
-				if (j < n->nresult) result++;
-				else reduced++;
-			}
-		if (reduced) return result;
-	}
-	return g->naxes;
-}
 
 typedef struct ReduceEmit {
 	ArrayEmit *e;
@@ -880,6 +878,7 @@ static void emit_group(ArrayEmit *e, const Group *g) {
 	else if (n->kind == NODE_SCATTER) emit_scatter(e, g, n);
 	else if (n->kind == NODE_GUARD) emit_guard(e, n);
 	else if (g->reduces) emit_reduce_group(e, g);
+	else if (g->joined) emit_joined_group(e, g, keep);
 	else emit_map_group(e, g);
 	e->k->span = span;
 }
@@ -980,6 +979,7 @@ static void emit_rows(ArrayEmit *e) {
 		Node *m = &e->p->nodes.at[r->nodes.at[i]];
 		m->past = goes_past(e, m);
 	}
+	choose_joined(e);
 	e->part = k_parallel_begin(k, nparts);
 	KRef first = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, nblocks), nparts);
 	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, one), nblocks), nparts);
@@ -999,6 +999,7 @@ static void emit_rows(ArrayEmit *e) {
 		clear_partial(e, m);
 		k_outline(k, before);
 	}
+	copy_periods(e);
 	KRef block;
 	k_loop_begin(k, first, last, 1, 0, NULL, &block);
 	e->row_start = k_mul(k, block, e->block);

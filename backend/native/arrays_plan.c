@@ -276,7 +276,22 @@ typedef struct Volume {
 	Dim dim;
 	double work;
 	int64_t length;
+	bool around;  /* reductions along the last axis of memory run inside of it */
+	bool reduced; /* it is reduced itself */
 } Volume;
+
+/* The axis of memory that lies innermost is reduced, or walked along. */
+static bool reduces_last(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	if ((n->kind != NODE_REDUCE && n->kind != NODE_SCAN) || in->op == OP_DOT) return false;
+	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, in, 0))->rank;
+	if (n->kind == NODE_SCAN || in->op == OP_ARGMAX) return rank && attr_int(p->l->c, (Op)in->op, in->attr, 0) == rank - 1;
+	uint32_t count;
+	const int64_t *axes = attr_field(p->l->c, (Op)in->op, in->attr, 0, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (axes[i] == rank - 1) return true;
+	return false;
+}
 
 static void choose_rows(ArrayPlan *p) {
 	VEC(Volume) all = {0};
@@ -294,10 +309,14 @@ static void choose_rows(ArrayPlan *p) {
 				Volume fresh = {.dim = n->axes[k], .length = lower_hint(p->l, n->axes[k], 1000)};
 				VEC_PUSH(p->a, &all, fresh);
 			}
+			const bool reduced = k >= n->nresult || (n->kind == NODE_SCAN && k + 1 == n->naxes);
 			all.at[j].work += work;
+			all.at[j].reduced = all.at[j].reduced || reduced;
+			all.at[j].around = all.at[j].around || (!reduced && reduces_last(p, n));
 		}
 	}
-	/* the longest of those that have nearly as much work as any; among equals the first met, which is an outer axis */
+	/* the longest of those that have nearly as much work as any; among equals the first met, which is an outer axis. But one whose rows are reduced each for
+	 * itself (softmax) goes before all that are not, however long: along the last axis lanes are neighbours, and what a row needs again is in the cache. */
 	p->rows.n = 0;
 	bool *taken = ARENA_ARRAY(p->a, bool, all.n + 1);
 	for (uint32_t i = 0; i < all.n; i++) {
@@ -307,7 +326,9 @@ static void choose_rows(ArrayPlan *p) {
 		uint32_t best = UINT32_MAX;
 		for (uint32_t j = 0; j < all.n; j++) {
 			if (taken[j] || all.at[j].work < most / 4) continue;
-			if (best == UINT32_MAX || all.at[j].length > all.at[best].length) best = j;
+			const Volume *x = &all.at[j], *y = best == UINT32_MAX ? NULL : &all.at[best];
+			const bool own = x->around && !x->reduced, theirs = y && y->around && !y->reduced;
+			if (!y || own > theirs || (own == theirs && x->length > y->length)) best = j;
 		}
 		taken[best] = true;
 		VEC_PUSH(p->a, &p->rows, all.at[best].dim);

@@ -50,6 +50,10 @@ void scratch_strides(ArrayEmit *e, const Node *n, KRef *stride) {
 		stride[n->row] = k_int(e->k, 1);
 		return;
 	}
+	if (n->dense) {
+		stride[n->row] = s;
+		return;
+	}
 	KRef up = k_add(e->k, s, k_int(e->k, 15));
 	stride[n->row] = k_shift(e->k, 0, k_shift(e->k, 1, up, k_int(e->k, 4)), k_int(e->k, 4));
 }
@@ -503,6 +507,11 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 	}
 	if (n && n->into) return k_const(e->k, type_of_ref(e, r), 0); /* counted in another term */
 	if (memo_find(e, r, rank, at, &value)) return value;
+	value = e->phase ? pull_period(e, r) : 0;
+	if (value) {
+		memo_add(e, r, rank, at, value);
+		return value;
+	}
 	if (!n) value = pull_outside(e, r, at);
 	else if (!n->kept) return pull_computed(e, n, at);
 	else if (e->r && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) && n->scratch_at) {

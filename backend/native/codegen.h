@@ -9,7 +9,7 @@
 #include "backend/native/kir.h"
 
 /* Any change of the generated code's meaning or quality changes this: it is part of the cache's key. */
-#define CODEGEN_VERSION 5
+#define CODEGEN_VERSION 9
 
 typedef struct CodegenOptions {
 	const char *entry; /* symbol of the entry function */
@@ -17,15 +17,27 @@ typedef struct CodegenOptions {
 	bool assembly;     /* text in `out` instead of an object */
 	bool ir;           /* LLVM's IR as text instead (to debug the generator) */
 	bool debug_lines;  /* a line table: line numbers are SpanId numbers; for gdb and perf */
+	bool whole;        /* with a body for everything that is called, nothing precompiled; so are text and what has a line table */
+	bool kernels;      /* instead of the module: the functions in it that any module may share, as a NativeKernels; for the build */
 } CodegenOptions;
 
 /* A large module comes as several objects that refer to each other by the names of functions: this record, then one after the other. */
 #define NATIVE_PARTS_MAGIC "AtledP1\n"
-enum { NATIVE_PARTS_MOST = 4 };
+enum { NATIVE_PARTS_MOST = 24 };
 typedef struct NativeParts {
 	char magic[8];
 	uint64_t n, bytes[NATIVE_PARTS_MOST];
 } NativeParts;
+
+/* Precompiled functions for one target: this record, then n times a NativeKernel and its object, `bytes` long and filled up to a multiple of 8. */
+typedef struct NativeKernels {
+	KTarget target; /* caches aside: code that depends on them is not precompiled */
+	uint64_t n;
+} NativeKernels;
+typedef struct NativeKernel {
+	char name[64];
+	uint64_t bytes;
+} NativeKernel;
 
 typedef struct CodegenOutput {
 	char *bytes; /* malloc; NULL on failure */

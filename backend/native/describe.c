@@ -330,6 +330,7 @@ static void describe_group(const Describe *d, const ArrayPlan *p, const Group *g
 		text_str(out, ", ");
 		describe_amount(out, u.flops, "flop");
 	}
+	if (g->joined) text_str(out, ", rows one after the other in one loop");
 	print_place(d, p, g);
 	text_str(out, "\n");
 }

@@ -410,8 +410,8 @@ void k_poll(KBuilder *b, KRef work) {
 	emit(b, K_POLL, KT_NONE, 1, &work);
 }
 
-void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, const KRef operands[12]) {
-	emit(b, op, t, 12, operands)->flags = (uint8_t)flags;
+void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands) {
+	emit(b, op, t, n, operands)->flags = (uint8_t)flags;
 }
 
 void k_call(KBuilder *b, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results) {
@@ -421,6 +421,11 @@ void k_call(KBuilder *b, uint32_t fn, uint32_t nargs, const KRef *args, KRef *re
 	in->nresults = callee->nresults;
 	in->results = b->f->vals.n;
 	for (uint32_t i = 0; i < callee->nresults; i++) results[i] = new_value(b, (KType)callee->result_types[i], 0);
+}
+
+void k_call_at(KBuilder *b, uint32_t site, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results) {
+	k_call(b, fn, nargs, args, results);
+	b->f->insts.at[b->f->insts.n - 1].params = site + 1;
 }
 
 void k_return(KBuilder *b, uint32_t nresults, const KRef *results) {

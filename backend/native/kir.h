@@ -61,7 +61,7 @@ static inline KType ktype_of(Dtype d) {
 	K(CALL, "call", "(args...): internal function number imm of the module; its failure is passed on")                                  \
 	K(FAIL_IF, "fail_if", "(c, a, b): where c holds the function stops at site imm with numbers a and b (i64) of the first such lane")  \
 	K(POLL, "poll", "(work): i64 units done since the last one; may stop the function")                                                 \
-	K(CONTRACT, "contract", "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k): C = A B with element strides; flags below. Small to medium: generated register-blocked code") \
+	K(CONTRACT, "contract", "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; a1, b1, ...): C = A B [+ A1 B1 ...] with element strides, the same for all products; flags below. Small to medium: generated register-blocked code") \
 	K(GEMM, "gemm", "the same operands: through the runtime, for large products")                                                       \
 	K(ARENA, "arena", "(bytes): scratch of the whole call")                                                                             \
 	K(SCRATCH, "scratch", "(bytes): scratch of this thread until the part ends")                                                        \
@@ -105,7 +105,8 @@ typedef struct KInst {
 	uint16_t lanes;                /* of the result; VLOOP: of its vectors. 0: uniform */
 	uint32_t nargs, args;          /* in KFn.refs */
 	uint32_t nresults, results;    /* values results .. results+nresults-1 (loops and calls may have several) */
-	uint32_t nparams, params;      /* of the (first) region: consecutive values; WHILE has the same for both regions, params and params+nparams */
+	uint32_t nparams, params;      /* of the (first) region: consecutive values; WHILE has the same for both regions, params and params+nparams;
+	                                * CALL: its site's number plus 1, which the failures that pass it tell, 0: none */
 	int64_t imm;
 	uint32_t span;                 /* SpanId of the user's text, for line tables; not part of the key */
 	uint32_t origin;               /* IR instruction it came from plus 1, for plan and profile; not part of the key */
@@ -240,9 +241,10 @@ void k_copy(KBuilder *b, KRef to, KRef from, KRef bytes);
 void k_zero(KBuilder *b, KRef at, KRef bytes);
 void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b);
 void k_poll(KBuilder *b, KRef work);
-/* op: K_CONTRACT or K_GEMM; operands in KIR_OPS's order. */
-void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, const KRef operands[12]);
+/* op: K_CONTRACT or K_GEMM; operands in KIR_OPS's order, n of them: 12, and for CONTRACT two for each further product. */
+void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands);
 void k_call(KBuilder *b, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results);
+void k_call_at(KBuilder *b, uint32_t site, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results); /* of a site that failures tell */
 
 /* Loops: begin gives the region's parameters (index or base first); end closes with the carried values and gives the results. */
 void k_loop_begin(KBuilder *b, KRef lo, KRef hi, int64_t step, uint32_t ncarried, const KRef *init, KRef *params);

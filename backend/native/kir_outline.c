@@ -113,6 +113,7 @@ static void copy_insts(Outline *o) {
 		VEC_PUSH(a, &o->to->insts, in);
 		uint32_t at = o->to->insts.n - 1;
 		KInst *copy = &o->to->insts.at[at];
+		copy->results = copy->params = 0; /* of the old numbers nothing may stay, where there are no new ones either */
 		if (regions) {
 			uint32_t params = in.nparams * (in.op == K_WHILE ? 2 : 1), fresh = 0;
 			map_range(o, in.params, params, &fresh);

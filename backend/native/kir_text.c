@@ -55,6 +55,9 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	case K_LOGIC:
 	case K_STACK:
 	case K_CALL:
+		text_format(out, " #%" PRId64, in->imm);
+		if (in->params) text_format(out, " site %u", in->params - 1);
+		break;
 	case K_FAIL_IF:
 	case K_PTRADD: text_format(out, " #%" PRId64, in->imm); break;
 	case K_LOOP: text_format(out, " step %" PRId64, in->imm); break;
@@ -136,6 +139,7 @@ KHash kmodule_hash(const KModule *m) {
 	mix(&h, m->target.vector_bytes);
 	mix(&h, m->target.registers);
 	mix(&h, m->target.has_fma | (uint64_t)m->target.has_masks << 1);
+	mix(&h, m->target.l2_bytes); /* panels are cut by it */
 	for (uint32_t k = 0; k < m->fns.n; k++) {
 		const KFn *f = m->fns.at[k];
 		mix(&h, f->nparams | (uint64_t)f->nresults << 32);
@@ -259,11 +263,11 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		break;
 	case K_CONTRACT:
 	case K_GEMM:
-		want(v, in->nargs == 12, "operands");
-		want_uniform(v, in, 0, 12, KT_NONE);
+		want(v, in->nargs == 12 || (in->op == K_CONTRACT && in->nargs > 12 && in->nargs % 2 == 0), "operands");
+		want_uniform(v, in, 0, in->nargs, KT_NONE);
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;
-	case K_CALL: want(v, (uint64_t)in->imm < v->m->fns.n && in->nargs == v->m->fns.at[in->imm]->nparams, "the callee"); break;
+	case K_CALL: want(v, (uint64_t)in->imm < v->m->fns.n && in->nargs == v->m->fns.at[in->imm]->nparams && in->params <= v->m->nsites, "the callee"); break;
 	case K_FAIL_IF: want(v, (uint64_t)in->imm < v->m->nsites, "no such site"); break;
 	default: break;
 	}

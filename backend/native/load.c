@@ -48,9 +48,10 @@ typedef struct Section {
 	uint64_t at; /* in the mapping */
 } Section;
 
-/* Of a symbol that is referred to: its stub's and its address's place in their tables, plus 1. */
+/* Of a symbol that is referred to: its stub's and its address's place in their tables, plus 1. near: it is in the mapping and needs no stub. */
 typedef struct Slots {
 	uint32_t stub, address;
+	bool near;
 } Slots;
 
 /* One object; what is loaded may be several that refer to each other. */
@@ -237,6 +238,8 @@ static bool is_by_address(uint32_t type) {
 	return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
 }
 
+static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *at);
+
 /* Checks a relocation and notes the stub or address it needs. */
 static bool check_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
 	const uint32_t type = ELF64_R_TYPE(r->r_info), width = relocation_width(type);
@@ -249,8 +252,11 @@ static bool check_relocation(Loader *l, Part *p, const Section *target, const El
 	if (type == R_X86_64_32 || type == R_X86_64_32S) l->low = true;
 	if (is_by_address(type)) {
 		if (!p->slots[k].address) p->slots[k].address = ++l->naddresses;
-	} else if (symbol(p, (uint32_t)k).st_shndx == SHN_UNDEF && type != R_X86_64_64 && !p->slots[k].stub) {
-		p->slots[k].stub = ++l->nstubs;
+	} else if (type != R_X86_64_64 && !p->slots[k].stub && !p->slots[k].near) {
+		const Elf64_Sym s = symbol(p, (uint32_t)k);
+		uint64_t at;
+		p->slots[k].near = s.st_shndx != SHN_UNDEF || find_in_others(l, p, symbol_name(p, &s), &at);
+		if (!p->slots[k].near) p->slots[k].stub = ++l->nstubs;
 	}
 	return true;
 }
@@ -272,13 +278,9 @@ static bool find_function(const Part *p, const char *name, uint64_t *at) {
 	return false;
 }
 
-static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *address) {
-	for (const Part *p = l->parts; p < l->parts + l->nparts; p++) {
-		uint64_t at;
-		if (p == mine || !find_function(p, name, &at)) continue;
-		*address = (uint64_t)(uintptr_t)l->map + at;
-		return true;
-	}
+static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *at) {
+	for (const Part *p = l->parts; p < l->parts + l->nparts; p++)
+		if (p != mine && find_function(p, name, at)) return true;
 	return false;
 }
 
@@ -286,7 +288,11 @@ static bool find_symbol(Loader *l, const Part *p, uint32_t k, uint64_t *address)
 	const Elf64_Sym s = symbol(p, k);
 	if (s.st_shndx == SHN_UNDEF) {
 		const char *name = symbol_name(p, &s);
-		if (find_in_others(l, p, name, address)) return true;
+		uint64_t at;
+		if (find_in_others(l, p, name, &at)) {
+			*address = (uint64_t)(uintptr_t)l->map + at;
+			return true;
+		}
 		*address = (uint64_t)(uintptr_t)symbol_address(name);
 		return *address || fail(l, "undefined symbol %.60s", name);
 	}
@@ -526,8 +532,9 @@ static bool load(Loader *l, const char *entry, NativeObject *o) {
 		if (!read_header(l, p) || !read_sections(l, p)) return false;
 		p->slots = calloc(p->nsymbols ? p->nsymbols : 1, sizeof *p->slots);
 		if (!p->slots) return fail(l, "out of memory");
-		if (!for_relocations(l, p, check_relocation)) return false;
 	}
+	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
+		if (!for_relocations(l, p, check_relocation)) return false;
 	return lay_out(l) && fill(l) && protect(l) && find_entry(l, entry, o);
 }
 

@@ -270,14 +270,25 @@ static uint32_t input_of(const Lower *l, Ref r) {
 	return UINT32_MAX;
 }
 
+/* Of values and large constants; NULL: of neither. */
+static Place *kept_place(Lower *l, Ref r) {
+	if (ref_is_value(r)) return &l->places[REF_INDEX(r)];
+	const uint32_t input = input_of(l, r);
+	return input == UINT32_MAX ? NULL : &l->places[l->f->vals.n + input];
+}
+
 const Place *lower_place(Lower *l, Ref r) {
 	static const Place nowhere;
 	const Const *k = ref_constant(l->f, r);
-	if (!k) return ref_is_value(r) ? &l->places[REF_INDEX(r)] : &nowhere;
-	if (type_is_small(l->c, k->type, NULL)) return constant_place(l, r, k);
-	uint32_t input = input_of(l, r);
-	if (input == UINT32_MAX) return &nowhere;
-	return &l->places[l->f->vals.n + input];
+	if (k && type_is_small(l->c, k->type, NULL)) return constant_place(l, r, k);
+	const Place *p = kept_place(l, r);
+	return p ? p : &nowhere;
+}
+
+void lower_set_place(Lower *l, Ref r, Place place) {
+	Place *p = kept_place(l, r);
+	if (p) *p = place;
+	else l->failed = true;
 }
 
 void lower_set_memory(Lower *l, Ref r, KRef pointer) {
@@ -287,7 +298,7 @@ void lower_set_memory(Lower *l, Ref r, KRef pointer) {
 void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements) {
 	KRef *own = ARENA_ARRAY(l->scratch, KRef, count + 1);
 	for (uint32_t i = 0; i < count; i++) own[i] = elements[i];
-	l->places[REF_INDEX(r)] = (Place){.kind = PLACE_SMALL, .count = count, .elements = own};
+	lower_set_place(l, r, (Place){.kind = PLACE_SMALL, .count = count, .elements = own});
 }
 
 void lower_slot(Lower *l, Ref r, uint32_t from, uint32_t to) {
@@ -475,7 +486,7 @@ void lower_call(Lower *l, const Inst *in) {
 		const Place *p = lower_place(l, inst_arg(l->f, in, k));
 		for (uint32_t i = 0; i < p->count; i++) args[n++] = p->elements[i];
 	}
-	k_call(&l->k, number, n, args, results);
+	k_call_at(&l->k, lower_site(l, SITE_CALL, in), number, n, args, results);
 	n = 0;
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		uint32_t count;
@@ -522,8 +533,6 @@ static void build_callee(Lower *root, const Fn *g, uint32_t number) {
 		for (uint32_t i = 0; i < p->count; i++) results[n++] = p->elements[i];
 	}
 	k_return(&l.k, n, results);
-	for (uint32_t i = 0; i < g->insts.n && !root->unit->depth.fn; i++)
-		if (g->insts.at[i].op == OP_CALL) root->unit->depth = (UnitSite){.kind = SITE_DEPTH, .inst = i, .fn = g};
 }
 
 /* ---- the unit ------------------------------------------------------------------------------------------------------------------------------ */

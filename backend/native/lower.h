@@ -118,6 +118,7 @@ int64_t lower_hint(const Lower *l, Dim d, int64_t fallback);
 const Place *lower_place(Lower *l, Ref r);
 void lower_set_memory(Lower *l, Ref r, KRef pointer);
 void lower_set_small(Lower *l, Ref r, uint32_t count, const KRef *elements);
+void lower_set_place(Lower *l, Ref r, Place place); /* of a value or a large constant */
 /* Result r may turn out to lie in the memory of x, an array that comes in. */
 bool lower_may_reuse(const Lower *l, Ref x, Ref r);
 /* In planning: a slot for value r with the given number of elements, alive from position `from` to `to`. */

@@ -259,8 +259,7 @@ static bool takes_ref(const Taking *w, Ref r) {
 	bool row;
 	Mask mask;
 	if (!row_type(w->l.c, ref_type(w->l.f, r), w->l.row, &row)) return false;
-	if (!ref_is_value(r)) return !row;
-	return across(&w->l, r, &mask) == ACROSS_NOT;
+	return !ref_is_value(r) || across(&w->l, r, &mask) == ACROSS_NOT;
 }
 
 /* Tapes among parameters and results have been looked at by takes_loop. */
@@ -872,8 +871,14 @@ static void mark_inside(Inputs *s, const Inst *in) {
 
 static void note_input(void *ud, Ref r) {
 	Inputs *s = ud;
-	if (!ref_is_value(r) || s->inside[REF_INDEX(r)] || s->met[REF_INDEX(r)] || lower_row_axis(s->l, r) < 0 || is_tape(s->l, r)) return;
-	s->met[REF_INDEX(r)] = true;
+	if (!ref_is_value(r) && !ref_constant(s->l->f, r)) return;
+	if (lower_row_axis(s->l, r) < 0 || is_tape(s->l, r)) return;
+	if (ref_is_value(r)) {
+		if (s->inside[REF_INDEX(r)] || s->met[REF_INDEX(r)]) return;
+		s->met[REF_INDEX(r)] = true;
+	}
+	for (uint32_t i = 0; i < s->list.n && !ref_is_value(r); i++)
+		if (s->list.at[i] == r) return;
 	VEC_PUSH(s->l->scratch, &s->list, r);
 }
 
@@ -999,7 +1004,7 @@ void rows_emit(Lower *l, const Piece *p) {
 	k_loop_end(b, NULL, NULL);
 	k_parallel_end(b);
 
-	for (uint32_t i = 0; i < s.list.n; i++) l->places[REF_INDEX(s.list.at[i])] = before[i];
+	for (uint32_t i = 0; i < s.list.n; i++) lower_set_place(l, s.list.at[i], before[i]);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Inst *in = &f->insts.at[p->insts[i]];
 		for (uint32_t k = 0; k < in->nresults; k++) {

@@ -45,6 +45,7 @@ typedef struct NativeState {
 	Stack arena, scratch;
 	Stack *workers; /* of the pool's workers 1 .. nworkers */
 	uint32_t nworkers, depth;
+	NativeTrace trace;   /* of the call that failed last */
 	size_t bytes;        /* of this record */
 	void *block, *workers_block;
 	size_t workers_bytes;
@@ -189,6 +190,7 @@ typedef struct Shared {
 	pthread_mutex_t lock;       /* of the arena, and of: */
 	int32_t status;             /* how part `lowest` failed */
 	int64_t site, fail_a, fail_b;
+	NativeTrace trace;
 } Shared;
 
 typedef struct Run {
@@ -199,6 +201,7 @@ typedef struct Run {
 	Shared *shared;  /* NULL outside of parallel loops */
 	int64_t part, worked;
 	bool worker;     /* not the context's thread */
+	NativeTrace *trace;
 } Run;
 
 static Run *run_of(const NativeCall *call) {
@@ -234,6 +237,11 @@ int32_t atled_rt_poll(NativeCall *call) {
 	return st == ST_OK ? NATIVE_OK : halt(s, st);
 }
 
+void atled_rt_called(NativeCall *call, int64_t site) {
+	NativeTrace *t = run_of(call)->trace;
+	if (t->n < NATIVE_TRACE) t->sites[t->n++] = (uint32_t)site;
+}
+
 void *atled_rt_arena(NativeCall *call, int64_t bytes) {
 	Run *r = run_of(call);
 	if (!r->shared) return stack_push(r->be->ctx, &r->state->arena, bytes);
@@ -265,6 +273,7 @@ static void part_failed(Shared *s, const NativeCall *call, int64_t part, int32_t
 		s->site = call->site;
 		s->fail_a = call->fail_a;
 		s->fail_b = call->fail_b;
+		s->trace = *run_of(call)->trace;
 		atomic_store(&s->lowest, part);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -281,7 +290,9 @@ static void run_part(void *ud, int64_t part) {
 	Shared *s = ud;
 	if (atomic_load_explicit(&s->halt, memory_order_relaxed) || atomic_load_explicit(&s->lowest, memory_order_relaxed) < part) return;
 	const int w = pool_worker();
-	Run r = {.be = s->be, .state = s->state, .shared = s, .part = part, .worker = w != 0};
+	NativeTrace trace;
+	trace.n = 0;
+	Run r = {.be = s->be, .state = s->state, .shared = s, .part = part, .worker = w != 0, .trace = &trace};
 	r.scratch = w ? &s->state->workers[w - 1] : &s->state->scratch;
 	NativeCall call = *s->call;
 	call.runtime = &r;
@@ -337,6 +348,7 @@ int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t 
 	call->site = s.site;
 	call->fail_a = s.fail_a;
 	call->fail_b = s.fail_b;
+	*r->trace = s.trace;
 	return s.status;
 }
 
@@ -539,6 +551,12 @@ int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_c
 
 /* ---- the way in -------------------------------------------------------------------------------------------------------------------------- */
 
+const NativeTrace *native_trace(const Backend *be) {
+	static const NativeTrace none;
+	const NativeState *s = be->native;
+	return s ? &s->trace : &none;
+}
+
 void *native_runtime_symbol(const char *name) {
 	static const struct {
 		const char *name;
@@ -546,7 +564,7 @@ void *native_runtime_symbol(const char *name) {
 	} table[] = {
 	    {"atled_rt_parallel", (void (*)(void))atled_rt_parallel}, {"atled_rt_poll", (void (*)(void))atled_rt_poll},
 	    {"atled_rt_arena", (void (*)(void))atled_rt_arena},       {"atled_rt_scratch", (void (*)(void))atled_rt_scratch},
-	    {"atled_rt_copy", (void (*)(void))atled_rt_copy},         {"atled_rt_zero", (void (*)(void))atled_rt_zero},
+	    {"atled_rt_called", (void (*)(void))atled_rt_called},     {"atled_rt_copy", (void (*)(void))atled_rt_copy},         {"atled_rt_zero", (void (*)(void))atled_rt_zero},
 	    {"atled_rt_gemm_f64", (void (*)(void))atled_rt_gemm_f64}, {"atled_rt_gemm_f32", (void (*)(void))atled_rt_gemm_f32},
 	    {"atled_rt_huge_angle", (void (*)(void))atled_rt_huge_angle},
 	};
@@ -575,7 +593,8 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	call->site = -1;
 	call->fail_a = call->fail_b = 0;
 	if (UNLIKELY(!s)) return ST_NOMEM;
-	Run r = {.be = be, .state = s, .scratch = &s->scratch, .granted = NATIVE_POLL_EVERY};
+	Run r = {.be = be, .state = s, .scratch = &s->scratch, .granted = NATIVE_POLL_EVERY, .trace = &s->trace};
+	s->trace.n = 0;
 	call->runtime = &r;
 	call->poll_left = NATIVE_POLL_EVERY;
 	const int64_t depth = call->depth_left = depth_allowed(be, &here);

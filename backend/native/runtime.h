@@ -17,6 +17,13 @@
  * diagnostic without a place is recorded, except for ST_NOMEM. */
 Status native_run(Backend *be, NativeEntry entry, NativeCall *call);
 
+/* Calls by machine code that the last failure passed on its way out, by their sites, the innermost first. The messages tell fewer. */
+enum { NATIVE_TRACE = 12 };
+typedef struct NativeTrace {
+	uint32_t n, sites[NATIVE_TRACE];
+} NativeTrace;
+const NativeTrace *native_trace(const Backend *be);
+
 /* A runtime function's address by name, or NULL: the names of abi.h (for the loader). */
 void *native_runtime_symbol(const char *name);
 

@@ -110,10 +110,32 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 		break;
 	}
 	case SITE_SLICE: st = slice_failed(f, &s, site->fn, in, (uint32_t)a); break;
-	case SITE_DEPTH: return ST_LIMIT;
 	default: return fail_internal(f, &s, "native code stopped");
 	}
 	return step_told(f, &s, st);
+}
+
+/* With the place and the calls around it as the evaluator tells them. */
+static __attribute__((cold, noinline)) Status unit_failed(Frame *f, const Step *s, const Unit *u, const NativeCall *call, Status st) {
+	const NativeTrace t = *native_trace(f->be);
+	uint32_t k = 0;
+	if (call->site >= 0) {
+		st = site_failed(f, s, &u->sites[call->site], call->fail_a, call->fail_b);
+	} else if (st == ST_LIMIT && t.n && diag_total(f->ctx) && diag_at(f->ctx, diag_total(f->ctx) - 1)->code == E_DEPTH) {
+		const UnitSite *site = &u->sites[t.sites[k++]];
+		Step refused = *s;
+		refused.span = site->fn->insts.at[site->inst].span;
+		refused.chain = site->fn->insts.at[site->inst].chain;
+		st = step_failed(f, &refused, st);
+	} else {
+		return st;
+	}
+	for (; k < t.n; k++) {
+		const UnitSite *site = &u->sites[t.sites[k]];
+		const Inst *in = &site->fn->insts.at[site->inst];
+		call_told(f->be, fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0)), in);
+	}
+	return st;
 }
 
 bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
@@ -211,13 +233,7 @@ Status eval_native(Frame *f, const Step *s) {
 		st = native_run(f->be, nu->entry, &call);
 		if (UNLIKELY(f->be->profile != NULL)) profile_add(f->be, nu, native_seconds() - from);
 		f->be->counters.native_calls++;
-		if (UNLIKELY(st != ST_OK) && call.site >= 0) {
-			st = site_failed(f, s, &u->sites[call.site], call.fail_a, call.fail_b);
-		} else if (UNLIKELY(st == ST_LIMIT) && u->depth.fn) {
-			Step t = *s;
-			t.span = u->depth.fn->insts.at[u->depth.inst].span;
-			st = step_failed(f, &t, st);
-		}
+		if (UNLIKELY(st != ST_OK)) st = unit_failed(f, s, u, &call, st);
 	}
 	for (uint32_t i = 0; i < u->ninputs; i++) tensor_unref(made[i]);
 	if (LIKELY(st == ST_OK)) {

@@ -29,6 +29,20 @@ static const struct Level {
 };
 enum { NLEVELS = sizeof levels / sizeof *levels };
 
+/* What code for another machine looks like, in instructions of this one: vectors that its registers do not hold are several of them, and masks that it has no
+ * registers for are vectors. So lowering and emission for machines that are not at hand can be run, if not their instructions. */
+static const struct Shape {
+	const char *name;
+	uint32_t vector_bytes, registers;
+	bool masks;
+} shapes[] = {
+    {"v4-shape", 64, 32, true},
+    {"v3-shape", 32, 16, false},
+    {"sse2-shape", 16, 16, false},
+    {"scalar-shape", 8, 16, false},
+};
+enum { NSHAPES = sizeof shapes / sizeof *shapes };
+
 static struct Host {
 	uint32_t level;
 	uint32_t l1, l2, l3;
@@ -91,6 +105,18 @@ static void fill(uint32_t level, KTarget *t) {
 	strcpy(t->cpu, l->name);
 }
 
+static bool fill_shape(const char *name, KTarget *t) {
+	for (uint32_t i = 0; i < NSHAPES && host.level; i++) {
+		if (strcmp(name, shapes[i].name)) continue;
+		fill(host.level, t);
+		t->vector_bytes = shapes[i].vector_bytes;
+		t->registers = shapes[i].registers;
+		t->has_masks = shapes[i].masks;
+		return true;
+	}
+	return false;
+}
+
 static void detect(void) {
 #ifdef _SC_LEVEL1_DCACHE_SIZE
 	host.l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 * 1024);
@@ -103,7 +129,8 @@ static void detect(void) {
 #endif
 	host.level = level_of_host();
 	const char *asked = getenv("ATLED_TARGET");
-	uint32_t level = asked ? level_named(asked) : NLEVELS;
+	if (asked && fill_shape(asked, &host.target)) return;
+	const uint32_t level = asked ? level_named(asked) : NLEVELS;
 	fill(level < host.level ? level : host.level, &host.target);
 }
 
@@ -114,6 +141,7 @@ const KTarget *native_target(void) {
 
 bool native_target_named(const char *name, KTarget *out) {
 	pthread_once(&once, detect);
+	if (fill_shape(name, out)) return true;
 	const uint32_t level = level_named(name);
 	if (level == NLEVELS) return false;
 	fill(level, out);

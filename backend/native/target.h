@@ -2,6 +2,9 @@
  *
  * Needs: kir.h. Guarantees: asked once, the same ever after; a machine that we have no code for gives vector_bytes 0, and ATLED_TARGET in the
  * environment (x86-64, v3, v4, none) can only lower what is used, never raise it. Thread-safe.
+ *
+ * A shape (v4-shape, v3-shape, sse2-shape, scalar-shape) is a machine's lanes, registers and masks in this machine's instructions: the code that would be made
+ * for it, by another back end. For tests.
  */
 #ifndef ATLED_BACKEND_NATIVE_TARGET_H
 #define ATLED_BACKEND_NATIVE_TARGET_H
@@ -9,7 +12,7 @@
 #include "backend/native/kir.h"
 
 const KTarget *native_target(void);
-/* Makes a target of a name: "x86-64", "x86-64-v3", "x86-64-v4" (or v3, v4), "none"; false for another one. With the caches of this machine.
+/* Makes a target of a name: "x86-64", "x86-64-v3", "x86-64-v4" (or v3, v4), "none", or a shape; false for another one. With the caches of this machine.
  * For tests and for code that is made for elsewhere: it may not run here. */
 bool native_target_named(const char *name, KTarget *out);
 /* Whether this machine runs code for it. */

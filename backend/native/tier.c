@@ -434,8 +434,8 @@ Code *tier_ready(const Backend *be, const Code *code, bool *never) {
 /* The loop as a function, or NULL: for good. */
 static Code *loop_code(Frame *f, LoopSite *site) {
 	Ctx *c = f->ctx;
-	if (!site->outlined) site->outlined = native_outline(c, f->code->fn, site->inst, f->code->arena);
-	return site->outlined ? code_of(c, site->outlined->fn) : NULL;
+	if (!site->osr) site->osr = native_osr(c, f->code->fn, site->inst, f->code->arena);
+	return site->osr ? code_of(c, site->osr->fn) : NULL;
 }
 
 bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st) {
@@ -455,7 +455,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		site->never = true;
 		return false;
 	}
-	const Outlined *o = site->outlined;
+	const OsrLoop *o = site->osr;
 	const bool counted = s->op == OP_FOR;
 	const uint32_t carried = s->nresults, n = (counted ? 2 : 0) + carried + o->nfree + o->nsyms;
 	Value few[32], *args = n <= 32 ? few : heap_alloc(f->ctx, n * sizeof *args);

@@ -4,7 +4,7 @@
  * none; which tier ran shows in nothing but speed and the last bits of sums. Code serves all lengths: a call with others compiles nothing.
  *
  *     tier.c      when: estimates, counts, the settings
- *     outline.c   a loop under way as a function of its own
+ *     osr.c       a loop under way as a function of its own
  *     unit.c      which instructions go together
  *     step.c      a unit as a step of a prepared block
  *     direct.c    a function that is one unit, called without a frame (code.h)
@@ -70,16 +70,16 @@ bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out);
 /* May machine code read the array where it lies? */
 bool unit_reads(const Tensor *t);
 
-/* ---- outline.c ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- osr.c --------------------------------------------------------------------------------------------------------------------------------- */
 
 /* A loop as a function: (from, to) for a counted one, the carried values, the values `free` of the function around it, the lengths `syms`. */
-typedef struct Outlined {
+typedef struct OsrLoop {
 	Fn *fn; /* one reference */
 	uint32_t nfree, nsyms;
 	const uint32_t *free, *syms;
-} Outlined;
+} OsrLoop;
 /* NULL when the loop cannot stand alone. In keep. */
-Outlined *native_outline(Ctx *c, const Fn *f, InstId inst, Arena *keep);
+OsrLoop *native_osr(Ctx *c, const Fn *f, InstId inst, Arena *keep);
 
 /* ---- profile.c ----------------------------------------------------------------------------------------------------------------------------- */
 

@@ -25,7 +25,7 @@ typedef enum SiteKind {
 	SITE_GUARD,      /* two lengths, a and b, that must be equal are not */
 	SITE_SLICE,      /* what a slice (or pad) takes along axis a does not lie on it */
 	SITE_SINGULAR,   /* pivot a of matrix b (-1: the only one) is zero, or not positive */
-	SITE_DEPTH,      /* recursion too deep */
+	SITE_CALL,       /* of a function by machine code: only calls around a failure are told by it */
 	SITE_INTERNAL    /* memory or another Status (a) */
 } SiteKind;
 typedef struct UnitSite {
@@ -49,7 +49,6 @@ typedef struct Unit {
 	Ref *results;                /* scalar outputs */
 	UnitSite *sites;             /* module->nsites */
 	const char *notes;           /* its loops in words, see describe.h; NULL when nobody asked */
-	UnitSite depth;              /* the call where a recursion goes too deep; fn NULL: there is none */
 	/* Arrays whose value is a scalar constant or that were never needed do not appear. */
 } Unit;
 

@@ -3,7 +3,8 @@
  * Needs: precision.h, huge_angle.h. Guarantees: vmath.h.
  *
  * Angles up to FAST_ANGLE are reduced with three pieces of pi by fused multiply-adds. The first is exact, for x and the multiple of
- * pi[0] have a last bit in common with what is left; the second is, when it cancels; the third is far below the result. Larger angles,
+ * pi[0] have a last bit in common with what is left; the second is, when it cancels; the third is far below the result. All three pieces are
+ * positive, without which -0 would lose its sign. Larger angles,
  * rare in practice, go through memory to atled_rt_huge_angle. A lane's result does not depend on whether another lane is huge.
  */
 
@@ -30,25 +31,38 @@ INLINE FN(angle) FN(huge_angle)(V a, int32_t kind) {
 	return (FN(angle)){r, CONVERT(lo + (x - CONVERT(r, WIDE)), V), NE(CONVERT(odd, V), K(0))};
 }
 
-/* sin(r) for |r| up to little more than pi/2; +0 for -0. */
-INLINE V FN(sin_reduced)(V r) {
-	/* the largest term of the tail does not pass through a rounding of its own */
-	V z = r * r;
-	return FMA(r, FMA(z, PIECE(sin_tail, 0), z * z * POLY_FROM(z, sin_tail, 1)), r);
+/* sin(whole) with the sign of `sign` changed, for |whole| up to little more than pi/2. r is `whole` with less care for its last bits, and there sooner. With
+ * EXACT_ANGLE, which says that `whole` has no more than its own rounding error, the first two terms are summed apart, so that their sum need not wait for
+ * the rest: faster, for one rounding more. -0 gives -0. */
+enum { FN(EXACT_ANGLE) = 1 };
+
+INLINE V FN(sin_reduced)(V r, V whole, I sign, int how) {
+	V z = r * r, zz = z * z, s = FROM_BITS(TO_BITS(whole) ^ sign), rest = POLY_FROM(z, sin_tail, 1);
+	if (how & FN(EXACT_ANGLE)) return FMA(s * zz, rest, FMA(FMA(s, z, K(0)), PIECE(sin_tail, 0), s));
+	return FMA(s, FMA(zz, rest, z * PIECE(sin_tail, 0)), s);
 }
 
-/* sin(x): |x| = k pi + r, and the sign of sin(r) changes with that of x and with an odd k. */
+/* Both where |x| is huge; elsewhere the result means nothing. Kept out of line, they need names of their own for each width. */
+RARE V OUT_OF_LINE(rare_sin)(V x);
+RARE V OUT_OF_LINE(rare_sin)(V x) {
+	V r = FN(huge_angle)(ABS(x), ANGLE_SIN).r;
+	return FN(sin_reduced)(r, r, TO_BITS(x) & TO_BITS(K(-0.0)), FN(EXACT_ANGLE));
+}
+RARE V OUT_OF_LINE(rare_cos)(V x);
+RARE V OUT_OF_LINE(rare_cos)(V x) {
+	V r = FN(huge_angle)(ABS(x), ANGLE_COS).r;
+	return FN(sin_reduced)(r, r, KI(0), 0);
+}
+
+/* sin(x): x = k pi + r, and the sign of sin(r) changes with an odd k. The last piece of pi matters where the others cancel, and then to no more than the
+ * first term of the sine. */
 V EXPORT(sin)(V x) {
-	V a = ABS(x);
-	V t = FMA(a, PIECE(inverse_pi, 0), K(ROUNDER)), k = t - K(ROUNDER);
-	V r = FMA(k, -PIECE(pi, 2), FMA(k, -PIECE(pi, 1), FMA(k, -PIECE(pi, 0), a)));
-	I sign = (TO_BITS(t) << SIGN_SHIFT) ^ (TO_BITS(x) & TO_BITS(K(-0.0)));
-	I huge = LT(K(FAST_ANGLE), a);
-	if (RARELY(ANY(huge))) {
-		r = SELECT(huge, FN(huge_angle)(a, ANGLE_SIN).r, r);
-		sign = SELECT(huge, TO_BITS(x) & TO_BITS(K(-0.0)), sign);
-	}
-	return FROM_BITS(TO_BITS(FN(sin_reduced)(r)) ^ sign);
+	V t = FMA(x, PIECE(inverse_pi, 0), K(ROUNDER)), k = t - K(ROUNDER);
+	V r = FMA(k, -PIECE(pi_below, 1), FMA(k, -PIECE(pi_below, 0), x)), whole = FMA(k, -PIECE(pi_below, 2), r);
+	V y = FN(sin_reduced)(r, whole, TO_BITS(t) << SIGN_SHIFT, FN(EXACT_ANGLE));
+	I huge = LT(K(FAST_ANGLE), ABS(x));
+	if (RARELY(ANY(huge))) y = SELECT(huge, OUT_OF_LINE(rare_sin)(x), y);
+	return y;
 }
 
 /* cos(x): |x| = k pi + pi/2 + r, and cos(x) is sin(r) with the sign changed for an even k. */
@@ -56,14 +70,11 @@ V EXPORT(cos)(V x) {
 	V a = ABS(x);
 	V t = FMA(a, PIECE(inverse_pi, 0), K(-0.5)) + K(ROUNDER), k = t - K(ROUNDER);
 	V j = k + K(0.5);
-	V r = FMA(j, -PIECE(pi, 2), FMA(j, -PIECE(pi, 1), FMA(j, -PIECE(pi, 0), a)));
-	I sign = ~TO_BITS(t) << SIGN_SHIFT;
+	V r = FMA(j, -PIECE(pi_below, 1), FMA(j, -PIECE(pi_below, 0), a)), whole = FMA(j, -PIECE(pi_below, 2), r);
+	V y = FN(sin_reduced)(r, whole, ~TO_BITS(t) << SIGN_SHIFT, 0);
 	I huge = LT(K(FAST_ANGLE), a);
-	if (RARELY(ANY(huge))) {
-		r = SELECT(huge, FN(huge_angle)(a, ANGLE_COS).r, r);
-		sign = SELECT(huge, KI(0), sign);
-	}
-	return FROM_BITS(TO_BITS(FN(sin_reduced)(r)) ^ sign);
+	if (RARELY(ANY(huge))) y = SELECT(huge, OUT_OF_LINE(rare_cos)(x), y);
+	return y;
 }
 
 /* tan(x): |x| = k pi/2 + r; sin(r)/cos(r), or -cos(r)/sin(r) for an odd k, each with what was rounded off it. */

@@ -5,7 +5,8 @@
 
 /* constants in pieces: value[0] + value[1] + ... */
 static const double ln2_f64[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
-static const double pi_f64[] = {0x1.921fb54442d18p1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109};
+static const double pi_f64[] = {0x1.921fb54442d18p1, 0x1.1a62633145c07p-53};
+static const double pi_below_f64[] = {0x1.921fb54442d18p1, 0x1.1a62633145c06p-53, 0x1.c1cd129024e08p-106};
 static const double half_pi_f64[] = {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
 static const double log2_e_f64[] = {0x1.71547652b82fep0};
 static const double inverse_pi_f64[] = {0x1.45f306dc9c883p-2};
@@ -14,7 +15,8 @@ static const double two_thirds_f64[] = {0x1.5555555555555p-1, 0x1.5555555555555p
 static const double cbrt_two_f64[] = {0x1.965fea53d6e3dp-1};
 static const double cbrt_four_f64[] = {0x1.428a2f98d728bp-1};
 static const float ln2_f32[] = {0x1.62e43p-1f, -0x1.05c61p-29f};
-static const float pi_f32[] = {0x1.921fb6p1f, -0x1.777a5cp-24f, -0x1.ee59dap-49f};
+static const float pi_f32[] = {0x1.921fb6p1f, -0x1.777a5cp-24f};
+static const float pi_below_f32[] = {0x1.921fb4p1f, 0x1.4442dp-23f, 0x1.846988p-47f};
 static const float half_pi_f32[] = {0x1.921fb6p0f, -0x1.777a5cp-25f, -0x1.ee59dap-50f};
 static const float log2_e_f32[] = {0x1.715476p0f};
 static const float inverse_pi_f32[] = {0x1.45f306p-2f};
@@ -45,15 +47,15 @@ static const float expm1_tail_f32[] = {
 	0x1.555556p-3f, 0x1.5554f2p-5f, 0x1.11100cp-7f, 0x1.6d412cp-10f, 0x1.a22dbcp-13f,
 };
 
-/* tanh(r) = r + r^3 ... on [9.094947017729282379150390625e-13, 0.258056640625], error 2^-57 */
+/* tanh(r) = r + r^3 ... on [9.094947017729282379150390625e-13, 0.17352294921875], error 2^-57.7 */
 static const double tanh_tail_f64[] = {
-	-0x1.55555555554c1p-2, 0x1.11111110f547fp-3, -0x1.ba1ba181b3254p-5, 0x1.664f2d52e6555p-6, -0x1.22672f3e4735ep-7,
-	0x1.d4d2f86ffbadbp-9, -0x1.5753d61841bc7p-10,
+	-0x1.55555555554bap-2, 0x1.11111110e018ep-3, -0x1.ba1ba1156f8b4p-5, 0x1.664ec9121d967p-6, -0x1.223c408fd5ab4p-7,
+	0x1.c379ee6f717d9p-9,
 };
 
-/* tanh(r) = r + r^3 ... on [9.094947017729282379150390625e-13, 0.258056640625], error 2^-28 */
+/* tanh(r) = r + r^3 ... on [9.094947017729282379150390625e-13, 0.17352294921875], error 2^-32.5 */
 static const float tanh_tail_f32[] = {
-	-0x1.55550ap-2f, 0x1.10db22p-3f, -0x1.a4031ap-5f,
+	-0x1.55554ep-2f, 0x1.1105ap-3f, -0x1.afe01ap-5f,
 };
 
 /* log((1 + s)/(1 - s)) = 2 s + s^3 ... on [9.094947017729282379150390625e-13, 0.17169189453125], error 2^-59.5 */

@@ -25,15 +25,48 @@
 #define TINY 0x1p-25
 #endif
 
-/* exp(x + lo). Without PRECISE, lo does not count and the error is below one unit; with it, little above half a unit. INNER says that
- * |x| < EXP_INNER or the result does not matter.
- *
- * Otherwise the power 2^k is made in two factors, since 2^k itself may be too large (k = 1024) or denormal: the lowest bits of the sum
- * with the rounder are k + 2 BIAS, which is halved, and the halves shifted to where a float has its exponent. */
-enum { FN(PRECISE) = 1, FN(INNER) = 2 };
+/* x = k ln 2 + r: exp(r) - 1, and k + BIAS in the lowest bits. The sum of the terms is cut in two, so that the second half need not wait for the first. */
+typedef struct FN(power) {
+	V rest;
+	I bits;
+} FN(power);
 
-INLINE V FN(exp_sum)(V x, V lo, int how) {
-	int inner = how & FN(INNER);
+INLINE FN(power) FN(power_of)(V x) {
+	V t = FMA(x, PIECE(log2_e, 0), K(ROUNDER + BIAS)), k = t - K(ROUNDER + BIAS);
+	V r = FMA(k, -PIECE(ln2, 1), FMA(k, -PIECE(ln2, 0), x));
+	const int n = sizeof FN(exp_tail) / sizeof *FN(exp_tail), first = n > 8 ? 4 : 2;
+	V z = r * r, low = FN(polynomial)(r, FN(exp_tail), first), high = FN(polynomial)(r, FN(exp_tail) + first, n - first);
+	V power = first == 4 ? z * (z * z) : z * z;
+	return (FN(power)){FMA(power, high, FMA(z, low, r)), TO_BITS(t)};
+}
+
+/* exp(x) where 2^k is a float and not denormal: |x| < EXP_INNER. */
+INLINE V FN(scaled_power)(FN(power) p) {
+	V scale = FROM_BITS(p.bits << MANTISSA);
+	return FMA(scale, p.rest, scale);
+}
+
+/* Past EXP_INNER the power is made in two factors, since 2^k itself may be too large (k = 1024) or denormal: k + 2 BIAS is halved, and the halves shifted
+ * to where a float has its exponent. That path is as short as the other: to leave the range of floats is nothing unusual for an exponential. */
+V EXPORT(exp)(V x) {
+	FN(power) p = FN(power_of)(x);
+	V y = FN(scaled_power)(p);
+	I outer = LT(K(EXP_INNER), ABS(x));
+	if (RARELY(ANY(outer))) {
+		I bits = p.bits + KI(BIAS), half = (I)((U)bits >> 1);
+		V scale1 = FROM_BITS(half << MANTISSA), scale2 = FROM_BITS((bits - half) << MANTISSA);
+		V z = FMA(scale1, p.rest, scale1) * scale2;
+		z = SELECT(LT(x, K(EXP_LEAST)), K(0), SELECT(LT(K(EXP_MOST), x), K(INF), z));
+		y = SELECT(outer, z, y);
+	}
+	return y;
+}
+
+/* exp(x + lo), the error little above half a unit. INNER says that |x| < EXP_INNER or the result does not matter; otherwise the power is made in two
+ * factors as above. */
+enum { FN(ANY_SIZE) = 0, FN(INNER) = 1 };
+
+INLINE V FN(exp_sum)(V x, V lo, int inner) {
 	if (!inner) {
 		V most = K(EXP_MOST), least = K(EXP_LEAST);
 		x = SELECT(LT(most, x), most, x); /* written so that NaN stays */
@@ -45,34 +78,31 @@ INLINE V FN(exp_sum)(V x, V lo, int how) {
 	I bits = TO_BITS(t), half = (I)((U)bits >> 1);
 	V scale = FROM_BITS((inner ? bits : half) << MANTISSA), scale2 = FROM_BITS((bits - half) << MANTISSA);
 	V r1 = FMA(k, -PIECE(ln2, 0), x), r = FMA(k, -PIECE(ln2, 1), r1);
-	V p;
-	if (how & FN(PRECISE)) {
-		PAIR s = FN(quick_sum)(r, FMA(k, -PIECE(ln2, 1), r1 - r) + lo), one = FN(quick_sum)(K(1), s.hi);
-		p = scale * (one.hi + (one.lo + FMA(s.hi * s.hi, POLY(s.hi, exp_tail), FMA(s.hi, s.lo, s.lo))));
-	} else p = FMA(scale, FMA(r * r, POLY(r, exp_tail), r), scale);
+	PAIR s = FN(quick_sum)(r, FMA(k, -PIECE(ln2, 1), r1 - r) + lo), one = FN(quick_sum)(K(1), s.hi);
+	V p = scale * (one.hi + (one.lo + FMA(s.hi * s.hi, POLY(s.hi, exp_tail), FMA(s.hi, s.lo, s.lo))));
 	return inner ? p : p * scale2;
 }
 
-V EXPORT(exp)(V x) {
-	return FN(exp_sum)(x, K(0), 0);
-}
-
 /* |x| = k ln(2)/2 + h, t = tanh(h), s = 2^k = exp(2 (|x| - h)), and tanh |x| = ((s - 1) + (s + 1) t)/((s + 1) + (s - 1) t). For k = 0
- * that is t itself, so that small x keep their precision. */
+ * that is t itself, so that small x keep their precision. For others a number b near the result, k/4 or 1, is taken off the numerator and added to the
+ * quotient, for whose errors are small as it is. */
 V EXPORT(tanh)(V x) {
 	V a = ABS(x), most = K(TANH_ONE);
 	a = SELECT(LT(most, a), most, a);
-	/* not the nearest k: so k = 0 lasts until tanh is 1/4 and k = 1 past 1/2, from where on floats are half as dense each time */
-	V b = FMA(a, K(2) * PIECE(log2_e, 0), K(-0.24)) + K(ROUNDER + BIAS);
-	V k = b - K(ROUNDER + BIAS);
-	V scale = FROM_BITS(TO_BITS(b) << MANTISSA);
-	V h = FMA(k, K(-0.5) * PIECE(ln2, 1), FMA(k, K(-0.5) * PIECE(ln2, 0), a));
-	V z = h * h, t = FMA(h * z, POLY(z, tanh_tail), h);
+	/* a rounder with two bits after the point: quarter = k/4 */
+	const double rounder = (ROUNDER + BIAS) * 0.25;
+	V sum = FMA(a, K(0.5) * PIECE(log2_e, 0), K(rounder)), quarter = sum - K(rounder);
+	V scale = FROM_BITS(TO_BITS(sum) << MANTISSA);
+	V h = FMA(quarter, K(-2) * PIECE(ln2, 0), a), z = h * h, cube = h * z;
+#if BITS == 64
+	/* the second piece of ln 2 would be rounded off if it were added to h; here it is multiplied by nearly -1/3, the first coefficient */
+	cube = FMA(quarter, K(6) * PIECE(ln2, 1), cube);
+#endif
+	V t = FMA(cube, POLY(z, tanh_tail), h);
 	V less = scale - K(1), more = scale + K(1), d = FMA(less, t, more);
-	/* past 1/2 as 1 - 2 (1 - t)/d, where the errors of numerator and denominator count for less */
-	V base = FROM_BITS(LT(K(1), k) & TO_BITS(K(1))); /* 1 or 0; in the next line it makes 2 of `more` and -2 of `less`, or leaves them */
-	V n = FMA(FMA(-base, less, more), t, FMA(-base, more, less));
-	return COPYSIGN(base + n / d, x);
+	V b = SELECT(LT(quarter, K(1)), quarter, K(1));
+	V n = FMA(FMA(-b, less, more), t, FMA(-b, more, less));
+	return FROM_BITS(TO_BITS(b + n / d) | (TO_BITS(x) & TO_BITS(K(-0.0))));
 }
 
 /* expm1(x)/4 for TINY < |x|, x between -40 and SINH_MOST; the error is a small fraction of a unit of hi. A quarter, so that the
@@ -135,7 +165,7 @@ V EXPORT(cosh)(V x) {
 /* x > 0 is 2^k m with m in [sqrt(1/2), sqrt(2)). For other x, and infinity, the result means nothing. */
 typedef struct FN(scaled) {
 	V m, k;
-	I power; /* k + BIAS + 1 */
+	I shifted, power; /* bits of x 2^(BIAS + 1)/sqrt(1/2) as if floats had no largest; their exponent, k + BIAS + 1 */
 } FN(scaled);
 
 INLINE FN(scaled) FN(take_apart)(V x) {
@@ -144,7 +174,7 @@ INLINE FN(scaled) FN(take_apart)(V x) {
 	I power = (I)((U)i >> MANTISSA);
 	V m = FROM_BITS((i & KI(((uint64_t)1 << MANTISSA) - 1)) + KI(SQRT_HALF_BITS));
 	V k = FROM_BITS(power | TO_BITS(K(POWER2_MANTISSA))) - K(POWER2_MANTISSA + BIAS + 1);
-	return (FN(scaled)){m, k, power};
+	return (FN(scaled)){m, k, i, power};
 }
 
 /* The same for a denormal x too; k is not `power` then. */
@@ -172,8 +202,8 @@ INLINE V FN(log_special)(V x) {
 }
 
 /* Any x. Kept out of line, it needs a name of its own for each width. */
-V OUT_OF_LINE(rare_log)(V x);
-__attribute__((noinline, cold)) V OUT_OF_LINE(rare_log)(V x) {
+RARE V OUT_OF_LINE(rare_log)(V x);
+RARE V OUT_OF_LINE(rare_log)(V x) {
 	FN(scaled) a = FN(take_apart_all)(x);
 	return FN(log_sum)(a.k, a.m - K(1)) + FN(log_special)(x);
 }
@@ -181,8 +211,9 @@ __attribute__((noinline, cold)) V OUT_OF_LINE(rare_log)(V x) {
 V EXPORT(log)(V x) {
 	FN(scaled) a = FN(take_apart)(x);
 	V y = FN(log_sum)(a.k, a.m - K(1));
-	I usual = LE(K(MIN_NORMAL), x) & LT(x, K(INF));
-	if (RARELY(ANY(~usual))) y = SELECT(usual, y, OUT_OF_LINE(rare_log)(x));
+	/* the sign of either is set for all but positive normal numbers */
+	I unusual = a.shifted | (TO_BITS(x) - TO_BITS(K(MIN_NORMAL)));
+	if (RARELY(ANY_SIGN(unusual))) y = SELECT(MASK(I, unusual < KI(0)), OUT_OF_LINE(rare_log)(x), y);
 	return y;
 }
 
@@ -229,8 +260,8 @@ INLINE V FN(pow_sign)(V x, V y, V r) {
 }
 
 /* Any x and y. */
-V OUT_OF_LINE(rare_pow)(V x, V y);
-__attribute__((noinline, cold)) V OUT_OF_LINE(rare_pow)(V x, V y) {
+RARE V OUT_OF_LINE(rare_pow)(V x, V y);
+RARE V OUT_OF_LINE(rare_pow)(V x, V y) {
 	V a = ABS(x);
 	PAIR l = FN(precise_log)(FN(take_apart_all)(a));
 	/* 0 and infinity have infinite logarithms, which the rest handles; NaN stays */
@@ -240,7 +271,7 @@ __attribute__((noinline, cold)) V OUT_OF_LINE(rare_pow)(V x, V y) {
 	V p = y * l.hi;
 	V p_lo = FMA(y, l.lo, FMA(y, l.hi, -p));
 	p_lo = SELECT(LT(ABS(p), K(-EXP_LEAST)), p_lo, K(0)); /* not infinity - infinity */
-	V r = FN(pow_sign)(x, y, FN(exp_sum)(p, p_lo, FN(PRECISE)));
+	V r = FN(pow_sign)(x, y, FN(exp_sum)(p, p_lo, FN(ANY_SIZE)));
 	I one = EQ(y, K(0)) | EQ(x, K(1)) | (EQ(a, K(1)) & EQ(ABS(y), K(INF)));
 	return SELECT(one, K(1), r);
 }
@@ -250,7 +281,7 @@ V EXPORT(pow)(V x, V y) {
 	V a = ABS(x);
 	PAIR l = FN(precise_log)(FN(take_apart)(a));
 	V p = y * l.hi;
-	V r = FN(pow_sign)(x, y, FN(exp_sum)(p, FMA(y, l.lo, FMA(y, l.hi, -p)), FN(PRECISE) | FN(INNER)));
+	V r = FN(pow_sign)(x, y, FN(exp_sum)(p, FMA(y, l.lo, FMA(y, l.hi, -p)), FN(INNER)));
 	I usual = LE(K(MIN_NORMAL), a) & LT(a, K(INF)) & LT(ABS(p), K(EXP_INNER));
 	if (RARELY(ANY(~usual))) r = SELECT(usual, r, OUT_OF_LINE(rare_pow)(x, y));
 	return r;

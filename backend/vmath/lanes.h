@@ -20,6 +20,7 @@ typedef uint32_t vu32;
 typedef double vwide32; /* as many doubles as vf32 has lanes */
 #define MASK(I, condition) (-(I)(condition))
 #define ANY(mask) ((mask) != 0)
+#define ANY_SIGN(x) ((x) < 0)
 #define CONVERT(x, V) ((V)(x))
 #else
 #define LANES32 (2 * LANES64)
@@ -32,6 +33,7 @@ typedef uint32_t vu32 __attribute__((ext_vector_type(LANES32)));
 typedef double vwide32 __attribute__((ext_vector_type(LANES32)));
 #define MASK(I, condition) ((I)(condition))
 #define ANY(mask) (__builtin_reduce_or(mask) != 0)
+#define ANY_SIGN(x) (__builtin_reduce_or((x) < 0) != 0)
 #define CONVERT(x, V) __builtin_convertvector(x, V)
 #endif
 typedef vf64 vwide64;
@@ -39,6 +41,8 @@ typedef vf64 vwide64;
 #define PASTE2(a, b) a##_##b
 #define PASTE(a, b) PASTE2(a, b)
 #define INLINE static inline __attribute__((always_inline))
+/* A function for rare arguments: its callers, which are in the middle of a loop, keep everything in registers */
+#define RARE __attribute__((noinline, cold, preserve_all))
 #define RARELY(condition) __builtin_expect(condition, 0)
 
 #define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)

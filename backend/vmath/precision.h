@@ -95,13 +95,13 @@ INLINE V FN(from_bits)(I x) {
 	return u.v;
 }
 
-/* Neighbouring coefficients first, in long ones also neighbouring pairs, then Horner's rule in x^2 or x^4: half the latency of Horner's
- * alone or less, for at most two multiplications more. */
+/* Neighbouring coefficients first, of more than six also neighbouring pairs, then Horner's rule in x^2 or x^4: half the latency of Horner's alone or
+ * less, for at most two multiplications more. */
 INLINE V FN(polynomial)(V x, const T *c, int n) {
 	V t[32] = {0};
 #pragma unroll
 	for (int i = 0; i < n; i++) t[i] = (V)c[i];
-	const int levels = n > 8 ? 2 : 1;
+	const int levels = n > 6 ? 2 : n > 3 ? 1 : 0;
 #pragma unroll
 	for (int level = 0; level < levels; level++) {
 		int pairs = n / 2;

@@ -43,6 +43,6 @@ V EXPORT(erf)(V x) {
 	V most = K(BITS == 64 ? 6 : 4);
 	V b = SELECT(LT(most, a), most, a);
 	V p = POLY(b - K(1), erf_large);
-	V large = K(1) - FN(exp_sum)(-p, K(0), FN(INNER));
+	V large = K(1) - FN(scaled_power)(FN(power_of)(-p));
 	return COPYSIGN(SELECT(LT(a, K(0.85)), small, large), x);
 }

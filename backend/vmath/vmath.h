@@ -9,8 +9,8 @@
  * payload of a NaN excepted). Their special values are those of the C standard, annex F.
  *
  * For rare arguments they call functions out of line: atled_rt_huge_angle of the program (backend/native/huge_angle.c), the same for every
- * file, for sin, cos and tan of huge angles; atled_rare_log_TYPE_L and atled_rare_pow_TYPE_L (noinline, linkonce_odr) for zeros, infinities
- * and such in log and pow.
+ * file, for tan of huge angles; atled_rare_sin_TYPE_L and atled_rare_cos_TYPE_L, which call it, and atled_rare_log_TYPE_L and atled_rare_pow_TYPE_L for zeros,
+ * infinities and such (noinline, linkonce_odr). The latter preserve all registers, those of 64 bytes excepted, so that loops need not save theirs.
  */
 #ifndef ATLED_BACKEND_VMATH_H
 #define ATLED_BACKEND_VMATH_H

@@ -1,39 +1,11 @@
 /* contraction.c - hand-written products of matrices: squares, many small ones, and layers tanh(x @ W' + b) of narrow matrices.
  *
- * Needs: limit.h, contraction_kernel.h, OpenBLAS as a shared library. Guarantees: squares from 256 on go to OpenBLAS with the best of its core types
+ * Needs: limit.h, contraction_kernel.h, blas.h. Guarantees: squares from 256 on go to OpenBLAS with the best of its core types
  * for this machine; smaller and narrow ones are ours, and OpenBLAS (with a vectorised pass for bias and tanh) stands beside them.
  */
-#define _GNU_SOURCE
+#include "blas.h"
 #include "limit.h"
 #include "vecmath.h"
-
-#include <dlfcn.h>
-#include <stdlib.h>
-
-/* Opened at the first use and not in setup, which also runs where Atled brings its own. */
-static struct {
-	void *handle;
-	void (*vd_gemm)(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
-	void (*vf_gemm)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
-} blas;
-
-static void open_blas(int threads) {
-	if (blas.handle) return;
-#ifdef __AVX512F__
-	setenv("OPENBLAS_CORETYPE", "SkylakeX", 0); /* 0.3.21 does not know all such machines and takes them for older ones */
-#endif
-	setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0); /* its threads sleep soon, so that they do not run while the other side is measured */
-	blas.handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-	if (!blas.handle) blas.handle = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
-	if (!blas.handle) limit_stop("OpenBLAS, which these rows are measured against, is not installed");
-	void (*set_threads)(int);
-	/* how POSIX says it is done: C has no conversion from data to function pointers */
-	*(void **)&blas.vd_gemm = dlsym(blas.handle, "cblas_dgemm");
-	*(void **)&blas.vf_gemm = dlsym(blas.handle, "cblas_sgemm");
-	*(void **)&set_threads = dlsym(blas.handle, "openblas_set_num_threads");
-	if (!blas.vd_gemm || !blas.vf_gemm || !set_threads) limit_stop("this OpenBLAS lacks a function");
-	set_threads(threads);
-}
 
 #define REAL double
 #define VEC vd

@@ -1,6 +1,6 @@
 /* contraction_kernel.h - small and narrow products of matrices, register-blocked; included once for each element type by contraction.c.
  *
- * Needs: vec.h, vecmath.h; REAL, VEC, LANES and the prefix macro V(name) of the type. Guarantees: a tile of sums stays in registers for the whole of
+ * Needs: vec.h, vecmath.h, blas.h; REAL, VEC, LANES and the prefix macro V(name) of the type. Guarantees: a tile of sums stays in registers for the whole of
  * the contracted axis; bias and tanh are applied to it there. No operand is copied, except a transposed weight matrix, which is small.
  */
 
@@ -151,13 +151,13 @@ static void V(tanh_part)(int part, int parts, void *ud) {
 }
 
 static void V(blas_run)(Case *c) {
-	open_blas(c->threads);
+	const Blas *blas = limit_blas(c->threads);
 	int n = c->row->variant;
 	int64_t copies = c->ins == 2 && c->in[0].rank == 3 ? c->n : 1;
 	for (int64_t q = 0; q < copies; q++) {
 		const REAL *a = (const REAL *)c->in[0].data + q * n * n, *b = (const REAL *)c->in[1].data + q * n * n;
 		REAL *out = (REAL *)c->out[0].data + q * n * n;
-		blas.V(gemm)(101, 111, c->ins == 3 ? 112 : 111, c->ins == 3 ? (int)c->n : n, n, n, 1, a, n, b, n, 0, out, n);
+		blas->V(gemm)(BLAS_ROWS, BLAS_PLAIN, c->ins == 3 ? BLAS_TRANSPOSED : BLAS_PLAIN, c->ins == 3 ? (int)c->n : n, n, n, 1, a, n, b, n, 0, out, n);
 	}
 	if (c->ins == 3) limit_parallel(c->threads, V(tanh_part), c);
 }

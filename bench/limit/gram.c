@@ -1,8 +1,11 @@
-/* gram.c - hand-written Jacobian of the residuals by all weights, and its Gram matrix J'J, never stored whole.
+/* gram.c - hand-written Jacobian of the residuals by all weights, and its Gram matrix J'J, never stored whole; and the same through OpenBLAS.
  *
- * Needs: limit.h, jet_lanes.h. Guarantees: each thread computes the Jacobian of CHUNK samples, lays it out in panels of columns, and adds its product
+ * Needs: limit.h, jet_lanes.h, blas.h. Guarantees: each thread computes the Jacobian of CHUNK samples, lays it out in panels of columns, and adds its product
  * with itself to a Gram matrix of its own, upper triangle only, in register-blocked tiles; the matrices are joined at the end.
+ * The other way is what one does with a library: every layer of the whole batch is a product of matrices, activations are passes between them, the
+ * Jacobian is stored, and its Gram matrix is one call.
  */
+#include "blas.h"
 #include "limit.h"
 #include "vecmath.h"
 
@@ -148,6 +151,143 @@ static void gram_run(Case *c) {
 			}
 }
 
+/* ---- through OpenBLAS ------------------------------------------------------------------------------------------------------------------ */
+
+/* Of the whole batch; channel c of neuron j of sample s is at [(c * n + s) * WIDTH + j]. */
+typedef struct Batch {
+	Case *c;
+	gram_Net net;
+	double *z[LAYERS], *a[LAYERS], *dz[LAYERS], *da;
+	double *du; /* of channel c and sample s at [c * n + s] */
+	double *j;  /* [n, gram_weights] */
+	double bias[LAYERS][WIDTH * VD]; /* of VD samples */
+	int layer;
+} Batch;
+
+/* What one part does: samples in multiples of VD, so that their neurons fill whole vectors. */
+static int64_t batch_share(const Batch *b, int part, int parts, int64_t *to) {
+	int64_t from;
+	limit_share(b->c->n, VD, part, parts, &from, to);
+	return from;
+}
+INLINE void gather(VEC *channel, const double *x, int64_t step) {
+	UNROLL for (int c = 0; c < CHANNELS; c++) channel[c] = vd_load(x + c * step);
+}
+INLINE void spread(double *x, const VEC *channel, int64_t step) {
+	UNROLL for (int c = 0; c < CHANNELS; c++) vd_store(x + c * step, channel[c]);
+}
+
+static void batch_first(int part, int parts, void *ud) {
+	Batch *b = ud;
+	int64_t to, n = b->c->n;
+	for (int64_t s = batch_share(b, part, parts, &to); s < to; s++)
+		for (int j = 0; j < WIDTH; j++) {
+			double *z = b->z[0] + s * WIDTH + j, sum = 0;
+			for (int i = 0; i < COORDS; i++) {
+				sum += b->net.first[j][i] * ((const double *)b->c->in[1 + i].data)[s];
+				z[(i + 1) * n * WIDTH] = b->net.first[j][i];
+			}
+			z[0] = sum, z[(COORDS + 1) * n * WIDTH] = 0;
+		}
+}
+
+static void batch_activate(int part, int parts, void *ud) {
+	Batch *b = ud;
+	int64_t to, step = b->c->n * WIDTH;
+	for (int64_t s = batch_share(b, part, parts, &to); s < to; s += VD)
+		for (int e = 0; e < WIDTH * VD; e += VD) {
+			VEC z[CHANNELS], a[CHANNELS];
+			gather(z, b->z[b->layer] + s * WIDTH + e, step);
+			z[0] += vd_load(b->bias[b->layer] + e);
+			vd_store(b->z[b->layer] + s * WIDTH + e, z[0]);
+			gram_activate(a, z);
+			spread(b->a[b->layer] + s * WIDTH + e, a, step);
+		}
+}
+
+static void batch_residual(int part, int parts, void *ud) {
+	Batch *b = ud;
+	int64_t to, n = b->c->n;
+	const double *a = b->a[LAYERS - 1];
+	for (int64_t s = batch_share(b, part, parts, &to); s < to; s++) {
+		double u[CHANNELS] = {b->net.last_bias};
+		for (int c = 0; c < CHANNELS; c++)
+			for (int k = 0; k < WIDTH; k++) u[c] += b->net.last[k] * a[(c * n + s) * WIDTH + k];
+		b->du[s] = u[1] + u[2], b->du[n + s] = b->du[2 * n + s] = u[0], b->du[COORDS * n + s] = 1, b->du[(COORDS + 1) * n + s] = -VISCOSITY;
+		for (int c = 0; c < CHANNELS; c++)
+			for (int k = 0; k < WIDTH; k++) b->da[(c * n + s) * WIDTH + k] = b->net.last[k] * b->du[c * n + s];
+	}
+}
+
+static void batch_deactivate(int part, int parts, void *ud) {
+	Batch *b = ud;
+	int64_t to, step = b->c->n * WIDTH;
+	for (int64_t s = batch_share(b, part, parts, &to) * WIDTH; s < to * WIDTH; s += VD) {
+		VEC z[CHANNELS], da[CHANNELS], dz[CHANNELS];
+		gather(z, b->z[b->layer] + s, step), gather(da, b->da + s, step);
+		gram_deactivate(dz, da, vd_load(b->a[b->layer] + s), z);
+		spread(b->dz[b->layer] + s, dz, step);
+	}
+}
+
+/* Each sample's row of the Jacobian: products of what went in and what came back, summed over the channels. */
+static void batch_rows(int part, int parts, void *ud) {
+	Batch *b = ud;
+	int64_t to, n = b->c->n;
+	for (int64_t s = batch_share(b, part, parts, &to); s < to; s++) {
+		double *row = b->j + s * gram_weights;
+		for (int j = 0; j < WIDTH; j++)
+			for (int i = 0; i < COORDS; i++) row[j * COORDS + i] = b->dz[0][s * WIDTH + j] * ((const double *)b->c->in[1 + i].data)[s] + b->dz[0][((i + 1) * n + s) * WIDTH + j];
+		row += WIDTH * COORDS;
+		for (int l = 0; l < LAYERS; l++) {
+			memcpy(row, b->dz[l] + s * WIDTH, WIDTH * sizeof *row);
+			row += WIDTH;
+			for (int j = 0; j < (l < LAYERS - 1 ? WIDTH : 1); j++, row += WIDTH) {
+				double sum[WIDTH] = {0};
+				for (int c = 0; c < CHANNELS; c++) {
+					double d = l < LAYERS - 1 ? b->dz[l + 1][(c * n + s) * WIDTH + j] : b->du[c * n + s];
+					const double *a = b->a[l] + (c * n + s) * WIDTH;
+					for (int k = 0; k < WIDTH; k++) sum[k] += d * a[k];
+				}
+				memcpy(row, sum, sizeof sum);
+			}
+		}
+		*row = b->du[s];
+	}
+}
+
+static void gram_blas(Case *c) {
+	static Batch *b; /* made at the first run: setup runs on Atled's side as well */
+	const Blas *blas = limit_blas(c->threads);
+	const int64_t n = c->n, all = CHANNELS * n;
+	if (!b) {
+		b = limit_memory(sizeof *b);
+		size_t bytes = (size_t)(all * WIDTH) * sizeof(double);
+		for (int l = 0; l < LAYERS; l++) b->z[l] = limit_memory(bytes), b->a[l] = limit_memory(bytes), b->dz[l] = limit_memory(bytes);
+		b->da = limit_memory(bytes), b->du = limit_memory((size_t)all * sizeof(double));
+		b->j = limit_memory((size_t)(n * gram_weights) * sizeof(double));
+	}
+	b->c = c;
+	gram_unpack(&b->net, c->in[0].data);
+	for (int l = 0; l < LAYERS; l++)
+		for (int v = 0; v < VD; v++) memcpy(b->bias[l] + v * WIDTH, b->net.bias[l], sizeof b->net.bias[l]);
+	limit_parallel(c->threads, batch_first, b);
+	for (b->layer = 0; b->layer < LAYERS; b->layer++) {
+		if (b->layer) blas->vd_gemm(BLAS_ROWS, BLAS_PLAIN, BLAS_TRANSPOSED, (int)all, WIDTH, WIDTH, 1, b->a[b->layer - 1], WIDTH, b->net.w[b->layer][0], WIDTH, 0, b->z[b->layer], WIDTH);
+		limit_parallel(c->threads, batch_activate, b);
+	}
+	limit_parallel(c->threads, batch_residual, b);
+	for (b->layer = LAYERS - 1; b->layer >= 0; b->layer--) {
+		if (b->layer < LAYERS - 1) blas->vd_gemm(BLAS_ROWS, BLAS_PLAIN, BLAS_PLAIN, (int)all, WIDTH, WIDTH, 1, b->dz[b->layer + 1], WIDTH, b->net.w[b->layer + 1][0], WIDTH, 0, b->da, WIDTH);
+		limit_parallel(c->threads, batch_deactivate, b);
+	}
+	limit_parallel(c->threads, batch_rows, b);
+	double *out = c->out[0].data;
+	blas->vd_syrk(BLAS_ROWS, BLAS_UPPER, BLAS_TRANSPOSED, gram_weights, (int)n, 1, b->j, gram_weights, 0, out, gram_weights);
+	for (int i = 0; i < gram_weights; i++)
+		for (int j = 0; j < i; j++) out[i * gram_weights + j] = out[j * gram_weights + i];
+}
+
 static void gram_setup(Case *c) {
 	Work *w = c->own = limit_memory(sizeof(Work));
 	for (int k = 0; k < c->threads; k++) w->thread[k] = limit_memory(sizeof(Thread));
@@ -164,6 +304,6 @@ static void gram_setup(Case *c) {
 }
 
 const Row gram_rows[] = {
-    {.name = "gram", .title = "Jacobian and J'J, N = 8192, P = 941", .program = "gram", .start = "start", .function = "gram", .goal = 1.4, .tolerance = 1e-12, .full = 8192, .quick = 256, .setup = gram_setup, .run = gram_run},
+    {.name = "gram", .title = "Jacobian and J'J, N = 8192, P = 941", .program = "gram", .start = "start", .function = "gram", .goal = 1.4, .tolerance = 1e-12, .full = 8192, .quick = 256, .setup = gram_setup, .run = gram_run, .other_name = "OpenBLAS", .other = gram_blas},
     {0},
 };

@@ -98,9 +98,9 @@ static void pinn_inputs(Case *c, Element e, int64_t width, int64_t layers, int64
 
 const Row pinn_rows[] = {
     ROW("pinn-20x8", "PINN step, 8 layers of 20, f64, N = 10000", "start_20x8", "step", 1e-10, 400, n20x8),
-    ROW("pinn-20x8-f32", "PINN step, 8 layers of 20, f32, N = 10000", "start_20x8", "step_f32", 1e-4, 400, n20x8f),
+    ROW("pinn-20x8-f32", "PINN step, 8 layers of 20, f32, N = 10000", "start_20x8", "step", 1e-4, 400, n20x8f),
     ROW("pinn-64x4", "PINN step, 4 layers of 64, f64, N = 10000", "start_64x4", "step", 1e-10, 200, n64x4),
-    ROW("pinn-64x4-f32", "PINN step, 4 layers of 64, f32, N = 10000", "start_64x4", "step_f32", 1e-4, 200, n64x4f),
+    ROW("pinn-64x4-f32", "PINN step, 4 layers of 64, f32, N = 10000", "start_64x4", "step", 1e-4, 200, n64x4f),
     ROW("pinn-128x5", "PINN step, 5 layers of 128, Laplacian in 2-D, f64, N = 10000", "start_128x5", "step_2d", 1e-10, 50, n128x5),
     ROW("pinn-128x5-f32", "PINN step, 5 layers of 128, Laplacian in 2-D, f32, N = 10000", "start_128x5", "step_2d", 1e-4, 50, n128x5f),
     {0},

@@ -26,6 +26,7 @@ SIZES = {  # row: (full, quick)
     "newton": (10_000, 200),
 }
 WIDTH = 1024  # of the rows of softmax and layer norm
+SECONDS = 3  # about, for the batches of a row
 HEAT_STEPS = 20 if options.quick else 1000
 VISCOSITY = 0.01 / np.pi
 
@@ -62,8 +63,8 @@ def measure(peer, row, make):
         work()
         once = time.perf_counter() - start
         turns = max(1, int((0.01 if options.quick else 0.1) / (once + 1e-9)))
-        batches = 1 if once > 2 else 3 if options.quick else 7
-        times = [once] if once > 2 else []
+        batches = 3 if options.quick else max(1, min(7, int(SECONDS / max(once, 0.1))))
+        times = [once] if once > SECONDS / 2 else []
         while len(times) < batches:
             start = time.perf_counter()
             for _ in range(turns):

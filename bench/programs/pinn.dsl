@@ -11,14 +11,6 @@ residual(w, x, t) = {
 loss(w, xs, ts) = mean(map((x, t) -> residual(w, x, t), xs, ts)^2)
 step(w, xs, ts) = value_and_grad(w -> loss(w, xs, ts))(w)
 
-# In f32. jet's second derivative comes in f64 whatever the argument is.
-residual_f32(w, x, t) = {
-  (v, (v_x, v_xx)) = jet(y -> u(w, y, t), x, (1.0, 0.0))
-  ∂(u, 2)(w, x, t) + v*v_x - 0.003183098861837907*f32(v_xx)
-}
-loss_f32(w, xs, ts) = mean(map((x, t) -> residual_f32(w, x, t), xs, ts)^2)
-step_f32(w, xs, ts) = value_and_grad(w -> loss_f32(w, xs, ts))(w)
-
 # ---- u_t + u (u_x + u_y) = 0.01/π Δu
 
 residual_2d(w, x, y, t) = {

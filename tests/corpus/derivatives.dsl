@@ -172,7 +172,8 @@ net(w, x) = sum(tanh(w @ tanh(w @ x)))
 residual(w, x) = net(w, x) + sum(∂(net, 1)(w, x)) + laplacian(y -> net(w, y))(x)
 slope(w, x) = grad(w -> residual(w, x))(w)
 W = [0.1, -0.4, 0.7; 0.5, 0.3, -0.2; -0.6, 0.8, 0.9]
-cost(slope, W, [0.3, -0.1, 0.5]) / cost(residual, W, [0.3, -0.1, 0.5]) < 2.45       #> true
+cost(slope, W, [0.3, -0.1, 0.5]) / cost(residual, W, [0.3, -0.1, 0.5]) < 2.8        #> true
+cost(slope, W, [0.3, -0.1, 0.5]) / cost(net, W, [0.3, -0.1, 0.5]) < 17              #> true
 check_grad(w -> residual(w, [0.3, -0.1, 0.5]), W).reverse_forward < 1e-13           #> true
 
 # what all samples share receives the sum of their cotangents, taken before a contraction with a matrix rather than after it; jvp never sums them
@@ -188,3 +189,8 @@ M = [0.1, 0.7, -0.4; 0.3, 0.2, 0.9]
 grad(M -> components(M, P, stack(A, B)))(M)[1] #~ map(e -> jvp(v -> components(stack(M[0], v), P, stack(A, B)), M[1], e)[1], eye(3))
 X = reshape(linspace(0, 1, 1500), 500, 3)
 cost(grad(m -> samples(m, X, A, B)), m) / cost(m -> samples(m, X, A, B), m) < 1.5       #> true
+
+# a slice with a step of an array of changing length, where what is left is so short that its length is a number
+hessian(x -> sum(x[.. by 3]^3))(linspace(0, 1, 33))[3]      #~ where(iota(33) == 3, 18/32, 0.0)
+hessian(x -> sum(x[1.. by 2]^3))(linspace(0, 1, 33))[31]    #~ where(iota(33) == 31, 6*31/32, 0.0)
+jacobian(x -> sin(x)[.. by -2]^2)(zeros(32) + 0.5)[1]       #~ where(iota(32) == 29, sin(1.0), 0.0)

@@ -30,3 +30,18 @@ det2([[2.0, 1], [1, 3]])                                                 #~ 5
 # six rows: more than fit into registers as scalars
 P = [[0.0, 0, 2, 0, 0, 0], [0, 0, 0, 2, 0, 0], [0, 0, 0, 0, 2, 0], [0, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 0], [0, 2, 0, 0, 0, 0]]
 solve(P, [1.0, 2, 3, 4, 5, 6])                                           #> [2.5, 3, 0.5, 1, 1.5, 2]
+
+# data of the program around a function is a constant of it: rows of a constant
+Data = map(i -> [1.0, 2; 2, 5.0 + i], iota(1000))
+sides = map(i -> [1.0, i], iota(1000))
+sum(map(a -> sum(solve(a, [1.0, 2])), Data))                           #~ 1000.0
+with_data(w) = sum(map(a -> sum(solve(a, w)), Data))
+with_data([1.0, 2])                                                    #~ 1000.0
+grad(with_data)([1.0, 2])                                              #~ map(e -> sum(map(a -> sum(solve(a, e)), Data)), eye(2))
+both(w) = map((a, b) -> { x = solve(a, b) + w
+  for k in 0..3 { x = x - solve(a, a @ x - b) }
+  x }, Data, sides)
+sum(abs(map((a, b) -> a @ b, Data, both([0.1, 0.2])) - sides)) < 1e-9  #> true
+last(w) = { A = Data[..20 by 1]
+  map((a, s) -> det(a) * s * w, Data, sides[.., 1])[999] }
+last(2.0)                                                              #~ 2.0 * 999 * 1000

@@ -144,7 +144,7 @@ static void run_transform(Ctx *c, void *arg) {
 	Ask *q = arg;
 	switch (q->kind) {
 	case JVP: q->out = ad_jvp(c, q->f, q->active, q->result_active); break;
-	case JET: q->out = ad_jet(c, q->f, q->order, q->active, q->result_active); break;
+	case JET: q->out = ad_jet(c, q->f, q->order, false, q->active, q->result_active); break;
 	case BATCH: q->out = ad_batch(c, q->f, q->active); break;
 	default: {
 		const Linearised *l = ad_linearise(c, q->f, q->active);

@@ -77,6 +77,63 @@ static Status run_rounded(Ctx *c, Fn *f, const Value *args, Value *results) {
 	return run_copy(c, with_other_roundings(c, f, 4711, 4e-16, 2e-7), args, results);
 }
 
+/* ---- data of the program around a function ----------------------------------------------------------------------------- */
+
+/* As a program is at top level, and as a function is that uses what lies around it: all lengths are numbers, and every other array that is not small is a constant. */
+typedef struct Capturing {
+	Fn *f, *out;
+	const Value *args;
+	uint32_t given[64]; /* numbers of the parameters that are left */
+	uint32_t ngiven;
+} Capturing;
+
+static void make_captured(Ctx *c, void *arg) {
+	enum { SMALL = 32 };
+	Capturing *k = arg;
+	Fn *f = k->f;
+	const uint32_t n = fn_nparams(f), nresults = fn_nresults(f);
+	Builder *b = build_begin(c, f->name, f->span, NULL);
+	Ref *params = ARENA_ARRAY(ctx_arena(c), Ref, n + 1), *results = ARENA_ARRAY(ctx_arena(c), Ref, nresults + 1);
+	bool captures = true;
+	for (uint32_t i = 0; i < n; i++) {
+		const Value v = k->args[i];
+		if (v.kind == V_TENSOR && v.tensor->count > SMALL && captures) {
+			params[i] = build_const(b, v);
+			captures = false;
+			continue;
+		}
+		TypeId t = ref_type(f, fn_param(f, i));
+		if (v.kind == V_TENSOR) {
+			Dim dims[MAX_RANK];
+			for (uint32_t a = 0; a < v.tensor->rank; a++) dims[a] = dim_const(c, v.tensor->shape[a]);
+			t = type_tensor(c, (Dtype)v.tensor->dtype, v.tensor->rank, dims);
+			captures = true;
+		}
+		params[i] = build_param(b, t, 0);
+		k->given[k->ngiven++] = i;
+	}
+	build_inline(b, f, params, results);
+	k->out = build_end(b, nresults, results);
+}
+
+static Status run_captured(Ctx *c, Fn *f, const Value *args, Value *results) {
+	Capturing k = {.f = f, .args = args};
+	Value given[sizeof k.given / sizeof *k.given];
+	if (fn_nparams(f) > sizeof given / sizeof *given) return run_reference(c, f, args, results);
+	const uint32_t mark = build_mark(c), told = diag_total(c);
+	if (ctx_protect(c, make_captured, &k) != ST_OK) build_unwind(c, mark);
+	/* a branch that does not run may hold lengths that cannot be: then such a function is refused when it is made */
+	if (!k.out && diag_total(c) > told && diag_at(c, told)->code == E_SHAPE) {
+		diag_truncate(c, told);
+		return run_reference(c, f, args, results);
+	}
+	if (!k.out) return run_copy(c, NULL, args, results);
+	for (uint32_t i = 0; i < k.ngiven; i++) given[i] = args[k.given[i]];
+	Status st = run_native(c, k.out, given, results);
+	fn_unref(k.out);
+	return st;
+}
+
 /* ---- a broken one ------------------------------------------------------------------------------------------------ */
 
 typedef struct Breaking {
@@ -119,5 +176,6 @@ const Engine engines[] = {
 	{"native", run_native, .exact = false, .threads = true},
 	{"text", run_text, .exact = true, .once = true},
 	{"rounded", run_rounded, .exact = false, .once = true},
+	{"captured", run_captured, .exact = false, .once = true},
 	{NULL, NULL, false, false, false},
 };

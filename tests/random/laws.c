@@ -4,6 +4,7 @@
  */
 #include "tests/random/laws.h"
 #include "autodiff/autodiff.h"
+#include "autodiff/collapse.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ typedef struct Law {
 	bool active[MANY], flags[MANY], other_flags[MANY];
 	Fn *out; /* borrowed from the base */
 	const Linearised *linear;
+	Fn *sums, *moved; /* one reference each */
 } Law;
 
 static void *room(size_t n, size_t size) {
@@ -64,7 +66,7 @@ static void ask_jvp(Ctx *c, void *arg) {
 
 static void ask_jet(Ctx *c, void *arg) {
 	Law *l = arg;
-	l->out = ad_jet(c, l->base->fn, 1, l->active, l->other_flags);
+	l->out = ad_jet(c, l->base->fn, 1, false, l->active, l->other_flags);
 }
 
 static void ask_transpose(Ctx *c, void *arg) {
@@ -302,6 +304,68 @@ static void check_derivatives(Law *l) {
 	drop(nargs, args);
 }
 
+/* ---- sums ---------------------------------------------------------------------------------------------------------- */
+
+/* The second coefficients along several straight lines, added up: what a Laplacian is made of. */
+static void ask_sums(Ctx *c, void *arg) {
+	Law *l = arg;
+	Fn *f = l->base->fn, *jet = ad_jet(c, f, 2, true, l->active, l->flags);
+	for (uint32_t k = 0; k < fn_nparams(jet); k++) l->other_flags[k] = k >= fn_nparams(f);
+	bool lanes[MANY * 3] = {false};
+	Fn *batch = ad_batch_partly(c, jet, l->other_flags, lanes);
+	Builder *b = build_begin(c, atom(c, "sums"), 0, batch);
+	Ref args[2 * MANY], results[3 * MANY];
+	for (uint32_t k = 0; k < fn_nparams(batch); k++) args[k] = build_param(b, ref_type(batch, fn_param(batch, k)), 0);
+	build_call(b, batch, fn_nparams(batch), args, results);
+	uint32_t n = 0;
+	for (uint32_t k = fn_nresults(f); k < fn_nresults(batch); k++)
+		if (lanes[k] && dtype_is_real((Dtype)ref_ty(build_fn(b), results[k])->dtype)) results[n++] = build_reduce(b, OP_REDUCE_SUM, results[k], 1, (int[]){0});
+	l->sums = build_end(b, n, results);
+}
+
+static void ask_moved(Ctx *c, void *arg) {
+	Law *l = arg;
+	Fn *flat = fn_flatten(c, l->sums);
+	Arena *scratch = arena_new(c);
+	l->moved = collapse(c, flat ? flat : l->sums, scratch);
+	arena_free(scratch);
+	if (flat) fn_unref(flat);
+}
+
+static void check_sums(Law *l) {
+	const Case *base = l->base;
+	uint32_t n = base->nargs, active = 0;
+	if (draws_random(base->fn)) return;
+	for (uint32_t k = 0; k < n; k++)
+		active += l->active[k] = type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) && random_below(&l->rng, 100) < 75;
+	if (!active || !ask(l, ask_sums)) return;
+	if (!ask(l, ask_moved)) complain(l, "sums", "moving them fails");
+	Value *args = room(2 * (size_t)n, sizeof *args);
+	for (uint32_t k = 0; k < base->nargs; k++) args[k] = value_ref(base->args[0][k]);
+	for (uint32_t k = 0; k < base->nargs; k++) {
+		if (!l->active[k]) continue;
+		Value v = base->args[0][k];
+		int64_t shape[MAX_RANK + 1] = {3};
+		uint32_t rank = v.kind == V_TENSOR ? v.tensor->rank : 0;
+		for (uint32_t i = 0; i < rank; i++) shape[i + 1] = v.tensor->shape[i];
+		args[n++] = random_value(l->c, &l->rng, value_dtype(v), rank + 1, shape, false);
+	}
+	if (l->moved) {
+		Outcome want = outcome_of(l->c, run_reference, l->sums, args), got = outcome_of(l->c, run_reference, l->moved, args);
+		if (want.status == ST_OK) {
+			Verdict v = compare_outcomes(l->c, l->sums, args, &want, &got, false);
+			char why[600];
+			snprintf(why, sizeof why, "result %u: %s", v.result, v.why);
+			if (!v.same) complain(l, "sums", why);
+		}
+		outcome_free(&want);
+		outcome_free(&got);
+	}
+	drop(n, args);
+	if (l->moved) fn_unref(l->moved);
+	fn_unref(l->sums);
+}
+
 void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t cap) {
 	trouble[0] = 0;
 	const Case *base = &cs->at[0];
@@ -310,5 +374,6 @@ void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t ca
 	*l = (Law){.c = c, .base = base, .rng = random_mix(seed, 3333), .trouble = trouble, .cap = cap};
 	check_batch(l);
 	check_derivatives(l);
+	check_sums(l);
 	free(l);
 }

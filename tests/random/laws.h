@@ -10,6 +10,7 @@
 /* Asks the first case about
  *   its batch: each lane gives what the program gives for that lane's arguments;
  *   its jet of order 1: the coefficients are the tangents of its jvp;
+ *   the sums of its second Taylor coefficients along several lines: they are the same with sums moved before contractions (autodiff/collapse.c);
  *   its vjp: <cotangents, jvp(tangents)> = <vjp(cotangents), tangents>.
  * `trouble` stays empty when all is well. */
 void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t cap);

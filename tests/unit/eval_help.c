@@ -48,12 +48,14 @@ double _Complex ev_at(const Tensor *x, const int64_t *index) {
 
 void ev_fill(T *t, Tensor *x, double lo, double hi) {
 	char *p = x->data;
-	for (int64_t i = 0; i < x->count; i++, p += dtype_size((Dtype)x->dtype))
-		ev_put((Dtype)x->dtype, p,
-		       dtype_is_int((Dtype)x->dtype) ? floor(ev_uniform(t, lo, hi))
-		       : x->dtype == DT_BOOL         ? (double)ev_below(t, 2)
-		                                     : ev_uniform(t, lo, hi),
-		       ev_uniform(t, lo, hi));
+	for (int64_t i = 0; i < x->count; i++, p += dtype_size((Dtype)x->dtype)) {
+		/* one after the other: the same numbers from every compiler */
+		const double im = ev_uniform(t, lo, hi);
+		const double re = dtype_is_int((Dtype)x->dtype) ? floor(ev_uniform(t, lo, hi))
+		                  : x->dtype == DT_BOOL         ? (double)ev_below(t, 2)
+		                                                : ev_uniform(t, lo, hi);
+		ev_put((Dtype)x->dtype, p, re, im);
+	}
 }
 
 Tensor *ev_tensor(T *t, Dtype d, uint32_t rank, const int64_t *shape, double lo, double hi) {

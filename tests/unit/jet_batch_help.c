@@ -227,7 +227,7 @@ bool jb_run(Test *t, Fn *f, const Value *args, Value *results) {
 
 void jb_ask_jet(Ctx *c, void *ud) {
 	Ask *q = ud;
-	q->out = ad_jet(c, q->f, q->order, q->mask, q->flags);
+	q->out = ad_jet(c, q->f, q->order, false, q->mask, q->flags);
 	q->verified = fn_verify(q->out, "ad_jet");
 }
 

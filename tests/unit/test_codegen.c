@@ -1,11 +1,12 @@
 /* test_codegen.c - the code generator: what it makes of kernel code against lang's scalar primitives and plain C.
  *
  * Needs: the code generator's library (libatled-codegen.so beside the tests' folder, or where ATLED_CODEGEN says), cc and ld to link what it
- * makes, native/kir.c. Guarantees: exit status 0 when every check held; the last line counts them. Every target that this machine runs is tested, at
+ * makes, native/kir.c and native/target.c. Guarantees: exit status 0 when every check held; the last line counts them. Every target that this machine runs is tested, at
  * both levels; arrays end at a page that may not be touched. --bench prints compile times and speeds instead.
  */
 #include "backend/native/abi.h"
 #include "backend/native/codegen.h"
+#include "backend/native/target.h"
 #include "backend/vmath/huge_angle.h"
 #include <dlfcn.h>
 #include <math.h>
@@ -482,6 +483,45 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 	report(ok, __LINE__, "tails of %s in %u lanes, flags %u", dtype_name(d), lanes, flags);
 	munmap(from, ROOM + PAGE);
 	munmap(to, ROOM + PAGE);
+	forget(&code);
+}
+
+/* out[i] = x[i] + x[i], where[i] = i with nothing carried, for every length: the rest may go by half vectors. Of numbers in an inner loop too. */
+static void test_rests(Dtype d, uint32_t lanes) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KType t = ktype_of(d);
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), where = k_buffer(&b, 2), count = k_word(&b, KT_I64, 0), base, p[2], twice;
+	k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0), none = k_select(&b, k_mask(&b), k_const(&b, t, 0), x);
+	k_loop_begin(&b, k_int(&b, 0), k_int(&b, 2), 1, 1, &none, p);
+	KRef more = k_prim2(&b, d == DT_BOOL ? OP_MAX : OP_ADD, p[1], x);
+	k_loop_end(&b, &more, &twice);
+	k_store_exact(&b, out, base, twice, 0);
+	k_store(&b, KM_UNIT, where, base, k_add(&b, base, k_lane(&b)), 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	Code code = compile(m);
+	if (compile_only) return;
+	char *from = guarded(), *to = guarded(), *places = guarded();
+	const size_t size = dtype_size(d);
+	bool ok = true;
+	for (int64_t n = 0; n <= 3 * lanes + 1; n++) {
+		const size_t bytes = (size_t)n * size;
+		char *x0 = at_end(from, bytes), *y0 = at_end(to, bytes), *z0 = at_end(places, (size_t)n * 8);
+		for (int64_t e = 0; e < n; e++) put(d, x0 + (size_t)e * size, d == DT_BOOL ? e % 3 == 0 : floor(random_number(-99, 99)));
+		ok &= call(&code, (void *[]){x0, y0, z0}, (int64_t[]){n}, NULL) == 0;
+		for (int64_t e = 0; e < n; e++) {
+			ok &= to_double(d, y0 + (size_t)e * size) == to_double(d, x0 + (size_t)e * size) * (d == DT_BOOL ? 1 : 2);
+			ok &= ((const int64_t *)(const void *)z0)[e] == e;
+		}
+		ok &= untouched(to, bytes) && untouched(places, (size_t)n * 8);
+	}
+	report(ok, __LINE__, "rests of %s in %u lanes", dtype_name(d), lanes);
+	munmap(from, ROOM + PAGE);
+	munmap(to, ROOM + PAGE);
+	munmap(places, ROOM + PAGE);
 	forget(&code);
 }
 
@@ -1064,10 +1104,13 @@ static void test_errors(void) {
 	kmodule_free(m);
 }
 
-/* out[i] = 2 in[i], as the work of one layer; `more` is computed and not used. */
+/* out[i] = 2 in[i], as the work of one layer, after a loop that leaves nothing behind; `more` is computed and not used. */
 static void outlined_work(KBuilder *b, KRef in, KRef out, KRef count, bool more) {
 	KMark mark = k_mark(b);
 	KRef base;
+	k_loop_begin(b, k_int(b, 0), count, 1, 0, NULL, &base);
+	k_store(b, KM_UNIFORM, out, base, k_const(b, KT_F64, 0), 0);
+	k_loop_end(b, NULL, NULL);
 	k_vloop_begin(b, 4, 0, count, 0, NULL, NULL, &base);
 	if (more) k_load(b, KT_F64, KM_UNIT, in, k_add(b, base, k_mul(b, count, k_int(b, 3))), 0);
 	KRef x = k_load(b, KT_F64, KM_UNIT, in, base, 0);
@@ -1160,6 +1203,65 @@ static void test_cut(void) {
 	forget(&code);
 }
 
+static bool text_has(const KModule *m, const char *word) {
+	CodegenOptions options = {.entry = "entry", .level = level, .assembly = true};
+	CodegenOutput out;
+	const bool has = !codegen(m, &options, &out) && strstr(out.bytes, word);
+	free(out.bytes);
+	return has;
+}
+
+/* In a large module the loops of an entry and of a body that otherwise only passes pointers on become functions of their own, with what they leave behind. */
+static void test_apart(void) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), to = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), at[LAYERS], params[2], block;
+	for (int i = 0; i < LAYERS; i++) at[i] = k_ptradd(&b, to, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), 8);
+	for (int i = 0; i < LAYERS; i++)
+		if (i % 7) layer(&b, in, at[i], count, i);
+	k_parallel_begin(&b, k_int(&b, 1));
+	for (int i = 0; i < LAYERS; i++) at[i] = k_ptradd(&b, to, k_add(&b, k_mul(&b, k_word(&b, KT_I64, 1 + i), count), k_int(&b, 0)), 8);
+	k_loop_begin(&b, k_int(&b, 0), k_int(&b, 2), 1, 0, NULL, &block);
+	for (int i = 0; i < LAYERS; i += 7) layer(&b, in, at[i], count, i);
+	k_poll(&b, count);
+	k_loop_end(&b, NULL, NULL);
+	k_parallel_end(&b);
+	/* a sum in lanes, and a product and its number of factors */
+	KRef zero = k_const(&b, KT_F64, 0), init[2] = {k_const(&b, KT_F64, 1), k_int(&b, 0)}, sum, left[2], turn[3];
+	const bool varying[1] = {true};
+	k_vloop_begin(&b, 4, 0, count, 1, &zero, varying, params);
+	KRef next = k_select(&b, k_mask(&b), k_add(&b, params[1], k_load(&b, KT_F64, KM_UNIT, in, params[0], 0)), params[1]);
+	k_vloop_end(&b, &next, &sum);
+	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH), k_fold(&b, OP_ADD, sum), 0);
+	k_loop_begin(&b, k_int(&b, 0), count, 1, 2, init, turn);
+	KRef further[2] = {k_mul(&b, turn[1], k_load(&b, KT_F64, KM_UNIFORM, in, turn[0], 0)), k_add(&b, turn[2], k_int(&b, 1))};
+	k_loop_end(&b, further, left);
+	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH + 1), left[0], 0);
+	k_store(&b, KM_UNIFORM, to, k_int(&b, LAYERS * WIDTH + 2), k_convert(&b, left[1], KT_F64), 0);
+	k_return(&b, 0, NULL);
+	CHECK(text_has(m, "entry.loop0") == (level == 2));
+	CHECK(text_has(m, "entry.loop5") == (level == 2)); /* four in the body, two in the entry */
+	CHECK(!text_has(m, "entry.loop6"));
+	Code code = compile(m);
+	double x[WIDTH], y[LAYERS * WIDTH + 3] = {0}, want[WIDTH], total = 0, product = 1;
+	int64_t words[1 + LAYERS] = {WIDTH};
+	for (int i = 0; i < WIDTH; i++) {
+		x[i] = (i - 6.5) / 7.0;
+		total += x[i];
+		product *= x[i];
+	}
+	for (int i = 0; i < LAYERS; i++) words[1 + i] = i;
+	bool ok = call(&code, (void *[]){x, y}, words, NULL) == 0;
+	for (int i = 0; i < LAYERS; i++) {
+		layer_in_c(x, want, i);
+		for (int k = 0; k < WIDTH; k++) ok &= fabs(y[i * WIDTH + k] - want[k]) <= (i % 5 ? 0 : 1e-13);
+	}
+	CHECK(ok);
+	CHECK(fabs(y[LAYERS * WIDTH] - total) < 1e-14 && y[LAYERS * WIDTH + 1] == product && y[LAYERS * WIDTH + 2] == WIDTH);
+	forget(&code);
+}
+
 static void test_target(void) {
 	static char memory[1 << 16] __attribute__((aligned(64)));
 	for (int d = 0; d < 5; d++) {
@@ -1174,6 +1276,7 @@ static void test_target(void) {
 			test_tails(dtypes[d], l, 0);
 			test_tails(dtypes[d], l, KF_PADDED);
 			test_exact(dtypes[d], l);
+			test_rests(dtypes[d], l);
 			if (l > 1) test_folds(dtypes[d], l);
 		}
 		test_indices(dtypes[d], lanes);
@@ -1194,6 +1297,7 @@ static void test_target(void) {
 	test_failures(KF_PADDED);
 	test_in_place();
 	test_outlined();
+	test_apart();
 	test_cut();
 	test_nests();
 	test_same_bits();
@@ -1301,6 +1405,7 @@ static void bench(void) {
 			sink += which == 0 ? (double)fib_in_c(n) : which == 1 ? (double)collatz_in_c(n) : pendulum_in_c(n);
 			if (now() - begin < in_c) in_c = now() - begin;
 		}
+		(void)sink;
 		printf("%s: C here %.1f ms", which == 0 ? "fib(35)" : which == 1 ? "collatz" : "pendulum", in_c * 1e3);
 		for (level = 0; level <= 2; level++) {
 			Code code = {0};
@@ -1333,29 +1438,19 @@ int main(int argc, char **argv) {
 	*(void **)&codegen = dlsym(so, "atled_codegen");
 	if (!codegen || !mkdtemp(folder) || !make_stubs()) return 1;
 	ctx = ctx_new(NULL);
-	bool v3 = __builtin_cpu_supports("x86-64-v3"), v4 = __builtin_cpu_supports("x86-64-v4");
-	/* the last one: AVX-512's widths by AVX2's instructions, where AVX-512 itself is only compiled for */
-	const struct {
-		KTarget target;
-		bool runs, wanted;
-	} targets[] = {
-		{{.cpu = "x86-64", .vector_bytes = 16, .registers = 16, .l1_bytes = 32768, .l2_bytes = 1 << 19}, true, true},
-		{{.cpu = "x86-64-v3", .vector_bytes = 32, .registers = 16, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1 << 19}, v3, true},
-		{{.cpu = "x86-64-v4", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1 << 20}, v4, true},
-		{{.cpu = "x86-64-v3", .vector_bytes = 64, .registers = 16, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1 << 19}, v3, !v4},
-	};
-	target = targets[v4 ? 2 : v3 ? 1 : 0].target;
+	/* the last ones: AVX-512's lanes and masks, and no vectors at all, by this machine's instructions */
+	static const char *const names[] = {"x86-64", "v3", "v4", "v4-shape", "scalar-shape"};
+	target = *native_target();
 	if (argc > 1 && !strcmp(argv[1], "--bench")) {
 		bench();
 		return 0;
 	}
 	test_threads();
-	for (int k = 0; k < 4; k++)
-		for (level = targets[k].runs && k < 3 ? 0 : 2; level <= 2 && targets[k].wanted; level += 2) {
-			target = targets[k].target;
-			compile_only = !targets[k].runs;
-			test_target();
-		}
+	for (int k = 0; k < 5; k++) {
+		if (!native_target_named(names[k], &target)) continue;
+		compile_only = !native_target_runs(&target);
+		for (level = compile_only || k >= 3 ? 2 : 0; level <= 2; level += 2) test_target();
+	}
 	ctx_free(ctx);
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", folder);

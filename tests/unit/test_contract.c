@@ -30,15 +30,17 @@ typedef struct Entry {
 	NativeEntry call;
 	double ms;
 	size_t bytes;
+	uint32_t more; /* further products */
 } Entry;
+enum { PRODUCTS = 4 };
 
 static char folder[] = "/tmp/test_contract.XXXXXX";
 
 static KModule *make(const Entry *x) {
 	KModule *module = kmodule_new(ctx, x->target);
 	KBuilder b;
-	KRef operands[12];
-	/* operands: c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; the words are the strides and the extents */
+	KRef operands[12 + 2 * PRODUCTS];
+	/* operands: c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k, further a and b; the words are the strides and the extents */
 	k_function(&b, module, 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		operands[3 * i] = k_buffer(&b, i);
@@ -47,13 +49,31 @@ static KModule *make(const Entry *x) {
 	}
 	const int64_t extents[] = {x->m, x->n, x->k};
 	for (uint32_t i = 0; i < 3; i++) operands[9 + i] = extents[i] >= 0 ? k_int(&b, extents[i]) : k_word(&b, KT_I64, 6 + i);
-	k_contract(&b, K_CONTRACT, x->t, x->flags, operands);
+	for (uint32_t i = 0; i < 2 * x->more; i++) operands[12 + i] = k_buffer(&b, 3 + i);
+	k_contract(&b, K_CONTRACT, x->t, x->flags, 12 + 2 * x->more, operands);
 	k_return(&b, 0, NULL);
 	return module;
 }
 
-/* Compiles all entries and links them together. */
-static bool compile(Entry *entries, uint32_t n, int level) {
+/* The objects that are one, a file each: PREFIX_NUMBER.o. */
+static bool write_parts(const char *prefix, const CodegenOutput *out) {
+	NativeParts head = {.n = 1, .bytes = {out->n}};
+	const char *at = out->bytes;
+	if (out->n > sizeof head && !memcmp(at, NATIVE_PARTS_MAGIC, sizeof head.magic)) {
+		memcpy(&head, at, sizeof head);
+		at += sizeof head;
+	}
+	for (uint64_t k = 0; k < head.n; at += head.bytes[k++]) {
+		char path[160];
+		snprintf(path, sizeof path, "%s_%u.o", prefix, (unsigned)k);
+		FILE *f = fopen(path, "wb");
+		if (!f || fwrite(at, 1, head.bytes[k], f) != head.bytes[k] || fclose(f)) return false;
+	}
+	return true;
+}
+
+/* Compiles all entries and links them together. whole: nothing in them is precompiled. */
+static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 	static int batch;
 	char path[128], command[512];
 	batch++;
@@ -61,7 +81,7 @@ static bool compile(Entry *entries, uint32_t n, int level) {
 		char name[32];
 		KModule *module = make(&entries[i]);
 		snprintf(name, sizeof name, "entry_%u", i);
-		CodegenOptions options = {.entry = name, .level = level};
+		CodegenOptions options = {.entry = name, .level = level, .whole = whole};
 		CodegenOutput out;
 		int rc = codegen(module, &options, &out);
 		if (getenv("TEST_CONTRACT_IR")) {
@@ -76,9 +96,8 @@ static bool compile(Entry *entries, uint32_t n, int level) {
 		}
 		entries[i].ms = out.seconds * 1e3;
 		entries[i].bytes = out.n;
-		snprintf(path, sizeof path, "%s/%d_%u.o", folder, batch, i);
-		FILE *f = fopen(path, "wb");
-		if (!f || fwrite(out.bytes, 1, out.n, f) != out.n || fclose(f)) return false;
+		snprintf(path, sizeof path, "%s/%d_%u", folder, batch, i);
+		if (!write_parts(path, &out)) return false;
 		free(out.bytes);
 	}
 	snprintf(command, sizeof command, "ld -shared -z noexecstack -o %s/%d.so %s/%d_*.o", folder, batch, folder, batch);
@@ -98,10 +117,12 @@ static bool compile(Entry *entries, uint32_t n, int level) {
 	return true;
 }
 
-static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *a, int64_t a_row, int64_t a_k, void *b, int64_t b_k, int64_t b_col,
-                 int64_t m, int64_t n, int64_t k) {
+/* ab: A and B of each product. */
+static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *const *ab, int64_t a_row, int64_t a_k, int64_t b_k, int64_t b_col, int64_t m,
+                 int64_t n, int64_t k) {
 	int64_t words[] = {c_row, c_col, a_row, a_k, b_k, b_col, m, n, k};
-	void *buffers[] = {c, a, b};
+	void *buffers[1 + 2 * PRODUCTS] = {c};
+	memcpy(buffers + 1, ab, 2 * (1 + x->more) * sizeof *ab);
 	NativeCall record = {.buffers = buffers, .words = words, .poll_left = INT64_MAX, .depth_left = 1000};
 	if (x->call(&record)) {
 		failed++;
@@ -141,7 +162,7 @@ static void place(Guarded *g, size_t bytes, bool at_end) {
 	g->bytes = bytes;
 	g->at = at_end ? g->map + PAGE + ROOM - bytes : g->map + PAGE;
 }
-static Guarded mem_c, mem_a, mem_b, mem_old;
+static Guarded mem_c, mem_a[PRODUCTS], mem_b[PRODUCTS], mem_old;
 
 static double load(KType t, const void *p, int64_t i) {
 	return t == KT_F64 ? ((const double *)p)[i] : (double)((const float *)p)[i];
@@ -191,29 +212,34 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	bool end = below(2);
 	place(&mem_c, (size_t)lc.count * size, end);
 	place(&mem_old, (size_t)lc.count * size, end);
-	place(&mem_a, (size_t)la.count * size, end);
-	place(&mem_b, (size_t)lb.count * size, end);
-	for (int64_t i = 0; i < la.count; i++) store(t, mem_a.at, i, random_number());
-	for (int64_t i = 0; i < lb.count; i++) store(t, mem_b.at, i, random_number());
+	void *ab[2 * PRODUCTS];
+	for (uint32_t p = 0; p <= x->more; p++) {
+		place(&mem_a[p], (size_t)la.count * size, end);
+		place(&mem_b[p], (size_t)lb.count * size, end);
+		for (int64_t i = 0; i < la.count; i++) store(t, mem_a[p].at, i, random_number());
+		for (int64_t i = 0; i < lb.count; i++) store(t, mem_b[p].at, i, random_number());
+		ab[2 * p] = mem_a[p].at + la.origin * size;
+		ab[2 * p + 1] = mem_b[p].at + lb.origin * size;
+	}
 	for (int64_t i = 0; i < lc.count; i++) store(t, mem_c.at, i, random_number());
 	memcpy(mem_old.at, mem_c.at, mem_c.bytes);
-	void *c = mem_c.at + lc.origin * size, *a = mem_a.at + la.origin * size, *b = mem_b.at + lb.origin * size;
-	call(x, c, lc.row, lc.col, a, la.row, la.col, b, lb.row, lb.col, m, n, k);
+	call(x, mem_c.at + lc.origin * size, lc.row, lc.col, ab, la.row, la.col, lb.row, lb.col, m, n, k);
 	double eps = t == KT_F64 ? 0x1p-53 : 0x1p-24;
 	bool right = true;
 	for (int64_t i = 0; i < m && right; i++)
 		for (int64_t j = 0; j < n; j++) {
 			int64_t at = lc.origin + i * lc.row + j * lc.col;
 			long double want = x->flags & KF_ACCUMULATE ? load(t, mem_old.at, at) : 0, bound = fabsl(want);
-			for (int64_t s = 0; s < k; s++) {
-				long double product = (long double)load(t, a, i * la.row + s * la.col) * load(t, b, s * lb.row + j * lb.col);
+			for (int64_t s = 0; s < k * (1 + x->more); s++) {
+				const void *a = ab[s / k * 2], *b = ab[s / k * 2 + 1];
+				long double product = (long double)load(t, a, i * la.row + s % k * la.col) * load(t, b, s % k * lb.row + j * lb.col);
 				want += product;
 				bound += fabsl(product);
 			}
 			double got = load(t, mem_c.at, at);
-			if (!(fabsl(got - want) <= (long double)(k + 2) * eps * bound)) {
-				fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: C[%lld,%lld] is %.17g, not %.17Lg\n", t == KT_F64 ? "f64" : "f32", x->flags,
-				        x->target->cpu, (long long)m, (long long)n, (long long)k, (long long)i, (long long)j, got, want);
+			if (!(fabsl(got - want) <= (long double)(k * (1 + x->more) + 2) * eps * bound)) {
+				fprintf(stderr, "%s flags %u %s extents %lld %lld %lld, %u products: C[%lld,%lld] is %.17g, not %.17Lg\n", t == KT_F64 ? "f64" : "f32", x->flags,
+				        x->target->cpu, (long long)m, (long long)n, (long long)k, 1 + x->more, (long long)i, (long long)j, got, want);
 				right = false;
 				break;
 			}
@@ -252,12 +278,12 @@ static void check_pieces(const Entry *x, int64_t m, int64_t n, int64_t k) {
 		store(t, pieces, i, old);
 	}
 	int64_t b_k = dots ? 1 : n, b_col = dots ? k : 1;
-	call(x, whole, n, 1, a, k, 1, b, b_k, b_col, m, n, k);
+	call(x, whole, n, 1, (void *[]){a, b}, k, 1, b_k, b_col, m, n, k);
 	for (int64_t i = 0, rows; i < m; i += rows) {
 		rows = 1 + below(m - i);
 		for (int64_t j = 0, cols; j < n; j += cols) {
 			cols = 1 + below(n - j);
-			call(x, (char *)pieces + (i * n + j) * size, n, 1, (char *)a + i * k * size, k, 1, (char *)b + j * b_col * size, b_k, b_col, rows, cols, k);
+			call(x, (char *)pieces + (i * n + j) * size, n, 1, (void *[]){(char *)a + i * k * size, (char *)b + j * b_col * size}, k, 1, b_k, b_col, rows, cols, k);
 		}
 	}
 	if (memcmp(whole, pieces, (size_t)(m * n) * size)) {
@@ -287,9 +313,9 @@ static void check_target(const KTarget *target) {
 		for (uint32_t f = 0; f < FORMS; f++)
 			for (uint32_t flags = 0; flags < 4; flags++) {
 				if (f != 0 && flags & KF_PADDED) continue;
-				entries[n++] = (Entry){types[t], forms[f] | (flags & 1 ? KF_ACCUMULATE : 0) | (flags & 2 ? KF_PADDED : 0), -1, -1, -1, target, 0, 0, 0};
+				entries[n++] = (Entry){types[t], forms[f] | (flags & 1 ? KF_ACCUMULATE : 0) | (flags & 2 ? KF_PADDED : 0), -1, -1, -1, target, 0, 0, 0, 0};
 			}
-	if (!compile(entries, n, 2)) {
+	if (!compile(entries, n, 2, false)) {
 		failed++;
 		return;
 	}
@@ -314,6 +340,22 @@ static void check_target(const KTarget *target) {
 	}
 }
 
+/* Several products in one sum. */
+static void check_sums(const KTarget *target) {
+	static Entry entries[32];
+	uint32_t n = 0;
+	for (uint32_t f = 0; f < FORMS; f++)
+		for (uint32_t more = 1; more < PRODUCTS; more++)
+			for (uint32_t accumulate = 0; accumulate < 2; accumulate++)
+				entries[n++] = (Entry){more & 1 ? KT_F64 : KT_F32, forms[f] | (accumulate ? KF_ACCUMULATE : 0), -1, -1, -1, target, 0, 0, 0, more};
+	if (!compile(entries, n, 2, false)) {
+		failed++;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t turn = 0; turn < 200; turn++) check(&entries[i], below(30), below(30), below(turn % 10 ? 70 : 700));
+}
+
 /* The same with constants in the code. */
 static void check_constants(const KTarget *target, int level) {
 	static Entry entries[80];
@@ -321,14 +363,14 @@ static void check_constants(const KTarget *target, int level) {
 	static const int64_t sums[] = {-1, 1, 2, 3, 4, 5, 8, 20, 33, 128, 129, 0};
 	uint32_t n = 0;
 	/* one row is computed in the widest panels, here with the last one partly past the end */
-	entries[n++] = (Entry){KT_F64, KF_B_COL_UNIT, 1, 31, -1, target, 0, 0, 0};
-	entries[n++] = (Entry){KT_F32, KF_B_COL_UNIT | KF_ACCUMULATE, 1, 61, -1, target, 0, 0, 0};
+	entries[n++] = (Entry){KT_F64, KF_B_COL_UNIT, 1, 31, -1, target, 0, 0, 0, 0};
+	entries[n++] = (Entry){KT_F32, KF_B_COL_UNIT | KF_ACCUMULATE, 1, 61, -1, target, 0, 0, 0, 0};
 	while (n < sizeof entries / sizeof *entries) {
 		uint32_t f = (uint32_t)below(FORMS);
 		entries[n++] = (Entry){below(2) ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0) | (!f && below(2) ? KF_PADDED : 0), rows[below(9)],
-		                       columns[below(18)], sums[below(12)], target, 0, 0, 0};
+		                       columns[below(18)], sums[below(12)], target, 0, 0, 0, 0};
 	}
-	if (!compile(entries, n, level)) {
+	if (!compile(entries, n, level, level == 0)) {
 		failed++;
 		return;
 	}
@@ -339,11 +381,70 @@ static void check_constants(const KTarget *target, int level) {
 		}
 }
 
+/* What is precompiled is what would be made in its place: the same bits. Unknown extents and known ones, at both levels. */
+static void check_precompiled(const KTarget *target) {
+	enum { N = 40, MOST = 48 };
+	static Entry entries[3][N];
+	static double c[3][MOST * MOST], a[MOST * MOST], b[MOST * MOST];
+	static const int64_t rows[] = {-1, 1, 2, 3, 9}, columns[] = {-1, 1, 4, 7, 8, 12, 16, 19, 20, 36};
+	for (uint32_t i = 0; i < N; i++) {
+		const uint32_t f = i % FORMS;
+		const Entry x = {i / FORMS % 2 ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0), rows[below(5)], columns[below(10)], -1, target, 0, 0, 0, 0};
+		for (uint32_t way = 0; way < 3; way++) entries[way][i] = x;
+	}
+	if (!compile(entries[0], N, 2, true) || !compile(entries[1], N, 2, false) || !compile(entries[2], N, 0, false)) {
+		failed++;
+		return;
+	}
+	for (uint32_t i = 0; i < N; i++)
+		for (uint32_t turn = 0; turn < 4; turn++) {
+			const Entry *x = &entries[0][i];
+			const int64_t m = x->m >= 0 ? x->m : 1 + below(MOST), n = x->n >= 0 ? x->n : 1 + below(MOST), k = 1 + below(MOST);
+			const bool by_columns = !(x->flags & KF_B_COL_UNIT) && x->flags & KF_K_UNIT;
+			for (uint32_t e = 0; e < MOST * MOST; e++) {
+				store(x->t, a, e, random_number());
+				store(x->t, b, e, random_number());
+				store(x->t, c[0], e, random_number());
+			}
+			memcpy(c[1], c[0], sizeof c[0]);
+			memcpy(c[2], c[0], sizeof c[0]);
+			for (uint32_t way = 0; way < 3; way++)
+				call(&entries[way][i], c[way], n, 1, (void *[]){a, b}, k, 1, by_columns ? 1 : n, by_columns ? k : 1, m, n, k);
+			if (!memcmp(c[0], c[1], sizeof c[0]) && !memcmp(c[0], c[2], sizeof c[0])) passed++;
+			else {
+				failed++;
+				fprintf(stderr, "%s flags %u %s extents %lld %lld %lld: precompiled code has another result\n", x->t == KT_F64 ? "f64" : "f32", x->flags,
+				        target->cpu, (long long)m, (long long)n, (long long)k);
+			}
+		}
+}
+
+/* For a target that the library has functions for, a product of any form is made of them; for another one it is not. */
+static void check_uses_precompiled(const KTarget *target, bool wanted) {
+	for (uint32_t f = 0; f < FORMS; f++)
+		for (uint32_t t = 0; t < 2; t++)
+			for (int64_t n = -1; n < 80; n += 9) {
+				Entry x = {t ? KT_F32 : KT_F64, forms[f], n % 2 ? -1 : 1, n, -1, target, 0, 0, 0, 0};
+				KModule *module = make(&x);
+				CodegenOptions options = {.entry = "entry", .level = 2};
+				CodegenOutput out;
+				const bool made = !codegen(module, &options, &out);
+				const bool parts = made && !memcmp(out.bytes, NATIVE_PARTS_MAGIC, 8);
+				if (made && parts == wanted) passed++;
+				else {
+					failed++;
+					fprintf(stderr, "%s form %u, %lld columns: %s\n", target->cpu, f, (long long)n, made ? "precompiled is what should not be, or the other way" : out.error);
+				}
+				free(out.bytes);
+				kmodule_free(module);
+			}
+}
+
 /* Code that cannot run here can still be made. */
 static void check_compiles(const KTarget *target) {
 	for (uint32_t f = 0; f < FORMS; f++)
 		for (uint32_t t = 0; t < 2; t++) {
-			Entry x = {t ? KT_F32 : KT_F64, forms[f], -1, -1, -1, target, 0, 0, 0};
+			Entry x = {t ? KT_F32 : KT_F64, forms[f], -1, -1, -1, target, 0, 0, 0, 0};
 			KModule *module = make(&x);
 			CodegenOptions options = {.entry = "entry", .level = 2};
 			CodegenOutput out;
@@ -415,9 +516,9 @@ static void bench(bool constants) {
 			const Shape *s = &shapes[i];
 			int64_t c = constants;
 			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64, s->way == 'k' ? KF_K_UNIT : s->way == 'd' ? KF_K_UNIT | KF_TURN : KF_B_COL_UNIT, c && s->m < 1000 ? s->m : -1,
-			                             c && s->n < 1000 ? s->n : -1, c && s->k < 1000 ? s->k : -1, &avx2, 0, 0, 0};
+			                             c && s->n < 1000 ? s->n : -1, c && s->k < 1000 ? s->k : -1, &avx2, 0, 0, 0, 0};
 		}
-	if (!compile(entries, 2 * N, 2)) return;
+	if (!compile(entries, 2 * N, 2, false)) return;
 	const char *file = getenv("TEST_CONTRACT_BLAS");
 	void *blas = dlopen(file ? file : "libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
 	DoubleGemm *dgemm = NULL;
@@ -445,7 +546,7 @@ static void bench(bool constants) {
 		for (int batch = 0; batch < BATCHES; batch++) {
 			top[batch] = peak_once(300000);
 			double start = now();
-			for (int64_t i = 0; i < turns; i++) call(e, c, n, 1, a, a_row, a_k, b, b_k, b_col, m, n, k);
+			for (int64_t i = 0; i < turns; i++) call(e, c, n, 1, (void *[]){a, b}, a_row, a_k, b_k, b_col, m, n, k);
 			own[batch] = flops * (double)turns * 1e-9 / (now() - start);
 			start = now();
 			int ta = s->way == 't' ? TRANSPOSED : NORMAL, tb = b_k == 1 ? TRANSPOSED : NORMAL, lda = (int)(s->way == 't' ? m : k);
@@ -486,21 +587,28 @@ int main(int argc, char **argv) {
 		bench(argc > 2 && !strcmp(argv[2], "constants"));
 	} else {
 		mem_c = guarded();
-		mem_a = guarded();
-		mem_b = guarded();
+		for (uint32_t i = 0; i < PRODUCTS; i++) {
+			mem_a[i] = guarded();
+			mem_b[i] = guarded();
+		}
 		mem_old = guarded();
 		const KTarget *const run[] = {&sse2, &scalar, &avx2, &wide};
 		bool modern = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 		for (uint32_t i = 0; i < (modern ? 4 : 2); i++) {
 			check_target(run[i]);
+			check_sums(run[i]);
 			check_constants(run[i], 0);
 			check_constants(run[i], 2);
+			check_precompiled(run[i]);
+			check_uses_precompiled(run[i], run[i] == &sse2 || run[i] == &avx2);
 		}
 		if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
 			check_target(&avx512);
+			check_sums(&avx512);
 			check_constants(&avx512, 2);
 		}
 		check_compiles(&avx512);
+		check_uses_precompiled(&avx512, true);
 		printf("%d passed, %d failed\n", passed, failed);
 	}
 	char command[128];

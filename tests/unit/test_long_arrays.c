@@ -183,11 +183,11 @@ static bool whole_sums_are_right(const Tensor *x, const Tensor *y, int64_t lines
 }
 
 static void test_running_sums(T *t) {
-	static const int64_t lengths[] = {1, 2, 7, 8, 9, 1031, 1032, 1033, 2064, 8255, 8256, 8257, 9288, 16511, 16512, 16513, 70001};
+	static const int64_t lengths[] = {1, 2, 7, 8, 9, 1031, 1032, 1033, 1034, 1035, 1039, 2064, 4095, 4096, 4097, 4098, 5129, 8191, 8192, 8193, 8200, 16511, 70001};
 	static const struct {
 		Dtype d;
 		const char *name;
-	} types[] = {{DT_I32, "i32"}, {DT_I64, "i64"}, {DT_F32, "f32"}, {DT_F64, "f64"}, {DT_C128, "c128"}};
+	} types[] = {{DT_I32, "i32"}, {DT_I64, "i64"}, {DT_F32, "f32"}, {DT_F64, "f64"}, {DT_C64, "c64"}, {DT_C128, "c128"}};
 	for (size_t d = 0; d < sizeof types / sizeof *types; d++)
 		for (int form = 0; form < 3; form++) /* a line, lines, columns */
 			for (int reverse = 0; reverse < 2; reverse++) {

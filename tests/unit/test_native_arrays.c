@@ -532,6 +532,45 @@ static const Program programs[] = {
      "  return %3\n"
      "}\n",
      {{37, 20, 33}, {5000, 64, 17}, {1, 17, 40}}, -4, 9},
+    {"short rows in one loop",
+     "fn @f[n, k, m](%0: f64[n, k], %1: f64[m, k], %2: f64[m], %3: f64, %4: f64[n, m], %5: f64[m]) -> (f64[n, m], f64[n, m], f64[n, m], bool[n, m]) {\n"
+     "  %6: f64[n, m] = dot %0, %1 {lcontract: [1], rcontract: [1], lbatch: [], rbatch: []}\n"
+     "  %7: f64[n, m] = broadcast %2 {shape: [n, m], axes: [1]}\n  %8: f64[n, m] = add %6, %7\n  %9: f64[n, m] = tanh %8\n"
+     "  %10: f64[n, m] = broadcast %3 {shape: [n, m], axes: []}\n  %11: f64[n, m] = mul %10, %4\n  %12: f64[n, m] = add %9, %11\n"
+     "  %13: f64[m] = mul %5, %2\n  %14: f64[n, m] = broadcast %13 {shape: [n, m], axes: [1]}\n  %15: f64[n, m] = exp %12\n  %16: f64[n, m] = mul %15, %14\n"
+     "  %17: f64[n, m] = cumsum %6 {axis: 1, reverse: 0}\n  %18: bool[n, m] = lt %9, %16\n  return %9, %16, %17, %18\n}\n",
+     {{1000, 20, 20}, {131, 7, 3}, {17, 9, 150}}, -1, 1},
+    {"short rows, whose width is a vector's or an odd number of them",
+     "fn @f[n, k, m](%0: f64[n, k], %1: f64[k, m], %2: f64[m]) -> (f64[n, m]) {\n"
+     "  %3: f64[n, m] = dot %0, %1 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %4: f64[n, m] = broadcast %2 {shape: [n, m], axes: [1]}\n  %5: f64[n, m] = mul %3, %4\n  %6: f64[n, m] = abs %5\n  return %6\n}\n",
+     {{300, 17, 36}, {200, 40, 8}, {65, 1, 1}}, -1, 1},
+    {"short rows of f32, some of f64",
+     "fn @f[n, k, m](%0: f32[n, k], %1: f32[m, k], %2: f32[m], %3: f64[m], %4: f32[n, m]) -> (f32[n, m], f64[n, m]) {\n"
+     "  %5: f32[n, m] = dot %0, %1 {lcontract: [1], rcontract: [1], lbatch: [], rbatch: []}\n"
+     "  %6: f32[n, m] = broadcast %2 {shape: [n, m], axes: [1]}\n  %7: f32[n, m] = add %5, %6\n  %8: f32[n, m] = tanh %7\n"
+     "  %9: f64[n, m] = convert %4 {to: f64}\n  %10: f64[n, m] = broadcast %3 {shape: [n, m], axes: [1]}\n  %11: f64[n, m] = mul %9, %10\n"
+     "  %12: f64[n, m] = sin %11\n  return %8, %12\n}\n",
+     {{1000, 20, 20}, {64, 33, 15}, {3, 17, 100}}, -1, 1},
+    {"short rows of a square, and what changes from row to row",
+     "fn @f[n](%0: f64[n, n], %1: f64[n, n], %2: f64[n], %3: f64[n]) -> (f64[n, n], f64[n, n]) {\n"
+     "  %4: f64[n, n] = dot %0, %1 {lcontract: [1], rcontract: [1], lbatch: [], rbatch: []}\n"
+     "  %5: f64[n, n] = broadcast %2 {shape: [n, n], axes: [1]}\n  %6: f64[n, n] = add %4, %5\n  %7: f64[n, n] = tanh %6\n"
+     "  %8: f64[n, n] = broadcast %3 {shape: [n, n], axes: [0]}\n  %9: f64[n, n] = mul %4, %8\n  %10: f64[n, n] = cos %9\n"
+     "  return %7, %10\n}\n",
+     {{33}, {100}, {70}}, -1, 1},
+    {"fewer rows than their length, each reduced for itself",
+     "fn @f[n, m](%0: f64[n, m]) -> (f64[n, m], i64[n], f64[n, m], f64[n]) {\n  %1: f64[n] = reduce_max %0 {axes: [1]}\n"
+     "  %2: f64[n, m] = broadcast %1 {shape: [n, m], axes: [0]}\n  %3: f64[n, m] = sub %0, %2\n  %4: f64[n, m] = exp %3\n"
+     "  %5: f64[n] = reduce_sum %4 {axes: [1]}\n  %6: f64[n, m] = broadcast %5 {shape: [n, m], axes: [0]}\n  %7: f64[n, m] = div %4, %6\n"
+     "  %8: i64[n] = argmax %7 {axis: 1}\n  %9: f64[n, m] = cumsum %7 {axis: 1, reverse: 1}\n  %10: f64[n] = reduce_prod %7 {axes: [1]}\n"
+     "  return %7, %8, %9, %10\n}\n",
+     {{20, 300}, {300, 20}, {1, 1000}}, -2, 2},
+    {"columns reduced each for itself, and what is left of the rows",
+     "fn @f[n, m](%0: f64[n, m]) -> (f64[n, m], f64[n]) {\n  %1: f64[m] = reduce_sum %0 {axes: [0]}\n"
+     "  %2: f64[n, m] = broadcast %1 {shape: [n, m], axes: [1]}\n  %3: f64[n, m] = sub %0, %2\n  %4: f64[n, m] = exp %3\n"
+     "  %5: f64[n] = reduce_max %4 {axes: [1]}\n  return %4, %5\n}\n",
+     {{20, 300}, {300, 20}, {17, 40}}, -0.1, 0.1},
 };
 
 static void run_program(T *t, const Program *p) {

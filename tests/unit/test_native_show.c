@@ -71,7 +71,7 @@ static void count(Ctx *c, void *arg) {
 		KRef s = k_scratch(&b, k_int(&b, 1024)), one = k_int(&b, 1), four = k_int(&b, 4);
 		(void)part;
 		KRef operands[12] = {s, four, one, s, four, one, s, four, one, four, four, four};
-		k_contract(&b, K_CONTRACT, KT_F64, 0, operands);
+		k_contract(&b, K_CONTRACT, KT_F64, 0, 12, operands);
 		k_parallel_end(&b);
 	}
 	}
@@ -135,6 +135,13 @@ static const struct {
     {"net(w, x) = tanh(x @ w)\nf(w, x) = sum(net(w, x)^2)\nprint(plan(grad(f), randn(20, 30), randn(5000, 20)))",
      {"1 unit of machine code", "parallel over 5000 rows", "matrix product of the rows: [5000 x 20] by [20 x 30]", "matrix product summed over the rows",
       "tanh", "scratch", "for each thread"}},
+    {"f(x, w, b) = tanh(x @ w' + b)\nprint(plan(f, ones(1000, 20), ones(20, 20), ones(20)))",
+     {"matrix product of the rows: [1000 x 20] by [20 x 20]", "2 fused: tanh, add over 1000 x 20, 40 kflop, rows one after the other in one loop -> memory"}},
+    {"f(x, w, b) = tanh(x @ w' + b)\nprint(plan(f, ones(1000, 20), ones(200, 20), ones(200)))", {"2 fused: tanh, add over 1000 x 200, 400 kflop -> memory"}},
+    {"f(x, w, b) = tanh(x @ w' + expand(b, 1))\nprint(plan(f, ones(1000, 20), ones(20, 20), ones(1000)))", {"2 fused: tanh, add over 1000 x 20, 40 kflop -> memory"}},
+    {"f(x) = { e = exp(x - expand(max(x; axis = 1), 1)); e / sum(e; axis = 1, keepdims = true) }\nprint(plan(f, ones(70, 1000)))",
+     {"parallel over 70 rows", "vectors along the last axis", "memory 0 B"}},
+    {"f(x) = exp(x - mean(x; axis = 0))\nprint(plan(f, ones(1000, 70)))", {"parallel over 1000 rows"}},
     {"f(A, B) = sin(A @ B)\nprint(plan(f, ones(400, 300), ones(300, 500)))", {"matrix product through BLAS: [400 x 300] by [300 x 500]", "sin over 400 x 500"}},
     {"f(u) = {\n  v = u\n  for i in 0..100 { v = v + sin(max(v) * v) }\n  v\n}\nprint(plan(f, ones(1000)))",
      {"for 100 turns; carries 1 in two places that are swapped", "3 fused: add, sin, mul over 1000", "\n  3 "}},

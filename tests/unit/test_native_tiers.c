@@ -225,10 +225,15 @@ static const char *const failures[] = {
     "f(n, x) = { for k in 0..n { x = x/2 + 1; if k == 7 { error(\"step {k}: {x:.3f}\") } }; x }\nf(9, 3.0)",
     "f(x, y) = { s = 0.0; for i in 0..10 { s = s + sum(x*y) + i }; s }\nf(linspace(0, 1, 30), linspace(0, 1, 31))",
     "g(x, i) = { y = x*2 + sin(x); y[i] + sum(y) }\nf(x) = { s = 0.0; for i in 25..35 { s = s + g(x, i) }; s }\nf(linspace(0, 1, 30))",
-    "g(x, i) = { s = 0.0; for k in 0..3 { s = s + x[i + k]^2 }; s }\nh(x, i) = { t = g(x, i); u = g(x, i + 1); t*u + t/u }\n"
-    "f(x) = { print(\"before\"); a = h(x, 1); print(\"{a > 0}\"); b = h(x, 99); print(\"after\"); a + b }\nf(linspace(0, 1, 30))",
+    ("g(x, i) = { s = 0.0; for k in 0..3 { s = s + x[i + k]^2 }; s }\nh(x, i) = { t = g(x, i); u = g(x, i + 1); t*u + t/u }\n"
+     "f(x) = { print(\"before\"); a = h(x, 1); print(\"{a > 0}\"); b = h(x, 99); print(\"after\"); a + b }\nf(linspace(0, 1, 30))"),
     "f(x) = { print(\"one\"); y = x[3]*2 + sin(x[4]); print(\"two\"); z = x[60]; print(\"three\"); y + z }\nf(linspace(0, 1, 30))",
     "f(x, n) = { s = 0.0; for i in 0..n { s = s + max(x[i..]) }; s }\nf(linspace(0, 1, 20), 25)",
+    /* recursions: the calls that the failure passed, each from its own place */
+    "f(n) = if n < 2 { n } else { f(n - 1) % (n - 5) + f(n - 2) }\nf(12)",
+    "a(n) = if n < 3 { 7 % n } else { b(n - 1) + b(n - 2) }\nb(n) = if n < 1 { 2 % n } else { a(n - 2) - c(n - 1) }\nc(n) = b(n) + 1\na(17)",
+    "f(n) = if n < 2 { if n == 0 { error(\"none\") }; n } else { f(n - 1) + f(n - 2) }\nf(7)",
+    "f(n, x) = if n == 0 { 5 % x } else { f(n - 1, x) + 1 }\ng(m) = { s = 0; for k in 0..m { s = s + f(4, 3 - k) }; s }\ng(9)",
     "l(x, i) = x[i]^2*sin(x[i]) + x[i + 1]\nf(x) = { s = 0.0; for i in 0..40 { s = s + l(x, i) + grad(x -> l(x, i))(x)[i] }; s }\nf(linspace(0, 1, 30))",
 };
 

@@ -1,37 +1,37 @@
-/* outline.c - a loop that turns out to be long goes on as machine code: the loop from where it stands becomes a function of its own.
+/* osr.c - on-stack replacement: a loop that turns out to be long goes on as machine code. The loop from where it stands becomes a function of its own.
  *
  * Needs: tier.h. Guarantees: the function does the turns that are left, from the carried values of the moment, and everything the loop reads
  * from around it comes in as arguments; when anything is in the way the evaluator goes on with the loop.
  */
 #include "backend/native/tier.h"
 
-typedef struct Outline {
+typedef struct Osr {
 	const Fn *f;
 	const Inst *in;
 	Arena *keep;
 	Builder *b;
 	RefMap map;
-	Outlined *made;
+	OsrLoop *made;
 	Arena *scratch;
 	VEC(uint32_t) free; /* values from around the loop */
 	VEC(SymId) syms;    /* lengths that no argument shows */
 	bool *inside, *met, *shown, *wanted;
-} Outline;
+} Osr;
 
-static const Region *region_of(const Outline *o, uint32_t k) {
+static const Region *region_of(const Osr *o, uint32_t k) {
 	return inst_region(o->f, o->in, k);
 }
 
 static void want_sym(void *ud, SymId s) {
-	((Outline *)ud)->wanted[s] = true;
+	((Osr *)ud)->wanted[s] = true;
 }
 
-static void want_type(Outline *o, TypeId t) {
+static void want_type(Osr *o, TypeId t) {
 	Type ty = *type_of(o->f->ctx, t);
 	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++) dim_each_sym(o->f->ctx, ty.dims[i], want_sym, o);
 }
 
-static void meet_ref(Outline *o, Ref r) {
+static void meet_ref(Osr *o, Ref r) {
 	if (!ref_is_value(r)) return;
 	uint32_t v = REF_INDEX(r);
 	if (o->inside[v] || o->met[v]) return;
@@ -39,7 +39,7 @@ static void meet_ref(Outline *o, Ref r) {
 	VEC_PUSH(o->scratch, &o->free, v);
 }
 
-static void look_inside(Outline *o, const Region *g, bool mark) {
+static void look_inside(Osr *o, const Region *g, bool mark) {
 	const Fn *f = o->f;
 	for (uint32_t k = 0; k < g->nparams; k++) {
 		o->inside[g->params + k] = true;
@@ -66,7 +66,7 @@ static void look_inside(Outline *o, const Region *g, bool mark) {
 }
 
 /* Symbols that the type shows by themselves. */
-static void show_type(Outline *o, TypeId t) {
+static void show_type(Osr *o, TypeId t) {
 	Type ty = *type_of(o->f->ctx, t);
 	SymId s;
 	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++)
@@ -74,7 +74,7 @@ static void show_type(Outline *o, TypeId t) {
 }
 
 /* Symbols that something inside gives birth to are its own business. */
-static void show_births(Outline *o, const Region *g) {
+static void show_births(Osr *o, const Region *g) {
 	const Fn *f = o->f;
 	for (uint32_t k = 0; k < g->nparams; k++) show_type(o, f->vals.at[g->params + k].type);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
@@ -85,11 +85,11 @@ static void show_births(Outline *o, const Region *g) {
 	}
 }
 
-static Ref mapped(Outline *o, Ref r) {
+static Ref mapped(Osr *o, Ref r) {
 	return refmap_get(o->b, &o->map, r);
 }
 
-static RegionId copy_region(Outline *o, uint32_t k, Ref from) {
+static RegionId copy_region(Osr *o, uint32_t k, Ref from) {
 	const Region g = *region_of(o, k);
 	Builder *b = o->b;
 	TypeId *types = ARENA_ARRAY(o->scratch, TypeId, g.nparams + 1);
@@ -103,8 +103,8 @@ static RegionId copy_region(Outline *o, uint32_t k, Ref from) {
 	return build_region_end(b, open, g.nresults, results);
 }
 
-static void run_outline(Ctx *c, void *arg) {
-	Outline *o = arg;
+static void run_osr(Ctx *c, void *arg) {
+	Osr *o = arg;
 	const Fn *f = o->f;
 	const Inst *in = o->in;
 	const bool counted = in->op == OP_FOR;
@@ -142,11 +142,11 @@ static void run_outline(Ctx *c, void *arg) {
 		RegionId cond = copy_region(o, 0, REF_NONE), body = copy_region(o, 1, REF_NONE);
 		build_while(b, in->nresults, carried, cond, body, results);
 	}
-	Outlined *made = arena_alloc(o->keep, sizeof *made);
+	OsrLoop *made = arena_alloc(o->keep, sizeof *made);
 	uint32_t *values = arena_alloc(o->keep, (o->free.n + o->syms.n + 1) * sizeof *values);
 	for (uint32_t i = 0; i < o->free.n; i++) values[i] = o->free.at[i];
 	for (uint32_t i = 0; i < o->syms.n; i++) values[o->free.n + i] = o->syms.at[i];
-	*made = (Outlined){.nfree = o->free.n, .nsyms = o->syms.n, .free = values, .syms = values + o->free.n};
+	*made = (OsrLoop){.nfree = o->free.n, .nsyms = o->syms.n, .free = values, .syms = values + o->free.n};
 	made->fn = build_end(b, in->nresults, results);
 	o->made = made;
 }
@@ -163,11 +163,11 @@ static bool steady(const Fn *f, const Inst *in) {
 	return true;
 }
 
-Outlined *native_outline(Ctx *c, const Fn *f, InstId inst, Arena *keep) {
-	Outline o = {.f = f, .in = &f->insts.at[inst], .keep = keep};
+OsrLoop *native_osr(Ctx *c, const Fn *f, InstId inst, Arena *keep) {
+	Osr o = {.f = f, .in = &f->insts.at[inst], .keep = keep};
 	if (!steady(f, o.in)) return NULL;
 	const uint32_t mark = build_mark(c), diags = diag_total(c);
-	if (ctx_protect(c, run_outline, &o) != ST_OK) {
+	if (ctx_protect(c, run_osr, &o) != ST_OK) {
 		build_unwind(c, mark);
 		diag_truncate(c, diags);
 	}

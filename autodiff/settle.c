@@ -1,0 +1,155 @@
+/* settle.c - the last look at a function that the specialiser has finished: can it be had for less?
+ *
+ * Needs: collapse.h. Guarantees: as autodiff.h says of ad_settle; the function stays as it is unless the other form takes fewer operations, counted
+ * as fn_cost does with every length that is not a number taken as TYPICAL.
+ *
+ * Whatever is done later with the function (batching, reverse mode, compiling) is done with the cheaper form, so that a reverse pass saves
+ * as much again.
+ */
+#include "autodiff/collapse.h"
+#include "autodiff/derived.h"
+#include <math.h>
+
+#define TYPICAL 32  /* the length of an axis */
+#define ROUNDS_MOST 4 /* a sum that has been moved may be a term of another */
+
+/* ---- is it worth writing the calls out? -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Look {
+	Ctx *c;
+	Arena *scratch;
+	VEC(const Fn *) seen;
+} Look;
+
+static const Fn *callee_of(Ctx *c, const Inst *in) {
+	return fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+}
+
+static bool contracts(Look *w, const Fn *f) {
+	for (uint32_t i = 0; i < w->seen.n; i++)
+		if (w->seen.at[i] == f) return false;
+	VEC_PUSH(w->scratch, &w->seen, f);
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Inst *in = &f->insts.at[i];
+		if (in->op == OP_DOT) return true;
+		const Fn *g = in->op == OP_CALL ? callee_of(w->c, in) : NULL;
+		if (g && g->finished && contracts(w, g)) return true;
+	}
+	return false;
+}
+
+/* Whether the functions that f calls, near or far, have both: gradients that can go forwards, and expansions that they could share. */
+static void find_derivatives(Look *w, const Fn *f, bool *gradient, bool *jet) {
+	for (uint32_t i = 0; i < w->seen.n; i++)
+		if (w->seen.at[i] == f) return;
+	VEC_PUSH(w->scratch, &w->seen, f);
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Fn *g = f->insts.at[i].op == OP_CALL ? callee_of(w->c, &f->insts.at[i]) : NULL;
+		if (!g || !g->finished) continue;
+		*gradient |= is_gradient(g);
+		*jet |= origin_of(g).is_jet;
+		find_derivatives(w, g, gradient, jet);
+	}
+}
+
+/* Whether there is a sum in f that comes out of contractions by linear operations. Operands stand before what uses them. */
+static bool worth_a_look(Look *w, const Fn *f) {
+	bool *from = ARENA_ARRAY(w->scratch, bool, f->vals.n + 1);
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Inst *in = &f->insts.at[i];
+		bool any = false;
+		for (uint32_t a = 0; a < in->nargs && !any; a++) any = ref_is_value(inst_arg(f, in, a)) && from[REF_INDEX(inst_arg(f, in, a))];
+		switch ((Op)in->op) {
+		case OP_DOT: any = true; break;
+		case OP_CALL: {
+			const Fn *g = callee_of(w->c, in);
+			w->seen.n = 0;
+			any = g && g->finished && contracts(w, g);
+			break;
+		}
+		case OP_REDUCE_SUM: case OP_ADD: case OP_SUB:
+			if (any) return true;
+			break;
+		case OP_NEG: case OP_MUL: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_GATHER: case OP_SELECT: break;
+		default: any = false;
+		}
+		for (uint32_t k = 0; k < in->nresults; k++) from[in->results + k] = any;
+	}
+	return false;
+}
+
+/* ---- settling ----------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Settling {
+	Ctx *c;
+	Fn *f;
+	Arena *scratch;
+	Fn *made[2 * (ROUNDS_MOST + 1) + 1]; /* one reference each */
+	uint32_t nmade;
+} Settling;
+
+static double typical_cost(Settling *s, const Fn *f) {
+	int64_t *lengths = ARENA_ARRAY(s->scratch, int64_t, f->syms.n + 1);
+	for (uint32_t i = 0; i < f->syms.n; i++) lengths[i] = TYPICAL;
+	return fn_cost(f, lengths, f->syms.n);
+}
+
+static void keep(Settling *s, Fn *f) {
+	if (f) s->made[s->nmade++] = f;
+}
+
+/* f written out and its sums moved; NULL when there is neither to do. */
+static Fn *form(Settling *s, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
+	Fn *flat = fn_flatten_with(s->c, s->f, instead, s->c), *best = flat ? flat : s->f;
+	keep(s, flat);
+	*sums = false;
+	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
+		Fn *moved = collapse(s->c, best, s->scratch);
+		keep(s, moved);
+		if (!moved || typical_cost(s, moved) >= typical_cost(s, best)) break;
+		best = moved;
+		*sums = true;
+	}
+	return best != s->f ? best : NULL;
+}
+
+static Fn *forwards(void *ud, Fn *g) {
+	Fn *forward = is_gradient(g) ? gradient_forward(ud, g) : NULL;
+	return forward ? forward : g;
+}
+
+static void run_settle(Ctx *c, void *arg) {
+	Settling *s = arg;
+	bool gradient = false, jet = false;
+	s->scratch = arena_new(c);
+	Look w = {.c = c, .scratch = s->scratch};
+	find_derivatives(&w, s->f, &gradient, &jet);
+	const bool choice = gradient && jet;
+	if (!choice && !worth_a_look(&w, s->f)) return;
+	bool sums, more;
+	Fn *best = form(s, NULL, &sums);
+	double least = best ? typical_cost(s, best) : HUGE_VAL;
+	Fn *forward = choice ? form(s, forwards, &more) : NULL;
+	if (forward && typical_cost(s, forward) < least) {
+		best = forward;
+		least = typical_cost(s, best);
+	} else if (!sums) {
+		return; /* written out and nothing else */
+	}
+	if (least >= typical_cost(s, s->f)) return;
+	fn_ref(best);
+	keep(s, s->f);
+	s->f = best;
+}
+
+Fn *ad_settle(Ctx *c, Fn *f) {
+	Settling s = {.c = c, .f = f};
+	const uint32_t mark = build_mark(c);
+	const Status st = ctx_protect(c, run_settle, &s);
+	if (st != ST_OK) build_unwind(c, mark);
+	for (uint32_t i = 0; i < s.nmade; i++) fn_unref(s.made[i]);
+	if (s.scratch) arena_free(s.scratch);
+	if (st == ST_OK) return s.f;
+	fn_unref(s.f);
+	ctx_throw(c, st);
+}

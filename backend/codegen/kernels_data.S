@@ -1,0 +1,20 @@
+/* kernels_data.S - precompiled functions as data of the code generator's library. With EMPTY defined there are none: for the library that makes them. Needs: -I to
+ * the folder of the .bin files. */
+	.section .rodata
+	.macro file name
+	.balign 16
+	.globl kernels_\name\()_begin
+	.globl kernels_\name\()_end
+	.hidden kernels_\name\()_begin
+	.hidden kernels_\name\()_end
+kernels_\name\()_begin:
+#ifndef EMPTY
+	.incbin "kernels_\name\().bin"
+#endif
+kernels_\name\()_end:
+	.byte 0
+	.endm
+	file sse2
+	file avx2
+	file avx512
+	.section .note.GNU-stack,"",@progbits
