@@ -2,7 +2,7 @@
  *
  * Needs: pool.h, pthreads; futexes where there are some (Linux), else a condition variable. Guarantees: what pool.h says.
  *
- * One job runs at a time. Its parts are handed out by one atomic word that holds how many are left and which workers may take one:
+ * One job runs at a time. Its parts are handed out by one atomic word that holds which are left and which workers may take one:
  *
  *     caller                          worker
  *     fill in the job                 spin until the word has parts left
@@ -10,6 +10,9 @@
  *     word = parts left  (release)    read the job (acquire, so it is the one the part belongs to)
  *     take parts like a worker        run the part
  *     wait for pending == 0           pending -= 1; who makes it 0 wakes the caller if it sleeps
+ *
+ * Parts that should stay where they were are handed out to their own threads first: a loop that passes the same arrays again and again, as a stencil does,
+ * then finds a thread's rows in the caches of its own processor, which matters where processors have no cache in common.
  *
  * A worker reads the job only while it holds a part, and the caller changes the job only when no part is out, so nobody need be waited for
  * who merely looks. Why the rest is as it is, with measurements: a sleeping worker costs 16-50 us to wake, more than most jobs take, so
@@ -53,7 +56,7 @@ struct Pool {
 
 /* The process's threads. Each line of the cache has one kind of traffic. */
 static struct Crew {
-	_Alignas(64) _Atomic uint64_t word; /* low half: parts left; high half: workers 1 .. that many may take one */
+	_Alignas(64) _Atomic uint64_t word; /* see LEFT */
 	_Alignas(64) _Atomic uint32_t pending;
 	atomic_bool waiting; /* the caller sleeps until pending is 0 */
 	_Alignas(64) _Atomic uint32_t epoch; /* what idle workers sleep on */
@@ -200,15 +203,30 @@ static void keep_apart(void) {
 
 /* ---- workers ----------------------------------------------------------------------------------------------------------------------------- */
 
+/* The word: which parts are left, as a count of the last ones or, where threads have parts of their own, as a set; how many workers, from 1 on, may take
+ * one; and of how many parts that is a set, 0: it is a count. */
+enum { SET_PARTS = 32 };
 #define LEFT(word) ((uint32_t)(word))
-#define ALLOWED(word) ((int)((word) >> 32))
+#define ALLOWED(word) ((int)((word) >> 32 & 0xff))
+#define SET_OF(word) ((uint32_t)((word) >> 40))
+
+/* One of the set for thread `id`: of its own share the first, else the last of all, which its owner comes to last. */
+static uint32_t choose_part(uint64_t word, int id) {
+	const uint32_t parts = SET_OF(word), threads = (uint32_t)ALLOWED(word) + 1;
+	const uint32_t from = parts * (uint32_t)id / threads, to = parts * ((uint32_t)id + 1) / threads;
+	const uint64_t own = LEFT(word) & (((uint64_t)1 << to) - ((uint64_t)1 << from));
+	return own ? (uint32_t)__builtin_ctzll(own) : 31u - (uint32_t)__builtin_clz(LEFT(word));
+}
 
 /* Takes a part for worker `id` (0: the caller): its number, or -1. */
 static int64_t take_part(int id) {
 	uint64_t word = atomic_load_explicit(&crew.word, memory_order_relaxed);
-	while (LEFT(word) && id <= ALLOWED(word))
-		if (atomic_compare_exchange_weak_explicit(&crew.word, &word, word - 1, memory_order_acquire, memory_order_relaxed))
-			return crew.parts - (int64_t)LEFT(word);
+	while (LEFT(word) && id <= ALLOWED(word)) {
+		const uint32_t set = SET_OF(word), part = set ? choose_part(word, id) : 0;
+		const uint64_t less = set ? word & ~((uint64_t)1 << part) : word - 1;
+		if (atomic_compare_exchange_weak_explicit(&crew.word, &word, less, memory_order_acquire, memory_order_relaxed))
+			return set ? (int64_t)part : crew.parts - (int64_t)LEFT(word);
+	}
 	return -1;
 }
 
@@ -371,7 +389,8 @@ static Status run_alone(int64_t parts, void (*body)(void *ud, int64_t part), voi
 
 /* Takes away the parts that nobody has begun. */
 static void leave_out_rest(void) {
-	const uint32_t left = LEFT(atomic_exchange(&crew.word, 0));
+	const uint64_t word = atomic_exchange(&crew.word, 0);
+	const uint32_t left = SET_OF(word) ? (uint32_t)__builtin_popcount(LEFT(word)) : LEFT(word);
 	if (left) parts_done(left);
 }
 
@@ -397,7 +416,8 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st) {
 	}
 }
 
-static Status run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud), Status (*watch)(void *ud)) {
+/* own: threads have parts of their own. Otherwise parts are begun in their order. */
+static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud), Status (*watch)(void *ud)) {
 	Status (*between)(void *ud) = poll ? poll : watch;
 	const bool forked = p->generation != atomic_load_explicit(&crew.generation, memory_order_relaxed);
 	if (parts <= 1 || parts > MOST_PARTS || inside || forked || !p->workers || !atomic_load_explicit(&crew.started, memory_order_relaxed) ||
@@ -410,7 +430,9 @@ static Status run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), 
 	crew.parts = parts;
 	crew.modes = float_modes();
 	atomic_store_explicit(&crew.pending, (uint32_t)parts, memory_order_relaxed);
-	atomic_store(&crew.word, (uint64_t)p->workers << 32 | (uint64_t)parts);
+	own = own && parts <= SET_PARTS;
+	const uint64_t all = own ? ((uint64_t)1 << parts) - 1 : (uint64_t)parts;
+	atomic_store(&crew.word, (own ? (uint64_t)parts << 40 : 0) | (uint64_t)p->workers << 32 | all);
 	wake_sleepers(p->workers < atomic_load_explicit(&crew.started, memory_order_relaxed) || parts > p->workers ? INT_MAX : (int)parts - 1);
 	Status st = ST_OK;
 	int64_t polled = 0;
@@ -430,9 +452,9 @@ static Status run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), 
 }
 
 Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud)) {
-	return run(p, parts, body, ud, poll, NULL);
+	return run(p, parts, false, body, ud, poll, NULL);
 }
 
 Status pool_run_watched(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*watch)(void *ud)) {
-	return run(p, parts, body, ud, NULL, watch);
+	return run(p, parts, true, body, ud, NULL, watch);
 }

@@ -6,19 +6,9 @@
 #define ATLED_TESTS_LANG_HELP_H
 
 #include "lang/value.h"
+#include "tests/unit/check.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-static int passed, failed;
-
-#define CHECK(x)                                                          \
-	do {                                                                  \
-		if (x) passed++;                                                  \
-		else {                                                            \
-			failed++;                                                     \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #x); \
-		}                                                                 \
-	} while (0)
 
 static inline void check_text(int line, const char *got, const char *want) {
 	if (!strcmp(got, want)) {

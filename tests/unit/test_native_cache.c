@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include "backend/native/cache.h"
+#include "tests/unit/check.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,16 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static int passed, failed;
-#define CHECK(x)                                                          \
-	do {                                                                  \
-		if (x) passed++;                                                  \
-		else {                                                            \
-			failed++;                                                     \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #x); \
-		}                                                                 \
-	} while (0)
 
 static char folder[64], path[300];
 

@@ -9,6 +9,7 @@
 #endif
 #include "backend/native/compile.h"
 #include "backend/native/target.h"
+#include "tests/unit/check.h"
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,16 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static int passed, failed;
-#define CHECK(x)                                                          \
-	do {                                                                  \
-		if (x) passed++;                                                  \
-		else {                                                            \
-			failed++;                                                     \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #x); \
-		}                                                                 \
-	} while (0)
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1

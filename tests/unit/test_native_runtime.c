@@ -3,6 +3,7 @@
  * Needs: backend/native/runtime.h. Guarantees: exit status 0 when every check held; the last line counts them. Four processors are pretended.
  */
 #include "backend/native/runtime.h"
+#include "tests/unit/check.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,16 +11,6 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-static int passed, failed;
-#define CHECK(x)                                                          \
-	do {                                                                  \
-		if (x) passed++;                                                  \
-		else {                                                            \
-			failed++;                                                     \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #x); \
-		}                                                                 \
-	} while (0)
 
 static Ctx *context(int threads) {
 	Ctx *c = ctx_new(NULL);

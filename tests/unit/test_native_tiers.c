@@ -7,23 +7,13 @@
 #include "backend/code.h"
 #include "parser/session.h"
 #include "solvers/solvers.h"
+#include "tests/unit/check.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int passed, failed;
-
-#define CHECK(c)                                                    \
-	do {                                                            \
-		if (c) passed++;                                            \
-		else {                                                      \
-			failed++;                                               \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #c); \
-		}                                                           \
-	} while (0)
 
 typedef struct Run {
 	Ctx *c;

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #endif
 #include "backend/pool.h"
+#include "tests/unit/check.h"
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,27 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static atomic_int passed, failed;
-#define CHECK(x)                                                          \
-	do {                                                                  \
-		if (x) passed++;                                                  \
-		else {                                                            \
-			failed++;                                                     \
-			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #x); \
-		}                                                                 \
-	} while (0)
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static double seconds(clockid_t clock) {
 	struct timespec t;
@@ -204,6 +184,57 @@ static void test_watch(Ctx *c) {
 	Job *j = job_new(p);
 	CHECK(pool_run_watched(p, 100, count_part, j, count_poll) == ST_OK && once_each(j, 100) && j->polls <= 101);
 	free(j);
+	pool_free(c, p);
+}
+
+/* ---- own shares ------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Shares {
+	atomic_int begun;
+	int parts;
+	_Atomic int by[64]; /* the thread that ran the part, plus 1 */
+	_Atomic int order[64];
+} Shares;
+
+/* Each part waits until every thread has one: nobody can take another's. */
+static void share_part(void *ud, int64_t part) {
+	Shares *s = ud;
+	s->by[part] = pool_worker() + 1;
+	s->order[part] = atomic_fetch_add(&s->begun, 1);
+	const double until = seconds(CLOCK_MONOTONIC) + 10;
+	while (s->begun < s->parts && seconds(CLOCK_MONOTONIC) < until) doze(0.0001);
+}
+
+static void quick_part(void *ud, int64_t part) {
+	Shares *s = ud;
+	s->by[part] = pool_worker() + 1;
+	s->order[part] = atomic_fetch_add(&s->begun, 1);
+}
+
+static Status no_watch(void *ud) {
+	(void)ud;
+	return ST_OK;
+}
+
+static void test_shares(Ctx *c) {
+	Pool *p = pool_new(c, 4);
+	const int width = pool_width(p);
+	Shares s = {.parts = width};
+	CHECK(pool_run_watched(p, width, share_part, &s, no_watch) == ST_OK && s.begun == width);
+	for (int k = 0; k < width; k++) CHECK(s.by[k] == k + 1);
+	for (int parts = 1; parts <= 40; parts++)
+		for (int turn = 0; turn < 20; turn++) {
+			memset(&s, 0, sizeof s);
+			CHECK(pool_run_watched(p, parts, quick_part, &s, no_watch) == ST_OK && s.begun == parts);
+			bool all = true, ascending = true;
+			for (int k = 0; k < parts; k++) all = all && s.by[k];
+			/* a thread goes through its own share from the first */
+			for (int k = 1; k < parts && parts <= 32; k++) {
+				const int own = k * width / parts; /* whose part it may be: only parts of one share are compared */
+				if (parts % width == 0 && own == (k - 1) * width / parts && s.by[k] == own + 1 && s.by[k - 1] == own + 1) ascending = ascending && s.order[k] > s.order[k - 1];
+			}
+			CHECK(all && ascending);
+		}
 	pool_free(c, p);
 }
 
@@ -405,6 +436,7 @@ int main(void) {
 	test_many_jobs(c);
 	test_polls(c);
 	test_watch(c);
+	test_shares(c);
 	test_nested(c);
 	test_contexts();
 	test_life(c);

@@ -5,20 +5,10 @@
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
 #include "parser/session.h"
+#include "tests/unit/check.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int passed, failed;
-
-#define CHECK(c)                                                       \
-	do {                                                               \
-		if (c) passed++;                                               \
-		else {                                                         \
-			failed++;                                                  \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #c);    \
-		}                                                              \
-	} while (0)
 
 static void drop(void *ud, const char *text, size_t n) {
 	(void)ud;
