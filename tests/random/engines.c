@@ -176,6 +176,6 @@ const Engine engines[] = {
 	{"native", run_native, .exact = false, .threads = true},
 	{"text", run_text, .exact = true, .once = true},
 	{"rounded", run_rounded, .exact = false, .once = true},
-	{"captured", run_captured, .exact = false, .once = true},
-	{NULL, NULL, false, false, false},
+	{"captured", run_captured, .exact = false, .once = true, .rare = true},
+	{0},
 };

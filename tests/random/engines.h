@@ -14,6 +14,7 @@ typedef struct Engine {
 	bool exact;   /* bit for bit as the reference; else within the tolerance of compare.h */
 	bool threads; /* run once for each number of threads, which is set before; results do not depend on it */
 	bool once;    /* with the first arguments only: it takes time */
+	bool rare;    /* it takes much: of many brief programs with some only */
 } Engine;
 
 extern const Engine engines[]; /* ends with a NULL name */

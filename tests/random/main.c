@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25, JOBS_MOST = 64, WHOLE_EVERY = 20 };
+enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25, JOBS_MOST = 64, WHOLE_EVERY = 20, RARE_EVERY = 8 };
 
 typedef struct Options {
 	uint64_t seed;
@@ -110,8 +110,8 @@ static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t whi
 	outcome_free(&first);
 }
 
-static bool wants(const Options *o, const Engine *e) {
-	return !o->only || !strcmp(o->only, e->name);
+static bool wants(const Options *o, const Engine *e, uint64_t seed) {
+	return o->only ? !strcmp(o->only, e->name) : !(o->brief && e->rare && seed % RARE_EVERY);
 }
 
 /* They take longer than the engines: a third of the programs is asked. */
@@ -119,7 +119,7 @@ static bool wants_laws(const Options *o, uint64_t seed) {
 	return !o->self_test && (o->only ? !strcmp(o->only, "laws") : seed % 3 == 0);
 }
 
-static void check_cases(Ctx *c, const Cases *cs, const Options *o, const Engine *table, Checked *out, Tally *t) {
+static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o, const Engine *table, Checked *out, Tally *t) {
 	for (uint32_t k = 0; k < cs->n && !out->failed; k++) {
 		t->cases++;
 		for (int set = 0; set < SETS; set++) {
@@ -130,7 +130,7 @@ static void check_cases(Ctx *c, const Cases *cs, const Options *o, const Engine 
 				snprintf(out->what, sizeof out->what, "the reference fails with a fault in %s: %s", cs->at[k].how, cs->at[k].want[set].message);
 			}
 			for (const Engine *e = table; e->name && !out->failed; e++) {
-				if (!wants(o, e) || (e->once && set)) continue;
+				if (!wants(o, e, seed) || (e->once && set)) continue;
 				check_engine(c, o, cs, k, set, e, out, t);
 			}
 		}
@@ -164,7 +164,7 @@ static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t, void (
 		out.failed = true;
 		snprintf(out.what, sizeof out.what, "%s", cs->trouble);
 	}
-	check_cases(c, cs, o, table_of(o), &out, t);
+	check_cases(c, cs, plan->seed, o, table_of(o), &out, t);
 	if (!out.failed && !p.out.prints && !p.out.wild && wants_laws(o, plan->seed)) {
 		check_laws(c, plan->seed, cs, out.what, sizeof out.what);
 		out.failed = out.what[0];
