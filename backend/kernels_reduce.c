@@ -17,7 +17,7 @@
 
 enum { LANES = 16, BLOCK = 1024 };
 
-/* The processor's own looking ahead ends at each page; asking this many bytes ahead as well is a tenth faster (Zen 3, 80 MB). */
+/* The processor's own looking ahead ends at each page; asking this many bytes ahead as well is some 5 % faster (Zen 3, 80 MB, two threads). */
 enum { AHEAD = 1024, LINE = 64 };
 #define ASK_AHEAD(x, bytes) \
 	for (int ask = 0; ask < (int)(bytes); ask += LINE) __builtin_prefetch((const char *)(const void *)(x) + AHEAD + ask)

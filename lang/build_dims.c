@@ -368,13 +368,6 @@ void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, 
 	build_breach(b, OP_CALL, nargs, args, why);
 }
 
-void dims_learn(Builder *b, TypeId from, TypeId to, Dim *map, uint32_t nmap) {
-	Type p = *type_of(b->ctx, from), t = *type_of(b->ctx, to);
-	SymId s;
-	for (uint32_t k = 0; p.kind == TY_TENSOR && t.kind == TY_TENSOR && k < p.rank && k < t.rank; k++)
-		if (dim_is_sym(b->ctx, p.dims[k], &s) && s < nmap && map[s] == NO_DIM) map[s] = t.dims[k];
-}
-
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static const char *sym_word(void *ud, SymId s) {

@@ -184,9 +184,6 @@ bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *ac
  * data-dependent). Lengths that must be equal for that are unified with guards. Throws E_INTERNAL when args do not fit.
  */
 void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map);
-/* map[s] := the dim at the place where `from` has the symbol s alone, for symbols with no entry yet: how a copier
- * learns the lengths that an instruction it has copied gave birth to. */
-void dims_learn(Builder *b, TypeId from, TypeId to, Dim *map, uint32_t nmap);
 
 /* ---- emitting (build.c) ------------------------------------------------------------------------------------------ */
 

@@ -93,8 +93,6 @@ Av *av_with_origin(Sp *sp, Av *v, Span origin) {
 	return s;
 }
 
-bool av_is_array(const Av *v) { return v->kind == AV_ARRAY; }
-
 /* ---- static facts --------------------------------------------------------------------------------------------------------------- */
 
 static const Value *static_scalar(Sp *sp, const Av *v) {
@@ -111,11 +109,6 @@ bool av_static_int(Sp *sp, const Av *v, int64_t *out) {
 bool av_static_bool(Sp *sp, const Av *v, bool *out) {
 	const Value *k = static_scalar(sp, v);
 	return k && value_as_bool(*k, out);
-}
-
-bool av_static_f64(Sp *sp, const Av *v, double *out) {
-	const Value *k = static_scalar(sp, v);
-	return k && value_as_f64(*k, out);
 }
 
 int64_t sp_want_int(Sp *sp, const Av *v, Span at, const char *what) {

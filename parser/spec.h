@@ -138,11 +138,9 @@ Av *av_builtin(Sp *sp, const char *builtin_name, uint32_t n, Av *const *captured
 Av *av_field(const Av *record, Atom name); /* NULL when there is none */
 Av *av_strong(Sp *sp, Av *v);
 Av *av_with_origin(Sp *sp, Av *v, Span origin);
-bool av_is_array(const Av *v);
 /* Static facts; false when not known now. */
 bool av_static_int(Sp *sp, const Av *v, int64_t *out);
 bool av_static_bool(Sp *sp, const Av *v, bool *out);
-bool av_static_f64(Sp *sp, const Av *v, double *out);
 /* The static value, or the frame is tried again with it baked, or an error at `at`: "WHAT must be known before running". */
 int64_t sp_want_int(Sp *sp, const Av *v, Span at, const char *what);
 bool sp_want_bool(Sp *sp, const Av *v, Span at, const char *what);

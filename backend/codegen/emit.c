@@ -100,13 +100,6 @@ LLVMValueRef emit_value_in(Emit *e, KRef x, uint32_t lanes) {
 	return emit_spread(e, emit_value(e, x), lanes);
 }
 
-bool emit_constant(Emit *e, KRef x, int64_t *v) {
-	LLVMValueRef value = emit_value(e, x);
-	if (!LLVMIsAConstantInt(value)) return false;
-	*v = LLVMConstIntGetSExtValue(value);
-	return true;
-}
-
 LLVMValueRef emit_shuffle(Emit *e, LLVMValueRef x, LLVMValueRef y, uint32_t n, const int *lanes) {
 	LLVMValueRef index[256];
 	if (n > 256) emit_stop(e, "vectors of %u lanes", n);

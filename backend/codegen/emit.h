@@ -101,7 +101,6 @@ static inline KRef emit_operand(const Emit *e, const KInst *in, uint32_t k) { re
 LLVMValueRef emit_value(Emit *e, KRef x);                             /* as it is: scalar or vector */
 LLVMValueRef emit_spread(Emit *e, LLVMValueRef x, uint32_t lanes);    /* a scalar to `lanes` lanes; vectors of as many stay */
 LLVMValueRef emit_value_in(Emit *e, KRef x, uint32_t lanes);          /* both */
-bool emit_constant(Emit *e, KRef x, int64_t *v);                      /* the number when x is a constant integer */
 LLVMValueRef emit_i32(Emit *e, int32_t x);
 LLVMValueRef emit_i64(Emit *e, int64_t x);
 LLVMValueRef emit_number(Emit *e, KType t, uint32_t lanes, double x); /* spread; integers from whole x */

@@ -273,16 +273,6 @@ KRef k_prim2(KBuilder *b, Op prim, KRef x, KRef y) {
 	return prim1(b, prim, t, widest(b, 2, args), 2, args);
 }
 
-KRef k_div_const(KBuilder *b, KRef x, int64_t by) {
-	int64_t v;
-	if (by == 1) return x;
-	if (k_is_int(b, x, &v)) return k_int(b, v / by);
-	int shift = 0;
-	while (((int64_t)1 << shift) < by) shift++;
-	if ((int64_t)1 << shift == by) return k_shift(b, 1, x, k_int(b, shift));
-	return k_prim2(b, OP_FLOORDIV, x, k_int(b, by));
-}
-
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) {
 	bool known;
 	KRef all[3] = {c, x, y};

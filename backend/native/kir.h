@@ -216,8 +216,6 @@ static inline KRef k_mul(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MUL
 static inline KRef k_lt(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_LT, x, y); }
 static inline KRef k_min(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MIN, x, y); }
 static inline KRef k_max(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MAX, x, y); }
-/* For non-negative i64 x and a positive constant. */
-KRef k_div_const(KBuilder *b, KRef x, int64_t by);
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y);
 KRef k_convert(KBuilder *b, KRef x, KType to);
 KRef k_recast(KBuilder *b, KRef x, KType to); /* the same bits */
