@@ -127,10 +127,11 @@ check asan tsan stress:
 	[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=build-$@ || built=no; \
 	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ build-$@ </dev/null
 
-fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each
+fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each, and the derivatives of random programs
 	@command -v clang >/dev/null || { echo 'fuzz: needs clang, which is not here'; exit 1; }
 	@$(MAKE) fuzzers-built MODE=fuzz BUILD=build-fuzz CC=clang
-	@scripts/fuzz.sh build-fuzz
+	@$(MAKE) build-check/tests/random_programs MODE=check BUILD=build-check
+	@scripts/fuzz.sh build-fuzz build-check/tests/random_programs
 
 bench: ## measure; what the figures mean is in docs/
 	@$(MAKE) all benches-built

@@ -5,6 +5,7 @@
  */
 #include "api/api.h"
 #include "backend/code.h"
+#include "lang/rule_check.h"
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
@@ -265,6 +266,14 @@ atled_status atled_machine(atled_context *x, atled_machine_mode mode) {
 	if ((unsigned)mode > ATLED_MACHINE_ALWAYS) return ATLED_MISUSE;
 	NativeMode m = mode == ATLED_MACHINE_NEVER ? NATIVE_OFF : mode == ATLED_MACHINE_ALWAYS ? NATIVE_ALWAYS : NATIVE_ON;
 	return api_run(x, ENTER_ALONE, machine_body, &m);
+}
+
+static void rules_body(Ctx *c, void *arg) { rule_check_set(c, *(RuleCheckMode *)arg); }
+
+atled_status atled_check_rules(atled_context *x, atled_rule_check mode) {
+	if ((unsigned)mode > ATLED_RULES_FAIL) return ATLED_MISUSE;
+	RuleCheckMode m = mode == ATLED_RULES_FAIL ? RULES_FAIL : mode == ATLED_RULES_WARN ? RULES_WARN : RULES_TRUSTED;
+	return api_run(x, ENTER_ALONE, rules_body, &m);
 }
 
 static void profile_body(Ctx *c, void *arg) {

@@ -18,6 +18,9 @@ void autodiff_init(Ctx *c);
  * the tangents of the results whose bit is set in result_active (written by the call, one bool per result of f): a result whose
  * tangent is known to be zero has none. Borrowed: lives as long as f. */
 Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active);
+/* The same of f as it was before it was settled, and of what it calls: for programs that go forwards, which are settled in their turn with all of it in
+ * view. There a derivative of a derivative is still seen as such (lines.h). */
+Fn *ad_forward(Ctx *c, Fn *f, const bool *active, bool *result_active);
 
 /* Linearisation: primal = (parameters of f) -> (results of f, residuals...); linear = (residuals..., tangents of active parameters)
  * -> tangents of the results flagged in result_active. The linear function contains only operations linear in the tangents. */
@@ -40,12 +43,19 @@ Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals);
 
 /* Taylor mode. Parameters: for each parameter of f, its value; then for each active parameter its coefficients 1..order (of
  * x(s) = sum x_k s^k, x_k = derivative / k!), one parameter each, parameter-major; `straight`: coefficient 1 alone, the others are zero. Results:
- * results of f, then for each result flagged in result_active its coefficients 1..order. Borrowed. */
+ * results of f, then for each result flagged in result_active its coefficients 1..order. Of f as it was before it was settled. Borrowed. */
 Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, bool *result_active);
 
 /* (parameters of f) -> (f, its gradient), where f gives one real number and the one active parameter is a vector of a short fixed length; else NULL.
  * It goes backwards; ad_settle may put the forward mode in its place. Borrowed. */
 Fn *ad_gradient(Ctx *c, Fn *f, const bool *active);
+
+/* f, whose loops keep snapshots instead of tapes when they are run backwards: so many, or as many as fit into so many bytes (one of the two is 0).
+ * Derivatives, expansions and batches of it inherit that. Borrowed. */
+Fn *ad_checkpoint(Ctx *c, Fn *f, int64_t snapshots, int64_t bytes);
+/* What is known beforehand of the loops of ad_checkpoint's function, differentiated with respect to `active`: (parameters of f) -> for each loop
+ * in it that keeps snapshots, five i64: its place (of the context's spans), turns, bytes of a snapshot, rows for snapshots, and whether they are taken on the way forward, when one row is for the state before the last turn. It runs f. Borrowed. */
+Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active);
 
 /* Batching: the parameters flagged in batched gain a leading axis of a common new symbol length, and so do all results that are arrays but
  * for a random state drawn from inside, which all lanes share. At least one array must be flagged. Borrowed. */
@@ -60,5 +70,12 @@ Fn *ad_settle(Ctx *c, Fn *f);
 /* Sizes: scalar operations executed by one run of f at the given symbol lengths (loops counted by their trip count where it is
  * constant or an extent, else once): one per element of an element-wise result (zero for moves and constants), 2*m*n*k for contractions. */
 double fn_cost(const Fn *f, const int64_t *sym_values, uint32_t nsyms);
+
+/* Each call that f makes: the callee, the lengths of its symbols (-1: unknown) and the operations of one such call. */
+typedef void (*CallVisit)(void *ud, Fn *callee, const int64_t *syms, double cost);
+void fn_calls(const Fn *f, const int64_t *sym_values, CallVisit visit, void *ud);
+
+/* The derivatives that f takes at these lengths, line by line: of what, in which mode, at what cost; nothing where it takes none. */
+void ad_explain(Ctx *c, Fn *f, const int64_t *sym_values, Text *out);
 
 #endif

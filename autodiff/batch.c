@@ -342,6 +342,10 @@ static Ref condition_here(Batch *s, const Inst *in, const Ref *values) {
 	return go_on;
 }
 
+static bool is_tape(const Batch *s, Ref r) {
+	return s->tape[REF_INDEX(r)];
+}
+
 /* One turn for the lanes that are alive; `values` are the carried values at its beginning and become those at its
  * end. The body's parameters and all it captures are seen through the index of a lane that is alive. */
 static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t skip, Ref alive, Ref *values) {
@@ -354,13 +358,14 @@ static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t ski
 	for (uint32_t k = 0; k < n; k++) {
 		Ref param = ref_value(r->params + skip + k);
 		batch_set(s, param, values[k]);
-		if (batch_lanes(s, param)) redirect(s, in, param, index);
+		if (batch_lanes(s, param) && !is_tape(s, param)) redirect(s, in, param, index);
 	}
 	batch_region(s, r);
 	build_at(s->b, in->span);
 	for (uint32_t k = 0; k < n; k++) {
 		Ref next = region_result(s, r, k);
-		if (batch_lanes(s, ref_value(r->params + skip + k)))
+		if (is_tape(s, ref_value(r->params + skip + k))) values[k] = batch_full(s, in, next); /* also for lanes that have stopped */
+		else if (batch_lanes(s, ref_value(r->params + skip + k)))
 			values[k] = choose(s, alive, batch_full(s, in, next), values[k]);
 		else values[k] = batch_get(s, next);
 	}
@@ -372,7 +377,7 @@ static Ref *by_lane_init(Batch *s, const Inst *in, const Region *r, uint32_t ski
 	Ref *init = ARENA_ARRAY(s->scratch, Ref, in->nresults + 2);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref param = ref_value(r->params + skip + k);
-		if (batch_lanes(s, param)) check_shape(s, in, param);
+		if (batch_lanes(s, param) && !is_tape(s, param)) check_shape(s, in, param);
 		init[k] = carried(s, in, param, inst_arg(s->f, in, skip + k));
 	}
 	return init;
@@ -515,7 +520,7 @@ void batch_CALL(Batch *s, const Inst *in) {
 	bool any = false;
 	for (uint32_t k = 0; k < in->nargs; k++) any |= batch_lanes(s, inst_arg(s->f, in, k));
 	/* Random numbers of its own for each lane, and no operand that tells the callee how many lanes there are. */
-	if (!any) {
+	if (!any || batch_one_by_one(s, in)) {
 		batch_lane_loop(s, in);
 		return;
 	}
@@ -578,7 +583,8 @@ void batch_region(Batch *s, const Region *r) {
 }
 
 void batch_make(Ctx *c, Derived *d) {
-	Fn *f = d->from;
+	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, f) ? fn_flatten(c, f) : NULL;
+	if (flat) f = derived_own(d, flat);
 	Batch s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
 	s.b = build_begin(c, derived_name(c, f, "map"), f->span, f);
 	s.map = refmap_new(s.b, f, true);
@@ -593,7 +599,7 @@ void batch_make(Ctx *c, Derived *d) {
 	batch_region(&s, &f->regions.at[0]);
 	Ref *results = ARENA_ARRAY(s.scratch, Ref, nresults + 1);
 	bool *widens =
-		ARENA_ARRAY(f->arena, bool, nresults + 1); /* may be given the batch axis: an array, and no random state */
+		ARENA_ARRAY(d->from->arena, bool, nresults + 1); /* may be given the batch axis: an array, and no random state */
 	d->data = widens;
 	for (uint32_t k = 0; k < nresults; k++) {
 		Ref r = fn_result(f, k);
@@ -606,7 +612,7 @@ void batch_make(Ctx *c, Derived *d) {
 		d->result_active[k] = true;
 	}
 	d->fn = derived_own(d, build_end(s.b, nresults, results));
-	if (origin_of(f).is_jet) origin_set(c, d->fn, (Origin){.is_jet = true});
+	origin_set(c, d->fn, (Origin){.is_jet = origin_of(d->from).is_jet, .has_source = true, .source = d->from->id});
 }
 
 /* The same with the batch axis in every array but random states (order 1 in the cache): a call of the other and

@@ -28,6 +28,10 @@ typedef struct Batch {
 	bool *thread;  /* by value of f: a token or a random state */
 	InstId
 		*born; /* by symbol of f: the instruction that gives birth to it, or whose region does; NO_INST: a parameter */
+	/* By symbol of f: a length of which each lane has its own, of a tape that a derivative keeps. The tape is as long as the longest lane
+	 * needs; what is behind a lane's own part is never read. */
+	bool *ragged;
+	bool *tape; /* by value of f: a parameter of a `while` that is such a tape, and what it becomes in a turn */
 	Threads *known;
 	VEC(BatchUndo) trail;
 } Batch;
@@ -43,10 +47,16 @@ bool batch_dims_before(const Batch *s, const Inst *in, TypeId t);
 bool batch_involved(const Batch *s, const Inst *in);
 /* Where a thread that leaves a region as r came into it; REF_NONE when it did not. */
 Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner);
+/* Lengths in the callee would differ from lane to lane. */
+bool batch_one_by_one(const Batch *s, const Inst *call);
 /* The callee draws random numbers, itself or through calls. */
 bool batch_draws_random(Batch *s, const Inst *call);
 /* The entry of the callee's batch for the operands that have lanes. */
 Derived *batch_callee(const Batch *s, const Inst *in);
+
+/* A function that is called, or one that it calls, keeps tapes for a derivative: whether lanes may have their own lengths of those can only
+ * be seen where they are read as well. */
+bool batch_calls_keep_tapes(Ctx *c, const Fn *f);
 
 /* Operands and results. */
 Ref batch_get(Batch *s, Ref r);  /* as it is */

@@ -334,10 +334,16 @@ Derived *batch_callee(const Batch *s, const Inst *in) {
 	return derived_of(s->c, fn_get(s->c, (FnId)attr_int(s->c, OP_CALL, in->attr, 0)), TR_BATCH, 0, mask, batch_make);
 }
 
+bool batch_one_by_one(const Batch *s, const Inst *call) {
+	uint32_t k = fn_get(s->c, (FnId)attr_int(s->c, OP_CALL, call->attr, 0))->by_lane;
+	return k && batch_lanes(s, inst_arg(s->f, call, k - 1));
+}
+
 /* Of a callee that is still being made (recursion) all is taken to differ that can: it will keep that promise. */
 static void lanes_call(Batch *s, const Inst *in) {
-	if (!any_arg(s, in)) {
-		for (uint32_t k = 0; k < in->nresults; k++) raise_by_control(s, inst_result(in, k), batch_draws_random(s, in));
+	if (!any_arg(s, in) || batch_one_by_one(s, in)) {
+		bool differ = any_arg(s, in) || batch_draws_random(s, in);
+		for (uint32_t k = 0; k < in->nresults; k++) raise_by_control(s, inst_result(in, k), differ);
 		return;
 	}
 	const Derived *d = batch_callee(s, in);
@@ -368,6 +374,144 @@ static void lanes_region(Batch *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) lanes_inst(s, inst_at(s->f, r, i));
 }
 
+/* ---- tapes ------------------------------------------------------------------------------------------------------- */
+
+/* A gradient reads a tape row by row at the turn that wrote the row, so lanes that end after different numbers of turns can share one that is
+ * as long as the longest needs. Of a program's own arrays that is not so: there an index beyond a lane's end must fail. */
+static bool made_by_transform(Ctx *c, const Inst *in) {
+	char transforms[64];
+	chain_transforms(c, in->chain, transforms, sizeof transforms);
+	return transforms[0];
+}
+
+static bool keeps_tapes(Ctx *c, const Fn *f, uint32_t depth) {
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Inst *in = &f->insts.at[i];
+		if ((in->op == OP_PUSH || in->op == OP_BIND) && made_by_transform(c, in)) return true;
+		if (in->op != OP_CALL || !depth) continue;
+		const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+		if (g && g != f && g->finished && keeps_tapes(c, g, depth - 1)) return true;
+	}
+	return false;
+}
+
+bool batch_calls_keep_tapes(Ctx *c, const Fn *f) {
+	enum { DEPTH = 6 };
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		if (f->insts.at[i].op != OP_CALL) continue;
+		const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, f->insts.at[i].attr, 0));
+		if (g && g->finished && keeps_tapes(c, g, DEPTH)) return true;
+	}
+	return false;
+}
+
+static void mark_ragged(Batch *s, Dim d) {
+	SymId sym;
+	if (dim_is_sym(s->c, d, &sym) && sym < s->f->syms.n) s->ragged[sym] = true;
+}
+
+/* Carried values of a `while` that are nothing but pushed to, and lengths of counts that differ. */
+static void find_tapes(Batch *s, const Region *r, const uint32_t *uses) {
+	const Fn *f = s->f;
+	for (uint32_t i = 0; i < r->ninsts; i++) {
+		const Inst *in = inst_at(f, r, i);
+		for (uint32_t k = 0; k < in->nregions; k++) find_tapes(s, inst_region(f, in, k), uses);
+		if (in->op == OP_BIND && any_arg(s, in) && made_by_transform(s->c, in)) mark_ragged(s, (Dim)attr_int(s->c, OP_BIND, in->attr, 0));
+		if (in->op != OP_WHILE || !batch_lanes(s, region_result(f, inst_region(f, in, 0), 0))) continue;
+		const Region *test = inst_region(f, in, 0), *body = inst_region(f, in, 1);
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			Ref param = ref_value(body->params + k), next = region_result(f, body, k);
+			const Inst *push = ref_inst(f, next);
+			if (!push || push->op != OP_PUSH || inst_arg(f, push, 0) != param || !made_by_transform(s->c, push)) continue;
+			if (uses[REF_INDEX(param)] != 1 || uses[REF_INDEX(next)] != 1 || uses[test->params + k]) continue;
+			mark_ragged(s, ref_ty(f, param)->dims[0]);
+			mark_ragged(s, ref_ty(f, ref_value(test->params + k))->dims[0]);
+			mark_ragged(s, ref_ty(f, inst_result(in, k))->dims[0]);
+			s->tape[REF_INDEX(param)] = s->tape[REF_INDEX(next)] = true;
+		}
+	}
+}
+
+typedef struct Mention {
+	const Batch *s;
+	bool found;
+} Mention;
+
+static void visit_mention(void *ud, SymId sym) {
+	Mention *m = ud;
+	m->found |= m->s->ragged[sym];
+}
+
+static bool dim_ragged(const Batch *s, Dim d) {
+	Mention m = {s, false};
+	dim_each_sym(s->c, d, visit_mention, &m);
+	return m.found;
+}
+
+/* An axis other than `but` (-1: any axis) has a ragged length. */
+static bool has_ragged(const Batch *s, Ref r, int but) {
+	Type t = *ref_ty(s->f, r);
+	for (int k = 0; t.kind == TY_TENSOR && k < t.rank; k++)
+		if (k != but && dim_ragged(s, t.dims[k])) return true;
+	return false;
+}
+
+static bool attr_ragged(const Batch *s, const Inst *in) {
+	uint32_t k = 0, n;
+	for (const char *at = prims[in->op].attr; (at = strchr(at, ':')); at++, k++) {
+		if (at[1] != 'D') continue;
+		const int64_t *words = attr_field(s->c, (Op)in->op, in->attr, k, &n);
+		for (uint32_t i = 0; i < n; i++)
+			if (dim_ragged(s, (Dim)words[i])) return true;
+	}
+	return false;
+}
+
+/* The instruction does not care how long its operands are behind a lane's own part. */
+static bool bears_ragged(const Batch *s, const Inst *in) {
+	const Fn *f = s->f;
+	bool args = false, results = false;
+	for (uint32_t k = 0; k < in->nargs; k++) args |= has_ragged(s, inst_arg(f, in, k), -1);
+	for (uint32_t k = 0; k < in->nresults; k++) results |= has_ragged(s, inst_result(in, k), -1);
+	int axis;
+	switch ((Op)in->op) {
+	case OP_FOR: case OP_WHILE: case OP_IF: case OP_SELECT: case OP_CONVERT: case OP_STOP: return true;
+	case OP_BIND: return !args;
+	case OP_BROADCAST: return !args;
+	case OP_PUSH: return !(args || results) || s->tape[in->results];
+	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET:
+		axis = (int)attr_int(s->c, (Op)in->op, in->attr, 0);
+		for (uint32_t k = 1; k < in->nargs; k++)
+			if (has_ragged(s, inst_arg(f, in, k), -1)) return false;
+		return !has_ragged(s, inst_arg(f, in, 0), axis) && !(in->op == OP_GATHER && results);
+	default: return prims[in->op].elementwise || !(args || results || attr_ragged(s, in));
+	}
+}
+
+static bool region_bears_ragged(const Batch *s, const Region *r) {
+	for (uint32_t i = 0; i < r->ninsts; i++) {
+		const Inst *in = inst_at(s->f, r, i);
+		if (!bears_ragged(s, in)) return false;
+		for (uint32_t k = 0; k < in->nregions; k++)
+			if (!region_bears_ragged(s, inst_region(s->f, in, k))) return false;
+	}
+	return true;
+}
+
+static void find_ragged(Batch *s) {
+	const Fn *f = s->f;
+	uint32_t *uses = ARENA_ARRAY(s->scratch, uint32_t, f->vals.n + 1);
+	s->ragged = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
+	s->tape = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
+	fn_count_uses(f, uses);
+	find_tapes(s, &f->regions.at[0], uses);
+	bool good = region_bears_ragged(s, &f->regions.at[0]);
+	for (uint32_t k = 0; k < fn_nresults(f); k++) good = good && !has_ragged(s, fn_result(f, k), -1);
+	if (good) return;
+	memset(s->ragged, 0, f->syms.n + 1);
+	memset(s->tape, 0, f->vals.n + 1);
+}
+
 void batch_analyse(Batch *s) {
 	const Fn *f = s->f;
 	find_threads(s);
@@ -378,4 +522,5 @@ void batch_analyse(Batch *s) {
 	s->lanes = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) raise(s, fn_param(f, k), s->entry->mask[k]);
 	lanes_region(s, &f->regions.at[0]);
+	find_ragged(s);
 }

@@ -271,6 +271,14 @@ void batch_GUARD(Batch *s, const Inst *in) { no_lanes(s, in); }
 void batch_START(Batch *s, const Inst *in) { no_lanes(s, in); }
 
 void batch_BIND(Batch *s, const Inst *in) {
+	SymId sym;
+	if (dim_is_sym(s->c, (Dim)attr_int(s->c, OP_BIND, in->attr, 0), &sym) && sym < s->f->syms.n && s->ragged[sym]) {
+		Dim one = dim_const(s->c, 1);
+		Ref zero = build_zeros(s->b, type_tensor(s->c, DT_I64, 1, &one)), counts = build_concat(s->b, 2, (Ref[]){zero, batch_arg(s, in, 0)}, 0);
+		Ref longest = build_reduce(s->b, OP_REDUCE_MAX, counts, 1, (int[]){0});
+		build(s->b, OP_BIND, 1, &longest, batch_attr(s, in), NULL);
+		return;
+	}
 	batch_no_rule(s, in, "makes a length of a number that differs from lane to lane: all lanes have one shape");
 }
 
@@ -299,6 +307,29 @@ void batch_TRISOLVE(Batch *s, const Inst *in) {
 	shape[last] = dim_mul(s->c, wide.dims[last], wide.dims[last + 1]);
 	Ref args[2] = {t, build_reshape(s->b, moved, wide.rank - 1u, shape)};
 	Ref y = build(s->b, OP_TRISOLVE, 2, args, in->attr, NULL);
+	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
+}
+
+void batch_SOLVED(Batch *s, const Inst *in) {
+	if (arg_lanes(s, in, 0) || arg_lanes(s, in, 1) || arg_lanes(s, in, 2)) {
+		all_lanes(s, in);
+		return;
+	}
+	Ref args[5];
+	Type wide = {0};
+	int last = 0;
+	for (uint32_t k = 0; k < 5; k++) {
+		args[k] = k < 3 ? batch_get(s, inst_arg(s->f, in, k)) : batch_full_arg(s, in, k);
+		if (k < 3) continue;
+		last = type_at(s, args[k]).rank - 2;
+		Ref moved = move_axis(s, args[k], 0, last);
+		wide = type_at(s, moved);
+		Dim shape[MAX_RANK];
+		memcpy(shape, wide.dims, sizeof shape);
+		shape[last] = dim_mul(s->c, wide.dims[last], wide.dims[last + 1]);
+		args[k] = build_reshape(s->b, moved, wide.rank - 1u, shape);
+	}
+	Ref y = build(s->b, OP_SOLVED, 5, args, in->attr, NULL);
 	set1(s, in, move_axis(s, build_reshape(s->b, y, wide.rank, wide.dims), last, 0));
 }
 

@@ -1,18 +1,22 @@
 /* cost.c - how many scalar operations one run of a function takes, from its instructions.
  *
  * Needs: autodiff.h. Guarantees: emits nothing and never throws. A length that is not known (data-dependent, or memory ran out) counts as
- * one; a loop counts its turns where they are a constant or a length, else one; of two branches the dearer counts; a recursive call counts
+ * one; a loop counts its turns where they follow from lengths and constants, else one; of two branches the dearer counts; a recursive call counts
  * as nothing. Factorisations count the leading terms of Golub and Van Loan, "Matrix Computations", 4th ed.; sorting n log2 n comparisons;
  * a Fourier transform 5 n log2 n.
  */
 #include "autodiff/autodiff.h"
 #include <math.h>
 
+#define KNOWN_DEPTH 16 /* of whole-number arithmetic that is followed */
+
 typedef struct Cost {
 	const Fn *f;
-	const int64_t *syms;
+	int64_t *syms; /* own copy, in which symbols that the function binds are filled in on the way; NULL when memory ran out */
 	uint32_t nsyms;
 	const struct Cost *caller;
+	CallVisit visit; /* or NULL */
+	void *ud;
 } Cost;
 
 static double length(const Cost *k, Dim d) {
@@ -37,24 +41,62 @@ static double log2_of(double n) {
 
 static double region_cost(const Cost *k, const Region *g);
 
-static double turns(const Cost *k, Ref count) {
-	const Const *c = ref_constant(k->f, count);
-	int64_t n;
-	if (c && value_as_i64(c->value, &n)) return n > 0 ? (double)n : 0;
-	const Inst *in = ref_inst(k->f, count);
-	return in && in->op == OP_EXTENT ? length(k, (Dim)attr_int(k->f->ctx, OP_EXTENT, in->attr, 0)) : 1;
+/* A whole number that follows from constants and lengths: how often a loop runs, how long an array becomes. */
+static bool known(const Cost *k, Ref r, int64_t *out, uint32_t depth) {
+	const Const *constant = ref_constant(k->f, r);
+	if (constant) return value_as_i64(constant->value, out);
+	const Inst *in = ref_inst(k->f, r);
+	if (!in || depth > KNOWN_DEPTH || ref_ty(k->f, r)->rank) return false;
+	const Op op = (Op)in->op;
+	int64_t x[2] = {0, 0};
+	switch (op) {
+	case OP_EXTENT: return dim_eval(k->f->ctx, (Dim)attr_int(k->f->ctx, op, in->attr, 0), k->syms, k->nsyms, out);
+	case OP_NEG: case OP_ADD: case OP_SUB: case OP_MUL: case OP_MAX: case OP_MIN: case OP_FLOORDIV: case OP_MOD:
+		if (ref_ty(k->f, r)->dtype != DT_I64) return false;
+		for (uint32_t i = 0; i < in->nargs; i++)
+			if (!known(k, inst_arg(k->f, in, i), &x[i], depth + 1)) return false;
+		return scalar_apply(op, DT_I64, &x[0], &x[1], out) == ST_OK;
+	default: return false;
+	}
 }
 
-static double function_cost(const Fn *f, const int64_t *syms, uint32_t nsyms, const Cost *caller) {
+static double turns(const Cost *k, Ref count) {
+	int64_t n;
+	if (!known(k, count, &n, 0)) return 1;
+	return n > 0 ? (double)n : 0;
+}
+
+static double function_cost(const Fn *f, const int64_t *syms, uint32_t nsyms, const Cost *caller, CallVisit visit, void *ud) {
 	for (const Cost *k = caller; k; k = k->caller)
 		if (k->f == f) return 0;
-	return region_cost(&(Cost){f, syms, nsyms, caller}, &f->regions.at[0]);
+	Cost k = {.f = f, .caller = caller, .visit = visit, .ud = ud};
+	if (f->syms.n) k.syms = heap_alloc(f->ctx, f->syms.n * sizeof *k.syms);
+	if (k.syms) k.nsyms = f->syms.n;
+	for (uint32_t s = 0; s < k.nsyms; s++) k.syms[s] = s < nsyms ? syms[s] : -1;
+	const double cost = region_cost(&k, &f->regions.at[0]);
+	if (k.syms) heap_free(f->ctx, k.syms, k.nsyms * sizeof *k.syms);
+	return cost;
+}
+
+/* A symbol that is given its length here. */
+static void bind(const Cost *k, const Inst *in) {
+	SymId s;
+	int64_t n;
+	if (dim_is_sym(k->f->ctx, (Dim)attr_int(k->f->ctx, OP_BIND, in->attr, 0), &s) && s < k->nsyms && k->syms[s] < 0 &&
+	    known(k, inst_arg(k->f, in, 0), &n, 0) && n >= 0)
+		k->syms[s] = n;
 }
 
 /* The callee's symbols are what the operands show. */
 static double call_cost(const Cost *k, const Inst *in) {
 	Ctx *c = k->f->ctx;
-	const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+	Fn *callee;
+	if (in->op == OP_HOST) {
+		const HostCall *h = host_call(c, (HostId)attr_int(c, OP_HOST, in->attr, 0));
+		callee = h->def->written ? h->fns[0] : NULL;
+	} else {
+		callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+	}
 	if (!callee || !callee->finished) return 0;
 	uint32_t n = callee->syms.n;
 	int64_t *syms = n ? heap_alloc(c, n * sizeof *syms) : NULL;
@@ -68,7 +110,8 @@ static double call_cost(const Cost *k, const Inst *in) {
 			if (dim_eval(c, have->dims[a], k->syms, k->nsyms, &v)) syms[s] = v;
 		}
 	}
-	double cost = function_cost(callee, syms, syms ? n : 0, k);
+	double cost = function_cost(callee, syms, syms ? n : 0, k, NULL, NULL);
+	if (k->visit && (syms || !n)) k->visit(k->ud, callee, syms, cost);
 	if (syms) heap_free(c, syms, n * sizeof *syms);
 	return cost;
 }
@@ -126,7 +169,8 @@ static double inst_cost(const Cost *k, const Inst *in) {
 	}
 	case OP_FOR: return turns(k, x) * region_cost(k, inst_region(f, in, 0));
 	case OP_WHILE: return region_cost(k, inst_region(f, in, 0)) + region_cost(k, inst_region(f, in, 1));
-	case OP_CALL: return call_cost(k, in);
+	case OP_CALL: case OP_HOST: return call_cost(k, in);
+	case OP_BIND: bind(k, in); return 0;
 	default: return 0;
 	}
 }
@@ -138,5 +182,9 @@ static double region_cost(const Cost *k, const Region *g) {
 }
 
 double fn_cost(const Fn *f, const int64_t *sym_values, uint32_t nsyms) {
-	return function_cost(f, sym_values, nsyms, NULL);
+	return function_cost(f, sym_values, nsyms, NULL, NULL, NULL);
+}
+
+void fn_calls(const Fn *f, const int64_t *sym_values, CallVisit visit, void *ud) {
+	function_cost(f, sym_values, sym_values ? f->syms.n : 0, NULL, visit, ud);
 }

@@ -8,6 +8,7 @@
 typedef struct DerivedSet { /* what Fn.derived points to */
 	Derived *first;
 	Origin origin;
+	Fn *plain; /* one reference; NULL: none */
 } DerivedSet;
 
 typedef struct AutodiffState {
@@ -39,6 +40,16 @@ Origin origin_of(const Fn *f) {
 
 void origin_set(Ctx *c, Fn *f, Origin o) {
 	set_of(c, f)->origin = o;
+}
+
+Fn *plain_of(Fn *f) {
+	const DerivedSet *set = f->derived;
+	return set && set->plain ? set->plain : f;
+}
+
+void plain_set(Ctx *c, Fn *settled, Fn *plain) {
+	fn_ref(plain);
+	set_of(c, settled)->plain = plain;
 }
 
 Derived *derived_find(const Fn *f, Transform transform, uint32_t order, const bool *mask) {
@@ -75,6 +86,7 @@ void derived_free(Ctx *c, void *derived) {
 	(void)c;
 	DerivedSet *set = derived;
 	for (Derived *d = set->first; d; d = d->next) release(d);
+	if (set->plain) fn_unref(set->plain);
 }
 
 static void forget(Derived *d) {
@@ -150,6 +162,9 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	arena_free(d->scratch);
 	d->scratch = NULL;
 	if (s == ST_OK) {
+		/* The loops of a derivative, an expansion or a batch are those of the function. */
+		if (transform == TR_JVP || transform == TR_JET || transform == TR_BATCH) d->fn->checkpoint = f->checkpoint;
+		if (transform == TR_JVP || transform == TR_JET) d->fn->by_lane = f->by_lane;
 		finish(st, d);
 		return d;
 	}
@@ -164,6 +179,73 @@ Atom derived_name(Ctx *c, const Fn *f, const char *transform) {
 	return atom_f(c, "%s.%s", f->name ? atom_text(c, f->name) : "fn", transform);
 }
 
+typedef struct Way { /* from the results of a function backwards, breadth first */
+	const Fn *f;
+	uint32_t *towards; /* by value: the value nearer the results that it is used for; NOWHERE: not met; itself: a result */
+	uint32_t *queue, n;
+} Way;
+
+enum { NOWHERE = UINT32_MAX, PATH_MOST = 8 };
+
+static void meet(Way *w, Ref r, uint32_t towards) {
+	if (!ref_is_value(r) || w->towards[REF_INDEX(r)] != NOWHERE) return;
+	w->towards[REF_INDEX(r)] = towards == NOWHERE ? REF_INDEX(r) : towards;
+	w->queue[w->n++] = REF_INDEX(r);
+}
+
+static void meet_region(Way *w, const Region *g, uint32_t towards) {
+	for (uint32_t k = 0; k < g->nresults; k++) meet(w, w->f->args.at[g->results + k], towards);
+}
+
+static void meet_inst(Way *w, const Inst *in, uint32_t towards) {
+	for (uint32_t k = 0; k < in->nargs; k++) meet(w, inst_arg(w->f, in, k), towards);
+	for (uint32_t k = 0; k < in->nregions; k++) meet_region(w, inst_region(w->f, in, k), towards);
+}
+
+/* The value that the instruction gives and this result depends on; NOWHERE: none. */
+static uint32_t find_way(Way *w, const Inst *in, Ref result) {
+	const Fn *f = w->f;
+	memset(w->towards, 0xff, (f->vals.n + 1u) * sizeof *w->towards);
+	w->n = 0;
+	meet(w, result, NOWHERE);
+	for (uint32_t i = 0; i < w->n; i++) {
+		const Val *v = &f->vals.at[w->queue[i]];
+		InstId id = v->def != NO_INST ? v->def : f->regions.at[v->region].owner;
+		if (v->def != NO_INST && &f->insts.at[id] == in) return w->queue[i];
+		if (id != NO_INST) meet_inst(w, &f->insts.at[id], w->queue[i]);
+	}
+	return NOWHERE;
+}
+
+/* Adds "from the result: `*` at 3:11, `sum` at 2:12": how what f gives depends on the instruction, the result first. Each place once; what has no
+ * place of its own, and what stands in the library, is left out. */
+static void trace_path(Ctx *c, Diag *d, const Fn *f, const Inst *in) {
+	Arena *a = arena_new(c);
+	Way w = {.f = f, .towards = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u), .queue = ARENA_ARRAY(a, uint32_t, f->vals.n + 1u)};
+	uint32_t at = NOWHERE;
+	for (uint32_t k = 0; k < fn_nresults(f) && at == NOWHERE; k++) at = find_way(&w, in, fn_result(f, k));
+
+	const char *path = "";
+	Span last = span_of(c, in->span);
+	uint32_t n = 0;
+	while (at != NOWHERE && w.towards[at] != at && n < PATH_MOST) {
+		at = w.towards[at];
+		const Val *v = &f->vals.at[at];
+		if (v->def == NO_INST) continue;
+		const Inst *use = &f->insts.at[v->def];
+		Span span = span_of(c, use->span);
+		const char *source = source_name(c, span.source);
+		if (!use->span || source[0] == '<' || (span.source == last.source && span.start == last.start && span.end == last.end)) continue;
+		uint32_t line, column;
+		source_position(c, span, &line, &column);
+		path = arena_printf(a, "`%s` at %u:%u%s%s", prim_spelling((Op)use->op), line, column, n ? ", " : "", path);
+		last = span;
+		n++;
+	}
+	if (n) diag_trace(c, d, "from the result%s: %s", at != NOWHERE && w.towards[at] != at ? " (the last part)" : "", path);
+	arena_free(a);
+}
+
 void no_rule(Ctx *c, const Fn *f, const Inst *in, const char *transform, const char *why) {
 	const char *name = prim_spelling((Op)in->op);
 	if (in->op == OP_HOST) {
@@ -174,6 +256,9 @@ void no_rule(Ctx *c, const Fn *f, const Inst *in, const char *transform, const c
 	/* f.jvp.linear is the user's f */
 	const char *who = f->name ? atom_text(c, f->name) : "";
 	if (who[0] && who[0] != '_') diag_trace(c, d, "in the %s of %.*s", transform, (int)strcspn(who, "."), who);
-	if (in->chain) diag_trace(c, d, "derived by: %s", chain_text(c, in->chain));
+	char transforms[160];
+	chain_transforms(c, in->chain, transforms, sizeof transforms);
+	if (transforms[0]) diag_trace(c, d, "derived by: %s", transforms);
+	trace_path(c, d, f, in);
 	ctx_throw(c, ST_ERROR);
 }

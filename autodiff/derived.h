@@ -21,7 +21,12 @@ typedef enum Transform { TR_JVP,
 	                     TR_DEPENDS,
 	                     TR_COLUMNS,
 	                     TR_GRADIENT,
-	                     TR_SLOPES } Transform;
+	                     TR_SLOPES,
+	                     TR_CHECKPOINT,
+	                     TR_ADVANCE,
+	                     TR_LOOP,
+	                     TR_REPORT,
+	                     TR_SPARSITY } Transform;
 
 typedef struct Derived Derived;
 struct Derived {
@@ -30,7 +35,7 @@ struct Derived {
 	uint8_t transform;
 	bool done;      /* made; before that `fn` is under construction, or NULL when even that has not begun */
 	bool recursive; /* was asked for before it was done: it must keep the promises made to its caller */
-	uint32_t order; /* jet: the order, and whether it is along straight lines; transpose, columns: the number of residuals; others: 0 */
+	uint32_t order; /* jet: the order, and whether it is along straight lines; transpose, columns: the number of residuals; checkpoint: how; sparsity: of captured values; others: 0 */
 	uint32_t nmask; /* parameters of `from` */
 	bool *mask;     /* never set where a parameter has no tangent, except in a batch */
 	Fn *fn;
@@ -60,13 +65,24 @@ typedef struct Origin {
 	uint32_t jvp_params, jvp_results;
 	bool is_linear; /* linear in the parameters from linear_from on, in the form that transposing wants */
 	uint32_t linear_from;
+	bool is_primal, is_reverse; /* the two sweeps of reverse mode: what keeps residuals, and a transpose */
+	bool has_source; /* of a forward sweep and of a batch: what it was made of, by its number, whose calls are written out in it */
+	FnId source;
 	bool is_jet; /* a Taylor expansion, or a batch of them */
+	uint32_t line_order, line_param; /* lines.h: an expansion of line_of by one number; order 0: none */
+	FnId line_of;                    /* by its number, since it may be gone */
 	bool is_gradient; /* gradient.c made it, of the function `gradient_of`, which may be gone: its number is asked for */
 	FnId gradient_of;
 	uint32_t rounds; /* of splits that led to it, one of the linear part of another */
+	const struct SnapshotLoop *loop; /* checkpoint.c made it, of a loop that keeps snapshots: it has a transpose of its own */
 } Origin;
 Origin origin_of(const Fn *f);
 void origin_set(Ctx *c, Fn *f, Origin o);
+
+/* The form that f had before it was settled, its calls not written out: forward modes take that, since it tells what was expanded of what. f itself where
+ * there is none. plain_set keeps a reference. */
+Fn *plain_of(Fn *f);
+void plain_set(Ctx *c, Fn *settled, Fn *plain);
 
 /* The free_derived hook. */
 void derived_free(Ctx *c, void *derived);

@@ -7,6 +7,7 @@
  * ed., chapter 13.
  */
 #include "autodiff/jet.h"
+#include "autodiff/lines.h"
 
 static void make_jet(Ctx *c, Derived *d);
 
@@ -128,16 +129,31 @@ static Derived *callee_jet(Jet *j, const Inst *in) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
 	const uint32_t straight = j->order > 1 && args_mask(j, in) == FIRST ? STRAIGHT : 0;
-	return derived_of(j->c, fn_get(j->c, (FnId)attr_int(j->c, OP_CALL, in->attr, 0)), TR_JET, j->order | straight, active,
-	                  make_jet);
+	Fn *callee = fn_get(j->c, (FnId)attr_int(j->c, OP_CALL, in->attr, 0));
+	return derived_of(j->c, plain_of(callee), TR_JET, j->order | straight, active, make_jet);
 }
 
 /* A callee that is still being made has series for all that can have one. */
+/* The call is to an expansion of some function by a number, which here moves along a straight line. */
+static bool calls_line(Jet *j, const Inst *in, Line *line) {
+	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
+	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
+	return args_mask(j, in) == FIRST && line_called(j->c, in, active, j->order, line);
+}
+
 static void analyse_call(Jet *j, const Inst *in) {
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		Ref r = inst_arg(j->f, in, k);
 		if (jet_mask(j, r) && !has_series(j, r))
 			jet_no_rule(j, in, "is given a dynamic value that depends on what is differentiated");
+	}
+	Line line;
+	if (!written_rule(j, in) && calls_line(j, in, &line)) {
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			const Ref r = inst_result(in, k);
+			if ((k >= fn_nresults(line.f) || line.moves[k]) && type_has_tangent(j->c, ref_type(j->f, r))) mask_join(j, r, mask_all(j->order));
+		}
+		return;
 	}
 	const Derived *d = written_rule(j, in) ? NULL : callee_jet(j, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -442,6 +458,19 @@ void jet_rule_WHILE(Jet *j, const Inst *in) {
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
+static bool known_zero(Builder *b, Ref x) {
+	Value v;
+	double number;
+	return ref_splat(build_fn(b), x, &v) && value_as_f64(v, &number) && number == 0;
+}
+
+/* Whether one of coefficients first .. last is there. */
+static bool some_coefficient(Jet *j, Ref r, uint32_t first, uint32_t last) {
+	for (uint32_t k = first; k <= last; k++)
+		if (has_series(j, r) && jet_get(j, r, k) != REF_NONE) return true;
+	return false;
+}
+
 /* y' = R(x, y, x') for a rule R of tangents, so k y_k is coefficient k-1 of R on the series of x, y and x', whose
  * own coefficients are (i+1) x_{i+1}. Order by order: what R does for low coefficients is met again in each round
  * and shared by the builder. */
@@ -461,12 +490,12 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 		           atom_text(j->c, rule->name), fn_nparams(rule), fn_nresults(rule), n, m);
 		ctx_throw(j->c, ST_ERROR);
 	}
-	for (uint32_t i = 0; i < n; i++) active[i] = has_series(j, from[i]);
 	Ref *args = ARENA_ARRAY(j->scratch, Ref, (size_t)n * (j->order + 1) + 1);
 	Ref *results = ARENA_ARRAY(j->scratch, Ref, (size_t)m * (j->order + 1) + 1);
 	for (uint32_t k = 1; k <= j->order; k++) {
 		Fn *round = rule;
 		memset(moves, 0, (ny + 1) * sizeof *moves);
+		for (uint32_t i = 0; i < n; i++) active[i] = i < nx + ny ? some_coefficient(j, from[i], 1, k - 1) : some_coefficient(j, from[i], 2, k);
 		if (k > 1) round = ad_jet(j->c, rule, k - 1, false, active, moves);
 		uint32_t nargs = 0, at = m;
 		for (uint32_t i = 0; i < n; i++)
@@ -483,9 +512,20 @@ static void series_by_rule(Jet *j, const Inst *in, Fn *rule) {
 			if (k == 1) y = results[r];
 			else if (moves[r]) y = results[(at += k - 1) - 1];
 			r++;
+			if (y != REF_NONE && known_zero(b, y)) y = REF_NONE;
 			if (has_series(j, from[nx + i])) jet_set(j, from[nx + i], k, zero_scale(b, y, 1.0 / k));
 		}
 	}
+}
+
+static void jet_longer_line(Jet *j, const Inst *in, const Line *line) {
+	Ref *args = ARENA_ARRAY(j->scratch, Ref, in->nargs + 1), *results = ARENA_ARRAY(j->scratch, Ref, in->nresults + 1);
+	Ref *further = ARENA_ARRAY(j->scratch, Ref, (size_t)in->nresults * j->order + 1);
+	for (uint32_t i = 0; i < in->nargs; i++) args[i] = jet_get(j, inst_arg(j->f, in, i), 0);
+	line_expand(j->c, j->b, j->scratch, line, args, jet_full(j, inst_arg(j->f, in, line->param), 1), j->order, results, further);
+	for (uint32_t i = 0; i < in->nresults; i++) refmap_set(&j->map, inst_result(in, i), results[i]);
+	for (uint32_t i = 0; i < in->nresults; i++)
+		for (uint32_t k = 1; has_series(j, inst_result(in, i)) && k <= j->order; k++) jet_set(j, inst_result(in, i), k, further[i * j->order + k - 1]);
 }
 
 void jet_rule_CALL(Jet *j, const Inst *in) {
@@ -493,6 +533,11 @@ void jet_rule_CALL(Jet *j, const Inst *in) {
 	if (rule) {
 		jet_primal(j, in);
 		series_by_rule(j, in, rule);
+		return;
+	}
+	Line line;
+	if (calls_line(j, in, &line)) {
+		jet_longer_line(j, in, &line);
 		return;
 	}
 	const Derived *d = callee_jet(j, in);
@@ -611,10 +656,13 @@ static void make_jet(Ctx *c, Derived *d) {
 		for (uint32_t k = 1; moves && k <= order; k++) results[n++] = jet_full(&j, fn_result(f, i), k);
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
-	origin_set(c, d->fn, (Origin){.is_jet = true});
+	Origin origin = {.is_jet = true};
+	if (straight || order == 1) line_mark(c, d, order, &origin);
+	origin_set(c, d->fn, origin);
 }
 
-Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, bool *result_active) {
+Fn *ad_jet(Ctx *c, Fn *settled, uint32_t order, bool straight, const bool *active, bool *result_active) {
+	Fn *f = plain_of(settled);
 	if (order > JET_MAX_ORDER) {
 		diag_error(c, E_VALUE, span_of(c, f->span), "a Taylor series has an order up to %u, not %u", JET_MAX_ORDER,
 		           order);
@@ -622,7 +670,7 @@ Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, boo
 	}
 	if (!order) { /* values only: f itself */
 		if (result_active) memset(result_active, 0, fn_nresults(f) * sizeof *result_active);
-		return f;
+		return settled;
 	}
 	const Derived *d = derived_of(c, f, TR_JET, order | (straight && order > 1 ? STRAIGHT : 0), active, make_jet);
 	if (result_active) memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);

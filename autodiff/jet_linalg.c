@@ -163,6 +163,20 @@ void jet_rule_TRISOLVE(Jet *j, const Inst *in) {
 	set_all(j, in, 0, x);
 }
 
+/* A X = B: A_0 X_k = B_k - sum_{i>=1} A_i X_{k-i} */
+void jet_rule_SOLVED(Jet *j, const Inst *in) {
+	jet_primal(j, in);
+	Builder *b = j->b;
+	const bool adjoined = attr_int(j->c, OP_SOLVED, in->attr, 0);
+	Ref *a = coefs_of(j, inst_arg(j->f, in, 0)), *x = coefs_of(j, inst_result(in, 0));
+	const Ref given[3] = {a[0], jet_get(j, inst_arg(j->f, in, 1), 0), jet_get(j, inst_arg(j->f, in, 2), 0)};
+	for (uint32_t k = 1; k <= j->order; k++) {
+		Ref rest = zero_sub(b, jet_get(j, inst_arg(j->f, in, 3), k), sum_from_1(b, k, a, adjoined, x));
+		x[k] = rest ? mat_solve_factored(b, given, rest, adjoined) : REF_NONE;
+	}
+	set_all(j, in, 0, x);
+}
+
 /* ---- factorisations ---------------------------------------------------------------------------------------------- */
 
 /* L_0 L_k* + L_k L_0* = R: with M = L_0^-1 R L_0^-*, L_0^-1 L_k is the lower triangle of M with half its diagonal. */

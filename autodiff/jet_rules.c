@@ -31,6 +31,7 @@ uint64_t jet_rule_mask(const Jet *j, const Inst *in) {
 	case OP_SELECT: return second | jet_mask(j, inst_arg(j->f, in, 2));
 	case OP_SCATTER_ADD:
 	case OP_SCATTER_SET: return x | jet_mask(j, inst_arg(j->f, in, 2));
+	case OP_SOLVED: return x ? mask_closure(x | jet_mask(j, inst_arg(j->f, in, 3)), j->order) : jet_mask(j, inst_arg(j->f, in, 3));
 	case OP_TRISOLVE: return x ? mask_closure(x | second, j->order) : second;
 	default: return mask_closure(x, j->order);
 	}

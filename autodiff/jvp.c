@@ -9,7 +9,10 @@
  * The scheme (a rule per primitive, symbolic zeros) is that of "Autodidax" in the JAX documentation; how it is done
  * here is our own.
  */
+#include "autodiff/lines.h"
 #include "autodiff/rules.h"
+
+enum { AS_WRITTEN = 1 }; /* in an entry's order: of functions as they were before they were settled */
 
 typedef struct Jvp {
 	Ctx *c;
@@ -68,7 +71,15 @@ static Fn *callee_of(const Jvp *j, const Inst *in) {
 static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
 	bool *mask = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
 	for (uint32_t k = 0; k < in->nargs; k++) mask[k] = carries(j, inst_arg(j->f, in, k));
-	return derived_of(j->c, callee_of(j, in), TR_JVP, 0, mask, make_jvp);
+	Fn *callee = callee_of(j, in);
+	return derived_of(j->c, j->d->order == AS_WRITTEN ? plain_of(callee) : callee, TR_JVP, j->d->order, mask, make_jvp);
+}
+
+/* The call is to an expansion of some function by a number, and by that number alone it is differentiated again. */
+static bool calls_line(Jvp *j, const Inst *in, Line *line) {
+	bool *active = ARENA_ARRAY(j->d->scratch, bool, in->nargs + 1u);
+	for (uint32_t k = 0; k < in->nargs; k++) active[k] = carries(j, inst_arg(j->f, in, k));
+	return line_called(j->c, in, active, 1, line);
 }
 
 /* ---- which values have tangents ---------------------------------------------------------------------------------- */
@@ -112,6 +123,12 @@ static void find_active_call(Jvp *j, const Inst *in) {
 			no_rule(j->c, j->f, in, j->transform, "is given a dynamic value that depends on what is differentiated");
 	if (written_rule(j, in)) {
 		all_results_active(j, in);
+		return;
+	}
+	Line line;
+	if (calls_line(j, in, &line)) {
+		for (uint32_t k = 0; k < in->nresults; k++)
+			if ((k >= fn_nresults(line.f) || line.moves[k]) && has_tangent(j, inst_result(in, k))) raise_active(j, inst_result(in, k));
 		return;
 	}
 	const Derived *d = jvp_of_callee(j, in);
@@ -349,11 +366,27 @@ static void emit_written_rule(Jvp *j, const Inst *in, const Fn *rule) {
 		if (has_tangent(j, inst_result(in, k))) set_tangent(j, inst_result(in, k), results[m++]);
 }
 
+static void emit_longer_line(Jvp *j, const Inst *in, const Line *line) {
+	Arena *a = j->d->scratch;
+	Ref *args = ARENA_ARRAY(a, Ref, in->nargs + 1u), *results = ARENA_ARRAY(a, Ref, 2 * in->nresults + 1u), *further = ARENA_ARRAY(a, Ref, in->nresults + 1u);
+	for (uint32_t k = 0; k < in->nargs; k++) args[k] = primal(j, inst_arg(j->f, in, k));
+	line_expand(j->c, j->b, a, line, args, tangent(j, inst_arg(j->f, in, line->param)), 1, results, further);
+	uint32_t n = in->nresults;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (carries(j, inst_result(in, k))) results[n++] = or_zeros(j->b, further[k], type_id_in(j->b, results[k]));
+	set_results(j, in, results);
+}
+
 static void emit_call(Jvp *j, const Inst *in) {
 	const Fn *rule = written_rule(j, in);
 	if (rule) {
 		build_copy_inst(j->b, &j->map, in);
 		emit_written_rule(j, in, rule);
+		return;
+	}
+	Line line;
+	if (calls_line(j, in, &line)) {
+		emit_longer_line(j, in, &line);
 		return;
 	}
 	const Derived *d = jvp_of_callee(j, in);
@@ -518,11 +551,17 @@ static void make_jvp(Ctx *c, Derived *d) {
 		if (d->result_active[k]) results[n++] = tangent_or_zeros(&j, fn_result(f, k));
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
-	origin_set(c, d->fn, (Origin){.is_jvp = true, .jvp_params = nparams, .jvp_results = nresults});
+	Origin origin = {.is_jvp = true, .jvp_params = nparams, .jvp_results = nresults};
+	line_mark(c, d, 1, &origin);
+	origin_set(c, d->fn, origin);
 }
 
-Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active) {
-	const Derived *d = derived_of(c, f, TR_JVP, 0, active, make_jvp);
+static Fn *jvp_of(Ctx *c, Fn *f, uint32_t order, const bool *active, bool *result_active) {
+	const Derived *d = derived_of(c, f, TR_JVP, order, active, make_jvp);
 	if (result_active) memcpy(result_active, d->result_active, fn_nresults(f) * sizeof *result_active);
 	return d->fn;
 }
+
+Fn *ad_jvp(Ctx *c, Fn *f, const bool *active, bool *result_active) { return jvp_of(c, f, 0, active, result_active); }
+
+Fn *ad_forward(Ctx *c, Fn *f, const bool *active, bool *result_active) { return jvp_of(c, plain_of(f), AS_WRITTEN, active, result_active); }

@@ -124,6 +124,32 @@ void jvp_TRISOLVE(JvpRule *r) {
 	r->dy[0] = mat_solve_triangular(b, r->x[0], rhs, lower, adjoint, unit);
 }
 
+Ref mat_solve_factored(Builder *b, const Ref *a, Ref rhs, bool adjoint) {
+	Ref x;
+	const int axis = type_in(b, rhs).rank - 2;
+	if (adjoint) { /* A[p] = L U, so A^H X = U^H L^H X[p] */
+		x = mat_solve_triangular(b, a[1], mat_solve_triangular(b, a[1], rhs, false, true, false), true, true, true);
+		x = build_scatter(b, OP_SCATTER_SET, build_zeros(b, type_id_in(b, x)), a[2], x, axis, axis);
+	} else {
+		x = build_gather(b, rhs, a[2], axis, axis);
+		x = mat_solve_triangular(b, a[1], mat_solve_triangular(b, a[1], x, true, false, true), false, false, false);
+	}
+	const int64_t word = adjoint;
+	return build(b, OP_SOLVED, 5, (Ref[]){a[0], a[1], a[2], rhs, x}, attr_intern(build_ctx(b), &word, 1), NULL);
+}
+
+/* A X = B gives A dX = dB - dA X, with the factors there are. */
+void jvp_SOLVED(JvpRule *r) {
+	Builder *b = r->b;
+	const bool adjoint = attr_flag(r, 0);
+	Ref rhs = r->dx[3];
+	if (r->dx[0] != REF_NONE) {
+		Ref moved = adjoint ? mat_mul_adjoint_left(b, r->dx[0], r->y[0]) : mat_mul(b, r->dx[0], r->y[0]);
+		rhs = rhs == REF_NONE ? build1(b, OP_NEG, moved) : build2(b, OP_SUB, rhs, moved);
+	}
+	if (rhs != REF_NONE) r->dy[0] = mat_solve_factored(b, r->x, rhs, adjoint);
+}
+
 /* dA = dL L^H + L dL^H, so L^-1 dA L^-H = L^-1 dL + its adjoint: the lower triangle of the left side, with half the
  * diagonal, is L^-1 dL. */
 void jvp_CHOLESKY(JvpRule *r) {

@@ -13,7 +13,7 @@
  * u_xx of one network, each a call, share their primal values, and the transpose goes back through those once instead of three times. Merging
  * equal instructions later cannot give that back, since the cotangents differ.
  */
-#include "autodiff/linearise.h"
+#include "autodiff/checkpoint.h"
 
 static void make_split(Ctx *c, Derived *d);
 
@@ -79,28 +79,63 @@ static void find_linear_results(const Plan *p, Split *s) {
 	}
 }
 
-static void make_split(Ctx *c, Derived *d) {
-	Fn *f = d->from, *flat = fn_flatten(c, f);
-	Split *s = ARENA_NEW(f->arena, Split);
-	d->data = s;
-	s->linear_result = ARENA_ARRAY(f->arena, bool, fn_nresults(f) + 1u);
-	if (flat) {
-		origin_set(c, flat, origin_of(f));
-		f = derived_own(d, flat);
+/* What is linear in the function of an entry, with its calls written out if `flat`. */
+static void begin_plan(Ctx *c, Derived *d, bool flat, Split *s, Plan *p) {
+	Fn *f = d->from, *written = flat ? fn_flatten(c, f) : NULL;
+	if (written) {
+		origin_set(c, written, origin_of(f));
+		f = derived_own(d, written);
 	}
-	Plan p = {.c = c, .f = f, .d = d, .a = d->scratch, .linear_result = s->linear_result};
-	p.dep = (Depends){.c = c, .f = f, .scratch = d->scratch, .transform = "linearise"};
-	p.dep.linear = ARENA_ARRAY(d->scratch, bool, f->vals.n + 1u);
-	for (uint32_t k = 0; k < d->nmask; k++) p.dep.linear[REF_INDEX(fn_param(f, k))] = d->mask[k];
-	find_linear(&p.dep);
-	find_linear_results(&p, s);
+	s->linear_result = ARENA_ARRAY(d->from->arena, bool, fn_nresults(f) + 1u);
+	*p = (Plan){.c = c, .f = f, .d = d, .a = d->scratch, .linear_result = s->linear_result};
+	p->dep = (Depends){.c = c, .f = f, .scratch = d->scratch, .transform = "linearise"};
+	p->dep.linear = ARENA_ARRAY(d->scratch, bool, f->vals.n + 1u);
+	for (uint32_t k = 0; k < d->nmask; k++) p->dep.linear[REF_INDEX(fn_param(f, k))] = d->mask[k];
+	find_linear(&p->dep);
+	find_linear_results(p, s);
+}
+
+static void make_split(Ctx *c, Derived *d) {
+	Split *s = ARENA_NEW(d->from->arena, Split);
+	Plan p;
+	d->data = s;
+	begin_plan(c, d, true, s, &p);
 	plan_split(&p);
 	s->nresiduals = p.regions[0].items.n;
 	s->primal = derived_own(d, emit_primal_part(&p));
 	s->linear = derived_own(d, emit_linear_part(&p, s->primal));
-	origin_set(c, s->linear, (Origin){.is_linear = true, .linear_from = s->nresiduals, .rounds = origin_of(f).rounds + 1});
+	origin_set(c, s->linear, (Origin){.is_linear = true, .linear_from = s->nresiduals, .rounds = origin_of(p.f).rounds + 1});
 	if (s->joint) finish_recursive(c, d);
 	d->fn = s->linear;
+}
+
+static void make_plain(Ctx *c, Derived *d) {
+	Split s = {0};
+	Plan p;
+	begin_plan(c, d, false, &s, &p);
+	p.plain = true;
+	plan_split(&p);
+	d->fn = derived_own(d, emit_primal_part(&p));
+}
+
+Fn *plain_part(Ctx *c, Fn *f, const bool *linear) {
+	return derived_of(c, f, TR_ADVANCE, 0, linear, make_plain)->fn;
+}
+
+static void make_report(Ctx *c, Derived *d) {
+	Split s = {0};
+	Plan p;
+	begin_plan(c, d, true, &s, &p);
+	p.report = true;
+	plan_split(&p);
+	d->fn = derived_own(d, emit_primal_part(&p));
+}
+
+Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active) {
+	Fn *jvp = ad_jvp(c, f, active, NULL);
+	bool *linear = ARENA_ARRAY(jvp->arena, bool, fn_nparams(jvp) + 1u);
+	for (uint32_t k = fn_nparams(f); k < fn_nparams(jvp); k++) linear[k] = true;
+	return derived_of(c, jvp, TR_REPORT, 0, linear, make_report)->fn;
 }
 
 const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
@@ -114,6 +149,7 @@ const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
 		ctx_throw(c, ST_INTERNAL);
 	}
 	const Split *s = split_data(d);
+	origin_set(c, s->primal, (Origin){.is_primal = true, .has_source = true, .source = f->id});
 	Linearised *out = ARENA_NEW(f->arena, Linearised);
 	out->primal = s->primal;
 	out->linear = s->linear;

@@ -51,6 +51,7 @@ typedef struct InstPlan {
 	Dim turns;              /* of a `for` that hands on items: the rows of its tapes */
 	bool turns_known;       /* ... can be said before the loop without looking at a value */
 	VEC(TypeId) given;      /* what it hands on to its region */
+	const struct SnapshotPlan *snapshots; /* of a loop: it hands on no tapes */
 	Ref *primal, *linear;   /* the same, in each new function */
 } InstPlan;
 
@@ -72,11 +73,15 @@ typedef struct Plan {
 	VEC(InstId) guards;
 	uint32_t nsyms;      /* of f, and further ones */
 	bool *linear_result; /* by result of f */
+	bool plain;          /* only the primal part is wanted, and hands on nothing */
+	bool report;         /* ... and gives what ad_checkpoint_report says */
 } Plan;
 
 /* linearise_plan.c */
 void plan_split(Plan *p);
 bool type_varies_in(const Plan *p, TypeId t, RegionId r);             /* mentions a symbol born in r */
+bool known_outside(const Plan *p, SymId s, RegionId r);               /* born in r or around it */
+bool encloses(const Plan *p, RegionId outer, RegionId r);
 bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k); /* item k is the first on its flat tape */
 static inline const Inst *plan_inst(const Plan *p, const Region *g, uint32_t i) {
 	return &p->f->insts.at[p->f->inst_order.at[g->insts + i]];

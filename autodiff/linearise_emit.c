@@ -8,7 +8,7 @@
  * shape changes from turn to turn (what an inner loop hands on, mostly) go, all of one dtype together, to a flat array that doubles when
  * it is full, and where each turn begins is noted, so that the cost stays proportional to what is saved.
  */
-#include "autodiff/linearise.h"
+#include "autodiff/checkpoint.h"
 
 typedef struct Emit {
 	Plan *p;
@@ -324,9 +324,36 @@ static Dim tape_rows(Emit *e, const InstPlan *ip, Ref count) {
 	return build_dim_of(e->b, build2(e->b, OP_MAX, count, build_i64(e->b, 0)), 0);
 }
 
+/* The operands that are the same in all turns of a loop that keeps snapshots. */
+static uint32_t fixed_operands(Emit *e, const SnapshotPlan *s, Ref *out) {
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < s->nwitnesses; k++) {
+		Type t = *type_of(e->c, type_here(e, s->witnesses[k]));
+		out[n++] = build_broadcast(e->b, build_bool(e->b, false), t.rank, t.dims, NULL);
+	}
+	for (uint32_t k = 0; k < s->ncaptured; k++) out[n++] = get(e, s->captured[k]);
+	return n;
+}
+
+static void primal_sweep(Emit *e, const Inst *in) {
+	InstPlan *ip = plan_of(e->p, in);
+	const SnapshotPlan *s = ip->snapshots;
+	const SnapshotLoop *loop = s->loop;
+	Ref *fixed = refs(e, loop->nfixed), *state = refs(e, loop->nstate), *stack = refs(e, snapshot_stack_size(loop));
+	fixed_operands(e, s, fixed);
+	for (uint32_t k = 0; k < loop->nstate; k++) state[k] = get(e, s->state[k]);
+	snapshot_sweep(e->b, e->p->a, loop, get(e, inst_arg(e->f, in, 0)), fixed, state, stack);
+	set_results(e, in, false, state);
+	if (ip->given.n) set_given(e, ip, stack);
+}
+
 static void primal_for(Emit *e, const Inst *in) {
 	Plan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
+	if (ip->snapshots && any_live_result(p, in)) {
+		primal_sweep(e, in);
+		return;
+	}
 	const Region *body = inst_region(e->f, in, 0);
 	const RegionPlan *g = &p->regions[region_id(p, in, 0)];
 	Ref count = get(e, inst_arg(e->f, in, 0));
@@ -455,6 +482,30 @@ static void primal_region(Emit *e, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) primal_inst(e, plan_inst(e->p, g, i));
 }
 
+/* Five numbers for each loop of the body that keeps snapshots. */
+static Ref report(Emit *e) {
+	Plan *p = e->p;
+	const Region *g = &e->f->regions.at[0];
+	Dim none = dim_const(e->c, 0), one = dim_const(e->c, 1);
+	Ref all = build_zeros(e->b, type_tensor(e->c, DT_I64, 1, &none));
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = plan_inst(p, g, i);
+		const SnapshotPlan *s = plan_of(p, in)->snapshots;
+		if (!s || !any_live_result(p, in)) continue;
+		uint32_t line, column;
+		source_position(e->c, span_of(e->c, in->span), &line, &column);
+		Ref row[5] = {build_i64(e->b, line), s->loop->swept ? get(e, inst_arg(e->f, in, 0)) : plan_of(p, in)->primal[0]};
+		Ref *state = refs(e, s->loop->nstate), *parts = refs(e, 6);
+		for (uint32_t k = 0; k < s->loop->nstate; k++) state[k] = get(e, s->state[k]);
+		snapshot_sizes(e->b, s->loop, row[1], state, &row[3], &row[2]);
+		row[4] = build_i64(e->b, s->loop->swept);
+		parts[0] = all;
+		for (uint32_t k = 0; k < 5; k++) parts[k + 1] = build_reshape(e->b, row[k], 1, &one);
+		all = build_concat(e->b, 6, parts, 0);
+	}
+	return all;
+}
+
 Fn *emit_primal_part(Plan *p) {
 	const Fn *f = p->f;
 	Builder *b = build_begin(p->c, derived_name(p->c, f, "primal"), f->span, f);
@@ -468,6 +519,10 @@ Fn *emit_primal_part(Plan *p) {
 	const RegionPlan *g = &p->regions[0];
 	Ref *results = refs(&e, fn_nresults(f) + g->items.n);
 	uint32_t n = 0;
+	if (p->report) {
+		results[0] = report(&e);
+		return build_end(b, 1, results);
+	}
 	for (uint32_t k = 0; k < fn_nresults(f); k++)
 		if (!p->linear_result[k]) results[n++] = get(&e, fn_result(f, k));
 	for (uint32_t k = 0; k < g->items.n; k++) results[n++] = item_ref(&e, &g->items.at[k]);
@@ -565,9 +620,30 @@ static void read_items(Emit *e, const RegionPlan *g, const Ref *tapes, Ref turn,
 	enter(e, g, items);
 }
 
+/* The loop from its beginning, in one call. */
+static void linear_run(Emit *e, const Inst *in) {
+	const InstPlan *ip = plan_of(e->p, in);
+	const SnapshotPlan *s = ip->snapshots;
+	const SnapshotLoop *loop = s->loop;
+	uint32_t nstack = loop->swept ? snapshot_stack_size(loop) : 0;
+	Ref *args = refs(e, fn_nparams(s->run)), *results = refs(e, loop->ncarried);
+	uint32_t n = fixed_operands(e, s, args);
+	args[n++] = loop->swept ? get(e, inst_arg(e->f, in, 0)) : ip->linear[0];
+	for (uint32_t k = 0; k < loop->nstate; k++) args[n++] = get(e, s->state[k]);
+	for (uint32_t k = 0; k < nstack; k++) args[n++] = ip->linear[k];
+	for (uint32_t k = 0; k < loop->ncarried; k++) args[n++] = get(e, s->carried[k]);
+	for (uint32_t k = 0; k < loop->nheld; k++) args[n++] = get(e, s->held[k]);
+	build_call(e->b, s->run, n, args, results);
+	set_results(e, in, true, results);
+}
+
 static void linear_loop(Emit *e, const Inst *in) {
 	Plan *p = e->p;
 	InstPlan *ip = plan_of(p, in);
+	if (ip->snapshots) {
+		linear_run(e, in);
+		return;
+	}
 	bool counted = in->op == OP_FOR;
 	uint32_t skip = counted, n = 0;
 	const Region *body = inst_region(e->f, in, !counted);
@@ -671,6 +747,43 @@ static void linear_region(Emit *e, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) linear_inst(e, plan_inst(e->p, g, i));
 }
 
+typedef struct Shown {
+	const bool *is;
+	bool all;
+} Shown;
+
+static void visit_shown(void *ud, SymId s) {
+	Shown *v = ud;
+	v->all = v->all && v->is[s];
+}
+
+/* The types of what the primal part hands over. One may have a length m // 2 where no other shows m, because m is n ever since a guard that
+ * came later: nothing would tell m here. Then the axis has a length of its own, which is compared when it is met. */
+static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n) {
+	bool *shown = ARENA_ARRAY(e->p->a, bool, primal->syms.n + 1u);
+	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, n + 1u);
+	SymId s;
+	for (uint32_t k = 0; k < n; k++) {
+		const Type *t = ref_ty(primal, fn_result(primal, first + k));
+		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++)
+			if (dim_is_sym(e->c, t->dims[a], &s)) shown[s] = true;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		types[k] = ref_type(primal, fn_result(primal, first + k));
+		Type t = *type_of(e->c, types[k]);
+		bool changed = false;
+		for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) {
+			Shown v = {shown, true};
+			dim_each_sym(e->c, t.dims[a], visit_shown, &v);
+			if (v.all) continue;
+			t.dims[a] = build_fresh_dim(e->b, 0, 0);
+			changed = true;
+		}
+		if (changed) types[k] = type_tensor(e->c, (Dtype)t.dtype, t.rank, t.dims);
+	}
+	return types;
+}
+
 Fn *emit_linear_part(Plan *p, const Fn *primal) {
 	const Fn *f = p->f;
 	Builder *b = build_begin(p->c, derived_name(p->c, f, "linear"), f->span, primal);
@@ -678,10 +791,11 @@ Fn *emit_linear_part(Plan *p, const Fn *primal) {
 	const RegionPlan *g = &p->regions[0];
 	uint32_t first = fn_nresults(primal) - g->items.n, n = 0;
 	Ref *items = refs(&e, g->items.n);
+	const TypeId *types = item_types(&e, primal, first, g->items.n);
 	for (uint32_t k = 0; k < g->items.n; k++) {
 		const Item *item = &g->items.at[k];
 		Atom name = item->kind == ITEM_VALUE ? f->vals.at[item->id].name : 0;
-		items[k] = build_param(b, ref_type(primal, fn_result(primal, first + k)), name);
+		items[k] = build_param(b, types[k], name);
 	}
 	/* The lengths that the types of the other parameters mention must be known first; equalities wait until all are there. */
 	SymId s;

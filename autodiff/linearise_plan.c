@@ -8,7 +8,7 @@
  * First backwards: which linear values are live and which others they use. Then from the inner regions outwards: the
  * items.
  */
-#include "autodiff/linearise.h"
+#include "autodiff/checkpoint.h"
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
@@ -31,6 +31,10 @@ static SymBorn *home_of(const Plan *p, SymId s, RegionId r) {
 		if (born) return born;
 	}
 	return NULL;
+}
+
+bool known_outside(const Plan *p, SymId s, RegionId r) {
+	return home_of(p, s, r);
 }
 
 typedef struct SymVisit {
@@ -199,7 +203,7 @@ static RegionId turn_of(const Plan *p, RegionId r) {
 	return r;
 }
 
-static bool encloses(const Plan *p, RegionId outer, RegionId r) {
+bool encloses(const Plan *p, RegionId outer, RegionId r) {
 	for (; r != UINT32_MAX; r = parent_of(p, r))
 		if (r == outer) return true;
 	return false;
@@ -293,7 +297,24 @@ static void demand_branches(Plan *p, const Inst *in) {
 }
 
 /* A carried value is live when its result is, or when a turn uses it for one that is. */
+static void demand_snapshots(Plan *p, const Inst *in) {
+	const SnapshotPlan *s = plan_of(p, in)->snapshots;
+	const SnapshotLoop *loop = s->loop;
+	if (in->op == OP_FOR) need_value(p, inst_arg(p->f, in, 0));
+	for (uint32_t k = 0; k < s->nwitnesses; k++) need_type(p, s->witnesses[k], in->parent);
+	for (uint32_t k = 0; k < s->ncaptured; k++) need_value(p, s->captured[k]);
+	for (uint32_t k = 0; k < loop->nstate; k++) need_value(p, s->state[k]);
+	for (uint32_t k = 0; k < loop->ncarried; k++) demand(p, s->carried[k]);
+	for (uint32_t k = 0; k < loop->nheld; k++) demand(p, s->held[k]);
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (is_linear(p, inst_result(in, k))) demand(p, inst_result(in, k));
+}
+
 static void demand_loop(Plan *p, const Inst *in) {
+	if (plan_of(p, in)->snapshots) {
+		demand_snapshots(p, in);
+		return;
+	}
 	uint32_t skip = in->op == OP_FOR;
 	const Region *body = inst_region(p->f, in, !skip);
 	if (skip) need_value(p, inst_arg(p->f, in, 0));
@@ -336,6 +357,18 @@ static void demand_inst(Plan *p, const Inst *in) {
 
 static void demand_region(Plan *p, const Region *g) {
 	for (uint32_t i = g->ninsts; i-- > 0;) demand_inst(p, plan_inst(p, g, i));
+}
+
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
+
+static void plan_snapshots(Plan *p, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = plan_inst(p, g, i);
+		bool loop = in->op == OP_FOR || in->op == OP_WHILE;
+		if (loop && touches_linear(&p->dep, in)) plan_of(p, in)->snapshots = snapshot_plan(p, in, in->op == OP_FOR);
+		if (loop && plan_of(p, in)->snapshots) continue;
+		for (uint32_t k = 0; k < in->nregions; k++) plan_snapshots(p, inst_region(p->f, in, k));
+	}
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
@@ -423,8 +456,31 @@ bool opens_flat_tape(const Plan *p, const RegionPlan *g, uint32_t k) {
 	return true;
 }
 
+/* A `while` its number of turns, a `for` the stack. */
+static void give_snapshots(Plan *p, const Inst *in) {
+	const SnapshotPlan *s = plan_of(p, in)->snapshots;
+	if (in->op == OP_WHILE) {
+		give(p, in, type_scalar(p->c, DT_I64));
+		return;
+	}
+	if (!snapshot_stack_size(s->loop)) return;
+	Dim rows = new_dim(p, in->parent);
+	for (uint32_t k = 0; k < s->loop->nstate; k++) {
+		Type t = *ref_ty(p->f, s->state[k]);
+		Dim dims[MAX_RANK] = {rows};
+		memcpy(dims + 1, t.dims, t.rank * sizeof *dims);
+		give(p, in, type_tensor(p->c, (Dtype)t.dtype, t.rank + 1u, dims));
+	}
+	give(p, in, type_tensor(p->c, DT_I64, 1, &rows));
+	give(p, in, type_scalar(p->c, DT_I64));
+}
+
 static void give_loop(Plan *p, const Inst *in) {
 	InstPlan *ip = plan_of(p, in);
+	if (ip->snapshots) {
+		give_snapshots(p, in);
+		return;
+	}
 	RegionId body = region_id(p, in, in->op == OP_WHILE);
 	RegionPlan *g = &p->regions[body];
 	Dim turns;
@@ -488,7 +544,7 @@ static void give_call(Plan *p, const Inst *in) {
 }
 
 static void give_inst(Plan *p, const Inst *in) {
-	for (uint32_t k = 0; k < in->nregions; k++) plan_items(p, region_id(p, in, k));
+	for (uint32_t k = 0; k < in->nregions && !plan_of(p, in)->snapshots; k++) plan_items(p, region_id(p, in, k));
 	if (!any_live_result(p, in)) return;
 	switch ((Op)in->op) {
 	case OP_IF:
@@ -577,6 +633,8 @@ void plan_split(Plan *p) {
 	p->nsyms = f->syms.n;
 	find_births(p, 0);
 	plan_calls(p, &f->regions.at[0]);
+	if (p->plain) return;
+	if (p->d->from->checkpoint) plan_snapshots(p, &f->regions.at[0]);
 	for (uint32_t k = 0; k < fn_nparams(f); k++)
 		if (p->d->mask[k]) need_type(p, ref_type(f, fn_param(f, k)), 0);
 	for (uint32_t k = 0; k < fn_nresults(f); k++) {

@@ -108,6 +108,8 @@ typedef enum Part { PART_LOWER,
 	                PART_DIAGONAL } Part;
 Ref mat_part(Builder *b, Ref x, Part part); /* the rest is zero */
 Ref mat_solve_triangular(Builder *b, Ref t, Ref rhs, bool lower, bool adjoint, bool unit);
+/* A X = rhs (adjoint: A^H X = rhs) for a = (A, its packed LU, the permutation), as the primitive `solved` with its derivatives. */
+Ref mat_solve_factored(Builder *b, const Ref *a, Ref rhs, bool adjoint);
 
 /* Element-wise derivatives: the partials (x.., y) -> d y / d x_k of a RULE primitive, at the operands' shape; wanted[k] says which
  * to make, the others are REF_NONE, as are those that are zero. */

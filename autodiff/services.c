@@ -1,9 +1,9 @@
 /* services.c - offers the transforms to the other rooms.
  *
- * Needs: derived.h. Guarantees: after autodiff_init the services of a context that concern transforms are those of autodiff.h, and derived
+ * Needs: derived.h, sparsity.h. Guarantees: after autodiff_init the services of a context that concern transforms are those of autodiff.h, and derived
  * functions are given back with the function they came from.
  */
-#include "autodiff/derived.h"
+#include "autodiff/sparsity.h"
 
 static void linearise_service(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear, uint32_t *nresiduals,
                               const bool **result_active) {
@@ -17,13 +17,18 @@ static void linearise_service(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn
 void autodiff_init(Ctx *c) {
 	IrServices *s = ir_services(c);
 	s->jvp = ad_jvp;
+	s->forward = ad_forward;
 	s->linearise = linearise_service;
 	s->transpose = ad_transpose;
 	s->columns = ad_columns;
 	s->jet = ad_jet;
 	s->gradient = ad_gradient;
 	s->batch = ad_batch;
+	s->checkpoint = ad_checkpoint;
+	s->checkpoint_report = ad_checkpoint_report;
 	s->settle = ad_settle;
 	s->cost = fn_cost;
+	s->explain = ad_explain;
 	fn_hooks(c)->free_derived = derived_free;
+	sparsity_register(c);
 }

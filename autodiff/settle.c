@@ -12,6 +12,7 @@
 
 #define TYPICAL 32  /* the length of an axis */
 #define ROUNDS_MOST 4 /* a sum that has been moved may be a term of another */
+#define WORTH_WRITING 0.9 /* of the operations must be left, for calls to be written out only because of what they share */
 
 /* ---- is it worth writing the calls out? -------------------------------------------------------------------------------------------------------- */
 
@@ -38,17 +39,24 @@ static bool contracts(Look *w, const Fn *f) {
 	return false;
 }
 
-/* Whether the functions that f calls, near or far, have both: gradients that can go forwards, and expansions that they could share. */
-static void find_derivatives(Look *w, const Fn *f, bool *gradient, bool *jet) {
+/* What is called, near or far: gradients that can go forwards, expansions that they could share, and how many derivatives in all. */
+typedef struct Found {
+	bool gradient, jet;
+	uint32_t derivatives;
+} Found;
+
+static void find_derivatives(Look *w, const Fn *f, Found *found) {
 	for (uint32_t i = 0; i < w->seen.n; i++)
 		if (w->seen.at[i] == f) return;
 	VEC_PUSH(w->scratch, &w->seen, f);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Fn *g = f->insts.at[i].op == OP_CALL ? callee_of(w->c, &f->insts.at[i]) : NULL;
 		if (!g || !g->finished) continue;
-		*gradient |= is_gradient(g);
-		*jet |= origin_of(g).is_jet;
-		find_derivatives(w, g, gradient, jet);
+		const Origin o = origin_of(g);
+		found->gradient |= o.is_gradient;
+		found->jet |= o.is_jet;
+		found->derivatives += o.is_jet || o.is_jvp || o.is_gradient;
+		find_derivatives(w, g, found);
 	}
 }
 
@@ -120,12 +128,12 @@ static Fn *forwards(void *ud, Fn *g) {
 
 static void run_settle(Ctx *c, void *arg) {
 	Settling *s = arg;
-	bool gradient = false, jet = false;
+	Found found = {0};
 	s->scratch = arena_new(c);
 	Look w = {.c = c, .scratch = s->scratch};
-	find_derivatives(&w, s->f, &gradient, &jet);
-	const bool choice = gradient && jet;
-	if (!choice && !worth_a_look(&w, s->f)) return;
+	find_derivatives(&w, s->f, &found);
+	const bool choice = found.gradient && found.jet, share = found.derivatives > 1;
+	if (!choice && !share && !worth_a_look(&w, s->f)) return;
 	bool sums, more;
 	Fn *best = form(s, NULL, &sums);
 	double least = best ? typical_cost(s, best) : HUGE_VAL;
@@ -133,11 +141,12 @@ static void run_settle(Ctx *c, void *arg) {
 	if (forward && typical_cost(s, forward) < least) {
 		best = forward;
 		least = typical_cost(s, best);
-	} else if (!sums) {
+	} else if (!sums && !(share && least < WORTH_WRITING * typical_cost(s, s->f))) {
 		return; /* written out and nothing else */
 	}
 	if (least >= typical_cost(s, s->f)) return;
 	fn_ref(best);
+	plain_set(c, best, s->f);
 	keep(s, s->f);
 	s->f = best;
 }

@@ -46,6 +46,9 @@ typedef struct Split {
 	Builder *values_builder, *joint_builder;
 } Split;
 Derived *split_of(Ctx *c, Fn *f, const bool *linear);
+
+/* Makes the transpose of a loop that keeps snapshots (checkpoint.c). */
+void snapshot_transpose(Ctx *c, Derived *d);
 static inline Split *split_data(const Derived *d) {
 	return d->data;
 }

@@ -5,6 +5,8 @@
  * a call. What a loop uses of values from outside collects its cotangent in a carried value that each turn updates, in
  * place where the rule allows.
  *
+ * A loop that keeps snapshots is a function of its own here, and checkpoint.c makes its transpose.
+ *
  * Functions that are not in the form the linear part of a split has (a loop that carries other values beside linear
  * ones, say) are split first. Each linear instruction needs only its own adjoint; that this is enough for reverse mode
  * is the observation of Frostig et al., "Decomposing reverse-mode automatic differentiation" (2021).
@@ -332,9 +334,19 @@ static void back_plain(Back *t, const Inst *in) {
 		const HostCall *h = host_call(t->c, (HostId)attr_int(t->c, OP_HOST, in->attr, 0));
 		Ref *back = refs(t, n);
 		if (!h->def->transpose) no_rule(t->c, t->f, in, "transpose", "has no reverse derivative");
+		for (uint32_t k = 0; k < in->nresults; k++) {
+			const TypeId type = type_here(t, inst_result(in, k));
+			if (w[k] == REF_NONE && type_of(t->c, type)->kind == TY_TENSOR) w[k] = build_zeros(t->b, type);
+		}
 		h->def->transpose(t->b, h, n, x, linear, w, back);
-		for (uint32_t k = 0; k < n; k++)
-			if (linear[k]) add_ct(t, inst_arg(t->f, in, k), back[k]);
+		for (uint32_t k = 0; k < n; k++) {
+			if (!linear[k] || back[k] == REF_NONE) continue;
+			const Type *want = type_of(t->c, types[k]);
+			for (uint32_t i = 0; i < want->rank; i++)
+				if (!build_unify(t->b, type_in(t->b, back[k]).dims[i], want->dims[i], atom_f(t->c, "a cotangent that %s gives has another length", h->def->name)))
+					no_rule(t->c, t->f, in, "transpose", "gives a cotangent of another shape");
+			add_ct(t, inst_arg(t->f, in, k), back[k]);
+		}
 		return;
 	}
 	TransposeRule r = {.c = t->c, .b = t->b, .f = t->f, .in = in, .x = x, .linear = linear, .types = types, .w = w, .state = t};
@@ -426,6 +438,10 @@ static void back_through_split(Back *t, const Ref *w, Ref *results) {
 
 static void make_transpose(Ctx *c, Derived *d) {
 	Fn *f = d->from;
+	if (origin_of(f).loop) {
+		snapshot_transpose(c, d);
+		return;
+	}
 	Back t = {.c = c, .f = f, .d = d, .a = d->scratch};
 	uint32_t nresiduals = d->order, n = fn_nparams(f), nw = fn_nresults(f);
 	t.dep = (Depends){.c = c, .f = f, .scratch = t.a, .transform = "transpose", .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
@@ -459,6 +475,7 @@ static void make_transpose(Ctx *c, Derived *d) {
 		back_through_split(&t, w, results);
 	}
 	d->fn = derived_own(d, build_end(t.b, n - nresiduals, results));
+	origin_set(c, d->fn, (Origin){.is_reverse = true});
 }
 
 Fn *ad_transpose(Ctx *c, Fn *linear, uint32_t nresiduals) {

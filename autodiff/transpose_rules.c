@@ -355,3 +355,9 @@ void transpose_TRISOLVE(TransposeRule *r) {
 	bool lower = attr_axis(r, 0), adjoint = attr_axis(r, 1), unit = attr_axis(r, 2);
 	cotangent_add(r, 1, mat_solve_triangular(r->b, r->x[0], r->w[0], lower, !adjoint, unit));
 }
+
+/* X is linear in B, told in two ways of which one counts. */
+void transpose_SOLVED(TransposeRule *r) {
+	if (r->linear[0] || r->linear[1]) not_linear(r);
+	if (r->linear[3]) cotangent_add(r, 3, mat_solve_factored(r->b, r->x, r->w[0], !attr_axis(r, 0)));
+}

@@ -152,10 +152,19 @@ struct Backend {
 	struct NativeState *native; /* memory of native calls; NULL until the first */
 	struct TierState *tiers;
 	struct Profile *profile; /* NULL: units are not timed */
+	struct Observer *observer; /* NULL: nobody looks at the steps */
 	void (*dump)(void *ud, const char *text, size_t n); /* NULL: kernel code is not written */
 	void *dump_ud;
 	uint32_t told_diags, told_depth; /* of the failure whose calls, written out in place, have been told */
 };
+
+/* Looks at a run, for as long as be->observer is it: the evaluator alone runs then, and machine code stands still. */
+typedef struct Observer {
+	/* Runs the step, s->inner, and finds results and operands in their slots before anything is released. */
+	Status (*step)(struct Observer *o, Frame *f, const Step *s);
+	/* The block is about to run. */
+	void (*block)(struct Observer *o, Frame *f, const Block *b);
+} Observer;
 
 static inline Backend *backend_of(const Ctx *c) {
 	return ctx_slot(c, SLOT_BACKEND);
@@ -301,5 +310,7 @@ Status fail_matrix(Frame *f, const Step *s, int64_t pivot, int64_t rows, int64_t
 
 void fft_plans_free(Ctx *c, struct FftPlans *plans);
 void native_state_free(Ctx *c, struct NativeState *s);
+/* The host function behind nan_check. Throws when memory fails. */
+void provenance_register(Ctx *c);
 
 #endif

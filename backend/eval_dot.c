@@ -332,7 +332,9 @@ Status eval_DOT(Frame *f, const Step *s) {
 	for (uint32_t i = 0; i < nx; i++) length[rank++] = free_x[i];
 	for (uint32_t i = 0; i < ny; i++) length[rank++] = free_y[i];
 	_Alignas(16) char scalar[16]; /* a single number needs no tensor */
-	Tensor *out = st == ST_OK && rank && rank <= MAX_RANK ? tensor_new(f->ctx, (Dtype)s->out_dtype, rank, length) : NULL;
+	const bool array = st == ST_OK && rank && rank <= MAX_RANK;
+	Tensor *out = array ? placed_result(f, s, (Dtype)s->out_dtype, rank, length) : NULL;
+	if (array && !out) out = tensor_new(f->ctx, (Dtype)s->out_dtype, rank, length);
 	if (st == ST_OK && rank && !out) st = ST_NOMEM;
 	const int64_t count = out ? out->count : 1;
 	if (st == ST_OK && count) {

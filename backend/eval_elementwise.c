@@ -205,3 +205,8 @@ Status eval_STOP(Frame *f, const Step *s) {
 	f->slots[s->d] = take_operand(f, s, 0);
 	return ST_OK;
 }
+
+Status eval_SOLVED(Frame *f, const Step *s) {
+	f->slots[s->d] = take_operand(f, s, 4);
+	return ST_OK;
+}

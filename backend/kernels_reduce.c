@@ -2,7 +2,8 @@
  *
  * Needs: kernels.h. Guarantees: what kernels.h says. A float sum is taken in blocks of 1024 elements over 16
  * interleaved partial sums, and the blocks pairwise: the error grows with the logarithm of the length, and the order
- * depends on the length alone.
+ * depends on the length alone. In which order blocks are read does not matter to that, and a long run is read in four
+ * places at a time.
  */
 #include "backend/kernels_options.h"
 #include "backend/kernels.h"
@@ -17,10 +18,21 @@
 
 enum { LANES = 16, BLOCK = 1024 };
 
-/* The processor's own looking ahead ends at each page; asking this many bytes ahead as well is some 5 % faster (Zen 3, 80 MB, two threads). */
-enum { AHEAD = 1024, LINE = 64 };
-#define ASK_AHEAD(x, bytes) \
-	for (int ask = 0; ask < (int)(bytes); ask += LINE) __builtin_prefetch((const char *)(const void *)(x) + AHEAD + ask)
+/* Vectors that lie where elements do. */
+typedef double V64 __attribute__((vector_size(32), may_alias, aligned(8)));
+typedef float V32 __attribute__((vector_size(32), may_alias, aligned(4)));
+typedef uint64_t W64 __attribute__((vector_size(32), may_alias, aligned(8)));
+typedef uint32_t W32 __attribute__((vector_size(32), may_alias, aligned(4)));
+
+#if defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED _Pragma("GCC unroll 16")
+#endif
+
+/* Memory gives more when it is asked for several places at a time: a run is gone through in so many at once, each a quarter of it. Of 80 MB (Zen 3, two
+ * threads) a sum takes 11 to 26 % less time than from one end to the other, and two places bring two thirds of that. */
+enum { PLACES = 4 };
 
 #define DO_ADD(a, x) ((a) + (x))
 #define DO_MUL(a, x) ((a) * (x))
@@ -51,6 +63,56 @@ enum { AHEAD = 1024, LINE = 64 };
 		return lane[0];                                                                    \
 	}
 #define RUN_OF(NAME, T, OP) BLOCK_OF(NAME##_block, T, OP) TREE_OF(NAME, T, OP)
+/* Four whole blocks, `apart` elements from each other: what NAME##_block makes of each, by the same operations. */
+#define FOUR_OF(NAME, T, V, OP)                                                                                      \
+	CLONES static void NAME##_four(int64_t apart, const T *x, T *out) {                                              \
+		enum { WIDTH = sizeof(V) / sizeof(T), VECTORS = LANES / WIDTH };                                             \
+		V lane[PLACES][VECTORS];                                                                                     \
+		UNROLLED for (int p = 0; p < PLACES; p++)                                                                    \
+			UNROLLED for (int k = 0; k < VECTORS; k++)                                                               \
+				lane[p][k] = *(const V *)(const void *)(x + p * apart + k * WIDTH);                                  \
+		for (int64_t i = LANES; i < BLOCK; i += LANES)                                                               \
+			UNROLLED for (int p = 0; p < PLACES; p++)                                                                \
+				UNROLLED for (int k = 0; k < VECTORS; k++)                                                           \
+					lane[p][k] = OP(lane[p][k], *(const V *)(const void *)(x + p * apart + i + k * WIDTH));          \
+		UNROLLED for (int p = 0; p < PLACES; p++) {                                                                  \
+			UNROLLED for (int half = VECTORS / 2; half; half /= 2)                                                   \
+				UNROLLED for (int k = 0; k < half; k++) lane[p][k] = OP(lane[p][k], lane[p][k + half]);              \
+			T last[WIDTH];                                                                                           \
+			memcpy(last, &lane[p][0], sizeof last);                                                                  \
+			for (int half = WIDTH / 2; half; half /= 2)                                                              \
+				for (int l = 0; l < half; l++) last[l] = OP(last[l], last[l + half]);                                \
+			out[p] = last[0];                                                                                        \
+		}                                                                                                            \
+	}                                                                                                                \
+	/* The same of four runs of n elements, whole blocks, by the same tree. */                                       \
+	static void NAME##_fours(int64_t n, int64_t apart, const T *x, T *out) {                                         \
+		if (n == BLOCK) {                                                                                            \
+			NAME##_four(apart, x, out);                                                                              \
+			return;                                                                                                  \
+		}                                                                                                            \
+		const int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                                                            \
+		T a[PLACES], b[PLACES];                                                                                      \
+		NAME##_fours(half, apart, x, a);                                                                             \
+		NAME##_fours(n - half, apart, x + half, b);                                                                  \
+		for (int p = 0; p < PLACES; p++) out[p] = OP(a[p], b[p]);                                                    \
+	}
+/* The blocks in a tree. Where its quarters are of one length they are gone through together. */
+#define RUN_OF_FOUR(NAME, T, V, OP)                                                        \
+	BLOCK_OF(NAME##_block, T, OP)                                                          \
+	FOUR_OF(NAME, T, V, OP)                                                                \
+	static T NAME(int64_t n, const T *x) {                                                 \
+		if (n <= BLOCK) return NAME##_block(n, x);                                         \
+		if (n % (PLACES * BLOCK) == 0) {                                                   \
+			T quarter[PLACES];                                                             \
+			NAME##_fours(n / PLACES, n / PLACES, x, quarter);                              \
+			const T a = OP(quarter[0], quarter[1]), b = OP(quarter[2], quarter[3]);        \
+			return OP(a, b);                                                               \
+		}                                                                                  \
+		int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                                        \
+		T a = NAME(half, x), b = NAME(n - half, x + half);                                 \
+		return OP(a, b);                                                                   \
+	}
 #define TREE_OF(NAME, T, OP)                                                               \
 	static T NAME(int64_t n, const T *x) {                                                 \
 		if (n <= BLOCK) return NAME##_block(n, x);                                         \
@@ -69,28 +131,29 @@ enum { AHEAD = 1024, LINE = 64 };
 /* The largest (smallest) of a block of floats, the same bits: a plain comparison, which processors have as one instruction, and NaNs kept apart for the
  * end, two elements looked at with one comparison. A loop that waits for memory must be short: a processor looks only so many instructions ahead, and what
  * it sees there is what it asks memory for. The sign bits matter only when the result is a zero; then the block, which is in the cache, is gone through
- * again. */
+ * again. A block is n elements from x on or, with `apart`, as many (whole vectors of them) at each of four places. */
 enum { EXTREME_RUN = 8192 };
 #define EXTREME_BLOCK(NAME, T, U, OP, BEFORE, JOIN)                                                            \
-	CLONES static T NAME##_block(int64_t n, const T *x) {                                                      \
-		enum { SIDE = 128 / sizeof(T), WIDE = 2 * SIDE };                                                      \
-		T best[SIDE], other[SIDE];                                                                             \
+	CLONES static T NAME##_block(int64_t n, int64_t apart, const T *x) {                                       \
+		enum { SIDE = 64 / sizeof(T) };                                                                        \
+		const int64_t step = apart ? SIDE : PLACES * SIDE, next = apart ? apart : SIDE;                        \
+		const int64_t whole = apart ? n : n / (PLACES * SIDE) * (PLACES * SIDE);                               \
+		T best[SIDE], second[SIDE], third[SIDE], fourth[SIDE];                                                 \
 		U odd[SIDE];                                                                                           \
 		bool nan = false;                                                                                      \
 		for (int l = 0; l < SIDE; l++) {                                                                       \
-			best[l] = other[l] = (T)INFINITY BEFORE 0 ? -(T)INFINITY : (T)INFINITY;                            \
+			best[l] = second[l] = third[l] = fourth[l] = (T)INFINITY BEFORE 0 ? -(T)INFINITY : (T)INFINITY;    \
 			odd[l] = 0;                                                                                        \
 		}                                                                                                      \
-		const int64_t whole = n / WIDE * WIDE;                                                                 \
-		for (int64_t i = 0; i < whole; i += WIDE) {                                                            \
-			ASK_AHEAD(x + i, WIDE * sizeof(T));                                                                \
+		for (int64_t i = 0; i < whole; i += step)                                                              \
 			for (int l = 0; l < SIDE; l++) {                                                                   \
-				const T a = x[i + l], b = x[i + SIDE + l];                                                     \
+				const T a = x[i + l], b = x[i + next + l], c = x[i + 2 * next + l], d = x[i + 3 * next + l];   \
 				best[l] = a BEFORE best[l] ? a : best[l];                                                      \
-				other[l] = b BEFORE other[l] ? b : other[l];                                                   \
-				odd[l] |= __builtin_isunordered(a, b) ? ~(U)0 : 0;                                             \
+				second[l] = b BEFORE second[l] ? b : second[l];                                                \
+				third[l] = c BEFORE third[l] ? c : third[l];                                                   \
+				fourth[l] = d BEFORE fourth[l] ? d : fourth[l];                                                \
+				odd[l] |= (__builtin_isunordered(a, b) ? ~(U)0 : 0) | (__builtin_isunordered(c, d) ? ~(U)0 : 0); \
 			}                                                                                                  \
-		}                                                                                                      \
 		int64_t done = whole;                                                                                  \
 		for (; done + SIDE <= n; done += SIDE)                                                                 \
 			for (int l = 0; l < SIDE; l++) {                                                                   \
@@ -99,7 +162,9 @@ enum { EXTREME_RUN = 8192 };
 				odd[l] |= a != a ? ~(U)0 : 0;                                                                  \
 			}                                                                                                  \
 		for (int l = 0; l < SIDE; l++) {                                                                       \
-			best[l] = other[l] BEFORE best[l] ? other[l] : best[l];                                            \
+			best[l] = second[l] BEFORE best[l] ? second[l] : best[l];                                          \
+			third[l] = fourth[l] BEFORE third[l] ? fourth[l] : third[l];                                       \
+			best[l] = third[l] BEFORE best[l] ? third[l] : best[l];                                            \
 			nan |= odd[l] != 0;                                                                                \
 		}                                                                                                      \
 		for (int half = SIDE / 2; half; half /= 2)                                                             \
@@ -112,20 +177,26 @@ enum { EXTREME_RUN = 8192 };
 		if (nan) return (T)NAN;                                                                                \
 		if (result != 0) return result;                                                                        \
 		U signs = 0 JOIN 1 ? 0 : ~(U)0;                                                                        \
-		for (int64_t i = 0; i < n; i++) {                                                                      \
-			U bits;                                                                                            \
-			memcpy(&bits, &x[i], sizeof bits);                                                                 \
-			signs = signs JOIN bits;                                                                           \
-		}                                                                                                      \
+		for (int p = 0; p < (apart ? PLACES : 1); p++, x += apart)                                             \
+			for (int64_t i = 0; i < n; i++) {                                                                  \
+				U bits;                                                                                        \
+				memcpy(&bits, &x[i], sizeof bits);                                                             \
+				signs = signs JOIN bits;                                                                       \
+			}                                                                                                  \
 		return signs >> (8 * sizeof(U) - 1) ? -(T)0 : (T)0;                                                    \
 	}                                                                                                          \
 	static T NAME(int64_t n, const T *x) {                                                                     \
-		T a = NAME##_block(n < EXTREME_RUN ? n : EXTREME_RUN, x);                                              \
-		for (int64_t i = EXTREME_RUN; i < n; i += EXTREME_RUN) {                                               \
-			const T b = NAME##_block(n - i < EXTREME_RUN ? n - i : EXTREME_RUN, x + i);                        \
+		enum { EACH = EXTREME_RUN / PLACES };                                                                  \
+		const int64_t quarter = n / EXTREME_RUN * EACH;                                                        \
+		if (!quarter) return NAME##_block(n, 0, x);                                                            \
+		T a = NAME##_block(EACH, quarter, x);                                                                  \
+		for (int64_t i = EACH; i < quarter; i += EACH) {                                                       \
+			const T b = NAME##_block(EACH, quarter, x + i);                                                    \
 			a = OP(a, b);                                                                                      \
 		}                                                                                                      \
-		return a;                                                                                              \
+		if (n == PLACES * quarter) return a;                                                                   \
+		const T rest = NAME##_block(n - PLACES * quarter, 0, x + PLACES * quarter);                            \
+		return OP(a, rest);                                                                                    \
 	}
 #define EXTREME_OF(NAME, T, U, OP, BEFORE, JOIN) EXTREME_BLOCK(NAME, T, U, OP, BEFORE, JOIN) SHORT_OF(NAME##_short, T, OP)
 EXTREME_OF(max_f32, float, uint32_t, DO_MAX, >, &)
@@ -136,14 +207,17 @@ EXTREME_OF(min_f64, double, uint64_t, DO_MIN, <, |)
 #define BOTH(NAME, T, OP) RUN_OF(NAME, T, OP) SHORT_OF(NAME##_short, T, OP)
 
 /* Integers compute unsigned, so they wrap. */
-#define REAL_ROWS(X) X(f32, float, float) X(f64, double, double)
 #define INT_ROWS(X) X(i32, uint32_t, int32_t) X(i64, uint64_t, int64_t)
 #define COMPLEX_ROWS(X) X(c64, float _Complex, float _Complex) X(c128, double _Complex, double _Complex)
 
+#define SUMS_OF_FOUR(N, U, V) \
+	RUN_OF_FOUR(add_##N, U, V, DO_ADD) SHORT_OF(add_##N##_short, U, DO_ADD) RUN_OF_FOUR(mul_##N, U, V, DO_MUL) SHORT_OF(mul_##N##_short, U, DO_MUL)
 #define SUMS(N, U, T) BOTH(add_##N, U, DO_ADD) BOTH(mul_##N, U, DO_MUL)
 #define INT_EXTREMES(N, U, T) BOTH(max_##N, T, INT_MAX_OF) BOTH(min_##N, T, INT_MIN_OF)
-REAL_ROWS(SUMS)
-INT_ROWS(SUMS)
+SUMS_OF_FOUR(f32, float, V32)
+SUMS_OF_FOUR(f64, double, V64)
+SUMS_OF_FOUR(i32, uint32_t, W32)
+SUMS_OF_FOUR(i64, uint64_t, W64)
 COMPLEX_ROWS(SUMS)
 INT_ROWS(INT_EXTREMES)
 BOTH(max_bool, uint8_t, BOOL_OR)
@@ -188,10 +262,6 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
 /* A line is summed from left to right up to SCAN_PLAIN elements. In a longer one each vector is summed within itself by halves (the last of the left half
  * is added to all of the right one), and what came before is added to that: a sum of numbers none of which is negative never falls. What a part begins with
  * is added last, so that a part can say what it comes to, by the same additions, before it knows that. -0 added to anything changes nothing. */
-typedef double V64 __attribute__((vector_size(32), may_alias, aligned(8)));
-typedef float V32 __attribute__((vector_size(32), may_alias, aligned(4)));
-typedef uint64_t W64 __attribute__((vector_size(32), may_alias, aligned(8)));
-typedef uint32_t W32 __attribute__((vector_size(32), may_alias, aligned(4)));
 #if defined(__clang__)
 #define PICK_4(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #define PICK_8(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
@@ -215,6 +285,8 @@ typedef uint32_t W32 __attribute__((vector_size(32), may_alias, aligned(4)));
 	    END(8, 5, unit, back), END(8, 6, unit, back), END(8, 7, unit, back)
 
 enum { SCAN_PLAIN = 1032 };
+/* The processor's own looking ahead ends at each page; asking this many bytes ahead as well is some 5 % faster (Zen 3, 80 MB, two threads). */
+enum { ASKED = 1024 };
 
 /* Past the caches; `to` begins with 16 bytes of their own. */
 #if defined(__x86_64__)
@@ -239,7 +311,7 @@ enum { SCAN_PLAIN = 1032 };
 		for (int64_t i = 0; i < whole; i += N) {                                                                                          \
 			const int64_t at = BACK ? count - N - i : i;                                                                                  \
 			V v = *(const V *)(const void *)(x + at);                                                                                     \
-			if (!o) __builtin_prefetch((const char *)(const void *)(x + at) + (BACK ? -AHEAD : AHEAD));                                   \
+			if (!o) __builtin_prefetch((const char *)(const void *)(x + at) + (BACK ? -ASKED : ASKED));                                   \
 			if (UNIT < 2) v += PICK_##N(v, none, FROM_##N(1, UNIT, BACK));                                                                \
 			if (N / UNIT > 2 || UNIT == 2) v += PICK_##N(v, none, FROM_##N((UNIT == 2 ? 1 : 2), UNIT, BACK));                             \
 			if (N == 8) v += PICK_##N(v, none, FROM_##N((N / UNIT / 2), UNIT, BACK));                                                     \

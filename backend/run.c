@@ -158,13 +158,14 @@ static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 		return;
 	}
 	const char *name = callee ? atom_text(c, callee) : "a function";
+	const int n = (int)strcspn(name, "."); /* what transforms append is no name of the user's */
 	if (!caller.source) {
-		diag_trace(c, d, "in %s", name);
+		diag_trace(c, d, "in %.*s", n, name);
 		return;
 	}
 	uint32_t line, column;
 	source_position(c, caller, &line, &column);
-	diag_trace(c, d, "in %s, called at %s:%u:%u", name, source_name(c, caller.source), line, column);
+	diag_trace(c, d, "in %.*s, called at %s:%u:%u", n, name, source_name(c, caller.source), line, column);
 }
 
 /* The same for each call, the innermost first. */
@@ -221,9 +222,29 @@ static void release_dead(Frame *f, const Block *b) {
 	}
 }
 
+/* The same with somebody looking at each step. */
+static __attribute__((cold, noinline)) Status run_observed(Frame *f, const Block *b) {
+	Observer *o = f->be->observer;
+	o->block(o, f, b);
+	for (const Step *s = b->steps, *end = s + b->nsteps; s < end; s++) {
+		Status st = o->step(o, f, s);
+		if (st != ST_OK) return step_failed(f, s, st);
+		if (s->nsyms) bind_syms(f, s->nsyms, s->syms);
+		for (uint32_t i = 0; i < s->nafter; i++) {
+			Value *v = &f->slots[s->after[i]];
+			value_unref(*v);
+			v->kind = V_UNSET;
+		}
+	}
+	f->be->counters.instructions += b->nsteps;
+	f->be->counters.scalar_operations += b->scalar_operations;
+	return spend(f->be, b->nsteps + 1u);
+}
+
 Status run_block(Frame *f, const Block *b) {
 	if (b->nsyms) bind_syms(f, b->nsyms, b->syms);
 	if (b->ndead) release_dead(f, b);
+	if (UNLIKELY(f->be->observer != NULL)) return run_observed(f, b);
 	const Step *s = b->steps, *end = s + b->nsteps;
 	for (; s < end; s++) {
 		Status st = s->eval(f, s);
@@ -563,6 +584,7 @@ static void find_hooks(Ctx *c, void *arg) {
 	Hooks *h = arg;
 	h->fn = fn_hooks(c);
 	h->services = ir_services(c);
+	provenance_register(c);
 }
 
 Status backend_init(Ctx *c) {

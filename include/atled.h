@@ -312,9 +312,22 @@ typedef struct atled_host {
 	void (*free_ud)(void *ud); /* called when the context goes; may be NULL */
 } atled_host;
 
-/* Puts a host function under its name. A derivative without its rule is an error where it is asked for, with the name.
+/* Puts a host function under its name. A program can give it a rule as it can to its own functions (atled_compile
+ * of "derivative name(x), dx = ..."), of other host functions if need be; derivatives of any order follow from such a
+ * rule, and it goes before jvp and vjp. From those come first derivatives. A derivative without its rule is an error where it is asked for, with the name.
  * A text that does not parse, or a name that is none, is ATLED_MISUSE; then free_ud is not called. */
 ATLED_API atled_status atled_define_host(atled_context *ctx, const atled_host *host);
+
+/* Whether derivative rules are checked: those that a program gives (`derivative f(x) = ...`) and those of host functions.
+ * The first time that such a function runs on arguments of a kind, its rule is compared with differences of its values at
+ * a few points near the arguments, which calls it often. Holds for what is compiled from then on; a context begins
+ * without. */
+typedef enum atled_rule_check {
+	ATLED_RULES_TRUSTED = 0,
+	ATLED_RULES_WARN = 1, /* a rule that is wrong is a warning, E0405 */
+	ATLED_RULES_FAIL = 2  /* and here an error */
+} atled_rule_check;
+ATLED_API atled_status atled_check_rules(atled_context *ctx, atled_rule_check mode);
 
 /* A C function on values of any kind, called when the program runs; it has no derivative. args are borrowed. *result is
  * taken over; NULL stands for none. */

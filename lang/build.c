@@ -148,6 +148,12 @@ SpanId build_span(const Builder *b) {
 	return b->span;
 }
 
+bool build_zeros_absorb(Builder *b, bool absorb) {
+	const bool before = b->zeros_absorb;
+	b->zeros_absorb = absorb;
+	return before;
+}
+
 void build_chain(Builder *b, ChainId chain) {
 	b->chain = chain;
 }
@@ -356,6 +362,8 @@ Ref build_param(Builder *b, TypeId type, Atom name) {
 
 OpenRegion *build_region_begin(Builder *b, uint32_t nparams, const TypeId *types, Ref *params) {
 	OpenRegion *r = open_region(b);
+	r->span = b->span;
+	r->chain = b->chain;
 	for (uint32_t k = 0; k < nparams; k++) {
 		Ref p = add_param(b, r, types[k], 0);
 		if (params) params[k] = p;
@@ -379,6 +387,8 @@ RegionId build_region_end(Builder *b, OpenRegion *r, uint32_t nresults, const Re
 	b->bound.n = r->bound_mark;
 	dims_undo(b, r->trail_mark);
 	b->region = r->outer;
+	b->span = r->span;
+	b->chain = r->chain;
 	return r->id;
 }
 
@@ -424,6 +434,8 @@ OpenRegion *build_region_reopen(Builder *b, RegionId id, Ref *results) {
 	r->shared_mark = b->shared.n;
 	r->bound_mark = b->bound.n;
 	r->trail_mark = dims_mark(b);
+	r->span = b->span;
+	r->chain = b->chain;
 	b->region = r;
 	uint32_t n = f->regions.at[id].ninsts, first = f->regions.at[id].insts;
 	VEC_RESERVE(b->scratch, &r->order, n);

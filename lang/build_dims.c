@@ -186,6 +186,30 @@ void dims_assume_region(Builder *b, RegionId r) {
 	}
 }
 
+static bool encloses(const Builder *b, RegionId outer, RegionId r) {
+	while (r != outer && r != NO_REGION) r = b->region_parent.at[r];
+	return r == outer;
+}
+
+/* Under what has just been assumed, a length of a value that was made on the way here is negative: what made it has failed, or what is
+ * assumed does not hold. Either way nothing that follows is ever reached. */
+static bool unmakes_a_value(Builder *b) {
+	Ctx *c = b->ctx;
+	int64_t length;
+	for (uint32_t i = 0; i < b->fn->vals.n; i++) {
+		const Val *v = &b->fn->vals.at[i];
+		const Type *t = type_of(c, v->type);
+		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++) {
+			Dim d = t->dims[a];
+			if (dim_is_const(c, d, NULL) || dim_is_sym(c, d, NULL) || !encloses(b, v->region, b->region->id)) continue;
+			d = build_canon(b, d);
+			if (dim_is_const(c, d, &length) && length < 0) return true;
+			t = type_of(c, v->type); /* dims were interned */
+		}
+	}
+	return false;
+}
+
 /* The two lengths can be one: no length is negative for that. x and y are canonical. */
 static bool may_be_equal(Builder *b, Dim x, Dim y) {
 	Ctx *c = b->ctx;
@@ -198,6 +222,7 @@ static bool may_be_equal(Builder *b, Dim x, Dim y) {
 		SymId s = b->trail.at[i].sym;
 		good = s == UINT32_MAX || !dim_is_const(c, b->equal.at[s], &length) || length >= 0;
 	}
+	good = good && !unmakes_a_value(b);
 	dims_undo(b, mark);
 	return good;
 }

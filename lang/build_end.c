@@ -236,7 +236,7 @@ void compact(Builder *b) {
 	mark(&k);
 	bool must = region_must_run(&k, &f->regions.at[0]);
 	k.out = (Fn){.ctx = f->ctx, .arena = f->arena, .id = f->id, .name = f->name, .span = f->span, .derived = f->derived,
-	             .code = f->code, .refs = f->refs, .must_run = must};
+	             .code = f->code, .refs = f->refs, .must_run = must, .checkpoint = f->checkpoint, .by_lane = f->by_lane};
 	move_region(&k, &f->regions.at[0]);
 	k.out.syms.at = f->syms.at;
 	k.out.syms.n = f->syms.n;

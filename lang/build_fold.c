@@ -2,7 +2,7 @@
  *
  * Needs: build_internal.h, scalar_apply. Guarantees: folding gives the very bits that running would, because both use
  * the same scalar functions; what has no result (division by zero, an index out of range) is left for the run to
- * report.
+ * report, and so is an operation that makes a NaN of numbers, which nan_check would otherwise not find.
  */
 #include "lang/build_internal.h"
 
@@ -38,6 +38,23 @@ static Dtype result_dtype(Builder *b, const Expr *e) {
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
+static bool is_nan(Dtype d, const void *x) {
+	switch (d) {
+	case DT_F32: return *(const float *)x != *(const float *)x;
+	case DT_F64: return *(const double *)x != *(const double *)x;
+	case DT_C64: return is_nan(DT_F32, x) || is_nan(DT_F32, (const float *)x + 1);
+	case DT_C128: return is_nan(DT_F64, x) || is_nan(DT_F64, (const double *)x + 1);
+	default: return false;
+	}
+}
+
+/* Whether an operation on numbers of dtype `from` made a NaN that none of them was. */
+static bool makes_nan(Dtype to, const void *out, uint32_t n, Dtype from, const void *const *x) {
+	bool made = is_nan(to, out);
+	for (uint32_t k = 0; k < n && made; k++) made = !is_nan(from, x[k]);
+	return made;
+}
+
 static Ref fold_scalars(Builder *b, const Expr *e) {
 	Value v[2] = {{.kind = V_UNSET}, {.kind = V_UNSET}};
 	double _Complex out = 0; /* room for every dtype */
@@ -45,6 +62,8 @@ static Ref fold_scalars(Builder *b, const Expr *e) {
 		if (!constant_scalar(b, e->args[k], &v[k])) return REF_NONE;
 	if (scalar_apply(e->op, (Dtype)v[0].dtype, value_scalar_bytes(&v[0]), value_scalar_bytes(&v[1]), &out) != ST_OK)
 		return REF_NONE;
+	const void *x[2] = {value_scalar_bytes(&v[0]), value_scalar_bytes(&v[1])};
+	if (makes_nan(result_dtype(b, e), &out, e->nargs, (Dtype)v[0].dtype, x)) return REF_NONE;
 	return build_const(b, value_scalar_from_bytes(result_dtype(b, e), &out));
 }
 
@@ -65,7 +84,8 @@ static Ref fold_arrays(Builder *b, const Expr *e) {
 		const void *x[2];
 		for (uint32_t k = 0; k < 2; k++)
 			x[k] = t[k] ? t[k]->data + (size_t)i * dtype_size(from) : value_scalar_bytes(&splat[k]);
-		if (scalar_apply(e->op, from, x[0], x[1], out->data + (size_t)i * dtype_size(to)) == ST_OK) continue;
+		void *y = out->data + (size_t)i * dtype_size(to);
+		if (scalar_apply(e->op, from, x[0], x[1], y) == ST_OK && !makes_nan(to, y, e->nargs, from, x)) continue;
 		tensor_unref(out);
 		return REF_NONE;
 	}

@@ -50,6 +50,8 @@ struct OpenRegion {
 	RegionId id;
 	VEC(InstId) order;
 	uint32_t shared_mark, bound_mark, trail_mark;
+	SpanId span; /* as they were when it was opened, and are again when it is closed */
+	ChainId chain;
 };
 
 typedef struct Shared { /* an expression that may be met again */
@@ -75,6 +77,7 @@ struct Builder {
 	Builder *outer;  /* the builder opened before this one */
 	uint32_t serial;
 	bool checking;   /* belongs to a verifier: nothing may be emitted */
+	bool zeros_absorb; /* what is multiplied by a constant 0 is 0, whatever it is: see build_zeros_absorb */
 	bool verbatim;   /* what a reader of text wants: nothing folded, shared, reordered, renamed or dropped */
 	SpanId span;
 	ChainId chain;

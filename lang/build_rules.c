@@ -146,9 +146,21 @@ static Ref mul_minus_one(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[1], -1) ? build1(b, OP_NEG, e->args[0]) : REF_NONE;
 }
 
-/* Not for floats: 0 * inf is NaN. */
+/* Not for floats: 0 * inf is NaN. But where zeros stand for tangents that are not there, so do products with them. */
 static Ref mul_zero(Builder *b, const Expr *e) {
-	return is_kind(b, e->args[0], KIND_I) && splat_is(b, e->args[1], 0) ? e->args[1] : REF_NONE;
+	return (b->zeros_absorb || is_kind(b, e->args[0], KIND_I)) && splat_is(b, e->args[1], 0) ? e->args[1] : REF_NONE;
+}
+
+static Ref zero_div(Builder *b, const Expr *e) {
+	return b->zeros_absorb && splat_is(b, e->args[0], 0) ? e->args[0] : REF_NONE;
+}
+
+static Ref dot_zero(Builder *b, const Expr *e) {
+	return b->zeros_absorb && (splat_is(b, e->args[0], 0) || splat_is(b, e->args[1], 0)) ? full(b, e, 0) : REF_NONE;
+}
+
+static Ref solve_zero(Builder *b, const Expr *e) {
+	return b->zeros_absorb && splat_is(b, e->args[1], 0) ? e->args[1] : REF_NONE;
 }
 
 static Ref mul_neg(Builder *b, const Expr *e) {
@@ -684,6 +696,87 @@ static Ref update_own(Builder *b, const Expr *e) {
 	return e->args[0];
 }
 
+/* ---- zeros with a box in them ------------------------------------------------------------------------------------ */
+
+static Side pad_side(Builder *b, AttrId attr, Ref v, uint32_t k) {
+	uint32_t n;
+	return (Side){(Dim)attr_field(b->ctx, OP_PAD, attr, 0, &n)[k], ref_ty(b->fn, v)->dims[k], attr_field(b->ctx, OP_PAD, attr, 2, &n)[k]};
+}
+
+/* The same box of the operand is the operand; one beside it holds zeros; one within it is one of the operand. */
+static Ref slice_pad(Builder *b, const Expr *e) {
+	const Inst *in = made_by(b, e->args[0], OP_PAD);
+	if (!in) return REF_NONE;
+	const Ref v = inst_arg(b->fn, in, 0);
+	const AttrId box = in->attr;
+	const uint32_t rank = ref_ty(b->fn, v)->rank;
+	bool same = true, inside = true, beside = false;
+	Dim start[MAX_RANK], length[MAX_RANK];
+	for (uint32_t k = 0; k < rank; k++) {
+		Side s = slice_side(b, e, k), u = pad_side(b, box, v, k);
+		same = same && same_side(b, s, u);
+		inside = inside && within(b, s, u);
+		beside = beside || apart(b, s, u);
+		start[k] = dim_sub(b->ctx, s.start, u.start);
+		length[k] = s.length;
+	}
+	if (same) return v;
+	if (beside) return full(b, e, 0);
+	return inside ? build_slice(b, v, start, length, NULL) : REF_NONE;
+}
+
+/* At most half of the array is known to be in the box: a fixed length of a longer fixed one, or of one that is not fixed and so taken for long. */
+static bool is_small_box(Builder *b, Ref v, const Type *whole) {
+	double share = 1;
+	for (uint32_t k = 0; k < whole->rank; k++) {
+		int64_t part, all;
+		if (!dim_is_const(b->ctx, build_canon(b, ref_ty(b->fn, v)->dims[k]), &part)) {
+			if (!build_same_dim(b, ref_ty(b->fn, v)->dims[k], whole->dims[k])) return false;
+		} else if (!dim_is_const(b->ctx, build_canon(b, whole->dims[k]), &all)) share = 0;
+		else if (all > 0) share *= (double)part / (double)all;
+	}
+	return share <= 0.5;
+}
+
+/* x + (zeros with a small box) adds in the box only. So the cotangents of parts of an array meet. */
+static Ref add_pad(Builder *b, const Expr *e) {
+	for (uint32_t side = 2; side-- > 0;) {
+		const Inst *in = made_by(b, e->args[side], OP_PAD);
+		if (!in) continue;
+		const Ref v = inst_arg(b->fn, in, 0), x = e->args[1 - side];
+		const AttrId box = in->attr;
+		const Type t = *type_of(b->ctx, e->type);
+		if (!is_small_box(b, v, &t)) continue;
+		Dim start[MAX_RANK], length[MAX_RANK];
+		int64_t stride[MAX_RANK];
+		for (uint32_t k = 0; k < t.rank; k++) {
+			const Side s = pad_side(b, box, v, k);
+			start[k] = s.start;
+			length[k] = s.length;
+			stride[k] = s.stride;
+		}
+		return build_update(b, x, build2(b, OP_ADD, build_slice(b, x, start, length, stride), v), start, stride);
+	}
+	return REF_NONE;
+}
+
+/* x + (zeros with u added at places), possibly in another shape, adds at the places. */
+static Ref add_scattered(Builder *b, const Expr *e) {
+	for (uint32_t side = 2; side-- > 0;) {
+		const Ref flat = under(b, OP_RESHAPE, e->args[side]), r = flat != REF_NONE ? flat : e->args[side];
+		const Inst *in = made_by(b, r, OP_SCATTER_ADD);
+		if (!in || !splat_is(b, inst_arg(b->fn, in, 0), 0)) continue;
+		const Ref index = inst_arg(b->fn, in, 1), u = inst_arg(b->fn, in, 2);
+		const int axis = (int)attr_int(b->ctx, OP_SCATTER_ADD, in->attr, 0), batch = (int)attr_int(b->ctx, OP_SCATTER_ADD, in->attr, 1);
+		const Type t = *type_of(b->ctx, e->type), inner = *ref_ty(b->fn, r);
+		Ref x = e->args[1 - side];
+		if (flat != REF_NONE) x = build_reshape(b, x, inner.rank, inner.dims);
+		x = build_scatter(b, OP_SCATTER_ADD, x, index, u, axis, batch);
+		return flat != REF_NONE ? build_reshape(b, x, t.rank, t.dims) : x;
+	}
+	return REF_NONE;
+}
+
 static Ref pad_zero(Builder *b, const Expr *e) {
 	return splat_is(b, e->args[0], 0) ? full(b, e, 0) : REF_NONE;
 }
@@ -911,6 +1004,8 @@ static const Rule rules[] = {
 	{OP_ADD, "add_zero", add_zero},
 	{OP_ADD, "add_neg", add_neg},
 	{OP_ADD, "gather_constants", gather_constants},
+	{OP_ADD, "add_pad", add_pad},
+	{OP_ADD, "add_scattered", add_scattered},
 	{OP_SUB, "sub_zero", sub_zero},
 	{OP_SUB, "zero_sub", zero_sub},
 	{OP_SUB, "sub_neg", sub_neg},
@@ -923,6 +1018,7 @@ static const Rule rules[] = {
 	{OP_MUL, "mul_zero", mul_zero},
 	{OP_MUL, "mul_neg", mul_neg},
 	{OP_MUL, "gather_constants", gather_constants},
+	{OP_DIV, "zero_div", zero_div},
 	{OP_DIV, "div_one", div_one},
 	{OP_DIV, "div_neg", div_neg},
 	{OP_DIV, "div_power_of_two", div_power_of_two},
@@ -969,6 +1065,7 @@ static const Rule rules[] = {
 	{OP_SLICE, "slice_broadcast", slice_broadcast},
 	{OP_SLICE, "slice_concat", slice_concat},
 	{OP_SLICE, "slice_update", slice_update},
+	{OP_SLICE, "slice_pad", slice_pad},
 	{OP_PAD, "strided_nothing", strided_nothing},
 	{OP_PAD, "pad_zero", pad_zero},
 	{OP_UPDATE, "update_all", update_all},
@@ -987,8 +1084,10 @@ static const Rule rules[] = {
 	{OP_REDUCE_MAX, "reduce_unit_axes", reduce_unit_axes},
 	{OP_REDUCE_MIN, "reduce_nothing", reduce_nothing},
 	{OP_REDUCE_MIN, "reduce_unit_axes", reduce_unit_axes},
+	{OP_DOT, "dot_zero", dot_zero},
 	{OP_DOT, "dot_along_broadcast", dot_along_broadcast},
 	{OP_DOT, "dot_of_broadcast", dot_of_broadcast},
+	{OP_TRISOLVE, "solve_zero", solve_zero},
 	{OP_UNBOX, "unbox_box", unbox_box},
 };
 

@@ -538,6 +538,20 @@ bool type_rule_SVD(TypeQuery *q) {
 	       give(q, matrix(q, &x, (Dtype)x.dtype, n, k));
 }
 
+/* A, F: f[leading..., n, n]; p: i64[leading..., n]; B, X: f[leading..., n, m] */
+bool type_rule_SOLVED(TypeQuery *q) {
+	Type a, f, p, x, y;
+	if (!square(q, 0, &a) || !square(q, 1, &f) || !want_tensor(q, 2, KIND_I, 1, &p) || !want_tensor(q, 3, KIND_R | KIND_C, 2, &x) ||
+	    !want_tensor(q, 4, KIND_R | KIND_C, 2, &y))
+		return false;
+	bool fits = a.dtype == f.dtype && a.dtype == x.dtype && a.dtype == y.dtype && a.rank == f.rank && a.rank == x.rank && a.rank == y.rank && p.rank + 1 == a.rank &&
+	            same(q, a.dims[a.rank - 1], x.dims[a.rank - 2]) && same(q, a.dims[a.rank - 1], f.dims[a.rank - 1]) && same(q, a.dims[a.rank - 1], p.dims[p.rank - 1]);
+	for (uint32_t k = 0; fits && k + 2 < a.rank; k++) fits = same(q, a.dims[k], x.dims[k]) && same(q, a.dims[k], f.dims[k]) && same(q, a.dims[k], p.dims[k]);
+	for (uint32_t k = 0; fits && k < a.rank; k++) fits = same(q, x.dims[k], y.dims[k]);
+	if (!fits) return type_wrong(q, "the matrix is %s, the right side %s, the solution %s", arg_words(q, 0), arg_words(q, 3), arg_words(q, 4));
+	return give_tensor(q, (Dtype)x.dtype, x.rank, x.dims);
+}
+
 bool type_rule_TRISOLVE(TypeQuery *q) {
 	Type t, x;
 	if (!square(q, 0, &t) || !want_tensor(q, 1, KIND_R | KIND_C, 2, &x)) return false;

@@ -197,6 +197,10 @@ void heap_set_limit(Ctx *c, size_t bytes) {
 	atomic_store_explicit(&c->account->limit, bytes, memory_order_relaxed);
 }
 
+size_t heap_limit(const Ctx *c) {
+	return atomic_load_explicit(&c->account->limit, memory_order_relaxed);
+}
+
 void heap_fail_at(Ctx *c, uint64_t n, bool forever) {
 	HeapAccount *a = c->account;
 	atomic_store_explicit(&a->fail_forever, forever, memory_order_relaxed);

@@ -46,6 +46,7 @@ void heap_free(Ctx *c, void *p, size_t bytes);
 size_t heap_used(const Ctx *c);
 size_t heap_peak(const Ctx *c);
 void heap_set_limit(Ctx *c, size_t bytes); /* 0: none */
+size_t heap_limit(const Ctx *c);
 /* Test seam: the n-th allocation from now fails (n = 1: the next); `forever`: and all after it. 0 switches it off. */
 void heap_fail_at(Ctx *c, uint64_t n, bool forever);
 uint64_t heap_allocation_count(const Ctx *c);
@@ -107,7 +108,7 @@ void ctx_write(Ctx *c, const char *text, size_t n);
 Arena *ctx_arena(Ctx *c);
 
 /* A higher room keeps its per-context state in a slot; `free_state` runs in reverse slot order at ctx_free. */
-typedef enum Slot { SLOT_DIAG, SLOT_TYPE, SLOT_IR, SLOT_HOSTS, SLOT_SYNTAX, SLOT_PARSER, SLOT_AUTODIFF, SLOT_BACKEND, SLOT_SOLVERS, SLOT_API, SLOT_COUNT } Slot;
+typedef enum Slot { SLOT_DIAG, SLOT_TYPE, SLOT_IR, SLOT_HOSTS, SLOT_SYNTAX, SLOT_PARSER, SLOT_AUTODIFF, SLOT_SPARSITY, SLOT_BACKEND, SLOT_SOLVERS, SLOT_API, SLOT_COUNT } Slot;
 void *ctx_slot(const Ctx *c, Slot s);
 void ctx_set_slot(Ctx *c, Slot s, void *state, void (*free_state)(Ctx *c, void *state));
 

@@ -4,7 +4,7 @@
  * those that would make it too large stay calls. An instruction that came through calls has them in front of its chain of transforms, as
  * words "@callee:span:at", the outermost first: the callee's name, where it is defined and where it was called.
  */
-#include "lang/ir.h"
+#include "lang/host.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +19,7 @@ typedef struct Flattening {
 	Fn *f;
 	Fn *(*instead)(void *ud, Fn *g);
 	void *ud;
+	bool to_run;
 	Arena *scratch;
 	VEC(Flat) done;
 	Fn *result;
@@ -26,13 +27,18 @@ typedef struct Flattening {
 
 /* ---- which calls --------------------------------------------------------------------------------------------------------------------------- */
 
-static Fn *callee_of(const Fn *f, const Inst *in) {
-	return fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0));
+/* What an instruction calls; of what is only run from now on also what the host function stands for that it calls. NULL: nothing. */
+static Fn *callee_of(const Fn *f, const Inst *in, bool to_run) {
+	if (in->op == OP_CALL) return fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0));
+	if (in->op != OP_HOST || !to_run) return NULL;
+	const HostCall *h = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0));
+	return h->def->written ? h->fns[0] : NULL;
 }
 
 typedef struct Search {
 	Arena *scratch;
 	const Fn *wanted;
+	bool to_run;
 	VEC(const Fn *) seen;
 } Search;
 
@@ -41,16 +47,15 @@ static bool reaches(Search *s, const Fn *f) {
 		if (s->seen.at[i] == f) return false;
 	VEC_PUSH(s->scratch, &s->seen, f);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
-		if (f->insts.at[i].op != OP_CALL) continue;
-		const Fn *g = callee_of(f, &f->insts.at[i]);
-		if (g == s->wanted || (g && g->finished && reaches(s, g))) return true;
+		const Fn *g = callee_of(f, &f->insts.at[i], s->to_run);
+		if (g && (g == s->wanted || (g->finished && reaches(s, g)))) return true;
 	}
 	return false;
 }
 
-static bool has_calls(const Fn *f) {
+static bool has_calls(const Fn *f, bool to_run) {
 	for (uint32_t i = 0; i < f->insts.n; i++)
-		if (f->insts.at[i].op == OP_CALL) return true;
+		if (callee_of(f, &f->insts.at[i], to_run) || (to_run && f->insts.at[i].op == OP_SOLVED)) return true;
 	return false;
 }
 
@@ -60,10 +65,14 @@ static Fn *flat_of(Flattening *w, Fn *f);
 
 static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Ref *results) {
 	Flattening *w = m->call_ud;
-	Fn *g = callee_of(m->from, in);
+	if (in->op == OP_SOLVED) {
+		if (w->to_run) results[0] = args[4];
+		return w->to_run;
+	}
+	Fn *g = callee_of(m->from, in, w->to_run);
 	if (g && w->instead) g = w->instead(w->ud, g);
-	Search s = {.scratch = w->scratch, .wanted = g};
-	if (!g || !g->finished || reaches(&s, g)) return false;
+	Search s = {.scratch = w->scratch, .wanted = g, .to_run = w->to_run};
+	if (!g || !g->finished || ((g->checkpoint || g->by_lane) && !w->to_run) || reaches(&s, g)) return false;
 	const Fn *flat = flat_of(w, g);
 	if (build_fn(b)->insts.n + flat->insts.n > FLAT_MOST) return false;
 	ChainId outer = build_get_chain(b);
@@ -78,7 +87,7 @@ static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Re
 }
 
 static Fn *flat_of(Flattening *w, Fn *f) {
-	if (!has_calls(f)) return f;
+	if (!has_calls(f, w->to_run)) return f;
 	for (uint32_t i = 0; i < w->done.n; i++)
 		if (w->done.at[i].from == f) return w->done.at[i].to;
 	Builder *b = build_begin(w->c, f->name, f->span, f);
@@ -94,6 +103,8 @@ static Fn *flat_of(Flattening *w, Fn *f) {
 	Ref *results = ARENA_ARRAY(w->scratch, Ref, fn_nresults(f) + 1);
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = refmap_get(b, &m, fn_result(f, k));
 	Flat made = {.from = f, .to = build_end(b, fn_nresults(f), results)};
+	made.to->checkpoint = f->checkpoint;
+	made.to->by_lane = f->by_lane;
 	VEC_PUSH(w->scratch, &w->done, made);
 	return made.to;
 }
@@ -104,11 +115,10 @@ static void run_flatten(Ctx *c, void *arg) {
 	w->result = flat_of(w, w->f);
 }
 
-Fn *fn_flatten(Ctx *c, Fn *f) { return fn_flatten_with(c, f, NULL, NULL); }
-
-Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud) {
-	if (!has_calls(f)) return NULL;
-	Flattening w = {.c = c, .f = f, .instead = instead, .ud = ud};
+static Fn *flatten(Ctx *c, Fn *f, Flattening w) {
+	if (!has_calls(f, w.to_run)) return NULL;
+	w.c = c;
+	w.f = f;
 	const uint32_t mark = build_mark(c), diags = diag_total(c);
 	Status st = ctx_protect(c, run_flatten, &w);
 	if (st != ST_OK) {
@@ -121,6 +131,14 @@ Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud) {
 	for (uint32_t i = 0; i < w.done.n; i++) fn_unref(w.done.at[i].to);
 	arena_free(w.scratch);
 	return w.result;
+}
+
+Fn *fn_flatten(Ctx *c, Fn *f) { return flatten(c, f, (Flattening){0}); }
+
+Fn *fn_flatten_to_run(Ctx *c, Fn *f) { return flatten(c, f, (Flattening){.to_run = true}); }
+
+Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud) {
+	return flatten(c, f, (Flattening){.instead = instead, .ud = ud});
 }
 
 /* ---- chains -------------------------------------------------------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ typedef struct HostCall HostCall;
 typedef struct HostDef {
 	const char *name; /* in messages and in the text form */
 	void *ud;
+	uint32_t nargs; /* of one that programs call by its name */
 	/* Result types from operand types; writes at most `cap` and returns how many. Fresh symbols come from build_fresh_dim. Reports a
 	 * diagnostic and throws when the operands are wrong. */
 	uint32_t (*types)(Builder *b, const struct HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
@@ -25,12 +26,14 @@ typedef struct HostDef {
 	 * result tangent. NULL: no derivative. */
 	void (*jvp)(Builder *b, const struct HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,
 	            Ref *result_tangents);
-	/* For host functions that are linear in the operands flagged linear[k]: cotangents of those operands from cotangents of the results
-	 * (REF_NONE: zero). NULL: cannot be transposed. */
+	/* For host functions that are linear in the operands flagged linear[k], whose args[k] is REF_NONE: cotangents of those operands from cotangents of
+	 * the results (zeros where there is none). A length that the cotangent of an operand cannot be seen to share with it is guarded. NULL: cannot be
+	 * transposed. */
 	void (*transpose)(Builder *b, const struct HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
 	                  const Ref *result_cotangents, Ref *cotangents);
 	/* With the operands flagged batched[k] carrying a leading axis of length `n`: results that all carry it. NULL: `map` loops. */
 	void (*batch)(Builder *b, const struct HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results);
+	bool written; /* the value is that of the first function handed over: it may be called instead where no derivative is asked for any more */
 	void (*free_ud)(Ctx *c, void *ud);
 } HostDef;
 

@@ -143,6 +143,10 @@ typedef struct Fn {
 	void *derived;     /* autodiff's cache of transforms of this function */
 	void *code;        /* backend's compiled form */
 	uint32_t refs;     /* who keeps it: specialisation caches, callers, handles */
+	AttrId checkpoint; /* how its loops keep snapshots when run backwards (autodiff/checkpoint.h); a transform that is to see the loops as its own
+	                      must not find them elsewhere, so fn_flatten leaves a call of it alone. 0: they keep tapes */
+	uint32_t by_lane; /* 1 + the parameter that lengths in it follow from: batching makes a loop of its call where that differs from lane to lane, and
+	                     until then it stays a call. 0: none */
 } Fn;
 
 /* A function's id finds it for as long as somebody holds a reference. fn_unref frees the arena, the constants, what it calls
@@ -197,6 +201,9 @@ void build_unwind(Ctx *c, uint32_t mark);
 void build_at(Builder *b, SpanId span);            /* span of what is emitted next */
 SpanId build_span(const Builder *b);
 void build_chain(Builder *b, ChainId chain);       /* transform chain of what is emitted next */
+/* Whether products with a constant 0 are 0 from now on, even if the other factor may be infinite or NaN: for code in which zeros stand for tangents
+ * that are not there. Gives what was so before. */
+bool build_zeros_absorb(Builder *b, bool absorb);
 ChainId build_get_chain(const Builder *b);
 void build_name(Builder *b, Ref r, Atom name);     /* names a value unless it has a name */
 
@@ -295,9 +302,12 @@ TypeId refmap_type(Builder *b, RefMap *m, TypeId t);
 /* Copies one instruction (with its regions) through the map. */
 void build_copy_inst(Builder *b, RefMap *m, const Inst *in);
 
-/* f with the functions it calls written out in place and equal instructions made one, except for recursive and very large callees; NULL when there
- * is nothing to write out, or it fails. Owned. Every instruction's chain of transforms begins with the calls it came through, see chain_calls. */
+/* f with the functions it calls written out in place and equal instructions made one, except for recursive and very large callees and those that
+ * say so; NULL when there is nothing to write out, or it fails. Owned. Every instruction's chain of transforms begins with the calls it came through, see chain_calls. */
 Fn *fn_flatten(Ctx *c, Fn *f);
+/* The same for a function that is only run from now on: what is there for the sake of derivatives goes, too. How loops run backwards is no reason to leave a
+ * call, host calls with a value written as a function (host.h) are calls of it, and `solved` is the solution. */
+Fn *fn_flatten_to_run(Ctx *c, Fn *f);
 /* The same with other functions called: `instead` (may be NULL) gives what a call of g becomes, g itself or one of the same type. */
 Fn *fn_flatten_with(Ctx *c, Fn *f, Fn *(*instead)(void *ud, Fn *g), void *ud);
 
@@ -339,14 +349,19 @@ typedef struct IrServices {
 	Status (*run)(Ctx *c, Fn *f, const Value *args, Value *results);
 	/* The transforms, as autodiff/autodiff.h describes them: set by autodiff. */
 	Fn *(*jvp)(Ctx *c, Fn *f, const bool *active, bool *result_active);
+	Fn *(*forward)(Ctx *c, Fn *f, const bool *active, bool *result_active);
 	void (*linearise)(Ctx *c, Fn *f, const bool *active, Fn **primal, Fn **linear, uint32_t *nresiduals, const bool **result_active);
 	Fn *(*transpose)(Ctx *c, Fn *linear, uint32_t nresiduals);
 	Fn *(*columns)(Ctx *c, Fn *linear, uint32_t nresiduals);
 	Fn *(*jet)(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, bool *result_active);
 	Fn *(*gradient)(Ctx *c, Fn *f, const bool *active);
 	Fn *(*batch)(Ctx *c, Fn *f, const bool *batched);
+	Fn *(*checkpoint)(Ctx *c, Fn *f, int64_t snapshots, int64_t bytes);
+	Fn *(*checkpoint_report)(Ctx *c, Fn *f, const bool *active);
 	Fn *(*settle)(Ctx *c, Fn *f);
 	double (*cost)(const Fn *f, const int64_t *sym_values, uint32_t nsyms);
+	void (*explain)(Ctx *c, Fn *f, const int64_t *sym_values, Text *out);
+	void *rule_checks; /* lang/rule_check.c's */
 	/* Appends the machine code that f would become at these lengths (-1: unknown), as a plan in words or as assembly: set by the backend. */
 	Status (*show_native)(Ctx *c, Fn *f, const int64_t *sym_values, uint32_t nsyms, bool assembly, Text *out);
 } IrServices;

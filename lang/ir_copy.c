@@ -194,7 +194,7 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	TypeId *types = ARENA_ARRAY(b->scratch, TypeId, in.nresults + 1u);
 	bool bears = in.nregions || in.op == OP_CALL || in.op == OP_SVD;
 	if (taken) in.op = OP_NONE;
-	else if (in.op == OP_CALL && m->call && m->call(b, m, &in, args, results)) in.op = OP_NONE;
+	else if ((in.op == OP_CALL || in.op == OP_HOST || in.op == OP_SOLVED) && m->call && m->call(b, m, &in, args, results)) in.op = OP_NONE;
 	else if (bears && rebirth(b, m, &in, args, regions, types, results)) in.op = OP_NONE;
 	switch ((Op)in.op) {
 	case OP_NONE: break;

@@ -808,7 +808,8 @@ static void read_symbols(Reader *r) {
 	expect(r, "]");
 }
 
-/* function := 'fn' label [symbols] '(' [def {',' def}] ')' '->' '(' [type {',' type}] ')' [span] body
+/* function := 'fn' label [symbols] '(' [def {',' def}] ')' '->' '(' [type {',' type}] ')' [span]
+ *             ['snapshots' '(' int ',' int ')'] ['by_lane' '(' int ')'] body
  * body := '{' {instruction} 'return' [operand {',' operand}] '}' */
 static void read_function(Reader *r, uint32_t entry) {
 	/* A function may be read while its caller is half read. */
@@ -837,6 +838,24 @@ static void read_function(Reader *r, uint32_t entry) {
 	for (bool more = peek(r) != ')'; more; more = accept(r, ",")) VEC_PUSH(r->arena, &stated, read_type(r));
 	expect(r, ")");
 	r->b->fn->span = read_span(r);
+	if (accept_word(r, "snapshots")) {
+		int64_t words[2];
+		expect(r, "(");
+		words[0] = read_int(r);
+		expect(r, ",");
+		words[1] = read_int(r);
+		if ((words[0] > 0) == (words[1] > 0) || words[0] < 0 || words[1] < 0)
+			wrong(r, r->at, r->at + 1, "a number of snapshots or of bytes is wanted, and 0 for the other");
+		expect(r, ")");
+		r->b->fn->checkpoint = attr_intern(r->c, words, 2);
+	}
+	if (accept_word(r, "by_lane")) {
+		expect(r, "(");
+		int64_t k = read_int(r);
+		if (k < 0 || k >= fn_nparams(r->b->fn)) wrong(r, r->at, r->at + 1, "there is no such parameter");
+		r->b->fn->by_lane = (uint32_t)k + 1;
+		expect(r, ")");
+	}
 	expect(r, "{");
 	Refs results = read_region_body(r, "return");
 	size_t start = (skip_blanks(r), r->at);

@@ -491,6 +491,12 @@ static void put_function(Text *out, const Fn *f, const Callees *callees) {
 		}
 		text_str(out, ")");
 		put_span(p.c, out, f->span);
+		if (f->checkpoint) {
+			uint32_t n;
+			const int64_t *words = attr_words(p.c, f->checkpoint, &n);
+			text_format(out, " snapshots(%lld, %lld)", (long long)words[0], (long long)words[1]);
+		}
+		if (f->by_lane) text_format(out, " by_lane(%u)", f->by_lane - 1);
 		text_str(out, " {\n");
 		put_region(&p, 0, 1);
 		text_str(out, "}\n");

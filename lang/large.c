@@ -32,7 +32,7 @@ size_t large_kept(void) {
 
 #else
 
-enum { BLOCKS = 64 };
+enum { BLOCKS = 256 };
 #define HUGE_PAGE ((size_t)2 << 20)
 
 typedef struct Kept {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LARGE_LEAST ((size_t)1 << 20) /* smaller blocks are malloc's */
+#define LARGE_LEAST ((size_t)128 << 10) /* smaller blocks are malloc's */
 #define LARGE_KEPT ((size_t)512 << 20)
 
 static inline bool is_large(size_t bytes) {

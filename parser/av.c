@@ -78,6 +78,14 @@ Av *av_field(const Av *record, Atom name) {
 	return NULL;
 }
 
+bool av_is_sparse(const Ctx *c, const Av *v) {
+	static const char *const fields[] = {"rows", "columns", "values", "column_start", "row_start"};
+	if (v->kind != AV_RECORD || v->n != 5) return false;
+	for (uint32_t i = 0; i < 5; i++)
+		if (strcmp(atom_text(c, v->names[i]), fields[i]) || v->items[i]->kind != AV_ARRAY) return false;
+	return true;
+}
+
 Av *av_strong(Sp *sp, Av *v) {
 	if (v->kind != AV_ARRAY || !v->weak) return v;
 	Av *s = ARENA_NEW(sp->a, Av);

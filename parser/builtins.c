@@ -132,6 +132,7 @@ static BUILTIN(len) {
 
 static BUILTIN(shape) {
 	UNUSED;
+	if (av_is_sparse(sp->c, call->args[0]) && !strcmp(self->name, "shape")) return sp_call_library(sp, "_sparse_shape", 1, call->args, call->span);
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	Type t = *ty(sp, x->ref);
 	if (self->name[0] == 'r') return av_int(sp, t.rank);
@@ -471,6 +472,26 @@ static BUILTIN(trisolve) {
 	return av_array(sp, vector ? build_reshape(sp->b, r, tb.rank, tb.dims) : r);
 }
 
+/* _solved(A, F, p, b, x): x, which solves A x = b and was made with the packed LU F of A and its permutation p. */
+static BUILTIN(solved) {
+	UNUSED;
+	Av *x = sp_want_array(sp, call->args[4], call->spans[4], "linsolve"), *b = sp_want_array(sp, call->args[3], call->spans[3], "linsolve");
+	const Dtype d = (Dtype)ty(sp, x->ref)->dtype;
+	Ref args[5] = {[2] = sp_want_array(sp, call->args[2], call->spans[2], "linsolve")->ref, [3] = sp_to_dtype(sp, b, d), [4] = x->ref};
+	for (uint32_t k = 0; k < 2; k++) args[k] = sp_to_dtype(sp, av_array(sp, want_matrix(sp, call, k, "linsolve", true)), d);
+	Type t = *ty(sp, args[4]);
+	const bool vector = t.rank + 1 == ty(sp, args[0])->rank;
+	for (uint32_t k = 3; k < 5 && vector; k++) {
+		Dim dims[MAX_RANK];
+		for (uint32_t i = 0; i < t.rank; i++) dims[i] = build_canon(sp->b, t.dims[i]);
+		dims[t.rank] = dim_const(sp->c, 1);
+		args[k] = build_reshape(sp->b, args[k], t.rank + 1u, dims);
+	}
+	const int64_t word = 0;
+	Ref r = build(sp->b, OP_SOLVED, 5, args, attr_intern(sp->c, &word, 1), NULL);
+	return av_array(sp, vector ? build_reshape(sp->b, r, t.rank, t.dims) : r);
+}
+
 /* _right_side(A, b): b, which has as many rows as A. */
 static BUILTIN(right_side) {
 	UNUSED;
@@ -608,6 +629,7 @@ const Builtin builtins_array[] = {
 	{.name = "findall", .min_args = 1, .max_args = 1, .run = nonzero, .doc = "findall(c): indices where a vector of conditions is true"},
 	{.name = "cholesky", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_CHOLESKY, .doc = "cholesky(A): lower L with L L' = A"},
 	{.name = "_lu", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_LU},
+	{.name = "_solved", .min_args = 5, .max_args = 5, .run = solved},
 	{.name = "_right_side", .min_args = 2, .max_args = 2, .run = right_side},
 	{.name = "qr", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_QR, .doc = "qr(A): (Q, R), reduced, diagonal of R positive"},
 	{.name = "eigh", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_EIGH, .doc = "eigh(A): (ascending eigenvalues, eigenvectors in columns) of a symmetric or Hermitian matrix"},

@@ -159,7 +159,7 @@ static void keep_effects(Site *s, const Ref *results) {
 static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
 	Sp *sp = s->sp;
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s->spec.fn) + 1);
-	Fn *j = ir_services(sp->c)->jvp(sp->c, s->spec.fn, s->active, result_active);
+	Fn *j = ir_services(sp->c)->forward(sp->c, s->spec.fn, s->active, result_active);
 	Ref *args = ARENA_ARRAY(sp->a, Ref, s->nargs + s->nactive + 1), *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(j) + 1);
 	for (uint32_t i = 0; i < s->nargs; i++) args[i] = s->args[i];
 	for (uint32_t i = 0; i < s->nactive; i++) args[s->nargs + i] = tangents[i];
@@ -181,6 +181,94 @@ BUILTIN(jvp) {
 	tangent_leaves(&s, call->args[2], call->spans[2], "a tangent", t);
 	Av *dy, *y = forward(&s, t, &dy, call->span);
 	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, dy});
+}
+
+/* The tangent of a function, as its rule sees it (spec_rule.c): what f gives at these arguments changes by so much when what f captures changes. Captured:
+ * f, and for each of its leaves the tangent or none. */
+BUILTIN(change) {
+	(void)self, (void)ncaptured;
+	Site s = {.sp = sp, .f = sp_keep_rule(sp, captured[0])};
+	s.spec = sp_specialise(sp, s.f, call);
+	s.nresults = av_count_leaves(s.spec.result);
+	s.nargs = s.spec.nargs;
+	s.args = s.spec.args;
+	if (s.spec.effects) sp_fail(sp, E_RULE, call->span, "a function that is differentiated by what it captures cannot print or draw random numbers");
+	s.active = ARENA_ARRAY(sp->a, bool, s.nargs + 1);
+	const uint32_t n = captured[1]->n;
+	Ref *by_param = ARENA_ARRAY(sp->a, Ref, s.nargs + 1), *tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const Av *t = captured[1]->items[i];
+		const int p = s.spec.param_of_leaf[i];
+		if (p < 0 || t->kind != AV_ARRAY || !inexact(sp, t->ref)) continue;
+		s.active[p] = true;
+		by_param[p] = t->ref;
+	}
+	for (uint32_t p = 0; p < s.nargs; p++)
+		if (s.active[p]) tangents[s.nactive++] = by_param[p];
+	Av *dy;
+	forward(&s, tangents, &dy, call->span);
+	return dy;
+}
+
+/* Whether a tangent is known to be zero, before anything runs. */
+static bool is_absent(Sp *sp, const Av *dx) {
+	if (dx->kind == AV_ARRAY) return is_zero(sp, dx->ref);
+	const Av *const *items = (const Av *const *)dx->items;
+	uint32_t n = dx->n;
+	if (dx->kind == AV_FUNCTION) { /* a change: of the function's values, or none */
+		if (dx->code_kind != CODE_BUILTIN || strcmp(((const Builtin *)dx->code)->name, "_change")) return false;
+		n = dx->items[1]->n;
+		items = (const Av *const *)dx->items[1]->items;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_absent(sp, items[i])) return false;
+	return true;
+}
+
+BUILTIN(absent) {
+	UNUSED;
+	return av_bool(sp, is_absent(sp, call->args[0]));
+}
+
+/* The tangents that make up a change, as a tuple, and zeros like them. */
+BUILTIN(moves) {
+	UNUSED;
+	const Av *df = call->args[0];
+	const bool change = df->kind == AV_FUNCTION && df->code_kind == CODE_BUILTIN && !strcmp(((const Builtin *)df->code)->name, "_change");
+	if (!change) sp_fail(sp, E_TYPE, call->spans[0], "the tangent of a function is wanted, not %s", sp_type_text(sp, df));
+	const Av *t = df->items[1];
+	Av **items = ARENA_ARRAY(sp->a, Av *, t->n + 1), **zeros = ARENA_ARRAY(sp->a, Av *, t->n + 1);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->items[i]->kind != AV_ARRAY || !inexact(sp, t->items[i]->ref)) continue;
+		items[n] = t->items[i];
+		zeros[n++] = av_array(sp, zeros_like(sp, t->items[i]->ref));
+	}
+	return av_seq(sp, AV_TUPLE, 2, (Av *[]){av_seq(sp, AV_TUPLE, n, items), av_seq(sp, AV_TUPLE, n, zeros)});
+}
+
+/* _moved(df, t): the change df with other tangents, as _moves gives them. */
+BUILTIN(moved) {
+	UNUSED;
+	const Av *df = call->args[0], *given = call->args[1], *t = df->items[1];
+	Av **items = ARENA_ARRAY(sp->a, Av *, t->n + 1);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < t->n; i++) {
+		const bool takes = t->items[i]->kind == AV_ARRAY && inexact(sp, t->items[i]->ref);
+		items[i] = takes && n < given->n ? given->items[n++] : av_none(sp);
+	}
+	return av_builtin(sp, "_change", 2, (Av *[]){df->items[0], av_seq(sp, AV_TUPLE, t->n, items)});
+}
+
+BUILTIN(linear_map) {
+	UNUSED;
+	Av *f = want_function(sp, call->args[0], call->spans[0], "linear_map"), *adjoint = want_function(sp, call->args[1], call->spans[1], "linear_map");
+	return sp_call_linear(sp, f, adjoint, differentiable(sp, call->args[2]), call->span);
+}
+
+BUILTIN(call_linear) {
+	UNUSED;
+	return sp_call_args(sp, call->args[0], 1, &call->args[2], call->span);
 }
 
 /* f' as a function: the derivative with respect to the first argument, a number. */
@@ -406,6 +494,73 @@ BUILTIN(grad) {
 	return av_builtin(sp, name, call->n > 1 ? 2 : 1, items);
 }
 
+/* ---- loops in reverse ------------------------------------------------------------------------------------------------------------------------ */
+
+#define SNAPSHOT_BYTES ((int64_t)256 << 20) /* for snapshots, where nobody sets a limit */
+
+/* A whole number above 0 among the named arguments; 0 when it is not given. */
+static int64_t amount(Sp *sp, const Call *call, const char *name, const char *what) {
+	Av *v = call_named(call, name, sp->c);
+	if (!v || v->kind == AV_NONE) return 0;
+	Span at = call->span;
+	for (uint32_t i = 0; i < call->nnamed; i++)
+		if (call->named[i] == v) at = call->named_spans[i];
+	v = sp_want_array(sp, v, at, what);
+	if (!ty(sp, v->ref)->rank && dtype_is_real((Dtype)ty(sp, v->ref)->dtype)) v = av_array(sp, build_convert(sp->b, v->ref, DT_I64)); /* 64e6 */
+	int64_t n = sp_want_int(sp, v, at, what);
+	if (n < 1) sp_fail(sp, E_VALUE, at, "%s is at least 1, not %lld", what, (long long)n);
+	return n;
+}
+
+BUILTIN(checkpoint) {
+	UNUSED;
+	Av *f = want_function(sp, call->args[0], call->spans[0], "checkpoint");
+	int64_t snapshots = amount(sp, call, "snapshots", "the number of snapshots"), bytes = amount(sp, call, "memory", "the memory for snapshots");
+	if (snapshots && bytes) sp_fail(sp, E_VALUE, call->span, "`checkpoint` takes a number of snapshots or the memory for them, not both");
+	if (!snapshots && !bytes) bytes = heap_limit(sp->c) ? (int64_t)(heap_limit(sp->c) / 4) : SNAPSHOT_BYTES;
+	Av *items[3] = {f, av_int(sp, snapshots), av_int(sp, bytes)};
+	return av_builtin(sp, "_checkpointed", 3, items);
+}
+
+BUILTIN(checkpointed) {
+	UNUSED;
+	Spec s = sp_specialise(sp, sp_keep_rule(sp, captured[0]), call);
+	if (s.promised) return sp_call(sp, captured[0], call); /* recursive: the call that leads here is the one that counts */
+	int64_t snapshots = sp_want_int(sp, captured[1], call->span, "the number of snapshots"), bytes = sp_want_int(sp, captured[2], call->span, "the memory for snapshots");
+	uint32_t n = av_count_leaves(s.result), k = 0;
+	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
+	sp_at(sp, call->span);
+	sp_emit_call(sp, ir_services(sp->c)->checkpoint(sp->c, s.fn, snapshots, bytes), s.nargs, s.args, s.effects, results);
+	if (s.effects) sp_set_effects(sp, results[n], results[n + 1]);
+	return av_rebuild(sp, s.result, results, &k);
+}
+
+/* _checkpoints(f, x, ...): for each loop of a function that `checkpoint` made, differentiated by x: line, turns, bytes of a snapshot, rows for snapshots, and
+ * 1 where they are taken on the way forward, when one row is for the state before the last turn. */
+BUILTIN(checkpoints) {
+	UNUSED;
+	Av *f = call->args[0];
+	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
+	if (f->kind != AV_FUNCTION || f->code_kind != CODE_BUILTIN || ((const Builtin *)f->code)->run != checkpointed) {
+		Diag *d = diag_error(sp->c, E_TYPE, call->spans[0], "what a loop keeps for its derivative is explained of a function that `checkpoint` gives, not of %s", sp_type_text(sp, f));
+		diag_hint(sp->c, d, "explain(checkpoint(f; snapshots = 20), x)");
+		sp_throw(sp);
+	}
+	Site s = site(sp, f->items[0], &inner, 0);
+	int64_t snapshots = sp_want_int(sp, f->items[1], call->span, "the number of snapshots"), bytes = sp_want_int(sp, f->items[2], call->span, "the memory for snapshots");
+	const IrServices *ad = ir_services(sp->c);
+	Ref result;
+	if (s.spec.effects) sp_fail(sp, E_TYPE, call->span, "a function that prints or draws random numbers cannot be explained without doing so");
+	sp_at(sp, call->span);
+	build_call(sp->b, ad->checkpoint_report(sp->c, ad->checkpoint(sp->c, s.spec.fn, snapshots, bytes), s.active), s.nargs, s.args, &result);
+	Dim five = dim_const(sp->c, 5), at = dim_const(sp->c, 0);
+	int64_t n = 0;
+	dim_is_const(sp->c, ty(sp, result)->dims[0], &n);
+	Av **loops = ARENA_ARRAY(sp->a, Av *, (size_t)n / 5 + 1);
+	for (int64_t k = 0; k < n / 5; k++, at = dim_const(sp->c, 5 * k)) loops[k] = av_array(sp, build_slice(sp->b, result, &at, &five, NULL));
+	return av_seq(sp, AV_LIST, (uint32_t)(n / 5), loops);
+}
+
 /* ---- Taylor ---------------------------------------------------------------------------------------------------------------------------------- */
 
 /* _jet(f, x, (c1, c2, ...)): value and Taylor coefficients of f along x + c1 s + c2 s^2 + ... */
@@ -595,14 +750,24 @@ const Builtin builtins_deriv[] = {
 	{.name = "value_and_grad", .min_args = 1, .max_args = 2, .run = grad, .doc = "value_and_grad(f): x -> (f(x), gradient)"},
 	{.name = "∂", .min_args = 2, .max_args = 2, .run = grad, .doc = "∂(f, i): the partial derivative of f with respect to argument i, as a function"},
 	{.name = "partial", .min_args = 2, .max_args = 2, .run = grad, .doc = "partial(f, i): the same as ∂(f, i)"},
+	{.name = "checkpoint", .min_args = 1, .max_args = 1, .named = "snapshots memory", .run = checkpoint, .doc = "checkpoint(f; snapshots, memory): f, whose loops keep so many snapshots, or as many as fit into so many bytes, when they are differentiated in reverse"},
 	{.name = "map", .min_args = 2, .max_args = -1, .run = map, .doc = "map(f, xs, ...): f of each row, all at once; over tuples and lists one by one"},
 	{.name = "flatten", .min_args = 1, .max_args = 1, .run = flatten, .doc = "flatten(p): (vector of all real numbers in p, function that puts a vector back into the form of p)"},
 	{.name = "_slope", .min_args = 2, .max_args = 2, .run = slope},
 	{.name = "_jet", .min_args = 3, .max_args = 3, .run = jet},
+	{.name = "linear_map", .min_args = 3, .max_args = 3, .run = linear_map,
+	 .doc = "linear_map(f, adjoint, x): f(x) of a linear f; reverse mode takes adjoint(w), the adjoint of f at w, and differentiates neither's steps"},
+	{.name = "_apply_linear", .min_args = 3, .max_args = 3, .run = call_linear},
+	{.name = "_moves", .min_args = 1, .max_args = 1, .run = moves},
+	{.name = "_moved", .min_args = 2, .max_args = 2, .run = moved},
+	{.name = "_absent", .min_args = 1, .max_args = 1, .run = absent},
+	{.name = "_change", .min_args = -1, .max_args = -1, .named = "*", .run = change},
 	{.name = "_derivative", .min_args = -1, .max_args = -1, .named = "*", .run = derivative_of},
 	{.name = "_grad_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
 	{.name = "_value_and_grad_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
 	{.name = "_partial_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
+	{.name = "_checkpointed", .min_args = -1, .max_args = -1, .named = "*", .run = checkpointed},
+	{.name = "_checkpoints", .min_args = 2, .max_args = -1, .run = checkpoints},
 	{.name = "_pullback", .min_args = 1, .max_args = 1, .run = pullback},
 	{.name = "_pushforward", .min_args = 1, .max_args = 1, .run = pushforward},
 	{.name = "_columns", .min_args = 1, .max_args = 1, .run = columns},

@@ -199,7 +199,7 @@ BUILTIN(record_of) {
 BUILTIN(kind) {
 	UNUSED;
 	static const char *const names[] = {"unset", "none", "array", "dynamic", "string", "range", "tuple", "list", "record", "function", "problem"};
-	return av_string(sp, names[call->args[0]->kind]);
+	return av_string(sp, av_is_sparse(sp->c, call->args[0]) ? "sparse" : names[call->args[0]->kind]);
 }
 
 BUILTIN(zip) {
@@ -290,6 +290,12 @@ BUILTIN(call_on) {
 	return sp_call(sp, captured[0], call);
 }
 
+/* A host function as it is, without the rule that the program gives it. */
+BUILTIN(without_rule) {
+	UNUSED;
+	return sp_call_host(sp, captured[0], call);
+}
+
 BUILTIN(pointwise) {
 	UNUSED;
 	const char *name = atom_text(sp->c, captured[0]->text);
@@ -333,7 +339,7 @@ BUILTIN(host) {
 		for (uint32_t i = 0; i < samples->n; i++) spans[i] = call->span;
 		Call inner = {.span = call->span, .callee_span = call->span, .n = samples->n, .args = samples->items, .spans = spans};
 		Spec s = sp_specialise(sp, f, &inner);
-		if (s.effects) sp_fail(sp, E_HOST, call->span, "a function handed to a solver cannot print or draw random numbers");
+		if (s.effects) sp_fail(sp, E_HOST, call->span, "a function handed to a solver, or whose pattern is asked for, cannot print or draw random numbers");
 		uint32_t sample_leaves = 0;
 		for (uint32_t i = 0; i < samples->n; i++) sample_leaves += av_count_leaves(samples->items[i]);
 		for (uint32_t i = s.nleaves - sample_leaves; i < s.nleaves; i++)
@@ -409,7 +415,66 @@ BUILTIN(show_native) {
 	const int64_t *lengths = lengths_of(sp, &s);
 	Text t;
 	text_init(&t, sp->c);
-	return string_of(sp, &t, ir_services(sp->c)->show_native(sp->c, s.fn, lengths, s.fn->syms.n, !strcmp(self->name, "native"), &t));
+	const bool assembly = !strcmp(self->name, "native");
+	if (!assembly) ir_services(sp->c)->explain(sp->c, s.fn, lengths, &t);
+	return string_of(sp, &t, ir_services(sp->c)->show_native(sp->c, s.fn, lengths, s.fn->syms.n, assembly, &t));
+}
+
+/* "x", "p.W", "argument 2": the leaves of an argument, for messages. */
+static void leaf_names(Sp *sp, const Av *v, const char *path, uint32_t *k, Atom *out) {
+	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+		out[(*k)++] = atom(sp->c, path);
+		return;
+	}
+	const uint32_t before = *k, n = av_count_leaves(v);
+	for (uint32_t i = 0; i < v->n; i++)
+		leaf_names(sp, v->items[i], v->kind == AV_RECORD || v->kind == AV_FUNCTION ? arena_printf(sp->a, "%s.%s", path, atom_text(sp->c, v->names[i])) : arena_printf(sp->a, "%s[%u]", path, i), k, out);
+	while (*k < before + n) out[(*k)++] = atom(sp->c, path);
+}
+
+/* nan_check: a host call that runs the function with an observer (backend/provenance.c); its message is printed where output is granted. */
+BUILTIN(nan_check) {
+	UNUSED;
+	Spec s = spec_of(sp, call);
+	const HostDef *def = host_find(sp->c, "_nan_check");
+	Av *inf = call_named(call, "inf", sp->c);
+	Atom *names = ARENA_ARRAY(sp->a, Atom, s.nleaves + 1);
+	uint32_t k = 0;
+	Av *f = sp_keep_rule(sp, call->args[0]);
+	for (uint32_t i = 0; i < f->n; i++) leaf_names(sp, f->items[i], f->names && f->names[i] ? arena_printf(sp->a, "the captured value %s", atom_text(sp->c, f->names[i])) : "a captured value", &k, names);
+	const Ast *code = f->code_kind == CODE_AST ? f->code : NULL;
+	for (uint32_t i = 0; i + 1 < call->n; i++) {
+		const bool named = code && (code->kind == A_DEF || code->kind == A_LAMBDA) && i < code->function.nparams && code->function.params[i].name;
+		leaf_names(sp, call->args[i + 1], named ? arena_printf(sp->a, "the argument %s", atom_text(sp->c, code->function.params[i].name)) : arena_printf(sp->a, "argument %u", i + 1), &k, names);
+	}
+	Ref *args = ARENA_ARRAY(sp->a, Ref, s.nargs + 2), results[16];
+	int64_t *options = ARENA_ARRAY(sp->a, int64_t, s.nleaves + 2);
+	uint32_t n = s.nargs;
+	options[0] = inf && sp_want_bool(sp, inf, call->span, "inf");
+	for (uint32_t i = 0; i < s.nargs; i++) args[i] = s.args[i];
+	for (uint32_t i = 0; i < s.nleaves && i < k; i++)
+		if (s.param_of_leaf[i] >= 0) options[1 + s.param_of_leaf[i]] = names[i];
+	if (s.effects) {
+		sp_effects(sp, &args[n], &args[n + 1], call->span);
+		n += 2;
+	}
+	sp_at(sp, call->span);
+	build_host(sp->b, host_call_intern(sp->c, def, 1, &s.fn, 1 + s.nargs, options), n, args, results, 16);
+	static const char *const fields[] = {"found", "kind", "operation", "operands", "index", "turns", "derivative", "order", "function", "file", "line", "column", "message"};
+	enum { FIELDS = sizeof fields / sizeof *fields };
+	if (s.effects) sp_set_effects(sp, results[FIELDS], results[FIELDS + 1]);
+	Atom atoms[FIELDS];
+	Av *items[FIELDS];
+	for (uint32_t i = 0; i < FIELDS; i++) {
+		atoms[i] = atom(sp->c, fields[i]);
+		items[i] = ty(sp, results[i])->kind == TY_TENSOR ? av_array(sp, results[i]) : av_dyn(sp, results[i]);
+	}
+	if (ctx_granted(sp->c, GRANT_OUTPUT)) { /* else the record has to do */
+		Ref rng, io;
+		sp_effects(sp, &rng, &io, call->span);
+		sp_set_effects(sp, REF_NONE, build(sp->b, OP_PRINT, 2, (Ref[]){io, results[FIELDS - 1]}, 0, NULL));
+	}
+	return av_record(sp, FIELDS, atoms, items);
 }
 
 const Builtin builtins_flow[] = {
@@ -431,9 +496,10 @@ const Builtin builtins_flow[] = {
 	{.name = "same", .min_args = 2, .max_args = 2, .run = same, .doc = "same(x, y): whether shapes and all elements agree"},
 	{.name = "compose", .min_args = 2, .max_args = 2, .run = compose, .doc = "compose(f, g), f ∘ g: x -> f(g(x))"},
 	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x, as text"},
-	{.name = "plan", .min_args = 1, .max_args = -1, .run = show_native, .doc = "plan(f, x, ...): the machine code that f becomes at x, in words: its loops, what is fused, where values are kept"},
+	{.name = "plan", .min_args = 1, .max_args = -1, .run = show_native, .doc = "plan(f, x, ...): what f becomes at x, in words: its derivatives with their operations, then the machine code: loops, what is fused, where values are kept"},
 	{.name = "native", .min_args = 1, .max_args = -1, .run = show_native, .doc = "native(f, x, ...): the machine code that f becomes at x, as assembly"},
 	{.name = "cost", .min_args = 1, .max_args = -1, .run = cost, .doc = "cost(f, x, ...): scalar operations of one call"},
+	{.name = "nan_check", .min_args = 1, .max_args = -1, .named = "inf", .run = nan_check, .doc = "nan_check(f, x, ...; inf = false): runs f at x and says which operation gives the first NaN of the result (with inf: the first infinity)"},
 	{.name = "_refuse", .min_args = 1, .max_args = 1, .run = refuse},
 	{.name = "_same", .min_args = 2, .max_args = 2, .run = same},
 	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},
@@ -441,6 +507,7 @@ const Builtin builtins_flow[] = {
 	{.name = "_item", .min_args = 2, .max_args = -1, .run = item},
 	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},
 	{.name = "_call", .min_args = -1, .max_args = -1, .named = "*", .run = call_on},
+	{.name = "_without_rule", .min_args = -1, .max_args = -1, .run = without_rule},
 	{.name = "_pointwise", .min_args = -1, .max_args = -1, .named = "*", .run = pointwise},
 	{.name = "_negated", .min_args = -1, .max_args = -1, .named = "*", .run = negated},
 	{.name = "_host", .min_args = 4, .max_args = 4, .run = host},

@@ -275,6 +275,15 @@ static Module *library_named(Session *s, const char *name) {
 	return NULL;
 }
 
+Value session_library(Session *s, Atom name) {
+	for (uint32_t i = 0; i < s->exports.n; i++) {
+		if (s->exports.at[i].name != name) continue;
+		Global *g = own_global(load_library(s, s->exports.at[i].library), name);
+		if (g) return g->value;
+	}
+	return (Value){.kind = V_UNSET};
+}
+
 Value session_lookup(Session *s, Module *from, Atom name) {
 	Global *g = own_global(from, name);
 	if (g) return g->value;
@@ -283,12 +292,10 @@ Value session_lookup(Session *s, Module *from, Atom name) {
 		if (g && atom_text(s->c, name)[0] != '_') return g->value;
 	}
 	bool private_name = atom_text(s->c, name)[0] == '_'; /* the library's own, shared among its modules */
-	for (uint32_t i = 0; i < s->exports.n && (from->library || !private_name); i++)
-		if (s->exports.at[i].name == name) {
-			Module *m = load_library(s, s->exports.at[i].library);
-			g = own_global(m, name);
-			if (g) return g->value;
-		}
+	if (from->library || !private_name) {
+		Value v = session_library(s, name);
+		if (v.kind != V_UNSET) return v;
+	}
 	/* what the program gave the library under a private name */
 	if (from->library && private_name && (g = own_global(s->given, name))) return g->value;
 	return (Value){.kind = V_UNSET};
@@ -532,6 +539,14 @@ static void check_rule(Session *s, Module *m, const Ast *e) {
 	Value g = session_own_global(m, e->derivative.name);
 	const FunctionObject *f = g.kind == V_FUNCTION ? (const FunctionObject *)g.object : NULL;
 	const Ast *fn = f && f->code_kind == CODE_AST ? f->code : NULL;
+	if (f && f->code_kind == CODE_HOST && m == s->main) {
+		const uint32_t n = ((const HostDef *)f->code)->nargs;
+		if (n != e->derivative.nparams) {
+			diag_error(c, E_RULE, e->derivative.name_span, "the host function `%s` has %u parameter%s, its rule %u", name, n, n == 1 ? "" : "s", e->derivative.nparams);
+			ctx_throw(c, ST_ERROR);
+		}
+		return;
+	}
 	if (!fn || fn->kind != A_DEF) {
 		Value other = session_lookup(s, m, e->derivative.name);
 		if (g.kind == V_UNSET && (other.kind != V_UNSET || builtin_find(name)))
@@ -941,6 +956,8 @@ static void define_native(Ctx *c, void *arg) {
 		HostDef *def = ARENA_NEW(s->a, HostDef);
 		*def = *n->host;
 		def->name = arena_copy(s->a, n->name, strlen(n->name));
+		for (uint32_t i = 0; i < s->rules.n; i++) /* a rule belonged to the function that had the name */
+			if (s->rules.at[i].name == name && s->rules.at[i].module == s->main) s->rules.at[i] = s->rules.at[--s->rules.n];
 		v = value_function(c, V_FUNCTION, CODE_HOST, name, def, name, 0, NULL, NULL);
 	} else {
 		Builtin *b = ARENA_NEW(s->a, Builtin);
@@ -958,8 +975,9 @@ Status session_define_dynamic(Session *s, const char *name, NativeFn fn, void *u
 }
 
 Status session_define_host(Session *s, const char *name, const HostDef *def, int nargs) {
-	(void)nargs;
-	struct native n = {s, name, NULL, NULL, def};
+	HostDef with = *def;
+	with.nargs = (uint32_t)nargs;
+	struct native n = {s, name, NULL, NULL, &with};
 	return ctx_protect(s->c, define_native, &n);
 }
 

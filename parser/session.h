@@ -51,6 +51,8 @@ Status session_run(Session *s, const char *name, const char *text, size_t n, Res
 /* Parses and specialises everything, runs nothing that matters: all errors in one go. */
 Status session_check(Session *s, const char *name, const char *text, size_t n);
 
+/* A name of the library, `_` names too: borrowed, V_UNSET when there is none. */
+Value session_library(Session *s, Atom name);
 /* Global of the user's module (then library): borrowed, V_UNSET when unknown. */
 Value session_get(Session *s, const char *name);
 /* Binds a name in the user's module. Borrows v. */

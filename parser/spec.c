@@ -463,6 +463,7 @@ static Av *prime_expr(Sp *sp, const Ast *e) {
 	for (uint32_t i = 0; i < e->prime.count; i++) {
 		if (v->kind == AV_FUNCTION) v = av_builtin(sp, "_derivative", 1, (Av *[]){v});
 		else if (v->kind == AV_ARRAY) v = sp_call_args(sp, av_builtin(sp, "adjoint", 0, NULL), 1, (Av *[]){v}, e->span);
+		else if (av_is_sparse(sp->c, v)) v = sp_call_library(sp, "_sparse_adjoint", 1, &v, e->span);
 		else sp_fail(sp, E_TYPE, e->span, "' is the derivative of a function or the transpose of a matrix, not of %s", sp_type_text(sp, v));
 	}
 	return v;

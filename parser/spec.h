@@ -136,6 +136,8 @@ Av *av_function(Sp *sp, CodeKind kind, uint32_t code_id, const void *code, Atom 
 /* A closure over a builtin: calling it calls `code` with `captured` first. */
 Av *av_builtin(Sp *sp, const char *builtin_name, uint32_t n, Av *const *captured);
 Av *av_field(const Av *record, Atom name); /* NULL when there is none */
+/* A record made like those of stdlib/sparse.dsl. */
+bool av_is_sparse(const Ctx *c, const Av *v);
 Av *av_strong(Sp *sp, Av *v);
 Av *av_with_origin(Sp *sp, Av *v, Span origin);
 /* Static facts; false when not known now. */
@@ -215,10 +217,14 @@ Av *sp_call(Sp *sp, Av *f, const Call *call);
 Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* run-time dispatch: result is dynamic */
 Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at);
 Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* positional only */
+Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at); /* the library's own function, whatever the program calls so */
 /* A finished function of f at these arguments: parameters are the leaves of f, then of the arguments, then (when `effects`) the random
  * state and the token; results the leaves of `result`, then state and token. Cached. */
 /* A call of a function that has a derivative rule: one host call (spec_rule.c). */
 Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule);
+/* f(x) of an f that is linear, whose adjoint reverse mode is to use: one host call, too. */
+Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at);
+Av *sp_call_host(Sp *sp, Av *f, const Call *call); /* of a host function, whatever rule the program has for it */
 /* f itself, or when it has a rule a function that calls it: for what derives a finished function. */
 Av *sp_keep_rule(Sp *sp, Av *f);
 struct Ruled;

@@ -182,6 +182,7 @@ Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at) {
 	if (x->kind == AV_UNSET) return x;
 	if (x->kind == AV_DYN) return sp_dynamic_operator(sp, op == AO_NOT ? "not" : op == AO_NEG ? "neg" : "pos", 1, &x, at);
 	if (x->kind == AV_FUNCTION && op == AO_NEG) return av_builtin(sp, "_negated", 1, &x);
+	if (op == AO_NEG && av_is_sparse(sp->c, x)) return sp_call_library(sp, "_sparse_scaled", 2, (Av *[]){x, av_int(sp, -1)}, at);
 	if (op == AO_POS) return sp_want_array(sp, x, at, "+");
 	if (op == AO_NOT) {
 		if (!is_bool_array(sp, x)) sp_fail(sp, E_TYPE, at, "`not` takes a condition, not %s", sp_type_text(sp, x));
@@ -301,6 +302,18 @@ static Av *in_order_of(Sp *sp, AstOp op, const Av *x, Av *y, Span at) {
 	return av_record(sp, x->n, x->names, items);
 }
 
+/* The library's function for an operator with a sparse matrix; NULL: there is none. */
+static const char *sparse_operator(AstOp op) {
+	switch (op) {
+	case AO_MATMUL: return "_sparse_times";
+	case AO_ADD: return "_sparse_plus";
+	case AO_SUB: return "_sparse_minus";
+	case AO_MUL: return "_sparse_scaled";
+	case AO_DIV: return "_sparse_over";
+	default: return NULL;
+	}
+}
+
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 	/* no value: a failure before is certain */
 	if (x->kind == AV_UNSET || y->kind == AV_UNSET) return av_new(sp, AV_UNSET);
@@ -318,6 +331,7 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 		}
 		sp_fail(sp, E_TYPE, at, "`%s` has no meaning for %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
 	}
+	if ((av_is_sparse(sp->c, x) || av_is_sparse(sp->c, y)) && sparse_operator(op)) return sp_call_library(sp, sparse_operator(op), 2, (Av *[]){x, y}, at);
 	bool aggregate = x->kind == AV_RECORD || x->kind == AV_TUPLE || x->kind == AV_LIST || y->kind == AV_RECORD || y->kind == AV_TUPLE || y->kind == AV_LIST;
 	if (aggregate && (op == AO_ADD || op == AO_SUB || op == AO_MUL || op == AO_DIV)) {
 		/* parameters are vectors: records, tuples and lists of arrays add and scale leaf by leaf */

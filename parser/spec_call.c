@@ -3,6 +3,7 @@
  * Needs: spec.h. Guarantees: a named function called with the same structure, dtypes, ranks and small extents is specialised once, whatever
  * the lengths; a parameter whose value is needed to know a shape or a structure becomes part of the key, and only such a one.
  */
+#include "lang/rule_check.h"
 #include "parser/spec.h"
 
 #include <stdio.h>
@@ -783,7 +784,7 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 	return run_body(sp, f, call);
 }
 
-static Av *call_host(Sp *sp, Av *f, const Call *call) {
+Av *sp_call_host(Sp *sp, Av *f, const Call *call) {
 	const HostDef *def = f->code;
 	if (call->nnamed) sp_fail(sp, E_NAMED_ARG, call->named_spans[0], "`%s` takes no named arguments", def->name);
 	Ref *args = ARENA_ARRAY(sp->a, Ref, call->n + 1), results[8];
@@ -792,11 +793,24 @@ static Av *call_host(Sp *sp, Av *f, const Call *call) {
 		args[i] = a->ref;
 	}
 	sp_at(sp, call->span);
-	uint32_t n = build_host(sp->b, host_call_intern(sp->c, def, 0, NULL, 0, NULL), call->n, args, results, 8);
+	const HostId id = host_call_intern(sp->c, def, 0, NULL, 0, NULL);
+	if (def->jvp && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, call->n, args, NULL, NO_SPAN);
+	uint32_t n = build_host(sp->b, id, call->n, args, results, 8);
 	if (n == 1) return av_array(sp, results[0]);
 	Av *items[8];
 	for (uint32_t i = 0; i < n; i++) items[i] = av_array(sp, results[i]);
 	return n ? av_seq(sp, AV_TUPLE, n, items) : av_none(sp);
+}
+
+/* A function of the host may have a rule of the program, as any function; it goes before what the host brings. */
+static Av *call_host(Sp *sp, Av *f, const Call *call) {
+	Module *m = session_main(sp->session);
+	const Ast *rule = session_rule_of(sp->session, m, f->text);
+	Value g = session_own_global(m, f->text);
+	if (!rule || g.kind != V_FUNCTION || ((const FunctionObject *)g.object)->code != f->code) return sp_call_host(sp, f, call);
+	Av *plain = av_builtin(sp, "_without_rule", 1, &f);
+	plain->text = f->text;
+	return sp_call_ruled(sp, plain, call, rule);
 }
 
 Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
@@ -895,6 +909,10 @@ Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at) {
 	for (uint32_t i = 0; i < n; i++) spans[i] = at;
 	Call call = {.span = at, .callee_span = at, .n = n, .args = (Av **)args, .spans = spans};
 	return sp_call(sp, f, &call);
+}
+
+Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at) {
+	return sp_call_args(sp, av_of_value(sp, session_library(sp->session, atom(sp->c, name))), n, args, at);
 }
 
 Av *call_named(const Call *call, const char *name, Ctx *c) {

@@ -2,8 +2,13 @@
  *
  * Needs: spec.h, lang/host.h. Guarantees: a call of such a function stays one instruction, a host call whose value is the function
  * specialised as ever, and whose tangent is the rule specialised when a derivative is asked for. So a rule may mention its own function, and
- * derivatives of derivatives differentiate the rule. Batched, the call is again one instruction, with the rule batched.
+ * derivatives of derivatives differentiate the rule. Batched, the call is again one instruction, with the rule batched. A tangent that is not there
+ * is zero in the rule, and what is multiplied by it is not computed.
+ *
+ * linear_map(f, adjoint, x) is such a call, too, whose rule is known: f dx + (what f changes by) x. Its transpose is linear_map(adjoint, f, w), so that a
+ * linear function whose steps have no transpose, as those of an adaptive method, has reverse derivatives of every order all the same.
  */
+#include "lang/rule_check.h"
 #include "parser/spec.h"
 
 /* The batched rule of a batched function, for one choice of operands with tangents. */
@@ -20,7 +25,7 @@ struct Ruled {
 	Fn *fn;
 	Ruled *next; /* of the session's list, or of the batched forms of one */
 	/* written by the user */
-	const Ast *rule, *lambda; /* the derivative statement; its right side as a function of arguments, result and tangents */
+	const Ast *rule, *lambda; /* the derivative statement, NULL for linear_map; its right side as a function of arguments, result and tangents */
 	Module *module;
 	uint32_t nargs, nnamed, nleaves, first; /* leaves before `first` are captured by the function */
 	Atom *names;      /* of named arguments */
@@ -82,22 +87,35 @@ static bool has_slope(Sp *sp, Ref r) {
 	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype);
 }
 
-/* The tangent of one argument, made like it; what has no tangent is `none` in the rule, inside a structure zero. */
-static Av *tangent_of(Sp *sp, const Av *x, const Ref *tangents, uint32_t *leaf) {
-	uint32_t n = av_count_leaves(x), k = 0;
-	Ref *refs = ARENA_ARRAY(sp->a, Ref, n + 1), *own = ARENA_ARRAY(sp->a, Ref, n + 1);
-	av_leaves(x, own, &k);
-	for (uint32_t i = 0; i < n; i++) {
-		bool tensor = ref_ty(build_fn(sp->b), own[i])->kind == TY_TENSOR;
-		refs[i] = tangents[*leaf + i] != REF_NONE ? tangents[*leaf + i] : tensor ? build_zeros(sp->b, ref_type(build_fn(sp->b), own[i])) : own[i];
+/* The tangent of one argument, made like it. Of a function it is a function: what the values it captures change of its result at fixed
+ * arguments. What else has no tangent is `none` in the rule, and inside a structure zero or itself. */
+static Av *tangent_of(Sp *sp, Av *x, const Ref *tangents, uint32_t *leaf, bool inside) {
+	const uint32_t n = av_count_leaves(x), from = *leaf;
+	switch (x->kind) {
+	case AV_ARRAY:
+		++*leaf;
+		return av_array(sp, tangents[from] != REF_NONE ? tangents[from] : build_zeros(sp->b, ref_type(build_fn(sp->b), x->ref)));
+	case AV_TUPLE: case AV_LIST: case AV_RECORD: {
+		Av **items = ARENA_ARRAY(sp->a, Av *, x->n + 1);
+		for (uint32_t i = 0; i < x->n; i++) items[i] = tangent_of(sp, x->items[i], tangents, leaf, true);
+		return x->kind == AV_RECORD ? av_record(sp, x->n, x->names, items) : av_seq(sp, (AvKind)x->kind, x->n, items);
 	}
-	*leaf += n;
-	bool plain = x->kind == AV_ARRAY || x->kind == AV_TUPLE || x->kind == AV_LIST || x->kind == AV_RECORD;
-	k = 0;
-	return plain ? av_rebuild(sp, x, refs, &k) : av_none(sp);
+	case AV_FUNCTION: {
+		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+		for (uint32_t i = 0; i < n; i++) items[i] = tangents[from + i] != REF_NONE ? av_array(sp, tangents[from + i]) : av_none(sp);
+		*leaf += n;
+		return av_builtin(sp, "_change", 2, (Av *[]){x, av_seq(sp, AV_TUPLE, n, items)});
+	}
+	default:
+		*leaf += n;
+		return inside ? x : av_none(sp);
+	}
 }
 
+static const char *rule_name(Ctx *c, const Ruled *r) { return r->rule ? atom_text(c, r->rule->derivative.name) : "linear_map"; }
+
 static _Noreturn void misfit(Sp *sp, const Ruled *r, Av *dy, const Av *y) {
+	if (!r->rule) sp_fail(sp, E_RULE, r->call, "linear_map: its function gives %s where %s is wanted", sp_type_text(sp, dy), sp_type_text(sp, y));
 	Diag *d = diag_error(sp->c, E_RULE, r->rule->derivative.body->span, "the rule of `%s` gives %s for a result that is %s", atom_text(sp->c, r->rule->derivative.name),
 	                     sp_type_text(sp, dy), sp_type_text(sp, y));
 	diag_second(sp->c, d, r->call, "`%s` is called here", atom_text(sp->c, r->rule->derivative.name));
@@ -116,9 +134,9 @@ static void take_tangents(Sp *sp, const Ruled *r, Av *dy, const Av *y, uint32_t 
 				int64_t one;
 				Dim d = build_canon(sp->b, td.dims[i]), want = build_canon(sp->b, t.dims[t.rank - td.rank + i]);
 				if (d == want || (dim_is_const(sp->c, d, &one) && one == 1)) continue;
-				if (!build_unify(sp->b, d, want, atom_f(sp->c, "the rule of `%s` gives a tangent of another length", atom_text(sp->c, r->rule->derivative.name)))) misfit(sp, r, dy, y);
+				if (!build_unify(sp->b, d, want, atom_f(sp->c, "the rule of `%s` gives a tangent of another length", rule_name(sp->c, r)))) misfit(sp, r, dy, y);
 			}
-			out[*k] = sp_broadcast_to(sp, sp_to_dtype(sp, dy, (Dtype)t.dtype), t.rank, t.dims, r->rule->span, "match");
+			out[*k] = sp_broadcast_to(sp, sp_to_dtype(sp, dy, (Dtype)t.dtype), t.rank, t.dims, r->call, "match");
 		}
 		++*k;
 		return;
@@ -141,28 +159,56 @@ static Av *weighted_sum(Sp *sp, const Ruled *r, Av *partials, uint32_t n, Av *co
 	return sum ? sum : av_array(sp, build_f64(sp->b, 0));
 }
 
+/* The arguments as they were, from the operands (REF_NONE: zero) and what was baked in. */
+static Av *arguments(Sp *sp, const Ruled *r, const Ref *args) {
+	Ref *leaf = ARENA_ARRAY(sp->a, Ref, r->nleaves + 1);
+	for (uint32_t i = 0; i < r->nleaves; i++) leaf[i] = r->param_of_leaf[i] < 0 ? build_const(sp->b, r->baked[i]) : args[r->param_of_leaf[i]];
+	uint32_t k = 0;
+	return av_rebuild(sp, r->args, leaf, &k);
+}
+
+/* linear_map(f, adjoint, x): f dx + df x */
+static void tangent_of_linear(Sp *sp, const Tangent *t, Av *const *args, const Ref *dleaf) {
+	const Ruled *r = t->r;
+	uint32_t at = r->first, k = 0, n = av_count_leaves(r->result);
+	const uint32_t nf = av_count_leaves(args[0]), from_x = r->first + nf + av_count_leaves(args[1]);
+	bool f_moves = false, x_moves = false;
+	for (uint32_t i = 0; i < nf; i++) f_moves |= dleaf[at + i] != REF_NONE;
+	for (uint32_t i = from_x; i < r->nleaves; i++) x_moves |= dleaf[i] != REF_NONE;
+	Av *df = tangent_of(sp, args[0], dleaf, &at, false), *y = av_rebuild(sp, r->result, t->results, &k);
+	at = from_x;
+	Av *dx = tangent_of(sp, args[2], dleaf, &at, true);
+	Ref *more = ARENA_ARRAY(sp->a, Ref, n + 1);
+	for (uint32_t i = 0; i < n; i++) t->out[i] = REF_NONE;
+	k = 0;
+	if (x_moves) take_tangents(sp, r, sp_call_linear(sp, args[0], args[1], dx, r->call), y, &k, t->out);
+	k = 0;
+	if (f_moves) take_tangents(sp, r, sp_call_args(sp, df, 1, &args[2], r->call), y, &k, more);
+	for (uint32_t i = 0; f_moves && i < n; i++)
+		if (more[i] != REF_NONE) t->out[i] = t->out[i] == REF_NONE ? more[i] : build2(sp->b, OP_ADD, t->out[i], more[i]);
+}
+
 static void emit_tangent(Ctx *c, void *arg) {
 	Tangent *t = arg;
 	const Ruled *r = t->r;
 	const Ast *e = r->rule;
 	Frame frame = {.b = t->b, .fixed = true};
+	build_chain(t->b, chain_push(c, build_get_chain(t->b), "rule")); /* what follows is the user's text, not a derivative of it */
 	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame};
 	sp.env = env_new(&sp, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
 	sp.self = (Av *)&self;
-	/* the arguments as they were, from the operands and what was baked in */
-	Ref *leaf = ARENA_ARRAY(t->a, Ref, r->nleaves + 1), *dleaf = ARENA_ARRAY(t->a, Ref, r->nleaves + 1);
-	for (uint32_t i = 0; i < r->nleaves; i++) {
-		int p = r->param_of_leaf[i];
-		leaf[i] = p < 0 ? build_const(t->b, r->baked[i]) : t->args[p];
-		dleaf[i] = p < 0 ? REF_NONE : t->tangents[p];
+	Ref *dleaf = ARENA_ARRAY(t->a, Ref, r->nleaves + 1);
+	for (uint32_t i = 0; i < r->nleaves; i++) dleaf[i] = r->param_of_leaf[i] < 0 ? REF_NONE : t->tangents[r->param_of_leaf[i]];
+	Av *all = arguments(&sp, r, t->args);
+	if (!e) {
+		tangent_of_linear(&sp, t, all->items + (all->n - 3), dleaf);
+		return;
 	}
 	uint32_t k = 0, at = r->first, n = r->nargs, nd = e->derivative.ntangents;
-	Av *all = av_rebuild(&sp, r->args, leaf, &k);
-	k = 0;
 	Av *y = av_rebuild(&sp, r->result, t->results, &k);
 	Av **args = all->items + (all->n - n - r->nnamed), **dx = ARENA_ARRAY(t->a, Av *, n + r->nnamed + 1);
-	for (uint32_t i = 0; i < n + r->nnamed; i++) dx[i] = tangent_of(&sp, args[i], dleaf, &at);
+	for (uint32_t i = 0; i < n + r->nnamed; i++) dx[i] = tangent_of(&sp, args[i], dleaf, &at, false);
 	/* named: what was named, the result, the tangents */
 	Atom *names = ARENA_ARRAY(t->a, Atom, r->nnamed + nd + 2);
 	Av **named = ARENA_ARRAY(t->a, Av *, r->nnamed + nd + 2);
@@ -198,7 +244,61 @@ static void ruled_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Re
 	Ctx *c = build_ctx(b);
 	Tangent t = {call->def->ud, b, nargs, args, results, tangents, out, arena_new(c)};
 	SpanId span = build_span(b);
+	const bool absorbed = build_zeros_absorb(b, true);
+	ChainId chain = build_get_chain(b);
 	Status s = ctx_protect(c, emit_tangent, &t);
+	build_zeros_absorb(b, absorbed);
+	arena_free(t.a);
+	if (s != ST_OK) ctx_throw(c, s);
+	build_at(b, span);
+	build_chain(b, chain);
+}
+
+/* ---- the transpose of linear_map ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Transposed {
+	const Ruled *r;
+	Builder *b;
+	const Ref *args, *cotangents;
+	const bool *linear;
+	Ref *out;
+	Arena *a;
+} Transposed;
+
+static void emit_transpose(Ctx *c, void *arg) {
+	Transposed *t = arg;
+	const Ruled *r = t->r;
+	Frame frame = {.b = t->b, .fixed = true};
+	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame};
+	sp.env = env_new(&sp, NULL);
+	static const Av self = {.kind = AV_FUNCTION};
+	sp.self = (Av *)&self;
+	Av *all = arguments(&sp, r, t->args), **args = all->items + (all->n - 3);
+	const uint32_t nx = av_count_leaves(args[2]), first = r->nleaves - nx;
+	for (uint32_t i = 0; i < first; i++)
+		if (r->param_of_leaf[i] >= 0 && t->linear[r->param_of_leaf[i]])
+			sp_fail(&sp, E_NO_RULE, r->call, "linear_map: its function itself depends on a tangent, so there is no transpose");
+	uint32_t k = 0, n = 0;
+	Av *w = av_rebuild(&sp, r->result, t->cotangents, &k);
+	Av *v = sp_call_linear(&sp, args[1], args[0], w, r->call);
+	if (av_count_leaves(v) != nx) sp_fail(&sp, E_RULE, r->call, "linear_map: its adjoint gives %s where %s is wanted", sp_type_text(&sp, v), sp_type_text(&sp, r->args->items[r->args->n - 1]));
+	Ref *leaf = ARENA_ARRAY(t->a, Ref, nx + 1);
+	av_leaves(v, leaf, &n);
+	for (uint32_t i = 0; i < nx; i++) {
+		const int p = r->param_of_leaf[first + i];
+		if (p < 0 || !t->linear[p]) continue;
+		const Type *want = ref_ty(r->fn, fn_param(r->fn, (uint32_t)p)), *got = ref_ty(build_fn(t->b), leaf[i]);
+		if (got->kind != TY_TENSOR || got->rank != want->rank) sp_fail(&sp, E_RULE, r->call, "linear_map: its adjoint gives %s where an array of rank %u is wanted", sp_type_text(&sp, v), want->rank);
+		t->out[p] = sp_to_dtype(&sp, av_array(&sp, leaf[i]), (Dtype)want->dtype);
+	}
+}
+
+static void linear_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+	Ctx *c = build_ctx(b);
+	Transposed t = {call->def->ud, b, args, result_cotangents, linear, cotangents, arena_new(c)};
+	for (uint32_t i = 0; i < nargs; i++) cotangents[i] = REF_NONE;
+	SpanId span = build_span(b);
+	Status s = ctx_protect(c, emit_transpose, &t);
 	arena_free(t.a);
 	if (s != ST_OK) ctx_throw(c, s);
 	build_at(b, span);
@@ -260,6 +360,46 @@ static void batched_jvp(Builder *b, const HostCall *call, uint32_t nargs, const 
 	arena_free(a);
 }
 
+/* The transpose of the function that was batched, batched; an operand that all lanes share gets the sum of theirs. */
+static void batched_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+	Ctx *c = build_ctx(b);
+	Ruled *r = call->def->ud;
+	const HostCall *in = r->inner;
+	const Fn *f = in->fns[0];
+	const uint32_t nres = fn_nresults(f);
+	Arena *a = arena_new(c);
+	Ref *x = ARENA_ARRAY(a, Ref, nargs + 1), *w = ARENA_ARRAY(a, Ref, nres + 1), *ct = ARENA_ARRAY(a, Ref, nargs + 1), *all = ARENA_ARRAY(a, Ref, nargs + nres + 1);
+	bool *lanes = ARENA_ARRAY(a, bool, nargs + nres + 1);
+	Builder *one = build_begin(c, atom_f(c, "%s.transpose", in->def->name), 0, f);
+	uint32_t n = 0, m = 0;
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (linear[i]) continue;
+		x[i] = build_param(one, ref_type(f, fn_param(f, i)), 0);
+		lanes[n] = r->lanes[i];
+		all[n++] = args[i];
+	}
+	for (uint32_t i = 0; i < nres; i++) {
+		w[i] = build_param(one, ref_type(f, fn_result(f, i)), 0);
+		lanes[n] = ref_ty(f, fn_result(f, i))->kind == TY_TENSOR;
+		all[n++] = result_cotangents[i];
+	}
+	in->def->transpose(one, in, nargs, x, linear, w, ct);
+	for (uint32_t i = 0; i < nargs; i++) {
+		cotangents[i] = REF_NONE;
+		if (linear[i] && ct[i] != REF_NONE) w[m++] = ct[i];
+	}
+	Fn *single = build_end(one, m, w), *many = ir_services(c)->batch(c, single, lanes);
+	build_call(b, many, n, all, w);
+	fn_unref(single);
+	m = 0;
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (!linear[i] || ct[i] == REF_NONE) continue;
+		const Ref sum = w[m++];
+		cotangents[i] = r->lanes[i] ? sum : build_reduce(b, OP_REDUCE_SUM, sum, 1, (int[]){0});
+	}
+	arena_free(a);
+}
+
 static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t nargs, const Ref *args, const bool *batched, Ref *results) {
 	(void)length;
 	Ctx *c = build_ctx(b);
@@ -273,7 +413,7 @@ static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t n
 		for (uint32_t i = 0; i < nargs; i++) r->lanes[i] = batched[i];
 		from->batched = r;
 	}
-	HostDef def = {.name = call->def->name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = batched_jvp, .batch = ruled_batch};
+	HostDef def = {.name = call->def->name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = batched_jvp, .transpose = call->def->transpose ? batched_transpose : NULL, .batch = ruled_batch, .written = true};
 	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results, fn_nresults(r->fn));
 }
 
@@ -304,9 +444,20 @@ static const Ast *rule_lambda(Sp *sp, const Ast *e) {
 	return l;
 }
 
-Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
+/* By operand: the rule's name of the argument it belongs to. */
+static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f, const Ast *rule) {
+	Atom *names = ARENA_ARRAY(sp->a, Atom, r->nleaves + 1);
+	uint32_t leaf = r->first;
+	for (uint32_t i = 0; i < r->nargs + r->nnamed; i++)
+		for (uint32_t n = av_count_leaves(r->args->items[f->n + i]); n; n--, leaf++)
+			if (r->param_of_leaf[leaf] >= 0) names[r->param_of_leaf[leaf]] = i < r->nargs ? rule->derivative.params[i].name : r->names[i - r->nargs];
+	return names;
+}
+
+static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	Spec s = sp_specialise(sp, f, call);
-	const char *name = atom_text(sp->c, f->text);
+	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";
+	if (s.effects && name[0] == '_') sp_fail(sp, E_RULE, call->span, "what is handed to this function of the library cannot print or draw random numbers");
 	if (s.effects) sp_fail(sp, E_RULE, call->span, "`%s` has a derivative rule, so it cannot print or draw random numbers", name);
 	Ruled **list = session_ruled(sp->session), *r = *list;
 	while (r && (r->fn != s.fn || r->rule != rule)) r = r->next;
@@ -322,7 +473,7 @@ Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 		Ref *leaves = ARENA_ARRAY(sp->a, Ref, s.nleaves + 1);
 		k = 0;
 		av_leaves(all, leaves, &k);
-		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule_lambda(sp, rule), .module = session_module_of(sp->session, rule->span.source),
+		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule ? rule_lambda(sp, rule) : NULL, .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
 		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span};
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
@@ -338,10 +489,19 @@ Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	}
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
-	HostDef def = {.name = name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = ruled_jvp, .batch = ruled_batch};
+	HostDef def = {.name = name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = ruled_jvp, .transpose = rule ? NULL : linear_transpose, .batch = ruled_batch, .written = true};
 	sp_at(sp, call->span);
-	build_host(sp->b, host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL), s.nargs, s.args, results, n);
+	const HostId id = host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL);
+	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f, rule), rule->derivative.body->span);
+	build_host(sp->b, id, s.nargs, s.args, results, n);
 	return av_rebuild(sp, s.result, results, &k);
+}
+
+Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) { return call_ruled(sp, f, call, rule); }
+
+Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at) {
+	Call call = {.span = at, .callee_span = at, .n = 3, .args = (Av *[]){f, adjoint, x}, .spans = (Span[]){at, at, at}};
+	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL);
 }
 
 void ruled_release(struct Ruled *r) {

@@ -116,6 +116,7 @@ void test_document(Tests *t, const char *path) {
 			test_fail(t, path, b.line, "there is no context for it");
 			break;
 		}
+		if (has_word(&b, "check-rules", false)) atled_check_rules(t->ctx, ATLED_RULES_FAIL);
 		bool shown = more && has_word(&next, "text", true) && only_blanks(b.after, next.info - 3);
 		if (shown) test_transcript(t, path, &b, &next);
 		else if (!test_expected_errors(t, path, b.text, b.n, b.line)) test_text(t, path, b.text, b.n, b.line);

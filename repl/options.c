@@ -20,6 +20,7 @@ typedef enum OptionId {
 	OPT_MEM_LIMIT,
 	OPT_STEP_LIMIT,
 	OPT_SAFE,
+	OPT_CHECK_RULES,
 	OPT_FILTER,
 	OPT_DOCS,
 	OPT_PROFILE,
@@ -51,6 +52,8 @@ static const OptionRow rows[] = {
 	{OPT_MEM_LIMIT, 0, "mem-limit", "SIZE", NULL, "stop when more memory than this is wanted: bytes, or with K, M, G"},
 	{OPT_STEP_LIMIT, 0, "step-limit", "N", NULL, "stop after this much work, counted the same on every machine"},
 	{OPT_SAFE, 0, "safe", NULL, NULL, "programs may print, but not read or write files or see the clock"},
+	{OPT_CHECK_RULES, 0, "check-rules", NULL, NULL,
+     "compare derivative rules with differences of their functions when these first run: a wrong one is an error"},
 	{OPT_FILTER, 0, "filter", "TEXT", NULL, "test: only the files whose path contains TEXT"},
 	{OPT_DOCS, 0, "docs", NULL, NULL,
      "test: the arguments are Markdown files, or folders of them, whose examples are run"},
@@ -297,6 +300,7 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 		o->step_limit = (uint64_t)number;
 		break;
 	case OPT_SAFE: o->safe = true; break;
+	case OPT_CHECK_RULES: o->check_rules = true; break;
 	case OPT_FILTER: o->filter = value; break;
 	case OPT_DOCS: o->docs = true; break;
 	case OPT_PROFILE: o->profile = true; break;

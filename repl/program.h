@@ -43,7 +43,7 @@ typedef struct Options {
 	char **args; /* what follows the command */
 	int nargs;
 	Colour colour;
-	bool json, safe, docs, profile;
+	bool json, safe, docs, profile, check_rules;
 	const char *dump; /* NULL: nothing is */
 	bool has_seed;
 	int64_t seed;

@@ -88,12 +88,15 @@ int command_repl(const Options *o) {
 			if (more && !repl_command(&r, text.at)) {
 				char name[24];
 				snprintf(name, sizeof name, "<%u>", ++r.line);
+				free(r.last);
+				r.last = strdup(text.at);
 				repl_run(&r, text.at, text.n, name);
 			}
 		}
 		buffer_free(&text);
 		if (!more) break;
 	}
+	free(r.last);
 	session_close(r.ctx);
 	return EXIT_OK;
 }

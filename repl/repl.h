@@ -11,6 +11,7 @@ typedef struct Repl {
 	const Options *options;
 	atled_context *ctx;
 	atled_value *ans; /* the last result of a line, bound when the line is done */
+	char *last;       /* the last input that was run; NULL: none */
 	unsigned line;    /* inputs so far */
 	bool colour, leave;
 } Repl;

@@ -55,6 +55,30 @@ static void show_plan(Repl *r, const char *rest) { look_at(r, "plan", rest); }
 
 static void show_native(Repl *r, const char *rest) { look_at(r, "native", rest); }
 
+/* What an input computes: without `name =`, and without what hides the result. */
+static char *right_side(const char *input) {
+	size_t name = 0;
+	while (*input == ' ') input++;
+	while (input[name] == '_' || (input[name] >= '0' && input[name] <= '9') || ((input[name] | 32) >= 'a' && (input[name] | 32) <= 'z') || input[name] & 0x80) name++;
+	const char *equals = input + name + strspn(input + name, " ");
+	char *text = strdup(name && equals[0] == '=' && equals[1] != '=' ? equals + 1 : input);
+	for (size_t n = text ? strlen(text) : 0; n && strchr(" \t\n;", text[n - 1]);) text[--n] = 0;
+	return text;
+}
+
+/* nan_check of an expression, or of the last input; what it prints is what is wanted. */
+static void show_nan(Repl *r, const char *rest) {
+	char *last = *rest ? NULL : right_side(r->last ? r->last : "");
+	if (!*rest && (!last || !*last)) fputs("there is no input yet to look at\n", stderr);
+	else {
+		Buffer text = {0};
+		buffer_format(&text, "nan_check(() -> (%s));", *rest ? rest : last); /* arguments of a call are looked at, too */
+		if (!text.failed) repl_run(r, text.at, text.n, "<nan>");
+		buffer_free(&text);
+	}
+	free(last);
+}
+
 static void show_type(Repl *r, const char *rest) {
 	atled_value *v = NULL;
 	atled_status st =
@@ -128,6 +152,7 @@ const ReplCommand repl_commands[] = {
 	{":help", "", "this list", show_help},
 	{":ir", "EXPR", "the intermediate form of an expression, or of f for f(x)", show_ir},
 	{":load", "FILE", "run a file here", load},
+	{":nan", "[EXPR]", "which operation gives the first NaN of an expression, or of the last input", show_nan},
 	{":native", "EXPR", "the machine code of an expression, or of f for f(x), as assembly", show_native},
 	{":plan", "EXPR", "the same in words: loops, what is fused, where values are kept", show_plan},
 	{":quit", "", "leave; so does ^D", quit},
@@ -155,7 +180,7 @@ bool repl_command(Repl *r, const char *line) {
 		const ReplCommand *c = repl_commands;
 		while (c->name && (strncmp(c->name, copy, n) || strlen(c->name) != n)) c++;
 		if (!c->name) fprintf(stderr, "there is no command %.*s; :help lists them\n", (int)n, copy);
-		else if (*c->args && !*rest) fprintf(stderr, "%s needs %s\n", c->name, c->args);
+		else if (*c->args && *c->args != '[' && !*rest) fprintf(stderr, "%s needs %s\n", c->name, c->args);
 		else c->run(r, rest);
 	}
 	fflush(stdout);

@@ -59,6 +59,7 @@ atled_context *session_open(const Options *o) {
 	if (st == ATLED_OK) st = atled_output(ctx, print_sink, stdout);
 	if (st == ATLED_OK && o->has_seed) st = atled_seed(ctx, o->seed);
 	if (st == ATLED_OK) st = atled_limits(ctx, &limit);
+	if (st == ATLED_OK && o->check_rules) st = atled_check_rules(ctx, ATLED_RULES_FAIL);
 	if (st == ATLED_OK && o->dump) st = atled_dump(ctx, o->dump, file_sink, stderr);
 	if (st != ATLED_OK) {
 		session_report(ctx, o);

@@ -487,6 +487,8 @@ static void test_program(Tests *t, const char *path) {
 			printf("skip: %s: %.*s\n", path, (int)(reason.end - reason.p), reason.p);
 		} else if (!test_open(t, path)) test_fail(t, path, 0, "there is no context for it");
 		else {
+			for (size_t i = 0; i < m.count; i++)
+				if (directive(&m, &m.at[i], "check-rules", &reason)) atled_check_rules(t->ctx, ATLED_RULES_FAIL);
 			if (!test_expected_errors(t, path, text.at, text.n, 1)) test_text(t, path, text.at, text.n, 1);
 			test_close(t);
 		}

@@ -71,7 +71,7 @@ TEXT
 		if (name in heading) print (seen++ ? "\n" : "") "## " heading[name] "\n"
 		item(doc)
 	}'
-	local known=' prelude ode pde pinn optim nn plot ' rest='' file name
+	local known=' prelude roots quad ode pde pinn optim nn plot ' rest='' file name
 	for file in stdlib/*.dsl; do
 		name=$(basename "$file" .dsl)
 		case "$known calculus " in *" $name "*) ;; *) rest+=" $name" ;; esac

@@ -78,7 +78,8 @@ static void take(Found *found, const CodegenOutput *out) {
 }
 
 static bool make(Ctx *c, const char *cpu, const char *folder, const char *name) {
-	static const uint32_t flags[] = {0, KF_B_COL_UNIT, KF_B_COL_UNIT | KF_PADDED, KF_K_UNIT, KF_K_UNIT | KF_TURN};
+	static const uint32_t flags[] = {0, KF_B_COL_UNIT, KF_B_COL_UNIT | KF_PADDED, KF_K_UNIT, KF_K_UNIT | KF_TURN,
+	                                 KF_FIVES | KF_B_COL_UNIT, KF_FIVES | KF_B_COL_UNIT | KF_PADDED, KF_FIVES | KF_K_UNIT, KF_FIVES | KF_K_UNIT | KF_TURN};
 	static const KType types[] = {KT_F64, KT_F32};
 	KTarget target;
 	if (!native_target_named(cpu, &target)) return false;

@@ -103,6 +103,16 @@ static Status make_consistent(Dae *o) {
 	const double next = o->in.t1 != o->in.t0 ? o->in.t1 : o->in.t0 + fmax(1, fabs(o->in.t0));
 	int flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
 	if (o->s.status != ST_OK) return o->s.status;
+	if (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL) {
+		/* the Jacobian of a doubled system lacks a block: Newton's method gets there in a few more steps, but the residual may grow on the way */
+		const char *bad = o->s.bad;
+		IDASetLineSearchOffIC(o->mem, SUNTRUE);
+		IDASetMaxNumItersIC(o->mem, 40);
+		IDASetMaxNumJacsIC(o->mem, 20);
+		flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
+		if (o->s.status != ST_OK) return o->s.status;
+		if (flag != IDA_SUCCESS) o->s.bad = bad; /* where it ran to is no news */
+	}
 	if (flag == IDA_SUCCESS) flag = IDAGetConsistentIC(o->mem, o->y, o->yp);
 	if (flag == IDA_SUCCESS && o->sensitivity)
 		flag = IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
@@ -327,11 +337,19 @@ static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uin
 const Family dae_family = {.name = "dae",
                            .tangent = "dae_tangent",
                            .adjoint = "dae_adjoint",
+                           .curvature = "dae_curvature",
                            .operands = DAE_OPERANDS,
                            .noptions = DAE_OPTIONS,
                            .y0 = DAE_Y0,
                            .t0 = DAE_T0,
                            .saveat = DAE_SAVEAT,
+                           .rtol = DAE_RTOL,
+                           .atol = DAE_ATOL,
+                           .colptr = DAE_COLPTR,
+                           .rowind = DAE_ROWIND,
+                           .yp0 = DAE_YP0,
+                           .id = DAE_ID,
+                           .linear = DAE_LINEAR,
                            .implicit = true};
 
 const HostDef dae_host = {

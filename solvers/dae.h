@@ -64,6 +64,6 @@ Status dae_sensitivity_attach(Dae *o); /* by dae_start, before initial values ar
 void dae_sensitivity_end(DaeSensitivity *w, Dae *o);
 
 extern const Family dae_family;
-extern const HostDef dae_host, dae_tangent_host, dae_adjoint_host;
+extern const HostDef dae_host, dae_tangent_host, dae_adjoint_host, dae_curvature_host;
 
 #endif

@@ -10,6 +10,7 @@
  * consistent values at every jump.)
  */
 #include "solvers/dae.h"
+#include "solvers/second.h"
 #include <idas/idas.h>
 #include <math.h>
 
@@ -200,6 +201,14 @@ const HostDef dae_tangent_host = {.name = "dae_tangent",
                                   .ud = (void *)(uintptr_t)&dae_family,
                                   .types = tangent_types,
                                   .eval = tangent_eval,
+                                  .jvp = tangent_jvp,
                                   .transpose = tangent_transpose};
 const HostDef dae_adjoint_host = {
-	.name = "dae_adjoint", .ud = (void *)(uintptr_t)&dae_family, .types = adjoint_types, .eval = adjoint_eval};
+	.name = "dae_adjoint", .ud = (void *)(uintptr_t)&dae_family, .types = adjoint_types, .eval = adjoint_eval,
+	.jvp = adjoint_jvp, .transpose = adjoint_transpose};
+const HostDef dae_curvature_host = {.name = "dae_curvature",
+                                    .ud = (void *)(uintptr_t)&dae_family,
+                                    .types = curvature_types,
+                                    .eval = curvature_eval,
+                                    .jvp = curvature_jvp,
+                                    .transpose = curvature_transpose};

@@ -21,12 +21,17 @@
 
 #include "lang/host.h"
 
+/* The functions of a solver's call: f and its Jacobian come first. */
+enum { FAMILY_F, FAMILY_JAC, FAMILY_NFNS };
+
 /* Where things are in a solver's call. */
 typedef struct Family {
-	const char *name, *tangent, *adjoint;
+	const char *name, *tangent, *adjoint, *curvature;
 	uint32_t operands; /* what the functions capture comes after so many */
 	uint32_t noptions;
-	uint32_t y0, t0, saveat;
+	uint32_t y0, t0, saveat, rtol, atol, colptr, rowind;
+	uint32_t yp0, id; /* of an implicit system */
+	uint32_t linear;  /* option: 0 when the Jacobian is dense */
 	bool implicit; /* f(t, y, y') = 0 instead of y' = f(t, y) */
 	bool backward; /* the adjoint wants vjps */
 } Family;

@@ -32,7 +32,7 @@ static Status not_finite(Solve *s, const Given *in, const Stand *at) {
 	                     what, at->t, s->bad ? s->bad : "the right-hand side", s->bad_time, (long long)s->bad_at);
 	if (at->t == in->t0)
 		diag_hint(s->c, d,
-		          "evaluate it at the initial value: a division by zero, or a root or logarithm of a negative number?");
+		          "a division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) at the initial value names it");
 	else diag_hint(s->c, d, "the solution may leave the domain of the equations there, or grow without bound");
 	return ST_ERROR;
 }

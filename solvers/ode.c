@@ -297,11 +297,17 @@ static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uin
 const Family ode_family = {.name = "ode",
                            .tangent = "ode_tangent",
                            .adjoint = "ode_adjoint",
+                           .curvature = "ode_curvature",
                            .operands = ODE_OPERANDS,
                            .noptions = ODE_OPTIONS,
                            .y0 = ODE_Y0,
                            .t0 = ODE_T0,
                            .saveat = ODE_SAVEAT,
+                           .rtol = ODE_RTOL,
+                           .atol = ODE_ATOL,
+                           .colptr = ODE_COLPTR,
+                           .rowind = ODE_ROWIND,
+                           .linear = ODE_LINEAR,
                            .backward = true};
 
 const HostDef ode_host = {

@@ -1,7 +1,7 @@
-/* second.c - derivatives of the derivatives of "ode": of its tangent and of its adjoint.
+/* second.c - derivatives of the derivatives of "ode" and "dae": of their tangents and of their adjoints.
  *
- * Needs: second.h, ode.h for the layout of the calls. Guarantees: derivatives of "ode" in any order forward, of those
- * backward once, and Hessians in every mode; what is beyond that is refused by name.
+ * Needs: second.h; what is where in a call, the family says. Guarantees: derivatives of "ode" and "dae" of any order in every
+ * mixture of modes, but by the times of what was taken backward, which is refused by name.
  *
  * The tangent s of a solution y solves an equation of its own, so (y, s) is the solution of a *doubled* system,
  *     z' = (f(t, y; p), J s + f_p dp),   z(t0) = (y0, dy0),   with parameters (p, dp),
@@ -9,13 +9,11 @@
  * lower left block is left out: Newton's method then errs by a nilpotent matrix only and needs an iteration more.
  *
  * The adjoint gives g = (dY/dx)^T w for x = (y0, p). Its derivative in w is the adjoint again; in x it is the Hessian
- * of <w, Y(x)> times dx, which is symmetric, so that "ode_curvature" is its own transpose. It is the gradient, in x,
- * of <w, s> for the doubled system started in the direction dx.
+ * of <w, Y(x)> times dx, which is symmetric, so that the curvature is its own transpose. It is the gradient, in x,
+ * of <w, s> for the doubled system started in the direction dx, and so the adjoint of that system for the cotangents (0, w): its own
+ * derivative is that adjoint's.
  */
 #include "solvers/second.h"
-#include "solvers/ode.h"
-
-const char *const CURVATURE = "ode_curvature";
 
 static Arena *scratch(Builder *b) {
 	return build_fn(b)->arena;
@@ -51,33 +49,42 @@ static Ref half_of(Builder *b, Halves h, bool second) {
 	return build_slice(b, h.z, &start, &h.half, NULL);
 }
 
-/* (captured..., dp of the active ones..., t, z) -> z', from the jvp of f. */
-static Fn *doubled_f(Ctx *c, Fn *jvp, uint32_t ncaptured, uint32_t nactive) {
+/* (captured..., dp of the active ones..., t, z) -> z', or with z' behind z the residual, from the jvp of f. */
+static Fn *doubled_f(Ctx *c, Fn *jvp, uint32_t ncaptured, uint32_t nactive, uint32_t nstates) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jvp->name)), jvp->span, jvp);
-	Ref *args = ARENA_ARRAY(scratch(b), Ref, ncaptured + nactive + 3), out[2] = {REF_NONE, REF_NONE};
+	const uint32_t behind = ncaptured + 1 + nstates; /* the tangents in the jvp */
+	Ref *args = ARENA_ARRAY(scratch(b), Ref, behind + nactive + nstates), out[2] = {REF_NONE, REF_NONE};
 	for (uint32_t k = 0; k < ncaptured; k++) args[k] = build_param(b, ref_type(jvp, fn_param(jvp, k)), 0);
 	for (uint32_t k = 0; k < nactive; k++) {
-		const uint32_t at = ncaptured + 2 + k;
+		const uint32_t at = behind + k;
 		args[at] = build_param(b, ref_type(jvp, fn_param(jvp, at)), 0);
 	}
 	args[ncaptured] = build_param(b, type_scalar(c, DT_F64), 0);
-	const Halves h = halves_param(b, jvp, fn_param(jvp, ncaptured + 1));
-	args[ncaptured + 1] = half_of(b, h, false);
-	args[ncaptured + 2 + nactive] = half_of(b, h, true);
-	build_call(b, jvp, ncaptured + nactive + 3, args, out);
+	Halves h = halves_param(b, jvp, fn_param(jvp, ncaptured + 1));
+	const Ref states[2] = {h.z, nstates > 1 ? build_param(b, ref_type(build_fn(b), h.z), 0) : REF_NONE};
+	for (uint32_t k = 0; k < nstates; k++) {
+		h.z = states[k];
+		args[ncaptured + 1 + k] = half_of(b, h, false);
+		args[behind + nactive + k] = half_of(b, h, true);
+	}
+	build_call(b, jvp, behind + nactive + nstates, args, out);
 	if (fn_nresults(jvp) < 2)
 		out[1] = build_zeros(b, ref_type(build_fn(b), args[ncaptured + 1])); /* f depends on nothing active */
 	Ref r = joined(b, out[0], out[1]);
 	return build_end(b, 1, &r);
 }
 
-/* (captured..., t, z) -> the two diagonal blocks. */
-static Fn *doubled_jacobian(Ctx *c, Fn *jac, uint32_t ncaptured, bool dense) {
+/* (captured..., t, z) -> the two diagonal blocks; of a residual (captured..., t, z, z', cj). */
+static Fn *doubled_jacobian(Ctx *c, Fn *jac, uint32_t ncaptured, bool dense, bool implicit) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jac->name)), jac->span, jac);
-	Ref *args = ARENA_ARRAY(scratch(b), Ref, ncaptured + 2), j, r;
+	Ref *args = ARENA_ARRAY(scratch(b), Ref, ncaptured + 4), j, r;
 	for (uint32_t k = 0; k <= ncaptured; k++) args[k] = build_param(b, ref_type(jac, fn_param(jac, k)), 0);
-	args[ncaptured + 1] = half_of(b, halves_param(b, jac, fn_param(jac, ncaptured + 1)), false);
-	build_call(b, jac, ncaptured + 2, args, &j);
+	Halves h = halves_param(b, jac, fn_param(jac, ncaptured + 1));
+	const Ref rate = implicit ? build_param(b, ref_type(build_fn(b), h.z), 0) : REF_NONE;
+	if (implicit) args[ncaptured + 3] = build_param(b, type_scalar(c, DT_F64), 0);
+	args[ncaptured + 1] = half_of(b, h, false);
+	if (implicit) args[ncaptured + 2] = half_of(b, (Halves){rate, h.half}, false);
+	build_call(b, jac, ncaptured + (implicit ? 4 : 2), args, &j);
 	if (dense) {
 		Ref zero = build_zeros(b, ref_type(build_fn(b), j));
 		r = joined(b, build_concat(b, 2, (Ref[]){j, zero}, 1), build_concat(b, 2, (Ref[]){zero, j}, 1));
@@ -88,16 +95,18 @@ static Fn *doubled_jacobian(Ctx *c, Fn *jac, uint32_t ncaptured, bool dense) {
 }
 
 static int64_t *doubled_options(Builder *b, const HostCall *call, uint32_t nactive) {
-	int64_t *out = ARENA_ARRAY(scratch(b), int64_t, ODE_OPTIONS);
-	memcpy(out, call->options, ODE_OPTIONS * sizeof *out);
+	const Family *m = call->def->ud;
+	int64_t *out = ARENA_ARRAY(scratch(b), int64_t, m->noptions);
+	memcpy(out, call->options, m->noptions * sizeof *out);
 	out[1] += nactive;
 	return out;
 }
 
 /* The doubled "ode" call's functions; each with a reference. */
 static void doubled_functions(Ctx *c, const HostCall *call, Fn *jvp, uint32_t nactive, Fn **fns) {
-	fns[ODE_F] = doubled_f(c, jvp, (uint32_t)call->options[1], nactive);
-	fns[ODE_JAC] = doubled_jacobian(c, call->fns[ODE_JAC], (uint32_t)call->options[2], call->options[ODE_LINEAR] == 0);
+	const Family *m = call->def->ud;
+	fns[FAMILY_F] = doubled_f(c, jvp, (uint32_t)call->options[1], nactive, m->implicit ? 2 : 1);
+	fns[FAMILY_JAC] = doubled_jacobian(c, call->fns[FAMILY_JAC], (uint32_t)call->options[2], call->options[m->linear] == 0, m->implicit);
 }
 
 /* ---- the derivative of the tangent ----------------------------------------------------------------------------- */
@@ -119,81 +128,104 @@ static Ref largest_ratio(Builder *b, Ref p, Ref dp) {
 }
 
 /* atol of (y, s): that of s is that of y times the size of the direction. */
-static Ref doubled_atol(Builder *b, const Ref *args, Active v, Ref dy0, const Ref *dp) {
-	Ref y0 = args[ODE_Y0], size = build_f64(b, 1e-200); /* a direction of zeros: s stays 0 */
+static Ref doubled_atol(Builder *b, const Family *m, const Ref *args, Active v, Ref dy0, const Ref *dp) {
+	Ref y0 = args[m->y0], size = build_f64(b, 1e-200); /* a direction of zeros: s stays 0 */
 	const TypeId vector = ref_type(build_fn(b), y0);
 	if (v.y0) size = build2(b, OP_MAX, size, largest_ratio(b, y0, dy0));
 	for (uint32_t k = 0; k < v.ncaptured; k++)
-		size = build2(b, OP_MAX, size, largest_ratio(b, args[ODE_OPERANDS + (uint32_t)v.captured[k]], dp[k]));
-	Ref some = build2(b, OP_MUL, build_f64(b, 1e-3), args[ODE_RTOL]); /* where atol is 0 */
-	Ref atol = build2(b, OP_ADD, args[ODE_ATOL],
+		size = build2(b, OP_MAX, size, largest_ratio(b, args[m->operands + (uint32_t)v.captured[k]], dp[k]));
+	Ref some = build2(b, OP_MUL, build_f64(b, 1e-3), args[m->rtol]); /* where atol is 0 */
+	Ref atol = build2(b, OP_ADD, args[m->atol],
 	                  build2(b, OP_MUL, build_broadcast_scalar(b, some, vector), build1(b, OP_ABS, y0)));
-	return joined(b, args[ODE_ATOL], build2(b, OP_MUL, atol, build_broadcast_scalar(b, size, vector)));
+	return joined(b, args[m->atol], build2(b, OP_MUL, atol, build_broadcast_scalar(b, size, vector)));
 }
 
-static void doubled_pattern(Builder *b, const HostCall *call, const Ref *args, Ref *colptr, Ref *rowind) {
+static void doubled_pattern(Builder *b, const HostCall *call, const Ref *args, Ref *in) {
 	Ctx *c = build_ctx(b);
-	*colptr = args[ODE_COLPTR];
-	*rowind = args[ODE_ROWIND];
-	if (call->options[ODE_LINEAR] == 0) return;
+	const Family *m = call->def->ud;
+	Ref *colptr = &in[m->colptr], *rowind = &in[m->rowind];
+	*colptr = args[m->colptr];
+	*rowind = args[m->rowind];
+	if (call->options[m->linear] == 0) return;
 	const TypeId tc = ref_type(build_fn(b), *colptr), tr = ref_type(build_fn(b), *rowind);
 	const Dim nc = type_of(c, tc)->dims[0], nnz = type_of(c, tr)->dims[0], one = dim_const(c, 1);
-	const Dim n = ref_ty(build_fn(b), args[ODE_Y0])->dims[0], rest = dim_sub(c, nc, one);
+	const Dim n = ref_ty(build_fn(b), args[m->y0])->dims[0], rest = dim_sub(c, nc, one);
 	Ref more = build2(b, OP_ADD, *colptr, build_broadcast_scalar(b, build_extent(b, nnz), tc));
 	*colptr = joined(b, *colptr, build_slice(b, more, &one, &rest, NULL));
 	*rowind = joined(b, *rowind, build2(b, OP_ADD, *rowind, build_broadcast_scalar(b, build_extent(b, n), tr)));
 }
 
+/* What is known of a call that is to be doubled: the operands of the call it comes from, its times, the direction and, where they are asked for, the
+ * tangents of all these. */
+typedef struct Doubling {
+	const Family *m;
+	const HostCall *call;
+	const Ref *args, *tangents; /* tangents: NULL: not asked for */
+	Active v;
+	uint32_t ncaptured; /* by f, before doubling */
+	uint32_t times;     /* where the times are */
+	uint32_t dy0, dp;   /* where the direction is */
+} Doubling;
+
+/* The operands of the doubled call and its times behind them, and their tangents. Gives how many. */
+static uint32_t doubled_operands(Builder *b, const Doubling *d, Ref *in, Ref *din) {
+	const Family *m = d->m;
+	const Ref *args = d->args, *t = d->tangents, y0 = args[m->y0], dy0 = or_zeros(b, d->v.y0 ? args[d->dy0] : REF_NONE, y0);
+	const uint32_t njac = (uint32_t)d->call->options[2];
+	memcpy(in, args, m->operands * sizeof *in);
+	in[m->y0] = joined(b, y0, dy0);
+	in[m->atol] = doubled_atol(b, m, args, d->v, dy0, args + d->dp);
+	doubled_pattern(b, d->call, args, in);
+	in[m->saveat] = args[d->times];
+	if (m->implicit) {
+		in[m->yp0] = joined(b, args[m->yp0], build_zeros(b, ref_type(build_fn(b), args[m->yp0])));
+		in[m->id] = joined(b, args[m->id], args[m->id]);
+	}
+	uint32_t n = m->operands;
+	memcpy(in + n, args + n, d->ncaptured * sizeof *in);
+	memcpy(in + n + d->ncaptured, args + d->dp, d->v.ncaptured * sizeof *in);
+	memcpy(in + n + d->ncaptured + d->v.ncaptured, args + n + d->ncaptured, njac * sizeof *in);
+	n += d->ncaptured + d->v.ncaptured + njac;
+	in[n] = args[d->times];
+	if (!t) return n + 1;
+	memset(din, 0, (n + 1) * sizeof *din);
+	din[m->t0] = t[m->t0];
+	const Ref ddy0 = d->v.y0 ? t[d->dy0] : REF_NONE;
+	if (t[m->y0] != REF_NONE || ddy0 != REF_NONE) din[m->y0] = joined(b, or_zeros(b, t[m->y0], y0), or_zeros(b, ddy0, y0));
+	memcpy(din + m->operands, t + m->operands, d->ncaptured * sizeof *din);
+	memcpy(din + m->operands + d->ncaptured, t + d->dp, d->v.ncaptured * sizeof *din);
+	din[n] = t[d->times];
+	return n + 1;
+}
+
+/* The columns of the first half, or of the second. */
+static Ref half_columns(Builder *b, Ref rows, Ref y0, bool second) {
+	const Dim half = ref_ty(build_fn(b), y0)->dims[0], none = dim_const(build_ctx(b), 0);
+	const Type t = *ref_ty(build_fn(b), rows);
+	return build_slice(b, rows, (Dim[]){none, second ? half : none}, (Dim[]){t.dims[0], half}, NULL);
+}
+
 void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
                  const Ref *tangents, Ref *result_tangents) {
-	(void)nargs;
 	(void)results;
 	Ctx *c = build_ctx(b);
-	const Active v = active_of(&ode_family, call);
-	const uint32_t base = family_base(&ode_family, call), ncaptured = (uint32_t)call->options[1],
-				   njac = (uint32_t)call->options[2];
-	const Ref *first = args + base + 1 + v.y0, *dfirst = tangents + base + 1 + v.y0; /* dp, and its tangents */
-	const Ref y0 = args[ODE_Y0], dy0 = or_zeros(b, v.y0 ? args[base + 1] : REF_NONE, y0);
-	const Ref ddy0 = v.y0 ? tangents[base + 1] : REF_NONE;
-	Fn *fns[ODE_NFNS];
-	doubled_functions(c, call, call->fns[ODE_NFNS], v.ncaptured, fns);
-	const HostId id = host_call_intern(c, host_find(c, ode_family.name), ODE_NFNS, fns, ODE_OPTIONS,
-	                                   doubled_options(b, call, v.ncaptured));
+	const Family *m = call->def->ud;
+	const Active v = active_of(m, call);
+	const uint32_t base = family_base(m, call);
+	Fn *fns[FAMILY_NFNS];
+	doubled_functions(c, call, call->fns[FAMILY_NFNS], v.ncaptured, fns);
+	const HostId id = host_call_intern(c, host_find(c, m->name), FAMILY_NFNS, fns, m->noptions, doubled_options(b, call, v.ncaptured));
 	fn_unref(fns[0]);
 	fn_unref(fns[1]);
-	const uint32_t n = ODE_OPERANDS + ncaptured + v.ncaptured + njac;
-	Ref *in = ARENA_ARRAY(scratch(b), Ref, n), *din = ARENA_ARRAY(scratch(b), Ref, n),
-		out[3] = {args[base], REF_NONE, REF_NONE}, dout[3];
-	memcpy(in, args, ODE_OPERANDS * sizeof *in);
-	memcpy(din, tangents, ODE_OPERANDS * sizeof *din);
-	in[ODE_Y0] = joined(b, y0, dy0);
-	if (tangents[ODE_Y0] != REF_NONE || ddy0 != REF_NONE)
-		din[ODE_Y0] = joined(b, or_zeros(b, tangents[ODE_Y0], y0), or_zeros(b, ddy0, y0));
-	in[ODE_ATOL] = doubled_atol(b, args, v, dy0, first);
-	doubled_pattern(b, call, args, &in[ODE_COLPTR], &in[ODE_ROWIND]);
-	in[ODE_SAVEAT] = args[base];
-	din[ODE_SAVEAT] = tangents[base];
-	uint32_t at = ODE_OPERANDS;
-	for (uint32_t k = 0; k < ncaptured; k++, at++) {
-		in[at] = args[ODE_OPERANDS + k];
-		din[at] = tangents[ODE_OPERANDS + k];
-	}
-	for (uint32_t k = 0; k < v.ncaptured; k++, at++) {
-		in[at] = first[k];
-		din[at] = dfirst[k];
-	}
-	for (uint32_t k = 0; k < njac; k++, at++) {
-		in[at] = args[ODE_OPERANDS + ncaptured + k];
-		din[at] = REF_NONE;
-	}
+	const Doubling d = {m, call, args, tangents, v, (uint32_t)call->options[1], base, base + 1, base + 1 + v.y0};
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs + v.ncaptured + 2), *din = ARENA_ARRAY(scratch(b), Ref, nargs + v.ncaptured + 2);
+	Ref out[3] = {args[base], REF_NONE, REF_NONE}, dout[3];
+	const uint32_t n = doubled_operands(b, &d, in, din) - 1;
+	din[m->saveat] = tangents[base];
 	/* the doubled solution itself is wanted only where rows move */
 	if (tangents[base] != REF_NONE) build_host(b, id, n, in, out, 3);
 	solver_jvp(b, host_call(c, id), n, in, out, din, dout);
-	result_tangents[0] = REF_NONE;
-	if (dout[1] == REF_NONE) return;
-	const Type t = *ref_ty(build_fn(b), dout[1]);
-	const Dim half = ref_ty(build_fn(b), y0)->dims[0];
-	result_tangents[0] = build_slice(b, dout[1], (Dim[]){dim_const(c, 0), half}, (Dim[]){t.dims[0], half}, NULL);
+	result_tangents[0] = dout[1] == REF_NONE ? REF_NONE : half_columns(b, dout[1], args[m->y0], true);
 }
 
 /* ---- the derivative of the adjoint ----------------------------------------------------------------------------- */
@@ -202,59 +234,69 @@ void tangent_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 void adjoint_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
                        const Ref *result_cotangents, Ref *cotangents) {
 	Ctx *c = build_ctx(b);
-	const Active v = active_of(&ode_family, call);
-	const uint32_t base = family_base(&ode_family, call);
+	const Family *m = call->def->ud;
+	const Active v = active_of(m, call);
+	const uint32_t base = family_base(m, call);
+	for (uint32_t k = 0; k < nargs; k++)
+		if (linear[k] && k != base + 1) refuse_derivative(b, m->name, "by what its adjoint is not linear in");
 	Ref *in = ARENA_ARRAY(scratch(b), Ref, base + 2 + v.ncaptured), out;
 	uint32_t n = base + 1;
 	memcpy(in, args, n * sizeof *in);
-	if (v.y0) in[n++] = or_zeros(b, result_cotangents[0], args[ODE_Y0]);
+	if (v.y0) in[n++] = or_zeros(b, result_cotangents[0], args[m->y0]);
 	for (uint32_t k = 0; k < v.ncaptured; k++)
-		in[n++] = or_zeros(b, result_cotangents[v.y0 + k], args[ODE_OPERANDS + (uint32_t)v.captured[k]]);
+		in[n++] = or_zeros(b, result_cotangents[v.y0 + k], args[m->operands + (uint32_t)v.captured[k]]);
 	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
 	if (!linear[base + 1]) return;
-	HostId id = host_call_intern(c, host_find(c, ode_family.tangent), 3, call->fns, call->noptions, call->options);
+	HostId id = host_call_intern(c, host_find(c, m->tangent), 3, call->fns, call->noptions, call->options);
 	build_host(b, id, n, in, &out, 1);
 	cotangents[base + 1] = out;
 }
 
+/* Columns 0 .. n-1 are zero, the others w's. */
+static Ref below_zeros(Builder *b, Ref w) {
+	return build_concat(b, 2, (Ref[]){build_zeros(b, ref_type(build_fn(b), w)), w}, 1);
+}
+
 /* What is active in an adjoint or has a tangent now: the Hessian is taken in all of it, to be symmetric. */
 static Active united(Builder *b, const HostCall *call, const Ref *tangents) {
-	const Active v = active_of(&ode_family, call);
+	const Family *m = call->def->ud;
+	const Active v = active_of(m, call);
 	const uint32_t n = (uint32_t)call->options[1];
 	int64_t *which = ARENA_ARRAY(scratch(b), int64_t, n + 1);
-	Active u = {.y0 = v.y0 || tangents[ODE_Y0] != REF_NONE, .captured = which};
+	Active u = {.y0 = v.y0 || tangents[m->y0] != REF_NONE, .captured = which};
 	for (uint32_t k = 0, next = 0; k < n; k++) {
 		const bool was = next < v.ncaptured && v.captured[next] == k;
 		next += was;
-		if (was || tangents[ODE_OPERANDS + k] != REF_NONE) which[u.ncaptured++] = k;
+		if (was || tangents[m->operands + k] != REF_NONE) which[u.ncaptured++] = k;
 	}
 	return u;
 }
 
 static HostId curvature_call(Builder *b, const HostCall *call, Active u) {
 	Ctx *c = build_ctx(b);
-	const uint32_t ncaptured = (uint32_t)call->options[1], nd = ncaptured + u.ncaptured;
-	bool *active = ARENA_ARRAY(scratch(b), bool, nd + 2), changes;
-	active[ncaptured + 1] = true;
+	const Family *m = call->def->ud;
+	const uint32_t ncaptured = (uint32_t)call->options[1], nd = ncaptured + u.ncaptured, nstates = m->implicit ? 2 : 1;
+	bool *active = ARENA_ARRAY(scratch(b), bool, nd + 3), changes;
+	for (uint32_t k = 1; k <= nstates; k++) active[ncaptured + k] = true;
 	for (uint32_t k = 0; k < u.ncaptured; k++) active[u.captured[k]] = true;
-	Fn *jvp = ir_services(c)->jvp(c, call->fns[ODE_F], active, &changes), *fns[5], *made[4] = {NULL};
+	Fn *jvp = ir_services(c)->jvp(c, call->fns[FAMILY_F], active, &changes), *fns[5], *made[4] = {NULL};
 	doubled_functions(c, call, jvp, u.ncaptured, made);
-	fns[ODE_F] = made[0];
-	fns[ODE_JAC] = made[1];
-	memset(active, 0, (nd + 2) * sizeof *active);
-	active[nd + 1] = true;
-	made[2] = vjp_of(c, made[0], active);
+	fns[FAMILY_F] = made[0];
+	fns[FAMILY_JAC] = made[1];
+	memset(active, 0, (nd + 3) * sizeof *active);
+	for (uint32_t k = 1; k <= nstates; k++) active[nd + k] = true;
+	if (m->backward) made[2] = vjp_of(c, made[0], active);
 	for (uint32_t k = 0; k < u.ncaptured; k++) active[u.captured[k]] = true;
-	fns[ODE_NFNS] = ir_services(c)->jvp(c, made[0], active, &changes);
-	active[nd + 1] = false;
-	if (u.ncaptured) made[3] = vjp_of(c, made[0], active);
+	fns[FAMILY_NFNS] = ir_services(c)->jvp(c, made[0], active, &changes);
+	for (uint32_t k = 1; k <= nstates; k++) active[nd + k] = false;
+	if (m->backward && u.ncaptured) made[3] = vjp_of(c, made[0], active);
 	uint32_t nfns = 3, noptions;
 	for (uint32_t k = 2; k < 4; k++)
 		if (made[k]) fns[nfns++] = made[k];
 	u.vjp_state = made[2] != NULL;
 	u.vjp_captured = made[3] != NULL;
-	const int64_t *options = derived_options(b, &ode_family, doubled_options(b, call, u.ncaptured), u, &noptions);
-	HostId id = host_call_intern(c, host_find(c, CURVATURE), nfns, fns, noptions, options);
+	const int64_t *options = derived_options(b, m, doubled_options(b, call, u.ncaptured), u, &noptions);
+	HostId id = host_call_intern(c, host_find(c, m->curvature), nfns, fns, noptions, options);
 	for (uint32_t k = 0; k < 4; k++)
 		if (made[k]) fn_unref(made[k]);
 	return id;
@@ -264,11 +306,12 @@ void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
                  const Ref *tangents, Ref *result_tangents) {
 	Ctx *c = build_ctx(b);
 	(void)results;
-	const Active v = active_of(&ode_family, call), u = united(b, call, tangents);
-	const uint32_t base = family_base(&ode_family, call), nresults = v.y0 + v.ncaptured;
+	const Family *m = call->def->ud;
+	const Active v = active_of(m, call), u = united(b, call, tangents);
+	const uint32_t base = family_base(m, call), nresults = v.y0 + v.ncaptured;
 	bool moves = false;
-	if (tangents[ODE_T0] != REF_NONE || tangents[base] != REF_NONE)
-		refuse_derivative(b, ode_family.name, "with respect to times, of a derivative that was taken backward");
+	if (tangents[m->t0] != REF_NONE || tangents[base] != REF_NONE)
+		refuse_derivative(b, m->name, "with respect to times, of a derivative that was taken backward");
 	for (uint32_t k = 0; k < nresults; k++) result_tangents[k] = REF_NONE;
 	if (tangents[base + 1] != REF_NONE) {
 		Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs);
@@ -277,14 +320,14 @@ void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 		HostId id = host_call_intern(c, call->def, call->nfns, call->fns, call->noptions, call->options);
 		build_host(b, id, nargs, in, result_tangents, nresults);
 	}
-	for (uint32_t k = 0; k < u.ncaptured; k++) moves |= tangents[ODE_OPERANDS + (uint32_t)u.captured[k]] != REF_NONE;
-	if (!moves && tangents[ODE_Y0] == REF_NONE) return;
+	for (uint32_t k = 0; k < u.ncaptured; k++) moves |= tangents[m->operands + (uint32_t)u.captured[k]] != REF_NONE;
+	if (!moves && tangents[m->y0] == REF_NONE) return;
 	uint32_t n = base + 2, from = u.y0;
 	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 1 + u.ncaptured), *out = ARENA_ARRAY(scratch(b), Ref, u.ncaptured + 1);
 	memcpy(in, args, n * sizeof *in);
-	if (u.y0) in[n++] = or_zeros(b, tangents[ODE_Y0], args[ODE_Y0]);
+	if (u.y0) in[n++] = or_zeros(b, tangents[m->y0], args[m->y0]);
 	for (uint32_t k = 0; k < u.ncaptured; k++) {
-		const uint32_t at = ODE_OPERANDS + (uint32_t)u.captured[k];
+		const uint32_t at = m->operands + (uint32_t)u.captured[k];
 		in[n++] = or_zeros(b, tangents[at], args[at]);
 	}
 	build_host(b, curvature_call(b, call, u), n, in, out, u.y0 + u.ncaptured);
@@ -297,24 +340,73 @@ void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 }
 
 uint32_t curvature_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
-	const Active u = active_of(&ode_family, call);
-	const uint32_t base = family_base(&ode_family, call) - u.ncaptured;
+	const Family *m = call->def->ud;
+	const Active u = active_of(m, call);
+	const uint32_t base = family_base(m, call) - u.ncaptured;
 	if (cap < u.y0 + u.ncaptured || nargs != base + 2 + u.y0 + u.ncaptured)
-		refuse_derivative(b, CURVATURE, "from operands like these");
+		refuse_derivative(b, call->def->name, "from operands like these");
 	for (uint32_t k = 0; k < u.y0 + u.ncaptured; k++) out[k] = ref_type(build_fn(b), args[base + 2 + k]);
 	return u.y0 + u.ncaptured;
 }
 
+/* A curvature as what it is for the doubled system: its adjoint for (0, w), of whose result the first half counts. The call's functions and options are
+ * those of the doubled adjoint. */
+static Doubling doubling_of_curvature(const HostCall *call, const Ref *args, const Ref *tangents) {
+	const Family *m = call->def->ud;
+	const Active u = active_of(m, call);
+	const uint32_t base = family_base(m, call) - u.ncaptured;
+	return (Doubling){m, call, args, tangents, u, (uint32_t)call->options[1] - u.ncaptured, base, base + 2, base + 2 + u.y0};
+}
+
+void curvature_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+	Ctx *c = build_ctx(b);
+	const Family *m = call->def->ud;
+	const Active u = active_of(m, call);
+	const uint32_t base = family_base(m, call) - u.ncaptured;
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs + u.ncaptured + 2), *din = ARENA_ARRAY(scratch(b), Ref, nargs + u.ncaptured + 2);
+	const Doubling d = doubling_of_curvature(call, args, tangents);
+	const uint32_t n = doubled_operands(b, &d, in, din);
+	in[n] = below_zeros(b, args[base + 1]);
+	din[n] = tangents[base + 1] != REF_NONE ? below_zeros(b, tangents[base + 1]) : REF_NONE;
+	const HostId id = host_call_intern(c, host_find(c, m->adjoint), call->nfns, call->fns, call->noptions, call->options);
+	adjoint_jvp(b, host_call(c, id), n + 1, in, results, din, result_tangents);
+	if (!u.y0 || result_tangents[0] == REF_NONE) return;
+	const Dim half = ref_ty(build_fn(b), args[m->y0])->dims[0];
+	result_tangents[0] = build_slice(b, result_tangents[0], (Dim[]){dim_const(c, 0)}, &half, NULL);
+}
+
+/* <g, curvature of w in direction u> is <w, D^2 Y(g, u)>: the tangent in the direction g of the doubled solution's second half. */
+static void bilinear_in_w(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *g, Ref *cotangents) {
+	Ctx *c = build_ctx(b);
+	const Family *m = call->def->ud;
+	const Active u = active_of(m, call);
+	const uint32_t base = family_base(m, call) - u.ncaptured;
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs + 2 * u.ncaptured + 2), out;
+	const Doubling d = doubling_of_curvature(call, args, NULL);
+	uint32_t n = doubled_operands(b, &d, in, NULL);
+	const Ref y0 = args[m->y0];
+	if (u.y0) in[n++] = joined(b, or_zeros(b, g[0], y0), or_zeros(b, REF_NONE, y0));
+	for (uint32_t k = 0; k < u.ncaptured; k++) in[n++] = or_zeros(b, g[u.y0 + k], args[m->operands + (uint32_t)u.captured[k]]);
+	const HostId id = host_call_intern(c, host_find(c, m->tangent), 3, call->fns, call->noptions, call->options);
+	build_host(b, id, n, in, &out, 1);
+	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
+	cotangents[base + 1] = half_columns(b, out, y0, true);
+}
+
 void curvature_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear,
                          const Ref *result_cotangents, Ref *cotangents) {
-	const Active u = active_of(&ode_family, call);
-	const uint32_t base = family_base(&ode_family, call) - u.ncaptured, nresults = u.y0 + u.ncaptured;
-	if (linear[base + 1]) refuse_derivative(b, ode_family.name, "of third order, backward");
+	const Family *m = call->def->ud;
+	const Active u = active_of(m, call);
+	const uint32_t base = family_base(m, call) - u.ncaptured, nresults = u.y0 + u.ncaptured;
+	if (linear[base + 1]) {
+		bilinear_in_w(b, call, nargs, args, result_cotangents, cotangents);
+		return;
+	}
 	Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs), *out = ARENA_ARRAY(scratch(b), Ref, nresults);
 	memcpy(in, args, (base + 2) * sizeof *in);
 	for (uint32_t k = 0; k < nargs; k++) cotangents[k] = REF_NONE;
 	for (uint32_t k = 0; k < nresults; k++) {
-		const Ref like = u.y0 && k == 0 ? args[ODE_Y0] : args[ODE_OPERANDS + (uint32_t)u.captured[k - u.y0]];
+		const Ref like = u.y0 && k == 0 ? args[m->y0] : args[m->operands + (uint32_t)u.captured[k - u.y0]];
 		in[base + 2 + k] = or_zeros(b, result_cotangents[k], like);
 	}
 	HostId id = host_call_intern(build_ctx(b), call->def, call->nfns, call->fns, call->noptions, call->options);

@@ -6,12 +6,19 @@ bdf(; max_steps = 0) = (name = "bdf", order = 0, degree = 5, max_steps = max_ste
 adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = max_steps, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
-# method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]).
-ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = []) = {
+# method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
+# f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
+ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false) = {
   y = f64(y0)
   t0 = f64(span[0])
-  jac = (t, u) -> _rows_jacobian(v -> f(t, v), u)
-  (times, Y, stats) = _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, zeros(0), zeros(0), 0, saveat)
+  (times, Y, stats) = if sparse {
+    p = _pattern(f, (t0, y), 1, false)
+    jac = (t, u) -> _compressed(v -> f(t, v), u, p)
+    _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, p.column_start, p.rows, 1, saveat)
+  } else {
+    jac = (t, u) -> _rows_jacobian(v -> f(t, v), u)
+    _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, zeros(0), zeros(0), 0, saveat)
+  }
   (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = _stats(stats), method = method.name)
 }
 

@@ -1,6 +1,7 @@
 # optim.dsl - minimisation: Levenberg-Marquardt for sums of squares, L-BFGS and Adam for anything smooth.
 #
-# Parameters may be arrays, records, tuples or lists of arrays; results have the same form.
+# Parameters may be arrays, records, tuples or lists of arrays; results have the same form. Where the gradient vanishes, at x(p), its change does: f_xx dx + f_xp dp = 0.
+# That is the derivative of a minimum, of every order, whatever the method, and by it the value changes by f_p dp alone.
 
 # lbfgs(; memory), adam(; rate, beta1, beta2): methods for minimize
 lbfgs(; memory = 10) = (name = "lbfgs", memory = memory, run = _lbfgs)
@@ -8,14 +9,21 @@ adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = (name = "adam", rate = rate, b
 
 # minimize(f, x0, method; steps, tol, progress): (x, value, gradient_norm, iterations)
 # f takes parameters like x0 and gives a real number. Stops when the gradient's norm is below tol * (1 + |f|).
+# Derivatives of x and value, of every order, are those of the minimum by whatever f captures; its Hessian must not be singular. x0 has none.
 minimize(f, x0, method = lbfgs(); steps = 200, tol = 1e-10, progress = false) = {
   (v, back) = flatten(x0)
-  r = method.run(w -> f(back(w)), v, method, steps, tol, progress)
+  o = (...method, progress = progress)
+  g = w -> f(back(w))
+  r = if o.progress { method.run(g, v, o, steps, tol) } else { _minimum(g, stop_gradient(v), o, steps, tol) }
   (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations)
 }
+derivative _minimum(f, v, o, steps, tol), df, dv, do, dsteps, dtol = {
+  (x = -linsolve(_hessian(f, y.x), grad(df)(y.x)), value = df(y.x), gradient_norm = 0.0, iterations = y.iterations)
+}
+_minimum(f, v, o, steps, tol) = o.run(f, v, o, steps, tol)
 
 # Adam (Kingma and Ba 2015, algorithm 1).
-_adam(f, x, o, steps, tol, progress) = {
+_adam(f, x, o, steps, tol) = {
   m = zeros_like(x)
   v = zeros_like(x)
   vg = value_and_grad(f)
@@ -29,14 +37,14 @@ _adam(f, x, o, steps, tol, progress) = {
     m = o.beta1 * m + (1 - o.beta1) * g
     v = o.beta2 * v + (1 - o.beta2) * g^2
     x = x - o.rate * (m / (1 - o.beta1^f64(k))) / (sqrt(v / (1 - o.beta2^f64(k))) + 1e-8)
-    if progress and k % 100 == 0 { print("adam {k}: {value:.4e}") }
+    if o.progress { if k % 100 == 0 { print("adam {k}: {value:.4e}") } }
   }
   (x = x, value = f(x), gradient_norm = gn, iterations = k)
 }
 
 # Limited-memory BFGS, two-loop recursion (Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 7.5), with a
 # backtracking line search for sufficient decrease; pairs with too little curvature are left out.
-_lbfgs(f, x, o, steps, tol, progress) = {
+_lbfgs(f, x, o, steps, tol) = {
   vg = value_and_grad(f)
   (value, g) = vg(x)
   n = len(x)
@@ -90,7 +98,7 @@ _lbfgs(f, x, o, steps, tol, progress) = {
       g = g1
     }
     k = k + 1
-    if progress and k % 50 == 0 { print("lbfgs {k}: {value:.4e}") }
+    if o.progress { if k % 50 == 0 { print("lbfgs {k}: {value:.4e}") } }
   }
   (x = x, value = value, gradient_norm = norm(g), iterations = k)
 }
@@ -98,10 +106,18 @@ _lbfgs(f, x, o, steps, tol, progress) = {
 # least_squares(r, x0; jac, steps, tol): Levenberg-Marquardt for sum(r(x)^2)/2, x0 a vector.
 # jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r). Damping is searched over a geometric ladder each step, with
 # geodesic acceleration (Transtrum and Sethna, arXiv:1201.5885).
-# Gives (x, value, gradient_norm, iterations).
+# Gives (x, value, gradient_norm, iterations). Derivatives as of minimize, with the whole Hessian.
 least_squares(r, x0; jac = none, steps = 100, tol = 1e-14, progress = false) = {
   both = if kind(jac) == "none" { x -> (r(x), jacobian(r)(x)) } else { jac }
-  x = f64(x0)
+  o = (progress = progress,)
+  if o.progress { _levenberg(r, both, f64(x0), o, steps, tol) } else { _least(r, both, stop_gradient(f64(x0)), o, steps, tol) }
+}
+derivative _least(r, both, x0, o, steps, tol), dr, dboth, dx0, do, dsteps, dtol = {
+  change = x -> r(x) @ dr(x)
+  (x = -linsolve(_hessian(x -> 0.5 * sum(r(x)^2), y.x), grad(change)(y.x)), value = change(y.x), gradient_norm = 0.0, iterations = y.iterations)
+}
+_least(r, both, x0, o, steps, tol) = _levenberg(r, both, x0, o, steps, tol)
+_levenberg(r, both, x, o, steps, tol) = {
   value = 0.5 * sum(r(x)^2)
   lambda = 1.0
   k = 0
@@ -110,7 +126,7 @@ least_squares(r, x0; jac = none, steps = 100, tol = 1e-14, progress = false) = {
   while k < steps and not stuck and value > tol {
     (x, value, lambda, gn, stuck) = lm_step(r, both, x, value, lambda)
     k = k + 1
-    if progress and k % 10 == 0 { print("lm {k}: {value:.4e}  damping {lambda:.1e}") }
+    if o.progress { if k % 10 == 0 { print("lm {k}: {value:.4e}  damping {lambda:.1e}") } }
   }
   (x = x, value = value, gradient_norm = gn, iterations = k)
 }

@@ -6,7 +6,7 @@
 # solve(problem, method; t, rtol, atol, saveat, max_steps): the solution as a record with one function per field, of (t, x) or of t.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. solve(A, b) with a matrix is linsolve(A, b).
 solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = false) = {
-  if kind(problem) == "array" { linsolve(problem, method) } else {
+  if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
     info = _problem_info(problem)
     m = if kind(method) == "none" { _choose(info) } else { method }
     m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress))
@@ -15,8 +15,14 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
 
 _choose(info) = if len(info.coords) == 1 { bdf() } else { if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) } }
 
-# explain(problem): what solve would choose and why, as text
-explain(problem) = {
+# explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
+# bytes, and how often a turn is run before it is differentiated (the recompute factor). It runs f to count turns, and f' must exist there.
+explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" {
+  args = if kind(x) == "none" { () } else { if kind(y) == "none" { (x,) } else { if kind(z) == "none" { (x, y) } else { (x, y, z) } } }
+  _explain_loops(_checkpoints(subject, ...args))
+} else { _explain_problem(subject) }
+
+_explain_problem(problem) = {
   info = _problem_info(problem)
   if len(info.coords) == 1 { "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes bdf(): BDF of order 1 to 5 in CVODE with the exact Jacobian, safe for stiff problems; adams() is faster when the problem is not stiff." }
   else { if info.periodic[1] { "{info.name}: periodic in {info.coords[1]}, so solve() takes fourier(n = 128): smooth periodic solutions converge exponentially." }

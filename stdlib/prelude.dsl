@@ -97,11 +97,13 @@ interp(x, xs, ys) = {
 
 # ---- linear algebra
 
-# linsolve(A, b): x with A x = b, by LU with partial pivoting; b a vector or a matrix
-linsolve(A, b) = {
-  (F, p) = _lu(A)
-  trisolve(F, trisolve(F, _right_side(A, b)[p]; lower = true, unit = true); lower = false)
+# linsolve(A, b): x with A x = b, by LU with partial pivoting; b a vector or a matrix; A a matrix, or a sparse one (by KLU, f64). A derivative, of any order, takes a
+# solution with the same factors for each direction, a gradient one with the adjoint matrix
+linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else {
+  (F, p) = _lu(stop_gradient(A))
+  _with_factors(A, F, p, _right_side(A, b))
 }
+_with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
 # inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
 inv(A) = linsolve(A, eye(len(A)))
 # lu(A): (L, U, p) with A[p] = L U
@@ -114,7 +116,11 @@ lu(A) = {
 # det(A): determinant
 det(A) = try { _det(A) } catch e { _det_of_singular(A) }
 _det(A) = {
-  (F, p) = _lu(A)
+  (F, p) = _lu(stop_gradient(A))
+  _det_by(A, F, p)
+}
+derivative _det_by(A, F, p), dA, dF, dp = y * sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA)
+_det_by(A, F, p) = {
   n = len(A)
   i = expand(iota(n), 1)
   j = expand(iota(n), 0)
@@ -129,24 +135,50 @@ derivative _det_of_singular(A), dA = {
   others = map(k -> prod(where(i == k, 1.0, s)), i)
   _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
 }
-# lstsq(A, b): least-squares solution of A x = b by QR; A has at least as many rows as columns and full rank
+# lstsq(A, b): least-squares solution of A x = b by QR; A has at least as many rows as columns and full rank. Derivatives, of every order, solve
+# A'A dx = A'(db - dA x) + dA'(b - A x) with the same R
 lstsq(A, b) = {
-  (Q, R) = qr(A)
-  trisolve(R, Q' @ _right_side(A, b); lower = false)
+  (Q, R) = qr(stop_gradient(A))
+  _lstsq_by(A, _right_side(A, b), Q, R)
+}
+derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
+  # A'A = R'R, with a unit lower triangle as lu gives it
+  d = diag(R)
+  i = expand(iota(len(d)), 1)
+  j = expand(iota(len(d)), 0)
+  F = where(i > j, R' / expand(d, 0), expand(d, 1) * R)
+  _with_factors(A' @ A, F, iota(len(d)), A' @ (db - dA @ y) + dA' @ (b - A @ y))
+}
+_lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
+# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the largest count as 0. Derivatives, of every order, where the rank does not
+# change (Golub and Pereyra 1973)
+pinv(A; rtol = 1e-13) = _pinv(A + 0.0, rtol)
+derivative _pinv(A, rtol), dA, drtol = {
+  D = dA'
+  (y @ y') @ (D - (D @ A) @ y) + (D - y @ (A @ D)) @ (y' @ y) - y @ dA @ y
+}
+_pinv(A, rtol) = {
+  (U, s, V) = svd(A)
+  large = s > rtol * max(s)
+  (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U'
 }
 
 # ---- derivatives
 
-# jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector (a scalar x gives f')
-jacobian(f) = x -> _jacobian(f, x)
+# jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector (a scalar x gives f'): forwards, a
+# column for each element of x, or backwards, a row for each element of f(x) where these are at most half as many. jacobian(f; sparse = true): a sparse
+# matrix, size(f(x)) by size(x), x any real array or structure of them; its pattern is found for these lengths and captured values, once; sparse =
+# sparsity(f, x): on this pattern
+jacobian(f; sparse = false) = x -> if kind(sparse) == "array" { if sparse { _sparse_jacobian(f, x) } else { _jacobian(f, x) } } else { _jacobian_on(f, x, sparse) }
 _jacobian(f, x) = {
   if kind(x) == "array" {
     if rank(x) == 0 { jvp(f, x, 1.0)[1] } else {
       (y, push) = linearize(f, x)
       if rank(y) == 0 { grad(f)(x) } else {
         few = _columns(push)
-        J = if kind(few) == "none" { map(dx -> push(reshape(dx, shape(x))), eye(size(x))) } else { few }
-        reshape(transpose(reshape(J, size(x), size(y))), list(...shape(y), ...shape(x)))
+        if kind(few) != "none" { _by_columns(few, x, y) }
+        else if 2size(y) <= size(x) and _is_real(x) and _is_real(y) { _by_rows(f, x) }
+        else { _by_columns(map(dx -> push(reshape(dx, shape(x))), eye(size(x))), x, y) }
       }
     }
   } else {
@@ -154,8 +186,17 @@ _jacobian(f, x) = {
     _jacobian(w -> f(back(w)), v)
   }
 }
-# hessian(f): x -> matrix of second derivatives of a real function
-hessian(f) = x -> _hessian(f, x)
+_is_real(x) = dtype(x) == "f64" or dtype(x) == "f32"
+_by_columns(J, x, y) = reshape(transpose(reshape(J, size(x), size(y))), list(...shape(y), ...shape(x)))
+# backwards, one cotangent for each element of the result
+_by_rows(f, x) = {
+  (y, back) = vjp(f, x)
+  J = map(w -> back(reshape(w, shape(y))), eye(size(y)))
+  reshape(J, list(...shape(y), ...shape(x)))
+}
+# hessian(f): x -> matrix of second derivatives of a real function. hessian(f; sparse = true): a sparse matrix; sparse = sparsity(grad(f), x;
+# symmetric = true): on this pattern
+hessian(f; sparse = false) = x -> if kind(sparse) == "array" { if sparse { _sparse_hessian(f, x) } else { _hessian(f, x) } } else { _jacobian_on(grad(f), x, sparse) }
 _hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
   (v, back) = flatten(x)
   _jacobian(grad(w -> f(back(w))), v)
@@ -210,4 +251,31 @@ check_grad(f, x) = {
   diffs = map(d -> (8 * (g(v + h * d) - g(v - h * d)) - (g(v + 2h * d) - g(v - 2h * d))) / (12h), eye(len(v)))
   scale = max(1e-300, norm(r))
   (reverse_forward = norm(r - fwd) / scale, differences = norm(r - diffs) / scale)
+}
+
+# Turns of a loop that are run for nothing but the state after them, when it is run backwards with s snapshots, one of them the state at the
+# beginning: r n - C(s + r, r - 1) with the least r for which n <= C(s + r, s). Griewank and Walther, ACM Trans. Math. Softw. 26 (2000).
+_repeated_turns(n, s) = {
+  r = 0
+  all = 1
+  before = 0
+  s = max(min(s, n), 1)
+  if s == 1 { n * (n - 1) // 2 } else {
+    while all < n { r += 1; before = all; all = all * (s + r) // r }
+    if n < 2 { 0 } else { r * n - before * (s + r) // (s + 1) }
+  }
+}
+
+_explain_loop(loop) = {
+  (line, n, bytes, rows, swept) = (loop[0], loop[1], loop[2], loop[3], loop[4])
+  s = max(rows - swept, 1)
+  t = _repeated_turns(n, s)
+  how = if swept == 1 { "" } else { ", after one sweep that counts the turns" }
+  "loop at line {line}: {n} turns, {bytes} bytes for a snapshot. {s} snapshots{if rows > s { " and the last state" } else { "" }} take {rows * bytes} bytes; {t} turns are run again, recompute factor {if n > 0 { t / n } else { 0.0 }:.3f}{how}"
+}
+
+_explain_loops(loops) = if len(loops) == 0 { "no loop keeps snapshots" } else {
+  text = _explain_loop(loops[0])
+  for k in list(...(1..len(loops))) { text = "{text}\n{_explain_loop(loops[k])}" }
+  text
 }

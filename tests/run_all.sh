@@ -96,7 +96,9 @@ for source in tests/fuzz/*.c; do
 	[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
 done
 # each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
-run counts random/programs $((limit * 20)) "$build/tests/random_programs" --brief --jobs 0 --count "${RANDOM_COUNT:-$((slower == 1 ? 5000 : 100))}"
+# of a tenth at least, 500 in all, the derivatives of first and second order must have been compared in every mode
+programs=${RANDOM_COUNT:-$((slower == 1 ? 5000 : 100))}
+run counts random/programs $((limit * 20)) "$build/tests/random_programs" --brief --jobs 0 --count "$programs" --orders $((programs / 10))
 run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
 # every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
 for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); do
@@ -128,6 +130,8 @@ for example in examples/*.c; do
 done
 if [ "$kind" = check ] && [ -f include/atled.h ]; then
 	run counts library 300 scripts/check_library.sh build
+	run counts library-page 60 scripts/library_page.sh --check
+	run counts derivatives-page 60 scripts/derivatives_page.sh --check
 	run counts install 300 tests/install_test.sh build
 fi
 

@@ -279,7 +279,7 @@ static void emit_GEMM(Emit *e, const KInst *in) {
 }
 
 /* Instructions without regions and without an effect on where the program goes on. */
-static void emit_plain(Emit *e, const KInst *in) {
+void emit_plain(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
 	switch (in->op) {
 	case K_CONST: {
@@ -340,6 +340,7 @@ static void emit_plain(Emit *e, const KInst *in) {
 uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
 	const KFn *f = e->fn->f;
 	while (at < f->insts.n) {
+		at = emit_stretch(e, at);
 		const KInst *in = &f->insts.at[at++];
 		if (in->op == K_END || in->op == K_RETURN) {
 			*end = in;

@@ -40,6 +40,8 @@ typedef struct EmitFn {
 	uint32_t fn, depth;        /* depth: calls emitted in place around it */
 	LLVMValueRef *vals;        /* by KRef */
 	LLVMValueRef *args;        /* of K_PARAM */
+	uint32_t *last_uses;       /* by KRef: the last instruction that uses it; NULL until it is asked for */
+	uint32_t short_from, short_to; /* instructions at none of which a long stretch begins */
 	uint32_t *root_of;         /* by KRef: number of the root of a pointer, 0 unknown */
 	EmitRoot *roots;           /* entry 0 is unused; shared by all emissions of `f` */
 	uint32_t nroots;
@@ -168,6 +170,10 @@ void emit_CALL(Emit *e, const KInst *in);
  * numbers. Where such loops are all that it lacks, in a large module, they are made functions of their own: e->apart. */
 void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at);
 void emit_FAIL_IF(Emit *e, const KInst *in);
+/* Instructions without regions and without an effect on where the program goes on. */
+void emit_plain(Emit *e, const KInst *in);
+/* A long stretch of element-wise instructions that begins at `at`: the instruction after it comes back, `at` itself where there is none. emit_stretch.c */
+uint32_t emit_stretch(Emit *e, uint32_t at);
 void emit_POLL(Emit *e, const KInst *in);
 
 /* ---- functions: emit.c ------------------------------------------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@
  *              all products of the instruction pass a tile before it is joined; in the other forms each is a call.
  *
  * Rows past the end of the last tile are computed as copies of the last row and stored to the same place (all of C's old values are read before), so
- * that remainders of rows need neither code nor branches.
+ * that remainders of rows need neither code nor branches. Ten rows are three tiles of four, a fifth of them copies, but two tiles of five: KF_FIVES.
  *
  * Tiles of AVX2, measured on Zen 3 in GF/s of f64 (peak 50): 4x2 38-47, 6x2 36-45, 4x3 35-47, 2x5 38-40 at n = 20, 3x4 25 (spills). Eight sums just
  * cover a latency of four cycles at two multiply-adds a cycle, and the smallest of the tiles compiles in two thirds of the time of the others. Dots
@@ -38,7 +38,7 @@ enum {
 	PACK_VECTORS = 5, /* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with AVX-512 */
 	MOST_SUMS = 24,
 	DOTS_BLOCK_BYTES = 2048, /* of k: of a row of A or a column of B at a time */
-	DOTS_BAND = 8            /* rows of A that stay in L1 while B passes from L2. Tiles divide it */
+	DOTS_BAND = 8            /* rows of A that stay in L1 while B passes from L2: two tiles of four, or ten rows where they have five */
 };
 
 typedef struct Contract {
@@ -52,6 +52,7 @@ typedef struct Contract {
 	LLVMValueRef pairs, npairs; /* dots: where A and B of each product begin, two pointers in memory for each */
 	LLVMValueRef a_in_pair;     /* dots: at which byte of a pair A's is, 0 or 8: see dots_form */
 	uint32_t rows, width; /* of a tile: columns in vectors, or in columns of B */
+	bool fives;           /* tiles that would have four rows have five */
 	bool rest;            /* panels one vector wide follow the wide ones */
 	bool ragged;          /* the last panel's last vector may be partly past the last column */
 } Contract;
@@ -153,6 +154,7 @@ typedef struct Panel {
 	LLVMValueRef b, b_step;
 	LLVMValueRef m, k, left;   /* left: columns from the panel's first to the last of all */
 	LLVMValueRef add;
+	LLVMValueRef panels;       /* how many, side by side, in one call */
 } Panel;
 
 static int64_t vector_bytes(const Contract *g) {
@@ -283,10 +285,9 @@ static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLV
 	turns_end(g, &r, next);
 }
 
-static void panel_body(Panel *p) {
+static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	const Contract *g = p->g;
 	uint32_t nsums = p->rows * p->vectors;
-	LLVMValueRef tile = g->columns ? NULL : stack(g, (uint64_t)MOST_SUMS * g->lanes * g->size);
 	LLVMValueRef init[2] = {p->a, p->c};
 	Turns i;
 	turns_begin(g, &i, num(g, 0), p->m, p->rows, true, 2, init);
@@ -313,11 +314,26 @@ static void panel_body(Panel *p) {
 	turns_end(g, &i, further);
 }
 
-enum { PANEL_ARGS = 12 };
+static void panel_body(const Panel *first) {
+	const Contract *g = first->g;
+	Panel p = *first;
+	LLVMValueRef tile = g->columns ? NULL : stack(g, (uint64_t)MOST_SUMS * g->lanes * g->size);
+	LLVMValueRef init[3] = {p.b, p.c, p.left}, wide = num(g, p.vectors * g->lanes);
+	Turns j;
+	turns_begin(g, &j, num(g, 0), p.panels, 1, true, 3, init);
+	p.b = j.carried[0];
+	p.c = j.carried[1];
+	p.left = j.carried[2];
+	panel_rows(&p, tile);
+	LLVMValueRef next[3] = {at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)), minus(g, p.left, wide)};
+	turns_end(g, &j, next);
+}
+
+enum { PANEL_ARGS = 13 };
 
 /* Arguments in the order of Panel's fields. */
 static LLVMTypeRef panel_type(Emit *e) {
-	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1};
+	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1, e->i64};
 	return LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, PANEL_ARGS, 0);
 }
 
@@ -331,7 +347,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
 	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged};
-	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add};
+	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
 	emit_inner_end(e, &outer, NULL);
@@ -344,7 +360,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 static uint32_t tile_rows(const Contract *g) {
 	const KTarget *t = &g->e->m->target;
 	bool many = t->registers >= 32;
-	uint32_t rows = g->width > 3 ? (many ? 4 : 2) : many ? 8 : g->width == 1 ? 8 : t->has_fma ? 4 : 3;
+	uint32_t rows = g->width > 3 ? (many ? 4 : 2) : many ? 8 : g->width == 1 ? 8 : !t->has_fma ? 3 : g->fives && g->width == 2 ? 5 : 4;
 	return g->rows && g->rows < rows ? g->rows : rows;
 }
 
@@ -466,8 +482,20 @@ static void columns_form(const Contract *g, const Widths *w) {
 	turns_begin(g, &i, none, g->m, row_block(g), false, 0, NULL);
 	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, row_block(g)));
 	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)), c = at(g, g->c, times(g, i.index, g->c_row));
-	LLVMValueRef init[1] = {none};
-	turns_begin(g, &j, none, npanels, 1, false, 1, init);
+	LLVMValueRef begin = none, one = num(g, 1);
+	if (g->columns && !g->turned) {
+		/* A few rows, which read B where it is: all of its whole panels in one call. */
+		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, ""), few = less(g, g->m, num(g, PACK_ROWS));
+		few = LLVMBuildAnd(b, few, less(g, none, whole), "");
+		EmitIf branch;
+		emit_if_begin(e, &branch, few, 0);
+		LLVMValueRef args[PANEL_ARGS] = {c, g->c_row, g->c_col, a, g->a_row, g->a_k, block_b, g->b_k, rows, kc, g->n, add, whole};
+		LLVMBuildCall2(b, panel_type(e), w->wide_panel, args, PANEL_ARGS, "");
+		emit_if_else(e, &branch, 1, &whole);
+		emit_if_end(e, &branch, &none, &begin);
+	}
+	LLVMValueRef init[1] = {times(g, begin, w->wide)};
+	turns_begin(g, &j, begin, npanels, 1, false, 1, init);
 	LLVMValueRef column = j.carried[0], is_wide = less(g, j.index, nwide), width = choose(g, is_wide, w->wide, lanes);
 	LLVMValueRef left = minus(g, g->n, column), from = at(g, block_b, times(g, column, g->b_col));
 	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, width, g->size)}, chosen[2];
@@ -491,7 +519,7 @@ static void columns_form(const Contract *g, const Widths *w) {
 		memcpy(chosen, packed, sizeof chosen);
 	}
 	LLVMValueRef args[PANEL_ARGS] = {at(g, c, times(g, column, g->c_col)), g->c_row, g->c_col, a, g->a_row, g->a_k, chosen[0], chosen[1], rows, kc,
-	                                 left, add};
+	                                 left, add, one};
 	LLVMBuildCall2(b, panel_type(e), choose(g, is_wide, w->wide_panel, w->narrow_panel), args, PANEL_ARGS, "");
 	LLVMValueRef next[1] = {plus(g, column, width)};
 	turns_end(g, &j, next);
@@ -539,7 +567,7 @@ static void total_four(const Contract *g, LLVMValueRef *const x, LLVMValueRef *t
 	for (uint32_t i = 0; i < 4; i++) totals[i] = LLVMBuildExtractElement(e->b, all[i / n], emit_i32(e, (int32_t)(i % n)), "");
 }
 
-/* `rows` rows of A by `columns` columns of B, for the block of k that begins at `kb`; their product is a multiple of four. */
+/* `rows` rows of A by `columns` columns of B, for the block of k that begins at `kb`. */
 typedef struct Dots {
 	uint32_t rows, columns;
 	LLVMValueRef from_a[MOST_ROWS], from_b[MOST_ROWS]; /* where each begins in the block: bytes from the first element of A or B */
@@ -624,6 +652,7 @@ static void dots_tile(const Contract *g, Dots *d, LLVMValueRef i, LLVMValueRef j
 	turns_end(g, &pair, more);
 	memcpy(sums, pair.results, n * sizeof *sums);
 	EmitIf c;
+	for (uint32_t s = n; s % 4; s++) sums[s] = LLVMConstNull(emit_type(g->e, g->t, g->lanes));
 	for (uint32_t s = 0; s < n; s += 4) total_four(g, sums + s, totals + s);
 	emit_if_begin(e, &c, d->add, 0);
 	for (uint32_t s = 0; s < n; s++)
@@ -655,8 +684,9 @@ static void dots_form(Contract *g) {
 	d.kc = smaller(g, minus(g, g->k, k.index), num(g, block));
 	d.add = LLVMBuildOr(e->b, g->add, less(g, num(g, 0), k.index), "");
 	/* As many rows of A as stay in L1, then all of B past them. */
-	turns_begin(g, &band, num(g, 0), g->m, DOTS_BAND, false, 0, NULL);
-	LLVMValueRef end = smaller(g, g->m, plus(g, band.index, num(g, DOTS_BAND)));
+	const int64_t rows = g->rows == 5 ? 10 : DOTS_BAND;
+	turns_begin(g, &band, num(g, 0), g->m, rows, false, 0, NULL);
+	LLVMValueRef end = smaller(g, g->m, plus(g, band.index, num(g, rows)));
 	turns_begin(g, &j, num(g, 0), g->n, g->width, false, 0, NULL);
 	turns_begin(g, &i, band.index, end, g->rows, true, 0, NULL);
 	dots_tile(g, &d, i.index, j.index);
@@ -704,6 +734,7 @@ void emit_contract(Emit *e, const KInst *in) {
 	g.columns = g.turned || in->flags & KF_B_COL_UNIT;
 	g.dots = !g.columns && in->flags & KF_K_UNIT;
 	g.masks = e->m->target.has_masks && g.lanes > 1;
+	g.fives = in->flags & KF_FIVES;
 	LLVMValueRef args[CONTRACT_ARGS];
 	LLVMTypeRef types[CONTRACT_ARGS];
 	for (uint32_t i = 0; i < OPERANDS; i++) args[i] = emit_value(e, emit_operand(e, in, i));
@@ -716,7 +747,7 @@ void emit_contract(Emit *e, const KInst *in) {
 	if (g.dots) {
 		/* A matrix by a vector: the longer side is the rows, see dots_form. */
 		bool vector = m == 1 || n == 1;
-		g.rows = vector ? 8 : 4;
+		g.rows = vector ? 8 : g.fives ? 5 : 4;
 		g.width = vector ? 1 : 2;
 		args[17] = stack(&g, 16ull * nproducts);
 		args[18] = num(&g, nproducts);

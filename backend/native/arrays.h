@@ -88,6 +88,7 @@ typedef struct Node {
 	bool dense;       /* its rows in scratch follow each other without gaps: a group goes along all of them as one, see arrays_joined.c */
 	KRef past;        /* bool: its memory is written past the caches; 0: never */
 	uint32_t area;    /* of the region's scratch */
+	bool slab_local;  /* its scratch has no slab axis: only one turn of a slab's loop needs it, see arrays_slabs.c */
 	uint32_t copy_area[2]; /* plus 1: where a contraction's operand is copied to */
 	uint32_t partial; /* slot of the parts' sums plus 1 */
 } Node;
@@ -105,6 +106,21 @@ typedef struct Group {
 	VEC(uint32_t) nodes;
 } Group;
 
+/* An array from outside of the region that has its row, though not as the last axis: a block's rows of it, turned so that lanes along the rows are
+ * neighbours. See arrays_turned.c. */
+typedef struct Turned {
+	Ref ref;
+	uint32_t row;  /* which axis it is */
+	uint32_t area; /* of the region's scratch */
+} Turned;
+
+/* Neighbouring groups that are done turn by turn of their first inner axis. See arrays_slabs.c. */
+typedef struct Slab {
+	uint32_t from, to; /* groups, both within */
+	Dim axis;
+	VEC(uint32_t) again; /* nodes of an earlier slab that each turn makes anew */
+} Slab;
+
 typedef struct RowRegion {
 	bool has_row, whole; /* whole: one node that is emitted without a loop over rows */
 	Dim row;
@@ -113,6 +129,8 @@ typedef struct RowRegion {
 	VEC(uint32_t) nodes;
 	VEC(Dim) area_elements; /* scratch areas: elements per row */
 	VEC(uint32_t) area_free; /* the group after which the area may be taken again */
+	VEC(Turned) turned;
+	VEC(Slab) slabs;
 	KRef block;              /* emission: rows in a block; 0: no loop over rows. For descriptions */
 } RowRegion;
 
@@ -130,7 +148,30 @@ struct ArrayPlan {
 /* Parts of a region's parallel loop: fixed by the lengths alone. */
 #define MAX_PARTS 16
 
-/* ---- planning (arrays_plan.c, arrays_stages.c) ----------------------------------------------------------------------------------------------- */
+/* ---- planning (arrays_plan.c, arrays_stages.c, arrays_turned.c) --------------------------------------------------------------------------------- */
+
+/* What a nest reads of values that it does not keep itself: plan_reads fills `reads` of the node with the kept ones and gives those from outside of the plan. */
+typedef struct Outside {
+	Ref ref;
+	int8_t axis_of[MAX_RANK];
+} Outside;
+typedef struct OutsideList {
+	uint32_t n;
+	const Outside *at;
+} OutsideList;
+OutsideList plan_reads(ArrayPlan *p, uint32_t node);
+/* Chooses what a region turns, once it is known what is kept where. */
+void choose_turned(ArrayPlan *p, uint32_t region);
+/* Which of a region's groups share a loop over an inner axis, and what need not be kept for all of its turns. After the storage is chosen. */
+void choose_slabs(ArrayPlan *p, uint32_t region);
+/* The slab of a group; NULL: none. */
+const Slab *slab_of(const RowRegion *r, uint32_t group);
+/* The nest's first axis but for the row: the one that a slab's loop goes along; -1: none. */
+int slab_axis(const Node *n);
+/* The axis of a contraction's operand that runs along it; -1: none. */
+int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand);
+/* An area of so many elements for each row, from group g until after group `last`. */
+uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last);
 
 /* Work of one element of the operation's result; that of an addition is 1. */
 uint32_t op_cost(Op op);
@@ -215,6 +256,8 @@ typedef struct ArrayEmit {
 	VEC(Memo) memo; /* values of the open loops; truncated when one closes */
 	VEC(RowRead) row_reads; /* of the groups so far, with lanes along inner axes */
 	VEC(Period) periods;
+	bool turned;    /* the block's turned arrays are there */
+	bool slab;      /* inside a slab's loop: inner axis 0 is open */
 	KRef phase;     /* in a joined group: the first lane's index on the inner axis; 0 elsewhere */
 	KRef *spilled;  /* by value: small outside values put in memory because a computed index reads them */
 	/* the open region */
@@ -251,6 +294,15 @@ KRef partial_of(ArrayEmit *e, const Node *n);
 /* A value made in scratch, also to where it lies in memory. */
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
+
+/* ---- arrays_turned.c ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Is this array, which lies in memory, turned in the open region? NULL when not. */
+const Turned *turned_array(const ArrayEmit *e, Ref r);
+/* At the beginning of a block: the copies. */
+void copy_turned(ArrayEmit *e);
+/* Strides in the copy. */
+void turned_strides(ArrayEmit *e, const Turned *t, KRef *stride);
 
 /* ---- arrays_joined.c ------------------------------------------------------------------------------------------------------------------------ */
 

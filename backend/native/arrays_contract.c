@@ -47,8 +47,9 @@ static int axis_with_row(ArrayEmit *e, Ref r, const Index *at) {
 	return axis_along(e, r, at, ROW_AXIS);
 }
 
-/* Copies the operand's block of rows into scratch, elements pulled: operands that lie in no scratch, or are computed. */
-static Matrix copied(ArrayEmit *e, Ref r, int row, uint32_t area) {
+/* Copies the operand's block of rows into scratch, elements pulled: operands that lie in no scratch, or are computed. `turn`: the axis of which only the present
+ * turn of a slab's loop is copied; -1: none. */
+static Matrix copied(ArrayEmit *e, Ref r, int row, int turn, uint32_t area) {
 	KBuilder *k = e->k;
 	Type t = *ref_ty(e->l->f, r);
 	Matrix m = {.type = ktype_of((Dtype)t.dtype), .scratch = true};
@@ -56,8 +57,8 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, uint32_t area) {
 	KRef s = rows ? e->block : k_int(k, 1), mark_rows = e->row_local;
 	for (uint32_t i = t.rank; i-- > 0;) {
 		if ((int)i == row) continue;
-		m.stride[i] = s;
-		s = k_mul(k, s, lower_dim(e->l, t.dims[i]));
+		m.stride[i] = (int)i == turn ? k_int(k, 0) : s;
+		if ((int)i != turn) s = k_mul(k, s, lower_dim(e->l, t.dims[i]));
 	}
 	if (rows) {
 		m.stride[row] = k_int(k, 1);
@@ -68,7 +69,7 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, uint32_t area) {
 	m.pointer = e->areas[area - 1];
 	uint32_t first = e->memo.n, nopen = 0, mark[MAX_RANK + 1];
 	Index at[MAX_RANK];
-	uint32_t j = 0;
+	uint32_t j = e->slab ? 1 : 0;
 	int lane = -1;
 	for (uint32_t i = 0; i < t.rank && !rows; i++)
 		if ((int)i != row) lane = (int)i;
@@ -82,6 +83,10 @@ static Matrix copied(ArrayEmit *e, Ref r, int row, uint32_t area) {
 	for (uint32_t i = 0; i < t.rank; i++) {
 		if ((int)i == row) {
 			at[i] = index_axis(ROW_AXIS);
+			continue;
+		}
+		if ((int)i == turn) {
+			at[i] = index_axis(0);
 			continue;
 		}
 		at[i] = index_axis(j++);
@@ -147,7 +152,7 @@ static Matrix row_matrix(ArrayEmit *e, const Node *product, uint32_t operand, in
 		m.pointer = k_ptradd(e->k, m.pointer, k_mul(e->k, e->row_start, m.stride[row]), ktype_size(m.type));
 		return m;
 	}
-	return copied(e, r, row, product->copy_area[operand]);
+	return copied(e, r, row, e->slab ? slab_operand_axis(e->p, product, operand) : -1, product->copy_area[operand]);
 }
 
 static bool is_one(ArrayEmit *e, KRef x) {
@@ -157,13 +162,19 @@ static bool is_one(ArrayEmit *e, KRef x) {
 
 typedef struct Product {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
+	int64_t rows, columns; /* m and n as they are expected */
 	bool turn; /* see worth_turning */
 } Product;
 
 /* Is a B that lies by columns worth being copied turned, so that lanes run along the columns? Copying costs what a few rows cost. By the lengths that
  * are expected, not those of the call: the order of a sum must not change with them. */
-static bool worth_turning(double rows, double columns) {
+static bool worth_turning(int64_t rows, int64_t columns) {
 	return rows >= 48 && columns >= 8;
+}
+
+/* Do tiles of five rows waste less than tiles of four? Which of them it is makes no difference to a bit. */
+static bool fit_in_fives(int64_t rows) {
+	return (rows + 4) / 5 * 5 < (rows + 3) / 4 * 4;
 }
 
 /* Chooses where the lanes run; swaps the roles of the operands when only that makes the columns contiguous. Further products of the same shape and
@@ -173,7 +184,7 @@ static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp 
 	if (op == K_CONTRACT && !(is_one(e, q.b_col) && is_one(e, q.c_col))) {
 		if (is_one(e, q.a_row) && is_one(e, q.c_row)) {
 			Product s = {.c = q.c, .c_row = q.c_col, .c_col = q.c_row, .a = q.b, .a_row = q.b_col, .a_k = q.b_k, .b = q.a, .b_k = q.a_k, .b_col = q.a_row,
-			             .m = q.n, .n = q.m, .k = q.k};
+			             .m = q.n, .n = q.m, .k = q.k, .rows = q.columns, .columns = q.rows};
 			q = s;
 			swapped = true;
 		}
@@ -181,6 +192,8 @@ static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp 
 	if (is_one(e, q.b_col) && is_one(e, q.c_col)) flags |= KF_B_COL_UNIT;
 	else if (is_one(e, q.a_k) && is_one(e, q.b_k)) flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TURN : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
+	const bool dots = (flags & (KF_K_UNIT | KF_TURN)) == KF_K_UNIT;
+	if (op == K_CONTRACT && fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows)) flags |= KF_FIVES;
 	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 12 + 2 * nmore), first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
 	memcpy(operands, first, sizeof first);
 	for (uint32_t i = 0; i < nmore; i++) {
@@ -239,8 +252,12 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 			continue;
 		}
 		KRef index;
-		mark[nopen++] = e->memo.n;
-		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[xi[i].axis]), 1, 0, NULL, &index);
+		if (e->slab && (int)xi[i].axis == slab_axis(n)) {
+			index = e->axes[0].base;
+		} else {
+			mark[nopen++] = e->memo.n;
+			k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[xi[i].axis]), 1, 0, NULL, &index);
+		}
 		x_at0 = k_ptradd(k, x_at0, k_mul(k, index, b.stride[i]), ktype_size(b.type));
 		c_at0 = k_ptradd(k, c_at0, k_mul(k, index, c_stride[xi[i].axis]), ktype_size(c.type));
 		int same = axis_along(e, w, wi, xi[i].axis);
@@ -250,7 +267,8 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	/* m runs along the block's rows; emit_product exchanges the operands when the rows are contiguous */
 	Product q = {.c = c_at0, .c_row = c_stride[n->row], .c_col = c_stride[free_axis], .a = x_at0, .a_row = b.stride[row], .a_k = b.stride[x_k],
 	             .b = w_at0, .b_k = a.stride[w_k], .b_col = a.stride[w_free], .m = e->rows, .n = columns, .k = length};
-	q.turn = worth_turning(64, (double)lower_hint(e->l, n->axes[free_axis], 1000));
+	q.rows = 64, q.columns = lower_hint(e->l, n->axes[free_axis], 1000);
+	q.turn = worth_turning(q.rows, q.columns);
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
 	emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
 	while (nopen) {
@@ -294,7 +312,8 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 	             .a_k = a.stride[axis_along(e, x, xi, sum)], .b = b.pointer, .b_k = b.stride[axis_along(e, y, yi, sum)],
 	             .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)], .m = lower_dim(e->l, n->axes[nbatch]), .n = lower_dim(e->l, n->axes[nbatch + 1]),
 	             .k = lower_dim(e->l, n->axes[sum])};
-	q.turn = worth_turning((double)lower_hint(e->l, n->axes[nbatch], 1000), (double)lower_hint(e->l, n->axes[nbatch + 1], 1000));
+	q.rows = lower_hint(e->l, n->axes[nbatch], 1000), q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000);
+	q.turn = worth_turning(q.rows, q.columns);
 	emit_product(e, t, q, 0, K_CONTRACT);
 	for (uint32_t i = nbatch; i-- > 0;) {
 		k_loop_end(k, NULL, NULL);
@@ -327,15 +346,20 @@ static Product outer_product(ArrayEmit *e, Node *n, KType t, KRef c, Around *ope
 	for (uint32_t i = 0; i < n->naxes; i++) {
 		if ((int)i == n->row || i == first || i == second) continue;
 		KRef index;
-		open->mark[open->n++] = e->memo.n;
-		k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[i]), 1, 0, NULL, &index);
+		if (e->slab && (int)i == slab_axis(n)) {
+			index = e->axes[0].base;
+		} else {
+			open->mark[open->n++] = e->memo.n;
+			k_loop_begin(k, k_int(k, 0), lower_dim(e->l, n->axes[i]), 1, 0, NULL, &index);
+		}
 		if (i < first) c = k_ptradd(k, c, k_mul(k, index, c_stride[i]), ktype_size(t));
 		a.pointer = k_ptradd(k, a.pointer, k_mul(k, index, a.stride[axis_along(e, x, xi, i)]), ktype_size(a.type));
 		b.pointer = k_ptradd(k, b.pointer, k_mul(k, index, b.stride[axis_along(e, y, yi, i)]), ktype_size(b.type));
 	}
 	Product q = {.c = c, .c_row = columns, .c_col = k_int(k, 1), .a = a.pointer, .a_row = a.stride[axis_along(e, x, xi, first)], .a_k = a.stride[x_row],
 	             .b = b.pointer, .b_k = b.stride[y_row], .b_col = b.stride[axis_along(e, y, yi, second)], .m = m, .n = columns, .k = e->rows};
-	q.turn = worth_turning((double)lower_hint(e->l, n->axes[first], 1000), (double)lower_hint(e->l, n->axes[second], 1000));
+	q.rows = lower_hint(e->l, n->axes[first], 1000), q.columns = lower_hint(e->l, n->axes[second], 1000);
+	q.turn = worth_turning(q.rows, q.columns);
 	return q;
 }
 

@@ -19,24 +19,25 @@ typedef struct Loops {
 	int lane;             /* the axis that lanes run along; -1: the row, or none */
 } Loops;
 
-static Loops plan_loops(ArrayEmit *e, uint32_t naxes, const Dim *dims) {
+static Loops plan_loops(ArrayEmit *e, uint32_t naxes, const Dim *dims, int64_t most) {
 	Loops s = {.naxes = naxes, .dims = dims, .combinations = 1, .lane = -1};
 	for (uint32_t i = naxes; i-- > 0;) {
-		s.fixed[i] = dim_number(e->p, dims[i], &s.length[i]) && s.combinations * s.length[i] <= UNROLL_COUNT;
+		s.fixed[i] = dim_number(e->p, dims[i], &s.length[i]) && s.combinations * s.length[i] <= most;
 		if (s.fixed[i]) s.combinations *= s.length[i];
 	}
 	return s;
 }
 
-/* The index of combination c of the fixed axes; the others are open loops. */
+/* The index of combination c of the fixed axes; the others are open loops. An axis of length 0 counts as one of length 1: what is summed over it has a place. */
 static void combination(const Loops *s, int64_t c, Index *at) {
 	for (uint32_t i = s->naxes; i-- > 0;) {
 		if (!s->fixed[i]) {
 			at[i] = index_axis(i);
 			continue;
 		}
-		at[i] = index_number(c % s->length[i]);
-		c /= s->length[i];
+		const int64_t length = s->length[i] > 0 ? s->length[i] : 1;
+		at[i] = index_number(c % length);
+		c /= length;
 	}
 }
 
@@ -239,7 +240,7 @@ static bool tree_pads(ArrayEmit *e, Ref r) {
 	const Type *t = ref_ty(e->l->f, r);
 	if (n && !n->kept) return inst_pads(e, node_inst(e->p, n));
 	if (n && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n)) return true;
-	if (t->rank <= 1) return true;
+	if (t->rank <= 1 || turned_array(e, r)) return true;
 	for (uint32_t i = 0; i < t->rank; i++)
 		if (t->dims[i] == e->r->row) return false;
 	return true;
@@ -365,17 +366,25 @@ static bool asks_ahead(ArrayEmit *e, const Group *g) {
 	return e->row_reads.n && g != first && g->naxes == 1 && first->naxes == 1 && g->axes[0] == first->axes[0];
 }
 
+/* Axes are written out while the sums over the rows, one for each combination, stay in registers. */
+static int64_t most_combinations(const ArrayEmit *e, const Group *g) {
+	enum { SUMS = 8 };
+	int64_t sums = 0;
+	for (uint32_t i = 0; i < g->nodes.n; i++) sums += e->p->nodes.at[g->nodes.at[i]].row_sum;
+	return !sums ? UNROLL_COUNT : sums < SUMS ? SUMS / sums : 1;
+}
+
 static void emit_map_group(ArrayEmit *e, const Group *g) {
 	KBuilder *k = e->k;
 	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
-	Loops s = plan_loops(e, g->naxes, g->axes);
+	Loops s = plan_loops(e, g->naxes, g->axes, rows ? most_combinations(e, g) : UNROLL_COUNT);
 	s.lane = rows ? -1 : inner_lane(e, g, &s);
 	uint32_t outermost = e->memo.n, nopen = 0, mark[MAX_AXES + 1];
 	if (!rows && e->r->has_row) {
 		mark[nopen++] = e->memo.n;
 		open_group_rows(e, g);
 	}
-	for (uint32_t i = 0; i < s.naxes; i++) {
+	for (uint32_t i = e->slab ? 1 : 0; i < s.naxes; i++) {
 		if (s.fixed[i] || (int)i == s.lane) continue;
 		mark[nopen++] = e->memo.n;
 		open_loop(e, i, s.dims[i]);
@@ -418,7 +427,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 		/* short bodies that only sum need several vectors at once to be fast */
 		bool several = rows && only_sums && cost <= 6 && !e->r->area_elements.n;
 		uint32_t lanes = (g->wide ? 8u : 16u) * (several ? 4u : 1u);
-		uint32_t flags = !several && group_pads(e, g) ? KF_PADDED : 0;
+		uint32_t flags = !several && !sums.n && group_pads(e, g) ? KF_PADDED : 0;
 		k_vloop_begin(k, lanes, flags, length, sums.n, init.at, varying, params);
 		KRef base = head ? k_add(k, offset, params[0]) : params[0];
 		if (rows) lanes_along_rows(e, base);
@@ -484,7 +493,7 @@ typedef struct ReduceEmit {
 	const Loops *s;
 	uint32_t from; /* first reduced axis */
 	VEC(Reduction) accs;
-	int64_t outs, ins; /* combinations of fixed result axes, of fixed reduced axes */
+	int64_t outs, ins, step; /* combinations of fixed result axes, of fixed reduced axes; from one of the former to the next */
 } ReduceEmit;
 
 static int64_t fixed_product(const Loops *s, uint32_t from, uint32_t to) {
@@ -521,7 +530,7 @@ static void reduce_turn(ReduceEmit *r, const KRef *old, KRef *next, bool mask) {
 		bool extreme = is_extreme(e, a->n);
 		for (uint32_t part = 1; extreme && part < EXTREME_PARTS; part++) next[i + part] = old[i + part];
 		for (int64_t c = 0; c < r->ins; c++) {
-			combination(r->s, a->combination * r->ins + c, inner);
+			combination(r->s, a->combination * r->step + c, inner);
 			node_index(a->n, inner, at);
 			if (in->op == OP_ARGMAX) {
 				/* the first of the largest; a NaN beats numbers */
@@ -621,11 +630,14 @@ static void check_empty(ArrayEmit *e, const Node *n) {
 static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 	KBuilder *k = e->k;
 	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
-	Loops s = plan_loops(e, g->naxes, g->axes);
+	Loops s = plan_loops(e, g->naxes, g->axes, UNROLL_COUNT);
 	s.lane = rows ? -1 : inner_lane(e, g, &s);
 	ReduceEmit r = {.e = e, .g = g, .s = &s, .from = first_reduced(e, g)};
 	r.outs = fixed_product(&s, 0, r.from);
 	r.ins = fixed_product(&s, r.from, s.naxes);
+	r.step = 1;
+	for (uint32_t i = r.from; i < s.naxes; i++)
+		if (s.fixed[i] && s.length[i] > 0) r.step *= s.length[i];
 	uint32_t outermost = e->memo.n, nopen = 0, mark[MAX_AXES + 2];
 	bool vectors = rows || (s.lane >= 0 && s.lane < (int)r.from), row_loop = false;
 	KRef base;
@@ -639,7 +651,7 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 		k_vloop_begin(k, g->wide ? 8 : 16, group_pads(e, g) ? KF_PADDED : 0, e->rows, 0, NULL, NULL, &base);
 		lanes_along_rows(e, base);
 	}
-	for (uint32_t i = 0; i < r.from; i++) {
+	for (uint32_t i = e->slab ? 1 : 0; i < r.from; i++) {
 		if (s.fixed[i] || (int)i == s.lane) continue;
 		mark[nopen++] = e->memo.n;
 		open_loop(e, i, s.dims[i]);
@@ -674,7 +686,7 @@ static void emit_reduce_group(ArrayEmit *e, const Group *g) {
 		const Reduction *a = &r.accs.at[i];
 		bool argmax = node_inst(e->p, a->n)->op == OP_ARGMAX;
 		if (argmax ? !a->part : a->part) continue;
-		combination(&s, a->combination * r.ins, inner);
+		combination(&s, a->combination * r.step, inner);
 		node_index(a->n, inner, at);
 		if (!argmax && is_extreme(e, a->n)) results[i] = extreme_result(e, &results[i]);
 		if (a->n->row_sum) add_to_partial(e, a->n, at, results[i]);
@@ -883,6 +895,31 @@ static void emit_group(ArrayEmit *e, const Group *g) {
 	e->k->span = span;
 }
 
+/* The groups of a slab, turn by turn. */
+static void emit_slab(ArrayEmit *e, const Slab *s) {
+	KBuilder *k = e->k;
+	const uint32_t mark = e->memo.n;
+	KRef index;
+	k_loop_begin(k, k_int(k, 0), lower_dim(e->l, s->axis), 1, 0, NULL, &index);
+	e->slab = true;
+	for (uint32_t i = 0; i < s->again.n; i++) {
+		const Node *n = &e->p->nodes.at[s->again.at[i]];
+		const Group *own = &e->r->groups.at[n->group];
+		Group g = {.naxes = own->naxes, .wide = own->wide, .nodes = {.n = 1, .at = &s->again.at[i]}};
+		memcpy(g.axes, own->axes, sizeof g.axes);
+		e->axes[0] = (Axis){.base = index};
+		emit_group(e, &g);
+		e->memo.n = mark;
+	}
+	for (uint32_t i = s->from; i <= s->to; i++) {
+		e->axes[0] = (Axis){.base = index};
+		emit_group(e, &e->r->groups.at[i]);
+		e->memo.n = mark;
+	}
+	e->slab = false;
+	k_loop_end(k, NULL, NULL);
+}
+
 /* Rows in a block. With lanes along the rows as many as keep the scratch near the second cache: contractions over a block's rows want it long, and a
  * third over costs nothing (Zen 3, network of 8 layers of 20: 47 ms with half of the cache, 33 with three quarters, 30 with seven quarters, 32 with four
  * times). A block of plain vectors is long, so that what is done once for each block is little. */
@@ -964,6 +1001,10 @@ static void emit_rows(ArrayEmit *e) {
 		check_empty(e, m);
 		if (m->ref && ktype_size(node_type_of(e, m)) > e->element_bytes) e->element_bytes = ktype_size(node_type_of(e, m));
 	}
+	for (uint32_t i = 0; i < r->turned.n; i++) {
+		const uint32_t size = (uint32_t)dtype_size((Dtype)ref_ty(e->l->f, r->turned.at[i].ref)->dtype);
+		if (size > e->element_bytes) e->element_bytes = size;
+	}
 	for (uint32_t i = 0; i < r->nodes.n; i++)
 		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE) emit_frame(e, &e->p->nodes.at[r->nodes.at[i]]);
 	row_bytes = area_offset(e, r->area_elements.n);
@@ -1005,13 +1046,17 @@ static void emit_rows(ArrayEmit *e) {
 	e->row_start = k_mul(k, block, e->block);
 	e->rows = k_min(k, e->block, k_sub(k, n, e->row_start));
 	e->row_reads.n = 0;
+	copy_turned(e);
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		uint32_t mark = e->memo.n;
 		KMark before = k_mark(k);
-		emit_group(e, &r->groups.at[i]);
+		const Slab *slab = slab_of(r, i);
+		if (slab) emit_slab(e, slab), i = slab->to;
+		else emit_group(e, &r->groups.at[i]);
 		if (r->groups.n >= OUTLINE_GROUPS) k_outline(k, before);
 		e->memo.n = mark;
 	}
+	e->turned = false;
 	k_poll(k, k_mul(k, e->rows, work));
 	k_loop_end(k, NULL, NULL);
 	k_parallel_end(k);

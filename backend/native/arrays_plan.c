@@ -19,6 +19,7 @@ typedef struct Visit {
 	IndexContext ix;
 	uint32_t nest; /* the node whose nest is walked */
 	VEC(Pull) pulls;
+	VEC(Outside) outside;
 } Visit;
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------------------- */
@@ -155,7 +156,14 @@ static void visit_operands(Visit *v, const Inst *in, const Index *at);
 static void visit(Visit *v, Ref r, const Index *at) {
 	ArrayPlan *p = v->p;
 	Node *n = plan_node(p, r);
-	if (!n) return;
+	if (!n) {
+		Outside o = {.ref = r};
+		follow(at, ref_ty(p->l->f, r)->rank, o.axis_of);
+		for (uint32_t i = 0; i < v->outside.n; i++)
+			if (v->outside.at[i].ref == r && !memcmp(v->outside.at[i].axis_of, o.axis_of, MAX_RANK)) return;
+		if (ref_is_value(r) && ref_ty(p->l->f, r)->rank) VEC_PUSH(p->a, &v->outside, o);
+		return;
+	}
 	uint32_t id = (uint32_t)(n - p->nodes.at);
 	Node *nest = &p->nodes.at[v->nest];
 	Pull pull = {.node = id};
@@ -268,6 +276,11 @@ static Visit visit_nest(ArrayPlan *p, uint32_t id) {
 	}
 	visit_operands(&v, in, at);
 	return v;
+}
+
+OutsideList plan_reads(ArrayPlan *p, uint32_t node) {
+	const Visit v = visit_nest(p, node);
+	return (OutsideList){v.outside.n, v.outside.at};
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------------------------------- */
@@ -566,11 +579,40 @@ typedef struct Pulled {
 	bool twice, wider;
 } Pulled;
 
+/* For each node the one other that uses it; NO_NODE where there are several, or it is a result. */
+static uint32_t *only_users(const ArrayPlan *p) {
+	enum { NONE_YET = NO_NODE - 1 };
+	uint32_t *user = ARENA_ARRAY(p->a, uint32_t, p->nodes.n + 1);
+	for (uint32_t i = 0; i < p->nodes.n; i++) user[i] = p->nodes.at[i].wanted ? NO_NODE : NONE_YET;
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Inst *in = node_inst(p, &p->nodes.at[i]);
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			const Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+			if (!x) continue;
+			uint32_t *u = &user[x - p->nodes.at];
+			*u = *u == NONE_YET || *u == i ? i : NO_NODE;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++)
+		if (user[i] == NONE_YET) user[i] = NO_NODE;
+	return user;
+}
+
+/* Is a value only needed for another of the same shape, which is to be kept as well? That one then, the last of a chain. */
+static bool ends_in_another(const ArrayPlan *p, const Node *n, uint32_t user, const Pulled *by) {
+	if (user == NO_NODE || n->kind != NODE_POINT) return false;
+	const Node *u = &p->nodes.at[user];
+	const Op op = (Op)node_inst(p, u)->op;
+	if (u->kept || u->kind != NODE_POINT || !prims[op].elementwise || !op_cost(op) || !(by[user].twice || by[user].wider) || u->nresult != n->nresult) return false;
+	return !memcmp(u->axes, n->axes, n->nresult * sizeof *n->axes);
+}
+
 /* Keeps values that more than one loop, or a longer loop than their own, would compute at a cost. True when something changed. */
 static bool keep_shared(ArrayPlan *p) {
 	enum { WORTH = 4 };
 	bool changed = false;
 	Pulled *by = ARENA_ARRAY(p->a, Pulled, p->nodes.n);
+	const uint32_t *user = only_users(p);
 	for (uint32_t i = 0; i < p->nodes.n; i++) by[i].region = UINT32_MAX;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
@@ -608,7 +650,7 @@ static bool keep_shared(ArrayPlan *p) {
 		cost_node(p, n); /* operands come first, and what is kept of them now is cheap */
 		if (n->kept || n->kind == NODE_GUARD) continue;
 		bool costly = n->cost >= WORTH && op_cost((Op)in->op) > 0;
-		if (costly && (by[i].twice || by[i].wider)) {
+		if (costly && (by[i].twice || by[i].wider) && !ends_in_another(p, n, user[i], by)) {
 			n->kept = true;
 			changed = true;
 		}
@@ -617,13 +659,15 @@ static bool keep_shared(ArrayPlan *p) {
 }
 
 static void choose_lanes(ArrayPlan *p, RowRegion *r) {
-	uint32_t contractions = 0;
+	uint32_t contractions = 0, reductions = 0;
 	bool inner = false, each = false;
 	int64_t longest = 0;
 	for (uint32_t i = 0; i < r->groups.n; i++) {
 		const Group *g = &r->groups.at[i];
 		for (uint32_t k = 0; k < g->nodes.n; k++) {
-			Macro m = p->nodes.at[g->nodes.at[k]].macro;
+			const Node *n = &p->nodes.at[g->nodes.at[k]];
+			const Macro m = n->macro;
+			reductions += n->kind == NODE_REDUCE && m == MACRO_NONE && !n->row_sum;
 			contractions += m == MACRO_ROWS || m == MACRO_OUTER;
 			each = each || m == MACRO_EACH;
 		}
@@ -636,7 +680,9 @@ static void choose_lanes(ArrayPlan *p, RowRegion *r) {
 	}
 	/* rows in the lanes pay for turning what comes from memory, once; short inner axes fill no vector */
 	const uint32_t enough = longest <= 64 ? 2 : longest <= 1024 ? 3 : UINT32_MAX;
-	r->lanes = (!inner && !each) || contractions >= enough ? LANES_ROWS : LANES_INNER;
+	/* nor do sums along them, which end across the lanes */
+	const bool across = longest <= 64 && contractions && reductions > 1;
+	r->lanes = (!inner && !each) || contractions >= enough || across ? LANES_ROWS : LANES_INNER;
 	/* with a row in each lane, products of each row's own matrices are sums like others */
 	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_ROWS; i++) {
 		Node *n = &p->nodes.at[r->nodes.at[i]];
@@ -678,7 +724,7 @@ static void plan_round(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		RowRegion *r = &p->regions.at[i];
 		r->groups.n = 0;
-		r->area_elements.n = r->area_free.n = 0;
+		r->area_elements.n = r->area_free.n = r->turned.n = r->slabs.n = 0;
 		for (uint32_t k = 0; k < r->nodes.n; k++) place_in_group(p, i, r->nodes.at[k]);
 		choose_lanes(p, r);
 	}
@@ -777,8 +823,7 @@ bool needs_copy(const ArrayPlan *p, const Node *n, Ref r) {
 	return !inner || (x && !(x->kept && x->memory));
 }
 
-/* An area of so many elements for each row, from group g until after group `last`. */
-static uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last) {
+uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last) {
 	uint32_t a = 0;
 	while (a < r->area_elements.n && (r->area_elements.at[a] != elements || r->area_free.at[a] > g)) a++;
 	if (a == r->area_elements.n) {
@@ -787,6 +832,17 @@ static uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, 
 	}
 	r->area_free.at[a] = last + 1;
 	return a;
+}
+
+/* The axis of a contraction's operand that a slab's loop goes along; -1: none. */
+int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand) {
+	Index at[MAX_AXES], x[2][MAX_RANK];
+	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
+	dot_indices(p, node_inst(p, n), at, x[0], x[1]);
+	const uint32_t rank = ref_ty(p->l->f, inst_arg(p->l->f, node_inst(p, n), operand))->rank;
+	for (uint32_t i = 0; i < rank; i++)
+		if (x[operand][i].kind == IX_AXIS && (int)x[operand][i].axis == slab_axis(n)) return (int)i;
+	return -1;
 }
 
 static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
@@ -800,9 +856,10 @@ static void copy_areas(ArrayPlan *p, RowRegion *r, Node *n, uint32_t g) {
 		Dim dims[MAX_RANK];
 		uint32_t m = 0;
 		bool passed = false;
+		const int turn = slab_of(r, g) ? slab_operand_axis(p, n, k) : -1;
 		for (uint32_t i = 0; i < t->rank; i++) {
 			if (t->dims[i] == r->row && !passed) passed = true;
-			else dims[m++] = t->dims[i];
+			else if ((int)i != turn) dims[m++] = t->dims[i];
 		}
 		n->copy_area[k] = take_area(p, r, dims_product(p->l->c, m, dims), g, g) + 1;
 	}
@@ -819,10 +876,15 @@ static void share_areas(ArrayPlan *p, RowRegion *r) {
 			}
 			if (!n->scratch) continue;
 			Dim dims[MAX_AXES];
-			uint32_t m = 0;
+			uint32_t m = 0, from = g, last = n->last_group > g ? n->last_group : g;
 			for (uint32_t i = 0; i < n->nresult; i++)
-				if ((int)i != n->row) dims[m++] = n->axes[i];
-			n->area = take_area(p, r, dims_product(p->l->c, m, dims), g, n->last_group > g ? n->last_group : g);
+				if ((int)i != n->row && !(n->slab_local && (int)i == slab_axis(n))) dims[m++] = n->axes[i];
+			/* what outlives a turn of a slab's loop is there at every turn, before its group and after its last reader */
+			const Slab *first = slab_of(r, g), *end = slab_of(r, last);
+			const bool turns = !n->slab_local || first != end;
+			if (first && turns) from = first->from;
+			if (end && turns) last = end->to;
+			n->area = take_area(p, r, dims_product(p->l->c, m, dims), from, last);
 		}
 	}
 }
@@ -869,7 +931,11 @@ ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
 	}
 	join_terms(p);
 	choose_storage(p);
-	for (uint32_t i = 0; i < p->regions.n; i++) share_areas(p, &p->regions.at[i]);
+	for (uint32_t i = 0; i < p->regions.n; i++) {
+		choose_slabs(p, i);
+		choose_turned(p, i);
+		share_areas(p, &p->regions.at[i]);
+	}
 	share_memory(p, run);
 	ask_for_memory(p, l->position, l->position + n);
 	return p;

@@ -45,6 +45,7 @@ void scratch_strides(ArrayEmit *e, const Node *n, KRef *stride) {
 		stride[i] = s;
 		s = k_mul(e->k, s, lower_dim(e->l, n->axes[i]));
 	}
+	if (n->slab_local) stride[slab_axis(n)] = k_int(e->k, 0);
 	if (n->row < 0) return;
 	if (rows) {
 		stride[n->row] = k_int(e->k, 1);
@@ -418,6 +419,23 @@ KRef pull_computed(ArrayEmit *e, Node *n, const Index *at) {
 	return value;
 }
 
+/* The element from the region's turned copy, where it is read at the region's own row. */
+static bool load_turned(ArrayEmit *e, Ref r, const Index *at, KRef *value) {
+	const Turned *t = turned_array(e, r);
+	if (!t || at[t->row].kind != IX_AXIS || at[t->row].axis != ROW_AXIS) return false;
+	const Type type = *ref_ty(e->l->f, r);
+	Index local[MAX_RANK];
+	KRef stride[MAX_RANK];
+	for (uint32_t i = 0; i < type.rank; i++) {
+		local[i] = at[i];
+		if (i == t->row) local[i] = (Index){.kind = IX_OTHER, .base = e->row_local, .lane = e->axes[ROW_AXIS].lane};
+		else if (at[i].kind == IX_OTHER && at[i].varying) return false;
+	}
+	turned_strides(e, t, stride);
+	*value = load_at(e, ktype_of((Dtype)type.dtype), e->areas[t->area], address(e, type.rank, local, stride));
+	return true;
+}
+
 static bool is_unit(ArrayEmit *e, Address a) {
 	int64_t one;
 	return a.lane && !a.varying && k_is_int(e->k, a.lane, &one) && one == 1;
@@ -512,8 +530,12 @@ KRef pull(ArrayEmit *e, Ref r, const Index *at) {
 		memo_add(e, r, rank, at, value);
 		return value;
 	}
+	if (n && !n->kept) return pull_computed(e, n, at);
+	if (load_turned(e, r, at, &value)) {
+		memo_add(e, r, rank, at, value);
+		return value;
+	}
 	if (!n) value = pull_outside(e, r, at);
-	else if (!n->kept) return pull_computed(e, n, at);
 	else if (e->r && n->region == (uint32_t)(e->r - e->p->regions.at) && uses_scratch(e, n) && n->scratch_at) {
 		Index local[MAX_RANK];
 		local_row(e, n, at, local);

@@ -347,8 +347,16 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 		text_format(out, ", vectors along %s\n", r->lanes == LANES_ROWS ? "the rows" : "the last axis");
 		depth++;
 	}
-	for (uint32_t g = 0; g < r->groups.n; g++)
-		if (r->groups.at[g].nodes.n) describe_group(d, p, &r->groups.at[g], seen, depth);
+	for (uint32_t g = 0; g < r->groups.n; g++) {
+		const Slab *slab = slab_of(r, g);
+		if (slab && slab->from == g) {
+			margin(out, depth, &none);
+			text_str(out, "turn by turn over ");
+			print_length(out, d->l->f, slab->axis, d->syms);
+			text_str(out, "\n");
+		}
+		if (r->groups.at[g].nodes.n) describe_group(d, p, &r->groups.at[g], seen, depth + (slab != NULL));
+	}
 }
 
 /* ---- control flow and small values --------------------------------------------------------------------------------------------------------- */

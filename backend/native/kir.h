@@ -92,6 +92,7 @@ enum {
 	KF_B_COL_UNIT = 4, /* CONTRACT: b_col and c_col are 1: lanes run along the columns */
 	KF_K_UNIT = 8,     /* CONTRACT: a_k and b_k are 1: lanes run along the sum */
 	KF_COLD = 16,      /* IF: the first region is unlikely */
+	KF_FIVES = 16,     /* CONTRACT: fewer rows of tiles lie past the last row (of A; of the longer side where lanes run along the sum) when a tile has five */
 	KF_ALONE = 32,     /* BUFFER: no other buffer of the call lies in its memory. Without it an output may lie in an input's memory (an input that dies
 	                      here): loads of inputs then keep their place among the stores to outputs */
 	KF_UNCOUNTED = 64, /* CALL: not a call of the user's: depth_left stays as it is */

@@ -65,8 +65,12 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	default: break;
 	}
 	static const char *const flag_names[] = {"padded", "accumulate", "b_col_unit", "k_unit", "cold", "alone", "uncounted", "exact"};
-	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++)
-		if (in->flags >> i & 1) text_format(out, " %s", flag_names[i]);
+	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
+		/* some bits say different things of different instructions */
+		const bool contract = in->op == K_CONTRACT;
+		const char *name = contract && 1u << i == KF_FIVES ? "fives" : contract && 1u << i == KF_TURN ? "turn" : flag_names[i];
+		if (in->flags >> i & 1) text_format(out, " %s", name);
+	}
 }
 
 static void indent(Text *out, uint32_t depth) {

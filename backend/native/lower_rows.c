@@ -946,13 +946,30 @@ static bool has_wide(const Lower *l, const Inst *in) {
 	return false;
 }
 
+/* Arithmetic alone, and as many turns for each row. */
+static bool is_arithmetic(const Lower *l, const Inst *in) {
+	if (in->op == OP_WHILE || (in->op >= OP_CBRT && in->op <= OP_ERF) || in->op == OP_POW || in->op == OP_ATAN2 || in->op == OP_MOD) return false;
+	for (uint32_t r = 0; r < in->nregions; r++) {
+		const Region *g = inst_region(l->f, in, r);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			if (!is_arithmetic(l, inst_in(l, g, i))) return false;
+	}
+	return true;
+}
+
+/* A row's operations mostly wait for each other, so rows of f64 are taken four registers at a time: more values go to the stack, which costs less. Vector
+ * maths has enough to do with two registers; and where rows differ in their turns, all of a vector wait for the last. */
+static uint32_t row_lanes(const Lower *l, bool wide, bool arithmetic) {
+	return !wide || (arithmetic && l->k.m->target.vector_bytes >= 32) ? 16 : 8;
+}
+
 void rows_emit(Lower *l, const Piece *p) {
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
 	RowsEmit e = {.l = l};
 	Taking w = taking(l, p->row);
 	Inputs s = {.l = l, .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1), .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
-	bool wide = false;
+	bool wide = false, arithmetic = true;
 	l->in_rows = true;
 	l->row = p->row;
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -961,6 +978,7 @@ void rows_emit(Lower *l, const Piece *p) {
 		mark_inside(&s, in);
 		e.feeds = e.feeds || has_hazard(l, in, false);
 		wide = wide || has_wide(l, in);
+		arithmetic = arithmetic && is_arithmetic(l, in);
 	}
 	for (uint32_t i = 0; i < p->n; i++) inst_refs(f, &f->insts.at[p->insts[i]], note_input, &s);
 	Place *before = ARENA_ARRAY(l->scratch, Place, s.list.n + 1);
@@ -989,7 +1007,7 @@ void rows_emit(Lower *l, const Piece *p) {
 	KRef last = k_prim2(b, OP_FLOORDIV, k_mul(b, k_add(b, part, one), nblocks), nparts);
 	k_loop_begin(b, first, last, 1, 0, NULL, &at);
 	KRef start = k_mul(b, at, block), rows = k_min(b, block, k_sub(b, n, start));
-	k_vloop_begin(b, wide ? 8 : 16, 0, rows, 0, NULL, NULL, &base);
+	k_vloop_begin(b, row_lanes(l, wide, arithmetic), 0, rows, 0, NULL, NULL, &base);
 	e.base = k_add(b, start, base);
 	l->row_number = k_add(b, k_lane(b), e.base);
 	for (uint32_t i = 0; i < s.list.n; i++) load_rows(&e, s.list.at[i], before[i].pointer);

@@ -245,7 +245,7 @@ static Fn *plan_fn(const Tier *t, const Code *code) {
 
 /* Everything before the compiler. The hints are the caller's symbols, which the flat function's begin with. */
 static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
-	t->flat = fn_flatten(c, code->fn);
+	t->flat = fn_flatten_to_run(c, code->fn);
 	const Fn *f = plan_fn(t, code);
 	const uint32_t n = f->syms.n > code->nsyms ? f->syms.n : code->nsyms;
 	int64_t *hints = heap_alloc(c, (n + 1) * sizeof *hints);
@@ -417,7 +417,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 
 Code *tier_choose(Backend *be, Code *code, const Value *args) {
 	const Tier *t = code->tier;
-	if (be->tiers && be->tiers->mode == NATIVE_OFF) return code;
+	if (be->observer || (be->tiers && be->tiers->mode == NATIVE_OFF)) return code;
 	if (t && t->stage == TIER_HOT) return t->hot;
 	if (t && t->stage == TIER_NEVER) return code;
 	return choose(be, code, args);
@@ -425,6 +425,8 @@ Code *tier_choose(Backend *be, Code *code, const Value *args) {
 
 Code *tier_ready(const Backend *be, const Code *code, bool *never) {
 	const Tier *t = code->tier;
+	*never = false;
+	if (be->observer) return NULL;
 	*never = (be->tiers && be->tiers->mode == NATIVE_OFF) || (t && t->stage == TIER_NEVER);
 	return !*never && t && t->stage == TIER_HOT ? t->hot : NULL;
 }
@@ -442,7 +444,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	LoopSite *site = s->site;
 	Backend *be = f->be;
 	TierState *state = state_of(be);
-	if (!state || state->mode != NATIVE_ON || site->never) return false;
+	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
 	/* what is left of a counted loop must be worth the compiler as well */
 	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
 	if (seconds < WAIT_SECONDS || left < WAIT_SECONDS) return false;

@@ -23,7 +23,8 @@ SIZES = {  # row: (full, quick)
     "cumsum": (10_000_000, 500_000), "softmax": (8192, 128), "layernorm": (8192, 128),
     "heat": (1024, 128), "mandelbrot": (512, 48), "nbody": (100_000, 500), "fib": (35, 19), "lorenz": (1_000_000, 5000),
     "pinn-20x8": (10_000, 400), "pinn-64x4": (10_000, 200), "pinn-128x5": (10_000, 50), "gram": (8192, 256), "gmm": (1000, 200),
-    "newton": (10_000, 200),
+    "newton": (10_000, 200), "taylor-4": (1000, 200), "taylor-8": (1000, 200),
+    "ba": (31843, 500), "lstm": (1024, 60),
 }
 WIDTH = 1024  # of the rows of softmax and layer norm
 SECONDS = 3  # about, for the batches of a row
@@ -32,7 +33,7 @@ VISCOSITY = 0.01 / np.pi
 
 
 def size(row):
-    full, quick = SIZES[row.removesuffix("-f32")]
+    full, quick = SIZES[row.removesuffix("-f32").removesuffix("-value")]
     return quick if options.quick else full
 
 
@@ -113,3 +114,21 @@ def mixture():
 def systems():
     n = size("newton")
     return np.array([1.0, 2, 3]) + numbers(-0.1, 0.1, n, 3), np.array([14.0, 6, 0]) + numbers(-0.3, 0.3, n, 3, seed=2)
+
+
+def deep_network(row):
+    """Weights of a network 1-32-32-32-1 without its last bias, and the points."""
+    w, span = 32, (6 / 64) ** 0.5
+    shapes = [(w,), (w,), (w, w), (w,), (w, w), (w,), (w,)]
+    return [numbers(-span, span, *shape, seed=90 + k) for k, shape in enumerate(shapes)], numbers(-1, 1, size(row), seed=98)
+
+
+def bundle():
+    """Cameras, points, weights, which camera and which point each observation is of, and what was seen."""
+    n, m, p = 49, 7776, size("ba")
+    k = np.arange(p)
+    return numbers(0.1, 0.4, n, 11), numbers(2, 3, m, 3, seed=2), numbers(0.5, 1, p, seed=3), k * 7 % n, k * 31 % m, numbers(-1, 1, p, 2, seed=4)
+
+
+def recurrent():
+    return numbers(-1, 1, 2, 2, 4, 14), numbers(-1, 1, 3, 14, seed=2), numbers(-1, 1, 2, 2, 14, seed=3), numbers(0, 1, size("lstm"), 14, seed=4)

@@ -91,7 +91,7 @@ def gram():
     return timed(work, common.network(20, 3, 3), *common.points("gram", 3))
 
 
-def mixture():
+def mixture(gradient=True):
     alphas, means, icf, x = common.mixture()
     (n, d), k = x.shape, len(alphas)
     below = [(r, c) for c in range(d) for r in range(c + 1, d)]
@@ -106,7 +106,65 @@ def mixture():
         prior = 0.5 * (q**2).sum() + 0.5 * (icf[:, d:] ** 2).sum()
         return jax.nn.logsumexp(inner, axis=1).sum() - n * jax.nn.logsumexp(alphas) + prior
 
-    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)), alphas, means, icf)
+    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)) if gradient else objective, alphas, means, icf)
+
+
+def bundle(gradient):
+    cameras, points, weights, by, at, seen = common.bundle()
+
+    def error(camera, x, w, s):
+        r, y = camera[:3], x - camera[3:6]
+        angle = jnp.sqrt(r @ r)
+        a = r / angle
+        p = y * jnp.cos(angle) + jnp.cross(a, y) * jnp.sin(angle) + a * ((a @ y) * (1 - jnp.cos(angle)))
+        p = p[:2] / p[2]
+        q = p @ p
+        return w * (p * (1 + camera[9] * q + camera[10] * q**2) * camera[6] + camera[7:9] - s)
+
+    def objective(cameras, points, weights):
+        e = jax.vmap(error)(cameras[by], points[at], weights, seen)
+        return (e**2).sum() + ((1 - weights**2) ** 2).sum()
+
+    return timed(jax.value_and_grad(objective, argnums=(0, 1, 2)) if gradient else objective, cameras, points, weights)
+
+
+def recurrent(gradient):
+    main, extra, state, text = common.recurrent()
+
+    def letter(main, extra, state, pair):
+        x, rows = pair[0] * extra[0], []
+        for i in range(2):
+            w, b = main[i]
+            hidden, cell = state[i]
+            forget, enter, leave = jax.nn.sigmoid(x * w[0] + b[0]), jax.nn.sigmoid(hidden * w[1] + b[1]), jax.nn.sigmoid(x * w[2] + b[2])
+            cell = cell * forget + enter * jnp.tanh(hidden * w[3] + b[3])
+            x = leave * jnp.tanh(cell)
+            rows.append(jnp.stack([x, cell]))
+        y = x * extra[1] + extra[2]
+        return jnp.stack(rows), (pair[1] * (y - jnp.log(jnp.exp(y).sum() + 2))).sum()
+
+    def objective(main, extra):
+        pairs = jnp.stack([text[:-1], text[1:]], axis=1)
+        total = jax.lax.scan(lambda s, p: letter(main, extra, s, p), state, pairs)[1].sum()
+        return -total / ((len(text) - 1) * text.shape[1])
+
+    return timed(jax.value_and_grad(objective, argnums=(0, 1)) if gradient else objective, main, extra)
+
+
+def taylor(row):
+    """jax.experimental.jet, which is faster than nested jvp from the second order on."""
+    from jax.experimental.jet import jet
+
+    order = int(row[-1])
+    (w1, b1, W2, b2, W3, b3, w4), x = common.deep_network(row)
+
+    def net(s):
+        return jnp.dot(w4, jnp.tanh(W3 @ jnp.tanh(W2 @ jnp.tanh(w1 * s + b1) + b2) + b3))
+
+    def last(s):
+        return jet(net, (s,), ([1.0] + [0.0] * (order - 1),))[1][-1]
+
+    return timed(jax.vmap(last), x)
 
 
 def newton():
@@ -166,4 +224,10 @@ for row in common.PINNS:
     measure(PEER, row + "-f32", lambda: pinn(row + "-f32"))
 measure(PEER, "gram", gram)
 measure(PEER, "gmm", mixture)
+measure(PEER, "gmm-value", lambda: mixture(False))
+for row, work in (("ba", bundle), ("lstm", recurrent)):
+    measure(PEER, row, lambda: work(True))
+    measure(PEER, row + "-value", lambda: work(False))
 measure(PEER, "newton", newton)
+for row in ("taylor-4", "taylor-8"):
+    measure(PEER, row, lambda: taylor(row))

@@ -105,7 +105,7 @@ def gram():
     return work
 
 
-def mixture():
+def mixture(gradient=True):
     alphas, means, icf, x = (tensor(a) for a in common.mixture())
     (n, d), k = x.shape, len(alphas)
     below = [(r, c) for c in range(d) for r in range(c + 1, d)]
@@ -121,7 +121,65 @@ def mixture():
         inner = alphas + icf[:, :d].sum(1) - 0.5 * (y * y).sum(2)
         prior = 0.5 * (q * q).sum() + 0.5 * (icf[:, d:] ** 2).sum()
         value = torch.logsumexp(inner, 1).sum() - n * torch.logsumexp(alphas, 0) + prior
-        return value, torch.autograd.grad(value, parameters)
+        return (value, torch.autograd.grad(value, parameters)) if gradient else value
+
+    return work
+
+
+def bundle(gradient):
+    cameras, points, weights, by, at, seen = (tensor(a) for a in common.bundle())
+    parameters = [p.requires_grad_(gradient) for p in (cameras, points, weights)]
+
+    def work():
+        c, x = cameras[by], points[at]
+        r, y = c[:, :3], x - c[:, 3:6]
+        angle = torch.sqrt((r * r).sum(1, keepdim=True))
+        a, cosine = r / angle, torch.cos(angle)
+        p = y * cosine + torch.linalg.cross(a, y) * torch.sin(angle) + a * ((a * y).sum(1, keepdim=True) * (1 - cosine))
+        p = p[:, :2] / p[:, 2:]
+        q = (p * p).sum(1, keepdim=True)
+        e = weights[:, None] * (p * (1 + c[:, 9:10] * q + c[:, 10:] * q**2) * c[:, 6:7] + c[:, 7:9] - seen)
+        value = (e**2).sum() + ((1 - weights**2) ** 2).sum()
+        return (value, torch.autograd.grad(value, parameters)) if gradient else value
+
+    return work
+
+
+def recurrent(gradient):
+    main, extra, state, text = (tensor(a) for a in common.recurrent())
+    main.requires_grad_(gradient)
+    extra.requires_grad_(gradient)
+
+    def work():
+        hidden, cell, total = list(state[:, 0]), list(state[:, 1]), 0
+        for t in range(len(text) - 1):
+            x = text[t] * extra[0]
+            for i in range(2):
+                w, b = main[i]
+                forget, enter, leave = torch.sigmoid(x * w[0] + b[0]), torch.sigmoid(hidden[i] * w[1] + b[1]), torch.sigmoid(x * w[2] + b[2])
+                cell[i] = cell[i] * forget + enter * torch.tanh(hidden[i] * w[3] + b[3])
+                x = hidden[i] = leave * torch.tanh(cell[i])
+            y = x * extra[1] + extra[2]
+            total = total + (text[t + 1] * (y - torch.log(torch.exp(y).sum() + 2))).sum()
+        value = -total / ((len(text) - 1) * text.shape[1])
+        return (value, torch.autograd.grad(value, (main, extra))) if gradient else value
+
+    return work
+
+
+def taylor(row):
+    """Reverse mode nested as often as the order says: what autograd offers."""
+    order = int(row[-1])
+    weights, x = common.deep_network(row)
+    w1, b1, W2, b2, W3, b3, w4 = (torch.from_numpy(w) for w in weights)
+    x = torch.from_numpy(x).requires_grad_()
+
+    def work():
+        h = torch.tanh(x[:, None] * w1 + b1)
+        y = torch.tanh(torch.tanh(h @ W2.T + b2) @ W3.T + b3) @ w4
+        for _ in range(order):
+            (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        return y
 
     return work
 
@@ -157,4 +215,10 @@ for row in common.PINNS:
     measure(PEER, row + "-f32", lambda: pinn(row + "-f32"))
 measure(PEER, "gram", gram)
 measure(PEER, "gmm", mixture)
+measure(PEER, "gmm-value", lambda: mixture(False))
+for row, work in (("ba", bundle), ("lstm", recurrent)):
+    measure(PEER, row, lambda: work(True))
+    measure(PEER, row + "-value", lambda: work(False))
 measure(PEER, "newton", newton)
+for row in ("taylor-4", "taylor-8"):
+    measure(PEER, row, lambda: taylor(row))

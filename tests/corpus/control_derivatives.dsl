@@ -147,3 +147,19 @@ map(x -> { v = zeros(3); v[1] = x; v }, [5.0, 6.0])  #> [[0, 5, 0], [0, 6, 0]]
 map(a -> (r -> logistic(r, 5))'(a), [3.0, 3.2])      #~ [(r -> logistic(r, 5))'(3.0), (r -> logistic(r, 5))'(3.2)]
 grad(z -> sum(map(er, z)))([2.0, 3.0])       #~ [er'(2.0), er'(3.0)]
 map(pw, [1.5, 2.0], [3, 4])          #~ [1.5^3, 16]
+
+# gradients under map of loops that end after different numbers of turns: each lane has its own part of the tapes
+climb(t) = { x = t; while x < 5 { x = x * x + x + 0.1 }; x }
+turns(t, n) = { x = t; for i in 0..n { x = sin(x) * (1 + 0.1 * x * i) }; x }
+starts = [0.4, 0.9, 7.0]
+map(grad(climb), starts)     #~ [grad(climb)(0.4), grad(climb)(0.9), 1]
+map((t, n) -> grad(t -> turns(t, n))(t), starts, [3, 0, 5])  #~ [grad(turns)(0.4, 3), 1, grad(turns)(7.0, 5)]
+map(t -> jvp(grad(climb), t, 1.0)[1], starts)        #~ [climb''(0.4), climb''(0.9), 0]
+map(t -> grad(climb')(t), starts)    #~ [climb''(0.4), climb''(0.9), 0]
+grad(ts -> sum(map(grad(climb), ts)))(starts)        #~ [climb''(0.4), climb''(0.9), 0]
+grad(ts -> sum(map(climb, ts)^2))(starts)    #~ 2map(climb, starts) * map(climb', starts)
+map(grad(grad(t -> turns(t, i64(3t)))), starts)      #~ map(t -> turns(t, i64(3t)), starts) * 0 + [nth_derivative(t -> turns(t, 1), 0.4, 2), nth_derivative(t -> turns(t, 2), 0.9, 2), nth_derivative(t -> turns(t, 21), 7.0, 2)]
+swirl(t) = { x = [t, 2t]; s = 0.0; while s < 5 { x = x * x + x[0] + 0.1; s = s + sum(sin(x)) + 1 }; sum(x) }
+map(grad(swirl), [0.4, 0.3, 0.9])    #~ [grad(swirl)(0.4), grad(swirl)(0.3), grad(swirl)(0.9)]
+leave(t) = { x = t; for i in 0..100 { x = x * x + x + 0.1; if x > 5 { break } }; x }
+map(grad(leave), starts)     #~ [grad(leave)(0.4), grad(leave)(0.9), grad(leave)(7.0)]

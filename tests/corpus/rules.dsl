@@ -75,3 +75,41 @@ derivative softclip(x) = 7.0
 softclip'(1.0)               #> 7.0
 softclip(x) = 2x             # and a function defined anew has none
 softclip'(1.0)               #> 2.0
+
+# The tangent of a function that is handed over is a function: what the data it captures change of its value at fixed arguments.
+half_way(f, x) = f(x) / 2
+derivative half_way(f, x), df, dx = df(x) / 2 + 10 * jvp(f, x, dx)[1]
+(p -> half_way(x -> p^2 * x, 3.0))'(2.0)      #> 6.0
+(p -> half_way(x -> p^2 * x, p))'(2.0)        #> 44.0
+grad(p -> half_way(x -> p[0] * p[1] * x, 3.0))([2.0, 5])     #> [7.5, 3]
+(p -> half_way(x -> x^2, p))'(3.0)            #> 60.0
+of_two(r, x) = r.f(x) + r.a
+derivative of_two(r, x), dr, dx = 3dr.f(x) + 5dr.a
+(p -> of_two((f = x -> p * x, a = p^2), 4.0))'(2.0)  #> 32.0
+map(p -> grad(q -> half_way(x -> q * x, 3.0))(p), [1.0, 2])  #> [1.5, 1.5]
+
+# linear_map: a linear function with the adjoint it is told, whose steps are not differentiated
+heron(A, b) = {   # A x = b for symmetric A by conjugate gradients, as many turns as it takes
+  x = zeros_like(b)
+  r = b
+  p = r
+  while norm(r) > 1e-14 * norm(b) {
+    a = (r @ r) / (p @ A @ p)
+    x = x + a * p
+    s = r - a * (A @ p)
+    p = s + (s @ s) / (r @ r) * p
+    r = s
+  }
+  x
+}
+solve_by(A, b) = linear_map(b -> heron(A, b), b -> heron(A, b), b)
+S = [4.0, 1, 0; 1, 3, 1; 0, 1, 5]
+grad(b -> solve_by(S, b)[0])([1.0, 2, 3])    #~ inv(S)[0] tol 1e-11
+jacobian(b -> solve_by(S, b))([1.0, 2, 3])   #~ inv(S) tol 1e-11
+hessian(b -> sum(solve_by(S, b)^2))([1.0, 2, 3])     #~ 2 * inv(S) @ inv(S) tol 1e-11
+hessian(b -> sum(solve_by(S, b)^3))([1.0, 2, 3])     #~ hessian(b -> sum((inv(S) @ b)^3))([1.0, 2, 3]) tol 1e-11
+map(grad(b -> solve_by(S, b)[0]), [1.0, 2, 3; 0, 1, 0])      #~ [1; 1] * inv(S)[0] tol 1e-11
+grad(bs -> sum(map(b -> solve_by(S, b)^2, bs)))([1.0, 2, 3; 0, 1, 0])        #~ 2 * [1.0, 2, 3; 0, 1, 0] @ inv(S) @ inv(S) tol 1e-11
+grad(b -> sum(map(k -> k * solve_by(S, b), [1.0, 2])))([1.0, 2, 3])  #~ 3 * inv(S) @ [1, 1, 1] tol 1e-11
+linear_map(p -> p.a * 2 + p.b, w -> (a = 2w, b = w), (a = 1.0, b = 3.0))     #> 5.0
+grad(p -> linear_map(q -> q.a * 2 + q.b, w -> (a = 20w, b = w), p)^2)((a = 1.0, b = 3.0))    #> (a = 200.0, b = 10.0)

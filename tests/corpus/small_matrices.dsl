@@ -45,3 +45,51 @@ sum(abs(map((a, b) -> a @ b, Data, both([0.1, 0.2])) - sides)) < 1e-9  #> true
 last(w) = { A = Data[..20 by 1]
   map((a, s) -> det(a) * s * w, Data, sides[.., 1])[999] }
 last(2.0)                                                              #~ 2.0 * 999 * 1000
+
+# rows by fours of registers, the rest by two: long stretches go one register's lanes after the other; every row as it is alone
+equations(v) = [v[0]^2 + v[1]^2 + v[2]^2 - 14, v[0]*v[1]*v[2] - 6, v[0] - v[1]^2 + v[2]]
+newton(v) = {
+  for k in 0..8 { v -= linsolve(jacobian(equations)(v), equations(v)) }
+  v
+}
+newtons(vs) = map(newton, vs)
+starts(n) = [[1, 2, 3][j] + 0.1*sin(7i + 3j) for i in 0..n, j in 0..3]
+alone(vs) = [newton(vs[i])[j] for i in 0..len(vs), j in 0..3]
+apart(n) = max(abs(newtons(starts(n)) - alone(starts(n))))
+max([apart(1), apart(3), apart(7), apart(8), apart(9), apart(15), apart(16), apart(17), apart(23), apart(33), apart(300)]) < 1e-12    #> true
+max(abs(newtons(starts(300)) - expand([1.0, 2, 3], 0))) < 1e-9           #> true
+max(abs(newtons(starts(40))[..11] - newtons(starts(11))))                #> 0.0
+singles(vs) = map(v -> f32(0.5)*v + linsolve([[2 + v[0], v[1], 0], [v[1], f32(3), v[0]], [0, v[0], f32(4)]], v), vs)
+last(n) = max(abs(singles(f32(starts(n)))[-1] - singles(f32(starts(n)[-1..]))[0]))
+[last(1), last(15), last(16), last(17), last(31), last(32), last(33), last(49), last(70)]    #~ zeros(9) tol 1e-6
+# what fails in a stretch is told with its row, whichever lane that is
+corners(vs) = map(v -> linsolve([[v[0], 1, 0], [1, v[1], 1], [0, 1, v[2]]] @ [[v[0], 0, 0], [0, 1, 0], [0, 0, 1]], v), vs)
+spoilt(n, k) = [if i == k { [0.0, 2, 3][j] } else { starts(n)[i, j] } for i in 0..n, j in 0..3]
+try { corners(spoilt(40, 3)) } catch e { e }                            #> matrix 3: the matrix is singular (pivot 0 of 3)
+try { corners(spoilt(40, 21)) } catch e { e }                            #> matrix 21: the matrix is singular (pivot 0 of 3)
+try { corners(spoilt(40, 39)) } catch e { e }                            #> matrix 39: the matrix is singular (pivot 0 of 3)
+
+# a mixture of Gaussians: mapped over its components beside one after the other
+means = map(k -> [sin(1.0k), cos(2.0k), 0.1k, -0.2k, 1, sin(3.0k), 0.3, 0.5, -0.5, cos(1.0k)], iota(5))
+factors = map(k -> eye(10)*(1 + 0.1k) + 0.02*reshape(sin(1.0*iota(100) + k), 10, 10), iota(5))
+points = reshape(sin(0.7*iota(1500)), 150, 10)
+density(L, m, x) = -0.5*sum(((x - m) @ L')^2 + (x - m)^2; axis = 1)
+mapped(L, m, x) = sum(log(sum(map((L, m) -> exp(density(L, m, x)), L, m); axis = 0)))
+single(L, m, x) = { s = zeros(len(x)); for k in 0..len(m) { s += exp(density(L[k], m[k], x)) }; sum(log(s)) }
+mapped(factors, means, points)                                         #~ single(factors, means, points) tol 1e-11
+grad(mapped)(factors, means, points)                                   #~ grad(single)(factors, means, points) tol 1e-11
+grad(m -> mapped(factors, m, points))(means)                           #~ grad(m -> single(factors, m, points))(means) tol 1e-11
+grad(x -> mapped(factors, means, x))(points)                           #~ grad(x -> single(factors, means, x))(points) tol 1e-11
+hvp(m -> mapped(factors, m, points), means, means)                     #~ hvp(m -> single(factors, m, points), means, means) tol 1e-10
+# a NaN in one component's factor stays in that component's share and in the sums
+spoilt = factors[..] ; spoilt[2, 3, 4] = nan
+isnan(mapped(spoilt, means, points))                                   #> true
+
+# no components at all: a sum over an axis of length 0, for every element that is left
+empty_sum(x) = sum(exp(x); axis = 0)
+(sum(abs(empty_sum(zeros(0, 40)))), len(empty_sum(zeros(0, 40))))      #> (0.0, 40)
+max(abs(empty_sum(zeros(0, 3, 40)) - zeros(3, 40)))                    #~ 0
+empty_product(x) = prod(exp(x); axis = 0)
+sum(empty_product(zeros(0, 3, 40)))                                    #~ 120
+grad(mapped)(factors[..0], means[..0], points)                         #~ zeros(0, 10, 10)
+mapped(factors[..0], means[..0], points)                               #> -inf

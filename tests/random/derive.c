@@ -119,9 +119,7 @@ typedef struct Ask {
 	uint32_t nresiduals;
 } Ask;
 
-/* (parameters of f, a cotangent for each active result) -> results of f, gradients. */
-static Fn *gradient(Ctx *c, Ask *q, const Linearised *l, Fn *back) {
-	Fn *f = q->f;
+Fn *vjp_function(Ctx *c, Fn *f, const Linearised *l, Fn *back, bool calls) {
 	Builder *b = build_begin(c, atom(c, "gradient"), 0, f);
 	uint32_t n = fn_nparams(f), nresults = fn_nresults(f), at = 0;
 	Ref *args = ARENA_ARRAY(ctx_arena(c), Ref, n + 1);
@@ -131,10 +129,10 @@ static Fn *gradient(Ctx *c, Ask *q, const Linearised *l, Fn *back) {
 	for (uint32_t k = 0; k < n; k++) args[k] = build_param(b, ref_type(f, fn_param(f, k)), 0);
 	for (uint32_t k = 0; k < nresults; k++)
 		if (l->result_active[k]) given[l->nresiduals + at++] = build_param(b, ref_type(f, fn_result(f, k)), 0);
-	if (q->kind == VJP_CALLS) build_call(b, l->primal, n, args, out);
+	if (calls) build_call(b, l->primal, n, args, out);
 	else build_inline(b, l->primal, args, out);
 	for (uint32_t k = 0; k < l->nresiduals; k++) given[k] = out[nresults + k];
-	if (q->kind == VJP_CALLS) build_call(b, back, l->nresiduals + at, given, gradients);
+	if (calls) build_call(b, back, l->nresiduals + at, given, gradients);
 	else build_inline(b, back, given, gradients);
 	for (uint32_t k = 0; k < fn_nresults(back); k++) out[nresults + k] = gradients[k];
 	return build_end(b, nresults + fn_nresults(back), out);
@@ -155,7 +153,7 @@ static void run_transform(Ctx *c, void *arg) {
 			q->out = l->primal;
 			q->second = back;
 		} else {
-			q->out = gradient(c, q, l, back);
+			q->out = vjp_function(c, q->f, l, back, q->kind == VJP_CALLS);
 			return; /* ours already */
 		}
 	}
@@ -222,20 +220,19 @@ static void cotangents(Deriving *d, const Ask *q, const Outcome *results, Value 
 		if (q->result_active[i]) args[at++] = random_like(d, results->results[i]);
 }
 
-/* Lengths that only the run of f knows cannot be those of a parameter. */
-static bool lengths_are_known(Deriving *d, const Fn *f) {
+bool lengths_are_known(Ctx *c, const Fn *f) {
 	bool known[SYMS_MOST] = {false};
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
 		const Type *t = ref_ty(f, fn_param(f, k));
 		SymId s;
 		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++)
-			if (dim_is_sym(d->c, t->dims[a], &s) && s < SYMS_MOST) known[s] = true;
+			if (dim_is_sym(c, t->dims[a], &s) && s < SYMS_MOST) known[s] = true;
 	}
 	for (uint32_t k = 0; k < fn_nresults(f); k++) {
 		const Type *t = ref_ty(f, fn_result(f, k));
 		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++)
 			for (SymId s = 0; s < f->syms.n; s++)
-				if ((s >= SYMS_MOST || !known[s]) && dim_mentions(d->c, t->dims[a], s)) return false;
+				if ((s >= SYMS_MOST || !known[s]) && dim_mentions(c, t->dims[a], s)) return false;
 	}
 	return true;
 }
@@ -243,7 +240,7 @@ static bool lengths_are_known(Deriving *d, const Fn *f) {
 static Case *derive_reverse(Deriving *d, const Case *of, Kind kind) {
 	Ask q = {.kind = kind, .f = of->fn};
 	if (!choose_active(d, of->fn, q.active)) return NULL;
-	if (kind != VJP_PARTS && !lengths_are_known(d, of->fn)) q.kind = kind = VJP_PARTS;
+	if (kind != VJP_PARTS && !lengths_are_known(d->c, of->fn)) q.kind = kind = VJP_PARTS;
 	if (!ask(d, &q, of)) return NULL;
 	Case *k = add_case(d, q.out, kind == VJP_PARTS ? "primal" : kind == VJP_INLINE ? "vjp in line" : "vjp", of);
 	if (!k) {

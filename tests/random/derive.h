@@ -6,6 +6,7 @@
 #ifndef ATLED_TESTS_RANDOM_DERIVE_H
 #define ATLED_TESTS_RANDOM_DERIVE_H
 
+#include "autodiff/autodiff.h"
 #include "tests/random/compare.h"
 #include "tests/random/generate.h"
 
@@ -28,6 +29,11 @@ typedef struct Cases {
 
 /* Status of the evaluator on one thread: what all engines are compared with. */
 Status run_reference(Ctx *c, Fn *f, const Value *args, Value *results);
+
+/* (parameters of f, a cotangent for each active result) -> results of f, gradients: by calls of the two parts, or with them written out. */
+Fn *vjp_function(Ctx *c, Fn *f, const Linearised *l, Fn *back, bool calls);
+/* Lengths that only the run of f knows cannot be those of a parameter; false where a result has such a length. */
+bool lengths_are_known(Ctx *c, const Fn *f);
 
 void derive_cases(Ctx *c, const Sample *p, uint64_t seed, Cases *out);
 void cases_free(Cases *cs);

@@ -3,6 +3,7 @@
  * Needs: generate_internal.h. Guarantees: every primitive on arrays that the evaluator takes has a step here or in the other two files;
  * operands are brought into its domain first, so that a failure is one that the program was chosen to have.
  */
+#include "autodiff/rules.h"
 #include "tests/random/generate_internal.h"
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */
@@ -704,6 +705,13 @@ static bool step_linalg(Gen *g) {
 	Op op = (Op)(OP_CHOLESKY + below(g, OP_TRISOLVE - OP_CHOLESKY + 1));
 	V a = matrix(g, rank, shape, n, op == OP_CHOLESKY || op == OP_EIGH, d);
 	Ref out[3];
+	if (op == OP_LU && chance(g, 50)) { /* a system solved with the factors */
+		V b = fit(g, as_dtype(g, choose(g, KIND_R, 0, 3), d), rank, shape);
+		Ref still = build1(g->b, OP_STOP, a.ref), factors[3] = {a.ref};
+		build(g->b, OP_LU, 1, &still, 0, factors + 1);
+		put(g, (V){mat_solve_factored(g->b, factors, b.ref, chance(g, 30)), 10 * b.mag});
+		return true;
+	}
 	if (op == OP_TRISOLVE) {
 		V b = fit(g, as_dtype(g, choose(g, KIND_R, 0, 3), d), rank, shape);
 		int64_t w[3];

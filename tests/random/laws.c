@@ -5,6 +5,7 @@
 #include "tests/random/laws.h"
 #include "autodiff/autodiff.h"
 #include "autodiff/collapse.h"
+#include "autodiff/sparsity.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,9 @@ typedef struct Law {
 	bool active[MANY], flags[MANY], other_flags[MANY];
 	Fn *out; /* borrowed from the base */
 	const Linearised *linear;
+	int64_t snapshots; /* that loops keep in the vjp; 0: they keep tapes */
 	Fn *sums, *moved; /* one reference each */
+	uint32_t ncaptured;
 } Law;
 
 static void *room(size_t n, size_t size) {
@@ -71,7 +74,8 @@ static void ask_jet(Ctx *c, void *arg) {
 
 static void ask_transpose(Ctx *c, void *arg) {
 	Law *l = arg;
-	l->linear = ad_linearise(c, l->base->fn, l->active);
+	Fn *f = l->snapshots ? ad_checkpoint(c, l->base->fn, l->snapshots, 0) : l->base->fn;
+	l->linear = ad_linearise(c, f, l->active);
 	l->out = ad_transpose(c, l->linear->linear, l->linear->nresiduals);
 }
 
@@ -203,7 +207,9 @@ static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
 			int32_t to = tangent_at(l, l->flags, k), from = tangent_at(l, l->other_flags, k);
 			sorted.results[k] = value_ref(got.results[k]);
 			if (to >= 0 && from >= 0) sorted.results[to] = value_ref(got.results[from]);
+			double sum = 0, size = 0;
 			whole = whole && (to < 0 || from >= 0); /* one of the two knows more zeros */
+			whole = whole && (to < 0 || inner(l->c, want->results[to], want->results[to], &sum, &size)); /* no NaN times a zero that one knows */
 		}
 		Verdict v = {.same = true};
 		if (whole) v = compare_outcomes(l->c, jvp, args, want, &sorted, false);
@@ -215,39 +221,39 @@ static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
 	outcome_free(&got);
 }
 
-/* One side of the pairing: the results of f from `from` on with the values in `with`; NaN when it fails or is not finite. */
-static double side(Law *l, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double *size) {
-	Outcome o = outcome_of(l->c, run_reference, f, args);
+double pairing_side(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double *size) {
+	Outcome o = outcome_of(c, run_reference, f, args);
 	double sum = 0;
 	bool good = o.status == ST_OK;
 	for (uint32_t k = 0; k < n && good; k++)
-		if (results[k] >= 0) good = inner(l->c, o.results[results[k]], with[k], &sum, size);
+		if (results[k] >= 0) good = inner(c, o.results[results[k]], with[k], &sum, size);
 	outcome_free(&o);
 	return good ? sum : NAN;
 }
 
-/* How far roundings move it; infinite when it is not known. */
-static double side_moves(Law *l, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double sum) {
+double pairing_moves(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t *results, const Value *with, double sum) {
 	double most = 0;
 	for (uint64_t k = 0; k < 6; k++) {
-		Fn *g = with_other_roundings(l->c, f, 31 * k + 7, 1e-13, 1e-6);
-		double size = 0, other = g ? side(l, g, args, n, results, with, &size) : NAN;
+		Fn *g = with_other_roundings(c, f, 31 * k + 7, 1e-13, 1e-6);
+		double size = 0, other = g ? pairing_side(c, g, args, n, results, with, &size) : NAN;
 		if (g) fn_unref(g);
 		if (!(fabs(other - sum) <= most)) most = isnan(other) ? INFINITY : fabs(other - sum);
 	}
 	return most;
 }
 
-static void check_pairing(Law *l, Fn *jvp, const Value *args) {
+/* False: there is no rule for something. */
+static bool check_pairing(Law *l, Fn *jvp, const Value *args) {
 	const Case *base = l->base;
-	if (!ask(l, ask_transpose)) return;
+	const char *law = l->snapshots ? "vjps with snapshots" : "vjps";
+	if (!ask(l, ask_transpose)) return false;
 	Fn *back = l->out;
 	const Linearised *lin = l->linear;
 	Outcome primal = outcome_of(l->c, run_reference, lin->primal, args);
 	if (primal.status != ST_OK) {
-		complain(l, "vjps", primal.message);
+		complain(l, law, primal.message);
 		outcome_free(&primal);
-		return;
+		return true;
 	}
 	uint32_t n = fn_nresults(base->fn), at = lin->nresiduals, ngradients = 0, nresults = 0;
 	Value *given = room(at + n, sizeof *given), *cotangents = given + at, *tangents = room(base->nargs, sizeof *tangents);
@@ -265,20 +271,21 @@ static void check_pairing(Law *l, Fn *jvp, const Value *args) {
 		ngradients++;
 	}
 	double size = 0;
-	double left = side(l, jvp, args, nresults, forwards, cotangents, &size), right = side(l, back, given, ngradients, backwards, tangents, &size);
+	double left = pairing_side(l->c, jvp, args, nresults, forwards, cotangents, &size), right = pairing_side(l->c, back, given, ngradients, backwards, tangents, &size);
 	double allowed = (holds_f32(l->c, back) ? 1e-4 : 1e-11) * fmax(size, 1e-3);
 	if (isfinite(left) && !(fabs(left - right) <= allowed)) {
-		allowed += 16 * side_moves(l, jvp, args, nresults, forwards, cotangents, left);
-		allowed += 16 * side_moves(l, back, given, ngradients, backwards, tangents, right);
+		allowed += 16 * pairing_moves(l->c, jvp, args, nresults, forwards, cotangents, left);
+		allowed += 16 * pairing_moves(l->c, back, given, ngradients, backwards, tangents, right);
 		char why[200];
 		snprintf(why, sizeof why, "the pairing is %.17g forwards and %.17g backwards (sizes %.3g, allowed %.3g)", left, right, size, allowed);
-		if (!(fabs(left - right) <= allowed) && !isnan(right)) complain(l, "vjps", why);
+		if (!(fabs(left - right) <= allowed) && !isnan(right)) complain(l, law, why);
 	}
 	outcome_free(&primal);
 	drop(at + nresults, given);
 	free(tangents);
 	free(forwards);
 	free(backwards);
+	return true;
 }
 
 static void check_derivatives(Law *l) {
@@ -298,7 +305,10 @@ static void check_derivatives(Law *l) {
 		if (tangents.code != E_SINGULAR) complain(l, "jvps", tangents.message);
 	} else {
 		check_jet(l, jvp, args, &tangents);
-		check_pairing(l, jvp, args);
+		bool ruled = check_pairing(l, jvp, args);
+		l->snapshots = 1 + random_below(&l->rng, 4);
+		if (check_pairing(l, jvp, args) != ruled) complain(l, "vjps with snapshots", "they have rules, or not, where tapes are otherwise");
+		l->snapshots = 0;
 	}
 	outcome_free(&tangents);
 	drop(nargs, args);
@@ -366,6 +376,88 @@ static void check_sums(Law *l) {
 	fn_unref(l->sums);
 }
 
+/* ---- patterns ------------------------------------------------------------------------------------------------------ */
+
+static void ask_sparsity(Ctx *c, void *arg) {
+	Law *l = arg;
+	l->out = ad_sparsity(c, l->base->fn, l->active, l->ncaptured);
+}
+
+static bool holds(const Sets *sets, int32_t set, int64_t input) {
+	SetView v = sets_view(sets, set);
+	for (int32_t k = 0; k < v.count; k++)
+		if (set_member(v, k) == input) return true;
+	return false;
+}
+
+/* Every element of the tangent that is other than zero must know of the input. */
+static void check_column(Law *l, const Sets *sets, Value numbers, Value tangent, int64_t input) {
+	Tensor *s = value_to_tensor(l->c, numbers), *t = value_to_tensor(l->c, tangent);
+	if (!s || !t) abort();
+	Tensor *x = tensor_contiguous(l->c, s), *y = tensor_contiguous(l->c, t);
+	if (!x || !y) abort();
+	if (!tensor_same_shape(x, y)) complain(l, "patterns", "the sets have another shape than the tangent");
+	for (int64_t i = 0; i < x->count && i < y->count && !l->trouble[0]; i++) {
+		double _Complex v;
+		scalar_convert((Dtype)y->dtype, y->data + (size_t)i * dtype_size((Dtype)y->dtype), DT_C128, &v);
+		if (v == 0 || v != v || holds(sets, ((const int32_t *)(const void *)x->data)[i], input)) continue;
+		char why[200];
+		snprintf(why, sizeof why, "element %lld depends on input %lld, and its set does not say so", (long long)i, (long long)input);
+		complain(l, "patterns", why);
+	}
+	tensor_unref(x);
+	tensor_unref(y);
+	tensor_unref(s);
+	tensor_unref(t);
+}
+
+/* One parameter, some of its elements. What comes before it counts as captured, or all that is not active varies. */
+static void check_patterns(Law *l) {
+	const Case *base = l->base;
+	const uint32_t n = base->nargs, which = n ? (uint32_t)random_below(&l->rng, n) : 0, nresults = fn_nresults(base->fn);
+	if (!n || draws_random(base->fn)) return;
+	const Type type = *ref_ty(base->fn, fn_param(base->fn, which));
+	if (type.kind != TY_TENSOR || !dtype_is_real((Dtype)type.dtype)) return;
+	memset(l->active, 0, sizeof l->active);
+	l->active[which] = true;
+	l->ncaptured = random_below(&l->rng, 2) ? n : 0;
+	if (!ask(l, ask_sparsity)) return;
+	Fn *program = l->out;
+	if (!ask(l, ask_jvp)) return;
+	Fn *jvp = l->out;
+	const Value x = base->args[0][which];
+	const int64_t inputs = x.kind == V_TENSOR ? x.tensor->count : 1;
+	Value *numbers = room(nresults, sizeof *numbers), *args = room(n + 1, sizeof *args);
+	Sets *sets = NULL;
+	for (uint32_t k = 0; k < n; k++) args[k] = value_ref(base->args[0][k]);
+	diag_clear(l->c);
+	if (inputs && sparsity_run(l->c, program, inputs, args, numbers, &sets) == ST_OK) {
+		for (uint32_t turn = 0; turn < 8 && !l->trouble[0]; turn++) {
+			const int64_t input = (int64_t)random_below(&l->rng, (uint64_t)inputs), none[MAX_RANK] = {0};
+			Tensor *unit = tensor_zeros(l->c, (Dtype)type.dtype, type.rank, x.kind == V_TENSOR ? x.tensor->shape : none);
+			if (!unit) abort();
+			if (type.dtype == DT_F64) ((double *)(void *)unit->data)[input] = 1;
+			else ((float *)(void *)unit->data)[input] = 1;
+			args[n] = value_from_tensor(unit);
+			Outcome o = outcome_of(l->c, run_reference, jvp, args);
+			uint32_t at = 0;
+			for (uint32_t k = 0; k < nresults && o.status == ST_OK; k++) {
+				if (!type_has_tangent(l->c, ref_type(base->fn, fn_result(base->fn, k)))) continue;
+				const int32_t tangent = tangent_at(l, l->flags, k);
+				if (tangent >= 0) check_column(l, sets, numbers[at], o.results[tangent], input);
+				at++;
+			}
+			outcome_free(&o);
+			value_unref(args[n]);
+			args[n] = (Value){0};
+		}
+		sets_free(sets);
+	}
+	diag_clear(l->c);
+	drop(nresults, numbers);
+	drop(n, args);
+}
+
 void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t cap) {
 	trouble[0] = 0;
 	const Case *base = &cs->at[0];
@@ -375,5 +467,10 @@ void check_laws(Ctx *c, uint64_t seed, const Cases *cs, char *trouble, size_t ca
 	check_batch(l);
 	check_derivatives(l);
 	check_sums(l);
+	check_patterns(l);
+	for (uint32_t k = 1; k < cs->n; k++) {
+		l->base = &cs->at[k];
+		if (l->base->args[0] && l->base->want[0].status == ST_OK && l->base->nargs <= MANY && l->base->want[0].n <= MANY) check_batch(l);
+	}
 	free(l);
 }

@@ -9,6 +9,7 @@
 #include "parser/session.h"
 #include "tests/random/derive.h"
 #include "tests/random/laws.h"
+#include "tests/random/orders.h"
 #include "tests/random/shrink.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +29,13 @@ typedef struct Options {
 	int64_t jobs;
 	bool brief, shrink, print, coverage, self_test, times, lenient;
 	const char *only; /* engine */
+	int64_t orders; /* programs, at least, whose derivatives are to be compared in every mode */
 } Options;
 
 typedef struct Tally {
 	uint32_t passed, failed, cases, runs, errors, lenient, without_rule;
 	uint32_t functions[OP_COUNT], instructions[OP_COUNT]; /* that hold the primitive; of it */
+	Orders orders;
 } Tally;
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */
@@ -114,9 +117,13 @@ static bool wants(const Options *o, const Engine *e, uint64_t seed) {
 	return o->only ? !strcmp(o->only, e->name) : !(o->brief && e->rare && seed % RARE_EVERY);
 }
 
-/* They take longer than the engines: a third of the programs is asked. */
+/* They take longer than the engines: a third of the programs is asked, the others what follows. */
 static bool wants_laws(const Options *o, uint64_t seed) {
 	return !o->self_test && (o->only ? !strcmp(o->only, "laws") : seed % 3 == 0);
+}
+
+static bool wants_orders(const Options *o, uint64_t seed) {
+	return !o->self_test && (o->only ? !strcmp(o->only, "orders") : seed % 3 != 0);
 }
 
 static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o, const Engine *table, Checked *out, Tally *t) {
@@ -167,6 +174,10 @@ static Checked check_plan(Ctx *c, Plan *plan, const Options *o, Tally *t, void (
 	check_cases(c, cs, plan->seed, o, table_of(o), &out, t);
 	if (!out.failed && !p.out.prints && !p.out.wild && wants_laws(o, plan->seed)) {
 		check_laws(c, plan->seed, cs, out.what, sizeof out.what);
+		out.failed = out.what[0];
+	}
+	if (!out.failed && !p.out.prints && !p.out.wild && wants_orders(o, plan->seed)) {
+		check_orders(c, plan->seed, cs, &t->orders, out.what, sizeof out.what);
 		out.failed = out.what[0];
 	}
 	count_prims(cs, t);
@@ -263,6 +274,18 @@ static void print_coverage(const Tally *t) {
 	printf("%u of %d primitives do not occur\n", none, OP_COUNT - 1);
 }
 
+static void print_orders(const Orders *o) {
+	printf("derivatives of orders 1 and 2 of %u programs, compared in every mode: %u (%u of them without a second one);", o->asked, o->all, o->linear);
+	for (int k = 0; k < MODE_COUNT; k++) printf(" %s %u%s", mode_names[k], o->compared[k], k + 1 < MODE_COUNT ? "," : "\n");
+	bool first = true;
+	for (uint32_t op = 1; op < OP_COUNT; op++) {
+		if (!o->no_form[op]) continue;
+		printf("%s %s %u", first ? "no form at complex arguments:" : ",", prims[op].name, o->no_form[op]);
+		first = false;
+	}
+	if (!first) printf("\n");
+}
+
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static void usage(FILE *to) {
@@ -272,7 +295,9 @@ static void usage(FILE *to) {
 	      "  --brief         programs of a third of the steps; every twentieth as long as ever\n"
 	      "  --jobs N        N processes share the work (1); 0: one for each processor\n"
 	      "  --threads LIST  numbers of threads for engines that use them (1,2,3)\n"
-	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its transforms\n"
+	      "  --engine NAME   this engine only; or `laws`: what must hold between a program and its transforms; or `orders`: its first and\n"
+	      "                  second derivatives in every mode\n"
+	      "  --orders N      fail when fewer programs than N had all these derivatives compared\n"
 	      "  --shrink        a failing program is made smaller before it is shown\n"
 	      "  --print         show every program\n"
 	      "  --coverage      count how often each primitive occurs\n"
@@ -318,6 +343,7 @@ static bool read_options(int argc, char **argv, Options *o) {
 		else if (!strcmp(a, "--engine") && argv[i + 1]) o->only = argv[++i];
 		else if (!strcmp(a, "--seed") && read_number(argv[i + 1], &n)) o->seed = (uint64_t)n, i++;
 		else if (!strcmp(a, "--count") && read_number(argv[i + 1], &n)) o->count = n, i++;
+		else if (!strcmp(a, "--orders") && read_number(argv[i + 1], &n)) o->orders = n, i++;
 		else if (!strcmp(a, "--jobs") && read_number(argv[i + 1], &n)) o->jobs = n, i++;
 		else return false;
 	}
@@ -375,7 +401,12 @@ static void add_tally(Tally *to, const Tally *t) {
 	for (uint32_t op = 0; op < OP_COUNT; op++) {
 		to->functions[op] += t->functions[op];
 		to->instructions[op] += t->instructions[op];
+		to->orders.no_form[op] += t->orders.no_form[op];
 	}
+	for (int k = 0; k < MODE_COUNT; k++) to->orders.compared[k] += t->orders.compared[k];
+	to->orders.asked += t->orders.asked;
+	to->orders.all += t->orders.all;
+	to->orders.linear += t->orders.linear;
 }
 
 /* A process for each share, which leaves its tally in memory that is shared; one that does not come to its end is a failure. */
@@ -423,6 +454,11 @@ int main(int argc, char **argv) {
 	if (o.coverage) print_coverage(&t);
 	printf("%u functions, %u runs, %u of them in error by design; %u results not compared because they hang on roundings; %u transforms without a rule\n",
 	       t.cases, t.runs, t.errors, t.lenient, t.without_rule);
+	if (t.orders.asked) print_orders(&t.orders);
+	if (t.orders.all < o.orders) {
+		printf("only %u programs had their derivatives compared in every mode; it should be %lld\n", t.orders.all, (long long)o.orders);
+		t.failed++;
+	}
 	if (o.self_test) { /* then failing is passing */
 		uint32_t found = t.failed;
 		t.failed = found == 0;

@@ -57,6 +57,9 @@ gives 'a time limit' 5 '' '[E0903]' "$atled" --time-limit 0.2 "$work/endless.dsl
 gives 'a step limit' 5 '' '[E0903]' "$atled" --step-limit 10000 "$work/endless.dsl"
 gives 'a memory limit' 5 '' '[E0901]' "$atled" --mem-limit 20M -e 'x = randn(3000, 3000); sum(x)'
 gives 'files are denied' 6 '' 'granted' "$atled" --safe -e 'use "x.dsl"'
+gives 'rules are trusted' 0 2.0 '' "$atled" -e 'f(x) = x^2' -e 'derivative f(x) = x' -e "f'(2.0)"
+gives 'rules are checked' 3 '' 'the derivative rule of `f` gives' "$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = x' -e "f'(2.0)"
+gives 'a right rule' 0 4.0 '' "$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = 2x' -e "f'(2.0)"
 gives 'printing is not denied' 0 1 '' "$atled" --safe -e 'print(1)'
 gives 'an unknown option' 2 '' '--nonsense' "$atled" --nonsense
 gives 'an option without its value' 2 '' 'SECONDS' "$atled" --time-limit

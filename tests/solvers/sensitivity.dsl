@@ -46,3 +46,72 @@ grad(end_value)(0.02) / slope  #~ 1.0 tol 1e-5
 grad(ν -> solve(burgers(ν), fd(n = 128)).u(1, 0.5))(0.02) / slope  #~ 1.0 tol 1e-5
 end_spectral(ν) = solve(burgers(ν), chebyshev(n = 64), rtol = 1e-9, atol = 1e-11).u(1, 0.5)
 grad(end_spectral)(0.02) / ((end_spectral(0.0201) - end_spectral(0.0199)) / 0.0002)  #~ 1.0 tol 1e-4
+
+# derivatives of every order in every mixture of modes, against the exact solution of the logistic equation
+logistic(p) = ode((t, y) -> [p[0] * y[0] * (1 - y[0] / p[1])], [p[2]], (0.0, 1.0), rtol = 1e-11, atol = 1e-13, saveat = [0.5, 1.0]).values[-1, 0]
+exact(p) = p[1] / (1 + (p[1] / p[2] - 1) * exp(-p[0]))
+q = [1.5, 2.0, 0.3]
+v = [0.3, -0.2, 0.1]
+grad(logistic)(q)            #~ grad(exact)(q) tol 1e-9
+hessian(logistic)(q)         #~ hessian(exact)(q) tol 1e-9
+jacobian(hessian(logistic))(q)       #~ jacobian(hessian(exact))(q) tol 1e-8
+grad(p -> sum(hessian(logistic)(p)^2))(q)    #~ grad(p -> sum(hessian(exact)(p)^2))(q) tol 1e-8
+along(f) = p -> grad(f)(p) @ v
+grad(along(along(logistic)))(q)      #~ grad(along(along(exact)))(q) tol 1e-8
+grad(along(along(along(logistic))))(q)       #~ grad(along(along(along(exact))))(q) tol 1e-7
+taylor(s -> logistic(q + s*v), 0.0, 4)       #~ taylor(s -> exact(q + s*v), 0.0, 4) tol 1e-9
+jvp(p -> jvp(grad(logistic), p, v)[1], q, v)[1]      #~ jvp(p -> jvp(grad(exact), p, v)[1], q, v)[1] tol 1e-8
+
+# CVODES' cvsRoberts: the gradient of the integral of y3 up to t = 50, the integral being one equation more; values recomputed in extended precision
+roberts(k) = ode((t, y) -> {
+  a = k[0] * y[0]
+  b = k[1] * y[1] * y[2]
+  c = k[2] * y[1]^2
+  [b - a, a - b - c, c, y[2]]
+}, [1.0, 0, 0, 0], (0.0, 50.0), rtol = 1e-11, atol = 1e-15, saveat = [25.0, 50.0]).values[-1, 3]
+k0 = [0.04, 1e4, 3e7]
+grad(roberts)(k0) / [173.4140891449773, -5.059191405586188e-04, 8.432346465422593e-08]       #~ [1, 1, 1] tol 1e-6
+jacobian(roberts)(k0) / [173.4140891449773, -5.059191405586188e-04, 8.432346465422593e-08]   #~ [1, 1, 1] tol 1e-6
+
+# the value a root finder sees is a solve: a shooting method, and its derivatives
+shoot(p) = root(s -> ode((t, y) -> [y[1], -p * y[0]], [0.0, s], (0.0, 1.0), rtol = 1e-11, atol = 1e-12, saveat = [0.5, 1.0]).values[-1, 0] - 1, 1.0)
+shoot(1.0)                   #~ 1 / sin(1) tol 1e-9
+shoot'(1.0)                  #~ (p -> sqrt(p) / sin(sqrt(p)))'(1.0) tol 1e-8
+shoot''(1.0)                 #~ (p -> sqrt(p) / sin(sqrt(p)))''(1.0) tol 1e-7
+grad(shoot)(1.0)             #~ (p -> sqrt(p) / sin(sqrt(p)))'(1.0) tol 1e-8
+
+# with an algebraic equation: y' + z = 0, z = p y
+problem algebraic(p = 1.0, y0 = 1.0) {
+  domain t in [0, 1]
+  field y, z
+  y_t + z == 0
+  z == p * y
+  y == y0 at t = 0
+}
+decayed(p) = solve(algebraic(p[0], p[1]), bdf(), rtol = 1e-10, atol = 1e-12, saveat = [0.5, 1.0]).values[-1, 0]
+decay_of(p) = p[1] * exp(-p[0])
+at2 = [0.7, 1.3]
+v2 = [0.4, -0.3]
+grad(decayed)(at2)           #~ grad(decay_of)(at2) tol 1e-8
+hessian(decayed)(at2)        #~ hessian(decay_of)(at2) tol 1e-8
+hvp(decayed, at2, v2)        #~ hvp(decay_of, at2, v2) tol 1e-8
+grad(p -> jvp(decayed, p, v2)[1])(at2)       #~ hvp(decay_of, at2, v2) tol 1e-8
+taylor(s -> decayed(at2 + s*v2), 0.0, 3)     #~ taylor(s -> decay_of(at2 + s*v2), 0.0, 3) tol 1e-8
+grad(p -> grad(decayed)(p) @ v2)(at2)        #~ hvp(decay_of, at2, v2) tol 1e-8
+grad(p -> hvp(decayed, p, v2) @ v2)(at2)     #~ grad(p -> hvp(decay_of, p, v2) @ v2)(at2) tol 1e-7
+grad(p -> grad(p -> grad(decayed)(p) @ v2)(p) @ v2)(at2)     #~ grad(p -> hvp(decay_of, p, v2) @ v2)(at2) tol 1e-7
+jacobian(hessian(decayed))(at2)      #~ jacobian(hessian(decay_of))(at2) tol 1e-7
+
+# second and third derivatives of a partial differential equation's solution by its parameters
+problem warm(k = 1.0, a = 1.0) {
+  domain t in [0, 0.1], x in [0, 1]
+  field u
+  u_t == k*u_xx
+  u == a*sin(π*x) at t = 0
+  u == 0          at x = 0, x = 1
+}
+middle(p) = solve(warm(p[0], p[1]), chebyshev(n = 20), rtol = 1e-10, atol = 1e-12, saveat = [0.05, 0.1]).u(0.1, 0.5)
+decaying(p) = p[1] * exp(-π^2 * 0.1 * p[0])
+hessian(middle)([1.0, 1.2])  #~ hessian(decaying)([1.0, 1.2]) tol 1e-8
+taylor(k -> middle([k, 1.2]), 1.0, 3)        #~ taylor(k -> decaying([k, 1.2]), 1.0, 3) tol 1e-8
+grad(p -> grad(middle)(p)[0])([1.0, 1.2])    #~ hessian(decaying)([1.0, 1.2])[0] tol 1e-8

@@ -615,6 +615,112 @@ static void test_host(T *t) {
 	CHECK(t, number(t, "try { fails(1.0) } catch e { 7.0 }") == 7 && !atled_last_error(t->x));
 }
 
+/* c x^p, element by element. */
+typedef struct Power {
+	double c;
+	int p;
+} Power;
+static int power_value(void *ud, atled_context *ctx, const atled_array *in, atled_array *out) {
+	const Power *f = ud;
+	(void)ctx;
+	for (int64_t i = 0; i < in[0].count; i++) ((double *)out[0].data)[i] = f->c * pow(((const double *)in[0].data)[i], f->p);
+	return 0;
+}
+static int power_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx, atled_array *out) {
+	const Power *f = ud;
+	(void)ctx, (void)y;
+	for (int64_t i = 0; i < in[0].count; i++)
+		((double *)out[0].data)[i] = f->p * f->c * pow(((const double *)in[0].data)[i], f->p - 1) * ((const double *)dx[0].data)[i];
+	return 0;
+}
+static int power_vjp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *w, atled_array *out) {
+	return power_jvp(ud, ctx, in, y, w, out);
+}
+/* Wrong in the last element. */
+static int wrong_jvp(void *ud, atled_context *ctx, const atled_array *in, const atled_array *y, const atled_array *dx, atled_array *out) {
+	power_jvp(ud, ctx, in, y, dx, out);
+	((double *)out[0].data)[in[0].count - 1] *= 1.5;
+	return 0;
+}
+
+static atled_status define_power(T *t, const char *name, Power *f, bool jvp, bool vjp, bool wrong) {
+	atled_host h = {.size = sizeof h, .name = name, .type = "(f64[n]) -> f64[n]", .ud = f, .value = power_value};
+	if (jvp) h.jvp = wrong ? wrong_jvp : power_jvp;
+	if (vjp) h.vjp = wrong ? wrong_jvp : power_vjp;
+	return atled_define_host(t->x, &h);
+}
+
+static bool gives_error(T *t, const char *text, const char *code, const char *part) {
+	if (atled_compile(t->x, text, ATLED_ZERO, "rules.dsl") != ATLED_ERROR) return false;
+	const atled_error *e = atled_last_error(t->x);
+	bool good = e && !strcmp(e->code, code) && strstr(e->message, part);
+	if (!good && e) printf("  %s: %s %s\n", text, e->code, e->message);
+	return good;
+}
+
+/* Rules that the program gives to functions of the host, of other functions of the host. */
+static void test_host_rules(T *t) {
+	static Power cube = {1, 3}, slope = {3, 2}, curve = {6, 1};
+	FINE(t, define_power(t, "cube", &cube, false, false, false));
+	FINE(t, define_power(t, "cube_slope", &slope, false, false, false));
+	FINE(t, define_power(t, "cube_curve", &curve, true, true, false));
+	CHECK(t, gives_error(t, "grad(x -> sum(cube(x)))([2.0])", "E0401", "cube"));
+	FINE(t, atled_compile(t->x, "derivative cube(x) = cube_slope(x)\nderivative cube_slope(x), dx = dx * cube_curve(x)\n", ATLED_ZERO, NULL));
+	CHECK(t, number(t, "sum(cube([1.0, 2]))") == 9);
+	CHECK(t, number(t, "jvp(cube, [1.0, 2], [1.0, 10])[1][1]") == 120);
+	CHECK(t, number(t, "grad(x -> sum(cube(x)))([1.0, 2])[1]") == 12);
+	CHECK(t, number(t, "hessian(x -> sum(cube(x)))([1.0, 2])[1, 1]") == 12);
+	CHECK(t, number(t, "hessian(x -> sum(cube(x)))([1.0, 2])[0, 1]") == 0);
+	CHECK(t, number(t, "hvp(x -> sum(cube(2x)), [1.0, 2], [0.0, 1])[1]") == 96);
+	/* the third derivative is the host's own rule of cube_curve, the fourth has none */
+	CHECK(t, number(t, "grad(y -> hessian(x -> sum(cube(x)))(y)[0, 0])([2.0])[0]") == 6);
+	CHECK(t, gives_error(t, "grad(z -> grad(y -> hessian(x -> sum(cube(x)))(y)[0, 0])(z)[0])([2.0])", "E0401", "cube_curve"));
+	CHECK(t, number(t, "sum(map(x -> cube(x), [1.0, 2; 3, 4]))") == 100);
+	CHECK(t, number(t, "map(grad(x -> sum(cube(x))), [1.0, 2; 3, 4])[1, 0]") == 27);
+	CHECK(t, number(t, "map(x -> hessian(y -> sum(cube(y)))(x), [1.0, 2; 3, 4])[1, 0, 0]") == 18);
+	CHECK(t, number(t, "grad(x -> sum(map(y -> sum(cube(y)), x)))([1.0, 2; 3, 4])[1, 1]") == 48);
+	CHECK(t, number(t, "taylor(x -> sum(cube([x])), 2.0, 3)[2]") == 6);
+	CHECK(t, gives_error(t, "derivative cube(x, k) = k", "E0404", "cube"));
+	/* a new function of the name has no rule */
+	FINE(t, define_power(t, "cube", &cube, false, false, false));
+	CHECK(t, gives_error(t, "grad(x -> sum(cube(x)))([2.0])", "E0401", "cube"));
+}
+
+static void test_rule_checks(T *t) {
+	static Power cube = {1, 3}, slope = {3, 2};
+	CHECK(t, atled_check_rules(t->x, (atled_rule_check)7) == ATLED_MISUSE);
+	FINE(t, define_power(t, "wrong", &cube, true, false, true));
+	FINE(t, define_power(t, "wrong_back", &cube, false, true, true));
+	FINE(t, define_power(t, "right", &cube, true, true, false));
+	FINE(t, define_power(t, "cube", &cube, false, false, false));
+	FINE(t, define_power(t, "cube_slope", &slope, false, false, false));
+	CHECK(t, number(t, "sum(wrong([1.0, 2]))") == 9); /* nobody has asked */
+	FINE(t, atled_check_rules(t->x, ATLED_RULES_FAIL));
+	CHECK(t, number(t, "sum(right([1.0, 2]))") == 9);
+	CHECK(t, number(t, "grad(x -> sum(right(x)))([1.0, 2])[1]") == 12);
+	CHECK(t, number(t, "sum(map(x -> sum(right(x)), [1.0, 2; 3, 4]))") == 100);
+	for (int again = 0; again < 2; again++) CHECK(t, gives_error(t, "wrong([1.0, 2])", "E0405", "the jvp of `wrong`"));
+	const atled_error *told = atled_last_error(t->x);
+	CHECK(t, told && strstr(told->message, "of y[1] by argument 0[1]") && told->line == 1);
+	CHECK(t, gives_error(t, "sum(wrong_back(linspace(1.0, 2, 50)))", "E0405", "the vjp of `wrong_back`"));
+	CHECK(t, gives_error(t, "map(x -> grad(y -> sum(wrong_back(y)))(x), [1.0, 2; 3, 4])", "E0405", "wrong_back"));
+	FINE(t, atled_compile(t->x, "derivative cube(x) = 2 * cube_slope(x)", ATLED_ZERO, "rules.dsl"));
+	CHECK(t, gives_error(t, "grad(x -> sum(cube(x)))([1.0, 2])", "E0405", "the derivative rule of `cube`"));
+	CHECK(t, number(t, "try { sum(cube([1.0])) } catch e { 7.0 }") == 7);
+	FINE(t, atled_compile(t->x, "derivative cube(x) = cube_slope(x)", ATLED_ZERO, NULL));
+	CHECK(t, number(t, "grad(x -> sum(cube(x)))([1.0, 2])[1]") == 12);
+	/* a warning */
+	FINE(t, atled_check_rules(t->x, ATLED_RULES_WARN));
+	FINE(t, atled_compile(t->x, "half(x) = x^2\nderivative half(x) = x\n", ATLED_ZERO, NULL));
+	CHECK(t, number(t, "half'(3.0)") == 3);
+	FINE(t, atled_compile(t->x, "half(x) = x^2\nderivative half(x) = x\nz = half'(3.0)", ATLED_ZERO, NULL));
+	atled_error e = {.size = sizeof e};
+	CHECK(t, atled_error_count(t->x) == 1 && atled_error_at(t->x, 0, &e) == ATLED_OK && e.warning && !strcmp(e.code, "E0405"));
+	FINE(t, atled_check_rules(t->x, ATLED_RULES_TRUSTED));
+	FINE(t, atled_compile(t->x, "third(x) = x^2\nderivative third(x) = x\nz = third'(3.0)", ATLED_ZERO, NULL));
+	CHECK(t, atled_error_count(t->x) == 0);
+}
+
 static atled_status native_pair(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args,
                                 atled_value **result) {
 	Said *said = ud;
@@ -893,11 +999,14 @@ static const char *const programs[] = {
 	"s = 0.0\nfor i in 0..5 { s = s + i }\ns",
 	"h(x",
 	"sq([1.0, 2.0], 3.0)",
+	"n(x) = { for i in 0..3 { x = sqrt(x - 1) / 0 }\nx }\nnan_check(grad(x -> sum(n(x))), [1.0, 3.0]).message",
+	"k(x) = x^2\nderivative k(x) = 2x\nk'(2.0) + sum(sq([1.0], 2.0))",
 };
 
 /* One use of the interface; what it makes is given back however far it comes. */
 static atled_status use(atled_context *x, int which) {
 	atled_value *v = NULL;
+	if (which == 9) atled_check_rules(x, ATLED_RULES_FAIL);
 	atled_status st = atled_eval(x, programs[which], ATLED_ZERO, "p", &v);
 	if (st == ATLED_OK && which == 1) {
 		atled_function *f = NULL, *g = NULL;
@@ -1009,6 +1118,8 @@ int main(void) {
 		{"derive", test_derive},
 		{"entry", test_entry},
 		{"host", test_host},
+		{"host-rules", test_host_rules},
+		{"rule-checks", test_rule_checks},
 		{"native", test_native},
 		{"values", test_values},
 		{"tensors", test_tensors},

@@ -2,6 +2,7 @@
  *
  * Needs: derivative_check.h. Prints "N passed, N failed"; the exit status is 0 when nothing failed. An argument chooses tests by name.
  */
+#include "autodiff/rules.h"
 #include "tests/unit/derivative_check.h"
 #include <math.h>
 #include <stdio.h>
@@ -409,6 +410,18 @@ static void test_factorisations(T *t) {
 			args[0] = array(t, d, 2, (int64_t[]){3, 3}, -1, 1);
 			args[1] = array(t, d, 2, (int64_t[]){3, 2}, -1, 1);
 			check_all(t, end1(t, solved), 2, args, 2, &looser);
+		}
+		for (int adjoint = 0; adjoint < 2; adjoint++) { /* the derivatives are by the matrix and the right side, not by the factors */
+			begin(t, is_complex ? "solved, complex" : "solved");
+			n = sym(t, "n");
+			x = param(t, type_tensor(t->c, d, 2, (Dim[]){n, n}), "a");
+			y = param(t, type_tensor(t->c, d, 2, (Dim[]){n, len(t, 2)}), "b");
+			Ref a[3] = {definite(t, x)}, still = build1(t->b, OP_STOP, a[0]);
+			build(t->b, OP_LU, 1, &still, 0, a + 1);
+			args[0] = array(t, d, 2, (int64_t[]){3, 3}, -1, 1);
+			args[1] = array(t, d, 2, (int64_t[]){3, 2}, -1, 1);
+			Ref found = mat_solve_factored(t->b, a, y, adjoint);
+			check_all(t, end1(t, found), 2, args, 2, &looser);
 		}
 	}
 	begin(t, "lu of a rectangle");

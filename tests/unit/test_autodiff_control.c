@@ -923,6 +923,28 @@ static void test_linear_errors(T *t) {
 	fn_unref(f);
 }
 
+/* What is kept of y[..by 2] is made before two lengths are said to be one, and of these only the other is known to the linear part. */
+static void test_equal_later(T *t) {
+	begin(t, "equal later");
+	Builder *b = t->b;
+	Dim n = sym(t, "n"), m = sym(t, "m"), none = len(t, 0), half = dim_floordiv(t->c, dim_add(t->c, m, len(t, 1)), 2);
+	Ref x = param(t, vec(t, n), "x"), y = param(t, vec(t, m), "y"), part = build_slice(b, y, &none, &half, (int64_t[]){2});
+	Ref zero = build_zeros(b, vec(t, half)), some = build_select(b, build2(b, OP_LT, zero, part), part, zero);
+	CHECK(t, build_unify(b, n, m, atom(t->c, "x + y")));
+	Fn *f = end1(t, mul(b, total(t, some), total(t, build1(b, OP_SIN, add(b, x, y)))));
+	Value args[2] = {vector(t, 19, -1, 1), vector(t, 19, -1, 1)}, kept[16] = {{0}}, given[16], gradients[2] = {{0}};
+	const Linearised *l = ad_linearise(t->c, f, (bool[]){true, true});
+	Fn *back = ad_transpose(t->c, l->linear, l->nresiduals);
+	uint32_t r = l->nresiduals;
+	CHECK(t, r < 15 && run(t, l->primal, args, kept));
+	memcpy(given, kept + 1, r * sizeof *given);
+	given[r] = value_f64(1);
+	CHECK(t, run(t, back, given, gradients) && flatten(t, gradients[0], NULL) == 19 && flatten(t, gradients[1], NULL) == 19);
+	release(r + 1, kept);
+	release(2, gradients);
+	check_all(t, f, 2, args, 2, &usual);
+}
+
 /* ---- random numbers and printing in loops ------------------------------------------------------------------------ */
 
 static void count_lines(void *ud, const char *text, size_t n) {
@@ -1163,6 +1185,7 @@ int main(int argc, char **argv) {
 		{"services", test_services},
 		{"linear", test_linear},
 		{"linear errors", test_linear_errors},
+		{"equal later", test_equal_later},
 		{"effects", test_effects},
 		{"programs", test_programs},
 	};

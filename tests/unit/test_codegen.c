@@ -894,6 +894,61 @@ static void test_failures(uint32_t flags) {
 	forget(&code);
 }
 
+/* A long stretch of everything that may stand in one, with two checks on its way. */
+static Code long_stretch(KType t, uint32_t lanes) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	m->nsites = 6;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0), out = k_buffer(&b, 1), count = k_word(&b, KT_I64, 0), base;
+	k_vloop_begin(&b, lanes, 0, count, 0, NULL, NULL, &base);
+	KRef x = k_load(&b, t, KM_UNIT, in, base, 0), at = k_add(&b, base, k_lane(&b)), y = k_convert(&b, at, t), odd = 0, z = k_const(&b, t, 1);
+	for (int k = 0; k < 12; k++) {
+		y = k_add(&b, k_mul(&b, y, k_const(&b, t, 0.25)), k_prim2(&b, OP_DIV, x, k_const(&b, t, k + 3)));
+		KRef less = k_lt(&b, y, x);
+		odd = odd ? k_logic(&b, k % 3, odd, less) : less;
+		z = k_select(&b, odd, k_sub(&b, z, y), k_prim1(&b, OP_FLOOR, k_add(&b, x, z)));
+		if (k == 4) k_fail_if(&b, k_prim2(&b, OP_EQ, x, k_const(&b, t, -7)), 3, at, k_shift(&b, 0, at, k_int(&b, 1)));
+		if (k == 8) k_fail_if(&b, k_logic(&b, 0, k_mask(&b), k_lt(&b, x, k_const(&b, t, -8))), 4, k_convert(&b, x, KT_I64), at);
+	}
+	KRef whole = k_prim1(&b, OP_NEG, k_convert(&b, k_muladd(&b, z, x, y), KT_I64));
+	k_store(&b, KM_UNIT, out, base, k_select(&b, odd, k_convert(&b, whole, t), z), 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	return compile(m);
+}
+
+/* The same bits and failures however many registers a vector is. */
+static void test_stretch(Dtype d) {
+	const uint32_t one = target.vector_bytes / (uint32_t)dtype_size(d);
+	if (one < 2) return;
+	static char memory[3][70 * 8] __attribute__((aligned(64)));
+	Code plain = long_stretch(ktype_of(d), one);
+	for (uint32_t times = 2; times <= 4; times *= 2) {
+		Code code = long_stretch(ktype_of(d), times * one);
+		bool same = true, told = true;
+		for (int64_t n = 0; n < 70; n++) {
+			for (int64_t k = 0; k < 70; k++) put(d, memory[0] + (size_t)k * dtype_size(d), random_number(-3, 3));
+			memset(memory[1], 1, sizeof memory[1]);
+			memset(memory[2], 1, sizeof memory[2]);
+			same &= call(&plain, (void *[]){memory[0], memory[1]}, (int64_t[]){n}, NULL) == 0;
+			same &= call(&code, (void *[]){memory[0], memory[2]}, (int64_t[]){n}, NULL) == 0;
+			same &= !memcmp(memory[1], memory[2], sizeof memory[1]);
+			for (int64_t bad = 0; bad < n; bad += 3) {
+				const int first = bad % 2;
+				put(d, memory[0] + (size_t)bad * dtype_size(d), first ? -7 : -9);
+				told &= call(&code, (void *[]){memory[0], memory[2]}, (int64_t[]){n}, NULL) == NATIVE_FAILED_AT_SITE && last.site == (first ? 3 : 4);
+				told &= last.fail_a == (first ? bad : -9) && last.fail_b == (first ? 2 * bad : bad);
+				put(d, memory[0] + (size_t)bad * dtype_size(d), 1);
+			}
+		}
+		report(same, __LINE__, "a long stretch of %s on vectors of %u registers", dtype_name(d), times);
+		report(told, __LINE__, "failures in a long stretch of %s on vectors of %u registers", dtype_name(d), times);
+		forget(&code);
+	}
+	forget(&plain);
+}
+
 /* An output in the memory of its input, read twice around the store; two outputs; memory of the call. */
 static void test_in_place(void) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -1295,6 +1350,8 @@ static void test_target(void) {
 	test_calls();
 	test_failures(0);
 	test_failures(KF_PADDED);
+	test_stretch(DT_F64);
+	test_stretch(DT_F32);
 	test_in_place();
 	test_outlined();
 	test_apart();

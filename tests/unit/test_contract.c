@@ -302,8 +302,8 @@ static const KTarget wide = {
 	.cpu = "x86-64-v3", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 524288};
 static const KTarget scalar = {.cpu = "x86-64", .vector_bytes = 8, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
 
-enum { FORMS = 4 };
-static const uint32_t forms[FORMS] = {KF_B_COL_UNIT, KF_K_UNIT, 0, KF_K_UNIT | KF_TURN};
+enum { FORMS = 7 };
+static const uint32_t forms[FORMS] = {KF_B_COL_UNIT,           KF_K_UNIT, 0, KF_K_UNIT | KF_TURN, KF_B_COL_UNIT | KF_FIVES, KF_K_UNIT | KF_FIVES, KF_K_UNIT | KF_TURN | KF_FIVES};
 
 static void check_target(const KTarget *target) {
 	static Entry entries[64];
@@ -312,7 +312,7 @@ static void check_target(const KTarget *target) {
 	for (uint32_t t = 0; t < 2; t++)
 		for (uint32_t f = 0; f < FORMS; f++)
 			for (uint32_t flags = 0; flags < 4; flags++) {
-				if (f != 0 && flags & KF_PADDED) continue;
+				if (!(forms[f] & KF_B_COL_UNIT) && flags & KF_PADDED) continue;
 				entries[n++] = (Entry){types[t], forms[f] | (flags & 1 ? KF_ACCUMULATE : 0) | (flags & 2 ? KF_PADDED : 0), -1, -1, -1, target, 0, 0, 0, 0};
 			}
 	if (!compile(entries, n, 2, false)) {
@@ -342,7 +342,7 @@ static void check_target(const KTarget *target) {
 
 /* Several products in one sum. */
 static void check_sums(const KTarget *target) {
-	static Entry entries[32];
+	static Entry entries[2 * FORMS * (PRODUCTS - 1)];
 	uint32_t n = 0;
 	for (uint32_t f = 0; f < FORMS; f++)
 		for (uint32_t more = 1; more < PRODUCTS; more++)
@@ -358,7 +358,7 @@ static void check_sums(const KTarget *target) {
 
 /* The same with constants in the code. */
 static void check_constants(const KTarget *target, int level) {
-	static Entry entries[80];
+	static Entry entries[120];
 	static const int64_t rows[] = {-1, -1, 1, 2, 3, 5, 8, 24, 9}, columns[] = {1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 20, 24, 28, 33, 40, 64, -1, 96};
 	static const int64_t sums[] = {-1, 1, 2, 3, 4, 5, 8, 20, 33, 128, 129, 0};
 	uint32_t n = 0;
@@ -367,7 +367,7 @@ static void check_constants(const KTarget *target, int level) {
 	entries[n++] = (Entry){KT_F32, KF_B_COL_UNIT | KF_ACCUMULATE, 1, 61, -1, target, 0, 0, 0, 0};
 	while (n < sizeof entries / sizeof *entries) {
 		uint32_t f = (uint32_t)below(FORMS);
-		entries[n++] = (Entry){below(2) ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0) | (!f && below(2) ? KF_PADDED : 0), rows[below(9)],
+		entries[n++] = (Entry){below(2) ? KT_F64 : KT_F32, forms[f] | (below(2) ? KF_ACCUMULATE : 0) | (forms[f] & KF_B_COL_UNIT && below(2) ? KF_PADDED : 0), rows[below(9)],
 		                       columns[below(18)], sums[below(12)], target, 0, 0, 0, 0};
 	}
 	if (!compile(entries, n, level, level == 0)) {
@@ -383,7 +383,7 @@ static void check_constants(const KTarget *target, int level) {
 
 /* What is precompiled is what would be made in its place: the same bits. Unknown extents and known ones, at both levels. */
 static void check_precompiled(const KTarget *target) {
-	enum { N = 40, MOST = 48 };
+	enum { N = 10 * FORMS, MOST = 48 };
 	static Entry entries[3][N];
 	static double c[3][MOST * MOST], a[MOST * MOST], b[MOST * MOST];
 	static const int64_t rows[] = {-1, 1, 2, 3, 9}, columns[] = {-1, 1, 4, 7, 8, 12, 16, 19, 20, 36};

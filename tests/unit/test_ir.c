@@ -322,6 +322,8 @@ static void test_convert(Test *t) {
 /* Texts as the writer writes them. */
 static const char *const texts[] = {
 	"fn @empty() -> () {\n  return\n}\n",
+	"fn @kept(%0: f64) -> (f64) @1:2:9 snapshots(20, 0) {\n  return %0\n}\n",
+	"fn @kept(%0: f64, %1: i64) -> (f64) snapshots(0, 64000000) by_lane(1) {\n  return %0\n}\n",
 	"fn @names[n, n.1, _.2, _.3 = \"_\", floor.4, _.5 = \"a b\"](%0 x: f64[n, n.1], %1 \"odd name\": i32[_.2, "
 	"_.3, floor.4, _.5]) -> (f64[n, n.1]) {\n  return %0\n}\n",
 	"fn @dims[n, m](%0: f64[n + 1, n*m, 2*n - 2, floor(n/2), n^2 + m - 3]) -> (f64[n + 1, n*m, 2*n - 2, "
@@ -369,7 +371,8 @@ static const char *const texts[] = {
 	"  %3: f64[n, n] = cholesky %0\n  %4: f64[n, n], %5: i64[n] = lu %0\n  %6: f64[n, 2], %7: f64[2, 2] = qr %1\n"
 	"  %8: f64[n], %9: f64[n, n] = eigh %0\n  %10: c128[n], %11: c128[n, n] = eig %0\n"
 	"  %12: f64[n, n], %13: f64[n], %14: f64[n, n] = svd %0\n"
-	"  %15: f64[n, 2] = trisolve %3, %1 {lower: 1, adjoint: 0, unit: 0}\n  return %15\n}\n",
+	"  %15: f64[n, 2] = trisolve %3, %1 {lower: 1, adjoint: 0, unit: 0}\n"
+	"  %16: f64[n, 2] = solved %0, %4, %5, %1, %15 {adjoint: 1}\n  return %16\n}\n",
 	"fn @lengths[n, m, k](%0: f64[n], %1: f64[m], %2: i64) -> (f64[n], i64, f64[k]) {\n"
 	"  %3: i64 = extent {dim: n + m}\n  bind_dim %2 {dim: k}\n"
 	"  guard {left: n, right: m, what: \"the operands of +\"}\n  %4: f64[n] = add %0, %1\n"
@@ -482,6 +485,9 @@ static const char *const bad_texts[] = {
 	"fn @f() ->",
 	"fn @f() -> (",
 	"fn @f() -> () {",
+	"fn @f() -> () snapshots(0, 0) {\n  return\n}\n",
+	"fn @f() -> () snapshots(1, 1) {\n  return\n}\n",
+	"fn @f() -> () by_lane(0) {\n  return\n}\n",
 	"fn @f() -> () { return",
 	"fn @f() -> () { return } }",
 	"fn @f() -> () { return }\nfn @f() -> () { return }\n",

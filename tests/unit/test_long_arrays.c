@@ -154,6 +154,35 @@ static void test_extremes_of_one(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
+/* One element decides, wherever it lies: the largest of many, the only +0 among -0, a NaN. */
+static void test_one_element_decides(T *t) {
+	Program p = program(t, extremes_of_one, NATIVE_OFF);
+	static const int64_t lengths[] = {8191, 8192, 8200, 16384, 24575, 40003, 65536, 65569};
+	static const double others[] = {-1, -0.0, -3}, ones[] = {2, 0.0, NAN};
+	for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+		for (int kind = 0; kind < 6; kind++) {
+			const int64_t n = lengths[l];
+			const double sign = kind < 3 ? 1 : -1, other = sign * others[kind % 3], one = sign * ones[kind % 3];
+			Value args[2], r[4];
+			for (int k = 0; k < 2; k++) {
+				Tensor *x = tensor_new(t->c, k ? DT_F64 : DT_F32, 1, &n);
+				for (int64_t i = 0; i < n; i++) ev_put((Dtype)x->dtype, x->data + i * (k ? 8 : 4), other, 0);
+				args[k] = value_tensor(x);
+			}
+			bool good = true;
+			for (int64_t from = 0; from < n && good; from += 1 + ev_below(t, n / 20)) {
+				for (int k = 0; k < 2; k++) ev_put(k ? DT_F64 : DT_F32, args[k].tensor->data + from * (k ? 8 : 4), one, 0);
+				good = run(t, &p, 2, args, NULL, r);
+				for (int k = 0; k < 2 && good; k++) good = same_number(at(&r[2 * k + (kind < 3 ? 0 : 1)], 0), one);
+				for (int k = 0; k < 2; k++) ev_put(k ? DT_F64 : DT_F32, args[k].tensor->data + from * (k ? 8 : 4), other, 0);
+				if (!good) printf("kind %d, element %lld of %lld\n", kind, (long long)from, (long long)n);
+			}
+			CHECK(t, good);
+			ev_drop(args, 2);
+		}
+	if (p.f) fn_unref(p.f);
+}
+
 /* ---- running sums ---------------------------------------------------------------------------------------------------------------------------- */
 
 static Program running(T *t, const char *type, bool flat, int axis, bool reverse) {
@@ -266,6 +295,54 @@ static void test_long_sums(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
+/* The order of a sum, as it is written in the house: blocks of 1024 over 16 partial sums, and the blocks, pieces of 64 of them first, in a tree. Changes
+ * to the kernels must not change a bit of it. */
+enum { LANES = 16, BLOCK = 1024, PIECE = 64 * BLOCK };
+#define TREE(T)                                                                          \
+	static T tree_##T(const T *x, int64_t n) {                                           \
+		if (n > BLOCK) {                                                                 \
+			const int64_t half = (n / BLOCK + 1) / 2 * BLOCK;                            \
+			return tree_##T(x, half) + tree_##T(x + half, n - half);                     \
+		}                                                                                \
+		T sum[LANES] = {0};                                                              \
+		if (n < 2 * LANES) {                                                             \
+			for (int64_t i = 0; i < n; i++) sum[0] = i ? sum[0] + x[i] : x[i];           \
+			return sum[0];                                                               \
+		}                                                                                \
+		for (int64_t i = 0; i < n; i++) sum[i % LANES] = i < LANES ? x[i] : sum[i % LANES] + x[i]; \
+		for (int half = LANES / 2; half; half /= 2)                                      \
+			for (int l = 0; l < half; l++) sum[l] += sum[l + half];                      \
+		return sum[0];                                                                   \
+	}                                                                                    \
+	static T sum_##T(const void *data, int64_t n) {                                      \
+		const T *x = data;                                                               \
+		T pieces[BLOCK];                                                                 \
+		int64_t count = 0;                                                               \
+		for (int64_t i = 0; i < n; i += PIECE) pieces[count++] = tree_##T(x + i, n - i < PIECE ? n - i : PIECE); \
+		return tree_##T(pieces, count);                                                  \
+	}
+TREE(float)
+TREE(double)
+
+static void test_order_of_sums(T *t) {
+	Program p = program(t,
+	                    "fn @f[n](%0: f32[n], %1: f64[n]) -> (f32, f64) {\n  %2: f32 = reduce_sum %0 {axes: [0]}\n  %3: f64 = reduce_sum %1 {axes: [0]}\n"
+	                    "  return %2, %3\n}\n",
+	                    NATIVE_OFF);
+	static const int64_t lengths[] = {1, 15, 16, 17, 31, 32, 33, 1000, 1023, 1024, 1025, 2048, 3072, 4095, 4096, 4097, 5120, 7168, 8192, 12288, 20480, 24576, 28672, 65535, 65536, 65537, 69632, 300000};
+	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F32, SHAPE(lengths[k]), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(lengths[k]), -1, 1))}, r[2];
+		bool good = run(t, &p, 1 + (int)(k % 3), args, NULL, r);
+		const float want = sum_float(args[0].tensor->data, lengths[k]);
+		const double want64 = sum_double(args[1].tensor->data, lengths[k]);
+		good = good && !memcmp(&want, &r[0].f32, sizeof want) && !memcmp(&want64, &r[1].f, sizeof want64);
+		if (!good) printf("length %lld\n", (long long)lengths[k]);
+		CHECK(t, good);
+		ev_drop(args, 2);
+	}
+	if (p.f) fn_unref(p.f);
+}
+
 /* ---- the caller's memory ------------------------------------------------------------------------------------------------------------------------ */
 
 /* A chain long enough for several stages, and a product of 2 axes. */
@@ -347,15 +424,52 @@ static void test_places_refused(T *t) {
 	}
 }
 
+/* A product of matrices is made in the caller's memory where that is no operand's: as one, as several and with a vector. */
+static void test_products_in_place(T *t) {
+	Program p = program(t,
+	                    "fn @f[b, m, n, k](%0: f64[b, m, k], %1: f64[b, k, n]) -> (f64[b, m, n]) {\n"
+	                    "  %2: f64[b, m, n] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  return %2\n}\n",
+	                    NATIVE_OFF);
+	static const int64_t sizes[][4] = {{1, 5, 7, 3}, {3, 40, 30, 50}, {1, 300, 1, 70}, {1, 1, 300, 70}, {1, 300, 280, 64}, {2, 257, 129, 33}, {2, 3, 4, 0}};
+	for (size_t k = 0; p.f && k < sizeof sizes / sizeof *sizes; k++) {
+		const int64_t *s = sizes[k], shape[3] = {s[0], s[1], s[2]};
+		const size_t bytes = (size_t)(s[0] * s[1] * s[2]) * 8;
+		Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(s[0], s[1], s[3]), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(s[0], s[3], s[2]), -1, 1))}, want, r;
+		char *memory = malloc(bytes + 128);
+		memset(memory, fill, bytes + 128);
+		Tensor *place = tensor_wrap(t->c, DT_F64, 3, shape, NULL, memory + 64, true, NULL, NULL);
+		CHECK(t, run(t, &p, 1, args, NULL, &want) && run(t, &p, 2, args, &place, &r));
+		CHECK(t, r.tensor == place && same_bits(&want, &r) && untouched(memory, 64) && untouched(memory + 64 + bytes, 64));
+		ev_drop(&want, 1);
+		ev_drop(&r, 1);
+		ev_drop(args, 2);
+		tensor_unref(place);
+		free(memory);
+	}
+	/* over an operand: somewhere else */
+	const int64_t n = 70, shape[3] = {1, n, n};
+	Value args[2] = {value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1)), value_tensor(ev_tensor(t, DT_F64, SHAPE(1, n, n), -1, 1))}, want, r;
+	Tensor *place = tensor_wrap(t->c, DT_F64, 3, shape, NULL, args[1].tensor->data, true, NULL, NULL);
+	CHECK(t, run(t, &p, 1, args, NULL, &want) && run(t, &p, 1, args, &place, &r) && r.tensor != place && same_bits(&want, &r));
+	ev_drop(&want, 1);
+	ev_drop(&r, 1);
+	tensor_unref(place);
+	ev_drop(args, 2);
+	if (p.f) fn_unref(p.f);
+}
+
 int main(void) {
 	static const TestCase tests[] = {
 		{"extremes", test_extremes},
 		{"extremes of one", test_extremes_of_one},
+		{"one element decides", test_one_element_decides},
 		{"running sums", test_running_sums},
 		{"running rounding", test_running_rounding},
 		{"long sums", test_long_sums},
+		{"order of sums", test_order_of_sums},
 		{"places", test_places},
 		{"places refused", test_places_refused},
+		{"products in place", test_products_in_place},
 	};
 	return ev_run_tests("test_long_arrays.c", sizeof tests / sizeof *tests, tests);
 }

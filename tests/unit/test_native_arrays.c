@@ -571,6 +571,43 @@ static const Program programs[] = {
      "  %2: f64[n, m] = broadcast %1 {shape: [n, m], axes: [1]}\n  %3: f64[n, m] = sub %0, %2\n  %4: f64[n, m] = exp %3\n"
      "  %5: f64[n] = reduce_max %4 {axes: [1]}\n  return %4, %5\n}\n",
      {{20, 300}, {300, 20}, {17, 40}}, -0.1, 0.1},
+    {"a mixture: its parts one after the other, with what is cheap made twice",
+     "fn @f[n, k, d](%0: f64[n, d], %1: f64[k, d], %2: f64[k, d, d], %3: f64[k, n]) -> (f64[k, n], f64[k, d, d], f64[k, d], f64[n]) {\n"
+     "  %4: f64[k, n, d] = broadcast %0 {shape: [k, n, d], axes: [1, 2]}\n  %5: f64[k, n, d] = broadcast %1 {shape: [k, n, d], axes: [0, 2]}\n"
+     "  %6: f64[k, n, d] = sub %4, %5\n  %7: f64[k, n, d] = dot %6, %2 {lcontract: [2], rcontract: [2], lbatch: [0], rbatch: [0]}\n"
+     "  %8: f64[k, n, d] = add %7, %6\n  %9: f64[k, n, d] = mul %8, %8\n  %10: f64[k, n] = reduce_sum %9 {axes: [2]}\n"
+     "  %11: f64[n] = reduce_max %10 {axes: [0]}\n  %12: f64[k, n] = broadcast %11 {shape: [k, n], axes: [1]}\n  %13: f64[k, n] = sub %10, %12\n"
+     "  %14: f64[k, n] = exp %13\n  %15: f64[n] = reduce_sum %14 {axes: [0]}\n  %16: f64[k, n] = broadcast %15 {shape: [k, n], axes: [1]}\n"
+     "  %17: f64[k, n] = div %14, %16\n  %18: f64[k, n] = mul %17, %3\n  %19: f64[k, n, d] = broadcast %18 {shape: [k, n, d], axes: [0, 1]}\n"
+     "  %20: f64[k, n, d] = mul %8, %19\n  %21: f64[k, d, d] = dot %20, %6 {lcontract: [1], rcontract: [1], lbatch: [0], rbatch: [0]}\n"
+     "  %22: f64[k, d] = reduce_sum %20 {axes: [1]}\n  return %17, %21, %22, %15\n}\n",
+     {{1000, 25, 10}, {77, 3, 20}, {17, 7, 1}}, -1, 1},
+    {"networks side by side, in f32, whose operands are copied",
+     "fn @f[n, k, d](%0: f32[n, d], %1: f32[k, d, d], %2: f32[k, d, d]) -> (f32[k, n, d], f32[n, d], f32[k, d, d]) {\n"
+     "  %3: f32[k, n, d] = broadcast %0 {shape: [k, n, d], axes: [1, 2]}\n"
+     "  %4: f32[k, n, d] = dot %3, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  %5: f32[k, n, d] = tanh %4\n"
+     "  %6: f32[k, n, d] = dot %5, %2 {lcontract: [2], rcontract: [2], lbatch: [0], rbatch: [0]}\n  %7: f32[k, n, d] = mul %6, %5\n"
+     "  %8: f32[n, d] = reduce_sum %7 {axes: [0]}\n  %9: f32[k, d, d] = dot %7, %3 {lcontract: [1], rcontract: [1], lbatch: [0], rbatch: [0]}\n"
+     "  return %7, %8, %9\n}\n",
+     {{1000, 25, 10}, {77, 3, 20}, {17, 7, 1}}, -1, 1},
+    {"networks side by side that read each other",
+     "fn @f[n, k, d](%0: f64[n, d], %1: f64[k, d, d], %2: f64[k, d, d]) -> (f64[n, d], f64[k, d, d]) {\n"
+     "  %3: f64[k, n, d] = broadcast %0 {shape: [k, n, d], axes: [1, 2]}\n"
+     "  %4: f64[k, n, d] = dot %3, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  %5: f64[k, n, d] = tanh %4\n"
+     "  %6: i64[k] = iota {to: i64, length: k}\n  %7: i64 = extent {dim: k}\n  %8: i64[k] = broadcast %7 {shape: [k], axes: []}\n  %9: i64[k] = sub %8, %6\n"
+     "  %10: i64[k] = broadcast 1 {shape: [k], axes: []}\n  %11: i64[k] = sub %9, %10\n  %12: f64[k, n, d] = gather %5, %11 {axis: 0, batch: 0}\n"
+     "  %13: f64[k, n, d] = add %5, %12\n  %14: f64[k, n, d] = dot %13, %2 {lcontract: [2], rcontract: [2], lbatch: [0], rbatch: [0]}\n"
+     "  %15: f64[k, n, d] = mul %14, %13\n  %16: f64[n, d] = reduce_sum %15 {axes: [0]}\n"
+     "  %17: f64[k, d, d] = dot %15, %3 {lcontract: [1], rcontract: [1], lbatch: [0], rbatch: [0]}\n  return %16, %17\n}\n",
+     {{1000, 25, 10}, {77, 3, 20}, {17, 7, 1}}, -1, 1},
+    {"distances from what an earlier loop has made",
+     "fn @f[n, k, d](%0: f64[n, d], %1: f64[k, d], %2: f64[k, d, d]) -> (f64[k, n], f64[k, d, d], f64[n]) {\n"
+     "  %3: f64[n, d] = tanh %0\n  %4: f64[d] = reduce_sum %3 {axes: [0]}\n  %5: f64[k, n, d] = broadcast %3 {shape: [k, n, d], axes: [1, 2]}\n"
+     "  %6: f64[k, d] = broadcast %4 {shape: [k, d], axes: [1]}\n  %7: f64[k, d] = mul %1, %6\n  %8: f64[k, n, d] = broadcast %7 {shape: [k, n, d], axes: [0, 2]}\n"
+     "  %9: f64[k, n, d] = sub %5, %8\n  %10: f64[k, n, d] = dot %9, %2 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n"
+     "  %11: f64[k, n, d] = mul %10, %9\n  %12: f64[k, n] = reduce_sum %11 {axes: [2]}\n"
+     "  %13: f64[k, d, d] = dot %11, %9 {lcontract: [1], rcontract: [1], lbatch: [0], rbatch: [0]}\n  %14: f64[n] = reduce_max %12 {axes: [0]}\n  return %12, %13, %14\n}\n",
+     {{1000, 25, 10}, {77, 3, 20}, {17, 7, 1}}, -1, 1},
 };
 
 static void run_program(T *t, const Program *p) {

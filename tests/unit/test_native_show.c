@@ -159,12 +159,19 @@ static const struct {
     {"f(x) = { y = exp(x); y[5..-5] *= 3; y[..50] = y[50..100]; y }\nprint(plan(f, ones(1000)))", {"memory 0 B"}},
     {"f(n) = { a = 1.0; b = 2.0; for i in 0..n { (a, b) = (b, sin(a)) }; a }\nprint(plan(f, 10))",
      {"carries 2 in registers", "loops of unknown length counted once"}},
+    {"f(L, m, x) = sum(log(sum(map((L, m) -> exp(-sum(((x - m) @ L')^2; axis = 1)), L, m); axis = 0)))\n"
+     "print(plan(grad(f), ones(25, 10, 10), ones(25, 10), ones(1000, 10)))",
+     {"over 1000 rows, 128 at a time, vectors along the rows", "turn by turn over 25\n", "matrix product summed over the rows"}},
     {"f(A, b) = sum(exp(linsolve(A, b)))\nprint(plan(f, ones(30, 30), ones(30)))", {"of the evaluator: a library routine of linear algebra", "exp"}},
     {"f(z) = sum(real(fft(z)))\nprint(plan(f, ones(64)))", {"Fourier", "complex numbers"}},
     {"f(x) = { print(x); sort(sin(x) * exp(x)) }\nprint(plan(f, ones(100)))", {"printing", "sorting", "3 fused: mul, sin, exp"}},
     {"f(A, B) = A @ B\nprint(plan(f, ones(300, 300), ones(300, 300)))", {"0 units", "a matrix product, through BLAS"}},
     {"f(k) = ode((t, y) -> -k*y, [1.0, 2.0], (0.0, 1.0)).values\nprint(plan(f, 2.0))", {"a solver", "handed to `"}},
     {"fib(n) = if n < 2 { n } else { fib(n - 1) + fib(n - 2) }\nprint(plan(fib, 20))", {"calls `fib`, a recursive function"}},
+    {"f(x) = sin(x)*exp(0.3x)\nh(x) = f''(x)*x^2\nprint(plan(h', 0.2))",
+     {"derivatives\n  f by x: Taylor expansion to order 3, 34 operations\n  h by x: forward derivative,", "taken once: 32 operations"}},
+    {"f(x) = sin(x)*exp(0.3x)\nloss(w) = sum(map(f'', w))\nprint(plan(grad(loss), ones(9)))",
+     {"  loss: forward sweep of reverse mode", "  f by x: Taylor expansion to order 2, in the sweeps\n", "  loss: backward sweep"}},
     {"f(n) = { x = ones(n); plan(v -> sum(sin(v)), x) }\nprint(f(200))", {"1 unit", "sin over n"}},
 };
 

@@ -232,6 +232,11 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, ":bench 6 * 7", "median"));
 	CHECK(t, line(t, ":bench 6 *", "E010"));
 	CHECK(t, line(t, ":bench error(\"so it is\")", "so it is"));
+	CHECK(t, line(t, ":nan log(2 - 5) * h(2.0)", "gives the first NaN: log(-3.0)"));
+	CHECK(t, line(t, ":nan h(log(1 - my_long_name))", "`log(1 - my_long_name)` gives the first NaN: log(-6.0)"));
+	CHECK(t, line(t, "bad = sqrt(my_long_name - 9) + 1;", ""));
+	CHECK(t, line(t, ":nan", "`sqrt(my_long_name - 9)` gives the first NaN: sqrt(-2.0)"));
+	CHECK(t, line(t, ":nan 3", "no NaN"));
 	CHECK(t, line(t, ":vars", "my_long_name"));
 	CHECK(t, line(t, ":nothing", "no command"));
 	CHECK(t, line(t, ":load", "needs FILE"));

@@ -1285,11 +1285,11 @@ static void test_system_derivatives(T *t) {
 			tensor_unref(ct);
 			drop(first, 3 + d.nresiduals);
 		}
-		/* a second derivative is refused, by name */
+		/* a second derivative is there, too; its values are in tests/solvers/sensitivity.dsl */
 		uint32_t mark = build_mark(t->c);
 		Status st = ctx_protect(t->c, transform_system_twice, &d);
 		build_unwind(t->c, mark);
-		CHECK(t, failed_with(t, st, ST_ERROR, E_NO_RULE, "dae_tangent"));
+		CHECK(t, st == ST_OK);
 		value_unref(args[n]);
 		drop(args, n);
 		fn_unref(d.f);

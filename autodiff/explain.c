@@ -1,0 +1,109 @@
+/* explain.c - which derivatives a function takes, of what, in which mode, and what each costs: the part of `plan` that is about derivatives.
+ *
+ * Needs: derived.h. Guarantees: emits nothing and never throws. Operations are counted as fn_cost does, for each derivative on its own: what several of them
+ * share is computed once when they are written out together, which the last line counts.
+ */
+#include "autodiff/derived.h"
+
+#define SHARE_LEAST 0.1 /* of a derivative's operations must be its own for it to be shown beside those that it contains */
+#define SHOWN_MOST 24
+
+typedef struct Shown {
+	const Fn *g;
+	double cost;
+	const char *where; /* inside a function whose lengths are not followed: in words; else NULL */
+	uint32_t times;
+} Shown;
+
+typedef struct Explanation {
+	Ctx *c;
+	uint32_t n;
+	bool more;
+	Shown at[SHOWN_MOST];
+} Explanation;
+
+static bool is_derivative(const Fn *g) {
+	const Origin o = origin_of(g);
+	return o.is_jvp || o.is_jet || o.is_gradient || o.is_linear || o.is_primal || o.is_reverse;
+}
+
+static void show(Explanation *e, const Fn *g, double cost, const char *where) {
+	for (uint32_t i = 0; i < e->n; i++) {
+		if (e->at[i].g != g) continue;
+		e->at[i].times++;
+		return;
+	}
+	if (e->n == SHOWN_MOST) e->more = true;
+	else e->at[e->n++] = (Shown){g, cost, where, 1};
+}
+
+typedef struct Walk {
+	Explanation *e;
+	double within; /* operations of the derivatives found so far */
+	const char *where;
+	const Fn *of;  /* whose calls are looked at */
+	const struct Walk *outer;
+} Walk;
+
+static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
+	Walk *w = ud, inner = {.e = w->e, .where = w->where, .of = callee, .outer = w};
+	const Origin o = origin_of(callee);
+	const uint32_t before = w->e->n;
+	for (const Walk *outer = w; outer; outer = outer->outer)
+		if (outer->of == callee) return;
+	fn_calls(plain_of(callee), syms, visit, &inner);
+	/* one that the library makes around another is not worth a line of its own */
+	const bool wraps = w->e->n > before && callee->name && atom_text(w->e->c, callee->name)[0] == '_';
+	const bool own = is_derivative(callee) && !wraps && cost - inner.within > SHARE_LEAST * cost;
+	if (own) show(w->e, callee, cost, w->where);
+	w->within += own ? cost : inner.within;
+	/* the derivatives that are written out in a sweep of reverse mode, or in a batch */
+	Fn *source = o.has_source ? fn_get(w->e->c, o.source) : NULL;
+	if (!source || !source->finished) return;
+	Walk within = {.e = w->e, .where = o.is_primal ? "in the sweeps" : "in each row", .of = callee, .outer = w};
+	if (w->where) within.where = w->where;
+	fn_calls(plain_of(source), NULL, visit, &within);
+}
+
+/* "u by x: Taylor expansion to order 3", from the name that the transforms gave: u.jet3s. */
+static void print_derivative(Ctx *c, const Fn *g, Text *out) {
+	const char *name = g->name ? atom_text(c, g->name) : "";
+	const size_t n = strcspn(name, ".");
+	const Span at = span_of(c, g->span);
+	uint32_t line, column;
+	if ((!n || !strncmp(name, "fn.", 3) || name[0] == '_') && at.source) {
+		source_position(c, at, &line, &column);
+		text_format(out, "the function at %s:%u", source_name(c, at.source), line);
+	} else {
+		text_add(out, name, n);
+	}
+	const Origin o = origin_of(g);
+	const Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;
+	const Atom by = f ? f->vals.at[REF_INDEX(fn_param(f, o.line_param))].name : 0;
+	if (by) text_format(out, " by %s", atom_text(c, by));
+	if (o.line_order > 1) text_format(out, ": Taylor expansion to order %u", o.line_order);
+	else if (o.is_jet) text_str(out, strstr(name, ".batch") ? ": Taylor expansions along several directions" : ": Taylor expansion");
+	else if (o.is_gradient) text_str(out, ": gradient, backwards");
+	else if (o.is_primal) text_str(out, ": forward sweep of reverse mode");
+	else if (o.is_reverse) text_str(out, ": backward sweep");
+	else if (o.is_jvp) text_str(out, ": forward derivative");
+	else text_str(out, ": linear part");
+}
+
+void ad_explain(Ctx *c, Fn *f, const int64_t *syms, Text *out) {
+	Explanation e = {.c = c};
+	Walk w = {.e = &e, .of = f};
+	fn_calls(plain_of(f), syms, visit, &w);
+	if (!e.n) return;
+	text_str(out, "derivatives\n");
+	for (uint32_t i = 0; i < e.n; i++) {
+		text_str(out, "  ");
+		print_derivative(c, e.at[i].g, out);
+		if (e.at[i].where) text_format(out, ", %s", e.at[i].where);
+		else text_format(out, ", %.0f operations", e.at[i].cost);
+		if (e.at[i].times > 1) text_format(out, ", %u times", e.at[i].times);
+		text_str(out, "\n");
+	}
+	if (e.more) text_str(out, "  and more\n");
+	text_format(out, "  with everything around them, and what they share taken once: %.0f operations\n\n", fn_cost(f, syms, f->syms.n));
+}

@@ -1,0 +1,136 @@
+/* emit_stretch.c - long stretches of element-wise instructions in a vector loop, some instructions for one register's lanes, then for the next one's.
+ *
+ * Needs: emit.h. Guarantees: every lane gets what emit_plain would give it; what may fail in a stretch fails in its order.
+ *
+ * A vector of the loop is often two or four registers. Instruction by instruction for all of them, a long computation has so many times as many
+ * values at once, and most of them go to the stack and come back. One register's lanes after the other need no more room than that one. The processor
+ * looks a few hundred instructions ahead and so finds the other lanes' work by itself, where that is not further away: hence pieces.
+ */
+#include "backend/codegen/emit.h"
+
+/* Varying instructions: a stretch has at least so many, a piece of it is as long. Measured on small solves and Runge-Kutta steps: 12 to 36 take the same
+ * time, 64 a third more where a row's operations wait for each other. */
+enum { LONG_ENOUGH = 32, PIECE = 24 };
+
+/* Without blocks of its own, without memory: nothing but its results tells when it is done. */
+static bool is_element_wise(const KInst *in) {
+	switch (in->op) {
+	case K_CONST:
+	case K_SELECT:
+	case K_CONVERT:
+	case K_BITS:
+	case K_SHIFT:
+	case K_LOGIC:
+	case K_MULADD:
+	case K_LANE:
+	case K_MASK: return true;
+	case K_PRIM: return !(in->prim >= OP_CBRT && in->prim <= OP_ERF) && in->prim != OP_POW && in->prim != OP_ATAN2 && in->prim != OP_MOD && in->prim != OP_FLOORDIV;
+	default: return false;
+	}
+}
+
+/* The last instruction that uses each value. */
+static const uint32_t *last_uses(Emit *e) {
+	const KFn *f = e->fn->f;
+	if (e->fn->last_uses) return e->fn->last_uses;
+	uint32_t *last = e->fn->last_uses = emit_alloc(e, sizeof *last * f->vals.n);
+	for (uint32_t i = 0; i < f->insts.n; i++)
+		for (uint32_t k = 0; k < f->insts.at[i].nargs; k++) last[emit_operand(e, &f->insts.at[i], k)] = i;
+	return last;
+}
+
+typedef struct Stretch {
+	uint32_t from, to;       /* instructions */
+	uint32_t lanes, parts;
+	bool *needed, *whole;    /* by KRef: by more than what is told of a failure; as one value for all lanes */
+	LLVMValueRef **vals;     /* by part, by KRef */
+	LLVMValueRef *all;       /* the function's values */
+} Stretch;
+
+/* Emitted part by part? */
+static bool in_parts(const Stretch *s, const KInst *in) {
+	return in->lanes == s->lanes && in->op != K_LANE && in->op != K_MASK && in->op != K_FAIL_IF && s->needed[in->results];
+}
+
+static void find_needs(Emit *e, Stretch *s) {
+	const KFn *f = e->fn->f;
+	const uint32_t *last = last_uses(e);
+	s->needed = emit_alloc(e, sizeof *s->needed * f->vals.n);
+	s->whole = emit_alloc(e, sizeof *s->whole * f->vals.n);
+	for (uint32_t i = s->to; i-- > s->from;) {
+		const KInst *in = &f->insts.at[i];
+		if (in->op == K_FAIL_IF) {
+			s->needed[emit_operand(e, in, 0)] = true;
+			for (uint32_t k = 0; k < in->nargs; k++) s->whole[emit_operand(e, in, k)] = true;
+			continue;
+		}
+		if (last[in->results] >= s->to) s->needed[in->results] = s->whole[in->results] = true;
+		for (uint32_t k = 0; k < in->nargs; k++) *(s->needed[in->results] ? &s->needed[emit_operand(e, in, k)] : &s->whole[emit_operand(e, in, k)]) = true;
+	}
+}
+
+static void emit_for_part(Emit *e, const Stretch *s, const KInst *in, uint32_t part) {
+	const uint32_t lanes = s->lanes / s->parts;
+	LLVMValueRef *vals = s->vals[part];
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		KRef x = emit_operand(e, in, k);
+		if (!x || vals[x]) continue;
+		LLVMValueRef all = emit_value(e, x);
+		vals[x] = emit_lanes(all) > 1 ? emit_part(e, all, part * lanes, lanes) : all;
+	}
+	KInst one = *in;
+	one.lanes = (uint16_t)lanes;
+	e->fn->vals = vals;
+	emit_plain(e, &one);
+	e->fn->vals = s->all;
+}
+
+/* The varying instructions from `at` on, as many as a piece has; the next one comes back. */
+static uint32_t emit_piece(Emit *e, const Stretch *s, uint32_t at) {
+	const KFn *f = e->fn->f;
+	uint32_t to = at;
+	for (uint32_t n = 0; to < s->to && n < PIECE; to++) n += in_parts(s, &f->insts.at[to]);
+	for (uint32_t part = 0; part < s->parts; part++)
+		for (uint32_t i = at; i < to; i++)
+			if (in_parts(s, &f->insts.at[i])) emit_for_part(e, s, &f->insts.at[i], part);
+	return to;
+}
+
+uint32_t emit_stretch(Emit *e, uint32_t at) {
+	const KFn *f = e->fn->f;
+	Stretch s = {.from = at, .to = at, .lanes = e->vector ? e->vector->lanes : 0, .all = e->fn->vals};
+	uint32_t varying = 0, widest = 4;
+	if (!e->options->level || s.lanes * 8 <= e->m->target.vector_bytes || (at >= e->fn->short_from && at < e->fn->short_to)) return at;
+	for (; s.to < f->insts.n; s.to++) {
+		const KInst *in = &f->insts.at[s.to];
+		if (in->op != K_FAIL_IF && !is_element_wise(in)) break;
+		if (in->op == K_FAIL_IF || in->lanes != s.lanes) continue;
+		varying++;
+		if (in->type == KT_F64) widest = 8; /* whole numbers beside f32 are few */
+	}
+	const uint32_t fit = e->m->target.vector_bytes / widest;
+	if (varying < LONG_ENOUGH || fit < 2 || s.lanes < 2 * fit) {
+		e->fn->short_from = at;
+		e->fn->short_to = s.to;
+		return at;
+	}
+	s.parts = s.lanes / fit;
+	find_needs(e, &s);
+	s.vals = emit_alloc(e, sizeof *s.vals * s.parts);
+	for (uint32_t part = 0; part < s.parts; part++) s.vals[part] = emit_alloc(e, sizeof *s.vals[part] * f->vals.n);
+
+	for (uint32_t i = s.from; i < s.to; i++)
+		if (f->insts.at[i].op != K_FAIL_IF && (f->insts.at[i].lanes != s.lanes || f->insts.at[i].op == K_LANE || f->insts.at[i].op == K_MASK)) emit_plain(e, &f->insts.at[i]);
+	for (uint32_t i = s.from; i < s.to;) i = emit_piece(e, &s, i);
+	for (uint32_t i = s.from; i < s.to; i++) {
+		const KInst *in = &f->insts.at[i];
+		if (in->op == K_FAIL_IF) emit_FAIL_IF(e, in);
+		else if (in_parts(&s, in)) {
+			if (!s.whole[in->results]) continue;
+			LLVMValueRef parts[256];
+			for (uint32_t part = 0; part < s.parts; part++) parts[part] = s.vals[part][in->results];
+			s.all[in->results] = emit_join(e, s.parts, parts);
+		} else if (in->lanes == s.lanes && in->op != K_LANE && in->op != K_MASK) emit_plain(e, in);
+	}
+	return s.to;
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# derivatives_page.sh - writes docs/derivatives.md: for every primitive of lang/prims.def which derivatives it has and how far they are tested.
+#
+# Use: scripts/derivatives_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
+#      scripts/derivatives_page.sh --check [FOLDER]  fails when the page is not what it would write, or when the tests do not bear it out
+#
+# The orders stand in tests/orders/*.dsl as what each test must print, the errors in tests/errors/rule_*.dsl; `make check` runs both. Here every
+# test of tests/orders is asked besides whether the primitive it names is in the function it differentiates. What machine code does not hold, and
+# why, is read from backend/native/show.c.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+check=
+if [ "${1:-}" = --check ]; then check=yes; shift; fi
+program=${ATLED:-${1:-build}/atled}
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+
+# name, then the word that the fifth (element-wise) or sixth column of its row says about its derivative
+primitives() {
+	sed -nE 's/^EW[12]\([A-Z0-9_]+, "([a-z_0-9]+)", [^,]*, [A-Z]+, ([A-Z]+),.*/\1 \2/p; s/^ST\([A-Z0-9_]+, "([a-z_0-9]+)", -?[0-9]+, -?[0-9]+, "[^"]*", ([A-Z]+),.*/\1 \2/p' lang/prims.def
+}
+
+# "name|forward|reverse|Taylor|batch" for each test
+orders() {
+	sed -nE 's/.*#> ([a-z_0-9]+): forward ([0-9]), reverse ([0-9]), Taylor ([0-9]), batch (yes|no)$/\1|\2|\3|\4|\5/p' tests/orders/*.dsl
+}
+
+# "name|what the error says" for each test of an error
+errors() {
+	sed -nE 's/^#! error E0401 [^"]*"([^"]*)".*/\1/p' tests/errors/rule_*.dsl | sed -nE 's/^`([a-z_0-9]+)` (.*)/\1|\2/p' | sort -u
+}
+
+# "NAME|why the evaluator keeps it", NAME as in OP_NAME
+kept() {
+	sed -n '/^static const char \*reason/,/^}/p' backend/native/show.c | sed -nE '/return "/{s/^[^"]*return "([^"]*)".*/&\n\1/;p;}' |
+		awk '/case OP_/ { n = 0; line = $0; while (match(line, /OP_[A-Z_]+/)) { name[n++] = substr(line, RSTART + 3, RLENGTH - 3); line = substr(line, RSTART + RLENGTH) }; next }
+			n { for (i = 0; i < n; i++) print name[i] "|" $0; n = 0 }'
+}
+
+# Does the function of each test hold the primitive? What is not a primitive (recursion, records) is not asked. Prints those that do not.
+strangers() {
+	local file row name
+	for file in tests/orders/*.dsl; do
+		case $(basename "$file") in _*) continue ;; esac
+		{ sed -E '/#> |^use /d' "$file"; sed -nE 's/^(solver_)?orders\("([a-z_0-9]+)", (.*), 0\.4[;,)].*#> .*/print("== \2"); print(ir(\3, 0.4))/p' "$file"; } >"$stage/rows.dsl"
+		"$program" "$stage/rows.dsl" >"$stage/rows.txt"
+		sed -nE 's/^(solver_)?orders\("([a-z_0-9]+)".*/\2/p' "$file" | while read -r row; do
+			grep -q "^$row " "$stage/primitives" || continue
+			awk -v row="$row" '/^== / { on = $2 == row; next } on && $0 ~ ("(^|[= ])" row "( |$)") { found = 1 } END { exit !found }' "$stage/rows.txt" ||
+				echo "$file: the function of \`$row\` does not hold it"
+		done
+	done
+}
+
+page() {
+	cat <<'TEXT'
+# Which derivatives there are
+
+Made by `scripts/derivatives_page.sh` from `lang/prims.def` and the tests; `make check` tests that it is up to date. Every primitive has every rule, or an error
+that names it, the reason, and the way from the result to it (E0401).
+
+| column | what it says |
+| --- | --- |
+| rule | *calculus*: a line of `stdlib/calculus.dsl`, from which all modes follow; *function*: one for each mode in `autodiff/`; *linear*, *bilinear*: none is needed; *none*: piecewise constant or no number, so that the derivative is zero; *structure*: regions and callees are transformed |
+| forward | the order up to which nested `jvp` is tested along a line: each against differences of 8th order of the one before (1e-9) or closed forms (1e-12) |
+| reverse | the same of `grad` of nested `jvp`, nested `jvp` of `grad`, and `grad` of `grad`, against forward (1e-11) |
+| Taylor | the same of one expansion, against forward (1e-11) |
+| batching | `map` of the fourth derivative and of the gradient, against one place after the other (1e-11) |
+| machine code | whether compiled code holds it, or what the evaluator does instead |
+
+First and second derivatives of random programs are compared besides: forward, reverse and Taylor mode, their mixtures and complex steps ([testing.md](testing.md)).
+
+| primitive | rule | forward | reverse | Taylor | batching | machine code |
+| --- | --- | --- | --- | --- | --- | --- |
+TEXT
+	orders >"$stage/orders"
+	errors >"$stage/errors"
+	kept >"$stage/kept"
+	primitives | awk -v stage="$stage" '
+	function text(mode) { return zero ? (mode ? "zero, to order " mode : "zero") : mode }
+	BEGIN {
+		FS = "|"
+		while ((getline < (stage "/orders")) > 0) { f[$1] = $2; r[$1] = $3; t[$1] = $4; b[$1] = $5 }
+		while ((getline < (stage "/errors")) > 0) error[$1] = $2
+		while ((getline < (stage "/kept")) > 0) kept[$1] = $2
+		batch["random_bits"] = "each lane its own numbers"
+		batch["while"] = "yes; a gradient of nested loops, where lanes differ in the turns of both: error"
+		batch["extent"] = batch["guard"] = "yes; of lengths that differ from lane to lane: as `nonzero`"
+		word["RULE"] = "function"; word["LINEAR"] = "linear"; word["BILINEAR"] = "bilinear"; word["ZERO"] = "none"; word["STRUCT"] = "structure"
+		FS = " "
+	}
+	{
+		name = $1; kind = word[$2]; zero = $2 == "ZERO"
+		if ($2 == "RULE" && $3 == "EW") kind = "calculus"
+		upper = toupper(name)
+		if (name == "stop_gradient") upper = "STOP"
+		if (name == "bind_dim") upper = "BIND"
+		if (name == "random_bits") upper = "RANDOM"
+		code = upper in kept ? "evaluator: " kept[upper] : "yes"
+		if (name ~ /^(lu|cholesky|trisolve)$/) code = "small matrices; others: a library routine of linear algebra"
+		if (name == "call") code = "yes; recursive or large functions by themselves"
+		if (name in f) {
+			lanes = name in batch ? batch[name] : b[name] == "yes" ? "yes" : (name in error) ? "error: " error[name] : "?"
+			printf "| `%s` | %s | %s | %s | %s | %s | %s |\n", name, kind, text(f[name]), text(r[name]), text(t[name]), lanes, code
+		} else if (name in error) {
+			printf "| `%s` | %s | error: %s | error | error | as one value for all lanes | %s |\n", name, kind, error[name], code
+		} else if (name == "box") {
+			printf "| `%s` | %s | what it holds is not followed: an error at `unbox` | error | error | as one value for all lanes | %s |\n", name, kind, code
+		} else if (name == "start") {
+			printf "| `%s` | %s | zero | zero | zero | only where a program is run on its own | %s |\n", name, kind, code
+		} else {
+			printf "| `%s` | %s | ? | ? | ? | ? | %s |\n", name, kind, code
+		}
+	}'
+	printf '\nTested in the same way, to the orders (forward, reverse, Taylor) behind them:'
+	awk -F'|' 'NR == FNR { split($0, w, " "); is[w[1]] = 1; next } !($1 in is) { printf "%s %s (%s, %s, %s)", n++ ? "," : "", $1, $2, $3, $4 } END { print "." }' "$stage/primitives" "$stage/orders"
+}
+
+# ST rows and EW rows differ in what RULE means
+primitives | while read -r name kind; do
+	if grep -qE "^EW[12]\([A-Z0-9_]+, \"$name\"" lang/prims.def; then echo "$name $kind EW"; else echo "$name $kind ST"; fi
+done >"$stage/primitives"
+primitives() { cat "$stage/primitives"; }
+
+page >"$stage/page"
+if [ -z "$check" ]; then
+	cp "$stage/page" docs/derivatives.md
+	exit
+fi
+failed=0
+cmp -s "$stage/page" docs/derivatives.md || { echo 'docs/derivatives.md is out of date: run scripts/derivatives_page.sh'; failed=1; }
+if grep -n '| ? ' "$stage/page"; then echo 'these primitives have no test in tests/orders or tests/errors/rule_*.dsl'; failed=$((failed + 1)); fi
+strangers >"$stage/strangers"
+if [ -s "$stage/strangers" ]; then cat "$stage/strangers"; failed=$((failed + 1)); fi
+echo "$((3 - failed)) passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,128 @@
+# sparse.dsl - sparse matrices, and derivatives that are sparse: pattern, colouring, compressed evaluation.
+#
+# A sparse matrix is a record of arrays in compressed column form, its elements column after column and ascending within each:
+#   rows, columns   i64[nnz], where each element stands
+#   values          [nnz]
+#   column_start    i64[n + 1], where each column begins, and the last ends
+#   row_start       i64[m + 1], where each row would begin if the elements came row by row
+# so that the numbers of rows and columns are lengths, and a function of such matrices serves all sizes. Whatever the language does with records it
+# does with these; A @ x, A', A + B, 2A and the like know what is meant.
+
+# sparsity(f, x): where the derivative of f by x can be other than zero, at any x of these lengths, as a record that jacobian(f; sparse = ...) takes:
+# rows, columns, column_start, row_start as in a sparse matrix, colour (of each column), and what else the evaluation needs; symmetric = true: f is a
+# gradient. An index or a length of f may depend on what f captures; an index that depends on x makes a dense row, a length that does is an error.
+sparsity(f, x; symmetric = false) = if kind(x) == "array" { _pattern(f, (x,), 0, symmetric) } else {
+  (v, back) = flatten(x)
+  _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric)
+}
+_flat(y) = if kind(y) == "array" { y } else { flatten(y)[0] }
+
+# The pattern of f(...args) by argument `which`, whatever the values of all arguments.
+_pattern(f, args, which, symmetric) = {
+  r = _host("sparsity", ((f, args),), map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args)))), (which, if symmetric { 1 } else { 0 }))
+  (rows = r[0], columns = r[1], column_start = r[2], row_start = r[3], place = r[4], colour = r[5], group_sizes = r[6], heavy = r[7], heavy_colour = r[8],
+   heavy_sizes = r[9])
+}
+
+_sparse_jacobian(f, x) = if kind(x) == "array" { _jacobian_on(f, x, sparsity(f, x)) } else {
+  (v, back) = flatten(x)
+  _sparse_jacobian(w -> _flat(f(back(w))), v)
+}
+_sparse_hessian(f, x) = if kind(x) == "array" { _jacobian_on(grad(f), x, sparsity(grad(f), x; symmetric = true)) } else {
+  (v, back) = flatten(x)
+  _sparse_hessian(w -> f(back(w)), v)
+}
+
+# The derivative of f at x on pattern p, as a sparse matrix.
+_jacobian_on(f, x, p) = (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start, row_start = p.row_start)
+
+# Its elements: products with the sums of the columns of one colour, and where rows are heavy of the transpose with sums of such rows.
+_compressed(f, x, p) = {
+  n = size(x)
+  (y, push) = linearize(f, x)
+  forward = reshape(map(dx -> ravel(push(reshape(dx, shape(x)))), _seeds(p.colour, iota(n), len(p.group_sizes), n)), -1)
+  if len(p.heavy_sizes) == 0 { forward[p.place] } else {
+    (y, pull) = vjp(f, x)
+    backward = reshape(map(w -> ravel(pull(reshape(w, shape(y)))), _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
+    concat(forward, backward)[p.place]
+  }
+}
+_seeds(colour, at, groups, n) = {
+  s = zeros(groups, n)
+  s[colour, at] = 1.0
+  s
+}
+
+# dense(A): the matrix with its zeros
+dense(A) = {
+  D = sum(A.values[..0]) + zeros(len(A.row_start) - 1, len(A.column_start) - 1)
+  D[A.rows, A.columns] = A.values
+  D
+}
+
+# sparse(rows, columns, values, m, n): the m by n matrix with these elements; those at one place are summed
+sparse(rows, columns, values, m, n) = {
+  assert(len(rows) == len(values) and len(columns) == len(values), "sparse(rows, columns, values, m, n) takes as many rows and columns as values")
+  outside = sum(i64((rows < 0) or (rows >= m))) + sum(i64((columns < 0) or (columns >= n)))
+  assert(outside == 0, "{outside} of the rows and columns are out of range for a sparse matrix of {m} by {n}")
+  key = i64(columns) * m + i64(rows)
+  order = argsort(key)
+  sorted = key[order]
+  first = sorted != concat([-1], sorted)[..len(sorted)]
+  kept = sorted[first]
+  r = kept % m
+  c = kept // m
+  v = values[order]
+  total = sum(v[..0]) + zeros(len(kept))
+  total[cumsum(i64(first)) - 1] += v
+  (rows = r, columns = c, values = total, column_start = _starts(c, n), row_start = _starts(r, m))
+}
+# Where each of n groups begins when they come in order, and the last ends: at[k] is the group of element k.
+_starts(at, n) = {
+  count = i64(zeros(n + 1))
+  count[at + 1] += 1
+  cumsum(count)
+}
+
+_sparse_shape(A) = (len(A.row_start) - 1, len(A.column_start) - 1)
+_sparse_scaled(A, s) = if kind(s) == "sparse" { _sparse_scaled(s, A) } else {
+  assert(rank(s) == 0, "* scales a sparse matrix by a number; @ is its product with vectors and matrices")
+  (...A, values = A.values * s)
+}
+_sparse_over(A, s) = {
+  assert(kind(A) == "sparse" and rank(s) == 0, "/ divides a sparse matrix by a number; linsolve(A, b) solves a system")
+  (...A, values = A.values / s)
+}
+_sparse_plus(A, B) = {
+  assert(kind(A) == "sparse" and kind(B) == "sparse", "a sparse matrix is added to a sparse matrix; dense(A) has its zeros")
+  (m, n) = shape(A)
+  (k, l) = shape(B)
+  assert(m == k and n == l, "cannot add sparse matrices of {m} by {n} and {k} by {l}")
+  sparse(concat(A.rows, B.rows), concat(A.columns, B.columns), concat(A.values, B.values), m, n)
+}
+_sparse_minus(A, B) = _sparse_plus(A, -B)
+_sparse_adjoint(A) = {
+  order = argsort(A.rows)
+  (rows = A.columns[order], columns = A.rows[order], values = conj(A.values)[order], column_start = A.row_start, row_start = A.column_start)
+}
+_sparse_times(A, x) = if kind(A) == "sparse" {
+  (m, n) = shape(A)
+  assert(kind(x) == "array", "A @ x takes a vector or a matrix x; dense(B) makes one of a sparse matrix")
+  assert(len(x) == n, "cannot multiply a sparse matrix of {m} by {n} by an array of {len(x)} rows")
+  _rows_summed((if rank(x) == 1 { A.values } else { expand(A.values, 1) }) * x[A.columns], A.rows, m)
+} else {
+  (m, n) = shape(x)
+  assert(shape(A)[-1] == m, "cannot multiply an array of {shape(A)[-1]} columns by a sparse matrix of {m} by {n}")
+  if rank(A) == 1 { _rows_summed(x.values * A[x.rows], x.columns, n) } else { _rows_summed(expand(x.values, 1) * A'[x.rows], x.columns, n)' }
+}
+# The rows of v summed by the place that `at` gives each, m places.
+_rows_summed(v, at, m) = {
+  y = sum(v[..0]) + (if rank(v) == 1 { zeros(m) } else { zeros(m, shape(v)[1]) })
+  y[at] += v
+  y
+}
+_sparse_solve(A, b) = {
+  (m, n) = shape(A)
+  assert(m == n and len(b) == n, "a sparse system of {m} by {n} has no right-hand side of {len(b)} rows")
+  _host("sparse_solve", (), (A.column_start, A.rows, A.columns, f64(A.values), f64(b)), (0,))[0]
+}
