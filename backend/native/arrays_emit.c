@@ -10,6 +10,8 @@
 /* ---- open loops -------------------------------------------------------------------------------------------------------------------------- */
 
 /* Loops over inner axes of a group. Axes of fixed length are written out in the innermost body while that is little text. */
+#define FEW_LANES 8 /* elements that are hardly worth a vector */
+
 typedef struct Loops {
 	uint32_t naxes;
 	const Dim *dims;
@@ -26,6 +28,17 @@ static Loops plan_loops(ArrayEmit *e, uint32_t naxes, const Dim *dims, int64_t m
 		if (s.fixed[i]) s.combinations *= s.length[i];
 	}
 	return s;
+}
+
+/* Lanes along a handful of elements that lie apart would be mostly empty: rather the last axis, where it is longer, though it could be written out. */
+static void prefer_last_axis(ArrayEmit *e, Loops *s) {
+	const uint32_t last = s->naxes ? s->naxes - 1 : 0;
+	uint32_t open = s->naxes;
+	int64_t n;
+	while (open > 0 && s->fixed[open - 1]) open--;
+	if (!open || open > last || !dim_number(e->p, s->dims[open - 1], &n) || n >= FEW_LANES || s->length[last] <= n) return;
+	s->fixed[last] = false;
+	s->combinations /= s->length[last];
 }
 
 /* The index of combination c of the fixed axes; the others are open loops. An axis of length 0 counts as one of length 1: what is summed over it has a place. */
@@ -378,6 +391,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	KBuilder *k = e->k;
 	bool rows = e->r->lanes == LANES_ROWS && e->r->has_row;
 	Loops s = plan_loops(e, g->naxes, g->axes, rows ? most_combinations(e, g) : UNROLL_COUNT);
+	if (!rows && !g->reduces) prefer_last_axis(e, &s);
 	s.lane = rows ? -1 : inner_lane(e, g, &s);
 	uint32_t outermost = e->memo.n, nopen = 0, mark[MAX_AXES + 1];
 	if (!rows && e->r->has_row) {

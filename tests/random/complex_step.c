@@ -317,6 +317,16 @@ static Ref triangular(Step *s, Ref t, Ref rhs, int64_t lower, int64_t adjoint, i
 	return build(s->b, OP_TRISOLVE, 2, (Ref[]){t, rhs}, attr_intern(s->c, (int64_t[]){lower, adjoint, unit}, 3), NULL);
 }
 
+/* A X = B, or with the transpose of A, by factors of the complex A: those that the program made are of a constant. */
+static Ref complex_solution(Step *s, Ref a, Ref rhs, bool transpose) {
+	const int rows = (int)type_of(s->c, like(s, a))->rank - 2;
+	Ref lu[2];
+	build(s->b, OP_LU, 1, &a, 0, lu);
+	if (!transpose) return triangular(s, lu[0], triangular(s, lu[0], build_gather(s->b, rhs, lu[1], rows, rows), true, false, true), false, false, false);
+	const Ref x = triangular(s, lu[0], triangular(s, lu[0], rhs, false, true, false), true, true, true);
+	return build_scatter(s->b, OP_SCATTER_SET, full(s, rhs, 0), lu[1], x, rows, rows);
+}
+
 /* Q R = A from the Cholesky factor of A'A. */
 static bool complex_qr(Step *s, Ref a, Ref *out) {
 	Type t = *type_of(s->c, like(s, a));
@@ -353,6 +363,7 @@ static void emit_plain(Step *s, const Inst *in) {
 		out[0] = reduced_extreme(s, in, z[0], real_at(s, inst_result(in, 0)));
 		break;
 	case OP_TRISOLVE: out[0] = triangular(s, z[0], z[1], attr_int(s->c, op, attr, 0), attr_int(s->c, op, attr, 1), attr_int(s->c, op, attr, 2)); break;
+	case OP_SOLVED: out[0] = complex_solution(s, z[0], z[3], attr_int(s->c, op, attr, 0)); break;
 	case OP_CHOLESKY: out[0] = complex_cholesky(s, z[0]); break;
 	case OP_QR:
 		if (!complex_qr(s, z[0], out)) give_up(s, in);
