@@ -14,19 +14,8 @@ enum { LONG_ENOUGH = 32, PIECE = 24 };
 
 /* Without blocks of its own, without memory: nothing but its results tells when it is done. */
 static bool is_element_wise(const KInst *in) {
-	switch (in->op) {
-	case K_CONST:
-	case K_SELECT:
-	case K_CONVERT:
-	case K_BITS:
-	case K_SHIFT:
-	case K_LOGIC:
-	case K_MULADD:
-	case K_LANE:
-	case K_MASK: return true;
-	case K_PRIM: return !(in->prim >= OP_CBRT && in->prim <= OP_ERF) && in->prim != OP_POW && in->prim != OP_ATAN2 && in->prim != OP_MOD && in->prim != OP_FLOORDIV;
-	default: return false;
-	}
+	if (in->op == K_PRIM) return !(in->prim >= OP_CBRT && in->prim <= OP_ERF) && in->prim != OP_POW && in->prim != OP_ATAN2 && in->prim != OP_MOD && in->prim != OP_FLOORDIV;
+	return kop_is_pure((KOp)in->op) && in->op != K_PTRADD;
 }
 
 /* The last instruction that uses each value. */

@@ -61,24 +61,6 @@ static uint32_t widest(const KBuilder *b, uint32_t n, const KRef *args) {
 	return lanes;
 }
 
-/* Computed from its operands alone. */
-static bool is_pure(KOp op) {
-	switch (op) {
-	case K_CONST:
-	case K_PRIM:
-	case K_SELECT:
-	case K_CONVERT:
-	case K_BITS:
-	case K_SHIFT:
-	case K_LOGIC:
-	case K_MULADD:
-	case K_LANE:
-	case K_MASK:
-	case K_PTRADD: return true;
-	default: return false;
-	}
-}
-
 static uint32_t bucket_of(const KBuilder *b, const KInst *in) {
 	uint64_t h = (in->op | (uint64_t)in->type << 8 | (uint64_t)in->prim << 16 | (uint64_t)in->lanes << 32) * 0x9e3779b97f4a7c15ull + (uint64_t)in->imm;
 	for (uint32_t i = 0; i < in->nargs; i++) h = (h ^ b->f->refs.at[in->args + i]) * 0xd6e8feb86659fd93ull;
@@ -97,7 +79,7 @@ static KRef finish1(KBuilder *b, KInst wanted, uint32_t nargs, const KRef *args)
 	wanted.nargs = nargs;
 	for (uint32_t i = 0; i < nargs; i++) VEC_PUSH(b->m->arena, &f->refs, args[i]);
 	uint32_t bucket = 0;
-	bool pure = is_pure((KOp)wanted.op);
+	bool pure = kop_is_pure((KOp)wanted.op);
 	if (pure) {
 		bucket = bucket_of(b, &wanted);
 		for (uint32_t e = b->buckets[bucket]; e; e = b->known.at[e - 1].before) {

@@ -75,6 +75,24 @@ typedef enum KOp {
 	K_COUNT
 } KOp;
 
+/* Computed from its operands alone. Here, because the code generator's library does not have kir.c. */
+static inline bool kop_is_pure(KOp op) {
+	switch (op) {
+	case K_CONST:
+	case K_PRIM:
+	case K_SELECT:
+	case K_CONVERT:
+	case K_BITS:
+	case K_SHIFT:
+	case K_LOGIC:
+	case K_MULADD:
+	case K_LANE:
+	case K_MASK:
+	case K_PTRADD: return true;
+	default: return false;
+	}
+}
+
 /* LOAD and STORE. In a vector loop: */
 typedef enum KMode {
 	KM_UNIFORM, /* one element at `index` (uniform) */

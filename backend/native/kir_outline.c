@@ -37,24 +37,8 @@ static void add_leaf(Outline *o, KInst in, KRef old) {
 	o->map[old] = fresh;
 }
 
-static bool is_pure(uint8_t op) {
-	switch (op) {
-	case K_CONST:
-	case K_PRIM:
-	case K_SELECT:
-	case K_CONVERT:
-	case K_BITS:
-	case K_SHIFT:
-	case K_LOGIC:
-	case K_MULADD:
-	case K_LANE:
-	case K_MASK:
-	case K_LOAD:
-	case K_PTRADD:
-	case K_FOLD: return true;
-	default: return false;
-	}
-}
+/* Not missed when nobody uses what it gives. */
+static bool may_go(KOp op) { return kop_is_pure(op) || op == K_LOAD || op == K_FOLD; }
 
 /* What was computed for the sake of something that came out otherwise would make equal work unequal. Users stand after what they use. */
 static void find_unused(Outline *o) {
@@ -63,7 +47,7 @@ static void find_unused(Outline *o) {
 	o->unused = ARENA_ARRAY(a, bool, o->from->insts.n - o->mark.insts);
 	for (uint32_t i = o->from->insts.n; i-- > o->mark.insts;) {
 		const KInst *in = &o->from->insts.at[i];
-		o->unused[i - o->mark.insts] = is_pure(in->op) && !used[in->results];
+		o->unused[i - o->mark.insts] = may_go((KOp)in->op) && !used[in->results];
 		for (uint32_t k = 0; k < in->nargs && !o->unused[i - o->mark.insts]; k++) used[o->from->refs.at[in->args + k]] = true;
 	}
 }
