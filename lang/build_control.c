@@ -177,21 +177,12 @@ void build_call(Builder *b, Fn *callee, uint32_t nargs, const Ref *args, Ref *re
 			results[k] = inst_result(&b->fn->insts.at[known], k);
 		return;
 	}
-	uint32_t nsyms = callee->syms.n, n = fn_nresults(callee);
-	Dim *map = arena_alloc(b->scratch, (nsyms + 1) * sizeof *map);
+	uint32_t n = fn_nresults(callee);
+	Dim *map = arena_alloc(b->scratch, (callee->syms.n + 1) * sizeof *map);
 	dims_bind_params(b, callee, nargs, args, map);
 	TypeId *types = arena_alloc(b->scratch, (n + 1) * sizeof *types);
 	for (uint32_t k = 0; k < n; k++) types[k] = ref_type(callee, fn_result(callee, k));
-	for (SymId s = 0; s < nsyms; s++) { /* lengths that only the run knows are symbols of ours */
-		bool mentioned = false;
-		for (uint32_t k = 0; map[s] == NO_DIM && !mentioned && k < n; k++) {
-			const Type *t = type_of(b->ctx, types[k]);
-			for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++)
-				mentioned |= dim_mentions(b->ctx, t->dims[a], s);
-		}
-		if (mentioned) map[s] = build_fresh_dim(b, callee->syms.at[s].name, callee->syms.at[s].span);
-	}
-	for (uint32_t k = 0; k < n; k++) types[k] = build_canon_type(b, type_subst(b->ctx, types[k], map, nsyms));
+	dims_bear_results(b, callee, n, types, map);
 	build_typed(b, OP_CALL, nargs, args, attr, n, types, results);
 }
 

@@ -186,9 +186,30 @@ void dims_assume_region(Builder *b, RegionId r) {
 	}
 }
 
-static bool encloses(const Builder *b, RegionId outer, RegionId r) {
-	while (r != outer && r != NO_REGION) r = b->region_parent.at[r];
-	return r == outer;
+/* For each region whether it was run at least once when the region around it was left behind: the body of a `for` whose turns are a number, and the
+ * condition of a `while`. */
+static const bool *certain_regions(Builder *b) {
+	const Fn *f = b->fn;
+	bool *certain = arena_alloc(b->scratch, (f->regions.n + 1) * sizeof *certain);
+	for (RegionId r = 0; r < f->regions.n; r++) certain[r] = false;
+	for (uint32_t i = 0; i < f->insts.n; i++) {
+		const Inst *in = &f->insts.at[i];
+		const Const *turns = in->op == OP_FOR ? ref_constant(f, inst_arg(f, in, 0)) : NULL;
+		int64_t n;
+		if (in->op == OP_WHILE || (turns && value_as_i64(turns->value, &n) && n > 0)) certain[f->region_ids.at[in->regions]] = true;
+	}
+	return certain;
+}
+
+/* What stands in region r was run before what is built now. */
+static bool has_run(const Builder *b, const bool *certain, RegionId r) {
+	for (;;) {
+		RegionId here = b->region->id;
+		while (here != r && here != NO_REGION) here = b->region_parent.at[here];
+		if (here == r) return true;
+		if (r == NO_REGION || !certain[r]) return false;
+		r = b->region_parent.at[r];
+	}
 }
 
 /* Under what has just been assumed, a length of a value that was made on the way here is negative: what made it has failed, or what is
@@ -196,15 +217,18 @@ static bool encloses(const Builder *b, RegionId outer, RegionId r) {
 static bool unmakes_a_value(Builder *b) {
 	Ctx *c = b->ctx;
 	int64_t length;
+	const bool *certain = NULL;
 	for (uint32_t i = 0; i < b->fn->vals.n; i++) {
 		const Val *v = &b->fn->vals.at[i];
 		const Type *t = type_of(c, v->type);
 		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++) {
 			Dim d = t->dims[a];
-			if (dim_is_const(c, d, NULL) || dim_is_sym(c, d, NULL) || !encloses(b, v->region, b->region->id)) continue;
+			if (dim_is_const(c, d, NULL) || dim_is_sym(c, d, NULL)) continue;
 			d = build_canon(b, d);
-			if (dim_is_const(c, d, &length) && length < 0) return true;
 			t = type_of(c, v->type); /* dims were interned */
+			if (!dim_is_const(c, d, &length) || length >= 0) continue;
+			if (!certain) certain = certain_regions(b);
+			if (has_run(b, certain, v->region)) return true;
 		}
 	}
 	return false;
@@ -411,4 +435,69 @@ const char *dim_words(Builder *b, Dim d) {
 	char text[128];
 	size_t n = dim_print(b->ctx, d, sym_word, b, text, sizeof text);
 	return arena_copy(b->scratch, text, n < sizeof text ? n : sizeof text - 1);
+}
+
+/* ---- lengths that only the run of a callee knows ------------------------------------------------------------------ */
+
+/* Each such length of a callee's results is an axis by its own symbol here, so that the run and whoever copies the call can read it off: a symbol that is an axis
+ * itself becomes one of ours; of s + 1 the whole is one, and s follows from it; of what cannot be solved, such as 2*s where s is no axis, the whole is one and no more is known. */
+typedef struct Births {
+	Builder *b;
+	const Fn *callee;
+	Dim *map;
+	uint32_t nwhole;
+	struct {
+		Dim pattern, ours;
+	} *whole;
+} Births;
+
+typedef enum { BIRTH_PLAIN, BIRTH_SOLVED, BIRTH_WHOLE } BirthRound;
+
+static bool bear(Births *w, BirthRound round, Dim pattern) {
+	Builder *b = w->b;
+	const uint32_t nmap = w->callee->syms.n;
+	const Unknown u = unknowns(b->ctx, pattern, w->map, nmap);
+	SymId s;
+	if (!u.count) return false;
+	const bool plain = dim_is_sym(b->ctx, pattern, &s);
+	if (round == BIRTH_PLAIN && plain) w->map[s] = build_fresh_dim(b, w->callee->syms.at[s].name, w->callee->syms.at[s].span);
+	if (round == BIRTH_PLAIN) return plain;
+	for (uint32_t i = 0; i < w->nwhole; i++)
+		if (w->whole[i].pattern == pattern) return false;
+	const Sym *sym = &w->callee->syms.at[u.sym];
+	if (round == BIRTH_SOLVED) {
+		if (u.count != 1 || solve_for(b, pattern, u.sym, dim_const(b->ctx, 0), w->map, nmap) == NO_DIM) return false;
+		w->map[u.sym] = build_canon(b, solve_for(b, pattern, u.sym, build_fresh_dim(b, sym->name, sym->span), w->map, nmap));
+		return true;
+	}
+	w->whole[w->nwhole].pattern = pattern;
+	w->whole[w->nwhole++].ours = build_fresh_dim(b, 0, sym->span);
+	return true;
+}
+
+static Dim borne(const Births *w, Dim pattern) {
+	for (uint32_t i = 0; i < w->nwhole; i++)
+		if (w->whole[i].pattern == pattern) return w->whole[i].ours;
+	return build_canon(w->b, dim_subst(w->b->ctx, pattern, w->map, w->callee->syms.n));
+}
+
+void dims_bear_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map) {
+	Ctx *c = b->ctx;
+	Births w = {.b = b, .callee = callee, .map = map};
+	w.whole = arena_alloc(b->scratch, (n * MAX_RANK + 1) * sizeof *w.whole);
+	for (BirthRound round = BIRTH_PLAIN; round <= BIRTH_WHOLE; round++) {
+		for (bool found = true; found;) {
+			found = false;
+			for (uint32_t k = 0; k < n; k++) {
+				const Type t = *type_of(c, types[k]);
+				for (uint32_t a = 0; t.kind == TY_TENSOR && a < t.rank; a++) found |= bear(&w, round, t.dims[a]);
+			}
+		}
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		Type t = *type_of(c, types[k]);
+		if (t.kind != TY_TENSOR) continue;
+		for (uint32_t a = 0; a < t.rank; a++) t.dims[a] = borne(&w, t.dims[a]);
+		types[k] = type_tensor(c, (Dtype)t.dtype, t.rank, t.dims);
+	}
 }

@@ -187,6 +187,9 @@ bool dims_match(Builder *b, uint32_t n, const TypeId *patterns, const TypeId *ac
  * data-dependent). Lengths that must be equal for that are unified with guards. Throws E_INTERNAL when args do not fit.
  */
 void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map);
+/* The n result types of a callee, in its symbols, as they are here: by map where its parameters determine them, else by fresh symbols, each of which
+ * is an axis of some result. */
+void dims_bear_results(Builder *b, const Fn *callee, uint32_t n, TypeId *types, Dim *map);
 
 /* ---- emitting (build.c) ------------------------------------------------------------------------------------------ */
 

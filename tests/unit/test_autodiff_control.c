@@ -750,6 +750,36 @@ static void test_lengths(T *t) {
 	build_for(b, build_i64(b, 4), 1, &x, turn, &r);
 	args[0] = numbers(t, 5, (double[]){0.9, -1, 0.7, 0.1, 0.5});
 	check_all(t, end(t, 2, (Ref[]){mul(b, r, r), total(t, r)}), 1, args, 2, &usual);
+
+	/* A callee that finds a length k out gives 2k numbers, k + 1 or both, and k itself is no length of its results. */
+	for (int which = 1; which < 4; which++) {
+		begin(t, "doubles");
+		b = t->b;
+		Ref a = param(t, num(t), "a"), s, given[2];
+		Ref k = build1(b, OP_FLOOR, a);
+		k = build2(b, OP_ADD, build_convert(b, k, DT_I64), build_i64(b, 2));
+		Dim length = sym(t, "k");
+		build(b, OP_BIND, 1, &k, attr_intern(t->c, (int64_t[]){length}, 1), NULL);
+		Ref steps = mul(b, build_iota(b, DT_F64, length), build_broadcast_scalar(b, a, vec(t, length)));
+		Ref twice = build_concat(b, 2, (Ref[]){steps, build1(b, OP_SIN, steps)}, 0), longer = build_concat(b, 2, (Ref[]){steps, build_broadcast_scalar(b, a, vec(t, len(t, 1)))}, 0);
+		uint32_t ngiven = 0;
+		if (which & 1) given[ngiven++] = twice;
+		if (which & 2) given[ngiven++] = longer;
+		Fn *doubles = end(t, ngiven, given);
+		begin(t, "a callee's lengths");
+		b = t->b;
+		x = param(t, num(t), "x");
+		TypeId one[2] = {type_scalar(t->c, DT_I64), num(t)};
+		open = build_region_begin(b, 2, one, p);
+		build_call(b, doubles, 1, &p[1], given);
+		s = mul(b, p[1], build_f64(b, 0.5));
+		for (uint32_t g = 0; g < ngiven; g++) s = add(b, s, total(t, build1(b, OP_SIN, mul(b, given[g], build_broadcast_scalar(b, p[1], ref_type(build_fn(b), given[g]))))));
+		turn = build_region_end(b, open, 1, &s);
+		build_for(b, build_i64(b, 2), 1, &x, turn, &r);
+		args[0] = value_f64(0.4);
+		check_all(t, end1(t, mul(b, r, r)), 1, args, 2, &usual);
+		fn_unref(doubles);
+	}
 }
 
 /* Functions in which there is little or nothing to differentiate. */

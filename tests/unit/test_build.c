@@ -240,6 +240,18 @@ static void test_lengths(T *t) {
 	whole = build_region_begin(b, 0, NULL, NULL);
 	CHECK(t, build_unify(b, p, len(t, 1), what) && build_canon(b, p) == len(t, 1));
 	build_region_end(b, whole, 0, NULL);
+	/* So it is with what a loop made that went round, not with what one may have made. */
+	for (int sure = 0; sure < 2; sure++) {
+		whole = build_region_begin(b, 0, NULL, NULL);
+		TypeId loop[2] = {num(t, DT_I64), num(t, DT_F64)};
+		Ref carried[2], start = build_f64(b, 0), end;
+		OpenRegion *body = build_region_begin(b, 2, loop, carried);
+		Ref sum = build_reduce(b, OP_REDUCE_SUM, build_slice(b, build_iota(b, DT_F64, p), &first, &past, NULL), 1, (int[]){0});
+		sum = build2(b, OP_ADD, sum, carried[1]);
+		build_for(b, sure ? build_i64(b, 3) : i, 1, &start, build_region_end(b, body, 1, &sum), &end);
+		CHECK(t, build_unify(b, p, dim_mul(t->c, p, len(t, 2)), what) == !sure);
+		build_region_end(b, whole, 0, NULL);
+	}
 	/* No length is negative so that two can be one. */
 	whole = build_region_begin(b, 0, NULL, NULL);
 	uint32_t guards = count_op(b->fn, OP_GUARD);
