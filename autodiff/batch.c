@@ -4,7 +4,7 @@
  * transform applies to what comes out. A branch that no lane takes does not run. A branch or a loop turn that some
  * lanes skip runs with those lanes fed the operands of a lane that does not: what the single call would not compute is
  * never computed on values of its own, so that it can neither fail nor send a NaN into a derivative. Tokens and random
- * states pass through both branches one after the other.
+ * states pass through both branches one after the other. What has a length of its own in each lane is done one lane after the other.
  */
 #include "autodiff/batch.h"
 
@@ -125,26 +125,26 @@ static Ref region_result(const Batch *s, const Region *r, uint32_t k) {
 	return s->f->args.at[r->results + k];
 }
 
-/* Values with lanes that the region takes from around its owner. */
+/* Values with lanes that a region takes from around its owner, or a group of instructions from around it. */
 typedef struct Captured {
 	Ref *at;
 	uint32_t n;
 	bool *seen;
 } Captured;
 
-static void capture_value(Batch *s, const Inst *owner, Ref r, Captured *out) {
-	if (!batch_lanes(s, r) || batch_inside(s, r, owner) || out->seen[REF_INDEX(r)]) return;
+static void capture_value(Batch *s, const BatchGroup *g, Ref r, Captured *out) {
+	if (!batch_lanes(s, r) || out->seen[REF_INDEX(r)] || batch_within(s, r, g)) return;
 	out->seen[REF_INDEX(r)] = true;
 	out->at[out->n++] = r;
 }
 
-static void capture_region(Batch *s, const Inst *owner, const Region *r, Captured *out) {
+static void capture_region(Batch *s, const BatchGroup *g, const Region *r, Captured *out) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
-		for (uint32_t k = 0; k < in->nargs; k++) capture_value(s, owner, inst_arg(s->f, in, k), out);
-		for (uint32_t k = 0; k < in->nregions; k++) capture_region(s, owner, inst_region(s->f, in, k), out);
+		for (uint32_t k = 0; k < in->nargs; k++) capture_value(s, g, inst_arg(s->f, in, k), out);
+		for (uint32_t k = 0; k < in->nregions; k++) capture_region(s, g, inst_region(s->f, in, k), out);
 	}
-	for (uint32_t k = 0; k < r->nresults; k++) capture_value(s, owner, region_result(s, r, k), out);
+	for (uint32_t k = 0; k < r->nresults; k++) capture_value(s, g, region_result(s, r, k), out);
 }
 
 static Captured captured_new(Batch *s) {
@@ -225,7 +225,7 @@ static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, 
 	const Region *r = inst_region(s->f, in, which);
 	uint32_t n = in->nresults;
 	Captured captured = captured_new(s);
-	capture_region(s, in, r, &captured);
+	capture_region(s, &(BatchGroup){&in, 1}, r, &captured);
 	Ref run = any_lane(s, taken), *out = ARENA_ARRAY(s->scratch, Ref, n + 1);
 
 	Saved saved = save(s);
@@ -351,7 +351,7 @@ static bool is_tape(const Batch *s, Ref r) {
 static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t skip, Ref alive, Ref *values) {
 	uint32_t n = in->nresults;
 	Captured captured = captured_new(s);
-	capture_region(s, in, r, &captured);
+	capture_region(s, &(BatchGroup){&in, 1}, r, &captured);
 	Saved saved = save(s);
 	Ref index = lane_index(s, alive);
 	redirect_all(s, in, &captured, index);
@@ -440,47 +440,83 @@ void batch_WHILE(Batch *s, const Inst *in) {
 
 /* ---- one lane after the other ------------------------------------------------------------------------------------ */
 
-void batch_lane_loop(Batch *s, const Inst *in) {
-	uint32_t n = in->nresults;
+/* What leaves the group: threads, which go from lane to lane; what has lanes, a row for each; and what is the same for all lanes. */
+static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref *leaving) {
 	Ref *init = ARENA_ARRAY(s->scratch, Ref, n + 1), *params = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	Ref *entry = ARENA_ARRAY(s->scratch, Ref, n + 1), *out = ARENA_ARRAY(s->scratch, Ref, n + 1);
 	TypeId *types = ARENA_ARRAY(s->scratch, TypeId, n + 1);
 	types[0] = type_scalar(s->c, DT_I64);
 	for (uint32_t k = 0; k < n; k++) {
-		Ref r = inst_result(in, k);
+		const Ref r = leaving[k];
+		const Inst *in = ref_inst(s->f, r);
 		if (batch_thread(s, r)) {
-			for (uint32_t i = 0; !entry[k] && i < in->nargs; i++)
-				if (batch_thread(s, inst_arg(s->f, in, i)) &&
-				    ref_type(s->f, inst_arg(s->f, in, i)) == ref_type(s->f, r))
-					entry[k] = inst_arg(s->f, in, i);
-			if (!entry[k])
-				entry[k] = in->nregions ? thread_entry(s, in, region_result(s, inst_region(s->f, in, 0), k)) : REF_NONE;
+			entry[k] = batch_thread_into(s, r, g);
 			if (!entry[k]) batch_no_rule(s, in, "gives a token or a random state without taking one");
 			init[k] = batch_get(s, entry[k]);
 		} else {
 			check_shape(s, in, r);
-			init[k] = build_zeros(s->b, batch_type(s, ref_type(s->f, r), true));
+			init[k] = build_zeros(s->b, batch_type(s, ref_type(s->f, r), batch_lanes(s, r)));
 		}
 		types[k + 1] = ref_type(build_fn(s->b), init[k]);
 	}
 	Captured captured = captured_new(s);
-	for (uint32_t k = 0; k < in->nargs; k++) capture_value(s, in, inst_arg(s->f, in, k), &captured);
-	for (uint32_t k = 0; k < in->nregions; k++) capture_region(s, in, inst_region(s->f, in, k), &captured);
-
+	for (uint32_t i = 0; i < g->n; i++) {
+		for (uint32_t k = 0; k < g->at[i]->nargs; k++) capture_value(s, g, inst_arg(s->f, g->at[i], k), &captured);
+		for (uint32_t k = 0; k < g->at[i]->nregions; k++) capture_region(s, g, inst_region(s->f, g->at[i], k), &captured);
+	}
 	Saved saved = save(s);
 	OpenRegion *open = build_region_begin(s->b, n + 1, types, params);
-	redirect_all(s, in, &captured, params[0]);
+	redirect_all(s, g->at[0], &captured, params[0]);
 	for (uint32_t k = 0; k < n; k++)
 		if (entry[k] && ref_is_value(entry[k])) stand_for(s, entry[k], params[k + 1]);
-	build_copy_inst(s->b, &s->map, in);
+	for (uint32_t i = 0; i < g->n; i++) build_copy_inst(s->b, &s->map, g->at[i]);
 	for (uint32_t k = 0; k < n; k++) {
-		Ref r = batch_get(s, inst_result(in, k));
-		out[k] = entry[k] ? r : build_scatter(s->b, OP_SCATTER_SET, params[k + 1], params[0], r, 0, 0);
+		Ref r = batch_get(s, leaving[k]);
+		out[k] = batch_lanes(s, leaving[k]) ? build_scatter(s->b, OP_SCATTER_SET, params[k + 1], params[0], r, 0, 0) : r;
 	}
 	RegionId body = build_region_end(s->b, open, n, out);
 	restore(s, &saved);
 	build_for(s->b, build_extent(s->b, s->n), n, init, body, out);
-	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), out[k]);
+	for (uint32_t k = 0; k < n; k++) batch_set(s, leaving[k], out[k]);
+}
+
+void batch_lane_loop(Batch *s, const Inst *in) {
+	Ref *results = ARENA_ARRAY(s->scratch, Ref, in->nresults + 1);
+	for (uint32_t k = 0; k < in->nresults; k++) results[k] = inst_result(in, k);
+	loop_over_lanes(s, &(BatchGroup){&in, 1}, in->nresults, results);
+}
+
+static void mark_used(const Batch *s, const Inst *in, bool *used) {
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (ref_is_value(inst_arg(s->f, in, k))) used[REF_INDEX(inst_arg(s->f, in, k))] = true;
+	for (uint32_t i = 0; i < in->nregions; i++) {
+		const Region *r = inst_region(s->f, in, i);
+		for (uint32_t k = 0; k < r->ninsts; k++) mark_used(s, &s->f->insts.at[s->f->inst_order.at[r->insts + k]], used);
+		for (uint32_t k = 0; k < r->nresults; k++)
+			if (ref_is_value(region_result(s, r, k))) used[REF_INDEX(region_result(s, r, k))] = true;
+	}
+}
+
+/* What does not wait comes first, then the loop over the lanes. */
+static void run_lane_by_lane(Batch *s, const Region *r, const BatchRun *run) {
+	BatchGroup g = {ARENA_ARRAY(s->scratch, const Inst *, run->end - run->from), 0};
+	bool *used = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1);
+	Ref *leaving = ARENA_ARRAY(s->scratch, Ref, s->f->vals.n + 1);
+	uint32_t n = 0;
+	for (uint32_t i = run->from; i < run->end; i++) {
+		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
+		if (run->waits[i]) g.at[g.n++] = in;
+		else build_copy_inst(s->b, &s->map, in);
+	}
+	for (uint32_t i = run->end; i < r->ninsts; i++) mark_used(s, &s->f->insts.at[s->f->inst_order.at[r->insts + i]], used);
+	for (uint32_t k = 0; k < r->nresults; k++)
+		if (ref_is_value(region_result(s, r, k))) used[REF_INDEX(region_result(s, r, k))] = true;
+	for (uint32_t i = 0; i < g.n; i++)
+		for (uint32_t k = 0; k < g.at[i]->nresults; k++)
+			if (used[REF_INDEX(inst_result(g.at[i], k))]) leaving[n++] = inst_result(g.at[i], k);
+	build_at(s->b, g.at[0]->span);
+	build_chain(s->b, chain_push(s->c, g.at[0]->chain, "map"));
+	loop_over_lanes(s, &g, n, leaving);
 }
 
 /* All lanes at once; if one of them fails, each on its own, because the others' results stand. What was printed
@@ -571,6 +607,12 @@ static void elementwise(Batch *s, const Inst *in) {
 void batch_region(Batch *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
+		const BatchRun run = batch_run_at(s, r, i);
+		if (run.end > i) {
+			run_lane_by_lane(s, r, &run);
+			i = run.end - 1;
+			continue;
+		}
 		if (!batch_involved(s, in)) {
 			build_copy_inst(s->b, &s->map, in);
 			continue;
@@ -583,7 +625,7 @@ void batch_region(Batch *s, const Region *r) {
 }
 
 void batch_make(Ctx *c, Derived *d) {
-	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, f) ? fn_flatten(c, f) : NULL;
+	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, f) || batch_calls_give_lengths(c, f) ? fn_flatten(c, f) : NULL;
 	if (flat) f = derived_own(d, flat);
 	Batch s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
 	s.b = build_begin(c, derived_name(c, f, "map"), f->span, f);

@@ -32,6 +32,7 @@ typedef struct Batch {
 	 * needs; what is behind a lane's own part is never read. */
 	bool *ragged;
 	bool *tape; /* by value of f: a parameter of a `while` that is such a tape, and what it becomes in a turn */
+	bool *apart, any_apart; /* by symbol of f: a length of which each lane has its own, so that what touches it is done lane by lane */
 	Threads *known;
 	VEC(BatchUndo) trail;
 } Batch;
@@ -45,8 +46,15 @@ bool batch_inside(const Batch *s, Ref r, const Inst *owner); /* defined in one o
 bool batch_dims_before(const Batch *s, const Inst *in, TypeId t);
 /* The instruction touches a value with lanes, directly or in its regions. */
 bool batch_involved(const Batch *s, const Inst *in);
-/* Where a thread that leaves a region as r came into it; REF_NONE when it did not. */
+/* Some instructions of one region, in order. */
+typedef struct BatchGroup {
+	const Inst **at;
+	uint32_t n;
+} BatchGroup;
+bool batch_within(const Batch *s, Ref r, const BatchGroup *g); /* one of its results, or defined in one of its regions */
+/* Where a thread that leaves a region of owner, or the group, as r came into it; REF_NONE when it did not. */
 Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner);
+Ref batch_thread_into(const Batch *s, Ref r, const BatchGroup *g);
 /* Lengths in the callee would differ from lane to lane. */
 bool batch_one_by_one(const Batch *s, const Inst *call);
 /* The callee draws random numbers, itself or through calls. */
@@ -57,6 +65,17 @@ Derived *batch_callee(const Batch *s, const Inst *in);
 /* A function that is called, or one that it calls, keeps tapes for a derivative: whether lanes may have their own lengths of those can only
  * be seen where they are read as well. */
 bool batch_calls_keep_tapes(Ctx *c, const Fn *f);
+
+/* Lengths that lanes do not share (batch_apart.c). Marks those there are now and gives lanes to what touches them: whether anything has changed. */
+bool batch_find_apart(Batch *s);
+/* The instructions [from, end) of the region that are done together, one lane after the other: those that wait for the loop over the lanes, by place
+ * in the region; the others come before it. end = from: the instruction is done for all lanes at once. */
+typedef struct BatchRun {
+	uint32_t from, end;
+	bool *waits;
+} BatchRun;
+BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from);
+bool batch_calls_give_lengths(Ctx *c, const Fn *f);
 
 /* Operands and results. */
 Ref batch_get(Batch *s, Ref r);  /* as it is */

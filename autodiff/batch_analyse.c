@@ -198,9 +198,18 @@ bool batch_draws_random(Batch *s, const Inst *call) {
 	return threads_of(s, fn_get(s->c, (FnId)attr_int(s->c, OP_CALL, call->attr, 0)))->random;
 }
 
-Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner) {
+bool batch_within(const Batch *s, Ref r, const BatchGroup *g) {
+	if (!ref_is_value(r)) return false;
+	const InstId def = s->f->vals.at[REF_INDEX(r)].def;
+	for (uint32_t i = 0; i < g->n; i++)
+		if (def == id_of(s->f, g->at[i]) || batch_inside(s, r, g->at[i])) return true;
+	return false;
+}
+
+/* Where r came into what is inside owner, or when that is NULL, into the group. */
+static Ref followed(const Batch *s, Ref r, const Inst *owner, const BatchGroup *g) {
 	const Fn *f = s->f;
-	while (r && batch_inside(s, r, owner)) {
+	while (r && (owner ? batch_inside(s, r, owner) : batch_within(s, r, g))) {
 		/* Never a parameter: what comes out of a loop is followed to what went into it. */
 		const Val *v = &f->vals.at[REF_INDEX(r)];
 		if (v->def == NO_INST) return REF_NONE;
@@ -227,6 +236,14 @@ Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner) {
 		}
 	}
 	return r;
+}
+
+Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner) {
+	return followed(s, r, owner, NULL);
+}
+
+Ref batch_thread_into(const Batch *s, Ref r, const BatchGroup *g) {
+	return followed(s, r, NULL, g);
 }
 
 /* ---- births of lengths ------------------------------------------------------------------------------------------- */
@@ -521,6 +538,8 @@ void batch_analyse(Batch *s) {
 	births_in_region(&w, &f->regions.at[0]);
 	s->lanes = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) raise(s, fn_param(f, k), s->entry->mask[k]);
-	lanes_region(s, &f->regions.at[0]);
-	find_ragged(s);
+	do {
+		lanes_region(s, &f->regions.at[0]);
+		find_ragged(s);
+	} while (batch_find_apart(s));
 }

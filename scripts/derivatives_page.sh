@@ -84,8 +84,7 @@ TEXT
 		while ((getline < (stage "/errors")) > 0) error[$1] = $2
 		while ((getline < (stage "/kept")) > 0) kept[$1] = $2
 		batch["random_bits"] = "each lane its own numbers"
-		batch["while"] = "yes; a gradient of nested loops, where lanes differ in the turns of both: error"
-		batch["extent"] = batch["guard"] = "yes; of lengths that differ from lane to lane: as `nonzero`"
+		batch["nonzero"] = batch["bind_dim"] = batch["extent"] = "yes; lane by lane where lengths differ, which may not leave the map"
 		word["RULE"] = "function"; word["LINEAR"] = "linear"; word["BILINEAR"] = "bilinear"; word["ZERO"] = "none"; word["STRUCT"] = "structure"
 		FS = " "
 	}

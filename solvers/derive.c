@@ -4,9 +4,12 @@
  * solver knows:
  *   t0 moves:  at fixed times the solution through (t0, y0) is the one that starts at y0 - y'(t0) dt0 instead, so
  *              dy0 := dy0 - y'(t0) dt0;
- *   a wanted time moves: its row moves by y' dt, and the time itself by dt.
- * The end t1 and the tolerances do not move the solution at fixed times. Of an implicit system y'(t0) is not at hand,
- * so that these two are refused; and a tangent of its y'(t0) is ignored, because it follows from the others.
+ *   a wanted time moves: its row moves by y' dt, and the time itself by dt;
+ *   t0 or t1 moves where the integrator chose the times: the first row is at t0 and the last at t1, and they move with
+ *   them as wanted times do. The rows between are where the integrator put them, and stay there.
+ * The tolerances do not move the solution. Of an implicit system y' is not at hand: a first time and wanted times that
+ * move are refused, and its last row stays at the t1 of the value (the library moves it along the interpolant instead,
+ * _rows_of_dae in ode.dsl); a tangent of its y'(t0) is ignored, because it follows from the others.
  */
 #include "solvers/derive.h"
 
@@ -30,39 +33,77 @@ static Ref times_number(Builder *b, Ref v, Ref number) {
 	return build2(b, OP_MUL, v, build_broadcast_scalar(b, number, ref_type(build_fn(b), v)));
 }
 
-static Ref sum_of(Builder *b, Ref x, Ref y) {
+Ref tangent_sum(Builder *b, Ref x, Ref y) {
 	return x == REF_NONE ? y : y == REF_NONE ? x : build2(b, OP_ADD, x, y);
 }
 
-/* The call of f with what it captures. */
-static const Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y) {
+Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y) {
 	const uint32_t n = (uint32_t)call->options[1];
-	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 2);
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 3);
 	for (uint32_t k = 0; k < n; k++) in[k] = args[m->operands + k];
 	in[n] = t;
 	in[n + 1] = y;
 	return in;
 }
 
-/* y'(t0) */
-static Ref first_rate(Builder *b, const Family *m, const HostCall *call, const Ref *args) {
+Ref rate_at(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y) {
 	Ref out;
-	build_call(b, call->fns[0], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, args[m->t0], args[m->y0]),
-	           &out);
+	build_call(b, call->fns[FAMILY_F], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, t, y), &out);
 	return out;
 }
 
-/* dt_k y'(t_k) for all rows k. */
-static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const Ref *args, const Ref *results, Ref dt) {
+Fn *rows_of_f(Builder *b, const HostCall *call) {
 	Ctx *c = build_ctx(b);
 	const uint32_t n = (uint32_t)call->options[1];
 	bool *lanes = ARENA_ARRAY(scratch(b), bool, n + 2);
 	lanes[n] = lanes[n + 1] = true;
-	Fn *rows = ir_services(c)->batch(c, call->fns[0], lanes);
+	return ir_services(c)->batch(c, call->fns[FAMILY_F], lanes);
+}
+
+/* dt_k y'(t_k) for all rows k. */
+static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const Ref *args, const Ref *results, Ref dt) {
 	Ref rate;
-	build_call(b, rows, n + 2, f_args(b, m, call, args, results[0], results[1]), &rate);
+	build_call(b, rows_of_f(b, call), (uint32_t)call->options[1] + 2,
+	           f_args(b, m, call, args, results[0], results[1]), &rate);
 	const Type t = *ref_ty(build_fn(b), results[1]);
 	return build2(b, OP_MUL, rate, build_broadcast(b, dt, 2, t.dims, (int[]){0}));
+}
+
+/* Zeros like `rows` with x in the first row, or in the last. */
+static Ref as_row(Builder *b, Ref x, Ref rows, bool last) {
+	Ctx *c = build_ctx(b);
+	const Type t = *ref_ty(build_fn(b), rows);
+	const Dim one = dim_const(c, 1), none = dim_const(c, 0);
+	const Dim low[2] = {last ? dim_sub(c, t.dims[0], one) : none, none};
+	Dim shape[2] = {one, t.rank > 1 ? t.dims[1] : none};
+	return build_pad(b, build_reshape(b, x, t.rank, shape), low, t.dims, NULL);
+}
+
+/* What a first and a last time that move do to the times and the values of a whole solution. Where it has one row only, that row is the last. */
+static void moved_ends(Builder *b, const Family *m, const HostCall *call, const Ref *args, const Ref *results, Ref dt0, Ref dt1,
+                       Ref *dtimes, Ref *dvalues) {
+	Ctx *c = build_ctx(b);
+	const Type t = *ref_ty(build_fn(b), results[1]);
+	const Dim one = dim_const(c, 1), none = dim_const(c, 0), at[2] = {dim_sub(c, t.dims[0], one), none};
+	if (dt0 != REF_NONE) {
+		Ref single = build2(b, OP_EQ, build_extent(b, t.dims[0]), build_extent(b, one));
+		dt0 = build_select(b, single, build_zeros(b, ref_type(build_fn(b), dt0)), dt0);
+		*dtimes = as_row(b, dt0, results[0], false);
+		Ref by = times_number(b, rate_at(b, m, call, args, args[m->t0], args[m->y0]), dt0);
+		*dvalues = tangent_sum(b, *dvalues, as_row(b, by, results[1], false));
+	}
+	if (dt1 == REF_NONE) return;
+	Ref end = build_reshape(b, build_slice(b, results[0], at, &one, NULL), 0, NULL);
+	Ref y = build_reshape(b, build_slice(b, results[1], at, (Dim[]){one, t.dims[1]}, NULL), 1, t.dims + 1);
+	Ref by = times_number(b, rate_at(b, m, call, args, end, y), dt1);
+	*dtimes = tangent_sum(b, *dtimes, as_row(b, dt1, results[0], true));
+	*dvalues = tangent_sum(b, *dvalues, as_row(b, by, results[1], true));
+}
+
+/* The times are the integrator's own. */
+static bool whole_solution(Builder *b, const Family *m, const Ref *args) {
+	int64_t length;
+	return dim_is_const(build_ctx(b), build_canon(b, ref_ty(build_fn(b), args[m->saveat])->dims[0]), &length) && length == 0;
 }
 
 static bool moves(Builder *b, const Family *m, const HostCall *call, const Ref *tangents, uint32_t captured) {
@@ -95,14 +136,14 @@ void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *arg
 	Ctx *c = build_ctx(b);
 	const Family *m = call->def->ud;
 	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call), nstates = m->implicit ? 2 : 1;
-	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt = tangents[m->saveat], dvalues = REF_NONE;
+	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt1 = tangents[m->t1], dt = tangents[m->saveat], dvalues = REF_NONE;
 	result_tangents[0] = result_tangents[1] = result_tangents[2] = REF_NONE;
 	if (m->implicit && dt0 != REF_NONE) refuse_derivative(b, call->def->name, "with respect to the first time");
 	if (m->implicit && dt != REF_NONE)
 		refuse_derivative(b, call->def->name, "with respect to the times at which the solution is wanted");
 	if (dt0 != REF_NONE) {
-		Ref back = build1(b, OP_NEG, times_number(b, first_rate(b, m, call, args), dt0));
-		dy0 = sum_of(b, dy0, back);
+		Ref back = build1(b, OP_NEG, times_number(b, rate_at(b, m, call, args, args[m->t0], args[m->y0]), dt0));
+		dy0 = tangent_sum(b, dy0, back);
 	}
 	Active v = {.y0 = dy0 != REF_NONE};
 	int64_t *which = ARENA_ARRAY(scratch(b), int64_t, ncaptured + 1);
@@ -123,8 +164,10 @@ void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *arg
 		build_host(b, host_call_intern(c, derived_host(b, m->tangent), 3, fns, noptions, options), n, operands,
 		           &dvalues, 1);
 	}
-	if (dt != REF_NONE) {
-		dvalues = sum_of(b, dvalues, moved_rows(b, m, call, args, results, dt));
+	if (whole_solution(b, m, args)) {
+		if (!m->implicit) moved_ends(b, m, call, args, results, dt0, dt1, &result_tangents[0], &dvalues);
+	} else if (dt != REF_NONE) {
+		dvalues = tangent_sum(b, dvalues, moved_rows(b, m, call, args, results, dt));
 		result_tangents[0] = dt;
 	}
 	result_tangents[1] = dvalues;

@@ -29,7 +29,7 @@ typedef struct Family {
 	const char *name, *tangent, *adjoint, *curvature;
 	uint32_t operands; /* what the functions capture comes after so many */
 	uint32_t noptions;
-	uint32_t y0, t0, saveat, rtol, atol, colptr, rowind;
+	uint32_t y0, t0, t1, saveat, rtol, atol, colptr, rowind;
 	uint32_t yp0, id; /* of an implicit system */
 	uint32_t linear;  /* option: 0 when the Jacobian is dense */
 	bool implicit; /* f(t, y, y') = 0 instead of y' = f(t, y) */
@@ -63,6 +63,11 @@ uint32_t adjoint_types(Builder *b, const HostCall *call, const Ref *args, uint32
 Fn *vjp_of(Ctx *c, Fn *f, const bool *active);
 /* m->noptions options and the words that active_of reads; lives as long as the function under construction. */
 int64_t *derived_options(Builder *b, const Family *m, const int64_t *options, Active v, uint32_t *n);
+/* The operands of f in a call of the family: what it captures, then t and y. */
+Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y);
+Ref rate_at(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y); /* y' */
+Fn *rows_of_f(Builder *b, const HostCall *call); /* f for one t and one y in each row */
+Ref tangent_sum(Builder *b, Ref x, Ref y); /* where one is REF_NONE, the other */
 _Noreturn void refuse_derivative(Builder *b, const char *solver, const char *why); /* "SOLVER has no derivative WHY" */
 
 #endif

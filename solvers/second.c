@@ -1,7 +1,7 @@
 /* second.c - derivatives of the derivatives of "ode" and "dae": of their tangents and of their adjoints.
  *
  * Needs: second.h; what is where in a call, the family says. Guarantees: derivatives of "ode" and "dae" of any order in every
- * mixture of modes, but by the times of what was taken backward, which is refused by name.
+ * mixture of modes; of "dae", by the times of what was taken backward there is none, which is refused by name.
  *
  * The tangent s of a solution y solves an equation of its own, so (y, s) is the solution of a *doubled* system,
  *     z' = (f(t, y; p), J s + f_p dp),   z(t0) = (y0, dy0),   with parameters (p, dp),
@@ -257,13 +257,13 @@ static Ref below_zeros(Builder *b, Ref w) {
 	return build_concat(b, 2, (Ref[]){build_zeros(b, ref_type(build_fn(b), w)), w}, 1);
 }
 
-/* What is active in an adjoint or has a tangent now: the Hessian is taken in all of it, to be symmetric. */
-static Active united(Builder *b, const HostCall *call, const Ref *tangents) {
+/* What is active in an adjoint or has a tangent now (dy0: of y0): the Hessian is taken in all of it, to be symmetric. */
+static Active united(Builder *b, const HostCall *call, Ref dy0, const Ref *tangents) {
 	const Family *m = call->def->ud;
 	const Active v = active_of(m, call);
 	const uint32_t n = (uint32_t)call->options[1];
 	int64_t *which = ARENA_ARRAY(scratch(b), int64_t, n + 1);
-	Active u = {.y0 = v.y0 || tangents[m->y0] != REF_NONE, .captured = which};
+	Active u = {.y0 = v.y0 || dy0 != REF_NONE, .captured = which};
 	for (uint32_t k = 0, next = 0; k < n; k++) {
 		const bool was = next < v.ncaptured && v.captured[next] == k;
 		next += was;
@@ -302,30 +302,97 @@ static HostId curvature_call(Builder *b, const HostCall *call, Active u) {
 	return id;
 }
 
+/* The cotangents that the adjoint gives, of y0 too, whether or not it is active. */
+static void whole_adjoint(Builder *b, const HostCall *call, const Ref *args, Active v, Ref *out) {
+	Ctx *c = build_ctx(b);
+	uint32_t noptions;
+	v.y0 = true;
+	const int64_t *options = derived_options(b, call->def->ud, call->options, v, &noptions);
+	HostId id = host_call_intern(c, call->def, call->nfns, call->fns, noptions, options);
+	build_host(b, id, family_base(call->def->ud, call) + 2, args, out, 1 + v.ncaptured);
+}
+
+/* The products of w with the derivatives of f, or of f for each row, by the active captured values (summed over the rows) and by y: out[0] is y's,
+ * the others come behind it. Where f depends on none of these, all are REF_NONE. */
+static void pulled_back(Builder *b, const HostCall *call, Fn *f, Active v, const Ref *args, Ref t, Ref y, Ref w, Ref *out) {
+	const Family *m = call->def->ud;
+	const uint32_t n = (uint32_t)call->options[1];
+	bool *active = ARENA_ARRAY(scratch(b), bool, n + 2);
+	for (uint32_t k = 0; k < v.ncaptured; k++) active[v.captured[k]] = true;
+	active[n + 1] = true;
+	for (uint32_t k = 0; k <= v.ncaptured; k++) out[k] = REF_NONE;
+	Fn *back = vjp_of(build_ctx(b), f, active);
+	if (!back) return;
+	Ref *in = f_args(b, m, call, args, t, y), *r = ARENA_ARRAY(scratch(b), Ref, v.ncaptured + 1);
+	in[n + 2] = w;
+	build_call(b, back, n + 3, in, r);
+	fn_unref(back);
+	memcpy(out + 1, r, v.ncaptured * sizeof *r);
+	out[0] = r[v.ncaptured];
+}
+
+static Ref scaled(Builder *b, Ref x, Ref number) {
+	return build2(b, OP_MUL, x, build_broadcast_scalar(b, number, ref_type(build_fn(b), x)));
+}
+
+/* What times that move do to the adjoint's results, beyond a change of its cotangents (which is added to *dw) and of y0 (which *dy0 becomes):
+ *   a row's time moves: dy(t_k)/dx moves by J dy/dx + f_p, so that w_k becomes w_k + J^T w_k dt_k, and the parameters gain f_p^T w_k dt_k;
+ *   t0 moves: Y(x) becomes Y(y0 - f(t0, y0; p) dt0, p), whose chain rule adds -J^T g dt0 and -f_p^T g dt0 for the cotangent g of y0. */
+static void moved_times(Builder *b, const HostCall *call, const Ref *args, Active v, Ref dt0, Ref dt, Ref *dw, Ref *dy0, Ref *more) {
+	Ctx *c = build_ctx(b);
+	const Family *m = call->def->ud;
+	const uint32_t base = family_base(m, call);
+	Ref *out = ARENA_ARRAY(scratch(b), Ref, 2 * (v.ncaptured + 1)), *g = out + v.ncaptured + 1;
+	if (dt != REF_NONE) {
+		Ref *in = ARENA_ARRAY(scratch(b), Ref, base), solution[3], w = args[base + 1];
+		memcpy(in, args, base * sizeof *in);
+		in[m->saveat] = args[base];
+		HostId id = host_call_intern(c, host_find(c, m->name), FAMILY_NFNS, call->fns, m->noptions, call->options);
+		build_host(b, id, base, in, solution, 3);
+		const Type t = *ref_ty(build_fn(b), w);
+		w = build2(b, OP_MUL, w, build_broadcast(b, dt, 2, t.dims, (int[]){0}));
+		pulled_back(b, call, rows_of_f(b, call), v, args, args[base], solution[1], w, out);
+		*dw = tangent_sum(b, *dw, out[0]);
+		for (uint32_t k = 0; k < v.ncaptured; k++) more[v.y0 + k] = tangent_sum(b, more[v.y0 + k], out[1 + k]);
+	}
+	if (dt0 == REF_NONE) return;
+	Ref back = build1(b, OP_NEG, dt0), t0 = args[m->t0], y0 = args[m->y0];
+	*dy0 = tangent_sum(b, *dy0, scaled(b, rate_at(b, m, call, args, t0, y0), back));
+	whole_adjoint(b, call, args, v, g);
+	pulled_back(b, call, call->fns[FAMILY_F], v, args, t0, y0, scaled(b, g[0], back), out);
+	if (v.y0) more[0] = tangent_sum(b, more[0], out[0]);
+	for (uint32_t k = 0; k < v.ncaptured; k++) more[v.y0 + k] = tangent_sum(b, more[v.y0 + k], out[1 + k]);
+}
+
 void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
                  const Ref *tangents, Ref *result_tangents) {
 	Ctx *c = build_ctx(b);
 	(void)results;
 	const Family *m = call->def->ud;
-	const Active v = active_of(m, call), u = united(b, call, tangents);
+	const Active v = active_of(m, call);
 	const uint32_t base = family_base(m, call), nresults = v.y0 + v.ncaptured;
+	const Ref dt0 = tangents[m->t0], dt = tangents[base];
+	Ref dw = tangents[base + 1], dy0 = tangents[m->y0];
 	bool moves = false;
-	if (tangents[m->t0] != REF_NONE || tangents[base] != REF_NONE)
+	if (m->implicit && (dt0 != REF_NONE || dt != REF_NONE))
 		refuse_derivative(b, m->name, "with respect to times, of a derivative that was taken backward");
 	for (uint32_t k = 0; k < nresults; k++) result_tangents[k] = REF_NONE;
-	if (tangents[base + 1] != REF_NONE) {
-		Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs);
+	moved_times(b, call, args, v, dt0, dt, &dw, &dy0, result_tangents);
+	if (dw != REF_NONE) {
+		Ref *in = ARENA_ARRAY(scratch(b), Ref, nargs), *out = ARENA_ARRAY(scratch(b), Ref, nresults);
 		memcpy(in, args, nargs * sizeof *in);
-		in[base + 1] = tangents[base + 1];
+		in[base + 1] = dw;
 		HostId id = host_call_intern(c, call->def, call->nfns, call->fns, call->noptions, call->options);
-		build_host(b, id, nargs, in, result_tangents, nresults);
+		build_host(b, id, nargs, in, out, nresults);
+		for (uint32_t k = 0; k < nresults; k++) result_tangents[k] = tangent_sum(b, result_tangents[k], out[k]);
 	}
+	const Active u = united(b, call, dy0, tangents);
 	for (uint32_t k = 0; k < u.ncaptured; k++) moves |= tangents[m->operands + (uint32_t)u.captured[k]] != REF_NONE;
-	if (!moves && tangents[m->y0] == REF_NONE) return;
+	if (!moves && dy0 == REF_NONE) return;
 	uint32_t n = base + 2, from = u.y0;
 	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 1 + u.ncaptured), *out = ARENA_ARRAY(scratch(b), Ref, u.ncaptured + 1);
 	memcpy(in, args, n * sizeof *in);
-	if (u.y0) in[n++] = or_zeros(b, tangents[m->y0], args[m->y0]);
+	if (u.y0) in[n++] = or_zeros(b, dy0, args[m->y0]);
 	for (uint32_t k = 0; k < u.ncaptured; k++) {
 		const uint32_t at = m->operands + (uint32_t)u.captured[k];
 		in[n++] = or_zeros(b, tangents[at], args[at]);
@@ -334,8 +401,7 @@ void adjoint_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *ar
 	for (uint32_t k = 0; k < nresults; k++) { /* those that the adjoint has */
 		if (k >= v.y0)
 			while (u.captured[from - u.y0] != v.captured[k - v.y0]) from++;
-		Ref more = k < v.y0 ? out[0] : out[from];
-		result_tangents[k] = result_tangents[k] == REF_NONE ? more : build2(b, OP_ADD, result_tangents[k], more);
+		result_tangents[k] = tangent_sum(b, result_tangents[k], k < v.y0 ? out[0] : out[from]);
 	}
 }
 

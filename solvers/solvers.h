@@ -29,10 +29,11 @@
  * stats: steps, evaluations of f, of the Jacobian, factorisations, failed error tests, nonlinear iterations, their
  * failures, last order.
  *
- * Derivatives: with respect to y0, t0, saveat and whatever f captures (of "dae": y0 and what F captures), forward
- * through "ode_tangent" and "dae_tangent" (sensitivity equations), backward through "ode_adjoint" and "dae_adjoint".
- * Times are fixed points for a derivative: values are derivatives at constant t. t1 and the tolerances have none.
- * Derivatives of derivatives: of "ode", see second.c; of "dae", refused.
+ * Derivatives, of any order: with respect to y0, t0, t1, saveat and whatever f captures (of "dae": y0 and what F
+ * captures), forward through "ode_tangent" and "dae_tangent" (sensitivity equations), backward through "ode_adjoint" and
+ * "dae_adjoint"; their own derivatives are in second.c. A row of values moves with its time: with saveat, with an empty
+ * saveat the first row with t0 and the last with t1 (of "dae" it does not: the library sees to it). The times between
+ * those two, chosen by the integrator, are fixed points for a derivative. The tolerances have none.
  */
 #ifndef ATLED_SOLVERS_SOLVERS_H
 #define ATLED_SOLVERS_SOLVERS_H

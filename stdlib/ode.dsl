@@ -8,6 +8,8 @@ adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = ma
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
 # f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
+# Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
+# The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false) = {
   y = f64(y0)
   t0 = f64(span[0])
@@ -145,8 +147,21 @@ _solve_ode(info, m, o) = {
     r = _host("dae", ((F, (tspan[0], y0, y0)), (jac, (tspan[0], y0, y0, 1.0))),
               (y0, zeros_like(y0), id, tspan[0], f64(tspan[1]), f64(o.rtol), zeros_like(y0) + f64(o.atol), i64(zeros(0)), i64(zeros(0)), f64(o.saveat), 0.0),
               (0, 5, m.max_steps, 1))
-    _ode_solution(info, (...m, degree = 5), r[0], r[1], _stats(r[2]), len(o.saveat) == 0)
+    sol = _ode_solution(info, (...m, degree = 5), r[0], r[1], _stats(r[2]), len(o.saveat) == 0)
+    if len(o.saveat) == 0 { (...sol, ..._to_the_end(r[0], r[1], 5, tspan[1])) } else { sol }
   }
+}
+
+# Times and values whose last row is at t1, wherever that goes. The rule of "ode" says so itself, by y' = f(t, y); of an implicit system y' is not at
+# hand, and the row moves along the integrator's polynomial.
+_to_the_end(times, Y, d, t1) = {
+  ends = times
+  rows = Y
+  if len(times) > 1 {
+    rows[-1] = _through_nodes(times, Y, d, t1)
+    ends[-1] = t1
+  }
+  (times = ends, values = rows)
 }
 
 _ode_solution(info, m, times, Y, stats, whole) = {

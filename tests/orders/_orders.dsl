@@ -21,7 +21,7 @@ _alike(g, t, size, tol) = {
 #   Taylor: one expansion, within 1e-11 of forward
 #   batch: map of the fourth derivative and of the gradient over three places, within 1e-11 of one after the other
 #   All are measured by the largest of the derivatives up to the order in question.
-# `lanes` false: it is not asked for, since under map it is an error (tests/errors) or has random numbers of its own.
+# `lanes` false: it is not asked for, since it is an error (tests/errors) or has random numbers of its own.
 orders(name, f, t; exact = none, h = 0.01, lanes = true) = {
 	d1 = _next(f)
 	d2 = _next(d1)
