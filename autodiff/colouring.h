@@ -3,7 +3,8 @@
  * Needs: lang/context.h. Guarantees: memory comes from the context's heap and is given back; results do not depend on anything but the pattern.
  *
  * A matrix is had from p products with it and q with its transpose: of sums of columns of one colour, and of sums of rows of one colour. Direct
- * recovery: every element is one element of one product.
+ * recovery: every element is one element of one product. Substitution: of a symmetric matrix some are a product's element less elements that are
+ * had in the same way, one after the other along a tree.
  */
 #ifndef ATLED_AUTODIFF_COLOURING_H
 #define ATLED_AUTODIFF_COLOURING_H
@@ -28,13 +29,26 @@ typedef struct Colouring {
 	int64_t *column; /* by column: its colour, 0 .. p-1 */
 	int64_t *row;    /* by row: its colour, 0 .. q-1, or -1: it is had from the columns */
 	int64_t p, q;
-	int64_t *place; /* by element, column after column: in the p products one after the other, then the q */
+	int64_t *place; /* by element, column after column: in the p products one after the other, then the q, then the sums */
 	int64_t nplace;
+	/* The sums. Each begins as the element of the products that `term` names and becomes the element of the matrix by less what stands under
+	 * it: in round r every sum is taken from (r = 0) or added to (later ones) the one that jump[r * nsums + i] names, nsums for none, all at once. */
+	int64_t nsums, rounds, most_terms; /* most_terms: elements of products in the longest, 1 without sums */
+	int64_t *term, *jump;
 } Colouring;
 void colouring_free(Ctx *c, Colouring *k);
-/* Of a general matrix. Rows with many elements are had by themselves (a bidirectional partition), where that makes the whole cheaper. */
+/* Of a general matrix: columns, rows, or rows that have many elements and the columns of the others (a bidirectional partition), whichever is
+ * cheapest, where a product with the transpose counts as two. */
 Status colour_general(Ctx *c, const RowPattern *p, const RowPattern *transposed, Colouring *out);
-/* Of a symmetric matrix, from products with columns alone: a star colouring. */
-Status colour_symmetric(Ctx *c, const RowPattern *p, Colouring *out);
+
+typedef enum Recovery {
+	RECOVERY_ANY,         /* the fewer colours of the two below, where no sum has more than COLOURING_TERMS terms */
+	RECOVERY_DIRECT,      /* a star colouring */
+	RECOVERY_SUBSTITUTION /* an acyclic colouring */
+} Recovery;
+/* Rounding errors of all terms go into a sum: those of so many stay below 1e-12 of the largest element among them. */
+#define COLOURING_TERMS 256
+/* Of a symmetric matrix, from products with columns alone. */
+Status colour_symmetric(Ctx *c, const RowPattern *p, Recovery recovery, Colouring *out);
 
 #endif

@@ -2,13 +2,14 @@
  *
  *   functions  f, of what it captures and its arguments
  *   operands   the arguments of f (of the one that is differentiated only the shape counts, of the others only the type)
- *   options    which argument, symmetric (1: of a Hessian, f a gradient)
+ *   options    which argument, symmetric (1: of a Hessian, f a gradient; 2: without substitution)
  *   results    i64 each; n elements in the argument, m in the result
  *              rows[nnz], columns[nnz]  of each element, column after column, ascending
  *              column_start[n + 1], row_start[m + 1]
- *              place[nnz]  where each stands in the products below, one after the other
- *              colour[n], group_sizes[p]  products with the sums of the columns of one colour
+ *              place[nnz]  where each stands in the products below, one after the other, and the sums after these
+ *              colour[n], group_sizes[p]  products with the sums of the columns of one colour; -1 where all is had from rows
  *              heavy[r], heavy_colour[r], heavy_sizes[q]  rows that are had from the transpose, likewise
+ *              term[s], jump[r, s]  sums, as colouring.h has them
  *              f64[0], without which nobody would ask for a derivative, and it could not be refused
  *
  * Needs: sparsity.h, colouring.h. Guarantees: results depend on f, on the lengths and on those captured values that decide the pattern; the last few
@@ -18,12 +19,12 @@
 #include "autodiff/colouring.h"
 #include "autodiff/sparsity.h"
 
-enum { RESULTS = 10, ALL_RESULTS, KEPT = 16 };
+enum { JUMP = 11, RESULTS, ALL_RESULTS, KEPT = 16 };
 
 typedef struct Kept {
 	uint64_t used; /* 0: free */
 	const Fn *program;
-	bool symmetric;
+	int64_t symmetric;
 	uint32_t nparams;
 	int64_t *shapes; /* rank and lengths of each */
 	Value *values;   /* V_UNSET: does not matter */
@@ -57,7 +58,7 @@ static void forget_all(Ctx *c, void *state) {
 	for (uint32_t i = 0; i < KEPT; i++) forget(c, &s->kept[i]);
 }
 
-static bool same(const Kept *k, const Fn *program, bool symmetric, uint32_t n, const Value *args) {
+static bool same(const Kept *k, const Fn *program, int64_t symmetric, uint32_t n, const Value *args) {
 	if (!k->used || k->program != program || k->symmetric != symmetric || k->nparams != n) return false;
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t shape[MAX_RANK + 1];
@@ -71,7 +72,7 @@ static bool same(const Kept *k, const Fn *program, bool symmetric, uint32_t n, c
 }
 
 /* Which parameters the program looks into. */
-static Status keep(Ctx *c, State *s, Fn *program, bool symmetric, uint32_t n, const Value *args, const Value *results) {
+static Status keep(Ctx *c, State *s, Fn *program, int64_t symmetric, uint32_t n, const Value *args, const Value *results) {
 	Kept *k = &s->kept[0];
 	for (uint32_t i = 1; i < KEPT; i++)
 		if (s->kept[i].used < k->used) k = &s->kept[i];
@@ -125,8 +126,8 @@ static Status pattern_of(Ctx *c, const Sets *s, const Tensor *t, int64_t n, RowP
 	return ST_OK;
 }
 
-static int64_t *vector(Ctx *c, int64_t n, Value *out) {
-	Tensor *t = tensor_zeros(c, DT_I64, 1, &n);
+static int64_t *numbers(Ctx *c, uint32_t rank, const int64_t *shape, Value *out) {
+	Tensor *t = tensor_zeros(c, DT_I64, rank, shape);
 	if (!t) return NULL;
 	*out = value_tensor(t);
 	return (int64_t *)(void *)t->data;
@@ -136,10 +137,10 @@ static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colou
 	int64_t heavy = 0, r = 0;
 	const int64_t nnz = p->start[p->m];
 	for (int64_t i = 0; i < p->m; i++) heavy += k->row[i] >= 0;
-	const int64_t lengths[RESULTS] = {nnz, nnz, p->n + 1, p->m + 1, nnz, p->n, k->p, heavy, heavy, k->q};
+	const int64_t shapes[RESULTS][2] = {{nnz}, {nnz}, {p->n + 1}, {p->m + 1}, {nnz}, {p->n}, {k->p}, {heavy}, {heavy}, {k->q}, {k->nsums}, {k->rounds, k->nsums}};
 	int64_t *v[RESULTS];
 	for (uint32_t i = 0; i < RESULTS; i++)
-		if (!(v[i] = vector(c, lengths[i], &out[i]))) return ST_NOMEM;
+		if (!(v[i] = numbers(c, i == JUMP ? 2 : 1, shapes[i], &out[i]))) return ST_NOMEM;
 	for (int64_t j = 0; j < p->n; j++) {
 		for (int64_t e = t->start[j]; e < t->start[j + 1]; e++) {
 			v[0][e] = t->column[e];
@@ -147,7 +148,7 @@ static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colou
 			v[4][e] = k->place[e];
 		}
 		v[5][j] = k->column[j];
-		v[6][k->column[j]]++;
+		if (k->column[j] >= 0) v[6][k->column[j]]++;
 	}
 	memcpy(v[2], t->start, (size_t)(p->n + 1) * sizeof **v);
 	memcpy(v[3], p->start, (size_t)(p->m + 1) * sizeof **v);
@@ -157,10 +158,12 @@ static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colou
 		v[8][r++] = k->row[i];
 		v[9][k->row[i]]++;
 	}
+	for (int64_t i = 0; i < k->nsums; i++) v[10][i] = k->term[i];
+	for (int64_t i = 0; i < k->rounds * k->nsums; i++) v[JUMP][i] = k->jump[i];
 	return ST_OK;
 }
 
-static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, bool symmetric, Value *results) {
+static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, int64_t symmetric, Value *results) {
 	RowPattern p, t = {0}, whole;
 	Colouring k = {0};
 	Status st = pattern_of(c, s, sets, n, &p);
@@ -171,7 +174,7 @@ static Status colour(Ctx *c, const Sets *s, const Tensor *sets, int64_t n, bool 
 		row_pattern_free(c, &whole);
 	}
 	if (st == ST_OK) st = row_pattern_transposed(c, &p, &t);
-	if (st == ST_OK) st = symmetric && p.m == p.n ? colour_symmetric(c, &p, &k) : colour_general(c, &p, &t, &k);
+	if (st == ST_OK) st = symmetric && p.m == p.n ? colour_symmetric(c, &p, symmetric == 2 ? RECOVERY_DIRECT : RECOVERY_ANY, &k) : colour_general(c, &p, &t, &k);
 	if (st == ST_OK) {
 		st = give(c, &p, &t, &k, results);
 		colouring_free(c, &k);
@@ -258,7 +261,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 	shape_of(*x, shape);
 	for (int64_t k = 0; k < shape[0]; k++) n *= shape[k + 1];
 	*x = blank(c, *x, (Dtype)ref_ty(call->fns[0], fn_param(call->fns[0], ncaptured + which))->dtype);
-	const bool symmetric = call->options[3];
+	const int64_t symmetric = call->options[3];
 	Kept *found = NULL;
 	for (uint32_t k = 0; k < KEPT && !found; k++)
 		if (same(&s->kept[k], a.program, symmetric, nargs, all)) found = &s->kept[k];
@@ -300,9 +303,10 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	Dim n = dim_const(c, 1), one = n;
 	for (uint32_t k = 0; k < t.rank; k++) n = dim_mul(c, n, t.dims[k]);
 	const Dim nnz = build_fresh_dim(b, atom(c, "nnz"), at), heavy = build_fresh_dim(b, 0, at);
-	const Dim lengths[RESULTS] = {nnz, nnz, dim_add(c, n, one), build_fresh_dim(b, 0, at), nnz, n, build_fresh_dim(b, atom(c, "colours"), at), heavy, heavy,
-	                              build_fresh_dim(b, 0, at)};
-	for (uint32_t k = 0; k < RESULTS; k++) out[k] = type_tensor(c, DT_I64, 1, &lengths[k]);
+	const Dim sums = build_fresh_dim(b, 0, at);
+	const Dim shapes[RESULTS][2] = {{nnz},   {nnz},   {dim_add(c, n, one)},        {build_fresh_dim(b, 0, at)}, {nnz}, {n}, {build_fresh_dim(b, atom(c, "colours"), at)},
+	                                {heavy}, {heavy}, {build_fresh_dim(b, 0, at)}, {sums},                      {build_fresh_dim(b, 0, at), sums}};
+	for (uint32_t k = 0; k < RESULTS; k++) out[k] = type_tensor(c, DT_I64, k == JUMP ? 2 : 1, shapes[k]);
 	const Dim none = dim_const(c, 0);
 	out[RESULTS] = type_tensor(c, DT_F64, 1, &none);
 	return ALL_RESULTS;

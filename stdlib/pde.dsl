@@ -17,10 +17,11 @@ _choose(info) = if len(info.coords) == 1 { bdf() } else { if info.periodic[1] { 
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
 # bytes, and how often a turn is run before it is differentiated (the recompute factor). It runs f to count turns, and f' must exist there.
+# explain(sparsity(f, x)): how many products a sparse derivative takes, and of what kind.
 explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" {
   args = if kind(x) == "none" { () } else { if kind(y) == "none" { (x,) } else { if kind(z) == "none" { (x, y) } else { (x, y, z) } } }
   _explain_loops(_checkpoints(subject, ...args))
-} else { _explain_problem(subject) }
+} else { if kind(subject) == "record" { _explain_pattern(subject) } else { _explain_problem(subject) } }
 
 _explain_problem(problem) = {
   info = _problem_info(problem)

@@ -9,19 +9,37 @@
 # does with these; A @ x, A', A + B, 2A and the like know what is meant.
 
 # sparsity(f, x): where the derivative of f by x can be other than zero, at any x of these lengths, as a record that jacobian(f; sparse = ...) takes:
-# rows, columns, column_start, row_start as in a sparse matrix, colour (of each column), and what else the evaluation needs; symmetric = true: f is a
-# gradient. An index or a length of f may depend on what f captures; an index that depends on x makes a dense row, a length that does is an error.
-sparsity(f, x; symmetric = false) = if kind(x) == "array" { _pattern(f, (x,), 0, symmetric) } else {
+# rows, columns, column_start, row_start as in a sparse matrix, colour (of each column), and what else the evaluation needs; explain(p) says what that
+# takes. symmetric = true: f is a gradient; then elements may follow from others along a tree, with rounding errors below 1e-12 of the largest element
+# of the tree, unless direct = true asks for each from one product. An index or a length of f may depend on what f captures; an index that depends on
+# x makes a dense row, a length that does is an error.
+sparsity(f, x; symmetric = false, direct = false) = if kind(x) == "array" { _pattern(f, (x,), 0, symmetric, direct) } else {
   (v, back) = flatten(x)
-  _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric)
+  _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric, direct)
 }
 _flat(y) = if kind(y) == "array" { y } else { flatten(y)[0] }
 
 # The pattern of f(...args) by argument `which`, whatever the values of all arguments.
-_pattern(f, args, which, symmetric) = {
-  r = _host("sparsity", ((f, args),), map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args)))), (which, if symmetric { 1 } else { 0 }))
+_pattern(f, args, which, symmetric, direct = false) = {
+  kept = map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args))))
+  r = _host("sparsity", ((f, args),), kept, (which, if symmetric { if direct { 2 } else { 1 } } else { 0 }))
   (rows = r[0], columns = r[1], column_start = r[2], row_start = r[3], place = r[4], colour = r[5], group_sizes = r[6], heavy = r[7], heavy_colour = r[8],
-   heavy_sizes = r[9])
+   heavy_sizes = r[9], term = r[10], jump = r[11])
+}
+
+# What the evaluation on pattern p takes, as text.
+_explain_pattern(p) = {
+  products = len(p.group_sizes)
+  rows = len(p.heavy_sizes)
+  terms = _terms(p.jump)
+  text = "{len(p.row_start) - 1} by {len(p.column_start) - 1}, {len(p.rows)} elements: {products} products with the derivative"
+  if rows > 0 { text = "{text}, {rows} with its transpose for {len(p.heavy)} of the rows" }
+  if terms > 0 { "{text}; acyclic colouring, {len(p.term)} sums of at most {terms} terms" } else { text }
+}
+_terms(jump) = {
+  t = ones(shape(jump)[1] + 1)
+  for r in 0..len(jump) { t[jump[r]] += t[..-1] }
+  i64(sum(max(concat([0.0], t[..-1]))))
 }
 
 _sparse_jacobian(f, x) = if kind(x) == "array" { _jacobian_on(f, x, sparsity(f, x)) } else {
@@ -36,16 +54,26 @@ _sparse_hessian(f, x) = if kind(x) == "array" { _jacobian_on(grad(f), x, sparsit
 # The derivative of f at x on pattern p, as a sparse matrix.
 _jacobian_on(f, x, p) = (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start, row_start = p.row_start)
 
-# Its elements: products with the sums of the columns of one colour, and where rows are heavy of the transpose with sums of such rows.
+# Its elements: products with the sums of the columns of one colour, where rows are heavy of the transpose with sums of such rows, and sums of these.
 _compressed(f, x, p) = {
-  n = size(x)
-  (y, push) = linearize(f, x)
-  forward = reshape(map(dx -> ravel(push(reshape(dx, shape(x)))), _seeds(p.colour, iota(n), len(p.group_sizes), n)), -1)
-  if len(p.heavy_sizes) == 0 { forward[p.place] } else {
+  direct = if len(p.heavy_sizes) == 0 { _forward(f, x, p) } else {
     (y, pull) = vjp(f, x)
     backward = reshape(map(w -> ravel(pull(reshape(w, shape(y)))), _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
-    concat(forward, backward)[p.place]
+    if len(p.group_sizes) == 0 { backward } else { concat(_forward(f, x, p), backward) }
   }
+  if len(p.term) == 0 { direct[p.place] } else { concat(direct, _along_trees(direct[p.term], p.jump))[p.place] }
+}
+_forward(f, x, p) = {
+  (y, push) = linearize(f, x)
+  reshape(map(dx -> ravel(push(reshape(dx, shape(x)))), _seeds(p.colour, iota(size(x)), len(p.group_sizes), size(x))), -1)
+}
+# Each term less the sums under it, at all depths: those at a distance of one are taken from it, then those of two are added with what they hold by
+# now, then of four and so on; jump[r] tells where each goes, past the end to nowhere.
+_along_trees(term, jump) = {
+  t = concat(term, 0 * term[..1])
+  t[jump[0]] -= term
+  for r in 1..len(jump) { t[jump[r]] += t[..-1] }
+  t[..-1]
 }
 _seeds(colour, at, groups, n) = {
   s = zeros(groups, n)
