@@ -217,7 +217,7 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   (y, c) = _jet(f, f64(x), _directions(f64(x), n))
   stack(y, ...c)
 }
-_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { 0.0 }, (...(0..n)))
+_directions(x, n) = map(k -> if k == 0 { if rank(x) == 0 { 1.0 } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
 jet(f, x, dxs) = {
   assert(kind(dxs) == "tuple" or kind(dxs) == "list", "a jet takes its directions as a tuple (d1, d2, ...)")

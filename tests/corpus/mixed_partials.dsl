@@ -82,3 +82,10 @@ bends(-a, b)                                 #~ (s -> bent(-a + s, b - s))''(0.0
 vec(x, y) = sin(x * [1.0, 2, 3] + y * y) * x
 vs(x, y) = (s -> vec(s, y))''(x) + 2(s -> (r -> vec(r, s))'(x))'(y) + (s -> vec(x, s))''(y)
 vs(a, b)                                     #~ (s -> vec(a + s, b + s))''(0.0)
+# the same by nth_derivative: one expansion of another, and four instead of those
+X(f, m) = (x, y) -> nth_derivative(s -> f(s, y), x, m)
+Y(f, m) = (x, y) -> nth_derivative(s -> f(x, s), y, m)
+cost(Y(X(g, 2), 2), a, b)                    #> 126.0
+again(x, y) = X(g, 6)(x, y) + 3Y(X(g, 4), 2)(x, y) + 3Y(X(g, 2), 4)(x, y) + Y(g, 6)(x, y)
+again(a, b)                                  #~ three(a, b)
+cost(again, a, b)                            #> 469.0
