@@ -266,7 +266,13 @@ _repeated_turns(n, s) = {
   }
 }
 
-_explain_loop(loop) = {
+# why a loop keeps tapes, in the order of TapeReason (autodiff/linearise.h)
+_tape_reasons = ("", "it prints or draws random numbers, and would again", "a function that calls itself is called in it", "an array that it carries changes its length from turn to turn", "it carries a value whose type is known only when it runs")
+_explain_loop(loop) = if loop[1] < 0 {
+  why = ""
+  for (k, reason) in enumerate(_tape_reasons) { if k == loop[2] { why = reason } }
+  "loop at line {loop[0]} keeps tapes, no snapshots: {why}"
+} else {
   (line, n, bytes, rows, swept) = (loop[0], loop[1], loop[2], loop[3], loop[4])
   s = max(rows - swept, 1)
   t = _repeated_turns(n, s)
