@@ -33,7 +33,8 @@ uint32_t snapshot_stack_size(const SnapshotLoop *loop) {
 typedef struct Survey {
 	Plan *p;
 	RegionId body, outside;
-	bool refused, nested;
+	TapeReason refused;
+	bool nested;
 	VEC(SymId) syms; /* of outside, that types and attributes inside mention */
 	VEC(Ref) captured;
 } Survey;
@@ -79,7 +80,8 @@ static void survey(Survey *v, const Region *g) {
 		const Inst *in = plan_inst(v->p, g, i);
 		const Fn *callee = in->op == OP_CALL ? fn_get(v->p->c, (FnId)attr_int(v->p->c, OP_CALL, in->attr, 0)) : NULL;
 		/* What prints would print again. */
-		v->refused |= prims[in->op].effect == EFFECT_EFFECT || (callee && (!callee->finished || callee->effects));
+		if (prims[in->op].effect == EFFECT_EFFECT || (callee && callee->finished && callee->effects)) v->refused = TAPE_EFFECTS;
+		if (callee && !callee->finished) v->refused = TAPE_RECURSION;
 		v->nested |= in->op == OP_FOR || in->op == OP_WHILE;
 		note_attr(v, in);
 		for (uint32_t k = 0; k < in->nargs; k++) note_ref(v, inst_arg(f, in, k));
@@ -276,7 +278,7 @@ static void find_witnesses(Plan *p, const Survey *v, SnapshotPlan *s) {
 	}
 }
 
-const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept) {
+const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReason *why) {
 	const Fn *f = p->f;
 	uint32_t skip = in->op == OP_FOR;
 	RegionId body = f->region_ids.at[in->regions + !skip];
@@ -285,8 +287,10 @@ const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept) {
 	survey(&v, g);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		note_type(&v, ref_type(f, inst_arg(f, in, k + skip)));
-		v.refused |= !fits_rows(p, f->vals.at[g->params + skip + k].type, body);
+		const TypeId type = f->vals.at[g->params + skip + k].type;
+		if (!fits_rows(p, type, body)) v.refused = type_is_tensor(p->c, type) ? TAPE_SHAPES : TAPE_VALUES;
 	}
+	*why = v.refused;
 	if (v.refused) return NULL;
 	for (uint32_t before = UINT32_MAX; before != v.syms.n;) {
 		before = v.syms.n;

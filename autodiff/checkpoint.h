@@ -36,8 +36,9 @@ typedef struct SnapshotPlan {
 	Ref *captured, *state, *carried, *held; /* in the source function: state and carried as before the loop */
 } SnapshotPlan;
 
-/* The functions of a loop, which the entry of the split owns. NULL: it keeps tapes. It must be found by `find_births` where symbols come from. */
-const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept);
+/* The functions of a loop, which the entry of the split owns. NULL: it keeps tapes, and *why says for what reason. It must be found by `find_births` where
+ * symbols come from. */
+const SnapshotPlan *snapshot_plan(Plan *p, const Inst *in, bool swept, TapeReason *why);
 uint32_t snapshot_stack_size(const SnapshotLoop *loop); /* values the stack consists of: 0 when there is no state to keep */
 
 /* The forward way of a `for`, in the primal part: `state` before the loop becomes that after it; fills the stack. */

@@ -9,6 +9,7 @@ typedef struct DerivedSet { /* what Fn.derived points to */
 	Derived *first;
 	Origin origin;
 	Fn *plain; /* one reference; NULL: none */
+	Polarised polarised;
 } DerivedSet;
 
 typedef struct AutodiffState {
@@ -52,6 +53,18 @@ void plain_set(Ctx *c, Fn *settled, Fn *plain) {
 	set_of(c, settled)->plain = plain;
 }
 
+Polarised polarised_of(const Fn *f) {
+	const DerivedSet *set = f->derived;
+	return set ? set->polarised : (Polarised){0};
+}
+
+void polarised_set(Ctx *c, Fn *f, Polarised p) {
+	DerivedSet *set = set_of(c, f);
+	fn_ref(p.other);
+	if (set->polarised.other) fn_unref(set->polarised.other);
+	set->polarised = p;
+}
+
 Derived *derived_find(const Fn *f, Transform transform, uint32_t order, const bool *mask) {
 	const DerivedSet *set = f->derived;
 	uint32_t n = fn_nparams(f);
@@ -87,6 +100,7 @@ void derived_free(Ctx *c, void *derived) {
 	DerivedSet *set = derived;
 	for (Derived *d = set->first; d; d = d->next) release(d);
 	if (set->plain) fn_unref(set->plain);
+	if (set->polarised.other) fn_unref(set->polarised.other);
 }
 
 static void forget(Derived *d) {

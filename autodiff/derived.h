@@ -84,6 +84,16 @@ void origin_set(Ctx *c, Fn *f, Origin o);
 Fn *plain_of(Fn *f);
 void plain_set(Ctx *c, Fn *settled, Fn *plain);
 
+/* What settle.c found of the mixed derivatives in f: along which directions they can be expanded instead, whether they are, and the form not taken.
+ * other NULL: nothing. polarised_set keeps a reference. */
+typedef struct Polarised {
+	Fn *other;
+	bool taken;
+	char along[200];
+} Polarised;
+Polarised polarised_of(const Fn *f);
+void polarised_set(Ctx *c, Fn *f, Polarised p);
+
 /* The free_derived hook. */
 void derived_free(Ctx *c, void *derived);
 

@@ -44,6 +44,13 @@ typedef enum CallMode {
 	CALL_JOINT  /* one function of all operands, linear in some: linear by its making, or recursive */
 } CallMode;
 
+/* Why a loop that should keep snapshots keeps tapes; `explain` has words for them (_tape_reasons in prelude.dsl). */
+typedef enum TapeReason { TAPE_NONE,
+	                      TAPE_EFFECTS,
+	                      TAPE_RECURSION,
+	                      TAPE_SHAPES,
+	                      TAPE_VALUES } TapeReason;
+
 typedef struct InstPlan {
 	CallMode mode;
 	bool *places, *results; /* of a call: which operands and results are linear */
@@ -52,6 +59,7 @@ typedef struct InstPlan {
 	bool turns_known;       /* ... can be said before the loop without looking at a value */
 	VEC(TypeId) given;      /* what it hands on to its region */
 	const struct SnapshotPlan *snapshots; /* of a loop: it hands on no tapes */
+	TapeReason tapes;                     /* of a loop that keeps none where it should */
 	Ref *primal, *linear;   /* the same, in each new function */
 } InstPlan;
 

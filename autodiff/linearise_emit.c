@@ -482,7 +482,7 @@ static void primal_region(Emit *e, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) primal_inst(e, plan_inst(e->p, g, i));
 }
 
-/* Five numbers for each loop of the body that keeps snapshots. */
+/* Five numbers for each loop of the body that keeps snapshots; of one that does not, though it should, its line, -1, and why. */
 static Ref report(Emit *e) {
 	Plan *p = e->p;
 	const Region *g = &e->f->regions.at[0];
@@ -491,14 +491,18 @@ static Ref report(Emit *e) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(p, g, i);
 		const SnapshotPlan *s = plan_of(p, in)->snapshots;
-		if (!s || !any_live_result(p, in)) continue;
+		const TapeReason why = plan_of(p, in)->tapes;
+		if ((!s && !why) || !any_live_result(p, in)) continue;
 		uint32_t line, column;
 		source_position(e->c, span_of(e->c, in->span), &line, &column);
-		Ref row[5] = {build_i64(e->b, line), s->loop->swept ? get(e, inst_arg(e->f, in, 0)) : plan_of(p, in)->primal[0]};
-		Ref *state = refs(e, s->loop->nstate), *parts = refs(e, 6);
-		for (uint32_t k = 0; k < s->loop->nstate; k++) state[k] = get(e, s->state[k]);
-		snapshot_sizes(e->b, s->loop, row[1], state, &row[3], &row[2]);
-		row[4] = build_i64(e->b, s->loop->swept);
+		Ref none_of = build_i64(e->b, 0), row[5] = {build_i64(e->b, line), build_i64(e->b, -1), build_i64(e->b, why), none_of, none_of}, *parts = refs(e, 6);
+		if (s) {
+			row[1] = s->loop->swept ? get(e, inst_arg(e->f, in, 0)) : plan_of(p, in)->primal[0];
+			Ref *state = refs(e, s->loop->nstate);
+			for (uint32_t k = 0; k < s->loop->nstate; k++) state[k] = get(e, s->state[k]);
+			snapshot_sizes(e->b, s->loop, row[1], state, &row[3], &row[2]);
+			row[4] = build_i64(e->b, s->loop->swept);
+		}
 		parts[0] = all;
 		for (uint32_t k = 0; k < 5; k++) parts[k + 1] = build_reshape(e->b, row[k], 1, &one);
 		all = build_concat(e->b, 6, parts, 0);

@@ -365,7 +365,7 @@ static void plan_snapshots(Plan *p, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(p, g, i);
 		bool loop = in->op == OP_FOR || in->op == OP_WHILE;
-		if (loop && touches_linear(&p->dep, in)) plan_of(p, in)->snapshots = snapshot_plan(p, in, in->op == OP_FOR);
+		if (loop && touches_linear(&p->dep, in)) plan_of(p, in)->snapshots = snapshot_plan(p, in, in->op == OP_FOR, &plan_of(p, in)->tapes);
 		if (loop && plan_of(p, in)->snapshots) continue;
 		for (uint32_t k = 0; k < in->nregions; k++) plan_snapshots(p, inst_region(p->f, in, k));
 	}

@@ -7,7 +7,7 @@
  * as much again.
  */
 #include "autodiff/collapse.h"
-#include "autodiff/derived.h"
+#include "autodiff/polarise.h"
 #include <math.h>
 
 #define TYPICAL 32  /* the length of an axis */
@@ -39,9 +39,9 @@ static bool contracts(Look *w, const Fn *f) {
 	return false;
 }
 
-/* What is called, near or far: gradients that can go forwards, expansions that they could share, and how many derivatives in all. */
+/* What is called, near or far: gradients that can go forwards, expansions that they could share, expansions of expansions, and how many derivatives in all. */
 typedef struct Found {
-	bool gradient, jet;
+	bool gradient, jet, mixed;
 	uint32_t derivatives;
 } Found;
 
@@ -55,6 +55,8 @@ static void find_derivatives(Look *w, const Fn *f, Found *found) {
 		const Origin o = origin_of(g);
 		found->gradient |= o.is_gradient;
 		found->jet |= o.is_jet;
+		const Fn *inner = o.line_order ? fn_get(w->c, o.line_of) : NULL;
+		found->mixed |= inner && origin_of(inner).line_order;
 		found->derivatives += o.is_jet || o.is_jvp || o.is_gradient;
 		find_derivatives(w, g, found);
 	}
@@ -92,7 +94,7 @@ typedef struct Settling {
 	Ctx *c;
 	Fn *f;
 	Arena *scratch;
-	Fn *made[2 * (ROUNDS_MOST + 1) + 1]; /* one reference each */
+	Fn *made[3 * (ROUNDS_MOST + 1) + 2]; /* one reference each */
 	uint32_t nmade;
 } Settling;
 
@@ -107,8 +109,8 @@ static void keep(Settling *s, Fn *f) {
 }
 
 /* f written out and its sums moved; NULL when there is neither to do. */
-static Fn *form(Settling *s, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
-	Fn *flat = fn_flatten_with(s->c, s->f, instead, s->c), *best = flat ? flat : s->f;
+static Fn *form(Settling *s, Fn *f, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
+	Fn *flat = fn_flatten_with(s->c, f, instead, s->c), *best = flat ? flat : f;
 	keep(s, flat);
 	*sums = false;
 	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
@@ -118,7 +120,7 @@ static Fn *form(Settling *s, Fn *(*instead)(void *ud, Fn *g), bool *sums) {
 		best = moved;
 		*sums = true;
 	}
-	return best != s->f ? best : NULL;
+	return best != f ? best : NULL;
 }
 
 static Fn *forwards(void *ud, Fn *g) {
@@ -135,16 +137,35 @@ static void run_settle(Ctx *c, void *arg) {
 	const bool choice = found.gradient && found.jet, share = found.derivatives > 1;
 	if (!choice && !share && !worth_a_look(&w, s->f)) return;
 	bool sums, more;
-	Fn *best = form(s, NULL, &sums);
+	Polarised polar = {0};
+	Fn *best = form(s, s->f, NULL, &sums);
 	double least = best ? typical_cost(s, best) : HUGE_VAL;
-	Fn *forward = choice ? form(s, forwards, &more) : NULL;
+	Fn *forward = choice ? form(s, s->f, forwards, &more) : NULL;
+	Fn *lines = found.mixed ? polarise(c, s->f, s->scratch, polar.along, sizeof polar.along) : NULL;
+	keep(s, lines);
+	lines = lines ? form(s, lines, NULL, &more) : NULL;
+	if (lines) {
+		const double nested = fmin(least, typical_cost(s, s->f));
+		polar.taken = typical_cost(s, lines) < nested && !(forward && typical_cost(s, forward) <= typical_cost(s, lines));
+		polar.other = !polar.taken ? lines : best && least <= nested ? best : s->f;
+		if (polar.taken) {
+			polarised_set(c, lines, polar);
+			plain_set(c, lines, s->f);
+			fn_ref(lines);
+			keep(s, s->f);
+			s->f = lines;
+			return;
+		}
+	}
 	if (forward && typical_cost(s, forward) < least) {
 		best = forward;
 		least = typical_cost(s, best);
 	} else if (!sums && !(share && least < WORTH_WRITING * typical_cost(s, s->f))) {
-		return; /* written out and nothing else */
+		best = s->f; /* written out and nothing else */
 	}
-	if (least >= typical_cost(s, s->f)) return;
+	if (least >= typical_cost(s, s->f)) best = s->f;
+	if (lines) polarised_set(c, best, polar);
+	if (best == s->f) return;
 	fn_ref(best);
 	plain_set(c, best, s->f);
 	keep(s, s->f);

@@ -536,7 +536,7 @@ BUILTIN(checkpointed) {
 }
 
 /* _checkpoints(f, x, ...): for each loop of a function that `checkpoint` made, differentiated by x: line, turns, bytes of a snapshot, rows for snapshots, and
- * 1 where they are taken on the way forward, when one row is for the state before the last turn. */
+ * 1 where they are taken on the way forward, when one row is for the state before the last turn. Of a loop that keeps tapes: line, -1, why, 0, 0. */
 BUILTIN(checkpoints) {
 	UNUSED;
 	Av *f = call->args[0];

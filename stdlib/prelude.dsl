@@ -217,7 +217,7 @@ taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   (y, c) = _jet(f, f64(x), _directions(f64(x), n))
   stack(y, ...c)
 }
-_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { 0.0 }, (...(0..n)))
+_directions(x, n) = map(k -> if k == 0 { if rank(x) == 0 { 1.0 } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
 jet(f, x, dxs) = {
   assert(kind(dxs) == "tuple" or kind(dxs) == "list", "a jet takes its directions as a tuple (d1, d2, ...)")
@@ -266,7 +266,13 @@ _repeated_turns(n, s) = {
   }
 }
 
-_explain_loop(loop) = {
+# why a loop keeps tapes, in the order of TapeReason (autodiff/linearise.h)
+_tape_reasons = ("", "it prints or draws random numbers, and would again", "a function that calls itself is called in it", "an array that it carries changes its length from turn to turn", "it carries a value whose type is known only when it runs")
+_explain_loop(loop) = if loop[1] < 0 {
+  why = ""
+  for (k, reason) in enumerate(_tape_reasons) { if k == loop[2] { why = reason } }
+  "loop at line {loop[0]} keeps tapes, no snapshots: {why}"
+} else {
   (line, n, bytes, rows, swept) = (loop[0], loop[1], loop[2], loop[3], loop[4])
   s = max(rows - swept, 1)
   t = _repeated_turns(n, s)
