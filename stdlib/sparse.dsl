@@ -58,7 +58,9 @@ _jacobian_on(f, x, p) = (rows = p.rows, columns = p.columns, values = _compresse
 _compressed(f, x, p) = {
   direct = if len(p.heavy_sizes) == 0 { _forward(f, x, p) } else {
     (y, pull) = vjp(f, x)
-    backward = reshape(map(w -> ravel(pull(reshape(w, shape(y)))), _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
+    row = w -> ravel(pull(reshape(w, shape(y))))
+    whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) } # a cotangent of x, which is real, is the real part of conj(w) J
+    backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
     if len(p.group_sizes) == 0 { backward } else { concat(_forward(f, x, p), backward) }
   }
   if len(p.term) == 0 { direct[p.place] } else { concat(direct, _along_trees(direct[p.term], p.jump))[p.place] }

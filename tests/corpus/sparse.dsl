@@ -83,6 +83,9 @@ D = dense(jacobian(p -> p.a * p.b; sparse = true)((a = 2.0, b = x[..3])))
 D                                                                        #~ [x[0], 2, 0, 0; x[1], 0, 2, 0; x[2], 0, 0, 2]
 dense(jacobian(p -> (p.b[..2], p.a^2); sparse = true)((a = 3.0, b = x[..3])))   #> [[0, 1, 0, 0], [0, 0, 1, 0], [6, 0, 0, 0]]
 jacobian(x -> x^2 + x[0]; sparse = true)(f32([1.0, 2, 3])).values        #> [3, 1, 1, 4, 6]
+against(x -> stack(sum(x) * im + prod(x[..2]), im * x[0]), x)            #> (0.0, 0, 1, 1)
+against(x -> [sum(x[..20])^2 * (1 + 2im), sum(x[20..]) * im], x)         #> (0.0, 0, 0, 1)
+jacobian(x -> c64(sum(x) * (2 - im)) * x[..1]; sparse = true)(f32([1.0, 2])).values    #> [8 - 4im, 2 - 1im]
 shift(k) = x -> x[k..] * x[..-k]
 len(jacobian(shift(2); sparse = true)(x).values)                         #> 76
 len(jacobian(shift(3); sparse = true)(x).values)                         #> 74
