@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FEW 16
-
 struct Entry {
 	atled_context *x;
 	atled_function *f;

@@ -8,6 +8,8 @@
  */
 #include "autodiff/batch.h"
 
+static void batch_region(Batch *s, const Region *r); /* emits the contents */
+
 /* ---- operands and results ---------------------------------------------------------------------------------------- */
 
 void batch_no_rule(const Batch *s, const Inst *in, const char *why) {
@@ -54,7 +56,8 @@ static Ref broadcast_lanes(Batch *s, Ref x) {
 	return build_broadcast(s->b, x, wide.rank, wide.dims, axes);
 }
 
-Ref batch_full(Batch *s, const Inst *in, Ref r) {
+/* with the batch axis, broadcast where it has none */
+static Ref batch_full(Batch *s, const Inst *in, Ref r) {
 	Ref x = batch_get(s, r);
 	if (batch_lanes(s, r)) return x;
 	if (!type_is_tensor(s->c, ref_type(s->f, r)))
@@ -71,7 +74,8 @@ Ref batch_full_arg(Batch *s, const Inst *in, uint32_t k) {
 	return batch_full(s, in, inst_arg(s->f, in, k));
 }
 
-Ref batch_spread(Batch *s, Ref per_lane, TypeId like) {
+/* [n] -> [n, rest of like] */
+static Ref batch_spread(Batch *s, Ref per_lane, TypeId like) {
 	Type t = *type_of(s->c, like);
 	return build_broadcast(s->b, per_lane, t.rank, t.dims, (int[]){0});
 }
@@ -480,7 +484,7 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 	for (uint32_t k = 0; k < n; k++) batch_set(s, leaving[k], out[k]);
 }
 
-void batch_lane_loop(Batch *s, const Inst *in) {
+static void batch_lane_loop(Batch *s, const Inst *in) {
 	Ref *results = ARENA_ARRAY(s->scratch, Ref, in->nresults + 1);
 	for (uint32_t k = 0; k < in->nresults; k++) results[k] = inst_result(in, k);
 	loop_over_lanes(s, &(BatchGroup){&in, 1}, in->nresults, results);
@@ -604,7 +608,8 @@ static void elementwise(Batch *s, const Inst *in) {
 	batch_set(s, inst_result(in, 0), build(s->b, (Op)in->op, in->nargs, args, 0, NULL));
 }
 
-void batch_region(Batch *s, const Region *r) {
+/* emits the contents */
+static void batch_region(Batch *s, const Region *r) {
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = &s->f->insts.at[s->f->inst_order.at[r->insts + i]];
 		const BatchRun run = batch_run_at(s, r, i);
@@ -625,7 +630,7 @@ void batch_region(Batch *s, const Region *r) {
 }
 
 void batch_make(Ctx *c, Derived *d) {
-	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, f) || batch_calls_give_lengths(c, f) ? fn_flatten(c, f) : NULL;
+	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, d->scratch, f) || batch_calls_give_lengths(c, f) ? fn_flatten(c, f) : NULL;
 	if (flat) f = derived_own(d, flat);
 	Batch s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
 	s.b = build_begin(c, derived_name(c, f, "map"), f->span, f);

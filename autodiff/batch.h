@@ -57,14 +57,12 @@ Ref batch_thread_entry(const Batch *s, Ref r, const Inst *owner);
 Ref batch_thread_into(const Batch *s, Ref r, const BatchGroup *g);
 /* Lengths in the callee would differ from lane to lane. */
 bool batch_one_by_one(const Batch *s, const Inst *call);
-/* The callee draws random numbers, itself or through calls. */
-bool batch_draws_random(Batch *s, const Inst *call);
 /* The entry of the callee's batch for the operands that have lanes. */
 Derived *batch_callee(const Batch *s, const Inst *in);
 
 /* A function that is called, or one that it calls, keeps tapes for a derivative: whether lanes may have their own lengths of those can only
  * be seen where they are read as well. */
-bool batch_calls_keep_tapes(Ctx *c, const Fn *f);
+bool batch_calls_keep_tapes(Ctx *c, Arena *scratch, const Fn *f);
 
 /* Lengths that lanes do not share (batch_apart.c). Marks those there are now and gives lanes to what touches them: whether anything has changed. */
 bool batch_find_apart(Batch *s);
@@ -79,21 +77,16 @@ bool batch_calls_give_lengths(Ctx *c, const Fn *f);
 
 /* Operands and results. */
 Ref batch_get(Batch *s, Ref r);  /* as it is */
-Ref batch_full(Batch *s, const Inst *in, Ref r); /* with the batch axis, broadcast where it has none */
 void batch_set(Batch *s, Ref result, Ref x);
 Ref batch_arg(Batch *s, const Inst *in, uint32_t k);
 Ref batch_full_arg(Batch *s, const Inst *in, uint32_t k);
 AttrId batch_attr(Batch *s, const Inst *in); /* in terms of the new function's dims */
 TypeId batch_type(Batch *s, TypeId t, bool lanes); /* the same for a type, with the batch axis if wanted */
-Ref batch_spread(Batch *s, Ref per_lane, TypeId like); /* [n] -> [n, rest of like] */
 _Noreturn void batch_no_rule(const Batch *s, const Inst *in, const char *why);
 
-void batch_region(Batch *s, const Region *r); /* emits the contents */
 
 typedef void (*BatchRule)(Batch *s, const Inst *in);
 BatchRule batch_rule(Op op);
-/* One lane after the other, for what cannot be done for all at once. */
-void batch_lane_loop(Batch *s, const Inst *in);
 
 #define ST(ID, ...) void batch_##ID(Batch *s, const Inst *in);
 #include "lang/prims.def"

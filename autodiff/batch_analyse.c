@@ -163,7 +163,7 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 			            ref_value(second->params + k), region_result(f, second, k)});
 		return;
 	case OP_CALL: {
-		const Threads *t = threads_of(w->s, fn_get(w->s->c, (FnId)attr_int(w->s->c, OP_CALL, in->attr, 0)));
+		const Threads *t = threads_of(w->s, inst_callee(w->s->c, in));
 		mark_random(w, t->random);
 		for (uint32_t k = 0; k < in->nargs; k++)
 			if (t->at[REF_INDEX(fn_param(t->f, k))]) mark_thread(w, inst_arg(f, in, k));
@@ -194,8 +194,9 @@ static void find_threads(Batch *s) {
 	}
 }
 
-bool batch_draws_random(Batch *s, const Inst *call) {
-	return threads_of(s, fn_get(s->c, (FnId)attr_int(s->c, OP_CALL, call->attr, 0)))->random;
+/* The callee draws random numbers, itself or through calls. */
+static bool batch_draws_random(Batch *s, const Inst *call) {
+	return threads_of(s, inst_callee(s->c, call))->random;
 }
 
 bool batch_within(const Batch *s, Ref r, const BatchGroup *g) {
@@ -348,11 +349,11 @@ Derived *batch_callee(const Batch *s, const Inst *in) {
 		array |= mask[k] && type_is_tensor(s->c, ref_type(s->f, inst_arg(s->f, in, k)));
 	}
 	if (!array) batch_no_rule(s, in, "is given a dynamic value that differs from lane to lane, and no array that does");
-	return derived_of(s->c, fn_get(s->c, (FnId)attr_int(s->c, OP_CALL, in->attr, 0)), TR_BATCH, 0, mask, batch_make);
+	return derived_of(s->c, inst_callee(s->c, in), TR_BATCH, 0, mask, batch_make);
 }
 
 bool batch_one_by_one(const Batch *s, const Inst *call) {
-	uint32_t k = fn_get(s->c, (FnId)attr_int(s->c, OP_CALL, call->attr, 0))->by_lane;
+	uint32_t k = inst_callee(s->c, call)->by_lane;
 	return k && batch_lanes(s, inst_arg(s->f, call, k - 1));
 }
 
@@ -401,23 +402,14 @@ static bool made_by_transform(Ctx *c, const Inst *in) {
 	return transforms[0];
 }
 
-static bool keeps_tapes(Ctx *c, const Fn *f, uint32_t depth) {
-	for (uint32_t i = 0; i < f->insts.n; i++) {
-		const Inst *in = &f->insts.at[i];
-		if ((in->op == OP_PUSH || in->op == OP_BIND) && made_by_transform(c, in)) return true;
-		if (in->op != OP_CALL || !depth) continue;
-		const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
-		if (g && g != f && g->finished && keeps_tapes(c, g, depth - 1)) return true;
-	}
-	return false;
-}
-
-bool batch_calls_keep_tapes(Ctx *c, const Fn *f) {
-	enum { DEPTH = 6 };
-	for (uint32_t i = 0; i < f->insts.n; i++) {
-		if (f->insts.at[i].op != OP_CALL) continue;
-		const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, f->insts.at[i].attr, 0));
-		if (g && g->finished && keeps_tapes(c, g, DEPTH)) return true;
+bool batch_calls_keep_tapes(Ctx *c, Arena *scratch, const Fn *f) {
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	for (uint32_t k = 1; k < n; k++) {
+		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++) {
+			const Inst *in = &all[k]->insts.at[i];
+			if ((in->op == OP_PUSH || in->op == OP_BIND) && made_by_transform(c, in)) return true;
+		}
 	}
 	return false;
 }

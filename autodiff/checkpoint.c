@@ -78,7 +78,7 @@ static void survey(Survey *v, const Region *g) {
 	for (uint32_t k = 0; k < g->nparams; k++) note_type(v, f->vals.at[g->params + k].type);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = plan_inst(v->p, g, i);
-		const Fn *callee = in->op == OP_CALL ? fn_get(v->p->c, (FnId)attr_int(v->p->c, OP_CALL, in->attr, 0)) : NULL;
+		const Fn *callee = inst_callee(v->p->c, in);
 		/* What prints would print again. */
 		if (prims[in->op].effect == EFFECT_EFFECT || (callee && callee->finished && callee->effects)) v->refused = TAPE_EFFECTS;
 		if (callee && !callee->finished) v->refused = TAPE_RECURSION;

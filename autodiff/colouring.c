@@ -201,7 +201,7 @@ void colouring_free(Ctx *c, Colouring *k) {
 	give_back(c, k->row, k->m, sizeof *k->row);
 	give_back(c, k->place, k->nplace, sizeof *k->place);
 	give_back(c, k->term, k->nsums, sizeof *k->term);
-	give_back(c, k->jump, k->nsums * k->rounds, sizeof *k->jump);
+	give_back(c, k->part_of, k->nsums, sizeof *k->part_of);
 	*k = (Colouring){0};
 }
 
@@ -599,37 +599,30 @@ static void forest_roots(Forest *f) {
 	}
 }
 
-/* The sums, and the sum each of them is part of: at a distance of one, then two, four and so on. */
+/* The sums, numbered so that what a sum is less by comes before it. */
 static Status forest_sums(Ctx *c, Forest *f, Colouring *out) {
-	int64_t n = 0;
-	for (int64_t v = 0; v < f->n; v++) {
-		const int64_t up = f->parent[v];
+	int64_t *children = f->degree, met = 0, n = 0;
+	for (int64_t v = 0; v < f->n; v++) children[v] = 0;
+	for (int64_t v = 0; v < f->n; v++)
+		if (f->parent[v] >= 0) children[f->parent[v]]++;
+	for (int64_t v = 0; v < f->n; v++)
+		if (!children[v]) f->order[met++] = v;
+	for (int64_t at = 0; at < met; at++) {
+		const int64_t v = f->order[at], up = f->parent[v];
 		f->sum[v] = up >= 0 && (f->terms[v] > 1 || f->parent[up] >= 0) ? n++ : -1;
 		if (up >= 0 && f->terms[v] > out->most_terms) out->most_terms = f->terms[v];
+		if (up >= 0 && !--children[up]) f->order[met++] = up;
 	}
 	if (!n) return ST_OK;
-	int64_t *step = f->order, *next = f->degree, rounds = 0;
-	for (int pass = 0; pass < 2; pass++) { /* counts the rounds, then writes them */
-		for (int64_t v = 0; v < f->n; v++)
-			if (f->sum[v] >= 0) step[f->sum[v]] = f->sum[f->parent[v]] >= 0 ? f->sum[f->parent[v]] : n;
-		for (int64_t r = 0;; r++) {
-			bool any = false;
-			for (int64_t i = 0; i < n; i++) any |= step[i] < n;
-			if (!any) break;
-			if (pass) memcpy(out->jump + r * n, step, (size_t)n * sizeof *step);
-			else rounds++;
-			for (int64_t i = 0; i < n; i++) next[i] = step[i] < n ? step[step[i]] : n;
-			memcpy(step, next, (size_t)n * sizeof *step);
-		}
-		if (pass) break;
-		out->nsums = n;
-		out->rounds = rounds;
-		out->term = words(c, n, sizeof *out->term);
-		out->jump = words(c, n * rounds, sizeof *out->jump);
-		if (!out->term || !out->jump) return ST_NOMEM;
+	out->nsums = n;
+	out->term = words(c, n, sizeof *out->term);
+	out->part_of = words(c, n, sizeof *out->part_of);
+	if (!out->term || !out->part_of) return ST_NOMEM;
+	for (int64_t v = 0; v < f->n; v++) {
+		if (f->sum[v] < 0) continue;
+		out->term[f->sum[v]] = f->place[v];
+		out->part_of[f->sum[v]] = f->sum[f->parent[v]] >= 0 ? f->sum[f->parent[v]] : n;
 	}
-	for (int64_t v = 0; v < f->n; v++)
-		if (f->sum[v] >= 0) out->term[f->sum[v]] = f->place[v];
 	return ST_OK;
 }
 

@@ -31,10 +31,10 @@ typedef struct Colouring {
 	int64_t p, q;
 	int64_t *place; /* by element, column after column: in the p products one after the other, then the q, then the sums */
 	int64_t nplace;
-	/* The sums. Each begins as the element of the products that `term` names and becomes the element of the matrix by less what stands under
-	 * it: in round r every sum is taken from (r = 0) or added to (later ones) the one that jump[r * nsums + i] names, nsums for none, all at once. */
-	int64_t nsums, rounds, most_terms; /* most_terms: elements of products in the longest, 1 without sums */
-	int64_t *term, *jump;
+	/* The sums: each is the element of the products that `term` names, less the sums that are part of it, which come before it: part_of is the number
+	 * of the one that a sum is part of, nsums for none. Each is an element of the matrix. */
+	int64_t nsums, most_terms; /* most_terms: elements of products in the longest, 1 without sums */
+	int64_t *term, *part_of;
 } Colouring;
 void colouring_free(Ctx *c, Colouring *k);
 /* Of a general matrix: columns, rows, or rows that have many elements and the columns of the others (a bidirectional partition), whichever is

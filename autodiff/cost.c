@@ -95,7 +95,7 @@ static double call_cost(const Cost *k, const Inst *in) {
 		const HostCall *h = host_call(c, (HostId)attr_int(c, OP_HOST, in->attr, 0));
 		callee = h->def->written ? h->fns[0] : NULL;
 	} else {
-		callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+		callee = inst_callee(c, in);
 	}
 	if (!callee || !callee->finished) return 0;
 	uint32_t n = callee->syms.n;

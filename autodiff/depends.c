@@ -55,7 +55,7 @@ static void make_depends(Ctx *c, Derived *d) {
 
 bool linear_call(Depends *p, const Inst *in, bool *places, bool *results) {
 	if (!any_linear_operand(p, in)) return false;
-	Fn *callee = fn_get(p->c, (FnId)attr_int(p->c, OP_CALL, in->attr, 0));
+	Fn *callee = inst_callee(p->c, in);
 	Origin o = origin_of(callee);
 	bool fits = o.is_jvp || o.is_linear; /* linear operands only where the transform that made it has put them */
 	uint32_t from = o.is_jvp ? o.jvp_params : o.linear_from;

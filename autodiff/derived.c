@@ -65,13 +65,18 @@ void polarised_set(Ctx *c, Fn *f, Polarised p) {
 	set->polarised = p;
 }
 
-Derived *derived_find(const Fn *f, Transform transform, uint32_t order, const bool *mask) {
+/* Parameters without tangents are left out of a mask, but for a batch. */
+static bool wanted(Ctx *c, const Fn *f, Transform transform, const bool *mask, uint32_t i) {
+	return mask && mask[i] && (transform == TR_BATCH || type_has_tangent(c, ref_type(f, fn_param(f, i))));
+}
+
+/* The entry if it is there, else NULL. */
+static Derived *find(Ctx *c, const Fn *f, Transform transform, uint32_t order, const bool *mask) {
 	const DerivedSet *set = f->derived;
-	uint32_t n = fn_nparams(f);
 	for (Derived *d = set ? set->first : NULL; d; d = d->next) {
 		if (d->transform != transform || d->order != order) continue;
 		bool same = true;
-		for (uint32_t i = 0; i < n && same; i++) same = d->mask[i] == (mask && mask[i]);
+		for (uint32_t i = 0; i < d->nmask && same; i++) same = d->mask[i] == wanted(c, f, transform, mask, i);
 		if (same) return d;
 	}
 	return NULL;
@@ -151,16 +156,15 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	uint32_t n = fn_nparams(f);
 	DerivedSet *set = set_of(c, f);
 	AutodiffState *st = state_of(c);
-	bool *wanted = ARENA_ARRAY(f->arena, bool, n + 1u);
-	for (uint32_t i = 0; i < n; i++)
-		wanted[i] = mask && mask[i] && (transform == TR_BATCH || type_has_tangent(c, ref_type(f, fn_param(f, i))));
-	Derived *d = derived_find(f, transform, order, wanted);
+	Derived *d = find(c, f, transform, order, mask);
 	if (d) {
 		if (!d->done) d->recursive = true;
 		return d;
 	}
+	bool *kept = ARENA_ARRAY(f->arena, bool, n + 1u);
+	for (uint32_t i = 0; i < n; i++) kept[i] = wanted(c, f, transform, mask, i);
 	d = ARENA_NEW(f->arena, Derived);
-	*d = (Derived){.next = set->first, .from = f, .transform = (uint8_t)transform, .order = order, .nmask = n, .mask = wanted};
+	*d = (Derived){.next = set->first, .from = f, .transform = (uint8_t)transform, .order = order, .nmask = n, .mask = kept};
 	d->result_active = ARENA_ARRAY(f->arena, bool, fn_nresults(f) + 1u);
 	d->scratch = arena_new(c);
 	d->serial = ++st->serial;

@@ -52,8 +52,6 @@ struct Derived {
  * bits of parameters without a tangent are cleared first. `make` gets an entry whose arrays are zero, sets fn as soon as it has a builder,
  * and gives the finished functions to derived_own. */
 Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bool *mask, void (*make)(Ctx *c, Derived *d));
-/* The entry if it is there, else NULL. */
-Derived *derived_find(const Fn *f, Transform transform, uint32_t order, const bool *mask);
 /* The entry of f whose function it is; NULL: none. */
 Derived *derived_that_made(const Fn *f, const Fn *made);
 /* The entry takes over the caller's reference. */

@@ -67,7 +67,7 @@ static uint64_t mask_all(uint32_t order) {
 }
 
 /* Coefficient 0 is there in both, so a product has the degrees of its factors and their sums. */
-uint64_t mask_product(uint64_t x, uint64_t y, uint32_t order) {
+static uint64_t mask_product(uint64_t x, uint64_t y, uint32_t order) {
 	uint64_t sum = y;
 	for (uint32_t k = 1; k <= order; k++)
 		if (x >> k & 1) sum |= (y | 1) << k;
@@ -129,7 +129,7 @@ static Derived *callee_jet(Jet *j, const Inst *in) {
 	bool *active = ARENA_ARRAY(j->scratch, bool, in->nargs + 1);
 	for (uint32_t k = 0; k < in->nargs; k++) active[k] = has_series(j, inst_arg(j->f, in, k));
 	const uint32_t straight = j->order > 1 && args_mask(j, in) == FIRST ? STRAIGHT : 0;
-	Fn *callee = fn_get(j->c, (FnId)attr_int(j->c, OP_CALL, in->attr, 0));
+	Fn *callee = inst_callee(j->c, in);
 	return derived_of(j->c, plain_of(callee), TR_JET, j->order | straight, active, make_jet);
 }
 
@@ -657,7 +657,7 @@ static void make_jet(Ctx *c, Derived *d) {
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
 	Origin origin = {.is_jet = true};
-	if (straight || order == 1) line_mark(c, d, order, &origin);
+	if (straight || order == 1) line_mark(d, order, &origin);
 	origin_set(c, d->fn, origin);
 }
 

@@ -36,7 +36,6 @@ void jet_primal(Jet *j, const Inst *in);
 _Noreturn void jet_no_rule(Jet *j, const Inst *in, const char *why);
 
 /* Which degrees a product, and any smooth function, of series with these degrees can have. */
-uint64_t mask_product(uint64_t x, uint64_t y, uint32_t order);
 uint64_t mask_closure(uint64_t x, uint32_t order);
 
 /* REF_NONE stands for zero. */

@@ -65,7 +65,7 @@ static Fn *written_rule(Jvp *j, const Inst *in) {
 }
 
 static Fn *callee_of(const Jvp *j, const Inst *in) {
-	return fn_get(j->c, (FnId)attr_int(j->c, OP_CALL, in->attr, 0));
+	return inst_callee(j->c, in);
 }
 
 static Derived *jvp_of_callee(Jvp *j, const Inst *in) {
@@ -210,7 +210,9 @@ static bool is_zero(Builder *b, Ref r) {
 	}
 }
 
-void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *transform, const Ref *x, Ref y, const bool *wanted,
+/* Element-wise derivatives: the partials (x.., y) -> d y / d x_k of a RULE primitive, at the operands' shape; wanted[k] says which
+ * to make, the others are REF_NONE, as are those that are zero. */
+static void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *transform, const Ref *x, Ref y, const bool *wanted,
                           Ref *partials) {
 	Ctx *c = build_ctx(b);
 	const IrServices *s = ir_services(c);
@@ -552,7 +554,7 @@ static void make_jvp(Ctx *c, Derived *d) {
 	}
 	d->fn = derived_own(d, build_end(j.b, n, results));
 	Origin origin = {.is_jvp = true, .jvp_params = nparams, .jvp_results = nresults};
-	line_mark(c, d, 1, &origin);
+	line_mark(d, 1, &origin);
 	origin_set(c, d->fn, origin);
 }
 

@@ -28,7 +28,8 @@ static Ref contract(Builder *b, Ref x, int xa, Ref y, int ya) {
 }
 
 Ref mat_mul(Builder *b, Ref x, Ref y) { return contract(b, x, 1, y, 2); }
-Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y) { return contract(b, conjugate(b, x), 2, y, 2); }
+/* x^H y */
+static Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y) { return contract(b, conjugate(b, x), 2, y, 2); }
 
 static bool is_square(Builder *b, const Type *t) {
 	return build_canon(b, t->dims[t->rank - 2]) == build_canon(b, t->dims[t->rank - 1]);

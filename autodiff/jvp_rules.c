@@ -43,7 +43,8 @@ Ref row_of(Builder *b, Ref x, Ref index) {
 	return build_gather(b, x, index, 0, 0);
 }
 
-Ref axis_to_front(Builder *b, Ref x, int axis) {
+/* The axis moved to the front, or back. */
+static Ref axis_to_front(Builder *b, Ref x, int axis) {
 	uint32_t rank = type_in(b, x).rank;
 	int perm[MAX_RANK] = {axis};
 	for (int k = 0, n = 1; k < (int)rank; k++)
@@ -51,7 +52,7 @@ Ref axis_to_front(Builder *b, Ref x, int axis) {
 	return axis ? build_transpose(b, x, perm) : x;
 }
 
-Ref axis_from_front(Builder *b, Ref x, int axis) {
+static Ref axis_from_front(Builder *b, Ref x, int axis) {
 	uint32_t rank = type_in(b, x).rank;
 	int perm[MAX_RANK];
 	for (int k = 0; k < (int)rank; k++) perm[k] = k < axis ? k + 1 : k == axis ? 0

@@ -109,46 +109,51 @@ static void make_split(Ctx *c, Derived *d) {
 	d->fn = s->linear;
 }
 
-static void make_plain(Ctx *c, Derived *d) {
+/* The primal part alone: without tapes, or with what its loops that keep snapshots would say of themselves. */
+static void make_primal(Ctx *c, Derived *d, bool report) {
 	Split s = {0};
 	Plan p;
-	begin_plan(c, d, false, &s, &p);
-	p.plain = true;
+	begin_plan(c, d, report, &s, &p);
+	p.plain = !report;
+	p.report = report;
 	plan_split(&p);
 	d->fn = derived_own(d, emit_primal_part(&p));
 }
+
+static void make_plain(Ctx *c, Derived *d) { make_primal(c, d, false); }
+
+static void make_report(Ctx *c, Derived *d) { make_primal(c, d, true); }
 
 Fn *plain_part(Ctx *c, Fn *f, const bool *linear) {
 	return derived_of(c, f, TR_ADVANCE, 0, linear, make_plain)->fn;
 }
 
-static void make_report(Ctx *c, Derived *d) {
-	Split s = {0};
-	Plan p;
-	begin_plan(c, d, true, &s, &p);
-	p.report = true;
-	plan_split(&p);
-	d->fn = derived_own(d, emit_primal_part(&p));
+/* The parameters of a jvp that f does not have. */
+static const bool *tangents_of(Arena *a, const Fn *jvp, const Fn *f) {
+	bool *linear = ARENA_ARRAY(a, bool, fn_nparams(jvp) + 1u);
+	for (uint32_t k = fn_nparams(f); k < fn_nparams(jvp); k++) linear[k] = true;
+	return linear;
 }
 
 Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active) {
 	Fn *jvp = ad_jvp(c, f, active, NULL);
-	bool *linear = ARENA_ARRAY(jvp->arena, bool, fn_nparams(jvp) + 1u);
-	for (uint32_t k = fn_nparams(f); k < fn_nparams(jvp); k++) linear[k] = true;
-	return derived_of(c, jvp, TR_REPORT, 0, linear, make_report)->fn;
+	Arena *scratch = arena_new(c);
+	Fn *report = derived_of(c, jvp, TR_REPORT, 0, tangents_of(scratch, jvp, f), make_report)->fn;
+	arena_free(scratch);
+	return report;
 }
 
 const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
 	Fn *jvp = ad_jvp(c, f, active, NULL);
-	uint32_t nparams = fn_nparams(f), n = fn_nparams(jvp);
-	bool *linear = ARENA_ARRAY(jvp->arena, bool, n + 1u);
-	for (uint32_t k = nparams; k < n; k++) linear[k] = true;
-	Derived *d = split_of(c, jvp, linear);
+	Arena *scratch = arena_new(c);
+	Derived *d = split_of(c, jvp, tangents_of(scratch, jvp, f));
+	arena_free(scratch);
 	if (!d->done) {
 		diag_error(c, E_INTERNAL, span_of(c, f->span), "%s is linearised while its linearisation is made", atom_text(c, f->name));
 		ctx_throw(c, ST_INTERNAL);
 	}
-	const Split *s = split_data(d);
+	Split *s = split_data(d);
+	if (s->of) return s->of;
 	origin_set(c, s->primal, (Origin){.is_primal = true, .has_source = true, .source = f->id});
 	Linearised *out = ARENA_NEW(f->arena, Linearised);
 	out->primal = s->primal;
@@ -156,5 +161,6 @@ const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
 	out->nresiduals = s->nresiduals;
 	out->result_active = ARENA_ARRAY(f->arena, bool, fn_nresults(f) + 1u);
 	ad_jvp(c, f, active, out->result_active);
+	s->of = out;
 	return out;
 }

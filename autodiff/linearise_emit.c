@@ -705,7 +705,7 @@ static void linear_part_call(Emit *e, const Inst *in) {
 		uint32_t n = call_operands(e, in, false, args);
 		n += call_operands(e, in, true, args + n);
 		if (s) call_unfinished(e, in, s->joint, true, n, args, results);
-		else build_call(e->b, fn_get(e->c, (FnId)attr_int(e->c, OP_CALL, in->attr, 0)), n, args, results);
+		else build_call(e->b, inst_callee(e->c, in), n, args, results);
 	}
 	set_call_results(e, in, true, results);
 }

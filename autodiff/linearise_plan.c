@@ -382,7 +382,7 @@ static void plan_calls(Plan *p, const Region *g) {
 		ip->places = ARENA_ARRAY(p->a, bool, in->nargs + 1u);
 		ip->results = ARENA_ARRAY(p->a, bool, in->nresults + 1u);
 		if (!linear_call(&p->dep, in, ip->places, ip->results)) continue;
-		Fn *callee = fn_get(p->c, (FnId)attr_int(p->c, OP_CALL, in->attr, 0));
+		Fn *callee = inst_callee(p->c, in);
 		Origin o = origin_of(callee);
 		bool fits = o.is_linear;
 		for (uint32_t k = 0; k < in->nargs; k++) fits &= ip->places[k] == (k >= o.linear_from);

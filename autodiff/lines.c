@@ -8,29 +8,23 @@
 
 /* ---- which functions --------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Search {
-	Ctx *c;
-	Arena *scratch;
-	VEC(const Fn *) seen;
-} Search;
-
 /* Solvers have their own second derivatives, and the QR factorisation of an oblong matrix no series: these go the long way. So do functions that call
  * themselves, whose expansions are not finished when they would be needed. */
-static bool has_series_throughout(Search *s, const Fn *f) {
-	for (uint32_t i = 0; i < s->seen.n; i++)
-		if (s->seen.at[i] == f) return true;
-	VEC_PUSH(s->scratch, &s->seen, f);
-	for (uint32_t i = 0; i < f->insts.n; i++) {
-		const Inst *in = &f->insts.at[i];
-		if (in->op == OP_HOST || in->op == OP_QR || in->op == OP_DYNAMIC) return false;
-		if (in->op != OP_CALL) continue;
-		const Fn *g = fn_get(s->c, (FnId)attr_int(s->c, OP_CALL, in->attr, 0));
-		if (!g || !g->finished || g == s->seen.at[0] || !has_series_throughout(s, g)) return false;
+static bool has_series_throughout(Arena *scratch, const Fn *f) {
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	for (uint32_t k = 0; k < n; k++) {
+		if (k && !all[k]->finished) return false;
+		for (uint32_t i = 0; i < all[k]->insts.n; i++) {
+			const Inst *in = &all[k]->insts.at[i];
+			if (in->op == OP_HOST || in->op == OP_QR || in->op == OP_DYNAMIC) return false;
+			if (in->op == OP_CALL && (!inst_callee(f->ctx, in) || inst_callee(f->ctx, in) == f)) return false;
+		}
 	}
 	return true;
 }
 
-void line_mark(Ctx *c, const Derived *d, uint32_t order, Origin *origin) {
+void line_mark(const Derived *d, uint32_t order, Origin *origin) {
 	uint32_t n = 0, param = 0;
 	for (uint32_t i = 0; i < d->nmask; i++) {
 		if (!d->mask[i]) continue;
@@ -40,15 +34,14 @@ void line_mark(Ctx *c, const Derived *d, uint32_t order, Origin *origin) {
 	if (n != 1 || d->recursive) return;
 	const Type *t = ref_ty(d->from, fn_param(d->from, param));
 	if (t->kind != TY_TENSOR || t->rank || !dtype_is_real((Dtype)t->dtype) ) return;
-	Search search = {.c = c, .scratch = d->scratch};
-	if (!has_series_throughout(&search, d->from)) return;
+	if (!has_series_throughout(d->scratch, d->from)) return;
 	origin->line_order = order;
 	origin->line_param = param;
 	origin->line_of = d->from->id;
 }
 
 bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Line *out) {
-	const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, call->attr, 0));
+	const Fn *g = inst_callee(c, call);
 	if (!g || !g->finished) return false;
 	const Origin o = origin_of(g);
 	Fn *f = o.line_order ? fn_get(c, o.line_of) : NULL;

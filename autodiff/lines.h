@@ -18,7 +18,7 @@ typedef struct Line {
 } Line;
 
 /* Says of g, made from f with this mask, that it is a line, if it is one. */
-void line_mark(Ctx *c, const Derived *d, uint32_t order, Origin *origin);
+void line_mark(const Derived *d, uint32_t order, Origin *origin);
 /* Whether the call is to a line that can be made longer by `more`: of its operands none but the number is active. `active` has a bool for each operand. */
 bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Line *out);
 

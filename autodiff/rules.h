@@ -93,14 +93,10 @@ Ref scaled(Builder *b, Ref x, double factor);
 Ref repeat_along(Builder *b, Ref y, TypeId t, uint32_t naxes, const int *axes);
 /* A scalar i64 constant or value as index; x[i] along axis 0. */
 Ref row_of(Builder *b, Ref x, Ref index);
-/* The axis moved to the front, or back. */
-Ref axis_to_front(Builder *b, Ref x, int axis);
-Ref axis_from_front(Builder *b, Ref x, int axis);
 
 /* Matrices: the last two axes; leading axes run together. */
 Ref mat_adjoint(Builder *b, Ref x);
 Ref mat_mul(Builder *b, Ref x, Ref y);
-Ref mat_mul_adjoint_left(Builder *b, Ref x, Ref y); /* x^H y */
 typedef enum Part { PART_LOWER,
 	                PART_LOWER_STRICT,
 	                PART_UPPER,
@@ -111,9 +107,5 @@ Ref mat_solve_triangular(Builder *b, Ref t, Ref rhs, bool lower, bool adjoint, b
 /* A X = rhs (adjoint: A^H X = rhs) for a = (A, its packed LU, the permutation), as the primitive `solved` with its derivatives. */
 Ref mat_solve_factored(Builder *b, const Ref *a, Ref rhs, bool adjoint);
 
-/* Element-wise derivatives: the partials (x.., y) -> d y / d x_k of a RULE primitive, at the operands' shape; wanted[k] says which
- * to make, the others are REF_NONE, as are those that are zero. */
-void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const char *transform, const Ref *x, Ref y, const bool *wanted,
-                          Ref *partials);
 
 #endif

@@ -16,26 +16,12 @@
 
 /* ---- is it worth writing the calls out? -------------------------------------------------------------------------------------------------------- */
 
-typedef struct Look {
-	Ctx *c;
-	Arena *scratch;
-	VEC(const Fn *) seen;
-} Look;
-
-static const Fn *callee_of(Ctx *c, const Inst *in) {
-	return fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
-}
-
-static bool contracts(Look *w, const Fn *f) {
-	for (uint32_t i = 0; i < w->seen.n; i++)
-		if (w->seen.at[i] == f) return false;
-	VEC_PUSH(w->scratch, &w->seen, f);
-	for (uint32_t i = 0; i < f->insts.n; i++) {
-		const Inst *in = &f->insts.at[i];
-		if (in->op == OP_DOT) return true;
-		const Fn *g = in->op == OP_CALL ? callee_of(w->c, in) : NULL;
-		if (g && g->finished && contracts(w, g)) return true;
-	}
+static bool contracts(Arena *scratch, const Fn *f) {
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++)
+			if (all[k]->insts.at[i].op == OP_DOT) return true;
 	return false;
 }
 
@@ -45,26 +31,28 @@ typedef struct Found {
 	uint32_t derivatives;
 } Found;
 
-static void find_derivatives(Look *w, const Fn *f, Found *found) {
-	for (uint32_t i = 0; i < w->seen.n; i++)
-		if (w->seen.at[i] == f) return;
-	VEC_PUSH(w->scratch, &w->seen, f);
-	for (uint32_t i = 0; i < f->insts.n; i++) {
-		const Fn *g = f->insts.at[i].op == OP_CALL ? callee_of(w->c, &f->insts.at[i]) : NULL;
-		if (!g || !g->finished) continue;
-		const Origin o = origin_of(g);
-		found->gradient |= o.is_gradient;
-		found->jet |= o.is_jet;
-		const Fn *inner = o.line_order ? fn_get(w->c, o.line_of) : NULL;
-		found->mixed |= inner && origin_of(inner).line_order;
-		found->derivatives += o.is_jet || o.is_jvp || o.is_gradient;
-		find_derivatives(w, g, found);
+static Found find_derivatives(Ctx *c, Arena *scratch, const Fn *f) {
+	Found found = {0};
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	for (uint32_t k = 0; k < n; k++) {
+		for (uint32_t i = 0; (all[k] == f || all[k]->finished) && i < all[k]->insts.n; i++) {
+			const Fn *g = inst_callee(c, &all[k]->insts.at[i]);
+			if (!g || !g->finished) continue;
+			const Origin o = origin_of(g);
+			found.gradient |= o.is_gradient;
+			found.jet |= o.is_jet;
+			const Fn *inner = o.line_order ? fn_get(c, o.line_of) : NULL;
+			found.mixed |= inner && origin_of(inner).line_order;
+			found.derivatives += o.is_jet || o.is_jvp || o.is_gradient;
+		}
 	}
+	return found;
 }
 
 /* Whether there is a sum in f that comes out of contractions by linear operations. Operands stand before what uses them. */
-static bool worth_a_look(Look *w, const Fn *f) {
-	bool *from = ARENA_ARRAY(w->scratch, bool, f->vals.n + 1);
+static bool worth_a_look(Ctx *c, Arena *scratch, const Fn *f) {
+	bool *from = ARENA_ARRAY(scratch, bool, f->vals.n + 1);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		const Inst *in = &f->insts.at[i];
 		bool any = false;
@@ -72,9 +60,8 @@ static bool worth_a_look(Look *w, const Fn *f) {
 		switch ((Op)in->op) {
 		case OP_DOT: any = true; break;
 		case OP_CALL: {
-			const Fn *g = callee_of(w->c, in);
-			w->seen.n = 0;
-			any = g && g->finished && contracts(w, g);
+			const Fn *g = inst_callee(c, in);
+			any = g && g->finished && contracts(scratch, g);
 			break;
 		}
 		case OP_REDUCE_SUM: case OP_ADD: case OP_SUB:
@@ -130,12 +117,10 @@ static Fn *forwards(void *ud, Fn *g) {
 
 static void run_settle(Ctx *c, void *arg) {
 	Settling *s = arg;
-	Found found = {0};
 	s->scratch = arena_new(c);
-	Look w = {.c = c, .scratch = s->scratch};
-	find_derivatives(&w, s->f, &found);
+	const Found found = find_derivatives(c, s->scratch, s->f);
 	const bool choice = found.gradient && found.jet, share = found.derivatives > 1;
-	if (!choice && !share && !worth_a_look(&w, s->f)) return;
+	if (!choice && !share && !worth_a_look(c, s->scratch, s->f)) return;
 	bool sums, more;
 	Polarised polar = {0};
 	Fn *best = form(s, s->f, NULL, &sums);

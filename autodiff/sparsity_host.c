@@ -1,4 +1,5 @@
-/* sparsity_host.c - the pattern of a derivative as the program asks for it: the host function "sparsity", and what it remembers.
+/* sparsity_host.c - the pattern of a derivative as the program asks for it: the host function "sparsity", and what it remembers; and "tree_sums",
+ * the elements of a Hessian that follow from others.
  *
  *   functions  f, of what it captures and its arguments
  *   operands   the arguments of f (of the one that is differentiated only the shape counts, of the others only the type)
@@ -9,7 +10,8 @@
  *              place[nnz]  where each stands in the products below, one after the other, and the sums after these
  *              colour[n], group_sizes[p]  products with the sums of the columns of one colour; -1 where all is had from rows
  *              heavy[r], heavy_colour[r], heavy_sizes[q]  rows that are had from the transpose, likewise
- *              term[s], jump[r, s]  sums, as colouring.h has them
+ *              term[s], part_of[s]  sums, as colouring.h has them
+ *              most_terms[1]
  *              f64[0], without which nobody would ask for a derivative, and it could not be refused
  *
  * Needs: sparsity.h, colouring.h. Guarantees: results depend on f, on the lengths and on those captured values that decide the pattern; the last few
@@ -19,7 +21,7 @@
 #include "autodiff/colouring.h"
 #include "autodiff/sparsity.h"
 
-enum { JUMP = 11, RESULTS, ALL_RESULTS, KEPT = 16 };
+enum { RESULTS = 13, ALL_RESULTS, KEPT = 16 };
 
 typedef struct Kept {
 	uint64_t used; /* 0: free */
@@ -126,8 +128,8 @@ static Status pattern_of(Ctx *c, const Sets *s, const Tensor *t, int64_t n, RowP
 	return ST_OK;
 }
 
-static int64_t *numbers(Ctx *c, uint32_t rank, const int64_t *shape, Value *out) {
-	Tensor *t = tensor_zeros(c, DT_I64, rank, shape);
+static int64_t *vector(Ctx *c, int64_t n, Value *out) {
+	Tensor *t = tensor_zeros(c, DT_I64, 1, &n);
 	if (!t) return NULL;
 	*out = value_tensor(t);
 	return (int64_t *)(void *)t->data;
@@ -137,10 +139,10 @@ static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colou
 	int64_t heavy = 0, r = 0;
 	const int64_t nnz = p->start[p->m];
 	for (int64_t i = 0; i < p->m; i++) heavy += k->row[i] >= 0;
-	const int64_t shapes[RESULTS][2] = {{nnz}, {nnz}, {p->n + 1}, {p->m + 1}, {nnz}, {p->n}, {k->p}, {heavy}, {heavy}, {k->q}, {k->nsums}, {k->rounds, k->nsums}};
+	const int64_t lengths[RESULTS] = {nnz, nnz, p->n + 1, p->m + 1, nnz, p->n, k->p, heavy, heavy, k->q, k->nsums, k->nsums, 1};
 	int64_t *v[RESULTS];
 	for (uint32_t i = 0; i < RESULTS; i++)
-		if (!(v[i] = numbers(c, i == JUMP ? 2 : 1, shapes[i], &out[i]))) return ST_NOMEM;
+		if (!(v[i] = vector(c, lengths[i], &out[i]))) return ST_NOMEM;
 	for (int64_t j = 0; j < p->n; j++) {
 		for (int64_t e = t->start[j]; e < t->start[j + 1]; e++) {
 			v[0][e] = t->column[e];
@@ -159,7 +161,8 @@ static Status give(Ctx *c, const RowPattern *p, const RowPattern *t, const Colou
 		v[9][k->row[i]]++;
 	}
 	for (int64_t i = 0; i < k->nsums; i++) v[10][i] = k->term[i];
-	for (int64_t i = 0; i < k->rounds * k->nsums; i++) v[JUMP][i] = k->jump[i];
+	for (int64_t i = 0; i < k->nsums; i++) v[11][i] = k->part_of[i];
+	v[12][0] = k->most_terms;
 	return ST_OK;
 }
 
@@ -304,9 +307,9 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	for (uint32_t k = 0; k < t.rank; k++) n = dim_mul(c, n, t.dims[k]);
 	const Dim nnz = build_fresh_dim(b, atom(c, "nnz"), at), heavy = build_fresh_dim(b, 0, at);
 	const Dim sums = build_fresh_dim(b, 0, at);
-	const Dim shapes[RESULTS][2] = {{nnz},   {nnz},   {dim_add(c, n, one)},        {build_fresh_dim(b, 0, at)}, {nnz}, {n}, {build_fresh_dim(b, atom(c, "colours"), at)},
-	                                {heavy}, {heavy}, {build_fresh_dim(b, 0, at)}, {sums},                      {build_fresh_dim(b, 0, at), sums}};
-	for (uint32_t k = 0; k < RESULTS; k++) out[k] = type_tensor(c, DT_I64, k == JUMP ? 2 : 1, shapes[k]);
+	const Dim lengths[RESULTS] = {nnz, nnz, dim_add(c, n, one), build_fresh_dim(b, 0, at), nnz, n, build_fresh_dim(b, atom(c, "colours"), at), heavy, heavy,
+	                              build_fresh_dim(b, 0, at), sums, sums, one};
+	for (uint32_t k = 0; k < RESULTS; k++) out[k] = type_tensor(c, DT_I64, 1, &lengths[k]);
 	const Dim none = dim_const(c, 0);
 	out[RESULTS] = type_tensor(c, DT_F64, 1, &none);
 	return ALL_RESULTS;
@@ -328,9 +331,78 @@ static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const R
 	}
 }
 
+/* ---- elements that follow from others ---------------------------------------------------------------------------- */
+
+/* x -> y, y[i] = x[i] less the y[k] with part_of[k] == i, and its transpose, of whole numbers part_of[k] > k: one subtraction for each. */
+#define SUBTRACT(T)                                                                                                                      \
+	do {                                                                                                                                 \
+		T *y = (T *)(void *)out->data;                                                                                                   \
+		for (int64_t k = transposed ? n - 1 : 0; k >= 0 && k < n; k += transposed ? -1 : 1) {                                            \
+			if (part_of[k] >= n) continue;                                                                                               \
+			for (int64_t w = 0; w < width; w++) y[(transposed ? k : part_of[k]) * width + w] -= y[(transposed ? part_of[k] : k) * width + w]; \
+		}                                                                                                                                \
+	} while (0)
+
+static Status sums_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)nargs, (void)nresults;
+	Tensor *given = tensor_contiguous(c, args[1].tensor), *out = given ? tensor_copy(c, args[0].tensor) : NULL;
+	Status st = out ? ST_OK : ST_NOMEM;
+	const bool transposed = call->options[1];
+	const int64_t n = st == ST_OK ? given->count : 0, *part_of = st == ST_OK ? (const int64_t *)(const void *)given->data : NULL;
+	for (int64_t k = 0; k < n && st == ST_OK; k++) {
+		if (part_of[k] > k) continue;
+		diag_error(c, E_VALUE, NO_SPAN, "the pattern of a sparse derivative: a sum must come before the one it is part of");
+		st = ST_ERROR;
+	}
+	if (st == ST_OK) {
+		const Dtype d = (Dtype)out->dtype;
+		const int64_t width = dtype_is_real(d) ? 1 : 2;
+		if (dtype_real_of(d) == DT_F32) SUBTRACT(float);
+		else SUBTRACT(double);
+		results[0] = value_tensor(out);
+	} else {
+		tensor_unref(out);
+	}
+	tensor_unref(given);
+	return st;
+}
+
+static uint32_t sums_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	Ctx *c = build_ctx(b);
+	const Fn *f = build_fn(b);
+	(void)call, (void)cap;
+	const Type *x = nargs == 2 ? ref_ty(f, args[0]) : NULL, *part_of = nargs == 2 ? ref_ty(f, args[1]) : NULL;
+	if (!x || x->kind != TY_TENSOR || x->rank != 1 || !dtype_is_inexact((Dtype)x->dtype) || part_of->rank != 1 || part_of->dtype != DT_I64) {
+		diag_error(c, E_TYPE, span_of(c, build_span(b)), "sums along trees are of a vector, by a vector of i64");
+		ctx_throw(c, ST_ERROR);
+	}
+	out[0] = ref_type(f, args[0]);
+	if (build_unify(b, x->dims[0], part_of->dims[0], atom(c, "the sums of a sparse derivative"))) return 1;
+	diag_error(c, E_SHAPE, span_of(c, build_span(b)), "sums along trees need as many numbers of trees as terms");
+	ctx_throw(c, ST_ERROR);
+}
+
+static Ref sums(Builder *b, Ref x, Ref part_of, bool transposed) {
+	Ctx *c = build_ctx(b);
+	Ref y;
+	build_host(b, host_call_intern(c, host_find(c, "tree_sums"), 0, NULL, 2, (int64_t[]){0, transposed}), 2, (Ref[]){x, part_of}, &y, 1);
+	return y;
+}
+
+static void sums_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+	(void)nargs, (void)results;
+	if (tangents[0] != REF_NONE) result_tangents[0] = sums(b, tangents[0], args[1], call->options[1]);
+}
+
+static void sums_transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
+	(void)nargs;
+	if (linear[0] && result_cotangents[0] != REF_NONE) cotangents[0] = sums(b, result_cotangents[0], args[1], !call->options[1]);
+}
+
 void sparsity_register(Ctx *c) {
 	State *s = ARENA_NEW(ctx_arena(c), State);
 	ctx_set_slot(c, SLOT_SPARSITY, s, forget_all);
 	sets_register(c, &s->in_use);
 	host_register(c, &(HostDef){.name = "sparsity", .ud = s, .types = types, .eval = eval, .jvp = no_tangent});
+	host_register(c, &(HostDef){.name = "tree_sums", .types = sums_types, .eval = sums_eval, .jvp = sums_jvp, .transpose = sums_transpose});
 }

@@ -44,6 +44,7 @@ typedef struct Split {
 	Fn *values; /* the other parameters -> results that are not linear */
 	Fn *joint;  /* the other parameters, the linear ones -> results that are linear */
 	Builder *values_builder, *joint_builder;
+	const Linearised *of; /* of a jvp: what ad_linearise says of the function it was made of, once it has been asked */
 } Split;
 Derived *split_of(Ctx *c, Fn *f, const bool *linear);
 

@@ -285,7 +285,7 @@ static void back_for(Back *t, const Inst *in) {
 }
 
 static void back_call(Back *t, const Inst *in) {
-	Fn *callee = fn_get(t->c, (FnId)attr_int(t->c, OP_CALL, in->attr, 0));
+	Fn *callee = inst_callee(t->c, in);
 	uint32_t from = origin_of(callee).linear_from, nlinear = in->nargs - from, n = from;
 	const Derived *d = derived_of(t->c, callee, TR_TRANSPOSE, from, NULL, make_transpose);
 	Ref *args = refs(t, from + in->nresults), *results = refs(t, nlinear);
@@ -391,7 +391,7 @@ static bool is_simple(Back *t, const Region *g) {
 		for (uint32_t k = 0; k < in->nregions; k++)
 			if (!is_simple(t, inst_region(t->f, in, k))) return false;
 		if (in->op != OP_CALL) continue;
-		Origin o = origin_of(fn_get(t->c, (FnId)attr_int(t->c, OP_CALL, in->attr, 0)));
+		Origin o = origin_of(inst_callee(t->c, in));
 		for (uint32_t k = 0; k < in->nargs; k++)
 			if (!o.is_linear || (k < o.linear_from && is_linear(t, inst_arg(t->f, in, k)))) return false;
 	}

@@ -70,10 +70,6 @@ void arena_free(Arena *a) {
 	release(a);
 }
 
-Ctx *arena_ctx(const Arena *a) {
-	return a->ctx;
-}
-
 size_t arena_bytes(const Arena *a) {
 	return a->bytes;
 }

@@ -11,7 +11,6 @@
 
 Arena *arena_new(Ctx *c);
 void arena_free(Arena *a);
-Ctx *arena_ctx(const Arena *a);
 void *arena_alloc(Arena *a, size_t bytes);  /* not cleared */
 void *arena_zalloc(Arena *a, size_t bytes); /* cleared */
 char *arena_copy(Arena *a, const char *text, size_t n); /* adds the final NUL */

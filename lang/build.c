@@ -77,7 +77,7 @@ void build_abandon(Builder *b) {
 	for (uint32_t i = 0; i < f->consts.n; i++) value_unref(f->consts.at[i].value);
 	for (uint32_t i = 0; i < f->insts.n; i++) {
 		if (f->insts.at[i].op != OP_CALL) continue;
-		Fn *callee = fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, f->insts.at[i].attr, 0));
+		Fn *callee = inst_callee(b->ctx, &f->insts.at[i]);
 		if (callee != f) fn_unref(callee);
 	}
 	Fn empty = {.ctx = f->ctx, .arena = f->arena, .id = f->id, .name = f->name, .span = f->span, .derived = f->derived,
@@ -311,7 +311,7 @@ InstId find_shared(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId at
 	return NO_INST;
 }
 
-void remember_shared(Builder *b, InstId i) {
+static void remember_shared(Builder *b, InstId i) {
 	const Fn *f = b->fn;
 	const Inst *in = &f->insts.at[i];
 	if (b->verbatim || !may_share(b, (Op)in->op, in->attr)) return;

@@ -46,7 +46,7 @@ static bool must_run(Compact *k, InstId i) {
 	switch (in->op) {
 	case OP_GUARD: case OP_BIND: case OP_FAIL: case OP_HOST: case OP_UNBOX: must = true; break;
 	case OP_CALL: {
-		const Fn *callee = fn_get(k->b->ctx, (FnId)attr_int(k->b->ctx, OP_CALL, in->attr, 0));
+		const Fn *callee = inst_callee(k->b->ctx, in);
 		must = !callee->finished || callee->must_run;
 		break;
 	}
@@ -194,7 +194,7 @@ static RegionId move_region(Compact *k, const Region *g) {
 		k->inst_map[old] = now;
 		order[region.ninsts++] = now;
 		VEC_PUSH(k->a, &o->insts, in);
-		const Fn *callee = in.op == OP_CALL ? fn_get(k->b->ctx, (FnId)attr_int(k->b->ctx, OP_CALL, in.attr, 0)) : NULL;
+		const Fn *callee = inst_callee(k->b->ctx, &in);
 		o->effects |= prims[in.op].effect == EFFECT_EFFECT || (callee && callee->effects);
 	}
 	region.insts = o->inst_order.n;
@@ -255,7 +255,7 @@ void compact(Builder *b) {
 		if (k.const_map[i] == UINT32_MAX) value_unref(before.consts.at[i].value);
 	for (uint32_t i = 0; i < before.insts.n; i++) {
 		if (k.inst_map[i] != UINT32_MAX || before.insts.at[i].op != OP_CALL) continue;
-		Fn *callee = fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, before.insts.at[i].attr, 0));
+		Fn *callee = inst_callee(b->ctx, &before.insts.at[i]);
 		if (callee != f) fn_unref(callee);
 	}
 }

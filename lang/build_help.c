@@ -6,11 +6,11 @@
 
 /* ---- attribute words --------------------------------------------------------------------------------------------- */
 
-void words_int(Words *w, int64_t x) {
+static void words_int(Words *w, int64_t x) {
 	w->at[w->n++] = x;
 }
 
-void words_dims(Words *w, uint32_t n, const Dim *d) {
+static void words_dims(Words *w, uint32_t n, const Dim *d) {
 	words_int(w, n);
 	for (uint32_t k = 0; k < n; k++) words_int(w, d[k]);
 }

@@ -141,7 +141,6 @@ bool loop_maps(TypeQuery *q, RegionId body, uint32_t skip, uint32_t ncarried, co
                Dim *body_map);
 /* Types of n consecutive parameters from `first`, or of the results of a region, in scratch memory. */
 const TypeId *param_types(Builder *b, RegionId r, uint32_t first, uint32_t n);
-const TypeId *region_types(Builder *b, RegionId r);
 
 /* "f64[n, 3]" with the symbols' names, in scratch memory. */
 const char *type_words(Builder *b, TypeId t);
@@ -199,7 +198,6 @@ InstId emit_inst(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr
                  const RegionId *regions, uint32_t nresults, const TypeId *types);
 /* Finds an equal expression that is visible here; NO_INST when there is none. */
 InstId find_shared(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr);
-void remember_shared(Builder *b, InstId i);
 /* Emits an instruction that owns regions, after checking it against the stated result types. */
 InstId build_owner(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr, uint32_t nregions,
                    const RegionId *regions, uint32_t nresults, const TypeId *types, Ref *results);
@@ -226,8 +224,6 @@ typedef struct Expr { /* what is about to be emitted; one result */
 Ref fold_constants(Builder *b, const Expr *e);
 Ref rewrite(Builder *b, const Expr *e);
 void rules_setup(Builder *b);
-uint32_t rule_count(void);
-const char *rule_name(uint32_t i);
 uint32_t rule_hits(const Builder *b, const char *name); /* summed over rows of that name */
 
 /* Attribute words in pieces: lists are preceded by their count. */
@@ -235,8 +231,6 @@ typedef struct Words {
 	int64_t at[8 + 4 * MAX_RANK];
 	uint32_t n;
 } Words;
-void words_int(Words *w, int64_t x);
-void words_dims(Words *w, uint32_t n, const Dim *d);
 void words_ints(Words *w, uint32_t n, const int *x);
 
 #endif

@@ -1091,12 +1091,8 @@ static const Rule rules[] = {
 	{OP_UNBOX, "unbox_box", unbox_box},
 };
 
-uint32_t rule_count(void) {
+static uint32_t rule_count(void) {
 	return (uint32_t)(sizeof rules / sizeof *rules);
-}
-
-const char *rule_name(uint32_t i) {
-	return i < rule_count() ? rules[i].name : "";
 }
 
 uint32_t rule_hits(const Builder *b, const char *name) {

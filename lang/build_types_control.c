@@ -66,7 +66,7 @@ const TypeId *param_types(Builder *b, RegionId r, uint32_t first, uint32_t n) {
 	return t;
 }
 
-const TypeId *region_types(Builder *b, RegionId r) {
+static const TypeId *region_types(Builder *b, RegionId r) {
 	uint32_t n = b->fn->regions.at[r].nresults;
 	TypeId *t = arena_alloc(b->scratch, (n + 1) * sizeof *t);
 	for (uint32_t k = 0; k < n; k++) t[k] = ref_type(b->fn, b->fn->args.at[b->fn->regions.at[r].results + k]);

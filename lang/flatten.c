@@ -1,4 +1,4 @@
-/* flatten.c - calls written out in place, and how a failure still tells through which calls it came.
+/* flatten.c - which functions a function calls, calls written out in place, and how a failure still tells through which calls it came.
  *
  * Needs: ir.h. Guarantees: the flat function computes what the other does, with the same parameters and results; recursive functions and
  * those that would make it too large stay calls. An instruction that came through calls has them in front of its chain of transforms, as
@@ -29,27 +29,34 @@ typedef struct Flattening {
 
 /* What an instruction calls; of what is only run from now on also what the host function stands for that it calls. NULL: nothing. */
 static Fn *callee_of(const Fn *f, const Inst *in, bool to_run) {
-	if (in->op == OP_CALL) return fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0));
-	if (in->op != OP_HOST || !to_run) return NULL;
+	if (in->op != OP_HOST || !to_run) return inst_callee(f->ctx, in);
 	const HostCall *h = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0));
 	return h->def->written ? h->fns[0] : NULL;
 }
 
-typedef struct Search {
-	Arena *scratch;
-	const Fn *wanted;
-	bool to_run;
-	VEC(const Fn *) seen;
-} Search;
-
-static bool reaches(Search *s, const Fn *f) {
-	for (uint32_t i = 0; i < s->seen.n; i++)
-		if (s->seen.at[i] == f) return false;
-	VEC_PUSH(s->scratch, &s->seen, f);
-	for (uint32_t i = 0; i < f->insts.n; i++) {
-		const Fn *g = callee_of(f, &f->insts.at[i], s->to_run);
-		if (g && (g == s->wanted || (g->finished && reaches(s, g)))) return true;
+const Fn **fn_reached(Arena *a, const Fn *f, bool to_run, uint32_t *n) {
+	VEC(const Fn *) all = {0};
+	VEC_PUSH(a, &all, f);
+	for (uint32_t k = 0; k < all.n; k++) {
+		const Fn *g = all.at[k];
+		for (uint32_t i = 0; (g == f || g->finished) && i < g->insts.n; i++) {
+			const Fn *called = callee_of(g, &g->insts.at[i], to_run);
+			bool known = !called;
+			for (uint32_t j = 0; j < all.n && !known; j++) known = all.at[j] == called;
+			if (!known) VEC_PUSH(a, &all, called);
+		}
 	}
+	*n = all.n;
+	return all.at;
+}
+
+/* Whether a function calls itself, near or far. */
+static bool is_recursive(Arena *scratch, const Fn *g, bool to_run) {
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, g, to_run, &n);
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; all[k]->finished && i < all[k]->insts.n; i++)
+			if (callee_of(all[k], &all[k]->insts.at[i], to_run) == g) return true;
 	return false;
 }
 
@@ -71,8 +78,7 @@ static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Re
 	}
 	Fn *g = callee_of(m->from, in, w->to_run);
 	if (g && w->instead) g = w->instead(w->ud, g);
-	Search s = {.scratch = w->scratch, .wanted = g, .to_run = w->to_run};
-	if (!g || !g->finished || ((g->checkpoint || g->by_lane) && !w->to_run) || reaches(&s, g)) return false;
+	if (!g || !g->finished || ((g->checkpoint || g->by_lane) && !w->to_run) || is_recursive(w->scratch, g, w->to_run)) return false;
 	const Fn *flat = flat_of(w, g);
 	if (build_fn(b)->insts.n + flat->insts.n > FLAT_MOST) return false;
 	ChainId outer = build_get_chain(b);

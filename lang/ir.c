@@ -209,6 +209,10 @@ Fn *fn_get(const Ctx *c, FnId id) {
 	return st && id < st->fns.n ? st->fns.at[id] : NULL;
 }
 
+Fn *inst_callee(const Ctx *c, const Inst *in) {
+	return in->op == OP_CALL ? fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0)) : NULL;
+}
+
 void fn_ref(Fn *f) {
 	f->refs++;
 }

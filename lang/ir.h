@@ -152,6 +152,11 @@ typedef struct Fn {
 /* A function's id finds it for as long as somebody holds a reference. fn_unref frees the arena, the constants, what it calls
  * (by one reference each), and what `derived` and `code` hold through the hooks below. */
 Fn *fn_get(const Ctx *c, FnId id);
+/* What a `call` calls; NULL for any other instruction. */
+Fn *inst_callee(const Ctx *c, const Inst *in);
+/* f and every function that it calls, near or far, each once and f first; what an unfinished one calls is not known. `to_run`: host calls with a value
+ * written as a function (host.h) are calls of it. In the arena, *n of them. */
+const Fn **fn_reached(Arena *a, const Fn *f, bool to_run, uint32_t *n);
 void fn_ref(Fn *f);
 void fn_unref(Fn *f);
 typedef struct FnHooks {

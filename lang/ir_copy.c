@@ -203,7 +203,7 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	case OP_WHILE: build_while(b, in.nargs, args, regions[0], regions[1], results); break;
 	case OP_TRY: build_try(b, regions[0], regions[1], results); break;
 	case OP_CALL:
-		build_call(b, fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, in.attr, 0)), in.nargs, args, results);
+		build_call(b, inst_callee(b->ctx, &in), in.nargs, args, results);
 		break;
 	case OP_GUARD: copy_guard(b, m, &in); break;
 	case OP_BIND: copy_bind(b, m, &in, args[0]); break;

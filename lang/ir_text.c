@@ -531,7 +531,7 @@ static void collect_callees(Callees *all, const Fn *f, uint32_t depth, uint32_t 
 		if (f->inst_order.at[i] >= f->insts.n) continue;
 		const Inst *in = &f->insts.at[f->inst_order.at[i]];
 		if (in->op != OP_CALL) continue;
-		const Fn *callee = fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0));
+		const Fn *callee = inst_callee(f->ctx, in);
 		if (callee) collect_callees(all, callee, depth + 1, done);
 	}
 	if (!all->failed) all->at[self].place = (*done)++;

@@ -24,11 +24,6 @@ void large_free(void *p, size_t bytes) {
 	(void)bytes;
 	free(p);
 }
-void large_trim(void) {
-}
-size_t large_kept(void) {
-	return 0;
-}
 
 #else
 
@@ -57,6 +52,18 @@ static void take_out(unsigned i) {
 	kept.bytes -= kept.blocks[i].bytes;
 	kept.n--;
 	for (; i < kept.n; i++) kept.blocks[i] = kept.blocks[i + 1];
+}
+
+/* Gives what is kept back to the system. */
+static void large_trim(void) {
+	Kept out[BLOCKS];
+	pthread_mutex_lock(&kept.lock);
+	unsigned n = kept.n;
+	for (unsigned i = 0; i < n; i++) out[i] = kept.blocks[i];
+	kept.n = 0;
+	kept.bytes = 0;
+	pthread_mutex_unlock(&kept.lock);
+	while (n--) munmap(out[n].at, out[n].bytes);
 }
 
 void *large_alloc(size_t bytes) {
@@ -110,24 +117,6 @@ void large_free(void *p, size_t bytes) {
 	}
 	pthread_mutex_unlock(&kept.lock);
 	while (n--) munmap(out[n].at, out[n].bytes);
-}
-
-void large_trim(void) {
-	Kept out[BLOCKS];
-	pthread_mutex_lock(&kept.lock);
-	unsigned n = kept.n;
-	for (unsigned i = 0; i < n; i++) out[i] = kept.blocks[i];
-	kept.n = 0;
-	kept.bytes = 0;
-	pthread_mutex_unlock(&kept.lock);
-	while (n--) munmap(out[n].at, out[n].bytes);
-}
-
-size_t large_kept(void) {
-	pthread_mutex_lock(&kept.lock);
-	size_t bytes = kept.bytes;
-	pthread_mutex_unlock(&kept.lock);
-	return bytes;
 }
 
 #endif

@@ -19,9 +19,5 @@ static inline bool is_large(size_t bytes) {
 /* bytes must be large. NULL when there is no memory; the contents are unset. */
 void *large_alloc(size_t bytes);
 void large_free(void *p, size_t bytes);
-/* Gives what is kept back to the system. */
-void large_trim(void);
-/* Bytes that are kept, for tests. */
-size_t large_kept(void);
 
 #endif

@@ -62,7 +62,7 @@ static BUILTIN(convert) {
 /* ---- shapes --------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Dims from arguments: integers, or one tuple or vector of them. */
-void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *rank, Dim *dims) {
+static void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *rank, Dim *dims) {
 	uint32_t n = call->n - first;
 	Av **items = call->args + first;
 	Span *spans = call->spans + first;

@@ -12,7 +12,5 @@ extern const Builtin builtins_deriv[]; /* builtins_deriv.c */
 extern const Builtin builtins_flow[];  /* builtins_flow.c */
 extern const Builtin builtins_problem[]; /* problem.c */
 
-/* Lengths from arguments `first` on: integers, or one tuple of integers. */
-void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *rank, Dim *dims);
 
 #endif

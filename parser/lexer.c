@@ -684,7 +684,8 @@ bool lex_continues_line(TokenKind k) {
 	}
 }
 
-bool lex_wants_more(TokenKind k) {
+/* True when a statement cannot end with this token, so that the next line belongs to it. */
+static bool lex_wants_more(TokenKind k) {
 	switch (k) {
 	case TK_PLUS:
 	case TK_MINUS:

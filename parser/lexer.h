@@ -144,8 +144,6 @@ size_t lex_encode(uint32_t u, char *out);
 bool lex_superscript(const char *text, size_t n, int64_t *out);
 /* True when a line that starts with this token goes on with the line before: nothing starts a statement with it. */
 bool lex_continues_line(TokenKind k);
-/* True when a statement cannot end with this token, so that the next line belongs to it. */
-bool lex_wants_more(TokenKind k);
 
 const char *lex_kind_called(TokenKind k); /* for messages; NULL: say its text */
 

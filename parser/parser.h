@@ -122,7 +122,6 @@ Ast *parse_condition(Parser *p);
 Ast *parse_string(Parser *p);
 void parse_clauses(Parser *p, ClauseList *out); /* for i, j in r for k ... */
 Ast *parse_for_target(Parser *p);
-bool at_field_name(const Parser *p); /* NAME or keyword followed by = */
 Atom parse_name(Parser *p, const char *what, Span *span);
 
 /* ---- parser_stmt.c ----------------------------------------------------------------------------------------------- */
@@ -131,7 +130,6 @@ void parse_statement(Parser *p, void *list); /* AstList */
 Ast *parse_block(Parser *p, const char *after);
 /* ( already consumed; up to the closing bracket, which is not. */
 void parse_params(Parser *p, TokenKind closer, bool named_too, ParamList *out);
-Ast *parse_type(Parser *p);
 bool at_definition(const Parser *p);  /* f(...) = or f(...) -> */
 Ast *parse_definition(Parser *p);
 

@@ -371,7 +371,7 @@ static Ast *parse_power(Parser *p) {
 /* ---- calls, indices, fields -------------------------------------------------------------------------------------- */
 
 /* A name, or a keyword, in front of `=` (and not `==`, which is another token). */
-bool at_field_name(const Parser *p) {
+static bool at_field_name(const Parser *p) {
 	TokenKind k = kind_now(p);
 	return (k == TK_NAME || token_is_keyword(k)) && p->tokens[p->at + 1].kind == TK_ASSIGN;
 }

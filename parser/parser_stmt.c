@@ -44,7 +44,7 @@ static void parse_dims(Parser *p, Ast *type) {
 }
 
 /* type = DTYPE [ dims ] | dims | "function" | "(" NAME ":" type { "," NAME ":" type } ")" */
-Ast *parse_type(Parser *p) {
+static Ast *parse_type(Parser *p) {
 	uint32_t first = p->at;
 	descend(p);
 	Ast *a = node_new(p, A_TYPE);

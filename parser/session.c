@@ -778,30 +778,24 @@ static Status call_values(Session *s, Value f, uint32_t n, const Value *args, Va
 	return st;
 }
 
+typedef struct DynamicCall {
+	Session *s;
+	Value f;
+	uint32_t n;
+	const Value *args;
+	Value *random_state, *result;
+	SpanId span;
+	Status st;
+} DynamicCall;
+
 static void boxed_call(Ctx *c, void *arg) {
-	struct {
-		Session *s;
-		Value f;
-		uint32_t n;
-		const Value *args;
-		Value *random_state, *result;
-		SpanId span;
-		Status st;
-	} *k = arg;
+	DynamicCall *k = arg;
 	(void)c;
 	k->st = call_values(k->s, k->f, k->n, k->args, k->random_state, k->result, k->span);
 }
 
 static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value *random_state, Value *result, SpanId span) {
-	struct {
-		Session *s;
-		Value f;
-		uint32_t n;
-		const Value *args;
-		Value *random_state, *result;
-		SpanId span;
-		Status st;
-	} k = {session_of(c), f, n, args, random_state, result, span, ST_OK};
+	DynamicCall k = {session_of(c), f, n, args, random_state, result, span, ST_OK};
 	if (f.kind == V_FUNCTION) {
 		const FunctionObject *fo = (const FunctionObject *)f.object;
 		const Builtin *b = fo->code_kind == CODE_BUILTIN ? fo->code : NULL;

@@ -215,7 +215,6 @@ typedef struct Call {
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
 Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* run-time dispatch: result is dynamic */
-Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at);
 Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* positional only */
 Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at); /* the library's own function, whatever the program calls so */
 /* A finished function of f at these arguments: parameters are the leaves of f, then of the arguments, then (when `effects`) the random
@@ -263,8 +262,6 @@ void sp_broadcast_pair(Sp *sp, Ref *x, Ref *y, const Av *ax, const Av *ay, Span 
 /* x stretched to exactly this shape, as what is written into a place must; `message` says of what, when it does not fit. */
 Ref sp_broadcast_into(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *message);
 Ref sp_broadcast_to(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *verb);
-/* The second label of a message at `at`: where x, or else y, came from. */
-void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y);
 Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at);
 /* [x0, x1, ...] with one more leading axis from equally typed parts. */
 Av *sp_stack(Sp *sp, uint32_t n, Av *const *items, Span at);
@@ -290,7 +287,6 @@ Av *call_named(const Call *call, const char *name, Ctx *c); /* NULL when not giv
 
 /* A lambda over the indices around an expression of index notation: one per expression, kept for the session. */
 const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const Atom *names);
-void sp_check_free_indices(Sp *sp, const Ast *def);
 
 /* After a failure that is certain: what follows in this block is not run, and has no value. */
 void sp_set_dead(Sp *sp);

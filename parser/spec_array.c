@@ -52,14 +52,8 @@ Ref sp_scalar(Sp *sp, Av *v, Dtype d, Span at, const char *what) {
 	return sp_to_dtype(sp, v, d);
 }
 
-static _Noreturn void shape_error(Sp *sp, const Av *x, const Av *y, Span at, const char *verb) {
-	Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot %s %s and %s", verb, sp_type_text(sp, x), sp_type_text(sp, y));
-	sp_second_origin(sp, d, at, x, y);
-	sp_throw(sp);
-}
-
 /* The second label: where the operand came from that was not made right here. */
-void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y) {
+static void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y) {
 	const Av *v[2] = {x, y};
 	for (int i = 0; i < 2; i++) {
 		Span o = v[i] ? v[i]->origin : NO_SPAN;
@@ -67,6 +61,12 @@ void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y) {
 		diag_second(sp->c, d, o, "%s came from here", sp_type_text(sp, v[i]));
 		return;
 	}
+}
+
+static _Noreturn void shape_error(Sp *sp, const Av *x, const Av *y, Span at, const char *verb) {
+	Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot %s %s and %s", verb, sp_type_text(sp, x), sp_type_text(sp, y));
+	sp_second_origin(sp, d, at, x, y);
+	sp_throw(sp);
 }
 
 Ref sp_broadcast_into(Sp *sp, Ref x, uint32_t rank, const Dim *shape, Span at, const char *message) {
@@ -177,6 +177,8 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 /* ---- operators -------------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_bool_array(Sp *sp, const Av *v) { return v->kind == AV_ARRAY && ty(sp, v->ref)->dtype == DT_BOOL; }
+
+static Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at);
 
 Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at) {
 	if (x->kind == AV_UNSET) return x;
@@ -289,7 +291,7 @@ static const char *operator_text(AstOp op) {
 	return (size_t)op < sizeof text / sizeof text[0] && text[op] ? text[op] : "?";
 }
 
-Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at) {
+static Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at) {
 	return sp_call_dynamic(sp, av_builtin(sp, "_operator", 1, (Av *[]){av_string(sp, name)}), n, args, at);
 }
 

@@ -732,38 +732,6 @@ Av *sp_comprehension(Sp *sp, const Ast *e) {
 	return sp_index_values(sp, r, 1, &mask, &span, e->span);
 }
 
-Av *sp_index_def(Sp *sp, const Ast *e) {
-	Notation nt = {.sp = sp, .e = e};
-	Scope s = {0};
-	if (e->index_def.nindices > MAX_INDICES) sp_fail(sp, E_RANK, e->span, "more than %d indices", MAX_INDICES);
-	for (uint32_t i = 0; i < e->index_def.nindices; i++) {
-		const Ast *ix = e->index_def.indices[i];
-		if (ix->kind != A_NAME) sp_fail(sp, E_TARGET, ix->span, "the left side of := takes plain index names");
-		for (uint32_t k = 0; k < i; k++)
-			if (s.ix[k].name == ix->name.name) sp_fail(sp, E_DUPLICATE, ix->span, "the index `%s` stands twice on the left", atom_text(sp->c, ix->name.name));
-		s.ix[s.n++] = (Ix){.name = ix->name.name, .span = ix->span};
-	}
-	nt.scope = &s;
-	for (uint32_t k = 0; k < e->index_def.nclauses; k++)
-		for (uint32_t i = 0; i < e->index_def.clauses[k].n; i++) {
-			const Ast *name = e->index_def.clauses[k].names[i];
-			Ix *ix = name->kind == A_NAME ? (Ix *)find_ix(&nt, name->name.name) : NULL;
-			if (!ix) {
-				const char *text = name->kind == A_NAME ? atom_text(sp->c, name->name.name) : "it";
-				Diag *d = diag_error(sp->c, E_INDEX_FREE, name->span, "the index `%s` does not stand on the left", text);
-				diag_hint(sp->c, d, "write sum(... for %s) to add over it", text);
-				sp_throw(sp);
-			}
-			if (e->index_def.clauses[k].range) explicit_range(&nt, ix, e->index_def.clauses[k].range);
-		}
-	for (uint32_t i = 0; i < s.n; i++)
-		if (!s.ix[i].known) infer_range(&nt, &s.ix[i], e->index_def.value);
-	sp_check_free_indices(sp, e);
-	const Ix *order[MAX_INDICES];
-	for (uint32_t i = 0; i < s.n; i++) order[i] = &s.ix[i];
-	return in_order(sp, lv_expr(&nt, e->index_def.value), s.n, order);
-}
-
 /* An unknown name used as an index on the right is most likely a forgotten sum: say so. */
 struct free_check {
 	Sp *sp;
@@ -794,8 +762,40 @@ static void free_visit(void *ud, const Ast *e) {
 	f->bound.n = mark;
 }
 
-void sp_check_free_indices(Sp *sp, const Ast *def) {
+static void sp_check_free_indices(Sp *sp, const Ast *def) {
 	struct free_check f = {.sp = sp};
 	for (uint32_t i = 0; i < def->index_def.nindices; i++) VEC_PUSH(sp->a, &f.bound, def->index_def.indices[i]->name.name);
 	free_visit(&f, def->index_def.value);
+}
+
+Av *sp_index_def(Sp *sp, const Ast *e) {
+	Notation nt = {.sp = sp, .e = e};
+	Scope s = {0};
+	if (e->index_def.nindices > MAX_INDICES) sp_fail(sp, E_RANK, e->span, "more than %d indices", MAX_INDICES);
+	for (uint32_t i = 0; i < e->index_def.nindices; i++) {
+		const Ast *ix = e->index_def.indices[i];
+		if (ix->kind != A_NAME) sp_fail(sp, E_TARGET, ix->span, "the left side of := takes plain index names");
+		for (uint32_t k = 0; k < i; k++)
+			if (s.ix[k].name == ix->name.name) sp_fail(sp, E_DUPLICATE, ix->span, "the index `%s` stands twice on the left", atom_text(sp->c, ix->name.name));
+		s.ix[s.n++] = (Ix){.name = ix->name.name, .span = ix->span};
+	}
+	nt.scope = &s;
+	for (uint32_t k = 0; k < e->index_def.nclauses; k++)
+		for (uint32_t i = 0; i < e->index_def.clauses[k].n; i++) {
+			const Ast *name = e->index_def.clauses[k].names[i];
+			Ix *ix = name->kind == A_NAME ? (Ix *)find_ix(&nt, name->name.name) : NULL;
+			if (!ix) {
+				const char *text = name->kind == A_NAME ? atom_text(sp->c, name->name.name) : "it";
+				Diag *d = diag_error(sp->c, E_INDEX_FREE, name->span, "the index `%s` does not stand on the left", text);
+				diag_hint(sp->c, d, "write sum(... for %s) to add over it", text);
+				sp_throw(sp);
+			}
+			if (e->index_def.clauses[k].range) explicit_range(&nt, ix, e->index_def.clauses[k].range);
+		}
+	for (uint32_t i = 0; i < s.n; i++)
+		if (!s.ix[i].known) infer_range(&nt, &s.ix[i], e->index_def.value);
+	sp_check_free_indices(sp, e);
+	const Ix *order[MAX_INDICES];
+	for (uint32_t i = 0; i < s.n; i++) order[i] = &s.ix[i];
+	return in_order(sp, lv_expr(&nt, e->index_def.value), s.n, order);
 }

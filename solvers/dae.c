@@ -211,7 +211,7 @@ Status dae_fail(Dae *o, int flag, double t) {
 
 /* ---- the value ------------------------------------------------------------------------------------------------- */
 
-int dae_step(void *dae, double *t) {
+static int dae_step(void *dae, double *t) {
 	Dae *o = dae;
 	int flag = IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
 	if (o->s.status != ST_OK) return IDA_MEM_FAIL; /* a vector could not be cloned, or a callback refused */

@@ -55,7 +55,6 @@ Status dae_start(Dae *o);
 void dae_rewind(Dae *o); /* gives up the integrator and goes back to the start */
 void dae_end(Dae *o);
 Status dae_fail(Dae *o, int flag, double t);
-int dae_step(void *dae, double *t);
 March dae_march(Dae *o); /* without its `row` */
 
 /* Begins the sensitivities in ns directions, which are then set; dae_start integrates them along. */

@@ -21,6 +21,18 @@ static int call_f(double t, N_Vector y, N_Vector ydot, void *ode) {
 	return routine_into(&o->s, &o->f, 0, t, ydot);
 }
 
+int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bool transposed, SUNMatrix m) {
+	Value *args = o->jac.args + o->jac.ncaptured;
+	const double *values;
+	args[0] = value_f64(t);
+	args[1] = value_tensor(vector_tensor(y));
+	if (routine_run(&o->s, &o->jac)) return -1;
+	int flag = routine_numbers(&o->s, &o->jac, 0, o->pattern.nvalues, t, &values);
+	if (!flag) pattern_fill(p, values, sign, transposed, m);
+	routine_drop(&o->jac);
+	return flag;
+}
+
 static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *ode, N_Vector x1, N_Vector x2,
                          N_Vector x3) {
 	(void)fy;
@@ -28,15 +40,7 @@ static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *o
 	(void)x2;
 	(void)x3;
 	Ode *o = ode;
-	Value *args = o->jac.args + o->jac.ncaptured;
-	const double *values;
-	args[0] = value_f64(t);
-	args[1] = value_tensor(vector_tensor(y));
-	if (routine_run(&o->s, &o->jac)) return -1;
-	int flag = routine_numbers(&o->s, &o->jac, 0, o->pattern.nvalues, t, &values);
-	if (!flag) pattern_fill(&o->pattern, values, 1, false, m);
-	routine_drop(&o->jac);
-	return flag;
+	return ode_jacobian(o, t, y, &o->pattern, 1, false, m);
 }
 
 /* ---- a problem from its operands ------------------------------------------------------------------------------- */

@@ -44,6 +44,8 @@ void ode_end(Ode *o);
 Status ode_fail(Ode *o, int flag, double t); /* in words; the status of the callback where one stopped the run */
 Status ode_fail_backward(Ode *o, int flag, double t); /* the same, of the adjoint */
 int ode_step(void *ode, double *t);          /* for march */
+/* df/dy at (t, y) into m, on the pattern p of it or of its transpose, times `sign`; as CVODES wants it of a callback. */
+int ode_jacobian(Ode *o, double t, N_Vector y, const Pattern *p, double sign, bool transposed, SUNMatrix m);
 March ode_march(Ode *o);                     /* without its `row` */
 
 /* ---- y and its derivatives together ---------------------------------------------------------------------------- */

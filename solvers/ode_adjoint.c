@@ -133,16 +133,7 @@ static int adjoint_jacobian(double t, N_Vector y, N_Vector lambda, N_Vector flam
 	(void)x2;
 	(void)x3;
 	Run *r = run;
-	Ode *o = &r->o;
-	Value *args = o->jac.args + o->jac.ncaptured;
-	const double *values;
-	args[0] = value_f64(t);
-	args[1] = value_tensor(vector_tensor(y));
-	if (routine_run(&o->s, &o->jac)) return -1;
-	int flag = routine_numbers(&o->s, &o->jac, 0, o->pattern.nvalues, t, &values);
-	if (!flag) pattern_fill(&r->transposed, values, -1, true, m);
-	routine_drop(&o->jac);
-	return flag;
+	return ode_jacobian(&r->o, t, y, &r->transposed, -1, true, m);
 }
 
 static double largest(const double *x, int64_t n) {

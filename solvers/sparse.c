@@ -1,7 +1,7 @@
 /* sparse.c - linear systems with sparse matrices, by KLU of SuiteSparse (T. A. Davis and E. Palamadai Natarajan, "Algorithm 907: KLU", ACM TOMS 37, 2010).
  *
- * Needs: sparse.h, KLU. Guarantees: the pattern is checked before KLU sees it; a singular matrix is an error of the program. The rules are those
- * of any linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a solve with the transpose.
+ * Needs: sparse.h, KLU. Guarantees: the pattern is checked before KLU sees it, since anybody can make such a record; a singular matrix is an error of
+ * the program. The rules are those of any linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a solve with the transpose.
  */
 #include "solvers/sparse.h"
 #include <klu.h>
@@ -82,6 +82,18 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	const Type *r = nargs == OPERANDS ? ref_ty(f, args[RIGHT]) : NULL;
 	if (!r || r->dtype != DT_F64 || ref_ty(f, args[VALUES])->dtype != DT_F64 || r->rank < 1 || r->rank > 2) {
 		diag_error(c, E_TYPE, span_of(c, build_span(b)), "a sparse system is solved in f64, for a vector or a matrix of right-hand sides");
+		ctx_throw(c, ST_ERROR);
+	}
+	for (uint32_t k = STARTS; k <= VALUES; k++) {
+		const Type *t = ref_ty(f, args[k]);
+		if (t->rank == 1 && t->dtype == (k == VALUES ? DT_F64 : DT_I64)) continue;
+		diag_error(c, E_TYPE, span_of(c, build_span(b)), "the rows, columns and column starts of a sparse matrix are vectors of i64");
+		ctx_throw(c, ST_ERROR);
+	}
+	const Atom elements = atom(c, "the elements of a sparse matrix");
+	if (!build_unify(b, ref_ty(f, args[ROWS])->dims[0], ref_ty(f, args[VALUES])->dims[0], elements) ||
+	    !build_unify(b, ref_ty(f, args[COLUMNS])->dims[0], ref_ty(f, args[VALUES])->dims[0], elements)) {
+		diag_error(c, E_SHAPE, span_of(c, build_span(b)), "a sparse matrix has as many rows and columns as values");
 		ctx_throw(c, ST_ERROR);
 	}
 	const Type right = *r;

@@ -24,22 +24,16 @@ _pattern(f, args, which, symmetric, direct = false) = {
   kept = map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args))))
   r = _host("sparsity", ((f, args),), kept, (which, if symmetric { if direct { 2 } else { 1 } } else { 0 }))
   (rows = r[0], columns = r[1], column_start = r[2], row_start = r[3], place = r[4], colour = r[5], group_sizes = r[6], heavy = r[7], heavy_colour = r[8],
-   heavy_sizes = r[9], term = r[10], jump = r[11])
+   heavy_sizes = r[9], term = r[10], part_of = r[11], most_terms = r[12])
 }
 
 # What the evaluation on pattern p takes, as text.
 _explain_pattern(p) = {
   products = len(p.group_sizes)
   rows = len(p.heavy_sizes)
-  terms = _terms(p.jump)
   text = "{len(p.row_start) - 1} by {len(p.column_start) - 1}, {len(p.rows)} elements: {products} products with the derivative"
   if rows > 0 { text = "{text}, {rows} with its transpose for {len(p.heavy)} of the rows" }
-  if terms > 0 { "{text}; acyclic colouring, {len(p.term)} sums of at most {terms} terms" } else { text }
-}
-_terms(jump) = {
-  t = ones(shape(jump)[1] + 1)
-  for r in 0..len(jump) { t[jump[r]] += t[..-1] }
-  i64(sum(max(concat([0.0], t[..-1]))))
+  if len(p.term) > 0 { "{text}; acyclic colouring, {len(p.term)} sums of at most {p.most_terms[0]} terms" } else { text }
 }
 
 _sparse_jacobian(f, x) = if kind(x) == "array" { _jacobian_on(f, x, sparsity(f, x)) } else {
@@ -58,22 +52,16 @@ _jacobian_on(f, x, p) = (rows = p.rows, columns = p.columns, values = _compresse
 _compressed(f, x, p) = {
   direct = if len(p.heavy_sizes) == 0 { _forward(f, x, p) } else {
     (y, pull) = vjp(f, x)
-    backward = reshape(map(w -> ravel(pull(reshape(w, shape(y)))), _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
+    row = w -> ravel(pull(reshape(w, shape(y))))
+    whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) } # a cotangent of x, which is real, is the real part of conj(w) J
+    backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
     if len(p.group_sizes) == 0 { backward } else { concat(_forward(f, x, p), backward) }
   }
-  if len(p.term) == 0 { direct[p.place] } else { concat(direct, _along_trees(direct[p.term], p.jump))[p.place] }
+  if len(p.term) == 0 { direct[p.place] } else { concat(direct, _host("tree_sums", (), (direct[p.term], p.part_of), (0,))[0])[p.place] }
 }
 _forward(f, x, p) = {
   (y, push) = linearize(f, x)
   reshape(map(dx -> ravel(push(reshape(dx, shape(x)))), _seeds(p.colour, iota(size(x)), len(p.group_sizes), size(x))), -1)
-}
-# Each term less the sums under it, at all depths: those at a distance of one are taken from it, then those of two are added with what they hold by
-# now, then of four and so on; jump[r] tells where each goes, past the end to nowhere.
-_along_trees(term, jump) = {
-  t = concat(term, 0 * term[..1])
-  t[jump[0]] -= term
-  for r in 1..len(jump) { t[jump[r]] += t[..-1] }
-  t[..-1]
 }
 _seeds(colour, at, groups, n) = {
   s = zeros(groups, n)

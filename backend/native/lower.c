@@ -149,7 +149,7 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 		}
 		return factor_takes_type(c, in, ref_type(f, inst_arg(f, in, 0)));
 	}
-	case OP_CALL: return takes_callee(fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0)), asked);
+	case OP_CALL: return takes_callee(inst_callee(c, in), asked);
 	default: return false;
 	}
 }
@@ -479,7 +479,7 @@ static uint32_t callee_number(Lower *l, const Fn *g) {
 }
 
 void lower_call(Lower *l, const Inst *in) {
-	const Fn *g = fn_get(l->c, (FnId)attr_int(l->c, OP_CALL, in->attr, 0));
+	const Fn *g = inst_callee(l->c, in);
 	uint32_t number = callee_number(l, g), n = 0;
 	KRef args[CALLEE_PARAMS], results[CALLEE_RESULTS];
 	for (uint32_t k = 0; k < in->nargs; k++) {

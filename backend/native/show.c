@@ -97,7 +97,7 @@ static void add_function(Show *s, Fn *f, const char *role, const int64_t *syms) 
 static void add_handed(Show *s, const Inst *in) {
 	Ctx *c = s->c;
 	if (in->op == OP_CALL) {
-		Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+		Fn *g = inst_callee(c, in);
 		if (g == s->f || g == s->flat) return;
 		add_function(s, g, "called", NULL);
 	} else if (in->op == OP_HOST) {

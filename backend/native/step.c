@@ -133,7 +133,7 @@ static __attribute__((cold, noinline)) Status unit_failed(Frame *f, const Step *
 	for (; k < t.n; k++) {
 		const UnitSite *site = &u->sites[t.sites[k]];
 		const Inst *in = &site->fn->insts.at[site->inst];
-		call_told(f->be, fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0)), in);
+		call_told(f->be, inst_callee(f->ctx, in), in);
 	}
 	return st;
 }

@@ -126,7 +126,7 @@ static double region_seconds(const Estimate *e, const Region *g);
 
 static double call_seconds(const Estimate *e, const Inst *in) {
 	Ctx *c = e->f->ctx;
-	const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+	const Fn *g = inst_callee(c, in);
 	if (!g || !g->finished || e->depth >= DEPTH_MOST) return 1e-6;
 	for (const Estimate *k = e; k; k = k->caller)
 		if (k->f == g) return STEP_SECONDS * e->guess;
@@ -179,13 +179,13 @@ static double region_seconds(const Estimate *e, const Region *g) {
 	return t;
 }
 
-/* Instructions of the function and of what it calls, once each. */
+/* Instructions of the function and of what it calls, to that depth and for each call. */
 static double insts_of(const Fn *f, uint32_t depth) {
 	double n = f->insts.n;
 	if (!depth) return n;
 	for (uint32_t i = 0; i < f->insts.n && n < 1e5; i++) {
 		const Inst *in = &f->insts.at[i];
-		const Fn *g = in->op == OP_CALL ? fn_get(f->ctx, (FnId)attr_int(f->ctx, OP_CALL, in->attr, 0)) : NULL;
+		const Fn *g = inst_callee(f->ctx, in);
 		if (g && g != f) n += insts_of(g, depth - 1);
 	}
 	return n;

@@ -159,7 +159,7 @@ static void ba_setup(Case *c) {
 #define BA_TYPE "(f64[n, 11], f64[m, 3], f64[p], i64[p], i64[p], f64[p, 2]) -> "
 
 const Row ba_rows[] = {
-    {.name = "ba-value", .title = "bundle adjustment, 49 cameras, 7776 points, 31843 observations: the objective", BA, .function = "objective", .type = BA_TYPE "f64"},
-    {.name = "ba", .title = "the same and its gradient", BA, .function = "step", .type = BA_TYPE "(f64, f64[n, 11], f64[m, 3], f64[p])", .variant = 1},
+    {.name = "ba-value", .title = "bundle adjustment, 49 cameras, 7776 points, 31843 observations: the value", BA, .function = "objective", .type = BA_TYPE "f64"},
+    {.name = "ba", .title = "bundle adjustment, value and gradient, 49 cameras, 7776 points, 31843 observations", BA, .function = "step", .type = BA_TYPE "(f64, f64[n, 11], f64[m, 3], f64[p])", .variant = 1},
     {0},
 };

@@ -162,7 +162,7 @@ static void lstm_setup(Case *c) {
 #define LSTM_TYPE "(f64[2, 2, 4, 14], f64[3, 14], f64[2, 2, 14], f64[n, 14]) -> "
 
 const Row lstm_rows[] = {
-    {.name = "lstm-value", .title = "recurrent network, 2 layers of 14, 1024 letters: the loss", LSTM, .function = "objective", .type = LSTM_TYPE "f64"},
-    {.name = "lstm", .title = "the same and its gradient", LSTM, .function = "step", .type = LSTM_TYPE "(f64, f64[2, 2, 4, 14], f64[3, 14])", .variant = 1},
+    {.name = "lstm-value", .title = "recurrent network, 2 layers of 14, 1024 letters: the value", LSTM, .function = "objective", .type = LSTM_TYPE "f64"},
+    {.name = "lstm", .title = "recurrent network, value and gradient, 2 layers of 14, 1024 letters", LSTM, .function = "step", .type = LSTM_TYPE "(f64, f64[2, 2, 4, 14], f64[3, 14])", .variant = 1},
     {0},
 };

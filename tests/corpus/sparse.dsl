@@ -83,6 +83,9 @@ D = dense(jacobian(p -> p.a * p.b; sparse = true)((a = 2.0, b = x[..3])))
 D                                                                        #~ [x[0], 2, 0, 0; x[1], 0, 2, 0; x[2], 0, 0, 2]
 dense(jacobian(p -> (p.b[..2], p.a^2); sparse = true)((a = 3.0, b = x[..3])))   #> [[0, 1, 0, 0], [0, 0, 1, 0], [6, 0, 0, 0]]
 jacobian(x -> x^2 + x[0]; sparse = true)(f32([1.0, 2, 3])).values        #> [3, 1, 1, 4, 6]
+against(x -> stack(sum(x) * im + prod(x[..2]), im * x[0]), x)            #> (0.0, 0, 1, 1)
+against(x -> [sum(x[..20])^2 * (1 + 2im), sum(x[20..]) * im], x)         #> (0.0, 0, 0, 1)
+jacobian(x -> c64(sum(x) * (2 - im)) * x[..1]; sparse = true)(f32([1.0, 2])).values    #> [8 - 4im, 2 - 1im]
 shift(k) = x -> x[k..] * x[..-k]
 len(jacobian(shift(2); sparse = true)(x).values)                         #> 76
 len(jacobian(shift(3); sparse = true)(x).values)                         #> 74
@@ -155,6 +158,15 @@ abs(jvp(third, x, d)[1] - jvp(whole, x, d)[1]) <= 1e-12 * abs(whole(x))  #> true
 max(abs(hessian(third)(x) - hessian(whole)(x))) <= 1e-13 * max(abs(hessian(whole)(x)))   #> true
 max(abs(map(x -> hessian(rosen; sparse = true)(x).values, stack(x, 2x))[1] - hessian(rosen; sparse = true)(2x).values))   #> 0.0
 max(abs(f64(hessian(rosen; sparse = true)(f32(x)).values) - hessian(rosen; sparse = true)(x).values)) < 1e-3       #> true
+c = taylor(s -> third(x + s * d), 0.0, 3) - taylor(s -> whole(x + s * d), 0.0, 3);
+max(abs(c)) <= 1e-12 * abs(whole(x))                                     #> true
+turned(x) = grad(rosen)(x) * (1 - 2im)
+p = sparsity(turned, x; symmetric = true);
+(len(p.group_sizes), max(abs(dense(jacobian(turned; sparse = p)(x)) - hessian(rosen)(x) * (1 - 2im))) < 1e-11)    #> (2, true)
+# the pattern's own numbers are those of the colouring, and what was made of it by hand is looked at
+p = sparsity(grad(rosen), x; symmetric = true);
+(len(p.term), p.most_terms)                                              #> (39, [20])
+try { hessian(rosen; sparse = (...p, part_of = 0 * p.part_of))(x).values[0] } catch m { m }    #> the pattern of a sparse derivative: a sum must come before the one it is part of
 rows(x) = sum(jacobian(x -> sum(reshape(x, 8, 5)^3; axis = 1); sparse = true)(x).values)
 max(abs(grad(rows)(x) - 6x)) < 1e-14                                     #> true
 H = hessian(rosen; sparse = sparsity(grad(rosen), x; symmetric = true))(x);

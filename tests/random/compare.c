@@ -258,7 +258,7 @@ static bool holds_single(const Ctx *c, const Fn *f, uint32_t depth) { /* with wh
 	for (uint32_t i = 0; i < f->insts.n && depth < 8; i++) {
 		const Inst *in = &f->insts.at[i];
 		if (in->op != OP_CALL) continue;
-		const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+		const Fn *callee = inst_callee(c, in);
 		if (callee && callee != f && holds_single(c, callee, depth + 1)) return true;
 	}
 	return false;
@@ -281,7 +281,7 @@ static bool mark_single(const Ctx *c, const Fn *f, const Region *r, bool *marked
 		}
 		for (uint32_t k = 0; k < in->nregions; k++) single |= mark_single(c, f, inst_region(f, in, k), marked);
 		if (in->op == OP_CALL) {
-			const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+			const Fn *callee = inst_callee(c, in);
 			single |= callee && callee != f && holds_f32(c, callee);
 		}
 		for (uint32_t k = 0; k < in->nresults; k++) marked[in->results + k] = single || is_single(f, inst_result(in, k));

@@ -3,14 +3,10 @@
  * Needs: eval_help.h.
  */
 #include "tests/unit/eval_help.h"
+#include "tests/unit/check_of.h"
 
 void ev_check_at(T *t, bool good, const char *what, int line) {
-	if (good) {
-		t->passed++;
-		return;
-	}
-	t->failed++;
-	printf("%s:%d: %s\n", t->file, line, what);
+	check_of(&t->passed, &t->failed, good, what, t->file, line);
 }
 
 static void to_stdout(void *ud, const char *text, size_t n) {

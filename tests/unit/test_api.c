@@ -4,6 +4,7 @@
  * Needs: atled.h only. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
  */
 #include "atled.h"
+#include "tests/unit/check_of.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -20,15 +21,7 @@ typedef struct T { /* what a test has at hand */
 	atled_context *x;
 } T;
 
-static void check_at(T *t, bool good, const char *what, int line) {
-	if (good) {
-		t->passed++;
-		return;
-	}
-	t->failed++;
-	printf("test_api.c:%d: %s\n", line, what);
-}
-#define CHECK(t, x) check_at((t), (x), #x, __LINE__)
+#define CHECK(t, x) CHECK_OF((t), x)
 
 static void to_stdout(void *ud, const char *text, size_t n) {
 	(void)ud;
@@ -36,7 +29,7 @@ static void to_stdout(void *ud, const char *text, size_t n) {
 }
 
 static void fine_at(T *t, atled_status st, const char *what, int line) {
-	check_at(t, st == ATLED_OK, what, line);
+	CHECK_AT(t, st == ATLED_OK, what, line);
 	if (st == ATLED_OK) return;
 	printf("  status %d\n", (int)st);
 	for (size_t i = 0; i < atled_error_count(t->x); i++) atled_error_write(t->x, i, ATLED_ERROR_TEXT, to_stdout, NULL);
@@ -1137,7 +1130,7 @@ int main(void) {
 	}
 	int before = freed;
 	atled_context_free(t.x);
-	check_at(&t, freed == before + 1, "free_ud is called with the context", __LINE__);
+	CHECK_AT(&t, freed == before + 1, "free_ud is called with the context", __LINE__);
 	printf("%u passed, %u failed\n", t.passed, t.failed);
 	return t.failed != 0;
 }

@@ -696,6 +696,22 @@ static void test_sizes(T *t) {
 	fn_unref(f);
 }
 
+/* A transform that is there already is found, and finding it keeps nothing. */
+static void test_found(T *t) {
+	begin(t, "found again");
+	Ref x = param(t, num(t), "x"), y = param(t, num(t), "y");
+	Fn *f = end1(t, mul(t->b, build1(t->b, OP_SIN, x), build1(t->b, OP_EXP, y)));
+	const bool first[] = {true, false}, both[] = {true, true};
+	Fn *one = ad_jvp(t->c, f, first, NULL), *two = ad_jvp(t->c, f, both, NULL);
+	const Linearised *linear = ad_linearise(t->c, f, both);
+	CHECK(t, one != two);
+	const size_t before = arena_bytes(f->arena);
+	bool same = true;
+	for (int k = 0; k < 10000; k++) same &= ad_jvp(t->c, f, first, NULL) == one && ad_jvp(t->c, f, both, NULL) == two && ad_linearise(t->c, f, both) == linear;
+	CHECK(t, same && arena_bytes(f->arena) == before);
+	fn_unref(f);
+}
+
 /* What is kept grows with what was done, and the cotangent of an array is updated in place. */
 static void test_scaling(T *t) {
 	Fn *f = walking_loop(t), *back = vjp_of(t, f, (bool[]){true});
@@ -764,6 +780,7 @@ int main(int argc, char **argv) {
 		{"costs", test_costs},
 		{"scaling", test_scaling},
 		{"sizes", test_sizes},
+		{"found", test_found},
 		{"memory", test_memory},
 	};
 	return run_tests(tests, sizeof tests / sizeof *tests, argc > 1 ? argv[1] : NULL);

@@ -3,6 +3,7 @@
  * Needs: lang/ only. Prints "N passed, N failed"; the exit status is 0 when nothing failed.
  */
 #include "lang/build_internal.h"
+#include "tests/unit/check_of.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +18,7 @@ typedef struct T { /* what one test has at hand */
 	Builder *b;
 } T;
 
-static void check_at(T *t, bool good, const char *what, int line) {
-	if (good) {
-		t->tally->passed++;
-		return;
-	}
-	t->tally->failed++;
-	printf("test_build.c:%d: %s\n", line, what);
-}
-#define CHECK(t, x) check_at((t), (x), #x, __LINE__)
+#define CHECK(t, x) CHECK_OF((t)->tally, x)
 
 /* ---- short words ------------------------------------------------------------------------------------------------- */
 

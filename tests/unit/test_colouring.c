@@ -58,7 +58,7 @@ static RowPattern pattern_of(Ctx *c, const Matrix *a) {
 /* What the products with the groups are, one after the other. */
 static double *products(const Matrix *a, const Colouring *k) {
 	const int64_t direct = k->p * a->m + k->q * a->n;
-	double *out = calloc((size_t)(direct + k->nsums + 1), sizeof *out), *sum = out + direct, before[MOST * MOST];
+	double *out = calloc((size_t)(direct + k->nsums + 1), sizeof *out), *sum = out + direct;
 	if (!out) abort();
 	for (int64_t i = 0; i < a->m; i++) {
 		for (int64_t j = 0; j < a->n; j++) {
@@ -67,12 +67,9 @@ static double *products(const Matrix *a, const Colouring *k) {
 		}
 	}
 	for (int64_t i = 0; i < k->nsums; i++) sum[i] = out[k->term[i]];
-	for (int64_t r = 0; r < k->rounds; r++) {
-		memcpy(before, sum, (size_t)k->nsums * sizeof *sum);
-		for (int64_t i = 0; i < k->nsums; i++) {
-			const int64_t to = k->jump[r * k->nsums + i];
-			if (to < k->nsums) sum[to] += r ? before[i] : -before[i];
-		}
+	for (int64_t i = 0; i < k->nsums; i++) {
+		CHECK(k->part_of[i] > i && k->part_of[i] <= k->nsums);
+		if (k->part_of[i] < k->nsums) sum[k->part_of[i]] -= sum[i];
 	}
 	return out;
 }
@@ -118,7 +115,7 @@ static void check_symmetric(Ctx *c, const Matrix *a, Recovery recovery, Colourin
 		for (int64_t e = p.start[j]; e < p.start[j + 1]; e++) right &= out[k->place[e]] == a->at[p.column[e]][j];
 	CHECK(right);
 	CHECK(is_colouring(a, k, !k->nsums && recovery != RECOVERY_SUBSTITUTION));
-	CHECK(k->most_terms <= a->n / 2 + 1 && (k->nsums > 0) == (k->rounds > 0));
+	CHECK(k->most_terms <= a->n / 2 + 1 && (k->nsums > 0) == (k->most_terms > 1));
 	free(out);
 	row_pattern_free(c, &p);
 }
@@ -190,7 +187,7 @@ static void check_known(Ctx *c) {
 			colouring_free(c, &k);
 			check_symmetric(c, &a, RECOVERY_SUBSTITUTION, &k);
 			CHECK(kind == GRID ? k.p <= acyclic[kind] : k.p == acyclic[kind]);
-			CHECK(kind != PATH || (k.most_terms == 10 && k.rounds == 4));
+			CHECK(kind != PATH || (k.most_terms == 10));
 			colouring_free(c, &k);
 		}
 	}

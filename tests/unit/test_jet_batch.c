@@ -1086,7 +1086,7 @@ static Fn *rule_service(Ctx *c, const Fn *f, const Inst *in) {
 			   "[-1]} %4: f64 = dot %3, %2 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []} return %4 }");
 	if (in->op == OP_REDUCE_MAX) return jb_read_fn(c, "fn @wrong() -> () { return }");
 	if (in->op != OP_CALL) return NULL;
-	const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+	const Fn *callee = inst_callee(c, in);
 	(void)f;
 	if (strcmp(atom_text(c, callee->name), "soft") != 0) return NULL;
 	return jb_read_fn(

@@ -645,7 +645,7 @@ static void copy_flat(Ctx *c, Builder *b, const Fn *f, const Ref *args, Ref *res
 			build_copy_inst(b, &m, in);
 			continue;
 		}
-		const Fn *callee = fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0));
+		const Fn *callee = inst_callee(c, in);
 		Ref inner[128], out[128];
 		for (uint32_t k = 0; k < in->nargs; k++) inner[k] = refmap_get(b, &m, inst_arg(f, in, k));
 		copy_flat(c, b, callee, inner, out);

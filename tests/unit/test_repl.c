@@ -3,6 +3,7 @@
  * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when
  * nothing failed.
  */
+#include "tests/unit/check_of.h"
 #include <errno.h>
 #include <poll.h>
 #include <pty.h>
@@ -27,15 +28,7 @@ typedef struct T {
 	int slower;
 } T;
 
-static void check_at(T *t, bool good, const char *what, int line) {
-	if (good) {
-		t->passed++;
-		return;
-	}
-	t->failed++;
-	printf("test_repl.c:%d: %s\n", line, what);
-}
-#define CHECK(t, x) check_at((t), (x), #x, __LINE__)
+#define CHECK(t, x) CHECK_OF((t), x)
 
 static double seconds(void) {
 	struct timespec now;

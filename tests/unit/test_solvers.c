@@ -12,6 +12,7 @@
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
 #include "solvers/solvers.h"
+#include "tests/unit/check_of.h"
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -27,15 +28,7 @@ typedef struct T { /* what a test has at hand */
 	Builder *b;
 } T;
 
-static void check_at(T *t, bool good, const char *what, int line) {
-	if (good) {
-		t->passed++;
-		return;
-	}
-	t->failed++;
-	printf("test_solvers.c:%d: %s\n", line, what);
-}
-#define CHECK(t, x) check_at((t), (x), #x, __LINE__)
+#define CHECK(t, x) CHECK_OF((t), x)
 
 static void to_stdout(void *ud, const char *text, size_t n) {
 	(void)ud;
@@ -49,7 +42,7 @@ static void show_diags(T *t) {
 static void near_at(T *t, double got, double want, double tolerance, int line) {
 	double off = fabs(got - want) / fabs(want);
 	if (!(off <= tolerance)) printf("test_solvers.c:%d: %.15g instead of %.15g: off by %.2g\n", line, got, want, off);
-	check_at(t, off <= tolerance, "relative difference", line);
+	CHECK_AT(t, off <= tolerance, "relative difference", line);
 }
 #define NEAR(t, got, want, tolerance) near_at((t), (got), (want), (tolerance), __LINE__)
 
