@@ -129,13 +129,14 @@ static Piece *new_piece(Lower *l, Sched *s, PieceKind kind) {
 	return p;
 }
 
-static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts) {
+static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts, Dim row, uint32_t lanes) {
 	Flow *w = l->flow;
 	if (!n) return;
 	Piece *p = new_piece(l, s, kind);
 	p->n = n;
 	p->insts = insts;
-	p->row = w->row;
+	p->row = row;
+	p->lanes = lanes;
 	p->from = w->next;
 	p->to = p->from + p->n;
 	w->next = p->to + 1;
@@ -144,13 +145,17 @@ static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			define(l, s, p, inst_result(in, k));
 			w->in_run[in->results + k] = false;
-			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p->row)) l->needed[in->results + k] = true;
+			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p)) l->needed[in->results + k] = true;
 		}
 	}
 	for (uint32_t i = 0; i < p->n; i++) {
 		Using u = {l, s, p, p->from};
 		inst_refs(l->f, inst_at(l, insts[i]), note_use, &u);
 	}
+}
+
+static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts) {
+	put_rows(l, s, kind, n, insts, l->flow->row, 0);
 }
 
 /* A run in which some instructions must be done row by row. By position in the run: */
@@ -397,6 +402,15 @@ static bool run_reads_operands(const Lower *l, const Inst *in) {
 	return false;
 }
 
+/* What may fail in the run can be done by rows, in its order. */
+static bool run_fails_by_rows(const Lower *l, Dim row) {
+	for (uint32_t i = 0; i < l->flow->run.n; i++) {
+		const Inst *in = inst_at(l, l->flow->run.at[i]);
+		if (flow_may_fail(l->f, in) && !rows_take(l, in, row)) return false;
+	}
+	return true;
+}
+
 static void schedule(Lower *l, Sched *s) {
 	if (s->region)
 		for (uint32_t k = 0; k < s->region->nparams; k++) define(l, s, NULL, ref_value(s->region->params + k));
@@ -406,14 +420,18 @@ static void schedule(Lower *l, Sched *s) {
 		bool dependent = depends_on_run(l, in);
 		bool ordered = l->flow->run_fails && flow_may_fail(l->f, in);
 		Dim row;
+		uint32_t lanes;
 		/* the first failure is told: what is done by rows is done together, the rest before or after */
 		if (l->flow->by_rows && ordered && !rows_take(l, in, l->flow->row)) flush(l, s);
 		dependent = depends_on_run(l, in);
 		if (rows_must(l, in, &row)) {
-			if (l->flow->by_rows ? l->flow->row != row : ordered) flush(l, s);
+			if (l->flow->by_rows ? l->flow->row != row : ordered && !run_fails_by_rows(l, row)) flush(l, s);
 			l->flow->by_rows = true;
 			l->flow->row = row;
 			append(l, i);
+		} else if (lanes_take(l, in, &row, &lanes)) {
+			flush(l, s);
+			put_rows(l, s, PIECE_ROWS, 1, &s->insts[n], row, lanes);
 		} else if (in->nregions) {
 			if (ordered || run_reads_operands(l, in)) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
@@ -765,6 +783,15 @@ static void link_run(Lower *l, Sched *s, Piece *p) {
 	}
 }
 
+/* What a branch computes for one result of its `if`, and for nothing else after it, is computed where that has its place. */
+static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref out) {
+	const Ref r = l->f->args.at[branch->region->results + k];
+	if (!ref_is_value(r)) return;
+	const ValueFlow *v = flow_of(l, r);
+	if (v->home != branch || !v->piece || (v->piece->kind != PIECE_RUN && v->piece->kind != PIECE_ROWS) || v->joined || v->owned || uses_at(v, branch->end) != 1) return;
+	unite(l, out, r);
+}
+
 static void link(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		Piece *p = s->pieces.at[i];
@@ -779,7 +806,7 @@ static void link(Lower *l, Sched *s) {
 				/* a tape goes on where it lies */
 				for (uint32_t r = 0; in->op == OP_FOR && r < in->nresults; r++) {
 					Ref init = inst_arg(l->f, in, 1 + r), out = inst_result(in, r);
-					if (rows_tape(l, out, p->row) && gives_memory(l, s, p, init)) unite(l, init, out);
+					if (rows_tape(l, out, p) && gives_memory(l, s, p, init)) unite(l, init, out);
 				}
 			}
 			continue;
@@ -797,9 +824,11 @@ static void link(Lower *l, Sched *s) {
 				Ref out = inst_result(in, k), source;
 				if (is_small(l, out)) continue;
 				flow_of(l, out)->owned = true;
-				if (!chain_step(l, s, p, out, REF_NONE, s->end, &source, &c)) continue;
-				const ValueFlow *v = flow_of(l, source);
-				if (v->home != s || !v->owned || v->alias || v->last != p || v->at_end || v->outside) continue;
+				const ValueFlow *v = chain_step(l, s, p, out, REF_NONE, s->end, &source, &c) ? flow_of(l, source) : NULL;
+				if (!v || v->home != s || !v->owned || v->alias || v->last != p || v->at_end || v->outside) {
+					for (uint32_t r = 0; r < 2; r++) link_branch_result(l, p->regions[r], k, out);
+					continue;
+				}
 				join_chain(l, out, &c);
 				unite(l, out, source);
 			}

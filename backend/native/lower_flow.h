@@ -38,6 +38,7 @@ typedef struct Piece {
 	uint32_t n;          /* RUN, ROWS */
 	const InstId *insts;
 	Dim row;             /* ROWS */
+	uint32_t lanes;      /* ROWS: all in one vector, see lanes_take */
 	uint32_t from, to;   /* positions */
 	ArrayPlan *plan;
 	Sched *regions[2];
@@ -121,8 +122,11 @@ bool flow_may_fail(const Fn *f, const Inst *in);
 bool rows_take(const Lower *l, const Inst *in, Dim row);
 /* ... and is best done so, or cannot be done otherwise. */
 bool rows_must(const Lower *l, const Inst *in, Dim *row);
+/* A loop over small arrays that have an axis of fixed length in common, which the loop goes through element by element or sums over: the axis is a vector,
+ * and what the loop carries is registers. */
+bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes);
 /* The value stays in memory although it is carried by a loop that is done by rows. */
-bool rows_tape(const Lower *l, Ref r, Dim row);
+bool rows_tape(const Lower *l, Ref r, const Piece *p);
 /* It looks along the rows, but in a way that those who are done by rows and read it know. */
 bool rows_understand(const Lower *l, const Inst *in, Dim row);
 void rows_emit(Lower *l, const Piece *p);
