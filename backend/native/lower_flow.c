@@ -23,13 +23,14 @@ static bool is_run(const Piece *p) {
 	return p->kind == PIECE_RUN || p->kind == PIECE_ROWS;
 }
 
+static void region_refs(const Fn *f, const Region *g, RefVisit visit, void *ud) {
+	for (uint32_t i = 0; i < g->ninsts; i++) inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
+	for (uint32_t k = 0; k < g->nresults; k++) visit(ud, f->args.at[g->results + k]);
+}
+
 void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
 	for (uint32_t k = 0; k < in->nargs; k++) visit(ud, inst_arg(f, in, k));
-	for (uint32_t r = 0; r < in->nregions; r++) {
-		const Region *g = inst_region(f, in, r);
-		for (uint32_t i = 0; i < g->ninsts; i++) inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
-		for (uint32_t k = 0; k < g->nresults; k++) visit(ud, f->args.at[g->results + k]);
-	}
+	for (uint32_t r = 0; r < in->nregions; r++) region_refs(f, inst_region(f, in, r), visit, ud);
 }
 
 /* ---- which instructions are what ----------------------------------------------------------------------------------------------------------- */
@@ -150,7 +151,10 @@ static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstI
 	}
 	for (uint32_t i = 0; i < p->n; i++) {
 		Using u = {l, s, p, p->from};
-		inst_refs(l->f, inst_at(l, insts[i]), note_use, &u);
+		const Inst *in = inst_at(l, insts[i]);
+		for (uint32_t k = 0; k < in->nargs; k++)
+			if (kind != PIECE_ROWS || !rows_fill_tape(l, in, k, p)) note_use(&u, inst_arg(l->f, in, k));
+		for (uint32_t r = 0; r < in->nregions; r++) region_refs(l->f, inst_region(l->f, in, r), note_use, &u);
 	}
 }
 

@@ -127,6 +127,8 @@ bool rows_must(const Lower *l, const Inst *in, Dim *row);
 bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes);
 /* The value stays in memory although it is carried by a loop that is done by rows. */
 bool rows_tape(const Lower *l, Ref r, const Piece *p);
+/* Operand k is one number for all elements of a tape, most of which turns write anyway: rows_emit puts it where none does. */
+bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p);
 /* It looks along the rows, but in a way that those who are done by rows and read it know. */
 bool rows_understand(const Lower *l, const Inst *in, Dim row);
 void rows_emit(Lower *l, const Piece *p);
