@@ -53,6 +53,16 @@ bool flow_may_fail(const Fn *f, const Inst *in) {
 	return false;
 }
 
+bool flow_fills_tape(const Lower *l, const Inst *in, uint32_t k) {
+	Value v;
+	if (in->op != OP_FOR || is_small(l, inst_result(in, k)) || !ref_splat(l->f, inst_arg(l->f, in, 1 + k), &v) || dtype_is_complex((Dtype)v.dtype)) return false;
+	const Region *body = inst_region(l->f, in, 0);
+	const Ref param = ref_value(body->params + 1 + k), next = l->f->args.at[body->results + k];
+	const Inst *write = ref_inst(l->f, next);
+	return write && write->op == OP_SCATTER_SET && inst_arg(l->f, write, 0) == param && direct_takes(l, write) && l->uses[REF_INDEX(param)] == 1 &&
+	       l->uses[REF_INDEX(next)] == 1 && !ref_ty(l->f, inst_arg(l->f, write, 1))->rank;
+}
+
 bool writes_elements(const Inst *in) {
 	return in->op == OP_SCATTER_SET || in->op == OP_SCATTER_ADD || in->op == OP_UPDATE;
 }
@@ -347,7 +357,8 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 	p->from = p->to = l->flow->next++;
 	/* the operands are read at the beginning; what regions read comes while they are scheduled */
 	Using u = {l, s, p, p->from};
-	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (kind != PIECE_CONTROL || !k || !flow_fills_tape(l, in, k - 1)) note_use(&u, inst_arg(l->f, in, k));
 	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0))) flow_of(l, inst_arg(l->f, in, 0))->shared++;
 	if (kind == PIECE_CONTROL) {
 		Flow *w = l->flow;

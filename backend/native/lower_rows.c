@@ -644,9 +644,7 @@ bool rows_tape(const Lower *l, Ref r, const Piece *p) {
 }
 
 bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p) {
-	Value v;
-	if (in->op != OP_FOR || !k || !rows_tape(l, inst_result(in, k - 1), p) || !ref_splat(l->f, inst_arg(l->f, in, k), &v)) return false;
-	return !dtype_is_complex((Dtype)v.dtype);
+	return in->op == OP_FOR && k && rows_tape(l, inst_result(in, k - 1), p) && flow_fills_tape(l, in, k - 1);
 }
 
 bool rows_understand(const Lower *l, const Inst *in, Dim row) {
@@ -1126,42 +1124,6 @@ static void store_rows(RowsEmit *e, Ref r, KRef to) {
 
 /* ---- a run --------------------------------------------------------------------------------------------------------------------------------- */
 
-/* The tape has what it had before the loop. That is one number mostly, and each turn writes the elements at its own number: then nothing is put there
- * unless there are fewer turns than places. */
-static void begin_tape(Lower *l, const Inst *in, uint32_t k) {
-	KBuilder *b = &l->k;
-	const Fn *f = l->f;
-	const Ref tape = inst_result(in, k), init = inst_arg(f, in, first_of(in) + k);
-	const Place *first = lower_place(l, init);
-	KRef to = lower_destination(l, tape);
-	Value v;
-	if (first->kind == PLACE_MEMORY) {
-		lower_copy(l, tape, to, first->pointer);
-		return;
-	}
-	if (!ref_splat(f, init, &v)) {
-		l->failed = true;
-		return;
-	}
-	const Region *body = inst_region(f, in, 0);
-	const Inst *write = ref_inst(f, region_result(l, body, k));
-	const Dim length = ref_ty(f, tape)->dims[attr_int(l->c, OP_SCATTER_SET, write->attr, 0)];
-	const bool by_turn = inst_arg(f, write, 1) == ref_value(body->params);
-	KRef turns = lower_place(l, inst_arg(f, in, 0))->elements[0], all = k_prim2(b, OP_LE, lower_dim(l, length), turns), base;
-	const KType t = lower_ktype(l, tape);
-	double x = 0;
-	uint64_t bits = 0;
-	value_as_f64(v, &x);
-	memcpy(&bits, value_scalar_bytes(&v), dtype_size((Dtype)v.dtype));
-	KRef value = t == KT_F64 || t == KT_F32 ? k_const(b, t, x) : k_bits(b, t, t == KT_I32 ? (uint64_t)(int64_t)(int32_t)bits : bits);
-	k_if_begin(b, by_turn ? k_not(b, all) : k_bits(b, KT_BOOL, 1), 0);
-	k_vloop_begin(b, 8, 0, lower_count(l, ref_type(f, tape)), 0, NULL, NULL, &base);
-	k_store(b, KM_UNIT, to, base, value, 0);
-	k_vloop_end(b, NULL, NULL);
-	k_if_else(b, 0, NULL);
-	k_if_end(b, NULL, NULL);
-}
-
 /* May a row that does not go on fail, or go on for ever? */
 static bool has_hazard(const Lower *l, const Inst *in, bool masked) {
 	Mask mask;
@@ -1264,7 +1226,7 @@ static void lanes_emit(Lower *l, const Piece *p) {
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		const Ref r = inst_result(in, k);
 		if (is_tape(l, r)) {
-			begin_tape(l, in, k);
+			lower_begin_tape(l, in, k);
 		} else if (lower_row_axis(l, r) < 0) {
 			for (uint32_t i = 0; i < count_of(l, r); i++) init[ncarried++] = k_const(b, lower_ktype(l, r), 0);
 		} else if (type_is_small(l->c, ref_type(f, r), NULL)) {
@@ -1336,7 +1298,7 @@ void rows_emit(Lower *l, const Piece *p) {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Inst *in = &f->insts.at[p->insts[i]];
 		for (uint32_t k = 0; k < in->nresults; k++) {
-			if (in->nregions && is_tape(l, inst_result(in, k))) begin_tape(l, in, k);
+			if (in->nregions && is_tape(l, inst_result(in, k))) lower_begin_tape(l, in, k);
 		}
 	}
 	KRef n = lower_dim(l, p->row), one = k_int(b, 1), block = k_int(b, BLOCK_ROWS);

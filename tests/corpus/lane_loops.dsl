@@ -143,3 +143,12 @@ table = [1.0 + cos(j) for j in 0..9]
 at = [(7k) % 9 for k in 0..70]
 grad(((t, rs)) -> far(t, at, rs))((table, rs))                                                #~ grad(((t, rs)) -> sum([norm(rs[k]*t[at[k]]) for k in 0..70]))((table, rs)) tol 1e-12
 try { far(table, at + 5, rs) } catch e { -1.0 }                                       #> -1.0
+
+# a tape is begun with what it had before only where there are fewer turns than places
+begun(n, m) = { t = ones(m, 2, 20); b = ones(m); for i in 0..n { t[i] = cos(i)*ones(2, 20); b[i] = i*2.0 }; (sum(t), sum(b), t[-1, 1, 19], b[-1]) }
+begun(20, 20)                                                                                 #~ (40*sum(cos(iota(20)*1.0)), 380.0, cos(19.0), 38.0) tol 1e-12
+begun(18, 20)                                                                                 #~ (40*sum(cos(iota(18)*1.0)) + 80, 308.0, 1.0, 1.0) tol 1e-12
+begun(0, 20)                                                                                  #~ (800, 20, 1, 1)
+spin(x, n) = { for i in 0..n { x = [x[1]*0.99 + x[0]*0.1, sin(x[2]) - x[0]*0.1, x[0] + 0.01*x[1]^2] }; sum(x^2) }
+grad(x -> spin(x, 300))([0.1, 0.2, 0.3])                                                      #~ jacobian(x -> [spin(x, 300)])([0.1, 0.2, 0.3])[0] tol 1e-12
+check_grad(x -> spin(x, 30), [0.1, 0.2, 0.3]).reverse_forward < 1e-12                         #> true
