@@ -156,15 +156,23 @@ static Captured captured_new(Batch *s) {
 	                  .seen = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1)};
 }
 
-/* Until the map is restored, r is x[index] along the batch axis. */
-static void redirect(Batch *s, const Inst *in, Ref r, Ref index) {
-	if (!type_is_tensor(s->c, ref_type(s->f, r)))
-		batch_no_rule(s, in, "uses a dynamic value that differs from lane to lane where lanes part ways");
-	stand_for(s, r, build_gather(s->b, batch_get(s, r), index, 0, 0));
+static Ref choose(Batch *s, Ref chosen, Ref x, Ref y) {
+	return build_select(s->b, batch_spread(s, chosen, ref_type(build_fn(s->b), x)), x, y);
 }
 
-static void redirect_all(Batch *s, const Inst *in, const Captured *captured, Ref index) {
-	for (uint32_t i = 0; i < captured->n; i++) redirect(s, in, captured->at[i], index);
+/* Until the map is restored, r is x[index] along the batch axis. Where lanes are chosen, which the index leaves where they are, what it feeds the others leads
+ * to nothing that is kept, and has no derivative: else reverse mode would add up, one lane after the other, what nobody asked for. */
+static void redirect(Batch *s, const Inst *in, Ref r, Ref chosen, Ref index) {
+	if (!type_is_tensor(s->c, ref_type(s->f, r)))
+		batch_no_rule(s, in, "uses a dynamic value that differs from lane to lane where lanes part ways");
+	Ref x = batch_get(s, r);
+	const Dtype t = (Dtype)ref_ty(build_fn(s->b), x)->dtype;
+	if (!chosen || dtype_is_int(t) || t == DT_BOOL) stand_for(s, r, build_gather(s->b, x, index, 0, 0));
+	else stand_for(s, r, choose(s, chosen, x, build_gather(s->b, build1(s->b, OP_STOP, x), index, 0, 0)));
+}
+
+static void redirect_all(Batch *s, const Inst *in, const Captured *captured, Ref chosen, Ref index) {
+	for (uint32_t i = 0; i < captured->n; i++) redirect(s, in, captured->at[i], chosen, index);
 }
 
 static Ref any_lane(Batch *s, Ref chosen) {
@@ -178,10 +186,6 @@ static Ref lane_index(Batch *s, Ref chosen) {
 	Ref first = build(s->b, OP_ARGMAX, 1, &chosen, attr_intern(s->c, &axis, 1), NULL),
 		lanes = build_iota(s->b, DT_I64, s->n);
 	return build_select(s->b, chosen, lanes, build_broadcast_scalar(s->b, first, ref_type(build_fn(s->b), lanes)));
-}
-
-static Ref choose(Batch *s, Ref chosen, Ref x, Ref y) {
-	return build_select(s->b, batch_spread(s, chosen, ref_type(build_fn(s->b), x)), x, y);
 }
 
 /* Values that come back from where lanes have parted must have one shape, and be arrays. */
@@ -234,7 +238,7 @@ static void branch_by_lane(Batch *s, const Inst *in, uint32_t which, Ref taken, 
 
 	Saved saved = save(s);
 	OpenRegion *open = build_region_begin(s->b, 0, NULL, NULL);
-	if (captured.n) redirect_all(s, in, &captured, lane_index(s, taken));
+	if (captured.n) redirect_all(s, in, &captured, taken, lane_index(s, taken));
 	batch_region(s, r);
 	for (uint32_t k = 0; k < n; k++)
 		out[k] = entry[k] ? batch_get(s, region_result(s, r, k))
@@ -358,11 +362,11 @@ static void turn_by_lane(Batch *s, const Inst *in, const Region *r, uint32_t ski
 	capture_region(s, &(BatchGroup){&in, 1}, r, &captured);
 	Saved saved = save(s);
 	Ref index = lane_index(s, alive);
-	redirect_all(s, in, &captured, index);
+	redirect_all(s, in, &captured, alive, index);
 	for (uint32_t k = 0; k < n; k++) {
 		Ref param = ref_value(r->params + skip + k);
 		batch_set(s, param, values[k]);
-		if (batch_lanes(s, param) && !is_tape(s, param)) redirect(s, in, param, index);
+		if (batch_lanes(s, param) && !is_tape(s, param)) redirect(s, in, param, alive, index);
 	}
 	batch_region(s, r);
 	build_at(s->b, in->span);
@@ -470,7 +474,7 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 	}
 	Saved saved = save(s);
 	OpenRegion *open = build_region_begin(s->b, n + 1, types, params);
-	redirect_all(s, g->at[0], &captured, params[0]);
+	redirect_all(s, g->at[0], &captured, REF_NONE, params[0]);
 	for (uint32_t k = 0; k < n; k++)
 		if (entry[k] && ref_is_value(entry[k])) stand_for(s, entry[k], params[k + 1]);
 	for (uint32_t i = 0; i < g->n; i++) build_copy_inst(s->b, &s->map, g->at[i]);

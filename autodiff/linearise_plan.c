@@ -209,7 +209,16 @@ bool encloses(const Plan *p, RegionId outer, RegionId r) {
 	return false;
 }
 
-/* Whole numbers that follow from counters, lengths and scalars: positions, mostly. */
+static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth);
+
+/* A comparison of such numbers. */
+static bool is_cheap_choice(const Plan *p, Ref r, uint32_t depth) {
+	const Inst *in = ref_inst(p->f, r);
+	if (!in || (in->op != OP_LT && in->op != OP_LE && in->op != OP_EQ)) return false;
+	return is_cheap_index(p, inst_arg(p->f, in, 0), depth + 1) && is_cheap_index(p, inst_arg(p->f, in, 1), depth + 1);
+}
+
+/* Whole numbers that follow from counters, lengths and scalars: positions, mostly, which may count from the end. */
 static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 	if (ref_is_const(r)) return true;
 	const Type *t = ref_ty(p->f, r);
@@ -233,8 +242,28 @@ static bool is_cheap_index(const Plan *p, Ref r, uint32_t depth) {
 		for (uint32_t k = 0; k < in->nargs; k++)
 			if (!is_cheap_index(p, inst_arg(p->f, in, k), depth + 1)) return false;
 		return true;
+	case OP_SELECT:
+		return is_cheap_choice(p, inst_arg(p->f, in, 0), depth) && is_cheap_index(p, inst_arg(p->f, in, 1), depth + 1) &&
+		       is_cheap_index(p, inst_arg(p->f, in, 2), depth + 1);
 	default: return false;
 	}
+}
+
+/* In the loop whose body is `turn`: elements of what was there before the loop, found by where they lie. */
+static bool is_view_from_before(const Plan *p, Ref r, RegionId turn, uint32_t depth) {
+	if (ref_is_const(r) || !encloses(p, turn, val_of(p, r)->region)) return true;
+	const Inst *in = ref_inst(p->f, r);
+	if (!in || depth > 16) return false;
+	switch ((Op)in->op) {
+	case OP_GATHER:
+		if (ref_ty(p->f, inst_arg(p->f, in, 1))->rank || !is_cheap_index(p, inst_arg(p->f, in, 1), 0)) return false;
+		break;
+	case OP_SLICE:
+	case OP_RESHAPE:
+	case OP_TRANSPOSE: break;
+	default: return false;
+	}
+	return is_view_from_before(p, inst_arg(p->f, in, 0), turn, depth + 1);
 }
 
 static bool is_remade(const Plan *p, Ref r) {
@@ -251,12 +280,9 @@ static bool is_remade(const Plan *p, Ref r) {
 	case OP_EXTENT: return true;
 	case OP_CONVERT: /* saved in whichever dtype is smaller */
 		return dtype_size((Dtype)ref_ty(p->f, inst_arg(p->f, in, 0))->dtype) <= dtype_size((Dtype)ref_ty(p->f, r)->dtype);
-	case OP_GATHER: { /* one row, in a loop, of what was there before the loop */
-		Ref x = inst_arg(p->f, in, 0), i = inst_arg(p->f, in, 1);
-		if (ref_ty(p->f, i)->rank || !is_cheap_index(p, i, 0)) return is_cheap_index(p, r, 0);
-		return ref_is_const(x) || !encloses(p, turn_of(p, in->parent), val_of(p, x)->region);
-	}
-	default: return is_cheap_index(p, r, 0);
+	case OP_GATHER: /* one row, in a loop, of what was there before the loop */
+	case OP_SLICE: return is_view_from_before(p, r, turn_of(p, in->parent), 0) || is_cheap_index(p, r, 0);
+	default: return is_cheap_index(p, r, 0) || is_cheap_choice(p, r, 0);
 	}
 }
 

@@ -381,6 +381,11 @@ static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 	if (lanes & (lanes - 1)) emit_stop(e, "vectors of %u lanes", lanes);
 	if (known && count <= 0) {
 		/* no turn: the results are what went in */
+	} else if (known && count <= lanes && (in->flags & KF_ONCE)) {
+		v.base = emit_i64(e, 0);
+		v.partial = count < lanes;
+		if (v.partial) v.mask = emit_first_lanes(e, lanes, n);
+		emit_turn(e, in, at, &v, values, values);
 	} else if (lanes == 1 || (known && count % lanes == 0)) {
 		emit_turns(e, in, at, &v, n, values);
 	} else if (v.padded && !region_strays(e->fn->f, at)) {

@@ -820,6 +820,9 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 	}
 }
 
+#define SCATTER_WORK (1 << 15) /* elements for one part */
+#define SCATTER_PARTS 4        /* at most: each looks at all indices */
+
 static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
@@ -840,6 +843,20 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	bool tail = u.rank > first_tail;
 	uint32_t nopen = 0, mark[MAX_AXES];
 	int lane = tail ? (int)u.rank - 1 : -1;
+	/* Each part goes through all indices and writes the positions of its own: elements meet in their order, whoever adds them. */
+	KRef work = k_int(k, 1), one = k_int(k, 1), length = lower_dim(e->l, n->axes[axis]);
+	double expected = 1;
+	for (uint32_t i = 0; i < u.rank; i++) {
+		work = k_mul(k, work, lower_dim(e->l, u.dims[i]));
+		expected *= (double)lower_hint(e->l, u.dims[i], 1);
+	}
+	const bool parted = expected >= 2 * SCATTER_WORK;
+	KRef nparts = k_max(k, one, k_min(k, k_int(k, SCATTER_PARTS), k_shift(k, 1, work, k_int(k, 15))));
+	_Static_assert(SCATTER_WORK == 1 << 15, "the shift above");
+	const uint32_t outside_mark = e->memo.n;
+	KRef part = parted ? k_parallel_begin(k, nparts) : k_int(k, 0);
+	KRef from_row = parted ? k_prim2(k, OP_FLOORDIV, k_mul(k, part, length), nparts) : 0;
+	KRef to_row = parted ? k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, part, one), length), nparts) : 0;
 	Index i_at[MAX_RANK], x_at[MAX_RANK];
 	for (uint32_t i = 0; i < u.rank; i++) at[i] = index_axis(i);
 	for (uint32_t i = 0; i < u.rank; i++) {
@@ -848,10 +865,11 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 		open_loop(e, i, u.dims[i]);
 	}
 	for (uint32_t i = 0; i < index_type.rank; i++) i_at[i] = i < batch ? at[i] : at[(uint32_t)axis + i - (uint32_t)batch];
-	KRef row = k_convert(k, pull(e, which, i_at), KT_I64), length = lower_dim(e->l, n->axes[axis]);
+	KRef row = k_convert(k, pull(e, which, i_at), KT_I64);
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, outside, lower_site(e->l, SITE_INDEX, in), row, length);
 	uint32_t vmark = e->memo.n;
+	if (parted) k_if_begin(k, k_logic(k, 0, k_prim2(k, OP_LE, from_row, row), k_lt(k, row, to_row)), 0);
 	KRef base;
 	if (lane >= 0) {
 		k_vloop_begin(k, g->wide ? 8 : 16, 0, lower_dim(e->l, u.dims[lane]), 0, NULL, NULL, &base);
@@ -869,11 +887,16 @@ static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 		value = k_add(k, old, value);
 	}
 	store_memory(e, n, x_at, value);
-	if (lane >= 0) {
-		k_vloop_end(k, NULL, NULL);
-		e->memo.n = vmark;
+	if (lane >= 0) k_vloop_end(k, NULL, NULL);
+	if (lane >= 0 || parted) e->memo.n = vmark;
+	if (parted) {
+		k_if_else(k, 0, NULL);
+		k_if_end(k, NULL, NULL);
 	}
 	while (nopen) close_loop(e, mark[--nopen]);
+	if (!parted) return;
+	k_parallel_end(k);
+	e->memo.n = outside_mark;
 }
 
 static void emit_guard(ArrayEmit *e, const Node *n) {

@@ -453,9 +453,9 @@ static void describe_row_insts(const Describe *d, uint32_t n, const InstId *inst
 
 static void describe_rows(const Describe *d, const Piece *p, uint32_t depth) {
 	margin(d->out, depth, &(Lines){0});
-	text_str(d->out, "parallel over ");
+	if (!p->lanes) text_str(d->out, "parallel over ");
 	print_length(d->out, d->l->f, p->row, d->syms);
-	text_str(d->out, " rows, each in registers, vectors along the rows\n");
+	text_str(d->out, p->lanes ? " elements in one vector, which the loop has in registers\n" : " rows, each in registers, vectors along the rows\n");
 	describe_row_insts(d, p->n, p->insts, depth + 1);
 }
 

@@ -106,6 +106,7 @@ enum {
 	KF_PADDED = 1,     /* VLOOP: there is room after the last element, so loads and unit-stride stores need no masking in the last turn: one body.
 	                      Otherwise the lanes past n neither load nor store. Folded values need MASK either way. CONTRACT: columns may be rounded
 	                      up to whole vectors in B and C */
+	KF_ONCE = 2,       /* VLOOP: where n is known and not more than the lanes, there is one turn, which is not cut */
 	KF_ACCUMULATE = 2, /* CONTRACT, GEMM: C += A B */
 	KF_B_COL_UNIT = 4, /* CONTRACT: b_col and c_col are 1: lanes run along the columns */
 	KF_K_UNIT = 8,     /* CONTRACT: a_k and b_k are 1: lanes run along the sum */

@@ -96,6 +96,7 @@ typedef struct Lower {
 	/* lower_rows.c: lanes are rows. A value with an axis of length `row` has PLACE_SMALL for the elements of its lane's row */
 	bool in_rows;
 	Dim row;
+	uint32_t row_lanes;      /* there is one vector of so many lanes, and the axis of length `row` lies in it; 0: as many as there are rows */
 	KRef row_number;         /* i64, varying */
 } Lower;
 

@@ -258,6 +258,46 @@ static void emit_if(Lower *l, const Piece *p, const Inst *in) {
 	}
 }
 
+/* ---- tapes -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* One number for all elements. */
+static void fill(Lower *l, Ref like, KRef to, const Value *v) {
+	KBuilder *b = &l->k;
+	const KType t = lower_ktype(l, like);
+	double x = 0;
+	int64_t whole = 0;
+	value_as_f64(*v, &x);
+	value_as_i64(*v, &whole);
+	KRef value = t == KT_F64 || t == KT_F32 ? k_const(b, t, x) : k_bits(b, t, t == KT_BOOL ? v->b : (uint64_t)whole), base;
+	k_vloop_begin(b, t == KT_F64 || t == KT_I64 ? 8 : 16, 0, lower_count(l, ref_type(l->f, like)), 0, NULL, NULL, &base);
+	k_store(b, KM_UNIT, to, base, value, 0);
+	k_vloop_end(b, NULL, NULL);
+}
+
+/* The tape has what it had before the loop. That is one number mostly, and each turn writes the elements at its own number: then nothing is put there
+ * unless there are fewer turns than places. */
+void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
+	KBuilder *b = &l->k;
+	const Fn *f = l->f;
+	const Ref tape = inst_result(in, k), init = inst_arg(f, in, 1 + k);
+	const Place *first = lower_place(l, init);
+	KRef to = lower_destination(l, tape);
+	Value v;
+	const Region *body = inst_region(f, in, 0);
+	const Inst *write = ref_inst(f, f->args.at[body->results + k]);
+	const Dim length = ref_ty(f, tape)->dims[attr_int(l->c, OP_SCATTER_SET, write->attr, 0)];
+	const bool by_turn = inst_arg(f, write, 1) == ref_value(body->params);
+	KRef turns = lower_place(l, inst_arg(f, in, 0))->elements[0];
+	if (first->kind == PLACE_MEMORY && first->pointer == to) return;
+	if (by_turn) k_if_begin(b, k_lt(b, turns, lower_dim(l, length)), 0);
+	if (first->kind == PLACE_MEMORY) lower_copy(l, tape, to, first->pointer);
+	else if (ref_splat(f, init, &v)) fill(l, tape, to, &v);
+	else l->failed = true;
+	if (!by_turn) return;
+	k_if_else(b, 0, NULL);
+	k_if_end(b, NULL, NULL);
+}
+
 /* ---- loops --------------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct Looping {
@@ -282,11 +322,10 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 			for (uint32_t i = 0; i < p->count; i++) w->init[w->n++] = p->elements[i];
 			break;
 		case CARRY_SAME: break;
-		case CARRY_INPLACE: {
-			KRef from = p->pointer;
-			lower_copy(l, init, lower_destination(l, out), from);
+		case CARRY_INPLACE:
+			if (flow_fills_tape(l, w->in, k)) lower_begin_tape(l, w->in, k);
+			else lower_copy(l, init, lower_destination(l, out), p->pointer);
 			break;
-		}
 		case CARRY_PAIR: {
 			KRef first = lower_destination(l, out), second = l->root->slots.at[w->p->carries[k].other - 1].pointer;
 			w->init[w->n++] = p->pointer;

@@ -23,13 +23,14 @@ static bool is_run(const Piece *p) {
 	return p->kind == PIECE_RUN || p->kind == PIECE_ROWS;
 }
 
+static void region_refs(const Fn *f, const Region *g, RefVisit visit, void *ud) {
+	for (uint32_t i = 0; i < g->ninsts; i++) inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
+	for (uint32_t k = 0; k < g->nresults; k++) visit(ud, f->args.at[g->results + k]);
+}
+
 void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
 	for (uint32_t k = 0; k < in->nargs; k++) visit(ud, inst_arg(f, in, k));
-	for (uint32_t r = 0; r < in->nregions; r++) {
-		const Region *g = inst_region(f, in, r);
-		for (uint32_t i = 0; i < g->ninsts; i++) inst_refs(f, &f->insts.at[f->inst_order.at[g->insts + i]], visit, ud);
-		for (uint32_t k = 0; k < g->nresults; k++) visit(ud, f->args.at[g->results + k]);
-	}
+	for (uint32_t r = 0; r < in->nregions; r++) region_refs(f, inst_region(f, in, r), visit, ud);
 }
 
 /* ---- which instructions are what ----------------------------------------------------------------------------------------------------------- */
@@ -50,6 +51,16 @@ bool flow_may_fail(const Fn *f, const Inst *in) {
 			if (flow_may_fail(f, &f->insts.at[f->inst_order.at[g->insts + i]])) return true;
 	}
 	return false;
+}
+
+bool flow_fills_tape(const Lower *l, const Inst *in, uint32_t k) {
+	Value v;
+	if (in->op != OP_FOR || is_small(l, inst_result(in, k)) || !ref_splat(l->f, inst_arg(l->f, in, 1 + k), &v) || dtype_is_complex((Dtype)v.dtype)) return false;
+	const Region *body = inst_region(l->f, in, 0);
+	const Ref param = ref_value(body->params + 1 + k), next = l->f->args.at[body->results + k];
+	const Inst *write = ref_inst(l->f, next);
+	return write && write->op == OP_SCATTER_SET && inst_arg(l->f, write, 0) == param && direct_takes(l, write) && l->uses[REF_INDEX(param)] == 1 &&
+	       l->uses[REF_INDEX(next)] == 1 && !ref_ty(l->f, inst_arg(l->f, write, 1))->rank;
 }
 
 bool writes_elements(const Inst *in) {
@@ -129,13 +140,14 @@ static Piece *new_piece(Lower *l, Sched *s, PieceKind kind) {
 	return p;
 }
 
-static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts) {
+static void put_rows(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts, Dim row, uint32_t lanes) {
 	Flow *w = l->flow;
 	if (!n) return;
 	Piece *p = new_piece(l, s, kind);
 	p->n = n;
 	p->insts = insts;
-	p->row = w->row;
+	p->row = row;
+	p->lanes = lanes;
 	p->from = w->next;
 	p->to = p->from + p->n;
 	w->next = p->to + 1;
@@ -144,13 +156,20 @@ static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			define(l, s, p, inst_result(in, k));
 			w->in_run[in->results + k] = false;
-			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p->row)) l->needed[in->results + k] = true;
+			if (kind == PIECE_ROWS && rows_tape(l, inst_result(in, k), p)) l->needed[in->results + k] = true;
 		}
 	}
 	for (uint32_t i = 0; i < p->n; i++) {
 		Using u = {l, s, p, p->from};
-		inst_refs(l->f, inst_at(l, insts[i]), note_use, &u);
+		const Inst *in = inst_at(l, insts[i]);
+		for (uint32_t k = 0; k < in->nargs; k++)
+			if (kind != PIECE_ROWS || !rows_fill_tape(l, in, k, p)) note_use(&u, inst_arg(l->f, in, k));
+		for (uint32_t r = 0; r < in->nregions; r++) region_refs(l->f, inst_region(l->f, in, r), note_use, &u);
 	}
+}
+
+static void put_run(Lower *l, Sched *s, PieceKind kind, uint32_t n, const InstId *insts) {
+	put_rows(l, s, kind, n, insts, l->flow->row, 0);
 }
 
 /* A run in which some instructions must be done row by row. By position in the run: */
@@ -338,7 +357,8 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 	p->from = p->to = l->flow->next++;
 	/* the operands are read at the beginning; what regions read comes while they are scheduled */
 	Using u = {l, s, p, p->from};
-	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (kind != PIECE_CONTROL || !k || !flow_fills_tape(l, in, k - 1)) note_use(&u, inst_arg(l->f, in, k));
 	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0))) flow_of(l, inst_arg(l->f, in, 0))->shared++;
 	if (kind == PIECE_CONTROL) {
 		Flow *w = l->flow;
@@ -397,6 +417,15 @@ static bool run_reads_operands(const Lower *l, const Inst *in) {
 	return false;
 }
 
+/* What may fail in the run can be done by rows, in its order. */
+static bool run_fails_by_rows(const Lower *l, Dim row) {
+	for (uint32_t i = 0; i < l->flow->run.n; i++) {
+		const Inst *in = inst_at(l, l->flow->run.at[i]);
+		if (flow_may_fail(l->f, in) && !rows_take(l, in, row)) return false;
+	}
+	return true;
+}
+
 static void schedule(Lower *l, Sched *s) {
 	if (s->region)
 		for (uint32_t k = 0; k < s->region->nparams; k++) define(l, s, NULL, ref_value(s->region->params + k));
@@ -406,14 +435,18 @@ static void schedule(Lower *l, Sched *s) {
 		bool dependent = depends_on_run(l, in);
 		bool ordered = l->flow->run_fails && flow_may_fail(l->f, in);
 		Dim row;
+		uint32_t lanes;
 		/* the first failure is told: what is done by rows is done together, the rest before or after */
 		if (l->flow->by_rows && ordered && !rows_take(l, in, l->flow->row)) flush(l, s);
 		dependent = depends_on_run(l, in);
 		if (rows_must(l, in, &row)) {
-			if (l->flow->by_rows ? l->flow->row != row : ordered) flush(l, s);
+			if (l->flow->by_rows ? l->flow->row != row : ordered && !run_fails_by_rows(l, row)) flush(l, s);
 			l->flow->by_rows = true;
 			l->flow->row = row;
 			append(l, i);
+		} else if (lanes_take(l, in, &row, &lanes)) {
+			flush(l, s);
+			put_rows(l, s, PIECE_ROWS, 1, &s->insts[n], row, lanes);
 		} else if (in->nregions) {
 			if (ordered || run_reads_operands(l, in)) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
@@ -765,6 +798,15 @@ static void link_run(Lower *l, Sched *s, Piece *p) {
 	}
 }
 
+/* What a branch computes for one result of its `if`, and for nothing else after it, is computed where that has its place. */
+static void link_branch_result(Lower *l, const Sched *branch, uint32_t k, Ref out) {
+	const Ref r = l->f->args.at[branch->region->results + k];
+	if (!ref_is_value(r)) return;
+	const ValueFlow *v = flow_of(l, r);
+	if (v->home != branch || !v->piece || (v->piece->kind != PIECE_RUN && v->piece->kind != PIECE_ROWS) || v->joined || v->owned || uses_at(v, branch->end) != 1) return;
+	unite(l, out, r);
+}
+
 static void link(Lower *l, Sched *s) {
 	for (uint32_t i = 0; i < s->pieces.n; i++) {
 		Piece *p = s->pieces.at[i];
@@ -779,7 +821,7 @@ static void link(Lower *l, Sched *s) {
 				/* a tape goes on where it lies */
 				for (uint32_t r = 0; in->op == OP_FOR && r < in->nresults; r++) {
 					Ref init = inst_arg(l->f, in, 1 + r), out = inst_result(in, r);
-					if (rows_tape(l, out, p->row) && gives_memory(l, s, p, init)) unite(l, init, out);
+					if (rows_tape(l, out, p) && gives_memory(l, s, p, init)) unite(l, init, out);
 				}
 			}
 			continue;
@@ -797,9 +839,11 @@ static void link(Lower *l, Sched *s) {
 				Ref out = inst_result(in, k), source;
 				if (is_small(l, out)) continue;
 				flow_of(l, out)->owned = true;
-				if (!chain_step(l, s, p, out, REF_NONE, s->end, &source, &c)) continue;
-				const ValueFlow *v = flow_of(l, source);
-				if (v->home != s || !v->owned || v->alias || v->last != p || v->at_end || v->outside) continue;
+				const ValueFlow *v = chain_step(l, s, p, out, REF_NONE, s->end, &source, &c) ? flow_of(l, source) : NULL;
+				if (!v || v->home != s || !v->owned || v->alias || v->last != p || v->at_end || v->outside) {
+					for (uint32_t r = 0; r < 2; r++) link_branch_result(l, p->regions[r], k, out);
+					continue;
+				}
 				join_chain(l, out, &c);
 				unite(l, out, source);
 			}

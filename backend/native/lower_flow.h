@@ -38,6 +38,7 @@ typedef struct Piece {
 	uint32_t n;          /* RUN, ROWS */
 	const InstId *insts;
 	Dim row;             /* ROWS */
+	uint32_t lanes;      /* ROWS: all in one vector, see lanes_take */
 	uint32_t from, to;   /* positions */
 	ArrayPlan *plan;
 	Sched *regions[2];
@@ -116,13 +117,23 @@ void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud);
 
 bool flow_may_fail(const Fn *f, const Inst *in);
 
+/* Result k of a `for` is a tape that a turn only writes on, and that begins as one number for all elements: most turns write anyway, so it is put there, by
+ * lower_begin_tape, where none does. What comes in need not be computed then. */
+bool flow_fills_tape(const Lower *l, const Inst *in, uint32_t k);
+void lower_begin_tape(Lower *l, const Inst *in, uint32_t k);
+
 /* lower_rows.c */
 /* The instruction treats each row of its arrays for itself; `row`: the length of the axis. */
 bool rows_take(const Lower *l, const Inst *in, Dim row);
 /* ... and is best done so, or cannot be done otherwise. */
 bool rows_must(const Lower *l, const Inst *in, Dim *row);
+/* A loop over small arrays that have an axis of fixed length in common, which the loop goes through element by element or sums over: the axis is a vector,
+ * and what the loop carries is registers. */
+bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes);
 /* The value stays in memory although it is carried by a loop that is done by rows. */
-bool rows_tape(const Lower *l, Ref r, Dim row);
+bool rows_tape(const Lower *l, Ref r, const Piece *p);
+/* Operand k begins such a tape, see flow_fills_tape. */
+bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p);
 /* It looks along the rows, but in a way that those who are done by rows and read it know. */
 bool rows_understand(const Lower *l, const Inst *in, Dim row);
 void rows_emit(Lower *l, const Piece *p);

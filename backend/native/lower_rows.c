@@ -11,8 +11,13 @@
  * every result is select(mask, new, old). Then it makes no difference to a row whether a turn runs that only others need, and "some row goes on" may be
  * asked of one vector of rows. Rows that do not go on are fed the operands of one that does (gather by select(mask, iota, argmax(mask)));
  * here it is one of the same vector, or they are left alone where nothing can come of it.
+ *
+ * Lanes. Small arrays of a loop with an axis of fixed length in common, say f64[2, 14] and f64[14], are taken in the same way: the axis is what rows are,
+ * and all of it lies in one vector. Sums over it join lanes and give one number for all, so that here a value without the axis may
+ * follow from those that have it, be carried, and be a result. There are no masks: everything else that looks along the axis is not taken.
  */
 #include "backend/native/lower_flow.h"
+#include <math.h>
 
 #define ROW_COUNT 64     /* elements of one row of a value */
 #define ROWS_WORK 6000   /* element operations that may be written out */
@@ -20,6 +25,12 @@
 #define MAX_PARTS 16
 #define TURNS_GUESSED 16 /* of a loop whose count is not known */
 #define MASKS_MOST 8     /* nested */
+#define LANES_LEAST 4    /* of an axis that becomes a vector */
+#define LANES_MOST 32
+#define LENGTHS_MOST 8   /* that are tried */
+#define LANES_WORK 4     /* element-wise operations for which that is worth it */
+#define UNROLL_TURNS 16  /* of a loop that is written out at most */
+#define UNROLL_WORK 1500 /* operations it may become */
 
 /* ---- values -------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -129,7 +140,7 @@ static Across across(const Lower *l, Ref r, Mask *mask) {
 	const Fn *f = l->f;
 	const Inst *in = ref_inst(f, r), *x;
 	Ref given;
-	if (!in) return ACROSS_NOT;
+	if (!in || l->row_lanes) return ACROSS_NOT;
 	switch ((Op)in->op) {
 	case OP_REDUCE_SUM:
 		x = ref_inst(f, inst_arg(f, in, 0));
@@ -181,6 +192,12 @@ static bool same_value(const Lower *l, Ref x, Ref y) {
 	return !memcmp(value_scalar_bytes(&p), value_scalar_bytes(&q), dtype_size((Dtype)p.dtype));
 }
 
+static bool is_nothing(const Lower *l, Ref r) {
+	Value v;
+	double x;
+	return ref_splat(l->f, r, &v) && !dtype_is_complex((Dtype)v.dtype) && value_as_f64(v, &x) && x == 0;
+}
+
 /* next is what old is for rows outside of the mask. Gives the mask, or finds that it is the one given. */
 static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 	if (next == old) return true;
@@ -191,6 +208,14 @@ static bool keeps(const Lower *l, Ref next, Ref old, Mask *mask) {
 		if (!same_value(l, inst_arg(l->f, in, 2), old)) {
 			m.off = !m.off;
 			if (!same_value(l, inst_arg(l->f, in, 1), old)) return false;
+		}
+	} else if (in && in->op == OP_ADD && (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) { /* nothing is added outside */
+		const Inst *term = ref_inst(l->f, inst_arg(l->f, in, inst_arg(l->f, in, 0) == old));
+		if (!term || term->op != OP_SELECT) return false;
+		m = mask_of(l, inst_arg(l->f, term, 0));
+		if (!is_nothing(l, inst_arg(l->f, term, 2))) {
+			m.off = !m.off;
+			if (!is_nothing(l, inst_arg(l->f, term, 1))) return false;
 		}
 	} else if (in && in->op == OP_MIN && is_mask(l, next) && (inst_arg(l->f, in, 0) == old || inst_arg(l->f, in, 1) == old)) {
 		m = mask_from(l, old);
@@ -206,18 +231,20 @@ typedef struct Taking {
 	Lower l; /* with in_rows */
 	uint32_t depth; /* open regions */
 	double work;
+	double along, joins; /* element-wise operations on rows, and sums over all: written out, turns not counted */
 	Mask masks[MASKS_MOST];
 	uint32_t nmasks;
 } Taking;
 
 static bool takes_inst(Taking *w, const Inst *in);
+static Taking taking(const Lower *l, Dim row, uint32_t lanes);
 
-/* ---- tapes: arrays of rows with more in a row than registers hold ---- */
+/* ---- tapes: arrays of rows with more in a row than registers hold; also without rows, where there is one vector of them ---- */
 
 static bool is_tape(const Lower *l, Ref r) {
 	bool row;
 	const Type *t = ref_ty(l->f, r);
-	return ref_is_value(r) && t->kind == TY_TENSOR && !dtype_is_complex((Dtype)t->dtype) && lower_row_axis(l, r) >= 0 &&
+	return (ref_is_value(r) || ref_constant(l->f, r)) && t->kind == TY_TENSOR && !dtype_is_complex((Dtype)t->dtype) && (l->row_lanes || lower_row_axis(l, r) >= 0) &&
 	       !row_type(l->c, ref_type(l->f, r), l->row, &row);
 }
 
@@ -229,7 +256,7 @@ static bool at_turn(const Lower *l, const Inst *in) {
 	int64_t n;
 	if (axis == row || attr_int(l->c, (Op)in->op, in->attr, 1) || ref_ty(l->f, inst_arg(l->f, in, 1))->rank) return false;
 	for (int i = 0; i < t->rank; i++)
-		if (i != axis && i != row && !dim_is_const(l->c, t->dims[i], &n)) return false;
+		if (i != row && (t->dims[i] == l->row || (i != axis && !dim_is_const(l->c, t->dims[i], &n)))) return false;
 	return true;
 }
 
@@ -284,7 +311,7 @@ static bool push_mask(Taking *w, Mask mask) {
 /* The mask under which a body's turn counts. */
 static Mask body_mask(const Lower *l, const Inst *in, const Region *body) {
 	Mask mask = {.r = REF_NONE};
-	for (uint32_t k = 0; k < in->nresults; k++)
+	for (uint32_t k = 0; k < in->nresults && !l->row_lanes; k++)
 		if (!keeps(l, region_result(l, body, k), ref_value(body->params + first_of(in) + k), &mask)) return (Mask){.r = REF_NONE};
 	return mask;
 }
@@ -329,23 +356,75 @@ static bool takes_loop(Taking *w, const Inst *in) {
 	return true;
 }
 
-static bool takes_if(Taking *w, const Inst *in) {
+/* Residuals. What a derivative keeps of a branch that some rows take comes out of it for all rows, chosen or not. It may be anything for rows that are not,
+ * as long as it is read only where they are not chosen either: in branches of the same mask, that give nothing to other rows. */
+typedef struct Residuals {
+	uint32_t first, n; /* values */
+	const bool *is;
+	bool read;
+} Residuals;
+
+static void look_for_residual(void *ud, Ref r) {
+	Residuals *x = ud;
+	if (ref_is_value(r) && REF_INDEX(r) - x->first < x->n && x->is[REF_INDEX(r) - x->first]) x->read = true;
+}
+
+static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual);
+
+static bool residuals_stay(const Taking *w, const Inst *in, Mask mask, const bool *is) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
-	Mask mask = {.r = REF_NONE}, any;
+	const Region *g = &f->regions.at[in->parent];
+	Residuals x = {.first = in->results, .n = in->nresults, .is = is};
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (is[k] && !dtype_is_real((Dtype)ref_ty(f, inst_result(in, k))->dtype)) return false;
+	for (uint32_t k = 0; k < g->nresults; k++) look_for_residual(&x, f->args.at[g->results + k]);
+	for (uint32_t i = 0; i < g->ninsts && !x.read; i++) {
+		const Inst *user = &f->insts.at[f->inst_order.at[g->insts + i]];
+		inst_refs(f, user, look_for_residual, &x);
+		if (!x.read) continue;
+		if (user->op != OP_IF) return false;
+		const Region *no = inst_region(f, user, 1);
+		x.read = false;
+		for (uint32_t k = 0; k < user->nargs; k++) look_for_residual(&x, inst_arg(f, user, k));
+		for (uint32_t k = 0; k < no->nresults; k++) look_for_residual(&x, region_result(l, no, k));
+		for (uint32_t k = 0; k < no->ninsts; k++) inst_refs(f, &f->insts.at[f->inst_order.at[no->insts + k]], look_for_residual, &x);
+		Taking own = taking(l, l->row, l->row_lanes);
+		Mask theirs = {.r = REF_NONE};
+		bool *residual = ARENA_ARRAY(l->scratch, bool, user->nresults + 1);
+		if (x.read || !takes_branches(&own, user, &theirs, residual) || !same_mask(theirs, mask)) return false;
+		for (uint32_t k = 0; k < user->nresults; k++)
+			if (residual[k]) return false;
+	}
+	return !x.read;
+}
+
+/* mask: that of a branch for some rows, which is on while the branch runs. residual: by result, not kept as it was for rows outside of it. */
+static bool takes_branches(Taking *w, const Inst *in, Mask *mask, bool *residual) {
+	const Lower *l = &w->l;
+	const Fn *f = l->f;
+	Mask any;
 	const Region *yes = inst_region(f, in, 0), *no = inst_region(f, in, 1);
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (is_tape(l, inst_result(in, k))) return false;
 	if (across(l, inst_arg(f, in, 0), &any) == ACROSS_ANY) {
-		for (uint32_t k = 0; k < in->nresults; k++)
-			if (!keeps(l, region_result(l, yes, k), region_result(l, no, k), &mask)) return false;
-		if (!same_mask(mask, any) || !push_mask(w, mask)) return false;
+		*mask = any;
+		for (uint32_t k = 0; k < in->nresults; k++) residual[k] = !keeps(l, region_result(l, yes, k), region_result(l, no, k), mask);
+		if (!push_mask(w, *mask)) return false;
 	} else if (!takes_ref(w, inst_arg(f, in, 0))) {
 		return false;
 	}
 	if (!takes_region(w, yes, false)) return false;
-	w->nmasks -= mask.r != REF_NONE;
+	w->nmasks -= mask->r != REF_NONE;
 	return takes_region(w, no, false);
+}
+
+static bool takes_if(Taking *w, const Inst *in) {
+	Mask mask = {.r = REF_NONE};
+	bool *residual = ARENA_ARRAY(w->l.scratch, bool, in->nresults + 1), any = false;
+	if (!takes_branches(w, in, &mask, residual)) return false;
+	for (uint32_t k = 0; k < in->nresults; k++) any |= residual[k];
+	return !any || residuals_stay(w, in, mask, residual);
 }
 
 /* The axes before the row hold as many elements in both. */
@@ -407,7 +486,7 @@ static bool takes_rows(const Lower *l, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_TRANSPOSE: case OP_IOTA: return true;
 	case OP_BROADCAST: return from < 0 || attr_field(l->c, OP_BROADCAST, in->attr, 1, &n)[from] == at;
-	case OP_RESHAPE: return same_front(l, inst_arg(f, in, 0), out);
+	case OP_RESHAPE: return at >= 0 && from >= 0 && same_front(l, inst_arg(f, in, 0), out);
 	case OP_SLICE: case OP_PAD: case OP_UPDATE:
 		if (!row_untouched(l, in)) return false;
 		break;
@@ -457,7 +536,28 @@ static bool takes_turn(Taking *w, const Inst *in) {
 	bool row;
 	const Ref x = in->op == OP_GATHER ? inst_result(in, 0) : inst_arg(l->f, in, 2);
 	w->work += 2;
-	return takes_ref(w, inst_arg(l->f, in, 1)) && row_type(l->c, ref_type(l->f, x), l->row, &row) && row && ref_is_value(x);
+	return takes_ref(w, inst_arg(l->f, in, 1)) && row_type(l->c, ref_type(l->f, x), l->row, &row) && (row || l->row_lanes) && ref_is_value(x);
+}
+
+/* A sum over the axis that lies in the lanes. */
+static bool joins_lanes(const Lower *l, const Inst *in) {
+	uint32_t n[2], at[2];
+	const int64_t *axes[2];
+	int row[2];
+	if (!l->row_lanes) return false;
+	switch ((Op)in->op) {
+	case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN:
+		axes[0] = attr_field(l->c, (Op)in->op, in->attr, 0, &n[0]);
+		return in_list(n[0], axes[0], lower_row_axis(l, inst_arg(l->f, in, 0)), &at[0]);
+	case OP_DOT:
+		for (uint32_t k = 0; k < 2; k++) {
+			axes[k] = attr_field(l->c, OP_DOT, in->attr, k, &n[k]);
+			row[k] = lower_row_axis(l, inst_arg(l->f, in, k));
+			if (row[k] < 0 || !in_list(n[k], axes[k], row[k], &at[k])) return false;
+		}
+		return at[0] == at[1];
+	default: return false;
+	}
 }
 
 static bool takes_inst(Taking *w, const Inst *in) {
@@ -486,10 +586,16 @@ static bool takes_inst(Taking *w, const Inst *in) {
 		const double n = lower_shape(l, inst_arg(f, in, k)).count;
 		if (n > work) work = n;
 	}
+	const bool joins = joins_lanes(l, in);
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) || row < rows) return false;
+		if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) || (joins ? row : row < rows)) return false;
 		rows = rows || row;
 	}
+	if (joins) {
+		w->joins += lower_shape(l, inst_result(in, 0)).count;
+		return small_rule(l, in, lower_shape(l, inst_result(in, 0)).count);
+	}
+	if (rows && prims[in->op].elementwise) w->along += work;
 	if (in->op == OP_LU || in->op == OP_CHOLESKY || in->op == OP_TRISOLVE) work *= FACTOR_ROWS;
 	if (in->op == OP_DOT) work *= lower_shape(l, inst_result(in, 0)).count;
 	w->work += work;
@@ -508,15 +614,16 @@ static double written(const Taking *w, const Inst *in) {
 	return in->op == OP_LU ? n * FACTOR_ROWS : n;
 }
 
-static Taking taking(const Lower *l, Dim row) {
+static Taking taking(const Lower *l, Dim row, uint32_t lanes) {
 	Taking w = {.l = *l};
 	w.l.in_rows = true;
 	w.l.row = row;
+	w.l.row_lanes = lanes;
 	return w;
 }
 
 bool rows_take(const Lower *l, const Inst *in, Dim row) {
-	Taking w = taking(l, row);
+	Taking w = taking(l, row, 0);
 	Mask mask;
 	if (!in->nresults || !takes_inst(&w, in)) return false;
 	for (uint32_t k = 0; k < in->nresults; k++) {
@@ -531,13 +638,17 @@ bool rows_take(const Lower *l, const Inst *in, Dim row) {
 	return written(&w, in) <= ROWS_WORK;
 }
 
-bool rows_tape(const Lower *l, Ref r, Dim row) {
-	const Taking w = taking(l, row);
+bool rows_tape(const Lower *l, Ref r, const Piece *p) {
+	const Taking w = taking(l, p->row, p->lanes);
 	return is_tape(&w.l, r);
 }
 
+bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p) {
+	return in->op == OP_FOR && k && rows_tape(l, inst_result(in, k - 1), p) && flow_fills_tape(l, in, k - 1);
+}
+
 bool rows_understand(const Lower *l, const Inst *in, Dim row) {
-	const Taking w = taking(l, row);
+	const Taking w = taking(l, row, 0);
 	Mask mask;
 	return in->nresults && across(&w.l, inst_result(in, 0), &mask) != ACROSS_NOT;
 }
@@ -547,6 +658,42 @@ bool rows_must(const Lower *l, const Inst *in, Dim *row) {
 	if (in->op != OP_FOR && in->op != OP_WHILE && in->op != OP_IF) return false;
 	for (uint32_t k = 0; k < in->nresults; k++)
 		if (only_long(l->c, ref_type(l->f, inst_result(in, k)), row)) return rows_take(l, in, *row);
+	return false;
+}
+
+/* Lengths that arrays in the region end with, the largest first, each once. */
+typedef struct Lengths {
+	uint32_t n;
+	int64_t at[LENGTHS_MOST];
+} Lengths;
+
+static void note_lengths(const Lower *l, const Region *g, Lengths *out) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &l->f->insts.at[l->f->inst_order.at[g->insts + i]];
+		for (uint32_t k = 0; k < in->nregions; k++) note_lengths(l, inst_region(l->f, in, k), out);
+		const Type *t = in->nresults ? ref_ty(l->f, inst_result(in, 0)) : NULL;
+		int64_t n;
+		uint32_t at = 0;
+		if (!prims[in->op].elementwise || t->kind != TY_TENSOR || !t->rank || !dim_is_const(l->c, t->dims[t->rank - 1], &n)) continue;
+		if (n < LANES_LEAST || n > LANES_MOST) continue;
+		while (at < out->n && out->at[at] > n) at++;
+		if ((at < out->n && out->at[at] == n) || out->n == LENGTHS_MOST) continue;
+		memmove(&out->at[at + 1], &out->at[at], (out->n++ - at) * sizeof *out->at);
+		out->at[at] = n;
+	}
+}
+
+bool lanes_take(const Lower *l, const Inst *in, Dim *row, uint32_t *lanes) {
+	Lengths lengths = {0};
+	if ((in->op != OP_FOR && in->op != OP_WHILE) || l->k.m->target.vector_bytes < 16) return false;
+	for (uint32_t k = 0; k < in->nregions; k++) note_lengths(l, inst_region(l->f, in, k), &lengths);
+	for (uint32_t k = 0; k < lengths.n; k++) {
+		*row = dim_const(l->c, lengths.at[k]);
+		for (*lanes = LANES_LEAST; *lanes < lengths.at[k]; *lanes *= 2) {}
+		Taking w = taking(l, *row, *lanes);
+		/* to join the lanes of a vector takes as long as a few operations on it */
+		if (takes_inst(&w, in) && written(&w, in) <= ROWS_WORK && w.along >= LANES_WORK && w.along >= 2 * w.joins) return true;
+	}
 	return false;
 }
 
@@ -706,7 +853,7 @@ static uint32_t carried_most(const Lower *l, const Inst *in) {
 
 static uint32_t region_work(const Lower *l, const Region *g) {
 	double n = 1;
-	const Taking w = taking(l, l->row);
+	const Taking w = taking(l, l->row, l->row_lanes);
 	for (uint32_t i = 0; i < g->ninsts; i++) n += written(&w, inst_in(l, g, i));
 	n *= 8;
 	return n < 1e6 ? (uint32_t)n : 1000000;
@@ -734,6 +881,25 @@ static void emit_turn(RowsEmit *e, const Inst *in, const Region *body, Mask mask
 	k_if_end(b, no, next);
 }
 
+/* Something picks among registers by a computed number. */
+static bool picks(const Lower *l, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = inst_in(l, g, i);
+		for (uint32_t k = 0; k < in->nregions; k++)
+			if (picks(l, inst_region(l->f, in, k))) return true;
+		if (in->op != OP_GATHER && in->op != OP_SCATTER_ADD && in->op != OP_SCATTER_SET) continue;
+		if (!ref_is_const(inst_arg(l->f, in, 1)) && !is_tape(l, inst_arg(l->f, in, 0)) && !is_lookup(l, in)) return true;
+	}
+	return false;
+}
+
+/* A short loop that picks by its counter is written out: then the numbers are known. */
+static bool is_written_out(const Lower *l, const Inst *in, const Region *body, KRef count) {
+	const Taking w = taking(l, l->row, l->row_lanes);
+	int64_t turns;
+	return k_is_int(&l->k, count, &turns) && turns > 0 && turns <= UNROLL_TURNS && written(&w, in) * (double)turns <= UNROLL_WORK && picks(l, body);
+}
+
 static void emit_for(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
@@ -742,6 +908,20 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 	KRef *init = room(l, most), *params = room(l, most), *next = room(l, most), *out = room(l, most);
 	KRef count = lower_place(l, inst_arg(l->f, in, 0))->elements[0];
 	const uint32_t n = carried(e, in, init), work = region_work(l, body);
+	if (is_written_out(l, in, body, count)) {
+		int64_t turns = 0;
+		k_is_int(b, count, &turns);
+		for (int64_t turn = 0; turn < turns; turn++) {
+			KRef counter = k_int(b, turn);
+			next = room(l, most);
+			lower_set_small(l, ref_value(body->params), 1, &counter);
+			set_carried(e, in, body->params + 1, init);
+			emit_turn(e, in, body, body_mask(l, in, body), n, init, next);
+			init = next;
+		}
+		set_carried(e, in, in->results, init);
+		return;
+	}
 	k_loop_begin(b, k_int(b, 0), count, 1, n, init, params);
 	lower_set_small(l, ref_value(body->params), 1, params);
 	set_carried(e, in, body->params + 1, params + 1);
@@ -813,9 +993,9 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 		stride[i] = i + 1 < t.rank ? k_mul(b, stride[i + 1], lower_dim(l, t.dims[i + 1])) : k_int(b, 1);
 		if (i != axis && i != row) count *= dim_is_const(l->c, t.dims[i], &n) ? n : 1;
 	}
-	const bool along = k_is_int(b, stride[row], &unit) && unit == 1;
-	const KMode mode = along ? KM_UNIT : KM_STRIDED;
-	const KRef step = along ? 0 : stride[row], start = k_add(b, k_mul(b, turn, stride[axis]), k_mul(b, e->base, stride[row]));
+	const bool along = row < 0 || (k_is_int(b, stride[row], &unit) && unit == 1);
+	const KMode mode = row < 0 ? KM_UNIFORM : along ? KM_UNIT : KM_STRIDED;
+	const KRef step = along ? 0 : stride[row], first = k_mul(b, turn, stride[axis]), start = row < 0 ? first : k_add(b, first, k_mul(b, e->base, stride[row]));
 	const KRef *x = reads ? NULL : lower_place(l, inst_arg(l->f, in, 2))->elements;
 	KRef *out = room(l, (uint32_t)count);
 	for (int64_t k = 0; k < count; k++) {
@@ -833,6 +1013,28 @@ static void emit_at_turn(RowsEmit *e, const Inst *in) {
 	else lower_set_memory(l, inst_result(in, 0), tape->pointer);
 }
 
+/* What is left when nothing is joined. */
+static KRef nothing_of(KBuilder *b, Op op, KType t) {
+	if (op == OP_ADD || op == OP_MUL) return k_const(b, t, op == OP_MUL);
+	if (t == KT_F64 || t == KT_F32) return k_const(b, t, op == OP_MAX ? -INFINITY : INFINITY);
+	if (t == KT_BOOL) return k_bits(b, t, op == OP_MIN);
+	const int64_t least = t == KT_I32 ? INT32_MIN : INT64_MIN;
+	return k_bits(b, t, (uint64_t)(op == OP_MAX ? least : -(least + 1)));
+}
+
+/* Each lane joins what it has, then the lanes are joined. */
+static void emit_join(RowsEmit *e, const Inst *in) {
+	Lower *l = e->l;
+	KBuilder *b = &l->k;
+	const Op op = in->op == OP_REDUCE_PROD ? OP_MUL : in->op == OP_REDUCE_MAX ? OP_MAX : in->op == OP_REDUCE_MIN ? OP_MIN : OP_ADD;
+	lower_small(l, in);
+	const Place own = *lower_place(l, inst_result(in, 0));
+	KRef *out = room(l, own.count);
+	for (uint32_t i = 0; i < own.count; i++)
+		out[i] = k_fold(b, op, k_select(b, k_mask(b), own.elements[i], nothing_of(b, op, k_type(b, own.elements[i]))));
+	lower_set_small(l, inst_result(in, 0), own.count, out);
+}
+
 static void emit_inst(RowsEmit *e, const Inst *in) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
@@ -846,6 +1048,7 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	else if (is_feed(l, in, &mask)) emit_feed(e, in, mask);
 	else if (at_turn(l, in)) emit_at_turn(e, in);
 	else if (is_lookup(l, in)) emit_lookup(e, in);
+	else if (joins_lanes(l, in)) emit_join(e, in);
 	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
 		KRef number = k_convert(b, l->row_number, lower_ktype(l, inst_result(in, 0)));
 		lower_set_small(l, inst_result(in, 0), 1, &number);
@@ -908,14 +1111,14 @@ static void load_rows(RowsEmit *e, Ref r, KRef pointer) {
 	lower_set_small(l, r, n, x);
 }
 
-static void store_rows(RowsEmit *e, Ref r) {
+static void store_rows(RowsEmit *e, Ref r, KRef to) {
 	Lower *l = e->l;
 	KBuilder *b = &l->k;
 	const Place *p = lower_place(l, r);
 	for (uint32_t i = 0; i < p->count; i++) {
 		int64_t step;
 		KRef at = element_at(e, r, i, &step);
-		k_store(b, step == 1 ? KM_UNIT : KM_STRIDED, lower_destination(l, r), at, p->elements[i], step == 1 ? 0 : k_int(b, step));
+		k_store(b, step == 1 ? KM_UNIT : KM_STRIDED, to, at, p->elements[i], step == 1 ? 0 : k_int(b, step));
 	}
 }
 
@@ -963,11 +1166,116 @@ static uint32_t row_lanes(const Lower *l, bool wide, bool arithmetic) {
 	return !wide || (arithmetic && l->k.m->target.vector_bytes >= 32) ? 16 : 8;
 }
 
+/* An array in registers, of which each element is one, in memory of the frame. */
+static KRef laid_down(Lower *l, const Place *p, KType t, uint32_t lanes) {
+	KBuilder *b = &l->k;
+	KRef at = k_stack(b, (int64_t)(p->count + lanes) * ktype_size(t));
+	for (uint32_t i = 0; i < p->count; i++) k_store(b, KM_UNIFORM, at, k_int(b, i), p->elements[i], 0);
+	return at;
+}
+
+static void take_up(Lower *l, Ref r, KRef from) {
+	KBuilder *b = &l->k;
+	uint32_t count = 0;
+	type_is_small(l->c, ref_type(l->f, r), &count);
+	KRef *x = room(l, count);
+	for (uint32_t i = 0; i < count; i++) x[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, from, k_int(b, i), 0);
+	lower_set_small(l, r, count, x);
+}
+
+/* Elements that are one value for the whole row need no vector: zeros, mostly. */
+static bool same_in_row(Lower *l, Ref r, const Place *p, KRef *x) {
+	const Type t = *ref_ty(l->f, r);
+	const int row = lower_row_axis(l, r);
+	int64_t inner = 1, length = 1, n;
+	dim_is_const(l->c, l->row, &length);
+	for (int a = row + 1; a < t.rank; a++) inner *= dim_is_const(l->c, t.dims[a], &n) ? n : 1;
+	for (int64_t i = 0; i < (int64_t)p->count; i++) {
+		const int64_t outer = i / (inner * length), own = outer * inner + i % inner;
+		if (i / inner % length == 0) x[own] = p->elements[i];
+		else if (x[own] != p->elements[i]) return false;
+	}
+	return true;
+}
+
+/* A loop whose rows are one vector: what it carries without the axis leaves the vector loop, which has one turn, as one number. */
+static void lanes_emit(Lower *l, const Piece *p) {
+	KBuilder *b = &l->k;
+	const Fn *f = l->f;
+	const Inst *in = &f->insts.at[p->insts[0]];
+	RowsEmit e = {.l = l};
+	Inputs s = {.l = l, .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1), .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
+	l->in_rows = true;
+	l->row = p->row;
+	l->row_lanes = p->lanes;
+	mark_inside(&s, in);
+	inst_refs(f, in, note_input, &s);
+	Place *before = ARENA_ARRAY(l->scratch, Place, s.list.n + 1);
+	KRef *from = room(l, s.list.n), *to = room(l, in->nresults);
+	for (uint32_t i = 0; i < s.list.n; i++) {
+		const Ref r = s.list.at[i];
+		before[i] = *lower_place(l, r);
+		KRef *x = room(l, before[i].count);
+		if (before[i].kind == PLACE_MEMORY) from[i] = before[i].pointer;
+		else if (same_in_row(l, r, &before[i], x)) lower_set_small(l, r, count_of(l, r), x);
+		else from[i] = laid_down(l, &before[i], lower_ktype(l, r), p->lanes);
+	}
+	uint32_t ncarried = 0, most = 1;
+	for (uint32_t k = 0; k < in->nresults; k++) most += count_of(l, inst_result(in, k));
+	KRef *init = room(l, most), *params = room(l, most), *out = room(l, most);
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref r = inst_result(in, k);
+		if (is_tape(l, r)) {
+			lower_begin_tape(l, in, k);
+		} else if (lower_row_axis(l, r) < 0) {
+			for (uint32_t i = 0; i < count_of(l, r); i++) init[ncarried++] = k_const(b, lower_ktype(l, r), 0);
+		} else if (type_is_small(l->c, ref_type(f, r), NULL)) {
+			int64_t length = 1;
+			dim_is_const(l->c, l->row, &length);
+			to[k] = k_stack(b, (count_of(l, r) * length + p->lanes) * ktype_size(lower_ktype(l, r)));
+		} else if (l->needed[REF_INDEX(r)]) {
+			to[k] = lower_destination(l, r);
+		}
+	}
+	k_vloop_begin(b, p->lanes, KF_ONCE, lower_dim(l, p->row), ncarried, init, NULL, params);
+	e.base = k_int(b, 0);
+	l->row_number = k_lane(b);
+	for (uint32_t i = 0; i < s.list.n; i++)
+		if (from[i]) load_rows(&e, s.list.at[i], from[i]);
+	emit_inst(&e, in);
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref r = inst_result(in, k);
+		if (is_tape(l, r)) continue;
+		if (to[k]) store_rows(&e, r, to[k]);
+		else if (lower_row_axis(l, r) < 0) n += flat(&e, r, false, out + n);
+	}
+	k_vloop_end(b, out, params);
+
+	for (uint32_t i = 0; i < s.list.n; i++) lower_set_place(l, s.list.at[i], before[i]);
+	n = 0;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref r = inst_result(in, k);
+		if (is_tape(l, r)) lower_set_memory(l, r, lower_destination(l, r));
+		else if (lower_row_axis(l, r) < 0) {
+			lower_set_small(l, r, count_of(l, r), params + n);
+			n += count_of(l, r);
+		} else if (to[k] && type_is_small(l->c, ref_type(f, r), NULL)) take_up(l, r, to[k]);
+		else if (to[k]) lower_set_memory(l, r, to[k]);
+	}
+	l->in_rows = false;
+	l->row_lanes = 0;
+}
+
 void rows_emit(Lower *l, const Piece *p) {
+	if (p->lanes) {
+		lanes_emit(l, p);
+		return;
+	}
 	KBuilder *b = &l->k;
 	const Fn *f = l->f;
 	RowsEmit e = {.l = l};
-	Taking w = taking(l, p->row);
+	Taking w = taking(l, p->row, 0);
 	Inputs s = {.l = l, .inside = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1), .met = ARENA_ARRAY(l->scratch, bool, f->vals.n + 1)};
 	bool wide = false, arithmetic = true;
 	l->in_rows = true;
@@ -990,10 +1298,7 @@ void rows_emit(Lower *l, const Piece *p) {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Inst *in = &f->insts.at[p->insts[i]];
 		for (uint32_t k = 0; k < in->nresults; k++) {
-			if (!in->nregions || !is_tape(l, inst_result(in, k))) continue;
-			const Place *init = lower_place(l, inst_arg(f, in, first_of(in) + k));
-			l->failed |= init->kind != PLACE_MEMORY;
-			lower_copy(l, inst_result(in, k), lower_destination(l, inst_result(in, k)), init->pointer);
+			if (in->nregions && is_tape(l, inst_result(in, k))) lower_begin_tape(l, in, k);
 		}
 	}
 	KRef n = lower_dim(l, p->row), one = k_int(b, 1), block = k_int(b, BLOCK_ROWS);
@@ -1015,7 +1320,8 @@ void rows_emit(Lower *l, const Piece *p) {
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Inst *in = &f->insts.at[p->insts[i]];
 		for (uint32_t k = 0; k < in->nresults; k++)
-			if (l->needed[in->results + k] && lower_row_axis(l, inst_result(in, k)) >= 0 && !is_tape(l, inst_result(in, k))) store_rows(&e, inst_result(in, k));
+			if (l->needed[in->results + k] && lower_row_axis(l, inst_result(in, k)) >= 0 && !is_tape(l, inst_result(in, k)))
+				store_rows(&e, inst_result(in, k), lower_destination(l, inst_result(in, k)));
 	}
 	k_vloop_end(b, NULL, NULL);
 	k_poll(b, k_mul(b, rows, work));

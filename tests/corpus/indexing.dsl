@@ -91,3 +91,12 @@ s                    #> 3500
 positives(x) = x[x > 0]
 positives([-1, 2, -3, 4])    #> [2, 4]
 len(positives(iota(50) - 10))        #> 39
+
+# many elements added at positions that meet: in their order, whatever the threads
+many = [(k*k*31 + 7k) % 777 for k in 0..60000]
+heap = [sin(0.001k + j) for k in 0..60000, j in 0..3]
+low = [cos(k + 2j) for k in 0..777, j in 0..3]
+collect(s, c, at) = { for k in 0..len(at) { s[at[k]] += c[k] }; s }
+max(abs(grad(x -> sum(x[many]^2 * heap))(low) - 2*low*collect(zeros(777, 3), heap, many))) < 1e-11  #> true
+max(abs(grad(x -> sum(x[many]^3 * heap[.., 0]))(low[.., 0]) - 3*low[.., 0]^2*collect(zeros(777), heap[.., 0], many))) < 1e-11  #> true
+try { grad(x -> sum(x[many + 1]^2 * heap))(low) } catch e { e }  #> index 777 is out of range for an axis of length 777

@@ -295,6 +295,41 @@ static void test_long_sums(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
+/* Added where their positions meet, in their order: the bits of a plain loop, whatever the engine and the threads. */
+static void test_scatters(T *t) {
+	static const int64_t lengths[] = {100, 30000, 70001}, widths[] = {1, 3, 11}, rows = 777;
+	for (int tail = 0; tail < 2; tail++)
+		for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+			for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+				for (int m = 0; m < 2; m++) {
+					if (!tail && w) continue;
+					const int64_t n = lengths[k], width = tail ? widths[w] : 1;
+					Program p = program(t,
+					                    tail ? "fn @f[n, m, w](%0: f64[m, w], %1: i64[n], %2: f64[n, w]) -> (f64[m, w]) {\n"
+					                           "  %3: f64[m, w] = scatter_add %0, %1, %2 {axis: 0, batch: 0}\n  return %3\n}\n"
+					                         : "fn @f[n, m](%0: f64[m], %1: i64[n], %2: f64[n]) -> (f64[m]) {\n"
+					                           "  %3: f64[m] = scatter_add %0, %1, %2 {axis: 0, batch: 0}\n  return %3\n}\n",
+					                    modes[m]);
+					const int rank = tail ? 2 : 1;
+					const int64_t to[2] = {rows, width}, from[2] = {n, width};
+					Tensor *x = tensor_new(t->c, DT_F64, rank, to), *at_row = tensor_new(t->c, DT_I64, 1, &n), *u = tensor_new(t->c, DT_F64, rank, from);
+					double *sum = malloc((size_t)(rows * width) * sizeof *sum), *of = (double *)(void *)x->data, *add = (double *)(void *)u->data;
+					int64_t *row = (int64_t *)(void *)at_row->data;
+					for (int64_t i = 0; i < rows * width; i++) of[i] = sum[i] = sin((double)i);
+					for (int64_t i = 0; i < n; i++) row[i] = (i * i * 31 + 7 * i) % rows;
+					for (int64_t i = 0; i < n * width; i++) sum[row[i / width] * width + i % width] += add[i] = sin(0.37 * (double)i);
+					Value args[3] = {value_tensor(x), value_tensor(at_row), value_tensor(u)}, r;
+					for (int threads = 1; threads <= 3; threads++) {
+						const bool good = run(t, &p, threads, args, NULL, &r);
+						CHECK(t, good && !memcmp(r.tensor->data, sum, (size_t)(rows * width) * sizeof *sum));
+						if (good) ev_drop(&r, 1);
+					}
+					free(sum);
+					ev_drop(args, 3);
+					if (p.f) fn_unref(p.f);
+				}
+}
+
 /* The order of a sum, as it is written in the house: blocks of 1024 over 16 partial sums, and the blocks, pieces of 64 of them first, in a tree. Changes
  * to the kernels must not change a bit of it. */
 enum { LANES = 16, BLOCK = 1024, PIECE = 64 * BLOCK };
@@ -466,6 +501,7 @@ int main(void) {
 		{"running sums", test_running_sums},
 		{"running rounding", test_running_rounding},
 		{"long sums", test_long_sums},
+		{"scatters", test_scatters},
 		{"order of sums", test_order_of_sums},
 		{"places", test_places},
 		{"places refused", test_places_refused},

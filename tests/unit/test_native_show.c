@@ -177,6 +177,18 @@ static const struct {
      {"  mixed derivatives nested; from expansions along (1, 0) to order 4, (1, 1.732) to order 4, (1, -1.732) to order 4 they would be 222 operations in all\n", "taken once: 201 operations"}},
     {"f(x) = sin(x)*exp(0.3x)\nloss(w) = sum(map(f'', w))\nprint(plan(grad(loss), ones(9)))",
      {"  loss: forward sweep of reverse mode", "  f by x: Taylor expansion to order 2, in the sweeps\n", "  loss: backward sweep"}},
+    {"f(x, n) = { for i in 0..n { x = x - 0.1*sin(x)*exp(-x^2) }; x }\nprint(plan(f, ones(14), 100))",
+     {"14 elements in one vector, which the loop has in registers\n  1               for; carries registers", "memory 0 B"}},
+    {"f(x, t) = { s = 0.0; for i in 0..len(t) { x = sin(x)*t[i]; s += sum(x^2)/(1 + sum(exp(-x))) }; s }\nprint(plan(grad(f), ones(6), ones(300, 6)))",
+     {"6 elements in one vector, which the loop has in registers", "for; carries registers", "n1 x 6 -> memory"}},
+    {"f(w, x, n) = { for i in 0..n { x = w[2..5]*x*w[-1 - i] + w[i] }; sum(x) }\ng(w, x, n) = grad(x -> f(w, x, n))(x)\nprint(ir(g, ones(9), ones(3), 5))",
+     {"fn.jvp.linear.transpose\"(%0 w: f64[9], %1 n: i64, %2: f64) -> (f64[3])"}}, /* no tape: what is a view of w is looked up again */
+    {"f(x, n) = { for i in 0..n { x = concat(x[1..], x[..1])*1.5 - sin(x)*exp(-x^2) }; x }\nprint(plan(f, ones(6), 100))",
+     {"\n  1             for; carries 1 in registers"}},
+    {"f(a, n) = { for i in 0..n { a = a' * 0.9 + sin(a)*exp(-a^2) }; a }\nprint(plan(f, ones(5, 5), 100))", {"\n  1             for; carries 1 in registers"}},
+    {"f(x, n) = { for i in 0..n { x = x + 1 }; x }\nprint(plan(f, ones(14), 100))", {"\n  1             for; carries 1 in registers"}},
+    {"f(r) = { s = r · r; if s > 0 { sqrt(s)*r[0] } else { r[1] } }\nprint(plan(grad(rs -> sum(map(f, rs)^2)), ones(500, 3)))",
+     {"parallel over 500 rows, each in registers, vectors along the rows", "memory 0 B, scratch 0 B"}},
     {"f(n) = { x = ones(n); plan(v -> sum(sin(v)), x) }\nprint(f(200))", {"1 unit", "sin over n"}},
 };
 
