@@ -173,7 +173,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 $(BUILD)/repl/commands.o: $(wildcard docs/errors.md)
 
 # native code: the vector maths and the code generator's library, which is opened at run time
-B := $(BUILD)
+B := $(if $(filter release,$(MODE)),$(BUILD),build)
 include backend/vmath/vmath.mk
 include backend/codegen/codegen.mk
 

@@ -332,7 +332,7 @@ static void tell(Trial *t, const Finding *f) {
 	drop(args, t->nargs);
 	if (ran) drop(results, t->nout);
 	const char *name = t->call->def->name, *rule = t->call->nfns ? "derivative rule" : f->reverse ? "vjp" : "jvp";
-	char message[400];
+	char message[640];
 	if (f->reverse) snprintf(message, sizeof message, "the %s of `%s` gives %.9g for the derivative of a weighted sum of its results by %s, its values %.9g%s", rule, name, f->rule, from, f->found, where);
 	else snprintf(message, sizeof message, "the %s of `%s` gives %.9g for the derivative of %s by %s, its values %.9g%s", rule, name, f->rule, to, from, f->found, where);
 	const bool warn = rule_check_mode(t->c) == RULES_WARN;

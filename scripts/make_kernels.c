@@ -1,6 +1,6 @@
 /* make_kernels.c - precompiles the functions that every module for a target may share: products of matrices in all their forms.
  *
- * Use: make_kernels LIBRARY FOLDER with a code generator's library that has none yet. Writes FOLDER/kernels_NAME.bin for each target, see
+ * Use: make_kernels LIBRARY TARGET FILE with a code generator's library that has none yet, and sse2, avx2 or avx512. Writes the file, see
  * NativeKernels. Which functions there are is not listed anywhere: a module is made that asks for products of all types, flags and sizes, and the code generator says
  * what it made for it.
  */
@@ -77,7 +77,7 @@ static void take(Found *found, const CodegenOutput *out) {
 	}
 }
 
-static bool make(Ctx *c, const char *cpu, const char *folder, const char *name) {
+static bool make(Ctx *c, const char *cpu, const char *path) {
 	static const uint32_t flags[] = {0, KF_B_COL_UNIT, KF_B_COL_UNIT | KF_PADDED, KF_K_UNIT, KF_K_UNIT | KF_TURN,
 	                                 KF_FIVES | KF_B_COL_UNIT, KF_FIVES | KF_B_COL_UNIT | KF_PADDED, KF_FIVES | KF_K_UNIT, KF_FIVES | KF_K_UNIT | KF_TURN};
 	static const KType types[] = {KT_F64, KT_F32};
@@ -96,8 +96,6 @@ static bool make(Ctx *c, const char *cpu, const char *folder, const char *name) 
 			free(out.bytes);
 			kmodule_free(module);
 		}
-	char path[4096];
-	snprintf(path, sizeof path, "%s/kernels_%s.bin", folder, name);
 	FILE *file = good ? fopen(path, "wb") : NULL;
 	const NativeKernels head = {.target = target, .n = found.kernels};
 	good = file && fwrite(&head, 1, sizeof head, file) == sizeof head && fwrite(found.bytes, 1, found.n, file) == found.n;
@@ -107,16 +105,25 @@ static bool make(Ctx *c, const char *cpu, const char *folder, const char *name) 
 	return good;
 }
 
+/* What a target of precompiled functions is called on the command line, and as a processor. */
+static const char *const targets[][2] = {{"sse2", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}};
+
 int main(int argc, char **argv) {
-	void *library = argc == 3 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-	if (library) *(void **)&codegen = dlsym(library, "atled_codegen");
-	Ctx *c = ctx_new(NULL);
-	if (!codegen || !c) {
-		const char *why = argc == 3 ? dlerror() : NULL;
-		fprintf(stderr, "make_kernels: %s\n", why ? why : "a library and a folder are wanted");
+	const char *cpu = NULL;
+	for (size_t k = 0; argc == 4 && k < sizeof targets / sizeof *targets; k++)
+		if (!strcmp(argv[2], targets[k][0])) cpu = targets[k][1];
+	if (!cpu) {
+		fprintf(stderr, "make_kernels: a library, a target (sse2, avx2, avx512) and a file are wanted\n");
 		return 1;
 	}
-	const bool good = make(c, "x86-64", argv[2], "sse2") && make(c, "x86-64-v3", argv[2], "avx2") && make(c, "x86-64-v4", argv[2], "avx512");
-	ctx_free(c);
+	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	if (library) *(void **)&codegen = dlsym(library, "atled_codegen");
+	if (!codegen) {
+		fprintf(stderr, "make_kernels: %s\n", dlerror());
+		return 1;
+	}
+	Ctx *c = ctx_new(NULL);
+	const bool good = c && make(c, cpu, argv[3]);
+	if (c) ctx_free(c);
 	return good ? 0 : 1;
 }

@@ -6,10 +6,12 @@
 #   TESTS=word       only what has the word in its label
 #   RANDOM_COUNT=5000 how many random programs
 #   TEST_SECONDS=120 the time one program may take; the sanitized builds get more
+#   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
 #
 # Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
 # ours to ask (the examples). One that crashes, runs out of time or says nothing is one failure. What is not there is not run. The last
-# line here is the sum, the exit status says whether nothing failed, and FOLDER/summary keeps the line.
+# line here is the sum, the exit status says whether nothing failed, and FOLDER/summary keeps the line. Several may run at once, but the lines come
+# in the order that is written here.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 kind=$1 build=$2
@@ -43,17 +45,61 @@ if [ "${BUILT:-yes}" = no ]; then
 	[ -n "${KEEP_GOING:-}" ] || finish
 fi
 
-# Runs a command and prints a line about it, and all of its output if something failed.
+# Those that look at the clock or drive a terminal: what runs beside them could make them fail. The random programs share the processors out themselves.
+alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_repl repl/test_program.sh library random/programs '
+jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
+
+# What was started, in order: label, how it is counted, its process. The first `reported` of them have had their lines.
+labels=() hows=() processes=() reported=0
+trap 'kill "${processes[@]:reported}" 2>/dev/null; exit 130' INT TERM
+
+# Runs a command and writes beside its log how it ended and after how many seconds; when told to end, so is the command.
+run_one() { # LOG SECONDS COMMAND...
+	local log=$1 seconds=$2 start=$SECONDS status command
+	shift 2
+	timeout -k 5 "$seconds" "$@" >"$log" 2>&1 </dev/null &
+	command=$!
+	trap 'kill "$command"' INT TERM
+	wait "$command"
+	status=$?
+	echo "$status $((SECONDS - start))" >"$log.end"
+}
+
 # run HOW LABEL SECONDS COMMAND...   HOW: counts (it prints a summary line) or status (it is one test)
+# Starts a command once there is room for it; its line comes when those before it have theirs.
 run() {
-	local how=$1 label=$2 seconds=$3 log start status summary p f s why='' took
+	local how=$1 label=$2 seconds=$3 log most=$jobs
 	shift 3
 	case $label in *"${TESTS:-}"*) ;; *) return ;; esac
+	case $alone in *" $label "*) most=1 ;; esac
+	make_room $((most - 1))
 	log=$build/log/${label//\//_}.log
-	start=$SECONDS
-	{ timeout -k 5 "$seconds" "$@" >"$log" 2>&1 </dev/null; } 2>/dev/null # the shell need not tell of signals
-	status=$?
-	took=$((SECONDS - start))
+	rm -f "$log.end"
+	run_one "$log" "$seconds" "$@" 2>/dev/null & # the shell need not tell of signals
+	labels+=("$label") hows+=("$how") processes+=("$!")
+	if [ "$most" -eq 1 ]; then make_room 0; fi
+}
+
+# Waits until no more than so many run, and prints the lines of those that have ended, up to the first that has not.
+make_room() { # MOST
+	local running
+	while :; do
+		running=" $(jobs -pr | tr '\n' ' ')"
+		while [ "$reported" -lt ${#labels[@]} ] && [[ $running != *" ${processes[reported]} "* ]]; do
+			report "${hows[reported]}" "${labels[reported]}"
+			reported=$((reported + 1))
+		done
+		[ "$(wc -w <<<"$running")" -gt "$1" ] || return 0
+		wait -n 2>/dev/null
+	done
+}
+
+# A line about one that has ended, and all of its output if something failed.
+report() { # HOW LABEL
+	local how=$1 label=$2 log status took summary p f s why=''
+	log=$build/log/${label//\//_}.log
+	read -r status took 2>/dev/null <"$log.end" || status=255 took=0 # its shell was ended
+	rm -f "$log.end"
 	p=0 f=0 s=0
 	case $status in
 	124 | 137) why="stopped after $took s" ;;
@@ -134,6 +180,7 @@ if [ "$kind" = check ] && [ -f include/atled.h ]; then
 	run counts derivatives-page 60 scripts/derivatives_page.sh --check
 	run counts install 300 tests/install_test.sh build
 fi
+make_room 0
 
 if [ $((passed + failed + skipped)) -eq 0 ]; then count_failure tests "there were none${TESTS:+ with \"$TESTS\" in their label}"; fi
 finish

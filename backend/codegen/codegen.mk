@@ -1,5 +1,8 @@
 # codegen.mk - the code generator's library, $(BUILD)/libatled-codegen.so: our emitter with LLVM inside, linked statically and hidden.
 #
+# There is one, that of the release build: LLVM has neither our assertions nor a sanitizer's checks, and no kind of build makes code of its own. In the folders of
+# the other kinds a link names it.
+#
 # The main Makefile includes it after backend/vmath/vmath.mk and its own rules (it uses `say`, $(BUILD)/flags and the rule for $(BUILD)/%.o).
 # Needs llvm-19-dev, clang-19 (clang++-19) and lld-19. It gives
 #   CODEGEN_LIBRARY  the library, or nothing where LLVM 19 is missing: then programs run on the evaluator
@@ -40,10 +43,10 @@ $(MAKE_KERNELS): $(BUILD)/scripts/make_kernels.o $(BUILD)/internal.a $(BUILD)/li
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(BUILD)/internal.a $(LIBRARY_LIBS) -o $@
 
 # made anew when what they are made by changes, not with every file of the library that the program is linked with
-$(KERNELS) &: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir.o $(BUILD)/backend/native/target.o | $(MAKE_KERNELS)
-	$(call say,make)$(MAKE_KERNELS) $(abspath $(BUILD)/codegen/empty.so) $(BUILD)/codegen
+$(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir.o $(BUILD)/backend/native/target.o | $(MAKE_KERNELS)
+	$(call say,make)$(MAKE_KERNELS) $(abspath $(BUILD)/codegen/empty.so) $* $@
 
-# tests open it; under a sanitizer our objects in it call the program's run-time support
+# tests open it
 tests-built: $(CODEGEN_LIBRARY)
 
 CODEGEN_LINK = $(CODEGEN_CXX) -shared -fuse-ld=lld -o $@ $(filter %.o,$^) \
@@ -53,5 +56,11 @@ CODEGEN_LINK = $(CODEGEN_CXX) -shared -fuse-ld=lld -o $@ $(filter %.o,$^) \
 $(BUILD)/codegen/empty.so: $(CODEGEN_OBJECTS) $(BUILD)/codegen/kernels_none.o backend/codegen/exports.map $(BUILD)/links
 	$(call say,link)$(CODEGEN_LINK)
 
+ifeq ($(MODE),release)
 $(BUILD)/libatled-codegen.so: $(CODEGEN_OBJECTS) $(BUILD)/backend/codegen/kernels_data.o backend/codegen/exports.map $(BUILD)/links
 	$(call say,link)$(CODEGEN_LINK)
+else
+$(BUILD)/libatled-codegen.so: | $(VMATH_LOOPS)
+	@[ -e build/libatled-codegen.so ] || $(MAKE) build/libatled-codegen.so MODE=release BUILD=build
+	$(call say,link)ln -sf $(abspath build/libatled-codegen.so) $@
+endif

@@ -1,9 +1,9 @@
 # vmath.mk - builds the vector maths; the main Makefile includes it.
 #
-# Needs: clang-19 and llvm-config-19; B, the folder of the build. It gives
+# Needs: clang-19 and llvm-config-19; B, the folder of the release build: the vector maths is the same for all kinds of build. It gives
 #   VMATH_BITCODE    $(B)/vmath/vmath_L.bc for L = 1, 2, 4, 8 doubles in a vector
 #   VMATH_LOOPS      objects with loops over arrays (backend/vmath/loops.h) for tests and measurements
-#   TEST_VMATH       $(B)/tests/test_vmath and what links it: TEST_VMATH_LIBS
+#   TEST_VMATH       $(BUILD)/tests/test_vmath and what links it: TEST_VMATH_LIBS
 # Where clang-19 is missing the first two are empty, and the test says that it skips.
 
 B ?= $(or $(BUILD),build)
@@ -39,7 +39,7 @@ $(B)/vmath/loops_%.o: $(B)/vmath/loops_%.bc
 	@$(if $(V),,echo '  compile  $@';) $(CLANG19) -Wno-override-module $(VMATH_NATIVE) -c -x ir $< -o $@
 
 # The test links with the loops, and with MPFR where its header is: without it the test skips.
-TEST_VMATH := $(B)/tests/test_vmath
-TEST_VMATH_LIBS := $(VMATH_LOOPS) $(B)/backend/native/huge_angle.o $(if $(wildcard /usr/include/mpfr.h /usr/local/include/mpfr.h),-lmpfr -lgmp) -lm
-$(TEST_VMATH): $(VMATH_LOOPS) $(B)/backend/native/huge_angle.o
+TEST_VMATH := $(BUILD)/tests/test_vmath
+TEST_VMATH_LIBS := $(VMATH_LOOPS) $(BUILD)/backend/native/huge_angle.o $(if $(wildcard /usr/include/mpfr.h /usr/local/include/mpfr.h),-lmpfr -lgmp) -lm
+$(TEST_VMATH): $(VMATH_LOOPS) $(BUILD)/backend/native/huge_angle.o
 $(TEST_VMATH): private PROGRAM_LIBS += $(TEST_VMATH_LIBS)
