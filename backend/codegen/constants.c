@@ -8,7 +8,8 @@
 #include "backend/codegen/emit.h"
 #include <string.h>
 
-enum { VECTOR = 32 };
+/* KEPT: constants of a loop that stay in registers, of which there are 16. */
+enum { VECTOR = 32, KEPT = 4 };
 
 /* Constants so far. */
 typedef struct Pool {
@@ -77,12 +78,32 @@ static LLVMValueRef in_memory(Emit *e, Pool *pool, LLVMValueRef x) {
 	return pool->global[pool->n++] = global;
 }
 
-/* A wider value takes the same vector several times. */
-static LLVMValueRef loaded(Emit *e, Pool *pool, LLVMValueRef x, LLVMValueRef before) {
-	LLVMValueRef global = in_memory(e, pool, x);
+/* A loop of one block that has few constants: they stay in registers, loaded before it. An operand in memory is a load in each turn. */
+typedef struct Turn {
+	LLVMValueRef before; /* the end of the block from which the loop is entered; NULL: no such loop */
+	LLVMValueRef value[KEPT], loaded[KEPT];
+	uint32_t n;
+} Turn;
+
+static LLVMValueRef load_of(Emit *e, LLVMValueRef global, LLVMValueRef before) {
 	LLVMPositionBuilderBefore(e->b, before);
 	LLVMValueRef v = LLVMBuildLoad2(e->b, LLVMGlobalGetValueType(global), global, "");
 	LLVMSetAlignment(v, VECTOR);
+	return v;
+}
+
+static LLVMValueRef kept(Emit *e, Turn *turn, LLVMValueRef x, LLVMValueRef global) {
+	for (uint32_t i = 0; i < turn->n; i++)
+		if (turn->value[i] == x) return turn->loaded[i];
+	turn->value[turn->n] = x;
+	return turn->loaded[turn->n++] = load_of(e, global, turn->before);
+}
+
+/* A wider value takes the same vector several times. */
+static LLVMValueRef loaded(Emit *e, Pool *pool, Turn *turn, LLVMValueRef x, LLVMValueRef before) {
+	LLVMValueRef global = in_memory(e, pool, x);
+	LLVMValueRef v = turn->before ? kept(e, turn, x, global) : load_of(e, global, before);
+	LLVMPositionBuilderBefore(e->b, before);
 	const uint32_t lanes = emit_lanes(x), whole = emit_lanes(v);
 	if (lanes == whole) return v;
 	int pick[256];
@@ -90,16 +111,40 @@ static LLVMValueRef loaded(Emit *e, Pool *pool, LLVMValueRef x, LLVMValueRef bef
 	return emit_shuffle(e, v, NULL, lanes, pick);
 }
 
+static uint32_t operands(LLVMValueRef in) {
+	if (!takes_memory(in)) return 0;
+	return LLVMGetInstructionOpcode(in) == LLVMCall ? LLVMGetNumArgOperands(in) : (uint32_t)LLVMGetNumOperands(in);
+}
+
+static Turn find_turn(Emit *e, LLVMBasicBlockRef block) {
+	Turn none = {0}, t = {0};
+	LLVMValueRef phi = LLVMGetFirstInstruction(block), end = LLVMGetBasicBlockTerminator(block);
+	if (!phi || !LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2 || !end) return none;
+	const unsigned self = LLVMGetIncomingBlock(phi, 1) == block;
+	if (LLVMGetIncomingBlock(phi, self) != block) return none;
+	for (LLVMValueRef in = phi; in; in = LLVMGetNextInstruction(in))
+		for (uint32_t k = 0; k < operands(in); k++) {
+			LLVMValueRef x = LLVMGetOperand(in, k);
+			uint32_t i = 0;
+			if (!wants_memory(e, x)) continue;
+			while (i < t.n && t.value[i] != x) i++;
+			if (i == KEPT) return none;
+			if (i == t.n) t.value[t.n++] = x;
+		}
+	t.before = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, !self));
+	t.n = 0;
+	return t;
+}
+
 void emit_constants(Emit *e) {
 	Pool pool = {0};
 	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f))
-		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
-			for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
-				if (!takes_memory(in)) continue;
-				const int n = LLVMGetInstructionOpcode(in) == LLVMCall ? (int)LLVMGetNumArgOperands(in) : LLVMGetNumOperands(in);
-				for (int k = 0; k < n; k++) {
-					LLVMValueRef x = LLVMGetOperand(in, (unsigned)k);
-					if (wants_memory(e, x)) LLVMSetOperand(in, (unsigned)k, loaded(e, &pool, x, in));
+		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
+			Turn turn = find_turn(e, block);
+			for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in))
+				for (uint32_t k = 0, n = operands(in); k < n; k++) {
+					LLVMValueRef x = LLVMGetOperand(in, k);
+					if (wants_memory(e, x)) LLVMSetOperand(in, k, loaded(e, &pool, &turn, x, in));
 				}
-			}
+		}
 }

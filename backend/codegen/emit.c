@@ -337,6 +337,10 @@ void emit_plain(Emit *e, const KInst *in) {
 	}
 }
 
+void emit_line(Emit *e, const KInst *in) {
+	if (e->subprogram) LLVMSetCurrentDebugLocation2(e->b, LLVMDIBuilderCreateDebugLocation(e->context, in->span, 0, e->subprogram, NULL));
+}
+
 uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
 	const KFn *f = e->fn->f;
 	while (at < f->insts.n) {
@@ -347,10 +351,7 @@ uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
 			return at;
 		}
 		e->emitted++;
-		if (e->subprogram) {
-			LLVMMetadataRef place = LLVMDIBuilderCreateDebugLocation(e->context, in->span, 0, e->subprogram, NULL);
-			LLVMSetCurrentDebugLocation2(e->b, place);
-		}
+		emit_line(e, in);
 		switch (in->op) {
 		case K_LOOP:
 		case K_VLOOP:

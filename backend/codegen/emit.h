@@ -23,6 +23,7 @@ typedef struct EmitVector {
 	LLVMValueRef base, n;
 	LLVMValueRef mask; /* <lanes x i1>, for what must not be touched past the end; NULL: every lane is an element or may be treated as one */
 	bool padded;       /* unit-stride accesses need no mask even when there is one */
+	struct EmitNear *near; /* loads that may be made of each other; NULL: none */
 	bool partial;      /* some lanes may be past n: K_MASK and failures must look */
 } EmitVector;
 
@@ -172,6 +173,8 @@ void emit_mark_plain(Emit *e, LLVMValueRef function, const KFn *f, uint32_t at);
 void emit_FAIL_IF(Emit *e, const KInst *in);
 /* Instructions without regions and without an effect on where the program goes on. */
 void emit_plain(Emit *e, const KInst *in);
+/* What is emitted next comes from the instruction's place in the user's text. */
+void emit_line(Emit *e, const KInst *in);
 /* A long stretch of element-wise instructions that begins at `at`: the instruction after it comes back, `at` itself where there is none. emit_stretch.c */
 uint32_t emit_stretch(Emit *e, uint32_t at);
 void emit_POLL(Emit *e, const KInst *in);
@@ -222,6 +225,10 @@ void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef point
                         LLVMValueRef mask);
 /* The mask of the first `count` (i64) of `lanes` lanes. */
 LLVMValueRef emit_first_lanes(Emit *e, uint32_t lanes, LLVMValueRef count);
+/* Which loads of a vector loop whose region begins at `at` are neighbours of each other, for turns without a mask; NULL: none. emit_neighbours.c */
+struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes);
+/* The value of a load that is made of its neighbour, or is that; NULL: an ordinary one. */
+LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index);
 /* Says of an access made by hand what it cannot touch. */
 void emit_tag(Emit *e, LLVMValueRef access, KRef pointer);
 void emit_tag_call_record(Emit *e, LLVMValueRef access);

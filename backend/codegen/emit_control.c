@@ -299,6 +299,7 @@ static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v, 
 	const KInst *end;
 	EmitVector *outer = e->vector;
 	e->vector = v;
+	v->near = v->mask ? NULL : emit_find_near(e, at, v->lanes);
 	e->fn->vals[in->params] = v->base;
 	for (uint32_t k = 0; k < n; k++) e->fn->vals[in->params + 1 + k] = carried[k];
 	at = emit_region(e, at, &end);

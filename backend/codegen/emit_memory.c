@@ -322,7 +322,10 @@ void emit_LOAD(Emit *e, const KInst *in) {
 		return;
 	}
 	switch (in->mode) {
-	case KM_UNIT: x = emit_load(e, t, lanes, emit_element(e, t, pointer, index), root, mask && e->vector->padded ? NULL : mask); break;
+	case KM_UNIT:
+		x = emit_near(e, in, pointer, index);
+		if (!x) x = emit_load(e, t, lanes, emit_element(e, t, pointer, index), root, mask && e->vector->padded ? NULL : mask);
+		break;
 	case KM_STRIDED: x = emit_load_strided(e, t, lanes, pointer, index, emit_value(e, emit_operand(e, in, 2)), root, mask); break;
 	case KM_INDEXED:
 		if (emit_lanes(index) > 1) x = gather(e, t, lanes, emit_element(e, t, pointer, index), root, mask);

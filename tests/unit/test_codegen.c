@@ -708,6 +708,103 @@ static void test_stretch(Dtype d) {
 	forget(&plain);
 }
 
+/* Loads around an element in random order, with a store in between. */
+static KModule *stencil(KType t, uint32_t lanes, uint64_t seed) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef from[2] = {k_buffer(&b, 0), k_buffer(&b, 1)}, row = k_word(&b, KT_I64, 1), n = k_word(&b, KT_I64, 0), base;
+	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
+	KRef sum = k_const(&b, t, 1), here = k_add(&b, row, base);
+	for (int k = 0; k < 16; k++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		const uint32_t r = (uint32_t)(seed >> 33);
+		if (k % 8 == 7) {
+			k_store(&b, KM_UNIT, from[1], here, sum, 0);
+			continue;
+		}
+		KRef at = r & 8 ? k_sub(&b, here, k_int(&b, 2 - (int)(r % 5))) : k_add(&b, row, k_add(&b, base, k_int(&b, (int)(r % 5) - 2)));
+		sum = k_add(&b, k_mul(&b, sum, k_const(&b, t, 3)), r >> 4 & 3 ? k_load(&b, t, KM_UNIT, from[0], at, 0) : k_load(&b, t, KM_UNIT, from[1], here, 0));
+	}
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	return m;
+}
+
+/* Neighbours made of each other are what they would be by themselves, and nothing behind the array is read. */
+static void test_neighbours(Dtype d, uint32_t lanes) {
+	const int as_asked = level;
+	const size_t size = dtype_size(d), bytes = 80 * size;
+	char *from = guarded(), *to = guarded();
+	bool same = true;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		static char result[2][3][80 * 8];
+		for (int which = 0; which < 2; which++) {
+			level = which ? as_asked : 0;
+			Code code = compile(stencil(ktype_of(d), lanes, seed));
+			for (int64_t k = 0; k < 3; k++) {
+				const int64_t n = 76 - 5 * k;
+				char *x = at_end(from, (size_t)(n + 4) * size), *y = at_end(to, (size_t)(n + 4) * size);
+				for (int64_t i = 0; i < n + 4; i++) put(d, x + (size_t)i * size, (double)(i * i % 17)), put(d, y + (size_t)i * size, (double)(i % 5));
+				same &= call(&code, (void *[]){x, y}, (int64_t[]){n, 2}, NULL) == 0;
+				memset(result[which][k], 0, bytes);
+				memcpy(result[which][k], y, (size_t)(n + 4) * size);
+			}
+			forget(&code);
+		}
+		same &= !memcmp(result[0], result[1], sizeof result[0]);
+	}
+	level = as_asked;
+	report(same, __LINE__, "neighbours of %s, %u lanes", dtype_name(d), lanes);
+}
+
+/* Numbers that use each other at random, some of them several times: many more than there are registers. */
+static KModule *tangle(KType t, uint64_t seed) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KRef v[208], out;
+	k_function(&b, m, 0);
+	KRef in = k_buffer(&b, 0);
+	out = k_buffer(&b, 1);
+	for (int k = 0; k < 8; k++) v[k] = k_load(&b, t, KM_UNIFORM, in, k_int(&b, k), 0);
+	for (int k = 8; k < 208; k++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		const uint32_t r = (uint32_t)(seed >> 33);
+		const KRef x = v[k - 1 - (int)(r % 8 % (uint32_t)k)], y = v[r / 8 % 4 ? (r / 32) % (uint32_t)k : (uint32_t)k - 1];
+		switch (r >> 20 & 7) {
+		case 0: v[k] = k_mul(&b, x, k_const(&b, t, 0.5 + k)); break;
+		case 1: v[k] = k_prim2(&b, OP_DIV, x, k_add(&b, k_mul(&b, y, y), k_const(&b, t, 1))); break;
+		case 2: v[k] = k_select(&b, k_lt(&b, x, y), k_sub(&b, y, x), y); break;
+		case 3: v[k] = k_mul(&b, k_prim1(&b, OP_NEG, x), k_const(&b, t, 1.0 / 3)); break;
+		case 4: v[k] = k_sub(&b, x, x); break;
+		default: v[k] = k_add(&b, k_mul(&b, x, k_const(&b, t, 0.25)), k_mul(&b, y, k_const(&b, t, 0.625)));
+		}
+	}
+	for (int k = 0; k < 20; k++) k_store(&b, KM_UNIFORM, out, k_int(&b, k), v[207 - 7 * k], 0);
+	k_return(&b, 0, NULL);
+	return m;
+}
+
+/* In their new order they are what they are in the program's. */
+static void test_order(Dtype d) {
+	const int as_asked = level;
+	bool same = true;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		char from[64], to[2][160];
+		for (int k = 0; k < 8; k++) put(d, from + (size_t)k * dtype_size(d), random_number(-3, 3));
+		for (int which = 0; which < 2; which++) {
+			level = which ? as_asked : 0;
+			Code code = compile(tangle(ktype_of(d), seed));
+			memset(to[which], 0, sizeof to[which]);
+			same &= call(&code, (void *[]){from, to[which]}, NULL, NULL) == 0;
+			forget(&code);
+		}
+		same &= !memcmp(to[0], to[1], sizeof to[0]);
+	}
+	level = as_asked;
+	report(same, __LINE__, "a long stretch of numbers of %s", dtype_name(d));
+}
+
 /* An output in the memory of its input, read twice around the store; two outputs; memory of the call. */
 static void test_in_place(void) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -1110,6 +1207,13 @@ static void test_target(void) {
 	test_failures(KF_PADDED);
 	test_stretch(DT_F64);
 	test_stretch(DT_F32);
+	if (level) test_order(DT_F64);
+	for (uint32_t lanes = 4; level && lanes <= 16; lanes *= 2) {
+		test_neighbours(DT_F64, lanes);
+		test_neighbours(DT_F32, lanes);
+		test_neighbours(DT_I64, lanes);
+	}
+	if (level) test_order(DT_F32);
 	test_in_place();
 	test_outlined();
 	test_apart();

@@ -1,0 +1,137 @@
+/* emit_neighbours.c - loads of a vector loop that lie one element before and after another load, made of it by shuffles.
+ *
+ * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store.
+ *
+ * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, two of them cross a cache line at every second register, which costs a load more each, and
+ * loads are what such a loop does most. The outer two are the middle one moved by a lane, and one number. Where a register has four numbers or sixteen that
+ * is a shuffle or two; of eight f32 in 32 bytes it would be three, which is no gain.
+ */
+#include "backend/codegen/emit.h"
+#include <string.h>
+
+enum { ATOMS = 6, LOADS = 64 };
+
+/* An index as a sum of values, each times a number, and a constant. */
+typedef struct Linear {
+	KRef atom[ATOMS];
+	int64_t times[ATOMS], constant;
+	uint32_t n;
+} Linear;
+
+typedef struct Load {
+	KRef result, pointer;
+	KType type;
+	Linear at;
+	struct Load *middle; /* whose vector it is, moved by `by` lanes; NULL: a load like any other */
+	int by;
+	LLVMValueRef whole;  /* of a middle one that has been loaded */
+} Load;
+
+struct EmitNear {
+	uint32_t n;
+	Load loads[LOADS];
+};
+
+static bool add_atom(Linear *l, KRef x, int64_t times) {
+	uint32_t i = 0;
+	while (i < l->n && l->atom[i] < x) i++;
+	if (i < l->n && l->atom[i] == x) {
+		l->times[i] += times;
+		return true;
+	}
+	if (l->n == ATOMS) return false;
+	for (uint32_t k = l->n++; k > i; k--) l->atom[k] = l->atom[k - 1], l->times[k] = l->times[k - 1];
+	l->atom[i] = x;
+	l->times[i] = times;
+	return true;
+}
+
+/* Adds x, so many times. Wraps as the arithmetic does. */
+static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times) {
+	const KInst *in = &e->fn->f->insts.at[e->fn->f->vals.at[x].def];
+	const bool own = in->nresults == 1 && in->results == x && in->type == KT_I64;
+	if (own && in->op == K_CONST) {
+		l->constant = (int64_t)((uint64_t)l->constant + (uint64_t)times * (uint64_t)in->imm);
+		return true;
+	}
+	if (own && in->op == K_PRIM && (in->prim == OP_ADD || in->prim == OP_SUB))
+		return add_linear(e, l, emit_operand(e, in, 0), times) && add_linear(e, l, emit_operand(e, in, 1), in->prim == OP_SUB ? -times : times);
+	return add_atom(l, x, times);
+}
+
+/* By everything but the constant; then by that. */
+static int compare(const Load *x, const Load *y) {
+	if (x->pointer != y->pointer) return x->pointer < y->pointer ? -1 : 1;
+	if (x->type != y->type) return x->type < y->type ? -1 : 1;
+	if (x->at.n != y->at.n) return x->at.n < y->at.n ? -1 : 1;
+	int c = memcmp(x->at.atom, y->at.atom, x->at.n * sizeof *x->at.atom);
+	return c ? c : memcmp(x->at.times, y->at.times, x->at.n * sizeof *x->at.times);
+}
+
+static bool in_order(const Load *x, const Load *y) {
+	const int c = compare(x, y);
+	return c ? c < 0 : x->at.constant <= y->at.constant;
+}
+
+/* The load one element after that at `i`, when there is one two elements after it as well. */
+static Load *middle_of(struct EmitNear *near, uint32_t i) {
+	Load *first = &near->loads[i], *middle = NULL;
+	for (uint32_t k = i + 1; k < near->n && !compare(first, &near->loads[k]); k++) {
+		const int64_t by = (int64_t)((uint64_t)near->loads[k].at.constant - (uint64_t)first->at.constant);
+		if (by == 1 && !middle) middle = &near->loads[k];
+		if (by == 2 && middle) return middle;
+	}
+	return NULL;
+}
+
+struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
+	const KFn *f = e->fn->f;
+	const uint32_t bytes = e->m->target.vector_bytes;
+	if (!e->options->level || lanes < 2 || bytes < 32) return NULL;
+	struct EmitNear *near = NULL;
+	for (; at < f->insts.n; at++) {
+		const KInst *in = &f->insts.at[at];
+		if (in->op != K_LOAD && in->op != K_AHEAD && !kop_is_pure((KOp)in->op)) break;
+		if (in->op != K_LOAD || in->mode != KM_UNIT || in->lanes != lanes || ktype_size((KType)in->type) < (bytes < 64 ? 8 : 4)) continue;
+		if (!near) near = emit_alloc(e, sizeof *near);
+		if (near->n == LOADS) break;
+		Load x = {.result = in->results, .pointer = emit_operand(e, in, 0), .type = (KType)in->type};
+		if (!add_linear(e, &x.at, emit_operand(e, in, 1), 1)) continue;
+		uint32_t k = near->n++;
+		for (; k && !in_order(&near->loads[k - 1], &x); k--) near->loads[k] = near->loads[k - 1];
+		near->loads[k] = x;
+	}
+	for (uint32_t i = 0; near && i < near->n;) {
+		Load *first = &near->loads[i], *middle = middle_of(near, i);
+		if (!middle) {
+			i++;
+			continue;
+		}
+		for (; i < near->n && !compare(first, &near->loads[i]) && near->loads[i].at.constant - middle->at.constant <= 1; i++) {
+			near->loads[i].middle = middle;
+			near->loads[i].by = (int)(near->loads[i].at.constant - middle->at.constant);
+		}
+	}
+	return near;
+}
+
+LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
+	struct EmitNear *near = e->vector ? e->vector->near : NULL;
+	Load *x = NULL;
+	for (uint32_t i = 0; near && i < near->n; i++)
+		if (near->loads[i].result == in->results) x = &near->loads[i];
+	if (!x || !x->middle) return NULL;
+	const uint32_t lanes = in->lanes;
+	const KType t = x->type;
+	if (!x->middle->whole) {
+		LLVMValueRef at = emit_element(e, t, pointer, LLVMBuildSub(e->b, index, emit_i64(e, x->by), ""));
+		x->middle->whole = emit_load(e, t, lanes, at, x->pointer, NULL);
+	}
+	LLVMValueRef whole = x->middle->whole;
+	if (!x->by) return whole;
+	if (x->by > 0) index = LLVMBuildAdd(e->b, index, emit_i64(e, lanes - 1), "");
+	LLVMValueRef one = emit_spread(e, emit_load(e, t, 1, emit_element(e, t, pointer, index), x->pointer, NULL), lanes);
+	int pick[256];
+	for (uint32_t l = 0; l < lanes; l++) pick[l] = x->by > 0 ? (int)l + 1 : l ? (int)(lanes + l) - 1 : 0;
+	return x->by > 0 ? emit_shuffle(e, whole, one, lanes, pick) : emit_shuffle(e, one, whole, lanes, pick);
+}
