@@ -363,6 +363,17 @@ static void emit_half_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v
 	EmitLoop l = {0};
 	e->fn->f = with_half_lanes(e, in, at);
 	v->lanes /= 2;
+	if (LLVMIsAConstantInt(n) && LLVMIsAConstantInt(whole)) {
+		const int64_t count = LLVMConstIntGetSExtValue(n);
+		for (int64_t base = LLVMConstIntGetSExtValue(whole); base < count; base += v->lanes) {
+			v->base = emit_i64(e, base);
+			v->partial = base + v->lanes > count;
+			v->mask = v->partial ? emit_first_lanes(e, v->lanes, emit_i64(e, count - base)) : NULL;
+			emit_turn(e, in, at, v, NULL, NULL);
+		}
+		e->fn->f = f;
+		return;
+	}
 	emit_loop_begin(e, &l, whole, n, v->lanes, 0, NULL);
 	v->base = l.index;
 	v->mask = emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, n, v->base, ""));

@@ -821,7 +821,7 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 }
 
 #define SCATTER_WORK (1 << 15) /* elements for one part */
-#define SCATTER_PARTS 4        /* at most: each looks at all indices */
+#define SCATTER_PARTS 2        /* at most: each looks at all indices */
 
 static void emit_scatter(ArrayEmit *e, const Group *g, Node *n) {
 	KBuilder *k = e->k;
