@@ -126,7 +126,7 @@ static bool steps_of(Polarising *p, Fn *g, Chain *out) {
 		g = from;
 	}
 	Seen seen = {.scratch = p->scratch};
-	if (!n || calls_lines(&seen, g)) return false;
+	if (!n || g->effects || g->checkpoint || g->by_lane || calls_lines(&seen, g)) return false;
 	out->base = g;
 	out->n = n;
 	for (uint32_t i = 0; i < n; i++) out->level[i] = outwards[n - 1 - i];

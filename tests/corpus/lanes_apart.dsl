@@ -83,3 +83,22 @@ grad(v -> sum(map(decayed, v)))(ks)          #~ -0.7 * exp(-0.7 * ks) tol 1e-7
 # no lanes at all
 map(nested, zeros(0))                        #> []
 map(grad(nested), zeros(0))                  #> []
+# within a loop that lanes turn together, a loop that they leave one by one, its condition, and a branch
+inloop(x) = { s = 0.0; for k in 0..3 { s = s + k * sum(x[x > k]^2) + len(x[x > s]) }; s }
+map(inloop, X)                               #~ [inloop(X[k]) for k in 0..3]
+map(grad(inloop), X)                         #~ [grad(inloop)(X[k]) for k in 0..3]
+inwhile(x) = { y = x; while sum(y) < 20 { y = y + 0.5 * sum(y[y > 1]) + 1 }; sum(y) }
+map(inwhile, X)                              #~ [inwhile(X[k]) for k in 0..3]
+map(grad(inwhile), X)                        #~ [grad(inwhile)(X[k]) for k in 0..3]
+map(x -> hessian(y -> inwhile(y)^2)(x), X)   #~ [hessian(y -> inwhile(y)^2)(X[k]) for k in 0..3]
+incond(x) = { y = x; while len(y[y > 2]) < 2 { y = y * 1.5 + 0.1 }; sum(y) }
+map(incond, X)                               #~ [incond(X[k]) for k in 0..3]
+map(grad(incond), X)                         #~ [grad(incond)(X[k]) for k in 0..3]
+inbranch(x) = if sum(x) > 5 { prod(x[x > 1]) } else { sqrt(1 + sum(x[x < 2])) }
+map(inbranch, X)                             #~ [inbranch(X[k]) for k in 0..3]
+map(grad(inbranch), X)                       #~ [grad(inbranch)(X[k]) for k in 0..3]
+grad(Y -> sum(map(inbranch, reshape(Y, 3, 3))))(ravel(X))    #~ ravel(stack(...map(x -> grad(inbranch)(x), (X[0], X[1], X[2]))))
+# random numbers of each lane's own
+seed(3)
+drawn = map(t -> { v = linspace(0, t, i64(2 + t)); sum(v * rand(3)[0]) }, [1.0, 2.0, 3.0, 1.0]);
+drawn[0] != drawn[3]                         #> true

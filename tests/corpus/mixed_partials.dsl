@@ -89,3 +89,8 @@ cost(Y(X(g, 2), 2), a, b)                    #> 126.0
 again(x, y) = X(g, 6)(x, y) + 3Y(X(g, 4), 2)(x, y) + 3Y(X(g, 2), 4)(x, y) + Y(g, 6)(x, y)
 again(a, b)                                  #~ three(a, b)
 cost(again, a, b)                            #> 469.0
+# what prints does so as often as it did
+noisy(x, y) = { print("!"); sin(x * y) }
+noises(x, y) = (s -> noisy(s, y))''(x) + 2(s -> (r -> noisy(r, s))'(x))'(y) + (s -> noisy(x, s))''(y)
+noises(a, b);
+#> ! ! !
