@@ -21,6 +21,25 @@ static void take_output(void *ud, const char *text, size_t n) {
 	for (size_t i = 0; i < n; i++) output_hash = random_mix(output_hash, (unsigned char)text[i]);
 }
 
+void *room(size_t n, size_t size) {
+	void *p = calloc(n + 1, size);
+	if (!p) abort();
+	return p;
+}
+
+void drop(uint32_t n, Value *v) {
+	for (uint32_t k = 0; v && k < n; k++) value_unref(v[k]);
+	free(v);
+}
+
+bool ask(Ctx *c, void *arg, void (*body)(Ctx *c, void *arg)) {
+	const uint32_t mark = build_mark(c);
+	if (ctx_protect(c, body, arg) == ST_OK) return true;
+	build_unwind(c, mark);
+	diag_clear(c);
+	return false;
+}
+
 void capture_output(Ctx *c) {
 	ctx_set_output(c, take_output, NULL);
 }
