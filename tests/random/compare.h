@@ -46,7 +46,7 @@ Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, 
 Fn *with_other_roundings(Ctx *c, Fn *f, uint64_t seed, double f64_by, double f32_by);
 
 /* It, or what it calls, has values of half the precision. */
-bool holds_f32(const Ctx *c, const Fn *f);
+bool holds_f32(const Fn *f);
 
 /* n zeroed elements of that size, and one more; ends the program when there is no memory. */
 void *room(size_t n, size_t size);

@@ -252,7 +252,7 @@ static bool check_pairing(Law *l, Fn *jvp, const Value *args) {
 	}
 	double size = 0;
 	double left = pairing_side(l->c, jvp, args, nresults, forwards, cotangents, &size), right = pairing_side(l->c, back, given, ngradients, backwards, tangents, &size);
-	double allowed = (holds_f32(l->c, back) ? 1e-4 : 1e-11) * fmax(size, 1e-3);
+	double allowed = (holds_f32(back) ? 1e-4 : 1e-11) * fmax(size, 1e-3);
 	if (isfinite(left) && !(fabs(left - right) <= allowed)) {
 		allowed += 16 * pairing_moves(l->c, jvp, args, nresults, forwards, cotangents, left);
 		allowed += 16 * pairing_moves(l->c, back, given, ngradients, backwards, tangents, right);
