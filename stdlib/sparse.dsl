@@ -9,10 +9,10 @@
 # does with these; A @ x, A', A + B, 2A and the like know what is meant.
 
 # sparsity(f, x): where the derivative of f by x can be other than zero, at any x of these lengths, as a record that jacobian(f; sparse = ...) takes:
-# rows, columns, column_start, row_start as in a sparse matrix, colour (of each column), and what else the evaluation needs; explain(p) says what that
-# takes. symmetric = true: f is a gradient; then elements may follow from others along a tree, with rounding errors below 1e-12 of the largest element
-# of the tree, unless direct = true asks for each from one product. An index or a length of f may depend on what f captures; an index that depends on
-# x makes a dense row, a length that does is an error.
+# rows, columns, column_start, row_start as in a sparse matrix, colour (of each column, -1 where rows give all), and what else the evaluation needs;
+# explain(p) says what that takes. symmetric = true: f is a gradient; then elements may follow from others along a tree, with rounding errors below
+# 1e-12 of the largest element of the tree, unless direct = true asks for each from one product. An index or a length of f may depend on what f
+# captures; an index that depends on x makes a dense row, a length that does is an error.
 sparsity(f, x; symmetric = false, direct = false) = if kind(x) == "array" { _pattern(f, (x,), 0, symmetric, direct) } else {
   (v, back) = flatten(x)
   _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric, direct)

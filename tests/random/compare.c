@@ -21,6 +21,25 @@ static void take_output(void *ud, const char *text, size_t n) {
 	for (size_t i = 0; i < n; i++) output_hash = random_mix(output_hash, (unsigned char)text[i]);
 }
 
+void *room(size_t n, size_t size) {
+	void *p = calloc(n + 1, size);
+	if (!p) abort();
+	return p;
+}
+
+void drop(uint32_t n, Value *v) {
+	for (uint32_t k = 0; v && k < n; k++) value_unref(v[k]);
+	free(v);
+}
+
+bool ask(Ctx *c, void *arg, void (*body)(Ctx *c, void *arg)) {
+	const uint32_t mark = build_mark(c);
+	if (ctx_protect(c, body, arg) == ST_OK) return true;
+	build_unwind(c, mark);
+	diag_clear(c);
+	return false;
+}
+
 void capture_output(Ctx *c) {
 	ctx_set_output(c, take_output, NULL);
 }
@@ -252,20 +271,15 @@ static bool is_single(const Fn *f, Ref r) {
 	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) && dtype_real_of((Dtype)t->dtype) == DT_F32;
 }
 
-static bool holds_single(const Ctx *c, const Fn *f, uint32_t depth) { /* with what it calls */
-	for (uint32_t k = 0; k < f->vals.n; k++)
-		if (is_single(f, ref_value(k))) return true;
-	for (uint32_t i = 0; i < f->insts.n && depth < 8; i++) {
-		const Inst *in = &f->insts.at[i];
-		if (in->op != OP_CALL) continue;
-		const Fn *callee = inst_callee(c, in);
-		if (callee && callee != f && holds_single(c, callee, depth + 1)) return true;
-	}
-	return false;
-}
-
-bool holds_f32(const Ctx *c, const Fn *f) {
-	return holds_single(c, f, 0);
+bool holds_f32(const Fn *f) {
+	Arena *scratch = arena_new(f->ctx);
+	uint32_t n;
+	const Fn **all = fn_reached(scratch, f, false, &n);
+	bool found = false;
+	for (uint32_t i = 0; i < n && !found; i++)
+		for (uint32_t k = 0; k < all[i]->vals.n && !found; k++) found = is_single(all[i], ref_value(k));
+	arena_free(scratch);
+	return found;
 }
 
 /* Marks the values of a region that are f32 or follow from one, with what is in inner regions; true when there are any. */
@@ -282,7 +296,7 @@ static bool mark_single(const Ctx *c, const Fn *f, const Region *r, bool *marked
 		for (uint32_t k = 0; k < in->nregions; k++) single |= mark_single(c, f, inst_region(f, in, k), marked);
 		if (in->op == OP_CALL) {
 			const Fn *callee = inst_callee(c, in);
-			single |= callee && callee != f && holds_f32(c, callee);
+			single |= callee && callee != f && holds_f32(callee);
 		}
 		for (uint32_t k = 0; k < in->nresults; k++) marked[in->results + k] = single || is_single(f, inst_result(in, k));
 		any |= single || (in->nresults && marked[in->results]);

@@ -46,7 +46,14 @@ Verdict compare_outcomes(Ctx *c, Fn *f, const Value *args, const Outcome *want, 
 Fn *with_other_roundings(Ctx *c, Fn *f, uint64_t seed, double f64_by, double f32_by);
 
 /* It, or what it calls, has values of half the precision. */
-bool holds_f32(const Ctx *c, const Fn *f);
+bool holds_f32(const Fn *f);
+
+/* n zeroed elements of that size, and one more; ends the program when there is no memory. */
+void *room(size_t n, size_t size);
+/* Gives up n values and the room that they are in; v may be NULL. */
+void drop(uint32_t n, Value *v);
+/* What a transform throws is looked at by derive.c; here it is passed over. */
+bool ask(Ctx *c, void *arg, void (*body)(Ctx *c, void *arg));
 
 /* Where print goes while an engine runs. */
 void capture_output(Ctx *c);

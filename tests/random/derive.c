@@ -17,12 +17,6 @@ typedef struct Deriving {
 	uint64_t rng;
 } Deriving;
 
-static void *room(size_t n, size_t size) {
-	void *p = calloc(n + 1, size);
-	if (!p) abort();
-	return p;
-}
-
 static bool chance(Deriving *d, int percent) {
 	return random_below(&d->rng, 100) < percent;
 }
@@ -162,7 +156,7 @@ static void run_transform(Ctx *c, void *arg) {
 	if (q->second) fn_ref(q->second);
 }
 
-static bool ask(Deriving *d, Ask *q, const Case *of) {
+static bool ask_for(Deriving *d, Ask *q, const Case *of) {
 	static const char *const names[] = {"jvp", "vjp", "vjp", "vjp", "jet", "batch"};
 	uint32_t mark = build_mark(d->c);
 	Status st = ctx_protect(d->c, run_transform, q);
@@ -208,7 +202,7 @@ static Case *derive_forward(Deriving *d, const Case *of, Kind kind) {
 	Ask q = {.kind = kind, .f = of->fn, .order = kind == JET ? 1 + (uint32_t)random_below(&d->rng, 3) : 1};
 	char what[24] = "jvp";
 	if (kind == JET) snprintf(what, sizeof what, "jet %u", q.order);
-	if (!choose_active(d, of->fn, q.active) || !ask(d, &q, of)) return NULL;
+	if (!choose_active(d, of->fn, q.active) || !ask_for(d, &q, of)) return NULL;
 	Case *k = add_case(d, q.out, what, of);
 	if (k) args_with_tangents(d, k, of, q.active, q.order);
 	return k;
@@ -241,7 +235,7 @@ static Case *derive_reverse(Deriving *d, const Case *of, Kind kind) {
 	Ask q = {.kind = kind, .f = of->fn};
 	if (!choose_active(d, of->fn, q.active)) return NULL;
 	if (kind != VJP_PARTS && !lengths_are_known(d->c, of->fn)) q.kind = kind = VJP_PARTS;
-	if (!ask(d, &q, of)) return NULL;
+	if (!ask_for(d, &q, of)) return NULL;
 	Case *k = add_case(d, q.out, kind == VJP_PARTS ? "primal" : kind == VJP_INLINE ? "vjp in line" : "vjp", of);
 	if (!k) {
 		if (q.second) fn_unref(q.second);
@@ -288,7 +282,7 @@ static Case *derive_batch(Deriving *d, const Case *of) {
 		flagged += q.active[k];
 	}
 	if (!flagged) return NULL;
-	if (!ask(d, &q, of)) return NULL;
+	if (!ask_for(d, &q, of)) return NULL;
 	Case *k = add_case(d, q.out, "batch", of);
 	for (int set = 0; set < SETS && k; set++) {
 		if (!of->args[set]) continue;

@@ -26,17 +26,6 @@ typedef struct Law {
 	uint32_t ncaptured;
 } Law;
 
-static void *room(size_t n, size_t size) {
-	void *p = calloc(n + 1, size);
-	if (!p) abort();
-	return p;
-}
-
-static void drop(uint32_t n, Value *v) {
-	for (uint32_t k = 0; k < n; k++) value_unref(v[k]);
-	free(v);
-}
-
 static void complain(Law *l, const char *law, const char *why) {
 	if (!l->trouble[0]) snprintf(l->trouble, l->cap, "law of %s: %s", law, why);
 }
@@ -46,15 +35,6 @@ static Value like(Law *l, Value v) {
 	uint32_t rank = v.kind == V_TENSOR ? v.tensor->rank : 0;
 	for (uint32_t k = 0; k < rank; k++) shape[k] = v.tensor->shape[k];
 	return random_value(l->c, &l->rng, value_dtype(v), rank, shape, false);
-}
-
-/* What a transform throws is looked at by derive.c; here it is passed over. */
-static bool ask(Law *l, void (*body)(Ctx *c, void *arg)) {
-	uint32_t mark = build_mark(l->c);
-	if (ctx_protect(l->c, body, l) == ST_OK) return true;
-	build_unwind(l->c, mark);
-	diag_clear(l->c);
-	return false;
 }
 
 static void ask_batch(Ctx *c, void *arg) {
@@ -104,7 +84,7 @@ static void check_batch(Law *l) {
 	const int64_t lanes = 3;
 	uint32_t n = base->nargs, flagged = 0;
 	for (uint32_t k = 0; k < n; k++) flagged += l->active[k] = random_below(&l->rng, 100) < 60;
-	if (!flagged || !ask(l, ask_batch)) return;
+	if (!flagged || !ask(l->c, l, ask_batch)) return;
 	Fn *batch = l->out;
 	Value *args = room(n, sizeof *args), *of_lane = room(n, sizeof *of_lane);
 	for (uint32_t k = 0; k < n; k++) {
@@ -194,7 +174,7 @@ static int32_t tangent_at(const Law *l, const bool *flags, uint32_t k) {
 }
 
 static void check_jet(Law *l, Fn *jvp, const Value *args, const Outcome *want) {
-	if (!ask(l, ask_jet)) return;
+	if (!ask(l->c, l, ask_jet)) return;
 	Fn *jet = l->out;
 	Outcome got = outcome_of(l->c, run_reference, jet, args);
 	if (got.status != ST_OK) {
@@ -246,7 +226,7 @@ double pairing_moves(Ctx *c, Fn *f, const Value *args, uint32_t n, const int32_t
 static bool check_pairing(Law *l, Fn *jvp, const Value *args) {
 	const Case *base = l->base;
 	const char *law = l->snapshots ? "vjps with snapshots" : "vjps";
-	if (!ask(l, ask_transpose)) return false;
+	if (!ask(l->c, l, ask_transpose)) return false;
 	Fn *back = l->out;
 	const Linearised *lin = l->linear;
 	Outcome primal = outcome_of(l->c, run_reference, lin->primal, args);
@@ -272,7 +252,7 @@ static bool check_pairing(Law *l, Fn *jvp, const Value *args) {
 	}
 	double size = 0;
 	double left = pairing_side(l->c, jvp, args, nresults, forwards, cotangents, &size), right = pairing_side(l->c, back, given, ngradients, backwards, tangents, &size);
-	double allowed = (holds_f32(l->c, back) ? 1e-4 : 1e-11) * fmax(size, 1e-3);
+	double allowed = (holds_f32(back) ? 1e-4 : 1e-11) * fmax(size, 1e-3);
 	if (isfinite(left) && !(fabs(left - right) <= allowed)) {
 		allowed += 16 * pairing_moves(l->c, jvp, args, nresults, forwards, cotangents, left);
 		allowed += 16 * pairing_moves(l->c, back, given, ngradients, backwards, tangents, right);
@@ -295,7 +275,7 @@ static void check_derivatives(Law *l) {
 		l->active[k] = type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) && random_below(&l->rng, 100) < 75;
 		n += l->active[k];
 	}
-	if (!n || !ask(l, ask_jvp)) return;
+	if (!n || !ask(l->c, l, ask_jvp)) return;
 	Fn *jvp = l->out;
 	uint32_t nargs;
 	Value *args = with_tangents(l, &nargs);
@@ -348,8 +328,8 @@ static void check_sums(Law *l) {
 	if (draws_random(base->fn)) return;
 	for (uint32_t k = 0; k < n; k++)
 		active += l->active[k] = type_has_tangent(l->c, ref_type(base->fn, fn_param(base->fn, k))) && random_below(&l->rng, 100) < 75;
-	if (!active || !ask(l, ask_sums)) return;
-	if (!ask(l, ask_moved)) complain(l, "sums", "moving them fails");
+	if (!active || !ask(l->c, l, ask_sums)) return;
+	if (!ask(l->c, l, ask_moved)) complain(l, "sums", "moving them fails");
 	Value *args = room(2 * (size_t)n, sizeof *args);
 	for (uint32_t k = 0; k < base->nargs; k++) args[k] = value_ref(base->args[0][k]);
 	for (uint32_t k = 0; k < base->nargs; k++) {
@@ -421,9 +401,9 @@ static void check_patterns(Law *l) {
 	memset(l->active, 0, sizeof l->active);
 	l->active[which] = true;
 	l->ncaptured = random_below(&l->rng, 2) ? n : 0;
-	if (!ask(l, ask_sparsity)) return;
+	if (!ask(l->c, l, ask_sparsity)) return;
 	Fn *program = l->out;
-	if (!ask(l, ask_jvp)) return;
+	if (!ask(l->c, l, ask_jvp)) return;
 	Fn *jvp = l->out;
 	const Value x = base->args[0][which];
 	const int64_t inputs = x.kind == V_TENSOR ? x.tensor->count : 1;

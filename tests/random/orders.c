@@ -32,27 +32,8 @@ typedef struct Asking {
 	bool flags[3 * MANY];
 } Asking;
 
-static void *room(size_t n, size_t size) {
-	void *p = calloc(n + 1, size);
-	if (!p) abort();
-	return p;
-}
-
-static void drop(uint32_t n, Value *v) {
-	for (uint32_t k = 0; v && k < n; k++) value_unref(v[k]);
-	free(v);
-}
-
 static void complain(Asking *a, Mode mode, const char *why) {
 	if (!a->trouble[0]) snprintf(a->trouble, a->cap, "law of orders, %s: %s", mode_names[mode], why);
-}
-
-static bool ask(Asking *a, void (*body)(Ctx *c, void *arg)) {
-	uint32_t mark = build_mark(a->c);
-	if (ctx_protect(a->c, body, a) == ST_OK) return true;
-	build_unwind(a->c, mark);
-	diag_clear(a->c);
-	return false;
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -189,7 +170,7 @@ static void ask_jet(Ctx *c, void *arg) {
 }
 
 static void check_jets(Asking *a, const Value *args1, const Value *args2) {
-	if (!ask(a, ask_jet)) return;
+	if (!ask(a->c, a, ask_jet)) return;
 	Fn *jet = a->out;
 	Value *args = room(a->n + a->nactive, sizeof *args);
 	Outcome way[2];
@@ -322,7 +303,7 @@ static void ask_jvp_of_vjp(Ctx *c, void *arg) {
 }
 
 static void check_vjps(Asking *a, const Value *args1, const Value *args2) {
-	if (!lengths_are_known(a->c, a->f) || !ask(a, ask_vjp)) return;
+	if (!lengths_are_known(a->c, a->f) || !ask(a->c, a, ask_vjp)) return;
 	Fn *vjp = a->out;
 	const uint32_t n = a->n, m = a->nresults;
 	uint32_t nw = 0;
@@ -339,7 +320,7 @@ static void check_vjps(Asking *a, const Value *args1, const Value *args2) {
 	for (uint32_t k = 0; k < a->nactive; k++) gradients[k] = (int32_t)(m + k);
 	Side forward = {a->jvp, args1, nw, at1, w}, back = {vjp, args, a->nactive, gradients, a->t};
 	check_pairing(a, FIRST_VJP, &forward, &back);
-	if (a->jvp2 && ask(a, ask_jvp_of_vjp)) {
+	if (a->jvp2 && ask(a->c, a, ask_jvp_of_vjp)) {
 		int32_t *slopes = room(n, sizeof *slopes);
 		for (uint32_t k = 0; k < a->nactive; k++) slopes[k] = tangent_at(fn_nresults(vjp), a->flags, m + k);
 		for (uint32_t k = 0; k < a->nactive; k++) args[n + nw + k] = a->u[k];
@@ -357,7 +338,7 @@ static void check_vjps(Asking *a, const Value *args1, const Value *args2) {
 }
 
 static void check_vjp_of_jvp(Asking *a, const Value *args1, const Value *args2) {
-	if (!lengths_are_known(a->c, a->jvp) || !ask(a, ask_vjp_of_jvp)) return;
+	if (!lengths_are_known(a->c, a->jvp) || !ask(a->c, a, ask_vjp_of_jvp)) return;
 	Fn *vjp = a->out;
 	const uint32_t n = fn_nparams(a->jvp), m = fn_nresults(a->jvp);
 	uint32_t nw = 0;
@@ -416,7 +397,7 @@ static void compare_orders(Asking *a) {
 		args[n + a->nactive + k] = a->u[k];
 	}
 	a->want1 = outcome_of(a->c, run_reference, a->jvp, args);
-	if (a->want1.status == ST_OK && ask(a, ask_jvp_of_jvp)) {
+	if (a->want1.status == ST_OK && ask(a->c, a, ask_jvp_of_jvp)) {
 		a->want2 = outcome_of(a->c, run_reference, a->jvp2, args);
 		if (a->want2.status != ST_OK) {
 			if (a->want2.code != E_SINGULAR) complain(a, SECOND_JET, a->want2.message);
@@ -456,13 +437,13 @@ void check_orders(Ctx *c, uint64_t seed, const Cases *cs, Orders *tally, char *t
 	const Case *base = &cs->at[0];
 	trouble[0] = 0;
 	if (!cs->n || !base->args[0] || base->want[0].status != ST_OK || base->nargs > MANY / 3 || base->want[0].n > MANY / 3) return;
-	if (holds_f32(c, base->fn)) return;
+	if (holds_f32(base->fn)) return;
 	Asking *a = room(1, sizeof *a);
 	*a = (Asking){.c = c, .f = base->fn, .rng = random_mix(seed, 4444), .n = base->nargs, .nresults = base->want[0].n, .args = base->args[0]};
 	a->tally = tally;
 	a->trouble = trouble;
 	a->cap = cap;
-	if (choose_active(a) && ask(a, ask_jvp) && fn_nresults(a->jvp) > a->nresults && in_doubles(a)) {
+	if (choose_active(a) && ask(a->c, a, ask_jvp) && fn_nresults(a->jvp) > a->nresults && in_doubles(a)) {
 		tally->asked++;
 		a->t = room(a->nactive, sizeof *a->t);
 		a->u = room(a->nactive, sizeof *a->u);

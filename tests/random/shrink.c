@@ -126,12 +126,6 @@ static bool run_cut(Ctx *c, Cut *k) {
 	return true;
 }
 
-static void *room(size_t n, size_t size) {
-	void *p = calloc(n + 1, size);
-	if (!p) abort();
-	return p;
-}
-
 /* The values of all tensors of the body, by value of the function; V_UNSET where there is none. Owned. */
 static Value *values_of(const Scene *s) {
 	Fn *f = s->fn;

@@ -233,6 +233,33 @@ static void check_rows(Ctx *c) {
 	}
 }
 
+/* Allocation 1, 2, ... fails until all comes through: each time everything is given back. */
+static void check_memory(Ctx *c) {
+	Matrix a = {.m = 30, .n = 30}; /* two dense rows, and a band */
+	for (int64_t i = 0; i < a.m; i++)
+		for (int64_t j = 0; j < a.n; j++) a.at[i][j] = i == 3 || j == 3 || llabs(i - j) < 3;
+	RowPattern p = pattern_of(c, &a), q;
+	CHECK(row_pattern_transposed(c, &p, &q) == ST_OK);
+	for (int kind = 0; kind < 4; kind++) {
+		bool through = false;
+		int n = 1;
+		for (; !through && n < 500; n++) {
+			Colouring k;
+			const size_t before = heap_used(c);
+			heap_fail_at(c, (uint64_t)n, false);
+			const Status st = kind ? colour_symmetric(c, &p, (Recovery)(kind - 1), &k) : colour_general(c, &p, &q, &k);
+			heap_fail_at(c, 0, false);
+			through = st == ST_OK;
+			CHECK(through || st == ST_NOMEM);
+			if (through) colouring_free(c, &k);
+			CHECK(heap_used(c) == before);
+		}
+		CHECK(through && n > 10);
+	}
+	row_pattern_free(c, &p);
+	row_pattern_free(c, &q);
+}
+
 /* Sets as bits, beside the numbered ones. */
 static void check_sets(Ctx *c) {
 	enum { INPUTS = 60, STEPS = 400 };
@@ -279,6 +306,7 @@ int main(void) {
 	check_length(c, 2 * COLOURING_TERMS, true);
 	check_length(c, 2 * COLOURING_TERMS + 2, false);
 	check_rows(c);
+	check_memory(c);
 	CHECK(heap_used(c) > 0);
 	ctx_free(c);
 	printf("%d passed, %d failed\n", passed, failed);
