@@ -1,15 +1,15 @@
-/* emit_neighbours.c - loads of a vector loop that lie one element before and after another load, made of it by shuffles.
+/* emit_neighbours.c - loads of a vector loop that lie one and two elements after another load, made of it by shuffles.
  *
  * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store.
  *
- * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, two of them cross a cache line at every second register, which costs a load more each, and
- * loads are what such a loop does most. The outer two are the middle one moved by a lane, and one number. Where a register has four numbers or sixteen that
- * is a shuffle or two; of eight f32 in 32 bytes it would be three, which is no gain.
+ * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross a cache line at every second register, which costs a load more each, and
+ * loads are what such a loop does most. The latter two are the first one moved by one lane and two, with the two numbers behind it. Where a register has
+ * four numbers of 8 bytes that is a shuffle for each register and place, and valign where it has 64 bytes; of eight f32 in 32 bytes it would be three.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
 
-enum { ATOMS = 6, LOADS = 64 };
+enum { ATOMS = 6, LOADS = 64, DEEP = 8 };
 
 /* An index as a sum of values, each times a number, and a constant. */
 typedef struct Linear {
@@ -22,9 +22,9 @@ typedef struct Load {
 	KRef result, pointer;
 	KType type;
 	Linear at;
-	struct Load *middle; /* whose vector it is, moved by `by` lanes; NULL: a load like any other */
+	struct Load *first;        /* whose vector it is, moved by `by` lanes; NULL: a load like any other */
 	int by;
-	LLVMValueRef whole;  /* of a middle one that has been loaded */
+	LLVMValueRef whole, after; /* of a first one that has been loaded: its vector, and one that begins with the two numbers behind it */
 } Load;
 
 struct EmitNear {
@@ -46,16 +46,16 @@ static bool add_atom(Linear *l, KRef x, int64_t times) {
 	return true;
 }
 
-/* Adds x, so many times. Wraps as the arithmetic does. */
-static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times) {
+/* Adds x, so many times; sums are looked into so deep. Wraps as the arithmetic does. */
+static bool add_linear(const Emit *e, Linear *l, KRef x, int64_t times, uint32_t deep) {
 	const KInst *in = &e->fn->f->insts.at[e->fn->f->vals.at[x].def];
 	const bool own = in->nresults == 1 && in->results == x && in->type == KT_I64;
 	if (own && in->op == K_CONST) {
 		l->constant = (int64_t)((uint64_t)l->constant + (uint64_t)times * (uint64_t)in->imm);
 		return true;
 	}
-	if (own && in->op == K_PRIM && (in->prim == OP_ADD || in->prim == OP_SUB))
-		return add_linear(e, l, emit_operand(e, in, 0), times) && add_linear(e, l, emit_operand(e, in, 1), in->prim == OP_SUB ? -times : times);
+	if (own && deep && in->op == K_PRIM && (in->prim == OP_ADD || in->prim == OP_SUB))
+		return add_linear(e, l, emit_operand(e, in, 0), times, deep - 1) && add_linear(e, l, emit_operand(e, in, 1), in->prim == OP_SUB ? -times : times, deep - 1);
 	return add_atom(l, x, times);
 }
 
@@ -73,15 +73,16 @@ static bool in_order(const Load *x, const Load *y) {
 	return c ? c < 0 : x->at.constant <= y->at.constant;
 }
 
-/* The load one element after that at `i`, when there is one two elements after it as well. */
-static Load *middle_of(struct EmitNear *near, uint32_t i) {
-	Load *first = &near->loads[i], *middle = NULL;
+/* Are there loads one element and two elements after that at `i`? */
+static bool begins_three(const struct EmitNear *near, uint32_t i) {
+	const Load *first = &near->loads[i];
+	bool second = false;
 	for (uint32_t k = i + 1; k < near->n && !compare(first, &near->loads[k]); k++) {
 		const int64_t by = (int64_t)((uint64_t)near->loads[k].at.constant - (uint64_t)first->at.constant);
-		if (by == 1 && !middle) middle = &near->loads[k];
-		if (by == 2 && middle) return middle;
+		second |= by == 1;
+		if (by == 2) return second;
 	}
-	return NULL;
+	return false;
 }
 
 struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
@@ -96,20 +97,20 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 		if (!near) near = emit_alloc(e, sizeof *near);
 		if (near->n == LOADS) break;
 		Load x = {.result = in->results, .pointer = emit_operand(e, in, 0), .type = (KType)in->type};
-		if (!add_linear(e, &x.at, emit_operand(e, in, 1), 1)) continue;
+		if (!add_linear(e, &x.at, emit_operand(e, in, 1), 1, DEEP)) continue;
 		uint32_t k = near->n++;
 		for (; k && !in_order(&near->loads[k - 1], &x); k--) near->loads[k] = near->loads[k - 1];
 		near->loads[k] = x;
 	}
 	for (uint32_t i = 0; near && i < near->n;) {
-		Load *first = &near->loads[i], *middle = middle_of(near, i);
-		if (!middle) {
+		Load *first = &near->loads[i];
+		if (!begins_three(near, i)) {
 			i++;
 			continue;
 		}
-		for (; i < near->n && !compare(first, &near->loads[i]) && near->loads[i].at.constant - middle->at.constant <= 1; i++) {
-			near->loads[i].middle = middle;
-			near->loads[i].by = (int)(near->loads[i].at.constant - middle->at.constant);
+		for (; i < near->n && !compare(first, &near->loads[i]) && near->loads[i].at.constant - first->at.constant <= 2; i++) {
+			near->loads[i].first = first;
+			near->loads[i].by = (int)(near->loads[i].at.constant - first->at.constant);
 		}
 	}
 	return near;
@@ -120,18 +121,20 @@ LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValue
 	Load *x = NULL;
 	for (uint32_t i = 0; near && i < near->n; i++)
 		if (near->loads[i].result == in->results) x = &near->loads[i];
-	if (!x || !x->middle) return NULL;
+	if (!x || !x->first) return NULL;
 	const uint32_t lanes = in->lanes;
 	const KType t = x->type;
-	if (!x->middle->whole) {
-		LLVMValueRef at = emit_element(e, t, pointer, LLVMBuildSub(e->b, index, emit_i64(e, x->by), ""));
-		x->middle->whole = emit_load(e, t, lanes, at, x->pointer, NULL);
-	}
-	LLVMValueRef whole = x->middle->whole;
-	if (!x->by) return whole;
-	if (x->by > 0) index = LLVMBuildAdd(e->b, index, emit_i64(e, lanes - 1), "");
-	LLVMValueRef one = emit_spread(e, emit_load(e, t, 1, emit_element(e, t, pointer, index), x->pointer, NULL), lanes);
+	Load *first = x->first;
 	int pick[256];
-	for (uint32_t l = 0; l < lanes; l++) pick[l] = x->by > 0 ? (int)l + 1 : l ? (int)(lanes + l) - 1 : 0;
-	return x->by > 0 ? emit_shuffle(e, whole, one, lanes, pick) : emit_shuffle(e, one, whole, lanes, pick);
+	if (!first->whole) {
+		LLVMValueRef at = LLVMBuildSub(e->b, index, emit_i64(e, x->by), "");
+		first->whole = emit_load(e, t, lanes, emit_element(e, t, pointer, at), x->pointer, NULL);
+		at = LLVMBuildAdd(e->b, at, emit_i64(e, lanes), "");
+		LLVMValueRef two = emit_load(e, t, 2, emit_element(e, t, pointer, at), x->pointer, NULL);
+		for (uint32_t l = 0; l < lanes; l++) pick[l] = l < 2 ? (int)l : -1;
+		first->after = emit_shuffle(e, two, NULL, lanes, pick);
+	}
+	if (!x->by) return first->whole;
+	for (uint32_t l = 0; l < lanes; l++) pick[l] = (int)l + x->by;
+	return emit_shuffle(e, first->whole, first->after, lanes, pick);
 }
