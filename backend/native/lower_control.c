@@ -283,16 +283,19 @@ void lower_begin_tape(Lower *l, const Inst *in, uint32_t k) {
 	const Place *first = lower_place(l, init);
 	KRef to = lower_destination(l, tape);
 	Value v;
+	if (!flow_fills_tape(l, in, k)) {
+		l->failed |= first->kind != PLACE_MEMORY;
+		lower_copy(l, tape, to, first->pointer);
+		return;
+	}
+	/* what comes in may have been computed for somebody else, whose it is */
 	const Region *body = inst_region(f, in, 0);
 	const Inst *write = ref_inst(f, f->args.at[body->results + k]);
 	const Dim length = ref_ty(f, tape)->dims[attr_int(l->c, OP_SCATTER_SET, write->attr, 0)];
 	const bool by_turn = inst_arg(f, write, 1) == ref_value(body->params);
-	KRef turns = lower_place(l, inst_arg(f, in, 0))->elements[0];
-	if (first->kind == PLACE_MEMORY && first->pointer == to) return;
-	if (by_turn) k_if_begin(b, k_lt(b, turns, lower_dim(l, length)), 0);
-	if (first->kind == PLACE_MEMORY) lower_copy(l, tape, to, first->pointer);
-	else if (ref_splat(f, init, &v)) fill(l, tape, to, &v);
-	else l->failed = true;
+	ref_splat(f, init, &v);
+	if (by_turn) k_if_begin(b, k_lt(b, lower_place(l, inst_arg(f, in, 0))->elements[0], lower_dim(l, length)), 0);
+	fill(l, tape, to, &v);
 	if (!by_turn) return;
 	k_if_else(b, 0, NULL);
 	k_if_end(b, NULL, NULL);
@@ -323,8 +326,7 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 			break;
 		case CARRY_SAME: break;
 		case CARRY_INPLACE:
-			if (flow_fills_tape(l, w->in, k)) lower_begin_tape(l, w->in, k);
-			else lower_copy(l, init, lower_destination(l, out), p->pointer);
+			lower_copy(l, init, lower_destination(l, out), p->pointer);
 			break;
 		case CARRY_PAIR: {
 			KRef first = lower_destination(l, out), second = l->root->slots.at[w->p->carries[k].other - 1].pointer;

@@ -357,8 +357,7 @@ static void place(Lower *l, Sched *s, PieceKind kind, InstId i) {
 	p->from = p->to = l->flow->next++;
 	/* the operands are read at the beginning; what regions read comes while they are scheduled */
 	Using u = {l, s, p, p->from};
-	for (uint32_t k = 0; k < in->nargs; k++)
-		if (kind != PIECE_CONTROL || !k || !flow_fills_tape(l, in, k - 1)) note_use(&u, inst_arg(l->f, in, k));
+	for (uint32_t k = 0; k < in->nargs; k++) note_use(&u, inst_arg(l->f, in, k));
 	if (kind == PIECE_ALIAS && ref_is_value(inst_arg(l->f, in, 0))) flow_of(l, inst_arg(l->f, in, 0))->shared++;
 	if (kind == PIECE_CONTROL) {
 		Flow *w = l->flow;

@@ -152,3 +152,12 @@ begun(0, 20)                                                                    
 spin(x, n) = { for i in 0..n { x = [x[1]*0.99 + x[0]*0.1, sin(x[2]) - x[0]*0.1, x[0] + 0.01*x[1]^2] }; sum(x^2) }
 grad(x -> spin(x, 300))([0.1, 0.2, 0.3])                                                      #~ jacobian(x -> [spin(x, 300)])([0.1, 0.2, 0.3])[0] tol 1e-12
 check_grad(x -> spin(x, 30), [0.1, 0.2, 0.3]).reverse_forward < 1e-12                         #> true
+shared(n, m) = {
+  a = zeros(m, 6)
+  for i in 0..n { a[(2i) % m] += 1.0 }
+  u = zeros(m, 6)
+  x = line(6)
+  for i in 0..n - 3 { x = sin(x)*exp(-x^2) + 0.3; u[i] = x }
+  (sum(a), sum(u[-3..]), sum(zeros(m, 6)))
+}
+shared(20, 20)                                                                                #~ (120, 0, 0)

@@ -180,7 +180,7 @@ static const struct {
     {"f(x, n) = { for i in 0..n { x = x - 0.1*sin(x)*exp(-x^2) }; x }\nprint(plan(f, ones(14), 100))",
      {"14 elements in one vector, which the loop has in registers\n  1               for; carries registers", "memory 0 B"}},
     {"f(x, t) = { s = 0.0; for i in 0..len(t) { x = sin(x)*t[i]; s += sum(x^2)/(1 + sum(exp(-x))) }; s }\nprint(plan(grad(f), ones(6), ones(300, 6)))",
-     {"6 elements in one vector, which the loop has in registers", "for; carries registers", "n1 x 6 -> memory"}},
+     {"scratch 0 B for each thread\n                6 elements in one vector, which the loop has in registers", "for; carries registers"}}, /* no tape is filled */
     {"f(w, x, n) = { for i in 0..n { x = w[2..5]*x*w[-1 - i] + w[i] }; sum(x) }\ng(w, x, n) = grad(x -> f(w, x, n))(x)\nprint(ir(g, ones(9), ones(3), 5))",
      {"fn.jvp.linear.transpose\"(%0 w: f64[9], %1 n: i64, %2: f64) -> (f64[3])"}}, /* no tape: what is a view of w is looked up again */
     {"f(x, n) = { for i in 0..n { x = concat(x[1..], x[..1])*1.5 - sin(x)*exp(-x^2) }; x }\nprint(plan(f, ones(6), 100))",
