@@ -45,9 +45,10 @@ typedef struct RunCounters {
 } RunCounters;
 RunCounters *run_counters(Ctx *c);
 
-/* Machine code: never; when it pays; or always, each function at its first call and nothing left to the evaluator that need not be: for tests. The
- * environment's ATLED_NATIVE (off, on, always) says what a context begins with; on, when it says nothing. */
-typedef enum NativeMode { NATIVE_OFF, NATIVE_ON, NATIVE_ALWAYS } NativeMode;
+/* Machine code: never; when it pays; or always, each function at its first call and nothing left to the evaluator that need not be: for tests. Then what
+ * will not run for long is compiled quickly, but with NATIVE_WELL as it would be if it did. The environment's ATLED_NATIVE (off, on, always) says what a context
+ * begins with; on, when it says nothing. */
+typedef enum NativeMode { NATIVE_OFF, NATIVE_ON, NATIVE_ALWAYS, NATIVE_WELL } NativeMode;
 void backend_set_native(Ctx *c, NativeMode mode);
 
 /* Units that were found compiled already, in memory or on disk, and those that were not. */

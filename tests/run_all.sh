@@ -5,7 +5,7 @@
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
 #   TESTS=word       only what has the word in its label
 #   RANDOM_COUNT=5000 how many random programs
-#   TEST_SECONDS=120 the time one program may take; the sanitized builds get more
+#   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that; the sanitized builds get more
 #   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
 #
 # Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
@@ -135,7 +135,7 @@ run counts rooms 60 scripts/check_rooms.sh
 run counts rooms-self-test 60 scripts/check_rooms.sh --self-test
 for source in tests/unit/test_*.c; do
 	name=$(basename "$source" .c)
-	run counts "unit/$name" "$limit" "$build/tests/$name"
+	run counts "unit/$name" $((limit * 2)) "$build/tests/$name"
 done
 for source in tests/fuzz/*.c; do
 	name=$(basename "$source" .c)
@@ -154,7 +154,7 @@ done
 # code for the lanes, registers and masks of machines that are not at hand, in this one's instructions, and for a machine with SSE2 alone
 for target in v4-shape scalar-shape x86-64; do
 	[ "$kind" = check ] || break
-	run counts "corpus-$target" "$limit" env ATLED_NATIVE=always ATLED_TARGET="$target" "$ATLED" test tests/corpus
+	run counts "corpus-$target" $((limit * 3)) env ATLED_NATIVE=always ATLED_TARGET="$target" "$ATLED" test tests/corpus
 done
 if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
 	run counts docs $((limit * 3)) "$ATLED" test --docs README.md docs

@@ -308,14 +308,15 @@ static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v, 
 	return at;
 }
 
-/* Turns for base = 0, lanes, 2 lanes ... < n, all alike. */
-static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n, LLVMValueRef *values) {
+/* Turns for base = 0, lanes, 2 lanes ... < n, all alike; with a mask in each where it is asked for. */
+static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n, LLVMValueRef *values, bool masked) {
 	uint32_t ncarried = in->nparams - 1;
 	EmitLoop l = {0};
 	LLVMValueRef *init = emit_alloc(e, sizeof *init * (ncarried + 1));
 	memcpy(init, values, sizeof *init * ncarried);
 	emit_loop_begin(e, &l, emit_i64(e, 0), n, v->lanes, ncarried, init);
 	v->base = l.index;
+	if (masked) v->mask = emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, n, v->base, ""));
 	at = emit_turn(e, in, at, v, l.carried, values);
 	emit_loop_end(e, &l, values);
 	memcpy(values, l.carried, sizeof *values * ncarried);
@@ -399,14 +400,17 @@ static uint32_t emit_VLOOP(Emit *e, const KInst *in, uint32_t at) {
 		if (v.partial) v.mask = emit_first_lanes(e, lanes, n);
 		emit_turn(e, in, at, &v, values, values);
 	} else if (lanes == 1 || (known && count % lanes == 0)) {
-		emit_turns(e, in, at, &v, n, values);
+		emit_turns(e, in, at, &v, n, values, false);
 	} else if (v.padded && !region_strays(e->fn->f, at)) {
 		v.partial = true;
-		emit_turns(e, in, at, &v, n, values);
+		emit_turns(e, in, at, &v, n, values, false);
+	} else if (e->options->once && !(known && count < lanes)) {
+		v.partial = true;
+		emit_turns(e, in, at, &v, n, values, true);
 	} else {
 		LLVMValueRef some = known ? n : emit_intrinsic2(e, "llvm.smax", n, emit_i64(e, 0));
 		LLVMValueRef whole = LLVMBuildAnd(e->b, some, emit_i64(e, -(int64_t)lanes), "whole");
-		if (!known || count >= lanes) emit_turns(e, in, at, &v, whole, values);
+		if (!known || count >= lanes) emit_turns(e, in, at, &v, whole, values, false);
 		EmitIf c = {0};
 		LLVMValueRef *without = emit_alloc(e, sizeof *without * (ncarried + 1));
 		memcpy(without, values, sizeof *without * ncarried);

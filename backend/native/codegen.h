@@ -9,11 +9,12 @@
 #include "backend/native/kir.h"
 
 /* Any change of the generated code's meaning or quality changes this: it is part of the cache's key. */
-#define CODEGEN_VERSION 15
+#define CODEGEN_VERSION 16
 
 typedef struct CodegenOptions {
 	const char *entry; /* symbol of the entry function */
 	int level;         /* 0 quick, 2 full */
+	bool once;         /* will hardly run, so the less there is to compile the better: a vector loop has one body, with a mask, for whole vectors and the rest */
 	bool assembly;     /* text in `out` instead of an object */
 	bool ir;           /* LLVM's IR as text instead (to debug the generator) */
 	bool debug_lines;  /* a line table: line numbers are SpanId numbers; for gdb and perf */

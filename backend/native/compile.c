@@ -305,7 +305,7 @@ static NativeObject *compile(const KModule *m, const NativeOptions *o, NativeCac
 	NativeObject *object = NULL;
 	CodegenFn codegen = native_codegen(why, cap);
 	if (codegen) {
-		const CodegenOptions options = {.entry = symbol, .level = o->level, .debug_lines = o->debug_lines};
+		const CodegenOptions options = {.entry = symbol, .level = o->level, .once = o->once, .debug_lines = o->debug_lines};
 		CodegenOutput out = {0};
 		const double t = seconds();
 		const int failed = codegen(m, &options, &out);
@@ -344,7 +344,7 @@ static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters
 		return NULL;
 	}
 	snprintf(generator, sizeof generator, "%s %.*s", identity, NAME_BYTES - 1, o->name ? o->name : "");
-	const uint64_t options = (uint64_t)(unsigned)o->level | (o->debug_lines ? hash_of_spans(m) << 8 | 128u : 0);
+	const uint64_t options = (uint64_t)(unsigned)o->level | (o->once ? 64u : 0) | (o->debug_lines ? hash_of_spans(m) << 8 | 128u : 0);
 	const NativeKey key = native_key(kmodule_hash(m), m->target.cpu, options, generator);
 	NativeCache *cache = o->debug_lines ? NULL : store.cache;
 	entry_symbol(key, o->name, symbol);

@@ -17,6 +17,7 @@ typedef struct NativeCode NativeCode; /* counted */
 typedef struct NativeOptions {
 	const char *name; /* of the function, for perf and gdb; NULL: none. Part of the key */
 	int level;        /* CodegenOptions.level */
+	bool once;        /* CodegenOptions.once */
 	bool debug_lines;
 } NativeOptions;
 

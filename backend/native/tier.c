@@ -17,7 +17,7 @@
 #define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions: */
 #define COMPILE_INST_SECONDS 10e-6
 #define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
-#define FULL_LEVEL_INSTS 20000  /* of kernel code: larger modules are compiled quickly rather than well */
+#define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
 #define DEPTH_MOST 12           /* of calls and of expressions that are looked into */
 
 typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierStage;
@@ -265,16 +265,23 @@ static bool make_plan(Ctx *c, Tier *t, Code *code, const Value *args) {
 	return true;
 }
 
+/* What takes one instruction for each register of a vector takes more of them where registers are short: LLVM's time goes by those, and more than in proportion. */
 int native_level(const KModule *m) {
-	uint32_t n = 0;
-	for (uint32_t k = 0; k < m->fns.n; k++) n += m->fns.at[k]->insts.n;
+	const uint32_t wide = m->target.vector_bytes ? m->target.vector_bytes : (uint32_t)sizeof(double);
+	uint64_t n = 0;
+	for (uint32_t k = 0; k < m->fns.n; k++)
+		for (uint32_t i = 0; i < m->fns.at[k]->insts.n; i++) {
+			const KInst *in = &m->fns.at[k]->insts.at[i];
+			const uint32_t bytes = in->lanes * (uint32_t)sizeof(double);
+			n += bytes > wide ? bytes / wide : 1;
+		}
 	return n > FULL_LEVEL_INSTS ? 0 : 2;
 }
 
 /* What is compiled only because everything is may as well be compiled quickly. */
 static NativeOptions options_of(Ctx *c, const Code *code, const Unit *u) {
 	const bool quick = backend_of(c)->tiers->mode == NATIVE_ALWAYS && code->tier->call_seconds < WAIT_SECONDS;
-	return (NativeOptions){.name = code->fn->name ? atom_text(c, code->fn->name) : NULL, .level = quick ? 0 : native_level(u->module)};
+	return (NativeOptions){.name = code->fn->name ? atom_text(c, code->fn->name) : NULL, .level = quick ? 0 : native_level(u->module), .once = quick};
 }
 
 typedef struct Constants {
@@ -396,7 +403,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 	bool good = true;
 	if (t->stage == TIER_PENDING) {
 		good = take_over(be, t, code);
-	} else if (s->mode == NATIVE_ALWAYS) {
+	} else if (s->mode == NATIVE_ALWAYS || s->mode == NATIVE_WELL) {
 		estimate(t, code, args);
 		good = timed(compile_now, be, s, t, code, args);
 	} else {

@@ -11,10 +11,10 @@
 typedef struct Engine {
 	const char *name;
 	EngineRun run;
-	bool exact;   /* bit for bit as the reference; else within the tolerance of compare.h */
-	bool threads; /* run once for each number of threads, which is set before; results do not depend on it */
-	bool once;    /* with the first arguments only: it takes time */
-	bool rare;    /* it takes much: of many brief programs with some only */
+	bool exact;     /* bit for bit as the reference; else within the tolerance of compare.h */
+	bool threads;   /* run once for each number of threads, which is set before; results do not depend on it */
+	bool once;      /* with the first arguments only: it takes time */
+	uint32_t every; /* it takes much: of so many brief programs with one only; 0: with all */
 } Engine;
 
 extern const Engine engines[]; /* ends with a NULL name */

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25, JOBS_MOST = 64, WHOLE_EVERY = 20, RARE_EVERY = 8 };
+enum { THREADS_MOST = 8, PROGRAMS_PER_CONTEXT = 25, JOBS_MOST = 64, WHOLE_EVERY = 20 };
 
 typedef struct Options {
 	uint64_t seed;
@@ -114,7 +114,7 @@ static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t whi
 }
 
 static bool wants(const Options *o, const Engine *e, uint64_t seed) {
-	return o->only ? !strcmp(o->only, e->name) : !(o->brief && e->rare && seed % RARE_EVERY);
+	return o->only ? !strcmp(o->only, e->name) : !(o->brief && e->every && seed % e->every);
 }
 
 /* They take longer than the engines: a third of the programs is asked, the others what follows. */

@@ -24,6 +24,7 @@ static CodegenFn codegen;
 static Ctx *ctx;
 static KTarget target;
 static int level;
+static bool once; /* CodegenOptions.once */
 static bool compile_only; /* for a target that this machine does not run: only that it compiles is checked, by reports from line 0 */
 static char folder[] = "/tmp/test_codegen.XXXXXX";
 
@@ -37,7 +38,7 @@ static void report(bool ok, int line, const char *format, ...) {
 	failed++;
 	va_list args;
 	va_start(args, format);
-	fprintf(stderr, "test_codegen.c:%d: failed (%s, level %d): ", line, target.cpu, level);
+	fprintf(stderr, "test_codegen.c:%d: failed (%s, level %d%s): ", line, target.cpu, level, once ? ", once" : "");
 	vfprintf(stderr, format, args);
 	fprintf(stderr, "\n");
 	va_end(args);
@@ -169,12 +170,12 @@ static Code compile(KModule *m) {
 	}
 	text_free(&why);
 	if (getenv("TEST_CODEGEN_IR") || getenv("TEST_CODEGEN_ASM")) {
-		CodegenOptions options = {.entry = "entry", .level = level, .ir = getenv("TEST_CODEGEN_IR"), .assembly = true};
+		CodegenOptions options = {.entry = "entry", .level = level, .once = once, .ir = getenv("TEST_CODEGEN_IR"), .assembly = true};
 		CodegenOutput out;
 		if (!codegen(m, &options, &out)) fputs(out.bytes, stdout);
 		free(out.bytes);
 	}
-	CodegenOptions options = {.entry = "entry", .level = level, .debug_lines = getenv("TEST_CODEGEN_LINES")};
+	CodegenOptions options = {.entry = "entry", .level = level, .once = once, .debug_lines = getenv("TEST_CODEGEN_LINES")};
 	CodegenOutput out;
 	double begin = now();
 	int rc = codegen(m, &options, &out);

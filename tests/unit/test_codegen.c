@@ -1172,6 +1172,42 @@ static void test_apart(void) {
 	forget(&code);
 }
 
+/* Loops whose whole vectors and rest go through one body. */
+static void test_once(void) {
+	static char memory[1 << 16] __attribute__((aligned(64)));
+	arena_at = memory;
+	arena_left = sizeof memory;
+	once = true;
+	level = 0;
+	for (int d = 0; d < 5; d++) {
+		uint32_t lanes = target.vector_bytes / (uint32_t)dtype_size(dtypes[d]);
+		if (lanes > 16) lanes = 16;
+		for (uint32_t l = 2; l <= 2 * lanes; l *= lanes > 2 ? lanes / 2 : 2) {
+			test_tails(dtypes[d], l, 0);
+			test_tails(dtypes[d], l, KF_PADDED);
+			test_exact(dtypes[d], l);
+			test_rests(dtypes[d], l);
+			test_folds(dtypes[d], l);
+		}
+		test_indices(dtypes[d], lanes);
+		test_strides(dtypes[d], lanes, -2, 3, false);
+	}
+	arena_at = memory;
+	arena_left = sizeof memory;
+	test_failures(0);
+	test_failures(KF_PADDED);
+	test_in_place();
+	test_nests();
+	test_same_bits();
+	/* one body where there were two */
+	Code one = compile(chain_module(KT_F64, 8, 0));
+	once = false;
+	Code two = compile(chain_module(KT_F64, 8, 0));
+	CHECK(one.bytes < two.bytes);
+	forget(&one);
+	forget(&two);
+}
+
 static void test_target(void) {
 	static char memory[1 << 16] __attribute__((aligned(64)));
 	for (int d = 0; d < 5; d++) {
@@ -1369,6 +1405,7 @@ int main(int argc, char **argv) {
 		if (!native_target_named(names[k], &target)) continue;
 		compile_only = !native_target_runs(&target);
 		for (level = compile_only || k >= 3 ? 2 : 0; level <= 2; level += 2) test_target();
+		if (!compile_only) test_once();
 	}
 	ctx_free(ctx);
 	char command[64];

@@ -36,7 +36,7 @@
 /* It compiles a function named as asked that returns the level; the name is put in by cc, which is slow, as a compiler should be. */
 static const char *const generator =
     "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
-    "typedef struct { const char *entry; int level; _Bool assembly, ir, debug_lines; } Options;\n"
+    "typedef struct { const char *entry; int level; _Bool once, assembly, ir, debug_lines; } Options;\n"
     "typedef struct { char *bytes; size_t n; char error[256]; double seconds; } Output;\n"
     "int atled_codegen(const void *m, const Options *o, Output *out) {\n"
     "  const char *how = getenv(\"ATLED_TEST_CODEGEN\"), *folder = getenv(\"ATLED_TEST_FOLDER\"), *cc = getenv(\"CC\");\n"

@@ -5,6 +5,7 @@
  */
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
+#include "backend/native/target.h"
 #include "parser/session.h"
 #include "solvers/solvers.h"
 #include "tests/unit/check.h"
@@ -308,6 +309,35 @@ static void interrupts(void) {
 	finish(&r);
 }
 
+int native_level(const KModule *m); /* tier.h cannot be had beside the parser: both have a Field */
+
+/* The machine's instructions decide whether a module is too large to be compiled well. */
+static void levels(void) {
+	static const struct Size {
+		const char *target;
+		int n, level;
+	} sizes[] = {{"x86-64", 7000, 2}, {"x86-64", 8000, 0}, {"v3", 8000, 2}, {"v3", 14500, 2}, {"v3", 15500, 0}, {"v4", 15500, 2}, {"scalar-shape", 4000, 0}};
+	Ctx *c = ctx_new(NULL);
+	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+		KTarget t;
+		if (!native_target_named(sizes[k].target, &t)) continue;
+		KModule *m = kmodule_new(c, &t);
+		KBuilder b;
+		k_function(&b, m, 0);
+		KRef i, x;
+		k_vloop_begin(&b, 8, 0, k_word(&b, KT_I64, 0), 0, NULL, NULL, &i);
+		x = k_load(&b, KT_F64, KM_UNIT, k_buffer(&b, 0), i, 0);
+		for (int turn = 0; turn < sizes[k].n; turn++) x = k_add(&b, x, x);
+		k_store(&b, KM_UNIT, k_buffer(&b, 1), i, x, 0);
+		k_vloop_end(&b, NULL, NULL);
+		k_return(&b, 0, NULL);
+		if (native_level(m) != sizes[k].level) printf("%d additions of 8 lanes on %s: level %d\n", sizes[k].n, sizes[k].target, native_level(m));
+		CHECK(native_level(m) == sizes[k].level);
+		kmodule_free(m);
+	}
+	ctx_free(c);
+}
+
 int main(int argc, char **argv) {
 	(void)argc;
 	char path[PATH_MAX], full[PATH_MAX];
@@ -331,6 +361,7 @@ int main(int argc, char **argv) {
 	lengths();
 	long_loops();
 	interrupts();
+	levels();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
