@@ -698,7 +698,7 @@ static void linear_part_call(Emit *e, const Inst *in) {
 	uint32_t nresiduals = ip->given.n;
 	Ref *args = refs(e, nresiduals + in->nargs), *results = refs(e, in->nresults);
 	if (ip->mode == CALL_SPLIT) {
-		memcpy(args, ip->linear, nresiduals * sizeof *args);
+		if (nresiduals) memcpy(args, ip->linear, nresiduals * sizeof *args);
 		uint32_t n = nresiduals + call_operands(e, in, true, args + nresiduals);
 		build_call(e->b, s->linear, n, args, results);
 	} else {
