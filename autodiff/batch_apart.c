@@ -194,7 +194,7 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 	uint32_t end = from + 1;
 	for (uint32_t i = from; i < end; i++) { /* the end moves on while lengths that are still in use are found */
 		const Inst *in = inst_at(f, r, i);
-		if (!waits(s, in, late)) continue;
+		if (!waits(s, in, late) && !mentions(s, in, born)) continue; /* a length is there no sooner than what it is born with */
 		run.waits[i] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
 		bool any = false;

@@ -151,6 +151,13 @@ static void follow(const Index *at, uint32_t rank, int8_t *axis_of) {
 	for (uint32_t i = 0; i < MAX_RANK; i++) axis_of[i] = i < rank && at[i].kind == IX_AXIS ? (int8_t)at[i].axis : -1;
 }
 
+uint32_t axes_along(const int8_t *axis_of, uint32_t naxes) {
+	uint32_t along = 0;
+	for (uint32_t i = 0; i < MAX_RANK; i++)
+		if (axis_of[i] >= 0 && (uint32_t)axis_of[i] < naxes) along |= 1u << axis_of[i];
+	return along;
+}
+
 static void visit_operands(Visit *v, const Inst *in, const Index *at);
 
 static void visit(Visit *v, Ref r, const Index *at) {
@@ -627,9 +634,7 @@ static bool keep_shared(ArrayPlan *p) {
 			b->region = n->region;
 			b->group = n->group;
 			/* loops of the nest that the value does not run along repeat it */
-			uint32_t along = 0;
-			for (uint32_t j = 0; j < MAX_RANK; j++)
-				if (q->axis_of[j] >= 0) along |= 1u << q->axis_of[j];
+			const uint32_t along = axes_along(q->axis_of, n->naxes);
 			for (uint32_t j = 0; j < n->naxes; j++)
 				if (!(along >> j & 1) && long_axis(p, n->axes[j])) b->wider = true;
 		}

@@ -30,11 +30,9 @@ static double row_elements(const ArrayPlan *p, Ref ref, uint32_t row) {
 /* How often nest n loads an element of an array that its axes run along like this: at each turn of its other loops, unless those are written out, and load it once. An
  * operand of a contraction is copied into scratch once in any case. */
 static double times_loaded(const ArrayPlan *p, const Node *n, const int8_t *axis_of) {
-	uint32_t along = 0;
+	const uint32_t along = axes_along(axis_of, n->naxes);
 	double times = 1;
 	int64_t fixed;
-	for (uint32_t i = 0; i < MAX_RANK; i++)
-		if (axis_of[i] >= 0) along |= 1u << axis_of[i];
 	for (uint32_t k = 0; k < n->naxes && n->macro == MACRO_NONE; k++)
 		if ((int)k != n->row && !(along >> k & 1) && !dim_number(p, n->axes[k], &fixed)) times *= (double)lower_hint(p->l, n->axes[k], 1000);
 	return times;

@@ -102,3 +102,10 @@ grad(Y -> sum(map(inbranch, reshape(Y, 3, 3))))(ravel(X))    #~ ravel(stack(...m
 seed(3)
 drawn = map(t -> { v = linspace(0, t, i64(2 + t)); sum(v * rand(3)[0]) }, [1.0, 2.0, 3.0, 1.0]);
 drawn[0] != drawn[3]                         #> true
+
+# beside such a length there is an array that grows as far in every lane: what its length is born with waits, and so does what mentions the length
+both(x) = { k = 3 + i64(floor(x[0])); u = iota(k) * x[1] / 3; a = [x[2]]; for i in 0..4 { a = concat(a, tanh(a[-1..] * 0.5 + i)) }; sum(a) + sum(u) }
+B = [0.3, 0.4, 2; 1.5, 0.3, 0.1]
+map(both, B)                                 #~ [both(B[k]) for k in 0..2]
+map(grad(both), B)                           #~ [grad(both)(B[k]) for k in 0..2]
+map(x -> jvp(grad(both), x, x)[1], B)        #~ [jvp(grad(both), B[k], B[k])[1] for k in 0..2]
