@@ -160,8 +160,7 @@ typedef struct OutsideList {
 	const Outside *at;
 } OutsideList;
 OutsideList plan_reads(ArrayPlan *p, uint32_t node);
-/* The nest's axes, of so many, that a value with this axis_of runs along, as bits; it may run along others, of what is written out in the nest. */
-uint32_t axes_along(const int8_t *axis_of, uint32_t naxes);
+uint32_t axes_along(const int8_t *axis_of); /* the nest's axes that a value with this axis_of runs along, as bits */
 /* Chooses what a region turns, once it is known what is kept where. */
 void choose_turned(ArrayPlan *p, uint32_t region);
 /* Which of a region's groups share a loop over an inner axis, and what need not be kept for all of its turns. After the storage is chosen. */

@@ -151,10 +151,10 @@ static void follow(const Index *at, uint32_t rank, int8_t *axis_of) {
 	for (uint32_t i = 0; i < MAX_RANK; i++) axis_of[i] = i < rank && at[i].kind == IX_AXIS ? (int8_t)at[i].axis : -1;
 }
 
-uint32_t axes_along(const int8_t *axis_of, uint32_t naxes) {
+uint32_t axes_along(const int8_t *axis_of) {
 	uint32_t along = 0;
 	for (uint32_t i = 0; i < MAX_RANK; i++)
-		if (axis_of[i] >= 0 && (uint32_t)axis_of[i] < naxes) along |= 1u << axis_of[i];
+		if (axis_of[i] >= 0) along |= 1u << axis_of[i];
 	return along;
 }
 
@@ -174,7 +174,8 @@ static void visit(Visit *v, Ref r, const Index *at) {
 	uint32_t id = (uint32_t)(n - p->nodes.at);
 	Node *nest = &p->nodes.at[v->nest];
 	Pull pull = {.node = id};
-	follow(at, ref_ty(p->l->f, r)->rank, pull.axis_of);
+	const uint32_t rank = ref_ty(p->l->f, r)->rank;
+	follow(at, rank, pull.axis_of);
 	if (n->kept) {
 		for (uint32_t i = 0; i < nest->reads.n; i++)
 			if (nest->reads.at[i].node == id && !memcmp(nest->reads.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
@@ -186,7 +187,10 @@ static void visit(Visit *v, Ref r, const Index *at) {
 	for (uint32_t i = 0; i < v->pulls.n; i++)
 		if (v->pulls.at[i].node == id && !memcmp(v->pulls.at[i].axis_of, pull.axis_of, MAX_RANK)) return;
 	VEC_PUSH(p->a, &v->pulls, pull);
-	visit_operands(v, node_inst(p, n), at);
+	/* what it sums over itself is written out in this nest, along none of its axes */
+	Index all[MAX_AXES];
+	for (uint32_t i = 0; i < MAX_AXES; i++) all[i] = i < rank ? at[i] : (Index){.kind = IX_OTHER};
+	visit_operands(v, node_inst(p, n), all);
 }
 
 static void visit_operands(Visit *v, const Inst *in, const Index *at) {
@@ -634,7 +638,7 @@ static bool keep_shared(ArrayPlan *p) {
 			b->region = n->region;
 			b->group = n->group;
 			/* loops of the nest that the value does not run along repeat it */
-			const uint32_t along = axes_along(q->axis_of, n->naxes);
+			const uint32_t along = axes_along(q->axis_of);
 			for (uint32_t j = 0; j < n->naxes; j++)
 				if (!(along >> j & 1) && long_axis(p, n->axes[j])) b->wider = true;
 		}

@@ -30,7 +30,7 @@ static double row_elements(const ArrayPlan *p, Ref ref, uint32_t row) {
 /* How often nest n loads an element of an array that its axes run along like this: at each turn of its other loops, unless those are written out, and load it once. An
  * operand of a contraction is copied into scratch once in any case. */
 static double times_loaded(const ArrayPlan *p, const Node *n, const int8_t *axis_of) {
-	const uint32_t along = axes_along(axis_of, n->naxes);
+	const uint32_t along = axes_along(axis_of);
 	double times = 1;
 	int64_t fixed;
 	for (uint32_t k = 0; k < n->naxes && n->macro == MACRO_NONE; k++)
