@@ -325,6 +325,8 @@ void fn_count_uses(const Fn *f, uint32_t *uses);
 void fn_print(Text *out, const Fn *f);
 /* One instruction, without its regions, with the value numbers that fn_print would give: for messages. */
 void fn_print_inst(Text *out, const Fn *f, InstId id);
+/* The function as records and lists that a program can walk: see ir_inspect.c for their fields. Owned; V_UNSET when memory fails. */
+Value fn_inspect(const Fn *f);
 /* Reads functions in text form; the last one is returned (with one reference) and the earlier ones are its callees by name.
  * NULL and a diagnostic when malformed. */
 Fn *fn_read(Ctx *c, SourceId source);

@@ -17,35 +17,12 @@
  */
 #include "lang/host.h"
 #include "lang/ir_form.h"
+#include "lang/ir_print.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define NO_NUMBER UINT32_MAX
-
-typedef struct Callee { /* a function and the label it goes by */
-	const Fn *fn;
-	uint32_t place;  /* in the text */
-	uint32_t suffix; /* how many of its name stand before it; 0: the name alone */
-} Callee;
-
-typedef struct Callees {
-	Ctx *ctx;
-	Callee *at;
-	uint32_t n, cap;
-	bool failed;
-} Callees;
-
-typedef struct Printer {
-	Text *out;
-	Ctx *c;
-	const Fn *f;
-	const Callees *callees; /* NULL: a lone instruction is printed, callees go by their plain name */
-	uint32_t *number;       /* by value */
-	uint32_t next;
-	Text labels;            /* the symbols' labels, each with its NUL */
-	size_t *label;          /* by symbol: where its label starts */
-} Printer;
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
@@ -263,7 +240,7 @@ static void put_interned(Printer *p, bool is_type, uint32_t id) {
 	if (buf != small) heap_free(p->c, buf, cap);
 }
 static void put_dim(Printer *p, Dim d) { put_interned(p, false, d); }
-static void put_type(Printer *p, TypeId t) { put_interned(p, true, t); }
+void print_type(Printer *p, TypeId t) { put_interned(p, true, t); }
 
 /* ---- references, attributes ------------------------------------------------------------------------------------ */
 
@@ -291,7 +268,7 @@ static void put_value_ref(Printer *p, uint32_t v) {
 	else text_format(p->out, "%%%u", p->number[v]);
 }
 
-static void put_ref(Printer *p, Ref r) {
+void print_ref(Printer *p, Ref r) {
 	if (ref_is_value(r)) put_value_ref(p, REF_INDEX(r));
 	else if (ref_is_const(r) && REF_INDEX(r) < p->f->consts.n) {
 		const Const *k = &p->f->consts.at[REF_INDEX(r)];
@@ -309,7 +286,7 @@ static void put_def(Printer *p, uint32_t v) {
 		put_name(p->c, p->out, val->name);
 	}
 	text_str(p->out, ": ");
-	put_type(p, val->type);
+	print_type(p, val->type);
 }
 
 static void put_callee_label(const Ctx *c, Text *out, const Callees *all, const Fn *callee) {
@@ -319,10 +296,10 @@ static void put_callee_label(const Ctx *c, Text *out, const Callees *all, const 
 		if (all->at[i].fn == callee && all->at[i].suffix) text_format(out, ".%u", all->at[i].suffix);
 }
 
-static void put_attr_word(Printer *p, char letter, int64_t word) {
+void print_attr_word(Printer *p, char letter, int64_t word) {
 	switch (letter) {
 	case 'D': put_dim(p, (Dim)word); break;
-	case 'y': put_type(p, (TypeId)word); break;
+	case 'y': print_type(p, (TypeId)word); break;
 	case 't': text_str(p->out, word >= 0 && word < DT_COUNT ? dtype_name((Dtype)word) : "?"); break;
 	case 'a': put_quoted(p->out, atom_text(p->c, (Atom)word), atom_length(p->c, (Atom)word)); break;
 	case 'f': {
@@ -367,7 +344,7 @@ static void put_attrs(Printer *p, Op op, AttrId attr) {
 		if (field.list) text_str(p->out, "[");
 		for (uint64_t i = 0; i < count; i++) {
 			if (i) text_str(p->out, ", ");
-			put_attr_word(p, field.letter, words[at++]);
+			print_attr_word(p, field.letter, words[at++]);
 		}
 		if (field.list) text_str(p->out, "]");
 	}
@@ -393,7 +370,7 @@ static void put_inst(Printer *p, const Inst *in, uint32_t depth, bool with_regio
 	text_str(p->out, known ? prims[in->op].name : "unknown");
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		text_str(p->out, k ? ", " : " ");
-		put_ref(p, in->args + k < f->args.n ? inst_arg(f, in, k) : REF_NONE);
+		print_ref(p, in->args + k < f->args.n ? inst_arg(f, in, k) : REF_NONE);
 	}
 	if (known) put_attrs(p, (Op)in->op, in->attr);
 	for (uint32_t k = 0; with_regions && k < in->nregions; k++) {
@@ -436,12 +413,12 @@ static void put_region(Printer *p, RegionId id, uint32_t depth) {
 	text_str(p->out, id ? "yield" : "return");
 	for (uint32_t i = 0; i < r->nresults; i++) {
 		text_str(p->out, i ? ", " : " ");
-		put_ref(p, r->results + i < f->args.n ? f->args.at[r->results + i] : REF_NONE);
+		print_ref(p, r->results + i < f->args.n ? f->args.at[r->results + i] : REF_NONE);
 	}
 	text_str(p->out, "\n");
 }
 
-static bool printer_open(Printer *p, Text *out, const Fn *f, const Callees *callees) {
+bool printer_open(Printer *p, Text *out, const Fn *f, const Callees *callees) {
 	*p = (Printer){.out = out, .c = f->ctx, .f = f, .callees = callees};
 	bool ok = make_labels(p);
 	p->number = heap_alloc(p->c, (f->vals.n + 1u) * sizeof *p->number);
@@ -454,7 +431,7 @@ static bool printer_open(Printer *p, Text *out, const Fn *f, const Callees *call
 	return true;
 }
 
-static void printer_close(Printer *p) {
+void printer_close(Printer *p) {
 	if (p->number) heap_free(p->c, p->number, (p->f->vals.n + 1u) * sizeof *p->number);
 	if (p->label) heap_free(p->c, p->label, p->f->syms.n * sizeof *p->label);
 	text_free(&p->labels);
@@ -486,7 +463,7 @@ static void put_function(Text *out, const Fn *f, const Callees *callees) {
 			Ref r = fn_result(f, i);
 			bool good = REF_INDEX(r) < (ref_is_const(r) ? f->consts.n : ref_is_value(r) ? f->vals.n : 0);
 			if (i) text_str(out, ", ");
-			if (good) put_type(&p, ref_type(f, r));
+			if (good) print_type(&p, ref_type(f, r));
 			else text_str(out, "?");
 		}
 		text_str(out, ")");
@@ -537,21 +514,28 @@ static void collect_callees(Callees *all, const Fn *f, uint32_t depth, uint32_t 
 	if (!all->failed) all->at[self].place = (*done)++;
 }
 
-void fn_print(Text *out, const Fn *f) {
-	Callees all = {.ctx = f->ctx};
+void callees_collect(Callees *all, const Fn *f) {
 	uint32_t done = 0;
-	collect_callees(&all, f, 0, &done);
+	*all = (Callees){.ctx = f->ctx};
+	collect_callees(all, f, 0, &done);
+	for (uint32_t i = 0; i < all->n && !all->failed; i++)
+		for (uint32_t k = 0; k < all->n; k++)
+			all->at[i].suffix += all->at[k].fn->name == all->at[i].fn->name && all->at[k].place < all->at[i].place;
+}
+
+void callees_free(Callees *all) { heap_free(all->ctx, all->at, all->cap * sizeof *all->at); }
+
+void fn_print(Text *out, const Fn *f) {
+	Callees all;
+	callees_collect(&all, f);
 	if (all.failed) out->failed = true;
-	for (uint32_t i = 0; i < all.n && !all.failed; i++)
-		for (uint32_t k = 0; k < all.n; k++)
-			all.at[i].suffix += all.at[k].fn->name == all.at[i].fn->name && all.at[k].place < all.at[i].place;
 	for (uint32_t place = 0; place < all.n && !out->failed; place++) {
 		uint32_t i = 0;
 		while (all.at[i].place != place) i++;
 		if (place) text_str(out, "\n");
 		put_function(out, all.at[i].fn, &all);
 	}
-	heap_free(f->ctx, all.at, all.cap * sizeof *all.at);
+	callees_free(&all);
 }
 
 void fn_print_inst(Text *out, const Fn *f, InstId id) {

@@ -1,11 +1,11 @@
 /* text.c - growable text, and how values are written: print, headers, types.
  *
- * Needs: value.h; the context's heap.
+ * Needs: ir.h (functions that are IR are written as its text); the context's heap.
  * Guarantees: a failed allocation sets `failed` and leaves the text as it was, always with a final NUL once it has any.
  * Numbers read back: scalars are printed with the fewest of 15-17 digits that give the same bits, with a point whatever
  * the host's locale says. Nesting and shared parts are cut off with "..." rather than followed without end.
  */
-#include "lang/value.h"
+#include "lang/ir.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -341,6 +341,11 @@ static void add_value(Printer *p, Value v, int depth) {
 	case V_FUNCTION: case V_PROBLEM: {
 		const FunctionObject *f = (const FunctionObject *)v.object;
 		const char *name = atom_text(f->head.ctx, f->name);
+		if (f->code_kind == CODE_KIND_IR && depth == 0) {
+			fn_print(t, *(const Fn *const *)f->code);
+			if (t->n && t->at[t->n - 1] == '\n') t->n--;
+			break;
+		}
 		text_str(t, v.kind == V_FUNCTION ? "<function" : "<problem");
 		if (*name) text_str(t, " ");
 		text_str(t, name);

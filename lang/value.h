@@ -73,6 +73,10 @@ typedef struct RecordObject {
 	} fields[];
 } RecordObject;
 
+/* The code_kind of functions that are a finished piece of IR: their code points to a structure that begins with the Fn, and they are written as its text.
+ * Other kinds mean what the room says that made them. */
+#define CODE_KIND_IR 4
+
 /* V_FUNCTION and V_PROBLEM. `code` belongs to the maker (an AST node, a builtin's descriptor, a host function) and lives as
  * long as the context; `code_id` tells equal code from unequal across the session. */
 typedef struct FunctionObject {

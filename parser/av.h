@@ -24,7 +24,7 @@ typedef enum AvKind {
 } AvKind;
 
 /* What the code of a function is. */
-typedef enum CodeKind { CODE_AST = 1, CODE_BUILTIN, CODE_HOST } CodeKind;
+typedef enum CodeKind { CODE_AST = 1, CODE_BUILTIN, CODE_HOST, CODE_IR = CODE_KIND_IR } CodeKind;
 
 typedef struct Av Av;
 struct Av {
@@ -38,7 +38,7 @@ struct Av {
 	Atom text;    /* STRING; FUNCTION and PROBLEM: its name */
 	uint8_t code_kind;
 	uint32_t code_id;
-	const void *code; /* CODE_AST: Ast (LAMBDA, DEF, PROBLEM); CODE_BUILTIN: Builtin; CODE_HOST: HostDef */
+	const void *code; /* CODE_AST: Ast (LAMBDA, DEF, PROBLEM); CODE_BUILTIN: Builtin; CODE_HOST: HostDef; CODE_IR: KeptIr */
 };
 
 typedef struct Builtin Builtin;

@@ -1,4 +1,4 @@
-/* builtins_flow.c - effects, failures, dynamic values, functions on functions, host calls, and looking at the IR.
+/* builtins_flow.c - effects, failures, dynamic values, functions on functions, host calls, and the search for NaN.
  *
  * Needs: spec.h, lang/host.h. Guarantees: as builtins.c.
  */
@@ -53,6 +53,7 @@ BUILTIN(print) {
 BUILTIN(str) {
 	UNUSED;
 	if (call->n == 1 && call->args[0]->kind == AV_STRING) return call->args[0];
+	if (call->n == 1 && call->args[0]->kind == AV_FUNCTION && call->args[0]->code_kind == CODE_IR) return builtin_ir_text(sp, call->args[0]);
 	return av_dyn(sp, joined(sp, call, 0));
 }
 
@@ -359,66 +360,7 @@ BUILTIN(host) {
 	return av_seq(sp, AV_TUPLE, n, items);
 }
 
-/* ---- the IR in view ------------------------------------------------------------------------------------------------------------------------------------ */
-
-static Spec spec_of(Sp *sp, const Call *call) {
-	if (call->args[0]->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, call->spans[0], "a function and its arguments are wanted, not %s", sp_type_text(sp, call->args[0]));
-	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
-	return sp_specialise(sp, sp_keep_rule(sp, call->args[0]), &inner);
-}
-
-static Av *string_of(Sp *sp, Text *t, Status st) {
-	if (st != ST_OK || t->failed) {
-		text_free(t);
-		ctx_throw(sp->c, st != ST_OK ? st : ST_NOMEM);
-	}
-	Av *r = av_new(sp, AV_STRING);
-	r->text = atom_n(sp->c, t->at, t->n);
-	text_free(t);
-	return r;
-}
-
-BUILTIN(ir) {
-	UNUSED;
-	Spec s = spec_of(sp, call);
-	Text t;
-	text_init(&t, sp->c);
-	fn_print(&t, s.fn);
-	return string_of(sp, &t, ST_OK);
-}
-
-/* By symbol of the function: its length where the arguments have a number there, else -1. */
-static int64_t *lengths_of(Sp *sp, const Spec *s) {
-	int64_t *lengths = ARENA_ARRAY(sp->a, int64_t, s->fn->syms.n + 1);
-	for (uint32_t i = 0; i < s->fn->syms.n; i++) lengths[i] = -1;
-	for (uint32_t i = 0; i < s->nargs; i++) {
-		Type p = *ref_ty(s->fn, fn_param(s->fn, i));
-		for (uint32_t k = 0; p.kind == TY_TENSOR && k < p.rank; k++) {
-			SymId sym;
-			int64_t v;
-			if (dim_is_sym(sp->c, p.dims[k], &sym) && dim_is_const(sp->c, build_canon(sp->b, ty(sp, s->args[i])->dims[k]), &v)) lengths[sym] = v;
-		}
-	}
-	return lengths;
-}
-
-BUILTIN(cost) {
-	UNUSED;
-	Spec s = spec_of(sp, call);
-	return av_array(sp, build_f64(sp->b, ir_services(sp->c)->cost(s.fn, lengths_of(sp, &s), s.fn->syms.n)));
-}
-
-/* plan, native */
-BUILTIN(show_native) {
-	UNUSED;
-	Spec s = spec_of(sp, call);
-	const int64_t *lengths = lengths_of(sp, &s);
-	Text t;
-	text_init(&t, sp->c);
-	const bool assembly = !strcmp(self->name, "native");
-	if (!assembly) ir_services(sp->c)->explain(sp->c, s.fn, lengths, &t);
-	return string_of(sp, &t, ir_services(sp->c)->show_native(sp->c, s.fn, lengths, s.fn->syms.n, assembly, &t));
-}
+/* ---- not a number ------------------------------------------------------------------------------------------------------------------------------- */
 
 /* "x", "p.W", "argument 2": the leaves of an argument, for messages. */
 static void leaf_names(Sp *sp, const Av *v, const char *path, uint32_t *k, Atom *out) {
@@ -435,7 +377,7 @@ static void leaf_names(Sp *sp, const Av *v, const char *path, uint32_t *k, Atom 
 /* nan_check: a host call that runs the function with an observer (backend/provenance.c); its message is printed where output is granted. */
 BUILTIN(nan_check) {
 	UNUSED;
-	Spec s = spec_of(sp, call);
+	Spec s = builtin_spec_of(sp, call);
 	const HostDef *def = host_find(sp->c, "_nan_check");
 	Av *inf = call_named(call, "inf", sp->c);
 	Atom *names = ARENA_ARRAY(sp->a, Atom, s.nleaves + 1);
@@ -495,10 +437,6 @@ const Builtin builtins_flow[] = {
 	{.name = "enumerate", .min_args = 1, .max_args = 1, .run = zip, .doc = "enumerate(a): list of (number, item)"},
 	{.name = "same", .min_args = 2, .max_args = 2, .run = same, .doc = "same(x, y): whether shapes and all elements agree"},
 	{.name = "compose", .min_args = 2, .max_args = 2, .run = compose, .doc = "compose(f, g), f ∘ g: x -> f(g(x))"},
-	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x, as text"},
-	{.name = "plan", .min_args = 1, .max_args = -1, .run = show_native, .doc = "plan(f, x, ...): what f becomes at x, in words: its derivatives with their operations, then the machine code: loops, what is fused, where values are kept"},
-	{.name = "native", .min_args = 1, .max_args = -1, .run = show_native, .doc = "native(f, x, ...): the machine code that f becomes at x, as assembly"},
-	{.name = "cost", .min_args = 1, .max_args = -1, .run = cost, .doc = "cost(f, x, ...): scalar operations of one call"},
 	{.name = "nan_check", .min_args = 1, .max_args = -1, .named = "inf", .run = nan_check, .doc = "nan_check(f, x, ...; inf = false): runs f at x and says which operation gives the first NaN of the result (with inf: the first infinity)"},
 	{.name = "_refuse", .min_args = 1, .max_args = 1, .run = refuse},
 	{.name = "_same", .min_args = 2, .max_args = 2, .run = same},
@@ -514,7 +452,7 @@ const Builtin builtins_flow[] = {
 	{.name = NULL},
 };
 
-static const Builtin *const tables[] = {builtins_array, builtins_deriv, builtins_flow, builtins_problem};
+static const Builtin *const tables[] = {builtins_array, builtins_deriv, builtins_flow, builtins_ir, builtins_problem};
 
 const Builtin *builtin_find(const char *name) {
 	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)

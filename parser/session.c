@@ -56,6 +56,7 @@ struct Session {
 	VEC(Module *) loaded; /* by library index */
 	VEC(RuleDef) rules;
 	struct Ruled *ruled; /* calls of functions that have one */
+	struct KeptIr *kept_ir; /* what functions that are IR stand for */
 	VEC(CachedRule) cached_rules;
 	VEC(IndexLambda) lambdas;
 	VEC(const Ast *) kept;
@@ -1131,10 +1132,12 @@ const Ast *session_rule_of(Session *s, Module *m, Atom name) {
 /* ---- life ------------------------------------------------------------------------------------------------------------------------------------------------------------ */
 
 struct Ruled **session_ruled(Session *s) { return &s->ruled; }
+struct KeptIr **session_kept_ir(Session *s) { return &s->kept_ir; }
 
 static void session_free(Ctx *c, void *state) {
 	Session *s = state;
 	ruled_release(s->ruled);
+	kept_ir_release(s->kept_ir);
 	for (Module *m = s->modules; m; m = m->next)
 		for (uint32_t i = 0; i < m->globals.n; i++) value_unref(m->globals.at[i].value);
 	for (uint32_t i = 0; i < s->cached_rules.n; i++) fn_unref(s->cached_rules.at[i].fn);

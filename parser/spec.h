@@ -224,6 +224,10 @@ Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule);
 /* f(x) of an f that is linear, whose adjoint reverse mode is to use: one host call, too. */
 Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at);
 Av *sp_call_host(Sp *sp, Av *f, const Call *call); /* of a host function, whatever rule the program has for it */
+Av *sp_call_ir(Sp *sp, Av *f, const Call *call);   /* of a function that is a finished piece of IR (builtins_ir.c) */
+struct KeptIr;
+struct KeptIr **session_kept_ir(Session *s);
+void kept_ir_release(struct KeptIr *k);
 /* f itself, or when it has a rule a function that calls it: for what derives a finished function. */
 Av *sp_keep_rule(Sp *sp, Av *f);
 struct Ruled;

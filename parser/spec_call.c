@@ -880,6 +880,7 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	switch ((CodeKind)f->code_kind) {
 	case CODE_AST: return call_ast(sp, f, call);
 	case CODE_HOST: return call_host(sp, f, call);
+	case CODE_IR: return sp_call_ir(sp, f, call);
 	case CODE_BUILTIN: break;
 	}
 	const Builtin *b = f->code;

@@ -54,7 +54,7 @@ Arguments behind `;` must be named.
 
 TEXT
 	# .name = "x", ..., .doc = "text" in one line; EW and EWW rows hold the text as their last argument
-	cat parser/builtins.c parser/builtins_deriv.c parser/builtins_flow.c | headings=$headings awk "$tools"'
+	cat parser/builtins.c parser/builtins_deriv.c parser/builtins_flow.c parser/builtins_ir.c | headings=$headings awk "$tools"'
 	function unescape(s) { gsub(/\\"/, "\"", s); gsub(/\\\\/, "\\", s); return s }
 	BEGIN {
 		n = split(ENVIRON["headings"], lines, "\n")

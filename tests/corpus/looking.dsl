@@ -3,7 +3,7 @@
 f(x) = sum(sin(x) * x)
 kind(plan(f, ones(100)))        #> string
 kind(native(f, ones(100)))      #> string
-kind(ir(f, ones(100)))          #> string
+kind(str(ir(f, ones(100))))     #> string
 len(plan(f, ones(100))) > 20    #> true
 len(native(f, ones(100))) > 20  #> true
 same(plan(f, ones(100)), plan(f, zeros(100)))  #> true
