@@ -245,6 +245,7 @@ static void stats_body(Ctx *c, void *arg) {
 	s->native_calls = r->native_calls;
 	s->native_units = r->units_compiled;
 	backend_native_sources(c, &s->units_found, &s->units_compiled);
+	s->units_pending = backend_native_pending(c);
 	s->run_seconds = r->run_seconds;
 	s->compile_seconds = r->compile_seconds;
 }

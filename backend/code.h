@@ -53,6 +53,7 @@ void backend_set_native(Ctx *c, NativeMode mode);
 
 /* Units that were found compiled already, in memory or on disk, and those that were not. */
 void backend_native_sources(Ctx *c, uint64_t *found, uint64_t *made);
+uint64_t backend_native_pending(Ctx *c); /* requests to the compiler in the background that are not done */
 
 /* What a unit of machine code did: of the function `name` ("": a statement's) at the lines `place`, "file:3-5, 9". */
 typedef struct ProfileFigure {

@@ -49,8 +49,9 @@ Status eval_FOR(Frame *f, const Step *s) {
 	for (int64_t i = 0, look = watched ? FIRST_LOOK : -1; i < n; i++) {
 		Status gone;
 		if (UNLIKELY(i == look)) {
-			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone)) return gone;
-			look *= 2;
+			bool soon;
+			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone, &soon)) return gone;
+			look += soon ? look / 8 + 1 : look;
 		}
 		params[0] = value_i64(i);
 		move_values(params + 1, held, carried);
@@ -69,9 +70,10 @@ Status eval_WHILE(Frame *f, const Step *s) {
 	for (int64_t turn = 0, look = may_go_on_natively(s) ? 1 : -1;; turn++) {
 		Status gone;
 		if (UNLIKELY(turn == look)) {
+			bool soon = false;
 			if (look == 1) began = seconds_now();
-			else if (tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone)) return gone;
-			look = look == 1 ? FIRST_LOOK : 2 * look;
+			else if (tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone, &soon)) return gone;
+			look = look == 1 ? FIRST_LOOK : soon ? look + look / 8 + 1 : 2 * look;
 		}
 		for (uint32_t k = 0; k < s->nargs; k++) asked[k] = held[k].kind == V_SCALAR ? held[k] : value_ref(held[k]);
 		Status st = run_block(f, cond);

@@ -30,3 +30,4 @@ for order in (2, 4) {
   print("order {order}: {e1:.2e} -> {e2:.2e}, observed order {observed:.2f}")
   assert(observed > order - 0.2)
 }
+plot(solve(heat(), fd(n = 61)), file = "heat.png")

@@ -37,3 +37,6 @@ halley(g, x) = {
 root = halley(x -> x * exp(x) - 1, 0.5)          # Lambert's W(1)
 print("W(1) = {root:.15f}")
 assert(abs(root - 0.567143290409783873) < 1e-15)
+orders = iota(11)
+errors = [abs(sum(c[k] * s^k for k in 0..11 if k <= n) - f(0.3 + s)) for n in 0..11]
+plot(orders, errors, logy = true, file = "taylor.png", xlabel = "order", ylabel = "error of the series")

@@ -460,6 +460,7 @@ typedef struct atled_stat {
 	uint64_t units_found;    /*   found compiled, in memory or on disk */
 	double run_seconds;      /* programs have run, without the front end that checks and specialises them */
 	double compile_seconds;  /* of those, waiting for machine code */
+	uint64_t units_pending;  /* pieces that are being compiled in the background; closing the context waits for the one under way */
 } atled_stat;
 ATLED_API atled_status atled_stats(atled_context *ctx, atled_stat *out);
 

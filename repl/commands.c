@@ -77,7 +77,7 @@ int command_run(const Options *o) {
 	}
 	if (st != ATLED_OK) session_report(ctx, o);
 	int code = session_exit_code(ctx, st);
-	session_close(ctx);
+	session_close_last(ctx);
 	buffer_free(&text);
 	return code;
 }

@@ -77,6 +77,10 @@ bool buffer_read_file(Buffer *b, const char *path, const char **why);
 /* session.c: a context as the options want it, and what is said of it. NULL when it cannot be made (said on stderr). */
 atled_context *session_open(const Options *o);
 void session_close(atled_context *ctx);
+/* The same for the last one of the program, which does not wait for machine code that nobody will call any more; then session_leave must end the program,
+ * after everything has been written. It returns where nothing was left. */
+void session_close_last(atled_context *ctx);
+void session_leave(int code);
 bool use_colour(const Options *o, FILE *f);
 void file_sink(void *ud, const char *text, size_t n); /* ud: a FILE */
 /* All errors and warnings of the last call, on stderr. */

@@ -97,6 +97,6 @@ int command_repl(const Options *o) {
 		if (!more) break;
 	}
 	free(r.last);
-	session_close(r.ctx);
+	session_close_last(r.ctx);
 	return EXIT_OK;
 }

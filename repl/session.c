@@ -1,6 +1,6 @@
 /* session.c - the program's context: made as the options say, its messages on stderr, ^C, exit codes.
  *
- * Needs: program.h. Guarantees: the program's only global state is the context that ^C interrupts.
+ * Needs: program.h. Guarantees: the program's only global state is the context that ^C interrupts, and whether one was left open at the end.
  */
 #include "repl/program.h"
 
@@ -12,6 +12,7 @@
 
 static _Atomic(atled_context *) interrupted;
 static volatile sig_atomic_t presses;
+static bool left_open;
 
 /* The first ^C asks, the third, when nobody listens, ends the program. */
 static void on_interrupt(int signal_number) {
@@ -72,6 +73,18 @@ atled_context *session_open(const Options *o) {
 void session_close(atled_context *ctx) {
 	if (atomic_load(&interrupted) == ctx) atomic_store(&interrupted, NULL);
 	atled_context_free(ctx);
+}
+
+void session_close_last(atled_context *ctx) {
+	atled_stat stat = {.size = sizeof stat};
+	if (atled_stats(ctx, &stat) == ATLED_OK && stat.units_pending) {
+		atomic_store(&interrupted, NULL);
+		left_open = true;
+	} else session_close(ctx);
+}
+
+void session_leave(int code) {
+	if (left_open) _exit(code);
 }
 
 void session_report(atled_context *ctx, const Options *o) {

@@ -18,7 +18,7 @@ isnan(x) = not (x == x)
 # isfinite(x): whether each element is neither infinite nor NaN
 isfinite(x) = abs(x) < inf
 # asinh(x), acosh(x), atanh(x): inverse hyperbolic functions
-asinh(x) = sign(x) * log1p(abs(x) + x^2 / (1 + sqrt(1 + x^2)))
+asinh(x) = { a = where(x < 0, -x, x); where(x < 0, -1.0, 1.0) * log1p(a + x^2 / (1 + sqrt(1 + x^2))) } # no sign, no abs: their derivatives at 0 are 0
 acosh(x) = log(x + sqrt(x^2 - 1))
 atanh(x) = 0.5 * log1p(2 * x / (1 - x))
 # sech(x): 1/cosh(x)
@@ -33,7 +33,7 @@ relu(x) = where(x > 0, x, 0 * x)
 # sigmoid(x): 1/(1 + exp(-x)), without overflow
 sigmoid(x) = 0.5 * (1 + tanh(0.5 * x))
 # softplus(x): log(1 + exp(x)), without overflow
-softplus(x) = max(x, 0) + log1p(exp(-abs(x)))
+softplus(x) = where(x > 0, x, 0 * x) + log1p(exp(where(x > 0, -x, x)))
 # angle(z): argument of a complex number, radians
 angle(z) = atan2(imag(z), real(z))
 # clamp(x, lo, hi): x, moved into [lo, hi]

@@ -443,6 +443,12 @@ bool native_request_done(const NativeRequest *r) {
 	return atomic_load_explicit(&r->done, memory_order_acquire);
 }
 
+uint64_t native_requests_pending(const NativeService *s) {
+	uint64_t n = 0;
+	for (const NativeRequest *r = s->requests; r; r = r->next_mine) n += !native_request_done(r);
+	return n;
+}
+
 /* The service and its context have no more to do with it. */
 static void leave_service(NativeRequest *r) {
 	NativeService *s = r->service;

@@ -48,6 +48,7 @@ typedef struct NativeRequest NativeRequest;
  * the caller's. The name in `o` is copied. */
 NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o);
 bool native_request_done(const NativeRequest *r); /* cheap */
+uint64_t native_requests_pending(const NativeService *s); /* how many of its requests are not done */
 /* Each request is ended once, by one of these two. Waits for it if it is not done; as native_compile. */
 NativeCode *native_request_take(NativeRequest *r, char *why, size_t cap);
 /* Without a result. One that is being compiled is waited for: LLVM cannot be stopped. NULL is allowed. */

@@ -4,8 +4,9 @@
  * program none the wiser; a function is compiled once, for all lengths.
  *
  * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
- * how many. A call that will take long is worth waiting for the compiler; the time of shorter ones adds up until the compiler is worth its while in
- * the background, and the machine code takes over at a later call. A loop that turns out to be long goes on as machine code from where it stands.
+ * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up until the compiler is worth its while in
+ * the background, and the machine code takes over at a later call. A loop that turns out to be long is compiled in the background, and goes on as machine code from
+ * where it stands then.
  */
 #include "backend/native/tier.h"
 #include <math.h>
@@ -14,8 +15,9 @@
 #define STEP_SECONDS 40e-9      /* of the evaluator, for one instruction */
 #define ELEMENT_SECONDS 0.7e-9  /* and one element */
 #define WAIT_SECONDS 5e-3       /* a call that takes the evaluator longer waits for the compiler */
-#define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions: */
+#define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions, before anything is known of its code: */
 #define COMPILE_INST_SECONDS 10e-6
+#define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
 #define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
 #define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
 #define DEPTH_MOST 12           /* of calls and of expressions that are looked into */
@@ -323,9 +325,18 @@ static bool finish(Backend *be, Tier *t, Code *code) {
 	return true;
 }
 
-static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code, const Value *args) {
+/* How long the compiler will take for what has been planned. */
+static double planned_seconds(const Tier *t) {
+	double seconds = COMPILE_SECONDS;
+	for (uint32_t i = 0; i < t->plan->units.n; i++) {
+		const KModule *m = t->plan->units.at[i]->unit->module;
+		for (uint32_t k = 0; k < m->fns.n; k++) seconds += KERNEL_INST_SECONDS * m->fns.at[k]->insts.n;
+	}
+	return seconds;
+}
+
+static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code) {
 	char why[256];
-	if (!make_plan(be->ctx, t, code, args)) return false;
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		NativeUnit *nu = t->plan->units.at[i];
 		NativeOptions o = options_of(be->ctx, code, nu->unit);
@@ -337,8 +348,7 @@ static bool compile_now(Backend *be, TierState *s, Tier *t, Code *code, const Va
 	return finish(be, t, code);
 }
 
-static bool compile_behind(Backend *be, TierState *s, Tier *t, Code *code, const Value *args) {
-	if (!make_plan(be->ctx, t, code, args)) return false;
+static bool compile_behind(Backend *be, TierState *s, Tier *t, Code *code) {
 	for (uint32_t i = 0; i < t->plan->units.n; i++) {
 		NativeUnit *nu = t->plan->units.at[i];
 		NativeOptions o = options_of(be->ctx, code, nu->unit);
@@ -364,10 +374,11 @@ static bool take_over(Backend *be, Tier *t, Code *code) {
 	return finish(be, t, code);
 }
 
-/* compile_now or compile_behind, on the clock. */
-static bool timed(bool (*make)(Backend *, TierState *, Tier *, Code *, const Value *), Backend *be, TierState *s, Tier *t, Code *code, const Value *args) {
+/* Plans and compiles: at once where the evaluator would take longer than the compiler for what lies ahead, else in the background. */
+static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args, double ahead) {
 	const double from = native_seconds();
-	const bool good = make(be, s, t, code, args);
+	bool good = make_plan(be->ctx, t, code, args);
+	if (good) good = ahead > planned_seconds(t) ? compile_now(be, s, t, code) : compile_behind(be, s, t, code);
 	be->counters.compile_seconds += native_seconds() - from;
 	return good;
 }
@@ -379,6 +390,11 @@ void backend_native_sources(Ctx *c, uint64_t *found, uint64_t *made) {
 	const NativeCounters *n = native_counters(s->service);
 	*found = n->from_memory + n->from_disk;
 	*made = n->compiled;
+}
+
+uint64_t backend_native_pending(Ctx *c) {
+	const TierState *s = backend_of(c)->tiers;
+	return s && s->service ? native_requests_pending(s->service) : 0;
 }
 
 /* ---- choosing ------------------------------------------------------------------------------------------------------------------------------ */
@@ -405,15 +421,15 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		good = take_over(be, t, code);
 	} else if (s->mode == NATIVE_ALWAYS || s->mode == NATIVE_WELL) {
 		estimate(t, code, args);
-		good = timed(compile_now, be, s, t, code, args);
+		good = compile_for(be, s, t, code, args, HUGE_VAL);
 	} else {
 		if (t->calls >= t->next_estimate || !t->calls) estimate(t, code, args);
 		t->calls++;
 		if (t->call_seconds > WAIT_SECONDS && t->call_seconds > 2 * t->compile_seconds) {
-			good = timed(compile_now, be, s, t, code, args);
+			good = compile_for(be, s, t, code, args, t->call_seconds);
 		} else {
 			t->spent += t->guess_seconds;
-			if (t->spent > t->compile_seconds) good = timed(compile_behind, be, s, t, code, args);
+			if (t->spent > t->compile_seconds) good = compile_for(be, s, t, code, args, 0);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -447,10 +463,11 @@ static Code *loop_code(Frame *f, LoopSite *site) {
 	return site->osr ? code_of(c, site->osr->fn) : NULL;
 }
 
-bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st) {
+bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st, bool *soon) {
 	LoopSite *site = s->site;
 	Backend *be = f->be;
 	TierState *state = state_of(be);
+	*soon = false;
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
 	/* what is left of a counted loop must be worth the compiler as well */
 	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
@@ -464,6 +481,13 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		site->never = true;
 		return false;
 	}
+	Tier *t = code->tier;
+	if (t && t->stage == TIER_PENDING && !take_over(be, t, code)) {
+		drop_plan(t);
+		t->stage = TIER_NEVER;
+	}
+	*soon = t && t->stage == TIER_PENDING;
+	if (*soon) return false;
 	const OsrLoop *o = site->osr;
 	const bool counted = s->op == OP_FOR;
 	const uint32_t carried = s->nresults, n = (counted ? 2 : 0) + carried + o->nfree + o->nsyms;
@@ -477,23 +501,24 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	for (uint32_t i = 0; i < carried; i++) args[k++] = held[i];
 	for (uint32_t i = 0; i < o->nfree; i++) args[k++] = f->slots[o->free[i]];
 	for (uint32_t i = 0; i < o->nsyms; i++) args[k++] = value_i64(f->syms[o->syms[i]]);
-	if (!code->tier || code->tier->stage == TIER_COLD) {
-		if (!code->tier && (code->tier = heap_alloc(f->ctx, sizeof *code->tier))) *code->tier = (Tier){0};
+	if (!t || t->stage == TIER_COLD) {
+		if (!t && (code->tier = heap_alloc(f->ctx, sizeof *code->tier))) *code->tier = (Tier){0};
 		if (code->tier) {
 			estimate(code->tier, code, args);
-			if (!timed(compile_now, be, state, code->tier, code, args)) {
+			if (!compile_for(be, state, code->tier, code, args, 0)) {
 				drop_plan(code->tier);
 				code->tier->stage = TIER_NEVER;
 			}
 		}
 	}
+	*soon = code->tier && code->tier->stage == TIER_PENDING;
 	const bool ready = code->tier && code->tier->stage == TIER_HOT;
 	if (ready) { /* the carried values move in, the others are shared */
 		for (uint32_t i = 0; i < carried; i++) held[i].kind = V_UNSET;
 		for (uint32_t i = 0; i < o->nfree; i++) value_ref(args[(counted ? 2 : 0) + carried + i]);
 		*st = call_code(be, code, n, args, NULL, held, code->fn->span);
 	}
-	site->never |= !ready;
+	site->never |= !ready && !*soon;
 	if (args != few) heap_free(f->ctx, args, n * sizeof *args);
 	return ready;
 }

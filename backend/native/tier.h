@@ -103,8 +103,8 @@ Code *tier_choose(Backend *be, Code *code, const Value *args);
 /* The machine code if it is there, without counting a call; *never: it will not be. */
 Code *tier_ready(const Backend *be, const Code *code, bool *never);
 /* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took so many seconds: may the rest of it run as machine code? If so it has run
- * with status *st, and `held` has its results. */
-bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st);
+ * with status *st, and `held` has its results. *soon: it is being compiled, so ask again before long. */
+bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st, bool *soon);
 /* CodegenOptions.level for code that pays: what is very large is compiled quickly rather than well. */
 int native_level(const KModule *m);
 /* Of a code that is freed. */

@@ -40,6 +40,17 @@ relu'(1.0)                   #> 1.0
 sigmoid'(0.3)                #~ sigmoid(0.3) * (1 - sigmoid(0.3))
 softplus'(0.3)               #~ sigmoid(0.3)
 asinh'(0.3)                  #~ 1 / sqrt(1.09)
+# at 0, where neither has a kink
+asinh'(0.0)                      #> 1.0
+asinh'''(0.0)                    #~ -1
+asinh'(-2.0)                     #~ 1/sqrt(5)
+asinh(f32(2)) |> dtype           #> f32
+softplus'(0.0)                   #> 0.5
+softplus''(0.0)                  #> 0.25
+softplus([-800.0, 0, 800])       #~ [0, log(2), 800]
+grad(x -> sum(softplus(x)))([-800.0, 800])   #~ [0, 1]
+(softplus'')(3.0)  #~ exp(-3)/(1 + exp(-3))^2
+(softplus'')(-3.0)  #~ exp(-3)/(1 + exp(-3))^2
 acosh'(1.3)                  #~ 1 / sqrt(0.69)
 atanh'(0.3)                  #~ 1 / 0.91
 log2'(3.0)                   #~ 1 / (3 * log(2))
