@@ -98,7 +98,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 
 # ---- what a user calls --------------------------------------------------------------------------------------------------------------
 
-.PHONY: default all deps demo check asan tsan stress fuzz bench install uninstall clean help
+.PHONY: default all deps demo check asan tsan stress fuzz bench site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
@@ -132,6 +132,10 @@ fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each, 
 	@$(MAKE) fuzzers-built MODE=fuzz BUILD=build-fuzz CC=clang
 	@$(MAKE) build-check/tests/random_programs MODE=check BUILD=build-check
 	@scripts/fuzz.sh build-fuzz build-check/tests/random_programs
+
+site: ## the manual as a static site in build/site (needs MkDocs)
+	@$(MAKE) all
+	@scripts/site.sh build
 
 bench: ## measure; what the figures mean is in docs/
 	@$(MAKE) all benches-built
