@@ -353,7 +353,7 @@ static Ast *parse_word(Parser *p, AstKind kind) {
 	return node_done(p, node_new(p, kind), first);
 }
 
-/* use = "use" module { "," module }      module = ( NAME | STRING ) [ "as" NAME ]      one A_USE for each */
+/* use = "use" module { "," module }      module = ( NAME | STRING ) [ "as" NAME ]      one statement for each */
 static void parse_use(Parser *p, AstList *out) {
 	uint32_t first = p->at;
 	advance(p);

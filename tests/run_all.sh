@@ -178,6 +178,7 @@ if [ "$kind" = check ] && [ -f include/atled.h ]; then
 	run counts library 300 scripts/check_library.sh build
 	run counts library-page 60 scripts/library_page.sh --check
 	run counts comparison-page 60 scripts/comparison_page.sh --check
+	run counts grammar-page 60 scripts/grammar_page.sh --check
 	run counts derivatives-page 60 scripts/derivatives_page.sh --check
 	run counts install 300 tests/install_test.sh build
 fi

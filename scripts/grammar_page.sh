@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# grammar_page.sh - writes docs/grammar.md from the productions that stand above the parser's functions (parser/parser_*.c).
+#
+# Use: scripts/grammar_page.sh          writes the page
+#      scripts/grammar_page.sh --check  fails when the page is not what it would write
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The comments of a file that begin with `symbol = `, in the order of the text: the first lines are the production, words behind it are remarks.
+productions() { # FILE
+	awk '
+		/^\/\* [a-z-]+ = / { inside = 1; line = $0; sub(/^\/\* /, "", line); text = line }
+		inside && !/^\/\* / { line = $0; sub(/^ \* ?/, "", line); text = text "\n" line }
+		inside && /\*\/[ \t]*$/ { sub(/[ \t]*\*\/[ \t]*$/, "", text); print text; print ""; inside = 0 }
+	' "$1"
+}
+
+section() { # TITLE FILE
+	# shellcheck disable=SC2016 # the marks are Markdown
+	printf '\n## %s\n\n```text\n%s\n```\n' "$1" "$(productions "$2")"
+}
+
+page() {
+	cat <<'TEXT'
+# The grammar
+
+Made by `scripts/grammar_page.sh` from the productions above the parser's functions. What the constructs mean is in [language.md](language.md).
+
+`"x"` is a token as written, `NAME`, `NUMBER` and `STRING` are tokens, `[ x ]` is x or nothing, `{ x }` any number of x, `|` a choice. A remark may follow a production behind some blanks.
+
+- A line break ends a statement, except inside `(` and `[`, behind an operator, a comma, a colon, `=`, `:=` or `->`, and in front of what cannot start a statement: every
+  binary operator but `+` and `-`, `.name`, `else` and `catch` (and `at` in a problem). `;` ends a statement, too, and hides its result.
+- Keywords: `if else for while in break continue return try catch and or not true false none`. The words `use`, `problem`, `derivative`, and in a problem `domain`, `field`, `eigen`, `event`, `at`,
+  `by` and `periodic` count as such only where nothing else can be meant.
+- `#` begins a comment that ends with the line.
+TEXT
+	section 'Statements' parser/parser_stmt.c
+	section 'Expressions, from the loosest operator to the tightest' parser/parser_expr.c
+	section 'Problems' parser/parser_problem.c
+}
+
+if [ "${1:-}" = --check ]; then
+	if page | cmp -s - docs/grammar.md; then echo '1 passed, 0 failed'; else echo 'docs/grammar.md is out of date: run scripts/grammar_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
+else
+	page >docs/grammar.md
+fi
