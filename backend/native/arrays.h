@@ -29,7 +29,7 @@
 typedef struct Index {
 	enum { IX_AXIS, IX_NUMBER, IX_OTHER } kind;
 	uint32_t axis;
-	int64_t number;
+	int64_t number; /* of an axis: see IndexContext.shifts */
 	/* IX_OTHER, in emission: base + lane * (lane number), or one value for each lane */
 	KRef base, lane; /* 0: nothing */
 	KRef varying;
@@ -204,6 +204,7 @@ typedef struct Axis {
 typedef struct IndexContext {
 	const ArrayPlan *p;
 	bool emitting;
+	bool shifts; /* not emitting: an axis that is moved by a number stays that axis, and its `number` says how far */
 	const Axis *axes;
 } IndexContext;
 
@@ -295,6 +296,21 @@ KRef partial_of(ArrayEmit *e, const Node *n);
 /* A value made in scratch, also to where it lies in memory. */
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
+
+/* ---- the pieces of a region's loop (arrays_emit.c), for arrays_tiles.c ------------------------------------------------------------------------ */
+
+typedef struct RowLoop {
+	KRef n, row_bytes, nblocks, nparts; /* rows; bytes of scratch for a row; blocks of rows; parts of the parallel loop */
+	KRef work;                          /* operations for one row, roughly */
+} RowLoop;
+void emit_begin(ArrayEmit *e, Lower *l, ArrayPlan *p);
+void spill_outside(ArrayEmit *e);
+void rows_elements(ArrayEmit *e); /* of scratch: how wide they are */
+void rows_frames(ArrayEmit *e);   /* what the region's updates leave as it was, but for what is copied row by row */
+void rows_sizes(ArrayEmit *e, RowLoop *w);
+void rows_part(ArrayEmit *e, const RowLoop *w); /* at the beginning of a part: its scratch */
+/* All of the region's groups for e->rows rows from e->row_start on, at most e->block where there is scratch. */
+void rows_block(ArrayEmit *e, const RowLoop *w);
 
 /* ---- arrays_turned.c ---------------------------------------------------------------------------------------------------------------------- */
 

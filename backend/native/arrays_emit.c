@@ -1027,11 +1027,23 @@ static KRef goes_past(ArrayEmit *e, const Node *n) {
 	return k_prim2(k, OP_LE, k_int(k, at / ktype_size(node_type_of(e, n))), result_count(e, n));
 }
 
-static void emit_rows(ArrayEmit *e) {
-	enum { PART_WORK = 1 << 16, OUTLINE_GROUPS = 6 };
+void rows_sizes(ArrayEmit *e, RowLoop *w) {
+	enum { PART_WORK = 1 << 16 };
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
-	KRef n = lower_dim(e->l, r->row), row_bytes;
+	w->n = lower_dim(e->l, r->row);
+	w->row_bytes = area_offset(e, r->area_elements.n);
+	e->block = block_rows(e, w->row_bytes);
+	KRef one = k_int(k, 1);
+	w->nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, w->n, k_sub(k, e->block, one)), e->block);
+	w->work = row_work(e);
+	w->nparts = k_max(k, one, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16)));
+	w->nparts = k_min(k, k_min(k, w->nparts, k_int(k, MAX_PARTS)), w->nblocks);
+	_Static_assert(PART_WORK == 1 << 16, "the shift above");
+}
+
+void rows_elements(ArrayEmit *e) {
+	const RowRegion *r = e->r;
 	e->element_bytes = 4;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
@@ -1042,27 +1054,19 @@ static void emit_rows(ArrayEmit *e) {
 		const uint32_t size = (uint32_t)dtype_size((Dtype)ref_ty(e->l->f, r->turned.at[i].ref)->dtype);
 		if (size > e->element_bytes) e->element_bytes = size;
 	}
+}
+
+void rows_frames(ArrayEmit *e) {
+	const RowRegion *r = e->r;
 	for (uint32_t i = 0; i < r->nodes.n; i++)
 		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE) emit_frame(e, &e->p->nodes.at[r->nodes.at[i]]);
-	row_bytes = area_offset(e, r->area_elements.n);
-	e->block = block_rows(e, row_bytes);
-	KRef one = k_int(k, 1);
-	KRef nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, n, k_sub(k, e->block, one)), e->block);
-	KRef work = row_work(e);
-	KRef nparts = k_max(k, one, k_shift(k, 1, k_mul(k, n, work), k_int(k, 16)));
-	nparts = k_min(k, k_min(k, nparts, k_int(k, MAX_PARTS)), nblocks);
-	_Static_assert(PART_WORK == 1 << 16, "the shift above");
-	uint32_t outside = e->memo.n;
-	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		Node *m = &e->p->nodes.at[r->nodes.at[i]];
-		m->past = goes_past(e, m);
-	}
-	choose_joined(e);
-	e->part = k_parallel_begin(k, nparts);
-	KRef first = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, nblocks), nparts);
-	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, one), nblocks), nparts);
+}
+
+void rows_part(ArrayEmit *e, const RowLoop *w) {
+	KBuilder *k = e->k;
+	const RowRegion *r = e->r;
 	if (r->area_elements.n) {
-		KRef at = k_scratch(k, k_mul(k, row_bytes, e->block));
+		KRef at = k_scratch(k, k_mul(k, w->row_bytes, e->block));
 		e->areas = ARENA_ARRAY(e->l->scratch, KRef, r->area_elements.n);
 		for (uint32_t a = 0; a < r->area_elements.n; a++) e->areas[a] = k_ptradd(k, at, k_mul(k, area_offset(e, a), e->block), 1);
 		for (uint32_t i = 0; i < r->nodes.n; i++) {
@@ -1078,10 +1082,12 @@ static void emit_rows(ArrayEmit *e) {
 		k_outline(k, before);
 	}
 	copy_periods(e);
-	KRef block;
-	k_loop_begin(k, first, last, 1, 0, NULL, &block);
-	e->row_start = k_mul(k, block, e->block);
-	e->rows = k_min(k, e->block, k_sub(k, n, e->row_start));
+}
+
+void rows_block(ArrayEmit *e, const RowLoop *w) {
+	enum { OUTLINE_GROUPS = 6 };
+	KBuilder *k = e->k;
+	const RowRegion *r = e->r;
 	e->row_reads.n = 0;
 	copy_turned(e);
 	for (uint32_t i = 0; i < r->groups.n; i++) {
@@ -1094,7 +1100,31 @@ static void emit_rows(ArrayEmit *e) {
 		e->memo.n = mark;
 	}
 	e->turned = false;
-	k_poll(k, k_mul(k, e->rows, work));
+	k_poll(k, k_mul(k, e->rows, w->work));
+}
+
+static void emit_rows(ArrayEmit *e) {
+	KBuilder *k = e->k;
+	const RowRegion *r = e->r;
+	RowLoop w;
+	rows_elements(e);
+	rows_frames(e);
+	rows_sizes(e, &w);
+	uint32_t outside = e->memo.n;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		m->past = goes_past(e, m);
+	}
+	choose_joined(e);
+	e->part = k_parallel_begin(k, w.nparts);
+	KRef first = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, w.nblocks), w.nparts);
+	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, k_int(k, 1)), w.nblocks), w.nparts);
+	rows_part(e, &w);
+	KRef block;
+	k_loop_begin(k, first, last, 1, 0, NULL, &block);
+	e->row_start = k_mul(k, block, e->block);
+	e->rows = k_min(k, e->block, k_sub(k, w.n, e->row_start));
+	rows_block(e, &w);
 	k_loop_end(k, NULL, NULL);
 	k_parallel_end(k);
 	e->memo.n = outside;
@@ -1103,13 +1133,13 @@ static void emit_rows(ArrayEmit *e) {
 		m->scratch_at = 0;
 		if (!m->row_sum || m->into) continue;
 		KMark before = k_mark(k);
-		join_partials(e, m, nparts);
+		join_partials(e, m, w.nparts);
 		if (m->nresult) k_outline(k, before);
 	}
 }
 
 /* Small outside values that a computed index may read lie in memory. */
-static void spill_outside(ArrayEmit *e) {
+void spill_outside(ArrayEmit *e) {
 	const Fn *f = e->l->f;
 	for (uint32_t i = 0; i < e->p->n; i++) {
 		const Inst *in = &f->insts.at[e->p->insts[i]];
@@ -1135,10 +1165,15 @@ static void give_small(ArrayEmit *e, const Node *n) {
 	lower_set_small(e->l, n->ref, count, elements);
 }
 
+void emit_begin(ArrayEmit *e, Lower *l, ArrayPlan *p) {
+	*e = (ArrayEmit){.p = p, .l = l, .k = &l->k, .ix = {.p = p, .emitting = true}};
+	e->ix.axes = e->axes;
+	e->spilled = ARENA_ARRAY(l->scratch, KRef, l->f->vals.n + 1);
+}
+
 void arrays_emit(Lower *l, ArrayPlan *p) {
-	ArrayEmit e = {.p = p, .l = l, .k = &l->k, .ix = {.p = p, .emitting = true}};
-	e.ix.axes = e.axes;
-	e.spilled = ARENA_ARRAY(l->scratch, KRef, l->f->vals.n + 1);
+	ArrayEmit e;
+	emit_begin(&e, l, p);
 	spill_outside(&e);
 	check_run(&e);
 	for (uint32_t i = 0; i < p->regions.n; i++) {

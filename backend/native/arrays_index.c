@@ -61,6 +61,10 @@ Index index_affine(IndexContext *ix, Index i, Dim start, int64_t stride) {
 	bool known = dim_is_const(ix->p->l->c, start, &s);
 	if (known && s == 0 && stride == 1) return i;
 	if (known && i.kind == IX_NUMBER) return index_number(s + stride * i.number);
+	if (known && ix->shifts && i.kind == IX_AXIS && stride == 1) {
+		i.number += s;
+		return i;
+	}
 	Index out = other();
 	if (!ix->emitting) return out;
 	KBuilder *k = builder(ix);

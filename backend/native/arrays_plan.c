@@ -302,6 +302,7 @@ typedef struct Volume {
 	int64_t length;
 	bool around;  /* reductions along the last axis of memory run inside of it */
 	bool reduced; /* it is reduced itself */
+	bool last;    /* memory's last axis in a nest that has other long ones */
 } Volume;
 
 /* The axis of memory that lies innermost is reduced, or walked along. */
@@ -317,14 +318,29 @@ static bool reduces_last(const ArrayPlan *p, const Node *n) {
 	return false;
 }
 
+/* Which of two is the better row, the first when they are equal. plain: nothing is summed or multiplied as matrices, so lanes run along the last axis. */
+static bool better_row(const Volume *x, const Volume *y, bool plain) {
+	enum { ROWS_ENOUGH = MAX_PARTS };
+	const bool own = x->around && !x->reduced, theirs = y->around && !y->reduced;
+	if (own != theirs) return own;
+	if (plain && x->last != y->last && (x->last ? y : x)->length >= ROWS_ENOUGH) return y->last;
+	return x->length > y->length;
+}
+
 static void choose_rows(ArrayPlan *p) {
 	VEC(Volume) all = {0};
 	int64_t v;
+	bool plain = true;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		const Node *n = &p->nodes.at[i];
 		if (!n->kept) continue;
 		double work = n->cost + 1;
-		for (uint32_t k = 0; k < n->naxes; k++) work *= (double)lower_hint(p->l, n->axes[k], 1000);
+		uint32_t nlong = 0;
+		plain = plain && (n->kind == NODE_POINT || n->kind == NODE_UPDATE || n->kind == NODE_GUARD);
+		for (uint32_t k = 0; k < n->naxes; k++) {
+			work *= (double)lower_hint(p->l, n->axes[k], 1000);
+			nlong += !dim_number(p, n->axes[k], &v);
+		}
 		for (uint32_t k = 0; k < n->naxes; k++) {
 			if (dim_number(p, n->axes[k], &v)) continue;
 			uint32_t j = 0;
@@ -337,10 +353,12 @@ static void choose_rows(ArrayPlan *p) {
 			all.at[j].work += work;
 			all.at[j].reduced = all.at[j].reduced || reduced;
 			all.at[j].around = all.at[j].around || (!reduced && reduces_last(p, n));
+			all.at[j].last = all.at[j].last || (nlong > 1 && k + 1 == n->naxes);
 		}
 	}
 	/* the longest of those that have nearly as much work as any; among equals the first met, which is an outer axis. But one whose rows are reduced each for
-	 * itself (softmax) goes before all that are not, however long: along the last axis lanes are neighbours, and what a row needs again is in the cache. */
+	 * itself (softmax) goes before all that are not, however long: along the last axis lanes are neighbours, and what a row needs again is in the cache. Where
+	 * all is element by element the last axis is no row for the same reason, if another one is long enough to be shared out. */
 	p->rows.n = 0;
 	bool *taken = ARENA_ARRAY(p->a, bool, all.n + 1);
 	for (uint32_t i = 0; i < all.n; i++) {
@@ -350,9 +368,7 @@ static void choose_rows(ArrayPlan *p) {
 		uint32_t best = UINT32_MAX;
 		for (uint32_t j = 0; j < all.n; j++) {
 			if (taken[j] || all.at[j].work < most / 4) continue;
-			const Volume *x = &all.at[j], *y = best == UINT32_MAX ? NULL : &all.at[best];
-			const bool own = x->around && !x->reduced, theirs = y && y->around && !y->reduced;
-			if (!y || own > theirs || (own == theirs && x->length > y->length)) best = j;
+			if (best == UINT32_MAX || better_row(&all.at[j], &all.at[best], plain)) best = j;
 		}
 		taken[best] = true;
 		VEC_PUSH(p->a, &p->rows, all.at[best].dim);

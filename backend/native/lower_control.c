@@ -519,6 +519,26 @@ static void write_out(Looping *w, int64_t turns) {
 	set_results(w, 0);
 }
 
+/* Blocks of turns that are done at once. What is carried is arrays in two places. */
+static void emit_tiled(Looping *w, KRef count, KRef *params, KRef *out) {
+	Lower *l = w->l;
+	KBuilder *b = &l->k;
+	const KRef zero = k_int(b, 0), one = k_int(b, 1), most = tiles_turns(l, w->p->tiles);
+	const KRef blocks = k_prim2(b, OP_FLOORDIV, k_add(b, count, k_sub(b, most, one)), most);
+	k_loop_begin(b, zero, blocks, 1, w->n, w->init, params);
+	w->at = params + 1;
+	const KRef from = k_mul(b, params[0], most), turns = k_min(b, most, k_sub(b, count, from));
+	set_params(w, w->p->regions[0]->region, 1, true);
+	k_poll(b, k_mul(b, turns, k_int(b, flow_work(l, w->p->regions[0]))));
+	tiles_emit(l, w->p, w->p->tiles, from, turns, most, w->at);
+	const KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, turns, one), one);
+	for (uint32_t i = 0; i < w->n; i += 3) {
+		w->next[i] = w->next[i + 2] = k_select(b, odd, w->at[i + 1], w->at[i + 2]);
+		w->next[i + 1] = k_select(b, odd, w->at[i + 2], w->at[i + 1]);
+	}
+	k_loop_end(b, w->next, out);
+}
+
 static void emit_for(Lower *l, const Piece *p, const Inst *in) {
 	KBuilder *b = &l->k;
 	Looping w = {.l = l, .p = p, .in = in, .first = 1, .counter = UINT32_MAX};
@@ -536,6 +556,13 @@ static void emit_for(Lower *l, const Piece *p, const Inst *in) {
 	KRef *params = room(l, size);
 	KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, count, k_int(b, 1)), k_int(b, 1));
 	collect_init(&w, true, odd);
+	if (p->tiles) {
+		KRef *ends = room(l, size);
+		emit_tiled(&w, count, params, ends);
+		w.at = ends;
+		set_results(&w, k_prim2(b, OP_LE, count, k_int(b, 0)));
+		return;
+	}
 	k_loop_begin(b, k_int(b, 0), count, 1, w.n, w.init, params);
 	w.at = params + 1;
 	lower_set_small(l, ref_value(body->region->params), 1, params);

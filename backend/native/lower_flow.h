@@ -32,6 +32,8 @@ typedef struct Carry {
 	uint32_t other; /* PAIR: the second place, a slot plus 1 */
 } Carry;
 
+typedef struct Tiles Tiles; /* several turns of a loop at once: arrays_tiles.c */
+
 typedef struct Piece {
 	PieceKind kind;
 	InstId inst;         /* not of runs */
@@ -43,6 +45,7 @@ typedef struct Piece {
 	ArrayPlan *plan;
 	Sched *regions[2];
 	Carry *carries;      /* loops, by carried value */
+	const Tiles *tiles;  /* `for`; NULL: turn by turn */
 } Piece;
 
 /* A region's pieces in execution order. */
@@ -137,6 +140,14 @@ bool rows_fill_tape(const Lower *l, const Inst *in, uint32_t k, const Piece *p);
 /* It looks along the rows, but in a way that those who are done by rows and read it know. */
 bool rows_understand(const Lower *l, const Inst *in, Dim row);
 void rows_emit(Lower *l, const Piece *p);
+
+/* arrays_tiles.c, once the runs in the loop have their plans */
+/* How several turns of the loop can be done at once; NULL: they cannot. */
+const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in);
+/* How many, for the lengths that there are: at least 1. */
+KRef tiles_turns(Lower *l, const Tiles *t);
+/* Does turns from .. from + turns - 1, at most `most`. at: of each array that is carried in two places that which is read, that which is written, that which is next. */
+void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns, KRef most, const KRef *at);
 
 /* lower_control.c */
 #define POLL_WORK 2048 /* operations between two polls, about */

@@ -4,12 +4,14 @@
  * an error.
  *
  * A loop's body is walked at its first, middle and last turn: that is exact where all turns but the last cost the same (blocks of rows) and where the
- * cost grows like a polynomial of degree up to three (triangular loops).
+ * cost grows like a polynomial of degree up to three (triangular loops). Where the last one differs, a loop that is not long is walked turn by turn.
  */
 #include "backend/native/meter.h"
 #include <math.h>
 
 #define STEPS_MOST 20000000u /* instructions that are walked */
+#define STEPS_FEW 1000000u
+#define TURNS_WALKED 128
 
 typedef struct Meter {
 	const KModule *m;
@@ -138,6 +140,10 @@ static void walk_loop(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times
 	double middle = turn(w, fn, at, in, lo.v, (turns - 1) / 2, t);
 	if (turns % 2 == 0 && middle != first) middle = (middle + turn(w, fn, at, in, lo.v, turns / 2, t)) / 2;
 	const double last = turn(w, fn, at, in, lo.v, turns - 1, t);
+	if (middle == first && last != first && turns <= TURNS_WALKED && w->steps < STEPS_FEW) { /* one shorter turn at the end, or several: such as fronts past it */
+		for (int64_t k = 0; k < turns; k++) w->cost.flops += turn(w, fn, at, in, lo.v, k, t);
+		return;
+	}
 	w->cost.flops += middle == first ? (n - 1) * first + last : n * (first + 4 * middle + last) / 6;
 }
 

@@ -355,15 +355,17 @@ int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t 
 /* ---- large products ---------------------------------------------------------------------------------------------------------------------- */
 
 /* BLAS packs the other operand anew for each part: parts of 128 rows cost 3 to 9 %, of 256 rows 1 to 7 % (f64, 256 .. 1024 rows; by columns it is
- * twice that). Without parts there would be no threads, so: from 128 rows on up to 8 parts, then by 256. */
-enum { PART_ROWS = 128, FEW_PARTS = 8, PART_COLUMNS = 256, MOST_PARTS = 64 };
+ * twice that). Without parts there would be no threads, so: from 128 rows on up to 8 parts, then by 256. Where C is wide, parts that are nearly squares pack
+ * less of both operands, (rows + columns) k numbers: 512 x 1024 of 2048 x 2048 is 3 to 10 % faster than 256 x 2048. At 1024 and less squares gained nothing. */
+enum { PART_ROWS = 128, FEW_PARTS = 8, PART_COLUMNS = 256, WIDE_COLUMNS = 1024, MOST_PARTS = 64 };
 #define PARTS_FROM 4e6 /* multiplications */
 
 typedef struct Gemm {
 	NativeCall *call;
 	Dtype d;
 	int64_t size, m, n, k;
-	int64_t rows, columns; /* of C in one part: all of one of them */
+	int64_t rows, columns; /* of C in one part */
+	int64_t across;        /* parts beside each other */
 	BlasMatrix a, b;
 	char *c;
 	int64_t leading;
@@ -405,7 +407,7 @@ static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char
 static void gemm_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
 	if (g->symmetric) part = (g->m - 1) / g->rows - part; /* the longest first, so that no thread is left alone with it */
-	const int64_t row = g->rows < g->m ? part * g->rows : 0, column = g->rows < g->m ? 0 : part * g->columns;
+	const int64_t row = part / g->across * g->rows, column = part % g->across * g->columns;
 	const int64_t rows = g->m - row < g->rows ? g->m - row : g->rows;
 	int64_t columns = g->n - column < g->columns ? g->n - column : g->columns;
 	if (g->symmetric) columns = row + rows;
@@ -469,15 +471,21 @@ static Status gemm_parts(Gemm *g) {
 	}
 	g->rows = g->m;
 	g->columns = g->n;
+	g->across = 1;
 	/* the blocks on the diagonal are computed whole: shorter parts waste less, and cost BLAS's packing of what is left of them */
 	if (g->symmetric && parts > 1 && parts < FEW_PARTS) parts = FEW_PARTS;
 	if (parts > 1) {
+		while (!g->symmetric && parts % 2 == 0 && g->n / g->across >= 2 * WIDE_COLUMNS && g->m / parts < g->n / g->across / 2) {
+			parts /= 2;
+			g->across *= 2;
+		}
 		g->rows = (g->m + parts - 1) / parts;
-		parts = (g->m + g->rows - 1) / g->rows;
+		g->columns = (g->n + g->across - 1) / g->across;
+		parts = (g->m + g->rows - 1) / g->rows * g->across;
 	} else if ((double)g->m * (double)g->n * (double)g->k >= PARTS_FROM && g->n >= 2 * PART_COLUMNS) {
 		parts = g->n / PART_COLUMNS < FEW_PARTS ? g->n / PART_COLUMNS : FEW_PARTS;
 		g->columns = (g->n + parts - 1) / parts;
-		parts = (g->n + g->columns - 1) / g->columns;
+		g->across = parts = (g->n + g->columns - 1) / g->columns;
 	} else {
 		parts = 1;
 	}

@@ -500,6 +500,7 @@ static void test_products(void) {
 		shape.single = below(2);
 		shape.in_part = !below(4);
 		if (i % 150 == 7) shape.m = 100, shape.n = 1100, shape.k = 60; /* in parts by columns */
+		if (i % 150 == 31) shape.m = i < 300 ? 260 : 520, shape.n = 2051, shape.k = 11; /* in parts that are nearly squares */
 		strides(shape.m, shape.n, 0, &shape.c_row, &shape.c_col);
 		strides(shape.m, shape.k ? shape.k : 1, 1, &shape.a_row, &shape.a_k);
 		strides(shape.k ? shape.k : 1, shape.n, 2, &shape.b_k, &shape.b_col);
