@@ -13,6 +13,9 @@
 # explain(p) says what that takes. symmetric = true: f is a gradient; then elements may follow from others along a tree, with rounding errors below
 # 1e-12 of the largest element of the tree, unless direct = true asks for each from one product. An index or a length of f may depend on what f
 # captures; an index that depends on x makes a dense row, a length that does is an error.
+#     p = sparsity(u -> u[1..] - u[..-1], zeros(5));
+#     print(p.columns)
+#     #> [0, 1, 1, 2, 2, 3, 3, 4]
 sparsity(f, x; symmetric = false, direct = false) = if kind(x) == "array" { _pattern(f, (x,), 0, symmetric, direct) } else {
   (v, back) = flatten(x)
   _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric, direct)
@@ -70,6 +73,7 @@ _seeds(colour, at, groups, n) = {
 }
 
 # dense(A): the matrix with its zeros
+#     dense(sparse([0, 1], [1, 0], [5.0, 6], 2, 2))    #> [[0, 5], [6, 0]]
 dense(A) = {
   D = sum(A.values[..0]) + zeros(len(A.row_start) - 1, len(A.column_start) - 1)
   D[A.rows, A.columns] = A.values
@@ -77,6 +81,9 @@ dense(A) = {
 }
 
 # sparse(rows, columns, values, m, n): the m by n matrix with these elements; those at one place are summed
+#     A = sparse([0, 1, 1], [0, 0, 1], [2.0, 1, 4], 2, 2);
+#     A @ [1.0, 2]                   #> [2, 9]
+#     linsolve(A, [2.0, 9])          #> [1, 2]
 sparse(rows, columns, values, m, n) = {
   assert(len(rows) == len(values) and len(columns) == len(values), "sparse(rows, columns, values, m, n) takes as many rows and columns as values")
   outside = sum(i64((rows < 0) or (rows >= m))) + sum(i64((columns < 0) or (columns >= n)))
