@@ -8,9 +8,17 @@
 #include "parser/spec.h"
 
 extern const Builtin builtins_array[]; /* builtins.c */
+extern const Builtin builtins_axes[];  /* builtins_axes.c */
 extern const Builtin builtins_deriv[]; /* builtins_deriv.c */
 extern const Builtin builtins_flow[];  /* builtins_flow.c */
+extern const Builtin builtins_text[];  /* builtins_text.c */
 extern const Builtin builtins_problem[]; /* problem.c */
 
+/* Characters of a text. */
+int64_t text_length(const char *text, size_t n);
+/* text[item]: a character or, of a range, characters. */
+Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at);
+/* A text, or a value of unknown type, as a number; what it cannot be is found out when the program runs. */
+Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at);
 
 #endif

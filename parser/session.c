@@ -803,6 +803,11 @@ static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value
 			result->kind = V_UNSET;
 			Status st = b->native(b->native_ud, c, n, args, result);
 			if (st == ST_OK && result->kind == V_UNSET) *result = value_none();
+			if (st == ST_ERROR && result->kind == V_STRING) { /* the message of a function of ours, which knows no place */
+				diag_error(c, E_VALUE, span_of(c, span), "%s", ((const StringObject *)result->object)->text);
+				value_unref(*result);
+				result->kind = V_UNSET;
+			}
 			return st;
 		}
 	}

@@ -98,12 +98,15 @@
 
 # i64
 #     i64([1.9, -1.9])              #> [1, -1]
+#     i64("12") + i64("0xff")       #> 267
 
 # f32
 #     dtype(f32(1.5) * 2)           #> f32
 
 # f64
 #     f64([1, 2]) / 2               #> [0.5, 1]
+#     f64(" 1.5e3 ")                #> 1500.0
+#     try { f64("1,5"); "?" } catch m { m }   #> cannot read "1,5" as f64
 
 # c64
 #     dtype(c64(1))                 #> c64
@@ -113,6 +116,7 @@
 
 # zeros
 #     zeros(3)                      #> [0, 0, 0]
+#     dtype(zeros(3; dtype = i32))  #> i32
 #     shape(zeros((2, 3)))          #> (2, 3)
 
 # ones
@@ -127,8 +131,14 @@
 # collect
 #     collect(1..8 by 3)            #> [1, 4, 7]
 
+# clock
+#     t = clock()
+#     s = sum(sin(iota(1000)))
+#     clock() - t < 10              #> true
+
 # len
 #     len([5, 6, 7])                #> 3
+#     len("aπ")                     #> 2
 #     len((1, "two"))               #> 2
 
 # shape
@@ -160,6 +170,16 @@
 # stack
 #     stack([1, 2], [3, 4])         #> [[1, 2], [3, 4]]
 #     stack([1, 2], [3, 4]; axis = 1)     #> [[1, 3], [2, 4]]
+
+# moveaxis
+#     shape(moveaxis(zeros(2, 3, 4), 0, 2))    #> (3, 4, 2)
+
+# swapaxes
+#     shape(swapaxes(zeros(2, 3, 4), 0, -1))   #> (4, 3, 2)
+
+# squeeze
+#     shape(squeeze(zeros(1, 3, 1)))           #> (3,)
+#     shape(squeeze(zeros(1, 3, 1); axis = 0)) #> (3, 1)
 
 # expand
 #     expand([1, 2], 1) * [10, 20, 30]    #> [[10, 20, 30], [20, 40, 60]]

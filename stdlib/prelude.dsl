@@ -60,27 +60,6 @@ clamp(x, lo, hi) = min(max(x, lo), hi)
 
 # ---- making arrays
 
-# linspace(a, b, n): f64[n], evenly spaced from a to b, both included; n >= 2
-#     linspace(0, 1, 5)             #> [0, 0.25, 0.5, 0.75, 1]
-linspace(a, b, n) = a + (b - a) * (iota(n) / f64(n - 1))
-# logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent
-#     logspace(0, 3, 4)             #~ [1, 10, 100, 1000]
-logspace(a, b, n) = 10.0^linspace(a, b, n)
-# arange(a, b, step): a, a + step, ... below b
-#     arange(0, 1, 0.25)            #> [0, 0.25, 0.5, 0.75]
-arange(a, b, step = 1.0) = a + step * iota(max(0, i64(ceil((b - a) / step))))
-# eye(n): f64[n, n], the identity matrix
-#     eye(2)                        #> [[1, 0], [0, 1]]
-eye(n) = f64(expand(iota(n), 1) == expand(iota(n), 0))
-# diag(v): the square matrix with v on its diagonal; of a matrix, its diagonal
-#     diag([1.0, 2])                #> [[1, 0], [0, 2]]
-#     diag([1, 2; 3, 4])            #> [1, 4]
-diag(v) = if rank(v) == 1 { expand(v, 1) * eye(len(v)) } else { sum(v * eye(len(v)); axis = 1) }
-# zeros_like(x), ones_like(x): arrays of x's shape
-#     zeros_like([1, 2])            #> [0, 0]
-#     ones_like([1.5, 2])           #> [1, 1]
-zeros_like(x) = 0 * stop_gradient(x)
-ones_like(x) = 0 * stop_gradient(x) + 1
 
 # ---- everyday reductions
 
@@ -103,34 +82,12 @@ dot(x, y) = x @ y
 # cross(a, b), a × b: vector product in three dimensions
 #     [1, 0, 0] × [0, 1, 0]         #> [0, 0, 1]
 cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-# outer(x, y): matrix of products
-#     outer([1, 2], [3, 4])         #> [[3, 4], [6, 8]]
-outer(x, y) = expand(x, 1) * expand(y, 0)
 # trace(A): sum of the diagonal
 #     trace([1, 2; 3, 4])           #> 5.0
 trace(A) = sum(A * eye(len(A)))
-# diff(x): x[1..] - x[..-1]
-#     diff([1, 4, 9])               #> [3, 5]
-diff(x) = x[1..] - x[..-1]
-# trapz(y, x): integral of y over x by the trapezoidal rule
-#     trapz([0, 1, 4], [0, 1, 2])   #> 3.0
-trapz(y, x) = 0.5 * sum((y[1..] + y[..-1]) * (x[1..] - x[..-1]))
-# flip(x): rows in reverse order
-#     flip([1, 2, 3])               #> [3, 2, 1]
-flip(x) = x[.. by -1]
-# ravel(x): all elements as a vector
-#     ravel([1, 2; 3, 4])           #> [1, 2, 3, 4]
-ravel(x) = reshape(x, -1)
-# randint(a, b, n...): whole numbers in [a, b)
-#     k = randint(1, 7, 100)
-#     all(k >= 1 and k <= 6)        #> true
-randint(a, b, n) = a + i64(floor(rand(n) * (b - a)))
 
 # ---- searching
 
-# searchsorted(a, v): how many elements of the ascending vector a are <= v, for each v; O(len(a)) per element
-#     searchsorted([1, 3, 5], [0, 3, 9])  #> [0, 2, 3]
-searchsorted(a, v) = sum(a <= expand(v, rank(v)); axis = rank(v))
 # interp(x, xs, ys): linear interpolation in the ascending table xs, ys; constant beyond its ends
 #     interp(1.5, [0.0, 1, 2], [0.0, 10, 30])  #> 20.0
 interp(x, xs, ys) = {
