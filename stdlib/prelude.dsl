@@ -58,34 +58,6 @@ angle(z) = atan2(imag(z), real(z))
 #     clamp([-1, 0.5, 7], 0, 1)     #> [0, 0.5, 1]
 clamp(x, lo, hi) = min(max(x, lo), hi)
 
-# ---- making arrays
-
-
-# ---- everyday reductions
-
-# mean(x; axis): arithmetic mean
-#     mean([1, 2; 3, 4])            #> 2.5
-#     mean([1, 2; 3, 4]; axis = 0)  #> [2, 3]
-mean(x; axis = none) = if kind(axis) == "none" { sum(x) / size(x) } else { sum(x; axis = axis) / (size(x) / size(sum(x; axis = axis))) }
-# var(x; axis): mean squared distance from the mean
-#     var([1, 2, 3, 4])             #> 1.25
-var(x; axis = none) = if kind(axis) == "none" { mean((x - mean(x))^2) } else { mean((x - sum(x; axis = axis, keepdims = true) / (size(x) / size(sum(x; axis = axis))))^2; axis = axis) }
-# std(x; axis): square root of var
-#     std([1, 3])                   #> 1.0
-std(x; axis = none) = sqrt(var(x; axis = axis))
-# norm(x): Euclidean norm of all elements
-#     norm([3, 4])                  #> 5.0
-norm(x) = sqrt(sum(abs(x)^2))
-# dot(x, y), x · y: sum of products
-#     dot([1, 2], [3, 4])           #> 11
-dot(x, y) = x @ y
-# cross(a, b), a × b: vector product in three dimensions
-#     [1, 0, 0] × [0, 1, 0]         #> [0, 0, 1]
-cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-# trace(A): sum of the diagonal
-#     trace([1, 2; 3, 4])           #> 5.0
-trace(A) = sum(A * eye(len(A)))
-
 # ---- searching
 
 # interp(x, xs, ys): linear interpolation in the ascending table xs, ys; constant beyond its ends
@@ -94,82 +66,6 @@ interp(x, xs, ys) = {
   k = clamp(searchsorted(xs, stop_gradient(x)), 1, len(xs) - 1)
   t = clamp((x - xs[k - 1]) / (xs[k] - xs[k - 1]), 0, 1)
   ys[k - 1] + t * (ys[k] - ys[k - 1])
-}
-
-# ---- linear algebra
-
-# linsolve(A, b): x with A x = b, by LU with partial pivoting; b a vector or a matrix; A a matrix, or a sparse one (by KLU, f64). A derivative, of any order, takes a
-# solution with the same factors for each direction, a gradient one with the adjoint matrix
-#     linsolve([2.0, 1; 1, 3], [3.0, 4])  #> [1, 1]
-linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else {
-  (F, p) = _lu(stop_gradient(A))
-  _with_factors(A, F, p, _right_side(A, b))
-}
-_with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
-# inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
-#     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
-inv(A) = linsolve(A, eye(len(A)))
-# lu(A): (L, U, p) with A[p] = L U
-#     A = [1.0, 2; 3, 4]
-#     (L, U, p) = lu(A)
-#     L @ U                         #~ A[p]
-lu(A) = {
-  (F, p) = _lu(A)
-  i = expand(iota(len(A)), 1)
-  j = expand(iota(len(A)), 0)
-  (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
-}
-# det(A): determinant
-#     det([1.0, 2; 3, 4])           #~ -2
-det(A) = try { _det(A) } catch e { _det_of_singular(A) }
-_det(A) = {
-  (F, p) = _lu(stop_gradient(A))
-  _det_by(A, F, p)
-}
-derivative _det_by(A, F, p), dA, dF, dp = y * sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA)
-_det_by(A, F, p) = {
-  n = len(A)
-  i = expand(iota(n), 1)
-  j = expand(iota(n), 0)
-  swaps = sum((expand(p, 1) > expand(p, 0)) and (i < j))
-  where(swaps % 2 == 0, 1.0, -1.0) * prod(diag(F))
-}
-# A pivot vanished: the value is 0 (or NaN), the slope the matrix of cofactors, which for A = U S V' is det(U) det(V) U adj(S) V'
-_det_of_singular(A) = 0.0 * sum(A)
-derivative _det_of_singular(A), dA = {
-  (U, s, V) = svd(A)
-  i = iota(len(s))
-  others = map(k -> prod(where(i == k, 1.0, s)), i)
-  _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
-}
-# lstsq(A, b): least-squares solution of A x = b by QR; A has at least as many rows as columns and full rank. Derivatives, of every order, solve
-# A'A dx = A'(db - dA x) + dA'(b - A x) with the same R
-#     lstsq([1, 0; 1, 1; 1, 2], [1, 3, 5])  #~ [1, 2]
-lstsq(A, b) = {
-  (Q, R) = qr(stop_gradient(A))
-  _lstsq_by(A, _right_side(A, b), Q, R)
-}
-derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
-  # A'A = R'R, with a unit lower triangle as lu gives it
-  d = diag(R)
-  i = expand(iota(len(d)), 1)
-  j = expand(iota(len(d)), 0)
-  F = where(i > j, R' / expand(d, 0), expand(d, 1) * R)
-  _with_factors(A' @ A, F, iota(len(d)), A' @ (db - dA @ y) + dA' @ (b - A @ y))
-}
-_lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
-# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the largest count as 0. Derivatives, of every order, where the rank does not
-# change (Golub and Pereyra 1973)
-#     pinv([1.0, 2; 2, 4])          #~ [1, 2; 2, 4] / 25
-pinv(A; rtol = 1e-13) = _pinv(A + 0.0, rtol)
-derivative _pinv(A, rtol), dA, drtol = {
-  D = dA'
-  (y @ y') @ (D - (D @ A) @ y) + (D - y @ (A @ D)) @ (y' @ y) - y @ dA @ y
-}
-_pinv(A, rtol) = {
-  (U, s, V) = svd(A)
-  large = s > rtol * max(s)
-  (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U'
 }
 
 # ---- derivatives
