@@ -46,10 +46,7 @@ static BUILTIN(convert) {
 	Dtype d = DT_F64;
 	dtype_from_name(self->name, &d);
 	Av *x = call->args[0];
-	if (x->kind == AV_DYN) {
-		TypeId t = type_scalar(sp->c, d);
-		return av_array(sp, build_typed(sp->b, OP_UNBOX, 1, &x->ref, attr_intern(sp->c, (int64_t[]){t}, 1), 1, &t, NULL));
-	}
+	if (x->kind == AV_DYN || x->kind == AV_STRING) return sp_number_of(sp, x, d, sp_user_place(sp, call->span));
 	x = sp_want_array(sp, x, call->spans[0], self->name);
 	if (dtype_is_complex((Dtype)ty(sp, x->ref)->dtype) && !dtype_is_complex(d) && d != DT_BOOL) {
 		Diag *e = diag_error(sp->c, E_DTYPE, call->spans[0], "a complex number does not become %s", dtype_name(d));
@@ -83,6 +80,16 @@ static void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *ran
 	}
 }
 
+/* dtype = i32, or "i32" */
+static Dtype dtype_argument(Sp *sp, const Call *call, Dtype fallback) {
+	Av *v = call_named(call, "dtype", sp->c);
+	if (!v || v->kind == AV_NONE) return fallback;
+	Dtype d = fallback;
+	const char *name = v->kind == AV_STRING || (v->kind == AV_FUNCTION && v->code_kind == CODE_BUILTIN) ? atom_text(sp->c, v->text) : "";
+	if (!dtype_from_name(name, &d)) sp_fail(sp, E_DTYPE, sp_user_place(sp, call->span), "`dtype` is one of bool, i32, i64, f32, f64, c64, c128");
+	return d;
+}
+
 static BUILTIN(filled) {
 	UNUSED;
 	uint32_t rank, first = strcmp(self->name, "full") ? 0 : 1;
@@ -90,10 +97,11 @@ static BUILTIN(filled) {
 	sp_want_dims(sp, call, first, &rank, dims);
 	if (first) {
 		Av *x = sp_want_array(sp, call->args[0], call->spans[0], "full");
+		x = av_array(sp, build_convert(sp->b, x->ref, dtype_argument(sp, call, (Dtype)ty(sp, x->ref)->dtype)));
 		Av like = {.kind = AV_ARRAY, .ref = build_zeros(sp->b, type_tensor(sp->c, (Dtype)ty(sp, x->ref)->dtype, rank, dims))};
 		return av_array(sp, sp_broadcast_into(sp, x->ref, rank, dims, call->span, arena_printf(sp->a, "cannot fill %s with %s", sp_type_text(sp, &like), sp_type_text(sp, x))));
 	}
-	return av_array(sp, build_full(sp->b, type_tensor(sp->c, DT_F64, rank, dims), self->name[0] == 'o' ? 1 : 0));
+	return av_array(sp, build_full(sp->b, type_tensor(sp->c, dtype_argument(sp, call, DT_F64), rank, dims), self->name[0] == 'o' ? 1 : 0));
 }
 
 static BUILTIN(iota) {
@@ -123,8 +131,8 @@ static BUILTIN(len) {
 	UNUSED;
 	Av *x = call->args[0];
 	if (x->kind == AV_TUPLE || x->kind == AV_LIST || x->kind == AV_RECORD) return av_int(sp, x->n);
-	if (x->kind == AV_STRING) return av_int(sp, (int64_t)atom_length(sp->c, x->text));
-	if (x->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, "len", 0, NULL), 1, &x, call->span);
+	if (x->kind == AV_STRING) return av_int(sp, text_length(atom_text(sp->c, x->text), atom_length(sp->c, x->text)));
+	if (x->kind == AV_DYN) return av_array(sp, sp_scalar(sp, sp_call_dynamic(sp, av_builtin(sp, "len", 0, NULL), 1, &x, call->span), DT_I64, call->span, "a length"));
 	x = sp_want_array(sp, x, call->spans[0], "len");
 	if (!ty(sp, x->ref)->rank) sp_fail(sp, E_RANK, call->spans[0], "a number has no length");
 	return av_array(sp, build_extent(sp->b, build_canon(sp->b, ty(sp, x->ref)->dims[0])));
@@ -597,12 +605,12 @@ const Builtin builtins_array[] = {
 	{.name = "f64", .min_args = 1, .max_args = 1, .run = convert, .doc = "f64(x): real number of double precision"},
 	{.name = "c64", .min_args = 1, .max_args = 1, .run = convert, .doc = "c64(x): complex number of single precision"},
 	{.name = "c128", .min_args = 1, .max_args = 1, .run = convert, .doc = "c128(x): complex number of double precision"},
-	{.name = "zeros", .min_args = 0, .max_args = -1, .run = filled, .doc = "zeros(n, m, ...): f64 array of zeros; a tuple of lengths works as well"},
-	{.name = "ones", .min_args = 0, .max_args = -1, .run = filled, .doc = "ones(n, m, ...): f64 array of ones"},
-	{.name = "full", .min_args = 1, .max_args = -1, .run = filled, .doc = "full(x, n, m, ...): array with every element x"},
+	{.name = "zeros", .min_args = 0, .max_args = -1, .named = "dtype", .run = filled, .doc = "zeros(n, m, ...; dtype = f64): array of zeros; a tuple of lengths works as well"},
+	{.name = "ones", .min_args = 0, .max_args = -1, .named = "dtype", .run = filled, .doc = "ones(n, m, ...; dtype = f64): array of ones"},
+	{.name = "full", .min_args = 1, .max_args = -1, .named = "dtype", .run = filled, .doc = "full(x, n, m, ...; dtype): array with every element x"},
 	{.name = "iota", .min_args = 1, .max_args = 1, .run = iota, .doc = "iota(n): i64[n], the numbers 0 .. n-1"},
 	{.name = "collect", .min_args = 1, .max_args = 1, .run = collect, .doc = "collect(r): a range as a vector"},
-	{.name = "len", .min_args = 1, .max_args = 1, .run = len, .doc = "len(x): number of rows of an array, items of a tuple, list or record, bytes of a string"},
+	{.name = "len", .min_args = 1, .max_args = 1, .run = len, .doc = "len(x): number of rows of an array, items of a tuple, list or record, characters of a text"},
 	{.name = "shape", .min_args = 1, .max_args = 1, .run = shape, .doc = "shape(x): tuple of lengths"},
 	{.name = "size", .min_args = 1, .max_args = 1, .run = shape, .doc = "size(x): number of elements"},
 	{.name = "rank", .min_args = 1, .max_args = 1, .run = shape, .doc = "rank(x): number of axes"},

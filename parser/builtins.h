@@ -8,14 +8,22 @@
 #include "parser/spec.h"
 
 extern const Builtin builtins_array[]; /* builtins.c */
+extern const Builtin builtins_axes[];  /* builtins_axes.c */
 extern const Builtin builtins_deriv[]; /* builtins_deriv.c */
 extern const Builtin builtins_flow[];  /* builtins_flow.c */
 extern const Builtin builtins_ir[];    /* builtins_ir.c */
+extern const Builtin builtins_text[];  /* builtins_text.c */
 extern const Builtin builtins_problem[]; /* problem.c */
+
+/* Characters of a text. */
+int64_t text_length(const char *text, size_t n);
+/* text[item]: a character or, of a range, characters. */
+Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at);
+/* A text, or a value of unknown type, as a number; what it cannot be is found out when the program runs. */
+Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at);
 
 /* The first argument of a call, a function, at the others; a piece of IR alone is what it is. */
 Spec builtin_spec_of(Sp *sp, const Call *call);
 Av *builtin_ir_text(Sp *sp, const Av *f); /* of a piece of IR: its text, a string */
-
 
 #endif

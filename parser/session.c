@@ -804,6 +804,11 @@ static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value
 			result->kind = V_UNSET;
 			Status st = b->native(b->native_ud, c, n, args, result);
 			if (st == ST_OK && result->kind == V_UNSET) *result = value_none();
+			if (st == ST_ERROR && result->kind == V_STRING) { /* the message of a function of ours, which knows no place */
+				diag_error(c, E_VALUE, span_of(c, span), "%s", ((const StringObject *)result->object)->text);
+				value_unref(*result);
+				result->kind = V_UNSET;
+			}
 			return st;
 		}
 	}
@@ -994,23 +999,61 @@ void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Val
 	builtin_each(each_builtin, &e);
 }
 
-/* The comment lines that end right above a position, without their marks. */
-static void comment_above(Text *out, const char *text, uint32_t start) {
-	uint32_t line = start, first = start;
-	while (line > 0) {
-		uint32_t prev = line - 1;
-		while (prev > 0 && text[prev - 1] != '\n') prev--;
-		if (text[prev] != '#') break;
-		first = prev;
-		line = prev;
-	}
-	while (first < start) {
-		const char *p = text + first + 1, *end = memchr(p, '\n', start - first);
+/* Where the line before the one at `at` begins; `at` itself at the beginning of the text. */
+static uint32_t line_before(const char *text, uint32_t at) {
+	if (at) at--;
+	while (at > 0 && text[at - 1] != '\n') at--;
+	return at;
+}
+
+/* Adds the comment lines from `first` on that come before `end`, without their marks. */
+static void comment_lines(Text *out, const char *text, uint32_t first, uint32_t end) {
+	while (first < end && text[first] == '#') {
+		const char *p = text + first + 1, *stop = memchr(p, '\n', end - first - 1);
+		if (!stop) stop = text + end;
 		if (*p == ' ') p++;
-		if (!end) end = text + start;
-		text_add(out, p, end > p ? (size_t)(end - p) : 0);
+		text_add(out, p, stop > p ? (size_t)(stop - p) : 0);
 		text_str(out, "\n");
-		first = (uint32_t)(end - text) + 1;
+		first = (uint32_t)(stop - text) + 1;
+	}
+}
+
+/* Whether the first line of a comment says how the function is called: then it is the whole of the help. */
+static bool comment_signs(const char *text, uint32_t first, const char *name) {
+	const size_t n = strlen(name);
+	for (const char *p = text + first + 1; text[first] == '#' && *p != '\n'; p++)
+		if (!strncmp(p, name, n) && p[n] == '(' && (p[-1] == ' ' || p[-1] == ',')) return true;
+	return false;
+}
+
+/* The doc comment of a definition: the comment lines right above it, or above those that stand between without a blank line when their
+ * comment names it, too. Sets where it ends; returns where it begins, the same where there is none. */
+static uint32_t comment_above(const char *text, uint32_t start, const char *name, uint32_t *end) {
+	uint32_t first = start, line = line_before(text, start);
+	while (first > 0 && text[line] != '#' && text[line] != '\n') {
+		first = line;
+		line = line_before(text, line);
+	}
+	*end = first;
+	while (first > 0 && text[line] == '#') {
+		first = line;
+		line = line_before(text, line);
+	}
+	if (*end != start && first != *end && !comment_signs(text, first, name)) first = *end;
+	return first;
+}
+
+/* The details and example of a builtin: the lines below "# NAME" in the text `builtins`. */
+static void builtin_details(const char *name, Text *out) {
+	for (uint32_t k = 0; library_texts[k].name; k++) {
+		if (strcmp(library_texts[k].name, "builtins")) continue;
+		const char *text = library_texts[k].text;
+		const size_t n = strlen(name);
+		for (const char *p = text; (p = strstr(p, name)) != NULL; p += n)
+			if (p >= text + 2 && p[-1] == ' ' && p[-2] == '#' && p[n] == '\n') {
+				comment_lines(out, text, (uint32_t)(p + n + 1 - text), (uint32_t)library_texts[k].size);
+				return;
+			}
 	}
 }
 
@@ -1027,13 +1070,18 @@ bool session_help(Session *s, const char *name, Text *out, bool source) {
 				text_str(out, "\n");
 				return true;
 			}
-			const char *head = text + e->span.start, *end = memchr(head, '\n', e->span.end - e->span.start);
-			text_add(out, head, end ? (size_t)(end - head) : e->span.end - e->span.start);
-			text_str(out, "\n");
-			comment_above(out, text, e->span.start);
+			uint32_t comment_end;
+			const uint32_t comment = comment_above(text, e->span.start, name, &comment_end);
+			if (!comment_signs(text, comment, name)) {
+				const char *head = text + e->span.start, *end = memchr(head, '\n', e->span.end - e->span.start);
+				text_add(out, head, end ? (size_t)(end - head) : e->span.end - e->span.start);
+				text_str(out, "\n");
+			}
+			comment_lines(out, text, comment, comment_end);
 		} else if (f->code_kind == CODE_BUILTIN) {
 			const Builtin *b = f->code;
 			text_format(out, "%s\n", b->doc ? b->doc : name);
+			builtin_details(name, out);
 		} else
 			text_format(out, "%s: a function of the host program\n", name);
 		for (uint32_t i = 0; i < s->rules.n; i++)

@@ -3,7 +3,7 @@
  * Needs: spec.h. Guarantees: NumPy's reading, zero-based, negative from the end; what is known to be out of range is an error now, the rest is
  * checked when it runs. Several index arrays are paired, as in NumPy.
  */
-#include "parser/spec.h"
+#include "parser/builtins.h"
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
@@ -200,6 +200,10 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 	if (base->kind == AV_TUPLE || base->kind == AV_LIST) {
 		if (n != 1) sp_fail(sp, E_RANK, at, "%s has one index", av_kind_text(base));
 		return index_sequence(sp, base, items[0], spans[0]);
+	}
+	if (base->kind == AV_STRING) {
+		if (n != 1) sp_fail(sp, E_RANK, at, "a text has one index");
+		return sp_text_item(sp, base, items[0], spans[0]);
 	}
 	if (base->kind == AV_DYN) {
 		Av **args = ARENA_ARRAY(sp->a, Av *, n + 1);

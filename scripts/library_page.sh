@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# library_page.sh - writes docs/library.md from the help texts of the builtins (parser/builtins*.c) and the comments of stdlib/*.dsl.
+# library_page.sh - writes docs/library.md from the help texts of the builtins (parser/builtins*.c, their examples in stdlib/builtins.dsl) and the
+# comments of stdlib/*.dsl. Examples become blocks that `make check` runs, each in a session of its own, so that every one can be tried as it stands.
 #
 # Use: scripts/library_page.sh          writes the page
-#      scripts/library_page.sh --check  fails when the page is not what it would write
+#      scripts/library_page.sh --check  fails when the page is not what it would write, or a public name has no text or no example
+#
+# A doc comment: the first line is "signature: sentence", several names separated by commas. Lines that are indented by 4 and more blanks are the
+# example, the others details.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,11 +40,28 @@ tools='
 		}
 		return 0
 	}
-	function item(s,    k) {
+	# an item of the page; `missing` gets the names of its signature without an example
+	function item(s, example,    k) {
 		k = colon(s)
-		if (k) print "- `" substr(s, 1, k - 1) "`: " substr(s, k + 2)
-		else print "- `" s "`"
+		print "\n### `" (k ? substr(s, 1, k - 1) : s) "`\n"
+		if (k) print substr(s, k + 2)
+		if (example != "") print "\n```dsl new\n" example "```"
 	}
+	# whether a name stands in the signatures of an item
+	function mentions(s, name,    k, n, i, words) {
+		k = colon(s)
+		n = split(k ? substr(s, 1, k - 1) : s, words, /[^A-Za-z0-9_\200-\377]+/)
+		for (i = 1; i <= n; i++) if (words[i] == name) return 1
+		return 0
+	}
+	# one more line of a comment, without its mark, for `text` or `code`
+	function comment_line(line) {
+		if (line ~ /^    /) { code = code substr(line, 5) "\n"; return }
+		if (line == "" && code != "") { code = code "\n"; return }
+		sub(/^ +/, "", line)
+		text = text == "" ? line : text " " line
+	}
+	function complain(what) { print what | "cat >&2"; faults++ }
 '
 
 page() {
@@ -48,62 +69,87 @@ page() {
 # The library
 
 Made by `scripts/library_page.sh` from the texts that `atled doc NAME` shows; change those, not this page. Every name is there without `use`.
-Arguments behind `;` must be named.
+Arguments behind `;` must be named. Each example runs as it stands (`make check` runs them all); what stands behind `#>` is what is shown, behind `#~` what it is
+near to.
 
 # Builtins
-
 TEXT
 	# .name = "x", ..., .doc = "text" in one line; EW and EWW rows hold the text as their last argument
-	cat parser/builtins.c parser/builtins_deriv.c parser/builtins_flow.c parser/builtins_ir.c | headings=$headings awk "$tools"'
+	cat stdlib/builtins.dsl parser/builtins*.c | headings=$headings awk "$tools"'
 	function unescape(s) { gsub(/\\"/, "\"", s); gsub(/\\\\/, "\\", s); return s }
 	BEGIN {
 		n = split(ENVIRON["headings"], lines, "\n")
 		for (i = 1; i <= n; i++) { k = index(lines[i], "|"); if (k) heading[substr(lines[i], 1, k - 1)] = substr(lines[i], k + 1) }
 	}
+	# the examples
+	/^# [^ ]+$/ { about = substr($0, 3); next }
+	/^#  / && about != "" { text = details[about]; code = examples[about]; comment_line(substr($0, 3)); details[about] = text; examples[about] = code; next }
+	/^$/ { about = "" }
+	# the rows
 	/^\t(EW|EWW)\("/ { match($0, /"[^"]*"/); name = substr($0, RSTART + 1, RLENGTH - 2); rest = substr($0, RSTART + RLENGTH); match(rest, /".*"/); doc = substr(rest, RSTART + 1, RLENGTH - 2) }
 	/^\t\{\.name = "/ {
 		match($0, /"[^"]*"/); name = substr($0, RSTART + 1, RLENGTH - 2); doc = ""
+		if ($0 ~ /,$/ && $0 !~ /\},$/) { getline more; $0 = $0 more } # a long text has a line of its own
 		if (match($0, /\.doc = ".*"/)) doc = substr($0, RSTART + 8, RLENGTH - 9)
 	}
 	/^\t(EW|EWW)\("|^\t\{\.name = "/ {
 		if (doc == "" || name ~ /^_/) next
 		doc = unescape(doc)
-		if (name in heading) print (seen++ ? "\n" : "") "## " heading[name] "\n"
-		item(doc)
-	}'
-	local known=' prelude roots quad ode pde pinn optim nn plot ' rest='' file name
+		if (name in heading) print "\n## " heading[name]
+		if (examples[name] == "") complain("the builtin " name " has no example in stdlib/builtins.dsl")
+		item(doc (name in details && details[name] != "" ? ". " details[name] : ""), examples[name])
+		known[name] = 1
+	}
+	END {
+		for (name in examples) if (!(name in known)) complain("stdlib/builtins.dsl has an example of " name ", which is no builtin")
+		exit faults > 0
+	}' || echo 'incomplete' >>"$faults"
+	local known=' prelude arrays text stats linalg roots quad ode pde pinn optim nn plot ' rest='' file name
 	for file in stdlib/*.dsl; do
 		name=$(basename "$file" .dsl)
-		case "$known calculus " in *" $name "*) ;; *) rest+=" $name" ;; esac
+		case "$known builtins calculus " in *" $name "*) ;; *) rest+=" $name" ;; esac
 	done
 	for name in $known $rest; do
 		file=stdlib/$name.dsl
 		[ -f "$file" ] || continue
 		printf '\n# %s\n' "$(sed -n '1s/^# //p' "$file" | sed 's/^\([a-z_0-9]*\)\.dsl - /\1: /; s/\.$//')"
-		awk "$tools"'
-		function flush() { block = ""; first = "" }
+		file=$file awk "$tools"'
+		function flush() { text = code = ""; lines = 0 }
 		/^# ---- / { section = substr($0, 8); flush(); next }
-		/^#/ { line = $0; sub(/^# ?/, "", line); if (first == "") { first = line; block = line } else { sub(/^ +/, "", line); block = block (block ~ /[.,;:]$/ || last > 90 ? " " : "; ") line }; last = length($0); next }
-		/^[^ \t]/ {
-			name = $0; sub(/[( =].*/, "", name)
-			if (first != "" && name !~ /^_/ && index(first, name "(") == 1) {
-				if (section != "") { print "\n## " toupper(substr(section, 1, 1)) substr(section, 2) "\n"; section = ""; any = 1 }
-				else if (!any++) print ""
-				item(block)
-			} else if (first != "" && name !~ /^_/ && match(first, /^[^ ]+\(/)) {
-				if (section != "") { print "\n## " toupper(substr(section, 1, 1)) substr(section, 2) "\n"; section = ""; any = 1 }
-				else if (!any++) print ""
-				if (colon(block)) item(block)
+		/^#/ { comment_line(substr($0, 3)); lines++; next }
+		/^[^ \t})]/ {
+			name = $0
+			sub(/^problem /, "", name)
+			if (name !~ /^[^ (=]+(\(| *=)/ || name ~ /^(derivative|_)/) { flush(); next }
+			sub(/[( =].*/, "", name)
+			if (lines) { of_text = of_code = "" }
+			if (lines && colon(text) && mentions(text, name)) {
+				of_text = text
+				of_code = code
+				if (section != "") { print "\n## " toupper(substr(section, 1, 1)) substr(section, 2); section = "" }
+				item(text, code)
 			}
-			flush(); next
+			if (of_text == "" || !mentions(of_text, name)) complain(ENVIRON["file"] ": " name " has no doc comment")
+			else if (of_code == "") complain(ENVIRON["file"] ": " name " has no example")
+			flush()
+			next
 		}
 		/^$/ { flush() }
-		' "$file"
+		END { exit faults > 0 }
+		' "$file" || echo 'incomplete' >>"$faults"
 	done
 }
 
+faults=$(mktemp)
+made=$(mktemp)
+trap 'rm -f "$faults" "$made"' EXIT
+page >"$made"
 if [ "${1:-}" = --check ]; then
-	if page | cmp -s - docs/library.md; then echo '1 passed, 0 failed'; else echo 'docs/library.md is out of date: run scripts/library_page.sh'; echo '0 passed, 1 failed'; exit 1; fi
+	passed=0 failed=0
+	if [ -s "$faults" ]; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
+	if cmp -s "$made" docs/library.md; then passed=$((passed + 1)); else echo 'docs/library.md is out of date: run scripts/library_page.sh'; failed=$((failed + 1)); fi
+	echo "$passed passed, $failed failed"
+	[ "$failed" -eq 0 ]
 else
-	page >docs/library.md
+	cat "$made" >docs/library.md
 fi

@@ -1,8 +1,10 @@
 # ode.dsl - initial value problems: the bridge to SUNDIALS, dense output, and problems whose only coordinate is t.
 
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
+#     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0) = (name = "bdf", order = 0, degree = 5, max_steps = max_steps, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
+#     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = max_steps, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
@@ -10,6 +12,8 @@ adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = ma
 # f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
+#     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
+#     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
 ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false) = {
   y = f64(y0)
   t0 = f64(span[0])

@@ -4,12 +4,15 @@
 # That is the derivative of a minimum, of every order, whatever the method, and by it the value changes by f_p dp alone.
 
 # lbfgs(; memory), adam(; rate, beta1, beta2): methods for minimize
+#     minimize(x -> (x - 3)^2, 0.0, lbfgs()).x            #~ 3 tol 1e-6
+#     minimize(x -> (x - 3)^2, 2.0, adam(rate = 0.1), steps = 500).x   #~ 3 tol 1e-3
 lbfgs(; memory = 10) = (name = "lbfgs", memory = memory, run = _lbfgs)
 adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = (name = "adam", rate = rate, beta1 = beta1, beta2 = beta2, run = _adam)
 
-# minimize(f, x0, method; steps, tol, progress): (x, value, gradient_norm, iterations)
+# minimize(f, x0, method; steps, tol, progress): (x, value, gradient_norm, iterations);
 # f takes parameters like x0 and gives a real number. Stops when the gradient's norm is below tol * (1 + |f|).
 # Derivatives of x and value, of every order, are those of the minimum by whatever f captures; its Hessian must not be singular. x0 has none.
+#     minimize(x -> (x[0] - 1)^2 + 10 * (x[1] - x[0]^2)^2, [0.0, 0]).x   #~ [1, 1] tol 1e-6
 minimize(f, x0, method = lbfgs(); steps = 200, tol = 1e-10, progress = false) = {
   (v, back) = flatten(x0)
   o = (...method, progress = progress)
@@ -107,6 +110,8 @@ _lbfgs(f, x, o, steps, tol) = {
 # jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r). Damping is searched over a geometric ladder each step, with
 # geodesic acceleration (Transtrum and Sethna, arXiv:1201.5885).
 # Gives (x, value, gradient_norm, iterations). Derivatives as of minimize, with the whole Hessian.
+#     t = linspace(0, 1, 20)
+#     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8
 least_squares(r, x0; jac = none, steps = 100, tol = 1e-14, progress = false) = {
   both = if kind(jac) == "none" { x -> (r(x), jacobian(r)(x)) } else { jac }
   o = (progress = progress,)
@@ -124,7 +129,7 @@ _levenberg(r, both, x, o, steps, tol) = {
   stuck = false
   gn = inf
   while k < steps and not stuck and value > tol {
-    (x, value, lambda, gn, stuck) = lm_step(r, both, x, value, lambda)
+    (x, value, lambda, gn, stuck) = _lm_step(r, both, x, value, lambda)
     k = k + 1
     if o.progress { if k % 10 == 0 { print("lm {k}: {value:.4e}  damping {lambda:.1e}") } }
   }
@@ -133,7 +138,7 @@ _levenberg(r, both, x, o, steps, tol) = {
 
 # One step of Levenberg-Marquardt with geodesic acceleration: tries smaller and larger damping and keeps the best true loss.
 # Gives (x, loss, damping, gradient norm, whether nothing improved).
-lm_step(r, both, x, value, lambda) = {
+_lm_step(r, both, x, value, lambda) = {
   (res, J) = both(x)
   G = J' @ J
   g = J' @ res

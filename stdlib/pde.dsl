@@ -5,6 +5,15 @@
 
 # solve(problem, method; t, rtol, atol, saveat, max_steps): the solution as a record with one function per field, of (t, x) or of t.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. solve(A, b) with a matrix is linsolve(A, b).
+#     problem decay(k) {
+#       domain t in [0, 1]
+#       field u
+#       u_t == -k*u
+#       u == 1 at t = 0
+#     }
+#     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
+#     s.u(1.0)                       #~ exp(-2) tol 1e-6
+#     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
 solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = false) = {
   if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
     info = _problem_info(problem)
@@ -18,6 +27,8 @@ _choose(info) = if len(info.coords) == 1 { bdf() } else { if info.periodic[1] { 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
 # bytes, and how often a turn is run before it is differentiated (the recompute factor), and why a loop keeps tapes instead. It runs f to count turns, and f' must exist there.
 # explain(sparsity(f, x)): how many products a sparse derivative takes, and of what kind.
+#     print(explain(sparsity(u -> u[1..] - u[..-1], zeros(100))))
+#     #> 99 by 100, 198 elements: 2 products with the derivative
 explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" {
   args = if kind(x) == "none" { () } else { if kind(y) == "none" { (x,) } else { if kind(z) == "none" { (x, y) } else { (x, y, z) } } }
   _explain_loops(_checkpoints(subject, ...args))
@@ -31,17 +42,40 @@ _explain_problem(problem) = {
 }
 
 # fd(n, order; cluster): finite differences on n points, order 2, 4 or 6; cluster = (x0, w): points drawn together around x0 over a width w
+#     problem heat() {
+#       domain t in [0, 0.1], x in [0, 1]
+#       field u
+#       u_t == u_xx
+#       u == sin(π*x) at t = 0
+#       u == 0 at x = 0, x = 1
+#     }
+#     solve(heat(), fd(51, 4)).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-4
 fd(n = 401, order = 4; cluster = none, max_steps = 0) = (name = "fd", n = n, order = order, cluster = cluster, degree = 5, max_steps = max_steps, grid = _fd_grid, solve = _solve_lines)
 # chebyshev(n; cluster): collocation in n + 1 Chebyshev-Lobatto points; cluster as for fd
+#     problem heat() {
+#       domain t in [0, 0.1], x in [0, 1]
+#       field u
+#       u_t == u_xx
+#       u == sin(π*x) at t = 0
+#       u == 0 at x = 0, x = 1
+#     }
+#     solve(heat(), chebyshev(16); rtol = 1e-8, atol = 1e-10).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-6
 chebyshev(n = 64; cluster = none, max_steps = 0) = (name = "chebyshev", n = n, order = 0, cluster = cluster, degree = 5, max_steps = max_steps, grid = _chebyshev_grid, solve = _solve_lines)
 # fourier(n): collocation in n equally spaced points of a period, n even
+#     problem wave() {
+#       domain t in [0, 1], x in [0, 2π] periodic
+#       field u
+#       u_t == -u_x
+#       u == sin(x) at t = 0
+#     }
+#     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
 fourier(n = 128; max_steps = 0) = (name = "fourier", n = n, order = 0, cluster = none, degree = 5, max_steps = max_steps, grid = _fourier_grid, solve = _solve_lines)
 
 # ---- grids: nodes, and for each derivative order the weights of the nodes it uses
 
 # Weights of derivatives 0..m at z of the polynomial through the columns of X, for every row at once: z f64[n], X f64[n, w]; gives a list of
 # m + 1 arrays f64[n, w]. B. Fornberg, Generation of finite difference formulas on arbitrarily spaced grids, Math. Comp. 51 (1988).
-fornberg(z, X, w, m) = {
+_fornberg(z, X, w, m) = {
   zero = 0 * z
   C = map(i -> map(k -> zero, list(...(0..(m + 1)))), list(...(0..w)))
   C[0] = map(k -> if k == 0 { zero + 1 } else { zero }, list(...(0..(m + 1))))
@@ -89,14 +123,14 @@ _fd_grid(m, a, b, periodic, top) = {
     h = (b - a) / n
     x = a + h * iota(n)
     offset = iota(w) - w // 2
-    W = fornberg([0.0], expand(f64(offset), 0), w, top)
+    W = _fornberg([0.0], expand(f64(offset), 0), w, top)
     idx = (expand(iota(n), 1) + expand(offset, 0)) % n
     (x = x, idx = idx, width = w, D = map(k -> broadcast_to(W[k] / h^k, n, w), list(...(0..(top + 1)))), dense = false, a = a, b = b, order = m.order, cluster = none)
   } else {
     x = _place(linspace(-1, 1, n), a, b, m.cluster)
     start = clamp(iota(n) - w // 2, 0, n - w)
     idx = expand(start, 1) + expand(iota(w), 0)
-    (x = x, idx = idx, width = w, D = fornberg(x, x[idx], w, top), dense = false, a = a, b = b, order = m.order, cluster = m.cluster)
+    (x = x, idx = idx, width = w, D = _fornberg(x, x[idx], w, top), dense = false, a = a, b = b, order = m.order, cluster = m.cluster)
   }
 }
 
@@ -499,6 +533,14 @@ _line_solution(info, m, g, ends, times, Y, stats, top, whole) = {
 
 # compare(a, b, ...; reference, tol, nt, nx): relative L2 differences of solutions of one problem on a common grid of points, or of each against a
 # reference (a function of (t, x), or of t). Prints a table; gives (agree, differences, worst).
+#     problem decay() {
+#       domain t in [0, 1]
+#       field u
+#       u_t == -u
+#       u == 1 at t = 0
+#     }
+#     r = compare(solve(decay(), bdf()), solve(decay(), adams()); tol = 1e-3);
+#     r.agree                        #> true
 compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) = {
   all = list(a, b)
   if kind(c) != "none" { all = push(all, c) }

@@ -8,6 +8,13 @@
 #   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "lbfgs" or
 #   "adam"; hard: build conditions into the ansatz (true, false, or "auto"); weight: of soft conditions; refine: iterations between renewals
 #   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points.
+#     problem decay() {
+#       domain t in [0, 1]
+#       field u
+#       u_t == -u
+#       u == 1 at t = 0
+#     }
+#     pinn((8,), 20; steps = 50).hidden    #> (8,)
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = 10.0, refine = 15, seed = 1, tol = 1e-13) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard, weight = weight, refine = refine, seed = seed, tol = tol, solve = _solve_pinn)
 
@@ -163,7 +170,7 @@ _solve_pinn(info, m, o) = {
         X = concat(X[..N - N // 2], cx[chosen])
         value = 0.5 * sum(residual(v, T, X)^2)
       }
-      (v, value, lambda, gn, stuck) = lm_step(p -> residual(p, T, X), p -> both(p, T, X), v, value, lambda)
+      (v, value, lambda, gn, stuck) = _lm_step(p -> residual(p, T, X), p -> both(p, T, X), v, value, lambda)
       k = k + 1
       if o.progress and k % 10 == 0 { print("pinn {k}/{m.steps}: loss {value:.3e}") }
     }

@@ -1,7 +1,9 @@
 # plot.dsl - pictures: curves, solutions, heat maps; to PNG and SVG files by their ending, else in the terminal.
 
-# plot(x, y, y2, y3, ...; file, title, xlabel, ylabel, labels, logx, logy): curves y(x), each f64[n]
+# plot(x, y, y2, y3, ...; file, title, xlabel, ylabel, labels, logx, logy): curves y(x), each f64[n];
 # plot(s1, s2, ...; times, file, ...): solutions of one problem. In t and x: profiles at `times`, and a heat map of the first; in t only: curves.
+#     x = linspace(0, 2π, 100)
+#     plot(x, sin(x), cos(x); labels = ("sin", "cos"), title = "two curves")
 plot(a, b = none, c = none, d = none; file = "", title = "", xlabel = "", ylabel = "", labels = list(), times = none, logx = false, logy = false) = {
   if kind(a) == "record" { _plot_solutions(_given(list(a, b, c, d)), file, title, times) } else {
     curves = _given(list(b, c, d))
@@ -17,10 +19,14 @@ plot(a, b = none, c = none, d = none; file = "", title = "", xlabel = "", ylabel
 }
 
 # loglog(x, y, ...): plot with both axes logarithmic
+#     x = logspace(0, 3, 50)
+#     loglog(x, x^2)
 loglog(x, y, y2 = none, y3 = none; file = "", title = "", xlabel = "", ylabel = "", labels = list()) =
   plot(x, y, y2, y3; file = file, title = title, xlabel = xlabel, ylabel = ylabel, labels = labels, logx = true, logy = true)
 
 # heatmap(x, y, z; file, ...): a field z f64[len(x), len(y)] by colour
+#     x = linspace(-1, 1, 20)
+#     heatmap(x, x, outer(x, x))
 heatmap(x, y, z; file = "", title = "", xlabel = "x", ylabel = "y") = {
   _draw((panels = list((title = title, xlabel = xlabel, ylabel = ylabel, series = list((kind = "heat", x = f64(x), y = f64(y), z = f64(z), label = "")))), title = "", rows = 1, cols = 1, file = file))
   none

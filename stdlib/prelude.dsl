@@ -1,5 +1,8 @@
 # prelude.dsl - what is always there: constants, everyday array functions, and derivatives in terms of the builtin transforms.
 
+# pi, π, e, inf, nan, im: constants; im is the imaginary unit
+#     e^(im * π)                    #~ -1
+#     -1 / 0.0 == -inf              #> true
 pi = 3.141592653589793
 π = 3.141592653589793
 e = 2.718281828459045
@@ -10,157 +13,59 @@ im = 1im
 # ---- numbers
 
 # ceil(x): smallest whole number not below x
+#     ceil([-1.5, 1.5])             #> [-1, 2]
 ceil(x) = -floor(-x)
 # trunc(x): the whole part, towards 0
+#     trunc([-1.5, 1.5])            #> [-1, 1]
 trunc(x) = where(x < 0, -floor(-x), floor(x))
 # isnan(x): whether each element is NaN
+#     isnan([1, 0/0.0, inf])        #> [false, true, false]
 isnan(x) = not (x == x)
 # isfinite(x): whether each element is neither infinite nor NaN
+#     isfinite([1, nan, inf])       #> [true, false, false]
 isfinite(x) = abs(x) < inf
 # asinh(x), acosh(x), atanh(x): inverse hyperbolic functions
+#     asinh(sinh(0.5))              #~ 0.5
+#     acosh(cosh(0.5))              #~ 0.5
+#     atanh(tanh(0.5))              #~ 0.5
 asinh(x) = { a = where(x < 0, -x, x); where(x < 0, -1.0, 1.0) * log1p(a + x^2 / (1 + sqrt(1 + x^2))) } # no sign, no abs: their derivatives at 0 are 0
 acosh(x) = log(x + sqrt(x^2 - 1))
 atanh(x) = 0.5 * log1p(2 * x / (1 - x))
 # sech(x): 1/cosh(x)
+#     sech(0.0)                     #> 1.0
 sech(x) = 1 / cosh(x)
 # log2(x), log10(x): logarithms to base 2 and 10
+#     log2(8.0)                     #~ 3
+#     log10(1000.0)                 #~ 3
 log2(x) = log(x) / 0.6931471805599453
 log10(x) = log(x) / 2.302585092994046
 # erfc(x): 1 - erf(x)
+#     erfc(0.5)                     #~ 0.4795001221869535
 erfc(x) = 1 - erf(x)
 # relu(x): max(x, 0), with derivative 0 at 0
+#     relu([-2, 3])                 #> [0, 3]
 relu(x) = where(x > 0, x, 0 * x)
 # sigmoid(x): 1/(1 + exp(-x)), without overflow
+#     sigmoid([-1000.0, 0, 1000])   #> [0, 0.5, 1]
 sigmoid(x) = 0.5 * (1 + tanh(0.5 * x))
 # softplus(x): log(1 + exp(x)), without overflow
+#     softplus([0.0, 1000])         #~ [log(2), 1000]
 softplus(x) = where(x > 0, x, 0 * x) + log1p(exp(where(x > 0, -x, x)))
 # angle(z): argument of a complex number, radians
+#     angle(1im)                    #~ π/2
 angle(z) = atan2(imag(z), real(z))
 # clamp(x, lo, hi): x, moved into [lo, hi]
+#     clamp([-1, 0.5, 7], 0, 1)     #> [0, 0.5, 1]
 clamp(x, lo, hi) = min(max(x, lo), hi)
-
-# ---- making arrays
-
-# linspace(a, b, n): f64[n], evenly spaced from a to b, both included; n >= 2
-linspace(a, b, n) = a + (b - a) * (iota(n) / f64(n - 1))
-# logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent
-logspace(a, b, n) = 10.0^linspace(a, b, n)
-# arange(a, b, step): a, a + step, ... below b
-arange(a, b, step = 1.0) = a + step * iota(max(0, i64(ceil((b - a) / step))))
-# eye(n): f64[n, n], the identity matrix
-eye(n) = f64(expand(iota(n), 1) == expand(iota(n), 0))
-# diag(v): the square matrix with v on its diagonal; of a matrix, its diagonal
-diag(v) = if rank(v) == 1 { expand(v, 1) * eye(len(v)) } else { sum(v * eye(len(v)); axis = 1) }
-# zeros_like(x), ones_like(x): arrays of x's shape
-zeros_like(x) = 0 * stop_gradient(x)
-ones_like(x) = 0 * stop_gradient(x) + 1
-
-# ---- everyday reductions
-
-# mean(x; axis): arithmetic mean
-mean(x; axis = none) = if kind(axis) == "none" { sum(x) / size(x) } else { sum(x; axis = axis) / (size(x) / size(sum(x; axis = axis))) }
-# var(x; axis): mean squared distance from the mean
-var(x; axis = none) = if kind(axis) == "none" { mean((x - mean(x))^2) } else { mean((x - sum(x; axis = axis, keepdims = true) / (size(x) / size(sum(x; axis = axis))))^2; axis = axis) }
-# std(x; axis): square root of var
-std(x; axis = none) = sqrt(var(x; axis = axis))
-# norm(x): Euclidean norm of all elements
-norm(x) = sqrt(sum(abs(x)^2))
-# dot(x, y), x · y: sum of products
-dot(x, y) = x @ y
-# cross(a, b), a × b: vector product in three dimensions
-cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-# outer(x, y): matrix of products
-outer(x, y) = expand(x, 1) * expand(y, 0)
-# trace(A): sum of the diagonal
-trace(A) = sum(A * eye(len(A)))
-# diff(x): x[1..] - x[..-1]
-diff(x) = x[1..] - x[..-1]
-# trapz(y, x): integral of y over x by the trapezoidal rule
-trapz(y, x) = 0.5 * sum((y[1..] + y[..-1]) * (x[1..] - x[..-1]))
-# flip(x): rows in reverse order
-flip(x) = x[.. by -1]
-# ravel(x): all elements as a vector
-ravel(x) = reshape(x, -1)
-# randint(a, b, n...): whole numbers in [a, b)
-randint(a, b, n) = a + i64(floor(rand(n) * (b - a)))
 
 # ---- searching
 
-# searchsorted(a, v): how many elements of the ascending vector a are <= v, for each v; O(len(a)) per element
-searchsorted(a, v) = sum(a <= expand(v, rank(v)); axis = rank(v))
 # interp(x, xs, ys): linear interpolation in the ascending table xs, ys; constant beyond its ends
+#     interp(1.5, [0.0, 1, 2], [0.0, 10, 30])  #> 20.0
 interp(x, xs, ys) = {
   k = clamp(searchsorted(xs, stop_gradient(x)), 1, len(xs) - 1)
   t = clamp((x - xs[k - 1]) / (xs[k] - xs[k - 1]), 0, 1)
   ys[k - 1] + t * (ys[k] - ys[k - 1])
-}
-
-# ---- linear algebra
-
-# linsolve(A, b): x with A x = b, by LU with partial pivoting; b a vector or a matrix; A a matrix, or a sparse one (by KLU, f64). A derivative, of any order, takes a
-# solution with the same factors for each direction, a gradient one with the adjoint matrix
-linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else {
-  (F, p) = _lu(stop_gradient(A))
-  _with_factors(A, F, p, _right_side(A, b))
-}
-_with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
-# inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
-inv(A) = linsolve(A, eye(len(A)))
-# lu(A): (L, U, p) with A[p] = L U
-lu(A) = {
-  (F, p) = _lu(A)
-  i = expand(iota(len(A)), 1)
-  j = expand(iota(len(A)), 0)
-  (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
-}
-# det(A): determinant
-det(A) = try { _det(A) } catch e { _det_of_singular(A) }
-_det(A) = {
-  (F, p) = _lu(stop_gradient(A))
-  _det_by(A, F, p)
-}
-derivative _det_by(A, F, p), dA, dF, dp = y * sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA)
-_det_by(A, F, p) = {
-  n = len(A)
-  i = expand(iota(n), 1)
-  j = expand(iota(n), 0)
-  swaps = sum((expand(p, 1) > expand(p, 0)) and (i < j))
-  where(swaps % 2 == 0, 1.0, -1.0) * prod(diag(F))
-}
-# A pivot vanished: the value is 0 (or NaN), the slope the matrix of cofactors, which for A = U S V' is det(U) det(V) U adj(S) V'
-_det_of_singular(A) = 0.0 * sum(A)
-derivative _det_of_singular(A), dA = {
-  (U, s, V) = svd(A)
-  i = iota(len(s))
-  others = map(k -> prod(where(i == k, 1.0, s)), i)
-  _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
-}
-# lstsq(A, b): least-squares solution of A x = b by QR; A has at least as many rows as columns and full rank. Derivatives, of every order, solve
-# A'A dx = A'(db - dA x) + dA'(b - A x) with the same R
-lstsq(A, b) = {
-  (Q, R) = qr(stop_gradient(A))
-  _lstsq_by(A, _right_side(A, b), Q, R)
-}
-derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
-  # A'A = R'R, with a unit lower triangle as lu gives it
-  d = diag(R)
-  i = expand(iota(len(d)), 1)
-  j = expand(iota(len(d)), 0)
-  F = where(i > j, R' / expand(d, 0), expand(d, 1) * R)
-  _with_factors(A' @ A, F, iota(len(d)), A' @ (db - dA @ y) + dA' @ (b - A @ y))
-}
-_lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
-# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the largest count as 0. Derivatives, of every order, where the rank does not
-# change (Golub and Pereyra 1973)
-pinv(A; rtol = 1e-13) = _pinv(A + 0.0, rtol)
-derivative _pinv(A, rtol), dA, drtol = {
-  D = dA'
-  (y @ y') @ (D - (D @ A) @ y) + (D - y @ (A @ D)) @ (y' @ y) - y @ dA @ y
-}
-_pinv(A, rtol) = {
-  (U, s, V) = svd(A)
-  large = s > rtol * max(s)
-  (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U'
 }
 
 # ---- derivatives
@@ -169,6 +74,7 @@ _pinv(A, rtol) = {
 # column for each element of x, or backwards, a row for each element of f(x) where these are at most half as many. jacobian(f; sparse = true): a sparse
 # matrix, size(f(x)) by size(x), x any real array or structure of them; its pattern is found for these lengths and captured values, once; sparse =
 # sparsity(f, x): on this pattern
+#     jacobian(x -> [x[0] * x[1], x[1]^2])([2.0, 3])   #> [[3, 2], [0, 6]]
 jacobian(f; sparse = false) = x -> if kind(sparse) == "array" { if sparse { _sparse_jacobian(f, x) } else { _jacobian(f, x) } } else { _jacobian_on(f, x, sparse) }
 _jacobian(f, x) = {
   if kind(x) == "array" {
@@ -196,29 +102,37 @@ _by_rows(f, x) = {
 }
 # hessian(f): x -> matrix of second derivatives of a real function. hessian(f; sparse = true): a sparse matrix; sparse = sparsity(grad(f), x;
 # symmetric = true): on this pattern
+#     hessian(x -> x[0]^2 * x[1])([2.0, 3])   #> [[6, 4], [4, 0]]
 hessian(f; sparse = false) = x -> if kind(sparse) == "array" { if sparse { _sparse_hessian(f, x) } else { _hessian(f, x) } } else { _jacobian_on(grad(f), x, sparse) }
 _hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
   (v, back) = flatten(x)
   _jacobian(grad(w -> f(back(w))), v)
 }
 # hvp(f, x, v): hessian of f at x times v, without forming the matrix
+#     hvp(x -> sum(x^3), [1.0, 2], [1.0, 0])  #> [6, 0]
 hvp(f, x, v) = jvp(grad(f), x, v)[1]
 # laplacian(f): x -> sum of the pure second derivatives
+#     laplacian(x -> sum(x^3))([1.0, 2])      #> 18.0
 laplacian(f) = x -> sum(map(d -> 2 * _jet(f, x, (d, 0.0))[1][1], eye(len(x))))
 # divergence(f): x -> sum of df_i/dx_i of a vector field
+#     divergence(x -> x^2)([1.0, 2])          #> 6.0
 divergence(f) = x -> trace(_jacobian(f, x))
 # curl(f): x -> rotation of a vector field in three dimensions
+#     curl(x -> [-x[1], x[0], 0.0])([1.0, 2, 3])   #> [0, 0, 2]
 curl(f) = x -> {
   J = _jacobian(f, x)
   [J[2, 1] - J[1, 2], J[0, 2] - J[2, 0], J[1, 0] - J[0, 1]]
 }
 # taylor(f, x, n): coefficients c_0 .. c_n of f(x + s) = sum c_k s^k, along a leading axis; c_k = f^(k)(x)/k!
+#     taylor(exp, 0.0, 4)           #~ [1, 1, 1/2, 1/6, 1/24]
 taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
   (y, c) = _jet(f, f64(x), _directions(f64(x), n))
   stack(y, ...c)
 }
 _directions(x, n) = map(k -> if k == 0 { if rank(x) == 0 { 1.0 } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
+#     (y, d) = jet(exp, 0.0, (1.0, 0.0, 0.0))
+#     d                             #> (1.0, 1.0, 1.0)
 jet(f, x, dxs) = {
   assert(kind(dxs) == "tuple" or kind(dxs) == "list", "a jet takes its directions as a tuple (d1, d2, ...)")
   n = len(dxs)
@@ -239,9 +153,11 @@ _factorial(n) = (
   1.2688693218588417e89
 )[n]
 # nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor expansion
+#     nth_derivative(sin, 0.0, 5)   #~ 1
 nth_derivative(f, x, n) = taylor(f, x, n)[-1] * _factorial(n)
 
 # check_grad(f, x): largest disagreement between reverse mode, forward mode and central differences, relative to the gradient
+#     check_grad(x -> sum(exp(x)), [0.0, 1]).reverse_forward < 1e-14   #> true
 check_grad(f, x) = {
   (v, back) = flatten(x)
   g = w -> f(back(w))

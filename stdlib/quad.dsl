@@ -7,6 +7,8 @@
 # element then counts. The error is estimated to be below max(atol, rtol * |result|), or as small as rounding allows; an error says when that is not reached
 # with `limit` more intervals than the ten it begins with.
 # Derivatives, of every order: by what f captures the integral of the derivative, by a and b the value there (Leibniz).
+#     integrate(x -> exp(-x^2), -inf, inf)    #~ sqrt(π)
+#     (a -> integrate(x -> sin(a * x), 0, 1))'(2.0)   #~ sin(2) / 2 + (cos(2) - 1) / 4
 integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 500) = _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit))
 
 # The change of f along the tangents t of what it captures is linear in t; so is its integral, whose adjoint is the integral of the adjoint.

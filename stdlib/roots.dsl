@@ -7,6 +7,9 @@
 # of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla 1997). x0 a vector, matrix or record, f of the same form: Newton's method
 # with a line search. Stops when x moves by less than tol relative to 1 + |x|, or at rounding. An error says when there is none to be found.
 # Derivatives, of every order, are those of the solution by whatever f captures; x0 has none.
+#     root(x -> x^2 - 2, 1.0)        #~ sqrt(2)
+#     root(cos, (1.0, 2.0))          #~ π/2
+#     (p -> root(x -> x^2 - p, 1.0))'(4.0)   #~ 0.25
 root(f, x0; tol = 1e-14, steps = 100) = {
   if kind(x0) == "tuple" {
     assert(len(x0) == 2, "root: a bracket is a pair of numbers (a, b)")
@@ -23,6 +26,7 @@ _root_of_parts(f, x0, tol, steps) = {
 # fixed_point(g, x0; tol, steps, memory): x with g(x) = x, by Anderson acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain iteration).
 # x0 an array or a record, g of the same form. Stops when g(x) - x is below tol relative to 1 + |x|; an error says when it does not get there.
 # Derivatives, of every order, are those of the solution by whatever g captures, as in root; x0 has none.
+#     fixed_point(cos, 1.0)          #~ 0.7390851332151607 tol 1e-10
 fixed_point(g, x0; tol = 1e-13, steps = 500, memory = 5) = {
   if kind(x0) == "array" and rank(x0) == 1 { _fixed_vector(g, stop_gradient(x0 + 0.0), tol, steps, memory) } else {
     (v, back) = flatten(x0)
@@ -32,6 +36,8 @@ fixed_point(g, x0; tol = 1e-13, steps = 500, memory = 5) = {
 
 # implicit(f, x): x, found in any way, as the zero of f that it is near: its derivatives, of every order, are those of that zero by whatever f captures.
 # x a number, an array or a record, f of the same form
+#     square_root(p) = implicit(x -> x^2 - p, sqrt(p))
+#     square_root'(4.0)              #~ 0.25
 implicit(f, x) = {
   if kind(x) == "array" and rank(x) == 0 { _zero_at(f, stop_gradient(x + 0.0)) } else { if kind(x) == "array" and rank(x) == 1 { _zeros_at(f, stop_gradient(x + 0.0)) } else {
     (v, back) = flatten(x)

@@ -13,6 +13,9 @@
 # explain(p) says what that takes. symmetric = true: f is a gradient; then elements may follow from others along a tree, with rounding errors below
 # 1e-12 of the largest element of the tree, unless direct = true asks for each from one product. An index or a length of f may depend on what f
 # captures; an index that depends on x makes a dense row, a length that does is an error.
+#     p = sparsity(u -> u[1..] - u[..-1], zeros(5));
+#     print(p.columns)
+#     #> [0, 1, 1, 2, 2, 3, 3, 4]
 sparsity(f, x; symmetric = false, direct = false) = if kind(x) == "array" { _pattern(f, (x,), 0, symmetric, direct) } else {
   (v, back) = flatten(x)
   _pattern(w -> _flat(f(back(w))), (v,), 0, symmetric, direct)
@@ -70,6 +73,7 @@ _seeds(colour, at, groups, n) = {
 }
 
 # dense(A): the matrix with its zeros
+#     dense(sparse([0, 1], [1, 0], [5.0, 6], 2, 2))    #> [[0, 5], [6, 0]]
 dense(A) = {
   D = sum(A.values[..0]) + zeros(len(A.row_start) - 1, len(A.column_start) - 1)
   D[A.rows, A.columns] = A.values
@@ -77,6 +81,9 @@ dense(A) = {
 }
 
 # sparse(rows, columns, values, m, n): the m by n matrix with these elements; those at one place are summed
+#     A = sparse([0, 1, 1], [0, 0, 1], [2.0, 1, 4], 2, 2);
+#     A @ [1.0, 2]                   #> [2, 9]
+#     linsolve(A, [2.0, 9])          #> [1, 2]
 sparse(rows, columns, values, m, n) = {
   assert(len(rows) == len(values) and len(columns) == len(values), "sparse(rows, columns, values, m, n) takes as many rows and columns as values")
   outside = sum(i64((rows < 0) or (rows >= m))) + sum(i64((columns < 0) or (columns >= n)))
@@ -93,6 +100,39 @@ sparse(rows, columns, values, m, n) = {
   total[cumsum(i64(first)) - 1] += v
   (rows = r, columns = c, values = total, column_start = _starts(c, n), row_start = _starts(r, m))
 }
+# speye(n): the sparse identity matrix
+#     dense(speye(2))               #> [[1, 0], [0, 1]]
+speye(n) = (rows = iota(n), columns = iota(n), values = ones(n), column_start = iota(n + 1), row_start = iota(n + 1))
+# spdiags(diagonals, offsets, m, n = m): the sparse m by n matrix with these vectors on its diagonals: offset 0 the main one, 1 the one above, -1 the one below
+#   A diagonal is as long as the matrix has room for, or a number for all of its elements.
+#     dense(spdiags((-2, 1, 1), (0, 1, -1), 3))     #> [[-2, 1, 0], [1, -2, 1], [0, 1, -2]]
+spdiags(diagonals, offsets, m, n = none) = {
+  width = if kind(n) == "none" { m } else { n }
+  rows = list()
+  columns = list()
+  values = list()
+  for (k, d) in enumerate(diagonals) {
+    o = offsets[k]
+    length = max(0, min(m + min(o, 0), width - max(o, 0)))
+    if rank(d) == 1 { assert(len(d) == length, "diagonal {o} has {length} elements, not {len(d)}") }
+    rows = push(rows, iota(length) - min(o, 0))
+    columns = push(columns, iota(length) + max(o, 0))
+    values = push(values, if rank(d) == 0 { full(d + 0.0, length) } else { d + 0.0 })
+  }
+  sparse(concat(rows), concat(columns), concat(values), m, width)
+}
+# to_sparse(A): the elements of a matrix other than 0, as a sparse matrix
+#   Which these are is decided by the values, and has no derivative; the values have.
+#     to_sparse([0, 5; 6, 0]).values      #> [6, 5]
+to_sparse(A) = if kind(A) == "sparse" { A } else {
+  (m, n) = shape(A)
+  (i, j) = nonzero(stop_gradient(A))
+  sparse(i, j, A[i, j], m, n)
+}
+# nnz(A): how many elements of a sparse matrix are stored
+#     nnz(speye(3))                 #> 3
+nnz(A) = len(A.values)
+
 # Where each of n groups begins when they come in order, and the last ends: at[k] is the group of element k.
 _starts(at, n) = {
   count = i64(zeros(n + 1))
@@ -121,15 +161,33 @@ _sparse_adjoint(A) = {
   order = argsort(A.rows)
   (rows = A.columns[order], columns = A.rows[order], values = conj(A.values)[order], column_start = A.row_start, row_start = A.column_start)
 }
-_sparse_times(A, x) = if kind(A) == "sparse" {
+_sparse_times(A, x) = if kind(A) == "sparse" and kind(x) == "sparse" { _sparse_product(A, x) } else if kind(A) == "sparse" {
   (m, n) = shape(A)
-  assert(kind(x) == "array", "A @ x takes a vector or a matrix x; dense(B) makes one of a sparse matrix")
   assert(len(x) == n, "cannot multiply a sparse matrix of {m} by {n} by an array of {len(x)} rows")
   _rows_summed((if rank(x) == 1 { A.values } else { expand(A.values, 1) }) * x[A.columns], A.rows, m)
 } else {
   (m, n) = shape(x)
   assert(shape(A)[-1] == m, "cannot multiply an array of {shape(A)[-1]} columns by a sparse matrix of {m} by {n}")
   if rank(A) == 1 { _rows_summed(x.values * A[x.rows], x.columns, n) } else { _rows_summed(expand(x.values, 1) * A'[x.rows], x.columns, n)' }
+}
+# A @ B: each element of A meets those of the row of B that its column names.
+_sparse_product(A, B) = {
+  (m, n) = shape(A)
+  (k, l) = shape(B)
+  assert(n == k, "cannot multiply a sparse matrix of {m} by {n} by one of {k} by {l}")
+  by_rows = argsort(B.rows)
+  meets = B.row_start[A.columns + 1] - B.row_start[A.columns]
+  of = repeat(iota(len(A.values)), meets)
+  within = iota(len(of)) - repeat(cumsum(meets) - meets, meets)
+  at = by_rows[B.row_start[A.columns[of]] + within]
+  sparse(A.rows[of], B.columns[at], A.values[of] * B.values[at], m, l)
+}
+_sparse_kron(A, B) = {
+  (S, T) = (to_sparse(A), to_sparse(B))
+  (m, n) = shape(S)
+  (p, q) = shape(T)
+  at = (a, b) -> ravel(expand(a, 1) + b)
+  sparse(at(S.rows * p, T.rows), at(S.columns * q, T.columns), ravel(outer(S.values, T.values)), m * p, n * q)
 }
 # The rows of v summed by the place that `at` gives each, m places.
 _rows_summed(v, at, m) = {

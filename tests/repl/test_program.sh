@@ -75,6 +75,8 @@ gives 'a seed' 0 "$("$atled" --seed 5 -e 'rand()')" '' "$atled" --seed=5 -e 'ran
 gives 'explain' 0 '*' '' "$atled" explain e0302
 gives 'explain nothing' 2 '' 'E9999' "$atled" explain E9999
 gives 'doc' 0 '*' '' "$atled" doc sin
+holds 'doc has an example' bash -c '"$1" doc sin | grep -q "#~ 0.5"' - "$atled"
+holds 'doc of a name that shares its comment' bash -c '"$1" doc acosh | grep -q "acosh(x), atanh(x): "' - "$atled"
 gives 'doc of nothing' 2 '' 'nobody' "$atled" doc nobody
 gives 'version' 0 '*' '' "$atled" --version
 gives 'an interrupt' 130 '' 'interrupted' bash -c '"$1" "$2" & sleep 0.5; kill -INT $!; wait $!' - "$atled" "$work/endless.dsl"

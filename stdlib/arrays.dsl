@@ -1,0 +1,461 @@
+# arrays.dsl - everyday arrays: making, moving, joining, taking apart, searching, sets, and what runs along an axis.
+#
+# `axis` counts from 0, negative numbers from the last axis; it must be known before the program runs. Where nothing else is said, lengths may depend on
+# values, derivatives are those of the elements that are moved, and everything works under map.
+
+# ---- making arrays
+
+# linspace(a, b, n): f64[n], evenly spaced from a to b, both included; n >= 2
+#     linspace(0, 1, 5)             #> [0, 0.25, 0.5, 0.75, 1]
+linspace(a, b, n) = a + (b - a) * (iota(n) / f64(n - 1))
+# logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent
+#     logspace(0, 3, 4)             #~ [1, 10, 100, 1000]
+logspace(a, b, n) = 10.0^linspace(a, b, n)
+# geomspace(a, b, n): f64[n] from a to b, both included, each element the same multiple of the one before; a and b of one sign, not 0
+#     geomspace(1, 16, 5)           #~ [1, 2, 4, 8, 16]
+geomspace(a, b, n) = a * exp(log(b / a) * (iota(n) / f64(n - 1)))
+# arange(a, b, step): a, a + step, ... below b; f64
+#     arange(0, 1, 0.25)            #> [0, 0.25, 0.5, 0.75]
+arange(a, b, step = 1.0) = a + step * iota(max(0, i64(ceil((b - a) / step))))
+# eye(n, m = n; k = 0, dtype = f64): [n, m], ones on the k-th diagonal above the main one (below it where k < 0), else 0
+#     eye(2)                        #> [[1, 0], [0, 1]]
+#     eye(2, 3; k = 1)              #> [[0, 1, 0], [0, 0, 1]]
+eye(n, m = n; k = 0, dtype = f64) = dtype(expand(iota(n) + k, 1) == expand(iota(m), 0))
+# identity(n; dtype = f64): the identity matrix [n, n]
+#     identity(2)                   #> [[1, 0], [0, 1]]
+identity(n; dtype = f64) = eye(n; dtype = dtype)
+# diag(v): the square matrix with v on its diagonal; of a matrix, its diagonal
+#     diag([1.0, 2])                #> [[1, 0], [0, 2]]
+#     diag([1, 2; 3, 4])            #> [1, 4]
+diag(v) = if rank(v) == 1 { where(expand(iota(len(v)), 1) == iota(len(v)), expand(v, 1), 0) } else { diagonal(v) }
+# diagonal(A; k = 0): the k-th diagonal of a matrix above the main one, below it where k < 0
+#     A = [1, 2, 3; 4, 5, 6]
+#     diagonal(A)                   #> [1, 5]
+#     diagonal(A; k = -1)           #> [4]
+diagonal(A; k = 0) = {
+  (m, n) = shape(A)
+  i = iota(max(0, min(m + min(k, 0), n - max(k, 0))))
+  A[i - min(k, 0), i + max(k, 0)]
+}
+# tril(A; k = 0), triu(A; k = 0): the lower, the upper triangle of a matrix or of each of a stack of them, up to the k-th diagonal above the main one, else 0
+#     A = [1, 2; 3, 4]
+#     tril(A)                       #> [[1, 0], [3, 4]]
+#     triu(A; k = 1)                #> [[0, 2], [0, 0]]
+tril(A; k = 0) = where(_diagonals(A) <= k, A, 0)
+triu(A; k = 0) = where(_diagonals(A) >= k, A, 0)
+# which diagonal each element of a matrix is on
+_diagonals(A) = expand(iota(shape(A)[-1]), 0) - expand(iota(shape(A)[-2]), 1)
+# zeros_like(x), ones_like(x), full_like(x, value): arrays of x's shape and dtype; constants, whatever x is
+#     zeros_like([1, 2])            #> [0, 0]
+#     ones_like([1.5, 2])           #> [1, 1]
+#     full_like([1, 2], 7)          #> [7, 7]
+zeros_like(x) = 0 * stop_gradient(x)
+ones_like(x) = 0 * stop_gradient(x) + 1
+full_like(x, value) = broadcast_to(where(true, value, sum(zeros_like(x))), shape(x))
+# one_hot(k, n): f64[..., n], for each whole number of k a row that is 1 there and else 0; all 0 where k is not in 0 .. n-1
+#     one_hot([2, 0], 3)            #> [[0, 0, 1], [1, 0, 0]]
+one_hot(k, n) = f64(expand(k, rank(k)) == iota(n))
+# meshgrid(x, y, z; indexing = "xy"): a tuple of arrays that hold the coordinates of a grid. Of vectors of lengths n and m (and l) they are [m, n] (or [m, n, l]), as plots
+#   take them; with indexing = "ij" they are [n, m] (or [n, m, l])
+#     (X, Y) = meshgrid([1, 2, 3], [10, 20])
+#     X                             #> [[1, 2, 3], [1, 2, 3]]
+#     Y                             #> [[10, 10, 10], [20, 20, 20]]
+meshgrid(x, y, z = none; indexing = "xy") = {
+  assert(indexing == "xy" or indexing == "ij", "indexing is \"xy\" or \"ij\"")
+  v = if kind(z) == "none" { list(x, y) } else { list(x, y, z) }
+  d = list()
+  for a in v { d = push(d, len(a)) }
+  out = list()
+  for (k, a) in enumerate(v) {
+    b = a
+    for j in list(...(k + 1..len(v))) { b = expand(b, rank(b)) }
+    b = broadcast_to(b, d)
+    out = push(out, if indexing == "ij" { b } else { swapaxes(b, 0, 1) })
+  }
+  (...out)
+}
+
+# ---- moving elements and axes
+
+# flip(x; axis = 0): in reverse order along an axis
+#     flip([1, 2, 3])               #> [3, 2, 1]
+#     flip([1, 2; 3, 4]; axis = 1)  #> [[2, 1], [4, 3]]
+flip(x; axis = 0) = moveaxis(moveaxis(x, axis, 0)[.. by -1], 0, axis)
+# roll(x, n; axis = 0): moved n places towards the end along an axis; what falls off comes in at the other end
+#     roll([1, 2, 3, 4], 1)         #> [4, 1, 2, 3]
+#     roll([1, 2; 3, 4], 1; axis = 1)     #> [[2, 1], [4, 3]]
+roll(x, n; axis = 0) = {
+  y = moveaxis(x, axis, 0)
+  k = n % max(len(y), 1)
+  moveaxis(concat(y[len(y) - k..], y[..len(y) - k]), 0, axis)
+}
+# rot90(A, k = 1): a matrix turned counterclockwise by k right angles
+#     rot90([1, 2; 3, 4])           #> [[2, 4], [1, 3]]
+rot90(A, k = 1) = {
+  q = _known(k, "the number of turns") % 4
+  if q == 0 { A } else if q == 1 { flip(transpose(A)) } else if q == 2 { flip(flip(A; axis = 1)) } else { flip(transpose(A); axis = 1) }
+}
+# ravel(x): all elements as a vector
+#     ravel([1, 2; 3, 4])           #> [1, 2, 3, 4]
+ravel(x) = reshape(x, -1)
+# tile(x, n): x repeated n times; n a number for the last axis or a tuple with one for each, of which the first may be of axes that x lacks
+#     tile([1, 2], 3)               #> [1, 2, 1, 2, 1, 2]
+#     tile([1, 2], (2, 2))          #> [[1, 2, 1, 2], [1, 2, 1, 2]]
+tile(x, n) = {
+  reps = if kind(n) == "array" { if rank(n) == 0 { (n,) } else { (...n) } } else { (...n) }
+  y = x
+  for k in list(...(0..max(0, len(reps) - rank(x)))) { y = expand(y, 0) }
+  for (k, r) in enumerate(reps) {
+    a = rank(y) - len(reps) + k
+    m = shape(y)[a]
+    y = _gather(y, iota(m * r) % max(m, 1), a)
+  }
+  y
+}
+# repeat(x, n; axis = 0): each element (row, column ...) n times, one after the other; n a number or a vector with one for each. Of a text: the text n times
+#     repeat([1, 2], 2)             #> [1, 1, 2, 2]
+#     repeat([1, 2, 3], [0, 1, 2])  #> [2, 3, 3]
+#     repeat("ab", 3)               #> ababab
+repeat(x, n; axis = 0) = if kind(x) == "array" {
+  m = shape(x)[_axis(x, axis)]
+  if rank(n) == 0 { _gather(x, iota(m * n) // max(n, 1), axis) } else {
+    assert(len(n) == m, "repeat takes one count for each of {m} elements, not {len(n)}")
+    ends = cumsum(n)
+    _gather(x, searchsorted(ends, iota(sum(n))), axis)
+  }
+} else { _text_repeat(x, n) }
+# pad(x, n; axis, mode = "constant", value = 0): with n more elements at both ends of an axis, or n = (before, after); of every axis where none is named.
+#   mode "constant": the value; "edge": the last element; "reflect": mirrored at the last element; "symmetric": mirrored behind it; "wrap": from the other end
+#     pad([1, 2, 3], 1)             #> [0, 1, 2, 3, 0]
+#     pad([1, 2, 3], (0, 2); mode = "edge")      #> [1, 2, 3, 3, 3]
+#     pad([1, 2, 3], 2; mode = "reflect")        #> [3, 2, 1, 2, 3, 2, 1]
+pad(x, n; axis = none, mode = "constant", value = 0) = {
+  (before, after) = if kind(n) == "array" { (n[...], n[...]) } else { n }
+  y = x
+  axes = if kind(axis) == "none" { list(...(0..rank(x))) } else { list(_axis(x, axis)) }
+  for a in axes { y = _pad_axis(y, before, after, a, mode, value) }
+  y
+}
+_pad_axis(x, before, after, axis, mode, value) = {
+  y = moveaxis(x, axis, 0)
+  m = len(y)
+  k = iota(m + before + after) - before
+  r = if mode == "constant" {
+    part = j -> broadcast_to(where(true, value, sum(y[..0])), list(j, ...list(...shape(y))[1..]))
+    concat(part(before), y, part(after))
+  } else {
+    assert(m > 0, "only a constant pads an axis without elements")
+    if mode == "edge" { y[clamp(k, 0, m - 1)] }
+    else if mode == "wrap" { y[k % m] }
+    else if mode == "reflect" { q = k % max(2m - 2, 1); y[min(q, 2m - 2 - q)] }
+    else if mode == "symmetric" { q = k % (2m); y[min(q, 2m - 1 - q)] }
+    else { _refuse("pad has the modes constant, edge, reflect, symmetric and wrap") }
+  }
+  moveaxis(r, 0, axis)
+}
+
+# ---- joining and taking apart
+
+# hstack(parts): a tuple or list of arrays, joined side by side: vectors one behind the other, others along axis 1
+#     hstack(([1, 2], [3]))         #> [1, 2, 3]
+#     hstack(([1; 2], [3; 4]))      #> [[1, 3], [2, 4]]
+hstack(parts) = if rank(parts[0]) < 2 { concat(parts) } else { concat(parts; axis = 1) }
+# vstack(parts): a tuple or list of arrays, one above the other: vectors become rows, others are joined along axis 0
+#     vstack(([1, 2], [3, 4]))      #> [[1, 2], [3, 4]]
+vstack(parts) = {
+  rows = list()
+  for p in parts { rows = push(rows, if rank(p) == 1 { expand(p, 0) } else { p }) }
+  concat(rows)
+}
+# column_stack(parts): vectors as the columns of a matrix; matrices stand as they are
+#     column_stack(([1, 2], [3, 4]))      #> [[1, 3], [2, 4]]
+column_stack(parts) = {
+  columns = list()
+  for p in parts { columns = push(columns, if rank(p) == 1 { expand(p, 1) } else { p }) }
+  concat(columns; axis = 1)
+}
+# split(x, n; axis = 0): a list of n parts of equal lengths; n a list or tuple of places: cut in front of each of these. Of a text: its parts between separators, split(s, ",");
+#   without a separator its words
+#     split([1, 2, 3, 4], 2)        #> list([1, 2], [3, 4])
+#     split([1, 2, 3, 4], (1,))     #> list([1], [2, 3, 4])
+#     split("a, b", ", ")           #> list("a", "b")
+split(x, n = none; axis = 0) = if kind(x) == "array" {
+  y = moveaxis(x, axis, 0)
+  m = len(y)
+  parts = list()
+  if kind(n) == "array" and rank(n) == 0 {
+    count = _known(n, "the number of parts")
+    assert(count > 0 and m % count == 0, "{m} elements do not split into {count} equal parts")
+    w = m // count
+    for k in list(...(0..count)) { parts = push(parts, moveaxis(y[k * w..(k + 1) * w], 0, axis)) }
+  } else {
+    start = 0
+    for stop in (...n, m) { parts = push(parts, moveaxis(y[start..stop], 0, axis)); start = stop }
+  }
+  parts
+} else { if kind(n) == "none" { _text_words(x) } else { _text_split(x, n) } }
+
+# ---- taking and searching
+
+# take(x, i; axis = 0): the elements (rows, columns ...) at these places along an axis; i of any shape, whose axes take the place of that axis; negative ones count from the end
+#     take([10, 20, 30], [2, -1, 0])      #> [30, 30, 10]
+#     take([1, 2; 3, 4], 1; axis = 1)     #> [2, 4]
+take(x, i; axis = 0) = { m = shape(x)[_axis(x, axis)]; _gather(x, where(i < 0, i + m, i), axis) }
+# take_along(x, i; axis = -1): along an axis the elements at places that differ from row to row; i has the other axes of x
+#     x = [3, 1, 2; 7, 9, 8]
+#     take_along(x, argsort(x))           #> [[1, 2, 3], [7, 8, 9]]
+take_along(x, i; axis = -1) = { m = shape(x)[_axis(x, axis)]; _gather_along(x, where(i < 0, i + m, i), axis) }
+# nonzero(x): where x is not 0, as a tuple of index vectors, one for each axis
+#     (i, j) = nonzero([0, 5; 7, 0])
+#     (i, j)                        #> ([0, 1], [1, 0])
+nonzero(x) = unravel_index(findall(ravel(x) != 0), shape(x))
+# argwhere(c): where conditions are true, one row of indices for each; i64[_, rank]
+#     argwhere([1, 5; 7, 0] > 4)    #> [[0, 1], [1, 0]]
+argwhere(c) = stack(unravel_index(findall(ravel(c)), shape(c)); axis = 1)
+# unravel_index(k, lengths): the indices, as a tuple, of the k-th element, counted row by row, of an array with these lengths
+#     unravel_index(5, (2, 3))      #> (1, 2)
+unravel_index(k, lengths) = {
+  out = list()
+  rest = k
+  for a in list(...(0..len(lengths))) {
+    out = list(rest % lengths[len(lengths) - 1 - a], ...out)
+    rest = rest // lengths[len(lengths) - 1 - a]
+  }
+  (...out)
+}
+# ravel_index(index, lengths): which element, counted row by row, has these indices (a tuple of numbers or arrays) in an array with these lengths
+#     ravel_index((1, 2), (2, 3))   #> 5
+ravel_index(index, lengths) = {
+  k = 0
+  for a in list(...(0..len(lengths))) { k = k * lengths[a] + index[a] }
+  k
+}
+# searchsorted(a, v; side = "right"): how many elements of the ascending vector a are <= v, for each v; side = "left": how many are < v. By bisection. NaN counts as the largest
+#     searchsorted([1, 3, 5], [0, 3, 9])               #> [0, 2, 3]
+#     searchsorted([1, 3, 5], [0, 3, 9]; side = "left")    #> [0, 1, 3]
+searchsorted(a, v; side = "right") = {
+  n = len(a)
+  assert(side == "left" or side == "right", "side is \"left\" or \"right\"")
+  lo = i64(isnan(v)) * 0
+  hi = lo + n
+  width = n
+  while width > 0 {
+    mid = (lo + hi) // 2
+    m = a[min(mid, n - 1)]
+    up = if side == "left" { _before(m, v) } else { not _before(v, m) }
+    open = lo < hi
+    (lo, hi) = (where(open and up, mid + 1, lo), where(open and not up, mid, hi))
+    width = width // 2
+  }
+  lo
+}
+# the order of sort: NaN last
+_before(a, b) = (a < b) or (isnan(b) and not isnan(a))
+# digitize(x, edges; right = false): the number of the bin of each x: how many of the ascending edges are <= x (right = true: < x)
+#     digitize([0.5, 1, 7], [1, 2, 3])    #> [0, 1, 3]
+digitize(x, edges; right = false) = if _known(right, "right") { searchsorted(edges, x; side = "left") } else { searchsorted(edges, x) }
+# lexsort(keys): the permutation that sorts by the last key, and where that is equal by the one before it, and so on; keys a tuple or list of vectors
+#     lexsort(([3, 1, 2], [0, 0, 1]))     #> [1, 0, 2]
+lexsort(keys) = {
+  order = iota(len(keys[0]))
+  for k in keys { order = order[argsort(k[order])] }
+  order
+}
+# sort_rows(A; descending = false): the rows of a matrix by their first element, then by their second, and so on
+#     sort_rows([2, 1; 1, 9; 1, 3]) #> [[1, 3], [1, 9], [2, 1]]
+sort_rows(A; descending = false) = {
+  order = iota(len(A))
+  for k in 0..shape(A)[1] {
+    column = take(A, shape(A)[1] - 1 - k; axis = 1)[order]
+    order = order[if _known(descending, "descending") { argsort(column; descending = true) } else { argsort(column) }]
+  }
+  A[order]
+}
+# largest(x, k), smallest(x, k): the k largest elements of a vector, the largest first; the k smallest, the smallest first
+#     largest([3, 9, 1, 7], 2)      #> [9, 7]
+#     smallest([3, 9, 1, 7], 2)     #> [1, 3]
+largest(x, k) = sort(x; descending = true)[..k]
+smallest(x, k) = sort(x)[..k]
+
+# ---- sets
+
+# unique(x; counts = false, inverse = false): the different elements, ascending, as a vector. counts = true: (values, how often each is there); inverse = true: (values, for each
+#   element of x its place among the values); both: (values, inverse, counts). NaN counts as one value. Derivative: of the values that of the first element that is equal
+#     unique([3, 1, 3])                   #> [1, 3]
+#     unique([3, 1, 3]; counts = true)    #> ([1, 3], [1, 2])
+#     unique([3, 1, 3]; inverse = true)   #> ([1, 3], [1, 0, 1])
+unique(x; counts = false, inverse = false) = {
+  v = ravel(x)
+  order = argsort(v)
+  s = v[order]
+  before = concat(s[..min(1, len(s))], s)[..len(s)]
+  first = (iota(len(s)) == 0) or ((s != before) and not (isnan(s) and isnan(before)))
+  values = s[first]
+  group = cumsum(i64(first)) - 1
+  c = _known(counts, "counts")
+  n = if c { bincount(group; n = len(values)) } else { none }
+  if _known(inverse, "inverse") {
+    place = zeros(len(v); dtype = i64)
+    place[order] = group
+    if c { (values, reshape(place, shape(x)), n) } else { (values, reshape(place, shape(x))) }
+  } else if c { (values, n) } else { values }
+}
+# isin(x, set): whether each element of x is one of the set's, an array. Time n log n
+#     isin([1, 2, 3], [3, 1])       #> [true, false, true]
+isin(x, set) = {
+  s = sort(ravel(set))
+  k = searchsorted(s, x; side = "left")
+  if len(s) == 0 { k < 0 } else { (k < len(s)) and (s[min(k, len(s) - 1)] == x) }
+}
+# union(a, b): the different elements of both, ascending
+#     union([3, 1], [1, 2])         #> [1, 2, 3]
+union(a, b) = unique(concat(ravel(a), ravel(b)))
+# intersect(a, b): the different elements that are in both, ascending
+#     intersect([3, 1, 2], [1, 3, 5])     #> [1, 3]
+intersect(a, b) = { u = unique(a); u[isin(u, b)] }
+# setdiff(a, b): the different elements of a that are not in b, ascending
+#     setdiff([3, 1, 2], [1, 5])    #> [2, 3]
+setdiff(a, b) = { u = unique(a); u[not isin(u, b)] }
+# setxor(a, b): the different elements that are in one of both only, ascending
+#     setxor([3, 1, 2], [1, 5])     #> [2, 3, 5]
+setxor(a, b) = union(setdiff(a, b), setdiff(b, a))
+
+# ---- counting
+
+# count(c; axis): how many conditions are true. count(s, part): how often a part is in a text, without overlaps
+#     count([1, 5, 7] > 4)          #> 2
+#     count("banana", "an")         #> 2
+count(c, part = none; axis = none) = if kind(part) != "none" { _text_count(c, part) } else if kind(axis) == "none" { sum(i64(c != false)) } else { sum(i64(c != false); axis = axis) }
+# count_nonzero(x; axis): how many elements are not 0
+#     count_nonzero([0, 3, 0, 4])   #> 2
+count_nonzero(x; axis = none) = count(x != 0; axis = axis)
+# bincount(k; weights, n = 0): how often each of 0, 1, 2 ... is in k, whole numbers that are not negative; with weights their sums. At least n of them
+#     bincount([0, 2, 2])           #> [1, 0, 2]
+#     bincount([0, 2, 2]; weights = [0.5, 1, 2])    #> [0.5, 0, 3]
+bincount(k; weights = none, n = 0) = {
+  v = ravel(k)
+  m = max(concat(v, [n - 1])) + 1
+  assert(min(concat(v, [0])) >= 0, "bincount counts whole numbers that are not negative")
+  if kind(weights) == "none" {
+    c = zeros(m; dtype = i64)
+    c[v] += 1
+    c
+  } else {
+    w = ravel(weights)
+    c = sum(w[..0]) + zeros(m)
+    c[v] += w
+    c
+  }
+}
+# histogram(x, bins = 10; range, weights, density = false): (counts, edges): how many elements of x are in each of so many bins of equal width from the smallest to the largest
+#   element, or in range = (a, b); bins a vector: these are the edges, ascending. The last bin has its upper edge, the others have not. density = true: counts
+#   whose integral is 1. Derivative: of the counts by the weights
+#     (n, edges) = histogram([1, 2, 2, 4], 3)
+#     n                             #> [1, 2, 1]
+#     edges                         #> [1, 2, 3, 4]
+histogram(x, bins = 10; range = none, weights = none, density = false) = {
+  v = ravel(x)
+  edges = if rank(bins) == 1 { f64(bins) } else {
+    (a, b) = if kind(range) == "none" { (f64(min(v)), f64(max(v))) } else { (range[0] + 0.0, range[1] + 0.0) }
+    flat = a == b
+    linspace(where(flat, a - 0.5, a), where(flat, b + 0.5, b), bins + 1)
+  }
+  m = len(edges) - 1
+  k = where(v == edges[m], m - 1, searchsorted(edges, v) - 1)
+  inside = (v >= edges[0]) and (v <= edges[m])
+  n = if kind(weights) == "none" { bincount(k[inside]; n = m) } else { bincount(k[inside]; weights = ravel(weights)[inside], n = m) }
+  (if _known(density, "density") { n / (sum(n) * (edges[1..] - edges[..-1])) } else { n }, edges)
+}
+
+# ---- along an axis
+
+# diff(x; n = 1, axis = 0): differences of neighbours along an axis, taken n times
+#     diff([1, 4, 9])               #> [3, 5]
+#     diff([1, 4, 9]; n = 2)        #> [2]
+diff(x; n = 1, axis = 0) = {
+  y = moveaxis(x, axis, 0)
+  for k in list(...(0..n)) { y = y[1..] - y[..-1] }
+  moveaxis(y, 0, axis)
+}
+# gradient(y, h = 1.0; axis = 0, edge_order = 1): the derivative of a table by differences, of y's length: by the parabola through three neighbours inside, at the ends by the line
+#   through two, or with edge_order = 2 by the parabola. h is the step, or the vector of the places. At least edge_order + 1 rows. Fornberg, Math. Comp. 51 (1988)
+#     gradient([0, 1, 4, 9])        #> [1, 2, 4, 5]
+#     gradient([0, 1, 9], [0, 1, 3])      #> [1, 2, 4]
+gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
+  u = moveaxis(y, axis, 0)
+  n = len(u)
+  order = _known(edge_order, "edge_order")
+  assert(order == 1 or order == 2, "edge_order is 1 or 2")
+  assert(n > order, "a derivative at the ends of order {order} takes {order + 1} rows, not {n}")
+  x = if rank(h) == 0 { h * iota(n) } else { h }
+  assert(len(x) == n, "gradient takes as many places as rows, {n}, not {len(x)}")
+  s = x[1..] - x[..-1]
+  for k in list(...(1..rank(u))) { s = expand(s, rank(s)) }
+  d = (u[1..] - u[..-1]) / s
+  inside = (s[1..] * d[..-1] + s[..-1] * d[1..]) / (s[1..] + s[..-1])
+  (a, b) = if order == 1 { (d[..1], d[-1..]) } else {
+    (d[..1] - s[..1] * (d[1..2] - d[..1]) / (s[..1] + s[1..2]), d[-1..] + s[-1..] * (d[-1..] - d[-2..-1]) / (s[-1..] + s[-2..-1]))
+  }
+  moveaxis(concat(a, inside, b), 0, axis)
+}
+# trapz(y, x = 1.0; axis = 0): integral of y over x by the trapezoidal rule; x the places, or the step between them
+#     trapz([0, 1, 4], [0, 1, 2])   #> 3.0
+#     trapz([0, 1, 4], 0.5)         #> 1.5
+trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(moveaxis(y, axis, 0), x); axis = 0)
+# cumtrapz(y, x = 1.0; axis = 0): integrals up to each place by the trapezoidal rule, the first 0; of y's length
+#     cumtrapz([0, 1, 4], [0, 1, 2])      #> [0, 0.5, 3]
+cumtrapz(y, x = 1.0; axis = 0) = {
+  t = _trapezoids(moveaxis(y, axis, 0), x)
+  moveaxis(concat(0 * moveaxis(y, axis, 0)[..1], cumsum(t)), 0, axis)
+}
+_trapezoids(y, x) = {
+  h = if rank(x) == 0 { x } else {
+    s = x[1..] - x[..-1]
+    for k in list(...(1..rank(y))) { s = expand(s, rank(s)) }
+    s
+  }
+  0.5 * (y[1..] + y[..-1]) * h
+}
+# cummax(x; axis = 0), cummin(x; axis = 0): the largest, the smallest element so far along an axis. From a NaN on NaN. Derivative: that of the element, of equal ones the first
+#     cummax([1, 3, 2, 5])          #> [1, 3, 3, 5]
+#     cummin([4, 5, 2, 3])          #> [4, 4, 2, 2]
+cummax(x; axis = 0) = _cumulative(x, axis, 1)
+cummin(x; axis = 0) = _cumulative(x, axis, -1)
+# The place of the largest so far, by doubling: after k turns the largest of the last 2^k.
+_cumulative(x, axis, sign) = {
+  y = moveaxis(x, axis, 0)
+  v = sign * stop_gradient(y)
+  n = len(y)
+  at = i64(isnan(v)) * 0
+  i = iota(n)
+  for k in list(...(1..rank(y))) { i = expand(i, rank(i)) }
+  at = at + i
+  step = 1
+  while step < n {
+    early = max(i - step, 0)
+    before = _gather_along(at, early + at * 0, 0)
+    (p, q) = (_gather_along(v, before, 0), _gather_along(v, at, 0))
+    at = where((p >= q) or isnan(p), before, at)
+    step = 2step
+  }
+  moveaxis(_gather_along(y, at, 0), 0, axis)
+}
+# windows(x, n; step = 1): every n rows that follow one another, as a new axis behind the first: [_, n, ...]; step: rows from one window to the next
+#     windows([1, 2, 3, 4], 2)      #> [[1, 2], [2, 3], [3, 4]]
+windows(x, n; step = 1) = {
+  assert(n >= 1 and step >= 1, "a window is 1 row or more, and so is its step")
+  x[expand(step * iota(max(0, (len(x) - n) // step + 1)), 1) + iota(n)]
+}
+# moving(f, x, n): f of every n rows that follow one another
+#     moving(max, [1, 5, 2, 3], 2)  #> [5, 5, 3]
+moving(f, x, n) = map(f, windows(x, n))
+# moving_mean(x, n): the mean of every n rows that follow one another
+#     moving_mean([1, 2, 6, 4], 2)  #> [1.5, 4, 5]
+moving_mean(x, n) = sum(windows(x, n); axis = 1) / n
+# outer(x, y): matrix of products
+#     outer([1, 2], [3, 4])         #> [[3, 4], [6, 8]]
+outer(x, y) = expand(x, 1) * expand(y, 0)
+# randint(a, b, n): n whole numbers in [a, b)
+#     k = randint(1, 7, 100)
+#     all(k >= 1 and k <= 6)        #> true
+randint(a, b, n) = a + i64(floor(rand(n) * (b - a)))

@@ -1,0 +1,359 @@
+# linalg.dsl - linear algebra: systems and factors, functions of matrices, norms and ranks, special matrices, conjugate gradients.
+#
+# A matrix is [m, n]. What is factored is f64 or c128 (f32 and c64 stay so). Derivatives are there in every mode and order, unless a text says more.
+
+# ---- systems and factors
+
+# linsolve(A, b): x with A x = b, by LU with partial pivoting
+#   b a vector or a matrix; A a matrix, or a sparse one (by KLU, f64). A singular A is an error. A derivative, of any order, takes a solution with the same factors
+#   for each direction, a gradient one with the adjoint matrix.
+#     linsolve([2.0, 1; 1, 3], [3.0, 4])  #> [1, 1]
+linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else {
+  (F, p) = _lu(stop_gradient(A))
+  _with_factors(A, F, p, _right_side(A, b))
+}
+_with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
+# inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
+#     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
+inv(A) = linsolve(A, eye(len(A)))
+# lu(A): (L, U, p) with A[p] = L U
+#     A = [1.0, 2; 3, 4]
+#     (L, U, p) = lu(A)
+#     L @ U                         #~ A[p]
+lu(A) = {
+  (F, p) = _lu(A)
+  i = expand(iota(len(A)), 1)
+  j = expand(iota(len(A)), 0)
+  (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
+}
+# det(A): determinant
+#     det([1.0, 2; 3, 4])           #~ -2
+det(A) = try { _det(A) } catch e { _det_of_singular(A) }
+_det(A) = {
+  (F, p) = _lu(stop_gradient(A))
+  _det_by(A, F, p)
+}
+derivative _det_by(A, F, p), dA, dF, dp = y * sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA)
+_det_by(A, F, p) = _permutation_sign(p) * prod(diag(F))
+_permutation_sign(p) = {
+  i = iota(len(p))
+  swaps = sum((expand(p, 1) > p) and (expand(i, 1) < i))
+  where(swaps % 2 == 0, 1.0, -1.0)
+}
+# A pivot vanished: the value is 0 (or NaN), the slope the matrix of cofactors, which for A = U S V' is det(U) det(V) U adj(S) V'
+_det_of_singular(A) = 0.0 * sum(A)
+derivative _det_of_singular(A), dA = {
+  (U, s, V) = svd(A)
+  i = iota(len(s))
+  others = map(k -> prod(where(i == k, 1.0, s)), i)
+  _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
+}
+# lstsq(A, b): least-squares solution of A x = b by QR; A has full rank. With fewer rows than columns the solution of least norm, by the pseudo-inverse
+#   Derivatives, of every order, solve A'A dx = A'(db - dA x) + dA'(b - A x) with the same R.
+#     lstsq([1, 0; 1, 1; 1, 2], [1, 3, 5])  #~ [1, 2]
+lstsq(A, b) = if shape(A)[0] < shape(A)[1] { pinv(A) @ _right_side(A, b) } else {
+  (Q, R) = qr(stop_gradient(A))
+  _lstsq_by(A, _right_side(A, b), Q, R)
+}
+derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
+  # A'A = R'R, with a unit lower triangle as lu gives it
+  d = diag(R)
+  i = expand(iota(len(d)), 1)
+  j = expand(iota(len(d)), 0)
+  F = where(i > j, R' / expand(d, 0), expand(d, 1) * R)
+  _with_factors(A' @ A, F, iota(len(d)), A' @ (db - dA @ y) + dA' @ (b - A @ y))
+}
+_lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
+# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the largest count as 0. Derivatives, of every order, where the rank does not
+# change (Golub and Pereyra 1973)
+#     pinv([1.0, 2; 2, 4])          #~ [1, 2; 2, 4] / 25
+pinv(A; rtol = 1e-13) = _pinv(A + 0.0, rtol)
+derivative _pinv(A, rtol), dA, drtol = {
+  D = dA'
+  (y @ y') @ (D - (D @ A) @ y) + (D - y @ (A @ D)) @ (y' @ y) - y @ dA @ y
+}
+_pinv(A, rtol) = {
+  (U, s, V) = svd(A)
+  large = s > rtol * max(s)
+  (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U'
+}
+# slogdet(A): (sign, logarithm of the absolute value) of the determinant; of a singular matrix (0, -inf). Derivative: that of the logarithm, tr(A^-1 dA)
+#     slogdet([1.0, 2; 3, 4])       #~ (-1, log(2))
+slogdet(A) = try { _slogdet(A + 0.0) } catch m { (0.0 * sum(A), real(0.0 * sum(A)) - inf) }
+_slogdet(A) = {
+  (F, p) = _lu(stop_gradient(A))
+  d = diag(F)
+  (stop_gradient(_permutation_sign(p) * prod(d / abs(d))), _log_det_by(A, F, p))
+}
+derivative _log_det_by(A, F, p), dA, dF, dp = real(sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA))
+_log_det_by(A, F, p) = sum(log(abs(diag(F))))
+# logdet(A): logarithm of the determinant of a matrix, which is positive; else NaN
+#     logdet([2.0, 1; 1, 3])        #~ log(5)
+logdet(A) = { (s, l) = slogdet(A); where(real(s) > 0, l, nan) }
+# eigvals(A), eigvalsh(A), svdvals(A): eigenvalues (complex); those of a symmetric or Hermitian matrix, ascending; singular values, descending
+#     eigvalsh([2.0, 1; 1, 2])      #~ [1, 3]
+#     svdvals([3.0, 0; 0, 4])       #~ [4, 3]
+#     sort(real(eigvals([4.0, 1; 2, 3])))     #~ [2, 5]
+eigvals(A) = eig(A)[0]
+eigvalsh(A) = eigh(A)[0]
+svdvals(A) = svd(A)[1]
+
+# ---- functions of matrices
+
+# matrix_power(A, n): A @ A @ ... n times, by repeated squaring; n = 0 gives the identity, n < 0 powers of the inverse
+#     matrix_power([1, 1; 1, 0], 10)      #> [[89, 55], [55, 34]]
+#     matrix_power([2.0, 0; 0, 4], -1)    #> [[0.5, 0], [0, 0.25]]
+matrix_power(A, n) = {
+  assert(n >= 0 or _is_inexact(A), "a negative power of a matrix of integers: write f64(A)")
+  P = if _is_inexact(A) { if n < 0 { inv(A) } else { A } } else { A }
+  R = _one(P)
+  k = abs(n)
+  while k > 0 {
+    if k % 2 == 1 { R = R @ P }
+    k = k // 2
+    if k > 0 { P = P @ P }
+  }
+  R
+}
+_is_inexact(A) = not (dtype(A) == "i64" or dtype(A) == "i32" or dtype(A) == "bool")
+# the identity matrix of A's size and dtype
+_one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_like(A))
+# expm(A): exponential of a matrix, by scaling, a rational approximation of degree 13, and squaring
+#   Derivatives are those of these steps. Source: Higham, SIAM J. Matrix Anal. Appl. 26 (2005), algorithm 2.3, with the highest degree throughout.
+#     expm([0.0, 1; -1, 0])         #~ [cos(1), sin(1); -sin(1), cos(1)]
+#     (t -> expm(t * [0.0, 1; 0, 0])[0, 1])'(3.0)    #~ 1
+expm(A) = _expm(A + 0.0)
+_expm(A) = {
+  extent = max(sum(abs(stop_gradient(A)); axis = 0))
+  assert(extent < inf, "the exponential of a matrix with elements that are not finite")
+  s = max(0, i64(ceil(log2(max(extent, 1e-300) / 5.371920351148152))))
+  B = A * 0.5^f64(s)
+  b = _pade13
+  (I, B2) = (_one(A), B @ B)
+  B4 = B2 @ B2
+  B6 = B4 @ B2
+  U = B @ (B6 @ (b[13] * B6 + b[11] * B4 + b[9] * B2) + b[7] * B6 + b[5] * B4 + b[3] * B2 + b[1] * I)
+  V = B6 @ (b[12] * B6 + b[10] * B4 + b[8] * B2) + b[6] * B6 + b[4] * B4 + b[2] * B2 + b[0] * I
+  R = linsolve(V - U, V + U)
+  for k in 0..s { R = R @ R }
+  R
+}
+_pade13 = (
+  64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0,
+  1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
+)
+# sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the product form of the iteration of Denman and Beavers with scaling
+#   A is not singular and has no eigenvalues on the negative real axis; an error says when that does not converge. Derivatives
+#   are those of the iteration, which converge with it. Source: Higham, Functions of Matrices (2008), section 6.3.
+#     sqrtm([5.0, 4; 4, 5])         #~ [2, 1; 1, 2]
+sqrtm(A) = _sqrtm(A + 0.0)
+_sqrtm(A) = {
+  n = len(A)
+  I = _one(A)
+  M = A
+  X = A
+  k = 0
+  last = false
+  open = true
+  while open {
+    W = inv(M)
+    # scaled until it is near, where the plain iteration converges quadratically; one turn more than the value needs, for the derivatives
+    m = if norm(stop_gradient(M) - I) > 0.1 { exp(-slogdet(stop_gradient(M))[1] / (2n)) } else { 1.0 }
+    X = (0.5 * m) * (X @ (I + W / m^2))
+    M = 0.5 * (I + 0.5 * (m^2 * M + W / m^2))
+    open = not last
+    last = not (norm(stop_gradient(M) - I) > 1e-14 * n)
+    k = k + 1
+    if k == 100 { error("sqrtm does not converge: the matrix has an eigenvalue on the negative real axis, or near it") }
+  }
+  X
+}
+# logm(A): the principal logarithm of a matrix, X with expm(X) = A, by square roots until A is near the identity, and a rational approximation
+#   A as for sqrtm. Each of the square roots costs accuracy: some 1e-13 is left for a matrix of moderate size. Source: Higham, Functions of Matrices (2008), chapter 11:
+#   inverse scaling and squaring with partial fractions at the points of Gauss and Legendre.
+#     logm([1.0, 1; 0, 1])          #~ [0, 1; 0, 0]
+#     logm(expm([0.1, 0.5; -0.3, 0.2]))   #~ [0.1, 0.5; -0.3, 0.2]
+logm(A) = _logm(A + 0.0)
+_logm(A) = {
+  I = _one(A)
+  B = A
+  k = 0
+  while norm(stop_gradient(B) - I) > 0.25 {
+    B = _sqrtm(B)
+    k = k + 1
+    if k == 60 { error("logm does not converge") }
+  }
+  X = B - I
+  R = 0 * X
+  for j in list(...(0..8)) { R = R + _legendre_weights[j] * linsolve(I + _legendre_places[j] * X, X) }
+  R * 2.0^f64(k)
+}
+# the 8 points and weights of Gauss and Legendre on [0, 1]
+_legendre_places = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751, 0.591717321247825, 0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
+_legendre_weights = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181, 0.181341891689181, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
+
+# ---- products, norms, ranks
+
+# dot(x, y), x · y: sum of products
+#     dot([1, 2], [3, 4])           #> 11
+dot(x, y) = x @ y
+# cross(a, b), a × b: vector product in three dimensions
+#     [1, 0, 0] × [0, 1, 0]         #> [0, 0, 1]
+cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+# trace(A): sum of the diagonal
+#     trace([1, 2; 3, 4])           #> 5.0
+trace(A) = sum(A * eye(len(A)))
+# kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; with a sparse matrix sparse
+#     kron([1, 2], [1, 10])         #> [1, 10, 2, 20]
+#     kron([1, 2; 3, 4], eye(2))[1] #> [0, 1, 0, 2]
+kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" { _sparse_kron(A, B) } else if rank(A) == 1 { ravel(outer(A, B)) } else {
+  (m, n) = shape(A)
+  (p, q) = shape(B)
+  reshape(reshape(A, m, 1, n, 1) * reshape(B, 1, p, 1, q), m * p, n * q)
+}
+# norm(x, p = 2; axis): without p the root of the sum of the squares of all elements; with axis that of each vector along it
+#   Of a vector with p: (sum |x|^p)^(1/p), p = inf the largest, -inf the smallest absolute value, p = 0 how many are not 0. Of a matrix with p: 1 the largest sum of a
+#   column's absolute values, inf of a row's, 2 the largest singular value (-1, -inf, -2 the smallest), "fro" as without p, "nuc" the sum of the singular values. No derivative at 0.
+#     norm([3, 4])                  #> 5.0
+#     norm([1, -2, 3], 1)           #> 6.0
+#     norm([1, -2, 3], inf)         #> 3.0
+#     norm([1, 2; 3, 4], 2)         #~ 5.464985704219043
+#     norm([3, 4; 6, 8]; axis = 1)  #> [5, 10]
+norm(x, p = none; axis = none) = if kind(axis) != "none" { _vector_norm(x, p, axis) }
+  else if kind(p) == "none" { sqrt(sum(abs(x)^2)) }
+  else if rank(x) == 2 { _matrix_norm(x, p) }
+  else { _vector_norm(x, p, 0) }
+_vector_norm(x, p, axis) = if kind(p) == "none" { sqrt(sum(abs(x)^2; axis = axis)) } else {
+  a = abs(x) + 0.0
+  if p == 2 { sqrt(sum(a^2; axis = axis)) }
+  else if p == 1 { sum(a; axis = axis) }
+  else if p == inf { max(a; axis = axis) }
+  else if p == -inf { min(a; axis = axis) }
+  else if p == 0 { f64(sum(a != 0; axis = axis)) }
+  else { sum(a^p; axis = axis)^(1 / p) }
+}
+_matrix_norm(A, p) = if kind(p) == "string" {
+  if p == "fro" { sqrt(sum(abs(A)^2)) } else if p == "nuc" { sum(svdvals(A)) } else { _refuse("the norm of a matrix takes 1, 2, inf, -1, -2, -inf, \"fro\" or \"nuc\"") }
+} else {
+  a = abs(A) + 0.0
+  if p == 1 { max(sum(a; axis = 0)) }
+  else if p == inf { max(sum(a; axis = 1)) }
+  else if p == 2 { svdvals(A)[0] }
+  else if p == -1 { min(sum(a; axis = 0)) }
+  else if p == -inf { min(sum(a; axis = 1)) }
+  else if p == -2 { svdvals(A)[-1] }
+  else { error("the norm of a matrix takes 1, 2, inf, -1, -2, -inf, \"fro\" or \"nuc\", not {p}") }
+}
+# normalize(x; axis): x divided by its norm, of all elements or of each vector along an axis
+#     normalize([3.0, 4])           #> [0.6, 0.8]
+normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / expand(norm(x; axis = axis), _axis(x, axis)) }
+# cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the ratio of the largest and the smallest singular value
+#     cond([1.0, 0; 0, 4])          #~ 4
+cond(A, p = none) = if kind(p) == "none" { s = svdvals(A); s[0] / s[-1] } else { norm(A, p) * norm(inv(A), p) }
+# matrix_rank(A; rtol): how many singular values are larger than rtol times the largest; rtol is 2.2e-16 times the longer side unless given
+#     matrix_rank([1.0, 2; 2, 4])   #> 1
+matrix_rank(A; rtol = none) = { s = svdvals(A); sum(s > _rank_tolerance(A, rtol) * max(s)) }
+_rank_tolerance(A, rtol) = if kind(rtol) == "none" { 2.220446049250313e-16 * max(shape(A)[0], shape(A)[1]) } else { rtol }
+# null_space(A; rtol): orthonormal vectors, the columns of the result, that span what A maps to 0; singular values as for matrix_rank
+#     N = null_space([1.0, 1, 0; 0, 0, 1])
+#     abs(N)                        #~ [sqrt(0.5); sqrt(0.5); 0]
+null_space(A; rtol = none) = {
+  (m, n) = shape(A)
+  # with rows of zeros, so that V is whole
+  (U, s, V) = svd(concat(A + 0.0, zeros(max(0, n - m), n)))
+  transpose(transpose(V)[s <= _rank_tolerance(A, rtol) * max(s)])
+}
+# orth(A; rtol): orthonormal vectors, the columns of the result, that span the columns of A; singular values as for matrix_rank
+#     Q = orth([1.0, 2; 2, 4])
+#     Q @ Q'                        #~ [1, 2; 2, 4] / 5
+orth(A; rtol = none) = {
+  (U, s, V) = svd(A + 0.0)
+  transpose(transpose(U)[s > _rank_tolerance(A, rtol) * max(s)])
+}
+
+# ---- special matrices
+
+# block_diag(parts): the matrices of a tuple or list along the diagonal, zeros elsewhere
+#     block_diag(([1, 2; 3, 4], [5]))     #> [[1, 2, 0], [3, 4, 0], [0, 0, 5]]
+block_diag(parts) = {
+  blocks = list()
+  for p in parts { blocks = push(blocks, if rank(p) == 2 { p } else { reshape(p, 1, -1) }) }
+  width = 0
+  for b in blocks { width = width + shape(b)[1] }
+  rows = list()
+  left = 0
+  for b in blocks {
+    (m, n) = shape(b)
+    nought = sum(b[..0])
+    rows = push(rows, concat(full(nought, m, left), b, full(nought, m, width - left - n); axis = 1))
+    left = left + n
+  }
+  concat(rows)
+}
+# toeplitz(c, r = conj(c)): the matrix whose diagonals are constant, c its first column, r its first row; r[0] is not used
+#     toeplitz([1, 2, 3])           #> [[1, 2, 3], [2, 1, 2], [3, 2, 1]]
+#     toeplitz([1, 2], [9, 8, 7])   #> [[1, 8, 7], [2, 1, 8]]
+toeplitz(c, r = none) = {
+  row = if kind(r) == "none" { if _is_complex(c) { conj(c) } else { c } } else { r }
+  v = concat(flip(row[1..]), c)
+  v[expand(iota(len(c)), 1) - iota(len(row)) + (len(row) - 1)]
+}
+_is_complex(x) = dtype(x) == "c128" or dtype(x) == "c64"
+# hankel(c, r): the matrix whose antidiagonals are constant, c its first column, r its last row (zeros when not given); r[0] is not used
+#     hankel([1, 2, 3])             #> [[1, 2, 3], [2, 3, 0], [3, 0, 0]]
+hankel(c, r = none) = {
+  row = if kind(r) == "none" { zeros_like(c) } else { r }
+  concat(c, row[1..])[expand(iota(len(c)), 1) + iota(len(row))]
+}
+# circulant(c): the square matrix with first column c, each other one place further down; circulant(c) @ x is the cyclic convolution
+#     circulant([1, 2, 3])          #> [[1, 3, 2], [2, 1, 3], [3, 2, 1]]
+circulant(c) = c[(expand(iota(len(c)), 1) - iota(len(c))) % len(c)]
+# vander(x, n; increasing = false): powers of x in columns, n of them (len(x)), from x^(n-1) to 1, or the other way round
+#     vander([2, 3], 3)             #> [[4, 2, 1], [9, 3, 1]]
+vander(x, n = none; increasing = false) = {
+  m = if kind(n) == "none" { len(x) } else { n }
+  P = cumprod(concat(expand(ones_like(x), 1), broadcast_to(expand(x, 1), len(x), max(m, 1) - 1); axis = 1); axis = 1)[.., ..m]
+  if _known(increasing, "increasing") { P } else { flip(P; axis = 1) }
+}
+# hilbert(n): the matrix 1/(i + j + 1), which is badly conditioned
+#     hilbert(2)                    #~ [1, 1/2; 1/2, 1/3]
+hilbert(n) = 1 / (expand(iota(n), 1) + iota(n) + 1)
+
+# ---- iterative
+
+# cg(A, b; tol = 1e-10, steps, preconditioner): x with A x = b by conjugate gradients, A symmetric (Hermitian) and positive definite: a matrix, a sparse one, or a function x -> A x
+#   Stops when |b - A x| is below tol |b|; an error says when that is not reached in `steps` (10 times as many as unknowns). preconditioner: r -> an approximate solution,
+#   symmetric and positive definite. Derivatives, of every order, by b and whatever A is made of, take a solution each. Source: Hestenes and Stiefel 1952.
+#     cg([4.0, 1; 1, 3], [1.0, 2])  #~ [1, 7] / 11
+#     cg(x -> 2x, [2.0, 4])         #~ [1, 2]
+cg(A, b; tol = 1e-10, steps = none, preconditioner = none) = {
+  f = if kind(A) == "function" { A } else { x -> A @ x }
+  M = if kind(preconditioner) == "none" { r -> r } else { preconditioner }
+  _cg(f, b + 0.0, M, tol, if kind(steps) == "none" { 10 * len(b) } else { steps })
+}
+derivative _cg(f, b, M, tol, steps), df, db, dM, dtol, dsteps = _cg_linear(f, M, tol, steps, db - df(y))
+_cg_linear(f, M, tol, steps, w) = linear_map(r -> _cg(f, r, M, tol, steps), r -> _cg(f, r, M, tol, steps), w)
+_cg(f, b, M, tol, steps) = {
+  x = 0 * b
+  r = b
+  z = M(r)
+  p = z
+  rho = real(sum(conj(r) * z))
+  enough = tol * norm(b)
+  k = 0
+  while norm(r) > enough {
+    if k >= steps { error("cg: |b - A x| is {norm(r):.1e} after {k} steps, not {enough:.1e}; is the matrix symmetric?") }
+    q = f(p)
+    bend = real(sum(conj(p) * q))
+    if not (bend > 0) { error("cg: the matrix is not positive definite") }
+    a = rho / bend
+    x = x + a * p
+    r = r - a * q
+    z = M(r)
+    next = real(sum(conj(r) * z))
+    p = z + (next / rho) * p
+    rho = next
+    k = k + 1
+  }
+  x
+}

@@ -1,0 +1,170 @@
+# stats.dsl - statistics of arrays: location, spread, shape, order, dependence, lines through data.
+#
+# Without `axis` all elements are taken together; `axis` is a number (where nothing else is said). A NaN among the elements makes the result NaN, but for the functions
+# whose names begin with nan. Derivatives are those of the formulas; of what is ordered, those of the elements that are chosen.
+
+# ---- location
+
+# mean(x; axis): arithmetic mean; axis a number or a tuple
+#     mean([1, 2; 3, 4])            #> 2.5
+#     mean([1, 2; 3, 4]; axis = 0)  #> [2, 3]
+mean(x; axis = none) = if kind(axis) == "none" { sum(x) / size(x) } else { sum(x; axis = axis) / (size(x) / size(sum(x; axis = axis))) }
+# weighted_mean(x, w; axis): sum(w x) / sum(w); with axis, w is a vector along it
+#     weighted_mean([1, 2, 4], [1, 1, 2])       #> 2.75
+weighted_mean(x, w; axis = none) = if kind(axis) == "none" { sum(w * x) / sum(w + 0 * x) } else {
+  y = moveaxis(x, axis, 0)
+  v = w
+  for k in list(...(1..rank(y))) { v = expand(v, rank(v)) }
+  sum(v * y; axis = 0) / sum(w)
+}
+# geometric_mean(x; axis), harmonic_mean(x; axis): exp of the mean of the logarithms; 1 over the mean of 1/x; of positive numbers
+#     geometric_mean([1.0, 4])      #~ 2
+#     harmonic_mean([1.0, 3])       #~ 1.5
+geometric_mean(x; axis = none) = exp(mean(log(x); axis = axis))
+harmonic_mean(x; axis = none) = 1 / mean(1 / x; axis = axis)
+# rms(x; axis): root of the mean of the squares
+#     rms([3.0, 4, 5, 0])           #~ sqrt(12.5)
+rms(x; axis = none) = sqrt(mean(abs(x)^2; axis = axis))
+# median(x; axis): the middle of the sorted elements; of an even number the mean of the two in the middle
+#   Error when empty.
+#     median([3.0, 1, 2])           #> 2.0
+#     median([1, 2; 5, 4]; axis = 0)      #> [3, 3]
+median(x; axis = none) = quantile(x, 0.5; axis = axis)
+# quantile(x, q; axis): what a part q of the elements, 0 <= q <= 1, is not above, with linear interpolation between neighbours: place q (n - 1) among the sorted elements
+#   q a number or an array, whose axes then lead. Error when empty or when q is outside [0, 1]. Source: Hyndman and Fan, Amer. Statistician 50 (1996), definition 7.
+#     quantile([1, 2, 3, 4, 5], [0.25, 0.9])    #~ [2, 4.6]
+quantile(x, q; axis = none) = {
+  y = sort(if kind(axis) == "none" { ravel(x) } else { moveaxis(x, axis, 0) }; axis = 0) + 0.0
+  n = len(y)
+  assert(n > 0, "a quantile of nothing")
+  p = q + 0.0
+  assert(all(ravel(p >= 0 and p <= 1)), "a quantile is asked for a part between 0 and 1")
+  h = p * (n - 1)
+  k = i64(floor(stop_gradient(h)))
+  t = h - k
+  for a in list(...(1..rank(y))) { t = expand(t, rank(t)) }
+  (low, high) = (y[k], y[min(k + 1, n - 1)])
+  # infinite neighbours: no way from one to the other where none is gone, or where they are the same
+  infinite = (abs(low) == inf) or (abs(high) == inf)
+  r = low + t * where(infinite and (t == 0 or low == high), 0, high - low)
+  where(isnan(y[n - 1]), y[n - 1], r)
+}
+# percentile(x, p; axis): quantile(x, p / 100)
+#     percentile([1, 2, 3, 4, 5], 25)     #> 2.0
+percentile(x, p; axis = none) = quantile(x, p / 100; axis = axis)
+# mode(x): the element that is there most often; of several the smallest
+#     mode([3, 1, 3, 2, 1])         #> 1
+mode(x) = { (values, n) = unique(x; counts = true); values[argmax(n)] }
+
+# ---- spread and shape
+
+# var(x; axis, ddof = 0): variance: sum of the squared distances from the mean over n - ddof
+#     var([1, 2, 3, 4])             #> 1.25
+#     var([1, 2, 3, 4]; ddof = 1)   #~ 5/3
+var(x; axis = none, ddof = 0) = if kind(axis) == "none" { sum((x - mean(x))^2) / (size(x) - ddof) } else {
+  n = size(x) / size(sum(x; axis = axis))
+  sum((x - sum(x; axis = axis, keepdims = true) / n)^2; axis = axis) / (n - ddof)
+}
+# std(x; axis, ddof = 0): standard deviation, the root of var
+#     std([1, 3])                   #> 1.0
+std(x; axis = none, ddof = 0) = sqrt(var(x; axis = axis, ddof = ddof))
+# ptp(x; axis): largest minus smallest element
+#     ptp([3, 9, 4])                #> 6
+ptp(x; axis = none) = if kind(axis) == "none" { max(x) - min(x) } else { max(x; axis = axis) - min(x; axis = axis) }
+# iqr(x; axis): distance of the quartiles, quantile(x, 0.75) - quantile(x, 0.25)
+#     iqr([1, 2, 3, 4, 5])          #> 2.0
+iqr(x; axis = none) = quantile(x, 0.75; axis = axis) - quantile(x, 0.25; axis = axis)
+# moment(x, k; axis): mean of (x - mean)^k
+#     moment([1, 2, 3, 4], 2)       #> 1.25
+moment(x, k; axis = none) = if kind(axis) == "none" { mean((x - mean(x))^k) } else { mean(_centred(x, axis)^k; axis = axis) }
+_centred(x, axis) = x - sum(x; axis = axis, keepdims = true) / (size(x) / size(sum(x; axis = axis)))
+# skewness(x; axis): third moment over the 3/2-th power of the second, 0 where symmetric
+#     skewness([1, 2, 3])           #> 0.0
+#     skewness([1.0, 1, 4])         #~ sqrt(0.5)
+skewness(x; axis = none) = moment(x, 3; axis = axis) / moment(x, 2; axis = axis)^1.5
+# kurtosis(x; axis): fourth moment over the square of the second, minus 3: 0 for the normal distribution
+#     kurtosis([1, 2, 3, 4, 5])     #~ -1.3
+kurtosis(x; axis = none) = moment(x, 4; axis = axis) / moment(x, 2; axis = axis)^2 - 3
+# zscore(x; axis, ddof = 0): x minus its mean, over its standard deviation
+#     zscore([1, 3])                #> [-1, 1]
+zscore(x; axis = none, ddof = 0) = if kind(axis) == "none" { (x - mean(x)) / std(x; ddof = ddof) } else {
+  _centred(x, axis) / expand(std(x; axis = axis, ddof = ddof), _axis(x, axis))
+}
+
+# ---- with NaN left out
+
+# nansum(x; axis), nanmean(x; axis), nanmax(x; axis), nanmin(x; axis): sum, mean, largest and smallest of the elements that are not NaN; of none 0, NaN, -inf, inf
+#     x = [1, nan, 3]
+#     (nansum(x), nanmean(x), nanmax(x), nanmin(x))    #> (4.0, 2.0, 3.0, 1.0)
+nansum(x; axis = none) = _over(v -> sum(v), (v, a) -> sum(v; axis = a), where(isnan(x), 0, x), axis)
+nanmean(x; axis = none) = nansum(x; axis = axis) / count(not isnan(x); axis = axis)
+nanmax(x; axis = none) = _over(v -> max(v), (v, a) -> max(v; axis = a), where(isnan(x), -inf, x), axis)
+nanmin(x; axis = none) = _over(v -> min(v), (v, a) -> min(v; axis = a), where(isnan(x), inf, x), axis)
+_over(whole, along, x, axis) = if kind(axis) == "none" { whole(x) } else { along(x, axis) }
+
+# ---- dependence
+
+# cov(x, y; ddof = 1): covariance of two vectors; cov(X): the matrix of those of the columns of X, whose rows are observations
+#     cov([1, 2, 3], [2, 4, 7])     #> 2.5
+#     cov([1, 2; 2, 4; 3, 7])       #~ [1, 2.5; 2.5, 19/3]
+cov(x, y = none; ddof = 1) = if kind(y) == "none" {
+  c = _centred(x, 0)
+  (c' @ c) / (len(x) - ddof)
+} else { sum((x - mean(x)) * (y - mean(y))) / (len(x) - ddof) }
+# corrcoef(x, y): correlation coefficient of two vectors; corrcoef(X): the matrix of those of the columns of X
+#     corrcoef([1, 2, 3], [2, 4, 6])      #~ 1
+#     corrcoef([1, 2; 2, 4; 3, 6])        #~ [1, 1; 1, 1]
+corrcoef(x, y = none) = if kind(y) == "none" {
+  c = cov(x)
+  s = sqrt(diag(c))
+  c / outer(s, s)
+} else { cov(x, y) / sqrt(cov(x, x) * cov(y, y)) }
+# ranks(x): the places of the elements among the sorted ones, from 1 on; equal elements share the mean of theirs. f64, no derivative
+#     ranks([30, 10, 20, 10])       #> [4, 1.5, 3, 1.5]
+ranks(x) = { s = sort(x); (searchsorted(s, x; side = "left") + searchsorted(s, x) + 1) / 2 }
+# spearman(x, y): correlation coefficient of the ranks of two vectors
+#     spearman([1, 2, 3], [1, 8, 27])     #~ 1
+spearman(x, y) = corrcoef(ranks(x), ranks(y))
+# autocorrelation(x, n): correlation coefficients of a vector with itself 0 .. n-1 places later
+#     autocorrelation([1.0, 2, 1, 2], 2)  #~ [1, -0.75]
+autocorrelation(x, n) = {
+  c = x - mean(x)
+  m = len(c)
+  padded = concat(c, zeros(n))
+  (padded[expand(iota(n), 1) + iota(m)] @ c) / sum(c^2)
+}
+# linregress(x, y): the line slope * x + intercept with the least sum of squared distances in y, x and y vectors: a record of slope, intercept, r (correlation
+#   coefficient), and stderr and intercept_stderr, the standard errors of slope and intercept
+#     f = linregress([0, 1, 2, 3], [1, 3, 5, 7])
+#     (f.slope, f.intercept)        #~ (2, 1)
+linregress(x, y) = {
+  n = len(x)
+  assert(n > 1 and len(y) == n, "linregress takes two vectors of one length, 2 or more")
+  (mx, my) = (mean(x), mean(y))
+  (sxx, syy, sxy) = (sum((x - mx)^2), sum((y - my)^2), sum((x - mx) * (y - my)))
+  slope = sxy / sxx
+  intercept = my - slope * mx
+  residue = sum((y - intercept - slope * x)^2)
+  stderr = sqrt(residue / max(n - 2, 1) / sxx)
+  (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * sqrt(mean(x^2)))
+}
+# linear_regression(X, y; intercept = true): y as a sum of the columns of X times coefficients, and a constant: least squares. X f64[n, k], y f64[n]
+#   A record: coefficients f64[k], intercept, residuals f64[n], r2 (the part of the variance of y that is explained), stderr (of the coefficients, the intercept's last)
+#     X = [0.0, 1; 1, 0; 1, 1; 2, 1]
+#     f = linear_regression(X, [4, 3, 6, 8])
+#     f.coefficients                #~ [2, 3]
+#     f.intercept                   #~ 1
+linear_regression(X, y; intercept = true) = {
+  (n, k) = shape(X)
+  with = _known(intercept, "intercept")
+  D = if with { concat(X + 0.0, ones(n, 1); axis = 1) } else { X + 0.0 }
+  b = lstsq(D, y + 0.0)
+  residuals = y - D @ b
+  residue = sum(residuals^2)
+  total = if with { sum((y - mean(y))^2) } else { sum(y^2) }
+  stderr = sqrt(residue / max(n - len(b), 1) * diag(inv(D' @ D)))
+  (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total, stderr = stderr)
+}
+# pairwise_distances(X, Y): f64[m, n], the Euclidean distances of the rows of X from those of Y
+#     pairwise_distances([0, 0; 3, 4], [0, 0])         #> [[0], [5]]
+pairwise_distances(X, Y) = sqrt(sum((expand(X, 1) - expand(if rank(Y) == 1 { expand(Y, 0) } else { Y }, 0))^2; axis = 2))

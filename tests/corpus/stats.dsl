@@ -1,0 +1,83 @@
+# The library's statistics. Expected values are worked out by hand or follow from the definitions.
+check(f, x) = { c = check_grad(f, x); c.reverse_forward < 1e-12 and c.differences < 1e-7 }
+x = [2.0, 7, 1, 8, 2, 8, 1, 8, 2, 8]
+A = [1.0, 5, 2; 4, 0, 9]
+
+mean(A; axis = (0, 1))       #~ 3.5
+weighted_mean(A, [1, 3]; axis = 0)   #~ [3.25, 1.25, 7.25]
+weighted_mean(A, [1, 1, 2]; axis = 1)        #~ [2.5, 5.5]
+weighted_mean(A, A)          #~ sum(A^2) / sum(A)
+geometric_mean([1.0, 2; 4, 8]; axis = 0)     #~ [2, 4]
+harmonic_mean([2, 6])        #~ 3
+rms(A; axis = 1)             #~ [sqrt(10), sqrt(97/3)]
+median(x)                    #> 4.5
+median([5])                  #> 5.0
+median(A; axis = 1)          #> [2, 4]
+median([1, nan, 3])          #> nan
+median(A; axis = -2)         #> [2.5, 2.5, 5.5]
+quantile(x, [0, 0.1, 0.5, 1])        #~ [1, 1, 4.5, 8]
+quantile([10, 20], [0.25, 0.5; 0.75, 1])     #> [[12.5, 15], [17.5, 20]]
+quantile(A, [0.5, 1]; axis = 1)      #> [[2, 4], [5, 9]]
+quantile([1, inf], 0)        #> 1.0
+quantile([-inf, inf, inf], 0.75)     #> inf
+percentile(x, 90)            #~ 8
+mode([1.5, 2, 1.5])          #> 1.5
+grad(median)([3.0, 1, 2, 5]) #> [0.5, 0, 0.5, 0]
+grad(x -> quantile(x, 0.25))([3.0, 1, 2])    #> [0, 0.5, 0.5]
+(q -> quantile(x, q))'(0.35) #~ 0
+(q -> quantile([1.0, 4, 9], q))'(0.6)        #~ 10
+map(median, A)               #> [2, 4]
+map(v -> quantile(v, [0.0, 1]), A)   #> [[1, 5], [0, 9]]
+hessian(x -> median(x)^2)([3.0, 1, 2])       #> [[0, 0, 0], [0, 0, 0], [0, 0, 2]]
+
+var(A; axis = 1, ddof = 1)   #~ [13/3, 61/3]
+var(A; axis = 0)             #~ [2.25, 6.25, 12.25]
+std(A; axis = 1, ddof = 1)^2 #~ [13/3, 61/3]
+ptp(A; axis = 0)             #> [3, 5, 7]
+iqr(A; axis = 1)             #> [2, 4.5]
+moment([1, 2, 6], 3)         #~ 6
+skewness(A; axis = 1)[0]     #~ moment(A[0], 3) / var(A[0])^1.5
+kurtosis(A; axis = 0)        #~ [-2, -2, -2]
+zscore(A; axis = 1)[0]       #~ (A[0] - mean(A[0])) / std(A[0])
+mean(zscore(x; ddof = 1))    #~ 0
+std(zscore(x; ddof = 1); ddof = 1)   #~ 1
+check(x -> skewness(x) + kurtosis(x), x)     #> true
+
+N = [1, nan, 3; nan, nan, nan]
+nansum(N)                    #> 4.0
+nansum(N; axis = 1)          #> [4, 0]
+nanmean(N; axis = 1)         #> [2, nan]
+nanmax(N; axis = 0)          #> [1, -inf, 3]
+nanmin(N)                    #> 1.0
+grad(nansum)([1, nan])       #> [1, 0]
+grad(nanmean)([1.0, nan, 2]) #> [0.5, 0, 0.5]
+
+y = [1.0, 3, 1, 4, 0, 5, 1, 6, 2, 5]
+cov(x, y)                    #~ sum((x - mean(x)) * (y - mean(y))) / 9
+cov(x, x; ddof = 0)          #~ var(x)
+C = cov(stack(x, y; axis = 1))
+C[0, 1]                      #~ cov(x, y)
+C[1, 1]                      #~ var(y; ddof = 1)
+corrcoef(stack(x, y; axis = 1))[1, 0]        #~ corrcoef(x, y)
+corrcoef(x, -2x + 3)         #~ -1
+ranks([3, 1, 3, nan])        #> [2.5, 1, 2.5, 4]
+spearman(x, exp(x))          #~ 1
+autocorrelation([1.0, -1, 1, -1], 3)         #~ [1, -0.75, 0.5]
+check(x -> corrcoef(x, y) + cov(x, y), x)    #> true
+
+f = linregress(x, y)
+(s, i) = (f.slope, f.intercept)
+f.r                          #~ corrcoef(x, y)
+sum(y - s * x - i)           #~ 0 tol 1e-13
+sum((y - s * x - i) * x)     #~ 0 tol 1e-12
+g = linear_regression(expand(x, 1), y);
+g.coefficients               #~ [s] tol 1e-12
+g.intercept                  #~ i tol 1e-12
+g.r2                         #~ f.r^2 tol 1e-12
+g.stderr                     #~ [f.stderr, f.intercept_stderr] tol 1e-12
+linear_regression([1.0; 2], [2.0, 4]; intercept = false).coefficients        #~ [2]
+check(y -> linregress(x, y).slope^2, y)      #> true
+check(y -> sum(linear_regression(expand(x, 1), y).coefficients^2), y)        #> true
+pairwise_distances(A, A)     #~ norm(A[0] - A[1]) * [0, 1; 1, 0]
+try { median(zeros(0)) } catch m { m }       #> a quantile of nothing
+try { quantile(x, 1.5) } catch m { m }       #> a quantile is asked for a part between 0 and 1
