@@ -26,8 +26,6 @@ sech(x) = 1 / cosh(x)
 # log2(x), log10(x): logarithms to base 2 and 10
 log2(x) = log(x) / 0.6931471805599453
 log10(x) = log(x) / 2.302585092994046
-# erfc(x): 1 - erf(x)
-erfc(x) = 1 - erf(x)
 # relu(x): max(x, 0), with derivative 0 at 0
 relu(x) = where(x > 0, x, 0 * x)
 # sigmoid(x): 1/(1 + exp(-x)), without overflow
