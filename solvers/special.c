@@ -143,7 +143,26 @@ static double gamma_inc_rest(const double *x) {
 	if (x[1] == INFINITY || x[0] == 0) return 0;
 	return gsl_number(gsl.gsl_sf_gamma_inc_Q_e(x[0], x[1], &r), &r);
 }
-BY_GSL2(gamma_upper, gsl_sf_gamma_inc_e)
+/* Γ(a, x) of a <= 0, which GSL gives to some seven digits only: E_n where a is whole, the continued fraction (DLMF 8.9.2) right of 1, else a Γ(a, x) =
+ * Γ(a + 1, x) - x^a exp(-x) down from an a above 0. */
+static double gamma_upper(const double *p) {
+	double a = p[0];
+	const double x = p[1];
+	gsl_sf_result r;
+	if (isnan(a + x) || x < 0) return NAN;
+	if (a > 0) return gsl_number(gsl.gsl_sf_gamma_inc_e(a, x, &r), &r);
+	if (x == 0) return INFINITY;
+	if (whole(a)) return pow(x, a) * (a == 0 ? gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r) : gsl_number(gsl.gsl_sf_expint_En_e((int)(1 - a), x, &r), &r));
+	if (x >= 1) {
+		double f = x + 401 - a;
+		for (int m = 200; m > 0; m--) f = x + 2 * m - 1 - a - m * (m - a) / f;
+		return pow(x, a) * exp(-x) / f;
+	}
+	const double up = ceil(-a);
+	double g = gsl_number(gsl.gsl_sf_gamma_inc_e(a + up, x, &r), &r);
+	for (double k = up - 1; k >= 0; k--) g = (g - pow(x, a + k) * exp(-x)) / (a + k);
+	return g;
+}
 
 static double beta_inc(const double *x) {
 	gsl_sf_result r;
