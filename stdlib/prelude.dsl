@@ -79,8 +79,6 @@ trapz(y, x) = 0.5 * sum((y[1..] + y[..-1]) * (x[1..] - x[..-1]))
 flip(x) = x[.. by -1]
 # ravel(x): all elements as a vector
 ravel(x) = reshape(x, -1)
-# randint(a, b, n...): whole numbers in [a, b)
-randint(a, b, n) = a + i64(floor(rand(n) * (b - a)))
 
 # ---- searching
 
