@@ -27,7 +27,7 @@ Beta(a, b) = (family = "Beta", a = a, b = b)
 #     icdf(ChiSquared(1), 0.95)   #~ 3.841458820694124
 ChiSquared(nu) = (family = "ChiSquared", nu = nu)
 # StudentT(nu; mu, sigma): Student's t distribution with nu degrees of freedom, moved by mu and stretched by sigma
-#     icdf(StudentT(10), 0.975)   #~ 2.2281388519649385
+#     icdf(StudentT(10), 0.975)   #~ 2.228138851986274
 StudentT(nu; mu = 0.0, sigma = 1.0) = (family = "StudentT", nu = nu, mu = mu, sigma = sigma)
 # FDist(d1, d2): distribution of the ratio of two means of squares with d1 and d2 degrees of freedom (Fisher's F)
 #     icdf(FDist(5, 10), 0.95)    #~ 3.3258345304130126
@@ -376,7 +376,7 @@ shuffle(x) = x[permutation(len(x))]
 choice(x, n = (); replace = true, p = none) = {
   rows = if rank(x) == 0 { iota(x) } else { x }
   if kind(p) != "none" {
-    if not replace { _refuse("choice with probabilities p draws with replacement") }
+    assert(replace, "choice with probabilities p draws with replacement")
     assert(len(p) == len(rows), "choice takes as many probabilities as there are rows")
     c = cumsum(p)
     rows[min(_count_up_to(c, rand(n) * c[-1]), len(rows) - 1)]

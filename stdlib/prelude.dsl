@@ -84,12 +84,6 @@ ravel(x) = reshape(x, -1)
 
 # searchsorted(a, v): how many elements of the ascending vector a are <= v, for each v; O(len(a)) per element
 searchsorted(a, v) = sum(a <= expand(v, rank(v)); axis = rank(v))
-# interp(x, xs, ys): linear interpolation in the ascending table xs, ys; constant beyond its ends
-interp(x, xs, ys) = {
-  k = clamp(searchsorted(xs, stop_gradient(x)), 1, len(xs) - 1)
-  t = clamp((x - xs[k - 1]) / (xs[k] - xs[k - 1]), 0, 1)
-  ys[k - 1] + t * (ys[k] - ys[k - 1])
-}
 
 # ---- linear algebra
 
