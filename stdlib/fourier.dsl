@@ -3,8 +3,9 @@
 # x with `axis` and the last axis exchanged; twice is x again
 _last_axis(x, axis) = {
   r = rank(x)
-  a = if axis < 0 { axis + r } else { axis }
-  if a == r - 1 { x } else { transpose(x, map(k -> if k == a { r - 1 } else { if k == r - 1 { a } else { k } }, (...(0..r)))) }
+  assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
+  a = (axis + r) % r
+  if a == r - 1 { x } else { transpose(x, (...(0..a), r - 1, ...(a + 1..r - 1), a)) }
 }
 _length(x, axis) = shape(x)[axis]
 
@@ -165,7 +166,7 @@ _convolve_by(a, b) = {
 _convolve_fft(a, b) = {
   n = len(a) + len(b) - 1
   y = ifft(fft(concat(a + 0.0, zeros(len(b) - 1))) * fft(concat(b + 0.0, zeros(len(a) - 1))))
-  if dtype(a * b) == "c128" or dtype(a * b) == "c64" { y } else { real(y) }
+  if dtype(a[0] * b[0]) == "c128" or dtype(a[0] * b[0]) == "c64" { y } else { real(y) }
 }
 # correlate(a, b; mode, method): cross-correlation of vectors, sum over j of a_{j+k} conj(b_j), for k from -(len(b) - 1) on; modes and methods of convolve
 #     correlate([1, 2, 3], [0, 1, 0.5])   #> [0.5, 2, 3.5, 3, 0]
@@ -209,7 +210,8 @@ bartlett(n; periodic = false) = 1 - abs(_window_angle(n, periodic) / π - 1)
 # kaiser(n, beta; periodic): Kaiser's window
 #     kaiser(5, 0)                #~ [1, 1, 1, 1, 1]
 kaiser(n, beta; periodic = false) = besseli(0, beta * sqrt(max(1 - (_window_angle(n, periodic) / π - 1)^2, 0.0))) / besseli(0, beta)
-_window_angle(n, periodic) = 2 * π * iota(n) / max(if periodic { n } else { n - 1 }, 1)
+# one sample alone stands in the middle
+_window_angle(n, periodic) = if n == 1 { 0.0 * iota(n) + π } else { 2 * π * iota(n) / (if periodic { n } else { n - 1 }) }
 # periodogram(x; rate, window): (frequency, power): power density of a real signal sampled `rate` times per unit, one-sided, its mean taken off
 #   window: n factors, or none. The sum of power times the step of frequency is the mean square of the signal.
 #     p = periodogram(sin(2π * 0.25 * iota(64)))

@@ -196,7 +196,7 @@ _barycentric(x, y, w, t) = {
   k = argmax(hit; axis = rank(t))
   gap = x[k] - stop_gradient(x[k])
   e = expand(x[k], rank(t)) - x
-  slope = sum(where(hit, 0.0, w / expand(w[k], rank(t)) * (y - expand(y[k], rank(t))) / where(hit, 1.0, e)); axis = rank(t))
+  slope = sum(where(hit, 0.0, w / expand(w[k], rank(t)) * (y - expand(y[k], rank(t))) / where(e == 0, 1.0, e)); axis = rank(t))
   where(at_node, y[k] + (t - x[k]) * slope, sum(c * y; axis = rank(t)) / sum(c; axis = rank(t)))
 }
 
