@@ -332,7 +332,10 @@ static double fresnel_c(const double *x) { double c, s; fresnel(x[0], &c, &s); r
 static double fresnel_s(const double *x) { double c, s; fresnel(x[0], &c, &s); return s; }
 
 BY_GSL1(dawson, gsl_sf_dawson_e)
-BY_GSL1(exp_int_i, gsl_sf_expint_Ei_e)
+static double exp_int_i(const double *x) {
+	gsl_sf_result r;
+	return isnan(x[0]) ? NAN : x[0] > 720 ? INFINITY : gsl_number(gsl.gsl_sf_expint_Ei_e(x[0], &r), &r); /* of too large a number GSL tells the sign wrong */
+}
 BY_GSL1(sin_int, gsl_sf_Si_e)
 BY_GSL1(cos_int, gsl_sf_Ci_e)
 BY_GSL1(sinh_int, gsl_sf_Shi_e)
@@ -343,7 +346,7 @@ static double exp_int(const double *p) {
 	const double n = p[0], x = p[1];
 	gsl_sf_result r;
 	if (!whole(n) || isnan(x)) return NAN;
-	if (n == 1) return x == 0 ? INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
+	if (n == 1) return x == 0 ? INFINITY : x < -720 ? -INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
 	if (x < 0) return NAN;
 	if (x == 0) return n > 1 ? 1 / (n - 1) : INFINITY;
 	if (n > 1) return gsl_number(gsl.gsl_sf_expint_En_e((int)n, x, &r), &r);
