@@ -33,6 +33,7 @@ typedef struct HostDef {
 	                  const Ref *result_cotangents, Ref *cotangents);
 	/* With the operands flagged batched[k] carrying a leading axis of length `n`: results that all carry it. NULL: `map` loops. */
 	void (*batch)(Builder *b, const struct HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results);
+	bool pure;    /* cannot fail and does nothing but give its results: equal calls may be shared, and one whose results nobody uses dropped */
 	bool written; /* the value is that of the first function handed over: it may be called instead where no derivative is asked for any more */
 	void (*free_ud)(Ctx *c, void *ud);
 } HostDef;
@@ -54,6 +55,8 @@ typedef uint32_t HostId;
 /* Copies def; fns each gain a reference; lives as long as the context. Equal calls get equal ids. */
 HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns, uint32_t noptions, const int64_t *options);
 const HostCall *host_call(const Ctx *c, HostId id);
+/* Whether the definition says so, or, where the value is that of a function, that has nothing in it that must run. */
+bool host_is_pure(const HostCall *call);
 /* Emits the call: infers the result types through def->types. Returns how many results. */
 uint32_t build_host(Builder *b, HostId id, uint32_t nargs, const Ref *args, Ref *results, uint32_t cap);
 

@@ -318,6 +318,12 @@ HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fn
 	return st->hosts.n - 1;
 }
 
+bool host_is_pure(const HostCall *call) {
+	if (!call->def->written) return call->def->pure;
+	const Fn *f = call->fns[0];
+	return f->finished && !f->effects && !f->must_run;
+}
+
 const HostCall *host_call(const Ctx *c, HostId id) {
 	const IrState *st = ctx_slot(c, SLOT_IR);
 	return st && id < st->hosts.n ? st->hosts.at[id] : NULL;

@@ -23,6 +23,44 @@ static BUILTIN(elementwise) {
 	return sp_elementwise(sp, self->op, call->n, call->args, call->span);
 }
 
+/* _each(name, x, ...): a host function that gives each element its own number, in f64; of single precision the result is rounded. */
+static BUILTIN(each) {
+	UNUSED;
+	const char *name = sp_want_string(sp, call->args[0], call->spans[0], "a function's name");
+	const HostDef *def = host_find(sp->c, arena_printf(sp->a, "each.%s", name));
+	const uint32_t n = call->n - 1;
+	if (!def || def->nargs != n) sp_fail(sp, E_HOST, call->span, "there is no function `%s` of %u numbers here", name, n);
+	for (uint32_t i = 1; i <= n; i++)
+		if (call->args[i]->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, call->span);
+	Av *x[MAX_RANK];
+	Ref r[MAX_RANK], y;
+	bool weak = true;
+	Dtype d = DT_BOOL;
+	for (uint32_t i = 0; i < n; i++) {
+		x[i] = sp_want_array(sp, call->args[1 + i], sp_user_place(sp, call->span), name);
+		weak = weak && x[i]->weak;
+		if (dtype_is_complex((Dtype)ty(sp, x[i]->ref)->dtype)) {
+			Diag *e = diag_error(sp->c, E_DTYPE, sp_user_place(sp, call->span), "`%s` takes real numbers, not %s", name, sp_type_text(sp, x[i]));
+			diag_hint(sp->c, e, "real(z), imag(z) or abs(z)");
+			sp_throw(sp);
+		}
+	}
+	/* f32 is what an f32 gives in the company of f32, of weak numbers and of whole ones */
+	for (uint32_t i = 0; i < n; i++) {
+		const Dtype di = (Dtype)ty(sp, x[i]->ref)->dtype;
+		if (di == DT_F32 && d != DT_F64) d = DT_F32;
+		if (di == DT_F64 && !x[i]->weak) d = DT_F64;
+		r[i] = sp_to_dtype(sp, x[i], DT_F64);
+	}
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 1; i < n; i++) sp_broadcast_pair(sp, &r[0], &r[i], x[0], x[i], sp_user_place(sp, call->span), "combine");
+	sp_at(sp, sp_user_place(sp, call->span));
+	build_host(sp->b, host_call_intern(sp->c, def, 0, NULL, 0, NULL), n, r, &y, 1);
+	Av *v = av_array(sp, d == DT_F32 ? build_convert(sp->b, y, DT_F32) : y);
+	v->weak = weak;
+	return v;
+}
+
 static BUILTIN(where) {
 	UNUSED;
 	Av *c = sp_want_array(sp, call->args[0], call->spans[0], "where"), *x = sp_want_array(sp, call->args[1], call->spans[1], "where"),
@@ -596,6 +634,7 @@ const Builtin builtins_array[] = {
 	EW("stop_gradient", OP_STOP, "stop_gradient(x): x, without a derivative"),
 	EWW("atan2", OP_ATAN2, "atan2(y, x): angle of the point (x, y), radians"),
 	EWW("mod", OP_MOD, "mod(x, y): remainder with the sign of y"),
+	{.name = "_each", .min_args = 2, .max_args = 6, .run = each},
 	EWW("pow", OP_POW, "pow(x, y): x^y"),
 	{.name = "where", .min_args = 3, .max_args = 3, .run = where, .doc = "where(c, a, b): a where c is true, else b, element by element"},
 	{.name = "bool", .min_args = 1, .max_args = 1, .run = convert, .doc = "bool(x): whether x is not 0"},

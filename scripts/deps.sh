@@ -6,7 +6,7 @@
 # where that fails, prints the packages to install and exits 1. With everything in place it changes nothing and uses no network.
 set -euo pipefail
 
-build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev
+build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev libgsl-dev
 	libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev)
 check_packages=(tmux python3 libmpfr-dev)
 
@@ -62,6 +62,7 @@ failing_probes() {
 		fftw3|#include <fftw3.h>\nint main(void){fftw_cleanup();return 0;}|-lfftw3
 		sundials|#include <cvodes/cvodes.h>\n#include <sundials/sundials_config.h>\nint main(void){void*p=0;CVodeFree(&p);return 0;}|-lsundials_cvodes
 		suitesparse|#include <klu.h>\nint main(void){klu_common c;return !klu_defaults(&c);}|-lklu
+		gsl|#include <gsl/gsl_sf.h>\nint main(void){return gsl_sf_bessel_J0(1)==0;}|-lgsl -lgslcblas
 		readline|#include <stdio.h>\n#include <readline/readline.h>\nint main(void){return rl_initialize==0;}|-lreadline
 		libpng|#include <png.h>\nint main(void){return png_access_version_number()==0;}|-lpng
 	PROBES
@@ -79,12 +80,12 @@ elsewhere() { # WHAT
 	cat >&2 <<-'NAMES'
 		Install what is missing with this system's package manager, then run make again. The packages are called
 		  Debian, Ubuntu   build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev
-		                   libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev; for the tests also tmux
+		                   libgsl-dev libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev; for the tests also tmux
 		                   python3 libmpfr-dev
 		  Fedora           gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel sundials-devel suitesparse-devel
-		                   readline-devel libpng-devel, LLVM 19 with clang and lld; for the tests also tmux python3 mpfr-devel
-		  Arch             base-devel openblas lapacke fftw sundials suitesparse readline libpng; for the tests also tmux python
-		  macOS, Homebrew  make gcc pkg-config openblas lapack fftw sundials suite-sparse readline libpng; for the tests also tmux
+		                   gsl-devel readline-devel libpng-devel, LLVM 19 with clang and lld; for the tests also tmux python3 mpfr-devel
+		  Arch             base-devel openblas lapacke fftw sundials suitesparse gsl readline libpng; for the tests also tmux python
+		  macOS, Homebrew  make gcc pkg-config openblas lapack fftw sundials suite-sparse gsl readline libpng; for the tests also tmux
 		Atled is built and tested on Debian; the other lists are for orientation.
 	NAMES
 	exit 1

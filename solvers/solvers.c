@@ -4,6 +4,7 @@
  * nothing pays some hundred bytes.
  */
 #include "solvers/dae.h"
+#include "solvers/elementwise.h"
 #include "solvers/ode.h"
 #include "solvers/solvers.h"
 #include "solvers/sparse.h"
@@ -14,6 +15,7 @@ static void register_all(Ctx *c, void *arg) {
 	                              &dae_host, &dae_tangent_host, &dae_adjoint_host, &dae_curvature_host,
 	                              &sparse_solve_host};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
+	each_register(c);
 }
 
 Status solvers_init(Ctx *c) {

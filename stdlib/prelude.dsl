@@ -39,9 +39,6 @@ sech(x) = 1 / cosh(x)
 #     log10(1000.0)                 #~ 3
 log2(x) = log(x) / 0.6931471805599453
 log10(x) = log(x) / 2.302585092994046
-# erfc(x): 1 - erf(x)
-#     erfc(0.5)                     #~ 0.4795001221869535
-erfc(x) = 1 - erf(x)
 # relu(x): max(x, 0), with derivative 0 at 0
 #     relu([-2, 3])                 #> [0, 3]
 relu(x) = where(x > 0, x, 0 * x)
@@ -58,15 +55,6 @@ angle(z) = atan2(imag(z), real(z))
 #     clamp([-1, 0.5, 7], 0, 1)     #> [0, 0.5, 1]
 clamp(x, lo, hi) = min(max(x, lo), hi)
 
-# ---- searching
-
-# interp(x, xs, ys): linear interpolation in the ascending table xs, ys; constant beyond its ends
-#     interp(1.5, [0.0, 1, 2], [0.0, 10, 30])  #> 20.0
-interp(x, xs, ys) = {
-  k = clamp(searchsorted(xs, stop_gradient(x)), 1, len(xs) - 1)
-  t = clamp((x - xs[k - 1]) / (xs[k] - xs[k - 1]), 0, 1)
-  ys[k - 1] + t * (ys[k] - ys[k - 1])
-}
 
 # ---- derivatives
 

@@ -1,0 +1,387 @@
+# distributions.dsl - probability distributions, and draws from arrays.
+#
+# A distribution is a record with its name and parameters: d = Normal(0, 2). What is asked of it: pdf(d, x), logpdf(d, x), cdf(d, x), ccdf(d, x), icdf(d, p), sample(d, n), moments(d). Of a
+# discrete one pdf is the probability of x. x, p and the parameters are numbers or arrays that broadcast. All can be differentiated by x, p and the parameters, in every
+# mode and order; samples as well, since those of continuous distributions move with the parameters at fixed random bits (reparameterisation).
+# Definitions: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, 1994; Univariate Discrete Distributions, 2005.
+
+# ---- which there are
+
+# Normal(mu, sigma): normal distribution of this mean and standard deviation; Normal() is the standard one
+#     pdf(Normal(0, 2), 0)        #~ 1 / sqrt(8pi)
+#     cdf(Normal(), 1.96)         #~ 0.9750021048517795
+Normal(mu = 0.0, sigma = 1.0) = (family = "Normal", mu = mu, sigma = sigma)
+# Uniform(a, b): uniform distribution between a and b
+#     cdf(Uniform(1, 3), [0, 2, 4])   #> [0, 0.5, 1]
+Uniform(a = 0.0, b = 1.0) = (family = "Uniform", a = a, b = b)
+# Exponential(scale): exponential distribution of this mean
+#     cdf(Exponential(2), 2)      #~ 1 - exp(-1)
+Exponential(scale = 1.0) = (family = "Exponential", scale = scale)
+# Gamma(shape, scale): gamma distribution, density proportional to x^(shape-1) exp(-x/scale)
+#     moments(Gamma(3, 2)).mean   #~ 6
+Gamma(shape, scale = 1.0) = (family = "Gamma", shape = shape, scale = scale)
+# Beta(a, b): beta distribution on 0 .. 1, density proportional to x^(a-1) (1-x)^(b-1)
+#     cdf(Beta(2, 3), 0.5)        #~ 11/16
+Beta(a, b) = (family = "Beta", a = a, b = b)
+# ChiSquared(nu): distribution of the sum of the squares of nu standard normal numbers
+#     icdf(ChiSquared(1), 0.95)   #~ 3.841458820694124
+ChiSquared(nu) = (family = "ChiSquared", nu = nu)
+# StudentT(nu; mu, sigma): Student's t distribution with nu degrees of freedom, moved by mu and stretched by sigma
+#     icdf(StudentT(10), 0.975)   #~ 2.228138851986274
+StudentT(nu; mu = 0.0, sigma = 1.0) = (family = "StudentT", nu = nu, mu = mu, sigma = sigma)
+# FDist(d1, d2): distribution of the ratio of two means of squares with d1 and d2 degrees of freedom (Fisher's F)
+#     icdf(FDist(5, 10), 0.95)    #~ 3.3258345304130126
+FDist(d1, d2) = (family = "FDist", d1 = d1, d2 = d2)
+# LogNormal(mu, sigma): distribution of exp(x) for x of Normal(mu, sigma)
+#     icdf(LogNormal(1, 2), 0.5)  #~ e
+LogNormal(mu = 0.0, sigma = 1.0) = (family = "LogNormal", mu = mu, sigma = sigma)
+# Weibull(shape, scale): Weibull distribution, cdf 1 - exp(-(x/scale)^shape)
+#     cdf(Weibull(2, 3), 3)       #~ 1 - exp(-1)
+Weibull(shape, scale = 1.0) = (family = "Weibull", shape = shape, scale = scale)
+# Cauchy(location, scale): Cauchy distribution; it has neither mean nor variance
+#     icdf(Cauchy(), 0.75)        #~ 1
+Cauchy(location = 0.0, scale = 1.0) = (family = "Cauchy", location = location, scale = scale)
+# Laplace(location, scale): Laplace distribution, density exp(-|x - location|/scale) / (2 scale)
+#     pdf(Laplace(), 0)           #~ 0.5
+Laplace(location = 0.0, scale = 1.0) = (family = "Laplace", location = location, scale = scale)
+# Logistic(location, scale): logistic distribution, whose cdf is the sigmoid
+#     cdf(Logistic(), 1)          #~ sigmoid(1)
+Logistic(location = 0.0, scale = 1.0) = (family = "Logistic", location = location, scale = scale)
+# Gumbel(location, scale): Gumbel distribution of the largest of many, cdf exp(-exp(-(x - location)/scale))
+#     cdf(Gumbel(), 0)            #~ exp(-1)
+Gumbel(location = 0.0, scale = 1.0) = (family = "Gumbel", location = location, scale = scale)
+# Pareto(shape, scale): Pareto distribution, cdf 1 - (scale/x)^shape from scale on
+#     cdf(Pareto(3, 2), 4)        #~ 7/8
+Pareto(shape, scale = 1.0) = (family = "Pareto", shape = shape, scale = scale)
+# Poisson(rate): number of events when `rate` are expected
+#     pdf(Poisson(3), 2)          #~ 4.5 * exp(-3)
+Poisson(rate) = (family = "Poisson", rate = rate)
+# Binomial(n, p): number of successes of n trials, each of probability p
+#     pdf(Binomial(4, 0.5), [0, 1, 2])   #~ [1, 4, 6] / 16
+Binomial(n, p) = (family = "Binomial", n = n, p = p)
+# Bernoulli(p): 1 with probability p, else 0
+#     moments(Bernoulli(0.3)).variance   #~ 0.21
+Bernoulli(p) = Binomial(1, p)
+# Geometric(p): number of failures before the first success
+#     cdf(Geometric(0.5), 2)      #~ 7/8
+Geometric(p) = (family = "NegativeBinomial", r = 1.0, p = p)
+# NegativeBinomial(r, p): number of failures before the r-th success; r may be any number above 0
+#     pdf(NegativeBinomial(2, 0.5), 1)   #~ 1/4
+NegativeBinomial(r, p) = (family = "NegativeBinomial", r = r, p = p)
+# MultivariateNormal(mu, covariance): normal distribution of vectors, f64[k]; pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there is no cdf
+#   covariance symmetric and positive definite, else an error
+#     logpdf(MultivariateNormal([0.0, 0], eye(2)), [1.0, 2])   #~ -2.5 - log(2pi)
+MultivariateNormal(mu, covariance) = (family = "MultivariateNormal", mu = mu + 0.0, covariance = covariance + 0.0)
+# Dirichlet(alpha): distribution of k numbers above 0 whose sum is 1; pdf and logpdf take vectors or rows of a matrix, sample(d, n) gives f64[n, k]; there is no cdf
+#     pdf(Dirichlet([1.0, 1, 1]), [0.2, 0.3, 0.5])   #~ 2
+Dirichlet(alpha) = (family = "Dirichlet", alpha = alpha + 0.0)
+
+# ---- what is asked of them
+
+# pdf(d, x): density of a distribution at x; of a discrete one the probability
+#   0 outside of where it lives
+#     pdf(Exponential(1), [-1, 0, 1])    #~ [0, 1, exp(-1)]
+#     grad(s -> pdf(Normal(0, s), 1))(1.0)   #~ 0
+pdf(d, x) = {
+  f = _family(d, "pdf")
+  if has(f, "pdf") { f.pdf(d, x) } else { exp(f.logpdf(d, x)) }
+}
+# logpdf(d, x): logarithm of pdf(d, x), also where that underflows
+#     logpdf(Normal(), 100)       #~ -5000 - 0.5log(2pi)
+logpdf(d, x) = _family(d, "logpdf").logpdf(d, x)
+# cdf(d, x): probability of a value up to x
+#     cdf(Poisson(2), [-1, 0, 0.5])   #~ [0, exp(-2), exp(-2)]
+cdf(d, x) = _asked(d, "cdf")(d, x)
+# ccdf(d, x): probability of a value above x, 1 - cdf(d, x) without cancellation
+#     ccdf(Normal(), 10)          #~ 7.619853024160527e-24 tol 1e-36
+ccdf(d, x) = {
+  f = _family(d, "ccdf")
+  if has(f, "ccdf") { f.ccdf(d, x) } else { 1 - _asked(d, "cdf")(d, x) }
+}
+# icdf(d, p): quantile: x with cdf(d, x) = p; of a discrete distribution the smallest whole x with cdf(d, x) >= p
+#   NaN unless 0 <= p <= 1. Derivatives by p and the parameters, of continuous ones
+#     icdf(Normal(), 0.975)       #~ 1.959963984540054
+#     icdf(Poisson(3), [0.1, 0.5])   #> [1, 3]
+icdf(d, p) = _asked(d, "icdf")(d, p)
+# sample(d, n): n numbers drawn from a distribution; n may be a tuple of lengths, and when it is left out there is one number
+#   the same for the same seed on every machine. Normal numbers by Box and Muller, others by icdf of uniform ones.
+#     shape(sample(Gamma(2.0), (3, 4)))   #> (3, 4)
+sample(d, n = ()) = {
+  f = _family(d, "sample")
+  if has(f, "sample") { f.sample(d, n) } else { f.icdf(d, rand(n)) }
+}
+# moments(d): mean and variance of a distribution, as a record
+#   infinite or NaN where it has none
+#     moments(Beta(1, 1))         #~ (1/2, 1/12)
+moments(d) = {
+  m = _asked(d, "moments")(d)
+  (mean = m[0], variance = m[1])
+}
+
+_family(d, what) = {
+  if kind(d) != "record" { _refuse("{what} takes a distribution, such as Normal(0, 1), before its number") }
+  if not has(d, "family") { _refuse("{what} takes a distribution, such as Normal(0, 1), before its number") }
+  field(_families, d.family)
+}
+_asked(d, what) = {
+  f = _family(d, what)
+  if not has(f, what) { _refuse("there is no {what} of {d.family}") }
+  field(f, what)
+}
+
+_root2 = 1.4142135623730951
+_log_root_2pi = 0.9189385332046728
+# Inside of its support the value that f gives, outside another; f is fed a number from inside there.
+_within(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), outside)
+# p, and NaN outside of 0 .. 1
+_probability(p) = where(0 <= p and p <= 1, p, nan)
+
+_families = (
+  Normal = (
+    logpdf = (d, x) -> -0.5 * ((x - d.mu) / d.sigma)^2 - log(d.sigma) - _log_root_2pi,
+    cdf = (d, x) -> 0.5 * erfc((d.mu - x) / (d.sigma * _root2)),
+    ccdf = (d, x) -> 0.5 * erfc((x - d.mu) / (d.sigma * _root2)),
+    icdf = (d, p) -> d.mu - d.sigma * _root2 * erfcinv(2 * p),
+    sample = (d, n) -> d.mu + d.sigma * randn(n),
+    moments = d -> (d.mu, d.sigma^2)
+  ),
+  Uniform = (
+    pdf = (d, x) -> where(d.a <= x and x <= d.b, 1 / (d.b - d.a), 0.0),
+    logpdf = (d, x) -> where(d.a <= x and x <= d.b, -log(d.b - d.a), -inf),
+    cdf = (d, x) -> clamp((x - d.a) / (d.b - d.a), 0.0, 1.0),
+    ccdf = (d, x) -> clamp((d.b - x) / (d.b - d.a), 0.0, 1.0),
+    icdf = (d, p) -> d.a + (d.b - d.a) * _probability(p),
+    moments = d -> (0.5 * (d.a + d.b), (d.b - d.a)^2 / 12)
+  ),
+  Exponential = (
+    logpdf = (d, x) -> where(x >= 0, -x / d.scale - log(d.scale), -inf),
+    cdf = (d, x) -> -expm1(-max(x, 0) / d.scale),
+    ccdf = (d, x) -> exp(-max(x, 0) / d.scale),
+    icdf = (d, p) -> -d.scale * log1p(-_probability(p)),
+    moments = d -> (d.scale, d.scale^2)
+  ),
+  Gamma = (
+    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _gamma_density(d.shape, x / d.scale) / d.scale, where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
+    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> (d.shape - 1) * log(x / d.scale) - x / d.scale - lgamma(d.shape) - log(d.scale), where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
+    cdf = (d, x) -> gammainc(d.shape, max(x, 0) / d.scale),
+    ccdf = (d, x) -> gammaincc(d.shape, max(x, 0) / d.scale),
+    icdf = (d, p) -> d.scale * gammaincinv(d.shape, p),
+    moments = d -> (d.shape * d.scale, d.shape * d.scale^2)
+  ),
+  Beta = (
+    pdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> _beta_density(d.a, d.b, x), where(x == 0, _at_zero(d.a, d.b), where(x == 1, _at_zero(d.b, d.a), 0.0))),
+    logpdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> (d.a - 1) * log(x) + (d.b - 1) * log1p(-x) - lbeta(d.a, d.b), where(x == 0, log(_at_zero(d.a, d.b)), where(x == 1, log(_at_zero(d.b, d.a)), -inf))),
+    cdf = (d, x) -> betainc(d.a, d.b, clamp(x, 0.0, 1.0)),
+    ccdf = (d, x) -> betainc(d.b, d.a, 1 - clamp(x, 0.0, 1.0)),
+    icdf = (d, p) -> betaincinv(d.a, d.b, p),
+    moments = d -> (d.a / (d.a + d.b), d.a * d.b / ((d.a + d.b)^2 * (d.a + d.b + 1)))
+  ),
+  ChiSquared = (
+    pdf = (d, x) -> pdf(Gamma(0.5 * d.nu, 2.0), x),
+    logpdf = (d, x) -> logpdf(Gamma(0.5 * d.nu, 2.0), x),
+    cdf = (d, x) -> gammainc(0.5 * d.nu, 0.5 * max(x, 0)),
+    ccdf = (d, x) -> gammaincc(0.5 * d.nu, 0.5 * max(x, 0)),
+    icdf = (d, p) -> 2 * gammaincinv(0.5 * d.nu, p),
+    moments = d -> (1.0 * d.nu, 2.0 * d.nu)
+  ),
+  StudentT = (
+    logpdf = (d, x) -> _t_logpdf(d.nu, (x - d.mu) / d.sigma) - log(d.sigma),
+    cdf = (d, x) -> _t_cdf(d.nu, (x - d.mu) / d.sigma),
+    ccdf = (d, x) -> _t_cdf(d.nu, (d.mu - x) / d.sigma),
+    icdf = (d, p) -> d.mu + d.sigma * _t_icdf(d.nu, p),
+    moments = d -> (where(d.nu > 1, d.mu + 0.0 * d.nu, nan), where(d.nu > 2, d.sigma^2 * d.nu / (where(d.nu > 2, d.nu, 3.0) - 2), where(d.nu > 1, inf, nan)))
+  ),
+  FDist = (
+    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _beta_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / (d.d1 * x + d.d2)) * d.d1 * d.d2 / (d.d1 * x + d.d2)^2, where(x == 0, _at_zero(0.5 * d.d1, 1.0), 0.0)),
+    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * d.d1 * log(d.d1 * x / (d.d1 * x + d.d2)) + 0.5 * d.d2 * log(d.d2 / (d.d1 * x + d.d2)) - log(x) - lbeta(0.5 * d.d1, 0.5 * d.d2), where(x == 0, log(_at_zero(0.5 * d.d1, 1.0)), -inf)),
+    cdf = (d, x) -> { y = max(x, 0); betainc(0.5 * d.d1, 0.5 * d.d2, d.d1 * y / (d.d1 * y + d.d2)) },
+    ccdf = (d, x) -> { y = max(x, 0); betainc(0.5 * d.d2, 0.5 * d.d1, d.d2 / (d.d1 * y + d.d2)) },
+    icdf = (d, p) -> { w = betaincinv(0.5 * d.d1, 0.5 * d.d2, p); d.d2 * w / (d.d1 * (1 - w)) },
+    moments = d -> (where(d.d2 > 2, d.d2 / (d.d2 - 2), inf), where(d.d2 > 4, 2 * d.d2^2 * (d.d1 + d.d2 - 2) / (d.d1 * (d.d2 - 2)^2 * (d.d2 - 4)), inf))
+  ),
+  LogNormal = (
+    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x * d.sigma) - _log_root_2pi, -inf),
+    cdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * erfc((d.mu - log(x)) / (d.sigma * _root2)), 0.0),
+    ccdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * erfc((log(x) - d.mu) / (d.sigma * _root2)), 1.0),
+    icdf = (d, p) -> exp(d.mu - d.sigma * _root2 * erfcinv(2 * p)),
+    sample = (d, n) -> exp(d.mu + d.sigma * randn(n)),
+    moments = d -> (exp(d.mu + 0.5 * d.sigma^2), expm1(d.sigma^2) * exp(2 * d.mu + d.sigma^2))
+  ),
+  Weibull = (
+    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) - (x / d.scale)^d.shape, where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
+    cdf = (d, x) -> _within(x > 0, x, 1.0, x -> -expm1(-(x / d.scale)^d.shape), 0.0),
+    ccdf = (d, x) -> _within(x > 0, x, 1.0, x -> exp(-(x / d.scale)^d.shape), 1.0),
+    icdf = (d, p) -> d.scale * (-log1p(-_probability(p)))^(1 / d.shape),
+    moments = d -> (d.scale * gamma(1 + 1 / d.shape), d.scale^2 * (gamma(1 + 2 / d.shape) - gamma(1 + 1 / d.shape)^2))
+  ),
+  Cauchy = (
+    pdf = (d, x) -> 1 / (π * d.scale * (1 + ((x - d.location) / d.scale)^2)),
+    logpdf = (d, x) -> -log(π * d.scale) - log1p(((x - d.location) / d.scale)^2),
+    cdf = (d, x) -> atan2(1.0 + 0.0 * x, (d.location - x) / d.scale) / π,
+    ccdf = (d, x) -> atan2(1.0 + 0.0 * x, (x - d.location) / d.scale) / π,
+    icdf = (d, p) -> d.location - d.scale * cos(π * _probability(p)) / sin(π * p),
+    moments = d -> (nan + 0.0 * d.location, nan + 0.0 * d.scale)
+  ),
+  Laplace = (
+    logpdf = (d, x) -> -abs(x - d.location) / d.scale - log(2 * d.scale),
+    cdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, h, 1 - h) },
+    ccdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, 1 - h, h) },
+    icdf = (d, p) -> { q = _probability(p); d.location + d.scale * where(q < 0.5, log(2 * min(q, 0.5)), -log(2 * min(1 - q, 0.5))) },
+    moments = d -> (d.location, 2 * d.scale^2)
+  ),
+  Logistic = (
+    logpdf = (d, x) -> { z = abs(x - d.location) / d.scale; -z - 2 * log1p(exp(-z)) - log(d.scale) },
+    cdf = (d, x) -> 1 / (1 + exp((d.location - x) / d.scale)),
+    ccdf = (d, x) -> 1 / (1 + exp((x - d.location) / d.scale)),
+    icdf = (d, p) -> { q = _probability(p); d.location + d.scale * (log(q) - log1p(-q)) },
+    moments = d -> (d.location, (π * d.scale)^2 / 3)
+  ),
+  Gumbel = (
+    logpdf = (d, x) -> { z = (x - d.location) / d.scale; -z - exp(-z) - log(d.scale) },
+    cdf = (d, x) -> exp(-exp((d.location - x) / d.scale)),
+    ccdf = (d, x) -> -expm1(-exp((d.location - x) / d.scale)),
+    icdf = (d, p) -> d.location - d.scale * log(-log(_probability(p))),
+    moments = d -> (d.location + 0.5772156649015329 * d.scale, (π * d.scale)^2 / 6)
+  ),
+  Pareto = (
+    logpdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> log(d.shape) + d.shape * log(d.scale) - (d.shape + 1) * log(x), -inf),
+    cdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> -expm1(d.shape * log(d.scale / x)), 0.0),
+    ccdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> exp(d.shape * log(d.scale / x)), 1.0),
+    icdf = (d, p) -> d.scale * exp(-log1p(-_probability(p)) / d.shape),
+    moments = d -> (where(d.shape > 1, d.shape * d.scale / (d.shape - 1), inf), where(d.shape > 2, d.shape * d.scale^2 / ((d.shape - 1)^2 * (d.shape - 2)), inf))
+  ),
+  Poisson = (
+    pdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_density(x + 1, d.rate), 0.0),
+    logpdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> x * log(d.rate) - d.rate - lgamma(x + 1), -inf),
+    cdf = (d, x) -> _within(x >= 0, x, 0.0, x -> gammaincc(floor(x) + 1, d.rate), 0.0),
+    ccdf = (d, x) -> _within(x >= 0, x, 0.0, x -> gammainc(floor(x) + 1, d.rate), 1.0),
+    icdf = (d, p) -> _least(k -> gammaincc(k + 1, stop_gradient(d.rate)), p + 0.0 * stop_gradient(d.rate)),
+    moments = d -> (d.rate, d.rate)
+  ),
+  Binomial = (
+    pdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0, x -> _beta_density(x + 1.0, d.n - x + 1.0, d.p) / (d.n + 1), 0.0),
+    logpdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0, x -> _times_log(x, d.p) + _times_log(d.n - x, 1 - d.p) - lbeta(x + 1.0, d.n - x + 1.0) - log(d.n + 1.0), -inf),
+    cdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(max(d.n - floor(x), 0.5), floor(x) + 1, 1 - d.p), where(x < 0, 0.0, 1.0)),
+    ccdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p), where(x < 0, 1.0, 0.0)),
+    icdf = (d, p) -> {
+      n = stop_gradient(1.0 * d.n)
+      q = stop_gradient(d.p)
+      where(p == 1, n, _least(k -> where(k < n, betainc(max(n - k, 0.5), k + 1, 1 - q), 1.0), p + 0.0 * n * q))
+    },
+    moments = d -> (d.n * d.p, d.n * d.p * (1 - d.p))
+  ),
+  NegativeBinomial = (
+    pdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> _beta_density(1.0 * d.r, x + 1.0, d.p) * d.p / (d.r + x), 0.0),
+    logpdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> d.r * log(d.p) + _times_log(x, 1 - d.p) - lbeta(1.0 * d.r, x + 1.0) - log(d.r + x), -inf),
+    cdf = (d, x) -> _within(x >= 0, x, 0.0, x -> betainc(d.r, floor(x) + 1, d.p), 0.0),
+    ccdf = (d, x) -> _within(x >= 0, x, 0.0, x -> betainc(floor(x) + 1, d.r, 1 - d.p), 1.0),
+    icdf = (d, p) -> {
+      r = stop_gradient(1.0 * d.r)
+      q = stop_gradient(d.p)
+      _least(k -> betainc(r, k + 1, q), p + 0.0 * r * q)
+    },
+    moments = d -> (d.r * (1 - d.p) / d.p, d.r * (1 - d.p) / d.p^2)
+  ),
+  MultivariateNormal = (
+    logpdf = (d, x) -> {
+      L = cholesky(d.covariance)
+      y = x - d.mu
+      z = if rank(y) == 1 { trisolve(L, y) } else { transpose(trisolve(L, transpose(y))) }
+      -0.5 * sum(z^2; axis = -1) - sum(log(diag(L))) - len(d.mu) * _log_root_2pi
+    },
+    sample = (d, n) -> {
+      L = cholesky(d.covariance)
+      d.mu + randn(_lengths(n, len(d.mu))) @ L'
+    },
+    moments = d -> (d.mu, d.covariance)
+  ),
+  Dirichlet = (
+    logpdf = (d, x) -> lgamma(sum(d.alpha)) - sum(lgamma(d.alpha)) + sum((d.alpha - 1) * log(x); axis = -1),
+    sample = (d, n) -> {
+      g = gammaincinv(d.alpha, rand(_lengths(n, len(d.alpha))))
+      g / sum(g; axis = -1, keepdims = true)
+    },
+    moments = d -> {
+      total = sum(d.alpha)
+      share = d.alpha / total
+      (share, (diag(share) - outer(share, share)) / (total + 1))
+    }
+  )
+)
+
+_lengths(n, k) = if kind(n) == "tuple" or kind(n) == "list" { (...n, k) } else { (n, k) }
+# A density like x^(a-1) at 0
+_at_zero(a, value) = where(a < 1, inf, where(a == 1, value, 0.0))
+# x log(p), and 0 where x is 0
+_times_log(x, p) = x * log(where(x == 0, 1.0, p))
+# The smallest whole k >= 0 with F(k) >= p, by doubling and halving
+_least(F, p) = {
+  q = stop_gradient(where(0 <= p and p < 1, p, 0.0))
+  low = 0.0 * q - 1
+  high = 0.0 * q
+  while any(F(high) < q) {
+    short = F(high) < q
+    low = where(short, high, low)
+    high = where(short, 2 * high + 1, high)
+  }
+  while any(high - low > 1) {
+    mid = floor(0.5 * (low + high))
+    short = F(max(mid, 0)) < q
+    low = where(mid > low and short, mid, low)
+    high = where(mid > low and not short, mid, high)
+  }
+  where(0 <= p and p < 1, high, where(p == 1, inf, nan))
+}
+
+# ---- Student's t
+
+_t_logpdf(nu, x) = -0.5 * (nu + 1) * log1p(x^2 / nu) - lbeta(0.5 * nu, 0.5) - 0.5 * log(nu)
+# From the side of the incomplete beta function that loses nothing; its rule has no root of x in it.
+_t_cdf(nu, x) = {
+  small = x^2 < nu
+  tail = 0.5 * betainc(0.5 * nu, 0.5, nu / (nu + x^2))
+  where(small, 0.5 + 0.5 * sign(x) * betainc(0.5, 0.5 * nu, x^2 / (nu + x^2)), where(x < 0, tail, 1 - tail))
+}
+derivative _t_cdf(nu, x), dnu, dx = exp(_t_logpdf(nu, x)) * dx + _t_by_nu(nu, x, y, dnu)
+_t_by_nu(nu, x, y, dnu) = if _absent(dnu) { 0.0 } else {
+  fixed = stop_gradient(x) + 0.0 * y
+  # what moves with nu at fixed x: the parameter and the argument of betainc(1/2, nu/2, x^2/(nu + x^2)), half of it on each side
+  moved = nu -> 0.5 * sign(fixed) * (1 - _betainc_sum(0.5 * nu, 0.5 + 0.0 * fixed, nu / (nu + where(fixed == 0, 1.0, fixed^2))))
+  where(fixed == 0, 0.0, jvp(moved, nu + 0.0 * y, dnu + 0.0 * y)[1])
+}
+_t_icdf(nu, p) = {
+  tail = min(p, 1 - p)
+  far = tail < 0.1
+  z = betaincinv(0.5 * nu, 0.5, 2 * where(far, tail, 0.05))
+  w = betaincinv(0.5, 0.5 * nu, 1 - 2 * where(far, 0.25, tail))
+  sign(p - 0.5) * where(far, sqrt(nu * (1 - z) / z), sqrt(nu * w / (1 - w)))
+}
+derivative _t_icdf(nu, p), dnu, dp = (dp - _t_by_nu(nu, y, y, dnu)) / exp(_t_logpdf(nu, y))
+
+# ---- draws from arrays
+
+# randint(a, b, n): n whole numbers from a to b - 1, each as likely; n may be a tuple of lengths, and when it is left out there is one number
+#     seed(1)
+#     shape(randint(0, 10, (2, 3)))   #> (2, 3)
+randint(a, b, n = ()) = a + i64(floor(rand(n) * (b - a)))
+# permutation(n): the numbers 0 .. n-1 in a random order
+#     sort(permutation(5))        #> [0, 1, 2, 3, 4]
+permutation(n) = argsort(rand(n))
+# shuffle(x): the rows of an array in a random order
+#     sort(shuffle([3, 1, 2]))    #> [1, 2, 3]
+shuffle(x) = x[permutation(len(x))]
+# choice(x, n; replace, p): n rows of an array at random; x may be a number of which 0 .. x-1 are drawn
+#   replace = false: no row twice, n <= len(x). p: how likely each row is, in proportion (with replacement only). Without n one row.
+#     shape(choice([1.0, 2, 3], 10))  #> (10,)
+choice(x, n = (); replace = true, p = none) = {
+  rows = if rank(x) == 0 { iota(x) } else { x }
+  if kind(p) != "none" {
+    assert(replace, "choice with probabilities p draws with replacement")
+    assert(len(p) == len(rows), "choice takes as many probabilities as there are rows")
+    c = cumsum(p)
+    rows[min(_count_up_to(c, rand(n) * c[-1]), len(rows) - 1)]
+  } else { if replace { rows[randint(0, len(rows), n)] } else {
+    assert(n <= len(rows), "choice without replacement: there are {len(rows)} rows, not {n}")
+    rows[permutation(len(rows))[..n]]
+  } }
+}

@@ -1,0 +1,236 @@
+# interpolation.dsl - functions through given points: on a line piecewise linear and cubic, in one piece by polynomials, and linear on grids.
+
+# How many elements of the ascending vector a are <= v, for each v, by halving: O(log len(a)) each
+_count_up_to(a, v) = {
+  low = i64(0 * v)
+  high = low + len(a)
+  while any(low < high) {
+    mid = (low + high) // 2
+    open = low < high
+    up = open and a[min(mid, len(a) - 1)] <= v
+    low = where(up, mid + 1, low)
+    high = where(open and not up, mid, high)
+  }
+  low
+}
+# The interval of the ascending knots that each x lies in, by the number of its left end
+_interval(xs, x) = clamp(_count_up_to(xs, stop_gradient(x)), 1, len(xs) - 1) - 1
+_want_knots(name, xs, ys, least) = {
+  assert(rank(xs) == 1 and rank(ys) == 1, "{name} takes vectors of knots and values")
+  assert(len(xs) == len(ys), "{name} takes as many values as knots, not {len(ys)} for {len(xs)}")
+  assert(len(xs) >= least, "{name} takes at least {least} knots, not {len(xs)}")
+  assert(all(xs[1..] > xs[..-1]), "{name}: the knots must ascend")
+}
+
+# interp(x, xs, ys): linear interpolation in the table xs, ys at x, any shape; constant beyond its ends
+#   xs ascending. Derivatives by x, xs and ys.
+#     interp(1.5, [0, 1, 2], [0, 10, 30])          #> 20.0
+#     interp([-1, 0.5], [0, 1, 2], [0, 10, 30])    #> [0, 5]
+interp(x, xs, ys) = {
+  assert(len(xs) == len(ys) and len(xs) > 1, "interp takes as many values as knots, at least two")
+  k = _interval(xs, x)
+  t = clamp((x - xs[k]) / (xs[k + 1] - xs[k]), 0.0, 1.0)
+  ys[k] + t * (ys[k + 1] - ys[k])
+}
+
+# ---- piecewise cubic functions: knots, values and slopes there
+
+# spline(xs, ys; ends, slopes): cubic spline through the points (xs, ys): twice continuously differentiable, as a record of functions
+#   s.value(x), s.derivative(x) and s.integral(a, b), x any shape, and knots, values, slopes. ends: "not-a-knot" (the first and last two pieces are one cubic each), "natural" (second derivatives 0
+#   at the ends), "clamped" (first derivatives there are `slopes`, (0, 0) unless given) or "periodic" (ys[-1] counts as ys[0]). Beyond its ends the last cubic goes on, or the period.
+#   xs ascending, at least two. Derivatives by x, xs and ys. One sparse linear system. [de Boor, A Practical Guide to Splines, 1978, ch. IV]
+#     s = spline([0, 1, 2, 3], [0, 1, 8, 27])
+#     s.value(1.5)                #~ 3.375
+#     s.integral(0, 2)            #~ 4
+#     s.value'(3.0)               #~ 27
+spline(xs, ys; ends = "not-a-knot", slopes = (0.0, 0.0)) = {
+  _want_knots("spline", xs, ys, 2)
+  y = if ends == "periodic" { concat(ys[..-1] + 0.0, ys[..1] + 0.0) } else { ys + 0.0 }
+  _cubic(xs + 0.0, y, _spline_slopes(xs + 0.0, y, ends, slopes), ends == "periodic")
+}
+_spline_slopes(x, y, ends, given) = {
+  n = len(x)
+  h = x[1..] - x[..-1]
+  d = (y[1..] - y[..-1]) / h
+  if ends == "periodic" {
+    # unknowns 0 .. n-2
+    m = n - 1
+    i = iota(m)
+    before = (i + m - 1) % m
+    A = sparse(concat(i, i, i), concat(before, i, (i + 1) % m), concat(1 / h[before], 2 / h[before] + 2 / h[i], 1 / h[i]), m, m)
+    s = linsolve(A, 3 * (d[before] / h[before] + d[i] / h[i]))
+    concat(s, s[..1])
+  } else { if n == 2 and ends != "clamped" { concat(d, d) } else {
+    # three entries in each row; of the first and last row the third is that of its only neighbour once more
+    i = iota(n - 2) + 1
+    one = 0.0 * x[..1] + 1
+    (first, middle, right) = if ends == "natural" { (2 * one, one, 3 * d[..1]) } else { if ends == "clamped" { (one, 0 * one, one * given[0]) } else {
+      if ends != "not-a-knot" { _refuse("spline has the ends \"not-a-knot\", \"natural\", \"clamped\" and \"periodic\"") }
+      _free_end(h[..1], d[..1], h[min(1, n - 2) + iota(1)], d[min(1, n - 2) + iota(1)], n)
+    } }
+    (last, neighbour, left) = if ends == "natural" { (2 * one, one, 3 * d[-1..]) } else { if ends == "clamped" { (one, 0 * one, one * given[1]) } else {
+      _free_end(h[-1..], d[-1..], h[max(n - 3, 0) + iota(1)], d[max(n - 3, 0) + iota(1)], n)
+    } }
+    rows = concat(i, i, i, [0, 0], [n - 1, n - 1])
+    columns = concat(i - 1, i, i + 1, [0, 1], [n - 1, n - 2])
+    a = 1 / h[i - 1]
+    b = 1 / h[i]
+    A = sparse(rows, columns, concat(a, 2 * (a + b), b, first, middle, last, neighbour), n, n)
+    linsolve(A, concat(right, 3 * (d[i - 1] * a + d[i] * b), left))
+  } }
+}
+# The equation of a first (or last) slope when the first two pieces are one cubic; of three points, when all is one parabola
+_free_end(h0, d0, h1, d1, n) = if n == 3 { (0 * h0 + 1, 0 * h0 + 1, 2 * d0) } else {
+  (h1, h0 + h1, ((3 * h0 + 2 * h1) * h1 * d0 + h0^2 * d1) / (h0 + h1))
+}
+
+# pchip(xs, ys): piecewise cubic function through the points (xs, ys) that rises and falls only where they do, as a record like that of spline
+#   once continuously differentiable. [Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5, 1984]
+#     s = pchip([0, 1, 2, 3], [0, 0, 1, 1])
+#     s.value([0.5, 1.5])         #> [0, 0.5]
+pchip(xs, ys) = {
+  _want_knots("pchip", xs, ys, 2)
+  x = xs + 0.0
+  y = ys + 0.0
+  h = x[1..] - x[..-1]
+  d = (y[1..] - y[..-1]) / h
+  if len(x) == 2 { _cubic(x, y, concat(d, d), false) } else {
+    (p, q, u, v) = (h[..-1], h[1..], d[..-1], d[1..])
+    same = u * v > 0
+    inside = where(same, 3 * (p + q) / ((2 * q + p) / where(same, u, 1.0) + (q + 2 * p) / where(same, v, 1.0)), 0.0)
+    n = len(d)
+    _cubic(x, y, concat(_pchip_end(h[0], h[1], d[0], d[1]), inside, _pchip_end(h[n - 1], h[n - 2], d[n - 1], d[n - 2])), false)
+  }
+}
+_pchip_end(h0, h1, d0, d1) = {
+  s = ((2 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
+  where(s * d0 <= 0, 0.0, where(d0 * d1 < 0 and abs(s) > 3 * abs(d0), 3 * d0, s))
+}
+
+# akima(xs, ys): Akima's piecewise cubic function through at least three points, which follows a jump with few waves, as a record like that of spline
+#   once continuously differentiable; slopes depend on five neighbours. [Akima, J. ACM 17, 1970]
+#     s = akima([0, 1, 2, 3, 4], [0, 0, 0, 1, 1])
+#     s.value(0.5)                #> 0.0
+akima(xs, ys) = {
+  _want_knots("akima", xs, ys, 3)
+  x = xs + 0.0
+  y = ys + 0.0
+  d0 = (y[1..] - y[..-1]) / (x[1..] - x[..-1])
+  n = len(d0)
+  # two slopes more on each side, as of a parabola
+  d = concat(3 * d0[0] - 2 * d0[1], 2 * d0[0] - d0[1], d0, 2 * d0[n - 1] - d0[n - 2], 3 * d0[n - 1] - 2 * d0[n - 2])
+  i = iota(len(x))
+  (a, b, c, e) = (d[i], d[i + 1], d[i + 2], d[i + 3])
+  left = abs(e - c)
+  right = abs(b - a)
+  total = left + right
+  small = total <= 1e-9 * max(total)
+  _cubic(x, y, where(small, 0.5 * (b + c), (left * b + right * c) / where(small, 1.0, total)), false)
+}
+
+# cubic_hermite(xs, ys, slopes): piecewise cubic function with these values and slopes at the knots, as a record like that of spline
+#     s = cubic_hermite([0, 1], [0, 1], [0, 0])
+#     s.value(0.5)                #> 0.5
+cubic_hermite(xs, ys, slopes) = {
+  _want_knots("cubic_hermite", xs, ys, 2)
+  assert(len(slopes) == len(xs), "cubic_hermite takes as many slopes as knots")
+  _cubic(xs + 0.0, ys + 0.0, slopes + 0.0, false)
+}
+
+_cubic(x, y, m, periodic) = (
+  value = t -> _cubic_value(x, y, m, _within_period(x, t, periodic)),
+  derivative = t -> _cubic_slope(x, y, m, _within_period(x, t, periodic)),
+  integral = (a, b) -> _cubic_primitive(x, y, m, b, periodic) - _cubic_primitive(x, y, m, a, periodic),
+  knots = x, values = y, slopes = m
+)
+_within_period(x, t, periodic) = if periodic { t - (x[-1] - x[0]) * floor(stop_gradient((t - x[0]) / (x[-1] - x[0]))) } else { t + 0.0 }
+_cubic_value(x, y, m, at) = {
+  k = _interval(x, at)
+  h = x[k + 1] - x[k]
+  t = (at - x[k]) / h
+  s = 1 - t
+  s^2 * ((1 + 2 * t) * y[k] + h * t * m[k]) + t^2 * ((3 - 2 * t) * y[k + 1] - h * s * m[k + 1])
+}
+_cubic_slope(x, y, m, at) = {
+  k = _interval(x, at)
+  h = x[k + 1] - x[k]
+  t = (at - x[k]) / h
+  6 * t * (1 - t) * (y[k + 1] - y[k]) / h + (1 - t) * (1 - 3 * t) * m[k] + t * (3 * t - 2) * m[k + 1]
+}
+# The integral from the first knot
+_cubic_primitive(x, y, m, at, periodic) = {
+  width = x[1..] - x[..-1]
+  whole = concat(0.0, cumsum(0.5 * width * (y[1..] + y[..-1]) + width^2 / 12 * (m[..-1] - m[1..])))
+  inside = _within_period(x, at, periodic)
+  k = _interval(x, inside)
+  h = x[k + 1] - x[k]
+  t = (inside - x[k]) / h
+  part = h * (t * (1 - t^2 + 0.5 * t^3) * y[k] + t^3 * (1 - 0.5 * t) * y[k + 1]) + h^2 * t^2 * ((0.5 - 2 * t / 3 + 0.25 * t^2) * m[k] + t * (0.25 * t - 1 / 3) * m[k + 1])
+  turns = if periodic { floor(stop_gradient((at - x[0]) / (x[-1] - x[0]))) * whole[-1] } else { 0.0 }
+  whole[k] + part + turns
+}
+
+# ---- one polynomial
+
+# barycentric(xs, ys): the polynomial through the points (xs, ys), as a function of x, any shape
+#   O(len(xs)) for each x once the weights are there; accurate for Chebyshev points, of which there may be thousands. Derivative by x and ys. [Berrut and Trefethen, SIAM Review 46, 2004]
+#     p = barycentric([0.0, 1, 3], [1.0, 2, 10])
+#     p([0.0, 2.0])               #~ [1, 5]
+#     p'(2.0)                     #~ 4
+barycentric(xs, ys) = {
+  assert(rank(xs) == 1 and len(xs) == len(ys) and len(xs) > 0, "barycentric takes as many values as points")
+  x = xs + 0.0
+  n = len(x)
+  # differences in units of a quarter of the interval, whose products neither overflow nor underflow
+  unit = if n > 1 { stop_gradient(0.25 * (max(x) - min(x))) } else { 1.0 }
+  w = 1 / prod((expand(x, 1) - expand(x, 0)) / unit + eye(n); axis = 1)
+  y = ys + 0.0
+  t -> _barycentric(x, y, w, t + 0.0)
+}
+_barycentric(x, y, w, t) = {
+  d = expand(t, rank(t)) - x
+  hit = d == 0
+  at_node = any(hit; axis = rank(t))
+  # at a node the value there, and the slope that is a row of the differentiation matrix
+  c = w / where(hit, 1.0, where(expand(at_node, rank(t)), 1.0, d))
+  k = argmax(hit; axis = rank(t))
+  gap = x[k] - stop_gradient(x[k])
+  e = expand(x[k], rank(t)) - x
+  slope = sum(where(hit, 0.0, w / expand(w[k], rank(t)) * (y - expand(y[k], rank(t))) / where(e == 0, 1.0, e)); axis = rank(t))
+  where(at_node, y[k] + (t - x[k]) * slope, sum(c * y; axis = rank(t)) / sum(c; axis = rank(t)))
+}
+
+# ---- grids
+
+# interpn(axes, values, points): linear interpolation on a grid of d axes, at points that lie along the last axis
+#   axes: a tuple of d ascending vectors; values: an array whose d axes have their lengths; points [..., d]. Constant beyond the ends. Derivatives by values and points.
+#     interpn(([0, 1], [0, 1]), [0, 1; 2, 3], [0.5, 0.5])   #> 1.5
+interpn(axes, values, points) = {
+  d = len(axes)
+  assert(kind(axes) == "tuple" or kind(axes) == "list", "interpn takes the axes as a tuple")
+  assert(rank(values) == d, "interpn: {d} axes are given for values with {rank(values)}")
+  assert(shape(points)[-1] == d, "interpn takes points of {d} coordinates along their last axis")
+  for j in list(...(0..d)) { assert(len(axes[j]) == shape(values)[j] and len(axes[j]) > 1, "interpn: axis {j} has {len(axes[j])} places for {shape(values)[j]} values") }
+  k = map(j -> _interval(axes[j], points[..., j]), (...(0..d)))
+  t = map(j -> clamp((points[..., j] - axes[j][k[j]]) / (axes[j][k[j] + 1] - axes[j][k[j]]), 0.0, 1.0), (...(0..d)))
+  flat = ravel(values)
+  total = 0.0
+  for corner in list(...(0..2^d)) {
+    weight = 1.0
+    at = 0
+    for j in list(...(0..d)) {
+      up = (corner // 2^j) % 2
+      weight = weight * (if up == 1 { t[j] } else { 1 - t[j] })
+      at = at * len(axes[j]) + k[j] + up
+    }
+    total = total + weight * flat[at]
+  }
+  total
+}
+# interp2(x, y, xs, ys, Z): linear interpolation on the grid of Z[i, j] at (xs[i], ys[j]); x and y of one shape
+#     interp2(0.5, 1.0, [0, 1], [0, 1], [0, 1; 2, 3])   #> 2.0
+interp2(x, y, xs, ys, Z) = {
+  p = x + 0.0 * y
+  q = y + 0.0 * x
+  interpn((xs, ys), Z, stack(p, q; axis = rank(p)))
+}

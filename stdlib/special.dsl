@@ -1,0 +1,583 @@
+# special.dsl - special functions, each with its derivatives.
+#
+# The values come from GSL, the C library, or series and recurrences of our own (solvers/special.c); what is written here are names, rules and what can be said by other
+# functions. All are computed element by element, with broadcasting, in f64: of f32 the result is rounded to f32, whole numbers count as real, complex numbers
+# are an error. Outside of its domain a function is NaN, at a pole an infinity or NaN. A rule mentions functions of this file, so that derivatives of every order and mode
+# follow. An order or parameter by which there is no derivative says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
+
+# What a rule says of an argument that it has no derivative for.
+_fixed(name, what, d) = if not _absent(d) { _refuse("{name} has no derivative by its {what}; stop_gradient({what}) holds it fixed") }
+
+# ---- the gamma function and its family
+
+# gamma(x): the gamma function, (x - 1)! of whole numbers
+#   x real, any shape; NaN at 0, -1, -2 ... Derivative: gamma(x) digamma(x). Relative error below 4e-15 (C library). [DLMF 5.2.1]
+#     gamma([5, 0.5])^2           #~ [576, pi]
+gamma(x) = _each("gamma", x)
+derivative gamma(x) = y * digamma(x)
+# lgamma(x): logarithm of |gamma(x)|
+#   x real, any shape; inf at 0, -1, -2 ... Derivative: digamma(x). [DLMF 5.2.1]
+#     lgamma(1000)                #~ 5905.220423209181
+lgamma(x) = _each("lgamma", x)
+derivative lgamma(x) = digamma(x)
+# digamma(x): derivative of lgamma
+#   NaN at 0, -1, -2 ... Derivative: polygamma(1, x). [DLMF 5.2.2; GSL]
+#     digamma(1)                  #~ -0.5772156649015329
+digamma(x) = _each("digamma", x)
+derivative digamma(x) = polygamma(1, x)
+# polygamma(n, x): the n-th derivative of digamma
+#   n whole, 0 and up; for x below -1000 and n above 1 NaN. No derivative by n. [DLMF 5.15; GSL]
+#     polygamma(1, 1)             #~ pi^2 / 6
+polygamma(n, x) = _each("polygamma", n, x)
+derivative polygamma(n, x), dn, dx = {
+  _fixed("polygamma", "order", dn)
+  polygamma(n + 1, x) * dx
+}
+# beta(a, b): Euler's integral of the first kind, gamma(a) gamma(b) / gamma(a + b)
+#     beta(2, 3)                  #~ 1/12
+#     beta'(2.0, 3.0)             #~ (digamma(2) - digamma(5)) / 12
+beta(a, b) = _each("beta", a, b)
+derivative beta(a, b) = (y * (digamma(a) - digamma(a + b)), y * (digamma(b) - digamma(a + b)))
+# lbeta(a, b): logarithm of |beta(a, b)|
+#   without cancellation between large arguments. [DLMF 5.12, 5.11]
+#     lbeta(1e8, 1e8)             #~ -138629444.0568173 tol 1e-14
+lbeta(a, b) = _each("lbeta", a, b)
+derivative lbeta(a, b) = (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b))
+# factorial(n): n!, of real numbers gamma(n + 1)
+#   exact up to 18!. Derivative: n! digamma(n + 1).
+#     factorial([0, 5, 10])       #~ [1, 120, 3628800]
+factorial(n) = _each("factorial", n)
+derivative factorial(n) = y * digamma(n + 1)
+# binomial(n, k): number of ways to choose k of n; of real numbers by the gamma function
+#   exact up to 4e15; 0 for whole k below 0, or above a whole n >= 0. [DLMF 1.2, 5.21]
+#     binomial(5, [0, 1, 2, 6])   #> [1, 5, 10, 0]
+binomial(n, k) = _each("binomial", n, k)
+derivative binomial(n, k) = (y * (digamma(n + 1) - digamma(n - k + 1)), y * (digamma(n - k + 1) - digamma(k + 1)))
+
+# gammainc(a, x): the regularised lower incomplete gamma function, integral of t^(a-1) exp(-t) / gamma(a) from 0 to x
+#   a, x >= 0. Derivatives by x and a, of every order; those by a are series and continued fractions, differentiated. [DLMF 8.2; GSL]
+#     gammainc(1, 2)              #~ 1 - exp(-2)
+gammainc(a, x) = _each("gammainc", a, x)
+derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx + (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+# gammaincc(a, x): 1 - gammainc(a, x), without cancellation
+#     gammaincc(1, 50)            #~ exp(-50)
+gammaincc(a, x) = _each("gammaincc", a, x)
+derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx - (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+# gammaincinv(a, p): x with gammainc(a, x) = p
+#   0 <= p <= 1; derivatives by both arguments, by the implicit function theorem
+#     gammaincinv(2, gammainc(2, 3))   #~ 3
+gammaincinv(a, p) = _each("gammaincinv", a, p)
+derivative gammaincinv(a, p), da, dp = {
+  change = if _absent(da) { dp } else { dp - jvp(a -> gammainc(a, stop_gradient(y) + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] }
+  change / _gamma_density(a, y)
+}
+# gamma_lower(a, x), gamma_upper(a, x): the incomplete gamma functions, integrals of t^(a-1) exp(-t) from 0 to x and from x to infinity
+#   the upper one also for a <= 0 and x > 0, and then without a derivative by a. [DLMF 8.2]
+#     gamma_lower(3, 2) + gamma_upper(3, 2)   #~ gamma(3)
+gamma_lower(a, x) = gamma(a) * gammainc(a, x)
+# gamma_upper(a, x): see gamma_lower
+gamma_upper(a, x) = _each("gamma_upper", a, x)
+derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx + (if _absent(da) { 0.0 } else { jvp(a -> gamma(a) * gammaincc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+# betainc(a, b, x): the regularised incomplete beta function, integral of t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x
+#   a, b > 0, 0 <= x <= 1. Derivatives by all three, those by a and b from the continued fraction. [DLMF 8.17; GSL]
+#     betainc(2, 3, 0.5)          #~ 11/16
+betainc(a, b, x) = _each("betainc", a, b, x)
+derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx + _betainc_by_parameters(a, b, x, y, da, db)
+_betainc_by_parameters(a, b, x, y, da, db) = if _absent(da) and _absent(db) { 0.0 } else {
+  jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + 0.0 * y, b + 0.0 * y), ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
+}
+# betaincinv(a, b, p): x with betainc(a, b, x) = p
+#     betaincinv(2, 3, 11/16)     #~ 0.5
+betaincinv(a, b, p) = _each("betaincinv", a, b, p)
+derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, stop_gradient(y), y, da, db)) / _beta_density(a, b, y)
+
+# x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for large parameters
+_gamma_density(a, x) = _each("gamma_density", a, x)
+derivative _gamma_density(a, x) = (y * (log(x) - digamma(a)), y * (a - 1) / x - y)
+_beta_density(a, b, x) = _each("beta_density", a, b, x)
+derivative _beta_density(a, b, x) = (y * (log(x) - digamma(a) + digamma(a + b)), y * (log1p(-x) - digamma(b) + digamma(a + b)), y * ((a - 1) / x - (b - 1) / (1 - x)))
+
+# gammainc in steps that can be differentiated by a: the power series (DLMF 8.11.4) left of x = a + 1, right of it the continued fraction (DLMF 8.9.2). The number of
+# turns is the same for all elements; each is fed arguments of its own side only.
+_gammainc_sum(a, x) = {
+  left = x < a + 1
+  xs = where(left, x, 0.5)
+  as = where(left, a, 1.0)
+  n = i64(30 + 8 * sqrt(max(stop_gradient(max(a, x)))))
+  term = 1 / as
+  total = term
+  for k in 1..n { term = term * xs / (as + k); total = total + term }
+  xf = where(left, 3.0, x)
+  af = where(left, 1.0, a)
+  # from its far end: x + 1 - a - 1(1 - a) / (x + 3 - a - 2(2 - a) / (x + 5 - a - ...
+  f = xf + 2 * n + 1 - af
+  for k in 0..n { m = n - k; f = xf + 2 * m - 1 - af - m * (m - af) / f }
+  where(left, exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(as)) * where(xs == 0, 0.0, total), 1 - exp(af * log(xf) - xf - lgamma(af)) / f)
+}
+# betainc likewise, by its continued fraction (DLMF 8.17.22) on the side where that converges fast.
+_betainc_sum(a, b, x) = {
+  swap = x > (a + 1) / (a + b + 2)
+  p = where(swap, b, a)
+  q = where(swap, a, b)
+  z = where(swap, 1 - x, x)
+  n = i64(40 + 5 * sqrt(max(stop_gradient(max(a, b)))))
+  f = 1.0 + 0 * z
+  for k in 0..n {
+    m = n - k
+    f = 1 - (p + m) * (p + q + m) * z / ((p + 2 * m) * (p + 2 * m + 1)) / f
+    f = 1 + m * (q - m) * z / ((p + 2 * m - 1) * (p + 2 * m)) / f
+  }
+  # the turn m = 0 is the first partial denominator
+  f = 1 - (p + q) * z / (p + 1) / f
+  inner = 0 < z and z < 1
+  safe = where(inner, z, 0.5)
+  value = where(inner, exp(p * log(safe) + q * log1p(-safe) - lbeta(p, q)) / (p * f), z)
+  where(swap, 1 - value, value)
+}
+
+# ---- the error function and its family
+
+# erfc(x): 1 - erf(x), without cancellation: accurate until it underflows at 26.5
+#     erfc(10)                    #~ 2.088487583762545e-45 tol 1e-58
+erfc(x) = _each("erfc", x)
+derivative erfc(x) = -1.1283791670955126 * exp(-x * x)
+# erfcx(x): exp(x^2) erfc(x), which neither underflows nor overflows for x > -26
+#   [DLMF 7.2; continued fraction 7.9.2 for x > 8]
+#     erfcx(100)                  #~ 0.005641613782989433
+erfcx(x) = _each("erfcx", x)
+derivative erfcx(x) = 2 * x * y - 1.1283791670955126
+# erfinv(y): x with erf(x) = y, -1 <= y <= 1
+#   Newton's method on erf and erfc. Derivative: sqrt(pi)/2 exp(x^2).
+#     erfinv(erf(0.3))            #~ 0.3
+erfinv(x) = _each("erfinv", x)
+derivative erfinv(x) = 0.886226925452758 * exp(y * y)
+# erfcinv(y): x with erfc(x) = y, 0 <= y <= 2
+#     erfcinv(1e-100)             #~ 15.065574702592645
+erfcinv(x) = _each("erfcinv", x)
+derivative erfcinv(x) = -0.886226925452758 * exp(y * y)
+# dawson(x): Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x
+#     dawson(1)                   #~ 0.5380795069127684
+dawson(x) = _each("dawson", x)
+derivative dawson(x) = 1 - 2 * x * y
+# fresnels(x), fresnelc(x): Fresnel's integrals of sin(pi t^2/2) and cos(pi t^2/2) from 0 to x
+#   [DLMF 7.2(iii); series, and a continued fraction from 1.5 on]
+#     fresnels(1)                 #~ 0.4382591473903548
+fresnels(x) = _each("fresnels", x)
+derivative fresnels(x) = _sin_half_square(x)
+# fresnelc(x): see fresnels
+#     fresnelc(1)                 #~ 0.7798934003768228
+fresnelc(x) = _each("fresnelc", x)
+derivative fresnelc(x) = _cos_half_square(x)
+_sin_half_square(x) = sin(1.5707963267948966 * (x * x))
+_cos_half_square(x) = cos(1.5707963267948966 * (x * x))
+# expint(x; n): the exponential integral E_n(x), integral of exp(-x t) / t^n from 1 to infinity; n = 1 unless given
+#   x > 0; with n = 1 also x < 0, the principal value. No derivative by n. [DLMF 6.2.1, 8.19.3; GSL]
+#     expint(1)                   #~ 0.21938393439552029
+#     expint(1; n = 2)            #~ 0.14849550677592205
+expint(x; n = 1) = _expint(n, x)
+_expint(n, x) = _each("expint", n, x)
+derivative _expint(n, x), dn, dx = {
+  _fixed("expint", "order", dn)
+  where(n == 1, -exp(-x) / x, -_expint(where(n == 1, 2, n) - 1, abs(x))) * dx
+}
+# expinti(x): the exponential integral Ei(x), principal value of the integral of exp(t)/t from -infinity to x
+#     expinti(1)                  #~ 1.8951178163559368
+expinti(x) = _each("expinti", x)
+derivative expinti(x) = exp(x) / x
+# sinint(x): the sine integral, of sin(t)/t from 0 to x
+#     sinint(1)                   #~ 0.9460830703671830
+sinint(x) = _each("sinint", x)
+derivative sinint(x) = sphericalj(0, x)
+# cosint(x): the cosine integral Ci(x), x > 0
+#     cosint(1)                   #~ 0.3374039229009681
+cosint(x) = _each("cosint", x)
+derivative cosint(x) = cos(x) / x
+# sinhint(x), coshint(x): the hyperbolic sine and cosine integrals; the latter for x > 0
+#     sinhint(1)                  #~ 1.0572508753757286
+sinhint(x) = _each("sinhint", x)
+derivative sinhint(x) = sphericali(0, x)
+# coshint(x): see sinhint
+#     coshint(1)                  #~ 0.8378669409802082
+coshint(x) = _each("coshint", x)
+derivative coshint(x) = cosh(x) / x
+# sinc(x): sin(pi x) / (pi x), and 1 at 0; every derivative is right at 0, too
+#     sinc([0, 0.5, 1])           #~ [1, 2/pi, 0]
+sinc(x) = sphericalj(0, 3.141592653589793 * x)
+
+# ---- Bessel functions
+
+# besselj(n, x), bessely(n, x): Bessel functions of the first and second kind, of order n
+#   n any real number; x >= 0, of besselj with whole n any real x. No derivative by n. [DLMF 10.2; GSL]
+#     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
+besselj(n, x) = _each("besselj", n, x)
+derivative besselj(n, x), dn, dx = {
+  _fixed("besselj", "order", dn)
+  0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx
+}
+# bessely(n, x): see besselj
+#     bessely(0, 2)               #~ 0.5103756726497451
+bessely(n, x) = _each("bessely", n, x)
+derivative bessely(n, x), dn, dx = {
+  _fixed("bessely", "order", dn)
+  0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx
+}
+# besseli(n, x; scaled): modified Bessel function of the first kind; scaled = true: times exp(-|x|)
+#   n any real number; x >= 0, with whole n any real x. No derivative by n. [DLMF 10.25; GSL]
+#     besseli(0, 2)               #~ 2.2795853023360673
+#     besseli(0, 1000; scaled = true)   #~ 0.01261724045589125
+besseli(n, x; scaled = false) = if scaled { _besseli_scaled(n, x) } else { _besseli(n, x) }
+_besseli(n, x) = _each("besseli", n, x)
+derivative _besseli(n, x), dn, dx = {
+  _fixed("besseli", "order", dn)
+  0.5 * (_besseli(n - 1, x) + _besseli(n + 1, x)) * dx
+}
+_besseli_scaled(n, x) = _each("besseli_scaled", n, x)
+derivative _besseli_scaled(n, x), dn, dx = {
+  _fixed("besseli", "order", dn)
+  (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx
+}
+# besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
+#     besselk(0, 2)               #~ 0.11389387274953344
+besselk(n, x; scaled = false) = if scaled { _besselk_scaled(n, x) } else { _besselk(n, x) }
+_besselk(n, x) = _each("besselk", n, x)
+derivative _besselk(n, x), dn, dx = {
+  _fixed("besselk", "order", dn)
+  -0.5 * (_besselk(n - 1, x) + _besselk(n + 1, x)) * dx
+}
+_besselk_scaled(n, x) = _each("besselk_scaled", n, x)
+derivative _besselk_scaled(n, x), dn, dx = {
+  _fixed("besselk", "order", dn)
+  (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx
+}
+# sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of whole order l >= 0
+#   any real x. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1), which needs no division by x. [DLMF 10.47, 10.51; GSL]
+#     sphericalj([0, 1], 2.0)     #~ [sin(2) / 2, sin(2) / 4 - cos(2) / 2]
+sphericalj(l, x) = _each("sphericalj", l, x)
+derivative sphericalj(l, x), dl, dx = {
+  _fixed("sphericalj", "order", dl)
+  (where(l == 0, 0.0, l * sphericalj(max(l - 1, 0), x)) - (l + 1) * sphericalj(l + 1, x)) / (2 * l + 1) * dx
+}
+# sphericaly(l, x): see sphericalj
+#     sphericaly(0, 2)            #~ -cos(2) / 2
+sphericaly(l, x) = _each("sphericaly", l, x)
+derivative sphericaly(l, x), dl, dx = {
+  _fixed("sphericaly", "order", dl)
+  (where(l == 0, 0.0, l * sphericaly(max(l - 1, 0), x)) - (l + 1) * sphericaly(l + 1, x)) / (2 * l + 1) * dx
+}
+# sphericali(l, x), sphericalk(l, x): modified spherical Bessel functions sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x)
+#   l whole, l >= 0; sphericalk for x > 0. [DLMF 10.47(ii); GSL]
+#     sphericali(0, 2)            #~ sinh(2) / 2
+sphericali(l, x) = _each("sphericali", l, x)
+derivative sphericali(l, x), dl, dx = {
+  _fixed("sphericali", "order", dl)
+  (where(l == 0, 0.0, l * sphericali(max(l - 1, 0), x)) + (l + 1) * sphericali(l + 1, x)) / (2 * l + 1) * dx
+}
+# sphericalk(l, x): see sphericali
+#     sphericalk(0, 2)            #~ pi/4 * exp(-2)
+sphericalk(l, x) = _each("sphericalk", l, x)
+derivative sphericalk(l, x), dl, dx = {
+  _fixed("sphericalk", "order", dl)
+  -(where(l == 0, 0.0, l * sphericalk(max(l - 1, 0), x)) + (l + 1) * sphericalk(l + 1, x)) / (2 * l + 1) * dx
+}
+# airyai(x), airybi(x): the Airy functions Ai and Bi, solutions of y'' = x y
+#     airyai(1)                   #~ 0.13529241631288141
+#     nth_derivative(airyai, 1.0, 2)   #~ airyai(1)
+airyai(x) = _each("airyai", x)
+derivative airyai(x) = airyaiprime(x)
+# airybi(x): see airyai
+#     airybi(1)                   #~ 1.2074235949528713
+airybi(x) = _each("airybi", x)
+derivative airybi(x) = airybiprime(x)
+# airyaiprime(x), airybiprime(x): derivatives of airyai and airybi
+#     airyaiprime(0)              #~ -0.2588194037928068
+airyaiprime(x) = _each("airyaiprime", x)
+derivative airyaiprime(x) = x * airyai(x)
+# airybiprime(x): see airyaiprime
+#     airybiprime(0)              #~ 0.4482883573538264
+airybiprime(x) = _each("airybiprime", x)
+derivative airybiprime(x) = x * airybi(x)
+
+# ---- elliptic integrals and functions, by the parameter m = k^2
+
+# ellipk(m), ellipe(m): complete elliptic integrals of the first and second kind, m <= 1
+#   of the parameter m = k^2, which may be negative. [DLMF 19.2, 19.25; GSL]
+#     ellipk(0.5)                 #~ 1.8540746773013719
+#     ellipe(0.5)                 #~ 1.3506438810476755
+ellipk(m) = _each("ellipk", m)
+derivative ellipk(m) = 0.39269908169872414 * hyp2f1(1.5, 1.5, 2, m)
+# ellipe(m): see ellipk
+ellipe(m) = _each("ellipe", m)
+derivative ellipe(m) = -0.39269908169872414 * hyp2f1(0.5, 1.5, 2, m)
+# ellipf(phi, m): elliptic integral of the first kind, of 1 / sqrt(1 - m sin(t)^2) from 0 to phi
+#   m sin(phi)^2 <= 1. Derivatives by phi and m; at m = 0 the second one by m is NaN. [DLMF 19.2.4; GSL]
+#     ellipf(pi/2, 0.5)           #~ ellipk(0.5)
+ellipf(phi, m) = _each("ellipf", phi, m)
+derivative ellipf(phi, m) = (1 / _delta(phi, m), (y - _ellipd(phi, m)) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)))
+# ellipeinc(phi, m): elliptic integral of the second kind, of sqrt(1 - m sin(t)^2) from 0 to phi
+#     ellipeinc(pi/2, 0.5)        #~ ellipe(0.5)
+ellipeinc(phi, m) = _each("ellipeinc", phi, m)
+derivative ellipeinc(phi, m) = (_delta(phi, m), -0.5 * _ellipd(phi, m))
+# ellippi(n, m): complete elliptic integral of the third kind, n < 1, m < 1
+#   of characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m sin(t)^2)). Derivatives where 0, n and m differ. [DLMF 19.2.7; GSL]
+#     ellippi(0.2, 0.5)           #~ 2.092956582731876
+ellippi(n, m) = _each("ellippi", n, m)
+derivative ellippi(n, m) = ((ellipe(m) + (m - n) * ellipk(m) / n + (n^2 - m) * y / n) / (2 * (m - n) * (n - 1)), (ellipe(m) / (m - 1) + y) / (2 * (n - m)))
+# ellippiinc(n, phi, m): elliptic integral of the third kind
+#     ellippiinc(0.2, pi/2, 0.5)  #~ ellippi(0.2, 0.5)
+ellippiinc(n, phi, m) = _each("ellippiinc", n, phi, m)
+derivative ellippiinc(n, phi, m) = (
+  (ellipeinc(phi, m) + (m - n) * ellipf(phi, m) / n + (n^2 - m) * y / n - n * _delta(phi, m) * sin(2 * phi) / (2 * (1 - n * sin(phi)^2))) / (2 * (m - n) * (n - 1)),
+  1 / ((1 - n * sin(phi)^2) * _delta(phi, m)),
+  (ellipeinc(phi, m) / (m - 1) + y - m * sin(2 * phi) / (2 * (m - 1) * _delta(phi, m))) / (2 * (n - m))
+)
+_delta(phi, m) = sqrt(cos(phi)^2 + (1 - m) * sin(phi)^2)
+# (F - E)/m
+_ellipd(phi, m) = _each("ellipd", phi, m)
+derivative _ellipd(phi, m) = (sin(phi)^2 / _delta(phi, m), ((ellipf(phi, m) - y) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)) - 0.5 * y) / m)
+# jacobiam(u, m): Jacobi's amplitude: ellipf(jacobiam(u, m), m) = u, m <= 1
+#   by the arithmetic-geometric mean. Derivatives by u and m. [DLMF 22.16, 22.20(ii)]
+#     ellipf(jacobiam(0.7, 0.3), 0.3)   #~ 0.7
+jacobiam(u, m) = _each("jacobiam", u, m)
+derivative jacobiam(u, m) = (_delta(y, m), -_delta(y, m) * (u - _ellipd(y, m)) / (2 * (1 - m)) + sin(2 * y) / (4 * (1 - m)))
+# jacobisn(u, m), jacobicn(u, m), jacobidn(u, m): Jacobi's elliptic functions
+#     jacobisn(ellipk(0.3), 0.3)  #~ 1
+jacobisn(u, m) = sin(jacobiam(u, m))
+# jacobicn(u, m): see jacobisn
+jacobicn(u, m) = cos(jacobiam(u, m))
+# jacobidn(u, m): see jacobisn
+jacobidn(u, m) = _delta(jacobiam(u, m), m)
+# ellipj(u, m): (sn, cn, dn), Jacobi's elliptic functions together
+#     (s, c, d) = ellipj(0.7, 0.3)
+#     s^2 + c^2                   #~ 1
+ellipj(u, m) = {
+  am = jacobiam(u, m)
+  (sin(am), cos(am), _delta(am, m))
+}
+
+# ---- hypergeometric functions
+
+# hyp0f1(b, x), hyp1f1(a, b, x), hyp2f1(a, b, c, x): hypergeometric functions
+#   hyp2f1 for x <= 1. No derivatives by the parameters. [DLMF 13.2, 15.2; series where they lose at most three digits, else GSL]
+#     hyp1f1(1, 2, 3)             #~ (exp(3) - 1) / 3
+#     hyp2f1(1, 1, 2, -3)         #~ log(4) / 3
+hyp0f1(b, x) = _each("hyp0f1", b, x)
+derivative hyp0f1(b, x), db, dx = {
+  _fixed("hyp0f1", "parameter", db)
+  hyp0f1(b + 1, x) / b * dx
+}
+# hyp1f1(a, b, x): see hyp0f1
+hyp1f1(a, b, x) = _each("hyp1f1", a, b, x)
+derivative hyp1f1(a, b, x), da, db, dx = {
+  _fixed("hyp1f1", "parameters", da)
+  _fixed("hyp1f1", "parameters", db)
+  hyp1f1(a + 1, b + 1, x) * a / b * dx
+}
+# hypu(a, b, x): Tricomi's confluent hypergeometric function U, x > 0
+#     hypu(1, 1, 2)               #~ exp(2) * expint(2)
+hypu(a, b, x) = _each("hypu", a, b, x)
+derivative hypu(a, b, x), da, db, dx = {
+  _fixed("hypu", "parameters", da)
+  _fixed("hypu", "parameters", db)
+  -a * hypu(a + 1, b + 1, x) * dx
+}
+# hyp2f1(a, b, c, x): see hyp0f1
+hyp2f1(a, b, c, x) = _each("hyp2f1", a, b, c, x)
+derivative hyp2f1(a, b, c, x), da, db, dc, dx = {
+  _fixed("hyp2f1", "parameters", da)
+  _fixed("hyp2f1", "parameters", db)
+  _fixed("hyp2f1", "parameters", dc)
+  hyp2f1(a + 1, b + 1, c + 1, x) * a * b / c * dx
+}
+
+# ---- orthogonal polynomials; n is a whole number, and for n < 0 they are 0
+
+# legendre(n, x): Legendre polynomial P_n(x), any real x
+#   by recurrence. Derivatives are Gegenbauer polynomials. [DLMF 18.9]
+#     legendre([0, 1, 2, 3], 0.5) #> [1, 0.5, -0.125, -0.4375]
+legendre(n, x) = _each("legendre", n, x)
+derivative legendre(n, x), dn, dx = {
+  _fixed("legendre", "degree", dn)
+  gegenbauer(n - 1, 1.5, x) * dx
+}
+# chebyshevt(n, x), chebyshevu(n, x): Chebyshev polynomials of the first and second kind
+#     chebyshevt(5, cos(0.3))     #~ cos(1.5)
+chebyshevt(n, x) = _each("chebyshevt", n, x)
+derivative chebyshevt(n, x), dn, dx = {
+  _fixed("chebyshevt", "degree", dn)
+  n * chebyshevu(n - 1, x) * dx
+}
+# chebyshevu(n, x): see chebyshevt
+#     chebyshevu(4, cos(0.3))     #~ sin(1.5) / sin(0.3)
+chebyshevu(n, x) = _each("chebyshevu", n, x)
+derivative chebyshevu(n, x), dn, dx = {
+  _fixed("chebyshevu", "degree", dn)
+  2 * gegenbauer(n - 1, 2, x) * dx
+}
+# hermite(n, x): Hermite polynomial H_n(x), of weight exp(-x^2)
+#     hermite(3, 2)               #> 40.0
+hermite(n, x) = _each("hermite", n, x)
+derivative hermite(n, x), dn, dx = {
+  _fixed("hermite", "degree", dn)
+  2 * n * hermite(n - 1, x) * dx
+}
+# laguerre(n, x; alpha): Laguerre polynomial L_n(x), with alpha the generalised one
+#     laguerre(2, 3)              #~ -1/2
+laguerre(n, x; alpha = 0) = _laguerre(n, alpha, x)
+_laguerre(n, alpha, x) = _each("laguerre", n, alpha, x)
+derivative _laguerre(n, alpha, x), dn, dalpha, dx = {
+  _fixed("laguerre", "degree", dn)
+  _fixed("laguerre", "parameter", dalpha)
+  -_laguerre(n - 1, alpha + 1, x) * dx
+}
+# gegenbauer(n, lambda, x): Gegenbauer (ultraspherical) polynomial
+#     gegenbauer(2, 1.5, 0.5)     #~ 0.375
+gegenbauer(n, lambda, x) = _each("gegenbauer", n, lambda, x)
+derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
+  _fixed("gegenbauer", "degree", dn)
+  _fixed("gegenbauer", "parameter", dlambda)
+  2 * lambda * gegenbauer(n - 1, lambda + 1, x) * dx
+}
+# jacobi(n, a, b, x): Jacobi polynomial P_n^(a,b)(x)
+#     jacobi(2, 0, 0, 0.5)        #~ legendre(2, 0.5)
+jacobi(n, a, b, x) = _each("jacobi", n, a, b, x)
+derivative jacobi(n, a, b, x), dn, da, db, dx = {
+  _fixed("jacobi", "degree", dn)
+  _fixed("jacobi", "parameters", da)
+  _fixed("jacobi", "parameters", db)
+  0.5 * (n + a + b + 1) * jacobi(n - 1, a + 1, b + 1, x) * dx
+}
+# assoclegendre(l, m, x): associated Legendre function P_l^m(x), |x| <= 1, with the phase (-1)^m
+#   l and m whole; 0 where |m| > l. Derivative by x for |x| < 1. [DLMF 14.10]
+#     assoclegendre(2, 1, 0.5)    #~ -1.5 * sqrt(0.75)
+assoclegendre(l, m, x) = _each("assoclegendre", l, m, x)
+derivative assoclegendre(l, m, x), dl, dm, dx = {
+  _fixed("assoclegendre", "degree", dl)
+  _fixed("assoclegendre", "order", dm)
+  (l * x * y - where(l > 0, (l + m) * assoclegendre(max(l - 1, 0), m, x), 0.0)) / (x^2 - 1) * dx
+}
+# spherical_harmonic(l, m, theta, phi): complex Y_l^m at the angle theta from the pole and the azimuth phi
+#   orthonormal over the sphere, with the phase (-1)^m. Derivatives by both angles, also at the poles. [DLMF 14.30]
+#     abs(spherical_harmonic(1, 0, 0.0, 0.0))^2   #~ 3 / (4pi)
+spherical_harmonic(l, m, theta, phi) = _spherical_part(l, m, theta) * exp(im * (m * phi))
+_spherical_part(l, m, theta) = _each("spherical_part", l, m, theta)
+derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
+  _fixed("spherical_harmonic", "degree", dl)
+  _fixed("spherical_harmonic", "order", dm)
+  0.5 * (sqrt(max((l - m) * (l + m + 1.0), 0)) * _spherical_part(l, m + 1, theta) - sqrt(max((l + m) * (l - m + 1.0), 0)) * _spherical_part(l, m - 1, theta)) * dtheta
+}
+
+# ---- others
+
+# zeta(s), zeta(s; a): Riemann's zeta function, with a > 0 Hurwitz' (s > 1): the sum of (k + a)^-s over k = 0, 1, ...
+#   s real; inf at 1. Derivatives of every order by s (Euler and Maclaurin's formula, from 0 to 8 digits weaker below s = -8) and by a. [DLMF 25.2, 25.11; GSL]
+#     zeta(2)                     #~ pi^2 / 6
+#     zeta(2; a = 0.5)            #~ pi^2 / 2
+zeta(s; a = none) = if kind(a) == "none" { _zeta(s) } else { _hurwitz(s, a) }
+_zeta(s) = _each("zeta", s)
+derivative _zeta(s), ds = jvp(s -> _zeta_sum(s, 1.0), s + 0.0, ds)[1]
+_hurwitz(s, a) = _each("hurwitz", s, a)
+derivative _hurwitz(s, a), ds, da = (if _absent(ds) { 0.0 } else { jvp(s -> _zeta_sum(s, a), s + 0.0 * y, ds + 0.0 * y)[1] }) - s * _hurwitz(s + 1, a) * da
+# DLMF 25.11.28 with N = 12 and ten Bernoulli numbers, divided by the factorials
+_zeta_sum(s, a) = {
+  total = 0.0 * s
+  for k in 0..12 { total = total + exp(-s * log(a + k)) }
+  b = a + 12
+  tail = exp(-s * log(b))
+  total = total + tail * b / (s - 1) + 0.5 * tail
+  factor = s * tail / b
+  for k in 0..10 {
+    total = total + _bernoulli_over_factorial[k] * factor
+    factor = factor * (s + 2 * k + 1) * (s + 2 * k + 2) / (b * b)
+  }
+  total
+}
+_bernoulli_over_factorial = [1/12, -1/720, 1/30240, -1/1209600, 1/47900160, -691/1307674368000, 1/74724249600, -3617/10670622842880000, 43867/5109094217170944000, -174611/802857662698291200000.0]
+# dilog(x): the dilogarithm Li_2(x); for x > 1 its real part
+#   sum of x^k / k^2. Derivative: -log|1 - x| / x. [DLMF 25.12; GSL]
+#     dilog(1)                    #~ pi^2 / 6
+dilog(x) = _each("dilog", x)
+derivative dilog(x) = where(abs(x) < 0.01, _dilog_slope(where(abs(x) < 0.01, x, 0.0)), -log(abs(1 - where(abs(x) < 0.01, 0.5, x))) / where(abs(x) < 0.01, 0.5, x))
+# -log(1 - x)/x near 0
+_dilog_slope(x) = {
+  total = 1/16 + 0 * x
+  for k in 1..16 { total = 1 / (16 - k) + x * total }
+  total
+}
+# lambertw(x; lower): w with w exp(w) = x, the principal branch; lower = true: the branch below -1, for -1/e <= x < 0
+#     lambertw(1)                 #~ 0.5671432904097838
+#     lambertw(-0.1; lower = true)   #~ -3.577152063957297
+lambertw(x; lower = false) = if lower { _lambertw_lower(x) } else { _lambertw(x) }
+_lambertw(x) = _each("lambertw", x)
+derivative _lambertw(x) = exp(-y) / (1 + y)
+_lambertw_lower(x) = _each("lambertw_lower", x)
+derivative _lambertw_lower(x) = exp(-y) / (1 + y)
+
+# ---- whole numbers
+
+# gcd(a, b), lcm(a, b): greatest common divisor and least common multiple of whole numbers
+#   integer arrays that broadcast; never negative; gcd(0, 0) is 0. Euclid's algorithm, element by element.
+#     gcd([12, 18, 0], 8)         #> [4, 2, 8]
+gcd(a, b) = {
+  _want_whole("gcd", a)
+  _want_whole("gcd", b)
+  x = abs(a + 0 * b)
+  y = abs(b + 0 * a)
+  while any(y != 0) {
+    r = where(y == 0, 0, x % where(y == 0, 1, y))
+    x = where(y == 0, x, y)
+    y = r
+  }
+  x
+}
+# lcm(a, b): see gcd
+#     lcm(4, 6)                   #> 12
+lcm(a, b) = {
+  g = gcd(a, b)
+  abs(a // where(g == 0, 1, g) * b)
+}
+_want_whole(name, x) = assert(dtype(x) == "i64" or dtype(x) == "i32", "{name} takes whole numbers")
+# primes(n): the prime numbers below n, ascending
+#   i64; the sieve of Eratosthenes over odd numbers, 8 bytes for each
+#     primes(20)                  #> [2, 3, 5, 7, 11, 13, 17, 19]
+primes(n) = {
+  half = max(n // 2, 0)
+  composite = zeros(half) # of 2k + 1
+  k = 1
+  while 2 * k * (k + 1) < half {
+    if composite[k] == 0 { composite[2 * k * (k + 1) + (2 * k + 1) * iota((half - 1 - 2 * k * (k + 1)) // (2 * k + 1) + 1)] = 1.0 }
+    k += 1
+  }
+  odd = 2 * findall(composite == 0) + 1
+  if n > 2 { concat([2], odd[1..]) } else { odd[..0] }
+}
+# isprime(n): whether each whole number is prime
+#   by division up to its root
+#     isprime([0, 1, 2, 9, 97])   #> [false, false, true, false, true]
+isprime(n) = {
+  _want_whole("isprime", n)
+  prime = n == 2 or (n > 1 and n % 2 == 1)
+  k = 3
+  while any(prime and k * k <= n) {
+    prime = prime and (n % k != 0 or n == k)
+    k += 2
+  }
+  prime
+}
+# factorize(n): the prime factors of a whole number n >= 1, ascending, as often as they divide it
+#     factorize(360)              #> [2, 2, 2, 3, 3, 5]
+factorize(n) = {
+  _want_whole("factorize", n)
+  assert(n >= 1, "factorize takes a whole number from 1 on")
+  factors = iota(64) * 0
+  count = 0
+  k = 2
+  while k * k <= n {
+    if n % k == 0 {
+      factors[count] = k
+      count += 1
+      n = n // k
+    } else { k += if k == 2 { 1 } else { 2 } }
+  }
+  if n > 1 { factors[count] = n; count += 1 }
+  factors[..count]
+}
