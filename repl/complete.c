@@ -78,20 +78,41 @@ static bool in_name(char ch) {
 	return c >= 0x80 || c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
+enum { NESTED_MOST = 16 };
 typedef struct Place {
-	size_t point;
 	bool in_string, in_comment;
-	size_t string; /* where the string begins */
+	size_t string; /* where the text of the string begins */
 } Place;
 
-static void note_token(void *ud, atled_token kind, size_t start, size_t end) {
-	Place *p = ud;
-	if (start >= p->point || end < p->point) return;
-	if (kind == ATLED_TOKEN_COMMENT) p->in_comment = true;
-	if (kind == ATLED_TOKEN_STRING || kind == ATLED_TOKEN_ERROR) {
-		p->in_string = true;
-		p->string = start;
+/* Strings may hold programs between braces, and these strings. */
+static Place find_place(const char *text, size_t point) {
+	int braces[NESTED_MOST], level = 0; /* braces that are open in the program that a string of this level holds */
+	size_t begins[NESTED_MOST] = {0};
+	Place p = {0};
+	braces[0] = 0;
+	for (size_t i = 0; i < point; i++) {
+		const char ch = text[i];
+		if (p.in_comment) p.in_comment = ch != '\n';
+		else if (p.in_string) {
+			if (ch == '\\') i++;
+			else if (ch == '"' || ch == '\n') p.in_string = false;
+			else if (ch == '{' && level + 1 < NESTED_MOST) {
+				begins[level++] = p.string;
+				braces[level] = 0;
+				p.in_string = false;
+			}
+		} else if (ch == '"') {
+			p.in_string = true;
+			p.string = i + 1;
+		} else if (ch == '#') p.in_comment = true;
+		else if (ch == '{') braces[level]++;
+		else if (ch == '}' && braces[level] > 0) braces[level]--;
+		else if (ch == '}' && level) {
+			p.string = begins[--level];
+			p.in_string = true;
+		}
 	}
+	return p;
 }
 
 /* The call whose arguments the point is in: where its name begins and ends. false: none. */
@@ -136,7 +157,8 @@ static void add_arguments(Gather *g, const char *head) {
 			size_t n = 0;
 			while (in_name(p[n])) n++;
 			char *name = strndup(p, n);
-			size_t rest = n + strcspn(p + n, ",;)");
+			size_t rest = n;
+			for (int inside = 0; p[rest] && (inside || !strchr(",;)", p[rest])); rest++) inside += strchr("([{", p[rest]) ? 1 : strchr(")]}", p[rest]) ? -1 : 0;
 			char *note = strndup(p, rest);
 			if (name && note) keep(g, name, note);
 			free(name);
@@ -318,13 +340,10 @@ void complete_find(const char *text, size_t point, Completions *out) {
 				return;
 			}
 	}
-	Place place = {.point = point};
-	const size_t begin = text[skip] == ':' ? skip + strcspn(text + skip, " ") : text[skip] == '?' ? skip + strspn(text + skip, "?") : 0;
-	place.point -= begin;
-	atled_tokens(text + begin, strlen(text + begin), note_token, &place);
+	const Place place = find_place(text, point);
 	if (place.in_comment) return;
-	if (place.in_string && text[begin + place.string] == '"') {
-		complete_file(out, text, begin + place.string + 1, point, true);
+	if (place.in_string) {
+		complete_file(out, text, place.string, point, true);
 		return;
 	}
 	for (from = point; from > 0 && (in_name(text[from - 1]) || (text[from - 1] == '.' && from > 1 && in_name(text[from - 2])));) from--;

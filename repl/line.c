@@ -39,6 +39,7 @@ void keys_setup(void) {
 	/* names may have Greek letters where the environment names no locale */
 	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8")) setlocale(LC_CTYPE, "C.UTF-8");
 	rl_initialize();
+	rl_variable_bind("bind-tty-special-chars", "off"); /* else keys of ours are taken at every prompt */
 }
 
 void keys_begin(void) {

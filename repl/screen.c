@@ -125,7 +125,23 @@ static size_t character(const char *p, const char *end, int *width) {
 	return n;
 }
 
+/* Plain characters on rows that are not seen are only counted: so a long text costs little. */
+static bool skip_text(Layout *l, const char *p, size_t n) {
+	const long last = l->row + (long)(n / (size_t)l->limit) + 1;
+	if (last >= l->from && l->row < l->to) return false;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)p[i] - 32u >= 95) return false;
+	const size_t room = (size_t)(l->limit - l->column);
+	if (n > room) {
+		const size_t rest = n - room, rows = (rest - 1) / (size_t)l->limit;
+		l->row += 1 + (int)rows;
+		l->column = (int)(rest - rows * (size_t)l->limit);
+	} else l->column += (int)n;
+	return true;
+}
+
 static void put_text(Layout *l, const char *p, size_t n, const unsigned char *style, Style all) {
+	if (skip_text(l, p, n)) return;
 	for (size_t i = 0, k; i < n; i += k) {
 		const unsigned char ch = (unsigned char)p[i];
 		const Style s = style ? (Style)style[i] : all;
