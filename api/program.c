@@ -67,6 +67,27 @@ atled_status atled_run(atled_context *x, const char *text, size_t n, const char 
 	return run_text(x, &(RunText){.show = show, .ud = ud}, text, n, name);
 }
 
+typedef struct Done {
+	atled_statement_visit visit;
+	void *ud;
+} Done;
+
+static void done_body(Ctx *c, void *arg) {
+	const Done *d = arg;
+	const StatementDone *at;
+	const uint32_t n = session_done(api_of(c)->session, &at);
+	for (uint32_t i = 0; i < n; i++) {
+		api_callback_begin(c);
+		d->visit(d->ud, at[i].start, at[i].end, at[i].shown);
+		api_callback_end(c);
+	}
+}
+
+atled_status atled_statements(atled_context *x, atled_statement_visit visit, void *ud) {
+	if (!visit) return ATLED_MISUSE;
+	return api_run(x, ENTER_ALONE, done_body, &(Done){visit, ud});
+}
+
 static void check_body(Ctx *c, void *arg) {
 	RunText *r = arg;
 	api_want(c, session_check(api_of(c)->session, r->name ? r->name : "<text>", r->text, r->n));
@@ -123,6 +144,7 @@ typedef struct Names {
 	Ctx *c;
 	atled_name_visit visit;
 	void *ud;
+	const char *module;
 } Names;
 
 static void variables_body(Ctx *c, void *arg) {
@@ -165,6 +187,37 @@ atled_status atled_library_names(atled_context *x, atled_name_visit visit, void 
 	return api_run(x, ENTER_ALONE, library_body, &(Names){.visit = visit, .ud = ud});
 }
 
+static void pass_module(void *ud, const char *name, Value v) {
+	Names *k = ud;
+	(void)v;
+	if (name[0] == '_') return;
+	api_callback_begin(k->c);
+	k->visit(k->ud, name, NULL);
+	api_callback_end(k->c);
+}
+
+static void modules_body(Ctx *c, void *arg) {
+	Names *k = arg;
+	k->c = c;
+	session_each_module(api_of(c)->session, pass_module, k);
+}
+
+static void module_body(Ctx *c, void *arg) {
+	Names *k = arg;
+	k->c = c;
+	session_each_in_module(api_of(c)->session, k->module, pass_module, k);
+}
+
+atled_status atled_modules(atled_context *x, atled_name_visit visit, void *ud) {
+	if (!visit) return ATLED_MISUSE;
+	return api_run(x, ENTER_ALONE, modules_body, &(Names){.visit = visit, .ud = ud});
+}
+
+atled_status atled_module_names(atled_context *x, const char *module, atled_name_visit visit, void *ud) {
+	if (!visit || !module) return ATLED_MISUSE;
+	return api_run(x, ENTER_ALONE, module_body, &(Names){.visit = visit, .ud = ud, .module = module});
+}
+
 typedef struct Write {
 	const char *name;
 	size_t n;
@@ -197,6 +250,20 @@ static void help_body(Ctx *c, void *arg) {
 atled_status atled_help(atled_context *x, const char *name, int source, atled_sink sink, void *ud) {
 	if (!name) return ATLED_MISUSE;
 	return write_out(x, help_body, &(Write){.name = name, .source = source != 0}, sink, ud);
+}
+
+static void signature_body(Ctx *c, void *arg) {
+	Write *w = arg;
+	if (!session_signature(api_of(c)->session, w->name, &w->text)) {
+		if (!diag_count(c, SEV_ERROR)) diag_error(c, E_NAME, NO_SPAN, "no `%s`", w->name);
+		ctx_throw(c, ST_ERROR);
+	}
+	want_text(c, &w->text);
+}
+
+atled_status atled_signature(atled_context *x, const char *name, atled_sink sink, void *ud) {
+	if (!name) return ATLED_MISUSE;
+	return write_out(x, signature_body, &(Write){.name = name}, sink, ud);
 }
 
 /* The expression becomes the body of a function without arguments, which is specialised and looked at. */

@@ -118,7 +118,7 @@ static CBLAS_TRANSPOSE layout(const BlasMatrix *a, int64_t rows, int64_t columns
 	return CblasTrans;
 }
 
-void blas_gemm_into(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate) {
+static void gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate) {
 	static const float one[2] = {1, 0}, zero[2] = {0, 0};
 	static const double one64[2] = {1, 0}, zero64[2] = {0, 0};
 	const int m = (int)m64, n = (int)n64, k = (int)k64, lo = (int)leading;
@@ -132,18 +132,60 @@ void blas_gemm_into(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x
 	}
 }
 
-void blas_gemm(Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o) {
-	blas_gemm_into(d, m, n, k, x, y, o, n, false);
+/* Pieces of a product: so many rows and so much of each sum that BLAS runs at its full speed, and as many columns as make up the work. */
+enum { PIECE_ROWS = 512, PIECE_DEPTH = 1024, PIECE_WORK = 1 << 27 };
+
+static const void *at(const void *base, int64_t i, Dtype d) { return (const char *)base + i * (int64_t)dtype_size(d); }
+
+void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate) {
+	if ((double)m * (double)n * (double)k <= PIECE_WORK) {
+		gemm(d, m, n, k, x, y, o, leading, accumulate);
+		return;
+	}
+	const int64_t rows = m < PIECE_ROWS ? m : PIECE_ROWS, depth = k < PIECE_DEPTH ? k : PIECE_DEPTH;
+	const int64_t columns = (PIECE_WORK / (rows * depth) + 63) / 64 * 64;
+	for (int64_t i = 0; i < m; i += rows)
+		for (int64_t j = 0; j < n; j += columns)
+			for (int64_t p = 0; p < k; p += depth) {
+				if (ctx_interrupted(c)) return;
+				BlasMatrix a = x, b = y;
+				a.data = at(x.data, i * x.row_stride + p * x.column_stride, d);
+				b.data = at(y.data, p * y.row_stride + j * y.column_stride, d);
+				gemm(d, m - i < rows ? m - i : rows, n - j < columns ? n - j : columns, k - p < depth ? k - p : depth, a, b,
+				     (char *)o + (i * leading + j) * (int64_t)dtype_size(d), leading, accumulate || p);
+			}
 }
 
-#define MIRROR(T)                                                                        \
-	do {                                                                                 \
-		T *a = o;                                                                        \
-		for (int64_t i = 1; i < m; i++)                                                  \
-			for (int64_t j = 0; j < i; j++) a[i * m + j] = a[j * m + i];                 \
+/* The upper triangle into the lower one, by blocks that stay in the nearest cache. */
+#define MIRROR(T)                                                                                                  \
+	do {                                                                                                           \
+		enum { EDGE = 32 };                                                                                        \
+		T *a = o;                                                                                                  \
+		for (int64_t i0 = 0; i0 < m && !ctx_interrupted(c); i0 += EDGE)                                            \
+			for (int64_t j0 = 0; j0 <= i0; j0 += EDGE)                                                             \
+				for (int64_t i = i0; i < m && i < i0 + EDGE; i++)                                                  \
+					for (int64_t j = j0; j < i && j < j0 + EDGE; j++) a[i * m + j] = a[j * m + i];                 \
 	} while (0)
 
-void blas_syrk(Dtype d, int64_t m, int64_t k64, BlasMatrix x, void *o) {
+/* Rows of the upper triangle, as products. */
+static void large_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o) {
+	for (int64_t i = 0; i < m && !ctx_interrupted(c); i += PIECE_ROWS) {
+		const BlasMatrix a = {at(x.data, i * x.row_stride, d), x.row_stride, x.column_stride};
+		const BlasMatrix b = {a.data, x.column_stride, x.row_stride};
+		blas_gemm(c, d, m - i < PIECE_ROWS ? m - i : PIECE_ROWS, m - i, k, a, b, (char *)o + i * (m + 1) * (int64_t)dtype_size(d), m, false);
+	}
+	switch (dtype_size(d)) {
+	case 4: MIRROR(float); break;
+	case 8: MIRROR(Bits8); break;
+	default: MIRROR(double _Complex); break;
+	}
+}
+
+void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void *o) {
+	if ((double)m * (double)m * (double)k64 > 2.0 * PIECE_WORK) {
+		large_syrk(c, d, m, k64, x, o);
+		return;
+	}
 	static const float one[2] = {1, 0}, zero[2] = {0, 0};
 	static const double one64[2] = {1, 0}, zero64[2] = {0, 0};
 	const int n = (int)m, k = (int)k64;

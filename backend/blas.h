@@ -6,6 +6,7 @@
 #ifndef ATLED_BACKEND_BLAS_H
 #define ATLED_BACKEND_BLAS_H
 
+#include "lang/context.h"
 #include "lang/type.h"
 
 /* Opens the library; false and *why (static) when it cannot be had. Cheap when it is open. */
@@ -21,12 +22,12 @@ typedef struct BlasMatrix {
 
 /* True when BLAS takes the matrix as it stands. */
 bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns);
-/* o (m x n, row-major without gaps) = x (m x k) y (k x n). Float and complex dtypes; sizes fit int. */
-void blas_gemm(Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o);
-/* The same into rows that are `leading` elements apart (>= n); `accumulate`: added to what stands there. */
-void blas_gemm_into(Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate);
-/* The same for y = transpose of x (no conjugation), both triangles. */
-void blas_syrk(Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
+/* o (m x n, rows `leading` >= n apart) = x (m x k) y (k x n); `accumulate`: added to what stands there. Float and complex dtypes; sizes fit
+ * int. A large product is made in pieces that its sizes determine, of some ten milliseconds each. When `c` is interrupted between these the
+ * rest is left out, and the caller's next poll says so. */
+void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate);
+/* The same without gaps for y = transpose of x (no conjugation), both triangles. */
+void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
 /* Solves op(T) X = B in place; T n x n and B n x r row-major without gaps; op is the adjoint or nothing. */
 void blas_trsm(Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *b);
 

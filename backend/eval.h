@@ -149,6 +149,7 @@ struct Backend {
 	int threads;
 	Pool *pool; /* NULL until a kernel is large enough */
 	struct FftPlans *fft;
+	struct Apart *apart; /* calls of libraries that were left behind */
 	struct NativeState *native; /* memory of native calls; NULL until the first */
 	struct TierState *tiers;
 	struct Profile *profile; /* NULL: units are not timed */

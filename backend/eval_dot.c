@@ -137,7 +137,7 @@ static void gemm_part(void *ud, int64_t i) {
 	if (n > p->part) n = p->part;
 	BlasMatrix x = p->x;
 	x.data = element(x.data, from * x.row_stride, p->size);
-	blas_gemm(p->d, n, p->n, p->k, x, p->y, p->out + from * p->n * p->size);
+	blas_gemm(p->f->ctx, p->d, n, p->n, p->k, x, p->y, p->out + from * p->n * p->size, p->n, false);
 }
 
 static Status poll_part(void *ud) {
@@ -172,7 +172,7 @@ static Status large_product(Product *p, bool same) {
 	if (st == ST_OK && !same && !blas_takes(&p->y, p->k, p->n) && !(copies[1] = row_major_copy(f, &p->y, p->k, p->n, p->size)))
 		st = ST_NOMEM;
 	if (st == ST_OK && same) {
-		blas_syrk(p->d, p->m, p->k, p->x, p->out);
+		blas_syrk(f->ctx, p->d, p->m, p->k, p->x, p->out);
 		st = spend(be, (uint64_t)(p->m * p->k) * (uint64_t)p->m / 2);
 	} else if (st == ST_OK) {
 		int64_t parts = p->m / PART_ROWS > 1 ? p->m / PART_ROWS : p->m / HALF_ROWS;

@@ -5,9 +5,11 @@
  * measured: a measurement would make results depend on the machine's mood.
  */
 #include "backend/fft.h"
+#include "backend/apart.h"
 #include <dlfcn.h>
 #include <fftw3.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* One precision: the same entry points under two prefixes. */
@@ -58,6 +60,7 @@ typedef struct Plan {
 struct FftPlans {
 	Plan at[KEPT];
 	uint64_t clock;
+	bool failed; /* the last transform that ran apart */
 };
 
 static void destroy(Plan *p) {
@@ -99,10 +102,52 @@ static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bo
 	return plan;
 }
 
-Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse, int64_t outer, int64_t n, int64_t inner, const void *x, void *o,
-                 const char **why) {
+/* ---- long lines, apart ------------------------------------------------------------------------------------------- */
+
+enum { APART_FROM = 1 << 18, PIECE_POINTS = 1 << 20 };
+
+typedef struct Job {
+	const Library *library;
+	bool inverse, failed;
+	int64_t outer, n, inner;
+	Tensor *x, *o;
+	size_t size;
+	atomic_bool stop;
+	struct FftPlans *plans;
+} Job;
+
+/* One line after another, with a plan of its own: planning takes long, too. It stops between lines where it can. */
+static void transform_apart(void *ud) {
+	Job *j = ud;
+	const fftw_iodim64 dims = {.n = j->n, .is = j->inner, .os = j->inner};
+	pthread_mutex_lock(&planner);
+	void *plan = j->library->plan(1, &dims, 0, NULL, j->x->data, j->o->data, j->inverse ? FFTW_BACKWARD : FFTW_FORWARD,
+	                              FFTW_ESTIMATE | FFTW_UNALIGNED | FFTW_PRESERVE_INPUT);
+	pthread_mutex_unlock(&planner);
+	j->failed = !plan;
+	for (int64_t i = 0; plan && i < j->outer; i++)
+		for (int64_t k = 0; k < j->inner && !atomic_load(&j->stop); k++) {
+			const size_t from = (size_t)(i * j->n * j->inner + k) * j->size;
+			j->library->execute(plan, (char *)j->x->data + from, (char *)j->o->data + from);
+		}
+	pthread_mutex_lock(&planner);
+	if (plan) j->library->destroy(plan);
+	pthread_mutex_unlock(&planner);
+}
+
+static void release_job(Ctx *c, void *ud) {
+	Job *j = ud;
+	j->plans->failed = j->failed;
+	tensor_unref(j->x);
+	tensor_unref(j->o);
+	heap_free(c, j, sizeof *j);
+}
+
+Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d, bool inverse, int64_t outer, int64_t n, int64_t inner,
+                 Tensor *x, Tensor *o, const char **why) {
 	const bool single = d == DT_C64;
 	const Library *l = &libraries[single];
+	const size_t size = dtype_size(d);
 	pthread_once(&once[single], single ? open_single : open_double);
 	*why = l->why;
 	if (!l->ready) return ST_ERROR;
@@ -111,11 +156,25 @@ Status fft_lines(Ctx *c, struct FftPlans **plans, Dtype d, bool inverse, int64_t
 		if (!*plans) return ST_NOMEM;
 		memset(*plans, 0, sizeof **plans);
 	}
-	const int64_t lines = inner == 1 ? outer : inner, turns = inner == 1 ? 1 : outer;
-	void *plan = find_plan(*plans, l, single, inverse, n, inner, lines, x, o);
-	if (!plan) return ST_NOMEM;
-	const size_t step = (size_t)(n * inner) * dtype_size(d);
+	if (n >= APART_FROM) {
+		Job *j = heap_alloc(c, sizeof *j);
+		if (!j) return ST_NOMEM;
+		*j = (Job){.library = l, .inverse = inverse, .outer = outer, .n = n, .inner = inner, .x = tensor_ref(x), .o = tensor_ref(o), .size = size, .plans = *plans};
+		const Status st = apart_run(c, apart, transform_apart, j, &j->stop, release_job);
+		return st == ST_OK && (*plans)->failed ? ST_NOMEM : st;
+	}
+	/* so many lines at a time as make up a piece, between which there are polls */
+	const int64_t lines = inner == 1 ? outer : inner, turns = inner == 1 ? 1 : outer, step = inner == 1 ? n : 1;
+	const int64_t most = PIECE_POINTS / n < lines ? PIECE_POINTS / n : lines;
 	for (int64_t i = 0; i < turns; i++)
-		l->execute(plan, (char *)(uintptr_t)x + (size_t)i * step, (char *)o + (size_t)i * step);
+		for (int64_t k = 0; k < lines; k += most) {
+			const int64_t now = lines - k < most ? lines - k : most;
+			const size_t from = (size_t)(i * n * inner + k * step) * size;
+			void *plan = find_plan(*plans, l, single, inverse, n, inner, now, x->data, o->data);
+			if (!plan) return ST_NOMEM;
+			l->execute(plan, (char *)x->data + from, (char *)o->data + from);
+			const Status st = lines * turns > most ? ctx_poll(c, 0) : ST_OK;
+			if (st != ST_OK) return st;
+		}
 	return ST_OK;
 }

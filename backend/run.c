@@ -6,6 +6,7 @@
  * and, whatever that is set to, before the C stack ends; every failure carries the span of the step where it
  * happened, and the calls that led there.
  */
+#include "backend/apart.h"
 #include "backend/native/tier.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -566,6 +567,7 @@ static Status run_fn(Ctx *c, Fn *f, const Value *args, Value *results) {
 static void free_backend(Ctx *c, void *state) {
 	Backend *be = state;
 	pool_free(c, be->pool);
+	apart_free(c, &be->apart);
 	fft_plans_free(c, be->fft);
 	native_state_free(c, be->native);
 	tier_state_free(c, be->tiers);

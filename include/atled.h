@@ -407,6 +407,10 @@ typedef void (*atled_show)(void *ud, const atled_value *v, uint32_t line);
  * their effect. */
 ATLED_API atled_status atled_run(atled_context *ctx, const char *text, size_t n, const char *name, atled_show show,
                                  void *ud);
+/* The statements of the last text that ran which succeeded, in order: where they stand in it, as bytes, and whether they
+ * gave a result to show. After a failure, those before it. */
+typedef void (*atled_statement_visit)(void *ud, size_t start, size_t end, int shown);
+ATLED_API atled_status atled_statements(atled_context *ctx, atled_statement_visit visit, void *ud);
 /* Looks for mistakes in a text without running it: names, types and shapes as far as they are known before running. */
 ATLED_API atled_status atled_check(atled_context *ctx, const char *text, size_t n, const char *name);
 /* Folder that `use "file.dsl"` starts from; NULL: the working directory. */
@@ -438,8 +442,14 @@ ATLED_API const char *atled_keyword(size_t i);
 typedef void (*atled_name_visit)(void *ud, const char *name, const atled_value *v);
 ATLED_API atled_status atled_variables(atled_context *ctx, atled_name_visit visit, void *ud);
 ATLED_API atled_status atled_library_names(atled_context *ctx, atled_name_visit visit, void *ud);
-/* Help on a name: signature and description; with source, the text of its definition. ATLED_ERROR when there is no such
- * name. */
+/* The modules of the library, which `use` takes; the names of a module that is used, under the name it has here. v is
+ * NULL. */
+ATLED_API atled_status atled_modules(atled_context *ctx, atled_name_visit visit, void *ud);
+ATLED_API atled_status atled_module_names(atled_context *ctx, const char *module, atled_name_visit visit, void *ud);
+/* How a function is called, "f(x, n = 3)"; of data the type. ATLED_ERROR when there is no such name. */
+ATLED_API atled_status atled_signature(atled_context *ctx, const char *name, atled_sink sink, void *ud);
+/* Help on a name: signature, description and derivative rules; with source, the text of its definition. ATLED_ERROR when
+ * there is no such name. */
 ATLED_API atled_status atled_help(atled_context *ctx, const char *name, int source, atled_sink sink, void *ud);
 /* What an expression would give (type and scalar operations), without running it. */
 ATLED_API atled_status atled_type(atled_context *ctx, const char *expression, size_t n, atled_sink sink, void *ud);

@@ -369,6 +369,10 @@ void ctx_interrupt(Ctx *c) {
 	atomic_store_explicit(&c->interrupt, 1, memory_order_relaxed);
 }
 
+bool ctx_interrupted(const Ctx *c) {
+	return c && atomic_load_explicit(&c->interrupt, memory_order_relaxed);
+}
+
 void ctx_clear_interrupt(Ctx *c) {
 	atomic_store_explicit(&c->interrupt, 0, memory_order_relaxed);
 }

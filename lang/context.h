@@ -82,6 +82,7 @@ size_t atom_length(const Ctx *c, Atom a);
 
 void ctx_interrupt(Ctx *c);       /* any thread, signal-safe */
 void ctx_clear_interrupt(Ctx *c);
+bool ctx_interrupted(const Ctx *c); /* any thread: for work in pieces between polls. NULL: never */
 void ctx_set_step_limit(Ctx *c, uint64_t steps);     /* counted instructions of the running program; 0: none */
 void ctx_set_time_limit(Ctx *c, double wall_seconds); /* from now; 0: none */
 void ctx_set_depth_limit(Ctx *c, uint32_t calls);     /* default 2000 */

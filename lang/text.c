@@ -438,7 +438,7 @@ void value_header(Text *out, Value v) {
 		add_labelled(out, dtype_is_complex(s.dtype) ? "min abs" : "min", s.min);
 		add_labelled(out, dtype_is_complex(s.dtype) ? "max abs" : "max", s.max);
 	}
-	if (s.nans) text_format(out, "  nan %" PRId64, s.nans);
+	if (s.nans || (s.seen && !dtype_is_int(s.dtype) && s.dtype != DT_BOOL)) text_format(out, "  nan %" PRId64, s.nans);
 }
 
 #define TYPE_ITEMS_MOST 16u

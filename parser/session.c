@@ -64,6 +64,7 @@ struct Session {
 	int64_t random_key, random_counter;
 	const char *folder;
 	uint32_t input_count;
+	VEC(StatementDone) done; /* of the text that ran last in the user's module */
 };
 
 Session *session_of(const Ctx *c) { return ctx_slot(c, SLOT_PARSER); }
@@ -607,6 +608,7 @@ static void run_statements(Session *s, Module *m, const Program *p, ResultSink s
 			shows = !e->hidden;
 		}
 		if (shows && show && v.kind != V_NONE) show(ud, v, e);
+		if (m == s->main) VEC_PUSH(s->a, &s->done, ((StatementDone){e->span.start, e->span.end, shows && v.kind != V_NONE}));
 		if (last) {
 			value_unref(*last);
 			*last = value_ref(v);
@@ -637,6 +639,7 @@ static void run_text(Ctx *c, void *arg) {
 Status session_run(Session *s, const char *name, const char *text, size_t n, ResultSink show, void *ud, Value *last) {
 	Run r = {.s = s, .name = name, .text = text, .n = n, .show = show, .ud = ud, .last = last};
 	if (last) *last = value_none();
+	s->done.n = 0;
 	uint32_t mark = build_mark(s->c);
 	Status st = ctx_protect(s->c, run_text, &r);
 	if (st != ST_OK) {
@@ -647,6 +650,11 @@ Status session_run(Session *s, const char *name, const char *text, size_t n, Res
 		s->wants_unroll = false;
 	}
 	return st;
+}
+
+uint32_t session_done(const Session *s, const StatementDone **at) {
+	*at = s->done.at;
+	return s->done.n;
 }
 
 /* ---- checking without running --------------------------------------------------------------------------------------------------------------------- */
@@ -1057,6 +1065,50 @@ static void builtin_details(const char *name, Text *out) {
 	}
 }
 
+/* "name(...)" at the start of a text: the length of it, 0 when it does not start so. */
+static size_t call_length(const char *text, size_t n, const char *name) {
+	const size_t k = strlen(name);
+	if (n <= k || strncmp(text, name, k) || text[k] != '(') return 0;
+	int depth = 0;
+	for (size_t i = k; i < n && text[i] != '\n'; i++) {
+		if (strchr("([{", text[i])) depth++;
+		else if (strchr(")]}", text[i]) && --depth == 0) return i + 1;
+	}
+	return 0;
+}
+
+/* What stands in a definition before the equals sign, or all of its first line. */
+static void definition_head(Text *out, const char *text, size_t n, const char *name) {
+	size_t k = call_length(text, n, name);
+	if (!k) {
+		const char *end = memchr(text, '\n', n);
+		k = end ? (size_t)(end - text) : n;
+	}
+	text_add(out, text, k);
+}
+
+bool session_signature(Session *s, const char *name, Text *out) {
+	Value v = session_get(s, name);
+	if (v.kind == V_UNSET) return false;
+	if (v.kind != V_FUNCTION && v.kind != V_PROBLEM) {
+		value_header(out, v);
+		return true;
+	}
+	const FunctionObject *f = (const FunctionObject *)v.object;
+	if (f->code_kind == CODE_AST) {
+		const Ast *e = f->code;
+		size_t n;
+		const char *text = source_text(s->c, e->span.source, &n);
+		definition_head(out, text + e->span.start, e->span.end - e->span.start, name);
+	} else if (f->code_kind == CODE_BUILTIN && ((const Builtin *)f->code)->doc) {
+		const char *doc = ((const Builtin *)f->code)->doc, *colon = strstr(doc, ": ");
+		const size_t n = call_length(doc, strlen(doc), name);
+		text_add(out, doc, n ? n : colon ? (size_t)(colon - doc) : strlen(doc));
+	} else
+		text_format(out, "%s: a function of the host program", name);
+	return true;
+}
+
 bool session_help(Session *s, const char *name, Text *out, bool source) {
 	Value v = session_get(s, name);
 	if (v.kind == V_FUNCTION || v.kind == V_PROBLEM) {
@@ -1073,8 +1125,7 @@ bool session_help(Session *s, const char *name, Text *out, bool source) {
 			uint32_t comment_end;
 			const uint32_t comment = comment_above(text, e->span.start, name, &comment_end);
 			if (!comment_signs(text, comment, name)) {
-				const char *head = text + e->span.start, *end = memchr(head, '\n', e->span.end - e->span.start);
-				text_add(out, head, end ? (size_t)(end - head) : e->span.end - e->span.start);
+				session_signature(s, name, out);
 				text_str(out, "\n");
 			}
 			comment_lines(out, text, comment, comment_end);
@@ -1082,6 +1133,8 @@ bool session_help(Session *s, const char *name, Text *out, bool source) {
 			const Builtin *b = f->code;
 			text_format(out, "%s\n", b->doc ? b->doc : name);
 			builtin_details(name, out);
+			if (source) text_str(out, "it is built in: its definition is not in the language\n");
+			library_named(s, "calculus"); /* has its rule */
 		} else
 			text_format(out, "%s: a function of the host program\n", name);
 		for (uint32_t i = 0; i < s->rules.n; i++)
@@ -1100,6 +1153,23 @@ bool session_help(Session *s, const char *name, Text *out, bool source) {
 		return true;
 	}
 	return false;
+}
+
+void session_each_module(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud) {
+	(void)s;
+	for (const LibraryText *t = library_texts; t->name; t++) visit(ud, t->name, (Value){.kind = V_NONE});
+}
+
+void session_each_in_module(Session *s, const char *module, void (*visit)(void *ud, const char *name, Value v), void *ud) {
+	for (uint32_t i = 0; i < s->main->used_names.n; i++) {
+		if (strcmp(atom_text(s->c, s->main->used_names.at[i]), module)) continue;
+		const Module *m = s->main->used.at[i];
+		for (uint32_t k = 0; k < m->globals.n; k++) {
+			const char *name = atom_text(s->c, m->globals.at[k].name);
+			if (name[0] != '_' && m->globals.at[k].value.kind != V_UNSET) visit(ud, name, m->globals.at[k].value);
+		}
+		return;
+	}
 }
 
 /* ---- rules of calculus -------------------------------------------------------------------------------------------------------------------------------------------- */

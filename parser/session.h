@@ -48,6 +48,12 @@ typedef void (*ResultSink)(void *ud, Value v, const Ast *statement);
 /* Runs a text in the user's module, statement by statement; stops at the first failure. `last` (may be NULL) receives the value of the last
  * statement, owned. Parse errors run nothing. */
 Status session_run(Session *s, const char *name, const char *text, size_t n, ResultSink show, void *ud, Value *last);
+/* The statements of the text that ran last that have succeeded: where they stand in it, and whether they gave something to show. */
+typedef struct StatementDone {
+	uint32_t start, end;
+	bool shown;
+} StatementDone;
+uint32_t session_done(const Session *s, const StatementDone **at);
 /* Parses and specialises everything, runs nothing that matters: all errors in one go. */
 Status session_check(Session *s, const char *name, const char *text, size_t n);
 
@@ -69,7 +75,12 @@ Status session_specialise(Session *s, Value f, uint32_t n, const TypeId *types, 
 
 /* All names that can be used now, for completion and "did you mean": visit(name, what). */
 void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud);
-/* Help: signature and comment of a name; false when unknown. */
+/* The library's modules, by name; the names of a module that the user's module uses, nothing when it uses none of that name. */
+void session_each_module(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud);
+void session_each_in_module(Session *s, const char *module, void (*visit)(void *ud, const char *name, Value v), void *ud);
+/* "f(x, n = 3)", of data its type, without a new line; false when unknown. */
+bool session_signature(Session *s, const char *name, Text *out);
+/* Help: signature, comment and derivative rules of a name; false when unknown. */
 bool session_help(Session *s, const char *name, Text *out, bool source);
 
 /* How many functions have been specialised so far: a call with other lengths must not add to it. */

@@ -1,106 +1,133 @@
-/* line.c - reading a line with readline: ^C gives the prompt back, the history has a file.
+/* line.c - keys from the terminal, and reading a line where the terminal cannot move its cursor.
  *
- * Needs: repl.h, readline. Guarantees: while a line is read, ^C ends it; the terminal is as it was whenever line_read
+ * Needs: repl.h, readline. Guarantees: while a text is read, ^C is a key; the terminal is as it was whenever line_read
  * has returned.
  */
 #define _GNU_SOURCE
 #include "repl/repl.h"
 
 #include <errno.h>
-#include <readline/history.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <readline/readline.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define HISTORY_MOST 10000
+const char first_prompt[] = "atled> ", more_prompt[] = "  ...> ";
+bool key_cancelled;
 
-static volatile sig_atomic_t pressed;
-static bool line_cancelled;
-static char *history_path;
+static volatile sig_atomic_t pressed, resized;
+static struct sigaction interrupt_before, resize_before;
 
 static void on_interrupt(int signal_number) {
 	(void)signal_number;
 	pressed = 1;
 }
 
-/* As readline's own, but an interrupt ends the line as the return key does. */
-static int get_key(FILE *in) {
+static void on_resize(int signal_number) {
+	(void)signal_number;
+	resized = 1;
+}
+
+void keys_setup(void) {
+	rl_readline_name = "atled";
+	rl_catch_signals = 0;
+	rl_catch_sigwinch = 0;
+	rl_change_environment = 0;
+	/* names may have Greek letters where the environment names no locale */
+	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8")) setlocale(LC_CTYPE, "C.UTF-8");
+	rl_initialize();
+	rl_variable_bind("bind-tty-special-chars", "off"); /* else keys of ours are taken at every prompt */
+}
+
+void keys_begin(void) {
+	struct sigaction action = {.sa_handler = on_interrupt};
+	sigemptyset(&action.sa_mask);
+	pressed = 0;
+	key_cancelled = false;
+	sigaction(SIGINT, &action, &interrupt_before);
+	action.sa_handler = on_resize;
+	sigaction(SIGWINCH, &action, &resize_before);
+}
+
+void keys_end(void) {
+	sigaction(SIGINT, &interrupt_before, NULL);
+	sigaction(SIGWINCH, &resize_before, NULL);
+}
+
+int key_get(FILE *in) {
 	for (;;) {
 		if (pressed) {
 			pressed = 0;
-			line_cancelled = true;
-			rl_replace_line("", 0);
-			return '\r';
+			key_cancelled = true;
+		}
+		if (key_cancelled) return 3; /* until somebody takes it back: no key swallows it */
+		if (resized) {
+			resized = 0;
+			rl_resize_terminal();
 		}
 		unsigned char ch;
-		ssize_t n = read(fileno(in), &ch, 1);
+		const ssize_t n = read(fileno(in), &ch, 1);
 		if (n == 1) return ch;
 		if (n == 0 || errno != EINTR) return EOF;
-		if (rl_signal_event_hook) rl_signal_event_hook();
 	}
+}
+
+/* ---- prompts that were pasted along ------------------------------------------------------------------------------ */
+
+static size_t prompt_of(const char *line) {
+	if (!strncmp(line, first_prompt, sizeof first_prompt - 1)) return sizeof first_prompt - 1;
+	return strncmp(line, more_prompt, sizeof more_prompt - 1) ? 0 : sizeof more_prompt - 1;
+}
+
+char *without_prompts(const char *text, size_t n) {
+	char *copy = malloc(n + 1);
+	if (!copy) return NULL;
+	memcpy(copy, text, n);
+	copy[n] = 0;
+	const char *first = copy;
+	while (*first == '\n') first++;
+	if (!prompt_of(first)) return copy;
+	/* a transcript: what stands on lines without a prompt was shown, not typed */
+	char *to = copy;
+	for (const char *line = first; *line;) {
+		const char *end = strchrnul(line, '\n');
+		const size_t skip = prompt_of(line);
+		if (skip) {
+			if (to > copy) *to++ = '\n';
+			memmove(to, line + skip, (size_t)(end - line) - skip);
+			to += (size_t)(end - line) - skip;
+		}
+		line = *end ? end + 1 : end;
+	}
+	*to = 0;
+	return copy;
+}
+
+/* ---- a line ------------------------------------------------------------------------------------------------------ */
+
+static int cancel(int count, int key) {
+	(void)count;
+	(void)key;
+	rl_replace_line("", 0);
+	rl_point = 0;
+	return rl_newline(1, '\r');
+}
+
+void plain_start(void) {
+	keys_setup();
+	rl_variable_bind("enable-bracketed-paste", "off");
+	rl_getc_function = key_get;
+	rl_bind_key(3, cancel);
+	rl_bind_key('\t', rl_tab_insert);
 }
 
 char *line_read(const char *prompt, bool *cancelled) {
-	struct sigaction action = {.sa_handler = on_interrupt}, before;
-	sigemptyset(&action.sa_mask);
-	pressed = 0;
-	line_cancelled = false;
-	sigaction(SIGINT, &action, &before);
+	keys_begin();
 	char *line = readline(prompt);
-	sigaction(SIGINT, &before, NULL);
-	*cancelled = line_cancelled;
+	*cancelled = key_cancelled;
+	keys_end();
 	return line;
-}
-
-/* Makes the folders of a path. */
-static void make_folders(char *path) {
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/') continue;
-		*p = 0;
-		mkdir(path, 0700);
-		*p = '/';
-	}
-}
-
-static void open_history(void) {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n = -1;
-	if (state && *state == '/') n = asprintf(&history_path, "%s/atled/history", state);
-	else if (home && *home == '/') n = asprintf(&history_path, "%s/.local/state/atled/history", home);
-	if (n < 0) {
-		history_path = NULL;
-		return;
-	}
-	make_folders(history_path);
-	/* with their times, so that a block of several lines is read back as one */
-	history_comment_char = '#';
-	history_write_timestamps = 1;
-	using_history();
-	stifle_history(HISTORY_MOST);
-	if (read_history(history_path)) { /* there is none yet, or it cannot be read: then none is kept */
-		FILE *f = fopen(history_path, "a");
-		if (f) fclose(f);
-		else {
-			free(history_path);
-			history_path = NULL;
-		}
-	} else history_truncate_file(history_path, HISTORY_MOST);
-}
-
-void line_remember(const char *text) {
-	HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
-	if (last && !strcmp(last->line, text)) return;
-	add_history(text);
-	if (history_path) append_history(1, history_path);
-}
-
-void line_start(void) {
-	rl_readline_name = "atled";
-	rl_catch_signals = 0;
-	rl_change_environment = 0;
-	rl_getc_function = get_key;
-	open_history();
 }

@@ -19,50 +19,45 @@ static void show(void *ud, const atled_value *v, uint32_t line) {
 	r->ans = atled_value_copy(v);
 }
 
-atled_status repl_run(Repl *r, const char *text, size_t n, const char *name) {
+static atled_status run(Repl *r, const char *text, size_t n, const char *name, bool kept) {
 	session_catch_interrupts(r->ctx);
 	atled_status st = atled_run(r->ctx, text, n, name, show, r);
 	atled_clear_interrupt(r->ctx);
 	if (atled_error_count(r->ctx)) session_report(r->ctx, r->options);
+	if (kept) script_keep(r, text);
 	if (r->ans && atled_set(r->ctx, "ans", r->ans) != ATLED_OK) session_report(r->ctx, r->options);
 	atled_value_free(r->ans);
 	r->ans = NULL;
 	return st;
 }
 
-/* A prompt that was pasted along. */
-static const char *without_prompt(const char *line) {
-	static const char *const prompts[] = {"atled> ", "  ...> "};
-	for (int i = 0; i < 2; i++)
-		if (!strncmp(line, prompts[i], strlen(prompts[i]))) return line + strlen(prompts[i]);
-	return line;
+atled_status repl_run(Repl *r, const char *text, size_t n, const char *name) { return run(r, text, n, name, false); }
+
+atled_status repl_run_kept(Repl *r, const char *text, size_t n, const char *name) { return run(r, text, n, name, true); }
+
+static bool complete_text(const char *text) {
+	return text[0] == ':' || text[0] == '?' || !atled_incomplete(text, strlen(text));
 }
 
-/* Reads lines until they make a whole. false at the end of the input; an empty text when cancelled. */
-static bool read_statement(const Repl *r, Buffer *text) {
-	const char *first = r->colour ? "\001\033[1;34m\002atled>\001\033[0m\002 " : "atled> ";
-	const char *more = r->colour ? "\001\033[34m\002  ...>\001\033[0m\002 " : "  ...> ";
+/* Reads a whole text line by line, where the terminal can do no more. NULL at the end of the input. */
+static char *read_lines(void) {
+	Buffer text = {0};
 	do {
 		bool cancelled;
-		char *line = line_read(text->n ? more : first, &cancelled);
-		if (cancelled) {
-			free(line);
-			text->n = 0;
-			if (text->at) text->at[0] = 0;
-			return true;
-		}
-		if (!line) {
+		char *line = line_read(text.n ? more_prompt : first_prompt, &cancelled);
+		if (!line || cancelled) {
+			buffer_free(&text);
+			if (cancelled) return line;
 			putchar('\n');
-			return false;
+			return NULL;
 		}
-		if (text->n) buffer_str(text, "\n");
-		const char *start = without_prompt(line);
-		buffer_str(text, start);
-		bool command = text->n == strlen(start) && (start[0] == ':' || start[0] == '?');
+		if (text.n) buffer_str(&text, "\n");
+		char *clean = without_prompts(line, strlen(line));
+		buffer_str(&text, clean ? clean : line);
+		free(clean);
 		free(line);
-		if (command) return true;
-	} while (!text->failed && atled_incomplete(text->at, text->n));
-	return true;
+	} while (!text.failed && !complete_text(text.at));
+	return text.at;
 }
 
 int command_repl(const Options *o) {
@@ -76,27 +71,32 @@ int command_repl(const Options *o) {
 	}
 	Repl r = {.options = o, .ctx = session_open(o), .colour = use_colour(o, stdout)};
 	if (!r.ctx) return EXIT_LIMIT;
-	line_start();
+	const char *term = getenv("TERM");
+	const bool plain = !term || !*term || !strcmp(term, "dumb") || !isatty(STDOUT_FILENO);
+	if (plain) plain_start();
+	else edit_start(r.colour);
+	history_open();
 	complete_start(r.ctx);
 	printf("atled %s; :help for help\n", ATLED_VERSION_STRING);
 	while (!r.leave) {
-		Buffer text = {0};
-		bool more = read_statement(&r, &text);
-		if (text.failed) fputs("out of memory\n", stderr);
-		else if (text.n && text.at[strspn(text.at, " \t\n")]) {
-			line_remember(text.at);
-			if (more && !repl_command(&r, text.at)) {
+		char *typed = plain ? read_lines() : edit_read(), *text = typed ? without_prompts(typed, strlen(typed)) : NULL;
+		free(typed);
+		if (!text) break;
+		if (text[strspn(text, " \t\n")]) {
+			history_keep(text);
+			if (!repl_command(&r, text)) {
 				char name[24];
 				snprintf(name, sizeof name, "<%u>", ++r.line);
 				free(r.last);
-				r.last = strdup(text.at);
-				repl_run(&r, text.at, text.n, name);
+				r.last = strdup(text);
+				repl_run_kept(&r, text, strlen(text), name);
 			}
 		}
-		buffer_free(&text);
-		if (!more) break;
+		free(text);
 	}
 	free(r.last);
+	free(r.loaded);
+	script_free(&r);
 	session_close_last(r.ctx);
 	return EXIT_OK;
 }

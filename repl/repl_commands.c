@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void report(Repl *r, atled_status st) {
 	if (st != ATLED_OK) session_report(r->ctx, r->options);
@@ -120,12 +122,115 @@ static void show_variables(Repl *r, const char *rest) {
 	report(r, atled_variables(r->ctx, show_variable, NULL));
 }
 
-static void load(Repl *r, const char *rest) {
+/* "~/x" and "x" as they would be understood by a shell; to be freed. */
+static char *path_of(const char *rest) {
+	const char *home = rest[0] == '~' && rest[1] == '/' ? getenv("HOME") : NULL;
+	Buffer path = {0};
+	buffer_format(&path, "%s%s", home ? home : "", home ? rest + 1 : rest);
+	return path.at;
+}
+
+static void run_file(Repl *r, const char *path) {
 	Buffer text = {0};
 	const char *why = NULL;
-	if (!buffer_read_file(&text, rest, &why)) fprintf(stderr, "%s: %s\n", rest, why);
-	else repl_run(r, text.at, text.n, rest);
+	if (!buffer_read_file(&text, path, &why)) fprintf(stderr, "%s: %s\n", path, why);
+	else repl_run_kept(r, text.at, text.n, path);
 	buffer_free(&text);
+}
+
+static void load(Repl *r, const char *rest) {
+	char *path = path_of(rest);
+	if (!path) return;
+	free(r->loaded);
+	r->loaded = path;
+	run_file(r, path);
+}
+
+static void reload(Repl *r, const char *rest) {
+	(void)rest;
+	if (r->loaded) run_file(r, r->loaded);
+	else fputs("no file was loaded yet\n", stderr);
+}
+
+/* A command with the shell, which ^C reaches while this program waits. */
+static int shell(const char *command) {
+	fflush(stdout);
+	const int status = system(command);
+	return status < 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void run_shell(Repl *r, const char *rest) {
+	if (r->options->safe) {
+		fputs("--safe grants no commands\n", stderr);
+		return;
+	}
+	const int code = shell(rest);
+	if (code) fprintf(stderr, "exit status %d\n", code);
+}
+
+/* The editor gets the path as its argument, however it is spelt. */
+static bool run_editor(const char *path) {
+	const char *editor = getenv("VISUAL");
+	if (!editor || !*editor) editor = getenv("EDITOR");
+	if (!editor || !*editor) editor = "vi";
+	Buffer command = {0};
+	buffer_format(&command, "%s '", editor);
+	for (const char *p = path; *p; p++) {
+		if (*p == '\'') buffer_str(&command, "'\\''");
+		else buffer_add(&command, p, 1);
+	}
+	buffer_str(&command, "'");
+	const int code = command.failed ? -1 : shell(command.at);
+	if (code) fprintf(stderr, "%s: exit status %d\n", editor, code);
+	buffer_free(&command);
+	return code == 0;
+}
+
+/* A file, which is then run; or the last input, as a file of its own that goes afterwards. */
+static void edit(Repl *r, const char *rest) {
+	if (r->options->safe) {
+		fputs("--safe grants no commands\n", stderr);
+		return;
+	}
+	if (*rest || r->loaded) {
+		char *path = *rest ? path_of(rest) : strdup(r->loaded);
+		if (path && run_editor(path) && !access(path, R_OK)) load(r, path);
+		free(path);
+		return;
+	}
+	const char *folder = getenv("TMPDIR");
+	Buffer path = {0}, text = {0};
+	buffer_format(&path, "%s/atled-XXXXXX.dsl", folder && *folder ? folder : "/tmp");
+	const int fd = path.failed ? -1 : mkstemps(path.at, 4);
+	const char *last = r->last ? r->last : "", *why = NULL;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f) perror(path.at ? path.at : "a file for the editor");
+	else {
+		fprintf(f, "%s\n", last);
+		if (fclose(f)) perror(path.at);
+		else if (run_editor(path.at) && buffer_read_file(&text, path.at, &why)) {
+			while (text.n && strchr(" \n", text.at[text.n - 1])) text.at[--text.n] = 0;
+			if (text.n) {
+				printf("%s\n", text.at);
+				history_keep(text.at);
+				free(r->last);
+				r->last = strdup(text.at);
+				repl_run_kept(r, text.at, text.n, "<edited>");
+			}
+		}
+		unlink(path.at);
+	}
+	buffer_free(&path);
+	buffer_free(&text);
+}
+
+static void save(Repl *r, const char *rest) {
+	char *path = path_of(rest);
+	const char *why = "out of memory";
+	if (r->options->safe) fputs("--safe grants no files\n", stderr);
+	else if (!path || !script_write(r, path, &why)) fprintf(stderr, "%s: %s\n", rest, why);
+	else printf("%zu statement%s in %s\n", r->nkept, r->nkept == 1 ? "" : "s", path);
+	free(path);
 }
 
 static void show_help(Repl *r, const char *rest) {
@@ -139,7 +244,12 @@ static void show_help(Repl *r, const char *rest) {
 		snprintf(head, sizeof head, "%s %s", c->name, c->args);
 		printf("%-20s %s\n", head, c->help);
 	}
-	fputs("TAB completes names, fields, files after :load, and \\alpha to α; ^C stops what runs; ^D leaves\n", stdout);
+	fputs("TAB                  completes names, arguments, fields, modules, files, and \\alpha to α\n"
+	      "→, ^E                accept the grey suggestion; Alt-F its next word\n"
+	      "↑ ↓                  move in a block of lines, then through the history; ^R searches it\n"
+	      "Alt-Return           a new line where the text is whole already\n"
+	      "^C                   stop what runs, or drop what is typed\n",
+	      stdout);
 }
 
 static void quit(Repl *r, const char *rest) {
@@ -149,6 +259,7 @@ static void quit(Repl *r, const char *rest) {
 
 const ReplCommand repl_commands[] = {
 	{":bench", "EXPR", "run many times: median and spread, compiling apart", show_bench},
+	{":edit", "[FILE]", "change a file in $EDITOR, and run it; without FILE the one loaded last, or the last input", edit},
 	{":help", "", "this list", show_help},
 	{":ir", "EXPR", "the intermediate form of an expression, or of f for f(x)", show_ir},
 	{":load", "FILE", "run a file here", load},
@@ -156,6 +267,9 @@ const ReplCommand repl_commands[] = {
 	{":native", "EXPR", "the machine code of an expression, or of f for f(x), as assembly", show_native},
 	{":plan", "EXPR", "the same in words: loops, what is fused, where values are kept", show_plan},
 	{":quit", "", "leave; so does ^D", quit},
+	{":reload", "", "run the file loaded last again", reload},
+	{":save", "FILE", "write the session as a program: the statements that succeeded, in order", save},
+	{":sh", "COMMAND", "run a command of the shell", run_shell},
 	{":time", "EXPR", "run and say how long it took, compiling apart", show_time},
 	{":type", "EXPR", "type, shape and cost, without running", show_type},
 	{":vars", "", "the variables", show_variables},

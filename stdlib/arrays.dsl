@@ -455,7 +455,3 @@ moving_mean(x, n) = sum(windows(x, n); axis = 1) / n
 # outer(x, y): matrix of products
 #     outer([1, 2], [3, 4])         #> [[3, 4], [6, 8]]
 outer(x, y) = expand(x, 1) * expand(y, 0)
-# randint(a, b, n): n whole numbers in [a, b)
-#     k = randint(1, 7, 100)
-#     all(k >= 1 and k <= 6)        #> true
-randint(a, b, n) = a + i64(floor(rand(n) * (b - a)))

@@ -315,9 +315,9 @@ vander(x, n = none; increasing = false) = {
   P = cumprod(concat(expand(ones_like(x), 1), broadcast_to(expand(x, 1), len(x), max(m, 1) - 1); axis = 1); axis = 1)[.., ..m]
   if _known(increasing, "increasing") { P } else { flip(P; axis = 1) }
 }
-# hilbert(n): the matrix 1/(i + j + 1), which is badly conditioned
-#     hilbert(2)                    #~ [1, 1/2; 1/2, 1/3]
-hilbert(n) = 1 / (expand(iota(n), 1) + iota(n) + 1)
+# hilbert_matrix(n): the matrix 1/(i + j + 1), which is badly conditioned
+#     hilbert_matrix(2)                  #~ [1, 1/2; 1/2, 1/3]
+hilbert_matrix(n) = 1 / (expand(iota(n), 1) + iota(n) + 1)
 
 # ---- iterative
 

@@ -415,7 +415,7 @@ static void gemm_part(void *ud, int64_t part) {
 	a.data = (const char *)a.data + row * a.row_stride * g->size;
 	b.data = (const char *)b.data + column * b.column_stride * g->size;
 	char *c = g->c + (row * g->leading + column) * g->size;
-	if (g->blas) blas_gemm_into(g->d, rows, columns, g->k, a, b, c, g->leading, g->accumulate);
+	if (g->blas) blas_gemm(run_of(g->call)->be->ctx, g->d, rows, columns, g->k, a, b, c, g->leading, g->accumulate);
 	else if (g->d == DT_F64) PLAIN(double);
 	else PLAIN(float);
 	/* What is left of the part's diagonal block goes above it, where no other part writes. */

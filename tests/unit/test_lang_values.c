@@ -478,8 +478,8 @@ static void test_print_tensors(void) {
 	CHECK_TEXT(HEADER(value_tensor(e)), "f32[2, 0]  0 B");
 	CHECK_TEXT(HEADER(value_f64(1)), "f64");
 	Tensor *big = tensor_zeros(c, DT_F64, 2, (int64_t[]){64, 64}), *odd = tensor_zeros(c, DT_F64, 1, (int64_t[]){192});
-	CHECK_TEXT(HEADER(value_tensor(big)), "f64[64, 64]  32 KB  min 0  max 0");
-	CHECK_TEXT(HEADER(value_tensor(odd)), "f64[192]  1.5 KB  min 0  max 0");
+	CHECK_TEXT(HEADER(value_tensor(big)), "f64[64, 64]  32 KB  min 0  max 0  nan 0");
+	CHECK_TEXT(HEADER(value_tensor(odd)), "f64[192]  1.5 KB  min 0  max 0  nan 0");
 
 	/* Output does not follow the host's locale, where one with a comma is installed. */
 	const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};

@@ -1,0 +1,128 @@
+/* test_interrupt.c - ^C at the prompt: how soon it is answered while each kind of work runs, and that variables are kept.
+ *
+ * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when
+ * nothing failed. The time is the least of a few tries, since others use the machine, too; the prompt must be there
+ * within 50 ms.
+ */
+#include "tests/unit/check_of.h"
+#include "tests/unit/terminal.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct T {
+	uint32_t passed, failed, skipped;
+	bool sanitized;
+	Terminal at;
+} T;
+
+#define CHECK(t, x) CHECK_OF((t), x)
+enum { TRIES = 5 };
+
+typedef struct Work {
+	const char *name, *before, *text; /* before: what is run first */
+	double after;                     /* seconds until ^C, so that it is in the middle */
+} Work;
+
+static const Work works[] = {
+	{"a product of matrices", "a = ones(2500, 2500); c = a + 1", "r = a; for i in 0..1000 { r = (r @ c) * 1e-4 }; r[0, 0]", 0.4},
+	{"one large product", "a = ones(6000, 6000)", "b = a @ (a + 1)", 0.6},
+	{"a product with its own transpose", "a = ones(5000, 5000)", "b = a @ a'", 0.5},
+	{"a product of few rows", "a = ones(40, 20000); c = ones(20000, 20000)", "r = a; for i in 0..1000 { r = (r @ c) * 1e-5 }; r[0, 0]", 0.5},
+	{"one long FFT", "a = sin(iota(2^23) * 1.0)", "r = a; for i in 0..1000 { r = real(fft(r)) * 1e-3 }; r[0]", 0.8},
+	{"an FFT of prime length", "a = sin(iota(3000017) * 1.0)", "r = a; for i in 0..1000 { r = real(fft(r)) * 1e-3 }; r[0]", 0.8},
+	{"an FFT of many rows", "a = ones(2000, 4096)", "r = a; for i in 0..1000 { r = real(fft(r)) * 1e-3 }; r[0, 0]", 0.5},
+	{"an FFT along columns", "a = ones(4096, 2000)", "r = a; for i in 0..1000 { r = real(fft(r; axis = 0)) * 1e-3 }; r[0, 0]", 0.5},
+	{"an ODE", "", "ode((t, y) -> [y[1], -sin(y[0])], [1.0, 0.0], (0.0, 1e9)).y(1.0)", 0.5},
+	{"a PDE", "problem waves { domain t in [0, 1000], x in [-1, 1]\n field u\n u_t + u*u_x == 0.01*u_xx\n u == -sin(pi*x) at t = 0\n u == 0 at x = -1, x = 1\n }", "s = solve(waves, chebyshev(n = 400), rtol = 1e-10, atol = 1e-12)", 1.0},
+	{"a network's training", "problem waves { domain t in [0, 1], x in [-1, 1]\n field u\n u_t + u*u_x == 0.01*u_xx\n u == -sin(pi*x) at t = 0\n u == 0 at x = -1, x = 1\n }",
+     "s = solve(waves, pinn(hidden = [20, 20, 20], points = 4000, steps = 1000))", 3.0},
+	{"a loop without end", "k = 1.0", "while k > 0 { k = k + 1 }", 0.3},
+	{"a loop of arrays", "a = rand(1000)", "while true { a = sin(a) + 1 }", 0.5},
+	{"a large array", "a = ones(20000000)", "r = a; for i in 0..1000 { r = sin(r) * a + exp(r) }; r[0]", 1.0},
+	{"random numbers", "", "r = 0.0; for i in 0..1000 { r = r + sum(randn(5000000)) }; r", 0.5},
+	{"sorting", "a = sin(iota(5000000) * 1.0)", "r = a; for i in 0..1000 { r = sort(-r) }; r[0]", 0.5},
+	{"a linear solve", "a = rand(2000, 2000); c = rand(2000)", "r = c; for i in 0..100 { r = linsolve(a + i, r) }; r[0]", 0.7},
+	{"a decomposition", "a = rand(800, 800)", "r = a; for i in 0..100 { r = svd(r)[0] @ a }; r[0, 0]", 0.7},
+	{"eigenvalues", "a = rand(600, 600)", "r = a; for i in 0..100 { r = real(eig(r)[1]) + a }; r[0, 0]", 0.7},
+	{"printing", "", "i = 0; while true { i = i + 1; print(i) }", 0.4},
+	{"measuring", "a = rand(1000, 1000)", ":bench a @ a", 0.4},
+	{"another program", "", ":sh sleep 20", 0.4},
+};
+
+/* Milliseconds until the prompt is back; less than 0: it did not come. */
+static double interrupt(T *t, const Work *w) {
+	Terminal *at = &t->at;
+	terminal_keys(at, "\014");
+	terminal_settle(at);
+	terminal_keys(at, w->text);
+	terminal_keys(at, "\r");
+	for (const double end = terminal_seconds() + w->after * at->slower; terminal_seconds() < end;) terminal_take(at, 0.01);
+	const double pressed = terminal_seconds();
+	terminal_keys(at, "\003");
+	/* the prompt, alone on the last line */
+	for (;;) {
+		terminal_take(at, 0.001);
+		const double took = terminal_seconds() - pressed;
+		if (at->column == 7 && !strcmp(terminal_row(at, at->row), "atled>") && (at->row > 0 || at->scrolled)) return 1e3 * took;
+		if (took > 60) return -1;
+	}
+}
+
+int main(void) {
+	static T t;
+	const char *program = getenv("ATLED"), *kind = getenv("ATLED_KIND"), *only = getenv("TEST_ONLY");
+	t.sanitized = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") || !strcmp(kind, "stress"));
+	t.at.slower = t.sanitized ? 4 : 1;
+	if (!program || access(program, X_OK)) {
+		puts("skip: ATLED names no program");
+		puts("0 passed, 0 failed, 1 skipped");
+		return 0;
+	}
+	char home[64] = "/tmp/atled-stop-XXXXXX", setting[80], command[100];
+	if (!mkdtemp(home)) return 1;
+	snprintf(setting, sizeof setting, "HOME=%s", home);
+	signal(SIGPIPE, SIG_IGN);
+	const char *environment[] = {setting, "TERM=xterm", "NO_COLOR=1", "INPUTRC=/dev/null", "LC_ALL=C.UTF-8", "-XDG_STATE_HOME", NULL};
+	for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+		const Work *w = &works[i];
+		if (only && !strstr(w->name, only)) continue;
+		terminal_start(&t.at, 30, 200, (const char *const[]){program, NULL}, environment);
+		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		terminal_keys(&t.at, "kept = 4321\r");
+		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		terminal_settle(&t.at);
+		for (const char *p = w->before; *p; p++) terminal_keys(&t.at, (char[]){*p == '\n' ? '\r' : *p, 0});
+		terminal_keys(&t.at, *w->before && w->before[strlen(w->before) - 1] == '}' ? "\r\"ready\"\r" : "; \"ready\"\r");
+		CHECK(&t, terminal_sees(&t.at, "\nready"));
+		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		double least = 1e9;
+		for (int k = 0; k < TRIES && least > 25; k++) {
+			const double took = interrupt(&t, w);
+			if (took < 0) {
+				least = -1;
+				break;
+			}
+			if (took < least) least = took;
+			/* it was interrupted, not finished and not wrong */
+			if (w->text[0] != ':' && !strstr(terminal_text(&t.at), "interrupted")) {
+				printf("%s\n", terminal_text(&t.at));
+				CHECK_AT(&t, false, w->name, __LINE__);
+				break;
+			}
+		}
+		printf("test_interrupt: %s: %.0f ms\n", w->name, least);
+		fflush(stdout);
+		CHECK_AT(&t, least >= 0 && (t.sanitized || least < 50), w->name, __LINE__);
+		terminal_keys(&t.at, "kept + 1\r");
+		CHECK(&t, terminal_sees(&t.at, "\n4322"));
+		terminal_keys(&t.at, "\004");
+		CHECK(&t, terminal_finish(&t.at) == 0);
+	}
+	snprintf(command, sizeof command, "rm -rf '%s'", home);
+	if (system(command)) printf("%s is left behind\n", home);
+	printf("%u passed, %u failed, %u skipped\n", t.passed, t.failed, t.skipped);
+	return t.failed != 0;
+}
