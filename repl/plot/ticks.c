@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MINUS "\xe2\x88\x92"
@@ -62,6 +63,26 @@ static void write_short(char *out, size_t cap, int64_t q, int e) {
 	else
 		snprintf(out, cap, "%s" TIMES "10^{%s%d}", mantissa, exponent < 0 ? MINUS : "",
 		         exponent < 0 ? -exponent : exponent);
+}
+
+void ticks_number(double v, char *out, size_t cap) {
+	char text[40];
+	if (!isfinite(v)) {
+		snprintf(out, cap, "%s", v > 0 ? "\xe2\x88\x9e" : v < 0 ? MINUS "\xe2\x88\x9e" : "NaN");
+		return;
+	}
+	snprintf(text, sizeof text, "%.6g", fabs(v));
+	for (char *p = text; *p; p++)
+		if (*p == ',') *p = '.'; /* whatever the locale */
+	char *e = strchr(text, 'e');
+	int exponent = e ? atoi(e + 1) : 0;
+	if (e) *e = 0;
+	const char *sign = v < 0 ? MINUS : "";
+	if (!e)
+		snprintf(out, cap, "%s%s", sign, text);
+	else
+		snprintf(out, cap, "%s%s%s10^{%s%d}", sign, strcmp(text, "1") ? text : "", strcmp(text, "1") ? TIMES : "",
+		         exponent < 0 ? MINUS : "", exponent < 0 ? -exponent : exponent);
 }
 
 /* ---- linear ---------------------------------------------------------------------------------- */
