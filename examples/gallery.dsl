@@ -1,7 +1,6 @@
-# gallery.dsl - every kind of picture that Atled draws, each in a few lines, written into the folder gallery/ as PNG files.
+# gallery.dsl - every kind of picture that Atled draws, each in a few lines, written as gallery-NAME.png.
 
-folder = "gallery"
-to(name) = "{folder}/{name}.png"
+to(name) = "gallery-{name}.png"
 
 # ---- curves
 
@@ -98,5 +97,5 @@ subplots(
 # ---- films
 
 wave = linspace(0.0, 2π, 120)
-animate(k -> plot(wave, sin(wave - 2π*k/24), title = "phase {15k}°", ylim = (-1.2, 1.2), xlabel = "x"), 24, file = "{folder}/wave.gif")
-animate(solution, 40, file = "{folder}/burgers.png")
+animate(k -> plot(wave, sin(wave - 2π*k/24), title = "phase {15k}°", ylim = (-1.2, 1.2), xlabel = "x"), 24, file = "gallery-wave.gif")
+animate(solution, 40, file = to("burgers"))

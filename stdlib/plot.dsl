@@ -155,7 +155,7 @@ _hist_bins(x, lo, hi) = {
   sturges = i64(ceil(log2(f64(n)))) + 1
   v = sort(x)
   spread = if len(x) > 3 { v[(3 * n) // 4] - v[n // 4] } else { 0.0 }
-  by_spread = if spread > 0 { min(ceil((hi - lo) / (2 * spread / cbrt(f64(n)))), 400.0) } else { 1.0 }
+  by_spread = if spread > 0 { min(ceil((hi - lo) / (2 * spread / cbrt(f64(n)))), 200.0) } else { 1.0 }
   max(sturges, i64(by_spread))
 }
 

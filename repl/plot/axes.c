@@ -10,6 +10,7 @@
 
 #define LINE_MARGIN 0.05 /* free room beyond the data, over the length of the axis */
 #define POINT_MARGIN 0.04
+#define ARROW_MARGIN 0.14 /* arrows start at their points and lead away from them */
 #define DIVERGING_FROM 0.1 /* how large the smaller sign must be, over the larger, for a map with a middle */
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -309,11 +310,12 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 	*out = (PlotAxes){.map = PLOT_MAP_SEQUENTIAL};
 	for (int a = 0; a < 3; a++) out->axis[a] = (PlotSpan){0, 1, p->scale[a] == PLOT_LOG, false};
 	if (p->solid) return solid_axes(f, panel, out);
-	bool log[2] = {out->axis[0].log, out->axis[1].log}, points = false, any = false, tight = p->has_field;
+	bool log[2] = {out->axis[0].log, out->axis[1].log}, points = false, any = false, arrows = false, tight = p->has_field;
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
 		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS || it->kind == PLOT_ARROWS ||
 		         it->kind == PLOT_ERRORS;
+		arrows = arrows || (it->kind == PLOT_ARROWS && !it->more.grid.z);
 		tight = tight || it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW;
 		any = any || it->s.n || it->more.grid.z;
 	}
@@ -333,9 +335,10 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 		}
 		s->lo = empty ? (s->log ? 0.1 : 0) : e.lo;
 		s->hi = empty ? 1 : e.hi;
-		double margin = tight || empty ? 0 : a == PLOT_Y ? LINE_MARGIN
-		                                 : points        ? POINT_MARGIN
-		                                                 : 0;
+		double margin = tight || empty ? 0 : arrows ? ARROW_MARGIN
+		                                 : a == PLOT_Y ? LINE_MARGIN
+		                                 : points      ? POINT_MARGIN
+		                                               : 0;
 		span_open(s, margin);
 		if (!empty && e.hi > e.lo && margin > 0) {
 			if (stands_on(p, a, e.lo)) s->lo = e.lo;

@@ -31,9 +31,11 @@ static double place_along(const PanelBox *box, PlotAxis axis, double v) {
 	return axis == PLOT_X ? r->x0 + u * (r->x1 - r->x0) : r->y1 - u * (r->y1 - r->y0);
 }
 
+static double on_pixel(const Scene *s, double v) { return floor(plot_clamp(v, -1e7, 1e7) * s->resolution + 0.5) / s->resolution; }
+
 static void draw_bars(Scene *s, const PanelBox *box, const PlotItem *it) {
 	PlotColour c = draw_colour(it, 1), white = {255, 255, 255, 255};
-	bool sideways = it->more.sideways;
+	bool sideways = it->more.sideways, below = false;
 	for (size_t i = 0; i < it->s.n; i++) {
 		double at = sideways ? item_y(it, i) : item_x(it, i), value = sideways ? item_x(it, i) : item_y(it, i);
 		double half = bar_width(it, i) / 2, base = bar_base(it, i);
@@ -44,11 +46,21 @@ static void draw_bars(Scene *s, const PanelBox *box, const PlotItem *it) {
 		PlotRect r = sideways ? (PlotRect){plot_min(v0, v1), plot_min(a0, a1), plot_max(v0, v1), plot_max(a0, a1)}
 		                      : (PlotRect){plot_min(a0, a1), plot_min(v0, v1), plot_max(a0, a1), plot_max(v0, v1)};
 		if (!(r.x1 >= r.x0 && r.y1 >= r.y0)) continue;
+		/* Edges on whole pixels: no seam between bars that touch. */
+		if (sideways) r.y0 = on_pixel(s, r.y0), r.y1 = on_pixel(s, r.y1);
+		else r.x0 = on_pixel(s, r.x0), r.x1 = on_pixel(s, r.x1);
 		scene_box(s, r, c);
+		below = below || value < base;
 		if (fabs(a1 - a0) < LEAST_EDGE || c.a < 255) continue;
 		PlotPoint edge[5] = {{r.x0, r.y0}, {r.x1, r.y0}, {r.x1, r.y1}, {r.x0, r.y1}, {r.x0, r.y0}};
 		scene_line(s, edge, 5, 0.7, white, PLOT_SOLID);
 	}
+	if (!below) return;
+	double zero = place_along(box, sideways ? PLOT_X : PLOT_Y, it->more.base);
+	const PlotRect *r = &box->plot;
+	if (zero != zero) return;
+	if (sideways) scene_segment(s, zero, r->y0, zero, r->y1, 0.8, (PlotColour){48, 48, 52, 255});
+	else scene_segment(s, r->x0, zero, r->x1, zero, 0.8, (PlotColour){48, 48, 52, 255});
 }
 
 static void draw_errors(Scene *s, const PanelBox *box, const PlotItem *it) {

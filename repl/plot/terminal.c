@@ -392,7 +392,8 @@ static void cells_area(Pane *pane, Dots *d, const Prim *p) {
 		y0 = plot_min(y0, p->points[i].y / UNITS), y1 = plot_max(y1, p->points[i].y / UNITS);
 	}
 	if (!(x0 <= x1)) return;
-	bool small = x1 - x0 < SMALL_AREA && y1 - y0 < SMALL_AREA && p->n <= 4, faint = p->colour.a < 160;
+	bool upright = p->n == 4 && p->points[0].x == p->points[3].x && p->points[0].y == p->points[1].y; /* a box */
+	bool small = x1 - x0 < SMALL_AREA && y1 - y0 < SMALL_AREA && p->n <= 4 && !upright, faint = p->colour.a < 160;
 	if ((small && !pane->p->solid) || faint) {
 		for (int y = (int)plot_max(y0, 0); y <= plot_min(y1, 4 * pane->down); y++)
 			for (int x = (int)plot_max(x0, 0); x <= plot_min(x1, 2 * pane->across); x++)
@@ -449,7 +450,7 @@ static void cells_scene(Pane *pane, const Scene *s) {
 		bool white = p->colour.r > 250 && p->colour.g > 250 && p->colour.b > 250;
 		if (white) continue; /* edges that only keep things apart */
 		if (p->kind == PRIM_POLYGON && p->colour.r < 245) cells_area(pane, &d, p);
-		if (p->kind == PRIM_LINE && !(pane->p->solid && p->n == 5 && p->size < 0.65))
+		if (p->kind == PRIM_LINE && !(pane->p->solid && p->size < 0.65))
 			for (size_t i = 0; i < p->n; i++) dots_point(&d, (PlotPoint){p->points[i].x / UNITS, p->points[i].y / UNITS}, !i);
 		if (p->kind != PRIM_MARKERS) continue;
 		for (size_t i = 0; i < p->n; i++) {
