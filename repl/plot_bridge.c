@@ -1,5 +1,5 @@
-/* plot_bridge.c - `_draw(figure, file)` and `_film(frames, count, file, rate, dpi)`: what the library's plot module hands
- * over becomes pictures, and a figure that is a result is shown.
+/* plot_bridge.c - `_picture_draw(figure, file)`, `_picture_check(figure)` and `_picture_film(frames, count, file, rate,
+ * dpi)`: what the library's plot module hands over becomes pictures, and a figure that is a result is shown.
  *
  * Needs: program.h, repl/plot/plot.h. A figure is a record with kind "figure": panels, title, rows, cols, size (inches),
  * dpi. A panel is a record: title, xlabel ..., layers. A layer is a record: kind, label, colour, style, marker ... and
@@ -548,6 +548,16 @@ static atled_status finish(Drawing *d, atled_context *ctx) {
 	return status;
 }
 
+/* Whether the figure can be drawn: an error stands at the call that made it, not where it is shown. */
+static atled_status check(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args, atled_value **result) {
+	(void)ud;
+	(void)result;
+	Drawing d = {0};
+	if (nargs == 1) open_drawing(&d, args[0]);
+	if (d.status == ATLED_OK && d.figure) want(&d, figure_check(d.figure));
+	return finish(&d, ctx);
+}
+
 static atled_status draw(void *ud, atled_context *ctx, uint32_t nargs, const atled_value *const *args,
                          atled_value **result) {
 	(void)ud;
@@ -656,6 +666,7 @@ static atled_status film(void *ud, atled_context *ctx, uint32_t nargs, const atl
 }
 
 atled_status plot_bridge_install(atled_context *ctx) {
-	atled_status st = atled_define_native(ctx, "_draw", draw, NULL);
-	return st == ATLED_OK ? atled_define_native(ctx, "_film", film, NULL) : st;
+	atled_status st = atled_define_native(ctx, "_picture_draw", draw, NULL);
+	if (st == ATLED_OK) st = atled_define_native(ctx, "_picture_check", check, NULL);
+	return st == ATLED_OK ? atled_define_native(ctx, "_picture_film", film, NULL) : st;
 }

@@ -63,8 +63,10 @@ scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, 
 #     errorbars(x, sqrt(x), 0.1 + 0*x, label = "measured");
 errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   _same_length("errorbars", x, y, "x", "y")
-  (a, b) = _two_sided("e", e, y)
-  (c, d) = _two_sided("xerr", xerr, x)
+  _check_two_sided("e", e, y)
+  _check_two_sided("xerr", xerr, x)
+  (a, b) = _two_sided(e, y)
+  (c, d) = _two_sided(xerr, x)
   _picture(list((kind = "errors", x = f64(x), y = f64(y), a = a, b = b, c = c, d = d, label = label, colour = colour, marker = marker, width = width)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 
@@ -352,7 +354,7 @@ subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p
 #     for k in 0..2 { show(p) }
 show(p; file = "", size = none, dpi = 0) = {
   assert(_is_figure(p), "show: that is no picture")
-  _draw((...p, size = if kind(size) == "none" { p.size } else { size }, dpi = if dpi == 0 { p.dpi } else { dpi }), file)
+  _picture_draw((...p, size = if kind(size) == "none" { p.size } else { size }, dpi = if dpi == 0 { p.dpi } else { dpi }), file)
   none
 }
 
@@ -368,7 +370,7 @@ animate(frames, n = 0; file = "", fps = 15, dpi = 120) = {
   count = if kind(frames) == "function" { n } else { if whole { if n > 0 { n } else { 60 } } else { len(frames) } }
   if kind(frames) == "function" { assert(n > 0, "animate: how many frames? animate(k -> picture, n; file)") }
   shots = if whole { _solution_film(frames, count) } else { frames }
-  _film(shots, count, file, fps, dpi)
+  _picture_film(shots, count, file, fps, dpi)
   none
 }
 _solution_film(s, count) = {
@@ -399,16 +401,15 @@ _same_length(name, x, y, xname, yname) = {
   assert(rank(x) == 1 and rank(y) >= 1, "{name}: {xname} and {yname} are vectors")
   assert(len(x) == len(y), "{name}: {xname} has {len(x)} samples and {yname} has {len(y)}")
 }
-_two_sided(name, e, like) = if kind(e) == "none" { (none, none) } else {
+_check_two_sided(name, e, like) = {
   if kind(e) == "tuple" or kind(e) == "list" {
+    assert(len(e) == 2, "errorbars: {name} is a vector, or a pair (below, above) of vectors")
     _same_length("errorbars", like, e[0], "the data", name)
     _same_length("errorbars", like, e[1], "the data", name)
-    (f64(e[0]), f64(e[1]))
-  } else {
-    w = if rank(e) == 0 { 0 * f64(like) + e } else { f64(e) }
-    _same_length("errorbars", like, w, "the data", name)
-    (w, w)
-  }
+  } else { if kind(e) == "array" { if rank(e) > 0 { _same_length("errorbars", like, e, "the data", name) } } }
+}
+_two_sided(e, like) = if kind(e) == "none" { (none, none) } else {
+  if kind(e) == "tuple" or kind(e) == "list" { (f64(e[0]), f64(e[1])) } else { if rank(e) == 0 { (0 * f64(like) + e, 0 * f64(like) + e) } else { (f64(e), f64(e)) } }
 }
 
 _empty_panel = (layers = list(), title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none, logx = false, logy = false, logz = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none, yticks = none, xnames = none, ynames = none)
@@ -419,7 +420,7 @@ _merged(a, b) = (layers = a.layers, title = _word(a.title, b.title, ""), xlabel 
 _first(a, b) = if kind(a) == "none" { b } else { a }
 _word(a, b, unset) = if a == unset { b } else { a }
 
-_out(figure, file) = if file == "" { figure } else { _draw(figure, file); none }
+_out(figure, file) = if file == "" { _picture_check(figure); figure } else { _picture_draw(figure, file); none }
 _figure(panel, size, dpi, file) = _out((kind = "figure", panels = list((..._empty_panel, ...panel)), title = "", rows = 1, cols = 1, size = size, dpi = dpi), file)
 _bare(layer) = _figure((layers = list(layer), title = ""), none, 192, "")
 _picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file) =

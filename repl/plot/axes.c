@@ -352,6 +352,13 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 	return panel_coloured(p) ? colour_span(f, panel, out) : PLOT_OK;
 }
 
+PlotStatus figure_check(Figure *f) {
+	PlotStatus status = f ? PLOT_OK : PLOT_BAD_ARGUMENT;
+	PlotAxes axes;
+	for (int k = 0; !status && k < figure_count(f); k++) status = panel_axes(f, k, &axes);
+	return status;
+}
+
 bool panel_reach(Figure *f, int panel, PlotAxis axis, double *low, double *high) {
 	if (!f || panel < 0 || panel >= figure_count(f)) return false;
 	const PlotPanel *p = &f->panels[panel];

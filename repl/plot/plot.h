@@ -185,6 +185,9 @@ PlotStatus figure_write_svg(Figure *f, const char *path);
  * ratio, and its text grows with the number of pixels. */
 PlotStatus figure_write_png(Figure *f, const char *path, int width, int height);
 
+/* Whether the axes can show the data and the limits that have been set: what the writers would say. */
+PlotStatus figure_check(Figure *f);
+
 /* The same with so many pixels an inch; text is as large in the picture as it is on paper. */
 PlotStatus figure_write_png_dpi(Figure *f, const char *path, double dpi);
 
