@@ -244,6 +244,8 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 			diag_hint(sp->c, d, "give %s a value before the branch or loop", text);
 			sp_throw(sp);
 		}
+	if (text[0] == '_' && sp->module->library)
+		sp_fail(sp, E_HOST, at, "the library needs `%s` of the program around it, and this program does not offer it", text);
 	struct nearby near = {.sp = sp};
 	for (const Env *e = sp->env; e; e = e->outer)
 		for (uint32_t i = 0; i < e->vars.n; i++) add_name(&near, atom_text(sp->c, e->vars.at[i].name), value_none());

@@ -103,6 +103,7 @@ static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
 }
 
 void display_value(const atled_value *v, atled_sink sink, void *ud) {
+	if (atled_value_kind(v) == ATLED_RECORD && plot_show(v, sink == file_sink ? ud : NULL, sink, ud)) return;
 	if (atled_value_kind(v) != ATLED_ARRAY) {
 		atled_value_write(v, NULL, 2 * EDGE, sink, ud);
 		return;

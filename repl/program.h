@@ -118,7 +118,9 @@ void clock_tell(const Clock *k, atled_context *ctx, FILE *out);
 /* Calls a function without arguments again and again, and tells how long it takes. */
 atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out);
 
-/* plot_bridge.c: registers `_draw`, which the library's plot module calls. Terminal pictures go to the sink. */
+/* plot_bridge.c: registers what the library's plot module calls. */
 atled_status plot_bridge_install(atled_context *ctx);
+/* Shows a picture, as wide and as colourful as `out` allows (NULL: 80 columns, plain); false when v is none. */
+bool plot_show(const atled_value *v, FILE *out, atled_sink sink, void *ud);
 
 #endif

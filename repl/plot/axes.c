@@ -10,6 +10,7 @@
 
 #define LINE_MARGIN 0.05 /* free room beyond the data, over the length of the axis */
 #define POINT_MARGIN 0.04
+#define ARROW_MARGIN 0.14 /* arrows start at their points and lead away from them */
 #define DIVERGING_FROM 0.1 /* how large the smaller sign must be, over the larger, for a map with a middle */
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -103,44 +104,154 @@ static PlotStatus fixed_span(Figure *f, int panel, int axis, PlotSpan *s) {
 	return PLOT_OK;
 }
 
+/* ---- what layers cover ----------------------------------------------------------------------- */
+
+/* Width of bar i: given, or eight tenths of the smallest distance between bars. */
+double bar_width(const PlotItem *it, size_t i) {
+	if (it->more.b) return fabs(it->more.b[i]);
+	return it->s.n > 1 ? 0.8 * it->more.scale : 0.8;
+}
+
+double bar_base(const PlotItem *it, size_t i) { return it->more.a ? it->more.a[i] : it->more.base; }
+
+/* A coordinate of NaN says nothing about its axis. */
+typedef void (*Reach)(void *ud, double x, double y);
+
+static void grid_reach(const PlotField *g, Reach to, void *ud) {
+	for (size_t i = 0; i < g->nx; i++) to(ud, grid_x(g, i), NAN);
+	for (size_t j = 0; j < g->ny; j++) to(ud, NAN, grid_y(g, j));
+}
+
+static void item_reach(const PlotItem *it, Reach to, void *ud) {
+	const PlotLayer *m = &it->more;
+	if (it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW || (it->kind == PLOT_ARROWS && m->grid.z)) {
+		grid_reach(&m->grid, to, ud);
+		return;
+	}
+	for (size_t i = 0; i < it->s.n; i++) {
+		if (it->kind == PLOT_RULES) {
+			double at = it->s.x ? it->s.x[i] : it->s.y[i];
+			for (int k = 0; k < (m->a ? 2 : 1); k++) to(ud, it->s.x ? (k ? m->a[i] : at) : NAN, it->s.x ? NAN : (k ? m->a[i] : at));
+			continue;
+		}
+		double x = item_x(it, i), y = item_y(it, i);
+		if (it->kind == PLOT_BARS) {
+			double half = bar_width(it, i) / 2, base = bar_base(it, i);
+			for (int k = 0; k < 4; k++) {
+				double along = k & 1 ? half : -half;
+				to(ud, m->sideways ? (k & 2 ? base : x) : x + along, m->sideways ? y + along : (k & 2 ? base : y));
+			}
+			continue;
+		}
+		to(ud, x, y);
+		if (it->kind == PLOT_BAND) to(ud, m->sideways ? m->a[i] : x, m->sideways ? y : m->a[i]);
+		if (it->kind == PLOT_STEMS) to(ud, x, m->base);
+		if (it->kind == PLOT_TEXT && m->a) to(ud, m->a[i], m->b[i]);
+		if (it->kind != PLOT_ERRORS) continue;
+		if (m->a) to(ud, x, y - m->a[i]);
+		if (m->b) to(ud, x, y + m->b[i]);
+		if (m->c) to(ud, x - m->c[i], y);
+		if (m->d) to(ud, x + m->d[i], y);
+	}
+}
+
+typedef struct Reached {
+	const PlotPanel *p;
+	Extent e;
+	int axis;
+	bool log[2];
+} Reached;
+
+static void reach_point(void *ud, double x, double y) {
+	Reached *r = ud;
+	double at[2] = {x, y};
+	if (!plot_usable(at[r->axis])) return;
+	for (int a = 0; a < 2; a++) {
+		bool silent = at[a] != at[a] && a != r->axis;
+		if (!silent && (!plot_usable(at[a]) || (r->log[a] && at[a] <= 0))) return;
+	}
+	int other = 1 - r->axis; /* what lies outside fixed limits of the other axis does not stretch this one */
+	const PlotPanel *p = r->p;
+	if (p->fixed[other] && (at[other] < plot_min(p->low[other], p->high[other]) ||
+	                        at[other] > plot_max(p->low[other], p->high[other])))
+		return;
+	extent_add(&r->e, at[r->axis], false);
+}
+
+/* Gaps of NaN in a series are not silent: they are left out whole. */
+static void reach_series(Reached *r, const PlotItem *it) {
+	for (size_t i = 0; i < it->s.n; i++) {
+		double x = item_x(it, i), y = item_y(it, i);
+		if (x == x && y == y) reach_point(r, x, y);
+	}
+}
+
 static Extent data_extent(const PlotPanel *p, int axis, const bool log[2]) {
-	Extent e = {INFINITY, -INFINITY};
+	Reached r = {p, {INFINITY, -INFINITY}, axis, {log[0], log[1]}};
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
+		if (it->kind == PLOT_LINE || it->kind == PLOT_SCATTER)
+			reach_series(&r, it);
+		else
+			item_reach(it, reach_point, &r);
+	}
+	return r.e;
+}
+
+static size_t count_left_out(const PlotPanel *p, const bool log[2]) {
+	size_t n = 0;
+	for (size_t k = 0; k < p->n && (log[0] || log[1]); k++) {
+		const PlotItem *it = &p->items[k];
+		if (it->kind > PLOT_STEMS || it->kind == PLOT_RULES) continue;
 		for (size_t i = 0; i < it->s.n; i++) {
 			double x = item_x(it, i), y = item_y(it, i);
-			if (!plot_usable(x) || !plot_usable(y) || (log[0] && x <= 0) || (log[1] && y <= 0)) continue;
-			double at[2] = {x, y};
-			int other = 1 - axis; /* what lies outside fixed limits of the other axis does not stretch this one */
-			if (p->fixed[other] && (at[other] < plot_min(p->low[other], p->high[other]) ||
-			                        at[other] > plot_max(p->low[other], p->high[other])))
-				continue;
-			extent_add(&e, at[axis], false);
+			n += plot_usable(x) && plot_usable(y) && ((log[0] && x <= 0) || (log[1] && y <= 0));
 		}
 	}
-	return e;
+	return n;
+}
+
+/* Bars stand on their axis: no free room below their base. */
+static bool stands_on(const PlotPanel *p, int axis, double at) {
+	for (size_t k = 0; k < p->n; k++) {
+		const PlotItem *it = &p->items[k];
+		if (it->kind != PLOT_BARS || (it->more.sideways ? PLOT_X : PLOT_Y) != axis) continue;
+		for (size_t i = 0; i < it->s.n; i++)
+			if (bar_base(it, i) == at) return true;
+	}
+	return false;
+}
+
+static void add_values(Extent *e, const PlotField *g, bool log) {
+	for (size_t i = 0; i < g->nx; i++)
+		for (size_t j = 0; j < g->ny; j++) extent_add(e, g->z[grid_at(g, i, j)], log);
 }
 
 static PlotStatus colour_span(Figure *f, int panel, PlotAxes *out) {
 	const PlotPanel *p = &f->panels[panel];
 	PlotSpan *s = &out->axis[PLOT_Z];
-	out->map = p->field.map == PLOT_MAP_AUTO ? PLOT_MAP_SEQUENTIAL : p->field.map;
+	PlotMap map = p->map != PLOT_MAP_AUTO ? p->map : p->field.map;
+	for (size_t k = 0; k < p->n && map == PLOT_MAP_AUTO; k++) map = p->items[k].more.grid.map;
+	out->map = map == PLOT_MAP_AUTO ? PLOT_MAP_SEQUENTIAL : map;
 	if (p->fixed[PLOT_Z]) {
 		PlotStatus status = fixed_span(f, panel, PLOT_Z, s);
 		if (status) return status;
-		if (p->field.map == PLOT_MAP_AUTO && s->lo < 0 && s->hi > 0 && fabs(s->lo + s->hi) < 1e-9 * s->hi)
+		if (map == PLOT_MAP_AUTO && s->lo < 0 && s->hi > 0 && fabs(s->lo + s->hi) < 1e-9 * s->hi)
 			out->map = PLOT_MAP_DIVERGING;
 		return PLOT_OK;
 	}
 	Extent e = {INFINITY, -INFINITY};
-	for (size_t i = 0; i < p->field.nx; i++)
-		for (size_t j = 0; j < p->field.ny; j++)
-			extent_add(&e, p->field.z[(ptrdiff_t)i * p->field.x_step + (ptrdiff_t)j * p->field.y_step], s->log);
+	if (p->has_field) add_values(&e, &p->field, s->log);
+	for (size_t k = 0; k < p->n; k++) {
+		const PlotItem *it = &p->items[k];
+		if (it->kind == PLOT_CONTOURS) add_values(&e, &it->more.grid, s->log);
+		for (size_t i = 0; it->more.c && it->kind != PLOT_ERRORS && i < it->s.n; i++) extent_add(&e, it->more.c[i], s->log);
+	}
 	if (e.lo > e.hi) {
 		e = s->log ? (Extent){1, 10} : (Extent){0, 1};
 		out->note = s->log ? "no positive values" : "no finite values";
 	}
-	if (p->field.map == PLOT_MAP_AUTO && !s->log && e.lo < 0 && e.hi > 0 &&
+	if (map == PLOT_MAP_AUTO && !s->log && e.lo < 0 && e.hi > 0 &&
 	    plot_min(-e.lo, e.hi) > DIVERGING_FROM * plot_max(-e.lo, e.hi))
 		out->map = PLOT_MAP_DIVERGING;
 	if (out->map == PLOT_MAP_DIVERGING && !s->log) {
@@ -153,14 +264,60 @@ static PlotStatus colour_span(Figure *f, int panel, PlotAxes *out) {
 	return PLOT_OK;
 }
 
+/* The range of one axis of a panel in space. */
+static Extent solid_extent(const PlotPanel *p, int axis, bool log) {
+	Extent e = {INFINITY, -INFINITY};
+	for (size_t k = 0; k < p->n; k++) {
+		const PlotItem *it = &p->items[k];
+		const PlotField *g = &it->more.grid;
+		if (it->kind == PLOT_SURFACE) {
+			for (size_t i = 0; axis == 0 && i < g->nx; i++) extent_add(&e, grid_x(g, i), log);
+			for (size_t j = 0; axis == 1 && j < g->ny; j++) extent_add(&e, grid_y(g, j), log);
+			if (axis == 2) add_values(&e, g, log);
+			continue;
+		}
+		for (size_t i = 0; i < it->s.n; i++) extent_add(&e, axis == 2 ? it->more.a[i] : axis ? item_y(it, i) : item_x(it, i), log);
+	}
+	return e;
+}
+
+static PlotStatus solid_axes(Figure *f, int panel, PlotAxes *out) {
+	const PlotPanel *p = &f->panels[panel];
+	for (int a = 0; a < 3; a++) {
+		PlotSpan *s = &out->axis[a];
+		if (p->fixed[a]) {
+			PlotStatus status = fixed_span(f, panel, a, s);
+			if (status) return status;
+			continue;
+		}
+		Extent e = solid_extent(p, a, s->log);
+		if (e.lo > e.hi) {
+			out->note = s->log ? "no positive data" : "no finite data";
+			e = (Extent){s->log ? 0.1 : 0, 1};
+		}
+		s->lo = e.lo;
+		s->hi = e.hi;
+		span_open(s, a == PLOT_Z ? 0.02 : 0);
+	}
+	PlotMap map = p->map;
+	for (size_t k = 0; k < p->n && map == PLOT_MAP_AUTO; k++) map = p->items[k].more.grid.map;
+	out->map = map == PLOT_MAP_AUTO ? PLOT_MAP_SEQUENTIAL : map;
+	return PLOT_OK;
+}
+
 PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 	const PlotPanel *p = &f->panels[panel];
 	*out = (PlotAxes){.map = PLOT_MAP_SEQUENTIAL};
 	for (int a = 0; a < 3; a++) out->axis[a] = (PlotSpan){0, 1, p->scale[a] == PLOT_LOG, false};
-	bool log[2] = {out->axis[0].log, out->axis[1].log}, points = false, any = false;
+	if (p->solid) return solid_axes(f, panel, out);
+	bool log[2] = {out->axis[0].log, out->axis[1].log}, points = false, any = false, arrows = false, tight = p->has_field;
 	for (size_t k = 0; k < p->n; k++) {
-		points = points || p->items[k].marker != PLOT_MARKER_NONE;
-		any = any || p->items[k].s.n;
+		const PlotItem *it = &p->items[k];
+		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS || it->kind == PLOT_ARROWS ||
+		         it->kind == PLOT_ERRORS;
+		arrows = arrows || (it->kind == PLOT_ARROWS && !it->more.grid.z);
+		tight = tight || it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW;
+		any = any || it->s.n || it->more.grid.z;
 	}
 	bool seen = false;
 	for (int a = 0; a < 2; a++) {
@@ -178,15 +335,65 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 		}
 		s->lo = empty ? (s->log ? 0.1 : 0) : e.lo;
 		s->hi = empty ? 1 : e.hi;
-		double margin = p->has_field || empty ? 0 : a == PLOT_Y ? LINE_MARGIN
-		                                        : points        ? POINT_MARGIN
-		                                                        : 0;
+		double margin = tight || empty ? 0 : arrows ? ARROW_MARGIN
+		                                 : a == PLOT_Y ? LINE_MARGIN
+		                                 : points      ? POINT_MARGIN
+		                                               : 0;
 		span_open(s, margin);
+		if (!empty && e.hi > e.lo && margin > 0) {
+			if (stands_on(p, a, e.lo)) s->lo = e.lo;
+			if (stands_on(p, a, e.hi)) s->hi = e.hi;
+		}
 	}
 	if (!seen && !(any && p->fixed[0] && p->fixed[1]))
 		out->note = !any && !p->has_field ? "no data" : log[0] || log[1] ? "no positive data"
 		                                                                 : "no finite data";
-	return p->has_field ? colour_span(f, panel, out) : PLOT_OK;
+	out->left_out = seen ? count_left_out(p, log) : 0;
+	return panel_coloured(p) ? colour_span(f, panel, out) : PLOT_OK;
+}
+
+PlotStatus figure_check(Figure *f) {
+	PlotStatus status = f ? PLOT_OK : PLOT_BAD_ARGUMENT;
+	PlotAxes axes;
+	for (int k = 0; !status && k < figure_count(f); k++) status = panel_axes(f, k, &axes);
+	return status;
+}
+
+bool panel_reach(Figure *f, int panel, PlotAxis axis, double *low, double *high) {
+	if (!f || panel < 0 || panel >= figure_count(f)) return false;
+	const PlotPanel *p = &f->panels[panel];
+	bool log[2] = {p->scale[0] == PLOT_LOG, p->scale[1] == PLOT_LOG};
+	Extent e = {INFINITY, -INFINITY};
+	if (p->solid)
+		e = solid_extent(p, (int)axis, p->scale[axis] == PLOT_LOG);
+	else if (axis == PLOT_Z) {
+		PlotAxes axes;
+		if (!panel_coloured(p) || panel_axes(f, panel, &axes) || axes.note) return false;
+		e = (Extent){axes.axis[PLOT_Z].lo, axes.axis[PLOT_Z].hi};
+	} else {
+		e = data_extent(p, (int)axis, log);
+		if (p->has_field)
+			extent_add_field(&e, axis ? p->field.y : p->field.x, axis ? p->field.ny : p->field.nx, p->field.cells, log[axis]);
+	}
+	*low = e.lo;
+	*high = e.hi;
+	return e.lo <= e.hi;
+}
+
+bool panel_fixed(const Figure *f, int panel, PlotAxis axis) {
+	return f && panel >= 0 && panel < figure_count(f) && f->panels[panel].fixed[axis];
+}
+
+PlotStatus panel_limits_loose(Figure *f, int panel, PlotAxis axis, double low, double high) {
+	if (!f || panel < 0 || panel >= figure_count(f)) return PLOT_BAD_ARGUMENT;
+	const PlotPanel *p = &f->panels[panel];
+	if (p->fixed[axis]) return PLOT_OK;
+	bool tight = p->has_field || p->solid || axis != PLOT_Y;
+	for (size_t k = 0; k < p->n; k++) tight = tight || p->items[k].kind == PLOT_CONTOURS || p->items[k].kind == PLOT_FLOW;
+	PlotSpan s = {low, high, p->scale[axis] == PLOT_LOG, false};
+	if (s.log && !(low > 0)) return PLOT_OK;
+	span_open(&s, tight ? 0 : LINE_MARGIN);
+	return panel_limits(f, panel, axis, s.lo, s.hi);
 }
 
 double span_place(const PlotSpan *s, double v) {

@@ -23,8 +23,16 @@ PlotColour plot_series_colour(int index) {
 		{64, 64, 68, 255},
 		{132, 86, 46, 255},
 	};
+	if (index & 0x1000000) return (PlotColour){(uint8_t)(index >> 16), (uint8_t)(index >> 8), (uint8_t)index, 255};
 	int k = index % PLOT_COLOURS;
 	return colours[k < 0 ? k + PLOT_COLOURS : k];
+}
+
+PlotColour plot_shade(PlotColour c, double light) {
+	double white = light > 1 ? plot_min(light - 1, 1) : 0, keep = light < 1 ? plot_max(light, 0) : 1;
+	uint8_t *part[3] = {&c.r, &c.g, &c.b};
+	for (int i = 0; i < 3; i++) *part[i] = (uint8_t)(*part[i] * keep * (1 - white) + 255 * white + 0.5);
+	return c;
 }
 
 /* ---- perceptual space ------------------------------------------------------------------------ */
@@ -120,9 +128,33 @@ void plot_map_colours(PlotMap map, PlotColour table[256]) {
 		{0.380, 0.150, 25},
 	};
 	static const Shade grey[2] = {{0.10, 0, 0}, {0.98, 0, 0}};
-	const Shade *points = map == PLOT_MAP_DIVERGING ? diverging : map == PLOT_MAP_GREY ? grey
-	                                                                                   : sequential;
-	int n = map == PLOT_MAP_GREY ? 2 : 7;
+	static const Shade warm[7] = {
+		{0.140, 0.020, 300},
+		{0.275, 0.120, 305},
+		{0.410, 0.165, 340},
+		{0.545, 0.185, 12},
+		{0.680, 0.180, 42},
+		{0.815, 0.150, 72},
+		{0.950, 0.095, 100},
+	};
+	/* Light in the middle, dark at both ends, blue on the way up and red on the way down. */
+	static const Shade cyclic[9] = {
+		{0.300, 0.055, 325},
+		{0.430, 0.130, 280},
+		{0.580, 0.110, 250},
+		{0.760, 0.060, 225},
+		{0.910, 0.015, 120},
+		{0.760, 0.075, 55},
+		{0.580, 0.125, 32},
+		{0.430, 0.125, 8},
+		{0.300, 0.055, 325},
+	};
+	const Shade *points = map == PLOT_MAP_DIVERGING ? diverging
+	                      : map == PLOT_MAP_GREY    ? grey
+	                      : map == PLOT_MAP_WARM    ? warm
+	                      : map == PLOT_MAP_CYCLIC  ? cyclic
+	                                                : sequential;
+	int n = map == PLOT_MAP_GREY ? 2 : map == PLOT_MAP_CYCLIC ? 9 : 7;
 	for (int i = 0; i < PLOT_MAP_COLOURS; i++) table[i] = shade_at(points, n, (double)i / (PLOT_MAP_COLOURS - 1));
 	table[PLOT_MAP_COLOURS] = table[PLOT_MAP_COLOURS - 1];
 	table[PLOT_MAP_MISSING] =
@@ -186,7 +218,26 @@ void plot_map_ansi(PlotMap map, int16_t table[256]) {
 	}
 }
 
+int plot_ansi_nearest(PlotColour c) {
+	Lab want = lab_of(c);
+	int best = 16;
+	double least = INFINITY;
+	for (int n = 16; n < 256; n++) {
+		Lab known = lab_of(ansi_shown(n));
+		double dl = known.light - want.light, da = known.a - want.a, db = known.b - want.b;
+		double distance = dl * dl + 2 * (da * da + db * db);
+		if (distance >= least) continue;
+		least = distance;
+		best = n;
+	}
+	return best;
+}
+
 int plot_ansi_series(int index) {
+	if (index & 0x1000000) { /* black and near-black ink would vanish on a dark ground */
+		PlotColour c = plot_series_colour(index);
+		return c.r < 60 && c.g < 60 && c.b < 60 ? 246 : plot_ansi_nearest(c);
+	}
 	/* The order of plot_series_colour, lighter where that would vanish on a dark ground. */
 	static const int colours[PLOT_COLOURS] = {33, 202, 36, 170, 178, 75, 246, 137};
 	int k = index % PLOT_COLOURS;

@@ -58,14 +58,14 @@ PlotPoint draw_place(const PanelBox *box, double x, double y) {
 	                   r->y1 - span_place(&box->axes.axis[PLOT_Y], y) * (r->y1 - r->y0)};
 }
 
-static bool is_gap(PlotPoint p) { return p.x != p.x || p.y != p.y; }
+bool draw_is_gap(PlotPoint p) { return p.x != p.x || p.y != p.y; }
 
-static bool inside(const PlotRect *r, PlotPoint p) {
+bool draw_inside(const PlotRect *r, PlotPoint p) {
 	return p.x >= r->x0 - 1e-6 && p.x <= r->x1 + 1e-6 && p.y >= r->y0 - 1e-6 && p.y <= r->y1 + 1e-6;
 }
 
 /* Cuts the segment to the rectangle; false when nothing is left. */
-static bool clip_segment(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
+bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
 	double t0 = 0, t1 = 1, dx = b->x - a->x, dy = b->y - a->y;
 	const double step[4] = {-dx, dx, -dy, dy}, room[4] = {a->x - r->x0, r->x1 - a->x, a->y - r->y0, r->y1 - a->y};
 	for (int i = 0; i < 4; i++) {
@@ -92,14 +92,14 @@ void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud)
 	bool joined = false; /* the last point sent is `before` */
 	for (size_t i = 0; i < it->s.n; i++) {
 		PlotPoint now = draw_place(box, item_x(it, i), item_y(it, i));
-		if (is_gap(now)) {
+		if (draw_is_gap(now)) {
 			joined = false;
-		} else if (is_gap(before)) {
-			joined = inside(&room, now);
+		} else if (draw_is_gap(before)) {
+			joined = draw_inside(&room, now);
 			if (joined) to(ud, now, true);
 		} else {
 			PlotPoint a = before, b = now;
-			bool seen = clip_segment(&room, &a, &b);
+			bool seen = draw_clip(&room, &a, &b);
 			if (seen && !joined) to(ud, a, true);
 			if (seen) to(ud, b, false);
 			joined = seen && b.x == now.x && b.y == now.y;
@@ -178,25 +178,25 @@ static void run_point(void *ud, PlotPoint p, bool start) {
 	r->low_first = true;
 }
 
-static double line_width(const PlotItem *it) {
+double draw_line_width(const PlotItem *it) {
 	if (it->dash == PLOT_NO_LINE || !(it->s.width > 0)) return plot_style.line;
 	return plot_max(it->s.width, 0.1);
 }
 
-static double marker_width(const PlotItem *it) {
-	if (it->dash == PLOT_NO_LINE && it->s.width > 0) return plot_max(it->s.width, 0.5);
+double draw_marker_width(const PlotItem *it) {
+	if ((it->dash == PLOT_NO_LINE || it->kind == PLOT_STEMS || it->kind == PLOT_ERRORS) && it->s.width > 0) return plot_max(it->s.width, 0.5);
 	/* A cloud of thousands reads better, and is drawn sooner, with small points. */
 	if (it->dash == PLOT_NO_LINE && it->s.n > 800)
 		return plot_max(2, plot_style.marker * sqrt(800.0 / (double)it->s.n));
-	return plot_max(plot_style.marker, line_width(it) * 2.6);
+	return plot_max(plot_style.marker, draw_line_width(it) * 2.6);
 }
 
-static void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it) {
+void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it) {
 	if (it->dash == PLOT_NO_LINE) return;
 	Runs r = {.s = s,
 	          .it = it,
-	          .colour = plot_series_colour(it->colour),
-	          .width = line_width(it),
+	          .colour = draw_colour(it, 1),
+	          .width = draw_line_width(it),
 	          .columns = 2 * s->resolution};
 	scene_clip(s, &box->plot);
 	draw_trace(box, it, run_point, &r);
@@ -204,8 +204,34 @@ static void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it) {
 	scene_clip(s, NULL);
 }
 
+/* The area between two edges; gaps divide it. Of each narrow column only the extremes of both edges are kept. */
+void draw_item_band(Scene *s, const PanelBox *box, const PlotItem *it) {
+	Runs edge[2] = {{.s = s, .columns = 2 * s->resolution}, {.s = s, .columns = 2 * s->resolution}};
+	PlotColour c = draw_colour(it, 0.3);
+	scene_clip(s, &box->plot);
+	for (size_t i = 0; i <= it->s.n; i++) {
+		PlotPoint p = {NAN, NAN}, q = p;
+		if (i < it->s.n) {
+			double x = item_x(it, i), y = item_y(it, i), other = it->more.a[i];
+			p = draw_place(box, x, y);
+			q = it->more.sideways ? draw_place(box, other, y) : draw_place(box, x, other);
+		}
+		if (!draw_is_gap(p) && !draw_is_gap(q)) {
+			run_point(&edge[0], p, false);
+			run_point(&edge[1], q, false);
+			continue;
+		}
+		run_close_column(&edge[0]);
+		run_close_column(&edge[1]);
+		for (size_t k = edge[1].n; k-- > 0;) run_add(&edge[0], edge[1].at[k]);
+		if (edge[0].n >= 3) scene_polygon(s, edge[0].at, edge[0].n, c);
+		edge[0].n = edge[1].n = 0;
+	}
+	scene_clip(s, NULL);
+}
+
 /* Markers of samples inside the plot. Those that would hide one another exactly are drawn once. */
-static void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it) {
+void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it) {
 	if (it->marker == PLOT_MARKER_NONE) return;
 	const PlotRect *r = &box->plot;
 	bool sparse = it->dash != PLOT_NO_LINE && it->s.n > ALL_MARKERS;
@@ -214,7 +240,7 @@ static void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it)
 	PlotPoint *at = NULL, last = {-1e9, -1e9};
 	for (size_t i = 0; seen && i < it->s.n; i++) {
 		PlotPoint p = draw_place(box, item_x(it, i), item_y(it, i));
-		if (is_gap(p) || !inside(r, p)) continue;
+		if (draw_is_gap(p) || !draw_inside(r, p)) continue;
 		if (sparse && hypot(p.x - last.x, p.y - last.y) < MARKER_APART) continue;
 		size_t bit =
 			(size_t)plot_max((p.y - r->y0) * 2 + 0.5, 0) * across + (size_t)plot_max((p.x - r->x0) * 2 + 0.5, 0);
@@ -230,7 +256,7 @@ static void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it)
 		}
 		at[n++] = p;
 	}
-	scene_markers(s, at, n, it->marker, marker_width(it), plot_series_colour(it->colour));
+	scene_markers(s, at, n, it->marker, draw_marker_width(it), draw_colour(it, 1));
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -242,7 +268,9 @@ static void draw_image(Scene *s, PlotRect r, const PlotField *z, const PlotAxes 
 	double *values = plot_take(&s->arena, n, sizeof *values);
 	uint8_t *index = plot_take(&s->arena, n, 1);
 	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
-	if (!values || !index || !palette || !field_resample(z, axes, &s->arena, width, height, values)) return;
+	PlotField flat = *z;
+	flat.cells = z->cells || axes->map == PLOT_MAP_CYCLIC; /* between the two ends of a cycle lies not their mean */
+	if (!values || !index || !palette || !field_resample(&flat, axes, &s->arena, width, height, values)) return;
 	for (size_t i = 0; i < n; i++) index[i] = plot_map_index(&axes->axis[PLOT_Z], values[i]);
 	plot_map_colours(axes->map, palette);
 	scene_image(s, r, width, height, index, palette);
@@ -300,13 +328,13 @@ static void draw_grid(Scene *s, const PanelBox *box) {
 static void draw_frame(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	const PlotRect *r = &box->plot;
-	double w = crisp_width(s, st->axis), fine = crisp_width(s, 0.75 * st->axis), out = p->has_field ? st->major : 0;
+	double w = crisp_width(s, st->axis), fine = crisp_width(s, 0.75 * st->axis), out = panel_covered(p) ? st->major : 0;
 	for (int i = 0; i < box->x.minors; i++)
-		draw_ticks_along(s, box, PLOT_X, box->x.minor[i], st->minor, p->has_field, fine);
+		draw_ticks_along(s, box, PLOT_X, box->x.minor[i], st->minor, out > 0, fine);
 	for (int i = 0; i < box->y.minors; i++)
-		draw_ticks_along(s, box, PLOT_Y, box->y.minor[i], st->minor, p->has_field, fine);
-	for (int i = 0; i < box->x.n; i++) draw_ticks_along(s, box, PLOT_X, box->x.major[i].at, st->major, p->has_field, w);
-	for (int i = 0; i < box->y.n; i++) draw_ticks_along(s, box, PLOT_Y, box->y.major[i].at, st->major, p->has_field, w);
+		draw_ticks_along(s, box, PLOT_Y, box->y.minor[i], st->minor, out > 0, fine);
+	for (int i = 0; i < box->x.n; i++) draw_ticks_along(s, box, PLOT_X, box->x.major[i].at, st->major, out > 0, w);
+	for (int i = 0; i < box->y.n; i++) draw_ticks_along(s, box, PLOT_Y, box->y.major[i].at, st->major, out > 0, w);
 	draw_rectangle(s, *r, w, frame_ink);
 	for (int i = 0; i < box->x.n; i++) {
 		double x = r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0);
@@ -322,7 +350,7 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	const PlotRect *r = &box->plot;
 	double width = r->x1 - r->x0, height = r->y1 - r->y0, middle = (r->x0 + r->x1) / 2;
-	double aside = p->has_field || box->outside ? 0 : 1.6 * plot_min(box->left, box->right);
+	double aside = panel_has_bar(p) || p->solid || box->outside ? 0 : 1.6 * plot_min(box->left, box->right);
 	if (p->title) {
 		double size = st->heading;
 		const char *text = draw_fit(&s->arena, p->title, &size, width + aside);
@@ -332,23 +360,38 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 		scene_text(s, text, middle, r->y0 - 7 - (above ? st->tick * 1.35 : 0), size, ANCHOR_MIDDLE, ink);
 	}
 	scene_text(s, box->y.multiplier, r->x0, r->y0 - 5, st->tick, ANCHOR_START, ink);
-	if (p->label[PLOT_X]) {
+	if (p->label[PLOT_X] && !p->solid) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, p->label[PLOT_X], &size, width + aside);
 		scene_text(s, text, middle, r->y1 + box->label_drop, size, ANCHOR_MIDDLE, ink);
 	}
 	scene_text(s, box->x.multiplier, r->x1, r->y1 + box->factor_drop, st->tick, ANCHOR_END, ink);
-	if (p->label[PLOT_Y]) {
+	if (p->label[PLOT_Y] && !p->solid) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, p->label[PLOT_Y], &size, height + 12);
 		scene_text_upright(s, text, r->x0 - box->left + 4 + st->label * 0.8, (r->y0 + r->y1) / 2, size, ANCHOR_MIDDLE,
 		                   ink);
+	}
+	if (box->note_drop > 0) {
+		double size = st->tick;
+		const char *text = draw_fit(&s->arena, box->note, &size, width + aside);
+		scene_text(s, text, middle, r->y1 + box->note_drop, size, ANCHOR_MIDDLE, faint_ink);
 	}
 	if (box->axes.note) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, box->axes.note, &size, width - 8);
 		scene_text(s, text, middle, (r->y0 + r->y1) / 2 + size * FONT_CAP / 2, size, ANCHOR_MIDDLE, faint_ink);
 	}
+}
+
+/* The bar of filled contours shows their colours: no field may need the whole map. */
+static int bar_levels(const PlotPanel *p, const PlotSpan *z, double levels[PLOT_LEVELS]) {
+	const PlotItem *filled = NULL;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->items[i].kind == PLOT_CONTOURS && p->items[i].more.filled) filled = &p->items[i];
+		if (p->items[i].more.c && p->items[i].kind != PLOT_ERRORS) return 0;
+	}
+	return filled && !p->has_field && !z->turned ? contour_levels(filled, z, levels) : 0;
 }
 
 static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
@@ -363,7 +406,16 @@ static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	uint8_t *index = plot_take(&s->arena, (size_t)height, 1);
 	PlotColour *palette = plot_take(&s->arena, 256, sizeof *palette);
 	if (!index || !palette) return;
-	for (int i = 0; i < height; i++) index[i] = (uint8_t)((1 - (i + 0.5) / height) * (PLOT_MAP_COLOURS - 1) + 0.5);
+	double levels[PLOT_LEVELS];
+	int n = bar_levels(p, z, levels);
+	for (int i = 0; i < height; i++) {
+		double u = 1 - (i + 0.5) / height;
+		index[i] = (uint8_t)(u * (PLOT_MAP_COLOURS - 1) + 0.5);
+		if (!n) continue;
+		int k = 0;
+		while (k < n && span_place(z, levels[k]) <= u) k++;
+		index[i] = contour_band(z, levels, n, k);
+	}
 	plot_map_colours(box->axes.map, palette);
 	scene_image(s, r, 1, height, index, palette);
 
@@ -404,7 +456,6 @@ typedef struct Ink {
 	const PlotRect *r;
 	int across, down;
 	float *cell;
-	PlotPoint last;
 } Ink;
 
 static void ink_add(Ink *k, PlotPoint p, double amount) {
@@ -412,17 +463,59 @@ static void ink_add(Ink *k, PlotPoint p, double amount) {
 	if (x >= 0 && x < k->across && y >= 0 && y < k->down) k->cell[y * k->across + x] += (float)amount;
 }
 
-static void ink_point(void *ud, PlotPoint p, bool start) {
-	Ink *k = ud;
-	if (!start) {
-		double length = hypot(p.x - k->last.x, p.y - k->last.y);
-		int n = (int)(length / (CELL / 2)) + 1;
-		for (int i = 0; i < n; i++) {
-			double t = (i + 0.5) / n;
-			ink_add(k, (PlotPoint){k->last.x + t * (p.x - k->last.x), k->last.y + t * (p.y - k->last.y)}, length / n);
+static void ink_stroke(Ink *k, PlotPoint a, PlotPoint b) {
+	double length = hypot(b.x - a.x, b.y - a.y);
+	if (!(length < 1e5)) return;
+	int n = (int)(length / (CELL / 2)) + 1;
+	for (int i = 0; i < n; i++) {
+		double t = (i + 0.5) / n;
+		ink_add(k, (PlotPoint){a.x + t * (b.x - a.x), a.y + t * (b.y - a.y)}, length / n);
+	}
+}
+
+/* Areas count in every cell whose middle they cover, by the rule of alternate crossings. */
+static void ink_area(Ink *k, const Prim *p) {
+	double top = INFINITY, bottom = -INFINITY;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->points[i].y == p->points[i].y) {
+			top = plot_min(top, p->points[i].y);
+			bottom = plot_max(bottom, p->points[i].y);
+		}
+	double amount = p->colour.a > 160 ? CELL : CELL * 0.4;
+	for (int row = 0; row < k->down; row++) {
+		double y = k->r->y0 + (row + 0.5) * CELL;
+		if (y < top || y > bottom) continue;
+		for (int column = 0; column < k->across; column++) {
+			double x = k->r->x0 + (column + 0.5) * CELL;
+			bool in = false;
+			size_t start = 0;
+			for (size_t i = 0; i < p->n; i++) {
+				PlotPoint a = p->points[i];
+				if (a.x != a.x) {
+					start = i + 1;
+					continue;
+				}
+				PlotPoint b = i + 1 < p->n && p->points[i + 1].x == p->points[i + 1].x ? p->points[i + 1] : p->points[start];
+				if ((a.y <= y) != (b.y <= y) && a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) < x) in = !in;
+			}
+			if (in) ink_add(k, (PlotPoint){x, y}, amount);
 		}
 	}
-	k->last = p;
+}
+
+/* What has been drawn, whatever its kind. */
+static void ink_scene(Ink *k, const Scene *s) {
+	for (const Prim *p = s->first; p; p = p->next) {
+		if (p->kind == PRIM_POLYGON && p->n < 4000) ink_area(k, p);
+		if (p->kind == PRIM_LINE)
+			for (size_t i = 0; i + 1 < p->n; i++) ink_stroke(k, p->points[i], p->points[i + 1]);
+		if (p->kind == PRIM_MARKERS)
+			for (size_t i = 0; i < p->n; i++) ink_add(k, p->points[i], CELL);
+		if (p->kind != PRIM_TEXT) continue;
+		double width = font_width(p->text, p->size), x = p->points[0].x, y = p->points[0].y - p->size * 0.35;
+		x -= p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
+		for (int i = 0; i < 3; i++) ink_stroke(k, (PlotPoint){x, y}, (PlotPoint){x + width, y});
+	}
 }
 
 static double ink_within(const Ink *k, PlotPoint at, double width, double height) {
@@ -455,14 +548,17 @@ double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *are
 	k.down = (int)((box->plot.y1 - box->plot.y0) / CELL) + 1;
 	k.cell = plot_take(arena, (size_t)k.across * (size_t)k.down, sizeof *k.cell);
 	if (!k.cell) return 0;
-	for (size_t i = 0; i < p->n; i++) {
-		const PlotItem *it = &p->items[i];
-		if (it->dash != PLOT_NO_LINE) draw_trace(box, it, ink_point, &k);
-		if (it->marker == PLOT_MARKER_NONE || (it->dash != PLOT_NO_LINE && it->s.n > ALL_MARKERS)) continue;
-		for (size_t j = 0; j < it->s.n; j++) {
-			PlotPoint m = draw_place(box, item_x(it, j), item_y(it, j));
-			if (!is_gap(m)) ink_add(&k, m, CELL);
+	if (!panel_covered(p)) { /* where all is covered no place is better than another */
+		Scene trial = {.arena = {arena->alloc, NULL, false}, .width = box->plot.x1, .height = box->plot.y1, .resolution = 1};
+		if (p->solid)
+			solid_draw(&trial, p, box);
+		else {
+			draw_bodies(&trial, p, box);
+			draw_points(&trial, p, box);
 		}
+		ink_scene(&k, &trial);
+		if (trial.arena.failed) arena->failed = true;
+		plot_arena_free(&trial.arena);
 	}
 	double best = INFINITY;
 	for (int i = 0; i < 4; i++) {
@@ -492,6 +588,36 @@ double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *are
 	return best;
 }
 
+/* The sample of a layer in the legend, from its left end. */
+static void draw_swatch(Scene *s, const PanelBox *box, const PlotItem *it, PlotPoint at) {
+	double width = plot_style.swatch;
+	PlotColour c = draw_colour(it, it->kind == PLOT_BAND ? 0.3 : 1);
+	PlotPoint ends[2] = {at, {at.x + width, at.y}}, middle = {at.x + width / 2, at.y};
+	PlotRect area = {at.x + 2, at.y - 4, at.x + width - 2, at.y + 4};
+	bool areas = it->kind == PLOT_BAND || it->kind == PLOT_BARS || it->kind == PLOT_POLYGON ||
+	             (it->kind == PLOT_RULES && it->more.a) || (it->kind == PLOT_CONTOURS && it->more.filled);
+	if (it->kind == PLOT_SURFACE || it->kind == PLOT_CONTOURS) {
+		PlotColour map[256];
+		plot_map_colours(box->axes.map, map);
+		if (it->s.colour < 0) c = map[PLOT_MAP_COLOURS / 2];
+	}
+	if (it->kind == PLOT_SURFACE || areas) {
+		scene_box(s, area, it->kind == PLOT_RULES ? draw_colour(it, 0.16) : c);
+		return;
+	}
+	if (it->kind == PLOT_ARROWS || it->kind == PLOT_FLOW) {
+		draw_arrow_head(s, ends[0], ends[1], 6, c);
+		scene_segment(s, ends[0].x, ends[0].y, ends[1].x - 3, ends[1].y, 1.2, c);
+		return;
+	}
+	if (it->kind == PLOT_ERRORS) {
+		scene_segment(s, middle.x, at.y - 5, middle.x, at.y + 5, 1.1, c);
+	} else if (it->dash != PLOT_NO_LINE && it->kind != PLOT_TEXT) {
+		scene_line(s, ends, 2, plot_min(draw_line_width(it), 5), c, it->dash);
+	}
+	scene_markers(s, &middle, 1, it->marker, plot_clamp(draw_marker_width(it), 4, 9), c);
+}
+
 static void draw_legend(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	if (!(box->legend_width > 0)) return;
@@ -516,13 +642,7 @@ static void draw_legend(Scene *s, const PlotPanel *p, const PanelBox *box) {
 			scene_text(s, more, x + st->swatch + 6, base, size, ANCHOR_START, faint_ink);
 			return;
 		}
-		PlotColour c = plot_series_colour(it->colour);
-		if (it->dash != PLOT_NO_LINE) {
-			PlotPoint ends[2] = {{x, y}, {x + st->swatch, y}};
-			scene_line(s, ends, 2, plot_min(line_width(it), 5), c, it->dash);
-		}
-		PlotPoint middle = {x + st->swatch / 2, y};
-		scene_markers(s, &middle, 1, it->marker, plot_clamp(marker_width(it), 4, 9), c);
+		draw_swatch(s, box, it, (PlotPoint){x, y});
 		double size = st->legend;
 		const char *text = draw_fit(&s->arena, it->s.label, &size, room);
 		scene_text(s, text, x + st->swatch + 6, base, size, ANCHOR_START, ink);
@@ -534,12 +654,18 @@ static void draw_legend(Scene *s, const PlotPanel *p, const PanelBox *box) {
 
 void draw_panel(Figure *f, int panel, const PanelBox *box, Scene *s) {
 	const PlotPanel *p = &f->panels[panel];
+	if (p->solid) {
+		solid_draw(s, p, box);
+		draw_texts(s, p, box);
+		draw_legend(s, p, box);
+		return;
+	}
 	if (p->has_field) draw_image(s, box->plot, &p->field, &box->axes);
 	if (p->grid) draw_grid(s, box);
-	for (size_t i = 0; i < p->n; i++) draw_item_line(s, box, &p->items[i]);
+	draw_bodies(s, p, box);
 	draw_frame(s, p, box);
-	for (size_t i = 0; i < p->n; i++) draw_item_markers(s, box, &p->items[i]);
-	if (p->has_field) draw_colour_bar(s, p, box);
+	draw_points(s, p, box);
+	if (panel_has_bar(p)) draw_colour_bar(s, p, box);
 	draw_texts(s, p, box);
 	draw_legend(s, p, box);
 }

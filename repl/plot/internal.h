@@ -83,12 +83,20 @@ PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *
 
 /* ---- figure.c: the records ------------------------------------------------------------------- */
 
-typedef struct PlotItem { /* a series in its panel, with everything automatic decided */
-	PlotSeries s;         /* s.label is owned */
+typedef struct PlotItem { /* a layer in its panel, with everything automatic decided */
+	PlotKind kind;
+	PlotSeries s; /* s.label is owned */
+	PlotLayer more; /* more.text is owned; more.s is not used */
 	PlotDash dash;
 	PlotMarker marker;
 	int colour;
 } PlotItem;
+
+typedef struct PlotNames { /* ticks that the caller chose */
+	size_t n;
+	double *at;
+	char **text;
+} PlotNames;
 
 typedef struct PlotPanel {
 	char *title, *label[3];
@@ -97,7 +105,11 @@ typedef struct PlotPanel {
 	double low[3], high[3];
 	PlotLegend legend;
 	bool grid, has_field;
+	bool solid; /* drawn in perspective */
 	PlotField field;
+	PlotMap map;
+	double aspect, azimuth, elevation;
+	PlotNames ticks[2];
 	PlotItem *items;
 	size_t n, cap;
 } PlotPanel;
@@ -122,6 +134,15 @@ static inline double item_x(const PlotItem *it, size_t i) {
 }
 static inline double item_y(const PlotItem *it, size_t i) { return it->s.y[(ptrdiff_t)i * it->s.y_step]; }
 
+bool panel_coloured(const PlotPanel *p); /* something is shown by colour: the z axis has a meaning */
+bool panel_has_bar(const PlotPanel *p);  /* and the reader needs a colour bar for it */
+bool panel_covered(const PlotPanel *p);  /* the plot is filled to its edges: ticks point outward */
+static inline size_t grid_at(const PlotField *g, size_t i, size_t j) {
+	return (size_t)((ptrdiff_t)i * g->x_step + (ptrdiff_t)j * g->y_step);
+}
+static inline double grid_x(const PlotField *g, size_t i) { return g->x ? g->x[i] : (double)i; }
+static inline double grid_y(const PlotField *g, size_t j) { return g->y ? g->y[j] : (double)j; }
+
 /* ---- axes.c: ranges, and fields brought to a raster ------------------------------------------ */
 
 typedef struct PlotSpan {
@@ -131,11 +152,14 @@ typedef struct PlotSpan {
 
 typedef struct PlotAxes {
 	PlotSpan axis[3];
-	PlotMap map;      /* decided; meaningful with a field */
+	PlotMap map;      /* decided; meaningful where panel_coloured */
 	const char *note; /* what to say in an empty panel, or NULL */
+	size_t left_out;  /* samples that are not positive, on a log axis */
 } PlotAxes;
 
 PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out);
+double bar_width(const PlotItem *it, size_t i); /* in units of the data, or of what is added to it */
+double bar_base(const PlotItem *it, size_t i);
 
 /* Where v lies: 0 at the start of the axis, 1 at its end, beyond for values outside (at most 1e6 away); NaN for a gap.
  */
@@ -160,8 +184,12 @@ typedef struct PlotTicks {
 	char multiplier[160]; /* what every label is to be multiplied by or added to, as "×10^{6}"; "" if nothing */
 } PlotTicks;
 
+/* A number as a label shows it: six figures, a true minus, powers of ten. */
+void ticks_number(double v, char *out, size_t cap);
 /* At most `most` (2 .. PLOT_TICKS) labelled ticks. */
 void ticks_find(const PlotSpan *s, int most, PlotTicks *out);
+/* Ticks that the caller chose, those on the axis; room: its length, to which the texts are cut (0: not). */
+void ticks_named(const PlotNames *names, const PlotSpan *span, double room, PlotTicks *out);
 
 /* ---- colour.c -------------------------------------------------------------------------------- */
 
@@ -173,6 +201,8 @@ void plot_map_colours(PlotMap map, PlotColour table[256]);
 uint8_t plot_map_index(const PlotSpan *z, double v); /* of a resampled value */
 void plot_map_ansi(PlotMap map, int16_t table[256]); /* the nearest of the 240 fixed colours of a terminal */
 int plot_ansi_series(int index);                     /* readable on dark and on light ground */
+int plot_ansi_nearest(PlotColour c);
+PlotColour plot_shade(PlotColour c, double light); /* light < 1: darker, > 1: mixed with white */
 
 /* ---- font.c, glyphs.c: texts as strokes ------------------------------------------------------ */
 
@@ -225,7 +255,8 @@ typedef struct Prim {
 	PlotMarker marker;
 	const char *text;
 	PlotAnchor anchor;
-	bool upright, bold; /* upright: reads from bottom to top */
+	bool bold;
+	double angle;       /* text: counter-clockwise, in degrees: 90 reads from bottom to top */
 	PlotRect rect;      /* image: where */
 	int width, height;
 	const uint8_t *index;      /* image: width*height */
@@ -246,11 +277,13 @@ typedef struct Scene {
 void scene_clip(Scene *s, const PlotRect *rect);
 void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotColour c, PlotDash dash);
 void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double width, PlotColour c);
+/* The inside by the rule of alternate crossings; a point of NaN ends a ring and begins the next. */
 void scene_polygon(Scene *s, const PlotPoint *points, size_t n, PlotColour c);
 void scene_box(Scene *s, PlotRect r, PlotColour c);
 void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width, PlotColour c);
 void scene_text(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c);
 void scene_text_upright(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c);
+void scene_text_turned(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, double angle, PlotColour c);
 void scene_bold(Scene *s);
 void scene_image(Scene *s, PlotRect r, int width, int height, const uint8_t *index,
                  const PlotColour *palette);
@@ -284,6 +317,8 @@ typedef struct PanelBox {
 	double z_width;                  /* of the colour bar with its texts */
 	double legend_width, legend_height;
 	double label_drop, factor_drop; /* from the plot's lower edge to the baselines of x label and x multiplier */
+	double note_drop;               /* and of the note on samples that are left out; 0: none */
+	char note[80];
 	bool outside;                   /* the legend stands beside the panel */
 	PlotRect plot;
 } PanelBox;
@@ -292,6 +327,19 @@ PlotPoint draw_place(const PanelBox *box, double x, double y);
 /* Sends a series as points joined by lines, cut off a little outside of the plot; `start` begins a new run. */
 typedef void (*PlotTrace)(void *ud, PlotPoint p, bool start);
 void draw_trace(const PanelBox *box, const PlotItem *it, PlotTrace to, void *ud);
+/* Everything of the layers that lies under the frame, and what lies over it. */
+void draw_bodies(Scene *s, const PlotPanel *p, const PanelBox *box);
+void draw_points(Scene *s, const PlotPanel *p, const PanelBox *box);
+void draw_item_line(Scene *s, const PanelBox *box, const PlotItem *it);
+void draw_item_band(Scene *s, const PanelBox *box, const PlotItem *it);
+double draw_marker_width(const PlotItem *it);
+void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it);
+double draw_line_width(const PlotItem *it);
+PlotColour draw_colour(const PlotItem *it, double usual_opacity);
+bool draw_is_gap(PlotPoint p);
+bool draw_inside(const PlotRect *r, PlotPoint p);
+bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b);
+void draw_arrow_head(Scene *s, PlotPoint from, PlotPoint to, double size, PlotColour c);
 void draw_panel(Figure *f, int panel, const PanelBox *box, Scene *s);
 /* Length of ink inside the legend at its best place within the panel; *place receives the upper left corner. */
 double draw_legend_place(const PlotPanel *p, const PanelBox *box, PlotArena *arena, PlotPoint *place);
@@ -299,7 +347,27 @@ int legend_entries(const PlotPanel *p);
 const char *draw_fit(PlotArena *arena, const char *text, double *size,
                      double room); /* shrinks, then cuts with an ellipsis */
 
+/* ---- contour.c, flow.c, solid.c: layers with an algorithm ------------------------------------ */
+
+#define PLOT_LEVELS 64
+/* The levels of a contour layer on this z axis, rising; at most PLOT_LEVELS. */
+int contour_levels(const PlotItem *it, const PlotSpan *z, double out[PLOT_LEVELS]);
+/* The colour index of the area from level k - 1 to level k, k from 0 (below all) to n. */
+uint8_t contour_band(const PlotSpan *z, const double *levels, int n, int k);
+void contour_draw(Scene *s, const PanelBox *box, const PlotItem *it);
+void flow_draw(Scene *s, const PanelBox *box, const PlotItem *it);
+void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box);
+
 /* ---- svg.c, raster.c, png.c ------------------------------------------------------------------ */
+
+/* Writes beside the target, then renames. fd is to be filled by the caller in between. */
+typedef struct PlotFile {
+	int fd;
+	char target[4096 + 8], beside[4096 + 80];
+} PlotFile;
+PlotStatus plot_file_open(PlotFile *file, const char *path, char *error, size_t error_cap);
+int plot_file_write(PlotFile *file, const void *bytes, size_t n); /* 0, or an errno */
+PlotStatus plot_file_close(PlotFile *file, const char *path, int failed, char *error, size_t error_cap);
 
 void svg_write(const Scene *s, PlotBuffer *out);
 
@@ -310,6 +378,8 @@ typedef struct Raster {
 /* False when memory fails. rgb comes from the arena. */
 bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raster *out);
 
+/* The figure as pixels; the arena of the raster is to be freed whatever is returned. */
+PlotStatus figure_raster(Figure *f, int width, int height, PlotArena *arena, Raster *out);
 /* PNG bytes: palette NULL: rgb, 3 bytes a pixel; else 8-bit indices into 256 colours, with alpha. False when memory
  * fails. */
 bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t *pixels, const PlotColour *palette,

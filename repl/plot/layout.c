@@ -9,6 +9,7 @@
 #include "repl/plot/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const PlotStyle plot_style = {
@@ -65,7 +66,52 @@ static void thin_labels(PlotTicks *t, const PlotSpan *span, double length) {
 	}
 }
 
-static void find_x_ticks(const PlotSpan *span, double width, PlotTicks *out) {
+/* Cuts a label until it is no wider than the room. */
+static void cut_label(char *label, double room) {
+	while (*label && font_width(label, plot_style.tick) > room) {
+		size_t n = strlen(label);
+		if (n >= 3 && !strcmp(label + n - 3, "\xe2\x80\xa6")) n -= 3; /* the ellipsis of the turn before */
+		do n--;
+		while (n && ((unsigned char)label[n] & 0xc0) == 0x80);
+		if (!n) {
+			*label = 0;
+			return;
+		}
+		memcpy(label + n, "\xe2\x80\xa6", 4);
+	}
+}
+
+/* Texts are cut to the room between neighbours; room 0: not. */
+void ticks_named(const PlotNames *names, const PlotSpan *span, double room, PlotTicks *out) {
+	out->n = out->minors = 0;
+	out->multiplier[0] = 0;
+	size_t on = 0, stride;
+	for (size_t i = 0; i < names->n; i++) on += names->at[i] >= span->lo && names->at[i] <= span->hi;
+	stride = on / PLOT_TICKS + 1;
+	double before = -1, least = 1;
+	for (size_t i = 0, k = 0; i < names->n; i++) {
+		if (!(names->at[i] >= span->lo && names->at[i] <= span->hi) || k++ % stride) continue;
+		PlotTick *t = &out->major[out->n++];
+		t->at = names->at[i];
+		size_t n = strlen(names->text[i]);
+		if (n > sizeof t->label - 4) n = sizeof t->label - 4;
+		while (n && ((unsigned char)names->text[i][n] & 0xc0) == 0x80) n--;
+		memcpy(t->label, names->text[i], n);
+		t->label[n] = 0;
+		double u = span_place(span, t->at);
+		if (before >= 0) least = plot_min(least, fabs(u - before));
+		before = u;
+		if (out->n == PLOT_TICKS) break;
+	}
+	for (int i = 0; i < out->n && room > 0; i++) cut_label(out->major[i].label, plot_max(least * room - LABEL_APART, 8));
+}
+
+static void find_x_ticks(const PlotPanel *p, const PlotSpan *span, double width, PlotTicks *out) {
+	if (p->ticks[PLOT_X].n) {
+		ticks_named(&p->ticks[PLOT_X], span, width, out);
+		thin_labels(out, span, width);
+		return;
+	}
 	for (int most = (int)plot_clamp(width / 48, 2, 11); most >= 2; most--) {
 		ticks_find(span, most, out);
 		if (labels_apart(out, span, width)) return;
@@ -73,7 +119,21 @@ static void find_x_ticks(const PlotSpan *span, double width, PlotTicks *out) {
 	thin_labels(out, span, width);
 }
 
-static void find_y_ticks(const PlotSpan *span, double height, PlotTicks *out) {
+static void find_y_ticks(const PlotPanel *p, const PlotSpan *span, double height, PlotTicks *out) {
+	if (p && p->ticks[PLOT_Y].n) {
+		ticks_named(&p->ticks[PLOT_Y], span, 0, out);
+		double end = -1e9; /* lines of text one above another */
+		for (int k = 0; k < out->n; k++) {
+			PlotTick *t = &out->major[span->turned ? out->n - 1 - k : k];
+			double at = span_place(span, t->at) * height;
+			cut_label(t->label, 160);
+			if (at - end < plot_style.tick * 1.1)
+				t->label[0] = 0;
+			else
+				end = at;
+		}
+		return;
+	}
 	ticks_find(span, (int)plot_clamp(height / 32, 2, 11), out);
 }
 
@@ -98,7 +158,7 @@ static double title_room(const PlotPanel *p, const PanelBox *box) {
 /* Sets the margins that the panel wants with its present ticks. */
 static void measure(const PlotPanel *p, PanelBox *box) {
 	const PlotStyle *st = &plot_style;
-	double out = p->has_field ? st->major : 0, width = box->plot.x1 - box->plot.x0;
+	double out = panel_covered(p) ? st->major : 0, width = box->plot.x1 - box->plot.x0;
 
 	box->left = out + TICK_GAP + widest(&box->y) + EDGE;
 	if (p->label[PLOT_Y]) box->left += 5 + st->label * 1.1;
@@ -111,9 +171,22 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 		if (taken > width / 2) box->label_drop = row + st->tick * 1.35;
 	}
 	double below = (factor || p->label[PLOT_X] ? box->label_drop : ticks) + st->tick * 0.3;
+	box->note_drop = 0;
+	if (box->axes.left_out) {
+		snprintf(box->note, sizeof box->note, "%zu value%s \xe2\x89\xa4 0 not shown", box->axes.left_out,
+		         box->axes.left_out > 1 ? "s" : "");
+		below += st->tick * 1.3;
+		box->note_drop = below - st->tick * 0.3;
+	}
 	box->bottom = below + EDGE;
 
 	box->top = EDGE + 3 + title_room(p, box);
+	if (p->solid) {
+		box->left = box->right = box->bottom = EDGE;
+		box->z_width = 0;
+		if (box->outside) box->right += box->legend_width + 8;
+		return;
+	}
 
 	double right = 4, left = 0; /* for the halves of the outer x labels that stick out */
 	for (int i = 0; i < box->x.n; i++) {
@@ -124,7 +197,7 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 	}
 	box->left = plot_max(box->left, left + EDGE);
 	box->z_width = 0;
-	if (p->has_field) {
+	if (panel_has_bar(p)) {
 		double texts = plot_max(widest(&box->z), font_width(box->z.multiplier, st->tick) - st->bar - TICK_GAP);
 		box->z_width = st->bar_gap + st->bar + 3 + TICK_GAP + texts;
 		if (p->label[PLOT_Z]) box->z_width += 5 + st->label * 1.1;
@@ -188,9 +261,14 @@ static void place_plots(const Figure *f, PanelBox *boxes, const Grid *g, double 
 		y += g->top[r];
 		for (int c = 0; c < f->cols; c++) {
 			x += g->left[c];
-			boxes[r * f->cols + c].plot =
-				(PlotRect){to_grid(x, resolution), to_grid(y, resolution), to_grid(x + g->width, resolution),
-			               to_grid(y + g->height, resolution)};
+			PlotRect at = {x, y, x + g->width, y + g->height};
+			if (f->panels[r * f->cols + c].solid) { /* its ticks stand inside: it takes the room of the margins */
+				at.x0 -= g->left[c] - EDGE;
+				at.x1 += g->right[c] - EDGE;
+				at.y1 += g->bottom[r] - EDGE;
+			}
+			boxes[r * f->cols + c].plot = (PlotRect){to_grid(at.x0, resolution), to_grid(at.y0, resolution),
+			                                         to_grid(at.x1, resolution), to_grid(at.y1, resolution)};
 			x += g->width + g->right[c] + 2 * EDGE;
 		}
 		y += g->height + g->bottom[r] + EDGE;
@@ -201,6 +279,24 @@ static PlotStatus too_small(Figure *f, const Grid *g) {
 	if (g->width >= LEAST_PLOT && g->height >= LEAST_PLOT) return PLOT_OK;
 	return plot_fail(f, PLOT_TOO_SMALL, "the picture has no room for %d by %d panels with their labels", f->rows,
 	                 f->cols);
+}
+
+/* A plot whose units have a given ratio gets narrower or lower within its place, about the middle. */
+static void keep_aspect(const PlotPanel *p, PanelBox *b, double resolution) {
+	if (!(p->aspect > 0) || p->solid) return;
+	const PlotSpan *x = &b->axes.axis[PLOT_X], *y = &b->axes.axis[PLOT_Y];
+	double across = x->log ? log10(x->hi / x->lo) : x->hi - x->lo, up = y->log ? log10(y->hi / y->lo) : y->hi - y->lo;
+	double width = b->plot.x1 - b->plot.x0, height = b->plot.y1 - b->plot.y0;
+	double want = p->aspect * up / across; /* height over width */
+	if (!(want > 0 && want < INFINITY)) return;
+	double less = plot_max(height > want * width ? height - want * width : 0, 0);
+	double narrower = height > want * width ? 0 : width - height / want;
+	less = plot_min(less, height - LEAST_PLOT);
+	narrower = plot_min(narrower, width - LEAST_PLOT);
+	b->plot.x0 = to_grid(b->plot.x0 + narrower / 2, resolution);
+	b->plot.x1 = to_grid(b->plot.x1 - narrower / 2, resolution);
+	b->plot.y0 = to_grid(b->plot.y0 + less / 2, resolution);
+	b->plot.y1 = to_grid(b->plot.y1 - less / 2, resolution);
 }
 
 /* Some rounds of: place, find ticks, measure. */
@@ -215,11 +311,16 @@ static PlotStatus settle(Figure *f, PanelBox *boxes, const bool *blank, const Sc
 		for (int k = 0; k < n; k++) {
 			PanelBox *b = &boxes[k];
 			if (blank[k]) continue;
-			find_x_ticks(&b->axes.axis[PLOT_X], b->plot.x1 - b->plot.x0, &b->x);
-			find_y_ticks(&b->axes.axis[PLOT_Y], b->plot.y1 - b->plot.y0, &b->y);
+			keep_aspect(&f->panels[k], b, s->resolution);
+			b->x.n = b->y.n = b->x.minors = b->y.minors = 0;
+			b->x.multiplier[0] = b->y.multiplier[0] = 0;
+			if (!f->panels[k].solid) {
+				find_x_ticks(&f->panels[k], &b->axes.axis[PLOT_X], b->plot.x1 - b->plot.x0, &b->x);
+				find_y_ticks(&f->panels[k], &b->axes.axis[PLOT_Y], b->plot.y1 - b->plot.y0, &b->y);
+			}
 			b->z.n = b->z.minors = 0;
 			b->z.multiplier[0] = 0;
-			if (f->panels[k].has_field) find_y_ticks(&b->axes.axis[PLOT_Z], b->plot.y1 - b->plot.y0, &b->z);
+			if (panel_has_bar(&f->panels[k])) find_y_ticks(NULL, &b->axes.axis[PLOT_Z], b->plot.y1 - b->plot.y0, &b->z);
 			measure_legend(&f->panels[k], b);
 			if (round + 1 < ROUNDS) measure(&f->panels[k], b);
 		}

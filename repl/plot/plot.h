@@ -77,11 +77,14 @@ typedef enum PlotMap {
 	PLOT_MAP_AUTO,       /* diverging where the field has both signs to a like degree, sequential elsewhere */
 	PLOT_MAP_SEQUENTIAL, /* dark violet over green to yellow, even in lightness */
 	PLOT_MAP_DIVERGING,  /* blue over white to red, white at 0 unless limits are set */
-	PLOT_MAP_GREY
+	PLOT_MAP_GREY,
+	PLOT_MAP_WARM,  /* black over violet and orange to pale yellow, even in lightness */
+	PLOT_MAP_CYCLIC /* for angles and phases: both ends are the same colour */
 } PlotMap;
 
 #define PLOT_COLOUR_AUTO (-1) /* the series' number in its panel chooses */
 #define PLOT_COLOURS 8        /* colours 0 .. 7; larger numbers wrap around */
+#define PLOT_RGB(r, g, b) (0x1000000 | (int)(r) << 16 | (int)(g) << 8 | (int)(b)) /* a colour of its own */
 
 /* n samples (x[i*x_step], y[i*y_step]). x == NULL: 0, 1, 2... A step of 0 means 1. n == 0 draws nothing. */
 typedef struct PlotSeries {
@@ -92,7 +95,8 @@ typedef struct PlotSeries {
 	int colour;        /* an index, or PLOT_COLOUR_AUTO */
 	PlotDash dash;
 	PlotMarker marker;
-	double width; /* of the line or of the marker, in units of 1/96 inch; 0: the usual */
+	double width;   /* of the line or of the marker, in units of 1/96 inch; 0: the usual */
+	double opacity; /* up to 1; 0: the usual */
 } PlotSeries;
 
 /* nx*ny samples z[i*x_step + j*y_step] at (x[i], y[j]). x or y NULL: 0, 1, 2... Both steps 0: row-major, (ny, 1).
@@ -104,6 +108,40 @@ typedef struct PlotField {
 	PlotMap map;
 	bool cells; /* draw each sample as a flat cell around its point; else interpolate between points */
 } PlotField;
+
+/* What a layer draws, and which of the fields of PlotLayer say how. `s` has the samples (without steps), the label and
+ * the look of all of them. */
+typedef enum PlotKind {
+	PLOT_LINE,     /* joined samples; markers if asked for */
+	PLOT_SCATTER,  /* markers only. c: values shown by colour */
+	PLOT_BAND,     /* the area between y and a over x; sideways: between x and a over y */
+	PLOT_BARS,     /* from a (NULL: base) to y at x, b wide (NULL: by the distances); sideways: from a to x at y */
+	PLOT_ERRORS,   /* a below and b above y, c left and d right of x; each may be NULL */
+	PLOT_STEMS,    /* a thin line from base to each marker */
+	PLOT_RULES,    /* x NULL: lines across the plot at y; y NULL: lines down it at x. a: areas from there to a */
+	PLOT_ARROWS,   /* (a, b) at (x, y), or grid and w at its points; scale: units of data a unit of length, 0: fitting */
+	PLOT_FLOW,     /* lines along the vectors of grid and w; scale: how dense, 0: 1 */
+	PLOT_CONTOURS, /* of grid at the levels; filled: the areas between them; labelled: numbers on the lines */
+	PLOT_TEXT,     /* text at (x, y), at an anchor -1, 0, 1 of x; a: an arrow from the text to (a, b) */
+	PLOT_POLYGON,  /* the area inside of the samples */
+	PLOT_SURFACE,  /* grid as heights over x and y. A panel with one of these three is drawn in perspective */
+	PLOT_LINE_3D,  /* joined samples (x, y, a) */
+	PLOT_SCATTER_3D
+} PlotKind;
+
+typedef struct PlotLayer {
+	PlotKind kind;
+	PlotSeries s;
+	const double *a, *b, *c, *d; /* s.n of each */
+	double base, scale;
+	bool sideways, filled, labelled, mesh;
+	PlotField grid;
+	const double *w; /* the second component, laid out like grid.z */
+	const double *levels;
+	size_t nlevels; /* 0: round numbers */
+	const char *text;
+	int anchor;
+} PlotLayer;
 
 /* ---- building -------------------------------------------------------------------------------- */
 
@@ -126,10 +164,18 @@ PlotStatus panel_scale(Figure *f, int panel, PlotAxis axis, PlotScale scale);
 PlotStatus panel_limits(Figure *f, int panel, PlotAxis axis, double low, double high);
 PlotStatus panel_legend(Figure *f, int panel, PlotLegend where);
 PlotStatus panel_grid(Figure *f, int panel, bool on); /* faint lines at the ticks; off at first */
+/* Length of a unit of y over that of a unit of x, as drawn; 0: the plot fills its place. */
+PlotStatus panel_aspect(Figure *f, int panel, double ratio);
+/* Marks of x or y at these places only, with these texts. */
+PlotStatus panel_ticks(Figure *f, int panel, PlotAxis axis, size_t n, const double *at, const char *const *texts);
+/* Where the eye stands, in degrees: around the z axis and above the x-y plane. */
+PlotStatus panel_view(Figure *f, int panel, double azimuth, double elevation);
+PlotStatus panel_map(Figure *f, int panel, PlotMap map); /* of everything that is shown by colour */
 
 PlotStatus panel_line(Figure *f, int panel, const PlotSeries *s);    /* joined samples; markers if asked for */
 PlotStatus panel_scatter(Figure *f, int panel, const PlotSeries *s); /* markers only */
 PlotStatus panel_field(Figure *f, int panel, const PlotField *z);    /* one per panel, under its lines */
+PlotStatus panel_layer(Figure *f, int panel, const PlotLayer *layer); /* any kind; later layers lie over earlier ones */
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -138,6 +184,25 @@ PlotStatus figure_write_svg(Figure *f, const char *path);
 /* width and height in pixels, 16 .. 16384 each; both 0: twice the natural size. The picture is laid out for their
  * ratio, and its text grows with the number of pixels. */
 PlotStatus figure_write_png(Figure *f, const char *path, int width, int height);
+
+/* Whether the axes can show the data and the limits that have been set: what the writers would say. */
+PlotStatus figure_check(Figure *f);
+
+/* The same with so many pixels an inch; text is as large in the picture as it is on paper. */
+PlotStatus figure_write_png_dpi(Figure *f, const char *path, double dpi);
+
+/* A film of figures, one after another, into an animated PNG or, with gif, a GIF. Each frame is drawn and written when it
+ * is given; all have the size of the first. The file appears under its name when film_end succeeds. */
+typedef struct Film Film;
+Film *film_begin(const PlotAllocator *alloc, const char *path, bool gif, int frames, double per_second);
+PlotStatus film_add(Film *film, Figure *f, double dpi); /* the reason of a failure is figure_error(f) */
+PlotStatus film_end(Film *film, char *error, size_t error_cap); /* frees it; when not all frames came: no file */
+/* What the axis of a panel would show by itself, without margins; false when nothing is there. */
+bool panel_reach(Figure *f, int panel, PlotAxis axis, double *low, double *high);
+bool panel_fixed(const Figure *f, int panel, PlotAxis axis); /* limits have been set */
+/* Limits with the margins that the axis would have by itself; nothing where limits have been set. */
+PlotStatus panel_limits_loose(Figure *f, int panel, PlotAxis axis, double low, double high);
+int figure_count(const Figure *f);
 
 /* At most `columns` columns wide (at least 20). `rows` lines high (at least 6) when the grid fits into that; else the
  * panels come one below another, each `rows` high. Colour: ANSI 256. Nothing is sent when it fails. */

@@ -98,6 +98,19 @@ bool png_encode(const PlotAllocator *alloc, int width, int height, const uint8_t
 #define LARGEST 16384
 #define MOST_PIXELS (1 << 27)
 
+PlotStatus figure_raster(Figure *f, int width, int height, PlotArena *arena, Raster *out) {
+	double natural_width, natural_height;
+	figure_natural_size(f, &natural_width, &natural_height);
+	/* The layout keeps the natural area in the ratio asked for, so that text grows with the number of pixels. */
+	double resolution = sqrt((double)width * height / (natural_width * natural_height));
+	Scene scene;
+	PlotStatus status = figure_scene(f, width / resolution, height / resolution, resolution, &scene);
+	if (!status && !raster_scene(&scene, width, height, arena, out))
+		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a picture of %d by %d pixels", width, height);
+	plot_arena_free(&scene.arena);
+	return status;
+}
+
 PlotStatus figure_write_png(Figure *f, const char *path, int width, int height) {
 	if (!f) return PLOT_BAD_ARGUMENT;
 	if (!path) return plot_fail(f, PLOT_BAD_ARGUMENT, "a picture needs a file name");
@@ -113,19 +126,22 @@ PlotStatus figure_write_png(Figure *f, const char *path, int width, int height) 
 		                 "a picture is %d to %d pixels wide and high, and at most %d in all; %d by %d was asked for",
 		                 SMALLEST, LARGEST, MOST_PIXELS, width, height);
 
-	/* The layout keeps the natural area in the ratio asked for, so that text grows with the number of pixels. */
-	double resolution = sqrt((double)width * height / (natural_width * natural_height));
-	Scene scene;
 	Raster raster;
 	PlotArena arena = {&f->alloc, NULL, false};
 	PlotBuffer bytes = {.alloc = &f->alloc};
-	PlotStatus status = figure_scene(f, width / resolution, height / resolution, resolution, &scene);
-	if (!status && !(raster_scene(&scene, width, height, &arena, &raster) &&
-	                 png_encode(&f->alloc, width, height, raster.rgb, NULL, &bytes)))
+	PlotStatus status = figure_raster(f, width, height, &arena, &raster);
+	if (!status && !png_encode(&f->alloc, width, height, raster.rgb, NULL, &bytes))
 		status = plot_fail(f, PLOT_NO_MEMORY, "not enough memory for a picture of %d by %d pixels", width, height);
 	if (!status) status = plot_write_file(path, bytes.at, bytes.n, f->error, sizeof f->error);
 	plot_buffer_free(&bytes);
 	plot_arena_free(&arena);
-	plot_arena_free(&scene.arena);
 	return status;
+}
+
+PlotStatus figure_write_png_dpi(Figure *f, const char *path, double dpi) {
+	if (!f) return PLOT_BAD_ARGUMENT;
+	double width, height;
+	figure_natural_size(f, &width, &height);
+	if (!(dpi > 0 && dpi <= 1e6)) return plot_fail(f, PLOT_BAD_ARGUMENT, "dpi is a number greater than 0; got %g", dpi);
+	return figure_write_png(f, path, (int)plot_clamp(width * dpi / 96 + 0.5, 1, 1e6), (int)plot_clamp(height * dpi / 96 + 0.5, 1, 1e6));
 }

@@ -6,12 +6,13 @@
  *
  * Every primitive is first drawn into a mask of coverages, 0 to 255, then blended over the picture through the mask. A
  * stroke's coverage comes from the distance of the pixel's centre to the stroke's middle line and the larger one wins,
- * so that joints, ends and dots are round and seamless. A polygon's coverage is the area it covers in eight slices of
+ * so that joints, ends and dots are round and seamless. A polygon's coverage is the area it covers in sixteen slices of
  * each pixel row.
  */
 #include "repl/plot/internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Area {
@@ -25,6 +26,9 @@ typedef struct Brush {
 	float *row;    /* width + 1, zero between uses */
 	Area clip, dirty;
 	double half; /* half the width of the current stroke, in pixels */
+	PlotArena *arena;
+	double *cross; /* where a polygon's edges cross the slices of rows */
+	size_t crossings, *start, slices;
 } Brush;
 
 static int pixel_floor(double v) { return (int)floor(plot_clamp(v, -1e8, 1e8)); }
@@ -153,7 +157,7 @@ static void draw_line(Brush *b, const Prim *p) {
 
 /* ---- polygons -------------------------------------------------------------------------------- */
 
-#define SLICES 8
+#define SLICES 16
 
 /* Adds the length of [x0, x1] that lies in each pixel of the row. */
 static void add_run(Brush *b, double x0, double x1, float weight) {
@@ -170,46 +174,55 @@ static void add_run(Brush *b, double x0, double x1, float weight) {
 	b->row[last] += weight * (float)(x1 - last);
 }
 
-/* Adds the inside of the polygon, by the rule of alternate crossings, between one slice's crossings. */
-static void add_slice(Brush *b, const PlotPoint *at, size_t n, double y) {
-	double last = -INFINITY;
-	for (;;) { /* takes the crossings two at a time, by rising x: polygons are small, so a search costs less than a list
-				*/
-		double pair[2];
-		int found = 0;
-		for (; found < 2; found++) {
-			double next = INFINITY;
-			int same = 0;
-			for (size_t i = 0; i < n; i++) {
-				PlotPoint p = at[i], q = at[i + 1 < n ? i + 1 : 0];
-				if ((p.y <= y) == (q.y <= y)) continue;
-				double x = p.x + (y - p.y) / (q.y - p.y) * (q.x - p.x);
-				if (x > last && x < next) {
-					next = x;
-					same = 1;
-				} else if (x == next) {
-					same++;
-				}
-			}
-			if (!same) return;
-			last = next;
-			if (same % 2 == 0)
-				found--; /* touching twice is not crossing */
-			else
-				pair[found] = next;
-		}
-		add_run(b, pair[0], pair[1], 1.0f / SLICES);
+/* The slices whose middles the edge crosses, counted from slice 0 of row y0 and kept within [0, slices). */
+static bool edge_slices(PlotPoint p, PlotPoint q, int y0, int slices, int *from, int *to) {
+	double low = plot_min(p.y, q.y), high = plot_max(p.y, q.y);
+	double first = ceil((low - y0) * SLICES - 0.5), last = ceil((high - y0) * SLICES - 0.5); /* last excluded */
+	*from = (int)plot_clamp(first, 0, slices);
+	*to = (int)plot_clamp(last, 0, slices);
+	return *from < *to;
+}
+
+/* Calls for each edge of each ring: from point i to the one after it. */
+static size_t ring_next(const PlotPoint *at, size_t n, size_t i, size_t *start) {
+	if (i + 1 < n && at[i + 1].x == at[i + 1].x) return i + 1;
+	size_t back = *start;
+	*start = i + 2;
+	return back;
+}
+
+static int by_value(const void *a, const void *b) {
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Room for the crossings of a polygon, kept from one polygon to the next. */
+static bool crossing_room(Brush *b, size_t crossings, size_t slices) {
+	if (crossings > b->crossings) {
+		double *more = plot_take(b->arena, 2 * crossings, sizeof *more);
+		if (!more) return false;
+		b->cross = more;
+		b->crossings = 2 * crossings;
 	}
+	if (slices + 1 > b->slices) {
+		size_t *more = plot_take(b->arena, 2 * slices + 2, sizeof *more);
+		if (!more) return false;
+		b->start = more;
+		b->slices = 2 * slices + 2;
+	}
+	return true;
 }
 
 static void fill_polygon(Brush *b, const PlotPoint *at, size_t n) {
 	double top = INFINITY, bottom = -INFINITY, left = INFINITY, right = -INFINITY;
 	for (size_t i = 0; i < n; i++) {
+		if (at[i].x != at[i].x) continue;
 		top = plot_min(top, at[i].y);
 		bottom = plot_max(bottom, at[i].y);
 		left = plot_min(left, at[i].x);
 		right = plot_max(right, at[i].x);
 	}
+	if (!(top <= bottom)) return;
 	int y0 = pixel_floor(top), y1 = pixel_floor(bottom) + 1;
 	int x0 = pixel_floor(left), x1 = pixel_floor(right) + 1;
 	if (y0 < b->clip.y0) y0 = b->clip.y0;
@@ -217,8 +230,53 @@ static void fill_polygon(Brush *b, const PlotPoint *at, size_t n) {
 	if (x0 < b->clip.x0) x0 = b->clip.x0;
 	if (x1 > b->clip.x1) x1 = b->clip.x1;
 	if (x0 >= x1 || y0 >= y1) return;
+
+	/* Crossings sorted into slices: counted, then placed. */
+	int slices = (y1 - y0) * SLICES, from, to;
+	size_t total = 0, first = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (at[i].x != at[i].x) {
+			first = i + 1;
+			continue;
+		}
+		if (edge_slices(at[i], at[ring_next(at, n, i, &first)], y0, slices, &from, &to)) total += (size_t)(to - from);
+	}
+	if (!total || !crossing_room(b, total, (size_t)slices)) return;
+	memset(b->start, 0, ((size_t)slices + 1) * sizeof *b->start);
+	for (int pass = 0; pass < 2; pass++) {
+		first = 0;
+		for (size_t i = 0; i < n; i++) {
+			if (at[i].x != at[i].x) {
+				first = i + 1;
+				continue;
+			}
+			PlotPoint p = at[i], q = at[ring_next(at, n, i, &first)];
+			if (!edge_slices(p, q, y0, slices, &from, &to)) continue;
+			for (int k = from; k < to; k++) {
+				if (!pass) {
+					b->start[k + 1]++;
+					continue;
+				}
+				double y = y0 + (k + 0.5) / SLICES;
+				b->cross[b->start[k]++] = p.x + (y - p.y) / (q.y - p.y) * (q.x - p.x);
+			}
+		}
+		if (!pass)
+			for (int k = 0; k < slices; k++) b->start[k + 1] += b->start[k];
+	}
+	size_t before = 0; /* start[k] is now the end of slice k */
 	for (int y = y0; y < y1; y++) {
-		for (int k = 0; k < SLICES; k++) add_slice(b, at, n, y + (k + 0.5) / SLICES);
+		for (int k = (y - y0) * SLICES; k < (y - y0 + 1) * SLICES; k++) {
+			size_t count = b->start[k] - before;
+			double *x = b->cross + before;
+			before = b->start[k];
+			if (count == 2) {
+				add_run(b, plot_min(x[0], x[1]), plot_max(x[0], x[1]), 1.0f / SLICES);
+				continue;
+			}
+			if (count > 2) qsort(x, count, sizeof *x, by_value);
+			for (size_t i = 0; i + 1 < count; i += 2) add_run(b, x[i], x[i + 1], 1.0f / SLICES);
+		}
 		uint8_t *mask = b->mask + (size_t)y * (size_t)b->r->width;
 		for (int x = x0; x < x1; x++) {
 			float cover = b->row[x];
@@ -290,7 +348,7 @@ typedef struct TextBrush {
 	Brush *brush;
 	PlotPoint origin; /* in pixels */
 	double scale;
-	bool upright;
+	double across, along; /* cosine and sine of the angle it is turned by */
 	double half; /* half the thickness of normal letters, in pixels */
 } TextBrush;
 
@@ -298,10 +356,8 @@ static void text_piece(void *ud, PlotPoint a, PlotPoint b, double weight) {
 	TextBrush *t = ud;
 	t->brush->half = plot_max(t->half * weight, 0.45); /* small text stays dark enough to read */
 	PlotPoint p = {a.x * t->scale, a.y * t->scale}, q = {b.x * t->scale, b.y * t->scale};
-	if (t->upright) {
-		p = (PlotPoint){p.y, -p.x};
-		q = (PlotPoint){q.y, -q.x};
-	}
+	p = (PlotPoint){p.x * t->across + p.y * t->along, p.y * t->across - p.x * t->along};
+	q = (PlotPoint){q.x * t->across + q.y * t->along, q.y * t->across - q.x * t->along};
 	brush_piece(t->brush, (PlotPoint){t->origin.x + p.x, t->origin.y + p.y},
 	            (PlotPoint){t->origin.x + q.x, t->origin.y + q.y});
 }
@@ -310,16 +366,22 @@ static void draw_text(Brush *b, const Prim *p) {
 	double scale = sqrt(b->scale_x * b->scale_y), width = font_width(p->text, p->size);
 	double shift = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width
 	                                                                                : 0;
-	TextBrush t = {b, to_pixels(b, p->points[0]), scale, p->upright,
-	               p->size * (p->bold ? FONT_STEM_BOLD : FONT_STEM) * scale / 2};
+	double angle = p->angle * PLOT_PI / 180;
+	TextBrush t = {.brush = b,
+	               .origin = to_pixels(b, p->points[0]),
+	               .scale = scale,
+	               .across = cos(angle),
+	               .along = sin(angle),
+	               .half = p->size * (p->bold ? FONT_STEM_BOLD : FONT_STEM) * scale / 2};
 	/* The baseline falls on the border of two pixels, so that feet of letters are sharp. */
-	if (p->upright) {
+	if (p->angle == 90) {
+		t.across = 0;
 		t.origin.x = floor(t.origin.x + 0.5);
-		t.origin.y += shift * scale;
-	} else {
+	} else if (p->angle == 0) {
 		t.origin.y = floor(t.origin.y + 0.5);
-		t.origin.x -= shift * scale;
 	}
+	t.origin.x -= shift * scale * t.across;
+	t.origin.y += shift * scale * t.along;
 	font_strokes(p->text, p->size, scale, text_piece, &t);
 	brush_apply(b, p->colour);
 }
@@ -348,7 +410,7 @@ static void draw_image(Brush *b, const Prim *p) {
 bool raster_scene(const Scene *s, int width, int height, PlotArena *arena, Raster *out) {
 	size_t pixels = (size_t)width * (size_t)height;
 	*out = (Raster){width, height, plot_take(arena, pixels, 3)};
-	Brush b = {.r = out, .scale_x = width / s->width, .scale_y = height / s->height};
+	Brush b = {.r = out, .arena = arena, .scale_x = width / s->width, .scale_y = height / s->height};
 	b.mask = plot_take(arena, pixels, 1);
 	b.row = plot_take(arena, (size_t)width + 2, sizeof *b.row);
 	if (!out->rgb || !b.mask || !b.row) return false;

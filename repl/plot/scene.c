@@ -59,7 +59,7 @@ void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double 
 }
 
 void scene_polygon(Scene *s, const PlotPoint *points, size_t n, PlotColour c) {
-	if (n >= 3) add_points(s, PRIM_POLYGON, c, points, n);
+	if (n >= 3 && c.a) add_points(s, PRIM_POLYGON, c, points, n);
 }
 
 void scene_box(Scene *s, PlotRect r, PlotColour c) {
@@ -91,8 +91,13 @@ void scene_text(Scene *s, const char *text, double x, double y, double size, Plo
 }
 
 void scene_text_upright(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c) {
+	scene_text_turned(s, text, x, y, size, anchor, 90, c);
+}
+
+void scene_text_turned(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, double angle,
+                       PlotColour c) {
 	Prim *p = add_text(s, text, x, y, size, anchor, c);
-	if (p) p->upright = true;
+	if (p) p->angle = angle;
 }
 
 void scene_bold(Scene *s) {

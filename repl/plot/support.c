@@ -290,26 +290,36 @@ static int write_all(int fd, const char *bytes, size_t n) {
 	return 0;
 }
 
-PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *error, size_t error_cap) {
-	char target[PATH_MAX], beside[PATH_MAX];
-	int failed = resolve_target(path, target);
+PlotStatus plot_file_open(PlotFile *file, const char *path, char *error, size_t error_cap) {
+	file->fd = -1;
+	int failed = resolve_target(path, file->target);
 	if (failed) return io_fail(error, error_cap, "cannot write", path, failed < 0 ? 0 : failed);
 
-	const char *slash = strrchr(target, '/');
-	int folder = slash ? (int)(slash - target) + 1 : 0;
-	int fd = -1;
-	for (int attempt = 0; attempt < 100 && fd < 0; attempt++) {
-		snprintf(beside, sizeof beside, "%.*s.plot-%ld-%d.tmp", folder, target, (long)getpid(), attempt);
-		fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd < 0 && errno != EEXIST && errno != EINTR) break;
+	const char *slash = strrchr(file->target, '/');
+	int folder = slash ? (int)(slash - file->target) + 1 : 0;
+	for (int attempt = 0; attempt < 100 && file->fd < 0; attempt++) {
+		snprintf(file->beside, sizeof file->beside, "%.*s.plot-%ld-%d.tmp", folder, file->target, (long)getpid(),
+		         attempt);
+		file->fd = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (file->fd < 0 && errno != EEXIST && errno != EINTR) break;
 	}
-	if (fd < 0) return io_fail(error, error_cap, "cannot write", path, errno);
-	failed = write_all(fd, bytes, n);
-	if (close(fd) && !failed && errno != EINTR) failed = errno;
-	if (!failed && rename(beside, target)) failed = errno;
-	if (failed) {
-		unlink(beside);
-		return io_fail(error, error_cap, "cannot write", path, failed);
-	}
-	return PLOT_OK;
+	return file->fd < 0 ? io_fail(error, error_cap, "cannot write", path, errno) : PLOT_OK;
+}
+
+int plot_file_write(PlotFile *file, const void *bytes, size_t n) { return write_all(file->fd, bytes, n); }
+
+PlotStatus plot_file_close(PlotFile *file, const char *path, int failed, char *error, size_t error_cap) {
+	if (file->fd < 0) return PLOT_IO_ERROR;
+	if (close(file->fd) && !failed && errno != EINTR) failed = errno;
+	file->fd = -1;
+	if (!failed && rename(file->beside, file->target)) failed = errno;
+	if (!failed) return PLOT_OK;
+	unlink(file->beside);
+	return io_fail(error, error_cap, "cannot write", path, failed);
+}
+
+PlotStatus plot_write_file(const char *path, const void *bytes, size_t n, char *error, size_t error_cap) {
+	PlotFile file;
+	PlotStatus status = plot_file_open(&file, path, error, error_cap);
+	return status ? status : plot_file_close(&file, path, plot_file_write(&file, bytes, n), error, error_cap);
 }

@@ -81,11 +81,23 @@ static void write_line(PlotBuffer *b, const Prim *p) {
 	plot_puts(b, "/>\n");
 }
 
+/* One ring or several, each closed; holes are where two of them lie over each other. */
 static void write_polygon(PlotBuffer *b, const Prim *p) {
-	plot_puts(b, "<polygon stroke=\"none\"");
+	plot_puts(b, "<path stroke=\"none\" fill-rule=\"evenodd\"");
 	put_colour(b, "fill", p->colour);
-	put_points(b, p);
-	plot_puts(b, "/>\n");
+	plot_puts(b, " d=\"");
+	bool start = true;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->points[i].x != p->points[i].x) {
+			if (!start) plot_puts(b, "Z");
+			start = true;
+			continue;
+		}
+		plot_puts(b, start ? "M" : " ");
+		put_point(b, p->points[i]);
+		start = false;
+	}
+	plot_puts(b, start ? "\"/>\n" : "Z\"/>\n");
 }
 
 static void write_markers(PlotBuffer *b, const Prim *p) {
@@ -135,8 +147,10 @@ static void write_text(PlotBuffer *b, const Prim *p) {
 		plot_puts(b, p->anchor == ANCHOR_MIDDLE ? " text-anchor=\"middle\"" : " text-anchor=\"end\"");
 	if (p->bold) plot_puts(b, " font-weight=\"bold\"");
 	put_colour(b, "fill", p->colour);
-	if (p->upright) {
-		plot_puts(b, " transform=\"rotate(-90 ");
+	if (p->angle != 0) {
+		plot_puts(b, " transform=\"rotate(");
+		plot_put_fixed(b, -p->angle, 2);
+		plot_puts(b, " ");
 		plot_put_fixed(b, at.x, 2);
 		plot_put(b, " ", 1);
 		plot_put_fixed(b, at.y, 2);

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LEAST_COLUMNS 20
@@ -27,6 +28,7 @@ typedef struct Cell {
 	uint32_t ch, mark; /* ch 0: blank; mark: a combining character or 0 */
 	int16_t ink, ground;
 	bool bold, taken; /* taken: the right half of a wide character */
+	bool text;        /* part of a text within the plot */
 } Cell;
 
 typedef struct Canvas {
@@ -254,8 +256,21 @@ static PlotDash pane_dash(const Pane *pane, size_t item) {
 	return pane->c->colour || it->s.dash != PLOT_DASH_AUTO || it->dash == PLOT_NO_LINE ? it->dash : turns[item % 4];
 }
 
+static void draw_layer(Pane *pane, const PlotItem *item);
+static void draw_field(Pane *pane, const PlotField *field, const double *levels, int nlevels);
+
 static void draw_series(Pane *pane, size_t item) {
 	const PlotItem *it = &pane->p->items[item];
+	if (it->kind == PLOT_CONTOURS && it->more.filled) {
+		double levels[PLOT_LEVELS];
+		int n = contour_levels(it, &pane->box->axes.axis[PLOT_Z], levels);
+		draw_field(pane, &it->more.grid, levels, n);
+		return;
+	}
+	if ((it->kind != PLOT_LINE && it->kind != PLOT_SCATTER) || it->more.c) {
+		draw_layer(pane, it);
+		return;
+	}
 	Dots d = {.c = pane->c,
 	          .x = pane->left,
 	          .y = pane->top,
@@ -281,24 +296,35 @@ static uint32_t shade(double u) {
 	return shades[(int)plot_clamp(u * 5, 0, 4)];
 }
 
-static void draw_field(Pane *pane) {
+/* A field by half cells; with levels as the areas between them. */
+static void draw_field(Pane *pane, const PlotField *field, const double *levels, int nlevels) {
 	int width = pane->across, height = 2 * pane->down;
 	double *values = plot_take(pane->c->arena, (size_t)width * (size_t)height, sizeof *values);
-	if (!values || !field_resample(&pane->p->field, &pane->box->axes, pane->c->arena, width, height, values)) return;
+	if (!values || !field_resample(field, &pane->box->axes, pane->c->arena, width, height, values)) return;
 	const PlotSpan *z = &pane->box->axes.axis[PLOT_Z];
 	int16_t palette[256];
 	plot_map_ansi(pane->box->axes.map, palette);
 	for (int y = 0; y < pane->down; y++) {
 		for (int x = 0; x < width; x++) {
-			const double *upper = values + (size_t)(2 * y) * (size_t)width + x, *lower = upper + width;
 			Cell *cell = canvas_at(pane->c, pane->left + x, pane->top + y);
 			if (!cell) continue;
-			uint8_t a = plot_map_index(z, *upper), b = plot_map_index(z, *lower);
+			uint8_t half[2];
+			double u = 0;
+			for (int k = 1; k >= 0; k--) {
+				double v = values[(size_t)(2 * y + k) * (size_t)width + (size_t)x];
+				half[k] = plot_map_index(z, v);
+				if (half[k] < PLOT_MAP_COLOURS) {
+					int band = 0;
+					while (band < nlevels && levels[band] <= v) band++;
+					if (levels) half[k] = contour_band(z, levels, nlevels, band);
+					u = levels ? half[k] / (PLOT_MAP_COLOURS - 1.0) : span_place(z, v);
+				}
+			}
+			uint8_t a = half[0], b = half[1];
 			if (!pane->c->colour) {
-				const double *v = a < PLOT_MAP_COLOURS ? upper : lower;
 				bool there = a < PLOT_MAP_COLOURS || b < PLOT_MAP_COLOURS;
-				cell->ch = there ? shade(span_place(z, *v)) : a == PLOT_MAP_MISSING ? 0xb7
-				                                                                    : ' ';
+				cell->ch = there ? shade(u) : a == PLOT_MAP_MISSING ? 0xb7
+				                                                    : ' ';
 				continue;
 			}
 			bool top = a != PLOT_MAP_OUTSIDE, bottom = b != PLOT_MAP_OUTSIDE;
@@ -308,6 +334,153 @@ static void draw_field(Pane *pane) {
 			if (top && bottom) cell->ground = palette[b];
 		}
 	}
+}
+
+/* ---- layers as the other writers draw them --------------------------------------------------- */
+
+#define UNITS 2.8 /* of a scene to a dot: a letter is then about as wide as a cell */
+#define SMALL_AREA 7 /* dots: what is smaller is drawn in dots, not in half cells */
+
+static int ink_of(PlotColour c) {
+	for (int k = 0; k < PLOT_COLOURS; k++) {
+		PlotColour s = plot_series_colour(k);
+		if (s.r == c.r && s.g == c.g && s.b == c.b) return plot_ansi_series(k);
+	}
+	if (c.r < 80 && c.g < 80 && c.b < 80) return 246;
+	if (c.r > 200 && c.g > 200 && c.b > 200 && abs(c.r - c.b) < 12) return FAINT; /* grey lines of the frame */
+	return plot_ansi_nearest(c);
+}
+
+static bool within(const Prim *p, double x, double y) {
+	bool in = false;
+	size_t start = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		PlotPoint a = p->points[i];
+		if (a.x != a.x) {
+			start = i + 1;
+			continue;
+		}
+		PlotPoint b = i + 1 < p->n && p->points[i + 1].x == p->points[i + 1].x ? p->points[i + 1] : p->points[start];
+		if ((a.y <= y) != (b.y <= y) && a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) < x) in = !in;
+	}
+	return in;
+}
+
+/* Colours the upper or lower half of a cell. */
+static void paint_half(Cell *cell, bool lower, int ink) {
+	int half[2] = {PLAIN, PLAIN};
+	if (cell->ch == 0x2580 || cell->ch == 0x2584) {
+		half[cell->ch == 0x2584] = cell->ink;
+		half[cell->ch != 0x2584] = cell->ground;
+	} else if (cell->ch == 0x2588) {
+		half[0] = half[1] = cell->ink;
+	}
+	half[lower] = ink;
+	bool both = half[0] != PLAIN && half[1] != PLAIN;
+	cell->ch = both && half[0] == half[1] ? 0x2588 : half[0] != PLAIN ? 0x2580
+	                                                                  : 0x2584;
+	cell->ink = (int16_t)(half[0] != PLAIN ? half[0] : half[1]);
+	cell->ground = (int16_t)(both && half[0] != half[1] ? half[1] : PLAIN);
+	cell->mark = 0;
+}
+
+static void cells_area(Pane *pane, Dots *d, const Prim *p) {
+	double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->points[i].x != p->points[i].x) continue;
+		x0 = plot_min(x0, p->points[i].x / UNITS), x1 = plot_max(x1, p->points[i].x / UNITS);
+		y0 = plot_min(y0, p->points[i].y / UNITS), y1 = plot_max(y1, p->points[i].y / UNITS);
+	}
+	if (!(x0 <= x1)) return;
+	bool upright = p->n == 4 && p->points[0].x == p->points[3].x && p->points[0].y == p->points[1].y; /* a box */
+	bool small = x1 - x0 < SMALL_AREA && y1 - y0 < SMALL_AREA && p->n <= 4 && !upright, faint = p->colour.a < 160;
+	if ((small && !pane->p->solid) || faint) {
+		for (int y = (int)plot_max(y0, 0); y <= plot_min(y1, 4 * pane->down); y++)
+			for (int x = (int)plot_max(x0, 0); x <= plot_min(x1, 2 * pane->across); x++)
+				if ((!faint || (x + 2 * y) % 4 == 0) && within(p, x * UNITS, y * UNITS)) dot(d, x, y);
+		return;
+	}
+	double light = (0.3 * p->colour.r + 0.6 * p->colour.g + 0.1 * p->colour.b) / 255;
+	bool series = false;
+	for (int k = 0; k < PLOT_COLOURS; k++) series = series || plot_ansi_series(k) == d->ink;
+	for (int y = (int)plot_max(y0 / 2, 0); y <= plot_min(y1 / 2 + 1, 2 * pane->down - 1); y++) {
+		for (int x = (int)plot_max(x0 / 2, 0); x <= plot_min(x1 / 2 + 1, pane->across - 1); x++) {
+			Cell *cell = canvas_at(pane->c, pane->left + x, pane->top + y / 2);
+			if (!cell || !within(p, (2 * x + 0.5) * UNITS, (2 * y + 0.5) * UNITS)) continue;
+			if (pane->c->colour || series) paint_half(cell, y % 2, d->ink);
+			else cell->ch = light > 0.93 ? ' ' : shade(light);
+		}
+	}
+}
+
+static void cells_text(Pane *pane, const Prim *p) {
+	const char *text = plain_text(pane->c, p->text);
+	int width = text_columns(text), anchor = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
+	double x = p->points[0].x, y = p->points[0].y;
+	if (p->anchor == ANCHOR_START && p->angle == 0) { /* the middle stays where it was meant */
+		x += font_width(p->text, p->size) / 2;
+		anchor = width / 2;
+	}
+	y -= p->angle == 0 ? p->size * 0.35 : 0;
+	int column = (int)floor(x / UNITS / 2 + 0.5) - anchor, row = (int)floor(y / UNITS / 4);
+	if (column + width > pane->across) column = pane->across - width;
+	if (column < 0) column = 0;
+	if (row < 0 || row >= pane->down) return;
+	/* Another text there is not written over. */
+	for (int k = -1; k <= width; k++) {
+		const Cell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
+		if (cell && column + k >= 0 && cell->text) return;
+	}
+	canvas_text(pane->c, pane->left + column, pane->top + row, pane->across - column, text, PLAIN, false);
+	for (int k = 0; k < width; k++) {
+		Cell *cell = canvas_at(pane->c, pane->left + column + k, pane->top + row);
+		if (!cell) continue;
+		cell->text = true;
+		cell->ground = PLAIN;
+	}
+}
+
+static void cells_scene(Pane *pane, const Scene *s) {
+	for (const Prim *p = s->first; p; p = p->next) {
+		if (p->kind == PRIM_TEXT) {
+			cells_text(pane, p);
+			continue;
+		}
+		Dots d = {.c = pane->c, .x = pane->left, .y = pane->top, .width = pane->across, .height = pane->down, .ink = ink_of(p->colour), .dash = p->dash};
+		bool white = p->colour.r > 250 && p->colour.g > 250 && p->colour.b > 250;
+		if (white) continue; /* edges that only keep things apart */
+		if (p->kind == PRIM_POLYGON && p->colour.r < 245) cells_area(pane, &d, p);
+		if (p->kind == PRIM_LINE && !(pane->p->solid && p->size < 0.65))
+			for (size_t i = 0; i < p->n; i++) dots_point(&d, (PlotPoint){p->points[i].x / UNITS, p->points[i].y / UNITS}, !i);
+		if (p->kind != PRIM_MARKERS) continue;
+		for (size_t i = 0; i < p->n; i++) {
+			double x = floor(p->points[i].x / UNITS + 0.5), y = floor(p->points[i].y / UNITS + 0.5);
+			if (!(x >= 0 && y >= 0 && x < 2 * pane->across && y < 4 * pane->down)) continue;
+			if (p->size < 4) dot(&d, x, y);
+			else canvas_put(pane->c, pane->left + (int)x / 2, pane->top + (int)y / 4, marker_sign(p->marker), d.ink);
+		}
+	}
+}
+
+/* One layer, or with `item` NULL the whole of a panel in space. */
+static void draw_layer(Pane *pane, const PlotItem *item) {
+	PlotPanel one = *pane->p;
+	PanelBox *box = plot_take(pane->c->arena, 1, sizeof *box);
+	if (!box) return;
+	*box = *pane->box;
+	box->plot = (PlotRect){0, 0, (2 * pane->across - 1) * UNITS, (4 * pane->down - 1) * UNITS};
+	Scene s = {.arena = {pane->c->arena->alloc, NULL, false}, .width = box->plot.x1, .height = box->plot.y1, .resolution = 1};
+	if (item) {
+		one.items = (PlotItem *)(uintptr_t)item;
+		one.n = 1;
+		draw_bodies(&s, &one, box);
+		draw_points(&s, &one, box);
+	} else {
+		solid_draw(&s, &one, box);
+	}
+	cells_scene(pane, &s);
+	if (s.arena.failed) pane->c->arena->failed = true;
+	plot_arena_free(&s.arena);
 }
 
 /* The cell of a place on an axis of n cells with `dots` dots each, -1 when it lies outside. */
@@ -363,6 +536,17 @@ static int draw_swatch(Pane *pane, int x, int y, size_t item) {
 	                                     {0xb7, 0xb7, 0xb7},
 	                                     {0x2500, 0xb7, 0x2500}};
 	PlotDash dash = pane_dash(pane, item);
+	bool area = it->kind == PLOT_BARS || it->kind == PLOT_BAND || it->kind == PLOT_POLYGON || it->kind == PLOT_SURFACE ||
+	            (it->kind == PLOT_RULES && it->more.a);
+	if (area) {
+		uint32_t fill = it->kind == PLOT_BARS || it->kind == PLOT_SURFACE ? 0x2588 : 0x2592;
+		for (int i = 0; i < 2; i++) canvas_put(pane->c, x + i, y, fill, plot_ansi_series(it->colour));
+		return 2;
+	}
+	if (it->kind == PLOT_ARROWS || it->kind == PLOT_FLOW) {
+		canvas_put(pane->c, x, y, 0x2192, plot_ansi_series(it->colour));
+		return 1;
+	}
 	int ink = plot_ansi_series(it->colour), n = dash == PLOT_NO_LINE ? 1 : 3;
 	for (int i = 0; i < n; i++) canvas_put(pane->c, x + i, y, dash == PLOT_NO_LINE ? 0xb7 : looks[dash][i], ink);
 	bool sign = it->marker != PLOT_MARKER_NONE && it->s.n <= SIGNS;
@@ -434,10 +618,20 @@ static void measure_pane(Pane *pane) {
 	const PlotPanel *p = pane->p;
 	PanelBox *box = pane->box;
 	pane->title = p->title;
-	pane->bar = p->has_field;
+	pane->bar = panel_has_bar(p);
 	pane->legend_rows = lay_legend(pane, 0, LEGEND_ROWS, false);
-	pane->x_label = p->label[PLOT_X];
+	pane->x_label = p->label[PLOT_X] || box->axes.left_out;
 	pane->y_label = p->label[PLOT_Y];
+	if (p->solid) {
+		if (pane->height - pane->title - pane->legend_rows < LEAST_PLOT_ROWS) pane->legend_rows = 0;
+		if (pane->height - pane->title < LEAST_PLOT_ROWS) pane->title = false;
+		pane->x_label = pane->y_label = false;
+		pane->left = pane->x;
+		pane->top = pane->y + pane->title;
+		pane->across = pane->width;
+		pane->down = pane->height - pane->title - pane->legend_rows;
+		return;
+	}
 	for (int round = 0; round < 2; round++) { /* a multiplier needs the lines of the labels */
 		for (int drop = 0; drop < 7; drop++) {
 			pane->down = pane->height - 2 - pane->title - pane->y_label - pane->x_label - pane->legend_rows - pane->bar;
@@ -450,9 +644,10 @@ static void measure_pane(Pane *pane) {
 			if (drop == 5) pane->title = false;
 		}
 		int most = pane->down / 3;
-		ticks_find(&box->axes.axis[PLOT_Y], most < 2 ? 2 : most > 9 ? 9
-		                                                            : most,
-		           &box->y);
+		if (p->ticks[PLOT_Y].n)
+			ticks_named(&p->ticks[PLOT_Y], &box->axes.axis[PLOT_Y], 0, &box->y);
+		else
+			ticks_find(&box->axes.axis[PLOT_Y], most < 2 ? 2 : most > 9 ? 9 : most, &box->y);
 		if (!round && box->y.multiplier[0]) pane->y_label = true;
 		int widest = 0;
 		for (int i = 0; i < box->y.n; i++) {
@@ -462,14 +657,22 @@ static void measure_pane(Pane *pane) {
 		if (widest > pane->width - 12) widest = 0;
 		pane->left = pane->x + widest + 1;
 		pane->across = pane->width - widest - 1;
-		ticks_find(&box->axes.axis[PLOT_X],
-		           pane->across / 11 < 2   ? 2
-		           : pane->across / 11 > 9 ? 9
-		                                   : pane->across / 11,
-		           &box->x);
+		if (p->ticks[PLOT_X].n)
+			ticks_named(&p->ticks[PLOT_X], &box->axes.axis[PLOT_X], 0, &box->x);
+		else
+			ticks_find(&box->axes.axis[PLOT_X], (int)plot_clamp(pane->across / 11, 2, 9), &box->x);
 		if (!round && box->x.multiplier[0]) pane->x_label = true;
 	}
 	pane->top = pane->y + pane->title + pane->y_label;
+	const PlotSpan *sx = &box->axes.axis[PLOT_X], *sy = &box->axes.axis[PLOT_Y];
+	if (p->aspect > 0 && !sx->log && !sy->log) { /* dots are square */
+		double want = p->aspect * (sy->hi - sy->lo) / (sx->hi - sx->lo);
+		double wide = 2 * pane->across, high = 4 * pane->down;
+		if (high > want * wide)
+			pane->down = (int)plot_clamp(want * wide / 4 + 0.5, LEAST_PLOT_ROWS, pane->down);
+		else
+			pane->across = (int)plot_clamp(high / want / 2 + 0.5, plot_min(8, pane->across), pane->across);
+	}
 	box->plot = (PlotRect){0, 0, 2 * pane->across - 1, 4 * pane->down - 1};
 }
 
@@ -496,16 +699,28 @@ static void draw_pane(Pane *pane) {
 	if (pane->y_label)
 		canvas_text(c, pane->x, y, pane->width, with_multiplier(c, p->label[PLOT_Y], pane->box->y.multiplier), PLAIN,
 		            false);
-	if (p->has_field) draw_field(pane);
-	for (size_t i = 0; i < p->n; i++) draw_series(pane, i);
-	draw_y_axis(pane);
-	draw_x_axis(pane);
+	if (p->solid) {
+		draw_layer(pane, NULL);
+	} else {
+		if (p->has_field) draw_field(pane, &p->field, NULL, 0);
+		for (size_t i = 0; i < p->n; i++) draw_series(pane, i);
+		draw_y_axis(pane);
+		draw_x_axis(pane);
+	}
 	if (pane->box->axes.note)
 		canvas_centred(c, pane->left, pane->top + pane->down / 2, pane->across, pane->box->axes.note, FAINT, false);
-	y = pane->top + pane->down + 2;
-	if (pane->x_label)
-		canvas_centred(c, pane->left, y++, pane->across, with_multiplier(c, p->label[PLOT_X], pane->box->x.multiplier),
-		               PLAIN, false);
+	y = pane->top + pane->down + (p->solid ? 0 : 2);
+	if (pane->x_label) {
+		const char *text = with_multiplier(c, p->label[PLOT_X], pane->box->x.multiplier);
+		size_t n = strlen(text) + 80;
+		char *noted = pane->box->axes.left_out ? plot_take(c->arena, n, 1) : NULL;
+		if (noted) {
+			snprintf(noted, n, "%s%s%zu value%s \xe2\x89\xa4 0 not shown", text, *text ? "  \xc2\xb7  " : "", pane->box->axes.left_out,
+			         pane->box->axes.left_out > 1 ? "s" : "");
+			text = noted;
+		}
+		canvas_centred(c, pane->left, y++, pane->across, text, PLAIN, false);
+	}
 	if (pane->legend_rows) y += lay_legend(pane, y, pane->legend_rows, true);
 	if (pane->bar) draw_bar(pane, y);
 }

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MINUS "\xe2\x88\x92"
@@ -62,6 +63,26 @@ static void write_short(char *out, size_t cap, int64_t q, int e) {
 	else
 		snprintf(out, cap, "%s" TIMES "10^{%s%d}", mantissa, exponent < 0 ? MINUS : "",
 		         exponent < 0 ? -exponent : exponent);
+}
+
+void ticks_number(double v, char *out, size_t cap) {
+	char text[40];
+	if (!isfinite(v)) {
+		snprintf(out, cap, "%s", v > 0 ? "\xe2\x88\x9e" : v < 0 ? MINUS "\xe2\x88\x9e" : "NaN");
+		return;
+	}
+	snprintf(text, sizeof text, "%.6g", fabs(v));
+	for (char *p = text; *p; p++)
+		if (*p == ',') *p = '.'; /* whatever the locale */
+	char *e = strchr(text, 'e');
+	int exponent = e ? atoi(e + 1) : 0;
+	if (e) *e = 0;
+	const char *sign = v < 0 ? MINUS : "";
+	if (!e)
+		snprintf(out, cap, "%s%s", sign, text);
+	else
+		snprintf(out, cap, "%s%s%s10^{%s%d}", sign, strcmp(text, "1") ? text : "", strcmp(text, "1") ? TIMES : "",
+		         exponent < 0 ? MINUS : "", exponent < 0 ? -exponent : exponent);
 }
 
 /* ---- linear ---------------------------------------------------------------------------------- */
@@ -162,6 +183,12 @@ static void write_power(char *out, size_t cap, int m, int e) {
 		snprintf(out, cap, "%d" TIMES "10^{%s%d}", m, e < 0 ? MINUS : "", e < 0 ? -e : e);
 }
 
+/* On an axis of everyday numbers 0.5, 1, 2 read better than 5*10^-1, 10^0, 2*10^0. */
+static void write_multiple(char *out, size_t cap, int m, int e, bool plain) {
+	if (plain) write_decimal(out, cap, m, e);
+	else write_power(out, cap, m, e);
+}
+
 /* Adds the multiples m * 10^e with m from the list; false when there are more than `most`. */
 static bool add_powers(double lo, double hi, const int *list, int count, int stride, int most, PlotTicks *out) {
 	int first = (int)floor(log10(lo)) - 1, last = (int)ceil(log10(hi)) + 1;
@@ -176,7 +203,7 @@ static bool add_powers(double lo, double hi, const int *list, int count, int str
 				return false;
 			}
 			out->major[out->n].at = at;
-			write_power(out->major[out->n].label, sizeof out->major[out->n].label, list[i], e);
+			write_multiple(out->major[out->n].label, sizeof out->major[out->n].label, list[i], e, count > 1 && lo > 0.9e-3 && hi < 1.1e4);
 			out->n++;
 		}
 	}

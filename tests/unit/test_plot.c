@@ -481,7 +481,7 @@ static PlotRect text_box(const Prim *p) {
 	double shift = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width
 	                                                                                : 0;
 	double up = 0.76 * p->size, low = 0.1 * p->size;
-	if (p->upright) return (PlotRect){x - up, y + shift - width, x + low, y + shift};
+	if (p->angle == 90) return (PlotRect){x - up, y + shift - width, x + low, y + shift};
 	return (PlotRect){x - shift, y - up, x - shift + width, y + low};
 }
 
