@@ -276,6 +276,21 @@ BUILTIN(item) {
 	return sp_index_values(sp, call->args[0], call->n - 1, items, call->spans + 1, call->span);
 }
 
+/* _as_declared(x, dtype, axes, who): x as an array of this dtype and number of axes, where it becomes one by itself. */
+BUILTIN(as_declared) {
+	UNUSED;
+	Av *v = call->args[0];
+	const char *who = sp_want_string(sp, call->args[3], call->span, "a name");
+	Dtype want = DT_F64;
+	dtype_from_name(sp_want_string(sp, call->args[1], call->span, "a dtype"), &want);
+	const int64_t rank = sp_want_int(sp, call->args[2], call->span, "a number of axes");
+	if (v->kind == AV_RANGE || v->kind == AV_TUPLE || v->kind == AV_LIST) v = sp_want_array(sp, v, call->span, who);
+	const Type *t = v->kind == AV_ARRAY ? ty(sp, v->ref) : NULL;
+	if (!t || t->rank != rank || dtype_promote((Dtype)t->dtype, want) != want)
+		sp_fail(sp, E_ANNOTATION, call->span, "%s is %s, and %s with %lld ax%s is declared", who, sp_type_text(sp, v), dtype_name(want), (long long)rank, rank == 1 ? "is" : "es");
+	return av_array(sp, build_convert(sp->b, v->ref, want));
+}
+
 /* ---- functions of functions --------------------------------------------------------------------------------------------------------------------- */
 
 BUILTIN(compose) {
@@ -505,6 +520,7 @@ const Builtin builtins_flow[] = {
 	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},
 	{.name = "_operator", .min_args = 1, .max_args = 2, .run = operator_on},
 	{.name = "_item", .min_args = 2, .max_args = -1, .run = item},
+	{.name = "_as_declared", .min_args = 4, .max_args = 4, .run = as_declared},
 	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},
 	{.name = "_call", .min_args = -1, .max_args = -1, .named = "*", .run = call_on},
 	{.name = "_without_rule", .min_args = -1, .max_args = -1, .run = without_rule},

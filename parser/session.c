@@ -275,6 +275,8 @@ static Module *library_named(Session *s, const char *name) {
 	return NULL;
 }
 
+Module *session_library_module(Session *s, const char *name) { return library_named(s, name); }
+
 Value session_library(Session *s, Atom name) {
 	for (uint32_t i = 0; i < s->exports.n; i++) {
 		if (s->exports.at[i].name != name) continue;
