@@ -24,6 +24,7 @@ static const Format formats[] = {
 	{"npz", " .npz ", npz_read, npz_write},
 	{"csv", " .csv .tsv ", csv_read, csv_write},
 	{"json", " .json ", json_read, json_write},
+	{"hdf5", " .h5 .hdf5 .he5 ", hdf5_read, hdf5_write},
 	{"text", " .txt ", text_read, text_write},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
@@ -55,7 +56,7 @@ static Status find_format(Ctx *c, const char *path, const char *name, const Form
 	*out = NULL;
 	if (*name) {
 		for (int i = 0; i < FORMATS; i++)
-			if (!strcmp(formats[i].name, name) || (!strcmp(name, "tsv") && !strcmp(formats[i].name, "csv"))) return *out = &formats[i], ST_OK;
+			if (!strcmp(formats[i].name, name) || (!strcmp(name, "tsv") && !strcmp(formats[i].name, "csv")) || (!strcmp(name, "h5") && !strcmp(formats[i].name, "hdf5"))) return *out = &formats[i], ST_OK;
 		diag_error(c, E_FILE, NO_SPAN, "there is no format \"%.40s\"; there are %s", name, names);
 		return ST_ERROR;
 	}

@@ -272,17 +272,29 @@ static uint32_t next_letter(const unsigned char **p, const unsigned char *end) {
 	return u;
 }
 
+/* The texts of a value: itself, or the items of a list. */
+static Value text_at(Value v, uint32_t i) { return v.kind == V_STRING ? v : ((const SeqObject *)v.object)->items[i]; }
+
+static size_t letters_of(Value text) {
+	size_t n, letters = 0;
+	const unsigned char *p = (const unsigned char *)string_text(text, &n), *end = p + n;
+	for (; p < end; letters++) next_letter(&p, end);
+	return letters;
+}
+
 Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t n), void *ud, uint64_t *bytes) {
 	static const char *const descr[DT_COUNT] = {"|b1", "i4", "i8", "f4", "f8", "c8", "c16"};
 	char head[400], shape[240] = "", what[40];
-	size_t letters = 0, n = 0;
 	uint64_t body = 0;
-	const bool text = v.kind == V_STRING;
-	const unsigned char *p = (const unsigned char *)string_text(v, &n), *end = p + n;
+	size_t letters = 1;
+	const bool text = v.kind == V_STRING || v.kind == V_LIST;
+	const uint32_t ntexts = v.kind == V_LIST ? v.object->n : 1;
 	if (text) {
-		while (p < end) letters++, next_letter(&p, end);
-		snprintf(what, sizeof what, "%cU%zu", machine_is_little() ? '<' : '>', letters ? letters : 1);
-		body = 4 * (uint64_t)(letters ? letters : 1);
+		for (uint32_t i = 0; i < ntexts; i++)
+			if (letters_of(text_at(v, i)) > letters) letters = letters_of(text_at(v, i));
+		snprintf(what, sizeof what, "%cU%zu", machine_is_little() ? '<' : '>', letters);
+		if (v.kind == V_LIST) snprintf(shape, sizeof shape, "%u,", ntexts);
+		body = 4 * (uint64_t)letters * ntexts;
 	} else {
 		Dtype d = value_dtype(v);
 		snprintf(what, sizeof what, "%s%s", d == DT_BOOL ? "" : machine_is_little() ? "<" : ">", descr[d]);
@@ -304,10 +316,13 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 	if (!put) return ST_OK;
 	put(ud, head, whole);
 	if (text) {
-		p = (const unsigned char *)string_text(v, &n);
-		for (size_t i = 0; i < (letters ? letters : 1); i++) {
-			uint32_t u = p < end ? next_letter(&p, end) : 0;
-			put(ud, &u, 4);
+		for (uint32_t k = 0; k < ntexts; k++) {
+			size_t n;
+			const unsigned char *p = (const unsigned char *)string_text(text_at(v, k), &n), *end = p + n;
+			for (size_t i = 0; i < letters; i++) {
+				uint32_t u = p < end ? next_letter(&p, end) : 0;
+				put(ud, &u, 4);
+			}
 		}
 		return ST_OK;
 	}

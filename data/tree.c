@@ -30,6 +30,13 @@ static Status add_kind(Ctx *c, Fields *f, const char *kind) {
 	return f->failed ? ST_NOMEM : ST_OK;
 }
 
+/* A list of nothing but texts, which the formats know. */
+static bool all_texts(Value v) {
+	for (uint32_t i = 0; i < v.object->n; i++)
+		if (((const SeqObject *)v.object)->items[i].kind != V_STRING) return false;
+	return v.object->n > 0;
+}
+
 static Status out_value(Ctx *c, const char *path, Value v, Value *out, int depth);
 
 static Status out_items(Ctx *c, const char *path, Value v, Fields *f, int depth) {
@@ -55,7 +62,7 @@ static Status out_items(Ctx *c, const char *path, Value v, Fields *f, int depth)
 
 static Status out_value(Ctx *c, const char *path, Value v, Value *out, int depth) {
 	if (depth > DEEPEST) return cannot(c, path, "this is nested too deeply for a file");
-	if (v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING) {
+	if (v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING || (v.kind == V_LIST && all_texts(v))) {
 		*out = value_ref(v);
 		return ST_OK;
 	}
