@@ -305,6 +305,18 @@ BUILTIN(call_on) {
 	return sp_call(sp, captured[0], call);
 }
 
+/* A function with the named arguments of a record. */
+BUILTIN(with_named) {
+	UNUSED;
+	Call all = *call;
+	all.nnamed = captured[1]->n;
+	all.names = captured[1]->names;
+	all.named = captured[1]->items;
+	all.named_spans = ARENA_ARRAY(sp->a, Span, all.nnamed + 1);
+	for (uint32_t i = 0; i < all.nnamed; i++) all.named_spans[i] = call->span;
+	return sp_call(sp, captured[0], &all);
+}
+
 /* A host function as it is, without the rule that the program gives it. */
 BUILTIN(without_rule) {
 	UNUSED;
@@ -523,6 +535,7 @@ const Builtin builtins_flow[] = {
 	{.name = "_as_declared", .min_args = 4, .max_args = 4, .run = as_declared},
 	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},
 	{.name = "_call", .min_args = -1, .max_args = -1, .named = "*", .run = call_on},
+	{.name = "_with_named", .min_args = -1, .max_args = -1, .run = with_named},
 	{.name = "_without_rule", .min_args = -1, .max_args = -1, .run = without_rule},
 	{.name = "_pointwise", .min_args = -1, .max_args = -1, .named = "*", .run = pointwise},
 	{.name = "_negated", .min_args = -1, .max_args = -1, .named = "*", .run = negated},
@@ -537,6 +550,13 @@ const Builtin *builtin_find(const char *name) {
 		for (const Builtin *b = tables[t]; b->name; b++)
 			if (b->name[0] == name[0] && !strcmp(b->name, name)) return b;
 	return NULL;
+}
+
+bool builtin_waits(const Builtin *b) {
+	Dtype d;
+	for (const Builtin *k = builtins_array; k->name; k++)
+		if (k == b) return !dtype_from_name(b->name, &d); /* a conversion unboxes, and has a type at once */
+	return false;
 }
 
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud) {

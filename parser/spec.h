@@ -282,6 +282,7 @@ struct Builtin {
 	void *native_ud;
 };
 const Builtin *builtin_find(const char *name);
+bool builtin_waits(const Builtin *b); /* takes arrays: with a dynamic value it is called when the program runs */
 /* All builtins, for help and completion; NULL-terminated tables concatenated. */
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud);
 Av *call_named(const Call *call, const char *name, Ctx *c); /* NULL when not given */

@@ -889,6 +889,15 @@ static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, 
 	sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`", b->name, name);
 }
 
+/* A builtin of arrays, one of which is known only when the program runs: so is the call. */
+static Av *call_builtin_later(Sp *sp, Av *f, const Call *call) {
+	if (call->nnamed) {
+		Av *named = av_record(sp, call->nnamed, call->names, call->named);
+		f = av_builtin(sp, "_with_named", 2, (Av *[]){f, named});
+	}
+	return sp_call_dynamic(sp, f, call->n, call->args, call->span);
+}
+
 Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	/* an argument without a value: a failure before is certain */
 	for (uint32_t i = 0; i < call->n; i++)
@@ -928,6 +937,9 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 		}
 		if (!found) unknown_named(sp, b, name, call->named_spans[i]);
 	}
+	if (builtin_waits(b))
+		for (uint32_t i = 0; i < call->n; i++)
+			if (call->args[i]->kind == AV_DYN) return call_builtin_later(sp, f, call);
 	return b->run(sp, b, f->n, f->items, call);
 }
 

@@ -18,9 +18,48 @@ load(path; format = "", header = none, separator = "") = _load(path, format, hea
 #   or of the space coordinates at time `at` (the last one). header = false leaves out a table's names.
 #     save("/tmp/atled-doc.npy", [1, 2, 3])
 #     load("/tmp/atled-doc.npy")     #> [1, 2, 3]
-save(path, x; format = "", header = true, separator = "", compress = false) = {
-  _save(path, x, format, header, separator, compress)
+save(path, x; format = "", header = true, separator = "", compress = false, at = none) = {
+  if _is_solution(x) {
+    if bool(_has_format(path, format, "vti")) { _save(path, _solution_image(x, at), format, header, separator, compress) } else { _save(path, x, format, header, separator, compress) }
+  } else { _save(path, x, format, header, separator, compress) }
   none
+}
+
+_is_solution(x) = if kind(x) == "record" { has(x, "info") and has(x, "kind") } else { false }
+
+# The fields of a solution at the points of a uniform grid: of t alone; of t and x together, x first; of the space coordinates at one time.
+_solution_image(s, at) = {
+  coords = list(...s.info.coords)
+  timed = coords[0] == "t"
+  together = timed and kind(at) == "none" and len(coords) == 2
+  first = if timed and len(coords) > 1 { 1 } else { 0 }
+  space = list(...(first..len(coords)))
+  n = len(space)
+  lo = map(k -> f64(s.info.lo[k]), list(...(0..len(coords))))
+  hi = map(k -> f64(s.info.hi[k]), list(...(0..len(coords))))
+  many = if has(s, "x") and n == 1 and together { len(s.x) } else { if n == 3 { 41 } else { 201 } }
+  axes = map(k -> linspace(lo[k], hi[k], many), space)
+  names = list(...s.info.fields)
+  grids = map(f -> if together {
+    map(t -> field(s, f)(t, axes[0]), linspace(lo[0], hi[0], 201))'
+  } else {
+    if first == 0 and n == 1 { field(s, f)(axes[0]) } else { _on_grid(field(s, f), axes, many, if timed { list(if kind(at) == "none" { hi[0] } else { f64(at) }) } else { list() }) }
+  }, names)
+  step = map(k -> (hi[k] - lo[k]) / (many - 1), space)
+  point = record(s.info.fields, grids)
+  if together { (origin = [lo[1], lo[0]], spacing = [step[0], (hi[0] - lo[0]) / 200], dims = [many, 201], point = point) } else {
+    (origin = map(k -> lo[k], space), spacing = step, dims = map(k -> many, space), point = point)
+  }
+}
+
+# f(time..., x, y, ...) at all points of the axes, many on each.
+_on_grid(f, axes, many, time) = {
+  n = len(axes)
+  if n == 1 { f(...time, axes[0]) } else {
+    dims = map(a -> many, axes)
+    places = map(k -> ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, list(...(0..n)))), ...dims)), list(...(0..n)))
+    reshape(f(...time, ...places), ...dims)
+  }
 }
 
 # read_text(path): the text of a file, as one string. UTF-8, or an error that names the line.
