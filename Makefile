@@ -63,12 +63,12 @@ SUNDIALS_LIBS ?= -lsundials_cvodes -lsundials_idas -lsundials_kinsol -lsundials_
 	-lsundials_sunlinsolspgmr -lsundials_sunnonlinsolnewton -lsundials_sunnonlinsolfixedpoint
 SUITESPARSE_LIBS ?= -lklu -lbtf -lamd -lcolamd -lsuitesparseconfig
 SOLVER_LIBS ?= $(SUNDIALS_LIBS) $(SUITESPARSE_LIBS)
-LIBRARY_LIBS := $(SOLVER_LIBS) -lm -ldl
+LIBRARY_LIBS := $(SOLVER_LIBS) $(call library,zlib,-lz) -lm -ldl
 PROGRAM_LIBS := $(call library,readline,-lreadline) $(call library,libpng,-lpng)
 
 # ---- sources ------------------------------------------------------------------------------------------------------------------------
 
-ROOMS := lang parser autodiff backend solvers api
+ROOMS := lang data parser autodiff backend solvers api
 LIBRARY_SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS) backend/native)))
 PROGRAM_SOURCES := $(sort $(wildcard repl/*.c repl/plot/*.c))
 STDLIB := $(sort $(wildcard stdlib/*.dsl))

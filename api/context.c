@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
+#include "data/data.h"
 #if __has_include("solvers/solvers.h")
 #include "solvers/solvers.h"
 #define HAVE_SOLVERS 1
@@ -175,6 +176,9 @@ static void float_leave(const FloatEnv *e) { fesetenv(&e->full); }
 
 /* ---- life of a context ------------------------------------------------------------------------------------------- */
 
+/* What a file of data cannot hold by itself, the session turns into what it can. */
+static const DataHooks saved_functions = {session_function_out, session_function_in};
+
 static void set_up(Ctx *c, void *arg) {
 	atled_context *x = arg;
 	api_want(c, backend_init(c));
@@ -184,6 +188,8 @@ static void set_up(Ctx *c, void *arg) {
 #endif
 	api_want(c, session_init(c));
 	x->session = session_of(c);
+	data_set_hooks(c, &saved_functions);
+	for (const DataFunction *f = data_functions; f->name; f++) api_want(c, session_define_dynamic(x->session, f->name, f->fn, NULL));
 	if (x->engine->threads) backend_set_threads(c, x->engine->threads);
 }
 

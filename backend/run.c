@@ -200,7 +200,7 @@ __attribute__((cold, noinline)) Status step_failed(Frame *f, const Step *s, Stat
 		d = diag_error(f->ctx, E_MEMORY, span_of(f->ctx, s->span), "out of memory");
 		f->be->traced = 0;
 	}
-	if (d && !d->span.source && (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM || s->op == OP_HOST || d->code == E_HOST)) {
+	if (d && !d->span.source && (st == ST_INTERRUPTED || st == ST_LIMIT || st == ST_NOMEM || s->op == OP_HOST || s->op == OP_DYNAMIC || d->code == E_HOST)) {
 		d->span = span_of(f->ctx, s->span);
 		f->be->traced = 0;
 	}

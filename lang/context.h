@@ -109,7 +109,7 @@ void ctx_write(Ctx *c, const char *text, size_t n);
 Arena *ctx_arena(Ctx *c);
 
 /* A higher room keeps its per-context state in a slot; `free_state` runs in reverse slot order at ctx_free. */
-typedef enum Slot { SLOT_DIAG, SLOT_TYPE, SLOT_IR, SLOT_HOSTS, SLOT_SYNTAX, SLOT_PARSER, SLOT_AUTODIFF, SLOT_SPARSITY, SLOT_BACKEND, SLOT_SOLVERS, SLOT_API, SLOT_COUNT } Slot;
+typedef enum Slot { SLOT_DIAG, SLOT_TYPE, SLOT_IR, SLOT_HOSTS, SLOT_SYNTAX, SLOT_PARSER, SLOT_AUTODIFF, SLOT_SPARSITY, SLOT_BACKEND, SLOT_SOLVERS, SLOT_DATA, SLOT_API, SLOT_COUNT } Slot;
 void *ctx_slot(const Ctx *c, Slot s);
 void ctx_set_slot(Ctx *c, Slot s, void *state, void (*free_state)(Ctx *c, void *state));
 

@@ -277,6 +277,21 @@ BUILTIN(item) {
 	return sp_index_values(sp, call->args[0], call->n - 1, items, call->spans + 1, call->span);
 }
 
+/* _as_declared(x, dtype, axes, who): x as an array of this dtype and number of axes, where it becomes one by itself. */
+BUILTIN(as_declared) {
+	UNUSED;
+	Av *v = call->args[0];
+	const char *who = sp_want_string(sp, call->args[3], call->span, "a name");
+	Dtype want = DT_F64;
+	dtype_from_name(sp_want_string(sp, call->args[1], call->span, "a dtype"), &want);
+	const int64_t rank = sp_want_int(sp, call->args[2], call->span, "a number of axes");
+	if (v->kind == AV_RANGE || v->kind == AV_TUPLE || v->kind == AV_LIST) v = sp_want_array(sp, v, call->span, who);
+	const Type *t = v->kind == AV_ARRAY ? ty(sp, v->ref) : NULL;
+	if (!t || t->rank != rank || dtype_promote((Dtype)t->dtype, want) != want)
+		sp_fail(sp, E_ANNOTATION, call->span, "%s is %s, and %s with %lld ax%s is declared", who, sp_type_text(sp, v), dtype_name(want), (long long)rank, rank == 1 ? "is" : "es");
+	return av_array(sp, build_convert(sp->b, v->ref, want));
+}
+
 /* ---- functions of functions --------------------------------------------------------------------------------------------------------------------- */
 
 BUILTIN(compose) {
@@ -289,6 +304,18 @@ BUILTIN(compose) {
 BUILTIN(call_on) {
 	UNUSED;
 	return sp_call(sp, captured[0], call);
+}
+
+/* A function with the named arguments of a record. */
+BUILTIN(with_named) {
+	UNUSED;
+	Call all = *call;
+	all.nnamed = captured[1]->n;
+	all.names = captured[1]->names;
+	all.named = captured[1]->items;
+	all.named_spans = ARENA_ARRAY(sp->a, Span, all.nnamed + 1);
+	for (uint32_t i = 0; i < all.nnamed; i++) all.named_spans[i] = call->span;
+	return sp_call(sp, captured[0], &all);
 }
 
 /* A host function as it is, without the rule that the program gives it. */
@@ -443,8 +470,10 @@ const Builtin builtins_flow[] = {
 	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},
 	{.name = "_operator", .min_args = 1, .max_args = 2, .run = operator_on},
 	{.name = "_item", .min_args = 2, .max_args = -1, .run = item},
+	{.name = "_as_declared", .min_args = 4, .max_args = 4, .run = as_declared},
 	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},
 	{.name = "_call", .min_args = -1, .max_args = -1, .named = "*", .run = call_on},
+	{.name = "_with_named", .min_args = -1, .max_args = -1, .run = with_named},
 	{.name = "_without_rule", .min_args = -1, .max_args = -1, .run = without_rule},
 	{.name = "_pointwise", .min_args = -1, .max_args = -1, .named = "*", .run = pointwise},
 	{.name = "_negated", .min_args = -1, .max_args = -1, .named = "*", .run = negated},
@@ -459,6 +488,13 @@ const Builtin *builtin_find(const char *name) {
 		for (const Builtin *b = tables[t]; b->name; b++)
 			if (b->name[0] == name[0] && !strcmp(b->name, name)) return b;
 	return NULL;
+}
+
+bool builtin_waits(const Builtin *b) {
+	Dtype d;
+	for (const Builtin *k = builtins_array; k->name; k++)
+		if (k == b) return !dtype_from_name(b->name, &d); /* a conversion unboxes, and has a type at once */
+	return false;
 }
 
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud) {

@@ -277,6 +277,8 @@ static Module *library_named(Session *s, const char *name) {
 	return NULL;
 }
 
+Module *session_library_module(Session *s, const char *name) { return library_named(s, name); }
+
 Value session_library(Session *s, Atom name) {
 	for (uint32_t i = 0; i < s->exports.n; i++) {
 		if (s->exports.at[i].name != name) continue;
@@ -665,6 +667,17 @@ static void check_one(Ctx *c, void *arg) {
 	sp_expr(&st->sp, st->e);
 }
 
+/* Whether a statement's value hangs on one that only a run gives: dynamic data of top level, or what was made of such. */
+static bool is_tainted(const Statement *st, const Ast *e, const Atom *names, uint32_t n) {
+	for (uint32_t i = 0; i < n; i++)
+		if (ast_mentions(e, names[i])) return true;
+	for (uint32_t i = 0; i < st->sp.env->vars.n; i++) {
+		const Binding *b = &st->sp.env->vars.at[i];
+		if (b->value->kind == AV_DYN && ast_mentions(e, b->name)) return true;
+	}
+	return false;
+}
+
 static void check_text(Ctx *c, void *arg) {
 	Run *r = arg;
 	Session *s = r->s;
@@ -676,19 +689,26 @@ static void check_text(Ctx *c, void *arg) {
 	start_frame(&st);
 	st.sp.top = st.sp.env;
 	st.sp.top_b = st.b;
+	VEC(Atom) later = {0};
 	for (uint32_t i = 0; i < p.n; i++) {
 		const Ast *e = p.items[i];
 		st.e = e;
 		uint32_t mark = diag_total(c);
 		Env *env = st.sp.env;
 		Status status = ST_OK;
+		const bool depends = is_tainted(&st, e, later.at, later.n);
+		Atom *assigned;
+		uint32_t nassigned;
+		ast_assigned(&st.sp, e, &assigned, &nassigned);
+		for (uint32_t k = 0; depends && k < nassigned; k++) VEC_PUSH(st.a, &later, assigned[k]);
+		if (depends && (e->kind == A_DEF || e->kind == A_PROBLEM)) VEC_PUSH(st.a, &later, e->kind == A_DEF ? e->function.name : e->problem->name);
 		if (e->kind == A_USE) use_module(s, s->main, e);
 		else if (e->kind == A_DERIVATIVE) define_rule(s, s->main, e);
 		else status = ctx_protect(c, check_one, &st);
 		if (status != ST_OK) {
 			build_regions_close(st.b);
 			/* what depends on values that only a run gives cannot be judged here */
-			if (diag_total(c) > mark && diag_at(c, diag_total(c) - 1)->code == E_NOT_STATIC) diag_truncate(c, mark);
+			if (diag_total(c) > mark && (diag_at(c, diag_total(c) - 1)->code == E_NOT_STATIC || depends)) diag_truncate(c, mark);
 			st.sp.env = env;
 			st.sp.depth = 0;
 			st.sp.inlined = NULL;

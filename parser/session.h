@@ -89,6 +89,10 @@ uint64_t session_specialised(const Session *s);
 /* Starts the random numbers anew. */
 void session_seed(Session *s, int64_t seed);
 
+/* A function or problem as a record of texts and captured values, and back (portable.c). Owned. */
+Status session_function_out(Ctx *c, Value f, Value *record);
+Status session_function_in(Ctx *c, Value record, Value *f);
+
 /* Folder that `use "file.dsl"` is relative to; NULL: the working directory. Needs GRANT_FILES. */
 void session_set_folder(Session *s, const char *folder);
 

@@ -91,6 +91,7 @@ void session_note_baked(Module *m, Atom name);
 Span session_global_span(Module *from, Atom name);
 Module *session_module_named(Session *s, Module *from, Atom name); /* what `use` bound, NULL otherwise */
 Value session_module_get(Module *m, Atom name);
+Module *session_library_module(Session *s, const char *name); /* NULL: there is none; throws when it does not load */
 Module *session_module_of(Session *s, SourceId source);
 void session_count_specialised(Session *s);
 void session_set_retry(Session *s, Frame *frame);            /* the frame to try again; NULL: none */
@@ -285,6 +286,7 @@ struct Builtin {
 	void *native_ud;
 };
 const Builtin *builtin_find(const char *name);
+bool builtin_waits(const Builtin *b); /* takes arrays: with a dynamic value it is called when the program runs */
 /* All builtins, for help and completion; NULL-terminated tables concatenated. */
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud);
 Av *call_named(const Call *call, const char *name, Ctx *c); /* NULL when not given */

@@ -41,12 +41,38 @@ static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, 
 	}
 }
 
+/* A dynamic value as the array that the declaration says: looked at, and converted where it converts by itself, when the program runs. */
+static Av *unbox_array(Sp *sp, const char *who, const Ast *type, Av *v, Span at) {
+	if (!type->type.has_dtype || type->type.rank == UINT32_MAX) {
+		Diag *d = diag_error(sp->c, E_NOT_STATIC, at.source ? at : type->span, "%s has a type that is known only when it runs, and the declaration leaves dtype or axes open", who);
+		diag_second(sp->c, d, type->span, "declared here");
+		diag_hint(sp->c, d, "declare both, as in x: f64[n, m]");
+		sp_throw(sp);
+	}
+	Dim dims[MAX_RANK];
+	for (uint32_t i = 0; i < type->type.rank; i++) dims[i] = build_fresh_dim(sp->b, 0, build_span(sp->b));
+	const TypeId t = type_tensor(sp->c, (Dtype)type->type.dtype, type->type.rank, dims);
+	Av *name = av_string(sp, dtype_name((Dtype)type->type.dtype)), *rank = av_int(sp, type->type.rank), *what = av_string(sp, who);
+	Av *fit = sp_call_dynamic(sp, av_builtin(sp, "_as_declared", 0, NULL), 4, (Av *[]){v, name, rank, what}, at);
+	sp_at(sp, at);
+	return av_array(sp, build_typed(sp->b, OP_UNBOX, 1, &fit->ref, attr_intern(sp->c, (int64_t[]){t}, 1), 1, &t, NULL));
+}
+
 static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) {
 	if (type->type.is_function) {
 		if (v->kind != AV_FUNCTION) annotation_error(sp, who, type, v, at, "not a function");
 		return v;
 	}
 	if (type->type.is_record) {
+		if (v->kind == AV_DYN) { /* its fields, one by one */
+			Atom *names = ARENA_ARRAY(sp->a, Atom, type->type.nfields + 1);
+			Av **fields = ARENA_ARRAY(sp->a, Av *, type->type.nfields + 1);
+			for (uint32_t i = 0; i < type->type.nfields; i++) {
+				names[i] = type->type.fields[i].name;
+				fields[i] = sp_call_args(sp, av_builtin(sp, "_field", 0, NULL), 2, (Av *[]){v, av_string(sp, atom_text(sp->c, names[i]))}, at);
+			}
+			v = av_record(sp, type->type.nfields, names, fields);
+		}
 		if (v->kind != AV_RECORD) annotation_error(sp, who, type, v, at, "not a record");
 		Av **items = ARENA_ARRAY(sp->a, Av *, v->n ? v->n : 1);
 		for (uint32_t i = 0; i < v->n; i++) items[i] = v->items[i];
@@ -60,6 +86,7 @@ static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) 
 		return av_record(sp, v->n, v->names, items);
 	}
 	if (v->kind == AV_DYN && type->type.has_dtype && type->type.rank == 0) return av_array(sp, sp_scalar(sp, v, (Dtype)type->type.dtype, at, who));
+	if (v->kind == AV_DYN) v = unbox_array(sp, who, type, v, at);
 	if (v->kind == AV_RANGE || v->kind == AV_TUPLE || v->kind == AV_LIST) v = sp_want_array(sp, v, at, who);
 	if (v->kind != AV_ARRAY) annotation_error(sp, who, type, v, at, "not an array");
 	Type t = *ty(sp, v->ref);
@@ -862,6 +889,15 @@ static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, 
 	sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`", b->name, name);
 }
 
+/* A builtin of arrays, one of which is known only when the program runs: so is the call. */
+static Av *call_builtin_later(Sp *sp, Av *f, const Call *call) {
+	if (call->nnamed) {
+		Av *named = av_record(sp, call->nnamed, call->names, call->named);
+		f = av_builtin(sp, "_with_named", 2, (Av *[]){f, named});
+	}
+	return sp_call_dynamic(sp, f, call->n, call->args, call->span);
+}
+
 Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	/* an argument without a value: a failure before is certain */
 	for (uint32_t i = 0; i < call->n; i++)
@@ -902,6 +938,9 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 		}
 		if (!found) unknown_named(sp, b, name, call->named_spans[i]);
 	}
+	if (builtin_waits(b))
+		for (uint32_t i = 0; i < call->n; i++)
+			if (call->args[i]->kind == AV_DYN) return call_builtin_later(sp, f, call);
 	return b->run(sp, b, f->n, f->items, call);
 }
 

@@ -9,11 +9,12 @@ set -uo pipefail
 # A header that no line names (libc's, POSIX's) may be included by all.
 rooms='
 lang      lang
+data      lang data                                    zip
 parser    lang parser
 autodiff  lang autodiff
 backend   lang backend                                blas fft
 solvers   lang autodiff backend solvers               blas fft solver
-api       lang parser autodiff backend solvers api    atled.h
+api       lang data parser autodiff backend solvers api    atled.h
 repl      repl atled.h                                terminal picture
 include   -
 examples  atled.h
@@ -25,6 +26,7 @@ fft       fftw3
 solver    sundials/ cvode/ cvodes/ ida/ idas/ kinsol/ arkode/ nvector/ sunmatrix/ sunlinsol/ sunnonlinsol/ gsl/ suitesparse/ klu amd btf colamd cholmod umfpack
 terminal  readline/
 picture   png.h
+zip       zlib.h
 '
 # File, what it may include all the same, and why.
 exceptions='
@@ -33,7 +35,7 @@ exceptions='
 check_tree() ( # FOLDER
 	cd "$1" || exit 2
 	files=()
-	for room in lang parser autodiff backend solvers api repl include examples; do
+	for room in lang data parser autodiff backend solvers api repl include examples; do
 		[ -d "$room" ] && while IFS= read -r -d '' file; do files+=("$file"); done < <(find "$room" -name '*.[ch]' -print0 | sort -z)
 	done
 	if [ ${#files[@]} -eq 0 ]; then

@@ -7,7 +7,7 @@
 set -euo pipefail
 
 build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev libgsl-dev
-	libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev)
+	libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev libhdf5-dev)
 check_packages=(tmux python3 libmpfr-dev)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
@@ -64,6 +64,8 @@ failing_probes() {
 		suitesparse|#include <klu.h>\nint main(void){klu_common c;return !klu_defaults(&c);}|-lklu
 		gsl|#include <gsl/gsl_sf.h>\nint main(void){return gsl_sf_bessel_J0(1)==0;}|-lgsl -lgslcblas
 		readline|#include <stdio.h>\n#include <readline/readline.h>\nint main(void){return rl_initialize==0;}|-lreadline
+		zlib|#include <zlib.h>\nint main(void){return zlibVersion()==0;}|-lz
+		hdf5|int H5open(void);\nint main(void){return H5open();}|-lhdf5_serial
 		libpng|#include <png.h>\nint main(void){return png_access_version_number()==0;}|-lpng
 	PROBES
 	rm -rf "$folder"
@@ -80,12 +82,12 @@ elsewhere() { # WHAT
 	cat >&2 <<-'NAMES'
 		Install what is missing with this system's package manager, then run make again. The packages are called
 		  Debian, Ubuntu   build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev
-		                   libgsl-dev libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev; for the tests also tmux
+		                   libgsl-dev libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev libhdf5-dev; for the tests also tmux
 		                   python3 libmpfr-dev
 		  Fedora           gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel sundials-devel suitesparse-devel
-		                   gsl-devel readline-devel libpng-devel, LLVM 19 with clang and lld; for the tests also tmux python3 mpfr-devel
-		  Arch             base-devel openblas lapacke fftw sundials suitesparse gsl readline libpng; for the tests also tmux python
-		  macOS, Homebrew  make gcc pkg-config openblas lapack fftw sundials suite-sparse gsl readline libpng; for the tests also tmux
+		                   gsl-devel readline-devel libpng-devel zlib-devel hdf5-devel, LLVM 19 with clang and lld; for the tests also tmux python3 mpfr-devel
+		  Arch             base-devel openblas lapacke fftw sundials suitesparse gsl readline libpng zlib hdf5; for the tests also tmux python
+		  macOS, Homebrew  make gcc pkg-config openblas lapack fftw sundials suite-sparse gsl readline libpng zlib hdf5; for the tests also tmux
 		Atled is built and tested on Debian; the other lists are for orientation.
 	NAMES
 	exit 1

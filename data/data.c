@@ -1,0 +1,298 @@
+/* data.c - load, save and what goes with them: which format a file has, what is granted, and the order of opening, reading and closing.
+ *
+ * Needs: files.h. Guarantees: one file a format; a format is one row of the table below.
+ */
+#include "data/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct Format {
+	const char *name, *endings; /* endings between blanks */
+	Status (*read)(Input *in, const Options *o, Value *out);
+	Status (*write)(Output *out, const Options *o, Value v);
+} Format;
+
+static const Format formats[] = {
+	{"npy", " .npy ", npy_read, npy_write},
+	{"npz", " .npz ", npz_read, npz_write},
+	{"csv", " .csv .tsv ", csv_read, csv_write},
+	{"json", " .json ", json_read, json_write},
+	{"hdf5", " .h5 .hdf5 .he5 ", hdf5_read, hdf5_write},
+	{"vti", " .vti ", vtk_read, vti_write},
+	{"vtu", " .vtu ", vtk_read, vtu_write},
+	{"text", " .txt ", text_read, text_write},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static Status wrong(Ctx *c, const char *message) {
+	diag_error(c, E_FILE, NO_SPAN, "%s", message);
+	return ST_ERROR;
+}
+
+static Status want_grant(Ctx *c, const char *what, const char *path) {
+	if (ctx_granted(c, GRANT_FILES)) return ST_OK;
+	diag_error(c, E_DENIED, NO_SPAN, "%s the file %.200s is not granted here", what, path);
+	return ST_DENIED;
+}
+
+static Status want_path(Ctx *c, Value v, const char **path) {
+	size_t n;
+	*path = string_text(v, &n);
+	if (v.kind != V_STRING) return wrong(c, "a path is a string");
+	if (!n) return wrong(c, "an empty path");
+	if (strlen(*path) != n) return wrong(c, "a path with a zero byte in it");
+	return ST_OK;
+}
+
+static Status find_format(Ctx *c, const char *path, const char *name, const Format **out) {
+	char names[200] = "";
+	size_t k = 0;
+	for (int i = 0; i < FORMATS; i++) k += (size_t)snprintf(names + k, sizeof names - k, "%s%s", i ? ", " : "", formats[i].name);
+	*out = NULL;
+	if (*name) {
+		for (int i = 0; i < FORMATS; i++)
+			if (!strcmp(formats[i].name, name) || (!strcmp(name, "tsv") && !strcmp(formats[i].name, "csv")) || (!strcmp(name, "h5") && !strcmp(formats[i].name, "hdf5"))) return *out = &formats[i], ST_OK;
+		diag_error(c, E_FILE, NO_SPAN, "there is no format \"%.40s\"; there are %s", name, names);
+		return ST_ERROR;
+	}
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	char ending[16];
+	if (dot && strlen(dot) < sizeof ending - 2) {
+		snprintf(ending, sizeof ending, " %s ", dot);
+		for (int i = 0; i < FORMATS; i++)
+			for (const char *p = formats[i].endings; *p; p++)
+				if (!strncasecmp(p, ending, strlen(ending))) return *out = &formats[i], ST_OK;
+	}
+	Diag *d = diag_error(c, E_FILE, NO_SPAN, "%.200s: the ending says no format", path);
+	diag_hint(c, d, "format = \"csv\" says one; there are %s", names);
+	return ST_ERROR;
+}
+
+/* (path, format, header, separator[, compress]) behind the first `from` arguments. */
+static Status read_options(Ctx *c, const Value *args, Options *o) {
+	size_t n;
+	*o = (Options){.format = string_text(args[0], NULL), .header = -1};
+	bool header;
+	if (args[0].kind != V_STRING) return wrong(c, "format is a string: \"csv\", \"npy\" ...");
+	if (args[1].kind != V_NONE) {
+		if (!value_as_bool(args[1], &header)) return wrong(c, "header is true, false or none");
+		o->header = header;
+	}
+	const char *sep = string_text(args[2], &n);
+	if (args[2].kind != V_STRING || n > 1 || (n && (*sep == '"' || *sep == '\n' || (unsigned char)*sep >= 0x80))) return wrong(c, "separator is one character of ASCII: \",\", \";\", \"\\t\"");
+	o->separator = n ? *sep : 0;
+	return ST_OK;
+}
+
+static Status load(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	const Format *f;
+	Options o;
+	if (nargs != 4) return wrong(c, "_load takes path, format, header and separator");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "reading", path);
+	if (st == ST_OK) st = read_options(c, args + 1, &o);
+	if (st == ST_OK) st = find_format(c, path, o.format, &f);
+	if (st == ST_OK && !strcmp(o.format, "tsv") && !o.separator) o.separator = '\t';
+	if (st != ST_OK) return st;
+	Input in;
+	st = input_open(&in, c, path);
+	if (st != ST_OK) return st;
+	Value v = {.kind = V_UNSET};
+	st = f->read(&in, &o, &v);
+	input_close(&in);
+	if (st == ST_OK) *result = v;
+	return st;
+}
+
+Status data_read_memory(Ctx *c, const char *format, const char *name, const void *bytes, size_t n, Value *result) {
+	const Format *f;
+	Options o = {.format = format, .header = -1};
+	Status st = find_format(c, name, format, &f);
+	if (st != ST_OK) return st;
+	Input in = {.c = c, .path = name, .fd = -1, .mem = bytes, .size = n};
+	result->kind = V_UNSET;
+	return f->read(&in, &o, result);
+}
+
+static Status write_with(Ctx *c, const char *path, const Format *f, const Options *o, Value v) {
+	Output out;
+	Status st = output_open(&out, c, path);
+	if (st != ST_OK) return st;
+	st = f->write(&out, o, v);
+	if (st != ST_OK && out.status == ST_OK) out.status = st;
+	return output_close(&out);
+}
+
+static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	const Format *f;
+	Options o;
+	if (nargs != 6) return wrong(c, "_save takes path, value, format, header, separator and compress");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "writing", path);
+	if (st == ST_OK) st = read_options(c, args + 2, &o);
+	if (st == ST_OK && !value_as_bool(args[5], &o.compress)) st = wrong(c, "compress is true or false");
+	if (st == ST_OK) st = find_format(c, path, o.format, &f);
+	if (st == ST_OK && !strcmp(o.format, "tsv") && !o.separator) o.separator = '\t';
+	if (st == ST_OK) st = write_with(c, path, f, &o, args[1]);
+	if (st == ST_OK) *result = value_none();
+	return st;
+}
+
+/* ---- texts and folders -------------------------------------------------------------------------------------------------------------------------------- */
+
+static Status read_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	if (nargs != 1) return wrong(c, "a path is wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "reading", path);
+	Input in;
+	if (st == ST_OK) st = input_open(&in, c, path);
+	if (st != ST_OK) return st;
+	st = text_read(&in, NULL, result);
+	input_close(&in);
+	return st;
+}
+
+static Status split_lines(Ctx *c, Value text, Value *result) {
+	size_t n;
+	const char *p = string_text(text, &n), *end = p + n;
+	uint32_t lines = 0, cap = 0;
+	Value *items = NULL;
+	Status st = ST_OK;
+	while (p < end && st == ST_OK) {
+		const char *stop = memchr(p, '\n', (size_t)(end - p)), *last = stop ? stop : end;
+		if (last > p && stop && last[-1] == '\r') last--;
+		if (lines == cap) {
+			uint32_t more = cap ? cap * 2 : 64;
+			Value *grown = heap_resize(c, items, cap * sizeof *items, more * sizeof *items);
+			if (!grown) {
+				st = ST_NOMEM;
+				break;
+			}
+			items = grown;
+			cap = more;
+		}
+		items[lines] = value_string(c, p, (size_t)(last - p));
+		if (items[lines].kind == V_UNSET) st = ST_NOMEM;
+		else lines++;
+		p = stop ? stop + 1 : end;
+		if (st == ST_OK && lines % 1024 == 0) st = ctx_poll(c, 1024);
+	}
+	if (st == ST_OK) {
+		*result = value_seq(c, V_LIST, lines, items);
+		if (result->kind == V_UNSET) st = ST_NOMEM;
+	}
+	for (uint32_t i = 0; i < lines; i++) value_unref(items[i]);
+	heap_free(c, items, cap * sizeof *items);
+	return st;
+}
+
+static Status read_lines(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	Value text = {.kind = V_UNSET};
+	Status st = read_text(ud, c, nargs, args, &text);
+	if (st != ST_OK) return st;
+	st = split_lines(c, text, result);
+	value_unref(text);
+	return st;
+}
+
+static Status write_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	static const Format plain = {"text", "", text_read, text_write};
+	const char *path;
+	if (nargs != 2) return wrong(c, "a path and a string are wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "writing", path);
+	if (st == ST_OK) st = write_with(c, path, &plain, &(Options){0}, args[1]);
+	if (st == ST_OK) *result = value_none();
+	return st;
+}
+
+static Status exists(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	if (nargs != 1) return wrong(c, "a path is wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "asking for", path);
+	struct stat about;
+	if (st == ST_OK) *result = value_bool(!stat(path, &about));
+	return st;
+}
+
+static int by_name(const void *x, const void *y) {
+	const Value *a = x, *b = y;
+	return strcmp(string_text(*a, NULL), string_text(*b, NULL));
+}
+
+/* The names in a folder that end as asked, in order, without those that begin with a point. */
+static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	if (nargs != 2 || args[1].kind != V_STRING) return wrong(c, "a folder and an ending are wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = want_grant(c, "reading", path);
+	if (st != ST_OK) return st;
+	size_t tail, wrong_at;
+	const char *ending = string_text(args[1], &tail);
+	DIR *d = opendir(path);
+	if (!d) {
+		diag_error(c, E_FILE, NO_SPAN, "%.200s: %s", path, strerror(errno));
+		return ST_ERROR;
+	}
+	Value *items = NULL;
+	uint32_t n = 0, cap = 0;
+	for (struct dirent *e; st == ST_OK && (e = readdir(d));) {
+		const size_t len = strlen(e->d_name);
+		if (e->d_name[0] == '.' || len < tail || strcmp(e->d_name + len - tail, ending) || !utf8_valid(e->d_name, len, &wrong_at)) continue;
+		if (n == cap) {
+			uint32_t more = cap ? cap * 2 : 64;
+			Value *grown = heap_resize(c, items, cap * sizeof *items, more * sizeof *items);
+			if (!grown) {
+				st = ST_NOMEM;
+				break;
+			}
+			items = grown;
+			cap = more;
+		}
+		items[n] = value_string(c, e->d_name, len);
+		if (items[n].kind == V_UNSET) st = ST_NOMEM;
+		else n++;
+	}
+	closedir(d);
+	if (n > 1) qsort(items, n, sizeof *items, by_name);
+	if (st == ST_OK) {
+		*result = value_seq(c, V_LIST, n, items);
+		if (result->kind == V_UNSET) st = ST_NOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++) value_unref(items[i]);
+	heap_free(c, items, cap * sizeof *items);
+	return st;
+}
+
+/* Whether a path and what is said of the format mean this one. */
+static Status has_format(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	const char *path;
+	const Format *f;
+	if (nargs != 3 || args[1].kind != V_STRING) return wrong(c, "a path and a format are wanted");
+	Status st = want_path(c, args[0], &path);
+	if (st == ST_OK) st = find_format(c, path, string_text(args[1], NULL), &f);
+	if (st == ST_OK) *result = value_bool(!strcmp(f->name, string_text(args[2], NULL)));
+	return st;
+}
+
+const DataFunction data_functions[] = {
+	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_read_lines", read_lines}, {"_write_text", write_text}, {"_has_format", has_format}, {"_exists", exists}, {"_list_files", list_files}, {NULL, NULL},
+};

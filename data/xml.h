@@ -1,0 +1,34 @@
+/* xml.h - a small tree of XML elements over a text.
+ *
+ * Needs: files.h.
+ */
+#ifndef ATLED_DATA_XML_H
+#define ATLED_DATA_XML_H
+
+#include "data/files.h"
+
+enum { XML_ATTRIBUTES = 16 };
+
+typedef struct XmlText {
+	const char *at;
+	size_t n;
+} XmlText;
+
+typedef struct XmlNode {
+	XmlText name, text; /* text: up to the first element inside */
+	const char *start;
+	uint32_t nattributes;
+	struct {
+		XmlText key, value;
+	} attributes[XML_ATTRIBUTES];
+	struct XmlNode *first, *next, *pool, *all;
+} XmlNode;
+
+Status xml_read(Input *in, const char *text, size_t n, XmlNode **root);
+void xml_free(Ctx *c, XmlNode *root);
+bool xml_is(XmlText t, const char *what);
+XmlNode *xml_child(const XmlNode *n, const char *called); /* NULL when there is none */
+XmlText xml_attribute(const XmlNode *n, const char *key); /* at NULL when there is none */
+Status xml_bad(Input *in, const char *text, const XmlNode *n, const char *what);
+
+#endif
