@@ -92,7 +92,9 @@ grad(checkpoint(iff; snapshots = 2))(-0.6)                   #~ -1.2
 # ---- what a loop carries: records, lists, arrays that are updated, complex numbers, matrices of any length, nothing but tangents
 rec(p) = {
   st = (pos = p.x, vel = [0.1, 0.2], hist = list(1.0, p.x))
-  for i in 0..17 { st = (pos = st.pos + 0.1 * sum(st.vel), vel = st.vel * cos(st.pos), hist = list(st.hist[1], st.hist[0] * st.pos)) }
+  for i in 0..17 {
+    st = (pos = st.pos + 0.1 * sum(st.vel), vel = st.vel * cos(st.pos), hist = list(st.hist[1], st.hist[0] * st.pos))
+  }
   st.pos * st.hist[0] + p.y
 }
 grad(checkpoint(rec; snapshots = 2))((x = 0.4, y = 2.0))     #~ grad(rec)((x = 0.4, y = 2.0))
@@ -160,7 +162,12 @@ grad(checkpoint(grows; snapshots = 4))(0.3)                   #~ grad(grows)(0.3
 # ---- 10^6 turns in 64 MB: the states alone would be 96 MB, the tape more than 1 GB
 chain(u, w) = concat(u[6..], -w * u[..6] - 0.1 * u[..6]^3)
 rk4(f, u, h) = { a = f(u); b = f(u + 0.5h * a); c = f(u + 0.5h * b); d = f(u + h * c); u + h / 6 * (a + 2b + 2c + d) }
-swing(w) = { u = concat(linspace(0.5, 1, 6), zeros(6)); t = 0; while t < 1000000 { u = rk4(u -> chain(u, w), u, 1e-5); t += 1 }; sum(u[..6]^2) }
+swing(w) = {
+  u = concat(linspace(0.5, 1, 6), zeros(6));
+  t = 0;
+  while t < 1000000 { u = rk4(u -> chain(u, w), u, 1e-5); t += 1 };
+  sum(u[..6]^2)
+}
 explain(checkpoint(swing; memory = 64e6), 1.3)               #> loop at line 163: 1000000 turns, 112 bytes for a snapshot. 571428 snapshots take 63999936 bytes; 1428570 turns are run again, recompute factor 1.429, after one sweep that counts the turns
 grad(checkpoint(swing; memory = 64e6))(1.3)                  #~ swing'(1.3) tol 1e-10
 grad(checkpoint(swing; memory = 1e6))(1.3)                   #~ swing'(1.3) tol 1e-10
