@@ -219,7 +219,7 @@ atled_status atled_module_names(atled_context *x, const char *module, atled_name
 }
 
 typedef struct Write {
-	const char *name;
+	const char *name, *program;
 	size_t n;
 	bool source;
 	Text text;
@@ -236,6 +236,17 @@ static atled_status write_out(atled_context *x, ApiBody body, Write *w, atled_si
 
 static void want_text(Ctx *c, const Text *t) {
 	if (t->failed) ctx_throw(c, ST_NOMEM);
+}
+
+static void format_body(Ctx *c, void *arg) {
+	Write *w = arg;
+	api_want(c, format_program(c, w->name ? w->name : "<text>", w->program, w->n, &w->text));
+	want_text(c, &w->text);
+}
+
+atled_status atled_format(atled_context *x, const char *text, size_t n, const char *name, atled_sink sink, void *ud) {
+	if (!text) return ATLED_MISUSE;
+	return write_out(x, format_body, &(Write){.program = text, .n = api_length(text, n), .name = name}, sink, ud);
 }
 
 static void help_body(Ctx *c, void *arg) {

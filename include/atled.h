@@ -413,6 +413,10 @@ typedef void (*atled_statement_visit)(void *ud, size_t start, size_t end, int sh
 ATLED_API atled_status atled_statements(atled_context *ctx, atled_statement_visit visit, void *ud);
 /* Looks for mistakes in a text without running it: names, types and shapes as far as they are known before running. */
 ATLED_API atled_status atled_check(atled_context *ctx, const char *text, size_t n, const char *name);
+/* Writes a text in the one layout that programs have: the same tokens, comments and meaning, which is checked. A text with a
+ * syntax error is ATLED_ERROR, and nothing is written. */
+ATLED_API atled_status atled_format(atled_context *ctx, const char *text, size_t n, const char *name, atled_sink sink,
+                                    void *ud);
 /* Folder that `use "file.dsl"` starts from; NULL: the working directory. */
 ATLED_API atled_status atled_folder(atled_context *ctx, const char *path);
 /* Starts the random numbers anew. */

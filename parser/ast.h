@@ -204,6 +204,10 @@ extern const char *const parse_keywords[];
 /* Writes the tree as an s-expression: for tests and `atled check --ast`. */
 void ast_print(Text *out, Ctx *c, const Ast *a);
 
+/* format.c: the text in the one layout, with the same tokens, comments and tree, which is checked. A text with syntax errors leaves diagnostics
+ * and ST_ERROR. `out` is initialised by the caller. */
+Status format_program(Ctx *c, const char *name, const char *text, size_t n, Text *out);
+
 /* Calls visit on each direct child. */
 void ast_children(const Ast *a, void (*visit)(void *ud, const Ast *child), void *ud);
 

@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
 		case COMMAND_REPL: code = command_repl(&o); break;
 		case COMMAND_RUN: code = command_run(&o); break;
 		case COMMAND_CHECK: code = command_check(&o); break;
+		case COMMAND_FMT: code = command_fmt(&o); break;
 		case COMMAND_IR: code = command_ir(&o); break;
 		case COMMAND_BENCH: code = command_bench(&o); break;
 		case COMMAND_TEST: code = command_test(&o); break;

@@ -24,6 +24,8 @@ typedef enum OptionId {
 	OPT_FILTER,
 	OPT_DOCS,
 	OPT_PROFILE,
+	OPT_CHECK,
+	OPT_STDOUT,
 	OPT_DUMP,
 	OPT_COMPLETION,
 	OPT_MAN,
@@ -58,6 +60,8 @@ static const OptionRow rows[] = {
 	{OPT_DOCS, 0, "docs", NULL, NULL,
      "test: the arguments are Markdown files, or folders of them, whose examples are run"},
 	{OPT_PROFILE, 0, "profile", NULL, NULL, "bench: also the time of each piece of machine code, by lines"},
+	{OPT_CHECK, 0, "check", NULL, NULL, "fmt: write nothing, name the files that would change; exit code 1 when there are any"},
+	{OPT_STDOUT, 0, "stdout", NULL, NULL, "fmt: write the result to standard output, not to the file"},
 	{OPT_DUMP, 0, "dump", "STAGE", "kir", "for developers: write what is compiled, as kernel code (kir), to standard error"},
 	{OPT_COMPLETION, 0, "completion", "SHELL", "bash", "write a completion script for a shell (bash)"},
 	{OPT_MAN, 0, "man", NULL, NULL, "write the manual page"},
@@ -75,6 +79,7 @@ typedef struct CommandRow {
 static const CommandRow commands[] = {
 	{COMMAND_RUN, "run", "FILE [ARG...]", "run a program; `run` may be left out; FILE - is standard input", 1, -1},
 	{COMMAND_CHECK, "check", "FILE...", "look for mistakes without running", 1, -1},
+	{COMMAND_FMT, "fmt", "FILE|DIR...", "lay programs out in the one style; - is standard input", 1, -1},
 	{COMMAND_IR, "ir", "FILE [NAME]", "show the intermediate form of a function, or of all that say their types", 1, 2},
 	{COMMAND_TEST, "test", "[DIR|FILE...]", "run test files: each expression is compared with what stands after it", 0,
      -1},
@@ -304,6 +309,8 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 	case OPT_FILTER: o->filter = value; break;
 	case OPT_DOCS: o->docs = true; break;
 	case OPT_PROFILE: o->profile = true; break;
+	case OPT_CHECK: o->check_only = true; break;
+	case OPT_STDOUT: o->to_stdout = true; break;
 	case OPT_DUMP:
 		if (strcmp(value, "kir")) return wrong(code, bad, r->name, value);
 		o->dump = value;

@@ -26,6 +26,7 @@ typedef enum Command {
 	COMMAND_REPL,
 	COMMAND_RUN,
 	COMMAND_CHECK,
+	COMMAND_FMT,
 	COMMAND_IR,
 	COMMAND_TEST,
 	COMMAND_BENCH,
@@ -43,7 +44,7 @@ typedef struct Options {
 	char **args; /* what follows the command */
 	int nargs;
 	Colour colour;
-	bool json, safe, docs, profile, check_rules;
+	bool json, safe, docs, profile, check_rules, check_only, to_stdout;
 	const char *dump; /* NULL: nothing is */
 	bool has_seed;
 	int64_t seed;
@@ -96,9 +97,10 @@ void session_catch_interrupts(atled_context *ctx);
  * without newline. */
 void display_value(const atled_value *v, atled_sink sink, void *ud);
 
-/* commands.c, bench.c, test.c, docs.c, repl.c: each gives the exit code. */
+/* commands.c, fmt.c, bench.c, test.c, docs.c, repl.c: each gives the exit code. */
 int command_run(const Options *o);
 int command_check(const Options *o);
+int command_fmt(const Options *o);
 int command_ir(const Options *o);
 int command_explain(const Options *o);
 int command_info(const Options *o);

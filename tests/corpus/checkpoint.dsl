@@ -92,7 +92,9 @@ grad(checkpoint(iff; snapshots = 2))(-0.6)                   #~ -1.2
 # ---- what a loop carries: records, lists, arrays that are updated, complex numbers, matrices of any length, nothing but tangents
 rec(p) = {
   st = (pos = p.x, vel = [0.1, 0.2], hist = list(1.0, p.x))
-  for i in 0..17 { st = (pos = st.pos + 0.1 * sum(st.vel), vel = st.vel * cos(st.pos), hist = list(st.hist[1], st.hist[0] * st.pos)) }
+  for i in 0..17 {
+    st = (pos = st.pos + 0.1 * sum(st.vel), vel = st.vel * cos(st.pos), hist = list(st.hist[1], st.hist[0] * st.pos))
+  }
   st.pos * st.hist[0] + p.y
 }
 grad(checkpoint(rec; snapshots = 2))((x = 0.4, y = 2.0))     #~ grad(rec)((x = 0.4, y = 2.0))
@@ -144,23 +146,28 @@ try { checkpoint(er; snapshots = 0) } catch e { e }          #> the number of sn
 
 # ---- what it costs is known beforehand
 walk(x, n) = { s = x; for k in 0..n { s = s + 0.001 * sin(s * x) }; s }
-explain(checkpoint(x -> walk(x, 1000); snapshots = 20), 0.3)  #> loop at line 146: 1000 turns, 16 bytes for a snapshot. 20 snapshots and the last state take 336 bytes; 2747 turns are run again, recompute factor 2.747
-explain(checkpoint(walk; memory = 16000), 0.3, 1000)          #> loop at line 146: 1000 turns, 16 bytes for a snapshot. 999 snapshots and the last state take 16000 bytes; 999 turns are run again, recompute factor 0.999
-explain(checkpoint(walk; snapshots = 3), 0.3, 0)              #> loop at line 146: 0 turns, 16 bytes for a snapshot. 1 snapshots take 16 bytes; 0 turns are run again, recompute factor 0.000
+explain(checkpoint(x -> walk(x, 1000); snapshots = 20), 0.3)  #> loop at line 148: 1000 turns, 16 bytes for a snapshot. 20 snapshots and the last state take 336 bytes; 2747 turns are run again, recompute factor 2.747
+explain(checkpoint(walk; memory = 16000), 0.3, 1000)          #> loop at line 148: 1000 turns, 16 bytes for a snapshot. 999 snapshots and the last state take 16000 bytes; 999 turns are run again, recompute factor 0.999
+explain(checkpoint(walk; snapshots = 3), 0.3, 0)              #> loop at line 148: 0 turns, 16 bytes for a snapshot. 1 snapshots take 16 bytes; 0 turns are run again, recompute factor 0.000
 explain(checkpoint(x -> powers(x, 1e6); snapshots = 1), 1.5)  #> loop at line 54: 34 turns, 16 bytes for a snapshot. 1 snapshots take 16 bytes; 561 turns are run again, recompute factor 16.500, after one sweep that counts the turns
 explain(checkpoint(x -> x^2), 1.5)                            #> no loop keeps snapshots
 # what cannot keep snapshots says why, beside what does
 grows(x) = { v = [x]; for i in 0..9 { v = push(v, sin(v[-1]) + 0.1x) }
   s = sum(v); for i in 0..9 { s = sin(s) * x }; s }
 explain(checkpoint(grows; snapshots = 4), 0.3)
-#> loop at line 153 keeps tapes, no snapshots: an array that it carries changes its length from turn to turn
-#> loop at line 154: 9 turns, 16 bytes for a snapshot. 4 snapshots and the last state take 80 bytes; 12 turns are run again, recompute factor 1.333
+#> loop at line 155 keeps tapes, no snapshots: an array that it carries changes its length from turn to turn
+#> loop at line 156: 9 turns, 16 bytes for a snapshot. 4 snapshots and the last state take 80 bytes; 12 turns are run again, recompute factor 1.333
 grad(checkpoint(grows; snapshots = 4))(0.3)                   #~ grad(grows)(0.3)
 
 # ---- 10^6 turns in 64 MB: the states alone would be 96 MB, the tape more than 1 GB
 chain(u, w) = concat(u[6..], -w * u[..6] - 0.1 * u[..6]^3)
 rk4(f, u, h) = { a = f(u); b = f(u + 0.5h * a); c = f(u + 0.5h * b); d = f(u + h * c); u + h / 6 * (a + 2b + 2c + d) }
-swing(w) = { u = concat(linspace(0.5, 1, 6), zeros(6)); t = 0; while t < 1000000 { u = rk4(u -> chain(u, w), u, 1e-5); t += 1 }; sum(u[..6]^2) }
-explain(checkpoint(swing; memory = 64e6), 1.3)               #> loop at line 163: 1000000 turns, 112 bytes for a snapshot. 571428 snapshots take 63999936 bytes; 1428570 turns are run again, recompute factor 1.429, after one sweep that counts the turns
+swing(w) = {
+  u = concat(linspace(0.5, 1, 6), zeros(6));
+  t = 0;
+  while t < 1000000 { u = rk4(u -> chain(u, w), u, 1e-5); t += 1 };
+  sum(u[..6]^2)
+}
+explain(checkpoint(swing; memory = 64e6), 1.3)               #> loop at line 168: 1000000 turns, 112 bytes for a snapshot. 571428 snapshots take 63999936 bytes; 1428570 turns are run again, recompute factor 1.429, after one sweep that counts the turns
 grad(checkpoint(swing; memory = 64e6))(1.3)                  #~ swing'(1.3) tol 1e-10
 grad(checkpoint(swing; memory = 1e6))(1.3)                   #~ swing'(1.3) tol 1e-10

@@ -44,7 +44,8 @@ bent(w, x) = sum(w.out * relu(w.second @ tanh(w.first @ x)) * (w.second @ sin(w.
 laplacian(x -> bent(w3, x))(p3)      #~ trace(hessian(x -> bent(w3, x))(p3))
 # polarised directions: Δ² u = sum over i, j of u_iijj from fourth derivatives along e_i, e_i + e_j and e_i - e_j
 fourth(w, x, d) = 24 * taylor(s -> net(w, x + s * d), 0.0, 4)[4]
-biharmonic(w, x) = (fourth(w, x, [1.0, 1]) + fourth(w, x, [1.0, -1])) / 6 + 2/3 * (fourth(w, x, [1.0, 0]) + fourth(w, x, [0.0, 1]))
+biharmonic(w, x) =
+  (fourth(w, x, [1.0, 1]) + fourth(w, x, [1.0, -1])) / 6 + 2/3 * (fourth(w, x, [1.0, 0]) + fourth(w, x, [0.0, 1]))
 biharmonic(w2, p2)           #~ laplacian(x -> laplacian(x -> net(w2, x))(x))(p2) tol 1e-10
 cost(biharmonic, w2, p2) / cost(net, w2, p2) < 19    #> true
 

@@ -69,7 +69,7 @@ g(3)                         #> 6
 g(-3)                        #> 3
 h(n) = { t = 0.0; for i in 0..n { if i % 3 == 0 { continue }; if i > 7 { break }; t += i }; t }
 h(20)                        #> 19.0
-nothing(x) = { if x > 0 { return } ; 5 }
+nothing(x) = { if x > 0 { return }; 5 }
 isprime(n) = { if n < 2 { return false }; k = 2; while k * k <= n { if n % k == 0 { return false }; k += 1 }; true }
 isprime(97)                  #> true
 isprime(91)                  #> false

@@ -122,15 +122,15 @@ map(safe', [4.0, -1.0])              #> [0.25, 0]
 
 # branches of different lengths, of a value that is used elsewhere as well
 ends(x, c) = {
-	y = x[0..len(x)-1]
-	s = sum(y * y)
-	z = if c > 0 { y } else { x[0..len(x)-3] }
-	s + sum(z)
+  y = x[0..len(x)-1]
+  s = sum(y * y)
+  z = if c > 0 { y } else { x[0..len(x)-3] }
+  s + sum(z)
 }
 grad(ends)(ones(20), 1.0)            #~ concat(full(3.0, 19), [0])
 grad(ends)(ones(20), -1.0)           #~ concat(full(3.0, 17), [2, 2, 0])
 bent(x, c) = { z = if c > 0 { x[0..len(x)-1] } else { x[0..len(x)-3] }
-	sum(tanh(z)) }
+  sum(tanh(z)) }
 turned(x, c) = sum(grad(bent)(x, c) * x)
 bend(x) = (1 - tanh(x)^2) * (1 - 2x * tanh(x))
 grad(turned)(ones(20), 1.0)          #~ concat(full(bend(1.0), 19), [0])

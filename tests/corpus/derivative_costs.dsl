@@ -20,7 +20,8 @@ weights = 0.4 + 0.001*iota(300)
 by = mod(7*iota(300), 20)
 at = mod(3*iota(300), 100)
 views = 100*reshape(sin(1.0*iota(600)), 300, 2)
-check_grad(((c, x, w)) -> ba.objective(c, x, w, mod(by[..9], 8), at[..9], views[..9]), (cameras[..8], points[..25], weights[..9])).reverse_forward < 1e-12 #> true
+check_grad(((c, x, w)) -> ba.objective(c, x, w, mod(by[..9], 8), at[..9], views[..9]),
+  (cameras[..8], points[..25], weights[..9])).reverse_forward < 1e-12  #> true
 cost(ba.step, cameras, points, weights, by, at, views)/cost(ba.objective, cameras, points, weights, by, at, views) < 3.2 #> true
 cost(ba.jacobians, cameras, points, weights, by, at, views)/cost(ba.objective, cameras, points, weights, by, at, views) < 6 #> true
 
@@ -65,7 +66,9 @@ primes(deep.weights, 0.3) - ten(deep.weights, 0.3, 4)        #~ 0
 # ---- sums of second derivatives: the Laplacian is one stream beside the first derivatives
 
 net(w, x) = tanh(w[2] @ tanh(w[1] @ tanh(w[0] @ x))) · w[3]
-ws(d) = (0.3*reshape(sin(1.0*iota(32*d)), 32, d), 0.2*reshape(sin(1.1*iota(32*32)), 32, 32), 0.2*reshape(cos(1.0*iota(32*32)), 32, 32), sin(1.0*iota(32)))
+ws(d) =
+  (0.3*reshape(sin(1.0*iota(32*d)), 32, d), 0.2*reshape(sin(1.1*iota(32*32)), 32, 32), 0.2*reshape(cos(1.0*iota(32*32)), 32, 32),
+    sin(1.0*iota(32)))
 lap(w, x) = laplacian(y -> net(w, y))(x)
 mixed(w, x, r, s) = jvp(p -> jvp(q -> net(w, q), p, r)[1], x, s)[1]
 (w2, w10, w100) = (ws(2), ws(10), ws(100))

@@ -145,7 +145,12 @@ grad(((t, rs)) -> far(t, at, rs))((table, rs))                                  
 try { far(table, at + 5, rs) } catch e { -1.0 }                                       #> -1.0
 
 # a tape is begun with what it had before only where there are fewer turns than places
-begun(n, m) = { t = ones(m, 2, 20); b = ones(m); for i in 0..n { t[i] = cos(i)*ones(2, 20); b[i] = i*2.0 }; (sum(t), sum(b), t[-1, 1, 19], b[-1]) }
+begun(n, m) = {
+  t = ones(m, 2, 20);
+  b = ones(m);
+  for i in 0..n { t[i] = cos(i)*ones(2, 20); b[i] = i*2.0 };
+  (sum(t), sum(b), t[-1, 1, 19], b[-1])
+}
 begun(20, 20)                                                                                 #~ (40*sum(cos(iota(20)*1.0)), 380.0, cos(19.0), 38.0) tol 1e-12
 begun(18, 20)                                                                                 #~ (40*sum(cos(iota(18)*1.0)) + 80, 308.0, 1.0, 1.0) tol 1e-12
 begun(0, 20)                                                                                  #~ (800, 20, 1, 1)

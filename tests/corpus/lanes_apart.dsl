@@ -33,7 +33,12 @@ map(v -> hessian(x -> norms(x, p))(v), V)    #~ [hessian(x -> norms(x, p))(V[k])
 grad(q -> sum(map(v -> sum(grad(x -> norms(x, q))(v)^2), V)))(p)      #~ sum([grad(q -> sum(grad(x -> norms(x, q))(V[k])^2))(p) for k in 0..3]) tol 1e-9
 
 # a lane that is done, or never begins, stays what it is: what it would compute next is infinite or NaN
-steps(t) = { x = t; s = 0.0; while x > 0.1 { y = x; while y > 0.5 { y = y - 0.5 + 0.01 / y; s = s + log(y) }; x = x - sqrt(x) * 0.7; s = s + 1 / x }; s }
+steps(t) = {
+  x = t;
+  s = 0.0;
+  while x > 0.1 { y = x; while y > 0.5 { y = y - 0.5 + 0.01 / y; s = s + log(y) }; x = x - sqrt(x) * 0.7; s = s + 1 / x };
+  s
+}
 at = [1.0, 0.0, 0.1, 0.5, -3.0, 2.2]
 map(steps, at)                               #~ each(steps, at)
 map(grad(steps), at)                         #~ each(steps', at) tol 1e-11
@@ -104,7 +109,13 @@ drawn = map(t -> { v = linspace(0, t, i64(2 + t)); sum(v * rand(3)[0]) }, [1.0, 
 drawn[0] != drawn[3]                         #> true
 
 # beside such a length there is an array that grows as far in every lane: what its length is born with waits, and so does what mentions the length
-both(x) = { k = 3 + i64(floor(x[0])); u = iota(k) * x[1] / 3; a = [x[2]]; for i in 0..4 { a = concat(a, tanh(a[-1..] * 0.5 + i)) }; sum(a) + sum(u) }
+both(x) = {
+  k = 3 + i64(floor(x[0]));
+  u = iota(k) * x[1] / 3;
+  a = [x[2]];
+  for i in 0..4 { a = concat(a, tanh(a[-1..] * 0.5 + i)) };
+  sum(a) + sum(u)
+}
 B = [0.3, 0.4, 2; 1.5, 0.3, 0.1]
 map(both, B)                                 #~ [both(B[k]) for k in 0..2]
 map(grad(both), B)                           #~ [grad(both)(B[k]) for k in 0..2]

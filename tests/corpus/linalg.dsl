@@ -55,7 +55,7 @@ isnan(det([nan, 2; 2, 4]))   #> true
 spoilt(n, x) = { A = ones(n, n) + 3eye(n); A[1, 0] = x; A }
 lost(x) = all(isnan(real(x)))
 nothing(A) = lost(eigh(A)[0]) and lost(eigh(A)[1]) and lost(eig(A)[0]) and lost(eig(A)[1]) and
-	lost(svd(A)[0]) and lost(svd(A)[1]) and lost(svd(A)[2])
+  lost(svd(A)[0]) and lost(svd(A)[1]) and lost(svd(A)[2])
 eigh([nan, 2; 2, 4])[0]              #> [nan, nan]
 eigh([1, nan; 0, 2])[0]              #> [1, 2]
 nothing(spoilt(3, nan)) and nothing(spoilt(3, inf)) and nothing(spoilt(40, nan)) and nothing(spoilt(40, -inf))     #> true

@@ -26,7 +26,6 @@ three(x, y) = x6(x, y) + 3x4y2(x, y) + 3x2y4(x, y) + y6(x, y)
 three(a, b)                                  #~ x6(a, b) + 3x4y2(a, b) + 3x2y4(a, b) + y6(a, b)
 cost(three, a, b)                            #> 469.0
 
-
 # its square: three would do, but nested it is less
 two(x, y) = xxxx(x, y) + 2xxyy(x, y) + yyyy(x, y)
 two(a, b)                                    #~ xxxx(a, b) + 2xxyy(a, b) + yyyy(a, b)
@@ -64,7 +63,11 @@ same(x) = along(x, x)
 same(a)                                      #~ xx(a, a) + 2xy(a, a) + yy(a, a)
 stretched(x, y) = (s -> g(x + 2s, y))''(0.0) + 2(s -> (r -> g(x + 2r, y + s))'(0.0))'(0.0) + (s -> g(x, y + s))''(0.0)
 stretched(a, b)                              #~ 4xx(a, b) + 4xy(a, b) + yy(a, b)
-caught(x, y) = { k = x * y; q = (s, t) -> sin(k * s + t * t) * exp(t); (s -> q(s, y))''(x) - 2(s -> (r -> q(r, s))'(x))'(y) + (s -> q(x, s))''(y) }
+caught(x, y) = {
+  k = x * y;
+  q = (s, t) -> sin(k * s + t * t) * exp(t);
+  (s -> q(s, y))''(x) - 2(s -> (r -> q(r, s))'(x))'(y) + (s -> q(x, s))''(y)
+}
 caught(a, b)                                 #~ (k -> (s -> sin(k*s + b*b) * exp(b))''(a) - 2(s -> (r -> sin(k*r + s*s) * exp(s))'(a))'(b) + (s -> sin(k*a + s*s) * exp(s))''(b))(a * b)
 # three variables: the square of d/dx + d/dy + d/dz
 f3(x, y, z) = exp(sin(x * y) * z) / (1 + x^2 + y^2 + z^2)

@@ -5,10 +5,10 @@ integrate(exp, 0, 1) #~ e - 1 tol 1e-14
 integrate(exp, 1, 0) #~ 1 - e tol 1e-14
 integrate(x -> exp(-x^2), -inf, inf) #~ sqrt(pi) tol 1e-13
 integrate(x -> exp(-x^2), inf, -inf) #~ -sqrt(pi) tol 1e-13
-integrate(x -> 1/(1+x^2), 0, inf) #~ pi/2 tol 1e-12
-integrate(x -> 1/(1+x^2), -inf, 0) #~ pi/2 tol 1e-12
-integrate(x -> 1/(1+x^2), inf, 0) #~ -pi/2 tol 1e-12
-integrate(x -> 1/(1+x^2), 1, -inf) #~ -3pi/4 tol 1e-12
+integrate(x -> 1/(1 + x^2), 0, inf)  #~ pi/2 tol 1e-12
+integrate(x -> 1/(1 + x^2), -inf, 0)  #~ pi/2 tol 1e-12
+integrate(x -> 1/(1 + x^2), inf, 0)  #~ -pi/2 tol 1e-12
+integrate(x -> 1/(1 + x^2), 1, -inf)  #~ -3pi/4 tol 1e-12
 integrate(x -> 1/sqrt(x), 0, 1) #~ 2 tol 1e-10
 integrate(log, 0, 1) #~ -1 tol 1e-10
 integrate(x -> abs(x - 0.3), 0, 1) #~ 0.29 tol 1e-10
@@ -20,12 +20,12 @@ taylor(F, 1.0, 4) #~ taylor(p -> sqrt(pi/p), 1.0, 4) tol 1e-9
 grad(grad(F))(2.0) #~ 0.75*sqrt(pi)*2^-2.5 tol 1e-9
 L(p) = integrate(x -> sin(p[0]*x), p[1], p[2])
 l(p) = (cos(p[0]*p[1]) - cos(p[0]*p[2]))/p[0]
-L([2.0,0.5,1.5]) #~ l([2.0,0.5,1.5])
-grad(L)([2.0,0.5,1.5]) #~ grad(l)([2.0,0.5,1.5])
-hessian(L)([2.0,0.5,1.5]) #~ hessian(l)([2.0,0.5,1.5])
-jacobian(hessian(L))([2.0,0.5,1.5]) #~ jacobian(hessian(l))([2.0,0.5,1.5])
-map(L, [2.0,0.5,1.5; 3,1,2]) #~ map(l, [2.0,0.5,1.5; 3,1,2])
-map(hessian(L), [2.0,0.5,1.5; 3,1,2]) #~ map(hessian(l), [2.0,0.5,1.5; 3,1,2])
+L([2.0, 0.5, 1.5])  #~ l([2.0,0.5,1.5])
+grad(L)([2.0, 0.5, 1.5])  #~ grad(l)([2.0,0.5,1.5])
+hessian(L)([2.0, 0.5, 1.5])  #~ hessian(l)([2.0,0.5,1.5])
+jacobian(hessian(L))([2.0, 0.5, 1.5])  #~ jacobian(hessian(l))([2.0,0.5,1.5])
+map(L, [2.0, 0.5, 1.5; 3, 1, 2])  #~ map(l, [2.0,0.5,1.5; 3,1,2])
+map(hessian(L), [2.0, 0.5, 1.5; 3, 1, 2])  #~ map(hessian(l), [2.0,0.5,1.5; 3,1,2])
 (p -> integrate(x -> p/sqrt(x), 0, 1))'(1.0) #~ 2 tol 1e-10
 (p -> integrate(x -> integrate(y -> exp(p*x*y), 0, x), 0, 1))(0.0) #~ 0.5
 (p -> integrate(x -> integrate(y -> exp(p*x*y), 0, x), 0, 1))'(0.0) #~ 1/8

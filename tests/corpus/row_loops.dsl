@@ -32,7 +32,7 @@ max(z)                                                                   #> 0.0
 1/min(-z)                                                                #> -inf
 max(concat(z, [nan, 1]))                                                 #> nan
 max(concat(z, [3], z))                                                   #> 3.0
-t = [1/(i+1) for i in 0..5000]
+t = [1/(i + 1) for i in 0..5000]
 abs(cumsum(t)[-1] - sum(t)) < 1e-13                                      #> true
 min(cumsum(t)[1..] - cumsum(t)[..-1]) > 0                                #> true
 cumsum(t; reverse = true)[0] - sum(t)                                    #~ 0 tol 1e-13

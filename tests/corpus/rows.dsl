@@ -65,7 +65,14 @@ solved(x) = sum(linsolve([[x, 1, 0], [2, x, 1], [0, 3, x - 1]], [1.0, x, 2]))
 alike(solved, xs)                                                        #~ 0 tol 1e-12
 lower(x) = sum(cholesky([[2 + x, x, 1], [x, 3 + x, 0.5], [1, 0.5, 2]]))
 alike(lower, xs)                                                         #~ 0 tol 1e-13
-three_of(x) = { v = [x, 1 + x, 2.0]; for k in 0..6 { J = jacobian(v -> [v[0]^2 + v[1] - x, v[1]^2 - v[2], v[2] * v[0] - 1])(v); v -= linsolve(J, [v[0]^2 + v[1] - x, v[1]^2 - v[2], v[2] * v[0] - 1]) }; sum(v) }
+three_of(x) = {
+  v = [x, 1 + x, 2.0];
+  for k in 0..6 {
+    J = jacobian(v -> [v[0]^2 + v[1] - x, v[1]^2 - v[2], v[2] * v[0] - 1])(v);
+    v -= linsolve(J, [v[0]^2 + v[1] - x, v[1]^2 - v[2], v[2] * v[0] - 1])
+  };
+  sum(v)
+}
 alike(three_of, 1 + xs)                                                  #~ 0 tol 1e-9
 fails(x) = linsolve([[x, 1], [x^2, x]], [1.0, 2])[0]
 try { map(fails, linspace(0, 36, 37)) } catch e { e }                    #> matrix 0: the matrix is singular (pivot 0 of 2)

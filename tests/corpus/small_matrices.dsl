@@ -82,7 +82,7 @@ grad(m -> mapped(factors, m, points))(means)                           #~ grad(m
 grad(x -> mapped(factors, means, x))(points)                           #~ grad(x -> single(factors, means, x))(points) tol 1e-11
 hvp(m -> mapped(factors, m, points), means, means)                     #~ hvp(m -> single(factors, m, points), means, means) tol 1e-10
 # a NaN in one component's factor stays in that component's share and in the sums
-spoilt = factors[..] ; spoilt[2, 3, 4] = nan
+spoilt = factors[..]; spoilt[2, 3, 4] = nan
 isnan(mapped(spoilt, means, points))                                   #> true
 
 # no components at all: a sum over an axis of length 0, for every element that is left

@@ -102,7 +102,8 @@ p = sparsity(x -> x[1..] * x[..-1], x)
 J = jacobian(x -> x[1..] * x[..-1]; sparse = p)
 max(abs(J(2x).values - jacobian(x -> x[1..] * x[..-1]; sparse = true)(2x).values))   #> 0.0
 max(abs(map(x -> J(x).values, stack(x, 2x))[1] - J(2x).values))          #> 0.0
-max(abs(map(x -> jacobian(x -> x^2 * x[0]; sparse = true)(x).values, reshape(x, 8, 5))[1] - jacobian(x -> x^2 * x[0]; sparse = true)(x[5..10]).values))   #> 0.0
+max(abs(map(x -> jacobian(x -> x^2 * x[0]; sparse = true)(x).values, reshape(x, 8, 5))[1] -
+  jacobian(x -> x^2 * x[0]; sparse = true)(x[5..10]).values))  #> 0.0
 
 # Hessians: star and acyclic colourings, whichever has fewer colours. (right, elements too many, products, and with each element from one product)
 both(f, x) = {

@@ -4,15 +4,16 @@ _next(f) = t -> jvp(f, t, 1.0)[1]
 _near(x, y, size, tol) = abs(x - y) <= tol * max(size, 1.0)
 
 # the derivative of g at t by differences of 8th order, of which g is taken at eight places
-_slope(g, t, h) = (672(g(t + h) - g(t - h)) - 168(g(t + 2h) - g(t - 2h)) + 32(g(t + 3h) - g(t - 3h)) - 3(g(t + 4h) - g(t - 4h))) / (840h)
+_slope(g, t, h) =
+  (672(g(t + h) - g(t - h)) - 168(g(t + 2h) - g(t - 2h)) + 32(g(t + 3h) - g(t - 3h)) - 3(g(t + 4h) - g(t - 4h))) / (840h)
 
 # the orders, from the first one on, up to which all holds
 _highest(good) = { n = 0; for i in iota(4) { n = if good[i] and n == i { n + 1 } else { n } }; n }
 
 # g at three places: all at once, and one after the other
 _alike(g, t, size, tol) = {
-	ts = [t, t + 0.001, t - 0.002]
-	max(abs(map(g, ts) - [g(ts[0]), g(ts[1]), g(ts[2])])) <= tol * max(size, 1.0)
+  ts = [t, t + 0.001, t - 0.002]
+  max(abs(map(g, ts) - [g(ts[0]), g(ts[1]), g(ts[2])])) <= tol * max(size, 1.0)
 }
 
 # orders(name, f, t; exact = none): "name: forward n, reverse n, Taylor n, batch yes": up to which order the derivatives of f at t agree.
@@ -23,33 +24,33 @@ _alike(g, t, size, tol) = {
 #   All are measured by the largest of the derivatives up to the order in question.
 # `lanes` false: it is not asked for, since it is an error (tests/errors) or has random numbers of its own.
 orders(name, f, t; exact = none, h = 0.01, lanes = true) = {
-	d1 = _next(f)
-	d2 = _next(d1)
-	d3 = _next(d2)
-	d4 = _next(d3)
-	F = [d1(t), d2(t), d3(t), d4(t)]
-	N = if exact == none { [_slope(f, t, h), _slope(d1, t, h), _slope(d2, t, h), _slope(d3, t, h)] } else { exact }
-	R = [grad(f)(t), grad(d1)(t), grad(d2)(t), grad(d3)(t)]
-	M = [grad(f)(t), _next(grad(f))(t), _next(_next(grad(f)))(t), grad(grad(d2))(t)]
-	T = taylor(f, t, 4)[1..] * [1, 2, 6, 24]
-	S = cumsum(abs(F)) + abs(f(t))
-	near = if exact == none { 1e-9 } else { 1e-12 }
-	forward = _highest(map((x, y, s) -> _near(x, y, s, near), F, N, S))
-	reverse = _highest(map((x, y, z, s) -> _near(x, z, s, 1e-11) and _near(y, z, s, 1e-11), R, M, F, S))
-	series = _highest(map((x, y, s) -> _near(x, y, s, 1e-11), T, F, S))
-	batch = if lanes { _alike(d4, t, S[3], 1e-11) and _alike(grad(f), t, S[0], 1e-11) } else { false }
-	"{name}: forward {forward}, reverse {reverse}, Taylor {series}, batch {if batch { "yes" } else { "no" }}"
+  d1 = _next(f)
+  d2 = _next(d1)
+  d3 = _next(d2)
+  d4 = _next(d3)
+  F = [d1(t), d2(t), d3(t), d4(t)]
+  N = if exact == none { [_slope(f, t, h), _slope(d1, t, h), _slope(d2, t, h), _slope(d3, t, h)] } else { exact }
+  R = [grad(f)(t), grad(d1)(t), grad(d2)(t), grad(d3)(t)]
+  M = [grad(f)(t), _next(grad(f))(t), _next(_next(grad(f)))(t), grad(grad(d2))(t)]
+  T = taylor(f, t, 4)[1..] * [1, 2, 6, 24]
+  S = cumsum(abs(F)) + abs(f(t))
+  near = if exact == none { 1e-9 } else { 1e-12 }
+  forward = _highest(map((x, y, s) -> _near(x, y, s, near), F, N, S))
+  reverse = _highest(map((x, y, z, s) -> _near(x, z, s, 1e-11) and _near(y, z, s, 1e-11), R, M, F, S))
+  series = _highest(map((x, y, s) -> _near(x, y, s, 1e-11), T, F, S))
+  batch = if lanes { _alike(d4, t, S[3], 1e-11) and _alike(grad(f), t, S[0], 1e-11) } else { false }
+  "{name}: forward {forward}, reverse {reverse}, Taylor {series}, batch {if batch { "yes" } else { "no" }}"
 }
 
 # solver_orders(name, f, t, exact, tol): the same for a solver, whose derivatives (f64[4]) hold within its own tolerance.
 solver_orders(name, f, t, exact, tol) = {
-	d1 = _next(f)
-	d2 = _next(d1)
-	d3 = _next(d2)
-	forward = _highest(abs([d1(t), d2(t), d3(t), _next(d3)(t)] - exact) <= tol)
-	back = abs([grad(f)(t), grad(d1)(t), grad(d2)(t), grad(d3)(t)] - exact) <= tol
-	twice = abs([grad(f)(t), grad(grad(f))(t), _next(grad(grad(f)))(t), grad(grad(d2))(t)] - exact) <= tol
-	series = _highest(abs(taylor(f, t, 4)[1..] * [1, 2, 6, 24] - exact) <= tol)
-	batch = _alike(d1, t, 1.0, tol) and _alike(grad(f), t, 1.0, tol)
-	"{name}: forward {forward}, reverse {min(_highest(back), _highest(twice))}, Taylor {series}, batch {if batch { "yes" } else { "no" }}"
+  d1 = _next(f)
+  d2 = _next(d1)
+  d3 = _next(d2)
+  forward = _highest(abs([d1(t), d2(t), d3(t), _next(d3)(t)] - exact) <= tol)
+  back = abs([grad(f)(t), grad(d1)(t), grad(d2)(t), grad(d3)(t)] - exact) <= tol
+  twice = abs([grad(f)(t), grad(grad(f))(t), _next(grad(grad(f)))(t), grad(grad(d2))(t)] - exact) <= tol
+  series = _highest(abs(taylor(f, t, 4)[1..] * [1, 2, 6, 24] - exact) <= tol)
+  batch = _alike(d1, t, 1.0, tol) and _alike(grad(f), t, 1.0, tol)
+  "{name}: forward {forward}, reverse {min(_highest(back), _highest(twice))}, Taylor {series}, batch {if batch { "yes" } else { "no" }}"
 }

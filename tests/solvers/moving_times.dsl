@@ -61,7 +61,9 @@ jvp(T -> circle(T), -2.0, 1.0)[1]            #~ [sin(2), -cos(2)] tol 1e-9
 jvp(T -> jvp(S -> circle(S), T, 1.0)[1], 2.0, 1.0)[1]    #~ [-cos(2), sin(2)] tol 1e-9
 # many parameters, where the gradient is taken backward in time: its derivative by the times
 w = linspace(0.5, 1.5, 40)
-many(q) = ode((t, y) -> [-sum(q[..40] * w) / 40 * y[0] + q[0], t * y[0] - q[1] * y[1]], [1.0, 0.0], (0.0, q[40]), rtol = 1e-11, atol = 1e-13).values[-1, 1]
+many(q) =
+  ode((t, y) -> [-sum(q[..40] * w) / 40 * y[0] + q[0], t * y[0] - q[1] * y[1]], [1.0, 0.0], (0.0, q[40]), rtol = 1e-11,
+    atol = 1e-13).values[-1, 1]
 q0 = concat(linspace(0.2, 1.0, 40), [1.2]);
 G(q) = grad(many)(q)
 u = concat(zeros(40), [1.0]);

@@ -28,7 +28,8 @@ end(p) = solve(lotka(p[0], p[1], p[2]), bdf(), rtol = 1e-11, atol = 1e-13).x(3.0
 p = [1.5, 3.0, 1.0];
 g = grad(end)(p);
 h = 1e-4;
-d = [(end(p + h*[1.0, 0, 0]) - end(p - h*[1.0, 0, 0]))/(2h), (end(p + h*[0, 1.0, 0]) - end(p - h*[0, 1.0, 0]))/(2h), (end(p + h*[0, 0, 1.0]) - end(p - h*[0, 0, 1.0]))/(2h)];
+d = [(end(p + h*[1.0, 0, 0]) - end(p - h*[1.0, 0, 0]))/(2h), (end(p + h*[0, 1.0, 0]) - end(p - h*[0, 1.0, 0]))/(2h),
+  (end(p + h*[0, 0, 1.0]) - end(p - h*[0, 0, 1.0]))/(2h)];
 norm(g - d) / norm(d)  #~ 0.0 tol 1e-6
 jvp(end, p, [1.0, 2, 3])[1] - g @ [1.0, 2, 3]  #~ 0.0 tol 1e-6
 
@@ -48,7 +49,9 @@ end_spectral(ν) = solve(burgers(ν), chebyshev(n = 64), rtol = 1e-9, atol = 1e-
 grad(end_spectral)(0.02) / ((end_spectral(0.0201) - end_spectral(0.0199)) / 0.0002)  #~ 1.0 tol 1e-4
 
 # derivatives of every order in every mixture of modes, against the exact solution of the logistic equation
-logistic(p) = ode((t, y) -> [p[0] * y[0] * (1 - y[0] / p[1])], [p[2]], (0.0, 1.0), rtol = 1e-11, atol = 1e-13, saveat = [0.5, 1.0]).values[-1, 0]
+logistic(p) =
+  ode((t, y) -> [p[0] * y[0] * (1 - y[0] / p[1])], [p[2]], (0.0, 1.0), rtol = 1e-11, atol = 1e-13,
+    saveat = [0.5, 1.0]).values[-1, 0]
 exact(p) = p[1] / (1 + (p[1] / p[2] - 1) * exp(-p[0]))
 q = [1.5, 2.0, 0.3]
 v = [0.3, -0.2, 0.1]
@@ -74,7 +77,9 @@ grad(roberts)(k0) / [173.4140891449773, -5.059191405586188e-04, 8.43234646542259
 jacobian(roberts)(k0) / [173.4140891449773, -5.059191405586188e-04, 8.432346465422593e-08]   #~ [1, 1, 1] tol 1e-6
 
 # the value a root finder sees is a solve: a shooting method, and its derivatives
-shoot(p) = root(s -> ode((t, y) -> [y[1], -p * y[0]], [0.0, s], (0.0, 1.0), rtol = 1e-11, atol = 1e-12, saveat = [0.5, 1.0]).values[-1, 0] - 1, 1.0)
+shoot(p) =
+  root(s -> ode((t, y) -> [y[1], -p * y[0]], [0.0, s], (0.0, 1.0), rtol = 1e-11, atol = 1e-12,
+    saveat = [0.5, 1.0]).values[-1, 0] - 1, 1.0)
 shoot(1.0)                   #~ 1 / sin(1) tol 1e-9
 shoot'(1.0)                  #~ (p -> sqrt(p) / sin(sqrt(p)))'(1.0) tol 1e-8
 shoot''(1.0)                 #~ (p -> sqrt(p) / sin(sqrt(p)))''(1.0) tol 1e-7

@@ -16,6 +16,8 @@ g(t, u) = sin(t) * u[(iota(20) + 1) % 20] - u
 ode(g, ones(20), (0.0, 3.0), sparse = true, rtol = 1e-8).y(3.0)          #~ ode(g, ones(20), (0.0, 3.0), rtol = 1e-8).y(3.0) tol 1e-6
 
 # a Jacobian that is one row, had from the transpose alone
-one_row(k) = ode((t, y) -> concat(stack(-k * sum(y)), zeros(9)), ones(10), (0.0, 1.0); sparse = true, rtol = 1e-9, atol = 1e-11).values[-1][0]
+one_row(k) =
+  ode((t, y) -> concat(stack(-k * sum(y)), zeros(9)), ones(10), (0.0, 1.0); sparse = true, rtol = 1e-9,
+    atol = 1e-11).values[-1][0]
 one_row(1.0)                                              #~ 10exp(-1.0) - 9 tol 1e-7
 one_row'(1.0)                                             #~ -10exp(-1.0) tol 1e-7

@@ -1,0 +1,20 @@
+/* format.c - any bytes as a program to lay out: a syntax error, or a text that says the same. The formatter checks that itself; here its word for it
+ * that it could not is a fault. */
+#include "parser/ast.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+	Ctx *c = ctx_new(NULL);
+	if (!c) return 0;
+	Text out;
+	text_init(&out, c);
+	format_program(c, "fuzz.dsl", (const char *)data, size, &out);
+	text_free(&out);
+	for (uint32_t i = 0; i < diag_total(c); i++)
+		if (diag_at(c, i)->code == E_INTERNAL) abort();
+	ctx_free(c);
+	return 0;
+}
