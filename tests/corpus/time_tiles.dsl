@@ -30,6 +30,14 @@ same(spread, spread_by_turns, line(200000), [0, 1, 2, 31, 40])   #> true
 same(spread, spread_by_turns, line(5000), turns)                 #> true
 same(spread, spread_by_turns, line(7), turns)                    #> true
 
+# as many parts as blocks of rows, the last of few rows
+costly_step(u) = { u[1..-1] = 0.3*(sin(u[..-2]) + cos(u[2..]) + exp(-u[1..-1]^2)); u }
+costly(u, steps) = { for k in 0..steps { u = costly_step(u) }; u }
+costly_by_turns(u, steps) = { k = 0; while k < steps { u = costly_step(u); k += 1 }; u }
+same(costly, costly_by_turns, line(3*2048 + 3), turns)       #> true
+same(costly, costly_by_turns, line(5*2048 + 22), turns)      #> true
+same(costly, costly_by_turns, line(4*2048 + 2), [33, 70])    #> true
+
 # to one side alone, and far: the box begins at 5
 flow_step(u) = { u[5..] -= 0.3*(u[5..] - u[..-5]); u }
 flow(u, steps) = { for k in 0..steps { u = flow_step(u) }; u }
