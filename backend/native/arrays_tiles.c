@@ -129,7 +129,9 @@ static bool reaches(Reach *w, Ref r, const Index *at) {
 	for (uint32_t i = 0; i < w->t->npairs; i++)
 		if (r == ref_value(w->body->params + 1 + w->t->pairs[i])) return reaches_array(w, i, at);
 	const Node *n = plan_node(w->p, r);
-	if (!n || n->kept) return true; /* it does not change in the loop; or it is one of the region's, which is read at its own row */
+	if (!n) return true; /* it does not change in the loop */
+	if (n->kept) /* one of the region's: of this turn, so at the row that is there */
+		return n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS && at[n->row].axis == w->row && !at[n->row].number;
 	Seen s = {.ref = r};
 	memcpy(s.at, at, rank * sizeof *at);
 	for (uint32_t i = 0; i < w->seen.n; i++) {
