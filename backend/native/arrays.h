@@ -259,6 +259,7 @@ typedef struct ArrayEmit {
 	VEC(RowRead) row_reads; /* of the groups so far, with lanes along inner axes */
 	VEC(Period) periods;
 	bool turned;    /* the block's turned arrays are there */
+	bool tiled;     /* inside a loop's tiles: what lies around the updates' boxes is there; nothing that is written is read before the next turn */
 	bool slab;      /* inside a slab's loop: inner axis 0 is open */
 	KRef phase;     /* in a joined group: the first lane's index on the inner axis; 0 elsewhere */
 	KRef *spilled;  /* by value: small outside values put in memory because a computed index reads them */

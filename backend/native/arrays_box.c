@@ -181,7 +181,7 @@ static bool is_dense(const ArrayEmit *e, const Inst *in, uint32_t rank) {
 }
 
 bool frame_by_rows(ArrayEmit *e, const Node *n) {
-	return e->r->has_row && e->r->lanes == LANES_INNER && n->row == 0 && n->nresult > 1 && is_dense(e, node_inst(e->p, n), n->nresult);
+	return !e->tiled && e->r->has_row && e->r->lanes == LANES_INNER && n->row == 0 && n->nresult > 1 && is_dense(e, node_inst(e->p, n), n->nresult);
 }
 
 /* The frame is cut at the box's ends axis by axis: before the cut at an axis only what the box covers of the axes before it is left. */

@@ -429,7 +429,20 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	const bool ahead = vectors && !rows && asks_ahead(e, g);
 	KRef length = !vectors ? 0 : rows ? e->rows : lower_dim(e->l, s.dims[s.lane]), head = 0, offset = 0;
 	if (vectors && !sums.n) head = update_head(e, g, &s, rows ? (int)ROW_AXIS : s.lane, length);
-	if (head) { /* two turns: up to the first whole line of the result's memory, and the rest */
+	const int64_t whole = g->wide ? 8 : 16;
+	if (e->tiled && vectors && !sums.n) { /* what is written is not read, so elements may be made twice: whole vectors at both ends, no masks */
+		enum { FIRST, MIDDLE, LAST };
+		KRef turn;
+		if (!head) head = k_int(k, 0);
+		mark[nopen++] = e->memo.n;
+		k_loop_begin(k, k_int(k, FIRST), k_int(k, LAST + 1), 1, 0, NULL, &turn);
+		const KRef zero = k_int(k, 0), vector = k_int(k, whole), first = k_prim2(k, OP_EQ, turn, zero), last = k_lt(k, k_int(k, MIDDLE), turn);
+		const KRef fits = k_prim2(k, OP_LE, vector, length), rest = k_sub(k, length, head), inside = k_logic(k, 0, rest, k_int(k, -whole));
+		const KRef before = k_select(k, fits, k_select(k, k_lt(k, zero, head), vector, zero), length);
+		const KRef behind = k_select(k, k_logic(k, 0, fits, k_lt(k, inside, rest)), vector, zero);
+		offset = k_select(k, first, zero, k_select(k, last, k_max(k, zero, k_sub(k, length, vector)), head));
+		length = k_select(k, first, before, k_select(k, last, behind, k_select(k, fits, inside, zero)));
+	} else if (head) { /* two turns: up to the first whole line of the result's memory, and the rest */
 		KRef turn;
 		mark[nopen++] = e->memo.n;
 		k_loop_begin(k, k_int(k, 0), k_int(k, 2), 1, 0, NULL, &turn);
@@ -440,7 +453,7 @@ static void emit_map_group(ArrayEmit *e, const Group *g) {
 	if (vectors) {
 		/* short bodies that only sum need several vectors at once to be fast */
 		bool several = rows && only_sums && cost <= 6 && !e->r->area_elements.n;
-		uint32_t lanes = (g->wide ? 8u : 16u) * (several ? 4u : 1u);
+		uint32_t lanes = (uint32_t)whole * (several ? 4u : 1u);
 		uint32_t flags = !several && !sums.n && group_pads(e, g) ? KF_PADDED : 0;
 		k_vloop_begin(k, lanes, flags, length, sums.n, init.at, varying, params);
 		KRef base = head ? k_add(k, offset, params[0]) : params[0];

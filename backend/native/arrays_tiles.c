@@ -129,7 +129,9 @@ static bool reaches(Reach *w, Ref r, const Index *at) {
 	for (uint32_t i = 0; i < w->t->npairs; i++)
 		if (r == ref_value(w->body->params + 1 + w->t->pairs[i])) return reaches_array(w, i, at);
 	const Node *n = plan_node(w->p, r);
-	if (!n || n->kept) return true; /* it does not change in the loop; or it is one of the region's, which is read at its own row */
+	if (!n) return true; /* it does not change in the loop */
+	if (n->kept) /* one of the region's: of this turn, so at the row that is there */
+		return n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS && at[n->row].axis == w->row && !at[n->row].number;
 	Seen s = {.ref = r};
 	memcpy(s.at, at, rank * sizeof *at);
 	for (uint32_t i = 0; i < w->seen.n; i++) {
@@ -218,6 +220,7 @@ static int64_t skew_of(const Tiles *t) {
 static void begin(Lower *l, const Tiles *t, ArrayEmit *e, RowLoop *w) {
 	emit_begin(e, l, t->plan);
 	e->r = t->region;
+	e->tiled = true;
 	rows_elements(e);
 	rows_sizes(e, w);
 }
@@ -236,12 +239,12 @@ static KRef bytes_of_row(Lower *l, const Tiles *t) {
 	return k_max(k, sum, k_int(k, 1));
 }
 
-/* Rows that a front goes on by: without scratch some where they are short, since each turn of each front costs some tens of operations. */
+/* Rows that a front goes on by: without scratch as many as are an eighth of the second cache, since each turn of each front costs some tens of operations, and
+ * of neighbours the second finds what the first has read in the first cache. */
 static KRef front_rows(ArrayEmit *e, const Tiles *t) {
-	enum { FRONT_BYTES = 1 << 14 };
 	KBuilder *k = e->k;
 	if (t->region->area_elements.n || t->region->lanes == LANES_ROWS) return e->block;
-	return k_max(k, e->block, k_prim2(k, OP_FLOORDIV, k_int(k, FRONT_BYTES), bytes_of_row(e->l, t)));
+	return k_max(k, e->block, k_prim2(k, OP_FLOORDIV, k_int(k, k->m->target.l2_bytes / 8), bytes_of_row(e->l, t)));
 }
 
 /* As many turns as keep the rows between the first and the last of them in half of the second cache, and tiles of the first kind half as wide at the last. */
@@ -270,7 +273,10 @@ static void set_places(Lower *l, const Tiles *t, const Region *body, const KRef 
 	}
 }
 
-static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, const KRef *at) {
+/* What no turn changes, before the first: in both places. */
+static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, KRef from_turn, const KRef *at) {
+	KBuilder *k = e->k;
+	k_if_begin(k, k_prim2(k, OP_EQ, from_turn, k_int(k, 0)), 0);
 	for (int64_t turn = 0; turn < 2; turn++) {
 		KRef from[3];
 		for (uint32_t i = 0; i < t->npairs; i++) {
@@ -281,6 +287,8 @@ static void emit_frames(ArrayEmit *e, const Tiles *t, const Region *body, const 
 		rows_frames(e);
 		e->memo.n = 0;
 	}
+	k_if_else(k, 0, NULL);
+	k_if_end(k, NULL, NULL);
 }
 
 /* One turn for the open rows, with what the program computes in registers. */
@@ -312,7 +320,7 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 	RowLoop w;
 	begin(l, t, &e, &w);
 	check_run(&e);
-	emit_frames(&e, t, body, at);
+	emit_frames(&e, t, body, from, at);
 	for (uint32_t i = 0; i < t->region->nodes.n; i++) t->plan->nodes.at[t->region->nodes.at[i]].past = 0; /* it is read again soon */
 	choose_joined(&e);
 	const KRef front = front_rows(&e, t), several = k_logic(k, 0, k_lt(k, one, turns), k_lt(k, one, w.nparts));
@@ -335,7 +343,8 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 	k_loop_begin(k, zero, turns, 1, 0, NULL, &turn);
 	const KRef top = k_sub(k, k_add(k, low, k_mul(k, index, front)), k_mul(k, turn, skew));
 	e.row_start = k_max(k, top, k_add(k, low, k_mul(k, turn, low_by)));
-	const KRef end = k_min(k, k_add(k, top, front), k_add(k, high, k_mul(k, turn, high_by)));
+	/* the last part may be shorter than the others, so a gap may go to the end of the axis */
+	const KRef end = k_min(k, k_min(k, k_add(k, top, front), w.n), k_add(k, high, k_mul(k, turn, high_by)));
 	e.rows = k_max(k, zero, k_sub(k, end, e.row_start));
 	number = k_add(k, from, turn);
 	set_places(l, t, body, at, turn);

@@ -11,6 +11,7 @@
  *     lower_rows.c    what treats each row of its arrays for itself, with loops and branches: lanes are rows, a row is registers
  *     arrays_plan.c   straight-line array instructions: what is computed where, which loops are shared, what is kept
  *     arrays_emit.c   the loops of such a plan
+ *     arrays_tiles.c  several turns at once of a loop that holds one such plan
  *
  * Two passes over a unit: plan (arrays_plan for each run of array instructions, so that all memory is known), then emit.
  */

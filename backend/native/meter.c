@@ -144,7 +144,7 @@ static void walk_loop(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times
 		for (int64_t k = 0; k < turns; k++) w->cost.flops += turn(w, fn, at, in, lo.v, k, t);
 		return;
 	}
-	w->cost.flops += middle == first ? (n - 1) * first + last : n * (first + 4 * middle + last) / 6;
+	w->cost.flops += turns == 3 ? first + middle + last : middle == first ? (n - 1) * first + last : n * (first + 4 * middle + last) / 6;
 }
 
 static void walk_vector(Meter *w, uint32_t fn, uint32_t at, const KInst *in, Times t) {
