@@ -465,7 +465,7 @@ static Status read_file(Reader *r, const char *path, Value *out) {
 	if (st == ST_OK) {
 		const char *kind = tree_kind(r->c, tree);
 		Atom a;
-		if (kind && !strcmp(kind, "value") && atom_try(r->c, "value", 5, &a) && value_field(tree, a).kind != V_UNSET) *out = value_ref(value_field(tree, a));
+		if (kind && !strcmp(kind, "value") && atom_try(r->c, "value", 5, &a) && value_field(tree, a).kind != V_UNSET) st = tree_in(r->c, r->in->path, value_field(tree, a), out);
 		else st = tree_in(r->c, r->in->path, tree, out);
 	}
 	value_unref(tree);
