@@ -278,8 +278,8 @@ static Status read_texts(Reader *r, hid from, bool attribute, hid space, hid typ
 	h5.H5Tset_strpad(mem, variable ? 0 : 1);
 	h5.H5Tset_cset(mem, h5.H5Tget_cset(type));
 	uint64_t made = 0;
+	if (raw) memset(raw, 0, bytes + 1);
 	if (st == ST_OK) {
-		memset(raw, 0, bytes + 1);
 		if (n && (attribute ? h5.H5Aread(from, mem, raw) : h5.H5Dread(from, mem, 0, 0, 0, raw)) < 0) st = h5_bad(r->in, r->path, "the texts cannot be read");
 	}
 	for (; made < n && st == ST_OK; made++) {

@@ -88,7 +88,7 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 	const uint64_t unit = h->text == 'U' ? 4 : 1;
 	const uint64_t n = h->rank ? (uint64_t)h->shape[0] : 1, width = h->letters * unit;
 	if (width && n > s->left / width) return bad(s, s->at, "the file is shorter than its header says");
-	if (n > UINT32_MAX / 2) return bad(s, s->at, "too many texts");
+	if (n > UINT32_MAX / 2 || (!width && n > 1 << 16)) return bad(s, s->at, "too many texts");
 	uint8_t *raw = heap_alloc(c, width + 1);
 	char *text = heap_alloc(c, h->letters * 4 + 1);
 	Value *items = heap_alloc(c, (n + 1) * sizeof *items);
@@ -119,6 +119,7 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 			st = ST_NOMEM;
 			break;
 		}
+		if (made % 4096 == 4095) st = ctx_poll(c, 4096 + h->letters * 512);
 	}
 	if (st == ST_OK) {
 		*out = h->rank ? value_seq(c, V_LIST, (uint32_t)n, items) : value_ref(items[0]);
