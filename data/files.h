@@ -39,6 +39,7 @@ typedef struct Output {
 	char *target, *beside; /* heap */
 	int fd;
 	bool direct;           /* a device or pipe: nothing to rename */
+	bool replaces;         /* there is a file to lose: it goes when the new one is on the disk */
 	Status status;
 	uint8_t *buffer;
 	size_t held;
