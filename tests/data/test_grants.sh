@@ -34,6 +34,8 @@ holds 'the limit on memory' ends 5 'E0901' "$atled" --mem-limit=4M -e "x = load(
 holds 'within the limit' ends 0 '1000000.0' "$atled" --mem-limit=40M -e "x = load(\"$folder/x.npy\"); sum(x)"
 printf 'x = load("%s/none.csv")\ny = reshape(x.a, 2, 2) @ x.b\nf(k) = k * y\ngrad(k -> sum(f(k)))(1.0)\n' "$folder" >"$folder/program.dsl"
 holds 'checking reads nothing' ends 0 '' "$atled" check "$folder/program.dsl"
+printf 'x = load("none.csv")\ny = x.a + nosuchname\n' >"$folder/wrong.dsl"
+holds 'names are checked all the same' ends 3 'no `nosuchname` [E0201]' "$atled" check "$folder/wrong.dsl"
 printf 'a,b\n1,2\n3,4\n' >"$folder/piped.csv"
 holds 'a pipe' ends 0 '[4, 6]' bash -c "sleep 0.2 | cat '$folder/piped.csv' - | '$atled' -e 'x = load(\"/dev/stdin\", format = \"csv\"); [sum(x.a), sum(x.b)]'"
 holds 'a device' ends 0 '1.5' "$atled" -e 'save("/dev/stdout", 1.5, format = "csv")'
