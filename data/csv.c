@@ -313,7 +313,7 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 			st = input_tensor(in, DT_F64, 2, none, &array);
 			if (st == ST_OK) *out = value_tensor(array);
 		} else if (!header && dtype_for(all) != DT_COUNT) st = read_matrix(&t, all, out);
-		else if (t.columns > 100000) st = input_bad(in, "a record of more than 100000 columns");
+		else if (t.columns > 20000) st = input_bad(in, "a record of more than 20000 columns");
 		else {
 			Fields f;
 			fields_init(&f, in->c);
@@ -329,6 +329,7 @@ Status csv_read(Input *in, const Options *o, Value *out) {
 				if (st == ST_OK) fields_add(&f, as, len, column);
 				if (st == ST_OK && f.failed) st = data_no_memory(in->c, in->path, 64);
 				value_unref(name);
+				if (st == ST_OK) st = ctx_poll(in->c, t.columns / 16);
 			}
 			if (st == ST_OK) {
 				*out = fields_record(&f);

@@ -1,6 +1,6 @@
 /* data.c - load, save and what goes with them: which format a file has, what is granted, and the order of opening, reading and closing.
  *
- * Needs: files.h. Guarantees: one file a format; a format is one row of the table below.
+ * Needs: files.h. Guarantees: one file a format; a format is one row of the table below. Texts are UTF-8; a line ends at \n or \r\n.
  */
 #include "data/files.h"
 
@@ -150,6 +150,41 @@ static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 }
 
 /* ---- texts and folders -------------------------------------------------------------------------------------------------------------------------------- */
+
+/* UTF-8, or an error with the line. */
+Status text_read(Input *in, const Options *o, Value *out) {
+	(void)o;
+	char *text;
+	size_t n;
+	Status st = input_text(in, true, &text, &n);
+	if (st != ST_OK) return st;
+	if (memchr(text, 0, n)) st = input_bad_byte(in, strlen(text), "a zero byte: this is no text");
+	else {
+		*out = value_string(in->c, text, n);
+		if (out->kind == V_UNSET) st = data_no_memory(in->c, in->path, n);
+	}
+	input_text_free(in, text);
+	return st;
+}
+
+/* A string, or strings as lines. */
+Status text_write(Output *out, const Options *o, Value v) {
+	(void)o;
+	size_t n;
+	const char *text = string_text(v, &n);
+	if (v.kind == V_STRING) output_add(out, text, n);
+	else if (v.kind == V_LIST || v.kind == V_TUPLE) {
+		for (uint32_t i = 0; i < v.object->n && out->status == ST_OK; i++) {
+			Value item = ((const SeqObject *)v.object)->items[i];
+			if (item.kind != V_STRING) return output_bad(out, "a file of text is written from a string or a list of strings; str(x) makes one");
+			text = string_text(item, &n);
+			output_add(out, text, n);
+			output_str(out, "\n");
+		}
+	} else
+		return output_bad(out, "a file of text is written from a string or a list of strings; str(x) makes one");
+	return out->status;
+}
 
 static Status read_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;

@@ -39,6 +39,7 @@ typedef struct Output {
 	char *target, *beside; /* heap */
 	int fd;
 	bool direct;           /* a device or pipe: nothing to rename */
+	bool replaces;         /* there is a file to lose: it goes when the new one is on the disk */
 	Status status;
 	uint8_t *buffer;
 	size_t held;
@@ -119,7 +120,7 @@ typedef struct Fields {
 	bool failed;
 } Fields;
 void fields_init(Fields *f, Ctx *c);
-void fields_add(Fields *f, const char *name, size_t n, Value v); /* takes v; a second of one name replaces the first */
+void fields_add(Fields *f, const char *name, size_t n, Value v); /* takes v */
 int64_t fields_find(const Fields *f, const char *name, size_t n);
 Value fields_record(Fields *f); /* empties it; V_UNSET when memory failed */
 void fields_free(Fields *f);

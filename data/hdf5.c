@@ -278,8 +278,8 @@ static Status read_texts(Reader *r, hid from, bool attribute, hid space, hid typ
 	h5.H5Tset_strpad(mem, variable ? 0 : 1);
 	h5.H5Tset_cset(mem, h5.H5Tget_cset(type));
 	uint64_t made = 0;
+	if (raw) memset(raw, 0, bytes + 1);
 	if (st == ST_OK) {
-		memset(raw, 0, bytes + 1);
 		if (n && (attribute ? h5.H5Aread(from, mem, raw) : h5.H5Dread(from, mem, 0, 0, 0, raw)) < 0) st = h5_bad(r->in, r->path, "the texts cannot be read");
 	}
 	for (; made < n && st == ST_OK; made++) {
@@ -465,7 +465,7 @@ static Status read_file(Reader *r, const char *path, Value *out) {
 	if (st == ST_OK) {
 		const char *kind = tree_kind(r->c, tree);
 		Atom a;
-		if (kind && !strcmp(kind, "value") && atom_try(r->c, "value", 5, &a) && value_field(tree, a).kind != V_UNSET) *out = value_ref(value_field(tree, a));
+		if (kind && !strcmp(kind, "value") && atom_try(r->c, "value", 5, &a) && value_field(tree, a).kind != V_UNSET) st = tree_in(r->c, r->in->path, value_field(tree, a), out);
 		else st = tree_in(r->c, r->in->path, tree, out);
 	}
 	value_unref(tree);

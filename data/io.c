@@ -1,12 +1,13 @@
 /* io.c - files as bytes: reading at a place, and writing beside a file that is then replaced.
  *
- * Needs: files.h. Guarantees: reads end with an error that names the byte where the file ended; what is written is flushed to the disk before it takes the
+ * Needs: files.h. Guarantees: reads end with an error that names the byte where the file ended; what is written is flushed to the disk before it takes an
  * old file's place, and removed when anything failed. Devices and pipes are read and written as they are.
  */
 #include "data/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,10 @@ static Status read_stream(Input *in) {
 			}
 		}
 		ssize_t got = st == ST_OK ? read(in->fd, at + n, cap - n) : 0;
+		if (got < 0 && errno == EAGAIN) { /* nothing there yet: wait, but hear interrupts */
+			poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, 20);
+			continue;
+		}
 		if (got < 0 && errno == EINTR) continue;
 		if (got < 0) st = input_bad(in, "%s", strerror(errno));
 		if (st != ST_OK) {
@@ -253,7 +258,7 @@ Status output_open(Output *out, Ctx *c, const char *path) {
 	const char *real = resolve(c, path, &made, &bytes);
 	struct stat about;
 	bool there = !stat(real, &about);
-	out->target = there ? realpath(real, NULL) : strdup(real); /* what a link points to is replaced, not the link */
+	out->target = there && S_ISREG(about.st_mode) ? realpath(real, NULL) : strdup(real); /* what a link points to is replaced, not the link */
 	heap_free(c, made, bytes);
 	out->buffer = heap_alloc(c, PIECE);
 	if (!out->target || !out->buffer) return gave_up(out, data_no_memory(c, path, PIECE));
@@ -264,6 +269,7 @@ Status output_open(Output *out, Ctx *c, const char *path) {
 		if (out->fd < 0) return gave_up(out, output_bad(out, "%s", strerror(errno)));
 		return ST_OK;
 	}
+	out->replaces = there && about.st_size;
 	if (there && access(out->target, W_OK)) return gave_up(out, output_bad(out, "%s", strerror(errno)));
 	size_t room = strlen(out->target) + 32;
 	char *beside = heap_alloc(c, room);
@@ -340,8 +346,11 @@ void output_patch(Output *out, uint64_t at, const void *bytes, size_t n) {
 Status output_close(Output *out) {
 	if (out->status == ST_OK) output_flush(out);
 	if (out->status == ST_OK && !out->direct) {
-		if (fsync(out->fd) && errno != EINVAL && errno != ENOSYS) output_bad(out, "%s", strerror(errno));
-		else if (rename(out->beside, out->target)) output_bad(out, "%s", strerror(errno));
+		const bool lost = out->replaces && fsync(out->fd) && errno != EINVAL && errno != ENOSYS;
+		if (lost || close(out->fd)) output_bad(out, "%s", strerror(errno)); /* some file systems tell of a full disk only now */
+		if (!lost) out->fd = -1;
+		if (out->status != ST_OK) {
+		} else if (rename(out->beside, out->target)) output_bad(out, "%s", strerror(errno));
 		else {
 			heap_free(out->c, out->beside, strlen(out->beside) + 1);
 			out->beside = NULL;

@@ -27,13 +27,11 @@ static Status bad(const Stream *s, uint64_t at, const char *what) {
 /* The value behind 'key': in the header's dictionary; NULL when there is none. */
 static const char *value_of(const char *text, const char *key) {
 	const size_t n = strlen(key);
-	for (const char *p = text; (p = strstr(p, key)); p++) {
+	for (const char *p = text; (p = strstr(p, key)); p += n) {
 		if (p == text || (p[-1] != '\'' && p[-1] != '"') || p[n] != p[-1]) continue;
-		p += n + 1;
-		p += strspn(p, " ");
-		if (*p != ':') continue;
-		p++;
-		return p + strspn(p, " ");
+		const char *q = p + n + 1;
+		q += strspn(q, " ");
+		if (*q == ':') return q + 1 + strspn(q + 1, " ");
 	}
 	return NULL;
 }
@@ -90,7 +88,7 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 	const uint64_t unit = h->text == 'U' ? 4 : 1;
 	const uint64_t n = h->rank ? (uint64_t)h->shape[0] : 1, width = h->letters * unit;
 	if (width && n > s->left / width) return bad(s, s->at, "the file is shorter than its header says");
-	if (n > UINT32_MAX / 2) return bad(s, s->at, "too many texts");
+	if (n > UINT32_MAX / 2 || (!width && n > 1 << 16)) return bad(s, s->at, "too many texts");
 	uint8_t *raw = heap_alloc(c, width + 1);
 	char *text = heap_alloc(c, h->letters * 4 + 1);
 	Value *items = heap_alloc(c, (n + 1) * sizeof *items);
@@ -121,6 +119,7 @@ static Status read_texts(Stream *s, const Header *h, Value *out) {
 			st = ST_NOMEM;
 			break;
 		}
+		if (made % 4096 == 4095) st = ctx_poll(c, 4096 + h->letters * 512);
 	}
 	if (st == ST_OK) {
 		*out = h->rank ? value_seq(c, V_LIST, (uint32_t)n, items) : value_ref(items[0]);
@@ -239,30 +238,6 @@ Status npy_read(Input *in, const Options *o, Value *out) {
 
 bool npy_can_hold(Value v) { return v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING; }
 
-struct put_run {
-	void (*put)(void *ud, const void *bytes, size_t n);
-	void *ud;
-	size_t size;
-	Ctx *c;
-	Status st;
-};
-
-static void put_elements(void *ud, int64_t n, char **ptr, const int64_t *stride) {
-	struct put_run *r = ud;
-	if (stride[0] == (int64_t)r->size) { /* in pieces, so that an interrupt is seen */
-		for (int64_t i = 0; i < n && r->st == ST_OK; i += PIECE) {
-			int64_t k = n - i < PIECE ? n - i : PIECE;
-			r->put(r->ud, ptr[0] + i * (int64_t)r->size, (size_t)k * r->size);
-			r->st = ctx_poll(r->c, (uint64_t)k / 8);
-		}
-		return;
-	}
-	for (int64_t i = 0; i < n && r->st == ST_OK; i++) {
-		r->put(r->ud, ptr[0] + i * stride[0], r->size);
-		if (i % 4096 == 4095) r->st = ctx_poll(r->c, 512);
-	}
-}
-
 static uint32_t next_letter(const unsigned char **p, const unsigned char *end) {
 	uint32_t u = *(*p)++;
 	if (u < 0x80) return u;
@@ -330,9 +305,17 @@ Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t 
 		put(ud, value_scalar_bytes(&v), dtype_size(value_dtype(v)));
 		return ST_OK;
 	}
-	struct put_run r = {put, ud, dtype_size(value_dtype(v)), c, ST_OK};
-	if (v.tensor->count) tensor_walk(1, &v.tensor, put_elements, &r);
-	return r.st;
+	Tensor *t = tensor_contiguous(c, v.tensor);
+	if (!t) return ST_NOMEM;
+	const size_t size = dtype_size((Dtype)t->dtype);
+	Status st = ST_OK;
+	for (int64_t i = 0; i < t->count && st == ST_OK; i += PIECE) { /* in pieces, so that an interrupt is seen */
+		const int64_t n = t->count - i < PIECE ? t->count - i : PIECE;
+		put(ud, t->data + i * (int64_t)size, (size_t)n * size);
+		st = ctx_poll(c, (uint64_t)n / 8);
+	}
+	tensor_unref(t);
+	return st;
 }
 
 static void put_output(void *ud, const void *bytes, size_t n) { output_add(ud, bytes, n); }

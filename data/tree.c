@@ -141,7 +141,9 @@ static Status in_value(Ctx *c, const char *path, Value v, Value *out, int depth)
 		for (uint32_t i = 0; i < f.n && st == ST_OK; i++) {
 			char number[16];
 			snprintf(number, sizeof number, "%u", i);
-			int64_t k = fields_find(&f, number, strlen(number));
+			int64_t k = !strcmp(atom_text(c, f.names[i]), number) ? i : fields_find(&f, number, strlen(number)); /* as a rule they are in order */
+			if (i % 1024 == 1023) st = ctx_poll(c, 1024);
+			if (st != ST_OK) break;
 			if (k < 0) st = cannot(c, path, "a list lacks one of its items");
 			else items[i] = f.values[k];
 		}

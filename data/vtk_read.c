@@ -79,7 +79,7 @@ static Status bad(File *f, const XmlNode *n, const char *what) { return xml_bad(
 static bool to_int(XmlText t, int64_t *out) {
 	bool minus = t.n && *t.at == '-';
 	int64_t v = 0;
-	if (t.n == (size_t)minus || !t.at) return false;
+	if (!t.at || t.n == (size_t)minus) return false;
 	for (size_t i = minus; i < t.n; i++)
 		if (t.at[i] < '0' || t.at[i] > '9' || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, t.at[i] - '0', &v)) return false;
 	*out = minus ? -v : v;
@@ -88,6 +88,7 @@ static bool to_int(XmlText t, int64_t *out) {
 
 /* Numbers between blanks; how many there were, at most cap. */
 static uint32_t to_reals(XmlText t, double *out, uint32_t cap) {
+	if (!t.at) return 0;
 	const char *p = t.at, *end = t.at + t.n;
 	uint32_t n = 0;
 	while (n < cap && p < end) {
@@ -169,7 +170,7 @@ static Status read_binary(File *f, const XmlNode *n, Elem e, Bytes *b, Tensor **
 }
 
 static Status read_ascii(File *f, const XmlNode *n, Elem e, Tensor **out) {
-	const char *p = n->text.at, *end = p + n->text.n;
+	const char *p = n->text.at, *end = p + n->text.n; /* set for every element */
 	int64_t count = 0;
 	for (const char *q = p; q < end;) {
 		while (q < end && (unsigned char)*q <= ' ') q++;

@@ -312,7 +312,11 @@ static Av *boxable(Sp *sp, Av *v) {
 		int64_t x;
 		for (uint32_t i = 0; i < 3; i++)
 			if (!av_static_int(sp, v->items[i], &x)) return av_seq(sp, AV_TUPLE, 3, v->items);
-		return v;
+		int64_t ends[3];
+		for (uint32_t i = 0; i < 3; i++) av_static_int(sp, v->items[i], &ends[i]);
+		Value range = value_range(sp->c, ends[0], ends[1], ends[2]);
+		if (range.kind == V_UNSET) ctx_throw(sp->c, ST_NOMEM);
+		return av_dyn(sp, sp_const(sp, range)); /* one leaf: a template has no holes inside a range */
 	}
 	bool same = true;
 	Av **items = ARENA_ARRAY(sp->a, Av *, v->n ? v->n : 1);

@@ -492,6 +492,9 @@ const Builtin *builtin_find(const char *name) {
 
 bool builtin_waits(const Builtin *b) {
 	Dtype d;
+	static const char *const others[] = {"same", "keys", "values", "leaves", "zip", "enumerate", "record"};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(b->name, others[i])) return true;
 	for (const Builtin *k = builtins_array; k->name; k++)
 		if (k == b) return !dtype_from_name(b->name, &d); /* a conversion unboxes, and has a type at once */
 	return false;

@@ -708,7 +708,8 @@ static void check_text(Ctx *c, void *arg) {
 		if (status != ST_OK) {
 			build_regions_close(st.b);
 			/* what depends on values that only a run gives cannot be judged here */
-			if (diag_total(c) > mark && (diag_at(c, diag_total(c) - 1)->code == E_NOT_STATIC || depends)) diag_truncate(c, mark);
+			const char *code = diag_total(c) > mark ? diag_code_id(diag_at(c, diag_total(c) - 1)->code) : "";
+			if (*code && (!strcmp(code, "E0210") || (depends && code[2] >= '3' && code[2] <= '5'))) diag_truncate(c, mark); /* types, derivatives, problems; a wrong name is one */
 			st.sp.env = env;
 			st.sp.depth = 0;
 			st.sp.inlined = NULL;

@@ -1,0 +1,36 @@
+/* data_help.h - what the targets for readers of files share: any bytes, read as a file of some format, give a value or a message. */
+#include "data/data.h"
+
+#include <stdlib.h>
+
+/* libhdf5 loses some memory on damaged files; ours is counted by the context. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
+static int read_bytes(const char *format, const uint8_t *data, size_t size) {
+	static Ctx *c;
+	static int runs;
+	if (c && ++runs % 500 == 0) { /* names stay as long as the context */
+		ctx_free(c);
+		c = NULL;
+	}
+	if (!c) {
+		c = ctx_new(NULL);
+		if (!c) abort();
+		heap_set_limit(c, (size_t)256 << 20);
+	}
+	const size_t before = heap_used(c);
+	Value v = {.kind = V_UNSET};
+	diag_clear(c);
+	ctx_set_time_limit(c, 20);
+	if (__lsan_disable && *format == 'h') __lsan_disable();
+	Status st = data_read_memory(c, format, "some.file", data, size, &v);
+	if (__lsan_enable && *format == 'h') __lsan_enable();
+	if (st == ST_OK && v.kind == V_UNSET) abort();
+	if (st != ST_OK && v.kind != V_UNSET) abort();
+	if (st != ST_OK && !diag_total(c)) abort(); /* a refusal says why */
+	value_unref(v);
+	diag_clear(c);
+	if (heap_used(c) > before + (1 << 20)) abort(); /* something was kept */
+	return 0;
+}

@@ -1,0 +1,6 @@
+/* data_npy.c - any bytes as a file of the format npy. */
+#include "tests/fuzz/data_help.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return read_bytes("npy", data, size); }
