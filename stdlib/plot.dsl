@@ -19,7 +19,7 @@
 #   ynames: their texts; size: (width, height) in inches; dpi: of PNG files; file: ends in .png or .svg.
 #     x = linspace(0.0, 10, 200)
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
-#     plot(x -> x^2, (-1, 1), file = "parabola.svg")
+#     plot(x -> x^2, (-1, 1), title = "y = x^2");
 plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none, style = "", width = 0, marker = "", opacity = 0, n = 500, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   look = (colour = colour, style = style, width = width, marker = marker, opacity = opacity)
   if kind(a) == "record" { _out(_plot_solutions(_given(list(a, b, c, d, e, f, g)), title, xlabel, ylabel, times, look, logx, logy, xlim, ylim, legend, grid, size, dpi), file) } else {

@@ -378,7 +378,10 @@ static PlotStatus add_gif(Film *film, Figure *f, const uint8_t *rgb) {
 PlotStatus film_add(Film *film, Figure *f, double dpi) {
 	if (!film || !f) return PLOT_BAD_ARGUMENT;
 	if (film->status) return plot_fail(f, film->status, "%s", film->error);
-	if (film->written >= film->frames) return plot_fail(f, PLOT_BAD_ARGUMENT, "the film has its %d frames already", film->frames);
+	if (film->written >= film->frames) {
+		snprintf(film->error, sizeof film->error, "the film has its %d frames already", film->frames);
+		return plot_fail(f, film->status = PLOT_BAD_ARGUMENT, "%s", film->error);
+	}
 	if (!film->written) {
 		double width, height;
 		figure_natural_size(f, &width, &height);

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define CELL 15.0
-#define STEP 1.6
-#define LONGEST 3000 /* steps one way */
+#define STEP 1.0
+#define LONGEST 5000 /* steps one way */
 #define SHORTEST 26.0
 
 typedef struct Flow {
