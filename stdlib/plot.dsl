@@ -11,7 +11,7 @@
 #   x, y real vectors of one length; a matrix y gives a curve for each column. plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an interval.
 #   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: in t only curves, in t and x a heat map of the first and profiles at `times`.
 #   NaN and infinite values leave gaps.
-#   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^{2} and u_{xx}.
+#   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
 #   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown", "black", "#rrggbb", or the number of one of the first eight. style: "solid", "dashed",
 #   "dotted", "dashdot", "none". marker: "circle", "square", "diamond", "up", "down", "plus", "cross", "auto". width: of lines, in 1/96 inch. opacity: 0 to 1.
 #   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to), which may be turned around; logx, logy; legend: "auto" (where it covers no data),
