@@ -14,7 +14,7 @@
 #   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
 #   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown", "black", "#rrggbb", or the number of one of the first eight. style: "solid", "dashed",
 #   "dotted", "dashdot", "none". marker: "circle", "square", "diamond", "up", "down", "plus", "cross", "auto". width: of lines, in 1/96 inch. opacity: 0 to 1.
-#   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to), which may be turned around; logx, logy; legend: "auto" (where it covers no data),
+#   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to), which may be turned around, or have none on one side; logx, logy; legend: "auto" (where it covers no data),
 #   "none", "top left", "top right", "bottom left", "bottom right", "outside"; grid; aspect: 1 for equal units; xticks, yticks: places, and xnames,
 #   ynames: their texts; size: (width, height) in inches; dpi: of PNG files; file: ends in .png or .svg.
 #     x = linspace(0.0, 10, 200)
