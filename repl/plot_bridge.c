@@ -126,7 +126,10 @@ static size_t script_length(const char *text, const char *p, bool raised) {
 	if (is_letter(*base) && !is_symbol(base) && base > text && (is_letter(base[-1]) || is_digit(base[-1]) || base[-1] == '_')) {
 		const char *before = base - 1;
 		while (before > text && (*before & 0xc0) == 0x80) before--;
-		if (!is_symbol(before)) return 0; /* a word in snake case */
+		size_t digits = 0;
+		while (is_digit(p[digits])) digits++;
+		bool number = digits && !is_letter(p[digits]) && p[digits] != '_'; /* log_10 */
+		if (!is_symbol(before) && !number) return 0;                       /* a word in snake case */
 	}
 	size_t characters = 0;
 	for (; is_letter(p[n]) || is_digit(p[n]); n++) characters += (p[n] & 0xc0) != 0x80;
