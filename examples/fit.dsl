@@ -21,4 +21,8 @@ print("a = {p.a:.3f} ± {σ[0]:.3f}   k = {p.k:.3f} ± {σ[1]:.3f}   ω = {p.ω:
 
 assert(norm(grad(v -> 0.5 * sum(r(v)^2))(fit.x)) < 1e-3, "not a minimum")
 assert(all(abs(fit.x - [truth.a, truth.k, truth.ω]) < 4σ), "the fit is far from the truth")
-plot(t, model(p, t), y, labels = list("fit", "data"), file = "fit.png", xlabel = "t")
+
+fine = linspace(0.0, 6, 400)
+overlay(
+  plot(fine, model(p, fine), label = "fit"), errorbars(t, y, noise, label = "data", colour = "red", width = 4),
+  xlabel = "t", title = "a = {p.a:.3f}, k = {p.k:.3f}, ω = {p.ω:.3f}", file = "fit.png")

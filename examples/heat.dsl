@@ -30,4 +30,5 @@ for order in (2, 4) {
   print("order {order}: {e1:.2e} -> {e2:.2e}, observed order {observed:.2f}")
   assert(observed > order - 0.2)
 }
-plot(solve(heat(), fd(n = 61)), file = "heat.png")
+
+plot(solve(heat(), fd(n = 61, order = 4)), title = "heat with a conductivity k(u)", file = "heat.png")

@@ -22,4 +22,5 @@ mass(t) = trapz(s.u(t, y), y)
 momentum(t) = trapz(s.u(t, y)^2, y)
 print("mass {mass(0.0):.6f} -> {mass(1.0):.6f}, momentum {momentum(0.0):.6f} -> {momentum(1.0):.6f}")
 assert(abs(mass(1.0) - mass(0.0)) < 1e-5 and abs(momentum(1.0) - momentum(0.0)) < 1e-4)
-plot(s, file = "kdv.png")
+
+heatmap(s, title = "a soliton", file = "kdv.png")

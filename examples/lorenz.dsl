@@ -25,5 +25,6 @@ r = solve(lorenz(; x0 = 1 + 1e-8), adams(), rtol = 1e-10, atol = 1e-12)
 apart(t) = norm([s.x(t) - r.x(t), s.y(t) - r.y(t), s.z(t) - r.z(t)])
 for t in [5.0, 15.0, 25.0] { print("t = {t:2g}: apart by {apart(t):.1e}") }
 assert(apart(25.0) > 100 * 1e-8)
-t = linspace(0, 25, 4000)
-plot(map(s.x, t), map(s.z, t), file = "lorenz.png", title = "Lorenz's attractor", xlabel = "x", ylabel = "z")
+
+t = linspace(0.0, 25, 5000)
+plot3(s.x(t), s.y(t), s.z(t), width = 0.8, xlabel = "x", ylabel = "y", zlabel = "z", title = "Lorenz' attractor", file = "lorenz.png")

@@ -21,4 +21,8 @@ assert(r.value < 1e-4)
 f(s) = apply(net, r.x, [s])[0]
 print("at 0.123: {f(0.123):.4f}, wanted {target(0.123):.4f}; slope {f'(0.123):.3f}, wanted {target'(0.123):.3f}")
 assert(abs(f(0.123) - target(0.123)) < 0.02 and abs(f'(0.123) - target'(0.123)) < 0.2)
-plot(x[.., 0], target(x)[.., 0], apply(net, r.x, x)[.., 0], labels = list("wanted", "learned"), file = "mlp.png")
+
+wide = linspace(-1.5, 1.5, 200)
+overlay(
+  vspan(-1, 1, label = "trained"), plot(wide, target(wide), map(f, wide), labels = list("target", "network")),
+  xlabel = "x", file = "mlp.png")

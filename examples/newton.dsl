@@ -29,5 +29,10 @@ assert(norm(F(p)) < 1e-14)
 root(a) = newton(x -> x^2 - a, 1.0)
 print("d sqrt(a)/da at 2 = {root'(2.0):.12g}")
 assert(abs(root'(2.0) - 0.5/sqrt(2)) < 1e-12)
-a = linspace(0.1, 4, 100)
-plot(a, map(root, a), map(root', a), labels = list("root", "its derivative"), file = "newton.png", xlabel = "a")
+
+# the two curves, and where they meet
+θ = linspace(0.0, 2π, 200)
+u = linspace(0.3, 3, 100)
+overlay(
+  plot(2cos(θ), 2sin(θ), aspect = 1, label = "x^2 + y^2 = 4"), plot(u, 1/u, label = "xy = 1", ylim = (-2.2, 3.4)),
+  scatter([p[0], p[1]], [p[1], p[0]], label = "solutions", colour = "black"), file = "newton.png")

@@ -23,5 +23,6 @@ assert(abs(s.b(1e11) / 0.8333360770334713e-13 - 1) < 1e-5)
 
 # what is created is what was there: a + b + c stays 1
 assert(abs(s.a(1e3) + s.b(1e3) + s.c(1e3) - 1) < 1e-9)
-t = logspace(-5, 11, 300)
-plot(t, map(s.a, t), 1e4map(s.b, t), map(s.c, t), labels = list("a", "1e4 b", "c"), logx = true, file = "robertson.png", xlabel = "t")
+
+τ = logspace(-5, 11, 300)
+semilogx(τ, s.a(τ), 1e4*s.b(τ), s.c(τ), labels = list("a", "10^4 b", "c"), xlabel = "t", title = "Robertson's reaction", file = "robertson.png")

@@ -31,5 +31,10 @@ r(x) = concat(10(x[1..] - x[..-1]^2), 1 - x[..-1])
 b = least_squares(r, zeros(10) - 1.2, steps = 200, tol = 1e-24)
 print("Levenberg-Marquardt: {b.iterations} steps to {b.value:.1e}")
 assert(norm(b.x - 1) < 1e-8)
-(u, v) = (linspace(-2, 2, 201), linspace(-1, 3, 201))
-heatmap(u, v, [log10(rosen([u[i], v[j]]) + 1e-3) for i, j], file = "rosenbrock.png", title = "log10 of the function")
+
+# the valley of two variables, in equal steps of the logarithm
+p = linspace(-1.6, 1.6, 161)
+q = linspace(-0.8, 2, 141)
+overlay(
+  contourf(p, q, (x, y) -> log10(rosen([x, y]) + 1e-3), levels = 12, map = "viridis", zlabel = "log_10 f"),
+  scatter([1.0], [1.0], colour = "red", label = "minimum", width = 9), xlabel = "x_0", ylabel = "x_1", file = "rosenbrock.png")

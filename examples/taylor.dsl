@@ -37,6 +37,8 @@ halley(g, x) = {
 root = halley(x -> x * exp(x) - 1, 0.5)          # Lambert's W(1)
 print("W(1) = {root:.15f}")
 assert(abs(root - 0.567143290409783873) < 1e-15)
-orders = iota(11)
-errors = [abs(sum(c[k] * s^k for k in 0..11 if k <= n) - f(0.3 + s)) for n in 0..11]
-plot(orders, errors, logy = true, file = "taylor.png", xlabel = "order", ylabel = "error of the series")
+
+# how the series closes in on the function
+z = linspace(-2.0, 2, 300)
+partial_sum(n) = map(u -> sum(c[k] * u^k for k in 0..n), z)
+plot(0.3 + z, map(f, 0.3 + z), partial_sum(3), partial_sum(6), partial_sum(11), labels = list("exp(sin x)", "degree 2", "degree 5", "degree 10"), ylim = (0, 4), xlabel = "x", file = "taylor.png")

@@ -23,4 +23,8 @@ total(t) = trapz(ρ(t), x)
 mean_x(t) = trapz(x * ρ(t), x) / total(t)
 print("probability {total(0.0)/sqrt(π):.6f} -> {total(1.0)/sqrt(π):.6f}, mean position {mean_x(0.0):.4f} -> {mean_x(1.0):.4f}")
 assert(abs(total(1.0)/total(0.0) - 1) < 1e-4 and abs(mean_x(1.0) - 1) < 1e-3)
-plot(x, ρ(0.0), ρ(0.5), ρ(1.0), labels = list("t = 0", "t = 0.5", "t = 1"), file = "wave.png", xlabel = "x", ylabel = "|ψ|²")
+
+overlay(
+  plot(x, ρ(0.0), ρ(0.5), ρ(1.0), labels = list("t = 0", "t = 0.5", "t = 1")),
+  scatter(x[.. by 8], density(1.0, x[.. by 8]), label = "exact", colour = "black", width = 6),
+  xlabel = "x", ylabel = "|ψ|^2", file = "wave.png")

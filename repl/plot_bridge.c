@@ -126,7 +126,10 @@ static size_t script_length(const char *text, const char *p, bool raised) {
 	if (is_letter(*base) && !is_symbol(base) && base > text && (is_letter(base[-1]) || is_digit(base[-1]) || base[-1] == '_')) {
 		const char *before = base - 1;
 		while (before > text && (*before & 0xc0) == 0x80) before--;
-		if (!is_symbol(before)) return 0; /* a word in snake case */
+		size_t digits = 0;
+		while (is_digit(p[digits])) digits++;
+		bool number = digits && !is_letter(p[digits]) && p[digits] != '_'; /* log_10 */
+		if (!is_symbol(before) && !number) return 0;                       /* a word in snake case */
 	}
 	size_t characters = 0;
 	for (; is_letter(p[n]) || is_digit(p[n]); n++) characters += (p[n] & 0xc0) != 0x80;
@@ -283,8 +286,9 @@ static Samples samples_field(Drawing *d, const atled_value *series, const char *
 	return s;
 }
 
-/* Two numbers, as a tuple, a list or an array; false when they are not given. */
-static bool pair_field(Drawing *d, const atled_value *record, const char *name, double out[2]) {
+/* Two numbers, as a tuple, a list or an array; false when they are not given. open: one of them may be none, which is
+ * NaN. */
+static bool pair_field(Drawing *d, const atled_value *record, const char *name, bool open, double out[2]) {
 	atled_value *v = atled_value_field(record, name);
 	bool given = v && atled_value_kind(v) != ATLED_NONE, good = false;
 	if (given && atled_value_kind(v) == ATLED_ARRAY) {
@@ -295,7 +299,8 @@ static bool pair_field(Drawing *d, const atled_value *record, const char *name, 
 		good = true;
 		for (size_t i = 0; i < 2; i++) {
 			atled_value *one = atled_value_item(v, i);
-			good = good && one && number_of(one, &out[i]);
+			if (open && one && atled_value_kind(one) == ATLED_NONE) out[i] = NAN;
+			else good = good && one && number_of(one, &out[i]);
 			atled_value_free(one);
 		}
 	}
@@ -424,14 +429,15 @@ static void add_panel(Drawing *d, int panel, const atled_value *record) {
 	for (int a = 0; a < 3 && d->status == ATLED_OK; a++) {
 		add_text(d, panel, record, labels[a], a);
 		if (flag_field(record, logs[a])) want(d, panel_scale(d->figure, panel, (PlotAxis)a, PLOT_LOG));
-		if (pair_field(d, record, limits[a], pair)) want(d, panel_limits(d->figure, panel, (PlotAxis)a, pair[0], pair[1]));
+		if (pair_field(d, record, limits[a], true, pair) && pair[0] == pair[0] && pair[1] == pair[1])
+			want(d, panel_limits(d->figure, panel, (PlotAxis)a, pair[0], pair[1]));
 	}
 	for (int a = 0; a < 2 && d->status == ATLED_OK; a++) add_ticks(d, panel, record, (PlotAxis)a);
 	if (d->status == ATLED_OK) want(d, panel_legend(d->figure, panel, (PlotLegend)word_field(d, record, "legend", "place for a legend", legends, PLOT_LEGEND_AUTO)));
 	if (d->status == ATLED_OK) want(d, panel_map(d->figure, panel, (PlotMap)word_field(d, record, "map", "colour map", maps, PLOT_MAP_AUTO)));
 	if (d->status == ATLED_OK) want(d, panel_grid(d->figure, panel, flag_field(record, "grid")));
 	if (d->status == ATLED_OK) want(d, panel_aspect(d->figure, panel, number_field(record, "aspect", 0)));
-	if (d->status == ATLED_OK && pair_field(d, record, "view", pair)) want(d, panel_view(d->figure, panel, pair[0], pair[1]));
+	if (d->status == ATLED_OK && pair_field(d, record, "view", false, pair)) want(d, panel_view(d->figure, panel, pair[0], pair[1]));
 	atled_value *layers = atled_value_field(record, "layers");
 	for (size_t i = 0; i < atled_value_count(layers) && d->status == ATLED_OK; i++) {
 		atled_value *one = atled_value_item(layers, i);
@@ -439,6 +445,15 @@ static void add_panel(Drawing *d, int panel, const atled_value *record) {
 		atled_value_free(one);
 	}
 	atled_value_free(layers);
+	/* Limits of one side: the other is where the data ends. */
+	for (int a = 0; a < 3 && d->status == ATLED_OK; a++) {
+		double low, high, given[2];
+		if (panel_fixed(d->figure, panel, (PlotAxis)a) || !pair_field(d, record, limits[a], true, given)) continue;
+		if (!panel_reach(d->figure, panel, (PlotAxis)a, &low, &high)) continue;
+		for (int k = 0; k < 2; k++)
+			if (given[k] != given[k] && given[1 - k] == given[1 - k]) given[k] = k ? (high > given[0] ? high : given[0] + 1) : (low < given[1] ? low : given[1] - 1);
+		if (given[0] == given[0]) want(d, panel_limits(d->figure, panel, (PlotAxis)a, given[0], given[1]));
+	}
 }
 
 /* ---- the figure -------------------------------------------------------------------------------------------------- */
@@ -476,7 +491,7 @@ static void open_drawing(Drawing *d, const atled_value *record) {
 		fail(d, ATLED_ERROR, "the panels of a figure do not fit into its rows and columns, at most 16 of each");
 	else if (d->status == ATLED_OK && !(d->figure = figure_new(NULL, (int)rows, (int)cols))) fail(d, ATLED_NOMEM, NULL);
 	if (d->status == ATLED_OK && *title) want(d, figure_title(d->figure, title));
-	if (d->status == ATLED_OK && pair_field(d, record, "size", pair)) want(d, figure_size(d->figure, 96 * pair[0], 96 * pair[1]));
+	if (d->status == ATLED_OK && pair_field(d, record, "size", false, pair)) want(d, figure_size(d->figure, 96 * pair[0], 96 * pair[1]));
 	d->dpi = number_field(record, "dpi", 192);
 	if (!(d->dpi >= 10 && d->dpi <= 2400)) fail(d, ATLED_ERROR, "dpi is a number from 10 to 2400");
 	for (size_t i = 0; i < (size_t)npanels && d->status == ATLED_OK; i++) {

@@ -11,15 +11,15 @@
 #   x, y real vectors of one length; a matrix y gives a curve for each column. plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an interval.
 #   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: in t only curves, in t and x a heat map of the first and profiles at `times`.
 #   NaN and infinite values leave gaps.
-#   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^{2} and u_{xx}.
+#   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
 #   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown", "black", "#rrggbb", or the number of one of the first eight. style: "solid", "dashed",
 #   "dotted", "dashdot", "none". marker: "circle", "square", "diamond", "up", "down", "plus", "cross", "auto". width: of lines, in 1/96 inch. opacity: 0 to 1.
-#   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to), which may be turned around; logx, logy; legend: "auto" (where it covers no data),
+#   Every picture takes: title, xlabel, ylabel; xlim, ylim: pairs (from, to), which may be turned around, or have none on one side; logx, logy; legend: "auto" (where it covers no data),
 #   "none", "top left", "top right", "bottom left", "bottom right", "outside"; grid; aspect: 1 for equal units; xticks, yticks: places, and xnames,
 #   ynames: their texts; size: (width, height) in inches; dpi: of PNG files; file: ends in .png or .svg.
 #     x = linspace(0.0, 10, 200)
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
-#     plot(x -> x^2, (-1, 1), file = "parabola.svg")
+#     plot(x -> x^2, (-1, 1), title = "y = x^2");
 plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none, style = "", width = 0, marker = "", opacity = 0, n = 500, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   look = (colour = colour, style = style, width = width, marker = marker, opacity = opacity)
   if kind(a) == "record" { _out(_plot_solutions(_given(list(a, b, c, d, e, f, g)), title, xlabel, ylabel, times, look, logx, logy, xlim, ylim, legend, grid, size, dpi), file) } else {

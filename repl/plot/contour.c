@@ -317,7 +317,7 @@ static void draw_level_line(void *ud, PlotPoint *at, size_t n, bool closed) {
 	if (!length) return;
 	for (size_t i = 1; i < n; i++) length[i] = length[i - 1] + hypot(at[i].x - at[i - 1].x, at[i].y - at[i - 1].y);
 	double whole = length[n - 1], from = 0, need = l->width + 8;
-	int wanted = l->width > 0 && whole > 4 * need ? (int)plot_max(1, whole / LABEL_EVERY) : 0;
+	int wanted = l->width > 0 && whole > 4 * need + 40 ? (int)plot_max(1, whole / LABEL_EVERY) : 0;
 	for (int k = 0; k < wanted && l->labels < MOST_LABELS; k++) {
 		double low = whole * k / wanted + need, high = whole * (k + 1) / wanted - need, best = 0, where = 0;
 		for (double d = plot_max(low, from + need); d <= high; d += 5) {

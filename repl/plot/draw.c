@@ -481,6 +481,7 @@ static void ink_area(Ink *k, const Prim *p) {
 			top = plot_min(top, p->points[i].y);
 			bottom = plot_max(bottom, p->points[i].y);
 		}
+	if (p->colour.a < 60) return; /* a tint that reaches across the plot leaves no better place */
 	double amount = p->colour.a > 160 ? CELL : CELL * 0.4;
 	for (int row = 0; row < k->down; row++) {
 		double y = k->r->y0 + (row + 0.5) * CELL;

@@ -23,6 +23,7 @@ struct Film {
 	int width, height, failed;  /* failed: an errno */
 	uint8_t *before;            /* the frame before, rgb */
 	uint32_t sequence;          /* of APNG's chunks */
+	uint32_t crc[256];          /* the checksum of each byte */
 	char error[PLOT_ERROR_TEXT];
 	PlotStatus status;
 };
@@ -39,6 +40,10 @@ Film *film_begin(const PlotAllocator *alloc, const char *path, bool gif, int fra
 	if (!film->path) {
 		plot_resize(alloc, film, sizeof *film, 0);
 		return NULL;
+	}
+	for (uint32_t k = 0; k < 256; k++) {
+		film->crc[k] = k;
+		for (int bit = 0; bit < 8; bit++) film->crc[k] = film->crc[k] & 1 ? 0xedb88320u ^ film->crc[k] >> 1 : film->crc[k] >> 1;
 	}
 	film->status = plot_file_open(&film->file, path, film->error, sizeof film->error);
 	return film;
@@ -75,15 +80,8 @@ static void put_be32(uint8_t *at, uint32_t v) {
 	for (int k = 0; k < 4; k++) at[k] = (uint8_t)(v >> (24 - 8 * k));
 }
 
-static uint32_t crc_over(uint32_t crc, const uint8_t *p, size_t n) {
-	static uint32_t table[256];
-	if (!table[1])
-		for (uint32_t k = 0; k < 256; k++) {
-			uint32_t c = k;
-			for (int bit = 0; bit < 8; bit++) c = c & 1 ? 0xedb88320u ^ c >> 1 : c >> 1;
-			table[k] = c;
-		}
-	for (size_t i = 0; i < n; i++) crc = table[(crc ^ p[i]) & 255] ^ crc >> 8;
+static uint32_t crc_over(const Film *film, uint32_t crc, const uint8_t *p, size_t n) {
+	for (size_t i = 0; i < n; i++) crc = film->crc[(crc ^ p[i]) & 255] ^ crc >> 8;
 	return crc;
 }
 
@@ -92,7 +90,7 @@ static void put_chunk(Film *film, const char *kind, const uint8_t *head, size_t 
 	uint8_t size[4], name[4], check[4];
 	memcpy(name, kind, 4);
 	put_be32(size, (uint32_t)(nhead + n));
-	uint32_t crc = crc_over(crc_over(crc_over(0xffffffffu, name, 4), head, nhead), data, n) ^ 0xffffffffu;
+	uint32_t crc = crc_over(film, crc_over(film, crc_over(film, 0xffffffffu, name, 4), head, nhead), data, n) ^ 0xffffffffu;
 	put_be32(check, crc);
 	put_bytes(film, size, 4);
 	put_bytes(film, name, 4);
@@ -378,7 +376,10 @@ static PlotStatus add_gif(Film *film, Figure *f, const uint8_t *rgb) {
 PlotStatus film_add(Film *film, Figure *f, double dpi) {
 	if (!film || !f) return PLOT_BAD_ARGUMENT;
 	if (film->status) return plot_fail(f, film->status, "%s", film->error);
-	if (film->written >= film->frames) return plot_fail(f, PLOT_BAD_ARGUMENT, "the film has its %d frames already", film->frames);
+	if (film->written >= film->frames) {
+		snprintf(film->error, sizeof film->error, "the film has its %d frames already", film->frames);
+		return plot_fail(f, film->status = PLOT_BAD_ARGUMENT, "%s", film->error);
+	}
 	if (!film->written) {
 		double width, height;
 		figure_natural_size(f, &width, &height);

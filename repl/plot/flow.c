@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define CELL 15.0
-#define STEP 1.6
-#define LONGEST 3000 /* steps one way */
+#define STEP 1.0
+#define LONGEST 5000 /* steps one way */
 #define SHORTEST 26.0
 
 typedef struct Flow {
@@ -69,31 +69,43 @@ static int *flow_cell(const Flow *f, PlotPoint p) {
 	return x >= 0 && y >= 0 && x < f->across && y < f->down ? &f->taken[y * f->across + x] : NULL;
 }
 
-/* One way from a point; adds to f->at. */
-static void flow_walk(Flow *f, PlotPoint p, double sign) {
-	int *cell = flow_cell(f, p), since = 0;
+/* One way from a point; adds to f->at. True when the line came back to the point: it is closed. */
+static bool flow_walk(Flow *f, PlotPoint p, double sign) {
+	const PlotPoint start = p;
+	int *cell = flow_cell(f, p), left = -1; /* steps left to close in, once it is in a cell of its own */
+	const int *last = cell;
+	size_t before = 0;
+	int stay = 0;
 	for (int k = 0; k < LONGEST; k++) {
 		PlotPoint a, b;
-		if (!flow_direction(f, p, &a)) return;
+		if (!flow_direction(f, p, &a)) break;
 		PlotPoint middle = {p.x + sign * STEP / 2 * a.x, p.y + sign * STEP / 2 * a.y};
-		if (!flow_direction(f, middle, &b)) return;
-		if (a.x * b.x + a.y * b.y < 0) return; /* it turns back within a step: a sink */
+		if (!flow_direction(f, middle, &b)) break;
+		if (a.x * b.x + a.y * b.y < 0) break; /* it turns back within a step: a sink */
 		p = (PlotPoint){p.x + sign * STEP * b.x, p.y + sign * STEP * b.y};
 		int *next = flow_cell(f, p);
-		if (!next) return;
-		since++;
-		if (next != cell) {
-			if (*next && (*next != f->line || since > 3)) {
-				if (*next != f->line) return;
-				f->at[f->n++] = p; /* its own beginning: close the loop a little and stop */
-				return;
+		if (!next) break;
+		if (k > 8 && hypot(p.x - start.x, p.y - start.y) < STEP) {
+			f->at[f->n++] = start;
+			return true;
+		}
+		if (next != cell && left < 0) {
+			if (*next && *next != f->line) return false;
+			if (*next == f->line) {
+				left = (int)(1.7 * f->cell / STEP);
+				before = f->n;
 			}
 			*next = f->line;
 			cell = next;
-			since = 0;
 		}
+		if (left > 0 && --left == 0) break;
+		stay = next == last ? stay + 1 : 0;
+		last = next;
+		if (stay * STEP > 5 * f->cell) break; /* it winds around a point */
 		f->at[f->n++] = p;
 	}
+	if (left >= 0) f->n = before;
+	return false;
 }
 
 static void flow_line(Flow *f, Scene *s, const PlotItem *it, PlotPoint seed) {
@@ -102,14 +114,14 @@ static void flow_line(Flow *f, Scene *s, const PlotItem *it, PlotPoint seed) {
 	f->line++;
 	*cell = f->line;
 	f->n = 0;
-	flow_walk(f, seed, -1);
+	bool closed = flow_walk(f, seed, -1);
 	for (size_t k = 0; k < f->n / 2; k++) {
 		PlotPoint swap = f->at[k];
 		f->at[k] = f->at[f->n - 1 - k];
 		f->at[f->n - 1 - k] = swap;
 	}
 	f->at[f->n++] = seed;
-	flow_walk(f, seed, 1);
+	if (!closed) flow_walk(f, seed, 1);
 	if ((double)f->n * STEP < SHORTEST) {
 		for (int k = 0; k < f->across * f->down; k++)
 			if (f->taken[k] == f->line) f->taken[k] = 0;

@@ -112,7 +112,7 @@ static void find_x_ticks(const PlotPanel *p, const PlotSpan *span, double width,
 		thin_labels(out, span, width);
 		return;
 	}
-	for (int most = (int)plot_clamp(width / 48, 2, 11); most >= 2; most--) {
+	for (int most = (int)plot_clamp(width / 48, 3, 11); most >= 2; most--) {
 		ticks_find(span, most, out);
 		if (labels_apart(out, span, width)) return;
 	}
@@ -134,7 +134,7 @@ static void find_y_ticks(const PlotPanel *p, const PlotSpan *span, double height
 		}
 		return;
 	}
-	ticks_find(span, (int)plot_clamp(height / 32, 2, 11), out);
+	ticks_find(span, (int)plot_clamp(height / 32, 3, 11), out);
 }
 
 static double widest(const PlotTicks *t) {

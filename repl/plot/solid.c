@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define HEIGHT 0.72
-#define EYE 6.5
+#define EYE 6.5 /* farther away where one looks from above or below, since there lines towards the eye only confuse */
+#define LEAST_EDGE 34.0 /* shorter edges of the box, as seen, have no marks */
 #define MOST_SIDE 150
 #define MESH_MOST 64 /* finer surfaces show no lines */
 #define LABELS 60
@@ -27,6 +28,7 @@ typedef struct Vec {
 typedef struct View {
 	const PanelBox *box;
 	double cos_a, sin_a, cos_e, sin_e;
+	double eye;
 	double scale, cx, cy; /* from the projected box to the plot */
 	PlotRect labels[LABELS];
 	int nlabels;
@@ -42,7 +44,7 @@ static Vec turn(const View *v, Vec p) {
 
 static PlotPoint project(const View *v, Vec p, double *depth) {
 	Vec t = turn(v, p);
-	double w = EYE / (EYE - t.z);
+	double w = v->eye / (v->eye - t.z);
 	if (depth) *depth = t.z;
 	return (PlotPoint){v->cx + v->scale * t.x * w, v->cy - v->scale * t.y * w};
 }
@@ -187,6 +189,7 @@ static void draw_axis(Scene *s, View *v, const PlotPanel *p, int axis, const Plo
 		}
 	}
 	double reach = 0, width_of_edge = hypot(b.x - a.x, b.y - a.y);
+	if (width_of_edge < LEAST_EDGE) return;
 	for (int i = 0; i < ticks->n; i++) {
 		double u = span_place(&v->box->axes.axis[axis], ticks->major[i].at);
 		if (!(u >= -1e-9 && u <= 1 + 1e-9)) continue;
@@ -338,7 +341,7 @@ static void add_points(Pieces *list, const View *v, const PlotItem *it) {
 		if (missing(q)) continue;
 		Piece p = {.n = 1, .fill = c, .width = draw_marker_width(it), .marker = it->marker};
 		p.at[0] = project(v, q, &p.depth);
-		p.width *= EYE / (EYE - p.depth);
+		p.width *= v->eye / (v->eye - p.depth);
 		p.depth += 2e-3;
 		if (it->more.c) p.fill = map[plot_map_index(&v->box->axes.axis[PLOT_Z], it->more.c[i])];
 		add_piece(list, &p);
@@ -368,13 +371,14 @@ void solid_draw(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	PlotTicks *ticks = plot_take(&s->arena, 3, sizeof *ticks);
 	if (!v || !ticks) return;
 	*v = (View){.box = box, .cos_a = cos(azimuth), .sin_a = sin(azimuth), .cos_e = cos(elevation), .sin_e = sin(elevation)};
+	v->eye = EYE + 600 * plot_max(fabs(v->sin_e) - 0.9, 0);
 	fit_view(v);
 	for (int a = 0; a < 3; a++) {
 		Vec from, to, outward;
 		axis_edge(v, a, &from, &to, &outward);
 		PlotPoint q = project(v, from, NULL), r = project(v, to, NULL);
 		double length = hypot(r.x - q.x, r.y - q.y);
-		ticks_find(&box->axes.axis[a], (int)plot_clamp(length / 30, 2, 7), &ticks[a]);
+		ticks_find(&box->axes.axis[a], (int)plot_clamp(length / 30, 3, 7), &ticks[a]);
 	}
 	draw_panes(s, v, ticks);
 	PlotArena arena = {s->arena.alloc, NULL, false};

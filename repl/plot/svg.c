@@ -81,9 +81,23 @@ static void write_line(PlotBuffer *b, const Prim *p) {
 	plot_puts(b, "/>\n");
 }
 
+/* The line that follows a polygon around its own corners, which one element can draw as well; else NULL. */
+static const Prim *edge_of(const Prim *p) {
+	const Prim *q = p->next;
+	if (!q || q->kind != PRIM_LINE || q->clip_number != p->clip_number || q->n != p->n + 1 || q->dash > PLOT_SOLID) return NULL;
+	if (memcmp(q->points, p->points, p->n * sizeof *p->points) || memcmp(&q->points[p->n], p->points, sizeof *p->points)) return NULL;
+	return q;
+}
+
 /* One ring or several, each closed; holes are where two of them lie over each other. */
-static void write_polygon(PlotBuffer *b, const Prim *p) {
-	plot_puts(b, "<path stroke=\"none\" fill-rule=\"evenodd\"");
+static void write_polygon(PlotBuffer *b, const Prim *p, const Prim *edge) {
+	plot_puts(b, "<path");
+	if (edge) {
+		put_colour(b, "stroke", edge->colour);
+		put_attribute(b, "stroke-width", edge->size, 2);
+	} else {
+		plot_puts(b, " fill-rule=\"evenodd\"");
+	}
 	put_colour(b, "fill", p->colour);
 	plot_puts(b, " d=\"");
 	bool start = true;
@@ -269,7 +283,12 @@ void svg_write(const Scene *s, PlotBuffer *b) {
 		}
 		switch (p->kind) {
 		case PRIM_LINE: write_line(b, p); break;
-		case PRIM_POLYGON: write_polygon(b, p); break;
+		case PRIM_POLYGON: {
+			const Prim *edge = edge_of(p);
+			write_polygon(b, p, edge);
+			if (edge) p = edge;
+			break;
+		}
 		case PRIM_MARKERS: write_markers(b, p); break;
 		case PRIM_TEXT: write_text(b, p); break;
 		case PRIM_IMAGE: write_image(b, p); break;

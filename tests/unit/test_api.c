@@ -750,6 +750,10 @@ static void test_native(T *t) {
 	CHECK(t, atled_compile(t->x, "pair(x -> error(\"inner\"))", ATLED_ZERO, "n") == ATLED_ERROR &&
 	             strstr(atled_last_error(t->x)->message, "inner"));
 	CHECK(t, atled_define_native(t->x, "1x", native_pair, NULL) == ATLED_MISUSE);
+	/* What the library needs of the program around it is asked for by name, and missing here. */
+	CHECK(t, atled_eval(t->x, "plot([1, 2])", ATLED_ZERO, "test", NULL) == ATLED_ERROR);
+	const atled_error *missing = atled_last_error(t->x);
+	CHECK(t, missing && !strcmp(missing->code, "E0803") && strstr(missing->message, "of the program around it"));
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,2 @@
+#! error E0803 2:1-2:43 "a picture's file ends in .svg or .png"
+plot([1, 2], [1, 2], file = "picture.jpg")
