@@ -23,8 +23,10 @@ print("   ".join(f"{n} = {v:.3f} ± {s:.3f}" for n, v, s in zip("akω", fit.x, s
 
 assert np.linalg.norm(J.T @ r(fit.x)) < 1e-3
 assert all(abs(fit.x - truth) < 4 * sigma)
-plt.plot(t, model(fit.x, t), label="fit")
-plt.plot(t, y, label="data")
+fine = np.linspace(0, 6, 400)
+plt.plot(fine, model(fit.x, fine), label="fit")
+plt.errorbar(t, y, noise, fmt="o", ms=3, color="tab:red", label="data")
 plt.legend()
 plt.xlabel("t")
+plt.title("a = {:.3f}, k = {:.3f}, ω = {:.3f}".format(*fit.x))
 plt.savefig("fit.png")

@@ -38,6 +38,12 @@ for order in (2, 4):
     observed = np.log2(e1 / e2)
     print(f"order {order}: {e1:.2e} -> {e2:.2e}, observed order {observed:.2f}")
     assert observed > order - 0.2
-x, u = solve(61, 2)
-plt.pcolormesh(np.linspace(0, 0.5, 101), x, u(np.linspace(0, 0.5, 101)))
+x, u = solve(61, 4)
+t = np.linspace(0, 0.5, 101)
+figure, (left, right) = plt.subplots(1, 2)
+figure.suptitle("heat with a conductivity k(u)")
+figure.colorbar(left.pcolormesh(t, x, u(t)))
+for s in [0.125, 0.25, 0.5]:
+    right.plot(x, u(s), label=f"t = {s}")
+right.legend()
 plt.savefig("heat.png")

@@ -32,4 +32,8 @@ print(f"mass {mass(0.0):.6f} -> {mass(1.0):.6f}, momentum {momentum(0.0):.6f} ->
 assert abs(mass(1.0) - mass(0.0)) < 1e-5 and abs(momentum(1.0) - momentum(0.0)) < 1e-4
 t = np.linspace(0, 1, 101)
 plt.pcolormesh(t, z, np.array([u(s, z) for s in t]).T)
+plt.colorbar()
+plt.title("a soliton")
+plt.xlabel("t")
+plt.ylabel("x")
 plt.savefig("kdv.png")

@@ -22,9 +22,7 @@ apart = lambda t: np.linalg.norm(s(t) - r(t))
 for t in [5.0, 15.0, 25.0]:
     print(f"t = {t:2g}: apart by {apart(t):.1e}")
 assert apart(25.0) > 100 * 1e-8
-t = np.linspace(0, 25, 4000)
-plt.plot(s(t)[0], s(t)[2])
-plt.title("Lorenz's attractor")
-plt.xlabel("x")
-plt.ylabel("z")
+axes = plt.axes(projection="3d")
+axes.plot(*s(np.linspace(0, 25, 5000)), lw=0.8)
+axes.set(xlabel="x", ylabel="y", zlabel="z", title="Lorenz' attractor")
 plt.savefig("lorenz.png")

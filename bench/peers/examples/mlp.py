@@ -35,7 +35,10 @@ assert r.fun < 1e-4
 f = lambda s: apply(back(r.x), jnp.array([s]))[0]
 print(f"at 0.123: {f(0.123):.4f}, wanted {target(0.123):.4f}; slope {jax.grad(f)(0.123):.3f}, wanted {jax.grad(target)(0.123):.3f}")
 assert abs(f(0.123) - target(0.123)) < 0.02 and abs(jax.grad(f)(0.123) - jax.grad(target)(0.123)) < 0.2
-plt.plot(x, target(x), label="wanted")
-plt.plot(x, apply(back(r.x), x), label="learned")
+wide = jnp.linspace(-1.5, 1.5, 200)
+plt.axvspan(-1, 1, alpha=0.2, label="trained")
+plt.plot(wide, target(wide), label="target")
+plt.plot(wide, jax.vmap(f)(wide), label="network")
 plt.legend()
+plt.xlabel("x")
 plt.savefig("mlp.png")

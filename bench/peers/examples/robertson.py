@@ -21,10 +21,9 @@ print(f"{len(r.t)} steps, {r.njev} Jacobians")
 assert abs(s(1e11)[0] / 0.2083340149701255e-7 - 1) < 1e-5
 assert abs(s(1e11)[1] / 0.8333360770334713e-13 - 1) < 1e-5
 assert abs(sum(s(1e3)) - 1) < 1e-9
-t = np.logspace(-5, 11, 300)
-plt.semilogx(t, s(t)[0], label="a")
-plt.semilogx(t, 1e4 * s(t)[1], label="1e4 b")
-plt.semilogx(t, s(t)[2], label="c")
+tau = np.logspace(-5, 11, 300)
+plt.semilogx(tau, (s(tau) * [[1], [1e4], [1]]).T, label=["a", "10⁴ b", "c"])
 plt.legend()
 plt.xlabel("t")
+plt.title("Robertson's reaction")
 plt.savefig("robertson.png")

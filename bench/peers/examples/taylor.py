@@ -39,8 +39,11 @@ def halley(g, x):
 root = halley(lambda x: x * jnp.exp(x) - 1, 0.5)
 print(f"W(1) = {root:.15f}")
 assert abs(root - 0.567143290409783873) < 1e-15
-errors = [abs(sum(c[k] * s**k for k in range(n + 1)) - f(0.3 + s)) for n in range(11)]
-plt.semilogy(range(11), errors)
-plt.xlabel("order")
-plt.ylabel("error of the series")
+z = jnp.linspace(-2, 2, 300)
+plt.plot(0.3 + z, f(0.3 + z), label="exp(sin x)")
+for n in (2, 5, 10):
+    plt.plot(0.3 + z, sum(c[k] * z**k for k in range(n + 1)), label=f"degree {n}")
+plt.ylim(0, 4)
+plt.legend()
+plt.xlabel("x")
 plt.savefig("taylor.png")

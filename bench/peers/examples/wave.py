@@ -26,6 +26,7 @@ print(f"probability {total(0.0) / np.sqrt(np.pi):.6f} -> {total(1.0) / np.sqrt(n
 assert abs(total(1.0) / total(0.0) - 1) < 1e-4 and abs(mean_x(1.0) - 1) < 1e-3
 for t in [0.0, 0.5, 1.0]:
     plt.plot(x, rho(t, x), label=f"t = {t:g}")
+plt.scatter(x[::8], density(1.0, x[::8]), color="black", s=9, label="exact")
 plt.legend()
 plt.xlabel("x")
 plt.ylabel("|ψ|²")
