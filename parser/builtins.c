@@ -210,6 +210,7 @@ static BUILTIN(reshape) {
 
 static BUILTIN(transpose) {
 	UNUSED;
+	if (av_is_sparse(sp->c, call->args[0]) && call->n == 1) return sp_call_library(sp, strcmp(self->name, "adjoint") ? "_sparse_transpose" : "_sparse_adjoint", 1, call->args, call->span);
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "transpose");
 	uint32_t rank = ty(sp, x->ref)->rank, n = 0;
 	int64_t given[MAX_RANK];
@@ -350,6 +351,10 @@ static BUILTIN(reduce) {
 		for (uint32_t i = 1; i < call->n; i++) v = sp_elementwise(sp, is_max ? OP_MAX : OP_MIN, 2, (Av *[]){v, call->args[i]}, call->span);
 		return v;
 	}
+	if (av_is_sparse(sp->c, call->args[0]) && self->op == OP_REDUCE_SUM) {
+		Av *axis = call_named(call, "axis", sp->c);
+		return sp_call_library(sp, "_sparse_sum", 2, (Av *[]){call->args[0], axis ? axis : av_none(sp)}, call->span);
+	}
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	Ref r = x->ref;
 	if (logical && ty(sp, r)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, call->spans[0], "`%s` takes conditions, not %s", self->name, sp_type_text(sp, x));
@@ -400,6 +405,7 @@ static BUILTIN(cumulative) {
 
 static BUILTIN(sorting) {
 	UNUSED;
+	if (!strcmp(self->name, "sort") && sp_is_texts(call->args[0])) return sp_sort_texts(sp, call);
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	int rank = ty(sp, x->ref)->rank;
 	if (rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
@@ -610,7 +616,7 @@ const Builtin builtins_array[] = {
 	{.name = "full", .min_args = 1, .max_args = -1, .named = "dtype", .run = filled, .doc = "full(x, n, m, ...; dtype): array with every element x"},
 	{.name = "iota", .min_args = 1, .max_args = 1, .run = iota, .doc = "iota(n): i64[n], the numbers 0 .. n-1"},
 	{.name = "collect", .min_args = 1, .max_args = 1, .run = collect, .doc = "collect(r): a range as a vector"},
-	{.name = "len", .min_args = 1, .max_args = 1, .run = len, .doc = "len(x): number of rows of an array, items of a tuple, list or record, characters of a text"},
+	{.name = "len", .min_args = 1, .max_args = 1, .run = len, .quick = quick_len, .doc = "len(x): number of rows of an array, items of a tuple, list or record, characters of a text"},
 	{.name = "shape", .min_args = 1, .max_args = 1, .run = shape, .doc = "shape(x): tuple of lengths"},
 	{.name = "size", .min_args = 1, .max_args = 1, .run = shape, .doc = "size(x): number of elements"},
 	{.name = "rank", .min_args = 1, .max_args = 1, .run = shape, .doc = "rank(x): number of axes"},
@@ -632,7 +638,7 @@ const Builtin builtins_array[] = {
 	{.name = "argmin", .min_args = 1, .max_args = 1, .named = "axis", .run = argmax, .doc = "argmin(x; axis): index of the first smallest element"},
 	{.name = "cumsum", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMSUM, .doc = "cumsum(x; axis = 0, reverse = false): running sum"},
 	{.name = "cumprod", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMPROD, .doc = "cumprod(x; axis = 0, reverse = false): running product"},
-	{.name = "sort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "sort(x; axis = -1, descending = false): stable, NaN last"},
+	{.name = "sort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "sort(x; axis = -1, descending = false): stable, NaN last; a list of texts in the order of their characters"},
 	{.name = "argsort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "argsort(x; axis = -1, descending = false): the permutation that sorts"},
 	{.name = "findall", .min_args = 1, .max_args = 1, .run = nonzero, .doc = "findall(c): indices where a vector of conditions is true"},
 	{.name = "cholesky", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_CHOLESKY, .doc = "cholesky(A): lower L with L L' = A"},
