@@ -23,6 +23,11 @@ static BUILTIN(elementwise) {
 	return sp_elementwise(sp, self->op, call->n, call->args, call->span);
 }
 
+static BUILTIN(rounding) {
+	if (call->n == 2) return sp_call_library(sp, "_round_to", 2, call->args, call->span);
+	return elementwise(sp, self, ncaptured, captured, call);
+}
+
 static BUILTIN(where) {
 	UNUSED;
 	Av *c = sp_want_array(sp, call->args[0], call->spans[0], "where"), *x = sp_want_array(sp, call->args[1], call->spans[1], "where"),
@@ -579,7 +584,7 @@ const Builtin builtins_array[] = {
 	EW("abs", OP_ABS, "abs(x): absolute value; of a complex number its modulus; derivative at 0 is 0"),
 	EW("sign", OP_SIGN, "sign(x): -1, 0 or 1"),
 	EW("floor", OP_FLOOR, "floor(x): largest whole number not above x"),
-	EW("round", OP_ROUND, "round(x): nearest whole number, ties to even"),
+	{.name = "round", .min_args = 1, .max_args = 2, .run = rounding, .op = OP_ROUND, .doc = "round(x): nearest whole number, ties to even; round(x, n): to n decimal places"},
 	EW("sqrt", OP_SQRT, "sqrt(x): square root; of a negative real number NaN"),
 	EW("cbrt", OP_CBRT, "cbrt(x): real cube root"),
 	EW("exp", OP_EXP, "exp(x): exponential"),

@@ -1,7 +1,7 @@
 # arrays.dsl - everyday arrays: making, moving, joining, taking apart, searching, sets, and what runs along an axis.
 #
 # `axis` counts from 0, negative numbers from the last axis; it must be known before the program runs. Where nothing else is said, lengths may depend on
-# values, derivatives are those of the elements that are moved, and everything works under map.
+# values, and derivatives are those of the elements that are moved. Under map the lengths of results may not differ from lane to lane.
 
 # ---- making arrays
 
@@ -365,7 +365,9 @@ histogram(x, bins = 10; range = none, weights = none, density = false) = {
   m = len(edges) - 1
   k = where(v == edges[m], m - 1, searchsorted(edges, v) - 1)
   inside = (v >= edges[0]) and (v <= edges[m])
-  n = if kind(weights) == "none" { bincount(k[inside]; n = m) } else { bincount(k[inside]; weights = ravel(weights)[inside], n = m) }
+  w = if kind(weights) == "none" { i64(inside) } else { where(inside, ravel(weights), 0) }
+  n = sum(w[..0]) + zeros(m; dtype = i64)
+  n[clamp(k, 0, m - 1)] += w
   (if _known(density, "density") { n / (sum(n) * (edges[1..] - edges[..-1])) } else { n }, edges)
 }
 
