@@ -555,7 +555,9 @@ FUNCTION(number_of) {
 		const char *why;
 		if (read_number(chunk_of(v), d, result, &why)) return ST_OK;
 		const Chunk s = chunk_of(v);
-		return refuse(c, result, "cannot read \"%.*s\"%s as %s%s", s.n > 60 ? 60 : (int)s.n, s.at, s.n > 60 ? "..." : "", dtype_name(d), why);
+		size_t shown = 0; /* the beginning of a long one, by whole characters */
+		while (shown < s.n && shown < 60) shown += char_bytes(s.at + shown, s.at + s.n);
+		return refuse(c, result, "cannot read \"%.*s%s\" as %s%s", (int)shown, s.at, shown < s.n ? "..." : "", dtype_name(d), why);
 	}
 	if (!value_is_array(v) || (dtype_is_complex(value_dtype(v)) && !dtype_is_complex(d) && d != DT_BOOL)) return refuse(c, result, "this value does not become %s", dtype_name(d));
 	Tensor *from = value_to_tensor(c, v), *to = from ? tensor_new(c, d, from->rank, from->shape) : NULL;
