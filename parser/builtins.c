@@ -23,11 +23,6 @@ static BUILTIN(elementwise) {
 	return sp_elementwise(sp, self->op, call->n, call->args, call->span);
 }
 
-static BUILTIN(rounding) {
-	if (call->n == 2) return sp_call_library(sp, "_round_to", 2, call->args, call->span);
-	return elementwise(sp, self, ncaptured, captured, call);
-}
-
 static BUILTIN(where) {
 	UNUSED;
 	Av *c = sp_want_array(sp, call->args[0], call->spans[0], "where"), *x = sp_want_array(sp, call->args[1], call->spans[1], "where"),
@@ -59,6 +54,11 @@ static BUILTIN(convert) {
 		sp_throw(sp);
 	}
 	return av_array(sp, build_convert(sp->b, x->ref, d));
+}
+
+static BUILTIN(rounding) {
+	if (call->n == 2) return sp_call_library(sp, "_round_to", 2, call->args, call->span);
+	return elementwise(sp, self, ncaptured, captured, call);
 }
 
 /* ---- shapes --------------------------------------------------------------------------------------------------------------------------------- */
