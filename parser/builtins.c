@@ -135,6 +135,7 @@ static BUILTIN(collect) {
 static BUILTIN(len) {
 	UNUSED;
 	Av *x = call->args[0];
+	if (av_is_sparse(sp->c, x)) return sp_call_library(sp, "_sparse_shape", 1, call->args, call->span)->items[0];
 	if (x->kind == AV_TUPLE || x->kind == AV_LIST || x->kind == AV_RECORD) return av_int(sp, x->n);
 	if (x->kind == AV_STRING) return av_int(sp, text_length(atom_text(sp->c, x->text), atom_length(sp->c, x->text)));
 	if (x->kind == AV_DYN) return av_array(sp, sp_scalar(sp, sp_call_dynamic(sp, av_builtin(sp, "len", 0, NULL), 1, &x, call->span), DT_I64, call->span, "a length"));
@@ -145,7 +146,11 @@ static BUILTIN(len) {
 
 static BUILTIN(shape) {
 	UNUSED;
-	if (av_is_sparse(sp->c, call->args[0]) && !strcmp(self->name, "shape")) return sp_call_library(sp, "_sparse_shape", 1, call->args, call->span);
+	if (av_is_sparse(sp->c, call->args[0])) {
+		if (self->name[0] == 'r') return av_int(sp, 2);
+		Av *both = sp_call_library(sp, "_sparse_shape", 1, call->args, call->span);
+		return strcmp(self->name, "size") ? both : sp_elementwise(sp, OP_MUL, 2, both->items, call->span);
+	}
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	Type t = *ty(sp, x->ref);
 	if (self->name[0] == 'r') return av_int(sp, t.rank);
@@ -161,7 +166,9 @@ static BUILTIN(shape) {
 
 static BUILTIN(dtype_name_of) {
 	UNUSED;
-	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "dtype");
+	Av *x = call->args[0];
+	if (av_is_sparse(sp->c, x)) x = av_field(x, atom(sp->c, "values"));
+	x = sp_want_array(sp, x, call->spans[0], "dtype");
 	return av_string(sp, dtype_name((Dtype)ty(sp, x->ref)->dtype));
 }
 

@@ -649,7 +649,7 @@ bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args
 	if (n != 1) return false;
 	const Value v = args[0];
 	if (v.kind == V_STRING) *result = value_i64(char_count(chunk_of(v)));
-	else if (v.kind == V_LIST || v.kind == V_TUPLE || v.kind == V_RECORD) *result = value_i64(v.object->n);
+	else if (v.kind == V_LIST || v.kind == V_TUPLE) *result = value_i64(v.object->n);
 	else if (v.kind == V_TENSOR && v.tensor->rank) *result = value_i64(v.tensor->shape[0]);
 	else return false;
 	return true;

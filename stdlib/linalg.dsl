@@ -13,7 +13,7 @@ linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else {
   _with_factors(A, F, p, _right_side(A, b))
 }
 _with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
-# inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
+# inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
 inv(A) = linsolve(A, eye(len(A)))
 # lu(A): (L, U, p) with A[p] = L U

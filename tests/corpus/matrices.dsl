@@ -154,3 +154,5 @@ dense(transpose(1im * R))    #~ 1im * transpose(D)
 dense(matrix_power(P, 3))    #~ dense(P) @ dense(P) @ dense(P)
 grad(v -> sum(sparse([0, 1], [1, 0], v, 2, 2)[0, ..]^2))([3.0, 4])   #~ [6, 0]
 kron([1, 2; 3, 4], [1, 2])   #> [[1, 2, 2, 4], [3, 6, 4, 8]]
+(len(R), size(R), rank(R), dtype(R)) #> (3, 12, 2, "f64")
+inv(P)                       #~ inv(dense(P))
