@@ -781,14 +781,17 @@ const char *diag_nearest(const char *name, const char *const *candidates, size_t
 	uint32_t na = characters(name, a);
 	if (!na || na > NAME_MOST) return NULL;
 	const char *nearest = NULL;
-	uint32_t least = na / 3 + 2;
+	const uint32_t most = na / 3 + 2;
+	uint32_t least = 2 * most;
 	for (size_t i = 0; i < n; i++) {
 		if (!candidates[i]) continue;
 		uint32_t nb = characters(candidates[i], b);
-		if (nb > NAME_MOST || nb >= na + least || na >= nb + least) continue;
+		if (nb > NAME_MOST || nb >= na + most || na >= nb + most) continue;
 		uint32_t distance = edit_distance(a, na, b, nb);
-		if (distance < least && distance < (na > nb ? na : nb)) {
-			least = distance;
+		/* of names equally far the one that begins alike: few slips are made there */
+		uint32_t rank = 2 * distance + (a[0] != b[0]);
+		if (distance < most && rank < least && distance < (na > nb ? na : nb)) {
+			least = rank;
 			nearest = candidates[i];
 		}
 	}

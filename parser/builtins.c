@@ -94,6 +94,11 @@ static BUILTIN(convert) {
 	return av_array(sp, build_convert(sp->b, x->ref, d));
 }
 
+static BUILTIN(rounding) {
+	if (call->n == 2) return sp_call_library(sp, "_round_to", 2, call->args, call->span);
+	return elementwise(sp, self, ncaptured, captured, call);
+}
+
 /* ---- shapes --------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Dims from arguments: integers, or one tuple or vector of them. */
@@ -168,6 +173,7 @@ static BUILTIN(collect) {
 static BUILTIN(len) {
 	UNUSED;
 	Av *x = call->args[0];
+	if (av_is_sparse(sp->c, x)) return sp_call_library(sp, "_sparse_shape", 1, call->args, call->span)->items[0];
 	if (x->kind == AV_TUPLE || x->kind == AV_LIST || x->kind == AV_RECORD) return av_int(sp, x->n);
 	if (x->kind == AV_STRING) return av_int(sp, text_length(atom_text(sp->c, x->text), atom_length(sp->c, x->text)));
 	if (x->kind == AV_DYN) return av_array(sp, sp_scalar(sp, sp_call_dynamic(sp, av_builtin(sp, "len", 0, NULL), 1, &x, call->span), DT_I64, call->span, "a length"));
@@ -178,7 +184,11 @@ static BUILTIN(len) {
 
 static BUILTIN(shape) {
 	UNUSED;
-	if (av_is_sparse(sp->c, call->args[0]) && !strcmp(self->name, "shape")) return sp_call_library(sp, "_sparse_shape", 1, call->args, call->span);
+	if (av_is_sparse(sp->c, call->args[0])) {
+		if (self->name[0] == 'r') return av_int(sp, 2);
+		Av *both = sp_call_library(sp, "_sparse_shape", 1, call->args, call->span);
+		return strcmp(self->name, "size") ? both : sp_elementwise(sp, OP_MUL, 2, both->items, call->span);
+	}
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	Type t = *ty(sp, x->ref);
 	if (self->name[0] == 'r') return av_int(sp, t.rank);
@@ -194,7 +204,9 @@ static BUILTIN(shape) {
 
 static BUILTIN(dtype_name_of) {
 	UNUSED;
-	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "dtype");
+	Av *x = call->args[0];
+	if (av_is_sparse(sp->c, x)) x = av_field(x, atom(sp->c, "values"));
+	x = sp_want_array(sp, x, call->spans[0], "dtype");
 	return av_string(sp, dtype_name((Dtype)ty(sp, x->ref)->dtype));
 }
 
@@ -248,6 +260,7 @@ static BUILTIN(reshape) {
 
 static BUILTIN(transpose) {
 	UNUSED;
+	if (av_is_sparse(sp->c, call->args[0]) && call->n == 1) return sp_call_library(sp, strcmp(self->name, "adjoint") ? "_sparse_transpose" : "_sparse_adjoint", 1, call->args, call->span);
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "transpose");
 	uint32_t rank = ty(sp, x->ref)->rank, n = 0;
 	int64_t given[MAX_RANK];
@@ -388,6 +401,10 @@ static BUILTIN(reduce) {
 		for (uint32_t i = 1; i < call->n; i++) v = sp_elementwise(sp, is_max ? OP_MAX : OP_MIN, 2, (Av *[]){v, call->args[i]}, call->span);
 		return v;
 	}
+	if (av_is_sparse(sp->c, call->args[0]) && self->op == OP_REDUCE_SUM) {
+		Av *axis = call_named(call, "axis", sp->c);
+		return sp_call_library(sp, "_sparse_sum", 2, (Av *[]){call->args[0], axis ? axis : av_none(sp)}, call->span);
+	}
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	Ref r = x->ref;
 	if (logical && ty(sp, r)->dtype != DT_BOOL) sp_fail(sp, E_TYPE, call->spans[0], "`%s` takes conditions, not %s", self->name, sp_type_text(sp, x));
@@ -438,6 +455,7 @@ static BUILTIN(cumulative) {
 
 static BUILTIN(sorting) {
 	UNUSED;
+	if (!strcmp(self->name, "sort") && sp_is_texts(call->args[0])) return sp_sort_texts(sp, call);
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], self->name);
 	int rank = ty(sp, x->ref)->rank;
 	if (rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
@@ -611,7 +629,7 @@ const Builtin builtins_array[] = {
 	EW("abs", OP_ABS, "abs(x): absolute value; of a complex number its modulus; derivative at 0 is 0"),
 	EW("sign", OP_SIGN, "sign(x): -1, 0 or 1"),
 	EW("floor", OP_FLOOR, "floor(x): largest whole number not above x"),
-	EW("round", OP_ROUND, "round(x): nearest whole number, ties to even"),
+	{.name = "round", .min_args = 1, .max_args = 2, .run = rounding, .op = OP_ROUND, .doc = "round(x): nearest whole number, ties to even; round(x, n): to n decimal places"},
 	EW("sqrt", OP_SQRT, "sqrt(x): square root; of a negative real number NaN"),
 	EW("cbrt", OP_CBRT, "cbrt(x): real cube root"),
 	EW("exp", OP_EXP, "exp(x): exponential"),
@@ -649,7 +667,7 @@ const Builtin builtins_array[] = {
 	{.name = "full", .min_args = 1, .max_args = -1, .named = "dtype", .run = filled, .doc = "full(x, n, m, ...; dtype): array with every element x"},
 	{.name = "iota", .min_args = 1, .max_args = 1, .run = iota, .doc = "iota(n): i64[n], the numbers 0 .. n-1"},
 	{.name = "collect", .min_args = 1, .max_args = 1, .run = collect, .doc = "collect(r): a range as a vector"},
-	{.name = "len", .min_args = 1, .max_args = 1, .run = len, .doc = "len(x): number of rows of an array, items of a tuple, list or record, characters of a text"},
+	{.name = "len", .min_args = 1, .max_args = 1, .run = len, .quick = quick_len, .doc = "len(x): number of rows of an array, items of a tuple, list or record, characters of a text"},
 	{.name = "shape", .min_args = 1, .max_args = 1, .run = shape, .doc = "shape(x): tuple of lengths"},
 	{.name = "size", .min_args = 1, .max_args = 1, .run = shape, .doc = "size(x): number of elements"},
 	{.name = "rank", .min_args = 1, .max_args = 1, .run = shape, .doc = "rank(x): number of axes"},
@@ -671,7 +689,7 @@ const Builtin builtins_array[] = {
 	{.name = "argmin", .min_args = 1, .max_args = 1, .named = "axis", .run = argmax, .doc = "argmin(x; axis): index of the first smallest element"},
 	{.name = "cumsum", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMSUM, .doc = "cumsum(x; axis = 0, reverse = false): running sum"},
 	{.name = "cumprod", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMPROD, .doc = "cumprod(x; axis = 0, reverse = false): running product"},
-	{.name = "sort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "sort(x; axis = -1, descending = false): stable, NaN last"},
+	{.name = "sort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "sort(x; axis = -1, descending = false): stable, NaN last; a list of texts in the order of their characters"},
 	{.name = "argsort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "argsort(x; axis = -1, descending = false): the permutation that sorts"},
 	{.name = "findall", .min_args = 1, .max_args = 1, .run = nonzero, .doc = "findall(c): indices where a vector of conditions is true"},
 	{.name = "cholesky", .min_args = 1, .max_args = 1, .run = factorisation, .op = OP_CHOLESKY, .doc = "cholesky(A): lower L with L L' = A"},

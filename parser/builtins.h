@@ -19,6 +19,13 @@ extern const Builtin builtins_problem[]; /* problem.c */
 int64_t text_length(const char *text, size_t n);
 /* text[item]: a character or, of a range, characters. */
 Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at);
+/* Whether a value is a list or tuple of texts, or may be one when the program runs; sort(...) of it. */
+bool sp_is_texts(const Av *v);
+Av *sp_sort_texts(Sp *sp, const Call *call);
+/* len, x[i] and operators on texts and lists whose kind is known when the program runs, without specialising anything. */
+bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
+bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
+bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
 /* A text, or a value of unknown type, as a number; what it cannot be is found out when the program runs. */
 Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at);
 

@@ -280,7 +280,20 @@ FUNCTION(text_find) {
 	return give(result, value_i64(at + char_count((Chunk){p, (size_t)(q - p)})));
 }
 
+static bool same_item(Value a, Value b) {
+	if (is_text(a) && is_text(b)) return a.object->n == b.object->n && !memcmp(chunk_of(a).at, chunk_of(b).at, a.object->n);
+	double x, y;
+	return value_as_f64(a, &x) && value_as_f64(b, &y) && x == y;
+}
+
+/* A part of a text, or an item, text or number, of a list or tuple. */
 FUNCTION(text_contains) {
+	if (args[0].kind == V_LIST || args[0].kind == V_TUPLE) {
+		const SeqObject *l = (const SeqObject *)args[0].object;
+		uint32_t i = 0;
+		while (i < l->head.n && !same_item(l->items[i], args[1])) i++;
+		return give(result, value_bool(i < l->head.n));
+	}
 	WANT_TEXTS(2, "contains");
 	const Chunk s = chunk_of(args[0]), part = chunk_of(args[1]);
 	return give(result, value_bool(!part.n || next_of(s.at, s.at + s.n, part)));
@@ -358,6 +371,35 @@ FUNCTION(text_pad) {
 	for (int64_t k = char_count(s); k < width && !t.failed; k++) text_add(&t, by.at, by.n);
 	if (front) text_add(&t, s.at, s.n);
 	return give_text(c, result, &t);
+}
+
+static int text_order(const void *a, const void *b) {
+	const Chunk x = chunk_of(*(const Value *)a), y = chunk_of(*(const Value *)b);
+	const int order = memcmp(x.at, y.at, x.n < y.n ? x.n : y.n);
+	return order ? order : (x.n > y.n) - (x.n < y.n);
+}
+
+/* args: list or tuple, whether descending */
+FUNCTION(text_sort) {
+	(void)ud, (void)n;
+	bool down = false, texts = args[0].kind == V_LIST || args[0].kind == V_TUPLE;
+	value_as_bool(args[1], &down);
+	const SeqObject *l = (const SeqObject *)args[0].object;
+	for (uint32_t i = 0; texts && i < l->head.n; i++) texts = is_text(l->items[i]);
+	if (!texts) return refuse(c, result, "sort takes an array, or a list of texts");
+	const uint32_t m = l->head.n;
+	Value *items = heap_alloc(c, (m + 1) * sizeof *items);
+	if (!items) return ST_NOMEM;
+	memcpy(items, l->items, m * sizeof *items);
+	qsort(items, m, sizeof *items, text_order); /* equal texts are the same: any sort is stable */
+	for (uint32_t i = 0; down && i < m / 2; i++) {
+		const Value v = items[i];
+		items[i] = items[m - 1 - i];
+		items[m - 1 - i] = v;
+	}
+	*result = value_seq(c, (ValueKind)args[0].kind, m, items);
+	heap_free(c, items, (m + 1) * sizeof *items);
+	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
 FUNCTION(text_codes) {
@@ -513,7 +555,9 @@ FUNCTION(number_of) {
 		const char *why;
 		if (read_number(chunk_of(v), d, result, &why)) return ST_OK;
 		const Chunk s = chunk_of(v);
-		return refuse(c, result, "cannot read \"%.*s\"%s as %s%s", s.n > 60 ? 60 : (int)s.n, s.at, s.n > 60 ? "..." : "", dtype_name(d), why);
+		size_t shown = 0; /* the beginning of a long one, by whole characters */
+		while (shown < s.n && shown < 60) shown += char_bytes(s.at + shown, s.at + s.n);
+		return refuse(c, result, "cannot read \"%.*s%s\" as %s%s", (int)shown, s.at, shown < s.n ? "..." : "", dtype_name(d), why);
 	}
 	if (!value_is_array(v) || (dtype_is_complex(value_dtype(v)) && !dtype_is_complex(d) && d != DT_BOOL)) return refuse(c, result, "this value does not become %s", dtype_name(d));
 	Tensor *from = value_to_tensor(c, v), *to = from ? tensor_new(c, d, from->rank, from->shape) : NULL;
@@ -600,6 +644,72 @@ Av *sp_text_item(Sp *sp, Av *text, Av *item, Span at) {
 	return sp_call(sp, av_builtin(sp, "_text_slice", 0, NULL), &(Call){.span = at, .callee_span = at, .n = 5, .args = args, .spans = (Span *)spans});
 }
 
+bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
+	(void)c, (void)self;
+	if (n != 1) return false;
+	const Value v = args[0];
+	if (v.kind == V_STRING) *result = value_i64(char_count(chunk_of(v)));
+	else if (v.kind == V_LIST || v.kind == V_TUPLE) *result = value_i64(v.object->n);
+	else if (v.kind == V_TENSOR && v.tensor->rank) *result = value_i64(v.tensor->shape[0]);
+	else return false;
+	return true;
+}
+
+bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
+	(void)self;
+	int64_t k;
+	if (n != 2 || !value_as_i64(args[1], &k)) return false;
+	if (args[0].kind == V_LIST || args[0].kind == V_TUPLE) {
+		const SeqObject *l = (const SeqObject *)args[0].object;
+		if (k < 0) k += l->head.n;
+		if (k < 0 || k >= (int64_t)l->head.n) return false; /* the error is said elsewhere */
+		*result = value_ref(l->items[k]);
+		return true;
+	}
+	if (args[0].kind != V_STRING) return false;
+	const Chunk s = chunk_of(args[0]);
+	if (k < 0) k += char_count(s);
+	const char *p = s.at, *end = s.at + s.n;
+	for (; p < end && k > 0; k--) p += char_bytes(p, end);
+	if (k || p == end) return false;
+	*result = value_string(c, p, char_bytes(p, end));
+	return true;
+}
+
+bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
+	if (n != 2 || !is_text(args[0]) || !is_text(args[1]) || !self->head.n || !is_text(self->captured[0].value)) return false;
+	const char *name = chunk_of(self->captured[0].value).at;
+	const int order = text_order(&args[0], &args[1]);
+	if (!strcmp(name, "+")) {
+		Text t;
+		text_init(&t, c);
+		for (int i = 0; i < 2; i++) text_add(&t, chunk_of(args[i]).at, chunk_of(args[i]).n);
+		give_text(c, result, &t);
+	} else if (!strcmp(name, "==")) *result = value_bool(!order);
+	else if (!strcmp(name, "!=")) *result = value_bool(order);
+	else if (!strcmp(name, "<")) *result = value_bool(order < 0);
+	else if (!strcmp(name, "<=")) *result = value_bool(order <= 0);
+	else if (!strcmp(name, ">")) *result = value_bool(order > 0);
+	else if (!strcmp(name, ">=")) *result = value_bool(order >= 0);
+	else return false;
+	return true;
+}
+
+bool sp_is_texts(const Av *v) {
+	if (v->kind == AV_DYN) return true;
+	if (v->kind != AV_LIST && v->kind != AV_TUPLE) return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->items[i]->kind != AV_STRING && v->items[i]->kind != AV_DYN) return false;
+	return v->n > 0;
+}
+
+Av *sp_sort_texts(Sp *sp, const Call *call) {
+	Av *down = call_named(call, "descending", sp->c);
+	const Span spans[2] = {call->spans[0], call->spans[0]};
+	Call inner = {.span = call->span, .callee_span = call->callee_span, .n = 2, .args = (Av *[]){call->args[0], down ? down : av_bool(sp, false)}, .spans = (Span *)spans};
+	return sp_call(sp, av_builtin(sp, "_text_sort", 0, NULL), &inner);
+}
+
 Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at) {
 	Av *r = sp_call_dynamic(sp, av_builtin(sp, "_number", 0, NULL), 2, (Av *[]){av_int(sp, d), v}, at);
 	return av_array(sp, sp_scalar(sp, r, d, at, "a number"));
@@ -623,6 +733,7 @@ const Builtin builtins_text[] = {
 	TEXT("_text_repeat", 2, text_repeat),
 	TEXT("_text_pad", 4, text_pad),
 	TEXT("_text_codes", 1, text_codes),
+	TEXT("_text_sort", 2, text_sort),
 	TEXT("_text_of_codes", 1, text_of_codes),
 	TEXT("_text_slice", 5, text_slice),
 	TEXT("_number", 2, number_of),

@@ -829,6 +829,8 @@ static Status call_dynamic(Ctx *c, Value f, uint32_t n, const Value *args, Value
 	if (f.kind == V_FUNCTION) {
 		const FunctionObject *fo = (const FunctionObject *)f.object;
 		const Builtin *b = fo->code_kind == CODE_BUILTIN ? fo->code : NULL;
+		result->kind = V_UNSET;
+		if (b && b->quick && b->quick(c, fo, n, args, result)) return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 		if (b && b->native) {
 			result->kind = V_UNSET;
 			Status st = b->native(b->native_ud, c, n, args, result);

@@ -481,6 +481,7 @@ struct lazy {
 static Av *lazy_bool(Sp *sp, void *ud) {
 	struct lazy *l = ud;
 	Av *v = l->v ? l->v : sp_expr(sp, l->e);
+	if (v->kind == AV_DYN) return av_array(sp, sp_scalar(sp, v, DT_BOOL, l->e->span, "a condition"));
 	if (v->kind != AV_ARRAY || ref_ty(build_fn(sp->b), v->ref)->dtype != DT_BOOL)
 		sp_fail(sp, E_TYPE, l->e->span, "`and` and `or` join conditions, and this is %s", sp_type_text(sp, v));
 	return v;
@@ -505,6 +506,7 @@ static Av *compare_expr(Sp *sp, const Ast *e) {
 		Av *right = sp_expr(sp, e->compare.operands[i + 1]);
 		Span ls = e->compare.operands[i]->span, rs = e->compare.operands[i + 1]->span;
 		Av *one = sp_binary(sp, (AstOp)e->compare.ops[i], left, right, span_join(ls, rs), ls, rs);
+		if (one->kind == AV_DYN && e->compare.n > 2) one = av_array(sp, sp_scalar(sp, one, DT_BOOL, span_join(ls, rs), "a comparison"));
 		result = result ? sp_elementwise(sp, OP_MIN, 2, (Av *[]){result, one}, e->span) : one;
 		left = right;
 	}
@@ -516,6 +518,7 @@ static Av *range_expr(Sp *sp, const Ast *e) {
 	Av *ends[3] = {sp_expr(sp, e->range.lo), sp_expr(sp, e->range.hi), e->range.step ? sp_expr(sp, e->range.step) : av_int(sp, 1)};
 	const Ast *parts[3] = {e->range.lo, e->range.hi, e->range.step};
 	for (int i = 0; i < 3; i++) {
+		if (ends[i]->kind == AV_DYN) ends[i] = av_array(sp, sp_scalar(sp, ends[i], DT_I64, parts[i]->span, "the end of a range"));
 		if (ends[i]->kind != AV_ARRAY || ref_ty(build_fn(sp->b), ends[i]->ref)->rank || !dtype_is_int(ref_ty(build_fn(sp->b), ends[i]->ref)->dtype)) {
 			Diag *d = diag_error(sp->c, E_TYPE, parts[i]->span, "the ends of a range are integers, not %s", sp_type_text(sp, ends[i]));
 			diag_hint(sp->c, d, "linspace(a, b, n) makes evenly spaced real numbers");

@@ -282,6 +282,8 @@ struct Builtin {
 	Av *(*run)(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call);
 	Op op;                  /* for families that share a function */
 	const char *doc;        /* signature and meaning; NULL: internal */
+	/* Serves a dynamic call by itself, on the values as they are, or says false: then `run` is specialised for them. */
+	bool (*quick)(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
 	NativeFn native; /* runs on values when the program runs; then `run` only emits the dynamic call */
 	void *native_ud;
 };

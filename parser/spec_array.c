@@ -257,6 +257,13 @@ static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 	bool structural = x->kind != AV_ARRAY || y->kind != AV_ARRAY;
 	if (structural && (x->kind == AV_DYN || y->kind == AV_DYN)) return NULL;
 	bool arrayish = (x->kind == AV_ARRAY || x->kind == AV_RANGE) && (y->kind == AV_ARRAY || y->kind == AV_RANGE);
+	if (x->kind == AV_STRING && y->kind == AV_STRING && op != AO_EQ && op != AO_NE) {
+		/* by their characters: the bytes of UTF-8 have the order of the code points */
+		const size_t n = atom_length(sp->c, x->text), m = atom_length(sp->c, y->text);
+		int order = memcmp(atom_text(sp->c, x->text), atom_text(sp->c, y->text), n < m ? n : m);
+		if (!order) order = n < m ? -1 : n > m;
+		return av_bool(sp, op == AO_LT ? order < 0 : op == AO_LE ? order <= 0 : op == AO_GT ? order > 0 : order >= 0);
+	}
 	if (structural && !arrayish) {
 		if (op != AO_EQ && op != AO_NE) sp_fail(sp, E_TYPE, at, "cannot order %s and %s", sp_type_text(sp, x), sp_type_text(sp, y));
 		bool equal = av_same_structure(x, y);

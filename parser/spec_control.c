@@ -381,7 +381,7 @@ static void loop_count(Sp *sp, Loop *l) {
 		return;
 	}
 	if (it->kind != AV_ARRAY || ty(sp, it->ref)->rank == 0) {
-		Diag *d = diag_error(sp->c, E_TYPE, at, "`for` runs over a range, an array, a tuple or a list, not %s", sp_type_text(sp, it));
+		Diag *d = diag_error(sp->c, E_TYPE, at, "`for` runs over a range, an array, a tuple, a list or a text, not %s", sp_type_text(sp, it));
 		if (it->kind == AV_ARRAY) diag_hint(sp->c, d, "for i in 0..n runs n times");
 		sp_throw(sp);
 	}
@@ -781,10 +781,20 @@ static void run_loop(Sp *sp, Loop *l) {
 	}
 }
 
+/* A loop over a long list of texts is one that runs: to write it out for each would serve nothing, as texts decide no types. */
+static bool many_texts(const Av *v) {
+	if (v->kind != AV_LIST || v->n <= 64) return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->items[i]->kind != AV_STRING) return false;
+	return true;
+}
+
 Av *sp_for(Sp *sp, const Ast *e) {
 	Loop l = {.e = e, .body = e->for_.body, .is_for = true, .static_count = -1, .leaves = ast_leaves_loop(e->for_.body)};
 	l.iterable = sp_expr(sp, e->for_.iterable);
+	if (l.iterable->kind == AV_STRING) l.iterable = sp_call_args(sp, av_builtin(sp, "_text_chars", 0, NULL), 1, &l.iterable, e->for_.iterable->span);
 	sp_at(sp, e->span);
+	if (many_texts(l.iterable)) l.iterable = av_dyn(sp, sp_box(sp, l.iterable));
 	if (l.iterable->kind == AV_TUPLE || l.iterable->kind == AV_LIST) {
 		unroll_contained(sp, &l, l.iterable->n, l.iterable->items);
 		return av_none(sp);

@@ -34,13 +34,16 @@ static _Noreturn void out_of_range(Sp *sp, int64_t i, int64_t n, Span at) {
 static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 	if (item->kind == AV_RANGE) {
 		int64_t part[3] = {0, base->n, 1};
-		for (int k = 0; k < 3; k++)
-			if (item->items[k]->kind != AV_UNSET) part[k] = sp_want_int(sp, item->items[k], at, "the end of a slice");
-		if (part[0] < 0) part[0] += base->n;
-		if (part[1] < 0) part[1] += base->n;
+		for (int k = 2; k >= 0; k--) {
+			if (item->items[k]->kind != AV_UNSET) {
+				part[k] = sp_want_int(sp, item->items[k], at, "the end of a slice");
+				if (k < 2 && part[k] < 0) part[k] += base->n;
+			} else if (k < 2 && part[2] < 0)
+				part[k] = k ? -1 : (int64_t)base->n - 1; /* from the last one on down */
+		}
 		VEC_AVS items = {0};
-		if (part[2] <= 0) sp_fail(sp, E_VALUE, at, "a slice of %s needs a positive step", av_kind_text(base));
-		for (int64_t i = part[0]; i < part[1]; i += part[2]) {
+		if (part[2] == 0) sp_fail(sp, E_VALUE, at, "the step of a slice is not 0");
+		for (int64_t i = part[0]; part[2] > 0 ? i < part[1] : i > part[1]; i += part[2]) {
 			if (i < 0 || i >= base->n) out_of_range(sp, i, base->n, at);
 			VEC_PUSH(sp->a, &items, base->items[i]);
 		}
@@ -217,6 +220,17 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		return sp_call_dynamic(sp, av_builtin(sp, "_item", 0, NULL), n + 1, args, at);
 	}
 	if (base->kind == AV_RANGE) base = sp_want_array(sp, base, at, "an index");
+	if (av_is_sparse(sp->c, base)) {
+		if (n != 2) sp_fail(sp, E_RANK, at, "a sparse matrix has two indices");
+		Av *args[3] = {base, items[0], items[1]};
+		for (int k = 1; k < 3; k++)
+			if (args[k]->kind == AV_RANGE) { /* an open end is `none` */
+				Av *ends[3];
+				for (int i = 0; i < 3; i++) ends[i] = args[k]->items[i]->kind == AV_UNSET ? av_none(sp) : args[k]->items[i];
+				args[k] = av_seq(sp, AV_TUPLE, 3, ends);
+			}
+		return sp_call_library(sp, "_sparse_item", 3, args, at);
+	}
 	if (base->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
 	Ref x = base->ref;
 	Type t = *ty(sp, x);

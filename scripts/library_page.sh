@@ -113,7 +113,7 @@ TEXT
 		file=stdlib/$name.dsl
 		[ -f "$file" ] || continue
 		printf '\n# %s\n' "$(sed -n '1s/^# //p' "$file" | sed 's/^\([a-z_0-9]*\)\.dsl - /\1: /; s/\.$//')"
-		file=$file awk "$tools"'
+		path=$file awk "$tools"'
 		function flush() { text = code = ""; lines = 0 }
 		/^# ---- / { section = substr($0, 8); flush(); next }
 		/^#/ { comment_line(substr($0, 3)); lines++; next }
@@ -129,8 +129,8 @@ TEXT
 				if (section != "") { print "\n## " toupper(substr(section, 1, 1)) substr(section, 2); section = "" }
 				item(text, code)
 			}
-			if (of_text == "" || !mentions(of_text, name)) complain(ENVIRON["file"] ": " name " has no doc comment")
-			else if (of_code == "") complain(ENVIRON["file"] ": " name " has no example")
+			if (of_text == "" || !mentions(of_text, name)) complain(ENVIRON["path"] ": " name " has no doc comment")
+			else if (of_code == "") complain(ENVIRON["path"] ": " name " has no example")
 			flush()
 			next
 		}

@@ -1,22 +1,23 @@
 # arrays.dsl - everyday arrays: making, moving, joining, taking apart, searching, sets, and what runs along an axis.
 #
 # `axis` counts from 0, negative numbers from the last axis; it must be known before the program runs. Where nothing else is said, lengths may depend on
-# values, derivatives are those of the elements that are moved, and everything works under map.
+# values, and derivatives are those of the elements that are moved. Under map the lengths of results may not differ from lane to lane.
 
 # ---- making arrays
 
-# linspace(a, b, n): f64[n], evenly spaced from a to b, both included; n >= 2
+# linspace(a, b, n = 50): f64[n], evenly spaced from a to b, both included; n >= 2
 #     linspace(0, 1, 5)             #> [0, 0.25, 0.5, 0.75, 1]
-linspace(a, b, n) = a + (b - a) * (iota(n) / f64(n - 1))
+linspace(a, b, n = 50) = a + (b - a) * (iota(n) / f64(n - 1))
 # logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent
 #     logspace(0, 3, 4)             #~ [1, 10, 100, 1000]
 logspace(a, b, n) = 10.0^linspace(a, b, n)
 # geomspace(a, b, n): f64[n] from a to b, both included, each element the same multiple of the one before; a and b of one sign, not 0
 #     geomspace(1, 16, 5)           #~ [1, 2, 4, 8, 16]
 geomspace(a, b, n) = a * exp(log(b / a) * (iota(n) / f64(n - 1)))
-# arange(a, b, step): a, a + step, ... below b; f64
+# arange(a, b, step = 1): a, a + step, ... below b (above b where step < 0); whole numbers where all three are. arange(b) begins at 0
 #     arange(0, 1, 0.25)            #> [0, 0.25, 0.5, 0.75]
-arange(a, b, step = 1.0) = a + step * iota(max(0, i64(ceil((b - a) / step))))
+#     arange(3)                     #> [0, 1, 2]
+arange(a, b = none, step = 1) = if kind(b) == "none" { arange(0, a) } else { a + step * iota(max(0, i64(ceil((b - a) / step)))) }
 # eye(n, m = n; k = 0, dtype = f64): [n, m], ones on the k-th diagonal above the main one (below it where k < 0), else 0
 #     eye(2)                        #> [[1, 0], [0, 1]]
 #     eye(2, 3; k = 1)              #> [[0, 1, 0], [0, 0, 1]]
@@ -27,12 +28,12 @@ identity(n; dtype = f64) = eye(n; dtype = dtype)
 # diag(v): the square matrix with v on its diagonal; of a matrix, its diagonal
 #     diag([1.0, 2])                #> [[1, 0], [0, 2]]
 #     diag([1, 2; 3, 4])            #> [1, 4]
-diag(v) = if rank(v) == 1 { where(expand(iota(len(v)), 1) == iota(len(v)), expand(v, 1), 0) } else { diagonal(v) }
+diag(v) = if kind(v) == "sparse" { diagonal(v) } else if rank(v) == 1 { where(expand(iota(len(v)), 1) == iota(len(v)), expand(v, 1), 0) } else { diagonal(v) }
 # diagonal(A; k = 0): the k-th diagonal of a matrix above the main one, below it where k < 0
 #     A = [1, 2, 3; 4, 5, 6]
 #     diagonal(A)                   #> [1, 5]
 #     diagonal(A; k = -1)           #> [4]
-diagonal(A; k = 0) = {
+diagonal(A; k = 0) = if kind(A) == "sparse" { _sparse_diagonal(A, k) } else {
   (m, n) = shape(A)
   i = iota(max(0, min(m + min(k, 0), n - max(k, 0))))
   A[i - min(k, 0), i + max(k, 0)]
@@ -77,10 +78,11 @@ meshgrid(x, y, z = none; indexing = "xy") = {
 
 # ---- moving elements and axes
 
-# flip(x; axis = 0): in reverse order along an axis
+# flip(x; axis = 0): in reverse order along an axis; a list or a text from its end
 #     flip([1, 2, 3])               #> [3, 2, 1]
 #     flip([1, 2; 3, 4]; axis = 1)  #> [[2, 1], [4, 3]]
-flip(x; axis = 0) = moveaxis(moveaxis(x, axis, 0)[.. by -1], 0, axis)
+flip(x; axis = 0) = if kind(x) != "array" { x[.. by -1] } else { _flip(x, axis) }
+_flip(x, axis) = moveaxis(moveaxis(x, axis, 0)[.. by -1], 0, axis)
 # roll(x, n; axis = 0): moved n places towards the end along an axis; what falls off comes in at the other end
 #     roll([1, 2, 3, 4], 1)         #> [4, 1, 2, 3]
 #     roll([1, 2; 3, 4], 1; axis = 1)     #> [[2, 1], [4, 3]]
@@ -363,7 +365,9 @@ histogram(x, bins = 10; range = none, weights = none, density = false) = {
   m = len(edges) - 1
   k = where(v == edges[m], m - 1, searchsorted(edges, v) - 1)
   inside = (v >= edges[0]) and (v <= edges[m])
-  n = if kind(weights) == "none" { bincount(k[inside]; n = m) } else { bincount(k[inside]; weights = ravel(weights)[inside], n = m) }
+  w = if kind(weights) == "none" { i64(inside) } else { where(inside, ravel(weights), 0) }
+  n = sum(w[..0]) + zeros(m; dtype = i64)
+  n[clamp(k, 0, m - 1)] += w
   (if _known(density, "density") { n / (sum(n) * (edges[1..] - edges[..-1])) } else { n }, edges)
 }
 

@@ -13,7 +13,7 @@ linsolve(A, b) = if kind(A) == "sparse" { _sparse_solve(A, b) } else {
   _with_factors(A, F, p, _right_side(A, b))
 }
 _with_factors(A, F, p, b) = _solved(A, F, p, b, trisolve(F, trisolve(F, b[p]; lower = true, unit = true); lower = false))
-# inv(A): inverse matrix; linsolve(A, b) is better than inv(A) @ b
+# inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
 inv(A) = linsolve(A, eye(len(A)))
 # lu(A): (L, U, p) with A[p] = L U
@@ -103,7 +103,14 @@ svdvals(A) = svd(A)[1]
 # matrix_power(A, n): A @ A @ ... n times, by repeated squaring; n = 0 gives the identity, n < 0 powers of the inverse
 #     matrix_power([1, 1; 1, 0], 10)      #> [[89, 55], [55, 34]]
 #     matrix_power([2.0, 0; 0, 4], -1)    #> [[0.5, 0], [0, 0.25]]
-matrix_power(A, n) = {
+matrix_power(A, n) = if kind(A) == "sparse" { _sparse_power(A, n) } else { _matrix_power(A, n) }
+_sparse_power(A, n) = {
+  assert(n >= 0, "a sparse matrix has powers of 0 and more")
+  R = speye(shape(A)[0])
+  for k in 0..n { R = R @ A }
+  R
+}
+_matrix_power(A, n) = {
   assert(n >= 0 or _is_inexact(A), "a negative power of a matrix of integers: write f64(A)")
   P = if _is_inexact(A) { if n < 0 { inv(A) } else { A } } else { A }
   R = _one(P)
@@ -202,11 +209,12 @@ dot(x, y) = x @ y
 cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 # trace(A): sum of the diagonal
 #     trace([1, 2; 3, 4])           #> 5.0
-trace(A) = sum(A * eye(len(A)))
-# kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; with a sparse matrix sparse
+trace(A) = if kind(A) == "sparse" { sum(diagonal(A)) } else { _trace(A) }
+_trace(A) = sum(A * eye(len(A)))
+# kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; a vector beside a matrix is a row; with a sparse matrix sparse
 #     kron([1, 2], [1, 10])         #> [1, 10, 2, 20]
 #     kron([1, 2; 3, 4], eye(2))[1] #> [0, 1, 0, 2]
-kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" { _sparse_kron(A, B) } else if rank(A) == 1 { ravel(outer(A, B)) } else {
+kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" { _sparse_kron(A, B) } else if rank(A) == 1 { if rank(B) == 1 { ravel(outer(A, B)) } else { kron(expand(A, 0), B) } } else if rank(B) == 1 { kron(A, expand(B, 0)) } else {
   (m, n) = shape(A)
   (p, q) = shape(B)
   reshape(reshape(A, m, 1, n, 1) * reshape(B, 1, p, 1, q), m * p, n * q)
@@ -219,11 +227,17 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" { _sparse_kron(A, B) 
 #     norm([1, -2, 3], inf)         #> 3.0
 #     norm([1, 2; 3, 4], 2)         #~ 5.464985704219043
 #     norm([3, 4; 6, 8]; axis = 1)  #> [5, 10]
-norm(x, p = none; axis = none) = if kind(axis) != "none" { _vector_norm(x, p, axis) }
+norm(x, p = none; axis = none) = if kind(x) == "sparse" { _sparse_norm(x, p) } else if kind(axis) != "none" { _vector_norm(x, p, axis) }
   else if kind(p) == "none" { sqrt(sum(abs(x)^2)) }
   else if rank(x) == 2 { _matrix_norm(x, p) }
   else { _vector_norm(x, p, 0) }
-_vector_norm(x, p, axis) = if kind(p) == "none" { sqrt(sum(abs(x)^2; axis = axis)) } else {
+_sparse_norm(A, p) = {
+  B = (...A, values = abs(A.values))
+  if kind(p) == "none" { norm(A.values) } else if kind(p) == "string" { assert(p == "fro", "a sparse matrix has the norms 1, inf and \"fro\""); norm(A.values) }
+  else if p == 1 { max(sum(B; axis = 0)) }
+  else { assert(p == inf, "a sparse matrix has the norms 1, inf and \"fro\""); max(sum(B; axis = 1)) }
+}
+_vector_norm(x, p, axis) = if kind(p) == "string" { _refuse("the norm of a vector takes a number, not a text") } else if kind(p) == "none" { sqrt(sum(abs(x)^2; axis = axis)) } else {
   a = abs(x) + 0.0
   if p == 2 { sqrt(sum(a^2; axis = axis)) }
   else if p == 1 { sum(a; axis = axis) }

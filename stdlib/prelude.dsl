@@ -15,6 +15,7 @@ im = 1im
 # ceil(x): smallest whole number not below x
 #     ceil([-1.5, 1.5])             #> [-1, 2]
 ceil(x) = -floor(-x)
+_round_to(x, n) = { s = 10.0^n; round(x * s) / s }
 # trunc(x): the whole part, towards 0
 #     trunc([-1.5, 1.5])            #> [-1, 1]
 trunc(x) = where(x < 0, -floor(-x), floor(x))

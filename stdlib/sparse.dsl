@@ -141,9 +141,52 @@ _starts(at, n) = {
 }
 
 _sparse_shape(A) = (len(A.row_start) - 1, len(A.column_start) - 1)
-_sparse_scaled(A, s) = if kind(s) == "sparse" { _sparse_scaled(s, A) } else {
+_sparse_scaled(A, s) = if kind(s) == "sparse" { if kind(A) == "sparse" { _sparse_by_elements(A, s) } else { _sparse_scaled(s, A) } } else {
   assert(rank(s) == 0, "* scales a sparse matrix by a number; @ is its product with vectors and matrices")
   (...A, values = A.values * s)
+}
+# A * B: the elements that both have, which stand column after column in both.
+_sparse_by_elements(A, B) = {
+  (m, n) = shape(A)
+  (k, l) = shape(B)
+  assert(m == k and n == l, "cannot multiply sparse matrices of {m} by {n} and {k} by {l} element by element")
+  (p, q) = (A.columns * m + A.rows, B.columns * m + B.rows)
+  both = isin(q, p)
+  at = searchsorted(p, q[both]; side = "left")
+  sparse(A.rows[at], A.columns[at], A.values[at] * B.values[both], m, n)
+}
+_sparse_diagonal(A, k) = {
+  (m, n) = shape(A)
+  on = A.columns - A.rows == k
+  _rows_summed(A.values[on], A.rows[on] + min(k, 0), max(0, min(m + min(k, 0), n - max(k, 0))))
+}
+_sparse_sum(A, axis) = if kind(axis) == "none" { sum(A.values) } else {
+  (m, n) = shape(A)
+  if axis % 2 == 0 { _rows_summed(A.values, A.columns, n) } else { _rows_summed(A.values, A.rows, m) }
+}
+# A[i, j]: i and j numbers: the element; else the part as a sparse matrix, or a vector where one of them is a number. i and j come as a number, a vector of
+# places or of conditions, or the ends and step of a range, with none where it is open.
+_sparse_item(A, i, j) = {
+  (m, n) = shape(A)
+  one = x -> if kind(x) == "array" { rank(x) == 0 } else { false }
+  (r, c) = (_places(i, m), _places(j, n))
+  picked = (rows, k) -> sparse(iota(len(k)), k, ones(len(k)), len(k), rows)
+  P = _sparse_product(_sparse_product(picked(m, r), A), _sparse_adjoint(picked(n, c)))
+  if one(i) { if one(j) { sum(P.values) } else { _rows_summed(P.values, P.columns, len(c)) } }
+  else if one(j) { _rows_summed(P.values, P.rows, len(r)) }
+  else { P }
+}
+_places(i, n) = if kind(i) == "array" {
+  k = if dtype(i) == "bool" { findall(i) } else { reshape(i, -1) }
+  outside = sum((k < -n) or (k >= n))
+  assert(outside == 0, "{outside} of the indices are out of range for a length of {n}")
+  where(k < 0, k + n, k)
+} else {
+  (a, b, s) = i
+  by = if kind(s) == "none" { 1 } else { s }
+  from = if kind(a) == "none" { if by > 0 { 0 } else { n - 1 } } else { if a < 0 { a + n } else { a } }
+  to = if kind(b) == "none" { if by > 0 { n } else { -1 } } else { if b < 0 { b + n } else { b } }
+  collect(from..to by by)
 }
 _sparse_over(A, s) = {
   assert(kind(A) == "sparse" and rank(s) == 0, "/ divides a sparse matrix by a number; linsolve(A, b) solves a system")
@@ -157,6 +200,7 @@ _sparse_plus(A, B) = {
   sparse(concat(A.rows, B.rows), concat(A.columns, B.columns), concat(A.values, B.values), m, n)
 }
 _sparse_minus(A, B) = _sparse_plus(A, -B)
+_sparse_transpose(A) = _sparse_adjoint((...A, values = conj(A.values)))
 _sparse_adjoint(A) = {
   order = argsort(A.rows)
   (rows = A.columns[order], columns = A.rows[order], values = conj(A.values)[order], column_start = A.row_start, row_start = A.column_start)

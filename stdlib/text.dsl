@@ -20,9 +20,10 @@ replace(s, part, by) = _text_replace(s, part, by)
 #     find("banana", "an")          #> 1
 #     find("banana", "an", 2)       #> 3
 find(s, part, start = 0) = _text_find(s, part, start)
-# contains(s, part): whether a part is in a text
+# contains(s, part): whether a part is in a text; whether a value is one of an array, or of a list of numbers and texts
 #     contains("banana", "nan")     #> true
-contains(s, part) = _text_contains(s, part)
+#     contains([1, 2], 3)           #> false
+contains(s, part) = if kind(s) == "array" { any(ravel(s == part)) } else { _text_contains(s, part) }
 # starts_with(s, part), ends_with(s, part): whether a text begins, ends with it
 #     starts_with("data.csv", "data")     #> true
 #     ends_with("data.csv", ".npy")       #> false

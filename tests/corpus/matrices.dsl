@@ -131,3 +131,28 @@ grad(v -> sum(dense(spdiags((v, 1), (0, 1), 3) @ spdiags((v,), (0,), 3))))([1.0,
 grad(v -> sum(spdiags((v, -1, -1), (0, 1, -1), 4) @ [1.0, 2, 3, 4]))([4.0, 4, 4, 4])         #~ [1, 2, 3, 4]
 grad(c -> cg(spdiags((c, -1, -1), (0, 1, -1), 4), ones(4); tol = 1e-14)[0])(4.0)     #~ (c -> linsolve(c * eye(4) - eye(4; k = 1) - eye(4; k = -1), ones(4))[0])'(4.0) tol 1e-11
 grad(v -> sum(to_sparse(v) @ [1.0, 2]))([1.0, 0; 0, 3])      #~ [1, 0; 0, 2]
+
+# parts, sums and norms of a sparse matrix
+R = sparse([0, 1, 1, 2], [0, 0, 1, 2], [2.0, 1, 4, 5], 3, 4)
+D = dense(R)
+(R[1, 0], R[0, 1], R[-1, 2]) #> (1.0, 0.0, 5.0)
+R[1, ..]                     #~ D[1]
+R[.., 0]                     #~ D[.., 0]
+dense(R[1.., ..2])           #~ D[1.., ..2]
+dense(R[[2, 0, 2], ..])      #~ D[[2, 0, 2]]
+dense(R[.. by -1, 1..3])     #~ D[.. by -1, 1..3]
+dense(R * R)                 #~ D * D
+dense(R * sparse([1, 2], [1, 3], [3.0, 1], 3, 4))    #~ dense(sparse([1], [1], [12.0], 3, 4))
+(sum(R), norm(R), norm(R, 1), norm(R, inf))          #~ (12, sqrt(46), 5, 5)
+sum(R; axis = 0)             #~ sum(D; axis = 0)
+sum(R; axis = -1)            #~ sum(D; axis = 1)
+diag(R)                      #~ [2, 4, 5]
+diagonal(R; k = -1)          #~ [1, 0]
+diagonal(R; k = 2)           #~ [0, 0]
+trace(P)                     #~ -10
+dense(transpose(1im * R))    #~ 1im * transpose(D)
+dense(matrix_power(P, 3))    #~ dense(P) @ dense(P) @ dense(P)
+grad(v -> sum(sparse([0, 1], [1, 0], v, 2, 2)[0, ..]^2))([3.0, 4])   #~ [6, 0]
+kron([1, 2; 3, 4], [1, 2])   #> [[1, 2, 2, 4], [3, 6, 4, 8]]
+(len(R), size(R), rank(R), dtype(R)) #> (3, 12, 2, "f64")
+inv(P)                       #~ inv(dense(P))

@@ -95,3 +95,34 @@ m = { t = 0; for w in split(repeat("ab ", 1000)) { t += len(w) }; t }
 m                            #> 2000
 c = clock()
 clock() >= c                 #> true
+
+# order, loops, lists
+"b" > "a"                    #> true
+"Ab" < "a" <= "a"            #> true
+"π" > "z"                    #> true
+sort(list("b", "a", "ab"))   #> list("a", "ab", "b")
+sort(("b", "a"); descending = true)  #> ("b", "a")
+try { sort(list("b", str(1))[0..2])[0] } catch m { m }       #> 1
+between(x) = { s = str(x); if "1" < s < "3" and s != "25" { "in" } else { "out" } }
+between(25)                  #> out
+between(26)                  #> in
+flip("aπc")                  #> cπa
+flip(list(1, "a"))           #> list("a", 1)
+list(1, 2, 3, 4)[.. by -2]   #> list(4, 2)
+list(1, 2, 3, 4)[2..0 by -1] #> list(3, 2)
+contains(list("a", 2), 2)    #> true
+contains(("a", "b"), "c")    #> false
+contains([1, 2; 3, 4], 4)    #> true
+for c in "aπ" { print(c) }
+#> a
+#> π
+ones_in(x) = { n = 0; for c in str(x) { if c == "1" { n += 1 } }; n }
+ones_in(11213)               #> 3
+sorted_with(x) = sort(split(str(x) + " 3 10"))
+sorted_with(2)               #> list("10", "2", "3")
+words = split(repeat("alpha beta ", 5000))
+n = 0
+for w in words { if starts_with(w, "b") and w != "x" { n += len(w + "!") } }
+n                            #> 25000
+backwards(s) = { r = ""; for c in str(s) { r = c + r }; r }
+backwards(1234)              #> 4321

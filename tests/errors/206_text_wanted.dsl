@@ -1,0 +1,2 @@
+#! error E0608 2:1-2:21 "replace takes text"
+replace(3, "a", "b")
