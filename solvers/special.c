@@ -2,7 +2,8 @@
  *
  * Needs: elementwise.h, gsl.h. Guarantees: every function is defined for every number: where it has no real value it is NaN, at a pole an infinity or NaN,
  * and NaN for NaN. Definitions are those of the NIST Handbook (dlmf.nist.gov), elliptic integrals by the parameter m = k^2. Orders that must be whole are
- * whole numbers in a double; the polynomials are 0 for negative orders, as their recurrences want it.
+ * whole numbers in a double, and like those of Bessel functions up to 100,000 in size; the polynomials are 0 for negative orders, as their recurrences
+ * want it.
  */
 #include "solvers/elementwise.h"
 #include "solvers/gsl.h"
@@ -10,7 +11,9 @@
 
 static const double ROOT_TWO_PI = 2.506628274631000502, HALF_LOG_TWO_PI = 0.91893853320467274178;
 
-static bool whole(double x) { return x == nearbyint(x) && fabs(x) < 1e9; }
+static bool whole(double x) { return x == nearbyint(x) && fabs(x) < 1e15; }
+/* Of a degree or order for which something is done again and again; beyond, the function is NaN. */
+static bool order(double x) { return whole(x) && fabs(x) <= 1e5; }
 
 /* cos(pi x) and sin(pi x), exact where they are 0 and 1. */
 static double cos_pi(double x) {
@@ -25,13 +28,11 @@ static double sin_pi(double x) {
 	return x > 0.5 ? sin(M_PI * (1 - x)) : x < -0.5 ? -sin(M_PI * (1 + x)) : sin(M_PI * x);
 }
 
-/* A function of GSL of one, two and three numbers. */
+/* A function of GSL of one and of two numbers. */
 #define BY_GSL1(name, f) \
 	static double name(const double *x) { gsl_sf_result r; return isnan(x[0]) ? NAN : gsl_number(gsl.f(x[0], &r), &r); }
 #define BY_GSL2(name, f) \
 	static double name(const double *x) { gsl_sf_result r; return isnan(x[0] + x[1]) ? NAN : gsl_number(gsl.f(x[0], x[1], &r), &r); }
-#define BY_GSL3(name, f) \
-	static double name(const double *x) { gsl_sf_result r; return isnan(x[0] + x[1] + x[2]) ? NAN : gsl_number(gsl.f(x[0], x[1], x[2], &r), &r); }
 
 /* ---- the gamma function and its family ----------------------------------------------------------------------------------------------- */
 
@@ -52,7 +53,7 @@ static double polygamma(const double *x) {
 	double n = x[0], at = x[1], sum = 0;
 	gsl_sf_result r;
 	if (n == 0) return digamma(x + 1);
-	if (!whole(n) || n < 0 || isnan(at) || (at <= 0 && whole(at))) return NAN;
+	if (!order(n) || n < 0 || isnan(at) || (at <= 0 && whole(at))) return NAN;
 	if (at == INFINITY) return 0;
 	if (n == 1) return gsl_number(gsl.gsl_sf_psi_1_e(at, &r), &r);
 	if (at < -1000) return NAN;
@@ -152,8 +153,8 @@ static double gamma_upper(const double *p) {
 	if (isnan(a + x) || x < 0) return NAN;
 	if (a > 0) return gsl_number(gsl.gsl_sf_gamma_inc_e(a, x, &r), &r);
 	if (x == 0) return INFINITY;
-	if (whole(a)) return pow(x, a) * (a == 0 ? gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r) : gsl_number(gsl.gsl_sf_expint_En_e((int)(1 - a), x, &r), &r));
-	if (x >= 1) {
+	if (whole(a) && a > -100) return pow(x, a) * (a == 0 ? gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r) : gsl_number(gsl.gsl_sf_expint_En_e((int)(1 - a), x, &r), &r));
+	if (x >= 1 || a <= -100) {
 		double f = x + 401 - a;
 		for (int m = 200; m > 0; m--) f = x + 2 * m - 1 - a - m * (m - a) / f;
 		return pow(x, a) * exp(-x) / f;
@@ -172,34 +173,57 @@ static double beta_inc(const double *x) {
 	return gsl_number(gsl.gsl_sf_beta_inc_e(x[0], x[1], x[2], &r), &r);
 }
 
-/* x with P(a, x) = p; the last digits by Newton's method. */
-static double gamma_inc_inverse(const double *q) {
-	const double a = q[0], p = q[1];
-	if (!(a > 0) || !(p >= 0 && p <= 1)) return NAN;
-	if (p == 0) return 0;
-	if (p == 1) return INFINITY;
-	double x = p < 0.5 ? gsl.gsl_cdf_gamma_Pinv(p, a, 1) : gsl.gsl_cdf_gamma_Qinv(1 - p, a, 1);
-	for (int k = 0; k < 3 && x > 0 && isfinite(x); k++) {
-		const double at[2] = {a, x}, d = gamma_density(at), step = p < 0.5 ? (gamma_inc(at) - p) / d : (1 - p - gamma_inc_rest(at)) / d;
-		if (!(fabs(step) < 0.1 * x)) break;
-		x -= step;
-		if (fabs(step) < 1e-16 * x) break;
+/* x = e^u with lower(x) = p, where `lower` rises from 0 to 1 on 0 .. e^most: Newton's method on the logarithm of the smaller tail, which is concave, inside a
+ * bracket. at[last] is x. */
+static double quantile(double (*lower)(const double *), double (*upper)(const double *), double (*density)(const double *), double *at, int last, double p, double u, double most) {
+	const double tail = p < 0.5 ? p : 1 - p, wanted = log(tail), sign = p < 0.5 ? 1 : -1;
+	double from = -746, to = most;
+	for (int k = 0; k < 200; k++) {
+		if (!(u > from && u < to)) u = 0.5 * (from + to);
+		at[last] = exp(u);
+		const double part = (p < 0.5 ? lower : upper)(at), off = sign * (log(part) - wanted);
+		if (isnan(part)) return NAN;
+		if (off > 0) to = u;
+		else from = u;
+		const double step = off * part / (density(at) * at[last]);
+		if (fabs(step) <= 1e-17 * (1 + fabs(u)) || to - from <= 1e-16 * fabs(u)) break;
+		u = isfinite(step) ? u - step : NAN;
+	}
+	/* the last digits, on x itself */
+	double x = at[last];
+	for (int k = 0; k < 2; k++) {
+		const double part = (p < 0.5 ? lower : upper)(at), step = sign * (part - tail) / density(at);
+		if (!(fabs(step) < 1e-3 * x)) break;
+		at[last] = x -= step;
 	}
 	return x;
 }
 
+/* x with P(a, x) = p; begins with the approximation of Wilson and Hilferty, or what the first term of the series gives */
+static double erfc_inverse(const double *x);
+static double gamma_inc_inverse(const double *q) {
+	const double a = q[0], p = q[1];
+	if (!(a > 0 && a < INFINITY) || !(p >= 0 && p <= 1)) return NAN;
+	if (p == 0) return 0;
+	if (p == 1) return INFINITY;
+	const double twice = 2 * p, c = 1 - 1 / (9 * a) - erfc_inverse(&twice) * M_SQRT2 / (3 * sqrt(a));
+	double at[2] = {a, 0};
+	return quantile(gamma_inc, gamma_inc_rest, gamma_density, at, 1, p, a > 1 && c > 0.1 ? log(a) + 3 * log(c) : (log(p) + lgamma(a + 1)) / a, 709);
+}
+
+static double beta_inc_rest(const double *x) {
+	if (x[2] <= 0 || x[2] >= 1) return 1 - beta_inc(x);
+	gsl_sf_result r;
+	/* of small arguments the complement itself, for its digits */
+	const double y = gsl_number(gsl.gsl_sf_beta_inc_e(x[1], x[0], 1 - x[2], &r), &r);
+	return x[2] < 0.01 ? 1 - beta_inc(x) : y;
+}
 static double beta_inc_inverse(const double *q) {
 	const double a = q[0], b = q[1], p = q[2];
-	if (!(a > 0) || !(b > 0) || !(p >= 0 && p <= 1)) return NAN;
+	if (!(a > 0 && b > 0 && a + b < INFINITY) || !(p >= 0 && p <= 1)) return NAN;
 	if (p == 0 || p == 1) return p;
-	double x = p < 0.5 ? gsl.gsl_cdf_beta_Pinv(p, a, b) : gsl.gsl_cdf_beta_Qinv(1 - p, a, b);
-	for (int k = 0; k < 3 && x > 0 && x < 1; k++) {
-		const double at[3] = {a, b, x}, step = (beta_inc(at) - p) / beta_density(at);
-		if (!(fabs(step) < 0.1 * x && fabs(step) < 0.1 * (1 - x))) break;
-		x -= step;
-		if (fabs(step) < 1e-16 * x) break;
-	}
-	return x;
+	double at[3] = {a, b, 0};
+	return quantile(beta_inc, beta_inc_rest, beta_density, at, 2, p, log(a / (a + b)), 0);
 }
 
 /* n (n-1) ... (n-k+1) / k! */
@@ -345,7 +369,7 @@ BY_GSL1(cosh_int, gsl_sf_Chi_e)
 static double exp_int(const double *p) {
 	const double n = p[0], x = p[1];
 	gsl_sf_result r;
-	if (!whole(n) || isnan(x)) return NAN;
+	if (!order(n) || isnan(x)) return NAN;
 	if (n == 1) return x == 0 ? INFINITY : x < -720 ? -INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
 	if (x < 0) return NAN;
 	if (x == 0) return n > 1 ? 1 / (n - 1) : INFINITY;
@@ -361,7 +385,7 @@ static double bessel_j(const double *p);
 static double bessel_y(const double *p) {
 	const double nu = p[0], x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x) || x < 0) return NAN;
+	if (isnan(nu + x) || x < 0 || fabs(nu) > 1e5) return NAN;
 	if (x == 0) return nu >= 0 || whole(nu) ? (nu < 0 && fmod(nu, 2) != 0 ? INFINITY : -INFINITY) : cos_pi(nu) > 0 ? -INFINITY : INFINITY;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Yn_e((int)nu, x, &r), &r);
 	if (nu > 0) return gsl_number(gsl.gsl_sf_bessel_Ynu_e(nu, x, &r), &r);
@@ -371,7 +395,7 @@ static double bessel_y(const double *p) {
 static double bessel_j(const double *p) {
 	const double nu = p[0], x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x)) return NAN;
+	if (isnan(nu + x) || fabs(nu) > 1e5) return NAN;
 	if (isinf(x)) return x > 0 || whole(nu) ? 0 : NAN;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Jn_e((int)nu, x, &r), &r);
 	if (x < 0) return NAN;
@@ -383,7 +407,7 @@ static double bessel_j(const double *p) {
 static double bessel_k_scaled(const double *p) {
 	const double nu = fabs(p[0]), x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x) || x < 0) return NAN;
+	if (isnan(nu + x) || x < 0 || nu > 1e5) return NAN;
 	if (x == 0) return INFINITY;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e((int)nu, x, &r), &r);
 	return gsl_number(gsl.gsl_sf_bessel_Knu_scaled_e(nu, x, &r), &r);
@@ -392,7 +416,7 @@ static double bessel_k_scaled(const double *p) {
 static double bessel_i_scaled(const double *p) {
 	const double nu = p[0], x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x)) return NAN;
+	if (isnan(nu + x) || fabs(nu) > 1e5) return NAN;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_In_scaled_e((int)nu, x, &r), &r);
 	if (x < 0) return NAN;
 	if (nu > 0) return gsl_number(gsl.gsl_sf_bessel_Inu_scaled_e(nu, x, &r), &r);
@@ -406,7 +430,7 @@ static double odd(double l) { return fmod(l, 2) != 0; }
 #define SPHERICAL(name, f, at_negative) \
 	static double name(const double *p) { \
 		gsl_sf_result r; \
-		if (!whole(p[0]) || p[0] < 0 || isnan(p[1])) return NAN; \
+		if (!order(p[0]) || p[0] < 0 || isnan(p[1])) return NAN; \
 		const double y = gsl_number(gsl.f((int)p[0], fabs(p[1]), &r), &r); \
 		return p[1] < 0 ? (at_negative) * y : y; \
 	}
@@ -524,6 +548,9 @@ static Sum power_series(uint32_t na, const double *a, uint32_t nb, const double 
 	return (Sum){NAN, INFINITY};
 }
 
+/* GSL goes through large parameters one by one. */
+static bool moderate(double a) { return fabs(a) <= 2000; }
+
 /* As far as its own series in long doubles costs no more than three digits it is taken; else GSL's methods. */
 static double hyp1f1(const double *p) {
 	const double a = p[0], b = p[1], x = p[2];
@@ -532,7 +559,7 @@ static double hyp1f1(const double *p) {
 	if (pole(b) && !(pole(a) && a >= b)) return NAN;
 	const Sum s = x < 0 && !pole(a) ? power_series(1, (double[]){b - a}, 1, &b, -x) : power_series(1, &a, 1, &b, x); /* Kummer */
 	if (s.lost < 1e3) return x < 0 && !pole(a) ? s.value * exp(x) : s.value;
-	return gsl_number(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r);
+	return moderate(a) && moderate(b) ? gsl_number(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;
 }
 static double hyp0f1(const double *p) {
 	const double b = p[0], x = p[1];
@@ -544,7 +571,10 @@ static double hyp0f1(const double *p) {
 	const double sign = sign_gamma(b, &l);
 	return sign * exp(l - nu * log(root)) * (x > 0 ? bessel_i(at) : bessel_j(at));
 }
-BY_GSL3(hyp_u, gsl_sf_hyperg_U_e)
+static double hyp_u(const double *p) {
+	gsl_sf_result r;
+	return moderate(p[0]) && moderate(p[1]) && !isnan(p[2]) ? gsl_number(gsl.gsl_sf_hyperg_U_e(p[0], p[1], p[2], &r), &r) : NAN;
+}
 
 static double hyp2f1_inside(double a, double b, double c, double x) { /* 0 <= x < 1, and short sums */
 	gsl_sf_result r;
@@ -554,7 +584,7 @@ static double hyp2f1_inside(double a, double b, double c, double x) { /* 0 <= x 
 		const Sum t = power_series(2, (double[]){c - a, c - b}, 1, &c, x);
 		if (t.lost < 1e3) return pow(1 - x, c - a - b) * t.value;
 	}
-	return gsl_number(gsl.gsl_sf_hyperg_2F1_e(a, b, c, x, &r), &r);
+	return moderate(a) && moderate(b) && moderate(c) ? gsl_number(gsl.gsl_sf_hyperg_2F1_e(a, b, c, x, &r), &r) : NAN;
 }
 static double hyp2f1(const double *p) {
 	const double a = p[0], b = p[1], c = p[2], x = p[3];
@@ -582,7 +612,7 @@ static double hyp2f1(const double *p) {
 /* ---- orthogonal polynomials, by their recurrences (DLMF 18.9) --------------------------------------------------------------------------------- */
 
 static double gegenbauer_of(double n, double l, double x) {
-	if (!whole(n) || isnan(l + x)) return NAN;
+	if (!order(n) || isnan(l + x)) return NAN;
 	if (n < 0) return 0;
 	double last = 0, now = 1;
 	for (double k = 0; k < n; k++) {
@@ -596,7 +626,7 @@ static double gegenbauer(const double *p) { return gegenbauer_of(p[0], p[1], p[2
 static double legendre(const double *p) { return gegenbauer_of(p[0], 0.5, p[1]); }
 static double chebyshev_u(const double *p) { return gegenbauer_of(p[0], 1, p[1]); }
 static double chebyshev_t(const double *p) {
-	if (!whole(p[0]) || isnan(p[1])) return NAN;
+	if (!order(p[0]) || isnan(p[1])) return NAN;
 	const double n = fabs(p[0]), x = p[1];
 	double last = x, now = 1; /* T_{-1} = T_1 */
 	for (double k = 0; k < n; k++) {
@@ -607,7 +637,7 @@ static double chebyshev_t(const double *p) {
 	return now;
 }
 static double hermite(const double *p) {
-	if (!whole(p[0]) || isnan(p[1])) return NAN;
+	if (!order(p[0]) || isnan(p[1])) return NAN;
 	if (p[0] < 0) return 0;
 	double last = 0, now = 1;
 	for (double k = 0; k < p[0]; k++) {
@@ -619,7 +649,7 @@ static double hermite(const double *p) {
 }
 static double laguerre(const double *p) {
 	const double a = p[1], x = p[2];
-	if (!whole(p[0]) || isnan(a + x)) return NAN;
+	if (!order(p[0]) || isnan(a + x)) return NAN;
 	if (p[0] < 0) return 0;
 	double last = 0, now = 1;
 	for (double k = 0; k < p[0]; k++) {
@@ -631,7 +661,7 @@ static double laguerre(const double *p) {
 }
 static double jacobi(const double *p) {
 	const double a = p[1], b = p[2], x = p[3];
-	if (!whole(p[0]) || isnan(a + b + x)) return NAN;
+	if (!order(p[0]) || isnan(a + b + x)) return NAN;
 	if (p[0] < 0) return 0;
 	if (p[0] == 0) return 1;
 	double last = 1, now = (a + 1) + (a + b + 2) * 0.5 * (x - 1);
@@ -645,7 +675,7 @@ static double jacobi(const double *p) {
 /* P_l^m(x) with the phase (-1)^m, |x| <= 1 */
 static double legendre_of_order(const double *p) {
 	const double l = p[0], m = fabs(p[1]), x = p[2];
-	if (!whole(l) || !whole(m) || l < 0 || !(fabs(x) <= 1)) return NAN;
+	if (!order(l) || !order(m) || l < 0 || !(fabs(x) <= 1)) return NAN;
 	if (m > l) return 0;
 	double now = 1, last = 0;
 	const double s = sqrt((1 - x) * (1 + x));
@@ -663,7 +693,7 @@ static double legendre_of_order(const double *p) {
 static double spherical_part(const double *p) {
 	const double l = p[0], m = fabs(p[1]);
 	gsl_sf_result r;
-	if (!whole(l) || !whole(m) || l < 0 || !isfinite(p[2])) return NAN;
+	if (!order(l) || !order(m) || l < 0 || !isfinite(p[2])) return NAN;
 	if (m > l) return 0;
 	/* beyond the poles the sine changes its sign, which |sin| does not show */
 	const double y = gsl_number(gsl.gsl_sf_legendre_sphPlm_e((int)l, (int)m, cos(p[2]), &r), &r);
