@@ -127,22 +127,49 @@ static double beta_density(const double *p) {
 	if (x == 0) return a < 1 ? INFINITY : a == 1 ? b : 0;
 	if (x == 1) return b < 1 ? INFINITY : b == 1 ? a : 0;
 	if (a < 10 || b < 10) return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - log_beta(p));
-	const double n = a + b, far = (x * n - a) / a, other = (a - x * n) / b; /* 1 + far = x n/a, 1 + other = (1 - x) n/b */
+	const double n = a + b, far = (x * n - a) / a, other = ((1 - x) * n - b) / b; /* 1 + far = x n/a, 1 + other = (1 - x) n/b */
 	const double l = a * log1p_less(far) + b * log1p_less(other) + stirling(n) - stirling(a) - stirling(b);
 	return sqrt(a * b / n) / ROOT_TWO_PI / (x * (1 - x)) * exp(l);
 }
 
+/* P(a, x), or Q(a, x), of a large a, where GSL gives some eight digits near x = a: the density times the series of the lower (DLMF 8.11.4) or the continued
+ * fraction of the upper function (8.9.2), whichever side x is on. Both take some sqrt(a) terms there. */
+static bool large_shape(double a) { return a > 100 && a < 1e8; }
+static double gamma_inc_large(const double *p, bool upper) {
+	const double a = p[0], x = p[1], density = gamma_density(p);
+	if (x < a) {
+		double term = 1, sum = 1;
+		for (double k = 1; term > 1e-17 * sum && k < 1e6; k++) {
+			term *= x / (a + k);
+			sum += term;
+		}
+		const double y = density * x / a * sum;
+		return upper ? 1 - y : y;
+	}
+	/* Lentz' method: f = b0 - 1(1 - a)/(b1 - 2(2 - a)/(b2 - ... */
+	double b = x + 1 - a, f = b, c = b, d = 0;
+	for (double k = 1; k < 1e6; k++) {
+		const double n = -k * (k - a);
+		b += 2;
+		d = 1 / (b + n * d);
+		c = b + n / c;
+		f *= c * d;
+		if (fabs(c * d - 1) < 1e-16) break;
+	}
+	const double y = density * x / f;
+	return upper ? y : 1 - y;
+}
 static double gamma_inc(const double *x) {
 	gsl_sf_result r;
 	if (isnan(x[0] + x[1]) || x[0] < 0 || x[1] < 0) return NAN;
 	if (x[1] == INFINITY || x[0] == 0) return 1;
-	return gsl_number(gsl.gsl_sf_gamma_inc_P_e(x[0], x[1], &r), &r);
+	return large_shape(x[0]) ? gamma_inc_large(x, false) : gsl_number(gsl.gsl_sf_gamma_inc_P_e(x[0], x[1], &r), &r);
 }
 static double gamma_inc_rest(const double *x) {
 	gsl_sf_result r;
 	if (isnan(x[0] + x[1]) || x[0] < 0 || x[1] < 0) return NAN;
 	if (x[1] == INFINITY || x[0] == 0) return 0;
-	return gsl_number(gsl.gsl_sf_gamma_inc_Q_e(x[0], x[1], &r), &r);
+	return large_shape(x[0]) ? gamma_inc_large(x, true) : gsl_number(gsl.gsl_sf_gamma_inc_Q_e(x[0], x[1], &r), &r);
 }
 /* Γ(a, x) of a <= 0, which GSL gives to some seven digits only: E_n where a is whole, the continued fraction (DLMF 8.9.2) right of 1, else a Γ(a, x) =
  * Γ(a + 1, x) - x^a exp(-x) down from an a above 0. */
@@ -165,13 +192,39 @@ static double gamma_upper(const double *p) {
 	return g;
 }
 
-static double beta_inc(const double *x) {
-	gsl_sf_result r;
-	if (isnan(x[0] + x[1] + x[2]) || x[0] <= 0 || x[1] <= 0) return NAN;
-	if (x[2] <= 0) return x[2] == 0 ? 0 : NAN;
-	if (x[2] >= 1) return x[2] == 1 ? 1 : NAN;
-	return gsl_number(gsl.gsl_sf_beta_inc_e(x[0], x[1], x[2], &r), &r);
+/* I_x(a, b) of large parameters, for which GSL takes too few terms: the density times the continued fraction (DLMF 8.17.22), x left of the mean. */
+static double beta_inc_large(double a, double b, double x) {
+	double f = 1, c = 1, d = 0;
+	for (double m = 0; m < 1e6; m++) {
+		double n = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		d = 1 / (1 + n * d);
+		c = 1 + n / c;
+		f *= c * d;
+		n = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2));
+		d = 1 / (1 + n * d);
+		c = 1 + n / c;
+		f *= c * d;
+		if (fabs(c * d - 1) < 1e-16) break;
+	}
+	const double at[3] = {a, b, x};
+	return beta_density(at) * x * (1 - x) / (a * f);
 }
+/* The lower tail, or the upper one, in full accuracy. */
+static double beta_tail(const double *p, bool upper) {
+	const double a = p[0], b = p[1], x = p[2];
+	gsl_sf_result r;
+	if (isnan(a + b + x) || a <= 0 || b <= 0 || x < 0 || x > 1) return NAN;
+	if (x == 0 || x == 1) return (x == 1) != upper;
+	if (a + b > 200 && a + b < 1e9) {
+		const bool left = x <= (a + 1) / (a + b + 2);
+		const double y = left ? beta_inc_large(a, b, x) : beta_inc_large(b, a, 1 - x);
+		return left != upper ? y : 1 - y;
+	}
+	if (!upper) return gsl_number(gsl.gsl_sf_beta_inc_e(a, b, x, &r), &r);
+	return x < 0.01 ? 1 - gsl_number(gsl.gsl_sf_beta_inc_e(a, b, x, &r), &r) : gsl_number(gsl.gsl_sf_beta_inc_e(b, a, 1 - x, &r), &r);
+}
+static double beta_inc(const double *x) { return beta_tail(x, false); }
+static double beta_inc_rest(const double *x) { return beta_tail(x, true); }
 
 /* x = e^u with lower(x) = p, where `lower` rises from 0 to 1 on 0 .. e^most: Newton's method on the logarithm of the smaller tail, which is concave, inside a
  * bracket. at[last] is x. */
@@ -211,13 +264,6 @@ static double gamma_inc_inverse(const double *q) {
 	return quantile(gamma_inc, gamma_inc_rest, gamma_density, at, 1, p, a > 1 && c > 0.1 ? log(a) + 3 * log(c) : (log(p) + lgamma(a + 1)) / a, 709);
 }
 
-static double beta_inc_rest(const double *x) {
-	if (x[2] <= 0 || x[2] >= 1) return 1 - beta_inc(x);
-	gsl_sf_result r;
-	/* of small arguments the complement itself, for its digits */
-	const double y = gsl_number(gsl.gsl_sf_beta_inc_e(x[1], x[0], 1 - x[2], &r), &r);
-	return x[2] < 0.01 ? 1 - beta_inc(x) : y;
-}
 static double beta_inc_inverse(const double *q) {
 	const double a = q[0], b = q[1], p = q[2];
 	if (!(a > 0 && b > 0 && a + b < INFINITY) || !(p >= 0 && p <= 1)) return NAN;
