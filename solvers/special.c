@@ -7,6 +7,7 @@
  */
 #include "solvers/elementwise.h"
 #include "solvers/gsl.h"
+#include <complex.h>
 #include <math.h>
 
 static const double ROOT_TWO_PI = 2.506628274631000502, HALF_LOG_TWO_PI = 0.91893853320467274178;
@@ -69,9 +70,9 @@ static double stirling(double x) {
 	return (1.0 / 12 - s * (1.0 / 360 - s * (1.0 / 1260 - s * (1.0 / 1680 - s * (1.0 / 1188 - s * (691.0 / 360360 - s * (1.0 / 156))))))) / x;
 }
 
-/* log(1 + e) - e, without cancellation for small e. */
-static double log1p_less(double e) {
-	if (fabs(e) > 0.3) return log1p(e) - e;
+/* log(1 + e) - e, without cancellation for small e; `whole` is 1 + e. */
+static double log1p_less(double whole, double e) {
+	if (fabs(e) > 0.3) return log(whole) - e;
 	/* log(1 + e) = 2 atanh(e / (2 + e)) */
 	const double r = e / (2 + e), s = r * r;
 	double sum = 0, term = s;
@@ -116,7 +117,7 @@ static double gamma_density(const double *p) {
 	if (x == 0) return a < 1 ? INFINITY : a == 1 ? 1 : 0;
 	if (a < 10) return exp((a - 1) * log(x) - x) / tgamma(a);
 	/* log of x^a e^-x / Γ(a + 1) sqrt(2 π a) is a (log(1 + e) - e) - stirling, e = (x - a)/a */
-	return sqrt(a) / (x * ROOT_TWO_PI) * exp(a * log1p_less((x - a) / a) - stirling(a));
+	return sqrt(a) / (x * ROOT_TWO_PI) * exp(a * log1p_less(x / a, (x - a) / a) - stirling(a));
 }
 
 /* x^(a-1) (1-x)^(b-1) / B(a, b) */
@@ -128,7 +129,7 @@ static double beta_density(const double *p) {
 	if (x == 1) return b < 1 ? INFINITY : b == 1 ? a : 0;
 	if (a < 10 || b < 10) return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - log_beta(p));
 	const double n = a + b, far = (x * n - a) / a, other = ((1 - x) * n - b) / b; /* 1 + far = x n/a, 1 + other = (1 - x) n/b */
-	const double l = a * log1p_less(far) + b * log1p_less(other) + stirling(n) - stirling(a) - stirling(b);
+	const double l = a * log1p_less(x * n / a, far) + b * log1p_less((1 - x) * n / b, other) + stirling(n) - stirling(a) - stirling(b);
 	return sqrt(a * b / n) / ROOT_TWO_PI / (x * (1 - x)) * exp(l);
 }
 
@@ -381,7 +382,7 @@ static void fresnel(double x, double *c, double *s) {
 	}
 	/* t = pi a^2/2 exactly enough: its whole turns are taken out of a^2 */
 	const double square = a * a, low = fma(a, a, -square), turns = 4 * floor(square / 4), angle = M_PI_2 * (square - turns + low), pix2 = M_PI * square;
-	double _Complex b = CMPLX(1, -pix2), cc = 1e300, d = 1 / b, h = d;
+	double _Complex b = 1 - I * pix2, cc = 1e300, d = 1 / b, h = d;
 	double n = -1;
 	for (int k = 2; k < 200; k++) {
 		n += 2;
@@ -391,12 +392,12 @@ static void fresnel(double x, double *c, double *s) {
 		cc = b + at / cc;
 		const double _Complex del = cc * d;
 		h *= del;
-		if (fabs(__real__ del - 1) + fabs(__imag__ del) < 1e-16) break;
+		if (fabs(creal(del) - 1) + fabs(cimag(del)) < 1e-16) break;
 	}
-	h *= CMPLX(a, -a);
-	const double _Complex cs = CMPLX(0.5, 0.5) * (1 - CMPLX(cos(angle), sin(angle)) * h);
-	*c = copysign(__real__ cs, x);
-	*s = copysign(__imag__ cs, x);
+	h *= a - I * a;
+	const double _Complex cs = (0.5 + 0.5 * I) * (1 - (cos(angle) + I * sin(angle)) * h);
+	*c = copysign(creal(cs), x);
+	*s = copysign(cimag(cs), x);
 }
 static double fresnel_c(const double *x) { double c, s; fresnel(x[0], &c, &s); return c; }
 static double fresnel_s(const double *x) { double c, s; fresnel(x[0], &c, &s); return s; }
