@@ -240,14 +240,14 @@ static double quantile(double (*lower)(const double *), double (*upper)(const do
 		if (off > 0) to = u;
 		else from = u;
 		const double step = off * part / (density(at) * at[last]);
-		if (fabs(step) <= 1e-17 * (1 + fabs(u)) || to - from <= 1e-16 * fabs(u)) break;
+		if (fabs(step) <= 1e-10 || to - from <= 1e-16 * fabs(u)) break; /* the next step would be below 1e-19 */
 		u = isfinite(step) ? u - step : NAN;
 	}
 	/* the last digits, on x itself */
 	double x = at[last];
 	for (int k = 0; k < 2; k++) {
 		const double part = (p < 0.5 ? lower : upper)(at), step = sign * (part - tail) / density(at);
-		if (!(fabs(step) < 1e-3 * x)) break;
+		if (!(fabs(step) < 1e-3 * x && x - step <= exp(most))) break;
 		at[last] = x -= step;
 	}
 	return x;
