@@ -240,7 +240,7 @@ static double quantile(double (*lower)(const double *), double (*upper)(const do
 		if (off > 0) to = u;
 		else from = u;
 		const double step = off * part / (density(at) * at[last]);
-		if (fabs(step) <= 1e-10 || to - from <= 1e-16 * fabs(u)) break; /* the next step would be below 1e-19 */
+		if (fabs(step) <= 1e-9 * fmin(1, fabs(u)) || to - from <= 1e-16 * fabs(u)) break; /* the steps left are below rounding */
 		u = isfinite(step) ? u - step : NAN;
 	}
 	/* the last digits, on x itself */
