@@ -2,15 +2,19 @@
  *
  * Needs: elementwise.h, gsl.h. Guarantees: every function is defined for every number: where it has no real value it is NaN, at a pole an infinity or NaN,
  * and NaN for NaN. Definitions are those of the NIST Handbook (dlmf.nist.gov), elliptic integrals by the parameter m = k^2. Orders that must be whole are
- * whole numbers in a double; the polynomials are 0 for negative orders, as their recurrences want it.
+ * whole numbers in a double, and like those of Bessel functions up to 100,000 in size; the polynomials are 0 for negative orders, as their recurrences
+ * want it.
  */
 #include "solvers/elementwise.h"
 #include "solvers/gsl.h"
+#include <complex.h>
 #include <math.h>
 
 static const double ROOT_TWO_PI = 2.506628274631000502, HALF_LOG_TWO_PI = 0.91893853320467274178;
 
-static bool whole(double x) { return x == nearbyint(x) && fabs(x) < 1e9; }
+static bool whole(double x) { return x == nearbyint(x) && fabs(x) < 1e15; }
+/* Of a degree or order for which something is done again and again; beyond, the function is NaN. */
+static bool order(double x) { return whole(x) && fabs(x) <= 1e5; }
 
 /* cos(pi x) and sin(pi x), exact where they are 0 and 1. */
 static double cos_pi(double x) {
@@ -25,13 +29,11 @@ static double sin_pi(double x) {
 	return x > 0.5 ? sin(M_PI * (1 - x)) : x < -0.5 ? -sin(M_PI * (1 + x)) : sin(M_PI * x);
 }
 
-/* A function of GSL of one, two and three numbers. */
+/* A function of GSL of one and of two numbers. */
 #define BY_GSL1(name, f) \
 	static double name(const double *x) { gsl_sf_result r; return isnan(x[0]) ? NAN : gsl_number(gsl.f(x[0], &r), &r); }
 #define BY_GSL2(name, f) \
 	static double name(const double *x) { gsl_sf_result r; return isnan(x[0] + x[1]) ? NAN : gsl_number(gsl.f(x[0], x[1], &r), &r); }
-#define BY_GSL3(name, f) \
-	static double name(const double *x) { gsl_sf_result r; return isnan(x[0] + x[1] + x[2]) ? NAN : gsl_number(gsl.f(x[0], x[1], x[2], &r), &r); }
 
 /* ---- the gamma function and its family ----------------------------------------------------------------------------------------------- */
 
@@ -52,7 +54,7 @@ static double polygamma(const double *x) {
 	double n = x[0], at = x[1], sum = 0;
 	gsl_sf_result r;
 	if (n == 0) return digamma(x + 1);
-	if (!whole(n) || n < 0 || isnan(at) || (at <= 0 && whole(at))) return NAN;
+	if (!order(n) || n < 0 || isnan(at) || (at <= 0 && whole(at))) return NAN;
 	if (at == INFINITY) return 0;
 	if (n == 1) return gsl_number(gsl.gsl_sf_psi_1_e(at, &r), &r);
 	if (at < -1000) return NAN;
@@ -68,9 +70,9 @@ static double stirling(double x) {
 	return (1.0 / 12 - s * (1.0 / 360 - s * (1.0 / 1260 - s * (1.0 / 1680 - s * (1.0 / 1188 - s * (691.0 / 360360 - s * (1.0 / 156))))))) / x;
 }
 
-/* log(1 + e) - e, without cancellation for small e. */
-static double log1p_less(double e) {
-	if (fabs(e) > 0.3) return log1p(e) - e;
+/* log(1 + e) - e, without cancellation for small e; `whole` is 1 + e. */
+static double log1p_less(double whole, double e) {
+	if (fabs(e) > 0.3) return log(whole) - e;
 	/* log(1 + e) = 2 atanh(e / (2 + e)) */
 	const double r = e / (2 + e), s = r * r;
 	double sum = 0, term = s;
@@ -115,7 +117,7 @@ static double gamma_density(const double *p) {
 	if (x == 0) return a < 1 ? INFINITY : a == 1 ? 1 : 0;
 	if (a < 10) return exp((a - 1) * log(x) - x) / tgamma(a);
 	/* log of x^a e^-x / Γ(a + 1) sqrt(2 π a) is a (log(1 + e) - e) - stirling, e = (x - a)/a */
-	return sqrt(a) / (x * ROOT_TWO_PI) * exp(a * log1p_less((x - a) / a) - stirling(a));
+	return sqrt(a) / (x * ROOT_TWO_PI) * exp(a * log1p_less(x / a, (x - a) / a) - stirling(a));
 }
 
 /* x^(a-1) (1-x)^(b-1) / B(a, b) */
@@ -126,22 +128,49 @@ static double beta_density(const double *p) {
 	if (x == 0) return a < 1 ? INFINITY : a == 1 ? b : 0;
 	if (x == 1) return b < 1 ? INFINITY : b == 1 ? a : 0;
 	if (a < 10 || b < 10) return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - log_beta(p));
-	const double n = a + b, far = (x * n - a) / a, other = (a - x * n) / b; /* 1 + far = x n/a, 1 + other = (1 - x) n/b */
-	const double l = a * log1p_less(far) + b * log1p_less(other) + stirling(n) - stirling(a) - stirling(b);
+	const double n = a + b, far = (x * n - a) / a, other = ((1 - x) * n - b) / b; /* 1 + far = x n/a, 1 + other = (1 - x) n/b */
+	const double l = a * log1p_less(x * n / a, far) + b * log1p_less((1 - x) * n / b, other) + stirling(n) - stirling(a) - stirling(b);
 	return sqrt(a * b / n) / ROOT_TWO_PI / (x * (1 - x)) * exp(l);
 }
 
+/* P(a, x), or Q(a, x), of a large a, where GSL gives some eight digits near x = a: the density times the series of the lower (DLMF 8.11.4) or the continued
+ * fraction of the upper function (8.9.2), whichever side x is on. Both take some sqrt(a) terms there. */
+static bool large_shape(double a) { return a > 100 && a < 1e8; }
+static double gamma_inc_large(const double *p, bool upper) {
+	const double a = p[0], x = p[1], density = gamma_density(p);
+	if (x < a) {
+		double term = 1, sum = 1;
+		for (double k = 1; term > 1e-17 * sum && k < 1e6; k++) {
+			term *= x / (a + k);
+			sum += term;
+		}
+		const double y = density * x / a * sum;
+		return upper ? 1 - y : y;
+	}
+	/* Lentz' method: f = b0 - 1(1 - a)/(b1 - 2(2 - a)/(b2 - ... */
+	double b = x + 1 - a, f = b, c = b, d = 0;
+	for (double k = 1; k < 1e6; k++) {
+		const double n = -k * (k - a);
+		b += 2;
+		d = 1 / (b + n * d);
+		c = b + n / c;
+		f *= c * d;
+		if (fabs(c * d - 1) < 1e-16) break;
+	}
+	const double y = density * x / f;
+	return upper ? y : 1 - y;
+}
 static double gamma_inc(const double *x) {
 	gsl_sf_result r;
 	if (isnan(x[0] + x[1]) || x[0] < 0 || x[1] < 0) return NAN;
 	if (x[1] == INFINITY || x[0] == 0) return 1;
-	return gsl_number(gsl.gsl_sf_gamma_inc_P_e(x[0], x[1], &r), &r);
+	return large_shape(x[0]) ? gamma_inc_large(x, false) : gsl_number(gsl.gsl_sf_gamma_inc_P_e(x[0], x[1], &r), &r);
 }
 static double gamma_inc_rest(const double *x) {
 	gsl_sf_result r;
 	if (isnan(x[0] + x[1]) || x[0] < 0 || x[1] < 0) return NAN;
 	if (x[1] == INFINITY || x[0] == 0) return 0;
-	return gsl_number(gsl.gsl_sf_gamma_inc_Q_e(x[0], x[1], &r), &r);
+	return large_shape(x[0]) ? gamma_inc_large(x, true) : gsl_number(gsl.gsl_sf_gamma_inc_Q_e(x[0], x[1], &r), &r);
 }
 /* Γ(a, x) of a <= 0, which GSL gives to some seven digits only: E_n where a is whole, the continued fraction (DLMF 8.9.2) right of 1, else a Γ(a, x) =
  * Γ(a + 1, x) - x^a exp(-x) down from an a above 0. */
@@ -152,8 +181,8 @@ static double gamma_upper(const double *p) {
 	if (isnan(a + x) || x < 0) return NAN;
 	if (a > 0) return gsl_number(gsl.gsl_sf_gamma_inc_e(a, x, &r), &r);
 	if (x == 0) return INFINITY;
-	if (whole(a)) return pow(x, a) * (a == 0 ? gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r) : gsl_number(gsl.gsl_sf_expint_En_e((int)(1 - a), x, &r), &r));
-	if (x >= 1) {
+	if (whole(a) && a > -100) return pow(x, a) * (a == 0 ? gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r) : gsl_number(gsl.gsl_sf_expint_En_e((int)(1 - a), x, &r), &r));
+	if (x >= 1 || a <= -100) {
 		double f = x + 401 - a;
 		for (int m = 200; m > 0; m--) f = x + 2 * m - 1 - a - m * (m - a) / f;
 		return pow(x, a) * exp(-x) / f;
@@ -164,42 +193,84 @@ static double gamma_upper(const double *p) {
 	return g;
 }
 
-static double beta_inc(const double *x) {
-	gsl_sf_result r;
-	if (isnan(x[0] + x[1] + x[2]) || x[0] <= 0 || x[1] <= 0) return NAN;
-	if (x[2] <= 0) return x[2] == 0 ? 0 : NAN;
-	if (x[2] >= 1) return x[2] == 1 ? 1 : NAN;
-	return gsl_number(gsl.gsl_sf_beta_inc_e(x[0], x[1], x[2], &r), &r);
+/* I_x(a, b) of large parameters, for which GSL takes too few terms: the density times the continued fraction (DLMF 8.17.22), x left of the mean. */
+static double beta_inc_large(double a, double b, double x) {
+	double f = 1, c = 1, d = 0;
+	for (double m = 0; m < 1e6; m++) {
+		double n = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		d = 1 / (1 + n * d);
+		c = 1 + n / c;
+		f *= c * d;
+		n = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2));
+		d = 1 / (1 + n * d);
+		c = 1 + n / c;
+		f *= c * d;
+		if (fabs(c * d - 1) < 1e-16) break;
+	}
+	const double at[3] = {a, b, x};
+	return beta_density(at) * x * (1 - x) / (a * f);
 }
+/* The lower tail, or the upper one, in full accuracy. */
+static double beta_tail(const double *p, bool upper) {
+	const double a = p[0], b = p[1], x = p[2];
+	gsl_sf_result r;
+	if (isnan(a + b + x) || a <= 0 || b <= 0 || x < 0 || x > 1) return NAN;
+	if (x == 0 || x == 1) return (x == 1) != upper;
+	if (a + b > 200 && a + b < 1e9) {
+		const bool left = x <= (a + 1) / (a + b + 2);
+		const double y = left ? beta_inc_large(a, b, x) : beta_inc_large(b, a, 1 - x);
+		return left != upper ? y : 1 - y;
+	}
+	if (!upper) return gsl_number(gsl.gsl_sf_beta_inc_e(a, b, x, &r), &r);
+	return x < 0.01 ? 1 - gsl_number(gsl.gsl_sf_beta_inc_e(a, b, x, &r), &r) : gsl_number(gsl.gsl_sf_beta_inc_e(b, a, 1 - x, &r), &r);
+}
+static double beta_inc(const double *x) { return beta_tail(x, false); }
+static double beta_inc_rest(const double *x) { return beta_tail(x, true); }
 
-/* x with P(a, x) = p; the last digits by Newton's method. */
-static double gamma_inc_inverse(const double *q) {
-	const double a = q[0], p = q[1];
-	if (!(a > 0) || !(p >= 0 && p <= 1)) return NAN;
-	if (p == 0) return 0;
-	if (p == 1) return INFINITY;
-	double x = p < 0.5 ? gsl.gsl_cdf_gamma_Pinv(p, a, 1) : gsl.gsl_cdf_gamma_Qinv(1 - p, a, 1);
-	for (int k = 0; k < 3 && x > 0 && isfinite(x); k++) {
-		const double at[2] = {a, x}, d = gamma_density(at), step = p < 0.5 ? (gamma_inc(at) - p) / d : (1 - p - gamma_inc_rest(at)) / d;
-		if (!(fabs(step) < 0.1 * x)) break;
-		x -= step;
-		if (fabs(step) < 1e-16 * x) break;
+/* x = e^u with lower(x) = p, where `lower` rises from 0 to 1 on 0 .. e^most: Newton's method on the logarithm of the smaller tail, which is concave, inside a
+ * bracket. at[last] is x. */
+static double quantile(double (*lower)(const double *), double (*upper)(const double *), double (*density)(const double *), double *at, int last, double p, double u, double most) {
+	const double tail = p < 0.5 ? p : 1 - p, wanted = log(tail), sign = p < 0.5 ? 1 : -1;
+	double from = -746, to = most;
+	for (int k = 0; k < 200; k++) {
+		if (!(u > from && u < to)) u = 0.5 * (from + to);
+		at[last] = exp(u);
+		const double part = (p < 0.5 ? lower : upper)(at), off = sign * (log(part) - wanted);
+		if (isnan(part)) return NAN;
+		if (off > 0) to = u;
+		else from = u;
+		const double step = off * part / (density(at) * at[last]);
+		if (fabs(step) <= 1e-9 * fmin(1, fabs(u)) || to - from <= 1e-16 * fabs(u)) break; /* the steps left are below rounding */
+		u = isfinite(step) ? u - step : NAN;
+	}
+	/* the last digits, on x itself */
+	double x = at[last];
+	for (int k = 0; k < 2; k++) {
+		const double part = (p < 0.5 ? lower : upper)(at), step = sign * (part - tail) / density(at);
+		if (!(fabs(step) < 1e-3 * x && x - step <= exp(most))) break;
+		at[last] = x -= step;
 	}
 	return x;
+}
+
+/* x with P(a, x) = p; begins with the approximation of Wilson and Hilferty, or what the first term of the series gives */
+static double erfc_inverse(const double *x);
+static double gamma_inc_inverse(const double *q) {
+	const double a = q[0], p = q[1];
+	if (!(a > 0 && a < INFINITY) || !(p >= 0 && p <= 1)) return NAN;
+	if (p == 0) return 0;
+	if (p == 1) return INFINITY;
+	const double twice = 2 * p, c = 1 - 1 / (9 * a) - erfc_inverse(&twice) * M_SQRT2 / (3 * sqrt(a));
+	double at[2] = {a, 0};
+	return quantile(gamma_inc, gamma_inc_rest, gamma_density, at, 1, p, a > 1 && c > 0.1 ? log(a) + 3 * log(c) : (log(p) + lgamma(a + 1)) / a, 709);
 }
 
 static double beta_inc_inverse(const double *q) {
 	const double a = q[0], b = q[1], p = q[2];
-	if (!(a > 0) || !(b > 0) || !(p >= 0 && p <= 1)) return NAN;
+	if (!(a > 0 && b > 0 && a + b < INFINITY) || !(p >= 0 && p <= 1)) return NAN;
 	if (p == 0 || p == 1) return p;
-	double x = p < 0.5 ? gsl.gsl_cdf_beta_Pinv(p, a, b) : gsl.gsl_cdf_beta_Qinv(1 - p, a, b);
-	for (int k = 0; k < 3 && x > 0 && x < 1; k++) {
-		const double at[3] = {a, b, x}, step = (beta_inc(at) - p) / beta_density(at);
-		if (!(fabs(step) < 0.1 * x && fabs(step) < 0.1 * (1 - x))) break;
-		x -= step;
-		if (fabs(step) < 1e-16 * x) break;
-	}
-	return x;
+	double at[3] = {a, b, 0};
+	return quantile(beta_inc, beta_inc_rest, beta_density, at, 2, p, log(a / (a + b)), 0);
 }
 
 /* n (n-1) ... (n-k+1) / k! */
@@ -311,7 +382,7 @@ static void fresnel(double x, double *c, double *s) {
 	}
 	/* t = pi a^2/2 exactly enough: its whole turns are taken out of a^2 */
 	const double square = a * a, low = fma(a, a, -square), turns = 4 * floor(square / 4), angle = M_PI_2 * (square - turns + low), pix2 = M_PI * square;
-	double _Complex b = CMPLX(1, -pix2), cc = 1e300, d = 1 / b, h = d;
+	double _Complex b = 1 - I * pix2, cc = 1e300, d = 1 / b, h = d;
 	double n = -1;
 	for (int k = 2; k < 200; k++) {
 		n += 2;
@@ -321,12 +392,12 @@ static void fresnel(double x, double *c, double *s) {
 		cc = b + at / cc;
 		const double _Complex del = cc * d;
 		h *= del;
-		if (fabs(__real__ del - 1) + fabs(__imag__ del) < 1e-16) break;
+		if (fabs(creal(del) - 1) + fabs(cimag(del)) < 1e-16) break;
 	}
-	h *= CMPLX(a, -a);
-	const double _Complex cs = CMPLX(0.5, 0.5) * (1 - CMPLX(cos(angle), sin(angle)) * h);
-	*c = copysign(__real__ cs, x);
-	*s = copysign(__imag__ cs, x);
+	h *= a - I * a;
+	const double _Complex cs = (0.5 + 0.5 * I) * (1 - (cos(angle) + I * sin(angle)) * h);
+	*c = copysign(creal(cs), x);
+	*s = copysign(cimag(cs), x);
 }
 static double fresnel_c(const double *x) { double c, s; fresnel(x[0], &c, &s); return c; }
 static double fresnel_s(const double *x) { double c, s; fresnel(x[0], &c, &s); return s; }
@@ -345,7 +416,7 @@ BY_GSL1(cosh_int, gsl_sf_Chi_e)
 static double exp_int(const double *p) {
 	const double n = p[0], x = p[1];
 	gsl_sf_result r;
-	if (!whole(n) || isnan(x)) return NAN;
+	if (!order(n) || isnan(x)) return NAN;
 	if (n == 1) return x == 0 ? INFINITY : x < -720 ? -INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
 	if (x < 0) return NAN;
 	if (x == 0) return n > 1 ? 1 / (n - 1) : INFINITY;
@@ -361,7 +432,7 @@ static double bessel_j(const double *p);
 static double bessel_y(const double *p) {
 	const double nu = p[0], x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x) || x < 0) return NAN;
+	if (isnan(nu + x) || x < 0 || fabs(nu) > 1e5) return NAN;
 	if (x == 0) return nu >= 0 || whole(nu) ? (nu < 0 && fmod(nu, 2) != 0 ? INFINITY : -INFINITY) : cos_pi(nu) > 0 ? -INFINITY : INFINITY;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Yn_e((int)nu, x, &r), &r);
 	if (nu > 0) return gsl_number(gsl.gsl_sf_bessel_Ynu_e(nu, x, &r), &r);
@@ -371,7 +442,7 @@ static double bessel_y(const double *p) {
 static double bessel_j(const double *p) {
 	const double nu = p[0], x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x)) return NAN;
+	if (isnan(nu + x) || fabs(nu) > 1e5) return NAN;
 	if (isinf(x)) return x > 0 || whole(nu) ? 0 : NAN;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Jn_e((int)nu, x, &r), &r);
 	if (x < 0) return NAN;
@@ -383,7 +454,7 @@ static double bessel_j(const double *p) {
 static double bessel_k_scaled(const double *p) {
 	const double nu = fabs(p[0]), x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x) || x < 0) return NAN;
+	if (isnan(nu + x) || x < 0 || nu > 1e5) return NAN;
 	if (x == 0) return INFINITY;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e((int)nu, x, &r), &r);
 	return gsl_number(gsl.gsl_sf_bessel_Knu_scaled_e(nu, x, &r), &r);
@@ -392,7 +463,7 @@ static double bessel_k_scaled(const double *p) {
 static double bessel_i_scaled(const double *p) {
 	const double nu = p[0], x = p[1];
 	gsl_sf_result r;
-	if (isnan(nu + x)) return NAN;
+	if (isnan(nu + x) || fabs(nu) > 1e5) return NAN;
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_In_scaled_e((int)nu, x, &r), &r);
 	if (x < 0) return NAN;
 	if (nu > 0) return gsl_number(gsl.gsl_sf_bessel_Inu_scaled_e(nu, x, &r), &r);
@@ -406,7 +477,7 @@ static double odd(double l) { return fmod(l, 2) != 0; }
 #define SPHERICAL(name, f, at_negative) \
 	static double name(const double *p) { \
 		gsl_sf_result r; \
-		if (!whole(p[0]) || p[0] < 0 || isnan(p[1])) return NAN; \
+		if (!order(p[0]) || p[0] < 0 || isnan(p[1])) return NAN; \
 		const double y = gsl_number(gsl.f((int)p[0], fabs(p[1]), &r), &r); \
 		return p[1] < 0 ? (at_negative) * y : y; \
 	}
@@ -524,6 +595,9 @@ static Sum power_series(uint32_t na, const double *a, uint32_t nb, const double 
 	return (Sum){NAN, INFINITY};
 }
 
+/* GSL goes through large parameters one by one. */
+static bool moderate(double a) { return fabs(a) <= 2000; }
+
 /* As far as its own series in long doubles costs no more than three digits it is taken; else GSL's methods. */
 static double hyp1f1(const double *p) {
 	const double a = p[0], b = p[1], x = p[2];
@@ -532,7 +606,7 @@ static double hyp1f1(const double *p) {
 	if (pole(b) && !(pole(a) && a >= b)) return NAN;
 	const Sum s = x < 0 && !pole(a) ? power_series(1, (double[]){b - a}, 1, &b, -x) : power_series(1, &a, 1, &b, x); /* Kummer */
 	if (s.lost < 1e3) return x < 0 && !pole(a) ? s.value * exp(x) : s.value;
-	return gsl_number(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r);
+	return moderate(a) && moderate(b) ? gsl_number(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;
 }
 static double hyp0f1(const double *p) {
 	const double b = p[0], x = p[1];
@@ -544,7 +618,10 @@ static double hyp0f1(const double *p) {
 	const double sign = sign_gamma(b, &l);
 	return sign * exp(l - nu * log(root)) * (x > 0 ? bessel_i(at) : bessel_j(at));
 }
-BY_GSL3(hyp_u, gsl_sf_hyperg_U_e)
+static double hyp_u(const double *p) {
+	gsl_sf_result r;
+	return moderate(p[0]) && moderate(p[1]) && !isnan(p[2]) ? gsl_number(gsl.gsl_sf_hyperg_U_e(p[0], p[1], p[2], &r), &r) : NAN;
+}
 
 static double hyp2f1_inside(double a, double b, double c, double x) { /* 0 <= x < 1, and short sums */
 	gsl_sf_result r;
@@ -554,7 +631,7 @@ static double hyp2f1_inside(double a, double b, double c, double x) { /* 0 <= x 
 		const Sum t = power_series(2, (double[]){c - a, c - b}, 1, &c, x);
 		if (t.lost < 1e3) return pow(1 - x, c - a - b) * t.value;
 	}
-	return gsl_number(gsl.gsl_sf_hyperg_2F1_e(a, b, c, x, &r), &r);
+	return moderate(a) && moderate(b) && moderate(c) ? gsl_number(gsl.gsl_sf_hyperg_2F1_e(a, b, c, x, &r), &r) : NAN;
 }
 static double hyp2f1(const double *p) {
 	const double a = p[0], b = p[1], c = p[2], x = p[3];
@@ -582,7 +659,7 @@ static double hyp2f1(const double *p) {
 /* ---- orthogonal polynomials, by their recurrences (DLMF 18.9) --------------------------------------------------------------------------------- */
 
 static double gegenbauer_of(double n, double l, double x) {
-	if (!whole(n) || isnan(l + x)) return NAN;
+	if (!order(n) || isnan(l + x)) return NAN;
 	if (n < 0) return 0;
 	double last = 0, now = 1;
 	for (double k = 0; k < n; k++) {
@@ -596,7 +673,7 @@ static double gegenbauer(const double *p) { return gegenbauer_of(p[0], p[1], p[2
 static double legendre(const double *p) { return gegenbauer_of(p[0], 0.5, p[1]); }
 static double chebyshev_u(const double *p) { return gegenbauer_of(p[0], 1, p[1]); }
 static double chebyshev_t(const double *p) {
-	if (!whole(p[0]) || isnan(p[1])) return NAN;
+	if (!order(p[0]) || isnan(p[1])) return NAN;
 	const double n = fabs(p[0]), x = p[1];
 	double last = x, now = 1; /* T_{-1} = T_1 */
 	for (double k = 0; k < n; k++) {
@@ -607,7 +684,7 @@ static double chebyshev_t(const double *p) {
 	return now;
 }
 static double hermite(const double *p) {
-	if (!whole(p[0]) || isnan(p[1])) return NAN;
+	if (!order(p[0]) || isnan(p[1])) return NAN;
 	if (p[0] < 0) return 0;
 	double last = 0, now = 1;
 	for (double k = 0; k < p[0]; k++) {
@@ -619,7 +696,7 @@ static double hermite(const double *p) {
 }
 static double laguerre(const double *p) {
 	const double a = p[1], x = p[2];
-	if (!whole(p[0]) || isnan(a + x)) return NAN;
+	if (!order(p[0]) || isnan(a + x)) return NAN;
 	if (p[0] < 0) return 0;
 	double last = 0, now = 1;
 	for (double k = 0; k < p[0]; k++) {
@@ -631,7 +708,7 @@ static double laguerre(const double *p) {
 }
 static double jacobi(const double *p) {
 	const double a = p[1], b = p[2], x = p[3];
-	if (!whole(p[0]) || isnan(a + b + x)) return NAN;
+	if (!order(p[0]) || isnan(a + b + x)) return NAN;
 	if (p[0] < 0) return 0;
 	if (p[0] == 0) return 1;
 	double last = 1, now = (a + 1) + (a + b + 2) * 0.5 * (x - 1);
@@ -645,7 +722,7 @@ static double jacobi(const double *p) {
 /* P_l^m(x) with the phase (-1)^m, |x| <= 1 */
 static double legendre_of_order(const double *p) {
 	const double l = p[0], m = fabs(p[1]), x = p[2];
-	if (!whole(l) || !whole(m) || l < 0 || !(fabs(x) <= 1)) return NAN;
+	if (!order(l) || !order(m) || l < 0 || !(fabs(x) <= 1)) return NAN;
 	if (m > l) return 0;
 	double now = 1, last = 0;
 	const double s = sqrt((1 - x) * (1 + x));
@@ -663,7 +740,7 @@ static double legendre_of_order(const double *p) {
 static double spherical_part(const double *p) {
 	const double l = p[0], m = fabs(p[1]);
 	gsl_sf_result r;
-	if (!whole(l) || !whole(m) || l < 0 || !isfinite(p[2])) return NAN;
+	if (!order(l) || !order(m) || l < 0 || !isfinite(p[2])) return NAN;
 	if (m > l) return 0;
 	/* beyond the poles the sine changes its sign, which |sin| does not show */
 	const double y = gsl_number(gsl.gsl_sf_legendre_sphPlm_e((int)l, (int)m, cos(p[2]), &r), &r);

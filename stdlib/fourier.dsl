@@ -43,6 +43,7 @@ fftn(x) = {
   y
 }
 # ifftn(x): see fftn
+#     real(ifftn(fftn([1, 2; 3, 4])))   #~ [1, 2, 3, 4]
 ifftn(x) = {
   y = x + 0im
   for k in list(...(0..rank(x))) { y = ifft(y; axis = k) }

@@ -31,6 +31,7 @@ polyadd(a, b) = _lengthened(a, len(b)) + _lengthened(b, len(a))
 #     polysub([1, 2], [1, 2, 3])  #> [0, 0, -3]
 polysub(a, b) = _lengthened(a, len(b)) - _lengthened(b, len(a))
 # polymul(a, b): see polyadd
+#     polymul([1, 2], [3, 4])     #> [3, 10, 8]
 polymul(a, b) = convolve(a, b)
 _lengthened(c, n) = {
   filled = 0 * c[0] * iota(max(n, len(c)))

@@ -76,6 +76,7 @@ derivative gammaincinv(a, p), da, dp = {
 #     gamma_lower(3, 2) + gamma_upper(3, 2)   #~ gamma(3)
 gamma_lower(a, x) = gamma(a) * gammainc(a, x)
 # gamma_upper(a, x): see gamma_lower
+#     gamma_upper(1, 2)           #~ exp(-2)
 gamma_upper(a, x) = _each("gamma_upper", a, x)
 derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx + (if _absent(da) { 0.0 } else { jvp(a -> gamma(a) * gammaincc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
 # betainc(a, b, x): the regularised incomplete beta function, integral of t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x
@@ -306,6 +307,7 @@ derivative airybiprime(x) = x * airybi(x)
 ellipk(m) = _each("ellipk", m)
 derivative ellipk(m) = 0.39269908169872414 * hyp2f1(1.5, 1.5, 2, m)
 # ellipe(m): see ellipk
+#     ellipe(0)                   #~ pi / 2
 ellipe(m) = _each("ellipe", m)
 derivative ellipe(m) = -0.39269908169872414 * hyp2f1(0.5, 1.5, 2, m)
 # ellipf(phi, m): elliptic integral of the first kind, of 1 / sqrt(1 - m sin(t)^2) from 0 to phi
@@ -343,8 +345,10 @@ derivative jacobiam(u, m) = (_delta(y, m), -_delta(y, m) * (u - _ellipd(y, m)) /
 #     jacobisn(ellipk(0.3), 0.3)  #~ 1
 jacobisn(u, m) = sin(jacobiam(u, m))
 # jacobicn(u, m): see jacobisn
+#     jacobicn(0.7, 0)            #~ cos(0.7)
 jacobicn(u, m) = cos(jacobiam(u, m))
 # jacobidn(u, m): see jacobisn
+#     jacobidn(0.7, 1)            #~ sech(0.7)
 jacobidn(u, m) = _delta(jacobiam(u, m), m)
 # ellipj(u, m): (sn, cn, dn), Jacobi's elliptic functions together
 #     (s, c, d) = ellipj(0.7, 0.3)
@@ -366,6 +370,7 @@ derivative hyp0f1(b, x), db, dx = {
   hyp0f1(b + 1, x) / b * dx
 }
 # hyp1f1(a, b, x): see hyp0f1
+#     hyp1f1(2, 2, 0.5)           #~ exp(0.5)
 hyp1f1(a, b, x) = _each("hyp1f1", a, b, x)
 derivative hyp1f1(a, b, x), da, db, dx = {
   _fixed("hyp1f1", "parameters", da)
@@ -381,6 +386,7 @@ derivative hypu(a, b, x), da, db, dx = {
   -a * hypu(a + 1, b + 1, x) * dx
 }
 # hyp2f1(a, b, c, x): see hyp0f1
+#     hyp2f1(1, 2, 2, 0.5)        #~ 2
 hyp2f1(a, b, c, x) = _each("hyp2f1", a, b, c, x)
 derivative hyp2f1(a, b, c, x), da, db, dc, dx = {
   _fixed("hyp2f1", "parameters", da)

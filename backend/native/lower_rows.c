@@ -819,6 +819,15 @@ static uint32_t flat(RowsEmit *e, Ref r, bool spreads, KRef *at) {
 	if (is_tape(e->l, r)) return 0;
 	const Place *p = lower_place(e->l, r);
 	const bool varying = spreads && lower_row_axis(e->l, r) >= 0;
+	const uint32_t n = lower_shape(e->l, r).count;
+	if (p->count != n) { /* a constant along the rows: one number for all of them, or the loop is not for rows */
+		bool one = p->count > 0;
+		for (uint32_t i = 1; i < p->count; i++) one = one && p->elements[i] == p->elements[0];
+		e->l->failed |= !one;
+		const KRef first = one ? p->elements[0] : k_bits(&e->l->k, lower_ktype(e->l, r), 0);
+		for (uint32_t i = 0; i < n; i++) at[i] = varying ? spread(&e->l->k, first) : first;
+		return n;
+	}
 	for (uint32_t i = 0; i < p->count; i++) at[i] = varying ? spread(&e->l->k, p->elements[i]) : p->elements[i];
 	return p->count;
 }

@@ -36,3 +36,15 @@ t = [1/(i + 1) for i in 0..5000]
 abs(cumsum(t)[-1] - sum(t)) < 1e-13                                      #> true
 min(cumsum(t)[1..] - cumsum(t)[..-1]) > 0                                #> true
 cumsum(t; reverse = true)[0] - sum(t)                                    #~ 0 tol 1e-13
+
+# What a loop over rows begins with may be an array that is known before: of equal numbers, or of others
+doubled_until(v, start) = {
+  n = start
+  while any(n < v) { n = where(n < v, 2 * n + 1, n) }
+  n
+}
+at = [3 * i + 1 for i in 0..29];
+doubled_until(at, 0 * at)[28]              #> 127
+sum(doubled_until(at, 0 * at))             #> 1877
+sum(doubled_until(at, [i for i in 0..29])) #> 1709
+sum(doubled_until(at, i64(0 * linspace(0.0, 2, 29))))   #> 1877

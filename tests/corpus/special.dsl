@@ -51,6 +51,14 @@ overlap(l, k, m) = 2π * sum(w * real(spherical_harmonic(l, m, acos(t), 0.0) * c
 spherical_harmonic(3, -2, 0.7, 0.4)        #~ conj(spherical_harmonic(3, 2, 0.7, 0.4))
 spherical_harmonic(2, 1, 0.7, 0.4)         #~ -sqrt(15 / (8π)) * sin(0.7) * cos(0.7) * exp(0.4im)
 
+# ---- large parameters; SciPy 1.17.1 and, of the first, the series with 30 digits
+gammainc(1e7, 9974701.778718654) / 5.8937323336404671e-16   #~ 1 tol 1e-13
+gammaincc(1e5, [99747.01778718654, 100284.60498941515]) / [0.788034878996478, 0.18400652925817584]   #~ [1, 1] tol 1e-12
+betainc(1e5, 3e5, 0.25)                    #~ 0.5002427886356727 tol 1e-12
+gammainc(1e5, gammaincinv(1e5, 0.2))       #~ 0.2 tol 1e-13
+betaincinv(0.1, 0.1, [0.001, 0.9, 0.999]) <= 1   #> [true, true, true]
+betainc(3e5, 1e5, betaincinv(3e5, 1e5, 0.2))   #~ 0.2 tol 1e-12
+
 # ---- derivatives compose
 f(x) = besselj(0, x)
 f'''''(1.3)                                #~ (f''''(1.3 + 1e-4) - f''''(1.3 - 1e-4)) / 2e-4 tol 1e-6

@@ -1,0 +1,2 @@
+#! error E0505 2:11 "besselj has no derivative by its order"
+grad(n -> besselj(n, 2.0))(1.5)
