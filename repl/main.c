@@ -30,5 +30,6 @@ int main(int argc, char **argv) {
 		if (errno != EPIPE) fputs("atled: standard output cannot be written\n", stderr);
 		if (code == EXIT_OK) code = EXIT_SCRIPT;
 	}
+	if (session_interrupted()) _exit(code);
 	return code;
 }

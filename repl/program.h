@@ -58,7 +58,6 @@ typedef struct Options {
 bool options_read(Options *o, int argc, char **argv, int *code);
 void options_free(Options *o);
 void options_man(FILE *out);
-void options_bash(FILE *out);
 
 /* A growable text; `failed` sticks. */
 typedef struct Buffer {
@@ -85,6 +84,8 @@ int session_exit_code(const atled_context *ctx, atled_status st);
 /* commands.c: `use` starts from the program's folder; a file that cannot be read, with the exit code. */
 atled_status set_folder(atled_context *ctx, const char *path);
 int cannot_read(const char *path, const char *why);
+/* Whether ^C was pressed while something ran: then the program ends without freeing what may still be in use. */
+bool session_interrupted(void);
 /* ^C reaches this context while it is set. */
 void session_catch_interrupts(atled_context *ctx);
 

@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 static _Atomic(atled_context *) interrupted;
-static volatile sig_atomic_t presses;
+static volatile sig_atomic_t presses, ever;
 
 /* The first ^C asks, the third, when nobody listens, ends the program. */
 static void on_interrupt(int signal_number) {
 	(void)signal_number;
 	atled_context *ctx = atomic_load(&interrupted);
+	ever = 1;
 	if (!ctx || ++presses > 2) _exit(EXIT_INTERRUPTED);
 	atled_interrupt(ctx);
 }
@@ -69,7 +70,10 @@ atled_context *session_open(const Options *o) {
 	return ctx;
 }
 
+bool session_interrupted(void) { return ever != 0; }
+
 void session_close(atled_context *ctx) {
+	if (ever) return; /* a call that cannot be stopped may still run: the end of the process is its end, too */
 	if (atomic_load(&interrupted) == ctx) atomic_store(&interrupted, NULL);
 	atled_context_free(ctx);
 }

@@ -108,6 +108,18 @@ else
 fi
 holds 'completion is bash' bash -n <("$atled" --completion bash)
 holds 'completion completes' bash -c 'source <("$1" --completion bash); COMP_WORDS=(atled --ti) COMP_CWORD=1; _atled; [ "${COMPREPLY[*]}" = --time-limit= ]' - "$atled"
+if command -v zsh >/dev/null; then
+	"$atled" --completion zsh >"$work/_atled"
+	holds 'completion is zsh' zsh -n "$work/_atled"
+	# what zsh would offer, by the functions of its completion system
+	holds 'zsh completes' zsh -fc 'autoload -U compinit; fpath=($2 $fpath); compinit -u -D; _arguments() { print -l -- "$@" >$2/spec; }; source $2/_atled >/dev/null 2>&1; _arguments() { print -l -- "$@"; }; _atled | grep -q -- "^--color=\[.*(auto always never)"' - "$atled" "$work"
+fi
+if command -v fish >/dev/null; then
+	"$atled" --completion fish >"$work/atled.fish"
+	holds 'completion is fish' fish --no-execute "$work/atled.fish"
+	holds 'fish completes' bash -c 'offers() { HOME=$2 fish --no-config -c "source $2/atled.fish; complete -C \"atled $1\"" | grep -q "^$3"; }; offers --ti "$1" --time-limit && offers expl "$1" explain && offers "--color " "$1" always' - "$work"
+fi
+gives 'completion for another shell' 2 '' '--completion' "$atled" --completion tcsh
 holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/atled.1
 
 # ---- the test runner -----------------------------------------------------------------------------------------------------------------
