@@ -15,6 +15,7 @@
 static void show(void *ud, const atled_value *v, uint32_t line) {
 	(void)ud;
 	(void)line;
+	progress_clear();
 	display_value(v, file_sink, stdout);
 	putchar('\n');
 	if (isatty(STDOUT_FILENO)) fflush(stdout);

@@ -104,6 +104,12 @@ int command_bench(const Options *o);
 int command_test(const Options *o);
 int command_repl(const Options *o);
 
+/* progress.c: how far a long call has come, on standard error. progress_begin: a call begins; progress_clear: before
+ * anything else is written to the terminal. */
+void progress_on(atled_context *ctx);
+void progress_begin(void);
+void progress_clear(void);
+
 /* bench.c: what happened between two looks at the figures, in a line: "1.2 ms: 0.4 ms compiling ...". */
 typedef struct Clock {
 	double from;

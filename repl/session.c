@@ -24,6 +24,7 @@ static void on_interrupt(int signal_number) {
 
 void session_catch_interrupts(atled_context *ctx) {
 	presses = 0;
+	progress_begin();
 	atomic_store(&interrupted, ctx);
 	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 	sigemptyset(&action.sa_mask);
@@ -34,6 +35,7 @@ void file_sink(void *ud, const char *text, size_t n) { fwrite(text, 1, n, ud); }
 
 static void print_sink(void *ud, const char *text, size_t n) {
 	FILE *out = ud;
+	progress_clear();
 	fwrite(text, 1, n, out);
 	if (isatty(fileno(out))) fflush(out);
 }
@@ -61,6 +63,7 @@ atled_context *session_open(const Options *o) {
 	if (st == ATLED_OK && o->has_seed) st = atled_seed(ctx, o->seed);
 	if (st == ATLED_OK) st = atled_limits(ctx, &limit);
 	if (st == ATLED_OK && o->check_rules) st = atled_check_rules(ctx, ATLED_RULES_FAIL);
+	if (st == ATLED_OK) progress_on(ctx);
 	if (st == ATLED_OK && o->dump) st = atled_dump(ctx, o->dump, file_sink, stderr);
 	if (st != ATLED_OK) {
 		session_report(ctx, o);
@@ -73,12 +76,14 @@ atled_context *session_open(const Options *o) {
 bool session_interrupted(void) { return ever != 0; }
 
 void session_close(atled_context *ctx) {
+	progress_clear();
 	if (ever) return; /* a call that cannot be stopped may still run: the end of the process is its end, too */
 	if (atomic_load(&interrupted) == ctx) atomic_store(&interrupted, NULL);
 	atled_context_free(ctx);
 }
 
 void session_report(atled_context *ctx, const Options *o) {
+	progress_clear();
 	fflush(stdout);
 	atled_error_form form = o->json ? ATLED_ERROR_JSON : use_colour(o, stderr) ? ATLED_ERROR_COLOUR : ATLED_ERROR_TEXT;
 	size_t n = atled_error_count(ctx);

@@ -51,7 +51,7 @@ static void type(T *t, const char *text) {
 		key[n] = 0;
 		const unsigned before = t->at.bytes;
 		keys(t, key);
-		for (int i = 0; i < 50 && t->at.bytes == before; i++) terminal_take(&t->at, 0.002);
+		for (int i = 0; i < 500 && t->at.bytes == before; i++) terminal_take(&t->at, 0.002);
 		while (t->at.bytes != before && terminal_take(&t->at, 0.0005)) {
 			const unsigned now = t->at.bytes;
 			terminal_take(&t->at, 0.0005);

@@ -118,6 +118,8 @@ int main(void) {
 		CHECK_AT(&t, least >= 0 && (t.sanitized || least < 50), w->name, __LINE__);
 		terminal_keys(&t.at, "kept + 1\r");
 		CHECK(&t, terminal_sees(&t.at, "\n4322"));
+		CHECK(&t, terminal_ends(&t.at, "atled> "));
+		terminal_settle(&t.at);
 		terminal_keys(&t.at, "\004");
 		CHECK(&t, terminal_finish(&t.at) == 0);
 	}
