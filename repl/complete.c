@@ -95,7 +95,7 @@ static Place find_place(const char *text, size_t point) {
 		if (p.in_comment) p.in_comment = ch != '\n';
 		else if (p.in_string) {
 			if (ch == '\\') i++;
-			else if (ch == '"' || ch == '\n') p.in_string = false;
+			else if (ch == '"') p.in_string = false;
 			else if (ch == '{' && level + 1 < NESTED_MOST) {
 				begins[level++] = p.string;
 				braces[level] = 0;

@@ -162,7 +162,7 @@ static void test_blocks(T *t) {
 	CHECK(t, t->at.row == 3 && t->at.column == 8);
 	type(t, DOWN);
 	CHECK(t, terminal_ends(&t->at, "atled> f(2)"));
-	type(t, UP UP UP DOWN DOWN);
+	type(t, UP DOWN DOWN);
 	type(t, "\001");
 	CHECK(t, t->at.row == 2 && t->at.column == 7); /* the beginning of the line */
 	type(t, "\013b\r"); /* its rest goes */
