@@ -119,6 +119,7 @@ if command -v fish >/dev/null; then
 	holds 'completion is fish' fish --no-execute "$work/atled.fish"
 	holds 'fish completes' bash -c 'offers() { HOME=$2 fish --no-config -c "source $2/atled.fish; complete -C \"atled $1\"" | grep -q "^$3"; }; offers --ti "$1" --time-limit && offers expl "$1" explain && offers "--color " "$1" always' - "$work"
 fi
+holds 'a pipe gets no progress within a minute' bash -c 'ATLED_NATIVE=off "$1" --time-limit 3 -e "for i in 0..1000000000 { sin(f64(i)) }" 2>&1 >/dev/null | grep -q step && exit 1; exit 0' - "$atled"
 gives 'completion for another shell' 2 '' '--completion' "$atled" --completion tcsh
 holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/atled.1
 

@@ -553,6 +553,27 @@ static void test_commands(T *t) {
 	CHECK(t, leave(t) == 0);
 }
 
+static void test_progress(T *t) {
+	/* machine code does not say how far a loop has come: the evaluator does */
+	start(t, 24, 100, "ATLED_NATIVE=off");
+	keys(t, "s = 0.0; for i in 0..1000000000000 { s = s + sin(f64(i)) }; s\r");
+	double from = terminal_seconds();
+	CHECK(t, sees(t, " of 1000000000000  "));
+	CHECK(t, terminal_seconds() - from > 1.9);
+	CHECK(t, sees(t, "[....................]   0 %  step "));
+	keys(t, "\003");
+	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
+	CHECK(t, !strstr(terminal_text(&t->at), " of 1000000000000  ")); /* the line is gone */
+	CHECK(t, line(t, "f(t, y) = [y[1], -sin(y[0]) + sum(0.0 * sin(iota(1000) * 1.0))]", ""));
+	keys(t, "\014ode(f, [1.0, 0.0], (0.0, 1e5), bdf(max_steps = 100000000))\r");
+	from = terminal_seconds();
+	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "t = ") && !strstr(terminal_text(&t->at), "E0")) terminal_take(&t->at, 0.05);
+	CHECK(t, sees(t, " of 1e+05  dt "));
+	keys(t, "\003");
+	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
+	CHECK(t, leave(t) == 0);
+}
+
 static int by_size(const void *a, const void *b) {
 	const double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -628,7 +649,7 @@ int main(void) {
 	static const struct {
 		const char *name;
 		void (*run)(T *t);
-	} tests[] = {{"colours", test_colours}, {"blocks", test_blocks}, {"suggestions", test_suggestions}, {"paste", test_paste}, {"symbols", test_symbols}, {"completion", test_completion}, {"history", test_history}, {"help", test_help}, {"results", test_results}, {"commands", test_commands}, {"speed", test_speed}};
+	} tests[] = {{"colours", test_colours}, {"blocks", test_blocks}, {"suggestions", test_suggestions}, {"paste", test_paste}, {"symbols", test_symbols}, {"completion", test_completion}, {"history", test_history}, {"help", test_help}, {"results", test_results}, {"commands", test_commands}, {"progress", test_progress}, {"speed", test_speed}};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		if (!only || strstr(only, tests[i].name)) tests[i].run(&t);
 	char command[100];
