@@ -565,7 +565,7 @@ static void test_progress(T *t) {
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
 	CHECK(t, !strstr(terminal_text(&t->at), " of 1000000000000  ")); /* the line is gone */
 	CHECK(t, line(t, "f(t, y) = [y[1], -sin(y[0]) + sum(0.0 * sin(iota(1000) * 1.0))]", ""));
-	keys(t, "\014ode(f, [1.0, 0.0], (0.0, 1e5), bdf(max_steps = 100000000))\r");
+	keys(t, "\014ode(f, [1.0, 0.0], (0.0, 1e5), method = bdf(max_steps = 100000000))\r");
 	from = terminal_seconds();
 	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "t = ") && !strstr(terminal_text(&t->at), "E0")) terminal_take(&t->at, 0.05);
 	CHECK(t, sees(t, " of 1e+05  dt "));
