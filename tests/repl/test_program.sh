@@ -85,6 +85,10 @@ import json, sys
 e = json.load(open(sys.argv[1]))
 assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" "$2/json"' - "$atled" "$work"
 holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled"
+holds 'explain is JSON' bash -c '"$1" explain --json | python3 -c "
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+assert len(rows) > 50 and all(r[\"code\"][0] in \"EW\" and r[\"title\"] for r in rows)" && "$1" --json explain e0302 | python3 -m json.tool' - "$atled"
 holds 'colour when asked' bash -c '"$1" --color=always -e nothing_here 2>&1 | grep -q "$(printf "\033\\[")"' - "$atled"
 holds 'no colour elsewhere' bash -c '! "$1" -e nothing_here 2>&1 | grep -q "$(printf "\033")"' - "$atled"
 holds 'help names every command' bash -c 'for c in run check ir test bench explain info doc; do "$1" --help | grep -q "^  $c " || exit 1; done' - "$atled"

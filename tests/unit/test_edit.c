@@ -381,6 +381,11 @@ static void test_completion(T *t) {
 	CHECK(t, terminal_ends(&t->at, "atled> # linsp"));
 	type(t, "\003");
 	keys(t, "\014");
+	/* names of a block that is not run yet */
+	type(t, "f(matrix_of_it, b) = {\rmatrix_\t");
+	CHECK(t, sees(t, "  ...>   matrix_of_it\n"));
+	type(t, "\003");
+	keys(t, "\014");
 	/* many: in columns, and no more than fit */
 	type(t, "s\t");
 	CHECK(t, sees(t, "sqrt"));
