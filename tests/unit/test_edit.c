@@ -389,6 +389,7 @@ static void test_completion(T *t) {
 	/* many: in columns, and no more than fit */
 	type(t, "s\t");
 	CHECK(t, sees(t, "sqrt"));
+	terminal_settle(&t->at);
 	CHECK(t, t->at.row == 0 && t->at.column == 8);
 	type(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
