@@ -78,6 +78,8 @@ static int colour_of(T *t, const char *text) {
 }
 
 static int leave(T *t) {
+	CHECK(t, terminal_ends(&t->at, "atled> "));
+	terminal_settle(&t->at); /* the terminal itself eats a ^D that comes while something runs */
 	keys(t, "\004");
 	const int code = terminal_finish(&t->at);
 	CHECK(t, !t->at.unknown || !printf("  unknown: ESC %s\n", t->at.what));
