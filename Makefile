@@ -270,9 +270,14 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@LIBS@|$$libs|" atled.pc.in \
 		>'$(TO_LIB)/pkgconfig/atled.pc'
 	$(if $(MAN_PAGES),install -d '$(TO)/share/man/man1' && install -m 644 $(MAN_PAGES) '$(TO)/share/man/man1/')
+	install -d '$(TO)/share/bash-completion/completions' '$(TO)/share/zsh/site-functions' '$(TO)/share/fish/vendor_completions.d'
+	$(BUILD)/atled --completion bash >'$(TO)/share/bash-completion/completions/atled'
+	$(BUILD)/atled --completion zsh >'$(TO)/share/zsh/site-functions/_atled'
+	$(BUILD)/atled --completion fish >'$(TO)/share/fish/vendor_completions.d/atled.fish'
 
 uninstall: ## remove what `make install` put there
 	rm -f '$(TO)/bin/atled' '$(TO)/include/atled.h' '$(TO_LIB)/pkgconfig/atled.pc'
 	rm -f '$(TO_LIB)/atled/libatled-codegen.so' && rmdir '$(TO_LIB)/atled' 2>/dev/null || true
 	rm -f '$(TO_LIB)/$(SONAME)' '$(TO_LIB)/libatled.so' '$(TO_LIB)/libatled.a'
 	rm -f $(patsubst docs/%,'$(TO)/share/man/man1/%',$(MAN_PAGES))
+	rm -f '$(TO)/share/bash-completion/completions/atled' '$(TO)/share/zsh/site-functions/_atled' '$(TO)/share/fish/vendor_completions.d/atled.fish'

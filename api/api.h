@@ -99,6 +99,8 @@ struct atled_context {
 	uint32_t error_base; /* diagnostics before it belong to an outer call */
 	bool misuse;
 	atled_error error; /* what atled_last_error points to */
+	atled_progress_tell tell;
+	void *tell_ud;
 	VEC(Wrapper) wrappers;
 	VEC(const atled_host *) hosts; /* those whose free_ud is to be called */
 };

@@ -267,6 +267,7 @@ atled_status api_enter(atled_context *x, EnterMode mode) {
 	if (diag_total(x->c)) diag_clear(x->c);
 	x->error_base = 0;
 	x->misuse = false;
+	ctx_progress(x->c, NULL);
 	if (x->life->dead) bury(x->life);
 	if (x->limits.steps) ctx_set_step_limit(x->c, x->limits.steps);
 	if (x->limits.seconds > 0) ctx_set_time_limit(x->c, x->limits.seconds);
@@ -420,6 +421,32 @@ static void output_body(Ctx *c, void *arg) {
 atled_status atled_output(atled_context *x, atled_sink sink, void *ud) {
 	Output o = {sink, ud};
 	return api_run(x, ENTER_ALONE, output_body, &o);
+}
+
+static void tell_progress(void *ud, const Progress *p) {
+	atled_context *x = ud;
+	atled_progress_state s = {.size = sizeof s};
+	if (p) {
+		s.step = p->step;
+		s.steps = p->steps;
+		s.time = p->time;
+		s.from = p->from;
+		s.to = p->to;
+		s.dt = p->dt;
+	}
+	x->tell(x->tell_ud, &s);
+}
+
+static void progress_body(Ctx *c, void *arg) {
+	const atled_context *with = arg;
+	atled_context *x = api_of(c);
+	x->tell = with->tell;
+	x->tell_ud = with->tell_ud;
+	ctx_tell_progress(c, x->tell ? tell_progress : NULL, x);
+}
+
+atled_status atled_progress(atled_context *x, atled_progress_tell tell, void *ud) {
+	return api_run(x, ENTER_ALONE, progress_body, &(atled_context){.tell = tell, .tell_ud = ud});
 }
 
 void atled_write(atled_context *x, const char *text, size_t n) {

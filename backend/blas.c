@@ -133,7 +133,7 @@ static void gemm(Dtype d, int64_t m64, int64_t n64, int64_t k64, BlasMatrix x, B
 }
 
 /* Pieces of a product: so many rows and so much of each sum that BLAS runs at its full speed, and as many columns as make up the work. */
-enum { PIECE_ROWS = 512, PIECE_DEPTH = 1024, PIECE_WORK = 1 << 27 };
+enum { PIECE_ROWS = 512, PIECE_DEPTH = 1024, PIECE_WORK = 1 << 26 };
 
 static const void *at(const void *base, int64_t i, Dtype d) { return (const char *)base + i * (int64_t)dtype_size(d); }
 

@@ -38,7 +38,7 @@ static inline bool may_go_on_natively(const Step *s) {
 	return site && !site->never;
 }
 
-Status eval_FOR(Frame *f, const Step *s) {
+static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	const Block *body = &s->blocks[0];
 	const uint32_t carried = s->nargs - 1;
 	int64_t n = operand_at(f, s->a)->i;
@@ -50,7 +50,9 @@ Status eval_FOR(Frame *f, const Step *s) {
 		Status gone;
 		if (UNLIKELY(i == look)) {
 			bool soon;
+			p->steps = 0; /* machine code does not say how far it has come */
 			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone, &soon)) return gone;
+			p->steps = n;
 			look += soon ? look / 8 + 1 : look;
 		}
 		params[0] = value_i64(i);
@@ -58,11 +60,20 @@ Status eval_FOR(Frame *f, const Step *s) {
 		Status st = run_block(f, body);
 		if (UNLIKELY(st != ST_OK)) return st;
 		block_results(f, body, held);
+		p->step = i + 1;
 	}
 	return ST_OK;
 }
 
-Status eval_WHILE(Frame *f, const Step *s) {
+Status eval_FOR(Frame *f, const Step *s) {
+	Progress p = {.steps = operand_at(f, s->a)->i};
+	const bool outermost = ctx_progress(f->ctx, &p);
+	const Status st = turn_for(f, s, &p);
+	if (outermost) ctx_progress(f->ctx, NULL);
+	return st;
+}
+
+static Status turn_while(Frame *f, const Step *s, Progress *p) {
 	const Block *cond = &s->blocks[0], *body = &s->blocks[1];
 	Value *held = &f->slots[s->d], *asked = &f->slots[cond->params], *params = &f->slots[body->params];
 	for (uint32_t k = 0; k < s->nargs; k++) held[k] = take_operand(f, s, k);
@@ -85,7 +96,16 @@ Status eval_WHILE(Frame *f, const Step *s) {
 		st = run_block(f, body);
 		if (UNLIKELY(st != ST_OK)) return st;
 		block_results(f, body, held);
+		p->step = turn + 1;
 	}
+}
+
+Status eval_WHILE(Frame *f, const Step *s) {
+	Progress p = {0};
+	const bool outermost = ctx_progress(f->ctx, &p);
+	const Status st = turn_while(f, s, &p);
+	if (outermost) ctx_progress(f->ctx, NULL);
+	return st;
 }
 
 Status eval_TRY(Frame *f, const Step *s) {

@@ -70,12 +70,16 @@ static Item *merge_sort(Item *a, Item *b, int64_t n) {
 	return a;
 }
 
+enum { PIECE = 1 << 18 }; /* items between two looks whether the context is interrupted: then the rest is left out */
+
 /* The same by digits of the key, the lowest first; a digit that is equal in all keys is left out. counts: DIGITS x
  * VALUES. */
-static Item *digit_sort(Item *a, Item *b, int64_t n, int64_t *counts) {
+static Item *digit_sort(const Ctx *c, Item *a, Item *b, int64_t n, int64_t *counts) {
 	memset(counts, 0, DIGITS * VALUES * sizeof *counts);
-	for (int64_t i = 0; i < n; i++)
+	for (int64_t i = 0; i < n; i++) {
+		if (!(i & (PIECE - 1)) && ctx_interrupted(c)) return a;
 		for (int d = 0; d < DIGITS; d++) counts[d * VALUES + (int)(a[i].key >> d * DIGIT & (VALUES - 1))]++;
+	}
 	for (int d = 0; d < DIGITS; d++) {
 		int64_t *start = counts + d * VALUES, sum = 0;
 		if (start[a[0].key >> d * DIGIT & (VALUES - 1)] == n) continue;
@@ -84,7 +88,10 @@ static Item *digit_sort(Item *a, Item *b, int64_t n, int64_t *counts) {
 			start[k] = sum;
 			sum += count;
 		}
-		for (int64_t i = 0; i < n; i++) b[start[a[i].key >> d * DIGIT & (VALUES - 1)]++] = a[i];
+		for (int64_t i = 0; i < n; i++) {
+			if (!(i & (PIECE - 1)) && ctx_interrupted(c)) return a;
+			b[start[a[i].key >> d * DIGIT & (VALUES - 1)]++] = a[i];
+		}
 		Item *swap = a;
 		a = b;
 		b = swap;
@@ -108,13 +115,13 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 	const int64_t size = (int64_t)dtype_size((Dtype)x->dtype);
 	for (int64_t i = 0; st == ST_OK && x->count && i < outer * inner; i++) {
 		const int64_t first = i / inner * length * inner + i % inner;
-		for (int64_t k = 0; k < length; k++)
+		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++)
 			items[k] = (Item){key_at((Dtype)x->dtype, x->data + (first + k * inner) * size, descending), k};
 		Item *spare = items + length;
-		const Item *sorted = by_digits ? digit_sort(items, spare, length, (int64_t *)(void *)((char *)items + item_bytes))
+		const Item *sorted = by_digits ? digit_sort(f->ctx, items, spare, length, (int64_t *)(void *)((char *)items + item_bytes))
 		                               : merge_sort(items, spare, length);
 		int64_t *o = (int64_t *)(void *)out->data + first;
-		for (int64_t k = 0; k < length; k++) o[k * inner] = sorted[k].index;
+		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++) o[k * inner] = sorted[k].index;
 		st = spend(f->be, (uint64_t)length * 8);
 	}
 	if (items) heap_free(f->ctx, items, bytes);

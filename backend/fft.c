@@ -104,7 +104,7 @@ static void *find_plan(struct FftPlans *plans, const Library *l, bool single, bo
 
 /* ---- long lines, apart ------------------------------------------------------------------------------------------- */
 
-enum { APART_FROM = 1 << 18, PIECE_POINTS = 1 << 20 };
+enum { APART_FROM = 1 << 18, PIECE_POINTS = 1 << 18 };
 
 typedef struct Job {
 	const Library *library;

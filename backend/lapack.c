@@ -1,11 +1,14 @@
 /* lapack.c - LAPACK's Fortran entry points behind lapack.h, found in the library that blas.c opens.
  *
- * Needs: blas.h. Guarantees: what lapack.h says. Fortran's hidden string lengths are passed, so the calls obey
+ * Needs: blas.h, apart.h. Guarantees: what lapack.h says; a call that takes long can be interrupted. Fortran's hidden string lengths are passed, so the calls obey
  * gfortran's convention.
  */
 #include "backend/lapack.h"
+#include "backend/apart.h"
 #include "backend/blas.h"
+#include "backend/eval.h"
 #include <complex.h>
+#include <stdlib.h>
 #include <string.h>
 #undef I
 
@@ -32,11 +35,21 @@ static int asked(Dtype d, const void *first) {
 	return x < 1 ? 1 : (int)x;
 }
 
+/* On a thread of its own (c NULL) a call must leave the context's memory alone. */
+static void *work_space(Ctx *c, size_t bytes) {
+	return c ? heap_alloc(c, bytes) : malloc(bytes);
+}
+
+static void work_done(Ctx *c, void *work, size_t bytes) {
+	if (c) heap_free(c, work, bytes);
+	else free(work);
+}
+
 static Status outcome(int info) {
 	return info ? ST_ERROR : ST_OK;
 }
 
-Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
+static Status cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
 	(void)c;
 	void (*potrf)(const char *, const int *, void *, const int *, int *, size_t) = NULL;
 	if (!(*(void **)&potrf = entry(d, "potrf_", "potrf_", info))) return ST_ERROR;
@@ -44,7 +57,7 @@ Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
 	return outcome(*info);
 }
 
-Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
+static Status lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
 	(void)c;
 	void (*getrf)(const int *, const int *, void *, const int *, int *, int *) = NULL;
 	if (!(*(void **)&getrf = entry(d, "getrf_", "getrf_", info))) return ST_ERROR;
@@ -52,7 +65,7 @@ Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
 	return outcome(*info);
 }
 
-Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info) {
+static Status qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info) {
 	typedef void (*Geqrf)(const int *, const int *, void *, const int *, void *, void *, const int *, int *);
 	typedef void (*Orgqr)(const int *, const int *, const int *, void *, const int *, const void *, void *, const int *, int *);
 	Geqrf geqrf = NULL;
@@ -67,7 +80,7 @@ Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *
 	int n = asked(d, query), nq = asked(d, query_q);
 	if (nq > n) n = nq;
 	const size_t bytes = ((size_t)n + (size_t)columns) * size;
-	char *work = heap_alloc(c, bytes);
+	char *work = work_space(c, bytes);
 	if (!work) return ST_NOMEM;
 	char *tau = work + (size_t)n * size;
 	geqrf(&rows, &columns, m, &rows, tau, work, &n, info);
@@ -77,11 +90,11 @@ Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *
 			memcpy((char *)r + (size_t)j * (size_t)columns * size, (char *)m + (size_t)j * (size_t)rows * size, ((size_t)j + 1) * size);
 		orgqr(&rows, &columns, &columns, m, &rows, tau, work, &n, info);
 	}
-	heap_free(c, work, bytes);
+	work_done(c, work, bytes);
 	return outcome(*info);
 }
 
-Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
+static Status eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 	typedef void (*Syevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *,
 	                      int *, const int *, int *, size_t, size_t);
 	typedef void (*Heevd)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *,
@@ -101,13 +114,13 @@ Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 	if (*info) return ST_ERROR;
 	const int nwork = asked(d, query), nreal = is_complex ? asked(real, query_real) : 0, nint = query_int;
 	const size_t bytes = (size_t)nwork * dtype_size(d) + (size_t)nreal * dtype_size(real) + (size_t)nint * sizeof(int);
-	char *work = heap_alloc(c, bytes);
+	char *work = work_space(c, bytes);
 	if (!work) return ST_NOMEM;
 	char *real_work = work + (size_t)nwork * dtype_size(d);
 	int *int_work = (int *)(void *)(real_work + (size_t)nreal * dtype_size(real));
 	if (is_complex) heevd("V", "U", &n, m, &n, w, work, &nwork, real_work, &nreal, int_work, &nint, info, 1, 1);
 	else syevd("V", "U", &n, m, &n, w, work, &nwork, int_work, &nint, info, 1, 1);
-	heap_free(c, work, bytes);
+	work_done(c, work, bytes);
 	return outcome(*info);
 }
 
@@ -132,7 +145,7 @@ Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 		}                                                                                               \
 	} while (0)
 
-Status lapack_eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) {
+static Status eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) {
 	typedef void (*Geev)(const char *, const char *, const int *, void *, const int *, void *, void *, void *,
 	                     const int *, void *, const int *, void *, const int *, int *, size_t, size_t);
 	typedef void (*ComplexGeev)(const char *, const char *, const int *, void *, const int *, void *, void *, const int *,
@@ -153,7 +166,7 @@ Status lapack_eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) 
 	const size_t size = dtype_size(d), count = (size_t)n;
 	const size_t extra = is_complex ? 2 * count * dtype_size(dtype_real_of(d)) : (2 * count + count * count) * size;
 	const size_t bytes = (size_t)nwork * size + extra;
-	char *work = heap_alloc(c, bytes);
+	char *work = work_space(c, bytes);
 	if (!work) return ST_NOMEM;
 	if (is_complex) {
 		complex_geev("N", "V", &n, m, &n, w, unused, &one, v, &n, work, &nwork, work + (size_t)nwork * size, info, 1, 1);
@@ -163,11 +176,11 @@ Status lapack_eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) 
 		if (!*info && d == DT_F32) PAIRS_TO_COMPLEX(float);
 		else if (!*info) PAIRS_TO_COMPLEX(double);
 	}
-	heap_free(c, work, bytes);
+	work_done(c, work, bytes);
 	return outcome(*info);
 }
 
-Status lapack_svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void *s, void *vh, int *info) {
+static Status svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void *s, void *vh, int *info) {
 	typedef void (*Gesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *, void *,
 	                      const int *, void *, const int *, int *, int *, size_t);
 	typedef void (*ComplexGesdd)(const char *, const int *, const int *, void *, const int *, void *, void *, const int *,
@@ -192,13 +205,113 @@ Status lapack_svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 	const size_t nreal = is_complex ? small * (5 * small + 7 > 2 * large + 2 * small + 1 ? 5 * small + 7 : 2 * large + 2 * small + 1) : 0;
 	const size_t real_bytes = nreal * dtype_size(dtype_real_of(d));
 	const size_t bytes = (size_t)nwork * dtype_size(d) + real_bytes + 8 * small * sizeof(int);
-	char *work = heap_alloc(c, bytes);
+	char *work = work_space(c, bytes);
 	if (!work) return ST_NOMEM;
 	char *real_work = work + (size_t)nwork * dtype_size(d);
 	int *int_work = (int *)(void *)(real_work + real_bytes);
 	if (is_complex)
 		complex_gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, work, &nwork, real_work, int_work, info, 1);
 	else gesdd("S", &rows, &columns, m, &rows, s, u, &rows, vh, &k, work, &nwork, int_work, info, 1);
-	heap_free(c, work, bytes);
+	work_done(c, work, bytes);
 	return outcome(*info);
+}
+
+/* ---- which run apart --------------------------------------------------------------------------------------------- */
+
+#define APART_FROM (1 << 24) /* multiplications or so */
+enum { ARRAYS = 4 };
+
+typedef enum Routine { CHOLESKY, LU, QR, EIGH, EIG, SVD } Routine;
+
+/* A call on copies of its arrays, so that it can be left to its end when the context is told to stop. */
+typedef struct Call {
+	atomic_bool stop;
+	Routine routine;
+	Dtype d;
+	int rows, columns, info, *to_info;
+	Status st, *to_st;
+	void *to[ARRAYS], *array[ARRAYS];
+	size_t bytes[ARRAYS], all;
+} Call;
+
+static Status make_call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const *a, int *info) {
+	switch (routine) {
+	case CHOLESKY: return cholesky_upper(c, d, rows, a[0], info);
+	case LU: return lu(c, d, rows, a[0], a[1], info);
+	case QR: return qr(c, d, rows, columns, a[0], a[1], info);
+	case EIGH: return eigh_upper(c, d, rows, a[0], a[1], info);
+	case EIG: return eig(c, d, rows, a[0], a[1], a[2], info);
+	case SVD: break;
+	}
+	return svd(c, d, rows, columns, a[0], a[1], a[2], a[3], info);
+}
+
+static void call_apart(void *ud) {
+	Call *k = ud;
+	k->st = make_call(NULL, k->routine, k->d, k->rows, k->columns, k->array, &k->info);
+}
+
+static void release_call(Ctx *c, void *ud) {
+	Call *k = ud;
+	if (!atomic_load(&k->stop)) { /* somebody waits for it */
+		for (int i = 0; i < ARRAYS; i++)
+			if (k->bytes[i]) memcpy(k->to[i], k->array[i], k->bytes[i]);
+		*k->to_info = k->info;
+		*k->to_st = k->st;
+	}
+	heap_free(c, k, k->all);
+}
+
+/* bytes: of the arrays, 0 where there is none. The first is read and written, the others written. */
+static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const to[ARRAYS], const size_t bytes[ARRAYS], int *info) {
+	const double least = rows < columns ? rows : columns;
+	if ((double)rows * (double)columns * least < APART_FROM) return make_call(c, routine, d, rows, columns, to, info);
+	size_t all = (sizeof(Call) + 63) / 64 * 64, at = all;
+	for (int i = 0; i < ARRAYS; i++) all += (bytes[i] + 63) / 64 * 64;
+	Call *k = heap_alloc(c, all);
+	if (!k) return ST_NOMEM;
+	Status st = ST_OK;
+	*k = (Call){.routine = routine, .d = d, .rows = rows, .columns = columns, .to_info = info, .to_st = &st, .all = all};
+	for (int i = 0; i < ARRAYS; i++) {
+		k->to[i] = to[i];
+		k->bytes[i] = bytes[i];
+		k->array[i] = (char *)k + at;
+		at += (bytes[i] + 63) / 64 * 64;
+	}
+	memcpy(k->array[0], to[0], bytes[0]);
+	const Status polled = apart_run(c, &backend_of(c)->apart, call_apart, k, &k->stop, release_call);
+	return polled == ST_OK ? st : polled;
+}
+
+static size_t matrix_bytes(Dtype d, int rows, int columns) { return (size_t)rows * (size_t)columns * dtype_size(d); }
+
+Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
+	return call(c, CHOLESKY, d, n, n, (void *[ARRAYS]){m}, (size_t[ARRAYS]){matrix_bytes(d, n, n)}, info);
+}
+
+Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
+	return call(c, LU, d, n, n, (void *[ARRAYS]){m, pivots}, (size_t[ARRAYS]){matrix_bytes(d, n, n), (size_t)n * sizeof *pivots}, info);
+}
+
+Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info) {
+	const size_t bytes[ARRAYS] = {matrix_bytes(d, rows, columns), matrix_bytes(d, columns, columns)};
+	return call(c, QR, d, rows, columns, (void *[ARRAYS]){m, r}, bytes, info);
+}
+
+Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
+	const size_t bytes[ARRAYS] = {matrix_bytes(d, n, n), matrix_bytes(dtype_real_of(d), n, 1)};
+	return call(c, EIGH, d, n, n, (void *[ARRAYS]){m, w}, bytes, info);
+}
+
+Status lapack_eig(Ctx *c, Dtype d, int n, void *m, void *w, void *v, int *info) {
+	const Dtype of = dtype_real_of(d) == DT_F32 ? DT_C64 : DT_C128;
+	const size_t bytes[ARRAYS] = {matrix_bytes(d, n, n), matrix_bytes(of, n, 1), matrix_bytes(of, n, n)};
+	return call(c, EIG, d, n, n, (void *[ARRAYS]){m, w, v}, bytes, info);
+}
+
+Status lapack_svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void *s, void *vh, int *info) {
+	const int k = rows < columns ? rows : columns;
+	const size_t bytes[ARRAYS] = {matrix_bytes(d, rows, columns), matrix_bytes(d, rows, k), matrix_bytes(dtype_real_of(d), k, 1),
+	                              matrix_bytes(d, k, columns)};
+	return call(c, SVD, d, rows, columns, (void *[ARRAYS]){m, u, s, vh}, bytes, info);
 }

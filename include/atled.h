@@ -129,6 +129,17 @@ ATLED_API void atled_clear_interrupt(atled_context *ctx);
 /* Where print goes; NULL: nowhere. Needs ATLED_GRANT_OUTPUT as well. */
 ATLED_API atled_status atled_output(atled_context *ctx, atled_sink sink, void *ud);
 
+/* How far the call that runs has come: its outermost loop or integration that knows. */
+typedef struct atled_progress_state {
+	size_t size;
+	int64_t step, steps;   /* done, and in all; steps 0: not known; both 0: nothing is known */
+	double time, from, to; /* of an integration; from == to: there is none */
+	double dt;             /* its last step */
+} atled_progress_state;
+typedef void (*atled_progress_tell)(void *ud, const atled_progress_state *state);
+/* tell is called about ten times a second while a call runs, on its thread; it must not call into the context. NULL: not. */
+ATLED_API atled_status atled_progress(atled_context *ctx, atled_progress_tell tell, void *ud);
+
 /* ==== errors ====================================================================================================== */
 
 typedef struct atled_error {

@@ -61,6 +61,11 @@ struct Ctx {
 	bool timed;
 	double time_limit;
 	uint32_t skip, skipped; /* polls between two looks at the clock */
+	const Progress *progress;
+	void (*tell_progress)(void *ud, const Progress *p);
+	void *tell_progress_ud;
+	uint32_t untold; /* polls since the last look whether it is time to tell */
+	struct timespec told;
 	uint32_t depth_limit;
 
 	unsigned grants;
@@ -435,6 +440,28 @@ static bool out_of_time(Ctx *c) {
 	return seconds_between(c->deadline, now) >= 0;
 }
 
+bool ctx_progress(Ctx *c, const Progress *p) {
+	if (p && (c->progress || !c->tell_progress)) return false;
+	c->progress = p;
+	return p != NULL;
+}
+
+void ctx_tell_progress(Ctx *c, void (*tell)(void *ud, const Progress *p), void *ud) {
+	c->tell_progress = tell;
+	c->tell_progress_ud = ud;
+}
+
+/* The clock is read at every sixteenth poll: polls are about a thousand operations apart. */
+static void tell_progress(Ctx *c) {
+	if (++c->untold < 16 && c->progress) return;
+	c->untold = 0;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (seconds_between(c->told, now) < 0.1) return;
+	c->told = now;
+	c->tell_progress(c->tell_progress_ud, c->progress);
+}
+
 /* While frames unwind, each may poll again: the reason is recorded once. */
 static bool is_last_diag(const Ctx *c, DiagCode code) {
 	uint32_t n = diag_total(c);
@@ -448,6 +475,7 @@ Status ctx_poll(Ctx *c, uint64_t steps) {
 		if (!is_last_diag(c, E_INTERRUPT)) diag_error(c, E_INTERRUPT, NO_SPAN, "interrupted");
 		return ST_INTERRUPTED;
 	}
+	if (c->tell_progress) tell_progress(c);
 	if (c->step_limit && c->steps > c->step_limit) {
 		if (!is_last_diag(c, E_BUDGET)) diag_error(c, E_BUDGET, NO_SPAN, "the step limit is used up");
 		return ST_LIMIT;

@@ -87,6 +87,17 @@ void ctx_set_step_limit(Ctx *c, uint64_t steps);     /* counted instructions of 
 void ctx_set_time_limit(Ctx *c, double wall_seconds); /* from now; 0: none */
 void ctx_set_depth_limit(Ctx *c, uint32_t calls);     /* default 2000 */
 uint32_t ctx_depth_limit(const Ctx *c);
+/* How far the outermost loop or integration that says so has come. It lives with whoever does that work, who keeps it up to date; a loop
+ * inside another one is not asked. */
+typedef struct Progress {
+	int64_t step, steps;    /* done, and in all; steps 0: not known */
+	double time, from, to;  /* of an integration; from == to: there is none */
+	double dt;
+} Progress;
+/* Says that this is where to look; false: somebody further out is looked at. Whoever got true takes it back with NULL. */
+bool ctx_progress(Ctx *c, const Progress *p);
+/* tell(ud, p) is called about ten times a second from polls, p NULL when nobody says how far he is. NULL: not. */
+void ctx_tell_progress(Ctx *c, void (*tell)(void *ud, const Progress *p), void *ud);
 /* Called at every poll point. `steps` is the work done since the last poll. */
 Status ctx_poll(Ctx *c, uint64_t steps);
 uint64_t ctx_steps(const Ctx *c);

@@ -15,6 +15,7 @@
 static void show(void *ud, const atled_value *v, uint32_t line) {
 	(void)ud;
 	(void)line;
+	progress_clear();
 	display_value(v, file_sink, stdout);
 	putchar('\n');
 	if (isatty(STDOUT_FILENO)) fflush(stdout);
@@ -199,10 +200,40 @@ static const char *find_page(const char *code, size_t *n) {
 	return NULL;
 }
 
+static void put_json(const char *text, size_t n) {
+	putchar('"');
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char ch = (unsigned char)text[i];
+		if (ch == '"' || ch == '\\') printf("\\%c", ch);
+		else if (ch == '\n') fputs("\\n", stdout);
+		else if (ch < 32) printf("\\u%04x", ch);
+		else putchar(ch);
+	}
+	putchar('"');
+}
+
+/* One object a line: {"code": ..., "title": ..., "page": ...}. */
+static void explain_json(const char *code, const char *title) {
+	size_t n;
+	const char *page = find_page(code, &n);
+	fputs("{\"code\":", stdout);
+	put_json(code, strlen(code));
+	fputs(",\"title\":", stdout);
+	put_json(title, strlen(title));
+	if (page) {
+		fputs(",\"page\":", stdout);
+		put_json(page, n);
+	}
+	puts("}");
+}
+
 int command_explain(const Options *o) {
 	const char *code, *title;
 	for (size_t i = 0; atled_error_kind(i, &code, &title); i++) {
-		if (!o->nargs) printf("%s  %s\n", code, title);
+		if (o->json && (!o->nargs || !strcasecmp(o->args[0], code))) {
+			explain_json(code, title);
+			if (o->nargs) return EXIT_OK;
+		} else if (!o->nargs) printf("%s  %s\n", code, title);
 		else if (!strcasecmp(o->args[0], code)) {
 			size_t n;
 			const char *page = find_page(code, &n);

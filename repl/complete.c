@@ -95,7 +95,7 @@ static Place find_place(const char *text, size_t point) {
 		if (p.in_comment) p.in_comment = ch != '\n';
 		else if (p.in_string) {
 			if (ch == '\\') i++;
-			else if (ch == '"' || ch == '\n') p.in_string = false;
+			else if (ch == '"') p.in_string = false;
 			else if (ch == '{' && level + 1 < NESTED_MOST) {
 				begins[level++] = p.string;
 				braces[level] = 0;
@@ -281,6 +281,21 @@ static void complete_command(Completions *out, const char *text, size_t from, si
 	free(word);
 }
 
+typedef struct Own {
+	Gather *g;
+	const char *text;
+	size_t from; /* of the word that is completed */
+} Own;
+
+/* Names that the text itself has: arguments and variables of a block that is not run yet. */
+static void add_own(void *ud, atled_token kind, size_t start, size_t end) {
+	const Own *o = ud;
+	if (kind != ATLED_TOKEN_NAME || start == o->from || end - start <= o->g->nprefix || strncmp(o->text + start, o->g->prefix, o->g->nprefix)) return;
+	char *name = strndup(o->text + start, end - start);
+	if (name) keep(o->g, name, NULL);
+	free(name);
+}
+
 static void complete_name(Completions *out, const char *text, size_t from, size_t point) {
 	char *word, *call = NULL;
 	size_t call_from, call_to;
@@ -303,6 +318,7 @@ static void complete_name(Completions *out, const char *text, size_t from, size_
 		free(out->head);
 		out->head = NULL;
 	}
+	atled_tokens(text, strlen(text), add_own, &(Own){&g, text, from});
 	atled_variables(context, add_name, &g);
 	atled_library_names(context, add_name, &g);
 	for (size_t i = 0; atled_keyword(i); i++) keep(&g, atled_keyword(i), "a word of the language");

@@ -3,50 +3,18 @@
  *
  * Needs: program.h. Guarantees: what is not in the tables is refused with a message and exit code 2.
  */
-#include "repl/program.h"
+#include "repl/options.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum OptionId {
-	OPT_EVAL,
-	OPT_COLOR,
-	OPT_JSON,
-	OPT_SEED,
-	OPT_THREADS,
-	OPT_TIME_LIMIT,
-	OPT_MEM_LIMIT,
-	OPT_STEP_LIMIT,
-	OPT_SAFE,
-	OPT_CHECK_RULES,
-	OPT_FILTER,
-	OPT_DOCS,
-	OPT_PROFILE,
-	OPT_CHECK,
-	OPT_STDOUT,
-	OPT_DUMP,
-	OPT_COMPLETION,
-	OPT_MAN,
-	OPT_HELP,
-	OPT_VERSION
-} OptionId;
-
-typedef struct OptionRow {
-	OptionId id;
-	char letter;
-	const char *name;
-	const char *arg;    /* NULL: takes none */
-	const char *values; /* what completion offers; "" files; NULL nothing */
-	const char *help;
-} OptionRow;
-
-static const OptionRow rows[] = {
+const OptionRow option_rows[] = {
 	{OPT_EVAL, 'e', "eval", "EXPR", NULL, "run EXPR and show its result; may be given several times"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto always never",
      "colour in messages: auto (where it is a terminal), always, never"},
-	{OPT_JSON, 0, "json", NULL, NULL, "messages, and what info tells, as JSON"},
+	{OPT_JSON, 0, "json", NULL, NULL, "messages, and what info and explain tell, as JSON, an object a line"},
 	{OPT_SEED, 0, "seed", "N", NULL, "start of the random numbers; 0 when not given"},
 	{OPT_THREADS, 0, "threads", "N", NULL,
      "threads for large operations; the processors when not given. Results do not depend on it"},
@@ -63,20 +31,15 @@ static const OptionRow rows[] = {
 	{OPT_CHECK, 0, "check", NULL, NULL, "fmt: write nothing, name the files that would change; exit code 1 when there are any"},
 	{OPT_STDOUT, 0, "stdout", NULL, NULL, "fmt: write the result to standard output, not to the file"},
 	{OPT_DUMP, 0, "dump", "STAGE", "kir", "for developers: write what is compiled, as kernel code (kir), to standard error"},
-	{OPT_COMPLETION, 0, "completion", "SHELL", "bash", "write a completion script for a shell (bash)"},
+	{OPT_COMPLETION, 0, "completion", "SHELL", "bash zsh fish", "write a completion script for a shell: bash, zsh, fish"},
 	{OPT_MAN, 0, "man", NULL, NULL, "write the manual page"},
 	{OPT_HELP, 'h', "help", NULL, NULL, "show this help"},
 	{OPT_VERSION, 'V', "version", NULL, NULL, "show the version"},
 };
-#define NROWS (sizeof rows / sizeof *rows)
+#define NROWS (sizeof option_rows / sizeof *option_rows)
+const size_t option_count = NROWS;
 
-typedef struct CommandRow {
-	Command command;
-	const char *name, *args, *help;
-	int least, most; /* arguments; -1: any number */
-} CommandRow;
-
-static const CommandRow commands[] = {
+const CommandRow command_rows[] = {
 	{COMMAND_RUN, "run", "FILE [ARG...]", "run a program; `run` may be left out; FILE - is standard input", 1, -1},
 	{COMMAND_CHECK, "check", "FILE...", "look for mistakes without running", 1, -1},
 	{COMMAND_FMT, "fmt", "FILE|DIR...", "lay programs out in the one style; - is standard input", 1, -1},
@@ -88,7 +51,8 @@ static const CommandRow commands[] = {
 	{COMMAND_INFO, "info", "", "version, limits and what this build has", 0, 0},
 	{COMMAND_DOC, "doc", "NAME", "help on a function of the library", 1, 1},
 };
-#define NCOMMANDS (sizeof commands / sizeof *commands)
+#define NCOMMANDS (sizeof command_rows / sizeof *command_rows)
+const size_t command_count = NCOMMANDS;
 
 static const char *const exit_codes[][2] = {
 	{"0", "all went well"},
@@ -119,13 +83,13 @@ static void help(FILE *out) {
 	      out);
 	char head[80];
 	for (size_t i = 0; i < NCOMMANDS; i++) {
-		snprintf(head, sizeof head, "%s %s", commands[i].name, commands[i].args);
-		fprintf(out, "  %-22s %s\n", head, commands[i].help);
+		snprintf(head, sizeof head, "%s %s", command_rows[i].name, command_rows[i].args);
+		fprintf(out, "  %-22s %s\n", head, command_rows[i].help);
 	}
 	fputs("\noptions:\n", out);
 	for (size_t i = 0; i < NROWS; i++) {
-		option_head(&rows[i], head, sizeof head);
-		fprintf(out, "  %-22s %s\n", head, rows[i].help);
+		option_head(&option_rows[i], head, sizeof head);
+		fprintf(out, "  %-22s %s\n", head, option_rows[i].help);
 	}
 	fputs("\nexit codes:\n", out);
 	for (size_t i = 0; i < NCODES; i++) fprintf(out, "  %-22s %s\n", exit_codes[i][0], exit_codes[i][1]);
@@ -158,19 +122,19 @@ void options_man(FILE *out) {
 	      "In a program, the variable args is the list of the arguments after FILE.\n.SH COMMANDS\n",
 	      out);
 	for (size_t i = 0; i < NCOMMANDS; i++) {
-		fprintf(out, ".TP\n.B %s", commands[i].name);
-		if (*commands[i].args) {
+		fprintf(out, ".TP\n.B %s", command_rows[i].name);
+		if (*command_rows[i].args) {
 			fputs(" \\fI", out);
-			roff(out, commands[i].args, true);
+			roff(out, command_rows[i].args, true);
 			fputs("\\fR", out);
 		}
 		putc('\n', out);
-		roff(out, commands[i].help, false);
+		roff(out, command_rows[i].help, false);
 		putc('\n', out);
 	}
 	fputs(".SH OPTIONS\n", out);
 	for (size_t i = 0; i < NROWS; i++) {
-		const OptionRow *r = &rows[i];
+		const OptionRow *r = &option_rows[i];
 		fputs(".TP\n", out);
 		if (r->letter) fprintf(out, "\\fB\\-%c\\fR, ", r->letter);
 		fputs("\\fB\\-\\-", out);
@@ -194,32 +158,6 @@ void options_man(FILE *out) {
 		".TP\n.B ATLED_PERF\nwhen 1, /tmp/perf\\-PID.map names machine code for perf(1)\n"
 		".TP\n.B ATLED_GDB\nwhen 1, machine code is made known to gdb(1)\n",
 		out);
-}
-
-void options_bash(FILE *out) {
-	fputs("# bash completion for atled, made by atled --completion bash\n_atled() {\n\tlocal "
-	      "cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	      "\tCOMPREPLY=()\n\tif [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then "
-	      "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n\tcase $prev in\n",
-	      out);
-	for (size_t i = 0; i < NROWS; i++) {
-		const OptionRow *r = &rows[i];
-		if (!r->arg) continue;
-		fprintf(out, "\t--%s", r->name);
-		if (r->letter) fprintf(out, "|-%c", r->letter);
-		if (r->values) fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", r->values);
-		else fputs(") return ;;\n", out);
-	}
-	fputs("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W '", out);
-	for (size_t i = 0; i < NROWS; i++) fprintf(out, "%s--%s%s", i ? " " : "", rows[i].name, rows[i].arg ? "=" : "");
-	fputs("' -- \"$cur\"))\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace\n\t\treturn\n\tfi\n\tlocal "
-	      "words=\n\t((COMP_CWORD == 1)) && words='",
-	      out);
-	for (size_t i = 0; i < NCOMMANDS; i++) fprintf(out, "%s%s", i ? " " : "", commands[i].name);
-	fputs("'\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -X '!*.dsl' -- \"$cur\") $(compgen -d -- "
-	      "\"$cur\"))\n}\n"
-	      "complete -o filenames -F _atled atled\n",
-	      out);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -316,8 +254,7 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 		o->dump = value;
 		break;
 	case OPT_COMPLETION:
-		if (strcmp(value, "bash")) return wrong(code, bad, r->name, value);
-		options_bash(stdout);
+		if (!options_completion(value, stdout)) return wrong(code, bad, r->name, value);
 		*code = EXIT_OK;
 		return false;
 	case OPT_MAN:
@@ -340,7 +277,7 @@ static bool apply(Options *o, const OptionRow *r, const char *value, int *code) 
 static const OptionRow *find_option(const char *word, const char **value) {
 	*value = NULL;
 	for (size_t i = 0; i < NROWS; i++) {
-		const OptionRow *r = &rows[i];
+		const OptionRow *r = &option_rows[i];
 		size_t n = strlen(r->name);
 		if (word[1] == '-' && !strncmp(word + 2, r->name, n) && (word[2 + n] == '=' || !word[2 + n])) {
 			if (word[2 + n]) *value = word + 3 + n;
@@ -372,8 +309,8 @@ bool options_read(Options *o, int argc, char **argv, int *code) {
 			if (!nwords && !o->nexpressions) {
 				bool command = false;
 				for (size_t k = 0; k < NCOMMANDS; k++)
-					if (!strcmp(word, commands[k].name)) {
-						o->command = commands[k].command;
+					if (!strcmp(word, command_rows[k].name)) {
+						o->command = command_rows[k].command;
 						command = true;
 					}
 				if (!command) {
@@ -415,7 +352,7 @@ bool options_read(Options *o, int argc, char **argv, int *code) {
 		return true;
 	}
 	for (size_t k = 0; k < NCOMMANDS && nwords; k++) {
-		const CommandRow *c = &commands[k];
+		const CommandRow *c = &command_rows[k];
 		if (c->command != o->command) continue;
 		if (o->nargs < c->least || (c->most >= 0 && o->nargs > c->most))
 			return wrong(code, "usage: atled %s %s", c->name, c->args);

@@ -59,7 +59,6 @@ typedef struct Options {
 bool options_read(Options *o, int argc, char **argv, int *code);
 void options_free(Options *o);
 void options_man(FILE *out);
-void options_bash(FILE *out);
 
 /* A growable text; `failed` sticks. */
 typedef struct Buffer {
@@ -78,8 +77,8 @@ bool buffer_read_file(Buffer *b, const char *path, const char **why);
 /* session.c: a context as the options want it, and what is said of it. NULL when it cannot be made (said on stderr). */
 atled_context *session_open(const Options *o);
 void session_close(atled_context *ctx);
-/* The same for the last one of the program, which does not wait for machine code that nobody will call any more; then session_leave must end the program,
- * after everything has been written. It returns where nothing was left. */
+/* The same for the last one of the program, which does not wait for machine code that nobody will call any more; then, and after a ^C, session_leave must end
+ * the program, when everything has been written. It returns where nothing was left. */
 void session_close_last(atled_context *ctx);
 void session_leave(int code);
 bool use_colour(const Options *o, FILE *f);
@@ -108,6 +107,12 @@ int command_doc(const Options *o);
 int command_bench(const Options *o);
 int command_test(const Options *o);
 int command_repl(const Options *o);
+
+/* progress.c: how far a long call has come, on standard error. progress_begin: a call begins; progress_clear: before
+ * anything else is written to the terminal. */
+void progress_on(atled_context *ctx);
+void progress_begin(void);
+void progress_clear(void);
 
 /* bench.c: what happened between two looks at the figures, in a line: "1.2 ms: 0.4 ms compiling ...". */
 typedef struct Clock {

@@ -12,6 +12,7 @@
 static void show(void *ud, const atled_value *v, uint32_t line) {
 	Repl *r = ud;
 	(void)line;
+	progress_clear();
 	display_value(v, file_sink, stdout);
 	putchar('\n');
 	fflush(stdout);
@@ -23,6 +24,7 @@ static atled_status run(Repl *r, const char *text, size_t n, const char *name, b
 	session_catch_interrupts(r->ctx);
 	atled_status st = atled_run(r->ctx, text, n, name, show, r);
 	atled_clear_interrupt(r->ctx);
+	progress_clear();
 	if (atled_error_count(r->ctx)) session_report(r->ctx, r->options);
 	if (kept) script_keep(r, text);
 	if (r->ans && atled_set(r->ctx, "ans", r->ans) != ATLED_OK) session_report(r->ctx, r->options);

@@ -247,22 +247,75 @@ static long partner(const char *text, size_t n, const unsigned char *style, size
 	return -1;
 }
 
-static unsigned char *style_text(const Picture *p) {
+/* What was coloured last: a long text is not read again from its beginning for each key. */
+static struct {
+	char *text;
+	unsigned char *style;
+	size_t n, to; /* bytes of text, and how far they have colours */
+} last;
+
+/* The start of a line that ends before `limit` and outside of strings, from where tokens can be read anew: the colours of the line's end say so. */
+static size_t fresh_line(size_t limit) {
+	size_t i = limit;
+	while (i > 0 && !(last.text[i - 1] == '\n' && last.style[i - 1] != STYLE_STRING)) i--;
+	return i;
+}
+
+/* The colours of the text as far as `to`; of what is behind, nothing is promised. */
+static const unsigned char *style_text(const Picture *p, size_t to) {
+	size_t skip = strspn(p->text, " "), same = 0, from;
+	const bool command = p->text[skip] == ':' || p->text[skip] == '?';
+	char *text = malloc(p->n + 1);
 	unsigned char *style = calloc(p->n + 1, 1);
-	if (!style) return NULL;
-	size_t skip = strspn(p->text, " ");
-	if (p->text[skip] == ':' || p->text[skip] == '?') {
+	if (!text || !style) {
+		free(text);
+		free(style);
+		return NULL;
+	}
+	memcpy(text, p->text, p->n);
+	text[p->n] = 0;
+	const size_t most = last.to < p->n ? last.to : p->n;
+	while (!command && same < most && last.text[same] == text[same]) same++;
+	from = fresh_line(same);
+	if (from && last.style) memcpy(style, last.style, from);
+	if (command) {
 		skip += p->text[skip] == '?' ? strspn(p->text + skip, "?") : strcspn(p->text + skip, " ");
 		memset(style, STYLE_COMMAND, skip);
-	} else skip = 0;
-	atled_tokens(p->text + skip, p->n - skip, paint_token, &(Painter){p->text, style, skip});
-	if (p->pairs) {
-		size_t at = p->point;
-		long other = at < p->n ? partner(p->text, p->n, style, at) : -1;
-		if (other < 0 && at) other = partner(p->text, p->n, style, --at);
-		if (other >= 0) style[at] = style[other] = STYLE_PAIR;
+		from = skip;
 	}
+	if (to < from) to = from;
+	atled_tokens(text + from, to - from, paint_token, &(Painter){text, style, from});
+	free(last.text);
+	free(last.style);
+	last.text = text;
+	last.style = style;
+	last.n = p->n;
+	last.to = command ? 0 : to;
 	return style;
+}
+
+/* Marks the brackets at the cursor; takes the marks back with `on` false. */
+static void mark_pair(const Picture *p, long at[2], bool on) {
+	if (on) {
+		at[0] = at[1] = -1;
+		if (!p->pairs) return;
+		size_t k = p->point;
+		long other = k < p->n ? partner(p->text, p->n, last.style, k) : -1;
+		if (other < 0 && k) other = partner(p->text, p->n, last.style, --k);
+		if (other < 0) return;
+		at[0] = (long)k;
+		at[1] = other;
+	}
+	for (int i = 0; i < 2; i++)
+		if (at[i] >= 0) last.style[at[i]] = on ? STYLE_PAIR : STYLE_PLAIN;
+}
+
+/* The end of the last line that can be seen with the cursor. */
+static size_t visible_end(const Picture *p, int height) {
+	size_t i = p->point;
+	for (int lines = 0; i < p->n; i++)
+		if (p->text[i] == '\n' && ++lines > height) break;
+	return i;
 }
 
 /* ---- painting ---------------------------------------------------------------------------------------------------- */
@@ -315,8 +368,10 @@ void screen_paint(const Picture *p) {
 	if (columns_then && columns != columns_then && shown.n) after_resize(&out, columns);
 	columns_then = columns;
 
-	unsigned char *style = style_text(p);
+	const unsigned char *style = style_text(p, visible_end(p, height));
 	if (!style) return;
+	long pair[2];
+	mark_pair(p, pair, true);
 	Layout l = {.limit = columns - 1, .colour = p->colour};
 	const int rows = lay_out(&l, p, style, &row, &column);
 	/* the rows that are seen: all, or as many as there is room for, with the cursor among them */
@@ -335,7 +390,7 @@ void screen_paint(const Picture *p) {
 		l = (Layout){.limit = columns - 1, .colour = p->colour, .from = 0, .row = next.n, .to = next.n + below};
 		lay_out_below(&l, p->below);
 	}
-	free(style);
+	mark_pair(p, pair, false);
 
 	for (int i = 0; i < next.n; i++) {
 		const Row *r = &next.at[i];

@@ -11,19 +11,21 @@
 #include <unistd.h>
 
 static _Atomic(atled_context *) interrupted;
-static volatile sig_atomic_t presses;
+static volatile sig_atomic_t presses, ever;
 static bool left_open;
 
 /* The first ^C asks, the third, when nobody listens, ends the program. */
 static void on_interrupt(int signal_number) {
 	(void)signal_number;
 	atled_context *ctx = atomic_load(&interrupted);
+	ever = 1;
 	if (!ctx || ++presses > 2) _exit(EXIT_INTERRUPTED);
 	atled_interrupt(ctx);
 }
 
 void session_catch_interrupts(atled_context *ctx) {
 	presses = 0;
+	progress_begin();
 	atomic_store(&interrupted, ctx);
 	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 	sigemptyset(&action.sa_mask);
@@ -34,6 +36,7 @@ void file_sink(void *ud, const char *text, size_t n) { fwrite(text, 1, n, ud); }
 
 static void print_sink(void *ud, const char *text, size_t n) {
 	FILE *out = ud;
+	progress_clear();
 	fwrite(text, 1, n, out);
 	if (isatty(fileno(out))) fflush(out);
 }
@@ -61,6 +64,7 @@ atled_context *session_open(const Options *o) {
 	if (st == ATLED_OK && o->has_seed) st = atled_seed(ctx, o->seed);
 	if (st == ATLED_OK) st = atled_limits(ctx, &limit);
 	if (st == ATLED_OK && o->check_rules) st = atled_check_rules(ctx, ATLED_RULES_FAIL);
+	if (st == ATLED_OK) progress_on(ctx);
 	if (st == ATLED_OK && o->dump) st = atled_dump(ctx, o->dump, file_sink, stderr);
 	if (st != ATLED_OK) {
 		session_report(ctx, o);
@@ -71,6 +75,11 @@ atled_context *session_open(const Options *o) {
 }
 
 void session_close(atled_context *ctx) {
+	progress_clear();
+	if (ever) { /* a call that cannot be stopped may still run: the end of the process is its end, too */
+		left_open = true;
+		return;
+	}
 	if (atomic_load(&interrupted) == ctx) atomic_store(&interrupted, NULL);
 	atled_context_free(ctx);
 }
@@ -88,6 +97,7 @@ void session_leave(int code) {
 }
 
 void session_report(atled_context *ctx, const Options *o) {
+	progress_clear();
 	fflush(stdout);
 	atled_error_form form = o->json ? ATLED_ERROR_JSON : use_colour(o, stderr) ? ATLED_ERROR_COLOUR : ATLED_ERROR_TEXT;
 	size_t n = atled_error_count(ctx);

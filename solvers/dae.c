@@ -224,7 +224,8 @@ static Status march_failed(void *dae, int flag, double t) {
 }
 
 March dae_march(Dae *o) {
-	return (March){.t0 = o->in.t0,
+	return (March){.c = o->s.c,
+	               .t0 = o->in.t0,
 	               .t1 = o->in.t1,
 	               .max_steps = o->in.max_steps,
 	               .degree = o->in.degree,

@@ -18,7 +18,7 @@ static double node(double a, double b, uint32_t j, uint32_t degree) {
 	return a + c * (b - a);
 }
 
-Status march(March *m) {
+static Status go(March *m, Progress *p) {
 	const double sign = m->t1 < m->t0 ? -1 : 1;
 	double t = m->t0;
 	int64_t k = 0;
@@ -32,6 +32,9 @@ Status march(March *m) {
 		const double before = t;
 		int flag = m->step(m->ud, &t);
 		if (flag < 0) return m->fail(m->ud, flag, before);
+		p->step = steps + 1;
+		p->time = t;
+		p->dt = t - before;
 		still = t == before ? still + 1 : 0;
 		if (still >= STANDSTILL) return m->fail(m->ud, MARCH_STUCK, t);
 		if (still) continue;
@@ -42,6 +45,14 @@ Status march(March *m) {
 				st = m->row(m->ud, k++, node(before, t, j, m->degree));
 		}
 	}
+	return st;
+}
+
+Status march(March *m) {
+	Progress p = {.time = m->t0, .from = m->t0, .to = m->t1};
+	const bool outermost = ctx_progress(m->c, &p);
+	const Status st = go(m, &p);
+	if (outermost) ctx_progress(m->c, NULL);
 	return st;
 }
 

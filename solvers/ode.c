@@ -190,7 +190,8 @@ static Status march_failed(void *ode, int flag, double t) {
 }
 
 March ode_march(Ode *o) {
-	return (March){.t0 = o->in.t0,
+	return (March){.c = o->s.c,
+	               .t0 = o->in.t0,
 	               .t1 = o->in.t1,
 	               .max_steps = o->in.max_steps,
 	               .degree = o->in.degree,

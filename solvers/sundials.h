@@ -123,6 +123,7 @@ void pattern_fill(const Pattern *p, const double *values, double sign, bool tran
 
 /* Goes from t0 to t1, and calls row for each time at which a result is due. */
 typedef struct March {
+	Ctx *c;
 	double t0, t1;
 	int64_t max_steps;
 	uint32_t degree;  /* dense output: points in each step */

@@ -46,7 +46,7 @@ if [ "${BUILT:-yes}" = no ]; then
 fi
 
 # Those that look at the clock or drive a terminal: what runs beside them could make them fail. The random programs share the processors out themselves.
-alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_repl repl/test_program.sh library random/programs '
+alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_edit unit/test_interrupt unit/test_repl repl/test_program.sh library random/programs '
 jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 
 # What was started, in order: label, how it is counted, its process. The first `reported` of them have had their lines.

@@ -87,6 +87,10 @@ import json, sys
 e = json.load(open(sys.argv[1]))
 assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" "$2/json"' - "$atled" "$work"
 holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled"
+holds 'explain is JSON' bash -c '"$1" explain --json | python3 -c "
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+assert len(rows) > 50 and all(r[\"code\"][0] in \"EW\" and r[\"title\"] for r in rows)" && "$1" --json explain e0302 | python3 -m json.tool' - "$atled"
 holds 'colour when asked' bash -c '"$1" --color=always -e nothing_here 2>&1 | grep -q "$(printf "\033\\[")"' - "$atled"
 holds 'no colour elsewhere' bash -c '! "$1" -e nothing_here 2>&1 | grep -q "$(printf "\033")"' - "$atled"
 holds 'help names every command' bash -c 'for c in run check ir test bench explain info doc; do "$1" --help | grep -q "^  $c " || exit 1; done' - "$atled"
@@ -110,6 +114,19 @@ else
 fi
 holds 'completion is bash' bash -n <("$atled" --completion bash)
 holds 'completion completes' bash -c 'source <("$1" --completion bash); COMP_WORDS=(atled --ti) COMP_CWORD=1; _atled; [ "${COMPREPLY[*]}" = --time-limit= ]' - "$atled"
+if command -v zsh >/dev/null; then
+	"$atled" --completion zsh >"$work/_atled"
+	holds 'completion is zsh' zsh -n "$work/_atled"
+	# what zsh would offer, by the functions of its completion system
+	holds 'zsh completes' zsh -fc 'autoload -U compinit; fpath=($2 $fpath); compinit -u -D; _arguments() { print -l -- "$@" >$2/spec; }; source $2/_atled >/dev/null 2>&1; _arguments() { print -l -- "$@"; }; _atled | grep -q -- "^--color=\[.*(auto always never)"' - "$atled" "$work"
+fi
+if command -v fish >/dev/null; then
+	"$atled" --completion fish >"$work/atled.fish"
+	holds 'completion is fish' fish --no-execute "$work/atled.fish"
+	holds 'fish completes' bash -c 'offers() { HOME=$2 fish --no-config -c "source $2/atled.fish; complete -C \"atled $1\"" | grep -q "^$3"; }; offers --ti "$1" --time-limit && offers expl "$1" explain && offers "--color " "$1" always' - "$work"
+fi
+holds 'a pipe gets no progress within a minute' bash -c 'ATLED_NATIVE=off "$1" --time-limit 3 -e "for i in 0..1000000000 { sin(f64(i)) }" 2>&1 >/dev/null | grep -q step && exit 1; exit 0' - "$atled"
+gives 'completion for another shell' 2 '' '--completion' "$atled" --completion tcsh
 holds 'the manual page is the one of docs/' diff <("$atled" --man) docs/atled.1
 
 # ---- the test runner -----------------------------------------------------------------------------------------------------------------

@@ -474,7 +474,7 @@ static void test_print_tensors(void) {
 	CHECK_TEXT(HEADER(value_tensor(t)), "f64[2, 3]  48 B  min -3  max 1e+10  nan 1");
 	CHECK_TEXT(HEADER(value_tensor(n)), "i64[10]  80 B  min 0  max 9");
 	CHECK_TEXT(HEADER(value_tensor(b)), "bool[2]  2 B  true 1");
-	CHECK_TEXT(HEADER(value_tensor(z)), "c64[2]  16 B  min abs 0  max abs 1");
+	CHECK_TEXT(HEADER(value_tensor(z)), "c64[2]  16 B  min abs 0  max abs 1  nan 0");
 	CHECK_TEXT(HEADER(value_tensor(e)), "f32[2, 0]  0 B");
 	CHECK_TEXT(HEADER(value_f64(1)), "f64");
 	Tensor *big = tensor_zeros(c, DT_F64, 2, (int64_t[]){64, 64}), *odd = tensor_zeros(c, DT_F64, 1, (int64_t[]){192});
