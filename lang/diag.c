@@ -345,6 +345,21 @@ void diag_truncate(Ctx *c, uint32_t total) {
 	for (uint32_t i = 0; i < st->n; i++) st->count[st->kept[i].severity]++;
 }
 
+void diag_sort(Ctx *c) {
+	DiagState *st = state_of(c);
+	for (uint32_t i = 1; i < st->n; i++) {
+		Diag d = st->kept[i];
+		uint32_t k = i;
+		for (; k; k--) {
+			const Span *before = &st->kept[k - 1].span;
+			bool later = before->source && d.span.source ? before->source == d.span.source && before->start > d.span.start : d.span.source && !before->source;
+			if (!later) break;
+			st->kept[k] = st->kept[k - 1];
+		}
+		st->kept[k] = d;
+	}
+}
+
 void diag_clear(Ctx *c) {
 	diag_truncate(c, 0);
 }

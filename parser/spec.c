@@ -217,6 +217,11 @@ Av *sp_try_lookup(Sp *sp, Atom name) {
 	return NULL;
 }
 
+Av *sp_lost(void) {
+	static Av lost = {.kind = AV_UNSET};
+	return &lost;
+}
+
 struct nearby {
 	Sp *sp;
 	VEC(const char *) names;
@@ -231,6 +236,7 @@ static void add_name(void *ud, const char *name, Value v) {
 Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	Av *v = sp_try_lookup(sp, name);
 	if (v && v->kind != AV_UNSET) return v;
+	if (v == sp_lost()) ctx_throw(sp->c, ST_ERROR);
 	const char *text = atom_text(sp->c, name);
 	if (v) sp_fail(sp, E_NAME, at, "`%s` has no value here: it is set only on some paths before this one", text);
 	/* set somewhere in this function, but not on the way to here */

@@ -173,6 +173,8 @@ Av *env_find(const Env *e, Atom name);       /* NULL: not bound here or in outer
 void env_set(Sp *sp, Env *e, Atom name, Av *v); /* in this very layer */
 Av *sp_lookup(Sp *sp, Atom name, Span at);   /* error when unknown */
 Av *sp_try_lookup(Sp *sp, Atom name);        /* NULL when unknown */
+/* Checking only: stands for what a statement with an error would have given. Whatever looks it up fails without a further message. */
+Av *sp_lost(void);
 
 /* ---- expressions and statements ---------------------------------------------------------------------------------------------------- */
 Av *sp_expr(Sp *sp, const Ast *e);
@@ -291,6 +293,9 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 /* After a failure that is certain: what follows in this block is not run, and has no value. */
 void sp_set_dead(Sp *sp);
 bool sp_dead(Sp *sp, const Env *e);
+
+/* check.c: what the text alone tells: names, calls, and warnings. `whole`: all of it could be read. */
+void check_program(Session *s, Arena *a, const Program *p, bool whole);
 
 /* AST utilities. */
 void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n); /* names a loop body may rebind (not inside closures) */
