@@ -237,7 +237,7 @@ static bool only_a_value(Checker *k, const Ast *e) {
 }
 
 static void warn_thrown_away(Checker *k, const Ast *e) {
-	if (k->problem || k->broken || e->hidden || !only_a_value(k, e) || (e->kind == A_CONST && e->constant.value.kind == V_NONE)) return;
+	if (k->problem || k->broken || !only_a_value(k, e) || (e->kind == A_CONST && e->constant.value.kind == V_NONE)) return;
 	Diag *d = diag_warning(k->c, W_THROWN_AWAY, e->span, "the value of this is thrown away");
 	bool equal = e->kind == A_BINARY && e->op == AO_EQ;
 	if (equal) diag_hint(k->c, d, "`==` compares; a name is given a value by `=`");
