@@ -790,17 +790,17 @@ static uint32_t edit_distance(const uint32_t *a, uint32_t na, const uint32_t *b,
 	return one[nb];
 }
 
-/* Near means at most a third of the characters and one; a match in which every character differs is none. */
+/* Near means one slip in a short name, two from six characters on, three from nine on; in a name of one or two characters no letter comes or goes. */
 const char *diag_nearest(const char *name, const char *const *candidates, size_t n) {
 	uint32_t a[NAME_MOST], b[NAME_MOST];
 	uint32_t na = characters(name, a);
 	if (!na || na > NAME_MOST) return NULL;
 	const char *nearest = NULL;
-	uint32_t least = na / 3 + 2;
+	uint32_t least = na < 6 ? 2 : na < 9 ? 3 : na / 3 + 1;
 	for (size_t i = 0; i < n; i++) {
 		if (!candidates[i]) continue;
 		uint32_t nb = characters(candidates[i], b);
-		if (nb > NAME_MOST || nb >= na + least || na >= nb + least) continue;
+		if (nb > NAME_MOST || nb >= na + least || na >= nb + least || (na < 3 && na != nb)) continue;
 		uint32_t distance = edit_distance(a, na, b, nb);
 		if (distance < least && distance < (na > nb ? na : nb)) {
 			least = distance;

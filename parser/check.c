@@ -133,6 +133,11 @@ static void use_name(Checker *k, const Ast *e) {
 	if (l || k->problem || k->broken || in_library(k, e->name.name)) return;
 	const char *text = atom_text(k->c, e->name.name);
 	if (k->indices && strlen(text) <= 2) return;
+	const char *foreign = sp_foreign_name(text);
+	if (foreign) {
+		diag_hint(k->c, diag_error(k->c, E_NAME, e->span, "no `%s`", text), "%s", foreign);
+		return;
+	}
 	Nearby near = {.k = k};
 	for (Scope *s = k->scope; s; s = s->outer)
 		for (uint32_t i = 0; i < s->locals.n; i++) add_name(&near, atom_text(k->c, s->locals.at[i].name), value_none());

@@ -217,6 +217,38 @@ Av *sp_try_lookup(Sp *sp, Atom name) {
 	return NULL;
 }
 
+const char *sp_foreign_name(const char *name) {
+	static const char *const known[][2] = {
+		{" True TRUE ", "the truth values are written true and false"},
+		{" False FALSE ", "the truth values are written true and false"},
+		{" None null NULL nil nothing undefined ", "no value is written none"},
+		{" range xrange ", "a range is written a..b, or a..b by s; its end is left out"},
+		{" np numpy scipy sp jnp jax torch math cmath ", "the names of the library need no prefix: sin(x), zeros(3)"},
+		{" plt pyplot ", "the names of the library need no prefix: plot(x, y)"},
+		{" i j I J ", "the imaginary unit is written with its number: 1im, 4im"},
+		{" printf println disp display echo fprintf ", "text is written by print(x), formatted as in print(\"{x:.3f}\")"},
+		{" append ", "values do not change: a list grows by items = push(items, x), arrays are joined by concat"},
+		{" numel ", "the number of elements is size(x)"},
+		{" length ", "the length of the first axis is len(x)"},
+		{" ndims ndim ", "the number of axes is rank(x)"},
+		{" matmul mtimes ", "the product of matrices is written A @ B"},
+		{" power ", "a power is written x^y"},
+		{" mldivide ", "a linear system is solved by linsolve(A, b)"},
+		{" raise throw ", "a program is stopped by error(\"message\")"},
+		{" isinstance type typeof class ", "kind(x) and dtype(x) say what a value is"},
+		{" float double single ", "a real number is made by f64(x) or f32(x)"},
+		{" int integer int32 int64 ", "a whole number is made by i64(x) or i32(x)"},
+		{" complex ", "a complex number is written a + 1im * b, and made by c128(x)"},
+		{" nonlocal global ", "a function does not change names outside itself: give the value back"},
+	};
+	char padded[24];
+	if (strlen(name) > 20) return NULL;
+	snprintf(padded, sizeof padded, " %s ", name);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strstr(known[i][0], padded)) return known[i][1];
+	return NULL;
+}
+
 Av *sp_lost(void) {
 	static Av lost = {.kind = AV_UNSET};
 	return &lost;
@@ -250,6 +282,11 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 			diag_hint(sp->c, d, "give %s a value before the branch or loop", text);
 			sp_throw(sp);
 		}
+	const char *foreign = sp_foreign_name(text);
+	if (foreign) {
+		diag_hint(sp->c, diag_error(sp->c, E_NAME, at, "no `%s`", text), "%s", foreign);
+		sp_throw(sp);
+	}
 	struct nearby near = {.sp = sp};
 	for (const Env *e = sp->env; e; e = e->outer)
 		for (uint32_t i = 0; i < e->vars.n; i++) add_name(&near, atom_text(sp->c, e->vars.at[i].name), value_none());
@@ -438,7 +475,15 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 		for (uint32_t i = 0; i < base->n; i++)
 			if (base->names[i] == e->field.name) return base->items[i];
 	}
-	sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s`: this is %s", atom_text(sp->c, e->field.name), sp_type_text(sp, base));
+	/* x.shape, x.sum() of other languages: what the library has is a function */
+	const char *name = atom_text(sp->c, e->field.name);
+	Diag *d = diag_error(sp->c, E_FIELD, e->field.name_span, "no field `%s`: this is %s", name, sp_type_text(sp, base));
+	Value g = base->kind == AV_ARRAY || base->kind == AV_LIST || base->kind == AV_STRING ? session_lookup(sp->session, sp->module, e->field.name) : (Value){.kind = V_UNSET};
+	const Builtin *b = base->kind == AV_FUNCTION ? NULL : builtin_find(name);
+	if (base->kind == AV_ARRAY && (!strcmp(name, "T") || !strcmp(name, "H"))) diag_hint(sp->c, d, "the transpose is written A'");
+	else if (g.kind == V_FUNCTION || (b && b->doc)) diag_hint(sp->c, d, "functions stand before their arguments: %s(x)", name);
+	else if (sp_foreign_name(name)) diag_hint(sp->c, d, "%s", sp_foreign_name(name));
+	sp_throw(sp);
 }
 
 /* ---- functions -------------------------------------------------------------------------------------------------------------------------------- */

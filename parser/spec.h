@@ -173,6 +173,8 @@ Av *env_find(const Env *e, Atom name);       /* NULL: not bound here or in outer
 void env_set(Sp *sp, Env *e, Atom name, Av *v); /* in this very layer */
 Av *sp_lookup(Sp *sp, Atom name, Span at);   /* error when unknown */
 Av *sp_try_lookup(Sp *sp, Atom name);        /* NULL when unknown */
+/* What a user of another language means by a name that is none here; NULL. */
+const char *sp_foreign_name(const char *name);
 /* Checking only: stands for what a statement with an error would have given. Whatever looks it up fails without a further message. */
 Av *sp_lost(void);
 

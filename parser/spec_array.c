@@ -353,6 +353,11 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 			items[i] = sp_binary(sp, op, x->kind == AV_ARRAY ? x : x->items[i], y->kind == AV_ARRAY ? y : y->items[i], at, xs, ys);
 		return shape->kind == AV_RECORD ? av_record(sp, shape->n, shape->names, items) : av_seq(sp, (AvKind)shape->kind, shape->n, items);
 	}
+	if (x->kind == AV_STRING || y->kind == AV_STRING) { /* "a" + 1, "%d" % x */
+		Diag *d = diag_error(sp->c, E_TYPE, at, "`%s` has no meaning for %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
+		if (op == AO_ADD || op == AO_MOD) diag_hint(sp->c, d, "a value is put into a text as in \"x is {x}\", or {x:.3f} with a format");
+		sp_throw(sp);
+	}
 	if ((x->kind != AV_ARRAY && x->kind != AV_RANGE) || (y->kind != AV_ARRAY && y->kind != AV_RANGE))
 		sp_fail(sp, E_TYPE, at, "`%s` has no meaning for %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
 	Av *pair[2] = {x, y};
