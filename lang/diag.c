@@ -790,7 +790,7 @@ static uint32_t edit_distance(const uint32_t *a, uint32_t na, const uint32_t *b,
 	return one[nb];
 }
 
-/* Near means one slip in a short name, two from six characters on, three from nine on; in a name of one or two characters no letter comes or goes. */
+/* Near means one slip in a short name, two from six characters on, three from nine on; a name of one character is near to none. */
 const char *diag_nearest(const char *name, const char *const *candidates, size_t n) {
 	uint32_t a[NAME_MOST], b[NAME_MOST];
 	uint32_t na = characters(name, a);
@@ -800,7 +800,7 @@ const char *diag_nearest(const char *name, const char *const *candidates, size_t
 	for (size_t i = 0; i < n; i++) {
 		if (!candidates[i]) continue;
 		uint32_t nb = characters(candidates[i], b);
-		if (nb > NAME_MOST || nb >= na + least || na >= nb + least || (na < 3 && na != nb)) continue;
+		if (nb > NAME_MOST || nb >= na + least || na >= nb + least || na < 2) continue;
 		uint32_t distance = edit_distance(a, na, b, nb);
 		if (distance < least && distance < (na > nb ? na : nb)) {
 			least = distance;

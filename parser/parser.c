@@ -108,7 +108,6 @@ static void report_character(Parser *p, Span at, const char *text, size_t length
 		{'~', "the logical operator is written `not`"},
 		{'?', "a choice is written if c { a } else { b }"},
 		{'\\', "a linear system is solved by linsolve(A, b)"},
-		{'$', "text takes in values as in \"x is {x}\""},
 		{'`', "text is written between double quotes: \"...\""},
 	};
 	uint32_t u;
