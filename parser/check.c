@@ -207,7 +207,8 @@ static void check_call(Checker *k, const Ast *e) {
 		if (given++ == positional) first_extra = i;
 	}
 	if (given > positional) {
-		diag_error(k->c, E_ARITY, e->call.args[first_extra].span, "`%s` takes %u argument%s, and %u are given", name, positional, positional == 1 ? "" : "s", given);
+		Diag *d = diag_error(k->c, E_ARITY, e->call.args[first_extra].span, "`%s` takes %u argument%s, and %u are given", name, positional, positional == 1 ? "" : "s", given);
+		if (!source_is_library(k->c, fn->span.source)) diag_second(k->c, d, fn->function.head, "defined here");
 	} else if (given < required && given == e->call.n) {
 		Diag *d = diag_error(k->c, E_ARITY, e->span, "`%s` takes %s%u argument%s, and %u %s given", name, positional != required ? "at least " : "", required,
 		                     required == 1 ? "" : "s", given, given == 1 ? "is" : "are");

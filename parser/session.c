@@ -1098,6 +1098,12 @@ static void each_builtin(void *ud, const Builtin *b) {
 	if (b->doc && b->name[0] != '_') e->visit(e->ud, b->name, (Value){.kind = V_FUNCTION});
 }
 
+bool session_in_library(Session *s, Atom name) {
+	for (uint32_t i = 0; i < s->exports.n; i++)
+		if (s->exports.at[i].name == name) return atom_text(s->c, name)[0] != '_';
+	return false;
+}
+
 void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud) {
 	for (uint32_t i = 0; i < s->main->globals.n; i++) visit(ud, atom_text(s->c, s->main->globals.at[i].name), s->main->globals.at[i].value);
 	for (uint32_t i = 0; i < s->exports.n; i++)

@@ -87,6 +87,7 @@ Value session_lookup(Session *s, Module *from, Atom name);   /* own module, then
 Value session_own_global(Module *m, Atom name);
 /* A function's body took in this variable's value: a new value puts the specialisations out of date. */
 void session_note_baked(Module *m, Atom name);
+bool session_in_library(Session *s, Atom name); /* one of its public names */
 /* Where a variable got its value; NO_SPAN for the library's. */
 Span session_global_span(Module *from, Atom name);
 Module *session_module_named(Session *s, Module *from, Atom name); /* what `use` bound, NULL otherwise */

@@ -66,6 +66,11 @@ static void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y)
 static _Noreturn void shape_error(Sp *sp, const Av *x, const Av *y, Span at, const char *verb) {
 	Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot %s %s and %s", verb, sp_type_text(sp, x), sp_type_text(sp, y));
 	sp_second_origin(sp, d, at, x, y);
+	if (!strcmp(verb, "multiply") && x->kind == AV_ARRAY && y->kind == AV_ARRAY) { /* what `@` would have taken */
+		Type s = *ty(sp, x->ref), t = *ty(sp, y->ref);
+		bool inner = s.rank == 2 && (t.rank == 1 || t.rank == 2) && build_canon(sp->b, s.dims[1]) == build_canon(sp->b, t.dims[0]);
+		if (inner) diag_hint(sp->c, d, "`*` works element by element; the product of matrices is written `@`");
+	}
 	sp_throw(sp);
 }
 
