@@ -180,21 +180,30 @@ extern const char pages[] __asm__("atled_error_pages");
 static const char pages[] = "";
 #endif
 
+/* The level of the heading that a line is, 0 when it is none; comments in programs are none. */
+static size_t heading_level(const char *line, bool *in_code) {
+	if (!strncmp(line, "```", 3)) *in_code = !*in_code;
+	size_t level = strspn(line, "#");
+	return !*in_code && line[level] == ' ' ? level : 0;
+}
+
 /* The page of a code: from its heading to the next one of the same or a higher level. */
 static const char *find_page(const char *code, size_t *n) {
-	for (const char *line = pages; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-		const char *end = strchrnul(line, '\n'), *at;
-		size_t level = strspn(line, "#");
-		if (!level || !(at = memmem(line, (size_t)(end - line), code, strlen(code)))) continue;
-		const char *next = end;
-		while (*next) {
-			const char *start = next + 1;
-			size_t other = strspn(start, "#");
-			if (!*start || (other && other <= level)) break;
-			next = strchrnul(start, '\n');
+	bool in_code = false;
+	for (const char *line = pages; *line;) {
+		const char *end = strchrnul(line, '\n');
+		size_t level = heading_level(line, &in_code);
+		if (level && memmem(line, (size_t)(end - line), code, strlen(code))) {
+			const char *next = end;
+			while (*next) {
+				size_t other = heading_level(next + 1, &in_code);
+				if (!next[1] || (other && other <= level)) break;
+				next = strchrnul(next + 1, '\n');
+			}
+			*n = (size_t)(next - line);
+			return line;
 		}
-		*n = (size_t)(next - line);
-		return line;
+		line = *end ? end + 1 : end;
 	}
 	return NULL;
 }

@@ -68,6 +68,22 @@ for file in examples/*.dsl bench/programs/*.dsl; do
 done
 same 'check --json' "$(printf 'f(x) = x + nosuch\n' | "$atled" check --json - 2>&1 | grep -c '"code":"E0201"')" 1
 
+# ---- the pages about messages: one for each code, with an example where one can be given; those of warnings are compared here, the others by `atled test --docs`
+while read -r code _; do
+	page=$("$atled" explain "$code")
+	blocks=$(grep -c '^```' <<<"$page")
+	case $code in E0902 | E0999) least=0 ;; E0801 | E0802 | E0901 | E0903) least=2 ;; *) least=6 ;; esac
+	same "the page of $code" "$([ "$(wc -l <<<"$page")" -gt 2 ] && [ "$blocks" -ge $least ] && echo good)" good
+	case $code in W*)
+		awk '/^```/ { n++; next } n == 1' <<<"$page" >"$work/example.dsl"
+		same "the message of $code" "$(cd "$work" && "$atled" check example.dsl 2>&1)" "$(awk '/^```/ { n++; next } n == 3' <<<"$page")"
+		awk '/^```/ { n++; next } n == 5' <<<"$page" >"$work/example.dsl"
+		same "the correction of $code" "$("$atled" check "$work/example.dsl" 2>&1)" ''
+		rm "$work/example.dsl"
+		;;
+	esac
+done < <("$atled" explain)
+
 # ---- fmt
 printf 'x=1\n' >"$work/a.dsl"
 printf 'x = 1\n' >"$work/b.dsl"
