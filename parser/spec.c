@@ -625,6 +625,8 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 		}
 	}
 	sp_at(sp, e->span);
+	VEC_RESERVE(sp->a, &args, 1); /* a call without arguments has a place for them, too */
+	VEC_RESERVE(sp->a, &spans, 1);
 	Call call = {.span = e->span, .callee_span = e->call.callee->span, .n = args.n, .args = args.at, .spans = spans.at, .nnamed = names.n,
 	             .names = names.at, .named = named.at, .named_spans = named_spans.at};
 	return sp_call(sp, f, &call);

@@ -227,15 +227,39 @@ int command_explain(const Options *o) {
 
 /* ---- info, doc --------------------------------------------------------------------------------------------------- */
 
+static void put_json_name(void *ud, const char *name, const atled_value *v) {
+	bool *first = ud;
+	(void)v;
+	printf("%s\"%s\"", *first ? "" : ",", name);
+	*first = false;
+}
+
+/* The words of the language and the names of the library, as editors want them. */
+static bool put_words(const Options *o) {
+	atled_context *ctx = session_open(o);
+	if (!ctx) return false;
+	const char *word;
+	fputs(",\"keywords\":[", stdout);
+	for (size_t i = 0; (word = atled_keyword(i)); i++) printf("%s\"%s\"", i ? "," : "", word);
+	fputs("],\"names\":[", stdout);
+	bool first = true;
+	atled_status st = atled_library_names(ctx, put_json_name, &first);
+	putchar(']');
+	session_close(ctx);
+	return st == ATLED_OK;
+}
+
 int command_info(const Options *o) {
 	struct utsname u;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	if (uname(&u)) memset(&u, 0, sizeof u);
 	const char *compiler = __VERSION__;
 	if (o->json) {
-		printf("{\"version\":\"%s\",\"system\":\"%s\",\"machine\":\"%s\",\"processors\":%ld,\"compiler\":\"%s\"}\n",
+		printf("{\"version\":\"%s\",\"system\":\"%s\",\"machine\":\"%s\",\"processors\":%ld,\"compiler\":\"%s\"",
 		       ATLED_VERSION_STRING, u.sysname, u.machine, processors, compiler);
-		return EXIT_OK;
+		bool all = put_words(o);
+		puts("}");
+		return all ? EXIT_OK : EXIT_LIMIT;
 	}
 	printf("version     %s\nsystem      %s %s\nprocessors  %ld\ncompiler    %s\n", ATLED_VERSION_STRING, u.sysname,
 	       u.machine, processors, compiler);
