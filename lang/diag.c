@@ -790,13 +790,13 @@ static uint32_t edit_distance(const uint32_t *a, uint32_t na, const uint32_t *b,
 	return one[nb];
 }
 
-/* Near means one slip in a short name, two from six characters on, three from nine on; a name of one character is near to none. */
+/* Near means one slip in a short name, two from five characters on, three from nine on; a name of one character is near to none. */
 const char *diag_nearest(const char *name, const char *const *candidates, size_t n) {
 	uint32_t a[NAME_MOST], b[NAME_MOST];
 	uint32_t na = characters(name, a);
 	if (!na || na > NAME_MOST) return NULL;
 	const char *nearest = NULL;
-	uint32_t least = na < 6 ? 2 : na < 9 ? 3 : na / 3 + 1;
+	uint32_t least = na < 5 ? 2 : na < 9 ? 3 : na / 3 + 1;
 	for (size_t i = 0; i < n; i++) {
 		if (!candidates[i]) continue;
 		uint32_t nb = characters(candidates[i], b);
