@@ -345,6 +345,21 @@ void diag_truncate(Ctx *c, uint32_t total) {
 	for (uint32_t i = 0; i < st->n; i++) st->count[st->kept[i].severity]++;
 }
 
+void diag_sort(Ctx *c) {
+	DiagState *st = state_of(c);
+	for (uint32_t i = 1; i < st->n; i++) {
+		Diag d = st->kept[i];
+		uint32_t k = i;
+		for (; k; k--) {
+			const Span *before = &st->kept[k - 1].span;
+			bool later = before->source && d.span.source ? before->source == d.span.source && before->start > d.span.start : d.span.source && !before->source;
+			if (!later) break;
+			st->kept[k] = st->kept[k - 1];
+		}
+		st->kept[k] = d;
+	}
+}
+
 void diag_clear(Ctx *c) {
 	diag_truncate(c, 0);
 }
@@ -775,18 +790,18 @@ static uint32_t edit_distance(const uint32_t *a, uint32_t na, const uint32_t *b,
 	return one[nb];
 }
 
-/* Near means at most a third of the characters and one; a match in which every character differs is none. */
+/* Near means one slip in a short name, two from five characters on, three from nine on; a name of one character is near to none. */
 const char *diag_nearest(const char *name, const char *const *candidates, size_t n) {
 	uint32_t a[NAME_MOST], b[NAME_MOST];
 	uint32_t na = characters(name, a);
 	if (!na || na > NAME_MOST) return NULL;
 	const char *nearest = NULL;
-	const uint32_t most = na / 3 + 2;
+	const uint32_t most = na < 5 ? 2 : na < 9 ? 3 : na / 3 + 1;
 	uint32_t least = 2 * most;
 	for (size_t i = 0; i < n; i++) {
 		if (!candidates[i]) continue;
 		uint32_t nb = characters(candidates[i], b);
-		if (nb > NAME_MOST || nb >= na + most || na >= nb + most) continue;
+		if (nb > NAME_MOST || nb >= na + most || na >= nb + most || na < 2) continue;
 		uint32_t distance = edit_distance(a, na, b, nb);
 		/* of names equally far the one that begins alike: few slips are made there */
 		uint32_t rank = 2 * distance + (a[0] != b[0]);

@@ -77,6 +77,8 @@ const Diag *diag_at(const Ctx *c, uint32_t i);
 void diag_clear(Ctx *c);
 void diag_truncate(Ctx *c, uint32_t total); /* forget the ones after the first `total`: a caught error, a retried attempt */
 
+void diag_sort(Ctx *c);                 /* by the place in the text, those without a place last; otherwise as they came */
+
 /* Renders one diagnostic, with colour when asked, into the sink. */
 void diag_render(const Ctx *c, const Diag *d, bool colour, OutputSink sink, void *ud);
 void diag_render_json(const Ctx *c, const Diag *d, OutputSink sink, void *ud); /* one object, one line */

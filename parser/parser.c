@@ -107,6 +107,8 @@ static void report_character(Parser *p, Span at, const char *text, size_t length
 		{'|', "the logical operator is written `or`"},
 		{'~', "the logical operator is written `not`"},
 		{'?', "a choice is written if c { a } else { b }"},
+		{'\\', "a linear system is solved by linsolve(A, b)"},
+		{'`', "text is written between double quotes: \"...\""},
 	};
 	uint32_t u;
 	lex_decode(text, length, &u);
@@ -410,6 +412,12 @@ const char *token_called(const Parser *p, uint32_t i) {
 	return arena_printf(p->scratch, "`%.*s%s`", (int)shown, p->text + t->start, shown < n ? "..." : "");
 }
 
+/* The text of a token, which is short. */
+static const char *token_text(const Parser *p, uint32_t i) {
+	const Token *t = &p->tokens[i];
+	return arena_printf(p->scratch, "%.*s", (int)(t->end - t->start < 60 ? t->end - t->start : 60), p->text + t->start);
+}
+
 /* What a user of another language meant by two words in a row. */
 static const char *hint_for_words(const Parser *p, uint32_t i) {
 	static const struct {
@@ -423,6 +431,15 @@ static const char *hint_for_words(const Parser *p, uint32_t i) {
 		{" lambda ", "a function without a name is written x -> ..."},
 		{" end ", "a block is written { ... }"},
 		{" do begin then ", "a block is written { ... }"},
+		{" except finally rescue ", "the second block of a `try` is written catch m { ... }"},
+		{" mod rem ", "the remainder is written a % b"},
+		{" div ", "division is written a / b, and a // b rounds down"},
+		{" is ", "to compare, write `==`"},
+		{" global nonlocal ", "a function does not change names outside itself: give the value back"},
+		{" switch case match ", "a choice is written if a { ... } else if b { ... } else { ... }"},
+		{" class struct type ", "a record is written (name = value, ...)"},
+		{" foreach parfor ", "a loop is written for x in values { ... }"},
+		{" until loop repeat ", "a loop is written while condition { ... } or for i in 0..n { ... }"},
 	};
 	const Token *t = &p->tokens[i];
 	char padded[16];
@@ -436,12 +453,25 @@ static const char *hint_for_words(const Parser *p, uint32_t i) {
 
 static const char *hint_for_unexpected(const Parser *p, TokenKind k, const char *what) {
 	const Token *t = token_now(p), *before = &p->tokens[p->at - 1];
-	const char *hint = hint_for_words(p, p->at);
+	if (k == TK_NEWLINE && strstr(what, "`{`")) return "the `{` of a block stands on the same line";
+	const char *hint = k == TK_NEWLINE ? NULL : hint_for_words(p, p->at);
 	if (!hint && !t->newline) hint = hint_for_words(p, p->at - 1);
 	if (hint) return hint;
 	bool operand = k == TK_NAME || k == TK_LPAREN || k == TK_NUMBER;
 	bool product = !strcmp(what, "the end of the statement") || strstr(what, "argument") || strstr(what, "element");
-	if (k == TK_NEWLINE && t->kind == TK_LBRACE) return "the `{` of a block stands on the same line";
+	if (strstr(what, "an element") && operand) return "the elements of a row are separated by `,`, rows by `;`";
+	if (strstr(what, "what to go through") && k == TK_ASSIGN) return "a loop is written for i in a..b { ... }; the end b is left out";
+	if (strstr(what, "after a name") && k == TK_ASSIGN) return "a loop is written for i in a..b { ... }; the end b is left out";
+	if (k == TK_COLON && strstr(what, "index")) return "a part of an array is written x[a..b]; the end b is left out";
+	if (k == TK_COLON && before->kind == TK_NUMBER && strstr(what, "statement")) return "a range is written a..b; the end b is left out";
+	if (k == TK_COLON && p->at > 1 && before->kind == TK_NAME && p->tokens[p->at - 2].kind == TK_LBRACE) return "a record is written (name = value, ...)";
+	if (k == TK_FLOORDIV && strstr(what, "an expression") && t->newline) return "a comment starts with #";
+	if (k == TK_PERCENT && strstr(what, "an expression") && t->newline) return "a comment starts with #";
+	if (k == TK_SLASH && strstr(what, "an expression") && t->newline) return "a comment starts with #";
+	if (k == TK_IF && strstr(what, "statement")) return "a choice is written if c { a } else { b }";
+	if (before->kind == TK_NAME && operand && t->space && !t->newline && strstr(what, "statement")) {
+		return arena_printf(p->scratch, "a call is written %s(...), a product with `*`", token_text(p, p->at - 1));
+	}
 	if (before->kind == TK_RANGE && !operand) return "a range is written a..b; only an index may leave out an end";
 	if (k == TK_NUMBER && strstr(what, "parameter")) return "f(...) = ... defines a function; to compare, write `==`";
 	if (k == TK_NUMBER && p->text[t->start] == '.' && !t->space) return "an element is written x[0]";

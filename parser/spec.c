@@ -217,6 +217,43 @@ Av *sp_try_lookup(Sp *sp, Atom name) {
 	return NULL;
 }
 
+const char *sp_foreign_name(const char *name) {
+	static const char *const known[][2] = {
+		{" True TRUE ", "the truth values are written true and false"},
+		{" False FALSE ", "the truth values are written true and false"},
+		{" None null NULL nil nothing undefined ", "no value is written none"},
+		{" range xrange ", "a range is written a..b, or a..b by s; its end is left out"},
+		{" np numpy scipy sp jnp jax torch math cmath ", "the names of the library need no prefix: sin(x), zeros(3)"},
+		{" plt pyplot ", "the names of the library need no prefix: plot(x, y)"},
+		{" i j I J ", "the imaginary unit is written with its number: 1im, 4im"},
+		{" printf println disp display echo fprintf ", "text is written by print(x), formatted as in print(\"{x:.3f}\")"},
+		{" append ", "values do not change: a list grows by items = push(items, x), arrays are joined by concat"},
+		{" numel ", "the number of elements is size(x)"},
+		{" length ", "the length of the first axis is len(x)"},
+		{" ndims ndim ", "the number of axes is rank(x)"},
+		{" matmul mtimes ", "the product of matrices is written A @ B"},
+		{" power ", "a power is written x^y"},
+		{" mldivide ", "a linear system is solved by linsolve(A, b)"},
+		{" raise throw ", "a program is stopped by error(\"message\")"},
+		{" isinstance type typeof class ", "kind(x) and dtype(x) say what a value is"},
+		{" float double single ", "a real number is made by f64(x) or f32(x)"},
+		{" int integer int32 int64 ", "a whole number is made by i64(x) or i32(x)"},
+		{" complex ", "a complex number is written a + 1im * b, and made by c128(x)"},
+		{" nonlocal global ", "a function does not change names outside itself: give the value back"},
+	};
+	char padded[24];
+	if (strlen(name) > 20) return NULL;
+	snprintf(padded, sizeof padded, " %s ", name);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strstr(known[i][0], padded)) return known[i][1];
+	return NULL;
+}
+
+Av *sp_lost(void) {
+	static Av lost = {.kind = AV_UNSET};
+	return &lost;
+}
+
 struct nearby {
 	Sp *sp;
 	VEC(const char *) names;
@@ -231,6 +268,7 @@ static void add_name(void *ud, const char *name, Value v) {
 Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	Av *v = sp_try_lookup(sp, name);
 	if (v && v->kind != AV_UNSET) return v;
+	if (v == sp_lost()) ctx_throw(sp->c, ST_ERROR);
 	const char *text = atom_text(sp->c, name);
 	if (v) sp_fail(sp, E_NAME, at, "`%s` has no value here: it is set only on some paths before this one", text);
 	/* set somewhere in this function, but not on the way to here */
@@ -246,6 +284,11 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 		}
 	if (text[0] == '_' && sp->module->library)
 		sp_fail(sp, E_HOST, at, "the library needs `%s` of the program around it, and this program does not offer it", text);
+	const char *foreign = sp_foreign_name(text);
+	if (foreign) {
+		diag_hint(sp->c, diag_error(sp->c, E_NAME, at, "no `%s`", text), "%s", foreign);
+		sp_throw(sp);
+	}
 	struct nearby near = {.sp = sp};
 	for (const Env *e = sp->env; e; e = e->outer)
 		for (uint32_t i = 0; i < e->vars.n; i++) add_name(&near, atom_text(sp->c, e->vars.at[i].name), value_none());
@@ -434,7 +477,15 @@ static Av *field_expr(Sp *sp, const Ast *e) {
 		for (uint32_t i = 0; i < base->n; i++)
 			if (base->names[i] == e->field.name) return base->items[i];
 	}
-	sp_fail(sp, E_FIELD, e->field.name_span, "no field `%s`: this is %s", atom_text(sp->c, e->field.name), sp_type_text(sp, base));
+	/* x.shape, x.sum() of other languages: what the library has is a function */
+	const char *name = atom_text(sp->c, e->field.name);
+	Diag *d = diag_error(sp->c, E_FIELD, e->field.name_span, "no field `%s`: this is %s", name, sp_type_text(sp, base));
+	Value g = base->kind == AV_ARRAY || base->kind == AV_LIST || base->kind == AV_STRING ? session_lookup(sp->session, sp->module, e->field.name) : (Value){.kind = V_UNSET};
+	const Builtin *b = base->kind == AV_FUNCTION ? NULL : builtin_find(name);
+	if (base->kind == AV_ARRAY && (!strcmp(name, "T") || !strcmp(name, "H"))) diag_hint(sp->c, d, "the transpose is written A'");
+	else if (g.kind == V_FUNCTION || (b && b->doc)) diag_hint(sp->c, d, "functions stand before their arguments: %s(x)", name);
+	else if (sp_foreign_name(name)) diag_hint(sp->c, d, "%s", sp_foreign_name(name));
+	sp_throw(sp);
 }
 
 /* ---- functions -------------------------------------------------------------------------------------------------------------------------------- */
@@ -579,6 +630,8 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 		}
 	}
 	sp_at(sp, e->span);
+	VEC_RESERVE(sp->a, &args, 1); /* a call without arguments has a place for them, too */
+	VEC_RESERVE(sp->a, &spans, 1);
 	Call call = {.span = e->span, .callee_span = e->call.callee->span, .n = args.n, .args = args.at, .spans = spans.at, .nnamed = names.n,
 	             .names = names.at, .named = named.at, .named_spans = named_spans.at};
 	return sp_call(sp, f, &call);

@@ -87,6 +87,7 @@ Value session_lookup(Session *s, Module *from, Atom name);   /* own module, then
 Value session_own_global(Module *m, Atom name);
 /* A function's body took in this variable's value: a new value puts the specialisations out of date. */
 void session_note_baked(Module *m, Atom name);
+bool session_in_library(Session *s, Atom name); /* one of its public names */
 /* Where a variable got its value; NO_SPAN for the library's. */
 Span session_global_span(Module *from, Atom name);
 Module *session_module_named(Session *s, Module *from, Atom name); /* what `use` bound, NULL otherwise */
@@ -174,6 +175,10 @@ Av *env_find(const Env *e, Atom name);       /* NULL: not bound here or in outer
 void env_set(Sp *sp, Env *e, Atom name, Av *v); /* in this very layer */
 Av *sp_lookup(Sp *sp, Atom name, Span at);   /* error when unknown */
 Av *sp_try_lookup(Sp *sp, Atom name);        /* NULL when unknown */
+/* What a user of another language means by a name that is none here; NULL. */
+const char *sp_foreign_name(const char *name);
+/* Checking only: stands for what a statement with an error would have given. Whatever looks it up fails without a further message. */
+Av *sp_lost(void);
 
 /* ---- expressions and statements ---------------------------------------------------------------------------------------------------- */
 Av *sp_expr(Sp *sp, const Ast *e);
@@ -299,6 +304,9 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 /* After a failure that is certain: what follows in this block is not run, and has no value. */
 void sp_set_dead(Sp *sp);
 bool sp_dead(Sp *sp, const Env *e);
+
+/* check.c: what the text alone tells: names, calls, and warnings. `whole`: all of it could be read. */
+void check_program(Session *s, Arena *a, const Program *p, bool whole);
 
 /* AST utilities. */
 void ast_assigned(Sp *sp, const Ast *e, Atom **names, uint32_t *n); /* names a loop body may rebind (not inside closures) */

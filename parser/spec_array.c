@@ -66,6 +66,11 @@ static void sp_second_origin(Sp *sp, Diag *d, Span at, const Av *x, const Av *y)
 static _Noreturn void shape_error(Sp *sp, const Av *x, const Av *y, Span at, const char *verb) {
 	Diag *d = diag_error(sp->c, E_SHAPE, at, "cannot %s %s and %s", verb, sp_type_text(sp, x), sp_type_text(sp, y));
 	sp_second_origin(sp, d, at, x, y);
+	if (!strcmp(verb, "multiply") && x->kind == AV_ARRAY && y->kind == AV_ARRAY) { /* what `@` would have taken */
+		Type s = *ty(sp, x->ref), t = *ty(sp, y->ref);
+		bool inner = s.rank == 2 && (t.rank == 1 || t.rank == 2) && build_canon(sp->b, s.dims[1]) == build_canon(sp->b, t.dims[0]);
+		if (inner) diag_hint(sp->c, d, "`*` works element by element; the product of matrices is written `@`");
+	}
 	sp_throw(sp);
 }
 
@@ -359,6 +364,11 @@ Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys) {
 		for (uint32_t i = 0; i < shape->n; i++)
 			items[i] = sp_binary(sp, op, x->kind == AV_ARRAY ? x : x->items[i], y->kind == AV_ARRAY ? y : y->items[i], at, xs, ys);
 		return shape->kind == AV_RECORD ? av_record(sp, shape->n, shape->names, items) : av_seq(sp, (AvKind)shape->kind, shape->n, items);
+	}
+	if (x->kind == AV_STRING || y->kind == AV_STRING) { /* "a" + 1, "%d" % x */
+		Diag *d = diag_error(sp->c, E_TYPE, at, "`%s` has no meaning for %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));
+		if (op == AO_ADD || op == AO_MOD) diag_hint(sp->c, d, "a value is put into a text as in \"x is {x}\", or {x:.3f} with a format");
+		sp_throw(sp);
 	}
 	if ((x->kind != AV_ARRAY && x->kind != AV_RANGE) || (y->kind != AV_ARRAY && y->kind != AV_RANGE))
 		sp_fail(sp, E_TYPE, at, "`%s` has no meaning for %s and %s", operator_text(op), sp_type_text(sp, x), sp_type_text(sp, y));

@@ -157,9 +157,13 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		}
 		bind_one(sp, p, v, at);
 	}
-	if (k < call->n)
-		sp_fail(sp, E_ARITY, call->spans[k].source ? call->spans[k] : call->span, "%s takes %u argument%s, and %u are given", function_name(sp, f),
-		        fn ? count_positional(fn) : nparams, (fn ? count_positional(fn) : nparams) == 1 ? "" : "s", call->n);
+	if (k < call->n) {
+		Diag *d = diag_error(sp->c, E_ARITY, call->spans[k].source ? call->spans[k] : call->span, "%s takes %u argument%s, and %u are given", function_name(sp, f),
+		                     fn ? count_positional(fn) : nparams, (fn ? count_positional(fn) : nparams) == 1 ? "" : "s", call->n);
+		Span head = fn ? fn->function.head : NO_SPAN;
+		if (head.source && !source_is_library(sp->c, head.source)) diag_second(sp->c, d, head, "defined here");
+		sp_throw(sp);
+	}
 	for (uint32_t m = 0; m < call->nnamed; m++)
 		if (!used[m]) {
 			const char **names = ARENA_ARRAY(sp->a, const char *, nparams + 1);
@@ -910,7 +914,16 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	}
 	if (f->kind != AV_FUNCTION) {
 		Diag *d = diag_error(sp->c, E_NOT_CALLABLE, call->callee_span.source ? call->callee_span : call->span, "this is %s, not a function", sp_type_text(sp, f));
-		if (f->kind == AV_ARRAY) diag_hint(sp->c, d, "x[i] takes an element; a product is written with *");
+		/* sum = 0, and then sum(x) */
+		size_t n;
+		const char *text = source_text(sp->c, call->callee_span.source, &n);
+		Span at = call->callee_span;
+		const char *name = at.source && at.end <= n ? arena_printf(sp->a, "%.*s", (int)(at.end - at.start), text + at.start) : "";
+		const Builtin *b = builtin_find(name);
+		bool hides = (b && b->doc) || session_in_library(sp->session, atom(sp->c, name));
+		if (hides) diag_hint(sp->c, d, "a variable of this program hides the library's `%s`: give it another name", name);
+		else if (f->kind == AV_ARRAY) diag_hint(sp->c, d, "x[i] takes an element; a product is written with *");
+		if (f->origin.source && !source_is_library(sp->c, f->origin.source)) diag_second(sp->c, d, f->origin, "%s came from here", sp_type_text(sp, f));
 		sp_throw(sp);
 	}
 	switch ((CodeKind)f->code_kind) {

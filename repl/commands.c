@@ -181,21 +181,30 @@ extern const char pages[] __asm__("atled_error_pages");
 static const char pages[] = "";
 #endif
 
+/* The level of the heading that a line is, 0 when it is none; comments in programs are none. */
+static size_t heading_level(const char *line, bool *in_code) {
+	if (!strncmp(line, "```", 3)) *in_code = !*in_code;
+	size_t level = strspn(line, "#");
+	return !*in_code && line[level] == ' ' ? level : 0;
+}
+
 /* The page of a code: from its heading to the next one of the same or a higher level. */
 static const char *find_page(const char *code, size_t *n) {
-	for (const char *line = pages; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-		const char *end = strchrnul(line, '\n'), *at;
-		size_t level = strspn(line, "#");
-		if (!level || !(at = memmem(line, (size_t)(end - line), code, strlen(code)))) continue;
-		const char *next = end;
-		while (*next) {
-			const char *start = next + 1;
-			size_t other = strspn(start, "#");
-			if (!*start || (other && other <= level)) break;
-			next = strchrnul(start, '\n');
+	bool in_code = false;
+	for (const char *line = pages; *line;) {
+		const char *end = strchrnul(line, '\n');
+		size_t level = heading_level(line, &in_code);
+		if (level && memmem(line, (size_t)(end - line), code, strlen(code))) {
+			const char *next = end;
+			while (*next) {
+				size_t other = heading_level(next + 1, &in_code);
+				if (!next[1] || (other && other <= level)) break;
+				next = strchrnul(next + 1, '\n');
+			}
+			*n = (size_t)(next - line);
+			return line;
 		}
-		*n = (size_t)(next - line);
-		return line;
+		line = *end ? end + 1 : end;
 	}
 	return NULL;
 }
@@ -249,15 +258,39 @@ int command_explain(const Options *o) {
 
 /* ---- info, doc --------------------------------------------------------------------------------------------------- */
 
+static void put_json_name(void *ud, const char *name, const atled_value *v) {
+	bool *first = ud;
+	(void)v;
+	printf("%s\"%s\"", *first ? "" : ",", name);
+	*first = false;
+}
+
+/* The words of the language and the names of the library, as editors want them. */
+static bool put_words(const Options *o) {
+	atled_context *ctx = session_open(o);
+	if (!ctx) return false;
+	const char *word;
+	fputs(",\"keywords\":[", stdout);
+	for (size_t i = 0; (word = atled_keyword(i)); i++) printf("%s\"%s\"", i ? "," : "", word);
+	fputs("],\"names\":[", stdout);
+	bool first = true;
+	atled_status st = atled_library_names(ctx, put_json_name, &first);
+	putchar(']');
+	session_close(ctx);
+	return st == ATLED_OK;
+}
+
 int command_info(const Options *o) {
 	struct utsname u;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	if (uname(&u)) memset(&u, 0, sizeof u);
 	const char *compiler = __VERSION__;
 	if (o->json) {
-		printf("{\"version\":\"%s\",\"system\":\"%s\",\"machine\":\"%s\",\"processors\":%ld,\"compiler\":\"%s\"}\n",
+		printf("{\"version\":\"%s\",\"system\":\"%s\",\"machine\":\"%s\",\"processors\":%ld,\"compiler\":\"%s\"",
 		       ATLED_VERSION_STRING, u.sysname, u.machine, processors, compiler);
-		return EXIT_OK;
+		bool all = put_words(o);
+		puts("}");
+		return all ? EXIT_OK : EXIT_LIMIT;
 	}
 	printf("version     %s\nsystem      %s %s\nprocessors  %ld\ncompiler    %s\n", ATLED_VERSION_STRING, u.sysname,
 	       u.machine, processors, compiler);

@@ -972,7 +972,7 @@ static const Malformed malformed[] = {
 	{"x[1 «2»]", E_SYNTAX,
 	 "expected `,` or `]` after an index, found `2`", "a product is written 2 * x, or 2x without a space", -1},
 	{"[1 «2»]", E_SYNTAX,
-	 "expected `,`, `;` or `]` after an element, found `2`", "a product is written 2 * x, or 2x without a space", -1},
+	 "expected `,`, `;` or `]` after an element, found `2`", "the elements of a row are separated by `,`, rows by `;`", -1},
 	{"[1, 2«;»]", E_SYNTAX, "a row is missing behind `;`", "a matrix of one row is written [[a, b]]", -1},
 	{"[«...»a]", E_SYNTAX, "`...` has no meaning in a tensor", "tensors are joined by concat(a, b)", -1},
 	{"(«a», b = 2)", E_SYNTAX,

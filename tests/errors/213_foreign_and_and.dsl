@@ -1,0 +1,2 @@
+#! error E0104 2:10-2:12 "`&&` is not an operator here" hint "write `and`"
+a = true && false
