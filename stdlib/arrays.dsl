@@ -28,7 +28,13 @@ identity(n; dtype = f64) = eye(n; dtype = dtype)
 # diag(v): the square matrix with v on its diagonal; of a matrix, its diagonal
 #     diag([1.0, 2])                #> [[1, 0], [0, 2]]
 #     diag([1, 2; 3, 4])            #> [1, 4]
-diag(v) = if kind(v) == "sparse" { diagonal(v) } else if rank(v) == 1 { where(expand(iota(len(v)), 1) == iota(len(v)), expand(v, 1), 0) } else { diagonal(v) }
+diag(v) = if kind(v) == "sparse" {
+  diagonal(v)
+} else if rank(v) == 1 {
+  where(expand(iota(len(v)), 1) == iota(len(v)), expand(v, 1), 0)
+} else {
+  diagonal(v)
+}
 # diagonal(A; k = 0): the k-th diagonal of a matrix above the main one, below it where k < 0
 #     A = [1, 2, 3; 4, 5, 6]
 #     diagonal(A)                   #> [1, 5]
@@ -95,7 +101,15 @@ roll(x, n; axis = 0) = {
 #     rot90([1, 2; 3, 4])           #> [[2, 4], [1, 3]]
 rot90(A, k = 1) = {
   q = _known(k, "the number of turns") % 4
-  if q == 0 { A } else if q == 1 { flip(transpose(A)) } else if q == 2 { flip(flip(A; axis = 1)) } else { flip(transpose(A); axis = 1) }
+  if q == 0 {
+    A
+  } else if q == 1 {
+    flip(transpose(A))
+  } else if q == 2 {
+    flip(flip(A; axis = 1))
+  } else {
+    flip(transpose(A); axis = 1)
+  }
 }
 # ravel(x): all elements as a vector
 #     ravel([1, 2; 3, 4])           #> [1, 2, 3, 4]
@@ -255,7 +269,8 @@ searchsorted(a, v; side = "right") = {
 _before(a, b) = (a < b) or (isnan(b) and not isnan(a))
 # digitize(x, edges; right = false): the number of the bin of each x: how many of the ascending edges are <= x (right = true: < x)
 #     digitize([0.5, 1, 7], [1, 2, 3])    #> [0, 1, 3]
-digitize(x, edges; right = false) = if _known(right, "right") { searchsorted(edges, x; side = "left") } else { searchsorted(edges, x) }
+digitize(x, edges; right = false) =
+  if _known(right, "right") { searchsorted(edges, x; side = "left") } else { searchsorted(edges, x) }
 # lexsort(keys): the permutation that sorts by the last key, and where that is equal by the one before it, and so on; keys a tuple or list of vectors
 #     lexsort(([3, 1, 2], [0, 0, 1]))     #> [1, 0, 2]
 lexsort(keys) = {
@@ -327,7 +342,13 @@ setxor(a, b) = union(setdiff(a, b), setdiff(b, a))
 # count(c; axis): how many conditions are true. count(s, part): how often a part is in a text, without overlaps
 #     count([1, 5, 7] > 4)          #> 2
 #     count("banana", "an")         #> 2
-count(c, part = none; axis = none) = if kind(part) != "none" { _text_count(c, part) } else if kind(axis) == "none" { sum(i64(c != false)) } else { sum(i64(c != false); axis = axis) }
+count(c, part = none; axis = none) = if kind(part) != "none" {
+  _text_count(c, part)
+} else if kind(axis) == "none" {
+  sum(i64(c != false))
+} else {
+  sum(i64(c != false); axis = axis)
+}
 # count_nonzero(x; axis): how many elements are not 0
 #     count_nonzero([0, 3, 0, 4])   #> 2
 count_nonzero(x; axis = none) = count(x != 0; axis = axis)

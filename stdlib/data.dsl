@@ -20,7 +20,11 @@ load(path; format = "", header = none, separator = "") = _load(path, format, hea
 #     load("/tmp/atled-doc.npy")     #> [1, 2, 3]
 save(path, x; format = "", header = true, separator = "", compress = false, at = none) = {
   if _is_solution(x) {
-    if bool(_has_format(path, format, "vti")) { _save(path, _solution_image(x, at), format, header, separator, compress) } else { _save(path, x, format, header, separator, compress) }
+    if bool(_has_format(path, format, "vti")) {
+      _save(path, _solution_image(x, at), format, header, separator, compress)
+    } else {
+      _save(path, x, format, header, separator, compress)
+    }
   } else { _save(path, x, format, header, separator, compress) }
   none
 }
@@ -43,7 +47,11 @@ _solution_image(s, at) = {
   grids = map(f -> if together {
     map(t -> field(s, f)(t, axes[0]), linspace(lo[0], hi[0], 201))'
   } else {
-    if first == 0 and n == 1 { field(s, f)(axes[0]) } else { _on_grid(field(s, f), axes, many, if timed { list(if kind(at) == "none" { hi[0] } else { f64(at) }) } else { list() }) }
+    if first == 0 and n == 1 {
+      field(s, f)(axes[0])
+    } else {
+      _on_grid(field(s, f), axes, many, if timed { list(if kind(at) == "none" { hi[0] } else { f64(at) }) } else { list() })
+    }
   }, names)
   step = map(k -> (hi[k] - lo[k]) / (many - 1), space)
   point = record(s.info.fields, grids)
@@ -57,7 +65,8 @@ _on_grid(f, axes, many, time) = {
   n = len(axes)
   if n == 1 { f(...time, axes[0]) } else {
     dims = map(a -> many, axes)
-    places = map(k -> ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, list(...(0..n)))), ...dims)), list(...(0..n)))
+    places = map(k -> ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, list(...(0..n)))), ...dims)),
+      list(...(0..n)))
     reshape(f(...time, ...places), ...dims)
   }
 }

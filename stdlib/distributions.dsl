@@ -161,16 +161,20 @@ _families = (
     moments = d -> (d.scale, d.scale^2)
   ),
   Gamma = (
-    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _gamma_density(d.shape, x / d.scale) / d.scale, where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
-    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> (d.shape - 1) * log(x / d.scale) - x / d.scale - lgamma(d.shape) - log(d.scale), where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
+    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _gamma_density(d.shape, x / d.scale) / d.scale,
+      where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
+    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> (d.shape - 1) * log(x / d.scale) - x / d.scale - lgamma(d.shape) -
+      log(d.scale), where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> gammainc(d.shape, max(x, 0) / d.scale),
     ccdf = (d, x) -> gammaincc(d.shape, max(x, 0) / d.scale),
     icdf = (d, p) -> d.scale * gammaincinv(d.shape, p),
     moments = d -> (d.shape * d.scale, d.shape * d.scale^2)
   ),
   Beta = (
-    pdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> _beta_density(d.a, d.b, x), where(x == 0, _at_zero(d.a, d.b), where(x == 1, _at_zero(d.b, d.a), 0.0))),
-    logpdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> (d.a - 1) * log(x) + (d.b - 1) * log1p(-x) - lbeta(d.a, d.b), where(x == 0, log(_at_zero(d.a, d.b)), where(x == 1, log(_at_zero(d.b, d.a)), -inf))),
+    pdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> _beta_density(d.a, d.b, x),
+      where(x == 0, _at_zero(d.a, d.b), where(x == 1, _at_zero(d.b, d.a), 0.0))),
+    logpdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> (d.a - 1) * log(x) + (d.b - 1) * log1p(-x) - lbeta(d.a, d.b),
+      where(x == 0, log(_at_zero(d.a, d.b)), where(x == 1, log(_at_zero(d.b, d.a)), -inf))),
     cdf = (d, x) -> betainc(d.a, d.b, clamp(x, 0.0, 1.0)),
     ccdf = (d, x) -> betainc(d.b, d.a, 1 - clamp(x, 0.0, 1.0)),
     icdf = (d, p) -> betaincinv(d.a, d.b, p),
@@ -189,15 +193,20 @@ _families = (
     cdf = (d, x) -> _t_cdf(d.nu, (x - d.mu) / d.sigma),
     ccdf = (d, x) -> _t_cdf(d.nu, (d.mu - x) / d.sigma),
     icdf = (d, p) -> d.mu + d.sigma * _t_icdf(d.nu, p),
-    moments = d -> (where(d.nu > 1, d.mu + 0.0 * d.nu, nan), where(d.nu > 2, d.sigma^2 * d.nu / (where(d.nu > 2, d.nu, 3.0) - 2), where(d.nu > 1, inf, nan)))
+    moments = d -> (where(d.nu > 1, d.mu + 0.0 * d.nu, nan),
+      where(d.nu > 2, d.sigma^2 * d.nu / (where(d.nu > 2, d.nu, 3.0) - 2), where(d.nu > 1, inf, nan)))
   ),
   FDist = (
-    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _beta_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / (d.d1 * x + d.d2)) * d.d1 * d.d2 / (d.d1 * x + d.d2)^2, where(x == 0, _at_zero(0.5 * d.d1, 1.0), 0.0)),
-    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * d.d1 * log(d.d1 * x / (d.d1 * x + d.d2)) + 0.5 * d.d2 * log(d.d2 / (d.d1 * x + d.d2)) - log(x) - lbeta(0.5 * d.d1, 0.5 * d.d2), where(x == 0, log(_at_zero(0.5 * d.d1, 1.0)), -inf)),
+    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _beta_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / (d.d1 * x + d.d2)) * d.d1 *
+      d.d2 / (d.d1 * x + d.d2)^2, where(x == 0, _at_zero(0.5 * d.d1, 1.0), 0.0)),
+    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * d.d1 * log(d.d1 * x / (d.d1 * x + d.d2)) +
+      0.5 * d.d2 * log(d.d2 / (d.d1 * x + d.d2)) - log(x) - lbeta(0.5 * d.d1, 0.5 * d.d2),
+      where(x == 0, log(_at_zero(0.5 * d.d1, 1.0)), -inf)),
     cdf = (d, x) -> { y = max(x, 0); betainc(0.5 * d.d1, 0.5 * d.d2, d.d1 * y / (d.d1 * y + d.d2)) },
     ccdf = (d, x) -> { y = max(x, 0); betainc(0.5 * d.d2, 0.5 * d.d1, d.d2 / (d.d1 * y + d.d2)) },
     icdf = (d, p) -> { w = betaincinv(0.5 * d.d1, 0.5 * d.d2, p); d.d2 * w / (d.d1 * (1 - w)) },
-    moments = d -> (where(d.d2 > 2, d.d2 / (d.d2 - 2), inf), where(d.d2 > 4, 2 * d.d2^2 * (d.d1 + d.d2 - 2) / (d.d1 * (d.d2 - 2)^2 * (d.d2 - 4)), inf))
+    moments = d -> (where(d.d2 > 2, d.d2 / (d.d2 - 2), inf),
+      where(d.d2 > 4, 2 * d.d2^2 * (d.d1 + d.d2 - 2) / (d.d1 * (d.d2 - 2)^2 * (d.d2 - 4)), inf))
   ),
   LogNormal = (
     logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x * d.sigma) - _log_root_2pi, -inf),
@@ -208,7 +217,8 @@ _families = (
     moments = d -> (exp(d.mu + 0.5 * d.sigma^2), expm1(d.sigma^2) * exp(2 * d.mu + d.sigma^2))
   ),
   Weibull = (
-    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) - (x / d.scale)^d.shape, where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
+    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) -
+      (x / d.scale)^d.shape, where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> _within(x > 0, x, 1.0, x -> -expm1(-(x / d.scale)^d.shape), 0.0),
     ccdf = (d, x) -> _within(x > 0, x, 1.0, x -> exp(-(x / d.scale)^d.shape), 1.0),
     icdf = (d, p) -> d.scale * (-log1p(-_probability(p)))^(1 / d.shape),
@@ -226,7 +236,10 @@ _families = (
     logpdf = (d, x) -> -abs(x - d.location) / d.scale - log(2 * d.scale),
     cdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, h, 1 - h) },
     ccdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, 1 - h, h) },
-    icdf = (d, p) -> { q = _probability(p); d.location + d.scale * where(q < 0.5, log(2 * min(q, 0.5)), -log(2 * min(1 - q, 0.5))) },
+    icdf = (d, p) -> {
+      q = _probability(p);
+      d.location + d.scale * where(q < 0.5, log(2 * min(q, 0.5)), -log(2 * min(1 - q, 0.5)))
+    },
     moments = d -> (d.location, 2 * d.scale^2)
   ),
   Logistic = (
@@ -244,11 +257,13 @@ _families = (
     moments = d -> (d.location + 0.5772156649015329 * d.scale, (π * d.scale)^2 / 6)
   ),
   Pareto = (
-    logpdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> log(d.shape) + d.shape * log(d.scale) - (d.shape + 1) * log(x), -inf),
+    logpdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> log(d.shape) + d.shape * log(d.scale) - (d.shape + 1) * log(x),
+      -inf),
     cdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> -expm1(d.shape * log(d.scale / x)), 0.0),
     ccdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> exp(d.shape * log(d.scale / x)), 1.0),
     icdf = (d, p) -> d.scale * exp(-log1p(-_probability(p)) / d.shape),
-    moments = d -> (where(d.shape > 1, d.shape * d.scale / (d.shape - 1), inf), where(d.shape > 2, d.shape * d.scale^2 / ((d.shape - 1)^2 * (d.shape - 2)), inf))
+    moments = d -> (where(d.shape > 1, d.shape * d.scale / (d.shape - 1), inf),
+      where(d.shape > 2, d.shape * d.scale^2 / ((d.shape - 1)^2 * (d.shape - 2)), inf))
   ),
   Poisson = (
     pdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_density(x + 1, d.rate), 0.0),
@@ -259,10 +274,14 @@ _families = (
     moments = d -> (d.rate, d.rate)
   ),
   Binomial = (
-    pdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0, x -> _beta_density(x + 1.0, d.n - x + 1.0, d.p) / (d.n + 1), 0.0),
-    logpdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0, x -> _times_log(x, d.p) + _times_log(d.n - x, 1 - d.p) - lbeta(x + 1.0, d.n - x + 1.0) - log(d.n + 1.0), -inf),
-    cdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(max(d.n - floor(x), 0.5), floor(x) + 1, 1 - d.p), where(x < 0, 0.0, 1.0)),
-    ccdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p), where(x < 0, 1.0, 0.0)),
+    pdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0,
+      x -> _beta_density(x + 1.0, d.n - x + 1.0, d.p) / (d.n + 1), 0.0),
+    logpdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0,
+      x -> _times_log(x, d.p) + _times_log(d.n - x, 1 - d.p) - lbeta(x + 1.0, d.n - x + 1.0) - log(d.n + 1.0), -inf),
+    cdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(max(d.n - floor(x), 0.5), floor(x) + 1, 1 - d.p),
+      where(x < 0, 0.0, 1.0)),
+    ccdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
+      where(x < 0, 1.0, 0.0)),
     icdf = (d, p) -> {
       n = stop_gradient(1.0 * d.n)
       q = stop_gradient(d.p)
@@ -272,7 +291,8 @@ _families = (
   ),
   NegativeBinomial = (
     pdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> _beta_density(1.0 * d.r, x + 1.0, d.p) * d.p / (d.r + x), 0.0),
-    logpdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> d.r * log(d.p) + _times_log(x, 1 - d.p) - lbeta(1.0 * d.r, x + 1.0) - log(d.r + x), -inf),
+    logpdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> d.r * log(d.p) + _times_log(x, 1 - d.p) -
+      lbeta(1.0 * d.r, x + 1.0) - log(d.r + x), -inf),
     cdf = (d, x) -> _within(x >= 0, x, 0.0, x -> betainc(d.r, floor(x) + 1, d.p), 0.0),
     ccdf = (d, x) -> _within(x >= 0, x, 0.0, x -> betainc(floor(x) + 1, d.r, 1 - d.p), 1.0),
     icdf = (d, p) -> {

@@ -49,11 +49,11 @@ ifftn(x) = {
   for k in list(...(0..rank(x))) { y = ifft(y; axis = k) }
   y
 }
-# fftshift(x; axis), ifftshift(x; axis): moves frequency 0 to the middle of an axis (of all, unless one is given), and back
+# fftshift(x; axis): moves frequency 0 to the middle of an axis, of all unless one is given
 #     fftshift([0, 1, 2, -2, -1])   #> [-2, -1, 0, 1, 2]
-#     ifftshift([-2, -1, 0, 1, 2])  #> [0, 1, 2, -2, -1]
 fftshift(x; axis = none) = _shifted(x, axis, 1)
-# ifftshift(x; axis): see fftshift
+# ifftshift(x; axis): the inverse of fftshift
+#     ifftshift([-2, -1, 0, 1, 2])  #> [0, 1, 2, -2, -1]
 ifftshift(x; axis = none) = _shifted(x, axis, 0)
 _shifted(x, axis, up) = if kind(axis) == "none" {
   y = x
@@ -84,7 +84,11 @@ dct(x; type = 2, axis = -1, ortho = false) = _last_axis(_dct(_last_axis(x, axis)
 idct(y; type = 2, axis = -1, ortho = false) = {
   h = _last_axis(y, axis)
   n = shape(h)[-1]
-  r = if type == 1 { _dct(h, 1, ortho) / (2 * (n - 1)) } else { if ortho { _dct(h, 5 - type, true) } else { _dct(h, 5 - type, false) / (2 * n) } }
+  r = if type == 1 {
+    _dct(h, 1, ortho) / (2 * (n - 1))
+  } else {
+    if ortho { _dct(h, 5 - type, true) } else { _dct(h, 5 - type, false) / (2 * n) }
+  }
   _last_axis(r, axis)
 }
 _dct(x, type, ortho) = {
@@ -151,9 +155,9 @@ convolve(a, b; mode = "full", method = "auto") = {
   long = max(len(a), len(b))
   short = min(len(a), len(b))
   if mode == "full" { full } else {
-    if mode == "same" { full[(short - 1) // 2 .. (short - 1) // 2 + long] } else {
+    if mode == "same" { full[(short - 1) // 2..(short - 1) // 2 + long] } else {
       if mode != "valid" { _refuse("convolve has the modes \"full\", \"same\" and \"valid\"") }
-      full[short - 1 .. long]
+      full[short - 1..long]
     }
   }
 }
@@ -210,7 +214,8 @@ blackman(n; periodic = false) = 0.42 - 0.5 * cos(_window_angle(n, periodic)) + 0
 bartlett(n; periodic = false) = 1 - abs(_window_angle(n, periodic) / π - 1)
 # kaiser(n, beta; periodic): Kaiser's window
 #     kaiser(5, 0)                #~ [1, 1, 1, 1, 1]
-kaiser(n, beta; periodic = false) = besseli(0, beta * sqrt(max(1 - (_window_angle(n, periodic) / π - 1)^2, 0.0))) / besseli(0, beta)
+kaiser(n, beta; periodic = false) =
+  besseli(0, beta * sqrt(max(1 - (_window_angle(n, periodic) / π - 1)^2, 0.0))) / besseli(0, beta)
 # one sample alone stands in the middle
 _window_angle(n, periodic) = if n == 1 { 0.0 * iota(n) + π } else { 2 * π * iota(n) / (if periodic { n } else { n - 1 }) }
 # periodogram(x; rate, window): (frequency, power): power density of a real signal sampled `rate` times per unit, one-sided, its mean taken off

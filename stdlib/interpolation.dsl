@@ -64,13 +64,15 @@ _spline_slopes(x, y, ends, given) = {
     # three entries in each row; of the first and last row the third is that of its only neighbour once more
     i = iota(n - 2) + 1
     one = 0.0 * x[..1] + 1
-    (first, middle, right) = if ends == "natural" { (2 * one, one, 3 * d[..1]) } else { if ends == "clamped" { (one, 0 * one, one * given[0]) } else {
-      if ends != "not-a-knot" { _refuse("spline has the ends \"not-a-knot\", \"natural\", \"clamped\" and \"periodic\"") }
-      _free_end(h[..1], d[..1], h[min(1, n - 2) + iota(1)], d[min(1, n - 2) + iota(1)], n)
-    } }
-    (last, neighbour, left) = if ends == "natural" { (2 * one, one, 3 * d[-1..]) } else { if ends == "clamped" { (one, 0 * one, one * given[1]) } else {
-      _free_end(h[-1..], d[-1..], h[max(n - 3, 0) + iota(1)], d[max(n - 3, 0) + iota(1)], n)
-    } }
+    (first, middle, right) =
+      if ends == "natural" { (2 * one, one, 3 * d[..1]) } else { if ends == "clamped" { (one, 0 * one, one * given[0]) } else {
+        if ends != "not-a-knot" { _refuse("spline has the ends \"not-a-knot\", \"natural\", \"clamped\" and \"periodic\"") }
+        _free_end(h[..1], d[..1], h[min(1, n - 2) + iota(1)], d[min(1, n - 2) + iota(1)], n)
+      } }
+    (last, neighbour, left) =
+      if ends == "natural" { (2 * one, one, 3 * d[-1..]) } else { if ends == "clamped" { (one, 0 * one, one * given[1]) } else {
+        _free_end(h[-1..], d[-1..], h[max(n - 3, 0) + iota(1)], d[max(n - 3, 0) + iota(1)], n)
+      } }
     rows = concat(i, i, i, [0, 0], [n - 1, n - 1])
     columns = concat(i - 1, i, i + 1, [0, 1], [n - 1, n - 2])
     a = 1 / h[i - 1]
@@ -143,7 +145,8 @@ _cubic(x, y, m, periodic) = (
   integral = (a, b) -> _cubic_primitive(x, y, m, b, periodic) - _cubic_primitive(x, y, m, a, periodic),
   knots = x, values = y, slopes = m
 )
-_within_period(x, t, periodic) = if periodic { t - (x[-1] - x[0]) * floor(stop_gradient((t - x[0]) / (x[-1] - x[0]))) } else { t + 0.0 }
+_within_period(x, t, periodic) =
+  if periodic { t - (x[-1] - x[0]) * floor(stop_gradient((t - x[0]) / (x[-1] - x[0]))) } else { t + 0.0 }
 _cubic_value(x, y, m, at) = {
   k = _interval(x, at)
   h = x[k + 1] - x[k]
@@ -165,7 +168,8 @@ _cubic_primitive(x, y, m, at, periodic) = {
   k = _interval(x, inside)
   h = x[k + 1] - x[k]
   t = (inside - x[k]) / h
-  part = h * (t * (1 - t^2 + 0.5 * t^3) * y[k] + t^3 * (1 - 0.5 * t) * y[k + 1]) + h^2 * t^2 * ((0.5 - 2 * t / 3 + 0.25 * t^2) * m[k] + t * (0.25 * t - 1 / 3) * m[k + 1])
+  part = h * (t * (1 - t^2 + 0.5 * t^3) * y[k] + t^3 * (1 - 0.5 * t) * y[k + 1]) +
+    h^2 * t^2 * ((0.5 - 2 * t / 3 + 0.25 * t^2) * m[k] + t * (0.25 * t - 1 / 3) * m[k + 1])
   turns = if periodic { floor(stop_gradient((at - x[0]) / (x[-1] - x[0]))) * whole[-1] } else { 0.0 }
   whole[k] + part + turns
 }
@@ -210,7 +214,10 @@ interpn(axes, values, points) = {
   assert(kind(axes) == "tuple" or kind(axes) == "list", "interpn takes the axes as a tuple")
   assert(rank(values) == d, "interpn: {d} axes are given for values with {rank(values)}")
   assert(shape(points)[-1] == d, "interpn takes points of {d} coordinates along their last axis")
-  for j in list(...(0..d)) { assert(len(axes[j]) == shape(values)[j] and len(axes[j]) > 1, "interpn: axis {j} has {len(axes[j])} places for {shape(values)[j]} values") }
+  for j in list(...(0..d)) {
+    assert(len(axes[j]) == shape(values)[j] and len(axes[j]) > 1,
+      "interpn: axis {j} has {len(axes[j])} places for {shape(values)[j]} values")
+  }
   k = map(j -> _interval(axes[j], points[..., j]), (...(0..d)))
   t = map(j -> clamp((points[..., j] - axes[j][k[j]]) / (axes[j][k[j] + 1] - axes[j][k[j]]), 0.0, 1.0), (...(0..d)))
   flat = ravel(values)

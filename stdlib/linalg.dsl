@@ -146,8 +146,8 @@ _expm(A) = {
   R
 }
 _pade13 = (
-  64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0,
-  1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
+  64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
+  670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
 )
 # sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the product form of the iteration of Denman and Beavers with scaling
 #   A is not singular and has no eigenvalues on the negative real axis; an error says when that does not converge. Derivatives
@@ -196,8 +196,10 @@ _logm(A) = {
   R * 2.0^f64(k)
 }
 # the 8 points and weights of Gauss and Legendre on [0, 1]
-_legendre_places = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751, 0.591717321247825, 0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
-_legendre_weights = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181, 0.181341891689181, 0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
+_legendre_places = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751, 0.591717321247825,
+  0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
+_legendre_weights = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181, 0.181341891689181,
+  0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
 
 # ---- products, norms, ranks
 
@@ -214,7 +216,13 @@ _trace(A) = sum(A * eye(len(A)))
 # kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; a vector beside a matrix is a row; with a sparse matrix sparse
 #     kron([1, 2], [1, 10])         #> [1, 10, 2, 20]
 #     kron([1, 2; 3, 4], eye(2))[1] #> [0, 1, 0, 2]
-kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" { _sparse_kron(A, B) } else if rank(A) == 1 { if rank(B) == 1 { ravel(outer(A, B)) } else { kron(expand(A, 0), B) } } else if rank(B) == 1 { kron(A, expand(B, 0)) } else {
+kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
+  _sparse_kron(A, B)
+} else if rank(A) == 1 {
+  if rank(B) == 1 { ravel(outer(A, B)) } else { kron(expand(A, 0), B) }
+} else if rank(B) == 1 {
+  kron(A, expand(B, 0))
+} else {
   (m, n) = shape(A)
   (p, q) = shape(B)
   reshape(reshape(A, m, 1, n, 1) * reshape(B, 1, p, 1, q), m * p, n * q)
@@ -227,17 +235,26 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" { _sparse_kron(A, B) 
 #     norm([1, -2, 3], inf)         #> 3.0
 #     norm([1, 2; 3, 4], 2)         #~ 5.464985704219043
 #     norm([3, 4; 6, 8]; axis = 1)  #> [5, 10]
-norm(x, p = none; axis = none) = if kind(x) == "sparse" { _sparse_norm(x, p) } else if kind(axis) != "none" { _vector_norm(x, p, axis) }
-  else if kind(p) == "none" { sqrt(sum(abs(x)^2)) }
-  else if rank(x) == 2 { _matrix_norm(x, p) }
-  else { _vector_norm(x, p, 0) }
+norm(x, p = none; axis = none) =
+  if kind(x) == "sparse" { _sparse_norm(x, p) } else if kind(axis) != "none" { _vector_norm(x, p, axis) }
+else if kind(p) == "none" { sqrt(sum(abs(x)^2)) }
+else if rank(x) == 2 { _matrix_norm(x, p) }
+else { _vector_norm(x, p, 0) }
 _sparse_norm(A, p) = {
   B = (...A, values = abs(A.values))
-  if kind(p) == "none" { norm(A.values) } else if kind(p) == "string" { assert(p == "fro", "a sparse matrix has the norms 1, inf and \"fro\""); norm(A.values) }
-  else if p == 1 { max(sum(B; axis = 0)) }
+  if kind(p) == "none" {
+    norm(A.values)
+  } else if kind(p) == "string" {
+    assert(p == "fro", "a sparse matrix has the norms 1, inf and \"fro\"");
+    norm(A.values)
+  } else if p == 1 { max(sum(B; axis = 0)) }
   else { assert(p == inf, "a sparse matrix has the norms 1, inf and \"fro\""); max(sum(B; axis = 1)) }
 }
-_vector_norm(x, p, axis) = if kind(p) == "string" { _refuse("the norm of a vector takes a number, not a text") } else if kind(p) == "none" { sqrt(sum(abs(x)^2; axis = axis)) } else {
+_vector_norm(x, p, axis) = if kind(p) == "string" {
+  _refuse("the norm of a vector takes a number, not a text")
+} else if kind(p) == "none" {
+  sqrt(sum(abs(x)^2; axis = axis))
+} else {
   a = abs(x) + 0.0
   if p == 2 { sqrt(sum(a^2; axis = axis)) }
   else if p == 1 { sum(a; axis = axis) }
@@ -247,7 +264,13 @@ _vector_norm(x, p, axis) = if kind(p) == "string" { _refuse("the norm of a vecto
   else { sum(a^p; axis = axis)^(1 / p) }
 }
 _matrix_norm(A, p) = if kind(p) == "string" {
-  if p == "fro" { sqrt(sum(abs(A)^2)) } else if p == "nuc" { sum(svdvals(A)) } else { _refuse("the norm of a matrix takes 1, 2, inf, -1, -2, -inf, \"fro\" or \"nuc\"") }
+  if p == "fro" {
+    sqrt(sum(abs(A)^2))
+  } else if p == "nuc" {
+    sum(svdvals(A))
+  } else {
+    _refuse("the norm of a matrix takes 1, 2, inf, -1, -2, -inf, \"fro\" or \"nuc\"")
+  }
 } else {
   a = abs(A) + 0.0
   if p == 1 { max(sum(a; axis = 0)) }

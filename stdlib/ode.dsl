@@ -42,7 +42,9 @@ _integrate(f, jac, y0, t0, t1, m, rtol, atol, colptr, rowind, linear, saveat) = 
   (r[0], r[1], r[2])
 }
 
-_stats(s) = (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5], newton_failures = s[6])
+_stats(s) =
+  (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5],
+    newton_failures = s[6])
 
 # The solution as a function of t; a number t gives one row of Y. Of a whole solution: the integrator's own polynomial, through the d + 1 nodes of
 # each step. Of values at chosen times: through the four times nearest to t, or as many as there are; exact at those times.
@@ -133,7 +135,9 @@ _solve_ode(info, m, o) = {
   explicit = true
   for i in list(...(0..len(start))) {
     for k in list(...(0..len(start))) {
-      slope = _slope(r -> info.equations[i].residual((info.lo[0],), _ode_jets(info, start, map(m -> if m == k { r } else { zero[m] }, list(...(0..len(start)))))), start[k])
+      slope =
+        _slope(r -> info.equations[i].residual((info.lo[0],),
+          _ode_jets(info, start, map(m -> if m == k { r } else { zero[m] }, list(...(0..len(start)))))), start[k])
       if slope != (if i == k { 1 } else { 0 }) { explicit = false }
     }
   }
@@ -149,7 +153,8 @@ _solve_ode(info, m, o) = {
     id = _join(map(k -> _order_of(info, k, 0) + 0.0 * start[k], list(...(0..len(info.fields)))))
     jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
     r = _host("dae", ((F, (tspan[0], y0, y0)), (jac, (tspan[0], y0, y0, 1.0))),
-              (y0, zeros_like(y0), id, tspan[0], f64(tspan[1]), f64(o.rtol), zeros_like(y0) + f64(o.atol), i64(zeros(0)), i64(zeros(0)), f64(o.saveat), 0.0),
+              (y0, zeros_like(y0), id, tspan[0], f64(tspan[1]), f64(o.rtol), zeros_like(y0) + f64(o.atol), i64(zeros(0)),
+                i64(zeros(0)), f64(o.saveat), 0.0),
               (0, 5, m.max_steps, 1))
     sol = _ode_solution(info, (...m, degree = 5), r[0], r[1], _stats(r[2]), len(o.saveat) == 0)
     if len(o.saveat) == 0 { (...sol, ..._to_the_end(r[0], r[1], 5, tspan[1])) } else { sol }
@@ -172,7 +177,9 @@ _ode_solution(info, m, times, Y, stats, whole) = {
   state = _dense(times, Y, m.degree, whole)
   values = list()
   for (k, name) in enumerate(info.fields) {
-    values = push(values, t -> if rank(t) == 0 { _split(state(t), info.sizes)[k] } else { map(s -> _split(state(s), info.sizes)[k], t) })
+    values =
+      push(values, t -> if rank(t) == 0 { _split(state(t), info.sizes)[k] } else { map(s -> _split(state(s), info.sizes)[k], t) })
   }
-  (...record(info.fields, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+  (...record(info.fields, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode",
+    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }

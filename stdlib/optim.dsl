@@ -119,7 +119,8 @@ least_squares(r, x0; jac = none, steps = 100, tol = 1e-14, progress = false) = {
 }
 derivative _least(r, both, x0, o, steps, tol), dr, dboth, dx0, do, dsteps, dtol = {
   change = x -> r(x) @ dr(x)
-  (x = -linsolve(_hessian(x -> 0.5 * sum(r(x)^2), y.x), grad(change)(y.x)), value = change(y.x), gradient_norm = 0.0, iterations = y.iterations)
+  (x = -linsolve(_hessian(x -> 0.5 * sum(r(x)^2), y.x), grad(change)(y.x)), value = change(y.x), gradient_norm = 0.0,
+    iterations = y.iterations)
 }
 _least(r, both, x0, o, steps, tol) = _levenberg(r, both, x0, o, steps, tol)
 _levenberg(r, both, x, o, steps, tol) = {

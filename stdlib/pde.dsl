@@ -30,15 +30,25 @@ _choose(info) = if len(info.coords) == 1 { bdf() } else { if info.periodic[1] { 
 #     print(explain(sparsity(u -> u[1..] - u[..-1], zeros(100))))
 #     #> 99 by 100, 198 elements: 2 products with the derivative
 explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" {
-  args = if kind(x) == "none" { () } else { if kind(y) == "none" { (x,) } else { if kind(z) == "none" { (x, y) } else { (x, y, z) } } }
+  args = if kind(x) == "none" {
+    ()
+  } else {
+    if kind(y) == "none" { (x,) } else { if kind(z) == "none" { (x, y) } else { (x, y, z) } }
+  }
   _explain_loops(_checkpoints(subject, ...args))
 } else { if kind(subject) == "record" { _explain_pattern(subject) } else { _explain_problem(subject) } }
 
 _explain_problem(problem) = {
   info = _problem_info(problem)
-  if len(info.coords) == 1 { "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes bdf(): BDF of order 1 to 5 in CVODE with the exact Jacobian, safe for stiff problems; adams() is faster when the problem is not stiff." }
-  else { if info.periodic[1] { "{info.name}: periodic in {info.coords[1]}, so solve() takes fourier(n = 128): smooth periodic solutions converge exponentially." }
-  else { "{info.name}: solve() takes fd(n = 401, order = 4): finite differences in {info.coords[1]}, BDF in t with the exact sparse Jacobian. chebyshev(n) converges faster for smooth solutions, pinn() trains a network on the same statement." } }
+  if len(info.coords) == 1 {
+    "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes bdf(): BDF of order 1 to 5 in CVODE with the exact Jacobian, safe for stiff problems; adams() is faster when the problem is not stiff."
+  } else {
+    if info.periodic[1] {
+      "{info.name}: periodic in {info.coords[1]}, so solve() takes fourier(n = 128): smooth periodic solutions converge exponentially."
+    } else {
+      "{info.name}: solve() takes fd(n = 401, order = 4): finite differences in {info.coords[1]}, BDF in t with the exact sparse Jacobian. chebyshev(n) converges faster for smooth solutions, pinn() trains a network on the same statement."
+    }
+  }
 }
 
 # fd(n, order; cluster): finite differences on n points, order 2, 4 or 6; cluster = (x0, w): points drawn together around x0 over a width w
@@ -50,7 +60,8 @@ _explain_problem(problem) = {
 #       u == 0 at x = 0, x = 1
 #     }
 #     solve(heat(), fd(51, 4)).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-4
-fd(n = 401, order = 4; cluster = none, max_steps = 0) = (name = "fd", n = n, order = order, cluster = cluster, degree = 5, max_steps = max_steps, grid = _fd_grid, solve = _solve_lines)
+fd(n = 401, order = 4; cluster = none, max_steps = 0) =
+  (name = "fd", n = n, order = order, cluster = cluster, degree = 5, max_steps = max_steps, grid = _fd_grid, solve = _solve_lines)
 # chebyshev(n; cluster): collocation in n + 1 Chebyshev-Lobatto points; cluster as for fd
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
@@ -60,7 +71,9 @@ fd(n = 401, order = 4; cluster = none, max_steps = 0) = (name = "fd", n = n, ord
 #       u == 0 at x = 0, x = 1
 #     }
 #     solve(heat(), chebyshev(16); rtol = 1e-8, atol = 1e-10).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-6
-chebyshev(n = 64; cluster = none, max_steps = 0) = (name = "chebyshev", n = n, order = 0, cluster = cluster, degree = 5, max_steps = max_steps, grid = _chebyshev_grid, solve = _solve_lines)
+chebyshev(n = 64; cluster = none, max_steps = 0) =
+  (name = "chebyshev", n = n, order = 0, cluster = cluster, degree = 5, max_steps = max_steps, grid = _chebyshev_grid,
+    solve = _solve_lines)
 # fourier(n): collocation in n equally spaced points of a period, n even
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
@@ -69,7 +82,9 @@ chebyshev(n = 64; cluster = none, max_steps = 0) = (name = "chebyshev", n = n, o
 #       u == sin(x) at t = 0
 #     }
 #     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
-fourier(n = 128; max_steps = 0) = (name = "fourier", n = n, order = 0, cluster = none, degree = 5, max_steps = max_steps, grid = _fourier_grid, solve = _solve_lines)
+fourier(n = 128; max_steps = 0) =
+  (name = "fourier", n = n, order = 0, cluster = none, degree = 5, max_steps = max_steps, grid = _fourier_grid,
+    solve = _solve_lines)
 
 # ---- grids: nodes, and for each derivative order the weights of the nodes it uses
 
@@ -125,12 +140,14 @@ _fd_grid(m, a, b, periodic, top) = {
     offset = iota(w) - w // 2
     W = _fornberg([0.0], expand(f64(offset), 0), w, top)
     idx = (expand(iota(n), 1) + expand(offset, 0)) % n
-    (x = x, idx = idx, width = w, D = map(k -> broadcast_to(W[k] / h^k, n, w), list(...(0..(top + 1)))), dense = false, a = a, b = b, order = m.order, cluster = none)
+    (x = x, idx = idx, width = w, D = map(k -> broadcast_to(W[k] / h^k, n, w), list(...(0..(top + 1)))), dense = false, a = a,
+      b = b, order = m.order, cluster = none)
   } else {
     x = _place(linspace(-1, 1, n), a, b, m.cluster)
     start = clamp(iota(n) - w // 2, 0, n - w)
     idx = expand(start, 1) + expand(iota(w), 0)
-    (x = x, idx = idx, width = w, D = _fornberg(x, x[idx], w, top), dense = false, a = a, b = b, order = m.order, cluster = m.cluster)
+    (x = x, idx = idx, width = w, D = _fornberg(x, x[idx], w, top), dense = false, a = a, b = b, order = m.order,
+      cluster = m.cluster)
   }
 }
 
@@ -194,7 +211,9 @@ _end_conditions(info, field, side) = {
 _linear_condition(info, c, t, x, field, top) = {
   zero = map(j -> 0.0, list(...info.jets))
   rest = c.residual((t, x), zero)
-  coef = map(k -> c.residual((t, x), map(j -> if j[0] == field and j[1] == 0 and j[2] == k { 1.0 } else { 0.0 }, list(...info.jets))) - rest, list(...(0..(top + 1))))
+  coef =
+    map(k -> c.residual((t, x), map(j -> if j[0] == field and j[1] == 0 and j[2] == k { 1.0 } else { 0.0 }, list(...info.jets))) -
+      rest, list(...(0..(top + 1))))
   (coef, rest)
 }
 
@@ -238,10 +257,10 @@ _set_ends(g, q, u) = {
 # d(end value)/d(values its row uses), for each end: with 0 at the ends themselves.
 _end_slopes(g, q) = {
   T = map(side -> if len(q[side]) == 2 {
-        w = q[side][0]
-        if g.dense { w[0] = 0.0; w[-1] = 0.0 } else { w[if side == 0 { 0 } else { -1 }] = 0.0 }
-        w
-      } else { list() }, list(0, 1))
+    w = q[side][0]
+    if g.dense { w[0] = 0.0; w[-1] = 0.0 } else { w[if side == 0 { 0 } else { -1 }] = 0.0 }
+    w
+  } else { list() }, list(0, 1))
   if len(q[0]) == 2 and len(q[1]) == 2 {
     (a, b) = (q[0][0][0], _cross(g, q[0][0], -1))
     (c, d) = (_cross(g, q[1][0], 0), q[1][0][-1])
@@ -293,7 +312,8 @@ _fill(info, g, ends, t, y, top) = {
 }
 
 # Arrays of every jet that the equations use; rates are the time derivatives.
-_line_jets(info, g, fields, rates) = map(j -> if j[1] == 1 { rates[j[0]] } else { _apply(g, j[2], fields[j[0]]) }, list(...info.jets))
+_line_jets(info, g, fields, rates) =
+  map(j -> if j[1] == 1 { rates[j[0]] } else { _apply(g, j[2], fields[j[0]]) }, list(...info.jets))
 
 _initial_lines(info, g) = {
   zero = map(j -> 0.0 * g.x, list(...info.jets))
@@ -338,7 +358,11 @@ _fold_ends(info, g, ends, field, t, V, top) = {
   for side in (0, 1) {
     if len(ends[field][side]) == 1 {
       last = if side == 0 { 0 } else { -1 }
-      column = if g.dense { V[.., last] } else { where(if side == 0 { g.idx[.., 0] == 0 } else { g.idx[.., -1] == len(g.x) - 1 }, V[.., last], 0.0) }
+      column = if g.dense {
+        V[.., last]
+      } else {
+        where(if side == 0 { g.idx[.., 0] == 0 } else { g.idx[.., -1] == len(g.x) - 1 }, V[.., last], 0.0)
+      }
       out = out + expand(column, 1) * expand(slopes[side], 0)
     }
   }
@@ -357,8 +381,12 @@ _solve_lines(info, m, o) = {
   tt = t -> zeros_like(g.x) + t
   for i in list(...(0..nf)) {
     for k in list(...(0..nf)) {
-      slope = _slope(r -> info.equations[i].residual((tt(info.lo[0]), g.x), _line_jets(info, g, start, map(j -> if j == k { r } else { zero[j] }, list(...(0..nf))))), start[k])
-      if slope != (if i == k { 1 } else { 0 }) { _refuse("{m.name}() needs equation {i + 1} to have {info.fields[i]}_t with coefficient 1, and no other rate") }
+      slope =
+        _slope(r -> info.equations[i].residual((tt(info.lo[0]), g.x),
+          _line_jets(info, g, start, map(j -> if j == k { r } else { zero[j] }, list(...(0..nf))))), start[k])
+      if slope != (if i == k { 1 } else { 0 }) {
+        _refuse("{m.name}() needs equation {i + 1} to have {info.fields[i]}_t with coefficient 1, and no other rate")
+      }
     }
   }
   rate = (t, y) -> {
@@ -384,7 +412,8 @@ _solve_lines(info, m, o) = {
       }
       concat(...rows; axis = 0)
     }
-    (times, Y, stats) = _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, zeros(0), zeros(0), 0, o.saveat)
+    (times, Y, stats) =
+      _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, zeros(0), zeros(0), 0, o.saveat)
     _line_solution(info, m, g, ends, times, Y, _stats(stats), top, len(o.saveat) == 0)
   } else {
     pattern = _line_pattern(info, g, ends)
@@ -392,11 +421,15 @@ _solve_lines(info, m, o) = {
       jets = _line_jets(info, g, _fill(info, g, ends, t, y, top), zero)
       parts = list()
       for q in info.equations {
-        for k in list(...(0..nf)) { parts = push(parts, ravel(_fold_ends(info, g, ends, k, t, _block(info, g, q, k, t, jets, top), top))) }
+        for k in list(...(0..nf)) {
+          parts = push(parts, ravel(_fold_ends(info, g, ends, k, t, _block(info, g, q, k, t, jets, top), top)))
+        }
       }
       concat(...parts)[pattern.order]
     }
-    (times, Y, stats) = _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, pattern.colptr, pattern.rowind, 1, o.saveat)
+    (times, Y, stats) =
+      _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, pattern.colptr, pattern.rowind, 1,
+        o.saveat)
     _line_solution(info, m, g, ends, times, Y, _stats(stats), top, len(o.saveat) == 0)
   }
 }
@@ -438,7 +471,11 @@ _line_pattern(info, g, ends) = {
 # ---- solutions as functions
 
 # Interpolation in x of nodal values, as a function of x (any shape).
-_interpolant(g, u) = if g.dense { if g.family == "fourier" { _fourier_interpolant(g, u) } else { _chebyshev_interpolant(g, u) } } else { _local_interpolant(g, u) }
+_interpolant(g, u) = if g.dense {
+  if g.family == "fourier" { _fourier_interpolant(g, u) } else { _chebyshev_interpolant(g, u) }
+} else {
+  _local_interpolant(g, u)
+}
 
 # Local Lagrange interpolation on width + 1 neighbouring nodes.
 _local_interpolant(g, u) = x -> {

@@ -15,8 +15,10 @@
 #       u == 1 at t = 0
 #     }
 #     pinn((8,), 20; steps = 50).hidden    #> (8,)
-pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = 10.0, refine = 15, seed = 1, tol = 1e-13) =
-  (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard, weight = weight, refine = refine, seed = seed, tol = tol, solve = _solve_pinn)
+pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = 10.0, refine = 15,
+  seed = 1, tol = 1e-13) =
+  (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
+    weight = weight, refine = refine, seed = seed, tol = tol, solve = _solve_pinn)
 
 # ---- jets of a network
 
@@ -39,8 +41,8 @@ _network_jets(info, u, t, x) = {
   (w, cx) = _jet(s -> u(t, s), x, _directions(x, nx))
   map(j -> if j[1] == 0 and j[2] == 0 { v[j[0]] }
       else { if j[2] == 0 { _factorial(j[1]) * ct[j[1] - 1][j[0]] }
-      else { if j[1] == 0 { _factorial(j[2]) * cx[j[2] - 1][j[0]] }
-      else { _mixed(u, t, x, j) } } }, list(...info.jets))
+        else { if j[1] == 0 { _factorial(j[2]) * cx[j[2] - 1][j[0]] }
+          else { _mixed(u, t, x, j) } } }, list(...info.jets))
 }
 _mixed(u, t, x, j) = {
   inner = r -> _jet(s -> u(r, s), x, _directions(x, j[2]))[1][j[2] - 1]
@@ -177,7 +179,8 @@ _solve_pinn(info, m, o) = {
     _pinn_solution(info, m, u, back(v), value, k)
   } else {
     loss = v -> sum(residual(v, T, X)^2)
-    r = minimize(loss, v0, if m.trainer == "adam" { adam(rate = 5e-3) } else { lbfgs(memory = 20) }; steps = m.steps, tol = m.tol, progress = o.progress)
+    r = minimize(loss, v0, if m.trainer == "adam" { adam(rate = 5e-3) } else { lbfgs(memory = 20) }; steps = m.steps, tol = m.tol,
+      progress = o.progress)
     _pinn_solution(info, m, u, back(r.x), 0.5 * r.value, r.iterations)
   }
 }

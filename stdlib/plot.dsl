@@ -20,11 +20,22 @@
 #     x = linspace(0.0, 10, 200)
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
 #     plot(x -> x^2, (-1, 1), title = "y = x^2");
-plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none, style = "", width = 0, marker = "", opacity = 0, n = 500, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none,
+  style = "", width = 0, marker = "", opacity = 0, n = 500, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none,
+  logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
+  ynames = none, size = none, dpi = 192, file = "") = {
   look = (colour = colour, style = style, width = width, marker = marker, opacity = opacity)
-  if kind(a) == "record" { _out(_plot_solutions(_given(list(a, b, c, d, e, f, g)), title, xlabel, ylabel, times, look, logx, logy, xlim, ylim, legend, grid, size, dpi), file) } else {
-    layers = if kind(a) == "function" { _function_curves(list(a, b, c, d, e, f, g), label, labels, look, n, logx) } else { _curves("plot", _given(list(a, b, c, d, e, f, g)), label, labels, look) }
-    _picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  if kind(a) == "record" {
+    _out(_plot_solutions(_given(list(a, b, c, d, e, f, g)), title, xlabel, ylabel, times, look, logx, logy, xlim, ylim, legend,
+      grid, size, dpi), file)
+  } else {
+    layers = if kind(a) == "function" {
+      _function_curves(list(a, b, c, d, e, f, g), label, labels, look, n, logx)
+    } else {
+      _curves("plot", _given(list(a, b, c, d, e, f, g)), label, labels, look)
+    }
+    _picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size,
+      dpi, file)
   }
 }
 
@@ -32,59 +43,87 @@ plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", 
 #   Values that are not positive are left out, and the picture says how many. Takes everything that plot takes.
 #     h = 0.5^iota(8)
 #     loglog(h, h^2, 0.1*h^4, marker = "auto", labels = list("second order", "fourth order"), xlabel = "h", ylabel = "error");
-loglog(x, y, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "", width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", grid = false, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
-  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker, opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = true, logy = true, legend = legend, grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi, file = file)
+loglog(x, y, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "", width = 0,
+  marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", grid = false,
+  xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
+  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker,
+    opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = true, logy = true,
+    legend = legend, grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi,
+    file = file)
 
 # semilogy(x, y, ...): plot with a logarithmic y axis
 #     semilogy(iota(20), exp(-0.5*iota(20)), xlabel = "iteration", ylabel = "residual");
-semilogy(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "", width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", grid = false, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
-  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker, opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logy = true, legend = legend, grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi, file = file)
+semilogy(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "",
+  width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto",
+  grid = false, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
+  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker,
+    opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logy = true, legend = legend,
+    grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi, file = file)
 
 # semilogx(x, y, ...): plot with a logarithmic x axis
 #     f = logspace(-1, 3, 200)
 #     semilogx(f, 1/(1 + (f/10)^2), xlabel = "frequency / Hz", ylabel = "gain");
-semilogx(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "", width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", grid = false, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
-  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker, opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = true, legend = legend, grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi, file = file)
+semilogx(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "",
+  width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto",
+  grid = false, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
+  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker,
+    opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = true, legend = legend,
+    grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi, file = file)
 
 # scatter(x, y; values, label, colour, marker, width, opacity, map, ...): a marker at each point
 #   values: a vector shown by the colours of the markers, with a colour bar. map: "viridis", "inferno", "diverging", "cyclic", "grey". Takes what every picture takes (see plot).
 #     x = linspace(0.0, 6, 60)
 #     scatter(x, sin(x), values = cos(x), xlabel = "x", map = "diverging");
-scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0, map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0, map = "auto", zlabel = "",
+  zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false,
+  legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192,
+  file = "") = {
   _same_length("scatter", x, y, "x", "y")
   if kind(values) != "none" { _same_length("scatter", x, values, "x", "values") }
-  layer = (kind = "scatter", x = f64(x), y = f64(y), c = _f64(values), label = label, colour = colour, marker = marker, width = width, opacity = opacity)
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  layer = (kind = "scatter", x = f64(x), y = f64(y), c = _f64(values), label = label, colour = colour, marker = marker,
+    width = width, opacity = opacity)
+  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks,
+    yticks, xnames, ynames, size, dpi, file)
 }
 
 # errorbars(x, y, e; xerr, label, colour, marker, ...): points with error bars
 #   e: a vector, e below and above; or a pair (below, above) of vectors; xerr: the same along x. Takes what every picture takes (see plot).
 #     x = linspace(1.0, 5, 9)
 #     errorbars(x, sqrt(x), 0.1 + 0*x, label = "measured");
-errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0, title = "", xlabel = "",
+  ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none,
+  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   _same_length("errorbars", x, y, "x", "y")
   _check_two_sided("e", e, y)
   _check_two_sided("xerr", xerr, x)
   (a, b) = _two_sided(e, y)
   (c, d) = _two_sided(xerr, x)
-  _picture(list((kind = "errors", x = f64(x), y = f64(y), a = a, b = b, c = c, d = d, label = label, colour = colour, marker = marker, width = width)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(
+    list((kind = "errors", x = f64(x), y = f64(y), a = a, b = b, c = c, d = d, label = label, colour = colour, marker = marker,
+      width = width)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size,
+    dpi, file)
 }
 
 # fill_between(x, low, high; label, colour, opacity, ...): the area between two curves
 #   high may be a number. Takes what every picture takes (see plot).
 #     x = linspace(0.0, 6, 100)
 #     overlay(fill_between(x, sin(x) - 0.2, sin(x) + 0.2), plot(x, sin(x)));
-fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, title = "", xlabel = "", ylabel = "", xlim = none,
+  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
+  ynames = none, size = none, dpi = 192, file = "") = {
   _same_length("fill_between", x, low, "x", "low")
   top = if rank(high) == 0 { 0 * f64(x) + high } else { f64(high) }
   _same_length("fill_between", x, top, "x", "high")
-  _picture(list((kind = "band", x = f64(x), y = f64(low), a = top, label = label, colour = colour, opacity = opacity)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(list((kind = "band", x = f64(x), y = f64(low), a = top, label = label, colour = colour, opacity = opacity)), title,
+    xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 
 # stairs(x, y; at, ...): a curve that stays level and jumps
 #   at: where y changes to the value of a sample: "post" (until the next sample; the default), "pre" (since the one before) or "mid". Takes what plot takes for one curve.
 #     stairs(iota(6), [0, 1, 1, 2, 3, 5], xlabel = "n");
-stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, title = "", xlabel = "",
+  ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none,
+  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   _same_length("stairs", x, y, "x", "y")
   assert(at == "post" or at == "pre" or at == "mid", "stairs: at is \"post\", \"pre\" or \"mid\"")
   u = f64(x)
@@ -93,15 +132,22 @@ stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, mark
   middle = 0.5 * (u[1..] + u[..-1])
   from = if at == "post" { u } else { if at == "pre" { concat(u[0..1], u[..-1]) } else { concat(u[0..1], middle) } }
   to = if at == "post" { concat(u[1..], u[-1..]) } else { if at == "pre" { u } else { concat(middle, u[-1..]) } }
-  _picture(list((kind = "line", x = ravel(stack(from, to; axis = 1)), y = ravel(stack(v, v; axis = 1)), label = label, colour = colour, style = style, width = width, marker = marker, opacity = opacity)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(
+    list((kind = "line", x = ravel(stack(from, to; axis = 1)), y = ravel(stack(v, v; axis = 1)), label = label, colour = colour,
+      style = style, width = width, marker = marker, opacity = opacity)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend,
+    grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 
 # stem(x, y; base, ...): a thin line from the base to a marker for each sample, for signals in steps
 #     n = iota(30)
 #     stem(n, exp(-0.1*n)*cos(0.6*n), xlabel = "n");
-stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, title = "", xlabel = "", ylabel = "", xlim = none,
+  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
+  ynames = none, size = none, dpi = 192, file = "") = {
   _same_length("stem", x, y, "x", "y")
-  _picture(list((kind = "stems", x = f64(x), y = f64(y), base = base, label = label, colour = colour, marker = marker, width = width)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(
+    list((kind = "stems", x = f64(x), y = f64(y), base = base, label = label, colour = colour, marker = marker, width = width)),
+    title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 
 # bar(x, y; labels, stacked, horizontal, width, ...): bars of heights y at x
@@ -109,7 +155,9 @@ stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, 
 #   width: of the bars of one place together, over the distance of the places. Takes what every picture takes (see plot).
 #     bar(list("a", "b", "c"), [3, 5, 2], ylabel = "count");
 #     bar([1, 2, 3], [1, 2; 3, 1; 2, 2], labels = list("old", "new"));
-bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8, colour = none, opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8, colour = none, opacity = 0, title = "",
+  xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0,
+  xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   named = kind(x) == "list" or kind(x) == "tuple"
   at = if named { f64(iota(len(x))) } else { f64(x) }
   _same_length("bar", at, y, "x", "y")
@@ -123,10 +171,20 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
     base = if stacked { sum(table[.., 0..k]; axis = 1) } else { 0 * at }
     top = base + table[.., k]
     text = if k < len(labels) { labels[k] } else { if k == 0 { label } else { "" } }
-    layers = push(layers, (kind = "bars", x = if horizontal { top } else { place }, y = if horizontal { place } else { top }, a = base, b = 0 * at + one, sideways = horizontal, label = text, colour = colour, opacity = opacity))
+    layers =
+      push(layers, (kind = "bars", x = if horizontal { top } else { place }, y = if horizontal { place } else { top }, a = base,
+        b = 0 * at + one, sideways = horizontal, label = text, colour = colour, opacity = opacity))
   }
   names = if named { x } else { none }
-  _picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, if named and not horizontal { at } else { xticks }, if named and horizontal { at } else { yticks }, if named and not horizontal { x } else { xnames }, if named and horizontal { x } else { ynames }, size, dpi, file)
+  _picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, if named and not horizontal {
+    at
+  } else {
+    xticks
+  }, if named and horizontal {
+    at
+  } else {
+    yticks
+  }, if named and not horizontal { x } else { xnames }, if named and horizontal { x } else { ynames }, size, dpi, file)
 }
 
 # hist(x; bins, range, density, ...): how many of the values lie in each of some intervals of one length
@@ -134,7 +192,9 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
 #   NaN and infinite values are left out. Takes what every picture takes (see plot).
 #     seed(1)
 #     hist(randn(2000), xlabel = "x", density = true);
-hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0, title = "", xlabel = "", ylabel = "",
+  xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none,
+  xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   assert(kind(x) == "array", "hist: the values are an array")
   every = f64(ravel(x))
   finite = every[isfinite(every)]
@@ -149,7 +209,12 @@ hist(x; bins = 0, range = none, density = false, label = "", colour = none, opac
   counts[min(i64(floor((inside - lo) / step)), number - 1)] += 1.0
   heights = if density { counts / (max(sum(counts), 1.0) * step) } else { counts }
   at = lo + step * (f64(iota(number)) + 0.5)
-  _picture(list((kind = "bars", x = at, y = heights, a = 0 * at, b = 0 * at + step, label = label, colour = colour, opacity = opacity)), title, xlabel, if ylabel == "" { if density { "density" } else { "count" } } else { ylabel }, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(list((kind = "bars", x = at, y = heights, a = 0 * at, b = 0 * at + step, label = label, colour = colour,
+    opacity = opacity)), title, xlabel, if ylabel == "" {
+    if density { "density" } else { "count" }
+  } else {
+    ylabel
+  }, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 _hist_range(lo, hi) = if lo < hi { (lo, hi) } else { (lo - 0.5, hi + 0.5) }
 _hist_bins(x, lo, hi) = {
@@ -167,19 +232,23 @@ _hist_bins(x, lo, hi) = {
 #   For use in overlay. vline(x), hspan(y0, y1) and vspan(x0, x1) are the others.
 #     x = linspace(0.0, 6, 100)
 #     overlay(plot(x, sin(x)), hline([-1.0, 1.0], style = "dashed"), vspan(2, 3));
-hline(y; label = "", colour = "grey", style = "", width = 0, opacity = 0) = _bare((kind = "rules", y = _vector(y), label = label, colour = colour, style = style, width = width, opacity = opacity))
+hline(y; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
+  _bare((kind = "rules", y = _vector(y), label = label, colour = colour, style = style, width = width, opacity = opacity))
 
 # vline(x; label, colour, style, width): lines down the plot, at one place or several
 #     overlay(plot(sin, (0, 6)), vline(3.14159, label = "π"));
-vline(x; label = "", colour = "grey", style = "", width = 0, opacity = 0) = _bare((kind = "rules", x = _vector(x), label = label, colour = colour, style = style, width = width, opacity = opacity))
+vline(x; label = "", colour = "grey", style = "", width = 0, opacity = 0) =
+  _bare((kind = "rules", x = _vector(x), label = label, colour = colour, style = style, width = width, opacity = opacity))
 
 # hspan(y0, y1; label, colour, opacity): the area between two heights
 #     overlay(plot(sin, (0, 6)), hspan(-0.5, 0.5, label = "tolerance"));
-hspan(y0, y1; label = "", colour = "grey", opacity = 0.16) = _bare((kind = "rules", y = _vector(y0), a = _vector(y1), label = label, colour = colour, opacity = opacity))
+hspan(y0, y1; label = "", colour = "grey", opacity = 0.16) =
+  _bare((kind = "rules", y = _vector(y0), a = _vector(y1), label = label, colour = colour, opacity = opacity))
 
 # vspan(x0, x1; label, colour, opacity): the area between two places along x
 #     overlay(plot(sin, (0, 6)), vspan(2, 3, label = "burst"));
-vspan(x0, x1; label = "", colour = "grey", opacity = 0.16) = _bare((kind = "rules", x = _vector(x0), a = _vector(x1), label = label, colour = colour, opacity = opacity))
+vspan(x0, x1; label = "", colour = "grey", opacity = 0.16) =
+  _bare((kind = "rules", x = _vector(x0), a = _vector(x1), label = label, colour = colour, opacity = opacity))
 
 # annotate(text, x, y; to, align, colour, size): words at a point of the plot
 #   to: a point (x, y) that an arrow leads to. align: "centre", "left" (the text ends there) or "right" (it begins there). size: of the text, in 1/96 inch.
@@ -187,14 +256,18 @@ vspan(x0, x1; label = "", colour = "grey", opacity = 0.16) = _bare((kind = "rule
 annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = {
   anchor = if align == "left" { 1 } else { if align == "right" { -1 } else { 0 } }
   assert(align == "left" or align == "right" or align == "centre", "annotate: align is \"centre\", \"left\" or \"right\"")
-  _bare((kind = "text", text = text, x = _vector(x), y = _vector(y), a = if kind(to) == "none" { none } else { _vector(to[0]) }, b = if kind(to) == "none" { none } else { _vector(to[1]) }, anchor = anchor, colour = colour, width = size))
+  _bare((kind = "text", text = text, x = _vector(x), y = _vector(y), a = if kind(to) == "none" { none } else { _vector(to[0]) },
+    b = if kind(to) == "none" { none } else { _vector(to[1]) }, anchor = anchor, colour = colour, width = size))
 }
 
 # polygon(x, y; label, colour, opacity, ...): the area inside of a closed line
 #     polygon([0.0, 1, 0.5], [0.0, 0, 1], aspect = 1);
-polygon(x, y; label = "", colour = none, opacity = 0.5, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+polygon(x, y; label = "", colour = none, opacity = 0.5, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none,
+  logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
+  ynames = none, size = none, dpi = 192, file = "") = {
   _same_length("polygon", x, y, "x", "y")
-  _picture(list((kind = "polygon", x = f64(x), y = f64(y), label = label, colour = colour, opacity = opacity)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(list((kind = "polygon", x = f64(x), y = f64(y), label = label, colour = colour, opacity = opacity)), title, xlabel,
+    ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 
 # ---- Fields
@@ -205,18 +278,38 @@ polygon(x, y; label = "", colour = none, opacity = 0.5, title = "", xlabel = "",
 #   smooth picture. zlabel, zlim, logz: of the colours. Takes what every picture takes (see plot). NaN is grey.
 #     x = linspace(-2.0, 2, 80)
 #     heatmap(x, x, (x, y) -> exp(-x^2 - y^2), xlabel = "x", ylabel = "y");
-heatmap(x, y = none, z = none; map = "auto", cells = false, zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
-  data = if kind(x) == "record" { _solution_field(x, if kind(y) == "string" { y } else { x.info.fields[0] }) } else { _field_data("heatmap", x, y, z) }
+heatmap(x, y = none, z = none; map = "auto", cells = false, zlabel = "", zlim = none, logz = false, title = "", xlabel = "",
+  ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none,
+  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+  data = if kind(x) == "record" {
+    _solution_field(x, if kind(y) == "string" { y } else { x.info.fields[0] })
+  } else {
+    _field_data("heatmap", x, y, z)
+  }
   layer = (kind = "heat", x = data.x, y = data.y, z = data.z, cells = cells, label = "")
-  _coloured(list(layer), map, if zlabel == "" { data.label } else { zlabel }, zlim, logz, title, if xlabel == "" { data.xlabel } else { xlabel }, if ylabel == "" { data.ylabel } else { ylabel }, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _coloured(list(layer), map, if zlabel == "" {
+    data.label
+  } else {
+    zlabel
+  }, zlim, logz, title, if xlabel == "" {
+    data.xlabel
+  } else {
+    xlabel
+  }, if ylabel == "" {
+    data.ylabel
+  } else {
+    ylabel
+  }, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 
 # image(A; map, ...): a matrix as it is written: row 0 at the top, each element a square cell
 #     image([1.0, 2, 3; 4, 5, 6]);
-image(A; map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", aspect = 1, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+image(A; map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", aspect = 1, xticks = none,
+  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   assert(kind(A) == "array" and rank(A) == 2, "image: the picture is of a matrix")
   layer = (kind = "heat", z = transpose(f64(A)), cells = true, label = "")
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, none, (shape(A)[0] - 0.5, -0.5), false, false, "auto", false, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, none, (shape(A)[0] - 0.5, -0.5), false, false, "auto",
+    false, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 }
 
 # contour(x, y, z; levels, numbers, colour, map, ...): lines of equal z, with their values on them
@@ -224,22 +317,31 @@ image(A; map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabe
 #   Takes what every picture takes (see plot). Marching squares; a saddle is decided by the mean of its corners.
 #     x = linspace(-2.0, 2, 60)
 #     contour(x, x, (x, y) -> x^2 - y^2, aspect = 1);
-contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "", width = 0, map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "", width = 0, map = "auto",
+  zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false,
+  logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none,
+  size = none, dpi = 192, file = "") = {
   data = _field_data("contour", x, y, z)
   given = rank(levels) == 1
-  layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none }, scale = if given { 0 } else { levels }, labelled = numbers, label = label, colour = colour, style = style, width = width)
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none },
+    scale = if given { 0 } else { levels }, labelled = numbers, label = label, colour = colour, style = style, width = width)
+  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks,
+    yticks, xnames, ynames, size, dpi, file)
 }
 
 # contourf(x, y, z; levels, map, ...): areas between lines of equal z, with a colour bar
 #   x, y, z and levels as for contour. Takes what every picture takes (see plot).
 #     x = linspace(-2.0, 2, 60)
 #     contourf(x, x, (x, y) -> sin(2x) * cos(2y));
-contourf(x, y = none, z = none; levels = 0, opacity = 0, map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+contourf(x, y = none, z = none; levels = 0, opacity = 0, map = "auto", zlabel = "", zlim = none, logz = false, title = "",
+  xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0,
+  xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
   data = _field_data("contourf", x, y, z)
   given = rank(levels) == 1
-  layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none }, scale = if given { 0 } else { levels }, filled = true, opacity = opacity, label = "")
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none },
+    scale = if given { 0 } else { levels }, filled = true, opacity = opacity, label = "")
+  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks,
+    yticks, xnames, ynames, size, dpi, file)
 }
 
 # ---- Vectors
@@ -249,23 +351,30 @@ contourf(x, y = none, z = none; levels = 0, opacity = 0, map = "auto", zlabel = 
 #   would be too many. The longest arrow is about as long as the distance between them, or scale says how many units of (u, v) are 1/96 inch.
 #     x = linspace(-2.0, 2, 15)
 #     quiver(x, x, (x, y) -> -y, (x, y) -> x, aspect = 1);
-quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, title = "", xlabel = "", ylabel = "", xlim = none,
+  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
+  ynames = none, size = none, dpi = 192, file = "") = {
   on_grid = kind(u) == "function" or rank(u) == 2
   layer = if on_grid { _vectors("quiver", x, y, u, v, "arrows", scale, label, colour, width) } else {
     _same_length("quiver", x, y, "x", "y")
     _same_length("quiver", x, u, "x", "u")
     _same_length("quiver", x, v, "x", "v")
-    (kind = "arrows", x = f64(x), y = f64(y), a = f64(u), b = f64(v), scale = scale, label = label, colour = colour, width = width)
+    (kind = "arrows", x = f64(x), y = f64(y), a = f64(u), b = f64(v), scale = scale, label = label, colour = colour,
+      width = width)
   }
-  _picture(list(layer), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(list(layer), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size,
+    dpi, file)
 }
 
 # streamlines(x, y, u, v; density, colour, width, ...): lines along the vectors (u, v), evenly spread
 #   x f64[m], y f64[n]; u, v f64[m, n] or functions of (x, y). density: 2 for twice as many lines along each axis.
 #     x = linspace(-2.0, 2, 40)
 #     streamlines(x, x, (x, y) -> y, (x, y) -> -sin(2x), xlabel = "θ");
-streamlines(x, y, u, v; density = 1, label = "", colour = "blue", width = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
-  _picture(list(_vectors("streamlines", x, y, u, v, "flow", density, label, colour, width)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+streamlines(x, y, u, v; density = 1, label = "", colour = "blue", width = 0, title = "", xlabel = "", ylabel = "", xlim = none,
+  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
+  ynames = none, size = none, dpi = 192, file = "") =
+  _picture(list(_vectors("streamlines", x, y, u, v, "flow", density, label, colour, width)), title, xlabel, ylabel, xlim, ylim,
+    logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
 
 _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
   a = if kind(u) == "function" { _on_grid(u, x, y) } else { f64(u) }
@@ -281,28 +390,38 @@ _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
 #   x, y, z as for heatmap. view: (azimuth, elevation) of the eye in degrees. mesh: lines on the surface. colour: one colour instead of colours by height.
 #     x = linspace(-3.0, 3, 50)
 #     surface(x, x, (x, y) -> exp(-x^2 - y^2) * x, xlabel = "x", ylabel = "y", zlabel = "z");
-surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none, opacity = 0, map = "auto", zlabel = "", zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192, file = "") = {
+surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none, opacity = 0, map = "auto", zlabel = "",
+  zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192,
+  file = "") = {
   data = if kind(x) == "record" { _solution_field(x, x.info.fields[0]) } else { _field_data("surface", x, y, z) }
   layer = (kind = "surface", x = data.x, y = data.y, z = data.z, mesh = mesh, label = label, colour = colour, opacity = opacity)
-  _in_space(list(layer), view, map, if zlabel == "" { data.label } else { zlabel }, zlim, title, if xlabel == "" { data.xlabel } else { xlabel }, if ylabel == "" { data.ylabel } else { ylabel }, xlim, ylim, legend, size, dpi, file)
+  _in_space(list(layer), view, map, if zlabel == "" { data.label } else { zlabel }, zlim, title, if xlabel ==
+    "" { data.xlabel } else { xlabel }, if ylabel == "" { data.ylabel } else { ylabel }, xlim, ylim, legend, size, dpi, file)
 }
 
 # plot3(x, y, z; view, label, colour, style, width, marker, ...): a curve in space
 #     t = linspace(0.0, 20, 400)
 #     plot3(cos(t), sin(t), t, xlabel = "x", ylabel = "y", zlabel = "t");
-plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, zlabel = "", zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192, file = "") = {
+plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, zlabel = "",
+  zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192,
+  file = "") = {
   _same_length("plot3", x, y, "x", "y")
   _same_length("plot3", x, z, "x", "z")
-  _in_space(list((kind = "line3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, style = style, width = width, marker = marker, opacity = opacity)), view, "auto", zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi, file)
+  _in_space(
+    list((kind = "line3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, style = style, width = width,
+      marker = marker, opacity = opacity)), view, "auto", zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi,
+    file)
 }
 
 # scatter3(x, y, z; view, label, colour, marker, width, ...): points in space
 #     seed(2)
 #     scatter3(randn(200), randn(200), randn(200));
-scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker = "", opacity = 0, zlabel = "", zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192, file = "") = {
+scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker = "", opacity = 0, zlabel = "", zlim = none,
+  title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192, file = "") = {
   _same_length("scatter3", x, y, "x", "y")
   _same_length("scatter3", x, z, "x", "z")
-  _in_space(list((kind = "scatter3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, width = width, marker = marker, opacity = opacity)), view, "auto", zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi, file)
+  _in_space(list((kind = "scatter3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, width = width,
+    marker = marker, opacity = opacity)), view, "auto", zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi, file)
 }
 
 # ---- Putting pictures together
@@ -312,8 +431,15 @@ scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker
 #   Flat pictures and pictures in space do not go together.
 #     x = linspace(0.0, 6, 50)
 #     overlay(plot(x, sin(x), label = "sin"), scatter(x[.. by 5], sin(x[.. by 5]), label = "samples"), hline(0), title = "both");
-overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none, p12 = none; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 0, file = "") = {
-  all = if kind(p1) == "list" or kind(p1) == "tuple" { p1 } else { _given(list(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12)) }
+overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none,
+  p12 = none; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none, logx = false,
+  logy = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none, yticks = none, xnames = none,
+  ynames = none, size = none, dpi = 0, file = "") = {
+  all = if kind(p1) == "list" or kind(p1) == "tuple" {
+    p1
+  } else {
+    _given(list(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12))
+  }
   # later pictures first, so that what the earlier ones say stays
   panel = _empty_panel
   layers = list()
@@ -328,16 +454,24 @@ overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8
     if kind(width) == "none" { width = p.size }
     if sharp == 0 { sharp = p.dpi }
   }
-  own = (layers = layers, title = title, xlabel = xlabel, ylabel = ylabel, zlabel = zlabel, xlim = xlim, ylim = ylim, zlim = zlim, logx = logx, logy = logy, logz = false, legend = legend, grid = grid, aspect = aspect, view = view, map = map, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames)
-  _out((kind = "figure", panels = list((..._merged(own, panel), layers = layers)), title = "", rows = 1, cols = 1, size = if kind(size) == "none" { width } else { size }, dpi = if dpi == 0 { sharp } else { dpi }), file)
+  own = (layers = layers, title = title, xlabel = xlabel, ylabel = ylabel, zlabel = zlabel, xlim = xlim, ylim = ylim, zlim = zlim,
+    logx = logx, logy = logy, logz = false, legend = legend, grid = grid, aspect = aspect, view = view, map = map,
+    xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames)
+  _out((kind = "figure", panels = list((..._merged(own, panel), layers = layers)), title = "", rows = 1, cols = 1,
+    size = if kind(size) == "none" { width } else { size }, dpi = if dpi == 0 { sharp } else { dpi }), file)
 }
 
 # subplots(p, q, ...; cols, title, size, dpi, file): pictures side by side, row by row
 #   Up to sixteen pictures, or a list of them; of any kinds. cols: panels in a row. title: over all of them. Plots in a row or column share their edges.
 #     x = linspace(0.0, 6, 50)
 #     subplots(plot(x, sin(x)), plot(x, cos(x)), hist(sin(x)), stem(x, cos(x)), cols = 2, title = "four views");
-subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none, p12 = none, p13 = none, p14 = none, p15 = none, p16 = none; cols = 0, title = "", size = none, dpi = 192, file = "") = {
-  all = if kind(p1) == "list" or kind(p1) == "tuple" { p1 } else { _given(list(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16)) }
+subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none,
+  p12 = none, p13 = none, p14 = none, p15 = none, p16 = none; cols = 0, title = "", size = none, dpi = 192, file = "") = {
+  all = if kind(p1) == "list" or kind(p1) == "tuple" {
+    p1
+  } else {
+    _given(list(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16))
+  }
   panels = list()
   for p in all {
     assert(_is_figure(p), "subplots: every part is a picture, as plot and the like give it")
@@ -345,7 +479,8 @@ subplots(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p
   }
   n = len(panels)
   across = if cols > 0 { cols } else { if n <= 3 { n } else { if n == 4 { 2 } else { 3 } } }
-  _out((kind = "figure", panels = panels, title = title, rows = (n + across - 1) // across, cols = across, size = size, dpi = dpi), file)
+  _out((kind = "figure", panels = panels, title = title, rows = (n + across - 1) // across, cols = across, size = size,
+    dpi = dpi), file)
 }
 
 # show(p; file, size, dpi): draws a picture now: inside of functions and loops, or into a file
@@ -394,7 +529,11 @@ _given(items) = {
 }
 _f64(x) = if kind(x) == "none" { none } else { f64(x) }
 _vector(x) = if rank(x) == 0 { reshape(f64(x), 1) } else { f64(x) }
-_is_figure(p) = if kind(p) == "record" { if has(p, "kind") { if kind(p.kind) == "string" { p.kind == "figure" } else { false } } else { false } } else { false }
+_is_figure(p) = if kind(p) == "record" {
+  if has(p, "kind") { if kind(p.kind) == "string" { p.kind == "figure" } else { false } } else { false }
+} else {
+  false
+}
 
 _same_length(name, x, y, xname, yname) = {
   assert(kind(x) == "array" and kind(y) == "array", "{name}: {xname} and {yname} are arrays")
@@ -409,26 +548,48 @@ _check_two_sided(name, e, like) = {
   } else { if kind(e) == "array" { if rank(e) > 0 { _same_length("errorbars", like, e, "the data", name) } } }
 }
 _two_sided(e, like) = if kind(e) == "none" { (none, none) } else {
-  if kind(e) == "tuple" or kind(e) == "list" { (f64(e[0]), f64(e[1])) } else { if rank(e) == 0 { (0 * f64(like) + e, 0 * f64(like) + e) } else { (f64(e), f64(e)) } }
+  if kind(e) == "tuple" or kind(e) == "list" {
+    (f64(e[0]), f64(e[1]))
+  } else {
+    if rank(e) == 0 { (0 * f64(like) + e, 0 * f64(like) + e) } else { (f64(e), f64(e)) }
+  }
 }
 
-_empty_panel = (layers = list(), title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none, logx = false, logy = false, logz = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none, yticks = none, xnames = none, ynames = none)
-_merged(a, b) = (layers = a.layers, title = _word(a.title, b.title, ""), xlabel = _word(a.xlabel, b.xlabel, ""), ylabel = _word(a.ylabel, b.ylabel, ""), zlabel = _word(a.zlabel, b.zlabel, ""),
-  xlim = _first(a.xlim, b.xlim), ylim = _first(a.ylim, b.ylim), zlim = _first(a.zlim, b.zlim), logx = a.logx or b.logx, logy = a.logy or b.logy, logz = a.logz or b.logz,
-  legend = _word(a.legend, b.legend, "auto"), grid = a.grid or b.grid, aspect = if a.aspect == 0 { b.aspect } else { a.aspect }, view = _first(a.view, b.view), map = _word(a.map, b.map, "auto"),
-  xticks = _first(a.xticks, b.xticks), yticks = _first(a.yticks, b.yticks), xnames = _first(a.xnames, b.xnames), ynames = _first(a.ynames, b.ynames))
+_empty_panel = (layers = list(), title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none,
+  logx = false, logy = false, logz = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none,
+  yticks = none, xnames = none, ynames = none)
+_merged(a, b) =
+  (layers = a.layers, title = _word(a.title, b.title, ""), xlabel = _word(a.xlabel, b.xlabel, ""),
+    ylabel = _word(a.ylabel, b.ylabel, ""), zlabel = _word(a.zlabel, b.zlabel, ""), xlim = _first(a.xlim, b.xlim),
+    ylim = _first(a.ylim, b.ylim), zlim = _first(a.zlim, b.zlim), logx = a.logx or b.logx, logy = a.logy or b.logy,
+    logz = a.logz or b.logz, legend = _word(a.legend, b.legend, "auto"), grid = a.grid or b.grid, aspect = if a.aspect == 0 {
+      b.aspect
+    } else {
+      a.aspect
+    }, view = _first(a.view, b.view), map = _word(a.map, b.map, "auto"),
+    xticks = _first(a.xticks, b.xticks), yticks = _first(a.yticks, b.yticks), xnames = _first(a.xnames, b.xnames),
+    ynames = _first(a.ynames, b.ynames))
 _first(a, b) = if kind(a) == "none" { b } else { a }
 _word(a, b, unset) = if a == unset { b } else { a }
 
 _out(figure, file) = if file == "" { _picture_check(figure); figure } else { _picture_draw(figure, file); none }
-_figure(panel, size, dpi, file) = _out((kind = "figure", panels = list((..._empty_panel, ...panel)), title = "", rows = 1, cols = 1, size = size, dpi = dpi), file)
+_figure(panel, size, dpi, file) =
+  _out((kind = "figure", panels = list((..._empty_panel, ...panel)), title = "", rows = 1, cols = 1, size = size, dpi = dpi),
+    file)
 _bare(layer) = _figure((layers = list(layer), title = ""), none, 192, "")
-_picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file) =
-  _figure((layers = layers, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx, logy = logy, legend = legend, grid = grid, aspect = aspect, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames), size, dpi, file)
-_coloured(layers, map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file) =
-  _figure((layers = layers, map = map, zlabel = zlabel, zlim = zlim, logz = logz, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx, logy = logy, legend = legend, grid = grid, aspect = aspect, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames), size, dpi, file)
+_picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi,
+  file) =
+  _figure((layers = layers, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx, logy = logy,
+    legend = legend, grid = grid, aspect = aspect, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames), size, dpi,
+    file)
+_coloured(layers, map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks,
+  xnames, ynames, size, dpi, file) =
+  _figure((layers = layers, map = map, zlabel = zlabel, zlim = zlim, logz = logz, title = title, xlabel = xlabel, ylabel = ylabel,
+    xlim = xlim, ylim = ylim, logx = logx, logy = logy, legend = legend, grid = grid, aspect = aspect, xticks = xticks,
+    yticks = yticks, xnames = xnames, ynames = ynames), size, dpi, file)
 _in_space(layers, view, map, zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi, file) =
-  _figure((layers = layers, view = view, map = map, zlabel = zlabel, zlim = zlim, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, legend = legend), size, dpi, file)
+  _figure((layers = layers, view = view, map = map, zlabel = zlabel, zlim = zlim, title = title, xlabel = xlabel, ylabel = ylabel,
+    xlim = xlim, ylim = ylim, legend = legend), size, dpi, file)
 
 _curves(name, given, label, labels, look) = {
   assert(kind(given[0]) == "array", "{name}: an array of samples, a function with an interval, or a solution is drawn")
@@ -438,8 +599,13 @@ _curves(name, given, label, labels, look) = {
     if k > 0 or len(given) == 1 {
       _same_length(name, over, y, "x", if k > 1 { "y{k}" } else { "y" })
       assert(rank(y) <= 2, "{name}: y is a vector, or a matrix with a curve in each column")
-      if rank(y) == 1 { layers = push(layers, (kind = "line", x = over, y = f64(y), label = _label_of(len(layers), label, labels), ...look)) } else {
-        for j in list(...(0..shape(y)[1])) { layers = push(layers, (kind = "line", x = over, y = f64(y)[.., j], label = _label_of(len(layers), label, labels), ...look)) }
+      if rank(y) == 1 {
+        layers = push(layers, (kind = "line", x = over, y = f64(y), label = _label_of(len(layers), label, labels), ...look))
+      } else {
+        for j in list(...(0..shape(y)[1])) {
+          layers =
+            push(layers, (kind = "line", x = over, y = f64(y)[.., j], label = _label_of(len(layers), label, labels), ...look))
+        }
       }
     }
   }
@@ -456,7 +622,9 @@ _function_curves(items, label, labels, look, n, logx) = {
   x = if logx { logspace(log10(a), log10(b), n) } else { linspace(a, b, n) }
   layers = list()
   for (k, f) in enumerate(given) {
-    if k < len(given) - 1 { layers = push(layers, (kind = "line", x = x, y = f64(map(f, x)), label = _label_of(k, label, labels), ...look)) }
+    if k < len(given) - 1 {
+      layers = push(layers, (kind = "line", x = x, y = f64(map(f, x)), label = _label_of(k, label, labels), ...look))
+    }
   }
   layers
 }
@@ -465,7 +633,8 @@ _on_grid(f, x, y) = map(a -> map(b -> f(a, b), f64(y)), f64(x))
 _check_grid(name, x, y, z, zname) = {
   assert(kind(z) == "array", "{name}: {zname} is a matrix or a function of (x, y)")
   assert(rank(z) == 2, "{name}: {zname} is a matrix with a row for each x and a column for each y")
-  assert(shape(z)[0] == len(x) and shape(z)[1] == len(y), "{name}: {zname} is {shape(z)[0]} by {shape(z)[1]}, but x has {len(x)} samples and y has {len(y)}")
+  assert(shape(z)[0] == len(x) and shape(z)[1] == len(y),
+    "{name}: {zname} is {shape(z)[0]} by {shape(z)[1]}, but x has {len(x)} samples and y has {len(y)}")
 }
 _field_data(name, x, y, z) = {
   bare = kind(y) == "none"
@@ -487,17 +656,22 @@ _plot_solutions(all, title, xlabel, ylabel, times, look, logx, logy, xlim, ylim,
   base = (..._empty_panel, logx = logx, logy = logy, xlim = xlim, ylim = ylim, legend = legend, grid = grid)
   if has(s, "kind") {
     assert(s.kind == "ode" or s.kind == "pde", "plot: this record is no solution; overlay lays pictures over one another")
-    if s.kind == "ode" { _figure_of(list((...base, layers = _ode_curves(all, s, look, logx), title = title, xlabel = _word(xlabel, s.info.coords[0], ""), ylabel = ylabel)), "", 1, 1, size, dpi) } else {
+    if s.kind == "ode" {
+      _figure_of(list((...base, layers = _ode_curves(all, s, look, logx), title = title,
+        xlabel = _word(xlabel, s.info.coords[0], ""), ylabel = ylabel)), "", 1, 1, size, dpi)
+    } else {
       panels = list()
       for f in s.info.fields { panels = list(...panels, ..._pde_panels(all, s, f, times, base)) }
       _figure_of(panels, title, len(s.info.fields), 2, size, dpi)
     }
   } else {
     assert(has(s, "times") and has(s, "y"), "plot: this record is no solution")
-    _figure_of(list((...base, layers = _plain_curves(all, look), title = title, xlabel = _word(xlabel, "t", ""), ylabel = ylabel)), "", 1, 1, size, dpi)
+    _figure_of(list((...base, layers = _plain_curves(all, look), title = title, xlabel = _word(xlabel, "t", ""),
+      ylabel = ylabel)), "", 1, 1, size, dpi)
   }
 }
-_figure_of(panels, title, rows, cols, size, dpi) = (kind = "figure", panels = panels, title = title, rows = rows, cols = cols, size = size, dpi = dpi)
+_figure_of(panels, title, rows, cols, size, dpi) =
+  (kind = "figure", panels = panels, title = title, rows = rows, cols = cols, size = size, dpi = dpi)
 
 # of ode(): y(t), a number or a vector
 _plain_curves(all, look) = {
@@ -506,20 +680,32 @@ _plain_curves(all, look) = {
     t = linspace(r.times[0], r.times[-1], 600)
     y = map(r.y, t)
     if rank(y) == 1 { layers = push(layers, (kind = "line", x = t, y = y, label = "", ...look)) } else {
-      for k in list(...(0..shape(y)[1])) { layers = push(layers, (kind = "line", x = t, y = y[.., k], label = if len(all) > 1 { "y[{k}], {i + 1}" } else { "y[{k}]" }, ...look)) }
+      for k in list(...(0..shape(y)[1])) {
+        layers = push(layers,
+          (kind = "line", x = t, y = y[.., k], label = if len(all) > 1 { "y[{k}], {i + 1}" } else { "y[{k}]" }, ...look))
+      }
     }
   }
   layers
 }
 
 _ode_curves(all, s, look, logx) = {
-  t = if logx { logspace(log10(max(s.info.lo[0], 1e-6 * s.times[-1])), log10(s.times[-1]), 600) } else { linspace(s.info.lo[0], s.times[-1], 600) }
+  t = if logx {
+    logspace(log10(max(s.info.lo[0], 1e-6 * s.times[-1])), log10(s.times[-1]), 600)
+  } else {
+    linspace(s.info.lo[0], s.times[-1], 600)
+  }
   layers = list()
   for r in all {
     for f in r.info.fields {
       y = map(tt -> field(r, f)(tt), t)
-      if rank(y) == 1 { layers = push(layers, (kind = "line", x = t, y = y, label = if len(all) > 1 { "{f}, {r.method}" } else { "{f}" }, ...look)) } else {
-        for k in list(...(0..shape(y)[1])) { layers = push(layers, (kind = "line", x = t, y = y[.., k], label = "{f}[{k}]", ...look)) }
+      if rank(y) == 1 {
+        layers =
+          push(layers, (kind = "line", x = t, y = y, label = if len(all) > 1 { "{f}, {r.method}" } else { "{f}" }, ...look))
+      } else {
+        for k in list(...(0..shape(y)[1])) {
+          layers = push(layers, (kind = "line", x = t, y = y[.., k], label = "{f}[{k}]", ...look))
+        }
       }
     }
   }
@@ -530,7 +716,8 @@ _pde_panels(all, s, f, times, base) = {
   (t0, t1) = (s.info.lo[0], s.info.hi[0])
   x = linspace(s.info.lo[1], s.info.hi[1], 401)
   data = _solution_field(s, f)
-  heat = (..._empty_panel, title = "{f}(t, x), {s.method}", xlabel = s.info.coords[0], ylabel = s.info.coords[1], layers = list((kind = "heat", x = data.x, y = data.y, z = data.z, label = f)))
+  heat = (..._empty_panel, title = "{f}(t, x), {s.method}", xlabel = s.info.coords[0], ylabel = s.info.coords[1],
+    layers = list((kind = "heat", x = data.x, y = data.y, z = data.z, label = f)))
   at = if kind(times) == "none" { list(t0 + 0.25 * (t1 - t0), t0 + 0.5 * (t1 - t0), t1) } else { list(...times) }
   # the first solution as lines, one colour a time; the others as marks on them
   layers = list()
@@ -545,10 +732,16 @@ _pde_panels(all, s, f, times, base) = {
       places = marks + (i - 1) * (marks[1] - marks[0]) / len(all)
       inside = where(places > s.info.hi[1], s.info.hi[1], places)
       for (k, tt) in enumerate(at) {
-        layers = push(layers, (kind = "scatter", x = inside, y = field(r, f)(tt, inside), label = if k == 0 { r.method } else { "" }, colour = k, marker = shapes[i - 1]))
+        layers =
+          push(layers, (kind = "scatter", x = inside, y = field(r, f)(tt, inside), label = if k == 0 { r.method } else { "" },
+            colour = k, marker = shapes[i - 1]))
       }
     }
   }
-  profile = (...base, layers = layers, title = if len(all) > 1 { "{f} by {s.method} (lines) and others (marks)" } else { "profiles by {s.method}" }, xlabel = s.info.coords[1], ylabel = f)
+  profile = (...base, layers = layers, title = if len(all) > 1 {
+    "{f} by {s.method} (lines) and others (marks)"
+  } else {
+    "profiles by {s.method}"
+  }, xlabel = s.info.coords[1], ylabel = f)
   list(heat, profile)
 }

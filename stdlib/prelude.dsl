@@ -56,7 +56,6 @@ angle(z) = atan2(imag(z), real(z))
 #     clamp([-1, 0.5, 7], 0, 1)     #> [0, 0.5, 1]
 clamp(x, lo, hi) = min(max(x, lo), hi)
 
-
 # ---- derivatives
 
 # jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector (a scalar x gives f'): forwards, a
@@ -64,7 +63,11 @@ clamp(x, lo, hi) = min(max(x, lo), hi)
 # matrix, size(f(x)) by size(x), x any real array or structure of them; its pattern is found for these lengths and captured values, once; sparse =
 # sparsity(f, x): on this pattern
 #     jacobian(x -> [x[0] * x[1], x[1]^2])([2.0, 3])   #> [[3, 2], [0, 6]]
-jacobian(f; sparse = false) = x -> if kind(sparse) == "array" { if sparse { _sparse_jacobian(f, x) } else { _jacobian(f, x) } } else { _jacobian_on(f, x, sparse) }
+jacobian(f; sparse = false) = x -> if kind(sparse) == "array" {
+  if sparse { _sparse_jacobian(f, x) } else { _jacobian(f, x) }
+} else {
+  _jacobian_on(f, x, sparse)
+}
 _jacobian(f, x) = {
   if kind(x) == "array" {
     if rank(x) == 0 { jvp(f, x, 1.0)[1] } else {
@@ -92,7 +95,11 @@ _by_rows(f, x) = {
 # hessian(f): x -> matrix of second derivatives of a real function. hessian(f; sparse = true): a sparse matrix; sparse = sparsity(grad(f), x;
 # symmetric = true): on this pattern
 #     hessian(x -> x[0]^2 * x[1])([2.0, 3])   #> [[6, 4], [4, 0]]
-hessian(f; sparse = false) = x -> if kind(sparse) == "array" { if sparse { _sparse_hessian(f, x) } else { _hessian(f, x) } } else { _jacobian_on(grad(f), x, sparse) }
+hessian(f; sparse = false) = x -> if kind(sparse) == "array" {
+  if sparse { _sparse_hessian(f, x) } else { _hessian(f, x) }
+} else {
+  _jacobian_on(grad(f), x, sparse)
+}
 _hessian(f, x) = if kind(x) == "array" { _jacobian(grad(f), x) } else {
   (v, back) = flatten(x)
   _jacobian(grad(w -> f(back(w))), v)
@@ -130,16 +137,17 @@ jet(f, x, dxs) = {
 }
 # as literals, which take the dtype of what they meet
 _factorial(n) = (
-  1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0, 3628800.0, 39916800.0, 479001600.0, 6227020800.0, 87178291200.0,
-  1307674368000.0, 20922789888000.0, 355687428096000.0, 6402373705728000.0, 1.21645100408832e17, 2.43290200817664e18, 5.109094217170944e19,
-  1.1240007277776077e21, 2.585201673888498e22, 6.204484017332394e23, 1.5511210043330986e25, 4.0329146112660565e26, 1.0888869450418352e28,
-  3.0488834461171387e29, 8.841761993739702e30, 2.6525285981219107e32, 8.222838654177922e33, 2.631308369336935e35, 8.683317618811886e36,
-  2.9523279903960416e38, 1.0333147966386145e40, 3.7199332678990125e41, 1.3763753091226346e43, 5.230226174666011e44, 2.0397882081197444e46,
-  8.159152832478977e47, 3.345252661316381e49, 1.40500611775288e51, 6.041526306337383e52, 2.658271574788449e54, 1.1962222086548019e56,
-  5.502622159812089e57, 2.5862324151116818e59, 1.2413915592536073e61, 6.082818640342675e62, 3.0414093201713376e64, 1.5511187532873822e66,
-  8.065817517094388e67, 4.2748832840600255e69, 2.308436973392414e71, 1.2696403353658276e73, 7.109985878048635e74, 4.0526919504877214e76,
-  2.3505613312828785e78, 1.3868311854568984e80, 8.32098711274139e81, 5.075802138772248e83, 3.146997326038794e85, 1.98260831540444e87,
-  1.2688693218588417e89
+  1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362880.0, 3628800.0, 39916800.0, 479001600.0, 6227020800.0,
+  87178291200.0, 1307674368000.0, 20922789888000.0, 355687428096000.0, 6402373705728000.0, 1.21645100408832e17,
+  2.43290200817664e18, 5.109094217170944e19, 1.1240007277776077e21, 2.585201673888498e22, 6.204484017332394e23,
+  1.5511210043330986e25, 4.0329146112660565e26, 1.0888869450418352e28, 3.0488834461171387e29, 8.841761993739702e30,
+  2.6525285981219107e32, 8.222838654177922e33, 2.631308369336935e35, 8.683317618811886e36, 2.9523279903960416e38,
+  1.0333147966386145e40, 3.7199332678990125e41, 1.3763753091226346e43, 5.230226174666011e44, 2.0397882081197444e46,
+  8.159152832478977e47, 3.345252661316381e49, 1.40500611775288e51, 6.041526306337383e52, 2.658271574788449e54,
+  1.1962222086548019e56, 5.502622159812089e57, 2.5862324151116818e59, 1.2413915592536073e61, 6.082818640342675e62,
+  3.0414093201713376e64, 1.5511187532873822e66, 8.065817517094388e67, 4.2748832840600255e69, 2.308436973392414e71,
+  1.2696403353658276e73, 7.109985878048635e74, 4.0526919504877214e76, 2.3505613312828785e78, 1.3868311854568984e80,
+  8.32098711274139e81, 5.075802138772248e83, 3.146997326038794e85, 1.98260831540444e87, 1.2688693218588417e89
 )[n]
 # nth_derivative(f, x, n): f^(n)(x) of a function of a number, by one Taylor expansion
 #     nth_derivative(sin, 0.0, 5)   #~ 1
@@ -172,7 +180,8 @@ _repeated_turns(n, s) = {
 }
 
 # why a loop keeps tapes, in the order of TapeReason (autodiff/linearise.h)
-_tape_reasons = ("", "it prints or draws random numbers, and would again", "a function that calls itself is called in it", "an array that it carries changes its length from turn to turn", "it carries a value whose type is known only when it runs")
+_tape_reasons = ("", "it prints or draws random numbers, and would again", "a function that calls itself is called in it",
+  "an array that it carries changes its length from turn to turn", "it carries a value whose type is known only when it runs")
 _explain_loop(loop) = if loop[1] < 0 {
   why = ""
   for (k, reason) in enumerate(_tape_reasons) { if k == loop[2] { why = reason } }

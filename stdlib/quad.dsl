@@ -9,7 +9,8 @@
 # Derivatives, of every order: by what f captures the integral of the derivative, by a and b the value there (Leibniz).
 #     integrate(x -> exp(-x^2), -inf, inf)    #~ sqrt(π)
 #     (a -> integrate(x -> sin(a * x), 0, 1))'(2.0)   #~ sin(2) / 2 + (cos(2) - 1) / 4
-integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 500) = _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit))
+integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 500) =
+  _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit))
 
 # The change of f along the tangents t of what it captures is linear in t; so is its integral, whose adjoint is the integral of the adjoint.
 derivative _integral(f, a, b, o), df, da, db, do = {
@@ -41,7 +42,12 @@ _integral(f, a, b, o) = {
     left = if q > 0 { 1 - near } else { near }
     if both { f(way * (part - left) / (4 * part * left)) * (way * dz * (1 - 2 * part * left) / (4 * (part * left)^2)) } else {
       if up { r = part / left; f(a + way * r^2) * (way * 2 * r * dz / left^2) } else {
-        if down { r = left / part; f(b - way * r^2) * (way * 2 * r * dz / part^2) } else { f(if q > 0 { a + (b - a) * near } else { b - (b - a) * near }) * ((b - a) * dz) }
+        if down {
+          r = left / part;
+          f(b - way * r^2) * (way * 2 * r * dz / part^2)
+        } else {
+          f(if q > 0 { a + (b - a) * near } else { b - (b - a) * near }) * ((b - a) * dz)
+        }
       }
     }
   }
@@ -59,7 +65,10 @@ _integral(f, a, b, o) = {
     if not (sum(sizes) < inf) { error("integrate: the function is infinite or NaN between {a} and {b}") }
     open = sum(errors) > max(max(o.atol, o.rtol * max(abs(total))), 2e-14 * sum(sizes))
     if open {
-      if n == o.limit + 10 { error("integrate: the tolerance is not reached between {a} and {b} with {o.limit} intervals; the error is estimated to be {sum(errors):.1e}") }
+      if n == o.limit + 10 {
+        error(
+          "integrate: the tolerance is not reached between {a} and {b} with {o.limit} intervals; the error is estimated to be {sum(errors):.1e}")
+      }
       k = argmax(errors)
       w = 0.5 * width[k]
       two = [left[k], left[k] + w]
@@ -93,9 +102,11 @@ _kronrod(g, left, width, m) = {
 }
 # Nodes and weights of the Gauss-Kronrod pair (7, 15) on [-1, 1], from the zeros of the Legendre and Stieltjes polynomials; the Gauss weights have zeros
 # where only the larger rule has a node.
-_kronrod_half = [0.9914553711208126, 0.9491079123427585, 0.8648644233597691, 0.7415311855993945, 0.5860872354676911, 0.4058451513773972, 0.2077849550078985]
+_kronrod_half = [0.9914553711208126, 0.9491079123427585, 0.8648644233597691, 0.7415311855993945, 0.5860872354676911,
+  0.4058451513773972, 0.2077849550078985]
 _kronrod_nodes = concat(-_kronrod_half, [0.0], flip(_kronrod_half))
-_kronrod_half_weights = [0.022935322010529224, 0.06309209262997856, 0.10479001032225019, 0.14065325971552592, 0.1690047266392679, 0.19035057806478542, 0.20443294007529889]
+_kronrod_half_weights = [0.022935322010529224, 0.06309209262997856, 0.10479001032225019, 0.14065325971552592, 0.1690047266392679,
+  0.19035057806478542, 0.20443294007529889]
 _kronrod_weights = concat(_kronrod_half_weights, [0.20948214108472782], flip(_kronrod_half_weights))
 _gauss_half_weights = [0.0, 0.1294849661688697, 0.0, 0.27970539148927664, 0.0, 0.3818300505051189, 0.0]
 _gauss_weights = concat(_gauss_half_weights, [0.4179591836734694], flip(_gauss_half_weights))

@@ -15,7 +15,11 @@ root(f, x0; tol = 1e-14, steps = 100) = {
     assert(len(x0) == 2, "root: a bracket is a pair of numbers (a, b)")
     _root_between(f, stop_gradient(x0[0] + 0.0), stop_gradient(x0[1] + 0.0), tol, steps)
   } else { if kind(x0) == "array" {
-    if rank(x0) == 0 { _root_near(f, stop_gradient(x0 + 0.0), tol, steps) } else { if rank(x0) == 1 { _root_of_system(f, stop_gradient(x0 + 0.0), tol, steps) } else { _root_of_parts(f, x0, tol, steps) } }
+    if rank(x0) == 0 {
+      _root_near(f, stop_gradient(x0 + 0.0), tol, steps)
+    } else {
+      if rank(x0) == 1 { _root_of_system(f, stop_gradient(x0 + 0.0), tol, steps) } else { _root_of_parts(f, x0, tol, steps) }
+    }
   } else { _root_of_parts(f, x0, tol, steps) } }
 }
 _root_of_parts(f, x0, tol, steps) = {
@@ -39,10 +43,14 @@ fixed_point(g, x0; tol = 1e-13, steps = 500, memory = 5) = {
 #     square_root(p) = implicit(x -> x^2 - p, sqrt(p))
 #     square_root'(4.0)              #~ 0.25
 implicit(f, x) = {
-  if kind(x) == "array" and rank(x) == 0 { _zero_at(f, stop_gradient(x + 0.0)) } else { if kind(x) == "array" and rank(x) == 1 { _zeros_at(f, stop_gradient(x + 0.0)) } else {
-    (v, back) = flatten(x)
-    back(_zeros_at(w -> flatten(f(back(w)))[0], stop_gradient(v)))
-  } }
+  if kind(x) == "array" and rank(x) == 0 {
+    _zero_at(f, stop_gradient(x + 0.0))
+  } else {
+    if kind(x) == "array" and rank(x) == 1 { _zeros_at(f, stop_gradient(x + 0.0)) } else {
+      (v, back) = flatten(x)
+      back(_zeros_at(w -> flatten(f(back(w)))[0], stop_gradient(v)))
+    }
+  }
 }
 _zero_at(f, x) = x
 derivative _zero_at(f, x), df, dx = _moved_zero(f, df, y)
@@ -125,7 +133,9 @@ _root_near(f, x0, tol, steps) = {
 }
 # Newton's method has failed: a change of sign is looked for further and further away from where it began. Complex numbers have no sign.
 _root_around(f, x0, x, v, tol, steps) = {
-  if dtype(x0) == "c128" or dtype(x0) == "c64" { error("root: no convergence from {x0}; the last x was {x}, where f is {v}") } else {
+  if dtype(x0) == "c128" or dtype(x0) == "c64" {
+    error("root: no convergence from {x0}; the last x was {x}, where f is {v}")
+  } else {
     h = 1e-2 * (1 + abs(x0))
     a = x0
     b = x0
@@ -142,7 +152,10 @@ _root_around(f, x0, x, v, tol, steps) = {
       h = 1.6 * h
       k = k + 1
     }
-    if not (fa * fb <= 0) { error("root: no convergence from {x0}: the last x was {x}, where f is {v}; give a pair (a, b) between which f changes its sign") }
+    if not (fa * fb <= 0) {
+      error(
+        "root: no convergence from {x0}: the last x was {x}, where f is {v}; give a pair (a, b) between which f changes its sign")
+    }
     _root_between(f, a, b, tol, steps)
   }
 }
@@ -174,7 +187,11 @@ _root_of_system(f, x0, tol, steps) = {
     better = norm(v1) < norm(v)
     step = norm(d)
     # when the whole step is at rounding, or the last digits make no difference any more, the zero is reached
-    state = if norm(v1) == 0 or step <= tol * (1 + norm(x)) { 1 } else { if better { 0 } else { if step <= 1e-9 * (1 + norm(x)) { 1 } else { 2 } } }
+    state = if norm(v1) == 0 or step <= tol * (1 + norm(x)) {
+      1
+    } else {
+      if better { 0 } else { if step <= 1e-9 * (1 + norm(x)) { 1 } else { 2 } }
+    }
     if better { x = x1; v = v1 }
     k = k + 1
   }
@@ -182,7 +199,8 @@ _root_of_system(f, x0, tol, steps) = {
   x
 }
 
-derivative _fixed_vector(g, x0, tol, steps, memory), dg, dx0, dtol, dsteps, dmemory = linsolve(eye(len(y)) - _jacobian(g, y), dg(y))
+derivative _fixed_vector(g, x0, tol, steps, memory), dg, dx0, dtol, dsteps,
+  dmemory = linsolve(eye(len(y)) - _jacobian(g, y), dg(y))
 _fixed_vector(g, x0, tol, steps, memory) = {
   x = x0
   n = len(x)

@@ -26,8 +26,8 @@ _flat(y) = if kind(y) == "array" { y } else { flatten(y)[0] }
 _pattern(f, args, which, symmetric, direct = false) = {
   kept = map(k -> if k == which { zeros(...shape(args[k])) } else { args[k] }, (...(0..len(args))))
   r = _host("sparsity", ((f, args),), kept, (which, if symmetric { if direct { 2 } else { 1 } } else { 0 }))
-  (rows = r[0], columns = r[1], column_start = r[2], row_start = r[3], place = r[4], colour = r[5], group_sizes = r[6], heavy = r[7], heavy_colour = r[8],
-   heavy_sizes = r[9], term = r[10], part_of = r[11], most_terms = r[12])
+  (rows = r[0], columns = r[1], column_start = r[2], row_start = r[3], place = r[4], colour = r[5], group_sizes = r[6],
+    heavy = r[7], heavy_colour = r[8], heavy_sizes = r[9], term = r[10], part_of = r[11], most_terms = r[12])
 }
 
 # What the evaluation on pattern p takes, as text.
@@ -49,7 +49,8 @@ _sparse_hessian(f, x) = if kind(x) == "array" { _jacobian_on(grad(f), x, sparsit
 }
 
 # The derivative of f at x on pattern p, as a sparse matrix.
-_jacobian_on(f, x, p) = (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start, row_start = p.row_start)
+_jacobian_on(f, x, p) =
+  (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start, row_start = p.row_start)
 
 # Its elements: products with the sums of the columns of one colour, where rows are heavy of the transpose with sums of such rows, and sums of these.
 _compressed(f, x, p) = {
@@ -60,7 +61,11 @@ _compressed(f, x, p) = {
     backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
     if len(p.group_sizes) == 0 { backward } else { concat(_forward(f, x, p), backward) }
   }
-  if len(p.term) == 0 { direct[p.place] } else { concat(direct, _host("tree_sums", (), (direct[p.term], p.part_of), (0,))[0])[p.place] }
+  if len(p.term) == 0 {
+    direct[p.place]
+  } else {
+    concat(direct, _host("tree_sums", (), (direct[p.term], p.part_of), (0,))[0])[p.place]
+  }
 }
 _forward(f, x, p) = {
   (y, push) = linearize(f, x)
@@ -85,7 +90,8 @@ dense(A) = {
 #     A @ [1.0, 2]                   #> [2, 9]
 #     linsolve(A, [2.0, 9])          #> [1, 2]
 sparse(rows, columns, values, m, n) = {
-  assert(len(rows) == len(values) and len(columns) == len(values), "sparse(rows, columns, values, m, n) takes as many rows and columns as values")
+  assert(len(rows) == len(values) and len(columns) == len(values),
+    "sparse(rows, columns, values, m, n) takes as many rows and columns as values")
   outside = sum(i64((rows < 0) or (rows >= m))) + sum(i64((columns < 0) or (columns >= n)))
   assert(outside == 0, "{outside} of the rows and columns are out of range for a sparse matrix of {m} by {n}")
   key = i64(columns) * m + i64(rows)
@@ -141,10 +147,11 @@ _starts(at, n) = {
 }
 
 _sparse_shape(A) = (len(A.row_start) - 1, len(A.column_start) - 1)
-_sparse_scaled(A, s) = if kind(s) == "sparse" { if kind(A) == "sparse" { _sparse_by_elements(A, s) } else { _sparse_scaled(s, A) } } else {
-  assert(rank(s) == 0, "* scales a sparse matrix by a number; @ is its product with vectors and matrices")
-  (...A, values = A.values * s)
-}
+_sparse_scaled(A, s) =
+  if kind(s) == "sparse" { if kind(A) == "sparse" { _sparse_by_elements(A, s) } else { _sparse_scaled(s, A) } } else {
+    assert(rank(s) == 0, "* scales a sparse matrix by a number; @ is its product with vectors and matrices")
+    (...A, values = A.values * s)
+  }
 # A * B: the elements that both have, which stand column after column in both.
 _sparse_by_elements(A, B) = {
   (m, n) = shape(A)
@@ -203,7 +210,8 @@ _sparse_minus(A, B) = _sparse_plus(A, -B)
 _sparse_transpose(A) = _sparse_adjoint((...A, values = conj(A.values)))
 _sparse_adjoint(A) = {
   order = argsort(A.rows)
-  (rows = A.columns[order], columns = A.rows[order], values = conj(A.values)[order], column_start = A.row_start, row_start = A.column_start)
+  (rows = A.columns[order], columns = A.rows[order], values = conj(A.values)[order], column_start = A.row_start,
+    row_start = A.column_start)
 }
 _sparse_times(A, x) = if kind(A) == "sparse" and kind(x) == "sparse" { _sparse_product(A, x) } else if kind(A) == "sparse" {
   (m, n) = shape(A)
@@ -212,7 +220,11 @@ _sparse_times(A, x) = if kind(A) == "sparse" and kind(x) == "sparse" { _sparse_p
 } else {
   (m, n) = shape(x)
   assert(shape(A)[-1] == m, "cannot multiply an array of {shape(A)[-1]} columns by a sparse matrix of {m} by {n}")
-  if rank(A) == 1 { _rows_summed(x.values * A[x.rows], x.columns, n) } else { _rows_summed(expand(x.values, 1) * A'[x.rows], x.columns, n)' }
+  if rank(A) == 1 {
+    _rows_summed(x.values * A[x.rows], x.columns, n)
+  } else {
+    _rows_summed(expand(x.values, 1) * A'[x.rows], x.columns, n)'
+  }
 }
 # A @ B: each element of A meets those of the row of B that its column names.
 _sparse_product(A, B) = {

@@ -6,7 +6,8 @@
 # follow. An order or parameter by which there is no derivative says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
 
 # What a rule says of an argument that it has no derivative for.
-_fixed(name, what, d) = if not _absent(d) { _refuse("{name} has no derivative by its {what}; stop_gradient({what}) holds it fixed") }
+_fixed(name, what, d) =
+  if not _absent(d) { _refuse("{name} has no derivative by its {what}; stop_gradient({what}) holds it fixed") }
 
 # ---- the gamma function and its family
 
@@ -58,11 +59,13 @@ derivative binomial(n, k) = (y * (digamma(n + 1) - digamma(n - k + 1)), y * (dig
 #   a, x >= 0. Derivatives by x and a, of every order; those by a are series and continued fractions, differentiated. [DLMF 8.2; GSL]
 #     gammainc(1, 2)              #~ 1 - exp(-2)
 gammainc(a, x) = _each("gammainc", a, x)
-derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx + (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx +
+  (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
 # gammaincc(a, x): 1 - gammainc(a, x), without cancellation
 #     gammaincc(1, 50)            #~ exp(-50)
 gammaincc(a, x) = _each("gammaincc", a, x)
-derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx - (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx -
+  (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
 # gammaincinv(a, p): x with gammainc(a, x) = p
 #   0 <= p <= 1; derivatives by both arguments, by the implicit function theorem
 #     gammaincinv(2, gammainc(2, 3))   #~ 3
@@ -78,25 +81,30 @@ gamma_lower(a, x) = gamma(a) * gammainc(a, x)
 # gamma_upper(a, x): see gamma_lower
 #     gamma_upper(1, 2)           #~ exp(-2)
 gamma_upper(a, x) = _each("gamma_upper", a, x)
-derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx + (if _absent(da) { 0.0 } else { jvp(a -> gamma(a) * gammaincc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx +
+  (if _absent(da) { 0.0 } else { jvp(a -> gamma(a) * gammaincc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
 # betainc(a, b, x): the regularised incomplete beta function, integral of t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x
 #   a, b > 0, 0 <= x <= 1. Derivatives by all three, those by a and b from the continued fraction. [DLMF 8.17; GSL]
 #     betainc(2, 3, 0.5)          #~ 11/16
 betainc(a, b, x) = _each("betainc", a, b, x)
 derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx + _betainc_by_parameters(a, b, x, y, da, db)
 _betainc_by_parameters(a, b, x, y, da, db) = if _absent(da) and _absent(db) { 0.0 } else {
-  jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + 0.0 * y, b + 0.0 * y), ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
+  jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + 0.0 * y, b + 0.0 * y),
+    ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
 }
 # betaincinv(a, b, p): x with betainc(a, b, x) = p
 #     betaincinv(2, 3, 11/16)     #~ 0.5
 betaincinv(a, b, p) = _each("betaincinv", a, b, p)
-derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, stop_gradient(y), y, da, db)) / _beta_density(a, b, y)
+derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, stop_gradient(y), y, da, db)) / _beta_density(a,
+  b, y)
 
 # x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for large parameters
 _gamma_density(a, x) = _each("gamma_density", a, x)
 derivative _gamma_density(a, x) = (y * (log(x) - digamma(a)), y * (a - 1) / x - y)
 _beta_density(a, b, x) = _each("beta_density", a, b, x)
-derivative _beta_density(a, b, x) = (y * (log(x) - digamma(a) + digamma(a + b)), y * (log1p(-x) - digamma(b) + digamma(a + b)), y * ((a - 1) / x - (b - 1) / (1 - x)))
+derivative _beta_density(a, b, x) =
+  (y * (log(x) - digamma(a) + digamma(a + b)), y * (log1p(-x) - digamma(b) + digamma(a + b)),
+    y * ((a - 1) / x - (b - 1) / (1 - x)))
 
 # gammainc in steps that can be differentiated by a: the power series (DLMF 8.11.4) left of x = a + 1, right of it the continued fraction (DLMF 8.9.2). The number of
 # turns is the same for all elements; each is fed arguments of its own side only.
@@ -113,7 +121,8 @@ _gammainc_sum(a, x) = {
   # from its far end: x + 1 - a - 1(1 - a) / (x + 3 - a - 2(2 - a) / (x + 5 - a - ...
   f = xf + 2 * n + 1 - af
   for k in 0..n { m = n - k; f = xf + 2 * m - 1 - af - m * (m - af) / f }
-  where(left, exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(as)) * where(xs == 0, 0.0, total), 1 - exp(af * log(xf) - xf - lgamma(af)) / f)
+  where(left, exp(as * log(where(xs == 0, 1.0, xs)) - xs - lgamma(as)) * where(xs == 0, 0.0, total),
+    1 - exp(af * log(xf) - xf - lgamma(af)) / f)
 }
 # betainc likewise, by its continued fraction (DLMF 8.17.22) on the side where that converges fast.
 _betainc_sum(a, b, x) = {
@@ -314,7 +323,8 @@ derivative ellipe(m) = -0.39269908169872414 * hyp2f1(0.5, 1.5, 2, m)
 #   m sin(phi)^2 <= 1. Derivatives by phi and m; at m = 0 the second one by m is NaN. [DLMF 19.2.4; GSL]
 #     ellipf(pi/2, 0.5)           #~ ellipk(0.5)
 ellipf(phi, m) = _each("ellipf", phi, m)
-derivative ellipf(phi, m) = (1 / _delta(phi, m), (y - _ellipd(phi, m)) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)))
+derivative ellipf(phi, m) =
+  (1 / _delta(phi, m), (y - _ellipd(phi, m)) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)))
 # ellipeinc(phi, m): elliptic integral of the second kind, of sqrt(1 - m sin(t)^2) from 0 to phi
 #     ellipeinc(pi/2, 0.5)        #~ ellipe(0.5)
 ellipeinc(phi, m) = _each("ellipeinc", phi, m)
@@ -323,19 +333,23 @@ derivative ellipeinc(phi, m) = (_delta(phi, m), -0.5 * _ellipd(phi, m))
 #   of characteristic n: integral of 1 / ((1 - n sin(t)^2) sqrt(1 - m sin(t)^2)). Derivatives where 0, n and m differ. [DLMF 19.2.7; GSL]
 #     ellippi(0.2, 0.5)           #~ 2.092956582731876
 ellippi(n, m) = _each("ellippi", n, m)
-derivative ellippi(n, m) = ((ellipe(m) + (m - n) * ellipk(m) / n + (n^2 - m) * y / n) / (2 * (m - n) * (n - 1)), (ellipe(m) / (m - 1) + y) / (2 * (n - m)))
+derivative ellippi(n, m) =
+  ((ellipe(m) + (m - n) * ellipk(m) / n + (n^2 - m) * y / n) / (2 * (m - n) * (n - 1)), (ellipe(m) / (m - 1) + y) / (2 * (n - m)))
 # ellippiinc(n, phi, m): elliptic integral of the third kind
 #     ellippiinc(0.2, pi/2, 0.5)  #~ ellippi(0.2, 0.5)
 ellippiinc(n, phi, m) = _each("ellippiinc", n, phi, m)
 derivative ellippiinc(n, phi, m) = (
-  (ellipeinc(phi, m) + (m - n) * ellipf(phi, m) / n + (n^2 - m) * y / n - n * _delta(phi, m) * sin(2 * phi) / (2 * (1 - n * sin(phi)^2))) / (2 * (m - n) * (n - 1)),
+  (ellipeinc(phi, m) + (m - n) * ellipf(phi, m) / n + (n^2 - m) * y / n -
+    n * _delta(phi, m) * sin(2 * phi) / (2 * (1 - n * sin(phi)^2))) / (2 * (m - n) * (n - 1)),
   1 / ((1 - n * sin(phi)^2) * _delta(phi, m)),
   (ellipeinc(phi, m) / (m - 1) + y - m * sin(2 * phi) / (2 * (m - 1) * _delta(phi, m))) / (2 * (n - m))
 )
 _delta(phi, m) = sqrt(cos(phi)^2 + (1 - m) * sin(phi)^2)
 # (F - E)/m
 _ellipd(phi, m) = _each("ellipd", phi, m)
-derivative _ellipd(phi, m) = (sin(phi)^2 / _delta(phi, m), ((ellipf(phi, m) - y) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)) - 0.5 * y) / m)
+derivative _ellipd(phi, m) =
+  (sin(phi)^2 / _delta(phi, m), ((ellipf(phi, m) - y) / (2 * (1 - m)) - sin(2 * phi) / (4 * (1 - m) * _delta(phi, m)) - 0.5 * y) /
+    m)
 # jacobiam(u, m): Jacobi's amplitude: ellipf(jacobiam(u, m), m) = u, m <= 1
 #   by the arithmetic-geometric mean. Derivatives by u and m. [DLMF 22.16, 22.20(ii)]
 #     ellipf(jacobiam(0.7, 0.3), 0.3)   #~ 0.7
@@ -469,7 +483,8 @@ _spherical_part(l, m, theta) = _each("spherical_part", l, m, theta)
 derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
   _fixed("spherical_harmonic", "degree", dl)
   _fixed("spherical_harmonic", "order", dm)
-  0.5 * (sqrt(max((l - m) * (l + m + 1.0), 0)) * _spherical_part(l, m + 1, theta) - sqrt(max((l + m) * (l - m + 1.0), 0)) * _spherical_part(l, m - 1, theta)) * dtheta
+  0.5 * (sqrt(max((l - m) * (l + m + 1.0), 0)) * _spherical_part(l, m + 1, theta) -
+    sqrt(max((l + m) * (l - m + 1.0), 0)) * _spherical_part(l, m - 1, theta)) * dtheta
 }
 
 # ---- others
@@ -482,7 +497,8 @@ zeta(s; a = none) = if kind(a) == "none" { _zeta(s) } else { _hurwitz(s, a) }
 _zeta(s) = _each("zeta", s)
 derivative _zeta(s), ds = jvp(s -> _zeta_sum(s, 1.0), s + 0.0, ds)[1]
 _hurwitz(s, a) = _each("hurwitz", s, a)
-derivative _hurwitz(s, a), ds, da = (if _absent(ds) { 0.0 } else { jvp(s -> _zeta_sum(s, a), s + 0.0 * y, ds + 0.0 * y)[1] }) - s * _hurwitz(s + 1, a) * da
+derivative _hurwitz(s, a), ds, da = (if _absent(ds) { 0.0 } else { jvp(s -> _zeta_sum(s, a), s + 0.0 * y, ds + 0.0 * y)[1] }) -
+  s * _hurwitz(s + 1, a) * da
 # DLMF 25.11.28 with N = 12 and ten Bernoulli numbers, divided by the factorials
 _zeta_sum(s, a) = {
   total = 0.0 * s
@@ -497,12 +513,15 @@ _zeta_sum(s, a) = {
   }
   total
 }
-_bernoulli_over_factorial = [1/12, -1/720, 1/30240, -1/1209600, 1/47900160, -691/1307674368000, 1/74724249600, -3617/10670622842880000, 43867/5109094217170944000, -174611/802857662698291200000.0]
+_bernoulli_over_factorial = [1/12, -1/720, 1/30240, -1/1209600, 1/47900160, -691/1307674368000, 1/74724249600,
+  -3617/10670622842880000, 43867/5109094217170944000, -174611/802857662698291200000.0]
 # dilog(x): the dilogarithm Li_2(x); for x > 1 its real part
 #   sum of x^k / k^2. Derivative: -log|1 - x| / x. [DLMF 25.12; GSL]
 #     dilog(1)                    #~ pi^2 / 6
 dilog(x) = _each("dilog", x)
-derivative dilog(x) = where(abs(x) < 0.01, _dilog_slope(where(abs(x) < 0.01, x, 0.0)), -log(abs(1 - where(abs(x) < 0.01, 0.5, x))) / where(abs(x) < 0.01, 0.5, x))
+derivative dilog(x) =
+  where(abs(x) < 0.01, _dilog_slope(where(abs(x) < 0.01, x, 0.0)),
+    -log(abs(1 - where(abs(x) < 0.01, 0.5, x))) / where(abs(x) < 0.01, 0.5, x))
 # -log(1 - x)/x near 0
 _dilog_slope(x) = {
   total = 1/16 + 0 * x
@@ -550,7 +569,9 @@ primes(n) = {
   composite = zeros(half) # of 2k + 1
   k = 1
   while 2 * k * (k + 1) < half {
-    if composite[k] == 0 { composite[2 * k * (k + 1) + (2 * k + 1) * iota((half - 1 - 2 * k * (k + 1)) // (2 * k + 1) + 1)] = 1.0 }
+    if composite[k] == 0 {
+      composite[2 * k * (k + 1) + (2 * k + 1) * iota((half - 1 - 2 * k * (k + 1)) // (2 * k + 1) + 1)] = 1.0
+    }
     k += 1
   }
   odd = 2 * findall(composite == 0) + 1

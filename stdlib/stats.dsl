@@ -8,7 +8,8 @@
 # mean(x; axis): arithmetic mean; axis a number or a tuple
 #     mean([1, 2; 3, 4])            #> 2.5
 #     mean([1, 2; 3, 4]; axis = 0)  #> [2, 3]
-mean(x; axis = none) = if kind(axis) == "none" { sum(x) / size(x) } else { sum(x; axis = axis) / (size(x) / size(sum(x; axis = axis))) }
+mean(x; axis = none) =
+  if kind(axis) == "none" { sum(x) / size(x) } else { sum(x; axis = axis) / (size(x) / size(sum(x; axis = axis))) }
 # weighted_mean(x, w; axis): sum(w x) / sum(w); with axis, w is a vector along it
 #     weighted_mean([1, 2, 4], [1, 1, 2])       #> 2.75
 weighted_mean(x, w; axis = none) = if kind(axis) == "none" { sum(w * x) / sum(w + 0 * x) } else {
@@ -163,7 +164,8 @@ linear_regression(X, y; intercept = true) = {
   residue = sum(residuals^2)
   total = if with { sum((y - mean(y))^2) } else { sum(y^2) }
   stderr = sqrt(residue / max(n - len(b), 1) * diag(inv(D' @ D)))
-  (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total, stderr = stderr)
+  (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total,
+    stderr = stderr)
 }
 # pairwise_distances(X, Y): f64[m, n], the Euclidean distances of the rows of X from those of Y
 #     pairwise_distances([0, 0; 3, 4], [0, 0])         #> [[0], [5]]

@@ -93,13 +93,19 @@ same(descent, descent_by_turns, line(70000), [0, 1, 2, 33])   #> true
 same(descent, descent_by_turns, line(90), turns)              #> true
 
 # numbers that each turn computes; a field that stays
-driven(u, a, steps) = { for k in 0..steps { c = 0.01 / (1 + k); u[1..-1] += c*a[1..-1]*(u[..-2] - 2u[1..-1] + u[2..]) + cos(0.1k) }; u }
-driven_by_turns(u, a, steps) = { k = 0; while k < steps { c = 0.01 / (1 + k); u[1..-1] += c*a[1..-1]*(u[..-2] - 2u[1..-1] + u[2..]) + cos(0.1k); k += 1 }; u }
+driven(u, a, steps) =
+  { for k in 0..steps { c = 0.01 / (1 + k); u[1..-1] += c*a[1..-1]*(u[..-2] - 2u[1..-1] + u[2..]) + cos(0.1k) }; u }
+driven_by_turns(u, a, steps) =
+  { k = 0; while k < steps { c = 0.01 / (1 + k); u[1..-1] += c*a[1..-1]*(u[..-2] - 2u[1..-1] + u[2..]) + cos(0.1k); k += 1 }; u }
 near((u, k) -> driven(u, 1 + u^2, k), (u, k) -> driven_by_turns(u, 1 + u^2, k), line(90000), [1, 2, 33])   #> true
 near((u, k) -> driven(u, 1 + u^2, k), (u, k) -> driven_by_turns(u, 1 + u^2, k), line(60), turns)           #> true
 
 # three axes; f32; the row's ends alone are changed
-solid_step(u) = { u[1..-1, 1..-1, 1..-1] += 0.1*(u[..-2, 1..-1, 1..-1] + u[2.., 1..-1, 1..-1] + u[1..-1, ..-2, 1..-1] + u[1..-1, 2.., 1..-1] - 4u[1..-1, 1..-1, 1..-1]); u }
+solid_step(u) = {
+  u[1..-1, 1..-1, 1..-1] += 0.1*(u[..-2, 1..-1, 1..-1] + u[2.., 1..-1, 1..-1] + u[1..-1, ..-2, 1..-1] + u[1..-1, 2.., 1..-1] -
+    4u[1..-1, 1..-1, 1..-1]);
+  u
+}
 solid(u, steps) = { for k in 0..steps { u = solid_step(u) }; u }
 solid_by_turns(u, steps) = { k = 0; while k < steps { u = solid_step(u); k += 1 }; u }
 same(solid, solid_by_turns, [sin(i + 2j + 0.3k) for i in 0..60, j in 0..25, k in 0..18], turns)   #> true
@@ -108,7 +114,8 @@ same(heat, heat_by_turns, f32(wave(200, 150)), turns)                           
 # whole numbers and choices; one array is read in another's turn
 life_step(u) = {
   n, m = len(u), len(u[0])
-  near[i, j] := u[i-1, j-1] + u[i-1, j] + u[i-1, j+1] + u[i, j-1] + u[i, j+1] + u[i+1, j-1] + u[i+1, j] + u[i+1, j+1] for i in 1..n-1, j in 1..m-1
+  near[i, j] := u[i-1, j-1] + u[i-1, j] + u[i-1, j+1] + u[i, j-1] + u[i, j+1] + u[i+1, j-1] + u[i+1, j] +
+    u[i+1, j+1] for i in 1..n-1, j in 1..m-1
   u[1..-1, 1..-1] = where(near == 3, 1, where(near == 2, u[1..-1, 1..-1], 0))
   u
 }
@@ -116,7 +123,8 @@ life(u, steps) = { for k in 0..steps { u = life_step(u) }; u }
 life_by_turns(u, steps) = { k = 0; while k < steps { u = life_step(u); k += 1 }; u }
 same(life, life_by_turns, [i64(sin(3i^2 + j^3) > 0.2) for i in 0..300, j in 0..120], turns)   #> true
 both(u, v, steps) = { for k in 0..steps { v[1..-1] += 0.1*(u[..-2] - u[2..]); u[1..-1] += 0.1*(v[..-2] - v[2..]) }; [u, v] }
-both_by_turns(u, v, steps) = { k = 0; while k < steps { v[1..-1] += 0.1*(u[..-2] - u[2..]); u[1..-1] += 0.1*(v[..-2] - v[2..]); k += 1 }; [u, v] }
+both_by_turns(u, v, steps) =
+  { k = 0; while k < steps { v[1..-1] += 0.1*(u[..-2] - u[2..]); u[1..-1] += 0.1*(v[..-2] - v[2..]); k += 1 }; [u, v] }
 same((u, k) -> both(u, u^2, k), (u, k) -> both_by_turns(u, u^2, k), line(60000), [1, 2, 33])     #> true
 
 # what goes around, along the other axis, or over everything is done turn by turn
