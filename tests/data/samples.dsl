@@ -1,4 +1,4 @@
-# Files that NumPy, pandas, h5py and VTK's own writers made (tests/data_write_samples.py).
+# Files that NumPy, pandas, h5py and VTK's own writers made (tests/data/write_samples.py).
 s = "tests/data/samples/"
 grid = reshape(iota(6), 2, 3)
 

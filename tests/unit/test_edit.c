@@ -304,12 +304,12 @@ static void test_symbols(T *t) {
 static void test_completion(T *t) {
 	start(t, 24, 80, NULL);
 	CHECK(t, line(t, "rec = (first = 10, inner = (deep = 1, dark = \"x\"))", ""));
-	CHECK(t, line(t, "my_function(alpha, beta = 2; gamma = [1, 2]) = alpha * beta", ""));
+	CHECK(t, line(t, "my_function(alpha, beta = 2; ratio_of = [1, 2]) = alpha * beta", ""));
 	CHECK(t, line(t, "my_number = 2.5", ""));
 	keys(t, "\014");
 	/* one candidate, with its signature below */
 	type(t, "linsp\t");
-	CHECK(t, sees(t, "atled> linspace\nlinspace(a, b, n)\n"));
+	CHECK(t, sees(t, "atled> linspace\nlinspace(a, b, n = 50)\n"));
 	CHECK(t, t->at.row == 0 && t->at.column == 15);
 	type(t, "x"); /* the next key takes it away */
 	CHECK(t, terminal_ends(&t->at, "atled> linspacex"));
@@ -317,7 +317,7 @@ static void test_completion(T *t) {
 	keys(t, "\014");
 	/* several: what they share, and what each is */
 	type(t, "my_\t");
-	CHECK(t, sees(t, "  my_function(alpha, beta = 2; gamma = [1, 2])\n  my_number    f64\n"));
+	CHECK(t, sees(t, "  my_function(alpha, beta = 2; ratio_of = [1, 2])\n  my_number    f64\n"));
 	type(t, "\003");
 	keys(t, "\014");
 	/* fields, of fields too */
@@ -328,13 +328,13 @@ static void test_completion(T *t) {
 	type(t, "\003");
 	keys(t, "\014");
 	/* named arguments of the function being called, and its signature */
-	type(t, "my_function(1, ga\t");
-	CHECK(t, sees(t, "atled> my_function(1, gamma =\ngamma = [1, 2]\n"));
+	type(t, "my_function(1, rat\t");
+	CHECK(t, sees(t, "atled> my_function(1, ratio_of =\nratio_of = [1, 2]\n"));
 	type(t, "\003");
 	keys(t, "\014");
 	type(t, "my_function(\t");
-	CHECK(t, sees(t, "my_function(alpha, beta = 2; gamma = [1, 2])\n"));
-	CHECK(t, sees(t, "gamma = [1, 2]"));
+	CHECK(t, sees(t, "my_function(alpha, beta = 2; ratio_of = [1, 2])\n"));
+	CHECK(t, sees(t, "ratio_of = [1, 2]"));
 	type(t, "\003");
 	keys(t, "\014");
 	type(t, "sum([1, 2]; keep\t");
@@ -384,13 +384,13 @@ static void test_completion(T *t) {
 	type(t, "\003");
 	keys(t, "\014");
 	/* names of a block that is not run yet */
-	type(t, "f(matrix_of_it, b) = {\rmatrix_\t");
-	CHECK(t, sees(t, "  ...>   matrix_of_it\n"));
+	type(t, "f(my_matrix, b) = {\rmy_mat\t");
+	CHECK(t, sees(t, "  ...>   my_matrix\n"));
 	type(t, "\003");
 	keys(t, "\014");
 	/* many: in columns, and no more than fit */
 	type(t, "s\t");
-	CHECK(t, sees(t, "sqrt"));
+	CHECK(t, sees(t, "scatter"));
 	terminal_settle(&t->at);
 	CHECK(t, t->at.row == 0 && t->at.column == 8);
 	type(t, "\003");
@@ -464,10 +464,10 @@ static void test_help(T *t) {
 	start(t, 40, 100, NULL);
 	CHECK(t, line(t, "?sin", "sin(x): sine, radians\n"));
 	CHECK(t, sees(t, "derivative sin(x) = cos(x)\n"));
-	CHECK(t, line(t, "?linspace", "linspace(a, b, n)\n"));
-	CHECK(t, line(t, "??linspace", "linspace(a, b, n) ="));
+	CHECK(t, line(t, "?linspace", "linspace(a, b, n = 50): f64[n], evenly spaced"));
+	CHECK(t, line(t, "??linspace", "linspace(a, b, n = 50) ="));
 	CHECK(t, line(t, "# twice(x): doubles\033\r#     twice(2)   #> 4\033\rtwice(x) = 2x\rderivative twice(x) = 2", ""));
-	CHECK(t, line(t, "?twice", "twice(x)\ntwice(x): doubles\n    twice(2)   #> 4\nderivative twice(x) = 2\n"));
+	CHECK(t, line(t, "?twice", "twice(x): doubles\n    twice(2)   #> 4\nderivative twice(x) = 2\n"));
 	CHECK(t, line(t, "??twice", "\ntwice(x) = 2x\n"));
 	CHECK(t, line(t, "??sin", "built in"));
 	CHECK(t, line(t, "?nobody", "no `nobody`"));

@@ -26,7 +26,10 @@ def slope(f, x, h=1e-4):
 for theta0 in [0.1, 1.0, 2.0]:
     print(f"amplitude {theta0:.1f}: period {period(theta0):.8f}, exact {exact(theta0):.8f}, slope {slope(period, theta0):.6f}")
     assert abs(period(theta0) - exact(theta0)) < 1e-7 and abs(slope(period, theta0) - slope(exact, theta0)) < 1e-5
-t = np.linspace(0, 10, 600)
-plt.plot(t, swing(0.5)(t).T)
-plt.plot(t, swing(2.0)(t).T)
+t = np.linspace(0, 10, 400)
+plt.plot(t, swing(0.5)(t)[0], label="amplitude 0.5")
+plt.plot(t, swing(2.0)(t)[0], label="amplitude 2")
+plt.legend()
+plt.xlabel("t")
+plt.ylabel("θ")
 plt.savefig("pendulum.png")

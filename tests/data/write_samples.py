@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the sample files of tests/data: what NumPy, pandas, h5py and VTK's own writers make of small arrays.
 
-Use: python3 tests/data_write_samples.py [FOLDER]. Needs numpy, pandas, h5py and vtk; the files are kept in the tree, so that the tests do not.
+Use: python3 tests/data/write_samples.py [FOLDER]. Needs numpy, pandas, h5py and vtk; the files are kept in the tree, so that the tests do not.
 """
 import os
 import sys
@@ -12,7 +12,7 @@ import pandas as pd
 import vtk
 from vtk.util.numpy_support import numpy_to_vtk
 
-folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "samples")
+folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "samples")
 os.makedirs(folder, exist_ok=True)
 
 
