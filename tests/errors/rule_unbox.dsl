@@ -1,5 +1,5 @@
-#! error E0401 3:12-3:30 "`dynamic` takes a value that depends on what is differentiated through a dynamic value" trace "from the result: `*` at 4:11"
+#! error E0401 4:11-4:32 "`unbox` takes a value that depends on what is differentiated through a dynamic value" trace "from the result: `*` at 2:18"
+square(v: f64) = v * v
 mixed(t) = if t < 1 { t } else { [t, t] }
-value(t) = f64(mixed(sin(t)))
-loss(t) = value(t)^2
+loss(t) = square(mixed(sin(t)))
 grad(loss)(0.4)

@@ -29,7 +29,7 @@ function s:Opens(code)
 endfunction
 
 function s:GoesOn(code)
-  return a:code =~ '\(=\|:=\|->\|[-+*/%^@,:<>]\|\<and\|\<or\|\<not\|\<in\)\s*$'
+  return a:code =~ '\(=\|:=\|->\|[-+*/%^@:<>]\|\<and\|\<or\|\<not\|\<in\)\s*$'
 endfunction
 
 function AtledIndent(lnum)

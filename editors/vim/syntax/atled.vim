@@ -18,7 +18,7 @@ syntax keyword atledFunction check_grad checkpoint choice cholesky circulant cla
 syntax keyword atledFunction cond conj contains contour contourf convolve corrcoef correlate cos cosh coshint cosint cost count
 syntax keyword atledFunction count_nonzero cov cross cubic_hermite cummax cummin cumprod cumsum cumtrapz curl dawson dct dense det diag
 syntax keyword atledFunction diagonal diff digamma digitize dilog divergence dot dst dtype e eig eigh eigvals eigvalsh ellipe ellipeinc
-syntax keyword atledFunction ellipf ellipj ellipk ellippi ellippiinc ends_with enumerate erf erfc erfcinv erfcx erfinv error errorbars
+syntax keyword atledFunction ellipf ellipj ellipk ellippi ellippiinc else ends_with enumerate erf erfc erfcinv erfcx erfinv error errorbars
 syntax keyword atledFunction exists exp expand expint expinti explain expm expm1 eye factorial factorize fd fft fft2 fftfreq fftn fftshift
 syntax keyword atledFunction field fill_between find findall fixed_point flatten flip floor fourier fresnelc fresnels from_codes full
 syntax keyword atledFunction full_like gamma gamma_lower gamma_upper gammainc gammaincc gammaincinv gauss_chebyshev gauss_hermite
