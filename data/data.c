@@ -200,49 +200,6 @@ static Status read_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Val
 	return st;
 }
 
-static Status split_lines(Ctx *c, Value text, Value *result) {
-	size_t n;
-	const char *p = string_text(text, &n), *end = p + n;
-	uint32_t lines = 0, cap = 0;
-	Value *items = NULL;
-	Status st = ST_OK;
-	while (p < end && st == ST_OK) {
-		const char *stop = memchr(p, '\n', (size_t)(end - p)), *last = stop ? stop : end;
-		if (last > p && stop && last[-1] == '\r') last--;
-		if (lines == cap) {
-			uint32_t more = cap ? cap * 2 : 64;
-			Value *grown = heap_resize(c, items, cap * sizeof *items, more * sizeof *items);
-			if (!grown) {
-				st = ST_NOMEM;
-				break;
-			}
-			items = grown;
-			cap = more;
-		}
-		items[lines] = value_string(c, p, (size_t)(last - p));
-		if (items[lines].kind == V_UNSET) st = ST_NOMEM;
-		else lines++;
-		p = stop ? stop + 1 : end;
-		if (st == ST_OK && lines % 1024 == 0) st = ctx_poll(c, 1024);
-	}
-	if (st == ST_OK) {
-		*result = value_seq(c, V_LIST, lines, items);
-		if (result->kind == V_UNSET) st = ST_NOMEM;
-	}
-	for (uint32_t i = 0; i < lines; i++) value_unref(items[i]);
-	heap_free(c, items, cap * sizeof *items);
-	return st;
-}
-
-static Status read_lines(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
-	Value text = {.kind = V_UNSET};
-	Status st = read_text(ud, c, nargs, args, &text);
-	if (st != ST_OK) return st;
-	st = split_lines(c, text, result);
-	value_unref(text);
-	return st;
-}
-
 static Status write_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	static const Format plain = {"text", "", text_read, text_write};
@@ -286,34 +243,16 @@ static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 		diag_error(c, E_FILE, NO_SPAN, "%.200s: %s", path, strerror(errno));
 		return ST_ERROR;
 	}
-	Value *items = NULL;
-	uint32_t n = 0, cap = 0;
-	for (struct dirent *e; st == ST_OK && (e = readdir(d));) {
+	ValueList l = {.c = c};
+	for (struct dirent *e; !l.failed && (e = readdir(d));) {
 		const size_t len = strlen(e->d_name);
 		if (e->d_name[0] == '.' || len < tail || strcmp(e->d_name + len - tail, ending) || !utf8_valid(e->d_name, len, &wrong_at)) continue;
-		if (n == cap) {
-			uint32_t more = cap ? cap * 2 : 64;
-			Value *grown = heap_resize(c, items, cap * sizeof *items, more * sizeof *items);
-			if (!grown) {
-				st = ST_NOMEM;
-				break;
-			}
-			items = grown;
-			cap = more;
-		}
-		items[n] = value_string(c, e->d_name, len);
-		if (items[n].kind == V_UNSET) st = ST_NOMEM;
-		else n++;
+		value_list_add(&l, value_string(c, e->d_name, len));
 	}
 	closedir(d);
-	if (n > 1) qsort(items, n, sizeof *items, by_name);
-	if (st == ST_OK) {
-		*result = value_seq(c, V_LIST, n, items);
-		if (result->kind == V_UNSET) st = ST_NOMEM;
-	}
-	for (uint32_t i = 0; i < n; i++) value_unref(items[i]);
-	heap_free(c, items, cap * sizeof *items);
-	return st;
+	if (l.n > 1) qsort(l.at, l.n, sizeof *l.at, by_name);
+	*result = value_list_end(&l);
+	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
 /* Whether a path and what is said of the format mean this one. */
@@ -329,5 +268,5 @@ static Status has_format(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 }
 
 const DataFunction data_functions[] = {
-	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_read_lines", read_lines}, {"_write_text", write_text}, {"_has_format", has_format}, {"_exists", exists}, {"_list_files", list_files}, {NULL, NULL},
+	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_write_text", write_text}, {"_has_format", has_format}, {"_exists", exists}, {"_list_files", list_files}, {NULL, NULL},
 };

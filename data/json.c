@@ -192,26 +192,20 @@ static Status join(Parser *j, uint32_t n, const Value *items, Value *out) {
 static Status read_value(Parser *j, Value *out);
 
 static Status read_array(Parser *j, Value *out) {
-	Value *items = NULL;
-	uint32_t n = 0, cap = 0;
+	ValueList l = {.c = j->c};
 	Status st = ST_OK;
 	j->p++;
 	blanks(j);
 	if (j->p < j->end && *j->p == ']') j->p++;
 	else for (;;) {
-		if (n == cap) {
-			uint32_t more = cap ? cap * 2 : 8;
-			Value *grown = heap_resize(j->c, items, cap * sizeof *items, more * sizeof *items);
-			if (!grown || more < cap) {
-				st = data_no_memory(j->c, j->in->path, more * sizeof *items);
-				break;
-			}
-			items = grown;
-			cap = more;
-		}
-		st = read_value(j, &items[n]);
+		Value v = {.kind = V_UNSET};
+		st = read_value(j, &v);
 		if (st != ST_OK) break;
-		n++;
+		value_list_add(&l, v);
+		if (l.failed) {
+			st = data_no_memory(j->c, j->in->path, 2ull * l.cap * sizeof v);
+			break;
+		}
 		blanks(j);
 		if (j->p >= j->end) st = bad(j, j->p, "the text ends inside an array");
 		else if (*j->p == ']') {
@@ -221,9 +215,8 @@ static Status read_array(Parser *j, Value *out) {
 		if (st != ST_OK) break;
 		j->p++;
 	}
-	if (st == ST_OK) st = join(j, n, items, out);
-	for (uint32_t i = 0; i < n; i++) value_unref(items[i]);
-	heap_free(j->c, items, cap * sizeof *items);
+	if (st == ST_OK) st = join(j, l.n, l.at, out);
+	value_list_drop(&l);
 	return st;
 }
 

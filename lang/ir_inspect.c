@@ -10,43 +10,15 @@
 #include "lang/ir_form.h"
 #include "lang/ir_print.h"
 
-typedef struct Items {
-	Ctx *c;
-	Value *at;
-	uint32_t n, cap;
-	bool failed;
-} Items;
-
-/* Takes the reference. */
-static void add(Items *l, Value v) {
-	if (l->n == l->cap && !l->failed) {
-		const uint32_t cap = l->cap ? 2 * l->cap : 8;
-		Value *at = heap_resize(l->c, l->at, l->cap * sizeof *at, cap * sizeof *at);
-		if (at) {
-			l->at = at;
-			l->cap = cap;
-		} else l->failed = true;
-	}
-	if (l->failed || v.kind == V_UNSET) {
-		l->failed = true;
-		value_unref(v);
-		return;
-	}
-	l->at[l->n++] = v;
-}
-
-static Value close_as(Items *l, ValueKind kind, const Atom *names) {
+static Value close_named(ValueList *l, const Atom *names) {
 	Value v = {.kind = V_UNSET};
-	if (!l->failed) v = names ? value_record(l->c, l->n, names, l->at) : value_seq(l->c, kind, l->n, l->at);
-	for (uint32_t i = 0; i < l->n; i++) value_unref(l->at[i]);
-	heap_free(l->c, l->at, l->cap * sizeof *l->at);
+	if (!l->failed) v = value_record(l->c, l->n, names, l->at);
+	value_list_drop(l);
 	return v;
 }
 
-static Value close_list(Items *l) { return close_as(l, V_LIST, NULL); }
-
 /* A record with these field names, blanks between. */
-static Value close_record(Items *l, const char *fields) {
+static Value close_record(ValueList *l, const char *fields) {
 	Atom names[16];
 	uint32_t n = 0;
 	for (const char *s = fields; *s && n < 16;) {
@@ -55,7 +27,7 @@ static Value close_record(Items *l, const char *fields) {
 		s += k + (s[k] == ' ');
 	}
 	if (n != l->n) l->failed = true;
-	return close_as(l, V_RECORD, names);
+	return close_named(l, names);
 }
 
 /* What has been printed into the printer's text, as a string; the text is empty again. */
@@ -74,22 +46,22 @@ static Value ref_value_of(Printer *p, Ref r) {
 }
 
 static Value refs(Printer *p, uint32_t n, uint32_t first) {
-	Items l = {.c = p->c};
-	for (uint32_t i = 0; i < n; i++) add(&l, ref_value_of(p, p->f->args.at[first + i]));
-	return close_list(&l);
+	ValueList l = {.c = p->c};
+	for (uint32_t i = 0; i < n; i++) value_list_add(&l, ref_value_of(p, p->f->args.at[first + i]));
+	return value_list_end(&l);
 }
 
 static Value parameters(Printer *p, const Region *r) {
-	Items l = {.c = p->c};
+	ValueList l = {.c = p->c};
 	for (uint32_t i = 0; i < r->nparams; i++) {
-		Items one = {.c = p->c};
-		add(&one, ref_value_of(p, ref_value(r->params + i)));
-		add(&one, string_of(p->c, p->f->vals.at[r->params + i].name));
+		ValueList one = {.c = p->c};
+		value_list_add(&one, ref_value_of(p, ref_value(r->params + i)));
+		value_list_add(&one, string_of(p->c, p->f->vals.at[r->params + i].name));
 		print_type(p, p->f->vals.at[r->params + i].type);
-		add(&one, printed(p));
-		add(&l, close_record(&one, "value name type"));
+		value_list_add(&one, printed(p));
+		value_list_add(&l, close_record(&one, "value name type"));
 	}
-	return close_list(&l);
+	return value_list_end(&l);
 }
 
 static Value attribute_word(Printer *p, char letter, int64_t word) {
@@ -102,7 +74,7 @@ static Value attribute_word(Printer *p, char letter, int64_t word) {
 }
 
 static Value attributes(Printer *p, const Inst *in) {
-	Items l = {.c = p->c};
+	ValueList l = {.c = p->c};
 	Atom names[16];
 	const char *schema = prims[in->op].attr;
 	FormField field;
@@ -111,74 +83,74 @@ static Value attributes(Printer *p, const Inst *in) {
 	while (l.n < 16 && !l.failed && form_next_field(&schema, &field)) {
 		names[l.n] = atom_n(p->c, field.name, field.name_length);
 		if (!field.list) {
-			add(&l, at < total ? attribute_word(p, field.letter, words[at]) : value_none());
+			value_list_add(&l, at < total ? attribute_word(p, field.letter, words[at]) : value_none());
 			at++;
 			continue;
 		}
-		Items many = {.c = p->c};
+		ValueList many = {.c = p->c};
 		int64_t count = at < total ? words[at++] : 0;
-		for (; count > 0 && at < total; count--) add(&many, attribute_word(p, field.letter, words[at++]));
-		add(&l, close_list(&many));
+		for (; count > 0 && at < total; count--) value_list_add(&many, attribute_word(p, field.letter, words[at++]));
+		value_list_add(&l, value_list_end(&many));
 	}
-	return close_as(&l, V_RECORD, names);
+	return close_named(&l, names);
 }
 
 static Value instructions(Printer *p, const Region *r, uint32_t depth);
 
 static Value region(Printer *p, const Region *r, uint32_t depth) {
-	Items l = {.c = p->c};
-	add(&l, parameters(p, r));
-	add(&l, instructions(p, r, depth));
-	add(&l, refs(p, r->nresults, r->results));
+	ValueList l = {.c = p->c};
+	value_list_add(&l, parameters(p, r));
+	value_list_add(&l, instructions(p, r, depth));
+	value_list_add(&l, refs(p, r->nresults, r->results));
 	return close_record(&l, "parameters instructions results");
 }
 
 static Value instruction(Printer *p, const Inst *in, uint32_t depth) {
-	Items l = {.c = p->c}, results = {.c = p->c}, types = {.c = p->c}, regions = {.c = p->c};
-	add(&l, value_string(p->c, prims[in->op].name, strlen(prims[in->op].name)));
-	add(&l, refs(p, in->nargs, in->args));
+	ValueList l = {.c = p->c}, results = {.c = p->c}, types = {.c = p->c}, regions = {.c = p->c};
+	value_list_add(&l, value_string(p->c, prims[in->op].name, strlen(prims[in->op].name)));
+	value_list_add(&l, refs(p, in->nargs, in->args));
 	for (uint32_t k = 0; k < in->nresults; k++) {
-		add(&results, ref_value_of(p, inst_result(in, k)));
+		value_list_add(&results, ref_value_of(p, inst_result(in, k)));
 		print_type(p, p->f->vals.at[in->results + k].type);
-		add(&types, printed(p));
+		value_list_add(&types, printed(p));
 	}
-	add(&l, close_list(&results));
-	add(&l, close_list(&types));
-	add(&l, attributes(p, in));
-	for (uint32_t k = 0; k < in->nregions && depth < FORM_DEPTH; k++) add(&regions, region(p, inst_region(p->f, in, k), depth + 1));
-	add(&l, close_list(&regions));
+	value_list_add(&l, value_list_end(&results));
+	value_list_add(&l, value_list_end(&types));
+	value_list_add(&l, attributes(p, in));
+	for (uint32_t k = 0; k < in->nregions && depth < FORM_DEPTH; k++) value_list_add(&regions, region(p, inst_region(p->f, in, k), depth + 1));
+	value_list_add(&l, value_list_end(&regions));
 	char transforms[256] = "";
 	chain_transforms(p->c, in->chain, transforms, sizeof transforms);
-	add(&l, value_string(p->c, transforms, strlen(transforms)));
+	value_list_add(&l, value_string(p->c, transforms, strlen(transforms)));
 	uint32_t line, column;
 	source_position(p->c, span_of(p->c, in->span), &line, &column);
-	add(&l, value_i64(line));
-	add(&l, value_i64(column));
+	value_list_add(&l, value_i64(line));
+	value_list_add(&l, value_i64(column));
 	return close_record(&l, "operation operands results types attributes regions transforms line column");
 }
 
 static Value instructions(Printer *p, const Region *r, uint32_t depth) {
-	Items l = {.c = p->c};
-	for (uint32_t i = 0; i < r->ninsts && !l.failed; i++) add(&l, instruction(p, &p->f->insts.at[p->f->inst_order.at[r->insts + i]], depth));
-	return close_list(&l);
+	ValueList l = {.c = p->c};
+	for (uint32_t i = 0; i < r->ninsts && !l.failed; i++) value_list_add(&l, instruction(p, &p->f->insts.at[p->f->inst_order.at[r->insts + i]], depth));
+	return value_list_end(&l);
 }
 
 static Value function(const Fn *f, const Callees *all, Value callees) {
 	Text out;
 	text_init(&out, f->ctx);
 	Printer p;
-	Items l = {.c = f->ctx};
+	ValueList l = {.c = f->ctx};
 	if (printer_open(&p, &out, f, all)) {
-		Items symbols = {.c = f->ctx};
+		ValueList symbols = {.c = f->ctx};
 		print_attr_word(&p, 'f', f->id);
-		add(&l, value_string(f->ctx, out.at + 1, out.n - 1)); /* without its @ */
+		value_list_add(&l, value_string(f->ctx, out.at + 1, out.n - 1)); /* without its @ */
 		out.n = 0;
-		for (SymId s = 0; s < f->syms.n; s++) add(&symbols, value_string(f->ctx, p.labels.at + p.label[s], strlen(p.labels.at + p.label[s])));
-		add(&l, close_list(&symbols));
-		add(&l, parameters(&p, &f->regions.at[0]));
-		add(&l, instructions(&p, &f->regions.at[0], 0));
-		add(&l, refs(&p, fn_nresults(f), f->regions.at[0].results));
-		add(&l, callees);
+		for (SymId s = 0; s < f->syms.n; s++) value_list_add(&symbols, value_string(f->ctx, p.labels.at + p.label[s], strlen(p.labels.at + p.label[s])));
+		value_list_add(&l, value_list_end(&symbols));
+		value_list_add(&l, parameters(&p, &f->regions.at[0]));
+		value_list_add(&l, instructions(&p, &f->regions.at[0], 0));
+		value_list_add(&l, refs(&p, fn_nresults(f), f->regions.at[0].results));
+		value_list_add(&l, callees);
 	} else {
 		value_unref(callees);
 		l.failed = true;
@@ -191,14 +163,14 @@ static Value function(const Fn *f, const Callees *all, Value callees) {
 Value fn_inspect(const Fn *f) {
 	Callees all;
 	callees_collect(&all, f);
-	Items callees = {.c = f->ctx, .failed = all.failed};
+	ValueList callees = {.c = f->ctx, .failed = all.failed};
 	for (uint32_t place = 0; !callees.failed && place + 1 < all.n; place++) {
 		uint32_t i = 0;
 		while (all.at[i].place != place) i++;
-		Items none = {.c = f->ctx};
-		add(&callees, function(all.at[i].fn, &all, close_list(&none)));
+		ValueList none = {.c = f->ctx};
+		value_list_add(&callees, function(all.at[i].fn, &all, value_list_end(&none)));
 	}
-	Value v = function(f, &all, close_list(&callees));
+	Value v = function(f, &all, value_list_end(&callees));
 	callees_free(&all);
 	return v;
 }

@@ -119,6 +119,33 @@ Value value_seq(Ctx *c, ValueKind kind, uint32_t n, const Value *items) {
 	return of_object(&s->head);
 }
 
+void value_list_add(ValueList *l, Value v) {
+	if (v.kind == V_UNSET) l->failed = true;
+	if (!l->failed && l->n == l->cap) {
+		const uint32_t cap = l->cap ? 2 * l->cap : 16;
+		Value *more = cap > l->cap ? heap_resize(l->c, l->at, l->cap * sizeof *more, cap * sizeof *more) : NULL;
+		if (more) {
+			l->at = more;
+			l->cap = cap;
+		} else l->failed = true;
+	}
+	if (l->failed) value_unref(v);
+	else l->at[l->n++] = v;
+}
+
+void value_list_drop(ValueList *l) {
+	for (uint32_t i = 0; i < l->n; i++) value_unref(l->at[i]);
+	heap_free(l->c, l->at, l->cap * sizeof *l->at);
+	*l = (ValueList){.c = l->c};
+}
+
+Value value_list_end(ValueList *l) {
+	Value v = {.kind = V_UNSET};
+	if (!l->failed) v = value_seq(l->c, V_LIST, l->n, l->at);
+	value_list_drop(l);
+	return v;
+}
+
 Value value_record(Ctx *c, uint32_t n, const Atom *names, const Value *items) {
 	RecordObject *r = (RecordObject *)object_new(c, V_RECORD, n);
 	if (!r) return unset;

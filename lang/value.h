@@ -109,6 +109,17 @@ Value value_record(Ctx *c, uint32_t n, const Atom *names, const Value *items);
 Value value_function(Ctx *c, ValueKind kind, uint32_t code_kind, uint32_t code_id, const void *code, Atom name, uint32_t n,
                      const Atom *names, const Value *items);
 
+/* Values that are gathered before it is known how many there are; begin with {.c = ctx}. */
+typedef struct ValueList {
+	Ctx *c;
+	Value *at;
+	uint32_t n, cap;
+	bool failed; /* memory failed, or V_UNSET was added */
+} ValueList;
+void value_list_add(ValueList *l, Value v); /* takes the reference, also when it fails */
+Value value_list_end(ValueList *l);         /* the V_LIST of them, V_UNSET when it failed; the values are given back */
+void value_list_drop(ValueList *l);
+
 /* Scalars and tensors alike: */
 static inline bool value_is_array(Value v) { return v.kind == V_SCALAR || v.kind == V_TENSOR; }
 Dtype value_dtype(Value v);

@@ -123,36 +123,11 @@ static Status give_text(Ctx *c, Value *result, Text *t) {
 	return failed || result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-/* A list that grows. */
-typedef struct Items {
-	Ctx *c;
-	Value *at;
-	uint32_t n, cap;
-	bool failed;
-} Items;
+static void items_text(ValueList *l, const char *from, const char *to) { value_list_add(l, value_string(l->c, from, (size_t)(to - from))); }
 
-static void items_add(Items *l, Value v) {
-	if (v.kind == V_UNSET) l->failed = true;
-	if (!l->failed && l->n == l->cap) {
-		const uint32_t cap = l->cap ? 2 * l->cap : 16;
-		Value *more = cap > l->cap ? heap_resize(l->c, l->at, l->cap * sizeof *more, cap * sizeof *more) : NULL;
-		if (more) {
-			l->at = more;
-			l->cap = cap;
-		} else
-			l->failed = true;
-	}
-	if (l->failed) value_unref(v);
-	else l->at[l->n++] = v;
-}
-
-static void items_text(Items *l, const char *from, const char *to) { items_add(l, value_string(l->c, from, (size_t)(to - from))); }
-
-static Status give_items(Items *l, Value *result) {
-	if (!l->failed) *result = value_seq(l->c, V_LIST, l->n, l->at);
-	for (uint32_t i = 0; i < l->n; i++) value_unref(l->at[i]);
-	heap_free(l->c, l->at, l->cap * sizeof *l->at);
-	return l->failed || result->kind == V_UNSET ? ST_NOMEM : ST_OK;
+static Status give_items(ValueList *l, Value *result) {
+	*result = value_list_end(l);
+	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
 /* Where `part` next stands from p on; NULL: nowhere. */
@@ -169,7 +144,7 @@ FUNCTION(text_split) {
 	WANT_TEXTS(2, "split");
 	const Chunk s = chunk_of(args[0]), by = chunk_of(args[1]);
 	if (!by.n) return refuse(c, result, "split needs a separator that is not empty; chars(s) has the characters");
-	Items l = {.c = c};
+	ValueList l = {.c = c};
 	const char *p = s.at, *end = s.at + s.n, *q;
 	for (; (q = next_of(p, end, by)); p = q + by.n) items_text(&l, p, q);
 	items_text(&l, p, end);
@@ -181,7 +156,7 @@ static bool is_blank(char x) { return x == ' ' || (x >= '\t' && x <= '\r'); }
 FUNCTION(text_words) {
 	WANT_TEXTS(1, "split");
 	const Chunk s = chunk_of(args[0]);
-	Items l = {.c = c};
+	ValueList l = {.c = c};
 	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
 		while (p < end && is_blank(*p)) p++;
 		const char *from = p;
@@ -194,7 +169,7 @@ FUNCTION(text_words) {
 FUNCTION(text_lines) {
 	WANT_TEXTS(1, "lines");
 	const Chunk s = chunk_of(args[0]);
-	Items l = {.c = c};
+	ValueList l = {.c = c};
 	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
 		const char *stop = memchr(p, '\n', (size_t)(end - p)), *last = stop ? stop : end;
 		items_text(&l, p, last > p && stop && last[-1] == '\r' ? last - 1 : last);
@@ -206,7 +181,7 @@ FUNCTION(text_lines) {
 FUNCTION(text_chars) {
 	WANT_TEXTS(1, "chars");
 	const Chunk s = chunk_of(args[0]);
-	Items l = {.c = c};
+	ValueList l = {.c = c};
 	for (const char *p = s.at, *end = s.at + s.n; p < end;) {
 		const char *from = p;
 		p += char_bytes(p, end);

@@ -79,7 +79,7 @@ read_text(path) = _read_text(path)
 # read_lines(path): the lines of a file, as a list of strings without line ends
 #     write_text("/tmp/atled-doc.txt", "one\ntwo\n")
 #     len(read_lines("/tmp/atled-doc.txt"))   #> 2
-read_lines(path) = _read_lines(path)
+read_lines(path) = lines(read_text(path))
 
 # write_text(path, text): writes a string, or a list of strings as lines, to a file
 #     write_text("/tmp/atled-doc.txt", list("one", "two"))

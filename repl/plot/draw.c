@@ -488,18 +488,7 @@ static void ink_area(Ink *k, const Prim *p) {
 		if (y < top || y > bottom) continue;
 		for (int column = 0; column < k->across; column++) {
 			double x = k->r->x0 + (column + 0.5) * CELL;
-			bool in = false;
-			size_t start = 0;
-			for (size_t i = 0; i < p->n; i++) {
-				PlotPoint a = p->points[i];
-				if (a.x != a.x) {
-					start = i + 1;
-					continue;
-				}
-				PlotPoint b = i + 1 < p->n && p->points[i + 1].x == p->points[i + 1].x ? p->points[i + 1] : p->points[start];
-				if ((a.y <= y) != (b.y <= y) && a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) < x) in = !in;
-			}
-			if (in) ink_add(k, (PlotPoint){x, y}, amount);
+			if (prim_holds(p, x, y)) ink_add(k, (PlotPoint){x, y}, amount);
 		}
 	}
 }

@@ -279,6 +279,7 @@ void scene_line(Scene *s, const PlotPoint *points, size_t n, double width, PlotC
 void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double width, PlotColour c);
 /* The inside by the rule of alternate crossings; a point of NaN ends a ring and begins the next. */
 void scene_polygon(Scene *s, const PlotPoint *points, size_t n, PlotColour c);
+bool prim_holds(const Prim *polygon, double x, double y); /* whether the point is inside, by that rule */
 void scene_box(Scene *s, PlotRect r, PlotColour c);
 void scene_markers(Scene *s, const PlotPoint *points, size_t n, PlotMarker m, double width, PlotColour c);
 void scene_text(Scene *s, const char *text, double x, double y, double size, PlotAnchor anchor, PlotColour c);

@@ -58,6 +58,21 @@ void scene_segment(Scene *s, double x0, double y0, double x1, double y1, double 
 	scene_line(s, ends, 2, width, c, PLOT_SOLID);
 }
 
+bool prim_holds(const Prim *p, double x, double y) {
+	bool in = false;
+	size_t start = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		PlotPoint a = p->points[i];
+		if (a.x != a.x) {
+			start = i + 1;
+			continue;
+		}
+		PlotPoint b = i + 1 < p->n && p->points[i + 1].x == p->points[i + 1].x ? p->points[i + 1] : p->points[start];
+		if ((a.y <= y) != (b.y <= y) && a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) < x) in = !in;
+	}
+	return in;
+}
+
 void scene_polygon(Scene *s, const PlotPoint *points, size_t n, PlotColour c) {
 	if (n >= 3 && c.a) add_points(s, PRIM_POLYGON, c, points, n);
 }

@@ -351,21 +351,6 @@ static int ink_of(PlotColour c) {
 	return plot_ansi_nearest(c);
 }
 
-static bool within(const Prim *p, double x, double y) {
-	bool in = false;
-	size_t start = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		PlotPoint a = p->points[i];
-		if (a.x != a.x) {
-			start = i + 1;
-			continue;
-		}
-		PlotPoint b = i + 1 < p->n && p->points[i + 1].x == p->points[i + 1].x ? p->points[i + 1] : p->points[start];
-		if ((a.y <= y) != (b.y <= y) && a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) < x) in = !in;
-	}
-	return in;
-}
-
 /* Colours the upper or lower half of a cell. */
 static void paint_half(Cell *cell, bool lower, int ink) {
 	int half[2] = {PLAIN, PLAIN};
@@ -397,7 +382,7 @@ static void cells_area(Pane *pane, Dots *d, const Prim *p) {
 	if ((small && !pane->p->solid) || faint) {
 		for (int y = (int)plot_max(y0, 0); y <= plot_min(y1, 4 * pane->down); y++)
 			for (int x = (int)plot_max(x0, 0); x <= plot_min(x1, 2 * pane->across); x++)
-				if ((!faint || (x + 2 * y) % 4 == 0) && within(p, x * UNITS, y * UNITS)) dot(d, x, y);
+				if ((!faint || (x + 2 * y) % 4 == 0) && prim_holds(p, x * UNITS, y * UNITS)) dot(d, x, y);
 		return;
 	}
 	double light = (0.3 * p->colour.r + 0.6 * p->colour.g + 0.1 * p->colour.b) / 255;
@@ -406,7 +391,7 @@ static void cells_area(Pane *pane, Dots *d, const Prim *p) {
 	for (int y = (int)plot_max(y0 / 2, 0); y <= plot_min(y1 / 2 + 1, 2 * pane->down - 1); y++) {
 		for (int x = (int)plot_max(x0 / 2, 0); x <= plot_min(x1 / 2 + 1, pane->across - 1); x++) {
 			Cell *cell = canvas_at(pane->c, pane->left + x, pane->top + y / 2);
-			if (!cell || !within(p, (2 * x + 0.5) * UNITS, (2 * y + 0.5) * UNITS)) continue;
+			if (!cell || !prim_holds(p, (2 * x + 0.5) * UNITS, (2 * y + 0.5) * UNITS)) continue;
 			if (pane->c->colour || series) paint_half(cell, y % 2, d->ink);
 			else cell->ch = light > 0.93 ? ' ' : shade(light);
 		}
