@@ -109,15 +109,22 @@ static __attribute__((cold, noinline)) Status no_result(Frame *f, const Step *s,
 	return fail_arithmetic(f, s, s->dtype == DT_I32 ? *(const int32_t *)at : *(const int64_t *)at);
 }
 
-/* Short and contiguous operands: straight to the kernel. */
-static Status run_short(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, Tensor *out) {
+/* A number seen as an array: one element for all. */
+static bool is_splat(const Tensor *t) {
+	for (uint32_t i = 0; i < t->rank; i++)
+		if (t->stride[i] && t->shape[i] != 1) return false;
+	return true;
+}
+
+/* Short operands, contiguous or splats as `splats` says: straight to the kernel. */
+static Status run_short(Frame *f, const Step *s, uint32_t n_in, const Tensor *const *t, int splats, Tensor *out) {
 	const int64_t n = t[0]->count;
 	f->be->counters.scalar_operations += (double)n;
 	if (n_in == 3) {
-		kernel_select((uint32_t)dtype_size((Dtype)s->out_dtype), n, out->data, (const bool *)t[0]->data, t[1]->data, t[2]->data, 0);
+		kernel_select((uint32_t)dtype_size((Dtype)s->out_dtype), n, out->data, (const bool *)t[0]->data, t[1]->data, t[2]->data, splats);
 		return spend(f->be, (uint64_t)n);
 	}
-	int64_t bad = ew_kernel((Dtype)s->dtype)((Op)s->op, n, out->data, t[0]->data, n_in > 1 ? t[1]->data : NULL, 0);
+	int64_t bad = ew_kernel((Dtype)s->dtype)((Op)s->op, n, out->data, t[0]->data, n_in > 1 ? t[1]->data : NULL, splats);
 	return UNLIKELY(bad >= 0) ? no_result(f, s, bad, out) : spend(f->be, (uint64_t)n);
 }
 
@@ -134,15 +141,19 @@ static Status run_long(Frame *f, const Step *s, uint32_t n_in, const Tensor *con
 
 static Status run_elementwise(Frame *f, const Step *s, uint32_t n_in) {
 	const Tensor *t[3];
+	const uint32_t first = s->op == OP_SELECT ? 1 : 0; /* select: the condition is apart */
 	bool flat = true;
+	int splats = 0;
 	for (uint32_t k = 0; k < n_in; k++) {
 		t[k] = operand(f, s, k)->tensor;
-		flat = flat && t[k]->contiguous;
+		if (t[k]->contiguous) continue;
+		if (k >= first && is_splat(t[k])) splats |= k == first ? KERNEL_X_SPLAT : KERNEL_Y_SPLAT;
+		else flat = false;
 	}
 	if (UNLIKELY(!same_shapes(t, n_in))) return fail_internal(f, s, "operands of different shapes");
-	Tensor *out = result_tensor(f, s, s->op == OP_SELECT ? 1 : 0, t[0]);
+	Tensor *out = result_tensor(f, s, first, t[0]);
 	if (UNLIKELY(!out)) return ST_NOMEM;
-	Status st = flat && out->count <= PART ? run_short(f, s, n_in, t, out) : run_long(f, s, n_in, t, out);
+	Status st = flat && out->count <= PART ? run_short(f, s, n_in, t, splats, out) : run_long(f, s, n_in, t, out);
 	if (UNLIKELY(st != ST_OK)) {
 		tensor_unref(out);
 		return st;

@@ -170,19 +170,30 @@ static inline void add_row(Dtype d, int64_t n, char *to, const char *from) {
 	ew_kernel(d)(d == DT_BOOL ? OP_MAX : OP_ADD, n, to, to, from, 0);
 }
 
-/* x[i] = u and x[i] += u for a vector: what loops in programs do. */
+/* x[i] = u and x[i] += u along the first axis: what loops in programs do. */
 static Status scatter_one(Frame *f, const Step *s, Tensor *out, bool add) {
-	const Value *v = operand_at(f, s->b), *u = operand_at(f, s->c);
+	const Value *v = operand_at(f, s->b), *given = operand_at(f, s->c);
 	const int64_t i = v->dtype == DT_I32 ? v->i32 : v->i;
 	if (UNLIKELY((uint64_t)i >= (uint64_t)out->shape[0])) {
 		int64_t length = out->shape[0];
 		tensor_unref(out);
 		return fail_index(f, s, i, length);
 	}
-	const size_t size = dtype_size((Dtype)out->dtype);
-	char *to = out->data + i * (int64_t)size;
-	if (add) add_row((Dtype)out->dtype, 1, to, value_scalar_bytes(u));
-	else memcpy(to, value_scalar_bytes(u), size);
+	const int64_t row = out->count / out->shape[0];
+	const size_t bytes = (size_t)row * dtype_size((Dtype)out->dtype);
+	char *to = out->data + (size_t)i * bytes;
+	Tensor *u = given->kind == V_TENSOR ? tensor_contiguous(f->ctx, given->tensor) : NULL;
+	Status st = ST_OK;
+	if (given->kind == V_TENSOR && !u) st = ST_NOMEM;
+	else if ((u ? u->count : 1) != row) st = fail_internal(f, s, "an update of another shape");
+	else if (add) add_row((Dtype)out->dtype, row, to, u ? u->data : value_scalar_bytes(given));
+	else copy_row(to, u ? u->data : value_scalar_bytes(given), bytes);
+	tensor_unref(u);
+	if (st == ST_OK && row > 1) st = spend(f->be, (uint64_t)row);
+	if (st != ST_OK) {
+		tensor_unref(out);
+		return st;
+	}
 	f->slots[s->d] = value_tensor(out);
 	return ST_OK;
 }
@@ -192,7 +203,7 @@ static Status scatter(Frame *f, const Step *s, bool add) {
 	const uint64_t copied = operand_is_free(f, s, 0) ? 0 : (uint64_t)operand_at(f, s->a)->tensor->count;
 	Tensor *out = operand_writable(f, s, 0);
 	if (!out) return ST_NOMEM;
-	if (out->rank == 1 && operand_at(f, s->b)->kind == V_SCALAR) {
+	if (!s->fields[0].words[0] && operand_at(f, s->b)->kind == V_SCALAR) {
 		Status st = scatter_one(f, s, out, add);
 		return st == ST_OK && copied ? spend(f->be, copied) : st;
 	}

@@ -26,8 +26,7 @@
 
 struct HeapAccount {
 	HostAllocator alloc;
-	atomic_size_t refs; /* the context, and one for each block that may outlive it */
-	atomic_size_t used, peak, limit;
+	atomic_size_t used, peak, limit; /* used counts the context's own record: at 0 nobody is left, and the account goes too */
 	atomic_uint_fast64_t allocations;
 	atomic_uint_fast64_t fail_number; /* this allocation fails, 0: none */
 	atomic_bool fail_forever;         /* ... and all after it */
@@ -121,7 +120,8 @@ static bool account_charge(HeapAccount *a, size_t bytes) {
 }
 
 static void account_credit(HeapAccount *a, size_t bytes) {
-	atomic_fetch_sub_explicit(&a->used, bytes, memory_order_relaxed);
+	const HostAllocator alloc = a->alloc;
+	if (atomic_fetch_sub_explicit(&a->used, bytes, memory_order_acq_rel) == bytes) alloc.resize(alloc.ud, a, sizeof *a, 0);
 }
 
 /* Numbers this allocation and says whether the test seam wants it to fail. */
@@ -149,12 +149,6 @@ static void account_release(HeapAccount *a, void *p, size_t bytes) {
 	account_credit(a, bytes);
 }
 
-static void account_drop(HeapAccount *a) {
-	if (atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
-	HostAllocator alloc = a->alloc;
-	alloc.resize(alloc.ud, a, sizeof *a, 0);
-}
-
 HeapAccount *heap_account(const Ctx *c) {
 	return c->account;
 }
@@ -164,15 +158,11 @@ HostAllocator account_allocator(const HeapAccount *a) {
 }
 
 void *account_alloc(HeapAccount *a, size_t bytes) {
-	void *p = account_resize(a, NULL, 0, bytes ? bytes : 1);
-	if (p) atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
-	return p;
+	return account_resize(a, NULL, 0, bytes ? bytes : 1);
 }
 
 void account_free(HeapAccount *a, void *p, size_t bytes) {
-	if (!p) return;
-	account_release(a, p, bytes ? bytes : 1);
-	account_drop(a);
+	if (p) account_release(a, p, bytes ? bytes : 1);
 }
 
 void *heap_alloc(Ctx *c, size_t bytes) {
@@ -235,12 +225,12 @@ Ctx *ctx_new(const HostAllocator *alloc) {
 	if (!a) return NULL;
 	memset(a, 0, sizeof *a);
 	a->alloc = own;
-	atomic_init(&a->refs, 1);
 	Ctx *c = own.resize(own.ud, NULL, 0, sizeof *c);
 	if (!c) {
-		account_drop(a);
+		own.resize(own.ud, a, sizeof *a, 0);
 		return NULL;
 	}
+	atomic_init(&a->used, sizeof *c);
 	memset(c, 0, sizeof *c);
 	c->account = a;
 	c->depth_limit = DEPTH_DEFAULT;
@@ -255,9 +245,7 @@ void ctx_free(Ctx *c) {
 	if (!c) return;
 	for (int s = SLOT_COUNT; s-- > 0;) ctx_set_slot(c, (Slot)s, NULL, NULL);
 	arena_free(c->arena);
-	HeapAccount *a = c->account;
-	a->alloc.resize(a->alloc.ud, c, sizeof *c, 0);
-	account_drop(a);
+	account_release(c->account, c, sizeof *c);
 }
 
 Arena *ctx_arena(Ctx *c) {

@@ -1,8 +1,8 @@
 /* tensor.c - buffers, tensors, views, strided walks, copies and dtype conversion.
  *
  * Needs: tensor.h and the heap account of context.h.
- * Guarantees: an owned buffer is one block: its record, then data from a 64-byte boundary to a multiple of 64 bytes,
- * the padding zero when the buffer is made. Reference counts are atomic; the last unref may come on any thread and
+ * Guarantees: an owned buffer is one block: its record, the record of the tensor it is made for, then data from a 64-byte
+ * boundary to a multiple of 64 bytes, the padding zero when the buffer is made. Reference counts are atomic; the last unref may come on any thread and
  * after ctx_free. A failed allocation returns NULL and leaves every argument as it was, except that tensor_push_row has
  * consumed its own.
  */
@@ -60,28 +60,67 @@ static bool is_row_major(uint32_t rank, const int64_t *shape, const int64_t *str
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
 
+/* A buffer and the tensor it is made for come from one allocation: most tensors have a buffer to themselves. */
+typedef struct Block {
+	Buffer buffer;
+	Tensor tensor;
+} Block;
+
 /* An owned buffer of at least `bytes`, with one reference. Everything after the first `unset` bytes is zero. */
 static Buffer *buffer_new(HeapAccount *account, size_t bytes, size_t unset) {
 	if (bytes > SIZE_MAX / 2) return NULL;
-	size_t room = padded(bytes), block_bytes = sizeof(Buffer) + LINE + room;
-	Buffer *b = account_alloc(account, block_bytes);
-	if (!b) return NULL;
-	char *data = (char *)(b + 1);
+	size_t room = padded(bytes), block_bytes = sizeof(Block) + LINE + room;
+	Block *block = account_alloc(account, block_bytes);
+	if (!block) return NULL;
+	Buffer *b = &block->buffer;
+	char *data = (char *)(block + 1);
 	data += -(uintptr_t)data & (LINE - 1);
-	*b = (Buffer){.data = data, .bytes = room, .block = b, .block_bytes = block_bytes, .account = account};
+	*b = (Buffer){.data = data, .bytes = room, .block = block, .block_bytes = block_bytes, .account = account};
 	b->alloc = account_allocator(account);
 	atomic_init(&b->refs, 1);
 	if (unset < room) memset(data + unset, 0, room - unset);
 	return b;
 }
 
+/* Gives up one reference: was it the last? A count of 1 is the caller's alone, and needs no exchange between processors. */
+static inline bool was_last(atomic_int *refs) {
+	return atomic_load_explicit(refs, memory_order_acquire) == 1 || atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
 static void buffer_unref(Buffer *b) {
-	if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
+	if (!was_last(&b->refs)) return;
 	if (!b->block && b->release) b->release(b->release_ud, b->data);
 	account_free(b->account, b, b->block ? b->block_bytes : sizeof *b);
 }
 
-/* Takes the reference to `b`, also when it fails. `data` points to the first element. */
+/* Fills the record of a tensor that takes the reference to `b`. `data` points to the first element. Lengths beyond the
+ * rank stay unset: this runs for every value of a loop. */
+static Tensor *describe(Tensor *t, Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *stride,
+                        char *data) {
+	atomic_init(&t->refs, 1);
+	t->dtype = (uint8_t)dtype;
+	t->rank = (uint8_t)rank;
+	t->read_only = false;
+	t->data = data;
+	t->buffer = b;
+	int64_t step = 1;
+	for (uint32_t i = rank; i-- > 0;) {
+		t->shape[i] = shape[i];
+		t->stride[i] = stride ? stride[i] : step;
+		step *= shape[i] ? shape[i] : 1;
+	}
+	t->count = step;
+	for (uint32_t i = 0; i < rank; i++) t->count = shape[i] ? t->count : 0;
+	t->contiguous = !stride || is_row_major(rank, shape, stride);
+	return t;
+}
+
+/* The tensor that a fresh buffer was made for. */
+static Tensor *tensor_of_buffer(Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape) {
+	return b ? describe(&((Block *)b->block)->tensor, b, dtype, rank, shape, NULL, b->data) : NULL;
+}
+
+/* One more tensor over a buffer. Takes the reference to `b`, also when it fails. */
 static Tensor *tensor_over(Buffer *b, Dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *stride,
                            char *data) {
 	Tensor *t = account_alloc(b->account, sizeof *t);
@@ -89,24 +128,14 @@ static Tensor *tensor_over(Buffer *b, Dtype dtype, uint32_t rank, const int64_t 
 		buffer_unref(b);
 		return NULL;
 	}
-	*t = (Tensor){.dtype = (uint8_t)dtype, .rank = (uint8_t)rank, .count = 1, .data = data, .buffer = b};
-	atomic_init(&t->refs, 1);
-	for (uint32_t i = 0; i < rank; i++) {
-		t->shape[i] = shape[i];
-		t->count *= shape[i];
-	}
-	if (stride) memcpy(t->stride, stride, rank * sizeof *stride);
-	else row_major(rank, shape, t->stride);
-	t->contiguous = is_row_major(rank, shape, t->stride);
-	return t;
+	return describe(t, b, dtype, rank, shape, stride, data);
 }
 
 static Tensor *tensor_of_account(HeapAccount *account, Dtype dtype, uint32_t rank, const int64_t *shape, bool clear) {
 	int64_t count;
 	size_t bytes;
 	if (!count_elements(dtype, rank, shape, &count, &bytes)) return NULL;
-	Buffer *b = buffer_new(account, bytes, clear ? 0 : bytes);
-	return b ? tensor_over(b, dtype, rank, shape, NULL, b->data) : NULL;
+	return tensor_of_buffer(buffer_new(account, bytes, clear ? 0 : bytes), dtype, rank, shape);
 }
 
 Tensor *tensor_new(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape) {
@@ -152,9 +181,9 @@ Tensor *tensor_ref(Tensor *t) {
 }
 
 void tensor_unref(Tensor *t) {
-	if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
+	if (!t || !was_last(&t->refs)) return;
 	Buffer *b = t->buffer;
-	account_free(b->account, t, sizeof *t);
+	if (!b->block || t != &((Block *)b->block)->tensor) account_free(b->account, t, sizeof *t);
 	buffer_unref(b);
 }
 
@@ -355,7 +384,7 @@ Tensor *tensor_push_row(Ctx *c, Tensor *t) {
 	Buffer *grown = buffer_new(heap_account(c), wanted, bytes);
 	if (!grown && wanted > bytes)
 		grown = buffer_new(heap_account(c), bytes, bytes); /* tight memory: no room to spare */
-	Tensor *result = grown ? tensor_over(grown, (Dtype)t->dtype, t->rank, shape, NULL, grown->data) : NULL;
+	Tensor *result = tensor_of_buffer(grown, (Dtype)t->dtype, t->rank, shape);
 	if (result) {
 		Tensor old_rows = *result; /* a view without a count of its own, for the length of the copy */
 		old_rows.shape[0]--;

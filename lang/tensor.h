@@ -30,7 +30,7 @@ typedef struct Tensor {
 	bool contiguous; /* row-major without gaps */
 	bool read_only;  /* wraps memory that must not be written in place */
 	int64_t count;   /* product of shape */
-	int64_t shape[MAX_RANK];
+	int64_t shape[MAX_RANK];  /* beyond the rank: unset */
 	int64_t stride[MAX_RANK]; /* in elements; 0 for broadcast axes */
 	char *data;               /* first element */
 	Buffer *buffer;

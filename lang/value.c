@@ -192,8 +192,13 @@ uint32_t value_rank(Value v) {
 
 Value value_scalar_from_bytes(Dtype d, const void *bytes) {
 	Value v = {.kind = V_SCALAR, .dtype = (uint8_t)d};
-	if (d == DT_BOOL) v.b = *(const unsigned char *)bytes != 0;
-	else memcpy(&v.b, bytes, dtype_size(d));
+	switch (d) { /* whole members, not bytes: a copy of unknown length is written and read again */
+	case DT_BOOL: v.b = *(const unsigned char *)bytes != 0; break;
+	case DT_I32:
+	case DT_F32: memcpy(&v.i32, bytes, sizeof v.i32); break;
+	case DT_C128: memcpy(&v.c, bytes, sizeof v.c); break;
+	default: memcpy(&v.i, bytes, sizeof v.i); break;
+	}
 	return v;
 }
 

@@ -1,4 +1,5 @@
 -- scalar.lua - the scalar rows in Lua, for LuaJIT; one line of JSON each. Use: luajit scalar.lua [--quick]
+-- For Lua beside the evaluator: lua5.4 scalar.lua --run NAME ARGUMENT TIMES prints the results of one of the functions.
 local quick = arg[1] == "--quick"
 local sqrt = math.sqrt
 
@@ -62,6 +63,12 @@ local function lorenz(steps)
     z = z + h / 6 * (c1 + 2 * c2 + 2 * c3 + c4)
   end
   return x + y + z
+end
+
+if arg[1] == "--run" then
+  local f = ({mandelbrot = mandelbrot, planets = planets, fib = fib})[arg[2]]
+  for _ = 1, tonumber(arg[4]) do print(f(tonumber(arg[3]))) end
+  return
 end
 
 -- the clock is that of the processor: one thread, and other work on the machine does not count
