@@ -41,7 +41,8 @@ FLAGS_check := -O2 -g
 FLAGS_asan := $(SANITIZED) $(SANITIZERS)
 FLAGS_tsan := $(SANITIZED) -fsanitize=thread
 FLAGS_stress := $(SANITIZED) $(SANITIZERS) -DATLED_STRESS
-FLAGS_fuzz := $(SANITIZED) $(SANITIZERS) -fsanitize=fuzzer-no-link
+# the fuzzers' dictionaries do for comparisons, whose tracing costs as much as the rest
+FLAGS_fuzz := -O2 -g -fno-omit-frame-pointer $(SANITIZERS) -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp
 ifeq ($(FLAGS_$(MODE)),)
 $(error MODE=$(MODE) is none of release, check, asan, tsan, stress, fuzz)
 endif
@@ -127,10 +128,14 @@ check asan tsan stress:
 	[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=build-$@ || built=no; \
 	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ build-$@ </dev/null
 
-fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each, and the derivatives of random programs
-	@command -v clang >/dev/null || { echo 'fuzz: needs clang, which is not here'; exit 1; }
-	@$(MAKE) fuzzers-built MODE=fuzz BUILD=build-fuzz CC=clang
-	@$(MAKE) build-check/tests/random_programs MODE=check BUILD=build-check
+# the clang that fuzz targets are built with
+CLANG ?= $(if $(shell command -v clang 2>/dev/null),clang,clang-19)
+
+fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each (scripts/fuzz.sh has more settings), and the derivatives of random programs
+	@scripts/deps.sh
+	@CLANG='$(CLANG)' scripts/deps.sh fuzz
+	@$(MAKE) fuzzers-built MODE=fuzz BUILD=build-fuzz CC='$(CLANG)'
+	@[ -n '$(FUZZ_ONLY)' ] || $(MAKE) build-check/tests/random_programs MODE=check BUILD=build-check CC='$(CC)'
 	@scripts/fuzz.sh build-fuzz build-check/tests/random_programs
 
 site: ## the manual as a static site in build/site (needs MkDocs)

@@ -75,6 +75,12 @@ static Status find_format(Ctx *c, const char *path, const char *name, const Form
 	return ST_ERROR;
 }
 
+/* The format that the options or the path's ending name. Where the name says what separates, that becomes an option. */
+static Status choose_format(Ctx *c, const char *path, Options *o, const Format **out) {
+	if (!strcmp(o->format, "tsv") && !o->separator) o->separator = '\t';
+	return find_format(c, path, o->format, out);
+}
+
 /* (path, format, header, separator[, compress]) behind the first `from` arguments. */
 static Status read_options(Ctx *c, const Value *args, Options *o) {
 	size_t n;
@@ -100,8 +106,7 @@ static Status load(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 	Status st = want_path(c, args[0], &path);
 	if (st == ST_OK) st = want_grant(c, "reading", path);
 	if (st == ST_OK) st = read_options(c, args + 1, &o);
-	if (st == ST_OK) st = find_format(c, path, o.format, &f);
-	if (st == ST_OK && !strcmp(o.format, "tsv") && !o.separator) o.separator = '\t';
+	if (st == ST_OK) st = choose_format(c, path, &o, &f);
 	if (st != ST_OK) return st;
 	Input in;
 	st = input_open(&in, c, path);
@@ -116,7 +121,7 @@ static Status load(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 Status data_read_memory(Ctx *c, const char *format, const char *name, const void *bytes, size_t n, Value *result) {
 	const Format *f;
 	Options o = {.format = format, .header = -1};
-	Status st = find_format(c, name, format, &f);
+	Status st = choose_format(c, name, &o, &f);
 	if (st != ST_OK) return st;
 	Input in = {.c = c, .path = name, .fd = -1, .mem = bytes, .size = n};
 	result->kind = V_UNSET;
@@ -142,8 +147,7 @@ static Status save(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *r
 	if (st == ST_OK) st = want_grant(c, "writing", path);
 	if (st == ST_OK) st = read_options(c, args + 2, &o);
 	if (st == ST_OK && !value_as_bool(args[5], &o.compress)) st = wrong(c, "compress is true or false");
-	if (st == ST_OK) st = find_format(c, path, o.format, &f);
-	if (st == ST_OK && !strcmp(o.format, "tsv") && !o.separator) o.separator = '\t';
+	if (st == ST_OK) st = choose_format(c, path, &o, &f);
 	if (st == ST_OK) st = write_with(c, path, f, &o, args[1]);
 	if (st == ST_OK) *result = value_none();
 	return st;

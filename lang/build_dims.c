@@ -218,17 +218,25 @@ static bool unmakes_a_value(Builder *b) {
 	Ctx *c = b->ctx;
 	int64_t length;
 	const bool *certain = NULL;
+	b->question++; /* many values have few lengths: each is looked at once */
 	for (uint32_t i = 0; i < b->fn->vals.n; i++) {
 		const Val *v = &b->fn->vals.at[i];
 		const Type *t = type_of(c, v->type);
 		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++) {
-			Dim d = t->dims[a];
-			if (dim_is_const(c, d, NULL) || dim_is_sym(c, d, NULL)) continue;
-			d = build_canon(b, d);
-			t = type_of(c, v->type); /* dims were interned */
-			if (!dim_is_const(c, d, &length) || length >= 0) continue;
-			if (!certain) certain = certain_regions(b);
-			if (has_run(b, certain, v->region)) return true;
+			const Dim stated = t->dims[a];
+			if (stated < b->asked.n && b->asked.at[stated] == b->question) continue;
+			if (!dim_is_const(c, stated, NULL) && !dim_is_sym(c, stated, NULL)) {
+				const Dim d = build_canon(b, stated);
+				t = type_of(c, v->type); /* dims were interned */
+				if (dim_is_const(c, d, &length) && length < 0) {
+					if (!certain) certain = certain_regions(b);
+					if (has_run(b, certain, v->region)) return true;
+					continue;
+				}
+			}
+			VEC_RESERVE(b->scratch, &b->asked, stated + 1);
+			while (b->asked.n <= stated) b->asked.at[b->asked.n++] = 0;
+			b->asked.at[stated] = b->question;
 		}
 	}
 	return false;

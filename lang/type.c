@@ -519,8 +519,23 @@ bool dim_eval(const Ctx *c, Dim d, const int64_t *values, uint32_t nvalues, int6
 	return true;
 }
 
+/* Whether the map has something for a symbol of d. */
+static bool is_mapped(const Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
+	const TypeState *st = state_of(c);
+	const Poly p = poly_of(c, d);
+	for (uint32_t i = 0; i < p.n; i++) {
+		const Mono m = st->monos.at[p.terms[i].mono];
+		for (uint32_t k = 0; k < m.degree; k++) {
+			const AtomDim *a = atom_at(st, m.atoms[k]);
+			if (a->is_floor ? is_mapped(c, a->inner, map, nmap) : a->sym < nmap && map[a->sym] != UINT32_MAX) return true;
+		}
+	}
+	return false;
+}
+
 Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 	const TypeState *st = state_of(c);
+	if (!is_mapped(c, d, map, nmap)) return d;
 	Poly p = poly_of(c, d);
 	Dim sum = 0;
 	for (uint32_t i = 0; i < p.n; i++) {

@@ -472,17 +472,7 @@ static bool goes_on(const Format *f, uint32_t i) {
 	if (p->kind == TK_NAME && p->role == ROLE_WORD && is_text(f, i, "at")) return true;
 	uint8_t k = f->pieces.at[before].kind;
 	if (k == TK_SEMICOLON || is_open(k)) return false;
-	switch (k) {
-	case TK_PLUS:
-	case TK_MINUS:
-	case TK_ASSIGN:
-	case TK_DEFINE:
-	case TK_COMPOUND:
-	case TK_ARROW:
-	case TK_COMMA:
-	case TK_COLON: return true;
-	default: return f->pieces.at[before].role == ROLE_BINARY || (lex_continues_line((TokenKind)k) && k != TK_PRIME);
-	}
+	return f->pieces.at[before].role == ROLE_BINARY || (lex_wants_operand((TokenKind)k) && k != TK_PRIME);
 }
 
 static uint32_t indentation(const Format *f, const OpenList *open, uint32_t i, bool *continued) {

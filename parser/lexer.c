@@ -684,8 +684,7 @@ bool lex_continues_line(TokenKind k) {
 	}
 }
 
-/* True when a statement cannot end with this token, so that the next line belongs to it. */
-static bool lex_wants_more(TokenKind k) {
+bool lex_wants_operand(TokenKind k) {
 	switch (k) {
 	case TK_PLUS:
 	case TK_MINUS:
@@ -694,7 +693,14 @@ static bool lex_wants_more(TokenKind k) {
 	case TK_COMPOUND:
 	case TK_ARROW:
 	case TK_COMMA:
-	case TK_COLON:
+	case TK_COLON: return true;
+	default: return lex_continues_line(k);
+	}
+}
+
+/* True when a statement cannot end with this token, so that the next line belongs to it. */
+static bool lex_wants_more(TokenKind k) {
+	switch (k) {
 	case TK_NOT:
 	case TK_IN:
 	case TK_IF:
@@ -703,7 +709,7 @@ static bool lex_wants_more(TokenKind k) {
 	case TK_WHILE:
 	case TK_TRY:
 	case TK_CATCH: return true;
-	default: return lex_continues_line(k);
+	default: return lex_wants_operand(k);
 	}
 }
 

@@ -144,6 +144,8 @@ size_t lex_encode(uint32_t u, char *out);
 bool lex_superscript(const char *text, size_t n, int64_t *out);
 /* True when a line that starts with this token goes on with the line before: nothing starts a statement with it. */
 bool lex_continues_line(TokenKind k);
+/* True when something must follow this token for the expression or definition that it stands in. */
+bool lex_wants_operand(TokenKind k);
 
 const char *lex_kind_called(TokenKind k); /* for messages; NULL: say its text */
 

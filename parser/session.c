@@ -1,4 +1,5 @@
 /* session.c - modules, global names, the cache of specialisations, and running statements.
+ * Checking without running is in check_types.c, what is told about names in help.c.
  *
  * Needs: spec.h, the services of the higher rooms. Guarantees: a statement is one function: it is specialised as a whole, run, and only then do
  * its names change.
@@ -87,6 +88,11 @@ const Builder *session_take_bottom(Session *s) {
 	const Builder *was = s->bottom;
 	s->bottom = NULL;
 	return was;
+}
+void session_start_anew(Session *s) {
+	s->retry = NULL;
+	s->bottom = NULL;
+	s->wants_unroll = false;
 }
 void session_set_folder(Session *s, const char *folder) { s->folder = folder ? arena_copy(s->a, folder, strlen(folder)) : NULL; }
 void session_seed(Session *s, int64_t seed) {
@@ -345,7 +351,7 @@ static void read_file(Session *s, const Ast *e, const char *path, char **text, s
 	}
 }
 
-static void use_module(Session *s, Module *m, const Ast *e) {
+void session_use(Session *s, Module *m, const Ast *e) {
 	Module *found = NULL;
 	Atom name = e->use.alias ? e->use.alias : e->use.module;
 	if (e->use.path) {
@@ -387,7 +393,6 @@ typedef struct Statement {
 	Session *s;
 	Module *m;
 	const Ast *e;
-	const struct Declared *declared; /* checking only */
 	Arena *a;
 	Builder *b;
 	Sp sp;
@@ -396,25 +401,25 @@ typedef struct Statement {
 	Fn *fn;
 } Statement;
 
-static void start_frame(Statement *st) {
-	Session *s = st->s;
-	st->sp = (Sp){.c = s->c, .session = s, .a = st->a, .b = st->b, .module = st->m};
-	st->sp.env = env_new(&st->sp, NULL);
+Sp session_top(Session *s, Module *m, Arena *a, Builder *b) {
+	Sp sp = {.c = s->c, .session = s, .a = a, .b = b, .module = m};
+	sp.env = env_new(&sp, NULL);
 	int64_t two = 2;
 	Tensor *state = tensor_new(s->c, DT_I64, 1, &two);
 	if (!state) ctx_throw(s->c, ST_NOMEM);
 	((int64_t *)(void *)state->data)[0] = s->random_key;
 	((int64_t *)(void *)state->data)[1] = s->random_counter;
-	env_set(&st->sp, st->sp.env, s->hidden.rng, av_array(&st->sp, sp_const(&st->sp, value_tensor(state))));
+	env_set(&sp, sp.env, s->hidden.rng, av_array(&sp, sp_const(&sp, value_tensor(state))));
 	TypeId token = type_token(s->c);
-	env_set(&st->sp, st->sp.env, s->hidden.io, av_array(&st->sp, build_typed(st->b, OP_START, 0, NULL, 0, 1, &token, NULL)));
+	env_set(&sp, sp.env, s->hidden.io, av_array(&sp, build_typed(b, OP_START, 0, NULL, 0, 1, &token, NULL)));
+	return sp;
 }
 
 static void specialise_statement(Ctx *c, void *arg) {
 	Statement *st = arg;
 	Session *s = st->s;
 	(void)c;
-	start_frame(st);
+	st->sp = session_top(s, st->m, st->a, st->b);
 	Sp *sp = &st->sp;
 	/* a loop carries the module's variables like any others */
 	Atom *names;
@@ -576,7 +581,7 @@ static void check_rule(Session *s, Module *m, const Ast *e) {
 	}
 }
 
-static void define_rule(Session *s, Module *m, const Ast *e) {
+void session_define_rule(Session *s, Module *m, const Ast *e) {
 	RuleDef r = {e->derivative.name, e, m};
 	for (uint32_t i = 0; i < s->rules.n; i++)
 		if (s->rules.at[i].name == r.name && s->rules.at[i].module == m) {
@@ -594,10 +599,10 @@ static void run_statements(Session *s, Module *m, const Program *p, ResultSink s
 		Value v = value_none();
 		bool shows = false;
 		switch ((AstKind)e->kind) {
-		case A_USE: use_module(s, m, e); break;
+		case A_USE: session_use(s, m, e); break;
 		case A_DERIVATIVE:
 			if (!m->library) check_rule(s, m, e);
-			define_rule(s, m, e);
+			session_define_rule(s, m, e);
 			break;
 		case A_DEF: value_unref(define_function(s, m, e)); break;
 		case A_PROBLEM:
@@ -627,7 +632,6 @@ typedef struct Run {
 	ResultSink show;
 	void *ud;
 	Value *last;
-	bool check;
 } Run;
 
 static void run_text(Ctx *c, void *arg) {
@@ -648,9 +652,7 @@ Status session_run(Session *s, const char *name, const char *text, size_t n, Res
 	if (st != ST_OK) {
 		if (st == ST_NOMEM && !diag_count(s->c, SEV_ERROR)) diag_error(s->c, E_MEMORY, NO_SPAN, "out of memory");
 		build_unwind(s->c, mark);
-		s->retry = NULL;
-		s->bottom = NULL;
-		s->wants_unroll = false;
+		session_start_anew(s);
 	}
 	return st;
 }
@@ -658,191 +660,6 @@ Status session_run(Session *s, const char *name, const char *text, size_t n, Res
 uint32_t session_done(const Session *s, const StatementDone **at) {
 	*at = s->done.at;
 	return s->done.n;
-}
-
-/* ---- checking without running --------------------------------------------------------------------------------------------------------------------- */
-
-static void check_one(Ctx *c, void *arg) {
-	Statement *st = arg;
-	(void)c;
-	if (st->e->kind == A_USE) use_module(st->s, st->s->main, st->e);
-	else sp_expr(&st->sp, st->e);
-}
-
-/* An array, or a record of them, of a declared type: lengths that are named are any, but one for each name. NULL when the type leaves more open than that. */
-static Av *declared_value(Statement *st, const Ast *type, Binding *lengths, uint32_t *n) {
-	Sp *sp = &st->sp;
-	if (type->type.is_record) {
-		uint32_t nfields = type->type.nfields;
-		Atom *names = ARENA_ARRAY(st->a, Atom, nfields + 1);
-		Av **items = ARENA_ARRAY(st->a, Av *, nfields + 1);
-		for (uint32_t i = 0; i < nfields; i++) {
-			const Param *f = &type->type.fields[i];
-			names[i] = f->name;
-			if (!f->type || !(items[i] = declared_value(st, f->type, lengths, n))) return NULL;
-		}
-		return av_record(sp, nfields, names, items);
-	}
-	if (!type->type.has_dtype || type->type.rank > MAX_RANK) return NULL;
-	Dim dims[MAX_RANK];
-	for (uint32_t i = 0; i < type->type.rank; i++) {
-		const Ast *d = type->type.dims[i];
-		int64_t length;
-		if (!d) dims[i] = build_fresh_dim(st->b, 0, 0);
-		else if (d->kind == A_CONST && value_as_i64(d->constant.value, &length) && length >= 0) dims[i] = dim_const(st->s->c, length);
-		else if (d->kind == A_NAME && *n < MAX_RANK * 4) {
-			uint32_t k = 0;
-			while (k < *n && lengths[k].name != d->name.name) k++;
-			if (k == *n) lengths[(*n)++] = (Binding){d->name.name, (Av *)(uintptr_t)(build_fresh_dim(st->b, d->name.name, 0) + 1)};
-			dims[i] = (Dim)((uintptr_t)lengths[k].value - 1);
-		} else
-			return NULL;
-	}
-	TypeId t = type_tensor(st->s->c, (Dtype)type->type.dtype, type->type.rank, dims);
-	return av_array(sp, build_param(st->b, t, 0));
-}
-
-/* Values for a function whose parameters say their types, to call it with, so that its body is looked at. */
-typedef struct Declared {
-	const Ast *e;
-	uint32_t n;
-	Av **args;
-	Span *spans;
-} Declared;
-
-static bool declare_arguments(Statement *st, const Ast *e, Declared *out) {
-	uint32_t nlengths = 0;
-	Binding lengths[MAX_RANK * 4];
-	*out = (Declared){.e = e, .args = ARENA_ARRAY(st->a, Av *, e->function.nparams + 1), .spans = ARENA_ARRAY(st->a, Span, e->function.nparams + 1)};
-	for (uint32_t i = 0; i < e->function.nparams; i++) {
-		const Param *p = &e->function.params[i];
-		if (p->fallback) continue;
-		if (p->named || !p->type || out->n < i || !(out->args[out->n] = declared_value(st, p->type, lengths, &nlengths))) return false;
-		out->spans[out->n++] = p->span;
-	}
-	return out->n > 0;
-}
-
-static void check_declared(Ctx *c, void *arg) {
-	Statement *st = arg;
-	const Declared *d = st->declared;
-	(void)c;
-	Av *f = env_find(st->sp.env, d->e->function.name);
-	if (!f || f->kind != AV_FUNCTION || f->code != d->e) return;
-	Call call = {.span = NO_SPAN, .callee_span = NO_SPAN, .n = d->n, .args = d->args, .spans = d->spans};
-	sp_call(&st->sp, f, &call);
-}
-
-/* What a statement that failed would have set is lost, and what needs it says nothing more. */
-static void lose_names(Statement *st) {
-	const Ast *e = st->e;
-	Atom *names;
-	uint32_t n = 0;
-	if (e->kind == A_PROBLEM) env_set(&st->sp, st->sp.env, e->problem->name, sp_lost());
-	else if (e->kind == A_USE) env_set(&st->sp, st->sp.env, e->use.alias ? e->use.alias : e->use.module, sp_lost());
-	else if (e->kind != A_DERIVATIVE) ast_assigned(&st->sp, e, &names, &n);
-	for (uint32_t i = 0; i < n; i++) env_set(&st->sp, st->sp.env, names[i], sp_lost());
-}
-
-/* True when the last message is one of those before it again: found in the text first, and by specialising later. */
-static bool said_before(Ctx *c, uint32_t mark) {
-	uint32_t n = diag_total(c);
-	const Diag *d = n ? diag_at(c, n - 1) : NULL;
-	for (uint32_t i = 0; d && n > mark && i < mark; i++) {
-		const Diag *e = diag_at(c, i);
-		bool names = (e->code == E_NAME || e->code == E_ARITY || e->code == E_NAMED_ARG) && d->code == e->code;
-		bool same = d->span.source == e->span.source && d->span.start == e->span.start && d->span.end == e->span.end;
-		if (same && (names || !strcmp(d->message, e->message))) return true;
-	}
-	return false;
-}
-
-/* declared: a function is looked at by itself; depends: on a value that only a run gives. */
-static void check_step(Statement *st, void (*body)(Ctx *c, void *arg), bool declared, bool depends) {
-	Ctx *c = st->s->c;
-	uint32_t mark = diag_total(c);
-	Env *env = st->sp.env;
-	Status status = ctx_protect(c, body, st);
-	if (status == ST_OK) return;
-	build_regions_close(st->b);
-	/* what depends on values that only a run gives cannot be judged here */
-	const Diag *last = diag_total(c) > mark ? diag_at(c, diag_total(c) - 1) : NULL;
-	const char *code = last ? diag_code_id(last->code) : "";
-	const bool type = *code && depends && code[2] >= '3' && code[2] <= '5'; /* types, derivatives, problems; a wrong name is wrong in any case */
-	if (last && (type || last->code == E_NOT_STATIC || said_before(c, mark))) diag_truncate(c, mark);
-	st->s->retry = NULL;
-	st->s->bottom = NULL;
-	st->s->wants_unroll = false;
-	st->sp.env = env;
-	st->sp.depth = 0;
-	st->sp.inlined = NULL;
-	if (status != ST_ERROR) ctx_throw(c, status);
-	if (!declared) lose_names(st);
-}
-
-/* Whether a statement's value hangs on one that only a run gives: dynamic data of top level, or what was made of such. */
-static bool is_tainted(const Statement *st, const Ast *e, const Atom *names, uint32_t n) {
-	for (uint32_t i = 0; i < n; i++)
-		if (ast_mentions(e, names[i])) return true;
-	for (uint32_t i = 0; i < st->sp.env->vars.n; i++) {
-		const Binding *b = &st->sp.env->vars.at[i];
-		if (b->value->kind == AV_DYN && ast_mentions(e, b->name)) return true;
-	}
-	return false;
-}
-
-static void check_text(Ctx *c, void *arg) {
-	Run *r = arg;
-	Session *s = r->s;
-	SourceId source = source_add(c, r->name, r->text, r->n);
-	bool ok;
-	Program p = parse_program(c, s->a, source, &ok);
-	Statement st = {.s = s, .m = s->main, .a = arena_new(c)};
-	st.b = build_begin(c, atom(c, "check"), 0, NULL);
-	st.sp = (Sp){.c = c, .session = s, .a = st.a, .b = st.b, .module = s->main};
-	VEC(Declared) declared = {0}; /* parameters come before the first instruction */
-	for (uint32_t i = 0; ok && i < p.n; i++) {
-		Declared d;
-		if (p.items[i]->kind == A_DEF && declare_arguments(&st, p.items[i], &d)) VEC_PUSH(st.a, &declared, d);
-	}
-	start_frame(&st);
-	st.sp.top = st.sp.env;
-	st.sp.top_b = st.b;
-	VEC(Atom) later = {0};
-	for (uint32_t i = 0; i < p.n; i++) {
-		st.e = p.items[i];
-		if (st.e->kind == A_USE) check_step(&st, check_one, false, false);
-	}
-	check_program(s, st.a, &p, ok);
-	/* where a part of the text could not be read, what it set is not known, and what the rest says may be wrong only for that */
-	for (uint32_t i = 0; ok && i < p.n; i++) {
-		const Ast *e = st.e = p.items[i];
-		if (e->kind == A_USE) continue;
-		const bool depends = is_tainted(&st, e, later.at, later.n);
-		Atom *assigned;
-		uint32_t nassigned;
-		ast_assigned(&st.sp, e, &assigned, &nassigned);
-		for (uint32_t k = 0; depends && k < nassigned; k++) VEC_PUSH(st.a, &later, assigned[k]);
-		if (depends && (e->kind == A_DEF || e->kind == A_PROBLEM)) VEC_PUSH(st.a, &later, e->kind == A_DEF ? e->function.name : e->problem->name);
-		if (e->kind == A_DERIVATIVE) define_rule(s, s->main, e);
-		else check_step(&st, check_one, false, depends);
-	}
-	for (uint32_t i = 0; i < declared.n; i++) {
-		st.declared = &declared.at[i];
-		check_step(&st, check_declared, true, false);
-	}
-	build_abandon(st.b);
-	arena_free(st.a);
-	diag_sort(c);
-	if (!ok || diag_count(c, SEV_ERROR)) ctx_throw(c, ST_ERROR);
-}
-
-Status session_check(Session *s, const char *name, const char *text, size_t n) {
-	Run r = {.s = s, .name = name, .text = text, .n = n};
-	uint32_t mark = build_mark(s->c);
-	Status st = ctx_protect(s->c, check_text, &r);
-	if (st != ST_OK) build_unwind(s->c, mark);
-	return st;
 }
 
 /* ---- calls from outside -------------------------------------------------------------------------------------------------------------------------------- */
@@ -862,9 +679,7 @@ typedef struct ValueCall {
 
 static void specialise_call(Ctx *c, void *arg) {
 	ValueCall *k = arg;
-	Statement st = {.s = k->s, .m = k->s->main, .a = k->a, .b = k->b};
-	start_frame(&st);
-	Sp *sp = &st.sp;
+	Sp top = session_top(k->s, k->s->main, k->a, k->b), *sp = &top;
 	Span span = span_of(c, k->span);
 	Av *f = av_of_value(sp, k->f);
 	Av **args = ARENA_ARRAY(k->a, Av *, k->n + 1);
@@ -1152,154 +967,6 @@ void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Val
 	builtin_each(each_builtin, &e);
 }
 
-/* Where the line before the one at `at` begins; `at` itself at the beginning of the text. */
-static uint32_t line_before(const char *text, uint32_t at) {
-	if (at) at--;
-	while (at > 0 && text[at - 1] != '\n') at--;
-	return at;
-}
-
-/* Adds the comment lines from `first` on that come before `end`, without their marks. */
-static void comment_lines(Text *out, const char *text, uint32_t first, uint32_t end) {
-	while (first < end && text[first] == '#') {
-		const char *p = text + first + 1, *stop = memchr(p, '\n', end - first - 1);
-		if (!stop) stop = text + end;
-		if (*p == ' ') p++;
-		text_add(out, p, stop > p ? (size_t)(stop - p) : 0);
-		text_str(out, "\n");
-		first = (uint32_t)(stop - text) + 1;
-	}
-}
-
-/* Whether the first line of a comment says how the function is called: then it is the whole of the help. */
-static bool comment_signs(const char *text, uint32_t first, const char *name) {
-	const size_t n = strlen(name);
-	for (const char *p = text + first + 1; text[first] == '#' && *p != '\n'; p++)
-		if (!strncmp(p, name, n) && p[n] == '(' && (p[-1] == ' ' || p[-1] == ',')) return true;
-	return false;
-}
-
-/* The doc comment of a definition: the comment lines right above it, or above those that stand between without a blank line when their
- * comment names it, too. Sets where it ends; returns where it begins, the same where there is none. */
-static uint32_t comment_above(const char *text, uint32_t start, const char *name, uint32_t *end) {
-	uint32_t first = start, line = line_before(text, start);
-	while (first > 0 && text[line] != '#' && text[line] != '\n') {
-		first = line;
-		line = line_before(text, line);
-	}
-	*end = first;
-	while (first > 0 && text[line] == '#') {
-		first = line;
-		line = line_before(text, line);
-	}
-	if (*end != start && first != *end && !comment_signs(text, first, name)) first = *end;
-	return first;
-}
-
-/* The details and example of a builtin: the lines below "# NAME" in the text `builtins`. */
-static void builtin_details(const char *name, Text *out) {
-	for (uint32_t k = 0; library_texts[k].name; k++) {
-		if (strcmp(library_texts[k].name, "builtins")) continue;
-		const char *text = library_texts[k].text;
-		const size_t n = strlen(name);
-		for (const char *p = text; (p = strstr(p, name)) != NULL; p += n)
-			if (p >= text + 2 && p[-1] == ' ' && p[-2] == '#' && p[n] == '\n') {
-				comment_lines(out, text, (uint32_t)(p + n + 1 - text), (uint32_t)library_texts[k].size);
-				return;
-			}
-	}
-}
-
-/* "name(...)" at the start of a text: the length of it, 0 when it does not start so. */
-static size_t call_length(const char *text, size_t n, const char *name) {
-	const size_t k = strlen(name);
-	if (n <= k || strncmp(text, name, k) || text[k] != '(') return 0;
-	int depth = 0;
-	for (size_t i = k; i < n && text[i] != '\n'; i++) {
-		if (strchr("([{", text[i])) depth++;
-		else if (strchr(")]}", text[i]) && --depth == 0) return i + 1;
-	}
-	return 0;
-}
-
-/* What stands in a definition before the equals sign, or all of its first line. */
-static void definition_head(Text *out, const char *text, size_t n, const char *name) {
-	size_t k = call_length(text, n, name);
-	if (!k) {
-		const char *end = memchr(text, '\n', n);
-		k = end ? (size_t)(end - text) : n;
-	}
-	text_add(out, text, k);
-}
-
-bool session_signature(Session *s, const char *name, Text *out) {
-	Value v = session_get(s, name);
-	if (v.kind == V_UNSET) return false;
-	if (v.kind != V_FUNCTION && v.kind != V_PROBLEM) {
-		value_header(out, v);
-		return true;
-	}
-	const FunctionObject *f = (const FunctionObject *)v.object;
-	if (f->code_kind == CODE_AST) {
-		const Ast *e = f->code;
-		size_t n;
-		const char *text = source_text(s->c, e->span.source, &n);
-		definition_head(out, text + e->span.start, e->span.end - e->span.start, name);
-	} else if (f->code_kind == CODE_BUILTIN && ((const Builtin *)f->code)->doc) {
-		const char *doc = ((const Builtin *)f->code)->doc, *colon = strstr(doc, ": ");
-		const size_t n = call_length(doc, strlen(doc), name);
-		text_add(out, doc, n ? n : colon ? (size_t)(colon - doc) : strlen(doc));
-	} else
-		text_format(out, "%s: a function of the host program", name);
-	return true;
-}
-
-bool session_help(Session *s, const char *name, Text *out, bool source) {
-	Value v = session_get(s, name);
-	if (v.kind == V_FUNCTION || v.kind == V_PROBLEM) {
-		const FunctionObject *f = (const FunctionObject *)v.object;
-		if (f->code_kind == CODE_AST) {
-			const Ast *e = f->code;
-			size_t n;
-			const char *text = source_text(s->c, e->span.source, &n);
-			if (source) {
-				text_add(out, text + e->span.start, e->span.end - e->span.start);
-				text_str(out, "\n");
-				return true;
-			}
-			uint32_t comment_end;
-			const uint32_t comment = comment_above(text, e->span.start, name, &comment_end);
-			if (!comment_signs(text, comment, name)) {
-				session_signature(s, name, out);
-				text_str(out, "\n");
-			}
-			comment_lines(out, text, comment, comment_end);
-		} else if (f->code_kind == CODE_BUILTIN) {
-			const Builtin *b = f->code;
-			text_format(out, "%s\n", b->doc ? b->doc : name);
-			builtin_details(name, out);
-			if (source) text_str(out, "it is built in: its definition is not in the language\n");
-			library_named(s, "calculus"); /* has its rule */
-		} else
-			text_format(out, "%s: a function of the host program\n", name);
-		for (uint32_t i = 0; i < s->rules.n; i++)
-			if (!strcmp(atom_text(s->c, s->rules.at[i].name), name)) {
-				Span r = s->rules.at[i].e->span;
-				size_t n;
-				const char *text = source_text(s->c, r.source, &n);
-				text_add(out, text + r.start, r.end - r.start);
-				text_str(out, "\n");
-			}
-		return true;
-	}
-	if (v.kind != V_UNSET) {
-		value_header(out, v);
-		text_str(out, "\n");
-		return true;
-	}
-	return false;
-}
-
 void session_each_module(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud) {
 	(void)s;
 	for (const LibraryText *t = library_texts; t->name; t++) visit(ud, t->name, (Value){.kind = V_NONE});
@@ -1390,6 +1057,55 @@ const Ast *session_rule_of(Session *s, Module *m, Atom name) {
 	for (uint32_t i = 0; i < s->rules.n; i++)
 		if (s->rules.at[i].name == name && s->rules.at[i].module == m) return s->rules.at[i].e;
 	return NULL;
+}
+
+uint32_t session_rules_named(const Session *s, const char *name, const Ast **out, uint32_t cap) {
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < s->rules.n && n < cap; i++)
+		if (!strcmp(atom_text(s->c, s->rules.at[i].name), name)) out[n++] = s->rules.at[i].e;
+	return n;
+}
+
+/* ---- taking definitions back --------------------------------------------------------------------------------------------------------------------------------------- */
+
+struct SessionMark {
+	uint32_t nrules, nused;
+	RuleDef *rules;
+	Atom *used_names;
+	Module **used;
+};
+
+SessionMark *session_mark(Session *s, Arena *a) {
+	const Module *m = s->main;
+	SessionMark *k = ARENA_NEW(a, SessionMark);
+	*k = (SessionMark){.nrules = s->rules.n, .nused = m->used.n, .rules = ARENA_ARRAY(a, RuleDef, s->rules.n + 1)};
+	k->used_names = ARENA_ARRAY(a, Atom, m->used.n + 1);
+	k->used = ARENA_ARRAY(a, Module *, m->used.n + 1);
+	for (uint32_t i = 0; i < k->nrules; i++) k->rules[i] = s->rules.at[i];
+	for (uint32_t i = 0; i < k->nused; i++) {
+		k->used_names[i] = m->used_names.at[i];
+		k->used[i] = m->used.at[i];
+	}
+	return k;
+}
+
+void session_back_to(Session *s, const SessionMark *k) {
+	Module *m = s->main;
+	uint32_t n = 0; /* of the rules since, those of the library stay: its modules stay read */
+	bool changed = false;
+	for (uint32_t i = 0; i < s->rules.n; i++) {
+		const RuleDef r = s->rules.at[i];
+		if (r.module == m) changed |= i >= k->nrules || r.e != k->rules[i].e;
+		if (i < k->nrules) s->rules.at[n++] = k->rules[i];
+		else if (r.module != m) s->rules.at[n++] = r;
+	}
+	s->rules.n = n;
+	if (changed) forget_specialisations(s);
+	for (uint32_t i = 0; i < k->nused; i++) {
+		m->used_names.at[i] = k->used_names[i];
+		m->used.at[i] = k->used[i];
+	}
+	m->used.n = m->used_names.n = k->nused;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------------------------------------------------ */

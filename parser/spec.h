@@ -108,6 +108,19 @@ uint32_t session_keep_ast(Session *s, const Ast *e);
 const Ast *session_kept_ast(const Session *s, uint32_t number);
 /* The user's `derivative NAME...` in a module, or NULL. */
 const Ast *session_rule_of(Session *s, Module *m, Atom name);
+/* All rules of that name, in the library too; at most cap of them. */
+uint32_t session_rules_named(const Session *s, const char *name, const Ast **out, uint32_t cap);
+/* Statements of top level, for running and for checking them: the specialiser at the beginning of a function without parameters, and the two kinds of
+ * statement that define something without a value. */
+Sp session_top(Session *s, Module *m, Arena *a, Builder *b);
+void session_use(Session *s, Module *m, const Ast *use);
+void session_define_rule(Session *s, Module *m, const Ast *derivative);
+/* The user's rules and used modules, kept in an arena, and put back. */
+typedef struct SessionMark SessionMark;
+SessionMark *session_mark(Session *s, Arena *a);
+void session_back_to(Session *s, const SessionMark *mark);
+/* After a failure: nobody is to be tried again. */
+void session_start_anew(Session *s);
 /* The last failure asked for a value that only unrolling a loop can make static. */
 void session_set_wants_unroll(Session *s, Ref r, const Fn *f);
 bool session_take_wants_unroll(Session *s);

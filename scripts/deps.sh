@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # deps.sh - sees to the libraries and tools that Atled is built with.
 #
-# Use: scripts/deps.sh (to build), scripts/deps.sh check (to run the tests as well).
+# Use: scripts/deps.sh (to build), scripts/deps.sh check (to run the tests as well), scripts/deps.sh fuzz (to fuzz: what fuzz targets are linked
+# with, for the clang that $CLANG names, or whichever is there).
 # Debian and its relatives: installs the packages that are missing, and only those. Elsewhere: tries to compile against each library and,
 # where that fails, prints the packages to install and exits 1. With everything in place it changes nothing and uses no network.
 set -euo pipefail
@@ -93,14 +94,46 @@ elsewhere() { # WHAT
 	exit 1
 }
 
+# ---- fuzzing --------------------------------------------------------------------------------------------------------------------------
+
+# Whether clang links a fuzz target: its runtime is a package of its own.
+links_fuzzers() { # CLANG
+	local folder good=1
+	folder=$(mktemp -d)
+	echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return n > 4 && p[0]; }' >"$folder/probe.c"
+	"$1" -fsanitize=address,undefined,fuzzer "$folder/probe.c" -o "$folder/probe" >/dev/null 2>&1 && good=0
+	rm -rf "$folder"
+	return $good
+}
+
+fuzzing() {
+	local clang=${CLANG:-} version
+	[ -n "$clang" ] || for clang in clang clang-19; do command -v "$clang" >/dev/null && break; done
+	if ! command -v "$clang" >/dev/null; then
+		say "there is no $clang, which fuzz targets are built with"
+		exit 1
+	fi
+	links_fuzzers "$clang" && return
+	version=$("$clang" -dumpversion | cut -d. -f1)
+	if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then debian "libclang-rt-$version-dev"; fi
+	links_fuzzers "$clang" || {
+		say "$clang cannot link fuzz targets: its runtime (libclang-rt-$version-dev in Debian, compiler-rt elsewhere) is missing"
+		exit 1
+	}
+}
+
 # ---- the choice -----------------------------------------------------------------------------------------------------------------------
 
 what=${1:-build}
 case $what in
 build) packages=("${build_packages[@]}") ;;
 check) packages=("${build_packages[@]}" "${check_packages[@]}") ;;
+fuzz)
+	fuzzing
+	exit 0
+	;;
 *)
-	echo 'use: scripts/deps.sh [build|check]' >&2
+	echo 'use: scripts/deps.sh [build|check|fuzz]' >&2
 	exit 2
 	;;
 esac

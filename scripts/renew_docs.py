@@ -16,10 +16,10 @@ import tempfile
 BLOCK = re.compile(r"^```dsl([^\n]*)\n((?:(?!```).*\n)*?)```\n(\s*```text\n((?:(?!```).*\n)*?)```\n)?", re.M)
 
 
-def run(atled, folder, name, text):
+def run(atled, options, folder, name, text):
     with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
         f.write(text)
-    done = subprocess.run([atled, name], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=120, check=False)
+    done = subprocess.run([atled, *options, name], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=120, check=False)
     return done.stdout
 
 
@@ -35,7 +35,8 @@ def renew(atled, path):
             if "new" not in words:
                 sys.exit(f"{path}: a block that is compared as a whole is marked `new`: {m.group(2)}")
             name = next((w[5:] for w in words if w.startswith("file=")), "example.dsl")
-            parts += [page[at : m.start(4)], run(atled, folder, name, m.group(2)).rstrip("\n") + "\n"]
+            options = ["--check-rules"] if "check-rules" in words else []
+            parts += [page[at : m.start(4)], run(atled, options, folder, name, m.group(2)).rstrip("\n") + "\n"]
             at = m.end(4)
     parts.append(page[at:])
     new = "".join(parts)

@@ -288,3 +288,29 @@ int terminal_finish(Terminal *t) {
 	close(t->fd);
 	return -1;
 }
+
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
+
+bool trial_begin(Trial *t, const char *name, int *status) {
+	const char *kind = getenv("ATLED_KIND");
+	*t = (Trial){.program = getenv("ATLED"), .sanitized = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") || !strcmp(kind, "stress"))};
+	*status = 0;
+	if (!t->program || access(t->program, X_OK)) {
+		puts("skip: ATLED names no program");
+		puts("0 passed, 0 failed, 1 skipped");
+		return false;
+	}
+	snprintf(t->home, sizeof t->home, "/tmp/atled-%.40s-XXXXXX", name);
+	*status = 1;
+	if (!mkdtemp(t->home)) return false;
+	signal(SIGPIPE, SIG_IGN); /* a program that has gone is seen by what it does not say */
+	return true;
+}
+
+int trial_end(Trial *t) {
+	char command[100];
+	snprintf(command, sizeof command, "rm -rf '%s'", t->home);
+	if (system(command)) printf("%s is left behind\n", t->home);
+	printf("%u passed, %u failed, 0 skipped\n", t->passed, t->failed);
+	return t->failed != 0;
+}

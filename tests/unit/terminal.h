@@ -57,4 +57,16 @@ void terminal_settle(Terminal *t);
 const Cell *terminal_find(Terminal *t, const char *text);
 int terminal_finish(Terminal *t);
 
+/* A test of the program that $ATLED names, which has a home of its own. */
+typedef struct Trial {
+	uint32_t passed, failed;
+	const char *program;
+	char home[64];
+	bool sanitized; /* $ATLED_KIND is a build that takes longer for everything */
+} Trial;
+/* false: there is nothing to try, which has been said, and the exit status is `status`. */
+bool trial_begin(Trial *t, const char *name, int *status);
+/* Takes the home away and says what passed; the exit status. */
+int trial_end(Trial *t);
+
 #endif

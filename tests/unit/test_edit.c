@@ -15,14 +15,11 @@
 #include <unistd.h>
 
 typedef struct T {
-	uint32_t passed, failed;
-	const char *program;
-	char home[64];
-	bool sanitized;
+	Trial trial;
 	Terminal at;
 } T;
 
-#define CHECK(t, x) CHECK_OF((t), x)
+#define CHECK(t, x) CHECK_OF(&(t)->trial, x)
 #define UP "\033[A"
 #define DOWN "\033[B"
 #define RIGHT "\033[C"
@@ -31,9 +28,9 @@ typedef struct T {
 /* what: more of the environment, one setting or NULL */
 static void start(T *t, int rows, int columns, const char *what) {
 	static char home[80];
-	snprintf(home, sizeof home, "HOME=%s", t->home);
+	snprintf(home, sizeof home, "HOME=%s", t->trial.home);
 	const char *environment[] = {home, "TERM=xterm-256color", "INPUTRC=/dev/null", "LC_ALL=C.UTF-8", "-XDG_STATE_HOME", "-NO_COLOR", "PS1=", what, NULL};
-	const char *arguments[] = {t->program, NULL};
+	const char *arguments[] = {t->trial.program, NULL};
 	terminal_start(&t->at, rows, columns, arguments, environment);
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 }
@@ -352,20 +349,20 @@ static void test_completion(T *t) {
 	keys(t, "\014");
 	/* files in strings and after :load; folders end in a slash */
 	char path[160], text[240];
-	snprintf(path, sizeof path, "%s/folder", t->home);
+	snprintf(path, sizeof path, "%s/folder", t->trial.home);
 	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s/folder/data_file.csv", t->home);
+	snprintf(path, sizeof path, "%s/folder/data_file.csv", t->trial.home);
 	FILE *f = fopen(path, "w");
 	if (f) fclose(f);
-	snprintf(text, sizeof text, "load(\"%s/fol\t", t->home);
+	snprintf(text, sizeof text, "load(\"%s/fol\t", t->trial.home);
 	type(t, text);
-	snprintf(text, sizeof text, "load(\"%s/folder/", t->home);
+	snprintf(text, sizeof text, "load(\"%s/folder/", t->trial.home);
 	CHECK(t, sees(t, text));
 	type(t, "da\t");
 	CHECK(t, sees(t, "folder/data_file.csv\""));
 	type(t, "\003");
 	keys(t, "\014");
-	snprintf(text, sizeof text, ":load %s/folder/da\t", t->home);
+	snprintf(text, sizeof text, ":load %s/folder/da\t", t->trial.home);
 	type(t, text);
 	CHECK(t, sees(t, "folder/data_file.csv"));
 	type(t, "\003");
@@ -400,7 +397,7 @@ static void test_completion(T *t) {
 
 static void test_history(T *t) {
 	char path[120], other[200];
-	snprintf(path, sizeof path, "%s/.local/state/atled/history", t->home);
+	snprintf(path, sizeof path, "%s/.local/state/atled/history", t->trial.home);
 	unlink(path);
 	start(t, 24, 80, NULL);
 	CHECK(t, line(t, "# 1 a comment first\r11 * 11", "\n121\n"));
@@ -409,22 +406,22 @@ static void test_history(T *t) {
 	/* another session at the same time */
 	T *two = calloc(1, sizeof *two);
 	if (two) {
-		two->program = t->program;
+		two->trial.program = t->trial.program;
 		two->at.slower = t->at.slower;
-		strcpy(two->home, t->home);
+		strcpy(two->trial.home, t->trial.home);
 		start(two, 24, 80, NULL);
 		CHECK(two, line(two, "22 * 2", "\n44\n"));
 		CHECK(t, line(t, "33 * 3", "\n99\n"));
 		CHECK(two, line(two, "44 * 4", "\n176\n"));
 		CHECK(t, leave(t) == 0);
 		CHECK(two, leave(two) == 0);
-		t->passed += two->passed;
-		t->failed += two->failed;
+		t->trial.passed += two->trial.passed;
+		t->trial.failed += two->trial.failed;
 		free(two);
 	}
 	struct stat s;
 	CHECK(t, !stat(path, &s) && (s.st_mode & 0777) == 0600);
-	snprintf(other, sizeof other, "%s/.local/state/atled", t->home);
+	snprintf(other, sizeof other, "%s/.local/state/atled", t->trial.home);
 	CHECK(t, !stat(other, &s) && (s.st_mode & 0777) == 0700);
 	/* the next start has what both typed, each text as it was */
 	start(t, 24, 80, NULL);
@@ -516,17 +513,17 @@ static void test_commands(T *t) {
 	CHECK(t, line(t, "z = ans + 1", ""));
 	CHECK(t, line(t, "w = 1\033\rw + [1, 2] + [1, 2, 3]\033\rw = 7", "[E0302]"));
 	CHECK(t, line(t, "z + w", "\n8\n"));
-	snprintf(path, sizeof path, "%s/saved.dsl", t->home);
+	snprintf(path, sizeof path, "%s/saved.dsl", t->trial.home);
 	snprintf(text, sizeof text, ":save %s", path);
 	CHECK(t, line(t, text, "8 statements in "));
 	CHECK(t, file_is(path, "x = 2\nf(a) = {\na * x\n}\nf(10)\ny = 3\nans = f(y)\nans\nz = ans + 1\nw = 1\nz + w\n"));
-	snprintf(text, sizeof text, "%s %s > %s/out", t->program, path, t->home);
+	snprintf(text, sizeof text, "%s %s > %s/out", t->trial.program, path, t->trial.home);
 	CHECK(t, !system(text));
-	snprintf(path, sizeof path, "%s/out", t->home);
+	snprintf(path, sizeof path, "%s/out", t->trial.home);
 	CHECK(t, file_is(path, "20\n6\n8\n"));
 	CHECK(t, line(t, ":save /nowhere/at/all.dsl", "No such file"));
 	/* files: loaded, changed, loaded again, edited */
-	snprintf(path, sizeof path, "%s/one.dsl", t->home);
+	snprintf(path, sizeof path, "%s/one.dsl", t->trial.home);
 	write_file(path, "one = 1\none * 100\n");
 	snprintf(text, sizeof text, ":load %s", path);
 	CHECK(t, line(t, ":reload", "no file was loaded yet"));
@@ -593,9 +590,9 @@ static double start_time(T *t) {
 	for (int i = 0; i < 9; i++) {
 		const double from = terminal_seconds();
 		static char home[80];
-		snprintf(home, sizeof home, "HOME=%s", t->home);
+		snprintf(home, sizeof home, "HOME=%s", t->trial.home);
 		const char *environment[] = {home, "TERM=xterm-256color", "INPUTRC=/dev/null", "LC_ALL=C.UTF-8", "-XDG_STATE_HOME", "-NO_COLOR", NULL};
-		terminal_start(&t->at, 24, 80, (const char *const[]){t->program, NULL}, environment);
+		terminal_start(&t->at, 24, 80, (const char *const[]){t->trial.program, NULL}, environment);
 		while (terminal_seconds() - from < 5 && !strstr(terminal_row(&t->at, 1), "atled>")) terminal_take(&t->at, 0.001);
 		took[i] = 1e3 * (terminal_seconds() - from);
 		keys(t, "\004");
@@ -608,7 +605,7 @@ static double start_time(T *t) {
 static void test_speed(T *t) {
 	const double prompt = start_time(t);
 	printf("test_edit: prompt after %.1f ms\n", prompt);
-	CHECK(t, t->sanitized || prompt < 20);
+	CHECK(t, t->trial.sanitized || prompt < 20);
 
 	/* a text of 2,000 lines, pasted; then keys in its middle */
 	start(t, 40, 100, NULL);
@@ -633,7 +630,7 @@ static void test_speed(T *t) {
 	}
 	qsort(took, 100, sizeof *took, by_size);
 	printf("test_edit: a key in 2,000 lines after %.2f ms, 90 of 100 within %.2f ms\n", took[50], took[90]);
-	CHECK(t, t->sanitized || took[50] < 5);
+	CHECK(t, t->trial.sanitized || took[50] < 5);
 	keys(t, "\003");
 	CHECK(t, terminal_ends(&t->at, "atled> "));
 	CHECK(t, leave(t) == 0);
@@ -641,18 +638,9 @@ static void test_speed(T *t) {
 
 int main(void) {
 	static T t;
-	const char *kind = getenv("ATLED_KIND");
-	t.program = getenv("ATLED");
-	t.sanitized = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") || !strcmp(kind, "stress"));
-	t.at.slower = t.sanitized ? 6 : 1;
-	if (!t.program || access(t.program, X_OK)) {
-		puts("skip: ATLED names no program");
-		puts("0 passed, 0 failed, 1 skipped");
-		return 0;
-	}
-	strcpy(t.home, "/tmp/atled-edit-XXXXXX");
-	if (!mkdtemp(t.home)) return 1;
-	signal(SIGPIPE, SIG_IGN);
+	int status;
+	if (!trial_begin(&t.trial, "edit", &status)) return status;
+	t.at.slower = t.trial.sanitized ? 6 : 1;
 	const char *only = getenv("TEST_ONLY");
 	static const struct {
 		const char *name;
@@ -660,9 +648,5 @@ int main(void) {
 	} tests[] = {{"colours", test_colours}, {"blocks", test_blocks}, {"suggestions", test_suggestions}, {"paste", test_paste}, {"symbols", test_symbols}, {"completion", test_completion}, {"history", test_history}, {"help", test_help}, {"results", test_results}, {"commands", test_commands}, {"progress", test_progress}, {"speed", test_speed}};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		if (!only || strstr(only, tests[i].name)) tests[i].run(&t);
-	char command[100];
-	snprintf(command, sizeof command, "rm -rf '%s'", t.home);
-	if (system(command)) printf("%s is left behind\n", t.home);
-	printf("%u passed, %u failed, 0 skipped\n", t.passed, t.failed);
-	return t.failed != 0;
+	return trial_end(&t.trial);
 }

@@ -7,18 +7,16 @@
 #include "tests/unit/check_of.h"
 #include "tests/unit/terminal.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct T {
-	uint32_t passed, failed, skipped;
-	bool sanitized;
+	Trial trial;
 	Terminal at;
 } T;
 
-#define CHECK(t, x) CHECK_OF((t), x)
+#define CHECK(t, x) CHECK_OF(&(t)->trial, x)
 enum { TRIES = 5 };
 
 typedef struct Work {
@@ -73,23 +71,17 @@ static double interrupt(T *t, const Work *w) {
 
 int main(void) {
 	static T t;
-	const char *program = getenv("ATLED"), *kind = getenv("ATLED_KIND"), *only = getenv("TEST_ONLY");
-	t.sanitized = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") || !strcmp(kind, "stress"));
-	t.at.slower = t.sanitized ? 4 : 1;
-	if (!program || access(program, X_OK)) {
-		puts("skip: ATLED names no program");
-		puts("0 passed, 0 failed, 1 skipped");
-		return 0;
-	}
-	char home[64] = "/tmp/atled-stop-XXXXXX", setting[80], command[100];
-	if (!mkdtemp(home)) return 1;
-	snprintf(setting, sizeof setting, "HOME=%s", home);
-	signal(SIGPIPE, SIG_IGN);
+	const char *only = getenv("TEST_ONLY");
+	int status;
+	if (!trial_begin(&t.trial, "stop", &status)) return status;
+	t.at.slower = t.trial.sanitized ? 4 : 1;
+	char setting[80];
+	snprintf(setting, sizeof setting, "HOME=%s", t.trial.home);
 	const char *environment[] = {setting, "TERM=xterm", "NO_COLOR=1", "INPUTRC=/dev/null", "LC_ALL=C.UTF-8", "-XDG_STATE_HOME", NULL};
 	for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
 		const Work *w = &works[i];
 		if (only && !strstr(w->name, only)) continue;
-		terminal_start(&t.at, 30, 200, (const char *const[]){program, NULL}, environment);
+		terminal_start(&t.at, 30, 200, (const char *const[]){t.trial.program, NULL}, environment);
 		CHECK(&t, terminal_ends(&t.at, "atled> "));
 		terminal_keys(&t.at, "kept = 4321\r");
 		CHECK(&t, terminal_ends(&t.at, "atled> "));
@@ -109,13 +101,13 @@ int main(void) {
 			/* it was interrupted, not finished and not wrong */
 			if (w->text[0] != ':' && !strstr(terminal_text(&t.at), "interrupted")) {
 				printf("%s\n", terminal_text(&t.at));
-				CHECK_AT(&t, false, w->name, __LINE__);
+				CHECK_AT(&t.trial, false, w->name, __LINE__);
 				break;
 			}
 		}
 		printf("test_interrupt: %s: %.0f ms\n", w->name, least);
 		fflush(stdout);
-		CHECK_AT(&t, least >= 0 && (t.sanitized || least < 50), w->name, __LINE__);
+		CHECK_AT(&t.trial, least >= 0 && (t.trial.sanitized || least < 50), w->name, __LINE__);
 		terminal_keys(&t.at, "kept + 1\r");
 		CHECK(&t, terminal_sees(&t.at, "\n4322"));
 		CHECK(&t, terminal_ends(&t.at, "atled> "));
@@ -123,8 +115,5 @@ int main(void) {
 		terminal_keys(&t.at, "\004");
 		CHECK(&t, terminal_finish(&t.at) == 0);
 	}
-	snprintf(command, sizeof command, "rm -rf '%s'", home);
-	if (system(command)) printf("%s is left behind\n", home);
-	printf("%u passed, %u failed, %u skipped\n", t.passed, t.failed, t.skipped);
-	return t.failed != 0;
+	return trial_end(&t.trial);
 }

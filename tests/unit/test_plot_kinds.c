@@ -4,7 +4,7 @@
  * Needs: repl/plot/, libpng. Guarantees: self-contained; writes only into a folder of its own under $TMPDIR or /tmp and
  * removes it; prints "N passed, N failed" and ends with 1 when anything failed.
  */
-#include "repl/plot/internal.h"
+#include "tests/unit/plot_help.h"
 
 #include <math.h>
 #include <png.h>
@@ -12,31 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct Test {
-	int passed, failed;
-	char folder[200];
-	uint64_t seed;
-} Test;
-
-static void check(Test *t, bool ok, int line, const char *text) {
-	if (ok) {
-		t->passed++;
-		return;
-	}
-	if (++t->failed <= 40) printf("test_plot_kinds.c:%d: %s\n", line, text);
-}
-#define CHECK(ok) check(t, (ok), __LINE__, #ok)
-
-static double uniform(Test *t) {
-	t->seed = t->seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (double)(t->seed >> 11) / 9007199254740992.0;
-}
-
-static const char *file_in(Test *t, const char *name, char out[300]) {
-	snprintf(out, 300, "%s/%s", t->folder, name);
-	return out;
-}
 
 static bool near_to(double a, double b, double slack) { return fabs(a - b) <= slack; }
 
@@ -463,34 +438,6 @@ static void test_solid(Test *t) {
 
 /* ---- labels and legends ---------------------------------------------------------------------- */
 
-static PlotRect text_box(const Prim *p) {
-	double width = font_width(p->text, p->size), x = p->points[0].x, y = p->points[0].y;
-	double shift = p->anchor == ANCHOR_MIDDLE ? width / 2 : p->anchor == ANCHOR_END ? width : 0;
-	double up = 0.76 * p->size, low = 0.1 * p->size;
-	if (p->angle == 90) return (PlotRect){x - up, y + shift - width, x + low, y + shift};
-	return (PlotRect){x - shift, y - up, x - shift + width, y + low};
-}
-
-static bool apart(PlotRect a, PlotRect b) { return a.x1 <= b.x0 || b.x1 <= a.x0 || a.y1 <= b.y0 || b.y1 <= a.y0; }
-
-/* Texts that stand upright or level: none over another, none outside. */
-static void check_texts(Test *t, const Scene *s) {
-	bool inside = true, clear = true;
-	for (const Prim *p = s->first; p; p = p->next) {
-		if (p->kind != PRIM_TEXT || (p->angle != 0 && p->angle != 90)) continue;
-		PlotRect a = text_box(p);
-		inside = inside && a.x0 >= -1 && a.y0 >= -1 && a.x1 <= s->width + 1 && a.y1 <= s->height + 1;
-		for (const Prim *q = p->next; q; q = q->next) {
-			if (q->kind != PRIM_TEXT || (q->angle != 0 && q->angle != 90) || apart(a, text_box(q))) continue;
-			clear = false;
-			if (t->failed < 10) printf("  \"%s\" lies over \"%s\" at %g by %g\n", p->text, q->text, s->width, s->height);
-		}
-		if (!inside && t->failed < 10) printf("  \"%s\" leaves %g by %g: %g %g %g %g\n", p->text, s->width, s->height, a.x0, a.y0, a.x1, a.y1);
-	}
-	CHECK(inside);
-	CHECK(clear);
-}
-
 static void test_labels(Test *t, const Data *d) {
 	for (int round = 0; round < 400; round++) {
 		PlotKind kind = (PlotKind)(round % KINDS);
@@ -521,7 +468,7 @@ static void test_labels(Test *t, const Data *d) {
 		Scene s;
 		PlotStatus status = figure_scene(f, 260 + 500 * uniform(t), 200 + 400 * uniform(t), 2, &s);
 		CHECK(status == PLOT_OK || status == PLOT_TOO_SMALL);
-		if (!status) check_texts(t, &s);
+		if (!status) check_texts(t, &s, 1);
 		plot_arena_free(&s.arena);
 		figure_free(f);
 	}
@@ -535,7 +482,7 @@ static void test_labels(Test *t, const Data *d) {
 		Scene s;
 		PlotStatus status = figure_scene(f, 220 + 600 * uniform(t), 160 + 400 * uniform(t), 2, &s);
 		CHECK(status == PLOT_OK || status == PLOT_TOO_SMALL);
-		if (!status) check_texts(t, &s);
+		if (!status) check_texts(t, &s, 1);
 		plot_arena_free(&s.arena);
 		figure_free(f);
 	}
@@ -581,19 +528,6 @@ static void test_legends(Test *t) {
 
 /* ---- films ----------------------------------------------------------------------------------- */
 
-static unsigned char *read_whole(const char *path, size_t *n) {
-	FILE *file = fopen(path, "rb");
-	*n = 0;
-	if (!file) return NULL;
-	fseek(file, 0, SEEK_END);
-	long size = ftell(file);
-	rewind(file);
-	unsigned char *bytes = malloc((size_t)size + 1);
-	if (bytes) *n = fread(bytes, 1, (size_t)size, file);
-	fclose(file);
-	return bytes;
-}
-
 static Figure *frame_of(double phase, double y[50]) {
 	for (int i = 0; i < 50; i++) y[i] = sin(0.2 * i + phase);
 	Figure *f = figure_new(NULL, 1, 1);
@@ -620,7 +554,7 @@ static uint32_t be32(const unsigned char *p) { return (uint32_t)p[0] << 24 | (ui
 /* The frames of an animated PNG, each laid over the one before, against pictures drawn directly. */
 static void check_apng(Test *t, const char *path, int frames) {
 	size_t n = 0;
-	unsigned char *bytes = read_whole(path, &n), *canvas = calloc(200 * 150, 3);
+	unsigned char *bytes = (unsigned char *)read_whole(path, &n), *canvas = calloc(200 * 150, 3);
 	int seen = 0, sequence = 0;
 	bool order = true, same = true, ended = false;
 	unsigned char header[25 + 100];
@@ -762,7 +696,7 @@ static size_t read_lzw(const unsigned char **p, const unsigned char *end, unsign
 
 static void check_gif(Test *t, const char *path, int frames) {
 	size_t n = 0;
-	unsigned char *bytes = read_whole(path, &n), *canvas = calloc(200 * 150, 3), *index = malloc(200 * 150);
+	unsigned char *bytes = (unsigned char *)read_whole(path, &n), *canvas = calloc(200 * 150, 3), *index = malloc(200 * 150);
 	CHECK(bytes && n > 800 && !memcmp(bytes, "GIF89a", 6) && bytes[6] == 200 && bytes[8] == 150 && bytes[n - 1] == 0x3b);
 	int seen = 0;
 	double worst = 0;
@@ -823,7 +757,7 @@ static void test_films(Test *t) {
 	}
 	CHECK(film_end(film, error, sizeof error) == PLOT_OK);
 	size_t n;
-	unsigned char *bytes = read_whole(path, &n), *index = malloc(480 * 340);
+	unsigned char *bytes = (unsigned char *)read_whole(path, &n), *index = malloc(480 * 340);
 	const unsigned char *p = bytes + 13;
 	for (; bytes && *p == 0x21; p++)
 		for (p += 2; *p; p += *p + 1) {}
@@ -855,19 +789,6 @@ static void test_films(Test *t) {
 }
 
 /* ---- terminal -------------------------------------------------------------------------------- */
-
-typedef struct Text {
-	char *at;
-	size_t n;
-} Text;
-
-static void take_text(void *ud, const char *text, size_t n) {
-	Text *out = ud;
-	out->at = realloc(out->at, out->n + n + 1);
-	memcpy(out->at + out->n, text, n);
-	out->n += n;
-	out->at[out->n] = 0;
-}
 
 static void test_terminal(Test *t, const Data *d) {
 	double x[3] = {0, 1, 2}, y[3] = {1, 3, 2};
@@ -1007,31 +928,6 @@ static void test_arguments(Test *t, const Data *d) {
 	CHECK(plot_series_colour(PLOT_RGB(1, 2, 3)).g == 2 && plot_ansi_nearest((PlotColour){255, 255, 255, 255}) == 231);
 }
 
-typedef struct Meter {
-	long calls, fail_from, blocks;
-	size_t held;
-	bool wrong;
-} Meter;
-
-static void *meter_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes) {
-	Meter *m = ud;
-	size_t *head = p ? (size_t *)p - 2 : NULL;
-	if (head ? *head != old_bytes : old_bytes != 0) m->wrong = true;
-	if (!new_bytes) {
-		if (head) m->held -= old_bytes, m->blocks--;
-		free(head);
-		return NULL;
-	}
-	if (m->fail_from >= 0 && m->calls++ >= m->fail_from) return NULL;
-	if (m->fail_from < 0) m->calls++;
-	size_t *block = realloc(head, new_bytes + 2 * sizeof *block);
-	if (!block) return NULL;
-	block[0] = new_bytes;
-	m->held += new_bytes - old_bytes;
-	m->blocks += !p;
-	return block + 2;
-}
-
 static void use_all(Test *t, const Data *d, Meter *m, PlotKind kind, int writer) {
 	PlotAllocator alloc = {meter_resize, m};
 	char path[300];
@@ -1079,13 +975,8 @@ static void test_memory(Test *t, const Data *d) {
 
 int main(void) {
 	Test test = {.seed = 20260702}, *t = &test;
-	const char *base = getenv("TMPDIR");
-	snprintf(t->folder, sizeof t->folder, "%.150s/test_plot_kinds-XXXXXX", base && *base ? base : "/tmp");
 	Data *d = calloc(1, sizeof *d);
-	if (!d || !mkdtemp(t->folder)) {
-		printf("cannot make a folder for the test\n");
-		return 1;
-	}
+	if (!d || !test_begin(t, "test_plot_kinds")) return 1;
 	fill_data(d);
 	test_axes(t, d);
 	test_polygons(t);
@@ -1100,8 +991,6 @@ int main(void) {
 	test_degenerate(t, d);
 	test_arguments(t, d);
 	test_memory(t, d);
-	CHECK(rmdir(t->folder) == 0);
 	free(d);
-	printf("%d passed, %d failed\n", t->passed, t->failed);
-	return t->failed ? 1 : 0;
+	return test_end(t);
 }

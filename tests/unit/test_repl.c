@@ -4,6 +4,7 @@
  * nothing failed.
  */
 #include "tests/unit/check_of.h"
+#include "tests/unit/terminal.h"
 #include <errno.h>
 #include <poll.h>
 #include <pty.h>
@@ -13,13 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct T {
-	unsigned passed, failed;
-	const char *program;
-	char home[64];
+	Trial trial;
 	int fd;
 	pid_t pid;
 	char screen[1 << 16]; /* what came since the last key, escapes taken out */
@@ -28,13 +26,7 @@ typedef struct T {
 	int slower;
 } T;
 
-#define CHECK(t, x) CHECK_OF((t), x)
-
-static double seconds(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#define CHECK(t, x) CHECK_OF(&(t)->trial, x)
 
 static void start(T *t) {
 	struct winsize size = {.ws_row = 40, .ws_col = 120};
@@ -42,13 +34,13 @@ static void start(T *t) {
 	t->escape = 0;
 	t->pid = forkpty(&t->fd, NULL, NULL, &size);
 	if (t->pid == 0) {
-		setenv("HOME", t->home, 1);
+		setenv("HOME", t->trial.home, 1);
 		setenv("TERM", "xterm", 1);
 		setenv("NO_COLOR", "1", 1);
 		setenv("INPUTRC", "/dev/null", 1);
 		setenv("LC_ALL", "C.UTF-8", 1);
 		unsetenv("XDG_STATE_HOME");
-		execl(t->program, t->program, (char *)NULL);
+		execl(t->trial.program, t->trial.program, (char *)NULL);
 		_exit(127);
 	}
 }
@@ -80,9 +72,9 @@ static bool take(T *t, double wait) {
 
 /* Waits until the text stands on the screen, then again for the prompt if that is wanted. */
 static bool sees(T *t, const char *text) {
-	double end = seconds() + 10 * t->slower;
+	double end = terminal_seconds() + 10 * t->slower;
 	while (!(t->n && strstr(t->screen, text)))
-		if (seconds() > end || !take(t, 0.1)) {
+		if (terminal_seconds() > end || !take(t, 0.1)) {
 			if (t->n && strstr(t->screen, text)) return true;
 			printf("  wanted: %s\n  screen: %s\n", text, t->n ? t->screen : "");
 			return false;
@@ -103,8 +95,8 @@ static bool line(T *t, const char *text, const char *shows) {
 	if (write(t->fd, "\r", 1) < 0) return false;
 	if (!sees(t, shows)) return false;
 	/* the prompt after the answer */
-	double end = seconds() + 10 * t->slower;
-	while (seconds() < end) {
+	double end = terminal_seconds() + 10 * t->slower;
+	while (terminal_seconds() < end) {
 		const char *at = strstr(t->screen, shows), *prompt = NULL;
 		for (const char *p = at ? strstr(at + strlen(shows), "atled> ") : NULL; p; p = strstr(p + 1, "atled> "))
 			prompt = p;
@@ -117,8 +109,8 @@ static bool line(T *t, const char *text, const char *shows) {
 
 static int finish(T *t) {
 	int status = 0;
-	double end = seconds() + 10 * t->slower;
-	while (seconds() < end) {
+	double end = terminal_seconds() + 10 * t->slower;
+	while (terminal_seconds() < end) {
 		take(t, 0.05);
 		if (waitpid(t->pid, &status, WNOHANG) == t->pid) {
 			close(t->fd);
@@ -178,11 +170,11 @@ static void test_errors(T *t) {
 	keys(t, "while k > 0 { k = k + 1 }\r");
 	usleep(400000);
 	take(t, 0);
-	double from = seconds();
+	double from = terminal_seconds();
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted"));
 	CHECK(t, sees(t, "atled> "));
-	CHECK(t, seconds() - from < 0.5 * t->slower);
+	CHECK(t, terminal_seconds() - from < 0.5 * t->slower);
 	CHECK(t, line(t, "k + a", "\n6.0\n"));
 	CHECK(t, line(t, "5 - 4", "\n1\n"));
 	keys(t, ":quit\r");
@@ -234,7 +226,7 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, ":nothing", "no command"));
 	CHECK(t, line(t, ":load", "needs FILE"));
 	char path[100], command[140];
-	snprintf(path, sizeof path, "%s/loaded.dsl", t->home);
+	snprintf(path, sizeof path, "%s/loaded.dsl", t->trial.home);
 	FILE *f = fopen(path, "w");
 	if (f) {
 		fputs("loaded = 99\nloaded + 1\n", f);
@@ -269,30 +261,18 @@ static void test_history(T *t) {
 	keys(t, "\004");
 	CHECK(t, finish(t) == 0);
 	char path[100];
-	snprintf(path, sizeof path, "%s/.local/state/atled/history", t->home);
+	snprintf(path, sizeof path, "%s/.local/state/atled/history", t->trial.home);
 	CHECK(t, !access(path, R_OK));
 }
 
 int main(void) {
 	static T t;
-	const char *kind = getenv("ATLED_KIND");
-	t.program = getenv("ATLED");
-	t.slower = kind && (!strcmp(kind, "asan") || !strcmp(kind, "tsan") || !strcmp(kind, "stress")) ? 6 : 1;
-	if (!t.program || access(t.program, X_OK)) {
-		puts("skip: ATLED names no program");
-		puts("0 passed, 0 failed, 1 skipped");
-		return 0;
-	}
-	strcpy(t.home, "/tmp/atled-repl-XXXXXX");
-	if (!mkdtemp(t.home)) return 1;
-	signal(SIGPIPE, SIG_IGN);
+	int status;
+	if (!trial_begin(&t.trial, "repl", &status)) return status;
+	t.slower = t.trial.sanitized ? 6 : 1;
 	test_evaluates(&t);
 	test_errors(&t);
 	test_completion(&t);
 	test_history(&t);
-	char command[100];
-	snprintf(command, sizeof command, "rm -rf '%s'", t.home);
-	if (system(command)) printf("%s is left behind\n", t.home);
-	printf("%u passed, %u failed, 0 skipped\n", t.passed, t.failed);
-	return t.failed != 0;
+	return trial_end(&t.trial);
 }

@@ -91,6 +91,27 @@ static void failures(void) {
 	ctx_free(c);
 }
 
+/* What a text that is only checked defines is nobody's afterwards, and is there while it is checked. */
+static void checking(void) {
+	Ctx *c = open_session();
+	static const char rule[] = "derivative f(x), dx = 100 * dx", module[] = "use stats as s\ns.mean([1.0, 3])", both[] = "use stats as s\nf(x) = x^3\nderivative f(x), dx = x * dx\nf'(s.mean([1.0, 3]))";
+	CHECK(run(c, "f(x) = x^2\nuse stats as t") == ST_OK);
+	CHECK(session_check(session_of(c), "c", rule, sizeof rule - 1) == ST_OK);
+	CHECK(run(c, "y = f'(3.0)") == ST_OK);
+	CHECK(number(c, "y") == 6.0);
+	CHECK(session_check(session_of(c), "c", module, sizeof module - 1) == ST_OK);
+	CHECK(run(c, "y = s.mean([1.0, 3])") == ST_ERROR);
+	diag_clear(c);
+	CHECK(session_check(session_of(c), "c", both, sizeof both - 1) == ST_OK);
+	CHECK(run(c, "y = f'(3.0) + t.mean([1.0, 3])") == ST_OK);
+	CHECK(number(c, "y") == 8.0);
+	CHECK(run(c, "derivative f(x), dx = 10 * dx\ny = f'(3.0)") == ST_OK);
+	CHECK(session_check(session_of(c), "c", rule, sizeof rule - 1) == ST_OK);
+	CHECK(run(c, "y = f'(3.0)") == ST_OK);
+	CHECK(number(c, "y") == 10.0);
+	ctx_free(c);
+}
+
 /* Allocation n fails, for every n: no crash, no leak (under ASan), and the session goes on. */
 static void allocation(void) {
 	static const char text[] = "f(x) = { s = 0.0; for i in 0..3 { s = s + x^i }; s }\ny = grad(x -> sum(map(f, [x, 2x])))(1.5) + f(2.0)";
@@ -112,6 +133,7 @@ static void allocation(void) {
 int main(void) {
 	lengths();
 	failures();
+	checking();
 	allocation();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
