@@ -1,167 +1,227 @@
-# optim.dsl - minimisation: Levenberg-Marquardt for sums of squares, L-BFGS and Adam for anything smooth.
+# optim.dsl - minimisation: of anything smooth, of sums of squares, within bounds and under constraints.
 #
 # Parameters may be arrays, records, tuples or lists of arrays; results have the same form. Where the gradient vanishes, at x(p), its change does: f_xx dx + f_xp dp = 0.
-# That is the derivative of a minimum, of every order, whatever the method, and by it the value changes by f_p dp alone.
+# That is the derivative of a minimum, of every order, whatever the method, and by it the value changes by f_p dp alone. The methods themselves are in descent.dsl (along lines),
+# trust.dsl (within a radius), residuals.dsl (sums of squares) and constraints.dsl.
 
-# lbfgs(; memory), adam(; rate, beta1, beta2): methods for minimize
+# ---- methods for minimize
+
+# lbfgs(; memory = 10): limited-memory BFGS, for many unknowns: `memory` pairs of steps and changes of the gradient stand for the Hessian
+#   Each step ends a line search for the strong conditions of Wolfe. [Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4, 7.5]
 #     minimize(x -> (x - 3)^2, 0.0, lbfgs()).x            #~ 3 tol 1e-6
-#     minimize(x -> (x - 3)^2, 2.0, adam(rate = 0.1), steps = 500).x   #~ 3 tol 1e-3
 lbfgs(; memory = 10) = (name = "lbfgs", memory = memory, run = _lbfgs)
-adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = (name = "adam", rate = rate, beta1 = beta1, beta2 = beta2, run = _adam)
+# bfgs(): the method of Broyden, Fletcher, Goldfarb and Shanno, with a whole matrix: some hundred unknowns. Within bounds it is lbfgs(memory = 20)
+#   [Nocedal and Wright 2006, algorithm 6.1]
+#     minimize(x -> sum((x - [1, 2])^4 + x^2), [0.0, 0], bfgs()).converged  #> true
+bfgs() = (name = "bfgs", memory = 20, run = _bfgs)
+# conjugate_gradient(): non-linear conjugate gradients: three vectors of memory
+#   [Hager and Zhang, SIAM J. Optim. 16, 2005, eqs. 1.2-1.6]
+#     minimize(x -> sum([1.0, 10, 100] * (x - 1)^2), zeros(3), conjugate_gradient()).x   #~ [1, 1, 1] tol 1e-6
+conjugate_gradient() = (name = "conjugate_gradient", memory = 10, run = _nonlinear_cg)
+# newton(; radius = 1.0): Newton's method with the whole Hessian within a trust radius, whose steps are exact minima of the quadratic model, also where it bends downwards
+#   An eigenvalue problem each step: some hundred unknowns. [Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983; Nocedal and Wright 2006, section 4.3]
+#     minimize(x -> (x[0]^2 - 1)^2 + x[1]^2, [0.0, 1], newton()).value      #~ 0 tol 1e-12
+newton(; radius = 1.0) = (name = "newton", radius = radius, run = _trust_newton)
+# newton_cg(; radius = 1.0): Newton's method with products of the Hessian and vectors only, by conjugate gradients within a trust radius: many unknowns
+#   [Steihaug, SIAM J. Numer. Anal. 20, 1983; Nocedal and Wright 2006, algorithm 7.2]
+#     minimize(x -> sum((x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2), zeros(5), newton_cg()).x      #~ ones(5) tol 1e-8
+newton_cg(; radius = 1.0) = (name = "newton_cg", radius = radius, run = _trust_cg)
+# nelder_mead(; size = 0.1): the simplex method, which takes values of f only: a few unknowns, functions with kinks
+#   size: of the first simplex, relative to 1 + |x|. Stops when the values at its corners agree. Coefficients by the number of unknowns. [Nelder and Mead 1965; Gao and Han, Comput. Optim. Appl. 51, 2012]
+#     minimize(x -> abs(x[0] - 1) + abs(x[1] - 2), [0.0, 0], nelder_mead(), steps = 400).x      #~ [1, 2] tol 1e-5
+nelder_mead(; size = 0.1) = (name = "nelder_mead", size = size, run = _nelder_mead)
+# adam(; rate = 1e-3, beta1, beta2): Adam, steps by running means of the gradient and of its squares; for gradients that are noisy or come in millions
+#   rate: a number, or a function of the number of the step, from 1. [Kingma and Ba, 2015, algorithm 1]
+#     minimize(x -> (x - 3)^2, 2.0, adam(rate = 0.1), steps = 500).x   #~ 3 tol 1e-3
+adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first(
+  "adam", rate, 0.0,
+  (m, v, g, k) -> {
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g^2
+    (m, v, (m / (1 - beta1^k)) / (sqrt(v / (1 - beta2^k)) + 1e-8))
+})
+# adamw(; rate, beta1, beta2, decay = 1e-2): Adam, with weights that decay by rate * decay each step [Loshchilov and Hutter, 2019]
+#     minimize(x -> (x - 3)^2, 2.0, adamw(rate = 0.05, decay = 0.0), steps = 800).x   #~ 3 tol 1e-3
+adamw(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999, decay = 1e-2) =
+  (...adam(rate = rate, beta1 = beta1, beta2 = beta2), name = "adamw", decay = decay)
+# adamax(; rate, beta1, beta2): Adam with the largest recent gradient in place of the mean square [Kingma and Ba, 2015, algorithm 2]
+#     minimize(x -> (x - 3)^2, 2.9, adamax(rate = 0.02), steps = 800).x   #~ 3 tol 1e-2
+adamax(; rate = 2e-3, beta1 = 0.9, beta2 = 0.999) = _first(
+  "adamax", rate, 0.0,
+  (m, v, g, k) -> {
+    m = beta1 * m + (1 - beta1) * g
+    v = max(beta2 * v, abs(g))
+    (m, v, m / (1 - beta1^k) / (v + 1e-300))
+})
+# nadam(; rate, beta1, beta2): Adam with Nesterov's momentum [Dozat, 2016]
+#     minimize(x -> (x - 3)^2, 2.0, nadam(rate = 0.05), steps = 800).x   #~ 3 tol 1e-3
+nadam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first(
+  "nadam", rate, 0.0,
+  (m, v, g, k) -> {
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g^2
+    ahead = beta1 * m / (1 - beta1^(k + 1)) + (1 - beta1) * g / (1 - beta1^k)
+    (m, v, ahead / (sqrt(v / (1 - beta2^k)) + 1e-8))
+})
+# rmsprop(; rate, decay = 0.9): steps by the root of a running mean of squared gradients [Tieleman and Hinton, 2012]
+#     minimize(x -> (x - 3)^2, 2.0, rmsprop(rate = k -> 0.5 / k), steps = 800).x   #~ 3 tol 1e-2
+rmsprop(; rate = 1e-2, decay = 0.9) = _first(
+  "rmsprop", rate, 0.0, (m, v, g, k) -> {
+    v = decay * v + (1 - decay) * g^2
+    (m, v, g / (sqrt(v) + 1e-8))
+})
+# adagrad(; rate): steps by the root of the sum of all squared gradients [Duchi, Hazan and Singer, 2011]
+#     minimize(x -> (x - 3)^2, 2.0, adagrad(rate = 0.5), steps = 800).x   #~ 3 tol 1e-3
+adagrad(; rate = 1e-2) = _first("adagrad", rate, 0.0, (m, v, g, k) -> {
+  v = v + g^2
+  (m, v, g / (sqrt(v) + 1e-10))
+})
+# gradient_descent(; rate, momentum = 0.0, nesterov = false): steps of rate times the gradient, with momentum
+#   [Nesterov's: Sutskever et al., 2013]
+#     minimize(x -> (x - 3)^2, 2.0, gradient_descent(rate = 0.1, momentum = 0.5, nesterov = true), steps = 200).x    #~ 3 tol 1e-6
+gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first(
+  "gradient_descent", rate, 0.0,
+  (m, v, g, k) -> {
+    m = momentum * m + g
+    (m, v, if nesterov { g + momentum * m } else { m })
+})
+# update(mean, square, gradient, step) gives new means, and the direction that is followed `rate` far.
+_first(name, rate, decay, update) = (name = name, rate = rate, decay = decay, update = update, run = _first_order)
 
-# minimize(f, x0, method; steps, tol, progress): (x, value, gradient_norm, iterations);
-# f takes parameters like x0 and gives a real number. Stops when the gradient's norm is below tol * (1 + |f|).
-# Derivatives of x and value, of every order, are those of the minimum by whatever f captures; its Hessian must not be singular. x0 has none.
+# ---- minimize
+
+# minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol, progress): x with the least f(x) near x0
+#   f takes parameters like x0 and gives a real number. lower, upper: bounds, numbers or in the form of x0. equal: a function of x, whose values shall be 0; below: one whose values shall not
+#   be above 0; these numbers or vectors (augmented Lagrangian, whose inner method is `method`).
+#   Gives a record: x, value, gradient_norm (within bounds of the part that they leave free), iterations, evaluations (of f), converged, message, and with constraints violation and
+#   multipliers (equal, below). Stops when the gradient's norm is below tol * (1 + |f|), or where no step lowers f any more, by rounding.
+#   Derivatives of x and value, of every order, are those of the minimum by whatever f, bounds and constraints are made of; its Hessian must not be singular. x0 has none. Under map the
+#   result's fields can be asked for, not the message.
 #     minimize(x -> (x[0] - 1)^2 + 10 * (x[1] - x[0]^2)^2, [0.0, 0]).x   #~ [1, 1] tol 1e-6
-minimize(f, x0, method = lbfgs(); steps = 200, tol = 1e-10, progress = false) = {
+#     minimize(x -> sum((x - [2, 3])^2), [0.0, 0]; upper = 2.5).x        #~ [2, 2.5] tol 1e-6
+#     minimize(x -> sum(x^2), [1.0, 0]; equal = x -> sum(x) - 1).x       #~ [0.5, 0.5] tol 1e-6
+minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, below = none, steps = 200, tol = 1e-10,
+  progress = false) = {
   (v, back) = flatten(x0)
   o = (...method, progress = progress)
   g = w -> f(back(w))
-  r = if o.progress { method.run(g, v, o, steps, tol) } else { _minimum(g, stop_gradient(v), o, steps, tol) }
-  (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations)
+  start = stop_gradient(v + 0.0)
+  if kind(equal) != "none" or kind(below) != "none" {
+    _constrained(g, start, _bound(lower, v, -inf), _bound(upper, v, inf), _of_vector(equal, back), _of_vector(below, back), o,
+      steps, tol, back)
+  } else {
+    r = if kind(lower) != "none" or kind(upper) != "none" {
+      (lo, hi) = (_bound(lower, v, -inf), _bound(upper, v, inf))
+      assert(all(lo <= hi), "minimize: a lower bound is above its upper bound")
+      _bounded_minimum(g, clamp(start, stop_gradient(lo), stop_gradient(hi)), lo, hi, o, steps, tol)
+    } else {
+      if o.progress { method.run(g, start, _nowhere, o, steps, tol) } else { _minimum(g, start, o, steps, tol) }
+    }
+    (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations, evaluations = r.evaluations,
+      converged = r.status == 1, message = _outcome(r.status))
+  }
 }
+# A bound as a vector.
+_bound(b, v, default) = if kind(b) == "none" { 0 * v + default } else if kind(b) == "array" {
+  if rank(b) == 0 { 0 * v + b } else { ravel(b + 0.0) }
+} else { flatten(b)[0] }
+# A constraint as a function of the vector of parameters that gives a vector; none stays none.
+_of_vector(c, back) = if kind(c) == "none" { none } else { w -> ravel(_flat(c(back(w))) + 0.0) }
+# What bounds there are when there are none.
+_nowhere = (lower = none, upper = none)
+_outcome(status) = if status == 1 {
+  "the gradient vanishes"
+} else if status == 2 {
+  "no step lowers the value any more, and the gradient does not vanish"
+} else if status == 3 {
+  "the steps are used up"
+} else { "the function is not finite" }
+
 derivative _minimum(f, v, o, steps, tol), df, dv, do, dsteps, dtol = {
-  (x = -linsolve(_hessian(f, y.x), grad(df)(y.x)), value = df(y.x), gradient_norm = 0.0, iterations = y.iterations)
+  (x = -linsolve(_hessian(f, y.x), grad(df)(y.x)), value = df(y.x), gradient_norm = 0.0, iterations = y.iterations,
+    evaluations = y.evaluations, status = y.status)
 }
-_minimum(f, v, o, steps, tol) = o.run(f, v, o, steps, tol)
+_minimum(f, v, o, steps, tol) = o.run(f, v, _nowhere, o, steps, tol)
 
-# Adam (Kingma and Ba 2015, algorithm 1).
-_adam(f, x, o, steps, tol) = {
-  m = zeros_like(x)
-  v = zeros_like(x)
-  vg = value_and_grad(f)
-  value = f(x)
-  gn = inf
-  k = 0
-  while k < steps and gn > tol * (1 + abs(value)) {
-    (value, g) = vg(x)
-    gn = norm(g)
-    k = k + 1
-    m = o.beta1 * m + (1 - o.beta1) * g
-    v = o.beta2 * v + (1 - o.beta2) * g^2
-    x = x - o.rate * (m / (1 - o.beta1^f64(k))) / (sqrt(v / (1 - o.beta2^f64(k))) + 1e-8)
-    if o.progress { if k % 100 == 0 { print("adam {k}: {value:.4e}") } }
-  }
-  (x = x, value = f(x), gradient_norm = gn, iterations = k)
+# What stands at a bound moves with it, and the gradient of the rest stays 0.
+derivative _bounded_minimum(f, v, lower, upper, o, steps, tol), df, dv, dlower, dupper, do, dsteps, dtol = {
+  still = 0 * y.x
+  low = y.x <= lower
+  fixed = low or y.x >= upper
+  moved = where(low, (if _absent(dlower) { still } else { dlower }), if _absent(dupper) { still } else { dupper })
+  change = if _absent(df) { still } else { grad(df)(y.x) }
+  dx = linsolve(where(expand(fixed, 1), eye(len(y.x)), _hessian(f, y.x)), where(fixed, moved, -change))
+  at = if _absent(df) { 0.0 } else { df(y.x) }
+  (x = dx, value = at + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0, iterations = y.iterations,
+    evaluations = y.evaluations, status = y.status)
 }
+_bounded_minimum(f, v, lower, upper, o, steps, tol) = o.run(f, v, (lower = lower, upper = upper), o, steps, tol)
 
-# Limited-memory BFGS, two-loop recursion (Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 7.5), with a
-# backtracking line search for sufficient decrease; pairs with too little curvature are left out.
-_lbfgs(f, x, o, steps, tol) = {
-  vg = value_and_grad(f)
-  (value, g) = vg(x)
-  n = len(x)
-  M = o.memory
-  S = zeros(M, n)
-  Y = zeros(M, n)
-  rho = zeros(M)
-  stored = 0
-  k = 0
-  stuck = false
-  while k < steps and norm(g) > tol * (1 + abs(value)) and not stuck {
-    q = g
-    alpha = zeros(M)
-    for i in 0..min(stored, M) {
-      j = (stored - 1 - i) % M
-      a = rho[j] * (S[j] @ q)
-      q = q - a * Y[j]
-      alpha[j] = a
-    }
-    if stored > 0 {
-      j = (stored - 1) % M
-      q = q * ((S[j] @ Y[j]) / (Y[j] @ Y[j]))
-    }
-    for i in 0..min(stored, M) {
-      j = (stored - min(stored, M) + i) % M
-      b = rho[j] * (Y[j] @ q)
-      q = q + S[j] * (alpha[j] - b)
-    }
-    slope = -(g @ q)
-    step = if stored > 0 { 1.0 } else { min(1.0, 1 / max(1e-300, norm(g))) }
-    trial = f(x - step * q)
-    tries = 0
-    while not (trial <= value + 1e-4 * step * slope) and tries < 40 {
-      step = 0.5 * step
-      trial = f(x - step * q)
-      tries = tries + 1
-    }
-    if tries == 40 { stuck = true } else {
-      x1 = x - step * q
-      (value, g1) = vg(x1)
-      s = x1 - x
-      y = g1 - g
-      if s @ y > 1e-12 * norm(s) * norm(y) {
-        j = stored % M
-        S[j] = s
-        Y[j] = y
-        rho[j] = 1 / (s @ y)
-        stored = stored + 1
-      }
-      x = x1
-      g = g1
-    }
-    k = k + 1
-    if o.progress { if k % 50 == 0 { print("lbfgs {k}: {value:.4e}") } }
-  }
-  (x = x, value = value, gradient_norm = norm(g), iterations = k)
-}
+# ---- sums of squares
 
-# least_squares(r, x0; jac, steps, tol): Levenberg-Marquardt for sum(r(x)^2)/2, x0 a vector.
-# jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r). Damping is searched over a geometric ladder each step, with
-# geodesic acceleration (Transtrum and Sethna, arXiv:1201.5885).
-# Gives (x, value, gradient_norm, iterations). Derivatives as of minimize, with the whole Hessian.
+# lm(; geodesic = true, damping = 1e-3): Levenberg-Marquardt: steps of Gauss and Newton, damped by the scale of each unknown, with geodesic acceleration from second
+# derivatives along the step
+#   damping: of the first step, relative. The damping is divided by 5 after a good step, doubled after a bad one. [Moré 1978; Transtrum and Sethna, arXiv:1201.5885]
+#     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(geodesic = false)).x     #~ [1, 1]
+lm(; geodesic = true, damping = 1e-3) = (name = "lm", geodesic = geodesic, damping = damping, run = _levenberg)
+# gauss_newton(): undamped steps, shortened until they lower the sum (and of least norm where the Jacobian has no full rank): good starts, small residuals
+#   [Nocedal and Wright 2006, section 10.3]
+#     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], gauss_newton()).x     #~ [1, 1]
+gauss_newton() = (name = "gauss_newton", run = _gauss_newton)
+# dogleg(; radius = 1.0): within a trust radius, between the step of Gauss and Newton and steepest descent
+#   [Powell 1970; Nocedal and Wright 2006, section 4.1]
+#     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], dogleg()).x     #~ [1, 1]
+dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
+
+# least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress): x with the least sum(r(x)^2)/2 near x0
+#   r takes parameters like x0 and gives an array, its Jacobian is exact. lower, upper as for minimize. jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r), x0 then a vector.
+#   Gives a record: x, value, gradient_norm, iterations, evaluations (of r), converged, message. Stops when a step, or the part of the residual that the Jacobian can reach, is below tol, relative
+#   to x and to the residual, or where no step lowers the sum any more.
+#   Derivatives as of minimize, with the whole Hessian.
 #     t = linspace(0, 1, 20)
 #     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8
-least_squares(r, x0; jac = none, steps = 100, tol = 1e-14, progress = false) = {
-  both = if kind(jac) == "none" { x -> (r(x), jacobian(r)(x)) } else { jac }
-  o = (progress = progress,)
-  if o.progress { _levenberg(r, both, f64(x0), o, steps, tol) } else { _least(r, both, stop_gradient(f64(x0)), o, steps, tol) }
+#     least_squares(p -> p.a * exp(-p.k * t) - 2 * exp(-3 * t), (a = 1.0, k = 1.0)).x.k   #~ 3 tol 1e-8
+least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, steps = 500, tol = 1e-12, progress = false) = {
+  (v, back) = flatten(x0)
+  residual = w -> ravel(_flat(r(back(w))) + 0.0)
+  both = if kind(jac) == "none" { w -> (residual(w), _jacobian(residual, w)) } else { w -> jac(back(w)) }
+  o = (...method, progress = progress)
+  start = stop_gradient(v + 0.0)
+  q = if kind(lower) != "none" or kind(upper) != "none" {
+    (lo, hi) = (_bound(lower, v, -inf), _bound(upper, v, inf))
+    assert(all(lo <= hi), "least_squares: a lower bound is above its upper bound")
+    _bounded_least(residual, both, clamp(start, stop_gradient(lo), stop_gradient(hi)), lo, hi, o, steps, tol)
+  } else {
+    if o.progress {
+      method.run(residual, both, start, _nowhere, o, steps, tol)
+    } else {
+      _least(residual, both, start, o, steps, tol)
+    }
+  }
+  (x = back(q.x), value = q.value, gradient_norm = q.gradient_norm, iterations = q.iterations, evaluations = q.evaluations,
+    converged = q.status == 1, message = _outcome_of_squares(q.status))
 }
+_outcome_of_squares(status) = if status == 1 {
+  "the residual cannot be lowered any more, to first order"
+} else if status == 2 {
+  "no step lowers the sum of squares any more, and its gradient does not vanish"
+} else { _outcome(status) }
+
 derivative _least(r, both, x0, o, steps, tol), dr, dboth, dx0, do, dsteps, dtol = {
   change = x -> r(x) @ dr(x)
   (x = -linsolve(_hessian(x -> 0.5 * sum(r(x)^2), y.x), grad(change)(y.x)), value = change(y.x), gradient_norm = 0.0,
-    iterations = y.iterations)
+    iterations = y.iterations, evaluations = y.evaluations, status = y.status)
 }
-_least(r, both, x0, o, steps, tol) = _levenberg(r, both, x0, o, steps, tol)
-_levenberg(r, both, x, o, steps, tol) = {
-  value = 0.5 * sum(r(x)^2)
-  lambda = 1.0
-  k = 0
-  stuck = false
-  gn = inf
-  while k < steps and not stuck and value > tol {
-    (x, value, lambda, gn, stuck) = _lm_step(r, both, x, value, lambda)
-    k = k + 1
-    if o.progress { if k % 10 == 0 { print("lm {k}: {value:.4e}  damping {lambda:.1e}") } }
-  }
-  (x = x, value = value, gradient_norm = gn, iterations = k)
+_least(r, both, x0, o, steps, tol) = o.run(r, both, x0, _nowhere, o, steps, tol)
+derivative _bounded_least(r, both, x0, lower, upper, o, steps, tol), dr, dboth, dx0, dlower, dupper, do, dsteps, dtol = {
+  f = x -> 0.5 * sum(r(x)^2)
+  still = 0 * y.x
+  low = y.x <= lower
+  fixed = low or y.x >= upper
+  moved = where(low, (if _absent(dlower) { still } else { dlower }), if _absent(dupper) { still } else { dupper })
+  change = x -> if _absent(dr) { 0 * x[0] } else { r(x) @ dr(x) }
+  dx = linsolve(where(expand(fixed, 1), eye(len(y.x)), _hessian(f, y.x)), where(fixed, moved, -grad(change)(y.x)))
+  (x = dx, value = change(y.x) + grad(f)(y.x) @ where(fixed, moved, 0.0), gradient_norm = 0.0, iterations = y.iterations,
+    evaluations = y.evaluations, status = y.status)
 }
-
-# One step of Levenberg-Marquardt with geodesic acceleration: tries smaller and larger damping and keeps the best true loss.
-# Gives (x, loss, damping, gradient norm, whether nothing improved).
-_lm_step(r, both, x, value, lambda) = {
-  (res, J) = both(x)
-  G = J' @ J
-  g = J' @ res
-  diagonal = diag(G)
-  floor_ = 1e-14 * max(diagonal)
-  best = value
-  best_x = x
-  best_lambda = lambda * 100
-  for factor in [1e-2, 0.1, 0.5, 3.0, 30.0] {
-    l = max(lambda * factor, floor_)
-    L = cholesky(G + diag(zeros_like(g) + l))
-    d = -trisolve(L, trisolve(L, g); adjoint = true)
-    h = 0.1
-    rvv = (2 / h) * ((r(x + h * d) - res) / h - J @ d)
-    a = -trisolve(L, trisolve(L, J' @ rvv); adjoint = true)
-    small = norm(a) <= 0.75 * norm(d)
-    x1 = x + d
-    x2 = if small { x + d + 0.5 * a } else { x + d }
-    v1 = 0.5 * sum(r(x1)^2)
-    v2 = 0.5 * sum(r(x2)^2)
-    if v1 < best { best = v1; best_x = x1; best_lambda = l }
-    if v2 < best { best = v2; best_x = x2; best_lambda = l }
-  }
-  (best_x, best, best_lambda, norm(g), not (best < value))
-}
+_bounded_least(r, both, x0, lower, upper, o, steps, tol) = o.run(r, both, x0, (lower = lower, upper = upper), o, steps, tol)

@@ -639,10 +639,11 @@ static void reduce_loops(ReduceEmit *r, uint32_t axis, const KRef *init, KRef *r
 	}
 }
 
-/* `nothing` to be the largest of is an error. */
+/* `nothing` to be the largest of is an error, but for conditions: any and all have an answer. */
 static void check_empty(ArrayEmit *e, const Node *n) {
 	const Inst *in = node_inst(e->p, n);
 	if (in->op != OP_REDUCE_MAX && in->op != OP_REDUCE_MIN && in->op != OP_ARGMAX) return;
+	if (in->op != OP_ARGMAX && node_type_of(e, n) == KT_BOOL) return;
 	KBuilder *k = e->k;
 	KRef empty = 0;
 	for (uint32_t i = n->nresult; i < n->naxes; i++) {

@@ -341,7 +341,7 @@ static KRef pull_reduction(ArrayEmit *e, const Node *n, const Index *at) {
 		turns *= length[i];
 	}
 	KType t = ktype_of((Dtype)type_of(e->l->c, f->vals.at[in->results].type)->dtype);
-	if ((in->op == OP_REDUCE_MAX || in->op == OP_REDUCE_MIN) && turns == 0)
+	if ((in->op == OP_REDUCE_MAX || in->op == OP_REDUCE_MIN) && turns == 0 && t != KT_BOOL)
 		k_fail_if(k, k_bits(k, KT_BOOL, 1), lower_site(e->l, SITE_EMPTY, in), k_int(k, 0), k_int(k, 0));
 	KRef sum = 0;
 	Index full[MAX_AXES], x[MAX_RANK], y[MAX_RANK];

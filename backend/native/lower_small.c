@@ -277,9 +277,9 @@ static void small_reduce(Lower *l, const Inst *in, const KRef *x, KRef *out) {
 	for (uint32_t i = 0; i < n; i++) gone[axes[i]] = true;
 	KType t = ktype_of((Dtype)ref_ty(l->f, inst_result(in, 0))->dtype);
 	if (!from.count) {
-		bool extreme = op == OP_MAX || op == OP_MIN;
+		bool extreme = (op == OP_MAX || op == OP_MIN) && t != KT_BOOL;
 		if (extreme && to.count) k_fail_if(&l->k, always(l), lower_site(l, SITE_EMPTY, in), k_int(&l->k, 0), k_int(&l->k, 0));
-		for (uint32_t i = 0; i < to.count; i++) out[i] = k_const(&l->k, t, op == OP_MUL);
+		for (uint32_t i = 0; i < to.count; i++) out[i] = t == KT_BOOL ? k_bits(&l->k, t, op == OP_MIN || op == OP_MUL) : k_const(&l->k, t, op == OP_MUL);
 		return;
 	}
 	KRef *part = room(l, from.count);

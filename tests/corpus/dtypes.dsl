@@ -95,3 +95,9 @@ pow(2, 10)                   #> 1024
 1 == 1.0                     #> true
 f32(0.1) == 0.1              #> true
 f64(f32(0.1)) == 0.1         #> false
+
+# any and all of nothing have an answer, in functions of lengths that are known and of those that are not
+nothing(v, n) = (any(v[..n] > 1), all(v[..n] > 1), any(expand(v, 1)[..n] > 1; axis = 0))
+nothing([1.0, 2], 0)         #> (false, true, [false])
+(m -> nothing(zeros(m) + 2, m - 20))(20)     #> (false, true, [false])
+all(zeros(0) > 1)            #> true

@@ -1,0 +1,300 @@
+# descent.dsl - the methods of minimize that go along lines: line search, quasi-Newton, conjugate gradients, first order, simplex.
+#
+# A method is a function run(f, x, b, o, steps, tol) of a real function of a vector, where to begin, bounds (vectors or none), its options and when to stop; it gives
+# (x, value, gradient_norm, iterations, evaluations, status), status 1 converged, 2 stuck, 3 steps used up, 4 not finite. Within bounds, the
+# unknowns that stand at a bound which the gradient pushes against are held, the others follow the method's direction, and steps are bent along the bounds (Bertsekas,
+# SIAM J. Control Optim. 20, 1982).
+
+# The unknowns that may move: not at a bound with the gradient pushing outwards.
+_free(x, g, b) =
+  if kind(b.lower) == "none" { g == g } else { not ((x <= b.lower and g > 0) or (x >= b.upper and g < 0)) }
+_within(x, b) = if kind(b.lower) == "none" { x } else { clamp(x, b.lower, b.upper) }
+# How large the gradient is that may be followed: within bounds of the step to them, too.
+_slope_left(x, g, b) = if kind(b.lower) == "none" { norm(g) } else { norm(x - clamp(x - g, b.lower, b.upper)) }
+# What an end without convergence means: status 2 near rounding counts as converged.
+_judged(status, gn, value, tol) =
+  if status == 2 and gn <= max(1e-6, sqrt(tol)) * (1 + abs(value)) { 1 } else if status == 0 { 3 } else { status }
+
+# ---- line search
+
+# Along x + a d from a = step: (x, value, gradient, evaluations, found). Without bounds the strong conditions of Wolfe are asked for, by bracketing and cubic
+# interpolation (Nocedal and Wright 2006, algorithms 3.5, 3.6), or where differences of f are rounding those on slopes alone (Hager and Zhang 2005, eq. 4.3); with bounds, sufficient decrease
+# along the bent line.
+_line_search(vg, x, d, value, g, step, curvature, b) =
+  if kind(b.lower) == "none" { _wolfe(vg, x, d, value, g, step, curvature) } else { _bent(vg, x, d, value, g, step, b) }
+_wolfe(vg, x, d, value, g, step, curvature) = {
+  slope = g @ d
+  noise = 1e-12 * (1e-300 + abs(value))
+  (lo, flo, slo) = (0.0, value, slope)
+  (hi, fhi, shi) = (inf, value, slope)
+  a = step
+  x1 = x
+  v1 = value
+  g1 = g
+  (best_x, best_v, best_g) = (x, value, g)
+  count = 0
+  open = true
+  found = false
+  while open and count < 40 {
+    x1 = x + a * d
+    (v1, g1) = vg(x1)
+    s1 = g1 @ d
+    count = count + 1
+    lower = v1 <= value + 1e-4 * a * slope
+    found = (lower and abs(s1) <= -curvature * slope) or (v1 <= value + noise and s1 >= curvature * slope and s1 <= -0.8 * slope)
+    open = not found
+    if open {
+      if v1 < best_v { best_x = x1; best_v = v1; best_g = g1 }
+      if not (lower or v1 <= flo + noise) or (lo > 0 and v1 > flo + noise) or not (abs(s1) < inf) {
+        (hi, fhi, shi) = (a, v1, s1)
+      } else {
+        if s1 * (hi - lo) >= 0 { (hi, fhi, shi) = (lo, flo, slo) }
+        (lo, flo, slo) = (a, v1, s1)
+      }
+      if hi < inf {
+        # the cubic with both values and slopes, kept away from the ends
+        w = hi - lo
+        t1 = slo + shi - 3 * (fhi - flo) / w
+        t2 = sqrt(max(t1^2 - slo * shi, 0.0)) * sign(w)
+        guess = hi - w * (shi + t2 - t1) / (shi - slo + 2 * t2)
+        inner = (guess - lo) / w
+        a = lo + w * (if inner == inner { clamp(inner, 0.1, 0.9) } else { 0.3 })
+        open = abs(w) > 1e-16 * abs(lo)
+      } else { a = 4 * a }
+    }
+  }
+  if found { (x1, v1, g1, count, true) } else { (best_x, best_v, best_g, count, best_v < value) }
+}
+_bent(vg, x, d, value, g, step, b) = {
+  a = step
+  x1 = clamp(x + a * d, b.lower, b.upper)
+  (v1, g1) = vg(x1)
+  count = 1
+  while not (v1 <= value + 1e-4 * (g @ (x1 - x))) and count < 50 {
+    # a parabola through value and slope at 0 and the value here
+    slope = g @ (x1 - x) / a
+    guess = -slope * a^2 / (2 * (v1 - value - slope * a))
+    a = if guess == guess { clamp(guess, 0.1 * a, 0.5 * a) } else { 0.1 * a }
+    x1 = clamp(x + a * d, b.lower, b.upper)
+    (v1, g1) = vg(x1)
+    count = count + 1
+  }
+  (x1, v1, g1, count, v1 < value)
+}
+
+# ---- quasi-Newton
+
+_bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
+  vg = value_and_grad(f)
+  (value, g) = vg(x)
+  H = eye(len(x))
+  (k, count) = (0, 1)
+  status = if norm(g) < inf { 0 } else { 4 }
+  fresh = true
+  while status == 0 and k < steps {
+    if norm(g) <= tol * (1 + abs(value)) { status = 1 } else {
+      d = -(H @ g)
+      # rounding may have spoiled the matrix
+      if not (g @ d < 0) { H = eye(len(x)); d = -g; fresh = true }
+      (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, if fresh { min(1.0, 1 / norm(g)) } else { 1.0 }, 0.9)
+      count = count + n
+      k = k + 1
+      if found {
+        s = x1 - x
+        q = g1 - g
+        sq = s @ q
+        if sq > 1e-14 * norm(s) * norm(q) {
+          if fresh { H = (sq / (q @ q)) * H }
+          Hq = H @ q
+          H = H + ((1 + (q @ Hq) / sq) / sq) * outer(s, s) - (outer(Hq, s) + outer(s, Hq)) / sq
+          fresh = false
+        }
+        x = x1
+        value = v1
+        g = g1
+      } else { if fresh { status = 2 } else { H = eye(len(x)); fresh = true } }
+      if o.progress { if k % 50 == 0 { print("bfgs {k}: {value:.4e}") } }
+    }
+  }
+  gn = norm(g)
+  if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+}
+
+# Pairs with too little curvature are left out; of pairs that count, only the part in the unknowns that may move.
+_lbfgs(f, x, b, o, steps, tol) = {
+  vg = value_and_grad(f)
+  (value, g) = vg(x)
+  n = len(x)
+  M = o.memory
+  S = zeros(M, n)
+  Y = zeros(M, n)
+  stored = 0
+  (k, count) = (0, 1)
+  gn = _slope_left(x, g, b)
+  status = if gn < inf { 0 } else { 4 }
+  while status == 0 and k < steps {
+    if gn <= tol * (1 + abs(value)) { status = 1 } else {
+      free = f64(_free(x, g, b))
+      q = free * g
+      alpha = zeros(M)
+      m = min(stored, M)
+      for i in 0..m {
+        j = (stored - 1 - i) % M
+        sy = S[j] @ (free * Y[j])
+        a = if sy > 1e-14 * norm(S[j]) * norm(Y[j]) { (S[j] @ q) / sy } else { 0.0 }
+        q = q - a * (free * Y[j])
+        alpha[j] = a
+      }
+      if m > 0 {
+        j = (stored - 1) % M
+        sy = S[j] @ (free * Y[j])
+        yy = sum((free * Y[j])^2)
+        if sy > 1e-14 * yy { q = q * (sy / yy) }
+      }
+      for i in 0..m {
+        j = (stored - m + i) % M
+        sy = S[j] @ (free * Y[j])
+        c = if sy > 1e-14 * norm(S[j]) * norm(Y[j]) { (Y[j] @ q) / sy } else { 0.0 }
+        q = q + (free * S[j]) * (alpha[j] - c)
+      }
+      d = -(free * q)
+      if not (g @ d < 0) { d = -(free * g); stored = 0 }
+      (x1, v1, g1, more, found) = _line_search(vg, x, d, value, g, if stored > 0 { 1.0 } else { min(1.0, 1 / norm(d)) }, 0.9, b)
+      count = count + more
+      k = k + 1
+      if found {
+        s = x1 - x
+        y = g1 - g
+        if s @ y > 1e-14 * norm(s) * norm(y) {
+          j = stored % M
+          S[j] = s
+          Y[j] = y
+          stored = stored + 1
+        }
+        x = x1
+        value = v1
+        g = g1
+        gn = _slope_left(x, g, b)
+      } else { if stored > 0 { stored = 0 } else { status = 2 } }
+      if o.progress { if k % 50 == 0 { print("lbfgs {k}: {value:.4e}") } }
+    }
+  }
+  if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+}
+
+# Hager and Zhang's conjugate gradients: beta = (y - 2 d |y|^2 / d'y)' g / d'y, not below -1/(|d| min(0.01, |g|)).
+_nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
+  vg = value_and_grad(f)
+  (value, g) = vg(x)
+  d = -g
+  step = min(1.0, 1 / max(1e-300, norm(g)))
+  (k, count) = (0, 1)
+  status = if norm(g) < inf { 0 } else { 4 }
+  restarted = true
+  while status == 0 and k < steps {
+    if norm(g) <= tol * (1 + abs(value)) { status = 1 } else {
+      (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, step, 0.1)
+      count = count + n
+      k = k + 1
+      if found {
+        y = g1 - g
+        dy = d @ y
+        beta = max((y @ g1 - 2 * (y @ y) * (d @ g1) / dy) / dy, -1 / (norm(d) * min(0.01, norm(g))))
+        next = if beta == beta { -g1 + beta * d } else { -g1 }
+        d1 = if g1 @ next < 0 { next } else { -g1 }
+        # the last step's change to first order
+        step = norm(x1 - x) / norm(d) * clamp((g @ d) / (g1 @ d1), 1e-3, 1e3)
+        restarted = false
+        d = d1
+        x = x1
+        value = v1
+        g = g1
+      } else { if restarted { status = 2 } else { d = -g; step = min(1.0, 1 / norm(g)); restarted = true } }
+      if o.progress { if k % 50 == 0 { print("conjugate gradients {k}: {value:.4e}") } }
+    }
+  }
+  gn = norm(g)
+  if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+}
+
+# ---- first order
+
+_first_order(f, x, b, o, steps, tol) = {
+  m = zeros_like(x)
+  v = zeros_like(x)
+  vg = value_and_grad(f)
+  value = f(x)
+  gn = inf
+  k = 0
+  while k < steps and gn > tol * (1 + abs(value)) {
+    (value, g) = vg(x)
+    gn = _slope_left(x, g, b)
+    k = k + 1
+    rate = if kind(o.rate) == "function" { o.rate(k) } else { o.rate }
+    (m, v, d) = o.update(m, v, g, f64(k))
+    x = _within(x - rate * (d + o.decay * x), b)
+    if o.progress { if k % 100 == 0 { print("{o.name} {k}: {value:.4e}") } }
+  }
+  value = f(x)
+  status = if gn <= tol * (1 + abs(value)) { 1 } else if abs(value) < inf { 3 } else { 4 }
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = k + 2, status = status)
+}
+
+# ---- simplex
+
+# Rows of X are the corners, in no order; coefficients 1, 1 + 2/n, 3/4 - 1/(2n), 1 - 1/n of Gao and Han for reflection, expansion, contraction and shrinking. Points
+# beyond a bound are moved onto it.
+_nelder_mead(f, x, b, o, steps, tol) = {
+  n = len(x)
+  at = w -> { v = f(_within(w, b)); if v == v { v } else { inf } }
+  d = f64(max(n, 2))
+  X = expand(x, 0) + concat(zeros(1, n), diag(o.size * (1 + abs(x))))
+  X = if kind(b.lower) == "none" { X } else {
+    # a corner that a bound would fold onto the start goes the other way
+    inside = clamp(X, expand(b.lower, 0), expand(b.upper, 0))
+    where(inside == expand(x, 0) and X != expand(x, 0), 2 * expand(x, 0) - X, inside)
+  }
+  F = map(at, X)
+  (k, count) = (0, n + 1)
+  # how far apart values may be: the minimum is then known to the root of that
+  enough = max(tol^2, 1e-16)
+  while k < steps and not (max(F) - min(F) <= enough * (1e-300 + abs(min(F))) and max(abs(X - expand(X[argmin(F)], 0))) <=
+    sqrt(enough) * (1 + norm(x))) and max(abs(X - expand(X[0], 0))) > 1e-15 * norm(X[0]) {
+    worst = argmax(F)
+    best = min(F)
+    # the second worst
+    second = max(where(iota(n + 1) == worst, -inf, F))
+    centre = (sum(X; axis = 0) - X[worst]) / n
+    away = centre - X[worst]
+    xr = _within(centre + away, b)
+    fr = at(xr)
+    count = count + 1
+    if fr < best {
+      xe = _within(centre + (1 + 2 / d) * away, b)
+      fe = at(xe)
+      count = count + 1
+      if fe < fr { X[worst] = xe; F[worst] = fe } else { X[worst] = xr; F[worst] = fr }
+    } else {
+      if fr < second { X[worst] = xr; F[worst] = fr } else {
+        c = 0.75 - 0.5 / d
+        xc = _within(if fr < F[worst] { centre + c * away } else { centre - c * away }, b)
+        fc = at(xc)
+        count = count + 1
+        if fc < min(fr, F[worst]) { X[worst] = xc; F[worst] = fc } else {
+          lead = X[argmin(F)]
+          X = expand(lead, 0) + (1 - 1 / d) * (X - expand(lead, 0))
+          F = map(at, X)
+          count = count + n + 1
+        }
+      }
+    }
+    k = k + 1
+    if o.progress { if k % 100 == 0 { print("simplex {k}: {min(F):.4e}") } }
+  }
+  best = argmin(F)
+  status = if not (abs(F[best]) < inf) { 4 } else if k < steps { 1 } else { 3 }
+  (x = _within(X[best], b), value = F[best], gradient_norm = nan, iterations = k, evaluations = count, status = status)
+}

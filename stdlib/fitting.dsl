@@ -1,0 +1,129 @@
+# fitting.dsl - models fitted to data: parameters, how well the data determine them, and what they do not determine at all.
+
+# fit(model, x, y, p0, method = lm(); sigma, lower, upper, loss, level = 0.95, steps, tol): parameters p of model(p, x) that come nearest to y, from p0
+#   model gives an array like y; p0 an array, record, tuple or list; x whatever model takes. sigma: standard deviations of y, a number or like y; without it they are taken as equal, and as large as the
+#   residuals say. lower, upper, method, steps, tol as for least_squares. loss: "squares", or "huber", "soft_l1" or "cauchy", under which residuals beyond sigma count less (outliers).
+#   Gives a record: p and stderr (standard errors), lower and upper (ends of the confidence intervals of this level, by Student's distribution), each in the form of p0; covariance, correlation
+#   [n, n] in the order of flatten(p0); residuals (y - model), chi2 (sum of squares of residuals over sigma), dof (degrees of freedom), deviation (root of chi2 / dof), r2, aic, bic; identifiability; value(x) the fitted
+#   model, band(x) the half-width of its confidence interval; iterations, evaluations, converged, message. report(r) says it in words.
+#   identifiability: what J, the Jacobian of the residuals by relative changes of the parameters, says: singular_values, condition, undetermined (how many combinations of parameters
+#   leave the model as it is, to first order), directions (these combinations, rows of relative changes), names. Of an undetermined parameter the standard error is inf; one that stands at a bound counts as known.
+#   Derivatives by y, x, sigma and what model captures: of all of these. [Bates and Watts, Nonlinear Regression Analysis, 1988, sections 2.3, 2.5; Transtrum, Machta and Sethna, Phys. Rev. E 83, 2011]
+#     x = [0.0, 1, 2, 3]
+#     f = fit((p, x) -> p.a * exp(-p.k * x), x, 2 * exp(-0.5 * x), (a = 1.0, k = 1.0))
+#     f.p.k                         #~ 0.5 tol 1e-10
+#     f.identifiability.undetermined    #> 0
+fit(model, x, y, p0, method = lm(); sigma = none, lower = none, upper = none, loss = "squares", level = 0.95, steps = 500,
+  tol = 1e-12, progress = false) = {
+  (v0, back) = flatten(p0)
+  data = ravel(y + 0.0)
+  weight = if kind(sigma) == "none" { 1.0 } else { ravel(1 / (sigma + 0 * y)) }
+  residual = v -> weight * (ravel(model(back(v), x) + 0.0) - data)
+  m = len(data)
+  n = len(v0)
+  assert(len(residual(stop_gradient(v0 + 0.0))) == m, "fit: the model gives another number of values than there are data, {m}")
+  q = least_squares(v -> _damp_outliers(loss, residual(v)), v0, method; lower = _flat_bound(lower, v0),
+    upper = _flat_bound(upper, v0), steps = steps, tol = tol, progress = progress)
+  v = q.x
+  r = residual(v)
+  held = v <= _bound(lower, v, -inf) or v >= _bound(upper, v, inf)
+  moving = sum(i64(not held))
+  J = where(held, 0.0, _jacobian(residual, v))
+  chi2 = r @ r
+  dof = m - moving
+  deviation = sqrt(chi2 / max(dof, 1))
+  # relative changes of the parameters that are not held; of one that is 0 in units of its column
+  columns = sqrt(sum(J^2; axis = 0))
+  unit = where(v == 0, 1 / where(columns > 0, columns, 1.0), abs(v))
+  P = f64(expand(findall(where(moving == 0, iota(n) == 0, not held)), 1) == iota(n))
+  (U, s, V) = svd(concat((J * unit) @ P', zeros(max(0, n - m), len(P))))
+  known = s > 1e-10 * max(s)
+  W = expand(unit, 1) * (P' @ where(known, V / where(known, s, 1.0), 0.0))
+  directions = (transpose(V) @ P)[not known and moving > 0]
+  lost = any(abs(directions) > 1e-4; axis = 0)
+  variance = if kind(sigma) == "none" { chi2 / max(dof, 1) } else { 1.0 }
+  C = variance * (W @ W')
+  stderr = where(lost, inf, sqrt(diag(C)))
+  reach = if dof > 0 { icdf(StudentT(f64(dof)), 0.5 * (1 + level)) } else { inf }
+  total = sum((weight * (data - _weighted_mean(data, weight)))^2)
+  deviations = where(stderr > 0 and stderr < inf, stderr, 1.0)
+  predict = (w, z) -> ravel(model(back(w), z) + 0.0)
+  (p = back(v), stderr = back(stderr), lower = back(v - reach * stderr), upper = back(v + reach * stderr), covariance = C,
+    correlation = C / outer(deviations, deviations), level = level, residuals = y - model(back(v), x), chi2 = chi2, dof = dof,
+    deviation = deviation, r2 = 1 - chi2 / total, aic = _information(chi2, m, moving, 2.0, sigma),
+    bic = _information(chi2, m, moving, log(f64(m)), sigma),
+    identifiability = (singular_values = s, condition = if moving == 0 { 1.0 } else { s[0] / s[-1] },
+      undetermined = shape(directions)[0], directions = directions, names = _names_of(p0)),
+    value = z -> model(back(v), z), band = z -> reach * norm(_jacobian(w -> predict(w, z), v) @ W * sqrt(variance); axis = 1),
+    iterations = q.iterations, evaluations = q.evaluations, converged = q.converged, message = q.message)
+}
+_flat_bound(b, v) = if kind(b) == "none" { none } else { _bound(b, v, 0.0) }
+_weighted_mean(y, w) = sum(w^2 * y) / sum(w^2 + 0 * y)
+# -2 log of the likelihood of normal errors, up to a constant, and a price for each parameter
+_information(chi2, m, n, price, sigma) =
+  if kind(sigma) == "none" { m * log(chi2 / m) + price * (n + 1) } else { chi2 + price * n }
+# s(r) with s^2 the loss, whose sum least_squares finds the least of: r^2 near 0 (Triggs et al., Bundle Adjustment, 2000, section 4.3)
+_damp_outliers(loss, r) = if loss == "squares" {
+  r
+} else if loss == "soft_l1" {
+  r * sqrt(2 / (1 + sqrt(1 + r^2)))
+} else if loss == "huber" {
+  far = abs(r) > 1
+  where(far, sign(r) * sqrt(2 * where(far, abs(r), 1.0) - 1), r)
+} else if loss == "cauchy" {
+  q = r^2
+  near = q < 1e-5
+  r * where(near, 1 - q / 4 + 13 / 96 * q^2, sqrt(log1p(where(near, 1.0, q)) / where(near, 1.0, q)))
+} else { error("fit: a loss is \"squares\", \"huber\", \"soft_l1\" or \"cauchy\"") }
+
+# What each element of flatten(p) is called: a record's fields by their names, elements of arrays by their places.
+_names_of(p) = _named("p", p)
+_named(name, p) = if kind(p) == "array" {
+  if rank(p) == 0 { list(name) } else if rank(p) == 1 { _numbered(name, len(p)) } else { _numbered(name, size(p)) }
+} else {
+  all = list()
+  for (k, part) in enumerate(values(p)) {
+    at = if kind(p) == "record" { keys(p)[k] } else { "{name}[{k}]" }
+    for one in _named(at, part) { all = push(all, one) }
+  }
+  all
+}
+_numbered(name, n) = {
+  all = list()
+  for k in 0..n { all = push(all, "{name}[{k}]") }
+  all
+}
+
+# report(r): the result of fit as text: each parameter with its standard error and interval, how good the fit is, and which combinations the data leave open
+#     f = fit((p, x) -> p[0] + p[1] * x, [0.0, 1, 2, 3], [1.0, 3, 5, 7.1], [0.0, 0]);
+#     print(report(f)[..6])         #> p[0] =
+report(r) = {
+  text = ""
+  (v, _) = flatten(r.p)
+  (e, _) = flatten(r.stderr)
+  (lo, _) = flatten(r.lower)
+  (hi, _) = flatten(r.upper)
+  k = 0
+  for name in r.identifiability.names {
+    text = text + (if e[k] == 0 { "{name} = {v[k]:.8g}\n" } else {
+      "{name} = {v[k]:.8g} ± {e[k]:.2g}   {100 * r.level:.3g} % [{lo[k]:.6g}, {hi[k]:.6g}]\n"
+    })
+    k = k + 1
+  }
+  text = text + "chi2 {r.chi2:.6g}, {r.dof} degrees of freedom, deviation {r.deviation:.4g}, R² {r.r2:.6f}\n"
+  i = r.identifiability
+  if i.undetermined == 0 { text = text + "the data determine all parameters; condition {i.condition:.2g}" } else {
+    text = text +
+      "the data do not determine {i.undetermined} of {len(v)} combinations; the model stays as it is under relative changes"
+    for row in 0..i.undetermined {
+      text = text + "\n "
+      k = 0
+      for name in i.names {
+        if abs(i.directions[row, k]) > 1e-4 { text = text + " {name}: {i.directions[row, k]:+.3f}" }
+        k = k + 1
+      }
+    }
+  }
+  if not r.converged { text = text + "\nnot converged: {r.message}" }
+  text
+}

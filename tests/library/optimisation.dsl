@@ -1,0 +1,103 @@
+# minimize and least_squares: methods, bounds, constraints, what the results say, and derivatives through all of them.
+
+rosen(x) = sum(100(x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2)
+for m in list(lbfgs(), bfgs(), conjugate_gradient(), newton(), newton_cg(), nelder_mead()) {
+  r = minimize(rosen, [-1.2, 1.0, 0.5], m; steps = 1000)
+  print("{m.name}: {r.converged} {max(abs(r.x - 1)) < 1e-6}")
+}
+#> lbfgs: true true
+#> bfgs: true true
+#> conjugate_gradient: true true
+#> newton: true true
+#> newton_cg: true true
+#> nelder_mead: true true
+# twenty unknowns within bounds: one minimum, whatever the method (its value by two methods that share nothing but the bounds)
+for m in list(lbfgs(), bfgs(), newton(), newton_cg()) {
+  r = minimize(rosen, zeros(20) - 1, m; upper = 0.5, steps = 500)
+  print("{m.name}: {r.converged} {r.value:.10f}")
+}
+#> lbfgs: true 17.4937816899
+#> bfgs: true 17.4937816899
+#> newton: true 17.4937816899
+#> newton_cg: true 17.4937816899
+# first order
+bowl(x) = sum([1.0, 4] * (x - [1, 2])^2)
+for m in list(adam(rate = 0.05), adamw(rate = 0.05, decay = 0.0), adamax(rate = 0.05), nadam(rate = 0.05),
+  rmsprop(rate = k -> 0.5 / k), adagrad(rate = 0.5), gradient_descent(rate = 0.1),
+  gradient_descent(rate = 0.05, momentum = 0.8, nesterov = true)) {
+  r = minimize(bowl, [0.0, 0], m; steps = 1000)
+  print("{m.name}: {max(abs(r.x - [1, 2])) < 1e-2}")
+}
+#> adam: true
+#> adamw: true
+#> adamax: true
+#> nadam: true
+#> rmsprop: true
+#> adagrad: true
+#> gradient_descent: true
+#> gradient_descent: true
+# a saddle in the way: only the second derivative knows that it is one
+minimize(x -> x[0]^4 - 2 * x[0]^2 + x[1]^2, [0.0, 1], newton()).value    #~ -1
+minimize(x -> x[0]^2, [1.0, 2], newton_cg()).x   #~ [0, 2] tol 1e-12
+
+# what a result says
+r = minimize(rosen, [-1.2, 1.0]; steps = 3)
+(r.converged, r.iterations, r.message)       #> (false, 3, "the steps are used up")
+minimize(x -> sum(sqrt(x)), [-1.0]).message          #> the function is not finite
+minimize(x -> sum(x^2), [1.0, 2]).evaluations < 10     #> true
+minimize(q -> (q.a - 1)^2 + sum((q.b - q.a)^2), (a = 0.0, b = [1.0, 2]), newton()).x #~ (a = 1, b = [1, 1])
+minimize(q -> (q.a - 1)^2 + sum((q.b - 3)^2), (a = 0.0, b = [1.0, 2]); upper = (a = 5.0, b = [2.0, 9])).x #~ (a = 1, b = [2, 3])
+
+# constraints: Hock and Schittkowski's problems 71, 43, 28 and 6 (Test Examples for Nonlinear Programming Codes, 1981)
+r = minimize(x -> x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2], [1.0, 5, 5, 1]; lower = 1, upper = 5, equal = x -> sum(x^2) - 40,
+  below = x -> 25 - prod(x))
+r.x                          #~ [1, 4.742999642848, 3.821149978944, 1.379408293299] tol 1e-6
+r.value                      #~ 17.0140172891563 tol 1e-9
+(r.converged, r.violation < 1e-12)   #> (true, true)
+r = minimize(x -> x[0]^2 + x[1]^2 + 2 * x[2]^2 + x[3]^2 - 5 * x[0] - 5 * x[1] - 21 * x[2] + 7 * x[3], zeros(4);
+  below = x -> -[8 - x[0]^2 - x[1]^2 - x[2]^2 - x[3]^2 - x[0] + x[1] - x[2] + x[3],
+    10 - x[0]^2 - 2 * x[1]^2 - x[2]^2 - 2 * x[3]^2 + x[0] + x[3], 5 - 2 * x[0]^2 - x[1]^2 - x[2]^2 - 2 * x[0] + x[1] + x[3]])
+r.x                          #~ [0, 1, 2, -1] tol 1e-9
+r.value                      #~ -44 tol 1e-9
+r.multipliers.below          #~ [1, 0, 2] tol 1e-8
+minimize(x -> (x[0] + x[1])^2 + (x[1] + x[2])^2, [-4.0, 1, 1]; equal = x -> x[0] + 2 * x[1] + 3 * x[2] - 1).x        #~ [0.5, -0.5, 0.5] tol 1e-9
+minimize(x -> (1 - x[0])^2, [-1.2, 1], newton(); equal = x -> 10 * (x[1] - x[0]^2)).x        #~ [1, 1] tol 1e-9
+minimize(x -> sum(x^2), [1.0, 0]; equal = x -> sum(x) - 1, below = x -> 2 - sum(x)).converged        #> false
+minimize(q -> q.a^2 + q.b^2, (a = 1.0, b = 0.0); equal = q -> q.a + 2 * q.b - 5).x   #~ (a = 1, b = 2) tol 1e-9
+
+# derivatives: by a bound, by what f captures beside a bound that holds, by constraints
+jacobian(p -> minimize(x -> sum((x - 3)^2) + x[0] * x[1], [0.0, 0]; upper = p).x)([1.0, 9])    #~ [1, 0; -0.5, 0] tol 1e-9
+grad(p -> minimize(x -> sum((x - p)^2), [0.0, 0]; upper = 2.5).value)([2.0, 3])      #~ [0, 1] tol 1e-9
+(p -> minimize(x -> sum((x - p)^2) + x[0] * x[1], [0.0, 0]; upper = [0.5, 9]).x[1])''(3.0)   #~ 0 tol 1e-9
+# min |x|^2 with p.x = 1: x = p / |p|^2, value 1 / |p|^2
+least(p) = minimize(x -> sum(x^2), [1.0, 0]; equal = x -> p @ x - 1)
+jacobian(p -> least(p).x)([1.0, 2])  #~ jacobian(p -> p / sum(p^2))([1.0, 2]) tol 1e-9
+hessian(p -> least(p).value)([1.0, 2])       #~ hessian(p -> 1 / sum(p^2))([1.0, 2]) tol 1e-8
+grad(p -> least(p).multipliers.equal[0])([1.0, 2])   #~ grad(p -> -2 / sum(p^2))([1.0, 2]) tol 1e-9
+map(p -> least(p).x, [1.0, 2; 3, 4]) #~ [0.2, 0.4; 0.12, 0.16] tol 1e-9
+# a disc: min p.x in |x|^2 <= s^2: -s |p|; the constraint binds
+disc(p, s) = minimize(x -> p @ x, [0.1, 0.0]; below = x -> sum(x^2) - s^2)
+disc([3.0, 4], 2.0).x        #~ [-1.2, -1.6] tol 1e-8
+grad(p -> disc(p, 2.0).value)([3.0, 4])      #~ [-1.2, -1.6] tol 1e-8
+(s -> disc([3.0, 4], s).value)'(2.0)         #~ -5 tol 1e-8
+
+# least squares within bounds, of records, and their derivatives
+t = linspace(0, 2, 15)
+q = least_squares(p -> p.a * exp(-p.k * t) - 2 * exp(-3 * t), (a = 1.0, k = 1.0); upper = (a = inf, k = 2.0))
+q.x.k                        #> 2.0
+# with k held, a is a linear fit
+e2 = exp(-2t)
+q.x.a                        #~ (2 * exp(-3t) @ e2) / (e2 @ e2) tol 1e-10
+(k -> least_squares(p -> p.a * exp(-p.k * t) - 2 * exp(-3 * t), (a = 1.0, k = 1.0); upper = (a = inf, k = k)).x.a)'(2.0)     #~ (k -> 2 * (exp(-3t) @ exp(-k * t)) / sum(exp(-2k * t)))'(2.0) tol 1e-8
+for m in list(lm(), lm(geodesic = false), gauss_newton(), dogleg()) {
+  q = least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1], m; lower = 0)
+  print("{m.name}: {q.converged} {max(abs(q.x - [2, 3])) < 1e-9}")
+}
+#> lm: true true
+#> lm: true true
+#> gauss_newton: true true
+#> dogleg: true true
+least_squares(x -> [1e-3 * x[0] + 1, x[0] * x[1]], [1.0, 1]; steps = 1).converged      #> false
+# more unknowns than residuals: one of the solutions
+q = least_squares(x -> [x[0] + x[1] + x[2] - 3, x[0] - x[1]], [1.0, 0, 0])
+[q.x[0] + q.x[1] + q.x[2], q.x[0] - q.x[1]]  #~ [3, 0] tol 1e-9
