@@ -1,11 +1,28 @@
 # ode.dsl - initial value problems: the bridge to SUNDIALS, dense output, and problems whose only coordinate is t.
 
+# A method is a record that says how to get from t0 to t1:
+#   name       what solutions show as their method
+#   degree     d: of a whole solution Y has a row for each of d + 1 nodes of a step, the last of which is the first of the next one; through them
+#              goes the polynomial that is the method's dense output
+#   integrate  (m, f, jac, y0, t0, t1, o) -> (times, Y, stats), where m is the record itself, with whatever options the method has in further fields;
+#              f: (t, y) -> f64[n]; jac: (t, y) -> its derivative by y, which costs nothing unless it is called: f64[n, n], or with o.pattern the
+#              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
+#              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows).
+#              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
+#   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, id f64[n] 0 where
+#              no time derivative enters
+#   solve      what solve(problem, m) calls: _solve_ode for problems in t only
+# What goes wrong is error("..."): which component, at what t, the last good values, what to try. Derivatives are the method's own affair: y0, t0, t1, saveat and
+# what f captures may all carry tangents.
+
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
-bdf(; max_steps = 0) = (name = "bdf", order = 0, degree = 5, max_steps = max_steps, solve = _solve_ode)
+bdf(; max_steps = 0) =
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, implicit = _by_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
-adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = max_steps, solve = _solve_ode)
+adams(; max_steps = 0) =
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, implicit = _by_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
@@ -17,16 +34,22 @@ adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = ma
 ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false) = {
   y = f64(y0)
   t0 = f64(span[0])
+  o = (rtol = rtol, atol = atol, saveat = saveat)
   (times, Y, stats) = if sparse {
     p = _pattern(f, (t0, y), 1, false)
     jac = (t, u) -> _compressed(v -> f(t, v), u, p)
-    _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, p.column_start, p.rows, 1, saveat)
+    _integrate(method, f, jac, (p.column_start, p.rows), y, t0, span[1], o)
   } else {
-    jac = (t, u) -> _rows_jacobian(v -> f(t, v), u)
-    _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, zeros(0), zeros(0), 0, saveat)
+    _integrate(method, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), none, y, t0, span[1], o)
   }
-  (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = _stats(stats), method = method.name)
+  (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = stats, method = method.name)
 }
+
+# A method at work, on numbers as it expects them. pattern: none, or the sparsity of the Jacobian by columns.
+_integrate(m, f, jac, pattern, y0, t0, t1, o) =
+  m.integrate(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
+_integration(y0, pattern, o) =
+  (rtol = f64(o.rtol), atol = zeros_like(y0) + f64(o.atol), saveat = f64(o.saveat), pattern = pattern)
 
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = {
@@ -34,14 +57,21 @@ _rows_jacobian(f, u) = {
   map(push, eye(len(u)))'
 }
 
-# The host call. colptr and rowind give the sparsity of the Jacobian by columns; linear 0: dense, 1: sparse.
-_integrate(f, jac, y0, t0, t1, m, rtol, atol, colptr, rowind, linear, saveat) = {
-  r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))),
-            (y0, t0, t1, f64(rtol), zeros_like(y0) + f64(atol), i64(colptr), i64(rowind), f64(saveat), 0.0),
-            (m.order, linear, m.degree, m.max_steps))
-  (r[0], r[1], r[2])
+# The host calls. The pattern gives the sparsity of the Jacobian by columns; linear 0: dense, 1: sparse.
+_by_cvode(m, f, jac, y0, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
+  r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
+            (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps))
+  (r[0], r[1], _stats(r[2]))
+}
+_by_ida(m, F, jac, y0, id, t0, t1, o) = {
+  r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0), (0, 5, m.max_steps, 1))
+  (r[0], r[1], _stats(r[2]))
 }
 
+# What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =
   (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5],
     newton_failures = s[6])
@@ -144,20 +174,19 @@ _solve_ode(info, m, o) = {
   tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   if explicit {
     f = (t, y) -> -residual(t, _split(y, info.sizes), zero)
-    jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)
-    (times, Y, stats) = _integrate(f, jac, y0, tspan[0], f64(tspan[1]), m, o.rtol, o.atol, zeros(0), zeros(0), 0, o.saveat)
-    _ode_solution(info, m, times, Y, _stats(stats), len(o.saveat) == 0)
+    (times, Y, stats) = _integrate(m, f, (t, y) -> _rows_jacobian(v -> f(t, v), y), none, y0, tspan[0], tspan[1], o)
+    _ode_solution(info, m, times, Y, stats, len(o.saveat) == 0)
   } else {
+    if kind(m.implicit) == "none" {
+      _refuse(
+        "{m.name}() wants every time derivative by itself, as in u_t == ...: solve {info.name} with bdf(), which takes it as it is written")
+    }
     F = (t, y, yp) -> residual(t, _split(y, info.sizes), _split(yp, info.sizes))
-    n = len(y0)
     id = _join(map(k -> _order_of(info, k, 0) + 0.0 * start[k], list(...(0..len(info.fields)))))
     jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
-    r = _host("dae", ((F, (tspan[0], y0, y0)), (jac, (tspan[0], y0, y0, 1.0))),
-              (y0, zeros_like(y0), id, tspan[0], f64(tspan[1]), f64(o.rtol), zeros_like(y0) + f64(o.atol), i64(zeros(0)),
-                i64(zeros(0)), f64(o.saveat), 0.0),
-              (0, 5, m.max_steps, 1))
-    sol = _ode_solution(info, (...m, degree = 5), r[0], r[1], _stats(r[2]), len(o.saveat) == 0)
-    if len(o.saveat) == 0 { (...sol, ..._to_the_end(r[0], r[1], 5, tspan[1])) } else { sol }
+    (times, Y, stats) = m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, o))
+    sol = _ode_solution(info, (...m, degree = 5), times, Y, stats, len(o.saveat) == 0)
+    if len(o.saveat) == 0 { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
   }
 }
 
