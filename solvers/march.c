@@ -37,13 +37,17 @@ static Status go(March *m, Progress *p) {
 		p->dt = t - before;
 		still = t == before ? still + 1 : 0;
 		if (still >= STANDSTILL) return m->fail(m->ud, MARCH_STUCK, t);
-		if (still) continue;
-		if (m->at) {
+		if (still) {
+			;
+		} else if (m->at) {
 			for (; k < m->nat && sign * (m->at[k] - t) <= 0 && st == ST_OK; k++) st = m->row(m->ud, k, m->at[k]);
 		} else {
 			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++)
 				st = m->row(m->ud, k++, node(before, t, j, m->degree));
 		}
+		bool stop = false;
+		if (st == ST_OK && m->after) st = m->after(m->ud, flag, k - 1, &stop);
+		if (stop) break;
 	}
 	return st;
 }

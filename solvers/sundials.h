@@ -36,6 +36,8 @@ typedef struct Solve {
 	double bad_time;
 	int64_t bad_at;
 	char said[300]; /* the library's last message */
+	bool partial;   /* what there is when the integrator gives up is the result: a warning, not an error */
+	bool gave_up;
 } Solve;
 
 Status solve_begin(Solve *s, Ctx *c);
@@ -132,6 +134,8 @@ typedef struct March {
 	void *ud;
 	int (*step)(void *ud, double *t);             /* one step; negative: it failed */
 	Status (*row)(void *ud, int64_t k, double t); /* t lies in the last step */
+	/* after the rows of a step, of which the last is row k: what the step gave, and whether to stop here; NULL: nothing */
+	Status (*after)(void *ud, int flag, int64_t k, bool *stop);
 	Status (*fail)(void *ud, int flag, double t); /* says why; flag is what step gave, or one of the two below */
 } March;
 enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001 };

@@ -18,11 +18,11 @@
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0) =
-  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, implicit = _by_ida, solve = _solve_ode)
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0) =
-  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, implicit = _by_ida, solve = _solve_ode)
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
@@ -31,9 +31,14 @@ adams(; max_steps = 0) =
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false) = {
+ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none) = {
   y = f64(y0)
   t0 = f64(span[0])
+  if kind(events) != "none" {
+    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat), sparse, events)
+  } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
+}
+_ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   o = (rtol = rtol, atol = atol, saveat = saveat)
   (times, Y, stats) = if sparse {
     p = _pattern(f, (t0, y), 1, false)
@@ -65,6 +70,13 @@ _by_cvode(m, f, jac, y0, t0, t1, o) = {
             (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps))
   (r[0], r[1], _stats(r[2]))
 }
+_until_cvode(m, f, jac, g, directions, stops, y0, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
+  _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
+        (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0),
+        (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, 0, len(directions), ...directions, ...stops))
+}
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
             (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0), (0, 5, m.max_steps, 1))
@@ -78,6 +90,7 @@ _stats(s) =
 
 # The solution as a function of t; a number t gives one row of Y. Of a whole solution: the integrator's own polynomial, through the d + 1 nodes of
 # each step. Of values at chosen times: through the four times nearest to t, or as many as there are; exact at those times.
+_dense_steps(times, Y, starts, d) = t -> _through_step(times, Y, starts, d, t)
 _dense(times, Y, d, whole) = t -> if whole { _through_nodes(times, Y, d, t) } else { _through_nearest(times, Y, t) }
 
 _through_nearest(times, Y, t) = {
@@ -96,11 +109,12 @@ _through_nearest(times, Y, t) = {
   y
 }
 
-_through_nodes(times, Y, d, t) = {
-  steps = (len(times) - 1) // d
-  ends = times[iota(steps) * d + d]
+_through_nodes(times, Y, d, t) = _through_step(times, Y, iota((len(times) - 1) // d) * d, d, t)
+# The same where step k begins in row starts[k]: behind an event that changes the state there are two rows at one time, and a function of t has the first.
+_through_step(times, Y, starts, d, t) = {
+  ends = times[starts + d]
   s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
-  base = min(s, steps - 1) * d
+  base = starts[min(s, len(starts) - 1)]
   y = 0.0 * Y[0]
   for j in list(...(0..(d + 1))) {
     w = 1.0
