@@ -44,12 +44,6 @@ static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector 
 	return flag;
 }
 
-static int call_events(double t, N_Vector y, N_Vector yp, double *out, void *dae) {
-	(void)yp;
-	Dae *o = dae;
-	return events_values(o->events, t, y, out);
-}
-
 /* ---- a system from its operands -------------------------------------------------------------------------------- */
 
 static Status read_operands(Dae *o, const Value *args) {
@@ -145,10 +139,6 @@ Status dae_start(Dae *o) {
 	if (flag == IDA_SUCCESS && o->in.max_step > 0) flag = IDASetMaxStep(o->mem, o->in.max_step);
 	if (flag == IDA_SUCCESS && o->in.t1 != o->in.t0) flag = IDASetStopTime(o->mem, o->in.t1);
 	if (flag != IDA_SUCCESS) return dae_fail(o, flag, o->in.t0);
-	if (o->events) flag = IDARootInit(o->mem, (int)o->events->m, call_events);
-	if (o->events && flag == IDA_SUCCESS) flag = IDASetRootDirection(o->mem, o->events->direction);
-	if (o->events && flag == IDA_SUCCESS) flag = IDASetNoInactiveRootWarn(o->mem);
-	if (flag != IDA_SUCCESS) return dae_fail(o, flag, o->in.t0);
 	Status st = attach_solvers(o);
 	if (st == ST_OK && o->sensitivity) st = dae_sensitivity_attach(o);
 	/* with sensitivities always: theirs must be consistent, and the library makes both together */
@@ -190,7 +180,7 @@ static Reason reason_of(int flag) {
 	case IDA_CONV_FAIL: return GAVE_UP_CONVERGENCE;
 	case IDA_LSETUP_FAIL:
 	case IDA_LSOLVE_FAIL: return GAVE_UP_LINEAR;
-	case IDA_RTFUNC_FAIL:
+	case MARCH_EVENTS:
 	case IDA_RES_FAIL:
 	case IDA_REP_RES_ERR:
 	case IDA_FIRST_RES_FAIL:
@@ -288,14 +278,25 @@ static Value stats_of(Dae *o, bool whether_complete) {
 	return value_tensor(t);
 }
 
-static Status note_events(void *run, int flag, int64_t k, bool *stop) {
+static Status cut_at_event(void *run, int64_t k, double a, double *b, bool *found) {
 	Run *r = run;
-	Events *e = r->o.events;
-	if (flag != IDA_ROOT_RETURN) return ST_OK;
-	if (IDAGetRootInfo(r->o.mem, e->fired) != IDA_SUCCESS) return dae_fail(&r->o, IDA_RTFUNC_FAIL, r->o.t);
+	const int64_t n = r->o.in.n;
+	const double *times = (const double *)(const void *)r->rows.times->data, *values = (const double *)(const void *)r->rows.values->data;
+	int flag = events_look(r->o.events, a, (uint32_t)(r->rows.used - k), times + k, values + k * n, found, b);
+	if (flag) return dae_fail(&r->o, MARCH_EVENTS, a);
+	if (*found) r->rows.used = k;
+	return ST_OK;
+}
+
+static Status note_event(void *run, int64_t k, bool *stop) {
+	Events *e = ((Run *)run)->o.events;
 	Status st = events_record(e, k);
 	*stop = e->stopped;
 	return st;
+}
+
+static int state_at(void *solver, double t, N_Vector y) {
+	return IDAGetDky(((Dae *)solver)->mem, t, 0, y);
 }
 
 /* The solution, with events where r->o.events says so. */
@@ -308,7 +309,13 @@ static Status run_whole(Run *r, Status st, Value *results) {
 		March m = dae_march(&r->o);
 		m.ud = r;
 		m.row = store_row;
-		if (r->o.events) m.after = note_events;
+		if (r->o.events) {
+			m.cut = cut_at_event;
+			m.noted = note_event;
+			r->o.events->y = r->between;
+			r->o.events->state = state_at;
+			r->o.events->ud = &r->o;
+		}
 		s->partial = r->o.events && r->o.events->partial;
 		st = march(&m);
 		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
@@ -344,10 +351,16 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2], ng = (uint32_t)call->options[3];
 	Run r = {0};
 	Events e = {0};
-	Status st = dae_begin(&r.o, c, &plain, args);
+	/* the operands of "dae", which has no signs */
+	const uint32_t nplain = DAE_OPERANDS + nf + njac;
+	Value *operands = heap_alloc(c, nplain * sizeof *operands);
+	if (!operands) return ST_NOMEM;
+	memcpy(operands, args, DAE_OPERANDS * sizeof *operands);
+	memcpy(operands + DAE_OPERANDS, args + DAE_OPERANDS + 1, (nf + njac) * sizeof *operands);
+	Status st = dae_begin(&r.o, c, &plain, operands);
 	if (st == ST_OK)
-		st = events_begin(&e, &r.o.s, call->fns[DAE_NFNS], call->options + DAE_OPTIONS + 1, ng,
-		                  args + DAE_OPERANDS + nf + njac);
+		st = events_begin(&e, &r.o.s, call->fns[DAE_NFNS], call->options + DAE_OPTIONS + 1, args[DAE_OPERANDS], ng,
+		                  args + nplain + 1);
 	r.o.events = &e;
 	st = run_whole(&r, st, results);
 	if (st == ST_OK) {
@@ -357,6 +370,7 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	rows_end(&r.rows);
 	if (r.o.mem) IDAFree(&r.o.mem); /* it refers to the events */
 	events_end(&e);
+	heap_free(c, operands, nplain * sizeof *operands);
 	dae_end(&r.o);
 	return st;
 }
@@ -402,10 +416,11 @@ static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, u
 	const int64_t *w = call->options;
 	if (cap < 5 || call->nfns != DAE_NFNS + 1 || call->noptions < DAE_OPTIONS + 1 + EVENTS_WORDS || w[0] != DAE_NFNS + 1 ||
 	    call->noptions != DAE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[DAE_OPTIONS + 1 + EVENTS_COUNT] ||
-	    nargs != DAE_OPERANDS + w[1] + w[2] + w[3] ||
+	    nargs != DAE_OPERANDS + 1 + w[1] + w[2] + w[3] ||
 	    fn_nparams(call->fns[DAE_NFNS]) != (uint32_t)w[3] + 2 || fn_nresults(call->fns[DAE_NFNS]) != 1)
 		host_misuse(b, call->def->name, "wants three functions, eleven operands and four options, and what is said of the events");
 	check_operands(b, call, args);
+	want_operand(b, call->def->name, "the signs of the events", args[DAE_OPERANDS], DT_I64, 1);
 	return event_types(b, args[DAE_Y0], args[DAE_SAVEAT], out);
 }
 

@@ -1,9 +1,10 @@
 /* events.h - zeros of functions of the solution, noticed while it is integrated.
  *
- * Needs: sundials.h. Guarantees: the integrator's own search for roots (Hiebert and Shampine 1980, as in CVODE and IDA) locates them; here they are
- * recorded: in which row of the result, and of which function. "ode_until" and "dae_until" are "ode" and "dae" with them.
+ * Needs: sundials.h. Guarantees: one search for CVODE and IDA, on the dense output of each step: a change of sign is seen wherever it shows at one of
+ * the nodes of a step, and located to rounding. "ode_until" and "dae_until" are "ode" and "dae" with it.
  *
  *   functions  those of the solver, then g(t, y) -> f64[m]
+ *   operands   those of the solver, then signs i64[m]: which sign each g has just behind the start; 0: not known
  *   options    those of the solver, then partial, m, for each g its direction (1 rising, -1 falling, 0 either), and for each whether it stops the
  *              integration there
  *   results    those of the solver, the last row being where it stopped, then for each event i64[E] its row, i64[E] which g;
@@ -23,21 +24,26 @@ typedef struct Events {
 	Routine g;
 	bool partial;
 	uint32_t m;
-	int *direction, *fired; /* fired: written by the integrator */
+	double *value, *root; /* scratch */
+	int *direction, *sign, *crossed;
 	bool *stops;
 	bool stopped;
-	int64_t rows;       /* of the result when the last event was seen, and so the row of the event is one less */
-	Tensor *row, *which;
+	Tensor *row, *which; /* of the events so far */
+	N_Vector y;
+	int (*state)(void *ud, double t, N_Vector y); /* the solution inside the last step; 0 when that went well */
+	void *ud;
 } Events;
 
 /* The call of the solver itself that is in a call with events: its functions and options without what the events add. The words live as long as
  * `words`, which has room for all options. */
 HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noptions, int64_t *words);
-/* options: those behind the solver's. */
-Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, uint32_t ncaptured, const Value *captured);
+/* options: those behind the solver's; signs: the operand. */
+Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value signs, uint32_t ncaptured, const Value *captured);
 void events_end(Events *e);
-int events_values(Events *e, double t, N_Vector y, double *out); /* g; as SUNDIALS wants it of a callback */
-/* `fired` has been written: events in row `row`. True when one of them stops the integration. */
+/* Looks at the piece of a step from a on, of which the rows (times, values) have just been written. Where there is an event that counts, *found, and
+ * its time, at which the piece is to end. 0, or as a callback of SUNDIALS. */
+int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values, bool *found, double *at);
+/* The piece has been cut there: the events of that time are in row `row`. */
 Status events_record(Events *e, int64_t row);
 /* Result types: those of the solver, the rows, which. */
 uint32_t event_types(Builder *b, Ref y0, Ref saveat, TypeId *out);

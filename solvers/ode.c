@@ -44,11 +44,6 @@ static int call_jacobian(double t, N_Vector y, N_Vector fy, SUNMatrix m, void *o
 	return ode_jacobian(o, t, y, &o->pattern, 1, false, m);
 }
 
-static int call_events(double t, N_Vector y, double *out, void *ode) {
-	Ode *o = ode;
-	return events_values(o->events, t, y, out);
-}
-
 /* ---- a problem from its operands ------------------------------------------------------------------------------- */
 
 static const GivenAt WHERE = {ODE_Y0, ODE_T0, ODE_T1, ODE_RTOL, ODE_ATOL, ODE_SAVEAT, ODE_MAX_STEP};
@@ -98,10 +93,6 @@ Status ode_start(Ode *o) {
 	if (flag == CV_SUCCESS && o->in.max_step > 0) flag = CVodeSetMaxStep(o->mem, o->in.max_step);
 	if (flag == CV_SUCCESS && o->in.t1 != o->in.t0) flag = CVodeSetStopTime(o->mem, o->in.t1);
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->in.t0);
-	if (o->events) flag = CVodeRootInit(o->mem, (int)o->events->m, call_events);
-	if (o->events && flag == CV_SUCCESS) flag = CVodeSetRootDirection(o->mem, o->events->direction);
-	if (o->events && flag == CV_SUCCESS) flag = CVodeSetNoInactiveRootWarn(o->mem);
-	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->in.t0);
 	Status st = attach_solvers(o);
 	return o->s.status != ST_OK ? o->s.status : st;
 }
@@ -142,7 +133,7 @@ static Reason reason_of(int flag) {
 	case CV_CONV_FAILURE: return GAVE_UP_CONVERGENCE;
 	case CV_LSETUP_FAIL:
 	case CV_LSOLVE_FAIL: return GAVE_UP_LINEAR;
-	case CV_RTFUNC_FAIL:
+	case MARCH_EVENTS:
 	case CV_RHSFUNC_FAIL:
 	case CV_FIRST_RHSFUNC_ERR:
 	case CV_REPTD_RHSFUNC_ERR:
@@ -253,14 +244,25 @@ static Value stats_of(Ode *o, bool whether_complete) {
 	return value_tensor(t);
 }
 
-static Status note_events(void *run, int flag, int64_t k, bool *stop) {
+static Status cut_at_event(void *run, int64_t k, double a, double *b, bool *found) {
 	Run *r = run;
-	Events *e = r->o.events;
-	if (flag != CV_ROOT_RETURN) return ST_OK;
-	if (CVodeGetRootInfo(r->o.mem, e->fired) != CV_SUCCESS) return ode_fail(&r->o, CV_RTFUNC_FAIL, r->o.t);
+	const int64_t n = r->o.in.n;
+	const double *times = (const double *)(const void *)r->rows.times->data, *values = (const double *)(const void *)r->rows.values->data;
+	int flag = events_look(r->o.events, a, (uint32_t)(r->rows.used - k), times + k, values + k * n, found, b);
+	if (flag) return ode_fail(&r->o, MARCH_EVENTS, a);
+	if (*found) r->rows.used = k;
+	return ST_OK;
+}
+
+static Status note_event(void *run, int64_t k, bool *stop) {
+	Events *e = ((Run *)run)->o.events;
 	Status st = events_record(e, k);
 	*stop = e->stopped;
 	return st;
+}
+
+static int state_at(void *solver, double t, N_Vector y) {
+	return CVodeGetDky(((Ode *)solver)->mem, t, 0, y);
 }
 
 /* The solution, with events where r->o.events says so. */
@@ -273,7 +275,13 @@ static Status run_whole(Run *r, Status st, Value *results) {
 		March m = ode_march(&r->o);
 		m.ud = r;
 		m.row = store_row;
-		if (r->o.events) m.after = note_events;
+		if (r->o.events) {
+			m.cut = cut_at_event;
+			m.noted = note_event;
+			r->o.events->y = r->between;
+			r->o.events->state = state_at;
+			r->o.events->ud = &r->o;
+		}
 		s->partial = r->o.events && r->o.events->partial;
 		st = march(&m);
 		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
@@ -309,10 +317,16 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2], ng = (uint32_t)call->options[3];
 	Run r = {0};
 	Events e = {0};
-	Status st = ode_begin(&r.o, c, &plain, args);
+	/* the operands of "ode", which has no signs */
+	const uint32_t nplain = ODE_OPERANDS + nf + njac;
+	Value *operands = heap_alloc(c, nplain * sizeof *operands);
+	if (!operands) return ST_NOMEM;
+	memcpy(operands, args, ODE_OPERANDS * sizeof *operands);
+	memcpy(operands + ODE_OPERANDS, args + ODE_OPERANDS + 1, (nf + njac) * sizeof *operands);
+	Status st = ode_begin(&r.o, c, &plain, operands);
 	if (st == ST_OK)
-		st = events_begin(&e, &r.o.s, call->fns[ODE_NFNS], call->options + ODE_OPTIONS + 1, ng,
-		                  args + ODE_OPERANDS + nf + njac);
+		st = events_begin(&e, &r.o.s, call->fns[ODE_NFNS], call->options + ODE_OPTIONS + 1, args[ODE_OPERANDS], ng,
+		                  args + nplain + 1);
 	r.o.events = &e;
 	st = run_whole(&r, st, results);
 	if (st == ST_OK) {
@@ -322,6 +336,7 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	rows_end(&r.rows);
 	if (r.o.mem) CVodeFree(&r.o.mem); /* it refers to the events */
 	events_end(&e);
+	heap_free(c, operands, nplain * sizeof *operands);
 	ode_end(&r.o);
 	return st;
 }
@@ -365,10 +380,11 @@ static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, u
 	const int64_t *w = call->options;
 	if (cap < 5 || call->nfns != ODE_NFNS + 1 || call->noptions < ODE_OPTIONS + 1 + EVENTS_WORDS || w[0] != ODE_NFNS + 1 ||
 	    call->noptions != ODE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[ODE_OPTIONS + 1 + EVENTS_COUNT] ||
-	    nargs != ODE_OPERANDS + w[1] + w[2] + w[3] ||
+	    nargs != ODE_OPERANDS + 1 + w[1] + w[2] + w[3] ||
 	    fn_nparams(call->fns[ODE_NFNS]) != (uint32_t)w[3] + 2 || fn_nresults(call->fns[ODE_NFNS]) != 1)
 		host_misuse(b, call->def->name, "wants three functions, nine operands and four options, and what is said of the events");
 	check_operands(b, call, args);
+	want_operand(b, call->def->name, "the signs of the events", args[ODE_OPERANDS], DT_I64, 1);
 	return event_types(b, args[ODE_Y0], args[ODE_SAVEAT], out);
 }
 

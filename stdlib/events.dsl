@@ -50,9 +50,10 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   t = t0
   y = y0
   open = true
+  fired = 0 * stops
   swift = 0
   while open {
-    (times, rows, stats, at, which) = m.until(m, f, jac, g, map(e -> e.direction, all), map(e -> if _stops(e) { 1 } else { 0 }, all), y, t, t1, o)
+    (times, rows, stats, at, which) = m.until(m, f, jac, g, map(e -> e.direction, all), map(e -> if _stops(e) { 1 } else { 0 }, all), _signs_behind(f, g, t, y, t1, fired), y, t, t1, o)
     last = len(times) - 1
     here = at == last
     stopped = sum(where(here, stops[which], 0)) > 0
@@ -78,24 +79,43 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     Y = concat(Y, rows)
     ended = sum(where(here, ends[which], 0)) > 0
     if stopped {
+      again = fired
+      fired = stack(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all)))))
+      again = again * fired > 0
+      swift = if _unresolved(g, times, rows, again, o) { swift + 1 } else { 0 }
+      if swift >= 3 and not ended {
+        error(
+          "events follow each other too closely at t = {moved:.9g}: between the last ones, at {seen.times[-3]:.9g} and {seen.times[-2]:.9g}, the expression of event {which[-1]} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before")
+      }
       for (k, e) in enumerate(all) {
         if kind(e.then) != "none" {
-          if sum(where(here, i64(which == k), 0)) > 0 { state = _as_state(e.then(moved, state), n) }
+          if fired[k] > 0 { state = _as_state(e.then(moved, state), n) }
         }
       }
       # what they made of it together is what comes after each of them
       for j in 0..len(at) { if here[j] { seen = (...seen, after = _with_row(seen.after, len(seen.times) - len(at) + j, state)) } }
-      swift = if abs(moved - t) <= 1e-9 * abs(moved) + 1e-12 * abs(t1 - t0) { swift + 1 } else { 0 }
-      if swift >= 10 and not ended {
-        error(
-          "events follow each other without end at t = {moved:.9g}: the last 10 within {abs(moved - seen.times[-10]):.3g}, of event {which[-1]}; the state there is {state}. They accumulate or chatter: make the event terminal, let `then` lead away from the zero, or stop before")
-      }
     }
     t = moved
     y = state
     open = stopped and not ended and t != t1
   }
   (times = T, values = Y, starts = starts, stats = counts, events = seen)
+}
+# The sign of each g just behind (t, y): that of its rate of change where g is zero, or an event has just left it so but for rounding.
+_signs_behind(f, g, t, y, t1, fired) = {
+  (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
+  by = where(fired > 0, 1e-9 * (abs(t) + abs(t1 - t)), 0.0)
+  w = where(abs(v) <= abs(dv) * by, if t1 < t { -dv } else { dv }, v)
+  i64(w > 0) - i64(w < 0)
+}
+# Whether an event that began this piece and ends it has not got away from its zero by more than a hundred times what errors may be
+_unresolved(g, times, rows, again, o) = {
+  if sum(i64(again)) == 0 { false } else {
+    high = max(abs(map((t, y) -> g(t, y), stop_gradient(times), stop_gradient(rows))); axis = 0)
+    y = stop_gradient(rows[-1])
+    off = abs(jacobian(u -> g(stop_gradient(times[-1]), u))(y)) @ (o.rtol * abs(y) + o.atol)
+    sum(where(again, i64(high <= 100 * off), 0)) > 0
+  }
 }
 _as_state(y, n) = {
   y = f64(y)

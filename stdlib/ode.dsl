@@ -70,11 +70,11 @@ _by_cvode(m, f, jac, y0, t0, t1, o) = {
             (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps))
   (r[0], r[1], _stats(r[2]))
 }
-_until_cvode(m, f, jac, g, directions, stops, y0, t0, t1, o) = {
+_until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
-        (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0),
+        (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
         (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, 0, len(directions), ...directions, ...stops))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
