@@ -49,9 +49,13 @@ _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 #     energy(y) = y[1]^2 / 2 - cos(y[0])
 #     s = ode(pendulum, [1.0, 0], (0.0, 1000.0); method = symplectic(0.1; order = 4));
 #     energy(s.values[-1]) - energy([1.0, 0])   #~ 0 tol 1e-6
-symplectic(h; order = 2, max_steps = 0) =
+symplectic(h; order = 2, max_steps = 0) = {
+  order = _known(order)
   (name = "symplectic", order = order, degree = max(3, order - 1), max_steps = max_steps, first_step = h, max_step = inf,
     integrate = _by_symplectic, implicit = none, solve = _solve_ode)
+}
+# A whole number that has to be known before the program runs: lists have as many elements
+_known(n) = len(list(...(0..n)))
 _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)
   if n % 2 != 0 { error("symplectic() wants positions and as many momenta, an even number of unknowns, not {n}") }
@@ -139,31 +143,30 @@ _advance(one, m, s, t1) = {
   t = if last { t1 } else { s.t + h }
   if kind(e) == "none" {
     steps = s.steps + 1
-    status = if steps >= (if m.max_steps > 0 { m.max_steps } else { 500000 }) and not last { 2 } else { s.status }
+    status = where(last, 0, where(steps >= _most_steps(m), 2, 0))
     ((t = t, y = z, x = x, h = s.h, past = s.past, again = false, steps = steps, failures = 0, status = status), true, c)
   } else {
+    # whatever is computed here is a number without a tangent: choices by `where` leave one straight line for all lanes of a map
     e = stop_gradient(e)
     taken = e <= 1
     le = log(max(e, 1e-10))
     k = 1 / one.order
-    factor = if e < inf { 0.9 * exp(-(k - 0.75 * one.beta) * le + (if taken { one.beta * s.past } else { 0.0 })) } else { 0.1 }
+    grow = 0.9 * exp((0.75 * one.beta - k) * le + where(taken, one.beta * s.past, 0.0))
+    most = where(s.again, 1.0, where(taken, one.longest, 1.0))
     size = stop_gradient(h)
-    next = where(size < 0, -1.0, 1.0) * min(abs(size) * clamp(factor, 0.1, if s.again or not taken { 1.0 } else { one.longest }),
-      m.max_step)
-    steps = s.steps + (if taken { 1 } else { 0 })
-    failures = s.failures + (if taken { 0 } else { 1 })
-    stuck = not taken and abs(next) <= 1e-15 * max(abs(stop_gradient(s.t)), 1e-290)
-    used = steps + failures >= (if m.max_steps > 0 { m.max_steps } else { 500000 }) and not (taken and last)
-    status = if stuck { 1 } else { if used { 2 } else { s.status } }
-    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = _chosen(taken, x, s.x), h = next,
-      past = if taken {
-        max(le, log(1e-4))
-      } else {
-        s.past
-      }, again = not taken, steps = steps, failures = failures, status = status), taken, c)
+    next = where(size < 0, -1.0, 1.0) * min(abs(size) * where(e < inf, clamp(grow, 0.1, most), 0.1), m.max_step)
+    count = i64(taken)
+    steps = s.steps + count
+    failures = s.failures + 1 - count
+    stuck = abs(next) <= 1e-15 * max(abs(stop_gradient(s.t)), 1e-290)
+    used = steps + failures >= _most_steps(m)
+    status = where(taken, where(last, 0, where(used, 2, 0)), where(stuck, 1, where(used, 2, 0)))
+    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { s.x }, h = next,
+      past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, status = status),
+      taken, c)
   }
 }
-_chosen(c, a, b) = if c { a } else { b }
+_most_steps(m) = if m.max_steps > 0 { m.max_steps } else { 500000 }
 
 # The end value alone: nothing is stored on the way
 _march_to(one, m, f, y0, t0, t1, o) = {
@@ -437,7 +440,6 @@ _composition(f, order) = {
 # h y', h^2 y'' / 2, ... of the solution through (t, y)
 _scaled_slopes(f, t, y, h, orders) = {
   out = list(h * f(t, y))
-  g = (t, y) -> f(t, y)
   if orders > 1 {
     second = (t, y) -> jvp(s -> f(s[0], s[1]), (t, y), (1.0, f(t, y)))[1]
     out = push(out, h^2 / 2 * second(t, y))
@@ -446,6 +448,7 @@ _scaled_slopes(f, t, y, h, orders) = {
   out
 }
 _symplectic_weights(order) = {
+  order = len(list(...(0..order)))   # known before the program runs: the lists have different lengths
   if order == 2 { (list(0.5, 0.5), list(1.0)) } else { if order == 4 {
     a = list(0.0792036964311957, 0.353172906049774, -0.0420650803577195)
     b = list(0.209515106613362, -0.143851773179818)
