@@ -39,7 +39,52 @@ _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k],
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
-  stops = stack(map(e -> if _stops(e) { 1 } else { 0 }, all))
+  _pass_events((degree = m.degree,
+      until = (directions, stops, signs, t, y) -> if has(m, "until") { m.until(m, f, jac, g, directions, stops, signs, y, t, t1, o) } else {
+        _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, t1, o))
+      },
+      known = (t, y, times, rows) -> _value_of(() -> m.integrate(m, f, jac, y, t, times[-1], (...o, saveat = times))[1], rows),
+      rate = f,
+      at = (k, times, rows, j) -> {
+        s = _event_time(f, jac, g, k, times[j], rows[j])
+        (s, _flow(f, jac, times[j], rows[j], s))
+      }), g, all, y0, t0, t1, o)
+}
+
+# F(t, y, y') == 0 with events. What y' is there, the integrator's polynomial says: derivatives by what moves an event are of first order.
+_integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
+  all = _event_list(events)
+  g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
+  _pass_events((degree = 5,
+      until = (directions, stops, signs, t, y) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, t1, o),
+      known = (t, y, times, rows) -> {
+        fixed = stop_gradient(times)
+        u = y - _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+        r = _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1], (...o, saveat = fixed))[1], rows)
+        r[0] = r[0] + _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+        r
+      },
+      rate = (t, y) -> 0.0 * y,
+      at = (k, times, rows, j) -> {
+        slope = _slope_at(times, rows, j)
+        s = _zero_at(t -> g(t, rows[j] + slope * (t - times[j]))[k], times[j])
+        (s, rows[j] + slope * (s - times[j]))
+      }), g, all, y0, t0, t1, o)
+}
+_slope_at(times, rows, j) = if len(times) < 2 { 0.0 * rows[0] } else {
+  t = stop_gradient(times)
+  Y = stop_gradient(rows)
+  jvp(s -> _through_nodes(t, Y, 5, s), t[j], 1.0)[1]
+}
+
+# run(), with no derivative
+_primal(run) = run()
+derivative _primal(run), drun = map(v -> if dtype(v) == "f64" { 0.0 * v } else { v }, y)
+
+_pass_events(w, g, all, y0, t0, t1, o) = {
+  directions = map(e -> e.direction, all)
+  stopping = map(e -> if _stops(e) { 1 } else { 0 }, all)
+  stops = stack(stopping)
   ends = stack(map(e -> if e.terminal { 1 } else { 0 }, all))
   n = len(y0)
   T = zeros(0)
@@ -53,27 +98,25 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   fired = 0 * stops
   swift = 0
   while open {
-    (times, rows, stats, at, which) = m.until(m, f, jac, g, map(e -> e.direction, all), map(e -> if _stops(e) { 1 } else { 0 }, all), _signs_behind(f, g, t, y, t1, fired), y, t, t1, o)
+    (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y)
     last = len(times) - 1
     here = at == last
     stopped = sum(where(here, stops[which], 0)) > 0
-    complete = stats[8] == 1
     times[0] = t
-    if complete and not stopped { times[-1] = t1 }
-    rows = _value_of(() -> m.integrate(m, f, jac, y, t, times[-1], (...o, saveat = times))[1], rows)
+    if stats[8] == 1 and not stopped { times[-1] = t1 }
+    rows = w.known(t, y, times, rows)
     moved = times[-1]
     state = rows[-1]
     found = false
     for j in 0..len(at) {
-      s = _event_time(f, jac, g, which[j], times[at[j]], rows[at[j]])
-      z = _flow(f, jac, times[at[j]], rows[at[j]], s)
+      (s, z) = w.at(which[j], times, rows, at[j])
       if here[j] and stopped and not found and stops[which[j]] == 1 { moved = s; state = z; found = true }
       seen = (times = push(seen.times, s), states = concat(seen.states, expand(z, 0)), after = concat(seen.after, expand(z, 0)),
         which = push(seen.which, which[j]))
     }
     times[-1] = moved
     rows[-1] = state
-    starts = concat(starts, len(T) + m.degree * iota(last // m.degree))
+    starts = concat(starts, len(T) + w.degree * iota(last // w.degree))
     counts = counts + stats
     T = concat(T, times)
     Y = concat(Y, rows)
@@ -101,6 +144,63 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   }
   (times = T, values = Y, starts = starts, stats = counts, events = seen)
 }
+
+# What `until` of a method gives, for one that has none: the whole of it, searched for changes of sign at its rows; where one counts, the step is cut.
+_until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
+  d = m.degree
+  (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1, o)
+  nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
+  wanted = stack(directions)
+  stopping = stack(stops)
+  sign = signs
+  at = i64(zeros(0))
+  which = i64(zeros(0))
+  j = 1
+  while j < len(T) {
+    v = g(T[j], Y[j])
+    now = i64(v > 0) - i64(v < 0)
+    changed = (now != sign) and (sign != 0)
+    counts = changed and ((wanted == 0) or (wanted == -sign))
+    sign = where(counts, sign, where(changed and now == 0, -sign, where(now == 0, sign, now)))
+    j = if sum(i64(counts)) == 0 { j + 1 } else {
+      base = (j - 1) // d * d
+      X = T[base..base + d + 1]
+      P = Y[base..base + d + 1]
+      roots = stack(map(k -> if counts[k] { _sign_lost(t -> g(t, _through_nodes(X, P, d, t))[k], sign[k], T[j - 1], T[j]) } else { inf * (t1 - t0) },
+                        list(...(0..len(directions)))))
+      s = if t1 > t0 { min(roots) } else { max(roots) }
+      fired = counts and abs(roots - s) <= 4e-15 * (abs(s) + abs(T[j] - T[j - 1]))
+      head = X[0] + nodes * (s - X[0])
+      tail = s + nodes * (X[-1] - s)
+      head[-1] = s
+      tail[-1] = X[-1]
+      stopped = sum(where(fired, stopping, 0)) > 0
+      P1 = map(t -> _through_nodes(X, P, d, t), head)
+      P2 = map(t -> _through_nodes(X, P, d, t), tail)
+      whole = abs(X[-1] - s) <= 1e-15 * abs(s) or stopped
+      T = if whole { if stopped { concat(T[..base], head) } else { T } } else { concat(T[..base], head, tail[1..], T[base + d + 1..]) }
+      Y = if whole { if stopped { concat(Y[..base], P1) } else { Y } } else { concat(Y[..base], P1, P2[1..], Y[base + d + 1..]) }
+      for k in 0..len(fired) { if fired[k] { at = push(at, base + d); which = push(which, k) } }
+      sign = where(fired, -sign, sign)
+      if stopped { len(T) } else { base + d + 1 }
+    }
+  }
+  (T, Y, _counts(counted), at, which)
+}
+# As _stats, backwards, and 1: complete
+_counts(s) = i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0, 1)))
+
+# Where f has the sign s no more, between a, where it has or has just left a zero, and b
+_sign_lost(f, s, a, b) = {
+  lo = a
+  tries = 0
+  while tries < 60 and not (f(lo) * s > 0) {
+    lo = if tries == 0 { 0.5 * (a + b) } else { a + 0.25 * (lo - a) }
+    tries = tries + 1
+  }
+  if tries == 60 { b } else { _root_between(f, lo, b, 0.0, 10) }
+}
+
 # The sign of each g just behind (t, y): that of its rate of change where g is zero, or an event has just left it so but for rounding.
 _signs_behind(f, g, t, y, t1, fired) = {
   (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
@@ -108,6 +208,7 @@ _signs_behind(f, g, t, y, t1, fired) = {
   w = where(abs(v) <= abs(dv) * by, if t1 < t { -dv } else { dv }, v)
   i64(w > 0) - i64(w < 0)
 }
+
 # Whether an event that began this piece and ends it has not got away from its zero by more than a hundred times what errors may be
 _unresolved(g, times, rows, again, o) = {
   if sum(i64(again)) == 0 { false } else {

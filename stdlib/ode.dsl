@@ -18,11 +18,11 @@
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0) =
-  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, solve = _solve_ode)
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0) =
-  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, solve = _solve_ode)
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
@@ -83,6 +83,11 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   (r[0], r[1], _stats(r[2]))
 }
 
+_until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) =
+  _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
+        (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), zeros(0), 0.0, signs),
+        (0, 5, m.max_steps, 1, 0, len(directions), ...directions, ...stops))
+
 # What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =
   (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5],
@@ -124,105 +129,4 @@ _through_step(times, Y, starts, d, t) = {
     y = y + w * Y[base + j]
   }
   y
-}
-
-# ---- problems in t only
-
-# The fields of a state vector: a list of numbers (fields without a size) and vectors.
-_split(v, sizes) = {
-  out = list()
-  at = 0
-  for n in sizes {
-    if n == 0 { out = push(out, v[at]) } else { out = push(out, v[at..at + n]) }
-    at = at + max(1, n)
-  }
-  out
-}
-_join(fields) = concat(...fields)
-
-# Jets of a problem in t of first order, from fields and their time derivatives.
-_ode_jets(info, fields, rates) = map(j -> if j[1] == 0 { fields[j[0]] } else { rates[j[0]] }, list(...info.jets))
-
-_order_of(info, field, coordinate) = {
-  o = 0
-  for j in info.jets { if j[0] == field { o = max(o, j[1 + coordinate]) } }
-  o
-}
-
-# Initial values of first-order problems: from conditions u == g at t = t0, each linear in its field.
-_initial_fields(info) = {
-  t0 = info.lo[0]
-  zero = map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes))
-  out = zero
-  for c in info.conditions {
-    f = info.jets[c.jets[0]][0]
-    z = c.residual((t0,), _ode_jets(info, zero, zero))
-    one = map(v -> v + 1, zero)
-    slope = c.residual((t0,), _ode_jets(info, one, zero)) - z
-    out[f] = -z / slope
-  }
-  out
-}
-
-_solve_ode(info, m, o) = {
-  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
-  if len(info.events) > 0 { _refuse("events are not served by {m.name}()") }
-  for (k, f) in enumerate(info.fields) {
-    if _order_of(info, k, 0) > 1 { _refuse("{f} is of second order in t: write it as two equations of first order") }
-  }
-  start = _initial_fields(info)
-  zero = map(v -> 0.0 * v, start)
-  y0 = _join(start)
-  # the residual is y' - f: what is left when y' is 0 is -f
-  residual = (t, fields, rates) -> _join(map(q -> q.residual((t,), _ode_jets(info, fields, rates)), list(...info.equations)))
-  # equation k says rate k = ... when that rate enters with coefficient 1 and no other does
-  explicit = true
-  for i in list(...(0..len(start))) {
-    for k in list(...(0..len(start))) {
-      slope =
-        _slope(r -> info.equations[i].residual((info.lo[0],),
-          _ode_jets(info, start, map(m -> if m == k { r } else { zero[m] }, list(...(0..len(start)))))), start[k])
-      if slope != (if i == k { 1 } else { 0 }) { explicit = false }
-    }
-  }
-  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
-  if explicit {
-    f = (t, y) -> -residual(t, _split(y, info.sizes), zero)
-    (times, Y, stats) = _integrate(m, f, (t, y) -> _rows_jacobian(v -> f(t, v), y), none, y0, tspan[0], tspan[1], o)
-    _ode_solution(info, m, times, Y, stats, len(o.saveat) == 0)
-  } else {
-    if kind(m.implicit) == "none" {
-      _refuse(
-        "{m.name}() wants every time derivative by itself, as in u_t == ...: solve {info.name} with bdf(), which takes it as it is written")
-    }
-    F = (t, y, yp) -> residual(t, _split(y, info.sizes), _split(yp, info.sizes))
-    id = _join(map(k -> _order_of(info, k, 0) + 0.0 * start[k], list(...(0..len(info.fields)))))
-    jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
-    (times, Y, stats) = m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, o))
-    sol = _ode_solution(info, (...m, degree = 5), times, Y, stats, len(o.saveat) == 0)
-    if len(o.saveat) == 0 { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
-  }
-}
-
-# Times and values whose last row is at t1, wherever that goes. The rule of "ode" says so itself, by y' = f(t, y); of an implicit system y' is not at
-# hand, and the row moves along the integrator's polynomial.
-_to_the_end(times, Y, d, t1) = {
-  ends = times
-  rows = Y
-  if len(times) > 1 {
-    rows[-1] = _through_nodes(times, Y, d, t1)
-    ends[-1] = t1
-  }
-  (times = ends, values = rows)
-}
-
-_ode_solution(info, m, times, Y, stats, whole) = {
-  state = _dense(times, Y, m.degree, whole)
-  values = list()
-  for (k, name) in enumerate(info.fields) {
-    values =
-      push(values, t -> if rank(t) == 0 { _split(state(t), info.sizes)[k] } else { map(s -> _split(state(s), info.sizes)[k], t) })
-  }
-  (...record(info.fields, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode",
-    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }
