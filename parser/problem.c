@@ -6,6 +6,7 @@
  * Equations, 2.3), which is one forward derivative of F.
  */
 #include "parser/builtins.h"
+#include "parser/structure.h"
 
 #define MAX_COORDS 4
 #define MAX_JETS 64
@@ -229,6 +230,16 @@ Av *sp_problem_name(Sp *sp, const Ast *e) {
 	return sp_lookup(sp, name, e->span);
 }
 
+/* u_xt */
+static Atom jet_name(Ctx *c, const Layout *l, const Jet *j) {
+	const char *text = atom_text(c, l->e->problem->fields[j->field].name);
+	bool any = false;
+	for (uint32_t k = 0; k < l->ncoords; k++)
+		for (uint32_t i = 0; i < j->order[k]; i++, any = true)
+			text = arena_printf(ctx_arena(c), any ? "%s%s" : "%s_%s", text, atom_text(c, l->coord[k]));
+	return atom(c, text);
+}
+
 /* The expression as a function of ((coordinates), (jets)). */
 static Av *expression_function(Sp *sp, Av *problem, const Ast *e) {
 	return av_builtin(sp, "_problem_expr", 2, (Av *[]){problem, av_string(sp, arena_printf(sp->a, "%u", session_keep_ast(sp->session, e)))});
@@ -307,12 +318,19 @@ BUILTIN(problem_expr) {
 	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
 	run_locals(&inner, l);
 	if (e->kind == A_BLOCK) {
-		/* an event's body: the fields after it */
-		for (uint32_t f = 0; f < l->e->problem->nfields; f++) env_set(&inner, inner.env, l->e->problem->fields[f].name, call->args[1]->items[f]);
+		/* an event's body: the fields and their derivatives after it, where it gives them a value */
+		Atom *names = ARENA_ARRAY(sp->a, Atom, l->njets + 1);
+		Av **out = ARENA_ARRAY(sp->a, Av *, l->njets + 1);
+		for (uint32_t i = 0; i < l->njets; i++) {
+			names[i] = jet_name(sp->c, l, &l->jets[i]);
+			env_set(&inner, inner.env, names[i], call->args[1]->items[i]);
+		}
 		sp_block(&inner, e->block.n, e->block.items, false);
-		Av **out = ARENA_ARRAY(sp->a, Av *, l->e->problem->nfields + 1);
-		for (uint32_t f = 0; f < l->e->problem->nfields; f++) out[f] = env_find(inner.env, l->e->problem->fields[f].name);
-		return av_seq(sp, AV_TUPLE, l->e->problem->nfields, out);
+		for (uint32_t i = 0; i < l->njets; i++) {
+			out[i] = env_find(inner.env, names[i]);
+			if (out[i] == call->args[1]->items[i]) out[i] = av_none(sp);
+		}
+		return av_seq(sp, AV_TUPLE, l->njets, out);
 	}
 	if (e->kind != A_EQUATION) return sp_expr(&inner, e);
 	Av *left = sp_expr(&inner, e->equation.left), *right = sp_expr(&inner, e->equation.right);
@@ -421,6 +439,8 @@ BUILTIN(problem_info) {
 		jets[i] = av_seq(sp, AV_TUPLE, l->ncoords + 1, parts);
 	}
 	VEC_AVS equations = {0}, conditions = {0};
+	int *order = ARENA_ARRAY(sp->a, int, (size_t)nf * nf + 1); /* of each field by the only coordinate, in each equation */
+	for (uint32_t i = 0; i < nf * nf; i++) order[i] = -1;
 	Atom cond_names[4] = {atom(sp->c, "residual"), atom(sp->c, "at"), atom(sp->c, "jets"), atom(sp->c, "text")};
 	for (uint32_t i = 0; i < e->problem->nequations; i++) {
 		const Ast *q = e->problem->equations[i];
@@ -439,6 +459,10 @@ BUILTIN(problem_info) {
 			for (uint32_t m = 0; m < own.njets; m++)
 				if (own.jets[m].field == l->jets[k].field && !memcmp(own.jets[m].order, l->jets[k].order, sizeof own.jets[m].order)) VEC_PUSH(sp->a, &used, av_int(sp, k));
 		Av *mentioned = av_seq(sp, AV_TUPLE, used.n, used.at);
+		for (uint32_t m = 0; !q->equation.nats && equations.n < nf && m < own.njets; m++) {
+			int *of = &order[equations.n * nf + own.jets[m].field];
+			if (own.jets[m].order[0] > *of) *of = own.jets[m].order[0];
+		}
 		if (!q->equation.nats) {
 			Av *r = av_record(sp, 4, cond_names, (Av *[]){f, av_none(sp), mentioned, said});
 			VEC_PUSH(sp->a, &equations, r);
@@ -453,6 +477,20 @@ BUILTIN(problem_info) {
 			}
 		}
 	}
+	/* how often each equation of a problem in one coordinate must be differentiated for the system to be one of ordinary differential equations */
+	Av *structure = av_none(sp);
+	if (l->ncoords == 1 && equations.n == nf) {
+		int *c = ARENA_ARRAY(sp->a, int, 2 * nf + 1), *d = c + nf;
+		uint32_t left = 0;
+		const bool fine = structure_offsets(sp->a, nf, order, c, d, &left);
+		Av **cs = ARENA_ARRAY(sp->a, Av *, 2 * nf + 1), **ds = cs + nf;
+		for (uint32_t i = 0; i < nf; i++) {
+			cs[i] = av_int(sp, fine ? c[i] : 0);
+			ds[i] = av_int(sp, fine ? d[i] : 0);
+		}
+		const Atom names[3] = {atom(sp->c, "turns"), atom(sp->c, "orders"), atom(sp->c, "left")};
+		structure = av_record(sp, 3, names, (Av *[]){av_seq(sp, AV_TUPLE, nf, cs), av_seq(sp, AV_TUPLE, nf, ds), av_int(sp, fine ? -1 : (int64_t)left)});
+	}
 	VEC_AVS events = {0};
 	Atom event_names[5] = {atom(sp->c, "name"), atom(sp->c, "expr"), atom(sp->c, "direction"), atom(sp->c, "update"), atom(sp->c, "terminal")};
 	for (uint32_t i = 0; i < e->problem->nevents; i++) {
@@ -462,14 +500,14 @@ BUILTIN(problem_info) {
 		                           ev->body ? expression_function(sp, p, ev->body) : av_none(sp), av_bool(sp, ev->terminal)});
 		VEC_PUSH(sp->a, &events, r);
 	}
-	const char *labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "fields", "sizes", "jets", "equations", "conditions", "events"};
+	const char *labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "fields", "sizes", "jets", "equations", "conditions", "events", "structure"};
 	Av *values[] = {p, av_string(sp, atom_text(sp->c, e->problem->name)), av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->ncoords, lo),
 	                av_seq(sp, AV_TUPLE, l->ncoords, hi), av_seq(sp, AV_TUPLE, l->ncoords, periodic), av_seq(sp, AV_TUPLE, nf, fields), av_seq(sp, AV_TUPLE, nf, sizes),
 	                av_seq(sp, AV_TUPLE, l->njets, jets), av_seq(sp, AV_TUPLE, equations.n, equations.at), av_seq(sp, AV_TUPLE, conditions.n, conditions.at),
-	                av_seq(sp, AV_TUPLE, events.n, events.at)};
-	Atom names[12];
-	for (int i = 0; i < 12; i++) names[i] = atom(sp->c, labels[i]);
-	return av_record(sp, 12, names, values);
+	                av_seq(sp, AV_TUPLE, events.n, events.at), structure};
+	Atom names[13];
+	for (int i = 0; i < 13; i++) names[i] = atom(sp->c, labels[i]);
+	return av_record(sp, 13, names, values);
 }
 
 Av *sp_problem_value(Sp *sp, const Ast *e) {

@@ -7,6 +7,7 @@
  * of y0 is kept, its algebraic part and y' of the differential part are solved for.
  */
 #include "solvers/dae.h"
+#include "solvers/events.h"
 #include <idas/idas.h>
 #include <math.h>
 
@@ -179,6 +180,7 @@ static Reason reason_of(int flag) {
 	case IDA_CONV_FAIL: return GAVE_UP_CONVERGENCE;
 	case IDA_LSETUP_FAIL:
 	case IDA_LSOLVE_FAIL: return GAVE_UP_LINEAR;
+	case MARCH_EVENTS:
 	case IDA_RES_FAIL:
 	case IDA_REP_RES_ERR:
 	case IDA_FIRST_RES_FAIL:
@@ -258,7 +260,7 @@ static Status store_row(void *run, int64_t k, double t) {
 	return ST_OK;
 }
 
-static Value stats_of(Dae *o) {
+static Value stats_of(Dae *o, bool whether_complete) {
 	long count[6] = {0};
 	int order = 0;
 	IDAGetNumSteps(o->mem, &count[0]);
@@ -268,11 +270,65 @@ static Value stats_of(Dae *o) {
 	IDAGetNumNonlinSolvIters(o->mem, &count[4]);
 	IDAGetNumNonlinSolvConvFails(o->mem, &count[5]);
 	IDAGetLastOrder(o->mem, &order);
-	Tensor *t = tensor_new(o->s.c, DT_I64, 1, (int64_t[]){8});
+	Tensor *t = tensor_new(o->s.c, DT_I64, 1, (int64_t[]){8 + whether_complete});
 	if (!t) return (Value){.kind = V_UNSET};
 	memcpy(t->data, (int64_t[]){count[0], count[1], o->jac.calls, count[2], count[3], count[4], count[5], order},
 	       8 * sizeof(int64_t));
+	if (whether_complete) ((int64_t *)(void *)t->data)[8] = !o->s.gave_up;
 	return value_tensor(t);
+}
+
+static Status cut_at_event(void *run, int64_t k, double a, double *b, bool *found) {
+	Run *r = run;
+	const int64_t n = r->o.in.n;
+	const double *times = (const double *)(const void *)r->rows.times->data, *values = (const double *)(const void *)r->rows.values->data;
+	int flag = events_look(r->o.events, a, (uint32_t)(r->rows.used - k), times + k, values + k * n, found, b);
+	if (flag) return dae_fail(&r->o, MARCH_EVENTS, a);
+	if (*found) r->rows.used = k;
+	return ST_OK;
+}
+
+static Status note_event(void *run, int64_t k, bool *stop) {
+	Events *e = ((Run *)run)->o.events;
+	Status st = events_record(e, k);
+	*stop = e->stopped;
+	return st;
+}
+
+static int state_at(void *solver, double t, N_Vector y) {
+	return IDAGetDky(((Dae *)solver)->mem, t, 0, y);
+}
+
+/* The solution, with events where r->o.events says so. */
+static Status run_whole(Run *r, Status st, Value *results) {
+	Solve *s = &r->o.s;
+	if (st == ST_OK) st = dae_start(&r->o);
+	if (st == ST_OK) st = rows_begin(s, &r->rows, r->o.in.n, r->o.in.at, r->o.in.nat);
+	if (st == ST_OK) st = (r->between = solve_vector(s, r->o.in.n)) ? ST_OK : ST_NOMEM;
+	if (st == ST_OK) {
+		March m = dae_march(&r->o);
+		m.ud = r;
+		m.row = store_row;
+		if (r->o.events) {
+			m.cut = cut_at_event;
+			m.noted = note_event;
+			r->o.events->y = r->between;
+			r->o.events->state = state_at;
+			r->o.events->ud = &r->o;
+		}
+		s->partial = r->o.events && r->o.events->partial;
+		st = march(&m);
+		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
+	}
+	if (st == ST_OK) st = s->status; /* a clone that failed unseen */
+	Value stats = st == ST_OK ? stats_of(&r->o, r->o.events != NULL) : (Value){.kind = V_UNSET};
+	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
+	if (st == ST_OK) {
+		results[0] = value_tensor(tensor_ref(r->rows.times));
+		results[1] = value_tensor(tensor_ref(r->rows.values));
+		results[2] = stats;
+	}
+	return st;
 }
 
 static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
@@ -280,33 +336,48 @@ static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	(void)nargs;
 	(void)nresults;
 	Run r = {0};
-	Status st = dae_begin(&r.o, c, call, args);
-	if (st == ST_OK) st = dae_start(&r.o);
-	if (st == ST_OK) st = rows_begin(&r.o.s, &r.rows, r.o.in.n, r.o.in.at, r.o.in.nat);
-	if (st == ST_OK) st = (r.between = solve_vector(&r.o.s, r.o.in.n)) ? ST_OK : ST_NOMEM;
+	Status st = run_whole(&r, dae_begin(&r.o, c, call, args), results);
+	rows_end(&r.rows);
+	dae_end(&r.o);
+	return st;
+}
+
+static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
+                         Value *results) {
+	(void)nargs;
+	(void)nresults;
+	int64_t words[DAE_OPTIONS];
+	const HostCall plain = events_plain_call(call, DAE_NFNS, DAE_OPTIONS, words);
+	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2], ng = (uint32_t)call->options[3];
+	Run r = {0};
+	Events e = {0};
+	/* the operands of "dae", which has no signs */
+	const uint32_t nplain = DAE_OPERANDS + nf + njac;
+	Value *operands = heap_alloc(c, nplain * sizeof *operands);
+	if (!operands) return ST_NOMEM;
+	memcpy(operands, args, DAE_OPERANDS * sizeof *operands);
+	memcpy(operands + DAE_OPERANDS, args + DAE_OPERANDS + 1, (nf + njac) * sizeof *operands);
+	Status st = dae_begin(&r.o, c, &plain, operands);
+	if (st == ST_OK)
+		st = events_begin(&e, &r.o.s, call->fns[DAE_NFNS], call->options + DAE_OPTIONS + 1, args[DAE_OPERANDS], ng,
+		                  args + nplain + 1);
+	r.o.events = &e;
+	st = run_whole(&r, st, results);
 	if (st == ST_OK) {
-		March m = dae_march(&r.o);
-		m.ud = &r;
-		m.row = store_row;
-		st = march(&m);
-	}
-	if (st == ST_OK) st = r.o.s.status; /* a clone that failed unseen */
-	Value stats = st == ST_OK ? stats_of(&r.o) : (Value){.kind = V_UNSET};
-	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
-	if (st == ST_OK) {
-		results[0] = value_tensor(tensor_ref(r.rows.times));
-		results[1] = value_tensor(tensor_ref(r.rows.values));
-		results[2] = stats;
+		results[3] = value_tensor(tensor_ref(e.row));
+		results[4] = value_tensor(tensor_ref(e.which));
 	}
 	rows_end(&r.rows);
+	if (r.o.mem) IDAFree(&r.o.mem); /* it refers to the events */
+	events_end(&e);
+	heap_free(c, operands, nplain * sizeof *operands);
 	dae_end(&r.o);
 	return st;
 }
 
 /* ---- types ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                          uint32_t cap) {
+static void check_operands(Builder *b, const HostCall *call, const Ref *args) {
 	static const struct {
 		const char *what;
 		uint8_t dtype, rank;
@@ -324,15 +395,33 @@ static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uin
 		[DAE_MAX_STEP] = {"the largest step", DT_F64, 0},
 	};
 	const char *name = call->def->name;
-	if (cap < 3 || call->nfns != DAE_NFNS || call->noptions < DAE_OPTIONS || call->options[0] != DAE_NFNS ||
-	    nargs != family_base(&dae_family, call))
-		host_misuse(b, name, "wants two functions, eleven operands and four options");
 	for (uint32_t k = 0; k < DAE_OPERANDS; k++)
 		want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
 	for (uint32_t k = 0; k < DAE_NFNS; k++)
 		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + 3 + k || fn_nresults(call->fns[k]) != 1)
 			host_misuse(b, name, "function %u must take (t, y, y'%s) and give one array", k, k ? ", cj" : "");
+}
+
+static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                          uint32_t cap) {
+	if (cap < 3 || call->nfns != DAE_NFNS || call->noptions < DAE_OPTIONS || call->options[0] != DAE_NFNS ||
+	    nargs != family_base(&dae_family, call))
+		host_misuse(b, call->def->name, "wants two functions, eleven operands and four options");
+	check_operands(b, call, args);
 	return solution_types(b, args[DAE_Y0], args[DAE_SAVEAT], out);
+}
+
+static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
+                            uint32_t cap) {
+	const int64_t *w = call->options;
+	if (cap < 5 || call->nfns != DAE_NFNS + 1 || call->noptions < DAE_OPTIONS + 1 + EVENTS_WORDS || w[0] != DAE_NFNS + 1 ||
+	    call->noptions != DAE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[DAE_OPTIONS + 1 + EVENTS_COUNT] ||
+	    nargs != DAE_OPERANDS + 1 + w[1] + w[2] + w[3] ||
+	    fn_nparams(call->fns[DAE_NFNS]) != (uint32_t)w[3] + 2 || fn_nresults(call->fns[DAE_NFNS]) != 1)
+		host_misuse(b, call->def->name, "wants three functions, eleven operands and four options, and what is said of the events");
+	check_operands(b, call, args);
+	want_operand(b, call->def->name, "the signs of the events", args[DAE_OPERANDS], DT_I64, 1);
+	return event_types(b, args[DAE_Y0], args[DAE_SAVEAT], out);
 }
 
 const Family dae_family = {.name = "dae",
@@ -356,3 +445,5 @@ const Family dae_family = {.name = "dae",
 
 const HostDef dae_host = {
 	.name = "dae", .ud = (void *)(uintptr_t)&dae_family, .types = dae_types, .eval = dae_eval, .jvp = solver_jvp};
+const HostDef dae_until_host = {
+	.name = "dae_until", .ud = (void *)(uintptr_t)&dae_family, .types = until_types, .eval = until_eval, .jvp = events_jvp};

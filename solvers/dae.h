@@ -48,6 +48,7 @@ typedef struct Dae {
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
 	DaeSensitivity *sensitivity; /* integrated along; NULL: not */
+	struct Events *events;       /* looked for; NULL: none */
 } Dae;
 
 Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args);
@@ -63,6 +64,6 @@ Status dae_sensitivity_attach(Dae *o); /* by dae_start, before initial values ar
 void dae_sensitivity_end(DaeSensitivity *w, Dae *o);
 
 extern const Family dae_family;
-extern const HostDef dae_host, dae_tangent_host, dae_adjoint_host, dae_curvature_host;
+extern const HostDef dae_host, dae_until_host, dae_tangent_host, dae_adjoint_host, dae_curvature_host;
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "solvers/sundials.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 static double magnitude(const double *e, const double *w, int64_t i) {
@@ -25,11 +26,23 @@ static void describe_worst(const Stand *at, char *out, size_t cap) {
 	         (long long)worst, vector_data(at->y)[worst], magnitude(e, w, worst));
 }
 
+/* Where the rows up to there are the result, it is a warning. */
+static Diag *told(Solve *s, DiagCode code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static Diag *told(Solve *s, DiagCode code, const char *format, ...) {
+	char text[600];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	s->gave_up = true;
+	return s->partial ? diag_warning(s->c, code, NO_SPAN, "%s", text) : diag_error(s->c, code, NO_SPAN, "%s", text);
+}
+
 static Status not_finite(Solve *s, const Given *in, const Stand *at) {
 	const char *what = at->what ? at->what : "solution";
-	Diag *d = diag_error(s->c, E_SOLVER, NO_SPAN,
-	                     "no %s beyond t = %.9g: %s is not finite at t = %.9g (element %lld), whatever the step",
-	                     what, at->t, s->bad ? s->bad : "the right-hand side", s->bad_time, (long long)s->bad_at);
+	Diag *d = told(s, E_SOLVER,
+	               "no %s beyond t = %.9g: %s is not finite at t = %.9g (element %lld), whatever the step",
+	               what, at->t, s->bad ? s->bad : "the right-hand side", s->bad_time, (long long)s->bad_at);
 	if (at->t == in->t0)
 		diag_hint(s->c, d,
 		          "a division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) at the initial value names it");
@@ -99,7 +112,7 @@ Status gave_up(Solve *s, const Given *in, Reason why, const Stand *at) {
 		snprintf(text, sizeof text, "%s", s->said[0] ? s->said : "the integrator failed");
 		*worst = 0;
 	}
-	Diag *d = diag_error(s->c, code, NO_SPAN, "no %s beyond t = %.9g: %s%s%s", what, at->t, text, worst, nan);
+	Diag *d = told(s, code, "no %s beyond t = %.9g: %s%s%s", what, at->t, text, worst, nan);
 	if (hint) diag_hint(s->c, d, "%s", hint);
 	return ST_ERROR;
 }

@@ -40,9 +40,19 @@ static Status go(March *m, Progress *p) {
 		if (still) continue;
 		if (m->at) {
 			for (; k < m->nat && sign * (m->at[k] - t) <= 0 && st == ST_OK; k++) st = m->row(m->ud, k, m->at[k]);
-		} else {
-			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++)
-				st = m->row(m->ud, k++, node(before, t, j, m->degree));
+			continue;
+		}
+		/* the rows of the step; where events cut it, of its pieces */
+		for (double a = before; st == ST_OK && a != t;) {
+			double b = t;
+			bool cut = false, stop = false;
+			for (uint32_t j = 1; j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, node(a, b, j, m->degree));
+			if (st == ST_OK && m->cut) st = m->cut(m->ud, k, a, &b, &cut);
+			for (uint32_t j = 1; cut && j <= m->degree && st == ST_OK; j++) st = m->row(m->ud, k + j - 1, node(a, b, j, m->degree));
+			k += m->degree;
+			if (st == ST_OK && cut) st = m->noted(m->ud, k - 1, &stop);
+			if (stop) return st;
+			a = b;
 		}
 	}
 	return st;
@@ -79,7 +89,7 @@ Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat) {
 }
 
 double *rows_next(Solve *s, Rows *r, double t) {
-	if (!r->fixed) {
+	if (!r->fixed && r->used == r->times->count) {
 		r->times = tensor_push_row(s->c, r->times);
 		r->values = r->times ? tensor_push_row(s->c, r->values) : r->values;
 		if (!r->times || !r->values) return NULL;

@@ -34,6 +34,7 @@ typedef struct Ode {
 	SUNLinearSolver linear;
 	SUNNonlinearSolver nonlinear;
 	struct Sensitivity *sensitivity; /* integrated along; NULL: not */
+	struct Events *events;           /* looked for; NULL: none */
 } Ode;
 
 /* call->options begin as those of "ode", args with the operands of "ode" and what its functions capture. */
@@ -67,6 +68,6 @@ int sensitivity_at(Sensitivity *w, double t); /* s at t, which lies in the last 
 void sensitivity_end(Sensitivity *w);
 
 extern const Family ode_family;
-extern const HostDef ode_host, ode_tangent_host, ode_adjoint_host, ode_curvature_host;
+extern const HostDef ode_host, ode_until_host, ode_tangent_host, ode_adjoint_host, ode_curvature_host;
 
 #endif

@@ -36,6 +36,8 @@ typedef struct Solve {
 	double bad_time;
 	int64_t bad_at;
 	char said[300]; /* the library's last message */
+	bool partial;   /* what there is when the integrator gives up is the result: a warning, not an error */
+	bool gave_up;
 } Solve;
 
 Status solve_begin(Solve *s, Ctx *c);
@@ -132,9 +134,13 @@ typedef struct March {
 	void *ud;
 	int (*step)(void *ud, double *t);             /* one step; negative: it failed */
 	Status (*row)(void *ud, int64_t k, double t); /* t lies in the last step */
+	/* Events; NULL: none are looked for. `cut` has the rows from k on of a piece of a step that begins at a and says whether it ends at an earlier *b;
+	 * if so those rows are due again, up to there, and `noted` is told which is the last. */
+	Status (*cut)(void *ud, int64_t k, double a, double *b, bool *found);
+	Status (*noted)(void *ud, int64_t k, bool *stop);
 	Status (*fail)(void *ud, int flag, double t); /* says why; flag is what step gave, or one of the two below */
 } March;
-enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001 };
+enum { MARCH_STUCK = -1000, MARCH_STEPS = -1001, MARCH_EVENTS = -1002 };
 Status march(March *m);
 /* saveat lies between t0 and t1 in the direction of integration; a diagnostic when not. */
 Status check_times(Ctx *c, double t0, double t1, const double *at, int64_t n);
@@ -146,7 +152,7 @@ typedef struct Rows {
 	bool fixed; /* all rows are there from the beginning */
 } Rows;
 Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat);
-double *rows_next(Solve *s, Rows *r, double t); /* NULL when memory fails */
+double *rows_next(Solve *s, Rows *r, double t); /* NULL when memory fails. With r->used set back, rows are written again. */
 void rows_end(Rows *r);
 
 /* ---- failures -------------------------------------------------------------------------------------------------- */

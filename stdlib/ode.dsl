@@ -1,11 +1,28 @@
 # ode.dsl - initial value problems: the bridge to SUNDIALS, dense output, and problems whose only coordinate is t.
 
+# A method is a record that says how to get from t0 to t1:
+#   name       what solutions show as their method
+#   degree     d: of a whole solution Y has a row for each of d + 1 nodes of a step, the last of which is the first of the next one; through them
+#              goes the polynomial that is the method's dense output
+#   integrate  (m, f, jac, y0, t0, t1, o) -> (times, Y, stats), where m is the record itself, with whatever options the method has in further fields;
+#              f: (t, y) -> f64[n]; jac: (t, y) -> its derivative by y, which costs nothing unless it is called: f64[n, n], or with o.pattern the
+#              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
+#              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows).
+#              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
+#   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, id f64[n] 0 where
+#              no time derivative enters
+#   solve      what solve(problem, m) calls: _solve_ode for problems in t only
+# What goes wrong is error("..."): which component, at what t, the last good values, what to try. Derivatives are the method's own affair: y0, t0, t1, saveat and
+# what f captures may all carry tangents.
+
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
-bdf(; max_steps = 0) = (name = "bdf", order = 0, degree = 5, max_steps = max_steps, solve = _solve_ode)
+bdf(; max_steps = 0) =
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
-adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = max_steps, solve = _solve_ode)
+adams(; max_steps = 0) =
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
@@ -14,19 +31,30 @@ adams(; max_steps = 0) = (name = "adams", order = 1, degree = 12, max_steps = ma
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false) = {
+ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none) = {
   y = f64(y0)
   t0 = f64(span[0])
+  if kind(events) != "none" {
+    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat), sparse, events)
+  } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
+}
+_ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
+  o = (rtol = rtol, atol = atol, saveat = saveat)
   (times, Y, stats) = if sparse {
     p = _pattern(f, (t0, y), 1, false)
     jac = (t, u) -> _compressed(v -> f(t, v), u, p)
-    _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, p.column_start, p.rows, 1, saveat)
+    _integrate(method, f, jac, (p.column_start, p.rows), y, t0, span[1], o)
   } else {
-    jac = (t, u) -> _rows_jacobian(v -> f(t, v), u)
-    _integrate(f, jac, y, t0, f64(span[1]), method, rtol, atol, zeros(0), zeros(0), 0, saveat)
+    _integrate(method, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), none, y, t0, span[1], o)
   }
-  (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = _stats(stats), method = method.name)
+  (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = stats, method = method.name)
 }
+
+# A method at work, on numbers as it expects them. pattern: none, or the sparsity of the Jacobian by columns.
+_integrate(m, f, jac, pattern, y0, t0, t1, o) =
+  m.integrate(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
+_integration(y0, pattern, o) =
+  (rtol = f64(o.rtol), atol = zeros_like(y0) + f64(o.atol), saveat = f64(o.saveat), pattern = pattern)
 
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = {
@@ -34,20 +62,40 @@ _rows_jacobian(f, u) = {
   map(push, eye(len(u)))'
 }
 
-# The host call. colptr and rowind give the sparsity of the Jacobian by columns; linear 0: dense, 1: sparse.
-_integrate(f, jac, y0, t0, t1, m, rtol, atol, colptr, rowind, linear, saveat) = {
-  r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))),
-            (y0, t0, t1, f64(rtol), zeros_like(y0) + f64(atol), i64(colptr), i64(rowind), f64(saveat), 0.0),
-            (m.order, linear, m.degree, m.max_steps))
-  (r[0], r[1], r[2])
+# The host calls. The pattern gives the sparsity of the Jacobian by columns; linear 0: dense, 1: sparse.
+_by_cvode(m, f, jac, y0, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
+  r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
+            (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps))
+  (r[0], r[1], _stats(r[2]))
+}
+_until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
+  _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
+        (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
+        (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, 0, len(directions), ...directions, ...stops))
+}
+_by_ida(m, F, jac, y0, id, t0, t1, o) = {
+  r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0), (0, 5, m.max_steps, 1))
+  (r[0], r[1], _stats(r[2]))
 }
 
+_until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) =
+  _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
+        (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), zeros(0), 0.0, signs),
+        (0, 5, m.max_steps, 1, 0, len(directions), ...directions, ...stops))
+
+# What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =
   (steps = s[0], rhs = s[1], jacobians = s[2], factorisations = s[3], error_test_failures = s[4], newton = s[5],
     newton_failures = s[6])
 
 # The solution as a function of t; a number t gives one row of Y. Of a whole solution: the integrator's own polynomial, through the d + 1 nodes of
 # each step. Of values at chosen times: through the four times nearest to t, or as many as there are; exact at those times.
+_dense_steps(times, Y, starts, d) = t -> _through_step(times, Y, starts, d, t)
 _dense(times, Y, d, whole) = t -> if whole { _through_nodes(times, Y, d, t) } else { _through_nearest(times, Y, t) }
 
 _through_nearest(times, Y, t) = {
@@ -66,11 +114,12 @@ _through_nearest(times, Y, t) = {
   y
 }
 
-_through_nodes(times, Y, d, t) = {
-  steps = (len(times) - 1) // d
-  ends = times[iota(steps) * d + d]
+_through_nodes(times, Y, d, t) = _through_step(times, Y, iota((len(times) - 1) // d) * d, d, t)
+# The same where step k begins in row starts[k]: behind an event that changes the state there are two rows at one time, and a function of t has the first.
+_through_step(times, Y, starts, d, t) = {
+  ends = times[starts + d]
   s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
-  base = min(s, steps - 1) * d
+  base = starts[min(s, len(starts) - 1)]
   y = 0.0 * Y[0]
   for j in list(...(0..(d + 1))) {
     w = 1.0
@@ -80,106 +129,4 @@ _through_nodes(times, Y, d, t) = {
     y = y + w * Y[base + j]
   }
   y
-}
-
-# ---- problems in t only
-
-# The fields of a state vector: a list of numbers (fields without a size) and vectors.
-_split(v, sizes) = {
-  out = list()
-  at = 0
-  for n in sizes {
-    if n == 0 { out = push(out, v[at]) } else { out = push(out, v[at..at + n]) }
-    at = at + max(1, n)
-  }
-  out
-}
-_join(fields) = concat(...fields)
-
-# Jets of a problem in t of first order, from fields and their time derivatives.
-_ode_jets(info, fields, rates) = map(j -> if j[1] == 0 { fields[j[0]] } else { rates[j[0]] }, list(...info.jets))
-
-_order_of(info, field, coordinate) = {
-  o = 0
-  for j in info.jets { if j[0] == field { o = max(o, j[1 + coordinate]) } }
-  o
-}
-
-# Initial values of first-order problems: from conditions u == g at t = t0, each linear in its field.
-_initial_fields(info) = {
-  t0 = info.lo[0]
-  zero = map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes))
-  out = zero
-  for c in info.conditions {
-    f = info.jets[c.jets[0]][0]
-    z = c.residual((t0,), _ode_jets(info, zero, zero))
-    one = map(v -> v + 1, zero)
-    slope = c.residual((t0,), _ode_jets(info, one, zero)) - z
-    out[f] = -z / slope
-  }
-  out
-}
-
-_solve_ode(info, m, o) = {
-  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
-  if len(info.events) > 0 { _refuse("events are not served by {m.name}()") }
-  for (k, f) in enumerate(info.fields) {
-    if _order_of(info, k, 0) > 1 { _refuse("{f} is of second order in t: write it as two equations of first order") }
-  }
-  start = _initial_fields(info)
-  zero = map(v -> 0.0 * v, start)
-  y0 = _join(start)
-  # the residual is y' - f: what is left when y' is 0 is -f
-  residual = (t, fields, rates) -> _join(map(q -> q.residual((t,), _ode_jets(info, fields, rates)), list(...info.equations)))
-  # equation k says rate k = ... when that rate enters with coefficient 1 and no other does
-  explicit = true
-  for i in list(...(0..len(start))) {
-    for k in list(...(0..len(start))) {
-      slope =
-        _slope(r -> info.equations[i].residual((info.lo[0],),
-          _ode_jets(info, start, map(m -> if m == k { r } else { zero[m] }, list(...(0..len(start)))))), start[k])
-      if slope != (if i == k { 1 } else { 0 }) { explicit = false }
-    }
-  }
-  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
-  if explicit {
-    f = (t, y) -> -residual(t, _split(y, info.sizes), zero)
-    jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)
-    (times, Y, stats) = _integrate(f, jac, y0, tspan[0], f64(tspan[1]), m, o.rtol, o.atol, zeros(0), zeros(0), 0, o.saveat)
-    _ode_solution(info, m, times, Y, _stats(stats), len(o.saveat) == 0)
-  } else {
-    F = (t, y, yp) -> residual(t, _split(y, info.sizes), _split(yp, info.sizes))
-    n = len(y0)
-    id = _join(map(k -> _order_of(info, k, 0) + 0.0 * start[k], list(...(0..len(info.fields)))))
-    jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
-    r = _host("dae", ((F, (tspan[0], y0, y0)), (jac, (tspan[0], y0, y0, 1.0))),
-              (y0, zeros_like(y0), id, tspan[0], f64(tspan[1]), f64(o.rtol), zeros_like(y0) + f64(o.atol), i64(zeros(0)),
-                i64(zeros(0)), f64(o.saveat), 0.0),
-              (0, 5, m.max_steps, 1))
-    sol = _ode_solution(info, (...m, degree = 5), r[0], r[1], _stats(r[2]), len(o.saveat) == 0)
-    if len(o.saveat) == 0 { (...sol, ..._to_the_end(r[0], r[1], 5, tspan[1])) } else { sol }
-  }
-}
-
-# Times and values whose last row is at t1, wherever that goes. The rule of "ode" says so itself, by y' = f(t, y); of an implicit system y' is not at
-# hand, and the row moves along the integrator's polynomial.
-_to_the_end(times, Y, d, t1) = {
-  ends = times
-  rows = Y
-  if len(times) > 1 {
-    rows[-1] = _through_nodes(times, Y, d, t1)
-    ends[-1] = t1
-  }
-  (times = ends, values = rows)
-}
-
-_ode_solution(info, m, times, Y, stats, whole) = {
-  state = _dense(times, Y, m.degree, whole)
-  values = list()
-  for (k, name) in enumerate(info.fields) {
-    values =
-      push(values, t -> if rank(t) == 0 { _split(state(t), info.sizes)[k] } else { map(s -> _split(state(s), info.sizes)[k], t) })
-  }
-  (...record(info.fields, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode",
-    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }

@@ -61,7 +61,7 @@ _explain_problem(problem) = {
 #     }
 #     solve(heat(), fd(51, 4)).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-4
 fd(n = 401, order = 4; cluster = none, max_steps = 0) =
-  (name = "fd", n = n, order = order, cluster = cluster, degree = 5, max_steps = max_steps, grid = _fd_grid, solve = _solve_lines)
+  (name = "fd", n = n, order = order, cluster = cluster, time = bdf(max_steps = max_steps), grid = _fd_grid, solve = _solve_lines)
 # chebyshev(n; cluster): collocation in n + 1 Chebyshev-Lobatto points; cluster as for fd
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
@@ -72,7 +72,7 @@ fd(n = 401, order = 4; cluster = none, max_steps = 0) =
 #     }
 #     solve(heat(), chebyshev(16); rtol = 1e-8, atol = 1e-10).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-6
 chebyshev(n = 64; cluster = none, max_steps = 0) =
-  (name = "chebyshev", n = n, order = 0, cluster = cluster, degree = 5, max_steps = max_steps, grid = _chebyshev_grid,
+  (name = "chebyshev", n = n, order = 0, cluster = cluster, time = bdf(max_steps = max_steps), grid = _chebyshev_grid,
     solve = _solve_lines)
 # fourier(n): collocation in n equally spaced points of a period, n even
 #     problem wave() {
@@ -83,7 +83,7 @@ chebyshev(n = 64; cluster = none, max_steps = 0) =
 #     }
 #     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
 fourier(n = 128; max_steps = 0) =
-  (name = "fourier", n = n, order = 0, cluster = none, degree = 5, max_steps = max_steps, grid = _fourier_grid,
+  (name = "fourier", n = n, order = 0, cluster = none, time = bdf(max_steps = max_steps), grid = _fourier_grid,
     solve = _solve_lines)
 
 # ---- grids: nodes, and for each derivative order the weights of the nodes it uses
@@ -412,9 +412,8 @@ _solve_lines(info, m, o) = {
       }
       concat(...rows; axis = 0)
     }
-    (times, Y, stats) =
-      _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, zeros(0), zeros(0), 0, o.saveat)
-    _line_solution(info, m, g, ends, times, Y, _stats(stats), top, len(o.saveat) == 0)
+    (times, Y, stats) = _integrate(m.time, rate, jac, none, y0, tspan[0], tspan[1], o)
+    _line_solution(info, m, g, ends, times, Y, stats, top, len(o.saveat) == 0)
   } else {
     pattern = _line_pattern(info, g, ends)
     jac = (t, y) -> {
@@ -427,10 +426,8 @@ _solve_lines(info, m, o) = {
       }
       concat(...parts)[pattern.order]
     }
-    (times, Y, stats) =
-      _integrate(rate, jac, y0, tspan[0], f64(tspan[1]), (...m, order = 0), o.rtol, o.atol, pattern.colptr, pattern.rowind, 1,
-        o.saveat)
-    _line_solution(info, m, g, ends, times, Y, _stats(stats), top, len(o.saveat) == 0)
+    (times, Y, stats) = _integrate(m.time, rate, jac, (pattern.colptr, pattern.rowind), y0, tspan[0], tspan[1], o)
+    _line_solution(info, m, g, ends, times, Y, stats, top, len(o.saveat) == 0)
   }
 }
 
@@ -560,7 +557,7 @@ _line_field(info, g, ends, state, k, top, periodic) = (t, x) -> {
 }
 
 _line_solution(info, m, g, ends, times, Y, stats, top, whole) = {
-  state = _dense(times, Y, m.degree, whole)
+  state = _dense(times, Y, m.time.degree, whole)
   functions = map(k -> _line_field(info, g, ends, state, k, top, info.periodic[1]), list(...(0..len(info.fields))))
   (...record(info.fields, functions), x = g.x, times = times, values = Y, stats = stats, method = m.name, kind = "pde",
    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))

@@ -1,0 +1,228 @@
+/* events.c - zeros of functions of the solution: looked for on the dense output of each step.
+ *
+ * Needs: events.h. Guarantees: as stated there.
+ */
+#include "solvers/events.h"
+#include <float.h>
+#include <math.h>
+
+static size_t scratch_size(uint32_t m) {
+	return (m + 1) * (2 * sizeof(double) + 3 * sizeof(int) + sizeof(bool));
+}
+
+HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noptions, int64_t *words) {
+	/* options begin with the number of functions and what each captures: one function less than there */
+	words[0] = nfns;
+	for (uint32_t k = 0; k < nfns; k++) words[1 + k] = call->options[1 + k];
+	for (uint32_t k = 1 + nfns; k < noptions; k++) words[k] = call->options[k + 1];
+	HostCall plain = *call;
+	plain.nfns = nfns;
+	plain.noptions = noptions;
+	plain.options = words;
+	return plain;
+}
+
+Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value signs, uint32_t ncaptured, const Value *captured) {
+	const uint32_t m = (uint32_t)options[EVENTS_COUNT];
+	const int64_t *sign;
+	*e = (Events){.s = s, .m = m, .partial = options[EVENTS_PARTIAL] != 0};
+	Status st = routine_begin(s, &e->g, g, "the expression of an event", ncaptured, captured);
+	if (st != ST_OK) return st;
+	if (!solve_indices(s, signs, "the signs of the events", m, &sign)) return s->status;
+	e->value = heap_alloc(s->c, scratch_size(m));
+	const int64_t none = 0;
+	e->row = tensor_new(s->c, DT_I64, 1, &none);
+	e->which = tensor_new(s->c, DT_I64, 1, &none);
+	if (!e->value || !e->row || !e->which) return ST_NOMEM;
+	e->root = e->value + m;
+	e->direction = (int *)(void *)(e->root + m);
+	e->sign = e->direction + m;
+	e->crossed = e->sign + m;
+	e->stops = (bool *)(e->crossed + m);
+	for (uint32_t k = 0; k < m; k++) {
+		e->direction[k] = (int)options[EVENTS_WORDS + k];
+		e->stops[k] = options[EVENTS_WORDS + m + k] != 0;
+		e->sign[k] = (int)sign[k];
+	}
+	return ST_OK;
+}
+
+void events_end(Events *e) {
+	if (!e->s) return;
+	routine_end(e->s, &e->g);
+	if (e->value) heap_free(e->s->c, e->value, scratch_size(e->m));
+	tensor_unref(e->row);
+	tensor_unref(e->which);
+	*e = (Events){0};
+}
+
+/* ---- the search ------------------------------------------------------------------------------------------------ */
+
+/* g at (t, e->y), into e->value. */
+static int values_at(Events *e, double t) {
+	Value *args = e->g.args + e->g.ncaptured;
+	const double *x;
+	args[0] = value_f64(t);
+	args[1] = value_tensor(vector_tensor(e->y));
+	if (routine_run(e->s, &e->g)) return -1;
+	int flag = routine_numbers(e->s, &e->g, 0, e->m, t, &x);
+	if (!flag) memcpy(e->value, x, e->m * sizeof *x);
+	routine_drop(&e->g);
+	return flag;
+}
+
+static int values_inside(Events *e, double t) {
+	int flag = e->state(e->ud, t, e->y);
+	return flag ? flag : values_at(e, t);
+}
+
+static int sign_of(double x) {
+	return (x > 0) - (x < 0);
+}
+
+/* Where g[k] has its sign no more, between `a`, where it still has, and `b`: bisection and inverse quadratic interpolation, as they can be trusted
+ * (Chandrupatla, Adv. Eng. Software 28 (1997) 145). The later end of the last bracket: behind the zero, or on it. */
+static int locate(Events *e, uint32_t k, double a, double b, double *at) {
+	const int before = e->sign[k];
+	int flag = values_inside(e, b);
+	double fb = e->value[k], fa = 0, c = b, fc = fb;
+	if (flag) return flag;
+	/* at `a` itself g may be a zero that an event has left behind: towards it there is a place where g has its sign */
+	double lo = a;
+	for (int i = 0; i < 60; i++) {
+		flag = values_inside(e, lo);
+		if (flag) return flag;
+		fa = e->value[k];
+		if (sign_of(fa) == before) break;
+		if (i > 0) { /* behind the zero already */
+			b = lo;
+			fb = fa;
+		}
+		lo = a + (i > 0 ? 0.25 * (lo - a) : 0.5 * (b - a));
+		if (lo == a) break;
+	}
+	if (sign_of(fa) != before) {
+		*at = b;
+		return 0;
+	}
+	a = lo;
+	double t = 0.5;
+	for (int i = 0; i < 200; i++) {
+		const double width = fabs(b - a), least = 2 * DBL_EPSILON * fmax(fabs(a), fabs(b));
+		if (fb == 0 || width <= least) break;
+		const double x = a + t * (b - a);
+		if (x == a || x == b) break;
+		flag = values_inside(e, x);
+		if (flag) return flag;
+		const double fx = e->value[k];
+		if (sign_of(fx) == before) {
+			c = a;
+			fc = fa;
+			a = x;
+			fa = fx;
+		} else {
+			c = b;
+			fc = fb;
+			b = x;
+			fb = fx;
+		}
+		/* the newest point against the other end and the one it replaced */
+		const bool left = a == x;
+		const double p = left ? a : b, q = left ? b : a, fp = left ? fa : fb, fq = left ? fb : fa;
+		const double xi = (p - q) / (c - q), phi = (fp - fq) / (fc - fq);
+		double u = 0.5;
+		if (phi * phi < xi && (1 - phi) * (1 - phi) < 1 - xi)
+			u = fp / (fq - fp) * fc / (fq - fc) + (c - p) / (q - p) * fp / (fc - fp) * fq / (fc - fq);
+		const double edge = fmin(0.5, 0.5 * least / fabs(b - a));
+		u = fmin(1 - edge, fmax(edge, u));
+		t = left ? u : 1 - u;
+	}
+	*at = b;
+	return 0;
+}
+
+/* Those that have lost their sign at a node are looked for between it and the one before; the earliest counts, and all within rounding of it. */
+static int first_between(Events *e, double a, double b, bool *found, double *at) {
+	int flag = 0;
+	double first = b;
+	const double sense = b > a ? 1 : -1;
+	for (uint32_t k = 0; k < e->m && !flag; k++) {
+		if (!e->crossed[k]) continue;
+		flag = locate(e, k, a, b, &e->root[k]);
+		if (!flag && sense * (e->root[k] - first) < 0) first = e->root[k];
+	}
+	const double near = 16 * DBL_EPSILON * (fabs(first) + fabs(b - a));
+	for (uint32_t k = 0; k < e->m && !flag; k++) {
+		if (!e->crossed[k]) continue;
+		if (sense * (e->root[k] - first) > near) e->crossed[k] = 0;
+		else if (sense * (e->root[k] - *at) > 0 || !*found) {
+			*at = e->root[k]; /* the last of them: behind all of them */
+			*found = true;
+		}
+	}
+	return flag;
+}
+
+int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values, bool *found, double *at) {
+	const int64_t n = vector_tensor(e->y)->count;
+	*found = false;
+	for (uint32_t j = 0; j < rows; j++) {
+		bool any = false;
+		memcpy(vector_data(e->y), values + j * n, (size_t)n * sizeof *values);
+		int flag = values_at(e, times[j]);
+		if (flag) return flag;
+		for (uint32_t k = 0; k < e->m; k++) {
+			const int now = sign_of(e->value[k]), before = e->sign[k];
+			e->crossed[k] = 0;
+			if (!before) {
+				e->sign[k] = now;
+			} else if (now != before) {
+				const bool counts = !e->direction[k] || e->direction[k] == -before;
+				if (counts) e->crossed[k] = any = true;
+				else e->sign[k] = now ? now : -before;
+			}
+		}
+		if (any && (flag = first_between(e, j ? times[j - 1] : a, times[j], found, at))) return flag;
+		if (*found) return 0;
+	}
+	return 0;
+}
+
+/* ---- the record ------------------------------------------------------------------------------------------------- */
+
+static Tensor *pushed(Ctx *c, Tensor *t, int64_t x) {
+	t = tensor_push_row(c, t);
+	if (t) ((int64_t *)(void *)t->data)[t->count - 1] = x;
+	return t;
+}
+
+Status events_record(Events *e, int64_t row) {
+	for (uint32_t k = 0; k < e->m; k++) {
+		if (!e->crossed[k]) continue;
+		e->sign[k] = -e->sign[k];
+		e->row = pushed(e->s->c, e->row, row);
+		e->which = e->row ? pushed(e->s->c, e->which, k) : e->which;
+		if (!e->row || !e->which) return ST_NOMEM;
+		e->stopped |= e->stops[k];
+	}
+	return ST_OK;
+}
+
+uint32_t event_types(Builder *b, Ref y0, Ref saveat, TypeId *out) {
+	Ctx *c = build_ctx(b);
+	uint32_t n = solution_types(b, y0, saveat, out);
+	const Dim nine = dim_const(c, 9), events = build_fresh_dim(b, atom(c, "events"), build_span(b));
+	out[n - 1] = type_tensor(c, DT_I64, 1, &nine);
+	out[n] = out[n + 1] = type_tensor(c, DT_I64, 1, &events);
+	return n + 2;
+}
+
+void events_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *result_tangents) {
+	(void)b;
+	(void)call;
+	(void)nargs;
+	(void)args;
+	(void)results;
+	(void)tangents;
+	for (int k = 0; k < 5; k++) result_tangents[k] = REF_NONE;
+}

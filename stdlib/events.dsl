@@ -1,0 +1,240 @@
+# events.dsl - events of differential equations: what happens where a function of the solution passes through zero.
+#
+# A method that can, looks for zeros itself (its field `until`); for the others each piece is integrated and then searched. What a zero does to derivatives does
+# not depend on how it was found: it moves as the implicit function theorem says, the state there moves with the flow, and the next piece starts at a time and a
+# state that move. So that derivatives of every order, by parameters, initial values and times, follow from those of the pieces.
+
+# event(g; direction, terminal, then, name): an event for ode(...; events = ...): g(t, y) passes through 0.
+#   direction "any", "rising" or "falling" (also 0, 1, -1): of g along the solution. terminal: the solution ends there.
+#   then (t, y) -> y: the state after the event, from which the solution goes on. A right-hand side that jumps where g = 0 wants then = (t, y) -> y, by which the
+#   integrator starts again there and does not step across.
+#   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event.
+#     drop = event((t, y) -> y[0]; terminal = true)
+#     r = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = drop, rtol = 1e-10);
+#     r.events.times                 #~ [sqrt(20/9.81)] tol 1e-9
+event(g; direction = "any", terminal = false, then = none, name = "") =
+  (g = g, direction = _direction(direction), terminal = terminal, then = then, name = name)
+_direction(d) = if kind(d) == "string" {
+  if d == "rising" { 1 } else {
+    if d == "falling" { -1 } else { if d == "any" { 0 } else { error("a direction is \"rising\", \"falling\" or \"any\", not \"{d}\"") } }
+  }
+} else { d }
+
+_event_list(events) = if kind(events) == "record" { list(events) } else { list(...events) }
+_stops(e) = e.terminal or kind(e.then) != "none"
+
+# v, with the derivative of run(), whose value it is: what has been computed is not computed again before a derivative is asked for
+_value_of(run, v) = v
+derivative _value_of(run, v), drun, dv = drun()
+
+# y(t) where the solution goes through (s, y), for t = s: y itself, moving with all three
+_flow(f, jac, s, y, t) =
+  _value_of(() -> _by_cvode(adams(), f, jac, y, s, t, (rtol = 1e-6, atol = zeros_like(y) + 1, saveat = stack(list(t)), pattern = none))[1][0], y)
+
+# The time s at which g[k] is zero on the solution through (s, y)
+_event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k], s)
+
+# y' = f(t, y) with events. Gives times, values, the first row of each step (the dense output goes through degree + 1 rows from there), counts, and
+# what happened.
+_integrate_events(m, f, jac, y0, t0, t1, o, events) = {
+  all = _event_list(events)
+  g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
+  _pass_events((degree = m.degree,
+      until = (directions, stops, signs, t, y) -> if has(m, "until") { m.until(m, f, jac, g, directions, stops, signs, y, t, t1, o) } else {
+        _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, t1, o))
+      },
+      known = (t, y, times, rows) -> _value_of(() -> m.integrate(m, f, jac, y, t, times[-1], (...o, saveat = times))[1], rows),
+      rate = f,
+      at = (k, times, rows, j) -> {
+        s = _event_time(f, jac, g, k, times[j], rows[j])
+        (s, _flow(f, jac, times[j], rows[j], s))
+      }), g, all, y0, t0, t1, o)
+}
+
+# F(t, y, y') == 0 with events. What y' is there, the integrator's polynomial says: derivatives by what moves an event are of first order.
+_integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
+  all = _event_list(events)
+  g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
+  _pass_events((degree = 5,
+      until = (directions, stops, signs, t, y) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, t1, o),
+      known = (t, y, times, rows) -> {
+        fixed = stop_gradient(times)
+        u = y - _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+        r = _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1], (...o, saveat = fixed))[1], rows)
+        r[0] = r[0] + _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+        r
+      },
+      rate = (t, y) -> 0.0 * y,
+      at = (k, times, rows, j) -> {
+        slope = _slope_at(times, rows, j)
+        s = _zero_at(t -> g(t, rows[j] + slope * (t - times[j]))[k], times[j])
+        (s, rows[j] + slope * (s - times[j]))
+      }), g, all, y0, t0, t1, o)
+}
+_slope_at(times, rows, j) = if len(times) < 2 { 0.0 * rows[0] } else {
+  t = stop_gradient(times)
+  Y = stop_gradient(rows)
+  jvp(s -> _through_nodes(t, Y, 5, s), t[j], 1.0)[1]
+}
+
+# run(), with no derivative
+_primal(run) = run()
+derivative _primal(run), drun = map(v -> if dtype(v) == "f64" { 0.0 * v } else { v }, y)
+
+_pass_events(w, g, all, y0, t0, t1, o) = {
+  directions = map(e -> e.direction, all)
+  stopping = map(e -> if _stops(e) { 1 } else { 0 }, all)
+  stops = stack(stopping)
+  ends = stack(map(e -> if e.terminal { 1 } else { 0 }, all))
+  n = len(y0)
+  T = zeros(0)
+  Y = zeros(0, n)
+  starts = i64(zeros(0))
+  counts = i64(zeros(9))
+  seen = (times = zeros(0), states = zeros(0, n), after = zeros(0, n), which = i64(zeros(0)))
+  t = t0
+  y = y0
+  open = true
+  fired = 0 * stops
+  swift = 0
+  while open {
+    (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y)
+    last = len(times) - 1
+    here = at == last
+    stopped = sum(where(here, stops[which], 0)) > 0
+    times[0] = t
+    if stats[8] == 1 and not stopped { times[-1] = t1 }
+    rows = w.known(t, y, times, rows)
+    moved = times[-1]
+    state = rows[-1]
+    found = false
+    for j in 0..len(at) {
+      (s, z) = w.at(which[j], times, rows, at[j])
+      if here[j] and stopped and not found and stops[which[j]] == 1 { moved = s; state = z; found = true }
+      seen = (times = push(seen.times, s), states = concat(seen.states, expand(z, 0)), after = concat(seen.after, expand(z, 0)),
+        which = push(seen.which, which[j]))
+    }
+    times[-1] = moved
+    rows[-1] = state
+    starts = concat(starts, len(T) + w.degree * iota(last // w.degree))
+    counts = counts + stats
+    T = concat(T, times)
+    Y = concat(Y, rows)
+    ended = sum(where(here, ends[which], 0)) > 0
+    if stopped {
+      again = fired
+      fired = stack(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all)))))
+      again = again * fired > 0
+      swift = if _unresolved(g, times, rows, again, o) { swift + 1 } else { 0 }
+      if swift >= 3 and not ended {
+        error(
+          "events follow each other too closely at t = {moved:.9g}: between the last ones, at {seen.times[-3]:.9g} and {seen.times[-2]:.9g}, the expression of event {which[-1]} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before")
+      }
+      for (k, e) in enumerate(all) {
+        if kind(e.then) != "none" {
+          if fired[k] > 0 { state = _as_state(e.then(moved, state), n) }
+        }
+      }
+      # what they made of it together is what comes after each of them
+      for j in 0..len(at) { if here[j] { seen = (...seen, after = _with_row(seen.after, len(seen.times) - len(at) + j, state)) } }
+    }
+    t = moved
+    y = state
+    open = stopped and not ended and t != t1
+  }
+  (times = T, values = Y, starts = starts, stats = counts, events = seen)
+}
+
+# What `until` of a method gives, for one that has none: the whole of it, searched for changes of sign at its rows; where one counts, the step is cut.
+_until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
+  d = m.degree
+  (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1, o)
+  nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
+  wanted = stack(directions)
+  stopping = stack(stops)
+  sign = signs
+  at = i64(zeros(0))
+  which = i64(zeros(0))
+  j = 1
+  while j < len(T) {
+    v = g(T[j], Y[j])
+    now = i64(v > 0) - i64(v < 0)
+    changed = (now != sign) and (sign != 0)
+    counts = changed and ((wanted == 0) or (wanted == -sign))
+    sign = where(counts, sign, where(changed and now == 0, -sign, where(now == 0, sign, now)))
+    j = if sum(i64(counts)) == 0 { j + 1 } else {
+      base = (j - 1) // d * d
+      X = T[base..base + d + 1]
+      P = Y[base..base + d + 1]
+      roots = stack(map(k -> if counts[k] { _sign_lost(t -> g(t, _through_nodes(X, P, d, t))[k], sign[k], T[j - 1], T[j]) } else { inf * (t1 - t0) },
+                        list(...(0..len(directions)))))
+      s = if t1 > t0 { min(roots) } else { max(roots) }
+      fired = counts and abs(roots - s) <= 4e-15 * (abs(s) + abs(T[j] - T[j - 1]))
+      head = X[0] + nodes * (s - X[0])
+      tail = s + nodes * (X[-1] - s)
+      head[-1] = s
+      tail[-1] = X[-1]
+      stopped = sum(where(fired, stopping, 0)) > 0
+      P1 = map(t -> _through_nodes(X, P, d, t), head)
+      P2 = map(t -> _through_nodes(X, P, d, t), tail)
+      whole = abs(X[-1] - s) <= 1e-15 * abs(s) or stopped
+      T = if whole { if stopped { concat(T[..base], head) } else { T } } else { concat(T[..base], head, tail[1..], T[base + d + 1..]) }
+      Y = if whole { if stopped { concat(Y[..base], P1) } else { Y } } else { concat(Y[..base], P1, P2[1..], Y[base + d + 1..]) }
+      for k in 0..len(fired) { if fired[k] { at = push(at, base + d); which = push(which, k) } }
+      sign = where(fired, -sign, sign)
+      if stopped { len(T) } else { base + d + 1 }
+    }
+  }
+  (T, Y, _counts(counted), at, which)
+}
+# As _stats, backwards, and 1: complete
+_counts(s) = i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0, 1)))
+
+# Where f has the sign s no more, between a, where it has or has just left a zero, and b
+_sign_lost(f, s, a, b) = {
+  lo = a
+  tries = 0
+  while tries < 60 and not (f(lo) * s > 0) {
+    lo = if tries == 0 { 0.5 * (a + b) } else { a + 0.25 * (lo - a) }
+    tries = tries + 1
+  }
+  if tries == 60 { b } else { _root_between(f, lo, b, 0.0, 10) }
+}
+
+# The sign of each g just behind (t, y): that of its rate of change where g is zero, or an event has just left it so but for rounding.
+_signs_behind(f, g, t, y, t1, fired) = {
+  (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
+  by = where(fired > 0, 1e-9 * (abs(t) + abs(t1 - t)), 0.0)
+  w = where(abs(v) <= abs(dv) * by, if t1 < t { -dv } else { dv }, v)
+  i64(w > 0) - i64(w < 0)
+}
+
+# Whether an event that began this piece and ends it has not got away from its zero by more than a hundred times what errors may be
+_unresolved(g, times, rows, again, o) = {
+  if sum(i64(again)) == 0 { false } else {
+    high = max(abs(map((t, y) -> g(t, y), stop_gradient(times), stop_gradient(rows))); axis = 0)
+    y = stop_gradient(rows[-1])
+    off = abs(jacobian(u -> g(stop_gradient(times[-1]), u))(y)) @ (o.rtol * abs(y) + o.atol)
+    sum(where(again, i64(high <= 100 * off), 0)) > 0
+  }
+}
+_as_state(y, n) = {
+  y = f64(y)
+  if rank(y) != 1 or len(y) != n { error("what comes after an event must be a state like the one before, of {n} numbers") }
+  y
+}
+_with_row(A, k, row) = { A[k] = row; A }
+
+# ode with events
+_ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
+  r = if sparse {
+    p = _pattern(f, (t0, y), 1, false)
+    jac = (t, u) -> _compressed(v -> f(t, v), u, p)
+    _integrate_events(m, f, jac, y, t0, t1, _integration(y, (p.column_start, p.rows), (...o, saveat = [])), events)
+  } else {
+    _integrate_events(m, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), y, t0, t1, _integration(y, none, (...o, saveat = [])), events)
+  }
+  solution = _dense_steps(r.times, r.values, r.starts, m.degree)
+  (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(solution, f64(o.saveat))) }
+  (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events)
+}

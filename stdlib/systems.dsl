@@ -1,0 +1,312 @@
+# systems.dsl - problems whose only coordinate is t: from equations of any order, with or without algebraic ones among them, to a system that a method takes.
+#
+# The state has every field with its derivatives below the highest; the highest ones are the "tops". Three ways lead to a method:
+#   1  every field has a time derivative and the equations are linear in the tops: y' = f(t, y), where the tops solve a linear system (none where each
+#      equation is u_t.. == something by itself)
+#   2  some field has none, or the tops enter otherwise: F(t, y, y') == 0, of index 1, for a method that takes such
+#   3  the equations must be differentiated before they determine the tops (index 2 and more): how often is found by structural analysis (parser/structure.c;
+#      Pryce, BIT 41 (2001) 364). Then again y' = f(t, y), on the set where the equations and their derivatives hold, h(t, y) = 0, to which the term
+#      -γ H' (H H')⁻¹ h with H = h_y leads back (Ascher, Chin and Reich, Numer. Math. 67 (1994) 131).
+
+# ---- states
+
+# The fields of a state vector: a list of numbers (fields without a size) and vectors.
+_split(v, sizes) = {
+  out = list()
+  at = 0
+  for n in sizes {
+    if n == 0 { out = push(out, v[at]) } else { out = push(out, v[at..at + n]) }
+    at = at + max(1, n)
+  }
+  out
+}
+_join(fields) = concat(...fields)
+
+# For each field the list of its derivatives 0..orders[k] - 1 out of a state vector, and the vector again
+_parts(v, sizes, orders) = {
+  out = list()
+  at = 0
+  for (k, n) in enumerate(sizes) {
+    own = list()
+    for j in list(...(0..orders[k])) {
+      own = push(own, if n == 0 { v[at] } else { v[at..at + n] })
+      at = at + max(1, n)
+    }
+    out = push(out, own)
+  }
+  out
+}
+_state(parts) = {
+  all = list()
+  for own in parts { for x in own { all = push(all, x) } }
+  concat(...all)
+}
+# Each field's derivatives with one more behind them
+_topped(parts, tops) = map(k -> push(parts[k], tops[k]), list(...(0..len(parts))))
+
+# What a function on jet space takes: derivatives that are not there are 0
+_jets_of(info, all) = map(j -> if j[1] < len(all[j[0]]) { all[j[0]][j[1]] } else { 0.0 * all[j[0]][0] }, list(...info.jets))
+
+_order_of(info, field, coordinate) = {
+  o = 0
+  for q in info.equations { for k in q.jets { if info.jets[k][0] == field { o = max(o, info.jets[k][1 + coordinate]) } } }
+  o
+}
+
+# Equation i differentiated p times, as a function of t and the list of lists of all derivatives of all fields; the next one of the highest is 0
+_equation(info, i, p) = {
+  F = (t, all) -> info.equations[i].residual((t,), _jets_of(info, all))
+  for k in list(...(0..p)) { F = _turned(F) }
+  F
+}
+_turned(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> push(own[1..], 0.0 * own[0]), all)))[1]
+
+# ---- initial values
+
+# For each field its derivatives below orders[k] at the start, from the conditions: each says one of them, or all together determine them. Those that none
+# is about are 0.
+_start_parts(info, orders) = {
+  t0 = info.lo[0]
+  zero = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))), list(...(0..len(orders))))
+  nought = _split(_flat_zero(info), info.sizes)
+  simple = true
+  for c in info.conditions { if len(c.jets) != 1 { simple = false } }
+  if simple {
+    out = zero
+    for c in info.conditions {
+      (k, j) = info.jets[c.jets[0]]
+      z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
+      slope = c.residual((t0,), _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
+      own = out[k]
+      own[j] = -z / slope
+      out[k] = own
+    }
+    out
+  } else {
+    equations = y -> _join(map(c -> c.residual((t0,), _jets_of(info, _topped(_parts(y, info.sizes, orders), nought))), list(...info.conditions)))
+    _parts(root(equations, _state(zero)), info.sizes, orders)
+  }
+}
+
+# ---- the system
+
+_solve_ode(info, m, o) = {
+  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
+  S = info.structure
+  if S.left >= 0 {
+    _refuse("the equations of {info.name} do not determine every unknown: `{info.equations[S.left].text}` has no unknown that another equation does not need")
+  }
+  differentiated = false
+  algebraic = false
+  for c in S.turns { if c > 0 { differentiated = true } }
+  for d in S.orders { if d == 0 { algebraic = true } }
+  tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
+  linear = _slope(r -> jvp(r -> _top_residual(info, S, info.lo[0], _zero_parts(info, S.orders), _split(r, info.sizes)), r, _flat_zero(info) + info.lo[0])[1],
+                  _flat_zero(info)) == 0
+  if differentiated and not linear { _refuse("{info.name} must be differentiated (its index is above 1), and its highest derivatives do not enter linearly") }
+  if differentiated or (linear and (not algebraic or kind(m.implicit) == "none")) {
+    _solve_explicit(info, m, o, S, tspan, differentiated)
+  } else {
+    if kind(m.implicit) == "none" {
+      _refuse(
+        "{m.name}() wants every time derivative by itself, as in u_t == ...: solve {info.name} with bdf(), which takes it as it is written")
+    }
+    _solve_implicit(info, m, o, tspan)
+  }
+}
+_zero_parts(info, orders) = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))), list(...(0..len(info.fields))))
+_flat_zero(info) = _join(map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
+
+# All equations, differentiated as often as the structure asks
+_top_residual(info, S, t, parts, tops) = {
+  all = _topped(parts, tops)
+  _join(map(i -> _equation(info, i, S.turns[i])(t, all), list(...(0..len(info.equations)))))
+}
+# What holds besides: the equations before they are differentiated so often
+_hidden(info, S, t, parts) = {
+  all = _topped(parts, map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
+  out = list()
+  for i in list(...(0..len(info.equations))) {
+    for p in list(...(0..S.turns[i])) { out = push(out, _equation(info, i, p)(t, all)) }
+  }
+  concat(...out)
+}
+
+_solve_explicit(info, m, o, S, tspan, differentiated) = {
+  sizes = info.sizes
+  own_slope = true
+  zero = _flat_zero(info)
+  at = _zero_parts(info, S.orders)
+  nought = _split(zero, sizes)
+  for i in list(...(0..len(sizes))) {
+    for k in list(...(0..len(sizes))) {
+      s = _slope(r -> _equation(info, i, S.turns[i])(info.lo[0], _topped(at, map(l -> if l == k { r } else { nought[l] }, list(...(0..len(sizes)))))), nought[k])
+      if s != (if i == k { 1 } else { 0 }) { own_slope = false }
+    }
+  }
+  tops = (t, y) -> {
+    parts = _parts(y, sizes, S.orders)
+    R = _top_residual(info, S, t, parts, nought)
+    _split(if own_slope { -R } else { -linsolve(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R) }, sizes)
+  }
+  y0 = _state(_start_parts(info, S.orders))
+  flow = (t, y) -> {
+    parts = _parts(y, sizes, S.orders)
+    top = tops(t, y)
+    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) }, list(...(0..len(sizes)))))
+  }
+  (y0, f) = if differentiated {
+    h = (t, y) -> _hidden(info, S, t, _parts(y, sizes, S.orders))
+    start = _consistent(info, S, h, tspan[0], y0)
+    back = 50 / (tspan[1] - tspan[0])
+    (start, (t, y) -> { H = _jacobian(u -> h(t, u), y); flow(t, y) - back * (H' @ linsolve(H @ H', h(t, y))) })
+  } else { (y0, flow) }
+  jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)
+  all = (t, y) -> _topped(_parts(y, sizes, S.orders), tops(t, y))
+  if len(info.events) > 0 {
+    r = _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
+                          _problem_events(info, S.orders, all))
+    state = _dense_steps(r.times, r.values, r.starts, m.degree)
+    (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
+    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events))
+  } else {
+    (times, Y, stats) = _integrate(m, f, jac, none, y0, tspan[0], tspan[1], o)
+    _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, len(o.saveat) == 0), times, Y, stats)
+  }
+}
+
+# Initial values of a system that has been differentiated: what the conditions leave open is solved for; what they say must fit.
+_consistent(info, S, h, t0, y0) = {
+  given = map(k -> map(j -> 0.0, list(...(0..S.orders[k]))), list(...(0..len(info.sizes))))
+  for c in info.conditions { for k in c.jets { (f, j) = info.jets[k]; own = given[f]; own[j] = 1.0; given[f] = own } }
+  known = true
+  for own in given { for x in own { if x == 0 { known = false } } }
+  y = if known { y0 } else {
+    free = _state(map(k -> map(j -> (1 - given[k][j]) * (if info.sizes[k] == 0 { 1.0 } else { ones(info.sizes[k]) }), list(...(0..S.orders[k]))), list(...(0..len(info.sizes)))))
+    y = y0
+    for turn in 0..20 {
+      H = _jacobian(u -> h(t0, u), y) * expand(free, 0)
+      # of the solutions of H dy = -h the shortest; where there is none, that of the smallest residual
+      y = y - H' @ linsolve(H @ H' + 1e-14 * (trace(H @ H') + 1e-300) * eye(len(H)), h(t0, y))
+    }
+    y
+  }
+  off = abs(h(t0, y))
+  size = sum(abs(_jacobian(u -> h(t0, u), y)) * (expand(abs(y), 0) + 1e-6); axis = 1)
+  worst = argmax(off / (size + 1e-300))
+  if off[worst] > 1e-6 * size[worst] {
+    names = _hidden_names(info, S)
+    which = list(...names)
+    for (k, name) in enumerate(names) {
+      if k == worst {
+        error("initial values that are not consistent at {info.coords[0]} = {t0:.9g}: {name} is off by {off[worst]:.3g}; the equations of {info.name} do not leave every initial value free")
+      }
+    }
+  }
+  y
+}
+_hidden_names(info, S) = {
+  out = list()
+  for (i, q) in enumerate(info.equations) {
+    n = if kind(q.residual) == "none" { 1 } else { max(1, info.sizes[i]) }
+    for p in list(...(0..S.turns[i])) {
+      for j in list(...(0..n)) {
+        out = push(out, if p == 0 { "`{q.text}`" } else { if p == 1 { "the time derivative of `{q.text}`" } else { "the time derivative number {p} of `{q.text}`" } })
+      }
+    }
+  }
+  out
+}
+
+_solve_implicit(info, m, o, tspan) = {
+  sizes = info.sizes
+  tops = map(k -> _order_of(info, k, 0), list(...(0..len(sizes))))
+  orders = map(n -> max(1, n), tops)
+  start = _start_parts(info, orders)
+  y0 = _state(start)
+  # all derivatives, from the state and its rate
+  all = (y, yp) -> {
+    rates = _parts(yp, sizes, orders)
+    parts = _parts(y, sizes, orders)
+    map(k -> if tops[k] == 0 { parts[k] } else { push(parts[k], rates[k][-1]) }, list(...(0..len(sizes))))
+  }
+  F = (t, y, yp) -> {
+    parts = _parts(y, sizes, orders)
+    rates = _parts(yp, sizes, orders)
+    a = all(y, yp)
+    own = map(q -> q.residual((t,), _jets_of(info, a)), list(...info.equations))
+    for k in list(...(0..len(sizes))) { for j in list(...(1..orders[k])) { own = push(own, rates[k][j - 1] - parts[k][j]) } }
+    concat(...own)
+  }
+  id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), list(...(0..len(sizes)))))
+  jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
+  jets = (t, y) -> all(y, zeros_like(y))
+  if len(info.events) > 0 {
+    r = _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
+                                   _problem_events(info, orders, jets))
+    state = _dense_steps(r.times, r.values, r.starts, 5)
+    (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
+    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events))
+  } else {
+    (times, Y, stats) = m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, o))
+    sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, len(o.saveat) == 0), times, Y, stats)
+    if len(o.saveat) == 0 { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
+  }
+}
+
+# Times and values whose last row is at t1, wherever that goes. The rule of "ode" says so itself, by y' = f(t, y); of an implicit system y' is not at
+# hand, and the row moves along the integrator's polynomial.
+_to_the_end(times, Y, d, t1) = {
+  ends = times
+  rows = Y
+  if len(times) > 1 {
+    rows[-1] = _through_nodes(times, Y, d, t1)
+    ends[-1] = t1
+  }
+  (times = ends, values = rows)
+}
+
+# ---- events of a problem
+
+_problem_events(info, orders, all) = map(e -> event((t, y) -> e.expr((t,), _jets_of(info, all(t, y))); direction = e.direction, terminal = e.terminal,
+    then = if kind(e.update) == "none" { none } else { (t, y) -> _updated(info, orders, e, t, y, all(t, y)) }, name = e.name), list(...info.events))
+_updated(info, orders, e, t, y, all) = {
+  after = e.update((t,), _jets_of(info, all))
+  parts = _parts(y, info.sizes, orders)
+  for (i, j) in enumerate(list(...info.jets)) {
+    if kind(after[i]) != "none" {
+      if j[1] >= orders[j[0]] { _refuse("the event {e.name} gives a value to a derivative that follows from the equations") }
+      own = parts[j[0]]
+      own[j[1]] = 0.0 * own[j[1]] + after[i]
+      parts[j[0]] = own
+    }
+  }
+  _state(parts)
+}
+# events with those of each name apart
+_named_events(info, seen) = {
+  own = map(k -> (times = seen.times[seen.which == k], states = seen.states[seen.which == k], after = seen.after[seen.which == k]), list(...(0..len(info.events))))
+  (...seen, ...record(map(e -> e.name, list(...info.events)), own))
+}
+
+# ---- the solution
+
+# all(t, y): every derivative of every field; orders: how many of them are in the state
+_solution_of(info, m, orders, all, state, times, Y, stats) = {
+  names = list()
+  values = list()
+  for (k, name) in enumerate(info.fields) {
+    for j in list(...(0..max(1, orders[k]))) {
+      one = t -> if j < orders[k] { _parts(state(t), info.sizes, orders)[k][j] } else { all(t, state(t))[k][j] }
+      names = push(names, if j == 0 { name } else { _derivative_name(name, info.coords[0], j) })
+      values = push(values, t -> if rank(t) == 0 { one(t) } else { map(one, t) })
+    }
+  }
+  (...record(names, values), times = times, values = Y, stats = stats, method = m.name, kind = "ode",
+    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+_derivative_name(field, t, j) = {
+  s = "{field}_"
+  for i in list(...(0..j)) { s = "{s}{t}" }
+  s
+}
