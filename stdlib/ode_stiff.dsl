@@ -9,22 +9,22 @@
 # table 1, in the form without products by the Jacobian (Hairer and Wanner II, IV.7, (7.25)).
 _rodas5p_step(f, t, y, h, J, ft) = {
   g = 0.21193756319429014
-  (F, p) = _lu(eye(len(y)) / (g * h) - J)
+  F = _factors(eye(len(y)) / (g * h) - J)
   s = 1 / h
-  k1 = _by_factors(F, p, f(t, y) + (h * 0.21193756319429014) * ft)
+  k1 = _by_factors(F, f(t, y) + (h * 0.21193756319429014) * ft)
   k2 =
-    _by_factors(F, p, f(t + 0.6358126895828704 * h, y + 3.0 * k1) + (s * -14.155112264123755) * k1 +
+    _by_factors(F, f(t + 0.6358126895828704 * h, y + 3.0 * k1) + (s * -14.155112264123755) * k1 +
       (h * -0.42387512638858027) * ft)
   k3 =
-    _by_factors(F, p,
+    _by_factors(F,
       f(t + 0.4095798393397535 * h, y + 2.849394379747939 * k1 + 0.45842242204463923 * k2) + s * (-17.97296035885952 * k1 -
         2.859693295451294 * k2) + (h * -0.3384627126235924) * ft)
   k4 =
-    _by_factors(F, p,
+    _by_factors(F,
       f(t + 0.9769306725060716 * h, y - 6.954028509809101 * k1 + 2.489845061869568 * k2 - 10.358996098473584 * k3) +
         s * (147.12150275711716 * k1 - 1.41221402718213 * k2 + 71.68940251302358 * k3) + (h * 1.8046452872882734) * ft)
   k5 =
-    _by_factors(F, p,
+    _by_factors(F,
       f(t + 0.4288403609558664 * h,
         y + 2.8029986275628964 * k1 + 0.5072464736228206 * k2 - 0.3988312541770524 * k3 - 0.04721187230404641 * k4) +
         s * (165.43517024871676 * k1 - 0.4592823456491126 * k2 + 42.90938336958603 * k3 - 5.961986721573306 * k4) +
@@ -33,17 +33,17 @@ _rodas5p_step(f, t, y, h, J, ft) = {
     y - 7.502846399306121 * k1 + 2.561846144803919 * k2 - 11.627539656261098 * k3 - 0.18268767659942256 * k4 +
       0.030198172008377946 * k5
   k6 =
-    _by_factors(F, p,
+    _by_factors(F,
       f(t + h, u) + s * (24.854864614690072 * k1 - 3.0009227002832186 * k2 + 47.4931110020768 * k3 + 5.5814197821558125 * k4 -
         0.6610691825249471 * k5))
   u = u + k6
   k7 =
-    _by_factors(F, p,
+    _by_factors(F,
       f(t + h, u) + s * (30.91273214028599 * k1 - 3.1208243349937974 * k2 + 77.79954646070892 * k3 + 34.28646028294783 * k4 -
         19.097331116725623 * k5 - 28.087943162872662 * k6))
   u = u + k7
   k8 =
-    _by_factors(F, p,
+    _by_factors(F,
       f(t + h, u) + s * (37.80277123390563 * k1 - 3.2571969029072276 * k2 + 112.26918849496327 * k3 + 66.9347231244047 * k4 -
         40.06618937091002 * k5 - 54.66780262877968 * k6 - 9.48861652309627 * k7))
   # the step is y + x (y1 - y + (1 - x) (a + x (b + x c)))
@@ -58,7 +58,6 @@ _rodas5p_step(f, t, y, h, J, ft) = {
       52.072871366152654 * k5 - 59.78993625266729 * k6 - 0.15582684282751913 * k7 + 4.883087185713722 * k8
   (u + k8, k8, a, b, c)
 }
-_by_factors(F, p, r) = trisolve(F, trisolve(F, r[p]; lower = true, unit = true); lower = false)
 
 # rodas5p(): a Rosenbrock method of order 5 (8 stages, L-stable, stiffly accurate) with dense output of order 4, for stiff problems of some ten unknowns
 rodas5p(; max_steps = 0) =
@@ -66,7 +65,7 @@ rodas5p(; max_steps = 0) =
 
 _by_rodas5p(m, f, jac, y0, t0, t1, o) = {
   (s, h) = _march_begin(m, f, y0, t0, t1, o, 4)
-  s = (...s, h = h, before_h = h, before_error = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
+  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
   while s.state == 0 {
     s = _rodas5p_steps(f, jac, t1, o, s)
     s = _march_on(s)
@@ -109,13 +108,13 @@ _rodas5p_steps(f, jac, t1, o, s) = {
         }
       }
       # Gustafsson's predictive control (Hairer and Wanner II, IV.8, (8.25))
-      error = max(error, 1e-10)
-      grow = 0.9 * error^(-0.2)
-      predicted = 0.9 * (size / s.before_h) * (s.before_error / error^2)^0.2
+      root = max(error, 1e-10)^0.2
+      grow = 0.9 / root
+      predicted = grow * (size / s.before_h) * (s.before_root / root)
       grow = clamp(if s.accepted > 0 { min(grow, predicted) } else { grow }, 0.2, 6.0)
       grow = if s.rejected { min(grow, 1.0) } else { grow }
       s.before_h = size
-      s.before_error = max(error, 0.01)
+      s.before_root = max(root, 0.4)
       s.accepted = s.accepted + 1
       s.t = t
       s.y = y
@@ -175,6 +174,17 @@ _march_on(s) = {
 _march_end(m, s, t1) = {
   if s.state >= 3 { error("{m.name}: no solution beyond t = {s.t}: state {s.state}, h = {s.h}") }
   (s.T[..s.k], s.Y[..s.k], _stats([s.accepted, 0, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures]))
+}
+
+# A matrix that many systems have in common: its factors, with the reciprocals of the pivots taken out, since a solve waits for each division.
+_factors(A) = {
+  (F, p) = _lu(stop_gradient(A))
+  d = 1 / diag(F)
+  (A = A, F = F, p = p, U = expand(d, 1) * F, d = d)
+}
+_by_factors(F, r) = {
+  x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false, unit = true)
+  _solved(F.A, F.F, F.p, r, x)
 }
 
 # The root mean square of errors, each relative to what is allowed.
