@@ -137,6 +137,213 @@ _rodas5p_steps(f, jac, t1, o, s) = {
 # What Rodas5P gives between the ends of a step, at the fraction x.
 _rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + x * c)))
 
+# ---- Radau IIA
+
+# radau5(): the Radau IIA method of order 5 (3 stages, L-stable, stiffly accurate) with dense output of order 3: for stiff problems to high accuracy, also with
+# large steps through transients that Rosenbrock methods feel
+radau5(; max_steps = 0) =
+  (name = "radau5", degree = 3, max_steps = max_steps, integrate = _by_radau5, implicit = none, solve = _solve_ode)
+
+# Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
+# real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
+# kept while iterations converge fast and the step stays nearly the same.
+_by_radau5(m, f, jac, y0, t0, t1, o) = {
+  (s, h) = _march_begin(m, f, y0, t0, t1, o, 3)
+  n = len(y0)
+  zero = 0.0 * y0
+  J = stop_gradient(0.0 * jac(t0, y0))
+  (P, C) = _radau5_matrices(J + eye(n), 1.0)
+  s = (...s, h = h, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h, before_root = 1.0, rejected = false, J = J,
+       P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = abs(h) >= abs(t1 - t0))
+  while s.state == 0 {
+    s = _radau5_steps(f, jac, t1, o, s)
+    s = _march_on(s)
+  }
+  _march_end(m, s, t1)
+}
+
+# The factors of gamma/h - J, and of alpha/h + i beta/h - J as a real matrix: of what belongs to an unknown the real part comes first.
+_radau5_matrices(J, h) = {
+  n = len(J)
+  e = eye(n)
+  P = _factors(3.6378342527444962 / h * e - J)
+  A = 2.6810828736277523 / h * e - J
+  B = 3.0504301992474105 / h * e
+  C = _factors(concat(concat(A, -B; axis = 1), concat(B, A; axis = 1)))
+  (P, C)
+}
+
+_radau5_steps(f, jac, t1, o, s) = {
+  sign = if t1 < s.t { -1.0 } else { 1.0 }
+  whole = len(o.saveat) == 0
+  n = len(s.y)
+  # what is allowed for the embedded formula of order 3, so that the error of the step is about what was asked for
+  rtol = 0.1 * o.rtol^(2 / 3)
+  atol = o.atol * (rtol / o.rtol)
+  enough = max(10 * 2.3e-16 / rtol, min(0.03, sqrt(rtol)))
+  c1 = 0.15505102572168220
+  c2 = 0.64494897427831781
+  while s.state == 0 {
+    t = s.t
+    y = s.y
+    h = stop_gradient(s.h)
+    if s.fresh == 0 {
+      s.J = stop_gradient(jac(t, y))
+      s.current = true
+      s.jacobians = s.jacobians + 1
+    }
+    if s.fresh < 2 {
+      (P, C) = _radau5_matrices(s.J, h)
+      s.P = P
+      s.C = C
+      s.factorisations = s.factorisations + 1
+    }
+    scale = 1 / (atol + rtol * abs(stop_gradient(y)))
+    # from the polynomial of the last step
+    x = if s.accepted > 0 { h / s.kept_h } else { 0.0 }
+    z1 = _radau5_beyond(c1 * x, s)
+    z2 = _radau5_beyond(c2 * x, s)
+    z3 = _radau5_beyond(x, s)
+    w1 = 4.3255798900631553510 * z1 + 0.33919925181580986954 * z2 + 0.54177053993587487119 * z3
+    w2 = -4.1787185915519047273 * z1 - 0.32768282076106238708 * z2 + 0.47662355450055045196 * z3
+    w3 = -0.50287263494578687595 * z1 + 2.5719269498556054292 * z2 - 0.59603920482822492497 * z3
+    faccon = max(s.faccon, 2.3e-16)^0.8
+    theta = 0.001
+    (before, before_q, shrink) = (0.0, 0.0, 0.5)
+    turn = 0
+    going = true
+    good = false
+    while going {
+      g1 = f(t + c1 * h, y + z1)
+      g2 = f(t + c2 * h, y + z2)
+      g3 = f(t + h, y + z3)
+      d1 =
+        _by_factors(s.P,
+          4.3255798900631553510 * g1 + 0.33919925181580986954 * g2 + 0.54177053993587487119 * g3 - (3.6378342527444962 / h) * w1)
+      r2 =
+        -4.1787185915519047273 * g1 - 0.32768282076106238708 * g2 + 0.47662355450055045196 * g3 -
+          ((2.6810828736277523 / h) * w2 - (3.0504301992474105 / h) * w3)
+      r3 =
+        -0.50287263494578687595 * g1 + 2.5719269498556054292 * g2 - 0.59603920482822492497 * g3 -
+          ((2.6810828736277523 / h) * w3 + (3.0504301992474105 / h) * w2)
+      d = _by_factors(s.C, concat(r2, r3))
+      d2 = d[..n]
+      d3 = d[n..]
+      size = sqrt((sum((d1 * scale)^2) + sum((d2 * scale)^2) + sum((d3 * scale)^2)) / (3 * n))
+      turn = turn + 1
+      bad = false
+      if turn > 1 {
+        q = size / before
+        theta = if turn == 2 { q } else { sqrt(q * before_q) }
+        before_q = q
+        bad = not (theta < 0.99)
+        shrink = 0.5
+        if not bad {
+          faccon = theta / (1 - theta)
+          # what the iterations that are left would reach
+          ahead = faccon * size * theta^(6 - turn) / enough
+          bad = ahead >= 1 and turn < 7
+          if bad { shrink = 0.8 * clamp(ahead, 1e-4, 20.0)^(-1 / (10 - turn)) }
+        }
+      }
+      w1 = w1 + d1
+      w2 = w2 + d2
+      w3 = w3 + d3
+      z1 = 9.1232394870892942792e-02 * w1 - 0.14125529502095420843 * w2 - 3.0029194105147424492e-02 * w3
+      z2 = 0.24171793270710701896 * w1 + 0.20412935229379993199 * w2 + 0.38294211275726193779 * w3
+      z3 = 0.96604818261509293619 * w1 + w2
+      before = max(size, 2.3e-16)
+      good = not bad and faccon * size <= enough
+      going = not bad and not good and turn < 7
+    }
+    s.newton = s.newton + turn
+    s.steps = s.steps + 1
+    error = 0.0
+    if good {
+      d =
+        (-10.048809399827414 / h) * z1 + (1.3821427331607481 / h) * z2 - (0.33333333333333333 / h) * z3
+      e = _by_factors(s.P, d + s.f)
+      error = max(sqrt(mean((e * scale)^2)), 1e-10)
+      if error >= 1 and (s.accepted == 0 or s.rejected) {
+        e = _by_factors(s.P, d + f(t, y + e))
+        error = max(sqrt(mean((e * scale)^2)), 1e-10)
+      }
+    }
+    if good and error < 1 {
+      (z1, z2, z3) = _radau5_stages(f, t, y, h, z1, z2, z3)
+      s.t = if s.last { t1 } else { t + h }
+      s.y = y + z3
+      # the step is y1 + x (a + (x + 1 - c2) (b + (x + 1 - c1) c)), x from -1 to 0
+      s.a = (z2 - z3) / (c2 - 1)
+      q = (z1 - z2) / (c1 - c2)
+      s.b = (q - s.a) / (c1 - 1)
+      s.c = s.b - (q - z1 / c1) / c2
+      if whole {
+        s.T[s.k] = t + c1 * h
+        s.Y[s.k] = y + z1
+        s.T[s.k + 1] = t + c2 * h
+        s.Y[s.k + 1] = y + z2
+        s.T[s.k + 2] = s.t
+        s.Y[s.k + 2] = s.y
+        s.k = s.k + 3
+      } else {
+        while s.k < len(o.saveat) and sign * (o.saveat[min(s.k, len(o.saveat) - 1)] - s.t) <= 0 {
+          s.T[s.k] = o.saveat[s.k]
+          s.Y[s.k] = s.y + _radau5_beyond((o.saveat[s.k] - s.t) / h, s)
+          s.k = s.k + 1
+        }
+      }
+      root = sqrt(sqrt(error))
+      grow = (0.9 * 15) / (turn + 14) / root
+      if s.accepted > 0 { grow = min(grow, 0.9 * (h / s.before_h) * s.before_root / (root * root)) }
+      grow = clamp(grow, 0.2, 8.0)
+      if s.rejected { grow = min(grow, 1.0) }
+      s.before_h = h
+      s.before_root = max(root, 0.31622776601683794)
+      s.kept_h = h
+      s.faccon = faccon
+      s.accepted = s.accepted + 1
+      s.rejected = false
+      s.f = f(s.t, s.y)
+      ended = s.last or (not whole and s.k >= len(o.saveat))
+      s.last = sign * (s.t + 1.0001 * h * grow - t1) >= 0
+      keep = theta <= 0.001 and grow >= 1 and grow <= 1.2 and not s.last
+      s.h = if s.last { stop_gradient(t1 - s.t) } else { if keep { h } else { h * grow } }
+      s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
+      s.current = false
+      s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
+    } else {
+      s.h = h * (if good { (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) }) } else { shrink })
+      if good { s.failures = s.failures + 1 } else { s.newton_failures = s.newton_failures + 1 }
+      s.rejected = true
+      s.last = false
+      s.fresh = if s.current { 1 } else { 0 }
+      s.faccon = faccon
+      s.error = error
+    }
+    if s.state == 0 {
+      s.state = if abs(s.h) <= 4e-16 * max(abs(s.t), abs(t1 - s.t)) { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
+    }
+  }
+  s
+}
+# The polynomial of the last step at x steps beyond its end, less the value there.
+_radau5_beyond(x, s) = x * (s.a + (x + 0.35505102572168220) * (s.b + (x + 0.84494897427831781) * s.c))
+
+# The stages as the solution of their equations, which is what derivatives see of them.
+_radau5_stages(f, t, y, h, z1, z2, z3) = {
+  n = len(y)
+  z = implicit(z -> {
+    g1 = f(t + 0.15505102572168220 * h, y + z[..n])
+    g2 = f(t + 0.64494897427831781 * h, y + z[n..2 * n])
+    g3 = f(t + h, y + z[2 * n..])
+    z - h * concat(0.19681547722366044 * g1 - 0.065535425850198378 * g2 + 0.023770974348220151 * g3,
+      0.39442431473908727 * g1 + 0.29207341166522843 * g2 - 0.041548752125997922 * g3,
+      0.37640306270046725 * g1 + 0.51248582618842164 * g2 + 0.11111111111111111 * g3)
+  }, concat(z1, z2, z3))
+  (z[..n], z[n..2 * n], z[2 * n..])
+}
+
 # ---- what the methods share
 
 # How far a march has come, and the rows that it leaves.
