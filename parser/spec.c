@@ -690,6 +690,21 @@ static void assign_stmt(Sp *sp, const Ast *e) {
 	sp_assign(sp, e->assign.target, v, e->span);
 }
 
+Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at) {
+	uint32_t n;
+	Av **items;
+	if (v->kind == AV_DYN) { /* what it is shows when the program runs: each part is asked for then */
+		Av *part = av_builtin(sp, "_part", 0, NULL);
+		items = ARENA_ARRAY(sp->a, Av *, names + 1);
+		for (uint32_t i = 0; i < names; i++) items[i] = sp_call_dynamic(sp, part, 3, (Av *[]){v, av_int(sp, i), av_int(sp, names)}, at);
+		return items;
+	}
+	if (v->kind == AV_RECORD) n = v->n, items = v->items;
+	else if (!sp_static_items(sp, v, &n, &items)) sp_fail(sp, E_TYPE, at, "cannot take %s apart into %u names", sp_type_text(sp, v), names);
+	if (n != names) sp_fail(sp, E_ARITY, at, "%u values for %u names", n, names);
+	return items;
+}
+
 void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 	switch ((AstKind)t->kind) {
 	case A_NAME:
@@ -699,11 +714,8 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 		env_set(sp, sp->env, t->name.name, v);
 		return;
 	case A_TUPLE: {
-		uint32_t n;
-		Av **items;
-		if (v->kind == AV_RECORD) n = v->n, items = v->items;
-		else if (!sp_static_items(sp, v, &n, &items)) sp_fail(sp, E_TYPE, at, "cannot take %s apart into %u names", sp_type_text(sp, v), t->tuple.n);
-		if (n != t->tuple.n) sp_fail(sp, E_ARITY, at, "%u values for %u names", n, t->tuple.n);
+		uint32_t n = t->tuple.n;
+		Av **items = sp_take_apart(sp, v, n, at);
 		for (uint32_t i = 0; i < n; i++) sp_assign(sp, t->tuple.items[i], items[i], at);
 		return;
 	}

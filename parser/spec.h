@@ -184,6 +184,8 @@ Av *sp_lost(void);
 Av *sp_expr(Sp *sp, const Ast *e);
 Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer);
 void sp_assign(Sp *sp, const Ast *target, Av *value, Span at);
+/* The parts of a value that so many names on the left take; an error when it has others. */
+Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at);
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys);
 Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at);
 Av *sp_if(Sp *sp, const Ast *e);
