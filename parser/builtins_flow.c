@@ -508,6 +508,12 @@ bool builtin_waits(const Builtin *b) {
 	return false;
 }
 
+bool builtin_derives(const Builtin *b) {
+	for (const Builtin *k = builtins_deriv; k->name; k++)
+		if (k == b) return true;
+	return false;
+}
+
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud) {
 	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
 		for (const Builtin *b = tables[t]; b->name; b++) visit(ud, b);

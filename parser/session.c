@@ -399,6 +399,7 @@ typedef struct Statement {
 static void start_frame(Statement *st) {
 	Session *s = st->s;
 	st->sp = (Sp){.c = s->c, .session = s, .a = st->a, .b = st->b, .module = st->m};
+	st->sp.statement = st->e;
 	st->sp.env = env_new(&st->sp, NULL);
 	int64_t two = 2;
 	Tensor *state = tensor_new(s->c, DT_I64, 1, &two);
@@ -558,7 +559,7 @@ static void check_rule(Session *s, Module *m, const Ast *e) {
 			diag_error(c, E_RULE, e->derivative.name_span, "`%s` is not a function of this program: it has its derivative", name);
 		else if (g.kind == V_UNSET) {
 			const char **names = ARENA_ARRAY(s->a, const char *, m->globals.n + 1);
-			for (uint32_t i = 0; i < m->globals.n; i++) names[i] = atom_text(c, m->globals.at[i].name);
+			for (uint32_t i = 0; i < m->globals.n; i++) names[i] = m->globals.at[i].value.kind == V_FUNCTION ? atom_text(c, m->globals.at[i].name) : NULL;
 			const char *best = diag_nearest(name, names, m->globals.n);
 			Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "no function `%s` to give a derivative to%s%s%s", name, best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
 			diag_hint(c, d, "a rule stands below its function");
@@ -810,13 +811,13 @@ static void check_text(Ctx *c, void *arg) {
 	st.sp.top_b = st.b;
 	VEC(Atom) later = {0};
 	for (uint32_t i = 0; i < p.n; i++) {
-		st.e = p.items[i];
+		st.sp.statement = st.e = p.items[i];
 		if (st.e->kind == A_USE) check_step(&st, check_one, false, false);
 	}
 	check_program(s, st.a, &p, ok);
 	/* where a part of the text could not be read, what it set is not known, and what the rest says may be wrong only for that */
 	for (uint32_t i = 0; ok && i < p.n; i++) {
-		const Ast *e = st.e = p.items[i];
+		const Ast *e = st.sp.statement = st.e = p.items[i];
 		if (e->kind == A_USE) continue;
 		const bool depends = is_tainted(&st, e, later.at, later.n);
 		Atom *assigned;

@@ -254,17 +254,6 @@ Av *sp_lost(void) {
 	return &lost;
 }
 
-struct nearby {
-	Sp *sp;
-	VEC(const char *) names;
-};
-
-static void add_name(void *ud, const char *name, Value v) {
-	(void)v;
-	struct nearby *n = ud;
-	VEC_PUSH(n->sp->a, &n->names, name);
-}
-
 Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	Av *v = sp_try_lookup(sp, name);
 	if (v && v->kind != AV_UNSET) return v;
@@ -289,11 +278,9 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 		diag_hint(sp->c, diag_error(sp->c, E_NAME, at, "no `%s`", text), "%s", foreign);
 		sp_throw(sp);
 	}
-	struct nearby near = {.sp = sp};
-	for (const Env *e = sp->env; e; e = e->outer)
-		for (uint32_t i = 0; i < e->vars.n; i++) add_name(&near, atom_text(sp->c, e->vars.at[i].name), value_none());
-	session_each_name(sp->session, add_name, &near);
-	const char *best = diag_nearest(text, near.names.at, near.names.n);
+	Suggest suggest = {.sp = sp};
+	const Ast *root = sp->self && sp->self->code_kind == CODE_AST ? sp->self->code : sp->statement;
+	const char *best = suggest_best(&suggest, text, root, at);
 	if (best) sp_fail(sp, E_NAME, at, "no `%s`; did you mean `%s`?", text, best);
 	sp_fail(sp, E_NAME, at, "no `%s`", text);
 }
