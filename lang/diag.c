@@ -791,7 +791,7 @@ static uint32_t edit_distance(const uint32_t *a, uint32_t na, const uint32_t *b,
 }
 
 /* Near means one slip in a short name, two from five characters on, three from nine on; a name of one character is near to none. */
-const char *diag_nearest(const char *name, const char *const *candidates, size_t n) {
+const char *diag_nearest_of(const char *name, const char *const *candidates, size_t n, bool (*fits)(void *ud, const char *candidate), void *ud) {
 	uint32_t a[NAME_MOST], b[NAME_MOST];
 	uint32_t na = characters(name, a);
 	if (!na || na > NAME_MOST) return NULL;
@@ -805,10 +805,12 @@ const char *diag_nearest(const char *name, const char *const *candidates, size_t
 		uint32_t distance = edit_distance(a, na, b, nb);
 		/* of names equally far the one that begins alike: few slips are made there */
 		uint32_t rank = 2 * distance + (a[0] != b[0]);
-		if (distance < most && rank < least && distance < (na > nb ? na : nb)) {
+		if (distance < most && rank < least && distance < (na > nb ? na : nb) && (!fits || fits(ud, candidates[i]))) {
 			least = rank;
 			nearest = candidates[i];
 		}
 	}
 	return nearest;
 }
+
+const char *diag_nearest(const char *name, const char *const *candidates, size_t n) { return diag_nearest_of(name, candidates, n, NULL, NULL); }

@@ -88,5 +88,7 @@ size_t text_columns(const char *text, size_t n);
 
 /* Smallest edit distance match of `name` among candidates, or NULL when none is near: for "did you mean". */
 const char *diag_nearest(const char *name, const char *const *candidates, size_t n);
+/* The same among those that fit, which is asked of near ones only. */
+const char *diag_nearest_of(const char *name, const char *const *candidates, size_t n, bool (*fits)(void *ud, const char *candidate), void *ud);
 
 #endif

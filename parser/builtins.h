@@ -25,6 +25,7 @@ Av *sp_sort_texts(Sp *sp, const Call *call);
 /* len, x[i] and operators on texts and lists whose kind is known when the program runs, without specialising anything. */
 bool quick_len(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
 bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
+bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
 bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result);
 /* A text, or a value of unknown type, as a number; what it cannot be is found out when the program runs. */
 Av *sp_number_of(Sp *sp, Av *v, Dtype d, Span at);

@@ -277,6 +277,13 @@ BUILTIN(item) {
 	return sp_index_values(sp, call->args[0], call->n - 1, items, call->spans + 1, call->span);
 }
 
+/* _part(x, i, n): the i-th of the n values that x is taken apart into. */
+BUILTIN(part) {
+	UNUSED;
+	const int64_t i = sp_want_int(sp, call->args[1], call->span, "a part's number"), n = sp_want_int(sp, call->args[2], call->span, "a number of parts");
+	return sp_take_apart(sp, call->args[0], (uint32_t)n, call->span)[i];
+}
+
 /* _as_declared(x, dtype, axes, who): x as an array of this dtype and number of axes, where it becomes one by itself. */
 BUILTIN(as_declared) {
 	UNUSED;
@@ -470,6 +477,7 @@ const Builtin builtins_flow[] = {
 	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},
 	{.name = "_operator", .min_args = 1, .max_args = 2, .run = operator_on, .quick = quick_operator},
 	{.name = "_item", .min_args = 2, .max_args = -1, .run = item, .quick = quick_item},
+	{.name = "_part", .min_args = 3, .max_args = 3, .run = part, .quick = quick_part},
 	{.name = "_as_declared", .min_args = 4, .max_args = 4, .run = as_declared},
 	{.name = "_compose", .min_args = -1, .max_args = -1, .named = "*", .run = compose},
 	{.name = "_call", .min_args = -1, .max_args = -1, .named = "*", .run = call_on},
@@ -497,6 +505,12 @@ bool builtin_waits(const Builtin *b) {
 		if (!strcmp(b->name, others[i])) return true;
 	for (const Builtin *k = builtins_array; k->name; k++)
 		if (k == b) return !dtype_from_name(b->name, &d); /* a conversion unboxes, and has a type at once */
+	return false;
+}
+
+bool builtin_derives(const Builtin *b) {
+	for (const Builtin *k = builtins_deriv; k->name; k++)
+		if (k == b) return true;
 	return false;
 }
 

@@ -651,6 +651,15 @@ bool quick_item(Ctx *c, const FunctionObject *self, uint32_t n, const Value *arg
 	return true;
 }
 
+bool quick_part(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
+	(void)c, (void)self;
+	int64_t i, count;
+	if (n != 3 || !value_as_i64(args[1], &i) || !value_as_i64(args[2], &count)) return false;
+	if ((args[0].kind != V_LIST && args[0].kind != V_TUPLE) || args[0].object->n != count || i < 0 || i >= count) return false;
+	*result = value_ref(((const SeqObject *)args[0].object)->items[i]);
+	return true;
+}
+
 bool quick_operator(Ctx *c, const FunctionObject *self, uint32_t n, const Value *args, Value *result) {
 	if (n != 2 || !is_text(args[0]) || !is_text(args[1]) || !self->head.n || !is_text(self->captured[0].value)) return false;
 	const char *name = chunk_of(self->captured[0].value).at;

@@ -27,6 +27,7 @@ typedef struct Checker {
 	const Program *p;
 	bool problem; /* inside a problem: coordinates, fields and their derivatives are names there */
 	bool indices; /* inside index notation: a name that is only an index has a message of its own */
+	const Ast *statement; /* of top level */
 	bool broken;  /* the text has syntax errors: a name may be one of what was not read */
 } Checker;
 
@@ -116,37 +117,6 @@ static bool in_library(Checker *k, Atom name) {
 	return (b && b->doc) || !strcmp(text, "args") || !strcmp(text, "ans");
 }
 
-typedef struct Nearby {
-	Checker *k;
-	VEC(const char *) names;
-} Nearby;
-
-static void add_name(void *ud, const char *name, Value v) {
-	Nearby *n = ud;
-	(void)v;
-	VEC_PUSH(n->k->sp.a, &n->names, name);
-}
-
-static void use_name(Checker *k, const Ast *e) {
-	Local *l = resolve(k, e->name.name);
-	if (l) l->used = true;
-	if (l || k->problem || k->broken || in_library(k, e->name.name)) return;
-	const char *text = atom_text(k->c, e->name.name);
-	if (k->indices && strlen(text) <= 2) return;
-	const char *foreign = sp_foreign_name(text);
-	if (foreign) {
-		diag_hint(k->c, diag_error(k->c, E_NAME, e->span, "no `%s`", text), "%s", foreign);
-		return;
-	}
-	Nearby near = {.k = k};
-	for (Scope *s = k->scope; s; s = s->outer)
-		for (uint32_t i = 0; i < s->locals.n; i++) add_name(&near, atom_text(k->c, s->locals.at[i].name), value_none());
-	session_each_name(k->s, add_name, &near);
-	const char *best = diag_nearest(text, near.names.at, near.names.n);
-	if (best) diag_error(k->c, E_NAME, e->span, "no `%s`; did you mean `%s`?", text, best);
-	else diag_error(k->c, E_NAME, e->span, "no `%s`", text);
-}
-
 /* The definition that a name stands for wherever it is called: the only one of the program, or the library's. */
 static const Ast *definition(Checker *k, Atom name) {
 	const Ast *found = NULL;
@@ -175,6 +145,83 @@ static const Ast *definition(Checker *k, Atom name) {
 	return f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF ? f->code : NULL;
 }
 
+struct text_names {
+	Checker *k;
+	Suggest suggest;
+};
+
+struct given_values {
+	Atom name;
+	const Ast *value;
+	uint32_t n;
+};
+
+static void given_visit(void *ud, const Ast *e) {
+	struct given_values *g = ud;
+	if (e->kind == A_ASSIGN && e->assign.target->kind == A_NAME && e->assign.target->name.name == g->name) {
+		g->value = e->assign.value;
+		g->n++;
+	}
+	ast_children(e, given_visit, g);
+}
+
+/* The kind of value that a name has wherever it is set, where the text shows it. */
+static int given_fits(const struct text_names *t, Atom name) {
+	struct given_values g = {.name = name};
+	for (uint32_t i = 0; i < t->k->p->n; i++) given_visit(&g, t->k->p->items[i]);
+	if (g.n != 1) return true;
+	const Ast *e = g.value;
+	Av v = {.kind = AV_UNSET};
+	switch ((AstKind)e->kind) {
+	case A_CONST: v.kind = e->constant.value.kind == V_NONE ? AV_UNSET : AV_ARRAY; break;
+	case A_TENSOR:
+	case A_COMPREHENSION: v.kind = AV_ARRAY; break;
+	case A_STRING: v.kind = AV_STRING; break;
+	case A_TUPLE: v.kind = AV_TUPLE; break;
+	case A_LAMBDA: return suggest_fits_definition(&t->suggest, e);
+	case A_RECORD: {
+		v.kind = AV_RECORD;
+		v.names = ARENA_ARRAY(t->k->sp.a, Atom, e->record.n + 1);
+		v.items = ARENA_ARRAY(t->k->sp.a, Av *, e->record.n + 1);
+		for (uint32_t i = 0; i < e->record.n; i++) {
+			if (e->record.fields[i].spread) return true;
+			v.items[v.n] = sp_lost();
+			v.names[v.n++] = e->record.fields[i].name;
+		}
+		break;
+	}
+	default: break;
+	}
+	return suggest_fits_value(&t->suggest, &v);
+}
+
+/* What the text tells of a name that it gives a value: a function's parameters, or the kind of a value. */
+static int text_fits(void *ud, Atom name) {
+	struct text_names *t = ud;
+	if (!resolve(t->k, name)) return -1;
+	const Ast *fn = definition(t->k, name);
+	return fn ? suggest_fits_definition(&t->suggest, fn) : given_fits(t, name);
+}
+
+static void use_name(Checker *k, const Ast *e) {
+	Local *l = resolve(k, e->name.name);
+	if (l) l->used = true;
+	if (l || k->problem || k->broken || in_library(k, e->name.name)) return;
+	const char *text = atom_text(k->c, e->name.name);
+	if (k->indices && strlen(text) <= 2) return;
+	const char *foreign = sp_foreign_name(text);
+	if (foreign) {
+		diag_hint(k->c, diag_error(k->c, E_NAME, e->span, "no `%s`", text), "%s", foreign);
+		return;
+	}
+	struct text_names names = {.k = k, .suggest = {.sp = &k->sp, .local = text_fits, .ud = &names}};
+	for (Scope *s = k->scope; s; s = s->outer)
+		for (uint32_t i = 0; i < s->locals.n; i++) suggest_name(&names.suggest, atom_text(k->c, s->locals.at[i].name));
+	const char *best = suggest_best(&names.suggest, text, k->statement, e->span);
+	if (best) diag_error(k->c, E_NAME, e->span, "no `%s`; did you mean `%s`?", text, best);
+	else diag_error(k->c, E_NAME, e->span, "no `%s`", text);
+}
+
 /* The number and names of a call's arguments, where the function is known by its name. The words are those of spec_call.c. */
 static void check_call(Checker *k, const Ast *e) {
 	if (k->problem || k->broken || e->call.callee->kind != A_NAME) return;
@@ -198,7 +245,11 @@ static void check_call(Checker *k, const Ast *e) {
 			}
 			if (known) continue;
 			const char **names = ARENA_ARRAY(k->sp.a, const char *, fn->function.nparams + 1), *wrong = atom_text(k->c, a->name);
-			for (uint32_t m = 0; m < fn->function.nparams; m++) names[m] = atom_text(k->c, fn->function.params[m].name);
+			for (uint32_t m = 0; m < fn->function.nparams; m++) { /* one that has its value already is not meant */
+				bool has = m < given && !fn->function.params[m].named;
+				for (uint32_t q = 0; q < e->call.n; q++) has |= e->call.args[q].name == fn->function.params[m].name;
+				names[m] = has ? NULL : atom_text(k->c, fn->function.params[m].name);
+			}
 			const char *best = diag_nearest(wrong, names, fn->function.nparams);
 			if (best) diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`; did you mean `%s`?", name, wrong, best);
 			else diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`", name, wrong);
@@ -257,6 +308,7 @@ static void walk_statements(Checker *k, uint32_t n, Ast *const *items, bool used
 	for (uint32_t i = 0; i < n; i++) {
 		const Ast *e = items[i];
 		bool wanted = used && i + 1 == n;
+		if (!inside) k->statement = e;
 		if (inside && !wanted) warn_thrown_away(k, e);
 		if (inside || e->kind == A_FOR || e->kind == A_WHILE) walk_value(k, e, wanted);
 		else walk(k, e);

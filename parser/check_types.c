@@ -173,13 +173,13 @@ static void check_text(Ctx *c, void *arg) {
 	st.sp.top_b = st.b;
 	VEC(Atom) later = {0};
 	for (uint32_t i = 0; i < p.n; i++) {
-		st.e = p.items[i];
+		st.sp.statement = st.e = p.items[i];
 		if (st.e->kind == A_USE) check_step(&st, check_one, false, false);
 	}
 	check_program(s, st.a, &p, ok);
 	/* where a part of the text could not be read, what it set is not known, and what the rest says may be wrong only for that */
 	for (uint32_t i = 0; ok && i < p.n; i++) {
-		const Ast *e = st.e = p.items[i];
+		const Ast *e = st.sp.statement = st.e = p.items[i];
 		if (e->kind == A_USE) continue;
 		const bool depends = is_tainted(&st, e, later.at, later.n);
 		Atom *assigned;

@@ -698,14 +698,7 @@ typedef struct NameCheck {
 	const Env *around;
 	const Layout *l;
 	VEC_ATOMS known;
-	VEC(const char *) near;
 } NameCheck;
-
-static void near_name(void *ud, const char *name, Value v) {
-	NameCheck *k = ud;
-	(void)v;
-	VEC_PUSH(ctx_arena(ctx_of_session(k->s)), &k->near, name);
-}
 
 static bool is_known(NameCheck *k, Atom name) {
 	Ctx *c = ctx_of_session(k->s);
@@ -730,12 +723,12 @@ static void check_name(NameCheck *k, const Ast *e) {
 		return;
 	}
 	Arena *a = ctx_arena(c);
-	k->near.n = 0;
-	session_each_name(k->s, near_name, k);
-	for (uint32_t i = 0; i < k->known.n; i++) near_name(k, atom_text(c, k->known.at[i]), value_none());
-	for (uint32_t i = 0; i < k->l->ncoords; i++) near_name(k, atom_text(c, k->l->coord[i]), value_none());
-	for (uint32_t i = 0; i < k->l->e->problem->nfields; i++) near_name(k, atom_text(c, k->l->e->problem->fields[i].name), value_none());
-	const char *best = diag_nearest(text, k->near.at, k->near.n);
+	Sp sp = {.c = c, .session = k->s, .a = a, .module = k->m, .env = (Env *)k->around};
+	Suggest suggest = {.sp = &sp};
+	for (uint32_t i = 0; i < k->known.n; i++) suggest_name(&suggest, atom_text(c, k->known.at[i]));
+	for (uint32_t i = 0; i < k->l->ncoords; i++) suggest_name(&suggest, atom_text(c, k->l->coord[i]));
+	for (uint32_t i = 0; i < k->l->e->problem->nfields; i++) suggest_name(&suggest, atom_text(c, k->l->e->problem->fields[i].name));
+	const char *best = suggest_best(&suggest, text, NULL, e->span);
 	diag_error(c, E_NAME, e->span, "no `%s`%s", text, best ? arena_printf(a, "; did you mean `%s`?", best) : "");
 }
 

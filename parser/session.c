@@ -420,6 +420,7 @@ static void specialise_statement(Ctx *c, void *arg) {
 	Session *s = st->s;
 	(void)c;
 	st->sp = session_top(s, st->m, st->a, st->b);
+	st->sp.statement = st->e;
 	Sp *sp = &st->sp;
 	/* a loop carries the module's variables like any others */
 	Atom *names;
@@ -563,7 +564,7 @@ static void check_rule(Session *s, Module *m, const Ast *e) {
 			diag_error(c, E_RULE, e->derivative.name_span, "`%s` is not a function of this program: it has its derivative", name);
 		else if (g.kind == V_UNSET) {
 			const char **names = ARENA_ARRAY(s->a, const char *, m->globals.n + 1);
-			for (uint32_t i = 0; i < m->globals.n; i++) names[i] = atom_text(c, m->globals.at[i].name);
+			for (uint32_t i = 0; i < m->globals.n; i++) names[i] = m->globals.at[i].value.kind == V_FUNCTION ? atom_text(c, m->globals.at[i].name) : NULL;
 			const char *best = diag_nearest(name, names, m->globals.n);
 			Diag *d = diag_error(c, E_RULE, e->derivative.name_span, "no function `%s` to give a derivative to%s%s%s", name, best ? "; did you mean `" : "", best ? best : "", best ? "`?" : "");
 			diag_hint(c, d, "a rule stands below its function");

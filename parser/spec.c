@@ -254,17 +254,6 @@ Av *sp_lost(void) {
 	return &lost;
 }
 
-struct nearby {
-	Sp *sp;
-	VEC(const char *) names;
-};
-
-static void add_name(void *ud, const char *name, Value v) {
-	(void)v;
-	struct nearby *n = ud;
-	VEC_PUSH(n->sp->a, &n->names, name);
-}
-
 Av *sp_lookup(Sp *sp, Atom name, Span at) {
 	Av *v = sp_try_lookup(sp, name);
 	if (v && v->kind != AV_UNSET) return v;
@@ -289,11 +278,9 @@ Av *sp_lookup(Sp *sp, Atom name, Span at) {
 		diag_hint(sp->c, diag_error(sp->c, E_NAME, at, "no `%s`", text), "%s", foreign);
 		sp_throw(sp);
 	}
-	struct nearby near = {.sp = sp};
-	for (const Env *e = sp->env; e; e = e->outer)
-		for (uint32_t i = 0; i < e->vars.n; i++) add_name(&near, atom_text(sp->c, e->vars.at[i].name), value_none());
-	session_each_name(sp->session, add_name, &near);
-	const char *best = diag_nearest(text, near.names.at, near.names.n);
+	Suggest suggest = {.sp = sp};
+	const Ast *root = sp->self && sp->self->code_kind == CODE_AST ? sp->self->code : sp->statement;
+	const char *best = suggest_best(&suggest, text, root, at);
 	if (best) sp_fail(sp, E_NAME, at, "no `%s`; did you mean `%s`?", text, best);
 	sp_fail(sp, E_NAME, at, "no `%s`", text);
 }
@@ -691,6 +678,21 @@ static void assign_stmt(Sp *sp, const Ast *e) {
 	sp_assign(sp, e->assign.target, v, e->span);
 }
 
+Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at) {
+	uint32_t n;
+	Av **items;
+	if (v->kind == AV_DYN) { /* what it is shows when the program runs: each part is asked for then */
+		Av *part = av_builtin(sp, "_part", 0, NULL);
+		items = ARENA_ARRAY(sp->a, Av *, names + 1);
+		for (uint32_t i = 0; i < names; i++) items[i] = sp_call_dynamic(sp, part, 3, (Av *[]){v, av_int(sp, i), av_int(sp, names)}, at);
+		return items;
+	}
+	if (v->kind == AV_RECORD) n = v->n, items = v->items;
+	else if (!sp_static_items(sp, v, &n, &items)) sp_fail(sp, E_TYPE, at, "cannot take %s apart into %u names", sp_type_text(sp, v), names);
+	if (n != names) sp_fail(sp, E_ARITY, at, "%u values for %u names", n, names);
+	return items;
+}
+
 void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 	switch ((AstKind)t->kind) {
 	case A_NAME:
@@ -700,11 +702,8 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 		env_set(sp, sp->env, t->name.name, v);
 		return;
 	case A_TUPLE: {
-		uint32_t n;
-		Av **items;
-		if (v->kind == AV_RECORD) n = v->n, items = v->items;
-		else if (!sp_static_items(sp, v, &n, &items)) sp_fail(sp, E_TYPE, at, "cannot take %s apart into %u names", sp_type_text(sp, v), t->tuple.n);
-		if (n != t->tuple.n) sp_fail(sp, E_ARITY, at, "%u values for %u names", n, t->tuple.n);
+		uint32_t n = t->tuple.n;
+		Av **items = sp_take_apart(sp, v, n, at);
 		for (uint32_t i = 0; i < n; i++) sp_assign(sp, t->tuple.items[i], items[i], at);
 		return;
 	}

@@ -72,6 +72,7 @@ typedef struct Sp {
 	const struct ProblemScope *problem; /* inside an equation */
 	Env *top;   /* checking only: the program's own names, which no run has put into the module; else NULL */
 	Builder *top_b;
+	const Ast *statement; /* of top level, that is being specialised */
 } Sp;
 
 /* Hidden names of the environment: effects, and where control is leaving to. */
@@ -197,6 +198,8 @@ Av *sp_lost(void);
 Av *sp_expr(Sp *sp, const Ast *e);
 Av *sp_block(Sp *sp, uint32_t n, Ast *const *items, bool own_layer);
 void sp_assign(Sp *sp, const Ast *target, Av *value, Span at);
+/* The parts of a value that so many names on the left take; an error when it has others. */
+Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at);
 Av *sp_binary(Sp *sp, AstOp op, Av *x, Av *y, Span at, Span xs, Span ys);
 Av *sp_unary(Sp *sp, AstOp op, Av *x, Span at);
 Av *sp_if(Sp *sp, const Ast *e);
@@ -306,6 +309,7 @@ struct Builtin {
 	void *native_ud;
 };
 const Builtin *builtin_find(const char *name);
+bool builtin_derives(const Builtin *b); /* takes a function first, and derives or batches it */
 bool builtin_waits(const Builtin *b); /* takes arrays: with a dynamic value it is called when the program runs */
 /* All builtins, for help and completion; NULL-terminated tables concatenated. */
 void builtin_each(void (*visit)(void *ud, const Builtin *b), void *ud);
@@ -317,6 +321,20 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 /* After a failure that is certain: what follows in this block is not run, and has no value. */
 void sp_set_dead(Sp *sp);
 bool sp_dead(Sp *sp, const Env *e);
+
+/* suggest.c: "did you mean". Names are those in scope and in the library, and what suggest_name adds; `root` is the syntax in which the wrong name
+ * stands at `at`, which says what would fit there; NULL: anything fits. */
+typedef struct Suggest {
+	Sp *sp;
+	int (*local)(void *ud, Atom name); /* what the caller knows of a name: 1 it fits, 0 it does not, -1 nothing; may be NULL */
+	void *ud;
+	const struct NameUse *use;
+	VEC(const char *) names;
+} Suggest;
+void suggest_name(Suggest *s, const char *name);
+const char *suggest_best(Suggest *s, const char *text, const Ast *root, Span at);
+bool suggest_fits_value(const Suggest *s, const Av *v);
+bool suggest_fits_definition(const Suggest *s, const Ast *fn);
 
 /* check.c: what the text alone tells: names, calls, and warnings. `whole`: all of it could be read. */
 void check_program(Session *s, Arena *a, const Program *p, bool whole);

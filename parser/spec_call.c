@@ -167,7 +167,11 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 	for (uint32_t m = 0; m < call->nnamed; m++)
 		if (!used[m]) {
 			const char **names = ARENA_ARRAY(sp->a, const char *, nparams + 1);
-			for (uint32_t i = 0; i < nparams; i++) names[i] = atom_text(sp->c, params[i].name);
+			for (uint32_t i = 0; i < nparams; i++) { /* one that has its value already is not meant */
+				bool has = i < call->n && !params[i].named;
+				for (uint32_t k = 0; k < call->nnamed; k++) has |= call->names[k] == params[i].name;
+				names[i] = has ? NULL : atom_text(sp->c, params[i].name);
+			}
 			const char *given = atom_text(sp->c, call->names[m]), *best = diag_nearest(given, names, nparams);
 			if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`; did you mean `%s`?", function_name(sp, f), given, best);
 			sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, f), given);

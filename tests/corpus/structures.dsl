@@ -111,3 +111,21 @@ kind(none) == "none" #> true
 (...t)               #> (1, 2.5, "three")
 (...(1, 2), ...[3, 4])       #> (1, 2, 3, 4)
 (...r)               #> (W = [7, 2], b = 10.0)
+
+# A branch that ends with an assertion has no value when that holds, so what the names get is known only when the program runs.
+outer(x) = {
+  (a, b) = if x > 0 { (x, 2.0) } else { assert(x < -1, "between") }
+  a + b
+}
+outer(1.0)                        #> 3.0
+try { outer(-0.5) } catch m { m } #> between
+try { outer(-2.0) } catch m { m } #> cannot take none apart into 2 names
+kinds(n) = {
+  (a, (b, c)) = if n > 0 { (n, ("s", [1.0, 2])) } else { list(ones(2), (a = 1, b = none)) }
+  (c, b, a)
+}
+kinds(1)                          #> ([1, 2], "s", 1)
+kinds(0)                          #> (none, 1, [1, 1])
+rows_of(n) = { (a, b) = if n > 0 { [1, 2; 3, 4] } else { (1, 2, 3) }; b }
+rows_of(1)                        #> [3, 4]
+try { rows_of(0) } catch m { m }  #> 3 values for 2 names
