@@ -36,6 +36,7 @@
 #define REWIND_SIZE ((size_t)4 << 30) /* of addresses; pages come as they are touched */
 #define REWIND_GAP ((size_t)32)
 #define REWIND_PAGE ((size_t)1 << 16)
+#define REWIND_HELD ((size_t)16 << 20) /* fresh memory that keeps its pages, and what was in them, for the next input */
 
 /* A block from before rewind_keep that was freed since. */
 typedef struct RewindFreed {
@@ -120,7 +121,7 @@ static inline void rewind_back(void) {
 	rewind_map();
 	for (size_t i = 0; i < rewind_memory.nfreed; i++) unpoison(rewind_memory.freed[i].p, rewind_memory.freed[i].bytes);
 	rewind_memory.nfreed = 0;
-	madvise(fresh, n, MADV_DONTNEED);
+	if (n > REWIND_HELD) madvise(fresh + REWIND_HELD, n - REWIND_HELD, MADV_DONTNEED);
 	poison(fresh, n);
 	rewind_memory.used = rewind_memory.kept;
 }
