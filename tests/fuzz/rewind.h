@@ -60,7 +60,6 @@ static inline void rewind_fail(const char *what) {
 static inline void rewind_start(void) {
 	rewind_memory.at = mmap(NULL, REWIND_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (rewind_memory.at == MAP_FAILED) rewind_fail("rewind: no memory");
-	poison(rewind_memory.at, REWIND_SIZE);
 }
 
 static inline size_t rewind_take(size_t bytes) {
@@ -75,6 +74,7 @@ static void *rewind_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes
 		if (new_bytes > REWIND_SIZE || rewind_take(new_bytes) > REWIND_SIZE - rewind_memory.used) return NULL;
 		q = rewind_memory.at + rewind_memory.used;
 		rewind_memory.used += rewind_take(new_bytes);
+		poison(q, rewind_take(new_bytes));
 		unpoison(q, new_bytes);
 	}
 	if (!p) return q;
