@@ -41,7 +41,6 @@ typedef struct Batch {
 void batch_analyse(Batch *s);
 bool batch_lanes(const Batch *s, Ref r);
 bool batch_thread(const Batch *s, Ref r);
-bool batch_inside(const Batch *s, Ref r, const Inst *owner); /* defined in one of owner's regions */
 /* All lengths in the type are known before the instruction runs. */
 bool batch_dims_before(const Batch *s, const Inst *in, TypeId t);
 /* The instruction touches a value with lanes, directly or in its regions. */

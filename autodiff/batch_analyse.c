@@ -42,7 +42,7 @@ static bool region_inside(const Fn *f, RegionId r, InstId owner) {
 	return false;
 }
 
-bool batch_inside(const Batch *s, Ref r, const Inst *owner) {
+static bool batch_inside(const Batch *s, Ref r, const Inst *owner) {
 	if (!ref_is_value(r)) return false;
 	const Val *v = &s->f->vals.at[REF_INDEX(r)];
 	RegionId region = v->def == NO_INST ? v->region : s->f->insts.at[v->def].parent;

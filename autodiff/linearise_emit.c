@@ -537,6 +537,12 @@ Fn *emit_primal_part(Plan *p) {
 
 static void linear_region(Emit *e, const Region *g);
 
+/* What the primal half hands over for an instruction, at hand in this half; an empty array where it is nothing. */
+static Ref *given_to(Emit *e, InstPlan *ip) {
+	if (!ip->linear) ip->linear = refs(e, ip->given.n);
+	return ip->linear;
+}
+
 /* The items of a region are at hand. */
 static void enter(Emit *e, const RegionPlan *g, const Ref *items) {
 	TypeId *types = ARENA_ARRAY(e->p->a, TypeId, g->items.n + 1u);
@@ -546,9 +552,7 @@ static void enter(Emit *e, const RegionPlan *g, const Ref *items) {
 		const Item *item = &g->items.at[k];
 		if (item->kind == ITEM_VALUE) refmap_set(&e->map, ref_value(item->id), items[k]);
 		if (item->kind != ITEM_INST) continue;
-		InstPlan *ip = &e->p->insts[item->id];
-		if (!ip->linear) ip->linear = refs(e, ip->given.n);
-		ip->linear[item->k] = items[k];
+		given_to(e, &e->p->insts[item->id])[item->k] = items[k];
 	}
 }
 
@@ -561,7 +565,7 @@ static void linear_branches(Emit *e, const Inst *in) {
 	InstPlan *ip = plan_of(p, in);
 	RegionId closed[2];
 	Ref *results = refs(e, in->nresults);
-	const Ref *items = ip->linear;
+	const Ref *items = given_to(e, ip);
 	for (uint32_t i = 0; i < 2; i++) {
 		const RegionPlan *g = &p->regions[region_id(p, in, i)];
 		const Region *region = inst_region(e->f, in, i);
@@ -655,7 +659,7 @@ static void linear_loop(Emit *e, const Inst *in) {
 	Ref *init = refs(e, in->nresults), *params = refs(e, in->nresults + 1), *results = refs(e, in->nresults);
 	TypeId *types = ARENA_ARRAY(p->a, TypeId, in->nresults + 2u);
 	Ref count = counted ? get(e, inst_arg(e->f, in, 0)) : ip->linear[0];
-	const Ref *tapes = ip->linear + !counted;
+	const Ref *tapes = given_to(e, ip) + !counted;
 
 	Dim *varying = ARENA_ARRAY(p->a, Dim, p->nsyms + 1u);
 	memset(varying, 0xff, p->nsyms * sizeof *varying);

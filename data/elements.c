@@ -25,11 +25,6 @@ Dtype elem_dtype(Elem e) {
 	return (Dtype)to[e];
 }
 
-Elem elem_of(Dtype d) {
-	static const unsigned char of[DT_COUNT] = {EL_BOOL, EL_I32, EL_I64, EL_F32, EL_F64, EL_C64, EL_C128};
-	return (Elem)of[d];
-}
-
 static float half_to_float(uint16_t h) {
 	uint32_t sign = (uint32_t)(h >> 15) << 31, e = h >> 10 & 31, m = h & 1023, bits;
 	if (e == 31) bits = sign | 0x7f800000u | m << 13;

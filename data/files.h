@@ -60,7 +60,6 @@ Status output_close(Output *out);
 typedef enum Elem { EL_BOOL, EL_I8, EL_U8, EL_I16, EL_U16, EL_I32, EL_U32, EL_I64, EL_U64, EL_F16, EL_F32, EL_F64, EL_C64, EL_C128, EL_COUNT } Elem;
 size_t elem_size(Elem e);
 Dtype elem_dtype(Elem e); /* the dtype that holds it */
-Elem elem_of(Dtype d);
 /* n elements into memory of elem_dtype(e), which may be the same memory when sizes agree. Index of the first element that does not fit (u64 beyond i64), or -1. */
 int64_t elem_convert(Elem e, bool swap, size_t n, const void *from, void *to);
 bool machine_is_little(void);
@@ -100,7 +99,6 @@ typedef struct Stream {
 Status npy_from_stream(Stream *s, Value *out);
 /* Header and elements of one array or string, through `put`. `bytes` receives the whole length when put is NULL. */
 Status npy_put(Ctx *c, Value v, void (*put)(void *ud, const void *bytes, size_t n), void *ud, uint64_t *bytes);
-bool npy_can_hold(Value v);
 
 /* Trees: records whose leaves are arrays and strings hold any value. Lists, tuples, ranges, none, functions and problems become records whose
  * first field is `.kind`. tree_in undoes tree_out. */

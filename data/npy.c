@@ -236,7 +236,7 @@ Status npy_read(Input *in, const Options *o, Value *out) {
 
 /* ---- writing ---------------------------------------------------------------------------------------------------------------------------------------- */
 
-bool npy_can_hold(Value v) { return v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING; }
+static bool npy_can_hold(Value v) { return v.kind == V_SCALAR || v.kind == V_TENSOR || v.kind == V_STRING; }
 
 static uint32_t next_letter(const unsigned char **p, const unsigned char *end) {
 	uint32_t u = *(*p)++;

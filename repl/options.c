@@ -106,7 +106,7 @@ static void roff(FILE *out, const char *text, bool minus) {
 	}
 }
 
-void options_man(FILE *out) {
+static void options_man(FILE *out) {
 	fprintf(out,
 	        ".TH ATLED 1 \"\" \"atled %s\" \"User Commands\"\n.SH NAME\natled \\- a differentiable language for "
 	        "scientific computing\n",

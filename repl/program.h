@@ -58,7 +58,6 @@ typedef struct Options {
 /* options.c: reads the command line. false: the program ends with *code (help was shown, or the line was wrong). */
 bool options_read(Options *o, int argc, char **argv, int *code);
 void options_free(Options *o);
-void options_man(FILE *out);
 
 /* A growable text; `failed` sticks. */
 typedef struct Buffer {

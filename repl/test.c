@@ -17,7 +17,7 @@
 
 /* ---- what a program says ----------------------------------------------------------------------------------------- */
 
-void transcript_sink(void *ud, const char *text, size_t n) {
+static void transcript_sink(void *ud, const char *text, size_t n) {
 	Transcript *t = ud;
 	if (t->shown) {
 		buffer_free(&t->last);

@@ -6,12 +6,12 @@
 #   FUZZ_SECONDS=60      how long each target explores, or
 #   FUZZ_RUNS=1000000    how many inputs it is given
 #   FUZZ_ONLY=WORD       only the targets whose names contain it, and no random programs
-#   FUZZ_JOBS=1          processes of each target, which share what they find
+#   FUZZ_LENGTH=400      bytes of a program at most
 # Of FUZZ_PROGRAMS (280000) random programs, with seeds from FUZZ_SEED (the time) on, 100,000 are compared in every mode; a seed that fails is
 # printed, and `RANDOM_PROGRAMS --engine orders --brief --count 1 --shrink --seed N` shows what it is.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
-build=$1 random=$2 failed=0 ran=0 only=${FUZZ_ONLY:-} jobs=${FUZZ_JOBS:-1}
+build=$1 random=$2 failed=0 ran=0 only=${FUZZ_ONLY:-}
 programs=${FUZZ_PROGRAMS:-280000} first=${FUZZ_SEED:-$(date +%s)000}
 extent=(-max_total_time="${FUZZ_SECONDS:-60}")
 [ -z "${FUZZ_RUNS:-}" ] || extent=(-runs="$FUZZ_RUNS" -max_total_time="${FUZZ_SECONDS:-0}")
@@ -43,11 +43,11 @@ for target in "$build"/fuzz/*; do
 	case $name in
 	parse | check | format)
 		folders+=("$seeds")
-		more=(-dict="$build/words" -max_len=4096)
+		# short ones, which are quick; rare features are not weighed, which takes longer than checking a program
+		more=(-dict="$build/words" -max_len="${FUZZ_LENGTH:-400}" -entropic=0)
 		;;
-	ir_text) more=(-dict="$build/words_ir" -max_len=4096) ;;
+	ir_text) more=(-dict="$build/words_ir" -max_len="${FUZZ_LENGTH:-1000}") ;;
 	esac
-	[ "$jobs" -eq 1 ] || more+=(-fork="$jobs" -ignore_crashes=0)
 	echo "== $name, ${extent[*]}"
 	ran=$((ran + 1))
 	"$target" "${extent[@]}" -timeout=10 -rss_limit_mb=4096 -artifact_prefix="$build/found/$name-" -print_final_stats=1 "${more[@]}" \

@@ -87,24 +87,12 @@ static void print_length(Text *out, const Fn *f, Dim d, const int64_t *syms) {
 	text_str(out, text);
 }
 
-void describe_shape(Text *out, const Fn *f, uint32_t n, const Dim *dims, const int64_t *syms) {
+/* "1000 x 3"; lengths that are not known by their names. syms: by symbol, -1 unknown. */
+static void describe_shape(Text *out, const Fn *f, uint32_t n, const Dim *dims, const int64_t *syms) {
 	for (uint32_t i = 0; i < n; i++) {
 		if (i) text_str(out, " x ");
 		print_length(out, f, dims[i], syms);
 	}
-}
-
-void describe_type(Text *out, const Fn *f, const Type *t, const int64_t *syms) {
-	if (t->kind != TY_TENSOR) {
-		text_str(out, t->kind == TY_DYN ? "any" : "order");
-		return;
-	}
-	text_str(out, dtype_name((Dtype)t->dtype));
-	for (uint32_t i = 0; i < t->rank; i++) {
-		text_str(out, i ? ", " : "[");
-		print_length(out, f, t->dims[i], syms);
-	}
-	if (t->rank) text_str(out, "]");
 }
 
 void describe_amount(Text *out, double n, const char *unit) {

@@ -24,9 +24,6 @@ void lines_add(Lines *lines, const Fn *f, const Inst *in);
 void lines_print(Text *out, const Lines *lines);
 /* The lines in a column, then two spaces for each level. */
 void describe_margin(Text *out, uint32_t depth, const Lines *lines);
-/* "f64[1000, 3]"; lengths that are not known by their names. syms: by symbol, -1 unknown. */
-void describe_type(Text *out, const Fn *f, const Type *t, const int64_t *syms);
-void describe_shape(Text *out, const Fn *f, uint32_t n, const Dim *dims, const int64_t *syms);
 /* "12 kB", "3.4 Mflop" */
 void describe_amount(Text *out, double n, const char *unit);
 

@@ -65,7 +65,7 @@ bool draw_inside(const PlotRect *r, PlotPoint p) {
 }
 
 /* Cuts the segment to the rectangle; false when nothing is left. */
-bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
+static bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b) {
 	double t0 = 0, t1 = 1, dx = b->x - a->x, dy = b->y - a->y;
 	const double step[4] = {-dx, dx, -dy, dy}, room[4] = {a->x - r->x0, r->x1 - a->x, a->y - r->y0, r->y1 - a->y};
 	for (int i = 0; i < 4; i++) {

@@ -339,7 +339,6 @@ double draw_line_width(const PlotItem *it);
 PlotColour draw_colour(const PlotItem *it, double usual_opacity);
 bool draw_is_gap(PlotPoint p);
 bool draw_inside(const PlotRect *r, PlotPoint p);
-bool draw_clip(const PlotRect *r, PlotPoint *a, PlotPoint *b);
 void draw_arrow_head(Scene *s, PlotPoint from, PlotPoint to, double size, PlotColour c);
 void draw_panel(Figure *f, int panel, const PanelBox *box, Scene *s);
 /* Length of ink inside the legend at its best place within the panel; *place receives the upper left corner. */
@@ -369,8 +368,6 @@ typedef struct PlotFile {
 PlotStatus plot_file_open(PlotFile *file, const char *path, char *error, size_t error_cap);
 int plot_file_write(PlotFile *file, const void *bytes, size_t n); /* 0, or an errno */
 PlotStatus plot_file_close(PlotFile *file, const char *path, int failed, char *error, size_t error_cap);
-
-void svg_write(const Scene *s, PlotBuffer *out);
 
 typedef struct Raster {
 	int width, height;

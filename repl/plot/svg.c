@@ -246,7 +246,7 @@ static void write_clips(PlotBuffer *b, const Scene *s, const char *stamp) {
 	}
 }
 
-void svg_write(const Scene *s, PlotBuffer *b) {
+static void svg_write(const Scene *s, PlotBuffer *b) {
 	char stamp[9];
 	make_stamp(s, stamp);
 	plot_puts(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");

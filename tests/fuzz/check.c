@@ -4,6 +4,7 @@
  * library, and each input finds it as it was (rewind.h), so that what one defines is nothing to the next.
  */
 #include "atled.h"
+#include "tests/fuzz/mutate_text.h"
 #include "tests/fuzz/rewind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* parse.c - any bytes as a program: read, never run. No crash, no hang, no internal fault. */
 #include "lang/arena.h"
-#include "parser/ast.h"
+#include "tests/fuzz/mutate_text.h"
 
 #include <stdlib.h>
 

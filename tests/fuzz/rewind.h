@@ -36,6 +36,7 @@
 #define REWIND_SIZE ((size_t)4 << 30) /* of addresses; pages come as they are touched */
 #define REWIND_GAP ((size_t)32)
 #define REWIND_PAGE ((size_t)1 << 16)
+#define REWIND_HELD ((size_t)16 << 20) /* fresh memory that keeps its pages, and what was in them, for the next input */
 
 /* A block from before rewind_keep that was freed since. */
 typedef struct RewindFreed {
@@ -59,7 +60,6 @@ static inline void rewind_fail(const char *what) {
 static inline void rewind_start(void) {
 	rewind_memory.at = mmap(NULL, REWIND_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (rewind_memory.at == MAP_FAILED) rewind_fail("rewind: no memory");
-	poison(rewind_memory.at, REWIND_SIZE);
 }
 
 static inline size_t rewind_take(size_t bytes) {
@@ -74,6 +74,7 @@ static void *rewind_resize(void *ud, void *p, size_t old_bytes, size_t new_bytes
 		if (new_bytes > REWIND_SIZE || rewind_take(new_bytes) > REWIND_SIZE - rewind_memory.used) return NULL;
 		q = rewind_memory.at + rewind_memory.used;
 		rewind_memory.used += rewind_take(new_bytes);
+		poison(q, rewind_take(new_bytes));
 		unpoison(q, new_bytes);
 	}
 	if (!p) return q;
@@ -120,7 +121,7 @@ static inline void rewind_back(void) {
 	rewind_map();
 	for (size_t i = 0; i < rewind_memory.nfreed; i++) unpoison(rewind_memory.freed[i].p, rewind_memory.freed[i].bytes);
 	rewind_memory.nfreed = 0;
-	madvise(fresh, n, MADV_DONTNEED);
+	if (n > REWIND_HELD) madvise(fresh + REWIND_HELD, n - REWIND_HELD, MADV_DONTNEED);
 	poison(fresh, n);
 	rewind_memory.used = rewind_memory.kept;
 }
