@@ -268,11 +268,6 @@ Status eval_BIND(Frame *f, const Step *s) {
 	return ST_OK;
 }
 
-static const char *sym_name(void *ud, SymId s) {
-	const Fn *fn = ud;
-	return s < fn->syms.n && fn->syms.at[s].name ? atom_text(fn->ctx, fn->syms.at[s].name) : NULL;
-}
-
 /* "n = 20", or "20" for a number. */
 static void describe_length(Frame *f, const DimRef *d, int64_t value, char *out, size_t cap) {
 	char text[64];
@@ -280,7 +275,7 @@ static void describe_length(Frame *f, const DimRef *d, int64_t value, char *out,
 		snprintf(out, cap, "%lld", (long long)value);
 		return;
 	}
-	dim_print(f->ctx, d->dim, sym_name, f->code->fn, text, sizeof text);
+	dim_print(f->ctx, d->dim, sym_words, &(SymWords){.fn = f->code->fn}, text, sizeof text);
 	snprintf(out, cap, "%s = %lld", text, (long long)value);
 }
 

@@ -290,18 +290,13 @@ void sweep_block(Frame *f, const Block *b) {
 
 /* ---- types of values from outside -------------------------------------------------------------------------------- */
 
-static const char *sym_name(void *ud, SymId s) {
-	const Fn *fn = ud;
-	return s < fn->syms.n && fn->syms.at[s].name ? atom_text(fn->ctx, fn->syms.at[s].name) : NULL;
-}
-
 /* "f64[n, 3]" */
 static void describe_type(Frame *f, const TypeRef *t, char *out, size_t cap) {
 	const char *name = t->kind == TY_DYN ? "a dynamic value" : t->kind == TY_TOKEN ? "a token" : dtype_name(t->dtype);
 	size_t n = (size_t)snprintf(out, cap, "%s", name);
 	for (uint32_t i = 0; i < t->rank && t->kind == TY_TENSOR && n + 40 < cap; i++) {
 		char dim[32];
-		dim_print(f->ctx, t->dims[i].dim, sym_name, f->code->fn, dim, sizeof dim);
+		dim_print(f->ctx, t->dims[i].dim, sym_words, &(SymWords){.fn = f->code->fn}, dim, sizeof dim);
 		n += (size_t)snprintf(out + n, cap - n, "%s%s", i ? ", " : "[", dim);
 	}
 	if (t->rank && n + 2 < cap) snprintf(out + n, cap - n, "]");
@@ -508,7 +503,7 @@ bool dim_position(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	}
 	if (dim_eval(f->ctx, d->dim, f->syms, f->code->nsyms, out)) return true;
 	char text[96];
-	dim_print(f->ctx, d->dim, sym_name, f->code->fn, text, sizeof text);
+	dim_print(f->ctx, d->dim, sym_words, &(SymWords){.fn = f->code->fn}, text, sizeof text);
 	diag_step(f, s, E_SHAPE, "the length %s cannot be worked out here: it is unknown or too large", text);
 	return false;
 }
@@ -517,7 +512,7 @@ bool dim_slow(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 	if (!dim_position(f, s, d, out)) return false;
 	if (*out >= 0) return true;
 	char text[96];
-	dim_print(f->ctx, d->dim, sym_name, f->code->fn, text, sizeof text);
+	dim_print(f->ctx, d->dim, sym_words, &(SymWords){.fn = f->code->fn}, text, sizeof text);
 	diag_step(f, s, E_SHAPE, "a length cannot be negative: %s is %lld", text, (long long)*out);
 	return false;
 }

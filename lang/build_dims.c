@@ -311,6 +311,9 @@ Dim dim_known(Builder *b, Ref scalar) {
 Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name) {
 	Dim d = dim_known(b, i64_scalar);
 	if (d != NO_DIM) return d;
+	if (!name && ref_is_value(i64_scalar)) name = b->fn->vals.at[REF_INDEX(i64_scalar)].name;
+	char text[48];
+	if (!name && sym_text(b->ctx, b->span, "number in ", text, sizeof text)) name = atom(b->ctx, text);
 	d = build_fresh_dim(b, name, b->span);
 	int64_t word = d;
 	build(b, OP_BIND, 1, &i64_scalar, attr_intern(b->ctx, &word, 1), NULL);
@@ -427,21 +430,15 @@ void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, 
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static const char *sym_word(void *ud, SymId s) {
-	Builder *b = ud;
-	if (s >= b->fn->syms.n || !b->fn->syms.at[s].name) return arena_printf(b->scratch, "n%u", s);
-	return atom_text(b->ctx, b->fn->syms.at[s].name);
-}
-
 const char *type_words(Builder *b, TypeId t) {
 	char text[256];
-	size_t n = type_print(b->ctx, t, sym_word, b, text, sizeof text);
+	size_t n = type_print(b->ctx, t, sym_words, &(SymWords){.fn = b->fn}, text, sizeof text);
 	return arena_copy(b->scratch, text, n < sizeof text ? n : sizeof text - 1);
 }
 
 const char *dim_words(Builder *b, Dim d) {
 	char text[128];
-	size_t n = dim_print(b->ctx, d, sym_word, b, text, sizeof text);
+	size_t n = dim_print(b->ctx, d, sym_words, &(SymWords){.fn = b->fn}, text, sizeof text);
 	return arena_copy(b->scratch, text, n < sizeof text ? n : sizeof text - 1);
 }
 

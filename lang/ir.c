@@ -6,6 +6,7 @@
  * builders are given up.
  */
 #include "lang/build_internal.h"
+#include <stdio.h>
 
 #ifdef ATLED_STRESS
 #define SLOTS_FIRST 2u
@@ -327,4 +328,24 @@ bool host_is_pure(const HostCall *call) {
 const HostCall *host_call(const Ctx *c, HostId id) {
 	const IrState *st = ctx_slot(c, SLOT_IR);
 	return st && id < st->hosts.n ? st->hosts.at[id] : NULL;
+}
+
+/* ---- lengths in messages ------------------------------------------------------------------------------------------ */
+
+bool sym_text(const Ctx *c, SpanId span, const char *before, char *out, size_t cap) {
+	const Span at = span_of(c, span);
+	size_t n;
+	const char *text = source_text(c, at.source, &n);
+	if (!at.source || source_is_library(c, at.source) || at.end > n || at.end <= at.start || at.end - at.start > 28) return false;
+	if (memchr(text + at.start, '\n', at.end - at.start)) return false;
+	snprintf(out, cap, "%s%.*s", before, (int)(at.end - at.start), text + at.start);
+	return true;
+}
+
+const char *sym_words(void *words, SymId s) {
+	SymWords *w = words;
+	const Fn *f = w->fn;
+	if (s >= f->syms.n) return NULL;
+	if (f->syms.at[s].name) return atom_text(f->ctx, f->syms.at[s].name);
+	return sym_text(f->ctx, f->syms.at[s].span, "length of ", w->text, sizeof w->text) ? w->text : NULL;
 }

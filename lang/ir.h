@@ -119,7 +119,7 @@ typedef struct Region {
 /* Where a symbol's length comes from: the first axis in program order (parameter or result) whose dim is the symbol alone, or
  * a bind_dim. The evaluator finds it by walking; here is what messages need. */
 typedef struct Sym {
-	Atom name;    /* n, batch; 0: unnamed */
+	Atom name;    /* n, batch; words for messages that are no name: "len(x)", "rows of A"; 0: neither */
 	SpanId span;  /* where the user gave it, or where it came from */
 } Sym;
 
@@ -212,6 +212,14 @@ bool build_zeros_absorb(Builder *b, bool absorb);
 ChainId build_get_chain(const Builder *b);
 void build_name(Builder *b, Ref r, Atom name);     /* names a value unless it has a name */
 
+/* What messages call a symbol: for dim_print and type_print, with a SymWords as `ud`. One without a name is the length of the text that it came from, when that
+ * is short; NULL when there are no words. */
+typedef struct SymWords {
+	const Fn *fn;
+	char text[48];
+} SymWords;
+const char *sym_words(void *words, SymId s);
+bool sym_text(const Ctx *c, SpanId span, const char *before, char *out, size_t cap); /* the user's text there, when that is short */
 SymId build_sym(Builder *b, Atom name, SpanId span); /* a fresh symbol */
 Dim build_fresh_dim(Builder *b, Atom name, SpanId span);
 /* Records that two lengths are equal: nothing to do when they already are, a type error when they cannot be (returns false; the

@@ -119,7 +119,7 @@ static void sp_want_dims(Sp *sp, const Call *call, uint32_t first, uint32_t *ran
 		Ref r = sp_scalar(sp, items[i], DT_I64, here, "a length");
 		int64_t v;
 		if (av_static_int(sp, av_array(sp, r), &v) && v < -1) sp_fail(sp, E_VALUE, here, "a length cannot be %lld", (long long)v);
-		dims[i] = build_canon(sp->b, build_dim_of(sp->b, r, 0));
+		dims[i] = build_canon(sp->b, build_dim_of(sp->b, r, spans ? sp_words(sp, "", here, "") : 0));
 	}
 }
 
@@ -150,7 +150,7 @@ static BUILTIN(filled) {
 static BUILTIN(iota) {
 	UNUSED;
 	Ref n = sp_scalar(sp, call->args[0], DT_I64, call->spans[0], "a length");
-	return av_array(sp, build_iota(sp->b, DT_I64, build_canon(sp->b, build_dim_of(sp->b, n, 0))));
+	return av_array(sp, build_iota(sp->b, DT_I64, build_canon(sp->b, build_dim_of(sp->b, n, sp_words(sp, "", call->spans[0], "")))));
 }
 
 /* A range as a vector. */
@@ -477,7 +477,7 @@ static BUILTIN(nonzero) {
 	UNUSED;
 	Av *x = sp_want_array(sp, call->args[0], call->spans[0], "findall");
 	if (ty(sp, x->ref)->dtype != DT_BOOL || ty(sp, x->ref)->rank != 1) sp_fail(sp, E_TYPE, call->spans[0], "`findall` takes a vector of conditions, not %s", sp_type_text(sp, x));
-	SymId sym = build_sym(sp->b, 0, build_span(sp->b));
+	SymId sym = build_sym(sp->b, sp_words(sp, "sum(", call->spans[0], ")"), build_span(sp->b));
 	Dim length = dim_sym(sp->c, sym);
 	TypeId t = type_tensor(sp->c, DT_I64, 1, &length);
 	return av_array(sp, build_typed(sp->b, OP_NONZERO, 1, &x->ref, attr_intern(sp->c, (int64_t[]){length}, 1), 1, &t, NULL));

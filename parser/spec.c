@@ -115,16 +115,16 @@ const char *av_kind_text(const Av *v) {
 	return "a value";
 }
 
-static const char *symbol_name(void *ud, SymId s) {
-	const Fn *f = ud;
-	return s < f->syms.n && f->syms.at[s].name ? atom_text(f->ctx, f->syms.at[s].name) : NULL;
+Atom sp_words(Sp *sp, const char *before, Span at, const char *after) {
+	char text[48];
+	return sym_text(sp->c, span_intern(sp->c, at), before, text, sizeof text) ? atom_f(sp->c, "%s%s", text, after) : 0;
 }
 
 const char *sp_type_text(Sp *sp, const Av *v) {
 	if (v->kind == AV_ARRAY) {
 		char text[256];
 		Fn *f = build_fn(sp->b);
-		type_print(sp->c, build_canon_type(sp->b, ref_type(f, v->ref)), symbol_name, f, text, sizeof text);
+		type_print(sp->c, build_canon_type(sp->b, ref_type(f, v->ref)), sym_words, &(SymWords){.fn = f}, text, sizeof text);
 		return arena_copy(sp->a, text, strlen(text));
 	}
 	if (v->kind == AV_RECORD) {
@@ -678,6 +678,22 @@ static void assign_stmt(Sp *sp, const Ast *e) {
 	sp_assign(sp, e->assign.target, v, e->span);
 }
 
+void sp_word_lengths(Sp *sp, const Av *v, const char *path) {
+	if (v->kind != AV_ARRAY) return;
+	Fn *f = build_fn(sp->b);
+	const Type t = *ref_ty(f, v->ref);
+	for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) {
+		SymId s;
+		if (!dim_is_sym(sp->c, t.dims[k], &s) || s >= f->syms.n || f->syms.at[s].name) continue;
+		f->syms.at[s].name = sp_axis_words(sp->c, path, t.rank, k);
+	}
+}
+
+Atom sp_axis_words(Ctx *c, const char *path, uint32_t rank, uint32_t axis) {
+	if (rank == 1) return atom_f(c, "len(%s)", path);
+	return rank == 2 ? atom_f(c, "%s of %s", axis ? "columns" : "rows", path) : atom_f(c, "axis %u of %s", axis, path);
+}
+
 Av **sp_take_apart(Sp *sp, Av *v, uint32_t names, Span at) {
 	uint32_t n;
 	Av **items;
@@ -698,7 +714,10 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 	case A_NAME:
 		if (!v->origin.source) v = av_with_origin(sp, v, at);
 		v = av_strong(sp, v);
-		if (v->kind == AV_ARRAY) build_name(sp->b, v->ref, t->name.name);
+		if (v->kind == AV_ARRAY) {
+			build_name(sp->b, v->ref, t->name.name);
+			sp_word_lengths(sp, v, atom_text(sp->c, t->name.name));
+		}
 		env_set(sp, sp->env, t->name.name, v);
 		return;
 	case A_TUPLE: {

@@ -133,6 +133,10 @@ Span sp_user_place(Sp *sp, Span at); /* the user's call of the library that `at`
 /* The span of what is emitted next: the user's, wherever there is one. */
 void sp_at(Sp *sp, Span at);
 const char *sp_type_text(Sp *sp, const Av *v); /* "f64[n, 3]", "record (W: ..., b: ...)" */
+/* Words for a length that the text at `at` gives; 0 when that is long, or not the user's. */
+Atom sp_words(Sp *sp, const char *before, Span at, const char *after);
+Atom sp_axis_words(Ctx *c, const char *path, uint32_t rank, uint32_t axis); /* "len(x)", "rows of A", "axis 2 of T" */
+void sp_word_lengths(Sp *sp, const Av *v, const char *path); /* of an array whose lengths have no words yet */
 const char *av_kind_text(const Av *v);         /* "an array", "a function" */
 /* Throws so that the frame is tried again with r's parameters as constants; an error when that is impossible. */
 _Noreturn void sp_demand_static(Sp *sp, Ref r, Span at, const char *what);

@@ -21,12 +21,15 @@ static _Noreturn void annotation_error(Sp *sp, const char *who, const Ast *type,
 	sp_throw(sp);
 }
 
+/* A length's name that the program gave; what else lengths are called is words for messages, which hold a bracket or a blank. */
+static bool is_given_length(Ctx *c, Atom name) { return name && !strpbrk(atom_text(c, name), " ("); }
+
 static void check_dim(Sp *sp, const char *who, const Ast *type, const Ast *dim, Dim actual, Av *v, Span at) {
 	if (!dim) return; /* `_` */
 	if (dim->kind == A_NAME && !env_find(sp->env, dim->name.name)) {
 		SymId s;
 		Fn *f = build_fn(sp->b);
-		if (dim_is_sym(sp->c, actual, &s) && s < f->syms.n && !f->syms.at[s].name) f->syms.at[s].name = dim->name.name;
+		if (dim_is_sym(sp->c, actual, &s) && s < f->syms.n && !is_given_length(sp->c, f->syms.at[s].name)) f->syms.at[s].name = dim->name.name;
 		env_set(sp, sp->env, dim->name.name, av_array(sp, build_extent(sp->b, actual)));
 		return;
 	}
@@ -376,6 +379,73 @@ static const char *baked_key(Job *j) {
 	return key;
 }
 
+/* Words for the lengths of what is specialised, which messages use where the program gives them no names: "len(x)", "rows of p.W". */
+typedef struct LengthWords {
+	Job *j;
+	const Fn *of;
+	Atom *words;  /* by number of the length; 0: none yet */
+	Span *places; /* where the value stands in the call */
+	uint32_t leaf;
+} LengthWords;
+
+static void word_lengths(LengthWords *w, const Av *v, const char *path, Span at) {
+	Ctx *c = w->j->sp->c;
+	Arena *a = w->j->sp->a;
+	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+		const uint32_t leaf = w->leaf++;
+		if (v->kind == AV_DYN || !path || w->j->frame.baked[leaf]) return;
+		const Type t = *ref_ty(w->of, w->j->args[leaf]);
+		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) {
+			int64_t small;
+			const Dim d = build_canon(w->j->sp->b, t.dims[k]);
+			if (dim_is_small(c, d, &small)) continue;
+			const uint32_t n = dim_number(&w->j->sig, d);
+			if (w->words[n]) continue;
+			w->places[n] = at;
+			w->words[n] = sp_axis_words(c, path, t.rank, k);
+		}
+		return;
+	}
+	for (uint32_t i = 0; i < v->n; i++) {
+		const char *inner = path;
+		if (path && v->kind == AV_RECORD) inner = arena_printf(a, "%s.%s", path, atom_text(c, v->names[i]));
+		else if (path && (v->kind == AV_TUPLE || v->kind == AV_LIST)) inner = arena_printf(a, "%s[%u]", path, i);
+		word_lengths(w, v->items[i], inner, at);
+	}
+}
+
+/* The names that a parameter is taken apart into. */
+static void word_pattern(LengthWords *w, const Ast *pattern, const Av *v, Span at) {
+	const bool fits = pattern->kind == A_TUPLE && (v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RECORD) && pattern->tuple.n == v->n;
+	if (!fits) word_lengths(w, v, pattern->kind == A_NAME ? atom_text(w->j->sp->c, pattern->name.name) : NULL, at);
+	for (uint32_t i = 0; fits && i < v->n; i++) word_pattern(w, pattern->tuple.items[i], v->items[i], at);
+}
+
+static void word_all_lengths(LengthWords *w) {
+	const Job *j = w->j;
+	Ctx *c = j->sp->c;
+	const Ast *fn = j->f->kind == AV_FUNCTION && j->f->code_kind == CODE_AST ? j->f->code : NULL;
+	for (uint32_t i = 0; i < j->all->n; i++) {
+		const uint32_t arg = i - j->f->n;
+		Atom name = 0;
+		Span at = j->call->span;
+		if (i < j->f->n) name = j->f->names[i];
+		else if (arg >= j->call->n) {
+			name = j->call->names[arg - j->call->n];
+			at = j->call->named_spans[arg - j->call->n];
+		} else {
+			const Param *p = fn && arg < fn->function.nparams && !fn->function.params[arg].named ? &fn->function.params[arg] : NULL;
+			if (j->call->spans[arg].source) at = j->call->spans[arg];
+			if (p && p->pattern) {
+				word_pattern(w, p->pattern, j->all->items[i], at);
+				continue;
+			}
+			if (p) name = p->name;
+		}
+		word_lengths(w, j->all->items[i], name ? atom_text(c, name) : NULL, at);
+	}
+}
+
 /* Parameters for the leaves, then the body. */
 static void build_member(Ctx *c, void *arg) {
 	Job *j = arg;
@@ -391,10 +461,13 @@ static void build_member(Ctx *c, void *arg) {
 	const Fn *of = build_fn(outer->b);
 	Ref *refs = ARENA_ARRAY(inner.a, Ref, j->nleaves + 1);
 	Dim *map = ARENA_ARRAY(inner.a, Dim, j->sig.dims.n + 1);
+	LengthWords words = {.j = j, .of = of, .words = ARENA_ARRAY(inner.a, Atom, j->sig.dims.n + 1), .places = ARENA_ARRAY(inner.a, Span, j->sig.dims.n + 1)};
+	word_all_lengths(&words);
 	for (uint32_t i = 0; i < j->sig.dims.n; i++) {
 		SymId s;
 		Atom name = dim_is_sym(c, j->sig.dims.at[i], &s) && s < of->syms.n ? of->syms.at[s].name : 0;
-		map[i] = build_fresh_dim(b, name, span_intern(c, j->call->span));
+		if (!name || !is_given_length(c, name)) name = words.words[i] ? words.words[i] : name;
+		map[i] = build_fresh_dim(b, name, span_intern(c, words.places[i].source ? words.places[i] : j->call->span));
 	}
 	for (uint32_t i = 0; i < j->nleaves; i++) {
 		if (fr->baked[i]) continue;

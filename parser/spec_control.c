@@ -230,7 +230,11 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const B
 	else build_if(sp->b, cond, region[0], region[1], results);
 	uint32_t k = 0;
 	merged = av_rebuild(sp, merged, results, &k);
-	for (uint32_t i = 0; i < names.n; i++) env_set(sp, sp->env, names.at[i], av_rebuild(sp, after[i], results, &k));
+	for (uint32_t i = 0; i < names.n; i++) {
+		Av *v = av_rebuild(sp, after[i], results, &k);
+		sp_word_lengths(sp, v, atom_text(sp->c, names.at[i]));
+		env_set(sp, sp->env, names.at[i], v);
+	}
 	if (dead[0] && dead[1]) sp_set_dead(sp);
 	return merged;
 }
@@ -777,6 +781,7 @@ static void run_loop(Sp *sp, Loop *l) {
 	const Hidden *h = sp_hidden(sp);
 	for (uint32_t i = 0; i < l->names.n; i++) {
 		Av *after = av_rebuild(sp, l->init.at[i], results, &k);
+		sp_word_lengths(sp, after, atom_text(sp->c, l->names.at[i]));
 		if (l->names.at[i] != h->brk) env_set(sp, sp->env, l->names.at[i], after);
 	}
 }

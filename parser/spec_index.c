@@ -138,14 +138,14 @@ static Ref from_the_front(Sp *sp, Ref i, Dim length) {
 }
 
 /* Positions where a mask is true. */
-static Ref mask_positions(Sp *sp, Ref mask) {
+static Ref mask_positions(Sp *sp, Ref mask, Span at) {
 	Type t = *ty(sp, mask);
 	if (t.rank != 1) {
 		Dim total = dim_const(sp->c, 1);
 		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, t.dims[i]);
 		mask = build_reshape(sp->b, mask, 1, &total);
 	}
-	SymId sym = build_sym(sp->b, 0, build_span(sp->b));
+	SymId sym = build_sym(sp->b, sp_words(sp, "sum(", at, ")"), build_span(sp->b));
 	Dim length = dim_sym(sp->c, sym);
 	int64_t word = length;
 	TypeId type = type_tensor(sp->c, DT_I64, 1, &length);
@@ -240,7 +240,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 		sp_broadcast_pair(sp, &y, &m, base, items[0], at, "select from");
 		Dim total = dim_const(sp->c, 1);
 		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, t.dims[i]);
-		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, 1, &total), mask_positions(sp, m), 0, 0));
+		return av_array(sp, build_gather(sp->b, build_reshape(sp->b, x, 1, &total), mask_positions(sp, m, spans[0]), 0, 0));
 	}
 	Av *item[MAX_RANK];
 	Span span[MAX_RANK];
@@ -279,7 +279,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 			if (ty(sp, gather[i])->rank != 1) sp_fail(sp, E_RANK, span[i], "a mask has the shape of what it selects from, or one axis");
 			Atom what = atom_f(sp->c, "a mask of %s for %s", sp_type_text(sp, item[i]), sp_type_text(sp, base));
 			if (!build_unify(sp->b, d, ty(sp, gather[i])->dims[0], what)) sp_fail(sp, E_SHAPE, span[i], "%s", atom_text(sp->c, what));
-			gather[i] = mask_positions(sp, gather[i]);
+			gather[i] = mask_positions(sp, gather[i], span[i]);
 		} else
 			gather[i] = from_the_front(sp, gather[i], d);
 	}
@@ -473,7 +473,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 	if (leading) {
 		bool mask;
 		Ref index = index_ref(sp, item[0], span[0], &mask);
-		index = mask ? mask_positions(sp, index) : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
+		index = mask ? mask_positions(sp, index, span[0]) : from_the_front(sp, index, build_canon(sp->b, t.dims[0]));
 		const Type *ti = ty(sp, index);
 		Dim shape[MAX_RANK];
 		uint32_t k = 0;
@@ -535,7 +535,7 @@ Av *sp_index_set(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spa
 		}
 		bool mask;
 		Ref r = index_ref(sp, item[i], span[i], &mask);
-		r = mask ? mask_positions(sp, r) : from_the_front(sp, r, dim);
+		r = mask ? mask_positions(sp, r, span[i]) : from_the_front(sp, r, dim);
 		index[i] = normalised(sp, r, dim);
 		is_array[i] = ty(sp, index[i])->rank > 0;
 		if (is_array[i]) paired[arrays++] = index[i];
