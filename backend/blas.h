@@ -28,6 +28,8 @@ bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns);
 void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate);
 /* The same without gaps for y = transpose of x (no conjugation), both triangles. */
 void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
+/* On and below the diagonal only, of an o with gaps. */
+void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o, int64_t leading);
 /* Solves op(T) X = B in place; T n x n and B n x r row-major without gaps; op is the adjoint or nothing. */
 void blas_trsm(Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *b);
 

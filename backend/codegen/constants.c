@@ -8,8 +8,8 @@
 #include "backend/codegen/emit.h"
 #include <string.h>
 
-/* KEPT: constants of a loop that stay in registers, of which there are 16. */
-enum { VECTOR = 32, KEPT = 4 };
+/* KEPT: constants of a loop that stay in registers, of which there are 16. BLOCKS: of such a loop. */
+enum { VECTOR = 32, KEPT = 4, BLOCKS = 6 };
 
 /* Constants so far. */
 typedef struct Pool {
@@ -78,9 +78,11 @@ static LLVMValueRef in_memory(Emit *e, Pool *pool, LLVMValueRef x) {
 	return pool->global[pool->n++] = global;
 }
 
-/* A loop of one block that has few constants: they stay in registers, loaded before it. An operand in memory is a load in each turn. */
+/* A loop of few blocks that has few constants: they stay in registers, loaded before it. An operand in memory is a load in each turn. */
 typedef struct Turn {
 	LLVMValueRef before; /* the end of the block from which the loop is entered; NULL: no such loop */
+	LLVMBasicBlockRef blocks[BLOCKS];
+	uint32_t nblocks;
 	LLVMValueRef value[KEPT], loaded[KEPT];
 	uint32_t n;
 } Turn;
@@ -116,35 +118,69 @@ static uint32_t operands(LLVMValueRef in) {
 	return LLVMGetInstructionOpcode(in) == LLVMCall ? LLVMGetNumArgOperands(in) : (uint32_t)LLVMGetNumOperands(in);
 }
 
+static bool in_turn(const Turn *t, LLVMBasicBlockRef block) {
+	for (uint32_t i = 0; i < t->nblocks; i++)
+		if (t->blocks[i] == block) return true;
+	return false;
+}
+
+/* The blocks on the ways from the loop's first one to its last, which jumps back; false: it is no loop, they are too many, or one of them is a loop itself. */
+static bool find_blocks(Turn *t, LLVMBasicBlockRef first, LLVMBasicBlockRef last) {
+	t->blocks[t->nblocks++] = first;
+	if (last != first) t->blocks[t->nblocks++] = last;
+	for (uint32_t i = 1; i < t->nblocks; i++) {
+		bool entered = false;
+		for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(t->blocks[i])); use; use = LLVMGetNextUse(use)) {
+			LLVMValueRef jump = LLVMGetUser(use);
+			if (!LLVMIsATerminatorInst(jump)) continue;
+			entered = true;
+			LLVMBasicBlockRef from = LLVMGetInstructionParent(jump);
+			if (from == t->blocks[i]) return false;
+			if (in_turn(t, from)) continue;
+			if (t->nblocks == BLOCKS) return false;
+			t->blocks[t->nblocks++] = from;
+		}
+		if (!entered) return false; /* the function's first block: there is a way around */
+	}
+	return true;
+}
+
+/* The loop whose first block this is. */
 static Turn find_turn(Emit *e, LLVMBasicBlockRef block) {
 	Turn none = {0}, t = {0};
-	LLVMValueRef phi = LLVMGetFirstInstruction(block), end = LLVMGetBasicBlockTerminator(block);
-	if (!phi || !LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2 || !end) return none;
-	const unsigned self = LLVMGetIncomingBlock(phi, 1) == block;
-	if (LLVMGetIncomingBlock(phi, self) != block) return none;
-	for (LLVMValueRef in = phi; in; in = LLVMGetNextInstruction(in))
-		for (uint32_t k = 0; k < operands(in); k++) {
-			LLVMValueRef x = LLVMGetOperand(in, k);
-			uint32_t i = 0;
-			if (!wants_memory(e, x)) continue;
-			while (i < t.n && t.value[i] != x) i++;
-			if (i == KEPT) return none;
-			if (i == t.n) t.value[t.n++] = x;
-		}
-	t.before = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, !self));
+	LLVMValueRef phi = LLVMGetFirstInstruction(block);
+	if (!phi || !LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2) return none;
+	for (unsigned self = 0; self < 2 && !t.before; self++) {
+		LLVMBasicBlockRef before = LLVMGetIncomingBlock(phi, !self);
+		t.nblocks = 0;
+		if (find_blocks(&t, block, LLVMGetIncomingBlock(phi, self)) && !in_turn(&t, before)) t.before = LLVMGetBasicBlockTerminator(before);
+	}
+	if (!t.before || LLVMGetNumSuccessors(t.before) == 0) return none;
+	for (uint32_t b = 0; b < t.nblocks; b++)
+		for (LLVMValueRef in = LLVMGetFirstInstruction(t.blocks[b]); in; in = LLVMGetNextInstruction(in))
+			for (uint32_t k = 0; k < operands(in); k++) {
+				LLVMValueRef x = LLVMGetOperand(in, k);
+				uint32_t i = 0;
+				if (!wants_memory(e, x)) continue;
+				while (i < t.n && t.value[i] != x) i++;
+				if (i == KEPT) return none;
+				if (i == t.n) t.value[t.n++] = x;
+			}
 	t.n = 0;
 	return t;
 }
 
 void emit_constants(Emit *e) {
 	Pool pool = {0};
-	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f))
+	for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f)) {
+		Turn turn = {0};
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
-			Turn turn = find_turn(e, block);
+			if (!in_turn(&turn, block)) turn = find_turn(e, block);
 			for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in))
 				for (uint32_t k = 0, n = operands(in); k < n; k++) {
 					LLVMValueRef x = LLVMGetOperand(in, k);
 					if (wants_memory(e, x)) LLVMSetOperand(in, k, loaded(e, &pool, &turn, x, in));
 				}
 		}
+	}
 }

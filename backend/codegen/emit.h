@@ -20,7 +20,7 @@
 /* The vector loop around the instruction: how many lanes, which element lane 0 is, how many elements, and which lanes are elements. */
 typedef struct EmitVector {
 	uint32_t lanes;
-	LLVMValueRef base, n;
+	LLVMValueRef base, n, turns; /* turns: where the turns that are emitted now end; at most n */
 	LLVMValueRef mask; /* <lanes x i1>, for what must not be touched past the end; NULL: every lane is an element or may be treated as one */
 	bool padded;       /* unit-stride accesses need no mask even when there is one */
 	struct EmitNear *near; /* loads that may be made of each other; NULL: none */
@@ -227,6 +227,13 @@ void emit_store_strided(Emit *e, KType t, LLVMValueRef value, LLVMValueRef point
 LLVMValueRef emit_first_lanes(Emit *e, uint32_t lanes, LLVMValueRef count);
 /* Which loads of a vector loop whose region begins at `at` are neighbours of each other, for turns without a mask; NULL: none. emit_neighbours.c */
 struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes);
+/* Of those, the ones whose first register is what the turn before has loaded: how many. `in` is the loop, its instruction number `loop`. */
+enum { EMIT_NEAR_CARRIED = 4 };
+uint32_t emit_near_carries(Emit *e, struct EmitNear *near, const KInst *in, uint32_t loop);
+/* Their values for the first turn, which is now known to come; in the body, what the turn is given; after it what the next one is. */
+void emit_near_begin(Emit *e, struct EmitNear *near, const KInst *in, LLVMValueRef *init);
+void emit_near_open(struct EmitNear *near, const LLVMValueRef *carried);
+void emit_near_close(struct EmitNear *near, LLVMValueRef *next);
 /* The value of a load that is made of its neighbour, or is that; NULL: an ordinary one. */
 LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index);
 /* Says of an access made by hand what it cannot touch. */

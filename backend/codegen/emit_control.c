@@ -293,13 +293,13 @@ static bool region_strays(const KFn *f, uint32_t at) {
 	return false;
 }
 
-/* One turn: the region with its parameters bound. `next` may be the same array as `carried`. */
-static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v, const LLVMValueRef *carried, LLVMValueRef *next) {
+/* One turn: the region with its parameters bound. `next` may be the same array as `carried`. near: loads that are neighbours of each other; NULL: to be found. */
+static uint32_t emit_turn_near(Emit *e, const KInst *in, uint32_t at, EmitVector *v, struct EmitNear *near, const LLVMValueRef *carried, LLVMValueRef *next) {
 	uint32_t n = in->nparams - 1;
 	const KInst *end;
 	EmitVector *outer = e->vector;
 	e->vector = v;
-	v->near = v->mask ? NULL : emit_find_near(e, at, v->lanes);
+	v->near = v->mask ? NULL : near ? near : emit_find_near(e, at, v->lanes);
 	e->fn->vals[in->params] = v->base;
 	for (uint32_t k = 0; k < n; k++) e->fn->vals[in->params + 1 + k] = carried[k];
 	at = emit_region(e, at, &end);
@@ -308,17 +308,39 @@ static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v, 
 	return at;
 }
 
-/* Turns for base = 0, lanes, 2 lanes ... < n, all alike; with a mask in each where it is asked for. */
+static uint32_t emit_turn(Emit *e, const KInst *in, uint32_t at, EmitVector *v, const LLVMValueRef *carried, LLVMValueRef *next) {
+	return emit_turn_near(e, in, at, v, NULL, carried, next);
+}
+
+/* Turns for base = 0, lanes, 2 lanes ... < n, all alike; with a mask in each where it is asked for. Where loads carry registers from turn to turn, those of the
+ * first turn are read when it is known that there is one. */
 static uint32_t emit_turns(Emit *e, const KInst *in, uint32_t at, EmitVector *v, LLVMValueRef n, LLVMValueRef *values, bool masked) {
-	uint32_t ncarried = in->nparams - 1;
+	const uint32_t ncarried = in->nparams - 1;
+	struct EmitNear *near = masked ? NULL : emit_find_near(e, at, v->lanes);
+	LLVMValueRef *init = emit_alloc(e, sizeof *init * (ncarried + EMIT_NEAR_CARRIED + 1)), *next = emit_alloc(e, sizeof *next * (ncarried + EMIT_NEAR_CARRIED + 1));
 	EmitLoop l = {0};
-	LLVMValueRef *init = emit_alloc(e, sizeof *init * (ncarried + 1));
+	EmitIf any = {0};
 	memcpy(init, values, sizeof *init * ncarried);
-	emit_loop_begin(e, &l, emit_i64(e, 0), n, v->lanes, ncarried, init);
+	const LLVMValueRef none = emit_i64(e, 0);
+	const uint32_t extra = emit_near_carries(e, near, in, at - 1);
+	const bool asked = extra && !LLVMIsAConstantInt(n);
+	if (asked) {
+		emit_if_begin(e, &any, LLVMBuildICmp(e->b, LLVMIntSLT, none, n, ""), 0);
+		l.at_least_once = true;
+	}
+	emit_near_begin(e, near, in, init + ncarried);
+	v->turns = n;
+	emit_loop_begin(e, &l, none, n, v->lanes, ncarried + extra, init);
 	v->base = l.index;
 	if (masked) v->mask = emit_first_lanes(e, v->lanes, LLVMBuildSub(e->b, n, v->base, ""));
-	at = emit_turn(e, in, at, v, l.carried, values);
-	emit_loop_end(e, &l, values);
+	emit_near_open(near, l.carried + ncarried);
+	at = emit_turn_near(e, in, at, v, near, l.carried, next);
+	emit_near_close(near, next + ncarried);
+	emit_loop_end(e, &l, next);
+	if (asked) {
+		emit_if_else(e, &any, ncarried, l.carried);
+		emit_if_end(e, &any, values, l.carried);
+	}
 	memcpy(values, l.carried, sizeof *values * ncarried);
 	return at;
 }

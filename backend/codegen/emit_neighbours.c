@@ -1,10 +1,14 @@
 /* emit_neighbours.c - loads of a vector loop that lie one and two elements after another load, made of it by shuffles.
  *
- * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store.
+ * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store in the first turn, and no
+ * element of a turn before more than one turn.
  *
  * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross a cache line at every second register, which costs a load more each, and
  * loads are what such a loop does most. The latter two are the first one moved by one lane and two, with the two numbers behind it. Where a register has
  * four numbers of 8 bytes that is a shuffle for each register and place, and valign where it has 64 bytes; of eight f32 in 32 bytes it would be three.
+ *
+ * The two numbers behind a turn's vector begin the next turn's. Where the place follows the loop's counter one by one, the whole register that begins with them is
+ * loaded, and goes on to the next turn; in the last turn only the two are there to be read. That is a load less, and one that most often crosses a line.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
@@ -25,12 +29,18 @@ typedef struct Load {
 	struct Load *first;        /* whose vector it is, moved by `by` lanes; NULL: a load like any other */
 	int by;
 	LLVMValueRef whole, after; /* of a first one that has been loaded: its vector, and one that begins with the two numbers behind it */
+	LLVMValueRef head, next;   /* its first register, which the turn before has loaded (NULL: it has not), and that of the next turn */
 } Load;
 
 struct EmitNear {
-	uint32_t n;
-	Load loads[LOADS];
+	uint32_t n, ncarried;
+	Load loads[LOADS], *carried[EMIT_NEAR_CARRIED];
 };
+
+static uint32_t register_lanes(const Emit *e, KType t, uint32_t lanes) {
+	const uint32_t fit = e->m->target.vector_bytes / ktype_size(t);
+	return fit < lanes ? fit : lanes;
+}
 
 static bool add_atom(Linear *l, KRef x, int64_t times) {
 	uint32_t i = 0;
@@ -116,6 +126,64 @@ struct EmitNear *emit_find_near(Emit *e, uint32_t at, uint32_t lanes) {
 	return near;
 }
 
+/* Known before the loop whose instruction is `loop`? */
+static bool from_outside(const Emit *e, KRef x, uint32_t loop) {
+	return e->fn->f->vals.at[x].def < loop && e->fn->vals[x];
+}
+
+uint32_t emit_near_carries(Emit *e, struct EmitNear *near, const KInst *in, uint32_t loop) {
+	for (uint32_t i = 0; near && i < near->n && near->ncarried < EMIT_NEAR_CARRIED; i++) {
+		Load *x = &near->loads[i];
+		bool follows = false, known = x->first == x && from_outside(e, x->pointer, loop);
+		for (uint32_t k = 0; k < x->at.n && known; k++) {
+			if (x->at.atom[k] == in->params && x->at.times[k] == 1) follows = true;
+			else known = from_outside(e, x->at.atom[k], loop);
+		}
+		if (known && follows) near->carried[near->ncarried++] = x;
+	}
+	return near ? near->ncarried : 0;
+}
+
+void emit_near_begin(Emit *e, struct EmitNear *near, const KInst *in, LLVMValueRef *init) {
+	for (uint32_t i = 0; near && i < near->ncarried; i++) {
+		const Load *x = near->carried[i];
+		LLVMValueRef at = emit_i64(e, x->at.constant);
+		for (uint32_t k = 0; k < x->at.n; k++)
+			if (x->at.atom[k] != in->params)
+				at = LLVMBuildAdd(e->b, at, LLVMBuildMul(e->b, emit_value(e, x->at.atom[k]), emit_i64(e, x->at.times[k]), ""), "");
+		init[i] = emit_load(e, x->type, register_lanes(e, x->type, in->lanes), emit_element(e, x->type, emit_value(e, x->pointer), at), x->pointer, NULL);
+	}
+}
+
+void emit_near_open(struct EmitNear *near, const LLVMValueRef *carried) {
+	for (uint32_t k = 0; near && k < near->ncarried; k++) near->carried[k]->head = carried[k];
+}
+
+void emit_near_close(struct EmitNear *near, LLVMValueRef *next) {
+	for (uint32_t k = 0; near && k < near->ncarried; k++) next[k] = near->carried[k]->next;
+}
+
+/* x begins with the lanes of the first register, which the turn before has read; the next turn's is read if there is one. */
+static void load_carried(Emit *e, Load *x, uint32_t lanes, LLVMValueRef pointer, LLVMValueRef at) {
+	const EmitVector *v = e->vector;
+	const uint32_t width = register_lanes(e, x->type, lanes);
+	LLVMValueRef parts[256], behind = emit_element(e, x->type, pointer, LLVMBuildAdd(e->b, at, emit_i64(e, lanes), "")), last;
+	int pick[256];
+	parts[0] = x->head;
+	for (uint32_t l = width; l < lanes; l += width)
+		parts[l / width] = emit_load(e, x->type, width, emit_element(e, x->type, pointer, LLVMBuildAdd(e->b, at, emit_i64(e, l), "")), x->pointer, NULL);
+	x->whole = emit_join(e, lanes / width, parts);
+	EmitIf more = {0};
+	emit_if_begin(e, &more, LLVMBuildICmp(e->b, LLVMIntSLT, LLVMBuildAdd(e->b, v->base, emit_i64(e, lanes), ""), v->turns, ""), 2);
+	x->next = emit_load(e, x->type, width, behind, x->pointer, NULL);
+	emit_if_else(e, &more, 1, &x->next);
+	for (uint32_t l = 0; l < width; l++) pick[l] = l < 2 ? (int)l : -1;
+	last = emit_shuffle(e, emit_load(e, x->type, 2, behind, x->pointer, NULL), NULL, width, pick);
+	emit_if_end(e, &more, &last, &x->next);
+	for (uint32_t l = 0; l < lanes; l++) pick[l] = l < width ? (int)l : -1;
+	x->after = emit_shuffle(e, x->next, NULL, lanes, pick);
+}
+
 LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
 	struct EmitNear *near = e->vector ? e->vector->near : NULL;
 	Load *x = NULL;
@@ -126,6 +194,10 @@ LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValue
 	const KType t = x->type;
 	Load *first = x->first;
 	int pick[256];
+	if (!first->whole) {
+		LLVMValueRef at = LLVMBuildSub(e->b, index, emit_i64(e, x->by), "");
+		if (first->head) load_carried(e, first, lanes, pointer, at);
+	}
 	if (!first->whole) {
 		LLVMValueRef at = LLVMBuildSub(e->b, index, emit_i64(e, x->by), "");
 		first->whole = emit_load(e, t, lanes, emit_element(e, t, pointer, at), x->pointer, NULL);

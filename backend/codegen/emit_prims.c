@@ -125,12 +125,34 @@ COMPLEX_ONLY(CONJ, "conj")
 
 /* ---- arithmetic --------------------------------------------------------------------------------------------------------------------------- */
 
+/* x as c*u with c = 2^k, k > 0, or its negative: such a product is exact (but for an overflow), and rounding a sum of it once or twice is the same. Of vectors: single
+ * numbers wait for each other, and an addition takes less time than both together. */
+static bool exact_product(const Emit *e, LLVMValueRef x, LLVMValueRef *u, double *c) {
+	if (!e->m->target.has_fma || emit_lanes(x) == 1 || !LLVMIsAInstruction(x) || LLVMGetInstructionOpcode(x) != LLVMFMul) return false;
+	for (unsigned k = 0; k < 2; k++) {
+		int power;
+		if (!real_constant(LLVMGetOperand(x, k), c) || fabs(frexp(*c, &power)) != 0.5 || power < 2) continue;
+		*u = LLVMGetOperand(x, 1 - k);
+		return true;
+	}
+	return false;
+}
+
+/* x + y or x - y, in one operation where one of them is an exact product. */
+static LLVMValueRef real_sum(Emit *e, KType t, LLVMValueRef x, LLVMValueRef y, bool minus) {
+	LLVMValueRef u;
+	double c;
+	if (exact_product(e, y, &u, &c)) return emit_muladd(e, number(e, t, u, minus ? -c : c), u, x);
+	if (exact_product(e, x, &u, &c)) return emit_muladd(e, number(e, t, u, c), u, minus ? LLVMBuildFNeg(e->b, y, "") : y);
+	return minus ? LLVMBuildFSub(e->b, x, y, "") : LLVMBuildFAdd(e->b, x, y, "");
+}
+
 PRIM2(ADD) {
-	return real(t) ? LLVMBuildFAdd(e->b, x, y, "") : LLVMBuildAdd(e->b, x, y, "");
+	return real(t) ? real_sum(e, t, x, y, false) : LLVMBuildAdd(e->b, x, y, "");
 }
 
 PRIM2(SUB) {
-	return real(t) ? LLVMBuildFSub(e->b, x, y, "") : LLVMBuildSub(e->b, x, y, "");
+	return real(t) ? real_sum(e, t, x, y, true) : LLVMBuildSub(e->b, x, y, "");
 }
 
 PRIM2(MUL) {

@@ -358,7 +358,8 @@ int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t 
 /* BLAS packs the other operand anew for each part: parts of 128 rows cost 3 to 9 %, of 256 rows 1 to 7 % (f64, 256 .. 1024 rows; by columns it is
  * twice that). Without parts there would be no threads, so: from 128 rows on up to 8 parts, then by 256. Where C is wide, parts that are nearly squares pack
  * less of both operands, (rows + columns) k numbers: 512 x 1024 of 2048 x 2048 is 3 to 10 % faster than 256 x 2048. At 1024 and less squares gained nothing. */
-enum { PART_ROWS = 128, FEW_PARTS = 8, PART_COLUMNS = 256, WIDE_COLUMNS = 1024, MOST_PARTS = 64 };
+/* Of 941 x 941 in 4, 6 and 8 parts: 1.00, 1.03, 1.08 times as long. */
+enum { PART_ROWS = 128, FEW_PARTS = 8, TRIANGLE_ROWS = 150, PART_COLUMNS = 256, WIDE_COLUMNS = 1024, MOST_PARTS = 64 };
 #define PARTS_FROM 4e6 /* multiplications */
 
 typedef struct Gemm {
@@ -371,7 +372,7 @@ typedef struct Gemm {
 	char *c;
 	int64_t leading;
 	bool accumulate, blas;
-	bool symmetric; /* B = A' and C is written where it lies: only what is on or below the diagonal is computed */
+	bool symmetric; /* B = A' and C is written where it lies: only what is on or below the diagonal is computed (of its blocks, without BLAS, all) */
 } Gemm;
 
 /* C += A B, for when there is no BLAS, or sizes that it cannot be told. */
@@ -405,20 +406,31 @@ static void pack(int64_t size, int64_t rows, int64_t columns, BlasMatrix a, char
 	}
 }
 
+/* What is below the diagonal goes above it. */
+static void mirror(int64_t size, int64_t n, char *block, int64_t leading) {
+	for (int64_t i = 1; i < n; i++) pack(size, i, 1, (BlasMatrix){block + i * leading * size, 1, i}, block + i * size, leading);
+}
+
 static void gemm_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
 	if (g->symmetric) part = (g->m - 1) / g->rows - part; /* the longest first, so that no thread is left alone with it */
 	const int64_t row = part / g->across * g->rows, column = part % g->across * g->columns;
 	const int64_t rows = g->m - row < g->rows ? g->m - row : g->rows;
 	int64_t columns = g->n - column < g->columns ? g->n - column : g->columns;
-	if (g->symmetric) columns = row + rows;
+	if (g->symmetric) columns = g->blas ? row : row + rows;
 	BlasMatrix a = g->a, b = g->b;
 	a.data = (const char *)a.data + row * a.row_stride * g->size;
 	b.data = (const char *)b.data + column * b.column_stride * g->size;
 	char *c = g->c + (row * g->leading + column) * g->size;
-	if (g->blas) blas_gemm(run_of(g->call)->be->ctx, g->d, rows, columns, g->k, a, b, c, g->leading, g->accumulate);
-	else if (g->d == DT_F64) PLAIN(double);
-	else PLAIN(float);
+	const Ctx *ctx = run_of(g->call)->be->ctx;
+	if (!g->blas && g->d == DT_F64) PLAIN(double);
+	else if (!g->blas) PLAIN(float);
+	else if (columns) blas_gemm(ctx, g->d, rows, columns, g->k, a, b, c, g->leading, g->accumulate);
+	if (g->blas && g->symmetric) {
+		char *block = c + row * g->size;
+		blas_syrk_lower(ctx, g->d, rows, g->k, a, block, g->leading);
+		mirror(g->size, rows, block, g->leading);
+	}
 	/* What is left of the part's diagonal block goes above it, where no other part writes. */
 	if (g->symmetric && row) pack(g->size, row, rows, (BlasMatrix){c, 1, g->leading}, g->c + row * g->size, g->leading);
 }
@@ -473,8 +485,11 @@ static Status gemm_parts(Gemm *g) {
 	g->rows = g->m;
 	g->columns = g->n;
 	g->across = 1;
-	/* the blocks on the diagonal are computed whole: shorter parts waste less, and cost BLAS's packing of what is left of them */
-	if (g->symmetric && parts > 1 && parts < FEW_PARTS) parts = FEW_PARTS;
+	/* of a triangle the last part is the longest: enough of them that threads can share it, few enough that BLAS packs what is left of each only so often */
+	if (g->symmetric && parts > 1 && parts <= FEW_PARTS) {
+		parts = g->m / TRIANGLE_ROWS;
+		parts = parts < 4 ? 4 : parts < FEW_PARTS ? parts : FEW_PARTS;
+	}
 	if (parts > 1) {
 		while (!g->symmetric && parts % 2 == 0 && g->n / g->across >= 2 * WIDE_COLUMNS && g->m / parts < g->n / g->across / 2) {
 			parts /= 2;

@@ -738,12 +738,14 @@ static void test_neighbours(Dtype d, uint32_t lanes) {
 	char *from = guarded(), *to = guarded();
 	bool same = true;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
-		static char result[2][3][80 * 8];
+		static const int64_t lengths[] = {76, 71, 66, 32, 17, 8, 3, 0}; /* whole vectors and not, several turns, one and none */
+		enum { LENGTHS = sizeof lengths / sizeof *lengths };
+		static char result[2][LENGTHS][80 * 8];
 		for (int which = 0; which < 2; which++) {
 			level = which ? as_asked : 0;
 			Code code = compile(stencil(ktype_of(d), lanes, seed));
-			for (int64_t k = 0; k < 3; k++) {
-				const int64_t n = 76 - 5 * k;
+			for (int k = 0; k < LENGTHS; k++) {
+				const int64_t n = lengths[k];
 				char *x = at_end(from, (size_t)(n + 4) * size), *y = at_end(to, (size_t)(n + 4) * size);
 				for (int64_t i = 0; i < n + 4; i++) put(d, x + (size_t)i * size, (double)(i * i % 17)), put(d, y + (size_t)i * size, (double)(i % 5));
 				same &= call(&code, (void *[]){x, y}, (int64_t[]){n, 2}, NULL) == 0;
