@@ -22,7 +22,7 @@
 	F(gsl_sf_ellint_RD_e) F(gsl_sf_ellint_RF_e) F(gsl_sf_ellint_RJ_e) \
 	F(gsl_sf_hyperg_1F1_e) F(gsl_sf_hyperg_U_e) F(gsl_sf_hyperg_2F1_e) \
 	F(gsl_sf_legendre_sphPlm_e) \
-	F(gsl_sf_zeta_e) F(gsl_sf_hzeta_e) F(gsl_sf_dilog_e) F(gsl_sf_lambert_W0_e) F(gsl_sf_lambert_Wm1_e)
+	F(gsl_sf_zeta_e) F(gsl_sf_hzeta_e) F(gsl_sf_dilog_e) F(gsl_sf_clausen_e) F(gsl_sf_lambert_W0_e) F(gsl_sf_lambert_Wm1_e)
 
 typedef struct Gsl {
 	gsl_error_handler_t *(*gsl_set_error_handler_off)(void);

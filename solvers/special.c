@@ -8,6 +8,7 @@
 #include "solvers/elementwise.h"
 #include "solvers/gsl.h"
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 
 static const double ROOT_TWO_PI = 2.506628274631000502, HALF_LOG_TWO_PI = 0.91893853320467274178;
@@ -46,7 +47,9 @@ static double log_gamma(const double *x) {
 static double digamma(const double *x) {
 	gsl_sf_result r;
 	if (x[0] == INFINITY) return INFINITY;
-	return !isfinite(x[0]) || (whole(x[0]) && x[0] <= 0) ? NAN : gsl_number(gsl.gsl_sf_psi_e(x[0], &r), &r);
+	if (!isfinite(x[0]) || (whole(x[0]) && x[0] <= 0)) return NAN;
+	if (x[0] > -2) return gsl_number(gsl.gsl_sf_psi_e(x[0], &r), &r);
+	return gsl_number(gsl.gsl_sf_psi_e(1 - x[0], &r), &r) - M_PI * cos_pi(x[0]) / sin_pi(x[0]); /* DLMF 5.5.4, with an exact remainder */
 }
 
 /* psi_n(x), moved to the right of 0 by its recurrence. */
@@ -408,7 +411,20 @@ static double exp_int_i(const double *x) {
 	return isnan(x[0]) ? NAN : x[0] > 720 ? INFINITY : gsl_number(gsl.gsl_sf_expint_Ei_e(x[0], &r), &r); /* of too large a number GSL tells the sign wrong */
 }
 BY_GSL1(sin_int, gsl_sf_Si_e)
-BY_GSL1(cos_int, gsl_sf_Ci_e)
+/* For large x by the asymptotic series of the auxiliary functions (DLMF 6.12.3, 6.12.4), where GSL loses digits of sin and cos. */
+static double cos_int(const double *p) {
+	const double x = p[0], s = 1 / (x * x);
+	gsl_sf_result r;
+	if (!(x > 60)) return isnan(x) ? NAN : gsl_number(gsl.gsl_sf_Ci_e(x, &r), &r);
+	if (isinf(x)) return 0;
+	double f = 0, g = 0, term = 1;
+	for (int k = 1; fabs(term) > 1e-18; k += 2) {
+		f += term;
+		g += k * term;
+		term *= -(k * (k + 1.0)) * s;
+	}
+	return (f * sin(x) - g / x * cos(x)) / x;
+}
 BY_GSL1(sinh_int, gsl_sf_Shi_e)
 BY_GSL1(cosh_int, gsl_sf_Chi_e)
 
@@ -428,13 +444,28 @@ static double exp_int(const double *p) {
 
 /* ---- Bessel functions -------------------------------------------------------------------------------------------------------------------- */
 
+/* Hankel's expansion (DLMF 10.17.3, 10.17.4): J and Y of large x, whose sine and cosine are those of x itself. */
+static bool far_out(double nu, double x) { return x > 1000 && x > 20 * nu * nu; }
+static double hankel(double nu, double x, bool second) {
+	const long double mu = 4.0L * nu * nu;
+	long double p = 0, q = 0, term = 1;
+	for (int k = 0; k < 60 && fabsl(term) > 1e-21L; k++) {
+		*(k % 2 ? &q : &p) += k % 4 < 2 ? term : -term;
+		term *= (mu - (2 * k + 1.0L) * (2 * k + 1.0L)) / ((k + 1) * 8.0L * x);
+	}
+	const long double pi = 3.14159265358979323846264338327950288L, turn = fmodl(0.5L * nu + 0.25L, 2) * pi, c = cosl(turn), s = sinl(turn), cx = cosl(x), sx = sinl(x);
+	const long double cosine = cx * c + sx * s, sine = sx * c - cx * s;
+	return (double)(sqrtl(2 / (pi * x)) * (second ? p * sine + q * cosine : p * cosine - q * sine));
+}
+
 static double bessel_j(const double *p);
 static double bessel_y(const double *p) {
 	const double nu = p[0], x = p[1];
 	gsl_sf_result r;
 	if (isnan(nu + x) || x < 0 || fabs(nu) > 1e5) return NAN;
 	if (x == 0) return nu >= 0 || whole(nu) ? (nu < 0 && fmod(nu, 2) != 0 ? INFINITY : -INFINITY) : cos_pi(nu) > 0 ? -INFINITY : INFINITY;
-	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Yn_e((int)nu, x, &r), &r);
+	if (far_out(nu, x)) return isinf(x) ? 0 : hankel(nu, x, true);
+	if (whole(nu)) return fabs(nu) <= 1000 ? (double)ynl((int)nu, x) : gsl_number(gsl.gsl_sf_bessel_Yn_e((int)nu, x, &r), &r);
 	if (nu > 0) return gsl_number(gsl.gsl_sf_bessel_Ynu_e(nu, x, &r), &r);
 	const double up[2] = {-nu, x}, s = sin_pi(-nu), c = cos_pi(-nu);
 	return (s == 0 ? 0 : s * bessel_j(up)) + (c == 0 ? 0 : c * bessel_y(up));
@@ -444,6 +475,7 @@ static double bessel_j(const double *p) {
 	gsl_sf_result r;
 	if (isnan(nu + x) || fabs(nu) > 1e5) return NAN;
 	if (isinf(x)) return x > 0 || whole(nu) ? 0 : NAN;
+	if (far_out(nu, fabs(x)) && (x > 0 || whole(nu))) return x < 0 && fmod(nu, 2) != 0 ? -hankel(nu, -x, false) : hankel(nu, fabs(x), false);
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Jn_e((int)nu, x, &r), &r);
 	if (x < 0) return NAN;
 	if (nu > 0) return gsl_number(gsl.gsl_sf_bessel_Jnu_e(nu, x, &r), &r);
@@ -456,6 +488,16 @@ static double bessel_k_scaled(const double *p) {
 	gsl_sf_result r;
 	if (isnan(nu + x) || x < 0 || nu > 1e5) return NAN;
 	if (x == 0) return INFINITY;
+	if (nu > 1 && nu <= 1000 && whole(nu)) { /* the recurrence, which keeps the digits of its beginning in long doubles */
+		gsl_sf_result r1;
+		long double before = gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e(0, x, &r), &r), k = gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e(1, x, &r1), &r1);
+		for (int n = 1; n < (int)nu; n++) {
+			const long double next = before + 2 * n / (long double)x * k;
+			before = k;
+			k = next;
+		}
+		return (double)k;
+	}
 	if (whole(nu)) return gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e((int)nu, x, &r), &r);
 	return gsl_number(gsl.gsl_sf_bessel_Knu_scaled_e(nu, x, &r), &r);
 }
@@ -598,14 +640,16 @@ static Sum power_series(uint32_t na, const double *a, uint32_t nb, const double 
 /* GSL goes through large parameters one by one. */
 static bool moderate(double a) { return fabs(a) <= 2000; }
 
-/* As far as its own series in long doubles costs no more than three digits it is taken; else GSL's methods. */
+/* As far as its own series in long doubles costs no more than three digits it is taken; else GSL's methods, but where the sum keeps 13 digits all the same. */
+static bool kept(const Sum *s) { return s->lost < 1e-13 / LDBL_EPSILON; }
+
 static double hyp1f1(const double *p) {
 	const double a = p[0], b = p[1], x = p[2];
 	gsl_sf_result r;
 	if (!isfinite(a + b + x)) return NAN;
 	if (pole(b) && !(pole(a) && a >= b)) return NAN;
 	const Sum s = x < 0 && !pole(a) ? power_series(1, (double[]){b - a}, 1, &b, -x) : power_series(1, &a, 1, &b, x); /* Kummer */
-	if (s.lost < 1e3) return x < 0 && !pole(a) ? s.value * exp(x) : s.value;
+	if (kept(&s)) return x < 0 && !pole(a) ? s.value * exp(x) : s.value;
 	return moderate(a) && moderate(b) ? gsl_number(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;
 }
 static double hyp0f1(const double *p) {
@@ -629,8 +673,9 @@ static double hyp2f1_inside(double a, double b, double c, double x) { /* 0 <= x 
 	if (s.lost < 1e3) return s.value;
 	if (c - a - b < 0) { /* Euler: the other sum is the tamer one */
 		const Sum t = power_series(2, (double[]){c - a, c - b}, 1, &c, x);
-		if (t.lost < 1e3) return pow(1 - x, c - a - b) * t.value;
+		if (t.lost < 1e3 || (t.lost < s.lost && kept(&t))) return pow(1 - x, c - a - b) * t.value;
 	}
+	if (kept(&s)) return s.value;
 	return moderate(a) && moderate(b) && moderate(c) ? gsl_number(gsl.gsl_sf_hyperg_2F1_e(a, b, c, x, &r), &r) : NAN;
 }
 static double hyp2f1(const double *p) {
@@ -755,6 +800,7 @@ static double zeta(const double *x) {
 }
 BY_GSL2(hurwitz, gsl_sf_hzeta_e)
 BY_GSL1(dilog, gsl_sf_dilog_e)
+BY_GSL1(clausen, gsl_sf_clausen_e)
 BY_GSL1(lambert, gsl_sf_lambert_W0_e)
 BY_GSL1(lambert_lower_of, gsl_sf_lambert_Wm1_e)
 static double lambert_lower(const double *x) { return x[0] == 0 ? -INFINITY : x[0] < 0 ? lambert_lower_of(x) : NAN; }
@@ -776,6 +822,6 @@ const EachRow each_rows[] = {
 	{"hyp0f1", 2, hyp0f1, true}, {"hyp1f1", 3, hyp1f1, true}, {"hypu", 3, hyp_u, true}, {"hyp2f1", 4, hyp2f1, true},
 	{"legendre", 2, legendre, false}, {"assoclegendre", 3, legendre_of_order, false}, {"spherical_part", 3, spherical_part, true}, {"hermite", 2, hermite, false},
 	{"laguerre", 3, laguerre, false}, {"chebyshevt", 2, chebyshev_t, false}, {"chebyshevu", 2, chebyshev_u, false}, {"gegenbauer", 3, gegenbauer, false}, {"jacobi", 4, jacobi, false},
-	{"zeta", 1, zeta, true}, {"hurwitz", 2, hurwitz, true}, {"dilog", 1, dilog, true}, {"lambertw", 1, lambert, true}, {"lambertw_lower", 1, lambert_lower, true},
+	{"zeta", 1, zeta, true}, {"hurwitz", 2, hurwitz, true}, {"dilog", 1, dilog, true}, {"clausen", 1, clausen, true}, {"lambertw", 1, lambert, true}, {"lambertw_lower", 1, lambert_lower, true},
 	{.name = NULL},
 };

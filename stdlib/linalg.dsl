@@ -1,4 +1,4 @@
-# linalg.dsl - linear algebra: systems and factors, functions of matrices, norms and ranks, special matrices, conjugate gradients.
+# linalg.dsl - linear algebra: systems and factors, functions of matrices, norms and ranks, special matrices. Iterative solvers are in iterative.dsl.
 #
 # A matrix is [m, n]. What is factored is f64 or c128 (f32 and c64 stay so). Derivatives are there in every mode and order, unless a text says more.
 
@@ -355,42 +355,3 @@ vander(x, n = none; increasing = false) = {
 # hilbert_matrix(n): the matrix 1/(i + j + 1), which is badly conditioned
 #     hilbert_matrix(2)                  #~ [1, 1/2; 1/2, 1/3]
 hilbert_matrix(n) = 1 / (expand(iota(n), 1) + iota(n) + 1)
-
-# ---- iterative
-
-# cg(A, b; tol = 1e-10, steps, preconditioner): x with A x = b by conjugate gradients, A symmetric (Hermitian) and positive definite: a matrix, a sparse one, or a function x -> A x
-#   Stops when |b - A x| is below tol |b|; an error says when that is not reached in `steps` (10 times as many as unknowns). preconditioner: r -> an approximate solution,
-#   symmetric and positive definite. Derivatives, of every order, by b and whatever A is made of, take a solution each. Source: Hestenes and Stiefel 1952.
-#     cg([4.0, 1; 1, 3], [1.0, 2])  #~ [1, 7] / 11
-#     cg(x -> 2x, [2.0, 4])         #~ [1, 2]
-cg(A, b; tol = 1e-10, steps = none, preconditioner = none) = {
-  f = if kind(A) == "function" { A } else { x -> A @ x }
-  M = if kind(preconditioner) == "none" { r -> r } else { preconditioner }
-  _cg(f, b + 0.0, M, tol, if kind(steps) == "none" { 10 * len(b) } else { steps })
-}
-derivative _cg(f, b, M, tol, steps), df, db, dM, dtol, dsteps = _cg_linear(f, M, tol, steps, db - df(y))
-_cg_linear(f, M, tol, steps, w) = linear_map(r -> _cg(f, r, M, tol, steps), r -> _cg(f, r, M, tol, steps), w)
-_cg(f, b, M, tol, steps) = {
-  x = 0 * b
-  r = b
-  z = M(r)
-  p = z
-  rho = real(sum(conj(r) * z))
-  enough = tol * norm(b)
-  k = 0
-  while norm(r) > enough {
-    if k >= steps { error("cg: |b - A x| is {norm(r):.1e} after {k} steps, not {enough:.1e}; is the matrix symmetric?") }
-    q = f(p)
-    bend = real(sum(conj(p) * q))
-    if not (bend > 0) { error("cg: the matrix is not positive definite") }
-    a = rho / bend
-    x = x + a * p
-    r = r - a * q
-    z = M(r)
-    next = real(sum(conj(r) * z))
-    p = z + (next / rho) * p
-    rho = next
-    k = k + 1
-  }
-  x
-}

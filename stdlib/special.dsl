@@ -528,6 +528,11 @@ _dilog_slope(x) = {
   for k in 1..16 { total = 1 / (16 - k) + x * total }
   total
 }
+# clausen(x): Clausen's function, the sum of sin(k x) / k^2 over k = 1, 2, ...
+#   any real x; of period 2 pi. Derivative: -log|2 sin(x/2)|. [DLMF 25.12.9; GSL]
+#     clausen(pi/2)               #~ 0.915965594177219
+clausen(x) = _each("clausen", x)
+derivative clausen(x) = -log(abs(2 * sin(0.5 * x)))
 # lambertw(x; lower): w with w exp(w) = x, the principal branch; lower = true: the branch below -1, for -1/e <= x < 0
 #     lambertw(1)                 #~ 0.5671432904097838
 #     lambertw(-0.1; lower = true)   #~ -3.577152063957297
