@@ -63,7 +63,8 @@ _rodas5p_step(f, t, y, h, J, ft) = {
 rodas5p(; max_steps = 0) =
   (name = "rodas5p", degree = 4, max_steps = max_steps, integrate = _by_rodas5p, implicit = none, solve = _solve_ode)
 
-_by_rodas5p(m, f, jac, y0, t0, t1, o) = {
+_by_rodas5p(m, f, jac, y, t0, t1, o) = {
+  y0 = _as_long_as(y, f(t0, y))
   (s, h) = _march_begin(m, f, y0, t0, t1, o, 4)
   s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
   while s.state == 0 {
@@ -147,7 +148,8 @@ radau5(; max_steps = 0) =
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
 # kept while iterations converge fast and the step stays nearly the same.
-_by_radau5(m, f, jac, y0, t0, t1, o) = {
+_by_radau5(m, f, jac, y, t0, t1, o) = {
+  y0 = _as_long_as(y, f(t0, y))
   (s, h) = _march_begin(m, f, y0, t0, t1, o, 3)
   n = len(y0)
   zero = 0.0 * y0
@@ -345,6 +347,12 @@ _radau5_stages(f, t, y, h, z1, z2, z3) = {
 }
 
 # ---- what the methods share
+
+# y, with the length that the slopes have: that it is the same is what makes the loop over the steps one of fixed lengths.
+_as_long_as(y, slope) = {
+  assert(len(y) == len(slope), "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
+  y + zeros_like(slope)
+}
 
 # How far a march has come, and the rows that it leaves.
 _march_begin(m, f, y0, t0, t1, o, order) = {
