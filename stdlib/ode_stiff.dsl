@@ -155,8 +155,9 @@ _by_radau5(m, f, jac, y, t0, t1, o) = {
   zero = 0.0 * y0
   J = stop_gradient(0.0 * jac(t0, y0))
   (P, C) = _radau5_matrices(J + eye(n), 1.0)
-  s = (...s, h = h, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h, before_root = 1.0, rejected = false, J = J,
-       P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = abs(h) >= abs(t1 - t0))
+  last = abs(h) >= abs(t1 - t0)
+  s = (...s, h = if last { t1 - t0 } else { h }, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h, before_root = 1.0, rejected = false, J = J,
+       P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = last)
   while s.state == 0 {
     s = _radau5_steps(f, jac, t1, o, s)
     s = _march_on(s)
@@ -188,6 +189,7 @@ _radau5_steps(f, jac, t1, o, s) = {
   while s.state == 0 {
     t = s.t
     y = s.y
+    # its derivative by the end of the last step is only asked for in the stages
     h = stop_gradient(s.h)
     if s.fresh == 0 {
       s.J = stop_gradient(jac(t, y))
@@ -272,6 +274,8 @@ _radau5_steps(f, jac, t1, o, s) = {
       }
     }
     if good and error < 1 {
+      size = h
+      h = s.h
       (z1, z2, z3) = _radau5_stages(f, t, y, h, z1, z2, z3)
       s.t = if s.last { t1 } else { t + h }
       s.y = y + z3
@@ -295,6 +299,7 @@ _radau5_steps(f, jac, t1, o, s) = {
           s.k = s.k + 1
         }
       }
+      h = size
       root = sqrt(sqrt(error))
       grow = (0.9 * 15) / (turn + 14) / root
       if s.accepted > 0 { grow = min(grow, 0.9 * (h / s.before_h) * s.before_root / (root * root)) }
@@ -310,7 +315,7 @@ _radau5_steps(f, jac, t1, o, s) = {
       ended = s.last or (not whole and s.k >= len(o.saveat))
       s.last = sign * (s.t + 1.0001 * h * grow - t1) >= 0
       keep = theta <= 0.001 and grow >= 1 and grow <= 1.2 and not s.last
-      s.h = if s.last { stop_gradient(t1 - s.t) } else { if keep { h } else { h * grow } }
+      s.h = if s.last { t1 - s.t } else { if keep { h } else { h * grow } }
       s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
       s.current = false
       s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
