@@ -80,13 +80,33 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 # what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value.
 
 _marched(one, m, f, y0, t0, t1, o) = {
-  if len(y0) == 0 { error("a differential equation needs an unknown: the initial value is empty") }
+  _check_given(one, m, y0, t0, t1, o)
   count = len(o.saveat)
   if count == 0 {
     _march_whole(one, m, f, y0, t0, t1, o)
   } else {
     _check_saveat(o.saveat, t0, t1)
     if count == 1 { _march_to(one, m, f, y0, t0, t1, o) } else { _march_through(one, m, f, y0, t0, t1, o) }
+  }
+}
+
+_check_given(one, m, y0, t0, t1, o) = {
+  if len(y0) == 0 { error("a differential equation needs an unknown: the initial value is empty") }
+  times = abs(t0) < inf and abs(t1) < inf
+  values = max(abs(y0)) < inf
+  steps = m.first_step >= 0 and m.max_step > 0 and (one.adaptive or m.first_step > 0)
+  limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf
+  measured = not one.adaptive or min(o.atol + o.rtol * abs(y0)) > 0
+  if not (times and values and steps and limits and measured) {
+    if not times { error("the first and the last time must be finite numbers, not {t0} and {t1}") }
+    if not values {
+      i = argmax(f64(not (abs(y0) < inf)))
+      error("initial value {i} is {y0[i]}")
+    }
+    if not steps { error("the step of {m.name}() must be more than 0") }
+    if not limits { error("rtol and atol must be finite numbers, zero or more") }
+    i = argmin(o.atol + o.rtol * abs(y0))
+    error("y[{i}] has nothing to measure its error by: its atol is 0, and rtol or its initial value too")
   }
 }
 
@@ -360,7 +380,7 @@ _dop853(f, o) = {
     bent = h * k[0] - up
     (y, up, bent, 2 * up - h * (k[0] + k[12]), ...map(w -> h * _weighted(w, k), d))
   }
-  (order = 8, adaptive = true, beta = 0.0, longest = 10.0, start = 2, stages = 12, begin = f, step = step, dense = dense,
+  (order = 8, adaptive = true, beta = 0.03, longest = 10.0, start = 2, stages = 12, begin = f, step = step, dense = dense,
     at = (c, θ) -> {
       η = 1 - θ
       c[0] + θ * (c[1] + η * (c[2] + θ * (c[3] + η * (c[4] + θ * (c[5] + η * (c[6] + θ * c[7]))))))
