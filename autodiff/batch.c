@@ -3,10 +3,15 @@
  * Needs: batch.h. Guarantees: what ad_batch in autodiff.h says; only primitives are emitted, so that every other
  * transform applies to what comes out. A branch that no lane takes does not run. A branch or a loop turn that some
  * lanes skip runs with those lanes fed the operands of a lane that does not: what the single call would not compute is
- * never computed on values of its own, so that it can neither fail nor send a NaN into a derivative. Tokens and random
+ * never computed on values of its own, so that it can neither fail nor send a NaN into a derivative; but for what could do neither: branches that
+ * only choose, add or compare a few numbers are computed for all lanes, and chosen from. Tokens and random
  * states pass through both branches one after the other. What has a length of its own in each lane is done one lane after the other.
  */
 #include "autodiff/batch.h"
+#include <math.h>
+
+#define CHOICE_MOST 12  /* instructions of a branch that is computed for all lanes */
+#define CHOICE_COUNT 32 /* elements of its values */
 
 static void batch_region(Batch *s, const Region *r); /* emits the contents */
 
@@ -278,9 +283,77 @@ static void if_by_lane(Batch *s, const Inst *in) {
 	for (uint32_t k = 0; k < n; k++) batch_set(s, inst_result(in, k), second[k]);
 }
 
+static bool without_tangent(const Batch *s, Ref r) {
+	const Dtype t = (Dtype)ref_ty(s->f, r)->dtype;
+	return t == DT_BOOL || dtype_is_int(t);
+}
+
+/* A few numbers: choosing between them costs less than asking. */
+static bool is_few(const Batch *s, const Type *t) {
+	int64_t n, count = 1;
+	for (uint32_t k = 0; k < t->rank; k++) {
+		if (!dim_is_const(s->c, t->dims[k], &n) || n > CHOICE_COUNT) return false;
+		count *= n;
+	}
+	return count <= CHOICE_COUNT;
+}
+
+static bool is_choice(Batch *s, const Inst *in);
+
+/* Whether every lane may compute this, also one that does not take the branch: it is cheap, cannot fail, and its derivative is finite whatever the operands are. */
+static bool is_harmless(Batch *s, const Inst *in) {
+	Value v;
+	double x;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (!type_is_tensor(s->c, ref_type(s->f, inst_result(in, k))) || !is_few(s, ref_ty(s->f, inst_result(in, k)))) return false;
+	switch ((Op)in->op) {
+	case OP_NEG: case OP_ADD: case OP_SUB: case OP_SELECT: case OP_EQ: case OP_LT: case OP_LE: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE:
+		return true;
+	case OP_MIN: case OP_MAX: case OP_CONVERT: return without_tangent(s, inst_arg(s->f, in, 0));
+	case OP_IF: return is_choice(s, in);
+	case OP_MUL:
+		for (uint32_t k = 0; k < 2; k++)
+			if (ref_splat(s->f, inst_arg(s->f, in, k), &v) && !dtype_is_complex((Dtype)v.dtype) && value_as_f64(v, &x) && isfinite(x)) return true;
+		return false;
+	default: return false;
+	}
+}
+
+/* Branches that only choose between values, or do next to nothing to them: no reason to ask whether a lane takes them. */
+static bool is_choice(Batch *s, const Inst *in) {
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const Ref r = inst_result(in, k);
+		if (batch_thread(s, r) || !type_is_tensor(s->c, ref_type(s->f, r)) || !batch_dims_before(s, in, ref_type(s->f, r))) return false;
+		if (!is_few(s, ref_ty(s->f, r))) return false;
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		const Region *r = inst_region(s->f, in, i);
+		if (r->ninsts > CHOICE_MOST) return false;
+		for (uint32_t k = 0; k < r->ninsts; k++)
+			if (!is_harmless(s, &s->f->insts.at[s->f->inst_order.at[r->insts + k]])) return false;
+	}
+	return true;
+}
+
+static void if_chosen(Batch *s, const Inst *in) {
+	Ref *out[2];
+	for (uint32_t i = 0; i < 2; i++) {
+		const Region *r = inst_region(s->f, in, i);
+		Saved saved = save(s);
+		batch_region(s, r);
+		out[i] = ARENA_ARRAY(s->scratch, Ref, in->nresults + 1);
+		for (uint32_t k = 0; k < in->nresults; k++) out[i][k] = batch_full(s, in, region_result(s, r, k));
+		restore(s, &saved);
+	}
+	build_at(s->b, in->span);
+	Ref taken = batch_arg(s, in, 0);
+	for (uint32_t k = 0; k < in->nresults; k++) batch_set(s, inst_result(in, k), choose(s, taken, out[0][k], out[1][k]));
+}
+
 void batch_IF(Batch *s, const Inst *in) {
-	if (batch_lanes(s, inst_arg(s->f, in, 0))) if_by_lane(s, in);
-	else if_together(s, in);
+	if (!batch_lanes(s, inst_arg(s->f, in, 0))) if_together(s, in);
+	else if (is_choice(s, in)) if_chosen(s, in);
+	else if_by_lane(s, in);
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */

@@ -672,6 +672,7 @@ static void define(Sp *sp, const Ast *e) {
 
 static void assign_stmt(Sp *sp, const Ast *e) {
 	Av *v = sp_expr(sp, e->assign.value);
+	if (v->kind == AV_UNSET && sp_dead(sp, sp->env)) return; /* the value is a certain failure: there is nothing to take apart */
 	if (e->op != AO_NONE) {
 		const Ast *t = e->assign.target;
 		if (t->kind == A_INDEX && (e->op == AO_ADD || e->op == AO_SUB) && t->index.base->kind == A_NAME) {
