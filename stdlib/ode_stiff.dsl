@@ -134,7 +134,7 @@ _rodas5p_steps(f, jac, t1, o, s) = {
       s.error = error
       s.worst = argmax(abs(e))
     }
-    if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h), stop_gradient(t1)) }
+    if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
   }
   s
 }
@@ -343,7 +343,7 @@ _radau5_steps(f, jac, t1, o, s) = {
       s.error = error
       s.worst = argmax(abs(e * scale))
     }
-    if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h), stop_gradient(t1)) }
+    if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
   }
   s
 }
@@ -410,7 +410,7 @@ _stiff_room(s) = {
 }
 
 # A step of this size cannot be seen in t, or steps are used up.
-_stiff_state(s, h, t1) = if abs(h) <= 4e-16 * max(abs(s.t), abs(t1 - s.t)) { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
+_stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
 
 _stiff_end(m, f, s, t1) = {
   if s.state >= 3 { _stiff_gave_up(m, f, s, t1) }
@@ -438,7 +438,7 @@ _stiff_gave_up(m, f, s, t1) = {
 # y, with the length that the slopes have: that it is the same is what makes the loop over the steps one of fixed lengths.
 _as_long_as(y, slope) = {
   assert(len(y) == len(slope), "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
-  y + zeros_like(slope)
+  y + zeros(len(slope))
 }
 
 # A matrix that many systems have in common: its factors, with the reciprocals of the pivots taken out, since a solve waits for each division.
