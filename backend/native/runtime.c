@@ -580,12 +580,19 @@ int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r
 	Ctx *c = run_of(call)->be->ctx;
 	int64_t failed = 0;
 	Status st = ST_OK;
+	call->poll_left -= n * n * ((what & 3) == FACTOR_SOLVE ? r : n / 3);
+	if (LIKELY(n <= SMALL_MATRIX)) { /* as the functions below do it, without the way there */
+		if ((what & (3 | FACTOR_UNIT)) == (FACTOR_SOLVE | FACTOR_UNIT)) {
+			small_trisolve(d, n, r, what & FACTOR_LOWER, what & FACTOR_ADJOINT, true, a, x);
+			return 0;
+		}
+		if ((what & 3) == FACTOR_LU) return small_lu(d, n, a, x);
+	}
 	switch (what & 3) {
 	case FACTOR_LU: st = matrix_lu(c, d, n, a, x, &failed); break;
 	case FACTOR_CHOLESKY: st = matrix_cholesky(c, d, n, a, &failed); break;
 	default: st = matrix_trisolve(c, d, n, r, what & FACTOR_LOWER, what & FACTOR_ADJOINT, what & FACTOR_UNIT, a, x, &failed);
 	}
-	call->poll_left -= n * n * ((what & 3) == FACTOR_SOLVE ? r : n / 3);
 	return st == ST_OK ? failed : -(int64_t)st;
 }
 
