@@ -50,12 +50,10 @@ _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 #     s = ode(pendulum, [1.0, 0], (0.0, 1000.0); method = symplectic(0.1; order = 4));
 #     energy(s.values[-1]) - energy([1.0, 0])   #~ 0 tol 1e-6
 symplectic(h; order = 2, max_steps = 0) = {
-  order = _known(order)
+  order = _known(order, "order")
   (name = "symplectic", order = order, degree = max(3, order - 1), max_steps = max_steps, first_step = h, max_step = inf,
     integrate = _by_symplectic, implicit = none, solve = _solve_ode)
 }
-# A whole number that has to be known before the program runs: lists have as many elements
-_known(n) = len(list(...(0..n)))
 _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)
   if n % 2 != 0 { error("symplectic() wants positions and as many momenta, an even number of unknowns, not {n}") }
@@ -127,7 +125,7 @@ _start(one, m, f, y0, t0, t1, o) = {
     if m.first_step > 0 {
       min(f64(m.first_step), abs(span))
     } else {
-      _first_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
+      _opening_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
     }
   } else {
     abs(span) / max(1.0, ceil(abs(span) / m.first_step - 1e-10))
@@ -137,7 +135,7 @@ _start(one, m, f, y0, t0, t1, o) = {
 }
 
 # Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's error, and the change of the slope over it, a hundredth of what is allowed
-_first_step(f, order, t0, y0, span, o) = {
+_opening_step(f, order, t0, y0, span, o) = {
   way = where(span < 0, -1.0, 1.0)
   scale = stop_gradient(o.atol + o.rtol * abs(y0))
   f0 = f(t0, y0)
@@ -479,7 +477,7 @@ _scaled_slopes(f, t, y, h, orders) = {
   out
 }
 _symplectic_weights(order) = {
-  order = len(list(...(0..order)))   # known before the program runs: the lists have different lengths
+  order = _known(order, "order")   # the lists have different lengths
   if order == 2 { (list(0.5, 0.5), list(1.0)) } else { if order == 4 {
     a = list(0.0792036964311957, 0.353172906049774, -0.0420650803577195)
     b = list(0.209515106613362, -0.143851773179818)
