@@ -102,8 +102,15 @@ static Status not_consistent(Dae *o) {
 static Status make_consistent(Dae *o) {
 	/* IDAS takes its first step length from the next time of interest */
 	const double next = o->in.t1 != o->in.t0 ? o->in.t1 : o->in.t0 + fmax(1, fabs(o->in.t0));
-	int flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
-	if (o->s.status != ST_OK) return o->s.status;
+	/* its Newton matrix is right for a short first step only */
+	int flag = IDA_CONV_FAIL;
+	const char *before = o->s.bad;
+	for (double part = 1; part > 1e-19 && (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL); part *= 1e-3) {
+		o->s.bad = before;
+		flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, o->in.t0 + part * (next - o->in.t0));
+		if (o->s.status != ST_OK) return o->s.status;
+		if (flag == IDA_ILL_INPUT && part < 1) flag = IDA_CONV_FAIL; /* too close to the start */
+	}
 	if (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL) {
 		/* the Jacobian of a doubled system lacks a block: Newton's method gets there in a few more steps, but the residual may grow on the way */
 		const char *bad = o->s.bad;

@@ -104,7 +104,8 @@ _solve_ode(info, m, o) = {
   linear = _slope(r -> jvp(r -> _top_residual(info, S, info.lo[0], _zero_parts(info, S.orders), _split(r, info.sizes)), r, _flat_zero(info) + info.lo[0])[1],
                   _flat_zero(info)) == 0
   if differentiated and not linear { _refuse("{info.name} must be differentiated (its index is above 1), and its highest derivatives do not enter linearly") }
-  if differentiated or (linear and (not algebraic or kind(m.implicit) == "none")) {
+  # an algebraic equation that is linear in its unknown goes either way; with events it is solved for, because then y' is at hand where they happen
+  if differentiated or (linear and (not algebraic or kind(m.implicit) == "none" or len(info.events) > 0)) {
     _solve_explicit(info, m, o, S, tspan, differentiated)
   } else {
     if kind(m.implicit) == "none" {
