@@ -20,7 +20,14 @@ _direction(d) = if kind(d) == "string" {
   }
 } else { d }
 
-_event_list(events) = if kind(events) == "record" { list(events) } else { list(...events) }
+_event_list(events) = if kind(events) == "none" { list() } else { _events_given(events) }
+_events_given(events) = if kind(events) == "record" { list(events) } else { list(...events) }
+_numbers(xs) = if len(xs) == 0 { zeros(0) } else { stack(xs) }
+_event_value(e, t, y) = {
+  v = f64(e.g(t, y))
+  if rank(v) != 0 { _refuse("the expression of an event is one number, of which a sign is asked; this one is an array") }
+  v
+}
 _stops(e) = e.terminal or kind(e.then) != "none"
 
 # v, with the derivative of run(), whose value it is: what has been computed is not computed again before a derivative is asked for
@@ -29,7 +36,7 @@ derivative _value_of(run, v), drun, dv = drun()
 
 # y(t) where the solution goes through (s, y), for t = s: y itself, moving with all three
 _flow(f, jac, s, y, t) =
-  _value_of(() -> _by_cvode(adams(), f, jac, y, s, t, (rtol = 1e-6, atol = zeros_like(y) + 1, saveat = stack(list(t)), pattern = none))[1][0], y)
+  _value_of(() -> _by_cvode(adams(), f, jac, y, s, t, (rtol = 1e-6, atol = zeros_like(y) + 1, saveat = stack(list(t)), pattern = none, names = ""))[1][0], y)
 
 # The time s at which g[k] is zero on the solution through (s, y)
 _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k], s)
@@ -38,7 +45,7 @@ _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k],
 # what happened.
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
-  g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
+  g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   _pass_events((degree = m.degree,
       until = (directions, stops, signs, t, y) -> if has(m, "until") { m.until(m, f, jac, g, directions, stops, signs, y, t, t1, o) } else {
         _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, t1, o))
@@ -54,7 +61,7 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
 # F(t, y, y') == 0 with events. What y' is there, the integrator's polynomial says: derivatives by what moves an event are of first order.
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
-  g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
+  g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   _pass_events((degree = 5,
       until = (directions, stops, signs, t, y) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, t1, o),
       known = (t, y, times, rows) -> {
@@ -84,8 +91,8 @@ derivative _primal(run), drun = map(v -> if dtype(v) == "f64" { 0.0 * v } else {
 _pass_events(w, g, all, y0, t0, t1, o) = {
   directions = map(e -> e.direction, all)
   stopping = map(e -> if _stops(e) { 1 } else { 0 }, all)
-  stops = stack(stopping)
-  ends = stack(map(e -> if e.terminal { 1 } else { 0 }, all))
+  stops = i64(_numbers(stopping))
+  ends = i64(_numbers(map(e -> if e.terminal { 1 } else { 0 }, all)))
   n = len(y0)
   T = zeros(0)
   Y = zeros(0, n)
@@ -95,6 +102,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   t = t0
   y = y0
   open = true
+  complete = true
   fired = 0 * stops
   swift = 0
   while open {
@@ -123,7 +131,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     ended = sum(where(here, ends[which], 0)) > 0
     if stopped {
       again = fired
-      fired = stack(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all)))))
+      fired = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all))))))
       again = again * fired > 0
       swift = if _unresolved(g, times, rows, again, o) { swift + 1 } else { 0 }
       if swift >= 3 and not ended {
@@ -140,9 +148,10 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     }
     t = moved
     y = state
+    complete = stats[8] == 1
     open = stopped and not ended and t != t1
   }
-  (times = T, values = Y, starts = starts, stats = counts, events = seen)
+  (times = T, values = Y, starts = starts, stats = counts, events = seen, complete = complete)
 }
 
 # What `until` of a method gives, for one that has none: the whole of it, searched for changes of sign at its rows; where one counts, the step is cut.
@@ -236,5 +245,5 @@ _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
   }
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
   (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(solution, f64(o.saveat))) }
-  (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events)
+  (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events, complete = r.complete)
 }

@@ -31,11 +31,11 @@ adams(; max_steps = 0) =
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none) = {
+ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none, partial = false) = {
   y = f64(y0)
   t0 = f64(span[0])
-  if kind(events) != "none" {
-    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat), sparse, events)
+  if kind(events) != "none" or partial {
+    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat, partial = partial), sparse, events)
   } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
 }
 _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
@@ -54,7 +54,14 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
 _integrate(m, f, jac, pattern, y0, t0, t1, o) =
   m.integrate(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
 _integration(y0, pattern, o) =
-  (rtol = f64(o.rtol), atol = zeros_like(y0) + f64(o.atol), saveat = f64(o.saveat), pattern = pattern)
+  (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = f64(o.saveat), pattern = pattern,
+    partial = if has(o, "partial") { if o.partial { 1 } else { 0 } } else { 0 }, names = if has(o, "names") { o.names } else { "" },
+    equations = if has(o, "equations") { o.equations } else { "" })
+
+_atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
+  assert(rank(atol) == 1 and len(atol) == len(y0), "atol has {len(atol)} numbers for {len(y0)} unknowns")
+  zeros_like(y0) + atol
+}
 
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = {
@@ -67,7 +74,7 @@ _by_cvode(m, f, jac, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
-            (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps))
+            (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, o.names))
   (r[0], r[1], _stats(r[2]))
 }
 _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
@@ -75,18 +82,18 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
         (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
-        (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, 0, len(directions), ...directions, ...stops))
+        (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops, o.names))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0), (0, 5, m.max_steps, 1))
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0), (0, 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
 
 _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) =
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
         (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), zeros(0), 0.0, signs),
-        (0, 5, m.max_steps, 1, 0, len(directions), ...directions, ...stops))
+        (0, 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names, o.equations))
 
 # What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =

@@ -75,11 +75,14 @@ _start_parts(info, orders) = {
     out = zero
     for c in info.conditions {
       (k, j) = info.jets[c.jets[0]]
+      # of a field that is no part of the state a guess, which nobody needs
+      if j < len(zero[k]) {
       z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
       slope = c.residual((t0,), _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
       own = out[k]
       own[j] = -z / slope
       out[k] = own
+      }
     }
     out
   } else {
@@ -135,6 +138,7 @@ _hidden(info, S, t, parts) = {
 
 _solve_explicit(info, m, o, S, tspan, differentiated) = {
   sizes = info.sizes
+  o = (...o, names = _state_names(info, S.orders))
   own_slope = true
   zero = _flat_zero(info)
   at = _zero_parts(info, S.orders)
@@ -151,6 +155,10 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     _split(if own_slope { -R } else { -linsolve(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R) }, sizes)
   }
   y0 = _state(_start_parts(info, S.orders))
+  singular = if own_slope { false } else { _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders), _split(r, sizes)), zero)) }
+  if singular {
+    error("no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise")
+  }
   flow = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
     top = tops(t, y)
@@ -164,22 +172,33 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   } else { (y0, flow) }
   jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)
   all = (t, y) -> _topped(_parts(y, sizes, S.orders), tops(t, y))
-  if len(info.events) > 0 {
+  if len(info.events) > 0 or o.partial {
     r = _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
                           _problem_events(info, S.orders, all))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
     (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
-    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events))
+    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events), complete = r.complete)
   } else {
     (times, Y, stats) = _integrate(m, f, jac, none, y0, tspan[0], tspan[1], o)
     _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, len(o.saveat) == 0), times, Y, stats)
   }
 }
 
+_is_singular(A) = {
+  A = stop_gradient(A)
+  s = svd(A)[1]
+  not (s[-1] > 1e-14 * s[0])
+}
+_top_names(info, S) = {
+  s = ""
+  for (k, name) in enumerate(info.fields) { s = "{s}{if k == 0 { "" } else { ", " }}{if S.orders[k] == 0 { name } else { _derivative_name(name, info.coords[0], S.orders[k]) }}" }
+  s
+}
+
 # Initial values of a system that has been differentiated: what the conditions leave open is solved for; what they say must fit.
 _consistent(info, S, h, t0, y0) = {
   given = map(k -> map(j -> 0.0, list(...(0..S.orders[k]))), list(...(0..len(info.sizes))))
-  for c in info.conditions { for k in c.jets { (f, j) = info.jets[k]; own = given[f]; own[j] = 1.0; given[f] = own } }
+  for c in info.conditions { for k in c.jets { (f, j) = info.jets[k]; if j < len(given[f]) { own = given[f]; own[j] = 1.0; given[f] = own } } }
   known = true
   for own in given { for x in own { if x == 0 { known = false } } }
   y = if known { y0 } else {
@@ -223,6 +242,7 @@ _solve_implicit(info, m, o, tspan) = {
   sizes = info.sizes
   tops = map(k -> _order_of(info, k, 0), list(...(0..len(sizes))))
   orders = map(n -> max(1, n), tops)
+  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders))
   start = _start_parts(info, orders)
   y0 = _state(start)
   # all derivatives, from the state and its rate
@@ -242,12 +262,12 @@ _solve_implicit(info, m, o, tspan) = {
   id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), list(...(0..len(sizes)))))
   jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
   jets = (t, y) -> all(y, zeros_like(y))
-  if len(info.events) > 0 {
+  if len(info.events) > 0 or o.partial {
     r = _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
                                    _problem_events(info, orders, jets))
     state = _dense_steps(r.times, r.values, r.starts, 5)
     (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
-    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events))
+    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events), complete = r.complete)
   } else {
     (times, Y, stats) = m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, o))
     sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, len(o.saveat) == 0), times, Y, stats)
@@ -288,6 +308,26 @@ _updated(info, orders, e, t, y, all) = {
 _named_events(info, seen) = {
   own = map(k -> (times = seen.times[seen.which == k], states = seen.states[seen.which == k], after = seen.after[seen.which == k]), list(...(0..len(info.events))))
   (...seen, ...record(map(e -> e.name, list(...info.events)), own))
+}
+
+# ---- for messages: what the numbers of a state are called, and how the equations read
+
+_state_names(info, orders) = {
+  s = ""
+  for (k, name) in enumerate(info.fields) {
+    for j in list(...(0..orders[k])) {
+      s = "{s}{if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }}\t{info.sizes[k]}\n"
+    }
+  }
+  s
+}
+_equation_names(info, orders) = {
+  s = ""
+  for (k, q) in enumerate(info.equations) { s = "{s}{replace(q.text, "\n", " ")}\t{info.sizes[k]}\n" }
+  for (k, name) in enumerate(info.fields) {
+    for j in list(...(1..orders[k])) { s = "{s}the derivative of {if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t{info.sizes[k]}\n" }
+  }
+  s
 }
 
 # ---- the solution
