@@ -9,6 +9,8 @@
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
 #              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows).
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
+#   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
+#              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)
 #   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, id f64[n] 0 where
 #              no time derivative enters
 #   solve      what solve(problem, m) calls: _solve_ode for problems in t only
@@ -18,15 +20,19 @@
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0) =
-  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida,
+    until_implicit = _until_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0) =
-  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida,
+    until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
 # f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
+# events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
+# until then is the result, with complete = false, and the reason a warning.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
@@ -35,7 +41,8 @@ ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse =
   y = f64(y0)
   t0 = f64(span[0])
   if kind(events) != "none" or partial {
-    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat, partial = partial), sparse, events)
+    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat, partial = partial), sparse,
+      events)
   } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
 }
 _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
@@ -55,7 +62,11 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) =
   m.integrate(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
 _integration(y0, pattern, o) =
   (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = f64(o.saveat), pattern = pattern,
-    partial = if has(o, "partial") { if o.partial { 1 } else { 0 } } else { 0 }, names = if has(o, "names") { o.names } else { "" },
+    partial = if has(o, "partial") {
+      if o.partial { 1 } else { 0 }
+    } else {
+      0
+    }, names = if has(o, "names") { o.names } else { "" },
     equations = if has(o, "equations") { o.equations } else { "" })
 
 _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
@@ -86,7 +97,8 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0), (0, 5, m.max_steps, 1, o.names, o.equations))
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0),
+    (0, 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
 

@@ -3,7 +3,7 @@
 # A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it arrays of
 # derivatives made by its own operators; the partial derivatives of that function times those operators are the exact Jacobian.
 
-# solve(problem, method; t, rtol, atol, saveat, max_steps): the solution as a record with one function per field, of (t, x) or of t.
+# solve(problem, method; t, rtol, atol, saveat, partial): the solution as a record with one function per field, of (t, x) or of t.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. solve(A, b) with a matrix is linsolve(A, b).
 #     problem decay(k) {
 #       domain t in [0, 1]
