@@ -138,7 +138,10 @@ _through_nodes(times, Y, d, t) = _through_step(times, Y, iota((len(times) - 1) /
 _through_step(times, Y, starts, d, t) = {
   ends = times[starts + d]
   s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
-  base = starts[min(s, len(starts) - 1)]
+  _through_one(times, Y, starts[min(s, len(starts) - 1)], d, t)
+}
+# The polynomial through rows base to base + d
+_through_one(times, Y, base, d, t) = {
   y = 0.0 * Y[0]
   for j in list(...(0..(d + 1))) {
     w = 1.0
