@@ -8,7 +8,7 @@
  */
 #include "autodiff/split.h"
 
-enum { INPUTS_MOST = 8, ELEMENTS_MOST = 32, OPS_MOST = 64 };
+enum { INPUTS_MOST = 16, ELEMENTS_MOST = 32, OPS_MOST = 160 };
 
 typedef struct Columns {
 	Ctx *c;
@@ -221,6 +221,23 @@ static bool concat(Columns *w, const Inst *in, const Fixed *to, Ref *out) {
 	return true;
 }
 
+/* Rows at one index that is a number. */
+static bool pick(Columns *w, const Inst *in, const Fixed *from, const Fixed *to, Ref *out) {
+	const Ref *x = elements(w, inst_arg(w->f, in, 0));
+	const Const *k = ref_constant(w->f, inst_arg(w->f, in, 1));
+	const int64_t axis = attr_int(w->c, OP_GATHER, in->attr, 0);
+	int64_t index, at[MAX_RANK], other[MAX_RANK] = {0};
+	if (!x || !k || k->value.kind != V_SCALAR || !value_as_i64(k->value, &index)) return false;
+	for (uint32_t i = 0; i < to->count; i++) {
+		coordinates(to, i, at);
+		for (uint32_t a = 0, b = 0; a < from->rank; a++) other[a] = (int64_t)a == axis ? index : at[b++];
+		const uint32_t there = position(from, other);
+		if (there == UINT32_MAX) return false;
+		out[i] = x[there];
+	}
+	return true;
+}
+
 static bool apply(Columns *w, const Inst *in) {
 	Fixed from, to;
 	if (in->nresults != 1 || in->nregions || !fixed_shape(w, inst_result(in, 0), &to)) return false;
@@ -239,6 +256,7 @@ static bool apply(Columns *w, const Inst *in) {
 		memcpy(out, elements(w, inst_arg(w->f, in, 0)), to.count * sizeof *out);
 		return true;
 	case OP_BROADCAST: case OP_TRANSPOSE: case OP_SLICE: case OP_PAD: return move(w, in, &from, &to, out);
+	case OP_GATHER: return pick(w, in, &from, &to, out);
 	case OP_REDUCE_SUM: return reduce(w, in, &from, &to, out);
 	default: return false;
 	}

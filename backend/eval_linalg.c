@@ -122,26 +122,101 @@ static int first_nan_pivot(Dtype d, int64_t n, const char *a) {
 	return 0;
 }
 
+static bool is_zero(Dtype d, const char *x) {
+	switch (d) {
+	case DT_F32: return *(const float *)(const void *)x == 0;
+	case DT_F64: return *(const double *)(const void *)x == 0;
+	case DT_C64: return ((const float *)(const void *)x)[0] == 0 && ((const float *)(const void *)x)[1] == 0;
+	default: return ((const double *)(const void *)x)[0] == 0 && ((const double *)(const void *)x)[1] == 0;
+	}
+}
+
+/* What LAPACK said: the pivot that fails, or a Status with words that have no place yet. */
+static Status lapack_outcome(Ctx *c, Status st, int info, int64_t *failed) {
+	if (st != ST_ERROR) return st;
+	if (info > 0) {
+		*failed = info;
+		return ST_OK;
+	}
+	if (info == LAPACK_MISSING) diag_error(c, E_FILE, NO_SPAN, "%s", lapack_why());
+	else diag_error(c, E_INTERNAL, NO_SPAN, "LAPACK refuses an argument");
+	return ST_ERROR;
+}
+
 /* Our lower triangle is LAPACK's upper triangle of the transpose, which is conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ,
  * read by rows, is L. */
+Status matrix_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int64_t *failed) {
+	*failed = 0;
+	if (n <= SMALL_MATRIX) {
+		*failed = small_cholesky(d, n, a);
+		return ST_OK;
+	}
+	int info;
+	Status st = lapack_cholesky_upper(c, d, (int)n, a, &info);
+	if (st == ST_OK && (info = first_nan_pivot(d, n, a))) st = ST_ERROR;
+	clear_above(d, n, a);
+	return lapack_outcome(c, st, info, failed);
+}
+
+/* Rows are permuted, so LAPACK must see A itself: in and out by a transposed copy. */
+Status matrix_lu(Ctx *c, Dtype d, int64_t n, void *a, int64_t *p, int64_t *failed) {
+	*failed = 0;
+	if (n <= SMALL_MATRIX) {
+		*failed = small_lu(d, n, a, p);
+		return ST_OK;
+	}
+	const int64_t size = (int64_t)dtype_size(d);
+	const size_t bytes = (size_t)(n * n * size) + (size_t)n * sizeof(int);
+	char *turned = heap_alloc(c, bytes);
+	if (!turned) return ST_NOMEM;
+	int *pivots = (int *)(void *)(turned + n * n * size), info;
+	transpose(size, n, n, a, turned);
+	Status st = lapack_lu(c, d, (int)n, turned, pivots, &info);
+	transpose(size, n, n, turned, a);
+	for (int64_t k = 0; k < n; k++) p[k] = k;
+	for (int64_t k = 0; k < n && st == ST_OK; k++) {
+		int64_t row = p[k];
+		p[k] = p[pivots[k] - 1];
+		p[pivots[k] - 1] = row;
+	}
+	heap_free(c, turned, bytes);
+	return lapack_outcome(c, st, info, failed);
+}
+
+Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *x, int64_t *failed) {
+	const int64_t size = (int64_t)dtype_size(d);
+	const char *why;
+	*failed = 0;
+	for (int64_t k = 0; k < n && !unit; k++)
+		if (is_zero(d, (const char *)t + k * (n + 1) * size)) {
+			*failed = k + 1;
+			return ST_OK;
+		}
+	if (n <= SMALL_MATRIX) small_trisolve(d, n, r, lower, adjoint, unit, t, x);
+	else if (blas_open(&why)) blas_trsm(d, n, r, lower, adjoint, unit, t, x);
+	else {
+		diag_error(c, E_FILE, NO_SPAN, "%s", why);
+		return ST_ERROR;
+	}
+	return ST_OK;
+}
+
+/* In the user's words, with its place: what one of these has found in matrix i. */
+static Status matrix_told(Frame *f, const Step *s, Status st, int64_t failed, const Batch *b, int64_t i) {
+	if (st == ST_ERROR) return step_failed(f, s, st);
+	return st != ST_OK || !failed ? st : fail_matrix(f, s, failed - 1, b->rows, b->count > 1 ? i : -1);
+}
+
 Status eval_CHOLESKY(Frame *f, const Step *s) {
 	Tensor *a = operand_writable(f, s, 0);
 	if (!a) return ST_NOMEM;
 	Batch b;
 	Status st = open_batch(f, s, a, &b);
 	for (int64_t i = 0; i < b.count && b.rows && st == ST_OK; i++) {
-		char *m = a->data + i * b.rows * b.rows * b.size;
-		int info;
-		if (b.rows <= SMALL_MATRIX) {
-			info = (int)small_cholesky(b.d, b.rows, m);
-			st = info ? ST_ERROR : ST_OK;
-		} else {
-			st = lapack_cholesky_upper(f->ctx, b.d, (int)b.rows, m, &info);
-			if (st == ST_OK && (info = first_nan_pivot(b.d, b.rows, m))) st = ST_ERROR;
-			clear_above(b.d, b.rows, m);
-		}
-		if (st != ST_OK) st = lapack_failed(f, s, st, info, &b, i, "the matrix is not positive definite");
-		else st = spend(f->be, cube(&b) / 3);
+		int64_t failed = 0;
+		st = matrix_cholesky(f->ctx, b.d, b.rows, a->data + i * b.rows * b.rows * b.size, &failed);
+		st = matrix_told(f, s, st, failed, &b, i);
+		if (st == ST_OK) st = spend(f->be, cube(&b) / 3);
 	}
 	return st == ST_OK ? put_tensor(f, s, 0, a) : drop(st, 1, &a);
 }
@@ -153,33 +228,12 @@ Status eval_LU(Frame *f, const Step *s) {
 	Status st = open_batch(f, s, t[0], &b);
 	if (st == ST_OK && !(t[1] = batch_tensor(f, t[0], &b, DT_I64, b.rows, -1))) st = ST_NOMEM;
 	const int64_t n = b.rows;
-	const bool small = n <= SMALL_MATRIX;
-	const size_t bytes = (size_t)(n * n * b.size) + (size_t)n * sizeof(int);
-	char *turned = NULL;
-	if (st == ST_OK && !small && !(turned = heap_alloc(f->ctx, bytes))) st = ST_NOMEM;
-	int *pivots = turned ? (int *)(void *)(turned + n * n * b.size) : NULL;
 	for (int64_t i = 0; i < b.count && n && st == ST_OK; i++) {
-		char *m = t[0]->data + i * n * n * b.size;
-		int64_t *p = (int64_t *)(void *)t[1]->data + i * n;
-		int info;
-		if (small) {
-			info = (int)small_lu(b.d, n, m, p);
-			st = info ? ST_ERROR : ST_OK;
-		} else { /* rows are permuted, so LAPACK must see A itself: in and out by a transposed copy */
-			transpose(b.size, n, n, m, turned);
-			st = lapack_lu(f->ctx, b.d, (int)n, turned, pivots, &info);
-			transpose(b.size, n, n, turned, m);
-			for (int64_t k = 0; k < n; k++) p[k] = k;
-			for (int64_t k = 0; k < n && st == ST_OK; k++) {
-				int64_t row = p[k];
-				p[k] = p[pivots[k] - 1];
-				p[pivots[k] - 1] = row;
-			}
-		}
-		if (st != ST_OK) st = lapack_failed(f, s, st, info, &b, i, "the matrix is singular");
-		else st = spend(f->be, cube(&b) / 3);
+		int64_t failed = 0;
+		st = matrix_lu(f->ctx, b.d, n, t[0]->data + i * n * n * b.size, (int64_t *)(void *)t[1]->data + i * n, &failed);
+		st = matrix_told(f, s, st, failed, &b, i);
+		if (st == ST_OK) st = spend(f->be, cube(&b) / 3);
 	}
-	if (turned) heap_free(f->ctx, turned, bytes);
 	if (st != ST_OK) return drop(st, 2, t);
 	put_tensor(f, s, 0, t[0]);
 	return put_tensor(f, s, 1, t[1]);
@@ -361,15 +415,6 @@ Status eval_SVD(Frame *f, const Step *s) {
 
 /* ---- triangular solves ------------------------------------------------------------------------------------------- */
 
-static bool is_zero(Dtype d, const char *x) {
-	switch (d) {
-	case DT_F32: return *(const float *)(const void *)x == 0;
-	case DT_F64: return *(const double *)(const void *)x == 0;
-	case DT_C64: return ((const float *)(const void *)x)[0] == 0 && ((const float *)(const void *)x)[1] == 0;
-	default: return ((const double *)(const void *)x)[0] == 0 && ((const double *)(const void *)x)[1] == 0;
-	}
-}
-
 Status eval_TRISOLVE(Frame *f, const Step *s) {
 	const bool lower = s->fields[0].words[0] != 0, adjoint = s->fields[1].words[0] != 0, unit = s->fields[2].words[0] != 0;
 	Tensor *t = operand_contiguous(f, s, 0), *x = t ? operand_writable(f, s, 1) : NULL;
@@ -379,17 +424,11 @@ Status eval_TRISOLVE(Frame *f, const Step *s) {
 	if (st == ST_OK) st = sx;
 	if (st == ST_OK && (b.rows != bx.rows || b.count != bx.count)) st = fail_internal(f, s, "operands of different shapes");
 	const int64_t n = b.rows, r = bx.columns;
-	const char *why;
-	if (st == ST_OK && n > SMALL_MATRIX && !blas_open(&why)) st = fail_at(f, s, E_FILE, "%s", why);
 	for (int64_t i = 0; i < b.count && x->count && st == ST_OK; i++) {
-		const char *m = t->data + i * n * n * b.size;
-		char *rhs = x->data + i * n * r * b.size;
-		for (int64_t k = 0; k < n && !unit && st == ST_OK; k++)
-			if (is_zero(b.d, m + k * (n + 1) * b.size)) st = lapack_failed(f, s, ST_ERROR, (int)k + 1, &b, i, "the matrix is singular");
-		if (st != ST_OK) break;
-		if (n <= SMALL_MATRIX) small_trisolve(b.d, n, r, lower, adjoint, unit, m, rhs);
-		else blas_trsm(b.d, n, r, lower, adjoint, unit, m, rhs);
-		st = spend(f->be, (uint64_t)(n * n) * (uint64_t)r);
+		int64_t failed = 0;
+		st = matrix_trisolve(f->ctx, b.d, n, r, lower, adjoint, unit, t->data + i * n * n * b.size, x->data + i * n * r * b.size, &failed);
+		st = matrix_told(f, s, st, failed, &b, i);
+		if (st == ST_OK) st = spend(f->be, (uint64_t)(n * n) * (uint64_t)r);
 	}
 	tensor_unref(t);
 	return st == ST_OK ? put_tensor(f, s, 0, x) : drop(st, 1, &x);

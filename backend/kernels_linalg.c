@@ -30,7 +30,7 @@
 		return 0;                                                                \
 	}
 #define LU(N, T, SIZE)                                                           \
-	static int64_t lu_##N(int64_t n, T *a, int64_t *p) {                         \
+	CLONES static int64_t lu_##N(int64_t n, T *a, int64_t *p) {                  \
 		int64_t zero = 0;                                                        \
 		for (int64_t i = 0; i < n; i++) p[i] = i;                                \
 		for (int64_t j = 0; j < n; j++) {                                        \
@@ -75,6 +75,63 @@
 			for (int64_t j = 0; j < r; j++) b[i * r + j] /= pivot;                                      \
 		}                                                                                               \
 	}
+/* One right-hand side of reals: four rows at a time, whose sums over what is known already go by vectors of four; what the rows of four owe each other goes one by
+ * one, in registers. The rows of the lower triangle come from above, those of the upper from below. */
+#define VECTOR(N, T) typedef T Four_##N __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias))
+#define ROW(N, T)                                                                                    \
+	VECTOR(N, T);                                                                                    \
+	static inline __attribute__((always_inline)) T known_##N(int64_t from, int64_t to, const T *row, const T *b) { \
+		Four_##N sum = {0};                                                                          \
+		int64_t k = from;                                                                            \
+		for (; k + 4 <= to; k += 4) sum += *(const Four_##N *)(row + k) * *(const Four_##N *)(b + k); \
+		T rest = (sum[0] + sum[1]) + (sum[2] + sum[3]);                                              \
+		for (; k < to; k++) rest += row[k] * b[k];                                                   \
+		return rest;                                                                                 \
+	}
+#define ONE(N, T)                                                                                    \
+	ROW(N, T)                                                                                        \
+	CLONES static void forward_##N(int64_t n, bool unit, const T *t, T *b) {                         \
+		int64_t i = 0;                                                                               \
+		for (; i + 4 <= n; i += 4) {                                                                 \
+			const T *r0 = t + i * n, *r1 = r0 + n, *r2 = r1 + n, *r3 = r2 + n;                       \
+			T x0 = b[i] - known_##N(0, i, r0, b), x1 = b[i + 1] - known_##N(0, i, r1, b);            \
+			T x2 = b[i + 2] - known_##N(0, i, r2, b), x3 = b[i + 3] - known_##N(0, i, r3, b);        \
+			if (!unit) x0 /= r0[i];                                                                  \
+			x1 -= r1[i] * x0;                                                                        \
+			if (!unit) x1 /= r1[i + 1];                                                              \
+			x2 = (x2 - r2[i] * x0) - r2[i + 1] * x1;                                                 \
+			if (!unit) x2 /= r2[i + 2];                                                              \
+			x3 = ((x3 - r3[i] * x0) - r3[i + 1] * x1) - r3[i + 2] * x2;                              \
+			if (!unit) x3 /= r3[i + 3];                                                              \
+			b[i] = x0, b[i + 1] = x1, b[i + 2] = x2, b[i + 3] = x3;                                  \
+		}                                                                                            \
+		for (; i < n; i++) {                                                                         \
+			b[i] -= known_##N(0, i, t + i * n, b);                                                   \
+			if (!unit) b[i] /= t[i * (n + 1)];                                                       \
+		}                                                                                            \
+	}                                                                                                \
+	CLONES static void backward_##N(int64_t n, bool unit, const T *t, T *b) {                        \
+		int64_t i = n;                                                                               \
+		for (; i >= 4; i -= 4) {                                                                     \
+			const T *r0 = t + (i - 1) * n, *r1 = r0 - n, *r2 = r1 - n, *r3 = r2 - n;                 \
+			T x0 = b[i - 1] - known_##N(i, n, r0, b), x1 = b[i - 2] - known_##N(i, n, r1, b);        \
+			T x2 = b[i - 3] - known_##N(i, n, r2, b), x3 = b[i - 4] - known_##N(i, n, r3, b);        \
+			if (!unit) x0 /= r0[i - 1];                                                              \
+			x1 -= r1[i - 1] * x0;                                                                    \
+			if (!unit) x1 /= r1[i - 2];                                                              \
+			x2 = (x2 - r2[i - 1] * x0) - r2[i - 2] * x1;                                             \
+			if (!unit) x2 /= r2[i - 3];                                                              \
+			x3 = ((x3 - r3[i - 1] * x0) - r3[i - 2] * x1) - r3[i - 3] * x2;                          \
+			if (!unit) x3 /= r3[i - 4];                                                              \
+			b[i - 1] = x0, b[i - 2] = x1, b[i - 3] = x2, b[i - 4] = x3;                              \
+		}                                                                                            \
+		while (i-- > 0) {                                                                            \
+			b[i] -= known_##N(i + 1, n, t + i * n, b);                                               \
+			if (!unit) b[i] /= t[i * (n + 1)];                                                       \
+		}                                                                                            \
+	}
+ONE(f32, float)
+ONE(f64, double)
 CHOLESKY(f32, float, SAME, SAME, sqrtf)
 CHOLESKY(f64, double, SAME, SAME, sqrt)
 CHOLESKY(c64, float _Complex, conjf, crealf, sqrtf)
@@ -107,6 +164,14 @@ int64_t small_lu(Dtype d, int64_t n, void *a, int64_t *p) {
 }
 
 void small_trisolve(Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *b) {
+	if (r == 1 && !adjoint && d == DT_F64) {
+		(lower ? forward_f64 : backward_f64)(n, unit, t, b);
+		return;
+	}
+	if (r == 1 && !adjoint && d == DT_F32) {
+		(lower ? forward_f32 : backward_f32)(n, unit, t, b);
+		return;
+	}
 	switch (d) {
 	case DT_F32: trisolve_f32(n, r, lower, adjoint, unit, t, b); break;
 	case DT_F64: trisolve_f64(n, r, lower, adjoint, unit, t, b); break;

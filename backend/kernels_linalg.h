@@ -18,4 +18,10 @@ int64_t small_lu(Dtype d, int64_t n, void *a, int64_t *p);
 /* op(T) X = B in place. */
 void small_trisolve(Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *b);
 
+/* One matrix of any size, where it lies, by these or by LAPACK (eval_linalg.c). failed: the 1-based pivot that fails, which is no error yet; 0: none. An error has
+ * left a diagnostic without a place. */
+Status matrix_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int64_t *failed);
+Status matrix_lu(Ctx *c, Dtype d, int64_t n, void *a, int64_t *p, int64_t *failed);
+Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *x, int64_t *failed);
+
 #endif

@@ -463,6 +463,13 @@ BUILTIN(nan_check) {
 	return av_record(sp, FIELDS, atoms, items);
 }
 
+/* Whether a number is known before the program runs: lengths up to 16 are, and what is computed from them. */
+BUILTIN(is_fixed) {
+	UNUSED;
+	Value v;
+	return av_bool(sp, call->args[0]->kind == AV_ARRAY && ref_splat(build_fn(sp->b), call->args[0]->ref, &v));
+}
+
 const Builtin builtins_flow[] = {
 	{.name = "print", .min_args = 0, .max_args = -1, .run = print, .doc = "print(a, b, ...): writes its arguments on a line"},
 	{.name = "str", .min_args = 0, .max_args = -1, .run = str, .doc = "str(x, ...): as text"},
@@ -482,6 +489,7 @@ const Builtin builtins_flow[] = {
 	{.name = "same", .min_args = 2, .max_args = 2, .run = same, .doc = "same(x, y): whether shapes and all elements agree"},
 	{.name = "compose", .min_args = 2, .max_args = 2, .run = compose, .doc = "compose(f, g), f ∘ g: x -> f(g(x))"},
 	{.name = "nan_check", .min_args = 1, .max_args = -1, .named = "inf", .run = nan_check, .doc = "nan_check(f, x, ...; inf = false): runs f at x and says which operation gives the first NaN of the result (with inf: the first infinity)"},
+	{.name = "_is_fixed", .min_args = 1, .max_args = 1, .run = is_fixed},
 	{.name = "_refuse", .min_args = 1, .max_args = 1, .run = refuse},
 	{.name = "_same", .min_args = 2, .max_args = 2, .run = same},
 	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},

@@ -50,12 +50,10 @@ _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 #     s = ode(pendulum, [1.0, 0], (0.0, 1000.0); method = symplectic(0.1; order = 4));
 #     energy(s.values[-1]) - energy([1.0, 0])   #~ 0 tol 1e-6
 symplectic(h; order = 2, max_steps = 0) = {
-  order = _known(order)
+  order = _known(order, "order")
   (name = "symplectic", order = order, degree = max(3, order - 1), max_steps = max_steps, first_step = h, max_step = inf,
     integrate = _by_symplectic, implicit = none, solve = _solve_ode)
 }
-# A whole number that has to be known before the program runs: lists have as many elements
-_known(n) = len(list(...(0..n)))
 _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)
   if n % 2 != 0 { error("symplectic() wants positions and as many momenta, an even number of unknowns, not {n}") }
@@ -76,17 +74,37 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 
 # ---- marching
 #
-# One step is a record: order, by which errors go down with the step; begin(t, y): what is carried from step to step besides t and y; step(t, y, h, x) -> (y at t + h,
+# One step is a record: order, by which errors go down with the step; begin(t, y): what is carried from step to step besides t and y; slope(t, y, x): y' of it; step(t, y, h, x) -> (y at t + h,
 # what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value.
 
 _marched(one, m, f, y0, t0, t1, o) = {
-  if len(y0) == 0 { error("a differential equation needs an unknown: the initial value is empty") }
+  _check_given(one, m, y0, t0, t1, o)
   count = len(o.saveat)
   if count == 0 {
     _march_whole(one, m, f, y0, t0, t1, o)
   } else {
     _check_saveat(o.saveat, t0, t1)
     if count == 1 { _march_to(one, m, f, y0, t0, t1, o) } else { _march_through(one, m, f, y0, t0, t1, o) }
+  }
+}
+
+_check_given(one, m, y0, t0, t1, o) = {
+  if len(y0) == 0 { error("a differential equation needs an unknown: the initial value is empty") }
+  times = abs(t0) < inf and abs(t1) < inf
+  values = max(abs(y0)) < inf
+  steps = m.first_step >= 0 and m.max_step > 0 and (one.adaptive or m.first_step > 0)
+  limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf
+  measured = not one.adaptive or min(o.atol + o.rtol * abs(y0)) > 0
+  if not (times and values and steps and limits and measured) {
+    if not times { error("the first and the last time must be finite numbers, not {t0} and {t1}") }
+    if not values {
+      i = argmax(f64(not (abs(y0) < inf)))
+      error("initial value {i} is {y0[i]}")
+    }
+    if not steps { error("the step of {m.name}() must be more than 0") }
+    if not limits { error("rtol and atol must be finite numbers, zero or more") }
+    i = argmin(o.atol + o.rtol * abs(y0))
+    error("y[{i}] has nothing to measure its error by: its atol is 0, and rtol or its initial value too")
   }
 }
 
@@ -107,7 +125,7 @@ _start(one, m, f, y0, t0, t1, o) = {
     if m.first_step > 0 {
       min(f64(m.first_step), abs(span))
     } else {
-      _first_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
+      _opening_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
     }
   } else {
     abs(span) / max(1.0, ceil(abs(span) / m.first_step - 1e-10))
@@ -117,7 +135,7 @@ _start(one, m, f, y0, t0, t1, o) = {
 }
 
 # Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's error, and the change of the slope over it, a hundredth of what is allowed
-_first_step(f, order, t0, y0, span, o) = {
+_opening_step(f, order, t0, y0, span, o) = {
   way = where(span < 0, -1.0, 1.0)
   scale = stop_gradient(o.atol + o.rtol * abs(y0))
   f0 = f(t0, y0)
@@ -234,19 +252,17 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
 _counted(one, s) = _stats(f64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0]))
 
 _gave_up(one, m, s, f, t1, o) = {
-  v = f(s.t, s.y)
+  v = one.slope(s.t, s.y, s.x)
   bad = sum(i64(not (abs(v) < inf)))
   if bad > 0 {
     i = argmax(f64(not (abs(v) < inf)))
     error(
       "no solution beyond t = {s.t}: element {i} of the right-hand side is not finite there, {v[i]}; the values are y = {s.y}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
   }
-  (z, _, e, _) = one.step(s.t, s.y, s.h, s.x)
-  size = abs(z - s.y) / (o.atol + o.rtol * abs(s.y))
-  i = argmax(where(size < inf, size, inf))
+  i = argmax(abs(v) / (o.atol + o.rtol * abs(s.y)))
   if s.status == 1 {
     error(
-      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and its error is still too large, first of all that of y[{i}] = {s.y[i]}, whose slope is {v[i]}; the values are y = {s.y}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and its error is still too large; the fastest element is y[{i}] = {s.y[i]}, whose slope is {v[i]}; the values are y = {s.y}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
   } else {
     error(
       "no solution beyond t = {s.t}: {s.steps + s.failures} steps are used up on the way to t = {t1}; the last was {s.h} long, the fastest element is y[{i}] = {s.y[i]}. A stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol")
@@ -255,17 +271,33 @@ _gave_up(one, m, s, f, t1, o) = {
 
 # ---- Runge-Kutta methods from their coefficients
 
-# Σ w[j] k[j], of what is not zero; k a list of vectors
+# Slopes of a step are a list of vectors when there are few unknowns: stages are then written out, with the coefficients in them and all else in registers. Of systems with more
+# unknowns the right-hand side would be there as often as there are stages, so that they are rows of a matrix, filled in a loop.
+_slopes(x, rows) = if _is_fixed(len(x)) { list(x) } else {
+  K = zeros(rows, len(x))
+  K[0] = x
+  K
+}
+# Σ w[j] k[j]
 _weighted(w, k) = {
   s = none
-  for j in list(...(0..len(w))) {
-    if w[j] != 0.0 { s = if kind(s) == "none" { w[j] * k[j] } else { s + w[j] * k[j] } }
+  if kind(k) == "array" { _row(w, len(k)) @ k } else {
+    for j in list(...(0..len(w))) {
+      if w[j] != 0.0 { s = if kind(s) == "none" { w[j] * k[j] } else { s + w[j] * k[j] } }
+    }
+    s
   }
-  s
 }
-# Further stages with the weights a at the times c, to those in k
-_stages(f, t, y, h, k, a, c) = {
-  for i in list(...(0..len(c))) { k = push(k, f(t + c[i] * h, y + h * _weighted(a[i], k))) }
+_row(w, n) = stack(...w, ...map(i -> 0.0, list(...(len(w)..n))))
+# Further stages with the weights a at the times c, to those in k, m in number
+_stages(f, t, y, h, k, m, a, c) = {
+  if kind(k) == "array" {
+    A = stack(...map(w -> _row(w, len(k)), a))
+    C = stack(...c)
+    for i in 0..len(c) { k[m + i] = f(t + C[i] * h, y + h * (A[i] @ k)) }
+  } else {
+    for i in list(...(0..len(c))) { k = push(k, f(t + c[i] * h, y + h * _weighted(a[i], k))) }
+  }
   k
 }
 _scaled(e, y, z, o) = e / (o.atol + o.rtol * max(abs(y), abs(z)))
@@ -286,13 +318,11 @@ _tsit5(f, o) = {
            list(-2.763706197274826, 0.1317, 3.9302962368947516, -12.411077166933676, 37.50931341651104, -27.896526289197286, 1.5),
            list(1.0))
   step = (t, y, h, x) -> {
-    k = _stages(f, t, y, h, list(x), a, c)
+    k = _stages(f, t, y, h, _slopes(x, 7), 1, push(a, b), push(c, 1.0))   # the last stage is the slope at z
     z = y + h * _weighted(b, k)
-    last = f(t + h, z)
-    k = push(k, last)
-    (z, last, _rms(_scaled(h * _weighted(e, k), y, z, o)), k)
+    (z, k[6], _rms(_scaled(h * _weighted(e, k), y, z, o)), k)
   }
-  (order = 5, adaptive = true, beta = 0.04, longest = 10.0, start = 2, stages = 6, begin = f, step = step,
+  (order = 5, adaptive = true, beta = 0.04, longest = 10.0, start = 2, stages = 6, begin = f, slope = (t, y, x) -> x, step = step,
     dense = (t, y, h, z, k) -> (y, map(w -> h * _weighted(w, k), p)),
     at = (c, θ) -> c[0] + θ * (c[1][3] + θ * (c[1][2] + θ * (c[1][1] + θ * c[1][0]))))
 }
@@ -343,25 +373,24 @@ _dop853(f, o) = {
            93.40532418362432, -37.45832313645163, 104.0996495089623, 29.8402934266605, -43.53345659001114, 96.32455395918828,
            -39.17726167561544, -149.72683625798564))
   step = (t, y, h, x) -> {
-    k = _stages(f, t, y, h, list(x), a, c)
+    k = _stages(f, t, y, h, _slopes(x, 16), 1, push(a, b), push(c, 1.0))
     z = y + h * _weighted(b, k)
-    last = f(t + h, z)
     five = _scaled(_weighted(e5, k), y, z, o)
     three = _scaled(_weighted(e3, k), y, z, o)
     s5 = sum(five * five)
     both = s5 + 0.01 * sum(three * three)
     # 0/0 is an error of 0, and NaN stays NaN
     error = abs(h) * s5 / sqrt(len(y) * (if both == 0 { 1.0 } else { both }))
-    (z, last, error, push(k, last))
+    (z, k[12], error, k)
   }
   dense = (t, y, h, z, k) -> {
-    k = _stages(f, t, y, h, k, inner_a, inner_c)
+    k = _stages(f, t, y, h, k, 13, inner_a, inner_c)
     up = z - y
     bent = h * k[0] - up
     (y, up, bent, 2 * up - h * (k[0] + k[12]), ...map(w -> h * _weighted(w, k), d))
   }
-  (order = 8, adaptive = true, beta = 0.0, longest = 10.0, start = 2, stages = 12, begin = f, step = step, dense = dense,
-    at = (c, θ) -> {
+  (order = 8, adaptive = true, beta = 0.03, longest = 10.0, start = 2, stages = 12, begin = f, slope = (t, y, x) -> x,
+    step = step, dense = dense, at = (c, θ) -> {
       η = 1 - θ
       c[0] + θ * (c[1] + η * (c[2] + θ * (c[3] + η * (c[4] + θ * (c[5] + η * (c[6] + θ * c[7]))))))
   })
@@ -376,11 +405,11 @@ _rk4(f) = {
     last = f(t + h, z)
     (z, last, none, (k1, last))
   }
-  (order = 4, adaptive = false, start = 1, stages = 4, begin = f, step = step,
+  (order = 4, adaptive = false, start = 1, stages = 4, begin = f, slope = (t, y, x) -> x, step = step,
     dense = (t, y, h, z, q) -> _two_point((y, h * q[0]), (z, h * q[1])), at = _two_point_at)
 }
 
-_euler(f) = (order = 1, adaptive = false, start = 1, stages = 1, begin = f,
+_euler(f) = (order = 1, adaptive = false, start = 1, stages = 1, begin = f, slope = (t, y, x) -> x,
   step = (t, y, h, k) -> {
     z = y + h * k
     (z, f(t + h, z), none, ())
@@ -432,8 +461,8 @@ _composition(f, order) = {
     (z, F, none, ())
   }
   orders = max(3, order - 1) // 2
-  (order = order, adaptive = false, start = 1, stages = len(b), begin = (t, y) -> f(t, y)[len(y) // 2..], step = step,
-    dense = (t, y, h, z, q) -> _two_point((y, ..._scaled_slopes(f, t, y, h, orders)),
+  (order = order, adaptive = false, start = 1, stages = len(b), begin = (t, y) -> f(t, y)[len(y) // 2..],
+    slope = (t, y, x) -> f(t, y), step = step, dense = (t, y, h, z, q) -> _two_point((y, ..._scaled_slopes(f, t, y, h, orders)),
       (z, ..._scaled_slopes(f, t + h, z, h, orders))),
     at = _two_point_at)
 }
@@ -448,7 +477,7 @@ _scaled_slopes(f, t, y, h, orders) = {
   out
 }
 _symplectic_weights(order) = {
-  order = len(list(...(0..order)))   # known before the program runs: the lists have different lengths
+  order = _known(order, "order")   # the lists have different lengths
   if order == 2 { (list(0.5, 0.5), list(1.0)) } else { if order == 4 {
     a = list(0.0792036964311957, 0.353172906049774, -0.0420650803577195)
     b = list(0.209515106613362, -0.143851773179818)

@@ -278,6 +278,17 @@ static void emit_GEMM(Emit *e, const KInst *in) {
 	emit_check(e, emit_runtime(e, in->type == KT_F32 ? "atled_rt_gemm_f32" : "atled_rt_gemm_f64", "ippllpllpllllli", args));
 }
 
+static void emit_FACTOR(Emit *e, const KInst *in) {
+	LLVMValueRef args[6] = {e->call};
+	for (uint32_t i = 0; i < 4; i++) args[1 + i] = emit_value(e, emit_operand(e, in, i));
+	const int64_t which = in->prim == OP_LU ? FACTOR_LU : in->prim == OP_CHOLESKY ? FACTOR_CHOLESKY : FACTOR_SOLVE;
+	args[5] = emit_i64(e, which | (in->type == KT_F32 ? FACTOR_SINGLE : 0) | in->imm * FACTOR_LOWER);
+	LLVMValueRef result = emit_runtime(e, "atled_rt_factor", "lpppll" "l", args);
+	LLVMValueRef negative = LLVMBuildICmp(e->b, LLVMIntSLT, result, emit_i64(e, 0), "");
+	emit_fail(e, negative, LLVMBuildTrunc(e->b, LLVMBuildNeg(e->b, result, ""), e->i32, ""));
+	define(e, in, result);
+}
+
 /* Instructions without regions and without an effect on where the program goes on. */
 void emit_plain(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
@@ -324,6 +335,7 @@ void emit_plain(Emit *e, const KInst *in) {
 	case K_FOLD: define(e, in, emit_fold(e, (Op)in->prim, t, emit_value(e, emit_operand(e, in, 0)))); return;
 	case K_CONTRACT: emit_contract(e, in); return;
 	case K_GEMM: emit_GEMM(e, in); return;
+	case K_FACTOR: emit_FACTOR(e, in); return;
 	case K_ARENA: emit_allocation(e, in, "atled_rt_arena"); return;
 	case K_SCRATCH: emit_allocation(e, in, "atled_rt_scratch"); return;
 	case K_COPY:

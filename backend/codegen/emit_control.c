@@ -549,6 +549,7 @@ static bool is_leaf(const KFn *f, uint32_t at) {
 		case K_CALL:
 		case K_CONTRACT:
 		case K_GEMM:
+		case K_FACTOR:
 		case K_PARALLEL:
 		case K_FAIL_IF:
 		case K_POLL:
@@ -587,6 +588,7 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 			if (!(in->flags & KF_UNCOUNTED) && (depth || needs_calls)) return false; /* the program's own functions */
 			calls[depth] = true;
 			break;
+		case K_FACTOR:
 		case K_CONTRACT:
 		case K_GEMM:
 			if (depth > 1) return false; /* small ones, perhaps, and many */

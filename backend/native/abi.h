@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 2
+#define NATIVE_ABI_VERSION 3
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
@@ -51,5 +51,9 @@ int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_
                           const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate);
 int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_col, const float *a, int64_t a_row, int64_t a_k,
                           const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate);
+/* Row-major n x n factorisations and triangular solves, where their matrices lie: kir.h's FACTOR. what: one of the following, with FACTOR_SINGLE for f32, and for a
+ * solve with the three flags. 0, or the number of the pivot that fails, plus 1; below 0: minus a Status. */
+enum { FACTOR_LU = 0, FACTOR_CHOLESKY = 1, FACTOR_SOLVE = 2, FACTOR_SINGLE = 4, FACTOR_LOWER = 8, FACTOR_ADJOINT = 16, FACTOR_UNIT = 32 };
+int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r, int64_t what);
 
 #endif

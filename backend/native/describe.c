@@ -483,6 +483,14 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 			describe_control(d, p, in, depth);
 			continue;
 		}
+		if (p->kind == PIECE_MATRIX) {
+			flush(d, &small, depth);
+			Lines lines = {0};
+			lines_add(&lines, l->f, in);
+			margin(d->out, depth, &lines);
+			text_str(d->out, in->op == OP_TRISOLVE ? "triangular system in memory\n" : "matrix factorised in memory\n");
+			continue;
+		}
 		if (p->kind == PIECE_DIRECT && writes_elements(in)) {
 			flush(d, &small, depth);
 			Lines lines = {0};

@@ -386,6 +386,15 @@ void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const 
 	emit(b, op, t, n, operands)->flags = (uint8_t)flags;
 }
 
+KRef k_factor(KBuilder *b, Op which, KType t, int64_t flags, const KRef operands[4]) {
+	KInst *in = emit(b, K_FACTOR, t, 4, operands);
+	in->prim = (uint16_t)which;
+	in->imm = flags;
+	in->nresults = 1;
+	in->results = b->f->vals.n;
+	return new_value(b, KT_I64, 0);
+}
+
 void k_call(KBuilder *b, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results) {
 	KInst *in = emit(b, K_CALL, KT_NONE, nargs, args);
 	in->imm = fn;

@@ -271,6 +271,12 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		want_uniform(v, in, 0, in->nargs, KT_NONE);
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;
+	case K_FACTOR:
+		want(v, in->nargs == 4 && (in->prim == OP_LU || in->prim == OP_CHOLESKY || in->prim == OP_TRISOLVE), "operands");
+		want_uniform(v, in, 0, 2, KT_PTR);
+		want_uniform(v, in, 2, 4, KT_I64);
+		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
+		break;
 	case K_CALL: want(v, (uint64_t)in->imm < v->m->fns.n && in->nargs == v->m->fns.at[in->imm]->nparams && in->params <= v->m->nsites, "the callee"); break;
 	case K_FAIL_IF: want(v, (uint64_t)in->imm < v->m->nsites, "no such site"); break;
 	default: break;

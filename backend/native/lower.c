@@ -142,7 +142,7 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 	case OP_CHOLESKY:
 	case OP_TRISOLVE: {
 		Dim row;
-		if (!small_only && rows_take_factor(f, in, &row)) return true;
+		if (!small_only && (rows_take_factor(f, in, &row) || matrix_takes(f, in))) return true;
 		for (uint32_t k = 0; k < in->nargs + in->nresults; k++) {
 			Ref r = k < in->nargs ? inst_arg(f, in, k) : inst_result(in, k - in->nargs);
 			if (!type_is_small(c, ref_type(f, r), NULL)) return false;

@@ -162,6 +162,9 @@ int lower_row_axis(const Lower *l, Ref r); /* -1: it has none */
 /* A factorisation or solve whose matrices (operand 0 of type t) may be registers. */
 bool factor_takes_type(Ctx *c, const Inst *in, TypeId t);
 void lower_factor(Lower *l, const Inst *in);
+/* One matrix in memory (or registers, which are put there): the runtime factorises it, or solves. */
+bool matrix_takes(const Fn *f, const Inst *in);
+void lower_matrix(Lower *l, const Inst *in);
 /* x[index[k]] for k < n, each x being `width` elements; true where the indices are the permutation of a factorisation, whose exchanges are
  * done again: that is less than to look each number up. */
 bool factor_permute(Lower *l, uint32_t n, const KRef *index, uint32_t width, const KRef *x, KRef *out);

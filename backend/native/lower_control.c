@@ -629,6 +629,7 @@ void lower_pieces(Lower *l, const Sched *s) {
 			if (in->op == OP_CALL) lower_call(l, in);
 			else lower_small(l, in);
 			break;
+		case PIECE_MATRIX: lower_matrix(l, in); break;
 		case PIECE_ALIAS: lower_set_memory(l, inst_result(in, 0), pointer_of(l, inst_arg(l->f, in, 0))); break;
 		case PIECE_DIRECT:
 			if (in->op == OP_GATHER) direct_gather(l, in);

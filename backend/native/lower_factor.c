@@ -1,10 +1,11 @@
-/* lower_factor.c - factorisations and triangular solves of small matrices: every element a register, everything unrolled.
+/* lower_factor.c - factorisations and triangular solves: of small matrices every element a register, everything unrolled; of others in memory, by the
+ * runtime.
  *
  * Needs: lower.h. Guarantees: factorisations do the operations of kernels_linalg.c in the same order, so that pivots, bits, and what counts as singular
  * are the evaluator's; solves fuse products and differences, as contractions do. Pivots are chosen by selection, not by branches: with varying
  * elements each lane pivots for itself.
  */
-#include "backend/native/lower.h"
+#include "backend/native/lower_flow.h"
 
 /* Leading axes of a factorisation's operand: so many matrices. */
 static uint32_t matrix_count(const Shape *s) {
@@ -133,6 +134,78 @@ static void solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjo
 		}
 		for (uint32_t j = 0; j < r && !unit; j++) x[i * r + j] = k_prim2(b, OP_DIV, x[i * r + j], t[i * (n + 1)]);
 	}
+}
+
+/* ---- matrices in memory --------------------------------------------------------------------------------------------------------------------- */
+
+bool matrix_takes(const Fn *f, const Inst *in) {
+	if (in->op != OP_LU && in->op != OP_CHOLESKY && in->op != OP_TRISOLVE) return false;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Type *t = ref_ty(f, inst_arg(f, in, k));
+		if (t->kind != TY_TENSOR || t->rank != 2 || (t->dtype != DT_F64 && t->dtype != DT_F32)) return false;
+	}
+	return true;
+}
+
+/* The operand's elements copied to where the runtime may write, or be shown them: `to`, or 0 for a place on the stack. */
+static KRef in_memory(Lower *l, Ref r, KRef to, bool written) {
+	KBuilder *b = &l->k;
+	const Place *p = lower_place(l, r);
+	if (p->kind == PLACE_MEMORY) {
+		if (!written) return p->pointer;
+		if (to) lower_copy(l, r, to, p->pointer);
+		return to;
+	}
+	const uint32_t size = ktype_size(ktype_of((Dtype)ref_ty(l->f, r)->dtype));
+	if (!to) to = k_stack(b, (int64_t)p->count * size);
+	for (uint32_t i = 0; i < p->count; i++) k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
+	return to;
+}
+
+/* Memory for result k: its own, or the stack's where the result is going to be registers. */
+static KRef result_memory(Lower *l, Ref r) {
+	uint32_t count;
+	if (!type_is_small(l->c, ref_type(l->f, r), &count)) return lower_destination(l, r);
+	return k_stack(&l->k, (int64_t)count * ktype_size(ktype_of((Dtype)ref_ty(l->f, r)->dtype)));
+}
+
+static void set_result(Lower *l, Ref r, KRef at) {
+	KBuilder *b = &l->k;
+	uint32_t count;
+	if (!type_is_small(l->c, ref_type(l->f, r), &count)) {
+		lower_set_memory(l, r, at);
+		return;
+	}
+	KRef *out = ARENA_ARRAY(l->scratch, KRef, count + 1);
+	for (uint32_t i = 0; i < count; i++) out[i] = k_load(b, ktype_of((Dtype)ref_ty(l->f, r)->dtype), KM_UNIFORM, at, k_int(b, i), 0);
+	lower_set_small(l, r, count, out);
+}
+
+void lower_matrix(Lower *l, const Inst *in) {
+	KBuilder *b = &l->k;
+	const Ref first = inst_arg(l->f, in, 0), result = inst_result(in, 0);
+	const KType t = ktype_of((Dtype)ref_ty(l->f, first)->dtype);
+	const KRef n = lower_dim(l, ref_ty(l->f, first)->dims[1]);
+	int64_t flags = 0;
+	KRef failed;
+	if (in->op == OP_TRISOLVE) {
+		const Ref right = inst_arg(l->f, in, 1);
+		for (uint32_t k = 0; k < 3; k++) flags |= attr_int(l->c, OP_TRISOLVE, in->attr, k) ? 1 << k : 0;
+		const KRef x = in_memory(l, right, result_memory(l, result), true);
+		failed = k_factor(b, OP_TRISOLVE, t, flags, (KRef[]){in_memory(l, first, 0, false), x, n, lower_dim(l, ref_ty(l->f, right)->dims[1])});
+		set_result(l, result, x);
+	} else {
+		const KRef a = in_memory(l, first, result_memory(l, result), true);
+		const KRef p = in->op == OP_LU ? result_memory(l, inst_result(in, 1)) : a;
+		failed = k_factor(b, (Op)in->op, t, 0, (KRef[]){a, p, n, n});
+		set_result(l, result, a);
+		if (in->op == OP_LU) set_result(l, inst_result(in, 1), p);
+	}
+	if (flags & 4) return; /* a unit triangle has no pivots */
+	k_fail_if(b, k_lt(b, k_int(b, 0), failed), lower_site(l, SITE_MATRIX, in), k_sub(b, failed, k_int(b, 1)), n);
+	if (in->op != OP_LU) return;
+	const Place *order = lower_place(l, inst_result(in, 1));
+	for (uint32_t i = 0; order->kind == PLACE_SMALL && i < order->count; i++) k_bound(b, order->elements[i], 0, (int64_t)order->count - 1);
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------------------------------------------- */

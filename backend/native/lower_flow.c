@@ -463,6 +463,11 @@ static void schedule(Lower *l, Sched *s) {
 			if (ordered) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
 			place(l, s, PIECE_SMALL, i);
+		} else if (matrix_takes(l->f, in)) {
+			if (ordered) flush(l, s);
+			else if (dependent) flush_for(l, s, in);
+			place(l, s, PIECE_MATRIX, i);
+			for (uint32_t k = 0; k < in->nresults; k++) l->needed[in->results + k] = true; /* the runtime makes all of them */
 		} else if (direct_takes(l, in) && (writes_elements(in) || !(ref_is_value(inst_arg(l->f, in, 0)) && l->flow->in_run[REF_INDEX(inst_arg(l->f, in, 0))]))) {
 			if (ordered || (in->op != OP_SLICE && in->op != OP_GATHER && run_reads_operands(l, in))) flush(l, s);
 			else if (dependent) flush_for(l, s, in);
@@ -828,6 +833,10 @@ static void link(Lower *l, Sched *s) {
 		const Inst *in = inst_at(l, p->inst);
 		if (p->kind == PIECE_ALIAS) {
 			flow_of(l, inst_result(in, 0))->alias = true;
+		} else if (p->kind == PIECE_MATRIX) {
+			const Ref x = inst_arg(l->f, in, in->op == OP_TRISOLVE);
+			for (uint32_t k = 0; k < in->nresults; k++) flow_of(l, inst_result(in, k))->owned = true;
+			if (!is_small(l, x) && gives_memory(l, s, p, x)) unite(l, x, inst_result(in, 0));
 		} else if (p->kind == PIECE_DIRECT && writes_elements(in)) {
 			flow_of(l, inst_result(in, 0))->owned = true;
 			if (gives_memory(l, s, p, inst_arg(l->f, in, 0))) unite(l, inst_arg(l->f, in, 0), inst_result(in, 0));

@@ -236,6 +236,13 @@ static uint32_t walk(Meter *w, uint32_t fn, uint32_t at, Times t) {
 			break;
 		case K_CALL: walk_call(w, fn, in, t); break;
 		case K_CONTRACT: case K_GEMM: walk_contraction(w, fn, in, t); break;
+		case K_FACTOR: {
+			const KNumber n = operand(f, values, in, 2), r = operand(f, values, in, 3);
+			const double rows = n.known ? (double)n.v : 0;
+			w->cost.exact = w->cost.exact && n.known && r.known;
+			w->cost.flops += t.turns * rows * rows * (in->prim == OP_TRISOLVE ? (r.known ? (double)r.v : 0) : rows * (in->prim == OP_LU ? 2 : 1) / 3);
+			break;
+		}
 		case K_ARENA: case K_SCRATCH: {
 			const KNumber n = operand(f, values, in, 0);
 			const double bytes = n.known && n.v > 0 ? (double)n.v : 0;

@@ -9,6 +9,7 @@
  */
 #include "backend/native/runtime.h"
 #include "backend/blas.h"
+#include "backend/kernels_linalg.h"
 #include "backend/vmath/huge_angle.h"
 #include <limits.h>
 #include <pthread.h>
@@ -557,6 +558,29 @@ int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_c
 	return gemm(&g, c, c_row, c_col);
 }
 
+/* ---- factorisations ------------------------------------------------------------------------------------------------------------------------ */
+
+int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r, int64_t what) {
+	const Dtype d = what & FACTOR_SINGLE ? DT_F32 : DT_F64;
+	Ctx *c = run_of(call)->be->ctx;
+	int64_t failed = 0;
+	Status st = ST_OK;
+	call->poll_left -= n * n * ((what & 3) == FACTOR_SOLVE ? r : n / 3);
+	if (LIKELY(n <= SMALL_MATRIX)) { /* as the functions below do it, without the way there */
+		if ((what & (3 | FACTOR_UNIT)) == (FACTOR_SOLVE | FACTOR_UNIT)) {
+			small_trisolve(d, n, r, what & FACTOR_LOWER, what & FACTOR_ADJOINT, true, a, x);
+			return 0;
+		}
+		if ((what & 3) == FACTOR_LU) return small_lu(d, n, a, x);
+	}
+	switch (what & 3) {
+	case FACTOR_LU: st = matrix_lu(c, d, n, a, x, &failed); break;
+	case FACTOR_CHOLESKY: st = matrix_cholesky(c, d, n, a, &failed); break;
+	default: st = matrix_trisolve(c, d, n, r, what & FACTOR_LOWER, what & FACTOR_ADJOINT, what & FACTOR_UNIT, a, x, &failed);
+	}
+	return st == ST_OK ? failed : -(int64_t)st;
+}
+
 /* ---- the way in -------------------------------------------------------------------------------------------------------------------------- */
 
 const NativeTrace *native_trace(const Backend *be) {
@@ -574,6 +598,7 @@ void *native_runtime_symbol(const char *name) {
 	    {"atled_rt_arena", (void (*)(void))atled_rt_arena},       {"atled_rt_scratch", (void (*)(void))atled_rt_scratch},
 	    {"atled_rt_called", (void (*)(void))atled_rt_called},     {"atled_rt_copy", (void (*)(void))atled_rt_copy},         {"atled_rt_zero", (void (*)(void))atled_rt_zero},
 	    {"atled_rt_gemm_f64", (void (*)(void))atled_rt_gemm_f64}, {"atled_rt_gemm_f32", (void (*)(void))atled_rt_gemm_f32},
+	    {"atled_rt_factor", (void (*)(void))atled_rt_factor},
 	    {"atled_rt_huge_angle", (void (*)(void))atled_rt_huge_angle},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)

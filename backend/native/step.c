@@ -109,6 +109,7 @@ static Status site_failed(Frame *f, const Step *unit, const UnitSite *site, int6
 		st = fail_matrix(f, &s, a, rows, b);
 		break;
 	}
+	case SITE_MATRIX: st = fail_matrix(f, &s, a, b, -1); break;
 	case SITE_SLICE: st = slice_failed(f, &s, site->fn, in, (uint32_t)a); break;
 	default: return fail_internal(f, &s, "native code stopped");
 	}

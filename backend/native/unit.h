@@ -25,6 +25,7 @@ typedef enum SiteKind {
 	SITE_GUARD,      /* two lengths, a and b, that must be equal are not */
 	SITE_SLICE,      /* what a slice (or pad) takes along axis a does not lie on it */
 	SITE_SINGULAR,   /* pivot a of matrix b (-1: the only one) is zero, or not positive */
+	SITE_MATRIX,     /* the same of one matrix with b rows, in memory */
 	SITE_CALL,       /* of a function by machine code: only calls around a failure are told by it */
 	SITE_INTERNAL    /* memory or another Status (a) */
 } SiteKind;

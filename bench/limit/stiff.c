@@ -1,0 +1,567 @@
+/* stiff.c - small stiff systems by hand: Radau IIA of order 5 as in RADAU5, RODAS for a larger one, and for the one-dimensional Brusselator.
+ *
+ * Needs: limit.h. The methods are those of Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8 (implementation of Radau IIA: two linear systems, one
+ * real and one complex, simplified Newton iterations that tell when they converge, starting values from the last step, an error estimate through the real
+ * system, predictive control, matrices that are kept) and IV.7 (RODAS). Right-hand sides and Jacobians are written by hand; the number of unknowns is known when
+ * this is compiled. Guarantees: each row's result is right to the row's tolerance; the tolerances of the integrators are those with which both sides have that error.
+ */
+#include "limit.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef void (*Slope)(const double *y, double *f);
+typedef void (*Matrix)(const double *y, double *j); /* j[column * n + row] */
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- linear systems, stored by columns; p[k]: the row that changed places with row k in step k ------------------------------------------------ */
+
+INLINE void factor(int n, double *a, int *p) {
+	for (int k = 0; k < n; k++) {
+		int m = k;
+		for (int i = k + 1; i < n; i++)
+			if (fabs(a[k * n + i]) > fabs(a[k * n + m])) m = i;
+		p[k] = m;
+		double pivot = a[k * n + m];
+		a[k * n + m] = a[k * n + k];
+		a[k * n + k] = pivot = 1 / pivot;
+		for (int i = k + 1; i < n; i++) a[k * n + i] *= -pivot;
+		for (int j = k + 1; j < n; j++) {
+			double t = a[j * n + m];
+			a[j * n + m] = a[j * n + k];
+			a[j * n + k] = t;
+			if (t != 0)
+				for (int i = k + 1; i < n; i++) a[j * n + i] += a[k * n + i] * t;
+		}
+	}
+}
+
+INLINE void solve(int n, const double *a, const int *p, double *b) {
+	for (int k = 0; k < n; k++) {
+		double t = b[p[k]];
+		b[p[k]] = b[k];
+		b[k] = t;
+		for (int i = k + 1; i < n; i++) b[i] += a[k * n + i] * t;
+	}
+	for (int k = n; k-- > 0;) {
+		double t = b[k] *= a[k * n + k];
+		for (int i = 0; i < k; i++) b[i] -= a[k * n + i] * t;
+	}
+}
+
+INLINE void factor_complex(int n, double *a, double *c, int *p) {
+	for (int k = 0; k < n; k++) {
+		int m = k;
+		for (int i = k + 1; i < n; i++)
+			if (fabs(a[k * n + i]) + fabs(c[k * n + i]) > fabs(a[k * n + m]) + fabs(c[k * n + m])) m = i;
+		p[k] = m;
+		double x = a[k * n + m], y = c[k * n + m];
+		a[k * n + m] = a[k * n + k];
+		c[k * n + m] = c[k * n + k];
+		const double d = 1 / (x * x + y * y);
+		x *= d;
+		y *= -d;
+		a[k * n + k] = x;
+		c[k * n + k] = y;
+		for (int i = k + 1; i < n; i++) {
+			const double u = a[k * n + i], v = c[k * n + i];
+			a[k * n + i] = -(u * x - v * y);
+			c[k * n + i] = -(u * y + v * x);
+		}
+		for (int j = k + 1; j < n; j++) {
+			const double u = a[j * n + m], v = c[j * n + m];
+			a[j * n + m] = a[j * n + k];
+			c[j * n + m] = c[j * n + k];
+			a[j * n + k] = u;
+			c[j * n + k] = v;
+			if (u == 0 && v == 0) continue;
+			for (int i = k + 1; i < n; i++) {
+				a[j * n + i] += a[k * n + i] * u - c[k * n + i] * v;
+				c[j * n + i] += a[k * n + i] * v + c[k * n + i] * u;
+			}
+		}
+	}
+}
+
+INLINE void solve_complex(int n, const double *a, const double *c, const int *p, double *b, double *d) {
+	for (int k = 0; k < n; k++) {
+		const double u = b[p[k]], v = d[p[k]];
+		b[p[k]] = b[k];
+		d[p[k]] = d[k];
+		b[k] = u;
+		d[k] = v;
+		for (int i = k + 1; i < n; i++) {
+			b[i] += a[k * n + i] * u - c[k * n + i] * v;
+			d[i] += a[k * n + i] * v + c[k * n + i] * u;
+		}
+	}
+	for (int k = n; k-- > 0;) {
+		const double u = b[k] * a[k * n + k] - d[k] * c[k * n + k], v = b[k] * c[k * n + k] + d[k] * a[k * n + k];
+		b[k] = u;
+		d[k] = v;
+		for (int i = 0; i < k; i++) {
+			b[i] -= a[k * n + i] * u - c[k * n + i] * v;
+			d[i] -= a[k * n + i] * v + c[k * n + i] * u;
+		}
+	}
+}
+
+/* ---- Radau IIA, order 5 ----------------------------------------------------------------------------------------------------------------------- */
+
+enum { MOST = 8, TURNS = 7 };
+
+static const double T[9] = {9.1232394870892942792E-02, -0.14125529502095420843, -3.0029194105147424492E-02, 0.24171793270710701896, 0.20412935229379993199,
+                            0.38294211275726193779,    0.96604818261509293619,  1,                       0};
+static const double TI[9] = {4.3255798900631553510,   0.33919925181580986954, 0.54177053993587487119, -4.1787185915519047273, -0.32768282076106238708,
+                             0.47662355450055045196, -0.50287263494578687595, 2.5719269498556054292,  -0.59603920482822492497};
+
+/* From 0 to t1; rtol and atol as the user of the method says them. */
+INLINE void radau(int n, Slope f, Matrix jac, double *y, double t1, double h, double rtol, double atol) {
+	const double r6 = sqrt(6), c1 = (4 - r6) / 10, c2 = (4 + r6) / 10, c1m1 = c1 - 1, c2m1 = c2 - 1, c1mc2 = c1 - c2;
+	const double e1 = -(13 + 7 * r6) / 3, e2 = (-13 + 7 * r6) / 3, e3 = -1.0 / 3;
+	const double p3 = cbrt(9), s81 = cbrt(81), al = (12 - s81 + p3) / 60, be = (s81 + p3) * sqrt(3) / 60, no = al * al + be * be, alpha = al / no, beta = be / no;
+	const double gamma = 1 / ((6 + s81 - p3) / 30);
+	const double ratio = atol / rtol, newton_tolerance = fmax(10 * 2.3e-16 / rtol, fmin(0.03, sqrt(rtol)));
+	rtol = 0.1 * pow(rtol, 2.0 / 3);
+	atol = rtol * ratio;
+	double J[MOST * MOST], E1[MOST * MOST], ER[MOST * MOST], EI[MOST * MOST], f0[MOST], z[3][MOST], w[3][MOST], g[3][MOST], x[MOST], scale[MOST], con[3][MOST];
+	int p1[MOST], p2[MOST];
+	double t = 0, before_h = h, before_error = 1e-2, kept_h = h, faccon = 1, theta = 0;
+	bool first = true, rejected = false, new_jacobian = true, new_factors = true, current = false, last = false;
+	f(y, f0);
+	for (int i = 0; i < n; i++) scale[i] = atol + rtol * fabs(y[i]);
+	memset(con, 0, sizeof con);
+	if (h >= t1) {
+		h = t1;
+		last = true;
+	}
+	for (;;) {
+		if (new_jacobian) {
+			jac(y, J);
+			current = true;
+			new_factors = true;
+		}
+		if (new_factors) {
+			const double a = gamma / h, b = alpha / h, c = beta / h;
+			for (int i = 0; i < n * n; i++) {
+				E1[i] = ER[i] = -J[i];
+				EI[i] = 0;
+			}
+			for (int i = 0; i < n; i++) {
+				E1[i * n + i] += a;
+				ER[i * n + i] += b;
+				EI[i * n + i] = c;
+			}
+			factor(n, E1, p1);
+			factor_complex(n, ER, EI, p2);
+		}
+		const double a = gamma / h, b = alpha / h, c = beta / h;
+		if (first) {
+			memset(z, 0, sizeof z);
+			memset(w, 0, sizeof w);
+		} else {
+			const double s3 = h / kept_h, s1 = c1 * s3, s2 = c2 * s3;
+			for (int i = 0; i < n; i++) {
+				z[0][i] = s1 * (con[0][i] + (s1 - c2m1) * (con[1][i] + (s1 - c1m1) * con[2][i]));
+				z[1][i] = s2 * (con[0][i] + (s2 - c2m1) * (con[1][i] + (s2 - c1m1) * con[2][i]));
+				z[2][i] = s3 * (con[0][i] + (s3 - c2m1) * (con[1][i] + (s3 - c1m1) * con[2][i]));
+				for (int k = 0; k < 3; k++) w[k][i] = TI[3 * k] * z[0][i] + TI[3 * k + 1] * z[1][i] + TI[3 * k + 2] * z[2][i];
+			}
+		}
+		faccon = pow(fmax(faccon, 2.3e-16), 0.8);
+		theta = 0.001;
+		double before = 0, before_quotient = 0;
+		int turn = 0;
+		bool good = false, bad = false;
+		double shrink = 0.5;
+		while (!good && !bad) {
+			for (int k = 0; k < 3; k++) {
+				for (int i = 0; i < n; i++) x[i] = y[i] + z[k][i];
+				f(x, g[k]);
+			}
+			for (int i = 0; i < n; i++) {
+				const double g0 = g[0][i], g1 = g[1][i], g2 = g[2][i];
+				g[0][i] = TI[0] * g0 + TI[1] * g1 + TI[2] * g2 - a * w[0][i];
+				g[1][i] = TI[3] * g0 + TI[4] * g1 + TI[5] * g2 - (b * w[1][i] - c * w[2][i]);
+				g[2][i] = TI[6] * g0 + TI[7] * g1 + TI[8] * g2 - (b * w[2][i] + c * w[1][i]);
+			}
+			solve(n, E1, p1, g[0]);
+			solve_complex(n, ER, EI, p2, g[1], g[2]);
+			turn++;
+			double size = 0;
+			for (int i = 0; i < n; i++) {
+				const double s = 1 / scale[i];
+				size += s * s * (g[0][i] * g[0][i] + g[1][i] * g[1][i] + g[2][i] * g[2][i]);
+			}
+			size = sqrt(size / (3 * n));
+			if (turn > 1 && turn < TURNS) {
+				const double quotient = size / before;
+				theta = turn == 2 ? quotient : sqrt(quotient * before_quotient);
+				before_quotient = quotient;
+				if (theta < 0.99) {
+					faccon = theta / (1 - theta);
+					const double end = faccon * size * pow(theta, TURNS - 1 - turn) / newton_tolerance;
+					if (end >= 1) {
+						shrink = 0.8 * pow(fmax(1e-4, fmin(20, end)), -1.0 / (4 + TURNS - 1 - turn));
+						bad = true;
+						break;
+					}
+				} else {
+					bad = true;
+					break;
+				}
+			}
+			before = fmax(size, 2.3e-16);
+			for (int i = 0; i < n; i++) {
+				for (int k = 0; k < 3; k++) w[k][i] += g[k][i];
+				z[0][i] = T[0] * w[0][i] + T[1] * w[1][i] + T[2] * w[2][i];
+				z[1][i] = T[3] * w[0][i] + T[4] * w[1][i] + T[5] * w[2][i];
+				z[2][i] = T[6] * w[0][i] + w[1][i];
+			}
+			good = faccon * size <= newton_tolerance;
+			if (!good && turn >= TURNS) bad = true;
+		}
+		if (bad) {
+			h *= shrink;
+			rejected = true;
+			last = false;
+			new_jacobian = !current;
+			new_factors = true;
+			continue;
+		}
+		double error = 0, d[MOST], q[MOST];
+		for (int i = 0; i < n; i++) {
+			d[i] = (e1 * z[0][i] + e2 * z[1][i] + e3 * z[2][i]) / h;
+			q[i] = d[i] + f0[i];
+		}
+		solve(n, E1, p1, q);
+		for (int i = 0; i < n; i++) error += (q[i] / scale[i]) * (q[i] / scale[i]);
+		error = fmax(sqrt(error / n), 1e-10);
+		if (error >= 1 && (first || rejected)) {
+			for (int i = 0; i < n; i++) x[i] = y[i] + q[i];
+			f(x, q);
+			for (int i = 0; i < n; i++) q[i] += d[i];
+			solve(n, E1, p1, q);
+			error = 0;
+			for (int i = 0; i < n; i++) error += (q[i] / scale[i]) * (q[i] / scale[i]);
+			error = fmax(sqrt(error / n), 1e-10);
+		}
+		const double fac = fmin(0.9, 0.9 * (1 + 2 * TURNS) / (turn + 2 * TURNS));
+		double quotient = fmax(0.125, fmin(5, sqrt(sqrt(error)) / fac)), next = h / quotient;
+		if (error >= 1) {
+			h = first ? 0.1 * h : next;
+			rejected = true;
+			last = false;
+			new_jacobian = !current;
+			new_factors = true;
+			continue;
+		}
+		if (!first) {
+			const double predicted = fmax(0.125, fmin(5, (before_h / h) * sqrt(sqrt(error * error / before_error)) / 0.9));
+			quotient = fmax(quotient, predicted);
+			next = h / quotient;
+		}
+		before_h = h;
+		before_error = fmax(1e-2, error);
+		t += h;
+		kept_h = h;
+		for (int i = 0; i < n; i++) {
+			y[i] += z[2][i];
+			con[0][i] = (z[1][i] - z[2][i]) / c2m1;
+			const double ak = (z[0][i] - z[1][i]) / c1mc2;
+			con[1][i] = (ak - con[0][i]) / c1m1;
+			con[2][i] = con[1][i] - (ak - z[0][i] / c1) / c2;
+			scale[i] = atol + rtol * fabs(y[i]);
+		}
+		current = false;
+		if (last) return;
+		f(y, f0);
+		if (rejected) next = fmin(next, h);
+		rejected = first = false;
+		if (t + next * 1.0001 >= t1) {
+			next = t1 - t;
+			last = true;
+		}
+		const double change = next / h;
+		new_jacobian = theta > 0.001;
+		new_factors = true;
+		if (!last && !new_jacobian && change >= 1 && change <= 1.2) new_factors = false;
+		else h = next;
+	}
+}
+
+/* ---- RODAS ------------------------------------------------------------------------------------------------------------------------------------ */
+
+enum { MOST_RODAS = 1000 };
+
+static const double RA[5][4] = {{0}, {1.544}, {0.9466785280815826, 0.2557011698983284}, {3.314825187068521, 2.896124015972201, 0.9986419139977817}, {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950}};
+static const double RC[6][5] = {{0},
+                                {-5.6688},
+                                {-2.430093356833875, -0.2063599157091915},
+                                {-0.1073529058151375, -9.594562251023355, -20.47028614809616},
+                                {7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160},
+                                {8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054}};
+
+typedef struct Linear { /* of 1 / (h / 4) - J */
+	double *j, *m;
+	int *p;
+} Linear;
+typedef void (*Prepare)(Linear *l, const double *y, double shift, bool moved); /* moved: y is not what it was */
+typedef void (*Back)(const Linear *l, double *b);
+
+/* RODAS of order 4 for y' = f(y) from 0 to t1 (Hairer and Wanner II, IV.7 and IV.10). */
+INLINE void rodas(int n, Slope f, Prepare prepare, Back back, Linear *l, double *y, double t1, double h, double rtol, double atol) {
+	static double u[6][MOST_RODAS], w[MOST_RODAS], d[MOST_RODAS];
+	double t = 0;
+	bool rejected = false;
+	while (t < t1) {
+		if (t + h > t1) h = t1 - t;
+		prepare(l, y, 4 / h, !rejected);
+		const double s = 1 / h;
+		for (int i = 0; i < 6; i++) {
+			if (i == 5)
+				for (int k = 0; k < n; k++) w[k] += u[4][k];
+			else
+				for (int k = 0; k < n; k++) {
+					double sum = y[k];
+					for (int q = 0; q < i; q++) sum += RA[i][q] * u[q][k];
+					w[k] = sum;
+				}
+			f(w, u[i]);
+			for (int q = 0; q < i; q++) {
+				const double c = RC[i][q] * s;
+				for (int k = 0; k < n; k++) u[i][k] += c * u[q][k];
+			}
+			back(l, u[i]);
+		}
+		double error = 0;
+		for (int k = 0; k < n; k++) {
+			d[k] = w[k] + u[5][k];
+			const double e = u[5][k] / (atol + rtol * fmax(fabs(y[k]), fabs(d[k])));
+			error += e * e;
+		}
+		error = sqrt(error / n);
+		double grow = fmin(6, fmax(0.2, 0.9 * pow(error + 1e-30, -0.25)));
+		if (error < 1) {
+			t += h;
+			memcpy(y, d, (size_t)n * sizeof *y);
+			if (rejected) grow = fmin(1, grow);
+		}
+		rejected = error >= 1;
+		h *= grow;
+	}
+}
+
+/* ---- the systems ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* Robertson 1966 */
+INLINE void robertson_f(const double *y, double *f) {
+	const double a = 0.04 * y[0], b = 1e4 * y[1] * y[2], c = 3e7 * y[1] * y[1];
+	f[0] = b - a;
+	f[1] = a - b - c;
+	f[2] = c;
+}
+INLINE void robertson_j(const double *y, double *j) {
+	j[0] = -0.04, j[3] = 1e4 * y[2], j[6] = 1e4 * y[1];
+	j[1] = 0.04, j[4] = -1e4 * y[2] - 6e7 * y[1], j[7] = -1e4 * y[1];
+	j[2] = 0, j[5] = 6e7 * y[1], j[8] = 0;
+}
+
+/* Schaefer 1975; Hairer and Wanner II, IV.10 */
+INLINE void hires_f(const double *y, double *f) {
+	const double v = 280 * y[5] * y[7];
+	f[0] = -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007;
+	f[1] = 1.71 * y[0] - 8.75 * y[1];
+	f[2] = -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4];
+	f[3] = 8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3];
+	f[4] = -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6];
+	f[5] = -v + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6];
+	f[6] = v - 1.81 * y[6];
+	f[7] = -f[6];
+}
+INLINE void hires_j(const double *y, double *j) {
+#define J(i, k) j[(k) * 8 + (i)]
+	memset(j, 0, 64 * sizeof *j);
+	J(0, 0) = -1.71, J(0, 1) = 0.43, J(0, 2) = 8.32;
+	J(1, 0) = 1.71, J(1, 1) = -8.75;
+	J(2, 2) = -10.03, J(2, 3) = 0.43, J(2, 4) = 0.035;
+	J(3, 1) = 8.32, J(3, 2) = 1.71, J(3, 3) = -1.12;
+	J(4, 4) = -1.745, J(4, 5) = 0.43, J(4, 6) = 0.43;
+	J(5, 3) = 0.69, J(5, 4) = 1.71, J(5, 5) = -0.43 - 280 * y[7], J(5, 6) = 0.69, J(5, 7) = -280 * y[5];
+	J(6, 5) = 280 * y[7], J(6, 6) = -1.81, J(6, 7) = 280 * y[5];
+	J(7, 5) = -280 * y[7], J(7, 6) = 1.81, J(7, 7) = -280 * y[5];
+#undef J
+}
+
+/* Verwer 1994: the air pollution of 20 species in 25 reactions */
+INLINE void pollution_f(const double *y, double *f) {
+	const double r1 = 0.35 * y[0], r2 = 26.6 * y[1] * y[3], r3 = 12300 * y[4] * y[1];
+	const double r4 = 8.6e-4 * y[6], r5 = 8.2e-4 * y[6], r6 = 15000 * y[6] * y[5];
+	const double r7 = 1.3e-4 * y[8], r8 = 24000 * y[8] * y[5], r9 = 16500 * y[10] * y[1];
+	const double r10 = 9000 * y[10] * y[0], r11 = 0.022 * y[12], r12 = 12000 * y[9] * y[1];
+	const double r13 = 1.88 * y[13], r14 = 16300 * y[0] * y[5], r15 = 4.8e6 * y[2];
+	const double r16 = 3.5e-4 * y[3], r17 = 0.0175 * y[3], r18 = 1e8 * y[15];
+	const double r19 = 4.44e11 * y[15], r20 = 1240 * y[16] * y[5], r21 = 2.1 * y[18];
+	const double r22 = 5.78 * y[18], r23 = 0.0474 * y[0] * y[3], r24 = 1780 * y[18] * y[0];
+	const double r25 = 3.12 * y[19];
+	f[0] = r2 + r3 + r9 + r11 + r12 + r22 + r25 - r1 - r10 - r14 - r23 - r24;
+	f[1] = r1 + r21 - r2 - r3 - r9 - r12;
+	f[2] = r1 + r17 + r19 + r22 - r15;
+	f[3] = r15 - r2 - r16 - r17 - r23;
+	f[4] = 2 * r4 + r6 + r7 + r13 + r20 - r3;
+	f[5] = 2 * r18 + r3 - r6 - r8 - r14 - r20;
+	f[6] = r13 - r4 - r5 - r6;
+	f[7] = r4 + r5 + r6 + r7;
+	f[8] = -r7 - r8;
+	f[9] = r7 + r9 - r12;
+	f[10] = r8 + r11 - r9 - r10;
+	f[11] = r9;
+	f[12] = r10 - r11;
+	f[13] = r12 - r13;
+	f[14] = r14;
+	f[15] = r16 - r18 - r19;
+	f[16] = -r20;
+	f[17] = r20;
+	f[18] = r23 + r25 - r21 - r22 - r24;
+	f[19] = r24 - r25;
+}
+INLINE void pollution_j(const double *y, double *j) {
+	const double a2 = 26.6 * y[3], b2 = 26.6 * y[1], a3 = 12300 * y[1], b3 = 12300 * y[4];
+	const double a6 = 15000 * y[5], b6 = 15000 * y[6], a8 = 24000 * y[5], b8 = 24000 * y[8];
+	const double a9 = 16500 * y[1], b9 = 16500 * y[10], a10 = 9000 * y[0], b10 = 9000 * y[10];
+	const double a12 = 12000 * y[1], b12 = 12000 * y[9], a14 = 16300 * y[5], b14 = 16300 * y[0];
+	const double a20 = 1240 * y[5], b20 = 1240 * y[16], a23 = 0.0474 * y[3], b23 = 0.0474 * y[0];
+	const double a24 = 1780 * y[0], b24 = 1780 * y[18];
+	memset(j, 0, 400 * sizeof *j);
+	j[0] = -0.35 - b10 - a14 - a23 - b24, j[20] = a2 + b3 + b9 + b12, j[60] = b2 - b23, j[80] = a3;
+	j[100] = -b14, j[180] = a12, j[200] = a9 - a10, j[240] = 0.022;
+	j[360] = 5.78 - a24, j[380] = 3.12, j[1] = 0.35, j[21] = -a2 - b3 - b9 - b12;
+	j[61] = -b2, j[81] = -a3, j[181] = -a12, j[201] = -a9;
+	j[361] = 2.1, j[2] = 0.35, j[42] = -4.8e6, j[62] = 0.0175;
+	j[302] = 4.44e11, j[362] = 5.78, j[3] = -a23, j[23] = -a2;
+	j[43] = 4.8e6, j[63] = -b2 - 3.5e-4 - 0.0175 - b23, j[24] = -b3, j[84] = -a3;
+	j[104] = b6 + b20, j[124] = 2 * 8.6e-4 + a6, j[164] = 1.3e-4, j[264] = 1.88;
+	j[324] = a20, j[5] = -a14, j[25] = b3, j[85] = a3;
+	j[105] = -b6 - b8 - b14 - b20, j[125] = -a6, j[165] = -a8, j[305] = 2 * 1e8;
+	j[325] = -a20, j[106] = -b6, j[126] = -8.6e-4 - 8.2e-4 - a6, j[266] = 1.88;
+	j[107] = b6, j[127] = 8.6e-4 + 8.2e-4 + a6, j[167] = 1.3e-4, j[108] = -b8;
+	j[168] = -1.3e-4 - a8, j[29] = b9 - b12, j[169] = 1.3e-4, j[189] = -a12;
+	j[209] = a9, j[10] = -b10, j[30] = -b9, j[110] = b8;
+	j[170] = a8, j[210] = -a9 - a10, j[250] = 0.022, j[31] = b9;
+	j[211] = a9, j[12] = b10, j[212] = a10, j[252] = -0.022;
+	j[33] = b12, j[193] = a12, j[273] = -1.88, j[14] = a14;
+	j[114] = b14, j[75] = 3.5e-4, j[315] = -1e8 - 4.44e11, j[116] = -b20;
+	j[336] = -a20, j[117] = b20, j[337] = a20, j[18] = a23 - b24;
+	j[78] = b23, j[378] = -2.1 - 5.78 - a24, j[398] = 3.12, j[19] = b24;
+	j[379] = a24, j[399] = -3.12;
+}
+
+/* Verwer's problem by a dense matrix. */
+INLINE void pollution_prepare(Linear *l, const double *y, double shift, bool moved) {
+	if (moved) pollution_j(y, l->j);
+	for (int i = 0; i < 400; i++) l->m[i] = -l->j[i];
+	for (int i = 0; i < 20; i++) l->m[i * 21] += shift;
+	factor(20, l->m, l->p);
+}
+INLINE void pollution_back(const Linear *l, double *b) {
+	solve(20, l->m, l->p, b);
+}
+
+/* The Brusselator on a line, 500 cells (Hairer and Wanner II, IV.10): u and v of a cell are neighbours, and its 2 x 2 block is eliminated after that of the cell before. */
+enum { CELLS = 500 };
+static const double BETWEEN = 0.02 * 501 * 501;
+INLINE void brusselator_f(const double *y, double *f) {
+	for (int i = 0; i < CELLS; i++) {
+		const double u = y[2 * i], v = y[2 * i + 1], left = i ? y[2 * i - 2] : 1, right = i < CELLS - 1 ? y[2 * i + 2] : 1;
+		const double below = i ? y[2 * i - 1] : 3, above = i < CELLS - 1 ? y[2 * i + 3] : 3;
+		f[2 * i] = 1 + u * u * v - 4 * u + BETWEEN * (left - 2 * u + right);
+		f[2 * i + 1] = 3 * u - u * u * v + BETWEEN * (below - 2 * v + above);
+	}
+}
+INLINE void brusselator_prepare(Linear *l, const double *y, double shift, bool moved) {
+	(void)moved;
+	double p = 0, q = 0, r = 0, s = 0; /* the inverse of the last block */
+	for (int i = 0; i < CELLS; i++) {
+		const double u = y[2 * i], v = y[2 * i + 1];
+		const double a = shift - (2 * u * v - 4 - 2 * BETWEEN) - BETWEEN * BETWEEN * p, b = -u * u - BETWEEN * BETWEEN * q;
+		const double c = -(3 - 2 * u * v) - BETWEEN * BETWEEN * r, d = shift + u * u + 2 * BETWEEN - BETWEEN * BETWEEN * s, x = 1 / (a * d - b * c);
+		l->m[4 * i] = p = d * x;
+		l->m[4 * i + 1] = q = -b * x;
+		l->m[4 * i + 2] = r = -c * x;
+		l->m[4 * i + 3] = s = a * x;
+	}
+}
+INLINE void brusselator_back(const Linear *l, double *b) {
+	const double *m = l->m;
+	double u = 0, v = 0;
+	for (int i = 0; i < CELLS; i++) {
+		const double x = b[2 * i] + BETWEEN * u, y = b[2 * i + 1] + BETWEEN * v;
+		b[2 * i] = u = m[4 * i] * x + m[4 * i + 1] * y;
+		b[2 * i + 1] = v = m[4 * i + 2] * x + m[4 * i + 3] * y;
+	}
+	for (int i = CELLS - 1; i-- > 0;) {
+		const double x = BETWEEN * u, y = BETWEEN * v;
+		b[2 * i] = u = b[2 * i] + m[4 * i] * x + m[4 * i + 1] * y;
+		b[2 * i + 1] = v = b[2 * i + 1] + m[4 * i + 2] * x + m[4 * i + 3] * y;
+	}
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------------------------- */
+
+static void end_time(Case *c, double t1, int64_t n) {
+	c->in[0] = limit_array(REAL64, 1, 0, 0);
+	c->in[0].rank = 0;
+	*(double *)c->in[0].data = t1;
+	c->out[0] = limit_array(REAL64, n, 0, 0);
+	c->ins = c->outs = 1;
+}
+
+static void robertson_setup(Case *c) { end_time(c, (double)c->n, 3); }
+static void robertson_run(Case *c) {
+	double *y = c->out[0].data;
+	y[0] = 1, y[1] = y[2] = 0;
+	radau(3, robertson_f, robertson_j, y, *(const double *)c->in[0].data, 1e-6, 3e-7, 3e-13);
+}
+
+static void hires_setup(Case *c) { end_time(c, c->n == 321 ? 321.8122 : (double)c->n, 8); }
+static void hires_run(Case *c) {
+	double *y = c->out[0].data;
+	memset(y, 0, 8 * sizeof *y);
+	y[0] = 1, y[7] = 0.0057;
+	radau(8, hires_f, hires_j, y, *(const double *)c->in[0].data, 1e-6, 1e-9, 1e-12);
+}
+
+static void pollution_setup(Case *c) {
+	end_time(c, (double)c->n, 20);
+	c->lengths[0] = 20;
+}
+static void pollution_run(Case *c) {
+	static double j[400], m[400];
+	static int p[20];
+	double *y = c->out[0].data;
+	memset(y, 0, 20 * sizeof *y);
+	y[1] = 0.2, y[3] = 0.04, y[6] = 0.1, y[7] = 0.3, y[8] = 0.01, y[16] = 0.007;
+	rodas(20, pollution_f, pollution_prepare, pollution_back, &(Linear){j, m, p}, y, *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
+}
+
+static void brusselator_setup(Case *c) {
+	end_time(c, (double)c->n, 2 * CELLS);
+	c->lengths[0] = 2 * CELLS;
+}
+static void brusselator_run(Case *c) {
+	static double m[4 * CELLS];
+	double *y = c->out[0].data;
+	for (int i = 0; i < CELLS; i++) {
+		y[2 * i] = 1 + 0.5 * sin(2 * 3.14159265358979323846 * (i + 1) / (CELLS + 1));
+		y[2 * i + 1] = 3;
+	}
+	rodas(2 * CELLS, brusselator_f, brusselator_prepare, brusselator_back, &(Linear){NULL, m, NULL}, y, *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
+}
+
+const Row stiff_rows[] = {
+    {.name = "robertson", .title = "Robertson's reactions to t = 1e5, error 1e-8", .program = "stiff", .function = "robertson", .type = "(f64) -> f64[3]", .goal = 1.5, .tolerance = 3e-8, .full = 100000, .quick = 1000, .setup = robertson_setup, .run = robertson_run},
+    {.name = "hires", .title = "HIRES, 8 unknowns, to t = 321.8122, error 1e-8", .program = "stiff", .function = "hires", .type = "(f64) -> f64[8]", .goal = 1.5, .tolerance = 3e-8, .full = 321, .quick = 321, .setup = hires_setup, .run = hires_run},
+    {.name = "pollution", .title = "POLLU, 20 species, to t = 60 (C: RODAS)", .program = "stiff", .function = "pollute", .type = "(f64) -> f64[n]", .goal = 1.5, .tolerance = 1e-6, .full = 60, .quick = 60, .setup = pollution_setup, .run = pollution_run},
+    {.name = "brusselator", .title = "Brusselator on a line, 500 cells, to t = 10 (C: RODAS, blocks of 2)", .program = "stiff", .function = "brusselate", .type = "(f64) -> f64[n]", .goal = 1.5, .tolerance = 1e-6, .full = 10, .quick = 1, .setup = brusselator_setup, .run = brusselator_run},
+    {0},
+};

@@ -1,0 +1,69 @@
+# stiff.dsl - small stiff systems by the integrators of the library; their Jacobians are derived.
+
+reactions(t, y) = {
+  (a, b, c) = (0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1]^2)
+  [b - a, a - b - c, c]
+}
+robertson(t1) = ode(reactions, [1.0, 0, 0], (0.0, t1); method = rodas5p(), rtol = 1.5e-8, atol = 1.5e-14, saveat = [t1]).values[0]
+
+response(t, y) = {
+  v = 280y[5] * y[7]
+  decay = v - 1.81y[6]
+  [-1.71y[0] + 0.43y[1] + 8.32y[2] + 0.0007, 1.71y[0] - 8.75y[1], -10.03y[2] + 0.43y[3] + 0.035y[4],
+   8.32y[1] + 1.71y[2] - 1.12y[3], -1.745y[4] + 0.43y[5] + 0.43y[6],
+   -v + 0.69y[3] + 1.71y[4] - 0.43y[5] + 0.69y[6], decay, -decay]
+}
+hires(t1) = ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, t1); method = rodas5p(), rtol = 3e-8, atol = 3e-11, saveat = [t1]).values[0]
+
+pollution(t, y) = {
+  r1 = 0.35 * y[0]
+  r2 = 26.6 * y[1] * y[3]
+  r3 = 12300 * y[4] * y[1]
+  r4 = 8.6e-4 * y[6]
+  r5 = 8.2e-4 * y[6]
+  r6 = 15000 * y[6] * y[5]
+  r7 = 1.3e-4 * y[8]
+  r8 = 24000 * y[8] * y[5]
+  r9 = 16500 * y[10] * y[1]
+  r10 = 9000 * y[10] * y[0]
+  r11 = 0.022 * y[12]
+  r12 = 12000 * y[9] * y[1]
+  r13 = 1.88 * y[13]
+  r14 = 16300 * y[0] * y[5]
+  r15 = 4.8e6 * y[2]
+  r16 = 3.5e-4 * y[3]
+  r17 = 0.0175 * y[3]
+  r18 = 1e8 * y[15]
+  r19 = 4.44e11 * y[15]
+  r20 = 1240 * y[16] * y[5]
+  r21 = 2.1 * y[18]
+  r22 = 5.78 * y[18]
+  r23 = 0.0474 * y[0] * y[3]
+  r24 = 1780 * y[18] * y[0]
+  r25 = 3.12 * y[19]
+  [r2 + r3 + r9 + r11 + r12 + r22 + r25 - r1 - r10 - r14 - r23 - r24,
+   r1 + r21 - r2 - r3 - r9 - r12,
+   r1 + r17 + r19 + r22 - r15,
+   r15 - r2 - r16 - r17 - r23,
+   2r4 + r6 + r7 + r13 + r20 - r3,
+   2r18 + r3 - r6 - r8 - r14 - r20,
+   r13 - r4 - r5 - r6,
+   r4 + r5 + r6 + r7,
+   -r7 - r8,
+   r7 + r9 - r12,
+   r8 + r11 - r9 - r10,
+   r9,
+   r10 - r11,
+   r12 - r13,
+   r14,
+   r16 - r18 - r19,
+   -r20,
+   r20,
+   r23 + r25 - r21 - r22 - r24,
+   r24 - r25]
+}
+pollute(t1) = {
+  y = zeros(20)
+  y[[1, 3, 6, 7, 8, 16]] = [0.2, 0.04, 0.1, 0.3, 0.01, 0.007]
+  ode(pollution, y, (0.0, t1); method = rodas5p(), rtol = 3e-7, atol = 3e-11, saveat = [t1]).values[0]
+}

@@ -1,0 +1,421 @@
+# ode_stiff.dsl - integrators for small and middling stiff systems, written in the language: Rosenbrock and Radau methods.
+#
+# The loop over the steps is one program with the right-hand side, its exact Jacobian and the linear systems inside, and compiles into one piece of code. It
+# writes into arrays with room for a number of steps; when they are full they are made larger, and the loop goes on where it was.
+
+# ---- Rodas5P
+
+# Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential Equations package, BIT 63:27 (2023),
+# table 1, in the form without products by the Jacobian (Hairer and Wanner II, IV.7, (7.25)).
+_rodas5p_step(f, t, y, h, J, ft) = {
+  g = 0.21193756319429014
+  F = _factors(eye(len(y)) / (g * h) - J)
+  s = 1 / h
+  k1 = _by_factors(F, f(t, y) + (h * 0.21193756319429014) * ft)
+  k2 =
+    _by_factors(F, f(t + 0.6358126895828704 * h, y + 3.0 * k1) + (s * -14.155112264123755) * k1 +
+      (h * -0.42387512638858027) * ft)
+  k3 =
+    _by_factors(F,
+      f(t + 0.4095798393397535 * h, y + 2.849394379747939 * k1 + 0.45842242204463923 * k2) + s * (-17.97296035885952 * k1 -
+        2.859693295451294 * k2) + (h * -0.3384627126235924) * ft)
+  k4 =
+    _by_factors(F,
+      f(t + 0.9769306725060716 * h, y - 6.954028509809101 * k1 + 2.489845061869568 * k2 - 10.358996098473584 * k3) +
+        s * (147.12150275711716 * k1 - 1.41221402718213 * k2 + 71.68940251302358 * k3) + (h * 1.8046452872882734) * ft)
+  k5 =
+    _by_factors(F,
+      f(t + 0.4288403609558664 * h,
+        y + 2.8029986275628964 * k1 + 0.5072464736228206 * k2 - 0.3988312541770524 * k3 - 0.04721187230404641 * k4) +
+        s * (165.43517024871676 * k1 - 0.4592823456491126 * k2 + 42.90938336958603 * k3 - 5.961986721573306 * k4) +
+        (h * 2.325825639765069) * ft)
+  u =
+    y - 7.502846399306121 * k1 + 2.561846144803919 * k2 - 11.627539656261098 * k3 - 0.18268767659942256 * k4 +
+      0.030198172008377946 * k5
+  k6 =
+    _by_factors(F,
+      f(t + h, u) + s * (24.854864614690072 * k1 - 3.0009227002832186 * k2 + 47.4931110020768 * k3 + 5.5814197821558125 * k4 -
+        0.6610691825249471 * k5))
+  u = u + k6
+  k7 =
+    _by_factors(F,
+      f(t + h, u) + s * (30.91273214028599 * k1 - 3.1208243349937974 * k2 + 77.79954646070892 * k3 + 34.28646028294783 * k4 -
+        19.097331116725623 * k5 - 28.087943162872662 * k6))
+  u = u + k7
+  k8 =
+    _by_factors(F,
+      f(t + h, u) + s * (37.80277123390563 * k1 - 3.2571969029072276 * k2 + 112.26918849496327 * k3 + 66.9347231244047 * k4 -
+        40.06618937091002 * k5 - 54.66780262877968 * k6 - 9.48861652309627 * k7))
+  # the step is y + x (y1 - y + (1 - x) (a + x (b + x c)))
+  a =
+    25.948786856663858 * k1 - 2.5579724845846235 * k2 + 10.433815404888879 * k3 - 2.3679251022685204 * k4 +
+      0.524948541321073 * k5 + 1.1241088310450404 * k6 + 0.4272876194431874 * k7 - 0.17202221070155493 * k8
+  b =
+    -9.91568850695171 * k1 - 0.9689944594115154 * k2 + 3.0438037242978453 * k3 - 24.495224566215796 * k4 +
+      20.176138334709044 * k5 + 15.98066361424651 * k6 - 6.789040303419874 * k7 - 6.710236069923372 * k8
+  c =
+    11.419903575922262 * k1 + 2.8879645146136994 * k2 + 72.92137995996029 * k3 + 80.12511834622643 * k4 -
+      52.072871366152654 * k5 - 59.78993625266729 * k6 - 0.15582684282751913 * k7 + 4.883087185713722 * k8
+  (u + k8, k8, a, b, c)
+}
+
+# rodas5p(): a Rosenbrock method of order 5 (8 stages, L-stable, stiffly accurate) with dense output of order 4, for stiff problems of some ten unknowns
+rodas5p(; max_steps = 0) =
+  (name = "rodas5p", degree = 4, max_steps = max_steps, integrate = _by_rodas5p, implicit = none, solve = _solve_ode)
+
+_by_rodas5p(m, f, jac, y, t0, t1, o) = {
+  y0 = _as_long_as(y, f(t0, y))
+  (s, h) = _march_begin(m, f, y0, t0, t1, o, 4)
+  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
+  while s.state == 0 {
+    s = _rodas5p_steps(f, jac, t1, o, s)
+    s = _march_on(s)
+  }
+  _march_end(m, s, t1)
+}
+
+# Steps until the end, or until something else is to be done first.
+_rodas5p_steps(f, jac, t1, o, s) = {
+  sign = if t1 < s.t { -1.0 } else { 1.0 }
+  whole = len(o.saveat) == 0
+  while s.state == 0 {
+    last = sign * (s.t + 1.0001 * s.h - t1) >= 0
+    h = if last { t1 - s.t } else { s.h }
+    if not s.rejected {
+      s.J = jac(s.t, s.y)
+      s.ft = jvp(t -> f(t, s.y), s.t, 1.0)[1]
+      s.jacobians = s.jacobians + 1
+    }
+    (y, e, a, b, c) = _rodas5p_step(f, s.t, s.y, h, s.J, s.ft)
+    error = stop_gradient(_error_norm(e, s.y, y, o))
+    size = stop_gradient(h)
+    s.steps = s.steps + 1
+    if error <= 1 {
+      t = if last { t1 } else { s.t + h }
+      if whole {
+        for j in list(0.14644660940672624, 0.5, 0.8535533905932737) {
+          s.T[s.k] = s.t + j * h
+          s.Y[s.k] = _rodas5p_between(j, s.y, y, a, b, c)
+          s.k = s.k + 1
+        }
+        s.T[s.k] = t
+        s.Y[s.k] = y
+        s.k = s.k + 1
+      } else {
+        while s.k < len(o.saveat) and sign * (o.saveat[min(s.k, len(o.saveat) - 1)] - t) <= 0 {
+          s.T[s.k] = o.saveat[s.k]
+          s.Y[s.k] = _rodas5p_between((o.saveat[s.k] - s.t) / h, s.y, y, a, b, c)
+          s.k = s.k + 1
+        }
+      }
+      # Gustafsson's predictive control (Hairer and Wanner II, IV.8, (8.25))
+      root = max(error, 1e-10)^0.2
+      grow = 0.9 / root
+      predicted = grow * (size / s.before_h) * (s.before_root / root)
+      grow = clamp(if s.accepted > 0 { min(grow, predicted) } else { grow }, 0.2, 6.0)
+      grow = if s.rejected { min(grow, 1.0) } else { grow }
+      s.before_h = size
+      s.before_root = max(root, 0.4)
+      s.accepted = s.accepted + 1
+      s.t = t
+      s.y = y
+      s.h = if last and abs(grow) >= 1 { s.h } else { size * grow }
+      s.rejected = false
+      s.state = if last or (not whole and s.k >= len(o.saveat)) { 1 } else { if whole and s.k + 4 > len(s.T) { 2 } else { 0 } }
+    } else {
+      # a NaN comes here, too
+      s.h = size * (if error < inf { clamp(0.9 * error^(-0.2), 0.1, 0.9) } else { 0.1 })
+      s.failures = s.failures + 1
+      s.rejected = true
+      s.error = error
+    }
+    if s.state == 0 {
+      s.state = if abs(s.h) <= 4e-16 * max(abs(s.t), abs(t1 - s.t)) { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
+    }
+  }
+  s
+}
+# What Rodas5P gives between the ends of a step, at the fraction x.
+_rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + x * c)))
+
+# ---- Radau IIA
+
+# radau5(): the Radau IIA method of order 5 (3 stages, L-stable, stiffly accurate) with dense output of order 3: for stiff problems to high accuracy, also with
+# large steps through transients that Rosenbrock methods feel
+radau5(; max_steps = 0) =
+  (name = "radau5", degree = 3, max_steps = max_steps, integrate = _by_radau5, implicit = none, solve = _solve_ode)
+
+# Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
+# real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
+# kept while iterations converge fast and the step stays nearly the same.
+_by_radau5(m, f, jac, y, t0, t1, o) = {
+  y0 = _as_long_as(y, f(t0, y))
+  (s, h) = _march_begin(m, f, y0, t0, t1, o, 3)
+  n = len(y0)
+  zero = 0.0 * y0
+  J = stop_gradient(0.0 * jac(t0, y0))
+  (P, C) = _radau5_matrices(J + eye(n), 1.0)
+  s = (...s, h = h, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h, before_root = 1.0, rejected = false, J = J,
+       P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = abs(h) >= abs(t1 - t0))
+  while s.state == 0 {
+    s = _radau5_steps(f, jac, t1, o, s)
+    s = _march_on(s)
+  }
+  _march_end(m, s, t1)
+}
+
+# The factors of gamma/h - J, and of alpha/h + i beta/h - J as a real matrix: of what belongs to an unknown the real part comes first.
+_radau5_matrices(J, h) = {
+  n = len(J)
+  e = eye(n)
+  P = _factors(3.6378342527444962 / h * e - J)
+  A = 2.6810828736277523 / h * e - J
+  B = 3.0504301992474105 / h * e
+  C = _factors(concat(concat(A, -B; axis = 1), concat(B, A; axis = 1)))
+  (P, C)
+}
+
+_radau5_steps(f, jac, t1, o, s) = {
+  sign = if t1 < s.t { -1.0 } else { 1.0 }
+  whole = len(o.saveat) == 0
+  n = len(s.y)
+  # what is allowed for the embedded formula of order 3, so that the error of the step is about what was asked for
+  rtol = 0.1 * o.rtol^(2 / 3)
+  atol = o.atol * (rtol / o.rtol)
+  enough = max(10 * 2.3e-16 / rtol, min(0.03, sqrt(rtol)))
+  c1 = 0.15505102572168220
+  c2 = 0.64494897427831781
+  while s.state == 0 {
+    t = s.t
+    y = s.y
+    h = stop_gradient(s.h)
+    if s.fresh == 0 {
+      s.J = stop_gradient(jac(t, y))
+      s.current = true
+      s.jacobians = s.jacobians + 1
+    }
+    if s.fresh < 2 {
+      (P, C) = _radau5_matrices(s.J, h)
+      s.P = P
+      s.C = C
+      s.factorisations = s.factorisations + 1
+    }
+    scale = 1 / (atol + rtol * abs(stop_gradient(y)))
+    # from the polynomial of the last step
+    x = if s.accepted > 0 { h / s.kept_h } else { 0.0 }
+    z1 = _radau5_beyond(c1 * x, s)
+    z2 = _radau5_beyond(c2 * x, s)
+    z3 = _radau5_beyond(x, s)
+    w1 = 4.3255798900631553510 * z1 + 0.33919925181580986954 * z2 + 0.54177053993587487119 * z3
+    w2 = -4.1787185915519047273 * z1 - 0.32768282076106238708 * z2 + 0.47662355450055045196 * z3
+    w3 = -0.50287263494578687595 * z1 + 2.5719269498556054292 * z2 - 0.59603920482822492497 * z3
+    faccon = max(s.faccon, 2.3e-16)^0.8
+    theta = 0.001
+    (before, before_q, shrink) = (0.0, 0.0, 0.5)
+    turn = 0
+    going = true
+    good = false
+    while going {
+      g1 = f(t + c1 * h, y + z1)
+      g2 = f(t + c2 * h, y + z2)
+      g3 = f(t + h, y + z3)
+      d1 =
+        _by_factors(s.P,
+          4.3255798900631553510 * g1 + 0.33919925181580986954 * g2 + 0.54177053993587487119 * g3 - (3.6378342527444962 / h) * w1)
+      r2 =
+        -4.1787185915519047273 * g1 - 0.32768282076106238708 * g2 + 0.47662355450055045196 * g3 -
+          ((2.6810828736277523 / h) * w2 - (3.0504301992474105 / h) * w3)
+      r3 =
+        -0.50287263494578687595 * g1 + 2.5719269498556054292 * g2 - 0.59603920482822492497 * g3 -
+          ((2.6810828736277523 / h) * w3 + (3.0504301992474105 / h) * w2)
+      d = _by_factors(s.C, concat(r2, r3))
+      d2 = d[..n]
+      d3 = d[n..]
+      size = sqrt((sum((d1 * scale)^2) + sum((d2 * scale)^2) + sum((d3 * scale)^2)) / (3 * n))
+      turn = turn + 1
+      bad = false
+      if turn > 1 {
+        q = size / before
+        theta = if turn == 2 { q } else { sqrt(q * before_q) }
+        before_q = q
+        bad = not (theta < 0.99)
+        shrink = 0.5
+        if not bad {
+          faccon = theta / (1 - theta)
+          # what the iterations that are left would reach
+          ahead = faccon * size * theta^(6 - turn) / enough
+          bad = ahead >= 1 and turn < 7
+          if bad { shrink = 0.8 * clamp(ahead, 1e-4, 20.0)^(-1 / (10 - turn)) }
+        }
+      }
+      w1 = w1 + d1
+      w2 = w2 + d2
+      w3 = w3 + d3
+      z1 = 9.1232394870892942792e-02 * w1 - 0.14125529502095420843 * w2 - 3.0029194105147424492e-02 * w3
+      z2 = 0.24171793270710701896 * w1 + 0.20412935229379993199 * w2 + 0.38294211275726193779 * w3
+      z3 = 0.96604818261509293619 * w1 + w2
+      before = max(size, 2.3e-16)
+      good = not bad and faccon * size <= enough
+      going = not bad and not good and turn < 7
+    }
+    s.newton = s.newton + turn
+    s.steps = s.steps + 1
+    error = 0.0
+    if good {
+      d =
+        (-10.048809399827414 / h) * z1 + (1.3821427331607481 / h) * z2 - (0.33333333333333333 / h) * z3
+      e = _by_factors(s.P, d + s.f)
+      error = max(sqrt(mean((e * scale)^2)), 1e-10)
+      if error >= 1 and (s.accepted == 0 or s.rejected) {
+        e = _by_factors(s.P, d + f(t, y + e))
+        error = max(sqrt(mean((e * scale)^2)), 1e-10)
+      }
+    }
+    if good and error < 1 {
+      (z1, z2, z3) = _radau5_stages(f, t, y, h, z1, z2, z3)
+      s.t = if s.last { t1 } else { t + h }
+      s.y = y + z3
+      # the step is y1 + x (a + (x + 1 - c2) (b + (x + 1 - c1) c)), x from -1 to 0
+      s.a = (z2 - z3) / (c2 - 1)
+      q = (z1 - z2) / (c1 - c2)
+      s.b = (q - s.a) / (c1 - 1)
+      s.c = s.b - (q - z1 / c1) / c2
+      if whole {
+        s.T[s.k] = t + c1 * h
+        s.Y[s.k] = y + z1
+        s.T[s.k + 1] = t + c2 * h
+        s.Y[s.k + 1] = y + z2
+        s.T[s.k + 2] = s.t
+        s.Y[s.k + 2] = s.y
+        s.k = s.k + 3
+      } else {
+        while s.k < len(o.saveat) and sign * (o.saveat[min(s.k, len(o.saveat) - 1)] - s.t) <= 0 {
+          s.T[s.k] = o.saveat[s.k]
+          s.Y[s.k] = s.y + _radau5_beyond((o.saveat[s.k] - s.t) / h, s)
+          s.k = s.k + 1
+        }
+      }
+      root = sqrt(sqrt(error))
+      grow = (0.9 * 15) / (turn + 14) / root
+      if s.accepted > 0 { grow = min(grow, 0.9 * (h / s.before_h) * s.before_root / (root * root)) }
+      grow = clamp(grow, 0.2, 8.0)
+      if s.rejected { grow = min(grow, 1.0) }
+      s.before_h = h
+      s.before_root = max(root, 0.31622776601683794)
+      s.kept_h = h
+      s.faccon = faccon
+      s.accepted = s.accepted + 1
+      s.rejected = false
+      s.f = f(s.t, s.y)
+      ended = s.last or (not whole and s.k >= len(o.saveat))
+      s.last = sign * (s.t + 1.0001 * h * grow - t1) >= 0
+      keep = theta <= 0.001 and grow >= 1 and grow <= 1.2 and not s.last
+      s.h = if s.last { stop_gradient(t1 - s.t) } else { if keep { h } else { h * grow } }
+      s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
+      s.current = false
+      s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
+    } else {
+      s.h = h * (if good { (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) }) } else { shrink })
+      if good { s.failures = s.failures + 1 } else { s.newton_failures = s.newton_failures + 1 }
+      s.rejected = true
+      s.last = false
+      s.fresh = if s.current { 1 } else { 0 }
+      s.faccon = faccon
+      s.error = error
+    }
+    if s.state == 0 {
+      s.state = if abs(s.h) <= 4e-16 * max(abs(s.t), abs(t1 - s.t)) { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
+    }
+  }
+  s
+}
+# The polynomial of the last step at x steps beyond its end, less the value there.
+_radau5_beyond(x, s) = x * (s.a + (x + 0.35505102572168220) * (s.b + (x + 0.84494897427831781) * s.c))
+
+# The stages as the solution of their equations, which is what derivatives see of them.
+_radau5_stages(f, t, y, h, z1, z2, z3) = {
+  n = len(y)
+  z = implicit(z -> {
+    g1 = f(t + 0.15505102572168220 * h, y + z[..n])
+    g2 = f(t + 0.64494897427831781 * h, y + z[n..2 * n])
+    g3 = f(t + h, y + z[2 * n..])
+    z - h * concat(0.19681547722366044 * g1 - 0.065535425850198378 * g2 + 0.023770974348220151 * g3,
+      0.39442431473908727 * g1 + 0.29207341166522843 * g2 - 0.041548752125997922 * g3,
+      0.37640306270046725 * g1 + 0.51248582618842164 * g2 + 0.11111111111111111 * g3)
+  }, concat(z1, z2, z3))
+  (z[..n], z[n..2 * n], z[2 * n..])
+}
+
+# ---- what the methods share
+
+# y, with the length that the slopes have: that it is the same is what makes the loop over the steps one of fixed lengths.
+_as_long_as(y, slope) = {
+  assert(len(y) == len(slope), "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
+  y + zeros_like(slope)
+}
+
+# How far a march has come, and the rows that it leaves.
+_march_begin(m, f, y0, t0, t1, o, order) = {
+  whole = len(o.saveat) == 0
+  for k in 0..len(o.saveat) {
+    before = if k > 0 { o.saveat[k - 1] } else { t0 }
+    along = if t1 < t0 { -1.0 } else { 1.0 }
+    if not (along * (o.saveat[k] - before) >= 0 and along * (o.saveat[k] - t1) <= 0) {
+      error("the times at which the solution is wanted must lie between {t0} and {t1} and go from the one to the other; time {k} is {o.saveat[k]}")
+    }
+  }
+  room = if whole { m.degree * 128 + 1 } else { len(o.saveat) }
+  T = zeros(room) + 0.0 * t0
+  Y = zeros(room, len(y0)) + 0.0 * expand(y0, 0)
+  k = 0
+  if whole { T[0] = t0; Y[0] = y0; k = 1 }
+  while k < len(o.saveat) and o.saveat[min(k, max(len(o.saveat) - 1, 0))] == t0 { T[k] = t0; Y[k] = y0; k = k + 1 }
+  done = t0 == t1 or (not whole and k >= len(o.saveat))
+  s = (t = t0, y = y0, k = k, T = T, Y = Y, state = if done { 1 } else { 0 }, steps = 0, accepted = 0, failures = 0, jacobians = 0, factorisations = 0,
+       newton = 0, newton_failures = 0, error = 0.0, limit = if m.max_steps > 0 { m.max_steps } else { 100000000 })
+  (s, stop_gradient(if done { t1 - t0 } else { _first_step(f, y0, t0, t1, order, o) }))
+}
+
+# Room for twice as many rows.
+_march_on(s) = {
+  if s.state == 2 {
+    s.T = concat(s.T, 0.0 * s.T)
+    s.Y = concat(s.Y, 0.0 * s.Y)
+    s.state = 0
+  }
+  s
+}
+
+_march_end(m, s, t1) = {
+  if s.state >= 3 { error("{m.name}: no solution beyond t = {s.t}: state {s.state}, h = {s.h}") }
+  (s.T[..s.k], s.Y[..s.k], _stats([s.accepted, 0, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures]))
+}
+
+# A matrix that many systems have in common: its factors, with the reciprocals of the pivots taken out, since a solve waits for each division.
+_factors(A) = {
+  (F, p) = _lu(stop_gradient(A))
+  d = 1 / diag(F)
+  (A = A, F = F, p = p, U = expand(d, 1) * F, d = d)
+}
+_by_factors(F, r) = {
+  x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false, unit = true)
+  _solved(F.A, F.F, F.p, r, x)
+}
+
+# The root mean square of errors, each relative to what is allowed.
+_error_norm(e, y, y1, o) = sqrt(mean((e / (o.atol + o.rtol * max(abs(y), abs(y1))))^2))
+
+# Hairer, Norsett and Wanner I, II.4, p. 169
+_first_step(f, y0, t0, t1, order, o) = {
+  scale = o.atol + o.rtol * abs(y0)
+  slope = f(t0, y0)
+  d0 = sqrt(mean((y0 / scale)^2))
+  d1 = sqrt(mean((slope / scale)^2))
+  h0 = if d0 < 1e-5 or d1 < 1e-5 { 1e-6 } else { 0.01 * d0 / d1 }
+  along = if t1 < t0 { -1.0 } else { 1.0 }
+  h0 = along * min(h0, abs(t1 - t0))
+  d2 = sqrt(mean(((f(t0 + h0, y0 + h0 * slope) - slope) / scale)^2)) / abs(h0)
+  most = max(d1, d2)
+  h1 = if most <= 1e-15 { max(1e-6, 1e-3 * abs(h0)) } else { (0.01 / most)^(1 / (order + 1)) }
+  along * min(min(100 * abs(h0), h1), abs(t1 - t0))
+}
