@@ -348,7 +348,8 @@ BUILTIN(negated) {
 /* ---- host functions that take functions: solvers -------------------------------------------------------------------------------------------------- */
 
 /* _host(name, ((f, (samples...)), ...), (operands...), (options...)): each function is specialised at its samples; what it captures goes
- * behind the operands. The host function's options begin with the number of functions and, for each, how many operands it captures. */
+ * behind the operands. The host function's options begin with the number of functions and, for each, how many operands it captures; a text among them
+ * is a number of words and so many words. */
 BUILTIN(host) {
 	UNUSED;
 	const char *name = sp_want_string(sp, call->args[0], call->spans[0], "a host function's name");
@@ -364,7 +365,10 @@ BUILTIN(host) {
 		VEC_PUSH(sp->a, &operands, v->ref);
 	}
 	Fn *fns[8];
-	int64_t *options = ARENA_ARRAY(sp->a, int64_t, 1 + nf + nopt);
+	uint32_t words = 0; /* of options that are texts */
+	for (uint32_t i = 0; i < nopt; i++)
+		if (opts[i]->kind == AV_STRING) words += (uint32_t)strlen(sp_want_string(sp, opts[i], call->spans[3], "an option")) / sizeof(int64_t) + 1;
+	int64_t *options = ARENA_ARRAY(sp->a, int64_t, 1 + nf + nopt + words);
 	options[0] = nf;
 	for (uint32_t k = 0; k < nf; k++) {
 		if (fs[k]->kind != AV_TUPLE || fs[k]->n != 2 || fs[k]->items[0]->kind != AV_FUNCTION || fs[k]->items[1]->kind != AV_TUPLE)
@@ -384,10 +388,23 @@ BUILTIN(host) {
 		fns[k] = s.fn;
 		options[1 + k] = ncap;
 	}
-	for (uint32_t i = 0; i < nopt; i++) options[1 + nf + i] = sp_want_int(sp, opts[i], call->spans[3], "an option");
+	uint32_t noptions = 1 + nf;
+	for (uint32_t i = 0; i < nopt; i++) {
+		if (opts[i]->kind != AV_STRING) {
+			options[noptions++] = sp_want_int(sp, opts[i], call->spans[3], "an option");
+			continue;
+		}
+		/* a text: how many words, and its bytes in them, the last of which is 0 */
+		const char *text = sp_want_string(sp, opts[i], call->spans[3], "an option");
+		const uint32_t n = (uint32_t)strlen(text) / sizeof(int64_t) + 1;
+		options[noptions++] = n;
+		memset(options + noptions, 0, n * sizeof *options);
+		memcpy(options + noptions, text, strlen(text));
+		noptions += n;
+	}
 	Ref results[16];
 	sp_at(sp, sp_user_place(sp, call->span));
-	HostId id = host_call_intern(sp->c, def, nf, fns, 1 + nf + nopt, options);
+	HostId id = host_call_intern(sp->c, def, nf, fns, noptions, options);
 	uint32_t n = build_host(sp->b, id, operands.n, operands.at, results, 16);
 	Av *items[16];
 	for (uint32_t i = 0; i < n; i++) items[i] = av_array(sp, results[i]);

@@ -671,6 +671,7 @@ static void check_conditions(Ctx *c, const Ast *e, const Layout *l, uint32_t fie
 			continue;
 		}
 		if (total > order) {
+			if (order == 0 && total == 1 && at_lo && is_time(c, l, k) && l->ncoords == 1) continue; /* where to look for the solution of an algebraic equation */
 			if (order == 0)
 				diag_error(c, E_PROBLEM_CONDITION, extra, "`%s` has no derivative in %s and takes no condition there", name, coord);
 			else

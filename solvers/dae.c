@@ -73,12 +73,38 @@ Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {
 	if (st == ST_OK)
 		st = routine_begin(&o->s, &o->jac, call->fns[DAE_JAC], "the Jacobian of the residual", njac, o->captured + nf);
 	if (st != ST_OK) return st;
+	o->f.of = 'e';
 	o->y = solve_vector_of(&o->s, o->in.n, o->in.y0);
 	o->yp = solve_vector_of(&o->s, o->in.n, o->yp0);
 	o->id_vector = solve_vector_of(&o->s, o->in.n, o->id);
 	o->atol_vector = solve_vector_of(&o->s, o->in.n, o->in.atol);
 	o->t = o->in.t0;
 	return o->y && o->yp && o->id_vector && o->atol_vector ? ST_OK : ST_NOMEM;
+}
+
+/* Which equations have no y' in them: rows of F_y + c F_y' that are the same for every c. NULL: not known. */
+static bool *algebraic_rows(Dae *o, N_Vector y, N_Vector yp, bool *rows) {
+	const int64_t n = o->in.n;
+	Value *args = o->jac.args + o->jac.ncaptured;
+	N_Vector kept = o->in.dense ? solve_vector(&o->s, n * n) : NULL;
+	if (!kept) return NULL;
+	for (int64_t i = 0; i < n; i++) rows[i] = true;
+	for (int c = 0; c < 2; c++) {
+		const double *values;
+		args[0] = value_f64(o->in.t0);
+		args[1] = value_tensor(vector_tensor(y));
+		args[2] = value_tensor(vector_tensor(yp));
+		args[3] = value_f64(c);
+		if (routine_run(&o->s, &o->jac)) return NULL;
+		const int flag = routine_numbers(&o->s, &o->jac, 0, n * n, o->in.t0, &values);
+		for (int64_t k = 0; !flag && k < n * n; k++) {
+			if (c && values[k] != vector_data(kept)[k]) rows[k / n] = false;
+			vector_data(kept)[k] = values[k];
+		}
+		routine_drop(&o->jac);
+		if (flag) return NULL;
+	}
+	return rows;
 }
 
 /* Equation `equation` is off by `off` at the initial values given. */
@@ -91,19 +117,31 @@ static Status not_consistent(Dae *o) {
 	int flag = call_residual(o->in.t0, y, yp, r, o);
 	if (s->status != ST_OK) return s->status;
 	if (flag) return gave_up(s, &o->in, GAVE_UP_NOT_FINITE, &at);
-	for (int64_t i = 0; i < o->in.n; i++) {
-		if (fabs(vector_data(r)[i]) <= at.off) continue;
-		at.off = fabs(vector_data(r)[i]);
-		at.equation = i;
-	}
+	/* one without y' first: the others can be met by y' */
+	bool *rows = heap_alloc(s->c, (size_t)o->in.n * sizeof *rows), *algebraic = rows ? algebraic_rows(o, y, yp, rows) : NULL;
+	for (int pass = algebraic ? 0 : 1; pass < 2 && !(at.off > 0); pass++)
+		for (int64_t i = 0; i < o->in.n; i++) {
+			if (fabs(vector_data(r)[i]) <= at.off || (!pass && !algebraic[i])) continue;
+			at.off = fabs(vector_data(r)[i]);
+			at.equation = i;
+		}
+	if (rows) heap_free(s->c, rows, (size_t)o->in.n * sizeof *rows);
+	if (s->status != ST_OK) return s->status;
 	return gave_up(s, &o->in, GAVE_UP_START, &at);
 }
 
 static Status make_consistent(Dae *o) {
 	/* IDAS takes its first step length from the next time of interest */
 	const double next = o->in.t1 != o->in.t0 ? o->in.t1 : o->in.t0 + fmax(1, fabs(o->in.t0));
-	int flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
-	if (o->s.status != ST_OK) return o->s.status;
+	/* its Newton matrix is right for a short first step only */
+	int flag = IDA_CONV_FAIL;
+	const char *before = o->s.bad;
+	for (double part = 1; part > 1e-19 && (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL); part *= 1e-3) {
+		o->s.bad = before;
+		flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, o->in.t0 + part * (next - o->in.t0));
+		if (o->s.status != ST_OK) return o->s.status;
+		if (flag == IDA_ILL_INPUT && part < 1) flag = IDA_CONV_FAIL; /* too close to the start */
+	}
 	if (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL) {
 		/* the Jacobian of a doubled system lacks a block: Newton's method gets there in a few more steps, but the residual may grow on the way */
 		const char *bad = o->s.bad;
@@ -336,7 +374,9 @@ static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	(void)nargs;
 	(void)nresults;
 	Run r = {0};
-	Status st = run_whole(&r, dae_begin(&r.o, c, call, args), results);
+	Status st = dae_begin(&r.o, c, call, args);
+	solve_names(&r.o.s, call, DAE_OPTIONS);
+	st = run_whole(&r, st, results);
 	rows_end(&r.rows);
 	dae_end(&r.o);
 	return st;
@@ -362,6 +402,7 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 		st = events_begin(&e, &r.o.s, call->fns[DAE_NFNS], call->options + DAE_OPTIONS + 1, args[DAE_OPERANDS], ng,
 		                  args + nplain + 1);
 	r.o.events = &e;
+	solve_names(&r.o.s, call, (uint32_t)(DAE_OPTIONS + 1 + EVENTS_WORDS + 2 * call->options[DAE_OPTIONS + 1 + EVENTS_COUNT]));
 	st = run_whole(&r, st, results);
 	if (st == ST_OK) {
 		results[3] = value_tensor(tensor_ref(e.row));
@@ -415,7 +456,7 @@ static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, u
                             uint32_t cap) {
 	const int64_t *w = call->options;
 	if (cap < 5 || call->nfns != DAE_NFNS + 1 || call->noptions < DAE_OPTIONS + 1 + EVENTS_WORDS || w[0] != DAE_NFNS + 1 ||
-	    call->noptions != DAE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[DAE_OPTIONS + 1 + EVENTS_COUNT] ||
+	    call->noptions < DAE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[DAE_OPTIONS + 1 + EVENTS_COUNT] ||
 	    nargs != DAE_OPERANDS + 1 + w[1] + w[2] + w[3] ||
 	    fn_nparams(call->fns[DAE_NFNS]) != (uint32_t)w[3] + 2 || fn_nresults(call->fns[DAE_NFNS]) != 1)
 		host_misuse(b, call->def->name, "wants three functions, eleven operands and four options, and what is said of the events");

@@ -28,6 +28,7 @@ Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value si
 	*e = (Events){.s = s, .m = m, .partial = options[EVENTS_PARTIAL] != 0};
 	Status st = routine_begin(s, &e->g, g, "the expression of an event", ncaptured, captured);
 	if (st != ST_OK) return st;
+	e->g.of = 'g';
 	if (!solve_indices(s, signs, "the signs of the events", m, &sign)) return s->status;
 	e->value = heap_alloc(s->c, scratch_size(m));
 	const int64_t none = 0;

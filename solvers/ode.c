@@ -64,6 +64,7 @@ Status ode_begin(Ode *o, Ctx *c, const HostCall *call, const Value *args) {
 		st = routine_begin(&o->s, &o->jac, call->fns[ODE_JAC], "the Jacobian of the right-hand side", njac,
 		                   o->captured + nf);
 	if (st != ST_OK) return st;
+	o->f.of = 'y';
 	o->y = solve_vector_of(&o->s, o->in.n, o->in.y0);
 	o->atol_vector = solve_vector_of(&o->s, o->in.n, o->in.atol);
 	o->t = o->in.t0;
@@ -302,7 +303,9 @@ static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value
 	(void)nargs;
 	(void)nresults;
 	Run r = {0};
-	Status st = run_whole(&r, ode_begin(&r.o, c, call, args), results);
+	Status st = ode_begin(&r.o, c, call, args);
+	solve_names(&r.o.s, call, ODE_OPTIONS);
+	st = run_whole(&r, st, results);
 	rows_end(&r.rows);
 	ode_end(&r.o);
 	return st;
@@ -328,6 +331,7 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 		st = events_begin(&e, &r.o.s, call->fns[ODE_NFNS], call->options + ODE_OPTIONS + 1, args[ODE_OPERANDS], ng,
 		                  args + nplain + 1);
 	r.o.events = &e;
+	solve_names(&r.o.s, call, (uint32_t)(ODE_OPTIONS + 1 + EVENTS_WORDS + 2 * call->options[ODE_OPTIONS + 1 + EVENTS_COUNT]));
 	st = run_whole(&r, st, results);
 	if (st == ST_OK) {
 		results[3] = value_tensor(tensor_ref(e.row));
@@ -379,7 +383,7 @@ static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, u
                             uint32_t cap) {
 	const int64_t *w = call->options;
 	if (cap < 5 || call->nfns != ODE_NFNS + 1 || call->noptions < ODE_OPTIONS + 1 + EVENTS_WORDS || w[0] != ODE_NFNS + 1 ||
-	    call->noptions != ODE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[ODE_OPTIONS + 1 + EVENTS_COUNT] ||
+	    call->noptions < ODE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[ODE_OPTIONS + 1 + EVENTS_COUNT] ||
 	    nargs != ODE_OPERANDS + 1 + w[1] + w[2] + w[3] ||
 	    fn_nparams(call->fns[ODE_NFNS]) != (uint32_t)w[3] + 2 || fn_nresults(call->fns[ODE_NFNS]) != 1)
 		host_misuse(b, call->def->name, "wants three functions, nine operands and four options, and what is said of the events");

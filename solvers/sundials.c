@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
@@ -87,7 +88,7 @@ static Status check_values(Solve *s, const Given *in) {
 	if (in->rtol < 0 || in->max_step < 0) return bad_value(s, "rtol and the largest step cannot be negative");
 	for (int64_t i = 0; i < in->n; i++) {
 		if (!isfinite(in->y0[i])) {
-			diag_error(s->c, E_VALUE, NO_SPAN, "initial value %lld is %g", (long long)i, in->y0[i]);
+			diag_error(s->c, E_VALUE, NO_SPAN, "initial value %lld is %s", (long long)i, isnan(in->y0[i]) ? "NaN" : "infinite");
 			return ST_ERROR;
 		}
 		if (!(in->atol[i] >= 0)) return bad_value(s, "atol must be zero or more");
@@ -113,6 +114,36 @@ Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args) 
 	const char *what = "the times at which the solution is wanted";
 	if (in->nat && !solve_numbers(s, args[where->saveat], what, in->nat, &in->at)) return s->status;
 	return check_values(s, in);
+}
+
+/* ---- what things are called -------------------------------------------------------------------------------------- */
+
+void solve_names(Solve *s, const HostCall *call, uint32_t noptions) {
+	const char **out[2] = {&s->names, &s->equations};
+	for (int k = 0; k < 2 && noptions < call->noptions; k++) {
+		const int64_t n = call->options[noptions++];
+		if (n <= 0 || n > (int64_t)call->noptions - (int64_t)noptions) return;
+		const char *text = (const char *)(const void *)(call->options + noptions);
+		if (text[n * (int64_t)sizeof(int64_t) - 1]) return; /* it must end somewhere */
+		*out[k] = *text ? text : NULL;
+		noptions += (uint32_t)n;
+	}
+}
+
+const char *name_of(const char *names, int64_t i, char *out, size_t cap) {
+	for (const char *line = names; line && *line;) {
+		const char *tab = strchr(line, '\t'), *end = tab ? strchr(tab, '\n') : NULL;
+		if (!end) return NULL;
+		const int64_t n = strtoll(tab + 1, NULL, 10), numbers = n > 0 ? n : 1;
+		if (i < numbers) {
+			if (n > 0) snprintf(out, cap, "%.*s[%lld]", (int)(tab - line), line, (long long)i);
+			else snprintf(out, cap, "%.*s", (int)(tab - line), line);
+			return out;
+		}
+		i -= numbers;
+		line = end + 1;
+	}
+	return NULL;
 }
 
 /* ---- the functions handed over --------------------------------------------------------------------------------- */
@@ -151,6 +182,14 @@ static int run_into(Solve *s, Routine *r, Tensor *into, bool *there) {
 		st = code_call(s->c, r->code, r->args, r->results);
 	}
 	if (st == ST_OK) return 0;
+	if (st == ST_ERROR && r->of && diag_total(s->c)) {
+		/* an error of the equations themselves: when it was, and the place of the solve where it is inside the library */
+		Diag *d = (Diag *)(uintptr_t)diag_at(s->c, diag_total(s->c) - 1);
+		double t = 0;
+		value_as_f64(r->args[r->ncaptured], &t);
+		diag_trace(s->c, d, "in %s, at t = %.9g", r->what, t);
+		if (source_is_library(s->c, d->span.source)) d->span = NO_SPAN;
+	}
 	s->status = st;
 	return -1;
 }
@@ -179,6 +218,7 @@ static int finite_or_told(Solve *s, const Routine *r, double t, int64_t n, const
 	if (all_finite(x, n)) return 0;
 	s->bad = r->what;
 	s->bad_time = t;
+	s->bad_of = r->of;
 	for (s->bad_at = 0; isfinite(x[s->bad_at]);) s->bad_at++;
 	return 1;
 }

@@ -35,9 +35,11 @@ typedef struct Solve {
 	const char *bad; /* what was not finite last: "the right-hand side"; NULL: nothing was */
 	double bad_time;
 	int64_t bad_at;
+	char bad_of;     /* whose elements those are: 'y' the unknowns, 'e' the equations, 'g' events, 0 else */
 	char said[300]; /* the library's last message */
 	bool partial;   /* what there is when the integrator gives up is the result: a warning, not an error */
 	bool gave_up;
+	const char *names, *equations; /* for messages: see solve_names; NULL: unknowns are y[0], y[1] ... */
 } Solve;
 
 Status solve_begin(Solve *s, Ctx *c);
@@ -55,6 +57,11 @@ bool solve_numbers(Solve *s, Value v, const char *what, int64_t n, const double 
 bool solve_indices(Solve *s, Value v, const char *what, int64_t n, const int64_t **out);
 bool solve_number(Solve *s, Value v, const char *what, double *out); /* finite */
 int64_t value_count(Value v);
+
+/* Texts behind the options of a call, where there are any, for messages: what the unknowns are called and how the equations read. A line for each
+ * that is "NAME<tab>n": n numbers in a row, of which NAME is the only one where n is 0. */
+void solve_names(Solve *s, const HostCall *call, uint32_t noptions);
+const char *name_of(const char *names, int64_t i, char *out, size_t cap); /* "h_t", "v[2]"; NULL where nobody said */
 
 /* What every initial value problem is given. */
 typedef struct Given {
@@ -87,6 +94,7 @@ typedef struct Routine {
 	Value *args, *results; /* args begins with the captured values, borrowed */
 	uint32_t nargs, ncaptured, nresults;
 	const char *what; /* for messages: "the right-hand side" */
+	char of;          /* what its elements belong to: see Solve.bad_of */
 	int64_t calls;
 } Routine;
 

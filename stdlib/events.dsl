@@ -16,11 +16,22 @@ event(g; direction = "any", terminal = false, then = none, name = "") =
   (g = g, direction = _direction(direction), terminal = terminal, then = then, name = name)
 _direction(d) = if kind(d) == "string" {
   if d == "rising" { 1 } else {
-    if d == "falling" { -1 } else { if d == "any" { 0 } else { error("a direction is \"rising\", \"falling\" or \"any\", not \"{d}\"") } }
+    if d == "falling" {
+      -1
+    } else {
+      if d == "any" { 0 } else { error("a direction is \"rising\", \"falling\" or \"any\", not \"{d}\"") }
+    }
   }
 } else { d }
 
-_event_list(events) = if kind(events) == "record" { list(events) } else { list(...events) }
+_event_list(events) = if kind(events) == "none" { list() } else { _events_given(events) }
+_events_given(events) = if kind(events) == "record" { list(events) } else { list(...events) }
+_numbers(xs) = if len(xs) == 0 { zeros(0) } else { stack(xs) }
+_event_value(e, t, y) = {
+  v = f64(e.g(t, y))
+  if rank(v) != 0 { _refuse("the expression of an event is one number, of which a sign is asked; this one is an array") }
+  v
+}
 _stops(e) = e.terminal or kind(e.then) != "none"
 
 # v, with the derivative of run(), whose value it is: what has been computed is not computed again before a derivative is asked for
@@ -29,7 +40,8 @@ derivative _value_of(run, v), drun, dv = drun()
 
 # y(t) where the solution goes through (s, y), for t = s: y itself, moving with all three
 _flow(f, jac, s, y, t) =
-  _value_of(() -> _by_cvode(adams(), f, jac, y, s, t, (rtol = 1e-6, atol = zeros_like(y) + 1, saveat = stack(list(t)), pattern = none))[1][0], y)
+  _value_of(() -> _by_cvode(adams(), f, jac, y, s, t,
+    (rtol = 1e-6, atol = zeros_like(y) + 1, saveat = stack(list(t)), pattern = none, names = ""))[1][0], y)
 
 # The time s at which g[k] is zero on the solution through (s, y)
 _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k], s)
@@ -38,38 +50,40 @@ _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k],
 # what happened.
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
-  g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
+  g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   _pass_events((degree = m.degree,
-      until = (directions, stops, signs, t, y) -> if has(m, "until") { m.until(m, f, jac, g, directions, stops, signs, y, t, t1, o) } else {
-        _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, t1, o))
-      },
-      known = (t, y, times, rows) -> _value_of(() -> m.integrate(m, f, jac, y, t, times[-1], (...o, saveat = times))[1], rows),
-      rate = f,
-      at = (k, times, rows, j) -> {
-        s = _event_time(f, jac, g, k, times[j], rows[j])
-        (s, _flow(f, jac, times[j], rows[j], s))
-      }), g, all, y0, t0, t1, o)
+    until = (directions, stops, signs, t, y) -> if has(m, "until") {
+      m.until(m, f, jac, g, directions, stops, signs, y, t, t1, o)
+    } else {
+      _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, t1, o))
+    },
+    known = (t, y, times, rows) -> _value_of(() -> m.integrate(m, f, jac, y, t, times[-1], (...o, saveat = times))[1], rows),
+    rate = f,
+    at = (k, times, rows, j) -> {
+      s = _event_time(f, jac, g, k, times[j], rows[j])
+      (s, _flow(f, jac, times[j], rows[j], s))
+  }), g, all, y0, t0, t1, o)
 }
 
 # F(t, y, y') == 0 with events. What y' is there, the integrator's polynomial says: derivatives by what moves an event are of first order.
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
-  g = (t, y) -> stack(map(e -> f64(e.g(t, y)), all))
+  g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   _pass_events((degree = 5,
-      until = (directions, stops, signs, t, y) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, t1, o),
-      known = (t, y, times, rows) -> {
-        fixed = stop_gradient(times)
-        u = y - _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
-        r = _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1], (...o, saveat = fixed))[1], rows)
-        r[0] = r[0] + _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
-        r
-      },
-      rate = (t, y) -> 0.0 * y,
-      at = (k, times, rows, j) -> {
-        slope = _slope_at(times, rows, j)
-        s = _zero_at(t -> g(t, rows[j] + slope * (t - times[j]))[k], times[j])
-        (s, rows[j] + slope * (s - times[j]))
-      }), g, all, y0, t0, t1, o)
+    until = (directions, stops, signs, t, y) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, t1, o),
+    known = (t, y, times, rows) -> {
+      fixed = stop_gradient(times)
+      u = y - _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+      r = _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1], (...o, saveat = fixed))[1], rows)
+      r[0] = r[0] + _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+      r
+    },
+    rate = (t, y) -> 0.0 * y,
+    at = (k, times, rows, j) -> {
+      slope = _slope_at(times, rows, j)
+      s = _zero_at(t -> g(t, rows[j] + slope * (t - times[j]))[k], times[j])
+      (s, rows[j] + slope * (s - times[j]))
+  }), g, all, y0, t0, t1, o)
 }
 _slope_at(times, rows, j) = if len(times) < 2 { 0.0 * rows[0] } else {
   t = stop_gradient(times)
@@ -84,8 +98,8 @@ derivative _primal(run), drun = map(v -> if dtype(v) == "f64" { 0.0 * v } else {
 _pass_events(w, g, all, y0, t0, t1, o) = {
   directions = map(e -> e.direction, all)
   stopping = map(e -> if _stops(e) { 1 } else { 0 }, all)
-  stops = stack(stopping)
-  ends = stack(map(e -> if e.terminal { 1 } else { 0 }, all))
+  stops = i64(_numbers(stopping))
+  ends = i64(_numbers(map(e -> if e.terminal { 1 } else { 0 }, all)))
   n = len(y0)
   T = zeros(0)
   Y = zeros(0, n)
@@ -95,6 +109,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   t = t0
   y = y0
   open = true
+  complete = true
   fired = 0 * stops
   swift = 0
   while open {
@@ -123,7 +138,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     ended = sum(where(here, ends[which], 0)) > 0
     if stopped {
       again = fired
-      fired = stack(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all)))))
+      fired = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all))))))
       again = again * fired > 0
       swift = if _unresolved(g, times, rows, again, o) { swift + 1 } else { 0 }
       if swift >= 3 and not ended {
@@ -140,9 +155,10 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     }
     t = moved
     y = state
+    complete = stats[8] == 1
     open = stopped and not ended and t != t1
   }
-  (times = T, values = Y, starts = starts, stats = counts, events = seen)
+  (times = T, values = Y, starts = starts, stats = counts, events = seen, complete = complete)
 }
 
 # What `until` of a method gives, for one that has none: the whole of it, searched for changes of sign at its rows; where one counts, the step is cut.
@@ -166,8 +182,13 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       base = (j - 1) // d * d
       X = T[base..base + d + 1]
       P = Y[base..base + d + 1]
-      roots = stack(map(k -> if counts[k] { _sign_lost(t -> g(t, _through_nodes(X, P, d, t))[k], sign[k], T[j - 1], T[j]) } else { inf * (t1 - t0) },
-                        list(...(0..len(directions)))))
+      roots =
+        stack(map(k -> if counts[k] {
+          _sign_lost(t -> g(t, _through_nodes(X, P, d, t))[k], sign[k], T[j - 1], T[j])
+        } else {
+          inf * (t1 - t0)
+        },
+                  list(...(0..len(directions)))))
       s = if t1 > t0 { min(roots) } else { max(roots) }
       fired = counts and abs(roots - s) <= 4e-15 * (abs(s) + abs(T[j] - T[j - 1]))
       head = X[0] + nodes * (s - X[0])
@@ -178,7 +199,11 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       P1 = map(t -> _through_nodes(X, P, d, t), head)
       P2 = map(t -> _through_nodes(X, P, d, t), tail)
       whole = abs(X[-1] - s) <= 1e-15 * abs(s) or stopped
-      T = if whole { if stopped { concat(T[..base], head) } else { T } } else { concat(T[..base], head, tail[1..], T[base + d + 1..]) }
+      T = if whole {
+        if stopped { concat(T[..base], head) } else { T }
+      } else {
+        concat(T[..base], head, tail[1..], T[base + d + 1..])
+      }
       Y = if whole { if stopped { concat(Y[..base], P1) } else { Y } } else { concat(Y[..base], P1, P2[1..], Y[base + d + 1..]) }
       for k in 0..len(fired) { if fired[k] { at = push(at, base + d); which = push(which, k) } }
       sign = where(fired, -sign, sign)
@@ -188,7 +213,8 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   (T, Y, _counts(counted), at, which)
 }
 # As _stats, backwards, and 1: complete
-_counts(s) = i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0, 1)))
+_counts(s) =
+  i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0, 1)))
 
 # Where f has the sign s no more, between a, where it has or has just left a zero, and b
 _sign_lost(f, s, a, b) = {
@@ -232,9 +258,10 @@ _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
     jac = (t, u) -> _compressed(v -> f(t, v), u, p)
     _integrate_events(m, f, jac, y, t0, t1, _integration(y, (p.column_start, p.rows), (...o, saveat = [])), events)
   } else {
-    _integrate_events(m, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), y, t0, t1, _integration(y, none, (...o, saveat = [])), events)
+    _integrate_events(m, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), y, t0, t1, _integration(y, none, (...o, saveat = [])),
+      events)
   }
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
   (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(solution, f64(o.saveat))) }
-  (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events)
+  (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events, complete = r.complete)
 }

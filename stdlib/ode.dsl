@@ -9,6 +9,8 @@
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
 #              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows).
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
+#   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
+#              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)
 #   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, id f64[n] 0 where
 #              no time derivative enters
 #   solve      what solve(problem, m) calls: _solve_ode for problems in t only
@@ -18,24 +20,29 @@
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0) =
-  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida,
+    until_implicit = _until_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0) =
-  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida,
+    until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
 # f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
+# events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
+# until then is the result, with complete = false, and the reason a warning.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none) = {
+ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none, partial = false) = {
   y = f64(y0)
   t0 = f64(span[0])
-  if kind(events) != "none" {
-    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat), sparse, events)
+  if kind(events) != "none" or partial {
+    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat, partial = partial), sparse,
+      events)
   } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
 }
 _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
@@ -54,7 +61,18 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
 _integrate(m, f, jac, pattern, y0, t0, t1, o) =
   m.integrate(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
 _integration(y0, pattern, o) =
-  (rtol = f64(o.rtol), atol = zeros_like(y0) + f64(o.atol), saveat = f64(o.saveat), pattern = pattern)
+  (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = f64(o.saveat), pattern = pattern,
+    partial = if has(o, "partial") {
+      if o.partial { 1 } else { 0 }
+    } else {
+      0
+    }, names = if has(o, "names") { o.names } else { "" },
+    equations = if has(o, "equations") { o.equations } else { "" })
+
+_atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
+  assert(rank(atol) == 1 and len(atol) == len(y0), "atol has {len(atol)} numbers for {len(y0)} unknowns")
+  zeros_like(y0) + atol
+}
 
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = _jacobian(f, u)
@@ -64,7 +82,7 @@ _by_cvode(m, f, jac, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
-            (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps))
+            (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, o.names))
   (r[0], r[1], _stats(r[2]))
 }
 _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
@@ -72,18 +90,19 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
         (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
-        (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, 0, len(directions), ...directions, ...stops))
+        (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops, o.names))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0), (0, 5, m.max_steps, 1))
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0),
+    (0, 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
 
 _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) =
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
         (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), zeros(0), 0.0, signs),
-        (0, 5, m.max_steps, 1, 0, len(directions), ...directions, ...stops))
+        (0, 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names, o.equations))
 
 # What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =
@@ -116,7 +135,10 @@ _through_nodes(times, Y, d, t) = _through_step(times, Y, iota((len(times) - 1) /
 _through_step(times, Y, starts, d, t) = {
   ends = times[starts + d]
   s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
-  base = starts[min(s, len(starts) - 1)]
+  _through_one(times, Y, starts[min(s, len(starts) - 1)], d, t)
+}
+# The polynomial through rows base to base + d
+_through_one(times, Y, base, d, t) = {
   y = 0.0 * Y[0]
   for j in list(...(0..(d + 1))) {
     w = 1.0

@@ -3,7 +3,7 @@
 # A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it arrays of
 # derivatives made by its own operators; the partial derivatives of that function times those operators are the exact Jacobian.
 
-# solve(problem, method; t, rtol, atol, saveat, max_steps): the solution as a record with one function per field, of (t, x) or of t.
+# solve(problem, method; t, rtol, atol, saveat, partial): the solution as a record with one function per field, of (t, x) or of t.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. solve(A, b) with a matrix is linsolve(A, b).
 #     problem decay(k) {
 #       domain t in [0, 1]
@@ -14,11 +14,11 @@
 #     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
 #     s.u(1.0)                       #~ exp(-2) tol 1e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
-solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = false) = {
+solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = false, partial = false) = {
   if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
     info = _problem_info(problem)
     m = if kind(method) == "none" { _choose(info) } else { method }
-    m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress))
+    m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial))
   }
 }
 

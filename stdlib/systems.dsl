@@ -67,7 +67,8 @@ _turned(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> push
 # is about are 0.
 _start_parts(info, orders) = {
   t0 = info.lo[0]
-  zero = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))), list(...(0..len(orders))))
+  zero = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))),
+    list(...(0..len(orders))))
   nought = _split(_flat_zero(info), info.sizes)
   simple = true
   for c in info.conditions { if len(c.jets) != 1 { simple = false } }
@@ -75,15 +76,20 @@ _start_parts(info, orders) = {
     out = zero
     for c in info.conditions {
       (k, j) = info.jets[c.jets[0]]
-      z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
-      slope = c.residual((t0,), _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
-      own = out[k]
-      own[j] = -z / slope
-      out[k] = own
+      # of a field that is no part of the state a guess, which nobody needs
+      if j < len(zero[k]) {
+        z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
+        slope = c.residual((t0,), _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
+        own = out[k]
+        own[j] = -z / slope
+        out[k] = own
+      }
     }
     out
   } else {
-    equations = y -> _join(map(c -> c.residual((t0,), _jets_of(info, _topped(_parts(y, info.sizes, orders), nought))), list(...info.conditions)))
+    equations =
+      y -> _join(map(c -> c.residual((t0,), _jets_of(info, _topped(_parts(y, info.sizes, orders), nought))),
+        list(...info.conditions)))
     _parts(root(equations, _state(zero)), info.sizes, orders)
   }
 }
@@ -94,17 +100,23 @@ _solve_ode(info, m, o) = {
   if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
   S = info.structure
   if S.left >= 0 {
-    _refuse("the equations of {info.name} do not determine every unknown: `{info.equations[S.left].text}` has no unknown that another equation does not need")
+    _refuse(
+      "the equations of {info.name} do not determine every unknown: `{info.equations[S.left].text}` has no unknown that another equation does not need")
   }
   differentiated = false
   algebraic = false
   for c in S.turns { if c > 0 { differentiated = true } }
   for d in S.orders { if d == 0 { algebraic = true } }
   tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
-  linear = _slope(r -> jvp(r -> _top_residual(info, S, info.lo[0], _zero_parts(info, S.orders), _split(r, info.sizes)), r, _flat_zero(info) + info.lo[0])[1],
-                  _flat_zero(info)) == 0
-  if differentiated and not linear { _refuse("{info.name} must be differentiated (its index is above 1), and its highest derivatives do not enter linearly") }
-  if differentiated or (linear and (not algebraic or kind(m.implicit) == "none")) {
+  linear =
+    _slope(r -> jvp(r -> _top_residual(info, S, info.lo[0], _zero_parts(info, S.orders), _split(r, info.sizes)), r,
+      _flat_zero(info) + info.lo[0])[1],
+           _flat_zero(info)) == 0
+  if differentiated and not linear {
+    _refuse("{info.name} must be differentiated (its index is above 1), and its highest derivatives do not enter linearly")
+  }
+  # an algebraic equation that is linear in its unknown goes either way; with events it is solved for, because then y' is at hand where they happen
+  if differentiated or (linear and (not algebraic or kind(m.implicit) == "none" or len(info.events) > 0)) {
     _solve_explicit(info, m, o, S, tspan, differentiated)
   } else {
     if kind(m.implicit) == "none" {
@@ -114,7 +126,9 @@ _solve_ode(info, m, o) = {
     _solve_implicit(info, m, o, tspan)
   }
 }
-_zero_parts(info, orders) = map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))), list(...(0..len(info.fields))))
+_zero_parts(info, orders) =
+  map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))),
+    list(...(0..len(info.fields))))
 _flat_zero(info) = _join(map(n -> if n == 0 { 0.0 } else { zeros(n) }, list(...info.sizes)))
 
 # All equations, differentiated as often as the structure asks
@@ -134,22 +148,35 @@ _hidden(info, S, t, parts) = {
 
 _solve_explicit(info, m, o, S, tspan, differentiated) = {
   sizes = info.sizes
+  o = (...o, names = _state_names(info, S.orders))
   own_slope = true
   zero = _flat_zero(info)
   at = _zero_parts(info, S.orders)
   nought = _split(zero, sizes)
   for i in list(...(0..len(sizes))) {
     for k in list(...(0..len(sizes))) {
-      s = _slope(r -> _equation(info, i, S.turns[i])(info.lo[0], _topped(at, map(l -> if l == k { r } else { nought[l] }, list(...(0..len(sizes)))))), nought[k])
+      s =
+        _slope(r -> _equation(info, i, S.turns[i])(info.lo[0],
+          _topped(at, map(l -> if l == k { r } else { nought[l] }, list(...(0..len(sizes)))))), nought[k])
       if s != (if i == k { 1 } else { 0 }) { own_slope = false }
     }
   }
   tops = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
     R = _top_residual(info, S, t, parts, nought)
-    _split(if own_slope { -R } else { -linsolve(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R) }, sizes)
+    _split(if own_slope { -R } else { -linsolve(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R) },
+      sizes)
   }
   y0 = _state(_start_parts(info, S.orders))
+  singular = if own_slope {
+    false
+  } else {
+    _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders), _split(r, sizes)), zero))
+  }
+  if singular {
+    error(
+      "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise")
+  }
   flow = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
     top = tops(t, y)
@@ -163,26 +190,45 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   } else { (y0, flow) }
   jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)
   all = (t, y) -> _topped(_parts(y, sizes, S.orders), tops(t, y))
-  if len(info.events) > 0 {
+  if len(info.events) > 0 or o.partial {
     r = _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
                           _problem_events(info, S.orders, all))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
     (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
-    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events))
+    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
+      complete = r.complete)
   } else {
     (times, Y, stats) = _integrate(m, f, jac, none, y0, tspan[0], tspan[1], o)
     _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, len(o.saveat) == 0), times, Y, stats)
   }
 }
 
+_is_singular(A) = {
+  A = stop_gradient(A)
+  s = svd(A)[1]
+  not (s[-1] > 1e-14 * s[0])
+}
+_top_names(info, S) = {
+  s = ""
+  for (k, name) in enumerate(info.fields) {
+    s =
+      "{s}{if k == 0 { "" } else { ", " }}{if S.orders[k] == 0 { name } else { _derivative_name(name, info.coords[0], S.orders[k]) }}"
+  }
+  s
+}
+
 # Initial values of a system that has been differentiated: what the conditions leave open is solved for; what they say must fit.
 _consistent(info, S, h, t0, y0) = {
   given = map(k -> map(j -> 0.0, list(...(0..S.orders[k]))), list(...(0..len(info.sizes))))
-  for c in info.conditions { for k in c.jets { (f, j) = info.jets[k]; own = given[f]; own[j] = 1.0; given[f] = own } }
+  for c in info.conditions {
+    for k in c.jets { (f, j) = info.jets[k]; if j < len(given[f]) { own = given[f]; own[j] = 1.0; given[f] = own } }
+  }
   known = true
   for own in given { for x in own { if x == 0 { known = false } } }
   y = if known { y0 } else {
-    free = _state(map(k -> map(j -> (1 - given[k][j]) * (if info.sizes[k] == 0 { 1.0 } else { ones(info.sizes[k]) }), list(...(0..S.orders[k]))), list(...(0..len(info.sizes)))))
+    free =
+      _state(map(k -> map(j -> (1 - given[k][j]) * (if info.sizes[k] == 0 { 1.0 } else { ones(info.sizes[k]) }),
+        list(...(0..S.orders[k]))), list(...(0..len(info.sizes)))))
     y = y0
     for turn in 0..20 {
       H = _jacobian(u -> h(t0, u), y) * expand(free, 0)
@@ -199,7 +245,8 @@ _consistent(info, S, h, t0, y0) = {
     which = list(...names)
     for (k, name) in enumerate(names) {
       if k == worst {
-        error("initial values that are not consistent at {info.coords[0]} = {t0:.9g}: {name} is off by {off[worst]:.3g}; the equations of {info.name} do not leave every initial value free")
+        error(
+          "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: {name} is off by {off[worst]:.3g}; the equations of {info.name} do not leave every initial value free")
       }
     }
   }
@@ -211,7 +258,11 @@ _hidden_names(info, S) = {
     n = if kind(q.residual) == "none" { 1 } else { max(1, info.sizes[i]) }
     for p in list(...(0..S.turns[i])) {
       for j in list(...(0..n)) {
-        out = push(out, if p == 0 { "`{q.text}`" } else { if p == 1 { "the time derivative of `{q.text}`" } else { "the time derivative number {p} of `{q.text}`" } })
+        out = push(out, if p == 0 {
+          "`{q.text}`"
+        } else {
+          if p == 1 { "the time derivative of `{q.text}`" } else { "the time derivative number {p} of `{q.text}`" }
+        })
       }
     }
   }
@@ -222,6 +273,7 @@ _solve_implicit(info, m, o, tspan) = {
   sizes = info.sizes
   tops = map(k -> _order_of(info, k, 0), list(...(0..len(sizes))))
   orders = map(n -> max(1, n), tops)
+  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders))
   start = _start_parts(info, orders)
   y0 = _state(start)
   # all derivatives, from the state and its rate
@@ -241,12 +293,13 @@ _solve_implicit(info, m, o, tspan) = {
   id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), list(...(0..len(sizes)))))
   jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
   jets = (t, y) -> all(y, zeros_like(y))
-  if len(info.events) > 0 {
+  if len(info.events) > 0 or o.partial {
     r = _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
                                    _problem_events(info, orders, jets))
     state = _dense_steps(r.times, r.values, r.starts, 5)
     (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
-    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events))
+    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
+      complete = r.complete)
   } else {
     (times, Y, stats) = m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, o))
     sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, len(o.saveat) == 0), times, Y, stats)
@@ -268,8 +321,13 @@ _to_the_end(times, Y, d, t1) = {
 
 # ---- events of a problem
 
-_problem_events(info, orders, all) = map(e -> event((t, y) -> e.expr((t,), _jets_of(info, all(t, y))); direction = e.direction, terminal = e.terminal,
-    then = if kind(e.update) == "none" { none } else { (t, y) -> _updated(info, orders, e, t, y, all(t, y)) }, name = e.name), list(...info.events))
+_problem_events(info, orders, all) =
+  map(e -> event((t, y) -> e.expr((t,), _jets_of(info, all(t, y))); direction = e.direction, terminal = e.terminal,
+    then = if kind(e.update) == "none" {
+      none
+    } else {
+      (t, y) -> _updated(info, orders, e, t, y, all(t, y))
+    }, name = e.name), list(...info.events))
 _updated(info, orders, e, t, y, all) = {
   after = e.update((t,), _jets_of(info, all))
   parts = _parts(y, info.sizes, orders)
@@ -285,8 +343,32 @@ _updated(info, orders, e, t, y, all) = {
 }
 # events with those of each name apart
 _named_events(info, seen) = {
-  own = map(k -> (times = seen.times[seen.which == k], states = seen.states[seen.which == k], after = seen.after[seen.which == k]), list(...(0..len(info.events))))
+  own =
+    map(k -> (times = seen.times[seen.which == k], states = seen.states[seen.which == k], after = seen.after[seen.which == k]),
+      list(...(0..len(info.events))))
   (...seen, ...record(map(e -> e.name, list(...info.events)), own))
+}
+
+# ---- for messages: what the numbers of a state are called, and how the equations read
+
+_state_names(info, orders) = {
+  s = ""
+  for (k, name) in enumerate(info.fields) {
+    for j in list(...(0..orders[k])) {
+      s = "{s}{if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }}\t{info.sizes[k]}\n"
+    }
+  }
+  s
+}
+_equation_names(info, orders) = {
+  s = ""
+  for (k, q) in enumerate(info.equations) { s = "{s}{replace(q.text, "\n", " ")}\t{info.sizes[k]}\n" }
+  for (k, name) in enumerate(info.fields) {
+    for j in list(...(1..orders[k])) {
+      s = "{s}the derivative of {if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t{info.sizes[k]}\n"
+    }
+  }
+  s
 }
 
 # ---- the solution

@@ -1,0 +1,182 @@
+# dde.dsl - delay differential equations: y'(t) = f(t, y(t), y(t - lag), ...), by the method of steps on the dense output of any integrator.
+#
+# The solution is continued in pieces that end where a delayed time comes to a breaking point: the beginning, where the history need not fit, and what follows
+# from it, each a derivative smoother than the one before. Inside a piece every delayed state is a smooth function of time that is already known, so that the
+# piece is a problem for an integrator of ordinary differential equations. Where a lag is too short for that, the piece is iterated on itself.
+# Source: A. Bellen and M. Zennaro, Numerical Methods for Delay Differential Equations, Oxford 2003, ch. 3 and 4.
+
+# dde(f, y0, (t0, t1); lags, past, method, rtol, atol, saveat): y' = f(t, y, Z) with Z[j] = y(t - lag j), from y(t0) = y0
+#   lags: numbers or functions (t, y) -> lag, none below 0; one, or several in a list. past: y before t0, a function of t; y0 when not given. f gives f64[n], Z is
+#   f64[number of lags, n]. method: an integrator of y' = f(t, y), dop853() when not given.
+#   Gives a record: y, a function of t from the past on; times; values; stats; breaks: the times at which pieces end. Derivatives by y0, times, lags and what the
+#   functions capture are those of the pieces.
+#     r = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 5.0); lags = 1.0, past = t -> [0.0], rtol = 1e-10, atol = 1e-12);
+#     r.y(2.5)                       #~ [-3/8] tol 1e-8
+#     r.y(5.0)                       #~ [5/24] tol 1e-8
+dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol = 1e-9, saveat = []) = {
+  all = if kind(lags) == "array" {
+    if rank(lags) == 0 { list(lags) } else { list(...map(k -> lags[k], list(...(0..len(lags))))) }
+  } else {
+    if kind(lags) == "function" { list(lags) } else { list(...lags) }
+  }
+  y = f64(y0)
+  before = if kind(past) == "none" { t -> y } else { t -> f64(past(t)) }
+  t0 = f64(span[0])
+  t1 = f64(span[1])
+  if t1 < t0 { error("a delay differential equation goes forward in time, not from {t0} to {t1}") }
+  if rank(y) != 1 { _refuse("y0 of a delay differential equation is a vector") }
+  first = f(t0, y, stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all))))
+  if rank(first) != 1 or len(first) != len(y) { error("the right-hand side of a delay differential equation gives {shape(first)} for a state of {len(y)} numbers") }
+  _by_pieces(f, y, before, all, t0, t1, method, _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
+}
+
+_lag(l, t, y) = if kind(l) == "function" { f64(l(t, y)) } else { f64(l) }
+
+# y at s out of rows, in the step that holds s or, where that lies outside of [lo, hi], the first or last step inside
+_looked_up(T, Y, starts, ends, d, lo, hi, s) = {
+  inside = 1e-9 * (hi - lo)
+  k = searchsorted(ends, clamp(stop_gradient(s), lo + inside, hi - inside); side = "left")
+  _through_one(T, Y, starts[min(k, len(starts) - 1)], d, s)
+}
+
+_by_pieces(f, y0, before, lags, t0, t1, m, o, saveat) = {
+  n = len(y0)
+  many = len(lags)
+  # a step before the first, so that there always is one to look into: y0, which nobody is shown
+  d = m.degree
+  T = stop_gradient(t0) - 1 + iota(d + 1) / d
+  Y = expand(y0, 0) + 0.0 * expand(T, 1)
+  starts = iota(1)
+  # breaking points and how often each has been smoothed
+  B = stack(list(stop_gradient(t0)))
+  level = stack(list(0))
+  t = t0
+  y = y0
+  stats = i64(zeros(9))
+  shortest = 0.01 * abs(stop_gradient(t1 - t0))
+  span = abs(stop_gradient(t1 - t0))
+  open = t != t1
+  pieces = 0
+  while open {
+    now = _numbers(map(l -> stop_gradient(t - _lag(l, t, y)), lags))
+    if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {t:.9g}; y is {y}") }
+    tiny = 1e-12 * (span + abs(t))
+    # how far each delayed time may go in this piece: to the next breaking point, which the present is if nothing else comes before
+    reach = map(a -> min(where(B > a + tiny, B, stop_gradient(t))), now)
+    from = map(a -> max(where(B <= a + tiny, B, -inf)), now)
+    ends = T[starts + m.degree]
+    state = (T, Y, starts, ends, lo, hi, s) -> if hi <= stop_gradient(t0) {
+      before(s)
+    } else {
+      _looked_up(T, Y, starts, ends, m.degree, lo, hi, s)
+    }
+    Z =
+      (s, u) ->
+      stack(list(...map(j -> state(T, Y, starts, ends, max(from[j], stop_gradient(t0)), reach[j], s - _lag(lags[j], s, u)),
+        list(...(0..many)))))
+    short = min(stop_gradient(t) - now) < shortest
+    end = if short { min(t + 2 * shortest, t1) } else { t1 }
+    if not short {
+      # a lag that is a function is watched on the way, and its delayed time not let run far beyond what is known
+      for (j, l) in enumerate(lags) {
+        end = min(end, if kind(l) != "function" { reach[j] + _lag(l, t, y) } else { _foreseen(l, f, Z, t, y, now[j], reach[j]) })
+      }
+    }
+    (times, rows, counts) = if short {
+      _iterated(f, before, lags, t0, T, Y, starts, t, y, end, m, o)
+    } else {
+      _piece((s, u) -> f(s, u, Z(s, u)), lags, reach, t, y, end, m, o)
+    }
+    starts = concat(starts, len(T) + m.degree * iota((len(times) - 1) // m.degree))
+    T = concat(T, times)
+    Y = concat(Y, rows)
+    stats = stats + counts
+    t = times[-1]
+    y = rows[-1]
+    # what was at the point that a delayed time has come to is here once more, one derivative smoother
+    hit = 99
+    for j in 0..many {
+      a = stop_gradient(t - _lag_at(lags, j, t, y))
+      near = abs(B - a) <= 1e3 * tiny
+      hit = min(hit, min(where(near, level, 98)) + 1)
+    }
+    if hit <= m.degree + 1 { B = push(B, stop_gradient(t)); level = push(level, hit) }
+    pieces = pieces + 1
+    if pieces > 100000 {
+      error("dde: more than 100000 pieces on the way to t = {t1:.9g}; the last ends at {t:.9g}, the lags there are {t - now}")
+    }
+    open = t < t1
+  }
+  ends = T[starts + m.degree]
+  first = stop_gradient(t0)
+  last = stop_gradient(t1)
+  solution = s -> if s < first {
+    before(s)
+  } else {
+    if len(T) > d + 1 { _looked_up(T, Y, starts, ends, d, first, last, s) } else { y0 }
+  }
+  (times, values) = if len(saveat) == 0 { (T[d + 1..], Y[d + 1..]) } else { (saveat, map(solution, saveat)) }
+  (y = solution, times = times, values = values, stats = _stats(stats), method = m.name, breaks = B)
+}
+# When, as things go now, the delayed time comes a little further than it may
+_foreseen(l, f, Z, t, y, now, reach) = {
+  t = stop_gradient(t)
+  u = stop_gradient(y)
+  speed = 1 - jvp(q -> _lag(l, q[0], q[1]), (t, u), (1.0, f(t, u, stop_gradient(Z(t, u)))))[1]
+  t + stop_gradient(if speed > 0 { min(1.05 * (reach - now) / speed, 4 * (t - now)) } else { t - now })
+}
+_lag_at(lags, j, t, y) = _numbers(map(l -> _lag(l, t, y), lags))[j]
+
+# One piece whose delayed times keep to what is known: to `end`, or to where one that depends on the state comes to the point that it may not pass.
+_piece(F, lags, reach, t, y, end, m, o) = {
+  jac = (s, u) -> _rows_jacobian(v -> F(s, v), u)
+  events = list()
+  for (j, l) in enumerate(lags) {
+    if kind(l) == "function" {
+      events = push(events, event((s, u) -> s - _lag(l, s, u) - reach[j]; direction = "rising", terminal = true))
+    }
+  }
+  if len(events) == 0 {
+    (times, rows, counts) = m.integrate(m, F, jac, y, t, end, o)
+    (times, rows, _counts(counts))
+  } else {
+    r = _integrate_events(m, F, jac, y, t, end, o, events)
+    (r.times, r.values, r.stats)
+  }
+}
+
+# One piece whose delayed times fall into itself: first as if it went on in a straight line, then with what came of that, until nothing changes.
+_iterated(f, before, lags, t0, T0, Y0, starts0, t, y, end, m, o) = {
+  d = m.degree
+  many = len(lags)
+  first = stop_gradient(t0)
+  c = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
+  times = t + c * (end - t)
+  rows = expand(y, 0) + 0.0 * expand(times, 1)
+  counts = i64(zeros(9))
+  change = inf
+  turn = 0
+  while change > 0.1 and turn < 50 {
+    T = concat(T0, times)
+    Y = concat(Y0, rows)
+    starts = concat(starts0, len(T0) + d * iota((len(times) - 1) // d))
+    ends = T[starts + d]
+    Z = (s, u) -> stack(list(...map(l -> {
+      a = s - _lag(l, s, u)
+      if a < first { before(a) } else { _looked_up(T, Y, starts, ends, d, first, stop_gradient(end), a) }
+    }, lags)))
+    F = (s, u) -> f(s, u, Z(s, u))
+    (new_times, new_rows, counted) = m.integrate(m, F, (s, u) -> _rows_jacobian(v -> F(s, v), u), y, t, end, o)
+    old = map(s -> _looked_up(T, Y, starts, ends, d, stop_gradient(t), stop_gradient(end), s), new_times)
+    change = max(abs(stop_gradient(new_rows - old)) / (expand(o.atol, 0) + o.rtol * abs(stop_gradient(new_rows))))
+    counts = counts + _counts(counted)
+    times = new_times
+    rows = new_rows
+    turn = turn + 1
+  }
+  if change > 0.1 {
+    error(
+      "dde: the piece from t = {t:.9g} to {end:.9g}, into which a lag points, does not settle in {turn} turns; the state is {y}")
+  }
+  (times, rows, counts)
+}

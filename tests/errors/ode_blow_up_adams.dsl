@@ -1,0 +1,2 @@
+#! error E0702 2:1 "the step became too small to change t; the last value of y[0] is"
+ode((t, y) -> y^2, [1.0], (0.0, 2.0); method = adams())

@@ -1,0 +1,130 @@
+# Events: times and states against closed forms, what they do to derivatives, the cases in which nothing or everything happens at once.
+
+# a ball let fall from h0 that keeps the part e of its speed: times and heights in closed form
+problem ball(h0 = 10.0, e = 0.8, g = 9.81) {
+  domain t in [0, 9.5]
+  field h
+  h_tt == -g
+  h == h0 at t = 0
+  h_t == 0 at t = 0
+  event impact: h falling { h_t = -e*h_t }
+  event top: h_t falling
+}
+impacts = [1.42784312292706, 3.71239211961037, 5.54003131695701, 7.00214267483432, 8.17183176113618, 9.10758303017766]
+b = solve(ball(), bdf(), rtol = 1e-11, atol = 1e-13);
+b.events.impact.times                #~ impacts tol 1e-10
+b.h(5.0)                             #~ 3.41068478181494 tol 1e-9
+b.events.top.times[0]                #~ (impacts[0] + impacts[1])/2 tol 1e-9
+len(b.events.times)                  #> 12
+b.events.which[..3]                  #> [0, 1, 0]
+# at a jump a function of t has the value before; right behind it that after
+v = sqrt(2*9.81*10)
+b.h_t(b.events.times[0]) + v         #~ 0 tol 1e-9
+b.h_t(b.events.times[0] + 1e-9) - 0.8v       #~ 0 tol 1e-7
+b.events.impact.after[0]             #~ [0, 0.8v] tol 1e-9
+a = solve(ball(), adams(), rtol = 1e-10, atol = 1e-12);
+a.events.impact.times                #~ impacts tol 1e-10
+d = solve(ball(), dop853(), rtol = 1e-10, atol = 1e-12);
+d.events.impact.times                #~ impacts tol 1e-10
+d.h(5.0)                             #~ 3.41068478181494 tol 1e-10
+
+# derivatives of the time of an event and of a value after two of them, by what the problem is made of
+third(m) = p -> solve(ball(p[0], p[1], p[2]), m, t = (0.0, 6.0), rtol = 1e-10, atol = 1e-12).events.impact.times[2]
+third_exact(p) = sqrt(2*p[0]/p[2])*(1 + 2*p[1] + 2*p[1]^2)
+q = [10.0, 0.8, 9.81]
+grad(third(bdf()))(q)                #~ grad(third_exact)(q) tol 1e-8
+jacobian(third(bdf()))(q)            #~ grad(third_exact)(q) tol 1e-8
+hessian(third(adams()))(q)           #~ hessian(third_exact)(q) tol 1e-7
+grad(third(dop853()))(q)             #~ grad(third_exact)(q) tol 1e-8
+later(p) = solve(ball(p[0], p[1], p[2]), bdf(), t = (0.0, 5.0), rtol = 1e-10, atol = 1e-12).h(5.0)
+later_exact(p) = { s = 5 - sqrt(2*p[0]/p[2])*(1 + 2*p[1]); p[1]^2*sqrt(2*p[0]*p[2])*s - p[2]*s^2/2 }
+later(q)                             #~ later_exact(q) tol 1e-8
+grad(later)(q)                       #~ grad(later_exact)(q) tol 1e-7
+jvp(later, q, [1.0, 2, 3])[1]        #~ grad(later_exact)(q) @ [1.0, 2, 3] tol 1e-7
+# by the time at which it begins, and by the time at which the value is wanted
+from(t0) = ode((t, y) -> [y[1], -9.81], [10.0, 0], (t0, 3.0); rtol = 1e-10, events = event((t, y) -> y[0]; then = (t, y) -> [0, -0.8*y[1]])).values[-1, 0]
+from'(0.5)                           #~ -(0.8v - 9.81*(3 - 0.5 - impacts[0])) tol 1e-7
+upto(t1) = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, t1); rtol = 1e-10, events = event((t, y) -> y[0]; then = (t, y) -> [0, -0.8*y[1]])).values[-1, 0]
+upto'(3.0)                           #~ 0.8v - 9.81*(3 - impacts[0]) tol 1e-7
+
+# Robertson's reaction as CVODE's example looks at it: y3 = 0.01 and y1 = 1e-4, recomputed in extended precision
+problem robertson(k = [0.04, 1e4, 3e7]) {
+  domain t in [0, 4e10]
+  field y[3]
+  r1 = k[0]*y[0]
+  r2 = k[1]*y[1]*y[2]
+  r3 = k[2]*y[1]^2
+  y_t == [r2 - r1, r1 - r2 - r3, r3]
+  y == [1, 0, 0] at t = 0
+  event early: y[2] - 0.01
+  event late: y[0] - 1e-4 terminal
+}
+r = solve(robertson(), bdf(), rtol = 1e-10, atol = [1e-12, 1e-16, 1e-12]);
+r.events.early.times / 0.264019078187633     #~ [1] tol 1e-8
+r.events.late.times / 20795496.8830266       #~ [1] tol 1e-6
+r.times[-1] == r.events.late.times[0]        #> true
+# the same with the sum of concentrations as an algebraic equation
+problem conserved() {
+  domain t in [0, 4e10]
+  field a, b, c
+  a_t == -0.04a + 1e4*b*c
+  b_t == 0.04a - 1e4*b*c - 3e7*b^2
+  a + b + c == 1
+  a == 1 at t = 0
+  b == 0 at t = 0
+  event early: c - 0.01 terminal
+}
+c = solve(conserved(), bdf(), rtol = 1e-9, atol = 1e-13);
+c.events.times / 0.264019078187633           #~ [1] tol 1e-6
+
+# an algebraic equation, a state that jumps, and derivatives through both: y' = -z, z = p y, and y is doubled at y = 1/2
+problem doubled(p = 1.0) {
+  domain t in [0, 1.2]
+  field y, z
+  y_t + z == 0
+  z == p*y
+  y == 1 at t = 0
+  event half: y - 0.5 falling { y = 2y }
+}
+twice(p) = solve(doubled(p), bdf(), rtol = 1e-10, atol = 1e-12)
+twice(1.0).y(1.2)                    #~ 2*exp(-1.2) tol 1e-7
+(p -> twice(p).y(1.2))'(1.0)         #~ -2.4*exp(-1.2) tol 1e-6
+(p -> twice(p).events.times[0])'(1.0)        #~ -log(2) tol 1e-6
+grad(p -> twice(p).events.times[0])(1.0)     #~ -log(2) tol 1e-6
+
+# the same where the algebraic equation is not linear in z, by IDA: there the slope of the integrator's polynomial moves the event
+problem cubed(p = 1.0) {
+  domain t in [0, 1.2]
+  field y, z
+  y_t + z == 0
+  z + z^3 == p*y + (p*y)^3
+  y == 1 at t = 0
+  event half: y - 0.5 falling { y = 2y }
+}
+again(p) = solve(cubed(p), bdf(), rtol = 1e-10, atol = 1e-12)
+again(1.0).y(1.2)                    #~ 2*exp(-1.2) tol 1e-7
+again(1.0).events.half.times         #~ [log(2)] tol 1e-7
+(p -> again(p).y(1.2))'(1.0)         #~ -2.4*exp(-1.2) tol 1e-4
+(p -> again(p).events.times[0])'(1.0)        #~ -log(2) tol 1e-4
+
+# directions; several at one time; none; one at the very beginning, which is none
+swing = (t, y) -> [y[1], -y[0]]
+count(e) = len(ode(swing, [0.0, 1], (0.0, 20.0); events = e).events.times)
+count(event((t, y) -> y[0]))         #> 6
+count(event((t, y) -> y[0]; direction = "falling"))  #> 3
+count(event((t, y) -> y[0]; direction = "rising"))   #> 3
+count(event((t, y) -> y[0] - 2))     #> 0
+both = ode(swing, [0.0, 1], (0.0, 4.0); rtol = 1e-9, events = (event((t, y) -> y[0]; terminal = true), event((t, y) -> sin(y[0]))))
+both.events.which                    #> [0, 1]
+both.events.times                    #~ [π, π] tol 1e-7
+# twice inside one step: seen at its nodes
+parabola = ode((t, y) -> [2*(t - 0.5)], [0.16], (0.0, 1.0); method = dop853(), events = event((t, y) -> y[0]))
+parabola.events.times                #~ [0.2, 0.8] tol 1e-6
+# backwards in time
+ode(swing, [0.0, 1], (0.0, -4.0); rtol = 1e-9, events = event((t, y) -> y[0]; terminal = true)).events.times #~ [-π] tol 1e-7
+# a right-hand side that jumps is started again where it does
+jump = ode((t, y) -> [if t < 1 { 1.0 } else { -1.0 }], [0.0], (0.0, 2.0); rtol = 1e-10, atol = 1e-12, events = event((t, y) -> t - 1; then = (t, y) -> y))
+jump.y(2.0)                          #~ [0] tol 1e-9
+# saveat
+s = ode(swing, [0.0, 1], (0.0, 4.0); rtol = 1e-9, saveat = [1.0, 3.5], events = event((t, y) -> y[0]; then = (t, y) -> [0, 1.0]))
+s.values[.., 0]                      #~ [sin(1.0), sin(3.5 - π)] tol 1e-7

@@ -1,0 +1,109 @@
+# Problems in t: equations of any order, coefficients before the highest derivatives, algebraic equations, systems that must be differentiated.
+
+# second order, with a mass, against the closed form; the derivative is a function, too
+problem spring(m = 2.0, k = 3.0, c = 0.0) {
+  domain t in [0, 5]
+  field x
+  m*x_tt + c*x_t + k*x == 0
+  x == 1 at t = 0
+  x_t == 0 at t = 0
+}
+w = sqrt(1.5)
+s = solve(spring(), adams(), rtol = 1e-10, atol = 1e-12);
+s.x(4.0)                     #~ cos(4w) tol 1e-8
+s.x_t(4.0)                   #~ -w*sin(4w) tol 1e-8
+solve(spring(), dop853(), rtol = 1e-10, atol = 1e-12).x([1.0, 4.0])  #~ cos([1.0, 4.0]*w) tol 1e-8
+at4(p) = solve(spring(p[0], p[1]), bdf(), rtol = 1e-10, atol = 1e-12).x(4.0)
+grad(at4)([2.0, 3.0])        #~ grad(p -> cos(4*sqrt(p[1]/p[0])))([2.0, 3.0]) tol 1e-7
+
+# third order, and a condition that mixes derivatives
+problem third() {
+  domain t in [0, 2]
+  field u
+  u_ttt == -u_t
+  u + u_t == 1 at t = 0
+  u_t == 1 at t = 0
+  u_tt == 0 at t = 0
+}
+solve(third(), bdf(), rtol = 1e-10, atol = 1e-12).u(2.0)     #~ sin(2.0) tol 1e-8
+
+# two masses whose accelerations enter both equations (a mass matrix that is not diagonal), and one that depends on the state
+problem coupled() {
+  domain t in [0, 3]
+  field x, y
+  2x_tt + y_tt == -(2x + y)
+  x_tt + 3y_tt == -(x + 3y)
+  x == 1 at t = 0
+  x_t == 0 at t = 0
+  y == 0 at t = 0
+  y_t == 1 at t = 0
+}
+c = solve(coupled(), adams(), rtol = 1e-10, atol = 1e-12);
+[c.x(3.0), c.y(3.0)]         #~ [cos(3.0), sin(3.0)] tol 1e-8
+problem weighted() {
+  domain t in [0, 1]
+  field u[2]
+  (1 + t)*u_t == [u[1], -u[0]]
+  u == [1, 0] at t = 0
+}
+solve(weighted(), dop853(), rtol = 1e-10, atol = 1e-12).u(1.0)       #~ [cos(log(2)), -sin(log(2))] tol 1e-9
+# u_t stands for other components in the equations than its own
+problem crossed() {
+  domain t in [0, 1]
+  field u[2]
+  [u_t[1], u_t[0]] == [-u[0], u[1]]
+  u == [0, 1] at t = 0
+}
+solve(crossed(), bdf(), rtol = 1e-10, atol = 1e-12).u(1.0)   #~ [sin(1.0), cos(1.0)] tol 1e-8
+
+# the pendulum as it is stated (index 3), against its angle: both from rest at the horizontal; the force in the rod is λ
+problem pendulum(L = 1.0, g = 9.81) {
+  domain t in [0, 5]
+  field x, y, λ
+  x_tt == -λ*x
+  y_tt == -λ*y - g
+  x^2 + y^2 == L^2
+  x == L at t = 0
+  x_t == 0 at t = 0
+  y == 0 at t = 0
+  y_t == 0 at t = 0
+}
+problem angle(L = 1.0, g = 9.81) {
+  domain t in [0, 5]
+  field φ
+  φ_tt == -g/L*sin(φ)
+  φ == π/2 at t = 0
+  φ_t == 0 at t = 0
+}
+p = solve(pendulum(), bdf(), rtol = 1e-10, atol = 1e-12);
+φ = solve(angle(), dop853(), rtol = 1e-12, atol = 1e-13);
+[p.x(5.0), p.y(5.0)]         #~ [sin(φ.φ(5.0)), -cos(φ.φ(5.0))] tol 1e-7
+p.λ(5.0)                     #~ φ.φ_t(5.0)^2 + 9.81*cos(φ.φ(5.0)) tol 1e-6
+p.x(5.0)^2 + p.y(5.0)^2      #~ 1 tol 1e-9
+d = solve(pendulum(), dop853(), rtol = 1e-10, atol = 1e-12);
+d.x(5.0)                     #~ sin(φ.φ(5.0)) tol 1e-8
+(g -> solve(pendulum(1.0, g), adams(), rtol = 1e-10, atol = 1e-12).x(1.0))'(9.81)    #~ (g -> sin(solve(angle(1.0, g), dop853(), rtol = 1e-12, atol = 1e-13).φ(1.0)))'(9.81) tol 1e-6
+
+# index 2: the control that keeps x on a given path, and its derivative; initial values that the conditions leave open are found
+problem path() {
+  domain t in [0, 2]
+  field x, y, z
+  x_t == y
+  y_t == z
+  x == sin(t)
+  x == 0 at t = 0
+  y == 1 at t = 0
+}
+q = solve(path(), bdf(), rtol = 1e-9, atol = 1e-11);
+[q.x(2.0), q.y(2.0), q.z(2.0)]       #~ [sin(2.0), cos(2.0), -sin(2.0)] tol 1e-7
+
+# index 1: by IDA, and by a method for y' = f that solves for z
+problem algebraic(p = 1.0) {
+  domain t in [0, 1]
+  field y, z
+  y_t + z == 0
+  z == p*y
+  y == 1 at t = 0
+}
+solve(algebraic(), bdf(), rtol = 1e-9, atol = 1e-11).z(1.0)  #~ exp(-1.0) tol 1e-7
+solve(algebraic(), dop853(), rtol = 1e-9, atol = 1e-11).z(1.0)       #~ exp(-1.0) tol 1e-8
