@@ -175,6 +175,22 @@ static const Ast *definition(Checker *k, Atom name) {
 	return f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF ? f->code : NULL;
 }
 
+typedef struct Taken { /* named arguments that a function takes */
+	Checker *k;
+	VEC(const char *) names;
+} Taken;
+
+static const Ast *find_taken(void *ud, const Ast *in, Atom name) {
+	Checker *k = ((Taken *)ud)->k;
+	return source_is_library(k->c, in->span.source) ? rest_find(k->s, in, name) : definition(k, name);
+}
+
+static void add_taken(void *ud, const Param *p, Atom name) {
+	Taken *t = ud;
+	(void)p;
+	VEC_PUSH(t->k->sp.a, &t->names, atom_text(t->k->c, name));
+}
+
 /* The number and names of a call's arguments, where the function is known by its name. The words are those of spec_call.c. */
 static void check_call(Checker *k, const Ast *e) {
 	if (k->problem || k->broken || e->call.callee->kind != A_NAME) return;
@@ -193,13 +209,18 @@ static void check_call(Checker *k, const Ast *e) {
 			bool known = false;
 			for (uint32_t m = 0; m < fn->function.nparams; m++) {
 				const Param *p = &fn->function.params[m];
-				known |= p->name == a->name;
+				known |= p->name == a->name && !p->rest;
 				if (p->name == a->name && !p->named && !p->fallback) required--; /* given by its name */
 			}
 			if (known) continue;
-			const char **names = ARENA_ARRAY(k->sp.a, const char *, fn->function.nparams + 1), *wrong = atom_text(k->c, a->name);
-			for (uint32_t m = 0; m < fn->function.nparams; m++) names[m] = atom_text(k->c, fn->function.params[m].name);
-			const char *best = diag_nearest(wrong, names, fn->function.nparams);
+			Taken t = {.k = k};
+			const char *wrong = atom_text(k->c, a->name);
+			if (!rest_each(k->c, fn, find_taken, add_taken, &t)) continue;
+			for (uint32_t m = 0; m < t.names.n; m++) known |= !strcmp(t.names.at[m], wrong);
+			if (known) continue;
+			for (uint32_t m = 0; m < fn->function.nparams; m++)
+				if (!fn->function.params[m].rest) add_taken(&t, NULL, fn->function.params[m].name);
+			const char *best = diag_nearest(wrong, t.names.at, t.names.n);
 			if (best) diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`; did you mean `%s`?", name, wrong, best);
 			else diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`", name, wrong);
 			return;

@@ -217,6 +217,7 @@ typedef struct Call {
 	Atom *names;
 	Av **named;
 	Span *named_spans;
+	const Av **named_rest; /* by named argument: the record of options that it came out of, or NULL; NULL: none did */
 	bool rows; /* the positional arguments stand for any row of an array: what they happen to be now decides nothing */
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
@@ -304,6 +305,13 @@ const Ast *session_index_lambda(Session *s, const Ast *body, uint32_t n, const A
 /* After a failure that is certain: what follows in this block is not run, and has no value. */
 void sp_set_dead(Sp *sp);
 bool sp_dead(Sp *sp, const Env *e);
+
+/* rest.c: calls visit for each named argument that fn takes through its `...options`; param NULL: of a builtin. `find` gives the definition that a name stands for
+ * in the text of `in`, NULL for none. True when there can be no others. */
+typedef const Ast *(*RestFind)(void *ud, const Ast *in, Atom name);
+typedef void (*RestVisit)(void *ud, const Param *param, Atom name);
+bool rest_each(Ctx *c, const Ast *fn, RestFind find, RestVisit visit, void *ud);
+const Ast *rest_find(Session *s, const Ast *in, Atom name); /* where everything has been run */
 
 /* check.c: what the text alone tells: names, calls, and warnings. `whole`: all of it could be read. */
 void check_program(Session *s, Arena *a, const Program *p, bool whole);
