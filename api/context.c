@@ -177,7 +177,7 @@ static void float_leave(const FloatEnv *e) { fesetenv(&e->full); }
 /* ---- life of a context ------------------------------------------------------------------------------------------- */
 
 /* What a file of data cannot hold by itself, the session turns into what it can. */
-static const DataHooks saved_functions = {session_function_out, session_function_in};
+static const DataHooks saved_functions = {session_function_out, session_function_in, session_ir_out, session_ir_in};
 
 static void set_up(Ctx *c, void *arg) {
 	atled_context *x = arg;

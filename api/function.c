@@ -247,7 +247,7 @@ static bool annotated_type(Ctx *c, Value f, Text *t) {
 
 static Signature signature_for(Ctx *c, Value f, const char *type, Text *t) {
 	if (type) return signature_read(c, type);
-	if (annotated_type(c, f, t)) {
+	if (annotated_type(c, f, t) || session_ir_type(c, f, t)) {
 		if (t->failed) ctx_throw(c, ST_NOMEM);
 		return signature_read(c, arena_copy(ctx_arena(c), t->at, t->n));
 	}
@@ -293,6 +293,54 @@ atled_status atled_lookup(atled_context *x, const char *name, const char *type, 
 atled_status atled_function_of(atled_context *x, const atled_value *value, const char *type, atled_function **out) {
 	if (!value || !out) return ATLED_MISUSE;
 	return look_up(x, ENTER_CALLBACK, &(Lookup){.value = value, .type = type}, out);
+}
+
+/* ---- files without programs -------------------------------------------------------------------------------------- */
+
+typedef struct Stored {
+	const atled_function *fn;
+	const char *name, *type;
+	const void *bytes;
+	size_t n;
+	Value f;
+	Text text;
+	atled_function *out, *unsettled;
+} Stored;
+
+static void store_body(Ctx *c, void *arg) {
+	Stored *k = arg;
+	api_want(c, session_ir_of(c, k->fn->fn, &k->f));
+	api_want(c, session_ir_out(c, k->f, &k->text));
+}
+
+atled_status atled_store(atled_context *x, const atled_function *fn, atled_sink sink, void *ud) {
+	if (!x || !fn || !sink || fn->h.life != x->life) return ATLED_MISUSE;
+	Stored k = {.fn = fn, .f = {.kind = V_UNSET}};
+	text_init(&k.text, x->c);
+	atled_status st = api_run(x, ENTER_CALLBACK, store_body, &k);
+	if (st == ATLED_OK) sink(ud, k.text.at, k.text.n);
+	text_free(&k.text);
+	value_unref(k.f);
+	return st;
+}
+
+static void load_body(Ctx *c, void *arg) {
+	Stored *k = arg;
+	api_want(c, session_ir_in(c, k->name, k->bytes, k->n, &k->f));
+	k->out = make_function(c, k->f, signature_for(c, k->f, k->type, &k->text), &k->unsettled);
+}
+
+atled_status atled_load(atled_context *x, const char *name, const void *bytes, size_t n, const char *type,
+                        atled_function **out) {
+	if (!x || !name || !out || (n && !bytes)) return ATLED_MISUSE;
+	Stored k = {.name = name, .type = type, .bytes = bytes, .n = n, .f = {.kind = V_UNSET}};
+	text_init(&k.text, x->c);
+	atled_status st = api_run(x, ENTER_ALONE, load_body, &k);
+	text_free(&k.text);
+	value_unref(k.f);
+	atled_function_free(k.unsettled);
+	*out = st == ATLED_OK ? k.out : NULL;
+	return st;
 }
 
 /* ---- deriving ---------------------------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ static const Format formats[] = {
 	{"hdf5", " .h5 .hdf5 .he5 ", hdf5_read, hdf5_write},
 	{"vti", " .vti ", vtk_read, vti_write},
 	{"vtu", " .vtu ", vtk_read, vtu_write},
+	{"air", " .air ", air_read, air_write},
 	{"text", " .txt ", text_read, text_write},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
@@ -188,6 +189,33 @@ Status text_write(Output *out, const Options *o, Value v) {
 	} else
 		return output_bad(out, "a file of text is written from a string or a list of strings; str(x) makes one");
 	return out->status;
+}
+
+/* Pieces of IR in their binary form: what these are, and what makes functions of them, lies in other rooms. */
+Status air_read(Input *in, const Options *o, Value *out) {
+	(void)o;
+	const DataHooks *h = data_hooks(in->c);
+	if (!h) return input_bad(in, "functions cannot be loaded here");
+	char *bytes;
+	size_t n;
+	Status st = input_text(in, false, &bytes, &n);
+	if (st != ST_OK) return st;
+	st = h->ir_in(in->c, in->path, bytes, n, out);
+	input_text_free(in, bytes);
+	return st;
+}
+
+Status air_write(Output *out, const Options *o, Value v) {
+	(void)o;
+	const DataHooks *h = data_hooks(out->c);
+	if (!h) return output_bad(out, "functions cannot be saved here");
+	if (v.kind != V_FUNCTION || ((const FunctionObject *)v.object)->code_kind != CODE_KIND_IR) return output_bad(out, "a file of this format holds a piece of IR; ir(f, x) makes one of a function");
+	Text bytes;
+	text_init(&bytes, out->c);
+	Status st = h->ir_out(out->c, v, &bytes);
+	if (st == ST_OK) output_add(out, bytes.at, bytes.n);
+	text_free(&bytes);
+	return st != ST_OK ? st : out->status;
 }
 
 static Status read_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {

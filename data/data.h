@@ -20,6 +20,9 @@ extern const DataFunction data_functions[]; /* ends with name NULL */
 typedef struct DataHooks {
 	Status (*function_out)(Ctx *c, Value f, Value *record);
 	Status (*function_in)(Ctx *c, Value record, Value *f);
+	/* A function that is a piece of IR in its binary form, and back; `name` begins messages. */
+	Status (*ir_out)(Ctx *c, Value f, Text *out);
+	Status (*ir_in)(Ctx *c, const char *name, const void *bytes, size_t n, Value *f);
 } DataHooks;
 void data_set_hooks(Ctx *c, const DataHooks *hooks); /* kept, not copied */
 

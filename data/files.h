@@ -83,6 +83,8 @@ Status json_read(Input *in, const Options *o, Value *out);
 Status json_write(Output *out, const Options *o, Value v);
 Status text_read(Input *in, const Options *o, Value *out);
 Status text_write(Output *out, const Options *o, Value v);
+Status air_read(Input *in, const Options *o, Value *out);
+Status air_write(Output *out, const Options *o, Value v);
 Status hdf5_read(Input *in, const Options *o, Value *out);
 Status hdf5_write(Output *out, const Options *o, Value v);
 Status vtk_read(Input *in, const Options *o, Value *out);

@@ -233,6 +233,16 @@ ATLED_API atled_status atled_entry(atled_context *ctx, const atled_function *fn,
 ATLED_API atled_status atled_ir(atled_context *ctx, const atled_function *fn, const char *stage, atled_sink sink,
                                 void *ud);
 
+/* Writes a function in the binary form, with what it calls: what a host keeps in a file or in its own program, to use it
+ * without the program's text. The bytes are the same on every machine, and what `save` writes into a file that ends in
+ * .air. */
+ATLED_API atled_status atled_store(atled_context *ctx, const atled_function *fn, atled_sink sink, void *ud);
+/* Reads it back, for arguments of the given types (atled_lookup); type NULL: those that it was written for. Nothing in the
+ * bytes is believed: what is malformed is an error that names the byte. `name` begins messages; the bytes are not needed
+ * afterwards. */
+ATLED_API atled_status atled_load(atled_context *ctx, const char *name, const void *bytes, size_t n, const char *type,
+                                  atled_function **out);
+
 /* ==== tensors ===================================================================================================== */
 
 /* How elements lie in memory. */

@@ -79,6 +79,19 @@ SourceId source_add(Ctx *c, const char *name, const char *text, size_t n) {
 	return st->sources.n++;
 }
 
+SourceId source_find(const Ctx *c, const char *name, const char *text, size_t n) {
+	const DiagState *st = state_of(c);
+	for (SourceId i = 1; i < st->sources.n; i++) {
+		const Source *s = &st->sources.at[i];
+		if (s->n == n && !strcmp(s->name, name) && !memcmp(s->text, text, n)) return i;
+	}
+	return 0;
+}
+
+bool source_known(const Ctx *c, SourceId s) {
+	return s > 0 && s < state_of(c)->sources.n;
+}
+
 static const Source *source_of(const Ctx *c, SourceId id) {
 	const DiagState *st = state_of(c);
 	return &st->sources.at[id < st->sources.n ? id : 0];

@@ -31,6 +31,8 @@ SpanId span_intern(Ctx *c, Span s);
 Span span_of(const Ctx *c, SpanId id);
 
 SourceId source_add(Ctx *c, const char *name, const char *text, size_t n); /* copies both */
+SourceId source_find(const Ctx *c, const char *name, const char *text, size_t n); /* one that has both; 0: none */
+bool source_known(const Ctx *c, SourceId s);
 const char *source_name(const Ctx *c, SourceId s);
 const char *source_text(const Ctx *c, SourceId s, size_t *n);
 /* Of the standard library: messages are about the user's text and only mention such places. */

@@ -83,9 +83,7 @@ static bool write_out(Builder *b, RefMap *m, const Inst *in, const Ref *args, Re
 	if (build_fn(b)->insts.n + flat->insts.n > FLAT_MOST) return false;
 	ChainId outer = build_get_chain(b);
 	SpanId at = build_span(b);
-	char word[80];
-	snprintf(word, sizeof word, "@%u:%u:%u", (unsigned)g->name, (unsigned)g->span, (unsigned)at);
-	build_chain(b, chain_push(w->c, outer, word));
+	build_chain(b, chain_push_call(w->c, outer, g->name, g->span, at));
 	build_inline(b, flat, args, results);
 	build_chain(b, outer);
 	build_at(b, at);
@@ -161,16 +159,39 @@ void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap) {
 	out[n] = 0;
 }
 
+/* Three whole numbers with colons between, and nothing else. */
+bool chain_word_call(const char *word, size_t n, Atom *callee, SpanId *defined, SpanId *at) {
+	uint32_t part[3];
+	size_t k = 1;
+	if (!n || *word != '@') return false;
+	for (int i = 0; i < 3; i++) {
+		if (i && (k == n || word[k++] != ':')) return false;
+		uint64_t v = 0;
+		const size_t first = k;
+		for (; k < n && word[k] >= '0' && word[k] <= '9' && v <= UINT32_MAX; k++) v = v * 10 + (uint64_t)(word[k] - '0');
+		if (k == first || v > UINT32_MAX) return false;
+		part[i] = (uint32_t)v;
+	}
+	*callee = part[0];
+	*defined = part[1];
+	*at = part[2];
+	return k == n;
+}
+
+ChainId chain_push_call(Ctx *c, ChainId outer, Atom callee, SpanId defined, SpanId at) {
+	char word[80];
+	snprintf(word, sizeof word, "@%u:%u:%u", (unsigned)callee, (unsigned)defined, (unsigned)at);
+	return chain_push(c, outer, word);
+}
+
 void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud) {
 	const char *text = chain_text(c, chain), *end = text + strlen(text);
 	while (end > text) {
 		const char *t = end;
 		while (t > text && t[-1] != ' ') t--;
-		if (*t == '@') {
-			char *after;
-			unsigned long callee = strtoul(t + 1, &after, 10), defined = strtoul(after + 1, &after, 10), at = strtoul(after + 1, &after, 10);
-			visit(ud, (Atom)callee, (SpanId)defined, (SpanId)at);
-		}
+		Atom callee;
+		SpanId defined, at;
+		if (chain_word_call(t, (size_t)(end - t), &callee, &defined, &at)) visit(ud, callee, defined, at);
 		end = t > text ? t - 1 : text;
 	}
 }

@@ -33,6 +33,9 @@ typedef struct HostDef {
 	                  const Ref *result_cotangents, Ref *cotangents);
 	/* With the operands flagged batched[k] carrying a leading axis of length `n`: results that all carry it. NULL: `map` loops. */
 	void (*batch)(Builder *b, const struct HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results);
+	/* Whether a call may stand in a file: that its functions, options and operands are what such a call has, and `stated` the types of its results. Asked when it
+	 * is written and when it is read, where nothing about it may be believed. NULL: it may not. */
+	bool (*may_store)(Builder *b, const struct HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated);
 	bool pure;    /* cannot fail and does nothing but give its results: equal calls may be shared, and one whose results nobody uses dropped */
 	bool written; /* the value is that of the first function handed over: it may be called instead where no derivative is asked for any more */
 	void (*free_ud)(Ctx *c, void *ud);

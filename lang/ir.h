@@ -75,6 +75,8 @@ const char *chain_text(const Ctx *c, ChainId id);
 /* The transforms of a chain alone, without the calls that fn_flatten puts in front; "" for none. */
 void chain_transforms(const Ctx *c, ChainId chain, char *out, size_t cap);
 /* Calls visit for the calls that the chain's instruction came through, the innermost first. */
+bool chain_word_call(const char *word, size_t n, Atom *callee, SpanId *defined, SpanId *at); /* whether a word of a chain is such a call */
+ChainId chain_push_call(Ctx *c, ChainId outer, Atom callee, SpanId defined, SpanId at);
 void chain_calls(const Ctx *c, ChainId chain, void (*visit)(void *ud, Atom callee, SpanId defined, SpanId at), void *ud);
 
 /* ---- functions -------------------------------------------------------------------------------------------------------------------- */
@@ -338,6 +340,11 @@ Value fn_inspect(const Fn *f);
 /* Reads functions in text form; the last one is returned (with one reference) and the earlier ones are its callees by name.
  * NULL and a diagnostic when malformed. */
 Fn *fn_read(Ctx *c, SourceId source);
+/* Appends the binary form (docs/binary.md) of f and of what it calls, and a value that goes with them. Functions in values are written as the records that
+ * `function_out` of the services makes. A diagnostic E_FILE says what cannot be written. */
+Status fn_store(Text *out, const Fn *f, Value about);
+/* Reads it back: one reference, and the value, owned. NULL and a diagnostic E_FILE that names the byte when it is malformed; `name` begins its message. */
+Fn *fn_load(Ctx *c, const char *name, const void *bytes, size_t n, Value *about);
 /* Checks single definition, scope, operand contracts, types and regions. false: a diagnostic E_INTERNAL "after PASS: ...". */
 bool fn_verify(const Fn *f, const char *after_pass);
 
@@ -376,6 +383,9 @@ typedef struct IrServices {
 	Fn *(*settle)(Ctx *c, Fn *f);
 	double (*cost)(const Fn *f, const int64_t *sym_values, uint32_t nsyms);
 	void (*explain)(Ctx *c, Fn *f, const int64_t *sym_values, Text *out);
+	/* A function value as a record of texts and values, and back, for files: set by the parser. Owned. */
+	Status (*function_out)(Ctx *c, Value f, Value *record);
+	Status (*function_in)(Ctx *c, Value record, Value *f);
 	void *rule_checks; /* lang/rule_check.c's */
 	/* Appends the machine code that f would become at these lengths (-1: unknown), as a plan in words or as assembly: set by the backend. */
 	Status (*show_native)(Ctx *c, Fn *f, const int64_t *sym_values, uint32_t nsyms, bool assembly, Text *out);

@@ -15,7 +15,7 @@
 #endif
 /* Limits that no sane length meets; they bound the work that a hostile program can ask for in every function below. */
 #define TERMS_MOST 256u
-#define DEGREE_MOST 32u
+#define DEGREE_MOST ((uint32_t)DIM_DEGREE)
 #define FLOOR_SIZE_MOST 1024u
 
 /* What a polynomial is made of: a symbol, or the floor of a quotient that does not divide out. */
@@ -531,6 +531,22 @@ static bool is_mapped(const Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 		}
 	}
 	return false;
+}
+
+uint32_t dim_term_count(const Ctx *c, Dim d) {
+	return poly_of(c, d).n;
+}
+
+int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint32_t *n) {
+	const TypeState *st = state_of(c);
+	const Term t = poly_of(c, d).terms[i];
+	const Mono *m = &st->monos.at[t.mono];
+	for (uint32_t k = 0; k < m->degree; k++) {
+		const AtomDim *a = atom_at(st, m->atoms[k]);
+		part[k] = a->is_floor ? (DimPart){.inner = a->inner, .by = a->by} : (DimPart){.sym = a->sym};
+	}
+	*n = m->degree;
+	return t.factor;
 }
 
 Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {

@@ -54,6 +54,16 @@ bool dim_eval(const Ctx *c, Dim d, const int64_t *values, uint32_t nvalues, int6
 Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap);
 /* Calls visit for each symbol the dim mentions. */
 void dim_each_sym(const Ctx *c, Dim d, void (*visit)(void *ud, SymId s), void *ud);
+/* A dim taken apart: a sum of terms, each a factor times a product of parts, a part a symbol or, with `by` > 0, floor(inner / by). Where it says, as it is
+ * printed, from 0 on; parts in `part` with their number in *n, at most DIM_DEGREE of them. Put together by dim_add and dim_mul it is the same dim. */
+#define DIM_DEGREE 32
+typedef struct DimPart {
+	SymId sym;
+	Dim inner;
+	int64_t by;
+} DimPart;
+uint32_t dim_term_count(const Ctx *c, Dim d);
+int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint32_t *n);
 /* Solves a == b for one symbol that occurs linearly with coefficient +-1 on its own; false when there is none. */
 bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value);
 /* True when the dim is other than 0 whatever lengths its symbols are: none of its terms has the other sign, and one is a number. */

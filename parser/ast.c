@@ -292,6 +292,7 @@ static void put_params(Printer w, uint32_t n, const Param *params) {
 		if (i) put(w, " ");
 		if (q->named && (!i || !params[i - 1].named)) put(w, "; ");
 		if (!plain) put(w, "(");
+		if (q->rest) put(w, "...");
 		if (q->pattern) print_node(w, q->pattern);
 		else put_atom(w, q->name);
 		if (q->type) {

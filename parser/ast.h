@@ -67,6 +67,7 @@ typedef struct Param {
 	Ast *type;     /* A_TYPE or NULL */
 	Ast *fallback; /* default value or NULL */
 	bool named;    /* after ';' */
+	bool rest;     /* `...name`, the last one: the named arguments that no other parameter takes, as a record */
 	Ast *pattern;  /* for destructuring lambda parameters ((a, b) -> ...): A_TUPLE of A_NAME, else NULL */
 } Param;
 

@@ -320,6 +320,7 @@ BUILTIN(with_named) {
 	all.nnamed = captured[1]->n;
 	all.names = captured[1]->names;
 	all.named = captured[1]->items;
+	all.named_rest = NULL;
 	all.named_spans = ARENA_ARRAY(sp->a, Span, all.nnamed + 1);
 	for (uint32_t i = 0; i < all.nnamed; i++) all.named_spans[i] = call->span;
 	return sp_call(sp, captured[0], &all);

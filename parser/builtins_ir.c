@@ -1,9 +1,11 @@
 /* builtins_ir.c - the IR as a value: ir(f, x) is a function that can be called, printed, walked, rewritten and read back; and what becomes of a function.
  *
  * Needs: builtins.h. Guarantees: a piece of IR lives as long as the session; it is called with arguments of the types that it was made for, and anything else is
- * an error that shows both. What it captured (data of the closure it was made from) it carries along, so derivatives with respect to that go through it.
+ * an error that shows both. A file holds it whole (docs/binary.md). What it captured (data of the closure it was made from) it carries along, so derivatives with respect to that go through it.
  */
 #include "parser/builtins.h"
+
+#include <stdio.h>
 
 static const Type *ty(Sp *sp, Ref r) { return ref_ty(build_fn(sp->b), r); }
 
@@ -30,27 +32,34 @@ void kept_ir_release(KeptIr *k) {
 	}
 }
 
-/* Takes the reference to fn; the value's captured data are `captured`. The same piece asked for again is the same code. */
-static Av *keep(Sp *sp, KeptIr given, const Atom *names, Av *const *captured) {
-	KeptIr **list = session_kept_ir(sp->session), *k = *list;
+/* Takes the reference to fn. The same piece asked for again is the same code. */
+static const KeptIr *keep_code(Ctx *c, KeptIr given) {
+	KeptIr **list = session_kept_ir(session_of(c)), *k = *list;
 	while (k && !(k->fn == given.fn && k->effects == given.effects && av_same_structure(k->all, given.all) && av_same_structure(k->result, given.result))) k = k->next;
-	if (k) fn_unref(given.fn);
-	else {
-		Arena *a = ctx_arena(sp->c);
-		k = ARENA_NEW(a, KeptIr);
-		*k = given;
-		k->all = av_keep(a, given.all);
-		k->result = av_keep(a, given.result);
-		k->param_of_leaf = ARENA_ARRAY(a, int, k->nleaves + 1);
-		k->baked = ARENA_ARRAY(a, Value, k->nleaves + 1);
-		for (uint32_t i = 0; i < k->nleaves; i++) {
-			k->param_of_leaf[i] = given.param_of_leaf[i];
-			k->baked[i] = value_ref(given.baked[i]);
-		}
-		k->number = *list ? (*list)->number + 1 : 1;
-		k->next = *list;
-		*list = k;
+	if (k) {
+		fn_unref(given.fn);
+		return k;
 	}
+	Arena *a = ctx_arena(c);
+	k = ARENA_NEW(a, KeptIr);
+	*k = given;
+	k->all = av_keep(a, given.all);
+	k->result = av_keep(a, given.result);
+	k->param_of_leaf = ARENA_ARRAY(a, int, k->nleaves + 1);
+	k->baked = ARENA_ARRAY(a, Value, k->nleaves + 1);
+	for (uint32_t i = 0; i < k->nleaves; i++) {
+		k->param_of_leaf[i] = given.param_of_leaf[i];
+		k->baked[i] = value_ref(given.baked[i]);
+	}
+	k->number = *list ? (*list)->number + 1 : 1;
+	k->next = *list;
+	*list = k;
+	return k;
+}
+
+/* The value, whose captured data are `captured`. */
+static Av *keep(Sp *sp, KeptIr given, const Atom *names, Av *const *captured) {
+	const KeptIr *k = keep_code(sp->c, given);
 	return av_function(sp, CODE_IR, k->number, k, k->fn->name, k->ncaptured, names, captured);
 }
 
@@ -241,6 +250,270 @@ BUILTIN(read_ir) {
 	k.all = av_seq(sp, AV_TUPLE, np, args);
 	k.result = nr == 1 ? results[0] : av_seq(sp, AV_TUPLE, nr, results);
 	return keep(sp, k, NULL, NULL);
+}
+
+/* ---- files --------------------------------------------------------------------------------------------------------------------------------
+
+   Beside the function stands what a call of it must know, as a record (docs/binary.md): templates of arguments and result, in which a whole number stands for an array, a
+   real one for a weak array, `true` for a value whose type is not known before; the values that decided types; what was captured. */
+
+static void mark_leaves(const Av *v, Value *leaf, uint32_t *n) {
+	if (v->kind == AV_DYN) leaf[(*n)++] = value_bool(true);
+	else if (v->kind == AV_ARRAY) leaf[(*n)++] = v->weak ? value_f64(1) : value_i64(1);
+	else
+		for (uint32_t i = 0; i < v->n; i++) mark_leaves(v->items[i], leaf, n);
+}
+
+static Value template_out(Ctx *c, Arena *a, const Av *v) {
+	Value *leaf = ARENA_ARRAY(a, Value, av_count_leaves(v) + 1);
+	uint32_t n = 0, at = 0;
+	mark_leaves(v, leaf, &n);
+	return av_to_value(c, v, leaf, &at);
+}
+
+/* Not part of any function under construction: its arrays are nowhere. Of a template, or of what was captured, where numbers are numbers. How deep it is, the
+ * reader of files has bounded. */
+static Av *template_in(Ctx *c, Arena *a, Value v, bool captured) {
+	Av *r = ARENA_NEW(a, Av);
+	const Value *items = NULL;
+	switch ((ValueKind)v.kind) {
+	case V_SCALAR:
+		r->kind = v.dtype == DT_BOOL && !captured ? AV_DYN : AV_ARRAY;
+		r->weak = v.dtype == DT_F64 && !captured;
+		return r;
+	case V_TENSOR: r->kind = AV_ARRAY; return r;
+	case V_STRING:
+		r->kind = AV_STRING;
+		r->text = atom_n(c, ((const StringObject *)v.object)->text, v.object->n);
+		return r;
+	case V_RANGE:
+		r->kind = AV_RANGE;
+		r->n = 3;
+		r->items = ARENA_ARRAY(a, Av *, 3);
+		for (uint32_t i = 0; i < 3; i++) {
+			r->items[i] = ARENA_NEW(a, Av);
+			r->items[i]->kind = AV_ARRAY;
+		}
+		return r;
+	case V_TUPLE:
+	case V_LIST:
+		r->kind = v.kind == V_TUPLE ? AV_TUPLE : AV_LIST;
+		items = ((const SeqObject *)v.object)->items;
+		break;
+	case V_RECORD: r->kind = AV_RECORD; break;
+	case V_FUNCTION:
+	case V_PROBLEM: {
+		const FunctionObject *f = (const FunctionObject *)v.object;
+		r->kind = v.kind == V_FUNCTION ? AV_FUNCTION : AV_PROBLEM;
+		r->text = f->name;
+		r->code_kind = (uint8_t)f->code_kind;
+		r->code_id = f->code_id;
+		r->code = f->code;
+		break;
+	}
+	default: r->kind = AV_NONE; return r;
+	}
+	r->n = v.object->n;
+	r->items = ARENA_ARRAY(a, Av *, r->n + 1);
+	r->names = ARENA_ARRAY(a, Atom, r->n + 1);
+	for (uint32_t i = 0; i < r->n; i++) {
+		Value item;
+		if (items) item = items[i];
+		else if (v.kind == V_RECORD) {
+			r->names[i] = ((const RecordObject *)v.object)->fields[i].name;
+			item = ((const RecordObject *)v.object)->fields[i].value;
+		} else {
+			r->names[i] = ((const FunctionObject *)v.object)->captured[i].name;
+			item = ((const FunctionObject *)v.object)->captured[i].value;
+		}
+		r->items[i] = template_in(c, a, item, captured);
+	}
+	return r;
+}
+
+static const char *const about_names[] = {"arguments", "result", "returns", "effects", "names", "captured", "decided"};
+enum { ABOUT_ARGUMENTS, ABOUT_RESULT, ABOUT_RETURNS, ABOUT_EFFECTS, ABOUT_NAMES, ABOUT_CAPTURED, ABOUT_DECIDED, ABOUT_COUNT };
+
+typedef struct Filing {
+	Ctx *c;
+	Value f;   /* the function */
+	Text *out; /* written */
+	const char *name;
+	const void *bytes;
+	size_t n;
+	Fn *fn; /* until somebody keeps it */
+	Value about[ABOUT_COUNT], all;
+} Filing;
+
+static void file_out(Ctx *c, void *arg) {
+	Filing *o = arg;
+	const FunctionObject *f = (const FunctionObject *)o->f.object;
+	const KeptIr *k = f->code;
+	Arena *a = ctx_arena(c);
+	Atom *atoms = ARENA_ARRAY(a, Atom, ABOUT_COUNT);
+	Value *items = ARENA_ARRAY(a, Value, f->head.n + k->nleaves + 1u);
+	o->about[ABOUT_ARGUMENTS] = template_out(c, a, k->all);
+	o->about[ABOUT_RESULT] = template_out(c, a, k->result);
+	o->about[ABOUT_RETURNS] = value_bool(k->result->kind != AV_UNSET);
+	o->about[ABOUT_EFFECTS] = value_bool(k->effects);
+	ValueList names = {.c = c};
+	for (uint32_t i = 0; i < f->head.n; i++) value_list_add(&names, value_string(c, atom_text(c, f->captured[i].name), atom_length(c, f->captured[i].name)));
+	o->about[ABOUT_NAMES] = value_list_end(&names);
+	for (uint32_t i = 0; i < f->head.n; i++) items[i] = f->captured[i].value;
+	o->about[ABOUT_CAPTURED] = value_seq(c, V_TUPLE, f->head.n, items);
+	for (uint32_t i = 0; i < k->nleaves; i++) items[i] = k->param_of_leaf[i] < 0 ? k->baked[i] : value_none();
+	o->about[ABOUT_DECIDED] = value_seq(c, V_TUPLE, k->nleaves, items);
+	for (uint32_t i = 0; i < ABOUT_COUNT; i++) {
+		if (o->about[i].kind == V_UNSET) ctx_throw(c, ST_NOMEM);
+		atoms[i] = atom(c, about_names[i]);
+	}
+	o->all = value_record(c, ABOUT_COUNT, atoms, o->about);
+	if (o->all.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
+	const Status st = fn_store(o->out, k->fn, o->all);
+	if (st != ST_OK) ctx_throw(c, st);
+}
+
+Status session_ir_out(Ctx *c, Value f, Text *out) {
+	Filing o = {.c = c, .f = f, .out = out};
+	const Status st = ctx_protect(c, file_out, &o);
+	for (uint32_t i = 0; i < ABOUT_COUNT; i++) value_unref(o.about[i]);
+	value_unref(o.all);
+	return st;
+}
+
+static _Noreturn void unfit(Filing *in, const char *what) {
+	diag_error(in->c, E_FILE, NO_SPAN, "%s: %s", in->name, what);
+	ctx_throw(in->c, ST_ERROR);
+}
+
+/* Whether the leaves of v, from *at on, are of the kinds that these types are; types[i] is asked for as a reference. */
+static bool kinds_agree(const Fn *f, const Av *v, bool results, const Value *decided, uint32_t *leaf, uint32_t *at) {
+	if (v->kind != AV_ARRAY && v->kind != AV_DYN) {
+		for (uint32_t i = 0; i < v->n; i++)
+			if (!kinds_agree(f, v->items[i], results, decided, leaf, at)) return false;
+		return true;
+	}
+	if (decided && decided[(*leaf)++].kind != V_NONE) return v->kind == AV_ARRAY;
+	if (*at >= (results ? fn_nresults(f) : fn_nparams(f))) return false;
+	const uint8_t kind = ref_ty(f, results ? fn_result(f, *at) : fn_param(f, *at))->kind;
+	++*at;
+	return kind == (v->kind == AV_ARRAY ? TY_TENSOR : TY_DYN);
+}
+
+/* Behind the others stand the state of the random numbers and the token of effects, or nothing. */
+static bool effects_agree(Ctx *c, const Fn *f, bool results, bool effects, uint32_t at) {
+	const uint32_t n = results ? fn_nresults(f) : fn_nparams(f);
+	if (!effects) return n == at;
+	const Dim two = dim_const(c, 2);
+	return n == at + 2 && ref_type(f, results ? fn_result(f, at) : fn_param(f, at)) == type_tensor(c, DT_I64, 1, &two) &&
+	       ref_type(f, results ? fn_result(f, at + 1) : fn_param(f, at + 1)) == type_token(c);
+}
+
+static void file_in(Ctx *c, void *arg) {
+	Filing *in = arg;
+	Arena *a = ctx_arena(c);
+	in->fn = fn_load(c, in->name, in->bytes, in->n, &in->all);
+	if (!in->fn) ctx_throw(c, ST_ERROR);
+	for (uint32_t i = 0; i < ABOUT_COUNT; i++) in->about[i] = in->all.kind == V_RECORD ? value_field(in->all, atom(c, about_names[i])) : (Value){.kind = V_UNSET}; /* borrowed */
+	bool returns = true, effects = false;
+	const Value *v = in->about;
+	if (v[ABOUT_ARGUMENTS].kind != V_TUPLE || v[ABOUT_NAMES].kind != V_LIST || v[ABOUT_CAPTURED].kind != V_TUPLE || v[ABOUT_DECIDED].kind != V_TUPLE || v[ABOUT_RESULT].kind == V_UNSET ||
+	    !value_as_bool(v[ABOUT_RETURNS], &returns) || !value_as_bool(v[ABOUT_EFFECTS], &effects))
+		unfit(in, "the function in this file lacks the record of its arguments");
+	const Value *decided = ((const SeqObject *)v[ABOUT_DECIDED].object)->items, *captured = ((const SeqObject *)v[ABOUT_CAPTURED].object)->items,
+	            *names = ((const SeqObject *)v[ABOUT_NAMES].object)->items;
+	Av *all = template_in(c, a, v[ABOUT_ARGUMENTS], false), *result = template_in(c, a, v[ABOUT_RESULT], false);
+	if (!returns) result->kind = AV_UNSET;
+	for (uint32_t i = 0; i < all->n && i < v[ABOUT_CAPTURED].object->n; i++) all->items[i] = template_in(c, a, captured[i], true); /* functions in it are these, not others of the same text */
+	KeptIr k = {.fn = in->fn, .ncaptured = v[ABOUT_CAPTURED].object->n, .all = all, .nleaves = av_count_leaves(all), .result = result, .effects = effects};
+	uint32_t leaf = 0, params = 0, results = 0;
+	bool fits = all->n >= k.ncaptured && v[ABOUT_NAMES].object->n == k.ncaptured && v[ABOUT_DECIDED].object->n == k.nleaves && (effects || !in->fn->effects);
+	fits = fits && kinds_agree(in->fn, all, false, decided, &leaf, &params) && effects_agree(c, in->fn, false, effects, params);
+	fits = fits && kinds_agree(in->fn, result, true, NULL, &leaf, &results) && effects_agree(c, in->fn, true, effects, results);
+	Atom *atoms = ARENA_ARRAY(a, Atom, k.ncaptured + 1);
+	for (uint32_t i = 0; fits && i < k.ncaptured; i++) {
+		fits = names[i].kind == V_STRING;
+		if (fits) atoms[i] = atom_n(c, ((const StringObject *)names[i].object)->text, names[i].object->n);
+	}
+	k.nargs = all->n - k.ncaptured;
+	k.param_of_leaf = ARENA_ARRAY(a, int, k.nleaves + 1);
+	k.baked = ARENA_ARRAY(a, Value, k.nleaves + 1);
+	for (uint32_t i = 0, at = 0; fits && i < k.nleaves; i++) {
+		k.param_of_leaf[i] = decided[i].kind == V_NONE ? (int)at++ : -1;
+		if (k.param_of_leaf[i] < 0) k.baked[i] = decided[i];
+		fits = k.param_of_leaf[i] >= 0 || value_is_array(decided[i]);
+	}
+	if (!fits) unfit(in, "the record of arguments in this file is not that of its function");
+	const KeptIr *code = keep_code(c, k);
+	in->fn = NULL;
+	in->f = value_function(c, V_FUNCTION, CODE_IR, code->number, code, code->fn->name, k.ncaptured, atoms, captured);
+	if (in->f.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
+}
+
+Status session_ir_in(Ctx *c, const char *name, const void *bytes, size_t n, Value *f) {
+	Filing in = {.c = c, .name = name, .bytes = bytes, .n = n, .f = {.kind = V_UNSET}};
+	const Status st = ctx_protect(c, file_in, &in);
+	if (in.fn) fn_unref(in.fn);
+	value_unref(in.all);
+	*f = in.f;
+	return st;
+}
+
+/* ---- from outside ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void make_value(Ctx *c, void *arg) {
+	Filing *o = arg;
+	const Fn *fn = o->fn;
+	Arena *a = ctx_arena(c);
+	const uint32_t np = fn_nparams(fn), nr = fn_nresults(fn);
+	Av *all = ARENA_NEW(a, Av), *result = ARENA_NEW(a, Av);
+	KeptIr k = {.fn = o->fn, .nargs = np, .nleaves = np, .all = all, .param_of_leaf = ARENA_ARRAY(a, int, np + 1), .baked = ARENA_ARRAY(a, Value, np + 1)};
+	*all = (Av){.kind = AV_TUPLE, .n = np, .items = ARENA_ARRAY(a, Av *, np + 1)};
+	*result = (Av){.kind = AV_TUPLE, .n = nr, .items = ARENA_ARRAY(a, Av *, nr + 1)};
+	for (uint32_t i = 0; i < np + nr; i++) {
+		Av *leaf = ARENA_NEW(a, Av);
+		leaf->kind = ref_ty(fn, i < np ? fn_param(fn, i) : fn_result(fn, i - np))->kind == TY_TENSOR ? AV_ARRAY : AV_DYN;
+		if (i < np) {
+			all->items[i] = leaf;
+			k.param_of_leaf[i] = (int)i;
+		} else result->items[i - np] = leaf;
+	}
+	k.result = nr == 1 ? result->items[0] : result;
+	fn_ref(o->fn);
+	const KeptIr *code = keep_code(c, k);
+	o->f = value_function(c, V_FUNCTION, CODE_IR, code->number, code, fn->name, 0, NULL, NULL);
+	if (o->f.kind == V_UNSET) ctx_throw(c, ST_NOMEM);
+}
+
+Status session_ir_of(Ctx *c, Fn *fn, Value *f) {
+	Filing o = {.c = c, .fn = fn, .f = {.kind = V_UNSET}};
+	const Status st = ctx_protect(c, make_value, &o);
+	*f = o.f;
+	return st;
+}
+
+static const char *symbol_name(void *ud, SymId s) {
+	static _Thread_local char name[24];
+	(void)ud;
+	snprintf(name, sizeof name, "n%u", s);
+	return name;
+}
+
+bool session_ir_type(Ctx *c, Value f, Text *out) {
+	const FunctionObject *o = f.kind == V_FUNCTION ? (const FunctionObject *)f.object : NULL;
+	if (!o || o->code_kind != CODE_IR) return false;
+	const KeptIr *k = o->code;
+	uint32_t leaf = 0;
+	for (uint32_t i = 0; i < k->ncaptured; i++) leaf += av_count_leaves(k->all->items[i]);
+	text_str(out, "(");
+	for (uint32_t i = 0; i < k->nargs; i++, leaf++) {
+		char type[400];
+		if (k->all->items[k->ncaptured + i]->kind != AV_ARRAY || k->param_of_leaf[leaf] < 0) return false;
+		type_print(c, ref_type(k->fn, fn_param(k->fn, (uint32_t)k->param_of_leaf[leaf])), symbol_name, NULL, type, sizeof type);
+		text_format(out, "%s%s", i ? ", " : "", type);
+	}
+	text_str(out, ")");
+	return true;
 }
 
 /* ---- looking ------------------------------------------------------------------------------------------------------------------------------ */

@@ -222,6 +222,22 @@ static void use_name(Checker *k, const Ast *e) {
 	else diag_error(k->c, E_NAME, e->span, "no `%s`", text);
 }
 
+typedef struct Taken { /* named arguments that a function takes */
+	Checker *k;
+	VEC(const char *) names;
+} Taken;
+
+static const Ast *find_taken(void *ud, const Ast *in, Atom name) {
+	Checker *k = ((Taken *)ud)->k;
+	return source_is_library(k->c, in->span.source) ? rest_find(k->s, in, name) : definition(k, name);
+}
+
+static void add_taken(void *ud, const Param *p, Atom name) {
+	Taken *t = ud;
+	(void)p;
+	VEC_PUSH(t->k->sp.a, &t->names, atom_text(t->k->c, name));
+}
+
 /* The number and names of a call's arguments, where the function is known by its name. The words are those of spec_call.c. */
 static void check_call(Checker *k, const Ast *e) {
 	if (k->problem || k->broken || e->call.callee->kind != A_NAME) return;
@@ -240,17 +256,22 @@ static void check_call(Checker *k, const Ast *e) {
 			bool known = false;
 			for (uint32_t m = 0; m < fn->function.nparams; m++) {
 				const Param *p = &fn->function.params[m];
-				known |= p->name == a->name;
+				known |= p->name == a->name && !p->rest;
 				if (p->name == a->name && !p->named && !p->fallback) required--; /* given by its name */
 			}
 			if (known) continue;
-			const char **names = ARENA_ARRAY(k->sp.a, const char *, fn->function.nparams + 1), *wrong = atom_text(k->c, a->name);
+			Taken t = {.k = k};
+			const char *wrong = atom_text(k->c, a->name);
+			if (!rest_each(k->c, fn, find_taken, add_taken, &t)) continue;
+			for (uint32_t m = 0; m < t.names.n; m++) known |= !strcmp(t.names.at[m], wrong);
+			if (known) continue;
 			for (uint32_t m = 0; m < fn->function.nparams; m++) { /* one that has its value already is not meant */
-				bool has = m < given && !fn->function.params[m].named;
-				for (uint32_t q = 0; q < e->call.n; q++) has |= e->call.args[q].name == fn->function.params[m].name;
-				names[m] = has ? NULL : atom_text(k->c, fn->function.params[m].name);
+				const Param *p = &fn->function.params[m];
+				bool has = p->rest || (m < given && !p->named);
+				for (uint32_t q = 0; q < e->call.n; q++) has |= e->call.args[q].name == p->name;
+				if (!has) add_taken(&t, NULL, p->name);
 			}
-			const char *best = diag_nearest(wrong, names, fn->function.nparams);
+			const char *best = diag_nearest(wrong, t.names.at, t.names.n);
 			if (best) diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`; did you mean `%s`?", name, wrong, best);
 			else diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`", name, wrong);
 			return;

@@ -75,7 +75,7 @@ static bool declare_arguments(Checked *st, const Ast *e, Declared *out) {
 	*out = (Declared){.e = e, .args = ARENA_ARRAY(st->a, Av *, e->function.nparams + 1), .spans = ARENA_ARRAY(st->a, Span, e->function.nparams + 1)};
 	for (uint32_t i = 0; i < e->function.nparams; i++) {
 		const Param *p = &e->function.params[i];
-		if (p->fallback) continue;
+		if (p->fallback || p->rest) continue;
 		if (p->named || !p->type || out->n < i || !(out->args[out->n] = declared_value(st, p->type, lengths, &nlengths))) return false;
 		out->spans[out->n++] = p->span;
 	}

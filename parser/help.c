@@ -85,6 +85,44 @@ static void definition_head(Text *out, const char *text, size_t n, const char *n
 	text_add(out, text, k);
 }
 
+typedef struct Options {
+	Session *s;
+	Text *out;
+	VEC(Atom) seen;
+} Options;
+
+static const Ast *find_option(void *ud, const Ast *in, Atom name) { return rest_find(((Options *)ud)->s, in, name); }
+
+static void add_option(void *ud, const Param *p, Atom name) {
+	Options *o = ud;
+	for (uint32_t i = 0; i < o->seen.n; i++)
+		if (o->seen.at[i] == name) return;
+	if (o->seen.n) text_str(o->out, ", ");
+	VEC_PUSH(ctx_arena(ctx_of_session(o->s)), &o->seen, name);
+	size_t n;
+	const char *text = p ? source_text(ctx_of_session(o->s), p->span.source, &n) : NULL;
+	for (uint32_t i = p ? p->span.start : 0; p && i < p->span.end; i++) { /* in one line */
+		if (text[i] == '\n') text_str(o->out, " ");
+		else if (text[i] != ' ' || text[i - 1] != '\n') text_add(o->out, text + i, 1);
+	}
+	if (!p) text_str(o->out, atom_text(ctx_of_session(o->s), name));
+}
+
+/* The head of a definition with, in place of `...options`, the arguments that it stands for. */
+static bool head_with_options(Session *s, const Ast *e, Text *out, const char *name) {
+	const Param *rest = e->kind != A_PROBLEM && e->function.nparams ? &e->function.params[e->function.nparams - 1] : NULL;
+	size_t n;
+	const char *text = source_text(ctx_of_session(s), e->span.source, &n) + e->span.start;
+	const size_t k = call_length(text, e->span.end - e->span.start, name);
+	if (!rest || !rest->rest || !k || e->span.start + k < rest->span.end) return false;
+	text_add(out, text, rest->span.start - e->span.start);
+	Options o = {.s = s, .out = out};
+	const bool all = rest_each(ctx_of_session(s), e, find_option, add_option, &o);
+	if (!all) text_format(out, "%s...%s", o.seen.n ? ", " : "", atom_text(ctx_of_session(s), rest->name));
+	text_str(out, ")");
+	return true;
+}
+
 bool session_signature(Session *s, const char *name, Text *out) {
 	Value v = session_get(s, name);
 	if (v.kind == V_UNSET) return false;
@@ -97,7 +135,7 @@ bool session_signature(Session *s, const char *name, Text *out) {
 		const Ast *e = f->code;
 		size_t n;
 		const char *text = source_text(ctx_of_session(s), e->span.source, &n);
-		definition_head(out, text + e->span.start, e->span.end - e->span.start, name);
+		if (!head_with_options(s, e, out, name)) definition_head(out, text + e->span.start, e->span.end - e->span.start, name);
 	} else if (f->code_kind == CODE_BUILTIN && ((const Builtin *)f->code)->doc) {
 		const char *doc = ((const Builtin *)f->code)->doc, *colon = strstr(doc, ": ");
 		const size_t n = call_length(doc, strlen(doc), name);

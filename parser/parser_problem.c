@@ -266,6 +266,7 @@ Ast *parse_problem(Parser *p) {
 		Bracket b = open_bracket(p);
 		parse_params(p, TK_RPAREN, true, &params);
 		close_bracket(p, b, "`,` or `)` after a parameter");
+		if (params.n && params.at[params.n - 1].rest) FAIL(p, E_SYNTAX, params.at[params.n - 1].span, "a problem has the parameters that it names, and no others");
 	}
 	if (kind_now(p) != TK_LBRACE) unexpected(p, "`{` and the domain, unknowns and equations of the problem");
 	Bracket b = open_bracket(p);

@@ -1,7 +1,7 @@
 /* portable.c - functions and problems as records of texts and values, so that files can hold them, and back.
  *
  * Needs: spec.h. Guarantees: a function of the library is found again by its text in the module it came from, and is refused when the library has changed it; one of the
- * program is read again from its text, and looks other functions up by their names when it is called, as any function does. What a function captured goes with it.
+ * program is read again from its text, and looks other functions up by their names when it is called, as any function does. What a function captured goes with it. A piece of IR goes in its binary form.
  */
 #include "parser/spec.h"
 
@@ -26,13 +26,36 @@ static void give_record(Ctx *c, uint32_t n, const char *const *names, Value *val
 	if (out->kind == V_UNSET) ctx_throw(c, ST_NOMEM);
 }
 
+/* The binary form is a multiple of eight bytes, so whole numbers hold it: the first byte is the lowest of the first. */
+static Value ir_words(Ctx *c, Value f) {
+	Text bytes;
+	text_init(&bytes, c);
+	Status st = session_ir_out(c, f, &bytes);
+	const int64_t n = (int64_t)(bytes.n / 8);
+	Tensor *t = st == ST_OK ? tensor_new(c, DT_I64, 1, &n) : NULL;
+	for (int64_t i = 0; t && i < n; i++) {
+		uint64_t w = 0;
+		for (int k = 0; k < 8; k++) w |= (uint64_t)(unsigned char)bytes.at[8 * i + k] << 8 * k;
+		((int64_t *)(void *)t->data)[i] = (int64_t)w;
+	}
+	text_free(&bytes);
+	if (!t) ctx_throw(c, st == ST_OK ? ST_NOMEM : st);
+	return value_tensor(t);
+}
+
 static void function_out(Ctx *c, void *arg) {
 	Out *o = arg;
 	const FunctionObject *f = (const FunctionObject *)o->f.object;
 	const char *name = atom_text(c, f->name);
 	static const char *const names[] = {"module", "name", "text", "captured"};
+	static const char *const ir_names[] = {"module", "name", "code"};
 	const char *module = "builtin", *text = "";
 	size_t bytes = 0;
+	if (f->code_kind == CODE_IR) {
+		Value values[3] = {text_value(c, "ir", 2), text_value(c, name, strlen(name)), ir_words(c, o->f)};
+		give_record(c, 3, ir_names, values, &o->result);
+		return;
+	}
 	if (f->code_kind == CODE_BUILTIN) {
 		name = ((const Builtin *)f->code)->name;
 		if (builtin_find(name) != f->code) {
@@ -104,12 +127,33 @@ static _Noreturn void refuse(Ctx *c, const char *name, const char *why) {
 	ctx_throw(c, ST_ERROR);
 }
 
+static Value of_words(Ctx *c, Value words, const char *called) {
+	Value f = {.kind = V_UNSET};
+	if (words.kind != V_TENSOR || words.tensor->dtype != DT_I64 || words.tensor->rank != 1 || !words.tensor->contiguous) refuse(c, called, "lacks its code");
+	Text bytes;
+	text_init(&bytes, c);
+	for (int64_t i = 0; i < words.tensor->count; i++) {
+		const uint64_t w = (uint64_t)((const int64_t *)(const void *)words.tensor->data)[i];
+		char eight[8];
+		for (int k = 0; k < 8; k++) eight[k] = (char)(w >> 8 * k);
+		text_add(&bytes, eight, 8);
+	}
+	const Status st = bytes.failed ? ST_NOMEM : session_ir_in(c, called, bytes.at ? bytes.at : "", bytes.n, &f);
+	text_free(&bytes);
+	if (st != ST_OK) ctx_throw(c, st);
+	return f;
+}
+
 static void function_in(Ctx *c, void *arg) {
 	In *in = arg;
 	Session *s = session_of(c);
 	Value module = value_field(in->record, atom(c, "module")), name = value_field(in->record, atom(c, "name")), text = value_field(in->record, atom(c, "text")),
 	      captured = value_field(in->record, atom(c, "captured"));
 	const char *called = name.kind == V_STRING ? ((const StringObject *)name.object)->text : "";
+	if (module.kind == V_STRING && name.kind == V_STRING && !strcmp(((const StringObject *)module.object)->text, "ir")) {
+		in->result = of_words(c, value_field(in->record, atom(c, "code")), called);
+		return;
+	}
 	if (module.kind != V_STRING || name.kind != V_STRING || text.kind != V_STRING || captured.kind != V_RECORD) refuse(c, called, "lacks its parts");
 	const char *from = ((const StringObject *)module.object)->text;
 	const StringObject *code = (const StringObject *)text.object;

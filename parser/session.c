@@ -1134,6 +1134,8 @@ static void init_protected(Ctx *c, void *arg) {
 	s->hidden = (Hidden){.io = atom(c, "$io"), .rng = atom(c, "$rng"), .brk = atom(c, "$break"), .cont = atom(c, "$continue"), .ret = atom(c, "$return"), .retval = atom(c, "$value"), .dead = atom(c, "$dead")};
 	s->main = module_new(s, atom(c, "main"), 0, false);
 	s->given = module_new(s, atom(c, "given"), UINT32_MAX, true);
+	ir_services(c)->function_out = session_function_out;
+	ir_services(c)->function_in = session_function_in;
 	ctx_set_slot(c, SLOT_PARSER, s, session_free);
 	for (uint32_t k = 0; library_texts[k].name; k++) {
 		index_library(s, k);

@@ -92,6 +92,13 @@ void session_seed(Session *s, int64_t seed);
 /* A function or problem as a record of texts and captured values, and back (portable.c). Owned. */
 Status session_function_out(Ctx *c, Value f, Value *record);
 Status session_function_in(Ctx *c, Value record, Value *f);
+/* A function that is a finished piece of IR in the binary form (builtins_ir.c), and back; `name` begins messages. Owned. */
+Status session_ir_out(Ctx *c, Value f, Text *out);
+Status session_ir_in(Ctx *c, const char *name, const void *bytes, size_t n, Value *f);
+/* Such a function of a finished Fn without effects: each parameter is an argument, one result is itself, several are a tuple. */
+Status session_ir_of(Ctx *c, Fn *fn, Value *f);
+/* "(f64[n0], f64)": what it takes; false when it is no such function, or takes other things than arrays. */
+bool session_ir_type(Ctx *c, Value f, Text *out);
 
 /* Folder that `use "file.dsl"` is relative to; NULL: the working directory. Needs GRANT_FILES. */
 void session_set_folder(Session *s, const char *folder);

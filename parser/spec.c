@@ -583,34 +583,36 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 	Av *special = sp_special_call(sp, e);
 	if (special) return special;
 	Av *f = sp_expr(sp, e->call.callee);
-	VEC_AVS args = {0}, named = {0};
+	VEC_AVS args = {0}, named = {0}, from = {0};
 	VEC_SPANS spans = {0}, named_spans = {0};
 	VEC_ATOMS names = {0};
 	for (uint32_t i = 0; i < e->call.n; i++) {
 		const Arg *a = &e->call.args[i];
 		Av *v = av_with_origin(sp, sp_expr(sp, a->value), a->value->span);
+		const bool record = a->spread && v->kind == AV_RECORD, rest = record && v->code;
+		for (uint32_t k = 0; record ? k < v->n : k < (a->name != 0); k++) {
+			const Atom name = record ? v->names[k] : a->name;
+			const Span at = rest && v->items[k]->origin.source ? v->items[k]->origin : a->span;
+			for (uint32_t m = 0; m < names.n; m++) {
+				if (names.at[m] != name) continue;
+				const Av *outer = from.at[m] ? from.at[m] : rest ? v : NULL;
+				if (outer && outer->text) sp_fail(sp, E_NAMED_ARG, from.at[m] ? named_spans.at[m] : at, "`%s` says itself what `%s` is", atom_text(sp->c, outer->text), atom_text(sp->c, name));
+				sp_fail(sp, E_NAMED_ARG, at, "the argument `%s` is given twice", atom_text(sp->c, name));
+			}
+			VEC_PUSH(sp->a, &names, name);
+			VEC_PUSH(sp->a, &named, record ? v->items[k] : v);
+			VEC_PUSH(sp->a, &named_spans, at);
+			VEC_PUSH(sp->a, &from, rest ? v : NULL);
+		}
+		if (record || a->name) continue;
 		if (a->spread) {
 			uint32_t n;
 			Av **items;
-			if (v->kind == AV_RECORD) {
-				for (uint32_t k = 0; k < v->n; k++) {
-					VEC_PUSH(sp->a, &names, v->names[k]);
-					VEC_PUSH(sp->a, &named, v->items[k]);
-					VEC_PUSH(sp->a, &named_spans, a->span);
-				}
-				continue;
-			}
 			spread_items(sp, v, a->span, &n, &items);
 			for (uint32_t k = 0; k < n; k++) {
 				VEC_PUSH(sp->a, &args, items[k]);
 				VEC_PUSH(sp->a, &spans, a->span);
 			}
-		} else if (a->name) {
-			for (uint32_t k = 0; k < names.n; k++)
-				if (names.at[k] == a->name) sp_fail(sp, E_NAMED_ARG, a->span, "the argument `%s` is given twice", atom_text(sp->c, a->name));
-			VEC_PUSH(sp->a, &names, a->name);
-			VEC_PUSH(sp->a, &named, v);
-			VEC_PUSH(sp->a, &named_spans, a->span);
 		} else {
 			VEC_PUSH(sp->a, &args, v);
 			VEC_PUSH(sp->a, &spans, a->value->span);
@@ -620,7 +622,7 @@ static Av *call_expr(Sp *sp, const Ast *e) {
 	VEC_RESERVE(sp->a, &args, 1); /* a call without arguments has a place for them, too */
 	VEC_RESERVE(sp->a, &spans, 1);
 	Call call = {.span = e->span, .callee_span = e->call.callee->span, .n = args.n, .args = args.at, .spans = spans.at, .nnamed = names.n,
-	             .names = names.at, .named = named.at, .named_spans = named_spans.at};
+	             .names = names.at, .named = named.at, .named_spans = named_spans.at, .named_rest = (const Av **)from.at};
 	return sp_call(sp, f, &call);
 }
 

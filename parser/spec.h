@@ -237,6 +237,7 @@ typedef struct Call {
 	Atom *names;
 	Av **named;
 	Span *named_spans;
+	const Av **named_rest; /* by named argument: the record of options that it came out of, or NULL; NULL: none did */
 	bool rows; /* the positional arguments stand for any row of an array: what they happen to be now decides nothing */
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
@@ -339,6 +340,12 @@ void suggest_name(Suggest *s, const char *name);
 const char *suggest_best(Suggest *s, const char *text, const Ast *root, Span at);
 bool suggest_fits_value(const Suggest *s, const Av *v);
 bool suggest_fits_definition(const Suggest *s, const Ast *fn);
+/* rest.c: calls visit for each named argument that fn takes through its `...options`; param NULL: of a builtin. `find` gives the definition that a name stands for
+ * in the text of `in`, NULL for none. True when there can be no others. */
+typedef const Ast *(*RestFind)(void *ud, const Ast *in, Atom name);
+typedef void (*RestVisit)(void *ud, const Param *param, Atom name);
+bool rest_each(Ctx *c, const Ast *fn, RestFind find, RestVisit visit, void *ud);
+const Ast *rest_find(Session *s, const Ast *in, Atom name); /* where everything has been run */
 
 /* check.c: what the text alone tells: names, calls, and warnings. `whole`: all of it could be read. */
 void check_program(Session *s, Arena *a, const Program *p, bool whole);

@@ -132,11 +132,65 @@ static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
 	env_set(sp, sp->env, p->name, v);
 }
 
+/* The named arguments that are left over, as a record. It remembers which function they were first given to, since that is the one that messages speak about. */
+static Av *left_over(Sp *sp, const Av *f, const Ast *fn, const Call *call, bool *used) {
+	Av *r = av_record(sp, 0, NULL, NULL);
+	r->names = ARENA_ARRAY(sp->a, Atom, call->nnamed + 1);
+	r->items = ARENA_ARRAY(sp->a, Av *, call->nnamed + 1);
+	r->text = f->text;
+	r->code = fn;
+	for (uint32_t m = 0; m < call->nnamed; m++) {
+		if (used[m]) continue;
+		used[m] = true;
+		if (call->named_rest && call->named_rest[m]) {
+			r->text = call->named_rest[m]->text;
+			r->code = call->named_rest[m]->code;
+		}
+		r->names[r->n] = call->names[m];
+		r->items[r->n++] = av_with_origin(sp, av_strong(sp, call->named[m]), call->named_spans[m]);
+	}
+	return r;
+}
+
+typedef struct Nearby {
+	Sp *sp;
+	VEC(const char *) names;
+} Nearby;
+
+static const Ast *find_nearby(void *ud, const Ast *in, Atom name) { return rest_find(((Nearby *)ud)->sp->session, in, name); }
+
+static void add_nearby(void *ud, const Param *p, Atom name) {
+	Nearby *n = ud;
+	(void)p;
+	VEC_PUSH(n->sp->a, &n->names, atom_text(n->sp->c, name));
+}
+
+/* The function that is spoken of is the one that the name was given to; what it hands on, others take. */
+static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, const Param *params, const Call *call, uint32_t m) {
+	const Av *rest = call->named_rest ? call->named_rest[m] : NULL;
+	const Ast *first = rest ? rest->code : NULL;
+	Nearby near = {.sp = sp};
+	for (uint32_t i = 0; i < nparams; i++) { /* one that has its value already is not meant */
+		bool has = params[i].rest || (i < call->n && !params[i].named);
+		for (uint32_t k = 0; k < call->nnamed; k++) has |= call->names[k] == params[i].name;
+		if (!has) add_nearby(&near, NULL, params[i].name);
+	}
+	for (uint32_t i = 0; first && i < first->function.nparams; i++)
+		if (!first->function.params[i].rest) add_nearby(&near, NULL, first->function.params[i].name);
+	if (first) rest_each(sp->c, first, find_nearby, add_nearby, &near);
+	Av named = *f;
+	if (first && rest->text) named.text = rest->text;
+	const char *given = atom_text(sp->c, call->names[m]), *best = diag_nearest(given, near.names.at, near.names.n);
+	if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`; did you mean `%s`?", function_name(sp, &named), given, best);
+	sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, &named), given);
+}
+
 static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams, const Param *params, const Call *call) {
 	uint32_t k = 0;
 	bool *used = ARENA_ARRAY(sp->a, bool, call->nnamed + 1);
 	for (uint32_t i = 0; i < nparams; i++) {
 		const Param *p = &params[i];
+		if (p->rest) continue;
 		Av *v = NULL;
 		Span at = NO_SPAN;
 		for (uint32_t m = 0; m < call->nnamed; m++)
@@ -167,18 +221,10 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		if (head.source && !source_is_library(sp->c, head.source)) diag_second(sp->c, d, head, "defined here");
 		sp_throw(sp);
 	}
+	for (uint32_t i = 0; i < nparams; i++)
+		if (params[i].rest) env_set(sp, sp->env, params[i].name, left_over(sp, f, fn, call, used));
 	for (uint32_t m = 0; m < call->nnamed; m++)
-		if (!used[m]) {
-			const char **names = ARENA_ARRAY(sp->a, const char *, nparams + 1);
-			for (uint32_t i = 0; i < nparams; i++) { /* one that has its value already is not meant */
-				bool has = i < call->n && !params[i].named;
-				for (uint32_t k = 0; k < call->nnamed; k++) has |= call->names[k] == params[i].name;
-				names[i] = has ? NULL : atom_text(sp->c, params[i].name);
-			}
-			const char *given = atom_text(sp->c, call->names[m]), *best = diag_nearest(given, names, nparams);
-			if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`; did you mean `%s`?", function_name(sp, f), given, best);
-			sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, f), given);
-		}
+		if (!used[m]) unknown_argument(sp, f, nparams, params, call, m);
 }
 
 static Av *returned_value(Sp *sp, void *ud) {

@@ -90,6 +90,14 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	return 1;
 }
 
+/* Nothing but arrays goes in, and one of their type comes out. */
+static bool may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+	const EachRow *row = call->def->ud;
+	bool fits = !call->nfns && !call->noptions && nargs == row->nargs && nresults == 1;
+	for (uint32_t k = 0; k < nargs && fits; k++) fits = ref_type(build_fn(b), args[k]) == stated[0] && ref_ty(build_fn(b), args[k])->kind == TY_TENSOR && ref_ty(build_fn(b), args[k])->dtype == DT_F64;
+	return fits;
+}
+
 /* Lanes are elements like others. */
 static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results) {
 	Ref all[EACH_ARGS];
@@ -110,5 +118,5 @@ static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const
 
 void each_register(Ctx *c) {
 	for (const EachRow *row = each_rows; row->name; row++)
-		host_register(c, &(HostDef){.name = arena_printf(ctx_arena(c), "each.%s", row->name), .ud = (void *)(uintptr_t)row, .nargs = row->nargs, .types = types, .eval = eval, .batch = batch, .pure = true});
+		host_register(c, &(HostDef){.name = arena_printf(ctx_arena(c), "each.%s", row->name), .ud = (void *)(uintptr_t)row, .nargs = row->nargs, .types = types, .eval = eval, .batch = batch, .may_store = may_store, .pure = true});
 }

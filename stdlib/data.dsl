@@ -2,17 +2,17 @@
 #
 # A file is read when the program runs, in its turn among prints and other effects; it is never read twice for one call, and not at all by `atled check`.
 
-# load(path; format, header, separator): what a file holds, by its ending: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .txt
+# load(path; format, header, separator): what a file holds, by its ending: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .air, .txt
 #   format says the format instead ("csv" ...); header (of a table): true, false, or none to see for itself; separator: one character.
 #   .npy: an array; .npz, .h5: a record; a table: a record of columns, or a matrix when there is no header and all are numbers; .json: what is written
-#   there; .vti, .vtu: a record with `point` and `cell`. Numbers keep their dtype where the format has one. Errors name the file and the byte or line.
+#   there; .air: a piece of IR, as ir(f, x) makes it; .vti, .vtu: a record with `point` and `cell`. Numbers keep their dtype where the format has one. Errors name the file and the byte or line.
 #   At top level the value is an ordinary array or record for every statement that follows. In a function its type is known only when it runs: hand
 #   it to a function whose parameter says what it is, f(x: f64[n, m]).
 #     save("/tmp/atled-doc.csv", (t = [0.0, 1], u = [1.5, 2.5]))
 #     load("/tmp/atled-doc.csv").u   #> [1.5, 2.5]
 load(path; format = "", header = none, separator = "") = _load(path, format, header, separator)
 
-# save(path, x; format, header, separator, compress, at): writes x, by the ending of the path: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .txt
+# save(path, x; format, header, separator, compress, at): writes x, by the ending of the path: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .air, .txt
 #   The file appears whole or not at all: it is written beside and then renamed. Any value goes into .h5 and .npz, solutions and their functions too, and
 #   comes back as it was. compress = true packs .npz, .h5 and .vti. A solution goes into .vti as fields on a grid, for ParaView: of t and x together,
 #   or of the space coordinates at time `at` (the last one). header = false leaves out a table's names.

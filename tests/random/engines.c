@@ -32,7 +32,7 @@ static Status run_copy(Ctx *c, Fn *g, const Value *args, Value *results) {
 	return st;
 }
 
-/* ---- through the text form --------------------------------------------------------------------------------------- */
+/* ---- through the text form, and the binary one ------------------------------------------------------------------- */
 
 typedef struct Reading {
 	SourceId source;
@@ -44,6 +44,21 @@ static void read_back(Ctx *c, void *arg) {
 	r->out = fn_read(c, r->source);
 }
 
+/* Whether f prints the same once it has been written in the binary form and read back. */
+static bool survives(Ctx *c, const Fn *f, const Text *before) {
+	Text bytes, after;
+	text_init(&bytes, c);
+	text_init(&after, c);
+	Fn *g = fn_store(&bytes, f, value_none()) == ST_OK ? fn_load(c, "random.air", bytes.at, bytes.n, NULL) : NULL;
+	if (g) fn_print(&after, g);
+	bool same = g && before->n == after.n && !memcmp(before->at, after.at, after.n);
+	if (g && !same) diag_error(c, E_INTERNAL, NO_SPAN, "what was read back from the binary form prints otherwise");
+	if (g) fn_unref(g);
+	text_free(&bytes);
+	text_free(&after);
+	return same;
+}
+
 static Fn *reread(Ctx *c, const Fn *f) {
 	Text before, after;
 	text_init(&before, c);
@@ -52,6 +67,10 @@ static Fn *reread(Ctx *c, const Fn *f) {
 	Reading r = {.source = source_add(c, "random.ir", before.at ? before.at : "", before.n)};
 	uint32_t mark = build_mark(c);
 	if (ctx_protect(c, read_back, &r) != ST_OK) build_unwind(c, mark);
+	if (r.out && !survives(c, r.out, &before)) {
+		fn_unref(r.out);
+		r.out = NULL;
+	}
 	if (r.out) {
 		fn_print(&after, r.out);
 		if (before.n != after.n || memcmp(before.at, after.at, before.n)) {

@@ -365,6 +365,34 @@ static void test_types(T *t) {
 	CHECK(t, strstr(said.text, "fn @") && strstr(said.text, "dot"));
 	CHECK(t, atled_ir(t->x, f, "nowhere", hear, &said) == ATLED_MISUSE);
 	atled_function_free(f);
+	/* as bytes, and back in a context that has never seen the program */
+	Said stored = {.n = 0};
+	FINE(t, atled_lookup(t->x, "annotated", NULL, &f));
+	FINE(t, atled_store(t->x, f, hear, &stored));
+	CHECK(t, stored.n > 100 && stored.n % 8 == 0 && !memcmp(stored.text, "\x89" "AIR", 4));
+	atled_function_free(f);
+	T fresh = {.x = atled_context_new(NULL)};
+	FINE(&fresh, atled_load(fresh.x, "annotated.air", stored.text, stored.n, NULL, &f));
+	CHECK(t, f && fresh.x && !fresh.failed && strstr(atled_function_type(f), "f64["));
+	atled_function_free(f);
+	FINE(&fresh, atled_load(fresh.x, "annotated.air", stored.text, stored.n, "(f64[2, 2], f64[2]) -> f64[2]", &f));
+	atled_function *jac = NULL;
+	FINE(&fresh, atled_derive(fresh.x, f, "jacobian 1", &jac));
+	atled_raw call = NULL;
+	void *ud = NULL;
+	double m[4] = {1, 2, 3, 4}, v[2] = {5, 6}, mv[2] = {0}, j[4] = {0};
+	FINE(&fresh, atled_entry(fresh.x, f, &call, &ud));
+	CHECK(t, call && call(ud, NULL, (const void *[]){m, v}, (void *[]){mv}) == ATLED_OK && mv[0] == 17 && mv[1] == 39);
+	FINE(&fresh, atled_entry(fresh.x, jac, &call, &ud));
+	CHECK(t, call && call(ud, NULL, (const void *[]){m, v}, (void *[]){j}) == ATLED_OK && j[0] == 1 && j[1] == 2 && j[2] == 3 && j[3] == 4);
+	atled_function_free(jac);
+	atled_function_free(f);
+	CHECK(t, atled_load(fresh.x, "it.air", stored.text, stored.n, "(f64[2], f64[2])", &f) == ATLED_ERROR && !f);
+	CHECK(t, atled_load(fresh.x, "it.air", stored.text, stored.n - 8, NULL, &f) == ATLED_ERROR && strstr(atled_last_error(fresh.x)->message, "it.air: byte 16: "));
+	CHECK(t, atled_load(fresh.x, NULL, stored.text, stored.n, NULL, &f) == ATLED_MISUSE);
+	t->passed += fresh.passed;
+	t->failed += fresh.failed;
+	atled_context_free(fresh.x);
 	/* a result whose length turns out otherwise */
 	FINE(t, atled_lookup(t->x, "id", "(f64[n]) -> f64[m]", &f));
 	atled_function_free(f);
