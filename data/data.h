@@ -25,6 +25,7 @@ typedef struct DataHooks {
 	Status (*ir_in)(Ctx *c, const char *name, const void *bytes, size_t n, Value *f);
 } DataHooks;
 void data_set_hooks(Ctx *c, const DataHooks *hooks); /* kept, not copied */
+const DataHooks *data_hooks(const Ctx *c);
 
 /* Reads a file that lies in memory, for tests; `name` stands in messages. */
 Status data_read_memory(Ctx *c, const char *format, const char *name, const void *bytes, size_t n, Value *result);

@@ -10,7 +10,7 @@
 static const char KIND[] = ".kind";
 
 void data_set_hooks(Ctx *c, const DataHooks *hooks) { ctx_set_slot(c, SLOT_DATA, (void *)hooks, NULL); }
-static const DataHooks *data_hooks(const Ctx *c) { return ctx_slot(c, SLOT_DATA); }
+const DataHooks *data_hooks(const Ctx *c) { return ctx_slot(c, SLOT_DATA); }
 
 const char *tree_kind(Ctx *c, Value record) {
 	if (record.kind != V_RECORD || !record.object->n) return NULL;
