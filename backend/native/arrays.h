@@ -298,6 +298,15 @@ KRef partial_of(ArrayEmit *e, const Node *n);
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
 
+/* ---- arrays_band.c ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Element `at` of an array can be other than 0 only where (place along axis k) < (place along axis j) + high, and >= (place along axis j) + low. */
+typedef struct Band {
+	bool has_low, has_high;
+	int64_t low, high;
+} Band;
+Band band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j);
+
 /* ---- the pieces of a region's loop (arrays_emit.c), for arrays_tiles.c ------------------------------------------------------------------------ */
 
 typedef struct RowLoop {

@@ -207,6 +207,57 @@ static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp o
 	emit_products(e, t, q, flags, op, 0, NULL);
 }
 
+/* ---- matrices with zeros on one side of a diagonal ---------------------------------------------------------------------------------------------- */
+
+/* Columns that are done together, of some four times as many: the more, the more of the zeros are multiplied, the fewer, the more often the rows are read. Whole
+ * tiles. 0: it does not pay. */
+static int64_t band_columns(const Product *q) {
+	const int64_t tile = fit_in_fives(q->columns) ? 5 : 4;
+	return q->columns < 8 || q->columns > 512 ? 0 : ((q->columns + 3) / 4 + tile - 1) / tile * tile;
+}
+
+/* sum + 0, or NaN where one of `rows` neighbours from element `at` on is not finite. */
+static KRef add_doubt(KBuilder *k, KType t, KRef pointer, KRef at, KRef rows, KRef sum) {
+	const bool varying = true;
+	const KRef zero = k_const(k, t, 0);
+	KRef params[2], lanes;
+	k_vloop_begin(k, ktype_size(t) == 8 ? 8 : 16, 0, rows, 1, &zero, &varying, params);
+	KRef next = k_add(k, params[1], k_mul(k, k_load(k, t, KM_UNIT, pointer, k_add(k, at, params[0]), 0), zero));
+	k_vloop_end(k, &next, &lanes);
+	return k_add(k, sum, k_fold(k, OP_ADD, lanes));
+}
+
+/* The product without the terms that the band leaves out; all of them where a number that they would have multiplied by 0 is not finite. Such a number makes one
+ * of the results not finite that use most of the terms, so only those results are looked at, and what even they do not use. */
+static void banded_product(ArrayEmit *e, KType t, Product q, uint32_t flags, Band band, int64_t step) {
+	KBuilder *k = e->k;
+	const KRef zero = k_int(k, 0), one = k_int(k, 1), last = k_sub(k, q.n, one);
+	const uint32_t size = ktype_size(t);
+	KRef turn, sum = k_const(k, t, 0), from = zero, to = q.k;
+	k_loop_begin(k, zero, q.n, step, 0, NULL, &turn);
+	Product part = q;
+	part.n = k_min(k, k_int(k, step), k_sub(k, q.n, turn));
+	if (band.has_low) from = k_max(k, zero, k_min(k, k_sub(k, q.k, one), k_add(k, turn, k_int(k, band.low))));
+	if (band.has_high) to = k_min(k, q.k, k_add(k, k_add(k, turn, part.n), k_int(k, band.high - 1)));
+	part.k = k_max(k, one, k_sub(k, to, from)); /* at least one, so that something is written */
+	part.c = k_ptradd(k, q.c, k_mul(k, turn, q.c_col), size);
+	part.a = k_ptradd(k, q.a, k_mul(k, from, q.a_k), size);
+	part.b = k_ptradd(k, q.b, k_add(k, k_mul(k, turn, q.b_col), k_mul(k, from, q.b_k)), size);
+	emit_product(e, t, part, flags, K_CONTRACT);
+	k_loop_end(k, NULL, NULL);
+	/* of a low band the first result uses most terms, of a high one the last */
+	const KRef best = band.has_low ? zero : last, edge = k_add(k, best, k_int(k, band.has_low ? band.low : band.high));
+	sum = add_doubt(k, t, q.c, k_mul(k, best, q.c_col), q.m, sum);
+	KRef rest[2];
+	k_loop_begin(k, band.has_low ? zero : k_max(k, zero, edge), band.has_low ? k_min(k, q.k, edge) : q.k, 1, 1, &sum, rest);
+	KRef next = add_doubt(k, t, q.a, k_mul(k, rest[0], q.a_k), q.m, rest[1]);
+	k_loop_end(k, &next, &sum);
+	k_if_begin(k, k_not(k, k_prim2(k, OP_EQ, sum, k_const(k, t, 0))), KF_COLD);
+	emit_product(e, t, q, flags, K_CONTRACT);
+	k_if_else(k, 0, NULL);
+	k_if_end(k, NULL, NULL);
+}
+
 /* y[r, ...] over the row operand's other free axes (open loops), columns along the matrix's free axis. */
 static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	KBuilder *k = e->k;
@@ -270,7 +321,10 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	q.rows = 64, q.columns = lower_hint(e->l, n->axes[free_axis], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
-	emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
+	const Band band = band_of(e->p, w, wi, contracted, free_axis);
+	const int64_t step = band_columns(&q);
+	if (step && band.has_low != band.has_high && is_one(e, q.a_row) && is_one(e, q.c_row)) banded_product(e, c.type, q, padded ? KF_PADDED : 0, band, step);
+	else emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
 	while (nopen) {
 		k_loop_end(k, NULL, NULL);
 		e->memo.n = mark[--nopen];

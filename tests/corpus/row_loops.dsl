@@ -48,3 +48,22 @@ doubled_until(at, 0 * at)[28]              #> 127
 sum(doubled_until(at, 0 * at))             #> 1877
 sum(doubled_until(at, [i for i in 0..29])) #> 1709
 sum(doubled_until(at, i64(0 * linspace(0.0, 2, 29))))   #> 1877
+
+# the quotient of a row by its sum is rounded once: no product with a reciprocal, which is another number in many places
+exact_softmax(x) = { e = exp(x - expand(max(x; axis = 1), 1)); (e, sum(e; axis = 1), e / sum(e; axis = 1, keepdims = true)) }
+by_one(e, s) = {
+  q = zeros_like(e)
+  for i in 0..len(e) {
+    for j in 0..len(e[0]) {
+      q[i, j] = e[i, j] / s[i]
+    }
+  }
+  q
+}
+divides(n) = {
+  (e, s, q) = exact_softmax(8rand(60, n) - 4)
+  (all(q == by_one(e, s)), any(q != e * expand(1/s, 1)))
+}
+divides(5)     #> (true, true)
+divides(37)    #> (true, true)
+divides(130)   #> (true, true)

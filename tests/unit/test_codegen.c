@@ -1130,6 +1130,31 @@ static bool text_has(const KModule *m, const char *word) {
 	return has;
 }
 
+/* What the wide registers of AVX-512 are for is there in its code: vectors, masks for the rest, neighbours by valign. And the same kernel code gives the same bits
+ * in its shape, in that of a machine without vectors, and in AVX2's own. */
+static void test_wide(void) {
+	static const char *const names[] = {"v3", "v4-shape", "scalar-shape"};
+	const KTarget own = target;
+	level = 2;
+	CHECK(native_target_named("v4", &target));
+	KModule *m = stencil(KT_F64, 16, 1);
+	CHECK(text_has(m, "%zmm") && text_has(m, "valignq") && text_has(m, "{%k"));
+	kmodule_free(m);
+	static double x[300], y[3][300];
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		int made = 0;
+		for (int k = 0; k < 3; k++) {
+			if (!native_target_named(names[k], &target) || !native_target_runs(&target)) continue;
+			Code code = compile(stencil(KT_F64, 16, seed));
+			for (int i = 0; i < 300; i++) x[i] = (i * i % 23 - 11) / 7.0, y[made][i] = i % 5;
+			CHECK(call(&code, (void *[]){x, y[made]}, (int64_t[]){291, 2}, NULL) == 0 && !memcmp(y[made], y[0], sizeof y[0]));
+			made++;
+			forget(&code);
+		}
+	}
+	target = own;
+}
+
 /* In a large module the loops of an entry and of a body that otherwise only passes pointers on become functions of their own, with what they leave behind. */
 static void test_apart(void) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -1409,6 +1434,8 @@ int main(int argc, char **argv) {
 		for (level = compile_only || k >= 3 ? 2 : 0; level <= 2; level += 2) test_target();
 		if (!compile_only) test_once();
 	}
+	compile_only = false;
+	test_wide();
 	ctx_free(ctx);
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", folder);
