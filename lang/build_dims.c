@@ -212,6 +212,40 @@ static bool has_run(const Builder *b, const bool *certain, RegionId r) {
 	}
 }
 
+typedef struct Asked {
+	Dim dim;
+	uint32_t question; /* 0: none has settled it */
+	bool used;
+} Asked;
+
+/* The slot of a length, new where it was not asked for before. */
+static Asked *asked(Builder *b, Dim d) {
+	if (b->nasked * 2 >= b->asked_slots) {
+		const Asked *old = b->asked;
+		const uint32_t nold = b->asked_slots;
+		b->asked_slots = nold ? nold * 4 : 32;
+		b->asked = ARENA_ARRAY(b->scratch, Asked, b->asked_slots);
+		b->nasked = 0;
+		for (uint32_t i = 0; i < nold; i++)
+			if (old[i].used) *asked(b, old[i].dim) = old[i];
+	}
+	uint32_t at = (d * 2654435761u) >> 7 & (b->asked_slots - 1);
+	while (b->asked[at].used && b->asked[at].dim != d) at = (at + 1) & (b->asked_slots - 1);
+	if (!b->asked[at].used) {
+		b->asked[at] = (Asked){.dim = d, .used = true};
+		b->nasked++;
+	}
+	return &b->asked[at];
+}
+
+/* Whether the present question was put to this length before; now it was. */
+static bool was_asked(Builder *b, Dim d) {
+	Asked *slot = asked(b, d);
+	if (slot->question == b->question) return true;
+	slot->question = b->question;
+	return false;
+}
+
 /* Under what has just been assumed, a length of a value that was made on the way here is negative: what made it has failed, or what is
  * assumed does not hold. Either way nothing that follows is ever reached. */
 static bool unmakes_a_value(Builder *b) {
@@ -224,19 +258,16 @@ static bool unmakes_a_value(Builder *b) {
 		const Type *t = type_of(c, v->type);
 		for (uint32_t a = 0; t->kind == TY_TENSOR && a < t->rank; a++) {
 			const Dim stated = t->dims[a];
-			if (stated < b->asked.n && b->asked.at[stated] == b->question) continue;
+			if (was_asked(b, stated)) continue;
 			if (!dim_is_const(c, stated, NULL) && !dim_is_sym(c, stated, NULL)) {
 				const Dim d = build_canon(b, stated);
 				t = type_of(c, v->type); /* dims were interned */
 				if (dim_is_const(c, d, &length) && length < 0) {
 					if (!certain) certain = certain_regions(b);
 					if (has_run(b, certain, v->region)) return true;
-					continue;
+					asked(b, stated)->question = 0; /* of other values of this length as well */
 				}
 			}
-			VEC_RESERVE(b->scratch, &b->asked, stated + 1);
-			while (b->asked.n <= stated) b->asked.at[b->asked.n++] = 0;
-			b->asked.at[stated] = b->question;
 		}
 	}
 	return false;

@@ -96,8 +96,8 @@ struct Builder {
 	VEC(Dim) same_from;
 	VEC(Dim) same_to;
 	VEC(DimUndo) trail;
-	VEC(uint32_t) asked; /* by length: the last question (may_be_equal) that found it not negative */
-	uint32_t question;
+	struct Asked *asked; /* open addressing: lengths, and the last question (may_be_equal) that found each not negative */
+	uint32_t nasked, asked_slots, question;
 	VEC(RegionId) home;          /* by symbol: the region where it was last born; NO_REGION: not yet */
 	VEC(RegionId) region_parent; /* by region; NO_REGION: the body, or not known */
 

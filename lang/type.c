@@ -520,14 +520,13 @@ bool dim_eval(const Ctx *c, Dim d, const int64_t *values, uint32_t nvalues, int6
 }
 
 /* Whether the map has something for a symbol of d. */
-static bool is_mapped(const Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
-	const TypeState *st = state_of(c);
-	const Poly p = poly_of(c, d);
-	for (uint32_t i = 0; i < p.n; i++) {
-		const Mono m = st->monos.at[p.terms[i].mono];
-		for (uint32_t k = 0; k < m.degree; k++) {
-			const AtomDim *a = atom_at(st, m.atoms[k]);
-			if (a->is_floor ? is_mapped(c, a->inner, map, nmap) : a->sym < nmap && map[a->sym] != UINT32_MAX) return true;
+static bool is_mapped(const TypeState *st, Dim d, const Dim *map, uint32_t nmap) {
+	const Poly *p = &st->polys.at[d < st->polys.n ? d : 0];
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Mono *m = &st->monos.at[p->terms[i].mono];
+		for (uint32_t k = 0; k < m->degree; k++) {
+			const AtomDim *a = atom_at(st, m->atoms[k]);
+			if (a->is_floor ? is_mapped(st, a->inner, map, nmap) : a->sym < nmap && map[a->sym] != UINT32_MAX) return true;
 		}
 	}
 	return false;
@@ -551,7 +550,7 @@ int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint
 
 Dim dim_subst(Ctx *c, Dim d, const Dim *map, uint32_t nmap) {
 	const TypeState *st = state_of(c);
-	if (!is_mapped(c, d, map, nmap)) return d;
+	if (!is_mapped(st, d, map, nmap)) return d;
 	Poly p = poly_of(c, d);
 	Dim sum = 0;
 	for (uint32_t i = 0; i < p.n; i++) {
