@@ -1,85 +1,116 @@
-/* sparse.c - linear systems with sparse matrices, by KLU of SuiteSparse (T. A. Davis and E. Palamadai Natarajan, "Algorithm 907: KLU", ACM TOMS 37, 2010).
+/* sparse.c - linear systems with sparse matrices, and least squares, as host functions.
  *
- * Needs: sparse.h, KLU. Guarantees: the pattern is checked before KLU sees it, since anybody can make such a record; a singular matrix is an error of
- * the program. The rules are those of any linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a solve with the transpose.
+ * Needs: sparse.h, factors.h. Guarantees: the pattern is checked before SuiteSparse sees it, since anybody can make such a record; a singular matrix is an error of
+ * the program. The rules of the square systems are those of any linear solve: dx = A⁻¹ (db - dA x), and the adjoint of x = A⁻¹ b in b is a solve with the transpose; those of
+ * least squares are in stdlib/sparse.dsl.
  */
 #include "solvers/sparse.h"
-#include <klu.h>
+#include "solvers/factors.h"
 
 enum { STARTS, ROWS, COLUMNS, VALUES, RIGHT, OPERANDS };
-enum { OPTION_TRANSPOSED = 1 };
+enum { OPTION_TRANSPOSED = 1, OPTION_METHOD = 2 };
 
 static Status refuse(Ctx *c, const char *what) {
 	diag_error(c, E_VALUE, NO_SPAN, "a sparse matrix: %s", what);
 	return ST_ERROR;
 }
 
-static Status check(Ctx *c, int64_t n, int64_t nnz, const int64_t *start, const int64_t *row) {
-	if (start[0] != 0 || start[n] != nnz) return refuse(c, "its columns must begin at 0 and end with the last element");
-	for (int64_t j = 0; j < n; j++) {
-		if (start[j + 1] < start[j] || start[j + 1] > nnz) return refuse(c, "where its columns begin must not decrease");
-		for (int64_t k = start[j]; k < start[j + 1]; k++) {
-			if (row[k] < 0 || row[k] >= n) return refuse(c, "a row index is out of range; a system to be solved has as many rows as columns");
-			if (k > start[j] && row[k] <= row[k - 1]) return refuse(c, "the rows of a column must ascend");
+static Status check(Ctx *c, const SparseMatrix *a, int64_t nnz) {
+	if (a->start[0] != 0 || a->start[a->n] != nnz) return refuse(c, "its columns must begin at 0 and end with the last element");
+	for (int64_t j = 0; j < a->n; j++) {
+		if (a->start[j + 1] < a->start[j] || a->start[j + 1] > nnz) return refuse(c, "where its columns begin must not decrease");
+		for (int64_t k = a->start[j]; k < a->start[j + 1]; k++) {
+			if (a->row[k] < 0 || a->row[k] >= a->m)
+				return refuse(c, a->m == a->n ? "a row index is out of range; a system to be solved has as many rows as columns" : "a row index is out of range");
+			if (k > a->start[j] && a->row[k] <= a->row[k - 1]) return refuse(c, "the rows of a column must ascend");
 		}
 	}
 	return ST_OK;
 }
 
-static Status factorised(Ctx *c, int64_t n, int64_t *start, int64_t *row, double *values, bool transposed, int64_t nright, double *x) {
-	klu_l_common common;
-	klu_l_defaults(&common);
-	klu_l_symbolic *symbolic = klu_l_analyze(n, start, row, &common);
-	klu_l_numeric *numeric = symbolic ? klu_l_factor(start, row, values, symbolic, &common) : NULL;
+/* Rows of k numbers each to columns, or back. */
+static void turn(int64_t n, int64_t k, const double *from, double *to, bool back) {
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j < k; j++) to[back ? i * k + j : j * n + i] = from[back ? j * n + i : i * k + j];
+}
+
+/* The operands, and the solution: of a square system as many numbers as the right-hand side has, of least squares `rows` for each. */
+static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, int64_t m, int64_t rows, Value *result) {
+	const bool transposed = call->options[OPTION_TRANSPOSED], least = m >= 0;
+	Tensor *t[OPERANDS] = {0}, *x = NULL;
 	Status st = ST_OK;
-	if (!numeric || common.status == KLU_SINGULAR) {
-		st = common.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : ST_ERROR;
-		if (st == ST_ERROR) diag_error(c, E_SINGULAR, NO_SPAN, "the sparse matrix is singular: no pivot in column %lld", (long long)common.singular_col);
-	} else if (!(transposed ? klu_l_tsolve(symbolic, numeric, n, nright, x, &common) : klu_l_solve(symbolic, numeric, n, nright, x, &common))) st = ST_NOMEM;
-	if (numeric) klu_l_free_numeric(&numeric, &common);
-	if (symbolic) klu_l_free_symbolic(&symbolic, &common);
+	for (uint32_t k = 0; k < OPERANDS && st == ST_OK; k++) {
+		t[k] = args[k].kind == V_TENSOR ? tensor_contiguous(c, args[k].tensor) : NULL;
+		if (!t[k]) st = ST_NOMEM;
+	}
+	const int64_t given = st == ST_OK ? t[RIGHT]->shape[0] : 0, k = st == ST_OK && t[RIGHT]->rank == 2 ? t[RIGHT]->shape[1] : 1;
+	SparseMatrix a = {0};
+	if (st == ST_OK) {
+		const int64_t n = t[STARTS]->shape[0] - 1;
+		a = (SparseMatrix){least ? m : n, n, (int64_t *)(void *)t[STARTS]->data, (int64_t *)(void *)t[ROWS]->data, (double *)(void *)t[VALUES]->data};
+		st = check(c, &a, t[VALUES]->count);
+	}
+	const int64_t shape[2] = {rows < 0 ? given : rows, k};
+	if (st == ST_OK && !(x = tensor_new(c, DT_F64, t[RIGHT]->rank, shape))) st = ST_NOMEM;
+	const size_t taken = (size_t)(given * k + 1) * sizeof(double), got = (size_t)(shape[0] * k + 1) * sizeof(double);
+	double *in = st == ST_OK ? heap_alloc(c, taken) : NULL, *out = st == ST_OK ? heap_alloc(c, got) : NULL; /* SuiteSparse takes column after column */
+	if (st == ST_OK && (!in || !out)) st = ST_NOMEM;
+	if (st == ST_OK && a.n > 0 && a.m > 0 && k > 0) {
+		turn(given, k, (const double *)(const void *)t[RIGHT]->data, in, false);
+		if (!least) {
+			st = factors_solve(c, &a, (FactorMethod)call->options[OPTION_METHOD], transposed, k, in, NULL);
+			turn(given, k, in, (double *)(void *)x->data, true);
+		} else {
+			st = factors_solve(c, &a, FACTOR_QR, transposed, k, transposed ? in : out, transposed ? out : in);
+			turn(shape[0], k, out, (double *)(void *)x->data, true);
+		}
+	}
+	if (in) heap_free(c, in, taken);
+	if (out) heap_free(c, out, got);
+	for (uint32_t i = 0; i < OPERANDS; i++) tensor_unref(t[i]);
+	if (st == ST_OK) *result = value_tensor(x);
+	else tensor_unref(x);
 	return st;
 }
 
 static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
-	Tensor *t[OPERANDS] = {0}, *x = NULL;
-	Status st = ST_OK;
-	(void)nresults;
-	for (uint32_t k = 0; k < nargs && st == ST_OK; k++) {
-		t[k] = args[k].kind == V_TENSOR ? tensor_contiguous(c, args[k].tensor) : NULL;
-		if (!t[k]) st = ST_NOMEM;
-	}
-	const int64_t n = st == ST_OK ? t[RIGHT]->shape[0] : 0, k = st == ST_OK && t[RIGHT]->rank == 2 ? t[RIGHT]->shape[1] : 1;
-	int64_t *start = NULL, *row = NULL;
-	if (st == ST_OK) {
-		start = (int64_t *)(void *)t[STARTS]->data;
-		row = (int64_t *)(void *)t[ROWS]->data;
-		st = check(c, n, t[VALUES]->count, start, row);
-	}
-	if (st == ST_OK && !(x = tensor_new(c, DT_F64, t[RIGHT]->rank, t[RIGHT]->shape))) st = ST_NOMEM;
-	double *room = st == ST_OK && k > 1 ? heap_alloc(c, (size_t)(n * k + 1) * sizeof *room) : NULL;
-	if (st == ST_OK && k > 1 && !room) st = ST_NOMEM;
-	if (st == ST_OK && n > 0 && k > 0) {
-		const double *b = (const double *)(const void *)t[RIGHT]->data;
-		double *out = (double *)(void *)x->data, *at = room ? room : out; /* KLU takes column after column */
-		for (int64_t i = 0; i < n; i++)
-			for (int64_t j = 0; j < k; j++) at[j * n + i] = b[i * k + j];
-		st = factorised(c, n, start, row, (double *)(void *)t[VALUES]->data, call->options[OPTION_TRANSPOSED], k, at);
-		for (int64_t i = 0; room && i < n; i++)
-			for (int64_t j = 0; j < k; j++) out[i * k + j] = at[j * n + i];
-	}
-	if (room) heap_free(c, room, (size_t)(n * k + 1) * sizeof *room);
-	for (uint32_t i = 0; i < OPERANDS; i++) tensor_unref(t[i]);
-	if (st == ST_OK) results[0] = value_tensor(x);
-	else tensor_unref(x);
-	return st;
+	(void)nargs, (void)nresults;
+	return solve_operands(c, call, args, -1, -1, results);
+}
+
+/* As sparse_solve, with row_start behind, whose length tells the rows. */
+static Status eval_least(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)nargs, (void)nresults;
+	const int64_t m = args[OPERANDS].tensor->shape[0] - 1, n = args[STARTS].tensor->shape[0] - 1;
+	return solve_operands(c, call, args, m, call->options[OPTION_TRANSPOSED] ? m : n, results);
+}
+
+/* How many factorisations were made, and found again. */
+static Status eval_count(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)call, (void)nargs, (void)args, (void)nresults;
+	const int64_t two = 2;
+	Tensor *t = tensor_new(c, DT_I64, 1, &two);
+	if (!t) return ST_NOMEM;
+	int64_t *n = (int64_t *)(void *)t->data;
+	factors_count(&n[0], &n[1]);
+	results[0] = value_tensor(t);
+	return ST_OK;
+}
+
+static uint32_t types_count(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	(void)call, (void)args, (void)nargs, (void)cap;
+	Ctx *c = build_ctx(b);
+	const Dim two = dim_const(c, 2);
+	out[0] = type_tensor(c, DT_I64, 1, &two);
+	return 1;
 }
 
 static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
 	const Fn *f = build_fn(b);
-	(void)call, (void)cap;
-	const Type *r = nargs == OPERANDS ? ref_ty(f, args[RIGHT]) : NULL;
+	(void)cap;
+	const bool least = nargs == OPERANDS + 1;
+	const Type *r = nargs >= OPERANDS ? ref_ty(f, args[RIGHT]) : NULL;
 	if (!r || r->dtype != DT_F64 || ref_ty(f, args[VALUES])->dtype != DT_F64 || r->rank < 1 || r->rank > 2) {
 		diag_error(c, E_TYPE, span_of(c, build_span(b)), "a sparse system is solved in f64, for a vector or a matrix of right-hand sides");
 		ctx_throw(c, ST_ERROR);
@@ -96,9 +127,17 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 		diag_error(c, E_SHAPE, span_of(c, build_span(b)), "a sparse matrix has as many rows and columns as values");
 		ctx_throw(c, ST_ERROR);
 	}
-	const Type right = *r;
-	const Dim n = dim_sub(c, ref_ty(f, args[STARTS])->dims[0], dim_const(c, 1));
-	if (!build_unify(b, n, right.dims[0], atom(c, "a sparse system and its right-hand side"))) {
+	Type right = *r;
+	Dim n = dim_sub(c, ref_ty(f, args[STARTS])->dims[0], dim_const(c, 1));
+	if (least) {
+		const Dim m = dim_sub(c, ref_ty(f, args[OPERANDS])->dims[0], dim_const(c, 1));
+		const bool transposed = call->options[OPTION_TRANSPOSED];
+		if (!build_unify(b, transposed ? n : m, right.dims[0], atom(c, "a sparse least-squares problem and its right-hand side"))) {
+			diag_error(c, E_SHAPE, span_of(c, build_span(b)), "a sparse least-squares problem needs a right-hand side with as many rows as the matrix");
+			ctx_throw(c, ST_ERROR);
+		}
+		right.dims[0] = transposed ? m : n;
+	} else if (!build_unify(b, n, right.dims[0], atom(c, "a sparse system and its right-hand side"))) {
 		diag_error(c, E_SHAPE, span_of(c, build_span(b)), "a sparse system needs a right-hand side with as many rows as the matrix has columns");
 		ctx_throw(c, ST_ERROR);
 	}
@@ -106,12 +145,12 @@ static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_
 	return 1;
 }
 
-static Ref solve(Builder *b, const Ref *args, bool transposed, Ref right) {
+static Ref solve(Builder *b, const HostCall *call, const Ref *args, bool transposed, Ref right) {
 	Ctx *c = build_ctx(b);
 	Ref in[OPERANDS], x;
 	for (uint32_t k = 0; k < OPERANDS; k++) in[k] = args[k];
 	in[RIGHT] = right;
-	build_host(b, host_call_intern(c, host_find(c, sparse_solve_host.name), 0, NULL, 2, (int64_t[]){0, transposed}), OPERANDS, in, &x, 1);
+	build_host(b, host_call_intern(c, host_find(c, sparse_solve_host.name), 0, NULL, 3, (int64_t[]){0, transposed, call->options[OPTION_METHOD]}), OPERANDS, in, &x, 1);
 	return x;
 }
 
@@ -131,12 +170,14 @@ static void jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *arg
 		const Ref moved = product(b, args, tangents[VALUES], transposed, results[0]);
 		right = right == REF_NONE ? build1(b, OP_NEG, moved) : build2(b, OP_SUB, right, moved);
 	}
-	if (right != REF_NONE) result_tangents[0] = solve(b, args, transposed, right);
+	if (right != REF_NONE) result_tangents[0] = solve(b, call, args, transposed, right);
 }
 
 static void transpose(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const bool *linear, const Ref *result_cotangents, Ref *cotangents) {
 	(void)nargs;
-	if (linear[RIGHT] && result_cotangents[0] != REF_NONE) cotangents[RIGHT] = solve(b, args, !call->options[OPTION_TRANSPOSED], result_cotangents[0]);
+	if (linear[RIGHT] && result_cotangents[0] != REF_NONE) cotangents[RIGHT] = solve(b, call, args, !call->options[OPTION_TRANSPOSED], result_cotangents[0]);
 }
 
 const HostDef sparse_solve_host = {.name = "sparse_solve", .types = types, .eval = eval, .jvp = jvp, .transpose = transpose};
+const HostDef sparse_least_host = {.name = "sparse_least", .types = types, .eval = eval_least};
+const HostDef sparse_count_host = {.name = "sparse_count", .types = types_count, .eval = eval_count};

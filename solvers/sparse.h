@@ -9,9 +9,19 @@
 
 /* "sparse_solve": x with A x = b, or with its transpose
  *   operands   column_start i64[n+1], rows i64[nnz], columns i64[nnz], values f64[nnz], b f64[n] or f64[n, k]
- *   options    0 functions, transposed
+ *   options    0 functions, transposed, method (FactorMethod)
  *   results    x, of b's shape
  * Derivatives by values and b, of any order. */
 extern const HostDef sparse_solve_host;
+
+/* "sparse_least": x with the least |A x - b|, A with at least as many rows as columns and of full rank; transposed: x of least norm with A^T x = b
+ *   operands   as sparse_solve, b with as many rows as A (columns, when transposed), and row_start i64[m+1]
+ *   options    0 functions, transposed
+ *   results    x
+ * Its derivatives are rules of stdlib/sparse.dsl. */
+extern const HostDef sparse_least_host;
+
+/* "sparse_count": how many factorisations this process has made, and how often one was found again. */
+extern const HostDef sparse_count_host;
 
 #endif

@@ -251,8 +251,59 @@ _rows_summed(v, at, m) = {
   y[at] += v
   y
 }
-_sparse_solve(A, b) = {
+_sparse_solve(A, b) = _sparse_solve_by(A, b, 0)
+_sparse_solve_by(A, b, method) = {
   (m, n) = shape(A)
   assert(m == n and len(b) == n, "a sparse system of {m} by {n} has no right-hand side of {len(b)} rows")
-  _host("sparse_solve", (), (A.column_start, A.rows, A.columns, f64(A.values), f64(b)), (0,))[0]
+  _host("sparse_solve", (), (A.column_start, A.rows, A.columns, f64(A.values), f64(b)), (0, method))[0]
+}
+# factorisations(): (made, found): how many sparse matrices this process has factored, and how often the factors of an earlier one served again
+#     A = spdiags((3.0, -1.0), (0, 1), 5);
+#     x = linsolve(A, ones(5));
+#     (before, _) = factorisations()
+#     x = x + linsolve(A, x) + linsolve(A, 2x);
+#     factorisations()[0] - before  #> 0
+factorisations() = { n = _host("sparse_count", (), (), ())[0]; (n[0], n[1]) }
+# What solvers/factors.h calls the methods.
+_factor_method(name) =
+  if name == "auto" { 0 } else if name == "klu" { 1 } else if name == "umfpack" { 2 } else if name == "cholmod" { 3 } else {
+    error("factor: a method is \"auto\", \"klu\", \"umfpack\" or \"cholmod\"")
+  }
+
+# Least squares by the factors of a sparse QR decomposition, which serve the adjoint, too: x = A^+ b, and y = (A^+)' w, the least y with A'y = w.
+_sparse_lstsq(A, b) = {
+  (m, n) = shape(A)
+  assert(len(b) == m, "a sparse matrix of {m} rows has no right-hand side of {len(b)}")
+  right = f64(b)
+  if m >= n { _least_by(A.column_start, A.rows, A.columns, A.row_start, f64(A.values), right) } else {
+    T = A'
+    _least_norm_by(T.column_start, T.rows, T.columns, T.row_start, f64(T.values), right)
+  }
+}
+_least_by(starts, rows, columns, row_start, values, b) =
+  _host("sparse_least", (), (starts, rows, columns, values, b, row_start), (0,))[0]
+_least_norm_by(starts, rows, columns, row_start, values, w) =
+  _host("sparse_least", (), (starts, rows, columns, values, w, row_start), (1,))[0]
+# A'A dx = A'(db - dA x) + dA'(b - A x)
+derivative _least_by(starts, rows, columns, row_start, values, b), dstarts, drows, dcolumns, drow_start, dvalues, db = {
+  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+  D = (...A, values = if _absent(dvalues) { 0 * values } else { dvalues })
+  outer_part = _least_linear(A, (if _absent(db) { 0 * b } else { db }) - D @ y)
+  inner_part = _least_linear(A, _least_norm_linear(A, _sparse_adjoint(D) @ (b - A @ y)))
+  outer_part + inner_part
+}
+# y = A z with A'A z = w: dy = (A^+)'(dw - dA'y) + (1 - A A^+) dA z
+derivative _least_norm_by(starts, rows, columns, row_start, values, w), dstarts, drows, dcolumns, drow_start, dvalues, dw = {
+  A = (rows = rows, columns = columns, values = values, column_start = starts, row_start = row_start)
+  D = (...A, values = if _absent(dvalues) { 0 * values } else { dvalues })
+  t = D @ _least_by(starts, rows, columns, row_start, values, y)
+  _least_norm_linear(A, (if _absent(dw) { 0 * w } else { dw }) - _sparse_adjoint(D) @ y) + t - A @ _least_linear(A, t)
+}
+_least_linear(A, b) = {
+  (s, r, c, q, v) = (A.column_start, A.rows, A.columns, A.row_start, A.values)
+  linear_map(b -> _least_by(s, r, c, q, v, b), w -> _least_norm_by(s, r, c, q, v, w), b)
+}
+_least_norm_linear(A, w) = {
+  (s, r, c, q, v) = (A.column_start, A.rows, A.columns, A.row_start, A.values)
+  linear_map(w -> _least_norm_by(s, r, c, q, v, w), b -> _least_by(s, r, c, q, v, b), w)
 }

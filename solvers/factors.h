@@ -1,0 +1,34 @@
+/* factors.h - factorisations of sparse matrices, and a store in which the next right-hand side finds them again.
+ *
+ * Needs: lang/, SuiteSparse: KLU, which is linked, and UMFPACK, CHOLMOD and SPQR, which are opened when one is first wanted. Guarantees: used only by
+ * solvers/; may be called from any thread. The store belongs to the process, holds a few factorisations, and forgets the oldest.
+ */
+#ifndef ATLED_SOLVERS_FACTORS_H
+#define ATLED_SOLVERS_FACTORS_H
+
+#include "lang/host.h"
+
+/* By which method: what suits the matrix, or one in particular. The numbers are those of stdlib/sparse.dsl. */
+typedef enum FactorMethod {
+	FACTOR_AUTO,
+	FACTOR_KLU,     /* LU in blocks, without BLAS: sparse factors */
+	FACTOR_UMFPACK, /* LU by fronts: factors that fill in */
+	FACTOR_CHOLMOD, /* Cholesky: symmetric and positive definite */
+	FACTOR_QR,      /* orthogonal, of a matrix with at least as many rows as columns */
+} FactorMethod;
+
+/* An m by n matrix in compressed columns, rows ascending within each; checked by the caller. */
+typedef struct SparseMatrix {
+	int64_t m, n;
+	int64_t *start, *row; /* not changed */
+	double *values;
+} SparseMatrix;
+
+/* Square: x becomes A^-1 x, or A^-T x; n by nright, column after column. FACTOR_QR: of b, m by nright, the least-squares solution x, or with
+ * `transposed` of x the solution b of least norm of A^T b = x. */
+Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool transposed, int64_t nright, double *x, double *b);
+
+/* Factorisations made since the process began, and how often one was found again. */
+void factors_count(int64_t *made, int64_t *found);
+
+#endif
