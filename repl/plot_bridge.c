@@ -20,6 +20,7 @@
 
 #define ARRAYS_MOST 65536
 #define PANELS_MOST 256
+#define AXES 4 /* x, y, colours, y at the right */
 
 typedef struct Drawing {
 	Figure *figure;
@@ -372,6 +373,7 @@ static void add_layer(Drawing *d, int panel, const atled_value *layer) {
 		l.filled = flag_field(layer, "filled");
 		l.labelled = flag_field(layer, "labelled");
 		l.mesh = flag_field(layer, "mesh");
+		l.right = flag_field(layer, "right");
 		l.text = l.kind == PLOT_TEXT ? text : NULL;
 		l.anchor = (int)number_field(layer, "anchor", 0);
 		if (d->status == ATLED_OK) want(d, panel_layer(d->figure, panel, &l));
@@ -392,9 +394,10 @@ static void add_text(Drawing *d, int panel, const atled_value *record, const cha
 
 /* Places and texts of the ticks of one axis. */
 static void add_ticks(Drawing *d, int panel, const atled_value *record, PlotAxis axis) {
+	static const char *const places[4] = {"xticks", "yticks", NULL, "y2ticks"}, *const texts_of[4] = {"xnames", "ynames", NULL, "y2names"};
 	const double *at;
-	size_t n = vector_field(d, record, axis == PLOT_X ? "xticks" : "yticks", &at, 0, true);
-	atled_value *names = atled_value_field(record, axis == PLOT_X ? "xnames" : "ynames");
+	size_t n = vector_field(d, record, places[axis], &at, 0, true);
+	atled_value *names = atled_value_field(record, texts_of[axis]);
 	size_t count = names && atled_value_kind(names) != ATLED_NONE ? atled_value_count(names) : 0;
 	if (d->status == ATLED_OK && (at || count)) {
 		if (!at) { /* names alone stand at 0, 1, 2 ... */
@@ -423,16 +426,18 @@ static void add_ticks(Drawing *d, int panel, const atled_value *record, PlotAxis
 }
 
 static void add_panel(Drawing *d, int panel, const atled_value *record) {
-	static const char *const labels[3] = {"xlabel", "ylabel", "zlabel"}, *const limits[3] = {"xlim", "ylim", "zlim"}, *const logs[3] = {"logx", "logy", "logz"};
+	static const char *const labels[4] = {"xlabel", "ylabel", "zlabel", "y2label"}, *const limits[4] = {"xlim", "ylim", "zlim", "y2lim"},
+	                  *const logs[4] = {"logx", "logy", "logz", "logy2"};
 	double pair[2];
 	add_text(d, panel, record, "title", -1);
-	for (int a = 0; a < 3 && d->status == ATLED_OK; a++) {
+	for (int a = 0; a < 4 && d->status == ATLED_OK; a++) {
 		add_text(d, panel, record, labels[a], a);
 		if (flag_field(record, logs[a])) want(d, panel_scale(d->figure, panel, (PlotAxis)a, PLOT_LOG));
 		if (pair_field(d, record, limits[a], true, pair) && pair[0] == pair[0] && pair[1] == pair[1])
 			want(d, panel_limits(d->figure, panel, (PlotAxis)a, pair[0], pair[1]));
 	}
-	for (int a = 0; a < 2 && d->status == ATLED_OK; a++) add_ticks(d, panel, record, (PlotAxis)a);
+	for (int a = 0; a < 4 && d->status == ATLED_OK; a++)
+		if (a != PLOT_Z) add_ticks(d, panel, record, (PlotAxis)a);
 	if (d->status == ATLED_OK) want(d, panel_legend(d->figure, panel, (PlotLegend)word_field(d, record, "legend", "place for a legend", legends, PLOT_LEGEND_AUTO)));
 	if (d->status == ATLED_OK) want(d, panel_map(d->figure, panel, (PlotMap)word_field(d, record, "map", "colour map", maps, PLOT_MAP_AUTO)));
 	if (d->status == ATLED_OK) want(d, panel_grid(d->figure, panel, flag_field(record, "grid")));
@@ -446,7 +451,7 @@ static void add_panel(Drawing *d, int panel, const atled_value *record) {
 	}
 	atled_value_free(layers);
 	/* Limits of one side: the other is where the data ends. */
-	for (int a = 0; a < 3 && d->status == ATLED_OK; a++) {
+	for (int a = 0; a < 4 && d->status == ATLED_OK; a++) {
 		double low, high, given[2];
 		if (panel_fixed(d->figure, panel, (PlotAxis)a) || !pair_field(d, record, limits[a], true, given)) continue;
 		if (!panel_reach(d->figure, panel, (PlotAxis)a, &low, &high)) continue;
@@ -617,8 +622,8 @@ static void measure_films(Drawing *total, atled_context *ctx, const atled_value 
 		Drawing d;
 		open_drawing(&d, v);
 		for (int panel = 0; d.status == ATLED_OK && panel < figure_count(d.figure) && panel < PANELS_MOST; panel++)
-			for (int a = 0; a < 3; a++) {
-				Reached *r = &reached[3 * panel + a];
+			for (int a = 0; a < AXES; a++) {
+				Reached *r = &reached[AXES * panel + a];
 				double low, high;
 				if (panel_fixed(d.figure, panel, (PlotAxis)a)) r->fixed = true;
 				if (!panel_reach(d.figure, panel, (PlotAxis)a, &low, &high)) continue;
@@ -643,9 +648,9 @@ static void shoot_film(Drawing *total, atled_context *ctx, const atled_value *fr
 		if (total->status != ATLED_OK) break;
 		Drawing d;
 		open_drawing(&d, v);
-		for (int i = 0; d.status == ATLED_OK && i < 3 * figure_count(d.figure) && i < 3 * PANELS_MOST; i++) {
+		for (int i = 0; d.status == ATLED_OK && i < AXES * figure_count(d.figure) && i < AXES * PANELS_MOST; i++) {
 			const Reached *r = &reached[i];
-			if (r->any && !r->fixed && r->high > r->low) want(&d, panel_limits_loose(d.figure, i / 3, (PlotAxis)(i % 3), r->low, r->high));
+			if (r->any && !r->fixed && r->high > r->low) want(&d, panel_limits_loose(d.figure, i / AXES, (PlotAxis)(i % AXES), r->low, r->high));
 		}
 		if (d.status == ATLED_OK) want(&d, film_add(film, d.figure, dpi));
 		if (d.status != ATLED_OK) fail(total, d.status, d.error);
@@ -671,7 +676,7 @@ static atled_status film(void *ud, atled_context *ctx, uint32_t nargs, const atl
 	else if (!(rate > 0 && rate <= 1000)) fail(&d, ATLED_ERROR, "a film shows more than 0 and at most 1000 frames a second");
 	else if (!(dpi >= 10 && dpi <= 2400)) fail(&d, ATLED_ERROR, "dpi is a number from 10 to 2400");
 	else check_grant(&d, ctx);
-	Reached *reached = calloc(3 * PANELS_MOST, sizeof *reached);
+	Reached *reached = calloc(AXES * PANELS_MOST, sizeof *reached);
 	if (!reached) fail(&d, ATLED_NOMEM, NULL);
 	if (d.status == ATLED_OK) measure_films(&d, ctx, args[0], count, reached);
 	if (d.status == ATLED_OK) shoot_film(&d, ctx, args[0], count, file, rate, dpi, reached);

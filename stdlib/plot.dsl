@@ -21,21 +21,17 @@
 #     plot(x, sin(x), cos(x), labels = list("sin", "cos"), xlabel = "x");
 #     plot(x -> x^2, (-1, 1), title = "y = x^2");
 plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none,
-  style = "", width = 0, marker = "", opacity = 0, n = 500, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none,
-  logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
-  ynames = none, size = none, dpi = 192, file = "") = {
+  style = "", width = 0, marker = "", opacity = 0, n = 500, logx = false, ...options) = {
   look = (colour = colour, style = style, width = width, marker = marker, opacity = opacity)
   if kind(a) == "record" {
-    _out(_plot_solutions(_given(list(a, b, c, d, e, f, g)), title, xlabel, ylabel, times, look, logx, logy, xlim, ylim, legend,
-      grid, size, dpi), file)
+    _plot_solutions(_given(list(a, b, c, d, e, f, g)), times, look; logx = logx, ...options)
   } else {
     layers = if kind(a) == "function" {
       _function_curves(list(a, b, c, d, e, f, g), label, labels, look, n, logx)
     } else {
       _curves("plot", _given(list(a, b, c, d, e, f, g)), label, labels, look)
     }
-    _picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size,
-      dpi, file)
+    _picture(layers; logx = logx, ...options)
   }
 }
 
@@ -43,56 +39,37 @@ plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", 
 #   Values that are not positive are left out, and the picture says how many. Takes everything that plot takes.
 #     h = 0.5^iota(8)
 #     loglog(h, h^2, 0.1*h^4, marker = "auto", labels = list("second order", "fourth order"), xlabel = "h", ylabel = "error");
-loglog(x, y, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "", width = 0,
-  marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", grid = false,
-  xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
-  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker,
-    opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = true, logy = true,
-    legend = legend, grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi,
-    file = file)
+loglog(x, y, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
+  plot(x, y, y2, y3, y4, y5; logx = true, logy = true, ...options)
 
 # semilogy(x, y, ...): plot with a logarithmic y axis
 #     semilogy(iota(20), exp(-0.5*iota(20)), xlabel = "iteration", ylabel = "residual");
-semilogy(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "",
-  width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto",
-  grid = false, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
-  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker,
-    opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logy = true, legend = legend,
-    grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi, file = file)
+semilogy(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
+  plot(x, y, y2, y3, y4, y5; logy = true, ...options)
 
 # semilogx(x, y, ...): plot with a logarithmic x axis
 #     f = logspace(-1, 3, 200)
 #     semilogx(f, 1/(1 + (f/10)^2), xlabel = "frequency / Hz", ylabel = "gain");
-semilogx(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; label = "", labels = list(), colour = none, style = "",
-  width = 0, marker = "", opacity = 0, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto",
-  grid = false, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") =
-  plot(x, y, y2, y3, y4, y5; label = label, labels = labels, colour = colour, style = style, width = width, marker = marker,
-    opacity = opacity, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = true, legend = legend,
-    grid = grid, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames, size = size, dpi = dpi, file = file)
+semilogx(x, y = none, y2 = none, y3 = none, y4 = none, y5 = none; ...options) =
+  plot(x, y, y2, y3, y4, y5; logx = true, ...options)
 
 # scatter(x, y; values, label, colour, marker, width, opacity, map, ...): a marker at each point
 #   values: a vector shown by the colours of the markers, with a colour bar. map: "viridis", "inferno", "diverging", "cyclic", "grey". Takes what every picture takes (see plot).
 #     x = linspace(0.0, 6, 60)
 #     scatter(x, sin(x), values = cos(x), xlabel = "x", map = "diverging");
-scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0, map = "auto", zlabel = "",
-  zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false,
-  legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192,
-  file = "") = {
+scatter(x, y; values = none, label = "", colour = none, marker = "", width = 0, opacity = 0, ...options) = {
   _same_length("scatter", x, y, "x", "y")
   if kind(values) != "none" { _same_length("scatter", x, values, "x", "values") }
   layer = (kind = "scatter", x = f64(x), y = f64(y), c = _f64(values), label = label, colour = colour, marker = marker,
     width = width, opacity = opacity)
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks,
-    yticks, xnames, ynames, size, dpi, file)
+  _coloured(list(layer); ...options)
 }
 
 # errorbars(x, y, e; xerr, label, colour, marker, ...): points with error bars
 #   e: a vector, e below and above; or a pair (below, above) of vectors; xerr: the same along x. Takes what every picture takes (see plot).
 #     x = linspace(1.0, 5, 9)
 #     errorbars(x, sqrt(x), 0.1 + 0*x, label = "measured");
-errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0, title = "", xlabel = "",
-  ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none,
-  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circle", width = 0, ...options) = {
   _same_length("errorbars", x, y, "x", "y")
   _check_two_sided("e", e, y)
   _check_two_sided("xerr", xerr, x)
@@ -100,30 +77,25 @@ errorbars(x, y, e = none; xerr = none, label = "", colour = none, marker = "circ
   (c, d) = _two_sided(xerr, x)
   _picture(
     list((kind = "errors", x = f64(x), y = f64(y), a = a, b = b, c = c, d = d, label = label, colour = colour, marker = marker,
-      width = width)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size,
-    dpi, file)
+      width = width)); ...options)
 }
 
 # fill_between(x, low, high; label, colour, opacity, ...): the area between two curves
 #   high may be a number. Takes what every picture takes (see plot).
 #     x = linspace(0.0, 6, 100)
 #     overlay(fill_between(x, sin(x) - 0.2, sin(x) + 0.2), plot(x, sin(x)));
-fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, title = "", xlabel = "", ylabel = "", xlim = none,
-  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
-  ynames = none, size = none, dpi = 192, file = "") = {
+fill_between(x, low, high = 0; label = "", colour = none, opacity = 0.3, ...options) = {
   _same_length("fill_between", x, low, "x", "low")
   top = if rank(high) == 0 { 0 * f64(x) + high } else { f64(high) }
   _same_length("fill_between", x, top, "x", "high")
-  _picture(list((kind = "band", x = f64(x), y = f64(low), a = top, label = label, colour = colour, opacity = opacity)), title,
-    xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(list((kind = "band", x = f64(x), y = f64(low), a = top, label = label, colour = colour, opacity = opacity));
+    ...options)
 }
 
 # stairs(x, y; at, ...): a curve that stays level and jumps
 #   at: where y changes to the value of a sample: "post" (until the next sample; the default), "pre" (since the one before) or "mid". Takes what plot takes for one curve.
 #     stairs(iota(6), [0, 1, 1, 2, 3, 5], xlabel = "n");
-stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, title = "", xlabel = "",
-  ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none,
-  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, ...options) = {
   _same_length("stairs", x, y, "x", "y")
   assert(at == "post" or at == "pre" or at == "mid", "stairs: at is \"post\", \"pre\" or \"mid\"")
   u = f64(x)
@@ -134,20 +106,17 @@ stairs(x, y; at = "post", label = "", colour = none, style = "", width = 0, mark
   to = if at == "post" { concat(u[1..], u[-1..]) } else { if at == "pre" { u } else { concat(middle, u[-1..]) } }
   _picture(
     list((kind = "line", x = ravel(stack(from, to; axis = 1)), y = ravel(stack(v, v; axis = 1)), label = label, colour = colour,
-      style = style, width = width, marker = marker, opacity = opacity)), title, xlabel, ylabel, xlim, ylim, logx, logy, legend,
-    grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+      style = style, width = width, marker = marker, opacity = opacity)); ...options)
 }
 
 # stem(x, y; base, ...): a thin line from the base to a marker for each sample, for signals in steps
 #     n = iota(30)
 #     stem(n, exp(-0.1*n)*cos(0.6*n), xlabel = "n");
-stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, title = "", xlabel = "", ylabel = "", xlim = none,
-  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
-  ynames = none, size = none, dpi = 192, file = "") = {
+stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, ...options) = {
   _same_length("stem", x, y, "x", "y")
   _picture(
-    list((kind = "stems", x = f64(x), y = f64(y), base = base, label = label, colour = colour, marker = marker, width = width)),
-    title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+    list((kind = "stems", x = f64(x), y = f64(y), base = base, label = label, colour = colour, marker = marker, width = width));
+    ...options)
 }
 
 # bar(x, y; labels, stacked, horizontal, width, ...): bars of heights y at x
@@ -155,9 +124,8 @@ stem(x, y; base = 0.0, label = "", colour = none, marker = "circle", width = 0, 
 #   width: of the bars of one place together, over the distance of the places. Takes what every picture takes (see plot).
 #     bar(list("a", "b", "c"), [3, 5, 2], ylabel = "count");
 #     bar([1, 2, 3], [1, 2; 3, 1; 2, 2], labels = list("old", "new"));
-bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8, colour = none, opacity = 0, title = "",
-  xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0,
-  xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, width = 0.8, colour = none, opacity = 0,
+  xticks = none, yticks = none, xnames = none, ynames = none, ...options) = {
   named = kind(x) == "list" or kind(x) == "tuple"
   at = if named { f64(iota(len(x))) } else { f64(x) }
   _same_length("bar", at, y, "x", "y")
@@ -175,16 +143,13 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
       push(layers, (kind = "bars", x = if horizontal { top } else { place }, y = if horizontal { place } else { top }, a = base,
         b = 0 * at + one, sideways = horizontal, label = text, colour = colour, opacity = opacity))
   }
-  names = if named { x } else { none }
-  _picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, if named and not horizontal {
-    at
-  } else {
-    xticks
-  }, if named and horizontal {
-    at
-  } else {
-    yticks
-  }, if named and not horizontal { x } else { xnames }, if named and horizontal { x } else { ynames }, size, dpi, file)
+  _picture(layers; xticks = if named and not horizontal { at } else { xticks }, yticks = if named and
+    horizontal { at } else { yticks },
+    xnames = if named and not horizontal {
+      x
+    } else {
+      xnames
+    }, ynames = if named and horizontal { x } else { ynames }, ...options)
 }
 
 # hist(x; bins, range, density, ...): how many of the values lie in each of some intervals of one length
@@ -192,9 +157,7 @@ bar(x, y; label = "", labels = list(), stacked = false, horizontal = false, widt
 #   NaN and infinite values are left out. Takes what every picture takes (see plot).
 #     seed(1)
 #     hist(randn(2000), xlabel = "x", density = true);
-hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0, title = "", xlabel = "", ylabel = "",
-  xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none,
-  xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+hist(x; bins = 0, range = none, density = false, label = "", colour = none, opacity = 0, ylabel = "", ...options) = {
   assert(kind(x) == "array", "hist: the values are an array")
   every = f64(ravel(x))
   finite = every[isfinite(every)]
@@ -209,12 +172,9 @@ hist(x; bins = 0, range = none, density = false, label = "", colour = none, opac
   counts[min(i64(floor((inside - lo) / step)), number - 1)] += 1.0
   heights = if density { counts / (max(sum(counts), 1.0) * step) } else { counts }
   at = lo + step * (f64(iota(number)) + 0.5)
-  _picture(list((kind = "bars", x = at, y = heights, a = 0 * at, b = 0 * at + step, label = label, colour = colour,
-    opacity = opacity)), title, xlabel, if ylabel == "" {
-    if density { "density" } else { "count" }
-  } else {
-    ylabel
-  }, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(
+    list((kind = "bars", x = at, y = heights, a = 0 * at, b = 0 * at + step, label = label, colour = colour, opacity = opacity));
+    ylabel = if ylabel == "" { if density { "density" } else { "count" } } else { ylabel }, ...options)
 }
 _hist_range(lo, hi) = if lo < hi { (lo, hi) } else { (lo - 0.5, hi + 0.5) }
 _hist_bins(x, lo, hi) = {
@@ -262,12 +222,9 @@ annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = 
 
 # polygon(x, y; label, colour, opacity, ...): the area inside of a closed line
 #     polygon([0.0, 1, 0.5], [0.0, 0, 1], aspect = 1);
-polygon(x, y; label = "", colour = none, opacity = 0.5, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none,
-  logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
-  ynames = none, size = none, dpi = 192, file = "") = {
+polygon(x, y; label = "", colour = none, opacity = 0.5, ...options) = {
   _same_length("polygon", x, y, "x", "y")
-  _picture(list((kind = "polygon", x = f64(x), y = f64(y), label = label, colour = colour, opacity = opacity)), title, xlabel,
-    ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _picture(list((kind = "polygon", x = f64(x), y = f64(y), label = label, colour = colour, opacity = opacity)); ...options)
 }
 
 # ---- Fields
@@ -278,38 +235,23 @@ polygon(x, y; label = "", colour = none, opacity = 0.5, title = "", xlabel = "",
 #   smooth picture. zlabel, zlim, logz: of the colours. Takes what every picture takes (see plot). NaN is grey.
 #     x = linspace(-2.0, 2, 80)
 #     heatmap(x, x, (x, y) -> exp(-x^2 - y^2), xlabel = "x", ylabel = "y");
-heatmap(x, y = none, z = none; map = "auto", cells = false, zlabel = "", zlim = none, logz = false, title = "", xlabel = "",
-  ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none,
-  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel = "", ...options) = {
   data = if kind(x) == "record" {
     _solution_field(x, if kind(y) == "string" { y } else { x.info.fields[0] })
   } else {
     _field_data("heatmap", x, y, z)
   }
   layer = (kind = "heat", x = data.x, y = data.y, z = data.z, cells = cells, label = "")
-  _coloured(list(layer), map, if zlabel == "" {
-    data.label
-  } else {
-    zlabel
-  }, zlim, logz, title, if xlabel == "" {
-    data.xlabel
-  } else {
-    xlabel
-  }, if ylabel == "" {
-    data.ylabel
-  } else {
-    ylabel
-  }, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _coloured(list(layer); zlabel = _word(zlabel, data.label, ""), xlabel = _word(xlabel, data.xlabel, ""),
+    ylabel = _word(ylabel, data.ylabel, ""), ...options)
 }
 
 # image(A; map, ...): a matrix as it is written: row 0 at the top, each element a square cell
 #     image([1.0, 2, 3; 4, 5, 6]);
-image(A; map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", aspect = 1, xticks = none,
-  yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+image(A; aspect = 1, ...options) = {
   assert(kind(A) == "array" and rank(A) == 2, "image: the picture is of a matrix")
   layer = (kind = "heat", z = transpose(f64(A)), cells = true, label = "")
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, none, (shape(A)[0] - 0.5, -0.5), false, false, "auto",
-    false, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+  _coloured(list(layer); ylim = (shape(A)[0] - 0.5, -0.5), aspect = aspect, ...options)
 }
 
 # contour(x, y, z; levels, numbers, colour, map, ...): lines of equal z, with their values on them
@@ -317,31 +259,24 @@ image(A; map = "auto", zlabel = "", zlim = none, logz = false, title = "", xlabe
 #   Takes what every picture takes (see plot). Marching squares; a saddle is decided by the mean of its corners.
 #     x = linspace(-2.0, 2, 60)
 #     contour(x, x, (x, y) -> x^2 - y^2, aspect = 1);
-contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "", width = 0, map = "auto",
-  zlabel = "", zlim = none, logz = false, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false,
-  logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none,
-  size = none, dpi = 192, file = "") = {
+contour(x, y = none, z = none; levels = 0, numbers = true, label = "", colour = none, style = "", width = 0, ...options) = {
   data = _field_data("contour", x, y, z)
   given = rank(levels) == 1
   layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none },
     scale = if given { 0 } else { levels }, labelled = numbers, label = label, colour = colour, style = style, width = width)
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks,
-    yticks, xnames, ynames, size, dpi, file)
+  _coloured(list(layer); ...options)
 }
 
 # contourf(x, y, z; levels, map, ...): areas between lines of equal z, with a colour bar
 #   x, y, z and levels as for contour. Takes what every picture takes (see plot).
 #     x = linspace(-2.0, 2, 60)
 #     contourf(x, x, (x, y) -> sin(2x) * cos(2y));
-contourf(x, y = none, z = none; levels = 0, opacity = 0, map = "auto", zlabel = "", zlim = none, logz = false, title = "",
-  xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0,
-  xticks = none, yticks = none, xnames = none, ynames = none, size = none, dpi = 192, file = "") = {
+contourf(x, y = none, z = none; levels = 0, opacity = 0, ...options) = {
   data = _field_data("contourf", x, y, z)
   given = rank(levels) == 1
   layer = (kind = "contours", x = data.x, y = data.y, z = data.z, levels = if given { sort(f64(levels)) } else { none },
     scale = if given { 0 } else { levels }, filled = true, opacity = opacity, label = "")
-  _coloured(list(layer), map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks,
-    yticks, xnames, ynames, size, dpi, file)
+  _coloured(list(layer); ...options)
 }
 
 # ---- Vectors
@@ -351,9 +286,7 @@ contourf(x, y = none, z = none; levels = 0, opacity = 0, map = "auto", zlabel = 
 #   would be too many. The longest arrow is about as long as the distance between them, or scale says how many units of (u, v) are 1/96 inch.
 #     x = linspace(-2.0, 2, 15)
 #     quiver(x, x, (x, y) -> -y, (x, y) -> x, aspect = 1);
-quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, title = "", xlabel = "", ylabel = "", xlim = none,
-  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
-  ynames = none, size = none, dpi = 192, file = "") = {
+quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, ...options) = {
   on_grid = kind(u) == "function" or rank(u) == 2
   layer = if on_grid { _vectors("quiver", x, y, u, v, "arrows", scale, label, colour, width) } else {
     _same_length("quiver", x, y, "x", "y")
@@ -362,19 +295,15 @@ quiver(x, y, u, v; scale = 0, label = "", colour = none, width = 0, title = "", 
     (kind = "arrows", x = f64(x), y = f64(y), a = f64(u), b = f64(v), scale = scale, label = label, colour = colour,
       width = width)
   }
-  _picture(list(layer), title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size,
-    dpi, file)
+  _picture(list(layer); ...options)
 }
 
 # streamlines(x, y, u, v; density, colour, width, ...): lines along the vectors (u, v), evenly spread
 #   x f64[m], y f64[n]; u, v f64[m, n] or functions of (x, y). density: 2 for twice as many lines along each axis.
 #     x = linspace(-2.0, 2, 40)
 #     streamlines(x, x, (x, y) -> y, (x, y) -> -sin(2x), xlabel = "θ");
-streamlines(x, y, u, v; density = 1, label = "", colour = "blue", width = 0, title = "", xlabel = "", ylabel = "", xlim = none,
-  ylim = none, logx = false, logy = false, legend = "auto", grid = false, aspect = 0, xticks = none, yticks = none, xnames = none,
-  ynames = none, size = none, dpi = 192, file = "") =
-  _picture(list(_vectors("streamlines", x, y, u, v, "flow", density, label, colour, width)), title, xlabel, ylabel, xlim, ylim,
-    logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi, file)
+streamlines(x, y, u, v; density = 1, label = "", colour = "blue", width = 0, ...options) =
+  _picture(list(_vectors("streamlines", x, y, u, v, "flow", density, label, colour, width)); ...options)
 
 _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
   a = if kind(u) == "function" { _on_grid(u, x, y) } else { f64(u) }
@@ -390,38 +319,34 @@ _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
 #   x, y, z as for heatmap. view: (azimuth, elevation) of the eye in degrees. mesh: lines on the surface. colour: one colour instead of colours by height.
 #     x = linspace(-3.0, 3, 50)
 #     surface(x, x, (x, y) -> exp(-x^2 - y^2) * x, xlabel = "x", ylabel = "y", zlabel = "z");
-surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none, opacity = 0, map = "auto", zlabel = "",
-  zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192,
-  file = "") = {
+surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none, opacity = 0, zlabel = "", xlabel = "",
+  ylabel = "", ...options) = {
   data = if kind(x) == "record" { _solution_field(x, x.info.fields[0]) } else { _field_data("surface", x, y, z) }
   layer = (kind = "surface", x = data.x, y = data.y, z = data.z, mesh = mesh, label = label, colour = colour, opacity = opacity)
-  _in_space(list(layer), view, map, if zlabel == "" { data.label } else { zlabel }, zlim, title, if xlabel ==
-    "" { data.xlabel } else { xlabel }, if ylabel == "" { data.ylabel } else { ylabel }, xlim, ylim, legend, size, dpi, file)
+  _in_space(list(layer), view; zlabel = _word(zlabel, data.label, ""), xlabel = _word(xlabel, data.xlabel, ""),
+    ylabel = _word(ylabel, data.ylabel, ""), ...options)
 }
 
 # plot3(x, y, z; view, label, colour, style, width, marker, ...): a curve in space
 #     t = linspace(0.0, 20, 400)
 #     plot3(cos(t), sin(t), t, xlabel = "x", ylabel = "y", zlabel = "t");
-plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, zlabel = "",
-  zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192,
-  file = "") = {
+plot3(x, y, z; view = (-50, 28), label = "", colour = none, style = "", width = 0, marker = "", opacity = 0, ...options) = {
   _same_length("plot3", x, y, "x", "y")
   _same_length("plot3", x, z, "x", "z")
   _in_space(
     list((kind = "line3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, style = style, width = width,
-      marker = marker, opacity = opacity)), view, "auto", zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi,
-    file)
+      marker = marker, opacity = opacity)), view; ...options)
 }
 
 # scatter3(x, y, z; view, label, colour, marker, width, ...): points in space
 #     seed(2)
 #     scatter3(randn(200), randn(200), randn(200));
-scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker = "", opacity = 0, zlabel = "", zlim = none,
-  title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, legend = "auto", size = none, dpi = 192, file = "") = {
+scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker = "", opacity = 0, ...options) = {
   _same_length("scatter3", x, y, "x", "y")
   _same_length("scatter3", x, z, "x", "z")
-  _in_space(list((kind = "scatter3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, width = width,
-    marker = marker, opacity = opacity)), view, "auto", zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi, file)
+  _in_space(
+    list((kind = "scatter3", x = f64(x), y = f64(y), a = f64(z), label = label, colour = colour, width = width, marker = marker,
+      opacity = opacity)), view; ...options)
 }
 
 # ---- Putting pictures together
@@ -432,16 +357,14 @@ scatter3(x, y, z; view = (-50, 28), label = "", colour = none, width = 0, marker
 #     x = linspace(0.0, 6, 50)
 #     overlay(plot(x, sin(x), label = "sin"), scatter(x[.. by 5], sin(x[.. by 5]), label = "samples"), hline(0), title = "both");
 overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8 = none, p9 = none, p10 = none, p11 = none,
-  p12 = none; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none, logx = false,
-  logy = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none, yticks = none, xnames = none,
-  ynames = none, size = none, dpi = 0, file = "") = {
+  p12 = none; size = none, dpi = 0, file = "", ...options) = {
   all = if kind(p1) == "list" or kind(p1) == "tuple" {
     p1
   } else {
     _given(list(p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12))
   }
   # later pictures first, so that what the earlier ones say stays
-  panel = _empty_panel
+  panel = _panel()
   layers = list()
   width = none
   sharp = 0
@@ -454,11 +377,30 @@ overlay(p1, p2 = none, p3 = none, p4 = none, p5 = none, p6 = none, p7 = none, p8
     if kind(width) == "none" { width = p.size }
     if sharp == 0 { sharp = p.dpi }
   }
-  own = (layers = layers, title = title, xlabel = xlabel, ylabel = ylabel, zlabel = zlabel, xlim = xlim, ylim = ylim, zlim = zlim,
-    logx = logx, logy = logy, logz = false, legend = legend, grid = grid, aspect = aspect, view = view, map = map,
-    xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames)
+  own = _panel(; ...options)
   _out((kind = "figure", panels = list((..._merged(own, panel), layers = layers)), title = "", rows = 1, cols = 1,
     size = if kind(size) == "none" { width } else { size }, dpi = if dpi == 0 { sharp } else { dpi }), file)
+}
+
+# right_axis(p; mark): the picture p, measured by a second y axis at the right: for use in overlay
+#   p is any flat picture of one panel; what it says of y (ylabel, ylim, logy, yticks, ynames) is said of the axis at the right. x is shared. In overlay the same can be said
+#   as y2label, y2lim, logy2, y2ticks and y2names. One legend holds the labels of both; those of the right get a mark "(right)" unless mark = false. Colours go on counting.
+#     t = linspace(0.0, 24, 100)
+#     T = 15 + 8*sin(t/4)
+#     overlay(plot(t, T, label = "temperature", ylabel = "T / °C", xlabel = "t / h"), right_axis(plot(t, exp(T/5), label = "growth", ylabel = "1/h", logy = true)));
+right_axis(p; mark = true) = {
+  assert(_is_figure(p), "right_axis: that is no picture")
+  assert(len(p.panels) == 1, "right_axis: the picture has one panel")
+  q = p.panels[0]
+  layers = list()
+  for l in q.layers {
+    assert(l.kind != "heat" and l.kind != "surface" and l.kind != "line3" and l.kind != "scatter3",
+      "right_axis: pictures of fields by colour, and those in space, have no second axis")
+    label = if has(l, "label") { l.label } else { "" }
+    layers = push(layers, (...l, right = true, label = if mark and label != "" { "{label} (right)" } else { label }))
+  }
+  (...p, panels = list((...q, layers = layers, y2label = q.ylabel, y2lim = q.ylim, logy2 = q.logy, y2ticks = q.yticks,
+    y2names = q.ynames, ylabel = "", ylim = none, logy = false, yticks = none, ynames = none)))
 }
 
 # subplots(p, q, ...; cols, title, size, dpi, file): pictures side by side, row by row
@@ -555,41 +497,43 @@ _two_sided(e, like) = if kind(e) == "none" { (none, none) } else {
   }
 }
 
-_empty_panel = (layers = list(), title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none,
-  logx = false, logy = false, logz = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none,
-  yticks = none, xnames = none, ynames = none)
+# What a panel may say.
+_panel(; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = none, zlim = none, logx = false, logy = false,
+  logz = false, legend = "auto", grid = false, aspect = 0, view = none, map = "auto", xticks = none, yticks = none, xnames = none,
+  ynames = none, y2label = "", y2lim = none, logy2 = false, y2ticks = none, y2names = none) =
+  (layers = list(), title = title, xlabel = xlabel, ylabel = ylabel, zlabel = zlabel, xlim = xlim, ylim = ylim, zlim = zlim,
+    logx = logx, logy = logy, logz = logz, legend = legend, grid = grid, aspect = aspect, view = view, map = map, xticks = xticks,
+    yticks = yticks, xnames = xnames, ynames = ynames, y2label = y2label, y2lim = y2lim, logy2 = logy2, y2ticks = y2ticks,
+    y2names = y2names)
+# What flat pictures say: of these, what every one of them can show.
+_flat(; title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false,
+  aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none) =
+  _panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx, logy = logy, legend = legend,
+    grid = grid, aspect = aspect, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames)
 _merged(a, b) =
   (layers = a.layers, title = _word(a.title, b.title, ""), xlabel = _word(a.xlabel, b.xlabel, ""),
     ylabel = _word(a.ylabel, b.ylabel, ""), zlabel = _word(a.zlabel, b.zlabel, ""), xlim = _first(a.xlim, b.xlim),
     ylim = _first(a.ylim, b.ylim), zlim = _first(a.zlim, b.zlim), logx = a.logx or b.logx, logy = a.logy or b.logy,
-    logz = a.logz or b.logz, legend = _word(a.legend, b.legend, "auto"), grid = a.grid or b.grid, aspect = if a.aspect == 0 {
-      b.aspect
-    } else {
-      a.aspect
-    }, view = _first(a.view, b.view), map = _word(a.map, b.map, "auto"),
+    logz = a.logz or b.logz, legend = _word(a.legend, b.legend, "auto"), grid = a.grid or b.grid,
+    aspect = if a.aspect == 0 { b.aspect } else { a.aspect }, view = _first(a.view, b.view), map = _word(a.map, b.map, "auto"),
     xticks = _first(a.xticks, b.xticks), yticks = _first(a.yticks, b.yticks), xnames = _first(a.xnames, b.xnames),
-    ynames = _first(a.ynames, b.ynames))
+    ynames = _first(a.ynames, b.ynames), y2label = _word(a.y2label, b.y2label, ""), y2lim = _first(a.y2lim, b.y2lim),
+    logy2 = a.logy2 or b.logy2, y2ticks = _first(a.y2ticks, b.y2ticks), y2names = _first(a.y2names, b.y2names))
 _first(a, b) = if kind(a) == "none" { b } else { a }
 _word(a, b, unset) = if a == unset { b } else { a }
 
 _out(figure, file) = if file == "" { _picture_check(figure); figure } else { _picture_draw(figure, file); none }
 _figure(panel, size, dpi, file) =
-  _out((kind = "figure", panels = list((..._empty_panel, ...panel)), title = "", rows = 1, cols = 1, size = size, dpi = dpi),
-    file)
-_bare(layer) = _figure((layers = list(layer), title = ""), none, 192, "")
-_picture(layers, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks, xnames, ynames, size, dpi,
-  file) =
-  _figure((layers = layers, title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx, logy = logy,
-    legend = legend, grid = grid, aspect = aspect, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames), size, dpi,
-    file)
-_coloured(layers, map, zlabel, zlim, logz, title, xlabel, ylabel, xlim, ylim, logx, logy, legend, grid, aspect, xticks, yticks,
-  xnames, ynames, size, dpi, file) =
-  _figure((layers = layers, map = map, zlabel = zlabel, zlim = zlim, logz = logz, title = title, xlabel = xlabel, ylabel = ylabel,
-    xlim = xlim, ylim = ylim, logx = logx, logy = logy, legend = legend, grid = grid, aspect = aspect, xticks = xticks,
-    yticks = yticks, xnames = xnames, ynames = ynames), size, dpi, file)
-_in_space(layers, view, map, zlabel, zlim, title, xlabel, ylabel, xlim, ylim, legend, size, dpi, file) =
-  _figure((layers = layers, view = view, map = map, zlabel = zlabel, zlim = zlim, title = title, xlabel = xlabel, ylabel = ylabel,
-    xlim = xlim, ylim = ylim, legend = legend), size, dpi, file)
+  _out((kind = "figure", panels = list(panel), title = "", rows = 1, cols = 1, size = size, dpi = dpi), file)
+_bare(layer) = _figure((..._panel(), layers = list(layer)), none, 192, "")
+_picture(layers; size = none, dpi = 192, file = "", ...options) =
+  _figure((..._flat(; ...options), layers = layers), size, dpi, file)
+_coloured(layers; map = "auto", zlabel = "", zlim = none, logz = false, size = none, dpi = 192, file = "", ...options) =
+  _figure((..._flat(; ...options), layers = layers, map = map, zlabel = zlabel, zlim = zlim, logz = logz), size, dpi, file)
+_in_space(layers, view; map = "auto", zlabel = "", zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none,
+  legend = "auto", size = none, dpi = 192, file = "") =
+  _figure((..._panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, legend = legend, map = map,
+    zlabel = zlabel, zlim = zlim, view = view), layers = layers), size, dpi, file)
 
 _curves(name, given, label, labels, look) = {
   assert(kind(given[0]) == "array", "{name}: an array of samples, a function with an interval, or a solution is drawn")
@@ -651,13 +595,13 @@ _solution_field(s, name) = {
   (x = t, y = x, z = map(tt -> field(s, name)(tt, x), t), label = name, xlabel = s.info.coords[0], ylabel = s.info.coords[1])
 }
 
-_plot_solutions(all, title, xlabel, ylabel, times, look, logx, logy, xlim, ylim, legend, grid, size, dpi) = {
+_plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192, file = "", ...options) = {
   s = all[0]
-  base = (..._empty_panel, logx = logx, logy = logy, xlim = xlim, ylim = ylim, legend = legend, grid = grid)
-  if has(s, "kind") {
+  base = _flat(; ...options)
+  figure = if has(s, "kind") {
     assert(s.kind == "ode" or s.kind == "pde", "plot: this record is no solution; overlay lays pictures over one another")
     if s.kind == "ode" {
-      _figure_of(list((...base, layers = _ode_curves(all, s, look, logx), title = title,
+      _figure_of(list((...base, layers = _ode_curves(all, s, look, base.logx), title = title,
         xlabel = _word(xlabel, s.info.coords[0], ""), ylabel = ylabel)), "", 1, 1, size, dpi)
     } else {
       panels = list()
@@ -669,6 +613,7 @@ _plot_solutions(all, title, xlabel, ylabel, times, look, logx, logy, xlim, ylim,
     _figure_of(list((...base, layers = _plain_curves(all, look), title = title, xlabel = _word(xlabel, "t", ""),
       ylabel = ylabel)), "", 1, 1, size, dpi)
   }
+  _out(figure, file)
 }
 _figure_of(panels, title, rows, cols, size, dpi) =
   (kind = "figure", panels = panels, title = title, rows = rows, cols = cols, size = size, dpi = dpi)
@@ -716,7 +661,7 @@ _pde_panels(all, s, f, times, base) = {
   (t0, t1) = (s.info.lo[0], s.info.hi[0])
   x = linspace(s.info.lo[1], s.info.hi[1], 401)
   data = _solution_field(s, f)
-  heat = (..._empty_panel, title = "{f}(t, x), {s.method}", xlabel = s.info.coords[0], ylabel = s.info.coords[1],
+  heat = (..._panel(), title = "{f}(t, x), {s.method}", xlabel = s.info.coords[0], ylabel = s.info.coords[1],
     layers = list((kind = "heat", x = data.x, y = data.y, z = data.z, label = f)))
   at = if kind(times) == "none" { list(t0 + 0.25 * (t1 - t0), t0 + 0.5 * (t1 - t0), t1) } else { list(...times) }
   # the first solution as lines, one colour a time; the others as marks on them

@@ -87,7 +87,7 @@ static void span_open(PlotSpan *s, double margin) {
 
 /* Limits set by the caller are taken as they are, unless the axis cannot show them. */
 static PlotStatus fixed_span(Figure *f, int panel, int axis, PlotSpan *s) {
-	static const char *const names[3] = {"x", "y", "colour"};
+	static const char *const names[4] = {"x", "y", "colour", "right-hand y"};
 	const PlotPanel *p = &f->panels[panel];
 	double lo = p->low[axis], hi = p->high[axis];
 	s->turned = lo > hi;
@@ -158,7 +158,8 @@ static void item_reach(const PlotItem *it, Reach to, void *ud) {
 typedef struct Reached {
 	const PlotPanel *p;
 	Extent e;
-	int axis;
+	int axis;      /* 0: x; 1: that of y */
+	PlotAxis y;    /* the one by which the layer measures */
 	bool log[2];
 } Reached;
 
@@ -170,10 +171,10 @@ static void reach_point(void *ud, double x, double y) {
 		bool silent = at[a] != at[a] && a != r->axis;
 		if (!silent && (!plot_usable(at[a]) || (r->log[a] && at[a] <= 0))) return;
 	}
-	int other = 1 - r->axis; /* what lies outside fixed limits of the other axis does not stretch this one */
+	const int across = 1 - r->axis, other = across ? (int)r->y : PLOT_X; /* what lies outside fixed limits of the other axis does not stretch this one */
 	const PlotPanel *p = r->p;
-	if (p->fixed[other] && (at[other] < plot_min(p->low[other], p->high[other]) ||
-	                        at[other] > plot_max(p->low[other], p->high[other])))
+	if (p->fixed[other] && (at[across] < plot_min(p->low[other], p->high[other]) ||
+	                        at[across] > plot_max(p->low[other], p->high[other])))
 		return;
 	extent_add(&r->e, at[r->axis], false);
 }
@@ -186,10 +187,15 @@ static void reach_series(Reached *r, const PlotItem *it) {
 	}
 }
 
-static Extent data_extent(const PlotPanel *p, int axis, const bool log[2]) {
-	Reached r = {p, {INFINITY, -INFINITY}, axis, {log[0], log[1]}};
+static PlotAxis item_axis(const PlotItem *it) { return it->more.right ? PLOT_Y2 : PLOT_Y; }
+
+static Extent data_extent(const PlotPanel *p, PlotAxis axis) {
+	Reached r = {p, {INFINITY, -INFINITY}, axis != PLOT_X, PLOT_Y, {p->scale[PLOT_X] == PLOT_LOG, false}};
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
+		if (axis != PLOT_X && item_axis(it) != axis) continue;
+		r.y = item_axis(it);
+		r.log[1] = p->scale[r.y] == PLOT_LOG;
 		if (it->kind == PLOT_LINE || it->kind == PLOT_SCATTER)
 			reach_series(&r, it);
 		else
@@ -198,11 +204,12 @@ static Extent data_extent(const PlotPanel *p, int axis, const bool log[2]) {
 	return r.e;
 }
 
-static size_t count_left_out(const PlotPanel *p, const bool log[2]) {
+static size_t count_left_out(const PlotPanel *p) {
 	size_t n = 0;
-	for (size_t k = 0; k < p->n && (log[0] || log[1]); k++) {
+	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
-		if (it->kind > PLOT_STEMS || it->kind == PLOT_RULES) continue;
+		const bool log[2] = {p->scale[PLOT_X] == PLOT_LOG, p->scale[item_axis(it)] == PLOT_LOG};
+		if (it->kind > PLOT_STEMS || it->kind == PLOT_RULES || !(log[0] || log[1])) continue;
 		for (size_t i = 0; i < it->s.n; i++) {
 			double x = item_x(it, i), y = item_y(it, i);
 			n += plot_usable(x) && plot_usable(y) && ((log[0] && x <= 0) || (log[1] && y <= 0));
@@ -212,10 +219,10 @@ static size_t count_left_out(const PlotPanel *p, const bool log[2]) {
 }
 
 /* Bars stand on their axis: no free room below their base. */
-static bool stands_on(const PlotPanel *p, int axis, double at) {
+static bool stands_on(const PlotPanel *p, PlotAxis axis, double at) {
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
-		if (it->kind != PLOT_BARS || (it->more.sideways ? PLOT_X : PLOT_Y) != axis) continue;
+		if (it->kind != PLOT_BARS || (it->more.sideways ? PLOT_X : item_axis(it)) != axis) continue;
 		for (size_t i = 0; i < it->s.n; i++)
 			if (bar_base(it, i) == at) return true;
 	}
@@ -308,9 +315,9 @@ static PlotStatus solid_axes(Figure *f, int panel, PlotAxes *out) {
 PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 	const PlotPanel *p = &f->panels[panel];
 	*out = (PlotAxes){.map = PLOT_MAP_SEQUENTIAL};
-	for (int a = 0; a < 3; a++) out->axis[a] = (PlotSpan){0, 1, p->scale[a] == PLOT_LOG, false};
+	for (int a = 0; a < 4; a++) out->axis[a] = (PlotSpan){0, 1, p->scale[a] == PLOT_LOG, false};
 	if (p->solid) return solid_axes(f, panel, out);
-	bool log[2] = {out->axis[0].log, out->axis[1].log}, points = false, any = false, arrows = false, tight = p->has_field;
+	bool points = false, any = false, arrows = false, tight = p->has_field, log = false;
 	for (size_t k = 0; k < p->n; k++) {
 		const PlotItem *it = &p->items[k];
 		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS || it->kind == PLOT_ARROWS ||
@@ -319,15 +326,19 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 		tight = tight || it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW;
 		any = any || it->s.n || it->more.grid.z;
 	}
-	bool seen = false;
-	for (int a = 0; a < 2; a++) {
+	out->right = panel_right(p);
+	bool seen = false, given = true;
+	for (int k = 0; k < (out->right ? 3 : 2); k++) {
+		const PlotAxis a = k == 2 ? PLOT_Y2 : (PlotAxis)k;
 		PlotSpan *s = &out->axis[a];
-		Extent e = data_extent(p, a, log);
+		Extent e = data_extent(p, a);
 		bool from_lines = e.lo <= e.hi;
-		if (p->has_field)
-			extent_add_field(&e, a ? p->field.y : p->field.x, a ? p->field.ny : p->field.nx, p->field.cells, log[a]);
+		if (p->has_field && a != PLOT_Y2)
+			extent_add_field(&e, a ? p->field.y : p->field.x, a ? p->field.ny : p->field.nx, p->field.cells, s->log);
 		bool empty = e.lo > e.hi;
 		seen = seen || from_lines || (p->has_field && !empty);
+		log = log || s->log;
+		given = given && p->fixed[a];
 		if (p->fixed[a]) {
 			PlotStatus status = fixed_span(f, panel, a, s);
 			if (status) return status;
@@ -335,20 +346,18 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 		}
 		s->lo = empty ? (s->log ? 0.1 : 0) : e.lo;
 		s->hi = empty ? 1 : e.hi;
-		double margin = tight || empty ? 0 : arrows ? ARROW_MARGIN
-		                                 : a == PLOT_Y ? LINE_MARGIN
-		                                 : points      ? POINT_MARGIN
-		                                               : 0;
+		double margin = (tight && a != PLOT_Y2) || empty ? 0 : arrows ? ARROW_MARGIN
+		                                                 : a != PLOT_X ? LINE_MARGIN
+		                                                 : points      ? POINT_MARGIN
+		                                                               : 0;
 		span_open(s, margin);
 		if (!empty && e.hi > e.lo && margin > 0) {
 			if (stands_on(p, a, e.lo)) s->lo = e.lo;
 			if (stands_on(p, a, e.hi)) s->hi = e.hi;
 		}
 	}
-	if (!seen && !(any && p->fixed[0] && p->fixed[1]))
-		out->note = !any && !p->has_field ? "no data" : log[0] || log[1] ? "no positive data"
-		                                                                 : "no finite data";
-	out->left_out = seen ? count_left_out(p, log) : 0;
+	if (!seen && !(any && given)) out->note = !any && !p->has_field ? "no data" : log ? "no positive data" : "no finite data";
+	out->left_out = seen ? count_left_out(p) : 0;
 	return panel_coloured(p) ? colour_span(f, panel, out) : PLOT_OK;
 }
 
@@ -362,18 +371,18 @@ PlotStatus figure_check(Figure *f) {
 bool panel_reach(Figure *f, int panel, PlotAxis axis, double *low, double *high) {
 	if (!f || panel < 0 || panel >= figure_count(f)) return false;
 	const PlotPanel *p = &f->panels[panel];
-	bool log[2] = {p->scale[0] == PLOT_LOG, p->scale[1] == PLOT_LOG};
 	Extent e = {INFINITY, -INFINITY};
-	if (p->solid)
+	if (p->solid) {
+		if (axis == PLOT_Y2) return false;
 		e = solid_extent(p, (int)axis, p->scale[axis] == PLOT_LOG);
-	else if (axis == PLOT_Z) {
+	} else if (axis == PLOT_Z) {
 		PlotAxes axes;
 		if (!panel_coloured(p) || panel_axes(f, panel, &axes) || axes.note) return false;
 		e = (Extent){axes.axis[PLOT_Z].lo, axes.axis[PLOT_Z].hi};
 	} else {
-		e = data_extent(p, (int)axis, log);
-		if (p->has_field)
-			extent_add_field(&e, axis ? p->field.y : p->field.x, axis ? p->field.ny : p->field.nx, p->field.cells, log[axis]);
+		e = data_extent(p, axis);
+		if (p->has_field && axis != PLOT_Y2)
+			extent_add_field(&e, axis ? p->field.y : p->field.x, axis ? p->field.ny : p->field.nx, p->field.cells, p->scale[axis] == PLOT_LOG);
 	}
 	*low = e.lo;
 	*high = e.hi;
@@ -388,7 +397,7 @@ PlotStatus panel_limits_loose(Figure *f, int panel, PlotAxis axis, double low, d
 	if (!f || panel < 0 || panel >= figure_count(f)) return PLOT_BAD_ARGUMENT;
 	const PlotPanel *p = &f->panels[panel];
 	if (p->fixed[axis]) return PLOT_OK;
-	bool tight = p->has_field || p->solid || axis != PLOT_Y;
+	bool tight = p->has_field || p->solid || (axis != PLOT_Y && axis != PLOT_Y2);
 	for (size_t k = 0; k < p->n; k++) tight = tight || p->items[k].kind == PLOT_CONTOURS || p->items[k].kind == PLOT_FLOW;
 	PlotSpan s = {low, high, p->scale[axis] == PLOT_LOG, false};
 	if (s.log && !(low > 0)) return PLOT_OK;

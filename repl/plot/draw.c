@@ -51,6 +51,13 @@ const char *draw_fit(PlotArena *arena, const char *text, double *size, double ro
 
 /* ---- data to places -------------------------------------------------------------------------- */
 
+const PanelBox *draw_box(const PanelBox *box, const PlotItem *it, PanelBox *own) {
+	if (!it->more.right) return box;
+	*own = *box;
+	own->axes.axis[PLOT_Y] = box->axes.axis[PLOT_Y2];
+	return own;
+}
+
 PlotPoint draw_place(const PanelBox *box, double x, double y) {
 	const PlotRect *r = &box->plot;
 	if (!plot_usable(x) || !plot_usable(y)) return (PlotPoint){NAN, NAN};
@@ -300,8 +307,8 @@ static void draw_ticks_along(Scene *s, const PanelBox *box, PlotAxis axis, doubl
 		if (!outward) scene_segment(s, x, r->y0, x, r->y0 + length, w, frame_ink);
 	} else {
 		double y = crisp_place(s, r->y1 - u * (r->y1 - r->y0), w);
-		scene_segment(s, r->x0, y, outward ? r->x0 - length : r->x0 + length, y, w, frame_ink);
-		if (!outward) scene_segment(s, r->x1, y, r->x1 - length, y, w, frame_ink);
+		if (axis != PLOT_Y2) scene_segment(s, r->x0, y, outward ? r->x0 - length : r->x0 + length, y, w, frame_ink);
+		if (axis == PLOT_Y2 || (!outward && !box->axes.right)) scene_segment(s, r->x1, y, outward ? r->x1 + length : r->x1 - length, y, w, frame_ink);
 	}
 }
 
@@ -335,6 +342,12 @@ static void draw_frame(Scene *s, const PlotPanel *p, const PanelBox *box) {
 		draw_ticks_along(s, box, PLOT_Y, box->y.minor[i], st->minor, out > 0, fine);
 	for (int i = 0; i < box->x.n; i++) draw_ticks_along(s, box, PLOT_X, box->x.major[i].at, st->major, out > 0, w);
 	for (int i = 0; i < box->y.n; i++) draw_ticks_along(s, box, PLOT_Y, box->y.major[i].at, st->major, out > 0, w);
+	for (int i = 0; i < box->y2.minors; i++) draw_ticks_along(s, box, PLOT_Y2, box->y2.minor[i], st->minor, out > 0, fine);
+	for (int i = 0; i < box->y2.n; i++) {
+		draw_ticks_along(s, box, PLOT_Y2, box->y2.major[i].at, st->major, out > 0, w);
+		double y = r->y1 - span_place(&box->axes.axis[PLOT_Y2], box->y2.major[i].at) * (r->y1 - r->y0);
+		scene_text(s, box->y2.major[i].label, r->x1 + out + 4, y + st->tick * FONT_CAP / 2, st->tick, ANCHOR_START, ink);
+	}
 	draw_rectangle(s, *r, w, frame_ink);
 	for (int i = 0; i < box->x.n; i++) {
 		double x = r->x0 + span_place(&box->axes.axis[PLOT_X], box->x.major[i].at) * (r->x1 - r->x0);
@@ -350,16 +363,22 @@ static void draw_texts(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	const PlotStyle *st = &plot_style;
 	const PlotRect *r = &box->plot;
 	double width = r->x1 - r->x0, height = r->y1 - r->y0, middle = (r->x0 + r->x1) / 2;
-	double aside = panel_has_bar(p) || p->solid || box->outside ? 0 : 1.6 * plot_min(box->left, box->right);
+	double aside = panel_has_bar(p) || p->solid || box->outside || box->axes.right ? 0 : 1.6 * plot_min(box->left, box->right);
 	if (p->title) {
 		double size = st->heading;
 		const char *text = draw_fit(&s->arena, p->title, &size, width + aside);
-		double taken = font_width(text, size) / 2 + font_width(box->y.multiplier, st->tick) + 12;
+		double taken = font_width(text, size) / 2 + plot_max(font_width(box->y.multiplier, st->tick), font_width(box->y2.multiplier, st->tick)) + 12;
 		bool above =
-			(box->y.multiplier[0] && taken >= width / 2) || (box->z.multiplier[0] && font_width(text, size) > width);
+			((box->y.multiplier[0] || box->y2.multiplier[0]) && taken >= width / 2) || (box->z.multiplier[0] && font_width(text, size) > width);
 		scene_text(s, text, middle, r->y0 - 7 - (above ? st->tick * 1.35 : 0), size, ANCHOR_MIDDLE, ink);
 	}
 	scene_text(s, box->y.multiplier, r->x0, r->y0 - 5, st->tick, ANCHOR_START, ink);
+	scene_text(s, box->y2.multiplier, r->x1, r->y0 - 5, st->tick, ANCHOR_END, ink);
+	if (box->axes.right && p->label[PLOT_Y2] && !p->solid) {
+		double size = st->label;
+		const char *text = draw_fit(&s->arena, p->label[PLOT_Y2], &size, height + 12);
+		scene_text_upright(s, text, r->x1 + box->y2_width - st->label * 0.3, (r->y0 + r->y1) / 2, size, ANCHOR_MIDDLE, ink);
+	}
 	if (p->label[PLOT_X] && !p->solid) {
 		double size = st->label;
 		const char *text = draw_fit(&s->arena, p->label[PLOT_X], &size, width + aside);
@@ -396,7 +415,8 @@ static int bar_levels(const PlotPanel *p, const PlotSpan *z, double levels[PLOT_
 
 static void draw_colour_bar(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	const PlotStyle *st = &plot_style;
-	PlotRect r = {box->plot.x1 + st->bar_gap, box->plot.y0, box->plot.x1 + st->bar_gap + st->bar, box->plot.y1};
+	const double from = box->plot.x1 + box->y2_width + st->bar_gap;
+	PlotRect r = {from, box->plot.y0, from + st->bar, box->plot.y1};
 	r.x0 = floor(r.x0 * s->resolution + 0.5) / s->resolution;
 	r.x1 = floor(r.x1 * s->resolution + 0.5) / s->resolution;
 	const PlotSpan *z = &box->axes.axis[PLOT_Z];
@@ -613,7 +633,7 @@ static void draw_legend(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	if (!(box->legend_width > 0)) return;
 	PlotPoint at;
 	if (box->outside)
-		at = (PlotPoint){box->plot.x1 + box->z_width + 8, box->plot.y0};
+		at = (PlotPoint){box->plot.x1 + box->y2_width + box->z_width + 8, box->plot.y0};
 	else
 		draw_legend_place(p, box, &s->arena, &at);
 	PlotRect r = {at.x, at.y, at.x + box->legend_width, at.y + box->legend_height};

@@ -63,10 +63,10 @@ void figure_free(Figure *f) {
 			plot_free_text(&alloc, (char *)(uintptr_t)p->items[i].s.label);
 			plot_free_text(&alloc, (char *)(uintptr_t)p->items[i].more.text);
 		}
-		for (int a = 0; a < 2; a++) free_names(&alloc, &p->ticks[a]);
+		for (int a = 0; a < 4; a++) free_names(&alloc, &p->ticks[a]);
 		plot_resize(&alloc, p->items, p->cap * sizeof *p->items, 0);
 		plot_free_text(&alloc, p->title);
-		for (int a = 0; a < 3; a++) plot_free_text(&alloc, p->label[a]);
+		for (int a = 0; a < 4; a++) plot_free_text(&alloc, p->label[a]);
 	}
 	plot_resize(&alloc, f->panels, (size_t)(f->rows * f->cols) * sizeof *f->panels, 0);
 	plot_free_text(&alloc, f->title);
@@ -104,7 +104,7 @@ static PlotPanel *find_panel(Figure *f, int panel) {
 }
 
 static bool axis_known(Figure *f, PlotAxis axis) {
-	if ((int)axis >= 0 && (int)axis <= (int)PLOT_Z) return true;
+	if ((int)axis >= 0 && (int)axis <= (int)PLOT_Y2) return true;
 	plot_fail(f, PLOT_BAD_ARGUMENT, "there is no axis %d", (int)axis);
 	return false;
 }
@@ -208,7 +208,7 @@ PlotStatus panel_ticks(Figure *f, int panel, PlotAxis axis, size_t n, const doub
 	PlotPanel *p = find_panel(f, panel);
 	if (!p || !axis_known(f, axis)) return PLOT_BAD_ARGUMENT;
 	if (axis == PLOT_Z || (n && (!at || !texts)) || n > LARGEST_NAMES)
-		return plot_fail(f, PLOT_BAD_ARGUMENT, "ticks are set on x or y, at most %d of them", LARGEST_NAMES);
+		return plot_fail(f, PLOT_BAD_ARGUMENT, "ticks are set on x or an axis of y, at most %d of them", LARGEST_NAMES);
 	for (size_t i = 0; i < n; i++)
 		if (!plot_usable(at[i]) || (i && !(at[i] > at[i - 1])))
 			return plot_fail(f, PLOT_BAD_ARGUMENT, "the places of ticks must be finite and rise; number %zu does not", i);
@@ -246,6 +246,12 @@ bool figure_shows(const Figure *f, int panel) {
 }
 
 int figure_count(const Figure *f) { return f ? f->rows * f->cols : 0; }
+
+bool panel_right(const PlotPanel *p) {
+	for (size_t i = 0; i < p->n; i++)
+		if (p->items[i].more.right) return !p->solid;
+	return false;
+}
 
 bool panel_coloured(const PlotPanel *p) {
 	if (p->has_field) return true;

@@ -99,17 +99,17 @@ typedef struct PlotNames { /* ticks that the caller chose */
 } PlotNames;
 
 typedef struct PlotPanel {
-	char *title, *label[3];
-	PlotScale scale[3];
-	bool fixed[3];
-	double low[3], high[3];
+	char *title, *label[4];
+	PlotScale scale[4];
+	bool fixed[4];
+	double low[4], high[4];
 	PlotLegend legend;
 	bool grid, has_field;
 	bool solid; /* drawn in perspective */
 	PlotField field;
 	PlotMap map;
 	double aspect, azimuth, elevation;
-	PlotNames ticks[2];
+	PlotNames ticks[4];
 	PlotItem *items;
 	size_t n, cap;
 } PlotPanel;
@@ -134,6 +134,7 @@ static inline double item_x(const PlotItem *it, size_t i) {
 }
 static inline double item_y(const PlotItem *it, size_t i) { return it->s.y[(ptrdiff_t)i * it->s.y_step]; }
 
+bool panel_right(const PlotPanel *p);    /* a layer is measured by the axis at the right */
 bool panel_coloured(const PlotPanel *p); /* something is shown by colour: the z axis has a meaning */
 bool panel_has_bar(const PlotPanel *p);  /* and the reader needs a colour bar for it */
 bool panel_covered(const PlotPanel *p);  /* the plot is filled to its edges: ticks point outward */
@@ -151,7 +152,8 @@ typedef struct PlotSpan {
 } PlotSpan;
 
 typedef struct PlotAxes {
-	PlotSpan axis[3];
+	PlotSpan axis[4];
+	bool right;       /* there is a second y axis */
 	PlotMap map;      /* decided; meaningful where panel_coloured */
 	const char *note; /* what to say in an empty panel, or NULL */
 	size_t left_out;  /* samples that are not positive, on a log axis */
@@ -313,9 +315,10 @@ extern const PlotStyle plot_style;
 
 typedef struct PanelBox {
 	PlotAxes axes;
-	PlotTicks x, y, z;
+	PlotTicks x, y, y2, z;
 	double left, right, top, bottom; /* margins wanted around the plot */
 	double z_width;                  /* of the colour bar with its texts */
+	double y2_width;                 /* of the ticks and texts at the right */
 	double legend_width, legend_height;
 	double label_drop, factor_drop; /* from the plot's lower edge to the baselines of x label and x multiplier */
 	double note_drop;               /* and of the note on samples that are left out; 0: none */
@@ -323,6 +326,8 @@ typedef struct PanelBox {
 	bool outside;                   /* the legend stands beside the panel */
 	PlotRect plot;
 } PanelBox;
+/* The box as the layer sees it, which may be measured by the axis at the right: `box` itself, or `own`. */
+const PanelBox *draw_box(const PanelBox *box, const PlotItem *it, PanelBox *own);
 /* Where a sample stands in box->plot; NaN in a coordinate is a gap. */
 PlotPoint draw_place(const PanelBox *box, double x, double y);
 /* Sends a series as points joined by lines, cut off a little outside of the plot; `start` begins a new run. */

@@ -119,9 +119,9 @@ static void find_x_ticks(const PlotPanel *p, const PlotSpan *span, double width,
 	thin_labels(out, span, width);
 }
 
-static void find_y_ticks(const PlotPanel *p, const PlotSpan *span, double height, PlotTicks *out) {
-	if (p && p->ticks[PLOT_Y].n) {
-		ticks_named(&p->ticks[PLOT_Y], span, 0, out);
+static void find_y_ticks(const PlotNames *names, const PlotSpan *span, double height, PlotTicks *out) {
+	if (names && names->n) {
+		ticks_named(names, span, 0, out);
 		double end = -1e9; /* lines of text one above another */
 		for (int k = 0; k < out->n; k++) {
 			PlotTick *t = &out->major[span->turned ? out->n - 1 - k : k];
@@ -146,11 +146,12 @@ static double widest(const PlotTicks *t) {
 /* ---- margins --------------------------------------------------------------------------------- */
 
 static double title_room(const PlotPanel *p, const PanelBox *box) {
-	const double mark = box->y.multiplier[0] || box->z.multiplier[0] ? plot_style.tick * 1.35 : 0;
+	const double mark = box->y.multiplier[0] || box->y2.multiplier[0] || box->z.multiplier[0] ? plot_style.tick * 1.35 : 0;
 	if (!p->title) return mark;
 	double title = plot_style.heading * 1.45;
 	/* The multiplier stands at the left of the title's line when both have room there. */
-	double taken = font_width(p->title, plot_style.heading) / 2 + font_width(box->y.multiplier, plot_style.tick) + 12;
+	double taken = font_width(p->title, plot_style.heading) / 2 +
+	               plot_max(font_width(box->y.multiplier, plot_style.tick), font_width(box->y2.multiplier, plot_style.tick)) + 12;
 	bool beside = taken < (box->plot.x1 - box->plot.x0) / 2;
 	return mark && !beside ? title + mark : title;
 }
@@ -196,12 +197,17 @@ static void measure(const PlotPanel *p, PanelBox *box) {
 		left = plot_max(left, half - at);
 	}
 	box->left = plot_max(box->left, left + EDGE);
-	box->z_width = 0;
+	box->z_width = box->y2_width = 0;
+	if (box->axes.right) {
+		box->y2_width = out + TICK_GAP + widest(&box->y2);
+		if (p->label[PLOT_Y2]) box->y2_width += 5 + st->label * 1.1;
+		right = plot_max(right, box->y2_width);
+	}
 	if (panel_has_bar(p)) {
 		double texts = plot_max(widest(&box->z), font_width(box->z.multiplier, st->tick) - st->bar - TICK_GAP);
 		box->z_width = st->bar_gap + st->bar + 3 + TICK_GAP + texts;
 		if (p->label[PLOT_Z]) box->z_width += 5 + st->label * 1.1;
-		right = plot_max(right, box->z_width);
+		right = plot_max(right, box->y2_width + box->z_width);
 	}
 	box->right = right + EDGE;
 	if (box->outside) box->right += box->legend_width + 8;
@@ -316,8 +322,11 @@ static PlotStatus settle(Figure *f, PanelBox *boxes, const bool *blank, const Sc
 			b->x.multiplier[0] = b->y.multiplier[0] = 0;
 			if (!f->panels[k].solid) {
 				find_x_ticks(&f->panels[k], &b->axes.axis[PLOT_X], b->plot.x1 - b->plot.x0, &b->x);
-				find_y_ticks(&f->panels[k], &b->axes.axis[PLOT_Y], b->plot.y1 - b->plot.y0, &b->y);
+				find_y_ticks(&f->panels[k].ticks[PLOT_Y], &b->axes.axis[PLOT_Y], b->plot.y1 - b->plot.y0, &b->y);
 			}
+			b->y2.n = b->y2.minors = 0;
+			b->y2.multiplier[0] = 0;
+			if (b->axes.right) find_y_ticks(&f->panels[k].ticks[PLOT_Y2], &b->axes.axis[PLOT_Y2], b->plot.y1 - b->plot.y0, &b->y2);
 			b->z.n = b->z.minors = 0;
 			b->z.multiplier[0] = 0;
 			if (panel_has_bar(&f->panels[k])) find_y_ticks(NULL, &b->axes.axis[PLOT_Z], b->plot.y1 - b->plot.y0, &b->z);

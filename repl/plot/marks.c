@@ -279,9 +279,11 @@ static void draw_valued(Scene *s, const PanelBox *box, const PlotItem *it) {
 
 /* ---- all layers ------------------------------------------------------------------------------ */
 
-void draw_bodies(Scene *s, const PlotPanel *p, const PanelBox *box) {
+void draw_bodies(Scene *s, const PlotPanel *p, const PanelBox *whole) {
+	PanelBox own;
 	for (size_t i = 0; i < p->n; i++) {
 		const PlotItem *it = &p->items[i];
+		const PanelBox *box = draw_box(whole, it, &own);
 		switch (it->kind) {
 		case PLOT_LINE: draw_item_line(s, box, it); continue; /* these two clip by themselves */
 		case PLOT_BAND: draw_item_band(s, box, it); continue;
@@ -303,14 +305,16 @@ void draw_bodies(Scene *s, const PlotPanel *p, const PanelBox *box) {
 	}
 }
 
-void draw_points(Scene *s, const PlotPanel *p, const PanelBox *box) {
+void draw_points(Scene *s, const PlotPanel *p, const PanelBox *whole) {
+	PanelBox own;
 	for (size_t i = 0; i < p->n; i++) {
 		const PlotItem *it = &p->items[i];
+		const PanelBox *box = draw_box(whole, it, &own);
 		if (it->kind == PLOT_SCATTER && it->more.c)
 			draw_valued(s, box, it);
 		else if (it->kind == PLOT_LINE || it->kind == PLOT_SCATTER || it->kind == PLOT_STEMS || it->kind == PLOT_ERRORS)
 			draw_item_markers(s, box, it);
 	}
 	for (size_t i = 0; i < p->n; i++)
-		if (p->items[i].kind == PLOT_TEXT) draw_note(s, box, &p->items[i]);
+		if (p->items[i].kind == PLOT_TEXT) draw_note(s, draw_box(whole, &p->items[i], &own), &p->items[i]);
 }

@@ -40,7 +40,8 @@ typedef struct Figure Figure;
 
 typedef enum PlotAxis { PLOT_X,
 	                    PLOT_Y,
-	                    PLOT_Z } PlotAxis; /* PLOT_Z: the colours of a field */
+	                    PLOT_Z,   /* the colours of a field */
+	                    PLOT_Y2 } PlotAxis; /* at the right of a flat plot: of the layers that say so */
 typedef enum PlotScale { PLOT_LINEAR,
 	                     PLOT_LOG } PlotScale;
 
@@ -135,6 +136,7 @@ typedef struct PlotLayer {
 	const double *a, *b, *c, *d; /* s.n of each */
 	double base, scale;
 	bool sideways, filled, labelled, mesh;
+	bool right; /* y is measured by the axis at the right */
 	PlotField grid;
 	const double *w; /* the second component, laid out like grid.z */
 	const double *levels;
@@ -166,7 +168,7 @@ PlotStatus panel_legend(Figure *f, int panel, PlotLegend where);
 PlotStatus panel_grid(Figure *f, int panel, bool on); /* faint lines at the ticks; off at first */
 /* Length of a unit of y over that of a unit of x, as drawn; 0: the plot fills its place. */
 PlotStatus panel_aspect(Figure *f, int panel, double ratio);
-/* Marks of x or y at these places only, with these texts. */
+/* Marks of an axis but z at these places only, with these texts. */
 PlotStatus panel_ticks(Figure *f, int panel, PlotAxis axis, size_t n, const double *at, const char *const *texts);
 /* Where the eye stands, in degrees: around the z axis and above the x-y plane. */
 PlotStatus panel_view(Figure *f, int panel, double azimuth, double elevation);

@@ -278,10 +278,12 @@ static void draw_series(Pane *pane, size_t item) {
 	          .height = pane->down,
 	          .ink = plot_ansi_series(it->colour),
 	          .dash = pane_dash(pane, item)};
-	if (it->dash != PLOT_NO_LINE) draw_trace(pane->box, it, dots_point, &d);
+	PanelBox own;
+	const PanelBox *box = draw_box(pane->box, it, &own);
+	if (it->dash != PLOT_NO_LINE) draw_trace(box, it, dots_point, &d);
 	if (it->marker == PLOT_MARKER_NONE || (it->dash != PLOT_NO_LINE && it->s.n > SIGNS)) return;
 	for (size_t i = 0; i < it->s.n; i++) {
-		PlotPoint p = draw_place(pane->box, item_x(it, i), item_y(it, i));
+		PlotPoint p = draw_place(box, item_x(it, i), item_y(it, i));
 		if (!(p.x >= -0.5 && p.x < 2 * pane->across - 0.5 && p.y >= -0.5 && p.y < 4 * pane->down - 0.5)) continue;
 		if (it->s.n > SIGNS)
 			dot(&d, p.x, p.y);
@@ -475,19 +477,20 @@ static int axis_cell(const PlotSpan *s, double at, int n, int dots) {
 	return (int)plot_clamp(floor((u * (n * dots - 1) + 0.5) / dots), 0, n - 1);
 }
 
-static void draw_y_axis(Pane *pane) {
-	const PlotTicks *t = &pane->box->y;
-	int x = pane->left - 1, last = -1;
+/* The axis at the left, or the one at the right. */
+static void draw_y_axis(Pane *pane, bool right) {
+	const PlotTicks *t = right ? &pane->box->y2 : &pane->box->y;
+	int x = right ? pane->left + pane->across : pane->left - 1, last = -1;
 	for (int y = 0; y < pane->down; y++) canvas_put(pane->c, x, pane->top + y, 0x2502, FAINT);
 	for (int i = 0; i < t->n; i++) {
-		int cell = axis_cell(&pane->box->axes.axis[PLOT_Y], t->major[i].at, pane->down, 4);
+		int cell = axis_cell(&pane->box->axes.axis[right ? PLOT_Y2 : PLOT_Y], t->major[i].at, pane->down, 4);
 		if (cell < 0 || (last >= 0 && cell == last)) continue;
 		last = cell;
 		int y = pane->top + pane->down - 1 - cell;
 		const char *text = plain_text(pane->c, t->major[i].label);
-		int room = x - pane->x, width = text_columns(text);
-		canvas_put(pane->c, x, y, 0x2524, FAINT);
-		if (width <= room) canvas_text(pane->c, x - width, y, room, text, PLAIN, false);
+		int room = right ? pane->x + pane->width - x - 1 : x - pane->x, width = text_columns(text);
+		canvas_put(pane->c, x, y, right ? 0x251c : 0x2524, FAINT);
+		if (width <= room) canvas_text(pane->c, right ? x + 1 : x - width, y, room, text, PLAIN, false);
 	}
 }
 
@@ -497,6 +500,7 @@ static void draw_x_axis(Pane *pane) {
 	int y = pane->top + pane->down, end = pane->x - 2, right = pane->left + pane->across;
 	canvas_put(pane->c, pane->left - 1, y, 0x2514, FAINT);
 	for (int x = 0; x < pane->across; x++) canvas_put(pane->c, pane->left + x, y, 0x2500, FAINT);
+	if (pane->box->axes.right) canvas_put(pane->c, right, y, 0x2518, FAINT);
 	for (int k = 0; k < t->n; k++) {
 		int i = span->turned ? t->n - 1 - k : k;
 		int cell = axis_cell(span, t->major[i].at, pane->across, 2);
@@ -598,6 +602,21 @@ static void draw_bar(Pane *pane, int y) {
 	canvas_text(pane->c, x + cells + 1, y, pane->width, high, PLAIN, false);
 }
 
+/* The ticks of an axis of y, and the columns that their texts want. */
+static int find_side(Pane *pane, PlotAxis axis, PlotTicks *ticks) {
+	const PlotSpan *span = &pane->box->axes.axis[axis];
+	int most = pane->down / 3, widest = 0;
+	if (pane->p->ticks[axis].n)
+		ticks_named(&pane->p->ticks[axis], span, 0, ticks);
+	else
+		ticks_find(span, most < 2 ? 2 : most > 9 ? 9 : most, ticks);
+	for (int i = 0; i < ticks->n; i++) {
+		int width = text_columns(plain_text(pane->c, ticks->major[i].label));
+		if (width > widest) widest = width;
+	}
+	return widest > (pane->width - 12) / (pane->box->axes.right ? 2 : 1) ? 0 : widest;
+}
+
 /* Decides which lines there are, finds the ticks and the size of the plot. */
 static void measure_pane(Pane *pane) {
 	const PlotPanel *p = pane->p;
@@ -606,7 +625,8 @@ static void measure_pane(Pane *pane) {
 	pane->bar = panel_has_bar(p);
 	pane->legend_rows = lay_legend(pane, 0, LEGEND_ROWS, false);
 	pane->x_label = p->label[PLOT_X] || box->axes.left_out;
-	pane->y_label = p->label[PLOT_Y];
+	const bool right = box->axes.right;
+	pane->y_label = p->label[PLOT_Y] || (right && p->label[PLOT_Y2]);
 	if (p->solid) {
 		if (pane->height - pane->title - pane->legend_rows < LEAST_PLOT_ROWS) pane->legend_rows = 0;
 		if (pane->height - pane->title < LEAST_PLOT_ROWS) pane->title = false;
@@ -624,24 +644,14 @@ static void measure_pane(Pane *pane) {
 			if (drop == 0 && pane->legend_rows > 1) pane->legend_rows = 1;
 			if (drop == 1) pane->x_label = box->x.multiplier[0]; /* without it the labels would lie */
 			if (drop == 2) pane->bar = false;
-			if (drop == 3) pane->y_label = box->y.multiplier[0];
+			if (drop == 3) pane->y_label = box->y.multiplier[0] || box->y2.multiplier[0];
 			if (drop == 4) pane->legend_rows = 0;
 			if (drop == 5) pane->title = false;
 		}
-		int most = pane->down / 3;
-		if (p->ticks[PLOT_Y].n)
-			ticks_named(&p->ticks[PLOT_Y], &box->axes.axis[PLOT_Y], 0, &box->y);
-		else
-			ticks_find(&box->axes.axis[PLOT_Y], most < 2 ? 2 : most > 9 ? 9 : most, &box->y);
-		if (!round && box->y.multiplier[0]) pane->y_label = true;
-		int widest = 0;
-		for (int i = 0; i < box->y.n; i++) {
-			int width = text_columns(plain_text(pane->c, box->y.major[i].label));
-			if (width > widest) widest = width;
-		}
-		if (widest > pane->width - 12) widest = 0;
+		const int widest = find_side(pane, PLOT_Y, &box->y), beside = right ? find_side(pane, PLOT_Y2, &box->y2) + 1 : 0;
+		if (!round && (box->y.multiplier[0] || box->y2.multiplier[0])) pane->y_label = true;
 		pane->left = pane->x + widest + 1;
-		pane->across = pane->width - widest - 1;
+		pane->across = pane->width - widest - 1 - beside;
 		if (p->ticks[PLOT_X].n)
 			ticks_named(&p->ticks[PLOT_X], &box->axes.axis[PLOT_X], 0, &box->x);
 		else
@@ -681,15 +691,20 @@ static void draw_pane(Pane *pane) {
 	measure_pane(pane);
 	int y = pane->y;
 	if (pane->title) canvas_centred(c, pane->left, y++, pane->across, plain_text(c, p->title), PLAIN, true);
-	if (pane->y_label)
-		canvas_text(c, pane->x, y, pane->width, with_multiplier(c, p->label[PLOT_Y], pane->box->y.multiplier), PLAIN,
-		            false);
+	if (pane->y_label) {
+		const char *left = with_multiplier(c, p->label[PLOT_Y], pane->box->y.multiplier), *right = pane->box->axes.right ? with_multiplier(c, p->label[PLOT_Y2], pane->box->y2.multiplier) : "";
+		int room = text_columns(right), most = pane->width / 2;
+		if (room > most) room = most;
+		canvas_text(c, pane->x, y, pane->width - (room ? room + 1 : 0), left, PLAIN, false);
+		if (room) canvas_text(c, pane->x + pane->width - room, y, room, right, PLAIN, false);
+	}
 	if (p->solid) {
 		draw_layer(pane, NULL);
 	} else {
 		if (p->has_field) draw_field(pane, &p->field, NULL, 0);
 		for (size_t i = 0; i < p->n; i++) draw_series(pane, i);
-		draw_y_axis(pane);
+		draw_y_axis(pane, false);
+		if (pane->box->axes.right) draw_y_axis(pane, true);
 		draw_x_axis(pane);
 	}
 	if (pane->box->axes.note)

@@ -58,3 +58,18 @@ s = subplots(plot(x), plot(x), plot(x), plot(x), plot(x));
 # options travel as a record
 style = (xlabel = "t / s", logy = true, grid = true)
 plot(x, ...style).panels[0].logy          #> true
+
+# a second axis of y: what a picture says of y is said of the axis at the right
+t = linspace(0.0, 10, 50)
+two = overlay(plot(t, t, ylabel = "left", label = "a"), right_axis(plot(t, 1 + t^4, ylabel = "right", logy = true, ylim = (1, 1e5), label = "b")), xlabel = "t");
+r = two.panels[0];
+(r.ylabel, r.y2label, r.logy, r.logy2, r.ylim, r.y2lim)     #> ("left", "right", false, true, none, (1, 100000.0))
+(has(r.layers[0], "right"), r.layers[1].right, r.layers[1].label)   #> (false, true, "b (right)")
+overlay(two, y2label = "other", y2ticks = [1.0, 100]).panels[0].y2label   #> other
+right_axis(bar([1, 2], [3, 4], label = "b"), mark = false).panels[0].layers[0].label  #> b
+try { right_axis(heatmap(ones(3, 3))) } catch m { m }   #> right_axis: pictures of fields by colour, and those in space, have no second axis
+
+# options are handed on
+loglog([1.0, 2], [1.0, 2]; aspect = 1, grid = true).panels[0].grid   #> true
+hist([1.0, 2, 3]; bins = 2, xlabel = "x").panels[0].ylabel           #> count
+image(ones(2, 3); map = "grey", zlabel = "z").panels[0].ylim         #> (1.5, -0.5)
