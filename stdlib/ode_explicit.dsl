@@ -133,7 +133,7 @@ _start(one, m, f, y0, t0, t1, o) = {
     if m.first_step > 0 {
       min(f64(m.first_step), abs(span))
     } else {
-      _opening_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
+      _first_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
     }
   } else {
     abs(span) / max(1.0, ceil(abs(span) / m.first_step - 1e-10))
@@ -143,7 +143,7 @@ _start(one, m, f, y0, t0, t1, o) = {
 }
 
 # Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's error, and the change of the slope over it, a hundredth of what is allowed
-_opening_step(f, order, t0, y0, span, o) = {
+_first_step(f, order, t0, y0, span, o) = {
   way = where(span < 0, -1.0, 1.0)
   scale = stop_gradient(o.atol + o.rtol * abs(y0))
   f0 = f(t0, y0)
