@@ -25,7 +25,7 @@ adams(; max_steps = 0) =
   (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, implicit = _by_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
-# method: bdf() or adams(); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
+# method: bdf(), adams(), auto(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), rk4(h), euler(h), or a record of one's own (above); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
 # f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
