@@ -233,12 +233,18 @@ static bool of_user(const Ctx *c, SpanId span) {
 	return s.source && !source_is_library(c, s.source);
 }
 
-/* The transforms of the instruction itself: those behind the calls that were written out, which bring the transforms of the calls. */
+/* The transforms of the instruction itself: those behind the calls of the user's functions that were written out, which bring the transforms of the calls. What the
+ * library calls on the way, in a rule of derivation say, belongs to the instruction. */
 static const char *own_transforms(const Ctx *c, ChainId chain) {
-	const char *text = chain ? chain_text(c, chain) : "", *call = strrchr(text, '@');
-	if (!call) return text;
-	call += strcspn(call, " ");
-	return *call ? call + 1 : call;
+	const char *text = chain ? chain_text(c, chain) : "", *own = text;
+	for (const char *word = text; *word;) {
+		const size_t n = strcspn(word, " ");
+		unsigned name, defined;
+		const bool call = *word == '@' && sscanf(word, "@%u:%u:", &name, &defined) == 2;
+		word += n + (word[n] == ' ');
+		if (call && of_user(c, (SpanId)defined)) own = word;
+	}
+	return own;
 }
 
 static bool is_backwards(const Ctx *c, ChainId chain) {
@@ -253,7 +259,9 @@ static bool is_derived(const Ctx *c, ChainId chain) {
 /* A function's name as the user gave it: what transforms append is cut off. "" for none, and for the library's own. */
 static size_t plain_name(const Ctx *c, Atom name, const char **text) {
 	*text = name ? atom_text(c, name) : "";
-	return **text == '_' || !strcmp(*text, "fn") ? 0 : strcspn(*text, ".");
+	if (!strncmp(*text, "each.", 5)) *text += 5; /* a function of numbers, of whole arrays */
+	const size_t n = strcspn(*text, ".");
+	return **text == '_' || (n == 2 && !memcmp(*text, "fn", 2)) ? 0 : n;
 }
 
 static void put_place(Text *t, const Ctx *c, SpanId span) {
@@ -285,9 +293,18 @@ static void tell_call(void *ud, Atom callee, SpanId defined, SpanId at) {
 	const Span here = span_of(c, t->o->span), call = span_of(c, at);
 	const bool around = call.source == here.source && call.start <= here.start && call.end >= here.end; /* a definition, not a call of it */
 	if (!n || at == t->w->fn->span || around) return;
-	if (t->o->trace.n) text_str(&t->o->trace, "\n");
-	text_format(&t->o->trace, "in %.*s, called at ", (int)n, name);
-	put_place(&t->o->trace, c, at);
+	Text *trace = &t->o->trace;
+	const size_t start = trace->n;
+	if (start) text_str(trace, "\n");
+	text_format(trace, "in %.*s, called at ", (int)n, name);
+	put_place(trace, c, at);
+	if (trace->failed) return;
+	const char *line = trace->at + start + (start > 0); /* a call and the rule of its function are one */
+	const size_t long_ = strlen(line);
+	if (start >= long_ && !memcmp(trace->at + start - long_, line, long_) && (start == long_ || trace->at[start - long_ - 1] == '\n')) {
+		trace->n = start;
+		trace->at[start] = 0;
+	}
 }
 
 static void tell_around(Telling *t) {
@@ -313,6 +330,8 @@ static void tell_around(Telling *t) {
 			tell_call(t, ((const CallSite *)s->site)->fn->name, 0, s->span);
 		} else if (s->op == OP_HOST && lines < 12) {
 			lines++;
+			/* what a function of the library does inside stands for its call: in derivative code, if that is */
+			if ((!t->placed || s->span == t->o->span) && !is_derived(c, t->o->chain) && is_derived(c, s->chain)) t->o->chain = s->chain;
 			tell_call(t, atom(c, ((const HostCall *)s->site)->def->name), 0, s->span);
 		}
 		if (s->chain && s->op != OP_FOR && s->op != OP_WHILE && lines < 12) chain_calls(c, s->chain, tell_call, t);
@@ -391,6 +410,7 @@ static void primal_keep(Watch *w, const Frame *f, const Step *s, const Value *op
 /* ---- a step under observation -------------------------------------------------------------------------------------------------------------- */
 
 static bool is_local(const Step *s) { /* an element of the result is made of the elements there */
+	if (s->op == OP_HOST) return !strncmp(((const HostCall *)s->site)->def->name, "each.", 5);
 	return prims[s->op].elementwise || s->op == OP_CONVERT || s->op == OP_SELECT;
 }
 
@@ -634,7 +654,10 @@ static const char *word_of(const Origin *o, const Ctx *c) {
 	case OP_CONVERT: return "conversion";
 	case OP_SELECT: return "where";
 	case OP_UNBOX: return "dynamic value";
-	case OP_HOST: return o->host ? atom_text(c, o->host) : "host function";
+	case OP_HOST: {
+		const char *name;
+		return plain_name(c, o->host, &name) ? name : "host function";
+	}
 	case OP_NONE: return "";
 	default: return prim_spelling((Op)o->op);
 	}
@@ -656,7 +679,7 @@ static Derivative derivative_of(const Watch *w, const Origin *o) {
 		t += n;
 		t += *t == ' ';
 	}
-	if (d.order && !*d.mode) d.mode = w->reverse ? "reverse" : "forward";
+	if ((d.order || d.rule) && !*d.mode) d.mode = w->reverse ? "reverse" : "forward";
 	return d;
 }
 
@@ -762,7 +785,7 @@ static void put_message(Text *t, const Watch *w, const Origin *o, bool first) {
 		if (strstr(own_transforms(w->c, o->chain), "map")) text_format(t, " (element %lld of a map)", (long long)o->index[0]);
 	}
 	bool some = false;
-	for (uint32_t k = 0; k < o->noperands; k++) {
+	for (uint32_t k = 0; k < o->noperands && o->op != OP_HOST; k++) {
 		if (!o->names[k] || *atom_text(w->c, o->names[k]) == '_') continue;
 		text_format(t, "%s%s = ", some ? ", " : ", where ", atom_text(w->c, o->names[k]));
 		put_number(t, o->operands[k]);

@@ -3,8 +3,8 @@
  * Needs: lexer.h, ast.h (for the public functions).
  * Guarantees: no allocation, no state outside the Lexer, linear time, any bytes.
  *
- * Names are ASCII letters, `_` and the letters of Unicode, then digits and combining marks as well; subscript
- * digits, superscripts and primes are not part of them. A number is an integer (1, 1_000, 0xff, 0o17, 0b101) or a
+ * Names are ASCII letters, `_` and the letters of Unicode, then digits, subscript digits and letters, and combining
+ * marks as well; superscripts, subscript signs and primes are not part of them. A number is an integer (1, 1_000, 0xff, 0o17, 0b101) or a
  * float (1.5, .5, 1., 1e-3), `im` behind it makes it imaginary; `0..n` is a range. A string may run over lines; when
  * one never ends, the text is cut again with strings of one line, which finds the line where the quote is missing.
  */
@@ -256,8 +256,14 @@ static bool is_space(uint32_t u) {
 	return u == 0xa0 || (u >= 0x2000 && u <= 0x200b) || u == 0x202f || u == 0x205f || u == 0x3000 || u == 0xfeff;
 }
 
+/* With the signs and brackets, which are not part of names. */
 static bool is_subscript(uint32_t u) {
-	return u >= 0x2080 && u <= 0x209c;
+	return (u >= 0x2080 && u <= 0x209c) || (u >= 0x1d62 && u <= 0x1d6a);
+}
+
+/* What a name goes on with. */
+static bool is_inner(uint32_t u) {
+	return is_letter(u) || is_digit(u) || is_mark(u) || (is_subscript(u) && !(u >= 0x208a && u <= 0x208f));
 }
 
 /* The ASCII character a superscript stands for, or 0. */
@@ -344,14 +350,14 @@ static uint32_t peek_character(const Lexer *lx, size_t *length) {
 static bool name_goes_on(const Lexer *lx) {
 	size_t length;
 	uint32_t u = peek_character(lx, &length);
-	return length && (is_letter(u) || is_digit(u) || is_mark(u));
+	return length && is_inner(u);
 }
 
 static void skip_name(Lexer *lx) {
 	size_t length;
 	for (;;) {
 		uint32_t u = peek_character(lx, &length);
-		if (!length || !(is_letter(u) || is_digit(u) || is_mark(u))) return;
+		if (!length || !is_inner(u)) return;
 		lx->at += (uint32_t)length;
 	}
 }

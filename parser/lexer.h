@@ -105,7 +105,7 @@ typedef enum LexError {
 	LEX_CHAR = LEX_FATAL, /* a character with no meaning */
 	LEX_UTF8,        /* bytes that are not UTF-8 */
 	LEX_CONTROL,     /* a control character */
-	LEX_SUBSCRIPT,   /* x₀ */
+	LEX_SUBSCRIPT,   /* ₀ behind no name, or a sign: x₊ */
 	LEX_QUOTE,       /* 'text' */
 	LEX_STRING_DEEP  /* strings within interpolations within strings ... too many */
 } LexError;

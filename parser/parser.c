@@ -167,8 +167,8 @@ static void report_lexeme(Parser *p, Lexeme t, uint32_t string_start) {
 		return;
 	}
 	case LEX_SUBSCRIPT:
-		d = diag_error(p->ctx, E_CHAR, at, "subscripts such as `%.*s` are not part of names", shown, text);
-		diag_hint(p->ctx, d, "write x0 or x_0 for a name, x[0] for an element");
+		d = diag_error(p->ctx, E_CHAR, at, "the subscript `%.*s` stands behind no name", shown, text);
+		diag_hint(p->ctx, d, "a name may end with digits and letters below the line, as x₀ does; an element is x[0]");
 		return;
 	case LEX_QUOTE:
 		d = diag_error(p->ctx, E_CHAR, at, "a ' that follows neither a name nor a bracket");

@@ -188,13 +188,20 @@ static void tangent_of_linear(Sp *sp, const Tangent *t, Av *const *args, const R
 		if (more[i] != REF_NONE) t->out[i] = t->out[i] == REF_NONE ? more[i] : build2(sp->b, OP_ADD, t->out[i], more[i]);
 }
 
+/* Where the user called what is differentiated here: a rule of the library has no other place in the user's text. */
+static Span user_place(Ctx *c, Builder *b) {
+	const Span at = span_of(c, build_span(b));
+	return at.source && !source_is_library(c, at.source) ? at : NO_SPAN;
+}
+
 static void emit_tangent(Ctx *c, void *arg) {
 	Tangent *t = arg;
 	const Ruled *r = t->r;
 	const Ast *e = r->rule;
 	Frame frame = {.b = t->b, .fixed = true};
-	build_chain(t->b, chain_push(c, build_get_chain(t->b), "rule")); /* what follows is the user's text, not a derivative of it */
-	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame};
+	const bool ours = e && source_is_library(c, e->span.source);
+	if (!ours) build_chain(t->b, chain_push(c, build_get_chain(t->b), "rule")); /* what follows is the user's text, not a derivative of it */
+	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame, .place = user_place(c, t->b)};
 	sp.env = env_new(&sp, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
 	sp.self = (Av *)&self;
@@ -269,7 +276,7 @@ static void emit_transpose(Ctx *c, void *arg) {
 	Transposed *t = arg;
 	const Ruled *r = t->r;
 	Frame frame = {.b = t->b, .fixed = true};
-	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame};
+	Sp sp = {.c = c, .session = r->session, .a = t->a, .b = t->b, .module = r->module, .frame = &frame, .place = user_place(c, t->b)};
 	sp.env = env_new(&sp, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
 	sp.self = (Av *)&self;

@@ -221,7 +221,21 @@ static void print_start(const Part *p) {
 	printf("%.*s%s\n", (int)n, p->text, n + 1 < p->n ? " ..." : "");
 }
 
-static void tell_parts(Parts *parts, size_t runs) {
+/* An object a statement, then one of all; times are seconds. */
+static void tell_parts_json(const Parts *parts, size_t runs, double all, double compiling) {
+	for (size_t i = 0; i < parts->n; i++) {
+		const Part *p = &parts->at[i];
+		size_t n = p->n;
+		while (n && p->text[n - 1] == '\n') n--;
+		printf("{\"line\":%u,\"text\":", p->line);
+		put_json(p->text, n);
+		printf(",\"running\":%.6g,\"spread\":%.6g,\"compiling\":%.6g,\"native\":%s}\n", quantile(p->run, runs, 0.5),
+		       quantile(p->run, runs, 0.75) - quantile(p->run, runs, 0.25), p->compiling, p->native_calls ? "true" : "false");
+	}
+	printf("{\"running\":%.6g,\"compiling\":%.6g,\"runs\":%zu}\n", all, compiling, runs);
+}
+
+static void tell_parts(Parts *parts, size_t runs, bool json) {
 	double all = 0, compiling = 0;
 	char a[32], b[32], c[32];
 	for (size_t i = 0; i < parts->n; i++) {
@@ -229,6 +243,10 @@ static void tell_parts(Parts *parts, size_t runs) {
 		qsort(p->run, runs, sizeof *p->run, by_size);
 		all += quantile(p->run, runs, 0.5);
 		compiling += p->compiling;
+	}
+	if (json) {
+		tell_parts_json(parts, runs, all, compiling);
+		return;
 	}
 	printf("%6s  %10s  %10s  %10s\n", "line", "running", "spread", "compiling");
 	for (size_t i = 0; i < parts->n; i++) {
@@ -275,7 +293,7 @@ static int by_seconds(const void *a, const void *b) {
 	return (x < y) - (x > y);
 }
 
-static void tell_profile(atled_context *ctx) {
+static void tell_profile(atled_context *ctx, bool json) {
 	Rows rows = {0};
 	atled_stat s;
 	look(ctx, &s);
@@ -283,14 +301,20 @@ static void tell_profile(atled_context *ctx) {
 	qsort(rows.at, rows.n, sizeof *rows.at, by_seconds);
 	char a[32];
 	const double ran = fmax(s.run_seconds - s.compile_seconds, 1e-12);
-	printf("\n%10s  %6s  %10s  machine code of the last run, by lines\n", "seconds", "share", "calls");
+	if (!json) printf("\n%10s  %6s  %10s  machine code of the last run, by lines\n", "seconds", "share", "calls");
 	for (size_t i = 0; i < rows.n; i++) {
-		printf("%10s  %5.1f%%  %10llu  %s\n", duration(rows.at[i].seconds, a), 100 * rows.at[i].seconds / ran, (unsigned long long)rows.at[i].calls,
+		if (json) {
+			fputs("{\"profile\":", stdout);
+			put_json(rows.at[i].what, strlen(rows.at[i].what));
+			printf(",\"seconds\":%.6g,\"calls\":%llu}\n", rows.at[i].seconds, (unsigned long long)rows.at[i].calls);
+		} else
+			printf("%10s  %5.1f%%  %10llu  %s\n", duration(rows.at[i].seconds, a), 100 * rows.at[i].seconds / ran, (unsigned long long)rows.at[i].calls,
 		       rows.at[i].what);
 		free(rows.at[i].what);
 	}
 	const double rest = fmax(ran - rows.seconds, 0);
-	printf("%10s  %5.1f%%  %10s  the evaluator and what it calls\n", duration(rest, a), 100 * rest / ran, "");
+	if (json) printf("{\"profile\":\"evaluator\",\"seconds\":%.6g}\n", rest);
+	else printf("%10s  %5.1f%%  %10s  the evaluator and what it calls\n", duration(rest, a), 100 * rest / ran, "");
 	if (rows.failed) fputs("some rows are missing: out of memory\n", stderr);
 	free(rows.at);
 }
@@ -314,8 +338,8 @@ int command_bench(const Options *o) {
 		if (seconds_now() - start > 2 * FILE_SECONDS) break; /* long programs run once or twice */
 	}
 	if (code == EXIT_OK) {
-		tell_parts(&parts, runs);
-		if (o->profile) tell_profile(kept);
+		tell_parts(&parts, runs, o->json);
+		if (o->profile) tell_profile(kept, o->json);
 	}
 	if (kept) session_close(kept);
 	free(parts.at);

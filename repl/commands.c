@@ -209,7 +209,7 @@ static const char *find_page(const char *code, size_t *n) {
 	return NULL;
 }
 
-static void put_json(const char *text, size_t n) {
+void put_json(const char *text, size_t n) {
 	putchar('"');
 	for (size_t i = 0; i < n; i++) {
 		const unsigned char ch = (unsigned char)text[i];
@@ -300,8 +300,19 @@ int command_info(const Options *o) {
 int command_doc(const Options *o) {
 	atled_context *ctx = session_open(o);
 	if (!ctx) return EXIT_LIMIT;
-	atled_status st = atled_help(ctx, o->args[0], 0, file_sink, stdout);
+	Buffer text = {0};
+	atled_status st = atled_help(ctx, o->args[0], 0, o->json ? buffer_sink : file_sink, o->json ? (void *)&text : stdout);
+	if (st == ATLED_OK && text.failed) st = ATLED_NOMEM;
 	if (st != ATLED_OK) session_report(ctx, o);
+	else if (o->json) {
+		fputs("{\"name\":", stdout);
+		put_json(o->args[0], strlen(o->args[0]));
+		fputs(",\"help\":", stdout);
+		while (text.n && text.at[text.n - 1] == '\n') text.n--;
+		put_json(text.at, text.n);
+		puts("}");
+	}
+	buffer_free(&text);
 	session_close(ctx);
 	return st == ATLED_OK ? EXIT_OK : EXIT_USAGE;
 }

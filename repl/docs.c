@@ -107,8 +107,7 @@ void test_document(Tests *t, const char *path) {
 		more = next_block(b.after, end, b.after_line, &next);
 		if (!has_word(&b, "dsl", true)) continue;
 		if (has_word(&b, "skip", false)) {
-			t->skipped++;
-			printf("skip: %s:%u: the block says so\n", path, b.line);
+			test_skip(t, path, b.line, "the block says so", strlen("the block says so"));
 			continue;
 		}
 		if (t->ctx && has_word(&b, "new", false)) test_close(t);

@@ -14,7 +14,7 @@ const OptionRow option_rows[] = {
 	{OPT_EVAL, 'e', "eval", "EXPR", NULL, "run EXPR and show its result; may be given several times"},
 	{OPT_COLOR, 0, "color", "WHEN", "auto always never",
      "colour in messages: auto (where it is a terminal), always, never"},
-	{OPT_JSON, 0, "json", NULL, NULL, "messages, and what info and explain tell, as JSON, an object a line"},
+	{OPT_JSON, 0, "json", NULL, NULL, "messages, and what bench, doc, explain, info and test tell, as JSON, an object a line"},
 	{OPT_SEED, 0, "seed", "N", NULL, "start of the random numbers; 0 when not given"},
 	{OPT_THREADS, 0, "threads", "N", NULL,
      "threads for large operations; the processors when not given. Results do not depend on it"},

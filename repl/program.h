@@ -88,6 +88,7 @@ int session_exit_code(const atled_context *ctx, atled_status st);
 /* commands.c: `use` starts from the program's folder; a file that cannot be read, with the exit code. */
 atled_status set_folder(atled_context *ctx, const char *path);
 int cannot_read(const char *path, const char *why);
+void put_json(const char *text, size_t n); /* a text as a JSON string, on standard output */
 /* ^C reaches this context while it is set. */
 void session_catch_interrupts(atled_context *ctx);
 

@@ -49,12 +49,38 @@ static void transcript_clear(Transcript *t) {
 void test_fail(Tests *t, const char *path, uint32_t line, const char *format, ...) {
 	t->failed++;
 	fflush(stdout);
-	printf("%s:%u: ", path, line);
 	va_list args;
 	va_start(args, format);
-	vprintf(format, args);
+	char *message = NULL;
+	if (!t->options->json) {
+		printf("%s:%u: ", path, line);
+		vprintf(format, args);
+		putchar('\n');
+	} else {
+		const int n = vasprintf(&message, format, args);
+		fputs("{\"file\":", stdout);
+		put_json(path, strlen(path));
+		printf(",\"line\":%u,\"message\":", line);
+		put_json(n >= 0 ? message : "", n >= 0 ? (size_t)n : 0);
+		puts("}");
+		if (n >= 0) free(message);
+	}
 	va_end(args);
-	putchar('\n');
+}
+
+void test_skip(Tests *t, const char *path, uint32_t line, const char *reason, size_t n) {
+	t->skipped++;
+	if (!t->options->json) {
+		if (line) printf("skip: %s:%u: %.*s\n", path, line, (int)n, reason);
+		else printf("skip: %s: %.*s\n", path, (int)n, reason);
+		return;
+	}
+	fputs("{\"file\":", stdout);
+	put_json(path, strlen(path));
+	if (line) printf(",\"line\":%u", line);
+	fputs(",\"skipped\":", stdout);
+	put_json(reason, n);
+	puts("}");
 }
 
 static void report_indented(void *ud, const char *text, size_t n) { buffer_add(ud, text, n); }
@@ -482,10 +508,8 @@ static void test_program(Tests *t, const char *path) {
 		Marks m = find_marks(text.at, text.n);
 		Reader reason;
 		bool skip = m.count && directive(&m, &m.at[0], "skip", &reason);
-		if (skip) {
-			t->skipped++;
-			printf("skip: %s: %.*s\n", path, (int)(reason.end - reason.p), reason.p);
-		} else if (!test_open(t, path)) test_fail(t, path, 0, "there is no context for it");
+		if (skip) test_skip(t, path, 0, reason.p, (size_t)(reason.end - reason.p));
+		else if (!test_open(t, path)) test_fail(t, path, 0, "there is no context for it");
 		else {
 			for (size_t i = 0; i < m.count; i++)
 				if (directive(&m, &m.at[i], "check-rules", &reason)) atled_check_rules(t->ctx, ATLED_RULES_FAIL);
@@ -537,6 +561,6 @@ int command_test(const Options *o) {
 	Tests t = {.options = o};
 	if (!o->nargs) visit(&t, o->docs ? "docs" : "tests", false);
 	for (int i = 0; i < o->nargs; i++) visit(&t, o->args[i], true);
-	printf("%u passed, %u failed, %u skipped\n", t.passed, t.failed, t.skipped);
+	printf(o->json ? "{\"passed\":%u,\"failed\":%u,\"skipped\":%u}\n" : "%u passed, %u failed, %u skipped\n", t.passed, t.failed, t.skipped);
 	return t.failed ? EXIT_TESTS : EXIT_OK;
 }

@@ -24,6 +24,7 @@ typedef struct Tests {
 
 void test_fail(Tests *t, const char *path, uint32_t line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+void test_skip(Tests *t, const char *path, uint32_t line, const char *reason, size_t n); /* line 0: the whole file */
 bool test_same_text(const char *a, size_t na, const char *b, size_t nb); /* but for blanks */
 void test_errors(atled_context *ctx, Buffer *out);                       /* the messages of the last call */
 

@@ -76,13 +76,13 @@ grammar = {
         },
         "block": {"begin": r"\{", "end": r"\}", "patterns": [{"include": "#block"}, {"include": "#code"}]},
         "definition": {
-            "match": r"(?:^|(?<=[;{]))\s*((?!\d)\w+)(?=\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*(?:->\s*[^=]*)?=(?!=))",
+            "match": r"(?:^|(?<=[;{]))\s*((?!\d)\w[\w₀-₉]*)(?=\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*(?:->\s*[^=]*)?=(?!=))",
             "captures": {"1": {"name": "entity.name.function.atled"}},
         },
         "statement": {
             "patterns": [
                 {
-                    "match": rf"(?:^|(?<=[;{{]))\s*({choice(opening)})\s+(?=[\w\"(])((?!\d)\w+)?",
+                    "match": rf"(?:^|(?<=[;{{]))\s*({choice(opening)})\s+(?=[\w\"(])((?!\d)\w[\w₀-₉]*)?",
                     "captures": {"1": {"name": "keyword.declaration.atled"}, "2": {"name": "entity.name.type.atled"}},
                 },
                 {"name": "keyword.control.atled", "match": rf"(?<=[\w)\].] ){choice(middle)}(?!\w)(?!\s*[=(,)])"},
@@ -104,7 +104,7 @@ grammar = {
         "type": {"name": "support.type.atled", "match": word(types)},
         "derivative": {"name": "keyword.operator.derivative.atled", "match": r"[∂∇Δ√]|(?<=[\w)\]}'])'"},
         "function": {"name": "support.function.atled", "match": word(names, r"(?=\s*\()")},
-        "name": {"name": "variable.other.atled", "match": r"(?!\d)\w+"},
+        "name": {"name": "variable.other.atled", "match": r"(?!\d)\w[\w₀-₉]*"},
         "operator": {"name": "keyword.operator.atled", "match": r"\|>|->|:=|==|!=|<=|>=|//=?|[-+*/%^@]=|\.\.\.?|[-+*/%^@<>=·×∘∈≤≥≠²³]"},
     },
 }

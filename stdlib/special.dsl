@@ -6,8 +6,10 @@
 # follow. An order or parameter by which there is no derivative says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
 
 # What a rule says of an argument that it has no derivative for.
-_fixed(name, what, d) =
-  if not _absent(d) { _refuse("{name} has no derivative by its {what}; stop_gradient({what}) holds it fixed") }
+_fixed(name, what, argument, d) =
+  if not _absent(d) {
+    _refuse("{name} has no derivative by its {what} `{argument}`; stop_gradient({argument}) holds it fixed")
+  }
 
 # ---- the gamma function and its family
 
@@ -31,7 +33,7 @@ derivative digamma(x) = polygamma(1, x)
 #     polygamma(1, 1)             #~ pi^2 / 6
 polygamma(n, x) = _each("polygamma", n, x)
 derivative polygamma(n, x), dn, dx = {
-  _fixed("polygamma", "order", dn)
+  _fixed("polygamma", "order", "n", dn)
   polygamma(n + 1, x) * dx
 }
 # beta(a, b): Euler's integral of the first kind, gamma(a) gamma(b) / gamma(a + b)
@@ -187,7 +189,7 @@ _cos_half_square(x) = cos(1.5707963267948966 * (x * x))
 expint(x; n = 1) = _expint(n, x)
 _expint(n, x) = _each("expint", n, x)
 derivative _expint(n, x), dn, dx = {
-  _fixed("expint", "order", dn)
+  _fixed("expint", "order", "n", dn)
   where(n == 1, -exp(-x) / x, -_expint(where(n == 1, 2, n) - 1, abs(x))) * dx
 }
 # expinti(x): the exponential integral Ei(x), principal value of the integral of exp(t)/t from -infinity to x
@@ -221,14 +223,14 @@ sinc(x) = sphericalj(0, 3.141592653589793 * x)
 #     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
 besselj(n, x) = _each("besselj", n, x)
 derivative besselj(n, x), dn, dx = {
-  _fixed("besselj", "order", dn)
+  _fixed("besselj", "order", "n", dn)
   0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx
 }
 # bessely(n, x): see besselj
 #     bessely(0, 2)               #~ 0.5103756726497451
 bessely(n, x) = _each("bessely", n, x)
 derivative bessely(n, x), dn, dx = {
-  _fixed("bessely", "order", dn)
+  _fixed("bessely", "order", "n", dn)
   0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx
 }
 # besseli(n, x; scaled): modified Bessel function of the first kind; scaled = true: times exp(-|x|)
@@ -238,12 +240,12 @@ derivative bessely(n, x), dn, dx = {
 besseli(n, x; scaled = false) = if scaled { _besseli_scaled(n, x) } else { _besseli(n, x) }
 _besseli(n, x) = _each("besseli", n, x)
 derivative _besseli(n, x), dn, dx = {
-  _fixed("besseli", "order", dn)
+  _fixed("besseli", "order", "n", dn)
   0.5 * (_besseli(n - 1, x) + _besseli(n + 1, x)) * dx
 }
 _besseli_scaled(n, x) = _each("besseli_scaled", n, x)
 derivative _besseli_scaled(n, x), dn, dx = {
-  _fixed("besseli", "order", dn)
+  _fixed("besseli", "order", "n", dn)
   (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx
 }
 # besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
@@ -251,12 +253,12 @@ derivative _besseli_scaled(n, x), dn, dx = {
 besselk(n, x; scaled = false) = if scaled { _besselk_scaled(n, x) } else { _besselk(n, x) }
 _besselk(n, x) = _each("besselk", n, x)
 derivative _besselk(n, x), dn, dx = {
-  _fixed("besselk", "order", dn)
+  _fixed("besselk", "order", "n", dn)
   -0.5 * (_besselk(n - 1, x) + _besselk(n + 1, x)) * dx
 }
 _besselk_scaled(n, x) = _each("besselk_scaled", n, x)
 derivative _besselk_scaled(n, x), dn, dx = {
-  _fixed("besselk", "order", dn)
+  _fixed("besselk", "order", "n", dn)
   (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx
 }
 # sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of whole order l >= 0
@@ -264,14 +266,14 @@ derivative _besselk_scaled(n, x), dn, dx = {
 #     sphericalj([0, 1], 2.0)     #~ [sin(2) / 2, sin(2) / 4 - cos(2) / 2]
 sphericalj(l, x) = _each("sphericalj", l, x)
 derivative sphericalj(l, x), dl, dx = {
-  _fixed("sphericalj", "order", dl)
+  _fixed("sphericalj", "order", "l", dl)
   (where(l == 0, 0.0, l * sphericalj(max(l - 1, 0), x)) - (l + 1) * sphericalj(l + 1, x)) / (2 * l + 1) * dx
 }
 # sphericaly(l, x): see sphericalj
 #     sphericaly(0, 2)            #~ -cos(2) / 2
 sphericaly(l, x) = _each("sphericaly", l, x)
 derivative sphericaly(l, x), dl, dx = {
-  _fixed("sphericaly", "order", dl)
+  _fixed("sphericaly", "order", "l", dl)
   (where(l == 0, 0.0, l * sphericaly(max(l - 1, 0), x)) - (l + 1) * sphericaly(l + 1, x)) / (2 * l + 1) * dx
 }
 # sphericali(l, x), sphericalk(l, x): modified spherical Bessel functions sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x)
@@ -279,14 +281,14 @@ derivative sphericaly(l, x), dl, dx = {
 #     sphericali(0, 2)            #~ sinh(2) / 2
 sphericali(l, x) = _each("sphericali", l, x)
 derivative sphericali(l, x), dl, dx = {
-  _fixed("sphericali", "order", dl)
+  _fixed("sphericali", "order", "l", dl)
   (where(l == 0, 0.0, l * sphericali(max(l - 1, 0), x)) + (l + 1) * sphericali(l + 1, x)) / (2 * l + 1) * dx
 }
 # sphericalk(l, x): see sphericali
 #     sphericalk(0, 2)            #~ pi/4 * exp(-2)
 sphericalk(l, x) = _each("sphericalk", l, x)
 derivative sphericalk(l, x), dl, dx = {
-  _fixed("sphericalk", "order", dl)
+  _fixed("sphericalk", "order", "l", dl)
   -(where(l == 0, 0.0, l * sphericalk(max(l - 1, 0), x)) + (l + 1) * sphericalk(l + 1, x)) / (2 * l + 1) * dx
 }
 # airyai(x), airybi(x): the Airy functions Ai and Bi, solutions of y'' = x y
@@ -380,32 +382,32 @@ ellipj(u, m) = {
 #     hyp2f1(1, 1, 2, -3)         #~ log(4) / 3
 hyp0f1(b, x) = _each("hyp0f1", b, x)
 derivative hyp0f1(b, x), db, dx = {
-  _fixed("hyp0f1", "parameter", db)
+  _fixed("hyp0f1", "parameter", "b", db)
   hyp0f1(b + 1, x) / b * dx
 }
 # hyp1f1(a, b, x): see hyp0f1
 #     hyp1f1(2, 2, 0.5)           #~ exp(0.5)
 hyp1f1(a, b, x) = _each("hyp1f1", a, b, x)
 derivative hyp1f1(a, b, x), da, db, dx = {
-  _fixed("hyp1f1", "parameters", da)
-  _fixed("hyp1f1", "parameters", db)
+  _fixed("hyp1f1", "parameter", "a", da)
+  _fixed("hyp1f1", "parameter", "b", db)
   hyp1f1(a + 1, b + 1, x) * a / b * dx
 }
 # hypu(a, b, x): Tricomi's confluent hypergeometric function U, x > 0
 #     hypu(1, 1, 2)               #~ exp(2) * expint(2)
 hypu(a, b, x) = _each("hypu", a, b, x)
 derivative hypu(a, b, x), da, db, dx = {
-  _fixed("hypu", "parameters", da)
-  _fixed("hypu", "parameters", db)
+  _fixed("hypu", "parameter", "a", da)
+  _fixed("hypu", "parameter", "b", db)
   -a * hypu(a + 1, b + 1, x) * dx
 }
 # hyp2f1(a, b, c, x): see hyp0f1
 #     hyp2f1(1, 2, 2, 0.5)        #~ 2
 hyp2f1(a, b, c, x) = _each("hyp2f1", a, b, c, x)
 derivative hyp2f1(a, b, c, x), da, db, dc, dx = {
-  _fixed("hyp2f1", "parameters", da)
-  _fixed("hyp2f1", "parameters", db)
-  _fixed("hyp2f1", "parameters", dc)
+  _fixed("hyp2f1", "parameter", "a", da)
+  _fixed("hyp2f1", "parameter", "b", db)
+  _fixed("hyp2f1", "parameter", "c", dc)
   hyp2f1(a + 1, b + 1, c + 1, x) * a * b / c * dx
 }
 
@@ -416,28 +418,28 @@ derivative hyp2f1(a, b, c, x), da, db, dc, dx = {
 #     legendre([0, 1, 2, 3], 0.5) #> [1, 0.5, -0.125, -0.4375]
 legendre(n, x) = _each("legendre", n, x)
 derivative legendre(n, x), dn, dx = {
-  _fixed("legendre", "degree", dn)
+  _fixed("legendre", "degree", "n", dn)
   gegenbauer(n - 1, 1.5, x) * dx
 }
 # chebyshevt(n, x), chebyshevu(n, x): Chebyshev polynomials of the first and second kind
 #     chebyshevt(5, cos(0.3))     #~ cos(1.5)
 chebyshevt(n, x) = _each("chebyshevt", n, x)
 derivative chebyshevt(n, x), dn, dx = {
-  _fixed("chebyshevt", "degree", dn)
+  _fixed("chebyshevt", "degree", "n", dn)
   n * chebyshevu(n - 1, x) * dx
 }
 # chebyshevu(n, x): see chebyshevt
 #     chebyshevu(4, cos(0.3))     #~ sin(1.5) / sin(0.3)
 chebyshevu(n, x) = _each("chebyshevu", n, x)
 derivative chebyshevu(n, x), dn, dx = {
-  _fixed("chebyshevu", "degree", dn)
+  _fixed("chebyshevu", "degree", "n", dn)
   2 * gegenbauer(n - 1, 2, x) * dx
 }
 # hermite(n, x): Hermite polynomial H_n(x), of weight exp(-x^2)
 #     hermite(3, 2)               #> 40.0
 hermite(n, x) = _each("hermite", n, x)
 derivative hermite(n, x), dn, dx = {
-  _fixed("hermite", "degree", dn)
+  _fixed("hermite", "degree", "n", dn)
   2 * n * hermite(n - 1, x) * dx
 }
 # laguerre(n, x; alpha): Laguerre polynomial L_n(x), with alpha the generalised one
@@ -445,25 +447,25 @@ derivative hermite(n, x), dn, dx = {
 laguerre(n, x; alpha = 0) = _laguerre(n, alpha, x)
 _laguerre(n, alpha, x) = _each("laguerre", n, alpha, x)
 derivative _laguerre(n, alpha, x), dn, dalpha, dx = {
-  _fixed("laguerre", "degree", dn)
-  _fixed("laguerre", "parameter", dalpha)
+  _fixed("laguerre", "degree", "n", dn)
+  _fixed("laguerre", "parameter", "alpha", dalpha)
   -_laguerre(n - 1, alpha + 1, x) * dx
 }
 # gegenbauer(n, lambda, x): Gegenbauer (ultraspherical) polynomial
 #     gegenbauer(2, 1.5, 0.5)     #~ 0.375
 gegenbauer(n, lambda, x) = _each("gegenbauer", n, lambda, x)
 derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
-  _fixed("gegenbauer", "degree", dn)
-  _fixed("gegenbauer", "parameter", dlambda)
+  _fixed("gegenbauer", "degree", "n", dn)
+  _fixed("gegenbauer", "parameter", "lambda", dlambda)
   2 * lambda * gegenbauer(n - 1, lambda + 1, x) * dx
 }
 # jacobi(n, a, b, x): Jacobi polynomial P_n^(a,b)(x)
 #     jacobi(2, 0, 0, 0.5)        #~ legendre(2, 0.5)
 jacobi(n, a, b, x) = _each("jacobi", n, a, b, x)
 derivative jacobi(n, a, b, x), dn, da, db, dx = {
-  _fixed("jacobi", "degree", dn)
-  _fixed("jacobi", "parameters", da)
-  _fixed("jacobi", "parameters", db)
+  _fixed("jacobi", "degree", "n", dn)
+  _fixed("jacobi", "parameter", "a", da)
+  _fixed("jacobi", "parameter", "b", db)
   0.5 * (n + a + b + 1) * jacobi(n - 1, a + 1, b + 1, x) * dx
 }
 # assoclegendre(l, m, x): associated Legendre function P_l^m(x), |x| <= 1, with the phase (-1)^m
@@ -471,8 +473,8 @@ derivative jacobi(n, a, b, x), dn, da, db, dx = {
 #     assoclegendre(2, 1, 0.5)    #~ -1.5 * sqrt(0.75)
 assoclegendre(l, m, x) = _each("assoclegendre", l, m, x)
 derivative assoclegendre(l, m, x), dl, dm, dx = {
-  _fixed("assoclegendre", "degree", dl)
-  _fixed("assoclegendre", "order", dm)
+  _fixed("assoclegendre", "degree", "l", dl)
+  _fixed("assoclegendre", "order", "m", dm)
   (l * x * y - where(l > 0, (l + m) * assoclegendre(max(l - 1, 0), m, x), 0.0)) / (x^2 - 1) * dx
 }
 # spherical_harmonic(l, m, theta, phi): complex Y_l^m at the angle theta from the pole and the azimuth phi
@@ -481,8 +483,8 @@ derivative assoclegendre(l, m, x), dl, dm, dx = {
 spherical_harmonic(l, m, theta, phi) = _spherical_part(l, m, theta) * exp(im * (m * phi))
 _spherical_part(l, m, theta) = _each("spherical_part", l, m, theta)
 derivative _spherical_part(l, m, theta), dl, dm, dtheta = {
-  _fixed("spherical_harmonic", "degree", dl)
-  _fixed("spherical_harmonic", "order", dm)
+  _fixed("spherical_harmonic", "degree", "l", dl)
+  _fixed("spherical_harmonic", "order", "m", dm)
   0.5 * (sqrt(max((l - m) * (l + m + 1.0), 0)) * _spherical_part(l, m + 1, theta) -
     sqrt(max((l + m) * (l - m + 1.0), 0)) * _spherical_part(l, m - 1, theta)) * dtheta
 }

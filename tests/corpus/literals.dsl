@@ -81,3 +81,13 @@ dtype(true)          #> bool
 µ = 7                # the micro sign is folded into the letter
 μ                    #> 7
 kind(none)           #> none
+
+# digits and letters below the line belong to the name before them
+α₁ = 2.0
+x₀ = 1.5
+x₀² + α₁      #> 4.25
+moved(x₀; k₁₂ = 1, vᵢⱼₘ = 0) = k₁₂*x₀ + 2vᵢⱼₘ
+moved(2, k₁₂ = 3, vᵢⱼₘ = 1)        #> 8
+x₀ = 3; x0 = 4
+(x₀, x0)      #> (3, 4)
+"{x₀=}"       #> x₀ = 3

@@ -135,3 +135,18 @@ rand() == a                          #> true
 
 # a nested one
 nan_check(x -> { r = nan_check(y -> log(y), x); if r.found { sqrt(x) } else { x } }, -1.0).operation #> sqrt
+
+# rules of the library's functions, under map: the place is the line that calls them, and what is said of is their derivative
+lowest(q) = real(polyroots([q, 0.0, 1.0])[0])
+r = nan_check(v -> map(grad(lowest), v), [0.5, 0.0])
+(r.line, r.column, r.function, r.derivative, r.index)        #> (140, 18, "polyroots", "reverse", [1, 0])
+part(q) = gammainc(q, q)
+r = nan_check(v -> map(grad(part), v), [0.5, 0.0])
+(r.line, r.column, r.operation, r.operands, r.derivative)    #> (143, 11, "gamma_density", (0.0, 0.0), "reverse")
+contains(r.message, "the derivative (reverse) of `gammainc(q, q)`")   #> true
+steep(x) = x / (1 + sqrt(x))
+derivative steep(x) = 1 / sqrt(x) * x
+r = nan_check(grad(v -> sum(map(steep, v))), [1.0, 0.0])
+(r.line, r.derivative)               #> (148, "reverse")
+contains(r.message, "in the rule of a derivative (reverse), ")      #> true
+len(split(r.message, "in steep, called at")) #> 3

@@ -87,6 +87,25 @@ import json, sys
 e = json.load(open(sys.argv[1]))
 assert e[\"code\"] == \"E0302\" and e[\"line\"] == 1 and e[\"column\"] == 1, e" "$2/json"' - "$atled" "$work"
 holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled"
+holds 'doc is JSON' bash -c '"$1" doc --json median | python3 -c "
+import json, sys
+r = json.load(sys.stdin)
+assert r[\"name\"] == \"median\" and r[\"help\"].startswith(\"median(x; axis)\"), r"' - "$atled"
+printf 'x = 1 + 1\nfor k in 0..3 { x += k }\n' >"$work/bench.dsl"
+holds 'bench is JSON' bash -c '"$1" bench --json --profile "$2" | python3 -c "
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+parts = [r for r in rows if \"line\" in r]
+assert [r[\"line\"] for r in parts] == [1, 2] and parts[0][\"text\"] == \"x = 1 + 1\", rows
+assert all(r[\"running\"] >= 0 and r[\"native\"] in (True, False) for r in parts), rows
+assert [r[\"runs\"] > 1 for r in rows if \"runs\" in r] == [True] and rows[-1][\"profile\"] == \"evaluator\", rows"' - "$atled" "$work/bench.dsl"
+printf '1 + 1 #> 2\n"a\\"b" #> c\n' >"$work/one.dsl"
+printf '#! skip not "here"\n1\n' >"$work/two.dsl"
+holds 'test is JSON' bash -c '"$1" test --json "$2/one.dsl" "$2/two.dsl" >"$2/told"; [ $? = 4 ] && python3 -c "
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert rows[0][\"line\"] == 2 and \"expected\" in rows[0][\"message\"] and rows[0][\"file\"].endswith(\"one.dsl\"), rows
+assert rows[1][\"skipped\"] == \"not \\\"here\\\"\" and rows[2] == dict(passed=1, failed=1, skipped=1), rows" "$2/told"' - "$atled" "$work"
 holds 'explain is JSON' bash -c '"$1" explain --json | python3 -c "
 import json, sys
 rows = [json.loads(line) for line in sys.stdin]

@@ -18,8 +18,10 @@ typedef struct Malformed {
 static const Malformed malformed[] = {
 	{"x = 3 «$» 4", E_CHAR, "the character `$` (U+0024) has no meaning here", NULL, -1},
 	{"x = 3 «∑» 4", E_CHAR, "the character `∑` (U+2211) has no meaning here", "a sum is written sum(e for i)", -1},
-	{"x«₀» = 3", E_CHAR,
-	 "subscripts such as `₀` are not part of names", "write x0 or x_0 for a name, x[0] for an element", -1},
+	{"x = «₀»", E_CHAR,
+	 "the subscript `₀` stands behind no name", "a name may end with digits and letters below the line, as x₀ does; an element is x[0]", -1},
+	{"x«₊» = 3", E_CHAR,
+	 "the subscript `₊` stands behind no name", "a name may end with digits and letters below the line, as x₀ does; an element is x[0]", -1},
 	{"x = «'abc'»", E_CHAR,
 	 "a ' that follows neither a name nor a bracket", "text is written between double quotes: \"...\"", -1},
 	{"x = 3«'»", E_CHAR, "a ' that follows neither a name nor a bracket", NULL, -1},
