@@ -147,6 +147,39 @@ static double ink_of_polygon(const PlotPoint *at, size_t n, int size) {
 	return ink;
 }
 
+/* The axis at the right: its layers alone stretch it, and limits, scale and texts are its own. */
+static void test_right_axis(Test *t, const Data *d) {
+	Figure *f = figure_new(NULL, 1, 1);
+	PlotAxes axes;
+	double high[N], low = 0, top = 0;
+	for (int i = 0; i < N; i++) high[i] = 1000 + i;
+	PlotLayer left = {.kind = PLOT_LINE, .s = {.x = d->x, .y = d->y, .n = N, .label = "left"}};
+	PlotLayer right = {.kind = PLOT_BARS, .s = {.x = d->x, .y = high, .n = N, .label = "right"}, .right = true};
+	CHECK(!panel_layer(f, 0, &left) && !panel_axes(f, 0, &axes) && !axes.right);
+	CHECK(!panel_reach(f, 0, PLOT_Y2, &low, &top));
+	CHECK(!panel_layer(f, 0, &right) && !panel_axes(f, 0, &axes) && axes.right);
+	CHECK(axes.axis[PLOT_Y].hi < 4 && axes.axis[PLOT_Y2].lo == 0 && axes.axis[PLOT_Y2].hi > 1023);
+	CHECK(panel_reach(f, 0, PLOT_Y2, &low, &top) && low == 0 && top == 1023);
+	CHECK(!panel_scale(f, 0, PLOT_Y2, PLOT_LOG) && !panel_axes(f, 0, &axes) && axes.axis[PLOT_Y2].log && !axes.axis[PLOT_Y].log);
+	CHECK(!panel_limits(f, 0, PLOT_Y2, 2000, 10) && panel_fixed(f, 0, PLOT_Y2) && !panel_fixed(f, 0, PLOT_Y));
+	CHECK(!panel_axes(f, 0, &axes) && axes.axis[PLOT_Y2].turned && axes.axis[PLOT_Y2].lo == 10 && axes.axis[PLOT_Y2].hi == 2000);
+	const double at[2] = {100, 1000};
+	const char *const texts[2] = {"low", "high"};
+	CHECK(!panel_ticks(f, 0, PLOT_Y2, 2, at, texts) && panel_ticks(f, 0, PLOT_Z, 2, at, texts) == PLOT_BAD_ARGUMENT);
+	CHECK(!panel_label(f, 0, PLOT_Y2, "at the right") && panel_label(f, 0, (PlotAxis)4, "nowhere") == PLOT_BAD_ARGUMENT);
+	char path[300];
+	CHECK(!figure_write_svg(f, file_in(t, "right.svg", path)));
+	FILE *in = fopen(path, "rb");
+	static char svg[200000];
+	size_t n = in ? fread(svg, 1, sizeof svg - 1, in) : 0;
+	if (in) fclose(in);
+	svg[n] = 0;
+	CHECK(strstr(svg, ">at the right<") && strstr(svg, ">low<") && strstr(svg, ">high<"));
+	CHECK(panel_limits(f, 0, PLOT_Y2, -1, 10) == PLOT_OK && figure_check(f) == PLOT_BAD_DATA && strstr(figure_error(f), "right-hand y"));
+	unlink(path);
+	figure_free(f);
+}
+
 static void test_polygons(Test *t) {
 	/* Areas are exact to the slices of a pixel: against the shoelace formula, for random triangles and stars. */
 	for (int k = 0; k < 60; k++) {
@@ -979,6 +1012,7 @@ int main(void) {
 	if (!d || !test_begin(t, "test_plot_kinds")) return 1;
 	fill_data(d);
 	test_axes(t, d);
+	test_right_axis(t, d);
 	test_polygons(t);
 	test_contours(t, d);
 	test_pixels(t);
