@@ -5,7 +5,7 @@
  *
  * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross a cache line at every second register, which costs a load more each, and
  * loads are what such a loop does most. The latter two are the first one moved by one lane and two, with the two numbers behind it. Where a register has
- * four numbers of 8 bytes that is a shuffle for each register and place, and valign where it has 64 bytes; of eight f32 in 32 bytes it would be three.
+ * four numbers of 8 bytes that is a shuffle for each register and place, and one of two registers where it has 64 bytes; of eight f32 in 32 bytes it would be three.
  *
  * The two numbers behind a turn's vector begin the next turn's. Where the place follows the loop's counter one by one, the whole register that begins with them is
  * loaded, and goes on to the next turn; in the last turn only the two are there to be read. That is a load less, and one that most often crosses a line.
