@@ -5,7 +5,6 @@
  * least squares are in stdlib/sparse.dsl.
  */
 #include "solvers/sparse.h"
-#include "solvers/factors.h"
 
 enum { STARTS, ROWS, COLUMNS, VALUES, RIGHT, OPERANDS };
 enum { OPTION_TRANSPOSED = 1, OPTION_METHOD = 2 };
@@ -15,7 +14,7 @@ static Status refuse(Ctx *c, const char *what) {
 	return ST_ERROR;
 }
 
-static Status check(Ctx *c, const SparseMatrix *a, int64_t nnz) {
+Status sparse_check(Ctx *c, const SparseMatrix *a, int64_t nnz) {
 	if (a->start[0] != 0 || a->start[a->n] != nnz) return refuse(c, "its columns must begin at 0 and end with the last element");
 	for (int64_t j = 0; j < a->n; j++) {
 		if (a->start[j + 1] < a->start[j] || a->start[j + 1] > nnz) return refuse(c, "where its columns begin must not decrease");
@@ -48,7 +47,7 @@ static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, in
 	if (st == ST_OK) {
 		const int64_t n = t[STARTS]->shape[0] - 1;
 		a = (SparseMatrix){least ? m : n, n, (int64_t *)(void *)t[STARTS]->data, (int64_t *)(void *)t[ROWS]->data, (double *)(void *)t[VALUES]->data};
-		st = check(c, &a, t[VALUES]->count);
+		st = sparse_check(c, &a, t[VALUES]->count);
 	}
 	const int64_t shape[2] = {rows < 0 ? given : rows, k};
 	if (st == ST_OK && !(x = tensor_new(c, DT_F64, t[RIGHT]->rank, shape))) st = ST_NOMEM;

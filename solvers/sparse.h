@@ -5,7 +5,7 @@
 #ifndef ATLED_SOLVERS_SPARSE_H
 #define ATLED_SOLVERS_SPARSE_H
 
-#include "lang/host.h"
+#include "solvers/factors.h"
 
 /* "sparse_solve": x with A x = b, or with its transpose
  *   operands   column_start i64[n+1], rows i64[nnz], columns i64[nnz], values f64[nnz], b f64[n] or f64[n, k]
@@ -23,5 +23,15 @@ extern const HostDef sparse_least_host;
 
 /* "sparse_count": how many factorisations this process has made, and how often one was found again. */
 extern const HostDef sparse_count_host;
+
+/* "sparse_eigs": k eigenvalues and vectors of A, or of its inverse
+ *   operands   column_start, rows, columns, values as sparse_solve, k i64
+ *   options    0 functions, inverse, symmetric, which (LM SM LA SA LR SR LI SI)
+ *   results    values [k], vectors [n, k], f64 when symmetric, else c128
+ * Its derivatives are rules of stdlib/sparse.dsl. */
+extern const HostDef sparse_eigs_host;
+
+/* Whether the columns of `a`, whose pattern has nnz elements, are what SuiteSparse takes; says what is wrong. */
+Status sparse_check(Ctx *c, const SparseMatrix *a, int64_t nnz);
 
 #endif

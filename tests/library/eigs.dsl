@@ -1,0 +1,26 @@
+# Some eigenvalues of sparse matrices, against closed forms and all of them; derivatives forwards.
+
+T = spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100)
+(w, V) = eigsh(T, 3; sigma = 0.0)
+w #~ 2 - 2cos(π * [1, 2,3] / 101) tol 1e-10
+norm(T @ V - V * w) #~ 0 tol 1e-10
+(w, V) = eigsh(T, 3; which = "LA")
+w #~ 2 + 2cos(π * [3,2,1] / 101) tol 1e-10
+S = spdiags((2.0, -1.0, -3.0), (0, 1, -1), 50)
+(w, V) = eigs(S, 2; which = "LR");
+real(w)                       #~ 2 + 2sqrt(3) * cos(π * [1, 2] / 51) tol 1e-7
+R = spdiags((2.0, -1.0, 3.0), (0, 1, -1), 50)
+(w, V) = eigs(R, 3; sigma = 2.0)
+norm(dense(R) @ V - V * w) #~ 0 tol 1e-9
+f(p) = eigsh(spdiags((2.0 + p * sin(iota(40)), -1.0, -1.0), (0, 1, -1), 40), 3; sigma = -1.0)
+g(p) = eigh(diag(2.0 + p * sin(iota(40))) - eye(40; k = 1) - eye(40; k = -1))
+f(0.3)[0]  #~ g(0.3)[0][..3] tol 1e-11
+(p -> f(p)[0])'(0.3) #~ (p -> g(p)[0][..3])'(0.3) tol 1e-10
+(p -> f(p)[1]^2)'(0.3) #~ (p -> g(p)[1][.., ..3]^2)'(0.3) tol 1e-9
+(p -> f(p)[0])''(0.3) #~ (p -> g(p)[0][..3])''(0.3) tol 1e-8
+h(p) = real(eigs(spdiags((2.0 + p * sin(iota(40)), -1.0, -3.0), (0, 1, -1), 40), 3; which = "LR")[0])
+hd(p) = sort(real(eigvals(diag(2.0 + p * sin(iota(40))) - eye(40; k = 1) - 3eye(40; k = -1))); descending = true)[..3]
+h(0.3)  #~ hd(0.3) tol 1e-7
+h'(0.3)  #~ hd'(0.3) tol 1e-6
+try { str(eigsh(S, 2)[0]) } catch m { contains(m, "not symmetric") }  #> true
+try { str(eigsh(T, 100)[0]) } catch m { contains(m, "fewer") }  #> true
