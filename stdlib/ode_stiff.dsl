@@ -68,7 +68,8 @@ rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_rodas5p,
     implicit = none, solve = _solve_ode)
 
-_by_rodas5p(m, f, jac, y, t0, t1, o) = {
+_by_rodas5p(m, f, given, y, t0, t1, o) = {
+  jac = _stiff_jacobian(given, o.pattern)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 4)
   s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
@@ -159,7 +160,8 @@ radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
 # kept while iterations converge fast and the step stays nearly the same.
-_by_radau5(m, f, jac, y, t0, t1, o) = {
+_by_radau5(m, f, given, y, t0, t1, o) = {
+  jac = _stiff_jacobian(given, o.pattern)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 3)
   n = len(y0)
@@ -439,6 +441,16 @@ _stiff_gave_up(m, f, s, t1) = {
   } else {
     error(
       "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error < inf and s.error > 0 { "its error is still too large" } else { "its equations still cannot be solved" }}; the largest error is that of y[{i}] = {s.y[i]}, whose slope is {v[i]}; the values are y = {s.y}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+  }
+}
+
+# The Jacobian as a matrix with its zeros, also where it comes as the elements of a pattern by columns.
+_stiff_jacobian(given, pattern) = if kind(pattern) == "none" { given } else {
+  (column_start, rows) = pattern
+  (t, y) -> {
+    D = zeros(len(y), len(y))
+    D[rows, repeat(iota(len(y)), column_start[1..] - column_start[..-1])] = given(t, y)
+    D
   }
 }
 

@@ -69,3 +69,17 @@ pollute(t1) = {
   y[[1, 3, 6, 7, 8, 16]] = [0.2, 0.04, 0.1, 0.3, 0.01, 0.007]
   ode(pollution, y, (0.0, t1); method = rodas5p(), rtol = 3e-7, atol = 3e-11, saveat = [t1]).values[0]
 }
+
+# by CVODE with KLU: a banded system inside the loop is not there yet
+brusselator(t, y) = {
+  w = reshape(y, 500, 2)
+  (u, v) = (w[.., 0], w[.., 1])
+  between = 0.02 * 501^2
+  du = 1 + u^2 * v - 4u + between * (concat([1.0], u[..-1]) - 2u + concat(u[1..], [1.0]))
+  dv = 3u - u^2 * v + between * (concat([3.0], v[..-1]) - 2v + concat(v[1..], [3.0]))
+  ravel(stack(du, dv; axis = 1))
+}
+brusselate(t1) = {
+  y = ravel(stack(1 + 0.5 * sin(2π * (iota(500) + 1) / 501), 3 * ones(500); axis = 1))
+  ode(brusselator, y, (0.0, t1); method = bdf(), rtol = 1e-7, atol = 1e-10, sparse = true, saveat = [t1]).values[0]
+}

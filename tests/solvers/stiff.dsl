@@ -166,5 +166,13 @@ for m in list(rodas5p(max_steps = 3000), radau5(max_steps = 3000)) {
   said = gives_up((t, y) -> [t / 0], [1.0], 2.0, m)
   assert(find(said, "element 0 of the right-hand side is not finite") > 0, said)
 }
-gives_up((t, y) -> [cos(1000t)], [1.0], 2000.0, radau5(max_steps = 100))[..35]     #> no solution beyond t = 0.07559532035
+gives_up((t, y) -> [cos(1000t)], [1.0], 2000.0, radau5(max_steps = 100))[..35]     #> no solution beyond t = 0.0755953203
 gives_up((t, y) -> y, [nan], 1.0, rodas5p())     #> initial value 0 is nan
+# ---- with the Jacobian as a sparse matrix
+heat(t, y) = concat([0.0], y[..-2] - 2y[1..-1] + y[2..], [0.0]) * 400
+bump = sin(linspace(0.0, π, 21))
+a = ode(heat, bump, (0.0, 0.02); method = rodas5p(), sparse = true, saveat = [0.02]).values[0]
+b = ode(heat, bump, (0.0, 0.02); method = radau5(), sparse = true, saveat = [0.02]).values[0]
+c = ode(heat, bump, (0.0, 0.02); method = bdf(), rtol = 1e-9, saveat = [0.02]).values[0]
+max(abs(a - c)) < 1e-6      #> true
+max(abs(b - c)) < 1e-6      #> true
