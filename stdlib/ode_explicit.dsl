@@ -75,9 +75,16 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 # ---- marching
 #
 # One step is a record: order, by which errors go down with the step; begin(t, y): what is carried from step to step besides t and y; slope(t, y, x): y' of it; step(t, y, h, x) -> (y at t + h,
-# what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value.
+# what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value;
+# strain(t, y, h, z, q), where there is one: h times an estimate of the largest eigenvalue of the Jacobian, by the step that is just stable.
 
 _marched(one, m, f, y0, t0, t1, o) = {
+  (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
+  if s.status != 0 { _gave_up(one, m, s, f, t1, o) }
+  (times, Y, _counted(one, s))
+}
+# ... as far as it goes: where it stands, and the rows so far
+_march(one, m, f, y0, t0, t1, o) = {
   _check_given(one, m, y0, t0, t1, o)
   count = len(o.saveat)
   if count == 0 {
@@ -117,7 +124,8 @@ _check_saveat(times, t0, t1) = {
   if len(s) > 1 { if not all(s[1..] >= s[..-1]) { error("the times of saveat must be in order, from {t0} to {t1}") } }
 }
 
-# Where the integration stands: h the next step; past the logarithm of the last accepted step's error; status 0 on the way, 1 the step is too small, 2 steps are used up.
+# Where the integration stands: h the next step; past the logarithm of the last accepted step's error; stiff how often stability and not the error held the step back of late;
+# status 0 on the way, 1 the step is too small, 2 steps are used up, 3 the problem is stiff (where the method has `watch`).
 _start(one, m, f, y0, t0, t1, o) = {
   x = one.begin(t0, y0)
   span = stop_gradient(t1 - t0)
@@ -125,17 +133,17 @@ _start(one, m, f, y0, t0, t1, o) = {
     if m.first_step > 0 {
       min(f64(m.first_step), abs(span))
     } else {
-      _opening_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
+      _first_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
     }
   } else {
     abs(span) / max(1.0, ceil(abs(span) / m.first_step - 1e-10))
   }
   (t = t0, y = y0, x = x, h = where(span < 0, -1.0, 1.0) * min(h, m.max_step), past = log(1e-4), again = false, steps = 0,
-    failures = 0, status = 0)
+    failures = 0, stiff = 0, status = 0)
 }
 
 # Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's error, and the change of the slope over it, a hundredth of what is allowed
-_opening_step(f, order, t0, y0, span, o) = {
+_first_step(f, order, t0, y0, span, o) = {
   way = where(span < 0, -1.0, 1.0)
   scale = stop_gradient(o.atol + o.rtol * abs(y0))
   f0 = f(t0, y0)
@@ -162,7 +170,8 @@ _advance(one, m, s, t1) = {
   if kind(e) == "none" {
     steps = s.steps + 1
     status = where(last, 0, where(steps >= _most_steps(m), 2, 0))
-    ((t = t, y = z, x = x, h = s.h, past = s.past, again = false, steps = steps, failures = 0, status = status), true, c)
+    ((t = t, y = z, x = x, h = s.h, past = s.past, again = false, steps = steps, failures = 0, stiff = 0, status = status),
+      true, c)
   } else {
     # whatever is computed here is a number without a tangent: choices by `where` leave one straight line for all lanes of a map
     e = stop_gradient(e)
@@ -178,9 +187,14 @@ _advance(one, m, s, t1) = {
     failures = s.failures + 1 - count
     stuck = abs(next) <= 1e-15 * max(abs(stop_gradient(s.t)), 1e-290)
     used = steps + failures >= _most_steps(m)
-    status = where(taken, where(last, 0, where(used, 2, 0)), where(stuck, 1, where(used, 2, 0)))
+    # steps at the edge of stability come in turns, some of them just inside, some refused
+    stiff = if has(m, "watch") {
+      where(stop_gradient(one.strain(s.t, s.y, h, z, q)) > 0.8, s.stiff + 1, max(0, s.stiff - 3))
+    } else { 0 }
+    status = where(taken, where(last, 0, where(stiff >= 15, 3, where(used, 2, 0))), where(stuck, 1, where(used, 2, 0)))
     ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { s.x }, h = next,
-      past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, status = status),
+      past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, stiff = stiff,
+      status = status),
       taken, c)
   }
 }
@@ -191,8 +205,7 @@ _march_to(one, m, f, y0, t0, t1, o) = {
   end = o.saveat[0]
   s = _start(one, m, f, y0, t0, end, o)
   while s.t != end and s.status == 0 { s = _advance(one, m, s, end)[0] }
-  if s.status != 0 { _gave_up(one, m, s, f, end, o) }
-  (o.saveat, reshape(s.y, 1, len(y0)), _counted(one, s))
+  (s, o.saveat, reshape(s.y, 1, len(y0)))
 }
 
 _march_through(one, m, f, y0, t0, t1, o) = {
@@ -215,8 +228,7 @@ _march_through(one, m, f, y0, t0, t1, o) = {
     }
     s = now
   }
-  if s.status != 0 { _gave_up(one, m, s, f, end, o) }
-  (o.saveat, Y, _counted(one, s))
+  (s, o.saveat, Y)
 }
 
 # Rows of every step, a chunk of steps at a time, each twice as long as the one before
@@ -245,8 +257,7 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
     Y = concat(Y, reshape(R[..k], k * d, n))
     size = 2 * size
   }
-  if s.status != 0 { _gave_up(one, m, s, f, t1, o) }
-  (times, Y, _counted(one, s))
+  (s, times, Y)
 }
 
 _counted(one, s) = _stats(f64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0]))
@@ -383,6 +394,11 @@ _dop853(f, o) = {
     error = abs(h) * s5 / sqrt(len(y) * (if both == 0 { 1.0 } else { both }))
     (z, k[12], error, k)
   }
+  # Hairer and Wanner II, IV.2: the last two stages are at one time and near each other
+  strain = (t, y, h, z, k) -> {
+    u = y + h * _weighted(a[10], k)
+    abs(h) * sqrt(sum((k[12] - k[11])^2) / max(sum((z - u)^2), 1e-300)) / 6.1
+  }
   dense = (t, y, h, z, k) -> {
     k = _stages(f, t, y, h, k, 13, inner_a, inner_c)
     up = z - y
@@ -390,7 +406,7 @@ _dop853(f, o) = {
     (y, up, bent, 2 * up - h * (k[0] + k[12]), ...map(w -> h * _weighted(w, k), d))
   }
   (order = 8, adaptive = true, beta = 0.03, longest = 10.0, start = 2, stages = 12, begin = f, slope = (t, y, x) -> x,
-    step = step, dense = dense, at = (c, θ) -> {
+    step = step, dense = dense, strain = strain, at = (c, θ) -> {
       η = 1 - θ
       c[0] + θ * (c[1] + η * (c[2] + θ * (c[3] + η * (c[4] + θ * (c[5] + η * (c[6] + θ * c[7]))))))
   })

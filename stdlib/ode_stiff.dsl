@@ -22,16 +22,16 @@ _rodas5p_step(f, t, y, h, J, ft) = {
   k4 =
     _by_factors(F,
       f(t + 0.9769306725060716 * h, y - 6.954028509809101 * k1 + 2.489845061869568 * k2 - 10.358996098473584 * k3) +
-        s * (147.12150275711716 * k1 - 1.41221402718213 * k2 + 71.68940251302358 * k3) + (h * 1.8046452872882734) * ft)
+      s * (147.12150275711716 * k1 - 1.41221402718213 * k2 + 71.68940251302358 * k3) + (h * 1.8046452872882734) * ft)
   k5 =
     _by_factors(F,
       f(t + 0.4288403609558664 * h,
         y + 2.8029986275628964 * k1 + 0.5072464736228206 * k2 - 0.3988312541770524 * k3 - 0.04721187230404641 * k4) +
-        s * (165.43517024871676 * k1 - 0.4592823456491126 * k2 + 42.90938336958603 * k3 - 5.961986721573306 * k4) +
-        (h * 2.325825639765069) * ft)
+      s * (165.43517024871676 * k1 - 0.4592823456491126 * k2 + 42.90938336958603 * k3 - 5.961986721573306 * k4) +
+      (h * 2.325825639765069) * ft)
   u =
     y - 7.502846399306121 * k1 + 2.561846144803919 * k2 - 11.627539656261098 * k3 - 0.18268767659942256 * k4 +
-      0.030198172008377946 * k5
+    0.030198172008377946 * k5
   k6 =
     _by_factors(F,
       f(t + h, u) + s * (24.854864614690072 * k1 - 3.0009227002832186 * k2 + 47.4931110020768 * k3 + 5.5814197821558125 * k4 -
@@ -49,29 +49,34 @@ _rodas5p_step(f, t, y, h, J, ft) = {
   # the step is y + x (y1 - y + (1 - x) (a + x (b + x c)))
   a =
     25.948786856663858 * k1 - 2.5579724845846235 * k2 + 10.433815404888879 * k3 - 2.3679251022685204 * k4 +
-      0.524948541321073 * k5 + 1.1241088310450404 * k6 + 0.4272876194431874 * k7 - 0.17202221070155493 * k8
+    0.524948541321073 * k5 + 1.1241088310450404 * k6 + 0.4272876194431874 * k7 - 0.17202221070155493 * k8
   b =
     -9.91568850695171 * k1 - 0.9689944594115154 * k2 + 3.0438037242978453 * k3 - 24.495224566215796 * k4 +
-      20.176138334709044 * k5 + 15.98066361424651 * k6 - 6.789040303419874 * k7 - 6.710236069923372 * k8
+    20.176138334709044 * k5 + 15.98066361424651 * k6 - 6.789040303419874 * k7 - 6.710236069923372 * k8
   c =
     11.419903575922262 * k1 + 2.8879645146136994 * k2 + 72.92137995996029 * k3 + 80.12511834622643 * k4 -
-      52.072871366152654 * k5 - 59.78993625266729 * k6 - 0.15582684282751913 * k7 + 4.883087185713722 * k8
+    52.072871366152654 * k5 - 59.78993625266729 * k6 - 0.15582684282751913 * k7 + 4.883087185713722 * k8
   (u + k8, k8, a, b, c)
 }
 
-# rodas5p(): a Rosenbrock method of order 5 (8 stages, L-stable, stiffly accurate) with dense output of order 4, for stiff problems of some ten unknowns
-rodas5p(; max_steps = 0) =
-  (name = "rodas5p", degree = 4, max_steps = max_steps, integrate = _by_rodas5p, implicit = none, solve = _solve_ode)
+# rodas5p(; max_steps, first_step, max_step): a Rosenbrock method of order 5, for stiff problems of up to some hundred unknowns: 8 stages, L-stable, stiffly accurate, dense output of order 4
+#   Compiled with the right-hand side and its exact Jacobian in one loop, so that small problems take microseconds; each step takes a Jacobian, one by t, a factorisation and 8
+#   right-hand sides. The error is that of an embedded method of order 4. Derivatives, of every order, are those of the steps that were made, whose lengths count as fixed; it can be mapped
+#   with saveat. max_steps: 500000 when not given. Source: Steinebach, BIT Numerical Mathematics 63:27 (2023), table 1.
+#     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = rodas5p()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
+rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
+  (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_rodas5p,
+    implicit = none, solve = _solve_ode)
 
 _by_rodas5p(m, f, jac, y, t0, t1, o) = {
   y0 = _as_long_as(y, f(t0, y))
-  (s, h) = _march_begin(m, f, y0, t0, t1, o, 4)
+  (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 4)
   s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
   while s.state == 0 {
     s = _rodas5p_steps(f, jac, t1, o, s)
-    s = _march_on(s)
+    s = _stiff_room(s)
   }
-  _march_end(m, s, t1)
+  _stiff_end(m, f, s, t1)
 }
 
 # Steps until the end, or until something else is to be done first.
@@ -87,9 +92,12 @@ _rodas5p_steps(f, jac, t1, o, s) = {
       s.jacobians = s.jacobians + 1
     }
     (y, e, a, b, c) = _rodas5p_step(f, s.t, s.y, h, s.J, s.ft)
-    error = stop_gradient(_error_norm(e, s.y, y, o))
+    e = stop_gradient(e / (o.atol + o.rtol * max(abs(s.y), abs(y))))
+    error = _rms(e)
     size = stop_gradient(h)
     s.steps = s.steps + 1
+    s.rhs = s.rhs + 8
+    s.factorisations = s.factorisations + 1
     if error <= 1 {
       t = if last { t1 } else { s.t + h }
       if whole {
@@ -119,7 +127,7 @@ _rodas5p_steps(f, jac, t1, o, s) = {
       s.accepted = s.accepted + 1
       s.t = t
       s.y = y
-      s.h = if last and abs(grow) >= 1 { s.h } else { size * grow }
+      s.h = clamp(size * grow, -s.max_step, s.max_step)
       s.rejected = false
       s.state = if last or (not whole and s.k >= len(o.saveat)) { 1 } else { if whole and s.k + 4 > len(s.T) { 2 } else { 0 } }
     } else {
@@ -128,10 +136,9 @@ _rodas5p_steps(f, jac, t1, o, s) = {
       s.failures = s.failures + 1
       s.rejected = true
       s.error = error
+      s.worst = argmax(abs(e))
     }
-    if s.state == 0 {
-      s.state = if abs(s.h) <= 4e-16 * max(abs(s.t), abs(t1 - s.t)) { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
-    }
+    if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
   }
   s
 }
@@ -140,28 +147,33 @@ _rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + 
 
 # ---- Radau IIA
 
-# radau5(): the Radau IIA method of order 5 (3 stages, L-stable, stiffly accurate) with dense output of order 3: for stiff problems to high accuracy, also with
-# large steps through transients that Rosenbrock methods feel
-radau5(; max_steps = 0) =
-  (name = "radau5", degree = 3, max_steps = max_steps, integrate = _by_radau5, implicit = none, solve = _solve_ode)
+# radau5(; max_steps, first_step, max_step): the Radau IIA method of order 5, for stiff problems to high accuracy: 3 stages, L-stable, stiffly accurate, dense output of order 3
+#   Compiled like rodas5p(); simplified Newton iterations keep Jacobian and factors as long as they converge fast, so that it is the better one where these are dear. rtol and atol
+#   are those of the step's order, which the embedded formula of order 3 is given in its own scale. Derivatives, of every order, are those of the steps that were made, whose lengths
+#   count as fixed, by one linear system for the stages of each; it can be mapped with saveat. Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8.
+#     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = radau5()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
+radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
+  (name = "radau5", degree = 3, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_radau5,
+    implicit = none, solve = _solve_ode)
 
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
 # kept while iterations converge fast and the step stays nearly the same.
 _by_radau5(m, f, jac, y, t0, t1, o) = {
   y0 = _as_long_as(y, f(t0, y))
-  (s, h) = _march_begin(m, f, y0, t0, t1, o, 3)
+  (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 3)
   n = len(y0)
   zero = 0.0 * y0
   J = stop_gradient(0.0 * jac(t0, y0))
   (P, C) = _radau5_matrices(J + eye(n), 1.0)
-  s = (...s, h = h, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h, before_root = 1.0, rejected = false, J = J,
-       P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = abs(h) >= abs(t1 - t0))
+  last = abs(h) >= abs(t1 - t0)
+  s = (...s, h = if last { t1 - t0 } else { h }, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h,
+    before_root = 1.0, rejected = false, J = J, P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = last)
   while s.state == 0 {
     s = _radau5_steps(f, jac, t1, o, s)
-    s = _march_on(s)
+    s = _stiff_room(s)
   }
-  _march_end(m, s, t1)
+  _stiff_end(m, f, s, t1)
 }
 
 # The factors of gamma/h - J, and of alpha/h + i beta/h - J as a real matrix: of what belongs to an unknown the real part comes first.
@@ -180,14 +192,17 @@ _radau5_steps(f, jac, t1, o, s) = {
   whole = len(o.saveat) == 0
   n = len(s.y)
   # what is allowed for the embedded formula of order 3, so that the error of the step is about what was asked for
-  rtol = 0.1 * o.rtol^(2 / 3)
-  atol = o.atol * (rtol / o.rtol)
-  enough = max(10 * 2.3e-16 / rtol, min(0.03, sqrt(rtol)))
+  asked = clamp(if o.rtol > 0 { o.rtol } else { max(o.atol) }, 1e-13, 1e-3)
+  allowed = 0.1 * asked^(2 / 3)
+  rtol = o.rtol * (allowed / asked)
+  atol = o.atol * (allowed / asked)
+  enough = max(10 * 2.3e-16 / allowed, min(0.03, sqrt(allowed)))
   c1 = 0.15505102572168220
   c2 = 0.64494897427831781
   while s.state == 0 {
     t = s.t
     y = s.y
+    # its derivative by the end of the last step is only asked for in the stages
     h = stop_gradient(s.h)
     if s.fresh == 0 {
       s.J = stop_gradient(jac(t, y))
@@ -224,10 +239,10 @@ _radau5_steps(f, jac, t1, o, s) = {
           4.3255798900631553510 * g1 + 0.33919925181580986954 * g2 + 0.54177053993587487119 * g3 - (3.6378342527444962 / h) * w1)
       r2 =
         -4.1787185915519047273 * g1 - 0.32768282076106238708 * g2 + 0.47662355450055045196 * g3 -
-          ((2.6810828736277523 / h) * w2 - (3.0504301992474105 / h) * w3)
+        ((2.6810828736277523 / h) * w2 - (3.0504301992474105 / h) * w3)
       r3 =
         -0.50287263494578687595 * g1 + 2.5719269498556054292 * g2 - 0.59603920482822492497 * g3 -
-          ((2.6810828736277523 / h) * w3 + (3.0504301992474105 / h) * w2)
+        ((2.6810828736277523 / h) * w3 + (3.0504301992474105 / h) * w2)
       d = _by_factors(s.C, concat(r2, r3))
       d2 = d[..n]
       d3 = d[n..]
@@ -259,8 +274,10 @@ _radau5_steps(f, jac, t1, o, s) = {
       going = not bad and not good and turn < 7
     }
     s.newton = s.newton + turn
+    s.rhs = s.rhs + 3 * turn + 1
     s.steps = s.steps + 1
     error = 0.0
+    e = 0.0 * s.f
     if good {
       d =
         (-10.048809399827414 / h) * z1 + (1.3821427331607481 / h) * z2 - (0.33333333333333333 / h) * z3
@@ -268,10 +285,13 @@ _radau5_steps(f, jac, t1, o, s) = {
       error = max(sqrt(mean((e * scale)^2)), 1e-10)
       if error >= 1 and (s.accepted == 0 or s.rejected) {
         e = _by_factors(s.P, d + f(t, y + e))
+        s.rhs = s.rhs + 1
         error = max(sqrt(mean((e * scale)^2)), 1e-10)
       }
     }
     if good and error < 1 {
+      size = h
+      h = s.h
       (z1, z2, z3) = _radau5_stages(f, t, y, h, z1, z2, z3)
       s.t = if s.last { t1 } else { t + h }
       s.y = y + z3
@@ -295,6 +315,7 @@ _radau5_steps(f, jac, t1, o, s) = {
           s.k = s.k + 1
         }
       }
+      h = size
       root = sqrt(sqrt(error))
       grow = (0.9 * 15) / (turn + 14) / root
       if s.accepted > 0 { grow = min(grow, 0.9 * (h / s.before_h) * s.before_root / (root * root)) }
@@ -309,23 +330,27 @@ _radau5_steps(f, jac, t1, o, s) = {
       s.f = f(s.t, s.y)
       ended = s.last or (not whole and s.k >= len(o.saveat))
       s.last = sign * (s.t + 1.0001 * h * grow - t1) >= 0
+      grow = min(grow, s.max_step / abs(h))
       keep = theta <= 0.001 and grow >= 1 and grow <= 1.2 and not s.last
-      s.h = if s.last { stop_gradient(t1 - s.t) } else { if keep { h } else { h * grow } }
+      s.h = if s.last { t1 - s.t } else { if keep { h } else { h * grow } }
       s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
       s.current = false
       s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
     } else {
-      s.h = h * (if good { (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) }) } else { shrink })
+      s.h = h * (if good {
+        (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) })
+      } else {
+        shrink
+      })
       if good { s.failures = s.failures + 1 } else { s.newton_failures = s.newton_failures + 1 }
       s.rejected = true
       s.last = false
       s.fresh = if s.current { 1 } else { 0 }
       s.faccon = faccon
       s.error = error
+      s.worst = argmax(abs(e * scale))
     }
-    if s.state == 0 {
-      s.state = if abs(s.h) <= 4e-16 * max(abs(s.t), abs(t1 - s.t)) { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
-    }
+    if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
   }
   s
 }
@@ -348,36 +373,41 @@ _radau5_stages(f, t, y, h, z1, z2, z3) = {
 
 # ---- what the methods share
 
-# y, with the length that the slopes have: that it is the same is what makes the loop over the steps one of fixed lengths.
-_as_long_as(y, slope) = {
-  assert(len(y) == len(slope), "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
-  y + zeros_like(slope)
-}
-
-# How far a march has come, and the rows that it leaves.
-_march_begin(m, f, y0, t0, t1, o, order) = {
-  whole = len(o.saveat) == 0
-  for k in 0..len(o.saveat) {
-    before = if k > 0 { o.saveat[k - 1] } else { t0 }
-    along = if t1 < t0 { -1.0 } else { 1.0 }
-    if not (along * (o.saveat[k] - before) >= 0 and along * (o.saveat[k] - t1) <= 0) {
-      error("the times at which the solution is wanted must lie between {t0} and {t1} and go from the one to the other; time {k} is {o.saveat[k]}")
-    }
-  }
-  room = if whole { m.degree * 128 + 1 } else { len(o.saveat) }
+# How far a march has come, and the rows that it leaves; h is the first step. state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up its steps,
+# 4 has a step that is too small.
+_stiff_begin(m, f, y0, t0, t1, o, order) = {
+  _check_given((adaptive = true,), m, y0, t0, t1, o)
+  count = len(o.saveat)
+  if count > 0 { _check_saveat(o.saveat, t0, t1) }
+  room = if count == 0 { m.degree * 128 + 1 } else { count }
   T = zeros(room) + 0.0 * t0
   Y = zeros(room, len(y0)) + 0.0 * expand(y0, 0)
   k = 0
-  if whole { T[0] = t0; Y[0] = y0; k = 1 }
-  while k < len(o.saveat) and o.saveat[min(k, max(len(o.saveat) - 1, 0))] == t0 { T[k] = t0; Y[k] = y0; k = k + 1 }
-  done = t0 == t1 or (not whole and k >= len(o.saveat))
-  s = (t = t0, y = y0, k = k, T = T, Y = Y, state = if done { 1 } else { 0 }, steps = 0, accepted = 0, failures = 0, jacobians = 0, factorisations = 0,
-       newton = 0, newton_failures = 0, error = 0.0, limit = if m.max_steps > 0 { m.max_steps } else { 100000000 })
-  (s, stop_gradient(if done { t1 - t0 } else { _first_step(f, y0, t0, t1, order, o) }))
+  if count == 0 { T[0] = t0; Y[0] = y0; k = 1 }
+  while k < count and o.saveat[min(k, max(count - 1, 0))] == t0 {
+    T[k] = o.saveat[k];
+    Y[k] = y0 + (o.saveat[k] - t0) * f(t0, y0);
+    k = k + 1
+  }
+  done = t0 == t1 or (count > 0 and k >= count)
+  span = stop_gradient(t1 - t0)
+  h = if m.first_step > 0 {
+    min(f64(m.first_step), abs(span))
+  } else {
+    _first_step(f, order, stop_gradient(t0), stop_gradient(y0), span, o)
+  }
+  h = where(span < 0, -1.0, 1.0) * min(h, m.max_step)
+  ((t = t0, y = y0, k = k, T = T, Y = Y, state = if done { 1 } else { 0 }, steps = 0, accepted = 0, failures = 0, rhs = 2,
+    jacobians = 0, factorisations = 0, newton = 0, newton_failures = 0, error = 0.0, worst = 0, max_step = f64(m.max_step),
+    limit = if m.max_steps > 0 {
+      m.max_steps
+    } else {
+      500000
+  }), h)
 }
 
 # Room for twice as many rows.
-_march_on(s) = {
+_stiff_room(s) = {
   if s.state == 2 {
     s.T = concat(s.T, 0.0 * s.T)
     s.Y = concat(s.Y, 0.0 * s.Y)
@@ -386,9 +416,36 @@ _march_on(s) = {
   s
 }
 
-_march_end(m, s, t1) = {
-  if s.state >= 3 { error("{m.name}: no solution beyond t = {s.t}: state {s.state}, h = {s.h}") }
-  (s.T[..s.k], s.Y[..s.k], _stats([s.accepted, 0, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures]))
+# A step of this size cannot be seen in t, or steps are used up.
+_stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
+
+_stiff_end(m, f, s, t1) = {
+  if s.state >= 3 { _stiff_gave_up(m, f, s, t1) }
+  (s.T[..s.k], s.Y[..s.k],
+   _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures]))
+}
+
+_stiff_gave_up(m, f, s, t1) = {
+  v = f(s.t, s.y)
+  if not (max(abs(v)) < inf) {
+    i = argmax(f64(not (abs(v) < inf)))
+    error(
+      "no solution beyond t = {s.t}: element {i} of the right-hand side is not finite there, {v[i]}; the values are y = {s.y}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
+  }
+  i = s.worst
+  if s.state == 3 {
+    error(
+      "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{i}] = {s.y[i]} has the largest error. Allow more with max_steps, or loosen rtol and atol")
+  } else {
+    error(
+      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error < inf and s.error > 0 { "its error is still too large" } else { "its equations still cannot be solved" }}; the largest error is that of y[{i}] = {s.y[i]}, whose slope is {v[i]}; the values are y = {s.y}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+  }
+}
+
+# y, with the length that the slopes have: that it is the same is what makes the loop over the steps one of fixed lengths.
+_as_long_as(y, slope) = {
+  assert(len(y) == len(slope), "the right-hand side gives {len(slope)} numbers for {len(y)} unknowns")
+  y + zeros(len(slope))
 }
 
 # A matrix that many systems have in common: its factors, with the reciprocals of the pivots taken out, since a solve waits for each division.
@@ -400,22 +457,4 @@ _factors(A) = {
 _by_factors(F, r) = {
   x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false, unit = true)
   _solved(F.A, F.F, F.p, r, x)
-}
-
-# The root mean square of errors, each relative to what is allowed.
-_error_norm(e, y, y1, o) = sqrt(mean((e / (o.atol + o.rtol * max(abs(y), abs(y1))))^2))
-
-# Hairer, Norsett and Wanner I, II.4, p. 169
-_first_step(f, y0, t0, t1, order, o) = {
-  scale = o.atol + o.rtol * abs(y0)
-  slope = f(t0, y0)
-  d0 = sqrt(mean((y0 / scale)^2))
-  d1 = sqrt(mean((slope / scale)^2))
-  h0 = if d0 < 1e-5 or d1 < 1e-5 { 1e-6 } else { 0.01 * d0 / d1 }
-  along = if t1 < t0 { -1.0 } else { 1.0 }
-  h0 = along * min(h0, abs(t1 - t0))
-  d2 = sqrt(mean(((f(t0 + h0, y0 + h0 * slope) - slope) / scale)^2)) / abs(h0)
-  most = max(d1, d2)
-  h1 = if most <= 1e-15 { max(1e-6, 1e-3 * abs(h0)) } else { (0.01 / most)^(1 / (order + 1)) }
-  along * min(min(100 * abs(h0), h1), abs(t1 - t0))
 }

@@ -13,7 +13,9 @@ response(t, y) = {
    8.32y[1] + 1.71y[2] - 1.12y[3], -1.745y[4] + 0.43y[5] + 0.43y[6],
    -v + 0.69y[3] + 1.71y[4] - 0.43y[5] + 0.69y[6], decay, -decay]
 }
-hires(t1) = ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, t1); method = rodas5p(), rtol = 3e-8, atol = 3e-11, saveat = [t1]).values[0]
+hires(t1) =
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, t1); method = rodas5p(), rtol = 3e-8, atol = 3e-11,
+    saveat = [t1]).values[0]
 
 pollution(t, y) = {
   r1 = 0.35 * y[0]

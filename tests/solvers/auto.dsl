@@ -1,0 +1,49 @@
+# The integrator that finds out by itself whether a problem is stiff: references on both sides, what it costs, the switch in values, derivatives and under map.
+
+# stiff: Robertson (test set for IVP solvers), van der Pol with μ = 1000
+robertson = (t, y) -> { r = 1e4 * y[1] * y[2]; q = 3e7 * y[1]^2; [-0.04y[0] + r, 0.04y[0] - r - q, q] }
+chain(m) = ode(robertson, [1.0, 0, 0], (0.0, 1e11); method = m, rtol = 1e-8, atol = [1e-12, 1e-16, 1e-12], saveat = [40.0, 1e11])
+r = chain(auto());
+r.values[1] / [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050]    #~ [1, 1, 1] tol 1e-5
+r.stats.rhs < 1.3 * chain(rodas5p()).stats.rhs    #> true
+r.stats.jacobians > 100                           #> true
+relaxing = (t, y) -> [y[1], 1000 * (1 - y[0]^2) * y[1] - y[0]]
+v = ode(relaxing, [2.0, 0], (0.0, 2000.0); method = auto(), rtol = 1e-7, atol = 1e-9, saveat = [0.5, 1000, 2000]);
+v.values[2]    #~ [1.706167732170469, -0.8928097010248125e-3] tol 1e-5
+
+# the whole solution goes over the switch: polynomials of one degree, times in order
+fast = (t, y) -> [-1e4 * (y[0] - cos(t)), y[0]]
+settled(t) = cos(t) + 1e-4 * sin(t)
+for end in list(3.0, -0.002) {
+  w = ode(fast, [1.0, 0], (0.0, end); method = auto(), rtol = 1e-8, atol = 1e-10)
+  assert(len(w.times) % 7 == 1, "rows of {len(w.times)}")
+  assert(w.times[0] == 0 and w.times[-1] == end, "ends")
+  assert(all(sign(end) * (w.times[1..] - w.times[..-1]) > 0), "times in order")
+}
+w = ode(fast, [1.0, 0], (0.0, 3.0); method = auto(), rtol = 1e-8, atol = 1e-10);
+max([abs(w.y(t)[0] - settled(t)) for t in [0.01, 0.1, 0.5, 1.234, 2.9]]) < 1e-7    #> true
+w.stats.jacobians > 0                     #> true
+w.stats.steps < 300                       #> true
+chosen =
+  ode(fast, [1.0, 0], (0.0, 3.0); method = auto(), rtol = 1e-8, atol = 1e-10, saveat = [1e-4, 0.001, 0.5, 1.5, 3.0]).values;
+chosen[.., 0]                             #~ settled([1e-4, 0.001, 0.5, 1.5, 3.0]) tol 2e-5
+chosen[2.., 0]                            #~ settled([0.5, 1.5, 3.0]) tol 1e-7
+wide = ode((t, y) -> -1000 * (y - cos(t)), zeros(20), (0.0, 2.0); method = auto(), rtol = 1e-7, atol = 1e-9);
+wide.values[-1, 3]                        #~ (1e6 * cos(2) + 1000 * sin(2)) / 1000001 tol 1e-6
+
+# not stiff: it stays explicit
+lorenz = (t, u) -> [10(u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8/3 * u[2]]
+prey = (t, u) -> [1.5u[0] - u[0] * u[1], -3u[1] + u[0] * u[1]]
+jacobians(f, y, T, r) = ode(f, y, (0.0, T); method = auto(), rtol = r, atol = r * 1e-2, saveat = [T]).stats.jacobians
+[jacobians(lorenz, [1.0, 0, 0], 10.0, r) + jacobians(prey, [1.0, 1], 30.0, r) for r in [1e-2, 1e-4, 1e-6, 1e-9]]    #> [0, 0, 0, 0]
+jacobians((t, y) -> [y[1], -y[0]], [1.0, 0], 100.0, 1e-3)    #> 0.0
+
+# derivatives and map over the switch
+member(p) =
+  ode((t, y) -> [-p[0] * y[0] + y[1], -1e4 * (y[1] - y[0]^2)], [1.0, p[1]], (0.0, 2.0); method = auto(), rtol = 1e-8,
+    atol = 1e-10, saveat = [1.0, 2.0]).values[1, 0]
+sure(p) =
+  ode((t, y) -> [-p[0] * y[0] + y[1], -1e4 * (y[1] - y[0]^2)], [1.0, p[1]], (0.0, 2.0); method = bdf(), rtol = 1e-10,
+    atol = 1e-12, saveat = [1.0, 2.0]).values[1, 0]
+grad(member)([2.0, 0.3])                  #~ grad(sure)([2.0, 0.3]) tol 1e-6
+map(member, [2.0, 0.3; 3.0, 0.1; 4.0, 2])    #~ map(sure, [2.0, 0.3; 3.0, 0.1; 4.0, 2]) tol 1e-6
