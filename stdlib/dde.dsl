@@ -26,7 +26,9 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
   if t1 < t0 { error("a delay differential equation goes forward in time, not from {t0} to {t1}") }
   if rank(y) != 1 { _refuse("y0 of a delay differential equation is a vector") }
   first = f(t0, y, stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all))))
-  if rank(first) != 1 or len(first) != len(y) { error("the right-hand side of a delay differential equation gives {shape(first)} for a state of {len(y)} numbers") }
+  if rank(first) != 1 or len(first) != len(y) {
+    error("the right-hand side of a delay differential equation gives {shape(first)} for a state of {len(y)} numbers")
+  }
   _by_pieces(f, y, before, all, t0, t1, method, _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
 }
 

@@ -49,6 +49,9 @@ _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k],
 # y' = f(t, y) with events. Gives times, values, the first row of each step (the dense output goes through degree + 1 rows from there), counts, and
 # what happened.
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
+  if o.partial == 1 and not has(m, "until") {
+    _refuse("{m.name}() gives a whole solution or none: partial = true is for bdf() and adams()")
+  }
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   _pass_events((degree = m.degree,

@@ -18,6 +18,7 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
   if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
     info = _problem_info(problem)
     m = if kind(method) == "none" { _choose(info) } else { method }
+    if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
     m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial))
   }
 }

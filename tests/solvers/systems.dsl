@@ -107,3 +107,9 @@ problem algebraic(p = 1.0) {
 }
 solve(algebraic(), bdf(), rtol = 1e-9, atol = 1e-11).z(1.0)  #~ exp(-1.0) tol 1e-7
 solve(algebraic(), dop853(), rtol = 1e-9, atol = 1e-11).z(1.0)       #~ exp(-1.0) tol 1e-8
+
+# what there is of a solution that blows up at t = 1, and its derivative
+left(a) = ode((t, y) -> a*y^2, [1.0], (0.0, 2.0); partial = true, rtol = 1e-9, atol = 1e-11)
+left(1.0).complete           #> false
+left(1.0).times[-1]          #~ 1 tol 1e-6
+grad(a -> left(a).y(0.5)[0])(1.0)    #~ 2 tol 1e-6
