@@ -1,8 +1,9 @@
 /* embed_library.c - the standard library's texts as a C table.
  *
  * Use: embed_library stdlib/a.dsl stdlib/b.dsl ... >library_texts.c
- * Guarantees: the table that parser/session.h declares, in the order of the arguments; a module's name is its file's without folder and
- * ending; the texts byte for byte, each followed by a 0 that its size does not count.
+ * Guarantees: no name is defined in two places: the modules share their names, and the later definition would silently replace the other. The
+ * table is the one that parser/session.h declares, in the order of the arguments; a module's name is its file's without folder and ending; the texts
+ * byte for byte, each followed by a 0 that its size does not count.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,44 @@ static void fail(const char *path, const char *what) {
 	fprintf(stderr, "embed_library: %s: %s\n", path, what);
 	exit(1);
 }
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+enum { NAME_BYTES = 64, MOST_NAMES = 8192 };
+static struct {
+	char name[NAME_BYTES];
+	const char *path;
+} defined[MOST_NAMES];
+static size_t ndefined;
+
+static int in_name(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (c & 0x80); }
+
+/* Takes note of what a line defines at the left margin: `name(...`, `name = ...`. */
+static void take_name(const char *path, const char *line) {
+	size_t n = 0;
+	while (in_name((unsigned char)line[n])) n++;
+	if (!n || n >= NAME_BYTES || !(line[n] == '(' || (!strncmp(line + n, " = ", 3)))) return;
+	for (size_t i = 0; i < ndefined; i++)
+		if (!strncmp(defined[i].name, line, n) && !defined[i].name[n]) {
+			fprintf(stderr, "embed_library: %s: %s is defined in %s, too\n", path, defined[i].name, defined[i].path);
+			exit(1);
+		}
+	if (ndefined == MOST_NAMES) fail(path, "too many names: raise MOST_NAMES");
+	memcpy(defined[ndefined].name, line, n);
+	defined[ndefined++].path = path;
+}
+
+static void take_names(const char *path, FILE *in) {
+	char line[4096];
+	int whole = 1; /* the last piece read ended its line */
+	while (fgets(line, sizeof line, in)) {
+		if (whole) take_name(path, line);
+		whole = strchr(line, '\n') != NULL;
+	}
+	rewind(in);
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
 
 /* Writes the bytes as string literals, one per line of the text, and returns how many bytes there were. */
 static size_t write_text(FILE *in) {
@@ -39,6 +78,7 @@ static void write_entry(const char *path) {
 		if (name[i] < ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\') fail(path, "is not the name of a module");
 	FILE *in = fopen(path, "rb");
 	if (!in) fail(path, "cannot be opened");
+	take_names(path, in);
 	printf("\t{\"%.*s\",\n", (int)(n - ending), name);
 	size_t size = write_text(in);
 	if (ferror(in)) fail(path, "cannot be read");

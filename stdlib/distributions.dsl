@@ -132,7 +132,7 @@ _asked(d, what) = {
 _root2 = 1.4142135623730951
 _log_root_2pi = 0.9189385332046728
 # Inside of its support the value that f gives, outside another; f is fed a number from inside there.
-_within(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), outside)
+_inside_or(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), outside)
 # p, and NaN outside of 0 .. 1
 _probability(p) = where(0 <= p and p <= 1, p, nan)
 
@@ -161,9 +161,9 @@ _families = (
     moments = d -> (d.scale, d.scale^2)
   ),
   Gamma = (
-    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _gamma_density(d.shape, x / d.scale) / d.scale,
+    pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _gamma_density(d.shape, x / d.scale) / d.scale,
       where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
-    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> (d.shape - 1) * log(x / d.scale) - x / d.scale - lgamma(d.shape) -
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> (d.shape - 1) * log(x / d.scale) - x / d.scale - lgamma(d.shape) -
       log(d.scale), where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> gammainc(d.shape, max(x, 0) / d.scale),
     ccdf = (d, x) -> gammaincc(d.shape, max(x, 0) / d.scale),
@@ -171,9 +171,9 @@ _families = (
     moments = d -> (d.shape * d.scale, d.shape * d.scale^2)
   ),
   Beta = (
-    pdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> _beta_density(d.a, d.b, x),
+    pdf = (d, x) -> _inside_or(0 < x and x < 1, x, 0.5, x -> _beta_density(d.a, d.b, x),
       where(x == 0, _at_zero(d.a, d.b), where(x == 1, _at_zero(d.b, d.a), 0.0))),
-    logpdf = (d, x) -> _within(0 < x and x < 1, x, 0.5, x -> (d.a - 1) * log(x) + (d.b - 1) * log1p(-x) - lbeta(d.a, d.b),
+    logpdf = (d, x) -> _inside_or(0 < x and x < 1, x, 0.5, x -> (d.a - 1) * log(x) + (d.b - 1) * log1p(-x) - lbeta(d.a, d.b),
       where(x == 0, log(_at_zero(d.a, d.b)), where(x == 1, log(_at_zero(d.b, d.a)), -inf))),
     cdf = (d, x) -> betainc(d.a, d.b, clamp(x, 0.0, 1.0)),
     ccdf = (d, x) -> betainc(d.b, d.a, 1 - clamp(x, 0.0, 1.0)),
@@ -197,9 +197,9 @@ _families = (
       where(d.nu > 2, d.sigma^2 * d.nu / (where(d.nu > 2, d.nu, 3.0) - 2), where(d.nu > 1, inf, nan)))
   ),
   FDist = (
-    pdf = (d, x) -> _within(x > 0, x, 1.0, x -> _beta_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / (d.d1 * x + d.d2)) * d.d1 *
+    pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _beta_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / (d.d1 * x + d.d2)) * d.d1 *
       d.d2 / (d.d1 * x + d.d2)^2, where(x == 0, _at_zero(0.5 * d.d1, 1.0), 0.0)),
-    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * d.d1 * log(d.d1 * x / (d.d1 * x + d.d2)) +
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * d.d1 * log(d.d1 * x / (d.d1 * x + d.d2)) +
       0.5 * d.d2 * log(d.d2 / (d.d1 * x + d.d2)) - log(x) - lbeta(0.5 * d.d1, 0.5 * d.d2),
       where(x == 0, log(_at_zero(0.5 * d.d1, 1.0)), -inf)),
     cdf = (d, x) -> { y = max(x, 0); betainc(0.5 * d.d1, 0.5 * d.d2, d.d1 * y / (d.d1 * y + d.d2)) },
@@ -209,18 +209,19 @@ _families = (
       where(d.d2 > 4, 2 * d.d2^2 * (d.d1 + d.d2 - 2) / (d.d1 * (d.d2 - 2)^2 * (d.d2 - 4)), inf))
   ),
   LogNormal = (
-    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x * d.sigma) - _log_root_2pi, -inf),
-    cdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * erfc((d.mu - log(x)) / (d.sigma * _root2)), 0.0),
-    ccdf = (d, x) -> _within(x > 0, x, 1.0, x -> 0.5 * erfc((log(x) - d.mu) / (d.sigma * _root2)), 1.0),
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x * d.sigma) - _log_root_2pi,
+      -inf),
+    cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * erfc((d.mu - log(x)) / (d.sigma * _root2)), 0.0),
+    ccdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * erfc((log(x) - d.mu) / (d.sigma * _root2)), 1.0),
     icdf = (d, p) -> exp(d.mu - d.sigma * _root2 * erfcinv(2 * p)),
     sample = (d, n) -> exp(d.mu + d.sigma * randn(n)),
     moments = d -> (exp(d.mu + 0.5 * d.sigma^2), expm1(d.sigma^2) * exp(2 * d.mu + d.sigma^2))
   ),
   Weibull = (
-    logpdf = (d, x) -> _within(x > 0, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) -
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) -
       (x / d.scale)^d.shape, where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
-    cdf = (d, x) -> _within(x > 0, x, 1.0, x -> -expm1(-(x / d.scale)^d.shape), 0.0),
-    ccdf = (d, x) -> _within(x > 0, x, 1.0, x -> exp(-(x / d.scale)^d.shape), 1.0),
+    cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -expm1(-(x / d.scale)^d.shape), 0.0),
+    ccdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> exp(-(x / d.scale)^d.shape), 1.0),
     icdf = (d, p) -> d.scale * (-log1p(-_probability(p)))^(1 / d.shape),
     moments = d -> (d.scale * gamma(1 + 1 / d.shape), d.scale^2 * (gamma(1 + 2 / d.shape) - gamma(1 + 1 / d.shape)^2))
   ),
@@ -257,48 +258,49 @@ _families = (
     moments = d -> (d.location + 0.5772156649015329 * d.scale, (π * d.scale)^2 / 6)
   ),
   Pareto = (
-    logpdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> log(d.shape) + d.shape * log(d.scale) - (d.shape + 1) * log(x),
+    logpdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> log(d.shape) + d.shape * log(d.scale) - (d.shape + 1) * log(x),
       -inf),
-    cdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> -expm1(d.shape * log(d.scale / x)), 0.0),
-    ccdf = (d, x) -> _within(x >= d.scale, x, d.scale, x -> exp(d.shape * log(d.scale / x)), 1.0),
+    cdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> -expm1(d.shape * log(d.scale / x)), 0.0),
+    ccdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> exp(d.shape * log(d.scale / x)), 1.0),
     icdf = (d, p) -> d.scale * exp(-log1p(-_probability(p)) / d.shape),
     moments = d -> (where(d.shape > 1, d.shape * d.scale / (d.shape - 1), inf),
       where(d.shape > 2, d.shape * d.scale^2 / ((d.shape - 1)^2 * (d.shape - 2)), inf))
   ),
   Poisson = (
-    pdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_density(x + 1, d.rate), 0.0),
-    logpdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> x * log(d.rate) - d.rate - lgamma(x + 1), -inf),
-    cdf = (d, x) -> _within(x >= 0, x, 0.0, x -> gammaincc(floor(x) + 1, d.rate), 0.0),
-    ccdf = (d, x) -> _within(x >= 0, x, 0.0, x -> gammainc(floor(x) + 1, d.rate), 1.0),
-    icdf = (d, p) -> _least(k -> gammaincc(k + 1, stop_gradient(d.rate)), p + 0.0 * stop_gradient(d.rate)),
+    pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_density(x + 1, d.rate), 0.0),
+    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> x * log(d.rate) - d.rate - lgamma(x + 1), -inf),
+    cdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> gammaincc(floor(x) + 1, d.rate), 0.0),
+    ccdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> gammainc(floor(x) + 1, d.rate), 1.0),
+    icdf = (d, p) -> _least_whole(k -> gammaincc(k + 1, stop_gradient(d.rate)), p + 0.0 * stop_gradient(d.rate)),
     moments = d -> (d.rate, d.rate)
   ),
   Binomial = (
-    pdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0,
+    pdf = (d, x) -> _inside_or(0 <= x and x <= d.n and x == floor(x), x, 0.0,
       x -> _beta_density(x + 1.0, d.n - x + 1.0, d.p) / (d.n + 1), 0.0),
-    logpdf = (d, x) -> _within(0 <= x and x <= d.n and x == floor(x), x, 0.0,
+    logpdf = (d, x) -> _inside_or(0 <= x and x <= d.n and x == floor(x), x, 0.0,
       x -> _times_log(x, d.p) + _times_log(d.n - x, 1 - d.p) - lbeta(x + 1.0, d.n - x + 1.0) - log(d.n + 1.0), -inf),
-    cdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(max(d.n - floor(x), 0.5), floor(x) + 1, 1 - d.p),
+    cdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> betainc(max(d.n - floor(x), 0.5), floor(x) + 1, 1 - d.p),
       where(x < 0, 0.0, 1.0)),
-    ccdf = (d, x) -> _within(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
+    ccdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
       where(x < 0, 1.0, 0.0)),
     icdf = (d, p) -> {
       n = stop_gradient(1.0 * d.n)
       q = stop_gradient(d.p)
-      where(p == 1, n, _least(k -> where(k < n, betainc(max(n - k, 0.5), k + 1, 1 - q), 1.0), p + 0.0 * n * q))
+      where(p == 1, n, _least_whole(k -> where(k < n, betainc(max(n - k, 0.5), k + 1, 1 - q), 1.0), p + 0.0 * n * q))
     },
     moments = d -> (d.n * d.p, d.n * d.p * (1 - d.p))
   ),
   NegativeBinomial = (
-    pdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> _beta_density(1.0 * d.r, x + 1.0, d.p) * d.p / (d.r + x), 0.0),
-    logpdf = (d, x) -> _within(x >= 0 and x == floor(x), x, 0.0, x -> d.r * log(d.p) + _times_log(x, 1 - d.p) -
+    pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _beta_density(1.0 * d.r, x + 1.0, d.p) * d.p / (d.r + x),
+      0.0),
+    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> d.r * log(d.p) + _times_log(x, 1 - d.p) -
       lbeta(1.0 * d.r, x + 1.0) - log(d.r + x), -inf),
-    cdf = (d, x) -> _within(x >= 0, x, 0.0, x -> betainc(d.r, floor(x) + 1, d.p), 0.0),
-    ccdf = (d, x) -> _within(x >= 0, x, 0.0, x -> betainc(floor(x) + 1, d.r, 1 - d.p), 1.0),
+    cdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> betainc(d.r, floor(x) + 1, d.p), 0.0),
+    ccdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> betainc(floor(x) + 1, d.r, 1 - d.p), 1.0),
     icdf = (d, p) -> {
       r = stop_gradient(1.0 * d.r)
       q = stop_gradient(d.p)
-      _least(k -> betainc(r, k + 1, q), p + 0.0 * r * q)
+      _least_whole(k -> betainc(r, k + 1, q), p + 0.0 * r * q)
     },
     moments = d -> (d.r * (1 - d.p) / d.p, d.r * (1 - d.p) / d.p^2)
   ),
@@ -335,7 +337,7 @@ _at_zero(a, value) = where(a < 1, inf, where(a == 1, value, 0.0))
 # x log(p), and 0 where x is 0
 _times_log(x, p) = x * log(where(x == 0, 1.0, p))
 # The smallest whole k >= 0 with F(k) >= p, by doubling and halving
-_least(F, p) = {
+_least_whole(F, p) = {
   q = stop_gradient(where(0 <= p and p < 1, p, 0.0))
   low = 0.0 * q - 1
   high = 0.0 * q

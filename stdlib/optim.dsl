@@ -33,7 +33,7 @@ nelder_mead(; size = 0.1) = (name = "nelder_mead", size = size, run = _nelder_me
 # adam(; rate = 1e-3, beta1, beta2): Adam, steps by running means of the gradient and of its squares; for gradients that are noisy or come in millions
 #   rate: a number, or a function of the number of the step, from 1. [Kingma and Ba, 2015, algorithm 1]
 #     minimize(x -> (x - 3)^2, 2.0, adam(rate = 0.1), steps = 500).x   #~ 3 tol 1e-3
-adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first(
+adam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "adam", rate, 0.0,
   (m, v, g, k) -> {
     m = beta1 * m + (1 - beta1) * g
@@ -46,7 +46,7 @@ adamw(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999, decay = 1e-2) =
   (...adam(rate = rate, beta1 = beta1, beta2 = beta2), name = "adamw", decay = decay)
 # adamax(; rate, beta1, beta2): Adam with the largest recent gradient in place of the mean square [Kingma and Ba, 2015, algorithm 2]
 #     minimize(x -> (x - 3)^2, 2.9, adamax(rate = 0.02), steps = 800).x   #~ 3 tol 1e-2
-adamax(; rate = 2e-3, beta1 = 0.9, beta2 = 0.999) = _first(
+adamax(; rate = 2e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "adamax", rate, 0.0,
   (m, v, g, k) -> {
     m = beta1 * m + (1 - beta1) * g
@@ -55,7 +55,7 @@ adamax(; rate = 2e-3, beta1 = 0.9, beta2 = 0.999) = _first(
 })
 # nadam(; rate, beta1, beta2): Adam with Nesterov's momentum [Dozat, 2016]
 #     minimize(x -> (x - 3)^2, 2.0, nadam(rate = 0.05), steps = 800).x   #~ 3 tol 1e-3
-nadam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first(
+nadam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first_order_method(
   "nadam", rate, 0.0,
   (m, v, g, k) -> {
     m = beta1 * m + (1 - beta1) * g
@@ -65,28 +65,28 @@ nadam(; rate = 1e-3, beta1 = 0.9, beta2 = 0.999) = _first(
 })
 # rmsprop(; rate, decay = 0.9): steps by the root of a running mean of squared gradients [Tieleman and Hinton, 2012]
 #     minimize(x -> (x - 3)^2, 2.0, rmsprop(rate = k -> 0.5 / k), steps = 800).x   #~ 3 tol 1e-2
-rmsprop(; rate = 1e-2, decay = 0.9) = _first(
+rmsprop(; rate = 1e-2, decay = 0.9) = _first_order_method(
   "rmsprop", rate, 0.0, (m, v, g, k) -> {
     v = decay * v + (1 - decay) * g^2
     (m, v, g / (sqrt(v) + 1e-8))
 })
 # adagrad(; rate): steps by the root of the sum of all squared gradients [Duchi, Hazan and Singer, 2011]
 #     minimize(x -> (x - 3)^2, 2.0, adagrad(rate = 0.5), steps = 800).x   #~ 3 tol 1e-3
-adagrad(; rate = 1e-2) = _first("adagrad", rate, 0.0, (m, v, g, k) -> {
+adagrad(; rate = 1e-2) = _first_order_method("adagrad", rate, 0.0, (m, v, g, k) -> {
   v = v + g^2
   (m, v, g / (sqrt(v) + 1e-10))
 })
 # gradient_descent(; rate, momentum = 0.0, nesterov = false): steps of rate times the gradient, with momentum
 #   [Nesterov's: Sutskever et al., 2013]
 #     minimize(x -> (x - 3)^2, 2.0, gradient_descent(rate = 0.1, momentum = 0.5, nesterov = true), steps = 200).x    #~ 3 tol 1e-6
-gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first(
+gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first_order_method(
   "gradient_descent", rate, 0.0,
   (m, v, g, k) -> {
     m = momentum * m + g
     (m, v, if nesterov { g + momentum * m } else { m })
 })
 # update(mean, square, gradient, step) gives new means, and the direction that is followed `rate` far.
-_first(name, rate, decay, update) = (name = name, rate = rate, decay = decay, update = update, run = _first_order)
+_first_order_method(name, rate, decay, update) = (name = name, rate = rate, decay = decay, update = update, run = _first_order)
 
 # ---- minimize
 

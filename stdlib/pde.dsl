@@ -294,7 +294,7 @@ _check_lines(info, m) = {
 }
 
 # Where the unknowns of a field begin and end among its nodes.
-_first(ends) = len(ends[0])
+_first_length(ends) = len(ends[0])
 _count(g, ends) = len(g.x) - len(ends[0]) - len(ends[1])
 
 # All nodal values of each field, from the state.
@@ -333,7 +333,7 @@ _initial_lines(info, g) = {
 
 _strip(g, ends, fields) = {
   parts = list()
-  for (k, u) in enumerate(fields) { parts = push(parts, u[_first(ends[k]).._first(ends[k]) + _count(g, ends[k])]) }
+  for (k, u) in enumerate(fields) { parts = push(parts, u[_first_length(ends[k]).._first_length(ends[k]) + _count(g, ends[k])]) }
   concat(...parts)
 }
 
@@ -405,8 +405,8 @@ _solve_lines(info, m, o) = {
         e = len(rows)
         for k in list(...(0..nf)) {
           V = _fold_ends(info, g, ends, k, t, _block(info, g, q, k, t, jets, top), top)
-          r0 = _first(ends[e])
-          c0 = _first(ends[k])
+          r0 = _first_length(ends[e])
+          c0 = _first_length(ends[k])
           row = push(row, V[r0..r0 + _count(g, ends[e]), c0..c0 + _count(g, ends[k])])
         }
         rows = push(rows, concat(...row; axis = 1))
@@ -443,14 +443,14 @@ _line_pattern(info, g, ends) = {
   offset = list()
   at = 0
   for k in list(...(0..nf)) {
-    offset = push(offset, at - _first(ends[k]))
+    offset = push(offset, at - _first_length(ends[k]))
     at = at + _count(g, ends[k])
   }
   for e in list(...(0..nf)) {
     for k in list(...(0..nf)) {
       i = broadcast_to(expand(iota(n), 1), n, g.width)
-      row_in = (i >= _first(ends[e])) and (i < _first(ends[e]) + _count(g, ends[e]))
-      col_in = (g.idx >= _first(ends[k])) and (g.idx < _first(ends[k]) + _count(g, ends[k]))
+      row_in = (i >= _first_length(ends[e])) and (i < _first_length(ends[e]) + _count(g, ends[e]))
+      col_in = (g.idx >= _first_length(ends[k])) and (g.idx < _first_length(ends[k]) + _count(g, ends[k]))
       rows = push(rows, ravel(i + offset[e]))
       cols = push(cols, ravel(g.idx + offset[k]))
       keep = push(keep, ravel(row_in and col_in))

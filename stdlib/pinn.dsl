@@ -55,7 +55,7 @@ _mixed(u, t, x, j) = {
 _fixes_value(info, c) = len(c.jets) == 1 and info.jets[c.jets[0]][1] == 0 and info.jets[c.jets[0]][2] == 0
 
 # What a condition u == g says: g at (t, x).
-_value_of(info, c, t, x) = {
+_value_wanted(info, c, t, x) = {
   zero = map(j -> 0.0, list(...info.jets))
   one = map(j -> 1.0, list(...info.jets))
   z = c.residual((t, x), zero)
@@ -87,9 +87,9 @@ _built_in(info, raw, t, x) = {
   factor = (t - t0) / (t1 - t0) * 4 * (x - a) * (b - x) / (b - a)^2
   parts = list()
   for k in list(...(0..len(info.fields))) {
-    g = y -> _value_of(info, _initial_condition(info, k), t0, y)
-    left = s -> _value_of(info, _end_conditions(info, k, 0)[0], s, a)
-    right = s -> _value_of(info, _end_conditions(info, k, 1)[0], s, b)
+    g = y -> _value_wanted(info, _initial_condition(info, k), t0, y)
+    left = s -> _value_wanted(info, _end_conditions(info, k, 0)[0], s, a)
+    right = s -> _value_wanted(info, _end_conditions(info, k, 1)[0], s, b)
     blend = g(x) + (b - x) / (b - a) * (left(t) - g(a)) + (x - a) / (b - a) * (right(t) - g(b))
     parts = push(parts, blend + factor * n[k])
   }

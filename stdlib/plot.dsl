@@ -306,8 +306,8 @@ streamlines(x, y, u, v; density = 1, label = "", colour = "blue", width = 0, ...
   _picture(list(_vectors("streamlines", x, y, u, v, "flow", density, label, colour, width)); ...options)
 
 _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
-  a = if kind(u) == "function" { _on_grid(u, x, y) } else { f64(u) }
-  b = if kind(v) == "function" { _on_grid(v, x, y) } else { f64(v) }
+  a = if kind(u) == "function" { _sampled(u, x, y) } else { f64(u) }
+  b = if kind(v) == "function" { _sampled(v, x, y) } else { f64(v) }
   _check_grid(name, x, y, a, "u")
   _check_grid(name, x, y, b, "v")
   (kind = what, x = f64(x), y = f64(y), z = a, w = b, scale = scale, label = label, colour = colour, width = width)
@@ -506,20 +506,20 @@ _panel(; title = "", xlabel = "", ylabel = "", zlabel = "", xlim = none, ylim = 
     yticks = yticks, xnames = xnames, ynames = ynames, y2label = y2label, y2lim = y2lim, logy2 = logy2, y2ticks = y2ticks,
     y2names = y2names)
 # What flat pictures say: of these, what every one of them can show.
-_flat(; title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto", grid = false,
-  aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none) =
+_flat_panel(; title = "", xlabel = "", ylabel = "", xlim = none, ylim = none, logx = false, logy = false, legend = "auto",
+  grid = false, aspect = 0, xticks = none, yticks = none, xnames = none, ynames = none) =
   _panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, logx = logx, logy = logy, legend = legend,
     grid = grid, aspect = aspect, xticks = xticks, yticks = yticks, xnames = xnames, ynames = ynames)
 _merged(a, b) =
   (layers = a.layers, title = _word(a.title, b.title, ""), xlabel = _word(a.xlabel, b.xlabel, ""),
-    ylabel = _word(a.ylabel, b.ylabel, ""), zlabel = _word(a.zlabel, b.zlabel, ""), xlim = _first(a.xlim, b.xlim),
-    ylim = _first(a.ylim, b.ylim), zlim = _first(a.zlim, b.zlim), logx = a.logx or b.logx, logy = a.logy or b.logy,
+    ylabel = _word(a.ylabel, b.ylabel, ""), zlabel = _word(a.zlabel, b.zlabel, ""), xlim = _given_or(a.xlim, b.xlim),
+    ylim = _given_or(a.ylim, b.ylim), zlim = _given_or(a.zlim, b.zlim), logx = a.logx or b.logx, logy = a.logy or b.logy,
     logz = a.logz or b.logz, legend = _word(a.legend, b.legend, "auto"), grid = a.grid or b.grid,
-    aspect = if a.aspect == 0 { b.aspect } else { a.aspect }, view = _first(a.view, b.view), map = _word(a.map, b.map, "auto"),
-    xticks = _first(a.xticks, b.xticks), yticks = _first(a.yticks, b.yticks), xnames = _first(a.xnames, b.xnames),
-    ynames = _first(a.ynames, b.ynames), y2label = _word(a.y2label, b.y2label, ""), y2lim = _first(a.y2lim, b.y2lim),
-    logy2 = a.logy2 or b.logy2, y2ticks = _first(a.y2ticks, b.y2ticks), y2names = _first(a.y2names, b.y2names))
-_first(a, b) = if kind(a) == "none" { b } else { a }
+    aspect = if a.aspect == 0 { b.aspect } else { a.aspect }, view = _given_or(a.view, b.view), map = _word(a.map, b.map, "auto"),
+    xticks = _given_or(a.xticks, b.xticks), yticks = _given_or(a.yticks, b.yticks), xnames = _given_or(a.xnames, b.xnames),
+    ynames = _given_or(a.ynames, b.ynames), y2label = _word(a.y2label, b.y2label, ""), y2lim = _given_or(a.y2lim, b.y2lim),
+    logy2 = a.logy2 or b.logy2, y2ticks = _given_or(a.y2ticks, b.y2ticks), y2names = _given_or(a.y2names, b.y2names))
+_given_or(a, b) = if kind(a) == "none" { b } else { a }
 _word(a, b, unset) = if a == unset { b } else { a }
 
 _out(figure, file) = if file == "" { _picture_check(figure); figure } else { _picture_draw(figure, file); none }
@@ -527,9 +527,9 @@ _figure(panel, size, dpi, file) =
   _out((kind = "figure", panels = list(panel), title = "", rows = 1, cols = 1, size = size, dpi = dpi), file)
 _bare(layer) = _figure((..._panel(), layers = list(layer)), none, 192, "")
 _picture(layers; size = none, dpi = 192, file = "", ...options) =
-  _figure((..._flat(; ...options), layers = layers), size, dpi, file)
+  _figure((..._flat_panel(; ...options), layers = layers), size, dpi, file)
 _coloured(layers; map = "auto", zlabel = "", zlim = none, logz = false, size = none, dpi = 192, file = "", ...options) =
-  _figure((..._flat(; ...options), layers = layers, map = map, zlabel = zlabel, zlim = zlim, logz = logz), size, dpi, file)
+  _figure((..._flat_panel(; ...options), layers = layers, map = map, zlabel = zlabel, zlim = zlim, logz = logz), size, dpi, file)
 _in_space(layers, view; map = "auto", zlabel = "", zlim = none, title = "", xlabel = "", ylabel = "", xlim = none, ylim = none,
   legend = "auto", size = none, dpi = 192, file = "") =
   _figure((..._panel(; title = title, xlabel = xlabel, ylabel = ylabel, xlim = xlim, ylim = ylim, legend = legend, map = map,
@@ -573,7 +573,7 @@ _function_curves(items, label, labels, look, n, logx) = {
   layers
 }
 
-_on_grid(f, x, y) = map(a -> map(b -> f(a, b), f64(y)), f64(x))
+_sampled(f, x, y) = map(a -> map(b -> f(a, b), f64(y)), f64(x))
 _check_grid(name, x, y, z, zname) = {
   assert(kind(z) == "array", "{name}: {zname} is a matrix or a function of (x, y)")
   assert(rank(z) == 2, "{name}: {zname} is a matrix with a row for each x and a column for each y")
@@ -583,7 +583,7 @@ _check_grid(name, x, y, z, zname) = {
 _field_data(name, x, y, z) = {
   bare = kind(y) == "none"
   (a, b) = if bare { (f64(iota(shape(x)[0])), f64(iota(shape(x)[1]))) } else { (f64(x), f64(y)) }
-  values = if bare { f64(x) } else { if kind(z) == "function" { _on_grid(z, a, b) } else { f64(z) } }
+  values = if bare { f64(x) } else { if kind(z) == "function" { _sampled(z, a, b) } else { f64(z) } }
   _check_grid(name, a, b, values, "z")
   (x = a, y = b, z = values, label = "", xlabel = "", ylabel = "")
 }
@@ -597,7 +597,7 @@ _solution_field(s, name) = {
 
 _plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192, file = "", ...options) = {
   s = all[0]
-  base = _flat(; ...options)
+  base = _flat_panel(; ...options)
   figure = if has(s, "kind") {
     assert(s.kind == "ode" or s.kind == "pde", "plot: this record is no solution; overlay lays pictures over one another")
     if s.kind == "ode" {

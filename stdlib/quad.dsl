@@ -213,10 +213,10 @@ oscillatory(f, phase, a, b; part = "exp", rtol = 1e-10, atol = 1e-15, limit = 40
 # The parts of the way where the intervals end are found without derivatives; what they add up to has derivatives.
 _oscillating(f, g, a, b, part, rtol, atol, limit) = {
   (left, width) = _panels(f, g, stop_gradient(a), stop_gradient(b), part, rtol, atol, limit)
-  sum(map((l, w) -> _panel(f, g, a + (b - a) * l, (b - a) * w, part)[0], left, width))
+  sum(map((l, w) -> _levin_panel(f, g, a + (b - a) * l, (b - a) * w, part)[0], left, width))
 }
 _panels(f, g, a, b, part, rtol, atol, limit) = {
-  at = (l, w) -> { (I, E) = _panel(f, g, a + (b - a) * l, (b - a) * w, part); (stop_gradient(I), stop_gradient(E)) }
+  at = (l, w) -> { (I, E) = _levin_panel(f, g, a + (b - a) * l, (b - a) * w, part); (stop_gradient(I), stop_gradient(E)) }
   left = zeros(limit + 1)
   width = concat([1.0], zeros(limit))
   (I, E) = at(0.0, 1.0)
@@ -250,7 +250,7 @@ _panels(f, g, a, b, part, rtol, atol, limit) = {
   (left[..n], width[..n])
 }
 # One interval: (integral, estimate of its error)
-_panel(f, g, l, w, part) = {
+_levin_panel(f, g, l, w, part) = {
   turn = abs(stop_gradient(g(l + w) - g(l))) + abs(stop_gradient(g(l + w) + g(l) - 2 * g(l + 0.5 * w)))
   if turn < 10 {
     values = map(x -> { s = f(x); s * _wave(g(x), part) }, l + 0.5 * w * (1 + _kronrod_nodes))
@@ -340,37 +340,4 @@ _epsilon(s) = {
     k = k + 1
   }
   answer
-}
-
-# ---- rules of Gauss
-
-# gauss_legendre(n; a = -1, b = 1): (points, weights) of the rule with n points that is exact for polynomials of degree 2n - 1 on [a, b]
-#   from the eigenvalues of the matrix of the recurrence. [Golub and Welsch, Math. Comp. 23, 1969]
-#     (x, w) = gauss_legendre(3);
-#     w @ x^4                       #~ 2/5
-gauss_legendre(n; a = -1.0, b = 1.0) = {
-  k = iota(n - 1) + 1.0
-  (x, w) = _golub_welsch(zeros(n), k / sqrt(4 * k^2 - 1), 2.0)
-  (a + 0.5 * (b - a) * (1 + x), 0.5 * (b - a) * w)
-}
-# gauss_hermite(n): (points, weights) for integrals of exp(-x^2) f(x) from -inf to inf
-#     (x, w) = gauss_hermite(5);
-#     w @ x^2                       #~ sqrt(π) / 2
-gauss_hermite(n) = _golub_welsch(zeros(n), sqrt((iota(n - 1) + 1.0) / 2), 1.772453850905516)
-# gauss_laguerre(n; alpha = 0): (points, weights) for integrals of x^alpha exp(-x) f(x) from 0 to inf
-#     (x, w) = gauss_laguerre(5);
-#     w @ x^3                       #~ 6
-gauss_laguerre(n; alpha = 0.0) = {
-  k = iota(n) + 1.0
-  _golub_welsch(2 * k - 1 + alpha, sqrt(k[..-1] * (k[..-1] + alpha)), gamma(alpha + 1))
-}
-_golub_welsch(d, e, total) = {
-  n = len(d)
-  T = zeros(n, n)
-  i = iota(n)
-  T[i, i] = d
-  T[i[1..], i[..-1]] = e
-  T[i[..-1], i[1..]] = e
-  (x, V) = eigh(T)
-  (x, total * V[0]^2)
 }

@@ -5,7 +5,7 @@
 # their column of the Jacobian has had (Moré 1978), so that their scale does not matter; systems are solved by QR or SVD of the Jacobian, never of its square.
 
 # One place: residual, gradient, scaled Jacobian of the unknowns that may move, its orthogonal factor R with Q'r.
-_place(both, x, b, units) = {
+_residuals_at(both, x, b, units) = {
   (res, J) = both(x)
   (m, n) = shape(J)
   units = max(units, sqrt(sum(J^2; axis = 0)))
@@ -38,12 +38,12 @@ _ended_at(p, x, k, count, status, tol) = {
 }
 # Is the place x1 better, whose sum of squares is v1? Where the difference is rounding, the part of the residual that the Jacobian reaches tells.
 _improves(both, x1, v1, p, b) =
-  if abs(v1 - p.value) <= 1e-13 * p.value { norm(_place(both, x1, b, p.units).Qr) < norm(p.Qr) } else { v1 < p.value }
+  if abs(v1 - p.value) <= 1e-13 * p.value { norm(_residuals_at(both, x1, b, p.units).Qr) < norm(p.Qr) } else { v1 < p.value }
 # Is a place good enough: the part of the residual that the Jacobian reaches (Bates and Watts' relative offset), or the residual itself, beside what it was
 _reached(p, first, tol) = norm(p.Qr) <= tol * sqrt(2 * p.value) or p.value <= 5e-32 * first
 
 _levenberg(r, both, x, b, o, steps, tol) = {
-  p = _place(both, x, b, 0 * x)
+  p = _residuals_at(both, x, b, 0 * x)
   first = p.value
   l = o.damping + 0.0
   raise = 2.0
@@ -66,7 +66,7 @@ _levenberg(r, both, x, b, o, steps, tol) = {
     k = k + 1
     if _improves(both, x1, v1, p, b) {
       x = x1
-      p = _place(both, x, b, p.units)
+      p = _residuals_at(both, x, b, p.units)
       l = max(l / 5, 1e-20)
       raise = 2.0
       if _reached(p, first, tol) or (small and l < 1e-3) { status = 1 }
@@ -82,7 +82,7 @@ _levenberg(r, both, x, b, o, steps, tol) = {
 }
 
 _gauss_newton(r, both, x, b, o, steps, tol) = {
-  p = _place(both, x, b, 0 * x)
+  p = _residuals_at(both, x, b, 0 * x)
   first = p.value
   (k, count) = (0, 1)
   status = if not (first < inf) { 4 } else if _reached(p, first, tol) { 1 } else { 0 }
@@ -106,7 +106,7 @@ _gauss_newton(r, both, x, b, o, steps, tol) = {
     if better {
       small = t == 1 and norm(p.scale * (x1 - x)) <= tol * (1e-300 + norm(p.scale * x))
       x = x1
-      p = _place(both, x, b, p.units)
+      p = _residuals_at(both, x, b, p.units)
       if small or _reached(p, first, tol) { status = 1 }
     } else { status = 2 }
     if o.progress { if k % 10 == 0 { print("gauss_newton {k}: {p.value:.4e}") } }
@@ -115,7 +115,7 @@ _gauss_newton(r, both, x, b, o, steps, tol) = {
 }
 
 _dogleg(r, both, x, b, o, steps, tol) = {
-  p = _place(both, x, b, 0 * x)
+  p = _residuals_at(both, x, b, 0 * x)
   first = p.value
   radius = o.radius * max(1.0, norm(p.scale * x))
   (k, count) = (0, 1)
@@ -149,7 +149,7 @@ _dogleg(r, both, x, b, o, steps, tol) = {
     if _improves(both, x1, v1, p, b) {
       whole = length >= 0.99 * norm(far)
       x = x1
-      p = _place(both, x, b, p.units)
+      p = _residuals_at(both, x, b, p.units)
       far = _undamped(p)
       if _reached(p, first, tol) or (small and whole) { status = 1 }
     } else { if length <= 1e-15 * norm(p.scale * x) or length < 1e-300 { status = 2 } }

@@ -56,10 +56,10 @@ _order_of(info, field, coordinate) = {
 # Equation i differentiated p times, as a function of t and the list of lists of all derivatives of all fields; the next one of the highest is 0
 _equation(info, i, p) = {
   F = (t, all) -> info.equations[i].residual((t,), _jets_of(info, all))
-  for k in list(...(0..p)) { F = _turned(F) }
+  for k in list(...(0..p)) { F = _total_rate(F) }
   F
 }
-_turned(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> push(own[1..], 0.0 * own[0]), all)))[1]
+_total_rate(F) = (t, all) -> jvp(x -> F(x[0], x[1]), (t, all), (1.0, map(own -> push(own[1..], 0.0 * own[0]), all)))[1]
 
 # ---- initial values
 
