@@ -191,13 +191,36 @@ static Dim product(const TypeQuery *q, uint32_t rank, const Dim *dims) {
 	return p;
 }
 
+/* Takes out of both shapes the axes that they share: what was found equal of a lane's lengths says nothing of their products with the number of lanes. */
+static void cancel_axes(TypeQuery *q, uint32_t *n, Dim *a, uint32_t *m, Dim *b) {
+	for (uint32_t i = 0; i < *n;) {
+		uint32_t k = 0;
+		while (k < *m && !same(q, a[i], b[k])) k++;
+		if (k == *m) {
+			i++;
+			continue;
+		}
+		a[i] = a[--*n];
+		b[k] = b[--*m];
+	}
+}
+
 bool type_rule_RESHAPE(TypeQuery *q) {
 	Type x;
 	uint32_t rank;
 	Dim shape[MAX_RANK];
 	if (!want_tensor(q, 0, 15, 0, &x) || !read_shape(q, 0, &rank, shape)) return false;
 	Dim from = product(q, x.rank, x.dims), to = product(q, rank, shape);
-	if (!same(q, from, to))
+	bool good = same(q, from, to);
+	if (!good) {
+		Dim a[MAX_RANK], b[MAX_RANK];
+		uint32_t n = x.rank, m = rank;
+		memcpy(a, x.dims, sizeof a);
+		memcpy(b, shape, sizeof b);
+		cancel_axes(q, &n, a, &m, b);
+		good = same(q, product(q, n, a), product(q, m, b));
+	}
+	if (!good)
 		return type_wrong(q, "%s elements do not make %s", dim_words(q->b, from), dim_words(q->b, to));
 	return give_tensor(q, (Dtype)x.dtype, rank, shape);
 }

@@ -260,7 +260,7 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
   (s, times, Y)
 }
 
-_counted(one, s) = _stats(f64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0]))
+_counted(one, s) = _stats(i64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0]))
 
 _gave_up(one, m, s, f, t1, o) = {
   v = one.slope(s.t, s.y, s.x)

@@ -867,7 +867,7 @@ static void test_allocation_failure(T *t) {
 			Status st = ev_call(t, args, r);
 			heap_fail_at(t->c, 0, false);
 			if (st == ST_OK) {
-				good = good && same_results(want, r, 6) && n > 20;
+				good = good && same_results(want, r, 6) && n > 10;
 				ev_drop(r, 6);
 				break;
 			}

@@ -324,12 +324,12 @@ static void test_push_row(void) {
 	v = tensor_push_row(c, v);
 	CHECK(v->contiguous && v->shape[0] == 4 && tensor_get(v, (int64_t[]){1, 1}) == 2);
 	tensor_unref(v);
-	for (uint64_t n = 1; n <= 3; n++) {
+	for (int forever = 0; forever < 2; forever++) {
 		tensor_ref(shared);
-		heap_fail_at(c, n, n > 1);
+		heap_fail_at(c, 1, forever);
 		Tensor *r = tensor_push_row(c, shared);
 		heap_fail_at(c, 0, false);
-		CHECK((r != NULL) == (n != 2)); /* the first failure is made good with a smaller buffer */
+		CHECK((r != NULL) == !forever); /* one failure is made good with a smaller buffer */
 		tensor_unref(r);
 	}
 	tensor_unref(shared);
@@ -362,7 +362,7 @@ static void test_tensor_failures(void) {
 			CHECK(tensor_is_unshared(t) && t->shape[0] == 2);
 		}
 		tensor_unref(t);
-		CHECK((t != NULL) == (n > 2));
+		CHECK((t != NULL) == (n > 1)); /* one allocation */
 		ctx_free(c);
 	}
 }

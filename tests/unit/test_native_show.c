@@ -169,7 +169,8 @@ static const struct {
     {"f(L, m, x) = sum(log(sum(map((L, m) -> exp(-sum(((x - m) @ L')^2; axis = 1)), L, m); axis = 0)))\n"
      "print(plan(grad(f), ones(25, 10, 10), ones(25, 10), ones(1000, 10)))",
      {"over 1000 rows, 128 at a time, vectors along the rows", "turn by turn over 25\n", "matrix product summed over the rows"}},
-    {"f(A, b) = sum(exp(linsolve(A, b)))\nprint(plan(f, ones(30, 30), ones(30)))", {"of the evaluator: a library routine of linear algebra", "exp"}},
+    {"f(A, b) = sum(exp(linsolve(A, b)))\nprint(plan(f, ones(30, 30), ones(30)))", {"matrix factorised in memory", "triangular system in memory", "exp"}},
+    {"f(A) = sum(exp(eigh(A)[0]))\nprint(plan(f, ones(30, 30)))", {"of the evaluator: a library routine of linear algebra", "exp"}},
     {"f(z) = sum(real(fft(z)))\nprint(plan(f, ones(64)))", {"Fourier", "complex numbers"}},
     {"f(x) = { print(x); sort(sin(x) * exp(x)) }\nprint(plan(f, ones(100)))", {"printing", "sorting", "3 fused: mul, sin, exp"}},
     {"f(A, B) = A @ B\nprint(plan(f, ones(300, 300), ones(300, 300)))", {"0 units", "a matrix product, through BLAS"}},

@@ -5,6 +5,7 @@
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
 #include "parser/session.h"
+#include "parser/spec.h"
 #include "tests/unit/check.h"
 
 #include <stdio.h>
@@ -130,8 +131,23 @@ static void allocation(void) {
 	CHECK(ok < 57);
 }
 
+/* No module of the library defines what is built in: the builtin would be silently replaced for all of them. */
+static void library_names(void) {
+	for (const LibraryText *t = library_texts; t->name; t++)
+		for (const char *line = t->text; *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : "") {
+			char name[64];
+			const size_t n = strcspn(line, " (.[,;:#\n\t");
+			if (!n || n >= sizeof name || !(line[n] == '(' || !strncmp(line + n, " = ", 3))) continue;
+			memcpy(name, line, n);
+			name[n] = 0;
+			if (builtin_find(name)) printf("%s.dsl defines %s, which is built in\n", t->name, name);
+			CHECK(!builtin_find(name));
+		}
+}
+
 int main(void) {
 	lengths();
+	library_names();
 	failures();
 	checking();
 	allocation();

@@ -1199,8 +1199,9 @@ static void test_systems(T *t) {
 		drop(r, 3);
 	}
 	w.t1 = 3;
+	/* the equation without y' is told: the other could be met by y' */
 	CHECK(t,
-	      failed_with(t, solve_system(t, &SQUARE, &w, false, r), ST_ERROR, E_SOLVER_INIT, "equation 0 is off by 1.2"));
+	      failed_with(t, solve_system(t, &SQUARE, &w, false, r), ST_ERROR, E_SOLVER_INIT, "equation 1 is off by 0.7"));
 	CHECK(t,
 	      failed_with(t, solve_system(t, &HOPELESS, &w, true, r), ST_ERROR, E_SOLVER_INIT, "equation 1 is off by 3"));
 	w.max_steps = 3;
