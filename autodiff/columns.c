@@ -20,6 +20,7 @@ typedef struct Columns {
 	Ref **at;   /* by value of f: the elements, REF_NONE where they are zero; NULL: not linear */
 	Ref seed;   /* the number 1 */
 	uint32_t ops;
+	bool open; /* a factor's shape is not fixed */
 } Columns;
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
@@ -30,16 +31,21 @@ typedef struct Fixed {
 	int64_t n[MAX_RANK];
 } Fixed;
 
-static bool fixed_shape(const Columns *w, Ref r, Fixed *s) {
+static bool fixed_lengths(const Columns *w, Ref r, Fixed *s) {
 	const Type *t = ref_ty(w->f, r);
 	*s = (Fixed){.rank = t->rank, .count = 1};
-	if (t->kind != TY_TENSOR || !dtype_is_real((Dtype)t->dtype)) return false;
+	if (t->kind != TY_TENSOR) return false;
 	for (uint32_t i = 0; i < t->rank; i++) {
 		if (!dim_is_const(w->c, t->dims[i], &s->n[i]) || s->n[i] > ELEMENTS_MOST) return false;
 		s->count *= (uint32_t)s->n[i];
 		if (s->count > ELEMENTS_MOST) return false;
 	}
 	return true;
+}
+
+/* The same of real numbers: what may be linear. */
+static bool fixed_shape(const Columns *w, Ref r, Fixed *s) {
+	return fixed_lengths(w, r, s) && dtype_is_real((Dtype)ref_ty(w->f, r)->dtype);
 }
 
 static void coordinates(const Fixed *s, uint32_t at, int64_t *x) {
@@ -80,17 +86,18 @@ static Ref zero_of(Columns *w, Dtype d) {
 
 /* Element i of an operand that is not linear. */
 static Ref coefficient(Columns *w, Ref r, uint32_t i) {
-	if (!w->b) return some();
+	Fixed s;
+	const bool fixed = fixed_lengths(w, r, &s);
+	w->open |= !fixed;
+	if (!w->b || !fixed) return some();
 	Ref x = refmap_get(w->b, &w->map, r);
 	const Fn *f = build_fn(w->b);
 	const Type *t = ref_ty(f, x);
 	if (!t->rank) return x;
 	const Inst *in = ref_inst(f, x);
 	if (in && in->op == OP_BROADCAST && !ref_ty(f, inst_arg(f, in, 0))->rank) return inst_arg(f, in, 0);
-	Fixed s;
 	Dim start[MAX_RANK], length[MAX_RANK];
 	int64_t at[MAX_RANK];
-	fixed_shape(w, r, &s);
 	coordinates(&s, i, at);
 	for (uint32_t k = 0; k < s.rank; k++) {
 		start[k] = dim_const(w->c, at[k]);
@@ -303,7 +310,7 @@ static void make_columns(Ctx *c, Derived *d) {
 	}
 	w.at = ARENA_ARRAY(w.a, Ref *, f->vals.n + 1u);
 	Ref *all = ARENA_ARRAY(w.a, Ref, from.count * to.count + 1);
-	if (!walk(&w, from.count, to.count, all) || w.ops > OPS_MOST) return;
+	if (!walk(&w, from.count, to.count, all) || w.open || w.ops > OPS_MOST) return;
 
 	memset(w.at, 0, f->vals.n * sizeof *w.at);
 	w.b = build_begin(c, derived_name(c, f, "columns"), f->span, f);

@@ -72,7 +72,7 @@ same 'check --json' "$(printf 'f(x) = x + nosuch\n' | "$atled" check --json - 2>
 while read -r code _; do
 	page=$("$atled" explain "$code")
 	blocks=$(grep -c '^```' <<<"$page")
-	case $code in E0902 | E0999) least=0 ;; E0801 | E0802 | E0901 | E0903) least=2 ;; *) least=6 ;; esac
+	case $code in E0902 | E0999) least=0 ;; E0801 | E0802 | E0901 | E0903) least=2 ;; E0803) least=4 ;; *) least=6 ;; esac
 	same "the page of $code" "$([ "$(wc -l <<<"$page")" -gt 2 ] && [ "$blocks" -ge $least ] && echo good)" good
 	case $code in W*)
 		awk '/^```/ { n++; next } n == 1' <<<"$page" >"$work/example.dsl"

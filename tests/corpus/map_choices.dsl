@@ -37,3 +37,9 @@ map(checked, xs)                                           #> [0, 0, 0, 0.5, 1, 
 failing(x) = { error("always"); (1.0, 2.0) }
 both(x) = { (a, b) = failing(x); a + b }
 try { both(1.0) } catch m { m }                            #> always
+
+# the Jacobian of a few choices, element by element: each has its own condition
+choose(x) = where([x[0] > 0, x[1] > 0, false], x * [2.0, 3, 5], -x)
+jacobian(choose)([1.0, -1, 2])        #~ [2, 0, 0; 0, -1, 0; 0, 0, -1]
+each(x) = where(x > 1, x^2, 3x)
+jacobian(each)([0.5, 2, 1])           #~ [3, 0, 0; 0, 4, 0; 0, 0, 3]

@@ -36,7 +36,7 @@ lorenz = (t, u) -> [10(u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8/
 prey = (t, u) -> [1.5u[0] - u[0] * u[1], -3u[1] + u[0] * u[1]]
 jacobians(f, y, T, r) = ode(f, y, (0.0, T); method = auto(), rtol = r, atol = r * 1e-2, saveat = [T]).stats.jacobians
 [jacobians(lorenz, [1.0, 0, 0], 10.0, r) + jacobians(prey, [1.0, 1], 30.0, r) for r in [1e-2, 1e-4, 1e-6, 1e-9]]    #> [0, 0, 0, 0]
-jacobians((t, y) -> [y[1], -y[0]], [1.0, 0], 100.0, 1e-3)    #> 0.0
+jacobians((t, y) -> [y[1], -y[0]], [1.0, 0], 100.0, 1e-3)    #> 0
 
 # derivatives and map over the switch
 member(p) =
