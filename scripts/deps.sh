@@ -7,7 +7,7 @@
 # where that fails, prints the packages to install and exits 1. With everything in place it changes nothing and uses no network.
 set -euo pipefail
 
-build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev libarpack2 libgsl-dev
+build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev libarpack2-dev libgsl-dev
 	libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev libhdf5-dev)
 check_packages=(tmux python3 libmpfr-dev)
 
@@ -83,7 +83,7 @@ elsewhere() { # WHAT
 	cat >&2 <<-'NAMES'
 		Install what is missing with this system's package manager, then run make again. The packages are called
 		  Debian, Ubuntu   build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev
-		                   libarpack2 libgsl-dev libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev libhdf5-dev; for the tests also tmux
+		                   libarpack2-dev libgsl-dev libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev libhdf5-dev; for the tests also tmux
 		                   python3 libmpfr-dev
 		  Fedora           gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel sundials-devel suitesparse-devel
 		                   gsl-devel readline-devel libpng-devel zlib-devel hdf5-devel, LLVM 19 with clang and lld; for the tests also tmux python3 mpfr-devel
