@@ -361,11 +361,7 @@ static Status run_whole(Run *r, Status st, Value *results) {
 	if (st == ST_OK) st = s->status; /* a clone that failed unseen */
 	Value stats = st == ST_OK ? stats_of(&r->o, r->o.events != NULL) : (Value){.kind = V_UNSET};
 	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
-	if (st == ST_OK) {
-		results[0] = value_tensor(tensor_ref(r->rows.times));
-		results[1] = value_tensor(tensor_ref(r->rows.values));
-		results[2] = stats;
-	}
+	if (st == ST_OK) rows_results(&r->rows, stats, results);
 	return st;
 }
 
@@ -391,12 +387,9 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2], ng = (uint32_t)call->options[3];
 	Run r = {0};
 	Events e = {0};
-	/* the operands of "dae", which has no signs */
 	const uint32_t nplain = DAE_OPERANDS + nf + njac;
-	Value *operands = heap_alloc(c, nplain * sizeof *operands);
+	Value *operands = events_plain_operands(c, args, DAE_OPERANDS, nplain);
 	if (!operands) return ST_NOMEM;
-	memcpy(operands, args, DAE_OPERANDS * sizeof *operands);
-	memcpy(operands + DAE_OPERANDS, args + DAE_OPERANDS + 1, (nf + njac) * sizeof *operands);
 	Status st = dae_begin(&r.o, c, &plain, operands);
 	if (st == ST_OK)
 		st = events_begin(&e, &r.o.s, call->fns[DAE_NFNS], call->options + DAE_OPTIONS + 1, args[DAE_OPERANDS], ng,
@@ -404,10 +397,7 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	r.o.events = &e;
 	solve_names(&r.o.s, call, (uint32_t)(DAE_OPTIONS + 1 + EVENTS_WORDS + 2 * call->options[DAE_OPTIONS + 1 + EVENTS_COUNT]));
 	st = run_whole(&r, st, results);
-	if (st == ST_OK) {
-		results[3] = value_tensor(tensor_ref(e.row));
-		results[4] = value_tensor(tensor_ref(e.which));
-	}
+	if (st == ST_OK) events_results(&e, results);
 	rows_end(&r.rows);
 	if (r.o.mem) IDAFree(&r.o.mem); /* it refers to the events */
 	events_end(&e);

@@ -22,6 +22,19 @@ HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noption
 	return plain;
 }
 
+Value *events_plain_operands(Ctx *c, const Value *args, uint32_t noperands, uint32_t nplain) {
+	Value *operands = heap_alloc(c, nplain * sizeof *operands);
+	if (!operands) return NULL;
+	memcpy(operands, args, noperands * sizeof *operands);
+	memcpy(operands + noperands, args + noperands + 1, (nplain - noperands) * sizeof *operands);
+	return operands;
+}
+
+void events_results(const Events *e, Value *results) {
+	results[3] = value_tensor(tensor_ref(e->row));
+	results[4] = value_tensor(tensor_ref(e->which));
+}
+
 Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value signs, uint32_t ncaptured, const Value *captured) {
 	const uint32_t m = (uint32_t)options[EVENTS_COUNT];
 	const int64_t *sign;

@@ -37,6 +37,8 @@ typedef struct Events {
 /* The call of the solver itself that is in a call with events: its functions and options without what the events add. The words live as long as
  * `words`, which has room for all options. */
 HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noptions, int64_t *words);
+/* Its operands, `nplain` in all: without the signs, which stand behind the solver's own `noperands`. Memory of the heap; NULL when there is none. */
+Value *events_plain_operands(Ctx *c, const Value *args, uint32_t noperands, uint32_t nplain);
 /* options: those behind the solver's; signs: the operand. */
 Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value signs, uint32_t ncaptured, const Value *captured);
 void events_end(Events *e);
@@ -45,6 +47,8 @@ void events_end(Events *e);
 int events_look(Events *e, double a, uint32_t rows, const double *times, const double *values, bool *found, double *at);
 /* The piece has been cut there: the events of that time are in row `row`. */
 Status events_record(Events *e, int64_t row);
+/* The results behind the solver's own three: rows, which. */
+void events_results(const Events *e, Value *results);
 /* Result types: those of the solver, the rows, which. */
 uint32_t event_types(Builder *b, Ref y0, Ref saveat, TypeId *out);
 /* Tangents of a call with events: none. */

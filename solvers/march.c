@@ -99,6 +99,12 @@ double *rows_next(Solve *s, Rows *r, double t) {
 	return (double *)(void *)r->values->data + k * r->values->shape[1];
 }
 
+void rows_results(const Rows *r, Value stats, Value *results) {
+	results[0] = value_tensor(tensor_ref(r->times));
+	results[1] = value_tensor(tensor_ref(r->values));
+	results[2] = stats;
+}
+
 void rows_end(Rows *r) {
 	tensor_unref(r->times);
 	tensor_unref(r->values);

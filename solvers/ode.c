@@ -290,11 +290,7 @@ static Status run_whole(Run *r, Status st, Value *results) {
 	if (st == ST_OK) st = s->status; /* a clone that failed unseen */
 	Value stats = st == ST_OK ? stats_of(&r->o, r->o.events != NULL) : (Value){.kind = V_UNSET};
 	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
-	if (st == ST_OK) {
-		results[0] = value_tensor(tensor_ref(r->rows.times));
-		results[1] = value_tensor(tensor_ref(r->rows.values));
-		results[2] = stats;
-	}
+	if (st == ST_OK) rows_results(&r->rows, stats, results);
 	return st;
 }
 
@@ -320,12 +316,9 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2], ng = (uint32_t)call->options[3];
 	Run r = {0};
 	Events e = {0};
-	/* the operands of "ode", which has no signs */
 	const uint32_t nplain = ODE_OPERANDS + nf + njac;
-	Value *operands = heap_alloc(c, nplain * sizeof *operands);
+	Value *operands = events_plain_operands(c, args, ODE_OPERANDS, nplain);
 	if (!operands) return ST_NOMEM;
-	memcpy(operands, args, ODE_OPERANDS * sizeof *operands);
-	memcpy(operands + ODE_OPERANDS, args + ODE_OPERANDS + 1, (nf + njac) * sizeof *operands);
 	Status st = ode_begin(&r.o, c, &plain, operands);
 	if (st == ST_OK)
 		st = events_begin(&e, &r.o.s, call->fns[ODE_NFNS], call->options + ODE_OPTIONS + 1, args[ODE_OPERANDS], ng,
@@ -333,10 +326,7 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 	r.o.events = &e;
 	solve_names(&r.o.s, call, (uint32_t)(ODE_OPTIONS + 1 + EVENTS_WORDS + 2 * call->options[ODE_OPTIONS + 1 + EVENTS_COUNT]));
 	st = run_whole(&r, st, results);
-	if (st == ST_OK) {
-		results[3] = value_tensor(tensor_ref(e.row));
-		results[4] = value_tensor(tensor_ref(e.which));
-	}
+	if (st == ST_OK) events_results(&e, results);
 	rows_end(&r.rows);
 	if (r.o.mem) CVodeFree(&r.o.mem); /* it refers to the events */
 	events_end(&e);

@@ -161,6 +161,7 @@ typedef struct Rows {
 } Rows;
 Status rows_begin(Solve *s, Rows *r, int64_t n, const double *at, int64_t nat);
 double *rows_next(Solve *s, Rows *r, double t); /* NULL when memory fails. With r->used set back, rows are written again. */
+void rows_results(const Rows *r, Value stats, Value *results); /* times, values, stats */
 void rows_end(Rows *r);
 
 /* ---- failures -------------------------------------------------------------------------------------------------- */
