@@ -443,18 +443,34 @@ static bool unify_differing(Builder *b, Dim wanted, Dim found, void *ud) {
 	return build_unify(b, wanted, found, *(const Atom *)ud);
 }
 
-void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map) {
-	const char *why = "a wrong number of arguments";
-	Atom what = atom_f(b->ctx, "the arguments of %s", atom_text(b->ctx, f->name));
+static bool equal_or_could_be(Builder *b, Dim wanted, Dim found, void *ud) {
+	(void)ud;
+	return may_be_equal(b, wanted, found);
+}
+
+static bool params_match(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map, DimsDiffer differ, void *ud, const char **why) {
 	for (uint32_t s = 0; s < f->syms.n; s++) map[s] = NO_DIM;
 	TypeId *patterns = arena_alloc(b->scratch, (nargs + 1) * sizeof *patterns);
 	TypeId *actual = arena_alloc(b->scratch, (nargs + 1) * sizeof *actual);
-	bool good = nargs == fn_nparams(f);
-	for (uint32_t i = 0; good && i < nargs; i++) {
+	*why = "a wrong number of arguments";
+	if (nargs != fn_nparams(f)) return false;
+	for (uint32_t i = 0; i < nargs; i++) {
 		patterns[i] = ref_type(f, fn_param(f, i));
 		actual[i] = ref_type(b->fn, args[i]);
 	}
-	if (good && dims_match(b, nargs, patterns, actual, map, f->syms.n, unify_differing, &what, &why)) return;
+	return dims_match(b, nargs, patterns, actual, map, f->syms.n, differ, ud, why);
+}
+
+bool build_call_fits(Builder *b, const Fn *callee, uint32_t nargs, const Ref *args) {
+	const char *why;
+	Dim *map = arena_alloc(b->scratch, (callee->syms.n + 1) * sizeof *map);
+	return params_match(b, callee, nargs, args, map, equal_or_could_be, NULL, &why);
+}
+
+void dims_bind_params(Builder *b, const Fn *f, uint32_t nargs, const Ref *args, Dim *map) {
+	const char *why;
+	Atom what = atom_f(b->ctx, "the arguments of %s", atom_text(b->ctx, f->name));
+	if (params_match(b, f, nargs, args, map, unify_differing, &what, &why)) return;
 	why = arena_printf(b->scratch, "%s of '%s'", why, atom_text(b->ctx, f->name));
 	build_breach(b, OP_CALL, nargs, args, why);
 }

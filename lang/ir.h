@@ -267,6 +267,7 @@ Ref build_matmul(Builder *b, Ref x, Ref y); /* rank 1 or 2 each, as @ */
 Ref build_iota(Builder *b, Dtype d, Dim length);
 Ref build_select(Builder *b, Ref c, Ref x, Ref y);
 void build_call(Builder *b, Fn *callee, uint32_t nargs, const Ref *args, Ref *results); /* substitutes dims; keeps a reference */
+bool build_call_fits(Builder *b, const Fn *callee, uint32_t nargs, const Ref *args); /* its parameters' lengths could be these; else build_call is a breach */
 
 /* Regions: begin, emit the contents, end with its results; then the instruction that owns the regions. */
 typedef struct OpenRegion OpenRegion;

@@ -372,6 +372,8 @@ static Av *apply_linear(Sp *sp, Av *const *captured, const Call *call, const Av 
 	}
 	Ref *results = ARENA_ARRAY(sp->a, Ref, fn_nresults(linear) + 1);
 	sp_at(sp, call->span);
+	if (!build_call_fits(sp->b, linear, nargs, args)) /* a guard of the function's, known to it and not here, fails: there is no value to derive */
+		sp_fail(sp, E_SHAPE, call->span, "no derivative at %s: the function itself fails at these lengths", sp_type_text(sp, captured[1]));
 	build_call(sp->b, linear, nargs, args, results);
 	bool *mask = ARENA_ARRAY(sp->a, bool, m + 1);
 	for (uint32_t i = 0; i < m; i++) mask[i] = mask_bit(sp->c, out_mask, i);
