@@ -531,6 +531,7 @@ static void test_products(void) {
 		shape.single = below(2);
 		shape.in_part = !below(4);
 		shape.tiles = below(2);
+		if (i % 100 == 11) shape.k = 2000 + below(100); /* the sum in several blocks */
 		if (i % 150 == 7) shape.m = 100, shape.n = 1100, shape.k = 60; /* in parts by columns */
 		if (i % 150 == 31) shape.m = i < 300 ? 260 : 520, shape.n = 2051, shape.k = 11; /* in parts that are nearly squares */
 		strides(shape.m, shape.n, 0, &shape.c_row, &shape.c_col);
