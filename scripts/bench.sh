@@ -17,6 +17,8 @@ rows=(--threads "$threads") sides=(--threads "$threads") quick=()
 if [ "${QUICK:-0}" = 1 ]; then rows+=(--quick) sides+=(--quick) quick=(--quick); fi
 for word in ${BENCH:-}; do rows+=(--only "$word") sides+=(--only "$word"); done
 
+unset OPENBLAS_CORETYPE # what the shell asks for may be slower by half: all sides choose the kernels for this machine themselves
+
 [ -x "$build/bench/run" ] || { echo "bench: $build/bench/run is not built; say make bench" >&2; exit 2; }
 echo "bench: Atled and C, by turns" >&2
 "$build/bench/run" --json "${rows[@]}" >"$results" || failed=1

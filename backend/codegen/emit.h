@@ -265,6 +265,8 @@ void emit_math_link(Emit *e);
 /* K_CONTRACT. Operands in the order of KIR_OPS: emit_operand(e, in, 0..11) are c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; then
  * the a and b of each further product. */
 void emit_contract(Emit *e, const KInst *in);
+/* The last argument of a large product through the runtime: its NativeTiles, NULL where BLAS has better ones. */
+LLVMValueRef emit_large_tiles(Emit *e, KType t);
 
 /* ---- precompiled functions: kernels.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,14 +1,15 @@
 /* abi.h - what generated code and the program around it agree on: one record per call, and the runtime functions it may call.
  *
- * Needs: nothing but <stdint.h>; shared by the program (which makes the call) and the code generator (which knows the offsets). Change
+ * Needs: nothing but C's own headers; shared by the program (which makes the call) and the code generator (which knows the offsets). Change
  * NATIVE_ABI_VERSION with any change here: cached objects of another version are not loaded.
  */
 #ifndef ATLED_BACKEND_NATIVE_ABI_H
 #define ATLED_BACKEND_NATIVE_ABI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 3
+#define NATIVE_ABI_VERSION 4
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
@@ -45,12 +46,27 @@ void *atled_rt_scratch(NativeCall *call, int64_t bytes);
 void atled_rt_called(NativeCall *call, int64_t site);
 void atled_rt_copy(void *to, const void *from, int64_t bytes);
 void atled_rt_zero(void *at, int64_t bytes);
-/* C[m,n] = (accumulate ? C : 0) + A[m,k] B[k,n] with strides in elements: (c_row, c_col), (a_row, a_k), (b_k, b_col). Large products, through
- * BLAS where the strides allow it; 0 or a Status. */
+/* C's rows by one panel of columns, [k][b_step bytes] of B, made by the code generator for its target: C = A B, or C += A B where `add` holds. Strides in bytes, those of B
+ * and C along the columns their element's size; `left`: columns from the panel's first one to the last of all; `panels` of them lie side by side. */
+typedef void (*NativePanel)(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left,
+                            bool add, int64_t panels);
+/* Copies a panel turned: k lines of `width` elements, of which element j of line p is at from + j step + p elements; those from number `left` on are element left-1. Up
+ * to a vector of lines past k is written. */
+typedef void (*NativeTurn)(void *panel, const void *from, int64_t step, int64_t left, int64_t width, int64_t k);
+/* How large products are made by tiles of so many rows and columns: */
+typedef struct NativeTiles {
+	NativePanel whole, ragged; /* ragged: where columns lie past the last one */
+	NativeTurn turn;           /* for widths that are multiples of `lanes`, as `columns` is; `rows` divides it */
+	int64_t rows, columns, lanes;
+} NativeTiles;
+/* C[m,n] = (accumulate ? C : 0) + A[m,k] B[k,n] with strides in elements: (c_row, c_col), (a_row, a_k), (b_k, b_col). Large products, by
+ * `tiles`, or where that is NULL through BLAS where the strides allow it. 0 or a Status. */
 int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k,
-                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate);
+                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate,
+                          const NativeTiles *tiles);
 int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_col, const float *a, int64_t a_row, int64_t a_k,
-                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate);
+                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate,
+                          const NativeTiles *tiles);
 /* Row-major n x n factorisations and triangular solves, where their matrices lie: kir.h's FACTOR. what: one of the following, with FACTOR_SINGLE for f32, and for a
  * solve with the three flags. 0, or the number of the pivot that fails, plus 1; below 0: minus a Status. */
 enum { FACTOR_LU = 0, FACTOR_CHOLESKY = 1, FACTOR_SOLVE = 2, FACTOR_SINGLE = 4, FACTOR_LOWER = 8, FACTOR_ADJOINT = 16, FACTOR_UNIT = 32 };

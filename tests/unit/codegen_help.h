@@ -95,8 +95,8 @@ static void rt_zero(void *at, int64_t bytes) {
 	memset(at, 0, (size_t)bytes);
 }
 static int32_t rt_gemm(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k, const double *b, int64_t b_k,
-                       int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate) {
-	(void)call;
+                       int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate, const NativeTiles *tiles) {
+	(void)call, (void)tiles;
 	for (int64_t i = 0; i < m; i++)
 		for (int64_t j = 0; j < n; j++) {
 			double s = accumulate ? c[i * c_row + j * c_col] : 0;

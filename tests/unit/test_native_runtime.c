@@ -410,18 +410,49 @@ typedef struct Shape {
 	int64_t c_row, c_col, a_row, a_k, b_k, b_col; /* strides */
 	int64_t reach[3];                             /* elements of C, A, B */
 	int64_t shift[3];                             /* of the first element */
-	bool accumulate, single, in_part;
+	bool accumulate, single, in_part, tiles;
 } Shape;
 static Shape shape;
 static void *data[3];
+
+/* What the code generator makes for tiles, in C: of 4 x 24, with vectors of 8. A panel's last rows and columns are not written where there are none. */
+enum { TILE_ROWS = 4, TILE_COLUMNS = 24, TILE_LANES = 8 };
+static _Atomic int64_t panels_run;
+
+#define PANEL(T)                                                                                                                                     \
+	for (int64_t i = 0; i < m; i++)                                                                                                                  \
+		for (int64_t j = 0; j < TILE_COLUMNS && j < left; j++) {                                                                                    \
+			T *to = (T *)(void *)((char *)c + i * c_row + j * c_col), sum = 0;                                                                       \
+			for (int64_t p = 0; p < k; p++)                                                                                                          \
+				sum += *(const T *)(const void *)((const char *)a + i * a_row + p * a_k) * ((const T *)(const void *)((const char *)b + p * b_step))[j]; \
+			*to = add ? *to + sum : sum;                                                                                                             \
+		}
+static void panel(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
+                  int64_t panels) {
+	CHECK(m <= TILE_ROWS && panels == 1);
+	panels_run++;
+	if (shape.single) {
+		PANEL(float)
+	} else {
+		PANEL(double)
+	}
+}
+
+static void turn(void *panel, const void *from, int64_t step, int64_t left, int64_t width, int64_t k) {
+	const int64_t size = shape.single ? 4 : 8, lines = (k + TILE_LANES - 1) / TILE_LANES * TILE_LANES; /* all of them are written, as vectors are */
+	for (int64_t p = 0; p < lines; p++)
+		for (int64_t j = 0; j < width; j++)
+			memcpy((char *)panel + (p * width + j) * size, (const char *)from + (j < left ? j : left - 1) * step + (p < k ? p : k - 1) * size, (size_t)size);
+}
+static const NativeTiles in_c = {panel, panel, turn, TILE_ROWS, TILE_COLUMNS, TILE_LANES};
 
 static int32_t multiply(NativeCall *call) {
 	const Shape *s = &shape;
 	if (s->single)
 		return atled_rt_gemm_f32(call, (float *)data[0] + s->shift[0], s->c_row, s->c_col, (float *)data[1] + s->shift[1], s->a_row, s->a_k,
-		                         (float *)data[2] + s->shift[2], s->b_k, s->b_col, s->m, s->n, s->k, s->accumulate);
+		                         (float *)data[2] + s->shift[2], s->b_k, s->b_col, s->m, s->n, s->k, s->accumulate, s->tiles ? &in_c : NULL);
 	return atled_rt_gemm_f64(call, (double *)data[0] + s->shift[0], s->c_row, s->c_col, (double *)data[1] + s->shift[1], s->a_row, s->a_k,
-	                         (double *)data[2] + s->shift[2], s->b_k, s->b_col, s->m, s->n, s->k, s->accumulate);
+	                         (double *)data[2] + s->shift[2], s->b_k, s->b_col, s->m, s->n, s->k, s->accumulate, s->tiles ? &in_c : NULL);
 }
 
 static int32_t multiply_part(NativeCall *call, void *unused, int64_t k) {
@@ -499,6 +530,8 @@ static void test_products(void) {
 		shape.accumulate = below(2);
 		shape.single = below(2);
 		shape.in_part = !below(4);
+		shape.tiles = below(2);
+		if (i % 100 == 11) shape.k = 2000 + below(100); /* the sum in several blocks */
 		if (i % 150 == 7) shape.m = 100, shape.n = 1100, shape.k = 60; /* in parts by columns */
 		if (i % 150 == 31) shape.m = i < 300 ? 260 : 520, shape.n = 2051, shape.k = 11; /* in parts that are nearly squares */
 		strides(shape.m, shape.n, 0, &shape.c_row, &shape.c_col);
@@ -509,7 +542,15 @@ static void test_products(void) {
 			shape.shift[2] = 0;
 			shape.reach[2] = (shape.n - 1) * (shape.b_col < 0 ? -shape.b_col : shape.b_col) + 1;
 		}
+		const bool own = !below(6); /* by its own transpose */
+		if (own) {
+			shape.n = shape.m, shape.accumulate = false;
+			shape.c_row = shape.m + below(3), shape.c_col = 1, shape.reach[0] = shape.m * shape.c_row, shape.shift[0] = 0;
+			shape.b_k = shape.a_k, shape.b_col = shape.a_row, shape.shift[2] = shape.shift[1], shape.reach[2] = shape.reach[1];
+		}
 		make_data();
+		void *const second = data[2];
+		if (own) data[2] = data[1];
 		double *want = expected();
 		const Status st = run(c[i & 1], multiplies, &call);
 		bool good = st == ST_OK && want;
@@ -521,6 +562,7 @@ static void test_products(void) {
 			        (long long)shape.b_k, (long long)shape.b_col);
 		wrong += !good;
 		free(want);
+		data[2] = second;
 		free_data();
 	}
 	CHECK(wrong == 0);
@@ -543,7 +585,7 @@ static void test_products(void) {
 }
 
 /* The same bits whatever the number of threads, on the main thread and in a part; an interrupt stops large ones. */
-static void test_large_products(void) {
+static void large_products(bool tiles) {
 	enum { M = 700, N = 300, K = 257 };
 	NativeCall call = {0};
 	static double a[M * K], b[K * N], o[4][M * N];
@@ -551,7 +593,7 @@ static void test_large_products(void) {
 	for (int64_t i = 0; i < K * N; i++) b[i] = cos((double)i * 1.3);
 	for (int i = 0; i < 4; i++) {
 		Ctx *c = context(i < 3 ? i + 1 : 4);
-		shape = (Shape){.m = M, .n = N, .k = K, .c_row = N, .c_col = 1, .a_row = K, .a_k = 1, .b_k = N, .b_col = 1, .in_part = i == 3};
+		shape = (Shape){.m = M, .n = N, .k = K, .c_row = N, .c_col = 1, .a_row = K, .a_k = 1, .b_k = N, .b_col = 1, .in_part = i == 3, .tiles = tiles};
 		data[0] = o[i];
 		data[1] = a;
 		data[2] = b;
@@ -559,7 +601,7 @@ static void test_large_products(void) {
 		CHECK(!memcmp(o[0], o[i], sizeof o[0]));
 		const uint64_t steps = ctx_steps(c);
 		CHECK(steps >= (uint64_t)M * N * K && steps < (uint64_t)M * N * K * 5 / 4);
-		ctx_interrupt_at_poll(c, 2);
+		ctx_interrupt_at_poll(c, tiles && !i ? 1 : 2); /* by tiles one thread has one part */
 		if (i < 3) CHECK(run(c, multiplies, &call) == ST_INTERRUPTED); /* (in a part, the polls are those of the loop around it) */
 		ctx_free(c);
 	}
@@ -571,6 +613,13 @@ static void test_large_products(void) {
 			worst = fmax(worst, fabs((double)(sum - o[0][i * N + j])));
 		}
 	CHECK(worst < 1e-11);
+}
+
+static void test_large_products(void) {
+	large_products(false);
+	panels_run = 0;
+	large_products(true);
+	CHECK(panels_run >= 4 * (700 / TILE_ROWS) * (300 / TILE_COLUMNS) * 2);
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------------------------------- */
