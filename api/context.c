@@ -267,7 +267,7 @@ atled_status api_enter(atled_context *x, EnterMode mode) {
 	if (diag_total(x->c)) diag_clear(x->c);
 	x->error_base = 0;
 	x->misuse = false;
-	ctx_progress(x->c, NULL);
+	ctx_progress_reset(x->c, 0);
 	if (x->life->dead) bury(x->life);
 	if (x->limits.steps) ctx_set_step_limit(x->c, x->limits.steps);
 	if (x->limits.seconds > 0) ctx_set_time_limit(x->c, x->limits.seconds);
@@ -423,18 +423,30 @@ atled_status atled_output(atled_context *x, atled_sink sink, void *ud) {
 	return api_run(x, ENTER_ALONE, output_body, &o);
 }
 
-static void tell_progress(void *ud, const Progress *p) {
+static void tell_progress(void *ud, const Progress *p, uint32_t n) {
 	atled_context *x = ud;
-	atled_progress_state s = {.size = sizeof s};
-	if (p) {
-		s.step = p->step;
-		s.steps = p->steps;
-		s.time = p->time;
-		s.from = p->from;
-		s.to = p->to;
-		s.dt = p->dt;
+	enum { ROOM = 256 };
+	atled_progress_state s[PROGRESS_LEVELS] = {{.size = sizeof *s}};
+	const char *names[PROGRESS_LEVELS][PROGRESS_VALUES];
+	char text[PROGRESS_LEVELS][ROOM];
+	for (uint32_t i = 0; i < n; i++) {
+		const char *rest = p[i].text, *name;
+		size_t used = 0;
+		s[i] = (atled_progress_state){.size = sizeof *s, .step = p[i].step, .steps = p[i].steps, .time = p[i].time, .from = p[i].from, .to = p[i].to, .dt = p[i].dt,
+		                              .count = p[i].nvalues, .names = names[i], .values = p[i].values, .inside = i + 1 < n ? &s[i + 1] : NULL};
+		for (uint32_t k = 0; k < p[i].nvalues; k++) {
+			const size_t length = progress_name(&rest, &name);
+			names[i][k] = text[i] + used;
+			if (length + 1 > ROOM - used) {
+				s[i].count = k;
+				break;
+			}
+			memcpy(text[i] + used, name, length);
+			text[i][used + length] = 0;
+			used += length + 1;
+		}
 	}
-	x->tell(x->tell_ud, &s);
+	x->tell(x->tell_ud, s);
 }
 
 static void progress_body(Ctx *c, void *arg) {

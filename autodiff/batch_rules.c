@@ -364,5 +364,15 @@ static void as_it_is(Batch *s, const Inst *in) {
 }
 
 void batch_FORMAT(Batch *s, const Inst *in) { as_it_is(s, in); }
+/* Lanes have no one value to tell; the loop may still count. */
+void batch_PROGRESS(Batch *s, const Inst *in) {
+	Ref args[2] = {inst_arg(s->f, in, 0), inst_arg(s->f, in, 1)};
+	for (uint32_t k = 0; k < 2; k++) {
+		if (batch_lanes(s, args[k])) return;
+		args[k] = batch_get(s, args[k]);
+	}
+	build(s->b, OP_PROGRESS, 2, args, attr_intern(s->c, (int64_t[]){0}, 1), NULL);
+}
+
 void batch_PRINT(Batch *s, const Inst *in) { as_it_is(s, in); }
 void batch_FAIL(Batch *s, const Inst *in) { as_it_is(s, in); }

@@ -74,6 +74,7 @@ struct Step {
 	uint8_t dtype, rank;         /* of operand 0, or of the result when there is none */
 	uint8_t out_dtype, out_rank; /* of result 0 */
 	uint8_t nblocks;
+	bool reports; /* a loop that says how far it has come: ctx_progress_enter */
 	uint32_t nargs, nresults, nsyms, nafter;
 	const int32_t *args;
 	const bool *dies;     /* operand k may be taken: this is its last use */

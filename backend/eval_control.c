@@ -38,6 +38,32 @@ static inline bool may_go_on_natively(const Step *s) {
 	return site && !site->never;
 }
 
+/* A loop that says how far it is, or in which somebody does, is not counted. */
+static inline void turned(Progress *p, int64_t step, int64_t steps) {
+	if (p->says) return;
+	p->told = true;
+	p->step = step;
+	p->steps = steps;
+}
+
+/* The loop may go on as machine code, which counts its turns from here; one that says how far it is has a record of its own there. */
+static Progress going_on(Frame *f, Progress *p, int64_t turn) {
+	if (!p) return (Progress){0};
+	p->base = turn;
+	p->goes_on = true;
+	const Progress now = *p;
+	if (now.says) ctx_progress_leave(f->ctx, p);
+	return now;
+}
+
+static Progress *stayed(Frame *f, Progress *p, const Progress *now) {
+	if (p && now->says) p = ctx_progress_enter(f->ctx, true);
+	if (!p) return NULL;
+	*p = *now;
+	p->goes_on = false;
+	return p;
+}
+
 static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	const Block *body = &s->blocks[0];
 	const uint32_t carried = s->nargs - 1;
@@ -50,9 +76,9 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 		Status gone;
 		if (UNLIKELY(i == look)) {
 			bool soon;
-			p->steps = 0; /* machine code does not say how far it has come */
+			const Progress now = going_on(f, p, i);
 			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone, &soon)) return gone;
-			p->steps = n;
+			p = stayed(f, p, &now);
 			look += soon ? look / 8 + 1 : look;
 		}
 		params[0] = value_i64(i);
@@ -60,16 +86,15 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 		Status st = run_block(f, body);
 		if (UNLIKELY(st != ST_OK)) return st;
 		block_results(f, body, held);
-		p->step = i + 1;
+		if (UNLIKELY(p != NULL)) turned(p, i + 1, n);
 	}
 	return ST_OK;
 }
 
 Status eval_FOR(Frame *f, const Step *s) {
-	Progress p = {.steps = operand_at(f, s->a)->i};
-	const bool outermost = ctx_progress(f->ctx, &p);
-	const Status st = turn_for(f, s, &p);
-	if (outermost) ctx_progress(f->ctx, NULL);
+	Progress *p = ctx_progress_enter(f->ctx, s->reports);
+	const Status st = turn_for(f, s, p);
+	ctx_progress_leave(f->ctx, p);
 	return st;
 }
 
@@ -82,8 +107,10 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 		Status gone;
 		if (UNLIKELY(turn == look)) {
 			bool soon = false;
+			const Progress now = going_on(f, p, turn);
 			if (look == 1) began = seconds_now();
 			else if (tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone, &soon)) return gone;
+			p = stayed(f, p, &now);
 			look = look == 1 ? FIRST_LOOK : soon ? look + look / 8 + 1 : 2 * look;
 		}
 		for (uint32_t k = 0; k < s->nargs; k++) asked[k] = held[k].kind == V_SCALAR ? held[k] : value_ref(held[k]);
@@ -96,27 +123,27 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 		st = run_block(f, body);
 		if (UNLIKELY(st != ST_OK)) return st;
 		block_results(f, body, held);
-		p->step = turn + 1;
+		if (UNLIKELY(p != NULL)) turned(p, turn + 1, 0);
 	}
 }
 
 Status eval_WHILE(Frame *f, const Step *s) {
-	Progress p = {0};
-	const bool outermost = ctx_progress(f->ctx, &p);
-	const Status st = turn_while(f, s, &p);
-	if (outermost) ctx_progress(f->ctx, NULL);
+	Progress *p = ctx_progress_enter(f->ctx, s->reports);
+	const Status st = turn_while(f, s, p);
+	ctx_progress_leave(f->ctx, p);
 	return st;
 }
 
 Status eval_TRY(Frame *f, const Step *s) {
 	const Block *body = &s->blocks[0], *handler = &s->blocks[1];
-	const uint32_t before = diag_total(f->ctx);
+	const uint32_t before = diag_total(f->ctx), loops = ctx_progress_depth(f->ctx);
 	Status st = run_block(f, body);
 	if (st == ST_OK) {
 		block_results(f, body, &f->slots[s->d]);
 		return ST_OK;
 	}
 	if (st != ST_ERROR) return st;
+	ctx_progress_reset(f->ctx, loops);
 	sweep_block(f, body);
 	const char *text = diag_total(f->ctx) > before ? diag_at(f->ctx, before)->message : "an error";
 	Value message = value_string(f->ctx, text, strlen(text));
@@ -217,6 +244,14 @@ static const char *text_of(const Value *v, size_t *n) {
 
 Status eval_START(Frame *f, const Step *s) {
 	put_value(f, s, 0, (Value){.kind = V_TOKEN});
+	return ST_OK;
+}
+
+Status eval_PROGRESS(Frame *f, const Step *s) {
+	if (!ctx_is_told(f->ctx)) return ST_OK;
+	double values[PROGRESS_VALUES];
+	for (uint32_t k = 2; k < s->nargs; k++) values[k - 2] = operand(f, s, k)->f;
+	ctx_report(f->ctx, (Atom)s->fields[0].words[0], operand(f, s, 0)->i, operand(f, s, 1)->i, s->nargs - 2, values);
 	return ST_OK;
 }
 

@@ -304,7 +304,9 @@ static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, 
 		CallSite *site = ARENA_NEW(p->keep, CallSite);
 		site->fn = fn_get(p->c, (FnId)attr_int(p->c, op, in->attr, 0));
 		s->site = site;
-	} else if ((op == OP_FOR || op == OP_WHILE) && !p->plan) {
+	}
+	s->reports = loop_reports(f, in);
+	if ((op == OP_FOR || op == OP_WHILE) && !p->plan) {
 		LoopSite *site = ARENA_NEW(p->keep, LoopSite);
 		site->inst = (uint32_t)(in - f->insts.at);
 		site->next = p->code->loops;

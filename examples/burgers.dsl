@@ -20,7 +20,7 @@ cole_hopf(t, x; ν = 0.01/π) = if t == 0 { -sin(π*x) } else {
 
 a = solve(burgers(), fd(n = 1024, order = 6), rtol = 1e-7, atol = 1e-9)
 b = solve(burgers(), chebyshev(n = 256, cluster = (0, 0.05)), rtol = 1e-9, atol = 1e-11)
-c = solve(burgers(), pinn(hidden = [20, 20, 20], points = 4000, steps = 100), progress = true)
+c = solve(burgers(), pinn(hidden = [20, 20, 20], points = 4000, steps = 100))
 r = compare(a, b, c, reference = cole_hopf, tol = 1e-3)
 assert(r.agree, "the three methods disagree")
 plot(b, a, c, file = "burgers.png")

@@ -129,12 +129,16 @@ ATLED_API void atled_clear_interrupt(atled_context *ctx);
 /* Where print goes; NULL: nowhere. Needs ATLED_GRANT_OUTPUT as well. */
 ATLED_API atled_status atled_output(atled_context *ctx, atled_sink sink, void *ud);
 
-/* How far the call that runs has come: its outermost loop or integration that knows. */
+/* How far the call that runs has come: its outermost loop or integration that knows, and those inside it that say so themselves. */
 typedef struct atled_progress_state {
 	size_t size;
 	int64_t step, steps;   /* done, and in all; steps 0: not known; both 0: nothing is known */
 	double time, from, to; /* of an integration; from == to: there is none */
 	double dt;             /* its last step */
+	uint32_t count;        /* what else it says, as a loss: so many values with their names */
+	const char *const *names;
+	const double *values;
+	const struct atled_progress_state *inside; /* the next loop inside this one that says how far it is; NULL: none */
 } atled_progress_state;
 typedef void (*atled_progress_tell)(void *ud, const atled_progress_state *state);
 /* tell is called about ten times a second while a call runs, on its thread; it must not call into the context. NULL: not. */

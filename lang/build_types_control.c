@@ -257,6 +257,14 @@ bool type_rule_FAIL(TypeQuery *q) {
 	return want_dyn(q, 0);
 }
 
+bool type_rule_PROGRESS(TypeQuery *q) {
+	Ctx *c = q->b->ctx;
+	if (q->nargs < 2 || q->nargs > 2 + PROGRESS_VALUES) return type_wrong(q, "it takes a step, a number of steps and at most 8 values");
+	for (uint32_t k = 0; k < q->nargs; k++)
+		if (!want_type(q, k, type_tensor(c, k < 2 ? DT_I64 : DT_F64, 0, NULL))) return false;
+	return true;
+}
+
 bool type_rule_START(TypeQuery *q) {
 	return give(q, type_token(q->b->ctx));
 }

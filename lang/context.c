@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define DEPTH_DEFAULT 2000u
@@ -60,8 +61,9 @@ struct Ctx {
 	bool timed;
 	double time_limit;
 	uint32_t skip, skipped; /* polls between two looks at the clock */
-	const Progress *progress;
-	void (*tell_progress)(void *ud, const Progress *p);
+	Progress levels[PROGRESS_LEVELS];
+	uint32_t progress_depth;
+	ProgressTell tell_progress;
 	void *tell_progress_ud;
 	uint32_t untold; /* polls since the last look whether it is time to tell */
 	struct timespec told;
@@ -428,26 +430,109 @@ static bool out_of_time(Ctx *c) {
 	return seconds_between(c->deadline, now) >= 0;
 }
 
-bool ctx_progress(Ctx *c, const Progress *p) {
-	if (p && (c->progress || !c->tell_progress)) return false;
-	c->progress = p;
-	return p != NULL;
+Progress *ctx_progress_enter(Ctx *c, bool says) {
+	if (!c->tell_progress || (!says && c->progress_depth) || c->progress_depth == PROGRESS_LEVELS) return NULL;
+	Progress *p = &c->levels[c->progress_depth++];
+	*p = (Progress){.says = says};
+	return p;
 }
 
-void ctx_tell_progress(Ctx *c, void (*tell)(void *ud, const Progress *p), void *ud) {
+void ctx_progress_leave(Ctx *c, const Progress *p) {
+	if (p) ctx_progress_reset(c, (uint32_t)(p - c->levels));
+}
+
+uint32_t ctx_progress_depth(const Ctx *c) {
+	return c->progress_depth;
+}
+
+void ctx_progress_reset(Ctx *c, uint32_t depth) {
+	if (depth < c->progress_depth) c->progress_depth = depth;
+}
+
+bool ctx_is_told(const Ctx *c) {
+	return c->tell_progress != NULL;
+}
+
+void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, const double *values) {
+	if (!c->tell_progress) return;
+	Progress *p = c->progress_depth ? &c->levels[c->progress_depth - 1] : ctx_progress_enter(c, true);
+	p->told = p->says = true;
+	p->step = step;
+	p->steps = steps;
+	p->names = names;
+	p->nvalues = n < PROGRESS_VALUES ? n : PROGRESS_VALUES;
+	for (uint32_t i = 0; i < p->nvalues; i++) p->values[i] = values[i];
+}
+
+void ctx_progress_turn(Ctx *c, int64_t turn, int64_t turns) {
+	Progress *p = c->progress_depth ? &c->levels[c->progress_depth - 1] : NULL;
+	if (!p) {
+		if (!(p = ctx_progress_enter(c, false))) return;
+		p->goes_on = true;
+	}
+	if (p->says || !p->goes_on) return;
+	p->told = true;
+	p->step = p->base + turn;
+	p->steps = turns > 0 ? p->base + turns : 0;
+}
+
+void ctx_tell_progress(Ctx *c, ProgressTell tell, void *ud) {
 	c->tell_progress = tell;
 	c->tell_progress_ud = ud;
 }
 
+size_t progress_name(const char **rest, const char **name) {
+	*name = *rest;
+	const size_t n = strcspn(*rest, ",");
+	*rest += n + ((*rest)[n] == ',');
+	return n;
+}
+
+enum { PROGRESS_TEXT = 256 };
+
+/* Values that have a field of their own go there; of the others the names follow each other as the values do. */
+static void take_fields(const Ctx *c, const Progress *p, char names[PROGRESS_TEXT], Progress *out) {
+	*out = *p;
+	static const char *const fields[] = {"time", "from", "to", "dt"};
+	double *const at[] = {&out->time, &out->from, &out->to, &out->dt};
+	const char *rest = atom_text(c, p->names), *name;
+	size_t used = 0;
+	out->nvalues = 0;
+	for (uint32_t i = 0; i < p->nvalues; i++) {
+		const size_t length = progress_name(&rest, &name);
+		uint32_t k = 0;
+		while (k < 4 && !(strlen(fields[k]) == length && !memcmp(fields[k], name, length))) k++;
+		if (k < 4) {
+			*at[k] = p->values[i];
+		} else if (used + length + 2 < PROGRESS_TEXT) {
+			if (used) names[used++] = ',';
+			memcpy(names + used, name, length);
+			used += length;
+			out->values[out->nvalues++] = p->values[i];
+		}
+	}
+	names[used] = 0;
+	out->text = names;
+}
+
 /* The clock is read at every sixteenth poll: polls are about a thousand operations apart. */
 static void tell_progress(Ctx *c) {
-	if (++c->untold < 16 && c->progress) return;
+	if (++c->untold < 16 && c->progress_depth) return;
 	c->untold = 0;
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (seconds_between(c->told, now) < 0.1) return;
 	c->told = now;
-	c->tell_progress(c->tell_progress_ud, c->progress);
+	Progress levels[PROGRESS_LEVELS];
+	char names[PROGRESS_LEVELS][PROGRESS_TEXT];
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->progress_depth; i++) {
+		const Progress *p = &c->levels[i];
+		if (!p->told || (!p->says && !p->steps && i + 1 < c->progress_depth)) continue; /* turns of nobody knows how many say nothing beside a loop that says more */
+		take_fields(c, p, names[n], &levels[n]);
+		n++;
+	}
+	c->tell_progress(c->tell_progress_ud, levels, n);
 }
 
 /* While frames unwind, each may poll again: the reason is recorded once. */

@@ -87,17 +87,37 @@ void ctx_set_step_limit(Ctx *c, uint64_t steps);     /* counted instructions of 
 void ctx_set_time_limit(Ctx *c, double wall_seconds); /* from now; 0: none */
 void ctx_set_depth_limit(Ctx *c, uint32_t calls);     /* default 2000 */
 uint32_t ctx_depth_limit(const Ctx *c);
-/* How far the outermost loop or integration that says so has come. It lives with whoever does that work, who keeps it up to date; a loop
- * inside another one is not asked. */
+/* How far a loop or an integration has come. */
+enum { PROGRESS_VALUES = 8, PROGRESS_LEVELS = 8 };
 typedef struct Progress {
 	int64_t step, steps;    /* done, and in all; steps 0: not known */
 	double time, from, to;  /* of an integration; from == to: there is none */
 	double dt;
+	Atom names;             /* of the values, in one text with commas between them: as a loss */
+	const char *text;       /* that text, when it is told */
+	uint32_t nvalues;
+	double values[PROGRESS_VALUES];
+	bool says;              /* it reports by itself; else its turns are counted */
+	bool told;              /* there is something to tell */
+	bool goes_on;           /* its turns go on from `step` as machine code, which counts them from 0 */
+	int64_t base;           /* with goes_on: where that was */
 } Progress;
-/* Says that this is where to look; false: somebody further out is looked at. Whoever got true takes it back with NULL. */
-bool ctx_progress(Ctx *c, const Progress *p);
-/* tell(ud, p) is called about ten times a second from polls, p NULL when nobody says how far he is. NULL: not. */
-void ctx_tell_progress(Ctx *c, void (*tell)(void *ud, const Progress *p), void *ud);
+/* A loop begins: its record, which it keeps up to date, or NULL: nobody wants to know, or it is not asked. Those are asked that `says`, and the outermost
+ * one of the others. Records are a stack; they end with the call that runs at the latest. */
+Progress *ctx_progress_enter(Ctx *c, bool says);
+void ctx_progress_leave(Ctx *c, const Progress *p); /* and all inside it. NULL: nothing */
+uint32_t ctx_progress_depth(const Ctx *c);
+void ctx_progress_reset(Ctx *c, uint32_t depth); /* leaves all inside it */
+/* What the innermost loop says; at most PROGRESS_VALUES values. Those of the names time, from, to and dt are what the record has under these names. */
+void ctx_report(Ctx *c, Atom names, int64_t step, int64_t steps, uint32_t n, const double *values);
+/* Turns of a loop of machine code that says nothing. */
+void ctx_progress_turn(Ctx *c, int64_t turn, int64_t turns);
+bool ctx_is_told(const Ctx *c); /* somebody wants to know */
+/* tell(ud, p, n) is called about ten times a second from polls, with the n loops that have something to tell, the outermost first. NULL: not. */
+typedef void (*ProgressTell)(void *ud, const Progress *p, uint32_t n);
+/* The next of names with commas between them; its length, 0 at the end. */
+size_t progress_name(const char **rest, const char **name);
+void ctx_tell_progress(Ctx *c, ProgressTell tell, void *ud);
 /* Called at every poll point. `steps` is the work done since the last poll. */
 Status ctx_poll(Ctx *c, uint64_t steps);
 uint64_t ctx_steps(const Ctx *c);

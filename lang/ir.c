@@ -214,6 +214,21 @@ Fn *inst_callee(const Ctx *c, const Inst *in) {
 	return in->op == OP_CALL ? fn_get(c, (FnId)attr_int(c, OP_CALL, in->attr, 0)) : NULL;
 }
 
+static bool region_reports(const Fn *f, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
+		if (in->op == OP_PROGRESS) return true;
+		if (in->op != OP_IF && in->op != OP_TRY) continue;
+		for (uint32_t r = 0; r < in->nregions; r++)
+			if (region_reports(f, inst_region(f, in, r))) return true;
+	}
+	return false;
+}
+
+bool loop_reports(const Fn *f, const Inst *in) {
+	return (in->op == OP_FOR || in->op == OP_WHILE) && region_reports(f, inst_region(f, in, in->op == OP_WHILE));
+}
+
 void fn_ref(Fn *f) {
 	f->refs++;
 }

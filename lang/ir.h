@@ -178,6 +178,8 @@ static inline Ref fn_result(const Fn *f, uint32_t i) { return f->args.at[f->regi
 static inline const Region *inst_region(const Fn *f, const Inst *in, uint32_t k) {
 	return &f->regions.at[f->region_ids.at[in->regions + k]];
 }
+/* A loop, in a turn of which `progress` says how far it is. */
+bool loop_reports(const Fn *f, const Inst *in);
 static inline Ref inst_arg(const Fn *f, const Inst *in, uint32_t k) { return f->args.at[in->args + k]; }
 static inline Ref inst_result(const Inst *in, uint32_t k) { return ref_value(in->results + k); }
 const Const *ref_constant(const Fn *f, Ref r); /* NULL when r is not a constant */

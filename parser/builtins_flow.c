@@ -50,6 +50,37 @@ BUILTIN(print) {
 	return av_none(sp);
 }
 
+/* What a loop says of itself is numbers; a whole one, where it says how many turns. */
+static Ref progress_number(Sp *sp, Av *v, Dtype d, Span at, const char *what) {
+	if (v->kind == AV_NONE && d == DT_I64) return av_int(sp, 0)->ref;
+	if (v->kind != AV_ARRAY || ty(sp, v->ref)->rank || dtype_is_complex((Dtype)ty(sp, v->ref)->dtype))
+		sp_fail(sp, E_TYPE, at, "%s must be a real number, not %s", what, sp_type_text(sp, v));
+	return sp_to_dtype(sp, v, d);
+}
+
+/* progress: the primitive. It has no results and no derivative, and keeps its place among what can fail. */
+BUILTIN(progress) {
+	UNUSED;
+	Ref args[2 + PROGRESS_VALUES];
+	Text names;
+	if (call->nnamed > PROGRESS_VALUES) sp_fail(sp, E_ARITY, call->span, "progress takes at most %d named values; here are %u", PROGRESS_VALUES, call->nnamed);
+	args[0] = progress_number(sp, call->args[0], DT_I64, call->spans[0], "the step");
+	args[1] = call->n > 1 ? progress_number(sp, call->args[1], DT_I64, call->spans[1], "the number of steps") : av_int(sp, 0)->ref;
+	for (uint32_t i = 0; i < call->nnamed; i++)
+		args[2 + i] = progress_number(sp, call->named[i], DT_F64, call->named_spans[i], arena_printf(sp->a, "the value %s", atom_text(sp->c, call->names[i])));
+	text_init(&names, sp->c);
+	for (uint32_t i = 0; i < call->nnamed; i++) text_format(&names, "%s%s", i ? "," : "", atom_text(sp->c, call->names[i]));
+	if (names.failed) {
+		text_free(&names);
+		ctx_throw(sp->c, ST_NOMEM);
+	}
+	const int64_t word = atom_n(sp->c, names.n ? names.at : "", names.n);
+	text_free(&names);
+	sp_at(sp, sp_user_place(sp, call->span));
+	build(sp->b, OP_PROGRESS, 2 + call->nnamed, args, attr_intern(sp->c, &word, 1), NULL);
+	return av_none(sp);
+}
+
 BUILTIN(str) {
 	UNUSED;
 	if (call->n == 1 && call->args[0]->kind == AV_STRING) return call->args[0];
@@ -480,6 +511,7 @@ BUILTIN(is_fixed) {
 
 const Builtin builtins_flow[] = {
 	{.name = "print", .min_args = 0, .max_args = -1, .run = print, .doc = "print(a, b, ...): writes its arguments on a line"},
+	{.name = "progress", .min_args = 1, .max_args = 2, .named = "*", .run = progress, .doc = "progress(step, steps; name = value, ...): tells who watches how far the loop around has come"},
 	{.name = "str", .min_args = 0, .max_args = -1, .run = str, .doc = "str(x, ...): as text"},
 	{.name = "error", .min_args = 1, .max_args = -1, .run = error, .doc = "error(message): stops the program"},
 	{.name = "assert", .min_args = 1, .max_args = 2, .run = assert_that, .doc = "assert(c, message): stops the program unless c holds"},

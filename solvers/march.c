@@ -35,6 +35,7 @@ static Status go(March *m, Progress *p) {
 		p->step = steps + 1;
 		p->time = t;
 		p->dt = t - before;
+		p->told = true;
 		still = t == before ? still + 1 : 0;
 		if (still >= STANDSTILL) return m->fail(m->ud, MARCH_STUCK, t);
 		if (still) continue;
@@ -59,10 +60,12 @@ static Status go(March *m, Progress *p) {
 }
 
 Status march(March *m) {
-	Progress p = {.time = m->t0, .from = m->t0, .to = m->t1};
-	const bool outermost = ctx_progress(m->c, &p);
-	const Status st = go(m, &p);
-	if (outermost) ctx_progress(m->c, NULL);
+	Progress unasked, *p = ctx_progress_enter(m->c, true);
+	if (!p) p = &unasked;
+	p->time = p->from = m->t0;
+	p->to = m->t1;
+	const Status st = go(m, p);
+	ctx_progress_leave(m->c, p == &unasked ? NULL : p);
 	return st;
 }
 

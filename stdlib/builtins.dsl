@@ -324,6 +324,12 @@
 # str
 #     str(1.5) + "!"                #> 1.5!
 
+# progress
+#   steps may be missing, or none. Up to 8 named real numbers; time, from, to and dt are those of an integration. It changes nothing and has no derivative; under map the values are left out.
+#     x = 1.0
+#     for k in 0..60 { x = 0.5 * (x + 2 / x); progress(k + 1, 60; residual = x^2 - 2) }
+#     x                             #~ sqrt(2)
+
 # error
 #     try { error("no good") } catch m { m }   #> no good
 

@@ -4,9 +4,7 @@
 _constrained(f, start, lower, upper, equal, below, o, steps, tol, back) = {
   c = if kind(equal) == "none" { w -> 0 * w[..0] } else { equal }
   h = if kind(below) == "none" { w -> 0 * w[..0] } else { below }
-  r = if o.progress { _augmented(f, c, h, clamp(start, lower, upper), lower, upper, o, steps, tol) } else {
-    _constrained_minimum(f, c, h, clamp(start, stop_gradient(lower), stop_gradient(upper)), lower, upper, o, steps, tol)
-  }
+  r = _constrained_minimum(f, c, h, clamp(start, stop_gradient(lower), stop_gradient(upper)), lower, upper, o, steps, tol)
   message = if r.status == 1 { "the conditions of optimality hold" } else if r.status == 2 {
     "the constraints are not met: they may contradict each other, or the way there be barred from this start"
   } else { _outcome(r.status) }
@@ -51,7 +49,7 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
     if w >= 1e10 and now > enough and now >= 0.9 * miss { status = 2 }
     miss = now
     inner = max(0.1 * inner, 1e-8)
-    if o.progress { print("constraints {turn}: {f(x):.4e}  violation {now:.1e}  weight {w:.0e}") }
+    if o.progress { progress(turn; value = q.value, violation = now, weight = w) }
   }
   violation = max(concat([0.0], abs(c(x)), h(x)))
   gn = _slope_left(x, grad(_lagrangian(f, c, h, m, n))(x), b)

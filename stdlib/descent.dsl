@@ -113,7 +113,7 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
         value = v1
         g = g1
       } else { if fresh { status = 2 } else { H = eye(len(x)); fresh = true } }
-      if o.progress { if k % 50 == 0 { print("bfgs {k}: {value:.4e}") } }
+      if o.progress { progress(k, steps; value = value) }
     }
   }
   gn = norm(g)
@@ -177,7 +177,7 @@ _lbfgs(f, x, b, o, steps, tol) = {
         g = g1
         gn = _slope_left(x, g, b)
       } else { if stored > 0 { stored = 0 } else { status = 2 } }
-      if o.progress { if k % 50 == 0 { print("lbfgs {k}: {value:.4e}") } }
+      if o.progress { progress(k, steps; value = value, gradient = gn) }
     }
   }
   if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
@@ -212,7 +212,7 @@ _nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x
         value = v1
         g = g1
       } else { if restarted { status = 2 } else { d = -g; step = min(1.0, 1 / norm(g)); restarted = true } }
-      if o.progress { if k % 50 == 0 { print("conjugate gradients {k}: {value:.4e}") } }
+      if o.progress { progress(k, steps; value = value) }
     }
   }
   gn = norm(g)
@@ -236,7 +236,7 @@ _first_order(f, x, b, o, steps, tol) = {
     rate = if kind(o.rate) == "function" { o.rate(k) } else { o.rate }
     (m, v, d) = o.update(m, v, g, f64(k))
     x = _within(x - rate * (d + o.decay * x), b)
-    if o.progress { if k % 100 == 0 { print("{o.name} {k}: {value:.4e}") } }
+    if o.progress { progress(k, steps; value = value, gradient = gn) }
   }
   value = f(x)
   status = if gn <= tol * (1 + abs(value)) { 1 } else if abs(value) < inf { 3 } else { 4 }
@@ -292,7 +292,7 @@ _nelder_mead(f, x, b, o, steps, tol) = {
       }
     }
     k = k + 1
-    if o.progress { if k % 100 == 0 { print("simplex {k}: {min(F):.4e}") } }
+    if o.progress { progress(k, steps; value = F[worst]) }
   }
   best = argmin(F)
   status = if not (abs(F[best]) < inf) { 4 } else if k < steps { 1 } else { 3 }

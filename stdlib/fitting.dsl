@@ -14,7 +14,7 @@
 #     f.p.k                         #~ 0.5 tol 1e-10
 #     f.identifiability.undetermined    #> 0
 fit(model, x, y, p0, method = lm(); sigma = none, lower = none, upper = none, loss = "squares", level = 0.95, steps = 500,
-  tol = 1e-12, progress = false) = {
+  tol = 1e-12, progress = true) = {
   (v0, back) = flatten(p0)
   data = ravel(y + 0.0)
   weight = if kind(sigma) == "none" { 1.0 } else { ravel(1 / (sigma + 0 * y)) }

@@ -204,7 +204,10 @@ _most_steps(m) = if m.max_steps > 0 { m.max_steps } else { 500000 }
 _march_to(one, m, f, y0, t0, t1, o) = {
   end = o.saveat[0]
   s = _start(one, m, f, y0, t0, end, o)
-  while s.t != end and s.status == 0 { s = _advance(one, m, s, end)[0] }
+  while s.t != end and s.status == 0 {
+    s = _advance(one, m, s, end)[0]
+    progress(s.steps; time = s.t, from = t0, to = end, dt = s.h)
+  }
   (s, o.saveat, reshape(s.y, 1, len(y0)))
 }
 
@@ -227,6 +230,7 @@ _march_through(one, m, f, y0, t0, t1, o) = {
       }
     }
     s = now
+    progress(s.steps; time = s.t, from = t0, to = end, dt = s.h)
   }
   (s, o.saveat, Y)
 }
@@ -252,6 +256,7 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
         k = k + 1
       }
       s = now
+      progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)
     }
     times = concat(times, reshape(T[..k], k * d))
     Y = concat(Y, reshape(R[..k], k * d, n))

@@ -74,14 +74,14 @@ _by_rodas5p(m, f, given, y, t0, t1, o) = {
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 4)
   s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
   while s.state == 0 {
-    s = _rodas5p_steps(f, jac, t1, o, s)
+    s = _rodas5p_steps(f, jac, t0, t1, o, s)
     s = _stiff_room(s)
   }
   _stiff_end(m, f, s, t1)
 }
 
 # Steps until the end, or until something else is to be done first.
-_rodas5p_steps(f, jac, t1, o, s) = {
+_rodas5p_steps(f, jac, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
   whole = len(o.saveat) == 0
   while s.state == 0 {
@@ -140,6 +140,7 @@ _rodas5p_steps(f, jac, t1, o, s) = {
       s.worst = argmax(abs(e))
     }
     if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
+    progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)
   }
   s
 }
@@ -172,7 +173,7 @@ _by_radau5(m, f, given, y, t0, t1, o) = {
   s = (...s, h = if last { t1 - t0 } else { h }, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h,
     before_root = 1.0, rejected = false, J = J, P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = last)
   while s.state == 0 {
-    s = _radau5_steps(f, jac, t1, o, s)
+    s = _radau5_steps(f, jac, t0, t1, o, s)
     s = _stiff_room(s)
   }
   _stiff_end(m, f, s, t1)
@@ -189,7 +190,7 @@ _radau5_matrices(J, h) = {
   (P, C)
 }
 
-_radau5_steps(f, jac, t1, o, s) = {
+_radau5_steps(f, jac, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
   whole = len(o.saveat) == 0
   n = len(s.y)
@@ -353,6 +354,7 @@ _radau5_steps(f, jac, t1, o, s) = {
       s.worst = argmax(abs(e * scale))
     }
     if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
+    progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)
   }
   s
 }

@@ -95,13 +95,14 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 #   be above 0; these numbers or vectors (augmented Lagrangian, whose inner method is `method`).
 #   Gives a record: x, value, gradient_norm (within bounds of the part that they leave free), iterations, evaluations (of f), converged, message, and with constraints violation and
 #   multipliers (equal, below). Stops when the gradient's norm is below tol * (1 + |f|), or where no step lowers f any more, by rounding.
+#   progress = false: it does not tell how far it has come.
 #   Derivatives of x and value, of every order, are those of the minimum by whatever f, bounds and constraints are made of; its Hessian must not be singular. x0 has none. Under map the
 #   result's fields can be asked for, not the message.
 #     minimize(x -> (x[0] - 1)^2 + 10 * (x[1] - x[0]^2)^2, [0.0, 0]).x   #~ [1, 1] tol 1e-6
 #     minimize(x -> sum((x - [2, 3])^2), [0.0, 0]; upper = 2.5).x        #~ [2, 2.5] tol 1e-6
 #     minimize(x -> sum(x^2), [1.0, 0]; equal = x -> sum(x) - 1).x       #~ [0.5, 0.5] tol 1e-6
 minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, below = none, steps = 200, tol = 1e-10,
-  progress = false) = {
+  progress = true) = {
   (v, back) = flatten(x0)
   o = (...method, progress = progress)
   g = w -> f(back(w))
@@ -115,7 +116,7 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
       assert(all(lo <= hi), "minimize: a lower bound is above its upper bound")
       _bounded_minimum(g, clamp(start, stop_gradient(lo), stop_gradient(hi)), lo, hi, o, steps, tol)
     } else {
-      if o.progress { method.run(g, start, _nowhere, o, steps, tol) } else { _minimum(g, start, o, steps, tol) }
+      _minimum(g, start, o, steps, tol)
     }
     (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations, evaluations = r.evaluations,
       converged = r.status == 1, message = _outcome(r.status))
@@ -181,7 +182,7 @@ dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
 #     t = linspace(0, 1, 20)
 #     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8
 #     least_squares(p -> p.a * exp(-p.k * t) - 2 * exp(-3 * t), (a = 1.0, k = 1.0)).x.k   #~ 3 tol 1e-8
-least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, steps = 500, tol = 1e-12, progress = false) = {
+least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, steps = 500, tol = 1e-12, progress = true) = {
   (v, back) = flatten(x0)
   residual = w -> ravel(_flat(r(back(w))) + 0.0)
   both = if kind(jac) == "none" { w -> (residual(w), _jacobian(residual, w)) } else { w -> jac(back(w)) }
@@ -192,11 +193,7 @@ least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, step
     assert(all(lo <= hi), "least_squares: a lower bound is above its upper bound")
     _bounded_least(residual, both, clamp(start, stop_gradient(lo), stop_gradient(hi)), lo, hi, o, steps, tol)
   } else {
-    if o.progress {
-      method.run(residual, both, start, _nowhere, o, steps, tol)
-    } else {
-      _least(residual, both, start, o, steps, tol)
-    }
+    _least(residual, both, start, o, steps, tol)
   }
   (x = back(q.x), value = q.value, gradient_norm = q.gradient_norm, iterations = q.iterations, evaluations = q.evaluations,
     converged = q.status == 1, message = _outcome_of_squares(q.status))

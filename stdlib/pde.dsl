@@ -14,7 +14,7 @@
 #     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
 #     s.u(1.0)                       #~ exp(-2) tol 1e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
-solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = false, partial = false) = {
+solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false) = {
   if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
     info = _problem_info(problem)
     m = if kind(method) == "none" { _choose(info) } else { method }

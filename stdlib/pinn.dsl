@@ -174,7 +174,7 @@ _solve_pinn(info, m, o) = {
       }
       (v, value, lambda, gn, stuck) = _lm_step(p -> residual(p, T, X), p -> both(p, T, X), v, value, lambda)
       k = k + 1
-      if o.progress and k % 10 == 0 { print("pinn {k}/{m.steps}: loss {value:.3e}") }
+      if o.progress { progress(k, m.steps; loss = value) }
     }
     _pinn_solution(info, m, u, back(v), value, k)
   } else {

@@ -76,7 +76,7 @@ _levenberg(r, both, x, b, o, steps, tol) = {
       l = raise * l
       raise = 2 * raise
     }
-    if o.progress { if k % 10 == 0 { print("lm {k}: {p.value:.4e}  damping {l:.1e}") } }
+    if o.progress { progress(k, steps; value = p.value, damping = l) }
   }
   _ended_at(p, x, k, count, status, tol)
 }
@@ -109,7 +109,7 @@ _gauss_newton(r, both, x, b, o, steps, tol) = {
       p = _residuals_at(both, x, b, p.units)
       if small or _reached(p, first, tol) { status = 1 }
     } else { status = 2 }
-    if o.progress { if k % 10 == 0 { print("gauss_newton {k}: {p.value:.4e}") } }
+    if o.progress { progress(k, steps; value = p.value) }
   }
   _ended_at(p, x, k, count, status, tol)
 }
@@ -153,7 +153,7 @@ _dogleg(r, both, x, b, o, steps, tol) = {
       far = _undamped(p)
       if _reached(p, first, tol) or (small and whole) { status = 1 }
     } else { if length <= 1e-15 * norm(p.scale * x) or length < 1e-300 { status = 2 } }
-    if o.progress { if k % 10 == 0 { print("dogleg {k}: {p.value:.4e}  radius {radius:.1e}") } }
+    if o.progress { progress(k, steps; value = p.value, radius = radius) }
   }
   _ended_at(p, x, k, count, status, tol)
 }

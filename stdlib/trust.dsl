@@ -52,7 +52,7 @@ _trusting(f, x, b, o, steps, tol, model) = {
         gn = _slope_left(x, g, b)
       }
       if not (radius > 1e-15 * (1e-3 + norm(x))) { status = 2 }
-      if o.progress { if k % 10 == 0 { print("{o.name} {k}: {value:.4e}  radius {radius:.1e}") } }
+      if o.progress { progress(k, steps; value = value, gradient = gn, radius = radius) }
     }
   }
   if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }

@@ -374,6 +374,7 @@ uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
 		case K_CALL: emit_CALL(e, in); break;
 		case K_FAIL_IF: emit_FAIL_IF(e, in); break;
 		case K_POLL: emit_POLL(e, in); break;
+		case K_PROGRESS: emit_PROGRESS(e, in); break;
 		default: emit_plain(e, in);
 		}
 	}
@@ -502,8 +503,8 @@ void emit_module(Emit *e) {
 	e->f32 = LLVMFloatTypeInContext(c);
 	e->f64 = LLVMDoubleTypeInContext(c);
 	e->ptr = LLVMPointerTypeInContext(c, 0);
-	LLVMTypeRef fields[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i64, e->ptr};
-	e->call_type = LLVMStructTypeInContext(c, fields, 9, 0);
+	LLVMTypeRef fields[] = {e->ptr, e->ptr, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64};
+	e->call_type = LLVMStructTypeInContext(c, fields, sizeof fields / sizeof *fields, 0);
 	uint32_t n = e->m->fns.n;
 	e->functions = emit_alloc(e, sizeof *e->functions * n);
 	e->function_types = emit_alloc(e, sizeof *e->function_types * n);

@@ -178,6 +178,7 @@ void emit_line(Emit *e, const KInst *in);
 /* A long stretch of element-wise instructions that begins at `at`: the instruction after it comes back, `at` itself where there is none. emit_stretch.c */
 uint32_t emit_stretch(Emit *e, uint32_t at);
 void emit_POLL(Emit *e, const KInst *in);
+void emit_PROGRESS(Emit *e, const KInst *in);
 
 /* ---- functions: emit.c ------------------------------------------------------------------------------------------------------------------ */
 

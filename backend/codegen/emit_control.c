@@ -199,6 +199,29 @@ void emit_POLL(Emit *e, const KInst *in) {
 	emit_enter(e, on);
 }
 
+/* The turn costs a store or two; what a loop says is put together only when somebody asks. */
+void emit_PROGRESS(Emit *e, const KInst *in) {
+	if (in->imm == PROGRESS_TURN) {
+		for (unsigned k = 0; k < 2; k++) emit_tag_call_record(e, LLVMBuildStore(e->b, emit_value(e, emit_operand(e, in, k)), call_field(e, 10 + k)));
+		return;
+	}
+	LLVMValueRef asked = LLVMBuildLoad2(e->b, e->i64, call_field(e, 9), "");
+	emit_tag_call_record(e, asked);
+	LLVMValueRef args[5] = {e->call, emit_i64(e, in->imm), emit_i64(e, 0), emit_i64(e, 0), LLVMConstNull(e->ptr)}, values[8];
+	for (unsigned k = 0; k < in->nargs; k++) *(k < 2 ? &args[2 + k] : &values[k - 2]) = emit_value(e, emit_operand(e, in, k));
+	if (in->nargs > 2) args[4] = emit_slot(e, 8 * (in->nargs - 2), 8);
+	LLVMBasicBlockRef tell = emit_block(e, "tell"), on = emit_block(e, "");
+	emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, asked, emit_i64(e, 0), ""), tell, on, 1);
+	emit_enter(e, tell);
+	for (unsigned k = 2; k < in->nargs; k++) {
+		LLVMValueRef at = LLVMBuildGEP2(e->b, e->i64, args[4], (LLVMValueRef[]){emit_i64(e, k - 2)}, 1, "");
+		LLVMBuildStore(e->b, values[k - 2], at);
+	}
+	emit_runtime(e, "atled_rt_progress", "vplllp", args);
+	LLVMBuildBr(e->b, on);
+	emit_enter(e, on);
+}
+
 /* ---- regions ------------------------------------------------------------------------------------------------------------------------------ */
 
 /* The instruction after the region that begins at `at`. */
@@ -575,6 +598,7 @@ static bool is_leaf(const KFn *f, uint32_t at) {
 		case K_PARALLEL:
 		case K_FAIL_IF:
 		case K_POLL:
+		case K_PROGRESS:
 		case K_ARENA:
 		case K_SCRATCH:
 		case K_STACK:

@@ -21,6 +21,9 @@ typedef struct NativeCall {
 	int64_t site;         /* where it failed: number of the failing check in the unit's table, and two numbers for the message */
 	int64_t fail_a, fail_b;
 	void *runtime;        /* the runtime's own state */
+	int64_t asked;        /* not 0: somebody wants to know how far loops have come */
+	int64_t turn, turns;  /* of the outermost loop; turns 0: none, -1: it is not known how many */
+	const void *unit;     /* whose sites they are; for the runtime */
 } NativeCall;
 
 /* What an entry, a parallel body and most runtime functions return; the values of lang's Status are passed through unchanged. */
@@ -37,6 +40,9 @@ typedef int32_t (*NativeBody)(NativeCall *call, void *env, int64_t part);
 int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t nparts);
 /* Serves the context's poll point; a Status. Resets poll_left. Safe (and cheap) on worker threads, where it only looks at the stop flag. */
 int32_t atled_rt_poll(NativeCall *call);
+/* A loop says how far it has come: at this site, with words for up to 8 numbers. PROGRESS_ENTER, PROGRESS_LEAVE: it begins, it has ended. */
+enum { PROGRESS_ENTER = -1, PROGRESS_LEAVE = -2, PROGRESS_TURN = -3 /* kernel code only: turn and turns are stored */ };
+void atled_rt_progress(NativeCall *call, int64_t site, int64_t step, int64_t steps, const void *values);
 /* Scratch of the whole call, 64-byte aligned and padded, alive until the entry returns; NULL when memory fails or bytes is negative. */
 void *atled_rt_arena(NativeCall *call, int64_t bytes);
 /* Scratch of the calling thread, 64-byte aligned and padded, alive until the part (or, outside of parallel loops, the entry) returns. */

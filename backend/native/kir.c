@@ -3,6 +3,7 @@
  * Needs: kir.h. Guarantees: what is built here verifies (kir_text.c); everything lives in the module's arena; building throws when memory fails.
  */
 #include "backend/native/kir.h"
+#include "backend/native/abi.h"
 
 KModule *kmodule_new(Ctx *c, const KTarget *target) {
 	Arena *a = arena_new(c);
@@ -380,6 +381,14 @@ void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b) {
 
 void k_poll(KBuilder *b, KRef work) {
 	emit(b, K_POLL, KT_NONE, 1, &work);
+}
+
+void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands) {
+	emit(b, K_PROGRESS, KT_NONE, n, operands)->imm = site;
+}
+
+void k_turn(KBuilder *b, KRef turn, KRef turns) {
+	k_progress(b, PROGRESS_TURN, 2, (KRef[]){turn, turns});
 }
 
 void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands) {

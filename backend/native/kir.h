@@ -61,6 +61,7 @@ static inline KType ktype_of(Dtype d) {
 	K(CALL, "call", "(args...): internal function number imm of the module; its failure is passed on")                                  \
 	K(FAIL_IF, "fail_if", "(c, a, b): where c holds the function stops at site imm with numbers a and b (i64) of the first such lane")  \
 	K(POLL, "poll", "(work): i64 units done since the last one; may stop the function")                                                 \
+	K(PROGRESS, "progress", "(step, steps, values...): i64, i64, f64: what a loop says at site imm; without operands imm PROGRESS_ENTER or PROGRESS_LEAVE. imm PROGRESS_TURN: (turn, turns) of the outermost loop, which says nothing itself") \
 	K(CONTRACT, "contract", "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; a1, b1, ...): C = A B [+ A1 B1 ...] with element strides, the same for all products; flags below. Small to medium: generated register-blocked code") \
 	K(GEMM, "gemm", "the same operands: through the runtime, for large products")                                                       \
 	K(FACTOR, "factor", "(a, x, n, r): row-major matrices of `type` through the runtime, which does what the evaluator does. `prim` lu: a becomes its packed factors where it lies, x the i64 permutation; cholesky: a its factor; trisolve: x, n by r, becomes the solution with the triangle a, imm 1 lower + 2 adjoint + 4 unit. i64: 0, or the number of the pivot that fails, plus 1") \
@@ -260,6 +261,8 @@ void k_copy(KBuilder *b, KRef to, KRef from, KRef bytes);
 void k_zero(KBuilder *b, KRef at, KRef bytes);
 void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b);
 void k_poll(KBuilder *b, KRef work);
+void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands);
+void k_turn(KBuilder *b, KRef turn, KRef turns);
 /* op: K_CONTRACT or K_GEMM; operands in KIR_OPS's order, n of them: 12, and for CONTRACT two for each further product. */
 void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands);
 /* which: OP_LU, OP_CHOLESKY or OP_TRISOLVE; operands and result as KIR_OPS says. */

@@ -4,6 +4,7 @@
  * module that verifies has every operand defined before its use, in scope, with the type and lanes its instruction wants.
  */
 #include "backend/native/kir.h"
+#include "backend/native/abi.h"
 #include <inttypes.h>
 
 static const char *const op_names[K_COUNT] = {
@@ -59,6 +60,7 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 		if (in->params) text_format(out, " site %u", in->params - 1);
 		break;
 	case K_FAIL_IF:
+	case K_PROGRESS:
 	case K_PTRADD: text_format(out, " #%" PRId64, in->imm); break;
 	case K_LOOP: text_format(out, " step %" PRId64, in->imm); break;
 	case K_VLOOP: text_format(out, " lanes %u", in->lanes); break;
@@ -278,6 +280,12 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;
 	case K_CALL: want(v, (uint64_t)in->imm < v->m->fns.n && in->nargs == v->m->fns.at[in->imm]->nparams && in->params <= v->m->nsites, "the callee"); break;
+	case K_PROGRESS:
+		want(v, !in->nargs ? in->imm == PROGRESS_ENTER || in->imm == PROGRESS_LEAVE : in->imm == PROGRESS_TURN || (uint64_t)in->imm < v->m->nsites, "no such site");
+		want(v, in->nargs != 1 && in->nargs <= 10, "operands");
+		want_uniform(v, in, 0, in->nargs < 2 ? in->nargs : 2, KT_I64);
+		if (in->nargs > 2) want_uniform(v, in, 2, in->nargs, KT_F64);
+		break;
 	case K_FAIL_IF: want(v, (uint64_t)in->imm < v->m->nsites, "no such site"); break;
 	default: break;
 	}

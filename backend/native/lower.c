@@ -134,7 +134,7 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 	switch ((Op)in->op) {
 	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_SLICE: case OP_PAD: case OP_CONCAT: case OP_UPDATE:
 	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: case OP_REDUCE_SUM: case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN:
-	case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_DOT: case OP_IOTA: case OP_EXTENT: case OP_GUARD: return true;
+	case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_DOT: case OP_IOTA: case OP_EXTENT: case OP_GUARD: case OP_PROGRESS: return true;
 	case OP_IF:
 		/* a branch that gives lengths of its own has nowhere to put them */
 		return takes_region(f, inst_region(f, in, 0), asked, small_only) && takes_region(f, inst_region(f, in, 1), asked, small_only);

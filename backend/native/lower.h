@@ -91,6 +91,7 @@ typedef struct Lower {
 	bool failed;             /* something cannot be lowered after all: the unit is given up */
 	struct Lower *root;      /* of the unit's entry function: owns slots, sites and the lists below */
 	Flow *flow;
+	uint32_t loops; /* that are around what is being lowered */
 	VEC(UnitDim) dims;       /* lengths that are polynomials: words of the call */
 	VEC(UnitCallee) callees; /* recursive functions of the program that became functions of the module */
 	VEC(Exchanges) exchanges; /* of the factorisations so far */

@@ -447,18 +447,25 @@ static int64_t poll_turns(uint32_t work) {
 	return turns;
 }
 
-void lower_poll(Lower *l, KRef turn, uint32_t work) {
+void lower_poll(Lower *l, KRef turn, KRef turns, uint32_t work) {
 	KBuilder *b = &l->k;
-	int64_t turns = poll_turns(work);
-	if (turns == 1) {
+	const bool outermost = l == l->root && l->loops == 1;
+	int64_t each = poll_turns(work);
+	if (each == 1) {
+		if (outermost) k_turn(b, turn, turns);
 		k_poll(b, k_int(b, work));
 		return;
 	}
-	KRef now = k_prim2(b, OP_EQ, k_logic(b, 0, turn, k_int(b, turns - 1)), k_int(b, turns - 1));
+	KRef now = k_prim2(b, OP_EQ, k_logic(b, 0, turn, k_int(b, each - 1)), k_int(b, each - 1));
 	k_if_begin(b, now, KF_COLD);
-	k_poll(b, k_int(b, turns * work));
+	if (outermost) k_turn(b, turn, turns);
+	k_poll(b, k_int(b, each * work));
 	k_if_else(b, 0, NULL);
 	k_if_end(b, NULL, NULL);
+}
+
+void lower_progress(Lower *l, const Inst *in, bool begins) {
+	if (loop_reports(l->f, in)) k_progress(&l->k, begins ? PROGRESS_ENTER : PROGRESS_LEAVE, 0, NULL);
 }
 
 /* ---- short loops written out --------------------------------------------------------------------------------------------------------------- */
@@ -563,17 +570,21 @@ static void emit_for(Lower *l, const Piece *p, const Inst *in) {
 		set_results(&w, k_prim2(b, OP_LE, count, k_int(b, 0)));
 		return;
 	}
+	lower_progress(l, in, true);
+	l->loops++;
 	k_loop_begin(b, k_int(b, 0), count, 1, w.n, w.init, params);
 	w.at = params + 1;
 	lower_set_small(l, ref_value(body->region->params), 1, params);
 	set_params(&w, body->region, 1, true);
 	uint32_t work = flow_work(l, body);
 	int64_t known;
-	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], work);
+	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], count, work);
 	lower_pieces(l, body);
 	collect_next(&w, body->region);
 	KRef *out = room(l, size);
 	k_loop_end(b, w.next, out);
+	l->loops--;
+	lower_progress(l, in, false);
 	w.at = out;
 	set_results(&w, k_prim2(b, OP_LE, count, k_int(b, 0)));
 }
@@ -589,6 +600,8 @@ static void emit_while(Lower *l, const Piece *p, const Inst *in) {
 	collect_init(&w, false, 0);
 	w.counter = w.n;
 	w.init[w.n++] = k_int(b, 0);
+	lower_progress(l, in, true);
+	l->loops++;
 	k_while_begin(b, w.n, w.init, w.at);
 	set_params(&w, p->regions[0]->region, 0, false);
 	lower_pieces(l, p->regions[0]);
@@ -596,11 +609,13 @@ static void emit_while(Lower *l, const Piece *p, const Inst *in) {
 	k_while_body(b, go_on, w.at);
 	set_params(&w, p->regions[1]->region, 0, true);
 	KRef turn = w.at[w.counter];
-	lower_poll(l, turn, flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
+	lower_poll(l, turn, k_int(b, -1), flow_work(l, p->regions[0]) + flow_work(l, p->regions[1]));
 	lower_pieces(l, p->regions[1]);
 	collect_next(&w, p->regions[1]->region);
 	w.next[w.counter] = k_add(b, turn, k_int(b, 1));
 	k_while_end(b, w.next, out);
+	l->loops--;
+	lower_progress(l, in, false);
 	w.at = out;
 	/* an odd number of turns ends where the result belongs */
 	KRef odd = k_prim2(b, OP_EQ, k_logic(b, 0, out[w.counter], k_int(b, 1)), k_int(b, 1));

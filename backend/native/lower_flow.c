@@ -431,6 +431,7 @@ static void schedule(Lower *l, Sched *s) {
 	for (uint32_t n = 0; n < s->ninsts; n++) {
 		InstId i = s->insts[n];
 		const Inst *in = inst_at(l, i);
+		if (in->op == OP_PROGRESS) continue; /* at the end: it must not cut what belongs together */
 		bool dependent = depends_on_run(l, in);
 		bool ordered = l->flow->run_fails && flow_may_fail(l->f, in);
 		Dim row;
@@ -479,6 +480,8 @@ static void schedule(Lower *l, Sched *s) {
 		}
 	}
 	flush(l, s);
+	for (uint32_t n = 0; n < s->ninsts; n++)
+		if (inst_at(l, s->insts[n])->op == OP_PROGRESS) place(l, s, PIECE_SMALL, s->insts[n]);
 	s->end = l->flow->next++;
 	if (!s->region) return;
 	Using u = {l, s, NULL, s->end};

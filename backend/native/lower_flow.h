@@ -152,7 +152,10 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 
 /* lower_control.c */
 #define POLL_WORK 2048 /* operations between two polls, about */
-void lower_poll(Lower *l, KRef turn, uint32_t work); /* in a loop's turn of so many operations */
+/* In a loop's turn of so many operations. turns: how many there are, or -1. */
+void lower_poll(Lower *l, KRef turn, KRef turns, uint32_t work);
+/* Around a loop that says how far it has come. */
+void lower_progress(Lower *l, const Inst *in, bool begins);
 void lower_pieces(Lower *l, const Sched *s);
 /* lower.c: calls of recursive functions */
 void lower_call(Lower *l, const Inst *in);

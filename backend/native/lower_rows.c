@@ -931,13 +931,17 @@ static void emit_for(RowsEmit *e, const Inst *in) {
 		set_carried(e, in, in->results, init);
 		return;
 	}
+	if (l->row_lanes) lower_progress(l, in, true);
+	l->loops += l->row_lanes > 0;
 	k_loop_begin(b, k_int(b, 0), count, 1, n, init, params);
 	lower_set_small(l, ref_value(body->params), 1, params);
 	set_carried(e, in, body->params + 1, params + 1);
 	int64_t known;
-	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], work);
+	if (!k_is_int(b, count, &known) || known * work > POLL_WORK) lower_poll(l, params[0], count, work);
 	emit_turn(e, in, body, body_mask(l, in, body), n, params + 1, next);
 	k_loop_end(b, next, out);
+	l->loops -= l->row_lanes > 0;
+	if (l->row_lanes) lower_progress(l, in, false);
 	set_carried(e, in, in->results, out);
 }
 
@@ -951,6 +955,8 @@ static void emit_while(RowsEmit *e, const Inst *in) {
 	const uint32_t counter = n++;
 	init[counter] = k_int(b, 0);
 	Mask any;
+	if (l->row_lanes) lower_progress(l, in, true);
+	l->loops += l->row_lanes > 0;
 	k_while_begin(b, n, init, at);
 	set_carried(e, in, test->params, at);
 	emit_region(e, test, NULL, false);
@@ -958,10 +964,12 @@ static void emit_while(RowsEmit *e, const Inst *in) {
 	KRef c = across(l, go_on, &any) == ACROSS_ANY ? any_row(e, any) : lower_place(l, go_on)->elements[0];
 	k_while_body(b, c, at);
 	set_carried(e, in, body->params, at);
-	lower_poll(l, at[counter], region_work(l, test) + region_work(l, body));
+	lower_poll(l, at[counter], k_int(b, -1), region_work(l, test) + region_work(l, body));
 	emit_turn(e, in, body, (Mask){.r = REF_NONE}, n, at, next);
 	next[counter] = k_add(b, at[counter], k_int(b, 1));
 	k_while_end(b, next, out);
+	l->loops -= l->row_lanes > 0;
+	if (l->row_lanes) lower_progress(l, in, false);
 	set_carried(e, in, in->results, out);
 }
 
@@ -1061,7 +1069,7 @@ static void emit_inst(RowsEmit *e, const Inst *in) {
 	else if (in->op == OP_IOTA && lower_row_axis(l, inst_result(in, 0)) >= 0) {
 		KRef number = k_convert(b, l->row_number, lower_ktype(l, inst_result(in, 0)));
 		lower_set_small(l, inst_result(in, 0), 1, &number);
-	} else lower_small(l, in);
+	} else if (in->op != OP_PROGRESS || l->row_lanes) lower_small(l, in); /* many rows have no one value to tell */
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------------------------------- */

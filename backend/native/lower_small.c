@@ -565,7 +565,7 @@ bool small_rule(const Lower *l, const Inst *in, uint32_t out) {
 	switch ((Op)in->op) {
 	case OP_SELECT: case OP_CONVERT: case OP_STOP: case OP_BROADCAST: case OP_RESHAPE: case OP_TRANSPOSE: case OP_CONCAT: case OP_REDUCE_SUM:
 	case OP_REDUCE_PROD: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX: case OP_CUMSUM: case OP_CUMPROD: case OP_IOTA: case OP_EXTENT:
-	case OP_GUARD: case OP_FAIL: return true;
+	case OP_GUARD: case OP_FAIL: case OP_PROGRESS: return true;
 	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return factor_takes_type(l->c, in, ref_type(l->f, inst_arg(l->f, in, 0)));
 	case OP_SLICE: return fixed_slice(l, in, first);
 	case OP_PAD: return fixed_pad(l, in, first);
@@ -589,6 +589,12 @@ void lower_small(Lower *l, const Inst *in) {
 	const KRef *x[3] = {NULL, NULL, NULL};
 	if (in->op == OP_GUARD) {
 		small_guard(l, in);
+		return;
+	}
+	if (in->op == OP_PROGRESS) {
+		KRef told[2 + PROGRESS_VALUES];
+		for (uint32_t k = 0; k < in->nargs; k++) told[k] = lower_place(l, inst_arg(l->f, in, k))->elements[0];
+		k_progress(b, lower_site(l, SITE_PROGRESS, in), in->nargs, told);
 		return;
 	}
 	if (in->op == OP_FORMAT) return; /* of a message: made when it is needed */

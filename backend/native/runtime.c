@@ -8,6 +8,7 @@
  * for the calling thread and one for each worker (scratch), all kept in the backend's state.
  */
 #include "backend/native/runtime.h"
+#include "backend/native/unit.h"
 #include "backend/blas.h"
 #include "backend/kernels_linalg.h"
 #include "backend/native/tiles.h"
@@ -227,7 +228,10 @@ int32_t atled_rt_poll(NativeCall *call) {
 	Run *r = run_of(call);
 	const uint64_t used = work_done(call, r);
 	Shared *s = r->shared;
-	if (!s) return (int32_t)spend(r->be, used);
+	if (!s) {
+		if (call->asked && call->turns) ctx_progress_turn(r->be->ctx, call->turn, call->turns);
+		return (int32_t)spend(r->be, used);
+	}
 	const int halted = atomic_load_explicit(&s->halt, memory_order_relaxed);
 	if (halted) return halted;
 	if (atomic_load_explicit(&s->lowest, memory_order_relaxed) < r->part) return ST_INTERRUPTED; /* nobody will ask why */
@@ -237,6 +241,18 @@ int32_t atled_rt_poll(NativeCall *call) {
 	}
 	const Status st = spend(r->be, used);
 	return st == ST_OK ? NATIVE_OK : halt(s, st);
+}
+
+void atled_rt_progress(NativeCall *call, int64_t site, int64_t step, int64_t steps, const void *values) {
+	Ctx *c = run_of(call)->be->ctx;
+	const Unit *u = call->unit;
+	switch (site) {
+	case PROGRESS_ENTER: ctx_progress_enter(c, true); return;
+	case PROGRESS_LEAVE: ctx_progress_reset(c, ctx_progress_depth(c) - 1); return;
+	default: break;
+	}
+	const Inst *in = &u->sites[site].fn->insts.at[u->sites[site].inst];
+	ctx_report(c, (Atom)attr_int(c, OP_PROGRESS, in->attr, 0), step, steps, in->nargs - 2, values);
 }
 
 void atled_rt_called(NativeCall *call, int64_t site) {
@@ -298,6 +314,7 @@ static void run_part(void *ud, int64_t part) {
 	r.scratch = w ? &s->state->workers[w - 1] : &s->state->scratch;
 	NativeCall call = *s->call;
 	call.runtime = &r;
+	call.asked = 0; /* parts are no turns */
 	call.poll_left = r.granted = NATIVE_POLL_EVERY;
 	const Mark mark = stack_mark(r.scratch);
 	const int32_t st = s->body(&call, s->env, part);
@@ -705,6 +722,7 @@ void *native_runtime_symbol(const char *name) {
 		void (*at)(void);
 	} table[] = {
 	    {"atled_rt_parallel", (void (*)(void))atled_rt_parallel}, {"atled_rt_poll", (void (*)(void))atled_rt_poll},
+	    {"atled_rt_progress", (void (*)(void))atled_rt_progress},
 	    {"atled_rt_arena", (void (*)(void))atled_rt_arena},       {"atled_rt_scratch", (void (*)(void))atled_rt_scratch},
 	    {"atled_rt_called", (void (*)(void))atled_rt_called},     {"atled_rt_copy", (void (*)(void))atled_rt_copy},         {"atled_rt_zero", (void (*)(void))atled_rt_zero},
 	    {"atled_rt_gemm_f64", (void (*)(void))atled_rt_gemm_f64}, {"atled_rt_gemm_f32", (void (*)(void))atled_rt_gemm_f32},
@@ -740,11 +758,15 @@ Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
 	s->trace.n = 0;
 	call->runtime = &r;
 	call->poll_left = NATIVE_POLL_EVERY;
+	call->asked = ctx_is_told(be->ctx);
+	call->turns = 0;
+	const uint32_t loops = ctx_progress_depth(be->ctx);
 	const int64_t depth = call->depth_left = depth_allowed(be, &here);
 	const Mark arena = stack_mark(&s->arena), scratch = stack_mark(&s->scratch);
 	s->depth++;
 	const int32_t result = entry(call);
 	s->depth--;
+	ctx_progress_reset(be->ctx, loops);
 	stack_release(&s->arena, arena);
 	stack_release(&s->scratch, scratch);
 	if (UNLIKELY(!s->depth && s->arena.bytes + s->scratch.bytes > KEEP_BYTES / 2) && stacks_bytes(s) > KEEP_BYTES) free_stacks(be->ctx, s);

@@ -131,7 +131,7 @@ static bool ordered(const Planner *p, const Inst *in) {
 	case OP_GATHER: return true;
 	default: break;
 	}
-	if (!in->nregions) return prims[in->op].effect != EFFECT_PURE && in->op != OP_BIND;
+	if (!in->nregions) return prims[in->op].effect != EFFECT_PURE && in->op != OP_BIND && in->op != OP_PROGRESS;
 	for (uint32_t k = 0; k < in->nregions; k++) {
 		const Region *g = inst_region(p->f, in, k);
 		for (uint32_t i = 0; i < g->ninsts; i++)
@@ -225,7 +225,7 @@ static uint32_t points(const Planner *p, const Inst *in) {
 		return sum;
 	}
 	if (in->nregions || in->op == OP_CALL) return WORTH;
-	if (in->op == OP_GUARD || in->op == OP_EXTENT || is_view(p, in)) return 0;
+	if (in->op == OP_GUARD || in->op == OP_EXTENT || in->op == OP_PROGRESS || is_view(p, in)) return 0;
 	if (!in->nresults || type_is_small(p->c, ref_type(p->f, inst_result(in, 0)), NULL)) {
 		for (uint32_t k = 0; k < in->nargs; k++)
 			if (!type_is_small(p->c, ref_type(p->f, inst_arg(p->f, in, k)), NULL)) return in->op == OP_GATHER || in->op == OP_SLICE ? 1 : 3;

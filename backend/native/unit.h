@@ -27,6 +27,7 @@ typedef enum SiteKind {
 	SITE_SINGULAR,   /* pivot a of matrix b (-1: the only one) is zero, or not positive */
 	SITE_MATRIX,     /* the same of one matrix with b rows, in memory */
 	SITE_CALL,       /* of a function by machine code: only calls around a failure are told by it */
+	SITE_PROGRESS,   /* a loop says how far it has come */
 	SITE_INTERNAL    /* memory or another Status (a) */
 } SiteKind;
 typedef struct UnitSite {

@@ -943,6 +943,65 @@ static void test_limits(T *t) {
 	t->failed += own.failed;
 }
 
+typedef struct Heard {
+	int calls, inside;
+	int64_t most, steps;
+	double loss, time;
+	const char *last;
+	atled_context *x;
+} Heard;
+
+/* The last thing said stops the call. */
+static void hear_progress(void *ud, const atled_progress_state *s) {
+	Heard *h = ud;
+	h->calls++;
+	for (const atled_progress_state *i = s; i; i = i->inside) {
+		h->inside += i != s;
+		if (i->steps != 1000000000 && i->from == i->to) continue;
+		if (i->step > h->most) h->most = i->step;
+		h->steps = i->steps;
+		if (i->to > i->from) h->time = i->time;
+		for (uint32_t k = 0; k < i->count; k++)
+			if (!strcmp(i->names[k], "loss")) h->loss = i->values[k];
+	}
+	if (h->most > 0 || h->time > 0) atled_interrupt(h->x);
+}
+
+static void test_progress(T *t) {
+	/* the evaluator, machine code, an integrator of the library, one of SUNDIALS: each tells, and is stopped by it */
+	static const struct {
+		const char *mode, *text;
+		bool loss, time;
+	} cases[] = {
+	    {"off", "f(1000000000)", true, false},
+	    {"always", "f(1000000000)", true, false},
+	    {"always", "for i in 0..2 { progress(i, 2); f(1000000000) }", true, false},
+	    {"always", "g(1000000000)", false, false},
+	    {"off", "s = 0.0; for i in 0..1000000000 { s = s + sin(f64(i)) }", false, false},
+	    {"on", "ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 1e9); method = tsit5(max_steps = 1000000000), saveat = [1e9]).times", false, true},
+	    {"on", "ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 1e9); method = adams(max_steps = 1000000000), saveat = [1e9]).times", false, true},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		Heard h = {.x = t->x, .loss = NAN};
+		FINE(t, atled_machine(t->x, !strcmp(cases[i].mode, "off") ? ATLED_MACHINE_NEVER : !strcmp(cases[i].mode, "on") ? ATLED_MACHINE_WHEN_WORTH : ATLED_MACHINE_ALWAYS));
+		FINE(t, atled_compile(t->x, "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k + 1, n; loss = abs(x)) }; x }\n"
+		                            "g(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)) }; x }\n", ATLED_ZERO, "p.dsl"));
+		FINE(t, atled_progress(t->x, hear_progress, &h));
+		const atled_status st = atled_eval(t->x, cases[i].text, ATLED_ZERO, "p", NULL);
+		CHECK(t, st == ATLED_INTERRUPTED);
+		atled_clear_interrupt(t->x);
+		CHECK(t, h.calls > 0 && (cases[i].time ? h.time > 0 && h.time < 1e9 : h.most > 0 && h.most < h.steps && h.steps == 1000000000));
+		CHECK(t, cases[i].loss == (h.loss >= 0 && h.loss <= 2));
+		CHECK(t, (h.inside > 0) == (i == 2));
+		/* what failed has left nothing behind */
+		h = (Heard){.x = t->x};
+		FINE(t, atled_eval(t->x, "s = 0.0; for i in 0..10 { s = s + 1.0 }", ATLED_ZERO, "p", NULL));
+		CHECK(t, !h.inside && !h.most);
+		FINE(t, atled_progress(t->x, NULL, NULL));
+	}
+	FINE(t, atled_machine(t->x, ATLED_MACHINE_WHEN_WORTH));
+}
+
 static void test_interrupt(T *t) {
 	pthread_t thread;
 	pthread_create(&thread, NULL, interrupter, t->x);
@@ -1149,6 +1208,7 @@ int main(void) {
 		{"values", test_values},
 		{"tensors", test_tensors},
 		{"limits", test_limits},
+		{"progress", test_progress},
 		{"interrupt", test_interrupt},
 		{"threads", test_threads},
 		{"float environment", test_float_environment},

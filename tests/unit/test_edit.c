@@ -568,7 +568,7 @@ static void test_commands(T *t) {
 }
 
 static void test_progress(T *t) {
-	/* machine code does not say how far a loop has come: the evaluator does */
+	/* a loop of the evaluator is counted */
 	start(t, 24, 100, "ATLED_NATIVE=off");
 	keys(t, "s = 0.0; for i in 0..1000000000000 { s = s + sin(f64(i)) }; s\r");
 	double from = terminal_seconds();
@@ -583,6 +583,35 @@ static void test_progress(T *t) {
 	from = terminal_seconds();
 	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "t = ") && !strstr(terminal_text(&t->at), "E0")) terminal_take(&t->at, 0.05);
 	CHECK(t, sees(t, " of 1e+05  dt "));
+	keys(t, "\003");
+	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
+	CHECK(t, leave(t) == 0);
+	/* machine code says what its loop says, and counts the turns of one that says nothing */
+	start(t, 24, 100, "ATLED_NATIVE=always");
+	CHECK(t, line(t, "f(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)); progress(k + 1, n; loss = abs(x)) }; x }", ""));
+	CHECK(t, line(t, "f(1)", "0.0"));
+	keys(t, "\014f(1000000000000)\r");
+	from = terminal_seconds();
+	while (terminal_seconds() - from < 20 && !strstr(terminal_text(&t->at), "loss ")) terminal_take(&t->at, 0.05);
+	CHECK(t, terminal_seconds() - from > 1.9);
+	CHECK(t, sees(t, " of 1000000000000  loss 0.") || sees(t, " of 1000000000000  loss 1."));
+	keys(t, "\003");
+	from = terminal_seconds();
+	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
+	CHECK(t, terminal_seconds() - from < 0.5); /* test_interrupts has the milliseconds */
+	CHECK(t, !strstr(terminal_text(&t->at), "loss 0.") && !strstr(terminal_text(&t->at), "loss 1."));
+	CHECK(t, line(t, "g(n) = { x = 0.0; for k in 0..n { x = 0.5*x + sin(f64(k)) }; x }", ""));
+	CHECK(t, line(t, "g(1)", "0.0"));
+	keys(t, "\014g(1000000000000)\r");
+	CHECK(t, sees(t, " of 1000000000000  "));
+	keys(t, "\003");
+	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
+	/* an optimiser inside a loop: how far the loop is and when it will be over, and how the optimiser does; gone at the end */
+	CHECK(t, line(t, "slow(x) = { s = 0.0; for k in 0..300000 { s = s + sin(0.001*k + x[0])^2 }; s + (x[0] - 1)^2 }", ""));
+	keys(t, "\014for k in 0..30 { progress(k, 30); minimize(slow, [0.3], adam(rate = 1e-3); steps = 40, tol = 0.0) }\r");
+	from = terminal_seconds();
+	while (terminal_seconds() - from < 60 && !(strstr(terminal_text(&t->at), " left") && strstr(terminal_text(&t->at), "value "))) terminal_take(&t->at, 0.05);
+	CHECK(t, sees(t, " of 30  ") && sees(t, " left") && sees(t, " of 40  value "));
 	keys(t, "\003");
 	CHECK(t, sees(t, "interrupted") && terminal_ends(&t->at, "atled> "));
 	CHECK(t, leave(t) == 0);
