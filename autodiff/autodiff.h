@@ -57,6 +57,10 @@ Fn *ad_checkpoint(Ctx *c, Fn *f, int64_t snapshots, int64_t bytes);
  * in it that keeps snapshots, five i64: its place (of the context's spans), turns, bytes of a snapshot, rows for snapshots, and whether they are taken on the way forward, when one row is for the state before the last turn. It runs f. Borrowed. */
 Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active);
 
+/* f, in whose place `other`, with the same parameters and results of the same dtypes and ranks, is taken where reverse mode is asked for: a form of the same
+ * value and derivatives that costs less backwards. Forward modes, expansions and batches are those of f. Borrowed. */
+Fn *ad_in_reverse(Ctx *c, Fn *f, Fn *other);
+
 /* Batching: the parameters flagged in batched gain a leading axis of a common new symbol length, and so do all results that are arrays but
  * for a random state drawn from inside, which all lanes share. At least one array must be flagged. Borrowed. */
 Fn *ad_batch(Ctx *c, Fn *f, const bool *batched);

@@ -707,7 +707,7 @@ static void batch_region(Batch *s, const Region *r) {
 }
 
 void batch_make(Ctx *c, Derived *d) {
-	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, d->scratch, f) || batch_calls_give_lengths(c, f) ? fn_flatten(c, f) : NULL;
+	Fn *f = d->from, *flat = batch_calls_keep_tapes(c, d->scratch, f) || batch_calls_give_lengths(c, f) ? flatten_forward(c, f) : NULL;
 	if (flat) f = derived_own(d, flat);
 	Batch s = {.c = c, .f = f, .scratch = d->scratch, .entry = d};
 	s.b = build_begin(c, derived_name(c, f, "map"), f->span, f);

@@ -125,7 +125,10 @@ static bool is_apart(const Batch *s, const Inst *in) {
 	case OP_TRY: return leaves_apart(s, in);
 	case OP_FOR: return batch_lanes(s, inst_arg(s->f, in, 0)) && loop_apart(s, in);
 	case OP_WHILE: return batch_lanes(s, region_result(s->f, inst_region(s->f, in, 0), 0)) && loop_apart(s, in);
-	case OP_HOST: return !host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0))->def->batch && leaves_apart(s, in);
+	case OP_HOST: { /* one that is written as a function cannot hand on lengths from inside either */
+		const HostDef *def = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0))->def;
+		return (!def->batch || def->written) && leaves_apart(s, in);
+	}
 	case OP_CALL: return (!any_arg(s, in) || batch_one_by_one(s, in)) && leaves_apart(s, in);
 	default: return false;
 	}

@@ -181,7 +181,8 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 	d->scratch = NULL;
 	if (s == ST_OK) {
 		/* The loops of a derivative, an expansion or a batch are those of the function. */
-		if (transform == TR_JVP || transform == TR_JET || transform == TR_BATCH) d->fn->checkpoint = f->checkpoint;
+		const bool loops = transform == TR_JVP || transform == TR_JET || transform == TR_BATCH;
+		if (loops && !origin_of(f).in_reverse) d->fn->checkpoint = f->checkpoint;
 		if (transform == TR_JVP || transform == TR_JET) d->fn->by_lane = f->by_lane;
 		finish(st, d);
 		return d;

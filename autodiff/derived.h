@@ -26,6 +26,8 @@ typedef enum Transform { TR_JVP,
 	                     TR_ADVANCE,
 	                     TR_LOOP,
 	                     TR_REPORT,
+	                     TR_IN_REVERSE,
+	                     TR_REVERSED,
 	                     TR_SPARSITY } Transform;
 
 typedef struct Derived Derived;
@@ -35,7 +37,7 @@ struct Derived {
 	uint8_t transform;
 	bool done;      /* made; before that `fn` is under construction, or NULL when even that has not begun */
 	bool recursive; /* was asked for before it was done: it must keep the promises made to its caller */
-	uint32_t order; /* jet: the order, and whether it is along straight lines; transpose, columns: the number of residuals; checkpoint: how; sparsity: of captured values; others: 0 */
+	uint32_t order; /* jet: the order, and whether it is along straight lines; in reverse: the number of the other form; transpose, columns: the number of residuals; checkpoint: how; sparsity: of captured values; others: 0 */
 	uint32_t nmask; /* parameters of `from` */
 	bool *mask;     /* never set where a parameter has no tangent, except in a batch */
 	Fn *fn;
@@ -71,6 +73,7 @@ typedef struct Origin {
 	FnId line_of;                    /* by its number, since it may be gone */
 	bool is_gradient; /* gradient.c made it, of the function `gradient_of`, which may be gone: its number is asked for */
 	FnId gradient_of;
+	Fn *in_reverse, *in_forward; /* reverse_form.c made it: what is taken in its place in reverse mode, which its entry owns, and everywhere else, which it was made of */
 	uint32_t rounds; /* of splits that led to it, one of the linear part of another */
 	const struct SnapshotLoop *loop; /* checkpoint.c made it, of a loop that keeps snapshots: it has a transpose of its own */
 } Origin;
@@ -81,6 +84,9 @@ void origin_set(Ctx *c, Fn *f, Origin o);
  * there is none. plain_set keeps a reference. */
 Fn *plain_of(Fn *f);
 void plain_set(Ctx *c, Fn *settled, Fn *plain);
+
+/* As fn_flatten, with the forms for reverse mode given up: what is batched has none (reverse_form.c). */
+Fn *flatten_forward(Ctx *c, Fn *f);
 
 /* What settle.c found of the mixed derivatives in f: along which directions they can be expanded instead, whether they are, and the form not taken.
  * other NULL: nothing. polarised_set keeps a reference. */

@@ -136,6 +136,7 @@ static const bool *tangents_of(Arena *a, const Fn *jvp, const Fn *f) {
 }
 
 Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active) {
+	f = reverse_form(c, f);
 	Fn *jvp = ad_jvp(c, f, active, NULL);
 	Arena *scratch = arena_new(c);
 	Fn *report = derived_of(c, jvp, TR_REPORT, 0, tangents_of(scratch, jvp, f), make_report)->fn;
@@ -144,6 +145,7 @@ Fn *ad_checkpoint_report(Ctx *c, Fn *f, const bool *active) {
 }
 
 const Linearised *ad_linearise(Ctx *c, Fn *f, const bool *active) {
+	f = reverse_form(c, f);
 	Fn *jvp = ad_jvp(c, f, active, NULL);
 	Arena *scratch = arena_new(c);
 	Derived *d = split_of(c, jvp, tangents_of(scratch, jvp, f));

@@ -26,6 +26,7 @@ void autodiff_init(Ctx *c) {
 	s->batch = ad_batch;
 	s->checkpoint = ad_checkpoint;
 	s->checkpoint_report = ad_checkpoint_report;
+	s->in_reverse = ad_in_reverse;
 	s->settle = ad_settle;
 	s->cost = fn_cost;
 	s->explain = ad_explain;

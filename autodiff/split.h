@@ -48,6 +48,9 @@ typedef struct Split {
 } Split;
 Derived *split_of(Ctx *c, Fn *f, const bool *linear);
 
+/* f with the forms that reverse mode takes of what it calls (reverse_form.c); f itself where there are none. Borrowed. */
+Fn *reverse_form(Ctx *c, Fn *f);
+
 /* Makes the transpose of a loop that keeps snapshots (checkpoint.c). */
 void snapshot_transpose(Ctx *c, Derived *d);
 static inline Split *split_data(const Derived *d) {

@@ -537,6 +537,28 @@ BUILTIN(checkpointed) {
 	return av_rebuild(sp, s.result, results, &k);
 }
 
+/* _in_reverse(f, g): f, in whose place g is taken in reverse mode: of the same arguments, with the same values and derivatives. */
+BUILTIN(in_reverse) {
+	UNUSED;
+	Av *items[2] = {want_function(sp, call->args[0], call->spans[0], "_in_reverse"), want_function(sp, call->args[1], call->spans[1], "_in_reverse")};
+	return av_builtin(sp, "_with_reverse", 2, items);
+}
+
+BUILTIN(with_reverse) {
+	UNUSED;
+	Spec s = sp_specialise(sp, sp_keep_rule(sp, captured[0]), call);
+	if (s.promised || s.result->kind == AV_UNSET) return sp_call(sp, captured[0], call); /* recursive, or always fails */
+	const Spec other = sp_specialise(sp, sp_keep_rule(sp, captured[1]), call);
+	bool same = !other.promised && s.nargs == other.nargs && s.effects == other.effects && av_count_leaves(s.result) == av_count_leaves(other.result);
+	for (uint32_t i = 0; same && i < s.nargs; i++) same = s.args[i] == other.args[i];
+	uint32_t n = av_count_leaves(s.result), k = 0;
+	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
+	sp_at(sp, call->span);
+	sp_emit_call(sp, same ? ir_services(sp->c)->in_reverse(sp->c, s.fn, other.fn) : s.fn, s.nargs, s.args, s.effects, results);
+	if (s.effects) sp_set_effects(sp, results[n], results[n + 1]);
+	return av_rebuild(sp, s.result, results, &k);
+}
+
 /* _checkpoints(f, x, ...): for each loop of a function that `checkpoint` made, differentiated by x: line, turns, bytes of a snapshot, rows for snapshots, and
  * 1 where they are taken on the way forward, when one row is for the state before the last turn. Of a loop that keeps tapes: line, -1, why, 0, 0. */
 BUILTIN(checkpoints) {
@@ -769,6 +791,8 @@ const Builtin builtins_deriv[] = {
 	{.name = "_value_and_grad_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
 	{.name = "_partial_at", .min_args = -1, .max_args = -1, .named = "*", .run = grad_at},
 	{.name = "_checkpointed", .min_args = -1, .max_args = -1, .named = "*", .run = checkpointed},
+	{.name = "_in_reverse", .min_args = 2, .max_args = 2, .run = in_reverse},
+	{.name = "_with_reverse", .min_args = -1, .max_args = -1, .named = "*", .run = with_reverse},
 	{.name = "_checkpoints", .min_args = 2, .max_args = -1, .run = checkpoints},
 	{.name = "_pullback", .min_args = 1, .max_args = 1, .run = pullback},
 	{.name = "_pushforward", .min_args = 1, .max_args = 1, .run = pushforward},

@@ -59,7 +59,7 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
 
 # A method at work, on numbers as it expects them. pattern: none, or the sparsity of the Jacobian by columns.
 _integrate(m, f, jac, pattern, y0, t0, t1, o) =
-  m.integrate(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
+  _go(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
 _integration(y0, pattern, o) =
   (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = f64(o.saveat), pattern = pattern,
     partial = if has(o, "partial") {

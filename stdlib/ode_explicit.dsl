@@ -14,7 +14,7 @@
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = tsit5(), rtol = 1e-8, atol = 1e-10).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-6
 tsit5(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "tsit5", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_tsit5,
-    implicit = none, solve = _solve_ode)
+    turn = _tsit5_turn, implicit = none, solve = _solve_ode)
 _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o)
 
 # dop853(; max_steps, first_step, max_step): explicit Runge-Kutta of order 8 with error estimates of orders 5 and 3 and dense output of order 7; not stiff, rtol from 1e-6 to 1e-13
@@ -23,22 +23,22 @@ _by_tsit5(m, f, jac, y0, t0, t1, o) = _marched(_tsit5(f, o), m, f, y0, t0, t1, o
 #     ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); method = dop853(), rtol = 1e-12, atol = 1e-14).y(10.0)   #~ [cos(10), -sin(10)] tol 1e-10
 dop853(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "dop853", degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_dop853,
-    implicit = none, solve = _solve_ode)
+    turn = _dop853_turn, implicit = none, solve = _solve_ode)
 _by_dop853(m, f, jac, y0, t0, t1, o) = _marched(_dop853(f, o), m, f, y0, t0, t1, o)
 
 # rk4(h): the classical Runge-Kutta method of order 4 in equal steps of at most h; no error control, so rtol and atol make no difference
 #   Between the steps the cubic through values and slopes. [Source: W. Kutta, Z. Math. Phys. 46 (1901) 435-453]
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = rk4(0.01)).y(1.0)   #~ [exp(1)] tol 1e-9
 rk4(h; max_steps = 0) =
-  (name = "rk4", degree = 3, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_rk4, implicit = none,
-    solve = _solve_ode)
+  (name = "rk4", degree = 3, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_rk4, turn = _rk4_turn,
+    implicit = none, solve = _solve_ode)
 _by_rk4(m, f, jac, y0, t0, t1, o) = _marched(_rk4(f), m, f, y0, t0, t1, o)
 
 # euler(h): Euler's method in equal steps of at most h, of order 1: for teaching
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = euler(0.5)).y(1.0)   #> [2.25]
 euler(h; max_steps = 0) =
-  (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_euler, implicit = none,
-    solve = _solve_ode)
+  (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_euler, turn = _euler_turn,
+    implicit = none, solve = _solve_ode)
 _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 
 # symplectic(h; order): symplectic, symmetric integration of a separable Hamiltonian system in equal steps of at most h: its energy errs by a bounded amount over long times
@@ -52,7 +52,7 @@ _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 symplectic(h; order = 2, max_steps = 0) = {
   order = _known(order, "order")
   (name = "symplectic", order = order, degree = max(3, order - 1), max_steps = max_steps, first_step = h, max_step = inf,
-    integrate = _by_symplectic, implicit = none, solve = _solve_ode)
+    integrate = _by_symplectic, turn = _symplectic_turn, implicit = none, solve = _solve_ode)
 }
 _by_symplectic(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)

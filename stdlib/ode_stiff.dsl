@@ -66,13 +66,13 @@ _rodas5p_step(f, t, y, h, J, ft) = {
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = rodas5p()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
 rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_rodas5p,
-    implicit = none, solve = _solve_ode)
+    turn = _rodas5p_turn, implicit = none, solve = _solve_ode)
 
 _by_rodas5p(m, f, given, y, t0, t1, o) = {
   jac = _stiff_jacobian(given, o.pattern)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 4)
-  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * jac(t0, y0), ft = 0.0 * y0)
+  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = zeros(len(y0), len(y0)), ft = 0.0 * y0)
   while s.state == 0 {
     s = _rodas5p_steps(f, jac, t0, t1, o, s)
     s = _stiff_room(s)
@@ -156,7 +156,7 @@ _rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + 
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = radau5()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
 radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "radau5", degree = 3, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_radau5,
-    implicit = none, solve = _solve_ode)
+    turn = _radau5_turn, implicit = none, solve = _solve_ode)
 
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
@@ -167,8 +167,8 @@ _by_radau5(m, f, given, y, t0, t1, o) = {
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 3)
   n = len(y0)
   zero = 0.0 * y0
-  J = stop_gradient(0.0 * jac(t0, y0))
-  (P, C) = _radau5_matrices(J + eye(n), 1.0)
+  J = zeros(n, n)
+  (P, C) = (_no_factors(n), _no_factors(2 * n))
   last = abs(h) >= abs(t1 - t0)
   s = (...s, h = if last { t1 - t0 } else { h }, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h,
     before_root = 1.0, rejected = false, J = J, P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = last)
@@ -468,6 +468,8 @@ _factors(A) = {
   d = 1 / diag(F)
   (A = A, F = F, p = p, U = expand(d, 1) * F, d = d)
 }
+# What stands in their place before there are any
+_no_factors(n) = (A = zeros(n, n), F = zeros(n, n), p = iota(n), U = zeros(n, n), d = zeros(n))
 _by_step_factors(F, r) = {
   x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false, unit = true)
   _solved(F.A, F.F, F.p, r, x)

@@ -1,0 +1,130 @@
+# ode_replay.dsl - reverse mode of the integrators that are written in the language: their steps once more, one by one, from where each of them began.
+#
+# A march finds its steps while it runs, some of them in vain; a tape of all that would grow with every number it meets. What reverse mode takes instead (`_in_reverse`) marches
+# without derivatives and keeps the rows of the solution alone. Then the steps that were taken are gone through again with the lengths they had, each from its row, so that
+# the derivative is exactly theirs; backwards that needs nothing but the row of each step, n + 1 numbers, and where `checkpoint` allows less, fewer of them.
+#
+# A method that can be replayed has the field
+#   turn  (m, f, jac, o) -> (step, at): step (t, y, h, inner) -> (z, p), one step from (t, y) to z, where inner has its degree rows as they were found; at (p, y, z, x): the
+#         solution at the fraction x of the step
+
+# integrate of a method, with the form for reverse mode where it has one. With saveat the last of these times is the end.
+_go(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
+  if len(o.saveat) > 0 { _check_saveat(o.saveat, t0, t1) }
+  _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, if len(o.saveat) == 0 { t1 } else { o.saveat[-1] }, o)
+} else { m.integrate(m, f, jac, y0, t0, t1, o) }
+_onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
+
+# v, moving as y does
+_placed(v, y) = v
+derivative _placed(v, y), dv, dy = dy
+
+_replayed(m, f, jac, y, t0, t1, o) = {
+  y0 = _as_long_as(y, f(t0, y))
+  d = m.degree
+  (T, Y, counts) = _primal(() -> {
+    (T, Y, s) = m.integrate(m, f, jac, y0, t0, t1, (...o, saveat = []))
+    (T, Y, _counts(s))
+  })
+  Y = Y + zeros(1, len(y0))   # of rows whose length is known
+  stats = _stats(counts)
+  # where first and last time are the same the end moves alone
+  still = if len(T) == 1 { (t1 - t0) * f(t0, y0) } else { 0.0 * y0 }
+  if len(o.saveat) == 1 {
+    (o.saveat, expand(still + checkpoint(_replay_to)(m, f, jac, o, y0, t0, t1, T, Y), 0), stats)
+  } else {
+    (t, h, Z) = _replay_all(m, f, jac, o, y0, t0, t1, T, Y)
+    n = len(h)
+    I = reshape(Y[1..], n, d, len(y0))
+    if len(o.saveat) == 0 {
+      x = (reshape(T[1..], n, d) - expand(T[iota(n) * d], 1)) / expand(T[d + iota(n) * d] - T[iota(n) * d], 1)
+      R = map((t, y, h, inner, x) -> {
+        (step, at) = m.turn(m, f, jac, o)
+        (z, p) = step(t, y, h, inner)
+        stack(...map(i -> at(p, y, z, x[i]), list(...(0..d))))
+      }, t, Z[..-1], h, I, x)
+      (concat(expand(t0, 0), ravel(expand(t, 1) + x * expand(h, 1))), concat(expand(y0, 0), reshape(R, n * d, len(y0))), stats)
+    } else {
+      (o.saveat, map(s -> {
+        (step, at) = m.turn(m, f, jac, o)
+        way = where(t1 < t0, -1.0, 1.0)
+        k = max(0, min(sum(i64(way * (T[d + iota(n) * d] - stop_gradient(s)) < 0)), n - 1))
+        (z, p) = step(t[k], Z[k], h[k], I[k])
+        at(p, Z[k], z, (s - t[k]) / h[k])
+      }, o.saveat), stats)
+    }
+  }
+}
+
+# The steps, from the first to the last: their end
+_replay_to(m, f, jac, o, y0, t0, t1, T, Y) = {
+  (step, at) = m.turn(m, f, jac, o)
+  d = m.degree
+  n = (len(T) - 1) // d
+  y = _placed(Y[0], _as_long_as(y0, f(T[0], y0)))
+  for k in 0..n {
+    h = _placed(T[d * k + d] - T[d * k], f64(k == n - 1) * (t1 - t0))
+    (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1..d * k + d + 1])
+    y = _placed(Y[d * k + d], z)
+  }
+  y
+}
+# ... and where each began, how long it was
+_replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
+  (step, at) = m.turn(m, f, jac, o)
+  d = m.degree
+  n = (len(T) - 1) // d
+  last = f64(iota(n) == n - 1)
+  h = _placed(T[d + d * iota(n)] - T[d * iota(n)], last * (t1 - t0))
+  t = _placed(T[d * iota(n)], t0 + 0.0 * last)
+  y = _placed(Y[0], _as_long_as(y0, f(T[0], y0)))
+  Z = zeros(n + 1, len(y)) + 0.0 * expand(y, 0)
+  Z[0] = y
+  for k in 0..n {
+    (z, p) = step(t[k], y, h[k], Y[d * k + 1..d * k + d + 1])
+    y = _placed(Y[d * k + d], z)
+    Z[k + 1] = y
+  }
+  (t, h, Z)
+}
+
+# ---- the turns of the methods
+
+_explicit_turn(one) = {
+  step = (t, y, h, inner) -> {
+    (z, x, e, q) = one.step(t, y, h, one.begin(t, y))
+    (z, (t, h, q))
+  }
+  (step, (p, y, z, x) -> one.at(one.dense(p[0], y, p[1], z, p[2]), x))
+}
+_tsit5_turn(m, f, jac, o) = _explicit_turn(_tsit5(f, o))
+_dop853_turn(m, f, jac, o) = _explicit_turn(_dop853(f, o))
+_rk4_turn(m, f, jac, o) = _explicit_turn(_rk4(f))
+_euler_turn(m, f, jac, o) = _explicit_turn(_euler(f))
+_symplectic_turn(m, f, jac, o) = _explicit_turn(_composition(f, m.order))
+
+_rodas5p_turn(m, f, given, o) = {
+  jac = _stiff_jacobian(given, o.pattern)
+  step = (t, y, h, inner) -> {
+    (z, e, a, b, c) = _rodas5p_step(f, t, y, h, jac(t, y), jvp(t -> f(t, y), t, 1.0)[1])
+    (z, (a, b, c))
+  }
+  (step, (p, y, z, x) -> _rodas5p_between(x, y, z, p[0], p[1], p[2]))
+}
+
+# The stages are the rows within; no iteration is needed to find them again.
+_radau5_turn(m, f, given, o) = {
+  step = (t, y, h, inner) -> {
+    s = stop_gradient(y)
+    (z1, z2, z3) = _radau5_stages(f, t, y, h, inner[0] - s, inner[1] - s, inner[2] - s)
+    (y + z3, (z1, z2, z3))
+  }
+  (step, (p, y, z, x) -> {
+    a = (p[1] - p[2]) / (0.64494897427831781 - 1)
+    q = (p[0] - p[1]) / (0.15505102572168220 - 0.64494897427831781)
+    b = (q - a) / (0.15505102572168220 - 1)
+    z +
+      (x - 1) * (a + (x - 1 + 0.35505102572168220) *
+        (b + (x - 1 + 0.84494897427831781) * (b - (q - p[0] / 0.15505102572168220) / 0.64494897427831781)))
+  })
+}
