@@ -1,7 +1,7 @@
 /* display.c - texts that grow, and how results are shown.
  *
  * Needs: program.h. Guarantees: a value is shown in one line, except that the rows of a matrix stand below one another;
- * of an array with more than a few hundred numbers a header and the corners are shown.
+ * of an array with more than a few hundred numbers a header and the corners are shown. Sentences fit the terminal.
  */
 #include "repl/program.h"
 
@@ -9,7 +9,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
@@ -123,4 +125,48 @@ void display_value(const atled_value *v, atled_sink sink, void *ud) {
 	} else atled_value_write(v, NULL, edge, sink, ud);
 	buffer_free(&text);
 	atled_tensor_free(t);
+}
+
+/* ---- sentences --------------------------------------------------------------------------------------------------- */
+
+bool terminal_size(FILE *f, int *columns, int *rows) {
+	struct winsize w;
+	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &w) || !w.ws_col || !w.ws_row) return false;
+	*columns = w.ws_col;
+	*rows = w.ws_row;
+	return true;
+}
+
+/* Where a line of at most `width` characters ends: before the last blank that lets it fit, or at its end. */
+static size_t break_at(const char *line, size_t n, size_t from, size_t width) {
+	size_t seen = 0, blank = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (((unsigned char)line[i] & 0xc0) == 0x80) continue;
+		if (line[i] == ' ' && i > from) blank = i;
+		if (++seen > width) return blank ? blank : n;
+	}
+	return n;
+}
+
+void print_text(const char *text, size_t n, int code) {
+	int columns = 0, rows;
+	if (!terminal_size(stdout, &columns, &rows) || columns < 30) columns = 0;
+	for (const char *p = text, *end = text + n; p < end;) {
+		const char *stop = memchr(p, '\n', (size_t)(end - p));
+		if (!stop) stop = end;
+		const size_t indent = strspn(p, " ");
+		size_t left = (size_t)(stop - p), in = 0, from = indent;
+		while (columns && (int)indent < code && in + left > (size_t)columns - 1) {
+			const size_t cut = break_at(p, left, from, (size_t)columns - 1 - in);
+			if (cut == left) break;
+			printf("%*s%.*s\n", (int)in, "", (int)cut, p);
+			left -= cut + 1;
+			p += cut + 1;
+			in = indent ? indent : 2;
+			from = 0;
+		}
+		printf("%*s%.*s", (int)in, "", (int)left, p);
+		if (stop < end) putchar('\n');
+		p = stop + 1;
+	}
 }

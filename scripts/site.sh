@@ -40,7 +40,7 @@ for example in examples/*.dsl; do
 	{
 		# shellcheck disable=SC2016 # Markdown's marks
 		printf '# %s\n\n```julia\n%s\n```\n\nIt prints\n\n```nohighlight\n%s\n```\n' "$name" "$(cat "$example")" "$log"
-		for picture in "$pages/examples/$name".{png,svg,gif,apng}; do
+		for picture in "$pages/examples/$name"{,-*}.{png,svg,gif,apng}; do
 			if [ -f "$picture" ]; then printf '\n![what it draws](%s)\n' "$(basename "$picture")"; fi
 		done
 	} >"$pages/examples/$name.md"
