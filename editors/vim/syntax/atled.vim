@@ -31,22 +31,22 @@ syntax keyword atledFunction interp2 interpn intersect inv iota iqr ir irfft isf
 syntax keyword atledFunction jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kron kurtosis laguerre lambertw
 syntax keyword atledFunction laplacian largest lbeta lbfgs lcm least_squares leaves legendre len lexsort lgamma linear_map linear_regression
 syntax keyword atledFunction linearize lines linregress linsolve linspace list list_files lm load log log10 log1p log2 logdet loglog logm
-syntax keyword atledFunction logpdf logspace lower lstsq lu map matrix_power matrix_rank max mean median meshgrid min minimize minres mlp
-syntax keyword atledFunction mod mode moment moments moveaxis moving moving_mean nadam nan_check nanmax nanmean nanmin nansum native
-syntax keyword atledFunction nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like
-syntax keyword atledFunction orth oscillatory outer overlay pad pad_end pad_start pairwise_distances partial pchip pdf percentile
+syntax keyword atledFunction logpdf logspace logsumexp lower lstsq lu map matrix_power matrix_rank max mean median meshgrid min minimize
+syntax keyword atledFunction minres mlp mod mode moment moments moveaxis moving moving_mean nadam nan_check nanmax nanmean nanmin nansum
+syntax keyword atledFunction native nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative null_space ode one_hot ones
+syntax keyword atledFunction ones_like orth oscillatory outer overlay pad pad_end pad_start pairwise_distances partial pchip pdf percentile
 syntax keyword atledFunction periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma
 syntax keyword atledFunction polygon polyint polymul polyroots polysub polyval pow primes print prod ptp push qr quadrature quantile quiver
 syntax keyword atledFunction radau5 rand randint randn rank ranks ravel ravel_index read_ir read_lines read_text real record relu repeat
 syntax keyword atledFunction replace report reshape rewrite rfft rfftfreq right_axis rk4 rms rmsprop rodas5p roll root rot90 round same
 syntax keyword atledFunction sample save scatter scatter3 searchsorted sech seed semilogx semilogy setdiff setxor shape show shuffle sigmoid
-syntax keyword atledFunction sign sin sinc sinh sinhint sinint size skewness slogdet smallest softplus solve sort sort_rows sparse sparsity
-syntax keyword atledFunction spdiags spearman spectral_derivative speye spherical_harmonic sphericali sphericalj sphericalk sphericaly
-syntax keyword atledFunction spline split sqrt sqrtm squeeze stack stairs starts_with std stem stop_gradient str streamlines subplots sum
-syntax keyword atledFunction surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace transpose
-syntax keyword atledFunction trapz tril trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad
-syntax keyword atledFunction values vander var vjp vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like
-syntax keyword atledFunction zeta zip zscore
+syntax keyword atledFunction sign sin sinc sinh sinhint sinint size skewness slogdet smallest softmax softplus solve sort sort_rows sparse
+syntax keyword atledFunction sparsity spdiags spearman spectral_derivative speye spherical_harmonic sphericali sphericalj sphericalk
+syntax keyword atledFunction sphericaly spline split sqrt sqrtm squeeze stack stairs starts_with std stem stop_gradient str streamlines
+syntax keyword atledFunction subplots sum surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz
+syntax keyword atledFunction trace train transpose trapz tril trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index
+syntax keyword atledFunction upper value_and_grad values vander var vjp vline vspan vstack weighted_mean welch where windows write_text
+syntax keyword atledFunction xavier zeros zeros_like zeta zip zscore
 " ---- end
 syntax match atledNumber "\<0x[0-9a-fA-F_]\+\|\<0o[0-7_]\+\|\<0b[01_]\+"
 syntax match atledNumber "\<\d[0-9_]*\(\.\.\@!\d*\)\?\([eE][-+]\?\d\+\)\?\(im\>\)\?"
