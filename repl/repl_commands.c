@@ -49,7 +49,7 @@ static bool is_sound(Repl *r, const char *rest, const char *name) {
 
 /* Arguments that compute something belong to what is looked at; names and numbers do not. */
 static bool plain_arguments(const char *open) {
-	return !open[strcspn(open + 1, "(+*/^@{|>") + 2];
+	return !open[1 + strcspn(open + 1, "(+*/^@{|>")];
 }
 
 /* what(f, x) for f(x), what(() -> e) for any other expression. */

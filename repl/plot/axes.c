@@ -313,13 +313,13 @@ static PlotStatus solid_axes(Figure *f, int panel, PlotAxes *out) {
 }
 
 /* A curve whose x goes back and forth is no graph of a function: its outermost parts touch the sides. */
-static bool line_turns(const PlotItem *it) {
+static bool line_turns(const PlotItem *it, bool log) {
 	if (it->kind != PLOT_LINE || !it->s.x) return false;
 	bool rises = false, falls = false;
 	double last = NAN;
 	for (size_t i = 0; i < it->s.n && !(rises && falls); i++) {
 		double x = it->s.x[i];
-		if (!plot_usable(x)) continue;
+		if (!plot_usable(x) || (log && x <= 0)) continue;
 		rises = rises || x > last;
 		falls = falls || x < last;
 		last = x;
@@ -335,7 +335,7 @@ static double axis_margin(const PlotPanel *p, PlotAxis axis) {
 		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS || it->kind == PLOT_ARROWS || it->kind == PLOT_ERRORS;
 		arrows = arrows || (it->kind == PLOT_ARROWS && !it->more.grid.z);
 		tight = tight || it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW;
-		turns = turns || (axis == PLOT_X && line_turns(it));
+		turns = turns || (axis == PLOT_X && line_turns(it, p->scale[PLOT_X] == PLOT_LOG));
 	}
 	if (tight && axis != PLOT_Y2) return 0;
 	return arrows ? ARROW_MARGIN : axis != PLOT_X || turns ? LINE_MARGIN : points ? POINT_MARGIN : 0;
