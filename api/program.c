@@ -285,17 +285,11 @@ static void type_body(Ctx *c, void *arg) {
 	Value f = value_none();
 	Fn *fn;
 	Status st = session_run(s, "<type>", text, strlen(text), NULL, NULL, &f);
-	if (st == ST_OK) st = session_specialise(s, f, 0, NULL, &fn);
+	if (st == ST_OK) st = session_specialise_described(s, f, &fn, &w->text);
 	value_unref(f);
 	api_want(c, st);
-	for (uint32_t i = 0; i < fn_nresults(fn); i++) {
-		char buf[300];
-		type_print(c, ref_type(fn, fn_result(fn, i)), NULL, NULL, buf, sizeof buf);
-		text_format(&w->text, "%s%s", i ? ", " : "", buf);
-	}
 	int64_t syms[1];
 	double cost = fn->syms.n ? -1 : ir_services(c)->cost(fn, syms, 0);
-	if (!fn_nresults(fn)) text_str(&w->text, "no array");
 	if (cost >= 0) text_format(&w->text, "  %.0f scalar operation%s", cost, cost == 1 ? "" : "s");
 	fn_unref(fn);
 	want_text(c, &w->text);

@@ -20,4 +20,6 @@ J = jacobian(infected)(fit.x) / 0.005
 σ = sqrt(diag(inv(J' @ J)))
 print("β = {fit.x[0]:.4f} ± {σ[0]:.4f}, γ = {fit.x[1]:.4f} ± {σ[1]:.4f}, each case infects {fit.x[0] / fit.x[1]:.2f} others")
 assert(all(abs(fit.x - truth) < 4σ))
-plot(days, infected(fit.x), counts, labels = list("model", "counts"), file = "epidemic.png", xlabel = "days", ylabel = "infected")
+overlay(
+  plot(days, infected(fit.x), label = "model"), scatter(days, counts, label = "counts", colour = "red"),
+  xlabel = "days", ylabel = "share of infected", file = "epidemic.png")

@@ -18,4 +18,4 @@ for (p, q, σ) in zip(values(f.p), values(truth), values(f.stderr)) { assert(abs
 fine = linspace(0.0, 6, 400)
 overlay(
   plot(fine, f.value(fine), label = "fit"), errorbars(t, y, noise, label = "data", colour = "red", width = 4),
-  xlabel = "t", title = "a = {f.p.a:.3f}, k = {f.p.k:.3f}, ω = {f.p.ω:.3f}", file = "fit.png")
+  xlabel = "t", ylabel = "y", title = "a = {f.p.a:.3f}, k = {f.p.k:.3f}, ω = {f.p.ω:.3f}", file = "fit.png")

@@ -22,4 +22,4 @@ series(x, y) = sum(4/(k*π) * sin(k*π*x) * sinh(k*π*(1 - y)) / sinh(k*π) for 
 print("in the middle {u[32, 32]:.6f}, by symmetry 1/4; at (1/4, 1/4) {u[16, 16]:.6f}, series {series(0.25, 0.25):.6f}")
 assert(abs(u[32, 32] - 0.25) < 1e-6 and abs(u[16, 16] - series(0.25, 0.25)) < 1e-3)
 x = linspace(0, 1, n)
-heatmap(x, x, u', file = "laplace.png", title = "potential")
+heatmap(x, x, u', aspect = 1, xlabel = "x", ylabel = "y", zlabel = "potential", file = "laplace.png")

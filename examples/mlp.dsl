@@ -25,4 +25,4 @@ assert(abs(f(0.123) - target(0.123)) < 0.02 and abs(f'(0.123) - target'(0.123)) 
 wide = linspace(-1.5, 1.5, 200)
 overlay(
   vspan(-1, 1, label = "trained"), plot(wide, target(wide), map(f, wide), labels = list("target", "network")),
-  xlabel = "x", file = "mlp.png")
+  xlabel = "x", ylabel = "y", file = "mlp.png")

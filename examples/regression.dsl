@@ -16,4 +16,6 @@ right = mean((X @ w > 0) == (y > 0.5))
 print("{100right:.0f} % of the points on the right side")
 assert(right > 0.7)
 s = sort(X @ w)
-plot(s, sigmoid(s), file = "regression.png", xlabel = "X w", ylabel = "probability")
+overlay(
+  plot(s, sigmoid(s), label = "probability of 1"), scatter(X @ w, y, label = "observed", colour = "red", opacity = 0.3),
+  xlabel = "X w", ylabel = "y", file = "regression.png")

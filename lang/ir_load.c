@@ -1,4 +1,4 @@
-/* ir_load.c - reads the binary form that ir_store.c writes.
+/* ir_load.c - reads the binary form that ir_store.c writes: functions with all that they call, and a value. Text is read by ir_read.c.
  *
  * Needs: build_internal.h, ir_binary.h, ir_form.h. Guarantees: whatever the bytes are, the answer is functions that verify and a value, or NULL and a diagnostic that names
  * the byte; nothing is read outside the bytes, and no more memory is asked for than a small multiple of them. Nothing is folded, shared or dropped on the way. Nesting is

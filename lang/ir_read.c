@@ -1,4 +1,4 @@
-/* ir_read.c - reads the text form that ir_text.c writes.
+/* ir_read.c - reads the text form that ir_text.c writes: one function. The binary form is read by ir_load.c.
  *
  * Needs: build_internal.h, ir_form.h. Guarantees: whatever the bytes are, the answer is a function that verifies or
  * NULL and a diagnostic at the offending place; nothing is folded, shared or dropped on the way, so that what is read

@@ -803,7 +803,46 @@ typedef struct TypedCall {
 	Arena *a;
 	Builder *b;
 	Fn *fn;
+	Text *described; /* NULL: nobody asks */
 } TypedCall;
+
+static void describe_parts(const TypedCall *k, const Av *v, uint32_t *leaf);
+
+/* What a value is, in the form of value_type_print; the types of arrays are those of the finished function's results, which stand in the order of the leaves. */
+static void describe(const TypedCall *k, const Av *v, uint32_t *leaf) {
+	Ctx *c = k->s->c;
+	char buf[300];
+	switch ((AvKind)v->kind) {
+	case AV_ARRAY:
+		type_print(c, ref_type(k->fn, fn_result(k->fn, (*leaf)++)), NULL, NULL, buf, sizeof buf);
+		text_str(k->described, buf);
+		return;
+	case AV_DYN:
+		(*leaf)++;
+		text_str(k->described, "any");
+		return;
+	case AV_TUPLE:
+	case AV_RECORD:
+	case AV_LIST: describe_parts(k, v, leaf); return;
+	case AV_STRING: text_str(k->described, "string"); break;
+	case AV_RANGE: text_str(k->described, "range"); break;
+	case AV_FUNCTION: text_str(k->described, "function"); break;
+	case AV_PROBLEM: text_str(k->described, "problem"); break;
+	case AV_UNSET:
+	case AV_NONE: text_str(k->described, "none"); break;
+	}
+	*leaf += av_count_leaves(v);
+}
+
+static void describe_parts(const TypedCall *k, const Av *v, uint32_t *leaf) {
+	text_str(k->described, v->kind == AV_RECORD ? "record (" : v->kind == AV_TUPLE ? "tuple (" : "list (");
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (i) text_str(k->described, ", ");
+		if (v->kind == AV_RECORD) text_format(k->described, "%s: ", atom_text(k->s->c, v->names[i]));
+		describe(k, v->items[i], leaf);
+	}
+	text_str(k->described, ")");
+}
 
 static void specialise_typed(Ctx *c, void *arg) {
 	TypedCall *k = arg;
@@ -833,20 +872,30 @@ static void specialise_typed(Ctx *c, void *arg) {
 	Fn *plain = build_end(k->b, n, results);
 	k->b = NULL;
 	k->fn = ir_services(c)->settle(c, plain);
+	uint32_t leaf = 0;
+	if (k->described) describe(k, v, &leaf);
+}
+
+static Status specialise(TypedCall *k, Fn **out) {
+	Ctx *c = k->s->c;
+	*out = NULL;
+	uint32_t mark = build_mark(c);
+	k->a = arena_new(c);
+	const FunctionObject *fo = k->f.kind == V_FUNCTION ? (const FunctionObject *)k->f.object : NULL;
+	k->b = build_begin(c, fo ? fo->name : 0, 0, NULL);
+	Status st = ctx_protect(c, specialise_typed, k);
+	if (st != ST_OK) build_unwind(c, mark);
+	else *out = k->fn;
+	arena_free(k->a);
+	return st;
 }
 
 Status session_specialise(Session *s, Value f, uint32_t n, const TypeId *types, Fn **out) {
-	TypedCall k = {.s = s, .f = f, .n = n, .types = types};
-	*out = NULL;
-	uint32_t mark = build_mark(s->c);
-	k.a = arena_new(s->c);
-	const FunctionObject *fo = f.kind == V_FUNCTION ? (const FunctionObject *)f.object : NULL;
-	k.b = build_begin(s->c, fo ? fo->name : 0, 0, NULL);
-	Status st = ctx_protect(s->c, specialise_typed, &k);
-	if (st != ST_OK) build_unwind(s->c, mark);
-	else *out = k.fn;
-	arena_free(k.a);
-	return st;
+	return specialise(&(TypedCall){.s = s, .f = f, .n = n, .types = types}, out);
+}
+
+Status session_specialise_described(Session *s, Value f, Fn **out, Text *text) {
+	return specialise(&(TypedCall){.s = s, .f = f, .described = text}, out);
 }
 
 /* ---- names from outside --------------------------------------------------------------------------------------------------------------------------------------- */

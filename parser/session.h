@@ -72,6 +72,8 @@ typedef Status (*NativeFn)(void *ud, Ctx *c, uint32_t nargs, const Value *args, 
 Status session_define_dynamic(Session *s, const char *name, NativeFn fn, void *ud);
 /* A finished function of value f on the given argument types (symbolic dims allowed): for `ir`, lookups and derive. One reference. */
 Status session_specialise(Session *s, Value f, uint32_t n, const TypeId *types, Fn **out);
+/* The same without arguments; what the result is goes to `text`, with the fields of records and the parts of tuples and lists. */
+Status session_specialise_described(Session *s, Value f, Fn **out, Text *text);
 
 /* All names that can be used now, for completion and "did you mean": visit(name, what). */
 void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud);

@@ -301,7 +301,7 @@ int command_doc(const Options *o) {
 	atled_context *ctx = session_open(o);
 	if (!ctx) return EXIT_LIMIT;
 	Buffer text = {0};
-	atled_status st = atled_help(ctx, o->args[0], 0, o->json ? buffer_sink : file_sink, o->json ? (void *)&text : stdout);
+	atled_status st = atled_help(ctx, o->args[0], 0, buffer_sink, &text);
 	if (st == ATLED_OK && text.failed) st = ATLED_NOMEM;
 	if (st != ATLED_OK) session_report(ctx, o);
 	else if (o->json) {
@@ -311,7 +311,7 @@ int command_doc(const Options *o) {
 		while (text.n && text.at[text.n - 1] == '\n') text.n--;
 		put_json(text.at, text.n);
 		puts("}");
-	}
+	} else print_text(text.at, text.n, HELP_CODE);
 	buffer_free(&text);
 	session_close(ctx);
 	return st == ATLED_OK ? EXIT_OK : EXIT_USAGE;

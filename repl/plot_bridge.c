@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define ARRAYS_MOST 65536
@@ -510,11 +509,10 @@ static void open_drawing(Drawing *d, const atled_value *record) {
 
 /* At most 120 by 30 of the terminal that `out` is; without one 80 by 24. */
 static void write_terminal(Drawing *d, FILE *out, PlotSink sink, void *ud) {
-	struct winsize size;
-	int columns = 80, rows = 24;
-	if (out && isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col > 0) {
-		columns = size.ws_col < 120 ? size.ws_col : 120;
-		if (size.ws_row > 8) rows = size.ws_row - 2 < 30 ? size.ws_row - 2 : 30;
+	int columns = 80, rows = 24, wide, high;
+	if (out && terminal_size(out, &wide, &high)) {
+		columns = wide < 120 ? wide : 120;
+		if (high > 8) rows = high - 2 < 30 ? high - 2 : 30;
 	}
 	const Options plain = {0};
 	want(d, figure_write_terminal(d->figure, columns, rows, out && use_colour(&plain, out), sink, ud));

@@ -95,6 +95,12 @@ void session_catch_interrupts(atled_context *ctx);
 /* display.c: writes a result as the program shows it: small values whole, large arrays by header and corners. Ends
  * without newline. */
 void display_value(const atled_value *v, atled_sink sink, void *ud);
+/* How wide and high the terminal is that `f` writes to; false, and nothing is written, when it is none or does not say. */
+bool terminal_size(FILE *f, int *columns, int *rows);
+/* A text of sentences on standard output: lines that are wider than the terminal go on below, at a blank, further in. Lines further in than
+ * `code` are programs and stay as they are; what goes to no terminal does, too. */
+#define HELP_CODE 4 /* of the help on a name */
+void print_text(const char *text, size_t n, int code);
 
 /* commands.c, fmt.c, bench.c, test.c, docs.c, repl.c: each gives the exit code. */
 int command_run(const Options *o);

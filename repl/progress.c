@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define FIRST_AFTER 2.0
@@ -112,8 +111,8 @@ static void tell(void *ud, const atled_progress_state *s) {
 	}
 	if (terminal) {
 		enum { BAR = 20 };
-		struct winsize w;
-		const size_t columns = !ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col > 10 ? w.ws_col - 1u : 79;
+		int wide, high;
+		const size_t columns = terminal_size(stderr, &wide, &high) && wide > 10 ? (size_t)wide - 1 : 79;
 		const double part = done(s);
 		fflush(stdout);
 		fputs("\r\033[K", stderr);

@@ -40,13 +40,27 @@ static const char *call_bracket(const char *text) {
 	return good && depth == 0 ? open : NULL;
 }
 
+/* Whether an expression can be run, before a command puts something round it: what is wrong with it is said of its own text. */
+static bool is_sound(Repl *r, const char *rest, const char *name) {
+	atled_status st = atled_check(r->ctx, rest, strlen(rest), name);
+	report(r, st);
+	return st == ATLED_OK;
+}
+
+/* Arguments that compute something belong to what is looked at; names and numbers do not. */
+static bool plain_arguments(const char *open) {
+	return !open[1 + strcspn(open + 1, "(+*/^@{|>")];
+}
+
 /* what(f, x) for f(x), what(() -> e) for any other expression. */
 static void look_at(Repl *r, const char *what, const char *rest) {
+	if (!is_sound(r, rest, "<look>")) return;
 	Buffer text = {0};
 	const char *open = call_bracket(rest);
+	if (open && !plain_arguments(open)) open = NULL;
 	bool empty = open && strspn(open + 1, " \t") == strlen(open + 1) - 1;
 	if (open) buffer_format(&text, "%s(%.*s%s%s", what, (int)(open - rest), rest, empty ? "" : ", ", open + 1);
-	else buffer_format(&text, "%s(() -> (%s))", what, rest);
+	else buffer_format(&text, "%s(() -> (\n%s\n))", what, rest);
 	if (!text.failed) repl_run(r, text.at, text.n, "<look>");
 	buffer_free(&text);
 }
@@ -74,8 +88,9 @@ static void show_nan(Repl *r, const char *rest) {
 	if (!*rest && (!last || !*last)) fputs("there is no input yet to look at\n", stderr);
 	else {
 		Buffer text = {0};
-		buffer_format(&text, "nan_check(() -> (%s));", *rest ? rest : last); /* arguments of a call are looked at, too */
-		if (!text.failed) repl_run(r, text.at, text.n, "<nan>");
+		/* arguments of a call are looked at, too; the expression has a line of its own, which messages show */
+		buffer_format(&text, "nan_check(() -> (\n%s\n));", *rest ? rest : last);
+		if (!text.failed && is_sound(r, *rest ? rest : last, "<nan>")) repl_run(r, text.at, text.n, "<nan>");
 		buffer_free(&text);
 	}
 	free(last);
@@ -83,8 +98,9 @@ static void show_nan(Repl *r, const char *rest) {
 
 static void show_type(Repl *r, const char *rest) {
 	atled_value *v = NULL;
-	atled_status st =
-		is_name(rest) ? atled_get(r->ctx, rest, &v) : atled_type(r->ctx, rest, ATLED_ZERO, file_sink, stdout);
+	if (!is_sound(r, rest, "<type>")) return;
+	atled_status st = ATLED_OK;
+	if (!is_name(rest) || atled_get(r->ctx, rest, &v) != ATLED_OK) st = atled_type(r->ctx, rest, ATLED_ZERO, file_sink, stdout);
 	if (v) atled_value_describe(v, 1, file_sink, stdout);
 	atled_value_free(v);
 	if (st == ATLED_OK) putchar('\n');
@@ -100,7 +116,8 @@ static void show_time(Repl *r, const char *rest) {
 static void show_bench(Repl *r, const char *rest) {
 	Buffer text = {0};
 	atled_value *fn = NULL;
-	buffer_format(&text, "() -> (%s)", rest);
+	if (!is_sound(r, rest, "<bench>")) return;
+	buffer_format(&text, "() -> (\n%s\n)", rest);
 	session_catch_interrupts(r->ctx);
 	atled_status st = text.failed ? ATLED_NOMEM : atled_eval(r->ctx, text.at, text.n, "<bench>", &fn);
 	if (st == ATLED_OK) st = bench_function(r->ctx, fn, stdout);
@@ -236,20 +253,21 @@ static void save(Repl *r, const char *rest) {
 static void show_help(Repl *r, const char *rest) {
 	(void)r;
 	(void)rest;
-	fputs("expressions show their result, unless they end in `;`; `ans` is the last one\n"
-	      "?name                help on a name\n??name               the text of its definition\n",
-	      stdout);
+	Buffer text = {0};
+	buffer_str(&text, "expressions show their result, unless they end in `;`; `ans` is the last one\n"
+	                  "?name                help on a name\n??name               the text of its definition\n");
 	for (const ReplCommand *c = repl_commands; c->name; c++) {
 		char head[40];
 		snprintf(head, sizeof head, "%s %s", c->name, c->args);
-		printf("%-20s %s\n", head, c->help);
+		buffer_format(&text, "%-20s %s\n", head, c->help);
 	}
-	fputs("TAB                  completes names, arguments, fields, modules, files, and \\alpha to α\n"
-	      "→, ^E                accept the grey suggestion; Alt-F its next word\n"
-	      "↑ ↓                  move in a block of lines, then through the history; ^R searches it\n"
-	      "Alt-Return           a new line where the text is whole already\n"
-	      "^C                   stop what runs, or drop what is typed\n",
-	      stdout);
+	buffer_str(&text, "TAB                  completes names, arguments, fields, modules, files, and \\alpha to α\n"
+	                  "→, ^E                accept the grey suggestion; Alt-F its next word\n"
+	                  "↑ ↓                  move in a block of lines, then through the history; ^R searches it\n"
+	                  "Alt-Return           a new line where the text is whole already\n"
+	                  "^C                   stop what runs, or drop what is typed\n");
+	if (!text.failed) print_text(text.at, text.n, HELP_CODE);
+	buffer_free(&text);
 }
 
 static void quit(Repl *r, const char *rest) {
@@ -276,6 +294,13 @@ const ReplCommand repl_commands[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
+static void explain_name(Repl *r, const char *name, bool source) {
+	Buffer text = {0};
+	report(r, atled_help(r->ctx, name, source, source ? file_sink : buffer_sink, source ? (void *)stdout : &text));
+	if (text.n && !text.failed) print_text(text.at, text.n, HELP_CODE);
+	buffer_free(&text);
+}
+
 bool repl_command(Repl *r, const char *line) {
 	while (*line == ' ') line++;
 	if (*line != ':' && *line != '?') return false;
@@ -286,7 +311,7 @@ bool repl_command(Repl *r, const char *line) {
 		bool source = copy[1] == '?';
 		const char *name = copy + 1 + source;
 		while (*name == ' ') name++;
-		if (*name) report(r, atled_help(r->ctx, name, source, file_sink, stdout));
+		if (*name) explain_name(r, name, source);
 		else show_help(r, "");
 	} else {
 		size_t n = strcspn(copy, " \t");

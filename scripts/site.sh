@@ -22,7 +22,7 @@ blocks() { sed -E 's/^```dsl.*$/```julia/; s/^```text$/```nohighlight/'; }
 for page in docs/*.md; do
 	sed -E 's#\]\(\.\./examples/([a-z_0-9]+)\.dsl\)#](examples/\1.md)#g; s#\]\(\.\./README\.md\)#](index.md)#g' "$page" | blocks >"$pages/$(basename "$page")"
 done
-sed -E 's#\]\(docs/([a-z_0-9]+\.md)\)#](\1)#g; s#\]\(LICENSE\)#](https://www.apache.org/licenses/LICENSE-2.0)#g' README.md | blocks >"$pages/index.md"
+sed -E 's#\]\(docs/([a-z_0-9-]+\.md)\)#](\1)#g; s#\]\(LICENSE\)#](https://www.apache.org/licenses/LICENSE-2.0)#g' README.md | blocks >"$pages/index.md"
 
 {
 	printf '# Examples\n\n'
@@ -40,7 +40,7 @@ for example in examples/*.dsl; do
 	{
 		# shellcheck disable=SC2016 # Markdown's marks
 		printf '# %s\n\n```julia\n%s\n```\n\nIt prints\n\n```nohighlight\n%s\n```\n' "$name" "$(cat "$example")" "$log"
-		for picture in "$pages/examples/$name".{png,svg,gif,apng}; do
+		for picture in "$pages/examples/$name"{,-*}.{png,svg,gif,apng}; do
 			if [ -f "$picture" ]; then printf '\n![what it draws](%s)\n' "$(basename "$picture")"; fi
 		done
 	} >"$pages/examples/$name.md"

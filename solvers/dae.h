@@ -48,7 +48,6 @@ typedef struct Dae {
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
 	DaeSensitivity *sensitivity; /* integrated along; NULL: not */
-	struct Events *events;       /* looked for; NULL: none */
 } Dae;
 
 Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args);

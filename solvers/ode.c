@@ -8,7 +8,7 @@
  * solvers", ACM TOMS 31 (2005).
  */
 #include "solvers/ode.h"
-#include "solvers/events.h"
+#include "solvers/integrate.h"
 #include <cvodes/cvodes.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
@@ -192,147 +192,55 @@ static Status march_failed(void *ode, int flag, double t) {
 	return ode_fail(ode, flag, t);
 }
 
-March ode_march(Ode *o) {
-	return (March){.c = o->s.c,
-	               .t0 = o->in.t0,
-	               .t1 = o->in.t1,
-	               .max_steps = o->in.max_steps,
-	               .degree = o->in.degree,
-	               .at = o->in.at,
-	               .nat = o->in.nat,
-	               .ud = o,
-	               .step = ode_step,
-	               .fail = march_failed};
-}
+March ode_march(Ode *o) { return march_over(o->s.c, &o->in, o, ode_step, march_failed); }
 
-typedef struct Run {
-	Ode o; /* first: march's callbacks that know an Ode only are given the Run */
-	Rows rows;
-	N_Vector between;
-} Run;
+/* ---- as integrate.h wants it ----------------------------------------------------------------------------------- */
 
-static Status store_row(void *run, int64_t k, double t) {
-	(void)k;
-	Run *r = run;
-	Ode *o = &r->o;
-	double *out = rows_next(&o->s, &r->rows, t);
-	if (!out) return ST_NOMEM;
-	N_Vector y = o->y;
-	if (t != o->t) {
-		y = r->between;
-		int flag = CVodeGetDky(o->mem, t, 0, y);
-		if (flag != CV_SUCCESS) return ode_fail(o, flag, o->t);
-	}
-	memcpy(out, vector_data(y), (size_t)o->in.n * sizeof *out);
-	return ST_OK;
-}
+static Status begin(void *problem, Ctx *c, const HostCall *call, const Value *args) { return ode_begin(problem, c, call, args); }
+static Status start(void *problem) { return ode_start(problem); }
+static void end(void *problem) { ode_end(problem); }
+static void close_integrator(void *problem) { detach(problem); }
+static int state_at(void *problem, double t, N_Vector y) { return CVodeGetDky(((Ode *)problem)->mem, t, 0, y); }
 
-static Value stats_of(Ode *o, bool whether_complete) {
-	long count[6] = {0};
+static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
+	Ode *o = problem;
+	long n[6] = {0};
 	int order = 0;
-	CVodeGetNumSteps(o->mem, &count[0]);
-	CVodeGetNumRhsEvals(o->mem, &count[1]);
-	CVodeGetNumLinSolvSetups(o->mem, &count[2]);
-	CVodeGetNumErrTestFails(o->mem, &count[3]);
-	CVodeGetNumNonlinSolvIters(o->mem, &count[4]);
-	CVodeGetNumNonlinSolvConvFails(o->mem, &count[5]);
+	CVodeGetNumSteps(o->mem, &n[0]);
+	CVodeGetNumRhsEvals(o->mem, &n[1]);
+	CVodeGetNumLinSolvSetups(o->mem, &n[2]);
+	CVodeGetNumErrTestFails(o->mem, &n[3]);
+	CVodeGetNumNonlinSolvIters(o->mem, &n[4]);
+	CVodeGetNumNonlinSolvConvFails(o->mem, &n[5]);
 	CVodeGetLastOrder(o->mem, &order);
-	Tensor *t = tensor_new(o->s.c, DT_I64, 1, (int64_t[]){8 + whether_complete});
-	if (!t) return (Value){.kind = V_UNSET};
-	memcpy(t->data, (int64_t[]){count[0], count[1], o->jac.calls, count[2], count[3], count[4], count[5], order},
-	       8 * sizeof(int64_t));
-	if (whether_complete) ((int64_t *)(void *)t->data)[8] = !o->s.gave_up;
-	return value_tensor(t);
+	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
 }
 
-static Status cut_at_event(void *run, int64_t k, double a, double *b, bool *found) {
-	Run *r = run;
-	const int64_t n = r->o.in.n;
-	const double *times = (const double *)(const void *)r->rows.times->data, *values = (const double *)(const void *)r->rows.values->data;
-	int flag = events_look(r->o.events, a, (uint32_t)(r->rows.used - k), times + k, values + k * n, found, b);
-	if (flag) return ode_fail(&r->o, MARCH_EVENTS, a);
-	if (*found) r->rows.used = k;
-	return ST_OK;
-}
+static const Integrator integrator = {.noperands = ODE_OPERANDS,
+                                      .nfns = ODE_NFNS,
+                                      .noptions = ODE_OPTIONS,
+                                      .begin = begin,
+                                      .start = start,
+                                      .step = ode_step,
+                                      .state = state_at,
+                                      .counts = counts_of,
+                                      .fail = march_failed,
+                                      .close = close_integrator,
+                                      .end = end};
+_Static_assert((int)ODE_OPTIONS <= (int)SOLVER_OPTIONS, "integrate.c has room for so many options");
 
-static Status note_event(void *run, int64_t k, bool *stop) {
-	Events *e = ((Run *)run)->o.events;
-	Status st = events_record(e, k);
-	*stop = e->stopped;
-	return st;
-}
-
-static int state_at(void *solver, double t, N_Vector y) {
-	return CVodeGetDky(((Ode *)solver)->mem, t, 0, y);
-}
-
-/* The solution, with events where r->o.events says so. */
-static Status run_whole(Run *r, Status st, Value *results) {
-	Solve *s = &r->o.s;
-	if (st == ST_OK) st = ode_start(&r->o);
-	if (st == ST_OK) st = rows_begin(s, &r->rows, r->o.in.n, r->o.in.at, r->o.in.nat);
-	if (st == ST_OK) st = (r->between = solve_vector(s, r->o.in.n)) ? ST_OK : ST_NOMEM;
-	if (st == ST_OK) {
-		March m = ode_march(&r->o);
-		m.ud = r;
-		m.row = store_row;
-		if (r->o.events) {
-			m.cut = cut_at_event;
-			m.noted = note_event;
-			r->o.events->y = r->between;
-			r->o.events->state = state_at;
-			r->o.events->ud = &r->o;
-		}
-		s->partial = r->o.events && r->o.events->partial;
-		st = march(&m);
-		if (st == ST_ERROR && s->partial && s->gave_up) st = ST_OK;
-	}
-	if (st == ST_OK) st = s->status; /* a clone that failed unseen */
-	Value stats = st == ST_OK ? stats_of(&r->o, r->o.events != NULL) : (Value){.kind = V_UNSET};
-	if (st == ST_OK && stats.kind == V_UNSET) st = ST_NOMEM;
-	if (st == ST_OK) rows_results(&r->rows, stats, results);
-	return st;
-}
-
-static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                       Value *results) {
+static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
-	Run r = {0};
-	Status st = ode_begin(&r.o, c, call, args);
-	solve_names(&r.o.s, call, ODE_OPTIONS);
-	st = run_whole(&r, st, results);
-	rows_end(&r.rows);
-	ode_end(&r.o);
-	return st;
+	Ode o = {0};
+	return integrate(&(Integration){.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t}, c, call, args, results);
 }
 
-static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults,
-                         Value *results) {
+static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
 	(void)nargs;
 	(void)nresults;
-	int64_t words[ODE_OPTIONS];
-	const HostCall plain = events_plain_call(call, ODE_NFNS, ODE_OPTIONS, words);
-	const uint32_t nf = (uint32_t)call->options[1], njac = (uint32_t)call->options[2], ng = (uint32_t)call->options[3];
-	Run r = {0};
-	Events e = {0};
-	const uint32_t nplain = ODE_OPERANDS + nf + njac;
-	Value *operands = events_plain_operands(c, args, ODE_OPERANDS, nplain);
-	if (!operands) return ST_NOMEM;
-	Status st = ode_begin(&r.o, c, &plain, operands);
-	if (st == ST_OK)
-		st = events_begin(&e, &r.o.s, call->fns[ODE_NFNS], call->options + ODE_OPTIONS + 1, args[ODE_OPERANDS], ng,
-		                  args + nplain + 1);
-	r.o.events = &e;
-	solve_names(&r.o.s, call, (uint32_t)(ODE_OPTIONS + 1 + EVENTS_WORDS + 2 * call->options[ODE_OPTIONS + 1 + EVENTS_COUNT]));
-	st = run_whole(&r, st, results);
-	if (st == ST_OK) events_results(&e, results);
-	rows_end(&r.rows);
-	if (r.o.mem) CVodeFree(&r.o.mem); /* it refers to the events */
-	events_end(&e);
-	heap_free(c, operands, nplain * sizeof *operands);
-	ode_end(&r.o);
-	return st;
+	Ode o = {0};
+	return integrate_until(&(Integration){.by = &integrator, .problem = &o, .s = &o.s, .in = &o.in, .y = &o.y, .t = &o.t}, c, call, args, results);
 }
 
 /* ---- types ----------------------------------------------------------------------------------------------------- */
@@ -371,11 +279,7 @@ static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uin
 
 static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
                             uint32_t cap) {
-	const int64_t *w = call->options;
-	if (cap < 5 || call->nfns != ODE_NFNS + 1 || call->noptions < ODE_OPTIONS + 1 + EVENTS_WORDS || w[0] != ODE_NFNS + 1 ||
-	    call->noptions < ODE_OPTIONS + 1 + EVENTS_WORDS + 2 * w[ODE_OPTIONS + 1 + EVENTS_COUNT] ||
-	    nargs != ODE_OPERANDS + 1 + w[1] + w[2] + w[3] ||
-	    fn_nparams(call->fns[ODE_NFNS]) != (uint32_t)w[3] + 2 || fn_nresults(call->fns[ODE_NFNS]) != 1)
+	if (!until_is_whole(&integrator, call, nargs, cap))
 		host_misuse(b, call->def->name, "wants three functions, nine operands and four options, and what is said of the events");
 	check_operands(b, call, args);
 	want_operand(b, call->def->name, "the signs of the events", args[ODE_OPERANDS], DT_I64, 1);

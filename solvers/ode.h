@@ -34,7 +34,6 @@ typedef struct Ode {
 	SUNLinearSolver linear;
 	SUNNonlinearSolver nonlinear;
 	struct Sensitivity *sensitivity; /* integrated along; NULL: not */
-	struct Events *events;           /* looked for; NULL: none */
 } Ode;
 
 /* call->options begin as those of "ode", args with the operands of "ode" and what its functions capture. */

@@ -222,6 +222,12 @@ _nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x
 
 # ---- first order
 
+# Step k, from 1, with gradient g and the means m and v: where it leads, and new means.
+_first_order_step(o, x, m, v, g, k) = {
+  rate = if kind(o.rate) == "function" { o.rate(k) } else { o.rate }
+  (m, v, d) = o.update(m, v, g, f64(k))
+  (x - rate * (d + o.decay * x), m, v)
+}
 _first_order(f, x, b, o, steps, tol) = {
   m = zeros_like(x)
   v = zeros_like(x)
@@ -233,9 +239,8 @@ _first_order(f, x, b, o, steps, tol) = {
     (value, g) = vg(x)
     gn = _slope_left(x, g, b)
     k = k + 1
-    rate = if kind(o.rate) == "function" { o.rate(k) } else { o.rate }
-    (m, v, d) = o.update(m, v, g, f64(k))
-    x = _within(x - rate * (d + o.decay * x), b)
+    (x, m, v) = _first_order_step(o, x, m, v, g, k)
+    x = _within(x, b)
     if o.progress { progress(k, steps; value = value, gradient = gn) }
   }
   value = f(x)

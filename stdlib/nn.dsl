@@ -29,3 +29,53 @@ apply(net, weights, x) = {
   }
   h
 }
+
+# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = false): weights trained on random parts of n data
+#   loss(w, rows): a real number, the loss over the data with these numbers, an i64[batch]; it may not draw random numbers itself. In each epoch every number comes once, in
+#   a new random order (a rest smaller than batch is left to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad or gradient_descent, whose rate may be a function of the step.
+#   Gives a record: x, the weights in the form in which they were given; losses f64[epochs], the mean loss over the parts of each epoch; steps.
+#     seed(1)
+#     X = linspace(-1, 1, 200)
+#     r = train((w, i) -> mean((w.a * X[i] + w.b - (3X[i] + 1))^2), (a = 0.0, b = 0.0), 200, adam(rate = 0.05); epochs = 60)
+#     [r.x.a, r.x.b]                   #~ [3, 1] tol 1e-3
+train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = false) = {
+  assert(batch >= 1 and batch <= n, "train: a batch of {batch} cannot be drawn from {n}")
+  (w, back) = flatten(weights)
+  w = stop_gradient(w + 0.0)
+  (m, v) = (0 * w, 0 * w)
+  losses = zeros(epochs)
+  parts = n // batch
+  for epoch in 0..epochs {
+    order = permutation(n)
+    total = 0.0
+    for part in 0..parts {
+      rows = order[part * batch + iota(batch)]
+      (value, g) = value_and_grad(w -> loss(back(w), rows))(w)
+      (w, m, v) = _first_order_step(method, w, m, v, g, epoch * parts + part + 1)
+      total = total + value
+    }
+    losses[epoch] = total / parts
+    if progress { print("{method.name} {epoch + 1}/{epochs}: loss {losses[epoch]:.3e}") }
+  }
+  (x = back(w), losses = losses, steps = epochs * parts)
+}
+
+# logsumexp(x; axis): log(sum(exp(x))), of all elements or along an axis, without overflow
+#     logsumexp([1000.0, 1000])                    #~ 1000 + log(2)
+#     logsumexp([0.0, 0; log(3), 0]; axis = 1)     #~ [log(2), log(4)]
+#     grad(logsumexp)([0.0, log(3)])               #~ [0.25, 0.75]
+logsumexp(x; axis = none) = {
+  top = stop_gradient(if kind(axis) == "none" { max(x) } else { max(x; axis = axis, keepdims = true) })
+  base = where(abs(top) < inf, top, 0.0)
+  if kind(axis) == "none" { base + log(sum(exp(x - base))) } else {
+    squeeze(base + log(sum(exp(x - base); axis = axis, keepdims = true)); axis = axis)
+  }
+}
+
+# softmax(x; axis = -1): exp(x) over its sum along an axis, without overflow: positive, and 1 together
+#     softmax([0.0, log(3)])                       #~ [0.25, 0.75]
+#     sum(softmax([1000.0, 2; 3, 4]); axis = 1)    #~ [1, 1]
+softmax(x; axis = -1) = {
+  e = exp(x - stop_gradient(max(x; axis = axis, keepdims = true)))
+  e / sum(e; axis = axis, keepdims = true)
+}

@@ -312,20 +312,42 @@ static PlotStatus solid_axes(Figure *f, int panel, PlotAxes *out) {
 	return PLOT_OK;
 }
 
+/* A curve whose x goes back and forth is no graph of a function: its outermost parts touch the sides. */
+static bool line_turns(const PlotItem *it, bool log) {
+	if (it->kind != PLOT_LINE || !it->s.x) return false;
+	bool rises = false, falls = false;
+	double last = NAN;
+	for (size_t i = 0; i < it->s.n && !(rises && falls); i++) {
+		double x = it->s.x[i];
+		if (!plot_usable(x) || (log && x <= 0)) continue;
+		rises = rises || x > last;
+		falls = falls || x < last;
+		last = x;
+	}
+	return rises && falls;
+}
+
+/* The free room beyond the data at either end of an axis, as a part of its length. */
+static double axis_margin(const PlotPanel *p, PlotAxis axis) {
+	bool points = false, arrows = false, turns = false, tight = p->has_field;
+	for (size_t k = 0; k < p->n; k++) {
+		const PlotItem *it = &p->items[k];
+		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS || it->kind == PLOT_ARROWS || it->kind == PLOT_ERRORS;
+		arrows = arrows || (it->kind == PLOT_ARROWS && !it->more.grid.z);
+		tight = tight || it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW;
+		turns = turns || (axis == PLOT_X && line_turns(it, p->scale[PLOT_X] == PLOT_LOG));
+	}
+	if (tight && axis != PLOT_Y2) return 0;
+	return arrows ? ARROW_MARGIN : axis != PLOT_X || turns ? LINE_MARGIN : points ? POINT_MARGIN : 0;
+}
+
 PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 	const PlotPanel *p = &f->panels[panel];
 	*out = (PlotAxes){.map = PLOT_MAP_SEQUENTIAL};
 	for (int a = 0; a < 4; a++) out->axis[a] = (PlotSpan){0, 1, p->scale[a] == PLOT_LOG, false};
 	if (p->solid) return solid_axes(f, panel, out);
-	bool points = false, any = false, arrows = false, tight = p->has_field, log = false;
-	for (size_t k = 0; k < p->n; k++) {
-		const PlotItem *it = &p->items[k];
-		points = points || it->marker != PLOT_MARKER_NONE || it->kind == PLOT_BARS || it->kind == PLOT_ARROWS ||
-		         it->kind == PLOT_ERRORS;
-		arrows = arrows || (it->kind == PLOT_ARROWS && !it->more.grid.z);
-		tight = tight || it->kind == PLOT_CONTOURS || it->kind == PLOT_FLOW;
-		any = any || it->s.n || it->more.grid.z;
-	}
+	bool any = false, log = false;
+	for (size_t k = 0; k < p->n; k++) any = any || p->items[k].s.n || p->items[k].more.grid.z;
 	out->right = panel_right(p);
 	bool seen = false, given = true;
 	for (int k = 0; k < (out->right ? 3 : 2); k++) {
@@ -346,10 +368,7 @@ PlotStatus panel_axes(Figure *f, int panel, PlotAxes *out) {
 		}
 		s->lo = empty ? (s->log ? 0.1 : 0) : e.lo;
 		s->hi = empty ? 1 : e.hi;
-		double margin = (tight && a != PLOT_Y2) || empty ? 0 : arrows ? ARROW_MARGIN
-		                                                 : a != PLOT_X ? LINE_MARGIN
-		                                                 : points      ? POINT_MARGIN
-		                                                               : 0;
+		double margin = empty ? 0 : axis_margin(p, a);
 		span_open(s, margin);
 		if (!empty && e.hi > e.lo && margin > 0) {
 			if (stands_on(p, a, e.lo)) s->lo = e.lo;
@@ -397,11 +416,9 @@ PlotStatus panel_limits_loose(Figure *f, int panel, PlotAxis axis, double low, d
 	if (!f || panel < 0 || panel >= figure_count(f)) return PLOT_BAD_ARGUMENT;
 	const PlotPanel *p = &f->panels[panel];
 	if (p->fixed[axis]) return PLOT_OK;
-	bool tight = p->has_field || p->solid || (axis != PLOT_Y && axis != PLOT_Y2);
-	for (size_t k = 0; k < p->n; k++) tight = tight || p->items[k].kind == PLOT_CONTOURS || p->items[k].kind == PLOT_FLOW;
 	PlotSpan s = {low, high, p->scale[axis] == PLOT_LOG, false};
 	if (s.log && !(low > 0)) return PLOT_OK;
-	span_open(&s, tight ? 0 : LINE_MARGIN);
+	span_open(&s, p->solid || axis == PLOT_Z ? 0 : axis_margin(p, axis));
 	return panel_limits(f, panel, axis, s.lo, s.hi);
 }
 

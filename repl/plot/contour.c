@@ -18,20 +18,31 @@
 #define LABEL_STRAIGHT 0.93
 #define LABEL_APART 12.0
 
-int contour_levels(const PlotItem *it, const PlotSpan *z, double out[PLOT_LEVELS]) {
-	const PlotLayer *m = &it->more;
-	if (m->nlevels) {
-		memcpy(out, m->levels, m->nlevels * sizeof *out);
-		return (int)m->nlevels;
-	}
+/* The round values between the ends of the axis, where it has at most so many. */
+static int levels_of_ticks(const PlotSpan *z, int most, double *out) {
 	PlotTicks ticks;
-	int n = 0, most = m->scale > 0 ? (int)plot_clamp(m->scale + 0.5, 2, PLOT_TICKS) : LEVELS_WANTED;
+	int n = 0;
 	ticks_find(z, most, &ticks);
 	for (int i = 0; i < ticks.n; i++) {
 		double u = span_place(z, ticks.major[i].at);
 		if (u > 1e-9 && u < 1 - 1e-9) out[n++] = ticks.major[i].at;
 	}
 	return n;
+}
+
+/* Levels that are not given are round, and of the two nearest numbers of them the one nearer to what is wanted. */
+int contour_levels(const PlotItem *it, const PlotSpan *z, double out[PLOT_LEVELS]) {
+	const PlotLayer *m = &it->more;
+	if (m->nlevels) {
+		memcpy(out, m->levels, m->nlevels * sizeof *out);
+		return (int)m->nlevels;
+	}
+	int wanted = m->scale > 0 ? (int)plot_clamp(m->scale + 0.5, 2, PLOT_TICKS) : LEVELS_WANTED;
+	double finer[PLOT_TICKS];
+	int n = levels_of_ticks(z, wanted, out), more = levels_of_ticks(z, 2 * wanted, finer);
+	if (more - wanted >= wanted - n) return n;
+	memcpy(out, finer, (size_t)more * sizeof *out);
+	return more;
 }
 
 uint8_t contour_band(const PlotSpan *z, const double *levels, int n, int k) {

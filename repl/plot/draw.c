@@ -241,7 +241,7 @@ void draw_item_band(Scene *s, const PanelBox *box, const PlotItem *it) {
 void draw_item_markers(Scene *s, const PanelBox *box, const PlotItem *it) {
 	if (it->marker == PLOT_MARKER_NONE) return;
 	const PlotRect *r = &box->plot;
-	bool sparse = it->dash != PLOT_NO_LINE && it->s.n > ALL_MARKERS;
+	bool sparse = it->kind == PLOT_LINE && it->dash != PLOT_NO_LINE && it->s.n > ALL_MARKERS;
 	size_t across = (size_t)((r->x1 - r->x0) * 2) + 3, down = (size_t)((r->y1 - r->y0) * 2) + 3, n = 0, cap = 0;
 	uint8_t *seen = plot_take(&s->arena, across * down / 8 + 1, 1);
 	PlotPoint *at = NULL, last = {-1e9, -1e9};

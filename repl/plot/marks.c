@@ -198,7 +198,7 @@ static void draw_arrows(Scene *s, const PanelBox *box, const PlotItem *it) {
 	}
 	if (!count || !(longest > 0)) return;
 	double apart = sqrt((r->x1 - r->x0) * (r->y1 - r->y0) / (double)count);
-	if (g->z) apart = plot_min(apart, plot_min((r->x1 - r->x0) * (double)step_x / (double)g->nx, (r->y1 - r->y0) * (double)step_y / (double)g->ny) * 1.25);
+	if (g->z) apart = plot_min(apart, plot_min((r->x1 - r->x0) * (double)step_x / (double)g->nx, (r->y1 - r->y0) * (double)step_y / (double)g->ny));
 	apart = plot_clamp(apart, 8, 60);
 	double unit = it->more.scale > 0 ? 1 / it->more.scale : ARROW_SHARE * apart / longest;
 	PlotColour map[256];

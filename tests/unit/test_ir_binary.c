@@ -3,35 +3,15 @@
  * Needs: the rooms of a session, tests/corpus, tests/fuzz/corpus/ir_binary/form.air. Guarantees: `N passed, N failed` on the last line. `test_ir_binary FILE...` takes every function
  * that the programs in these files make, instead of those of a few; `test_ir_binary --write FILE` writes the sample that pins the form.
  */
-#include "autodiff/autodiff.h"
-#include "backend/code.h"
 #include "lang/build_internal.h"
 #include "lang/ir_binary.h"
-#include "parser/session.h"
-#include "solvers/solvers.h"
 #include "tests/unit/check.h"
+#include "tests/unit/session_help.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SAMPLE "tests/fuzz/corpus/ir_binary/form.air"
-
-static void drop(void *ud, const char *text, size_t n) {
-	(void)ud;
-	(void)text;
-	(void)n;
-}
-
-static Ctx *open_session(void) {
-	Ctx *c = ctx_new(NULL);
-	ctx_grant(c, GRANT_ALL);
-	ctx_set_output(c, drop, NULL);
-	backend_init(c);
-	autodiff_init(c);
-	solvers_init(c);
-	session_init(c);
-	return c;
-}
 
 static char *read_file(const char *path, size_t *n) {
 	FILE *in = fopen(path, "rb");

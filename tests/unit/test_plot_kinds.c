@@ -115,6 +115,25 @@ static void test_axes(Test *t, const Data *d) {
 	CHECK(said);
 	plot_arena_free(&s.arena);
 	figure_free(f);
+	/* A graph reaches from side to side; a curve that turns has room beyond its outermost points. */
+	double back[3] = {0, 2, 1};
+	for (int turns = 0; turns < 2; turns++) {
+		f = figure_new(NULL, 1, 1);
+		CHECK(panel_line(f, 0, &(PlotSeries){.x = turns ? back : x, .y = y, .n = 3}) == PLOT_OK && panel_axes(f, 0, &a) == PLOT_OK);
+		CHECK(turns ? a.axis[0].lo < -0.05 && a.axis[0].hi > 2.05 : a.axis[0].lo == 0 && a.axis[0].hi == 2);
+		figure_free(f);
+	}
+	/* Every measurement has its marker, however many there are: 120 errors, 120 marks beside the bars. */
+	double many[120], height[120], error[120];
+	for (int i = 0; i < 120; i++) many[i] = 0.05 * i, height[i] = sin(many[i]), error[i] = 0.05;
+	l = (PlotLayer){.kind = PLOT_ERRORS, .s = {.x = many, .y = height, .n = 120, .marker = PLOT_MARKER_CIRCLE}, .a = error, .b = error};
+	f = figure_of(&l);
+	size_t marked = 0;
+	CHECK(f && figure_scene(f, 480, 340, 2, &s) == PLOT_OK);
+	for (const Prim *p = s.first; p; p = p->next) marked += p->kind == PRIM_MARKERS ? p->n : 0;
+	CHECK(marked == 120);
+	plot_arena_free(&s.arena);
+	figure_free(f);
 	/* A unit of y is as long as a unit of x. */
 	for (int wide = 0; wide < 2; wide++) {
 		f = figure_new(NULL, 1, 1);
@@ -237,6 +256,18 @@ static void test_contours(Test *t, const Data *d) {
 	CHECK(lines == 1 && worst < 0.01 && near_to(length, 2 * PLOT_PI, 0.05));
 	plot_arena_free(&s.arena);
 	figure_free(f);
+
+	/* A number of levels is met as nearly as round steps can: within a factor of 1.7. */
+	double many[PLOT_LEVELS];
+	PlotItem item = {.kind = PLOT_CONTOURS};
+	PlotSpan z = {-6.5, 8.1, false, false};
+	for (int wanted = 3; wanted <= 20; wanted++) {
+		item.more.scale = wanted;
+		int n = contour_levels(&item, &z, many);
+		CHECK(n <= 1.7 * wanted && n >= wanted / 1.7);
+	}
+	item.more.scale = 14;
+	CHECK(contour_levels(&item, &z, many) == 15 && many[0] == -6 && many[14] == 8);
 
 	/* The area above the level is all but a disc. */
 	l.filled = true;

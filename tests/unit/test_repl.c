@@ -203,12 +203,33 @@ static void test_completion(T *t) {
 	CHECK(t, sees(t, ":help"));
 	CHECK(t, line(t, "", "??name"));
 	CHECK(t, line(t, "?sin", "sine"));
+	/* what has matrices in it is shown with its parts below one another, strings in quotes; long rows go on behind a comma, under their bracket */
+	CHECK(t, line(t, "(A = [1, 2; 3, 4], s = \"a, \\\"b\", x = 7)", "(A = [[1, 2],\n      [3, 4]],\n s = \"a, \\\"b\",\n x = 7)\n"));
+	CHECK(t, line(t, "(eye(2), rand(300) * 0)", "([[1, 0],\n  [0, 1]],\n f64[300]  2.3 KB  min 0  max 0  nan 0\n [0, 0, 0, ..., 0, 0, 0])\n"));
+	CHECK(t, line(t, "zeros(60)", "0, 0,\n 0, 0,"));
+	/* sentences are broken at blanks: no line is wider than the terminal */
+	CHECK(t, line(t, "?minimize", "#~ [2, 2.5]"));
+	size_t widest = 0;
+	for (const char *p = t->screen; *p; p += strcspn(p, "\n") + 1) {
+		size_t wide = 0;
+		for (const char *q = p; *q && *q != '\n'; q++) wide += ((unsigned char)*q & 0xc0) != 0x80;
+		widest = wide > widest ? wide : widest;
+		if (!p[strcspn(p, "\n")]) break;
+	}
+	CHECK(t, widest > 100 && widest < 120);
 	CHECK(t, line(t, "h(x) = x + 41", ""));
 	CHECK(t, line(t, "??h", "h(x) = x + 41"));
 	CHECK(t, line(t, "?nobody", "no `nobody`"));
 	CHECK(t, line(t, ":type rec", "record (first: i64, second: i64)"));
 	CHECK(t, line(t, ":type [1.0, 2.0] * 2", "f64[2]"));
+	CHECK(t, line(t, ":type (rec, \"a\", h, none, [1.0])", "tuple (record (first: i64, second: i64), string, function, none, f64[1])"));
+	CHECK(t, line(t, ":type none", "none  0 scalar operations"));
+	/* what is wrong is said of what was typed, not of what a command puts round it */
+	CHECK(t, line(t, ":type 1 +", "<type>:1:4: expected an expression, found the end of the text"));
+	CHECK(t, line(t, ":bench 6 + nothing_here", "<bench>:1:5: no `nothing_here`"));
 	CHECK(t, line(t, ":ir h(2.0)", "add"));
+	/* the whole of an expression is looked at, not only the function in front */
+	CHECK(t, line(t, ":ir h(sin(2.0 + rand()))", "sin"));
 	CHECK(t, line(t, ":time h(1)", "\n42\n"));
 	CHECK(t, strstr(t->screen, "scalar operations"));
 	CHECK(t, line(t, ":time h(1)", "compiling"));
@@ -218,6 +239,7 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, ":bench 6 *", "E010"));
 	CHECK(t, line(t, ":bench error(\"so it is\")", "so it is"));
 	CHECK(t, line(t, ":nan log(2 - 5) * h(2.0)", "gives the first NaN: log(-3.0)"));
+	CHECK(t, !strstr(t->screen, "nan_check"));
 	CHECK(t, line(t, ":nan h(log(1 - my_long_name))", "`log(1 - my_long_name)` gives the first NaN: log(-6.0)"));
 	CHECK(t, line(t, "bad = sqrt(my_long_name - 9) + 1;", ""));
 	CHECK(t, line(t, ":nan", "`sqrt(my_long_name - 9)` gives the first NaN: sqrt(-2.0)"));

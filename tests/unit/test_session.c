@@ -2,30 +2,12 @@
  *
  * Needs: parser/session.h and the rooms it runs on. Ends with `N passed, N failed`.
  */
-#include "autodiff/autodiff.h"
-#include "backend/code.h"
-#include "parser/session.h"
 #include "parser/spec.h"
 #include "tests/unit/check.h"
+#include "tests/unit/session_help.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static void drop(void *ud, const char *text, size_t n) {
-	(void)ud;
-	(void)text;
-	(void)n;
-}
-
-static Ctx *open_session(void) {
-	Ctx *c = ctx_new(NULL);
-	ctx_grant(c, GRANT_ALL);
-	ctx_set_output(c, drop, NULL);
-	backend_init(c);
-	autodiff_init(c);
-	session_init(c);
-	return c;
-}
 
 static Status run(Ctx *c, const char *text) {
 	diag_clear(c);

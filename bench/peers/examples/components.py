@@ -16,7 +16,7 @@ assert explained[0] + explained[1] > 0.95
 cosines = np.linalg.svd(directions.T @ Vt[:2].T)[1]
 print(f"cosines {cosines}")
 assert min(cosines) > 0.999
-plt.semilogy(np.arange(dimensions), explained)
+plt.semilogy(1 + np.arange(dimensions), explained, "o-")
 plt.xlabel("component")
 plt.ylabel("share of the variance")
 plt.savefig("components.png")

@@ -24,5 +24,6 @@ print(f"in the middle {u[32, 32]:.6f}, by symmetry 1/4; at (1/4, 1/4) {u[16, 16]
 assert abs(u[32, 32] - 0.25) < 1e-6 and abs(u[16, 16] - series(0.25, 0.25)) < 1e-3
 x = np.linspace(0, 1, n)
 plt.pcolormesh(x, x, u)
-plt.title("potential")
+plt.colorbar(label="potential")
+plt.gca().set(aspect=1, xlabel="x", ylabel="y")
 plt.savefig("laplace.png")

@@ -20,6 +20,7 @@ assert escape(np.array([0j]))[0] == 200 and escape(np.array([1 + 0j]))[0] == 3
 area = np.mean(turns == 200) * 3.0 * 2.4
 print(f"area of the set about {area:.2f}")
 assert abs(area - 1.5066) < 0.05
-plt.pcolormesh(x, y, np.log(turns).T)
-plt.title("log of the turns until |z| > 2")
+plt.pcolormesh(x, y, turns.T, norm="log")
+plt.colorbar(label="turns until |z| > 2")
+plt.gca().set(aspect=1, xlabel="Re c", ylabel="Im c")
 plt.savefig("mandelbrot.png")

@@ -21,7 +21,7 @@ E2 = slope(slope(levels))(0.0)[0] / 2
 print(f"second order of the ground state {E2:.3f}, theory -2.625")
 assert abs(E2 + 2.625) < 0.03
 
-psi = jnp.linalg.eigh(kinetic + jnp.diag(0.5 * x**2 + 0.1 * x**4))[1]
+psi = jnp.linalg.eigh(kinetic + jnp.diag(0.5 * x**2 + 0.1 * x**4))[1] / jnp.sqrt(h)
 for k in range(3):
     plt.plot(x, psi[:, k], label=f"n = {k}")
 plt.legend()

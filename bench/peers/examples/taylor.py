@@ -46,4 +46,5 @@ for n in (2, 5, 10):
 plt.ylim(0, 4)
 plt.legend()
 plt.xlabel("x")
+plt.ylabel("y")
 plt.savefig("taylor.png")

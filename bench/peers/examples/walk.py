@@ -18,6 +18,7 @@ middle = np.median(x[:, -1]**2 + y[:, -1]**2)
 print(f"median of the square {middle:.1f}, theory {steps * np.log(2):.1f}")
 assert abs(middle / (steps * np.log(2)) - 1) < 0.05
 plt.plot(x[0], y[0])
+plt.gca().set_aspect(1)
 plt.title(f"one of {walkers} walks")
 plt.xlabel("x")
 plt.ylabel("y")
