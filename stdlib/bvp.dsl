@@ -474,3 +474,92 @@ _meeting_matrix(P, run, g, z) = {
   } else { concat(ravel(K), ravel(C)) }
   (...g.S, values = values[g.order])
 }
+
+# ---- problems in one coordinate with conditions at both ends
+
+_is_between(info) = {
+  far = false
+  if len(info.coords) == 1 { for c in info.conditions { if c.at.side == 1 { far = true } } }
+  far
+}
+
+_solve_between(info, m, o) = {
+  if len(info.coords) != 1 { _refuse("{m.name}() solves problems in one coordinate; {info.name} also has {info.coords[1]}") }
+  S = info.structure
+  plain = S.left < 0
+  for c in S.turns { if c > 0 { plain = false } }
+  for d in S.orders { if d == 0 { plain = false } }
+  if not plain or not _is_linear_in_tops(info, S) {
+    _refuse(
+      "{m.name}() wants the equations of {info.name} to determine the highest derivative of each unknown, and these to enter linearly")
+  }
+  if len(info.events) > 0 { _refuse("events are for initial value problems; {m.name}() solves boundary value problems") }
+  sizes = info.sizes
+  orders = S.orders
+  (tops, flow, _) = _explicit_rates(info, S)
+  all = (t, y) -> _topped(_parts(y, sizes, orders), tops(t, y))
+  (a, b) = if kind(o.t) == "none" { (f64(info.lo[0]), f64(info.hi[0])) } else { (f64(o.t[0]), f64(o.t[1])) }
+  conditions = (Y, p) -> {
+    ends = list(all(a, Y[0]), all(b, Y[1]))
+    _join(map(c -> c.residual((if c.at.side == 1 { b } else { a },), _jets_of(info, ends[if c.at.side == 1 { 1 } else { 0 }])),
+      list(...info.conditions)))
+  }
+  labels = _rate_names(info, orders)
+  told = map(c -> "the condition `{replace(c.text, "\n", " ")}`", list(...info.conditions))
+  # a condition on a vector has a line for each of its numbers
+  lines =
+    i64(_numbers(map(c -> size(c.residual((a,), _jets_of(info, all(a, _flat_state(info, orders))))), list(...info.conditions))))
+  P = (f = (t, y, p) -> flow(t, y), c = conditions, a = a, b = b, at = stack(a, b), mesh = zeros(0),
+    start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol),
+    partial = o.partial, name = info.name, equation = i -> _told(labels, i),
+    condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0])
+  r = _solved_between(P, m)
+  (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
+  s =
+    (..._solution_of(info, m, orders, all, r.y, times, Y, r.stats), error = r.error, residual = r.residual, complete = r.complete)
+  if info.eigen == "" { s } else { (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a)))) }
+}
+_flat_state(info, orders) = _state(_zero_parts(info, orders))
+_told(labels, i) = {
+  s = ""
+  for (k, label) in enumerate(labels) { if k == i { s = label } }
+  s
+}
+_rate_names(info, orders) = {
+  out = list()
+  for (k, name) in enumerate(info.fields) {
+    for j in list(...(0..orders[k])) {
+      for x in list(...(0..max(1, info.sizes[k]))) {
+        of = if info.sizes[k] == 0 { "" } else { "[{x}]" }
+        out = push(out, "the equation for {_derivative_name(name, info.coords[0], j + 1)}{of}")
+      }
+    }
+  }
+  out
+}
+# The state that a guess stands for, at t: of each field its value and its derivatives, those of functions by differentiation; nothing said is 0
+_guessed(info, orders, guess, t) = {
+  parts = list()
+  for (k, name) in enumerate(info.fields) {
+    own = list()
+    nought = if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }
+    for j in list(...(0..orders[k])) {
+      label = if j == 0 { name } else { _derivative_name(name, info.coords[0], j) }
+      own = push(own, if has(guess, label) {
+        _guess_value(_field(guess, label), 0, t)
+      } else if has(guess, name) {
+        _guess_value(_field(guess, name), j, t)
+      } else {
+        nought
+      })
+    }
+    parts = push(parts, own)
+  }
+  _state(parts)
+}
+_guess_value(f, j, t) = if kind(f) == "function" {
+  g = f
+  for i in list(...(0..j)) { g = _slope_of(g) }
+  f64(g(t))
+} else { if j == 0 { f64(f) } else { 0.0 * f64(f) } }
+_slope_of(g) = t -> jvp(g, t, 1.0)[1]

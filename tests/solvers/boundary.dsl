@@ -94,3 +94,58 @@ narrow = (a, b) -> [a[0], b[0] - 1]
 thin(partial) = bvp((t, y) -> [y[1], y[0]/1e-8], narrow, (0.0, 1.0), [0.0, 0.0]; method = collocation(max_nodes = 40), partial = partial)
 said(() -> thin(false))[..5]            #> bvp: 
 thin(true).complete                     #> false
+
+# ---- problems with conditions at both ends
+problem bratus(λ = 1.0) {
+  domain x in [0, 1]
+  field u
+  u_xx == -λ*exp(u)
+  u == 0 at x = 0, x = 1
+}
+explain(bratus())[..42]                 #> bratus: conditions at both ends of x, so s
+solve(bratus(), rtol = 1e-9, atol = 1e-11).u(0.5)        #~ top(0.4) tol 1e-9
+upper = solve(bratus(), collocation(8), rtol = 1e-9, atol = 1e-11, guess = (u = x -> 4sin(π*x),));
+upper.u(0.5)                            #~ top(2.2) tol 1e-9
+upper.u_x(0.5)                          #~ 0 tol 1e-8
+2*log(cosh(root(z -> z - sqrt(1.1/8)*cosh(z), 2.1)))     #~ solve(bratus(1.1), shooting(), rtol = 1e-9, atol = 1e-11, guess = upper).u(0.5) tol 1e-8
+(λ -> solve(bratus(λ), collocation(8), rtol = 1e-9, atol = 1e-11).u(0.5))'(1.0)      #~ exact'(1.0) tol 1e-8
+problem mathieus(q) {
+  domain x in [0, π]
+  field u
+  eigen λ
+  u_xx + (λ - 2q*cos(2x))*u == 0
+  u == 1 at x = 0
+  u_x == 0 at x = 0, x = π
+}
+w = solve(mathieus(5.0), collocation(6), guess = (u = x -> cos(4x), λ = 15.0), rtol = 1e-8, atol = 1e-10);
+w.λ                                     #~ 17.096581684 tol 1e-8
+(q -> solve(mathieus(q), collocation(6), rtol = 1e-9, atol = 1e-11, guess = (u = 1.0,)).λ)'(0.1)      #~ -0.1 + 28*1e-3/128 - 6*29*1e-5/2304 tol 1e-7
+# a beam under load, clamped and free: of fourth order; a layer, as a system with all conditions on one unknown; vectors, and time
+problem beam {
+  domain x in [0, 2]
+  field w
+  d(w, x, 4) == 24
+  w == 0 at x = 0
+  w_x == 0 at x = 0
+  w_xx == 0 at x = 2
+  w_xxx == 0 at x = 2
+}
+solve(beam()).w([1.0, 2.0])             #~ [1 - 8 + 24, 16 - 64 + 96] tol 1e-8
+problem layer(ε = 0.1) {
+  domain x in [0, 1]
+  field u, v
+  u_x == v
+  ε*v_x == -v
+  u == 0 at x = 0
+  u == 1 at x = 1
+}
+solve(layer()).u(0.1)                   #~ (1 - exp(-1))/(1 - exp(-10)) tol 1e-6
+problem springs(k = [1.0, 2]) {
+  domain t in [0, 1]
+  field y[2]
+  y_tt == -k*y
+  y == [0.0, 0]   at t = 0
+  y == [1.0, 2.0] at t = 1
+}
+solve(springs(), rtol = 1e-8).y(0.5)    #~ [sin(0.5)/sin(1), 2sin(sqrt(2)/2)/sin(sqrt(2))] tol 1e-8
+said(() -> solve(bratus(4.0)).u(0.5))[..46]              #> bratus: Newton's method does not get on, after
