@@ -34,6 +34,7 @@
 #define F_MAX(x, y) ((x) > (y) || (x) != (x) || ((x) == (y) && !signbit(x)) ? (x) : (y))
 #define F_MIN(x, y) ((x) < (y) || (x) != (x) || ((x) == (y) && signbit(x)) ? (x) : (y))
 #define F_SIGN(x) ((x) != (x) ? (x) : ((x) > 0) - ((x) < 0))
+#define F_WHOLE(x, y) ((void)(y), (x)) /* of rows for whole numbers: never run */
 #define F_MOD(x, y) _Generic((x), float: f32_mod, default: f64_mod)(x, y)
 #define F_POW(x, y) _Generic((x), float: powf, double: pow, float _Complex: c64_pow, double _Complex: c128_pow)(x, y)
 
@@ -82,6 +83,11 @@ static inline bool int_fails(Op op, int64_t y) {
 #define I_MOD(T, U, x, y) \
 	((y) == 0 || (y) == -1 ? (T)0 : (T)((x) % (y) + ((x) % (y) != 0 && ((x) < 0) != ((y) < 0) ? (y) : (T)0)))
 
+#define I_SHIFT(T, U, x, y)                                                            \
+	((y) >= (T)(8 * sizeof(T)) || (y) <= -(T)(8 * sizeof(T)) ? (T)0                    \
+	 : (y) >= 0                                              ? (T)((U)(x) << (U)(y))   \
+															 : (T)((U)(x) >> (U)(-(y))))
+
 static inline uint64_t u64_pow(uint64_t x, int64_t y) {
 	uint64_t r = 1;
 	for (; y > 0; y >>= 1, x *= x)
@@ -103,6 +109,9 @@ static inline uint64_t u64_pow(uint64_t x, int64_t y) {
 	X(MIN, SAME, (x < y ? x : y))                        \
 	X(MOD, SAME, I_MOD(T, U, x, y))                      \
 	X(FLOORDIV, SAME, I_FLOORDIV(T, U, x, y))            \
+	X(BITAND, SAME, (T)((U)x & (U)y))                    \
+	X(BITXOR, SAME, (T)((U)x ^ (U)y))                    \
+	X(SHIFT, SAME, I_SHIFT(T, U, x, y))                  \
 	X(EQ, BOOL, x == y)                                  \
 	X(LT, BOOL, x < y)                                   \
 	X(LE, BOOL, x <= y)

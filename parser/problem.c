@@ -500,14 +500,15 @@ BUILTIN(problem_info) {
 		                           ev->body ? expression_function(sp, p, ev->body) : av_none(sp), av_bool(sp, ev->terminal)});
 		VEC_PUSH(sp->a, &events, r);
 	}
-	const char *labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "fields", "sizes", "jets", "equations", "conditions", "events", "structure"};
+	const char *labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "fields", "sizes", "jets", "equations", "conditions", "events", "structure", "eigen"};
 	Av *values[] = {p, av_string(sp, atom_text(sp->c, e->problem->name)), av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->ncoords, lo),
 	                av_seq(sp, AV_TUPLE, l->ncoords, hi), av_seq(sp, AV_TUPLE, l->ncoords, periodic), av_seq(sp, AV_TUPLE, nf, fields), av_seq(sp, AV_TUPLE, nf, sizes),
 	                av_seq(sp, AV_TUPLE, l->njets, jets), av_seq(sp, AV_TUPLE, equations.n, equations.at), av_seq(sp, AV_TUPLE, conditions.n, conditions.at),
-	                av_seq(sp, AV_TUPLE, events.n, events.at), structure};
-	Atom names[13];
-	for (int i = 0; i < 13; i++) names[i] = atom(sp->c, labels[i]);
-	return av_record(sp, 13, names, values);
+	                av_seq(sp, AV_TUPLE, events.n, events.at), structure,
+	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : "")};
+	Atom names[14];
+	for (int i = 0; i < 14; i++) names[i] = atom(sp->c, labels[i]);
+	return av_record(sp, 14, names, values);
 }
 
 Av *sp_problem_value(Sp *sp, const Ast *e) {
@@ -621,6 +622,43 @@ static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t fiel
 		find_jet_visit(&f, q->equation.right);
 	}
 	return f.found.source ? f.found : e->problem->name_span;
+}
+
+/* Whether a condition stands at the far end of the only coordinate: then conditions count together, not field by field. */
+static bool has_far_condition(Ctx *c, const Ast *e, const Layout *l) {
+	if (l->ncoords != 1 || l->domain[0]->kind != DOMAIN_INTERVAL || l->domain[0]->periodic) return false;
+	for (uint32_t i = 0; i < e->problem->nequations; i++)
+		for (uint32_t m = 0; m < e->problem->equations[i]->equation.nats; m++) {
+			const At *a = &e->problem->equations[i]->equation.ats[m];
+			if (a->value ? same_text(c, a->value, l->domain[0]->hi) : strcmp(atom_text(c, a->name), "left")) return true;
+		}
+	return false;
+}
+
+/* Of a boundary value problem in one coordinate: as many conditions as the orders of all unknowns make together. Those of vectors are counted when it is solved. */
+static void check_between(Ctx *c, const Ast *e, const Layout *l) {
+	const Domain *d = l->domain[0];
+	const char *coord = atom_text(c, l->coord[0]);
+	uint32_t order = 0, given = 0;
+	Span last = e->problem->name_span;
+	for (uint32_t f = 0; f < e->problem->nfields; f++) {
+		if (e->problem->fields[f].size) return;
+		order += order_in(l, f, 0);
+	}
+	for (uint32_t i = 0; i < e->problem->nequations; i++)
+		for (uint32_t m = 0; m < e->problem->equations[i]->equation.nats; m++) {
+			const At *a = &e->problem->equations[i]->equation.ats[m];
+			given += !a->value && !strcmp(atom_text(c, a->name), "boundary") ? 2 : 1;
+			last = a->span;
+			if (!a->value || same_text(c, a->value, d->lo) || same_text(c, a->value, d->hi)) continue;
+			Diag *g = diag_error(c, E_PROBLEM_CONDITION, a->span, "%s = %s is not an end of the domain", coord, source_of(c, a->value));
+			diag_second(c, g, l->coord_span[0], "`%s` runs from %s to %s", coord, source_of(c, d->lo), source_of(c, d->hi));
+			return;
+		}
+	if (given == order) return;
+	const char *also = e->problem->eigen ? ", one of them for the eigenvalue" : "";
+	diag_error(c, E_PROBLEM_CONDITION, given > order ? last : e->problem->name_span, "`%s` takes %u condition%s at the ends of %s%s; there %s %u", atom_text(c, e->problem->name), order,
+	           order == 1 ? "" : "s", coord, also, given == 1 ? "is" : "are", given);
 }
 
 static void check_conditions(Ctx *c, const Ast *e, const Layout *l, uint32_t field) {
@@ -822,7 +860,11 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 		check_names(&names, e->problem->equations[i]->equation.right);
 	}
 	if (diag_count(c, SEV_ERROR) == before)
-		for (uint32_t f = 0; f < e->problem->nfields; f++) check_conditions(c, e, &l, f);
+	{
+		if (e->problem->nfields > 1 && has_far_condition(c, e, &l)) check_between(c, e, &l);
+		else
+			for (uint32_t f = 0; f < e->problem->nfields; f++) check_conditions(c, e, &l, f);
+	}
 	if (diag_count(c, SEV_ERROR) != before) ctx_throw(c, ST_ERROR);
 }
 

@@ -30,15 +30,20 @@ apply(net, weights, x) = {
   h
 }
 
-# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = false): weights trained on random parts of n data
+# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true): weights trained on random parts of n data
 #   loss(w, rows): a real number, the loss over the data with these numbers, an i64[batch]; it may not draw random numbers itself. In each epoch every number comes once, in
 #   a new random order (a rest smaller than batch is left to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad or gradient_descent, whose rate may be a function of the step.
 #   Gives a record: x, the weights in the form in which they were given; losses f64[epochs], the mean loss over the parts of each epoch; steps.
+#   progress = false: it does not tell how far it has come.
 #     seed(1)
 #     X = linspace(-1, 1, 200)
 #     r = train((w, i) -> mean((w.a * X[i] + w.b - (3X[i] + 1))^2), (a = 0.0, b = 0.0), 200, adam(rate = 0.05); epochs = 60)
 #     [r.x.a, r.x.b]                   #~ [3, 1] tol 1e-3
-train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = false) = {
+train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true) =
+  _train(loss, weights, n, method, (batch = batch, epochs = epochs, progress = progress))
+
+_train(loss, weights, n, method, o) = {
+  (batch, epochs) = (o.batch, o.epochs)
   assert(batch >= 1 and batch <= n, "train: a batch of {batch} cannot be drawn from {n}")
   (w, back) = flatten(weights)
   w = stop_gradient(w + 0.0)
@@ -55,7 +60,7 @@ train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = fal
       total = total + value
     }
     losses[epoch] = total / parts
-    if progress { print("{method.name} {epoch + 1}/{epochs}: loss {losses[epoch]:.3e}") }
+    if o.progress { progress(epoch + 1, epochs; loss = losses[epoch]) }
   }
   (x = back(w), losses = losses, steps = epochs * parts)
 }

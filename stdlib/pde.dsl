@@ -3,8 +3,8 @@
 # A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it arrays of
 # derivatives made by its own operators; the partial derivatives of that function times those operators are the exact Jacobian.
 
-# solve(problem, method; t, rtol, atol, saveat, partial): the solution as a record with one function per field, of (t, x) or of t.
-# Without a method, a sensible one is chosen; explain(problem) says which and why. solve(A, b) with a matrix is linsolve(A, b).
+# solve(problem, method; t, rtol, atol, saveat, partial, guess): the solution as a record with one function per field, of (t, x) or of t.
+# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a boundary value problem: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -14,16 +14,24 @@
 #     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
 #     s.u(1.0)                       #~ exp(-2) tol 1e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
-solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false) = {
-  if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
-    info = _problem_info(problem)
-    m = if kind(method) == "none" { _choose(info) } else { method }
-    if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
-    m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial))
+solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none) =
+  {
+    if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
+      info = _problem_info(problem)
+      m = if kind(method) == "none" { _choose(info) } else { method }
+      if kind(guess) != "none" and not has(m, "between") {
+        _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
+      }
+      if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
+      m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess))
+    }
   }
-}
 
-_choose(info) = if len(info.coords) == 1 { bdf() } else { if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) } }
+_choose(info) = if len(info.coords) == 1 {
+  if _is_between(info) { collocation() } else { bdf() }
+} else {
+  if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) }
+}
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
 # bytes, and how often a turn is run before it is differentiated (the recompute factor), and why a loop keeps tapes instead. It runs f to count turns, and f' must exist there.
@@ -41,7 +49,9 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
 
 _explain_problem(problem) = {
   info = _problem_info(problem)
-  if len(info.coords) == 1 {
+  if len(info.coords) == 1 and _is_between(info) {
+    "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
+  } else if len(info.coords) == 1 {
     "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes bdf(): BDF of order 1 to 5 in CVODE with the exact Jacobian, safe for stiff problems; adams() is faster when the problem is not stiff."
   } else {
     if info.periodic[1] {

@@ -103,15 +103,16 @@ _solve_ode(info, m, o) = {
     _refuse(
       "the equations of {info.name} do not determine every unknown: `{info.equations[S.left].text}` has no unknown that another equation does not need")
   }
+  if _is_between(info) {
+    _refuse(
+      "{info.name} has conditions at the end of {info.coords[0]}: {m.name}() starts from initial values; collocation() and shooting() solve boundary value problems")
+  }
   differentiated = false
   algebraic = false
   for c in S.turns { if c > 0 { differentiated = true } }
   for d in S.orders { if d == 0 { algebraic = true } }
   tspan = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
-  linear =
-    _slope(r -> jvp(r -> _top_residual(info, S, info.lo[0], _zero_parts(info, S.orders), _split(r, info.sizes)), r,
-      _flat_zero(info) + info.lo[0])[1],
-           _flat_zero(info)) == 0
+  linear = _is_linear_in_tops(info, S)
   if differentiated and not linear {
     _refuse("{info.name} must be differentiated (its index is above 1), and its highest derivatives do not enter linearly")
   }
@@ -126,6 +127,10 @@ _solve_ode(info, m, o) = {
     _solve_implicit(info, m, o, tspan)
   }
 }
+_is_linear_in_tops(info, S) =
+  _slope(r -> jvp(r -> _top_residual(info, S, info.lo[0], _zero_parts(info, S.orders), _split(r, info.sizes)), r,
+    _flat_zero(info) + info.lo[0])[1],
+    _flat_zero(info)) == 0
 _zero_parts(info, orders) =
   map(k -> map(j -> if info.sizes[k] == 0 { 0.0 } else { zeros(info.sizes[k]) }, list(...(0..orders[k]))),
     list(...(0..len(info.fields))))
@@ -146,9 +151,9 @@ _hidden(info, S, t, parts) = {
   concat(...out)
 }
 
-_solve_explicit(info, m, o, S, tspan, differentiated) = {
+# Where the equations are linear in the tops: the tops as functions of t and the state, the state's slope, and whether each equation has its top by itself
+_explicit_rates(info, S) = {
   sizes = info.sizes
-  o = (...o, names = _state_names(info, S.orders))
   own_slope = true
   zero = _flat_zero(info)
   at = _zero_parts(info, S.orders)
@@ -167,6 +172,20 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     _split(if own_slope { -R } else { -linsolve(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R) },
       sizes)
   }
+  flow = (t, y) -> {
+    parts = _parts(y, sizes, S.orders)
+    top = tops(t, y)
+    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) }, list(...(0..len(sizes)))))
+  }
+  (tops, flow, own_slope)
+}
+
+_solve_explicit(info, m, o, S, tspan, differentiated) = {
+  sizes = info.sizes
+  o = (...o, names = _state_names(info, S.orders))
+  zero = _flat_zero(info)
+  nought = _split(zero, sizes)
+  (tops, flow, own_slope) = _explicit_rates(info, S)
   y0 = _state(_start_parts(info, S.orders))
   singular = if own_slope {
     false
@@ -176,11 +195,6 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   if singular {
     error(
       "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise")
-  }
-  flow = (t, y) -> {
-    parts = _parts(y, sizes, S.orders)
-    top = tops(t, y)
-    _state(map(k -> if S.orders[k] == 0 { list() } else { push(parts[k][1..], top[k]) }, list(...(0..len(sizes)))))
   }
   (y0, f) = if differentiated {
     h = (t, y) -> _hidden(info, S, t, _parts(y, sizes, S.orders))

@@ -274,6 +274,34 @@ PRIM2(FLOORDIV) {
 	return real(t) ? emit_FLOOR(e, t, LLVMBuildFDiv(e->b, x, y, ""), NULL) : integer_divide(e, t, x, y, false);
 }
 
+/* ---- bits ---------------------------------------------------------------------------------------------------------------------------------- */
+
+PRIM2(BITAND) {
+	(void)t;
+	return LLVMBuildAnd(e->b, x, y, "");
+}
+
+PRIM2(BITXOR) {
+	(void)t;
+	return LLVMBuildXor(e->b, x, y, "");
+}
+
+/* By as many places as there are, or more, nothing is left. */
+PRIM2(SHIFT) {
+	const int64_t width = t == KT_I32 ? 32 : 64;
+	LLVMValueRef zero = number(e, t, x, 0), c = constant_of(y);
+	if (c && LLVMIsAConstantInt(c)) {
+		const int64_t by = LLVMConstIntGetSExtValue(c);
+		if (by >= width || by <= -width) return zero;
+		return by >= 0 ? LLVMBuildShl(e->b, x, y, "") : LLVMBuildLShr(e->b, x, number(e, t, x, (double)-by), "");
+	}
+	LLVMValueRef down = LLVMBuildICmp(e->b, LLVMIntSLT, y, zero, ""), by = LLVMBuildSelect(e->b, down, LLVMBuildNeg(e->b, y, ""), y, "");
+	LLVMValueRef most = number(e, t, x, (double)width), out = LLVMBuildICmp(e->b, LLVMIntUGE, by, most, "");
+	by = LLVMBuildSelect(e->b, out, zero, by, "");
+	LLVMValueRef moved = LLVMBuildSelect(e->b, down, LLVMBuildLShr(e->b, x, by, ""), LLVMBuildShl(e->b, x, by, ""), "");
+	return LLVMBuildSelect(e->b, out, zero, moved, "");
+}
+
 /* ---- comparisons: bools compare as numbers without sign ----------------------------------------------------------------------------------- */
 
 PRIM2(EQ) {

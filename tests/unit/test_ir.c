@@ -178,6 +178,9 @@ static const IntRow int_rows[] = {
 	{OP_MOD, 5, 0, true, 0},         {OP_MOD, 5, -1, false, 0},       {OP_FLOORDIV, 7, 3, false, 2},
 	{OP_FLOORDIV, -7, 3, false, -3}, {OP_FLOORDIV, 7, -3, false, -3}, {OP_FLOORDIV, -7, -3, false, 2},
 	{OP_FLOORDIV, -6, 3, false, -2}, {OP_FLOORDIV, 1, 0, true, 0},    {OP_FLOORDIV, 5, -1, false, -5},
+	{OP_BITAND, 12, 10, false, 8},   {OP_BITAND, -1, 7, false, 7},    {OP_BITXOR, 12, 10, false, 6},
+	{OP_BITXOR, -1, 7, false, -8},   {OP_SHIFT, 3, 2, false, 12},     {OP_SHIFT, 12, -2, false, 3},
+	{OP_SHIFT, 5, 0, false, 5},      {OP_SHIFT, 5, 64, false, 0},     {OP_SHIFT, 5, -70, false, 0},
 };
 
 static const IntRow wrap_rows[] = {
@@ -186,7 +189,8 @@ static const IntRow wrap_rows[] = {
 	{OP_ADD, INT64_MAX, 1, false, INT64_MIN},    {OP_SUB, INT64_MIN, 1, false, INT64_MAX},
 	{OP_MUL, INT64_MAX, 2, false, -2},           {OP_POW, 2, 64, false, 0},
 	{OP_POW, 3, 41, false, -420491770248316829}, {OP_FLOORDIV, INT64_MIN, -1, false, INT64_MIN},
-	{OP_MOD, INT64_MIN, -1, false, 0},
+	{OP_MOD, INT64_MIN, -1, false, 0},           {OP_SHIFT, -1, -60, false, 15},
+	{OP_SHIFT, 1, 63, false, INT64_MIN},         {OP_SHIFT, 1, INT64_MIN, false, 0},
 };
 
 static void test_int_rows(Test *t) {

@@ -1,0 +1,384 @@
+# sde.dsl - stochastic differential equations dx = f(t, x) dt + g(t, x) dW, in Itô's or Stratonovich's sense, on Brownian paths that are functions of a seed.
+#
+# A path is a binary tree over the interval: of each cell the increment of W and its first moment H are known, and cutting the cell in two draws both for the
+# halves, given those of the whole, from random bits that depend on the seed and on the cell's place in the tree alone. So a path does not change with
+# the steps that are taken along it, and nothing of it is stored but what waits on the way down. Steps are cells; one that is refused is cut.
+# Sources: J. Foster, T. Lyons and H. Oberhauser, An optimal polynomial approximation of Brownian motion, SIAM J. Numer. Anal. 58 (2020) 1393-1421 (W and H
+# together; the split follows from the covariances, see _halves); C. Rackauckas and Q. Nie, Discrete Contin. Dyn. Syst. B 22 (2017) 2731-2761 (bridges where a step is refused).
+
+# sde(f, g, x0, (t0, t1); noise, calculus, method, rtol, atol, saveat, seed): dx = f(t, x) dt + g(t, x) dW from x(t0) = x0, x0 f64[n], t1 after t0
+#   g gives f64[n], a Wiener process for each unknown (noise = "diagonal") or one for all (noise = "scalar"), or f64[n, m], m processes ("general"). calculus: "ito" or "stratonovich".
+#   method: sri(), milstein(h), euler_maruyama(h), heun(h). rtol, atol: what a step of sri() may err by. saveat: times at which values are wanted; all steps when none.
+#   seed: a whole number that names the path; the same for the same interval and number of processes, whatever the method, its steps and saveat. Drawn when not given.
+#   Gives a record: times; values f64[k, n]; W f64[k, m], the path at these times; y, a function of t, straight between the rows; stats; method; seed. Derivatives, of every order, by x0 and
+#   whatever f and g capture are those of the steps along the fixed path. What goes wrong is said with the time and the last values.
+#     s = sde((t, x) -> 1.5x, (t, x) -> 0.8x, [1.0], (0.0, 1.0); method = sri(0.001), seed = 7, saveat = [0.5, 1.0]);
+#     s.values[.., 0]                  #~ exp((1.5 - 0.32) * [0.5, 1.0] + 0.8 * s.W[.., 0]) tol 1e-3
+sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6, saveat = [], seed = none) = {
+  x = f64(x0)
+  t0 = f64(span[0])
+  t1 = f64(span[1])
+  if rank(x) != 1 { _refuse("x0 of a stochastic differential equation is a vector") }
+  if not (t1 > t0) or not (abs(t0) < inf and abs(t1) < inf) {
+    error("a stochastic differential equation goes forward in time, not from {t0} to {t1}")
+  }
+  first = g(t0, x)
+  way = _noise_of(noise, first)
+  if len(first) != len(x) { error("the noise of {len(x)} unknowns has as many rows, not {len(first)}") }
+  if shape(f(t0, x)) != (len(x),) { _refuse("the drift gives a number for each unknown") }
+  kinds = if calculus == "ito" {
+    0
+  } else if calculus == "stratonovich" {
+    1
+  } else {
+    _refuse("calculus is \"ito\" or \"stratonovich\", not \"{calculus}\"")
+  }
+  drift = if (if method.sense == "ito" { 0 } else { 1 }) == kinds { f } else {
+    c = if kinds == 1 { 0.5 } else { -0.5 }
+    (t, x) -> f(t, x) + c * _twist(g, way, t, x)
+  }
+  m = if way == "diagonal" { len(x) } else if way == "scalar" { 1 } else { shape(first)[1] }
+  key = if kind(seed) == "none" { i64(floor(9007199254740992.0 * rand())) } else { i64(seed) }
+  method.check(method, g, way, t0, x)
+  one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive))
+  _along_path(method, one, x, t0, t1, f64(saveat), _path(key, m, t1 - t0))
+}
+
+# brownian((t0, t1); seed, n): the path of n Wiener processes that sde takes with this seed, as a function of t: f64[n], 0 at t0
+#     W = brownian((0.0, 1.0); seed = 3);
+#     s = sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, 1.0); method = euler_maruyama(0.1), seed = 3);
+#     W(0.5)                           #~ s.y(0.5) tol 1e-12
+brownian(span; seed = none, n = 1) = {
+  key = if kind(seed) == "none" { i64(floor(9007199254740992.0 * rand())) } else { i64(seed) }
+  (t0, t1) = (f64(span[0]), f64(span[1]))
+  if not (t1 > t0) { error("a Brownian path goes forward in time, not from {t0} to {t1}") }
+  p = _path(key, n, t1 - t0)
+  (W, H) = _whole(p)
+  t -> {
+    if not (t >= t0 and t <= t1) { error("the path goes from {t0} to {t1}; t = {t} is outside") }
+    if t == t1 { W } else { _part(p, 1, 0, t1 - t0, W, H, t - t0)[0] }
+  }
+}
+
+# ---- methods: records with
+#   sense   "ito" or "stratonovich": which equation the steps solve
+#   adaptive steps by rtol and atol; else equal steps of at most h, a power of two of them
+#   check   (m, g, noise, t, x), which refuses noise that the method is not for
+#   step    (f, g, noise, o) -> (t, x, h, W, H) -> (x at t + h, the size of the error with 1 as the limit)
+
+# euler_maruyama(h): x + f h + g ΔW in equal steps of at most h; strong order 1/2 (1 where g does not depend on x), weak order 1, for all noise
+#   [Source: G. Maruyama, Rend. Circ. Mat. Palermo 4 (1955) 48-90]
+#     sde((t, x) -> -x, (t, x) -> 0*x, [1.0], (0.0, 1.0); method = euler_maruyama(0.5)).values[-1]   #> [0.25]
+euler_maruyama(h; max_steps = 0) =
+  (name = "euler_maruyama", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, check = _any_noise,
+    step = _by_maruyama)
+_by_maruyama(f, g, way, o) = (t, x, h, W, H) -> (x + h * f(t, x) + _along(way, g(t, x), W), 0.0)
+
+# milstein(h): with the second iterated integrals, by the derivative of g, in equal steps of at most h; strong and weak order 1
+#   For diagonal and scalar noise, and for general noise that commutes (g_j' g_k = g_k' g_j); what does not commute is refused: it needs Lévy areas.
+#   [Source: G. N. Milstein, Theory Probab. Appl. 19 (1974) 557-562]
+#     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = milstein(1e-3), seed = 5);
+#     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
+milstein(h; max_steps = 0) =
+  (name = "milstein", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, check = _commuting_noise,
+    step = _by_milstein)
+# ½ Σ_jk (g_k' g_j) (ΔW_j ΔW_k - δ_jk h), the first part along g ΔW at once
+_by_milstein(f, g, way, o) = (t, x, h, W, H) -> {
+  v = _along(way, g(t, x), W)
+  (x + h * f(t, x) + v + 0.5 * (jvp(u -> _along(way, g(t, u), W), x, v)[1] - h * _twist(g, way, t, x)), 0.0)
+}
+
+# heun(h): Heun's method, which takes the equation in Stratonovich's sense (Itô's is converted), in equal steps of at most h; strong order 1 for noise that commutes, else 1/2
+#   [Source: W. Rümelin, SIAM J. Numer. Anal. 19 (1982) 604-613]
+#     s = sde((t, x) -> 0*x, (t, x) -> x, [1.0], (0.0, 1.0); calculus = "stratonovich", method = heun(1e-3), seed = 5);
+#     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
+heun(h; max_steps = 0) =
+  (name = "heun", sense = "stratonovich", adaptive = false, h = f64(h), max_steps = max_steps, check = _any_noise,
+    step = _by_heun)
+_by_heun(f, g, way, o) = (t, x, h, W, H) -> {
+  a = h * f(t, x) + _along(way, g(t, x), W)
+  (x + 0.5 * (a + h * f(t + h, x + a) + _along(way, g(t + h, x + a), W)), 0.0)
+}
+
+# sri(h): Runge-Kutta with strong order 1.5, weak order 2, for diagonal and scalar noise; without h steps are as long as rtol and atol allow
+#   Two evaluations of f and four of g a step; the error is measured against the method of order 1 inside. g of diagonal noise has g[i] depend on x[i] alone.
+#   [Source: A. Rößler, SIAM J. Numer. Anal. 48 (2010) 922-952, SRI1W1; error estimate: Rackauckas and Nie 2017]
+#     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = sri(), rtol = 1e-4, seed = 5);
+#     s.values[-1]                     #~ exp(s.W[-1]) tol 5e-3
+sri(h = none; max_steps = 0) =
+  (name = "sri", sense = "ito", adaptive = kind(h) == "none", h = if kind(h) == "none" { 0.0 } else { f64(h) },
+    max_steps = max_steps, check = _diagonal_noise, step = _by_sri)
+_by_sri(f, g, way, o) = (t, x, h, W, H) -> {
+  r = sqrt(h)
+  # I(1,1)/√h, I(1,0)/h, I(1,1,1)/h
+  two = 0.5 * (W * W - h) / r
+  area = 0.5 * W + H
+  three = W * (W * W - 3 * h) / (6 * h)
+  f1 = f(t, x)
+  g1 = g(t, x)
+  f2 = f(t + 0.75 * h, x + 0.75 * h * f1 + 1.5 * _along(way, g1, area))
+  g2 = g(t + 0.25 * h, x + 0.25 * h * f1 + 0.5 * r * g1)
+  g3 = g(t + h, x + h * f1 - r * g1)
+  g4 = g(t + 0.25 * h, x + 0.25 * h * f1 + r * (0.5 * g3 + 3 * g2 - 5 * g1))
+  noise = _along(way, 2 * g1 - 4/3 * g2 - 2/3 * g3, area) + _along(way, 5/3 * g2 - 2 * g1 - 2/3 * g3 + g4, three)
+  z = x + h * (f1 + 2 * f2) / 3 + _along(way, 4/3 * g2 - g1 + 2/3 * g3, W) + _along(way, 4/3 * g2 - g1 - 1/3 * g3, two) + noise
+  e = if o.measured { _rms((abs(noise) + abs(h * (f2 - f1)) / 6) / (o.atol + o.rtol * max(abs(x), abs(z)))) } else { 0.0 }
+  (z, e)
+}
+
+# ---- noise
+
+_noise_of(noise, g) = if kind(noise) == "none" { if rank(g) == 2 { "general" } else { "diagonal" } } else {
+  if noise == "general" { if rank(g) != 2 { _refuse("g of general noise gives a matrix, a column for each Wiener process") } }
+  else if noise == "diagonal" or noise == "scalar" {
+    if rank(g) != 1 { _refuse("g of {noise} noise gives a vector, a number for each unknown") }
+  } else { _refuse("noise is \"diagonal\", \"scalar\" or \"general\", not \"{noise}\"") }
+  noise
+}
+_along(way, G, w) = if way == "diagonal" { G * w } else if way == "scalar" { G * w[0] } else { G @ w }
+# Σ_j g_j' g_j: twice what stands between Itô's and Stratonovich's drift
+_twist(g, way, t, x) = if way == "general" {
+  G = g(t, x)
+  sum(map(w -> jvp(u -> g(t, u) @ w, x, G @ w)[1], eye(shape(G)[1])); axis = 0)
+} else { jvp(u -> g(t, u), x, g(t, x))[1] }
+
+_any_noise(m, g, way, t, x) = none
+# g[i] depends on x[i] alone: then two directions tell the same slopes
+_diagonal_noise(m, g, way, t, x) = if way == "general" {
+  _refuse("{m.name}() is for diagonal and scalar noise; milstein(h) and euler_maruyama(h) take general noise")
+} else if way == "diagonal" and len(x) > 1 {
+  x = stop_gradient(x)
+  (a, b) = (sin(1.0 + iota(len(x))), cos(2.0 + 3.0 * iota(len(x))))
+  off = abs(jvp(u -> g(t, u), x, a)[1] / a - jvp(u -> g(t, u), x, b)[1] / b)
+  if max(off) > 1e-9 * (1 + max(abs(g(t, x)))) {
+    error(
+      "{m.name}() wants diagonal noise whose g[i] depends on x[i] alone; here g[{argmax(off)}] depends on others: say noise = \"scalar\" if there is one Wiener process, or take euler_maruyama(h)")
+  }
+}
+_commuting_noise(m, g, way, t, x) = if way == "general" {
+  x = stop_gradient(x)
+  G = g(t, x)
+  p = shape(G)[1]
+  (a, b) = (sin(1.0 + iota(p)), cos(2.0 + 3.0 * iota(p)))
+  off = abs(jvp(u -> g(t, u) @ a, x, G @ b)[1] - jvp(u -> g(t, u) @ b, x, G @ a)[1])
+  if max(off) > 1e-9 * (1 + max(abs(G)))^2 {
+    error(
+      "milstein(h) wants noise that commutes, g_j' g_k = g_k' g_j; here it does not (unknown {argmax(off)}, at the beginning), and the order would be that of euler_maruyama(h), which takes such noise")
+  }
+} else { _diagonal_noise(m, g, way, t, x) }
+
+# ---- paths
+
+# Philox 4x32 with 10 rounds, as rand has it: 128 bits for a key and a counter of two whole numbers
+# (Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011)
+_philox(key, counter, more) = {
+  low = 4294967295
+  k0 = bitand(key, low)
+  k1 = bitshift(key, -32)
+  c0 = bitand(counter, low)
+  c1 = bitshift(counter, -32)
+  c2 = bitand(more, low)
+  c3 = bitshift(more, -32)
+  for round in list(...(0..10)) {
+    p0 = 3528531795 * c0
+    p1 = 3449720151 * c2
+    c0 = bitxor(bitxor(bitshift(p1, -32), c1), k0)
+    c1 = bitand(p1, low)
+    c2 = bitxor(bitxor(bitshift(p0, -32), c3), k1)
+    c3 = bitand(p0, low)
+    k0 = bitand(k0 + 2654435769, low)
+    k1 = bitand(k1 + 3144134277, low)
+  }
+  (bitxor(c0, bitshift(c1, 32)), bitxor(c2, bitshift(c3, 32)))
+}
+_uniform(bits) = (f64(bitshift(bits, -11)) + 0.5) * 1.1102230246251565e-16
+# Two independent normal vectors for a cell: Box and Muller
+_normals(p, cell) = {
+  (a, b) = _philox(p.key, cell, p.of)
+  r = sqrt(-2 * log(_uniform(a)))
+  v = 6.283185307179586 * _uniform(b)
+  (r * cos(v), r * sin(v))
+}
+
+# Cells: 1 is the whole, 2c and 2c + 1 the halves of c
+_path(key, n, length) = (key = key, of = iota(n), length = stop_gradient(length))
+# W and H of the whole: of variance h and h/12, where H = (1/h) ∫ (W(s) - s/h W(h)) ds
+_whole(p) = {
+  (a, b) = _normals(p, 0)
+  (sqrt(p.length) * a, sqrt(p.length / 12) * b)
+}
+# W and H of the halves of a cell of length h. W = W₁ + W₂ and H = (H₁ + H₂)/2 + (W₁ - W₂)/4; given these, W₁ - W₂ has mean 3H and variance h/4, H₁ + H₂ = 2H - (W₁ - W₂)/2, and
+# H₁ - H₂ of variance h/12 is independent of all.
+_halves(p, cell, h, W, H) = {
+  (a, b) = _normals(p, cell)
+  d = 3 * H + 0.5 * sqrt(h) * a
+  s = 2 * H - 0.5 * d
+  e = sqrt(h / 12) * b
+  (0.5 * (W + d), 0.5 * (s + e), 0.5 * (W - d), 0.5 * (s - e))
+}
+# W and H of the first `part` of a cell of length h
+_part(p, cell, level, h, W, H, part) = {
+  w = zeros(len(W))
+  area = zeros(len(W))
+  left = part
+  while left > 0 and level < 60 {
+    (W1, H1, W2, H2) = _halves(p, cell, h, W, H)
+    h = 0.5 * h
+    level = level + 1
+    second = left >= h
+    if second {
+      area = area + h * (w + H1 + 0.5 * W1)
+      w = w + W1
+      left = left - h
+    }
+    cell = 2 * cell + (if second { 1 } else { 0 })
+    W = if second { W2 } else { W1 }
+    H = if second { H2 } else { H1 }
+  }
+  (w, area / part - 0.5 * w)
+}
+
+# ---- along a path
+
+# Where it stands: t, x; at: W from the beginning; cell and level, h, W and H of the cell that comes next; waitingW[level], waitingH[level]: those of the second halves that come later.
+# want: how long the next step should be; status 0 on the way, 1 the cell is too short, 2 steps are used up, 3 not finite.
+_along_path(m, one, x0, t0, t1, saveat, p) = {
+  count = len(saveat)
+  if count > 0 { _check_saveat(saveat, t0, t1) }
+  T = p.length
+  if not (m.adaptive or m.h > 0) { error("the step of {m.name}(h) must be more than 0, not {m.h}") }
+  deepest = if not m.adaptive { i64(max(0.0, ceil(log2(T / m.h) - 1e-9))) } else { 46 }
+  if deepest > 46 { error("steps of {m.h} are too short for an interval of {T}") }
+  (W, H) = _whole(p)
+  s = (t = t0, x = x0, at = zeros(len(W)), cell = 1, level = 0, h = T, W = W, H = H, waitingW = zeros(deepest + 1, len(W)),
+    waitingH = zeros(deepest + 1, len(W)), want = if not m.adaptive { T * 0.5^deepest } else { T / 16 }, steps = 0, refused = 0,
+    status = 0, open = true)
+  if count == 1 and all(saveat == t1) {
+    while s.open { s = _move(m, one, s, t0, t1, p, deepest)[0] }
+    _stopped(m, one, s, t1)
+    _path_result(m, s, p, saveat, expand(s.x, 0), expand(s.at, 0))
+  } else if count > 0 {
+    X = expand(x0, 0) + 0.0 * expand(saveat, 1)
+    A = zeros(count, len(W))
+    j = sum(i64(saveat <= t0))
+    while s.open {
+      (now, taken, c) = _move(m, one, s, t0, t1, p, deepest)
+      if taken {
+        while j < count and saveat[min(j, count - 1)] <= now.t {
+          at = saveat[j]
+          if at == now.t {
+            X[j] = now.x
+            A[j] = now.at
+          } else {
+            (w, first) = _part(p, c.cell, c.level, c.h, c.W, c.H, at - s.t)
+            X[j] = one(s.t, s.x, at - s.t, w, first)[0]
+            A[j] = s.at + w
+          }
+          j = j + 1
+        }
+      }
+      s = now
+    }
+    _stopped(m, one, s, t1)
+    _path_result(m, s, p, saveat, X, A)
+  } else {
+    times = reshape(s.t, 1)
+    X = expand(x0, 0)
+    A = expand(s.at, 0)
+    size = 64
+    while s.open {
+      R = zeros(size)
+      Y = zeros(size, len(x0))
+      B = zeros(size, len(W))
+      k = 0
+      while s.open and k < size {
+        (s, taken, _) = _move(m, one, s, t0, t1, p, deepest)
+        if taken {
+          R[k] = s.t
+          Y[k] = s.x
+          B[k] = s.at
+          k = k + 1
+        }
+      }
+      times = concat(times, R[..k])
+      X = concat(X, Y[..k])
+      A = concat(A, B[..k])
+      size = 2 * size
+    }
+    _stopped(m, one, s, t1)
+    _path_result(m, s, p, times, X, A)
+  }
+}
+
+# One step, taken or not: (where it then stands, whether it was taken, the cell that it was tried on). Of a cell that is too long the first half is taken, and the second waits.
+_move(m, one, s, t0, t1, p, deepest) = {
+  (cell, level, h, W, H) = (s.cell, s.level, s.h, s.W, s.H)
+  (waitingW, waitingH) = (s.waitingW, s.waitingH)
+  while h > 1.5 * s.want and level < deepest {
+    (W1, H1, W2, H2) = _halves(p, cell, h, W, H)
+    cell = 2 * cell
+    level = level + 1
+    h = 0.5 * h
+    W = W1
+    H = H1
+    waitingW[level] = W2
+    waitingH[level] = H2
+  }
+  c = (cell = cell, level = level, h = h, W = W, H = H)
+  (z, e) = one(s.t, s.x, h, W, H)
+  e = stop_gradient(e)
+  taken = e <= 1
+  finite = max(abs(stop_gradient(z))) < inf
+  want = if not m.adaptive {
+    s.want
+  } else {
+    h * where(e < inf, clamp(0.9 * max(e, 1e-10)^(-2/3), 0.2, where(taken, 4.0, 0.5)), 0.2)
+  }
+  if taken {
+    # up as long as it was a second half, and over to the next
+    while cell % 2 == 1 and cell > 1 {
+      cell = cell // 2
+      level = level - 1
+      h = 2 * h
+    }
+    over = cell == 1
+    cell = cell + 1
+    if not over {
+      W = waitingW[level]
+      H = waitingH[level]
+    }
+    t = where(over, t1, t0 + (cell - bitshift(1, level)) * h)
+    steps = s.steps + 1
+    status = if finite { if not over and steps + s.refused >= _most_moves(m) { 2 } else { 0 } } else { 3 }
+    ((t = t, x = z, at = s.at + c.W, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
+      want = want, steps = steps, refused = s.refused, status = status, open = not over and status == 0), true, c)
+  } else {
+    status = if level >= deepest { 1 } else { if s.steps + s.refused >= _most_moves(m) { 2 } else { 0 } }
+    ((t = s.t, x = s.x, at = s.at, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
+      want = want, steps = s.steps, refused = s.refused + 1, status = status, open = status == 0), false, c)
+  }
+}
+_most_moves(m) = if m.max_steps > 0 { m.max_steps } else { if not m.adaptive { 2000000000 } else { 1000000 } }
+
+_stopped(m, one, s, t1) = if s.status != 0 {
+  i = argmax(f64(not (abs(s.x) < inf)))
+  if s.status == 3 {
+    error(
+      "no solution beyond t = {s.t}: x[{i}] = {s.x[i]} there, after {s.steps} steps. The steps may be too long for the equation, or it may grow without bound; sri() chooses its steps")
+  } else if s.status == 1 {
+    error(
+      "no solution beyond t = {s.t}: steps of {s.h} still err too much, or f or g is not finite there; the values are x = {s.x}. The equation may grow without bound, or leave the domain of f or g; or tolerances may be too tight")
+  } else {
+    error(
+      "no solution beyond t = {s.t}: {s.steps + s.refused} steps are used up on the way to t = {t1}; the values are x = {s.x}. Loosen rtol and atol, or allow more with max_steps")
+  }
+}
+
+_path_result(m, s, p, times, X, A) =
+  (y = t -> _between_rows(times, X, t), times = times, values = X, W = A, stats = (steps = s.steps, refused = s.refused),
+    method = m.name, seed = p.key)
+_between_rows(times, X, t) = if len(times) == 1 { X[0] } else {
+  k = clamp(searchsorted(times, stop_gradient(t)) - 1, 0, len(times) - 2)
+  c = (t - times[k]) / (times[k + 1] - times[k])
+  (1 - c) * X[k] + c * X[k + 1]
+}

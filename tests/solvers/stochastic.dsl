@@ -1,0 +1,109 @@
+# Stochastic differential equations against their exact laws and paths. The linear and the additive problem: SciML's DiffEqProblemLibrary (prob_sde_linear, prob_sde_additive);
+# moments of the linear one: E X = x0 e^(a t), E X² = x0² e^((2a + b²) t).
+a = 1.01
+b = 0.87
+slope(h, e) = { x = log(h) - mean(log(h)); x @ log(e) / (x @ x) }
+linear(m, seed) = sde((t, x) -> a*x, (t, x) -> b*x, [0.5], (0.0, 1.0); method = m, seed = seed, saveat = [1.0])
+# at t = 1: the numerical value, and the exact one on the same path
+pair(m, seed) = { s = linear(m, seed); [s.values[0, 0], 0.5*exp(a - b^2/2 + b*s.W[0, 0])] }
+h = 2.0^(-collect(3..8))
+ends(make) = map(k -> map(seed -> pair(make(h[k]), seed), iota(1000)), list(0, 1, 2, 3, 4))
+strong(make) = slope(h, stack(...map(r -> mean(abs(r[.., 0] - r[.., 1])), ends(make))))
+weak(make) = slope(h, stack(...map(r -> abs(mean(r[.., 0] - r[.., 1])), ends(make))))
+
+# ---- orders, by regression over h = 1/8 .. 1/128; the mean over 1000 paths leaves a few hundredths of doubt
+strong(euler_maruyama)       #~ 0.5 tol 0.08
+strong(milstein)             #~ 1 tol 0.08
+strong(heun)                 #~ 1 tol 0.08
+strong(sri)                  #~ 1.5 tol 0.12
+weak(euler_maruyama)         #~ 1 tol 0.25
+weak(milstein)               #~ 1 tol 0.1
+
+# additive noise: Euler's and Maruyama's method is of order 1, and x is known along the path
+additive(m, seed) = sde((t, x) -> 0.05/sqrt(1 + t) - x/(2*(1 + t)), (t, x) -> [0.1*0.05/sqrt(1 + t)], [1.0], (0.0, 1.0); method = m, seed = seed, saveat = [1.0])
+off(m, seed) = { s = additive(m, seed); abs(s.values[0, 0] - (1 + 0.05*(1 + 0.1*s.W[0, 0]))/sqrt(2)) }
+slope(h, stack(...map(k -> mean(map(seed -> off(euler_maruyama(h[k]), seed), iota(200))), list(0, 1, 2, 3, 4))))   #~ 1 tol 0.1
+slope(h, stack(...map(k -> mean(map(seed -> off(sri(h[k]), seed), iota(200))), list(0, 1, 2, 3, 4)))) > 1.4    #> true
+
+# ---- laws: 20000 paths, within four standard errors
+many = map(seed -> pair(sri(1/16), seed)[0], iota(20000));
+near(x, exact) = abs(mean(x) - exact) < 4*std(x)/sqrt(len(x))
+near(many, 1.3728005075084582)        #> true
+near(many^2, 4.017282338753169)       #> true
+(θ, σ) = (1.5, 0.7)
+ou = map(seed -> sde((t, x) -> -θ*x, (t, x) -> σ + 0*x, [2.0], (0.0, 1.0); method = sri(1/16), seed = seed, saveat = [0.4, 1.0]).values[.., 0], iota(20000));
+near(ou[.., 0], 2exp(-0.4θ))          #> true
+near(ou[.., 1], 2exp(-θ))             #> true
+near((ou[.., 0] - 2exp(-0.4θ))^2, σ^2*(1 - exp(-0.8θ))/2θ)      #> true
+near((ou[.., 1] - 2exp(-θ))^2, σ^2*(1 - exp(-2θ))/2θ)           #> true
+
+# ---- paths: increments are normal and independent, cell by cell; the same for all steps, methods and saveat
+W = brownian((0.0, 2.0); seed = 11, n = 3)
+W(0.0)                                #> [0, 0, 0]
+w = map(seed -> map(t -> brownian((0.0, 2.0); seed = seed)(t)[0], [0.5, 0.75, 1.7, 2.0]), iota(20000));
+near(w[.., 0]^2, 0.5)                 #> true
+near((w[.., 1] - w[.., 0])^2, 0.25)   #> true
+near((w[.., 2] - w[.., 1])^2, 0.95)   #> true
+near((w[.., 3] - w[.., 2])*(w[.., 2] - w[.., 0]), 0.0)          #> true
+near(w[.., 1]^4, 3*0.75^2)            #> true
+drift = (t, x) -> [-x[0] + x[1], -x[1], 0.5x[2]]
+noise = (t, x) -> [0.3, 0.2x[1], 0.1*sin(x[2])]
+at = [0.3, 0.9, 1.25, 2.0]
+on(m) = sde(drift, noise, [1.0, 1, 1], (0.0, 2.0); method = m, seed = 11, saveat = at)
+on(euler_maruyama(0.5)).W             #~ map(W, at) tol 1e-12
+on(sri()).W                           #~ map(W, at) tol 1e-12
+on(milstein(1/256)).W                 #~ map(W, at) tol 1e-12
+on(sri(1/512)).values                 #~ on(sri(1/4096)).values tol 1e-5
+on(sri(1/512)).values                 #~ on(milstein(1/4096)).values tol 1e-3
+fine = sde(drift, noise, [1.0, 1, 1], (0.0, 2.0); method = sri(), rtol = 1e-5, atol = 1e-7, seed = 11);
+fine.values[-1]                       #~ on(sri(1/4096)).values[-1] tol 2e-4
+fine.stats.refused > 0                #> true
+fine.W                                #~ map(W, fine.times) tol 1e-12
+all(fine.times[1..] > fine.times[..-1])         #> true
+
+# ---- smaller tolerances, smaller errors
+errors = map(tol -> mean(map(seed -> { s = sde((t, x) -> a*x, (t, x) -> b*x, [0.5], (0.0, 1.0); rtol = tol, atol = tol, seed = seed, saveat = [1.0]); abs(s.values[0, 0] - 0.5*exp(a - b^2/2 + b*s.W[0, 0])) }, iota(200))), [1e-2, 1e-3, 1e-4])
+errors[0] < 3e-2 and errors[1] < 0.3*errors[0] and errors[2] < 0.3*errors[1]    #> true
+
+# ---- Itô and Stratonovich: dx = x∘dW is e^W, and is Itô's equation with the drift x/2; each method solves both
+both(m) = {
+  s = sde((t, x) -> 0*x, (t, x) -> x, [1.0], (0.0, 1.0); calculus = "stratonovich", method = m, seed = 4)
+  i = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = m, seed = 4)
+  [s.values[-1, 0] - i.values[-1, 0], s.values[-1, 0] - exp(s.W[-1, 0])]
+}
+both(milstein(1/1024))                #~ [0, 0] tol 2e-3
+both(sri(1/1024))                     #~ [0, 0] tol 1e-4
+both(heun(1/1024))                    #~ [0, 0] tol 2e-3
+both(euler_maruyama(1/4096))          #~ [0, 0] tol 5e-2
+
+# ---- scalar and general noise: one process for two unknowns; a rotation that keeps the radius; two processes as one matrix
+s = sde((t, x) -> 0*x, (t, x) -> [-x[1], x[0]], [1.0, 0], (0.0, 1.0); noise = "scalar", calculus = "stratonovich", method = sri(1/1024), seed = 9);
+s.values[-1]                          #~ [cos(s.W[-1, 0]), sin(s.W[-1, 0])] tol 1e-4
+m = sde((t, x) -> 0*x, (t, x) -> [-x[1], x[0]], [1.0, 0], (0.0, 1.0); noise = "scalar", calculus = "stratonovich", method = milstein(1/4096), seed = 9);
+m.values[-1]                          #~ [cos(m.W[-1, 0]), sin(m.W[-1, 0])] tol 1e-3
+g = (t, x) -> [0.3x[0], 0.4x[0]; 0.1x[1], 0.0]
+gen(m) = sde((t, x) -> [0.2, 0.1]*x, g, [1.0, 2.0], (0.0, 1.0); method = m, seed = 6)
+r = gen(milstein(1/2048));
+r.values[-1]                          #~ [exp(0.2 - 0.125 + r.W[-1] @ [0.3, 0.4]), 2exp(0.1 - 0.005 + 0.1*r.W[-1, 0])] tol 1e-3
+gen(heun(1/2048)).values[-1]          #~ r.values[-1] tol 1e-3
+gen(euler_maruyama(1/8192)).values[-1]          #~ r.values[-1] tol 1e-2
+shape(r.W)                            #> (2049, 2)
+
+# ---- derivatives along the path: of x0 e^(..) by x0, a and b, in both modes and of second order; of a nonlinear equation against differences
+value(p) = { s = sde((t, x) -> p[1]*x, (t, x) -> p[2]*x, [p[0]], (0.0, 1.0); method = sri(1/256), seed = 3, saveat = [1.0]); s.values[0, 0] }
+w1 = brownian((0.0, 1.0); seed = 3)(1.0)[0]
+X = 0.5exp(a - b^2/2 + b*w1)
+grad(value)([0.5, a, b])              #~ X*[2, 1, w1 - b] tol 1e-3
+check_grad(value, [0.5, a, b]).reverse_forward < 1e-12          #> true
+hessian(value)([0.5, a, b])[0]        #~ X*[0, 2, 2*(w1 - b)] tol 1e-2
+double(p) = sde((t, x) -> p[0]*x - x^3, (t, x) -> p[1]*cos(x), [0.3], (0.0, 1.0); method = milstein(1/128), seed = 8, saveat = [0.37, 1.0]).values[.., 0] @ [1.0, 2.0]
+check_grad(double, [1.2, 0.5])        #~ (reverse_forward = 0.0, differences = 0.0) tol 1e-8
+
+# ---- what is refused
+said(f) = try { f(); "nothing" } catch m { m }
+said(() -> sde((t, x) -> x^3, (t, x) -> 0.1x, [5.0], (0.0, 1.0); seed = 1).values)[..24]      #> no solution beyond t = 0
+said(() -> sde((t, x) -> x^3, (t, x) -> 0.1x, [50.0], (0.0, 1.0); method = euler_maruyama(0.1), seed = 1).values)[..24]       #> no solution beyond t = 0
+said(() -> sde((t, x) -> x, (t, x) -> [x[1], x[0]], [1.0, 2], (0.0, 1.0); method = sri(), seed = 1).values)[..67]     #> sri() wants diagonal noise whose g[i] depends on x[i] alone; here g
+said(() -> sde((t, x) -> x, (t, x) -> [1.0, 0; 0, x[0]], [1.0, 2], (0.0, 1.0); method = milstein(0.1), seed = 1).values)[..40]     #> milstein(h) wants noise that commutes, g
+said(() -> sde((t, x) -> x, (t, x) -> x, [1.0], (1.0, 0.0)).values)       #> a stochastic differential equation goes forward in time, not from 1.0 to 0.0
+said(() -> sde((t, x) -> x, (t, x) -> x, [1.0], (0.0, 1.0); method = euler_maruyama(0.0)).values)      #> the step of euler_maruyama(h) must be more than 0, not 0.0
