@@ -23,7 +23,7 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
   }
 }
 
-_choose(info) = if len(info.coords) == 1 { bdf() } else { if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) } }
+_choose(info) = if len(info.coords) == 1 { auto() } else { if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) } }
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
 # bytes, and how often a turn is run before it is differentiated (the recompute factor), and why a loop keeps tapes instead. It runs f to count turns, and f' must exist there.
