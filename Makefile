@@ -80,6 +80,7 @@ FUZZ_SOURCES := $(filter-out $(FUZZ_REPLAY),$(sort $(wildcard tests/fuzz/*.c)))
 HOST_SOURCES := $(sort $(wildcard examples/*.c))
 RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
 BENCH_SOURCES := $(sort $(wildcard bench/*.c bench/limit/*.c))
+PRECISION_SOURCES := $(wildcard bench/precision/*.c)
 
 comma := ,
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -91,6 +92,7 @@ REPLAYS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/replay_%,$(FUZZ_SOURCES))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SOURCES))
 HOSTS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(HOST_SOURCES))
 BENCH_PROGRAM := $(if $(BENCH_SOURCES),$(BUILD)/bench/run)
+PRECISION_PROGRAM := $(if $(PRECISION_SOURCES),$(BUILD)/bench/precision/run)
 
 # The shared library's name ends in the number of its binary interface, which changes when a program built before would break.
 ABI := 1
@@ -99,7 +101,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 
 # ---- what a user calls --------------------------------------------------------------------------------------------------------------
 
-.PHONY: default all deps demo check asan tsan stress fuzz bench site install uninstall clean help
+.PHONY: default all deps demo check asan tsan stress fuzz bench work-precision site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
@@ -145,6 +147,9 @@ site: ## the manual as a static site in build/site (needs MkDocs)
 bench: ## measure; what the figures mean is in docs/
 	@$(MAKE) all benches-built
 	@scripts/bench.sh build
+work-precision: ## measure the integrators at many tolerances, and draw docs/work_precision_*.png
+	@$(MAKE) all benches-built
+	@scripts/work_precision.sh build
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -243,6 +248,10 @@ $(BUILD)/bench/limit/scalar.o $(BUILD)/bench/limit/ode.o: ROOM_FLAGS := -O2
 $(BENCH_PROGRAM): $(call objects,$(BENCH_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(BENCH_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled $(SUNDIALS_LIBS) -lm -ldl -o $@
 
+$(BUILD)/bench/precision/%.o: ROOM_FLAGS := -Ibench -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
+$(PRECISION_PROGRAM): $(call objects,$(PRECISION_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
+	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(PRECISION_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/../..' -latled $(SUNDIALS_LIBS) -lm -o $@
+
 # random programs on several engines: one program from all files of tests/random
 RANDOM_PROGRAMS := $(BUILD)/tests/random_programs
 $(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUILD)/members $(BUILD)/links
@@ -251,7 +260,7 @@ $(RANDOM_PROGRAMS): $(call objects,$(RANDOM_SOURCES)) $(BUILD)/internal.a $(BUIL
 tests-built: $(TESTS_BUILT) $(REPLAYS) $(RANDOM_PROGRAMS) $(if $(PROGRAM_SOURCES),$(BUILD)/atled) hosts-built
 hosts-built: $(HOSTS)
 fuzzers-built: $(FUZZERS)
-benches-built: $(BENCH_PROGRAM)
+benches-built: $(BENCH_PROGRAM) $(PRECISION_PROGRAM)
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -7,6 +7,9 @@
  *
  * linear_map(f, adjoint, x) is such a call, too, whose rule is known: f dx + (what f changes by) x. Its transpose is linear_map(adjoint, f, w), so that a
  * linear function whose steps have no transpose, as those of an adaptive method, has reverse derivatives of every order all the same.
+ *
+ * _apart(f, x...) is a call that is never written out: machine code is made of f by itself, and only when it has been called often or long enough. It is for what is
+ * large and seldom needed. Its derivatives are those of f.
  */
 #include "lang/rule_check.h"
 #include "parser/spec.h"
@@ -35,6 +38,7 @@ struct Ruled {
 	Value *baked;     /* by leaf: the value where param_of_leaf is -1; lives in the arena, holds one reference */
 	Span call;
 	/* or batched */
+	bool apart;
 	const HostCall *inner;
 	bool *lanes; /* by operand */
 	Ruled *batched;
@@ -42,6 +46,30 @@ struct Ruled {
 };
 
 /* ---- types and value --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Born {
+	const Dim *map; /* of the function's symbols; UINT32_MAX: no operand tells */
+	uint32_t nsyms;
+	bool untold;
+	VEC(Dim) from, to;
+} Born;
+
+static void see_symbol(void *ud, SymId s) {
+	Born *w = ud;
+	w->untold |= s >= w->nsyms || w->map[s] == UINT32_MAX;
+}
+
+static Dim born_dim(Builder *b, Arena *a, Born *w, Dim d) {
+	w->untold = false;
+	dim_each_sym(build_ctx(b), d, see_symbol, w);
+	if (!w->untold) return dim_subst(build_ctx(b), d, w->map, w->nsyms);
+	for (uint32_t k = 0; k < w->from.n; k++)
+		if (w->from.at[k] == d) return w->to.at[k];
+	Dim fresh = build_fresh_dim(b, 0, build_span(b));
+	VEC_PUSH(a, &w->from, d);
+	VEC_PUSH(a, &w->to, fresh);
+	return fresh;
+}
 
 /* The function's result types in terms of the operands' lengths; lengths that are born inside are fresh. */
 static uint32_t ruled_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
@@ -58,9 +86,13 @@ static uint32_t ruled_types(Builder *b, const HostCall *call, const Ref *args, u
 			if (dim_is_sym(c, p->dims[k], &s) && s < nsyms && map[s] == UINT32_MAX) map[s] = build_canon(b, q->dims[k]);
 		}
 	}
-	for (uint32_t s = 0; s < nsyms; s++)
-		if (map[s] == UINT32_MAX) map[s] = build_fresh_dim(b, 0, build_span(b));
-	for (uint32_t i = 0; i < n && i < cap; i++) out[i] = type_subst(c, ref_type(fn, fn_result(fn, i)), map, nsyms);
+	/* what only the results can tell: a length for each that is not what the operands say, be it as long a term as it may */
+	Born born = {.map = map, .nsyms = nsyms};
+	for (uint32_t i = 0; i < n && i < cap; i++) {
+		Type t = *ref_ty(fn, fn_result(fn, i));
+		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) t.dims[k] = born_dim(b, a, &born, t.dims[k]);
+		out[i] = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims) : ref_type(fn, fn_result(fn, i));
+	}
 	arena_free(a);
 	return n;
 }
@@ -420,8 +452,30 @@ static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t n
 		for (uint32_t i = 0; i < nargs; i++) r->lanes[i] = batched[i];
 		from->batched = r;
 	}
-	HostDef def = {.name = call->def->name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = batched_jvp, .transpose = call->def->transpose ? batched_transpose : NULL, .batch = ruled_batch, .written = true};
+	HostDef def = {.name = call->def->name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = batched_jvp, .transpose = call->def->transpose ? batched_transpose : NULL, .batch = ruled_batch, .written = call->def->written};
 	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results, fn_nresults(r->fn));
+}
+
+/* What is called apart has the tangents of its function. */
+static void apart_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
+	(void)results;
+	Ctx *c = build_ctx(b);
+	Fn *f = call->fns[0];
+	const uint32_t nres = fn_nresults(f);
+	Arena *a = arena_new(c);
+	bool *active = ARENA_ARRAY(a, bool, nargs + 1), *moves = ARENA_ARRAY(a, bool, nres + 1);
+	Ref *all = ARENA_ARRAY(a, Ref, 2 * nargs + 1), *dy = ARENA_ARRAY(a, Ref, 2 * nres + 1);
+	uint32_t n = nargs, m = nres; /* the results come first */
+	for (uint32_t i = 0; i < nargs; i++) {
+		all[i] = args[i];
+		active[i] = tangents[i] != REF_NONE;
+	}
+	for (uint32_t i = 0; i < nargs; i++)
+		if (active[i]) all[n++] = tangents[i];
+	Fn *made = ir_services(c)->jvp(c, f, active, moves);
+	build_call(b, made, n, all, dy);
+	for (uint32_t i = 0; i < nres; i++) out[i] = moves[i] ? dy[m++] : REF_NONE;
+	arena_free(a);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------------------------------------- */
@@ -461,13 +515,15 @@ static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f, const Ast 
 	return names;
 }
 
-static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
+typedef enum Kind { BY_RULE, LINEAR, APART } Kind;
+
+static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule, Kind kind) {
 	Spec s = sp_specialise(sp, f, call);
-	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";
+	const char *name = rule ? atom_text(sp->c, f->text) : kind == APART ? "_apart" : "linear_map";
 	if (s.effects && name[0] == '_') sp_fail(sp, E_RULE, call->span, "what is handed to this function of the library cannot print or draw random numbers");
 	if (s.effects) sp_fail(sp, E_RULE, call->span, "`%s` has a derivative rule, so it cannot print or draw random numbers", name);
 	Ruled **list = session_ruled(sp->session), *r = *list;
-	while (r && (r->fn != s.fn || r->rule != rule)) r = r->next;
+	while (r && (r->fn != s.fn || r->rule != rule || r->apart != (kind == APART))) r = r->next;
 	if (!r) {
 		Arena *a = ctx_arena(sp->c);
 		r = ARENA_NEW(a, Ruled);
@@ -481,7 +537,7 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 		k = 0;
 		av_leaves(all, leaves, &k);
 		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule ? rule_lambda(sp, rule) : NULL, .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
-		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span};
+		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span, .apart = kind == APART};
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
 		for (uint32_t i = 0; i < call->nnamed; i++) r->names[i] = call->names[i];
@@ -496,7 +552,7 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	}
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
-	HostDef def = {.name = name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = ruled_jvp, .transpose = rule ? NULL : linear_transpose, .batch = ruled_batch, .written = true};
+	HostDef def = {.name = name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = kind == APART ? apart_jvp : ruled_jvp, .transpose = kind == LINEAR ? linear_transpose : NULL, .batch = ruled_batch, .written = kind != APART};
 	sp_at(sp, call->span);
 	const HostId id = host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL);
 	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f, rule), rule->derivative.body->span);
@@ -504,11 +560,16 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) { return call_ruled(sp, f, call, rule); }
+Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) { return call_ruled(sp, f, call, rule, BY_RULE); }
 
 Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at) {
 	Call call = {.span = at, .callee_span = at, .n = 3, .args = (Av *[]){f, adjoint, x}, .spans = (Span[]){at, at, at}};
-	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL);
+	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL, LINEAR);
+}
+
+Av *sp_call_apart(Sp *sp, Av *f, uint32_t n, Av **args, Span *spans, Span at) {
+	Call call = {.span = at, .callee_span = at, .n = n, .args = args, .spans = spans};
+	return call_ruled(sp, f, &call, NULL, APART);
 }
 
 void ruled_release(struct Ruled *r) {

@@ -37,7 +37,7 @@ adams(; max_steps = 0) =
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = bdf(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none, partial = false) = {
+ode(f, y0, span; method = auto(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none, partial = false) = {
   y = f64(y0)
   t0 = f64(span[0])
   if kind(events) != "none" or partial {

@@ -1,39 +1,113 @@
-# ode_auto.dsl - an integrator for whoever does not know whether a problem is stiff: it begins as if it were not, and finds out.
+# ode_auto.dsl - what integrates where no method is named: it begins as if a problem were not stiff, and finds out.
 
-# auto(; max_steps, first_step, max_step): dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
-#   The implicit method is rodas5p() for up to 16 unknowns, bdf() for more and for sparse = true. The explicit one goes on until 15 more steps than others suffer, so that what a
-#   stiff problem costs besides is some hundred evaluations. Options as for tsit5().
+# auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
+#   The implicit method is rodas5p() for up to 32 unknowns, bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
+#   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
+#   way to it again where its steps are not so much longer as they are dearer. Whichever is not needed is not compiled. Derivatives are those of bdf(): from sensitivity equations or the adjoint problem, at the times of the value; so are events, and equations
+#   whose time derivatives do not stand alone, found and solved. Options as for tsit5().
 #   [Source of the test: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
 auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "auto", degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
-    integrate = _by_auto, implicit = _by_ida, solve = _solve_ode)
+  (name = "auto", order = 0, degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
+    integrate = _by_auto, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
+# The value by the steps of the two methods, its derivative from the equations: programs that differentiate are as small as with bdf() alone.
 _by_auto(m, f, jac, y0, t0, t1, o) = {
+  (times, Y, counts) = _primal(() -> _auto_rows(m, f, jac, y0, t0, t1, o))
+  at = if len(o.saveat) > 0 { o.saveat } else {
+    times[0] = t0
+    times[-1] = t1
+    times
+  }
+  (at, _value_of(() -> _by_cvode(m, f, jac, y0, t0, t1, (...o, saveat = at))[1], Y), _stats(counts))
+}
+
+# Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay lets the next one
+# come eight times as late.
+_auto_rows(m, f, jac, y0, t0, t1, o) = {
   one = _dop853(f, o)
-  (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
-  if s.status == 1 or s.status == 2 { _gave_up(one, m, s, f, t1, o) }
-  stats = _counted(one, s)
-  if s.status != 3 { (times, Y, stats) } else {
-    stiff = if _is_fixed(len(y0)) and kind(o.pattern) == "none" {
-      rodas5p(max_steps = m.max_steps)
-    } else {
-      bdf(max_steps = m.max_steps)
-    }
-    if len(o.saveat) == 0 {
-      (more, rows, others) = stiff.integrate(stiff, f, jac, s.y, s.t, t1, o)
-      (more, rows) = _with_degree(more, rows, stiff.degree, m.degree)
-      (concat(times, more[1..]), concat(Y, rows[1..]), _both(stats, others))
-    } else {
-      # the rows before are there; what is still to come is asked for at its times, the others at once, so that a map has rows of one number
-      way = where(t1 < t0, -1.0, 1.0)
-      open = way * (o.saveat - s.t) > 0
-      (_, rows, others) = stiff.integrate(stiff, f, jac, s.y, s.t, t1, (...o, saveat = where(open, o.saveat, s.t)))
-      (o.saveat, where(expand(open, 1), rows, Y), _both(stats, others))
+  chosen = len(o.saveat) > 0
+  n = len(y0)
+  s = (t = t0, y = y0, times = if chosen { o.saveat } else { reshape(t0, 1) },
+    Y = if chosen { zeros(len(o.saveat), n) + 0.0 * expand(y0, 0) } else { reshape(y0, 1, n) }, counts = i64(zeros(7)),
+    patience = 8, going = true)
+  while s.going {
+    # errors as small as at the edge of stability are allowed inside of it only: the lower they are to be, the sooner a step is held back
+    (e, times, Y) = _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.05), f, s.y, s.t, t1, _auto_from(s.t, t1, o))
+    s = _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e))
+    s.going = false
+    if e.status != 0 {
+      # the step that is just stable; where the explicit method could not go on there is no way back
+      h = where(e.status == 3, abs(e.h), 0.0)
+      (t, y, times, Y, counts, back) = _apart(_auto_stiff, m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
+      s = _auto_joined(s, t1, o, t, y, times, Y, counts)
+      s.going = back
+      s.patience = where(e.steps > 4 * s.patience, 8, min(8 * s.patience, 1000000))
     }
   }
+  (s.times, s.Y, s.counts)
 }
-_both(a, b) = record(keys(a), list(...map((x, y) -> x + y, list(...values(a)), list(...values(b)))))
+# What is asked of a phase that begins at t: the times before it are asked for at once, so that there are as many rows whatever t is
+_auto_from(t, t1, o) = if len(o.saveat) == 0 { o } else {
+  (...o, saveat = where(where(t1 < t, -1.0, 1.0) * (o.saveat - t) > 0, o.saveat, t))
+}
+_auto_joined(s, t1, o, t, y, times, Y, counts) = {
+  open = where(t1 < s.t, -1.0, 1.0) * (o.saveat - s.t) > 0
+  if len(o.saveat) == 0 {
+    (...s, t = t, y = y, times = concat(s.times, times[1..]), Y = concat(s.Y, Y[1..]), counts = s.counts + counts)
+  } else {
+    # those at the very beginning come with the first phase
+    first = s.counts[0] == 0 and s.counts[1] == 0
+    (...s, t = t, y = y, Y = where(expand(open or first, 1), Y, s.Y), counts = s.counts + counts)
+  }
+}
+
+# From where explicit steps of length h are as long as is stable, or do not go on: how far the implicit method came, its rows, and whether explicit ones are cheaper there.
+_auto_stiff(m, f, jac, y0, t0, t1, o, h) = if kind(o.pattern) == "none" {
+  if _is_fixed(len(y0)) { _auto_small(m, f, jac, y0, t0, t1, o, h) } else {
+    if len(y0) <= 32 { _auto_small(m, f, jac, y0, t0, t1, o, h) } else {
+      p = _pattern(f, (t0, y0), 1, false)
+      if 10 * len(p.rows) > len(y0)^2 { _auto_large(m, f, jac, y0, t0, t1, o) } else {
+        _auto_large(m, f, (t, u) -> _compressed(v -> f(t, v), u, p), y0, t0, t1,
+          (...o, pattern = (p.column_start, p.rows)))
+      }
+    }
+  }
+} else { _auto_large(m, f, jac, y0, t0, t1, o) }
+_auto_large(m, f, jac, y0, t0, t1, o) = {
+  stiff = bdf(max_steps = m.max_steps)
+  (times, Y, stats) = stiff.integrate(stiff, f, jac, y0, t0, t1, o)
+  _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false)
+}
+# A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA twice that; of more unknowns right-hand sides and stages in memory weigh as
+# much as the linear systems. Where Newton's iterations converge in two or three turns anyway, fewer steps go to the lowest errors by Radau IIA.
+_auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
+  if o.rtol < 2e-11 { _apart(_auto_radau, m, f, jac, y0, t0, t1, o, h) } else { _auto_rodas(m, f, jac, y0, t0, t1, o, len(y0) * h) }
+} else { _auto_rodas(m, f, jac, y0, t0, t1, o, 2 * h) }
+_auto_rodas(m, f, jac, y0, t0, t1, o, h) = {
+  stiff = rodas5p(max_steps = m.max_steps)
+  s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * h * _row_sums(jac(t0, y0))))
+  _auto_stood(stiff, m, f, s, t1, o)
+}
+_auto_radau(m, f, jac, y0, t0, t1, o, h) = {
+  stiff = radau5(max_steps = m.max_steps)
+  s = _radau5_march(stiff, f, jac, y0, t0, t1, (...o, worth = 1.4 * len(y0) * h * _row_sums(jac(t0, y0))))
+  _auto_stood(stiff, m, f, s, t1, o)
+}
+_auto_stood(stiff, m, f, s, t1, o) = {
+  back = s.state == 5
+  if back { s.state = 1 }
+  (t, y) = (s.t, s.y)
+  (times, Y, stats) = _stiff_end(stiff, f, s, t1)
+  _auto_phase(stiff, m, o, t, y, times, Y, stats, back)
+}
+_auto_phase(stiff, m, o, t, y, times, Y, stats, back) = {
+  counts = i64(stack(list(...values(stats))))
+  if len(o.saveat) == 0 {
+    (times, Y) = _with_degree(times, Y, stiff.degree, m.degree)
+    (t, y, times, Y, counts, back)
+  } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back) }   # as many rows as times, in every lane of a map
+}
 
 # Rows at e + 1 equal parts of each step instead of at d + 1 nodes, on the same polynomials
 _with_degree(times, Y, d, e) = {

@@ -125,7 +125,8 @@ _check_saveat(times, t0, t1) = {
 }
 
 # Where the integration stands: h the next step; past the logarithm of the last accepted step's error; stiff how often stability and not the error held the step back of late;
-# status 0 on the way, 1 the step is too small, 2 steps are used up, 3 the problem is stiff (where the method has `watch`).
+# status 0 on the way, 1 the step is too small, 2 steps are used up, 3 the problem is stiff: m.patience more steps than others had a strain above m.edge (where the
+# method has `watch`).
 _start(one, m, f, y0, t0, t1, o) = {
   x = one.begin(t0, y0)
   span = stop_gradient(t1 - t0)
@@ -189,15 +190,16 @@ _advance(one, m, s, t1) = {
     used = steps + failures >= _most_steps(m)
     # steps at the edge of stability come in turns, some of them just inside, some refused
     stiff = if has(m, "watch") {
-      where(stop_gradient(one.strain(s.t, s.y, h, z, q)) > 0.8, s.stiff + 1, max(0, s.stiff - 3))
+      where(stop_gradient(one.strain(s.t, s.y, h, z, q)) > m.edge, s.stiff + 1, max(0, s.stiff - 3))
     } else { 0 }
-    status = where(taken, where(last, 0, where(stiff >= 15, 3, where(used, 2, 0))), where(stuck, 1, where(used, 2, 0)))
+    status = where(taken, where(last, 0, where(has(m, "watch") and stiff >= _patience(m), 3, where(used, 2, 0))), where(stuck, 1, where(used, 2, 0)))
     ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { s.x }, h = next,
       past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, stiff = stiff,
       status = status),
       taken, c)
   }
 }
+_patience(m) = if has(m, "patience") { m.patience } else { 0 }
 _most_steps(m) = if m.max_steps > 0 { m.max_steps } else { 500000 }
 
 # The end value alone: nothing is stored on the way
@@ -265,7 +267,8 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
   (s, times, Y)
 }
 
-_counted(one, s) = _stats(i64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0]))
+_counted(one, s) = _stats(_marched_counts(one, s))
+_marched_counts(one, s) = i64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0])
 
 _gave_up(one, m, s, f, t1, o) = {
   v = one.slope(s.t, s.y, s.x)

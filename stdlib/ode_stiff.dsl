@@ -68,7 +68,8 @@ rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_rodas5p,
     turn = _rodas5p_turn, implicit = none, solve = _solve_ode)
 
-_by_rodas5p(m, f, given, y, t0, t1, o) = {
+_by_rodas5p(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _rodas5p_march(m, f, given, y, t0, t1, o), t1)
+_rodas5p_march(m, f, given, y, t0, t1, o) = {
   jac = _stiff_jacobian(given, o.pattern)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 4)
@@ -77,7 +78,7 @@ _by_rodas5p(m, f, given, y, t0, t1, o) = {
     s = _rodas5p_steps(f, jac, t0, t1, o, s)
     s = _stiff_room(s)
   }
-  _stiff_end(m, f, s, t1)
+  s
 }
 
 # Steps until the end, or until something else is to be done first.
@@ -131,6 +132,7 @@ _rodas5p_steps(f, jac, t0, t1, o, s) = {
       s.h = clamp(size * grow, -s.max_step, s.max_step)
       s.rejected = false
       s.state = if last or (not whole and s.k >= len(o.saveat)) { 1 } else { if whole and s.k + 4 > len(s.T) { 2 } else { 0 } }
+      if has(o, "worth") { if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 } }
     } else {
       # a NaN comes here, too
       s.h = size * (if error < inf { clamp(0.9 * error^(-0.2), 0.1, 0.9) } else { 0.1 })
@@ -161,7 +163,8 @@ radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
 # kept while iterations converge fast and the step stays nearly the same.
-_by_radau5(m, f, given, y, t0, t1, o) = {
+_by_radau5(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _radau5_march(m, f, given, y, t0, t1, o), t1)
+_radau5_march(m, f, given, y, t0, t1, o) = {
   jac = _stiff_jacobian(given, o.pattern)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 3)
@@ -176,7 +179,7 @@ _by_radau5(m, f, given, y, t0, t1, o) = {
     s = _radau5_steps(f, jac, t0, t1, o, s)
     s = _stiff_room(s)
   }
-  _stiff_end(m, f, s, t1)
+  s
 }
 
 # The factors of gamma/h - J, and of alpha/h + i beta/h - J as a real matrix: of what belongs to an unknown the real part comes first.
@@ -339,6 +342,7 @@ _radau5_steps(f, jac, t0, t1, o, s) = {
       s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
       s.current = false
       s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
+      if has(o, "worth") { if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 } }
     } else {
       s.h = h * (if good {
         (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) })
@@ -378,7 +382,7 @@ _radau5_stages(f, t, y, h, z1, z2, z3) = {
 # ---- what the methods share
 
 # How far a march has come, and the rows that it leaves; h is the first step. state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up its steps,
-# 4 has a step that is too small.
+# 4 has a step that is too small, 5 its steps, times the size of the Jacobian, are less than o.worth.
 _stiff_begin(m, f, y0, t0, t1, o, order) = {
   _check_given((adaptive = true,), m, y0, t0, t1, o)
   count = len(o.saveat)
@@ -409,6 +413,9 @@ _stiff_begin(m, f, y0, t0, t1, o, order) = {
       500000
   }), h)
 }
+
+# The largest sum of magnitudes in a row, a measure of how stiff a problem is
+_row_sums(J) = max(sum(abs(stop_gradient(J)); axis = 1))
 
 # Room for twice as many rows.
 _stiff_room(s) = {

@@ -28,7 +28,7 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
   }
 
 _choose(info) = if len(info.coords) == 1 {
-  if _is_between(info) { collocation() } else { bdf() }
+  if _is_between(info) { collocation() } else { auto() }
 } else {
   if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) }
 }
