@@ -1,6 +1,6 @@
 /* band.c - factors of banded matrices, real and complex, and orders of unknowns that make bands narrow.
  *
- * Needs: band.h, band_kernels.h. Guarantees: as band.h says. The bands that occur most (one, two and three diagonals on each side) have code of their own, in which
+ * Needs: band.h, band_kernels.h, band_twisted.h. Guarantees: as band.h says. The bands that occur most (one, two and three diagonals on each side) have code of their own, in which
  * nothing is counted; for machines with fused products and differences there is one version more.
  */
 #include "solvers/band.h"
@@ -20,6 +20,7 @@
 #define SIZE(x) fabs(x)
 #define RECIPROCAL(x) (1 / (x))
 #include "solvers/band_kernels.h"
+#include "solvers/band_twisted.h"
 #undef NUMBER
 #undef NAME
 #undef SIZE
@@ -38,6 +39,7 @@ INLINE Complex reciprocal(Complex z) {
 #define SIZE(x) (fabs(__real__(x)) + fabs(__imag__(x)))
 #define RECIPROCAL(x) reciprocal(x)
 #include "solvers/band_kernels.h"
+#include "solvers/band_twisted.h"
 
 /* ---- by width ------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -47,24 +49,45 @@ INLINE Complex reciprocal(Complex z) {
 	else if ((b).below == 3 && (b).above == 3) run(3, 3); \
 	else run((b).below, (b).above)
 
-CLONES bool band_factor(Band b, double *f, double *exchanges) {
-#define RUN(below, above) return real_factor(b.n, below, above, f, exchanges)
+/* Narrow, and long enough that there is a middle. */
+static bool may_be_twisted(Band b) { return b.below == b.above && b.below >= 1 && b.below <= 3 && b.n >= 16; }
+
+CLONES bool band_twisted(Band b, double *f) {
+	if (!may_be_twisted(b)) return false;
+	return b.below == 1 ? real_twisted_factor(b.n, 1, f) : b.below == 2 ? real_twisted_factor(b.n, 2, f) : real_twisted_factor(b.n, 3, f);
+}
+
+CLONES bool band_twisted_complex(Band b, double *f) {
+	Complex *g = (Complex *)(void *)f;
+	if (!may_be_twisted(b)) return false;
+	return b.below == 1 ? complex_twisted_factor(b.n, 1, g) : b.below == 2 ? complex_twisted_factor(b.n, 2, g) : complex_twisted_factor(b.n, 3, g);
+}
+
+CLONES BandForm band_factor(Band b, double *f, double *exchanges) {
+#define RUN(below, above) return real_factor(b.n, below, above, f, exchanges) ? BAND_EXCHANGED : BAND_PLAIN
 	EACH_WIDTH(b, RUN);
 #undef RUN
 }
 
-CLONES bool band_factor_complex(Band b, double *f, double *exchanges) {
-#define RUN(below, above) return complex_factor(b.n, below, above, (Complex *)(void *)f, exchanges)
+CLONES BandForm band_factor_complex(Band b, double *f, double *exchanges) {
+#define RUN(below, above) return complex_factor(b.n, below, above, (Complex *)(void *)f, exchanges) ? BAND_EXCHANGED : BAND_PLAIN
 	EACH_WIDTH(b, RUN);
 #undef RUN
 }
 
-CLONES void band_solve(Band b, bool exchanged, bool transposed, const double *f, const double *exchanges, double *x) {
+CLONES void band_solve(Band b, BandForm form, bool transposed, const double *f, const double *exchanges, double *x) {
+	if (form == BAND_TWISTED) {
+		if (transposed) real_twisted_transposed(b.n, b.below, f, x);
+		else if (b.below == 1) real_twisted_solve(b.n, 1, f, x);
+		else if (b.below == 2) real_twisted_solve(b.n, 2, f, x);
+		else real_twisted_solve(b.n, 3, f, x);
+		return;
+	}
 	if (transposed) {
 		real_solve_transposed(b.n, b.below, b.above, f, exchanges, x);
 		return;
 	}
-	if (exchanged) {
+	if (form == BAND_EXCHANGED) {
 		real_solve(b.n, b.below, b.above, true, f, exchanges, x);
 		return;
 	}
@@ -78,16 +101,23 @@ static void conjugate(int64_t n, double *x) {
 	for (int64_t i = 0; i < n; i++) x[2 * i + 1] = -x[2 * i + 1];
 }
 
-CLONES void band_solve_complex(Band b, bool exchanged, bool adjoint, const double *f, const double *exchanges, double *x) {
+CLONES void band_solve_complex(Band b, BandForm form, bool adjoint, const double *f, const double *exchanges, double *x) {
 	const Complex *g = (const Complex *)(const void *)f;
 	Complex *z = (Complex *)(void *)x;
 	if (adjoint) {
 		conjugate(b.n, x);
-		complex_solve_transposed(b.n, b.below, b.above, g, exchanges, z);
+		if (form == BAND_TWISTED) complex_twisted_transposed(b.n, b.below, g, z);
+		else complex_solve_transposed(b.n, b.below, b.above, g, exchanges, z);
 		conjugate(b.n, x);
 		return;
 	}
-	if (exchanged) {
+	if (form == BAND_TWISTED) {
+		if (b.below == 1) complex_twisted_solve(b.n, 1, g, z);
+		else if (b.below == 2) complex_twisted_solve(b.n, 2, g, z);
+		else complex_twisted_solve(b.n, 3, g, z);
+		return;
+	}
+	if (form == BAND_EXCHANGED) {
 		complex_solve(b.n, b.below, b.above, true, g, exchanges, z);
 		return;
 	}

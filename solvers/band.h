@@ -22,10 +22,15 @@ Band band_width(int64_t n, const int64_t *start, const int64_t *row, const int64
 /* An order by which the band is narrower, into order[n], and where each unknown comes then, into inverse[n]. */
 Status band_order(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, int64_t *order, int64_t *inverse);
 
-/* f[n * stride] becomes the factors; exchanges[n]. Whether rows were exchanged, which the solve must be told. Complex: pairs of numbers. */
-bool band_factor(Band b, double *f, double *exchanges);
-void band_solve(Band b, bool exchanged, bool transposed, const double *f, const double *exchanges, double *x);
-bool band_factor_complex(Band b, double *f, double *exchanges);
-void band_solve_complex(Band b, bool exchanged, bool adjoint, const double *f, const double *exchanges, double *x);
+/* How a matrix came to be factored, which the solve must be told. */
+typedef enum BandForm { BAND_PLAIN, BAND_EXCHANGED, BAND_TWISTED } BandForm;
+/* f[n * stride] becomes the factors; exchanges[n]: of rows. Complex: pairs of numbers. */
+BandForm band_factor(Band b, double *f, double *exchanges);
+BandForm band_factor_complex(Band b, double *f, double *exchanges);
+/* From both ends to the middle, which takes half the time: BAND_TWISTED. false: the band is not narrow, or an exchange is wanted; f may be spoilt then. */
+bool band_twisted(Band b, double *f);
+bool band_twisted_complex(Band b, double *f);
+void band_solve(Band b, BandForm form, bool transposed, const double *f, const double *exchanges, double *x);
+void band_solve_complex(Band b, BandForm form, bool adjoint, const double *f, const double *exchanges, double *x);
 
 #endif

@@ -10,7 +10,7 @@
 typedef struct BandContent {
 	Ctx *c;
 	const Pattern *p;
-	bool exchanged;
+	BandForm form;
 	double *factors, *exchanges, *moved;
 	size_t bytes;
 	sunindextype failed; /* column of a pivot that is no number, plus 1 */
@@ -33,8 +33,8 @@ static int band_initialize(SUNLinearSolver s) {
 
 static sunindextype band_last_flag(SUNLinearSolver s) { return ((BandContent *)s->content)->failed; }
 
-static int band_setup(SUNLinearSolver s, SUNMatrix m) {
-	BandContent *k = s->content;
+/* From columns to rows. */
+static void take_matrix(BandContent *k, SUNMatrix m) {
 	const Band b = k->p->band;
 	const int64_t stride = band_stride(b), from = SUNBandMatrix_LDim(m), upper = SUNBandMatrix_StoredUpperBandwidth(m);
 	const double *data = SUNBandMatrix_Data(m);
@@ -45,7 +45,17 @@ static int band_setup(SUNLinearSolver s, SUNMatrix m) {
 		double *to = k->factors + band_place(b, first, j);
 		for (int64_t i = first; i <= last; i++, to += stride - 1) *to = column[i];
 	}
-	k->exchanged = band_factor(b, k->factors, k->exchanges);
+}
+
+static int band_setup(SUNLinearSolver s, SUNMatrix m) {
+	BandContent *k = s->content;
+	const Band b = k->p->band;
+	take_matrix(k, m);
+	if (band_twisted(b, k->factors)) k->form = BAND_TWISTED;
+	else {
+		take_matrix(k, m);
+		k->form = band_factor(b, k->factors, k->exchanges);
+	}
 	k->failed = 0;
 	for (int64_t i = 0; i < b.n && !k->failed; i++)
 		if (!isfinite(k->factors[band_place(b, i, i)])) k->failed = i + 1;
@@ -60,7 +70,7 @@ static int band_solve_vectors(SUNLinearSolver s, SUNMatrix m, N_Vector x, N_Vect
 	const double *from = vector_data(b);
 	for (int64_t i = 0; order && i < n; i++) at[i] = from[order[i]];
 	if (!order && x != b) memcpy(to, from, (size_t)n * sizeof *to);
-	band_solve(k->p->band, k->exchanged, false, k->factors, k->exchanges, at);
+	band_solve(k->p->band, k->form, false, k->factors, k->exchanges, at);
 	for (int64_t i = 0; order && i < n; i++) to[order[i]] = at[i];
 	return SUNLS_SUCCESS;
 }

@@ -11,7 +11,7 @@
  *                   options   pair, adjoint
  *                   results   x, of b's length
  *
- * Banded: the factors are band.h's, the exchanges of rows, and whether there were any. Sparse: the "factors" are the matrix by columns, and its factors
+ * Banded: the factors are band.h's, the exchanges of rows, and their form. Sparse: the "factors" are the matrix by columns, and its factors
  * are in the store of factors.h; of a pair it is the real matrix of twice the unknowns. A singular banded matrix gives a solution that is not finite: a step that is
  * tried again with another length. Guarantees: a plan is looked at before its numbers are believed.
  */
@@ -207,21 +207,31 @@ static Status plan_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 
 static bool is_pair(const HostCall *call) { return call->options[1]; }
 
-static void factor_banded(const Plan *p, bool pair, const double *values, double a, double b, double *f) {
-	const int64_t stride = band_stride(p->band), numbers = p->n * stride;
-	double *exchanges = f + (pair ? 2 : 1) * numbers;
+/* The matrix's numbers into f, which may have others in it. */
+static void matrix_banded(const Plan *p, bool pair, const double *values, double a, double b, double *f) {
+	const int64_t stride = band_stride(p->band);
+	memset(f, 0, (size_t)((pair ? 2 : 1) * p->n * stride) * sizeof *f);
 	if (pair) {
 		for (int64_t e = 0; e < p->given; e++) f[2 * p->place[e]] = -values[e];
 		for (int64_t i = 0; i < p->n; i++) {
 			f[2 * (i * stride + p->band.below)] += a;
 			f[2 * (i * stride + p->band.below) + 1] = b;
 		}
-		exchanges[p->n] = band_factor_complex(p->band, f, exchanges);
 	} else {
 		for (int64_t e = 0; e < p->given; e++) f[p->place[e]] = -values[e];
 		for (int64_t i = 0; i < p->n; i++) f[i * stride + p->band.below] += a;
-		exchanges[p->n] = band_factor(p->band, f, exchanges);
 	}
+}
+
+static void factor_banded(const Plan *p, bool pair, const double *values, double a, double b, double *f) {
+	double *exchanges = f + (pair ? 2 : 1) * p->n * band_stride(p->band);
+	matrix_banded(p, pair, values, a, b, f);
+	if (pair ? band_twisted_complex(p->band, f) : band_twisted(p->band, f)) {
+		exchanges[p->n] = BAND_TWISTED;
+		return;
+	}
+	matrix_banded(p, pair, values, a, b, f);
+	exchanges[p->n] = pair ? band_factor_complex(p->band, f, exchanges) : band_factor(p->band, f, exchanges);
 }
 
 static void matrix_sparse(const Plan *p, bool pair, const double *values, double a, double b, double *f) {
@@ -258,7 +268,7 @@ static Status factor_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Va
 	Status st = plan && values ? plan_read(c, plan, &p) : ST_NOMEM;
 	if (st == ST_OK && (values->count != p.given || args[1].tensor->count != (pair ? p.pair : p.room) || !value_as_f64(args[3], &a) || !value_as_f64(args[4], &b))) st = wrong_plan(c);
 	const int64_t n = st == ST_OK ? (pair ? p.pair : p.room) : 0;
-	if (st == ST_OK && !(out = tensor_zeros(c, DT_F64, 1, &n))) st = ST_NOMEM;
+	if (st == ST_OK && !(out = p.way == WAY_BANDED ? tensor_new(c, DT_F64, 1, &n) : tensor_zeros(c, DT_F64, 1, &n))) st = ST_NOMEM;
 	if (st == ST_OK) {
 		(p.way == WAY_BANDED ? factor_banded : matrix_sparse)(&p, pair, (const double *)(const void *)values->data, a, b, (double *)(void *)out->data);
 		results[0] = value_tensor(out);
@@ -270,9 +280,9 @@ static Status factor_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Va
 static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const double *f, double *x) {
 	const int64_t n = p->n, numbers = n * band_stride(p->band);
 	const double *exchanges = f + (pair ? 2 : 1) * numbers;
-	const bool exchanged = exchanges[n] != 0;
+	const BandForm form = (BandForm)exchanges[n];
 	if (!pair && !p->ordered) {
-		band_solve(p->band, exchanged, adjoint, f, exchanges, x);
+		band_solve(p->band, form, adjoint, f, exchanges, x);
 		return ST_OK;
 	}
 	const size_t bytes = (size_t)(2 * n) * sizeof(double);
@@ -283,14 +293,14 @@ static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const
 			z[2 * i] = x[p->order[i]];
 			z[2 * i + 1] = x[n + p->order[i]];
 		}
-		band_solve_complex(p->band, exchanged, adjoint, f, exchanges, z);
+		band_solve_complex(p->band, form, adjoint, f, exchanges, z);
 		for (int64_t i = 0; i < n; i++) {
 			x[p->order[i]] = z[2 * i];
 			x[n + p->order[i]] = z[2 * i + 1];
 		}
 	} else {
 		for (int64_t i = 0; i < n; i++) z[i] = x[p->order[i]];
-		band_solve(p->band, exchanged, adjoint, f, exchanges, z);
+		band_solve(p->band, form, adjoint, f, exchanges, z);
 		for (int64_t i = 0; i < n; i++) x[p->order[i]] = z[i];
 	}
 	heap_free(c, z, bytes);

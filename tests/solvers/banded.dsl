@@ -37,6 +37,9 @@ still                                                  #~ concat(zeros(58), [1.0
 ode(turning, ones(60), (0.0, 10.0); method = rodas5p(), saveat = [10.0], sparse = "banded").values[0]      #~ still tol 1e-6
 ode(turning, ones(60), (0.0, 10.0); method = bdf(), saveat = [10.0], sparse = "banded").values[0]          #~ still tol 1e-6
 
+pulled(k, way) = sum(ode((t, y) -> k * turning(t, y), ones(60), (0.0, 1e-5); method = rodas5p(), rtol = 1e-9, atol = 1e-11, saveat = [1e-5], sparse = way).values[0]^2)
+grad(k -> pulled(k, "banded"))(1.0) / grad(k -> pulled(k, false))(1.0) - 1      #~ 0 tol 1e-6
+
 # ---- backward in time, derivatives by what the right-hand side captures, in both modes and twice, beside the dense ones
 decay(k, way, m) = sum(ode((t, y) -> k * (concat(y[1..], [0.0]) - 2y + concat([0.0], y[..-1])) - y^2, ones(20), (0.0, 1.0); method = m, rtol = 1e-9, atol = 1e-11,
   saveat = [1.0], sparse = way).values[0]^2)
