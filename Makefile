@@ -178,6 +178,7 @@ say = $(Q)$(if $(V),,echo '  $(1)  $@'; )
 Q := $(if $(V),,@)
 
 $(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
+$(BUILD)/solvers/band.o: ROOM_FLAGS := $(if $(filter release check,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast -fcx-limited-range
 $(BUILD)/backend/native/compile.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -23,7 +23,7 @@ static void move_values(Value *to, Value *from, uint32_t n) {
 	}
 }
 
-/* How long a loop takes is looked at after 32 turns, 64, 128 ... */
+/* How long a loop takes is looked at after 32 turns, 64, 128 ...; at its beginning, whether there is machine code of it from an earlier time. */
 enum { FIRST_LOOK = 32 };
 
 static double seconds_now(void) {
@@ -64,6 +64,10 @@ static Progress *stayed(Frame *f, Progress *p, const Progress *now) {
 	return p;
 }
 
+static inline bool has_machine_code(const Step *s) {
+	return ((const LoopSite *)s->site)->osr;
+}
+
 static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	const Block *body = &s->blocks[0];
 	const uint32_t carried = s->nargs - 1;
@@ -72,14 +76,14 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	for (uint32_t k = 0; k < carried; k++) held[k] = take_operand(f, s, k + 1);
 	const bool watched = n > FIRST_LOOK && may_go_on_natively(s);
 	const double began = watched ? seconds_now() : 0;
-	for (int64_t i = 0, look = watched ? FIRST_LOOK : -1; i < n; i++) {
+	for (int64_t i = 0, look = !watched ? -1 : has_machine_code(s) ? 0 : FIRST_LOOK; i < n; i++) {
 		Status gone;
 		if (UNLIKELY(i == look)) {
 			bool soon;
 			const Progress now = going_on(f, p, i);
 			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone, &soon)) return gone;
 			p = stayed(f, p, &now);
-			look += soon ? look / 8 + 1 : look;
+			look = look < FIRST_LOOK ? FIRST_LOOK : look + (soon ? look / 8 + 1 : look);
 		}
 		params[0] = value_i64(i);
 		move_values(params + 1, held, carried);
@@ -109,7 +113,7 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 			bool soon = false;
 			const Progress now = going_on(f, p, turn);
 			if (look == 1) began = seconds_now();
-			else if (tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone, &soon)) return gone;
+			if ((look > 1 || has_machine_code(s)) && tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone, &soon)) return gone;
 			p = stayed(f, p, &now);
 			look = look == 1 ? FIRST_LOOK : soon ? look + look / 8 + 1 : 2 * look;
 		}

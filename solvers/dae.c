@@ -57,7 +57,7 @@ static Status read_operands(Dae *o, const Value *args) {
 		diag_error(s->c, E_VALUE, NO_SPAN, "initial time derivative %lld is %g", (long long)i, o->yp0[i]);
 		return ST_ERROR;
 	}
-	return pattern_begin(s, &o->pattern, o->in.n, o->in.dense, args[DAE_COLPTR], args[DAE_ROWIND]);
+	return pattern_begin(s, &o->pattern, o->in.n, o->in.dense ? 0 : 1, args[DAE_COLPTR], args[DAE_ROWIND]);
 }
 
 Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {
@@ -161,7 +161,7 @@ static Status make_consistent(Dae *o) {
 
 static Status attach_solvers(Dae *o) {
 	o->matrix = pattern_matrix(&o->s, &o->pattern);
-	o->linear = o->matrix ? pattern_solver(&o->s, o->y, o->matrix) : NULL;
+	o->linear = o->matrix ? pattern_solver(&o->s, &o->pattern, o->y, o->matrix) : NULL;
 	if (!o->linear || IDASetLinearSolver(o->mem, o->linear, o->matrix) != IDALS_SUCCESS) return ST_NOMEM;
 	return IDASetJacFn(o->mem, call_jacobian) == IDALS_SUCCESS ? o->s.status : ST_NOMEM;
 }

@@ -1,12 +1,13 @@
-/* matrix.c - Jacobians: from the values a function gives to SUNDIALS' dense and sparse matrices and their solvers.
+/* matrix.c - Jacobians: from the values a function gives to SUNDIALS' dense, banded and sparse matrices and their solvers.
  *
- * Needs: sundials.h; SUNDIALS' dense solver, and KLU (SuiteSparse) for sparse ones. Guarantees: a pattern is checked
+ * Needs: sundials.h; SUNDIALS' dense solver, band_solver.c for banded ones, and KLU (SuiteSparse) for sparse ones. Guarantees: a pattern is checked
  * before it is used; elements named twice are summed; the diagonal is added where it is missing, for SUNMatScaleAddI
  * (A := I + cA) would otherwise make new storage at every step, and KLU would have to begin anew.
  */
 #include "solvers/sundials.h"
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunlinsol/sunlinsol_klu.h>
+#include <sunmatrix/sunmatrix_band.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
 static Status pattern_room(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int64_t nnz) {
@@ -48,7 +49,43 @@ static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, in
 	return nnz;
 }
 
-Status pattern_begin(Solve *s, Pattern *p, int64_t n, bool dense, Value colptr, Value rowind) {
+/* The matrix as a band, where that is chosen: places are those of SUNDIALS' matrix, column after column. Values of one place are summed as before. */
+static Status choose_band(Solve *s, Pattern *p, int64_t linear) {
+	const int64_t n = p->n;
+	const size_t bytes = (size_t)(2 * n) * sizeof *p->order;
+	int64_t *order = heap_alloc(s->c, bytes), *inverse = order + n;
+	Choice choice;
+	if (!order) return ST_NOMEM;
+	Status st = choose_way(s->c, n, p->colptr, p->rowind, (Way)(linear - 1), order, inverse, &choice);
+	if (st != ST_OK || choice.way != WAY_BANDED) {
+		heap_free(s->c, order, bytes);
+		return st;
+	}
+	p->banded = true;
+	p->band = choice.band;
+	p->order = order;
+	p->order_bytes = bytes;
+	const int64_t rows = choice.band.below + choice.band.above + 1;
+	for (int64_t k = 0; k < p->nvalues; k++) {
+		const int64_t at = p->place[k];
+		int64_t low = 0, high = n; /* the column: the last that begins at or before `at` */
+		while (high - low > 1) {
+			const int64_t middle = (low + high) / 2;
+			if (p->colptr[middle] <= at) low = middle;
+			else high = middle;
+		}
+		const int64_t i = inverse[p->rowind[at]], j = inverse[low];
+		p->place[k] = j * rows + (i - j) + choice.band.above;
+	}
+	if (!choice.ordered) {
+		heap_free(s->c, order, bytes);
+		p->order = NULL;
+	}
+	return ST_OK;
+}
+
+Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colptr, Value rowind) {
+	const bool dense = linear == 0;
 	*p = (Pattern){.dense = dense, .n = n, .nvalues = n * n, .nnz = n * n};
 	if (dense) return ST_OK;
 	const int64_t nvalues = value_count(rowind), *cp, *ri;
@@ -68,13 +105,33 @@ Status pattern_begin(Solve *s, Pattern *p, int64_t n, bool dense, Value colptr, 
 	for (int64_t i = 0; i < n; i++) mark[i] = -1;
 	if (st == ST_OK) build_columns(n, cp, ri, mark, p);
 	heap_free(s->c, mark, (size_t)n * sizeof *mark);
-	return st;
+	return st == ST_OK ? choose_band(s, p, linear) : st;
+}
+
+/* The same band turned over, in the same order. */
+static Status band_transposed(Solve *s, Pattern *p, const Pattern *from) {
+	const int64_t n = from->n, rows = from->band.below + from->band.above + 1;
+	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
+	if (st != ST_OK) return st;
+	p->banded = true;
+	p->band = (Band){n, from->band.above, from->band.below};
+	if (from->order) {
+		p->order_bytes = from->order_bytes;
+		if (!(p->order = heap_alloc(s->c, p->order_bytes))) return ST_NOMEM;
+		memcpy(p->order, from->order, p->order_bytes);
+	}
+	for (int64_t k = 0; k < from->nvalues; k++) {
+		const int64_t j = from->place[k] / rows, i = j + from->place[k] % rows - from->band.above;
+		p->place[k] = i * rows + (j - i) + p->band.above;
+	}
+	return ST_OK;
 }
 
 Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	const int64_t n = from->n;
 	*p = (Pattern){.dense = from->dense, .n = n, .nvalues = from->nvalues, .nnz = from->nnz};
 	if (from->dense) return ST_OK;
+	if (from->banded) return band_transposed(s, p, from);
 	int64_t *moved = heap_alloc(s->c, (size_t)(from->nnz + n + 1) * sizeof *moved), *next = moved + from->nnz;
 	if (!moved) return ST_NOMEM;
 	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
@@ -97,15 +154,18 @@ Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
 
 void pattern_end(Solve *s, Pattern *p) {
 	if (p->colptr) heap_free(s->c, p->colptr, p->bytes);
+	if (p->order) heap_free(s->c, p->order, p->order_bytes);
 	*p = (Pattern){0};
 }
 
 SUNMatrix pattern_matrix(Solve *s, const Pattern *p) {
 	if (p->dense) return SUNDenseMatrix(p->n, p->n, s->sun);
+	if (p->banded) return SUNBandMatrixStorage(p->n, p->band.above, p->band.below, p->band.above, s->sun);
 	return SUNSparseMatrix(p->n, p->n, p->nnz, CSC_MAT, s->sun);
 }
 
-SUNLinearSolver pattern_solver(Solve *s, N_Vector y, SUNMatrix m) {
+SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m) {
+	if (p->banded) return band_solver(s, p);
 	return SUNMatGetID(m) == SUNMATRIX_DENSE ? SUNLinSol_Dense(y, m, s->sun) : SUNLinSol_KLU(y, m, s->sun);
 }
 
@@ -116,6 +176,12 @@ void pattern_fill(const Pattern *p, const double *values, double sign, bool tran
 			for (int64_t i = 0; i < p->n; i++)
 				column[i] = sign * (transposed ? values[j * p->n + i] : values[i * p->n + j]);
 		}
+		return;
+	}
+	if (p->banded) {
+		double *band = SUNBandMatrix_Data(m);
+		memset(band, 0, (size_t)(p->n * SUNBandMatrix_LDim(m)) * sizeof *band);
+		for (int64_t k = 0; k < p->nvalues; k++) band[p->place[k]] += sign * values[k];
 		return;
 	}
 	double *data = SM_DATA_S(m);

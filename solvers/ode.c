@@ -57,7 +57,7 @@ Status ode_begin(Ode *o, Ctx *c, const HostCall *call, const Value *args) {
 	Status st = solve_begin(&o->s, c);
 	if (st == ST_OK) st = given_read(&o->s, &o->in, &WHERE, args);
 	if (st == ST_OK && !o->adams)
-		st = pattern_begin(&o->s, &o->pattern, o->in.n, o->in.dense, args[ODE_COLPTR], args[ODE_ROWIND]);
+		st = pattern_begin(&o->s, &o->pattern, o->in.n, options[ODE_LINEAR], args[ODE_COLPTR], args[ODE_ROWIND]);
 	const uint32_t nf = (uint32_t)options[1], njac = (uint32_t)options[2];
 	if (st == ST_OK) st = routine_begin(&o->s, &o->f, call->fns[ODE_F], "the right-hand side", nf, o->captured);
 	if (st == ST_OK)
@@ -78,7 +78,7 @@ static Status attach_solvers(Ode *o) {
 		return o->nonlinear && CVodeSetNonlinearSolver(o->mem, o->nonlinear) == CV_SUCCESS ? ST_OK : ST_NOMEM;
 	}
 	o->matrix = pattern_matrix(s, &o->pattern);
-	o->linear = o->matrix ? pattern_solver(s, o->y, o->matrix) : NULL;
+	o->linear = o->matrix ? pattern_solver(s, &o->pattern, o->y, o->matrix) : NULL;
 	if (!o->linear || CVodeSetLinearSolver(o->mem, o->linear, o->matrix) != CVLS_SUCCESS) return ST_NOMEM;
 	return CVodeSetJacFn(o->mem, call_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
 }

@@ -178,7 +178,7 @@ static Status attach_backward(Run *r) {
 	Status st = pattern_transposed(s, &r->transposed, &o->pattern);
 	if (st != ST_OK) return st;
 	r->matrix = pattern_matrix(s, &r->transposed);
-	r->linear = r->matrix ? pattern_solver(s, r->lambda, r->matrix) : NULL;
+	r->linear = r->matrix ? pattern_solver(s, &r->transposed, r->lambda, r->matrix) : NULL;
 	if (!r->linear || CVodeSetLinearSolverB(o->mem, r->which, r->linear, r->matrix) != CVLS_SUCCESS) return ST_NOMEM;
 	return CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
 }

@@ -6,8 +6,9 @@
  * options preceded by the number of functions and, for each, how many values it captures. A function's parameters are
  * its captured values, then its arguments.
  *
- * Times are f64 scalars; n is the number of unknowns; a matrix is f64[n, n] where linear = 0, and where linear = 1 the
- * nnz values on a pattern in compressed column form (colptr i64[n+1], rowind i64[nnz]; both empty where dense).
+ * Times are f64 scalars; n is the number of unknowns; a matrix is f64[n, n] where linear = 0, else the
+ * nnz values on a pattern in compressed column form (colptr i64[n+1], rowind i64[nnz]; both empty where dense). Its systems are
+ * solved as shifted.h chooses (linear = 1), as a band (2) or by sparse factors (3).
  *
  * "ode": y' = f(t, y), by CVODES
  *   functions  f(t, y) -> f64[n];  jac(t, y) -> df/dy

@@ -12,6 +12,7 @@
 #define ATLED_SOLVERS_SUNDIALS_H
 
 #include "backend/code.h"
+#include "solvers/shifted.h"
 #include "solvers/solvers.h"
 #include <sundials/sundials_linearsolver.h>
 #include <sundials/sundials_nvector.h>
@@ -114,18 +115,22 @@ int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out);
 /* Where the values of a Jacobian go. The pattern has every diagonal element, so that I - gamma J has the pattern of
  * J. */
 typedef struct Pattern {
-	bool dense;
+	bool dense, banded;
 	int64_t n, nvalues, nnz;
 	sunindextype *colptr, *rowind; /* of the matrix */
 	int64_t *place;                /* of value k */
-	size_t bytes;
+	Band band;                     /* banded: in this order of the unknowns, NULL: their own */
+	int64_t *order;
+	size_t bytes, order_bytes;
 } Pattern;
 
-Status pattern_begin(Solve *s, Pattern *p, int64_t n, bool dense, Value colptr, Value rowind);
+/* linear: 0 dense; 1 banded or sparse, whichever is faster; 2 banded; 3 sparse. */
+Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colptr, Value rowind);
 Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from);
 void pattern_end(Solve *s, Pattern *p);
 SUNMatrix pattern_matrix(Solve *s, const Pattern *p); /* NULL when memory fails */
-SUNLinearSolver pattern_solver(Solve *s, N_Vector y, SUNMatrix m);
+SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m); /* p lives as long as the solver */
+SUNLinearSolver band_solver(Solve *s, const Pattern *p);
 /* Writes sign times the values into m. */
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m);
 

@@ -7,7 +7,7 @@
 #   integrate  (m, f, jac, y0, t0, t1, o) -> (times, Y, stats), where m is the record itself, with whatever options the method has in further fields;
 #              f: (t, y) -> f64[n]; jac: (t, y) -> its derivative by y, which costs nothing unless it is called: f64[n, n], or with o.pattern the
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
-#              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows).
+#              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows); o.way then 0, 1 for banded or 2 for sparse factors.
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
 #   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
 #              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)
@@ -29,8 +29,9 @@ adams(; max_steps = 0) =
     until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
-# method: bdf(), adams(), auto(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), rk4(h), euler(h), or a record of one's own (above); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
-# f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
+# method: bdf(), adams(), auto(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), rk4(h), euler(h), or a record of one's own (above); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy has the pattern of
+# f, a few products give all of its elements, and its systems are solved as a band or by sparse factors, whichever is estimated to be faster (explain(sparsity(u -> f(t, u), y0)) says which);
+# worth it from some dozens of unknowns with few elements in each row. "banded" and "sparse" ask for one of the two.
 # events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
 # until then is the result, with complete = false, and the reason a warning.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
@@ -41,13 +42,13 @@ ode(f, y0, span; method = auto(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse 
   y = f64(y0)
   t0 = f64(span[0])
   if kind(events) != "none" or partial {
-    _ode_with_events(f, y, t0, f64(span[1]), method, (rtol = rtol, atol = atol, saveat = saveat, partial = partial), sparse,
-      events)
+    _ode_with_events(f, y, t0, f64(span[1]), method,
+      (rtol = rtol, atol = atol, saveat = saveat, partial = partial, way = _way(sparse)), _on_pattern(sparse), events)
   } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
 }
 _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
-  o = (rtol = rtol, atol = atol, saveat = saveat)
-  (times, Y, stats) = if sparse {
+  o = (rtol = rtol, atol = atol, saveat = saveat, way = _way(sparse))
+  (times, Y, stats) = if _on_pattern(sparse) {
     p = _pattern(f, (t0, y), 1, false)
     jac = (t, u) -> _compressed(v -> f(t, v), u, p)
     _integrate(method, f, jac, (p.column_start, p.rows), y, t0, span[1], o)
@@ -57,12 +58,18 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = stats, method = method.name)
 }
 
+# What the option sparse says: whether the Jacobian has a pattern, and by which factors its systems are solved, as solvers/shifted.h numbers them.
+_on_pattern(sparse) = if kind(sparse) == "string" { true } else { sparse }
+_way(sparse) = if kind(sparse) != "string" { 0 } else if sparse == "banded" { 1 } else if sparse == "sparse" { 2 } else {
+  error("sparse = true, false, \"banded\" or \"sparse\", not \"{sparse}\"")
+}
+
 # A method at work, on numbers as it expects them. pattern: none, or the sparsity of the Jacobian by columns.
 _integrate(m, f, jac, pattern, y0, t0, t1, o) =
   _go(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
 _integration(y0, pattern, o) =
   (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = f64(o.saveat), pattern = pattern,
-    partial = if has(o, "partial") {
+    way = if has(o, "way") { o.way } else { 0 }, partial = if has(o, "partial") {
       if o.partial { 1 } else { 0 }
     } else {
       0
@@ -77,12 +84,12 @@ _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = _jacobian(f, u)
 
-# The host calls. The pattern gives the sparsity of the Jacobian by columns; linear 0: dense, 1: sparse.
+# The host calls. The pattern gives the sparsity of the Jacobian by columns; linear 0: dense, 1: banded or sparse, 2: banded, 3: sparse.
 _by_cvode(m, f, jac, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
-            (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, o.names))
+            (m.order, if dense { 0 } else { 1 + o.way }, m.degree, m.max_steps, o.names))
   (r[0], r[1], _stats(r[2]))
 }
 _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
@@ -90,7 +97,8 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
         (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
-        (m.order, if dense { 0 } else { 1 }, m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops, o.names))
+        (m.order, if dense { 0 } else { 1 + o.way }, m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops,
+          o.names))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),

@@ -7,24 +7,24 @@
 
 # Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential Equations package, BIT 63:27 (2023),
 # table 1, in the form without products by the Jacobian (Hairer and Wanner II, IV.7, (7.25)).
-_rodas5p_step(f, t, y, h, J, ft) = {
+_rodas5p_step(f, L, t, y, h, J, ft) = {
   g = 0.21193756319429014
-  F = _factors(eye(len(y)) / (g * h) - J)
+  F = L.factors(J, 1 / (g * h))
   s = 1 / h
-  k1 = _by_step_factors(F, f(t, y) + (h * 0.21193756319429014) * ft)
+  k1 = L.solve(F, f(t, y) + (h * 0.21193756319429014) * ft)
   k2 =
-    _by_step_factors(F, f(t + 0.6358126895828704 * h, y + 3.0 * k1) + (s * -14.155112264123755) * k1 +
+    L.solve(F, f(t + 0.6358126895828704 * h, y + 3.0 * k1) + (s * -14.155112264123755) * k1 +
       (h * -0.42387512638858027) * ft)
   k3 =
-    _by_step_factors(F,
+    L.solve(F,
       f(t + 0.4095798393397535 * h, y + 2.849394379747939 * k1 + 0.45842242204463923 * k2) + s * (-17.97296035885952 * k1 -
         2.859693295451294 * k2) + (h * -0.3384627126235924) * ft)
   k4 =
-    _by_step_factors(F,
+    L.solve(F,
       f(t + 0.9769306725060716 * h, y - 6.954028509809101 * k1 + 2.489845061869568 * k2 - 10.358996098473584 * k3) +
       s * (147.12150275711716 * k1 - 1.41221402718213 * k2 + 71.68940251302358 * k3) + (h * 1.8046452872882734) * ft)
   k5 =
-    _by_step_factors(F,
+    L.solve(F,
       f(t + 0.4288403609558664 * h,
         y + 2.8029986275628964 * k1 + 0.5072464736228206 * k2 - 0.3988312541770524 * k3 - 0.04721187230404641 * k4) +
       s * (165.43517024871676 * k1 - 0.4592823456491126 * k2 + 42.90938336958603 * k3 - 5.961986721573306 * k4) +
@@ -33,17 +33,17 @@ _rodas5p_step(f, t, y, h, J, ft) = {
     y - 7.502846399306121 * k1 + 2.561846144803919 * k2 - 11.627539656261098 * k3 - 0.18268767659942256 * k4 +
     0.030198172008377946 * k5
   k6 =
-    _by_step_factors(F,
+    L.solve(F,
       f(t + h, u) + s * (24.854864614690072 * k1 - 3.0009227002832186 * k2 + 47.4931110020768 * k3 + 5.5814197821558125 * k4 -
         0.6610691825249471 * k5))
   u = u + k6
   k7 =
-    _by_step_factors(F,
+    L.solve(F,
       f(t + h, u) + s * (30.91273214028599 * k1 - 3.1208243349937974 * k2 + 77.79954646070892 * k3 + 34.28646028294783 * k4 -
         19.097331116725623 * k5 - 28.087943162872662 * k6))
   u = u + k7
   k8 =
-    _by_step_factors(F,
+    L.solve(F,
       f(t + h, u) + s * (37.80277123390563 * k1 - 3.2571969029072276 * k2 + 112.26918849496327 * k3 + 66.9347231244047 * k4 -
         40.06618937091002 * k5 - 54.66780262877968 * k6 - 9.48861652309627 * k7))
   # the step is y + x (y1 - y + (1 - x) (a + x (b + x c)))
@@ -70,30 +70,30 @@ rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
 
 _by_rodas5p(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _rodas5p_march(m, f, given, y, t0, t1, o), t1)
 _rodas5p_march(m, f, given, y, t0, t1, o) = {
-  jac = _stiff_jacobian(given, o.pattern)
+  L = _stiff_systems(given, o)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 4)
-  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = zeros(len(y0), len(y0)), ft = 0.0 * y0)
+  s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * L.jacobian(t0, y0), ft = 0.0 * y0)
   while s.state == 0 {
-    s = _rodas5p_steps(f, jac, t0, t1, o, s)
+    s = _rodas5p_steps(f, L, t0, t1, o, s)
     s = _stiff_room(s)
   }
   s
 }
 
 # Steps until the end, or until something else is to be done first.
-_rodas5p_steps(f, jac, t0, t1, o, s) = {
+_rodas5p_steps(f, L, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
   whole = len(o.saveat) == 0
   while s.state == 0 {
     last = sign * (s.t + 1.0001 * s.h - t1) >= 0
     h = if last { t1 - s.t } else { s.h }
     if not s.rejected {
-      s.J = jac(s.t, s.y)
+      s.J = L.jacobian(s.t, s.y)
       s.ft = jvp(t -> f(t, s.y), s.t, 1.0)[1]
       s.jacobians = s.jacobians + 1
     }
-    (y, e, a, b, c) = _rodas5p_step(f, s.t, s.y, h, s.J, s.ft)
+    (y, e, a, b, c) = _rodas5p_step(f, L, s.t, s.y, h, s.J, s.ft)
     e = stop_gradient(e / (o.atol + o.rtol * max(abs(s.y), abs(y))))
     error = _rms(e)
     size = stop_gradient(h)
@@ -163,37 +163,28 @@ radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
 # kept while iterations converge fast and the step stays nearly the same.
-_by_radau5(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _radau5_march(m, f, given, y, t0, t1, o), t1)
-_radau5_march(m, f, given, y, t0, t1, o) = {
-  jac = _stiff_jacobian(given, o.pattern)
+_by_radau5(m, f, given, y, t0, t1, o) = {
+  L = _stiff_systems(given, o)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 3)
-  n = len(y0)
   zero = 0.0 * y0
-  J = zeros(n, n)
-  (P, C) = (_no_factors(n), _no_factors(2 * n))
+  J = stop_gradient(0.0 * L.jacobian(t0, y0))
+  (P, C) = _radau5_matrices(L, J, 1.0)
   last = abs(h) >= abs(t1 - t0)
   s = (...s, h = if last { t1 - t0 } else { h }, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h,
     before_root = 1.0, rejected = false, J = J, P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = last)
   while s.state == 0 {
-    s = _radau5_steps(f, jac, t0, t1, o, s)
+    s = _radau5_steps(f, L, t0, t1, o, s)
     s = _stiff_room(s)
   }
   s
 }
 
-# The factors of gamma/h - J, and of alpha/h + i beta/h - J as a real matrix: of what belongs to an unknown the real part comes first.
-_radau5_matrices(J, h) = {
-  n = len(J)
-  e = eye(n)
-  P = _factors(3.6378342527444962 / h * e - J)
-  A = 2.6810828736277523 / h * e - J
-  B = 3.0504301992474105 / h * e
-  C = _factors(concat(concat(A, -B; axis = 1), concat(B, A; axis = 1)))
-  (P, C)
-}
+# The factors of gamma/h - J, and of alpha/h + i beta/h - J.
+_radau5_matrices(L, J, h) =
+  (L.factors(J, 3.6378342527444962 / h), L.pair(J, 2.6810828736277523 / h, 3.0504301992474105 / h))
 
-_radau5_steps(f, jac, t0, t1, o, s) = {
+_radau5_steps(f, L, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
   whole = len(o.saveat) == 0
   n = len(s.y)
@@ -211,12 +202,12 @@ _radau5_steps(f, jac, t0, t1, o, s) = {
     # its derivative by the end of the last step is only asked for in the stages
     h = stop_gradient(s.h)
     if s.fresh == 0 {
-      s.J = stop_gradient(jac(t, y))
+      s.J = stop_gradient(L.jacobian(t, y))
       s.current = true
       s.jacobians = s.jacobians + 1
     }
     if s.fresh < 2 {
-      (P, C) = _radau5_matrices(s.J, h)
+      (P, C) = _radau5_matrices(L, s.J, h)
       s.P = P
       s.C = C
       s.factorisations = s.factorisations + 1
@@ -241,7 +232,7 @@ _radau5_steps(f, jac, t0, t1, o, s) = {
       g2 = f(t + c2 * h, y + z2)
       g3 = f(t + h, y + z3)
       d1 =
-        _by_step_factors(s.P,
+        L.solve(s.P,
           4.3255798900631553510 * g1 + 0.33919925181580986954 * g2 + 0.54177053993587487119 * g3 - (3.6378342527444962 / h) * w1)
       r2 =
         -4.1787185915519047273 * g1 - 0.32768282076106238708 * g2 + 0.47662355450055045196 * g3 -
@@ -249,9 +240,7 @@ _radau5_steps(f, jac, t0, t1, o, s) = {
       r3 =
         -0.50287263494578687595 * g1 + 2.5719269498556054292 * g2 - 0.59603920482822492497 * g3 -
         ((2.6810828736277523 / h) * w3 + (3.0504301992474105 / h) * w2)
-      d = _by_step_factors(s.C, concat(r2, r3))
-      d2 = d[..n]
-      d3 = d[n..]
+      (d2, d3) = L.solve_pair(s.C, r2, r3)
       size = sqrt((sum((d1 * scale)^2) + sum((d2 * scale)^2) + sum((d3 * scale)^2)) / (3 * n))
       turn = turn + 1
       bad = false
@@ -287,10 +276,10 @@ _radau5_steps(f, jac, t0, t1, o, s) = {
     if good {
       d =
         (-10.048809399827414 / h) * z1 + (1.3821427331607481 / h) * z2 - (0.33333333333333333 / h) * z3
-      e = _by_step_factors(s.P, d + s.f)
+      e = L.solve(s.P, d + s.f)
       error = max(sqrt(mean((e * scale)^2)), 1e-10)
       if error >= 1 and (s.accepted == 0 or s.rejected) {
-        e = _by_step_factors(s.P, d + f(t, y + e))
+        e = L.solve(s.P, d + f(t, y + e))
         s.rhs = s.rhs + 1
         error = max(sqrt(mean((e * scale)^2)), 1e-10)
       }
@@ -453,14 +442,49 @@ _stiff_gave_up(m, f, s, t1) = {
   }
 }
 
-# The Jacobian as a matrix with its zeros, also where it comes as the elements of a pattern by columns.
-_stiff_jacobian(given, pattern) = if kind(pattern) == "none" { given } else {
-  (column_start, rows) = pattern
-  (t, y) -> {
-    D = zeros(len(y), len(y))
-    D[rows, repeat(iota(len(y)), column_start[1..] - column_start[..-1])] = given(t, y)
-    D
-  }
+# The linear systems of a method's steps, with matrices a I - J, as a record:
+#   jacobian    (t, y) -> J, as the array that goes round the loop: a matrix, or the elements of a pattern by columns
+#   factors     (J, a) -> the factors of a I - J, and solve (factors, r) -> x
+#   pair        (J, a, b) -> the factors of (a + i b) I - J, and solve_pair (factors, p, q) -> the real and the imaginary part of what solves for p + i q
+# Of a matrix everything is inside the compiled loop. On a pattern the host has bands and sparse factors (solvers/shifted.c), whichever are the faster for it.
+_stiff_systems(given, o) = if kind(o.pattern) == "none" {
+  (jacobian = given, factors = (J, a) -> _factors(a * eye(len(J)) - J), solve = _by_step_factors,
+    pair = (J, a, b) -> {
+      e = eye(len(J))
+      _factors(concat(concat(a * e - J, -b * e; axis = 1), concat(b * e, a * e - J; axis = 1)))
+    }, solve_pair = (F, p, q) -> {
+      n = len(p)
+      x = _by_step_factors(F, concat(p, q))
+      (x[..n], x[n..])
+  })
+} else {
+  (column_start, rows) = o.pattern
+  columns = repeat(iota(len(column_start) - 1), column_start[1..] - column_start[..-1])
+  (plan, room, room_of_pair) = _host("shifted_plan", (), (column_start, rows), (o.way,))
+  (jacobian = given, factors = (J, a) -> (J = J, a = a, F = _shifted_factors(plan, room, J, a, 0.0, false)),
+    solve = (F, r) -> _shifted_solve(plan, F.F, rows, columns, F.J, F.a, r),
+    pair = (J, a, b) -> _shifted_factors(plan, room_of_pair, J, a, b, true), solve_pair = (F, p, q) -> {
+      n = len(p)
+      x = _host("shifted_solve", (), (plan, F, stop_gradient(concat(p, q))), (1, 0))[0]
+      (x[..n], x[n..])
+  })
+}
+_shifted_factors(plan, room, J, a, b, pair) =
+  _host("shifted_factor", (), (plan, room, stop_gradient(J), stop_gradient(a), stop_gradient(b)), (if pair { 1 } else { 0 },))[0]
+_shifted_solve(plan, F, rows, columns, J, a, r) = _host("shifted_solve", (), (plan, F, r), (0, 0))[0]
+_shifted_adjoint(plan, F, rows, columns, J, a, r) = _host("shifted_solve", (), (plan, F, r), (0, 1))[0]
+# (a I - J) dx = dr - da x + dJ x
+derivative _shifted_solve(plan, F, rows, columns, J, a, r), dplan, dF, drows, dcolumns, dJ, da, dr = {
+  change = if _absent(dr) { 0 * r } else { dr }
+  if not _absent(da) { change = change - da * y }
+  if not _absent(dJ) { change = change + _rows_summed(dJ * y[columns], rows, len(r)) }
+  linear_map(b -> _shifted_solve(plan, F, rows, columns, J, a, b), b -> _shifted_adjoint(plan, F, rows, columns, J, a, b), change)
+}
+derivative _shifted_adjoint(plan, F, rows, columns, J, a, r), dplan, dF, drows, dcolumns, dJ, da, dr = {
+  change = if _absent(dr) { 0 * r } else { dr }
+  if not _absent(da) { change = change - da * y }
+  if not _absent(dJ) { change = change + _rows_summed(dJ * y[rows], columns, len(r)) }
+  linear_map(b -> _shifted_adjoint(plan, F, rows, columns, J, a, b), b -> _shifted_solve(plan, F, rows, columns, J, a, b), change)
 }
 
 # y, with the length that the slopes have: that it is the same is what makes the loop over the steps one of fixed lengths.
@@ -475,8 +499,6 @@ _factors(A) = {
   d = 1 / diag(F)
   (A = A, F = F, p = p, U = expand(d, 1) * F, d = d)
 }
-# What stands in their place before there are any
-_no_factors(n) = (A = zeros(n, n), F = zeros(n, n), p = iota(n), U = zeros(n, n), d = zeros(n))
 _by_step_factors(F, r) = {
   x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false, unit = true)
   _solved(F.A, F.F, F.p, r, x)

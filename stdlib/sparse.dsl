@@ -36,7 +36,21 @@ _explain_pattern(p) = {
   rows = len(p.heavy_sizes)
   text = "{len(p.row_start) - 1} by {len(p.column_start) - 1}, {len(p.rows)} elements: {products} products with the derivative"
   if rows > 0 { text = "{text}, {rows} with its transpose for {len(p.heavy)} of the rows" }
-  if len(p.term) > 0 { "{text}; acyclic colouring, {len(p.term)} sums of at most {p.most_terms[0]} terms" } else { text }
+  if len(p.term) > 0 { text = "{text}; acyclic colouring, {len(p.term)} sums of at most {p.most_terms[0]} terms" }
+  if len(p.row_start) == len(p.column_start) { "{text}; {_explain_systems(p)}" } else { text }
+}
+# How systems with such a matrix and a shifted diagonal are solved step by step, and why.
+_explain_systems(p) = {
+  (plan, _, _) = _host("shifted_plan", (), (p.column_start, p.rows), (0,))
+  (way, below, above, ordered, banded, other) = (plan[3], plan[4], plan[5], plan[6], plan[10], plan[11])
+  band = "{below} diagonals below and {above} above the main one"
+  if ordered > 0 { band = "{band} in reverse Cuthill-McKee order" }
+  times = if other < 0 {
+    ""
+  } else {
+    " ({(banded + 500) // 1000} µs for a factorisation and 8 solves, by sparse factors {(other + 500) // 1000})"
+  }
+  if way == 1 { "systems: banded, {band}{times}" } else { "systems: sparse factors; a band would have {band}{times}" }
 }
 
 _sparse_jacobian(f, x) = if kind(x) == "array" { _jacobian_on(f, x, sparsity(f, x)) } else {

@@ -15,7 +15,7 @@ typedef struct Osr {
 	Arena *scratch;
 	VEC(uint32_t) free; /* values from around the loop */
 	VEC(SymId) syms;    /* lengths that no argument shows */
-	bool *inside, *met, *shown, *wanted;
+	bool *inside, *met, *shown, *wanted, *known;
 } Osr;
 
 static const Region *region_of(const Osr *o, uint32_t k) {
@@ -85,6 +85,29 @@ static void show_births(Osr *o, const Region *g) {
 	}
 }
 
+static void know_type(Osr *o, TypeId t) {
+	Type ty = *type_of(o->f->ctx, t);
+	SymId s;
+	for (uint32_t i = 0; ty.kind == TY_TENSOR && i < ty.rank; i++)
+		if (dim_is_sym(o->f->ctx, ty.dims[i], &s)) o->known[s] = true;
+}
+
+/* Symbols that have their lengths before the loop is reached; whether it was. The others are born by results inside it. */
+static bool know_before(Osr *o, const Region *g) {
+	const Fn *f = o->f;
+	for (uint32_t k = 0; k < g->nparams; k++) know_type(o, f->vals.at[g->params + k].type);
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
+		SymId s;
+		if (in == o->in) return true;
+		for (uint32_t k = 0; k < in->nregions; k++)
+			if (know_before(o, inst_region(f, in, k))) return true;
+		if (in->op == OP_BIND && dim_is_sym(f->ctx, (Dim)attr_int(f->ctx, OP_BIND, in->attr, 0), &s)) o->known[s] = true;
+		for (uint32_t k = 0; k < in->nresults; k++) know_type(o, f->vals.at[in->results + k].type);
+	}
+	return false;
+}
+
 static Ref mapped(Osr *o, Ref r) {
 	return refmap_get(o->b, &o->map, r);
 }
@@ -119,8 +142,10 @@ static void run_osr(Ctx *c, void *arg) {
 	for (uint32_t k = 0; k < in->nresults; k++) show_type(o, ref_type(f, inst_arg(f, in, first + k)));
 	for (uint32_t i = 0; i < o->free.n; i++) show_type(o, f->vals.at[o->free.at[i]].type);
 	for (uint32_t k = 0; k < in->nregions; k++) show_births(o, region_of(o, k));
+	o->known = ARENA_ARRAY(o->scratch, bool, f->syms.n + 1);
+	know_before(o, &f->regions.at[0]);
 	for (SymId s = 0; s < f->syms.n; s++)
-		if (o->wanted[s] && !o->shown[s]) VEC_PUSH(o->scratch, &o->syms, s);
+		if (o->wanted[s] && !o->shown[s] && o->known[s]) VEC_PUSH(o->scratch, &o->syms, s);
 
 	Builder *b = o->b = build_begin(c, 0, in->span, f);
 	build_at(b, in->span);

@@ -431,8 +431,8 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 			good = compile_for(be, s, t, code, args, t->call_seconds);
 		} else {
 			t->spent += t->guess_seconds;
-			const bool later = be->waiting || (!be->depth && !code->body.nparams && t->calls == 1);
-			if (t->spent > t->compile_seconds && !later) good = compile_for(be, s, t, code, args, 0);
+			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
+			if (t->calls > 1 && !be->waiting && t->spent > t->compile_seconds) good = compile_for(be, s, t, code, args, 0);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -476,10 +476,11 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	TierState *state = state_of(be);
 	*soon = false;
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
-	/* what is left of a counted loop must be worth the compiler as well */
+	/* what is left of a counted loop must be worth the compiler as well; where it has been at work before, there is nothing to wait for */
 	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
+	const bool asked = site->osr && site->osr->fn->code && ((Code *)site->osr->fn->code)->tier;
 	const double least = be->waiting ? WAITING_SECONDS : WAIT_SECONDS;
-	if (seconds < least || left < least) return false;
+	if (!asked && (seconds < least || left < least)) return false;
 	if (!is_available(f->ctx, state)) {
 		site->never = true;
 		return false;

@@ -1,0 +1,24 @@
+/* shifted.h - the linear systems of implicit integrators, (s I - J) x = b with J on a pattern: how they are solved, and as host functions.
+ *
+ * Needs: band.h, factors.h. Guarantees: what is chosen depends on the pattern and the wish alone.
+ */
+#ifndef ATLED_SOLVERS_SHIFTED_H
+#define ATLED_SOLVERS_SHIFTED_H
+
+#include "solvers/band.h"
+
+/* By which factors. The numbers are those of stdlib/ode.dsl. */
+typedef enum Way { WAY_AUTO, WAY_BANDED, WAY_SPARSE } Way;
+
+typedef struct Choice {
+	Way way;
+	Band band;                  /* in the order of choose's `order` */
+	bool ordered;               /* that order is not the one they have */
+	double banded_ns, sparse_ns; /* estimates of a factorisation and eight solves */
+} Choice;
+/* For a square pattern with its diagonal. order and inverse: n each, filled in any case. */
+Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, Way wish, int64_t *order, int64_t *inverse, Choice *out);
+
+extern const HostDef shifted_plan_host, shifted_factor_host, shifted_solve_host;
+
+#endif

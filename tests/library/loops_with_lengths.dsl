@@ -1,0 +1,19 @@
+# A long loop in which results have lengths of their own, and only in some of its turns: it goes on as machine code from where it stands.
+x = sin(iota(60) + 1.0)
+picked(n) = {
+  (s, k) = (0.0, 0)
+  while k < n {
+    if k % 3 == 2 {
+      at = findall(x > 0.3 * sin(k))
+      s = s + sum(cos(x[at]) * at) * 1e-3
+    }
+    k = k + 1
+  }
+  s
+}
+by_masks(n) = {
+  s = 0.0
+  for k in 0..n { if k % 3 == 2 { s = s + sum(where(x > 0.3 * sin(k), cos(x) * iota(60), 0.0)) * 1e-3 } }
+  s
+}
+picked(200000)                #~ by_masks(200000) tol 1e-6
