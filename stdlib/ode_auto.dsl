@@ -33,7 +33,8 @@ _auto_rows(m, f, jac, y0, t0, t1, o) = {
     patience = 8, going = true)
   while s.going {
     # errors as small as at the edge of stability are allowed inside of it only: the lower they are to be, the sooner a step is held back
-    (e, times, Y) = _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.05), f, s.y, s.t, t1, _auto_from(s.t, t1, o))
+    (e, times, Y) =
+      _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.05), f, s.y, s.t, t1, _auto_from(s.t, t1, o))
     s = _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e))
     s.going = false
     if e.status != 0 {
@@ -82,7 +83,11 @@ _auto_large(m, f, jac, y0, t0, t1, o) = {
 # A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA twice that; of more unknowns right-hand sides and stages in memory weigh as
 # much as the linear systems. Where Newton's iterations converge in two or three turns anyway, fewer steps go to the lowest errors by Radau IIA.
 _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
-  if o.rtol < 2e-11 { _apart(_auto_radau, m, f, jac, y0, t0, t1, o, h) } else { _auto_rodas(m, f, jac, y0, t0, t1, o, len(y0) * h) }
+  if o.rtol < 2e-11 {
+    _apart(_auto_radau, m, f, jac, y0, t0, t1, o, h)
+  } else {
+    _auto_rodas(m, f, jac, y0, t0, t1, o, len(y0) * h)
+  }
 } else { _auto_rodas(m, f, jac, y0, t0, t1, o, 2 * h) }
 _auto_rodas(m, f, jac, y0, t0, t1, o, h) = {
   stiff = rodas5p(max_steps = m.max_steps)

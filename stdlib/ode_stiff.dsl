@@ -132,7 +132,9 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
       s.h = clamp(size * grow, -s.max_step, s.max_step)
       s.rejected = false
       s.state = if last or (not whole and s.k >= len(o.saveat)) { 1 } else { if whole and s.k + 4 > len(s.T) { 2 } else { 0 } }
-      if has(o, "worth") { if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 } }
+      if has(o, "worth") {
+        if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
+      }
     } else {
       # a NaN comes here, too
       s.h = size * (if error < inf { clamp(0.9 * error^(-0.2), 0.1, 0.9) } else { 0.1 })
@@ -163,7 +165,8 @@ radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
 # kept while iterations converge fast and the step stays nearly the same.
-_by_radau5(m, f, given, y, t0, t1, o) = {
+_by_radau5(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _radau5_march(m, f, given, y, t0, t1, o), t1)
+_radau5_march(m, f, given, y, t0, t1, o) = {
   L = _stiff_systems(given, o)
   y0 = _as_long_as(y, f(t0, y))
   (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 3)
@@ -331,7 +334,9 @@ _radau5_steps(f, L, t0, t1, o, s) = {
       s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
       s.current = false
       s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
-      if has(o, "worth") { if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 } }
+      if has(o, "worth") {
+        if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
+      }
     } else {
       s.h = h * (if good {
         (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) })
