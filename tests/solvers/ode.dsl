@@ -40,3 +40,6 @@ l = solve(lotka(), bdf(), rtol = 1e-10, atol = 1e-12);
 H(x, y) = x - 3*log(x) + y - 1.5*log(y)
 H(l.x(10.0), l.y(10.0)) - H(1.0, 1.0)  #~ 0.0 tol 1e-7
 l.x([2.0, 4.0])[1] - l.x(4.0)  #~ 0.0 tol 1e-15
+
+# a right-hand side that is true or false is 1 or 0, in derivatives as well
+grad(a -> ode((t, y) -> a == y^4, [1.0], (0.0, 2.0 + a); method = bdf()).values[-1, 0])(1.0)   #> 0.0
