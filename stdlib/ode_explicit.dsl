@@ -192,7 +192,8 @@ _advance(one, m, s, t1) = {
     stiff = if has(m, "watch") {
       where(stop_gradient(one.strain(s.t, s.y, h, z, q)) > m.edge, s.stiff + 1, max(0, s.stiff - 3))
     } else { 0 }
-    status = where(taken, where(last, 0, where(has(m, "watch") and stiff >= _patience(m), 3, where(used, 2, 0))), where(stuck, 1, where(used, 2, 0)))
+    status = where(taken, where(last, 0, where(has(m, "watch") and stiff >= _patience(m), 3, where(used, 2, 0))),
+      where(stuck, 1, where(used, 2, 0)))
     ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { s.x }, h = next,
       past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, stiff = stiff,
       status = status),

@@ -132,7 +132,9 @@ _rodas5p_steps(f, jac, t1, o, s) = {
       s.h = clamp(size * grow, -s.max_step, s.max_step)
       s.rejected = false
       s.state = if last or (not whole and s.k >= len(o.saveat)) { 1 } else { if whole and s.k + 4 > len(s.T) { 2 } else { 0 } }
-      if has(o, "worth") { if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 } }
+      if has(o, "worth") {
+        if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
+      }
     } else {
       # a NaN comes here, too
       s.h = size * (if error < inf { clamp(0.9 * error^(-0.2), 0.1, 0.9) } else { 0.1 })
@@ -341,7 +343,9 @@ _radau5_steps(f, jac, t1, o, s) = {
       s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
       s.current = false
       s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
-      if has(o, "worth") { if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 } }
+      if has(o, "worth") {
+        if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
+      }
     } else {
       s.h = h * (if good {
         (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) })
