@@ -154,6 +154,7 @@ static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 		}
 		return;
 	}
+	if (caller.source && source_is_library(c, caller.source)) return; /* how the library does it */
 	if (be->traced++ == TRACE_LINES) {
 		diag_trace(c, d, "... and the calls around it");
 		return;

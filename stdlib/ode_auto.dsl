@@ -22,35 +22,68 @@ _by_auto(m, f, jac, y0, t0, t1, o) = {
   (at, _value_of(() -> _by_cvode(m, f, jac, y0, t0, t1, (...o, saveat = at))[1], Y), _stats(counts))
 }
 
-# Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay lets the next one
-# come eight times as late.
-_auto_rows(m, f, jac, y0, t0, t1, o) = {
+# Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay, so is
+# over after a dozen steps, lets the next one come eight times as late. Where a method cannot go on, CVODE tries from the beginning, and says why not.
+_auto_rows(m, f, jac, y0, t0, t1, o) = if not _auto_fits(f(t0, y0), y0) { _auto_plain(m, f, jac, y0, t0, t1, o) } else {
+  if not _auto_sound(y0, t0, t1, o) { _auto_plain(m, f, jac, y0, t0, t1, o) } else { _auto_phases(m, f, jac, y0, t0, t1, o) }
+}
+# CVODE says what is wrong
+_auto_plain(m, f, jac, y0, t0, t1, o) = {
+  (times, Y, stats) = _by_cvode(m, f, jac, y0, t0, t1, o)
+  (times, Y[..len(times)], i64(stack(list(...values(stats)))))
+}
+_auto_fits(v, y0) = if dtype(v) == "c128" or rank(v) != 1 { false } else {
+  if _is_fixed(len(v)) and _is_fixed(len(y0)) { len(v) == len(y0) } else { true }
+}
+_auto_sound(y0, t0, t1, o) = {
+  way = where(t1 < t0, -1.0, 1.0)
+  among = if len(o.saveat) == 0 { true } else {
+    way * o.saveat[0] >= way * t0 and way * o.saveat[-1] <= way * t1 and all(way * (o.saveat[1..] - o.saveat[..-1]) >= 0)
+  }
+  limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf and min(o.atol + o.rtol * abs(y0)) > 0 and
+    _rms(y0 / (o.atol + o.rtol * abs(y0))) < 4e15
+  among and limits and len(y0) > 0 and abs(t0) < inf and abs(t1) < inf and max(abs(y0)) < inf
+}
+_auto_phases(m, f, jac, y0, t0, t1, o) = {
   one = _dop853(f, o)
   chosen = len(o.saveat) > 0
   n = len(y0)
-  s = (t = t0, y = y0, times = if chosen { o.saveat } else { reshape(t0, 1) },
+  start = (t = t0, y = y0, times = if chosen { o.saveat } else { reshape(t0, 1) },
     Y = if chosen { zeros(len(o.saveat), n) + 0.0 * expand(y0, 0) } else { reshape(y0, 1, n) }, counts = i64(zeros(7)),
-    patience = 8, going = true)
+    patience = where(_auto_hopeless(jac, y0, t0, t1, o), 0, 8), lost = false, going = true)
+  s = start
   while s.going {
+    at_once = s.patience == 0 or s.lost
+    until = where(at_once, s.t, t1)
     # errors as small as at the edge of stability are allowed inside of it only: the lower they are to be, the sooner a step is held back
     (e, times, Y) =
-      _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.05), f, s.y, s.t, t1, _auto_from(s.t, t1, o))
+      _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.05), f, s.y, s.t, until,
+        _auto_from(s.t, until, o))
     s = _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e))
     s.going = false
-    if e.status != 0 {
-      # the step that is just stable; where the explicit method could not go on there is no way back
-      h = where(e.status == 3, abs(e.h), 0.0)
-      (t, y, times, Y, counts, back) = _apart(_auto_stiff, m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
+    gone = e.status == 1 or e.status == 2
+    if (e.status == 3 or at_once) and not gone {
+      h = where(s.lost, 0.0, where(at_once, inf, abs(e.h)))   # the step that is just stable; 0: for CVODE
+      (t, y, times, Y, counts, back, lost) =
+        _apart(_auto_stiff, m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
       s = _auto_joined(s, t1, o, t, y, times, Y, counts)
       s.going = back
-      s.patience = where(e.steps > 4 * s.patience, 8, min(8 * s.patience, 1000000))
+      s.patience = where(counts[0] >= 30 or e.steps > 4 * s.patience, 8, min(8 * max(s.patience, 1), 2000))
+      gone = lost
     }
+    if gone { s = (...start, lost = true) }
   }
   (s.times, s.Y, s.counts)
 }
+# Whether explicit steps would be used up long before t1: one look at a small Jacobian, where a strongly stiff problem would need a dozen steps to show
+_auto_hopeless(jac, y0, t0, t1, o) = if kind(o.pattern) != "none" { false } else {
+  if _is_fixed(len(y0)) { _row_sums(jac(t0, y0)) * abs(t1 - t0) > 1e7 } else {
+    if len(y0) <= 32 { _row_sums(jac(t0, y0)) * abs(t1 - t0) > 1e7 } else { false }
+  }
+}
 # What is asked of a phase that begins at t: the times before it are asked for at once, so that there are as many rows whatever t is
 _auto_from(t, t1, o) = if len(o.saveat) == 0 { o } else {
-  (...o, saveat = where(where(t1 < t, -1.0, 1.0) * (o.saveat - t) > 0, o.saveat, t))
+  (...o, saveat = where(sign(t1 - t) * (o.saveat - t) > 0, o.saveat, t))
 }
 _auto_joined(s, t1, o, t, y, times, Y, counts) = {
   open = where(t1 < s.t, -1.0, 1.0) * (o.saveat - s.t) > 0
@@ -63,10 +96,13 @@ _auto_joined(s, t1, o, t, y, times, Y, counts) = {
   }
 }
 
-# From where explicit steps of length h are as long as is stable, or do not go on: how far the implicit method came, its rows, and whether explicit ones are cheaper there.
+# From where explicit steps of length h are as long as is stable: how far the implicit method came, its rows, whether explicit ones are cheaper there, and whether it does
+# not get further.
 _auto_stiff(m, f, jac, y0, t0, t1, o, h) = if kind(o.pattern) == "none" {
-  if _is_fixed(len(y0)) { _auto_small(m, f, jac, y0, t0, t1, o, h) } else {
-    if len(y0) <= 32 { _auto_small(m, f, jac, y0, t0, t1, o, h) } else {
+  if _is_fixed(len(y0)) {
+    if h == 0 { _auto_large(m, f, jac, y0, t0, t1, o) } else { _auto_small(m, f, jac, y0, t0, t1, o, h) }
+  } else {
+    if len(y0) <= 32 and h > 0 { _auto_small(m, f, jac, y0, t0, t1, o, h) } else {
       p = _pattern(f, (t0, y0), 1, false)
       if 10 * len(p.rows) > len(y0)^2 { _auto_large(m, f, jac, y0, t0, t1, o) } else {
         _auto_large(m, f, (t, u) -> _compressed(v -> f(t, v), u, p), y0, t0, t1,
@@ -78,7 +114,7 @@ _auto_stiff(m, f, jac, y0, t0, t1, o, h) = if kind(o.pattern) == "none" {
 _auto_large(m, f, jac, y0, t0, t1, o) = {
   stiff = bdf(max_steps = m.max_steps)
   (times, Y, stats) = stiff.integrate(stiff, f, jac, y0, t0, t1, o)
-  _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false)
+  _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false, false)
 }
 # A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA twice that; of more unknowns right-hand sides and stages in memory weigh as
 # much as the linear systems. Where Newton's iterations converge in two or three turns anyway, fewer steps go to the lowest errors by Radau IIA.
@@ -86,32 +122,33 @@ _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   if o.rtol < 2e-11 {
     _apart(_auto_radau, m, f, jac, y0, t0, t1, o, h)
   } else {
-    _auto_rodas(m, f, jac, y0, t0, t1, o, len(y0) * h)
+    _auto_rodas(m, f, jac, y0, t0, t1, o, h, len(y0))
   }
-} else { _auto_rodas(m, f, jac, y0, t0, t1, o, 2 * h) }
-_auto_rodas(m, f, jac, y0, t0, t1, o, h) = {
+} else { _auto_rodas(m, f, jac, y0, t0, t1, o, h, 2) }
+_auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
   stiff = rodas5p(max_steps = m.max_steps)
-  s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * h * _row_sums(jac(t0, y0))))
+  s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o)
 }
 _auto_radau(m, f, jac, y0, t0, t1, o, h) = {
   stiff = radau5(max_steps = m.max_steps)
-  s = _radau5_march(stiff, f, jac, y0, t0, t1, (...o, worth = 1.4 * len(y0) * h * _row_sums(jac(t0, y0))))
+  s = _radau5_march(stiff, f, jac, y0, t0, t1, (...o, worth = 1.4 * len(y0) * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o)
 }
 _auto_stood(stiff, m, f, s, t1, o) = {
   back = s.state == 5
-  if back { s.state = 1 }
+  lost = s.state == 3 or s.state == 4
+  if back or lost { s.state = 1 }
   (t, y) = (s.t, s.y)
   (times, Y, stats) = _stiff_end(stiff, f, s, t1)
-  _auto_phase(stiff, m, o, t, y, times, Y, stats, back)
+  _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost)
 }
-_auto_phase(stiff, m, o, t, y, times, Y, stats, back) = {
+_auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost) = {
   counts = i64(stack(list(...values(stats))))
   if len(o.saveat) == 0 {
     (times, Y) = _with_degree(times, Y, stiff.degree, m.degree)
-    (t, y, times, Y, counts, back)
-  } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back) }   # as many rows as times, in every lane of a map
+    (t, y, times, Y, counts, back, lost)
+  } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost) }   # as many rows as times, in every lane of a map
 }
 
 # Rows at e + 1 equal parts of each step instead of at d + 1 nodes, on the same polynomials

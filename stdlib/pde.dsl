@@ -52,7 +52,7 @@ _explain_problem(problem) = {
   if len(info.coords) == 1 and _is_between(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
-    "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes bdf(): BDF of order 1 to 5 in CVODE with the exact Jacobian, safe for stiff problems; adams() is faster when the problem is not stiff."
+    "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
   } else {
     if info.periodic[1] {
       "{info.name}: periodic in {info.coords[1]}, so solve() takes fourier(n = 128): smooth periodic solutions converge exponentially."

@@ -24,7 +24,7 @@ SIZES = {  # row: (full, quick)
     "heat": (1024, 128), "mandelbrot": (512, 48), "nbody": (100_000, 500), "fib": (35, 19), "lorenz": (1_000_000, 5000),
     "pinn-20x8": (10_000, 400), "pinn-64x4": (10_000, 200), "pinn-128x5": (10_000, 50), "gram": (8192, 256), "gmm": (1000, 200),
     "newton": (10_000, 200), "taylor-4": (1000, 200), "taylor-8": (1000, 200),
-    "ba": (31843, 500), "lstm": (1024, 60),
+    "ba": (31843, 500), "lstm": (1024, 60), "ensemble": (100_000, 2000),
 }
 WIDTH = 1024  # of the rows of softmax and layer norm
 SECONDS = 3  # about, for the batches of a row

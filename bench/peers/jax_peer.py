@@ -40,6 +40,20 @@ def layer_norm(x, gain, shift):
     return d / jnp.sqrt((d**2).mean(axis=1, keepdims=True) + 1e-5) * gain + shift
 
 
+def ensemble(rhos):
+    """Trajectories of Lorenz's equations by diffrax, all in one while loop under vmap."""
+    import diffrax
+
+    term = diffrax.ODETerm(lambda t, u, rho: jnp.stack([10 * (u[1] - u[0]), u[0] * (rho - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]]))
+    control = diffrax.PIDController(rtol=1e-6, atol=1e-9)
+
+    def end(rho):
+        saved = diffrax.SaveAt(t1=True)
+        return diffrax.diffeqsolve(term, diffrax.Tsit5(), 0.0, 1.0, None, jnp.array([1.0, 0, 0]), rho, stepsize_controller=control, saveat=saved, max_steps=None).ys[0]
+
+    return jax.vmap(end)(rhos)
+
+
 def heat(u):
     def step(_, u):
         change = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
@@ -229,5 +243,6 @@ for row, work in (("ba", bundle), ("lstm", recurrent)):
     measure(PEER, row, lambda: work(True))
     measure(PEER, row + "-value", lambda: work(False))
 measure(PEER, "newton", newton)
+measure(PEER, "ensemble", lambda: timed(ensemble, numbers(0, 50, size("ensemble"))))
 for row in ("taylor-4", "taylor-8"):
     measure(PEER, row, lambda: taylor(row))

@@ -47,3 +47,24 @@ sure(p) =
     atol = 1e-12, saveat = [1.0, 2.0]).values[1, 0]
 grad(member)([2.0, 0.3])                  #~ grad(sure)([2.0, 0.3]) tol 1e-6
 map(member, [2.0, 0.3; 3.0, 0.1; 4.0, 2])    #~ map(sure, [2.0, 0.3; 3.0, 0.1; 4.0, 2]) tol 1e-6
+
+# it is what a call without a method takes
+ode(fast, [1.0, 0], (0.0, 3.0)).method    #> auto
+# to and fro: stiff where HIRES relaxes, explicit where the errors asked for keep implicit steps short
+relaxation = (t, y) -> [-1.71y[0] + 0.43y[1] + 8.32y[2] + 0.0007, 1.71y[0] - 8.75y[1], -10.03y[2] + 0.43y[3] + 0.035y[4], 8.32y[1] + 1.71y[2] - 1.12y[3],
+  -1.745y[4] + 0.43y[5] + 0.43y[6], -280y[5]*y[7] + 0.69y[3] + 1.71y[4] - 0.43y[5] + 0.69y[6], 280y[5]*y[7] - 1.81y[6], 1.81y[6] - 280y[5]*y[7]]
+hires(r, m, saveat) = ode(relaxation, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = m, rtol = r, atol = 1e-4r, saveat = saveat)
+both = hires(1e-8, auto(), [321.8122]);
+both.values[0, [0, 7]] / [0.0007371312573325667, 0.0028500016048142313]   #~ [1, 1] tol 1e-8
+both.stats.jacobians > 50 and both.stats.steps > 2 * both.stats.jacobians    #> true
+hires(1e-8, auto(), []).values[-1]        #~ both.values[0] tol 1e-9
+hires(1e-8, auto(), [5.0, 60, 321.8122]).values[1]    #~ hires(1e-10, bdf(), [60.0]).values[0] tol 1e-9
+# many unknowns: a sparse Jacobian where the pattern is sparse, in the derivative a dense one
+n = 100
+diffusing(k) = (t, u) -> 1e4k[0] * (concat(u[1..], [0.0]) - 2u + concat([0.0], u[..-1]))
+cooled(k) = ode(diffusing(k), sin(π * (iota(n) + 1) / (n + 1)), (0.0, 0.1); rtol = 1e-8, atol = 1e-10, saveat = [0.1]).values[0, 50]
+decay = 1e4 * (2 - 2cos(π / (n + 1))) * 0.1
+cooled([1.0])                             #~ sin(51π / (n + 1)) * exp(-decay) tol 1e-7
+grad(cooled)([1.0])[0]                    #~ -decay * sin(51π / (n + 1)) * exp(-decay) tol 1e-6
+full = ode((t, u) -> -1e3 * u + sum(u) / len(u), ones(80), (0.0, 1.0); rtol = 1e-8, atol = 1e-10, saveat = [0.5]);
+max(abs(full.values))                     #~ 0 tol 1e-8

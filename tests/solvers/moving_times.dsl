@@ -2,7 +2,7 @@
 # from y(s) = z, against its exact solution; p = (a, K, z, s, T).
 rate(p) = (t, y) -> [p[0] * y[0] * (1 - y[0] / p[1])]
 exact(p) = p[1] / (1 + (p[1] / p[2] - 1) * exp(-p[0] * (p[4] - p[3])))
-of(p, saveat) = ode(rate(p), [p[2]], (p[3], p[4]), rtol = 1e-11, atol = 1e-13, saveat = saveat)
+of(p, saveat) = ode(rate(p), [p[2]], (p[3], p[4]), method = bdf(), rtol = 1e-11, atol = 1e-13, saveat = saveat)
 last(p) = of(p, []).values[-1, 0]
 p0 = [1.5, 2.0, 0.3, 0.1, 1.0]
 v = [0.3, -0.2, 0.1, 0.15, -0.4]
@@ -54,7 +54,7 @@ hessian(at_end)(p0)                          #~ hessian(exact)(p0) tol 1e-8
 adams_end(p) = ode(rate(p), [p[2]], (p[3], p[4]), method = adams(), rtol = 1e-11, atol = 1e-13).values[-1, 0]
 hessian(adams_end)(p0)                       #~ hessian(exact)(p0) tol 1e-7
 turn(t, y) = [y[1], -y[0]]
-circle(T; sparse = false) = ode(turn, [1.0, 0.0], (0.0, T), rtol = 1e-11, atol = 1e-12, sparse = sparse).values[-1]
+circle(T; sparse = false) = ode(turn, [1.0, 0.0], (0.0, T), method = bdf(), rtol = 1e-11, atol = 1e-12, sparse = sparse).values[-1]
 jvp(T -> circle(T), 2.0, 1.0)[1]             #~ [-sin(2), -cos(2)] tol 1e-9
 jvp(T -> circle(T, sparse = true), 2.0, 1.0)[1]    #~ [-sin(2), -cos(2)] tol 1e-9
 jvp(T -> circle(T), -2.0, 1.0)[1]            #~ [sin(2), -cos(2)] tol 1e-9
@@ -108,3 +108,9 @@ grad(linked_end)(1.0)                        #~ -2 * exp(-2) tol 1e-7
 linked_end''(1.0)                            #~ 4 * exp(-2) tol 1e-5
 (T -> solve(linked(T), bdf()).times[-1])'(1.0)    #~ 1
 (T -> solve(linked(2.0), bdf(), t = (0.0, T), saveat = [0.5, 1.0]).values[-1, 0])'(1.5)    #~ 0
+
+# without a method the value comes from other steps than the derivative: they agree to about the tolerance
+chosen(p) = ode(rate(p), [p[2]], (p[3], p[4]), rtol = 1e-11, atol = 1e-13).values[-1, 0]
+grad(chosen)(p0)                             #~ grad(exact)(p0) tol 1e-8
+hessian(chosen)(p0)                          #~ hessian(exact)(p0) tol 1e-7
+grad(p -> ode(rate(p), [p[2]], (p[3], p[4]), rtol = 1e-11, atol = 1e-13, saveat = [mid(p), p[4]]).values[0, 0])(p0)    #~ grad(p -> of(p, [mid(p), p[4]]).values[0, 0])(p0) tol 1e-8
