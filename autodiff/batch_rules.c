@@ -366,3 +366,4 @@ static void as_it_is(Batch *s, const Inst *in) {
 void batch_FORMAT(Batch *s, const Inst *in) { as_it_is(s, in); }
 void batch_PRINT(Batch *s, const Inst *in) { as_it_is(s, in); }
 void batch_FAIL(Batch *s, const Inst *in) { as_it_is(s, in); }
+void batch_WARN(Batch *s, const Inst *in) { as_it_is(s, in); }

@@ -257,6 +257,10 @@ bool type_rule_FAIL(TypeQuery *q) {
 	return want_dyn(q, 0);
 }
 
+bool type_rule_WARN(TypeQuery *q) {
+	return want_dyn(q, 0);
+}
+
 bool type_rule_START(TypeQuery *q) {
 	return give(q, type_token(q->b->ctx));
 }

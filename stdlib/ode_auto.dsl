@@ -12,28 +12,39 @@ auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
 _by_auto(m, f, jac, y0, t0, t1, o) = {
   one = _dop853(f, o)
   (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
-  if s.status == 1 or s.status == 2 { _gave_up(one, m, s, f, t1, o) }
-  stats = _counted(one, s)
-  if s.status != 3 { (times, Y, stats) } else {
+  counts = _counted(one, s)
+  if s.status != 3 { (times, Y, _as_asked(counts, s.status != 0, say -> _why(one, s, f, t1, o, say), o)) } else {
     stiff = if _is_fixed(len(y0)) and kind(o.pattern) == "none" {
       rodas5p(max_steps = m.max_steps)
     } else {
       bdf(max_steps = m.max_steps)
     }
     if len(o.saveat) == 0 {
-      (more, rows, others) = stiff.integrate(stiff, f, jac, s.y, s.t, t1, o)
+      (more, rows, others) = _whole_quietly(stiff, f, jac, s.y, s.t, t1, o)
       (more, rows) = _with_degree(more, rows, stiff.degree, m.degree)
-      (concat(times, more[1..]), concat(Y, rows[1..]), _both(stats, others))
+      (concat(times, more[1..]), concat(Y, rows[1..]), _both(counts, others))
     } else {
       # the rows before are there; what is still to come is asked for at its times, the others at once, so that a map has rows of one number
       way = where(t1 < t0, -1.0, 1.0)
       open = way * (o.saveat - s.t) > 0
       (_, rows, others) = stiff.integrate(stiff, f, jac, s.y, s.t, t1, (...o, saveat = where(open, o.saveat, s.t)))
-      (o.saveat, where(expand(open, 1), rows, Y), _both(stats, others))
+      (o.saveat, where(expand(open, 1), rows, Y), _both(counts, others))
     }
   }
 }
-_both(a, b) = record(keys(a), list(...map((x, y) -> x + y, list(...values(a)), list(...values(b)))))
+# Counts of two methods, one after the other; what else the second says stays
+_both(a, b) =
+  (...b, ...record(keys(a), list(...map((x, k) -> x + field(b, k), list(...values(a)), keys(a)))))
+# The whole solution by a method, which may be bdf(): what that says when it gives up is a warning (complete = 2) or an error already.
+_whole_quietly(m, f, jac, y0, t0, t1, o) = if o.quiet == 1 and has(m, "until") {
+  if o.partial == 1 {
+    (times, Y, counts, _, _) = m.until(m, f, jac, (t, y) -> zeros(0), list(), list(), i64(zeros(0)), y0, t0, t1, o)
+    (times, Y, (..._stats(counts), complete = 2 - counts[8], reason = ""))
+  } else {
+    (times, Y, counts) = m.integrate(m, f, jac, y0, t0, t1, o)
+    (times, Y, (...counts, complete = 1, reason = ""))
+  }
+} else { m.integrate(m, f, jac, y0, t0, t1, o) }
 
 # Rows at e + 1 equal parts of each step instead of at d + 1 nodes, on the same polynomials
 _with_degree(times, Y, d, e) = {

@@ -77,7 +77,7 @@ _by_rodas5p(m, f, given, y, t0, t1, o) = {
     s = _rodas5p_steps(f, jac, t1, o, s)
     s = _stiff_room(s)
   }
-  _stiff_end(m, f, s, t1)
+  _stiff_end(m, f, s, t1, o)
 }
 
 # Steps until the end, or until something else is to be done first.
@@ -137,7 +137,7 @@ _rodas5p_steps(f, jac, t1, o, s) = {
       s.failures = s.failures + 1
       s.rejected = true
       s.error = error
-      s.worst = argmax(abs(e))
+      s.worst = _worst(e)
     }
     if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
   }
@@ -175,7 +175,7 @@ _by_radau5(m, f, given, y, t0, t1, o) = {
     s = _radau5_steps(f, jac, t1, o, s)
     s = _stiff_room(s)
   }
-  _stiff_end(m, f, s, t1)
+  _stiff_end(m, f, s, t1, o)
 }
 
 # The factors of gamma/h - J, and of alpha/h + i beta/h - J as a real matrix: of what belongs to an unknown the real part comes first.
@@ -350,7 +350,7 @@ _radau5_steps(f, jac, t1, o, s) = {
       s.fresh = if s.current { 1 } else { 0 }
       s.faccon = faccon
       s.error = error
-      s.worst = argmax(abs(e * scale))
+      s.worst = _worst(e * scale)
     }
     if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
   }
@@ -378,7 +378,7 @@ _radau5_stages(f, t, y, h, z1, z2, z3) = {
 # How far a march has come, and the rows that it leaves; h is the first step. state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up its steps,
 # 4 has a step that is too small.
 _stiff_begin(m, f, y0, t0, t1, o, order) = {
-  _check_given((adaptive = true,), m, y0, t0, t1, o)
+  _check_given((adaptive = true,), m, f, y0, t0, t1, o)
   count = len(o.saveat)
   if count > 0 { _check_saveat(o.saveat, t0, t1) }
   room = if count == 0 { m.degree * 128 + 1 } else { count }
@@ -408,6 +408,9 @@ _stiff_begin(m, f, y0, t0, t1, o, order) = {
   }), h)
 }
 
+# The element with the largest error; one that is no number is larger than all others.
+_worst(e) = argmax(where(abs(e) < inf, abs(e), inf))
+
 # Room for twice as many rows.
 _stiff_room(s) = {
   if s.state == 2 {
@@ -421,27 +424,26 @@ _stiff_room(s) = {
 # A step of this size cannot be seen in t, or steps are used up.
 _stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
 
-_stiff_end(m, f, s, t1) = {
-  if s.state >= 3 { _stiff_gave_up(m, f, s, t1) }
-  (s.T[..s.k], s.Y[..s.k],
-   _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures]))
+_stiff_end(m, f, s, t1, o) = {
+  counts = _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures])
+  (s.T[..s.k], s.Y[..s.k], _as_asked(counts, s.state >= 3, say -> _stiff_why(m, f, s, t1, o, say), o))
 }
 
-_stiff_gave_up(m, f, s, t1) = {
+_stiff_why(m, f, s, t1, o, say) = {
   v = f(s.t, s.y)
-  if not (max(abs(v)) < inf) {
-    i = argmax(f64(not (abs(v) < inf)))
-    error(
-      "no solution beyond t = {s.t}: element {i} of the right-hand side is not finite there, {v[i]}; the values are y = {s.y}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
-  }
-  i = s.worst
-  if s.state == 3 {
-    error(
-      "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{i}] = {s.y[i]} has the largest error. Allow more with max_steps, or loosen rtol and atol")
+  i = _not_finite(v)
+  # an error that is no number names nobody: then the unknown that changes fastest
+  k = if s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
+  if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.state == 4 {
+    say(
+      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error < inf and s.error > 0 { "its error is still too large" } else { "its equations still cannot be solved" }}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+  } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
+    say(
+      "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. {_jumps_there}")
   } else {
-    error(
-      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error < inf and s.error > 0 { "its error is still too large" } else { "its equations still cannot be solved" }}; the largest error is that of y[{i}] = {s.y[i]}, whose slope is {v[i]}; the values are y = {s.y}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
-  }
+    say(
+      "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. Allow more with max_steps, or loosen rtol and atol")
+  } } }
 }
 
 # The Jacobian as a matrix with its zeros, also where it comes as the elements of a pattern by columns.
