@@ -432,11 +432,11 @@ _stiff_end(m, f, s, t1, o) = {
 _stiff_why(m, f, s, t1, o, say) = {
   v = f(s.t, s.y)
   i = _not_finite(v)
-  # an error that is no number names nobody: then the unknown that changes fastest
-  k = if s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
+  # no step whose error was too large, or an error that is no number, names nobody: then the unknown that changes fastest
+  k = if s.error > 0 and s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
   if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.state == 4 {
     say(
-      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error < inf and s.error > 0 { "its error is still too large" } else { "its equations still cannot be solved" }}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error == 0 { "the solution changes faster and faster" } else { if s.error < inf { "its error is still too large" } else { "its equations still cannot be solved" } }}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
   } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
     say(
       "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. {_jumps_there}")
