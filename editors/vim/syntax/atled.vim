@@ -24,29 +24,29 @@ syntax keyword atledFunction euler event exists exp expand expint expinti explai
 syntax keyword atledFunction fd fft fft2 fftfreq fftn fftshift field fill_between find findall fit fixed_point flatten flip floor follow
 syntax keyword atledFunction fourier fresnelc fresnels from_codes full full_like gamma gamma_lower gamma_upper gammainc gammaincc
 syntax keyword atledFunction gammaincinv gauss_chebyshev gauss_hermite gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd
-syntax keyword atledFunction gegenbauer geometric_mean geomspace gmres grad gradient gradient_descent hamming hankel hann harmonic_mean has
-syntax keyword atledFunction heatmap hermite hessian hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1 hyp1f1 hyp2f1 hypu
-syntax keyword atledFunction icdf ichol0 idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image implicit inspect integrate interp
-syntax keyword atledFunction interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime jacobi jacobi_preconditioner
-syntax keyword atledFunction jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kron kurtosis laguerre lambertw
-syntax keyword atledFunction laplacian largest lbeta lbfgs lcm least_squares leaves legendre len lexsort lgamma linear_map linear_regression
-syntax keyword atledFunction linearize lines linregress linsolve linspace list list_files lm load log log10 log1p log2 logdet loglog logm
-syntax keyword atledFunction logpdf logspace lower lstsq lu map matrix_power matrix_rank max mean median meshgrid min minimize minres mlp
-syntax keyword atledFunction mod mode moment moments moveaxis moving moving_mean nadam nan_check nanmax nanmean nanmin nansum native
-syntax keyword atledFunction nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like
-syntax keyword atledFunction orth oscillatory outer overlay pad pad_end pad_start pairwise_distances partial pchip pdf percentile
-syntax keyword atledFunction periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma
-syntax keyword atledFunction polygon polyint polymul polyroots polysub polyval pow primes print prod ptp push qr quadrature quantile quiver
-syntax keyword atledFunction radau5 rand randint randn rank ranks ravel ravel_index read_ir read_lines read_text real record relu repeat
-syntax keyword atledFunction replace report reshape rewrite rfft rfftfreq right_axis rk4 rms rmsprop rodas5p roll root rot90 round same
-syntax keyword atledFunction sample save scatter scatter3 searchsorted sech seed semilogx semilogy setdiff setxor shape show shuffle sigmoid
-syntax keyword atledFunction sign sin sinc sinh sinhint sinint size skewness slogdet smallest softplus solve sort sort_rows sparse sparsity
-syntax keyword atledFunction spdiags spearman spectral_derivative speye spherical_harmonic sphericali sphericalj sphericalk sphericaly
-syntax keyword atledFunction spline split sqrt sqrtm squeeze stack stairs starts_with std stem stop_gradient str streamlines subplots sum
-syntax keyword atledFunction surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace transpose
-syntax keyword atledFunction trapz tril trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad
-syntax keyword atledFunction values vander var vjp vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like
-syntax keyword atledFunction zeta zip zscore
+syntax keyword atledFunction gegenbauer geometric_mean geomspace gmres grad gradient gradient_descent grid_interpolant hamming hankel hann
+syntax keyword atledFunction harmonic_mean has heatmap hermite hessian hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1
+syntax keyword atledFunction hyp1f1 hyp2f1 hypu icdf ichol0 idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image implicit
+syntax keyword atledFunction inspect integrate interp interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime jacobi
+syntax keyword atledFunction jacobi_preconditioner jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kinsol kron
+syntax keyword atledFunction kurtosis laguerre lambertw laplacian largest lbeta lbfgs lcm least_squares leaves legendre len lexsort lgamma
+syntax keyword atledFunction linear_map linear_regression linearize lines linregress linsolve linspace list list_files lm load log log10
+syntax keyword atledFunction log1p log2 logdet loglog logm logpdf logspace lower lstsq lu map matrix_power matrix_rank max mean median
+syntax keyword atledFunction meshgrid min minimize minres mlp mod mode moment moments moveaxis moving moving_mean nadam nan_check nanmax
+syntax keyword atledFunction nanmean nanmin nansum native nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative null_space
+syntax keyword atledFunction ode one_hot ones ones_like orth oscillatory outer overlay pad pad_end pad_start pairwise_distances partial
+syntax keyword atledFunction pchip pdf percentile periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit
+syntax keyword atledFunction polyfromroots polygamma polygon polyint polymul polyroots polysub polyval pow primes print prod ptp push qr
+syntax keyword atledFunction quadrature quantile quiver radau5 rand randint randn rank ranks ravel ravel_index rbf read_ir read_lines
+syntax keyword atledFunction read_text real record relu repeat replace report reshape rewrite rfft rfftfreq right_axis rk4 rms rmsprop
+syntax keyword atledFunction rodas5p roll root rot90 round same sample save scatter scatter3 searchsorted sech seed semilogx semilogy
+syntax keyword atledFunction setdiff setxor shape show shuffle sigmoid sign sin sinc sinh sinhint sinint size skewness slogdet smallest
+syntax keyword atledFunction softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative speye spherical_harmonic
+syntax keyword atledFunction sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze stack stairs starts_with std stem
+syntax keyword atledFunction stop_gradient str streamlines subplots sum surface svd svdvals swapaxes symplectic take take_along tan tanh
+syntax keyword atledFunction taylor tile to_sparse toeplitz trace transpose trapz tril trim trim_end trim_start trisolve triu trunc tsit5
+syntax keyword atledFunction union unique unravel_index upper value_and_grad values vander var vjp vline vspan vstack weighted_mean welch
+syntax keyword atledFunction where windows write_text xavier zeros zeros_like zeta zip zscore
 " ---- end
 syntax match atledNumber "\<0x[0-9a-fA-F_]\+\|\<0o[0-7_]\+\|\<0b[01_]\+"
 syntax match atledNumber "\<\d[0-9_]*\(\.\.\@!\d*\)\?\([eE][-+]\?\d\+\)\?\(im\>\)\?"
