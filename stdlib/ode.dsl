@@ -30,7 +30,7 @@ adams(; max_steps = 0) =
     until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
-# method: bdf(), adams(), auto(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), rk4(h), euler(h), or a record of one's own (above); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
+# method: bdf(), adams(), auto(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), imex(implicit = g), multirate(h; fast = g), rk4(h), euler(h), or a record of one's own (above); rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy is a sparse matrix on the pattern of
 # f, and its systems are solved by KLU; worth it from some hundred unknowns with few elements in each row.
 # events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
 # until then is the result, with complete = false, and the reason a warning; of saveat the times that were reached remain.

@@ -26,16 +26,16 @@ syntax keyword atledFunction fourier fresnelc fresnels from_codes full full_like
 syntax keyword atledFunction gammaincinv gauss_chebyshev gauss_hermite gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd
 syntax keyword atledFunction gegenbauer geometric_mean geomspace gmres grad gradient gradient_descent grid_interpolant hamming hankel hann
 syntax keyword atledFunction harmonic_mean has heatmap hermite hessian hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1
-syntax keyword atledFunction hyp1f1 hyp2f1 hypu icdf ichol0 idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image implicit
+syntax keyword atledFunction hyp1f1 hyp2f1 hypu icdf ichol0 idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image imex implicit
 syntax keyword atledFunction inspect integrate interp interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime jacobi
 syntax keyword atledFunction jacobi_preconditioner jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kinsol kron
 syntax keyword atledFunction kurtosis laguerre lambertw laplacian largest lbeta lbfgs lcm least_squares leaves legendre len lexsort lgamma
 syntax keyword atledFunction linear_map linear_regression linearize lines linregress linsolve linspace list list_files lm load log log10
 syntax keyword atledFunction log1p log2 logdet loglog logm logpdf logspace lower lstsq lu map matrix_power matrix_rank max mean median
-syntax keyword atledFunction meshgrid min minimize minres mlp mod mode moment moments moveaxis moving moving_mean nadam nan_check nanmax
-syntax keyword atledFunction nanmean nanmin nansum native nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative null_space
-syntax keyword atledFunction ode one_hot ones ones_like orth oscillatory outer overlay pad pad_end pad_start pairwise_distances partial
-syntax keyword atledFunction pchip pdf percentile periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit
+syntax keyword atledFunction meshgrid min minimize minres mlp mod mode moment moments moveaxis moving moving_mean multirate nadam nan_check
+syntax keyword atledFunction nanmax nanmean nanmin nansum native nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative
+syntax keyword atledFunction null_space ode one_hot ones ones_like orth oscillatory outer overlay pad pad_end pad_start pairwise_distances
+syntax keyword atledFunction partial pchip pdf percentile periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit
 syntax keyword atledFunction polyfromroots polygamma polygon polyint polymul polyroots polysub polyval pow primes print prod ptp push qr
 syntax keyword atledFunction quadrature quantile quiver radau5 rand randint randn rank ranks ravel ravel_index rbf read_ir read_lines
 syntax keyword atledFunction read_text real record relu repeat replace report reshape rewrite rfft rfftfreq right_axis rk4 rms rmsprop
