@@ -376,3 +376,4 @@ void batch_PROGRESS(Batch *s, const Inst *in) {
 
 void batch_PRINT(Batch *s, const Inst *in) { as_it_is(s, in); }
 void batch_FAIL(Batch *s, const Inst *in) { as_it_is(s, in); }
+void batch_WARN(Batch *s, const Inst *in) { as_it_is(s, in); }

@@ -206,7 +206,7 @@ static void emit_inst(Sparsity *p, const Inst *in) {
 	bool active = false, computed = true;
 	build_at(p->b, in->span);
 	build_chain(p->b, in->chain);
-	if (in->op == OP_FAIL && p->perhaps) return;
+	if ((in->op == OP_FAIL || in->op == OP_WARN) && p->perhaps) return;
 	if (sparsity_plain(p, in)) {
 		build_copy_inst(p->b, &p->map, in);
 		return;

@@ -280,6 +280,13 @@ Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message) {
 	return ST_ERROR;
 }
 
+Status eval_WARN(Frame *f, const Step *s) {
+	size_t n;
+	const char *text = text_of(operand_at(f, s->a), &n);
+	diag_warning(f->ctx, E_USER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
+	return spend(f->be, n);
+}
+
 Status eval_FAIL(Frame *f, const Step *s) {
 	return fail_user(f, s, s->fields ? s->fields[0].words[0] : E_USER, operand_at(f, s->a));
 }

@@ -282,7 +282,7 @@ Ref build_const(Builder *b, Value v) {
 static bool may_share(const Builder *b, Op op, AttrId attr) {
 	switch (op) {
 	case OP_IF: case OP_FOR: case OP_WHILE: case OP_TRY: return false;
-	case OP_FAIL: case OP_PROGRESS: case OP_BIND: case OP_GUARD: return false;
+	case OP_FAIL: case OP_WARN: case OP_PROGRESS: case OP_BIND: case OP_GUARD: return false;
 	case OP_HOST: return host_is_pure(host_call(b->ctx, (HostId)attr_int(b->ctx, OP_HOST, attr, 0)));
 	case OP_CALL: { /* a function under construction may still turn out to have effects */
 		const Fn *callee = fn_get(b->ctx, (FnId)attr_int(b->ctx, OP_CALL, attr, 0));

@@ -44,7 +44,7 @@ static bool must_run(Compact *k, InstId i) {
 	const Inst *in = &k->f->insts.at[i];
 	bool must = prims[in->op].effect == EFFECT_EFFECT;
 	switch (in->op) {
-	case OP_GUARD: case OP_BIND: case OP_FAIL: case OP_PROGRESS: case OP_UNBOX: must = true; break;
+	case OP_GUARD: case OP_BIND: case OP_FAIL: case OP_WARN: case OP_PROGRESS: case OP_UNBOX: must = true; break;
 	case OP_HOST: must = !host_is_pure(host_call(k->b->ctx, (HostId)attr_int(k->b->ctx, OP_HOST, in->attr, 0))); break;
 	case OP_CALL: {
 		const Fn *callee = inst_callee(k->b->ctx, in);

@@ -265,6 +265,10 @@ bool type_rule_PROGRESS(TypeQuery *q) {
 	return true;
 }
 
+bool type_rule_WARN(TypeQuery *q) {
+	return want_dyn(q, 0);
+}
+
 bool type_rule_START(TypeQuery *q) {
 	return give(q, type_token(q->b->ctx));
 }

@@ -101,6 +101,15 @@ BUILTIN(error) {
 	return av_new(sp, AV_UNSET);
 }
 
+/* _warning(message): said beside the results, and the program goes on. */
+BUILTIN(warning) {
+	UNUSED;
+	Ref message = joined(sp, call, 0);
+	sp_at(sp, sp_user_place(sp, call->span));
+	build(sp->b, OP_WARN, 1, &message, 0, NULL);
+	return av_none(sp);
+}
+
 /* _refuse(message): the library says, before anything runs, that it does not serve this. */
 BUILTIN(refuse) {
 	UNUSED;
@@ -531,6 +540,7 @@ const Builtin builtins_flow[] = {
 	{.name = "nan_check", .min_args = 1, .max_args = -1, .named = "inf", .run = nan_check, .doc = "nan_check(f, x, ...; inf = false): runs f at x and says which operation gives the first NaN of the result (with inf: the first infinity)"},
 	{.name = "_is_fixed", .min_args = 1, .max_args = 1, .run = is_fixed},
 	{.name = "_refuse", .min_args = 1, .max_args = 1, .run = refuse},
+	{.name = "_warning", .min_args = 1, .max_args = -1, .run = warning},
 	{.name = "_same", .min_args = 2, .max_args = 2, .run = same},
 	{.name = "_field", .min_args = 2, .max_args = 3, .run = field},
 	{.name = "_operator", .min_args = 1, .max_args = 2, .run = operator_on, .quick = quick_operator},

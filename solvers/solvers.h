@@ -23,6 +23,13 @@
  *   options    linear, degree d, max_steps, fix_initial (1: correct yp0 and the algebraic part of y0 first)
  *   results    as of "ode"
  *
+ * "kinsol": f(x) = 0, or x = f(x), by KINSOL
+ *   functions  f(x) -> f64[n];  jac(x) -> df/dx, or with linear = 2 jac(x, v) -> df/dx v
+ *   operands   x0 f64[n], scales of x and of f f64[n] (by which they are multiplied), tol, colptr, rowind
+ *   options    method (0 Newton, 1 with a line search, 2 Picard, 3 x = f(x)), linear (2: Krylov), max_steps, memory of Anderson's acceleration, how many steps
+ *              a Jacobian is kept for
+ *   results    x f64[n], stats i64[4]: steps, evaluations of f, of the Jacobian, linear iterations
+ *
  * With an empty saveat, K = 1 + d*steps: the start, and in each step [a, b] the points a + c_j (b - a), j = 1..d,
  * c_j = (1 - cos(pi j/d))/2, of the integrator's own interpolant, which is a polynomial of degree at most 5 (BDF and
  * IDAS) or 12 (Adams): with d no less than that it can be had back exactly. Otherwise the values at saveat, which runs

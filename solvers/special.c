@@ -637,6 +637,45 @@ static Sum power_series(uint32_t na, const double *a, uint32_t nb, const double 
 	return (Sum){NAN, INFINITY};
 }
 
+/* Numbers of twice as many digits, as sums of two (Dekker 1971; Knuth, The Art of Computer Programming II, 4.2.2) */
+typedef struct Twice {
+	double high, low;
+} Twice;
+static Twice twice_sum(double a, double b) {
+	const double s = a + b, part = s - a;
+	return (Twice){s, (a - (s - part)) + (b - part)};
+}
+static Twice twice_add(Twice a, Twice b) {
+	const Twice s = twice_sum(a.high, b.high), t = twice_sum(s.high, s.low + a.low + b.low);
+	return t;
+}
+static Twice twice_times(Twice a, Twice b) {
+	const double p = a.high * b.high;
+	return twice_sum(p, fma(a.high, b.high, -p) + (a.high * b.low + a.low * b.high));
+}
+static Twice twice_over(Twice a, Twice b) {
+	const double q = a.high / b.high;
+	const Twice rest = twice_add(a, twice_times((Twice){-q, 0}, b));
+	return twice_sum(q, (rest.high + rest.low) / b.high);
+}
+
+/* The same series with thirty digits, for sums whose terms cancel: parameters and x count as they are given, so that a + k is not rounded either. */
+static Sum power_series_twice(uint32_t na, const double *a, uint32_t nb, const double *b, double x) {
+	Twice term = {1, 0}, sum = {1, 0};
+	double largest = 1;
+	for (int k = 0; k < 12000; k++) {
+		for (uint32_t i = 0; i < na; i++) term = twice_times(term, twice_sum(a[i], k));
+		for (uint32_t i = 0; i < nb; i++) term = twice_over(term, twice_sum(b[i], k));
+		term = twice_over(twice_times(term, (Twice){x, 0}), (Twice){k + 1.0, 0});
+		sum = twice_add(sum, term);
+		largest = fmax(largest, fabs(term.high));
+		if (!(largest < 1e290)) break;
+		if (fabs(term.high) < 1e-33 * largest || fabs(term.high) < 1e-18 * fabs(sum.high)) return (Sum){sum.high, largest / fabs(sum.high)};
+	}
+	return (Sum){NAN, INFINITY};
+}
+static bool kept_twice(const Sum *s) { return s->lost < 1e18; }
+
 /* GSL goes through large parameters one by one. */
 static bool moderate(double a) { return fabs(a) <= 2000; }
 
@@ -650,6 +689,8 @@ static double hyp1f1(const double *p) {
 	if (pole(b) && !(pole(a) && a >= b)) return NAN;
 	const Sum s = x < 0 && !pole(a) ? power_series(1, (double[]){b - a}, 1, &b, -x) : power_series(1, &a, 1, &b, x); /* Kummer */
 	if (kept(&s)) return x < 0 && !pole(a) ? s.value * exp(x) : s.value;
+	const Sum whole = power_series_twice(1, &a, 1, &b, x);
+	if (kept_twice(&whole)) return whole.value;
 	return moderate(a) && moderate(b) ? gsl_number(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;
 }
 static double hyp0f1(const double *p) {
@@ -667,6 +708,22 @@ static double hyp_u(const double *p) {
 	return moderate(p[0]) && moderate(p[1]) && !isnan(p[2]) ? gsl_number(gsl.gsl_sf_hyperg_U_e(p[0], p[1], p[2], &r), &r) : NAN;
 }
 
+/* From x to 1 - x (DLMF 15.8.4), where c - a - b is not whole: two products, and how much larger than their sum they and their series were */
+static double gamma_ratio(double p, double q, double r, double s) { /* G(p) G(q) / (G(r) G(s)) */
+	double l[4];
+	if (pole(r) || pole(s)) return 0;
+	const double sign = sign_gamma(p, &l[0]) * sign_gamma(q, &l[1]) * sign_gamma(r, &l[2]) * sign_gamma(s, &l[3]);
+	return sign * exp(l[0] + l[1] - l[2] - l[3]);
+}
+static Sum hyp2f1_from_one(double a, double b, double c, double x) {
+	const double d = c - a - b, first = 1 - d, second = 1 + d;
+	if (fabs(d - round(d)) < 1e-2) return (Sum){NAN, INFINITY};
+	const Sum s = power_series_twice(2, (double[]){a, b}, 1, &first, 1 - x), t = power_series_twice(2, (double[]){c - a, c - b}, 1, &second, 1 - x);
+	const double u = gamma_ratio(c, d, c - a, c - b) * s.value, v = pow(1 - x, d) * gamma_ratio(c, -d, a, b) * t.value;
+	/* the parameters are rounded, so that what is lost counts in doubles */
+	return (Sum){u + v, (fabs(u) * s.lost + fabs(v) * t.lost) / fabs(u + v)};
+}
+
 static double hyp2f1_inside(double a, double b, double c, double x) { /* 0 <= x < 1, and short sums */
 	gsl_sf_result r;
 	const Sum s = power_series(2, (double[]){a, b}, 1, &c, x);
@@ -676,6 +733,10 @@ static double hyp2f1_inside(double a, double b, double c, double x) { /* 0 <= x 
 		if (t.lost < 1e3 || (t.lost < s.lost && kept(&t))) return pow(1 - x, c - a - b) * t.value;
 	}
 	if (kept(&s)) return s.value;
+	const Sum whole = power_series_twice(2, (double[]){a, b}, 1, &c, x);
+	if (kept_twice(&whole)) return whole.value;
+	const Sum other = hyp2f1_from_one(a, b, c, x);
+	if (other.lost < 1e4) return other.value;
 	return moderate(a) && moderate(b) && moderate(c) ? gsl_number(gsl.gsl_sf_hyperg_2F1_e(a, b, c, x, &r), &r) : NAN;
 }
 static double hyp2f1(const double *p) {

@@ -205,4 +205,8 @@ _Noreturn void host_misuse(Builder *b, const char *host, const char *format, ...
 /* times, values, stats; returns 3. */
 uint32_t solution_types(Builder *b, Ref y0, Ref saveat, TypeId *out);
 
+/* ---- the one that needs no more than this ------------------------------------------------------------------------- */
+
+extern const HostDef kinsol_host;
+
 #endif

@@ -49,9 +49,6 @@ _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k],
 # y' = f(t, y) with events. Gives times, values, the first row of each step (the dense output goes through degree + 1 rows from there), counts, and
 # what happened.
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
-  if o.partial == 1 and not has(m, "until") {
-    _refuse("{m.name}() gives a whole solution or none: partial = true is for bdf() and adams()")
-  }
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   _pass_events((degree = m.degree,
@@ -167,16 +164,22 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
 # What `until` of a method gives, for one that has none: the whole of it, searched for changes of sign at its rows; where one counts, the step is cut.
 _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   d = m.degree
-  (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1, o)
+  # an event that ends the solution may lie before the place where the method gives up
+  (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1, (...o, quiet = 1))
   nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
   wanted = stack(directions)
   stopping = stack(stops)
   sign = signs
   at = i64(zeros(0))
   which = i64(zeros(0))
+  ended = false
   j = 1
   while j < len(T) {
     v = g(T[j], Y[j])
+    if any(not (abs(v) < inf)) {
+      error(
+        "no solution beyond t = {T[j - 1]}: the expression of event {argmax(f64(not (abs(v) < inf)))} is not finite at t = {T[j]}; the values are y = {Y[j - 1]}. An event must have a value wherever the method looks, behind its zero, too")
+    }
     now = i64(v > 0) - i64(v < 0)
     changed = (now != sign) and (sign != 0)
     counts = changed and ((wanted == 0) or (wanted == -sign))
@@ -210,14 +213,21 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       Y = if whole { if stopped { concat(Y[..base], P1) } else { Y } } else { concat(Y[..base], P1, P2[1..], Y[base + d + 1..]) }
       for k in 0..len(fired) { if fired[k] { at = push(at, base + d); which = push(which, k) } }
       sign = where(fired, -sign, sign)
+      ended = stopped
       if stopped { len(T) } else { base + d + 1 }
+    }
+  }
+  if has(counted, "complete") {
+    if counted.complete == 0 and not ended {
+      if o.partial == 1 { _warning(counted.reason) } else { error(counted.reason) }
     }
   }
   (T, Y, _counts(counted), at, which)
 }
 # As _stats, backwards, and 1: complete
 _counts(s) =
-  i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0, 1)))
+  i64(stack(list(s.steps, s.rhs, s.jacobians, s.factorisations, s.error_test_failures, s.newton, s.newton_failures, 0,
+    if has(s, "complete") { i64(s.complete == 1) } else { 1 })))
 
 # Where f has the sign s no more, between a, where it has or has just left a zero, and b
 _sign_lost(f, s, a, b) = {
@@ -254,6 +264,14 @@ _as_state(y, n) = {
 }
 _with_row(A, k, row) = { A[k] = row; A }
 
+# All rows, or those at the times asked for, as far as the solution goes
+_rows_asked(r, solution, saveat) = if len(saveat) == 0 { (r.times, r.values) } else {
+  times = f64(saveat)
+  way = if r.times[-1] >= r.times[0] { 1.0 } else { -1.0 }
+  reached = times[way * (times - r.times[-1]) <= 0]
+  (reached, map(solution, reached))
+}
+
 # ode with events
 _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
   r = if sparse {
@@ -265,6 +283,6 @@ _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
       events)
   }
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
-  (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(solution, f64(o.saveat))) }
+  (times, Y) = _rows_asked(r, solution, o.saveat)
   (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events, complete = r.complete)
 }

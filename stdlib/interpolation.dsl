@@ -1,4 +1,4 @@
-# interpolation.dsl - functions through given points: on a line piecewise linear and cubic, in one piece by polynomials, and linear on grids.
+# interpolation.dsl - functions through given points on a line: piecewise linear and cubic, and in one piece by polynomials. interpolation_nd.dsl has those of several variables.
 
 # How many elements of the ascending vector a are <= v, for each v, by halving: O(log len(a)) each
 _count_up_to(a, v) = {
@@ -202,42 +202,4 @@ _barycentric(x, y, w, t) = {
   e = expand(x[k], rank(t)) - x
   slope = sum(where(hit, 0.0, w / expand(w[k], rank(t)) * (y - expand(y[k], rank(t))) / where(e == 0, 1.0, e)); axis = rank(t))
   where(at_node, y[k] + (t - x[k]) * slope, sum(c * y; axis = rank(t)) / sum(c; axis = rank(t)))
-}
-
-# ---- grids
-
-# interpn(axes, values, points): linear interpolation on a grid of d axes, at points that lie along the last axis
-#   axes: a tuple of d ascending vectors; values: an array whose d axes have their lengths; points [..., d]. Constant beyond the ends. Derivatives by values and points.
-#     interpn(([0, 1], [0, 1]), [0, 1; 2, 3], [0.5, 0.5])   #> 1.5
-interpn(axes, values, points) = {
-  d = len(axes)
-  assert(kind(axes) == "tuple" or kind(axes) == "list", "interpn takes the axes as a tuple")
-  assert(rank(values) == d, "interpn: {d} axes are given for values with {rank(values)}")
-  assert(shape(points)[-1] == d, "interpn takes points of {d} coordinates along their last axis")
-  for j in list(...(0..d)) {
-    assert(len(axes[j]) == shape(values)[j] and len(axes[j]) > 1,
-      "interpn: axis {j} has {len(axes[j])} places for {shape(values)[j]} values")
-  }
-  k = map(j -> _interval(axes[j], points[..., j]), (...(0..d)))
-  t = map(j -> clamp((points[..., j] - axes[j][k[j]]) / (axes[j][k[j] + 1] - axes[j][k[j]]), 0.0, 1.0), (...(0..d)))
-  flat = ravel(values)
-  total = 0.0
-  for corner in list(...(0..2^d)) {
-    weight = 1.0
-    at = 0
-    for j in list(...(0..d)) {
-      up = (corner // 2^j) % 2
-      weight = weight * (if up == 1 { t[j] } else { 1 - t[j] })
-      at = at * len(axes[j]) + k[j] + up
-    }
-    total = total + weight * flat[at]
-  }
-  total
-}
-# interp2(x, y, xs, ys, Z): linear interpolation on the grid of Z[i, j] at (xs[i], ys[j]); x and y of one shape
-#     interp2(0.5, 1.0, [0, 1], [0, 1], [0, 1; 2, 3])   #> 2.0
-interp2(x, y, xs, ys, Z) = {
-  p = x + 0.0 * y
-  q = y + 0.0 * x
-  interpn((xs, ys), Z, stack(p, q; axis = rank(p)))
 }

@@ -8,6 +8,7 @@
 #              f: (t, y) -> f64[n]; jac: (t, y) -> its derivative by y, which costs nothing unless it is called: f64[n, n], or with o.pattern the
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
 #              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows); o.way then 0, 1 for banded or 2 for sparse factors.
+#              o.quiet 1: where the method gives up, its rows until there are the result, and the stats have complete = 0 and reason, a text; a method that cannot stops with an error.
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
 #   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
 #              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)
@@ -29,12 +30,12 @@ adams(; max_steps = 0) =
     until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
-# method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), rk4(h), euler(h), or a record of one's own (above);
+# method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), imex(implicit = g), multirate(h; fast = g), rk4(h), euler(h), or a record of one's own (above);
 # rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy has the pattern of
 # f, a few products give all of its elements, and its systems are solved as a band or by sparse factors, whichever is estimated to be faster (explain(sparsity(u -> f(t, u), y0)) says which);
 # worth it from some dozens of unknowns with few elements in each row. "banded" and "sparse" ask for one of the two.
 # events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
-# until then is the result, with complete = false, and the reason a warning.
+# until then is the result, with complete = false, and the reason a warning; of saveat the times that were reached remain.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
@@ -75,13 +76,44 @@ _integration(y0, pattern, o) =
       if o.partial { 1 } else { 0 }
     } else {
       0
-    }, names = if has(o, "names") { o.names } else { "" },
+    }, quiet = if has(o, "quiet") { o.quiet } else { 0 }, names = if has(o, "names") { o.names } else { "" },
     equations = if has(o, "equations") { o.equations } else { "" })
 
 _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
   assert(rank(atol) == 1 and len(atol) == len(y0), "atol has {len(atol)} numbers for {len(y0)} unknowns")
   zeros_like(y0) + atol
 }
+
+# ---- where a method written in the language gives up
+#
+# why(say): says the reason in words, only asked for then. Asked for whatever there is (o.quiet), the counts say it and the rows so far are the result; else it is an error.
+_as_asked(counts, failed, why, o) = if o.quiet == 1 {
+  (...counts, complete = if failed { 0 } else { 1 }, reason = if failed { why(text -> text) } else { "" })
+} else {
+  # each reason an error by itself: a text that differs from lane to lane is nothing that a map has
+  if failed { why(text -> error(text)) }
+  counts
+}
+# The first element that is not finite, or -1
+_not_finite(v) = {
+  bad = f64(not (abs(v) < inf))
+  if max(bad) > 0 { argmax(bad) } else { -1 }
+}
+_why_not_finite(t, y, v, i, o, say) =
+  say(
+    "no solution beyond t = {t}: element {i} of the right-hand side is not finite there, {v[i]}; {_last_values(o, y)}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
+_last_values(o, y) =
+  "{if len(y) <= 6 { "the values are y = {y}" } else { "the first values are y = {y[..min(6, len(y))]}" }}{if o.names == "" { "" } else { ", where y = ({join(_state_words(o.names), ", ")})" }}"
+_state_words(names) = {
+  words = list()
+  for line in lines(names) {
+    (name, size) = split(line, "\t")
+    words = push(words, if size == "0" or size == "1" { name } else { "{name}[0..{size}]" })
+  }
+  words
+}
+_jumps_there =
+  "Such short steps mostly say that the right-hand side jumps there, back and forth: make the place of the jump an event, or smooth it"
 
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = _jacobian(f, u)

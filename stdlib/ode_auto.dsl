@@ -140,7 +140,7 @@ _auto_stood(stiff, m, f, s, t1, o) = {
   lost = s.state == 3 or s.state == 4
   if back or lost { s.state = 1 }
   (t, y) = (s.t, s.y)
-  (times, Y, stats) = _stiff_end(stiff, f, s, t1)
+  (times, Y, stats) = _stiff_end(stiff, f, s, t1, (...o, quiet = 0))
   _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost)
 }
 _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost) = {

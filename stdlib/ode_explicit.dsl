@@ -80,12 +80,11 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 
 _marched(one, m, f, y0, t0, t1, o) = {
   (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
-  if s.status != 0 { _gave_up(one, m, s, f, t1, o) }
-  (times, Y, _counted(one, s))
+  (times, Y, _as_asked(_counted(one, s), s.status != 0, say -> _why(one, s, f, t1, o, say), o))
 }
 # ... as far as it goes: where it stands, and the rows so far
 _march(one, m, f, y0, t0, t1, o) = {
-  _check_given(one, m, y0, t0, t1, o)
+  _check_given(one, m, f, y0, t0, t1, o)
   count = len(o.saveat)
   if count == 0 {
     _march_whole(one, m, f, y0, t0, t1, o)
@@ -95,13 +94,23 @@ _march(one, m, f, y0, t0, t1, o) = {
   }
 }
 
-_check_given(one, m, y0, t0, t1, o) = {
+_check_given(one, m, f, y0, t0, t1, o) = {
   if len(y0) == 0 { error("a differential equation needs an unknown: the initial value is empty") }
+  v = f(t0, y0)
+  if kind(v) != "array" { _refuse("the right-hand side must be a vector like the unknowns") }
+  if rank(v) != 1 { _refuse("the right-hand side must be a vector like the unknowns, not an array with {rank(v)} axes") }
+  if dtype(v) == "c128" or dtype(v) == "c64" {
+    _refuse(
+      "the right-hand side gives complex numbers: y' = f(t, y) is in real ones, take real and imaginary parts as two unknowns")
+  }
+  if _is_fixed(len(v)) and _is_fixed(len(y0)) {
+    if len(v) != len(y0) { _refuse("the right-hand side gives {len(v)} numbers for {len(y0)} unknowns") }
+  }
   times = abs(t0) < inf and abs(t1) < inf
   values = max(abs(y0)) < inf
   steps = m.first_step >= 0 and m.max_step > 0 and (one.adaptive or m.first_step > 0)
   limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf
-  measured = not one.adaptive or min(o.atol + o.rtol * abs(y0)) > 0
+  measured = not one.adaptive or (min(o.atol + o.rtol * abs(y0)) > 0 and _rms(2.2e-16 * y0 / (o.atol + o.rtol * abs(y0))) <= 1)
   if not (times and values and steps and limits and measured) {
     if not times { error("the first and the last time must be finite numbers, not {t0} and {t1}") }
     if not values {
@@ -111,6 +120,9 @@ _check_given(one, m, y0, t0, t1, o) = {
     if not steps { error("the step of {m.name}() must be more than 0") }
     if not limits { error("rtol and atol must be finite numbers, zero or more") }
     i = argmin(o.atol + o.rtol * abs(y0))
+    if min(o.atol + o.rtol * abs(y0)) > 0 {
+      error("rtol and atol ask for more than 64-bit numbers can hold: loosen them")
+    }
     error("y[{i}] has nothing to measure its error by: its atol is 0, and rtol or its initial value too")
   }
 }
@@ -271,22 +283,20 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
 _counted(one, s) = _stats(_marched_counts(one, s))
 _marched_counts(one, s) = i64([s.steps, one.start + one.stages * (s.steps + s.failures), 0, 0, s.failures, 0, 0])
 
-_gave_up(one, m, s, f, t1, o) = {
+_why(one, s, f, t1, o, say) = {
   v = one.slope(s.t, s.y, s.x)
-  bad = sum(i64(not (abs(v) < inf)))
-  if bad > 0 {
-    i = argmax(f64(not (abs(v) < inf)))
-    error(
-      "no solution beyond t = {s.t}: element {i} of the right-hand side is not finite there, {v[i]}; the values are y = {s.y}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
-  }
-  i = argmax(abs(v) / (o.atol + o.rtol * abs(s.y)))
-  if s.status == 1 {
-    error(
-      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and its error is still too large; the fastest element is y[{i}] = {s.y[i]}, whose slope is {v[i]}; the values are y = {s.y}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+  k = argmax(abs(v) / (o.atol + o.rtol * abs(s.y)))
+  i = _not_finite(v)
+  if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.status == 1 {
+    say(
+      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+  } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
+    say(
+      "no solution beyond t = {s.t}: {s.steps + s.failures} steps are used up on the way to t = {t1}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. {_jumps_there}; or that the problem is stiff, for which bdf or rodas5p need far fewer")
   } else {
-    error(
-      "no solution beyond t = {s.t}: {s.steps + s.failures} steps are used up on the way to t = {t1}; the last was {s.h} long, the fastest element is y[{i}] = {s.y[i]}. A stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol")
-  }
+    say(
+      "no solution beyond t = {s.t}: {s.steps + s.failures} steps are used up on the way to t = {t1}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. A stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol")
+  } } }
 }
 
 # ---- Runge-Kutta methods from their coefficients

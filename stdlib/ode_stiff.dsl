@@ -68,7 +68,7 @@ rodas5p(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "rodas5p", degree = 4, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_rodas5p,
     turn = _rodas5p_turn, implicit = none, solve = _solve_ode)
 
-_by_rodas5p(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _rodas5p_march(m, f, given, y, t0, t1, o), t1)
+_by_rodas5p(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _rodas5p_march(m, f, given, y, t0, t1, o), t1, o)
 _rodas5p_march(m, f, given, y, t0, t1, o) = {
   L = _stiff_systems(given, o)
   y0 = _as_long_as(y, f(t0, y))
@@ -141,7 +141,7 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
       s.failures = s.failures + 1
       s.rejected = true
       s.error = error
-      s.worst = argmax(abs(e))
+      s.worst = _worst(e)
     }
     if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
     progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)
@@ -165,7 +165,7 @@ radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
 # kept while iterations converge fast and the step stays nearly the same.
-_by_radau5(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _radau5_march(m, f, given, y, t0, t1, o), t1)
+_by_radau5(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _radau5_march(m, f, given, y, t0, t1, o), t1, o)
 _radau5_march(m, f, given, y, t0, t1, o) = {
   L = _stiff_systems(given, o)
   y0 = _as_long_as(y, f(t0, y))
@@ -349,7 +349,7 @@ _radau5_steps(f, L, t0, t1, o, s) = {
       s.fresh = if s.current { 1 } else { 0 }
       s.faccon = faccon
       s.error = error
-      s.worst = argmax(abs(e * scale))
+      s.worst = _worst(e * scale)
     }
     if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
     progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)
@@ -378,7 +378,7 @@ _radau5_stages(f, t, y, h, z1, z2, z3) = {
 # How far a march has come, and the rows that it leaves; h is the first step. state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up its steps,
 # 4 has a step that is too small, 5 its steps, times the size of the Jacobian, are less than o.worth.
 _stiff_begin(m, f, y0, t0, t1, o, order) = {
-  _check_given((adaptive = true,), m, y0, t0, t1, o)
+  _check_given((adaptive = true,), m, f, y0, t0, t1, o)
   count = len(o.saveat)
   if count > 0 { _check_saveat(o.saveat, t0, t1) }
   room = if count == 0 { m.degree * 128 + 1 } else { count }
@@ -410,6 +410,8 @@ _stiff_begin(m, f, y0, t0, t1, o, order) = {
 
 # The largest sum of magnitudes in a row, a measure of how stiff a problem is
 _row_sums(J) = max(sum(abs(stop_gradient(J)); axis = 1))
+# The element with the largest error; one that is no number is larger than all others.
+_worst(e) = argmax(where(abs(e) < inf, abs(e), inf))
 
 # Room for twice as many rows.
 _stiff_room(s) = {
@@ -424,27 +426,26 @@ _stiff_room(s) = {
 # A step of this size cannot be seen in t, or steps are used up.
 _stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 { 4 } else { if s.steps >= s.limit { 3 } else { 0 } }
 
-_stiff_end(m, f, s, t1) = {
-  if s.state >= 3 { _stiff_gave_up(m, f, s, t1) }
-  (s.T[..s.k], s.Y[..s.k],
-   _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures]))
+_stiff_end(m, f, s, t1, o) = {
+  counts = _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures])
+  (s.T[..s.k], s.Y[..s.k], _as_asked(counts, s.state >= 3, say -> _stiff_why(m, f, s, t1, o, say), o))
 }
 
-_stiff_gave_up(m, f, s, t1) = {
+_stiff_why(m, f, s, t1, o, say) = {
   v = f(s.t, s.y)
-  if not (max(abs(v)) < inf) {
-    i = argmax(f64(not (abs(v) < inf)))
-    error(
-      "no solution beyond t = {s.t}: element {i} of the right-hand side is not finite there, {v[i]}; the values are y = {s.y}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
-  }
-  i = s.worst
-  if s.state == 3 {
-    error(
-      "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{i}] = {s.y[i]} has the largest error. Allow more with max_steps, or loosen rtol and atol")
+  i = _not_finite(v)
+  # no step whose error was too large, or an error that is no number, names nobody: then the unknown that changes fastest
+  k = if s.error > 0 and s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
+  if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.state == 4 {
+    say(
+      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error == 0 { "the solution changes faster and faster" } else { if s.error < inf { "its error is still too large" } else { "its equations still cannot be solved" } }}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+  } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
+    say(
+      "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. {_jumps_there}")
   } else {
-    error(
-      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error < inf and s.error > 0 { "its error is still too large" } else { "its equations still cannot be solved" }}; the largest error is that of y[{i}] = {s.y[i]}, whose slope is {v[i]}; the values are y = {s.y}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
-  }
+    say(
+      "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. Allow more with max_steps, or loosen rtol and atol")
+  } } }
 }
 
 # The linear systems of a method's steps, with matrices a I - J, as a record:

@@ -3,15 +3,16 @@
 # Where f(x, p) = 0 holds at x(p), its derivative does not ask how x was found: f_x dx + f_p dp = 0. The rule below says so, and mentions only the zero
 # itself, so that derivatives of every order follow from it: one linear system for each direction, one adjoint system for a gradient.
 
-# root(f, x0; tol, steps): x with f(x) = 0. x0 a number: Newton's method with a line search, and where that fails a bracket found around x0. x0 a pair
+# root(f, x0, method; tol, steps): x with f(x) = 0. x0 a number: Newton's method with a line search, and where that fails a bracket found around x0. x0 a pair
 # of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla 1997). x0 a vector, matrix or record, f of the same form: Newton's method
 # with a line search. Stops when x moves by less than tol relative to 1 + |x|, or at rounding. An error says when there is none to be found.
+# method: kinsol(...) for large systems: sparse matrices, none at all, other strategies; its own tol is about f.
 # Derivatives, of every order, are those of the solution by whatever f captures; x0 has none.
 #     root(x -> x^2 - 2, 1.0)        #~ sqrt(2)
 #     root(cos, (1.0, 2.0))          #~ π/2
 #     (p -> root(x -> x^2 - p, 1.0))'(4.0)   #~ 0.25
-root(f, x0; tol = 1e-14, steps = 100) = {
-  if kind(x0) == "tuple" {
+root(f, x0, method = none; tol = 1e-14, steps = 100) = {
+  if kind(method) != "none" { _by_kinsol(f, x0, method, steps) } else { if kind(x0) == "tuple" {
     assert(len(x0) == 2, "root: a bracket is a pair of numbers (a, b)")
     _root_between(f, stop_gradient(x0[0] + 0.0), stop_gradient(x0[1] + 0.0), tol, steps)
   } else { if kind(x0) == "array" {
@@ -20,19 +21,22 @@ root(f, x0; tol = 1e-14, steps = 100) = {
     } else {
       if rank(x0) == 1 { _root_of_system(f, stop_gradient(x0 + 0.0), tol, steps) } else { _root_of_parts(f, x0, tol, steps) }
     }
-  } else { _root_of_parts(f, x0, tol, steps) } }
+  } else { _root_of_parts(f, x0, tol, steps) } } }
 }
 _root_of_parts(f, x0, tol, steps) = {
   (v, back) = flatten(x0)
   back(_root_of_system(w -> flatten(f(back(w)))[0], stop_gradient(v), tol, steps))
 }
 
-# fixed_point(g, x0; tol, steps, memory): x with g(x) = x, by Anderson acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain iteration).
-# x0 an array or a record, g of the same form. Stops when g(x) - x is below tol relative to 1 + |x|; an error says when it does not get there.
+# fixed_point(g, x0, method; tol, steps, memory): x with g(x) = x, by Anderson acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain iteration).
+# x0 an array or a record, g of the same form. method: kinsol(...), whose tol and memory count then. Stops when g(x) - x is below tol relative to 1 + |x|; an error says when it does not get there.
 # Derivatives, of every order, are those of the solution by whatever g captures, as in root; x0 has none.
 #     fixed_point(cos, 1.0)          #~ 0.7390851332151607 tol 1e-10
-fixed_point(g, x0; tol = 1e-13, steps = 500, memory = 5) = {
-  if kind(x0) == "array" and rank(x0) == 1 { _fixed_vector(g, stop_gradient(x0 + 0.0), tol, steps, memory) } else {
+fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
+  if kind(method) != "none" {
+    (v, back) = flatten(x0)
+    back(_kinsol_fixed(w -> flatten(g(back(w)))[0], stop_gradient(v + 0.0), method, steps))
+  } else if kind(x0) == "array" and rank(x0) == 1 { _fixed_vector(g, stop_gradient(x0 + 0.0), tol, steps, memory) } else {
     (v, back) = flatten(x0)
     back(_fixed_vector(w -> flatten(g(back(w)))[0], stop_gradient(v), tol, steps, memory))
   }

@@ -208,7 +208,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     r = _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
                           _problem_events(info, S.orders, all))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
-    (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
+    (times, Y) = _rows_asked(r, state, o.saveat)
     (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
       complete = r.complete)
   } else {
@@ -311,7 +311,7 @@ _solve_implicit(info, m, o, tspan) = {
     r = _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
                                    _problem_events(info, orders, jets))
     state = _dense_steps(r.times, r.values, r.starts, 5)
-    (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(state, f64(o.saveat))) }
+    (times, Y) = _rows_asked(r, state, o.saveat)
     (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
       complete = r.complete)
   } else {

@@ -67,6 +67,11 @@ c = (1 + sqrt(10)) / 9
 C(x -> prod(c / (c + 1) * ((c + 1) / (c + x))^2), 1e-4).value        #~ 1 tol 1e-5
 C(x -> prod(4/3 * x^(1/3)), 1e-4).value      #~ 1 tol 1e-4
 cubature(x -> prod(cos(x)), zeros(5), ones(5); rtol = 1e-5).value    #~ sin(1)^5 tol 1e-6
+# the others of Genz's and Cranley's kind that S. G. Johnson's cubature is tested with: on infinite intervals folded up, a ball, narrow bells
+C(x -> prod(exp(-((1 - x) / x)^2) / x^2) * (2 / sqrt(π))^3, 1e-5).value      #~ 1 tol 1e-5
+C(x -> if x @ x < 0.50124145262344534123412^2 { 1.0 } else { 0.0 }, 1e-2).value      #~ π/6 * 0.50124145262344534123412^3 tol 1e-3
+C(x -> prod(exp(-((x - 0.5) / 0.1)^2) / (0.1 * sqrt(π))), 1e-6).value        #~ 1 tol 1e-6
+C(x -> 0.5 * (exp(-sum(((x - 1/3) / 0.1)^2)) + exp(-sum(((x - 2/3) / 0.1)^2))) / (0.1 * sqrt(π))^3, 1e-6).value      #~ 1 tol 1e-5
 # infinite boxes, arrays, derivatives by what is captured and by ends
 cubature(x -> exp(-x @ x), [-inf, 0], [inf, inf]).value      #~ π/2 tol 1e-6
 cubature(x -> [x[0], x[0] * x[1]], [0.0, 0], [1.0, 2]).value #~ [1, 1]

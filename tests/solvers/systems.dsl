@@ -113,3 +113,22 @@ left(a) = ode((t, y) -> a*y^2, [1.0], (0.0, 2.0); partial = true, rtol = 1e-9, a
 left(1.0).complete           #> false
 left(1.0).times[-1]          #~ 1 tol 1e-6
 grad(a -> left(a).y(0.5)[0])(1.0)    #~ 2 tol 1e-6
+# ... by the methods of the library, too, whether it gives up in the explicit or in the implicit part of auto()
+for m in list(tsit5(), dop853(), rodas5p(), radau5(), auto()) {
+  part(a) = ode((t, y) -> a*y^2, [1.0], (0.0, 2.0); method = m, partial = true, rtol = 1e-8, atol = 1e-10)
+  r = part(1.0)
+  print(m.name, r.complete, abs(r.times[-1] - 1) < 1e-5, abs(r.y(0.5)[0] - 2) < 1e-6, abs(grad(a -> part(a).y(0.5)[0])(1.0) - 2) < 1e-5,
+    len(ode((t, y) -> y^2, [1.0], (0.0, 2.0); method = m, partial = true, saveat = [0.5, 1.5]).times))
+}
+#> tsit5 false true true true 1
+#> dop853 false true true true 1
+#> rodas5p false true true true 1
+#> radau5 false true true true 1
+#> auto false true true true 1
+late = (t, y) -> [-1e4 * (y[0] - cos(t)), if t < 3 { 0.0 } else { y[1]^2 }]
+r = ode(late, [0.0, 1.0], (0.0, 5.0); method = auto(), partial = true);
+(r.complete, abs(r.times[-1] - 4) < 1e-4)    #> (false, true)
+# an event that ends the solution lies before the place where the method would give up
+ode((t, y) -> y^2, [1.0], (0.0, 2.0); events = event((t, y) -> y[0] - 10; terminal = true), method = dop853()).times[-1]     #~ 0.9 tol 1e-5
+# behind the end of a solution there are no values
+ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 5.0); events = event((t, y) -> y[0]; terminal = true), saveat = [0.5, 1.0, 3.0]).times    #> [0.5, 1]

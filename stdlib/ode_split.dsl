@@ -1,0 +1,177 @@
+# ode_split.dsl - integrators for right-hand sides of two parts: one stiff and one not (IMEX), one fast and one slow (multirate). ode.dsl says what a method is.
+#
+# They are made of one step like the methods of ode_explicit.dsl, and march as these do. A stage's equations are solved by iteration and differentiated as equations.
+
+# imex(; implicit, explicit, max_steps, first_step, max_step): y' = f of two parts, of which `implicit` is stiff: additive Runge-Kutta of order 4, six stages, L-stable in that part
+#   ode(f, ...; method = imex(implicit = g)) takes f - g as the part that is not stiff; explicit says it, where it is cheaper alone: both together must be f. The stiff part's equations are
+#   solved by Newton's method with its exact Jacobian, dense or, with ode(...; sparse = true), sparse on the pattern of g. It pays where g is linear, or simple, and the rest is dear or not smooth
+#   enough for an implicit method: diffusion beside reactions, a stiff spring beside a table. Dense output of order 3; derivatives, of every order, are those of the steps as they were taken.
+#   [Source: C. A. Kennedy and M. H. Carpenter, Additive Runge-Kutta schemes for convection-diffusion-reaction equations, Appl. Numer. Math. 44 (2003) 139-181, ARK4(3)6L[2]SA]
+#     stiff = (t, y) -> [-1e5 * (y[0] - y[1]), 0.0]
+#     s = ode((t, y) -> stiff(t, y) + [0.0, cos(t)], [0.0, 0], (0.0, 2.0); method = imex(implicit = stiff), rtol = 1e-8, atol = 1e-10);
+#     s.y(2.0)                       #~ [sin(2), sin(2)] tol 1e-5
+imex(; implicit, explicit = none, max_steps = 0, first_step = 0.0, max_step = inf) =
+  (name = "imex", degree = 3, max_steps = max_steps, first_step = first_step, max_step = max_step, stiff = implicit,
+    rest = explicit, integrate = _by_imex, implicit = none, solve = _solve_ode)
+
+_by_imex(m, f, jac, y0, t0, t1, o) = {
+  g = (t, y) -> f64(m.stiff(t, y))
+  r = if kind(m.rest) == "none" { (t, y) -> f(t, y) - g(t, y) } else { (t, y) -> f64(m.rest(t, y)) }
+  if len(g(t0, y0)) != len(y0) { error("imex: the implicit part gives {len(g(t0, y0))} numbers for {len(y0)} unknowns") }
+  if kind(m.rest) != "none" {
+    whole = f(t0, y0)
+    off = max(abs(r(t0, y0) + g(t0, y0) - whole))
+    if off > 1e-8 * (max(abs(whole)) + max(abs(g(t0, y0)))) {
+      error("imex: the two parts do not add up to the right-hand side, which at t = {t0} is off by {off}")
+    }
+  }
+  (times, Y, counts) = _marched(_ark4(r, g, o, kind(o.pattern) != "none", t0, y0), m, f, y0, t0, t1, o)
+  tried = counts.steps + counts.error_test_failures
+  (times, Y, (...counts, jacobians = tried, factorisations = tried))
+}
+
+# A stage z with g(z) = 0, found already: its derivatives are those of the equation, by dense or sparse linear systems.
+_stage_of(g, z, linear) = z
+derivative _stage_of(g, z, linear), dg, dz, dlinear = -_kinsol_linear(g, y, (linear = linear,), dg(y))
+
+_ark4(fe, fi, o, sparse, t0, y0) = {
+  γ = 0.25
+  c = list(0.5, 0.332, 0.62, 0.85, 1.0)
+  ae = list(list(0.5), list(0.221776, 0.110224), list(-0.04884659515311858, -0.177720652326401, 0.84656724747951961),
+            list(-0.15541685842491548, -0.3567050098221991, 1.0587258798684427, 0.30339598837867193),
+            list(0.20142435067267633, 0.0087420578429041849, 0.15993995707168115, 0.40382906052207751, 0.22606457389066084))
+  ai = list(list(0.25), list(0.137776, -0.055776), list(0.14463686602698217, -0.22393190761334475, 0.44929504158636258),
+            list(0.098258783283564771, -0.59154424281967044, 0.81012105382829958, 0.28316440570780599),
+            list(0.15791629516167136, 0.0, 0.18675894052400077, 0.68056529530933463, -0.27524053099500667))
+  b = list(0.15791629516167136, 0.0, 0.18675894052400077, 0.68056529530933463, -0.27524053099500667, 0.25)
+  e = list(0.00320449439845927, 0.0, -0.00244625113768, -0.02148007591958729, 0.0439468680685724, -0.02322503541076487)
+  # b_i(θ), powers of θ from 1 to 3
+  p = list(list(0.961753400252887, -1.7641875401903802, 0.9603504350991645), list(0.0, 0.0, 0.0),
+           list(0.787405595186356, -0.7745046691555105, 0.17385801449315527),
+    list(-2.7454419208663343, 9.640235844412924, -6.214228628237255), list(3.7035172806122283, -12.544886411271,
+      8.566128599663765), list(-1.707234355185137, 5.443342776203966, -3.486108421018829))
+  # powers of θ of the cubic that is 0 at 0, from its values at 0.332, 0.62 and 1
+  w = list(list(9.706991639211532, -4.8929447274099225, 0.8109045067759215),
+           list(-25.363429766972065, 19.630730050933778, -3.750393948944215),
+           list(15.656438127760532, -14.737785323523855, 3.9394894421682936))
+  pattern = if sparse { sparsity(u -> fi(t0, u), y0) } else { none }
+  step = (t, y, h, x) -> {
+    size = stop_gradient(h)
+    at = stop_gradient(y)
+    now = stop_gradient(t)
+    scale = 1 / (o.atol + o.rtol * abs(at))
+    # solutions with I - h γ J, J kept through the step
+    by = if sparse {
+      J = _jacobian_on(u -> fi(now, u), at, pattern)
+      M = speye(len(y)) - (γ * size) * (...J, values = stop_gradient(J.values))
+      v -> linsolve(M, v)
+    } else {
+      F = _factors(eye(len(y)) - (γ * size) * stop_gradient(_jacobian(u -> fi(now, u), at)))
+      v -> _by_step_factors(F, v)
+    }
+    ke = list(x[0])
+    ki = list(x[1])
+    z = y
+    stages = list()
+    good = true
+    for i in list(...(0..5)) {
+      s = t + c[i] * h
+      r = y + h * (_weighted(ae[i], ke) + _weighted(ai[i], ki))
+      (found, ends) = _ark4_stage(fi, stop_gradient(s), γ * size, stop_gradient(r), stop_gradient(z), by, scale)
+      good = good and ends
+      z = _stage_of(u -> u - r - (γ * h) * fi(s, u), found, if sparse { 1 } else { 0 })
+      stages = push(stages, z)
+      ki = push(ki, (z - r) / (γ * h))
+      ke = push(ke, fe(s, z))
+    }
+    k = list(...map(j -> ke[j] + ki[j], list(...(0..6))))
+    y1 = y + h * _weighted(b, k)
+    # what is left of the error behind the matrix: of the stiff part as much as an implicit method would make (Hairer and Wanner II, IV.8)
+    error = _rms(_scaled(by(stop_gradient(h * _weighted(e, k))), y, y1, o))
+    # equations that are not solved ask for a shorter step as a large error does
+    # Between: the method's own polynomial, and in directions in which the matrix is stiff, where that has large errors, the one through stages
+    ups = list(stages[1] - y, stages[2] - y, y1 - y)
+    inside = list(...map(j -> {
+      through = _weighted(w[j], ups)
+      own = h * _weighted(map(c -> c[j], p), k)
+      through + by(own - through)
+    }, list(0, 1, 2)))
+    (y1, (fe(t + h, y1), fi(t + h, y1)), if good { error } else { 50.0 + 0.0 * error }, inside)
+  }
+  (order = 4, adaptive = true, beta = 0.04, longest = 5.0, start = 2, stages = 6, begin = (t, y) -> (fe(t, y), fi(t, y)),
+    slope = (t, y, x) -> x[0] + x[1], step = step,
+    dense = (t, y, h, z, inside) -> (y, ...inside),
+    at = (c, θ) -> c[0] + θ * (c[1] + θ * (c[2] + θ * c[3])))
+}
+# z with z = r + c g(s, z), c = γ h, by iterations with the matrix of the step: (z, whether it is found)
+_ark4_stage(g, s, c, r, z, by, scale) = {
+  (k, before, theta) = (0, 0.0, 0.5)
+  (open, good) = (true, false)
+  while open {
+    d = by(r + c * g(s, z) - z)
+    size = _rms(d * scale)
+    z = z + d
+    k = k + 1
+    theta = if k > 1 { max(0.1 * theta, size / max(before, 1e-300)) } else { theta }
+    before = size
+    good = size == 0 or (theta < 1 and size * theta / (1 - min(theta, 0.999)) <= 1e-3) or size <= 1e-5
+    open = not good and k < 12 and size < inf and (k < 3 or theta < 1)
+  }
+  (z, good)
+}
+
+# multirate(h; fast, inner, order): y' = f, whose part `fast` moves much faster than the rest: slow steps of at most h, in which the fast part is integrated by `inner`
+#   ode(f, ...; method = multirate(h; fast = g)) takes f - g as the slow part, which is evaluated 3 times a step (order 3), or 5 times (order 4), however many steps g wants. inner is any
+#   method, dop853() unless given; rtol and atol are its tolerances, and h decides the error of the rest. Between the slow steps the cubic through values and slopes: choose h, or saveat,
+#   so that it serves. Derivatives are those of the steps.
+#   [Source: A. Sandu, A class of multirate infinitesimal GARK methods, SIAM J. Numer. Anal. 57 (2019) 2300-2327, MRI-GARK-ERK33a and ERK45a]
+#     quick = (t, y) -> [-50 * y[1], 50 * y[0], 0.0]
+#     f = (t, y) -> quick(t, y) + [0.0, 0.0, -y[2] + 0.1 * y[0]^2]
+#     s = ode(f, [1.0, 0, 1], (0.0, 1.0); method = multirate(0.02; fast = quick), rtol = 1e-9, atol = 1e-11, saveat = [1.0]);
+#     s.values[0, ..2]               #~ [cos(50), sin(50)] tol 1e-6
+multirate(h; fast, inner = dop853(), order = 3, max_steps = 0) =
+  (name = "multirate", degree = 3, max_steps = max_steps, first_step = h, max_step = inf, fast = fast, inner = inner,
+    order = _known(order, "order"), integrate = _by_multirate, implicit = none, solve = _solve_ode)
+
+_by_multirate(m, f, jac, y0, t0, t1, o) = {
+  g = (t, y) -> f64(m.fast(t, y))
+  if len(g(t0, y0)) != len(y0) { error("multirate: the fast part gives {len(g(t0, y0))} numbers for {len(y0)} unknowns") }
+  _marched(_mri(f, g, m, o), m, f, y0, t0, t1, o)
+}
+_mri(f, g, m, o) = {
+  if m.order != 3 and m.order != 4 { _refuse("multirate has the orders 3 and 4, not {m.order}") }
+  slow = (t, y) -> f(t, y) - g(t, y)
+  # the slow part in stage i as a polynomial of the time in it: weights of the stages before, constant and linear
+  (c, w0, w1) = if m.order == 3 {
+    (list(0.0, 1 / 3, 2 / 3, 1.0), list(list(1 / 3), list(-1 / 3, 2 / 3), list(0.0, -2 / 3, 1.0)),
+      list(list(0.0), list(0.0, 0.0), list(0.5, 0.0, -0.5)))
+  } else {
+    (list(0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+      list(list(0.2), list(-3.3125, 3.5125), list(-0.51212346039379852, 1.9554969207875972, -1.2433734603937985),
+        list(-0.10689272115871615, -4.6566930569811165, 3.9949685327575311, 0.96861724538230187),
+        list(0.91196084369075203, -0.18373270837722069, -1.1939268660908644, -2.6119830068113195, 3.2776817375886527)),
+      list(list(0.0), list(6.2875, -6.2875), list(-0.038253079212402903, 0.69525615842480581, -0.65700307921240286),
+        list(1.8761669464252899, 3.0037681973833417, -3.0, -1.8799351438086316),
+        list(-2.4238031914893616, 2.0, 1.0, 5.0, -5.5761968085106384)))
+  }
+  step = (t, y, h, x) -> {
+    k = list(slow(t, y))
+    z = y
+    for i in list(...(0..m.order + (m.order - 3))) {
+      part = c[i + 1] - c[i]
+      a = t + c[i] * h
+      end = if i == m.order + (m.order - 3) - 1 { t + h } else { t + c[i + 1] * h }
+      steady = _weighted(w0[i], k) / part
+      bent = _weighted(w1[i], k)
+      rising = if kind(bent) == "none" { 0.0 * steady } else { bent / part }
+      F = (s, v) -> g(s, v) + steady + ((s - a) / (part * h)) * rising
+      z = _integrate(m.inner, F, (s, v) -> _rows_jacobian(u -> F(s, u), v), none, z, a, end,
+        (rtol = o.rtol, atol = o.atol, saveat = stack(list(end))))[1][0]
+      k = push(k, slow(end, z))
+    }
+    last = k[-1] + g(t + h, z)
+    (z, last, none, (x, last))
+  }
+  (order = m.order, adaptive = false, start = 1, stages = 0, begin = f, slope = (t, y, x) -> x, step = step,
+    dense = (t, y, h, z, q) -> _two_point((y, h * q[0]), (z, h * q[1])), at = _two_point_at)
+}

@@ -1,0 +1,76 @@
+# Right-hand sides in two parts: IMEX and multirate methods, against known solutions, other methods, and their orders.
+
+# Kaps' problem: y = (exp(-2t), exp(-t)) however stiff
+kaps(ε) = (t, y) -> [-(1/ε + 2) * y[0] + y[1]^2/ε, y[0] - y[1] - y[1]^2]
+hard(ε) = (t, y) -> [(y[1]^2 - y[0]) / ε, 0.0]
+exact = [exp(-2.0), exp(-1.0)]
+kaps_by(ε, rtol) = ode(kaps(ε), [1.0, 1], (0.0, 1.0); method = imex(implicit = hard(ε)), rtol = rtol, atol = 1e-2 * rtol)
+for ε in list(1.0, 1e-2, 1e-4, 1e-8) {
+  s = kaps_by(ε, 1e-8)
+  print(max(abs(s.y(1.0) - exact)) < 1e-6, s.stats.steps < 1200, max(abs(s.y(0.37) - [exp(-0.74), exp(-0.37)])) < 1e-5)
+}
+#> true true true
+#> true true true
+#> true true true
+#> true true true
+# order 4, by steps that are all as long as allowed
+steps_of(n) = max(abs(ode(kaps(0.5), [1.0, 1], (0.0, 1.0); method = imex(implicit = hard(0.5), first_step = 1/n, max_step = 1/n), rtol = 1e-2, atol = 1e-2, saveat = [1.0]).values[0] - exact))
+abs(log2(steps_of(16) / steps_of(32)) - 4) < 0.2     #> true
+abs(log2(steps_of(32) / steps_of(64)) - 4) < 0.2     #> true
+# dense output of order 3: its error in one step goes down with h^4
+between(h) = { s = ode(kaps(0.5), [1.0, 1], (0.0, h); method = imex(implicit = hard(0.5), first_step = h), rtol = 1e-2, atol = 1e-2); max(abs(s.y(0.4h) - [exp(-0.8h), exp(-0.4h)])) }
+abs(log2(between(0.1) / between(0.05)) - 4) < 0.4    #> true
+# the part that is not stiff said by itself; both must be the whole
+soft = (t, y) -> [-2 * y[0], y[0] - y[1] - y[1]^2]
+ode(kaps(1e-6), [1.0, 1], (0.0, 1.0); method = imex(implicit = hard(1e-6), explicit = soft), rtol = 1e-8, atol = 1e-10).y(1.0)     #~ exact tol 1e-6
+try { str(ode(kaps(1e-6), [1.0, 1], (0.0, 1.0); method = imex(implicit = hard(1e-6), explicit = (t, y) -> -soft(t, y))).times) } catch m { contains(m, "the two parts do not add up") }      #> true
+try { str(ode(kaps(1e-6), [1.0, 1], (0.0, 1.0); method = imex(implicit = (t, y) -> [1.0, 2, 3])).times) } catch m { contains(m, "gives 3 numbers for 2 unknowns") }         #> true
+# an explicit method at the same tolerance takes as many steps as stability asks for
+ode(kaps(1e-4), [1.0, 1], (0.0, 1.0); method = tsit5(), rtol = 1e-6, atol = 1e-8).stats.steps > 20 * kaps_by(1e-4, 1e-6).stats.steps       #> true
+# backwards, with events, and what there is of a solution that fails
+ode((t, y) -> y, [1.0], (1.0, 0.0); method = imex(implicit = (t, y) -> 0.5y), rtol = 1e-9, atol = 1e-11).y(0.0)    #~ [exp(-1)] tol 1e-7
+ode(kaps(1e-4), [1.0, 1], (0.0, 5.0); method = imex(implicit = hard(1e-4)), rtol = 1e-8, atol = 1e-10, events = event((t, y) -> y[1] - 0.5; terminal = true)).events.times     #~ [log(2)] tol 1e-6
+left = ode((t, y) -> y^2, [1.0], (0.0, 2.0); method = imex(implicit = (t, y) -> -y), partial = true);
+(left.complete, abs(left.times[-1] - 1) < 1e-4)      #> (false, true)
+
+# diffusion and reaction on a line, the first implicit and sparse: the numbers of radau5 and bdf
+n = 60
+dx = 1 / (n + 1)
+diffusion(D) = (t, u) -> D * (concat(u[1..], [0.0]) - 2u + concat([0.0], u[..-1])) / dx^2
+reaction = (t, u) -> 20 * u * (1 - u) * (u - 0.3)
+u0 = exp(-100 * (dx * (iota(n) + 1) - 0.5)^2)
+front(D, m, sp) = ode((t, u) -> diffusion(D)(t, u) + reaction(t, u), u0, (0.0, 0.5); method = m, rtol = 1e-8, atol = 1e-10, sparse = sp, saveat = [0.5]).values[0]
+reference = front(0.05, bdf(), true);
+front(0.05, imex(implicit = diffusion(0.05)), true)  #~ reference tol 1e-6
+front(0.05, imex(implicit = diffusion(0.05)), false)         #~ reference tol 1e-6
+
+# derivatives: those of the steps, exact for them, in every mode, and near those of the solution
+fitted(p) = ode((t, y) -> [-(1/p[0] + 2) * y[0] + y[1]^2/p[0], y[0] - p[1] * y[1] - y[1]^2], [1.0, 1], (0.0, 1.0); method = imex(implicit = (t, y) -> [(y[1]^2 - y[0]) / p[0], 0.0]), rtol = 1e-9, atol = 1e-11, saveat = [1.0]).values[0]
+by_bdf(p) = ode((t, y) -> [-(1/p[0] + 2) * y[0] + y[1]^2/p[0], y[0] - p[1] * y[1] - y[1]^2], [1.0, 1], (0.0, 1.0); method = radau5(), rtol = 1e-10, atol = 1e-12, saveat = [1.0]).values[0]
+jacobian(fitted)([0.01, 1.2])        #~ jacobian(by_bdf)([0.01, 1.2]) tol 1e-5
+grad(p -> sum(fitted(p)^2))([0.01, 1.2])     #~ grad(p -> sum(by_bdf(p)^2))([0.01, 1.2]) tol 1e-5
+hessian(p -> sum(fitted(p)^2))([0.5, 1.2])   #~ hessian(p -> sum(by_bdf(p)^2))([0.5, 1.2]) tol 1e-4
+(e -> ode(kaps(0.01), [1.0, 1], (0.0, e); method = imex(implicit = hard(0.01)), rtol = 1e-9, atol = 1e-11).y(e)[1])'(1.0)       #~ -exp(-1) tol 1e-5
+total(D) = sum(front(D, imex(implicit = diffusion(D)), true))
+(total'(0.05), grad(total)(0.05))    #~ ((total(0.0501) - total(0.0499)) / 2e-4, total'(0.05)) tol 1e-3
+# many at once
+map(ε -> ode(kaps(ε), [1.0, 1], (0.0, 1.0); method = imex(implicit = hard(ε)), rtol = 1e-8, atol = 1e-10, saveat = [1.0]).values[0], [1.0, 1e-2, 1e-5])    #~ [exact, exact, exact] tol 1e-6
+
+# ---- multirate
+
+# an oscillator fifty times as fast as what it drives
+quick = (t, y) -> [-50 * y[1], 50 * y[0], 0.0]
+driven = (t, y) -> quick(t, y) + [0.0, 0.0, -y[2] + 0.1 * y[0]^2]
+truth = ode(driven, [1.0, 0, 1], (0.0, 1.0); method = dop853(), rtol = 1e-12, atol = 1e-13).y(1.0)
+slow_steps(h, q, m) = ode(driven, [1.0, 0, 1], (0.0, 1.0); method = multirate(h; fast = quick, inner = m, order = q), rtol = 1e-11, atol = 1e-12, saveat = [1.0]).values[0]
+slow_steps(0.02, 3, dop853())        #~ truth tol 1e-4
+slow_steps(0.01, 4, dop853())        #~ truth tol 1e-6
+slow_steps(0.01, 4, tsit5())         #~ truth tol 1e-6
+# the orders, where the slow part is smooth in a step: y' = fast + slow of one linear problem, by its exponential
+A = [-1.0, 2; -2, -1]
+B = [0.1, -0.4; 0.3, -0.2]
+linear(h, q) = max(abs(ode((t, y) -> (A + B) @ y, [1.0, 0.5], (0.0, 2.0); method = multirate(h; fast = (t, y) -> A @ y, order = q), rtol = 1e-13, atol = 1e-15, saveat = [2.0]).values[0] - expm(2 * (A + B)) @ [1.0, 0.5]))
+abs(log2(linear(0.2, 3) / linear(0.1, 3)) - 3) < 0.25        #> true
+abs(log2(linear(0.2, 4) / linear(0.1, 4)) - 4) < 0.25        #> true
+# the slow part is evaluated as often as the slow steps want
+grad(k -> ode((t, y) -> [-50 * y[1], 50 * y[0], -k * y[2] + 0.1 * y[0]^2], [1.0, 0, 1], (0.0, 1.0); method = multirate(0.01; fast = quick), rtol = 1e-9, atol = 1e-11, saveat = [1.0]).values[0, 2])(1.0)      #~ grad(k -> ode((t, y) -> [-50 * y[1], 50 * y[0], -k * y[2] + 0.1 * y[0]^2], [1.0, 0, 1], (0.0, 1.0); method = dop853(), rtol = 1e-11, atol = 1e-13, saveat = [1.0]).values[0, 2])(1.0) tol 1e-4
