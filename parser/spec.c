@@ -229,6 +229,7 @@ const char *sp_foreign_name(const char *name) {
 		{" printf println disp display echo fprintf ", "text is written by print(x), formatted as in print(\"{x:.3f}\")"},
 		{" append ", "values do not change: a list grows by items = push(items, x), arrays are joined by concat"},
 		{" numel ", "the number of elements is size(x)"},
+		{" end ", "the last element is x[-1], a part up to the end x[a..]"},
 		{" length ", "the length of the first axis is len(x)"},
 		{" ndims ndim ", "the number of axes is rank(x)"},
 		{" matmul mtimes ", "the product of matrices is written A @ B"},
