@@ -466,6 +466,7 @@ static const char *hint_for_unexpected(const Parser *p, TokenKind k, const char 
 	if (strstr(what, "after a name") && k == TK_ASSIGN) return "a loop is written for i in a..b { ... }; the end b is left out";
 	if (k == TK_COLON && strstr(what, "index")) return "a part of an array is written x[a..b]; the end b is left out";
 	if (k == TK_COLON && before->kind == TK_NUMBER && strstr(what, "statement")) return "a range is written a..b; the end b is left out";
+	if (k == TK_COLON && before->kind == TK_STR_CLOSE && strstr(what, "statement")) return "a record is written (name = value, ...)";
 	if (k == TK_COLON && p->at > 1 && before->kind == TK_NAME && p->tokens[p->at - 2].kind == TK_LBRACE) return "a record is written (name = value, ...)";
 	if (k == TK_FLOORDIV && strstr(what, "an expression") && t->newline) return "a comment starts with #";
 	if (k == TK_PERCENT && strstr(what, "an expression") && t->newline) return "a comment starts with #";
