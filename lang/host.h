@@ -54,6 +54,10 @@ struct HostCall {
 void host_register(Ctx *c, const HostDef *def);
 const HostDef *host_find(const Ctx *c, const char *name); /* NULL when there is none */
 
+/* Types and value of a call whose value is that of the first function handed over (`written`). */
+uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
+Status host_value_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results);
+
 typedef uint32_t HostId;
 /* Copies def; fns each gain a reference; lives as long as the context. Equal calls get equal ids. */
 HostId host_call_intern(Ctx *c, const HostDef *def, uint32_t nfns, Fn *const *fns, uint32_t noptions, const int64_t *options);

@@ -1,6 +1,6 @@
 /* ir_binary.h - what the writer and the reader of the binary form share.
  *
- * Needs: ir.h. Guarantees: the numbers here are those of docs/binary.md and are never given another meaning: a change of the form is a new BINARY_VERSION.
+ * Needs: ir.h. Guarantees: the numbers here are those of docs/binary.md and are never given another meaning: a change of the form is a new version.
  * What instructions there are and what their attributes hold is not said here but in prims.def, from which a file takes names and schemas with it. Private to lang/.
  */
 #ifndef ATLED_LANG_IR_BINARY_H
@@ -8,7 +8,7 @@
 
 #include "lang/ir.h"
 
-#define BINARY_VERSION 1
+enum { BINARY_FIRST = 1, BINARY_RULES = 2 /* a table of derivative rules behind the functions, where there are any */ };
 #define BINARY_MAGIC "\x89" "AIR\r\n\x1a\n"
 
 /* The head: magic, then numbers of 4 and 8 bytes at these places. */

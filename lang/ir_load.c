@@ -6,6 +6,7 @@
  */
 #include "lang/build_internal.h"
 #include "lang/ir_binary.h"
+#include "lang/stored_rule.h"
 #include "lang/ir_form.h"
 #include <stdio.h>
 
@@ -27,6 +28,13 @@ typedef struct Placed { /* an array that has been read already */
 	Value value; /* in `owned` */
 } Placed;
 
+typedef struct RuleEntry {
+	size_t at;
+	StoredRule *rule;
+	uint32_t *fns;   /* by operand, then of the transpose: 1 + the function, 0 none */
+	const Fn *value; /* of the function that has it; NULL until it is called */
+} RuleEntry;
+
 typedef struct Load {
 	Ctx *c;
 	Arena *arena;
@@ -42,6 +50,8 @@ typedef struct Load {
 	VEC(Sized) dims;
 	VEC(Sized) types;
 	VEC(FnEntry) fns;
+	bool has_rules;
+	VEC(RuleEntry) rules;
 	VEC(Value) owned;
 	VEC(Placed) placed;
 	Value about;
@@ -439,6 +449,14 @@ static HostId get_host(Load *l) {
 		if (!e->fn) wrong(l, start, "a function is handed to a solver inside itself");
 		fns[i] = e->fn;
 	}
+	if (!n) {
+		if (nfns != 1 || noptions != 1 || options[0] < 0 || options[0] >= (int64_t)l->rules.n) wrong(l, start, "there is no such rule");
+		RuleEntry *r = &l->rules.at[options[0]];
+		if (r->value && r->value != fns[0]) wrong(l, start, "a rule is that of two functions");
+		if (r->rule->nargs != fn_nparams(fns[0])) wrong(l, start, "a rule is that of a function with other arguments");
+		r->value = fns[0];
+		return rule_call(l->c, r->rule, fns[0]);
+	}
 	if (!def || !def->may_store) wrong(l, start, "the function `%.*s` of the program around is not known here", n < 60 ? (int)n : 60, name);
 	return host_call_intern(l->c, def, nfns, fns, noptions, options);
 }
@@ -569,6 +587,51 @@ static void read_function(Load *l, uint32_t entry) {
 	l->end = caller.end;
 }
 
+/* ---- rules ---------------------------------------------------------------------------------------------------------------------------------------- */
+
+static void get_part(Load *l, uint32_t *fn, RulePart *part) {
+	*fn = get_below(l, (uint64_t)l->fns.n + 1, "function");
+	if (!*fn) return;
+	part->nresults = get_count(l, "results");
+	part->results = ARENA_ARRAY(ctx_arena(l->c), uint32_t, part->nresults + 1u);
+	for (uint32_t i = 0; i < part->nresults; i++) part->results[i] = get_below(l, UINT32_MAX, "result");
+}
+
+/* The functions that they are made of may call what has these rules: they are found when all functions are read. */
+static void read_rules(Load *l) {
+	for (uint32_t n = get_count(l, "rules"); n; n--) {
+		size_t letters;
+		const char *name = get_bytes(l, &letters, "letters");
+		const uint32_t nargs = get_count(l, "arguments");
+		Arena *a = ctx_arena(l->c);
+		RuleEntry e = {.at = l->at, .rule = ARENA_NEW(a, StoredRule), .fns = ARENA_ARRAY(l->arena, uint32_t, nargs + 1u)};
+		*e.rule = (StoredRule){.name = arena_copy(a, name, letters), .nargs = nargs, .tangents = ARENA_ARRAY(a, RulePart, nargs + 1u)};
+		for (uint32_t k = 0; k <= nargs; k++) e.rule->tangents[k] = (RulePart){0};
+		for (uint32_t k = 0; k < nargs; k++) get_part(l, &e.fns[k], &e.rule->tangents[k]);
+		e.rule->from = get_below(l, (uint64_t)nargs + 1, "argument");
+		get_part(l, &e.fns[nargs], &e.rule->transpose);
+		VEC_PUSH(l->arena, &l->rules, e);
+	}
+}
+
+static void resolve_rules(Load *l) {
+	for (uint32_t i = 0; i < l->rules.n; i++) {
+		RuleEntry *e = &l->rules.at[i];
+		StoredRule found = *e->rule;
+		if (!e->value) continue; /* nobody calls what it is of */
+		found.tangents = ARENA_ARRAY(l->arena, RulePart, found.nargs + 1u);
+		for (uint32_t k = 0; k < found.nargs; k++) {
+			found.tangents[k] = e->rule->tangents[k];
+			found.tangents[k].fn = e->fns[k] ? l->fns.at[e->fns[k] - 1].fn : NULL;
+		}
+		found.transpose.fn = e->fns[found.nargs] ? l->fns.at[e->fns[found.nargs] - 1].fn : NULL;
+		if (!rule_fits(l->arena, &found, e->value)) wrong(l, e->at, "a rule of `%s` does not fit it", found.name);
+		for (uint32_t k = 0; k < found.nargs; k++)
+			if ((e->rule->tangents[k].fn = found.tangents[k].fn)) fn_ref(found.tangents[k].fn);
+		if ((e->rule->transpose.fn = found.transpose.fn)) fn_ref(found.transpose.fn);
+	}
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------------------------------------------------------- */
 
 static void read_head(Load *l) {
@@ -576,7 +639,8 @@ static void read_head(Load *l) {
 	if (l->n < 8 || memcmp(p, BINARY_MAGIC, 8) != 0) wrong(l, 0, "this is not the binary form of a function");
 	if (l->n < HEAD_BYTES) wrong(l, l->n, "it ends inside the head");
 	const uint64_t version = binary_load(p + AT_VERSION, 4), length = binary_load(p + AT_LENGTH, 8), arrays = binary_load(p + AT_ARRAYS, 8);
-	if (version != BINARY_VERSION) wrong(l, AT_VERSION, "this is version %llu of the form, and version %d is read here", (unsigned long long)version, BINARY_VERSION);
+	if (version != BINARY_FIRST && version != BINARY_RULES) wrong(l, AT_VERSION, "this is version %llu of the form, and versions %d and %d are read here", (unsigned long long)version, BINARY_FIRST, BINARY_RULES);
+	l->has_rules = version == BINARY_RULES;
 	if (binary_load(p + AT_ZERO, 4)) wrong(l, AT_ZERO, "0 is wanted here");
 	if (length != l->n || length % 8) wrong(l, AT_LENGTH, "%llu bytes are announced, and there are %zu", (unsigned long long)length, l->n);
 	if (arrays < HEAD_BYTES || arrays > l->n || (arrays != l->n && (arrays % ARRAY_ALIGN || l->n % ARRAY_ALIGN))) wrong(l, AT_ARRAYS, "arrays cannot begin at byte %llu", (unsigned long long)arrays);
@@ -598,8 +662,12 @@ static void read_all(Ctx *c, void *arg) {
 		VEC_PUSH(l->arena, &l->fns, ((FnEntry){.start = l->at - size, .end = l->at}));
 	}
 	if (!l->fns.n) wrong(l, start, "there is no function in it");
+	if (l->has_rules) read_rules(l);
+	const size_t behind = l->at;
 	for (uint32_t i = 0; i < l->fns.n; i++)
 		if (l->fns.at[i].state == FN_UNREAD) read_function(l, i);
+	l->at = behind;
+	resolve_rules(l);
 	l->about = get_value(l);
 	while (l->at < l->end)
 		if (l->bytes[l->at++]) wrong(l, l->at - 1, "something stands behind the end");

@@ -42,5 +42,6 @@ void print_attr_word(Printer *p, char letter, int64_t word);
 /* f and the functions that it calls, near or far, each with its place in the text, callees before callers, and the label it goes by. callees_free is called in any case. */
 void callees_collect(Callees *all, const Fn *f);
 void callees_free(Callees *all);
+uint32_t callees_add(Callees *all, const Fn *f); /* at the end, without a place yet; its index */
 
 #endif

@@ -8,6 +8,7 @@
 #include "lang/ir_binary.h"
 #include "lang/ir_form.h"
 #include "lang/ir_print.h"
+#include "lang/stored_rule.h"
 #include <stdio.h>
 
 typedef struct Table {
@@ -22,6 +23,12 @@ typedef struct Array { /* one that stands behind the code */
 	uint64_t at;
 } Array;
 
+typedef struct Rule { /* of a function that has rules of its own */
+	const HostCall *call;
+	uint32_t order; /* 0: the function calls it, else of derivatives */
+	StoredRule parts;
+} Rule;
+
 typedef struct Store {
 	Ctx *c;
 	const Fn *f;
@@ -30,6 +37,8 @@ typedef struct Store {
 	Table table[TABLE_COUNT];
 	Text code, arrays;
 	Callees callees;
+	VEC(Rule) rules;
+	uint32_t order; /* of the rules that are met now */
 	VEC(Array) kept;
 	VEC(Value) owned; /* records that functions became, until the end: what stands behind the code is told apart by its address */
 	uint32_t depth;
@@ -304,8 +313,18 @@ static void put_host(Store *w, Text *out, const Fn *f, const Inst *in, const Hos
 		may = known->may_store(b, call, in->nargs, in->nargs ? &f->args.at[in->args] : NULL, in->nresults, types);
 		checker_end(b);
 	}
-	if (!may && call && call->def->written) refuse(w, "`%s` in this piece of IR has a derivative rule of its own, which a file cannot hold", name);
-	if (!may) refuse(w, "`%s` in this piece of IR is not made of IR, but a solver or a function of the program around, which a file cannot hold", name);
+	if (!may && rule_is_storable(call)) {
+		uint32_t rule = 0;
+		while (rule < w->rules.n && w->rules.at[rule].call != call) rule++;
+		if (rule == w->rules.n) refuse(w, "a function with a rule that `%s` calls is nested too deeply for a file", atom_text(w->c, w->f->name));
+		put_bytes(out, "", 0);
+		put_u(out, 1);
+		put_s(out, rule);
+		put_u(out, 1);
+		put_u(out, function_number(w, call->fns[0]));
+		return;
+	}
+	if (!may) refuse(w, "`%s`, which this piece of IR calls, is a solver or a function of the program around, which a file cannot hold; a function that calls ode, dae or a sparse solve can be saved itself, and what is loaded be differentiated", name);
 	put_bytes(out, name, strlen(name));
 	put_u(out, call->noptions);
 	for (uint32_t i = 0; i < call->noptions; i++) put_s(out, call->options[i]);
@@ -422,11 +441,70 @@ static void store_function(Ctx *c, void *arg) {
 	put_function(g->w, &g->body, &g->p);
 }
 
+static void put_part(Store *w, Text *out, const RulePart *part) {
+	put_u(out, part->fn ? function_number(w, part->fn) : 0);
+	if (!part->fn) return;
+	put_u(out, part->nresults);
+	for (uint32_t i = 0; i < part->nresults; i++) put_u(out, part->results[i]);
+}
+
+static void put_rules(Store *w, Text *out) {
+	put_u(out, w->rules.n);
+	for (uint32_t i = 0; i < w->rules.n; i++) {
+		const StoredRule *r = &w->rules.at[i].parts;
+		put_bytes(out, r->name, strlen(r->name));
+		put_u(out, r->nargs);
+		for (uint32_t k = 0; k < r->nargs; k++) put_part(w, out, &r->tangents[k]);
+		put_u(out, r->from);
+		put_part(w, out, &r->transpose);
+	}
+}
+
+/* As callees_collect, with what is handed to host functions; functions with rules of their own are noted. The function that is meant gets its place last. */
+static void collect(Store *w, const Fn *f, uint32_t depth, uint32_t *done) {
+	for (uint32_t i = 0; i < w->callees.n; i++)
+		if (w->callees.at[i].fn == f) return;
+	const uint32_t self = callees_add(&w->callees, f);
+	for (uint32_t i = 0; i < f->inst_order.n && depth < FORM_DEPTH && !w->callees.failed; i++) {
+		if (f->inst_order.at[i] >= f->insts.n) continue;
+		const Inst *in = &f->insts.at[f->inst_order.at[i]];
+		const Fn *callee = inst_callee(w->c, in);
+		if (callee) collect(w, callee, depth + 1, done);
+		const HostCall *call = in->op == OP_HOST ? host_call(w->c, (HostId)attr_int(w->c, OP_HOST, in->attr, 0)) : NULL;
+		for (uint32_t k = 0; call && k < call->nfns; k++) collect(w, call->fns[k], depth + 1, done);
+		if (!rule_is_storable(call)) continue;
+		uint32_t k = 0;
+		while (k < w->rules.n && w->rules.at[k].call != call) k++;
+		if (k == w->rules.n) VEC_PUSH(w->a, &w->rules, ((Rule){.call = call, .order = w->order}));
+	}
+	if (f != w->f && !w->callees.failed) w->callees.at[self].place = (*done)++;
+}
+
+/* What the rules are made of has rules, too, and there may be no end to it: an integral's derivative is another integral. */
+static void collect_all(Store *w) {
+	enum { ORDER_MOST = 3, RULES_MOST = 500 };
+	uint32_t done = 0, self = 0;
+	w->callees = (Callees){.ctx = w->c};
+	collect(w, w->f, 0, &done);
+	for (uint32_t i = 0; i < w->rules.n; i++) {
+		const Rule r = w->rules.at[i];
+		StoredRule parts;
+		w->order = r.order + 1;
+		rule_take_apart(w->c, w->a, r.call, r.order < ORDER_MOST && i < RULES_MOST, &parts);
+		w->rules.at[i].parts = parts;
+		for (uint32_t k = 0; k < parts.nargs; k++)
+			if (parts.tangents[k].fn) collect(w, parts.tangents[k].fn, 0, &done);
+		if (parts.transpose.fn) collect(w, parts.transpose.fn, 0, &done);
+	}
+	while (w->callees.at[self].fn != w->f) self++;
+	w->callees.at[self].place = done;
+}
+
 static void store(Ctx *c, void *arg) {
 	Store *w = arg;
 	ir_state(c);
 	w->a = arena_new(c);
-	callees_collect(&w->callees, w->f);
+	collect_all(w);
 	if (w->callees.failed) ctx_throw(c, ST_NOMEM);
 	Text functions;
 	text_init(&functions, c);
@@ -447,6 +525,7 @@ static void store(Ctx *c, void *arg) {
 	w->code.failed |= functions.failed;
 	text_free(&functions);
 	if (st != ST_OK) ctx_throw(c, st);
+	if (w->rules.n) put_rules(w, &w->code);
 	put_value(w, &w->code, w->about);
 }
 
@@ -462,7 +541,7 @@ Status fn_store(Text *out, const Fn *f, Value about) {
 		const size_t start = out->n;
 		unsigned char head[HEAD_BYTES] = {0};
 		memcpy(head, BINARY_MAGIC, 8);
-		binary_put(head + AT_VERSION, 4, BINARY_VERSION);
+		binary_put(head + AT_VERSION, 4, w.rules.n ? BINARY_RULES : BINARY_FIRST);
 		text_add(out, (const char *)head, sizeof head);
 		for (int k = 0; k < TABLE_COUNT; k++) {
 			put_u(out, w.table[k].n);
@@ -485,6 +564,12 @@ Status fn_store(Text *out, const Fn *f, Value about) {
 		if (out->failed) st = ST_NOMEM;
 	}
 	for (uint32_t i = 0; i < w.owned.n; i++) value_unref(w.owned.at[i]);
+	for (uint32_t i = 0; i < w.rules.n; i++) {
+		const StoredRule *r = &w.rules.at[i].parts;
+		for (uint32_t k = 0; k < r->nargs; k++)
+			if (r->tangents[k].fn) fn_unref(r->tangents[k].fn);
+		if (r->transpose.fn) fn_unref(r->transpose.fn);
+	}
 	callees_free(&w.callees);
 	for (int k = 0; k < TABLE_COUNT; k++) text_free(&w.table[k].bytes);
 	text_free(&w.code);

@@ -483,7 +483,7 @@ static void put_function(Text *out, const Fn *f, const Callees *callees) {
 
 /* ---- callees first --------------------------------------------------------------------------------------------- */
 
-static uint32_t callees_add(Callees *all, const Fn *f) {
+uint32_t callees_add(Callees *all, const Fn *f) {
 	if (all->n == all->cap) {
 		uint32_t cap = all->cap ? all->cap * 2 : 8;
 		Callee *at = heap_resize(all->ctx, all->at, all->cap * sizeof *at, cap * sizeof *at);

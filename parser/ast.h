@@ -67,7 +67,7 @@ typedef struct Param {
 	Ast *type;     /* A_TYPE or NULL */
 	Ast *fallback; /* default value or NULL */
 	bool named;    /* after ';' */
-	bool rest;     /* `...name`, the last one: the named arguments that no other parameter takes, as a record */
+	bool rest;     /* `...name`: what no other parameter takes. With `named`, the last one: named arguments, as a record; without, the last before `;`: a tuple */
 	Ast *pattern;  /* for destructuring lambda parameters ((a, b) -> ...): A_TUPLE of A_NAME, else NULL */
 } Param;
 

@@ -246,8 +246,9 @@ static void check_call(Checker *k, const Ast *e) {
 	const char *name = atom_text(k->c, fn->function.name);
 	uint32_t positional = 0, required = 0, given = 0, first_extra = 0;
 	for (uint32_t i = 0; i < fn->function.nparams; i++) {
-		positional += !fn->function.params[i].named;
-		required += !fn->function.params[i].named && !fn->function.params[i].fallback;
+		if (fn->function.params[i].named) continue;
+		positional = fn->function.params[i].rest ? UINT32_MAX : positional + 1;
+		required += !fn->function.params[i].rest && !fn->function.params[i].fallback;
 	}
 	for (uint32_t i = 0; i < e->call.n; i++) {
 		const Arg *a = &e->call.args[i];
@@ -257,7 +258,7 @@ static void check_call(Checker *k, const Ast *e) {
 			for (uint32_t m = 0; m < fn->function.nparams; m++) {
 				const Param *p = &fn->function.params[m];
 				known |= p->name == a->name && !p->rest;
-				if (p->name == a->name && !p->named && !p->fallback) required--; /* given by its name */
+				if (p->name == a->name && !p->named && !p->rest && !p->fallback) required--; /* given by its name */
 			}
 			if (known) continue;
 			Taken t = {.k = k};

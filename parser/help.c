@@ -114,7 +114,7 @@ static bool head_with_options(Session *s, const Ast *e, Text *out, const char *n
 	size_t n;
 	const char *text = source_text(ctx_of_session(s), e->span.source, &n) + e->span.start;
 	const size_t k = call_length(text, e->span.end - e->span.start, name);
-	if (!rest || !rest->rest || !k || e->span.start + k < rest->span.end) return false;
+	if (!rest || !rest->rest || !rest->named || !k || e->span.start + k < rest->span.end) return false;
 	text_add(out, text, rest->span.start - e->span.start);
 	Options o = {.s = s, .out = out};
 	const bool all = rest_each(ctx_of_session(s), e, find_option, add_option, &o);

@@ -145,7 +145,9 @@ static void report_lexeme(Parser *p, Lexeme t, uint32_t string_start) {
 		return;
 	case LEX_UNITS:
 		at.start += (uint32_t)((const char *)memchr(text, '<', length) - text);
-		diag_error(p->ctx, E_SYNTAX, at, "units are reserved syntax");
+		d = diag_error(p->ctx, E_SYNTAX, at, "units are reserved syntax");
+		if (t.end - at.start >= 5 && !memcmp((const char *)memchr(text, '<', length), "<deg", 4)) diag_hint(p->ctx, d, "angles are in radians: 30 degrees are 30π/180");
+		else diag_hint(p->ctx, d, "numbers have no units: convert them to one system where they enter");
 		return;
 	case LEX_FOREIGN: report_foreign(p, at, text, length); return;
 	case LEX_STRING_END:
@@ -464,10 +466,13 @@ static const char *hint_for_unexpected(const Parser *p, TokenKind k, const char 
 	if (strstr(what, "after a name") && k == TK_ASSIGN) return "a loop is written for i in a..b { ... }; the end b is left out";
 	if (k == TK_COLON && strstr(what, "index")) return "a part of an array is written x[a..b]; the end b is left out";
 	if (k == TK_COLON && before->kind == TK_NUMBER && strstr(what, "statement")) return "a range is written a..b; the end b is left out";
+	if (k == TK_COLON && before->kind == TK_STR_CLOSE && strstr(what, "statement")) return "a record is written (name = value, ...)";
 	if (k == TK_COLON && p->at > 1 && before->kind == TK_NAME && p->tokens[p->at - 2].kind == TK_LBRACE) return "a record is written (name = value, ...)";
 	if (k == TK_FLOORDIV && strstr(what, "an expression") && t->newline) return "a comment starts with #";
 	if (k == TK_PERCENT && strstr(what, "an expression") && t->newline) return "a comment starts with #";
 	if (k == TK_SLASH && strstr(what, "an expression") && t->newline) return "a comment starts with #";
+	if (k == TK_LPAREN && strstr(what, "a field")) return "functions of numbers work element by element already: f(x); any other by map(f, x)";
+	if (k == TK_STR_OPEN && before->kind == TK_NAME && !t->space) return "text stands in quotes alone, and {x} in it is the value of x";
 	if (k == TK_IF && strstr(what, "statement")) return "a choice is written if c { a } else { b }";
 	if (before->kind == TK_NAME && operand && t->space && !t->newline && strstr(what, "statement")) {
 		return arena_printf(p->scratch, "a call is written %s(...), a product with `*`", token_text(p, p->at - 1));

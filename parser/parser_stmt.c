@@ -104,9 +104,6 @@ static Param parse_param(Parser *p, bool named) {
 	Param param = {.named = named};
 	if (accept(p, TK_ELLIPSIS)) {
 		param.rest = true;
-		if (!named) {
-			FAIL_HINT(p, E_SYNTAX, token_span(p, first), "f(x; ...options) = ... takes any named arguments, as a record", "`...` collects named arguments: it stands behind `;`");
-		}
 		param.name = parse_name(p, "a name for the arguments that are left over", NULL);
 		param.span = span_from(p, first);
 		return param;
@@ -125,14 +122,14 @@ static Param parse_param(Parser *p, bool named) {
 	return param;
 }
 
-/* params = [ param { "," param } ] [ ";" { param "," } ( param | "..." NAME ) ]      param = ( NAME | pattern ) [ ":" type ] [ "="
+/* params = [ { param "," } ( param | "..." NAME ) ] [ ";" { param "," } ( param | "..." NAME ) ]      param = ( NAME | pattern ) [ ":" type ] [ "="
  * expression ] */
 void parse_params(Parser *p, TokenKind closer, bool named_too, ParamList *out) {
 	bool named = named_too && accept(p, TK_SEMICOLON);
 	while (kind_now(p) != closer) {
 		swallow_newline(p);
 		if (kind_now(p) == closer) return;
-		if (out->n && out->at[out->n - 1].rest) FAIL(p, E_SYNTAX, token_span(p, p->at), "nothing stands behind `...%s`, which takes what is left over", atom_text(p->ctx, out->at[out->n - 1].name));
+		if (out->n && out->at[out->n - 1].rest && (out->at[out->n - 1].named || !named)) FAIL(p, E_SYNTAX, token_span(p, p->at), "nothing stands behind `...%s`, which takes what is left over", atom_text(p->ctx, out->at[out->n - 1].name));
 		PUSH(p, out, parse_param(p, named));
 		if (kind_now(p) == TK_SEMICOLON && named_too && !named) named = true;
 		else if (kind_now(p) != TK_COMMA) return;
@@ -187,6 +184,9 @@ static Ast *parse_derivative(Parser *p) {
 		swallow_newline(p);
 		PUSH(p, &tangents, parse_name(p, "the name of a tangent, such as dx", NULL));
 	}
+	for (uint32_t i = 0; i < params.n; i++)
+		if (params.at[i].rest && !params.at[i].named)
+			FAIL_HINT(p, E_RULE, params.at[i].span, "a function of a tuple may have a rule, and be called by the one with `...`", "a rule names each argument");
 	const uint32_t moving = params.n - (params.n && params.at[params.n - 1].rest); /* what is left over has no tangent */
 	if (tangents.n && tangents.n != moving) {
 		FAIL(p, E_RULE, span_from(p, first), "this rule names %u tangent%s for %u parameter%s", tangents.n,

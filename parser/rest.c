@@ -21,7 +21,7 @@ typedef struct Search {
 
 static const Param *rest_param(const Ast *fn) {
 	for (uint32_t i = 0; i < fn->function.nparams; i++)
-		if (fn->function.params[i].rest) return &fn->function.params[i];
+		if (fn->function.params[i].rest && fn->function.params[i].named) return &fn->function.params[i];
 	return NULL;
 }
 

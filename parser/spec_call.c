@@ -111,7 +111,7 @@ static const char *function_name(Sp *sp, const Av *f) { return f->text ? arena_p
 
 static uint32_t count_required(const Ast *fn) {
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < fn->function.nparams; i++) n += !fn->function.params[i].named && !fn->function.params[i].fallback;
+	for (uint32_t i = 0; i < fn->function.nparams; i++) n += !fn->function.params[i].named && !fn->function.params[i].fallback && !fn->function.params[i].rest;
 	return n;
 }
 static uint32_t count_positional(const Ast *fn) {
@@ -185,12 +185,28 @@ static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, co
 	sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, &named), given);
 }
 
+/* The arguments from the k-th on, as a tuple. */
+static Av *the_others(Sp *sp, const Call *call, uint32_t k) {
+	const uint32_t n = call->n > k ? call->n - k : 0;
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		items[i] = av_strong(sp, call->args[k + i]);
+		if (call->spans[k + i].source) items[i] = av_with_origin(sp, items[i], call->spans[k + i]);
+	}
+	return av_seq(sp, AV_TUPLE, n, items);
+}
+
 static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams, const Param *params, const Call *call) {
 	uint32_t k = 0;
 	bool *used = ARENA_ARRAY(sp->a, bool, call->nnamed + 1);
 	for (uint32_t i = 0; i < nparams; i++) {
 		const Param *p = &params[i];
-		if (p->rest) continue;
+		if (p->rest && p->named) continue;
+		if (p->rest) {
+			env_set(sp, sp->env, p->name, the_others(sp, call, k));
+			k = call->n;
+			continue;
+		}
 		Av *v = NULL;
 		Span at = NO_SPAN;
 		for (uint32_t m = 0; m < call->nnamed; m++)
@@ -222,7 +238,7 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		sp_throw(sp);
 	}
 	for (uint32_t i = 0; i < nparams; i++)
-		if (params[i].rest) env_set(sp, sp->env, params[i].name, left_over(sp, f, fn, call, used));
+		if (params[i].rest && params[i].named) env_set(sp, sp->env, params[i].name, left_over(sp, f, fn, call, used));
 	for (uint32_t m = 0; m < call->nnamed; m++)
 		if (!used[m]) unknown_argument(sp, f, nparams, params, call, m);
 }

@@ -231,7 +231,11 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 			}
 		return sp_call_library(sp, "_sparse_item", 3, args, at);
 	}
-	if (base->kind != AV_ARRAY) sp_fail(sp, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
+	if (base->kind != AV_ARRAY) {
+		Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
+		if (base->kind == AV_FUNCTION) diag_hint(sp->c, d, "a call is written f(x)");
+		sp_throw(sp);
+	}
 	Ref x = base->ref;
 	Type t = *ty(sp, x);
 	/* one mask over all axes */

@@ -45,64 +45,6 @@ struct Ruled {
 	VEC(BatchedRule) made;
 };
 
-/* ---- types and value --------------------------------------------------------------------------------------------------------------- */
-
-typedef struct Born {
-	const Dim *map; /* of the function's symbols; UINT32_MAX: no operand tells */
-	uint32_t nsyms;
-	bool untold;
-	VEC(Dim) from, to;
-} Born;
-
-static void see_symbol(void *ud, SymId s) {
-	Born *w = ud;
-	w->untold |= s >= w->nsyms || w->map[s] == UINT32_MAX;
-}
-
-static Dim born_dim(Builder *b, Arena *a, Born *w, Dim d) {
-	w->untold = false;
-	dim_each_sym(build_ctx(b), d, see_symbol, w);
-	if (!w->untold) return dim_subst(build_ctx(b), d, w->map, w->nsyms);
-	for (uint32_t k = 0; k < w->from.n; k++)
-		if (w->from.at[k] == d) return w->to.at[k];
-	Dim fresh = build_fresh_dim(b, 0, build_span(b));
-	VEC_PUSH(a, &w->from, d);
-	VEC_PUSH(a, &w->to, fresh);
-	return fresh;
-}
-
-/* The function's result types in terms of the operands' lengths; lengths that are born inside are fresh. */
-static uint32_t ruled_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
-	Ctx *c = build_ctx(b);
-	const Fn *fn = call->fns[0];
-	uint32_t nsyms = fn->syms.n, n = fn_nresults(fn);
-	Arena *a = arena_new(c);
-	Dim *map = ARENA_ARRAY(a, Dim, nsyms + 1);
-	for (uint32_t s = 0; s < nsyms; s++) map[s] = UINT32_MAX;
-	for (uint32_t i = 0; i < nargs && i < fn_nparams(fn); i++) {
-		const Type *p = ref_ty(fn, fn_param(fn, i)), *q = ref_ty(build_fn(b), args[i]);
-		for (uint32_t k = 0; p->kind == TY_TENSOR && k < p->rank; k++) {
-			SymId s;
-			if (dim_is_sym(c, p->dims[k], &s) && s < nsyms && map[s] == UINT32_MAX) map[s] = build_canon(b, q->dims[k]);
-		}
-	}
-	/* what only the results can tell: a length for each that is not what the operands say, be it as long a term as it may */
-	Born born = {.map = map, .nsyms = nsyms};
-	for (uint32_t i = 0; i < n && i < cap; i++) {
-		Type t = *ref_ty(fn, fn_result(fn, i));
-		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) t.dims[k] = born_dim(b, a, &born, t.dims[k]);
-		out[i] = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims) : ref_type(fn, fn_result(fn, i));
-	}
-	arena_free(a);
-	return n;
-}
-
-static Status ruled_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
-	(void)nargs;
-	for (uint32_t i = 0; i < nresults; i++) results[i].kind = V_UNSET;
-	return ir_services(c)->run(c, call->fns[0], args, results);
-}
-
 /* ---- the tangent ------------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct Tangent {
@@ -452,7 +394,7 @@ static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t n
 		for (uint32_t i = 0; i < nargs; i++) r->lanes[i] = batched[i];
 		from->batched = r;
 	}
-	HostDef def = {.name = call->def->name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = batched_jvp, .transpose = call->def->transpose ? batched_transpose : NULL, .batch = ruled_batch, .written = call->def->written};
+	HostDef def = {.name = call->def->name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = batched_jvp, .transpose = call->def->transpose ? batched_transpose : NULL, .batch = ruled_batch, .written = call->def->written};
 	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results, fn_nresults(r->fn));
 }
 
@@ -552,7 +494,7 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule, Kind kin
 	}
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
-	HostDef def = {.name = name, .ud = r, .types = ruled_types, .eval = ruled_eval, .jvp = kind == APART ? apart_jvp : ruled_jvp, .transpose = kind == LINEAR ? linear_transpose : NULL, .batch = ruled_batch, .written = kind != APART};
+	HostDef def = {.name = name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = kind == APART ? apart_jvp : ruled_jvp, .transpose = kind == LINEAR ? linear_transpose : NULL, .batch = ruled_batch, .written = kind != APART};
 	sp_at(sp, call->span);
 	const HostId id = host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL);
 	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f, rule), rule->derivative.body->span);

@@ -379,6 +379,6 @@ const Family dae_family = {.name = "dae",
                            .implicit = true};
 
 const HostDef dae_host = {
-	.name = "dae", .ud = (void *)(uintptr_t)&dae_family, .types = dae_types, .eval = dae_eval, .jvp = solver_jvp};
+	.name = "dae", .ud = (void *)(uintptr_t)&dae_family, .types = dae_types, .eval = dae_eval, .jvp = solver_jvp, .may_store = dae_may_store};
 const HostDef dae_until_host = {
 	.name = "dae_until", .ud = (void *)(uintptr_t)&dae_family, .types = until_types, .eval = until_eval, .jvp = events_jvp};

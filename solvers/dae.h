@@ -63,6 +63,7 @@ Status dae_sensitivity_attach(Dae *o); /* by dae_start, before initial values ar
 void dae_sensitivity_end(DaeSensitivity *w, Dae *o);
 
 extern const Family dae_family;
+bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated); /* store.c */
 extern const HostDef dae_host, dae_until_host, dae_tangent_host, dae_adjoint_host, dae_curvature_host;
 
 #endif

@@ -304,6 +304,6 @@ const Family ode_family = {.name = "ode",
                            .backward = true};
 
 const HostDef ode_host = {
-	.name = "ode", .ud = (void *)(uintptr_t)&ode_family, .types = ode_types, .eval = ode_eval, .jvp = solver_jvp};
+	.name = "ode", .ud = (void *)(uintptr_t)&ode_family, .types = ode_types, .eval = ode_eval, .jvp = solver_jvp, .may_store = ode_may_store};
 const HostDef ode_until_host = {
 	.name = "ode_until", .ud = (void *)(uintptr_t)&ode_family, .types = until_types, .eval = until_eval, .jvp = events_jvp};

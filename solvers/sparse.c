@@ -47,7 +47,9 @@ static Status solve_operands(Ctx *c, const HostCall *call, const Value *args, in
 	if (st == ST_OK) {
 		const int64_t n = t[STARTS]->shape[0] - 1;
 		a = (SparseMatrix){least ? m : n, n, (int64_t *)(void *)t[STARTS]->data, (int64_t *)(void *)t[ROWS]->data, (double *)(void *)t[VALUES]->data};
-		st = sparse_check(c, &a, t[VALUES]->count);
+		/* a function that was read from a file need not have its guards */
+		if (n < 0 || t[ROWS]->count != t[VALUES]->count || (!least && given != n)) st = refuse(c, "its parts, or the right-hand side, have other lengths than belong together");
+		else st = sparse_check(c, &a, t[VALUES]->count);
 	}
 	const int64_t shape[2] = {rows < 0 ? given : rows, k};
 	if (st == ST_OK && !(x = tensor_new(c, DT_F64, t[RIGHT]->rank, shape))) st = ST_NOMEM;
@@ -177,6 +179,6 @@ static void transpose(Builder *b, const HostCall *call, uint32_t nargs, const Re
 	if (linear[RIGHT] && result_cotangents[0] != REF_NONE) cotangents[RIGHT] = solve(b, call, args, !call->options[OPTION_TRANSPOSED], result_cotangents[0]);
 }
 
-const HostDef sparse_solve_host = {.name = "sparse_solve", .types = types, .eval = eval, .jvp = jvp, .transpose = transpose};
+const HostDef sparse_solve_host = {.name = "sparse_solve", .types = types, .eval = eval, .jvp = jvp, .transpose = transpose, .may_store = sparse_may_store};
 const HostDef sparse_least_host = {.name = "sparse_least", .types = types, .eval = eval_least};
 const HostDef sparse_count_host = {.name = "sparse_count", .types = types_count, .eval = eval_count};

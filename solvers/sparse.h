@@ -12,6 +12,7 @@
  *   options    0 functions, transposed, method (FactorMethod)
  *   results    x, of b's shape
  * Derivatives by values and b, of any order. */
+bool sparse_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated); /* store.c */
 extern const HostDef sparse_solve_host;
 
 /* "sparse_least": x with the least |A x - b|, A with at least as many rows as columns and of full rank; transposed: x of least norm with A^T x = b

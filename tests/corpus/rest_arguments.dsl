@@ -57,3 +57,23 @@ half(x; ...o) = 0.5 * wave(x; ...o)
 derivative half(x; ...o), dx = 0.5 * cos(x + o.phase) * dx
 half(1.0; phase = 0.5)           #~ 0.5*sin(1.5)
 grad(x -> half(x; phase = 0.5))(1.0)  #~ 0.5*cos(1.5)
+
+# `f(x, ...ys)`: the arguments without a name that no other parameter takes are a tuple, which can be spread into another call.
+rest(x, ...ys) = (x, len(ys), ys)
+rest(1)                          #> (1, 0, ())
+rest(1, 2, [3, 4])               #> (1, 2, (2, [3, 4]))
+total(...xs) = { s = 0.0; for x in xs { s += x }; s }
+total()                          #> 0.0
+total(1, 2, 3.5)                 #> 6.5
+total(...(1, 2), 3)              #> 6.0
+times(...xs; scale = 1) = scale * total(...xs)
+times(1, 2; scale = 3)           #> 9.0
+times(1, 2, scale = 3)           #> 9.0
+((...xs) -> len(xs))(1, 2)       #> 2
+grad(x -> total(x^2, 3x))(2.0)   #> 7.0
+map(x -> total(x, 1), [1.0, 2])  #> [2, 3]
+both(a, b = 5, ...c; ...o) = (a, b, c, o)
+both(1)                          #> (1, 5, (), ())
+both(1, 2, 3; k = 4)             #> (1, 2, (3,), (k = 4))
+whole(...xs) = sum(stack(...xs))
+whole(...map(x -> x^2, list(1.0, 2.0)))   #> 5.0

@@ -1,2 +1,2 @@
-#! error E0104 2:6-2:9 "`...` collects named arguments: it stands behind `;`" hint "f(x; ...options)"
-f(x, ...o) = x
+#! error E0104 2:9-2:10 "nothing stands behind `...o`, which takes what is left over"
+f(...o, x) = x

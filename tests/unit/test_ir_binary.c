@@ -172,7 +172,7 @@ static void test_golden(void) {
 	char *file = read_file(SAMPLE, &n);
 	CHECK(file && n > HEAD_BYTES);
 	if (!file) return;
-	CHECK(binary_load((unsigned char *)file + AT_VERSION, 4) == BINARY_VERSION);
+	CHECK(binary_load((unsigned char *)file + AT_VERSION, 4) == BINARY_FIRST);
 	Ctx *c = ctx_new(NULL);
 	Text now;
 	text_init(&now, c);

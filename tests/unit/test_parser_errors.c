@@ -39,7 +39,7 @@ static const Malformed malformed[] = {
 	{"x = «1e999»", E_NUMBER, "this number is too large for an f64", "infinity is written inf", -1},
 	{"x«⁺⁻» = 3", E_NUMBER, "the exponent `⁺⁻` is not a number", NULL, -1},
 	{"∂x«⁰»(u)", E_NUMBER, "the order of a derivative is 1, 2, ..., not `⁰`", NULL, -1},
-	{"x = 9.81«<m/s^2>»", E_SYNTAX, "units are reserved syntax", NULL, -1},
+	{"x = 9.81«<m/s^2>»", E_SYNTAX, "units are reserved syntax", "numbers have no units: convert them to one system where they enter", -1},
 	{"A «.*» B", E_SYNTAX, "`.*` is not an operator here", "write `*`: it works element by element already", -1},
 	{"a «&&» b", E_SYNTAX, "`&&` is not an operator here", "write `and`", -1},
 	{"x = «!»a", E_SYNTAX, "`!` is not an operator here", "write `not`", -1},

@@ -1,0 +1,82 @@
+/* store.c - which calls of solvers may stand in a file: what a call has to be like, asked when it is written and, of bytes that nobody vouches for, when it is read.
+ *
+ * Needs: ode.h, dae.h. Guarantees: a call that passes is one that the solver can be given: functions of the operands that they capture, of times and of states, and options in
+ * their range. Lengths are compared when it runs.
+ */
+#include "solvers/dae.h"
+#include "solvers/ode.h"
+#include "solvers/sparse.h"
+#include <string.h>
+
+static bool is_array(Ctx *c, TypeId id, Dtype d, uint32_t rank) {
+	const Type *t = type_of(c, id);
+	return t->kind == TY_TENSOR && t->dtype == d && t->rank == rank;
+}
+
+static bool same_kind(Ctx *c, TypeId x, TypeId y) {
+	const Type *t = type_of(c, y);
+	return t->kind == TY_TENSOR && is_array(c, x, (Dtype)t->dtype, t->rank);
+}
+
+/* kinds: "s" a number, "v" a vector of f64, "i" one of i64. */
+static bool operands_are(Builder *b, const Ref *args, const char *kinds) {
+	for (; *kinds; kinds++, args++)
+		if (!is_array(build_ctx(b), ref_type(build_fn(b), *args), *kinds == 'i' ? DT_I64 : DT_F64, *kinds != 's')) return false;
+	return true;
+}
+
+/* (captured..., what `kinds` says) -> a vector, or a matrix, whose numbers are counted when it runs. */
+static bool takes(Builder *b, const Fn *f, uint32_t ncaptured, const Ref *captured, const char *kinds) {
+	Ctx *c = build_ctx(b);
+	const uint32_t own = (uint32_t)strlen(kinds);
+	if (fn_nparams(f) != ncaptured + own || fn_nresults(f) != 1) return false;
+	for (uint32_t i = 0; i < ncaptured; i++)
+		if (!same_kind(c, ref_type(build_fn(b), captured[i]), ref_type(f, fn_param(f, i)))) return false;
+	for (uint32_t i = 0; i < own; i++)
+		if (!is_array(c, ref_type(f, fn_param(f, ncaptured + i)), DT_F64, kinds[i] == 'v')) return false;
+	const TypeId result = ref_type(f, fn_result(f, 0));
+	return is_array(c, result, DT_F64, 1) || is_array(c, result, DT_F64, 2);
+}
+
+/* Times, states, statistics. */
+static bool gives_solution(Builder *b, uint32_t nresults, const TypeId *stated) {
+	Ctx *c = build_ctx(b);
+	int64_t n;
+	return nresults == 3 && is_array(c, stated[0], DT_F64, 1) && is_array(c, stated[1], DT_F64, 2) && is_array(c, stated[2], DT_I64, 1) &&
+	       dim_is_const(c, type_of(c, stated[2])->dims[0], &n) && n == 8;
+}
+
+typedef struct Shape {
+	uint32_t operands, least_options, degree; /* degree: which option it is */
+	const char *kinds, *f, *jac;
+} Shape;
+
+static bool solver_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated, const Shape *s) {
+	enum { FNS = 2, DEGREE_MOST = 100, CAPTURED_MOST = 1 << 20 };
+	const int64_t *w = call->options;
+	if (call->nfns != FNS || call->noptions < s->least_options || w[0] != FNS) return false;
+	if (w[1] < 0 || w[2] < 0 || w[1] > CAPTURED_MOST || w[2] > CAPTURED_MOST || nargs != s->operands + w[1] + w[2]) return false;
+	if (w[s->degree] < 0 || w[s->degree] > DEGREE_MOST) return false;
+	const Ref *captured = args + s->operands;
+	return operands_are(b, args, s->kinds) && takes(b, call->fns[0], (uint32_t)w[1], captured, s->f) &&
+	       takes(b, call->fns[1], (uint32_t)w[2], captured + w[1], s->jac) && gives_solution(b, nresults, stated);
+}
+
+bool ode_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+	const Shape s = {ODE_OPERANDS, ODE_OPTIONS, ODE_DEGREE, "vsssviivs", "sv", "sv"};
+	return solver_may(b, call, nargs, args, nresults, stated, &s);
+}
+
+bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+	const Shape s = {DAE_OPERANDS, DAE_OPTIONS, DAE_DEGREE, "vvvsssviivs", "svv", "svvs"};
+	return solver_may(b, call, nargs, args, nresults, stated, &s);
+}
+
+/* Column starts, rows, columns, values, right-hand sides. What the pattern says is looked at when it runs. */
+bool sparse_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+	enum { RIGHT = 4, OPERANDS, OPTIONS = 3 };
+	Ctx *c = build_ctx(b);
+	if (call->nfns || call->noptions != OPTIONS || nargs != OPERANDS || nresults != 1 || !operands_are(b, args, "iiiv")) return false;
+	const TypeId right = ref_type(build_fn(b), args[RIGHT]);
+	return (is_array(c, right, DT_F64, 1) || is_array(c, right, DT_F64, 2)) && same_kind(c, stated[0], right);
+}
