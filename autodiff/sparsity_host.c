@@ -334,14 +334,33 @@ static void no_tangent(Builder *b, const HostCall *call, uint32_t nargs, const R
 /* ---- elements that follow from others ---------------------------------------------------------------------------- */
 
 /* x -> y, y[i] = x[i] less the y[k] with part_of[k] == i, and its transpose, of whole numbers part_of[k] > k: one subtraction for each. */
-#define SUBTRACT(T)                                                                                                                      \
+#define SUBTRACT(T, at)                                                                                                                  \
 	do {                                                                                                                                 \
-		T *y = (T *)(void *)out->data;                                                                                                   \
+		T *y = (T *)(void *)(at);                                                                                                        \
 		for (int64_t k = transposed ? n - 1 : 0; k >= 0 && k < n; k += transposed ? -1 : 1) {                                            \
 			if (part_of[k] >= n) continue;                                                                                               \
 			for (int64_t w = 0; w < width; w++) y[(transposed ? k : part_of[k]) * width + w] -= y[(transposed ? part_of[k] : k) * width + w]; \
 		}                                                                                                                                \
 	} while (0)
+
+static Status sums_check(Ctx *c, int64_t n, const int64_t *part_of) {
+	for (int64_t k = 0; k < n; k++) {
+		if (part_of[k] > k) continue;
+		diag_error(c, E_VALUE, NO_SPAN, "the pattern of a sparse derivative: a sum must come before the one it is part of");
+		return ST_ERROR;
+	}
+	return ST_OK;
+}
+
+static Status sums_direct(Ctx *c, const HostCall *call, const HostArray *args, const HostArray *results) {
+	const bool transposed = call->options[1];
+	const int64_t n = args[1].count, width = 1, *part_of = args[1].data;
+	const Status st = sums_check(c, n, part_of);
+	if (st != ST_OK) return st;
+	memcpy(results[0].data, args[0].data, (size_t)n * sizeof(double));
+	SUBTRACT(double, results[0].data);
+	return ST_OK;
+}
 
 static Status sums_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
 	(void)nargs, (void)nresults;
@@ -349,16 +368,12 @@ static Status sums_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Valu
 	Status st = out ? ST_OK : ST_NOMEM;
 	const bool transposed = call->options[1];
 	const int64_t n = st == ST_OK ? given->count : 0, *part_of = st == ST_OK ? (const int64_t *)(const void *)given->data : NULL;
-	for (int64_t k = 0; k < n && st == ST_OK; k++) {
-		if (part_of[k] > k) continue;
-		diag_error(c, E_VALUE, NO_SPAN, "the pattern of a sparse derivative: a sum must come before the one it is part of");
-		st = ST_ERROR;
-	}
+	if (st == ST_OK) st = sums_check(c, n, part_of);
 	if (st == ST_OK) {
 		const Dtype d = (Dtype)out->dtype;
 		const int64_t width = dtype_is_real(d) ? 1 : 2;
-		if (dtype_real_of(d) == DT_F32) SUBTRACT(float);
-		else SUBTRACT(double);
+		if (dtype_real_of(d) == DT_F32) SUBTRACT(float, out->data);
+		else SUBTRACT(double, out->data);
 		results[0] = value_tensor(out);
 	} else {
 		tensor_unref(out);
@@ -404,5 +419,5 @@ void sparsity_register(Ctx *c) {
 	ctx_set_slot(c, SLOT_SPARSITY, s, forget_all);
 	sets_register(c, &s->in_use);
 	host_register(c, &(HostDef){.name = "sparsity", .ud = s, .types = types, .eval = eval, .jvp = no_tangent});
-	host_register(c, &(HostDef){.name = "tree_sums", .types = sums_types, .eval = sums_eval, .jvp = sums_jvp, .transpose = sums_transpose});
+	host_register(c, &(HostDef){.name = "tree_sums", .types = sums_types, .eval = sums_eval, .direct = sums_direct, .jvp = sums_jvp, .transpose = sums_transpose});
 }

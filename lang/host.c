@@ -33,6 +33,30 @@ const HostDef *host_find(const Ctx *c, const char *name) {
 
 /* ---- functions whose value is that of another --------------------------------------------------------------------------------------------------------------- */
 
+typedef struct Born {
+	const Dim *map; /* of the function's symbols; UINT32_MAX: no operand tells */
+	uint32_t nsyms;
+	bool untold;
+	VEC(Dim) from, to;
+} Born;
+
+static void see_symbol(void *ud, SymId s) {
+	Born *w = ud;
+	w->untold |= s >= w->nsyms || w->map[s] == UINT32_MAX;
+}
+
+static Dim born_dim(Builder *b, Arena *a, Born *w, Dim d) {
+	w->untold = false;
+	dim_each_sym(build_ctx(b), d, see_symbol, w);
+	if (!w->untold) return dim_subst(build_ctx(b), d, w->map, w->nsyms);
+	for (uint32_t k = 0; k < w->from.n; k++)
+		if (w->from.at[k] == d) return w->to.at[k];
+	Dim fresh = build_fresh_dim(b, 0, build_span(b));
+	VEC_PUSH(a, &w->from, d);
+	VEC_PUSH(a, &w->to, fresh);
+	return fresh;
+}
+
 /* The function's result types in terms of the operands' lengths; lengths that are born inside are fresh. */
 uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
 	Ctx *c = build_ctx(b);
@@ -48,9 +72,13 @@ uint32_t host_value_types(Builder *b, const HostCall *call, const Ref *args, uin
 			if (dim_is_sym(c, p->dims[k], &s) && s < nsyms && map[s] == UINT32_MAX) map[s] = build_canon(b, q->dims[k]);
 		}
 	}
-	for (uint32_t s = 0; s < nsyms; s++)
-		if (map[s] == UINT32_MAX) map[s] = build_fresh_dim(b, 0, build_span(b));
-	for (uint32_t i = 0; i < n && i < cap; i++) out[i] = type_subst(c, ref_type(fn, fn_result(fn, i)), map, nsyms);
+	/* what only the results can tell: a length for each that is not what the operands say, be it as long a term as it may */
+	Born born = {.map = map, .nsyms = nsyms};
+	for (uint32_t i = 0; i < n && i < cap; i++) {
+		Type t = *ref_ty(fn, fn_result(fn, i));
+		for (uint32_t k = 0; t.kind == TY_TENSOR && k < t.rank; k++) t.dims[k] = born_dim(b, a, &born, t.dims[k]);
+		out[i] = t.kind == TY_TENSOR ? type_tensor(c, (Dtype)t.dtype, t.rank, t.dims) : ref_type(fn, fn_result(fn, i));
+	}
 	arena_free(a);
 	return n;
 }

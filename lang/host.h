@@ -13,6 +13,14 @@
 
 typedef struct HostCall HostCall;
 
+/* An operand or result of a host function in memory: its elements, row-major without gaps. A single number is one element. */
+typedef struct HostArray {
+	void *data;
+	int64_t count;
+} HostArray;
+
+enum { HOST_DIRECT_MOST = 6 }; /* operands and results together of one that has `direct` */
+
 typedef struct HostDef {
 	const char *name; /* in messages and in the text form */
 	void *ud;
@@ -22,6 +30,9 @@ typedef struct HostDef {
 	uint32_t (*types)(Builder *b, const struct HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap);
 	/* The value. Owned results. */
 	Status (*eval)(Ctx *c, const struct HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results);
+	/* The same without values, for machine code: operands of f64 and i64, numbers and vectors, and results whose lengths follow from theirs, for which there is memory.
+	 * May be called by one thread at a time for a context. NULL: only the evaluator calls it. */
+	Status (*direct)(Ctx *c, const struct HostCall *call, const HostArray *args, const HostArray *results);
 	/* Tangents of the results: emits IR that is linear in the tangents. tangents[k] REF_NONE: zero. Writes REF_NONE for a zero
 	 * result tangent. NULL: no derivative. */
 	void (*jvp)(Builder *b, const struct HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents,

@@ -96,8 +96,8 @@ static Status wrong_plan(Ctx *c) {
 	return ST_INTERNAL;
 }
 
-static Status plan_read(Ctx *c, const Tensor *t, Plan *p) {
-	int64_t *at = (int64_t *)(void *)t->data;
+static Status plan_read(Ctx *c, const HostArray *t, Plan *p) {
+	int64_t *at = t->data;
 	if (t->count < PLAN_HEAD || at[P_MARK] != MARK) return wrong_plan(c);
 	*p = (Plan){.n = at[P_N], .given = at[P_GIVEN], .way = at[P_WAY], .nnz = at[P_NNZ], .room = at[P_ROOM], .pair = at[P_PAIR], .ordered = at[P_ORDERED],
 	            .band = {at[P_N], at[P_BELOW], at[P_ABOVE]}};
@@ -259,22 +259,21 @@ static void matrix_sparse(const Plan *p, bool pair, const double *values, double
 	}
 }
 
-static Status factor_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
-	(void)nargs, (void)nresults;
+static Status factor_direct(Ctx *c, const HostCall *call, const HostArray *args, const HostArray *results) {
 	const bool pair = is_pair(call);
-	Tensor *plan = tensor_contiguous(c, args[0].tensor), *values = tensor_contiguous(c, args[2].tensor), *out = NULL;
-	double a = 0, b = 0;
 	Plan p;
-	Status st = plan && values ? plan_read(c, plan, &p) : ST_NOMEM;
-	if (st == ST_OK && (values->count != p.given || args[1].tensor->count != (pair ? p.pair : p.room) || !value_as_f64(args[3], &a) || !value_as_f64(args[4], &b))) st = wrong_plan(c);
-	const int64_t n = st == ST_OK ? (pair ? p.pair : p.room) : 0;
-	if (st == ST_OK && !(out = p.way == WAY_BANDED ? tensor_new(c, DT_F64, 1, &n) : tensor_zeros(c, DT_F64, 1, &n))) st = ST_NOMEM;
-	if (st == ST_OK) {
-		(p.way == WAY_BANDED ? factor_banded : matrix_sparse)(&p, pair, (const double *)(const void *)values->data, a, b, (double *)(void *)out->data);
-		results[0] = value_tensor(out);
+	Status st = plan_read(c, &args[0], &p);
+	if (st != ST_OK) return st;
+	const int64_t n = pair ? p.pair : p.room;
+	if (args[1].count != n || args[2].count != p.given || results[0].count != n) return wrong_plan(c);
+	double *out = results[0].data;
+	if (p.way == WAY_BANDED) {
+		factor_banded(&p, pair, args[2].data, *(const double *)args[3].data, *(const double *)args[4].data, out);
+	} else {
+		memset(out, 0, (size_t)n * sizeof *out);
+		matrix_sparse(&p, pair, args[2].data, *(const double *)args[3].data, *(const double *)args[4].data, out);
 	}
-	tensor_unref(plan), tensor_unref(values);
-	return st;
+	return ST_OK;
 }
 
 static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const double *f, double *x) {
@@ -307,28 +306,54 @@ static Status solve_banded(Ctx *c, const Plan *p, bool pair, bool adjoint, const
 	return ST_OK;
 }
 
-static Status solve_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
-	(void)nargs, (void)nresults;
+static Status solve_direct(Ctx *c, const HostCall *call, const HostArray *args, const HostArray *results) {
 	const bool pair = is_pair(call), adjoint = call->options[2];
-	Tensor *plan = tensor_contiguous(c, args[0].tensor), *f = tensor_contiguous(c, args[1].tensor), *b = tensor_contiguous(c, args[2].tensor), *x = NULL;
 	Plan p;
-	Status st = plan && f && b ? plan_read(c, plan, &p) : ST_NOMEM;
-	if (st == ST_OK && (f->count != (pair ? p.pair : p.room) || b->count != (pair ? 2 : 1) * p.n)) st = wrong_plan(c);
-	if (st == ST_OK && !(x = tensor_new(c, DT_F64, 1, b->shape))) st = ST_NOMEM;
-	if (st == ST_OK) {
-		double *at = (double *)(void *)x->data;
-		memcpy(at, b->data, (size_t)b->count * sizeof *at);
-		if (p.way == WAY_BANDED) st = solve_banded(c, &p, pair, adjoint, (const double *)(const void *)f->data, at);
-		else {
-			SparseMatrix m = {p.n, p.n, p.start, p.row, (double *)(void *)f->data};
-			if (pair) m = (SparseMatrix){2 * p.n, 2 * p.n, p.start2, p.row2, m.values};
-			st = factors_solve(c, &m, FACTOR_AUTO, adjoint, 1, at, NULL);
+	Status st = plan_read(c, &args[0], &p);
+	if (st != ST_OK) return st;
+	const int64_t n = (pair ? 2 : 1) * p.n;
+	if (args[1].count != (pair ? p.pair : p.room) || args[2].count != n || results[0].count != n) return wrong_plan(c);
+	double *x = results[0].data;
+	memcpy(x, args[2].data, (size_t)n * sizeof *x);
+	if (p.way == WAY_BANDED) return solve_banded(c, &p, pair, adjoint, args[1].data, x);
+	SparseMatrix m = {p.n, p.n, p.start, p.row, args[1].data};
+	if (pair) m = (SparseMatrix){n, n, p.start2, p.row2, m.values};
+	return factors_solve(c, &m, FACTOR_AUTO, adjoint, 1, x, NULL);
+}
+
+/* ---- as functions of values ------------------------------------------------------------------------------------------------------------------ */
+
+/* The one result is as long as operand `like`. */
+static Status by_values(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t like, Value *result) {
+	Tensor *t[HOST_DIRECT_MOST] = {0}, *out = NULL;
+	double numbers[HOST_DIRECT_MOST];
+	HostArray in[HOST_DIRECT_MOST] = {{0}};
+	Status st = ST_OK;
+	for (uint32_t k = 0; k < nargs && st == ST_OK; k++) {
+		if (args[k].kind == V_TENSOR) {
+			if (!(t[k] = tensor_contiguous(c, args[k].tensor))) st = ST_NOMEM;
+			else in[k] = (HostArray){t[k]->data, t[k]->count};
+		} else {
+			value_as_f64(args[k], &numbers[k]);
+			in[k] = (HostArray){&numbers[k], 1};
 		}
 	}
-	if (st == ST_OK) results[0] = value_tensor(x);
-	else tensor_unref(x);
-	tensor_unref(plan), tensor_unref(f), tensor_unref(b);
+	if (st == ST_OK && !(out = tensor_new(c, DT_F64, 1, &in[like].count))) st = ST_NOMEM;
+	if (st == ST_OK) st = call->def->direct(c, call, in, &(HostArray){out->data, out->count});
+	for (uint32_t k = 0; k < nargs; k++) tensor_unref(t[k]);
+	if (st == ST_OK) *result = value_tensor(out);
+	else tensor_unref(out);
 	return st;
+}
+
+static Status factor_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)nresults;
+	return by_values(c, call, nargs, args, 1, results);
+}
+
+static Status solve_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
+	(void)nresults;
+	return by_values(c, call, nargs, args, 2, results);
 }
 
 /* ---- types ----------------------------------------------------------------------------------------------------------------------------------- */
@@ -371,5 +396,5 @@ static uint32_t solve_types(Builder *b, const HostCall *call, const Ref *args, u
 }
 
 const HostDef shifted_plan_host = {.name = "shifted_plan", .types = plan_types, .eval = plan_eval};
-const HostDef shifted_factor_host = {.name = "shifted_factor", .types = factor_types, .eval = factor_eval};
-const HostDef shifted_solve_host = {.name = "shifted_solve", .types = solve_types, .eval = solve_eval};
+const HostDef shifted_factor_host = {.name = "shifted_factor", .types = factor_types, .eval = factor_eval, .direct = factor_direct};
+const HostDef shifted_solve_host = {.name = "shifted_solve", .types = solve_types, .eval = solve_eval, .direct = solve_direct};

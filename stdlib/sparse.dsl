@@ -67,19 +67,16 @@ _jacobian_on(f, x, p) =
   (rows = p.rows, columns = p.columns, values = _compressed(f, x, p), column_start = p.column_start, row_start = p.row_start)
 
 # Its elements: products with the sums of the columns of one colour, where rows are heavy of the transpose with sums of such rows, and sums of these.
-_compressed(f, x, p) = {
-  direct = if len(p.heavy_sizes) == 0 { _forward(f, x, p) } else {
-    (y, pull) = vjp(f, x)
-    row = w -> ravel(pull(reshape(w, shape(y))))
-    whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) } # a cotangent of x, which is real, is the real part of conj(w) J
-    backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
-    if len(p.group_sizes) == 0 { backward } else { concat(_forward(f, x, p), backward) }
-  }
-  if len(p.term) == 0 {
-    direct[p.place]
-  } else {
-    concat(direct, _host("tree_sums", (), (direct[p.term], p.part_of), (0,))[0])[p.place]
-  }
+# Each branch ends with the elements, whose number is known before: a loop in which this stands has no lengths of its own.
+_compressed(f, x, p) = if len(p.heavy_sizes) == 0 { _recovered(_forward(f, x, p), p) } else {
+  (y, pull) = vjp(f, x)
+  row = w -> ravel(pull(reshape(w, shape(y))))
+  whole = if _is_real(y) { row } else { w -> row(w) + im * row(im * w) } # a cotangent of x, which is real, is the real part of conj(w) J
+  backward = reshape(map(whole, _seeds(p.heavy_colour, p.heavy, len(p.heavy_sizes), size(y))), -1)
+  if len(p.group_sizes) == 0 { _recovered(backward, p) } else { _recovered(concat(_forward(f, x, p), backward), p) }
+}
+_recovered(direct, p) = if len(p.term) == 0 { direct[p.place] } else {
+  concat(direct, _host("tree_sums", (), (direct[p.term], p.part_of), (0,))[0])[p.place]
 }
 _forward(f, x, p) = {
   (y, push) = linearize(f, x)

@@ -290,6 +290,12 @@ static void emit_FACTOR(Emit *e, const KInst *in) {
 	define(e, in, result);
 }
 
+static void emit_HOST(Emit *e, const KInst *in) {
+	LLVMValueRef args[14] = {e->call, emit_i64(e, in->imm)};
+	for (uint32_t i = 0; i < 12; i++) args[2 + i] = emit_value(e, emit_operand(e, in, i));
+	emit_check(e, emit_runtime(e, "atled_rt_host", "iplplplplplplpl", args));
+}
+
 /* Instructions without regions and without an effect on where the program goes on. */
 void emit_plain(Emit *e, const KInst *in) {
 	KType t = (KType)in->type;
@@ -337,6 +343,7 @@ void emit_plain(Emit *e, const KInst *in) {
 	case K_CONTRACT: emit_contract(e, in); return;
 	case K_GEMM: emit_GEMM(e, in); return;
 	case K_FACTOR: emit_FACTOR(e, in); return;
+	case K_HOST: emit_HOST(e, in); return;
 	case K_ARENA: emit_allocation(e, in, "atled_rt_arena"); return;
 	case K_SCRATCH: emit_allocation(e, in, "atled_rt_scratch"); return;
 	case K_COPY:

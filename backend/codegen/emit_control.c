@@ -595,6 +595,7 @@ static bool is_leaf(const KFn *f, uint32_t at) {
 		case K_CONTRACT:
 		case K_GEMM:
 		case K_FACTOR:
+		case K_HOST:
 		case K_PARALLEL:
 		case K_FAIL_IF:
 		case K_POLL:
@@ -635,6 +636,7 @@ static bool is_plain(const KFn *f, uint32_t at, uint32_t apart, bool needs_calls
 			calls[depth] = true;
 			break;
 		case K_FACTOR:
+		case K_HOST:
 		case K_CONTRACT:
 		case K_GEMM:
 			if (depth > 1) return false; /* small ones, perhaps, and many */

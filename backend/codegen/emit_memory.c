@@ -72,6 +72,9 @@ void emit_find_roots(Emit *e, uint32_t fn) {
 		case K_GEMM:
 		case K_COPY:
 		case K_ZERO: roots[all->root_of[f->refs.at[in->args]]].written = true; break;
+		case K_HOST:
+			for (uint32_t k = 0; k < in->nargs; k += 2) roots[all->root_of[f->refs.at[in->args + k]]].written = true;
+			break;
 		case K_FACTOR:
 			for (uint32_t k = 0; k < 2; k++) roots[all->root_of[f->refs.at[in->args + k]]].written = true;
 			break;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 4
+#define NATIVE_ABI_VERSION 5
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
@@ -24,6 +24,7 @@ typedef struct NativeCall {
 	int64_t asked;        /* not 0: somebody wants to know how far loops have come */
 	int64_t turn, turns;  /* of the outermost loop; turns 0: none, -1: it is not known how many */
 	const void *unit;     /* whose sites they are; for the runtime */
+	const void *const *hosts; /* the unit's calls of host functions, by number */
 } NativeCall;
 
 /* What an entry, a parallel body and most runtime functions return; the values of lang's Status are passed through unchanged. */
@@ -77,5 +78,8 @@ int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_c
  * solve with the three flags. 0, or the number of the pivot that fails, plus 1; below 0: minus a Status. */
 enum { FACTOR_LU = 0, FACTOR_CHOLESKY = 1, FACTOR_SOLVE = 2, FACTOR_SINGLE = 4, FACTOR_LOWER = 8, FACTOR_ADJOINT = 16, FACTOR_UNIT = 32 };
 int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r, int64_t what);
+/* Host function number `host` of the call: results, then operands, as pointers and numbers of elements; null where there are fewer. 0 or a Status. */
+int32_t atled_rt_host(NativeCall *call, int64_t host, void *p0, int64_t n0, void *p1, int64_t n1, void *p2, int64_t n2, void *p3, int64_t n3, void *p4, int64_t n4,
+                      void *p5, int64_t n5);
 
 #endif

@@ -476,7 +476,7 @@ static void describe_sched(const Describe *d, const Sched *s, uint32_t depth) {
 			Lines lines = {0};
 			lines_add(&lines, l->f, in);
 			margin(d->out, depth, &lines);
-			text_str(d->out, in->op == OP_TRISOLVE ? "triangular system in memory\n" : "matrix factorised in memory\n");
+			text_str(d->out, in->op == OP_HOST ? "function of the host\n" : in->op == OP_TRISOLVE ? "triangular system in memory\n" : "matrix factorised in memory\n");
 			continue;
 		}
 		if (p->kind == PIECE_DIRECT && writes_elements(in)) {

@@ -208,7 +208,7 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	if (UNLIKELY(!direct)) return ordinary(d, args, into, results);
 	for (uint32_t i = 0; i < u->nwords; i++) d->memory[i] = unit_word(source_value(d->words[i], args));
 	if (into && d->first >= 0) d->buffers[u->ninputs + (uint32_t)d->first] = into->data;
-	NativeCall call = {.buffers = d->buffers, .words = d->memory, .results = d->memory + nwords, .unit = u};
+	NativeCall call = {.buffers = d->buffers, .words = d->memory, .results = d->memory + nwords, .hosts = u->hosts, .unit = u};
 	const double from = UNLIKELY(be->profile != NULL) ? native_seconds() : 0;
 	Status st = native_run(be, nu->entry, &call);
 	if (UNLIKELY(be->profile != NULL)) profile_add(be, d->unit, native_seconds() - from);

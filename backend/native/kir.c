@@ -395,6 +395,16 @@ void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const 
 	emit(b, op, t, n, operands)->flags = (uint8_t)flags;
 }
 
+void k_host(KBuilder *b, uint32_t number, uint32_t n, const KRef *pairs) {
+	enum { MOST = 6 };
+	KRef operands[2 * MOST];
+	for (uint32_t k = 0; k < MOST; k++) {
+		operands[2 * k] = k < n ? pairs[2 * k] : k_const(b, KT_PTR, 0);
+		operands[2 * k + 1] = k < n ? pairs[2 * k + 1] : k_int(b, 0);
+	}
+	emit(b, K_HOST, KT_NONE, 2 * MOST, operands)->imm = number;
+}
+
 KRef k_factor(KBuilder *b, Op which, KType t, int64_t flags, const KRef operands[4]) {
 	KInst *in = emit(b, K_FACTOR, t, 4, operands);
 	in->prim = (uint16_t)which;

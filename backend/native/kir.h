@@ -65,6 +65,7 @@ static inline KType ktype_of(Dtype d) {
 	K(CONTRACT, "contract", "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; a1, b1, ...): C = A B [+ A1 B1 ...] with element strides, the same for all products; flags below. Small to medium: generated register-blocked code") \
 	K(GEMM, "gemm", "the same operands: through the runtime, for large products")                                                       \
 	K(FACTOR, "factor", "(a, x, n, r): row-major matrices of `type` through the runtime, which does what the evaluator does. `prim` lu: a becomes its packed factors where it lies, x the i64 permutation; cholesky: a its factor; trisolve: x, n by r, becomes the solution with the triangle a, imm 1 lower + 2 adjoint + 4 unit. i64: 0, or the number of the pivot that fails, plus 1") \
+	K(HOST, "host", "(p, n; ...): call->hosts[imm], a host function, through the runtime: results, then operands, as pointers and their i64 numbers of elements; six pairs, the last ones of null and 0") \
 	K(ARENA, "arena", "(bytes): scratch of the whole call")                                                                             \
 	K(SCRATCH, "scratch", "(bytes): scratch of this thread until the part ends")                                                        \
 	K(COPY, "copy", "(to, from, bytes)")                                                                                                \
@@ -265,6 +266,8 @@ void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands);
 void k_turn(KBuilder *b, KRef turn, KRef turns);
 /* op: K_CONTRACT or K_GEMM; operands in KIR_OPS's order, n of them: 12, and for CONTRACT two for each further product. */
 void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands);
+/* n pairs of a pointer and a count, as KIR_OPS says. */
+void k_host(KBuilder *b, uint32_t number, uint32_t n, const KRef *pairs);
 /* which: OP_LU, OP_CHOLESKY or OP_TRISOLVE; operands and result as KIR_OPS says. */
 KRef k_factor(KBuilder *b, Op which, KType t, int64_t flags, const KRef operands[4]);
 void k_call(KBuilder *b, uint32_t fn, uint32_t nargs, const KRef *args, KRef *results);

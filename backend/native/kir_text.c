@@ -279,6 +279,10 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		want_uniform(v, in, 2, 4, KT_I64);
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;
+	case K_HOST:
+		want(v, in->nargs == 12, "operands");
+		for (uint32_t k = 0; k < in->nargs && k < 12; k++) want_uniform(v, in, k, k + 1, k % 2 ? KT_I64 : KT_PTR);
+		break;
 	case K_CALL: want(v, (uint64_t)in->imm < v->m->fns.n && in->nargs == v->m->fns.at[in->imm]->nparams && in->params <= v->m->nsites, "the callee"); break;
 	case K_PROGRESS:
 		want(v, !in->nargs ? in->imm == PROGRESS_ENTER || in->imm == PROGRESS_LEAVE : in->imm == PROGRESS_TURN || (uint64_t)in->imm < v->m->nsites, "no such site");

@@ -149,6 +149,7 @@ static bool takes(const Fn *f, const Inst *in, Asked *asked, bool small_only) {
 		}
 		return factor_takes_type(c, in, ref_type(f, inst_arg(f, in, 0)));
 	}
+	case OP_HOST: return !small_only && matrix_takes(f, in);
 	case OP_CALL: return takes_callee(inst_callee(c, in), asked);
 	default: return false;
 	}
@@ -666,6 +667,8 @@ static void run_lower(Ctx *c, void *arg) {
 	u->sites = ARENA_ARRAY(w->keep, UnitSite, l.sites.n + 1);
 	for (uint32_t i = 0; i < l.sites.n; i++) u->sites[i] = l.sites.at[i];
 	u->module->nsites = l.sites.n;
+	u->hosts = ARENA_ARRAY(w->keep, const void *, l.hosts.n + 1);
+	for (uint32_t i = 0; i < l.hosts.n; i++) u->hosts[i] = l.hosts.at[i];
 	w->good = !l.failed;
 	if (w->good && w->notes) {
 		describe_unit(w->notes, &l);

@@ -93,6 +93,7 @@ typedef struct Lower {
 	Flow *flow;
 	uint32_t loops; /* that are around what is being lowered */
 	VEC(UnitDim) dims;       /* lengths that are polynomials: words of the call */
+	VEC(const void *) hosts; /* the root's: calls of host functions, by number */
 	VEC(UnitCallee) callees; /* recursive functions of the program that became functions of the module */
 	VEC(Exchanges) exchanges; /* of the factorisations so far */
 	/* lower_rows.c: lanes are rows. A value with an axis of length `row` has PLACE_SMALL for the elements of its lane's row */

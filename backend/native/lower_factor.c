@@ -1,11 +1,12 @@
 /* lower_factor.c - factorisations and triangular solves: of small matrices every element a register, everything unrolled; of others in memory, by the
- * runtime.
+ * runtime; and calls of host functions, which are made in the same way.
  *
  * Needs: lower.h. Guarantees: factorisations do the operations of kernels_linalg.c in the same order, so that pivots, bits, and what counts as singular
  * are the evaluator's; solves fuse products and differences, as contractions do. Pivots are chosen by selection, not by branches: with varying
  * elements each lane pivots for itself.
  */
 #include "backend/native/lower_flow.h"
+#include "lang/host.h"
 
 /* Leading axes of a factorisation's operand: so many matrices. */
 static uint32_t matrix_count(const Shape *s) {
@@ -138,7 +139,19 @@ static void solve_matrix(Lower *l, uint32_t n, uint32_t r, bool lower, bool adjo
 
 /* ---- matrices in memory --------------------------------------------------------------------------------------------------------------------- */
 
+/* A host function that machine code may call: numbers and vectors, of which one result. */
+static bool host_takes(const Fn *f, const Inst *in) {
+	const HostDef *def = host_call(f->ctx, (HostId)attr_int(f->ctx, OP_HOST, in->attr, 0))->def;
+	if (!def->direct || in->nresults != 1 || in->nargs + 1 > HOST_DIRECT_MOST) return false;
+	for (uint32_t k = 0; k <= in->nargs; k++) {
+		const Type *t = ref_ty(f, k < in->nargs ? inst_arg(f, in, k) : inst_result(in, 0));
+		if (t->kind != TY_TENSOR || t->rank > 1 || (t->dtype != DT_F64 && t->dtype != DT_I64)) return false;
+	}
+	return true;
+}
+
 bool matrix_takes(const Fn *f, const Inst *in) {
+	if (in->op == OP_HOST) return host_takes(f, in);
 	if (in->op != OP_LU && in->op != OP_CHOLESKY && in->op != OP_TRISOLVE) return false;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		const Type *t = ref_ty(f, inst_arg(f, in, k));
@@ -181,7 +194,30 @@ static void set_result(Lower *l, Ref r, KRef at) {
 	lower_set_small(l, r, count, out);
 }
 
+static void lower_host(Lower *l, const Inst *in) {
+	const Ref result = inst_result(in, 0);
+	const void *call = host_call(l->c, (HostId)attr_int(l->c, OP_HOST, in->attr, 0));
+	KRef pairs[2 * HOST_DIRECT_MOST], to = result_memory(l, result);
+	pairs[0] = to;
+	pairs[1] = lower_count(l, ref_type(l->f, result));
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref x = inst_arg(l->f, in, k);
+		pairs[2 * k + 2] = in_memory(l, x, 0, false);
+		pairs[2 * k + 3] = lower_count(l, ref_type(l->f, x));
+	}
+	Lower *root = l->root;
+	uint32_t number = 0;
+	while (number < root->hosts.n && root->hosts.at[number] != call) number++;
+	if (number == root->hosts.n) VEC_PUSH(root->scratch, &root->hosts, call);
+	k_host(&l->k, number, in->nargs + 1, pairs);
+	set_result(l, result, to);
+}
+
 void lower_matrix(Lower *l, const Inst *in) {
+	if (in->op == OP_HOST) {
+		lower_host(l, in);
+		return;
+	}
 	KBuilder *b = &l->k;
 	const Ref first = inst_arg(l->f, in, 0), result = inst_result(in, 0);
 	const KType t = ktype_of((Dtype)ref_ty(l->f, first)->dtype);

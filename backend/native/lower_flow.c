@@ -38,7 +38,7 @@ void inst_refs(const Fn *f, const Inst *in, RefVisit visit, void *ud) {
 bool flow_may_fail(const Fn *f, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_GATHER: case OP_SCATTER_ADD: case OP_SCATTER_SET: case OP_GUARD: case OP_FAIL: case OP_REDUCE_MAX: case OP_REDUCE_MIN: case OP_ARGMAX:
-	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: case OP_CALL: return true;
+	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: case OP_CALL: case OP_HOST: return true;
 	case OP_MOD: case OP_FLOORDIV: case OP_POW: {
 		const Type *t = ref_ty(f, inst_arg(f, in, 1));
 		return dtype_is_int((Dtype)t->dtype) && !ref_is_const(inst_arg(f, in, 1));
@@ -837,8 +837,9 @@ static void link(Lower *l, Sched *s) {
 		if (p->kind == PIECE_ALIAS) {
 			flow_of(l, inst_result(in, 0))->alias = true;
 		} else if (p->kind == PIECE_MATRIX) {
-			const Ref x = inst_arg(l->f, in, in->op == OP_TRISOLVE);
 			for (uint32_t k = 0; k < in->nresults; k++) flow_of(l, inst_result(in, k))->owned = true;
+			if (in->op == OP_HOST) continue; /* its result is not made where an operand lies */
+			const Ref x = inst_arg(l->f, in, in->op == OP_TRISOLVE);
 			if (!is_small(l, x) && gives_memory(l, s, p, x)) unite(l, x, inst_result(in, 0));
 		} else if (p->kind == PIECE_DIRECT && writes_elements(in)) {
 			flow_of(l, inst_result(in, 0))->owned = true;

@@ -11,7 +11,7 @@
 typedef enum PieceKind {
 	PIECE_SMALL,   /* one instruction on registers, or a call */
 	PIECE_DIRECT,  /* elements of an array in memory, read or written one by one */
-	PIECE_MATRIX,  /* a factorisation or triangular solve of a matrix in memory */
+	PIECE_MATRIX,  /* a factorisation or triangular solve of a matrix in memory, or a host function */
 	PIECE_ALIAS,   /* the operand's memory under another shape */
 	PIECE_RUN,     /* array instructions: a plan of arrays_plan.c */
 	PIECE_ROWS,    /* instructions, loops and branches too, that see one row at a time: lower_rows.c */

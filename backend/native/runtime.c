@@ -708,6 +708,14 @@ int64_t atled_rt_factor(NativeCall *call, void *a, void *x, int64_t n, int64_t r
 	return st == ST_OK ? failed : -(int64_t)st;
 }
 
+int32_t atled_rt_host(NativeCall *call, int64_t host, void *p0, int64_t n0, void *p1, int64_t n1, void *p2, int64_t n2, void *p3, int64_t n3, void *p4, int64_t n4,
+                      void *p5, int64_t n5) {
+	const HostCall *h = call->hosts[host];
+	const HostArray all[HOST_DIRECT_MOST] = {{p0, n0}, {p1, n1}, {p2, n2}, {p3, n3}, {p4, n4}, {p5, n5}};
+	call->poll_left -= n0;
+	return (int32_t)h->def->direct(run_of(call)->be->ctx, h, all + 1, all);
+}
+
 /* ---- the way in -------------------------------------------------------------------------------------------------------------------------- */
 
 const NativeTrace *native_trace(const Backend *be) {
@@ -726,7 +734,7 @@ void *native_runtime_symbol(const char *name) {
 	    {"atled_rt_arena", (void (*)(void))atled_rt_arena},       {"atled_rt_scratch", (void (*)(void))atled_rt_scratch},
 	    {"atled_rt_called", (void (*)(void))atled_rt_called},     {"atled_rt_copy", (void (*)(void))atled_rt_copy},         {"atled_rt_zero", (void (*)(void))atled_rt_zero},
 	    {"atled_rt_gemm_f64", (void (*)(void))atled_rt_gemm_f64}, {"atled_rt_gemm_f32", (void (*)(void))atled_rt_gemm_f32},
-	    {"atled_rt_factor", (void (*)(void))atled_rt_factor},
+	    {"atled_rt_factor", (void (*)(void))atled_rt_factor},     {"atled_rt_host", (void (*)(void))atled_rt_host},
 	    {"atled_rt_huge_angle", (void (*)(void))atled_rt_huge_angle},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)

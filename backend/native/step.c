@@ -229,7 +229,7 @@ Status eval_native(Frame *f, const Step *s) {
 		if (t) buffers[u->ninputs + k] = t->data;
 	}
 	if (LIKELY(st == ST_OK)) {
-		NativeCall call = {.buffers = buffers, .words = words, .results = words + nwords, .unit = u};
+		NativeCall call = {.buffers = buffers, .words = words, .results = words + nwords, .hosts = u->hosts, .unit = u};
 		const double from = UNLIKELY(f->be->profile != NULL) ? native_seconds() : 0;
 		st = native_run(f->be, nu->entry, &call);
 		if (UNLIKELY(f->be->profile != NULL)) profile_add(f->be, nu, native_seconds() - from);

@@ -50,6 +50,7 @@ typedef struct Unit {
 	Dim *dims;                   /* call->words[nwords + nsyms + k] is the length dims[k], a polynomial of symbols */
 	Ref *results;                /* scalar outputs */
 	UnitSite *sites;             /* module->nsites */
+	const void **hosts;          /* the HostCalls that call->hosts has */
 	const char *notes;           /* its loops in words, see describe.h; NULL when nobody asked */
 	/* Arrays whose value is a scalar constant or that were never needed do not appear. */
 } Unit;
