@@ -152,6 +152,7 @@ struct Backend {
 	struct Apart *apart; /* calls of libraries that were left behind */
 	struct NativeState *native; /* memory of native calls; NULL until the first */
 	struct TierState *tiers;
+	uint32_t waiting; /* calls under way of functions whose machine code is being made, with what they call in it */
 	struct Profile *profile; /* NULL: units are not timed */
 	struct Observer *observer; /* NULL: nobody looks at the steps */
 	void (*dump)(void *ud, const char *text, size_t n); /* NULL: kernel code is not written */

@@ -359,10 +359,13 @@ static bool stack_is_short(const Backend *be, const char *here) {
 static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diags) {
 	Backend *be = a->frame.be;
 	const Code *code = a->frame.code;
+	const bool waits = tier_pending(code);
 	be->depth++;
+	be->waiting += waits;
 	be->counters.calls++;
 	Status st = run_block(&a->frame, &code->body);
 	be->depth--;
+	be->waiting -= waits;
 	if (LIKELY(st == ST_OK)) block_results(&a->frame, &code->body, results);
 	else trace_call(be, code, span, diags);
 	leave(a, st != ST_OK);

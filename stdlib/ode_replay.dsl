@@ -64,7 +64,7 @@ _replay_to(m, f, jac, o, y0, t0, t1, T, Y) = {
   y = _placed(Y[0], _as_long_as(y0, f(T[0], y0)))
   for k in 0..n {
     h = _placed(T[d * k + d] - T[d * k], f64(k == n - 1) * (t1 - t0))
-    (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1..d * k + d + 1])
+    (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1 + iota(d)])
     y = _placed(Y[d * k + d], z)
   }
   y
@@ -81,7 +81,7 @@ _replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
   Z = zeros(n + 1, len(y)) + 0.0 * expand(y, 0)
   Z[0] = y
   for k in 0..n {
-    (z, p) = step(t[k], y, h[k], Y[d * k + 1..d * k + d + 1])
+    (z, p) = step(t[k], y, h[k], Y[d * k + 1 + iota(d)])
     y = _placed(Y[d * k + d], z)
     Z[k + 1] = y
   }

@@ -5,7 +5,8 @@
  *
  * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
  * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up until the compiler is worth its while in
- * the background, and the machine code takes over at a later call. A loop that turns out to be long is compiled in the background, and goes on as machine code from
+ * the background, and the machine code takes over at a later call. What is called by a function whose code is being made is written out in that code and not compiled by
+ * itself meanwhile, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
  * where it stands then.
  */
 #include "backend/native/tier.h"
@@ -20,6 +21,7 @@
 #define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
 #define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
 #define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
+#define WAITING_SECONDS 0.25    /* a loop in a function whose code is being made: for this call alone it must be worth another compilation */
 #define DEPTH_MOST 12           /* of calls and of expressions that are looked into */
 
 typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierStage;
@@ -429,7 +431,8 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 			good = compile_for(be, s, t, code, args, t->call_seconds);
 		} else {
 			t->spent += t->guess_seconds;
-			if (t->spent > t->compile_seconds) good = compile_for(be, s, t, code, args, 0);
+			const bool later = be->waiting || (!be->depth && !code->body.nparams && t->calls == 1);
+			if (t->spent > t->compile_seconds && !later) good = compile_for(be, s, t, code, args, 0);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -444,6 +447,10 @@ Code *tier_choose(Backend *be, Code *code, const Value *args) {
 	if (t && t->stage == TIER_HOT) return t->hot;
 	if (t && t->stage == TIER_NEVER) return code;
 	return choose(be, code, args);
+}
+
+bool tier_pending(const Code *code) {
+	return code->tier && code->tier->stage == TIER_PENDING;
 }
 
 Code *tier_ready(const Backend *be, const Code *code, bool *never) {
@@ -471,7 +478,8 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
 	/* what is left of a counted loop must be worth the compiler as well */
 	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
-	if (seconds < WAIT_SECONDS || left < WAIT_SECONDS) return false;
+	const double least = be->waiting ? WAITING_SECONDS : WAIT_SECONDS;
+	if (seconds < least || left < least) return false;
 	if (!is_available(f->ctx, state)) {
 		site->never = true;
 		return false;

@@ -102,6 +102,8 @@ Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, boo
 Code *tier_choose(Backend *be, Code *code, const Value *args);
 /* The machine code if it is there, without counting a call; *never: it will not be. */
 Code *tier_ready(const Backend *be, const Code *code, bool *never);
+/* Its machine code is being made. */
+bool tier_pending(const Code *code);
 /* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took so many seconds: may the rest of it run as machine code? If so it has run
  * with status *st, and `held` has its results. *soon: it is being compiled, so ask again before long. */
 bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st, bool *soon);

@@ -108,7 +108,7 @@ INLINE void solve_complex(int n, const double *a, const double *c, const int *p,
 
 /* ---- Radau IIA, order 5 ----------------------------------------------------------------------------------------------------------------------- */
 
-enum { MOST = 8, TURNS = 7 };
+enum { MOST = 20, TURNS = 7 };
 
 static const double T[9] = {9.1232394870892942792E-02, -0.14125529502095420843, -3.0029194105147424492E-02, 0.24171793270710701896, 0.20412935229379993199,
                             0.38294211275726193779,    0.96604818261509293619,  1,                       0};
@@ -355,12 +355,14 @@ INLINE void rodas(int n, Slope f, Prepare prepare, Back back, Linear *l, double 
 /* ---- the systems ------------------------------------------------------------------------------------------------------------------------------ */
 
 /* Robertson 1966 */
-INLINE void robertson_f(const double *y, double *f) {
-	const double a = 0.04 * y[0], b = 1e4 * y[1] * y[2], c = 3e7 * y[1] * y[1];
+static const double robertson_rates[3] = {0.04, 1e4, 3e7};
+INLINE void robertson_with(const double *k, const double *y, double *f) {
+	const double a = k[0] * y[0], b = k[1] * y[1] * y[2], c = k[2] * y[1] * y[1];
 	f[0] = b - a;
 	f[1] = a - b - c;
 	f[2] = c;
 }
+INLINE void robertson_f(const double *y, double *f) { robertson_with(robertson_rates, y, f); }
 INLINE void robertson_j(const double *y, double *j) {
 	j[0] = -0.04, j[3] = 1e4 * y[2], j[6] = 1e4 * y[1];
 	j[1] = 0.04, j[4] = -1e4 * y[2] - 6e7 * y[1], j[7] = -1e4 * y[1];
@@ -394,16 +396,18 @@ INLINE void hires_j(const double *y, double *j) {
 }
 
 /* Verwer 1994: the air pollution of 20 species in 25 reactions */
-INLINE void pollution_f(const double *y, double *f) {
-	const double r1 = 0.35 * y[0], r2 = 26.6 * y[1] * y[3], r3 = 12300 * y[4] * y[1];
-	const double r4 = 8.6e-4 * y[6], r5 = 8.2e-4 * y[6], r6 = 15000 * y[6] * y[5];
-	const double r7 = 1.3e-4 * y[8], r8 = 24000 * y[8] * y[5], r9 = 16500 * y[10] * y[1];
-	const double r10 = 9000 * y[10] * y[0], r11 = 0.022 * y[12], r12 = 12000 * y[9] * y[1];
-	const double r13 = 1.88 * y[13], r14 = 16300 * y[0] * y[5], r15 = 4.8e6 * y[2];
-	const double r16 = 3.5e-4 * y[3], r17 = 0.0175 * y[3], r18 = 1e8 * y[15];
-	const double r19 = 4.44e11 * y[15], r20 = 1240 * y[16] * y[5], r21 = 2.1 * y[18];
-	const double r22 = 5.78 * y[18], r23 = 0.0474 * y[0] * y[3], r24 = 1780 * y[18] * y[0];
-	const double r25 = 3.12 * y[19];
+static const double pollution_rates[25] = {0.35, 26.6, 12300, 8.6e-4, 8.2e-4, 15000, 1.3e-4, 24000, 16500, 9000, 0.022, 12000, 1.88,
+                                           16300, 4.8e6, 3.5e-4, 0.0175, 1e8, 4.44e11, 1240, 2.1, 5.78, 0.0474, 1780, 3.12};
+INLINE void pollution_with(const double *k, const double *y, double *f) {
+	const double r1 = k[0] * y[0], r2 = k[1] * y[1] * y[3], r3 = k[2] * y[4] * y[1];
+	const double r4 = k[3] * y[6], r5 = k[4] * y[6], r6 = k[5] * y[6] * y[5];
+	const double r7 = k[6] * y[8], r8 = k[7] * y[8] * y[5], r9 = k[8] * y[10] * y[1];
+	const double r10 = k[9] * y[10] * y[0], r11 = k[10] * y[12], r12 = k[11] * y[9] * y[1];
+	const double r13 = k[12] * y[13], r14 = k[13] * y[0] * y[5], r15 = k[14] * y[2];
+	const double r16 = k[15] * y[3], r17 = k[16] * y[3], r18 = k[17] * y[15];
+	const double r19 = k[18] * y[15], r20 = k[19] * y[16] * y[5], r21 = k[20] * y[18];
+	const double r22 = k[21] * y[18], r23 = k[22] * y[0] * y[3], r24 = k[23] * y[18] * y[0];
+	const double r25 = k[24] * y[19];
 	f[0] = r2 + r3 + r9 + r11 + r12 + r22 + r25 - r1 - r10 - r14 - r23 - r24;
 	f[1] = r1 + r21 - r2 - r3 - r9 - r12;
 	f[2] = r1 + r17 + r19 + r22 - r15;
@@ -425,6 +429,7 @@ INLINE void pollution_f(const double *y, double *f) {
 	f[18] = r23 + r25 - r21 - r22 - r24;
 	f[19] = r24 - r25;
 }
+INLINE void pollution_f(const double *y, double *f) { pollution_with(pollution_rates, y, f); }
 INLINE void pollution_j(const double *y, double *j) {
 	const double a2 = 26.6 * y[3], b2 = 26.6 * y[1], a3 = 12300 * y[1], b3 = 12300 * y[4];
 	const double a6 = 15000 * y[5], b6 = 15000 * y[6], a8 = 24000 * y[5], b8 = 24000 * y[8];
@@ -558,10 +563,65 @@ static void brusselator_run(Case *c) {
 	rodas(2 * CELLS, brusselator_f, brusselator_prepare, brusselator_back, &(Linear){NULL, m, NULL}, y, *(const double *)c->in[0].data, 1e-6, 1e-6, 1e-10);
 }
 
+/* Sensitivities: what the hand-written side is timed for is the solve alone, so that the ratio is that of the derivatives to one solve. They are compared with
+ * differences of tight solves, taken beforehand, each by the logarithm of a rate. */
+
+static double varied[25]; /* rates */
+static void pollution_varied(const double *y, double *f) { pollution_with(varied, y, f); }
+static void robertson_varied(const double *y, double *f) { robertson_with(varied, y, f); }
+
+/* The numbers first .. first + m - 1 of the end, k dy/dk, by differences of the fourth order; out: m for each rate. */
+static void by_rates(int n, int rates, const double *at, Slope f, Matrix j, const double *y0, double t1, double atol, int first, int m, double *out) {
+	static const double weight[4] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12}, place[4] = {-2, -1, 1, 2};
+	double y[20];
+	memcpy(varied, at, (size_t)rates * sizeof *at);
+	memset(out, 0, (size_t)(m * rates) * sizeof *out);
+	for (int r = 0; r < rates; r++) {
+		for (int p = 0; p < 4; p++) {
+			varied[r] = at[r] * (1 + 0.004 * place[p]);
+			memcpy(y, y0, (size_t)n * sizeof *y);
+			radau(n, f, j, y, t1, 1e-6, 1e-12, atol);
+			for (int i = 0; i < m; i++) out[r * m + i] += weight[p] * y[first + i] / 0.004;
+		}
+		varied[r] = at[r];
+	}
+}
+
+static void rates_in(Case *c, const double *rates, int n, int m) {
+	c->in[0] = limit_array(REAL64, n, 0, 0);
+	memcpy(c->in[0].data, rates, (size_t)n * sizeof *rates);
+	c->out[0] = m == 1 ? limit_array(REAL64, n, 0, 0) : limit_array(REAL64, n, m, 0);
+	c->ins = c->outs = 1;
+	c->lengths[0] = n;
+}
+
+static const double air[20] = {0, 0.2, 0, 0.04, 0, 0, 0.1, 0.3, 0.01, 0, 0, 0, 0, 0, 0, 0, 0.007, 0, 0, 0};
+static void adjoint_setup(Case *c) {
+	rates_in(c, pollution_rates, 25, 1);
+	by_rates(20, 25, pollution_rates, pollution_varied, pollution_j, air, (double)c->n, 1e-16, 1, 1, c->out[0].data);
+}
+static void adjoint_run(Case *c) {
+	static double j[400], m[400];
+	static int p[20];
+	double y[20];
+	memcpy(y, air, sizeof y);
+	rodas(20, pollution_f, pollution_prepare, pollution_back, &(Linear){j, m, p}, y, (double)c->n, 1e-6, 1e-6, 1e-10);
+}
+static void forward_setup(Case *c) {
+	rates_in(c, robertson_rates, 3, 3);
+	by_rates(3, 3, robertson_rates, robertson_varied, robertson_j, (const double[]){1, 0, 0}, (double)c->n, 1e-18, 0, 3, c->out[0].data);
+}
+static void forward_run(Case *c) {
+	double y[3] = {1, 0, 0};
+	radau(3, robertson_f, robertson_j, y, (double)c->n, 1e-6, 3e-7, 3e-13);
+}
+
 const Row stiff_rows[] = {
     {.name = "robertson", .title = "Robertson's reactions to t = 1e5, error 1e-8", .program = "stiff", .function = "robertson", .type = "(f64) -> f64[3]", .goal = 1.5, .tolerance = 3e-8, .full = 100000, .quick = 1000, .setup = robertson_setup, .run = robertson_run},
     {.name = "hires", .title = "HIRES, 8 unknowns, to t = 321.8122, error 1e-8", .program = "stiff", .function = "hires", .type = "(f64) -> f64[8]", .goal = 1.5, .tolerance = 3e-8, .full = 321, .quick = 321, .setup = hires_setup, .run = hires_run},
     {.name = "pollution", .title = "POLLU, 20 species, to t = 60 (C: RODAS)", .program = "stiff", .function = "pollute", .type = "(f64) -> f64[n]", .goal = 1.5, .tolerance = 1e-6, .full = 60, .quick = 60, .setup = pollution_setup, .run = pollution_run},
     {.name = "brusselator", .title = "Brusselator on a line, 500 cells, to t = 10 (C: RODAS, blocks of 2)", .program = "stiff", .function = "brusselate", .type = "(f64) -> f64[n]", .goal = 1.5, .tolerance = 1e-5, .full = 10, .quick = 1, .setup = brusselator_setup, .run = brusselator_run},
+    {.name = "robertson-forward", .title = "Robertson to t = 1e5 and its 9 sensitivities (C: the solve)", .program = "stiff", .function = "robertson_slopes", .type = "(f64[3]) -> f64[3, 3]", .goal = 4, .tolerance = 1e-5, .full = 100000, .quick = 100000, .setup = forward_setup, .run = forward_run},
+    {.name = "pollution-adjoint", .title = "Gradient of POLLU by 25 rates (C: the solve)", .program = "stiff", .function = "pollute_slopes", .type = "(f64[n]) -> f64[n]", .goal = 6, .tolerance = 1e-4, .full = 60, .quick = 60, .setup = adjoint_setup, .run = adjoint_run},
     {0},
 };
