@@ -7,7 +7,7 @@
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
 auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "auto", degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
-    integrate = _by_auto, implicit = _by_ida, solve = _solve_ode)
+    integrate = _by_auto, replayed = _auto_replayed, implicit = _by_ida, solve = _solve_ode)
 
 _by_auto(m, f, jac, y0, t0, t1, o) = {
   one = _dop853(f, o)
@@ -15,11 +15,7 @@ _by_auto(m, f, jac, y0, t0, t1, o) = {
   if s.status == 1 or s.status == 2 { _gave_up(one, m, s, f, t1, o) }
   stats = _counted(one, s)
   if s.status != 3 { (times, Y, stats) } else {
-    stiff = if _is_fixed(len(y0)) and kind(o.pattern) == "none" {
-      rodas5p(max_steps = m.max_steps)
-    } else {
-      bdf(max_steps = m.max_steps)
-    }
+    stiff = _stiff_of_auto(m, y0, o)
     if len(o.saveat) == 0 {
       (more, rows, others) = stiff.integrate(stiff, f, jac, s.y, s.t, t1, o)
       (more, rows) = _with_degree(more, rows, stiff.degree, m.degree)
@@ -32,6 +28,11 @@ _by_auto(m, f, jac, y0, t0, t1, o) = {
       (o.saveat, where(expand(open, 1), rows, Y), _both(stats, others))
     }
   }
+}
+_stiff_of_auto(m, y0, o) = if _is_fixed(len(y0)) and kind(o.pattern) == "none" {
+  rodas5p(max_steps = m.max_steps)
+} else {
+  bdf(max_steps = m.max_steps)
 }
 _both(a, b) = record(keys(a), list(...map((x, y) -> x + y, list(...values(a)), list(...values(b)))))
 
