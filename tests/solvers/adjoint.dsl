@@ -65,3 +65,11 @@ long(p) = ode((t, u) -> [p[0] * (u[1] - u[0]), u[0] * (p[1] - u[2]) - u[1], u[0]
 g = grad(long)([10.0, 28, 8/3])
 short = grad(p -> ode((t, u) -> [p[0] * (u[1] - u[0]), u[0] * (p[1] - u[2]) - u[1], u[0] * u[1] - p[2] * u[2]], [1.0, 0, 0], (0.0, 1.5); method = dop853(), rtol = 1e-12, atol = 1e-13, saveat = [1.5]).values[0, 0])([10.0, 28, 8/3])
 off(g, short) < 1e-8               #> true
+
+# ---- which way a gradient goes: by one or two numbers forwards, by more through the steps once more, and plan says so
+decay(p) = ode((t, y) -> [-p[0] * y[0] + p[1]], [p[1]], (0.0, 2.0); method = rodas5p(), rtol = 1e-8, atol = 1e-10, saveat = [2.0]).values[0, 0]
+find(plan(grad(a -> decay([a, 0.3])), 2.0), "gradient, forwards, which by so few numbers costs less") > 0      #> true
+find(plan(grad(decay), [2.0, 0.3]), "gradient, forwards, which by so few numbers costs less") > 0              #> true
+find(plan(grad(p -> p[2] * decay(p)), [2.0, 0.3, 1.0]), "by the steps of an integration once more") > 0        #> true
+grad(a -> decay([a, 0.3]))(2.0)    #~ grad(p -> p[2] * decay(p))([2.0, 0.3, 1.0])[0] tol 1e-12
+grad(decay)([2.0, 0.3])            #~ grad(p -> p[2] * decay(p))([2.0, 0.3, 1.0])[..2] tol 1e-12
