@@ -46,7 +46,7 @@ Fn *ad_columns(Ctx *c, Fn *linear, uint32_t nresiduals);
  * results of f, then for each result flagged in result_active its coefficients 1..order. Of f as it was before it was settled. Borrowed. */
 Fn *ad_jet(Ctx *c, Fn *f, uint32_t order, bool straight, const bool *active, bool *result_active);
 
-/* (parameters of f) -> (f, its gradient), where f gives one real number and the one active parameter is a vector of a short fixed length; else NULL.
+/* (parameters of f) -> (f, its gradient), where f gives one real number and the one active parameter is a vector of a short fixed length, or a number of which f integrates; else NULL.
  * It goes backwards; ad_settle may put the forward mode in its place. Borrowed. */
 Fn *ad_gradient(Ctx *c, Fn *f, const bool *active);
 

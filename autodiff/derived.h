@@ -73,6 +73,8 @@ typedef struct Origin {
 	FnId line_of;                    /* by its number, since it may be gone */
 	bool is_gradient; /* gradient.c made it, of the function `gradient_of`, which may be gone: its number is asked for */
 	FnId gradient_of;
+	bool is_few; /* a gradient forwards, by so few numbers that it costs less */
+	bool reversed; /* with the forms for reverse mode in it */
 	Fn *in_reverse, *in_forward; /* reverse_form.c made it: what is taken in its place in reverse mode, which its entry owns, and everywhere else, which it was made of */
 	uint32_t rounds; /* of splits that led to it, one of the linear part of another */
 	const struct SnapshotLoop *loop; /* checkpoint.c made it, of a loop that keeps snapshots: it has a transpose of its own */

@@ -3,7 +3,7 @@
  * Needs: derived.h. Guarantees: emits nothing and never throws. Operations are counted as fn_cost does, for each derivative on its own: what several of them
  * share is computed once when they are written out together, which the last line counts.
  */
-#include "autodiff/derived.h"
+#include "autodiff/split.h"
 
 #define SHARE_LEAST 0.1 /* of a derivative's operations must be its own for it to be shown beside those that it contains */
 #define SHOWN_MOST 24
@@ -24,7 +24,7 @@ typedef struct Explanation {
 
 static bool is_derivative(const Fn *g) {
 	const Origin o = origin_of(g);
-	return o.is_jvp || o.is_jet || o.is_gradient || o.is_linear || o.is_primal || o.is_reverse;
+	return o.is_jvp || o.is_jet || o.is_few || o.is_gradient || o.is_linear || o.is_primal || o.is_reverse;
 }
 
 static void show(Explanation *e, const Fn *g, double cost, const char *where) {
@@ -54,7 +54,8 @@ static void visit(void *ud, Fn *callee, const int64_t *syms, double cost) {
 	fn_calls(plain_of(callee), syms, visit, &inner);
 	/* one that the library makes around another is not worth a line of its own */
 	const bool wraps = w->e->n > before && callee->name && atom_text(w->e->c, callee->name)[0] == '_';
-	const bool own = is_derivative(callee) && !wraps && cost - inner.within > SHARE_LEAST * cost;
+	if (o.is_few) w->e->n = before; /* the one derivative that it takes is itself */
+	const bool own = is_derivative(callee) && !wraps && (o.is_few || cost - inner.within > SHARE_LEAST * cost);
 	if (own) show(w->e, callee, cost, w->where);
 	w->within += own ? cost : inner.within;
 	/* the derivatives that are written out in a sweep of reverse mode, or in a batch */
@@ -83,11 +84,15 @@ static void print_derivative(Ctx *c, const Fn *g, Text *out) {
 	if (by) text_format(out, " by %s", atom_text(c, by));
 	if (o.line_order > 1) text_format(out, ": Taylor expansion to order %u", o.line_order);
 	else if (o.is_jet) text_str(out, strstr(name, ".batch") ? ": Taylor expansions along several directions" : ": Taylor expansion");
+	else if (o.is_few) text_str(out, ": gradient, forwards, which by so few numbers costs less than going back through the steps of an integration");
 	else if (o.is_gradient) text_str(out, ": gradient, backwards");
 	else if (o.is_primal) text_str(out, ": forward sweep of reverse mode");
 	else if (o.is_reverse) text_str(out, ": backward sweep");
 	else if (o.is_jvp) text_str(out, ": forward derivative");
 	else text_str(out, ": linear part");
+	const Fn *source = o.has_source ? fn_get(c, o.source) : NULL, *of = o.is_gradient ? fn_get(c, o.gradient_of) : NULL;
+	if ((o.is_primal && source && origin_of(source).reversed) || (of && has_reverse_form(c, of)))
+		text_str(out, ", by the steps of an integration once more: of many numbers that costs less than forwards");
 }
 
 void ad_explain(Ctx *c, Fn *f, const int64_t *syms, Text *out) {

@@ -62,17 +62,23 @@ Fn *flatten_forward(Ctx *c, Fn *f) { return fn_flatten_with(c, f, forward, NULL)
 
 static void make_reversed(Ctx *c, Derived *d) {
 	Fn *f = d->from, *written = fn_flatten_with(c, f, instead, NULL);
-	if (!written) fn_ref(written = f);
+	Origin o = origin_of(f);
+	o.reversed = true;
+	if (written) origin_set(c, written, o);
+	else fn_ref(written = f);
 	d->fn = derived_own(d, written);
 }
 
-Fn *reverse_form(Ctx *c, Fn *f) {
-	if (!f->finished) return f;
+bool has_reverse_form(Ctx *c, const Fn *f) {
 	Arena *scratch = arena_new(c);
 	uint32_t n;
 	const Fn **all = fn_reached(scratch, f, false, &n);
 	bool any = false;
 	for (uint32_t k = 0; k < n; k++) any |= origin_of(all[k]).in_reverse != NULL;
 	arena_free(scratch);
-	return any ? derived_of(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn : f;
+	return any;
+}
+
+Fn *reverse_form(Ctx *c, Fn *f) {
+	return f->finished && has_reverse_form(c, f) ? derived_of(c, f, TR_REVERSED, 0, NULL, make_reversed)->fn : f;
 }

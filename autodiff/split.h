@@ -50,6 +50,7 @@ Derived *split_of(Ctx *c, Fn *f, const bool *linear);
 
 /* f with the forms that reverse mode takes of what it calls (reverse_form.c); f itself where there are none. Borrowed. */
 Fn *reverse_form(Ctx *c, Fn *f);
+bool has_reverse_form(Ctx *c, const Fn *f);
 
 /* Makes the transpose of a loop that keeps snapshots (checkpoint.c). */
 void snapshot_transpose(Ctx *c, Derived *d);

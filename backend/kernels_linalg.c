@@ -130,8 +130,50 @@
 			if (!unit) b[i] /= t[i * (n + 1)];                                                       \
 		}                                                                                            \
 	}
+/* The same for the adjoint: the rows of the triangle go to what they owe, four at a time, and each element has its terms in the order of one by one. */
+#define ADJOINT_ONE(N, T)                                                                            \
+	CLONES static void adjoint_lower_##N(int64_t n, bool unit, const T *t, T *b) {                   \
+		int64_t i = n;                                                                               \
+		for (; i >= 4; i -= 4) {                                                                     \
+			const T *r0 = t + (i - 1) * n, *r1 = r0 - n, *r2 = r1 - n, *r3 = r2 - n;                 \
+			const T x0 = unit ? b[i - 1] : b[i - 1] / r0[i - 1];                                     \
+			T x1 = b[i - 2] - r0[i - 2] * x0;                                                        \
+			if (!unit) x1 /= r1[i - 2];                                                              \
+			T x2 = (b[i - 3] - r0[i - 3] * x0) - r1[i - 3] * x1;                                     \
+			if (!unit) x2 /= r2[i - 3];                                                              \
+			T x3 = ((b[i - 4] - r0[i - 4] * x0) - r1[i - 4] * x1) - r2[i - 4] * x2;                  \
+			if (!unit) x3 /= r3[i - 4];                                                              \
+			b[i - 1] = x0, b[i - 2] = x1, b[i - 3] = x2, b[i - 4] = x3;                              \
+			for (int64_t k = 0; k < i - 4; k++) b[k] = (((b[k] - r0[k] * x0) - r1[k] * x1) - r2[k] * x2) - r3[k] * x3; \
+		}                                                                                            \
+		while (i-- > 0) {                                                                            \
+			if (!unit) b[i] /= t[i * (n + 1)];                                                       \
+			for (int64_t k = 0; k < i; k++) b[k] -= t[i * n + k] * b[i];                             \
+		}                                                                                            \
+	}                                                                                                \
+	CLONES static void adjoint_upper_##N(int64_t n, bool unit, const T *t, T *b) {                   \
+		int64_t i = 0;                                                                               \
+		for (; i + 4 <= n; i += 4) {                                                                 \
+			const T *r0 = t + i * n, *r1 = r0 + n, *r2 = r1 + n, *r3 = r2 + n;                       \
+			const T x0 = unit ? b[i] : b[i] / r0[i];                                                 \
+			T x1 = b[i + 1] - r0[i + 1] * x0;                                                        \
+			if (!unit) x1 /= r1[i + 1];                                                              \
+			T x2 = (b[i + 2] - r0[i + 2] * x0) - r1[i + 2] * x1;                                     \
+			if (!unit) x2 /= r2[i + 2];                                                              \
+			T x3 = ((b[i + 3] - r0[i + 3] * x0) - r1[i + 3] * x1) - r2[i + 3] * x2;                  \
+			if (!unit) x3 /= r3[i + 3];                                                              \
+			b[i] = x0, b[i + 1] = x1, b[i + 2] = x2, b[i + 3] = x3;                                  \
+			for (int64_t k = i + 4; k < n; k++) b[k] = (((b[k] - r0[k] * x0) - r1[k] * x1) - r2[k] * x2) - r3[k] * x3; \
+		}                                                                                            \
+		for (; i < n; i++) {                                                                         \
+			if (!unit) b[i] /= t[i * (n + 1)];                                                       \
+			for (int64_t k = i + 1; k < n; k++) b[k] -= t[i * n + k] * b[i];                         \
+		}                                                                                            \
+	}
 ONE(f32, float)
 ONE(f64, double)
+ADJOINT_ONE(f32, float)
+ADJOINT_ONE(f64, double)
 CHOLESKY(f32, float, SAME, SAME, sqrtf)
 CHOLESKY(f64, double, SAME, SAME, sqrt)
 CHOLESKY(c64, float _Complex, conjf, crealf, sqrtf)
@@ -164,12 +206,12 @@ int64_t small_lu(Dtype d, int64_t n, void *a, int64_t *p) {
 }
 
 void small_trisolve(Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *b) {
-	if (r == 1 && !adjoint && d == DT_F64) {
-		(lower ? forward_f64 : backward_f64)(n, unit, t, b);
+	if (r == 1 && d == DT_F64) {
+		(adjoint ? lower ? adjoint_lower_f64 : adjoint_upper_f64 : lower ? forward_f64 : backward_f64)(n, unit, t, b);
 		return;
 	}
-	if (r == 1 && !adjoint && d == DT_F32) {
-		(lower ? forward_f32 : backward_f32)(n, unit, t, b);
+	if (r == 1 && d == DT_F32) {
+		(adjoint ? lower ? adjoint_lower_f32 : adjoint_upper_f32 : lower ? forward_f32 : backward_f32)(n, unit, t, b);
 		return;
 	}
 	switch (d) {

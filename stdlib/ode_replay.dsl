@@ -11,7 +11,8 @@
 # integrate of a method, with the form for reverse mode where it has one. With saveat the last of these times is the end.
 _go(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
   if len(o.saveat) > 0 { _check_saveat(o.saveat, t0, t1) }
-  _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, if len(o.saveat) == 0 { t1 } else { o.saveat[-1] }, o)
+  end = if len(o.saveat) == 0 { t1 } else { o.saveat[-1] }
+  _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
 } else { m.integrate(m, f, jac, y0, t0, t1, o) }
 _onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
 
@@ -21,38 +22,43 @@ derivative _placed(v, y), dv, dy = dy
 
 _replayed(m, f, jac, y, t0, t1, o) = {
   y0 = _as_long_as(y, f(t0, y))
-  d = m.degree
   (T, Y, counts) = _primal(() -> {
     (T, Y, s) = m.integrate(m, f, jac, y0, t0, t1, (...o, saveat = []))
     (T, Y, _counts(s))
   })
   Y = Y + zeros(1, len(y0))   # of rows whose length is known
-  stats = _stats(counts)
-  # where first and last time are the same the end moves alone
-  still = if len(T) == 1 { (t1 - t0) * f(t0, y0) } else { 0.0 * y0 }
-  if len(o.saveat) == 1 {
-    (o.saveat, expand(still + checkpoint(_replay_to)(m, f, jac, o, y0, t0, t1, T, Y), 0), stats)
+  (times, rows, end) = if len(o.saveat) == 1 {
+    y1 = checkpoint(_replay_to)(m, f, jac, o, y0, t0, t1, T, Y)
+    (o.saveat, expand(y1, 0), y1)
+  } else { _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, o.saveat) }
+  (times, rows, _stats(counts))
+}
+
+# Times and rows of a march of which T and Y are the rows there were, and its end; at saveat where there are such times
+_replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
+  d = m.degree
+  (t, h, Z) = _replay_all(m, f, jac, o, y0, t0, t1, T, Y)
+  n = len(h)
+  I = reshape(Y[1..], n, d, len(y0))
+  if len(saveat) == 0 {
+    x = (reshape(T[1..], n, d) - expand(T[iota(n) * d], 1)) / expand(T[d + iota(n) * d] - T[iota(n) * d], 1)
+    R = map((t, y, h, inner, x) -> {
+      (step, at) = m.turn(m, f, jac, o)
+      (z, p) = step(t, y, h, inner)
+      stack(...map(i -> at(p, y, z, x[i]), list(...(0..d))))
+    }, t, Z[..-1], h, I, x)
+    (concat(expand(t0, 0), ravel(expand(t, 1) + x * expand(h, 1))), concat(Z[..1], reshape(R, n * d, len(y0))), Z[-1])
   } else {
-    (t, h, Z) = _replay_all(m, f, jac, o, y0, t0, t1, T, Y)
-    n = len(h)
-    I = reshape(Y[1..], n, d, len(y0))
-    if len(o.saveat) == 0 {
-      x = (reshape(T[1..], n, d) - expand(T[iota(n) * d], 1)) / expand(T[d + iota(n) * d] - T[iota(n) * d], 1)
-      R = map((t, y, h, inner, x) -> {
+    way = where(t1 < t0, -1.0, 1.0)
+    rows = if n == 0 { Z[..1] + expand(saveat - t0, 1) * expand(f(t0, y0), 0) } else {
+      map(s -> {
         (step, at) = m.turn(m, f, jac, o)
-        (z, p) = step(t, y, h, inner)
-        stack(...map(i -> at(p, y, z, x[i]), list(...(0..d))))
-      }, t, Z[..-1], h, I, x)
-      (concat(expand(t0, 0), ravel(expand(t, 1) + x * expand(h, 1))), concat(expand(y0, 0), reshape(R, n * d, len(y0))), stats)
-    } else {
-      (o.saveat, map(s -> {
-        (step, at) = m.turn(m, f, jac, o)
-        way = where(t1 < t0, -1.0, 1.0)
         k = max(0, min(sum(i64(way * (T[d + iota(n) * d] - stop_gradient(s)) < 0)), n - 1))
         (z, p) = step(t[k], Z[k], h[k], I[k])
         at(p, Z[k], z, (s - t[k]) / h[k])
-      }, o.saveat), stats)
+      }, saveat)
     }
+    (saveat, rows, Z[-1])
   }
 }
 
@@ -64,10 +70,11 @@ _replay_to(m, f, jac, o, y0, t0, t1, T, Y) = {
   y = _placed(Y[0], _as_long_as(y0, f(T[0], y0)))
   for k in 0..n {
     h = _placed(T[d * k + d] - T[d * k], f64(k == n - 1) * (t1 - t0))
-    (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1..d * k + d + 1])
+    (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1 + iota(d)])
     y = _placed(Y[d * k + d], z)
   }
-  y
+  # where first and last time are the same the end moves alone
+  y + (if n == 0 { (t1 - t0) * f(t0, y0) } else { 0.0 * y })
 }
 # ... and where each began, how long it was
 _replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
@@ -81,7 +88,7 @@ _replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
   Z = zeros(n + 1, len(y)) + 0.0 * expand(y, 0)
   Z[0] = y
   for k in 0..n {
-    (z, p) = step(t[k], y, h[k], Y[d * k + 1..d * k + d + 1])
+    (z, p) = step(t[k], y, h[k], Y[d * k + 1 + iota(d)])
     y = _placed(Y[d * k + d], z)
     Z[k + 1] = y
   }

@@ -324,7 +324,7 @@ _least_norm_linear(A, w) = {
 # eigsh(A, k = 6; which = "LM", sigma = none): (values, vectors): k eigenvalues of a symmetric sparse matrix, ascending, and their orthonormal vectors, columns
 #   k below the number of rows. which: "LM" or "SM", of largest or smallest magnitude, "LA" or "SA", the largest or the smallest. With sigma those nearest to it, of all by far the fastest for what is
 #   not at the ends of the spectrum: by the factors of A - sigma I. [Lanczos iteration, implicitly restarted: ARPACK]
-#   Derivatives forwards (f', jvp, taylor), of every order, of values by v'dA v, of vectors by a bordered system for each; both only of simple eigenvalues.
+#   Derivatives of values by v'dA v, in all modes; of vectors by a bordered system for each, forwards (f', jvp, taylor), of every order; both only of simple eigenvalues.
 #     (w, V) = eigsh(spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100), 2; sigma = 0.0);
 #     w                             #~ 2 - 2cos(π * [1, 2] / 101) tol 1e-10
 eigsh(A, k = 6; which = "LM", sigma = none) = {

@@ -148,3 +148,68 @@ pollute_slopes(k) = {
   }
   k * grad(end)(k)
 }
+
+# ---- derivatives by the rates, each times its rate
+rated(k) = (t, y) -> {
+  (a, b, c) = (k[0] * y[0], k[1] * y[1] * y[2], k[2] * y[1]^2)
+  [b - a, a - b - c, c]
+}
+robertson_slopes(k) = {
+  end(k) = ode(rated(k), [1.0, 0, 0], (0.0, 1e5); method = rodas5p(), rtol = 1.5e-8, atol = 1.5e-14, saveat = [1e5]).values[0]
+  (jacobian(end)(k) * expand(k, 0))'
+}
+polluting(k) = (t, y) -> {
+  r1 = k[0] * y[0]
+  r2 = k[1] * y[1] * y[3]
+  r3 = k[2] * y[4] * y[1]
+  r4 = k[3] * y[6]
+  r5 = k[4] * y[6]
+  r6 = k[5] * y[6] * y[5]
+  r7 = k[6] * y[8]
+  r8 = k[7] * y[8] * y[5]
+  r9 = k[8] * y[10] * y[1]
+  r10 = k[9] * y[10] * y[0]
+  r11 = k[10] * y[12]
+  r12 = k[11] * y[9] * y[1]
+  r13 = k[12] * y[13]
+  r14 = k[13] * y[0] * y[5]
+  r15 = k[14] * y[2]
+  r16 = k[15] * y[3]
+  r17 = k[16] * y[3]
+  r18 = k[17] * y[15]
+  r19 = k[18] * y[15]
+  r20 = k[19] * y[16] * y[5]
+  r21 = k[20] * y[18]
+  r22 = k[21] * y[18]
+  r23 = k[22] * y[0] * y[3]
+  r24 = k[23] * y[18] * y[0]
+  r25 = k[24] * y[19]
+  [r2 + r3 + r9 + r11 + r12 + r22 + r25 - r1 - r10 - r14 - r23 - r24,
+   r1 + r21 - r2 - r3 - r9 - r12,
+   r1 + r17 + r19 + r22 - r15,
+   r15 - r2 - r16 - r17 - r23,
+   2r4 + r6 + r7 + r13 + r20 - r3,
+   2r18 + r3 - r6 - r8 - r14 - r20,
+   r13 - r4 - r5 - r6,
+   r4 + r5 + r6 + r7,
+   -r7 - r8,
+   r7 + r9 - r12,
+   r8 + r11 - r9 - r10,
+   r9,
+   r10 - r11,
+   r12 - r13,
+   r14,
+   r16 - r18 - r19,
+   -r20,
+   r20,
+   r23 + r25 - r21 - r22 - r24,
+   r24 - r25]
+}
+pollute_slopes(k) = {
+  end(k) = {
+    y = zeros(20)
+    y[[1, 3, 6, 7, 8, 16]] = [0.2, 0.04, 0.1, 0.3, 0.01, 0.007]
+    ode(polluting(k), y, (0.0, 60.0); method = rodas5p(), rtol = 3e-7, atol = 3e-11, saveat = [60.0]).values[0][1]
+  }
+  k * grad(end)(k)
+}

@@ -24,3 +24,6 @@ h(0.3)  #~ hd(0.3) tol 1e-7
 h'(0.3)  #~ hd'(0.3) tol 1e-6
 try { str(eigsh(S, 2)[0]) } catch m { contains(m, "not symmetric") }  #> true
 try { str(eigsh(T, 100)[0]) } catch m { contains(m, "fewer") }  #> true
+# backwards: the smallest eigenvalue of a tridiagonal matrix of 2 and -1 with either number changed, in closed form
+tridiagonal(p) = spdiags((p[0] + zeros(40), p[1] + zeros(39), p[1] + zeros(39)), (0, 1, -1), 40)
+grad(p -> eigsh(tridiagonal(p), 2; sigma = 0.0)[0][0])([2.0, -1.0])    #~ [1, 2cos(π / 41)] tol 1e-9
