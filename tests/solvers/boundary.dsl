@@ -149,3 +149,8 @@ problem springs(k = [1.0, 2]) {
 }
 solve(springs(), rtol = 1e-8).y(0.5)    #~ [sin(0.5)/sin(1), 2sin(sqrt(2)/2)/sin(sqrt(2))] tol 1e-8
 said(() -> solve(bratus(4.0)).u(0.5))[..46]              #> bratus: Newton's method does not get on, after
+
+# many at once: each has a mesh of its own
+map(mid(collocation(8)), [0.5, 1.0, 3.0])                #~ [exact(0.5), exact(1.0), exact(3.0)] tol 1e-9
+grad(v -> sum(map(mid(collocation(6)), v)))([0.5, 1.0])  #~ [exact'(0.5), exact'(1.0)] tol 1e-8
+map(mid(shooting(2)), [0.5, 1.0])                        #~ [exact(0.5), exact(1.0)] tol 1e-8
