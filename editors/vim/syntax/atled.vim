@@ -13,40 +13,41 @@ syntax keyword atledFunction Logistic MultivariateNormal NegativeBinomial Normal
 syntax keyword atledFunction adagrad adam adamax adams adamw adjoint airyai airyaiprime airybi airybiprime akima all angle animate annotate
 syntax keyword atledFunction any apply arange argmax argmin argsort argwhere asin asinh assert assoclegendre atan atan2 atanh auto
 syntax keyword atledFunction autocorrelation bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv bfgs
-syntax keyword atledFunction bicgstab bincount binomial blackman block_diag broadcast_to cbrt ccdf cdf ceil cg chars chebder chebfit chebint
-syntax keyword atledFunction chebval chebyshev chebyshevt chebyshevu check_grad checkpoint choice cholesky circulant clamp clausen clock
-syntax keyword atledFunction codes collect column_stack compare compose concat cond conditioning conj conjugate_gradient contains contour
-syntax keyword atledFunction contourf convolve corrcoef correlate cos cosh coshint cosint cost count count_nonzero cov cross cubature
-syntax keyword atledFunction cubic_hermite cummax cummin cumprod cumsum cumtrapz curl dawson dct dde dense det diag diagonal diff digamma
-syntax keyword atledFunction digitize dilog divergence dogleg dop853 dot dst dtype e eig eigh eigs eigsh eigvals eigvalsh ellipe ellipeinc
-syntax keyword atledFunction ellipf ellipj ellipk ellippi ellippiinc else ends_with enumerate erf erfc erfcinv erfcx erfinv error errorbars
-syntax keyword atledFunction euler event exists exp expand expint expinti explain expm expm1 eye factor factorial factorisations factorize
-syntax keyword atledFunction fd fft fft2 fftfreq fftn fftshift field fill_between find findall fit fixed_point flatten flip floor follow
-syntax keyword atledFunction fourier fresnelc fresnels from_codes full full_like gamma gamma_lower gamma_upper gammainc gammaincc
-syntax keyword atledFunction gammaincinv gauss_chebyshev gauss_hermite gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd
-syntax keyword atledFunction gegenbauer geometric_mean geomspace gmres grad gradient gradient_descent hamming hankel hann harmonic_mean has
-syntax keyword atledFunction heatmap hermite hessian hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1 hyp1f1 hyp2f1 hypu
-syntax keyword atledFunction icdf ichol0 idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image implicit inspect integrate interp
-syntax keyword atledFunction interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime jacobi jacobi_preconditioner
-syntax keyword atledFunction jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kron kurtosis laguerre lambertw
-syntax keyword atledFunction laplacian largest lbeta lbfgs lcm least_squares leaves legendre len lexsort lgamma linear_map linear_regression
-syntax keyword atledFunction linearize lines linregress linsolve linspace list list_files lm load log log10 log1p log2 logdet loglog logm
-syntax keyword atledFunction logpdf logspace lower lstsq lu map matrix_power matrix_rank max mean median meshgrid min minimize minres mlp
-syntax keyword atledFunction mod mode moment moments moveaxis moving moving_mean nadam nan_check nanmax nanmean nanmin nansum native
-syntax keyword atledFunction nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like
-syntax keyword atledFunction orth oscillatory outer overlay pad pad_end pad_start pairwise_distances partial pchip pdf percentile
-syntax keyword atledFunction periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma
-syntax keyword atledFunction polygon polyint polymul polyroots polysub polyval pow primes print prod ptp push qr quadrature quantile quiver
-syntax keyword atledFunction radau5 rand randint randn rank ranks ravel ravel_index read_ir read_lines read_text real record relu repeat
-syntax keyword atledFunction replace report reshape rewrite rfft rfftfreq right_axis rk4 rms rmsprop rodas5p roll root rot90 round same
-syntax keyword atledFunction sample save scatter scatter3 searchsorted sech seed semilogx semilogy setdiff setxor shape show shuffle sigmoid
-syntax keyword atledFunction sign sin sinc sinh sinhint sinint size skewness slogdet smallest softplus solve sort sort_rows sparse sparsity
+syntax keyword atledFunction bicgstab bincount binomial bitand bitshift bitxor blackman block_diag broadcast_to brownian bvp cbrt ccdf cdf
+syntax keyword atledFunction ceil cg chars chebder chebfit chebint chebval chebyshev chebyshevt chebyshevu check_grad checkpoint choice
+syntax keyword atledFunction cholesky circulant clamp clausen clock codes collect collocation column_stack compare compose concat cond
+syntax keyword atledFunction conditioning conj conjugate_gradient contains contour contourf convolve corrcoef correlate cos cosh coshint
+syntax keyword atledFunction cosint cost count count_nonzero cov cross cubature cubic_hermite cummax cummin cumprod cumsum cumtrapz curl
+syntax keyword atledFunction dawson dct dde dense det diag diagonal diff digamma digitize dilog divergence dogleg dop853 dot dst dtype e eig
+syntax keyword atledFunction eigh eigs eigsh eigvals eigvalsh ellipe ellipeinc ellipf ellipj ellipk ellippi ellippiinc else ends_with
+syntax keyword atledFunction enumerate erf erfc erfcinv erfcx erfinv error errorbars euler euler_maruyama event exists exp expand expint
+syntax keyword atledFunction expinti explain expm expm1 eye factor factorial factorisations factorize fd fft fft2 fftfreq fftn fftshift
+syntax keyword atledFunction field fill_between find findall fit fixed_point flatten flip floor follow fourier fresnelc fresnels from_codes
+syntax keyword atledFunction full full_like gamma gamma_lower gamma_upper gammainc gammaincc gammaincinv gauss_chebyshev gauss_hermite
+syntax keyword atledFunction gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd gegenbauer geometric_mean geomspace gmres grad
+syntax keyword atledFunction gradient gradient_descent hamming hankel hann harmonic_mean has heatmap hermite hessian heun hilbert
+syntax keyword atledFunction hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1 hyp1f1 hyp2f1 hypu icdf ichol0 idct identity idst
+syntax keyword atledFunction ifft ifft2 ifftn ifftshift ilu0 im imag image implicit inspect integrate interp interp2 interpn intersect inv
+syntax keyword atledFunction iota iqr ir irfft isfinite isin isnan isprime jacobi jacobi_preconditioner jacobiam jacobian jacobicn jacobidn
+syntax keyword atledFunction jacobisn jet join jvp kaiser keys kind kron kurtosis laguerre lambertw laplacian largest lbeta lbfgs lcm
+syntax keyword atledFunction least_squares leaves legendre len lexsort lgamma linear_map linear_regression linearize lines linregress
+syntax keyword atledFunction linsolve linspace list list_files lm load log log10 log1p log2 logdet loglog logm logpdf logspace lower lstsq
+syntax keyword atledFunction lu map matrix_power matrix_rank max mean median meshgrid milstein min minimize minres mlp mod mode moment
+syntax keyword atledFunction moments moveaxis moving moving_mean nadam nan_check nanmax nanmean nanmin nansum native nelder_mead newton
+syntax keyword atledFunction newton_cg nnz nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like orth oscillatory
+syntax keyword atledFunction outer overlay pad pad_end pad_start pairwise_distances partial pchip pdf percentile periodogram permutation
+syntax keyword atledFunction pinn pinv plan plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma polygon polyint polymul
+syntax keyword atledFunction polyroots polysub polyval pow primes print prod ptp push qr quadrature quantile quiver radau5 rand randint
+syntax keyword atledFunction randn rank ranks ravel ravel_index read_ir read_lines read_text real record relu repeat replace report reshape
+syntax keyword atledFunction rewrite rfft rfftfreq right_axis rk4 rms rmsprop rodas5p roll root rot90 round same sample save scatter
+syntax keyword atledFunction scatter3 sde searchsorted sech seed semilogx semilogy setdiff setxor shape shooting show shuffle sigmoid sign
+syntax keyword atledFunction sin sinc sinh sinhint sinint size skewness slogdet smallest softplus solve sort sort_rows sparse sparsity
 syntax keyword atledFunction spdiags spearman spectral_derivative speye spherical_harmonic sphericali sphericalj sphericalk sphericaly
-syntax keyword atledFunction spline split sqrt sqrtm squeeze stack stairs starts_with std stem stop_gradient str streamlines subplots sum
-syntax keyword atledFunction surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace transpose
-syntax keyword atledFunction trapz tril trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad
-syntax keyword atledFunction values vander var vjp vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like
-syntax keyword atledFunction zeta zip zscore
+syntax keyword atledFunction spline split sqrt sqrtm squeeze sri stack stairs starts_with std stem stop_gradient str streamlines subplots
+syntax keyword atledFunction sum surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace
+syntax keyword atledFunction transpose trapz tril trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper
+syntax keyword atledFunction value_and_grad values vander var vjp vline vspan vstack weighted_mean welch where windows write_text xavier
+syntax keyword atledFunction zeros zeros_like zeta zip zscore
 " ---- end
 syntax match atledNumber "\<0x[0-9a-fA-F_]\+\|\<0o[0-7_]\+\|\<0b[01_]\+"
 syntax match atledNumber "\<\d[0-9_]*\(\.\.\@!\d*\)\?\([eE][-+]\?\d\+\)\?\(im\>\)\?"
