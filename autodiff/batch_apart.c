@@ -112,6 +112,28 @@ static bool gives_apart(const Batch *s, const Inst *in) {
 	return false;
 }
 
+/* Some result has a length that no parameter has. */
+static bool gives_lengths(Ctx *c, const Fn *g) {
+	if (!g->finished) return false;
+	bool *made = heap_alloc(c, g->syms.n + 1u), gives = false;
+	if (!made) ctx_throw(c, ST_NOMEM);
+	memset(made, 1, g->syms.n + 1u);
+	for (uint32_t k = 0; k < fn_nparams(g); k++) {
+		const Type t = *ref_ty(g, fn_param(g, k));
+		SymId sym;
+		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++)
+			if (dim_is_sym(c, t.dims[d], &sym)) made[sym] = false;
+	}
+	for (uint32_t k = 0; k < fn_nresults(g); k++) {
+		const Type t = *ref_ty(g, fn_result(g, k));
+		Mention m = {made, g->syms.n, false};
+		for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++) dim_each_sym(c, t.dims[d], visit_mention, &m);
+		gives |= m.found;
+	}
+	heap_free(c, made, g->syms.n + 1u);
+	return gives;
+}
+
 /* Lengths that are born with the instruction differ from lane to lane. */
 static bool is_apart(const Batch *s, const Inst *in) {
 	SymId sym;
@@ -126,8 +148,9 @@ static bool is_apart(const Batch *s, const Inst *in) {
 	case OP_FOR: return batch_lanes(s, inst_arg(s->f, in, 0)) && loop_apart(s, in);
 	case OP_WHILE: return batch_lanes(s, region_result(s->f, inst_region(s->f, in, 0), 0)) && loop_apart(s, in);
 	case OP_HOST: { /* one that is written as a function cannot hand on lengths from inside either */
-		const HostDef *def = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0))->def;
-		return (!def->batch || def->written) && leaves_apart(s, in);
+		const HostCall *h = host_call(s->c, (HostId)attr_int(s->c, OP_HOST, in->attr, 0));
+		if (h->def->written && any_arg(s, in) && gives_lengths(s->c, h->fns[0])) return true;
+		return (!h->def->batch || h->def->written) && leaves_apart(s, in);
 	}
 	case OP_CALL: return (!any_arg(s, in) || batch_one_by_one(s, in)) && leaves_apart(s, in);
 	default: return false;
@@ -216,27 +239,8 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
  * they are used. */
 bool batch_calls_give_lengths(Ctx *c, const Fn *f) {
 	for (uint32_t i = 0; i < f->insts.n; i++) {
-		if (f->insts.at[i].op != OP_CALL) continue;
-		const Fn *g = fn_get(c, (FnId)attr_int(c, OP_CALL, f->insts.at[i].attr, 0));
-		if (!g || !g->finished) continue;
-		bool *known = heap_alloc(c, g->syms.n + 1u), gives = false;
-		if (!known) ctx_throw(c, ST_NOMEM);
-		memset(known, 0, g->syms.n + 1u);
-		for (uint32_t k = 0; k < fn_nparams(g); k++) {
-			const Type t = *ref_ty(g, fn_param(g, k));
-			SymId sym;
-			for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++)
-				if (dim_is_sym(c, t.dims[d], &sym)) known[sym] = true;
-		}
-		for (SymId sym = 0; sym < g->syms.n; sym++) known[sym] = !known[sym]; /* now: those that it makes */
-		for (uint32_t k = 0; k < fn_nresults(g); k++) {
-			const Type t = *ref_ty(g, fn_result(g, k));
-			Mention m = {known, g->syms.n, false};
-			for (uint32_t d = 0; t.kind == TY_TENSOR && d < t.rank; d++) dim_each_sym(c, t.dims[d], visit_mention, &m);
-			gives |= m.found;
-		}
-		heap_free(c, known, g->syms.n + 1u);
-		if (gives) return true;
+		const Fn *g = inst_callee(c, &f->insts.at[i]);
+		if (g && gives_lengths(c, g)) return true;
 	}
 	return false;
 }

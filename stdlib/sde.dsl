@@ -14,7 +14,7 @@
 #   whatever f and g capture are those of the steps along the fixed path. What goes wrong is said with the time and the last values.
 #     s = sde((t, x) -> 1.5x, (t, x) -> 0.8x, [1.0], (0.0, 1.0); method = sri(0.001), seed = 7, saveat = [0.5, 1.0]);
 #     s.values[.., 0]                  #~ exp((1.5 - 0.32) * [0.5, 1.0] + 0.8 * s.W[.., 0]) tol 1e-3
-sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6, saveat = [], seed = none) = {
+sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6, saveat = none, seed = none) = {
   x = f64(x0)
   t0 = f64(span[0])
   t1 = f64(span[1])
@@ -41,7 +41,7 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   key = if kind(seed) == "none" { i64(floor(9007199254740992.0 * rand())) } else { i64(seed) }
   method.check(method, g, way, t0, x)
   one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive))
-  _along_path(method, one, x, t0, t1, f64(saveat), _path(key, m, t1 - t0))
+  _along_path(method, one, x, t0, t1, if kind(saveat) == "none" { zeros(0) } else { f64(saveat) }, _path(key, m, t1 - t0))
 }
 
 # brownian((t0, t1); seed, n): the path of n Wiener processes that sde takes with this seed, as a function of t: f64[n], 0 at t0
@@ -241,23 +241,30 @@ _part(p, cell, level, h, W, H, part) = {
 # ---- along a path
 
 # Where it stands: t, x; at: W from the beginning; cell and level, h, W and H of the cell that comes next; waitingW[level], waitingH[level]: those of the second halves that come later.
-# want: how long the next step should be; status 0 on the way, 1 the cell is too short, 2 steps are used up, 3 not finite.
+# want: how long the next step should be; status 0 on the way, 1 the cell is too short, 2 steps are used up.
+# lost: where x is no longer finite, for equal steps. With m.together these go on all the same, so that in a map all lanes are at one time and rows are written where they lie; else
+# each lane has its own loop, with all that it carries in registers.
 _along_path(m, one, x0, t0, t1, saveat, p) = {
   count = len(saveat)
-  if count > 0 { _check_saveat(saveat, t0, t1) }
+  # what is known before the program runs decides here: with saveat there are as many rows as it has, also in each lane of a map
+  few = _is_fixed(count)
+  whole = if few { count == 0 } else { false }
+  if not whole { if count > 0 { _check_saveat(saveat, t0, t1) } }
   T = p.length
   if not (m.adaptive or m.h > 0) { error("the step of {m.name}(h) must be more than 0, not {m.h}") }
   deepest = if not m.adaptive { i64(max(0.0, ceil(log2(T / m.h) - 1e-9))) } else { 46 }
   if deepest > 46 { error("steps of {m.h} are too short for an interval of {T}") }
   (W, H) = _whole(p)
+  m = (...m, together = true)
   s = (t = t0, x = x0, at = zeros(len(W)), cell = 1, level = 0, h = T, W = W, H = H, waitingW = zeros(deepest + 1, len(W)),
     waitingH = zeros(deepest + 1, len(W)), want = if not m.adaptive { T * 0.5^deepest } else { T / 16 }, steps = 0, refused = 0,
-    status = 0, open = true)
-  if count == 1 and all(saveat == t1) {
-    while s.open { s = _move(m, one, s, t0, t1, p, deepest)[0] }
+    status = 0, lost = inf, open = true)
+  if (if few { count == 1 } else { false }) and all(saveat == t1) {
+    alone = (...m, together = false)
+    while s.open { s = _move(alone, one, s, t0, t1, p, deepest)[0] }
     _stopped(m, one, s, t1)
     _path_result(m, s, p, saveat, expand(s.x, 0), expand(s.at, 0))
-  } else if count > 0 {
+  } else if not whole {
     X = expand(x0, 0) + 0.0 * expand(saveat, 1)
     A = zeros(count, len(W))
     j = sum(i64(saveat <= t0))
@@ -349,22 +356,25 @@ _move(m, one, s, t0, t1, p, deepest) = {
     }
     t = where(over, t1, t0 + (cell - bitshift(1, level)) * h)
     steps = s.steps + 1
-    status = if finite { if not over and steps + s.refused >= _most_moves(m) { 2 } else { 0 } } else { 3 }
+    status = if not over and steps + s.refused >= _most_moves(m) { 2 } else { 0 }
+    lost = if m.adaptive { inf } else { where(finite or s.lost < inf, s.lost, stop_gradient(t)) }
     ((t = t, x = z, at = s.at + c.W, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
-      want = want, steps = steps, refused = s.refused, status = status, open = not over and status == 0), true, c)
+      want = want, steps = steps, refused = s.refused, status = status, lost = lost,
+      open = not over and status == 0 and (if m.together { true } else { lost == inf })), true, c)
   } else {
     status = if level >= deepest { 1 } else { if s.steps + s.refused >= _most_moves(m) { 2 } else { 0 } }
     ((t = s.t, x = s.x, at = s.at, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
-      want = want, steps = s.steps, refused = s.refused + 1, status = status, open = status == 0), false, c)
+      want = want, steps = s.steps, refused = s.refused + 1, status = status, lost = s.lost,
+      open = status == 0), false, c)
   }
 }
 _most_moves(m) = if m.max_steps > 0 { m.max_steps } else { if not m.adaptive { 2000000000 } else { 1000000 } }
 
-_stopped(m, one, s, t1) = if s.status != 0 {
+_stopped(m, one, s, t1) = if s.status != 0 or s.lost < inf {
   i = argmax(f64(not (abs(s.x) < inf)))
-  if s.status == 3 {
+  if s.lost < inf {
     error(
-      "no solution beyond t = {s.t}: x[{i}] = {s.x[i]} there, after {s.steps} steps. The steps may be too long for the equation, or it may grow without bound; sri() chooses its steps")
+      "no solution beyond t = {s.lost}: there x is no longer finite, in the end x[{i}] = {s.x[i]}. The steps may be too long for the equation, or it may grow without bound; sri() chooses its steps")
   } else if s.status == 1 {
     error(
       "no solution beyond t = {s.t}: steps of {s.h} still err too much, or f or g is not finite there; the values are x = {s.x}. The equation may grow without bound, or leave the domain of f or g; or tolerances may be too tight")

@@ -57,6 +57,12 @@ static Rows open_rows(Lower *l, const Inst *in) {
 	Type x = *ref_ty(l->f, inst_arg(l->f, in, 0)), given = *ref_ty(l->f, inst_arg(l->f, in, 1));
 	uint32_t axis = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 0), batch = (uint32_t)attr_int(l->c, (Op)in->op, in->attr, 1);
 	Rows r = {.outer = 1, .per_batch = 1, .nindex = 1, .row = 1};
+	/* what is gathered is small; a length of x may be known from there alone */
+	if (in->op == OP_GATHER) {
+		const Type *small = ref_ty(l->f, inst_result(in, 0));
+		for (uint32_t i = 0; i < axis; i++) x.dims[i] = small->dims[i];
+		for (uint32_t i = 1; i < x.rank - axis; i++) x.dims[x.rank - i] = small->dims[small->rank - i];
+	}
 	for (uint32_t i = 0; i < axis; i++) {
 		r.outer *= fixed(l, x.dims[i]);
 		if (i >= batch) r.per_batch *= fixed(l, x.dims[i]);

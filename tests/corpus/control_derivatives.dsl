@@ -163,3 +163,9 @@ swirl(t) = { x = [t, 2t]; s = 0.0; while s < 5 { x = x * x + x[0] + 0.1; s = s +
 map(grad(swirl), [0.4, 0.3, 0.9])    #~ [grad(swirl)(0.4), grad(swirl)(0.3), grad(swirl)(0.9)]
 leave(t) = { x = t; for i in 0..100 { x = x * x + x + 0.1; if x > 5 { break } }; x }
 map(grad(leave), starts)     #~ [grad(leave)(0.4), grad(leave)(0.9), grad(leave)(7.0)]
+
+# a function with a rule of its own that gives an array whose length differs from lane to lane
+grown(x) = { v = zeros(1); while sum(v) < x { v = concat(v, ones(2)) }; v }
+kept(run) = run()
+derivative kept(run), drun = drun()
+map(x -> { v = kept(() -> grown(x)); sum(v) + len(v) }, [1.0, 5.0])    #> [5, 13]

@@ -33,6 +33,9 @@ orders("max", t -> max(sin(t), t^3) * t, 0.4)    #> max: forward 4, reverse 4, T
 orders("min", t -> min(sin(t), t^3) * exp(t), 0.4)    #> min: forward 4, reverse 4, Taylor 4, batch yes
 orders("mod", t -> mod(exp(t), 1 + t^2), 0.4)    #> mod: forward 4, reverse 4, Taylor 4, batch yes
 orders("floordiv", t -> (exp(t) // (1 + t^2)) * sin(t), 0.4)    #> floordiv: forward 4, reverse 4, Taylor 4, batch yes
+orders("bitand", t -> bitand(i64(floor(9t)), 6) * sin(t), 0.4)    #> bitand: forward 4, reverse 4, Taylor 4, batch yes
+orders("bitxor", t -> bitxor(i64(floor(9t)), 6) * sin(t), 0.4)    #> bitxor: forward 4, reverse 4, Taylor 4, batch yes
+orders("shift", t -> bitshift(i64(floor(9t)), 2) * sin(t), 0.4)    #> shift: forward 4, reverse 4, Taylor 4, batch yes
 orders("eq", t -> where(floor(t) == 0, sin(t), cos(t)) * t, 0.4)    #> eq: forward 4, reverse 4, Taylor 4, batch yes
 orders("lt", t -> where(t < 1, sin(t), cos(t)) * t, 0.4)    #> lt: forward 4, reverse 4, Taylor 4, batch yes
 orders("le", t -> where(t <= 0.1, sin(t), cos(t)) * t, 0.4)    #> le: forward 4, reverse 4, Taylor 4, batch yes

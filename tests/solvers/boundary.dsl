@@ -59,6 +59,7 @@ edge.y(2e-5)[0]                         #~ 1 - exp(-2) tol 1e-6
 # ---- conditions at more than two places, which stay nodes
 cubic = bvp((t, y) -> [y[1], y[2], 0*y[0]], Y -> [Y[0, 0], Y[1, 0] - 1, Y[2, 0]], (0.0, 1.0), [0.0, 0, 0]; at = [0.0, 0.3, 1.0]);
 cubic.y(0.65)[0]                        #~ 0.65*0.35/0.21 tol 1e-12
+bvp((t, y) -> [y[1], y[2], 0*t], Y -> [Y[0, 0], Y[1, 0] - 1, Y[2, 0]], (0.0, 1.0), [0.0, 0, 0]; at = [0.0, 0.3, 1.0]).y(0.65)[0]      #~ 0.65*0.35/0.21 tol 1e-12
 third = bvp((t, y) -> [y[1], y[2], -50y[1] + sin(20t)], Y -> [Y[0, 0], Y[1, 0] - 1, Y[2, 1]], (0.0, 1.0), [0.0, 0, 0]; at = [0.0, 1/3, 1.0], rtol = 1e-8);
 min(abs(third.times - 1/3)) < 1e-15     #> true
 third.y(1/3)[0]                         #~ 1 tol 1e-9
@@ -149,3 +150,8 @@ problem springs(k = [1.0, 2]) {
 }
 solve(springs(), rtol = 1e-8).y(0.5)    #~ [sin(0.5)/sin(1), 2sin(sqrt(2)/2)/sin(sqrt(2))] tol 1e-8
 said(() -> solve(bratus(4.0)).u(0.5))[..46]              #> bratus: Newton's method does not get on, after
+
+# many at once: each has a mesh of its own
+map(mid(collocation(8)), [0.5, 1.0, 3.0])                #~ [exact(0.5), exact(1.0), exact(3.0)] tol 1e-9
+grad(v -> sum(map(mid(collocation(6)), v)))([0.5, 1.0])  #~ [exact'(0.5), exact'(1.0)] tol 1e-8
+map(mid(shooting(2)), [0.5, 1.0])                        #~ [exact(0.5), exact(1.0)] tol 1e-8
