@@ -545,6 +545,7 @@ _in_space(layers, view; map = "auto", zlabel = "", zlim = none, title = "", xlab
 
 _curves(name, given, label, labels, look) = {
   assert(kind(given[0]) == "array", "{name}: an array of samples, a function with an interval, or a solution is drawn")
+  assert(rank(given[0]) > 0, "{name}: one number is no curve; an array of samples is wanted")
   over = if len(given) == 1 { f64(iota(len(given[0]))) } else { f64(given[0]) }
   layers = list()
   for (k, y) in enumerate(given) {
@@ -568,6 +569,9 @@ _label_of(k, label, labels) = if k < len(labels) { labels[k] } else { if k == 0 
 _function_curves(items, label, labels, look, n, logx) = {
   given = _given(items)
   span = given[-1]
+  if kind(span) == "array" {
+    assert(rank(span) > 0, "plot: a function is drawn on an interval, which is one pair: plot(f, (a, b))")
+  }
   assert(len(given) >= 2 and kind(span) != "function", "plot: a function is drawn on an interval: plot(f, (a, b))")
   assert(len(span) == 2, "plot: an interval is a pair (a, b)")
   (a, b) = (f64(span[0]), f64(span[1]))
