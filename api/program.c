@@ -283,7 +283,7 @@ static void type_body(Ctx *c, void *arg) {
 	Session *s = api_of(c)->session;
 	char *text = arena_printf(ctx_arena(c), "() -> (%.*s\n)", (int)w->n, w->name);
 	Value f = value_none();
-	Fn *fn;
+	Fn *fn = NULL;
 	Status st = session_run(s, "<type>", text, strlen(text), NULL, NULL, &f);
 	if (st == ST_OK) st = session_specialise_described(s, f, &fn, &w->text);
 	value_unref(f);
