@@ -100,10 +100,14 @@ static Spec read_spec(const char *s) {
 		spec.precision = read_small(&s);
 		if (spec.precision < 0) spec.precision = 0;
 	}
-	if (!*s || !strchr("efgdxs", *s) || s[1] || spec.width > 999 || spec.precision > 999) return none;
-	spec.conv = *s;
+	if (spec.width > 999 || spec.precision > 999) return none;
+	if (*s && (!strchr("efgdxs", *s) || s[1])) return none;
+	/* without a letter: so many digits, or so wide */
+	spec.conv = *s ? *s : spec.precision >= 0 ? 'g' : spec.width >= 0 ? 's' : 0;
 	return spec;
 }
+
+bool value_spec_valid(const char *spec) { return !*spec || read_spec(spec).conv; }
 
 /* A printf format of the spec's flags (those in `allowed`), width and precision, and the given conversion. */
 static void make_format(char out[40], const Spec *spec, const char *allowed, bool precision, const char *conversion) {

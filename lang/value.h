@@ -153,6 +153,8 @@ void text_add(Text *t, const char *s, size_t n);
 void text_str(Text *t, const char *s);
 void text_format(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void value_print(Text *out, Value v, const char *spec, int edge);
+/* Whether it is such a spec; one that is not prints the default form. */
+bool value_spec_valid(const char *spec);
 /* One line: "f64[64, 64]  32 KB  min -1.2  max 3.4" for large tensors. */
 void value_header(Text *out, Value v);
 /* "f64[3]", "record (W: f64[20, 2], b: f64[20])", "string" ... */

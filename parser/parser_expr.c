@@ -16,6 +16,7 @@
  *   ∘                       left           composition
  *   f(x) x[i] r.f f' x²     left           postfix
  */
+#include "lang/value.h"
 #include "parser/parser.h"
 #include <math.h>
 #include <stdlib.h>
@@ -1012,6 +1013,9 @@ static void parse_interpolation(Parser *p, StringPiece *piece) {
 	if (kind_now(p) == TK_INTERP_SPEC) {
 		const Token *t = token_now(p);
 		piece->spec = arena_copy(p->arena, p->text + t->start + 1, t->end - t->start - 1);
+		if (!value_spec_valid(piece->spec))
+			FAIL_HINT(p, E_STRING, token_span(p, p->at), "a format is a width, a precision and one of e f g d x s: {x:8.3f}; in front of it may stand - + 0 # or a blank",
+			          "`%s` is no format", piece->spec);
 		advance(p);
 	}
 	expect(p, TK_INTERP_CLOSE, "`:` or `}` behind an interpolated expression");

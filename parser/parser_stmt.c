@@ -289,7 +289,7 @@ static Ast *parse_assignment(Parser *p) {
 	a->assign.target = target;
 	a->assign.value = parse_expression_list(p);
 	if (kind_now(p) == TK_ASSIGN) {
-		const char *hint = "write one assignment on each line; to compare, write `==`";
+		const char *hint = kind_after(p, 1) == TK_GT ? "a function without a name is written x -> ..." : "write one assignment on each line; to compare, write `==`";
 		FAIL_HINT(p, E_SYNTAX, token_span(p, p->at), hint, "an assignment has one `=`");
 	}
 	return node_done(p, a, first);

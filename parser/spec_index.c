@@ -198,6 +198,16 @@ static void pair_indices(Sp *sp, uint32_t n, Ref *index, Span at, uint32_t *rank
 	for (uint32_t i = 0; i < t->rank; i++) shape[i] = t->dims[i];
 }
 
+/* A record has names, not numbers: the hint tells them. */
+static _Noreturn void no_parts_by_number(Sp *sp, const Av *record, Span at) {
+	Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, record));
+	const char *names = "";
+	for (uint32_t i = 0; i < record->n && i < 6; i++)
+		names = arena_printf(sp->a, "%s%s.%s", names, !i ? "" : i + 1 == record->n ? " or " : ", ", atom_text(sp->c, record->names[i]));
+	if (record->n) diag_hint(sp->c, d, "its fields are taken by name: %s%s", names, record->n > 6 ? " ..." : "");
+	sp_throw(sp);
+}
+
 Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *spans, Span at) {
 	if (base->kind == AV_UNSET) return base;
 	if (base->kind == AV_TUPLE || base->kind == AV_LIST) {
@@ -231,6 +241,7 @@ Av *sp_index_values(Sp *sp, Av *base, uint32_t n, Av *const *items, const Span *
 			}
 		return sp_call_library(sp, "_sparse_item", 3, args, at);
 	}
+	if (base->kind == AV_RECORD) no_parts_by_number(sp, base, at);
 	if (base->kind != AV_ARRAY) {
 		Diag *d = diag_error(sp->c, E_TYPE, at, "%s cannot be indexed", sp_type_text(sp, base));
 		if (base->kind == AV_FUNCTION) diag_hint(sp->c, d, "a call is written f(x)");

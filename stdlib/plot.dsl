@@ -436,16 +436,20 @@ show(p; file = "", size = none, dpi = 0) = {
 }
 
 # animate(frames, n; file, fps, dpi): a film of pictures
-#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of pictures; or a solution in t and x, whose profile moves through n times. file: ends in .gif, or in .png
+#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of pictures; or a solution in t and x, whose profiles move through n times. file, also in the place of n: ends in .gif, or in .png
 #   or .apng for an animated PNG, which is smaller and sharper. fps: pictures a second. Axes without limits of their own show what all frames need; for
 #   that a function is asked twice for each frame. One frame is in memory at a time; the file appears when the last one is done.
 #     x = linspace(0.0, 6.3, 100)
 #     animate(k -> plot(x, sin(x - 0.3k), title = "t = {0.3k:.1f}"), 20, file = "wave.gif")
 animate(frames, n = 0; file = "", fps = 15, dpi = 120) = {
+  (file, n) = if kind(n) == "string" { (n, 0) } else { (file, n) }          # animate(s, "film.png")
   assert(file != "", "animate: the film needs a file, whose name ends in .gif, .png or .apng")
   whole = kind(frames) == "record"
   count = if kind(frames) == "function" { n } else { if whole { if n > 0 { n } else { 60 } } else { len(frames) } }
-  if kind(frames) == "function" { assert(n > 0, "animate: how many frames? animate(k -> picture, n; file)") }
+  if kind(frames) == "function" {
+    assert(n > 0,
+      "animate: how many frames? animate(k -> picture, n; file). A solution is given whole: animate(s), not animate(s.u)")
+  }
   shots = if whole { _solution_film(frames, count) } else { frames }
   _picture_film(shots, count, file, fps, dpi)
   none
@@ -455,10 +459,14 @@ _solution_film(s, count) = {
   assert(s.kind == "pde", "animate: this solution is not one in t and x; plot shows it")
   (t0, t1) = (s.info.lo[0], s.info.hi[0])
   x = linspace(s.info.lo[1], s.info.hi[1], 401)
-  name = s.info.fields[0]
+  names = s.info.fields
   k -> {
     t = t0 + (t1 - t0) * k / max(count - 1, 1)
-    plot(x, field(s, name)(t, x); title = "{s.info.coords[0]} = {t:.3g}", xlabel = s.info.coords[1], ylabel = name)
+    curves = list()
+    for name in names { curves = push(curves, plot(x, field(s, name)(t, x); label = if len(names) > 1 { name } else { "" })) }
+    overlay(
+      ...curves; title = "{s.info.coords[0]} = {t:.3g}", xlabel = s.info.coords[1],
+      ylabel = if len(names) > 1 { "" } else { names[0] })
   }
 }
 
@@ -537,6 +545,7 @@ _in_space(layers, view; map = "auto", zlabel = "", zlim = none, title = "", xlab
 
 _curves(name, given, label, labels, look) = {
   assert(kind(given[0]) == "array", "{name}: an array of samples, a function with an interval, or a solution is drawn")
+  assert(rank(given[0]) > 0, "{name}: one number is no curve; an array of samples is wanted")
   over = if len(given) == 1 { f64(iota(len(given[0]))) } else { f64(given[0]) }
   layers = list()
   for (k, y) in enumerate(given) {
@@ -560,6 +569,9 @@ _label_of(k, label, labels) = if k < len(labels) { labels[k] } else { if k == 0 
 _function_curves(items, label, labels, look, n, logx) = {
   given = _given(items)
   span = given[-1]
+  if kind(span) == "array" {
+    assert(rank(span) > 0, "plot: a function is drawn on an interval, which is one pair: plot(f, (a, b))")
+  }
   assert(len(given) >= 2 and kind(span) != "function", "plot: a function is drawn on an interval: plot(f, (a, b))")
   assert(len(span) == 2, "plot: an interval is a pair (a, b)")
   (a, b) = (f64(span[0]), f64(span[1]))

@@ -73,3 +73,20 @@ try { right_axis(heatmap(ones(3, 3))) } catch m { m }   #> right_axis: pictures 
 loglog([1.0, 2], [1.0, 2]; aspect = 1, grid = true).panels[0].grid   #> true
 hist([1.0, 2, 3]; bins = 2, xlabel = "x").panels[0].ylabel           #> count
 image(ones(2, 3); map = "grey", zlabel = "z").panels[0].ylim         #> (1.5, -0.5)
+
+# ---- films of solutions: the name of the file may stand second, and every field has its curve
+problem two() {
+  domain t in [0, 0.1], x in [0, 1]
+  field u, v
+  u_t == u_xx - v
+  v_t == v_xx + u
+  u == sin(π*x) at t = 0
+  v == 0*x at t = 0
+  u == 0 at x = 0, x = 1
+  v == 0 at x = 0, x = 1
+}
+film = solve(two(), fd(n = 21));
+path = "/tmp/atled-two-fields.gif"
+animate(film, path);
+exists(path)                 #> true
+try { animate(film.u, path) } catch m { m }    #> animate: how many frames? animate(k -> picture, n; file). A solution is given whole: animate(s), not animate(s.u)

@@ -442,8 +442,14 @@ static void test_print_scalars(void) {
 	CHECK_TEXT(print_spec(c, value_bool(true), "3d", 0), "  1");
 	CHECK_TEXT(print_spec(c, value_bool(true), "6s", 0), "  true");
 	CHECK_TEXT(print_spec(c, value_c128(1 - 2 * I), ".1f", 0), "1.0 - 2.0im");
-	static const char *const bad[] = {"n", "s%n", "%d", ".3", "1000f", ".1000f", "lld", "5", "*d", "99999999999999f"};
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_TEXT(print_spec(c, value_f64(1.5), bad[i], 0), "1.5");
+	static const char *const bad[] = {"n", "s%n", "%d", "1000f", ".1000f", "lld", "1000", "*d", "99999999999999f"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		CHECK_TEXT(print_spec(c, value_f64(1.5), bad[i], 0), "1.5");
+		CHECK(!value_spec_valid(bad[i]));
+	}
+	CHECK(value_spec_valid("") && value_spec_valid("-8.3e") && value_spec_valid("5") && value_spec_valid(".3"));
+	CHECK_TEXT(print_spec(c, value_f64(1.5), "5", 0), "  1.5");
+	CHECK_TEXT(print_spec(c, value_f64(1.23456), ".3", 0), "1.23");
 	CHECK(strlen(print_spec(c, value_f64(1e308), "999.999f", 0)) == 309 + 1 + 999);
 	CHECK_TEXT(print_spec(c, value_f64(1.5), NULL, 0), "1.5");
 	ctx_free(c);
