@@ -223,6 +223,21 @@ static inline const Value *operand_at(const Frame *f, int32_t a) {
 static inline const Value *operand(const Frame *f, const Step *s, uint32_t k) {
 	return operand_at(f, s->args[k]);
 }
+/* What a step leaves in its slot, member by member: of a Value made elsewhere and copied the copy waits until all its parts are written. `t` is taken over. */
+static inline void put_owned(Frame *f, uint32_t slot, Tensor *t) {
+	f->slots[slot].kind = V_TENSOR;
+	f->slots[slot].tensor = t;
+}
+static inline void put_scalar(Frame *f, uint32_t slot, Dtype d, const void *bytes) {
+	Value *v = &f->slots[slot];
+	if (d != DT_F64) {
+		*v = value_scalar_from_bytes(d, bytes);
+		return;
+	}
+	v->kind = V_SCALAR;
+	v->dtype = DT_F64;
+	memcpy(&v->f, bytes, sizeof v->f);
+}
 /* An owned value: moved out of the slot when the operand dies here, else one more reference. */
 Value take_operand(Frame *f, const Step *s, uint32_t k);
 /* An owned tensor, also for a scalar; NULL when memory fails. */

@@ -315,7 +315,7 @@ static Status dot_vectors(Frame *f, const Step *s, const Tensor *x, const Tensor
 	p.y = (BlasMatrix){y->data, 1, 0};
 	count_operations(f, 2.0 * (double)p.k);
 	Status st = p.k ? inner(&p) : ST_OK;
-	if (st == ST_OK) f->slots[s->d] = value_scalar_from_bytes(p.d, scalar);
+	if (st == ST_OK) put_scalar(f, s->d, p.d, scalar);
 	return st;
 }
 
@@ -358,7 +358,7 @@ Status eval_DOT(Frame *f, const Step *s) {
 	}
 	tensor_unref(x.t);
 	tensor_unref(y.t);
-	if (st == ST_OK && !rank) f->slots[s->d] = value_scalar_from_bytes((Dtype)s->out_dtype, scalar);
+	if (st == ST_OK && !rank) put_scalar(f, s->d, (Dtype)s->out_dtype, scalar);
 	if (st == ST_OK) return rank ? put_tensor(f, s, 0, out) : ST_OK;
 	tensor_unref(out);
 	return st;

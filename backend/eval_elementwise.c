@@ -158,7 +158,7 @@ static Status run_elementwise(Frame *f, const Step *s, uint32_t n_in) {
 		tensor_unref(out);
 		return st;
 	}
-	f->slots[s->d] = value_tensor(out);
+	put_owned(f, s->d, out);
 	return ST_OK;
 }
 
@@ -183,7 +183,7 @@ Status eval_CONVERT(Frame *f, const Step *s) {
 	if (v->kind == V_SCALAR) {
 		char bytes[16];
 		scalar_convert((Dtype)v->dtype, value_scalar_bytes(v), to, bytes);
-		f->slots[s->d] = value_scalar_from_bytes(to, bytes);
+		put_scalar(f, s->d, to, bytes);
 		return ST_OK;
 	}
 	const Tensor *x = v->tensor;
@@ -195,7 +195,7 @@ Status eval_CONVERT(Frame *f, const Step *s) {
 	if (!out) return ST_NOMEM;
 	if (!x->contiguous) {
 		tensor_convert_into(out, x);
-		f->slots[s->d] = value_tensor(out);
+		put_owned(f, s->d, out);
 		return spend(f->be, (uint64_t)x->count);
 	}
 	for (int64_t at = 0; at < x->count; at += PART) {
@@ -208,7 +208,7 @@ Status eval_CONVERT(Frame *f, const Step *s) {
 			return st;
 		}
 	}
-	f->slots[s->d] = value_tensor(out);
+	put_owned(f, s->d, out);
 	return ST_OK;
 }
 

@@ -108,7 +108,7 @@ static Status gather_one(Frame *f, const Step *s, const Tensor *x, uint32_t axis
 	if (UNLIKELY((uint64_t)i >= (uint64_t)x->shape[axis])) return fail_index(f, s, i, x->shape[axis]);
 	if (x->rank == 1) {
 		const size_t size = dtype_size((Dtype)x->dtype);
-		f->slots[s->d] = value_scalar_from_bytes((Dtype)x->dtype, x->data + i * x->stride[0] * (int64_t)size);
+		put_scalar(f, s->d, (Dtype)x->dtype, x->data + i * x->stride[0] * (int64_t)size);
 		return ST_OK;
 	}
 	int64_t length[MAX_RANK], stride[MAX_RANK];
@@ -182,19 +182,20 @@ static Status scatter_one(Frame *f, const Step *s, Tensor *out, bool add) {
 	const int64_t row = out->count / out->shape[0];
 	const size_t bytes = (size_t)row * dtype_size((Dtype)out->dtype);
 	char *to = out->data + (size_t)i * bytes;
-	Tensor *u = given->kind == V_TENSOR ? tensor_contiguous(f->ctx, given->tensor) : NULL;
+	Tensor *copy = given->kind == V_TENSOR && !given->tensor->contiguous ? tensor_copy(f->ctx, given->tensor) : NULL;
+	const Tensor *u = copy ? copy : given->kind == V_TENSOR && given->tensor->contiguous ? given->tensor : NULL;
 	Status st = ST_OK;
 	if (given->kind == V_TENSOR && !u) st = ST_NOMEM;
 	else if ((u ? u->count : 1) != row) st = fail_internal(f, s, "an update of another shape");
 	else if (add) add_row((Dtype)out->dtype, row, to, u ? u->data : value_scalar_bytes(given));
 	else copy_row(to, u ? u->data : value_scalar_bytes(given), bytes);
-	tensor_unref(u);
+	tensor_unref(copy);
 	if (st == ST_OK && row > 1) st = spend(f->be, (uint64_t)row);
 	if (st != ST_OK) {
 		tensor_unref(out);
 		return st;
 	}
-	f->slots[s->d] = value_tensor(out);
+	put_owned(f, s->d, out);
 	return ST_OK;
 }
 
@@ -237,7 +238,7 @@ static Status scatter(Frame *f, const Step *s, bool add) {
 		tensor_unref(out);
 		return st;
 	}
-	f->slots[s->d] = value_tensor(out);
+	put_owned(f, s->d, out);
 	return ST_OK;
 }
 

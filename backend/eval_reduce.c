@@ -307,7 +307,7 @@ static Status reduce(Frame *f, const Step *s, Op op, const char *of_nothing) {
 	}
 	const Dtype d = (Dtype)x->dtype;
 	tensor_unref(copy);
-	if (st == ST_OK && !out) f->slots[s->d] = value_scalar_from_bytes(d, scalar);
+	if (st == ST_OK && !out) put_scalar(f, s->d, d, scalar);
 	if (st == ST_OK) return out ? put_tensor(f, s, 0, out) : ST_OK;
 	tensor_unref(out);
 	return st;

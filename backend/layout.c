@@ -42,11 +42,8 @@ Tensor *operand_view(Frame *f, const Step *s, uint32_t k, uint32_t rank, const i
 		set_layout(t, rank, shape, strides, empty ? t->data : t->data + offset * (int64_t)dtype_size((Dtype)t->dtype));
 		return t;
 	}
-	Tensor *t = operand_tensor(f, s, k);
-	if (!t) return NULL;
-	Tensor *view = tensor_view(f->ctx, t, rank, shape, strides, offset);
-	tensor_unref(t);
-	return view;
+	if (v->kind == V_SCALAR) return tensor_repeated(f->ctx, (Dtype)v->dtype, rank, shape, value_scalar_bytes(v));
+	return tensor_view(f->ctx, v->tensor, rank, shape, strides, offset);
 }
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */

@@ -529,7 +529,8 @@ bool dim_lengths(Frame *f, const Step *s, const Field *field, int64_t *out) {
 
 Status put_tensor(Frame *f, const Step *s, uint32_t k, Tensor *t) {
 	if (UNLIKELY(!t)) return ST_NOMEM;
-	f->slots[s->d + k] = t->rank ? value_tensor(t) : value_from_tensor(t);
+	if (t->rank) put_owned(f, s->d + k, t);
+	else f->slots[s->d + k] = value_from_tensor(t);
 	return ST_OK;
 }
 

@@ -25,10 +25,26 @@
 #define ATOM_SLOTS_FIRST 256u
 #endif
 
+/* Blocks of a few hundred bytes that were given back and wait for the next one of their size: a loop over short vectors makes and drops some with every operation. Sanitizers see
+ * every block come and go. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATLED_STRESS)
+enum { SPARE_LARGEST = 0, SPARE_ALL = 0 };
+#else
+enum { SPARE_LARGEST = 1024, SPARE_ALL = 32 * 1024 }; /* bytes: of a block, of all of them */
+#endif
+typedef struct Spare {
+	struct Spare *next;
+} Spare;
+
 struct HeapAccount {
 	HostAllocator alloc;
-	atomic_size_t used, peak, limit; /* used counts the context's own record: at 0 nobody is left, and the account goes too */
+	atomic_size_t used, peak, limit; /* used counts the context's own record: at 0 nobody is left, and the account goes too; and the spare blocks */
 	atomic_uint_fast64_t allocations;
+	atomic_flag spares_busy; /* whoever finds them taken goes without. Protects: */
+	bool spares_closed;      /* the context is gone */
+	uint64_t spares_given;   /* allocations that took one */
+	Spare *spares[SPARE_LARGEST / 8 + 1]; /* by bytes / 8 */
+	atomic_size_t spare_bytes; /* (read by anybody) */
 	atomic_uint_fast64_t fail_number; /* this allocation fails, 0: none */
 	atomic_bool fail_forever;         /* ... and all after it */
 };
@@ -134,9 +150,69 @@ static bool account_may_allocate(HeapAccount *a) {
 	return number > fail && !atomic_load_explicit(&a->fail_forever, memory_order_relaxed);
 }
 
+/* ---- spare blocks ---- */
+
+static bool spares_lock(HeapAccount *a) {
+	return !atomic_flag_test_and_set_explicit(&a->spares_busy, memory_order_acquire);
+}
+static void spares_unlock(HeapAccount *a) {
+	atomic_flag_clear_explicit(&a->spares_busy, memory_order_release);
+}
+
+static bool may_be_spare(size_t bytes) {
+	return bytes <= SPARE_LARGEST && !(bytes % 8);
+}
+
+/* A spare block of that size, or NULL. The test seam counts and fails what is made. */
+static void *spare_take(HeapAccount *a, size_t bytes) {
+	if (!may_be_spare(bytes) || atomic_load_explicit(&a->fail_number, memory_order_relaxed) || !spares_lock(a)) return NULL;
+	Spare *s = a->spares[bytes / 8];
+	if (s) {
+		a->spares[bytes / 8] = s->next;
+		a->spares_given++;
+		atomic_store_explicit(&a->spare_bytes, atomic_load_explicit(&a->spare_bytes, memory_order_relaxed) - bytes, memory_order_relaxed);
+	}
+	spares_unlock(a);
+	return s;
+}
+
+/* Keeps a block; false: it is to be given back. */
+static bool spare_keep(HeapAccount *a, void *p, size_t bytes) {
+	if (!may_be_spare(bytes) || bytes < sizeof(Spare) || !spares_lock(a)) return false;
+	const size_t all = atomic_load_explicit(&a->spare_bytes, memory_order_relaxed) + bytes;
+	const bool keeps = !a->spares_closed && all <= SPARE_ALL;
+	if (keeps) {
+		Spare *s = p;
+		s->next = a->spares[bytes / 8];
+		a->spares[bytes / 8] = s;
+		atomic_store_explicit(&a->spare_bytes, all, memory_order_relaxed);
+	}
+	spares_unlock(a);
+	return keeps;
+}
+
+/* Gives all of them back; `close`: and keeps none from now on. The caller's own bytes keep the account alive. */
+static void spares_drop(HeapAccount *a, bool close) {
+	while (!spares_lock(a))
+		;
+	a->spares_closed |= close;
+	for (size_t k = 0; k <= SPARE_LARGEST / 8; k++)
+		for (Spare *s = a->spares[k], *next; s; s = next) {
+			next = s->next;
+			a->alloc.resize(a->alloc.ud, s, 8 * k, 0);
+			atomic_fetch_sub_explicit(&a->used, 8 * k, memory_order_acq_rel);
+		}
+	memset(a->spares, 0, sizeof a->spares);
+	atomic_store_explicit(&a->spare_bytes, 0, memory_order_relaxed);
+	spares_unlock(a);
+}
+
 static void *account_resize(HeapAccount *a, void *p, size_t old_bytes, size_t new_bytes) {
 	if (!account_may_allocate(a)) return NULL;
-	if (new_bytes > old_bytes && !account_charge(a, new_bytes - old_bytes)) return NULL;
+	if (new_bytes > old_bytes && !account_charge(a, new_bytes - old_bytes)) {
+		spares_drop(a, false);
+		if (!account_charge(a, new_bytes - old_bytes)) return NULL;
+	}
 	void *q = a->alloc.resize(a->alloc.ud, p, old_bytes, new_bytes);
 	if (!q) {
 		if (new_bytes > old_bytes) account_credit(a, new_bytes - old_bytes);
@@ -146,7 +222,14 @@ static void *account_resize(HeapAccount *a, void *p, size_t old_bytes, size_t ne
 	return q;
 }
 
+static void *account_make(HeapAccount *a, size_t bytes) {
+	if (!bytes) bytes = 1;
+	void *p = spare_take(a, bytes);
+	return p ? p : account_resize(a, NULL, 0, bytes);
+}
+
 static void account_release(HeapAccount *a, void *p, size_t bytes) {
+	if (spare_keep(a, p, bytes)) return;
 	a->alloc.resize(a->alloc.ud, p, bytes, 0);
 	account_credit(a, bytes);
 }
@@ -160,7 +243,7 @@ HostAllocator account_allocator(const HeapAccount *a) {
 }
 
 void *account_alloc(HeapAccount *a, size_t bytes) {
-	return account_resize(a, NULL, 0, bytes ? bytes : 1);
+	return account_make(a, bytes);
 }
 
 void account_free(HeapAccount *a, void *p, size_t bytes) {
@@ -168,7 +251,7 @@ void account_free(HeapAccount *a, void *p, size_t bytes) {
 }
 
 void *heap_alloc(Ctx *c, size_t bytes) {
-	return account_resize(c->account, NULL, 0, bytes ? bytes : 1);
+	return account_make(c->account, bytes);
 }
 
 /* A block asked for with 0 bytes holds one, so that NULL always means failure; the same rule is applied to `old_bytes`.
@@ -183,7 +266,7 @@ void heap_free(Ctx *c, void *p, size_t bytes) {
 }
 
 size_t heap_used(const Ctx *c) {
-	return atomic_load_explicit(&c->account->used, memory_order_relaxed);
+	return atomic_load_explicit(&c->account->used, memory_order_relaxed) - atomic_load_explicit(&c->account->spare_bytes, memory_order_relaxed);
 }
 
 size_t heap_peak(const Ctx *c) {
@@ -205,7 +288,7 @@ void heap_fail_at(Ctx *c, uint64_t n, bool forever) {
 }
 
 uint64_t heap_allocation_count(const Ctx *c) {
-	return atomic_load_explicit(&c->account->allocations, memory_order_relaxed);
+	return atomic_load_explicit(&c->account->allocations, memory_order_relaxed) + c->account->spares_given;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
@@ -226,6 +309,7 @@ Ctx *ctx_new(const HostAllocator *alloc) {
 	HeapAccount *a = own.resize(own.ud, NULL, 0, sizeof *a);
 	if (!a) return NULL;
 	memset(a, 0, sizeof *a);
+	atomic_flag_clear(&a->spares_busy);
 	a->alloc = own;
 	Ctx *c = own.resize(own.ud, NULL, 0, sizeof *c);
 	if (!c) {
@@ -247,6 +331,7 @@ void ctx_free(Ctx *c) {
 	if (!c) return;
 	for (int s = SLOT_COUNT; s-- > 0;) ctx_set_slot(c, (Slot)s, NULL, NULL);
 	arena_free(c->arena);
+	spares_drop(c->account, true);
 	account_release(c->account, c, sizeof *c);
 }
 

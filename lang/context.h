@@ -44,7 +44,7 @@ void *heap_alloc(Ctx *c, size_t bytes);
 void *heap_resize(Ctx *c, void *p, size_t old_bytes, size_t new_bytes);
 void heap_free(Ctx *c, void *p, size_t bytes);
 size_t heap_used(const Ctx *c);
-size_t heap_peak(const Ctx *c);
+size_t heap_peak(const Ctx *c); /* spare blocks count here */
 void heap_set_limit(Ctx *c, size_t bytes); /* 0: none */
 size_t heap_limit(const Ctx *c);
 /* Test seam: the n-th allocation from now fails (n = 1: the next); `forever`: and all after it. 0 switches it off. */

@@ -146,6 +146,17 @@ Tensor *tensor_zeros(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape) {
 	return tensor_of_account(heap_account(c), dtype, rank, shape, true);
 }
 
+Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape, const void *number) {
+	static const int64_t stays[MAX_RANK];
+	int64_t count;
+	size_t bytes;
+	if (!count_elements(dtype, rank, shape, &count, &bytes)) return NULL;
+	Buffer *b = buffer_new(heap_account(c), dtype_size(dtype), dtype_size(dtype));
+	if (!b) return NULL;
+	memcpy(b->data, number, dtype_size(dtype));
+	return describe(&((Block *)b->block)->tensor, b, dtype, rank, shape, stays, b->data);
+}
+
 /* When this fails, `release` is not called: the memory is still the host's. */
 Tensor *tensor_wrap(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *strides, void *data,
                     bool read_only, void (*release)(void *ud, void *data), void *ud) {

@@ -38,6 +38,8 @@ typedef struct Tensor {
 
 Tensor *tensor_new(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape);   /* contents unset; NULL also on size overflow */
 Tensor *tensor_zeros(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape);
+/* One number everywhere: strides 0. */
+Tensor *tensor_repeated(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape, const void *number);
 /* Wraps host memory without copying. strides NULL: row-major. release may be NULL (host keeps it alive). */
 Tensor *tensor_wrap(Ctx *c, Dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *strides, void *data,
                     bool read_only, void (*release)(void *ud, void *data), void *ud);

@@ -19,7 +19,8 @@ int64_t tiles_room(const NativeTiles *t, int64_t size, int64_t columns);
 void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n, int64_t k, BlasMatrix a, BlasMatrix b, char *o, int64_t leading, bool accumulate,
                    char *room);
 
-/* A matrix (m x k, of so many columns at a time) by its own transpose, what is on and below the diagonal: the same panels are both operands, packed once for all parts of C.
+/* TILES_OWN_ROWS is a multiple of all tiles' columns.
+ * A matrix (m x k, of so many columns at a time) by its own transpose, what is on and below the diagonal: the same panels are both operands, packed once for all parts of C.
  * First all parts of `pack`, then those of the product. Tiles on the diagonal are whole. */
 enum { TILES_DEPTH = 256, TILES_OWN_DEPTH = 1024, TILES_OWN_PACKS = TILES_OWN_DEPTH / TILES_DEPTH, TILES_OWN_ROWS = 96, TILES_OWN_COLUMNS = 264 };
 typedef struct TilesBlock {

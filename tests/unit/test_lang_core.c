@@ -77,6 +77,41 @@ static void test_ctx_new_failures(void) {
 	CHECK(failures >= 3);
 }
 
+/* Small blocks that were given back serve the next request of their size, are counted as free, make room at the limit, and go back with the context. */
+static void test_spare_blocks(void) {
+	Counting k = {.fail_after = -1};
+	HostAllocator host = {.resize = counting_resize, .ud = &k};
+	Ctx *c = ctx_new(&host);
+	enum { BYTES = 368, MANY = 1000 };
+	const size_t before = heap_used(c);
+	const uint64_t made = heap_allocation_count(c);
+	void *kept[MANY];
+	for (int i = 0; i < MANY; i++) kept[i] = heap_alloc(c, BYTES);
+	for (int i = 0; i < MANY; i++) heap_free(c, kept[i], BYTES);
+	CHECK(heap_used(c) == before && heap_allocation_count(c) == made + MANY);
+	const long blocks = (long)k.blocks;
+	for (int i = 0; i < 10; i++) {
+		char *p = heap_alloc(c, BYTES);
+		CHECK(p && heap_used(c) == before + BYTES && (long)k.blocks <= blocks + 1);
+		memset(p, 1, BYTES);
+		heap_free(c, p, BYTES);
+	}
+	CHECK(heap_allocation_count(c) == made + MANY + 10 && heap_used(c) == before);
+	heap_set_limit(c, before + 5000); /* less than what is spare may be */
+	char *all = heap_alloc(c, 5000);
+	CHECK(all && !heap_alloc(c, BYTES));
+	heap_free(c, all, 5000);
+	heap_set_limit(c, 0);
+	void *last = heap_alloc(c, BYTES);
+	heap_fail_at(c, 1, false);
+	CHECK(!heap_alloc(c, BYTES));
+	heap_fail_at(c, 0, false);
+	HeapAccount *account = heap_account(c);
+	ctx_free(c);
+	account_free(account, last, BYTES); /* what outlives the context */
+	CHECK(k.blocks == 0 && !k.wrong);
+}
+
 static void throw_limit(Ctx *c, void *arg) {
 	(void)arg;
 	ctx_throw(c, ST_LIMIT);
@@ -741,7 +776,7 @@ static void test_dim_failures(void) {
 
 int main(void) {
 	static void (*const tests[])(void) = {
-		test_heap, test_ctx_new_failures, test_protect, test_throw_unprotected,
+		test_heap, test_spare_blocks, test_ctx_new_failures, test_protect, test_throw_unprotected,
 		test_atoms, test_atom_failures, test_polls, test_grants_output_slots,
 		test_arena, test_sources, test_render, test_diag_store,
 		test_nearest, test_dtypes, test_dim_algebra, test_dim_random,
