@@ -153,7 +153,7 @@ static int attach(Run *r, int64_t hold) {
 		return flag == KIN_SUCCESS ? KINSetJacTimesVecFn(r->mem, call_product) : flag;
 	}
 	r->matrix = pattern_matrix(s, &r->pattern);
-	r->linear = r->matrix ? pattern_solver(s, r->x, r->matrix) : NULL;
+	r->linear = r->matrix ? pattern_solver(s, &r->pattern, r->x, r->matrix) : NULL;
 	if (!r->linear) return KIN_MEM_FAIL;
 	int flag = KINSetLinearSolver(r->mem, r->linear, r->matrix);
 	if (flag == KIN_SUCCESS) flag = KINSetJacFn(r->mem, call_jacobian);
