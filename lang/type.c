@@ -575,11 +575,13 @@ bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 	Dim difference = dim_sub(c, a, b);
 	const TypeState *st = state_of(c);
 	Poly p = poly_of(c, difference);
+	int64_t common = 0; /* 80 n - 6400 is 0 where n - 80 is */
+	for (uint32_t i = 0; i < p.n; i++) common = gcd(common, p.terms[i].factor);
 	uint32_t best = UINT32_MAX;
 	SymId found = 0;
 	for (uint32_t i = 0; i < p.n; i++) {
 		const Mono *m = &st->monos.at[p.terms[i].mono];
-		if ((p.terms[i].factor != 1 && p.terms[i].factor != -1) || m->degree != 1) continue;
+		if ((p.terms[i].factor != common && p.terms[i].factor != -common) || m->degree != 1) continue;
 		const AtomDim *atom = atom_at(st, m->atoms[0]);
 		if (atom->is_floor || (best != UINT32_MAX && atom->sym < found)) continue;
 		bool alone = true;
@@ -589,10 +591,10 @@ bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value) {
 		found = atom->sym;
 	}
 	if (best == UINT32_MAX) return false;
-	int64_t sign = -p.terms[best].factor;
+	int64_t sign = -p.terms[best].factor / common;
 	SUM(rest);
 	for (uint32_t i = 0; i < p.n; i++) {
-		if (i != best) sum_add(c, &rest, mul_checked(c, sign, p.terms[i].factor), p.terms[i].mono);
+		if (i != best) sum_add(c, &rest, mul_checked(c, sign, p.terms[i].factor / common), p.terms[i].mono);
 	}
 	*s = found;
 	*value = finish(c, &rest);

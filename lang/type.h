@@ -64,7 +64,7 @@ typedef struct DimPart {
 } DimPart;
 uint32_t dim_term_count(const Ctx *c, Dim d);
 int64_t dim_term(const Ctx *c, Dim d, uint32_t i, DimPart part[DIM_DEGREE], uint32_t *n);
-/* Solves a == b for one symbol that occurs linearly with coefficient +-1 on its own; false when there is none. */
+/* Solves a == b for one symbol that occurs linearly on its own, with a coefficient that divides all others; false when there is none. */
 bool dim_solve(Ctx *c, Dim a, Dim b, SymId *s, Dim *value);
 /* True when the dim is other than 0 whatever lengths its symbols are: none of its terms has the other sign, and one is a number. */
 bool dim_never_zero(const Ctx *c, Dim d);

@@ -223,7 +223,7 @@ static Status solve(Run *r, const HostCall *call, const Value *args, Value *resu
 		diag_error(s->c, E_VALUE, NO_SPAN, isfinite(x0[i]) ? "tol and the scales of a system of equations must be more than 0" : "the start must be finite numbers");
 		return ST_ERROR;
 	}
-	Status st = r->iteration || r->krylov ? ST_OK : pattern_begin(s, &r->pattern, r->n, o[LINEAR] == DENSE, args[COLPTR], args[ROWIND]);
+	Status st = r->iteration || r->krylov ? ST_OK : pattern_begin(s, &r->pattern, r->n, o[LINEAR] == DENSE ? 0 : 3, args[COLPTR], args[ROWIND]);
 	const uint32_t nf = (uint32_t)o[1], njac = (uint32_t)o[2];
 	if (st == ST_OK) st = routine_begin(s, &r->f, call->fns[F], "the function", nf, args + OPERANDS);
 	if (st == ST_OK) st = routine_begin(s, &r->jac, call->fns[JAC], "the Jacobian", njac, args + OPERANDS + nf);

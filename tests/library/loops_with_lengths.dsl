@@ -17,3 +17,9 @@ by_masks(n) = {
   s
 }
 picked(200000)                #~ by_masks(200000) tol 1e-6
+
+# 80 n = 6400 says what n is: the Jacobian of a function of 80 numbers, by rows, in each lane of a map
+squares(y) = { w = reshape(y, 40, 2); ravel(w * w) }
+of_lanes(y, ts) = map(s -> sum(jacobian(u -> s * squares(u))(y)), ts)
+from_length(n) = of_lanes(zeros(n) + 1, [1.0, 2.0])
+from_length(80)              #> [160, 320]
