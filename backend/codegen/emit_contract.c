@@ -149,6 +149,7 @@ typedef struct Panel {
 	const Contract *g;
 	uint32_t vectors, rows;
 	bool ragged;               /* the last vector may have lanes past the last column */
+	bool open;                 /* ... and so may the others: they are stored by masks */
 	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
 	LLVMValueRef a, a_row, a_k;
 	LLVMValueRef b, b_step;
@@ -161,10 +162,15 @@ static int64_t vector_bytes(const Contract *g) {
 	return (int64_t)g->lanes * g->size;
 }
 
-/* The lanes of the last vector that are columns; NULL when all are. */
-static LLVMValueRef last_mask(const Panel *p) {
+/* The lanes of vector v that are columns; NULL when all are. */
+static LLVMValueRef mask_of(const Panel *p, uint32_t v) {
 	const Contract *g = p->g;
-	return p->ragged ? emit_first_lanes(g->e, g->lanes, minus(g, p->left, num(g, (p->vectors - 1) * g->lanes))) : NULL;
+	if (!p->ragged || (v + 1 < p->vectors && !p->open)) return NULL;
+	return emit_first_lanes(g->e, g->lanes, minus(g, p->left, num(g, v * g->lanes)));
+}
+
+static LLVMValueRef last_mask(const Panel *p) {
+	return mask_of(p, p->vectors - 1);
 }
 
 /* One step of k: sums += A's numbers times B's row. */
@@ -227,24 +233,24 @@ static void store_halves(const Panel *p, LLVMValueRef *const vectors, LLVMValueR
 	}
 }
 
-/* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged. */
+/* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged, where it is open any. */
 static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
 	uint32_t nsums = p->rows * p->vectors, last = p->vectors - 1;
-	LLVMValueRef old[MOST_SUMS];
+	LLVMValueRef old[MOST_SUMS], masks[MOST_VECTORS];
 	EmitIf c;
-	LLVMValueRef mask = last_mask(p);
+	for (uint32_t v = 0; v < p->vectors; v++) masks[v] = mask_of(p, v);
 	emit_if_begin(e, &c, p->add, 0);
 	for (uint32_t i = 0; i < nsums; i++) {
 		uint32_t v = i % p->vectors;
 		LLVMValueRef from = at_n(g, rows[i / p->vectors], v * vector_bytes(g));
-		old[i] = LLVMBuildFAdd(e->b, get(g, g->lanes, from, v == last ? mask : NULL), sums[i], "");
+		old[i] = LLVMBuildFAdd(e->b, get(g, g->lanes, from, masks[v]), sums[i], "");
 	}
 	emit_if_else(e, &c, nsums, old);
 	emit_if_end(e, &c, sums, sums);
 	for (uint32_t i = 0; i < nsums; i++)
-		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), NULL);
+		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), masks[i % p->vectors]);
 	LLVMValueRef ends[MOST_ROWS], at_last[MOST_ROWS];
 	for (uint32_t r = 0; r < p->rows; r++) {
 		ends[r] = sums[r * p->vectors + last];
@@ -257,7 +263,7 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 		store_halves(p, ends, at_last);
 		emit_if_else(e, &c, 0, NULL);
 	}
-	for (uint32_t r = 0; r < p->rows; r++) put(g, ends[r], at_last[r], branch ? NULL : mask);
+	for (uint32_t r = 0; r < p->rows; r++) put(g, ends[r], at_last[r], branch ? NULL : masks[last]);
 	if (branch) emit_if_end(e, &c, NULL, NULL);
 }
 
@@ -338,15 +344,15 @@ static LLVMTypeRef panel_type(Emit *e) {
 }
 
 /* The function for a kind of panel, made when it is first needed. */
-static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged) {
+static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, bool open) {
 	Emit *e = g->e;
 	char name[64];
-	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "");
+	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", open ? ".open" : ragged ? ".ragged" : "");
 	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
-	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged};
+	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .open = open};
 	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
@@ -765,14 +771,14 @@ void emit_contract(Emit *e, const KInst *in) {
 		int64_t wide = (int64_t)g.width * g.lanes;
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
-		args[15] = panel_function(&g, g.width, g.ragged && !g.rest);
+		args[15] = panel_function(&g, g.width, g.ragged && !g.rest, false);
 		if (g.rest) {
 			/* as many sums in fewer columns */
 			Contract narrow = g;
 			narrow.width = 1;
 			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
 			narrow.rows = tile_rows(&narrow);
-			args[16] = panel_function(&narrow, 1, g.ragged);
+			args[16] = panel_function(&narrow, 1, g.ragged, false);
 		}
 	}
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
@@ -795,9 +801,9 @@ LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	g.lanes = target->vector_bytes >= 16 ? target->vector_bytes / g.size : 1;
 	g.masks = target->has_masks && g.lanes > 1;
 	g.rows = tile_rows(&g);
-	if (target->registers < 32 || !target->has_fma || g.lanes % g.rows) return LLVMConstNull(e->ptr);
+	if (target->registers < 32 || !target->has_fma || !g.masks || g.lanes % g.rows) return LLVMConstNull(e->ptr);
 	LLVMTypeRef turn;
-	LLVMValueRef fields[] = {panel_function(&g, g.width, false), panel_function(&g, g.width, true), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
+	LLVMValueRef fields[] = {panel_function(&g, g.width, false, false), panel_function(&g, g.width, true, true), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
 	LLVMValueRef tiles = stack(&g, sizeof(NativeTiles));
 	for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++) LLVMBuildStore(e->b, fields[i], at_n(&g, tiles, 8 * i));
 	return tiles;

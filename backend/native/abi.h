@@ -62,7 +62,7 @@ typedef void (*NativePanel)(void *c, int64_t c_row, int64_t c_col, const void *a
 typedef void (*NativeTurn)(void *panel, const void *from, int64_t step, int64_t left, int64_t width, int64_t k);
 /* How large products are made by tiles of so many rows and columns: */
 typedef struct NativeTiles {
-	NativePanel whole, ragged; /* ragged: where columns lie past the last one */
+	NativePanel whole, ragged; /* ragged: where columns lie past the last one, however many */
 	NativeTurn turn;           /* for widths that are multiples of `lanes`, as `columns` is; `rows` divides it */
 	int64_t rows, columns, lanes;
 } NativeTiles;
