@@ -155,11 +155,13 @@ static void trace_line(Backend *be, Atom callee, SpanId defined, SpanId at) {
 		return;
 	}
 	if (caller.source && source_is_library(c, caller.source)) return; /* how the library does it */
+	const char *name = callee ? atom_text(c, callee) : "a function";
+	const Span home = span_of(c, defined);
+	if (*name == '_' && home.source && source_is_library(c, home.source)) return; /* nor its private names */
 	if (be->traced++ == TRACE_LINES) {
 		diag_trace(c, d, "... and the calls around it");
 		return;
 	}
-	const char *name = callee ? atom_text(c, callee) : "a function";
 	const int n = (int)strcspn(name, "."); /* what transforms append is no name of the user's */
 	if (!caller.source) {
 		diag_trace(c, d, "in %.*s", n, name);

@@ -56,7 +56,7 @@ brownian(span; seed = none, n = 1) = {
   (W, H) = _whole(p)
   t -> {
     if not (t >= t0 and t <= t1) { error("the path goes from {t0} to {t1}; t = {t} is outside") }
-    if t == t1 { W } else { _part(p, 1, 0, t1 - t0, W, H, t - t0)[0] }
+    if t == t1 { W } else { _path_part(p, 1, 0, t1 - t0, W, H, t - t0)[0] }
   }
 }
 
@@ -217,7 +217,7 @@ _halves(p, cell, h, W, H) = {
   (0.5 * (W + d), 0.5 * (s + e), 0.5 * (W - d), 0.5 * (s - e))
 }
 # W and H of the first `part` of a cell of length h
-_part(p, cell, level, h, W, H, part) = {
+_path_part(p, cell, level, h, W, H, part) = {
   w = zeros(len(W))
   area = zeros(len(W))
   left = part
@@ -277,7 +277,7 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
             X[j] = now.x
             A[j] = now.at
           } else {
-            (w, first) = _part(p, c.cell, c.level, c.h, c.W, c.H, at - s.t)
+            (w, first) = _path_part(p, c.cell, c.level, c.h, c.W, c.H, at - s.t)
             X[j] = one(s.t, s.x, at - s.t, w, first)[0]
             A[j] = s.at + w
           }

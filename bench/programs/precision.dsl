@@ -81,7 +81,8 @@ pollution_start() = {
   y[[1, 3, 6, 7, 8, 16]] = [0.2, 0.04, 0.1, 0.3, 0.01, 0.007]
   y
 }
-pleiades_start() = f64(concat([3, 3, -1, -3, 2, -2, 2], [3, -3, 2, 0, 0, -4, 4], [0, 0, 0, 0, 0, 1.75, -1.5], [0, 0, 0, -1.25, 1, 0, 0]))
+pleiades_start() =
+  f64(concat([3, 3, -1, -3, 2, -2, 2], [3, -3, 2, 0, 0, -4, 4], [0, 0, 0, 0, 0, 1.75, -1.5], [0, 0, 0, -1.25, 1, 0, 0]))
 brusselator_start() = ravel(stack(1 + 0.5 * sin(2π * (iota(500) + 1) / 501), 3 * ones(500); axis = 1))
 
 robertson_default(rtol) = ode(reactions, [1.0, 0, 0], (0.0, 1e5); rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
@@ -92,15 +93,20 @@ robertson_radau5(rtol) =
 robertson_bdf(rtol) =
   ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = bdf(), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
 
-hires_default(rtol) = ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
+hires_default(rtol) =
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 hires_rodas5p(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = rodas5p(), rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = rodas5p(), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [321.8122]).values[0]
 hires_radau5(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau5(), rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau5(), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [321.8122]).values[0]
 hires_bdf(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = bdf(), rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = bdf(), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [321.8122]).values[0]
 hires_dop853(rtol) =
-  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = dop853(max_steps = 2000000), rtol = rtol, atol = 1e-4*rtol, saveat = [321.8122]).values[0]
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = dop853(max_steps = 2000000), rtol = rtol,
+    atol = 1e-4*rtol, saveat = [321.8122]).values[0]
 
 pollution_default(rtol) = ode(pollution, pollution_start(), (0.0, 60.0); rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
 pollution_rodas5p(rtol) =
@@ -126,6 +132,8 @@ lorenz_dop853(rtol) =
 lorenz_adams(rtol) =
   ode(butterfly, [1.0, 0, 0], (0.0, 10.0); method = adams(), rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
 
-brusselator_default(rtol) = ode(brusselator, brusselator_start(), (0.0, 10.0); rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
+brusselator_default(rtol) =
+  ode(brusselator, brusselator_start(), (0.0, 10.0); rtol = rtol, atol = rtol, saveat = [10.0]).values[0]
 brusselator_bdf(rtol) =
-  ode(brusselator, brusselator_start(), (0.0, 10.0); method = bdf(), rtol = rtol, atol = rtol, sparse = true, saveat = [10.0]).values[0]
+  ode(brusselator, brusselator_start(), (0.0, 10.0); method = bdf(), rtol = rtol, atol = rtol, sparse = true,
+    saveat = [10.0]).values[0]

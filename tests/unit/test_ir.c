@@ -406,6 +406,7 @@ static const char *const texts[] = {
 	"  %4: dyn = box dyn (_, 1), %3\n  %5: token, %6: i64[2], %7: dyn = dynamic %0, %1, %2, %4\n"
 	"  %8: f64[3] = unbox %7 {to: f64[3]}\n  %9: dyn = format %3 {template: \"x = {0:.3f}\"}\n"
 	"  %10: token = print %5, %9\n  %11: token = start\n  return %10, %6, %7, %8\n}\n",
+	"fn @told(%0: i64, %1: f64, %2: dyn) -> () {\n  progress %0, 10, %1 {names: \"loss\"}\n  warn %2\n  return\n}\n",
 };
 #define NTEXTS (sizeof texts / sizeof *texts)
 

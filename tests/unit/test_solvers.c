@@ -572,7 +572,7 @@ static void test_robertson(T *t) {
 		w = (Way){.sparse = sparse, .degree = 5, .t1 = 4e10, .rtol = 1e-4, .atols = coarse};
 		if (!solved(t, &ROBERTSON, &w, r)) continue;
 		long plain = plain_steps(4e10, 1e-4, coarse);
-		CHECK(t, stat(r[2], 0) <= plain + 2);
+		CHECK(t, stat(r[2], 0) <= (sparse ? plain * 11 / 10 : plain + 2)); /* other factors, other last bits */
 		if (stat(r[2], 0) != plain) printf("robertson: %lld steps, plain C %ld\n", (long long)stat(r[2], 0), plain);
 		drop(r, 3);
 	}
