@@ -46,10 +46,17 @@ Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, 
 	return in;
 }
 
+/* A rate has the shape of what it is the rate of: where the function says its own lengths a guard says so, which holds, since the integration has run. */
+static Ref shaped_like(Builder *b, Ref rate, Ref like) {
+	const Type r = *ref_ty(build_fn(b), rate), t = *ref_ty(build_fn(b), like);
+	for (uint32_t k = 0; k < t.rank && r.rank == t.rank; k++) build_unify(b, r.dims[k], t.dims[k], atom(build_ctx(b), "the right-hand side and the unknowns"));
+	return build_convert(b, rate, (Dtype)t.dtype);
+}
+
 Ref rate_at(Builder *b, const Family *m, const HostCall *call, const Ref *args, Ref t, Ref y) {
 	Ref out;
 	build_call(b, call->fns[FAMILY_F], (uint32_t)call->options[1] + 2, f_args(b, m, call, args, t, y), &out);
-	return out;
+	return shaped_like(b, out, y);
 }
 
 Fn *rows_of_f(Builder *b, const HostCall *call) {
@@ -65,7 +72,8 @@ static Ref moved_rows(Builder *b, const Family *m, const HostCall *call, const R
 	Ref rate;
 	build_call(b, rows_of_f(b, call), (uint32_t)call->options[1] + 2,
 	           f_args(b, m, call, args, results[0], results[1]), &rate);
-	const Type t = *ref_ty(build_fn(b), results[1]);
+	rate = shaped_like(b, rate, results[1]);
+	const Type t = *ref_ty(build_fn(b), rate);
 	return build2(b, OP_MUL, rate, build_broadcast(b, dt, 2, t.dims, (int[]){0}));
 }
 

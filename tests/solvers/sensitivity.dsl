@@ -120,3 +120,8 @@ decaying(p) = p[1] * exp(-π^2 * 0.1 * p[0])
 hessian(middle)([1.0, 1.2])  #~ hessian(decaying)([1.0, 1.2]) tol 1e-8
 taylor(k -> middle([k, 1.2]), 1.0, 3)        #~ taylor(k -> decaying([k, 1.2]), 1.0, 3) tol 1e-8
 grad(p -> grad(middle)(p)[0])([1.0, 1.2])    #~ hessian(decaying)([1.0, 1.2])[0] tol 1e-8
+
+# a right-hand side that says its own length, of more unknowns than are written out
+chain(k) = (t, y) -> { f = zeros(20); f[0] = -k[0] * y[0]; f[1..] = k[0] * y[..-1] - k[1] * y[1..]; f }
+left(k) = { y = zeros(20); y[[0]] = [1.0]; ode(chain(k), y, (0.0, 1.0); rtol = 1e-10, atol = 1e-12).y(1.0)[1] }
+grad(left)([1.0, 2.0])[1]   #~ -exp(-1) + 2exp(-2) tol 1e-7
