@@ -43,11 +43,10 @@ adams(; max_steps = 0) =
 ode(f, y0, span; method = auto(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none, partial = false) = {
   y = f64(y0)
   t0 = f64(span[0])
-  slope = (t, y) -> f64(f(t, y))
   if kind(events) != "none" or partial {
-    _ode_with_events(slope, y, t0, f64(span[1]), method,
+    _ode_with_events(f, y, t0, f64(span[1]), method,
       (rtol = rtol, atol = atol, saveat = saveat, partial = partial, way = _way(sparse)), _on_pattern(sparse), events)
-  } else { _ode_plain(slope, y, t0, span, method, rtol, atol, saveat, sparse) }
+  } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
 }
 _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   o = (rtol = rtol, atol = atol, saveat = saveat, way = _way(sparse))

@@ -456,6 +456,7 @@ static void region_results(KBuilder *b, uint32_t inst, uint32_t n, const KRef *l
 	uint32_t first = b->f->vals.n;
 	for (uint32_t i = 0; i < n; i++) {
 		KVal v = b->f->vals.at[like[i]];
+		v.bounded = false; /* that of another turn or branch may be any number */
 		VEC_PUSH(b->m->arena, &b->f->vals, v);
 		if (results) results[i] = first + i;
 	}

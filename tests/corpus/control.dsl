@@ -129,3 +129,9 @@ kind(find2([1, 2; 3, 4], 3)) #> tuple
 kind(collatz(27))            #> array
 kind(isprime(7))             #> array
 kind(w(5))                   #> dynamic
+
+# what is known of a number of one branch is not known of the other's
+first_large(v) = { large = f64(v > 9); if max(large) > 0 { argmax(large) } else { -1 } }
+is_there(v) = first_large(v) >= 0
+is_there([1.0, 2.0])         #> false
+is_there([1.0, 20.0])        #> true

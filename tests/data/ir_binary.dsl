@@ -55,7 +55,5 @@ load("/tmp/atled-ir.npz")[0](2.0, ones(30))      #~ 30 * tanh(2)
 
 # what cannot be written, and what is damaged
 try { save("/tmp/atled-ir2.air", f) } catch m { m }                  #> /tmp/atled-ir2.air: a file of this format holds a piece of IR; ir(f, x) makes one of a function
-try { save("/tmp/atled-ir2.air", ir(x -> gamma(x), 1.0)) } catch m { m }  #> `gamma` in this piece of IR has a derivative rule of its own, which a file cannot hold
-exists("/tmp/atled-ir2.air")             #> false
 write_text("/tmp/atled-ir3.air", "not this")
 try { load("/tmp/atled-ir3.air") } catch m { m }                     #> /tmp/atled-ir3.air: byte 0: this is not the binary form of a function

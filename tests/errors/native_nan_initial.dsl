@@ -1,2 +1,2 @@
-#! error E0604 2:1 "initial value 1 is nan"
+#! error E0608 2:1 "initial value 1 is NaN"
 ode((t, y) -> -y, [1.0, nan], (0.0, 1.0); method = auto())

@@ -12,6 +12,7 @@ orders("closure", t -> { f = x -> x * sin(t); f(f(t)) }, 0.4)    #> closure: for
 orders("record", t -> { r = (a = t, b = (c = [t, t^2],)); sum(r.b.c * exp(r.a)) }, 0.4)    #> record: forward 4, reverse 4, Taylor 4, batch yes
 orders("fail", t -> { assert(t < 3, "large"); sin(t) * t }, 0.4)    #> fail: forward 4, reverse 4, Taylor 4, batch yes
 orders("print", t -> { print("at {t}"); sin(t) * t }, 0.4)    #> print: forward 4, reverse 4, Taylor 4, batch yes
+orders("progress", t -> { for k in 0..2 { progress(k, 2; loss = t) }; sin(t) * t }, 0.4)    #> progress: forward 4, reverse 4, Taylor 4, batch yes
 orders("format", t -> { print("at {2t}"); sin(t) * exp(t) }, 0.4)    #> format: forward 4, reverse 4, Taylor 4, batch yes
 
 # a solver, within its own tolerance

@@ -310,7 +310,7 @@ static void test_parallel_stops(void) {
 		CHECK(run(c, loops, &call) == ST_LIMIT && last_code(c) == E_BUDGET && env.ran < 5000);
 		ctx_set_step_limit(c, 0);
 		env = (Env){.parts = 1000000, .fail_part = -100, .units = 20000};
-		ctx_set_time_limit(c, 0.05);
+		ctx_set_time_limit(c, 0.02);
 		CHECK(run(c, loops, &call) == ST_LIMIT && last_code(c) == E_BUDGET && env.ran < 1000000);
 		ctx_set_time_limit(c, 0);
 		ctx_free(c);
