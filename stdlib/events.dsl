@@ -57,7 +57,9 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     } else {
       _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, t1, o))
     },
-    known = (t, y, times, rows) -> _value_of(() -> _go(m, f, jac, y, t, times[-1], (...o, saveat = times))[1], rows),
+    # where a method gave up it may do so a little earlier the next time: partial rows are all that is asked for again
+    known = (t, y, times, rows) -> _value_of(() -> _go(m, f, jac, y, t, times[-1], (...o, saveat = times, quiet = o.partial))[1],
+      rows),
     rate = f,
     at = (k, times, rows, j) -> {
       s = _event_time(f, jac, g, k, times[j], rows[j])
