@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 5
+#define NATIVE_ABI_VERSION 6
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
