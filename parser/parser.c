@@ -615,7 +615,8 @@ Program parse_program(Ctx *c, Arena *a, SourceId source, bool *ok) {
 	                        .errors_before = diag_count(c, SEV_ERROR),
 	                        .delta = atom(c, "Δ"),
 	                        .lap = atom(c, "lap"),
-	                        .pi = atom(c, "pi")}};
+	                        .pi = atom(c, "pi"),
+	                        .unknowns = atom(c, "unknowns")}};
 	Status s = ctx_protect(c, run_program, &job);
 	arena_free(job.p.scratch);
 	if (s != ST_OK) ctx_throw(c, s);

@@ -45,7 +45,7 @@ typedef struct Parser {
 	VEC(uint16_t) heights; /* of the nodes, by id - first_id */
 	uint32_t errors_before; /* diagnostics that were there when we came */
 	bool stopped;           /* the end was reported, or too many errors: no further ones */
-	Atom delta, lap, pi;
+	Atom delta, lap, pi, unknowns;
 } Parser;
 
 typedef VEC(Ast *) AstList;

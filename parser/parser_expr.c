@@ -443,8 +443,37 @@ static Ast *comprehension(Parser *p, Ast *body, bool generator, uint32_t first) 
 	return node_done(p, a, first);
 }
 
-/* argument = [ NAME "=" ] expression | "..." expression | expression clauses */
-static Arg parse_arg(Parser *p, bool must_name, bool first_of_call) {
+/* The name of a parameter as the string of it. */
+static Ast *name_as_string(Parser *p, const Ast *name) {
+	Ast *a = node_new(p, A_STRING);
+	VEC(StringPiece) pieces = {0};
+	const char *text = atom_text(p->ctx, name->name.name);
+	PUSH(p, &pieces, ((StringPiece){.text = text, .n = (uint32_t)strlen(text)}));
+	a->span = name->span;
+	a->string.n = pieces.n;
+	a->string.pieces = KEEP(p, pieces);
+	return a;
+}
+
+/* names = NAME | "(" NAME { "," NAME } ")"
+ * Behind "for" "=" they stand for themselves: their strings are the argument `unknowns`. NULL: something else was written. */
+static Ast *names_as_strings(Parser *p, Ast *value) {
+	AstList items = {0};
+	const bool many = value->kind == A_TUPLE;
+	for (uint32_t i = 0; i < (many ? value->tuple.n : 1); i++) {
+		const Ast *item = many ? value->tuple.items[i] : value;
+		if (item->kind != A_NAME) return NULL;
+		PUSH(p, &items, name_as_string(p, item));
+	}
+	Ast *a = node_new(p, A_TUPLE);
+	a->span = value->span;
+	a->tuple.n = items.n;
+	a->tuple.items = KEEP(p, items);
+	return a;
+}
+
+/* argument = [ NAME "=" ] expression | "..." expression | expression clauses | "for" "=" names */
+static Arg parse_arg(Parser *p, bool of_call, bool must_name, bool first_of_call) {
 	uint32_t first = p->at;
 	Arg arg = {0};
 	if (kind_now(p) == TK_ELLIPSIS) {
@@ -452,10 +481,16 @@ static Arg parse_arg(Parser *p, bool must_name, bool first_of_call) {
 		arg.spread = true;
 		arg.value = parse_expression(p);
 	} else if (at_field_name(p)) {
+		const bool quoted = of_call && kind_now(p) == TK_FOR;
 		arg.name = token_now(p)->name;
 		advance(p);
 		take_operator(p);
 		arg.value = parse_expression(p);
+		Ast *names = quoted ? names_as_strings(p, arg.value) : NULL;
+		if (names) {
+			arg.name = p->unknowns;
+			arg.value = names;
+		}
 	} else {
 		arg.value = parse_expression(p);
 		if (kind_now(p) == TK_FOR) {
@@ -478,7 +513,7 @@ static Ast *parse_call(Parser *p, Ast *callee, uint32_t first) {
 	must_name = accept(p, TK_SEMICOLON);
 	while (kind_now(p) != TK_RPAREN) {
 		swallow_newline(p);
-		Arg arg = parse_arg(p, must_name, !args.n);
+		Arg arg = parse_arg(p, true, must_name, !args.n);
 		if (generator && !arg.name) FAIL(p, E_SYNTAX, arg.span, "beside `for`, the arguments of a call need names");
 		generator |= arg.value->kind == A_COMPREHENSION && arg.value->generator;
 		PUSH(p, &args, arg);
@@ -836,7 +871,7 @@ static Ast *parse_parenthesised(Parser *p) {
 	while (kind_now(p) != TK_RPAREN) {
 		swallow_newline(p);
 		PUSH(p, &tokens, p->at);
-		Arg f = parse_arg(p, false, false);
+		Arg f = parse_arg(p, false, false, false);
 		PUSH(p, &fields, f);
 		named |= f.name != 0;
 		all_spread &= f.spread;

@@ -511,6 +511,22 @@ BUILTIN(problem_info) {
 	return av_record(sp, 14, names, values);
 }
 
+/* _parameters(problem): its parameters with their values, a record. */
+BUILTIN(parameters) {
+	UNUSED;
+	const Av *p = bound(sp, call->args[0], call->spans[0]);
+	const Ast *e = p->code;
+	const uint32_t n = e->problem->nparams;
+	Atom *names = ARENA_ARRAY(sp->a, Atom, n + 1);
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		names[i] = e->problem->params[i].name;
+		for (uint32_t k = 0; k < p->n; k++)
+			if (p->names[k] == names[i]) items[i] = p->items[k];
+	}
+	return av_record(sp, n, names, items);
+}
+
 Av *sp_problem_value(Sp *sp, const Ast *e) {
 	session_check_problem(sp->session, sp->module, sp->env, e);
 	Atom *free_names;
@@ -869,6 +885,7 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 }
 
 const Builtin builtins_problem[] = {
+	{.name = "_parameters", .min_args = 1, .max_args = 1, .run = parameters},
 	{.name = "_problem_info", .min_args = 1, .max_args = 1, .run = problem_info},
 	{.name = "_problem_expr", .min_args = 2, .max_args = 2, .run = problem_expr},
 	{.name = "_total", .min_args = 2, .max_args = 2, .run = total},

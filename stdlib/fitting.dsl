@@ -13,8 +13,30 @@
 #     f = fit((p, x) -> p.a * exp(-p.k * x), x, 2 * exp(-0.5 * x), (a = 1.0, k = 1.0))
 #     f.p.k                         #~ 0.5 tol 1e-10
 #     f.identifiability.undetermined    #> 0
-fit(model, x, y, p0, method = lm(); sigma = none, lower = none, upper = none, loss = "squares", level = 0.95, steps = 500,
-  tol = 1e-12, progress = true) = {
+#
+#   fit(problem, data; for = (a, b), by = method, start, rtol = 1e-8, atol = 1e-10, ...): these parameters of a problem, from a record of columns (load("file.csv")): each coordinate, and what was measured of the
+#   unknowns; without `for` all parameters. They begin with the values in start, else with those that the problem has. by: a method of solve. The record has besides what is above each parameter by its name,
+#   std (their standard errors), and solution. sigma may be a record with a number or column for each unknown that was measured.
+#     problem decay(k = 1.0) {
+#       domain t in [0, 4]
+#       field u
+#       u_t == -k*u
+#       u == 1 at t = 0
+#     }
+#     t = [1.0, 2, 3]
+#     r = fit(decay, (t = t, u = exp(-0.7t)); for = k)
+#     r.k                           #~ 0.7 tol 1e-6
+fit(model, x, y = none, p0 = none, method = lm(); sigma = none, lower = none, upper = none, loss = "squares", level = 0.95,
+  steps = 500, tol = 1e-12, progress = true, unknowns = none, by = none, start = none, rtol = 1e-8, atol = 1e-10) =
+  if kind(model) == "problem" {
+    _fit_problem(model, x,
+      (method = method, sigma = sigma, lower = lower, upper = upper, loss = loss, level = level, steps = steps,
+        tol = tol, progress = progress, unknowns = unknowns, by = by, start = start, rtol = rtol, atol = atol))
+  } else {
+    _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, progress)
+  }
+
+_fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, progress) = {
   (v0, back) = flatten(p0)
   data = ravel(y + 0.0)
   weight = if kind(sigma) == "none" { 1.0 } else { ravel(1 / (sigma + 0 * y)) }
@@ -82,7 +104,7 @@ _named(name, p) = if kind(p) == "array" {
   if rank(p) == 0 { list(name) } else if rank(p) == 1 { _numbered(name, len(p)) } else { _numbered(name, size(p)) }
 } else {
   all = list()
-  for (k, part) in enumerate(values(p)) {
+  for (k, part) in enumerate(if kind(p) == "record" { values(p) } else { p }) {
     at = if kind(p) == "record" { keys(p)[k] } else { "{name}[{k}]" }
     for one in _named(at, part) { all = push(all, one) }
   }

@@ -154,7 +154,7 @@ static const Golden goldens[] = {
 	{"f(; k = 1)", "(call f (k = 1))"},
 	{"f(...xs, 1)", "(call f (... xs) 1)"},
 	{"f(x,)", "(call f x)"},
-	{"f(for = (D, v), by = 1)", "(call f (for = (tuple D v)) (by = 1))"},
+	{"f(for = (D, v), by = 1)", "(call f (unknowns = (tuple \"D\" \"v\")) (by = 1))"},
 	{"f(x)(y)", "(call (call f x) y)"},
 	{"sum(e for j)", "(call sum (gen e (for j)))"},
 	{"sum(e for i, j)", "(call sum (gen e (for i j)))"},

@@ -1,0 +1,64 @@
+# inverse.dsl - parameters of problems from data: fit(problem, data; for = ...).
+
+problem diffusion(D = 0.1, v = 0.0) {
+  domain t in [0, 1], x in [-1, 1]
+  field u
+  u_t + v*u_x == ∂x(D*u_x)
+  u == exp(-(x + 0.5)^2 / 0.04) at t = 0
+  u == 0 at x = -1, x = 1
+}
+seed(2)
+exact = solve(diffusion(0.05, 0.4), chebyshev(60), rtol = 1e-9, atol = 1e-11);
+t = rand(60)
+x = 2rand(60) - 1
+data = (t = t, x = x, u = exact.u(t, x) + 0.01randn(60))
+# both, from the values that the problem has; the noise is 1 % of the largest value
+r = fit(diffusion, data, for = (D, v), by = fd(n = 81), progress = false)
+assert(abs(r.D - 0.05) < 4r.std.D and abs(r.v - 0.4) < 4r.std.v, "{r.D} {r.v}")
+assert(r.std.D < 2e-3 and r.std.v < 1e-2, "{r.std}")
+assert(abs(r.deviation - 0.01) < 3e-3, "{r.deviation}")
+keys(r.p)                     #> ("D", "v")
+# the same of another method: they differ by less than the noise makes
+q = fit(diffusion, data, for = (D, v), by = chebyshev(30), progress = false)
+assert(abs(q.D - r.D) < 0.2r.std.D and abs(q.v - r.v) < 0.2r.std.v, "{q.D} {r.D}")
+# one of them, the other being known: a name needs no brackets, a tuple of strings says the same
+one = fit(diffusion(v = 0.4), data, for = D, by = fd(n = 81), progress = false)
+keys(one.p)                   #> ("D",)
+assert(abs(one.D - 0.05) < 4one.std.D, "{one.D}")
+assert(one.std.D <= r.std.D * 1.01, "{one.std.D}")
+other = fit(diffusion(v = 0.4), data, unknowns = ("D",), by = fd(n = 81), progress = false)
+assert(other.D == one.D)
+# what the solution is with them
+assert(abs(r.solution.u(0.5, -0.2) - exact.u(0.5, -0.2)) < 0.01)
+
+# a system of which one unknown was measured, all parameters, from a start; sigma by unknown
+problem reaction(k1, k2) {
+  domain t in [0, 10]
+  field a, b
+  a_t == -k1*a
+  b_t == k1*a - k2*b
+  a == 1 at t = 0
+  b == 0 at t = 0
+}
+times = linspace(0.5, 10, 20)
+b = 0.7 / (0.2 - 0.7) * (exp(-0.7times) - exp(-0.2times))
+s = fit(reaction, (t = times, b = b); start = (k1 = 1.0, k2 = 0.1), by = dop853(), sigma = (b = 0.01,), progress = false)
+s.p                           #~ (k1 = 0.7, k2 = 0.2) tol 1e-6
+
+# a right-hand side of which a part is not known: a network stands in its place, and learns it
+seed(1)
+net = mlp([1, 6, 1])
+problem growth(w) {
+  domain t in [0, 6]
+  field u
+  u_t == u * apply(net, w, stack(u))[0]
+  u == 0.1 at t = 0
+}
+rate(u) = (1 - u) / (1 + u^2)
+problem truth { domain t in [0, 6]; field u; u_t == u*rate(u); u == 0.1 at t = 0 }
+seen = solve(truth, rtol = 1e-10, atol = 1e-12)
+tt = linspace(0.2, 6, 30)
+learnt = fit(growth, (t = tt, u = seen.u(tt)); start = (w = net.weights), steps = 60, progress = false)
+grid = linspace(0.15, 0.9, 16)
+found = map(u -> apply(net, learnt.p.w, stack(u))[0], grid)
+assert(max(abs(found - map(rate, grid))) < 5e-3, "{max(abs(found - map(rate, grid)))} {learnt.chi2} {learnt.iterations}")
