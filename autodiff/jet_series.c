@@ -10,6 +10,7 @@
  * would call for ever lower powers, and the piecewise ones because their coefficients follow one operand.
  */
 #include "autodiff/jet.h"
+#include <math.h>
 
 typedef struct Node {
 	Op op; /* OP_NONE: a leaf */
@@ -277,7 +278,7 @@ static void unfold_pow(Series *s, NodeId n) {
 		exponent = creal(z);
 		known = cimag(z) == 0;
 	}
-	if (known && exponent == (double)(int)exponent && exponent >= -POW_PRODUCTS && exponent <= POW_PRODUCTS) {
+	if (known && exponent >= -POW_PRODUCTS && exponent <= POW_PRODUCTS && exponent == trunc(exponent)) {
 		uint32_t size = (uint32_t)(exponent < 0 ? -exponent : exponent);
 		NodeId alias = size ? whole_power(s, x, size) : scalar_leaf(s, dtype, 1);
 		if (exponent < 0) alias = node2(s, OP_DIV, scalar_leaf(s, dtype, 1), alias);
