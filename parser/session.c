@@ -50,6 +50,7 @@ struct Session {
 	Hidden hidden;
 	Frame *retry;
 	const Builder *bottom;
+	struct Member *finished;
 	bool wants_unroll;
 	uint64_t specialised; /* functions finished */
 	FamilyEntry *families[FAMILY_BUCKETS];
@@ -89,7 +90,9 @@ const Builder *session_take_bottom(Session *s) {
 	s->bottom = NULL;
 	return was;
 }
+struct Member **session_finished(Session *s) { return &s->finished; }
 void session_start_anew(Session *s) {
+	s->finished = NULL;
 	s->retry = NULL;
 	s->bottom = NULL;
 	s->wants_unroll = false;

@@ -101,6 +101,7 @@ Frame *session_retry(Session *s);
 /* In a trial of a recursive function: this path needs the value of the recursive call, which is not known yet. */
 void session_set_bottom(Session *s, const Builder *whose); /* the function that is called again */
 const Builder *session_take_bottom(Session *s);            /* NULL: nobody's */
+struct Member **session_finished(Session *s);              /* the specialisation that was finished last, of those inside of one that is not */
 /* Checks a problem's statement (problem.c): throws after reporting everything found. */
 void session_check_problem(Session *s, Module *m, const struct Env *around, const Ast *problem); /* around: local names, or NULL */
 Ctx *ctx_of_session(const Session *s);

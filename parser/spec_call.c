@@ -309,6 +309,9 @@ typedef struct Member {
 	uint32_t declared_n;
 	TypeId *declared; /* result types, known after the trial of a recursive function */
 	const Av *declared_result;
+	bool called_open;      /* somebody called it in this attempt, before it was finished */
+	struct Family *family;
+	struct Member *before; /* what was finished before it */
 	struct Member *next;
 } Member;
 
@@ -318,7 +321,7 @@ struct Family {
 	uint32_t nleaves;
 	bool *demanded;
 	bool effects;
-	Member *members;
+	Member *members, *forgotten;
 	struct Family *next;
 };
 
@@ -590,10 +593,32 @@ static void make_promise(Job *j) {
 	m->declared_result = av_keep(ctx_arena(c), j->result);
 }
 
+static void forget_member(Member *gone) {
+	for (Member **p = &gone->family->members; *p; p = &(*p)->next)
+		if (*p == gone) {
+			*p = gone->next;
+			return;
+		}
+}
+
+/* An attempt that leads nowhere takes with it what was finished meanwhile, if its function was called: those calls go to a function that will never be. */
+static void abandon(Job *j, const Member *mark) {
+	build_abandon(j->b);
+	Member **last = session_finished(j->sp->session);
+	for (; j->member->called_open && *last && *last != mark; *last = (*last)->before) {
+		Member *m = *last;
+		forget_member(m);
+		m->next = m->family->forgotten;
+		m->family->forgotten = m;
+	}
+	j->member->called_open = false;
+}
+
 /* One attempt; true when the member is finished. */
 static bool attempt(Job *j) {
 	Sp *sp = j->sp;
 	Ctx *c = sp->c;
+	const Member *finished_before = *session_finished(sp->session);
 	j->frame = (Frame){.outer = sp->frame, .nleaves = j->nleaves, .args = j->args, .code_id = j->f->code_id, .call = j->call->span, .inlined = sp->inlined, .trial = j->trial};
 	j->frame.params = ARENA_ARRAY(sp->a, Ref, j->nleaves + 1);
 	j->frame.demanded = ARENA_ARRAY(sp->a, bool, j->nleaves + 1);
@@ -606,7 +631,7 @@ static bool attempt(Job *j) {
 	Status s = ctx_protect(c, build_member, j);
 	j->member->building = NULL;
 	if (s != ST_OK) {
-		build_abandon(j->b);
+		abandon(j, finished_before);
 		if (session_retry(sp->session) == &j->frame) {
 			session_set_retry(sp->session, NULL);
 			diag_truncate(c, mark);
@@ -625,11 +650,11 @@ static bool attempt(Job *j) {
 		if (!j->member->declared || !keeps_promise(j)) {
 			bool first = !j->member->declared;
 			if (!first && j->member->declared_n == j->nresults && ++j->member->declared_tries > 3) {
-				build_abandon(j->b);
+				abandon(j, finished_before);
 				sp_fail(sp, E_CARRY, j->call->span, "the type of what %s returns changes from call to call", function_name(sp, j->f));
 			}
 			make_promise(j);
-			build_abandon(j->b);
+			abandon(j, finished_before);
 			j->trial = false;
 			return false;
 		}
@@ -643,6 +668,10 @@ static bool attempt(Job *j) {
 		m->fn = ir_services(c)->settle(c, plain);
 	}
 	m->finished = true;
+	m->called_open = false;
+	Member **last = session_finished(sp->session);
+	m->before = *last;
+	*last = sp->frame ? m : NULL; /* nothing is open any more */
 	session_count_specialised(j->sp->session);
 	return true;
 }
@@ -651,14 +680,6 @@ static Member *find_member(Job *j, const char *key) {
 	for (Member *m = j->family->members; m; m = m->next)
 		if (!strcmp(m->baked_key, key)) return m;
 	return NULL;
-}
-
-static void forget_member(struct Family *fam, Member *gone) {
-	for (Member **p = &fam->members; *p; p = &(*p)->next)
-		if (*p == gone) {
-			*p = gone->next;
-			return;
-		}
 }
 
 struct job_run {
@@ -765,11 +786,13 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 				session_set_bottom(sp->session, m->building);
 				ctx_throw(sp->c, ST_ERROR);
 			}
+			m->called_open = true;
 			j.member = m;
 			break;
 		}
 		m = ARENA_NEW(ctx_arena(sp->c), Member);
 		m->baked_key = bk;
+		m->family = fam;
 		m->next = fam->members;
 		fam->members = m;
 		j.member = m;
@@ -781,7 +804,7 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 			struct job_run r = {&j, false};
 			Status s = ctx_protect(sp->c, attempt_protected, &r);
 			if (s != ST_OK) {
-				forget_member(fam, m);
+				forget_member(m);
 				ctx_throw(sp->c, s);
 			}
 			finished = r.done;
@@ -790,7 +813,7 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 			if (!finished && demanded_after != demanded_before) break; /* another key */
 		}
 		if (finished) break;
-		forget_member(fam, m);
+		forget_member(m);
 	}
 	Spec r = {.effects = fam->effects, .nleaves = j.nleaves};
 	Member *m = j.member;
@@ -812,7 +835,9 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 void family_release(struct Family *fam) {
 	for (Member *m = fam->members; m; m = m->next)
 		if (m->fn) fn_unref(m->fn);
-	fam->members = NULL;
+	for (Member *m = fam->forgotten; m; m = m->next)
+		if (m->fn) fn_unref(m->fn);
+	fam->members = fam->forgotten = NULL;
 }
 
 /* The effects of the present frame; asks for them when it has none yet. */
