@@ -43,7 +43,7 @@ _explain_pattern(p) = {
 _explain_systems(p) = {
   (plan, _, _) = _host("shifted_plan", (), (p.column_start, p.rows), (0,))
   (way, below, above, ordered, banded, other) = (plan[3], plan[4], plan[5], plan[6], plan[10], plan[11])
-  band = "{below} diagonals below and {above} above the main one"
+  band = "{below} {if below == 1 { "diagonal" } else { "diagonals" }} below and {above} above the main one"
   if ordered > 0 { band = "{band} in reverse Cuthill-McKee order" }
   times = if other < 0 {
     ""
