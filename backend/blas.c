@@ -233,17 +233,18 @@ void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x
 	}
 }
 
-void blas_trsm(Dtype d, int64_t n64, int64_t r64, bool lower, bool adjoint, bool unit, const void *t, void *b) {
+void blas_trsm(Dtype d, bool right, int64_t m64, int64_t n64, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *b, int64_t b_leading) {
 	static const float one[2] = {1, 0};
 	static const double one64[2] = {1, 0};
-	const int n = (int)n64, r = (int)r64;
+	const int m = (int)m64, n = (int)n64, lt = (int)t_leading, lb = (int)b_leading;
+	const CBLAS_SIDE side = right ? CblasRight : CblasLeft;
 	const CBLAS_UPLO uplo = lower ? CblasLower : CblasUpper;
 	const CBLAS_TRANSPOSE trans = adjoint ? CblasConjTrans : CblasNoTrans;
 	const CBLAS_DIAG diag = unit ? CblasUnit : CblasNonUnit;
 	switch (d) {
-	case DT_F32: blas.strsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, 1, t, n, b, r); break;
-	case DT_F64: blas.dtrsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, 1, t, n, b, r); break;
-	case DT_C64: blas.ctrsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, one, t, n, b, r); break;
-	default: blas.ztrsm(CblasRowMajor, CblasLeft, uplo, trans, diag, n, r, one64, t, n, b, r); break;
+	case DT_F32: blas.strsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
+	case DT_F64: blas.dtrsm(CblasRowMajor, side, uplo, trans, diag, m, n, 1, t, lt, b, lb); break;
+	case DT_C64: blas.ctrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one, t, lt, b, lb); break;
+	default: blas.ztrsm(CblasRowMajor, side, uplo, trans, diag, m, n, one64, t, lt, b, lb); break;
 	}
 }

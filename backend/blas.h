@@ -30,7 +30,7 @@ void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatri
 void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
 /* On and below the diagonal only, of an o with gaps. */
 void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o, int64_t leading);
-/* Solves op(T) X = B in place; T n x n and B n x r row-major without gaps; op is the adjoint or nothing. */
-void blas_trsm(Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit, const void *t, void *b);
+/* B (m x n, rows b_leading apart) becomes X of op(T) X = B, or of X op(T) = B (right), by rows; op is the adjoint or nothing. */
+void blas_trsm(Dtype d, bool right, int64_t m, int64_t n, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *b, int64_t b_leading);
 
 #endif

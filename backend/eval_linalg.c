@@ -8,6 +8,7 @@
  */
 #include "backend/blas.h"
 #include "backend/eval.h"
+#include "backend/factor_blocks.h"
 #include "backend/kernels.h"
 #include "backend/kernels_linalg.h"
 #include "backend/lapack.h"
@@ -43,16 +44,20 @@ static Tensor *batch_tensor(Frame *f, const Tensor *x, const Batch *b, Dtype d, 
 	return tensor_new(f->ctx, d, b->lead + (columns >= 0 ? 2u : 1u), shape);
 }
 
-#define TRANSPOSE(T)                                                                 \
-	do {                                                                             \
-		const T *x = from;                                                           \
-		T *o = to;                                                                   \
-		for (int64_t i = 0; i < rows; i++)                                           \
-			for (int64_t j = 0; j < columns; j++) o[j * rows + i] = x[i * columns + j]; \
+/* By squares, which stay in a cache. */
+#define TRANSPOSE(T)                                                                                             \
+	do {                                                                                                         \
+		const T *x = from;                                                                                       \
+		T *o = to;                                                                                               \
+		for (int64_t i0 = 0; i0 < rows && !ctx_interrupted(c); i0 += EDGE)                                       \
+			for (int64_t j0 = 0; j0 < columns; j0 += EDGE)                                                       \
+				for (int64_t i = i0; i < rows && i < i0 + EDGE; i++)                                             \
+					for (int64_t j = j0; j < columns && j < j0 + EDGE; j++) o[j * rows + i] = x[i * columns + j]; \
 	} while (0)
 
-/* Row-major rows x columns to row-major columns x rows. */
-static void transpose(int64_t size, int64_t rows, int64_t columns, const void *from, void *to) {
+/* Row-major rows x columns to row-major columns x rows. When the context is interrupted the rest is left out, and the next poll says so. */
+static void transpose(const Ctx *c, int64_t size, int64_t rows, int64_t columns, const void *from, void *to) {
+	enum { EDGE = 32 };
 	if (size == 4) TRANSPOSE(Bits4);
 	else if (size == 8) TRANSPOSE(Bits8);
 	else TRANSPOSE(Bits16);
@@ -143,6 +148,11 @@ static Status lapack_outcome(Ctx *c, Status st, int info, int64_t *failed) {
 	return ST_ERROR;
 }
 
+/* So many multiplications take longer than an interrupt should wait. */
+static bool is_large(Dtype d, int64_t squares, int64_t times) {
+	return (double)squares * (double)times * (dtype_is_complex(d) ? 4 : 1) > BLOCKS_FROM;
+}
+
 /* Our lower triangle is LAPACK's upper triangle of the transpose, which is conj(A) = Uᴴ U; so A = Uᵀ conj(U) and Uᵀ,
  * read by rows, is L. */
 Status matrix_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int64_t *failed) {
@@ -152,27 +162,30 @@ Status matrix_cholesky(Ctx *c, Dtype d, int64_t n, void *a, int64_t *failed) {
 		return ST_OK;
 	}
 	int info;
-	Status st = lapack_cholesky_upper(c, d, (int)n, a, &info);
+	Status st = is_large(d, n * n, n) ? blocked_cholesky(c, d, n, a, &info) : lapack_cholesky_upper(c, d, (int)n, a, &info);
 	if (st == ST_OK && (info = first_nan_pivot(d, n, a))) st = ST_ERROR;
 	clear_above(d, n, a);
 	return lapack_outcome(c, st, info, failed);
 }
 
-/* Rows are permuted, so LAPACK must see A itself: in and out by a transposed copy. */
+/* Rows are permuted, so LAPACK must see A itself: in and out by a transposed copy, of large matrices a panel at a time. */
 Status matrix_lu(Ctx *c, Dtype d, int64_t n, void *a, int64_t *p, int64_t *failed) {
 	*failed = 0;
 	if (n <= SMALL_MATRIX) {
 		*failed = small_lu(d, n, a, p);
 		return ST_OK;
 	}
-	const int64_t size = (int64_t)dtype_size(d);
-	const size_t bytes = (size_t)(n * n * size) + (size_t)n * sizeof(int);
+	const int64_t size = (int64_t)dtype_size(d), copied = is_large(d, n * n, n) ? 0 : n * n * size;
+	const size_t bytes = (size_t)copied + (size_t)n * sizeof(int);
 	char *turned = heap_alloc(c, bytes);
 	if (!turned) return ST_NOMEM;
-	int *pivots = (int *)(void *)(turned + n * n * size), info;
-	transpose(size, n, n, a, turned);
-	Status st = lapack_lu(c, d, (int)n, turned, pivots, &info);
-	transpose(size, n, n, turned, a);
+	int *pivots = (int *)(void *)(turned + copied), info;
+	Status st;
+	if (copied) {
+		transpose(c, size, n, n, a, turned);
+		st = lapack_lu(c, d, (int)n, (int)n, turned, pivots, &info);
+		transpose(c, size, n, n, turned, a);
+	} else st = blocked_lu(c, d, n, a, pivots, &info);
 	for (int64_t k = 0; k < n; k++) p[k] = k;
 	for (int64_t k = 0; k < n && st == ST_OK; k++) {
 		int64_t row = p[k];
@@ -193,8 +206,10 @@ Status matrix_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool a
 			return ST_OK;
 		}
 	if (n <= SMALL_MATRIX) small_trisolve(d, n, r, lower, adjoint, unit, t, x);
-	else if (blas_open(&why)) blas_trsm(d, n, r, lower, adjoint, unit, t, x);
-	else {
+	else if (blas_open(&why)) {
+		if (n > 256 && is_large(d, n * n, r)) return blocked_trisolve(c, d, n, r, lower, adjoint, unit, t, x);
+		blas_trsm(d, false, n, r, lower, adjoint, unit, t, n, x, r);
+	} else {
 		diag_error(c, E_FILE, NO_SPAN, "%s", why);
 		return ST_ERROR;
 	}
@@ -277,15 +292,16 @@ Status eval_QR(Frame *f, const Step *s) {
 	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)(q_bytes + r_bytes)))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && b.columns && st == ST_OK; i++) {
 		int info = 0;
-		transpose(b.size, b.rows, b.columns, a->data + i * q_bytes, turned);
+		transpose(f->ctx, b.size, b.rows, b.columns, a->data + i * q_bytes, turned);
+		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break;
 		st = lapack_qr(f->ctx, b.d, (int)b.rows, (int)b.columns, turned, turned + q_bytes, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "qr failed");
 			break;
 		}
 		positive_diagonal(b.d, b.rows, b.columns, turned, turned + q_bytes);
-		transpose(b.size, b.columns, b.rows, turned, t[0]->data + i * q_bytes);
-		transpose(b.size, b.columns, b.columns, turned + q_bytes, t[1]->data + i * r_bytes);
+		transpose(f->ctx, b.size, b.columns, b.rows, turned, t[0]->data + i * q_bytes);
+		transpose(f->ctx, b.size, b.columns, b.columns, turned + q_bytes, t[1]->data + i * r_bytes);
 		st = spend(f->be, 2 * cube(&b));
 	}
 	if (turned) heap_free(f->ctx, turned, (size_t)(q_bytes + r_bytes));
@@ -325,7 +341,7 @@ Status eval_EIGH(Frame *f, const Step *s) {
 			break;
 		}
 		conjugate(b.d, n * n, turned);
-		transpose(b.size, n, n, turned, t[1]->data + i * bytes);
+		transpose(f->ctx, b.size, n, n, turned, t[1]->data + i * bytes);
 		st = spend(f->be, 4 * cube(&b));
 	}
 	if (turned) heap_free(f->ctx, turned, (size_t)bytes);
@@ -355,13 +371,14 @@ Status eval_EIG(Frame *f, const Step *s) {
 			fill_nan(to, n * n, t[1]->data + i * n * n * out_size);
 			continue;
 		}
-		transpose(b.size, n, n, a->data + i * bytes, turned);
+		transpose(f->ctx, b.size, n, n, a->data + i * bytes, turned);
+		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break; /* not all of it is there, and LAPACK might not come back */
 		st = lapack_eig(f->ctx, b.d, (int)n, turned, t[0]->data + i * n * out_size, vectors, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "the eigenvalues did not converge");
 			break;
 		}
-		transpose(out_size, n, n, vectors, t[1]->data + i * n * n * out_size);
+		transpose(f->ctx, out_size, n, n, vectors, t[1]->data + i * n * n * out_size);
 		st = spend(f->be, 10 * cube(&b));
 	}
 	if (turned) heap_free(f->ctx, turned, scratch);
@@ -403,7 +420,7 @@ Status eval_SVD(Frame *f, const Step *s) {
 			break;
 		}
 		conjugate(b.d, b.columns * k, scratch + bytes);
-		transpose(b.size, k, b.columns, scratch + bytes, t[2]->data + i * v_bytes);
+		transpose(f->ctx, b.size, k, b.columns, scratch + bytes, t[2]->data + i * v_bytes);
 		st = spend(f->be, 8 * cube(&b));
 	}
 	if (scratch) heap_free(f->ctx, scratch, (size_t)(bytes + v_bytes));

@@ -70,7 +70,7 @@ static Item *merge_sort(Item *a, Item *b, int64_t n) {
 	return a;
 }
 
-enum { PIECE = 1 << 18 }; /* items between two looks whether the context is interrupted: then the rest is left out */
+enum { PIECE = 64 }; /* items between two looks whether the context is interrupted (in new memory each may fault in a large page): then the rest is left out */
 
 /* The same by digits of the key, the lowest first; a digit that is equal in all keys is left out. counts: DIGITS x
  * VALUES. */

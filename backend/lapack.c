@@ -1,6 +1,6 @@
 /* lapack.c - LAPACK's Fortran entry points behind lapack.h, found in the library that blas.c opens.
  *
- * Needs: blas.h, apart.h. Guarantees: what lapack.h says; a call that takes long can be interrupted. Fortran's hidden string lengths are passed, so the calls obey
+ * Needs: blas.h, apart.h. Guarantees: what lapack.h says. Fortran's hidden string lengths are passed, so the calls obey
  * gfortran's convention.
  */
 #include "backend/lapack.h"
@@ -49,7 +49,7 @@ static Status outcome(int info) {
 	return info ? ST_ERROR : ST_OK;
 }
 
-static Status cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
+Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
 	(void)c;
 	void (*potrf)(const char *, const int *, void *, const int *, int *, size_t) = NULL;
 	if (!(*(void **)&potrf = entry(d, "potrf_", "potrf_", info))) return ST_ERROR;
@@ -57,11 +57,11 @@ static Status cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
 	return outcome(*info);
 }
 
-static Status lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
+Status lapack_lu(Ctx *c, Dtype d, int rows, int columns, void *m, int *pivots, int *info) {
 	(void)c;
 	void (*getrf)(const int *, const int *, void *, const int *, int *, int *) = NULL;
 	if (!(*(void **)&getrf = entry(d, "getrf_", "getrf_", info))) return ST_ERROR;
-	getrf(&n, &n, m, &n, pivots, info);
+	getrf(&rows, &columns, m, &rows, pivots, info);
 	return outcome(*info);
 }
 
@@ -221,7 +221,7 @@ static Status svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 #define APART_FROM (1 << 24) /* multiplications or so */
 enum { ARRAYS = 4 };
 
-typedef enum Routine { CHOLESKY, LU, QR, EIGH, EIG, SVD } Routine;
+typedef enum Routine { QR, EIGH, EIG, SVD } Routine;
 
 /* A call on copies of its arrays, so that it can be left to its end when the context is told to stop. */
 typedef struct Call {
@@ -236,8 +236,6 @@ typedef struct Call {
 
 static Status make_call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const *a, int *info) {
 	switch (routine) {
-	case CHOLESKY: return cholesky_upper(c, d, rows, a[0], info);
-	case LU: return lu(c, d, rows, a[0], a[1], info);
 	case QR: return qr(c, d, rows, columns, a[0], a[1], info);
 	case EIGH: return eigh_upper(c, d, rows, a[0], a[1], info);
 	case EIG: return eig(c, d, rows, a[0], a[1], a[2], info);
@@ -284,14 +282,6 @@ static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void
 }
 
 static size_t matrix_bytes(Dtype d, int rows, int columns) { return (size_t)rows * (size_t)columns * dtype_size(d); }
-
-Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info) {
-	return call(c, CHOLESKY, d, n, n, (void *[ARRAYS]){m}, (size_t[ARRAYS]){matrix_bytes(d, n, n)}, info);
-}
-
-Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
-	return call(c, LU, d, n, n, (void *[ARRAYS]){m, pivots}, (size_t[ARRAYS]){matrix_bytes(d, n, n), (size_t)n * sizeof *pivots}, info);
-}
 
 Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info) {
 	const size_t bytes[ARRAYS] = {matrix_bytes(d, rows, columns), matrix_bytes(d, columns, columns)};

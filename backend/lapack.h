@@ -1,7 +1,8 @@
 /* lapack.h - the LAPACK factorisations Atled uses, one function each for all four float dtypes.
  *
  * Needs: context.h, type.h. Guarantees: matrices are column-major without gaps; the library is opened at the first
- * call (blas.h). Workspace comes from the context's heap.
+ * call (blas.h). Workspace comes from the context's heap. A long call of the last four can be interrupted; of the first two a long one is made of
+ * short ones (factor_blocks.h).
  *
  * Each returns ST_OK, ST_NOMEM, or ST_ERROR with *info as LAPACK sets it (positive: the pivot or what did not
  * converge; negative: it refuses an argument), or LAPACK_MISSING: the library cannot be had, and lapack_why says so.
@@ -19,8 +20,8 @@ const char *lapack_why(void);
 
 /* Upper triangle in place: M = Uᴴ U; only the upper triangle is read. */
 Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info);
-/* In place, pivots 1-based. */
-Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info);
+/* In place, pivots (as many as columns, of which there are no more than rows) 1-based. */
+Status lapack_lu(Ctx *c, Dtype d, int rows, int columns, void *m, int *pivots, int *info);
 /* m (rows x columns, rows >= columns): Q in place; r (columns x columns): R, zero below the diagonal. */
 Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info);
 /* Eigenvectors in place of m (upper triangle read), ascending real eigenvalues in w. */

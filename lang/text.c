@@ -351,8 +351,10 @@ static void add_value(Printer *p, Value v, int depth) {
 			break;
 		}
 		text_str(t, v.kind == V_FUNCTION ? "<function" : "<problem");
-		if (*name) text_str(t, " ");
-		text_str(t, name);
+		if (*name && *name != '_') { /* those of the library's own are nobody's concern */
+			text_str(t, " ");
+			text_str(t, name);
+		}
 		text_str(t, ">");
 		break;
 	}

@@ -14,7 +14,12 @@ static bool inexact(Sp *sp, Ref r) { return ty(sp, r)->kind == TY_TENSOR && dtyp
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 static Av *want_function(Sp *sp, Av *f, Span at, const char *what) {
-	if (f->kind != AV_FUNCTION) sp_fail(sp, E_NOT_CALLABLE, at, "`%s` takes a function, not %s", what, sp_type_text(sp, f));
+	if (f->kind != AV_FUNCTION) {
+		Diag *d = diag_error(sp->c, E_NOT_CALLABLE, at, "`%s` takes a function, not %s", what, sp_type_text(sp, f));
+		if (!strcmp(what, "map")) diag_hint(sp->c, d, "the function comes first: map(f, xs)");
+		else if (f->kind == AV_ARRAY && !strcmp(what, "grad")) diag_hint(sp->c, d, "the gradient of f at x is grad(f)(x)");
+		sp_throw(sp);
+	}
 	return f;
 }
 

@@ -274,7 +274,7 @@ static void check_call(Checker *k, const Ast *e) {
 			}
 			const char *best = diag_nearest(wrong, t.names.at, t.names.n);
 			if (best) diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`; did you mean `%s`?", name, wrong, best);
-			else diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`", name, wrong);
+			else sp_hint_argument(k->c, diag_error(k->c, E_NAMED_ARG, a->span, "`%s` has no argument `%s`", name, wrong), name, wrong, t.names.n, t.names.at);
 			return;
 		}
 		if (given++ == positional) first_extra = i;
@@ -282,6 +282,7 @@ static void check_call(Checker *k, const Ast *e) {
 	if (given > positional) {
 		Diag *d = diag_error(k->c, E_ARITY, e->call.args[first_extra].span, "`%s` takes %u argument%s, and %u are given", name, positional, positional == 1 ? "" : "s", given);
 		if (!source_is_library(k->c, fn->span.source)) diag_second(k->c, d, fn->function.head, "defined here");
+		sp_hint_named(k->c, d, fn->function.nparams, fn->function.params);
 	} else if (given < required && given == e->call.n) {
 		Diag *d = diag_error(k->c, E_ARITY, e->span, "`%s` takes %s%u argument%s, and %u %s given", name, positional != required ? "at least " : "", required,
 		                     required == 1 ? "" : "s", given, given == 1 ? "is" : "are");

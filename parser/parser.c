@@ -104,7 +104,7 @@ static void report_character(Parser *p, Span at, const char *text, size_t length
 		{0xb1, "write the two cases, or a list of them: [a - b, a + b]"},
 		{0x1d40, "the transpose is written A'"},
 		{'&', "the logical operator is written `and`"},
-		{'|', "the logical operator is written `or`"},
+		{'|', "an absolute value is written abs(x), the logical operator `or`"},
 		{'~', "the logical operator is written `not`"},
 		{'?', "a choice is written if c { a } else { b }"},
 		{'\\', "a linear system is solved by linsolve(A, b)"},
@@ -119,6 +119,8 @@ static void report_character(Parser *p, Span at, const char *text, size_t length
 	}
 }
 
+static bool is_name_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
 static void report_foreign(Parser *p, Span at, const char *text, size_t length) {
 	static const char *const ours[][2] = {{"**", "^"}, {"&&", "and"}, {"||", "or"}, {"!", "not"}, {".*", "*"},
 	                                      {"./", "/"}, {".^", "^"},   {".+", "+"},  {".-", "-"},
@@ -127,6 +129,7 @@ static void report_foreign(Parser *p, Span at, const char *text, size_t length) 
 		if (strlen(ours[i][0]) != length || memcmp(ours[i][0], text, length)) continue;
 		Diag *d = diag_error(p->ctx, E_SYNTAX, at, "`%s` is not an operator here", ours[i][0]);
 		if (text[0] == '.') diag_hint(p->ctx, d, "write `%s`: it works element by element already", ours[i][1]);
+		else if (text[0] == '!' && at.start && is_name_byte(p->text[at.start - 1])) diag_hint(p->ctx, d, "values do not change, and names have no `!`: x = f(x)");
 		else diag_hint(p->ctx, d, "write `%s`", ours[i][1]);
 	}
 }
@@ -471,6 +474,8 @@ static const char *hint_for_unexpected(const Parser *p, TokenKind k, const char 
 	if (k == TK_FLOORDIV && strstr(what, "an expression") && t->newline) return "a comment starts with #";
 	if (k == TK_PERCENT && strstr(what, "an expression") && t->newline) return "a comment starts with #";
 	if (k == TK_SLASH && strstr(what, "an expression") && t->newline) return "a comment starts with #";
+	if (k == TK_LBRACE && before->kind == TK_RPAREN && strstr(what, "statement")) return "a function is written f(x) = { ... }";
+	if (k == TK_MATMUL && strstr(what, "an expression")) return "a function without a name is written x -> ..., a product of matrices A @ B";
 	if (k == TK_LPAREN && strstr(what, "a field")) return "functions of numbers work element by element already: f(x); any other by map(f, x)";
 	if (k == TK_STR_OPEN && before->kind == TK_NAME && !t->space) return "text stands in quotes alone, and {x} in it is the value of x";
 	if (k == TK_IF && strstr(what, "statement")) return "a choice is written if c { a } else { b }";

@@ -245,6 +245,19 @@ const char *sp_foreign_name(const char *name) {
 		{" float double single ", "a real number is made by f64(x) or f32(x)"},
 		{" int integer int32 int64 ", "a whole number is made by i64(x) or i32(x)"},
 		{" complex ", "a complex number is written a + 1im * b, and made by c128(x)"},
+		{" ndgrid ", "coordinates of a grid are meshgrid(x, y)"},
+		{" isempty empty ", "nothing is in x when size(x) == 0"},
+		{" div idiv fld quotient ", "a quotient rounded down is written a // b"},
+		{" string sprintf num2str string_of repr ", "the text of a value is str(x), or \"{x:.3f}\" with a format"},
+		{" hcat horzcat column_stack ", "arrays are joined by concat(a, b; axis = 1)"},
+		{" vcat vertcat cat row_stack ", "arrays are joined by concat(a, b), along another axis by concat(a, b; axis = k)"},
+		{" tic toc timeit cputime perf_counter ", "the prompt measures by :time and :bench"},
+		{" help doc ", "help is shown by ?name at the prompt, and by `atled doc name`"},
+		{" who whos clear clc vars ", "the prompt shows its names by :vars"},
+		{" dict struct Dict ", "a record is written (name = value, ...)"},
+		{" repmat ", "an array is repeated by tile(x, n)"},
+		{" bsxfun arrayfun cellfun vmap vectorize broadcast ", "operators and functions work element by element; others are applied by map(f, xs)"},
+		{" ForwardDiff Zygote autograd gradient ", "the gradient of f is grad(f)"},
 		{" nonlocal global ", "a function does not change names outside itself: give the value back"},
 	};
 	char padded[24];
@@ -253,6 +266,46 @@ const char *sp_foreign_name(const char *name) {
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strstr(known[i][0], padded)) return known[i][1];
 	return NULL;
+}
+
+void sp_hint_named(Ctx *c, Diag *d, uint32_t nparams, const Param *params) {
+	char list[160] = "";
+	size_t used = 0;
+	for (uint32_t i = 0; i < nparams; i++) {
+		const char *name = atom_text(c, params[i].name);
+		if (params[i].named && !params[i].rest && used + strlen(name) + 9 < sizeof list)
+			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = ...", used ? ", " : "", name);
+	}
+	if (used) diag_hint(c, d, "the others are given by name: %s", list);
+}
+
+void sp_hint_argument(Ctx *c, Diag *d, const char *function, const char *wrong, uint32_t n, const char *const *names) {
+	static const char *const known[][3] = {
+		{" dim dims axes ", "axis", NULL}, {" num N count npoints ", "n", NULL}, {" lw linewidth ", "width", NULL}, {" c color ", "colour", NULL},
+		{" tol ", "rtol", NULL}, {" rng random_state ", NULL, "random numbers start anew with seed(n)"},
+		{" end sep file flush ", NULL, "each print writes a line; a text is put together in quotes, as in print(\"{a}, {b}\")"},
+		{" t_eval tspan ", "saveat", NULL}, {" dtype ", NULL, "the dtype of an array is changed by f32(x), i64(x), c128(x)"},
+	};
+	char padded[24];
+	const bool prints = !strcmp(function, "print");
+	snprintf(padded, sizeof padded, " %.20s ", wrong);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		if (!strstr(known[i][0], padded)) continue;
+		if (known[i][2] && (strstr(known[i][0], " end ") != NULL) == prints) {
+			diag_hint(c, d, "%s", known[i][2]);
+			return;
+		}
+		for (uint32_t k = 0; k < n && known[i][1]; k++)
+			if (!strcmp(names[k], known[i][1])) {
+				diag_hint(c, d, "here it is called %s", names[k]);
+				return;
+			}
+	}
+	char list[160] = "";
+	uint32_t shown = 0;
+	for (size_t used = 0; shown < n && shown < 10 && used + strlen(names[shown]) + 3 < sizeof list; shown++)
+		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", shown ? ", " : "", names[shown]);
+	if (shown) diag_hint(c, d, "what it can still be given: %s%s", list, shown < n ? ", ..." : "");
 }
 
 Av *sp_lost(void) {

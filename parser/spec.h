@@ -196,6 +196,9 @@ Av *sp_lookup(Sp *sp, Atom name, Span at);   /* error when unknown */
 Av *sp_try_lookup(Sp *sp, Atom name);        /* NULL when unknown */
 /* What a user of another language means by a name that is none here; NULL. */
 const char *sp_foreign_name(const char *name);
+/* The hint of a message about an argument that a function does not take: what other languages mean by it, or what the function could still be given. */
+void sp_hint_named(Ctx *c, Diag *d, uint32_t nparams, const Param *params); /* of too many arguments: those that have names */
+void sp_hint_argument(Ctx *c, Diag *d, const char *function, const char *wrong, uint32_t n, const char *const *names);
 /* Checking only: stands for what a statement with an error would have given. Whatever looks it up fails without a further message. */
 Av *sp_lost(void);
 

@@ -182,7 +182,9 @@ static _Noreturn void unknown_argument(Sp *sp, const Av *f, uint32_t nparams, co
 	if (first && rest->text) named.text = rest->text;
 	const char *given = atom_text(sp->c, call->names[m]), *best = diag_nearest(given, near.names.at, near.names.n);
 	if (best) sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`; did you mean `%s`?", function_name(sp, &named), given, best);
-	sp_fail(sp, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, &named), given);
+	Diag *d = diag_error(sp->c, E_NAMED_ARG, call->named_spans[m], "%s has no argument `%s`", function_name(sp, &named), given);
+	sp_hint_argument(sp->c, d, named.text ? atom_text(sp->c, named.text) : "", given, near.names.n, near.names.at);
+	sp_throw(sp);
 }
 
 /* The arguments from the k-th on, as a tuple. */
@@ -225,7 +227,14 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 			uint32_t required = fn ? count_required(fn) : nparams;
 			Diag *d = diag_error(sp->c, E_ARITY, call->span, "%s takes %s%u argument%s, and %u %s given", function_name(sp, f),
 			                     fn && count_positional(fn) != required ? "at least " : "", required, required == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
-			diag_second(sp->c, d, p->span, "`%s` has no value", atom_text(sp->c, p->name));
+			if (!source_is_library(sp->c, p->span.source)) diag_second(sp->c, d, p->span, "`%s` has no value", atom_text(sp->c, p->name));
+			for (uint32_t m = 0; m < call->nnamed; m++) {
+				bool known = false;
+				for (uint32_t j = 0; j < nparams; j++) known |= params[j].name == call->names[m];
+				if (known) continue;
+				diag_hint(sp->c, d, "there is no argument `%s`; the first ones stand without names: %s, ...", atom_text(sp->c, call->names[m]), atom_text(sp->c, p->name));
+				break;
+			}
 			sp_throw(sp);
 		}
 		bind_one(sp, p, v, at);
@@ -235,6 +244,7 @@ static void bind_arguments(Sp *sp, const Av *f, const Ast *fn, uint32_t nparams,
 		                     fn ? count_positional(fn) : nparams, (fn ? count_positional(fn) : nparams) == 1 ? "" : "s", call->n);
 		Span head = fn ? fn->function.head : NO_SPAN;
 		if (head.source && !source_is_library(sp->c, head.source)) diag_second(sp->c, d, head, "defined here");
+		sp_hint_named(sp->c, d, nparams, params);
 		sp_throw(sp);
 	}
 	for (uint32_t i = 0; i < nparams; i++)
@@ -1054,7 +1064,8 @@ static _Noreturn void unknown_named(Sp *sp, const Builtin *b, const char *name, 
 	}
 	const char *best = diag_nearest(name, names, n);
 	if (best) sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`; did you mean `%s`?", b->name, name, best);
-	sp_fail(sp, E_NAMED_ARG, at, "`%s` has no argument `%s`", b->name, name);
+	sp_hint_argument(sp->c, diag_error(sp->c, E_NAMED_ARG, at, "`%s` has no argument `%s`", b->name, name), b->name, name, n, names);
+	sp_throw(sp);
 }
 
 /* A builtin of arrays, one of which is known only when the program runs: so is the call. */
@@ -1098,8 +1109,12 @@ Av *sp_call(Sp *sp, Av *f, const Call *call) {
 	}
 	const Builtin *b = f->code;
 	if ((b->min_args >= 0 && (int)call->n < b->min_args) || (b->max_args >= 0 && (int)call->n > b->max_args)) {
-		if (b->min_args == b->max_args)
-			sp_fail(sp, E_ARITY, call->span, "`%s` takes %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
+		if (b->min_args == b->max_args) {
+			Diag *d = diag_error(sp->c, E_ARITY, call->span, "`%s` takes %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n,
+			                     call->n == 1 ? "is" : "are");
+			if ((int)call->n > b->max_args && b->named && *b->named != '*') diag_hint(sp->c, d, "by name it takes %s", b->named);
+			sp_throw(sp);
+		}
 		if (b->max_args < 0)
 			sp_fail(sp, E_ARITY, call->span, "`%s` takes at least %d argument%s, and %u %s given", b->name, b->min_args, b->min_args == 1 ? "" : "s", call->n, call->n == 1 ? "is" : "are");
 		sp_fail(sp, E_ARITY, call->span, "`%s` takes %d to %d arguments, and %u %s given", b->name, b->min_args, b->max_args, call->n, call->n == 1 ? "is" : "are");

@@ -281,6 +281,8 @@ static Av *condition(Sp *sp, const Ast *e) {
 	if (c->kind != AV_ARRAY || ty(sp, c->ref)->dtype != DT_BOOL || ty(sp, c->ref)->rank) {
 		Diag *d = diag_error(sp->c, E_TYPE, e->span, "a condition must be true or false, not %s", sp_type_text(sp, c));
 		if (c->kind == AV_ARRAY && ty(sp, c->ref)->dtype == DT_BOOL) diag_hint(sp->c, d, "write any(...) or all(...), or where(c, a, b) for each element");
+		else if (c->kind == AV_ARRAY && !ty(sp, c->ref)->rank) diag_hint(sp->c, d, "a number is compared: x != 0; a loop without end is while true { ... }");
+		else if (c->kind == AV_NONE) diag_hint(sp->c, d, "kind(x) == \"none\" asks whether there is a value");
 		sp_throw(sp);
 	}
 	return c;

@@ -398,6 +398,9 @@ histogram(x, bins = 10; range = none, weights = none, density = false) = {
 #     diff([1, 4, 9])               #> [3, 5]
 #     diff([1, 4, 9]; n = 2)        #> [2]
 diff(x; n = 1, axis = 0) = {
+  if kind(x) == "function" {
+    _refuse("diff takes differences of neighbours in an array; the derivative of f is f', of a function of arrays grad(f)")
+  }
   y = moveaxis(x, axis, 0)
   for k in list(...(0..n)) { y = y[1..] - y[..-1] }
   moveaxis(y, 0, axis)

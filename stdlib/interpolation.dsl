@@ -27,6 +27,7 @@ _want_knots(name, xs, ys, least) = {
 #     interp(1.5, [0, 1, 2], [0, 10, 30])          #> 20.0
 #     interp([-1, 0.5], [0, 1, 2], [0, 10, 30])    #> [0, 5]
 interp(x, xs, ys) = {
+  assert(rank(xs) == 1 and rank(ys) >= 1, "interp takes a place and then the table: interp(x, xs, ys)")
   assert(len(xs) == len(ys) and len(xs) > 1, "interp takes as many values as knots, at least two")
   k = _interval(xs, x)
   t = clamp((x - xs[k]) / (xs[k + 1] - xs[k]), 0.0, 1.0)

@@ -16,6 +16,9 @@
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
 solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none) =
   {
+    if kind(problem) == "function" {
+      _refuse("solve takes a problem, or a matrix and a right side; a zero of a function is found by root(f, x0)")
+    }
     if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
       info = _problem_info(problem)
       m = if kind(method) == "none" { _choose(info) } else { method }

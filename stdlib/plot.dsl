@@ -486,6 +486,7 @@ _is_figure(p) = if kind(p) == "record" {
 }
 
 _same_length(name, x, y, xname, yname) = {
+  assert(kind(y) != "string", "{name}: what a curve looks like is given by name: colour = \"red\", style = \"dashed\"")
   assert(kind(x) == "array" and kind(y) == "array", "{name}: {xname} and {yname} are arrays")
   assert(rank(x) == 1 and rank(y) >= 1, "{name}: {xname} and {yname} are vectors")
   assert(len(x) == len(y), "{name}: {xname} has {len(x)} samples and {yname} has {len(y)}")

@@ -11,7 +11,8 @@
 #   method: sri(), milstein(h), euler_maruyama(h), heun(h). rtol, atol: what a step of sri() may err by. saveat: times at which values are wanted; all steps when none.
 #   seed: a whole number that names the path; the same for the same interval and number of processes, whatever the method, its steps and saveat. Drawn when not given.
 #   Gives a record: times; values f64[k, n]; W f64[k, m], the path at these times; y, a function of t, straight between the rows; stats; method; seed. Derivatives, of every order, by x0 and
-#   whatever f and g capture are those of the steps along the fixed path. What goes wrong is said with the time and the last values.
+#   whatever f and g capture are those of the steps along the fixed path; by t0 and t1 they are those with the normal numbers fixed that the path is made of, so that it is
+#   stretched with the interval (a path itself has no slope): right for means, and of dx/dt = f the usual ones. By saveat there are none. What goes wrong is said with the time and the last values.
 #     s = sde((t, x) -> 1.5x, (t, x) -> 0.8x, [1.0], (0.0, 1.0); method = sri(0.001), seed = 7, saveat = [0.5, 1.0]);
 #     s.values[.., 0]                  #~ exp((1.5 - 0.32) * [0.5, 1.0] + 0.8 * s.W[.., 0]) tol 1e-3
 sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6, saveat = none, seed = none) = {
@@ -40,8 +41,18 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   m = if way == "diagonal" { len(x) } else if way == "scalar" { 1 } else { shape(first)[1] }
   key = if kind(seed) == "none" { i64(floor(9007199254740992.0 * rand())) } else { i64(seed) }
   method.check(method, g, way, t0, x)
-  one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive))
-  _along_path(method, one, x, t0, t1, if kind(saveat) == "none" { zeros(0) } else { f64(saveat) }, _path(key, m, t1 - t0))
+  areas = if method.areas and way == "general" { _is_twisted(g, t0, x) } else { false }
+  one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas))
+  wanted = if kind(saveat) == "none" { zeros(0) } else { _fixed_times(f64(saveat)) }
+  _along_path(method, one, x, t0, t1, wanted, _path(key, m, t1 - t0))
+}
+_fixed_times(saveat) = 1 * saveat
+derivative _fixed_times(saveat), ds = {
+  if not _absent(ds) {
+    _refuse(
+      "a Brownian path has no slope, so sde has no derivative by saveat; the end of the span has one (values[-1] without saveat), and stop_gradient(saveat) holds times fixed")
+  }
+  ds
 }
 
 # brownian((t0, t1); seed, n): the path of n Wiener processes that sde takes with this seed, as a function of t: f64[n], 0 at t0
@@ -64,28 +75,36 @@ brownian(span; seed = none, n = 1) = {
 #   sense   "ito" or "stratonovich": which equation the steps solve
 #   adaptive steps by rtol and atol; else equal steps of at most h, a power of two of them
 #   check   (m, g, noise, t, x), which refuses noise that the method is not for
-#   step    (f, g, noise, o) -> (t, x, h, W, H) -> (x at t + h, the size of the error with 1 as the limit)
+#   areas   whether the step asks for Lévy areas where the noise does not commute (o.areas)
+#   step    (f, g, noise, o) -> (t, x, h, W, H, area) -> (x at t + h, the size of the error with 1 as the limit); area() the antisymmetric matrix of Lévy areas
 
 # euler_maruyama(h): x + f h + g ΔW in equal steps of at most h; strong order 1/2 (1 where g does not depend on x), weak order 1, for all noise
 #   [Source: G. Maruyama, Rend. Circ. Mat. Palermo 4 (1955) 48-90]
 #     sde((t, x) -> -x, (t, x) -> 0*x, [1.0], (0.0, 1.0); method = euler_maruyama(0.5)).values[-1]   #> [0.25]
 euler_maruyama(h; max_steps = 0) =
-  (name = "euler_maruyama", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, check = _any_noise,
+  (name = "euler_maruyama", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, areas = false, check = _any_noise,
     step = _by_maruyama)
-_by_maruyama(f, g, way, o) = (t, x, h, W, H) -> (x + h * f(t, x) + _along(way, g(t, x), W), 0.0)
+_by_maruyama(f, g, way, o) = (t, x, h, W, H, area) -> (x + h * f(t, x) + _along(way, g(t, x), W), 0.0)
 
 # milstein(h): with the second iterated integrals, by the derivative of g, in equal steps of at most h; strong and weak order 1
-#   For diagonal and scalar noise, and for general noise that commutes (g_j' g_k = g_k' g_j); what does not commute is refused: it needs Lévy areas.
-#   [Source: G. N. Milstein, Theory Probab. Appl. 19 (1974) 557-562]
+#   For all noise. Where general noise does not commute (g_j' g_k = g_k' g_j, tried at the beginning) Lévy areas come in: those of the path, which is cut further below each step, as many
+#   times as steps were cut out of the interval, so that the order stays 1 and the work grows with the square of the number of steps.
+#   [Source: G. N. Milstein, Theory Probab. Appl. 19 (1974) 557-562; Foster, Lyons and Oberhauser 2020 for what an area is on average, given W and H]
 #     s = sde((t, x) -> 0.5x, (t, x) -> x, [1.0], (0.0, 1.0); method = milstein(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
 milstein(h; max_steps = 0) =
-  (name = "milstein", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, check = _commuting_noise,
-    step = _by_milstein)
-# ½ Σ_jk (g_k' g_j) (ΔW_j ΔW_k - δ_jk h), the first part along g ΔW at once
-_by_milstein(f, g, way, o) = (t, x, h, W, H) -> {
+  (name = "milstein", sense = "ito", adaptive = false, h = f64(h), max_steps = max_steps, areas = true,
+    check = _any_general_noise, step = _by_milstein)
+# Σ_jk (g_k' g_j) (½ (ΔW_j ΔW_k - δ_jk h) + A_jk), the first part along g ΔW at once
+_by_milstein(f, g, way, o) = (t, x, h, W, H, area) -> {
   v = _along(way, g(t, x), W)
-  (x + h * f(t, x) + v + 0.5 * (jvp(u -> _along(way, g(t, u), W), x, v)[1] - h * _twist(g, way, t, x)), 0.0)
+  z = x + h * f(t, x) + v + 0.5 * (jvp(u -> _along(way, g(t, u), W), x, v)[1] - h * _twist(g, way, t, x))
+  if way == "general" { if o.areas { z = z + _along_areas(g, t, x, area()) } }
+  (z, 0.0)
+}
+_along_areas(g, t, x, A) = {
+  G = g(t, x)
+  sum(map((e, d) -> jvp(u -> g(t, u) @ e, x, d)[1], eye(shape(G)[1]), transpose(G @ A)); axis = 0)
 }
 
 # heun(h): Heun's method, which takes the equation in Stratonovich's sense (Itô's is converted), in equal steps of at most h; strong order 1 for noise that commutes, else 1/2
@@ -93,9 +112,9 @@ _by_milstein(f, g, way, o) = (t, x, h, W, H) -> {
 #     s = sde((t, x) -> 0*x, (t, x) -> x, [1.0], (0.0, 1.0); calculus = "stratonovich", method = heun(1e-3), seed = 5);
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 1e-2
 heun(h; max_steps = 0) =
-  (name = "heun", sense = "stratonovich", adaptive = false, h = f64(h), max_steps = max_steps, check = _any_noise,
+  (name = "heun", sense = "stratonovich", adaptive = false, h = f64(h), max_steps = max_steps, areas = false, check = _any_noise,
     step = _by_heun)
-_by_heun(f, g, way, o) = (t, x, h, W, H) -> {
+_by_heun(f, g, way, o) = (t, x, h, W, H, area) -> {
   a = h * f(t, x) + _along(way, g(t, x), W)
   (x + 0.5 * (a + h * f(t + h, x + a) + _along(way, g(t + h, x + a), W)), 0.0)
 }
@@ -107,8 +126,8 @@ _by_heun(f, g, way, o) = (t, x, h, W, H) -> {
 #     s.values[-1]                     #~ exp(s.W[-1]) tol 5e-3
 sri(h = none; max_steps = 0) =
   (name = "sri", sense = "ito", adaptive = kind(h) == "none", h = if kind(h) == "none" { 0.0 } else { f64(h) },
-    max_steps = max_steps, check = _diagonal_noise, step = _by_sri)
-_by_sri(f, g, way, o) = (t, x, h, W, H) -> {
+    max_steps = max_steps, areas = false, check = _diagonal_noise, step = _by_sri)
+_by_sri(f, g, way, o) = (t, x, h, W, H, area) -> {
   r = sqrt(h)
   # I(1,1)/√h, I(1,0)/h, I(1,1,1)/h
   two = 0.5 * (W * W - h) / r
@@ -155,17 +174,17 @@ _diagonal_noise(m, g, way, t, x) = if way == "general" {
       "{m.name}() wants diagonal noise whose g[i] depends on x[i] alone; here g[{argmax(off)}] depends on others: say noise = \"scalar\" if there is one Wiener process, or take euler_maruyama(h)")
   }
 }
-_commuting_noise(m, g, way, t, x) = if way == "general" {
+_any_general_noise(m, g, way, t, x) = if way != "general" { _diagonal_noise(m, g, way, t, x) }
+# Whether general noise does not commute, at the beginning or beside it
+_is_twisted(g, t, x) = _twisted_at(g, t, x) or _twisted_at(g, t, 1.125 * x + 0.25 * sin(1.0 + iota(len(x))))
+_twisted_at(g, t, x) = {
   x = stop_gradient(x)
   G = g(t, x)
   p = shape(G)[1]
   (a, b) = (sin(1.0 + iota(p)), cos(2.0 + 3.0 * iota(p)))
   off = abs(jvp(u -> g(t, u) @ a, x, G @ b)[1] - jvp(u -> g(t, u) @ b, x, G @ a)[1])
-  if max(off) > 1e-9 * (1 + max(abs(G)))^2 {
-    error(
-      "milstein(h) wants noise that commutes, g_j' g_k = g_k' g_j; here it does not (unknown {argmax(off)}, at the beginning), and the order would be that of euler_maruyama(h), which takes such noise")
-  }
-} else { _diagonal_noise(m, g, way, t, x) }
+  max(off) > 1e-9 * (1 + max(abs(G)))^2
+}
 
 # ---- paths
 
@@ -201,7 +220,7 @@ _normals(p, cell) = {
 }
 
 # Cells: 1 is the whole, 2c and 2c + 1 the halves of c
-_path(key, n, length) = (key = key, of = iota(n), length = stop_gradient(length))
+_path(key, n, length) = (key = key, of = iota(n), length = length)
 # W and H of the whole: of variance h and h/12, where H = (1/h) ∫ (W(s) - s/h W(h)) ds
 _whole(p) = {
   (a, b) = _normals(p, 0)
@@ -236,6 +255,24 @@ _path_part(p, cell, level, h, W, H, part) = {
     H = if second { H2 } else { H1 }
   }
   (w, area / part - 0.5 * w)
+}
+
+# The Lévy areas ½ ∫ (W_j dW_k - W_k dW_j) of a cell: its parts `deep` levels below, each with what its area is on average, given its W and H.
+_areas(p, cell, h, W, H, deep) = {
+  m = len(W)
+  (w, a, cells) = (expand(W, 0), expand(H, 0), expand([cell], 1))
+  below = (...p, of = expand(p.of, 0))
+  for level in 0..deep {
+    (w1, a1, w2, a2) = _halves(below, cells, h, w, a)
+    n = 2 * len(w)
+    w = reshape(stack(w1, w2; axis = 1), n, m)
+    a = reshape(stack(a1, a2; axis = 1), n, m)
+    cells = reshape(stack(2 * cells, 2 * cells + 1; axis = 1), n, 1)
+    h = 0.5 * h
+  }
+  begun = cumsum(w; axis = 0) - w
+  B = transpose(0.5 * begun + a) @ w
+  B - transpose(B)
 }
 
 # ---- along a path
@@ -278,7 +315,7 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
             A[j] = now.at
           } else {
             (w, first) = _path_part(p, c.cell, c.level, c.h, c.W, c.H, at - s.t)
-            X[j] = one(s.t, s.x, at - s.t, w, first)[0]
+            X[j] = one(s.t, s.x, at - s.t, w, first, () -> _areas(p, 0, at - s.t, w, first, 0))[0]
             A[j] = s.at + w
           }
           j = j + 1
@@ -332,7 +369,7 @@ _move(m, one, s, t0, t1, p, deepest) = {
     waitingH[level] = H2
   }
   c = (cell = cell, level = level, h = h, W = W, H = H)
-  (z, e) = one(s.t, s.x, h, W, H)
+  (z, e) = one(s.t, s.x, h, W, H, () -> _areas(p, c.cell, c.h, c.W, c.H, min(max(level - 1, 3), 58 - level)))
   e = stop_gradient(e)
   taken = e <= 1
   finite = max(abs(stop_gradient(z))) < inf

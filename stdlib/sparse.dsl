@@ -43,7 +43,7 @@ _explain_pattern(p) = {
 _explain_systems(p) = {
   (plan, _, _) = _host("shifted_plan", (), (p.column_start, p.rows), (0,))
   (way, below, above, ordered, banded, other) = (plan[3], plan[4], plan[5], plan[6], plan[10], plan[11])
-  band = "{below} diagonals below and {above} above the main one"
+  band = "{below} {if below == 1 { "diagonal" } else { "diagonals" }} below and {above} above the main one"
   if ordered > 0 { band = "{band} in reverse Cuthill-McKee order" }
   times = if other < 0 {
     ""
@@ -324,7 +324,7 @@ _least_norm_linear(A, w) = {
 # eigsh(A, k = 6; which = "LM", sigma = none): (values, vectors): k eigenvalues of a symmetric sparse matrix, ascending, and their orthonormal vectors, columns
 #   k below the number of rows. which: "LM" or "SM", of largest or smallest magnitude, "LA" or "SA", the largest or the smallest. With sigma those nearest to it, of all by far the fastest for what is
 #   not at the ends of the spectrum: by the factors of A - sigma I. [Lanczos iteration, implicitly restarted: ARPACK]
-#   Derivatives of values by v'dA v, in all modes; of vectors by a bordered system for each, forwards (f', jvp, taylor), of every order; both only of simple eigenvalues.
+#   Derivatives of values by v'dA v, of vectors by a bordered system for each; both in all modes and of every order, only of simple eigenvalues.
 #     (w, V) = eigsh(spdiags((2.0, -1.0, -1.0), (0, 1, -1), 100), 2; sigma = 0.0);
 #     w                             #~ 2 - 2cos(π * [1, 2] / 101) tol 1e-10
 eigsh(A, k = 6; which = "LM", sigma = none) = {
@@ -376,10 +376,15 @@ derivative _eigsh_of(starts, rows, columns, row_start, values, k, which, sigma, 
   DV = D @ V
   dw = sum(V * DV; axis = 0)
   dV = 0 * V
-  for j in 0..len(w) { dV[.., j] = _bordered(A, w[j], V[.., j], V[.., j] * dw[j] - DV[.., j]) }
+  for j in 0..len(w) { dV[.., j] = -_apart_from(A, w[j], V[.., j], DV[.., j]) }
   (dw, dV)
 }
-# x orthogonal to v with (A - w I) x = b, for an eigenvector v of w and a b orthogonal to it
+# The pseudo-inverse of A - w I times b, for an eigenvector v of the simple eigenvalue w: a symmetric map
+_apart_from(A, w, v, b) = {
+  solve = b -> _bordered(A, w, v, b)
+  linear_map(solve, solve, b)
+}
+# x orthogonal to v with (A - w I) x = b - v (v'b), for an eigenvector v of w
 _bordered(A, w, v, b) = {
   n = len(v)
   i = iota(n)

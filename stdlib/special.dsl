@@ -3,7 +3,7 @@
 # The values come from GSL, the C library, or series and recurrences of our own (solvers/special.c); what is written here are names, rules and what can be said by other
 # functions. All are computed element by element, with broadcasting, in f64: of f32 the result is rounded to f32, whole numbers count as real, complex numbers
 # are an error. Outside of its domain a function is NaN, at a pole an infinity or NaN. A rule mentions functions of this file, so that derivatives of every order and mode
-# follow. An order or parameter by which there is no derivative says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
+# follow. An order or parameter by which there is no derivative (whole orders, parameters of hypergeometric functions) says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
 
 # What a rule says of an argument that it has no derivative for.
 _fixed(name, what, argument, d) =
@@ -219,48 +219,123 @@ sinc(x) = sphericalj(0, 3.141592653589793 * x)
 # ---- Bessel functions
 
 # besselj(n, x), bessely(n, x): Bessel functions of the first and second kind, of order n
-#   n any real number; x >= 0, of besselj with whole n any real x. No derivative by n. [DLMF 10.2; GSL]
+#   n any real number; x >= 0, of besselj with whole n any real x. Derivatives by x, and by n for x > 0: those by n are Schlaefli's integrals, differentiated. [DLMF 10.2,
+#   10.9.6, 10.9.7; GSL]
 #     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
 besselj(n, x) = _each("besselj", n, x)
-derivative besselj(n, x), dn, dx = {
-  _fixed("besselj", "order", "n", dn)
-  0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx
-}
+derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx + _by_order(_besselj_integral, n, x, y, dn)
 # bessely(n, x): see besselj
 #     bessely(0, 2)               #~ 0.5103756726497451
 bessely(n, x) = _each("bessely", n, x)
-derivative bessely(n, x), dn, dx = {
-  _fixed("bessely", "order", "n", dn)
-  0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx
-}
+derivative bessely(n, x), dn, dx = 0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx + _by_order(_bessely_integral, n, x, y, dn)
 # besseli(n, x; scaled): modified Bessel function of the first kind; scaled = true: times exp(-|x|)
-#   n any real number; x >= 0, with whole n any real x. No derivative by n. [DLMF 10.25; GSL]
+#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.4; GSL]
 #     besseli(0, 2)               #~ 2.2795853023360673
 #     besseli(0, 1000; scaled = true)   #~ 0.01261724045589125
 besseli(n, x; scaled = false) = if scaled { _besseli_scaled(n, x) } else { _besseli(n, x) }
 _besseli(n, x) = _each("besseli", n, x)
-derivative _besseli(n, x), dn, dx = {
-  _fixed("besseli", "order", "n", dn)
-  0.5 * (_besseli(n - 1, x) + _besseli(n + 1, x)) * dx
-}
+derivative _besseli(n, x), dn, dx = 0.5 * (_besseli(n - 1, x) + _besseli(n + 1, x)) * dx +
+  _by_order((n, x) -> exp(x) * _besseli_integral(n, x), n, x, y, dn)
 _besseli_scaled(n, x) = _each("besseli_scaled", n, x)
-derivative _besseli_scaled(n, x), dn, dx = {
-  _fixed("besseli", "order", "n", dn)
-  (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx
-}
+derivative _besseli_scaled(n, x), dn, dx =
+  (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx + _by_order(_besseli_integral, n, x, y, dn)
 # besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
+#   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; GSL]
 #     besselk(0, 2)               #~ 0.11389387274953344
 besselk(n, x; scaled = false) = if scaled { _besselk_scaled(n, x) } else { _besselk(n, x) }
 _besselk(n, x) = _each("besselk", n, x)
-derivative _besselk(n, x), dn, dx = {
-  _fixed("besselk", "order", "n", dn)
-  -0.5 * (_besselk(n - 1, x) + _besselk(n + 1, x)) * dx
-}
+derivative _besselk(n, x), dn, dx = -0.5 * (_besselk(n - 1, x) + _besselk(n + 1, x)) * dx +
+  _by_order((n, x) -> exp(-x) * _besselk_integral(n, x), n, x, y, dn)
 _besselk_scaled(n, x) = _each("besselk_scaled", n, x)
-derivative _besselk_scaled(n, x), dn, dx = {
-  _fixed("besselk", "order", "n", dn)
-  (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx
+derivative _besselk_scaled(n, x), dn, dx = (y - 0.5 * (_besselk_scaled(n - 1, x) + _besselk_scaled(n + 1, x))) * dx +
+  _by_order(_besselk_integral, n, x, y, dn)
+
+# ---- Bessel functions as integrals, which can be differentiated by the order
+# They are (1/2 pi i) times the integral of exp(x sinh z - n z), of I exp(x cosh z - n z), from infinity - i pi to infinity + i pi. The path goes along the rays to
+# a +- i pi and up between them (Schlaefli's has a = 0): through the saddle point, x cosh a = n or x sinh a = n, what is summed is as large as the result, and orders far
+# above x cost no digits. The path does not depend on the order, so the saddle is held fixed; what is left out is below exp(-46) of the rest.
+
+_by_order(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
+  inside = 0 < x and x < inf and abs(n) < inf and y == y
+  at = where(inside, x + 0.0 * y, 1.0)
+  where(inside, 1.0, nan) * jvp(n -> f(n, at + 0 * n), where(inside, n + 0.0 * y, 1.0), dn + 0.0 * y)[1]
 }
+# The integral of f from a to b by Gauss' rule of 20 points in as many panels as the most swiftly changing exponent needs, `change` its change from a to b. [DLMF 3.5(v)]
+_over_panels(f, a, b, change) = {
+  panels = i64(4 + ceil(max(change) / 12))
+  total = 0.0 * a
+  for j in 0..(20 * panels) {
+    k = j % 10
+    side = if j % 20 < 10 { 1.0 } else { -1.0 }
+    s = (j // 20 + 0.5 + 0.5 * side * _bessel_nodes[k]) / panels
+    total = total + _bessel_weights[k] * f(a + (b - a) * s)
+  }
+  0.5 / panels * (b - a) * total
+}
+_bessel_nodes = [0.076526521133497334, 0.22778585114164508, 0.37370608871541956, 0.5108670019508271, 0.63605368072651503,
+  0.74633190646015079, 0.83911697182221882, 0.91223442825132591, 0.96397192727791379, 0.99312859918509492]
+_bessel_weights = [0.15275338713072585, 0.14917298647260375, 0.14209610931838205, 0.13168863844917663, 0.11819453196151842,
+  0.10193011981724044, 0.083276741576704749, 0.062672048334109064, 0.040601429800386941, 0.017614007139152118]
+# the angle up to which exp(height (cos - 1)) counts
+_angle_that_counts(height) = where(height < 23.5, pi, acos(max(1 - 46 / max(height, 1.0), -1.0)))
+_ray_that_counts(x, n) = {
+  t = asinh(46 / x)
+  for k in 0..8 { t = asinh((46 + n * t) / x) }
+  t
+}
+_besselj_integral(n, x) = {
+  m = where(n < 0, -n, n)
+  j = _besselj_right(m, x)
+  if all(n >= 0) { j } else { where(n < 0, cos(pi * m) * j - sin(pi * m) * _bessely_right(m, x), j) }
+}
+_besselj_right(n, x) = {
+  m = stop_gradient(n)
+  a = acosh(max(m / stop_gradient(x), 1.0))
+  height = x * sinh(a)
+  b = _angle_that_counts(stop_gradient(height))
+  up = _over_panels(v -> exp(height * cos(v) - n * a) * cos(x * cosh(a) * sin(v) - n * v), 0.0 * a, b,
+    (stop_gradient(x) * cosh(a) + m) * b + 46)
+  c = a + _ray_that_counts(stop_gradient(x), m)
+  ray = _over_panels(t -> exp(-x * sinh(t) - n * t), a, c, (c - a) * (m + 24) + 92)
+  (up - sin(pi * n) * ray) / pi
+}
+_bessely_integral(n, x) = {
+  m = where(n < 0, -n, n)
+  y = _bessely_right(m, x)
+  if all(n >= 0) { y } else { where(n < 0, sin(pi * m) * _besselj_right(m, x) + cos(pi * m) * y, y) }
+}
+_bessely_right(n, x) = {
+  m = stop_gradient(n)
+  up = _over_panels(v -> sin(x * sin(v) - n * v), 0.0 * m, pi + 0.0 * m, (stop_gradient(x) + m) * pi)
+  c = _ray_that_counts(stop_gradient(x), m)
+  ray = _over_panels(t -> exp(n * t - x * sinh(t)) + cos(pi * n) * exp(-n * t - x * sinh(t)), 0.0 * m, c, c * (m + 24) + 92)
+  (up - ray) / pi
+}
+# scaled by exp(-x) and exp(x)
+_besseli_integral(n, x) = {
+  m = where(n < 0, -n, n)
+  i = _besseli_right(m, x)
+  if all(n >= 0) { i } else { where(n < 0, i + 2 / pi * sin(pi * m) * exp(-2 * x) * _besselk_integral(m, x), i) }
+}
+_besseli_right(n, x) = {
+  m = stop_gradient(n)
+  a = asinh(m / stop_gradient(x))
+  height = x * cosh(a)
+  b = _angle_that_counts(stop_gradient(height))
+  up = _over_panels(v -> exp(height * cos(v) - n * a - x) * cos(x * sinh(a) * sin(v) - n * v), 0.0 * a, b,
+    (stop_gradient(x) * sinh(a) + m) * b + 46)
+  c = a + _ray_that_counts(stop_gradient(x), m)
+  ray = _over_panels(t -> exp(-x * (cosh(t) + 1) - n * t), a, c, (c - a) * (m + 24) + 92)
+  (up - sin(pi * n) * ray) / pi
+}
+_besselk_integral(n, x) = {
+  m = abs(stop_gradient(n))
+  c = acosh(1 + 46 / stop_gradient(x))
+  for k in 0..8 { c = acosh(1 + (46 + m * c) / stop_gradient(x)) }
+  _over_panels(t -> 0.5 * (exp(n * t - 2 * x * sinh(0.5 * t)^2) + exp(-n * t - 2 * x * sinh(0.5 * t)^2)), 0.0 * m, c,
+    c * (m + 24) + 92)
+}
+
 # sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of whole order l >= 0
 #   any real x. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1), which needs no division by x. [DLMF 10.47, 10.51; GSL]
 #     sphericalj([0, 1], 2.0)     #~ [sin(2) / 2, sin(2) / 4 - cos(2) / 2]
@@ -443,30 +518,61 @@ derivative hermite(n, x), dn, dx = {
   2 * n * hermite(n - 1, x) * dx
 }
 # laguerre(n, x; alpha): Laguerre polynomial L_n(x), with alpha the generalised one
+#   Derivatives by x and alpha. [DLMF 18.9]
 #     laguerre(2, 3)              #~ -1/2
 laguerre(n, x; alpha = 0) = _laguerre(n, alpha, x)
 _laguerre(n, alpha, x) = _each("laguerre", n, alpha, x)
 derivative _laguerre(n, alpha, x), dn, dalpha, dx = {
   _fixed("laguerre", "degree", "n", dn)
-  _fixed("laguerre", "parameter", "alpha", dalpha)
-  -_laguerre(n - 1, alpha + 1, x) * dx
+  -_laguerre(n - 1, alpha + 1, x) * dx + (if _absent(dalpha) { 0.0 } else {
+    jvp(a -> _by_recurrence(n, a + 0 * x, (k, p, q) -> ((2 * k - 1 + a - x) * p - (k - 1 + a) * q) / k), alpha + 0.0 * y,
+      dalpha + 0.0 * y)[1]
+  })
 }
 # gegenbauer(n, lambda, x): Gegenbauer (ultraspherical) polynomial
+#   Derivatives by lambda and x. [DLMF 18.9]
 #     gegenbauer(2, 1.5, 0.5)     #~ 0.375
 gegenbauer(n, lambda, x) = _each("gegenbauer", n, lambda, x)
 derivative gegenbauer(n, lambda, x), dn, dlambda, dx = {
   _fixed("gegenbauer", "degree", "n", dn)
-  _fixed("gegenbauer", "parameter", "lambda", dlambda)
-  2 * lambda * gegenbauer(n - 1, lambda + 1, x) * dx
+  2 * lambda * gegenbauer(n - 1, lambda + 1, x) * dx + (if _absent(dlambda) { 0.0 } else {
+    jvp(a -> _by_recurrence(n, a + 0 * x, (k, p, q) -> (2 * x * (k + a - 1) * p - (k + 2 * a - 2) * q) / k), lambda + 0.0 * y,
+      dlambda + 0.0 * y)[1]
+  })
 }
 # jacobi(n, a, b, x): Jacobi polynomial P_n^(a,b)(x)
+#   Derivatives by a, b and x. [DLMF 18.9]
 #     jacobi(2, 0, 0, 0.5)        #~ legendre(2, 0.5)
 jacobi(n, a, b, x) = _each("jacobi", n, a, b, x)
 derivative jacobi(n, a, b, x), dn, da, db, dx = {
   _fixed("jacobi", "degree", "n", dn)
-  _fixed("jacobi", "parameter", "a", da)
-  _fixed("jacobi", "parameter", "b", db)
-  0.5 * (n + a + b + 1) * jacobi(n - 1, a + 1, b + 1, x) * dx
+  0.5 * (n + a + b + 1) * jacobi(n - 1, a + 1, b + 1, x) * dx + (if _absent(da) and _absent(db) { 0.0 } else {
+    jvp(p -> _jacobi_sum(n, p[0], p[1], x), (a + 0.0 * y, b + 0.0 * y),
+      ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
+  })
+}
+# p_n of p_k = step(k, p_{k-1}, p_{k-2}), p_0 = 1, p_{-1} = 0, in steps that can be differentiated by a parameter; `like` has its shape
+_by_recurrence(n, like, step) = {
+  q = 0.0 * like
+  p = 1.0 + 0.0 * like
+  for k in 1..(i64(max(n)) + 1) {
+    r = where(k <= n, step(k, p, q), p)
+    q = p
+    p = r
+  }
+  where(n < 0, 0.0, p)
+}
+# its recurrence, DLMF 18.9.2
+_jacobi_sum(n, a, b, x) = {
+  q = 1.0 + 0.0 * (a + b + x)
+  p = where(n < 1, q, a + 1 + (a + b + 2) * 0.5 * (x - 1))
+  for k in 2..(i64(max(n)) + 1) {
+    c = 2 * k + a + b
+    r = ((c - 1) * (c * (c - 2) * x + a^2 - b^2) * p - 2 * (k + a - 1) * (k + b - 1) * c * q) / (2 * k * (k + a + b) * (c - 2))
+    q = p
+    p = where(k <= n, r, p)
+  }
+  where(n < 0, 0.0, p)
 }
 # assoclegendre(l, m, x): associated Legendre function P_l^m(x), |x| <= 1, with the phase (-1)^m
 #   l and m whole; 0 where |m| > l. Derivative by x for |x| < 1. [DLMF 14.10]

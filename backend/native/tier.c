@@ -299,7 +299,7 @@ static bool take_constants(Ctx *c, Tier *t, const Fn *f) {
 		NativeUnit *nu = t->plan->units.at[k];
 		for (uint32_t i = 0; i < nu->unit->ninputs; i++) {
 			const Const *x = ref_constant(f, nu->unit->inputs[i].ref);
-			if (x && !nu->constants[i] && !(nu->constants[i] = tensor_copy(c, x->value.tensor))) return false;
+			if (x && !nu->constants[i] && !(nu->constants[i] = tensor_contiguous(c, x->value.tensor))) return false;
 		}
 	}
 	return true;

@@ -135,9 +135,9 @@ both(x -> x[0]^2 * x[1], x[..2])                                         #> (tru
 long = sin(1 + 0.37 * iota(512)) + 1.5
 H = hessian(rosen; sparse = true)(long);
 max(abs(dense(H) - hessian(rosen)(long))) <= 1e-13 * max(abs(H.values))  #> true
-explain(sparsity(grad(rosen), long; symmetric = true))                   #> 512 by 512, 1534 elements: 2 products with the derivative; acyclic colouring, 511 sums of at most 256 terms; systems: banded, 1 diagonals below and 1 above the main one
-explain(sparsity(grad(rosen), concat(long, long); symmetric = true))     #> 1024 by 1024, 3070 elements: 3 products with the derivative; systems: banded, 1 diagonals below and 1 above the main one
-explain(sparsity(grad(rosen), x; symmetric = true, direct = true))       #> 40 by 40, 118 elements: 3 products with the derivative; systems: banded, 1 diagonals below and 1 above the main one
+explain(sparsity(grad(rosen), long; symmetric = true))                   #> 512 by 512, 1534 elements: 2 products with the derivative; acyclic colouring, 511 sums of at most 256 terms; systems: banded, 1 diagonal below and 1 above the main one
+explain(sparsity(grad(rosen), concat(long, long); symmetric = true))     #> 1024 by 1024, 3070 elements: 3 products with the derivative; systems: banded, 1 diagonal below and 1 above the main one
+explain(sparsity(grad(rosen), x; symmetric = true, direct = true))       #> 40 by 40, 118 elements: 3 products with the derivative; systems: banded, 1 diagonal below and 1 above the main one
 explain(sparsity(x -> concat([sum(x^2)], x[1..] * x[0] + x[1..]^2), x))  #> 40 by 40, 118 elements: 2 products with the derivative, 1 with its transpose for 1 of the rows; systems: sparse factors; a band would have 38 diagonals below and 38 above the main one in reverse Cuthill-McKee order (18 µs for a factorisation and 8 solves, by sparse factors 3)
 explain(sparsity(x -> sum(reshape(x, 8, 5)^2; axis = 1), x))             #> 8 by 40, 40 elements: 0 products with the derivative, 1 with its transpose for 8 of the rows
 

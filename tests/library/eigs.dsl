@@ -27,3 +27,12 @@ try { str(eigsh(T, 100)[0]) } catch m { contains(m, "fewer") }  #> true
 # backwards: the smallest eigenvalue of a tridiagonal matrix of 2 and -1 with either number changed, in closed form
 tridiagonal(p) = spdiags((p[0] + zeros(40), p[1] + zeros(39), p[1] + zeros(39)), (0, 1, -1), 40)
 grad(p -> eigsh(tridiagonal(p), 2; sigma = 0.0)[0][0])([2.0, -1.0])    #~ [1, 2cos(π / 41)] tol 1e-9
+# vectors backwards, of first and second order, against those of the dense matrix (eigh), and forwards and backwards against each other
+weights = cos(3.0 * iota(20))
+diagonal = 0.4 * iota(20) + 0.3 * sin(iota(20) * 2.0)
+by_sparse(a) = { (w, V) = eigsh(spdiags((a, 0.5 + zeros(19), 0.5 + zeros(19)), (0, 1, -1), 20), 3; which = "SA"); sum((weights @ V)^2 * [1.0, 2, 3]) + w[1]^2 }
+by_dense(a) = { (w, V) = eigh(diag(a) + 0.5eye(20; k = 1) + 0.5eye(20; k = -1)); sum((weights @ V[.., ..3])^2 * [1.0, 2, 3]) + w[1]^2 }
+by_sparse(diagonal)           #~ by_dense(diagonal) tol 1e-10
+grad(by_sparse)(diagonal)     #~ grad(by_dense)(diagonal) tol 1e-8
+hvp(by_sparse, diagonal, weights)   #~ hvp(by_dense, diagonal, weights) tol 1e-6
+check_grad(by_sparse, diagonal).reverse_forward   #~ 0 tol 1e-10

@@ -156,3 +156,33 @@ grad(v -> sum(sparse([0, 1], [1, 0], v, 2, 2)[0, ..]^2))([3.0, 4])   #~ [6, 0]
 kron([1, 2; 3, 4], [1, 2])   #> [[1, 2, 2, 4], [3, 6, 4, 8]]
 (len(R), size(R), rank(R), dtype(R)) #> (3, 12, 2, "f64")
 inv(P)                       #~ inv(dense(P))
+
+# ---- large factorisations and solves go by blocks; real and complex, and where they fail
+
+seed(11)
+size = 701
+large = randn(size, size)
+large_complex = randn(460, 460) + 1im * randn(460, 460)
+factors_fit(a) = { (l, u, p) = lu(a); max(abs(a[p] - l @ u)) < 1e-11 and max(abs(l * (iota(shape(l)[0])[.., none] < iota(shape(l)[0])))) == 0.0 }
+factors_fit(large)          #> true
+factors_fit(large_complex)  #> true
+positive(a) = a @ a' + 10 * eye(rows(a))
+rows(a) = shape(a)[0]
+root_fits(s) = { l = cholesky(s); max(abs(s - l @ l')) < 1e-9 and max(abs(l * (iota(shape(l)[0])[.., none] < iota(shape(l)[0])))) == 0.0 }
+root_fits(positive(large))          #> true
+root_fits(positive(large_complex))  #> true
+# four kinds of triangle, through solves and their gradients
+solved(a, b) = max(abs(a @ linsolve(a, b) - b)) < 1e-7 * max(abs(linsolve(a, b)))
+solved(large, randn(size, 650))          #> true
+solved(large_complex, randn(460, 330) + 0im)  #> true
+weights_large = randn(size, 650)
+right_large = randn(size, 650)
+pulled = grad(b -> sum(weights_large * linsolve(large, b)))(right_large)
+max(abs(large' @ pulled - weights_large)) < 1e-7 * max(abs(pulled))  #> true
+singular = large
+singular[.., 600] = 0
+try { linsolve(singular, large)[0, 0] } catch e { e }  #> the matrix is singular (pivot 600 of 701)
+(try { cholesky(large + large' )[0, 0] } catch e { e })[..35]  #> the matrix is not positive definite
+spoiled = positive(large)
+spoiled[650, 650] = nan
+try { cholesky(spoiled)[0, 0] } catch e { e }  #> the matrix is not positive definite (pivot 650 of 701)

@@ -104,6 +104,32 @@ said(f) = try { f(); "nothing" } catch m { m }
 said(() -> sde((t, x) -> x^3, (t, x) -> 0.1x, [5.0], (0.0, 1.0); seed = 1).values)[..24]      #> no solution beyond t = 0
 said(() -> sde((t, x) -> x^3, (t, x) -> 0.1x, [50.0], (0.0, 1.0); method = euler_maruyama(0.1), seed = 1).values)[..24]       #> no solution beyond t = 0
 said(() -> sde((t, x) -> x, (t, x) -> [x[1], x[0]], [1.0, 2], (0.0, 1.0); method = sri(), seed = 1).values)[..67]     #> sri() wants diagonal noise whose g[i] depends on x[i] alone; here g
-said(() -> sde((t, x) -> x, (t, x) -> [1.0, 0; 0, x[0]], [1.0, 2], (0.0, 1.0); method = milstein(0.1), seed = 1).values)[..40]     #> milstein(h) wants noise that commutes, g
 said(() -> sde((t, x) -> x, (t, x) -> x, [1.0], (1.0, 0.0)).values)       #> a stochastic differential equation goes forward in time, not from 1.0 to 0.0
 said(() -> sde((t, x) -> x, (t, x) -> x, [1.0], (0.0, 1.0); method = euler_maruyama(0.0)).values)      #> the step of euler_maruyama(h) must be more than 0, not 0.0
+
+# noise that does not commute: a Brownian motion and its Lévy area (Heisenberg group). Errors against the same path in 512 steps: order 1, where euler_maruyama has 1/2
+heisenberg(method, seed) = sde((t, x) -> 0*x, (t, x) -> [1.0, 0.0; 0.0, 1.0; -0.5x[1], 0.5x[0]], [0.0, 0, 0], (0.0, 1.0); method = method, seed = seed).values[-1][2]
+exact_areas = [heisenberg(milstein(2.0^-9), seed) for seed in 0..24]
+area_error(k) = mean(abs([heisenberg(milstein(2.0^-k), seed) for seed in 0..24] - exact_areas))
+area_error(3) < 0.035         #> true
+area_error(7) < 0.0035        #> true
+# the area of a unit interval has mean 0 and variance 1/4 (Lévy 1951)
+areas_at_1 = [heisenberg(milstein(2.0^-6), seed) for seed in 100..500]
+abs(mean(areas_at_1)) < 0.08 and abs(mean(areas_at_1^2) - 0.25) < 0.06     #> true
+# all three unknowns of a system with curved noise, against a fine path, and the derivative by what g captures against differences of the same path
+turning(p, n, seed) = sde((t, x) -> -0.5x, (t, x) -> [p*cos(x[1]), 0.3; 0.2, p*sin(x[0])], [0.5, 1.0], (0.0, 1.0); method = milstein(1/n), seed = seed).values[-1]
+max(abs(turning(0.8, 64, 5) - turning(0.8, 512, 5))) < 0.01   #> true
+grad(p -> sum(turning(p, 32, 5)))(0.8)   #~ (sum(turning(0.8 + 1e-6, 32, 5)) - sum(turning(0.8 - 1e-6, 32, 5))) / 2e-6 tol 1e-7
+# noise that commutes needs no areas: as many steps as before, and general noise that is diagonal gives the same as diagonal noise
+a = sde((t, x) -> -x, (t, x) -> [x[0], 0.0; 0.0, 2x[1]], [1.0, 2], (0.0, 1.0); method = milstein(1/64), seed = 2).values[-1]
+a    #~ sde((t, x) -> -x, (t, x) -> [x[0], 2x[1]], [1.0, 2], (0.0, 1.0); method = milstein(1/64), seed = 2).values[-1] tol 1e-12
+
+# derivatives by the ends of the interval: the path is stretched with it. dX/dT of a geometric Brownian motion, and the slope of an equation without noise
+stretched(T, method) = sde((t, x) -> 0.5x, (t, x) -> 0.4x, [1.3], (0.0, T); method = method, seed = 11).values[-1][0]
+end_of_path = sde((t, x) -> 0.5x, (t, x) -> 0.4x, [1.3], (0.0, 2.0); method = sri(0.1), seed = 11).W[-1][0]
+slope_of_end = 1.3 * exp((0.5 - 0.08) * 2 + 0.4 * end_of_path) * (0.5 - 0.08 + 0.4 * end_of_path / 4)
+grad(T -> stretched(T, sri(1e-3)))(2.0)         #~ slope_of_end tol 1e-4
+jvp(T -> stretched(T, milstein(1e-3)), 2.0, 1.0)[1]   #~ slope_of_end tol 1e-3
+grad(T -> stretched(T, sri(0.25)))(1.9)         #~ (stretched(1.9 + 1e-6, sri(0.25)) - stretched(1.9 - 1e-6, sri(0.25))) / 2e-6 tol 1e-7
+begun_at(t0) = sde((t, x) -> t*x, (t, x) -> 0*x, [1.3], (t0, 2.0); rtol = 1e-8, atol = 1e-10, seed = 11, saveat = [1.5, 1.9]).values[0][0]
+grad(begun_at)(0.5)                             #~ -0.5 * begun_at(0.5) tol 1e-6
