@@ -213,7 +213,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
       complete = r.complete)
   } else {
     (times, Y, stats) = _integrate(m, f, jac, none, y0, tspan[0], tspan[1], o)
-    _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, len(o.saveat) == 0), times, Y, stats)
+    _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, _asks_all(o.saveat)), times, Y, stats)
   }
 }
 
@@ -316,8 +316,8 @@ _solve_implicit(info, m, o, tspan) = {
       complete = r.complete)
   } else {
     (times, Y, stats) = m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, o))
-    sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, len(o.saveat) == 0), times, Y, stats)
-    if len(o.saveat) == 0 { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
+    sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, _asks_all(o.saveat)), times, Y, stats)
+    if _asks_all(o.saveat) { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
   }
 }
 
