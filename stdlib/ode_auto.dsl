@@ -3,7 +3,7 @@
 # auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
 #   The implicit method is rodas5p() for up to 32 unknowns, bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
 #   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
-#   way to it again where its steps are not so much longer as they are dearer. Whichever is not needed is not compiled. Derivatives are those of bdf(): from sensitivity equations or the adjoint problem, at the times of the value; so are events, and equations
+#   way to it again where its steps are not so much longer as they are dearer. Derivatives are those of bdf(): from sensitivity equations or the adjoint problem, at the times of the value; so are events, and equations
 #   whose time derivatives do not stand alone, found and solved. Options as for tsit5().
 #   [Source of the test: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
@@ -67,7 +67,7 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     if (e.status == 3 or at_once) and not gone {
       h = where(s.lost, 0.0, where(at_once, inf, abs(e.h)))   # the step that is just stable; 0: for CVODE
       (t, y, times, Y, counts, back, lost) =
-        _apart(_auto_stiff, m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
+        _auto_stiff(m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
       s = _auto_joined(s, t1, o, t, y, times, Y, counts)
       s.going = back
       s.patience = where(counts[0] >= 30 or e.steps > 4 * s.patience, 8, min(8 * max(s.patience, 1), 2000))
@@ -122,7 +122,7 @@ _auto_large(m, f, jac, y0, t0, t1, o) = {
 # much as the linear systems. Where Newton's iterations converge in two or three turns anyway, fewer steps go to the lowest errors by Radau IIA.
 _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   if o.rtol < 2e-11 {
-    _apart(_auto_radau, m, f, jac, y0, t0, t1, o, h)
+    _auto_radau(m, f, jac, y0, t0, t1, o, h)
   } else {
     _auto_rodas(m, f, jac, y0, t0, t1, o, h, len(y0))
   }
