@@ -218,9 +218,9 @@ _radau5_steps(f, L, t0, t1, o, s) = {
     scale = 1 / (atol + rtol * abs(stop_gradient(y)))
     # from the polynomial of the last step
     x = if s.accepted > 0 { h / s.kept_h } else { 0.0 }
-    z1 = _radau5_beyond(c1 * x, s)
-    z2 = _radau5_beyond(c2 * x, s)
-    z3 = _radau5_beyond(x, s)
+    z1 = stop_gradient(_radau5_beyond(c1 * x, s))
+    z2 = stop_gradient(_radau5_beyond(c2 * x, s))
+    z3 = stop_gradient(_radau5_beyond(x, s))
     w1 = 4.3255798900631553510 * z1 + 0.33919925181580986954 * z2 + 0.54177053993587487119 * z3
     w2 = -4.1787185915519047273 * z1 - 0.32768282076106238708 * z2 + 0.47662355450055045196 * z3
     w3 = -0.50287263494578687595 * z1 + 2.5719269498556054292 * z2 - 0.59603920482822492497 * z3
@@ -231,9 +231,10 @@ _radau5_steps(f, L, t0, t1, o, s) = {
     going = true
     good = false
     while going {
-      g1 = f(t + c1 * h, y + z1)
-      g2 = f(t + c2 * h, y + z2)
-      g3 = f(t + h, y + z3)
+      # neither the iterations nor the error that the next step follows from move with anything
+      g1 = stop_gradient(f(t + c1 * h, y + z1))
+      g2 = stop_gradient(f(t + c2 * h, y + z2))
+      g3 = stop_gradient(f(t + h, y + z3))
       d1 =
         L.solve(s.P,
           4.3255798900631553510 * g1 + 0.33919925181580986954 * g2 + 0.54177053993587487119 * g3 - (3.6378342527444962 / h) * w1)
@@ -279,10 +280,10 @@ _radau5_steps(f, L, t0, t1, o, s) = {
     if good {
       d =
         (-10.048809399827414 / h) * z1 + (1.3821427331607481 / h) * z2 - (0.33333333333333333 / h) * z3
-      e = L.solve(s.P, d + s.f)
+      e = L.solve(s.P, d + stop_gradient(s.f))
       error = max(sqrt(mean((e * scale)^2)), 1e-10)
       if error >= 1 and (s.accepted == 0 or s.rejected) {
-        e = L.solve(s.P, d + f(t, y + e))
+        e = L.solve(s.P, d + stop_gradient(f(t, y + e)))
         s.rhs = s.rhs + 1
         error = max(sqrt(mean((e * scale)^2)), 1e-10)
       }
