@@ -142,16 +142,45 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
           o.names))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0),
-    (0, 5, m.max_steps, 1, o.names, o.equations))
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
+    (if dense { 0 } else { 1 + o.way }, 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
 
-_until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) =
+_until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
-        (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), zeros(0), 0.0, signs),
-        (0, 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names, o.equations))
+        (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
+        (if dense { 0 } else { 1 + o.way }, 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names,
+          o.equations))
+}
+
+# run(jac, pattern) with the Jacobian F_y + c F_y' as a matrix and none, or, of a system that is large and has few elements, on its pattern. Only Newton's iterations see
+# it, so the pattern may be found once and moves with nothing.
+_on_pattern_of(F, t0, y0, run) = {
+  zero = zeros_like(y0)
+  whole = (t, y, yp, c, v) -> F(t, y + v, yp + c * v)
+  dense = () -> run((t, y, yp, c) -> _rows_jacobian(v -> F(t, v, yp), y) + c * _rows_jacobian(v -> F(t, y, v), yp), none)
+  if len(y0) < _least_for_patterns { dense() } else {
+    (column_start, rows, columns, row_start, place, colour, group_sizes, heavy, heavy_colour, heavy_sizes, term, part_of) =
+      _primal(() -> {
+        p = _pattern(whole, (t0, y0, zero, 1.0, zero), 4, false)
+        (p.column_start, p.rows, p.columns, p.row_start, p.place, p.colour, p.group_sizes, p.heavy, p.heavy_colour, p.heavy_sizes,
+          p.term, p.part_of)
+      })
+    if 10 * len(rows) > len(y0)^2 { dense() } else {
+      p = (rows = rows, columns = columns, column_start = column_start, row_start = row_start, place = place, colour = colour,
+        group_sizes = group_sizes, heavy = heavy, heavy_colour = heavy_colour, heavy_sizes = heavy_sizes, term = term,
+        part_of = part_of)
+      run((t, y, yp, c) -> _compressed(v -> whole(t, y, yp, c, v), zeros_like(y), p), (column_start, rows))
+    }
+  }
+}
+_least_for_patterns = 32   # measured: from there on such systems are solved faster, among them those whose matrix is a band
 
 # What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =
