@@ -271,11 +271,6 @@ BUILTIN(linear_map) {
 	return sp_call_linear(sp, f, adjoint, differentiable(sp, call->args[2]), call->span);
 }
 
-BUILTIN(apart) {
-	UNUSED;
-	return sp_call_apart(sp, want_function(sp, call->args[0], call->spans[0], "_apart"), call->n - 1, call->args + 1, call->spans + 1, call->span);
-}
-
 BUILTIN(call_linear) {
 	UNUSED;
 	return sp_call_args(sp, call->args[0], 1, &call->args[2], call->span);
@@ -789,7 +784,6 @@ const Builtin builtins_deriv[] = {
 	{.name = "flatten", .min_args = 1, .max_args = 1, .run = flatten, .doc = "flatten(p): (vector of all real numbers in p, function that puts a vector back into the form of p)"},
 	{.name = "_slope", .min_args = 2, .max_args = 2, .run = slope},
 	{.name = "_jet", .min_args = 3, .max_args = 3, .run = jet},
-	{.name = "_apart", .min_args = 1, .max_args = 16, .run = apart},
 	{.name = "linear_map", .min_args = 3, .max_args = 3, .run = linear_map,
 	 .doc = "linear_map(f, adjoint, x): f(x) of a linear f; reverse mode takes adjoint(w), the adjoint of f at w, and differentiates neither's steps"},
 	{.name = "_apply_linear", .min_args = 3, .max_args = 3, .run = call_linear},

@@ -254,7 +254,6 @@ Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span 
 Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule);
 /* f(x) of an f that is linear, whose adjoint reverse mode is to use: one host call, too. */
 Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at);
-Av *sp_call_apart(Sp *sp, Av *f, uint32_t n, Av **args, Span *spans, Span at);
 Av *sp_call_host(Sp *sp, Av *f, const Call *call); /* of a host function, whatever rule the program has for it */
 Av *sp_call_ir(Sp *sp, Av *f, const Call *call);   /* of a function that is a finished piece of IR (builtins_ir.c) */
 struct KeptIr;

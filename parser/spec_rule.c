@@ -7,9 +7,6 @@
  *
  * linear_map(f, adjoint, x) is such a call, too, whose rule is known: f dx + (what f changes by) x. Its transpose is linear_map(adjoint, f, w), so that a
  * linear function whose steps have no transpose, as those of an adaptive method, has reverse derivatives of every order all the same.
- *
- * _apart(f, x...) is a call that is never written out: machine code is made of f by itself, and only when it has been called often or long enough. It is for what is
- * large and seldom needed. Its derivatives are those of f.
  */
 #include "lang/rule_check.h"
 #include "parser/spec.h"
@@ -38,7 +35,6 @@ struct Ruled {
 	Value *baked;     /* by leaf: the value where param_of_leaf is -1; lives in the arena, holds one reference */
 	Span call;
 	/* or batched */
-	bool apart;
 	const HostCall *inner;
 	bool *lanes; /* by operand */
 	Ruled *batched;
@@ -398,28 +394,6 @@ static void ruled_batch(Builder *b, const HostCall *call, Dim length, uint32_t n
 	build_host(b, host_call_intern(c, &def, 1, &r->fn, 0, NULL), nargs, args, results, fn_nresults(r->fn));
 }
 
-/* What is called apart has the tangents of its function. */
-static void apart_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results, const Ref *tangents, Ref *out) {
-	(void)results;
-	Ctx *c = build_ctx(b);
-	Fn *f = call->fns[0];
-	const uint32_t nres = fn_nresults(f);
-	Arena *a = arena_new(c);
-	bool *active = ARENA_ARRAY(a, bool, nargs + 1), *moves = ARENA_ARRAY(a, bool, nres + 1);
-	Ref *all = ARENA_ARRAY(a, Ref, 2 * nargs + 1), *dy = ARENA_ARRAY(a, Ref, 2 * nres + 1);
-	uint32_t n = nargs, m = nres; /* the results come first */
-	for (uint32_t i = 0; i < nargs; i++) {
-		all[i] = args[i];
-		active[i] = tangents[i] != REF_NONE;
-	}
-	for (uint32_t i = 0; i < nargs; i++)
-		if (active[i]) all[n++] = tangents[i];
-	Fn *made = ir_services(c)->jvp(c, f, active, moves);
-	build_call(b, made, n, all, dy);
-	for (uint32_t i = 0; i < nres; i++) out[i] = moves[i] ? dy[m++] : REF_NONE;
-	arena_free(a);
-}
-
 /* ---- calls ----------------------------------------------------------------------------------------------------------------------------------------- */
 
 /* The rule's right side as a function: its parameters, then by name the tangents and the result, which is called y. */
@@ -457,15 +431,13 @@ static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f, const Ast 
 	return names;
 }
 
-typedef enum Kind { BY_RULE, LINEAR, APART } Kind;
-
-static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule, Kind kind) {
+static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
 	Spec s = sp_specialise(sp, f, call);
-	const char *name = rule ? atom_text(sp->c, f->text) : kind == APART ? "_apart" : "linear_map";
+	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";
 	if (s.effects && name[0] == '_') sp_fail(sp, E_RULE, call->span, "what is handed to this function of the library cannot print or draw random numbers");
 	if (s.effects) sp_fail(sp, E_RULE, call->span, "`%s` has a derivative rule, so it cannot print or draw random numbers", name);
 	Ruled **list = session_ruled(sp->session), *r = *list;
-	while (r && (r->fn != s.fn || r->rule != rule || r->apart != (kind == APART))) r = r->next;
+	while (r && (r->fn != s.fn || r->rule != rule)) r = r->next;
 	if (!r) {
 		Arena *a = ctx_arena(sp->c);
 		r = ARENA_NEW(a, Ruled);
@@ -479,7 +451,7 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule, Kind kin
 		k = 0;
 		av_leaves(all, leaves, &k);
 		*r = (Ruled){.session = sp->session, .fn = s.fn, .next = *list, .rule = rule, .lambda = rule ? rule_lambda(sp, rule) : NULL, .module = rule ? session_module_of(sp->session, rule->span.source) : sp->module,
-		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span, .apart = kind == APART};
+		             .nargs = call->n, .nnamed = call->nnamed, .nleaves = s.nleaves, .args = av_keep(a, all), .result = s.result, .call = call->span};
 		for (uint32_t i = 0; i < f->n; i++) r->first += av_count_leaves(f->items[i]);
 		r->names = ARENA_ARRAY(a, Atom, call->nnamed + 1);
 		for (uint32_t i = 0; i < call->nnamed; i++) r->names[i] = call->names[i];
@@ -494,7 +466,7 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule, Kind kin
 	}
 	uint32_t n = fn_nresults(s.fn), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 1);
-	HostDef def = {.name = name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = kind == APART ? apart_jvp : ruled_jvp, .transpose = kind == LINEAR ? linear_transpose : NULL, .batch = ruled_batch, .written = kind != APART};
+	HostDef def = {.name = name, .ud = r, .types = host_value_types, .eval = host_value_eval, .jvp = ruled_jvp, .transpose = rule ? NULL : linear_transpose, .batch = ruled_batch, .written = true};
 	sp_at(sp, call->span);
 	const HostId id = host_call_intern(sp->c, &def, 1, &s.fn, 0, NULL);
 	if (rule && rule_check_mode(sp->c) != RULES_TRUSTED) rule_check_emit(sp->b, id, s.nargs, s.args, operand_names(sp, r, f, rule), rule->derivative.body->span);
@@ -502,16 +474,11 @@ static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule, Kind kin
 	return av_rebuild(sp, s.result, results, &k);
 }
 
-Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) { return call_ruled(sp, f, call, rule, BY_RULE); }
+Av *sp_call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) { return call_ruled(sp, f, call, rule); }
 
 Av *sp_call_linear(Sp *sp, Av *f, Av *adjoint, Av *x, Span at) {
 	Call call = {.span = at, .callee_span = at, .n = 3, .args = (Av *[]){f, adjoint, x}, .spans = (Span[]){at, at, at}};
-	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL, LINEAR);
-}
-
-Av *sp_call_apart(Sp *sp, Av *f, uint32_t n, Av **args, Span *spans, Span at) {
-	Call call = {.span = at, .callee_span = at, .n = n, .args = args, .spans = spans};
-	return call_ruled(sp, f, &call, NULL, APART);
+	return call_ruled(sp, av_builtin(sp, "_apply_linear", 0, NULL), &call, NULL);
 }
 
 void ruled_release(struct Ruled *r) {

@@ -58,8 +58,13 @@ void directions_end(Directions *d) {
 
 double relative_size_of(Solve *s, Value p, Value dp) {
 	Tensor *x = copy_of(s, p), *y = copy_of(s, dp);
-	const double size = x && y ? relative_size(x->count, (Dtype)x->dtype, x->data, y->data) : NAN;
+	const bool alike = x && y && x->count == y->count && x->dtype == y->dtype;
+	const double size = alike ? relative_size(x->count, (Dtype)x->dtype, x->data, y->data) : NAN;
 	if (!x || !y) s->status = ST_NOMEM;
+	else if (!alike) { /* a call that came from a file */
+		diag_error(s->c, E_SHAPE, NO_SPAN, "the tangent of a captured value has %lld numbers, the value %lld", (long long)y->count, (long long)x->count);
+		s->status = ST_ERROR;
+	}
 	tensor_unref(x);
 	tensor_unref(y);
 	return size;

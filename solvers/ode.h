@@ -67,6 +67,7 @@ int sensitivity_at(Sensitivity *w, double t); /* s at t, which lies in the last 
 void sensitivity_end(Sensitivity *w);
 
 bool ode_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated); /* store.c */
+bool ode_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated);
 extern const Family ode_family;
 extern const HostDef ode_host, ode_until_host, ode_tangent_host, ode_adjoint_host, ode_curvature_host;
 

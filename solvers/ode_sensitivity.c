@@ -152,4 +152,5 @@ const HostDef ode_tangent_host = {.name = "ode_tangent",
                                   .types = tangent_types,
                                   .eval = tangent_eval,
                                   .jvp = tangent_jvp,
-                                  .transpose = tangent_transpose};
+                                  .transpose = tangent_transpose,
+                                  .may_store = ode_tangent_may_store};

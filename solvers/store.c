@@ -4,9 +4,12 @@
  * their range. Lengths are compared when it runs.
  */
 #include "solvers/dae.h"
+#include "solvers/integrate.h"
 #include "solvers/ode.h"
 #include "solvers/sparse.h"
 #include <string.h>
+
+enum { CAPTURED_MOST = 1 << 20 };
 
 static bool is_array(Ctx *c, TypeId id, Dtype d, uint32_t rank) {
 	const Type *t = type_of(c, id);
@@ -43,7 +46,7 @@ static bool gives_solution(Builder *b, uint32_t nresults, const TypeId *stated) 
 	Ctx *c = build_ctx(b);
 	int64_t n;
 	return nresults == 3 && is_array(c, stated[0], DT_F64, 1) && is_array(c, stated[1], DT_F64, 2) && is_array(c, stated[2], DT_I64, 1) &&
-	       dim_is_const(c, type_of(c, stated[2])->dims[0], &n) && n == 8;
+	       dim_is_const(c, type_of(c, stated[2])->dims[0], &n) && n == SOLVER_COUNTS;
 }
 
 typedef struct Shape {
@@ -52,7 +55,7 @@ typedef struct Shape {
 } Shape;
 
 static bool solver_may(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated, const Shape *s) {
-	enum { FNS = 2, DEGREE_MOST = 100, CAPTURED_MOST = 1 << 20 };
+	enum { FNS = 2, DEGREE_MOST = 100 };
 	const int64_t *w = call->options;
 	if (call->nfns != FNS || call->noptions < s->least_options || w[0] != FNS) return false;
 	if (w[1] < 0 || w[2] < 0 || w[1] > CAPTURED_MOST || w[2] > CAPTURED_MOST || nargs != s->operands + w[1] + w[2]) return false;
@@ -70,6 +73,42 @@ bool ode_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *
 bool dae_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
 	const Shape s = {DAE_OPERANDS, DAE_OPTIONS, DAE_DEGREE, "vvvsssviivs", "svv", "svvs"};
 	return solver_may(b, call, nargs, args, nresults, stated, &s);
+}
+
+/* Behind what "ode" has: times, the tangents of y0 and of what f captures as the options say, and the jvp of f by these and by y. */
+bool ode_tangent_may_store(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, uint32_t nresults, const TypeId *stated) {
+	enum { FNS = 3, ACTIVE = 4 };
+	const Shape s = {ODE_OPERANDS, ODE_OPTIONS, ODE_DEGREE, "vsssviivs", "sv", "sv"};
+	Ctx *c = build_ctx(b);
+	const Fn *here = build_fn(b);
+	if (call->nfns != FNS || call->noptions < ODE_OPTIONS + ACTIVE || nresults != 1 || !is_array(c, stated[0], DT_F64, 2)) return false;
+	HostCall primal = *call;
+	primal.nfns = ODE_NFNS;
+	primal.noptions = ODE_OPTIONS;
+	const int64_t *w = call->options;
+	if (w[1] < 0 || w[2] < 0 || w[1] > CAPTURED_MOST || w[2] > CAPTURED_MOST || nargs < ODE_OPERANDS + w[1] + w[2]) return false;
+	const uint32_t base = family_base(&ode_family, call);
+	const TypeId solution[3] = {type_tensor(c, DT_F64, 1, (Dim[]){dim_const(c, 1)}), stated[0], type_tensor(c, DT_I64, 1, (Dim[]){dim_const(c, SOLVER_COUNTS)})};
+	if (!solver_may(b, &primal, base, args, 3, solution, &s)) return false;
+	const Active v = active_of(&ode_family, call);
+	const int64_t *flags = w + ODE_OPTIONS;
+	if (flags[0] < 0 || flags[0] > 1 || flags[3] < 0 || flags[3] > w[1] || call->noptions != ODE_OPTIONS + ACTIVE + flags[3]) return false;
+	if (nargs != base + 1 + v.y0 + v.ncaptured || !is_array(c, ref_type(here, args[base]), DT_F64, 1)) return false;
+	if (v.y0 && !is_array(c, ref_type(here, args[base + 1]), DT_F64, 1)) return false;
+	const Fn *jvp = call->fns[ODE_NFNS];
+	const uint32_t own = (uint32_t)w[1] + 2, n = fn_nresults(jvp);
+	if (fn_nparams(jvp) != own + v.ncaptured + 1 || n < 1 || n > 2) return false;
+	for (uint32_t i = 0; i < own; i++)
+		if (!same_kind(c, ref_type(call->fns[ODE_F], fn_param(call->fns[ODE_F], i)), ref_type(jvp, fn_param(jvp, i)))) return false;
+	for (uint32_t i = 0; i < v.ncaptured; i++) {
+		if (v.captured[i] < 0 || v.captured[i] >= w[1] || (i && v.captured[i] <= v.captured[i - 1])) return false;
+		const TypeId of = ref_type(here, args[ODE_OPERANDS + v.captured[i]]);
+		if (!dtype_is_real((Dtype)type_of(c, of)->dtype) || !same_kind(c, of, ref_type(here, args[base + 1 + v.y0 + i])) || !same_kind(c, of, ref_type(jvp, fn_param(jvp, own + i)))) return false;
+	}
+	if (!is_array(c, ref_type(jvp, fn_param(jvp, own + v.ncaptured)), DT_F64, 1)) return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_array(c, ref_type(jvp, fn_result(jvp, i)), DT_F64, 1)) return false;
+	return true;
 }
 
 /* Column starts, rows, columns, values, right-hand sides. What the pattern says is looked at when it runs. */

@@ -9,7 +9,7 @@
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
 #              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows); o.way then 0, 1 for banded or 2 for sparse factors.
 #              o.quiet 1: where the method gives up, its rows until there are the result, and the stats have complete = 0 and reason, a text; a method that cannot stops with an error.
-#              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
+#              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when _asks_all(o.saveat), else rows at saveat. stats: as _stats makes it
 #   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
 #              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)
 #   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, id f64[n] 0 where
@@ -57,7 +57,7 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   } else {
     _integrate(method, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), none, y, t0, span[1], o)
   }
-  (y = _dense(times, Y, method.degree, len(saveat) == 0), times = times, values = Y, stats = stats, method = method.name)
+  (y = _dense(times, Y, method.degree, _asks_all(saveat)), times = times, values = Y, stats = stats, method = method.name)
 }
 
 # What the option sparse says: whether the Jacobian has a pattern, and by which factors its systems are solved, as solvers/shifted.h numbers them.
@@ -69,8 +69,16 @@ _way(sparse) = if kind(sparse) != "string" { 0 } else if sparse == "banded" { 1 
 # A method at work, on numbers as it expects them. pattern: none, or the sparsity of the Jacobian by columns.
 _integrate(m, f, jac, pattern, y0, t0, t1, o) =
   _go(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
+# Whether the whole solution is asked for, or its value at one time. It is known when a program is read, since the rows have other shapes: of times whose number is known only when
+# it runs there is at least one.
+_asks_all(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 0 } else { false }
+_asks_one(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 1 } else { false }
+_times_asked(saveat) = {
+  if not _is_fixed(len(saveat)) { assert(len(saveat) > 0, "saveat has no times: leave it out to have the whole solution") }
+  saveat
+}
 _integration(y0, pattern, o) =
-  (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = f64(o.saveat), pattern = pattern,
+  (rtol = f64(o.rtol), atol = _atol_for(y0, f64(o.atol)), saveat = _times_asked(f64(o.saveat)), pattern = pattern,
     way = if has(o, "way") { o.way } else { 0 }, partial = if has(o, "partial") {
       if o.partial { 1 } else { 0 }
     } else {
@@ -134,16 +142,45 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
           o.names))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0),
-    (0, 5, m.max_steps, 1, o.names, o.equations))
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
+    (if dense { 0 } else { 1 + o.way }, 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
 
-_until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) =
+_until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
-        (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), zeros(0), 0.0, signs),
-        (0, 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names, o.equations))
+        (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
+        (if dense { 0 } else { 1 + o.way }, 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names,
+          o.equations))
+}
+
+# run(jac, pattern) with the Jacobian F_y + c F_y' as a matrix and none, or, of a system that is large and has few elements, on its pattern. Only Newton's iterations see
+# it, so the pattern may be found once and moves with nothing.
+_on_pattern_of(F, t0, y0, run) = {
+  zero = zeros_like(y0)
+  whole = (t, y, yp, c, v) -> F(t, y + v, yp + c * v)
+  dense = () -> run((t, y, yp, c) -> _rows_jacobian(v -> F(t, v, yp), y) + c * _rows_jacobian(v -> F(t, y, v), yp), none)
+  if len(y0) < _least_for_patterns { dense() } else {
+    (column_start, rows, columns, row_start, place, colour, group_sizes, heavy, heavy_colour, heavy_sizes, term, part_of) =
+      _primal(() -> {
+        p = _pattern(whole, (t0, y0, zero, 1.0, zero), 4, false)
+        (p.column_start, p.rows, p.columns, p.row_start, p.place, p.colour, p.group_sizes, p.heavy, p.heavy_colour, p.heavy_sizes,
+          p.term, p.part_of)
+      })
+    if 10 * len(rows) > len(y0)^2 { dense() } else {
+      p = (rows = rows, columns = columns, column_start = column_start, row_start = row_start, place = place, colour = colour,
+        group_sizes = group_sizes, heavy = heavy, heavy_colour = heavy_colour, heavy_sizes = heavy_sizes, term = term,
+        part_of = part_of)
+      run((t, y, yp, c) -> _compressed(v -> whole(t, y, yp, c, v), zeros_like(y), p), (column_start, rows))
+    }
+  }
+}
+_least_for_patterns = 32   # measured: from there on such systems are solved faster, among them those whose matrix is a band
 
 # What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =

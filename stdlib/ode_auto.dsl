@@ -3,7 +3,7 @@
 # auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
 #   The implicit method is rodas5p() for up to 32 unknowns, bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
 #   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
-#   way to it again where its steps are not so much longer as they are dearer. Whichever is not needed is not compiled. Derivatives are those of bdf(): from sensitivity equations or the adjoint problem, at the times of the value; so are events, and equations
+#   way to it again where its steps are not so much longer as they are dearer. Derivatives are those of bdf(): from sensitivity equations or the adjoint problem, at the times of the value; so are events, and equations
 #   whose time derivatives do not stand alone, found and solved. Options as for tsit5().
 #   [Source of the test: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
@@ -14,7 +14,7 @@ auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
 # The value by the steps of the two methods, its derivative from the equations: programs that differentiate are as small as with bdf() alone.
 _by_auto(m, f, jac, y0, t0, t1, o) = {
   (times, Y, counts) = _primal(() -> _auto_rows(m, f, jac, y0, t0, t1, o))
-  at = if len(o.saveat) > 0 { o.saveat } else {
+  at = if not _asks_all(o.saveat) { o.saveat } else {
     times[0] = t0
     times[-1] = t1
     times
@@ -30,6 +30,8 @@ _auto_rows(m, f, jac, y0, t0, t1, o) = if not _auto_fits(f(t0, y0), y0) { _auto_
 # CVODE says what is wrong
 _auto_plain(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = _by_cvode(m, f, jac, y0, t0, t1, o)
+  # as many rows as times, in every lane of a map
+  if not _asks_all(o.saveat) { times = o.saveat }
   (times, Y[..len(times)], i64(stack(list(...values(stats)))))
 }
 _auto_fits(v, y0) = if dtype(v) == "c128" or rank(v) != 1 { false } else {
@@ -37,7 +39,7 @@ _auto_fits(v, y0) = if dtype(v) == "c128" or rank(v) != 1 { false } else {
 }
 _auto_sound(y0, t0, t1, o) = {
   way = where(t1 < t0, -1.0, 1.0)
-  among = if len(o.saveat) == 0 { true } else {
+  among = if _asks_all(o.saveat) { true } else {
     way * o.saveat[0] >= way * t0 and way * o.saveat[-1] <= way * t1 and all(way * (o.saveat[1..] - o.saveat[..-1]) >= 0)
   }
   limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf and min(o.atol + o.rtol * abs(y0)) > 0 and
@@ -46,7 +48,7 @@ _auto_sound(y0, t0, t1, o) = {
 }
 _auto_phases(m, f, jac, y0, t0, t1, o) = {
   one = _dop853(f, o)
-  chosen = len(o.saveat) > 0
+  chosen = not _asks_all(o.saveat)
   n = len(y0)
   start = (t = t0, y = y0, times = if chosen { o.saveat } else { reshape(t0, 1) },
     Y = if chosen { zeros(len(o.saveat), n) + 0.0 * expand(y0, 0) } else { reshape(y0, 1, n) }, counts = i64(zeros(7)),
@@ -65,7 +67,7 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     if (e.status == 3 or at_once) and not gone {
       h = where(s.lost, 0.0, where(at_once, inf, abs(e.h)))   # the step that is just stable; 0: for CVODE
       (t, y, times, Y, counts, back, lost) =
-        _apart(_auto_stiff, m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
+        _auto_stiff(m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
       s = _auto_joined(s, t1, o, t, y, times, Y, counts)
       s.going = back
       s.patience = where(counts[0] >= 30 or e.steps > 4 * s.patience, 8, min(8 * max(s.patience, 1), 2000))
@@ -82,12 +84,12 @@ _auto_hopeless(jac, y0, t0, t1, o) = if kind(o.pattern) != "none" { false } else
   }
 }
 # What is asked of a phase that begins at t: the times before it are asked for at once, so that there are as many rows whatever t is
-_auto_from(t, t1, o) = if len(o.saveat) == 0 { o } else {
+_auto_from(t, t1, o) = if _asks_all(o.saveat) { o } else {
   (...o, saveat = where(sign(t1 - t) * (o.saveat - t) > 0, o.saveat, t))
 }
 _auto_joined(s, t1, o, t, y, times, Y, counts) = {
   open = where(t1 < s.t, -1.0, 1.0) * (o.saveat - s.t) > 0
-  if len(o.saveat) == 0 {
+  if _asks_all(o.saveat) {
     (...s, t = t, y = y, times = concat(s.times, times[1..]), Y = concat(s.Y, Y[1..]), counts = s.counts + counts)
   } else {
     # those at the very beginning come with the first phase
@@ -120,7 +122,7 @@ _auto_large(m, f, jac, y0, t0, t1, o) = {
 # much as the linear systems. Where Newton's iterations converge in two or three turns anyway, fewer steps go to the lowest errors by Radau IIA.
 _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   if o.rtol < 2e-11 {
-    _apart(_auto_radau, m, f, jac, y0, t0, t1, o, h)
+    _auto_radau(m, f, jac, y0, t0, t1, o, h)
   } else {
     _auto_rodas(m, f, jac, y0, t0, t1, o, h, len(y0))
   }
@@ -145,7 +147,7 @@ _auto_stood(stiff, m, f, s, t1, o) = {
 }
 _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost) = {
   counts = i64(stack(list(...values(stats))))
-  if len(o.saveat) == 0 {
+  if _asks_all(o.saveat) {
     (times, Y) = _with_degree(times, Y, stiff.degree, m.degree)
     (t, y, times, Y, counts, back, lost)
   } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost) }   # as many rows as times, in every lane of a map

@@ -85,12 +85,11 @@ _marched(one, m, f, y0, t0, t1, o) = {
 # ... as far as it goes: where it stands, and the rows so far
 _march(one, m, f, y0, t0, t1, o) = {
   _check_given(one, m, f, y0, t0, t1, o)
-  count = len(o.saveat)
-  if count == 0 {
+  if _asks_all(o.saveat) {
     _march_whole(one, m, f, y0, t0, t1, o)
   } else {
     _check_saveat(o.saveat, t0, t1)
-    if count == 1 { _march_to(one, m, f, y0, t0, t1, o) } else { _march_through(one, m, f, y0, t0, t1, o) }
+    if _asks_one(o.saveat) { _march_to(one, m, f, y0, t0, t1, o) } else { _march_through(one, m, f, y0, t0, t1, o) }
   }
 }
 

@@ -10,8 +10,8 @@
 
 # integrate of a method, with the form for reverse mode where it has one. With saveat the last of these times is the end.
 _go(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
-  if len(o.saveat) > 0 { _check_saveat(o.saveat, t0, t1) }
-  end = if len(o.saveat) == 0 { t1 } else { o.saveat[-1] }
+  if not _asks_all(o.saveat) { _check_saveat(o.saveat, t0, t1) }
+  end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
   _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
 } else { m.integrate(m, f, jac, y0, t0, t1, o) }
 _onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
@@ -27,7 +27,7 @@ _replayed(m, f, jac, y, t0, t1, o) = {
     (T, Y, _counts(s))
   })
   Y = Y + zeros(1, len(y0))   # of rows whose length is known
-  (times, rows, end) = if len(o.saveat) == 1 {
+  (times, rows, end) = if _asks_one(o.saveat) {
     y1 = checkpoint(_replay_to)(m, f, jac, o, y0, t0, t1, T, Y)
     (o.saveat, expand(y1, 0), y1)
   } else { _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, o.saveat) }
@@ -40,7 +40,7 @@ _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
   (t, h, Z) = _replay_all(m, f, jac, o, y0, t0, t1, T, Y)
   n = len(h)
   I = reshape(Y[1..], n, d, len(y0))
-  if len(saveat) == 0 {
+  if _asks_all(saveat) {
     x = (reshape(T[1..], n, d) - expand(T[iota(n) * d], 1)) / expand(T[d + iota(n) * d] - T[iota(n) * d], 1)
     R = map((t, y, h, inner, x) -> {
       (step, at) = m.turn(m, f, jac, o)

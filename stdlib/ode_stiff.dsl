@@ -76,7 +76,7 @@ _rodas5p_march(m, f, given, y, t0, t1, o) = {
   s = (...s, h = h, before_h = h, before_root = 1.0, rejected = false, J = 0.0 * L.jacobian(t0, y0), ft = 0.0 * y0)
   while s.state == 0 {
     s = _rodas5p_steps(f, L, t0, t1, o, s)
-    s = _stiff_room(s)
+    s = _stiff_room(s, o)
   }
   s
 }
@@ -84,7 +84,7 @@ _rodas5p_march(m, f, given, y, t0, t1, o) = {
 # Steps until the end, or until something else is to be done first.
 _rodas5p_steps(f, L, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
-  whole = len(o.saveat) == 0
+  whole = _asks_all(o.saveat)
   while s.state == 0 {
     last = sign * (s.t + 1.0001 * s.h - t1) >= 0
     h = if last { t1 - s.t } else { s.h }
@@ -178,7 +178,7 @@ _radau5_march(m, f, given, y, t0, t1, o) = {
     before_root = 1.0, rejected = false, J = J, P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = last)
   while s.state == 0 {
     s = _radau5_steps(f, L, t0, t1, o, s)
-    s = _stiff_room(s)
+    s = _stiff_room(s, o)
   }
   s
 }
@@ -189,7 +189,7 @@ _radau5_matrices(L, J, h) =
 
 _radau5_steps(f, L, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
-  whole = len(o.saveat) == 0
+  whole = _asks_all(o.saveat)
   n = len(s.y)
   # what is allowed for the embedded formula of order 3, so that the error of the step is about what was asked for
   asked = clamp(if o.rtol > 0 { o.rtol } else { max(o.atol) }, 1e-13, 1e-3)
@@ -218,9 +218,9 @@ _radau5_steps(f, L, t0, t1, o, s) = {
     scale = 1 / (atol + rtol * abs(stop_gradient(y)))
     # from the polynomial of the last step
     x = if s.accepted > 0 { h / s.kept_h } else { 0.0 }
-    z1 = _radau5_beyond(c1 * x, s)
-    z2 = _radau5_beyond(c2 * x, s)
-    z3 = _radau5_beyond(x, s)
+    z1 = stop_gradient(_radau5_beyond(c1 * x, s))
+    z2 = stop_gradient(_radau5_beyond(c2 * x, s))
+    z3 = stop_gradient(_radau5_beyond(x, s))
     w1 = 4.3255798900631553510 * z1 + 0.33919925181580986954 * z2 + 0.54177053993587487119 * z3
     w2 = -4.1787185915519047273 * z1 - 0.32768282076106238708 * z2 + 0.47662355450055045196 * z3
     w3 = -0.50287263494578687595 * z1 + 2.5719269498556054292 * z2 - 0.59603920482822492497 * z3
@@ -231,9 +231,10 @@ _radau5_steps(f, L, t0, t1, o, s) = {
     going = true
     good = false
     while going {
-      g1 = f(t + c1 * h, y + z1)
-      g2 = f(t + c2 * h, y + z2)
-      g3 = f(t + h, y + z3)
+      # neither the iterations nor the error that the next step follows from move with anything
+      g1 = stop_gradient(f(t + c1 * h, y + z1))
+      g2 = stop_gradient(f(t + c2 * h, y + z2))
+      g3 = stop_gradient(f(t + h, y + z3))
       d1 =
         L.solve(s.P,
           4.3255798900631553510 * g1 + 0.33919925181580986954 * g2 + 0.54177053993587487119 * g3 - (3.6378342527444962 / h) * w1)
@@ -279,10 +280,10 @@ _radau5_steps(f, L, t0, t1, o, s) = {
     if good {
       d =
         (-10.048809399827414 / h) * z1 + (1.3821427331607481 / h) * z2 - (0.33333333333333333 / h) * z3
-      e = L.solve(s.P, d + s.f)
+      e = L.solve(s.P, d + stop_gradient(s.f))
       error = max(sqrt(mean((e * scale)^2)), 1e-10)
       if error >= 1 and (s.accepted == 0 or s.rejected) {
-        e = L.solve(s.P, d + f(t, y + e))
+        e = L.solve(s.P, d + stop_gradient(f(t, y + e)))
         s.rhs = s.rhs + 1
         error = max(sqrt(mean((e * scale)^2)), 1e-10)
       }
@@ -380,18 +381,19 @@ _radau5_stages(f, t, y, h, z1, z2, z3) = {
 _stiff_begin(m, f, y0, t0, t1, o, order) = {
   _check_given((adaptive = true,), m, f, y0, t0, t1, o)
   count = len(o.saveat)
-  if count > 0 { _check_saveat(o.saveat, t0, t1) }
-  room = if count == 0 { m.degree * 128 + 1 } else { count }
+  whole = _asks_all(o.saveat)
+  if not whole { _check_saveat(o.saveat, t0, t1) }
+  room = if whole { m.degree * 128 + 1 } else { count }
   T = zeros(room) + 0.0 * t0
   Y = zeros(room, len(y0)) + 0.0 * expand(y0, 0)
   k = 0
-  if count == 0 { T[0] = t0; Y[0] = y0; k = 1 }
+  if whole { T[0] = t0; Y[0] = y0; k = 1 }
   while k < count and o.saveat[min(k, max(count - 1, 0))] == t0 {
     T[k] = o.saveat[k];
     Y[k] = y0 + (o.saveat[k] - t0) * f(t0, y0);
     k = k + 1
   }
-  done = t0 == t1 or (count > 0 and k >= count)
+  done = t0 == t1 or (not whole and k >= count)
   span = stop_gradient(t1 - t0)
   h = if m.first_step > 0 {
     min(f64(m.first_step), abs(span))
@@ -413,12 +415,14 @@ _row_sums(J) = max(sum(abs(stop_gradient(J)); axis = 1))
 # The element with the largest error; one that is no number is larger than all others.
 _worst(e) = argmax(where(abs(e) < inf, abs(e), inf))
 
-# Room for twice as many rows.
-_stiff_room(s) = {
-  if s.state == 2 {
-    s.T = concat(s.T, 0.0 * s.T)
-    s.Y = concat(s.Y, 0.0 * s.Y)
-    s.state = 0
+# Room for twice as many rows, where it is not known how many there will be.
+_stiff_room(s, o) = {
+  if _asks_all(o.saveat) {
+    if s.state == 2 {
+      s.T = concat(s.T, 0.0 * s.T)
+      s.Y = concat(s.Y, 0.0 * s.Y)
+      s.state = 0
+    }
   }
   s
 }
@@ -428,7 +432,9 @@ _stiff_state(s, h) = if abs(h) <= 4e-16 * abs(s.t) or abs(h) < 1e-300 { 4 } else
 
 _stiff_end(m, f, s, t1, o) = {
   counts = _stats([s.accepted, s.rhs, s.jacobians, s.factorisations, s.failures, s.newton, s.newton_failures])
-  (s.T[..s.k], s.Y[..s.k], _as_asked(counts, s.state >= 3, say -> _stiff_why(m, f, s, t1, o, say), o))
+  counts = _as_asked(counts, s.state >= 3, say -> _stiff_why(m, f, s, t1, o, say), o)
+  # as many rows as times, in every lane of a map
+  if _asks_all(o.saveat) or o.quiet == 1 { (s.T[..s.k], s.Y[..s.k], counts) } else { (s.T, s.Y, counts) }
 }
 
 _stiff_why(m, f, s, t1, o, say) = {
@@ -436,9 +442,13 @@ _stiff_why(m, f, s, t1, o, say) = {
   i = _not_finite(v)
   # no step whose error was too large, or an error that is no number, names nobody: then the unknown that changes fastest
   k = if s.error > 0 and s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
+  # a text for each case: one that differs from lane to lane is nothing that a map has
+  stuck = why -> say(
+    "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {why}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
   if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.state == 4 {
-    say(
-      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and {if s.error == 0 { "the solution changes faster and faster" } else { if s.error < inf { "its error is still too large" } else { "its equations still cannot be solved" } }}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+    if s.error == 0 { stuck("the solution changes faster and faster") } else {
+      if s.error < inf { stuck("its error is still too large") } else { stuck("its equations still cannot be solved") }
+    }
   } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
     say(
       "no solution beyond t = {s.t}: {s.steps} steps of {m.name}() are used up on the way to t = {t1}; the last was {s.h} long; y[{k}] = {s.y[k]} has the largest error; {_last_values(o, s.y)}. {_jumps_there}")

@@ -427,7 +427,7 @@ _solve_lines(info, m, o) = {
       concat(...rows; axis = 0)
     }
     (times, Y, stats) = _integrate(m.time, rate, jac, none, y0, tspan[0], tspan[1], o)
-    _line_solution(info, m, g, ends, times, Y, stats, top, len(o.saveat) == 0)
+    _line_solution(info, m, g, ends, times, Y, stats, top, _asks_all(o.saveat))
   } else {
     pattern = _line_pattern(info, g, ends)
     jac = (t, y) -> {
@@ -441,7 +441,7 @@ _solve_lines(info, m, o) = {
       concat(...parts)[pattern.order]
     }
     (times, Y, stats) = _integrate(m.time, rate, jac, (pattern.colptr, pattern.rowind), y0, tspan[0], tspan[1], o)
-    _line_solution(info, m, g, ends, times, Y, stats, top, len(o.saveat) == 0)
+    _line_solution(info, m, g, ends, times, Y, stats, top, _asks_all(o.saveat))
   }
 }
 

@@ -213,7 +213,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
       complete = r.complete)
   } else {
     (times, Y, stats) = _integrate(m, f, jac, none, y0, tspan[0], tspan[1], o)
-    _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, len(o.saveat) == 0), times, Y, stats)
+    _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, _asks_all(o.saveat)), times, Y, stats)
   }
 }
 
@@ -305,19 +305,20 @@ _solve_implicit(info, m, o, tspan) = {
     concat(...own)
   }
   id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), list(...(0..len(sizes)))))
-  jac = (t, y, yp, cj) -> _rows_jacobian(v -> F(t, v, yp), y) + cj * _rows_jacobian(v -> F(t, y, v), yp)
   jets = (t, y) -> all(y, zeros_like(y))
   if len(info.events) > 0 or o.partial {
-    r = _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
-                                   _problem_events(info, orders, jets))
+    r = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
+      _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, pattern, (...o, saveat = [])),
+                                 _problem_events(info, orders, jets)))
     state = _dense_steps(r.times, r.values, r.starts, 5)
     (times, Y) = _rows_asked(r, state, o.saveat)
     (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
       complete = r.complete)
   } else {
-    (times, Y, stats) = m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, none, o))
-    sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, len(o.saveat) == 0), times, Y, stats)
-    if len(o.saveat) == 0 { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
+    (times, Y, stats) = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
+      m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, pattern, o)))
+    sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, _asks_all(o.saveat)), times, Y, stats)
+    if _asks_all(o.saveat) { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
   }
 }
 

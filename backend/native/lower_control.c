@@ -30,6 +30,28 @@ static KRef pointer_of(Lower *l, Ref r) {
 	return lower_place(l, r)->pointer;
 }
 
+/* Lengths that a guard made equal need not be written alike: what one type has in registers may lie in memory, and the other way round. So r as the elements of
+ * `like`, whose type is small, ... */
+static const KRef *elements_like(Lower *l, Ref r, Ref like, uint32_t *count) {
+	KBuilder *b = &l->k;
+	const Place *p = lower_place(l, r);
+	type_is_small(l->c, ref_type(l->f, like), count);
+	if (p->kind == PLACE_SMALL && p->count == *count) return p->elements;
+	KRef *out = room(l, *count);
+	l->failed |= p->kind != PLACE_MEMORY;
+	for (uint32_t i = 0; i < *count && p->kind == PLACE_MEMORY; i++) out[i] = k_load(b, lower_ktype(l, r), KM_UNIFORM, p->pointer, k_int(b, i), 0);
+	return out;
+}
+
+/* ... and r in memory, at `to` */
+static void put_at(Lower *l, Ref r, KRef to) {
+	KBuilder *b = &l->k;
+	const Place *p = lower_place(l, r);
+	l->failed |= p->kind == PLACE_NONE;
+	if (p->kind == PLACE_MEMORY) lower_copy(l, r, to, p->pointer);
+	for (uint32_t i = 0; p->kind == PLACE_SMALL && i < p->count; i++) k_store(b, KM_UNIFORM, to, k_int(b, i), p->elements[i], 0);
+}
+
 /* ---- single elements ----------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct Rows {
@@ -221,11 +243,12 @@ static uint32_t emit_branch(Lower *l, const Inst *in, const Sched *s, KRef *flat
 	lower_pieces(l, s);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		Ref from = l->f->args.at[s->region->results + k];
-		const Place *p = lower_place(l, from);
 		if (is_small(l, inst_result(in, k))) {
-			for (uint32_t i = 0; i < p->count; i++) flat[n++] = p->elements[i];
+			uint32_t count;
+			const KRef *elements = elements_like(l, from, inst_result(in, k), &count);
+			for (uint32_t i = 0; i < count; i++) flat[n++] = elements[i];
 		} else if (l->needed[in->results + k]) {
-			lower_copy(l, from, lower_destination(l, inst_result(in, k)), p->pointer);
+			put_at(l, from, lower_destination(l, inst_result(in, k)));
 		}
 	}
 	return n;
@@ -327,16 +350,17 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 		Ref init = inst_arg(l->f, w->in, w->first + k), out = inst_result(w->in, k);
 		const Place *p = lower_place(l, init);
 		switch (w->p->carries[k].kind) {
-		case CARRY_SMALL:
-			for (uint32_t i = 0; i < p->count; i++) w->init[w->n++] = p->elements[i];
+		case CARRY_SMALL: {
+			uint32_t count;
+			const KRef *elements = elements_like(l, init, out, &count);
+			for (uint32_t i = 0; i < count; i++) w->init[w->n++] = elements[i];
 			break;
+		}
 		case CARRY_SAME: break;
-		case CARRY_INPLACE:
-			lower_copy(l, init, lower_destination(l, out), p->pointer);
-			break;
+		case CARRY_INPLACE: put_at(l, init, lower_destination(l, out)); break;
 		case CARRY_PAIR: {
 			KRef first = lower_destination(l, out), second = l->root->slots.at[w->p->carries[k].other - 1].pointer;
-			w->init[w->n++] = p->pointer;
+			KRef *present = &w->init[w->n++];
 			if (odd_known) { /* an even number of turns starts beside, so that the last turn writes where the result belongs */
 				KRef x = k_select(b, odd, first, second), y = k_select(b, odd, second, first);
 				first = x;
@@ -344,6 +368,8 @@ static void collect_init(Looping *w, bool odd_known, KRef odd) {
 			}
 			w->init[w->n++] = first;
 			w->init[w->n++] = second;
+			*present = p->kind == PLACE_MEMORY ? p->pointer : second;
+			if (p->kind != PLACE_MEMORY) put_at(l, init, second);
 			break;
 		}
 		}
@@ -383,16 +409,18 @@ static void collect_next(Looping *w, const Region *r) {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < w->in->nresults; k++) {
 		Ref result = l->f->args.at[r->results + k];
-		const Place *p = lower_place(l, result);
 		switch (w->p->carries[k].kind) {
-		case CARRY_SMALL:
-			for (uint32_t i = 0; i < p->count; i++) w->next[n++] = p->elements[i];
-			at += p->count;
+		case CARRY_SMALL: {
+			uint32_t count;
+			const KRef *elements = elements_like(l, result, inst_result(w->in, k), &count);
+			for (uint32_t i = 0; i < count; i++) w->next[n++] = elements[i];
+			at += count;
 			break;
+		}
 		case CARRY_SAME: break;
-		case CARRY_INPLACE: lower_copy(l, result, lower_destination(l, inst_result(w->in, k)), p->pointer); break;
+		case CARRY_INPLACE: put_at(l, result, lower_destination(l, inst_result(w->in, k))); break;
 		case CARRY_PAIR:
-			lower_copy(l, result, at[1], p->pointer);
+			put_at(l, result, at[1]);
 			w->next[n++] = at[1];
 			w->next[n++] = at[2];
 			w->next[n++] = at[1];

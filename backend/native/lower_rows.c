@@ -560,6 +560,18 @@ static bool joins_lanes(const Lower *l, const Inst *in) {
 	}
 }
 
+/* Whether what goes into the instruction's results has the row where they have it: a length that a guard makes equal is another one here. */
+static bool rows_alike(const Taking *w, const Inst *in) {
+	const Fn *f = w->l.f;
+	for (uint32_t k = 0; k < in->nresults; k++) {
+		const int row = lower_row_axis(&w->l, inst_result(in, k));
+		if (in->op != OP_IF && lower_row_axis(&w->l, inst_arg(f, in, first_of(in) + k)) != row) return false;
+		for (uint32_t r = in->op == OP_WHILE; r < in->nregions; r++)
+			if (lower_row_axis(&w->l, region_result(&w->l, inst_region(f, in, r), k)) != row) return false;
+	}
+	return true;
+}
+
 static bool takes_inst(Taking *w, const Inst *in) {
 	const Lower *l = &w->l;
 	const Fn *f = l->f;
@@ -569,7 +581,7 @@ static bool takes_inst(Taking *w, const Inst *in) {
 	if (in->op == OP_FOR || in->op == OP_WHILE || in->op == OP_IF) {
 		for (uint32_t k = 0; k < in->nresults; k++)
 			if (!row_type(l->c, ref_type(f, inst_result(in, k)), l->row, &row) && !is_tape(l, inst_result(in, k))) return false;
-		return in->op == OP_IF ? takes_if(w, in) : takes_loop(w, in);
+		return rows_alike(w, in) && (in->op == OP_IF ? takes_if(w, in) : takes_loop(w, in));
 	}
 	if (in->nregions || in->op == OP_CALL || in->op == OP_FAIL || in->op == OP_FORMAT) return false;
 	if (is_feed(l, in, &mask)) {

@@ -76,6 +76,17 @@ near([p(2.0), p'(2.0), grad(p)(2.0), p''(2.0)], [f(2.0), f'(2.0), grad(f)(2.0), 
 f(k) = ode((t, y) -> [y[1], -k * y[0]], [1.0, 0], (0.0, 2.0); method = tsit5(), rtol = 1e-9, atol = 1e-11, saveat = [2.0]).values[0, 0]
 p = again(ir(f, 2.0))
 near([p(2.0), p'(2.0), grad(p)(2.0)], [f(2.0), f'(2.0), grad(f)(2.0)])   #> true
+# by the default method, which has them all inside: not stiff, stiff, of all steps
+f(k) = ode((t, y) -> [y[1], -k * y[0]], [1.0, 0], (0.0, 2.0); rtol = 1e-9, atol = 1e-11, saveat = [1.0, 2.0]).values[1, 0]
+p = again(ir(f, 2.0))
+near([p(2.0), p'(2.0), grad(p)(2.0)], [f(2.0), f'(2.0), grad(f)(2.0)])   #> true
+f(k) = ode((t, y) -> [1e4 * y[1] * y[2] - k * y[0], k * y[0] - 1e4 * y[1] * y[2] - 3e7 * y[1]^2, 3e7 * y[1]^2], [1.0, 0, 0], (0.0, 1e3); saveat = [1e3]).values[0]
+p = again(ir(f, 0.04))
+near(p(0.04), f(0.04))                  #> true
+near(p'(0.04), f'(0.04))                #> true
+f(k) = ode((t, y) -> -k * y, ones(3), (0.0, 2.0)).y(1.0)[2]
+p = again(ir(f, 2.0))
+near([p(2.0), p'(2.0)], [f(2.0), f'(2.0)])   #> true
 problem algebraic(k) {
   domain t in [0, 1]
   field u, v

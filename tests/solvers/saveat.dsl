@@ -40,3 +40,23 @@ problem heat() {
 h = solve(heat(), chebyshev(n = 20), saveat = linspace(0, 0.1, 21), rtol = 1e-9, atol = 1e-11)
 abs(h.u(0.05, 0.5) - exp(-π^2*0.05)) < 1e-7                    #> true
 abs(h.u(0.0333, 0.5) - exp(-π^2*0.0333)) < 1e-5                #> true
+
+# ---- more times than lengths are constants, in the lanes of a map
+
+at = linspace(0.1, 2.0, 20)
+way(m, x0) = ode((t, y) -> [-y[0] * y[1], y[0] - y[1]], [x0, 1.0], (0.0, 2.0); method = m, rtol = 1e-8, atol = 1e-10, saveat = at).values
+for m in list(auto(), tsit5(), dop853(), rodas5p(), radau5(), bdf(), rk4(0.01)) {
+  xs = [0.5, 1.0, 4.0]
+  all = map(x0 -> way(m, x0), xs)
+  assert(shape(all) == (3, 20, 2), m.name)
+  for i in 0..3 { assert(max(abs(all[i] - way(m, xs[i]))) < 1e-8, "{m.name}: each lane of a map is the solution by itself") }
+}
+slopes = map(x0 -> jvp(x -> sum(way(auto(), x)), x0, 1.0)[1], [0.5, 4.0])
+slopes[1]     #~ (sum(way(dop853(), 4.0 + 1e-4)) - sum(way(dop853(), 4.0 - 1e-4))) / 2e-4 tol 1e-4
+# each its own way of failing
+try { map(x0 -> ode((t, y) -> x0 * y^2, [1.0], (0.0, 2.0); method = rodas5p(), saveat = at).values, [0.1, 1.0]) } catch m { m[..22] }    #> no solution beyond t =
+# a number of times that is known only when it runs is at least one
+few(times) = ode((t, y) -> -y, [1.0], (0.0, 1.0); method = tsit5(), saveat = times).values
+none_at(n) = few(linspace(0.0, 1.0, 30)[..n])
+shape(none_at(len(at) - 3))    #> (17, 1)
+try { none_at(len(at) - 20) } catch m { m }    #> saveat has no times: leave it out to have the whole solution

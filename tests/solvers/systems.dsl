@@ -142,3 +142,40 @@ r = ode(late, [0.0, 1.0], (0.0, 5.0); method = auto(), partial = true);
 ode((t, y) -> y^2, [1.0], (0.0, 2.0); events = event((t, y) -> y[0] - 10; terminal = true), method = dop853()).times[-1]     #~ 0.9 tol 1e-5
 # behind the end of a solution there are no values
 ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 5.0); events = event((t, y) -> y[0]; terminal = true), saveat = [0.5, 1.0, 3.0]).times    #> [0.5, 1]
+
+# ---- many unknowns, of which each equation has a few: the Jacobian of the implicit system is found on its pattern
+n = 60
+# diffusion with a storage that is nowhere linear in the rate, and a flux that is an unknown of its own
+problem storage(k, start) {
+  domain t in [0, 1]
+  field u[n], w[n]
+  u_t + 0.1*u_t^3 == k * (concat(w[1..], [0.0]) - 2w + concat([0.0], w[..-1])) + 1
+  w == u + 0.1 * sin(u)
+  u == start * ones(n) at t = 0
+}
+stored(k) = solve(storage(k, 0.3), bdf(); rtol = 1e-8, atol = 1e-10, saveat = [1.0]).values[0, ..n]
+# the same with the rate in closed form
+rate(k) = (t, u) -> {
+  w = u + 0.1 * sin(u)
+  2 / sqrt(0.3) * sinh(asinh(1.5 * sqrt(0.3) * (k * (concat(w[1..], [0.0]) - 2w + concat([0.0], w[..-1])) + 1)) / 3)
+}
+alone(k) = ode(rate(k), 0.3 * ones(n), (0.0, 1.0); method = dop853(), rtol = 1e-10, atol = 1e-12, saveat = [1.0]).values[0]
+stored(3.0)                         #~ alone(3.0) tol 1e-6
+stored'(3.0)                        #~ alone'(3.0) tol 1e-5
+grad(k -> sum(stored(k)))(3.0)      #~ sum(alone'(3.0)) tol 1e-5
+solve(storage(3.0, 0.3), bdf(); rtol = 1e-8, atol = 1e-10, partial = true).values[-1, ..n]    #~ alone(3.0) tol 1e-6
+# with a matrix that says which elements there are, and a derivative by it
+near = zeros(n, n)
+for i in 0..n { near[i, i] = -2.0; if i > 0 { near[i, i - 1] = 1.0; near[i - 1, i] = 1.0 } }
+problem joined(A) {
+  domain t in [0, 1]
+  field u[n], w[n]
+  u_t + 0.1*u_t^3 == A @ w + 1
+  w == u + 0.1 * sin(u)
+  u == zeros(n) at t = 0
+}
+by_matrix(A) = sum(solve(joined(A), bdf(); rtol = 1e-8, atol = 1e-10, saveat = [1.0]).values[0, ..n])
+by_matrix(near)                     #~ sum(solve(storage(1.0, 0.0), bdf(); rtol = 1e-8, atol = 1e-10, saveat = [1.0]).values[0, ..n]) tol 1e-7
+more = zeros(n, n)
+more[10, 40] = 1.0
+grad(s -> by_matrix(near + s * more))(0.0)     #~ (by_matrix(near + 1e-3 * more) - by_matrix(near - 1e-3 * more)) / 2e-3 tol 1e-5

@@ -165,17 +165,20 @@ static void test_derivatives(T *t) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static double in_session(T *t, const char *text, size_t most) {
+/* g of the program; most: bytes, 0 for no limit; *peak: the most that was held at once, by the program. */
+static double in_session(T *t, const char *text, size_t most, size_t *peak) {
 	Ctx *c = ctx_new(NULL);
 	ctx_grant(c, GRANT_ALL);
 	backend_init(c);
 	autodiff_init(c);
 	session_init(c);
-	if (most) heap_set_limit(c, heap_used(c) + most);
+	const size_t before = heap_used(c);
+	if (most) heap_set_limit(c, before + most);
 	Status s = session_run(session_of(c), "test.dsl", text, strlen(text), NULL, NULL, NULL);
 	double x = NAN;
 	if (s == ST_OK) value_as_f64(session_get(session_of(c), "g"), &x);
 	CHECK(t, s == ST_OK || s == ST_NOMEM || s == ST_ERROR);
+	if (peak) *peak = heap_peak(c) - before;
 	ctx_free(c);
 	return x;
 }
@@ -190,18 +193,44 @@ static void test_memory(T *t) {
 		         "turn(u, w) = u + 1e-4 * [u[1], -w * sin(u[0]), u[3], -w * sin(u[2]) * u[0]]\n"
 		         "f(w) = { u = [1.0, 0.0, 0.5, 0.2]; %s; sum(u^2) }\ng = grad(%s)(1.3)",
 		         loops[k], "f");
-		double want = in_session(t, text, 0);
-		CHECK(t, isnan(in_session(t, text, 6 << 20)));
+		double want = in_session(t, text, 0, NULL);
+		CHECK(t, isnan(in_session(t, text, 6 << 20, NULL)));
 		char *at = strstr(text, "grad(f)");
 		snprintf(at, (size_t)(text + sizeof text - at), "grad(checkpoint(f; memory = 1e6))(1.3)");
-		double have = in_session(t, text, 6 << 20);
+		double have = in_session(t, text, 6 << 20, NULL);
 		check_at(t, fabs(have - want) <= 1e-11 * fabs(want), __FILE__, __LINE__, "%.17g, not %.17g", have, want);
+	}
+}
+
+/* An integration that is differentiated backwards keeps the rows of its steps, degree times n + 1 numbers, while they are found up to twice since they are joined piece by
+ * piece, and the state of each step. What a step needs inside, some hundred numbers, is there for one step at a time; where states would take more than a quarter of the limit, as many as fit. */
+static void test_integrations(T *t) {
+	t->name = "integrations";
+	static const struct {
+		const char *method, *limit;
+		int n, degree;
+	} rows[] = {{"rk4", "%g", 3, 3}, {"tsit5", "max_step = %g, first_step = 1e-4, max_steps = 100000", 3, 4}, {"dop853", "max_step = %g, max_steps = 100000", 3, 7},
+	            {"rodas5p", "max_step = %g", 3, 4}, {"radau5", "max_step = %g", 3, 3}};
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		size_t peak[2];
+		const int turns[2] = {2000, 8000};
+		for (int i = 0; i < 2; i++) {
+			char option[100], text[900];
+			snprintf(option, sizeof option, rows[k].limit, 1.0 / turns[i]);
+			snprintf(text, sizeof text,
+			         "f(p) = ode((t, u) -> [p[0] * (u[1] - u[0]), u[0] * (p[1] - u[2]) - u[1], u[0] * u[1] - p[2] * u[2]], [1.0, 0, 0], (0.0, 1.0); "
+			         "method = %s(%s), saveat = [1.0]).values[0, 0]\ng = sum(grad(f)([10.0, 28, 8/3]))",
+			         rows[k].method, option);
+			CHECK(t, isfinite(in_session(t, text, 0, &peak[i])));
+		}
+		const double each = ((double)peak[1] - (double)peak[0]) / (turns[1] - turns[0]), rows_each = 8.0 * rows[k].degree * (rows[k].n + 1);
+		check_at(t, each < 2.5 * rows_each + 8 * rows[k].n, __FILE__, __LINE__, "%s: %g bytes for each step, whose rows are %g", rows[k].method, each, rows_each);
 	}
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
-	static const Named tests[] = {{"turns", test_turns}, {"derivatives", test_derivatives}, {"memory", test_memory}};
+	static const Named tests[] = {{"turns", test_turns}, {"derivatives", test_derivatives}, {"memory", test_memory}, {"integrations", test_integrations}};
 	return run_tests(tests, sizeof tests / sizeof *tests, argc > 1 ? argv[1] : NULL);
 }

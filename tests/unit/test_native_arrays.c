@@ -608,6 +608,14 @@ static const Program programs[] = {
      "  %11: f64[k, n, d] = mul %10, %9\n  %12: f64[k, n] = reduce_sum %11 {axes: [2]}\n"
      "  %13: f64[k, d, d] = dot %11, %9 {lcontract: [1], rcontract: [1], lbatch: [0], rbatch: [0]}\n  %14: f64[n] = reduce_max %12 {axes: [0]}\n  return %12, %13, %14\n}\n",
      {{1000, 25, 10}, {77, 3, 20}, {17, 7, 1}}, -1, 1},
+    {"lengths that a guard makes equal",
+     "fn @f[n, m](%0: f64[n, m], %1: f64[20], %2: f64[m]) -> (f64[20], f64[m]) {\n  %16: i64 = extent {dim: n}\n"
+     "  %3: f64[20] = for %16, %1 {\n    (%4: i64, %5: f64[20]):\n    %6: f64[m] = gather %0, %4 {axis: 0, batch: 0}\n"
+     "    guard {left: m, right: 20, what: \"lengths\"}\n    yield %6\n  }\n"
+     "  %7: f64[m] = for %16, %2 {\n    (%8: i64, %9: f64[m]):\n    %11: f64[20] = add %1, %3\n"
+     "    guard {left: m, right: 20, what: \"lengths\"}\n    yield %11\n  }\n"
+     "  return %3, %7\n}\n",
+     {{3, 20}, {4, 20}, {2, 17}}, -1, 1},
 };
 
 static void run_program(T *t, const Program *p) {
