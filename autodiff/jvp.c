@@ -179,6 +179,25 @@ typedef struct Expansion { /* a scalar function being written out at another sha
 	Ref *values;
 } Expansion;
 
+static bool is_number(Builder *b, Ref r, double want) {
+	Value v;
+	if (!ref_splat(build_fn(b), r, &v)) return false;
+	switch ((Dtype)v.dtype) {
+	case DT_F32: return (double)v.f32 == want;
+	case DT_F64: return v.f == want;
+	case DT_C64: return v.c64 == want;
+	case DT_C128: return v.c == want;
+	default: return false;
+	}
+}
+
+/* x / y, where x = 1 / y as x * x: a derivative of a reciprocal needs no second division, nor y. */
+static Ref quotient(Builder *b, Ref x, Ref y) {
+	const Inst *in = ref_inst(build_fn(b), x);
+	const bool reciprocal = in && in->op == OP_DIV && inst_arg(build_fn(b), in, 1) == y && is_number(b, inst_arg(build_fn(b), in, 0), 1);
+	return reciprocal ? build2(b, OP_MUL, x, x) : build2(b, OP_DIV, x, y);
+}
+
 static Ref expand(Expansion *e, Ref r) {
 	if (ref_is_const(r)) {
 		Ref k = build_const(e->b, ref_constant(e->rule, r)->value);
@@ -195,19 +214,7 @@ static Ref expand(Expansion *e, Ref r) {
 	}
 	Ref args[3];
 	for (uint32_t k = 0; k < in->nargs; k++) args[k] = expand(e, inst_arg(e->rule, in, k));
-	return *at = build(e->b, (Op)in->op, in->nargs, args, in->attr, NULL);
-}
-
-static bool is_zero(Builder *b, Ref r) {
-	Value v;
-	if (!ref_splat(build_fn(b), r, &v)) return false;
-	switch ((Dtype)v.dtype) {
-	case DT_F32: return v.f32 == 0;
-	case DT_F64: return v.f == 0;
-	case DT_C64: return v.c64 == 0;
-	case DT_C128: return v.c == 0;
-	default: return false;
-	}
+	return *at = in->op == OP_DIV ? quotient(e->b, args[0], args[1]) : build(e->b, (Op)in->op, in->nargs, args, in->attr, NULL);
 }
 
 /* Element-wise derivatives: the partials (x.., y) -> d y / d x_k of a RULE primitive, at the operands' shape; wanted[k] says which
@@ -231,7 +238,7 @@ static void elementwise_partials(Builder *b, const Fn *f, const Inst *in, const 
 	e.values[REF_INDEX(fn_param(rule, in->nargs))] = y;
 	for (uint32_t k = 0; k < in->nargs; k++) {
 		partials[k] = wanted[k] ? expand(&e, fn_result(rule, k)) : REF_NONE;
-		if (partials[k] != REF_NONE && is_zero(b, partials[k])) partials[k] = REF_NONE;
+		if (partials[k] != REF_NONE && is_number(b, partials[k], 0)) partials[k] = REF_NONE;
 	}
 	arena_free(scratch);
 }

@@ -385,6 +385,56 @@ static void demand_region(Plan *p, const Region *g) {
 	for (uint32_t i = g->ninsts; i-- > 0;) demand_inst(p, plan_inst(p, g, i));
 }
 
+/* ---- what is cheaper made again than kept ------------------------------------------------------------------------- */
+
+enum { REMAKE_MOST = 3 }; /* operations: less than writing a row of a tape and reading it */
+
+static bool is_cheap_sum(const Inst *in) {
+	return in && (in->op == OP_ADD || in->op == OP_SUB || in->op == OP_MUL);
+}
+
+/* Can r be made in the linear part of what is there anyway, by at most *left further operations? */
+static bool follows(const Plan *p, Ref r, uint32_t *left) {
+	if (ref_is_const(r) || p->kept[REF_INDEX(r)]) return true;
+	const Inst *in = ref_inst(p->f, r);
+	if (!in || is_linear(p, r)) return false;
+	if (is_cheap_sum(in)) {
+		if (!*left) return false;
+		--*left;
+	} else if (in->op != OP_BROADCAST && in->op != OP_NEG) {
+		return false;
+	}
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (!follows(p, inst_arg(p->f, in, k), left)) return false;
+	return true;
+}
+
+static void remake(Plan *p, Ref r) {
+	if (ref_is_const(r) || p->kept[REF_INDEX(r)]) return;
+	const Inst *in = ref_inst(p->f, r);
+	p->kept[REF_INDEX(r)] = KEPT_REMADE;
+	need_type(p, ref_type(p->f, r), val_of(p, r)->region);
+	need_attr(p, in);
+	for (uint32_t k = 0; k < in->nargs; k++) remake(p, inst_arg(p->f, in, k));
+}
+
+/* In loops, where what is saved goes to tapes: sums and products of what is on tapes already (1 - y * y beside y) have none of their own. Elsewhere both
+ * halves will be one function, which has each value once. */
+static void remake_cheap(Plan *p) {
+	for (uint32_t v = 0; v < p->f->vals.n; v++) {
+		const Ref r = ref_value(v);
+		const Inst *in = p->kept[v] == KEPT_SAVED ? ref_inst(p->f, r) : NULL;
+		if (!is_cheap_sum(in) || turn_of(p, in->parent) == 0) continue;
+		uint32_t left = REMAKE_MOST - 1;
+		bool all = true;
+		for (uint32_t k = 0; k < in->nargs && all; k++) all = follows(p, inst_arg(p->f, in, k), &left);
+		if (!all) continue;
+		p->kept[v] = KEPT_REMADE;
+		need_attr(p, in);
+		for (uint32_t k = 0; k < in->nargs; k++) remake(p, inst_arg(p->f, in, k));
+	}
+}
+
 /* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
 static void plan_snapshots(Plan *p, const Region *g) {
@@ -669,5 +719,6 @@ void plan_split(Plan *p) {
 		need_type(p, ref_type(f, fn_result(f, k)), 0);
 	}
 	demand_region(p, &f->regions.at[0]);
+	remake_cheap(p);
 	plan_items(p, 0);
 }

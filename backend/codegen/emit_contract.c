@@ -37,6 +37,7 @@ enum {
 	MOST_VECTORS = 8,
 	PACK_VECTORS = 5, /* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with AVX-512 */
 	MOST_SUMS = 24,
+	FIVES_WIDE = 4,
 	DOTS_BLOCK_BYTES = 2048, /* of k: of a row of A or a column of B at a time */
 	DOTS_BAND = 8            /* rows of A that stay in L1 while B passes from L2: two tiles of four, or ten rows where they have five */
 };
@@ -362,11 +363,17 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 
 /* ---- lanes along the columns: all of them ---------------------------------------------------------------------------------------------------- */
 
+/* Vectors of a wide panel where nothing about the columns asks for another. */
+static uint32_t wide_panel(const Contract *g) {
+	return g->fives && g->columns && g->e->m->target.registers >= 32 ? FIVES_WIDE : 2;
+}
+
 /* Rows per tile: sums, a row of B and one number of A must fit into the registers, and the rows' pointers into the others. */
 static uint32_t tile_rows(const Contract *g) {
 	const KTarget *t = &g->e->m->target;
 	bool many = t->registers >= 32;
-	uint32_t rows = g->width > 3 ? (many ? 4 : 2) : many ? 8 : g->width == 1 ? 8 : !t->has_fma ? 3 : g->fives && g->width == 2 ? 5 : 4;
+	const bool fives = g->fives && g->width == wide_panel(g);
+	uint32_t rows = fives && t->has_fma ? 5 : g->width > 3 ? (many ? 4 : 2) : many ? 8 : g->width == 1 ? 8 : !t->has_fma ? 3 : 4;
 	return g->rows && g->rows < rows ? g->rows : rows;
 }
 
@@ -375,10 +382,11 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 	bool whole = padded || g->lanes == 1 || !g->columns;
 	int64_t v = n > 0 ? (n + g->lanes - 1) / g->lanes : 0;
 	g->rows = m > 0 && m < 4 ? (uint32_t)m : 0;
-	g->width = 2;
+	g->width = wide_panel(g);
 	g->ragged = !whole && (n <= 0 || n % g->lanes);
-	g->rest = g->columns && (v == 0 || v % 2);
+	g->rest = g->columns && (v == 0 || v % g->width);
 	if (v == 1) g->width = 1, g->rest = false;
+	else if (v == 2) g->width = 2, g->rest = false;
 	else if (v == 3 || v == 9) g->width = 3, g->rest = false;
 	else if (v == 5) g->width = 5, g->rest = false;
 	/* One row has few sums: as wide as it goes. */

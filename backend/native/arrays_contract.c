@@ -172,9 +172,14 @@ static bool worth_turning(int64_t rows, int64_t columns) {
 	return rows >= 48 && columns >= 8;
 }
 
-/* Do tiles of five rows waste less than tiles of four? Which of them it is makes no difference to a bit. */
-static bool fit_in_fives(int64_t rows) {
-	return (rows + 4) / 5 * 5 < (rows + 3) / 4 * 4;
+/* Do tiles of five rows waste less than those of `tile`? Which of them it is makes no difference to a bit. */
+static bool fit_in_fives(int64_t rows, int64_t tile) {
+	return (rows + 4) / 5 * 5 < (rows + tile - 1) / tile * tile;
+}
+
+/* Rows of a tile where lanes run along the columns. */
+static int64_t tile_rows(const ArrayEmit *e) {
+	return e->k->m->target.registers >= 32 ? 8 : 4;
 }
 
 /* Chooses where the lanes run; swaps the roles of the operands when only that makes the columns contiguous. Further products of the same shape and
@@ -193,7 +198,7 @@ static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp 
 	else if (is_one(e, q.a_k) && is_one(e, q.b_k)) flags |= q.turn && is_one(e, q.c_col) ? KF_K_UNIT | KF_TURN : KF_K_UNIT;
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
 	const bool dots = (flags & (KF_K_UNIT | KF_TURN)) == KF_K_UNIT;
-	if (op == K_CONTRACT && fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows)) flags |= KF_FIVES;
+	if (op == K_CONTRACT && fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows, dots ? 4 : tile_rows(e))) flags |= KF_FIVES;
 	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 12 + 2 * nmore), first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
 	memcpy(operands, first, sizeof first);
 	for (uint32_t i = 0; i < nmore; i++) {
@@ -211,17 +216,17 @@ static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp o
 
 /* Columns that are done together, of some four times as many: the more, the more of the zeros are multiplied, the fewer, the more often the rows are read. Whole
  * tiles. 0: it does not pay. */
-static int64_t band_columns(const Product *q) {
-	const int64_t tile = fit_in_fives(q->columns) ? 5 : 4;
+static int64_t band_columns(const ArrayEmit *e, const Product *q) {
+	const int64_t tile = fit_in_fives(q->columns, tile_rows(e)) ? 5 : 4;
 	return q->columns < 8 || q->columns > 512 ? 0 : ((q->columns + 3) / 4 + tile - 1) / tile * tile;
 }
 
-/* sum + 0, or NaN where one of `rows` neighbours from element `at` on is not finite. */
+/* sum + 0, or NaN where one of `rows` neighbours from element `at` on is not finite. Four vectors at once, since each addition waits for the one before. */
 static KRef add_doubt(KBuilder *k, KType t, KRef pointer, KRef at, KRef rows, KRef sum) {
 	const bool varying = true;
 	const KRef zero = k_const(k, t, 0);
 	KRef params[2], lanes;
-	k_vloop_begin(k, ktype_size(t) == 8 ? 8 : 16, 0, rows, 1, &zero, &varying, params);
+	k_vloop_begin(k, ktype_size(t) == 8 ? 32 : 64, 0, rows, 1, &zero, &varying, params);
 	KRef next = k_add(k, params[1], k_mul(k, k_load(k, t, KM_UNIT, pointer, k_add(k, at, params[0]), 0), zero));
 	k_vloop_end(k, &next, &lanes);
 	return k_add(k, sum, k_fold(k, OP_ADD, lanes));
@@ -322,7 +327,7 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	q.turn = worth_turning(q.rows, q.columns);
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
 	const Band band = band_of(e->p, w, wi, contracted, free_axis);
-	const int64_t step = band_columns(&q);
+	const int64_t step = band_columns(e, &q);
 	if (step && band.has_low != band.has_high && is_one(e, q.a_row) && is_one(e, q.c_row)) banded_product(e, c.type, q, padded ? KF_PADDED : 0, band, step);
 	else emit_product(e, c.type, q, padded ? KF_PADDED : 0, K_CONTRACT);
 	while (nopen) {
