@@ -13,7 +13,7 @@ _solve_newton(info, m, S, o) = {
   A = _whole_jacobian(info, S, matched, conditions)
   F = U -> _whole_residual(info, S, matched, conditions, 0.0, U, none)
   J = U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0))
-  (U, turns, last) = _newton_on(v -> stop_gradient(F(v)), v -> stop_gradient(J(v)), _direct_guess(info, S, o.guess), o, info.name)
+  (U, turns, last) = _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o, info.name)
   _direct_solution(info, m, S, _zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
 }
 _newton_on(F, J, u0, o, name) = {
@@ -66,4 +66,55 @@ _space_field(info, S, U, k) = {
   }
 }
 
-_solve_modes(info, m, S, o) = _refuse("not yet")
+# ---- eigenproblems
+
+# The equations are linear in the fields and in λ: A v = λ B v on the nodes without conditions. Dense where the operators are, else by shift and invert; the
+# m.count eigenvalues nearest to m.near, in the order of their distance.
+_solve_modes(info, m, S, o) = {
+  conditions = _conditions_of(info, S)
+  for c in conditions { if not _is_eliminable(info, S, c) { error("{info.name}: the condition `{c.q.text}` of an eigenproblem must be linear, and along the normal only") } }
+  stages = _end_stages(info, S, conditions)
+  E = _elimination(S, stages)
+  matched = _matched(info, S)
+  sources = _sources(info, S, matched, list())
+  groups = _groups(info, S, sources)
+  (rows, columns, there) = _element_places(groups)
+  p = _reduced(S, E, rows, columns, there)
+  scale = map(s -> 1.0, sources)
+  at = λ -> {
+    v = _elements(info, S, sources, groups, 0.0, _jets_on(info, S, zeros(S.N), none, λ), scale, 0.0)
+    _summed(p, v[p.from] * p.weight)
+  }
+  a = at(0.0)
+  b = a - at(1.0)
+  n = len(E.free)
+  on = p.rows == p.columns
+  weight = zeros(n)
+  weight[p.rows] += where(on, b, 0.0)
+  if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) { error("{info.name}: {info.eigen} must multiply the fields, not their derivatives") }
+  if min(abs(weight)) == 0 { error("{info.name}: {info.eigen} must stand in every equation") }
+  A = (..._as_sparse(p, a), values = a / weight[p.rows])
+  count = m.count
+  (w, V) = if S.T.dense {
+    (all, vectors) = eig(dense(A))
+    order = argsort(abs(all - m.near))[..count]
+    (all[order], vectors[.., order])
+  } else {
+    eigs(A, count; sigma = m.near)
+  }
+  values = if max(abs(imag(w))) <= 1e-8 * max(abs(w)) { real(w) } else {
+    error("{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}")
+  }
+  mode = k -> {
+    v = real(V[.., k])
+    U = zeros(S.N)
+    U[E.free] = v / v[argmax(abs(v))]
+    filled = if len(stages) == 0 { U } else {
+      D = (stages = (...stages,), conditions = (...conditions,), free = E.free)
+      _set_conditions(info, S, D, 0.0, U)
+    }
+    record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), list(...(0..S.count))))
+  }
+  (...mode(0), ...record(list(info.eigen), list(values)), mode = mode, x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
+    times = zeros(0), values = values, stats = (unknowns = n,), method = m.name, kind = "pde", error = none, info = _info_of(info))
+}
