@@ -94,6 +94,6 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
 #       u == sin(x) at t = 0
 #     }
 #     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
-fourier(n = none; max_steps = 0, time = none, count = 6, near = 0.0) =
-  (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, time = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time },
-    grid = _fourier_grid, count = count, near = near, solve = _solve_grid)
+fourier(n = none; time = none, dealias = false, max_steps = 0, count = 6, near = 0.0) =
+  (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, step = time, time = bdf(max_steps = max_steps),
+    dealias = dealias, grid = _fourier_grid, count = count, near = near, solve = _solve_fourier)
