@@ -26,7 +26,7 @@ _first_part(info, levels, k, level) = {
   for f in list(...(0..k)) { at = at + levels[f] * _width(info, f) }
   at + level * _width(info, k)
 }
-_part(S, U, i) = if S.parts == 1 { U } else { reshape(U, S.parts, -1)[i] }
+_part(S, U, i) = if S.parts == 1 { U } else { reshape(U, S.parts, S.T.P)[i] }
 
 # The time order of a jet and those in space.
 _jet_time(S, j) = if S.time < 0 { 0 } else { j[1 + S.time] }
@@ -781,7 +781,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
 _grid_solution(info, m, S, times, Y, stats, state) = {
   functions = map(k -> _grid_field(info, S, state, k), list(...(0..S.count)))
   (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = times, values = Y, stats = stats,
-    method = m.name, kind = "pde", error = none, info = _info_of(info))
+    method = m.name, kind = "pde", error = if m.order == 0 { _series_tail(S, Y[-1]) } else { none }, info = _info_of(info))
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 
