@@ -6,6 +6,7 @@
  * Equations, 2.3), which is one forward derivative of F.
  */
 #include "parser/builtins.h"
+#include "parser/problem_flux.h"
 #include "parser/structure.h"
 
 #define MAX_COORDS 4
@@ -404,6 +405,19 @@ static Av *at_record(Sp *sp, Sp *inner, const Layout *l, const At *at, int side)
 	return av_record(sp, 4, names, (Av *[]){av_int(sp, coord), av_int(sp, side), value, av_string(sp, at->value ? "" : atom_text(sp->c, at->name))});
 }
 
+Av *problem_jets_of(Sp *sp, Av *problem, const Ast *e) {
+	Layout *l = ARENA_NEW(sp->a, Layout), *own = ARENA_NEW(sp->a, Layout);
+	layout_of(sp->c, l, problem->code);
+	layout_coords(sp->c, own, problem->code);
+	Needs need = {.c = sp->c, .l = own};
+	need_visit(&need, e);
+	VEC_AVS used = {0};
+	for (uint32_t k = 0; k < l->njets; k++)
+		for (uint32_t m = 0; m < own->njets; m++)
+			if (own->jets[m].field == l->jets[k].field && !memcmp(own->jets[m].order, l->jets[k].order, sizeof own->jets[m].order)) VEC_PUSH(sp->a, &used, av_int(sp, k));
+	return av_seq(sp, AV_TUPLE, used.n, used.at);
+}
+
 BUILTIN(problem_info) {
 	UNUSED;
 	Av *p = bound(sp, call->args[0], call->spans[0]);
@@ -464,7 +478,8 @@ BUILTIN(problem_info) {
 			if (own.jets[m].order[0] > *of) *of = own.jets[m].order[0];
 		}
 		if (!q->equation.nats) {
-			Av *r = av_record(sp, 4, cond_names, (Av *[]){f, av_none(sp), mentioned, said});
+			const Atom equation_names[5] = {cond_names[0], cond_names[1], cond_names[2], cond_names[3], atom(sp->c, "terms")};
+			Av *r = av_record(sp, 5, equation_names, (Av *[]){f, av_none(sp), mentioned, said, problem_terms(sp, p, q)});
 			VEC_PUSH(sp->a, &equations, r);
 		}
 		for (uint32_t k = 0; k < q->equation.nats; k++) {
@@ -708,6 +723,8 @@ static void check_conditions(Ctx *c, const Ast *e, const Layout *l, uint32_t fie
 			}
 			continue;
 		}
+		/* a conservation law may have one at each end: what comes in and what goes out, of each field */
+		if (order == 1 && l->ncoords > 1 && !is_time(c, l, k) && is_time(c, l, 0) && at_lo <= 1 && at_hi <= 1 && total == 2) continue;
 		if (total > order) {
 			if (order == 0 && total == 1 && at_lo && is_time(c, l, k) && l->ncoords == 1) continue; /* where to look for the solution of an algebraic equation */
 			if (order == 0)
