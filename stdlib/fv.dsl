@@ -345,7 +345,7 @@ _fv_grid(s, m) = {
   g = if m.reconstruct == "first" { 1 } else { if m.reconstruct == "muscl" { 2 } else { 3 } }
   for k in n {
     if k < 2 * g {
-      _refuse("fv() with reconstruct = \"{m.reconstruct}\" wants at least {2 * g} cells along each coordinate, not {k}")
+      error("fv() with reconstruct = \"{m.reconstruct}\" wants at least {2 * g} cells along each coordinate, not {k}")
     }
   }
   axes = map(k -> _fv_centres(lo[k], hi[k], n[k]), list(...(0..s.dims)))
