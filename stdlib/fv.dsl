@@ -480,16 +480,26 @@ _fv_padded(s, grid, k, g, t, U) = {
 
 # ---- marching
 
+# Along each coordinate: averages with cells outside, and the smallest and largest speed in each cell and one more at each end
+_fv_waves(s, m, grid, t, U) = map(k -> {
+  n = grid.n[k]
+  g = grid.g
+  P = _fv_padded(s, grid, k, g, t, U)
+  x = map(c -> concat(_fv_cut(c, k, 0, 1), c, _fv_cut(c, k, n - 1, n); axis = k), grid.centres)
+  c = _fv_each(s, (...a) -> _fv_speeds(s, k, (t, ...map(i -> a[i], list(...(0..s.dims)))), map(i -> a[s.dims + i], s.all)),
+    list(...x, ...map(p -> _fv_cut(p, k, g - 1, g + n + 1), P)))
+  (P = P, low = c[0], high = c[1])
+}, list(...(0..s.dims)))
+
 # -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides fluxes
-_fv_rate(s, m, grid, t, U) = {
-  total = map(u -> 0.0 * u, U)
+_fv_rate(s, m, grid, t, U, waves) = {
   ks = list(...(0..s.dims))
-  for k in ks {
+  parts = map(k -> {
     n = grid.n[k]
-    P = _fv_padded(s, grid, k, grid.g, t, U)
-    F = _fv_face_fluxes(s, m, grid, k, t, P)
-    total = map(i -> total[i] - (_fv_cut(F[i], k, 1, n + 1) - _fv_cut(F[i], k, 0, n)) / grid.h[k], s.all)
-  }
+    F = _fv_face_fluxes(s, m, grid, k, t, waves[k])
+    map(i -> (_fv_cut(F[i], k, 0, n) - _fv_cut(F[i], k, 1, n + 1)) * (1 / grid.h[k]), s.all)
+  }, ks)
+  total = if s.dims == 1 { parts[0] } else { map(i -> parts[0][i] + parts[1][i], s.all) }
   if s.diffuses { D = _fv_diffusion(s, grid, t, U); total = map(i -> total[i] + D[i], s.all) } else {
     if _fv_has(s, "source") or _fv_has(s, "quasi") {
       zero = _fv_zero(s)
@@ -552,33 +562,32 @@ _fv_flat(rows) = {
 }
 
 # Steps per unit of time that stability asks for
-_fv_pace(s, m, grid, t, U) = {
+_fv_pace(s, m, grid, t, U, waves) = {
   ks = list(...(0..s.dims))
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
-  v = _fv_each(s, (...a) -> {
-    X = (t, ...map(i -> a[i], ks))
-    W = map(i -> a[s.dims + i], s.all)
-    total = 0.0
-    for k in ks {
-      c = _fv_speeds(s, k, X, W)
-      total = total + max(abs(c[0]), abs(c[1])) / (cfl * grid.h[k])
-      if s.diffuses { total = total + 2 * _fv_spread(s, k, X, W) / grid.h[k]^2 }
-    }
-    total
-  }, list(...grid.centres, ...U))
-  max(v)
+  total = 0.0
+  for k in ks { total = total + max(max(abs(waves[k].low)), max(abs(waves[k].high))) / (cfl * grid.h[k]) }
+  if s.diffuses {
+    v = _fv_each(s, (...a) -> {
+      q = 0.0
+      for k in ks { q = q + 2 * _fv_spread(s, k, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all)) / grid.h[k]^2 }
+      q
+    }, list(...grid.centres, ...U))
+    total = total + max(v)
+  }
+  total
 }
 
-_fv_step(s, m, grid, t, U, dt) = {
-  f = (t, U) -> _fv_rate(s, m, grid, t, U)
-  a = f(t, U)
+_fv_step(s, m, grid, t, U, dt, waves) = {
+  f = (t, U) -> _fv_rate(s, m, grid, t, U, _fv_waves(s, m, grid, t, U))
+  a = _fv_rate(s, m, grid, t, U, waves)
   V = map(i -> U[i] + dt * a[i], s.all)
   if m.steps == "euler" { V } else {
     b = f(t + dt, V)
     if m.steps == "ssprk2" { map(i -> 0.5 * U[i] + 0.5 * (V[i] + dt * b[i]), s.all) } else {
       W = map(i -> 0.75 * U[i] + 0.25 * (V[i] + dt * b[i]), s.all)
       c = f(t + 0.5 * dt, W)
-      map(i -> (U[i] + 2 * (W[i] + dt * c[i])) / 3, s.all)
+      map(i -> 1.0 / 3 * U[i] + 2.0 / 3 * (W[i] + dt * c[i]), s.all)
     }
   }
 }
@@ -589,11 +598,12 @@ _fv_to(s, m, grid, t0, t1, U) = {
   steps = 0
   fine = true
   while t < t1 and fine {
-    pace = _fv_pace(s, m, grid, t, U)
+    waves = _fv_waves(s, m, grid, t, U)
+    pace = _fv_pace(s, m, grid, t, U, waves)
     if pace < inf and pace >= 0 and steps < m.max_steps {
       left = t1 - t
       dt = if pace * left <= 1 { left } else { if pace * left < 2 { 0.5 * left } else { 1 / pace } }
-      U = _fv_step(s, m, grid, t, U, dt)
+      U = _fv_step(s, m, grid, t, U, dt, waves)
       t = if pace * left <= 1 { t1 } else { t + dt }
       steps = steps + 1
     } else { fine = false }
