@@ -44,6 +44,19 @@ fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 
     positive = positive, solve = _solve_fv)
 }
 
+# reconstruct(v; method, limiter): values at the upper faces of periodic cells from their averages v f64[n], from below: what fv() takes at one side of each face
+#   method: "first", "muscl", "weno5" or "weno5z"; limiter: "minmod", "vanleer" or "superbee". Values from above are reconstruct of v and of the result turned around.
+#   [Source: G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126 (1996) 202-228]
+#     reconstruct([0.0, 1, 2, 3, 0, 0]; method = "muscl")   #> [0, 1.5, 2.5, 3, 0, 0]
+reconstruct(v; method = "weno5", limiter = "vanleer") = {
+  m = fv(; reconstruct = method, limiter = limiter)
+  g = if method == "first" { 0 } else { if method == "muscl" { 1 } else { 2 } }
+  n = len(v)
+  if n < 2 * g + 1 { error("reconstruct() with method = \"{method}\" wants at least {2 * g + 1} averages, not {n}") }
+  P = concat(v[n - g..], f64(v), v[..g])
+  map((...w) -> _fv_edge(m, list(...w)), ...map(o -> P[o..o + n], list(...(0..(2 * g + 1)))))
+}
+
 _fv_one_of(x, names) = {
   found = false
   for n in names { if n == x { found = true } }
@@ -566,7 +579,7 @@ _fv_pace(s, m, grid, t, U, waves) = {
   ks = list(...(0..s.dims))
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
   total = 0.0
-  for k in ks { total = total + max(max(abs(waves[k].low)), max(abs(waves[k].high))) / (cfl * grid.h[k]) }
+  for k in ks { total = total + max(_fv_each(s, (a, b) -> max(-a, b), list(waves[k].low, waves[k].high))) / (cfl * grid.h[k]) }
   if s.diffuses {
     v = _fv_each(s, (...a) -> {
       q = 0.0
