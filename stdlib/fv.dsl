@@ -788,8 +788,9 @@ _fv_everywhere(f, args) =
   if rank(args[0]) == 0 { f(...args) } else { reshape(map(f, ...map(a -> ravel(a), args)), ...shape(args[0])) }
 
 _fv_value(s, m, grid, t, U, i, X) = {
-  P = U
-  value = 0.0 * X[0]
+  # where second derivatives count, a parabola that has them
+  how = if s.diffuses { (...m, reconstruct = "weno5") } else { m }
+  g = if s.diffuses { 3 } else { grid.g }
   cells = list()
   inside = list()
   for k in list(...(0..s.dims)) {
@@ -803,15 +804,15 @@ _fv_value(s, m, grid, t, U, i, X) = {
   u = if s.dims == 1 { U[i][cells[0]] } else { U[i][cells[0], cells[1]] }
   value = u
   for k in list(...(0..s.dims)) {
-    Q = _fv_padded(s, grid, k, grid.g, t, U)[i]
+    Q = _fv_padded(s, grid, k, g, t, U)[i]
     v = map(o -> {
-      c = cells[k] + (grid.g + o)
+      c = cells[k] + (g + o)
       if s.dims == 1 { Q[c] } else { if k == 0 { Q[c, cells[1]] } else { Q[cells[0], c] } }
-    }, list(...(-grid.g + 1..grid.g)))
+    }, list(...(-g + 1..g)))
     z = inside[k]
-    if m.reconstruct != "first" {
-      right = _fv_everywhere((...w) -> _fv_edge(m, list(...w)), v)
-      left = _fv_everywhere((...w) -> _fv_edge(m, _fv_reversed(list(...w))), v)
+    if how.reconstruct != "first" {
+      right = _fv_everywhere((...w) -> _fv_edge(how, list(...w)), v)
+      left = _fv_everywhere((...w) -> _fv_edge(how, _fv_reversed(list(...w))), v)
       value = value + (right - left) * z + (0.5 * (left + right) - u) * (6 * z^2 - 0.5)
     }
   }
