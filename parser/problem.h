@@ -103,4 +103,9 @@ Av *problem_bound(Sp *sp, Av *p, Span at); /* a problem with values for its para
 /* problem_info.c */
 Av *problem_reflect(Sp *sp, Av *p);
 
+/* problem_flux.c: a tuple of records (coord, factor, f, part, jets, text), one for each term of left - right: factor times the derivative of f by coordinate `coord`, or, where
+ * coord is -1, factor times f. part: f is a vector (or tuple, or matrix) under div, and this is its component for this coordinate; -1 otherwise.
+ * jets: the numbers of those that f mentions. text: f, as it is written. */
+Av *problem_terms(Sp *sp, Av *problem, const Layout *l, const Ast *equation);
+
 #endif

@@ -222,7 +222,8 @@ static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint3
 		if (own) diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` has no derivative in %s and takes no condition there", name, coord);
 		else *said = false;
 	} else if (order % 2) { /* of one unknown as many as its order, at either end; of several the characteristics say which */
-		if (own > order && alone && !vector)
+		const bool from_both = order == 1 && l->time >= 0 && v->own[0] == 1 && v->own[1] == 1; /* of u_t + u u_x: what comes in may come from either end */
+		if (own > order && alone && !vector && !from_both)
 			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
 		else if (alone && !vector && total < order)
 			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is %s order in %s and needs %u condition%s there; there %s %u", ordinal(order), coord, order,

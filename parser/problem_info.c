@@ -91,12 +91,13 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear,
 /* The residual of an equation with where it holds, the jets that it mentions, and its text; linear and bent: those of the jets at that place. */
 static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at, Av *mentioned, Av *said) {
 	Sp *sp = r->sp;
-	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent"};
+	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent", "terms"};
 	const uint32_t place = spot ? spot->place : PLACE_INSIDE;
 	Av *linear, *bent;
 	split_jets(r, q, place, &linear, &bent);
 	Av *f = problem_expression(sp, r->p, q, place, NULL);
-	return record_of(sp, 7, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, rows_of(r, f, place, q->span), linear, bent});
+	Av *terms = spot ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
+	return record_of(sp, 8, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, rows_of(r, f, place, q->span), linear, bent, terms});
 }
 
 /* How often each equation of a problem in one coordinate must be differentiated for the system to be one of ordinary differential equations. */
