@@ -8,7 +8,7 @@
 #include "parser/builtins.h"
 #include "parser/structure.h"
 
-#define MAX_COORDS 4
+#define MAX_COORDS 8
 #define MAX_JETS 64
 
 
