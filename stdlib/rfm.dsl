@@ -6,8 +6,8 @@
 # (Huang, Zhu and Siew 2006; Chen, Chi, E and Yang, Bridging traditional and machine learning-based algorithms for solving PDEs: the random feature
 # method, 2022). How the wave vectors shall be spread along each axis is found by solving with few features and looking at the residual at other points.
 
-# rfm(features; bandwidth, rows, weight, steps, seed): random sine features and least squares
-#   features: how many; 0: 200, and twice as many until the residual at points that were not used falls no more, at most `most`. bandwidth: standard deviation of the wave vectors on each
+# rfm(features; bandwidth, rows, weight, steps, tol, most, seed): random sine features and least squares
+#   features: how many; 0: 200, and more until the residual at points that were not used is below tol (as long as they are few 1e-12) or falls no more, at most `most`. bandwidth: standard deviation of the wave vectors on each
 #   axis, in the order of the domains, a number or a vector; none: found by trials. rows: equations at points inside for each unknown; weight: of conditions beside equations, both measured by their features; steps: of
 #   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic axes. The solution's `error` is the residual at points that were not used, relative to the solution.
 #     problem poisson() {
@@ -18,9 +18,9 @@
 #     }
 #     s = solve(poisson(), rfm(300))
 #     s.u(0.5, 0.25)                 #~ sin(0.25π) tol 1e-9
-rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, most = 1600, seed = 1) =
-  (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight, steps = steps, most = most, seed = seed,
-    solve = _solve_rfm)
+rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol = 1e-9, most = 1600, seed = 1) =
+  (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight, steps = steps, tol = tol, most = most,
+    seed = seed, solve = _solve_rfm)
 
 # ---- jets as one vector: a slot for each component of each jet
 
@@ -262,7 +262,8 @@ _solve_rfm(info, m, o) = {
   given = kind(m.bandwidth) != "none"
   # A list of things to try, one after the other, in one loop: bandwidths along the line of balance (stage 0), then axis by axis (1), then more features (2)
   (stage, k, M) = (if given { 2 } else { 0 }, 0, if given and m.features > 0 { m.features } else { few })
-  s = if given { 0.0 * length + m.bandwidth } else { clamp(balance.factor * balance.unit^balance.power, 0.5 / length, 512 / length) }
+  narrow = clamp(balance.factor * balance.unit^balance.power, 0.5 / length, 512 / length)
+  s = if given { 0.0 * length + m.bandwidth } else { narrow }
   best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf, steps = 0)
   (axis, up, gained, last_M, last_e) = (0, true, false, M, inf)
   done = false
@@ -275,7 +276,13 @@ _solve_rfm(info, m, o) = {
     if better or M > best.M { best = if e < best.e { (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps) } else { (...best, M = M) } }
     k = k + 1
     if stage == 0 {
-      if k < 9 { s = clamp(balance.factor * (2.0^k * balance.unit)^balance.power, 0.5 / length, 512 / length) } else {
+      wider = balance.factor * (2.0^k * balance.unit)^balance.power
+      if k < 9 and all(wider <= 512 / length) { s = wider } else if best.error > 0.1 and 2 * M <= (if m.features > 0 { m.features } else { 800 }) {
+        # too few to tell
+        (M, k) = (2 * M, 0)
+        s = narrow
+        best = (...best, e = inf, M = M)
+      } else {
         stage = 1
         (axis, up, gained) = (-1, true, false)
         s = best.s * 1.5
@@ -287,7 +294,7 @@ _solve_rfm(info, m, o) = {
         if up { up = false } else {
           up = true
           axis = axis + 1
-          if axis == d or (d == 1 and axis == 0) or (axis == 0 and d > 3) { stage = 2 }
+          if axis == d or (d == 1 and axis == 0) or (axis == 0 and d > 3) { stage = 2; last_M = M }
         }
       }
       s = best.s
@@ -301,9 +308,9 @@ _solve_rfm(info, m, o) = {
       if m.features > 0 { done = M == m.features; M = m.features } else {
         # as many more as the decay so far foretells
         fell = log(before / max(e, 1e-300)) / max(1, M - last_M)
-        ahead = if M > last_M and fell > 0 { log(max(error, 1e-300) / 1e-12) / fell } else { f64(M) }
+        ahead = if M > last_M and fell > 0 { log(max(error, 1e-300) / (if M < 500 { 1e-12 } else { 1e-10 })) / fell } else { f64(M) }
         slow = M > last_M and e > 0.3 * before and e < 1e-2
-        done = best.error < 1e-12 or M >= m.most or slow
+        done = best.error < (if M < 800 { min(m.tol, 1e-12) } else { m.tol }) or M >= m.most or slow
         last_M = M
         M = min(m.most, i64(M + clamp(1.1 * ahead, 0.3 * M, 1.0 * M)))
       }
