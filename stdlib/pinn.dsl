@@ -187,8 +187,14 @@ _solve_pinn(info, m, o) = {
   ni = _network_width(info)
   net = mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
   B = m.frequency * randn(m.fourier, ni)
-  weights = map((l, k) -> if k == 0 and m.fourier == 0 { (W = m.frequency * l.W, b = l.b) } else { l }, net.weights,
-    list(...(0..len(net.weights))))
+  # variance 25/9 of the inputs' mean square for tanh's range, and bends spread over the domain
+  weights = map((l, k) -> {
+    (rows, columns) = shape(l.W)
+    gain = if k == 0 and m.fourier == 0 { m.frequency } else { 1.0 }
+    if k + 1 == len(net.weights) { (W = randn(rows, columns) / sqrt(f64(columns)), b = zeros(rows)) } else {
+      (W = gain * 5 / 3 * randn(rows, columns) / sqrt(f64(columns)), b = gain * (2 * rand(rows) - 1))
+    }
+  }, net.weights, list(...(0..len(net.weights))))
   (v0, back) = flatten(weights)
   some = { n = 0; for k in list(...(0..len(info.fields))) { n = n + (if _some_built_in(info, k) { 1 } else { 0 }) }; n > 0 }
   never = if kind(m.hard) == "string" { not some } else { not m.hard or not some }
@@ -296,41 +302,33 @@ _renewed(info, blocks, w, X) = {
   concat(X[..N - N // 2], C[argsort(key; descending = true)[..N // 2]]; axis = 0)
 }
 
-# One step of Levenberg-Marquardt by G = J'J and g = J'r: several dampings, the best of which is refined by corrected seminormal equations (Björck 1987) and bent by
-# geodesic acceleration. Gives (weights, loss, damping); the loss is as before when nothing was better.
+# One step of Levenberg-Marquardt by G = J'J and g = J'r. Each of several dampings gives a direction, refined by corrected seminormal equations (Björck 1987) and bent by geodesic
+# acceleration; the damping is judged by the bent step, which may be much longer than the straight one. Gives (weights, loss, damping); the loss is as before when nothing was better.
 _geodesic_step(r, G, g, x, value, lambda) = {
   n = len(x)
   res = r(x)
+  pull = vjp(r, x)[1]
   floor_ = 1e-17 * trace(G) / n
-  (best, best_d, best_l) = (inf, 0 * x, 100 * lambda)
-  best_L = eye(n)
-  tries = 0
-  factor = 0.03
-  while tries < 3 or (tries < 6 and not (best < value)) {
+  (least, out, best_l) = (value, x, 100 * lambda)
+  h = 0.1
+  for factor in [1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0] {
     l = max(lambda * factor, floor_)
     L = _damped_factor(G, l)
     d = -trisolve(L, trisolve(L, g); adjoint = true)
-    v = 0.5 * sum(r(x + d)^2)
-    if v < best { best = v; best_d = d; best_l = l; best_L = L }
-    factor = factor * 10
-    tries = tries + 1
+    Jd = jvp(r, x, d)[1]
+    e = pull(-res - Jd) - l * d
+    rvv = (2 / h) * ((r(x + h * d) - res) / h - Jd)
+    both = stack(e, -pull(rvv); axis = 1)
+    more = trisolve(L, trisolve(L, both); adjoint = true)
+    d = d + more[.., 0]
+    a = more[.., 1]
+    a = if norm(a) <= 0.75 * norm(d) { a } else { 0 * a }
+    for y in stack(x + d, x + d + 0.5 * a) {
+      v = 0.5 * sum(r(y)^2)
+      if v < least { least = v; out = y; best_l = l }
+    }
   }
-  (L, d) = (best_L, best_d)
-  solved = y -> trisolve(L, trisolve(L, y); adjoint = true)
-  (Jd, pull) = (jvp(r, x, d)[1], vjp(r, x)[1])
-  e = solved(pull(-res - Jd) - best_l * d)
-  refined = x + d + e
-  h = 0.1
-  rvv = (2 / h) * ((r(x + h * d) - res) / h - Jd)
-  a = -solved(pull(rvv))
-  a = if norm(a) <= 0.75 * norm(d) { a } else { 0 * a }
-  out = if best < value { x + d } else { x }
-  least = min(best, value)
-  for y in stack(refined, refined + 0.5 * a, x + d + 0.5 * a) {
-    v = 0.5 * sum(r(y)^2)
-    if v < least { least = v; out = y }
-  }
-  (out, least, if least < value { best_l } else { 100 * lambda })
+  (out, least, best_l)
 }
 # The factor of G + l I; where rounding leaves it indefinite, with more damping
 _damped_factor(G, l) = {
