@@ -311,22 +311,29 @@ _geodesic_step(r, G, g, x, value, lambda) = {
   floor_ = 1e-17 * trace(G) / n
   (least, out, best_l) = (value, x, 100 * lambda)
   h = 0.1
-  for factor in [1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0] {
-    l = max(lambda * factor, floor_)
+  # downwards as long as less damping is better, else upwards until a step is good at all
+  (l, down, tries) = (max(0.4 * lambda, floor_), true, 0)
+  done = false
+  while not done {
     L = _damped_factor(G, l)
     d = -trisolve(L, trisolve(L, g); adjoint = true)
     Jd = jvp(r, x, d)[1]
     e = pull(-res - Jd) - l * d
     rvv = (2 / h) * ((r(x + h * d) - res) / h - Jd)
-    both = stack(e, -pull(rvv); axis = 1)
-    more = trisolve(L, trisolve(L, both); adjoint = true)
+    more = trisolve(L, trisolve(L, stack(e, -pull(rvv); axis = 1)); adjoint = true)
     d = d + more[.., 0]
     a = more[.., 1]
-    a = if norm(a) <= 0.75 * norm(d) { a } else { 0 * a }
-    for y in stack(x + d, x + d + 0.5 * a) {
-      v = 0.5 * sum(r(y)^2)
-      if v < least { least = v; out = y; best_l = l }
+    y = if norm(a) <= 0.75 * norm(d) { x + d + 0.5 * a } else { x + d }
+    v = 0.5 * sum(r(y)^2)
+    better = v < least
+    if better { least = v; out = y; best_l = l }
+    tries = tries + 1
+    if down and (better or tries == 1) { l = max(0.15 * l, floor_) } else {
+      if down { l = 3 * lambda } else { l = 10 * l }
+      done = tries >= 7 or (least < value and (not down or tries > 2))
+      down = false
     }
+    if tries >= 6 or (down and best_l <= floor_) { done = true }
   }
   (out, least, best_l)
 }
