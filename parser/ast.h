@@ -169,6 +169,7 @@ struct Ast {
 			uint32_t nequations; Ast **equations; /* A_EQUATION, conditions among them */
 			uint32_t nevents; Event *events;
 			Atom eigen; Span eigen_span; /* `eigen λ`; 0: none */
+			bool eigen_apart; /* it is the last field, and no equation is its own */
 		} *problem;
 		struct { Ast *left, *right; uint32_t nats; At *ats; Span op_span; } equation; /* nats 0: holds in the interior */
 		struct { Atom module; const char *path; Atom alias; } use; /* path for use "my.dsl" as my */

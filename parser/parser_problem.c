@@ -252,10 +252,11 @@ static void parse_item(Parser *p, void *out) {
 	else parse_equation(p, items);
 }
 
-/* In one coordinate x an eigenvalue λ is an unknown that does not change: a field with λ_x == 0. */
-static void eigenvalue_as_field(Parser *p, Items *items) {
+/* An eigenvalue λ is the last field. In one coordinate x it is an unknown that does not change, λ_x == 0; true: in several it has no equation. */
+static bool eigenvalue_as_field(Parser *p, Items *items) {
 	const Domain *d = &items->domains.at[0];
-	if (items->domains.n != 1 || d->kind != DOMAIN_INTERVAL || d->ncoords != 1) return;
+	PUSH(p, &items->fields, ((Field){.name = items->eigen, .span = items->eigen_span}));
+	if (items->domains.n != 1 || d->kind != DOMAIN_INTERVAL || d->ncoords != 1) return true;
 	Ast *rate = node_new(p, A_NAME), *zero = node_new(p, A_CONST), *a = node_new(p, A_EQUATION);
 	rate->name.name = atom(p->ctx, arena_printf(p->arena, "%s_%s", atom_text(p->ctx, items->eigen), atom_text(p->ctx, d->coords[0])));
 	zero->constant.value = value_i64(0);
@@ -263,8 +264,8 @@ static void eigenvalue_as_field(Parser *p, Items *items) {
 	a->equation.left = rate;
 	a->equation.right = zero;
 	a->equation.op_span = rate->span = zero->span = a->span = items->eigen_span;
-	PUSH(p, &items->fields, ((Field){.name = items->eigen, .span = items->eigen_span}));
 	PUSH(p, &items->equations, a);
+	return false;
 }
 
 /* problem = "problem" NAME [ "(" params ")" ] "{" { item } "}" */
@@ -288,7 +289,7 @@ Ast *parse_problem(Parser *p) {
 	parse_statements(p, TK_RBRACE, parse_item, &items);
 	close_bracket(p, b, "`}`");
 	p->depth--;
-	if (items.eigen && items.domains.n) eigenvalue_as_field(p, &items);
+	a->problem->eigen_apart = items.eigen && items.domains.n && eigenvalue_as_field(p, &items);
 	a->problem->nparams = params.n;
 	a->problem->params = KEEP(p, params);
 	a->problem->ndomains = items.domains.n;

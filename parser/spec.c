@@ -637,6 +637,8 @@ static Av *binary_expr(Sp *sp, const Ast *e) {
 		Av *x = sp_expr(sp, e->binary.left), *f = sp_expr(sp, e->binary.right);
 		return sp_call_args(sp, f, 1, &x, e->span);
 	}
+	Av *special = e->op == AO_DOT ? sp_special_call(sp, e) : NULL; /* a·grad(u) in an equation */
+	if (special) return special;
 	Av *x = sp_expr(sp, e->binary.left), *y = sp_expr(sp, e->binary.right);
 	sp_at(sp, e->span);
 	if (e->op == AO_COMPOSE) {

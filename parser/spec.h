@@ -220,7 +220,7 @@ Av *sp_index_def(Sp *sp, const Ast *e);
 Av *sp_reduction(Sp *sp, const Ast *call, Op op, const Ast *generator);
 Av *sp_problem_value(Sp *sp, const Ast *problem);
 Av *sp_problem_name(Sp *sp, const Ast *name);  /* a name inside an equation: coordinate, field, jet, local or anything else */
-Av *sp_special_call(Sp *sp, const Ast *call);  /* calls whose arguments are not values: d(u, x), lap(u) in equations; NULL otherwise */
+Av *sp_special_call(Sp *sp, const Ast *call);  /* calls whose arguments are not values: d(u, x), lap(u) in equations, and a·grad(u); NULL otherwise */
 
 /* Two branches of a condition evaluated by callbacks in layers of their own; merges values and names. */
 typedef Av *(*SpBranch)(Sp *sp, void *ud);

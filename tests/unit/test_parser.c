@@ -254,7 +254,7 @@ static const Golden goldens[] = {
 	{"problem p(a = 1; b: f64) { domain t in [0, 1], x in [-1, 1] periodic, (x, y) in disk(1); "
 	 "field u, v[2], p; eigen λ }",
 	 "(problem p ((a = 1) ; (b : f64)) (domain t in 0 1) (domain x in (- 1) 1 periodic) "
-	 "(domain x y in (call disk 1)) (field u) (field v 2) (field p) (eigen λ))"},
+	 "(domain x y in (call disk 1)) (field u) (field v 2) (field p) (field λ) (eigen λ))"},
 	{"problem p { domain x in line(0, 1) periodic; field u; u_t == ∂x²(u) at x = 0, left, (0, 1); u == 1 at boundary }",
 	 "(problem p () (domain x in (call line 0 1) periodic) (field u) (== u_t (call d u x 2) (at x 0) "
 	 "(at left) (at (tuple 0 1))) (== u 1 (at boundary)))"},

@@ -1,0 +1,189 @@
+/* problem_info.c - a problem as a record for the methods of the library: domains, jets, residuals, conditions with their places.
+ *
+ * Needs: problem.h, structure.h. Guarantees: what docs/problems.md says of the record; nothing is solved here.
+ */
+#include "parser/problem.h"
+#include "parser/structure.h"
+
+typedef struct Reflection {
+	Sp *sp;
+	Sp inner; /* the ends of the domain, places and sizes are expressions over the parameters */
+	Av *p;
+	const Layout *l;
+	Av **sizes;
+	bool vectors;
+} Reflection;
+
+static Av *record_of(Sp *sp, uint32_t n, const char *const *labels, Av *const *values) {
+	Atom *names = ARENA_ARRAY(sp->a, Atom, n);
+	for (uint32_t i = 0; i < n; i++) names[i] = atom(sp->c, labels[i]);
+	return av_record(sp, n, names, values);
+}
+
+static Av *number(Reflection *r, const Ast *e, const char *what) { return av_array(r->sp, sp_scalar(r->sp, sp_expr(&r->inner, e), DT_F64, e->span, what)); }
+
+/* A place as (coord, side, value, name, point). */
+static Av *at_record(Reflection *r, const Spot *s, Span at) {
+	Sp *sp = r->sp;
+	static const char *const labels[] = {"coord", "side", "value", "name", "point"};
+	Av *value = s->value ? number(r, s->value, "a place") : av_none(sp), *point = av_none(sp);
+	if (s->point) {
+		const uint32_t n = s->point->tuple.n;
+		if (n != r->l->nspace && n != r->l->ncoords) sp_fail(sp, E_PROBLEM_COORD, at, "a point with %u number%s; there are %u space coordinates", n, n == 1 ? "" : "s", r->l->nspace);
+		Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+		for (uint32_t i = 0; i < n; i++) items[i] = number(r, s->point->tuple.items[i], "the coordinate of a point");
+		point = av_seq(sp, AV_TUPLE, n, items);
+	}
+	return record_of(sp, 5, labels, (Av *[]){av_int(sp, s->coord), av_int(sp, s->side), value, av_string(sp, s->name), point});
+}
+
+/* The number of components of a residual, 0 of a number: found by specialising it, which is only needed where there are vectors. */
+static Av *rows_of(Reflection *r, Av *f, uint32_t place, Span at) {
+	Sp *sp = r->sp;
+	const Layout *l = r->l;
+	if (!r->vectors && !l->nspace) return av_int(sp, 0);
+	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1), **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), *normal[MAX_COORDS];
+	Av *one = av_array(sp, sp_const(sp, value_f64(1)));
+	for (uint32_t i = 0; i < l->ncoords; i++) coords[i] = one;
+	for (uint32_t i = 0; i < l->nspace; i++) normal[i] = one;
+	for (uint32_t i = 0; i < l->njets; i++) {
+		int64_t m = 0;
+		(void)av_static_int(sp, r->sizes[l->jets[i].field], &m);
+		const Dim length = dim_const(sp->c, m);
+		jets[i] = m ? av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &length))) : one;
+	}
+	Av *args[3] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets), av_seq(sp, AV_TUPLE, l->nspace, normal)};
+	Span spans[3] = {at, at, at};
+	Call call = {.span = at, .callee_span = at, .n = place == PLACE_PART ? 3 : 2, .args = args, .spans = spans};
+	const Spec s = sp_specialise(sp, f, &call);
+	if (s.promised || !s.result || s.result->kind != AV_ARRAY) return av_int(sp, 0);
+	const Type t = *ref_ty(s.fn, fn_result(s.fn, 0));
+	if (t.rank > 1) sp_fail(sp, E_SHAPE, at, "an equation is between numbers or between vectors, not between arrays with %u axes", t.rank);
+	int64_t rows = 0;
+	SymId symbol;
+	if (t.rank && !dim_is_const(sp->c, t.dims[0], &rows) && dim_is_sym(sp->c, t.dims[0], &symbol)) { /* long: as long as the field whose length it is */
+		for (uint32_t i = 0; i < s.nargs; i++) {
+			const Type has = *ref_ty(s.fn, fn_param(s.fn, i));
+			if (has.rank == 1 && has.dims[0] == t.dims[0]) (void)dim_is_const(sp->c, ref_ty(build_fn(sp->b), s.args[i])->dims[0], &rows);
+		}
+	}
+	return av_int(sp, rows);
+}
+
+/* The residual of an equation with where it holds, the jets that it mentions, and its text. */
+static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at, Av *mentioned, Av *said) {
+	Sp *sp = r->sp;
+	static const char *const labels[] = {"residual", "at", "jets", "text", "rows"};
+	const uint32_t place = spot ? spot->place : PLACE_INSIDE;
+	Av *f = problem_expression(sp, r->p, q, place, NULL);
+	return record_of(sp, 5, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, rows_of(r, f, place, q->span)});
+}
+
+/* How often each equation of a problem in one coordinate must be differentiated for the system to be one of ordinary differential equations. */
+static Av *structure_record(Sp *sp, uint32_t nf, const int *order) {
+	static const char *const labels[] = {"turns", "orders", "left"};
+	int *c = ARENA_ARRAY(sp->a, int, 2 * nf + 1), *d = c + nf;
+	uint32_t left = 0;
+	const bool fine = structure_offsets(sp->a, nf, order, c, d, &left);
+	Av **cs = ARENA_ARRAY(sp->a, Av *, 2 * nf + 1), **ds = cs + nf;
+	for (uint32_t i = 0; i < nf; i++) {
+		cs[i] = av_int(sp, fine ? c[i] : 0);
+		ds[i] = av_int(sp, fine ? d[i] : 0);
+	}
+	return record_of(sp, 3, labels, (Av *[]){av_seq(sp, AV_TUPLE, nf, cs), av_seq(sp, AV_TUPLE, nf, ds), av_int(sp, fine ? -1 : (int64_t)left)});
+}
+
+static Av *events_of(Reflection *r) {
+	Sp *sp = r->sp;
+	const Ast *e = r->l->e;
+	static const char *const labels[] = {"name", "expr", "direction", "update", "terminal"};
+	VEC_AVS events = {0};
+	for (uint32_t i = 0; i < e->problem->nevents; i++) {
+		const Event *ev = &e->problem->events[i];
+		Av *body = ev->body ? problem_expression(sp, r->p, ev->body, PLACE_INSIDE, NULL) : av_none(sp);
+		Av *one = record_of(sp, 5, labels, (Av *[]){av_string(sp, atom_text(sp->c, ev->name)), problem_expression(sp, r->p, ev->expr, PLACE_INSIDE, NULL),
+		                                           av_int(sp, ev->direction), body, av_bool(sp, ev->terminal)});
+		VEC_PUSH(sp->a, &events, one);
+	}
+	return av_seq(sp, AV_TUPLE, events.n, events.at);
+}
+
+/* A number out of the bounding box of a region's value: its fields lo and hi, an item for each coordinate of the region. */
+static Av *bound_of(Reflection *r, Av *region, const char *end, uint32_t i, Span at) {
+	Sp *sp = r->sp;
+	Av *bounds = region->kind == AV_RECORD ? av_field(region, atom(sp->c, end)) : NULL;
+	if (!bounds) sp_fail(sp, E_PROBLEM, at, "this is %s, not a region: box, disk, polygon and their kin make one", sp_type_text(sp, region));
+	Av *index = av_int(sp, i);
+	return av_array(sp, sp_scalar(sp, sp_index_values(sp, bounds, 1, &index, &at, at), DT_F64, at, "the end of a region"));
+}
+
+Av *problem_reflect(Sp *sp, Av *p) {
+	Layout *l = ARENA_NEW(sp->a, Layout);
+	layout_of(sp->c, l, p->code);
+	const Ast *e = l->e;
+	Reflection r = {.sp = sp, .inner = *sp, .p = p, .l = l};
+	r.inner.env = env_new(&r.inner, NULL);
+	r.inner.module = session_module_of(sp->session, e->span.source);
+	r.inner.self = p;
+	r.inner.problem = NULL;
+	for (uint32_t i = 0; i < p->n; i++) env_set(&r.inner, r.inner.env, p->names[i], p->items[i]);
+	Av *coords[MAX_COORDS], *lo[MAX_COORDS], *hi[MAX_COORDS], *periodic[MAX_COORDS], *space[MAX_COORDS];
+	Av *region = l->region ? sp_expr(&r.inner, l->region->region) : av_none(sp);
+	for (uint32_t i = 0, k = 0; i < l->ncoords; i++) {
+		const Coordinate *x = &l->coord[i];
+		coords[i] = av_string(sp, atom_text(sp->c, x->name));
+		lo[i] = x->lo ? number(&r, x->lo, "the end of a domain") : bound_of(&r, region, "lo", k, x->domain->region->span);
+		hi[i] = x->lo ? number(&r, x->hi, "the end of a domain") : bound_of(&r, region, "hi", k++, x->domain->region->span);
+		periodic[i] = av_bool(sp, x->periodic);
+	}
+	for (uint32_t i = 0; i < l->nspace; i++) space[i] = av_int(sp, l->space[i]);
+	const uint32_t nf = e->problem->nfields;
+	Av **fields = ARENA_ARRAY(sp->a, Av *, nf + 1);
+	r.sizes = ARENA_ARRAY(sp->a, Av *, nf + 1);
+	for (uint32_t i = 0; i < nf; i++) {
+		fields[i] = av_string(sp, atom_text(sp->c, e->problem->fields[i].name));
+		const Ast *size = e->problem->fields[i].size;
+		const int64_t n = size ? sp_want_int(sp, sp_expr(&r.inner, size), size->span, "the size of a field") : 0;
+		if (size && n < 1) sp_fail(sp, E_PROBLEM, size->span, "a field has at least one component");
+		r.sizes[i] = av_int(sp, n);
+		r.vectors |= n > 0;
+	}
+	Av **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1);
+	for (uint32_t i = 0; i < l->njets; i++) {
+		Av *parts[MAX_COORDS + 1] = {av_int(sp, l->jets[i].field)};
+		for (uint32_t k = 0; k < l->ncoords; k++) parts[1 + k] = av_int(sp, l->jets[i].order[k]);
+		jets[i] = av_seq(sp, AV_TUPLE, l->ncoords + 1, parts);
+	}
+	VEC_AVS equations = {0}, conditions = {0};
+	int *order = ARENA_ARRAY(sp->a, int, (size_t)nf * nf + 1); /* of each field by the only coordinate, in each equation */
+	for (uint32_t i = 0; i < nf * nf; i++) order[i] = -1;
+	Layout *own = ARENA_NEW(sp->a, Layout);
+	for (uint32_t i = 0; i < e->problem->nequations; i++) {
+		const Ast *q = e->problem->equations[i];
+		Av *said = av_string(sp, source_of(sp->c, q));
+		layout_of_equation(sp->c, own, e, q);
+		VEC_AVS used = {0}; /* which jets this one mentions */
+		for (uint32_t k = 0; k < l->njets; k++)
+			if (jet_find(own, &l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));
+		Av *mentioned = av_seq(sp, AV_TUPLE, used.n, used.at);
+		for (uint32_t m = 0; !q->equation.nats && equations.n < nf && m < own->njets; m++) {
+			int *of = &order[equations.n * nf + own->jets[m].field];
+			if (own->jets[m].order[0] > *of) *of = own->jets[m].order[0];
+		}
+		if (!q->equation.nats) VEC_PUSH(sp->a, &equations, equation_record(&r, q, NULL, NULL, mentioned, said));
+		for (uint32_t k = 0; k < q->equation.nats; k++) {
+			Spot spots[MAX_SPOTS];
+			const uint32_t n = spots_of(sp->c, l, &q->equation.ats[k], spots);
+			for (uint32_t m = 0; m < n; m++) VEC_PUSH(sp->a, &conditions, equation_record(&r, q, &spots[m], &q->equation.ats[k], mentioned, said));
+		}
+	}
+	static const char *const labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "time", "space", "region", "fields", "sizes", "jets",
+	                                     "equations", "conditions", "events", "structure", "eigen"};
+	Av *values[] = {p, av_string(sp, atom_text(sp->c, e->problem->name)), av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->ncoords, lo),
+	                av_seq(sp, AV_TUPLE, l->ncoords, hi), av_seq(sp, AV_TUPLE, l->ncoords, periodic), av_int(sp, l->time), av_seq(sp, AV_TUPLE, l->nspace, space), region,
+	                av_seq(sp, AV_TUPLE, nf, fields), av_seq(sp, AV_TUPLE, nf, r.sizes), av_seq(sp, AV_TUPLE, l->njets, jets),
+	                av_seq(sp, AV_TUPLE, equations.n, equations.at), av_seq(sp, AV_TUPLE, conditions.n, conditions.at), events_of(&r),
+	                l->ncoords == 1 && equations.n == nf ? structure_record(sp, nf, order) : av_none(sp),
+	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : "")};
+	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
+}
