@@ -311,8 +311,9 @@ _geodesic_step(r, G, g, x, value, lambda) = {
   floor_ = 1e-17 * trace(G) / n
   (least, out, best_l) = (value, x, 100 * lambda)
   h = 0.1
-  # downwards as long as less damping is better, else upwards until a step is good at all
-  (l, down, tries) = (max(0.4 * lambda, floor_), true, 0)
+  # two dampings around the last one, then on towards the better one while that helps; upwards where no step is good at all
+  (l, ratio, tries) = (max(0.4 * lambda, floor_), 4.0, 0)
+  (last, low) = (inf, l)
   done = false
   while not done {
     L = _damped_factor(G, l)
@@ -323,17 +324,24 @@ _geodesic_step(r, G, g, x, value, lambda) = {
     more = trisolve(L, trisolve(L, stack(e, -pull(rvv); axis = 1)); adjoint = true)
     d = d + more[.., 0]
     a = more[.., 1]
-    y = if norm(a) <= 0.75 * norm(d) { x + d + 0.5 * a } else { x + d }
-    v = 0.5 * sum(r(y)^2)
-    better = v < least
-    if better { least = v; out = y; best_l = l }
-    tries = tries + 1
-    if down and (better or tries == 1) { l = max(0.15 * l, floor_) } else {
-      if down { l = 3 * lambda } else { l = 10 * l }
-      done = tries >= 7 or (least < value and (not down or tries > 2))
-      down = false
+    v = 0.5 * sum(r(x + d)^2)
+    y = x + d
+    if norm(a) <= 2 * norm(d) {
+      bent = x + d + 0.5 * a
+      v2 = 0.5 * sum(r(bent)^2)
+      if v2 < v { v = v2; y = bent }
     }
-    if tries >= 6 or (down and best_l <= floor_) { done = true }
+    tries = tries + 1
+    if v < least { least = v; out = y; best_l = l }
+    worse = not (v < last)
+    if tries == 1 { l = ratio * l } else {
+      if tries == 2 and worse and last < value { ratio = 0.25; l = max(0.25 * low, floor_); done = low <= floor_ } else {
+        done = tries >= 6 or (worse and least < value)
+        if tries == 2 { ratio = 4.0 }
+        l = if ratio > 1 { ratio * l * (if least < value { 1.0 } else { 3.0 }) } else { max(ratio * l, floor_) }
+      }
+    }
+    last = if tries == 2 and worse and last < value { last } else { v }
   }
   (out, least, best_l)
 }
