@@ -18,8 +18,8 @@
 #     }
 #     s = solve(decay(), pinn((8,), 20; steps = 30))
 #     s.u(1.0)                       #~ exp(-1) tol 1e-6
-pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto", refine = 15,
-  seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false) =
+pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto",
+  refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
     residual = residual, solve = _solve_pinn)
@@ -38,9 +38,16 @@ _pure_order(info, k) = {
 
 # u(xs) -> f64[components]. The jets of the problem at a point as a vector of slots: one expansion for each coordinate, nested ones for mixed derivatives.
 _network_slots(info, u, xs) = {
-  pure = map(k -> { n = _pure_order(info, k); if n == 0 { list() } else { list(_jet(s -> u(_replaced(xs, k, s)), xs[k], _directions(xs[k], n))) } },
+  pure = map(k -> {
+    n = _pure_order(info, k);
+    if n == 0 { list() } else { list(_jet(s -> u(_replaced(xs, k, s)), xs[k], _directions(xs[k], n))) }
+  },
     list(...(0..len(xs))))
-  value = { out = list(); for p in pure { if len(p) > 0 and len(out) == 0 { out = push(out, p[0][0]) } }; if len(out) > 0 { out[0] } else { u(xs) } }
+  value = {
+    out = list();
+    for p in pure { if len(p) > 0 and len(out) == 0 { out = push(out, p[0][0]) } };
+    if len(out) > 0 { out[0] } else { u(xs) }
+  }
   parts = list()
   for j in info.jets {
     axes = _axes_of(j)
@@ -67,14 +74,20 @@ _time_axis(info) = { a = -1; for (k, n) in enumerate(info.coords) { if n == "t" 
 _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } else {
   j = info.jets[c.jets[0]]
   r = c.residual(_coordinates(info, stack(...info.lo)), _jets_in(info, zeros(_slot_starts(info)[-1])))
-  if rank(r) != (if info.sizes[j[0]] == 0 { 0 } else { 1 }) or info.periodic[c.at.coord] { -1 } else if _axes_of(j) == 0 { 0 } else {
+  if rank(r) != (if info.sizes[j[0]] == 0 { 0 } else { 1 }) or info.periodic[c.at.coord] {
+    -1
+  } else if _axes_of(j) == 0 {
+    0
+  } else {
     if _axes_of(j) == 1 and c.at.coord == _time_axis(info) and j[1 + c.at.coord] == 1 and c.at.side == 0 { 1 } else { -1 }
   }
 }
 # The conditions that can be built in, of a field on an axis
 _built_in(info, k, axis, what) = {
   out = list()
-  for c in info.conditions { if _fixes(info, c) == what and c.at.coord == axis and info.jets[c.jets[0]][0] == k { out = push(out, c) } }
+  for c in info.conditions {
+    if _fixes(info, c) == what and c.at.coord == axis and info.jets[c.jets[0]][0] == k { out = push(out, c) }
+  }
   out
 }
 # Time first: what is built in on later axes is corrected by what earlier ones say
@@ -206,7 +219,11 @@ _solve_pinn(info, m, o) = {
       for k in list(...(0..len(info.fields))) {
         first = _first_component(info, k)
         own = y[first..first + max(1, info.sizes[k])]
-        parts = push(parts, if _some_built_in(info, k) { h * _blend(info, k, xs, d) + (1 - h + h * _vanishing(info, k, xs)) * own } else { own })
+        parts = push(parts, if _some_built_in(info, k) {
+          h * _blend(info, k, xs, d) + (1 - h + h * _vanishing(info, k, xs)) * own
+        } else {
+          own
+        })
       }
       concat(...parts)
     }
@@ -285,7 +302,9 @@ _train_pinn(info, m, o, u, blocks, soft, v0, back) = {
 
 # Weights of conditions drawn a little towards equal shares of the loss
 _balanced(blocks, soft, w, X) = {
-  L = stack(...map(k -> { Y = _points_of(blocks, k, X); _share(soft, k, Y)^2 * sum(map(x -> blocks[k].rows(w, x), Y)^2) }, list(...(0..len(blocks)))))
+  L =
+    stack(...map(k -> { Y = _points_of(blocks, k, X); _share(soft, k, Y)^2 * sum(map(x -> blocks[k].rows(w, x), Y)^2) },
+      list(...(0..len(blocks)))))
   used = L > 0
   factor = where(used, (sum(L) / max(1.0, sum(f64(used))) / where(used, L, 1.0))^0.05, 1.0)
   clamp(soft * clamp(factor, 0.9, 1.1) / clamp(factor[0], 0.9, 1.1), 1.0, 1e4) * where(iota(len(soft)) == 0, 0.0, 1.0) +
@@ -361,11 +380,12 @@ _damped_factor(G, l) = {
 
 _pinn_solution(info, m, u, w, loss, iterations) = {
   functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
-  (...record(info.fields, functions), weights = w, stats = (steps = iterations, loss = loss), times = [], values = [], error = none,
-    method = m.name, kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+  (...record(info.fields, functions), weights = w, stats = (steps = iterations, loss = loss), times = [], values = [],
+    error = none, method = m.name, kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 _pinn_field(info, u, w, k) = {
   first = _first_component(info, k)
   size = info.sizes[k]
-  _of_coordinates(info, X -> map(x -> { y = u(w, _list_of(info, x)); if size == 0 { y[first] } else { y[first..first + size] } }, X), size)
+  _of_coordinates(info, X -> map(x -> { y = u(w, _list_of(info, x)); if size == 0 { y[first] } else { y[first..first + size] } },
+    X), size)
 }

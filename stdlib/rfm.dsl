@@ -72,7 +72,15 @@ _box_points(info, n, shift) = {
 }
 # Points where a condition holds: of a face of the box, or a single point
 _condition_points(info, c, n, shift) = if c.at.coord < 0 {
-  if has(c.at, "point") { reshape(stack(...c.at.point) + 0.0, 1, -1) } else {
+  if has(c.at, "point") and kind(c.at.point) == "tuple" {
+    if len(c.at.point) == len(info.coords) { reshape(stack(...c.at.point) + 0.0, 1, len(info.coords)) } else {
+      # a place in space at all times
+      t = _time_axis(info)
+      y = _box_points(info, n, shift)
+      stack(...map(k -> if k == t { y[.., k] } else { c.at.point[if k < t { k } else { k - 1 }] + 0.0 * y[.., k] },
+        list(...(0..len(info.coords)))); axis = 1)
+    }
+  } else {
     _refuse("this method serves boxes, not a condition at {c.at.name}")
   }
 } else {
@@ -122,8 +130,10 @@ _is_sine(slot) = _whole_order(slot) % 2 == 0
 # S (C_even w^a) + K (C_odd w^a).
 _feature_rows(info, f, S, K, C) = {
   rows = shape(C)[0] * shape(C)[1]
-  concat(...map(c -> reshape(_feature_part(info, f, c, C, true) * expand(S, 1) + _feature_part(info, f, c, C, false) * expand(K, 1), rows, -1),
-    list(...(0.._component_count(info)))); axis = 1)
+  concat(
+    ...map(c -> reshape(_feature_part(info, f, c, C, true) * expand(S, 1) + _feature_part(info, f, c, C, false) * expand(K, 1),
+      rows, -1),
+      list(...(0.._component_count(info)))); axis = 1)
 }
 # What stands before the sines, or the cosines: f64[n, r, M]
 _feature_part(info, f, c, C, sine) = {
@@ -156,7 +166,11 @@ _least_squares(A, b) = {
 
 # Residuals f64[n, r] and their derivatives f64[n, r, slots]
 _linearised(info, equations, X, V) =
-  { assert(rank(X) == 2, "X"); assert(rank(V) == 2, "V"); map((x, v) -> { f = s -> _rows_at(info, equations, x, s); (f(v), jacobian(f)(v)) }, X, V) }
+  {
+    assert(rank(X) == 2, "X");
+    assert(rank(V) == 2, "V");
+    map((x, v) -> { f = s -> _rows_at(info, equations, x, s); (f(v), jacobian(f)(v)) }, X, V)
+  }
 
 # Blocks of rows: the equations inside, and each condition
 _rfm_blocks(info, rows, weight, M, shift) = {
@@ -255,7 +269,9 @@ _solve_rfm(info, m, o) = {
   held = _rfm_blocks(info, 0.5, 1.0, few, 0.137)
   at_rest = map(q -> _linearised(info, q.equations, q.X, zeros(len(q.X), _slot_starts(info)[-1])), held)
   scales = map((q, l) -> _wave_scales(info, l, q.X), held, at_rest)
-  elsewhere = map(q -> _linearised(info, q.equations, q.X, broadcast_to(sin(1.0 + iota(_slot_starts(info)[-1])), len(q.X), _slot_starts(info)[-1]))[1], held)
+  elsewhere =
+    map(q -> _linearised(info, q.equations, q.X,
+      broadcast_to(sin(1.0 + iota(_slot_starts(info)[-1])), len(q.X), _slot_starts(info)[-1]))[1], held)
   linear = max(stack(...map((l, C) -> max(abs(C - l[1])) - 1e-12 * max(abs(C)), at_rest, elsewhere))) <= 0
   balance = _balance(info, at_rest[0][1])
   length = _box_lengths(info)
@@ -264,7 +280,8 @@ _solve_rfm(info, m, o) = {
   (stage, k, M) = (if given { 2 } else { 0 }, 0, if given and m.features > 0 { m.features } else { few })
   narrow = clamp(balance.factor * balance.unit^balance.power, 0.5 / length, 512 / length)
   s = if given { 0.0 * length + m.bandwidth } else { narrow }
-  best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf, steps = 0)
+  best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf,
+    steps = 0)
   (axis, up, gained, last_M, last_e) = (0, true, false, M, inf)
   done = false
   while not done {
@@ -273,11 +290,15 @@ _solve_rfm(info, m, o) = {
     (e, error) = _held_out(info, held, f, r.a, scales)
     better = e < (if stage == 1 { 0.7 } else { 1.0 }) * best.e
     (before, before_M) = (best.e, best.M)
-    if better or M > best.M { best = if e < best.e { (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps) } else { (...best, M = M) } }
+    if better or M > best.M {
+      best = if e < best.e { (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps) } else { (...best, M = M) }
+    }
     k = k + 1
     if stage == 0 {
       wider = balance.factor * (2.0^k * balance.unit)^balance.power
-      if k < 9 and all(wider <= 512 / length) { s = wider } else if best.error > 0.1 and 2 * M <= (if m.features > 0 { m.features } else { 800 }) {
+      if k < 9 and all(wider <= 512 / length) {
+        s = wider
+      } else if best.error > 0.1 and 2 * M <= (if m.features > 0 { m.features } else { 800 }) {
         # too few to tell
         (M, k) = (2 * M, 0)
         s = narrow
@@ -308,7 +329,11 @@ _solve_rfm(info, m, o) = {
       if m.features > 0 { done = M == m.features; M = m.features } else {
         # as many more as the decay so far foretells
         fell = log(before / max(e, 1e-300)) / max(1, M - last_M)
-        ahead = if M > last_M and fell > 0 { log(max(error, 1e-300) / (if M < 500 { 1e-12 } else { 1e-10 })) / fell } else { f64(M) }
+        ahead = if M > last_M and fell > 0 {
+          log(max(error, 1e-300) / (if M < 500 { 1e-12 } else { 1e-10 })) / fell
+        } else {
+          f64(M)
+        }
         slow = M > last_M and e > 0.3 * before and e < 1e-2
         done = best.error < (if M < 800 { min(m.tol, 1e-12) } else { m.tol }) or M >= m.most or slow
         last_M = M
@@ -343,5 +368,5 @@ _of_coordinates(info, g, size) = (...xs) -> {
   shared = 0.0
   for x in xs { shared = shared + 0.0 * x }
   y = g(stack(...map(x -> ravel(x + shared), list(...xs)); axis = 1))
-  if size == 0 { reshape(y, ...shape(shared)) } else { reshape(y, ...shape(shared), size) }
+  if rank(shared) == 0 { y[0] } else if size == 0 { reshape(y, ...shape(shared)) } else { reshape(y, ...shape(shared), size) }
 }
