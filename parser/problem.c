@@ -336,7 +336,7 @@ BUILTIN(problem_info) {
 /* _parameters(problem): its parameters with their values, a record. */
 BUILTIN(parameters) {
 	UNUSED;
-	const Av *p = bound(sp, call->args[0], call->spans[0]);
+	const Av *p = problem_bound(sp, call->args[0], call->spans[0]);
 	const Ast *e = p->code;
 	const uint32_t n = e->problem->nparams;
 	Atom *names = ARENA_ARRAY(sp->a, Atom, n + 1);

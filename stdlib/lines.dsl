@@ -46,7 +46,7 @@ _structure(info, m) = {
 # ---- residuals at points
 
 # The coordinates in the order of the domains.
-_coordinates(info, S, t, x) = {
+_node_coordinates(info, S, t, x) = {
   out = list()
   p = 0
   for i in list(...(0..len(info.coords))) {
@@ -71,7 +71,7 @@ _some_jets(info, a) =
 _some_point(info, S) = map(i -> info.lo[i] + 0.3719 * (info.hi[i] - info.lo[i]), S.T.space)
 
 _as_row(v, like) = f64(v) + 0.0 * like
-_residual_at(info, S, q, t, x, jets) = _as_row(q.residual(_coordinates(info, S, t, x), jets), x[0])
+_residual_at(info, S, q, t, x, jets) = _as_row(q.residual(_node_coordinates(info, S, t, x), jets), x[0])
 # At many points: f64[points], or f64[points, rows].
 _point_residuals(info, S, q, t, X, jets) = map(r -> _residual_at(info, S, q, t, r.x, r.j), (x = X, j = jets))
 
@@ -575,7 +575,7 @@ _rate_factor(info, S, e, k) = {
   x = _some_point(info, S)
   ones_ = if info.sizes[k] == 0 { 1.0 } else { 1.0 + zeros(info.sizes[k]) }
   unit = map(i -> if i == at { ones_ } else { _zero_jets(info)[i] }, list(...(0..len(info.jets))))
-  slope = v -> jvp(js -> q.residual(_coordinates(info, S, v[0], v[1]), js), v[2], unit)[1]
+  slope = v -> jvp(js -> q.residual(_node_coordinates(info, S, v[0], v[1]), js), v[2], unit)[1]
   v = (0.1, x, _some_jets(info, 0.8))
   dv = (1.0, map(a -> 0.7, x), _some_jets(info, 2.9))
   (factor, bend) = jvp(slope, v, dv)

@@ -124,7 +124,7 @@ _turned_waves(T, a) = {
 # The part of waves that is of real arrays: what rounding adds to it would grow where the linear part does, since nothing sees it.
 _real_waves(T, w) = map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w)
 # Real arrays from their waves, two at a time, as flat arrays.
-_points_of(T, waves) = {
+_values_of_waves(T, waves) = {
   out = list()
   for i in list(...(0..(len(waves) + 1) // 2)) {
     if 2 * i + 1 < len(waves) {
@@ -218,7 +218,7 @@ _spectral_form(info, S, dealias) = {
       own = _waves_of_field(S, shares, fields, k, w)
       waves = push(waves, if plain[a] { own } else { symbols[a] * own })
     }
-    values = _points_of(T, waves)
+    values = _values_of_waves(T, waves)
     jets = map(i -> {
       v = none
       for (a, b) in enumerate(needed) { if b == i { v = values[a] } }
@@ -234,7 +234,7 @@ _spectral_form(info, S, dealias) = {
     N = _waves_of(T, own)
     if dealias { map(v -> keep * v, N) } else { N }
   }
-  all = w -> concat(...map(r -> ravel(r), _points_of(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
+  all = w -> concat(...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
   start = U -> {
     w = _waves_of(T, map(k -> _part(S, U, k), fields))
     if dealias { map(v -> keep * v, w) } else { w }
