@@ -94,6 +94,8 @@ uint32_t fields_with_equation(const Ast *e);
 bool same_text(Ctx *c, const Ast *x, const Ast *y);
 const char *source_of(Ctx *c, const Ast *e); /* as it is written */
 const char *ordinal(uint32_t n);
+/* Where a field's derivative of this order by a coordinate is written, in an equation that holds inside; NO_SPAN when it is not (problem_check.c). */
+Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order);
 
 /* problem.c */
 Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *normal); /* e as a function of (coordinates, jets[, normal]) */

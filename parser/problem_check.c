@@ -51,8 +51,7 @@ static void find_jet_visit(void *ud, const Ast *e) {
 		f->found = e->span;
 }
 
-/* Where the highest derivative by a coordinate is written. */
-static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
+Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
 	struct find_jet f = {.c = c, .l = l, .field = field, .coord = coord, .order = order};
 	for (uint32_t i = 0; i < e->problem->nequations && !f.found.source; i++) {
 		const Ast *q = e->problem->equations[i];
@@ -60,7 +59,13 @@ static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t fiel
 		find_jet_visit(&f, q->equation.left);
 		find_jet_visit(&f, q->equation.right);
 	}
-	return f.found.source ? f.found : e->problem->name_span;
+	return f.found;
+}
+
+/* Where the highest derivative by a coordinate is written. */
+static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
+	const Span at = derivative_place(c, l, e, field, coord, order);
+	return at.source ? at : e->problem->name_span;
 }
 
 /* ---- which components of which fields a condition is about -------------------------------------------------------------------------------- */
@@ -221,15 +226,17 @@ static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint3
 	if (order == 0) {
 		if (own) diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` has no derivative in %s and takes no condition there", name, coord);
 		else *said = false;
-	} else if (order % 2) { /* of one unknown as many as its order, at either end; of several the characteristics say which */
-		if (own > order && alone && !vector)
-			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
+	} else if (order % 2) { /* as many as its order, at either end; at order 1 what enters where is known when it is evaluated (problem_posed.c), as it is of systems */
+		if (own > order && order > 1 && alone && !vector)
+			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u conditions there; there are %u", name, ordinal(order), coord, order, own);
 		else if (alone && !vector && total < order)
 			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is %s order in %s and needs %u condition%s there; there %s %u", ordinal(order), coord, order,
 			           order == 1 ? "" : "s", total == 1 ? "is" : "are", total);
 		else if (v->own[0] > order || v->own[1] > order)
 			diag_error(c, E_PROBLEM_CONDITION, v->last_own[v->own[1] > order], "`%s` is %s order in %s and takes %u condition%s at an end; there are %u at %s = %s", name, ordinal(order),
 			           coord, order, order == 1 ? "" : "s", v->own[v->own[1] > order], coord, ends[v->own[1] > order]);
+		else if (own > order && l->ncoords == 1)
+			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
 		else *said = false;
 	} else if (v->all[0] < order / 2 || v->all[1] < order / 2) {
 		const Span where = derivative_span(c, l, e, f, k, order);

@@ -49,6 +49,9 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
 
 _explain_problem(problem) = {
   info = _problem_info(problem)
+  if len(info.coords) == 1 { _explain_choice(info) } else { _explain_statement(info) + "\n" + _explain_choice(info) }
+}
+_explain_choice(info) = {
   if len(info.coords) == 1 and _is_between(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
