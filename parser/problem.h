@@ -76,6 +76,7 @@ void layout_of(Ctx *c, Layout *l, const Ast *e);          /* all jets of the pro
 void layout_of_equation(Ctx *c, Layout *l, const Ast *e, const Ast *q); /* those of one, at all its places */
 void layout_inside(Ctx *c, Layout *l, const Ast *e);      /* those of all equations that hold inside */
 void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t place);
+void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place); /* problem_linear.c: those of an equation in terms that are not linear with constant factors */
 int jet_find(const Layout *l, const Jet *j); /* its index, -1 when it is not laid out */
 int coord_index(const Layout *l, Atom name);
 int field_index(const Layout *l, Atom name);

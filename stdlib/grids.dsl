@@ -119,13 +119,8 @@ _fourier_grid(m, n, a, b, periodic, top) = {
   D2 = where(same, -(π^2) / (3 * h^2) - 1 / 6.0, -0.5 * sign / sin(safe)^2) * scale^2
   out = list(eye(n), D1, D2)
   for o in list(...(3..(top + 1))) { out = push(out, D2 @ out[o - 2]) }
-  # coefficients of 1, cos θ, ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ
-  q = iota(n // 2 + 1)
-  weight = where((q == 0) or (q == n // 2), 1.0, 2.0) / n
-  r = 1 + iota(n // 2 - 1)
-  series = concat(expand(weight, 1) * cos(h * expand(q, 1) * expand(j, 0)), (2.0 / n) * sin(h * expand(r, 1) * expand(j, 0)); axis = 0)
   (x = a + (b - a) * j / f64(n), D = out, idx = broadcast_to(expand(j, 0), n, n), width = n, dense = true, a = a, b = b,
-    periodic = true, cluster = none, family = "fourier", ends = j, series = series)
+    periodic = true, cluster = none, family = "fourier", ends = j, series = none)
 }
 
 # ---- tensor products
@@ -230,14 +225,21 @@ _weights_of(T, nodes, orders, support) = {
 # ---- values between the nodes
 
 # What the interpolation in all coordinates starts from: values, or coefficients of series.
-_coefficients(T, u) = if T.count == 1 { _series_of(T.dims[0].series, u) } else if T.count == 2 {
+_coefficients(T, u) = if T.count == 1 { _series_of(T.dims[0], reshape(u, 1, T.n[0], 1))[0, .., 0] } else if T.count == 2 {
   _series_along(T, 1, _series_along(T, 0, u))
 } else {
   _series_along(T, 2, _series_along(T, 1, _series_along(T, 0, u)))
 }
-_series_of(A, u) = if kind(A) == "none" { u } else { A @ u }
 _series_along(T, p, u) =
-  if kind(T.dims[p].series) == "none" { u } else { ravel(T.dims[p].series @ reshape(u, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p])) }
+  if T.dims[p].family == "local" { u } else { ravel(_series_of(T.dims[p], reshape(u, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p]))) }
+# Coefficients along the middle axis; of a Fourier series those of 1, cos θ, ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ.
+_series_of(g, v) = if g.family == "local" { v } else if g.family == "chebyshev" { g.series @ v } else {
+  n = shape(v)[1]
+  z = fft(v; axis = 1)
+  q = iota(n // 2 + 1)
+  weight = where((q == 0) or (q == n // 2), 1.0, 2.0) / n
+  concat(reshape(weight, 1, n // 2 + 1, 1) * real(z[.., ..n // 2 + 1]), (-2.0 / n) * imag(z[.., 1..n // 2]); axis = 1)
+}
 
 # The value at x, of any shape, from coefficients c f64[n]; or, for a number x, rows from c f64[n, m].
 _between_nodes(g, c, x) =

@@ -26,7 +26,7 @@ _first_part(info, levels, k, level) = {
   for f in list(...(0..k)) { at = at + levels[f] * _width(info, f) }
   at + level * _width(info, k)
 }
-_part(S, U, i) = if S.parts == 1 { U } else { reshape(U, S.parts, -1)[i] }
+_part(S, U, i) = if S.parts == 1 { U } else { reshape(U, S.parts, S.T.P)[i] }
 
 # The time order of a jet and those in space.
 _jet_time(S, j) = if S.time < 0 { 0 } else { j[1 + S.time] }
@@ -101,13 +101,13 @@ _conditions_of(info, S) = {
       p = _position(S, c.at.coord)
       k = 0
       top = -1
-      for i in c.jets {
+      for i in (...c.linear, ...c.bent) {
         j = info.jets[i]
         own = (if p < 0 { 0 } else { j[1 + c.at.coord] }) * 10 + _jet_time(S, j)
         if j[0] < S.count and own > top { top = own; k = j[0] }
       }
       low = 0
-      for i in c.jets { if info.jets[i][0] == k { low = max(low, _jet_time(S, info.jets[i])) } }
+      for i in (...c.linear, ...c.bent) { if info.jets[i][0] == k { low = max(low, _jet_time(S, info.jets[i])) } }
       if p < 0 {
         out = push(out, (q = c, p = p, side = 0, field = k, level = min(low, S.levels[k] - 1), shift = 0, layer = 0, rate = low >= S.levels[k]))
       } else {
@@ -172,11 +172,12 @@ _fields_in(info, q) = {
   n
 }
 
-# Whether the values at the nodes of a condition follow from the others line by line.
+# Whether the values at the nodes of a condition follow from the others line by line. Known before anything runs where its factors are constant.
 _is_eliminable(info, S, c) = if c.p < 0 or c.rate or (S.T.count > 1 and _fields_in(info, c.q) > 1) { false } else {
   fine = true
-  for i in c.q.jets { if _jet_time(S, info.jets[i]) + c.shift >= S.levels[info.jets[i][0]] { fine = false } }
-  if fine { _bend(info, S, c.q) + _tangential(info, S, c) == 0.0 } else { false }
+  for i in (...c.q.linear, ...c.q.bent) { if _jet_time(S, info.jets[i]) + c.shift >= S.levels[info.jets[i][0]] { fine = false } }
+  for i in c.q.linear { for d in S.T.space { if d != c.q.at.coord and info.jets[i][1 + d] > 0 { fine = false } } }
+  if not fine or len(c.q.bent) == 0 { fine } else { _bend(info, S, c.q) + _tangential(info, S, c) == 0.0 }
 }
 
 # ---- values at nodes with conditions from the others
@@ -211,7 +212,7 @@ _stage_along(info, S, own, p, offset) = {
     x = map(v -> v[face], T.X)
     for r in list(...(0.._width(info, c.field))) {
       blocks = map(k -> zeros(lines, m), list(...(0..S.parts)))
-      for i in c.q.jets {
+      for i in (...c.q.linear, ...c.q.bent) {
         j = info.jets[i]
         w = _end_weights(g, j[1 + c.q.at.coord], c.side)
         for a in list(...(0.._width(info, j[0]))) {
@@ -581,6 +582,12 @@ _rate_factor(info, S, e, k) = {
   (if rank(factor) == 0 { factor } else { factor[0] }, sum(abs(bend)) + (if rank(factor) == 0 { 0.0 } else { max(abs(factor - factor[0])) }))
 }
 
+_has_constant_rate(info, S, e, k) = {
+  plain = false
+  for i in info.equations[e].linear { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == S.orders[k] { plain = true } }
+  if plain and info.sizes[k] == 0 { true } else { _rate_factor(info, S, e, k)[1] == 0.0 }
+}
+
 # ---- the method of lines
 
 _solve_grid(info, m, o) = {
@@ -594,7 +601,7 @@ _solve_lines(info, m, S, o) = {
   rated = _rated(info, S)
   explicit = len(rated) > 0
   for c in conditions { if explicit { explicit = _is_eliminable(info, S, c) } }
-  for (e, k) in enumerate(rated) { if explicit { explicit = _rate_factor(info, S, e, k)[1] == 0.0 } }
+  for (e, k) in enumerate(rated) { if explicit { explicit = _has_constant_rate(info, S, e, k) } }
   (times, Y, stats) = if explicit { _solve_rates(info, m, S, conditions, rated, o) } else { _solve_algebraic(info, m, S, conditions, o) }
   _grid_solution(info, m, S, times, Y, stats, _dense(times, Y, m.time.degree, len(o.saveat) == 0))
 }
@@ -774,7 +781,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
 _grid_solution(info, m, S, times, Y, stats, state) = {
   functions = map(k -> _grid_field(info, S, state, k), list(...(0..S.count)))
   (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = times, values = Y, stats = stats,
-    method = m.name, kind = "pde", error = none, info = _info_of(info))
+    method = m.name, kind = "pde", error = if m.order == 0 { _series_tail(S, Y[-1]) } else { none }, info = _info_of(info))
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 

@@ -30,7 +30,11 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
 _choose(info) = if len(info.coords) == 1 {
   if _is_between(info) { collocation() } else { auto() }
 } else {
-  if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) }
+  if _fv_suits(info) {
+    fv(n = if len(info.coords) == 2 { 400 } else { 100 })
+  } else {
+    if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) }
+  }
 }
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
@@ -54,7 +58,7 @@ _explain_problem(problem) = {
   } else if len(info.coords) == 1 {
     "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
   } else {
-    if info.periodic[1] {
+    if _fv_suits(info) { _fv_explain(info) } else if info.periodic[1] {
       "{info.name}: periodic in {info.coords[1]}, so solve() takes fourier(n = 128): smooth periodic solutions converge exponentially."
     } else {
       "{info.name}: solve() takes fd(n = 401, order = 4): finite differences in {info.coords[1]}, BDF in t with the exact sparse Jacobian. chebyshev(n) converges faster for smooth solutions, pinn() trains a network on the same statement."
@@ -72,8 +76,12 @@ _explain_problem(problem) = {
 #     }
 #     solve(heat(), fd(51, 4)).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-4
 fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
-  (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster, time = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time },
-    grid = _fd_grid, count = count, near = near, solve = _solve_grid)
+  (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster,
+    time = if kind(time) == "none" {
+      bdf(max_steps = max_steps)
+    } else {
+      time
+    }, grid = _fd_grid, count = count, near = near, solve = _solve_grid)
 # chebyshev(n; cluster): collocation in n + 1 Chebyshev-Lobatto points; cluster as for fd
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
@@ -84,8 +92,12 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
 #     }
 #     solve(heat(), chebyshev(16); rtol = 1e-8, atol = 1e-10).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-6
 chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
-  (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster, time = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time },
-    grid = _chebyshev_grid, count = count, near = near, solve = _solve_grid)
+  (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster,
+    time = if kind(time) == "none" {
+      bdf(max_steps = max_steps)
+    } else {
+      time
+    }, grid = _chebyshev_grid, count = count, near = near, solve = _solve_grid)
 # fourier(n): collocation in n equally spaced points of a period, n even
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
@@ -94,6 +106,6 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
 #       u == sin(x) at t = 0
 #     }
 #     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
-fourier(n = none; max_steps = 0, time = none, count = 6, near = 0.0) =
-  (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, time = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time },
-    grid = _fourier_grid, count = count, near = near, solve = _solve_grid)
+fourier(n = none; time = none, dealias = false, max_steps = 0, count = 6, near = 0.0) =
+  (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, step = time, time = bdf(max_steps = max_steps),
+    dealias = dealias, grid = _fourier_grid, count = count, near = near, solve = _solve_fourier)
