@@ -76,6 +76,7 @@ void layout_of(Ctx *c, Layout *l, const Ast *e);          /* all jets of the pro
 void layout_of_equation(Ctx *c, Layout *l, const Ast *e, const Ast *q); /* those of one, at all its places */
 void layout_inside(Ctx *c, Layout *l, const Ast *e);      /* those of all equations that hold inside */
 void layout_need(Ctx *c, Layout *l, const Ast *e, uint32_t place);
+void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place); /* problem_linear.c: those of an equation in terms that are not linear with constant factors */
 int jet_find(const Layout *l, const Jet *j); /* its index, -1 when it is not laid out */
 int coord_index(const Layout *l, Atom name);
 int field_index(const Layout *l, Atom name);
@@ -103,5 +104,10 @@ Av *problem_bound(Sp *sp, Av *p, Span at); /* a problem with values for its para
 
 /* problem_info.c */
 Av *problem_reflect(Sp *sp, Av *p);
+
+/* problem_flux.c: a tuple of records (coord, factor, f, part, jets, text), one for each term of left - right: factor times the derivative of f by coordinate `coord`, or, where
+ * coord is -1, factor times f. part: f is a vector (or tuple, or matrix) under div, and this is its component for this coordinate; -1 otherwise.
+ * jets: the numbers of those that f mentions. text: f, as it is written. */
+Av *problem_terms(Sp *sp, Av *problem, const Layout *l, const Ast *equation);
 
 #endif

@@ -72,17 +72,38 @@ static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spe
 	return (uint32_t)rows;
 }
 
-/* The residual of an equation with where it holds, the jets that it mentions, and its text. */
+/* Those of an equation's jets at a place that are in linear terms with constant factors only, and the others. */
+static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear, Av **bent) {
+	Sp *sp = r->sp;
+	Layout *all = ARENA_NEW(sp->a, Layout), *other = ARENA_NEW(sp->a, Layout);
+	layout_coords(sp->c, all, r->l->e);
+	layout_need(sp->c, all, q->equation.left, place);
+	layout_need(sp->c, all, q->equation.right, place);
+	layout_bent(sp->c, other, r->l->e, q, place);
+	VEC_AVS in = {0}, out = {0};
+	for (uint32_t k = 0; k < r->l->njets; k++) {
+		if (jet_find(all, &r->l->jets[k]) < 0) continue;
+		if (jet_find(other, &r->l->jets[k]) < 0) VEC_PUSH(sp->a, &in, av_int(sp, k));
+		else VEC_PUSH(sp->a, &out, av_int(sp, k));
+	}
+	*linear = av_seq(sp, AV_TUPLE, in.n, in.at);
+	*bent = av_seq(sp, AV_TUPLE, out.n, out.at);
+}
+
+/* The residual of an equation with where it holds, the jets that it mentions, and its text; linear and bent: those of the jets at that place. */
 static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at, Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
-	static const char *const labels[] = {"residual", "at", "jets", "text", "rows"};
+	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent", "terms"};
 	const uint32_t place = spot ? spot->place : PLACE_INSIDE;
+	Av *linear, *bent;
+	split_jets(r, q, place, &linear, &bent);
 	Av *f = problem_expression(sp, r->p, q, place, NULL);
 	Residual one = {.q = q, .at = at, .f = f, .mentions = mentions};
 	if (spot) one.spot = *spot;
 	one.rows = rows_of(r, f, place, q->span, &one.spec);
 	VEC_PUSH(sp->a, &r->statement.residuals, one);
-	return record_of(sp, 5, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, av_int(sp, one.rows)});
+	Av *terms = spot ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
+	return record_of(sp, 8, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, av_int(sp, one.rows), linear, bent, terms});
 }
 
 /* How often each equation of a problem in one coordinate must be differentiated for the system to be one of ordinary differential equations. */

@@ -12,7 +12,7 @@
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when len(o.saveat) is 0, else rows at saveat. stats: as _stats makes it
 #   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
 #              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)
-#   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, id f64[n] 0 where
+#   implicit   none, or the same for F(t, y, y') == 0: (m, F, jac, y0, id, t0, t1, o) -> (times, Y, stats), jac(t, y, yp, c) = F_y + c F_yp, dense or on o.pattern as above, id f64[n] 0 where
 #              no time derivative enters
 #   solve      what solve(problem, m) calls: _solve_ode for problems in t only
 # What goes wrong is error("..."): which component, at what t, the last good values, what to try. Derivatives are the method's own affair: y0, t0, t1, saveat and
@@ -134,9 +134,11 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
           o.names))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
+  dense = kind(o.pattern) == "none"
+  (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(zeros(0)), i64(zeros(0)), o.saveat, 0.0),
-    (0, 5, m.max_steps, 1, o.names, o.equations))
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
+    (if dense { 0 } else { 1 + o.way }, 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
 

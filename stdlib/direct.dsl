@@ -1,0 +1,260 @@
+# direct.dsl - problems without time on a tensor grid: Newton's method with the exact sparse Jacobian, and eigenproblems.
+
+_solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o) } else {
+  (U, stats) = _direct_values(info, m, S, o)
+  s = _direct_solution(info, m, S, U, stats)
+  (...s, error = _direct_error(info, m, S, o, s, U))
+}
+_direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else { _solve_newton(info, m, S, o) }
+
+# Of spectral series the size of the last coefficients, relative to the largest; of finite differences the largest difference from a solution on every other node, by
+# Richardson's rule the error times 2^order - 1, relative to the largest value. none where the grid cannot be halved.
+_direct_error(info, m, S, o, s, U) = if m.order == 0 { _series_tail(S, U) } else {
+  n = (...map(k -> (k + 1) // 2, S.T.n),)
+  enough = true
+  for g in S.T.dims { if len(g.x) // 2 < 2 * g.width + 2 { enough = false } }
+  if not enough { nan } else {
+    coarse = (...m, n = stack(...map(k -> k + 0, n)))
+    R = _structure(info, coarse)
+    (V, _) = _direct_values(info, coarse, R, o)
+    worst = 0.0
+    for k in list(...(0..S.count)) {
+      at = _space_field(info, S, U, k)(...R.T.X)
+      first = _first_part(info, R.levels, k, 0)
+      own = if info.sizes[k] == 0 { _part(R, V, first) } else { stack(...map(c -> _part(R, V, first + c), (...(0..info.sizes[k]),)); axis = 1) }
+      worst = max(worst, max(abs(own - at)) / max(max(abs(at)), 1e-300))
+    }
+    stop_gradient(worst / (2.0^m.order - 1))
+  }
+}
+# The largest of the last tenth of the coefficients in each coordinate, relative to the largest of all.
+_series_tail(S, U) = {
+  worst = 0.0
+  for i in list(...(0..S.parts)) {
+    c = abs(stop_gradient(_coefficients(S.T, _part(S, U, i))))
+    for p in list(...(0..S.T.count)) {
+      n = S.T.n[p]
+      k = _at_in(S.T, iota(S.T.P), p)
+      wave = if S.T.dims[p].family == "fourier" { 2 * where(k > n // 2, k - n // 2, k) } else { k }
+      worst = max(worst, max(where(10 * wave >= 9 * n, c, 0.0)) / max(max(c), 1e-300))
+    }
+  }
+  worst
+}
+
+# u with F(u) = 0, found already: its derivatives are those of the equation, by a sparse system with the Jacobian J(u).
+_zero_on(F, J, u) = u
+derivative _zero_on(F, J, u), dF, dJ, du = -linsolve(J(y), dF(y))
+
+# Newton's method, damped: a step is halved until the residual falls. Done when a step changes nothing to rtol and atol, or the residual is at rounding.
+_solve_newton(info, m, S, o) = {
+  conditions = _conditions_of(info, S)
+  matched = _matched(info, S)
+  A = _whole_jacobian(info, S, matched, conditions)
+  F = U -> _whole_residual(info, S, matched, conditions, 0.0, U, none)
+  J = U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0))
+  (U, turns, last) = _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o, info.name)
+  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
+}
+_newton_on(F, J, u0, o, name) = {
+  u = u0
+  v = F(u)
+  k = 0
+  state = 0
+  size = inf
+  while state == 0 {
+    d = -linsolve(J(u), v)
+    if not (max(abs(d)) < inf) { error("{name}: the linear system of Newton's method is singular after {k} turns. The conditions may not determine the solution, or another guess is needed") }
+    t = 1.0
+    u1 = u + d
+    v1 = F(u1)
+    while not (norm(v1) < norm(v)) and t > 1e-4 {
+      t = 0.5 * t
+      u1 = u + t * d
+      v1 = F(u1)
+    }
+    size = max(abs(d) / (o.atol + o.rtol * abs(u1)))
+    better = norm(v1) < norm(v)
+    # the error behind a full step is about its square: one that is 1e-3 of what is asked for was not needed
+    state = if t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3 { 1 } else if better { 0 } else if size < 1e3 { 1 } else { 2 }
+    if better { u = u1; v = v1 }
+    k = k + 1
+    if k == 60 and state == 0 { state = 2 }
+  }
+  if state == 2 { error("{name}: Newton's method does not converge: after {k} turns the residual is {norm(v)}; give a guess nearer to the solution: solve(..., guess = (u = ...))") }
+  (u, k, size)
+}
+
+# Where Newton's method begins: numbers, functions of the space coordinates, or a solution, by field; zero for those not named.
+_direct_guess(info, S, guess) = concat(...map(k -> {
+  given = if kind(guess) == "none" { 0.0 } else if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
+  v = if kind(given) == "function" { given(...S.T.X) } else { given }
+  if info.sizes[k] == 0 { f64(v) + zeros(S.T.P) } else { ravel(transpose(f64(v) + zeros(S.T.P, info.sizes[k]))) }
+}, list(...(0..S.count))))
+
+_direct_solution(info, m, S, U, stats) = {
+  functions = map(k -> _space_field(info, S, U, k), list(...(0..S.count)))
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = U, stats = stats,
+    method = m.name, kind = "pde", error = none, info = _info_of(info))
+}
+_space_field(info, S, U, k) = {
+  coefs = map(c -> _coefficients(S.T, _part(S, U, _first_part(info, S.levels, k, 0) + c)), (...(0.._width(info, k)),))
+  (...point) -> {
+    if len(point) != len(info.coords) { _refuse("{info.fields[k]} is a function of ({join(info.coords, ", ")})") }
+    all = map(c -> _values_at(S.T, c, point), coefs)
+    if info.sizes[k] == 0 { all[0] } else { stack(...all; axis = rank(all[0])) }
+  }
+}
+
+# ---- fast transforms
+
+# Whether a problem is one linear equation with constant factors and pure second derivatives, on a uniform grid, with values given on the faces or periodic: sines and waves are then
+# the eigenvectors of the difference operators.
+_is_by_transforms(info, m, S) = if m.name != "fd" or S.count != 1 or kind(m.cluster) != "none" { false } else {
+  fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0
+  for p in info.periodic { if not p and m.order != 2 { fine = false } }
+  for i in info.equations[0].linear {
+    total = 0
+    for d in S.T.space {
+      o = info.jets[i][1 + d]
+      if o % 2 == 1 or o > 2 { fine = false }
+      total = total + o
+    }
+    if total > 2 { fine = false }
+  }
+  for c in info.conditions {
+    if c.at.coord < 0 or len(c.bent) > 0 { fine = false }
+    for i in c.linear { for d in S.T.space { if info.jets[i][1 + d] > 0 { fine = false } } }
+  }
+  fine
+}
+
+# The difference operators are diagonal in sines along coordinates with values at both ends, in waves along periodic ones.
+_solve_by_transforms(info, m, S) = {
+  T = S.T
+  conditions = _conditions_of(info, S)
+  stages = _end_stages(info, S, conditions)
+  D = (stages = (...stages,), conditions = (...conditions,))
+  U0 = if len(stages) == 0 { zeros(S.N) } else { _set_conditions(info, S, D, 0.0, zeros(S.N)) }
+  q = info.equations[0]
+  R = reshape(_point_residuals(info, S, q, 0.0, T.X, _jets_on(info, S, U0, none)), ...T.n)
+  inner = R
+  for p in list(...(0..T.count)) { if not T.dims[p].periodic { inner = take(inner, 1 + iota(T.n[p] - 2); axis = p) } }
+  x = _some_point(info, S)
+  total = none
+  for i in q.linear {
+    factor = jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
+    along = -1
+    for p in list(...(0..T.count)) { if info.jets[i][1 + T.space[p]] == 2 { along = p } }
+    own = if along < 0 { factor } else { factor * _second_eigenvalues(T, along) }
+    total = if kind(total) == "none" { own } else { total + own }
+  }
+  v = inner
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sines(v, p) } }
+  v = if _any_periodic(T) {
+    z = v + 0im
+    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = fft(z; axis = p) } }
+    z = where(abs(total) > 1e-13 * max(abs(total)), -z / where(total == 0, 1.0, total), 0im)
+    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = ifft(z; axis = p) } }
+    real(z)
+  } else {
+    if min(abs(total)) <= 1e-13 * max(abs(total)) { error("{info.name} has no unique solution: its operator is singular") }
+    -v / total
+  }
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sines(v, p) * (2.0 / (T.n[p] - 1)) } }
+  for p in list(...(0..T.count)) {
+    if not T.dims[p].periodic {
+      edge = 0.0 * take(v, iota(1); axis = p)
+      v = concat(edge, v, edge; axis = p)
+    }
+  }
+  (U0 + ravel(v), (unknowns = S.N, newton = 0, elements = 0))
+}
+_any_periodic(T) = {
+  any = false
+  for g in T.dims { if g.periodic { any = true } }
+  any
+}
+# Those of the second difference along coordinate p, in the shape of that axis.
+_second_eigenvalues(T, p) = {
+  g = T.dims[p]
+  n = T.n[p]
+  own = if g.periodic { real(fft(_first_column(g, n) + 0im)) } else {
+    h = (g.b - g.a) / (n - 1)
+    -(2 * sin(0.5π * (1 + iota(n - 2)) / (n - 1)) / h)^2
+  }
+  reshape(own, ...map(q -> if q == p { len(own) } else { 1 }, (...(0..T.count),)))
+}
+_first_column(g, n) = {
+  c = zeros(n)
+  c[(n - g.idx[0]) % n] += g.D[2][0]
+  c
+}
+# Sums of v_j sin(π j k/(m + 1)) along an axis, j and k from 1 to m: by the transform of the odd continuation, two rows as one complex one.
+_sines(v, axis) = {
+  w = _last_axis(v, axis)
+  m = shape(w)[-1]
+  rows = size(w) // m
+  half = (rows + 1) // 2
+  flat = reshape(w, rows, m)
+  low = flat[rows - half..]
+  z = flat[..half] + 1im * low
+  edge = zeros(half, 1) + 0im
+  Z = fft(concat(edge, z, edge, -z[.., m - 1 - iota(m)]; axis = 1); axis = 1)[.., 1..m + 1]
+  # (i/2) Z: the real part belongs to the first rows, the imaginary one to the last
+  both = concat((-0.5) * imag(Z), (0.5 * real(Z))[2 * half - rows..]; axis = 0)
+  _last_axis(reshape(both, ...shape(w)), axis)
+}
+
+# ---- eigenproblems
+
+# The equations are linear in the fields and in λ: A v = λ B v on the nodes without conditions. Dense where the operators are, else by shift and invert; the
+# m.count eigenvalues nearest to m.near, in the order of their distance.
+_solve_modes(info, m, S, o) = {
+  conditions = _conditions_of(info, S)
+  for c in conditions { if not _is_eliminable(info, S, c) { error("{info.name}: the condition `{c.q.text}` of an eigenproblem must be linear, and along the normal only") } }
+  stages = _end_stages(info, S, conditions)
+  E = _elimination(S, stages)
+  matched = _matched(info, S)
+  sources = _sources(info, S, matched, list())
+  groups = _groups(info, S, sources)
+  (rows, columns, there) = _element_places(groups)
+  p = _reduced(S, E, rows, columns, there)
+  scale = map(s -> 1.0, sources)
+  at = λ -> {
+    v = _elements(info, S, sources, groups, 0.0, _jets_on(info, S, zeros(S.N), none, λ), scale, 0.0)
+    _summed(p, v[p.from] * p.weight)
+  }
+  a = at(0.0)
+  b = a - at(1.0)
+  n = len(E.free)
+  on = p.rows == p.columns
+  weight = zeros(n)
+  weight[p.rows] += where(on, b, 0.0)
+  if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) { error("{info.name}: {info.eigen} must multiply the fields, not their derivatives") }
+  if min(abs(weight)) == 0 { error("{info.name}: {info.eigen} must stand in every equation") }
+  A = (..._as_sparse(p, a), values = a / weight[p.rows])
+  count = m.count
+  (w, V) = if S.T.dense {
+    (all, vectors) = eig(dense(A))
+    order = argsort(abs(all - m.near))[..count]
+    (all[order], vectors[.., order])
+  } else {
+    eigs(A, count; sigma = m.near)
+  }
+  values = if max(abs(imag(w))) <= 1e-8 * max(abs(w)) { real(w) } else {
+    error("{info.name}: there are complex eigenvalues among the {count} nearest to {m.near}: {w}")
+  }
+  mode = k -> {
+    v = real(V[.., k])
+    U = zeros(S.N)
+    U[E.free] = v / v[argmax(abs(v))]
+    filled = if len(stages) == 0 { U } else {
+      D = (stages = (...stages,), conditions = (...conditions,), free = E.free)
+      _set_conditions(info, S, D, 0.0, U)
+    }
+    record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), list(...(0..S.count))))
+  }
+  (...mode(0), ...record(list(info.eigen), list(values)), mode = mode, x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
+    times = zeros(0), values = values, stats = (unknowns = n,), method = m.name, kind = "pde", error = none, info = _info_of(info))
+}

@@ -1,0 +1,516 @@
+# spectral.dsl - periodic problems by Fourier transforms: the linear part with constant factors exactly or implicitly in time, the rest pseudo-spectrally.
+#
+# u_t + L u + N(u) == 0: L u are the terms with constant factors (problem_info's linear), whose symbol in wave numbers follows from the derivative of the residual by its
+# jets; N is the residual without them, at the grid points. Fields without a rate, whose equations are all linear (a stream function, a potential), follow from the others wave by wave.
+# Two real arrays are transformed as one complex one.
+
+# etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4 for fourier(): stiff linear parts cost nothing
+#   Without dt the step follows from rtol: two steps are compared with one of twice the length, every fourth time; steps are the duration over a power of two. Coefficients by contour
+#   integrals; where the linear part couples fields, by scaling and squaring of its blocks.
+#   [Sources: S. M. Cox and P. C. Matthews, Exponential time differencing for stiff systems, J. Comput. Phys. 176 (2002); A.-K. Kassam and L. N. Trefethen, Fourth-order time-stepping for
+#   stiff PDEs, SIAM J. Sci. Comput. 26 (2005)]
+#     problem wave() {
+#       domain t in [0, 1], x in [0, 2π] periodic
+#       field u
+#       u_t + u*u_x == 0.1*u_xx
+#       u == sin(x) at t = 0
+#     }
+#     a = solve(wave(), fourier(32; time = etdrk4()); rtol = 1e-8).u(1.0, 2.0);
+#     a                             #~ solve(wave(), fourier(32; time = bdf()); rtol = 1e-9, atol = 1e-11).u(1.0, 2.0) tol 1e-6
+etdrk4(dt = none; max_steps = 1000000) = (name = "etdrk4", spectral = true, dt = dt, max_steps = max_steps)
+
+# cnab2(dt): Crank-Nicolson for the linear part and Adams-Bashforth for the rest, of order 2, with the fixed step dt, for fourier()
+#   dt is made a little shorter where the duration is no multiple of it. No error is estimated.
+#     problem fisher() {
+#       domain t in [0, 1], x in [0, 2π] periodic
+#       field u
+#       u_t == 0.1*u_xx + u*(1 - u)
+#       u == 0.5 + 0.2cos(x) at t = 0
+#     }
+#     a = solve(fisher(), fourier(16; time = cnab2(0.001))).u(1.0, 0.0);
+#     a                             #~ solve(fisher(), fourier(16); rtol = 1e-8).u(1.0, 0.0) tol 1e-6
+cnab2(dt) = (name = "cnab2", spectral = true, dt = dt, max_steps = 100000000)
+
+_solve_fourier(info, m, o) = {
+  if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
+  time = _time_of(info)
+  if time < 0 { _solve_grid(info, m, o) } else {
+    spectral = if kind(m.step) == "none" { _is_semilinear(info, time) } else { has(m.step, "spectral") }
+    if not spectral { _solve_grid(info, (...m, time = if kind(m.step) == "none" { m.time } else { m.step }), o) } else {
+      if not _is_semilinear(info, time) {
+        _refuse("{m.step.name}() serves equations of first order in t with constant factors at the highest derivatives and of every rate; fourier(time = bdf()) does others")
+      }
+      _solve_spectral(info, m, o, time)
+    }
+  }
+}
+
+# Whether each rate, and each highest derivative in space, has constant factors, fields are numbers, and those without a rate follow linearly from the others.
+_is_semilinear(info, time) = {
+  fine = len(info.conditions) > 0
+  for k in info.sizes { if k > 0 { fine = false } }
+  for (i, p) in enumerate(info.periodic) { if i != time and not p { fine = false } }
+  for c in info.conditions { if c.at.coord != time { fine = false } }
+  rates = 0
+  for q in info.equations {
+    top = 0
+    rate = 0
+    for i in (...q.linear, ...q.bent) {
+      j = info.jets[i]
+      o = 0
+      for d in list(...(0..len(info.coords))) { if d != time { o = o + j[1 + d] } }
+      if o > top { top = o }
+      if j[1 + time] == 1 { rate = rate + 1; if o > 0 { fine = false } }
+      if j[1 + time] > 1 { fine = false }
+    }
+    for i in q.bent {
+      j = info.jets[i]
+      o = 0
+      for d in list(...(0..len(info.coords))) { if d != time { o = o + j[1 + d] } }
+      if j[1 + time] > 0 { fine = false }
+      if o == top and o > 1 { fine = false }
+    }
+    if rate > 1 { fine = false }
+    if rate == 0 and len(q.bent) > 0 { fine = false }
+    rates = rates + rate
+  }
+  fine and rates > 0
+}
+
+# ---- waves
+
+_periodic_nodes(m, n, a, b, periodic, top) = {
+  if n % 2 != 0 { error("fourier(n) takes an even number of points") }
+  j = iota(n)
+  (x = a + (b - a) * j / f64(n), D = none, idx = none, width = n, dense = true, a = a, b = b, periodic = true, cluster = none,
+    family = "fourier", ends = j, series = none)
+}
+
+# The factor of each wave for derivatives of these orders; the highest wave has no odd ones.
+_symbol(T, orders) = {
+  out = ones(...T.n) + 0im
+  for (p, o) in enumerate(orders) {
+    if o > 0 {
+      n = T.n[p]
+      g = T.dims[p]
+      j = iota(n)
+      k = (2π / (g.b - g.a)) * f64(where(j > n // 2, j - n, j))
+      own = if o % 2 == 1 { where(j == n // 2, 0.0, k) } else { k }
+      power = own^o * (1 + 0im, 1im, -1 + 0im, -1im)[o % 4]
+      out = out * reshape(power, ...map(q -> if q == p { n } else { 1 }, (...(0..T.count),)))
+    }
+  }
+  out
+}
+# 1 for the waves that a product of two keeps free of aliases: the lower two thirds.
+_lower_waves(T) = {
+  out = ones(...T.n)
+  for p in list(...(0..T.count)) {
+    n = T.n[p]
+    j = iota(n)
+    keep = where(3 * where(j > n // 2, n - j, j) < n, 1.0, 0.0)
+    out = out * reshape(keep, ...map(q -> if q == p { n } else { 1 }, (...(0..T.count),)))
+  }
+  out
+}
+_to_waves(T, u) = { v = u; for p in list(...(0..T.count)) { v = fft(v; axis = p) }; v }
+_from_waves(T, u) = { v = u; for p in list(...(0..T.count)) { v = ifft(v; axis = p) }; v }
+# a(-k)
+_turned_waves(T, a) = {
+  v = a
+  for p in list(...(0..T.count)) { v = take(v, (T.n[p] - iota(T.n[p])) % T.n[p]; axis = p) }
+  v
+}
+# The part of waves that is of real arrays: what rounding adds to it would grow where the linear part does, since nothing sees it.
+_real_waves(T, w) = map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w)
+# Real arrays from their waves, two at a time, as flat arrays.
+_points_of(T, waves) = {
+  out = list()
+  for i in list(...(0..(len(waves) + 1) // 2)) {
+    if 2 * i + 1 < len(waves) {
+      z = _from_waves(T, waves[2 * i] + 1im * waves[2 * i + 1])
+      out = push(push(out, ravel(real(z))), ravel(imag(z)))
+    } else { out = push(out, ravel(real(_from_waves(T, waves[2 * i])))) }
+  }
+  out
+}
+_waves_of(T, reals) = {
+  out = list()
+  for i in list(...(0..(len(reals) + 1) // 2)) {
+    a = reshape(reals[2 * i], ...T.n)
+    if 2 * i + 1 < len(reals) {
+      z = _to_waves(T, a + 1im * reshape(reals[2 * i + 1], ...T.n))
+      w = conj(_turned_waves(T, z))
+      out = push(push(out, 0.5 * (z + w)), -0.5im * (z - w))
+    } else { out = push(out, _to_waves(T, a + 0im)) }
+  }
+  out
+}
+
+# ---- the problem in waves
+
+_spectral_form(info, S, dealias) = {
+  T = S.T
+  matched = _matched(info, S)
+  fields = list()
+  for k in list(...(0..S.count)) { if S.orders[k] == 1 { fields = push(fields, k) } }
+  equation_of = k -> { at = 0; for (e, f) in enumerate(matched) { if f == k { at = e } }; at }
+  x = _some_point(info, S)
+  factor = (e, i) -> jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
+  # the symbol of equation e by field k, or none
+  linear = (e, k) -> {
+    total = none
+    for i in info.equations[e].linear {
+      j = info.jets[i]
+      if j[0] == k and _jet_time(S, j) == 0 {
+        own = factor(e, i) * _symbol(T, _jet_space(S, j))
+        total = if kind(total) == "none" { own } else { total + own }
+      }
+    }
+    total
+  }
+  # fields without a rate: for each of the others its share, by wave
+  share = (k, b) -> {
+    e = equation_of(k)
+    own = linear(e, k)
+    if kind(own) == "none" { _refuse("{info.fields[k]} does not follow from the other fields") }
+    by = linear(e, b)
+    if kind(by) == "none" { none } else { where(abs(own) > 0, -by / where(abs(own) > 0, own, 1 + 0im), 0im) }
+  }
+  shares = map(k -> if S.orders[k] == 1 { none } else { map(b -> share(k, b), fields) }, list(...(0..S.count)))
+  rate = k -> {
+    total = 0.0
+    for i in info.equations[equation_of(k)].linear { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == 1 { total = factor(equation_of(k), i) } }
+    total
+  }
+  scales = map(k -> -1.0 / rate(k), fields)
+  # L[a][b]: u_t has L u, with what fields without a rate say put in
+  L = map(a -> map(b -> {
+    e = equation_of(fields[a])
+    total = linear(e, fields[b])
+    for k in list(...(0..S.count)) {
+      if S.orders[k] == 0 {
+        by = linear(e, k)
+        if kind(by) != "none" and kind(shares[k][b]) != "none" {
+          total = if kind(total) == "none" { by * shares[k][b] } else { total + by * shares[k][b] }
+        }
+      }
+    }
+    if kind(total) == "none" { none } else { scales[a] * total }
+  }, list(...(0..len(fields)))), list(...(0..len(fields))))
+  coupled = false
+  for a in list(...(0..len(fields))) { for b in list(...(0..len(fields))) { if a != b and kind(L[a][b]) != "none" { coupled = true } } }
+  # the jets that the rest needs
+  needed = list()
+  for i in list(...(0..len(info.jets))) {
+    use = false
+    for k in fields { for b in info.equations[equation_of(k)].bent { if b == i { use = true } } }
+    if use { needed = push(needed, i) }
+  }
+  symbols = map(i -> _symbol(T, _jet_space(S, info.jets[i])), needed)
+  plain = map(i -> { o = 0; for d in _jet_space(S, info.jets[i]) { o = o + d }; o == 0 }, needed)
+  keep = if dealias { _lower_waves(T) } else { none }
+  zero = 0.0 * T.X[0]
+  rest = (t, w) -> {
+    waves = list()
+    for (a, i) in enumerate(needed) {
+      k = info.jets[i][0]
+      own = _waves_of_field(S, shares, fields, k, w)
+      waves = push(waves, if plain[a] { own } else { symbols[a] * own })
+    }
+    values = _points_of(T, waves)
+    jets = map(i -> {
+      v = none
+      for (a, b) in enumerate(needed) { if b == i { v = values[a] } }
+      v
+    }, list(...(0..len(info.jets))))
+    own = map(a -> {
+      q = info.equations[equation_of(fields[a])]
+      scales[a] * map(r -> {
+        js = map(i -> if kind(r.j[i]) == "none" { 0.0 } else { r.j[i] }, list(...(0..len(info.jets))))
+        _residual_at(info, S, q, t, r.x, js)
+      }, (x = T.X, j = jets))
+    }, list(...(0..len(fields))))
+    N = _waves_of(T, own)
+    if dealias { map(v -> keep * v, N) } else { N }
+  }
+  all = w -> concat(...map(r -> ravel(r), _points_of(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
+  start = U -> {
+    w = _waves_of(T, map(k -> _part(S, U, k), fields))
+    if dealias { map(v -> keep * v, w) } else { w }
+  }
+  (L = L, coupled = coupled, rest = rest, real = w -> _real_waves(T, w), all = all, start = start, count = len(fields))
+}
+_waves_of_field(S, shares, fields, k, w) = if S.orders[k] == 1 {
+  at = 0
+  for (a, f) in enumerate(fields) { if f == k { at = a } }
+  w[at]
+} else {
+  total = 0 * w[0]
+  for b in list(...(0..len(fields))) { if kind(shares[k][b]) != "none" { total = total + shares[k][b] * w[b] } }
+  total
+}
+
+# ---- exponential time differencing
+
+# For a step h: e^{hL}, e^{hL/2}, and the weights Q, f1, f2, f3 of Cox and Matthews; each n by n arrays over the waves, none where zero.
+_etd_weights(F, h) = if F.coupled { _etd_blocks(F, h) } else {
+  each = map(a -> if kind(F.L[a][a]) == "none" { none } else { _etd_contour(h * F.L[a][a], h) }, list(...(0..F.count)))
+  # L = 0: Runge and Kutta's weights
+  pick = i -> map(a -> map(b -> if a != b { none } else if kind(each[a]) == "none" {
+    (1.0, 1.0, 0.5 * h, h / 6, h / 6, h / 6)[i] + 0im
+  } else { each[a][i] }, list(...(0..F.count))), list(...(0..F.count)))
+  (E = pick(0), E2 = pick(1), Q = pick(2), f1 = pick(3), f2 = pick(4), f3 = pick(5))
+}
+# Means over 32 points of a circle of radius 1 around each number.
+_etd_contour(z, h) = {
+  Q = 0 * z
+  f1 = 0 * z
+  f2 = 0 * z
+  f3 = 0 * z
+  for j in 0..32 {
+    r = z + exp(1im * π * (j + 0.5) / 16)
+    e = exp(r)
+    r3 = r^3
+    Q = Q + (exp(0.5 * r) - 1) / r
+    f1 = f1 + (-4 - r + e * (4 - 3 * r + r^2)) / r3
+    f2 = f2 + (2 + r + e * (r - 2)) / r3
+    f3 = f3 + (-4 - 3 * r - r^2 + e * (4 - r)) / r3
+  }
+  (exp(z), exp(0.5 * z), (h / 32) * Q, (h / 32) * f1, (h / 32) * f2, (h / 32) * f3)
+}
+
+# Blocks: φ0 to φ3 of 2^-s z by their series, and doubled: φ_n(2z) = 2^-n (φ0(z) φ_n(z) + sum_k φ_k(z)/(n - k)!).
+_etd_blocks(F, h) = {
+  n = F.count
+  zero = 0 * F.start_like
+  z = map(a -> map(b -> if kind(F.L[a][b]) == "none" { zero } else { h * F.L[a][b] }, list(...(0..n))), list(...(0..n)))
+  whole = _block_phi(z, n)
+  half = _block_phi(_block_scaled(z, 0.5, n), n)
+  sum3 = (a, b, c) -> map(i -> map(j -> h * (a * whole[1][i][j] + b * whole[2][i][j] + c * whole[3][i][j]), list(...(0..n))), list(...(0..n)))
+  (E = whole[0], E2 = half[0], Q = _block_scaled(half[1], 0.5 * h, n), f1 = sum3(1.0, -3.0, 4.0), f2 = sum3(0.0, 1.0, -2.0), f3 = sum3(0.0, -1.0, 4.0))
+}
+_block_scaled(A, s, n) = map(i -> map(j -> s * A[i][j], list(...(0..n))), list(...(0..n)))
+_block_product(A, B, n) = map(i -> map(j -> {
+  total = A[i][0] * B[0][j]
+  for k in list(...(1..n)) { total = total + A[i][k] * B[k][j] }
+  total
+}, list(...(0..n))), list(...(0..n)))
+_block_sum(A, B, n) = map(i -> map(j -> A[i][j] + B[i][j], list(...(0..n))), list(...(0..n)))
+_block_phi(z, n) = {
+  size = 0.0
+  for i in list(...(0..n)) { for j in list(...(0..n)) { size = max(size, max(abs(z[i][j]))) } }
+  s = i64(max(0.0, ceil(log2(max(stop_gradient(size), 1e-300) * n / 0.25))))
+  y = _block_scaled(z, 1.0 / 2.0^s, n)
+  one = map(i -> map(j -> (if i == j { 1.0 } else { 0.0 }) + 0 * z[0][0], list(...(0..n))), list(...(0..n)))
+  # sum_k y^k / (k + p)!
+  series = p -> {
+    first = (1.0, 1.0, 2.0, 6.0)[p]
+    total = _block_scaled(one, 1.0 / first, n)
+    power = one
+    factorial = first
+    for k in list(...(1..14)) {
+      power = _block_product(power, y, n)
+      factorial = factorial * (k + p)
+      total = _block_sum(total, _block_scaled(power, 1.0 / factorial, n), n)
+    }
+    total
+  }
+  (a, b, c, d) = (series(0), series(1), series(2), series(3))
+  for turn in 0..s {
+    d = _block_scaled(_block_sum(_block_sum(_block_product(a, d, n), _block_scaled(b, 0.5, n), n), _block_sum(c, d, n), n), 0.125, n)
+    c = _block_scaled(_block_sum(_block_product(a, c, n), _block_sum(b, c, n), n), 0.25, n)
+    b = _block_scaled(_block_sum(_block_product(a, b, n), b, n), 0.5, n)
+    a = _block_product(a, a, n)
+  }
+  list(a, b, c, d)
+}
+
+_by_waves(W, w, n) = map(a -> {
+  total = none
+  for b in list(...(0..n)) {
+    if kind(W[a][b]) != "none" { total = if kind(total) == "none" { W[a][b] * w[b] } else { total + W[a][b] * w[b] } }
+  }
+  total
+}, list(...(0..n)))
+_plus_waves(a, b) = map(i -> a[i] + b[i], list(...(0..len(a))))
+
+_etd_step(F, c, t, h, w) = {
+  n = F.count
+  N = F.rest(t, w)
+  u = _by_waves(c.E2, w, n)
+  a = _plus_waves(u, _by_waves(c.Q, N, n))
+  Na = F.rest(t + 0.5 * h, a)
+  b = _plus_waves(u, _by_waves(c.Q, Na, n))
+  Nb = F.rest(t + 0.5 * h, b)
+  d = _plus_waves(_by_waves(c.E2, a, n), _by_waves(c.Q, map(i -> 2 * Nb[i] - N[i], list(...(0..n))), n))
+  Nd = F.rest(t + h, d)
+  middle = map(i -> 2 * (Na[i] + Nb[i]), list(...(0..n)))
+  _plus_waves(_plus_waves(_by_waves(c.E, w, n), _by_waves(c.f1, N, n)), _plus_waves(_by_waves(c.f2, middle, n), _by_waves(c.f3, Nd, n)))
+}
+
+# From t by s at once, in two steps.
+_etd_reach(F, t, s, w) = {
+  c = _etd_weights(F, 0.5 * s)
+  _etd_step(F, c, t + 0.5 * s, 0.5 * s, _etd_step(F, c, t, 0.5 * s, w))
+}
+
+# How far apart two states are, in units of what is asked for.
+_wave_distance(a, b, o, points) = {
+  worst = 0.0
+  for i in list(...(0..len(a))) {
+    scale = o.atol * points + o.rtol * sqrt(sum(abs(b[i])^2) * 1.0)
+    worst = max(worst, sqrt(sum(abs(a[i] - b[i])^2)) / max(scale, 1e-300))
+  }
+  stop_gradient(worst)
+}
+
+# The whole way in blocks of two steps; rows at the ends of blocks, or at saveat.
+_etd_march(F, m, o, t0, t1, U0, points, name) = {
+  w = F.start(U0)
+  span = t1 - t0
+  fixed = kind(m.dt) != "none"
+  # steps in a unit of time: 2^level, or as many as dt asks for
+  blocks = if fixed { max(1, i64(ceil(0.5 * span / m.dt - 1e-9))) } else { 16 }
+  h = 0.5 * span / blocks
+  c = _etd_weights(F, h)
+  double = if fixed { c } else { _etd_weights(F, 2 * h) }
+  done = 0
+  steps = 0
+  failures = 0
+  since = 0
+  saves = len(o.saveat)
+  next = 0
+  size = if saves > 0 { saves } else { if fixed { blocks + 1 } else { 64 } }
+  Y = zeros(size, len(U0))
+  times = zeros(size)
+  rows = 0
+  if saves == 0 { Y[0] = F.all(w); times[0] = t0; rows = 1 } else {
+    while next < saves and o.saveat[min(next, saves - 1)] <= t0 { Y[next] = F.all(w); times[next] = o.saveat[next]; next = next + 1 }
+  }
+  while done < blocks {
+    t = t0 + span * (done / f64(blocks))
+    one = _etd_step(F, c, t, h, w)
+    two = _etd_step(F, c, t + h, h, one)
+    check = not fixed and (since % 4 == 0)
+    err = if check { _wave_distance(_etd_step(F, double, t, 2 * h, w), two, o, points) / (15 * min(1.0, 20.0 / blocks)) } else { 0.0 }
+    finite = sum(abs(two[0])) < inf
+    if (err > 1 or not finite) and not fixed {
+      if blocks > m.max_steps { error("{name}: no solution beyond t = {t}: steps of {h} are too long, and more than {m.max_steps} are needed; the solution may grow without bound there") }
+      blocks = 2 * blocks
+      done = 2 * done
+      h = 0.5 * h
+      double = c
+      c = _etd_weights(F, h)
+      failures = failures + 1
+      since = 0
+    } else {
+      if not finite { error("{name}: the solution is not finite beyond t = {t} with steps of {h}; take a smaller dt") }
+      t2 = t0 + span * ((done + 1) / f64(blocks))
+      if saves == 0 {
+        if rows >= len(times) {
+          Y = concat(Y, zeros(len(times), len(U0)))
+          times = concat(times, zeros(len(times)))
+        }
+        Y[rows] = F.all(two)
+        times[rows] = t2
+        rows = rows + 1
+      } else {
+        while next < saves and o.saveat[min(next, saves - 1)] <= t2 + 1e-13 * abs(span) {
+          s = o.saveat[next]
+          Y[next] = if abs(s - t2) <= 1e-13 * abs(span) { F.all(two) } else { F.all(_etd_reach(F, t, s - t, w)) }
+          times[next] = s
+          next = next + 1
+        }
+      }
+      w = F.real(two)
+      done = done + 1
+      steps = steps + 2
+      since = since + 1
+      if check and err < 0.01 and done % 2 == 0 and blocks % 2 == 0 and blocks > 1 {
+        blocks = blocks // 2
+        done = done // 2
+        h = 2 * h
+        c = double
+        double = _etd_weights(F, 2 * h)
+        since = 0
+      }
+    }
+    progress(steps; time = t, from = t0, to = t1, dt = h)
+  }
+  stats = i64([steps, 4 * steps, 0, 0, failures, 0, 0])
+  if saves == 0 { (times[..rows], Y[..rows], _stats(stats)) } else { (times, Y, _stats(stats)) }
+}
+
+# ---- Crank-Nicolson and Adams-Bashforth
+
+_cnab_march(F, m, o, t0, t1, U0) = {
+  w = F.start(U0)
+  span = t1 - t0
+  steps = max(1, i64(ceil(span / m.dt - 1e-9)))
+  h = span / steps
+  n = F.count
+  down = map(a -> if kind(F.L[a][a]) == "none" { 1 + 0im } else { 1 / (1 - 0.5 * h * F.L[a][a]) }, list(...(0..n)))
+  up = map(a -> if kind(F.L[a][a]) == "none" { 1 + 0im } else { (1 + 0.5 * h * F.L[a][a]) * down[a] }, list(...(0..n)))
+  new = map(a -> (1.5 * h) * down[a], list(...(0..n)))
+  old = map(a -> (-0.5 * h) * down[a], list(...(0..n)))
+  saves = len(o.saveat)
+  # of the whole way at most some 200 rows are kept
+  every = max(1, (steps + 199) // 200)
+  size = if saves > 0 { saves } else { (steps + every - 1) // every + 1 }
+  Y = zeros(size, len(U0))
+  times = zeros(size)
+  rows = 0
+  if saves == 0 { Y[0] = F.all(w); times[0] = t0; rows = 1 }
+  before = F.rest(t0, w)
+  for k in 0..steps {
+    t = t0 + k * h
+    N = F.rest(t, w)
+    later = map(a -> up[a] * w[a] + new[a] * N[a] + old[a] * before[a], list(...(0..n)))
+    if saves == 0 {
+      if (k + 1) % every == 0 or k + 1 == steps {
+        Y[rows] = F.all(later)
+        times[rows] = t0 + (k + 1) * h
+        rows = rows + 1
+      }
+    } else {
+      # between two steps along a straight line
+      more = rows < saves and o.saveat[min(rows, saves - 1)] <= t + h * (1 + 1e-9)
+      while more {
+        s = (o.saveat[rows] - t) / h
+        Y[rows] = (1 - s) * F.all(w) + s * F.all(later)
+        times[rows] = o.saveat[rows]
+        rows = rows + 1
+        more = rows < saves and o.saveat[min(rows, saves - 1)] <= t + h * (1 + 1e-9)
+      }
+    }
+    before = N
+    w = if k % 8 == 7 { F.real(later) } else { later }
+  }
+  if not (sum(abs(w[0])) < inf) { error("cnab2({m.dt}): the solution is not finite at t = {t1}; the rest of the equation needs a smaller step") }
+  (times, Y, _stats(i64([steps, steps, 0, 0, 0, 0, 0])))
+}
+
+# ---- solve
+
+_solve_spectral(info, m, o, time) = {
+  S = _structure(info, (...m, grid = _periodic_nodes))
+  step = if kind(m.step) == "none" { etdrk4() } else { m.step }
+  form = _spectral_form(info, S, m.dealias)
+  F = (...form, start_like = ones(...S.T.n) + 0im)
+  (t0, t1) = _span_of(info, S, o)
+  U0 = _initial(info, S)
+  saved = (...o, saveat = f64(o.saveat))
+  if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
+  (times, Y, stats) = if step.name == "cnab2" { _cnab_march(F, step, saved, t0, t1, U0) } else {
+    _etd_march(F, step, saved, t0, t1, U0, f64(S.T.P), info.name)
+  }
+  state = if len(o.saveat) > 0 or step.name == "cnab2" { t -> _through_nearest(times, Y, t) } else {
+    # from the row before t by steps of the method
+    t -> {
+      r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
+      if t == times[r] { Y[r] } else { F.all(_etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
+    }
+  }
+  _grid_solution(info, m, S, times, Y, stats, state)
+}
