@@ -389,6 +389,57 @@ static void check_names(void *ud, const Ast *e) {
 	}
 }
 
+/* ---- derivatives where the names of the problem do not reach --------------------------------------------------------------------------------- */
+
+/* Index notation and local functions have names of their own, of which no derivative by a coordinate is known. */
+typedef struct Inside {
+	Ctx *c;
+	const Layout *l;
+	VEC_ATOMS own; /* indices, or parameters of a local function */
+	bool function;
+} Inside;
+
+static bool mentions_own(const Inside *in, const Ast *e) {
+	for (uint32_t i = 0; i < in->own.n; i++)
+		if (ast_mentions(e, in->own.at[i])) return true;
+	return false;
+}
+
+static void inside_visit(void *ud, const Ast *e) {
+	Inside *in = ud;
+	Arena *a = ctx_arena(in->c);
+	const uint32_t mark = in->own.n;
+	const bool before = in->function;
+	const Der d = derivative_of(in->c, in->l, e);
+	Layout *own = NULL;
+	if (d.kind != DER_NONE && (in->function || in->own.n)) {
+		own = ARENA_NEW(a, Layout);
+		layout_coords(in->c, own, in->l->e);
+		layout_need(in->c, own, d.operand, PLACE_INSIDE);
+	}
+	if (own && in->function && (own->njets || d.kind == DER_BY)) {
+		Diag *g = diag_error(in->c, E_PROBLEM, e->span, "a derivative inside of a function: what it is of is known only outside");
+		diag_hint(in->c, g, "give it a name, q = ..., without parameters, or pass it to the function");
+		return;
+	}
+	if (own && own->njets && mentions_own(in, d.operand)) {
+		Diag *g = diag_error(in->c, E_PROBLEM, e->span, "a derivative of an expression with an index");
+		diag_hint(in->c, g, "derive the whole, and take the index of that: d(v, x)[i], grad(v)[i, j]");
+		return;
+	}
+	if (e->kind == A_COMPREHENSION)
+		for (uint32_t i = 0; i < e->comprehension.n; i++)
+			for (uint32_t k = 0; k < e->comprehension.clauses[i].n; k++)
+				if (e->comprehension.clauses[i].names[k]->kind == A_NAME) VEC_PUSH(a, &in->own, e->comprehension.clauses[i].names[k]->name.name);
+	if (e->kind == A_LAMBDA || e->kind == A_DEF) {
+		in->function = true;
+		for (uint32_t i = 0; i < e->function.nparams; i++) VEC_PUSH(a, &in->own, e->function.params[i].name);
+	}
+	ast_children(e, inside_visit, in);
+	in->own.n = mark;
+	in->function = before;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------------------------------------------------------ */
 
 static void check_place(Ctx *c, const Layout *l, const At *a) {
@@ -492,6 +543,9 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 		check_names(&names, e->problem->equations[i]->equation.right);
 		names.known.n = known;
 	}
+	Inside in = {.c = c, .l = l};
+	for (uint32_t i = 0; fine && i < e->problem->nlocals; i++) inside_visit(&in, e->problem->locals[i]);
+	for (uint32_t i = 0; fine && i < e->problem->nequations; i++) inside_visit(&in, e->problem->equations[i]);
 	if (diag_count(c, SEV_ERROR) == before) {
 		const Givens given = conditions_of(c, e, l);
 		if (e->problem->nfields > 1 && has_far_condition(l, &given)) check_between(c, e, l, &given);
