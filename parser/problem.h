@@ -8,7 +8,7 @@
 
 #include "parser/builtins.h"
 
-enum { MAX_COORDS = 8, MAX_JETS = 256 };
+enum { MAX_COORDS = 8, MAX_JETS = 256, MAX_ORDER = 60 };
 
 typedef struct Jet {
 	uint32_t field;
@@ -61,7 +61,7 @@ typedef struct Der {
 	const Ast *along;      /* a */
 } Der;
 
-/* Visits every way in which a jet is needed: mark is where the jet is written, or the derivative around it. */
+/* Visits every way in which a jet is needed. */
 typedef struct Needs {
 	Ctx *c;
 	Layout *l;
