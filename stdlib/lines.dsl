@@ -486,7 +486,7 @@ _initial(info, S) = {
       k = info.jets[i][0]
       level = _jet_time(S, info.jets[i])
       if level >= S.levels[k] { _refuse("the condition `{c.text}` gives the highest time derivative of {info.fields[k]}, which follows from the equations") }
-      jets = if _fields_in(info, c) == 1 { map(v -> S.T.X[0] * 0.0 + v, _wide_zero_jets(info, S)) } else { _jets_on(info, S, U, none) }
+      jets = if _fields_in(info, c) == 1 { _wide_zero_jets(info, S) } else { _jets_on(info, S, U, none) }
       none_of = (js, v) -> map(b -> if b == i { 0.0 * js[b] + v } else { js[b] }, list(...(0..len(info.jets))))
       z = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 0.0))
       one = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 1.0))
@@ -592,6 +592,7 @@ _has_constant_rate(info, S, e, k) = {
 
 _solve_grid(info, m, o) = {
   if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
+  if kind(info.region) != "none" { _refuse("{m.name}() serves intervals and boxes; fem() serves regions") }
   S = _structure(info, m)
   if S.time < 0 { _solve_direct(info, m, S, o) } else { _solve_lines(info, m, S, o) }
 }
