@@ -94,7 +94,7 @@ _direct_guess(info, S, guess) = concat(...map(k -> {
 
 _direct_solution(info, m, S, U, stats) = {
   functions = map(k -> _space_field(info, S, U, k), list(...(0..S.count)))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = U, stats = stats,
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = zeros(0), values = U, stats = stats,
     method = m.name, kind = "pde", error = none, info = _info_of(info))
 }
 _space_field(info, S, U, k) = {

@@ -636,6 +636,10 @@ _solve_rates(info, m, S, conditions, rated, o) = {
     all = concat(...out)
     if len(stages) == 0 { all } else { all[D.free] }
   }
+  if _is_explicit_method(m.time) {
+    (times, Y, stats) = _integrate(m.time, rate, (t, y) -> _rows_jacobian(v -> rate(t, v), y), none, y0, t0, t1, o)
+    _all_rows(info, S, D, times, Y, stats)
+  } else {
   sources = _sources(info, S, rated, list())
   groups = list()
   for g in _groups(info, S, sources) { if not g.rate { groups = push(groups, g) } }
@@ -650,16 +654,18 @@ _solve_rates(info, m, S, conditions, rated, o) = {
     _summed(pattern, all[pattern.from] * pattern.weight)
   }
   full = T.dense and T.count == 1
-  given = (...o, saveat = o.saveat)
   (times, Y, stats) = if full {
     n = len(y0)
-    _integrate(m.time, rate, (t, y) -> dense(_as_sparse(pattern, values(t, y))), none, y0, t0, t1, given)
+    _integrate(m.time, rate, (t, y) -> dense(_as_sparse(pattern, values(t, y))), none, y0, t0, t1, o)
   } else {
-    _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, given)
+    _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, o)
   }
-  if len(stages) == 0 { (times, Y, stats) } else {
-    (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
+  _all_rows(info, S, D, times, Y, stats)
   }
+}
+_is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
+_all_rows(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
+  (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
 }
 # Rows that say that a part is the rate of the one before it.
 _with_levels(info, S, rows, columns, there) = {
@@ -781,7 +787,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
 
 _grid_solution(info, m, S, times, Y, stats, state) = {
   functions = map(k -> _grid_field(info, S, state, k), list(...(0..S.count)))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = times, values = Y, stats = stats,
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = times, values = Y, stats = stats,
     method = m.name, kind = "pde", error = if m.order == 0 { _series_tail(S, Y[-1]) } else { none }, info = _info_of(info))
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
