@@ -333,12 +333,34 @@ static const char *check_evolution(const Statement *s, Symbol *y) {
 	return kind;
 }
 
+/* Several unknowns and no t: elliptic where no direction is characteristic, det S(xi) != 0. */
+static const char *steady_system(const Statement *s, Symbol *y) {
+	uint32_t seen = 0;
+	for (uint32_t k = 0; k < SAMPLES && y->p; k++) {
+		double xi[MAX_COORDS], a[MAX_SYSTEM * MAX_SYSTEM], re[MAX_SYSTEM], im[MAX_SYSTEM];
+		if (!symbol_at(s, y, k, false)) continue;
+		seen++;
+		for (uint32_t d = 0; direction(s->l->nspace, d, xi); d++) {
+			double least = INFINITY, most = 0;
+			along(s, y, xi, a);
+			if (!eigenvalues_of(y->n, a, re, im)) return "";
+			for (uint32_t i = 0; i < y->n; i++) {
+				least = fmin(least, hypot(re[i], im[i]));
+				most = fmax(most, hypot(re[i], im[i]));
+			}
+			if (least <= 1e-4 * most) return "";
+		}
+	}
+	return seen ? "elliptic" : "";
+}
+
 /* One unknown and no t: the signs of the eigenvalues of the second-order part (Courant and Hilbert II, ch. III). */
 static const char *check_steady(const Statement *s, Symbol *y) {
 	const Layout *l = s->l;
 	uint32_t seen = 0, elliptic = 0, hyperbolic = 0, degenerate = 0;
 	if (y->p == 1 && y->n == 1) return "first order";
-	if (y->p != 2 || y->n != 1) return "";
+	if (y->n > 1) return steady_system(s, y);
+	if (y->p != 2) return "";
 	for (uint32_t k = 0; k < SAMPLES; k++) {
 		double a[MAX_SYSTEM * MAX_SYSTEM] = {0}, re[MAX_SYSTEM], im[MAX_SYSTEM], scale = 0;
 		if (!symbol_at(s, y, k, false)) continue;

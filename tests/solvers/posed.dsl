@@ -62,6 +62,24 @@ problem skew(b = 1.9) {
 }
 type_of(skew())  #> elliptic
 
+# systems: elasticity is elliptic; Stokes' equations have terms of unlike order, and are not named
+problem sheet(μ = 1.0, λ = 2.0) {
+  domain (x, y) in box([0, 1], [0, 1])
+  field w[2]
+  μ*Δ(w) + (λ + μ)*grad(div(w)) == [0, 1]
+  w == [0, 0] at boundary
+}
+type_of(sheet())  #> elliptic
+problem stokes {
+  domain (x, y) in box([0, 1], [0, 1])
+  field v[2], p
+  -Δ(v) + grad(p) == [0, x]
+  div(v) == 0
+  v == [0, 0] at boundary
+  p == 0      at (0, 0)
+}
+type_of(stokes) == ""  #> true
+
 problem tricomi {
   domain (x, y) in box([-1, 1], [0, 1])
   field u
