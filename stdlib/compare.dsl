@@ -13,7 +13,7 @@
 # compare(problem, a, b, ...; reference, tol): with the problem first, how right each solution is, of one or up to three: it is put into the equations and the conditions, compared with the others,
 # and judged in words; verification.dsl says how. Gives (agree, verdict, residuals, conditions, differences, worst, at, faulty).
 #     r = compare(decay(), solve(decay(), bdf()));
-#     r.faulty                       #> ()
+#     r.faulty                       #> []
 compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) = if kind(a) == "problem" or _is_made(a) {
   _audit(a, _those(b, c, d), reference, tol)
 } else {

@@ -75,6 +75,9 @@ conservation(problem) = {
   info = _problem_info(problem)
   why = _fv_why_not(info)
   if why != "" { _refuse(why) }
+  _fv_text(info)
+}
+_fv_text(info) = {
   s = _fv_system(info)
   lines = list()
   for (k, f) in enumerate(info.fields) {
@@ -112,6 +115,25 @@ _fv_along(info, term, k) = {
   for j in term.jets { if info.jets[j][1 + k] == 1 { found = true } }
   found
 }
+
+# Whether a statement is a conservation law as it is written: every equation has a flux under a derivative, and nothing diffuses
+_fv_suits(info) = {
+  fine = _fv_why_not(info) == ""
+  for q in info.equations {
+    flux = false
+    for term in q.terms {
+      what = _fv_kind(info, term)
+      if what == "flux" { flux = true }
+      o = _fv_orders(info, term.jets)
+      if what == "diffusion" or what == "quasi" or (what == "flux" and o.first) { fine = false }
+    }
+    fine = fine and flux
+  }
+  fine
+}
+_fv_explain(info) =
+  "{info.name}: a conservation law, so solve() takes fv(): finite volumes, explicit steps, shocks are kept sharp; reconstruct = \"weno5\" is of order 5 where the solution is smooth.\n" +
+  _fv_text(info)
 
 # ---- what a statement is
 
@@ -153,7 +175,7 @@ _fv_why_not(info) = {
   if why == "" and dims > 2 { why = "fv() takes one or two space coordinates, and this problem has {dims}" }
   if why == "" {
     for i in list(...(0..dims)) {
-      if kind(info.lo[i + 1]) == "none" { why = "fv() takes intervals and boxes; fem() takes regions of other forms" }
+      if kind(info.region) != "none" { why = "fv() takes intervals and boxes; fem() takes regions of other forms" }
     }
   }
   for (k, f) in enumerate(info.fields) {

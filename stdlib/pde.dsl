@@ -33,7 +33,17 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
 _choose(info) = if len(info.coords) == 1 {
   if _is_between(info) { collocation() } else { auto() }
 } else {
-  if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) }
+  if _fv_suits(info) {
+    fv(n = if len(info.coords) == 2 { 400 } else { 100 })
+  } else {
+    if _is_periodic(info) and info.eigen == "" { fourier() } else { fd() }
+  }
+}
+# Whether all space coordinates are.
+_is_periodic(info) = {
+  all = true
+  for i in info.space { if not info.periodic[i] { all = false } }
+  all
 }
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
@@ -52,15 +62,35 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
 
 _explain_problem(problem) = {
   info = _problem_info(problem)
+  if len(info.coords) == 1 { _explain_choice(info) } else { _explain_statement(info) + "\n" + _explain_choice(info) }
+}
+_explain_choice(info) = {
   if len(info.coords) == 1 and _is_between(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
     "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
   } else {
-    if info.periodic[1] {
-      "{info.name}: periodic in {info.coords[1]}, so solve() takes fourier(n = 128): smooth periodic solutions converge exponentially."
+    where_ = join((...map(i -> info.coords[i], info.space),), ", ")
+    if _fv_suits(info) {
+      _fv_explain(info)
+    } else if kind(info.region) != "none" {
+      "{info.name}: on a region; finite elements serve it, fd(), chebyshev() and fourier() serve boxes."
+    } else if _is_periodic(info) and info.eigen == "" {
+      way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
+        "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol"
+      } else {
+        "bdf() with the exact Jacobian, since not all highest derivatives have constant factors"
+      }
+      "{info.name}: periodic in {where_}, so solve() takes fourier(): smooth periodic solutions converge exponentially; {way}."
     } else {
-      "{info.name}: solve() takes fd(n = 401, order = 4): finite differences in {info.coords[1]}, BDF in t with the exact sparse Jacobian. chebyshev(n) converges faster for smooth solutions, pinn() trains a network on the same statement."
+      way = if info.eigen != "" {
+        "the eigenvalues nearest to 0 by shift and invert; fd(count = k, near = a) says others"
+      } else if info.time >= 0 {
+        "BDF in t with the exact sparse Jacobian"
+      } else {
+        "Newton's method with the exact sparse Jacobian, or sines and waves where factors are constant and order = 2"
+      }
+      "{info.name}: solve() takes fd(order = 4), finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}. chebyshev(n) converges faster for smooth solutions{if len(info.space) == 1 and info.time >= 0 { ", pinn() trains a network on the same statement" } else { "" }}."
     }
   }
 }
@@ -75,8 +105,12 @@ _explain_problem(problem) = {
 #     }
 #     solve(heat(), fd(51, 4)).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-4
 fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
-  (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster, time = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time },
-    grid = _fd_grid, count = count, near = near, solve = _solve_grid)
+  (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster,
+    time = if kind(time) == "none" {
+      bdf(max_steps = max_steps)
+    } else {
+      time
+    }, grid = _fd_grid, count = count, near = near, solve = _solve_grid)
 # chebyshev(n; cluster): collocation in n + 1 Chebyshev-Lobatto points; cluster as for fd
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
@@ -87,8 +121,12 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
 #     }
 #     solve(heat(), chebyshev(16); rtol = 1e-8, atol = 1e-10).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-6
 chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
-  (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster, time = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time },
-    grid = _chebyshev_grid, count = count, near = near, solve = _solve_grid)
+  (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster,
+    time = if kind(time) == "none" {
+      bdf(max_steps = max_steps)
+    } else {
+      time
+    }, grid = _chebyshev_grid, count = count, near = near, solve = _solve_grid)
 # fourier(n): collocation in n equally spaced points of a period, n even
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic

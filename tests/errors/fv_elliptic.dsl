@@ -1,4 +1,4 @@
-#! error E0604 10:1-10:25 "fv() wants a hyperbolic system, and the speeds of its waves along x are not real: the derivative of the flux has eigenvalues with imaginary part 1 at the beginning"
+#! error E0506 5:9-5:12 "the characteristic speeds of this system are not real, so that short waves grow without bound from t = 0 on: it is elliptic" second 7:21 "the values are given here"
 problem mixed {
   domain t in [0, 1], x in [0, 1] periodic
   field p, v

@@ -79,7 +79,7 @@ right += both(swing(), tight(swing(), bdf()), tight(swing(), tsit5()));
 right += passes(swing(), tight(swing(), radau5()));
 right += passes(water(), solve(water(), fv(n = 200, reconstruct = "weno5")));
 right += both(water(), solve(water(), fv(n = 400, flux = "hll")), solve(water(), fv(n = 200, flux = "roe", reconstruct = "weno5z")));
-right += passes(water(), tight(water(), fourier(n = 64)));
+right += passes(water(), tight(water(), fourier(n = 64, time = bdf())));
 right += passes(plate(), tight(plate(), fd(n = 41)));
 right += both(plate(), tight(plate(), fd(n = 41)), tight(plate(), chebyshev(n = 16)));
 right += passes(layer(0.0, r = 0.0), tight(layer(0.0, r = 0.0), fd(n = 41)));
