@@ -18,8 +18,8 @@
 #       u == 0 at x = 0, x = 1, y = 0, y = 1
 #     }
 #     solve(poisson, fem(h = 1/16, order = 2)).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-5
-fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, max_steps = 0) =
-  (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, max_steps = max_steps,
+fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0) =
+  (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path, max_steps = max_steps,
     solve = _solve_fem)
 
 _solve_fem(info, m, o) = {
@@ -29,7 +29,7 @@ _solve_fem(info, m, o) = {
   M = _fem_mesh(info, m, P.d)
   D = _discrete(P, M, m)
   t0 = if info.time >= 0 { info.lo[info.time] } else { 0.0 }
-  _check_form(P, D, t0)
+  _check_form(P, D, m, t0)
   if P.eigen { _fem_eigen(P, D, m, o) } else if info.time >= 0 { _fem_lines(P, D, m, o) } else { _fem_steady(P, D, m, o) }
 }
 
@@ -78,8 +78,8 @@ _discrete(P, M, m) = {
     dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner, side = side,
     middle = mean(M.points[M.faces]; axis = 1), normals = map(_outer_normal, corners[owner], side),
     width = max(M.points; axis = 0) - min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
-    face_tables = face_tables, nodes = _one_node,
-    coupled = _couplings(P, if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 }, mean(corners[0]; axis = 0)))
+    face_tables = face_tables, nodes = _path_nodes(m.path),
+    coupled = _couplings(P, _path_nodes(m.path), if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 }, mean(corners[0]; axis = 0)))
 }
 # Quadrature on a face, and its points on each face of the reference cell
 _face_quadrature(d, degree) = {
@@ -95,13 +95,13 @@ _outer_normal(corners, side) = {
   -g / norm(g)
 }
 
-_check_form(P, D, t0) = {
+_check_form(P, D, m, t0) = {
   k = min(4, len(D.cells))
   X = mean(D.corners[..k]; axis = 1)
-  e = stop_gradient(_form_defect(P, _one_node, t0, X))
-  if e > 1e-9 {
+  e = stop_gradient(_form_defect(P, D.nodes, t0, X))
+  if e > (if m.path == 1 { 1e-9 } else { 1e-5 }) {
     error(
-      "fem(): the equations of {P.info.name} have no weak form that is known here: they are not linear in the second derivatives, or what stands before these is no derivative of a flux")
+      "fem(): the equations of {P.info.name} have no weak form here: they are not linear in the second derivatives, or what stands before these is no derivative of a flux{if m.path == 1 { "; where it depends on slopes, fem(path = 8) integrates the flux" } else { "" }}")
   }
 }
 
@@ -351,16 +351,24 @@ _face_forms(P, D, c, f, t, corners, side, U) = {
 
 # Where the elements of all cells' matrices lie in that of the unknowns that are free: a sparse matrix without values, and their places; the one behind the last is for none
 _pattern_of(P, D, number, n) = {
-  g = number[D.dofs]
-  (rows, columns) = (expand(g, 2), expand(g, 1))
-  keep = (rows >= 0) and (columns >= 0) and expand(D.coupled, 0)
-  key = where(keep, columns * n + rows, n * n)
-  (all, place) = unique(concat(ravel(key), [n * n]); inverse = true)
-  all = all[..-1]
+  # column by column; what is fixed or cannot be other than zero behind all others
+  one = g -> {
+    (i, j) = (expand(g, 1), expand(g, 0))
+    where(D.coupled and (i >= 0) and (j >= 0), j * n + i, n * n)
+  }
+  key = map(one, number[D.dofs])
+  order = argsort(ravel(key))
+  sorted = ravel(key)[order]
+  first = sorted != concat([-1], sorted[..-1])
+  place = 0 * sorted
+  place[order] = cumsum(i64(first)) - 1
+  all = sorted[first]
+  last = if len(all) > 0 { all[-1] } else { 0 }
+  all = if last == n * n { all[..-1] } else { all }
   (r, c) = (all % n, all // n)
   flip = argsort(r)
   mirrored = sum(i64((r[flip] != c) or (c[flip] != r))) == 0
-  (rows = r, columns = c, column_start = _starts(c, n), row_start = _starts(r, n), place = reshape(place[..-1], ...shape(key)),
+  (rows = r, columns = c, column_start = _starts(c, n), row_start = _starts(r, n), place = reshape(place, ...shape(key)),
     flip = if mirrored { flip } else { iota(len(r)) }, mirrored = mirrored)
 }
 # A matrix that is symmetric but for rounding made so, because one that is and positive definite is solved by Cholesky's factors
@@ -375,9 +383,9 @@ _matrix_on(S, K) = {
   (rows = S.rows, columns = S.columns, values = v[..-1], column_start = S.column_start, row_start = S.row_start)
 }
 # Which elements of a cell's matrix can be other than zero, block by block
-_couplings(P, t, x) = {
+_couplings(P, nodes, t, x) = {
   n = 1 + P.d
-  p = sparsity(y -> ravel(_weak_at(P, _one_node, t, x, reshape(y[..P.nc * n], P.nc, n), y[P.nc * n..], 1.0)),
+  p = sparsity(y -> ravel(_weak_at(P, nodes, t, x, reshape(y[..P.nc * n], P.nc, n), y[P.nc * n..], 1.0)),
     zeros(P.nc * (n + 1)) + 0.7)
   B = eye(P.nc) > 2
   B[p.rows // n, where(p.columns < P.nc * n, p.columns // n, p.columns - P.nc * n)] = true

@@ -138,14 +138,17 @@ _slack(m) = if kind(m.region) == "none" { 1e-6 } else {
 # boxes of a grid that they overlap.
 _locator(corners, slack) = {
   (m, d) = (len(corners), shape(corners)[2])
-  lo = min(corners; axis = 1)
-  hi = max(corners; axis = 1)
-  (from, to) = (min(lo; axis = 0), max(hi; axis = 0))
-  n = max(1, i64(floor((f64(m) / 2)^(1.0 / d))))
+  (from, to) = (min(corners; axis = (0, 1)), max(corners; axis = (0, 1)))
+  n = max(1, i64(floor((f64(m) / 4)^(1.0 / d))))
   size_ = (to - from) / n
-  pad = 1e-3 * (hi - lo)
-  a = clamp(i64(floor((lo - pad - from) / size_)), 0, n - 1)
-  b = clamp(i64(floor((hi + pad - from) / size_)), 0, n - 1)
+  # the boxes that each cell reaches, by their numbers along the axes
+  reach = p -> {
+    (lo, hi) = (min(p; axis = 0), max(p; axis = 0))
+    pad = 1e-3 * (hi - lo)
+    stack(clamp(i64(floor((lo - pad - from) / size_)), 0, n - 1), clamp(i64(floor((hi + pad - from) / size_)), 0, n - 1))
+  }
+  ends = map(reach, corners)
+  (a, b) = (ends[.., 0], ends[.., 1])
   wide = b - a + 1
   many = prod(wide; axis = 1)
   of = repeat(iota(m), many)

@@ -169,11 +169,13 @@ _weak_at(P, rule, t, x, z, v, lambda) = {
   concat(expand(source, 1), -_flux(P, rule, t, x, z, v, lambda); axis = 1)
 }
 
-# One node where A does not depend on the slopes
-_one_node = (s = (1.0,), w = (1.0,))
-_many_nodes = {
-  (x, w) = gauss_legendre(8; a = 0.0, b = 1.0)
-  (s = (...map(k -> x[k], list(...(0..8))),), w = (...map(k -> w[k], list(...(0..8))),))
+# The nodes of that integral: one where A does not depend on the slopes
+_path_nodes(n) = {
+  n = _known(n, "the number of nodes")
+  if n == 1 { (s = (1.0,), w = (1.0,)) } else {
+    (x, w) = gauss_legendre(n; a = 0.0, b = 1.0)
+    (s = (...map(k -> x[k], list(...(0..n))),), w = (...map(k -> w[k], list(...(0..n))),))
+  }
 }
 # How far the identity F = div q + S is from holding, at points X f64[n, d] with numbers there, beside the size of F; NaN where F has no value there
 _form_defect(P, rule, t, X) = {
@@ -199,15 +201,4 @@ _form_defect(P, rule, t, X) = {
   }
   R = map(one, X, Z, V, H)
   max(R[.., 0] / R[.., 1])
-}
-_weak_rule(P, t, X) = {
-  e = stop_gradient(_form_defect(P, _one_node, t, X))
-  if not (e > 1e-9) { 0 } else {
-    e = stop_gradient(_form_defect(P, _many_nodes, t, X))
-    if e > 1e-6 {
-      error(
-        "{P.name}(): the equations of {P.info.name} have no weak form: they are not linear in the second derivatives, or what stands before these is no derivative of a flux")
-    }
-    1
-  }
 }
