@@ -492,13 +492,13 @@ _newton_turns(forms, add, free, U, strength, steps) = {
     V = add(U, d)
     (R1, A1) = form(V)
     e1 = norm(R1)
-    while not (e1 < 2 * e) and step > 0.02 {
+    while not (e1 < (1 - 1e-4 * step) * e) and step > 1e-3 {
       step = 0.5 * step
       V = add(U, step * d)
       (R1, A1) = form(V)
       e1 = norm(R1)
     }
-    stuck = not (e1 < 2 * e)
+    stuck = not (e1 < e) and e > 1e-11 * _size_of(A, U[free])
     U = V
     R = R1
     A = A1

@@ -144,3 +144,12 @@ problem apart {
   u == 0 at (0.3, 0.3)
 }
 contains(str(why(apart, fem(h = 0.5))), "no node of the mesh")  #> true
+# ---- a coefficient that depends on the slopes: Scherk's minimal surface
+problem minimal(a = 0.8) {
+  domain (x, y) in box([-1, 1], [-1, 1])
+  field u
+  ∇·(∇(u)/sqrt(1 + u_x^2 + u_y^2)) == 0
+  u == log(cos(a*x)/cos(a*y))/a at boundary
+}
+contains(str(why(minimal(), fem(h = 0.5))), "fem(path = 8)")  #> true
+solve(minimal(), fem(h = 1/3, order = 2, path = 8)).u(0.3, [0.7, 0.1])  #~ log(cos(0.24)/cos(0.8*[0.7, 0.1]))/0.8 tol 2e-3
