@@ -3,14 +3,15 @@
 # Unknowns are values at nodes, component after component. Residual and exact Jacobian come from one function of a cell, which is applied to all cells by map, and are
 # scattered into a sparse matrix whose pattern is found once.
 
-# fem(h, order; mesh, degree, steps, near): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
+# fem(h, order; mesh, degree, steps, near, path): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
 #   mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
-#   near: of eigenvalues those nearest to this number, 0.
+#   near: of eigenvalues those nearest to this number, 0. path: nodes of the integral over slopes by which the flux is found where coefficients of second derivatives depend on them (8, else 1).
 #   Serves equations and systems of second order in space that have a weak form: -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a first
 #   derivative in t, or with an eigenvalue; on boxes and on regions. A field whose own equation does not mention it (a pressure) has elements of one order less: Taylor
 #   and Hood's. Conditions: values (Dirichlet), and with ∂n those that give the flux (Neumann, Robin); where there is none, the flux is 0. Where Newton's method
 #   does not converge, the nonlinear terms are brought in little by little, which in flow is continuation in the Reynolds number.
-#   The solution's fields are functions of the coordinates; solution.mesh and solution.error (of no cheap estimate: none).
+#   The solution's fields are functions of the coordinates; solution.mesh, solution.stats, solution.error (none: there is no cheap estimate).
+#   Errors: a statement without such a form, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -19,8 +20,8 @@
 #     }
 #     solve(poisson, fem(h = 1/16, order = 2)).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-5
 fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0) =
-  (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path, max_steps = max_steps,
-    solve = _solve_fem)
+  (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
+    max_steps = max_steps, solve = _solve_fem)
 
 _solve_fem(info, m, o) = {
   order = _known(m.order, "the order of the elements")
@@ -79,7 +80,8 @@ _discrete(P, M, m) = {
     middle = mean(M.points[M.faces]; axis = 1), normals = map(_outer_normal, corners[owner], side),
     width = max(M.points; axis = 0) - min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
     face_tables = face_tables, nodes = _path_nodes(m.path),
-    coupled = _couplings(P, _path_nodes(m.path), if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 }, mean(corners[0]; axis = 0)))
+    coupled = _couplings(P, _path_nodes(m.path), if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 },
+      mean(corners[0]; axis = 0)))
 }
 # Quadrature on a face, and its points on each face of the reference cell
 _face_quadrature(d, degree) = {
@@ -302,17 +304,17 @@ _normal_flux(P, rule, t, x, z, n, f) = {
   c = P.first[f]
   (_flux(P, rule, t, x, z, zeros(P.nc), 0.0) @ n)[c..c + max(1, P.info.sizes[f])]
 }
-# What is known of the flux: with b = γ q·n + rest == 0, q·n - b/γ
+# What is known of the flux: with b = γ q·n + rest == 0, where rest has no slopes but along the boundary, q·n - b/γ. Such slopes are there where mixed derivatives
+# may be split between q's components in more than one way, as in elasticity; across the faces between cells what they add cancels.
 _given_flux(P, rule, c, f, t, x, z, n) = {
-  Q = _slopes_by(y -> _normal_flux(P, rule, t, x, y, n, f), z)
-  B = _slopes_by(y -> _condition_at(P, c, t, x, y, n), z)
+  Q = _slopes_across(y -> _normal_flux(P, rule, t, x, y, n, f), z, n)
+  B = _slopes_across(y -> _condition_at(P, c, t, x, y, n), z, n)
   γ = sum(Q * B; axis = 1) / sum(Q^2; axis = 1)
   _normal_flux(P, rule, t, x, z, n, f) - _condition_at(P, c, t, x, z, n) / γ
 }
-_slopes_by(g, z) = {
-  (m, n) = shape(z)
-  _jacobian(y -> g(concat(z[.., ..1], reshape(y, m, n - 1); axis = 1)), ravel(z[.., 1..]))
-}
+# Derivatives of g by the slopes along n of all components: f64[rows, nc]
+_slopes_across(g, z, n) =
+  _jacobian(s -> g(z + concat(zeros(len(s), 1), expand(s, 1) * n; axis = 1)), 0 * z[.., 0])
 _flux_defect(P, D, c, f, t, on) = {
   worst = 0.0
   if len(on) > 0 {
@@ -320,8 +322,8 @@ _flux_defect(P, D, c, f, t, on) = {
     x = D.middle[e]
     n = D.normals[e]
     z = 0.3 + mod(0.618 * reshape(iota(P.nc * (1 + P.d)), P.nc, 1 + P.d), 1.0)
-    Q = _slopes_by(y -> _normal_flux(P, D.nodes, t, x, y, n, f), z)
-    B = _slopes_by(y -> _condition_at(P, c, t, x, y, n), z)
+    Q = _slopes_across(y -> _normal_flux(P, D.nodes, t, x, y, n, f), z, n)
+    B = _slopes_across(y -> _condition_at(P, c, t, x, y, n), z, n)
     worst = if len(B) != len(Q) { 1.0 } else {
       γ = sum(Q * B; axis = 1) / sum(Q^2; axis = 1)
       max(abs(B - expand(γ, 1) * Q)) / max(abs(B))

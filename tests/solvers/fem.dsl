@@ -119,6 +119,18 @@ problem elastic(μ = 1.0, λ = 2.0) {
 }
 solve(elastic(), fem(h = 1/4, order = 2)).w(0.3, 0.6)  #~ [0.09 + 0.18, 0.36 - 0.18] tol 1e-9
 
+# with forces on a side: σ n at the right of the same displacement, n = (1, 0)
+problem pulled(μ = 1.0, λ = 2.0) {
+  domain (x, y) in box([0, 1], [0, 1])
+  field w[2]
+  σ = μ*(grad(w) + grad(w)') + λ*div(w)*eye(2)
+  div(σ) == [3μ + λ, 5μ + 3λ]
+  w == [x^2 + x*y, y^2 - x*y] at left, bottom
+  σ @ normal == [2μ*(2x + y) + λ*(x + 3y), μ*(x - y)] at right
+  σ @ normal == [μ*(x - y), 2μ*(2y - x) + λ*(x + 3y)] at top
+}
+solve(pulled(), fem(h = 1/4, order = 2)).w([0.3, 1.0], [0.6, 0.9])  #~ [0.27, 0.18; 1.9, -0.09] tol 1e-9
+
 # ---- what has no weak form, and what cannot be served, is said
 why(p, m) = try { solve(p, m).stats.unknowns } catch e { e }
 problem monge {
