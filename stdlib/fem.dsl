@@ -10,7 +10,7 @@
 #   derivative in t, or with an eigenvalue; on boxes and on regions. A field whose own equation does not mention it (a pressure) has elements of one order less: Taylor
 #   and Hood's. Conditions: values (Dirichlet), and with ∂n those that give the flux (Neumann, Robin); where there is none, the flux is 0. Where Newton's method
 #   does not converge, the nonlinear terms are brought in little by little, which in flow is continuation in the Reynolds number.
-#   The solution's fields are functions of the coordinates; solution.mesh, solution.stats, solution.error (none: there is no cheap estimate).
+#   The solution's fields are functions of the coordinates; solution.indicator(), of a problem in space alone, is for each cell an estimate of the error of the slopes there, by which refine can mark cells; solution.mesh, solution.stats, solution.error (none: there is no cheap estimate).
 #   Errors: a statement without such a form, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
@@ -518,8 +518,9 @@ _fem_solution(P, D, U, stats) = {
   place = _locator(D.corners, _slack(D.mesh))
   functions = map(f -> _fem_field(P, D, place, U, f), list(...(0..P.nf)))
   names = map(f -> info.fields[f], list(...(0..P.nf)))
-  (...record(names, functions), mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none, method = "fem",
-    kind = "pde", info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
+  (...record(names, functions), mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none,
+    indicator = () -> _slope_errors(P, D, U), method = "fem", kind = "pde",
+    info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 # A field as a function of the coordinates of space: numbers, or arrays that broadcast. Without any it says where it lives, for pictures.
 _fem_field(P, D, place, U, f) = {
@@ -556,4 +557,36 @@ _field_at(P, D, place, U, f, xs) = {
   } else {
     reshape(stack(...parts; axis = 1), ...shape(zero), m)
   }
+}
+
+# ---- where a mesh is too coarse
+
+# For each cell the norm of the difference between the slopes and slopes that are averaged at the nodes and continuous (Zienkiewicz and Zhu 1987), of all components together
+_slope_errors(P, D, U) = {
+  total = zeros(len(D.cells))
+  s = _local_starts(P)
+  for c in list(...(0..P.nc)) {
+    el = _element(P.d, P.orders[c])
+    at_nodes = _shape_slopes(el, _node_weights(P.d, P.orders[c])[.., 1..])
+    dofs = D.dofs[.., s[c]..s[c + 1]]
+    size_ = p -> abs(_det_inverse(_directions_of(p), P.d)[0])
+    slopes = (p, u) -> {
+      (_, I) = _det_inverse(_directions_of(p), P.d)
+      B = at_nodes @ I
+      [sum(B[n, i, a] * u[i] for i) for n, a]
+    }
+    V = map(size_, D.corners)
+    G = map(slopes, D.corners, U[dofs])
+    (sums, weights) = (zeros(D.total, P.d), zeros(D.total))
+    sums[ravel(dofs)] += reshape(G * expand(expand(V, 1), 2), -1, P.d)
+    weights[ravel(dofs)] += ravel(0 * dofs + expand(V, 1))
+    smooth = sums / expand(max(weights, 1e-300), 1)
+    one = (p, g, r) -> {
+      (det, _) = _det_inverse(_directions_of(p), P.d)
+      E = D.tables[c][0] @ (r - g)
+      sum(D.rule[1] * abs(det) * sum(E^2; axis = 1))
+    }
+    total = total + map(one, D.corners, G, smooth[dofs])
+  }
+  sqrt(total)
 }
