@@ -27,6 +27,7 @@ static const Format formats[] = {
 	{"hdf5", " .h5 .hdf5 .he5 ", hdf5_read, hdf5_write},
 	{"vti", " .vti ", vtk_read, vti_write},
 	{"vtu", " .vtu ", vtk_read, vtu_write},
+	{"msh", " .msh ", msh_read, msh_write},
 	{"air", " .air ", air_read, air_write},
 	{"text", " .txt ", text_read, text_write},
 };

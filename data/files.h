@@ -90,6 +90,8 @@ Status hdf5_write(Output *out, const Options *o, Value v);
 Status vtk_read(Input *in, const Options *o, Value *out);
 Status vti_write(Output *out, const Options *o, Value v);
 Status vtu_write(Output *out, const Options *o, Value v);
+Status msh_read(Input *in, const Options *o, Value *out);
+Status msh_write(Output *out, const Options *o, Value v);
 
 /* npy in parts, for npz: a source of bytes in order. */
 typedef struct Stream {

@@ -324,12 +324,12 @@ isin(x, set) = {
   k = searchsorted(s, x; side = "left")
   if len(s) == 0 { k < 0 } else { (k < len(s)) and (s[min(k, len(s) - 1)] == x) }
 }
-# union(a, b): the different elements of both, ascending
+# union(a, b): the different elements of both, ascending; of two regions the region of both
 #     union([3, 1], [1, 2])         #> [1, 2, 3]
-union(a, b) = unique(concat(ravel(a), ravel(b)))
+union(a, b) = if kind(a) == "record" { _region_union(a, b) } else { unique(concat(ravel(a), ravel(b))) }
 # intersect(a, b): the different elements that are in both, ascending
 #     intersect([3, 1, 2], [1, 3, 5])     #> [1, 3]
-intersect(a, b) = { u = unique(a); u[isin(u, b)] }
+intersect(a, b) = if kind(a) == "record" { _region_intersection(a, b) } else { u = unique(a); u[isin(u, b)] }
 # setdiff(a, b): the different elements of a that are not in b, ascending
 #     setdiff([3, 1, 2], [1, 5])    #> [2, 3]
 setdiff(a, b) = { u = unique(a); u[not isin(u, b)] }

@@ -2,10 +2,10 @@
 #
 # A file is read when the program runs, in its turn among prints and other effects; it is never read twice for one call, and not at all by `atled check`.
 
-# load(path; format, header, separator): what a file holds, by its ending: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .air, .txt
+# load(path; format, header, separator): what a file holds, by its ending: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .msh, .air, .txt
 #   format says the format instead ("csv" ...); header (of a table): true, false, or none to see for itself; separator: one character.
 #   .npy: an array; .npz, .h5: a record; a table: a record of columns, or a matrix when there is no header and all are numbers; .json: what is written
-#   there; .air: a piece of IR, as ir(f, x) makes it; .vti, .vtu: a record with `point` and `cell`. Numbers keep their dtype where the format has one. Errors name the file and the byte or line.
+#   there; .air: a piece of IR, as ir(f, x) makes it; .vti, .vtu: a record with `point` and `cell`; .msh: meshes of Gmsh, points, lines, triangles, tetrahedra and the numbers of their parts in `names`. Numbers keep their dtype where the format has one. Errors name the file and the byte or line.
 #   At top level the value is an ordinary array or record for every statement that follows. In a function its type is known only when it runs: hand
 #   it to a function whose parameter says what it is, f(x: f64[n, m]).
 #     save("/tmp/atled-doc.csv", (t = [0.0, 1], u = [1.5, 2.5]))

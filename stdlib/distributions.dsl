@@ -103,10 +103,11 @@ ccdf(d, x) = {
 #     icdf(Normal(), 0.975)       #~ 1.959963984540054
 #     icdf(Poisson(3), [0.1, 0.5])   #> [1, 3]
 icdf(d, p) = _asked(d, "icdf")(d, p)
-# sample(d, n): n numbers drawn from a distribution; n may be a tuple of lengths, and when it is left out there is one number
+# sample(d, n): n numbers drawn from a distribution; n may be a tuple of lengths, and when it is left out there is one number. sample(region, n): points f64[n, d] inside a region,
+#   evenly spread
 #   the same for the same seed on every machine. Normal numbers by Box and Muller, others by icdf of uniform ones.
 #     shape(sample(Gamma(2.0), (3, 4)))   #> (3, 4)
-sample(d, n = ()) = {
+sample(d, n = ()) = if _is_region(d) { _sample_region(d, n) } else {
   f = _family(d, "sample")
   if has(f, "sample") { f.sample(d, n) } else { f.icdf(d, rand(n)) }
 }

@@ -14,7 +14,8 @@
 #     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
 #     s.u(1.0)                       #~ exp(-2) tol 1e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
-solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none) =
+solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none,
+  count = none) =
   {
     if kind(problem) == "function" {
       _refuse("solve takes a problem, or a matrix and a right side; a zero of a function is found by root(f, x0)")
@@ -26,7 +27,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
-      m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess))
+      m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess,
+        count = count))
     }
   }
 

@@ -10,6 +10,7 @@
 # plot(x, y, y2, y3, ...; label, labels, colour, style, width, marker, opacity, title, xlabel, ylabel, file, ...): curves y(x)
 #   x, y real vectors of one length; a matrix y gives a curve for each column. plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an interval.
 #   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: in t only curves, in t and x a heat map of the first and profiles at `times`.
+#   plot(m): a mesh of the plane. plot(u): a field of a solution on a mesh of the plane, as a heat map with the mesh's boundary; plot(s): all of its fields.
 #   NaN and infinite values leave gaps.
 #   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
 #   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown", "black", "#rrggbb", or the number of one of the first eight. style: "solid", "dashed",
@@ -23,7 +24,9 @@
 plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none,
   style = "", width = 0, marker = "", opacity = 0, n = 500, logx = false, ...options) = {
   look = (colour = colour, style = style, width = width, marker = marker, opacity = opacity)
-  if kind(a) == "record" {
+  if _is_on_mesh(a, b) {
+    _plot_on_mesh(a, look; ...options)
+  } else if kind(a) == "record" {
     _plot_solutions(_given(list(a, b, c, d, e, f, g)), times, look; logx = logx, ...options)
   } else {
     layers = if kind(a) == "function" {
@@ -220,9 +223,14 @@ annotate(text, x, y; to = none, align = "centre", colour = "black", size = 0) = 
     b = if kind(to) == "none" { none } else { _vector(to[1]) }, anchor = anchor, colour = colour, width = size))
 }
 
-# polygon(x, y; label, colour, opacity, ...): the area inside of a closed line
+# polygon(x, y; label, colour, opacity, ...): the area inside of a closed line, drawn
+# polygon(P; holes, names): the region of the plane inside of a polygon with corners P f64[n, 2], without those in the list holes
+#   names: of the sides, side k from corner k to the next; without them the sides are "outline". Those of holes are "hole".
 #     polygon([0.0, 1, 0.5], [0.0, 0, 1], aspect = 1);
-polygon(x, y; label = "", colour = none, opacity = 0.5, ...options) = {
+#     inside(polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2]), [1.5, 1.5])    #> false
+polygon(x, y = none; holes = list(), names = none, label = "", colour = none, opacity = 0.5, ...options) = if kind(y) == "none" {
+  _polygon_region(x, holes, names)
+} else {
   _same_length("polygon", x, y, "x", "y")
   _picture(list((kind = "polygon", x = f64(x), y = f64(y), label = label, colour = colour, opacity = opacity)); ...options)
 }
@@ -236,7 +244,11 @@ polygon(x, y; label = "", colour = none, opacity = 0.5, ...options) = {
 #     x = linspace(-2.0, 2, 80)
 #     heatmap(x, x, (x, y) -> exp(-x^2 - y^2), xlabel = "x", ylabel = "y");
 heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel = "", ...options) = {
-  data = if kind(x) == "record" {
+  data = if kind(x) == "function" and kind(y) == "none" {
+    _mesh_samples(x)
+  } else if kind(x) == "record" and _is_on_mesh(x, y) {
+    _mesh_samples(field(x, if kind(y) == "string" { y } else { x.info.fields[0] }))
+  } else if kind(x) == "record" {
     _solution_field(x, if kind(y) == "string" { y } else { x.info.fields[0] })
   } else {
     _field_data("heatmap", x, y, z)
@@ -593,7 +605,7 @@ _check_grid(name, x, y, z, zname) = {
   assert(shape(z)[0] == len(x) and shape(z)[1] == len(y),
     "{name}: {zname} is {shape(z)[0]} by {shape(z)[1]}, but x has {len(x)} samples and y has {len(y)}")
 }
-_field_data(name, x, y, z) = {
+_field_data(name, x, y, z) = if kind(x) == "function" { _mesh_samples(x) } else {
   bare = kind(y) == "none"
   (a, b) = if bare { (f64(iota(shape(x)[0])), f64(iota(shape(x)[1]))) } else { (f64(x), f64(y)) }
   values = if bare { f64(x) } else { if kind(z) == "function" { _sampled(z, a, b) } else { f64(z) } }

@@ -1,0 +1,153 @@
+# elements.dsl - simplices: shape functions of Lagrange's elements of order 1 to 3, quadrature, and the numbering of unknowns on a mesh.
+#
+# The reference simplex has the corners 0, e_1 ... e_d. Cells come with their corners in ascending order of their numbers, so that an edge or a face looks the
+# same from all cells that share it, and what lies on it needs no orientation.
+
+# ---- shape functions
+
+# Exponents of all monomials in d variables up to degree k: a list of lists.
+_simplex_exponents(d, k) = if _known(d, "the dimension") == 0 { list(list()) } else {
+  out = list()
+  for a in list(...(0..(_known(k, "the order") + 1))) {
+    for rest in _simplex_exponents(d - 1, k - a) { out = push(out, list(a, ...rest)) }
+  }
+  out
+}
+# Their values at points X f64[..., d]: f64[..., nb]
+_simplex_monomials(X, d, k) = stack(...map(e -> _simplex_monomial(X, e), _simplex_exponents(d, k)); axis = -1)
+_simplex_monomial(X, e) = {
+  y = 0 * X[..., 0] + 1
+  for (a, p) in enumerate(e) { for i in list(...(0..p)) { y = y * X[..., a] } }
+  y
+}
+
+# The corners that the nodes of an element of order k stand on: for each entity (vertices, edges, faces) the corners, and the barycentric coordinates of its nodes.
+_edges_of(d) = if d == 1 { [0, 1] } else if d == 2 { [0, 1, 0, 2, 1, 2] } else { [0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3] }
+_edge_pairs(d) = reshape(_edges_of(d), -1, 2)
+_faces_of(d) = if d == 2 { [0, 1, 2] } else { [0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3] }
+_face_triples(d) = reshape(_faces_of(d), -1, 3)
+
+# Barycentric coordinates of the nodes: corners, then k - 1 on each edge, from its lower corner to the upper one, then for k = 3 the middle of each triangle.
+_node_weights(d, k) = {
+  (d, k) = (_known(d, "the dimension"), _known(k, "the order"))
+  I = eye(d + 1)
+  parts = list(I)
+  if k > 1 {
+    E = _edge_pairs(d)
+    s = (iota(k - 1) + 1) / f64(k)
+    A = expand(I[E[.., 0]], 1) * (1 - expand(expand(s, 1), 0)) + expand(I[E[.., 1]], 1) * expand(expand(s, 1), 0)
+    parts = push(parts, reshape(A, -1, d + 1))
+  }
+  if k > 2 and d > 1 {
+    T = _face_triples(d)
+    parts = push(parts, (I[T[.., 0]] + I[T[.., 1]] + I[T[.., 2]]) / 3)
+  }
+  concat(...parts; axis = 0)
+}
+# The element of order k in d dimensions: coefficients C such that the shape functions are monomials @ C
+_element(d, k) =
+  (d = _known(d, "the dimension"), k = _known(k, "the order"), C = inv(_simplex_monomials(_node_weights(d, k)[.., 1..], d, k)))
+# Values of the shape functions at X f64[n, d]: f64[n, nb]; their slopes: f64[n, nb, d]
+_shapes(el, X) = _simplex_monomials(X, el.d, el.k) @ el.C
+_shape_slopes(el, X) =
+  stack(...map(a -> jvp(Y -> _shapes(el, Y), X, 0 * X + expand(eye(el.d)[a], 0))[1], list(...(0..el.d))); axis = 2)
+
+# ---- quadrature
+
+# (points f64[n, d], weights f64[n]) that integrate polynomials of degree p over the reference simplex exactly. Of low degree the symmetric rules (Strang and Fix
+# 1973; Hammer, Marlowe and Stroud 1956), else products of Gauss and Jacobi, collapsed (Stroud 1971).
+_simplex_rule(d, p) = {
+  (d, p) = (_known(d, "the dimension"), _known(p, "the degree"))
+  if d == 0 { (zeros(1, 0), ones(1)) }
+  else if d == 1 { (x, w) = gauss_legendre((p + 2) // 2; a = 0.0, b = 1.0); (expand(x, 1), w) }
+  else if p <= 1 { (full(1.0 / (d + 1), 1, d), ones(1) / (if d == 2 { 2.0 } else { 6.0 })) }
+  else if d == 2 and p == 2 { ([1, 1; 4, 1; 1, 4] / 6.0, ones(3) / 6) }
+  else if d == 2 and p <= 4 {
+    r = sqrt(38 - 44 * sqrt(0.4))
+    a = (8 - sqrt(10.0) + r) / 18
+    b = (8 - sqrt(10.0) - r) / 18
+    s = sqrt(213125 - 53320 * sqrt(10.0))
+    (u, v) = ((620 + s) / 7440, (620 - s) / 7440)
+    (stack(stack(a, a), stack(1 - 2a, a), stack(a, 1 - 2a), stack(b, b), stack(1 - 2b, b), stack(b, 1 - 2b)),
+      stack(u, u, u, v, v, v))
+  } else if d == 3 and p == 2 {
+    b = (5 - sqrt(5.0)) / 20
+    a = 1 - 3b
+    (stack(stack(b, b, b), stack(a, b, b), stack(b, a, b), stack(b, b, a)), ones(4) / 24)
+  } else { _collapsed(d, (p + 2) // 2) }
+}
+_collapsed(d, n) = {
+  d = _known(d, "the dimension")
+  (x, w) = gauss_legendre(n; a = 0.0, b = 1.0)
+  X = expand(x, 1)
+  W = w
+  for k in list(...(1..d)) {
+    # one more direction s with weight (1 - s)^k; what there is shrinks by 1 - s
+    (s, v) = gauss_jacobi(n, f64(k), 0.0)
+    s = (1 + s) / 2
+    v = v / 2.0^(k + 1)
+    m = len(W)
+    big = reshape(expand(X, 0) * expand(expand(1 - s, 1), 2), n * m, k)
+    X = concat(big, expand(repeat(s, m), 1); axis = 1)
+    W = ravel(expand(v, 1) * expand(W, 0))
+  }
+  (X, W)
+}
+
+# ---- unknowns
+
+# Different rows of pairs or triples of corners among all cells, as numbers: (how many, where each stands i64[m, ne], the corners of each).
+_shared(cells, local, n) = {
+  (m, ne) = (len(cells), len(local))
+  key = 0
+  for a in list(...(0..shape(local)[1])) { key = key * n + cells[.., local[.., a]] }
+  (all, at) = unique(ravel(key); inverse = true)
+  (len(all), reshape(at, m, ne), all)
+}
+
+# The nodes of elements of order k on a mesh with sorted cells: (count, cells' nodes i64[m, nb], coordinates f64[count, d]).
+_nodes(points, cells, k) = {
+  k = _known(k, "the order")
+  (n, d) = shape(points)
+  d = _known(d, "the dimension")
+  if k == 1 { (n, cells, points) } else {
+    W = _node_weights(d, k)
+    parts = list(cells)
+    total = n
+    E = _edge_pairs(d)
+    (ne, at, _) = _shared(cells, E, n)
+    parts = push(parts, reshape(expand(n + at * (k - 1), 2) + iota(k - 1), len(cells), -1))
+    total = n + ne * (k - 1)
+    if k > 2 and d > 1 {
+      (nt, on, _) = _shared(cells, _face_triples(d), n)
+      parts = push(parts, total + on)
+      total = total + nt
+    }
+    nodes = concat(...parts; axis = 1)
+    X = zeros(total, d)
+    corners = points[cells]
+    for i in list(...(0..len(W))) {
+      X[nodes[.., i]] = sum(corners * expand(expand(W[i], 1), 0); axis = 1)
+    }
+    (total, nodes, X)
+  }
+}
+
+# Inverse and determinant of the matrix A[.., .., d, d] of directions to the corners
+_det_inverse(A, d) = {
+  d = _known(d, "the dimension")
+  if d == 1 { (A[..., 0, 0], 1 / A) } else if d == 2 {
+    D = A[..., 0, 0] * A[..., 1, 1] - A[..., 0, 1] * A[..., 1, 0]
+    top = stack(A[..., 1, 1] / D, -A[..., 0, 1] / D; axis = -1)
+    low = stack(-A[..., 1, 0] / D, A[..., 0, 0] / D; axis = -1)
+    (D, stack(top, low; axis = -2))
+  } else {
+    c = (i, j, k, l) -> A[..., i, j] * A[..., k, l] - A[..., i, l] * A[..., k, j]
+    (c00, c01, c02) = (c(1, 1, 2, 2), -c(1, 0, 2, 2), c(1, 0, 2, 1))
+    D = A[..., 0, 0] * c00 + A[..., 0, 1] * c01 + A[..., 0, 2] * c02
+    r0 = stack(c00, -c(0, 1, 2, 2), c(0, 1, 1, 2); axis = -1)
+    r1 = stack(c01, c(0, 0, 2, 2), -c(0, 0, 1, 2); axis = -1)
+    r2 = stack(c02, -c(0, 0, 2, 1), c(0, 0, 1, 1); axis = -1)
+    (D, stack(r0, r1, r2; axis = -2) / expand(expand(D, rank(D)), rank(D)))
+  }
+}

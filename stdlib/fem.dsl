@@ -1,0 +1,592 @@
+# fem.dsl - finite elements: assembly of a weak form (weak.dsl) on a mesh (mesh.dsl), Newton's method, eigenproblems, the method of lines.
+#
+# Unknowns are values at nodes, component after component. Residual and exact Jacobian come from one function of a cell, which is applied to all cells by map, and are
+# scattered into a sparse matrix whose pattern is found once.
+
+# fem(h, order; mesh, degree, steps, near, path): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
+#   mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
+#   near: of eigenvalues those nearest to this number, 0. path: nodes of the integral over slopes by which the flux is found where coefficients of second derivatives depend on them (8, else 1).
+#   Serves equations and systems of second order in space that have a weak form: -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a first
+#   derivative in t, or with an eigenvalue; on boxes and on regions. A field whose own equation does not mention it (a pressure) has elements of one order less: Taylor
+#   and Hood's. Conditions: values (Dirichlet), and with ∂n those that give the flux (Neumann, Robin); where there is none, the flux is 0. Where Newton's method
+#   does not converge, the nonlinear terms are brought in little by little, which in flow is continuation in the Reynolds number.
+#   The solution's fields are functions of the coordinates; solution.indicator(), of a problem in space alone, is for each cell an estimate of the error of the slopes there, by which refine can mark cells; solution.mesh, solution.stats, solution.error (none: there is no cheap estimate).
+#   Errors: a statement without such a form, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
+#     problem poisson {
+#       domain x in [0, 1], y in [0, 1]
+#       field u
+#       -u_xx - u_yy == 1
+#       u == 0 at x = 0, x = 1, y = 0, y = 1
+#     }
+#     solve(poisson, fem(h = 1/16, order = 2)).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-5
+fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0) =
+  (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
+    max_steps = max_steps, solve = _solve_fem)
+
+_solve_fem(info, m, o) = {
+  order = _known(m.order, "the order of the elements")
+  if order < 1 or order > 3 { _refuse("fem() has elements of order 1, 2 and 3, not {order}") }
+  P = _weak_problem(info, "fem", order)
+  M = _fem_mesh(info, m, P.d)
+  D = _discrete(P, M, m)
+  t0 = if info.time >= 0 { info.lo[info.time] } else { 0.0 }
+  _check_form(P, D, m, t0)
+  if P.eigen { _fem_eigen(P, D, m, o) } else if info.time >= 0 { _fem_lines(P, D, m, o) } else { _fem_steady(P, D, m, o) }
+}
+
+_fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
+  assert(shape(m.mesh.points)[1] == d,
+    "fem(): {info.name} has {d} space coordinates, its mesh is of {shape(m.mesh.points)[1]} dimensions")
+  m.mesh
+} else if kind(info.region) != "none" { mesh(info.region, m.h) } else {
+  mesh(box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))), m.h)
+}
+
+# ---- what does not change while a problem is solved
+
+_discrete(P, M, m) = {
+  d = P.d
+  cells = _ascending(M.cells)
+  orders = P.orders
+  top = 1
+  for k in orders { top = max(top, k) }
+  degree = if m.degree > 0 { m.degree } else if top == 1 { 2 } else { 2 * top }
+  rule = _simplex_rule(d, degree)
+  # unknowns: of each component where its nodes begin, and those of each cell
+  starts = list()
+  dofs = list()
+  places = list()
+  total = 0
+  spaces = map(k -> _nodes(M.points, cells, k), list(...(1..(top + 1))))
+  for k in orders {
+    (count, nodes, X) = spaces[k - 1]
+    starts = push(starts, total)
+    dofs = push(dofs, nodes + total)
+    places = push(places, X)
+    total = total + count
+  }
+  corners = M.points[cells]
+  counts = map(k -> spaces[k - 1][0], orders)
+  X = concat(...places; axis = 0)
+  (owner, side) = _owners(cells, M.faces, len(M.points))
+  (face_rule, face_points) = _face_quadrature(d, degree)
+  face_tables = map(k -> {
+    e = _element(d, k)
+    (stack(...map(F -> _shapes(e, F), face_points)), stack(...map(F -> _shape_slopes(e, F), face_points)))
+  }, orders)
+  tables = map(k -> { e = _element(d, k); (_shapes(e, rule[0]), _shape_slopes(e, rule[0])) }, orders)
+  (mesh = M, cells = cells, corners = corners, rule = rule, tables = tables, starts = (...starts,), counts = (...counts,),
+    dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner, side = side,
+    middle = mean(M.points[M.faces]; axis = 1), normals = map(_outer_normal, corners[owner], side),
+    width = max(M.points; axis = 0) - min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
+    face_tables = face_tables, nodes = _path_nodes(m.path),
+    coupled = _couplings(P, _path_nodes(m.path), if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 },
+      mean(corners[0]; axis = 0)))
+}
+# Quadrature on a face, and its points on each face of the reference cell
+_face_quadrature(d, degree) = {
+  d = _known(d, "the dimension")
+  rule = _simplex_rule(d - 1, degree)
+  W = concat(expand(1 - sum(rule[0]; axis = 1), 1), rule[0]; axis = 1)
+  V = concat(zeros(1, d), eye(d); axis = 0)
+  (rule, map(f -> W @ V[concat(iota(f), iota(d - f) + f + 1)], list(...(0..(d + 1)))))
+}
+_outer_normal(corners, side) = {
+  (_, I) = _det_inverse(_directions_of(corners), shape(corners)[1])
+  g = concat(expand(-sum(I; axis = 0), 0), I; axis = 0)[side]
+  -g / norm(g)
+}
+
+_check_form(P, D, m, t0) = {
+  k = min(4, len(D.cells))
+  X = mean(D.corners[..k]; axis = 1)
+  e = stop_gradient(_form_defect(P, D.nodes, t0, X))
+  if e > (if m.path == 1 { 1e-9 } else { 1e-5 }) {
+    error(
+      "fem(): the equations of {P.info.name} have no weak form here: they are not linear in the second derivatives, or what stands before these is no derivative of a flux{if m.path == 1 { "; where it depends on slopes, fem(path = 8) integrates the flux" } else { "" }}")
+  }
+}
+
+# Values, and slopes in space, of all components at the quadrature points of a cell, from its unknowns: f64[nq, nc, 1 + d]
+_local_starts(P) = {
+  out = list()
+  at = 0
+  for k in P.orders { out = push(out, at); at = at + _node_count(P.d, k) }
+  push(out, at)
+}
+_node_count(d, k) = len(_simplex_exponents(d, k))
+
+# Shape functions of each component with their slopes by x: list of f64[nq, nb, 1 + d]
+_physical(P, tables, I) = map(T -> concat(expand(T[0], 2), T[1] @ I; axis = 2), tables)
+
+_at_points(P, Φ, U) = {
+  s = _local_starts(P)
+  stack(...map(c -> { B = Φ[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, list(...(0..P.nc))); axis = 1)
+}
+
+# What stands at the quadrature points of a cell: weights, shape functions, places, values and slopes, rates
+_cell_points(P, D, corners, U, V) = {
+  (det, I) = _det_inverse(_directions_of(corners), P.d)
+  Φ = _physical(P, D.tables, I)
+  (D.rule[1] * abs(det), Φ, corners[0] + D.rule[0] @ (corners[1..] - corners[..1]), _at_points(P, Φ, U),
+    _at_points(P, Φ, V)[.., .., 0])
+}
+_tested(P, W, Φ, w) =
+  concat(...map(c -> { B = Φ[c]; [sum(W[q] * B[q, i, a] * w[q, c, a] for q, a) for i] }, list(...(0..P.nc))))
+_tested_twice(P, W, Φ, J, Ψ) = concat(...map(r -> {
+  A = Φ[r]
+  concat(...map(c -> {
+    B = Ψ[c]
+    G = J[.., r, .., c, ..]
+    [sum(W[q] * A[q, i, a] * G[q, a, b] * B[q, j, b] for q, a, b) for i, j]
+  }, list(...(0..P.nc))); axis = 1)
+}, list(...(0..P.nc))); axis = 0)
+
+# The residual f64[nl] of one cell and its Jacobian f64[nl, nl]
+_cell_forms(P, D, t, lambda, corners, U, V) = {
+  (W, Φ, x, z, v) = _cell_points(P, D, corners, U, V)
+  at = (x, z, v) -> _weak_at(P, D.nodes, t, x, z, v, lambda)
+  J = map((x, z, v) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), v)), ravel(z)), x, z, v)
+  (_tested(P, W, Φ, map(at, x, z, v)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
+}
+# The derivative of the residual by the rates
+_cell_mass(P, D, t, corners, U, V) = {
+  (W, Φ, x, z, v) = _cell_points(P, D, corners, U, V)
+  J = map((x, z, v) -> _jacobian(y -> ravel(_weak_at(P, D.nodes, t, x, z, y, 0.0)), v), x, z, v)
+  _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1), map(B -> B[.., .., ..1], Φ))
+}
+
+# ---- conditions
+
+_no_rates(P) = (zeros(P.nc), zeros(P.nc, P.d, P.d))
+# A condition's residual at a point, as a vector
+_condition_at(P, c, t, x, z, normal) = {
+  (v, H) = _no_rates(P)
+  (at, jets) = (_fem_coords(P, t, x), _fem_jets(P, z, v, H, 0.0))
+  ravel(0.0 +
+    (if _has_normal(c) { c.residual(at, jets, (...map(k -> normal[k], list(...(0..P.d))),)) } else { c.residual(at, jets) }))
+}
+_has_normal(c) = c.at.coord < 0 and kind(c.at.point) == "none"
+_at_start(P, c) = P.info.time >= 0 and c.at.coord == P.info.time
+# 0: of values only, 1: of slopes too
+_condition_order(P, c) = {
+  top = 0
+  for k in c.jets {
+    j = P.info.jets[k]
+    space = 0
+    for a in P.info.space { space = space + j[1 + a] }
+    top = max(top, space)
+    if P.info.time >= 0 {
+      if j[1 + P.info.time] > 0 and not _at_start(P, c) {
+        _refuse("fem() takes no rates in conditions on the boundary: `{c.text}`")
+      }
+    }
+  }
+  if top > 1 { _refuse("fem() takes values and first derivatives in conditions on the boundary, not second ones: `{c.text}`") }
+  top
+}
+# The field a condition is about: of slopes, if it has any
+_condition_field(P, c, order) = {
+  found = -1
+  for k in c.jets {
+    j = P.info.jets[k]
+    space = 0
+    for a in P.info.space { space = space + j[1 + a] }
+    if space == order and j[0] < P.nf {
+      if found >= 0 and found != j[0] { _refuse("fem() takes conditions on one field each: `{c.text}`") }
+      found = j[0]
+    }
+  }
+  if found < 0 { _refuse("fem() finds no field in the condition `{c.text}`") }
+  found
+}
+
+# The faces a condition holds on, as numbers
+_faces_at(P, D, c) = if c.at.coord >= 0 {
+  axis = _axis_of(P, c.at.coord)
+  findall(abs(D.middle[.., axis] - c.at.value) < 1e-8 * D.width[axis])
+} else if c.at.name == "boundary" { iota(len(D.middle)) } else {
+  number = -1
+  for (k, name) in enumerate(D.mesh.names) { if name == c.at.name { number = k } }
+  if number < 0 {
+    error("fem(): the mesh has no part of its boundary that is called {c.at.name}; it has {join(D.mesh.names, ", ")}")
+  }
+  findall(D.mesh.tags == number)
+}
+_axis_of(P, coord) = {
+  axis = 0
+  for (k, a) in enumerate(P.info.space) { if a == coord { axis = k } }
+  axis
+}
+
+# Nodes that lie on each face of the reference element: i64[d + 1, n]
+_face_nodes(d, k) = {
+  W = _node_weights(d, k)
+  stack(...map(f -> findall(W[.., f] == 0), list(...(0..(d + 1)))))
+}
+
+# Values that conditions fix: a list of (condition, row, component, nodes)
+_fixed_values(P, D, t) = {
+  out = list()
+  for c in P.info.conditions {
+    if not _at_start(P, c) {
+      if _condition_order(P, c) == 0 {
+        f = _condition_field(P, c, 0)
+        m = max(1, P.info.sizes[f])
+        c0 = P.first[f]
+        z0 = zeros(P.nc, 1 + P.d)
+        x0 = D.X[0]
+        normal = zeros(P.d)
+        S = jacobian(u -> _condition_at(P, c, t, x0, concat(expand(u, 1), zeros(P.nc, P.d); axis = 1), normal))(0.5 +
+          0.1 * iota(P.nc))
+        for r in list(...(0..len(S))) {
+          own = abs(S[r])
+          which = argmax(own)
+          assert(own[which] > 0 and sum(own) <= own[which] * (1 + 1e-9),
+            "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does not")
+          nodes = if kind(c.at.point) != "none" { _node_at(D, c, c0) } else {
+            on = _faces_at(P, D, c)
+            table = _face_nodes(P.d, P.orders[c0])
+            here = D.dofs[D.owner[on]]
+            columns = _local_starts(P)[c0] + table[D.side[on]]
+            ravel(map((row, k) -> row[k], here, columns)) - D.starts[c0]
+          }
+          # components of one field have the same nodes
+          count = D.counts[c0]
+          out =
+            push(out, (condition = c, row = r, slope = own[which] * sign(S[r][which]), nodes = nodes + D.starts[c0] +
+              (which - c0) * count))
+        }
+      }
+    }
+  }
+  out
+}
+# The node of component c0 at the point of a condition
+_node_at(D, c, c0) = {
+  x = f64(stack(...c.at.point))
+  far = sum((D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]] - x)^2; axis = 1)
+  i = argmin(far)
+  assert(sqrt(far[i]) < 1e-6 * max(D.width),
+    "fem(): no node of the mesh is where `{c.text}` says; the nearest is at {D.X[D.starts[c0] + i]}")
+  concat([0], expand(i, 0))[1..]
+}
+# All values at t, those fixed set in U
+_with_fixed(P, D, fixed, t, U) = {
+  for q in fixed {
+    U[q.nodes] = map(x -> -_condition_at(P, q.condition, t, x, zeros(P.nc, 1 + P.d), zeros(P.d))[q.row] / q.slope, D.X[q.nodes])
+  }
+  U
+}
+
+# Conditions with slopes: a list of (condition, field, faces)
+_fluxes(P, D, t) = {
+  out = list()
+  for c in P.info.conditions {
+    if not _at_start(P, c) {
+      if _condition_order(P, c) == 1 {
+        if kind(c.at.point) != "none" { _refuse("fem() takes slopes on the boundary, not at a point: `{c.text}`") }
+        f = _condition_field(P, c, 1)
+        on = _faces_at(P, D, c)
+        e = stop_gradient(_flux_defect(P, D, c, f, t, on))
+        if not (e < 1e-8) {
+          error(
+            "fem(): `{c.text}` does not give the flux of its equation, A ∇{P.info.fields[f]} · n, where A is what stands before the second derivatives")
+        }
+        out = push(out, (condition = c, field = f, faces = on))
+      }
+    }
+  }
+  out
+}
+# q · n of the rows of field f
+_normal_flux(P, rule, t, x, z, n, f) = {
+  c = P.first[f]
+  (_flux(P, rule, t, x, z, zeros(P.nc), 0.0) @ n)[c..c + max(1, P.info.sizes[f])]
+}
+# What is known of the flux: with b = γ q·n + rest == 0, where rest has no slopes but along the boundary, q·n - b/γ. Such slopes are there where mixed derivatives
+# may be split between q's components in more than one way, as in elasticity; across the faces between cells what they add cancels.
+_given_flux(P, rule, c, f, t, x, z, n) = {
+  Q = _slopes_across(y -> _normal_flux(P, rule, t, x, y, n, f), z, n)
+  B = _slopes_across(y -> _condition_at(P, c, t, x, y, n), z, n)
+  γ = sum(Q * B; axis = 1) / sum(Q^2; axis = 1)
+  _normal_flux(P, rule, t, x, z, n, f) - _condition_at(P, c, t, x, z, n) / γ
+}
+# Derivatives of g by the slopes along n of all components: f64[rows, nc]
+_slopes_across(g, z, n) =
+  _jacobian(s -> g(z + concat(zeros(len(s), 1), expand(s, 1) * n; axis = 1)), 0 * z[.., 0])
+_flux_defect(P, D, c, f, t, on) = {
+  worst = 0.0
+  if len(on) > 0 {
+    e = on[0]
+    x = D.middle[e]
+    n = D.normals[e]
+    z = 0.3 + mod(0.618 * reshape(iota(P.nc * (1 + P.d)), P.nc, 1 + P.d), 1.0)
+    Q = _slopes_across(y -> _normal_flux(P, D.nodes, t, x, y, n, f), z, n)
+    B = _slopes_across(y -> _condition_at(P, c, t, x, y, n), z, n)
+    worst = if len(B) != len(Q) { 1.0 } else {
+      γ = sum(Q * B; axis = 1) / sum(Q^2; axis = 1)
+      max(abs(B - expand(γ, 1) * Q)) / max(abs(B))
+    }
+  }
+  worst
+}
+
+# Residual and Jacobian of one face with a given flux, by all unknowns of its cell; side says which face of the cell it is
+_face_forms(P, D, c, f, t, corners, side, U) = {
+  (det, I) = _det_inverse(_directions_of(corners), P.d)
+  g = concat(expand(-sum(I; axis = 0), 0), I; axis = 0)[side]
+  length = norm(g)
+  n = -g / length
+  W = D.face_rule[1] * abs(det) * length
+  x = corners[0] + D.face_points[side] @ (corners[1..] - corners[..1])
+  Φ = map(T -> concat(expand(T[0][side], 2), T[1][side] @ I; axis = 2), D.face_tables)
+  z = _at_points(P, Φ, U)
+  c0 = P.first[f]
+  (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
+  at = (x, z) -> concat(expand(concat(above, _given_flux(P, D.nodes, c, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
+  J = map((x, z) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d))), ravel(z)), x, z)
+  (_tested(P, W, Φ, map(at, x, z)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
+}
+
+# ---- the matrix
+
+# Where the elements of all cells' matrices lie in that of the unknowns that are free: a sparse matrix without values, and their places; the one behind the last is for none
+_pattern_of(P, D, number, n) = {
+  # column by column; what is fixed or cannot be other than zero behind all others
+  one = g -> {
+    (i, j) = (expand(g, 1), expand(g, 0))
+    where(D.coupled and (i >= 0) and (j >= 0), j * n + i, n * n)
+  }
+  key = map(one, number[D.dofs])
+  order = argsort(ravel(key))
+  sorted = ravel(key)[order]
+  first = sorted != concat([-1], sorted[..-1])
+  place = 0 * sorted
+  place[order] = cumsum(i64(first)) - 1
+  all = sorted[first]
+  last = if len(all) > 0 { all[-1] } else { 0 }
+  all = if last == n * n { all[..-1] } else { all }
+  (r, c) = (all % n, all // n)
+  flip = argsort(r)
+  mirrored = sum(i64((r[flip] != c) or (c[flip] != r))) == 0
+  (rows = r, columns = c, column_start = _starts(c, n), row_start = _starts(r, n), place = reshape(place, ...shape(key)),
+    flip = if mirrored { flip } else { iota(len(r)) }, mirrored = mirrored)
+}
+# A matrix that is symmetric but for rounding made so, because one that is and positive definite is solved by Cholesky's factors
+_symmetrised(S, A) = {
+  T = A.values[S.flip]
+  small = 1e-13 * max(abs(A.values))
+  (...A, values = if S.mirrored and max(abs(A.values - T)) <= small { 0.5 * (A.values + T) } else { A.values })
+}
+_matrix_on(S, K) = {
+  v = zeros(len(S.rows) + 1)
+  v[ravel(S.place)] += ravel(K)
+  (rows = S.rows, columns = S.columns, values = v[..-1], column_start = S.column_start, row_start = S.row_start)
+}
+# Which elements of a cell's matrix can be other than zero, block by block
+_couplings(P, nodes, t, x) = {
+  n = 1 + P.d
+  p = sparsity(y -> ravel(_weak_at(P, nodes, t, x, reshape(y[..P.nc * n], P.nc, n), y[P.nc * n..], 1.0)),
+    zeros(P.nc * (n + 1)) + 0.7)
+  B = eye(P.nc) > 2
+  B[p.rows // n, where(p.columns < P.nc * n, p.columns // n, p.columns - P.nc * n)] = true
+  owner = concat(...map(c -> full(c, _node_count(P.d, P.orders[c])), list(...(0..P.nc))))
+  B[expand(owner, 1), expand(owner, 0)]
+}
+
+# The residual of all unknowns, and the matrix of those that are free, at U and rates V
+_assembled(P, D, S, fluxes, t, lambda, U, V) = {
+  (R, K) = map((p, u, v) -> _cell_forms(P, D, t, lambda, p, u, v), D.corners, U[D.dofs], V[D.dofs])
+  out = zeros(D.total)
+  out[ravel(D.dofs)] += ravel(R)
+  A = _matrix_on(S, K)
+  for q in fluxes {
+    cells = D.owner[q.faces]
+    dofs = D.dofs[cells]
+    (r, k) = map((p, s, u) -> _face_forms(P, D, q.condition, q.field, t, p, s, u), D.corners[cells], D.side[q.faces], U[dofs])
+    out[ravel(dofs)] += ravel(r)
+    v = concat(A.values, [0.0])
+    v[ravel(S.place[cells])] += ravel(k)
+    A = (...A, values = v[..-1])
+  }
+  (out, _symmetrised(S, A))
+}
+
+# ---- problems in space alone
+
+_fem_steady(P, D, m, o) = {
+  t = 0.0
+  fixed = _fixed_values(P, D, t)
+  fluxes = _fluxes(P, D, t)
+  (number, free) = _free_unknowns(D, fixed)
+  S = _pattern_of(P, D, number, len(free))
+  zero = zeros(D.total)
+  start = _with_fixed(P, D, fixed, t, zero)
+  forms = U -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, zero); (R[free], A) }
+  add = (U, d) -> { U[free] += d; U }
+  (R, A) = forms(start)
+  _check_determined(P, D, number, A)
+  U = add(start, -linsolve(A, R))
+  (R1, A1) = forms(U)
+  (U, turns) = if norm(R1) <= 1e-12 * _size_of(A1, U[free]) { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
+  _fem_solution(P, D, U, (unknowns = len(free), cells = len(D.cells), newton = turns))
+}
+_size_of(A, u) = norm((...A, values = abs(A.values)) @ abs(u))
+_free_unknowns(D, fixed) = {
+  mark = zeros(D.total)
+  for q in fixed { mark[q.nodes] = 1.0 }
+  (where(mark == 0, cumsum(i64(mark == 0)) - 1, -1), findall(mark == 0))
+}
+# A component of which nothing is fixed, and to which a constant may be added
+_check_determined(P, D, number, A) = {
+  for f in list(...(0..P.nf)) {
+    for c in list(...(P.first[f]..P.first[f] + max(1, P.info.sizes[f]))) {
+      on = number[D.starts[c]..D.starts[c] + D.counts[c]]
+      if min(on) >= 0 {
+        e = zeros(len(A.row_start) - 1)
+        e[on] = 1.0
+        if norm(A @ e) <= 1e-10 * _size_of(A, e) {
+          error(
+            "fem(): {P.info.fields[f]} of {P.info.name} is determined up to a constant only: say its value at one point of the mesh, {P.info.fields[f]} == 0 at a corner")
+        }
+      }
+    }
+  }
+}
+
+# Newton's method from U; where it fails from the linear problem on, the strength s of what is not linear growing to 1: R(0) + (R(s U) - R(0)) / s == 0
+_newton_fem(P, m, forms, add, free, start, U) = {
+  first = stop_gradient(U)
+  (V, good, turns) = _newton_turns(forms, add, free, first, 1.0, m.steps)
+  if not good {
+    V = first
+    s = 0.0
+    ds = 0.125
+    while s < 1 and ds > 1e-3 {
+      next = min(1.0, s + ds)
+      (W, fine, k) = _newton_turns(forms, add, free, V, next, 12)
+      turns = turns + k
+      if fine { V = W; s = next; ds = 2ds } else { ds = ds / 4 }
+    }
+    if s < 1 {
+      error(
+        "fem(): Newton's method did not converge for {P.info.name}; with its nonlinear terms times {s:.3g} it did. A finer mesh may help, or there is no solution near")
+    }
+  }
+  # a last step, by which derivatives follow from the solution alone
+  W = start
+  W[free] = stop_gradient(V)[free]
+  (R, A) = forms(W)
+  (add(W, -linsolve(A, R)), turns + 1)
+}
+_newton_turns(forms, add, free, U, strength, steps) = {
+  origin = if strength < 1 { forms(0 * U)[0] } else { 0 * U[free] }
+  form = U -> { (R, A) = forms(strength * U); (origin + (R - origin) / strength, A) }
+  (R, A) = form(U)
+  e = norm(R)
+  good = false
+  k = 0
+  stuck = not (e < inf)
+  while k < steps and not good and not stuck {
+    d = -linsolve(A, R)
+    step = 1.0
+    V = add(U, d)
+    (R1, A1) = form(V)
+    e1 = norm(R1)
+    while not (e1 < (1 - 1e-4 * step) * e) and step > 1e-3 {
+      step = 0.5 * step
+      V = add(U, step * d)
+      (R1, A1) = form(V)
+      e1 = norm(R1)
+    }
+    stuck = not (e1 < e) and e > 1e-11 * _size_of(A, U[free])
+    U = V
+    R = R1
+    A = A1
+    e = e1
+    good = e <= 1e-12 * _size_of(A, U[free]) or (step == 1.0 and norm(d) <= 1e-9 * norm(U[free]))
+    k = k + 1
+  }
+  (U, good, k)
+}
+
+# ---- solutions as functions
+
+_fem_solution(P, D, U, stats) = {
+  info = P.info
+  place = _locator(D.corners, _slack(D.mesh))
+  functions = map(f -> _fem_field(P, D, place, U, f), list(...(0..P.nf)))
+  names = map(f -> info.fields[f], list(...(0..P.nf)))
+  (...record(names, functions), mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none,
+    indicator = () -> _slope_errors(P, D, U), method = "fem", kind = "pde",
+    info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+# A field as a function of the coordinates of space: numbers, or arrays that broadcast. Without any it says where it lives, for pictures.
+_fem_field(P, D, place, U, f) = {
+  here = (mesh = D.mesh, label = P.info.fields[f], coords = map(a -> P.info.coords[a], list(...P.info.space)))
+  if P.d == 1 { _on_line(P, D, place, U, f, here) } else if P.d == 2 { _on_plane(P, D, place, U, f, here) } else {
+    _in_solid(P, D, place, U, f, here)
+  }
+}
+_on_line(P, D, place, U, f, here) = {
+  at(x = none) = if kind(x) == "none" { here } else { _field_at(P, D, place, U, f, (x,)) }
+  at
+}
+_on_plane(P, D, place, U, f, here) = {
+  at(x = none, y = none) = if kind(x) == "none" { here } else { _field_at(P, D, place, U, f, (x, y)) }
+  at
+}
+_in_solid(P, D, place, U, f, here) = {
+  at(x = none, y = none, z = none) = if kind(x) == "none" { here } else { _field_at(P, D, place, U, f, (x, y, z)) }
+  at
+}
+_field_at(P, D, place, U, f, xs) = {
+  zero = 0.0
+  for x in xs { zero = zero + 0.0 * x }
+  X = stack(...map(x -> ravel(zero + x), list(...xs)); axis = 1)
+  el = _element(P.d, P.orders[P.first[f]])
+  (cell, ξ, inside) = place(X)
+  B = _shapes(el, ξ)
+  s = _local_starts(P)
+  m = max(1, P.info.sizes[f])
+  parts =
+    map(c -> where(inside, sum(B * U[D.dofs[.., s[c]..s[c + 1]][cell]]; axis = 1), nan), list(...(P.first[f]..P.first[f] + m)))
+  if P.info.sizes[f] == 0 {
+    if rank(zero) == 0 { parts[0][0] } else { reshape(parts[0], ...shape(zero)) }
+  } else {
+    reshape(stack(...parts; axis = 1), ...shape(zero), m)
+  }
+}
+
+# ---- where a mesh is too coarse
+
+# For each cell the norm of the difference between the slopes and slopes that are averaged at the nodes and continuous (Zienkiewicz and Zhu 1987), of all components together
+_slope_errors(P, D, U) = {
+  total = zeros(len(D.cells))
+  s = _local_starts(P)
+  for c in list(...(0..P.nc)) {
+    el = _element(P.d, P.orders[c])
+    at_nodes = _shape_slopes(el, _node_weights(P.d, P.orders[c])[.., 1..])
+    dofs = D.dofs[.., s[c]..s[c + 1]]
+    size_ = p -> abs(_det_inverse(_directions_of(p), P.d)[0])
+    slopes = (p, u) -> {
+      (_, I) = _det_inverse(_directions_of(p), P.d)
+      B = at_nodes @ I
+      [sum(B[n, i, a] * u[i] for i) for n, a]
+    }
+    V = map(size_, D.corners)
+    G = map(slopes, D.corners, U[dofs])
+    (sums, weights) = (zeros(D.total, P.d), zeros(D.total))
+    sums[ravel(dofs)] += reshape(G * expand(expand(V, 1), 2), -1, P.d)
+    weights[ravel(dofs)] += ravel(0 * dofs + expand(V, 1))
+    smooth = sums / expand(max(weights, 1e-300), 1)
+    one = (p, g, r) -> {
+      (det, _) = _det_inverse(_directions_of(p), P.d)
+      E = D.tables[c][0] @ (r - g)
+      sum(D.rule[1] * abs(det) * sum(E^2; axis = 1))
+    }
+    total = total + map(one, D.corners, G, smooth[dofs])
+  }
+  sqrt(total)
+}

@@ -1,0 +1,189 @@
+# mesh.dsl - meshes of intervals, triangles and tetrahedra: made for boxes and regions, read from Gmsh's files, refined, searched, drawn.
+#
+# A mesh is a record:
+#   points   f64[n, d]
+#   cells    i64[m, d + 1], the corners of each
+#   faces    i64[b, d], the corners of each face on the boundary (an end, an edge, a triangle)
+#   tags     i64[b], which of names the face belongs to
+#   names    list of the names of the boundary's parts
+#   region   what it is a mesh of, or none: refinement puts new corners of the boundary where the region's boundary is
+# save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes it for ParaView.
+
+# mesh(what, h; names): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh")
+#   Boxes are cut into equal boxes and these into triangles or tetrahedra; other regions of the plane get points on their boundary at distances h, corners kept, a lattice of
+#   equilateral triangles inside, and Delaunay's triangulation of both, whose points are moved to the middle of their neighbours. A ball is a box drawn onto it. Curved
+#   boundaries become polygons with corners on the curve. Other regions of space are for Gmsh, a program of its own that nothing here needs: of its files the text
+#   formats 2.2 and 4.1 are read; physical groups name the parts of the boundary, what has none is "boundary".
+#   Errors: a region that no mesher here serves, a file that is none of Gmsh's, with its line.
+#     m = mesh(box([0, 1], [0, 1]), 0.5);
+#     shape(m.cells)                #> (8, 3)
+#     sum(cell_sizes(m))            #> 1.0
+mesh(what, h = none) = if kind(what) == "string" { _read_msh(what) } else {
+  assert(has(what, "region"),
+    "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
+  step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
+  assert(step > 0, "mesh(region, h): the size h of the cells is positive")
+  if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) }
+}
+
+# cell_sizes(m): the lengths, areas or volumes of a mesh's cells
+#     cell_sizes(mesh(box([0, 2]), 1.0))      #> [1, 1]
+cell_sizes(m) = {
+  d = shape(m.points)[1]
+  X = m.points[m.cells]
+  abs(_det_inverse(_directions_of(X), d)[0]) / (if d == 3 { 6.0 } else { f64(d) })
+}
+# Columns are the directions from the first corner: X f64[.., d + 1, d] gives f64[.., d, d]
+_directions_of(X) = {
+  A = X[..., 1.., ..] - X[..., ..1, ..]
+  swapaxes(A, rank(A) - 2, rank(A) - 1)
+}
+
+# ---- faces
+
+# The faces of all cells, face f being the one without corner f: i64[m, d + 1, d], with corners in ascending order
+_cell_faces(cells) = {
+  n = shape(cells)[1]
+  stack(...map(f -> cells[.., concat(iota(f), iota(n - 1 - f) + f + 1)], list(...(0..n))); axis = 1)
+}
+_face_keys(F, n) = {
+  key = 0
+  for a in list(...(0..shape(F)[-1])) { key = key * n + F[..., a] }
+  key
+}
+_ascending(cells) = sort(cells; axis = 1)
+
+# The faces that belong to one cell only, ascending by their keys
+_boundary_faces(cells, n) = {
+  F = _cell_faces(_ascending(cells))
+  F = reshape(F, -1, shape(F)[2])
+  key = _face_keys(F, n)
+  order = argsort(key)
+  k = key[order]
+  differs = k[1..] != k[..-1]
+  single = concat([true], differs) and concat(differs, [true])
+  F[order[single]]
+}
+
+# The cell that each face of the mesh belongs to, and which of its faces it is: cells with ascending corners
+_owners(cells, faces, n) = {
+  F = _cell_faces(cells)
+  key = ravel(_face_keys(F, n))
+  order = argsort(key)
+  at = searchsorted(key[order], _face_keys(_ascending(faces), n); side = "left")
+  owner = order[at]
+  (owner // shape(cells)[1], owner % shape(cells)[1])
+}
+
+# ---- boxes
+
+_box_mesh(b, h) = {
+  d = _known(len(b.lo), "the dimension")
+  lo = b.lo
+  hi = b.hi
+  n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
+  axes = map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..d)))
+  (points, cells) = if d == 1 { (expand(axes[0], 1), stack(iota(n[0]), iota(n[0]) + 1; axis = 1)) }
+  else if d == 2 { _box_triangles(axes[0], axes[1], n[0], n[1]) }
+  else { _box_tetrahedra(axes, n[0], n[1], n[2]) }
+  F = _boundary_faces(cells, len(points))
+  middle = mean(points[F]; axis = 1)
+  tags = 0 * F[.., 0]
+  tol = 1e-9 * max(hi - lo)
+  for k in list(...(0..d)) {
+    tags = where(abs(middle[.., k] - lo[k]) < tol, 2k, where(abs(middle[.., k] - hi[k]) < tol, 2k + 1, tags))
+  }
+  (points = points, cells = cells, faces = F, tags = tags, names = b.names, region = b)
+}
+# Each rectangle by the diagonal that leads to the nearest corner of the box, so that no triangle has two sides on the boundary
+_box_triangles(x, y, nx, ny) = {
+  points = stack(ravel(expand(x, 1) + 0 * y), ravel(0 * expand(x, 1) + y); axis = 1)
+  i = ravel(expand(iota(nx), 1) + 0 * iota(ny))
+  j = ravel(0 * expand(iota(nx), 1) + iota(ny))
+  a = i * (ny + 1) + j
+  b = a + ny + 1
+  rising = (2i < nx) == (2j < ny)
+  lower = stack(a, b, where(rising, b + 1, a + 1); axis = 1)
+  upper = stack(where(rising, a, b), b + 1, a + 1; axis = 1)
+  (points, reshape(stack(lower, upper; axis = 1), -1, 3))
+}
+# Each box into the six tetrahedra around its diagonal (Kuhn)
+_box_tetrahedra(axes, nx, ny, nz) = {
+  (x, y, z) = (expand(expand(axes[0], 1), 2), expand(axes[1], 1), axes[2])
+  zero = 0 * x + 0 * y + 0 * z
+  points = stack(ravel(zero + x), ravel(zero + y), ravel(zero + z); axis = 1)
+  (sx, sy) = ((ny + 1) * (nz + 1), nz + 1)
+  a = ravel(expand(expand(iota(nx) * sx, 1), 2) + expand(iota(ny) * sy, 1) + iota(nz))
+  parts = list()
+  for p in list((sx, sy), (sx, 1), (sy, sx), (sy, 1), (1, sx), (1, sy)) {
+    parts = push(parts, stack(a, a + p[0], a + p[0] + p[1], a + sx + sy + 1; axis = 1))
+  }
+  (points, reshape(stack(...parts; axis = 1), -1, 4))
+}
+
+# ---- where points lie
+
+# How far outside of a cell, in its coordinates, a point may be: next to a curved boundary, which the mesh cuts off, further than else
+_slack(m) = if kind(m.region) == "none" { 1e-6 } else {
+  if len(m.region.lo) == 2 {
+    if max(concat([0.0], m.region.curves[.., 0])) > 0 { 0.1 } else { 1e-6 }
+  } else if m.region.region == "ball" {
+    0.1
+  } else {
+    1e-6
+  }
+}
+
+# place(X f64[n, d]) -> (cell i64[n], its coordinates f64[n, d] there, whether the point is in the mesh, or as near as a curved boundary may be). Cells are found by the
+# boxes of a grid that they overlap.
+_locator(corners, slack) = {
+  (m, d) = (len(corners), shape(corners)[2])
+  (from, to) = (min(corners; axis = (0, 1)), max(corners; axis = (0, 1)))
+  n = max(1, i64(floor((f64(m) / 4)^(1.0 / d))))
+  size_ = (to - from) / n
+  # the boxes that each cell reaches, by their numbers along the axes
+  reach = p -> {
+    (lo, hi) = (min(p; axis = 0), max(p; axis = 0))
+    pad = 1e-3 * (hi - lo)
+    stack(clamp(i64(floor((lo - pad - from) / size_)), 0, n - 1), clamp(i64(floor((hi + pad - from) / size_)), 0, n - 1))
+  }
+  ends = map(reach, corners)
+  (a, b) = (ends[.., 0], ends[.., 1])
+  wide = b - a + 1
+  many = prod(wide; axis = 1)
+  of = repeat(iota(m), many)
+  k = iota(len(of)) - repeat(cumsum(many) - many, many)
+  bin = 0 * k
+  for i in list(...(0..d)) {
+    w = wide[.., i][of]
+    bin = bin * n + a[.., i][of] + k % w
+    k = k // w
+  }
+  order = argsort(bin)
+  starts = _starts(bin, n^d)
+  cells = of[order]
+  X -> {
+    P = stop_gradient(X)
+    at = clamp(i64(floor((P - from) / size_)), 0, n - 1)
+    b = 0 * at[.., 0]
+    for i in list(...(0..d)) { b = b * n + at[.., i] }
+    (first, last) = (starts[b], starts[b + 1])
+    best = 0.0 * P[.., 0] - inf
+    cell = 0 * b
+    turns = max(concat([0], last - first))
+    k = 0
+    while k < turns {
+      c = cells[min(first + k, len(cells) - 1)]
+      ξ = _reference_of(corners[c], P)
+      inner = where(first + k < last, min(min(ξ; axis = 1), 1 - sum(ξ; axis = 1)), -inf)
+      cell = where(inner > best, c, cell)
+      best = max(best, inner)
+      k = k + 1
+    }
+    (cell, _reference_of(corners[cell], X), best > -slack)
+  }
+}
+_reference_of(corners, X) = {
+  (_, I) = _det_inverse(_directions_of(corners), shape(X)[1])
+  sum(I * expand(X - corners[.., 0, ..], 1); axis = 2)
+}

@@ -1,0 +1,96 @@
+# Finite elements for eigenvalues and for problems in t.
+
+# ---- the L-shaped membrane: λ1 from Betcke and Trefethen 2005, the third is 2π²; order 4/3 on uniform meshes
+problem membrane {
+  domain (x, y) in polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2])
+  field u
+  eigen λ
+  -Δ(u) == λ*u
+  u == 0 at boundary
+}
+L = polygon([0, 0; 2, 0; 2, 1; 1, 1; 1, 2; 0, 2]);
+λ1 = 9.63972384402194
+m = mesh(L, 0.2);
+s = solve(membrane, fem(mesh = m, order = 2), count = 3);
+m2 = refine(m);
+s2 = solve(membrane, fem(mesh = m2, order = 2), count = 3);
+s3 = solve(membrane, fem(mesh = refine(m2), order = 2), count = 3);
+s3.λ[0]  #~ 9.63972384402194 tol 1e-3
+s3.λ[2]  #~ 2π^2 tol 1e-5
+log2((s2.λ[0] - λ1) / (s3.λ[0] - λ1))  #~ 4/3 tol 0.15
+# bisection towards the corner does better with fewer unknowns
+near_corner(m, k) = { c = mean(m.points[m.cells]; axis = 1); sum((c - 1)^2; axis = 1) < 0.5^k }
+for k in 0..11 { m = refine(m; marked = near_corner(m, k)) }
+r = solve(membrane, fem(mesh = m, order = 2), count = 1);
+r.stats.unknowns < s3.stats.unknowns  #> true
+abs(r.λ[0] - λ1) < 0.5 * abs(s3.λ[0] - λ1)  #> true
+# functions of length 1, one for each
+len(s.u)  #> 3
+abs(s.u[2](0.5, 0.5))  #~ 2/√3 * sin(π/2)^2 tol 2e-2
+
+# ---- the disk: squares of zeros of Bessel functions, of which those with an angle are double
+problem drum {
+  domain (x, y) in disk([0, 0], 1)
+  field u
+  eigen λ
+  -Δ(u) == λ*u
+  u == 0 at boundary
+}
+s = solve(drum, fem(h = 0.05, order = 2), count = 6);
+s.λ  #~ [5.7831859629467845, 14.681970642123893, 14.681970642123893, 26.374616427163391, 26.374616427163391, 30.471262343662086] tol 2e-3
+# a parameter of the problem: derivatives by it
+problem well(k = 4.0) {
+  domain (x, y) in box([0, 1], [0, 1])
+  field u
+  eigen λ
+  -Δ(u) + k*x*u == λ*u
+  u == 0 at boundary
+}
+lowest(k) = solve(well(k), fem(h = 1/8, order = 2), count = 1).λ[0]
+lowest'(4.0)  #~ (lowest(4.001) - lowest(3.999)) / 0.002 tol 1e-6
+# where nothing is fixed, 0 is an eigenvalue
+problem free {
+  domain (x, y) in box([0, 1], [0, 2])
+  field u
+  eigen λ
+  -Δ(u) == λ*u
+  ∂n(u) == 0 at boundary
+}
+solve(free, fem(h = 1/8, order = 3), count = 4).λ  #~ π^2 * [0, 1/4, 1, 1] tol 1e-4
+
+# ---- in t: heat, with values on the boundary that move, and a mass matrix
+problem heat(D = 0.5) {
+  domain t in [0, 0.2], (x, y) in box([0, 1], [0, 1])
+  field u
+  w = exp(-t)*sin(x + y)
+  (1 + x)*u_t == D*Δ(u) - (1 + x)*w + 2D*w
+  u == sin(x + y) at t = 0
+  u == exp(-t)*sin(x + y) at left, right, bottom
+  ∂n(u) == exp(-t)*cos(x + y) at top
+}
+s = solve(heat(), fem(h = 1/8, order = 3), rtol = 1e-8, atol = 1e-10);
+s.u(0.2, 0.3, [0.4, 1.0])  #~ exp(-0.2)*sin(0.3 + [0.4, 1.0]) tol 1e-6
+s.u([0.0, 0.1], 0.3, 0.4)  #~ exp(-[0, 0.1])*sin(0.7) tol 1e-6
+problem plume {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t + u*u_x == 0.1*u_xx
+  u == sin(π*x) at t = 0
+  u == 0 at left, right
+}
+a = solve(plume, fem(h = 1/40, order = 3), rtol = 1e-8, atol = 1e-10);
+b = solve(plume, chebyshev(40), rtol = 1e-9, atol = 1e-11);
+a.u(0.7, [0.2, 0.5, 0.8])  #~ b.u(0.7, [0.2, 0.5, 0.8]) tol 1e-6
+
+# ---- Stokes' flow that decays: the rate of the Taylor-Green vortices, with a pressure that has no rate
+problem vortices(ν = 0.05) {
+  domain t in [0, 0.5], (x, y) in box([0, π], [0, π])
+  field v[2], p
+  v_t + v·grad(v) == -grad(p) + ν*Δ(v)
+  div(v) == 0
+  v == [cos(x)*sin(y), -sin(x)*cos(y)] at t = 0
+  v == exp(-2ν*t)*[cos(x)*sin(y), -sin(x)*cos(y)] at boundary
+  p == 0 at (0, 0)
+}
+s = solve(vortices(), fem(h = π/12, order = 2), rtol = 1e-4, atol = 1e-7);
+s.v(0.5, 1.0, 0.6)  #~ exp(-0.05)*[cos(1.0)*sin(0.6), -sin(1.0)*cos(0.6)] tol 2e-3
