@@ -276,14 +276,8 @@ _rows_asked(r, solution, saveat) = if len(saveat) == 0 { (r.times, r.values) } e
 
 # ode with events
 _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
-  r = if sparse {
-    p = _pattern(f, (t0, y), 1, false)
-    jac = (t, u) -> _compressed(v -> f(t, v), u, p)
-    _integrate_events(m, f, jac, y, t0, t1, _integration(y, (p.column_start, p.rows), (...o, saveat = [])), events)
-  } else {
-    _integrate_events(m, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), y, t0, t1, _integration(y, none, (...o, saveat = [])),
-      events)
-  }
+  r = _with_jacobian(f, t0, y, sparse, m, (jac, pattern) ->
+    _integrate_events(m, f, jac, y, t0, t1, _integration(y, pattern, (...o, saveat = [])), events))
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
   (times, Y) = _rows_asked(r, solution, o.saveat)
   (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events, complete = r.complete)

@@ -4,6 +4,7 @@
 #   name       what solutions show as their method
 #   degree     d: of a whole solution Y has a row for each of d + 1 nodes of a step, the last of which is the first of the next one; through them
 #              goes the polynomial that is the method's dense output
+#   finds      where there is one: the Jacobian serves Newton's iterations alone, so that its pattern may be found without being asked for
 #   integrate  (m, f, jac, y0, t0, t1, o) -> (times, Y, stats), where m is the record itself, with whatever options the method has in further fields;
 #              f: (t, y) -> f64[n]; jac: (t, y) -> its derivative by y, which costs nothing unless it is called: f64[n, n], or with o.pattern the
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
@@ -21,8 +22,8 @@
 # bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
 bdf(; max_steps = 0) =
-  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida,
-    until_implicit = _until_ida, solve = _solve_ode)
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, finds = true, integrate = _by_cvode, until = _until_cvode,
+    implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0) =
@@ -31,7 +32,8 @@ adams(; max_steps = 0) =
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), imex(implicit = g), multirate(h; fast = g), rk4(h), euler(h), or a record of one's own (above);
-# rtol, atol: tolerances (atol a number or f64[n]). sparse = true: the Jacobian df/dy has the pattern of
+# rtol, atol: tolerances (atol a number or f64[n]). Where nothing is said of `sparse`, auto(), bdf() and radau5() find out by themselves, from 32 unknowns on, whether the
+# Jacobian has few elements, at most a tenth. sparse = true: the Jacobian df/dy has the pattern of
 # f, a few products give all of its elements, and its systems are solved as a band or by sparse factors, whichever is estimated to be faster (explain(sparsity(u -> f(t, u), y0)) says which);
 # worth it from some dozens of unknowns with few elements in each row. "banded" and "sparse" ask for one of the two.
 # events: an event(...) or several in a list: the result then has events, as solve of a problem has. partial = true: where the integrator gives up, what there is
@@ -40,28 +42,31 @@ adams(; max_steps = 0) =
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = auto(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = false, events = none, partial = false) = {
+ode(f, y0, span; method = auto(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = none, events = none, partial = false) = {
   y = f64(y0)
   t0 = f64(span[0])
   if kind(events) != "none" or partial {
     _ode_with_events(f, y, t0, f64(span[1]), method,
-      (rtol = rtol, atol = atol, saveat = saveat, partial = partial, way = _way(sparse)), _on_pattern(sparse), events)
+      (rtol = rtol, atol = atol, saveat = saveat, partial = partial, way = _way(sparse)), sparse, events)
   } else { _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) }
 }
 _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   o = (rtol = rtol, atol = atol, saveat = saveat, way = _way(sparse))
-  (times, Y, stats) = if _on_pattern(sparse) {
-    p = _pattern(f, (t0, y), 1, false)
-    jac = (t, u) -> _compressed(v -> f(t, v), u, p)
-    _integrate(method, f, jac, (p.column_start, p.rows), y, t0, span[1], o)
-  } else {
-    _integrate(method, f, (t, u) -> _rows_jacobian(v -> f(t, v), u), none, y, t0, span[1], o)
-  }
+  (times, Y, stats) =
+    _with_jacobian(f, t0, y, sparse, method, (jac, pattern) -> _integrate(method, f, jac, pattern, y, t0, span[1], o))
   (y = _dense(times, Y, method.degree, _asks_all(saveat)), times = times, values = Y, stats = stats, method = method.name)
 }
 
-# What the option sparse says: whether the Jacobian has a pattern, and by which factors its systems are solved, as solvers/shifted.h numbers them.
-_on_pattern(sparse) = if kind(sparse) == "string" { true } else { sparse }
+# run(jac, pattern) as the option sparse says: whether the Jacobian has a pattern, and by which factors its systems are solved, as solvers/shifted.h numbers them.
+_with_jacobian(f, t0, y, sparse, m, run) =
+  if kind(sparse) == "none" and has(m, "finds") { _on_pattern_found(f, t0, y, run) } else {
+    if kind(sparse) == "none" or (kind(sparse) != "string" and not sparse) {
+      run((t, u) -> _rows_jacobian(v -> f(t, v), u), none)
+    } else {
+      p = _pattern(f, (t0, y), 1, false)
+      run((t, u) -> _compressed(v -> f(t, v), u, p), (p.column_start, p.rows))
+    }
+  }
 _way(sparse) = if kind(sparse) != "string" { 0 } else if sparse == "banded" { 1 } else if sparse == "sparse" { 2 } else {
   error("sparse = true, false, \"banded\" or \"sparse\", not \"{sparse}\"")
 }
@@ -159,28 +164,39 @@ _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
           o.equations))
 }
 
-# run(jac, pattern) with the Jacobian F_y + c F_y' as a matrix and none, or, of a system that is large and has few elements, on its pattern. Only Newton's iterations see
-# it, so the pattern may be found once and moves with nothing.
+# run(jac, pattern) with the Jacobian as a matrix and none, or, of a system that is large and has few elements, on its pattern: of y' = f(t, y), and of F(t, y, y') = 0, where it is
+# F_y + c F_y'. For methods of which only Newton's iterations see it (field `finds`), so that the pattern moves with nothing.
+_on_pattern_found(f, t0, y0, run) = {
+  dense = () -> run((t, u) -> _rows_jacobian(v -> f(t, v), u), none)
+  if not _auto_fits(f(t0, y0), y0) { dense() } else {
+    _where_few(f, (t0, y0), 1, dense,
+               p -> run((t, u) -> _compressed(v -> f(t, v), u, p), (p.column_start, p.rows)))
+  }
+}
 _on_pattern_of(F, t0, y0, run) = {
   zero = zeros_like(y0)
   whole = (t, y, yp, c, v) -> F(t, y + v, yp + c * v)
   dense = () -> run((t, y, yp, c) -> _rows_jacobian(v -> F(t, v, yp), y) + c * _rows_jacobian(v -> F(t, y, v), yp), none)
-  if len(y0) < _least_for_patterns { dense() } else {
-    (column_start, rows, columns, row_start, place, colour, group_sizes, heavy, heavy_colour, heavy_sizes, term, part_of) =
+  _where_few(whole, (t0, y0, zero, 1.0, zero), 4, dense, p ->
+    run((t, y, yp, c) -> _compressed(v -> whole(t, y, yp, c, v), zeros_like(y), p), (p.column_start, p.rows)))
+}
+# Measured: a band, or a tenth of the elements, is faster than a matrix from some 30 unknowns on.
+_where_few(f, args, which, dense, few) = {
+  n = len(args[which])
+  if n < 32 { dense() } else {
+    (rows, columns, column_start, row_start, place, colour, group_sizes, heavy, heavy_colour, heavy_sizes, term, part_of) =
       _primal(() -> {
-        p = _pattern(whole, (t0, y0, zero, 1.0, zero), 4, false)
-        (p.column_start, p.rows, p.columns, p.row_start, p.place, p.colour, p.group_sizes, p.heavy, p.heavy_colour, p.heavy_sizes,
+        p = _pattern(f, args, which, false)
+        (p.rows, p.columns, p.column_start, p.row_start, p.place, p.colour, p.group_sizes, p.heavy, p.heavy_colour, p.heavy_sizes,
           p.term, p.part_of)
       })
-    if 10 * len(rows) > len(y0)^2 { dense() } else {
-      p = (rows = rows, columns = columns, column_start = column_start, row_start = row_start, place = place, colour = colour,
+    if 10 * len(rows) > n^2 { dense() } else {
+      few((rows = rows, columns = columns, column_start = column_start, row_start = row_start, place = place, colour = colour,
         group_sizes = group_sizes, heavy = heavy, heavy_colour = heavy_colour, heavy_sizes = heavy_sizes, term = term,
-        part_of = part_of)
-      run((t, y, yp, c) -> _compressed(v -> whole(t, y, yp, c, v), zeros_like(y), p), (column_start, rows))
+        part_of = part_of))
     }
   }
 }
-_least_for_patterns = 32   # measured: from there on such systems are solved faster, among them those whose matrix is a band
 
 # What a method counts, in this order: steps, right-hand sides, Jacobians, factorisations, steps whose error was too large, Newton iterations, those that failed.
 _stats(s) =

@@ -159,8 +159,8 @@ _rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + 
 #   count as fixed, by one linear system for the stages of each; it can be mapped with saveat. Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8.
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = radau5()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
 radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "radau5", degree = 3, max_steps = max_steps, first_step = first_step, max_step = max_step, integrate = _by_radau5,
-    turn = _radau5_turn, implicit = none, solve = _solve_ode)
+  (name = "radau5", finds = true, degree = 3, max_steps = max_steps, first_step = first_step, max_step = max_step,
+    integrate = _by_radau5, turn = _radau5_turn, implicit = none, solve = _solve_ode)
 
 # Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
 # real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are

@@ -202,17 +202,18 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     back = 50 / (tspan[1] - tspan[0])
     (start, (t, y) -> { H = _jacobian(u -> h(t, u), y); flow(t, y) - back * (H' @ linsolve(H @ H', h(t, y))) })
   } else { (y0, flow) }
-  jac = (t, y) -> _rows_jacobian(v -> f(t, v), y)
   all = (t, y) -> _topped(_parts(y, sizes, S.orders), tops(t, y))
   if len(info.events) > 0 or o.partial {
-    r = _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]), _integration(y0, none, (...o, saveat = [])),
-                          _problem_events(info, S.orders, all))
+    r = _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) ->
+      _integrate_events(m, f, jac, y0, tspan[0], f64(tspan[1]), _integration(y0, pattern, (...o, saveat = [])),
+                        _problem_events(info, S.orders, all)))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
     (times, Y) = _rows_asked(r, state, o.saveat)
     (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
       complete = r.complete)
   } else {
-    (times, Y, stats) = _integrate(m, f, jac, none, y0, tspan[0], tspan[1], o)
+    (times, Y, stats) =
+      _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y0, tspan[0], tspan[1], o))
     _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, _asks_all(o.saveat)), times, Y, stats)
   }
 }

@@ -21,3 +21,39 @@ one_row(k) =
     atol = 1e-11).values[-1][0]
 one_row(1.0)                                              #~ 10exp(-1.0) - 9 tol 1e-7
 one_row'(1.0)                                             #~ -10exp(-1.0) tol 1e-7
+
+# ---- integrators whose iterations alone see the Jacobian find its pattern by themselves: from 32 unknowns on, where a tenth of the elements are there
+spread(w) = concat([0.0], w[..-1]) - 2w + concat(w[1..], [0.0])
+line(n, k) = (t, y) -> k * spread(y^2) - y^3 + sin(t)
+all_to_all(n, k) = (t, y) -> k * (mean(y) - y^3)
+for m in list(bdf(), radau5()) {
+  # the same numbers as where it is asked for, and as where it is not
+  r(n, sparse) = ode(line(n, 200.0), ones(n), (0.0, 0.5); method = m, sparse = sparse, saveat = [0.25, 0.5]).values
+  q(n) = ode(line(n, 200.0), ones(n), (0.0, 0.5); method = m, saveat = [0.25, 0.5]).values
+  assert(all(q(60) == r(60, true)), "{m.name}: on its pattern")
+  assert(all(q(20) == r(20, false)), "{m.name}: too few unknowns")
+  assert(max(abs(q(60) - r(60, false))) < 1e-4, "{m.name}: as with a matrix")
+  full(sparse) = ode(all_to_all(60, 200.0), linspace(0.5, 1, 60), (0.0, 0.5); method = m, sparse = sparse, saveat = [0.5]).values
+  assert(all(full(none) == full(false)), "{m.name}: too many elements")
+  # derivatives, also by a matrix whose zeros say what the pattern is
+  end(k) = sum(ode(line(60, k), ones(60), (0.0, 0.5); method = m, rtol = 1e-8, atol = 1e-10, saveat = [0.5]).values)
+  assert(abs(end'(200.0) - (end(201.0) - end(199.0)) / 2) < 1e-4 * abs(end'(200.0)), "{m.name}: forwards")
+  assert(abs(grad(p -> end(p[0]) + p[1] * p[2])([200.0, 1, 1])[0] - end'(200.0)) < 1e-5 * abs(end'(200.0)), "{m.name}: backwards")
+  by(A) = sum(ode((t, y) -> A @ y - y^3, ones(40), (0.0, 0.5); method = m, rtol = 1e-8, atol = 1e-10, saveat = [0.5]).values * linspace(0.0, 1, 40))
+  A = -5.0 * eye(40)
+  C = zeros(40, 40)
+  C[3, 30] = 1e-2
+  g = grad(by)(A)
+  assert(abs(g[3, 30] - (by(A + C) - by(A - C)) / 2e-2) < 1e-6 * max(abs(g)), "{m.name}: by an element that is zero")
+}
+# a right-hand side of another length is an error as ever
+try { ode((t, y) -> concat(y, y), ones(40), (0.0, 1.0); method = bdf()) } catch m { find(m, "40") >= 0 }    #> true
+# a problem with a large field
+n = 50
+problem chain() {
+  domain t in [0, 0.5]
+  field u[n]
+  u_t == 200 * spread(u^2) - u^3 + sin(t)
+  u == ones(n) at t = 0
+}
+solve(chain(), bdf(); rtol = 1e-8, atol = 1e-10, saveat = [0.5]).values[0]     #~ ode(line(n, 200.0), ones(n), (0.0, 0.5); method = radau5(), sparse = false, rtol = 1e-9, atol = 1e-11, saveat = [0.5]).values[0] tol 1e-6
