@@ -76,6 +76,7 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 #
 # One step is a record: order, by which errors go down with the step; begin(t, y): what is carried from step to step besides t and y; slope(t, y, x): y' of it; step(t, y, h, x) -> (y at t + h,
 # what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value;
+# refused(x, new), where there is one: what is carried on after a step that was not taken, of which new came;
 # strain(t, y, h, z, q), where there is one: h times an estimate of the largest eigenvalue of the Jacobian, by the step that is just stable.
 
 _marched(one, m, f, y0, t0, t1, o) = {
@@ -215,7 +216,8 @@ _advance(one, m, s, t1) = {
     } else { 0 }
     status = where(taken, where(last, 0, where(has(m, "watch") and stiff >= _patience(m), 3, where(used, 2, 0))),
       where(stuck, 1, where(used, 2, 0)))
-    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { s.x }, h = next,
+    still = if has(one, "refused") { one.refused(s.x, x) } else { s.x }
+    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { still }, h = next,
       past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, stiff = stiff,
       status = status),
       taken, c)
