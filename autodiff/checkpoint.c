@@ -526,18 +526,7 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 /* ---- asking for it ----------------------------------------------------------------------------------------------- */
 
 static void make_checkpoint(Ctx *c, Derived *d) {
-	Fn *f = d->from;
-	uint32_t n = fn_nparams(f);
-	Ref *args = refs(d->scratch, n), *results = refs(d->scratch, fn_nresults(f));
-	Builder *b = build_begin(c, f->name, f->span, f);
-	for (uint32_t k = 0; k < n; k++) {
-		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
-		args[k] = build_param(b, v->type, v->name);
-	}
-	d->fn = build_fn(b);
-	build_at(b, f->span);
-	build_call(b, f, n, args, results);
-	d->fn = derived_own(d, build_end(b, fn_nresults(f), results));
+	derived_calls(c, d);
 	d->fn->checkpoint = d->order;
 }
 

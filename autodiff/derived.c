@@ -94,6 +94,21 @@ Fn *derived_own(Derived *d, Fn *fn) {
 	return fn;
 }
 
+void derived_calls(Ctx *c, Derived *d) {
+	Fn *f = d->from;
+	const uint32_t n = fn_nparams(f);
+	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 1u), *results = ARENA_ARRAY(d->scratch, Ref, fn_nresults(f) + 1u);
+	Builder *b = build_begin(c, f->name, f->span, f);
+	for (uint32_t k = 0; k < n; k++) {
+		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
+		args[k] = build_param(b, v->type, v->name);
+	}
+	d->fn = build_fn(b);
+	build_at(b, f->span);
+	build_call(b, f, n, args, results);
+	d->fn = derived_own(d, build_end(b, fn_nresults(f), results));
+}
+
 static void release(Derived *d) {
 	uint32_t n = d->owned.n;
 	d->owned.n = 0;

@@ -58,6 +58,8 @@ Derived *derived_of(Ctx *c, Fn *f, Transform transform, uint32_t order, const bo
 Derived *derived_that_made(const Fn *f, const Fn *made);
 /* The entry takes over the caller's reference. */
 Fn *derived_own(Derived *d, Fn *fn);
+/* For `make`: the entry's function is one of the same parameters and results that calls `from`, by another name in all that looks at functions. */
+void derived_calls(Ctx *c, Derived *d);
 
 /* What is known of a function because of the transform that made it. Zero-filled for functions that no transform made. */
 typedef struct Origin {

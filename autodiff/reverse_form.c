@@ -11,17 +11,7 @@
 
 static void make_in_reverse(Ctx *c, Derived *d) {
 	Fn *f = d->from, *other = fn_get(c, (FnId)d->order);
-	const uint32_t n = fn_nparams(f);
-	Ref *args = ARENA_ARRAY(d->scratch, Ref, n + 1u), *results = ARENA_ARRAY(d->scratch, Ref, fn_nresults(f) + 1u);
-	Builder *b = build_begin(c, f->name, f->span, f);
-	for (uint32_t k = 0; k < n; k++) {
-		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
-		args[k] = build_param(b, v->type, v->name);
-	}
-	d->fn = build_fn(b);
-	build_at(b, f->span);
-	build_call(b, f, n, args, results);
-	d->fn = derived_own(d, build_end(b, fn_nresults(f), results));
+	derived_calls(c, d);
 	fn_ref(other);
 	derived_own(d, other);
 	/* a call of it is not written out before derivatives are taken */

@@ -76,6 +76,7 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 #
 # One step is a record: order, by which errors go down with the step; begin(t, y): what is carried from step to step besides t and y; slope(t, y, x): y' of it; step(t, y, h, x) -> (y at t + h,
 # what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value;
+# refused(x, new), where there is one: what is carried on after a step that was not taken, of which new came;
 # strain(t, y, h, z, q), where there is one: h times an estimate of the largest eigenvalue of the Jacobian, by the step that is just stable.
 
 _marched(one, m, f, y0, t0, t1, o) = {
@@ -136,7 +137,7 @@ _check_saveat(times, t0, t1) = {
 }
 
 # Where the integration stands: h the next step; past the logarithm of the last accepted step's error; stiff how often stability and not the error held the step back of late;
-# status 0 on the way, 1 the step is too small, 2 steps are used up, 3 the problem is stiff: m.patience more steps than others had a strain above m.edge (where the
+# status 0 on the way, 1 the step is too small, 2 steps are used up, 4 an equal step leaves the finite numbers, 3 the problem is stiff: m.patience more steps than others had a strain above m.edge (where the
 # method has `watch`).
 _start(one, m, f, y0, t0, t1, o) = {
   x = one.begin(t0, y0)
@@ -150,8 +151,13 @@ _start(one, m, f, y0, t0, t1, o) = {
   } else {
     abs(span) / max(1.0, ceil(abs(span) / m.first_step - 1e-10))
   }
-  (t = t0, y = y0, x = x, h = where(span < 0, -1.0, 1.0) * min(h, m.max_step), past = log(1e-4), again = false, steps = 0,
+  s = (t = t0, y = y0, x = x, h = where(span < 0, -1.0, 1.0) * min(h, m.max_step), past = log(1e-4), again = false, steps = 0,
     failures = 0, stiff = 0, status = 0)
+  if one.adaptive { s } else { (...s, before = (t = t0, y = y0, x = x)) }
+}
+# Where it stands when it has ended: before a step that left the finite numbers
+_stood(one, s) = if one.adaptive { s } else {
+  if s.status == 4 { (...s, ...s.before, steps = s.steps - 1) } else { s }
 }
 
 # Hairer, Norsett and Wanner, II.4: a step that would make an Euler step's error, and the change of the slope over it, a hundredth of what is allowed
@@ -180,10 +186,14 @@ _advance(one, m, s, t1) = {
   c = (h = h, z = z, q = q)
   t = if last { t1 } else { s.t + h }
   if kind(e) == "none" {
+    # equal steps cannot get shorter: where values are no longer finite it ends. The loop asks, and nothing else waits for the answer: where it stood is carried along (_stood)
+    v = one.slope(t, z, x)
+    finite = abs(stop_gradient(sum(z) + where(last, 0.0, sum(v)))) < inf
     steps = s.steps + 1
-    status = where(last, 0, where(steps >= _most_steps(m), 2, 0))
-    ((t = t, y = z, x = x, h = s.h, past = s.past, again = false, steps = steps, failures = 0, stiff = 0, status = status),
-      true, c)
+    status = where(finite, where(last, 0, where(steps >= _most_steps(m), 2, 0)), 4)
+    ((t = t, y = z, x = x, h = s.h, past = s.past, again = false, steps = steps, failures = 0, stiff = 0, status = status,
+      before = (t = s.t, y = s.y, x = s.x)),
+      finite, c)
   } else {
     # whatever is computed here is a number without a tangent: choices by `where` leave one straight line for all lanes of a map
     e = stop_gradient(e)
@@ -205,7 +215,8 @@ _advance(one, m, s, t1) = {
     } else { 0 }
     status = where(taken, where(last, 0, where(has(m, "watch") and stiff >= _patience(m), 3, where(used, 2, 0))),
       where(stuck, 1, where(used, 2, 0)))
-    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { s.x }, h = next,
+    still = if has(one, "refused") { one.refused(s.x, x) } else { s.x }
+    ((t = if taken { t } else { s.t }, y = if taken { z } else { s.y }, x = if taken { x } else { still }, h = next,
       past = where(taken, max(le, log(1e-4)), s.past), again = not taken, steps = steps, failures = failures, stiff = stiff,
       status = status),
       taken, c)
@@ -222,6 +233,7 @@ _march_to(one, m, f, y0, t0, t1, o) = {
     s = _advance(one, m, s, end)[0]
     progress(s.steps; time = s.t, from = t0, to = end, dt = s.h)
   }
+  s = _stood(one, s)
   (s, o.saveat, reshape(s.y, 1, len(y0)))
 }
 
@@ -246,7 +258,7 @@ _march_through(one, m, f, y0, t0, t1, o) = {
     s = now
     progress(s.steps; time = s.t, from = t0, to = end, dt = s.h)
   }
-  (s, o.saveat, Y)
+  (_stood(one, s), o.saveat, Y)
 }
 
 # Rows of every step, a chunk of steps at a time, each twice as long as the one before
@@ -276,7 +288,7 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
     Y = concat(Y, reshape(R[..k], k * d, n))
     size = 2 * size
   }
-  (s, times, Y)
+  (_stood(one, s), times, Y)
 }
 
 _counted(one, s) = _stats(_marched_counts(one, s))
@@ -286,7 +298,10 @@ _why(one, s, f, t1, o, say) = {
   v = one.slope(s.t, s.y, s.x)
   k = argmax(abs(v) / (o.atol + o.rtol * abs(s.y)))
   i = _not_finite(v)
-  if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.status == 1 {
+  if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.status == 4 {
+    say(
+      "no solution beyond t = {s.t}: after one more step of {s.h} it is no longer finite; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. It may grow without bound, or the steps may be too long for the equation: dop853() and bdf() choose theirs")
+  } else { if s.status == 1 {
     say(
       "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
   } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
@@ -295,7 +310,7 @@ _why(one, s, f, t1, o, say) = {
   } else {
     say(
       "no solution beyond t = {s.t}: {s.steps + s.failures} steps are used up on the way to t = {t1}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. A stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol")
-  } } }
+  } } } }
 }
 
 # ---- Runge-Kutta methods from their coefficients

