@@ -635,13 +635,13 @@ _fv_to(s, m, grid, t0, t1, U) = {
   while t < t1 and fine {
     waves = _fv_waves(s, m, grid, t, U)
     pace = _fv_pace(s, m, grid, t, U, waves)
-    if pace < inf and pace >= 0 and steps < m.max_steps {
-      left = t1 - t
-      dt = if pace * left <= 1 { left } else { if pace * left < 2 { 0.5 * left } else { 1 / pace } }
-      U = _fv_step(s, m, grid, t, U, dt, waves)
-      t = if pace * left <= 1 { t1 } else { t + dt }
-      steps = steps + 1
-    } else { fine = false }
+    left = t1 - t
+    fine = where(pace < inf, where(pace >= 0, steps < m.max_steps, false), false)
+    # no branch around the step, so that it is one piece with what came before: a step of no length is what nobody looks at
+    dt = where(fine, where(pace * left <= 1, left, where(pace * left < 2, 0.5 * left, 1 / pace)), 0.0)
+    U = _fv_step(s, m, grid, t, U, dt, waves)
+    t = where(fine, where(pace * left <= 1, t1, t + dt), t)
+    steps = steps + i64(fine)
   }
   (U, t, steps)
 }
