@@ -613,8 +613,30 @@ _fv_pace(s, m, grid, t, U, waves) = {
   total
 }
 
+# The same in the later stages of a step with WENO: no wave has gone farther than a cell, so extremes over neighbours of what speeds were will do, a quarter of the work saved. Not for the other
+# reconstructions, which keep what is positive so, also where water meets a dry bed and is fast as soon as it is there.
+_fv_later(s, m, grid, t, U, waves) = {
+  ks = list(...(0..s.dims))
+  map(k -> (P = _fv_padded(s, grid, k, grid.g, t, U), low = _fv_wider(s, grid, k, waves[k].low, -1.0),
+    high = _fv_wider(s, grid, k, waves[k].high, 1.0)), ks)
+}
+# Extremes over neighbours along all coordinates; along the k-th there is a cell more at each end
+_fv_wider(s, grid, k, v, sign) = {
+  w = v
+  for j in list(...(0..s.dims)) {
+    n = shape(w)[j]
+    # the cell before the first, where the coordinate is periodic, is that before the last but one
+    (before, after) = if grid.periodic[j] { if j == k { (n - 3, 2) } else { (n - 1, 0) } } else { (0, n - 1) }
+    a = concat(_fv_cut(w, j, before, before + 1), _fv_cut(w, j, 0, n - 1); axis = j)
+    b = concat(_fv_cut(w, j, 1, n), _fv_cut(w, j, after, after + 1); axis = j)
+    w = _fv_each(s, (x, y, z) -> if sign > 0 { max(x, max(y, z)) } else { min(x, min(y, z)) }, list(a, w, b))
+  }
+  w
+}
+
 _fv_step(s, m, grid, t, U, dt, waves) = {
-  f = (t, U) -> _fv_rate(s, m, grid, t, U, _fv_waves(s, m, grid, t, U))
+  f = (t, U) -> _fv_rate(s, m, grid, t, U, if m.reconstruct == "weno5" or
+    m.reconstruct == "weno5z" { _fv_later(s, m, grid, t, U, waves) } else { _fv_waves(s, m, grid, t, U) })
   a = _fv_rate(s, m, grid, t, U, waves)
   V = map(i -> U[i] + dt * a[i], s.all)
   if m.steps == "euler" { V } else {
