@@ -8,21 +8,21 @@ _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o)
 _direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else { _solve_newton(info, m, S, o) }
 
 # Of spectral series the size of the last coefficients, relative to the largest; of finite differences the largest difference from a solution on every other node, by
-# Richardson's rule the error times 2^order - 1, relative to the largest value. none where the grid cannot be halved.
+# Richardson's rule the error times 2^order - 1, relative to the largest value, and nan where every other node makes no grid.
 _direct_error(info, m, S, o, s, U) = if m.order == 0 { _series_tail(S, U) } else {
-  n = (...map(k -> (k + 1) // 2, S.T.n),)
+  T = S.T
   enough = true
-  for g in S.T.dims { if len(g.x) // 2 < 2 * g.width + 2 { enough = false } }
+  for g in T.dims { enough = enough and len(g.x) % 2 == (if g.periodic { 0 } else { 1 }) and len(g.x) // 2 >= 2 * g.width }
   if not enough { nan } else {
-    coarse = (...m, n = stack(...map(k -> k + 0, n)))
+    coarse = (...m, n = stack(...map(g -> (len(g.x) + 1) // 2, T.dims)))
     R = _structure(info, coarse)
     (V, _) = _direct_values(info, coarse, R, o)
+    node = 0
+    for p in list(...(0..T.count)) { node = node + 2 * _at_in(R.T, iota(R.T.P), p) * T.stride[p] }
     worst = 0.0
-    for k in list(...(0..S.count)) {
-      at = _space_field(info, S, U, k)(...R.T.X)
-      first = _first_part(info, R.levels, k, 0)
-      own = if info.sizes[k] == 0 { _part(R, V, first) } else { stack(...map(c -> _part(R, V, first + c), (...(0..info.sizes[k]),)); axis = 1) }
-      worst = max(worst, max(abs(own - at)) / max(max(abs(at)), 1e-300))
+    for i in list(...(0..S.parts)) {
+      fine = _part(S, U, i)[node]
+      worst = max(worst, max(abs(_part(R, V, i) - fine)) / max(max(abs(fine)), 1e-300))
     }
     stop_gradient(worst / (2.0^m.order - 1))
   }
@@ -94,7 +94,7 @@ _direct_guess(info, S, guess) = concat(...map(k -> {
 
 _direct_solution(info, m, S, U, stats) = {
   functions = map(k -> _space_field(info, S, U, k), list(...(0..S.count)))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = U, stats = stats,
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = zeros(0), values = U, stats = stats,
     method = m.name, kind = "pde", error = none, info = _info_of(info))
 }
 _space_field(info, S, U, k) = {

@@ -118,7 +118,8 @@ _fv_along(info, term, k) = {
 
 # Whether a statement is a conservation law as it is written: every equation has a flux under a derivative, and nothing diffuses
 _fv_suits(info) = {
-  fine = _fv_why_not(info) == ""
+  fine = info.eigen == ""
+  if fine { fine = _fv_why_not(info) == "" }
   for q in info.equations {
     flux = false
     for term in q.terms {

@@ -294,8 +294,38 @@ _fourier_value(g, c, x) = {
   basis @ c
 }
 
+# The same at a number x as nodes and weights.
+_local_weights(g, x) = {
+  n = len(g.x)
+  w = g.width + 1
+  (first, place) = if g.periodic {
+    h = (g.b - g.a) / n
+    k = i64(floor((stop_gradient(x) - g.a) / h)) - w // 2 + 1
+    (k, g.a + h * (k + iota(w)))
+  } else {
+    k = clamp(searchsorted(g.x, stop_gradient(x)) - 1 - w // 2 + 1, 0, n - w)
+    (k, g.x[k + iota(w)])
+  }
+  own = list()
+  for j in list(...(0..w)) {
+    p = 1.0
+    for k in list(...(0..w)) { if k != j { p = p * ((x - place[k]) / (place[j] - place[k])) } }
+    own = push(own, p)
+  }
+  ((first + iota(w)) % n, stack(...own))
+}
+
 # At one point, a number for each coordinate.
-_value_at(T, c, point) = {
+_value_at(T, c, point) = if T.dims[0].family == "local" {
+  at = 0
+  weight = 1.0
+  for (p, g) in enumerate(T.dims) {
+    (i, w) = _local_weights(g, point[p])
+    at = ravel(expand(at + zeros_like(at), rank(at)) + i * T.stride[p])
+    weight = ravel(expand(weight, rank(weight)) * w)
+  }
+  sum(weight * c[at])
+} else {
   v = c
   for (p, g) in enumerate(T.dims) {
     v = _between_nodes(g, if p < T.count - 1 { reshape(v, T.n[p], T.stride[p]) } else { v }, point[p])

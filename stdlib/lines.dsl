@@ -486,7 +486,7 @@ _initial(info, S) = {
       k = info.jets[i][0]
       level = _jet_time(S, info.jets[i])
       if level >= S.levels[k] { _refuse("the condition `{c.text}` gives the highest time derivative of {info.fields[k]}, which follows from the equations") }
-      jets = if _fields_in(info, c) == 1 { map(v -> S.T.X[0] * 0.0 + v, _wide_zero_jets(info, S)) } else { _jets_on(info, S, U, none) }
+      jets = if _fields_in(info, c) == 1 { _wide_zero_jets(info, S) } else { _jets_on(info, S, U, none) }
       none_of = (js, v) -> map(b -> if b == i { 0.0 * js[b] + v } else { js[b] }, list(...(0..len(info.jets))))
       z = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 0.0))
       one = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 1.0))
@@ -592,6 +592,7 @@ _has_constant_rate(info, S, e, k) = {
 
 _solve_grid(info, m, o) = {
   if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
+  if kind(info.region) != "none" { _refuse("{m.name}() serves intervals and boxes; fem() serves regions") }
   S = _structure(info, m)
   if S.time < 0 { _solve_direct(info, m, S, o) } else { _solve_lines(info, m, S, o) }
 }
@@ -635,6 +636,10 @@ _solve_rates(info, m, S, conditions, rated, o) = {
     all = concat(...out)
     if len(stages) == 0 { all } else { all[D.free] }
   }
+  if _is_explicit_method(m.time) {
+    (times, Y, stats) = _integrate(m.time, rate, (t, y) -> _rows_jacobian(v -> rate(t, v), y), none, y0, t0, t1, o)
+    _all_rows(info, S, D, times, Y, stats)
+  } else {
   sources = _sources(info, S, rated, list())
   groups = list()
   for g in _groups(info, S, sources) { if not g.rate { groups = push(groups, g) } }
@@ -649,16 +654,18 @@ _solve_rates(info, m, S, conditions, rated, o) = {
     _summed(pattern, all[pattern.from] * pattern.weight)
   }
   full = T.dense and T.count == 1
-  given = (...o, saveat = o.saveat)
   (times, Y, stats) = if full {
     n = len(y0)
-    _integrate(m.time, rate, (t, y) -> dense(_as_sparse(pattern, values(t, y))), none, y0, t0, t1, given)
+    _integrate(m.time, rate, (t, y) -> dense(_as_sparse(pattern, values(t, y))), none, y0, t0, t1, o)
   } else {
-    _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, given)
+    _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, o)
   }
-  if len(stages) == 0 { (times, Y, stats) } else {
-    (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
+  _all_rows(info, S, D, times, Y, stats)
   }
+}
+_is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
+_all_rows(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
+  (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
 }
 # Rows that say that a part is the rate of the one before it.
 _with_levels(info, S, rows, columns, there) = {
@@ -780,7 +787,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
 
 _grid_solution(info, m, S, times, Y, stats, state) = {
   functions = map(k -> _grid_field(info, S, state, k), list(...(0..S.count)))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = times, values = Y, stats = stats,
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = times, values = Y, stats = stats,
     method = m.name, kind = "pde", error = if m.order == 0 { _series_tail(S, Y[-1]) } else { none }, info = _info_of(info))
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)

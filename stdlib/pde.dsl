@@ -32,9 +32,17 @@ _choose(info) = if len(info.coords) == 1 {
 } else {
   if _fv_suits(info) {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })
+  } else if _is_periodic(info) and info.eigen == "" {
+    fourier()
   } else {
-    if info.periodic[1] { fourier() } else { fd(n = 401, order = 4) }
+    fd()
   }
+}
+# Whether all space coordinates are.
+_is_periodic(info) = {
+  all = true
+  for i in info.space { if not info.periodic[i] { all = false } }
+  all
 }
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
@@ -58,10 +66,27 @@ _explain_problem(problem) = {
   } else if len(info.coords) == 1 {
     "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
   } else {
-    if _fv_suits(info) { _fv_explain(info) } else if info.periodic[1] {
-      "{info.name}: periodic in {info.coords[1]}, so solve() takes fourier(n = 128): smooth periodic solutions converge exponentially."
+    where_ = join((...map(i -> info.coords[i], info.space),), ", ")
+    if _fv_suits(info) {
+      _fv_explain(info)
+    } else if kind(info.region) != "none" {
+      "{info.name}: on a region; finite elements serve it, fd(), chebyshev() and fourier() serve boxes."
+    } else if _is_periodic(info) and info.eigen == "" {
+      way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
+        "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol"
+      } else {
+        "bdf() with the exact Jacobian, since not all highest derivatives have constant factors"
+      }
+      "{info.name}: periodic in {where_}, so solve() takes fourier(): smooth periodic solutions converge exponentially; {way}."
     } else {
-      "{info.name}: solve() takes fd(n = 401, order = 4): finite differences in {info.coords[1]}, BDF in t with the exact sparse Jacobian. chebyshev(n) converges faster for smooth solutions, pinn() trains a network on the same statement."
+      way = if info.eigen != "" {
+        "the eigenvalues nearest to 0 by shift and invert; fd(count = k, near = a) says others"
+      } else if info.time >= 0 {
+        "BDF in t with the exact sparse Jacobian"
+      } else {
+        "Newton's method with the exact sparse Jacobian, or sines and waves where factors are constant and order = 2"
+      }
+      "{info.name}: solve() takes fd(order = 4), finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}. chebyshev(n) converges faster for smooth solutions{if len(info.space) == 1 and info.time >= 0 { ", pinn() trains a network on the same statement" } else { "" }}."
     }
   }
 }
