@@ -84,37 +84,36 @@ _fv_text(info) = {
     q = info.equations[s.rows[k]]
     text = "{f}_t"
     rest = ""
+    found = ""
     for term in q.terms {
       what = _fv_kind(info, term)
       by = if abs(term.factor) == 1 { "" } else { "{abs(term.factor)}*" }
       if what == "flux" {
         component = if term.part < 0 { "" } else { "[{term.part}]" }
-        inner = if term.part < 0 { term.text } else { "({term.text}){component}" }
+        inner = if term.part < 0 {
+          term.text
+        } else {
+          if _fv_is_one(term.text) { "{term.text}{component}" } else { "({term.text}){component}" }
+        }
         text = text + (if term.factor > 0 { " + " } else { " - " }) + by + "∂{info.coords[term.coord]}({inner})"
       }
       if what == "quasi" {
-        for i in s.space {
-          if _fv_along(info, term, i) {
-            text = text + (if term.factor > 0 { " + " } else { " - " }) + by +
-              "∂{info.coords[i]}(∫ {term.text} d{f}_{info.coords[i]})"
-          }
-        }
+        text = text + (if term.factor > 0 { " + " } else { " - " }) + by + term.text
+        found = found + (if found == "" { "" } else { ", " }) + term.text
       }
       if what == "source" or what == "diffusion" {
         sign = if term.factor < 0 { if rest == "" { "" } else { " + " } } else { if rest == "" { "-" } else { " - " } }
-        rest = rest + sign + by + (if find(term.text, " ") >= 0 { "({term.text})" } else { term.text })
+        rest = rest + sign + by + (if _fv_is_one(term.text) { term.text } else { "({term.text})" })
       }
     }
-    lines = push(lines, text + " == " + (if rest == "" { "0" } else { rest }))
+    lines = push(lines, text + " == " + (if rest == "" { "0" } else { rest }) +
+      (if found == "" { "" } else { ", with the flux of {found} by integration" }))
   }
   join(lines, "\n")
 }
 
-_fv_along(info, term, k) = {
-  found = false
-  for j in term.jets { if info.jets[j][1 + k] == 1 { found = true } }
-  found
-}
+# Whether a text needs no brackets around it as a factor: no space outside of brackets
+_fv_is_one(text) = find(text, " ") < 0 or (find(text, "[") == 0 and find(text, "]") == len(text) - 1)
 
 # Whether a statement is a conservation law as it is written: every equation has a flux under a derivative, and nothing diffuses
 _fv_suits(info) = {

@@ -62,7 +62,7 @@ _vf_at_all(f, X) = {
   }
 }
 
-# convergence(problem, family, ns; exact, t, rtol, atol, at): how fast a method's error falls. family(n) is the method with n points or cells; the error is that of all fields at the end of the time
+# convergence(problem, family, ns; exact, rtol, atol): how fast a method's error falls. family(n) is the method with n points or cells; the error is that of all fields at the end of the time
 # interval (or everywhere, without t), relative, in the mean square over points off the grid. exact: a record of functions; of a problem by manufacture its own; none: differences between one n and the next.
 #   Prints a table; gives (n, errors, orders, order), order the last. fd(n) has n - 1 intervals: n -> fd(n = n + 1) is what n halves.
 #     problem heat() {
