@@ -19,7 +19,7 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
     if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
       info = _problem_info(problem)
       m = if kind(method) == "none" { _choose(info) } else { method }
-      if kind(guess) != "none" and not has(m, "between") {
+      if kind(guess) != "none" and not has(m, "between") and not (has(m, "grid") and info.time < 0) {
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }

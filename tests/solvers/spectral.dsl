@@ -1,0 +1,133 @@
+# Periodic problems by transforms: exact solutions, invariants, observed orders.
+
+# the two-soliton solution of KdV; values by the exact formula, evaluated with mpmath
+problem kdv {
+  domain t in [0, 0.5], x in [-10, 10] periodic
+  field u
+  u_t + 6u*u_x + u_xxx == 0
+  u == 6*sech(x)^2 at t = 0
+}
+exact(t, x) = 12(3 + 4cosh(2x - 8t) + cosh(4x - 64t)) / (3cosh(x - 28t) + cosh(3x - 36t))^2
+k = solve(kdv, fourier(256); rtol = 1e-8, atol = 1e-10, saveat = [0.1, 0.5]);
+max(abs(k.u(0.1, [0.0, 0.4, 1.0, 1.6, 2.0]) - [2.00057200807516, 1.64572698453593, 1.7171012190013, 6.0, 7.17139241597924])) < 1e-6 #> true
+# at t = 0.5 the tall soliton's tail has gone round: the period is 20, the pulse is where it is on the line
+k.u(0.5, 8.0) #~ 6.0 tol 1e-5
+k.error < 1e-6 #> true
+x = -10 + 20*iota(1000)/1000.0;
+w = k.u(0.5, x);
+0.02*sum(w) #~ 12.0 tol 1e-8
+0.02*sum(w^2) #~ 48.0 tol 1e-7
+slope = map(y -> ∂(k.u, 1)(0.5, y), x);
+0.02*sum(w^3 - 0.5*slope^2) #~ 211.2 tol 1e-4
+
+# order 4 of etdrk4, order 2 of cnab2
+problem steepening {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t + u*u_x == 0.1*u_xx + 0.05*u_xxx
+  u == sin(x) at t = 0
+}
+value(m) = solve(steepening, fourier(64; time = m); saveat = [1.0]).u(1.0, linspace(0, 6, 31))
+best = value(etdrk4(0.001));
+rate(m, h) = log2(norm(value(m(h)) - best) / norm(value(m(h/2)) - best))
+abs(rate(etdrk4, 0.05) - 4) < 0.15 #> true
+abs(rate(etdrk4, 0.025) - 4) < 0.15 #> true
+abs(rate(cnab2, 0.025) - 2) < 0.15 #> true
+norm(solve(steepening, fourier(64); rtol = 1e-8, atol = 1e-10).u(1.0, linspace(0, 6, 31)) - best) < 1e-6 #> true
+
+# Kuramoto and Sivashinsky: CNAB2 as the fixed-step programs have it, bounded for long times
+problem kuramoto {
+  domain t in [0, 200], x in [0, 32π] periodic
+  field u
+  u_t + u*u_x + u_xx + u_xxxx == 0
+  u == cos(x/16)*(1 + sin(x/16)) at t = 0
+}
+flame = solve(kuramoto, fourier(256; time = cnab2(1/16)); saveat = [100.0, 200.0]);
+max(abs(flame.values)) < 5 #> true
+mean(flame.values[1]) #~ 0.0 tol 1e-6
+
+# exponential convergence in space to rounding
+problem advected {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t + u_x == 0.1*u_xx
+  u == exp(sin(x)) at t = 0
+}
+fine = solve(advected, fourier(64)).u(1.0, 0.7);
+abs(solve(advected, fourier(28)).u(1.0, 0.7) - fine) < 1e-12 #> true
+
+# complex fields as two real ones, coupled by the linear part: the soliton sech(x) e^{it/2} of iψ_t + ψ_xx/2 + |ψ|²ψ = 0
+problem nls {
+  domain t in [0, 2], x in [-20, 20] periodic
+  field u, v
+  u_t == -0.5*v_xx - (u^2 + v^2)*v
+  v_t == 0.5*u_xx + (u^2 + v^2)*u
+  u == sech(x) at t = 0
+  v == 0 at t = 0
+}
+s = solve(nls, fourier(256); rtol = 1e-9, atol = 1e-11);
+abs(s.u(2.0, 0.0) - cos(1.0)) + abs(s.v(2.0, 0.5) - sech(0.5)*sin(1.0)) < 1e-7 #> true
+# between the steps by a step of the method
+s.u(1.23, 0.3) #~ sech(0.3)*cos(1.23/2) tol 1e-7
+
+# Navier and Stokes with a stream function, which has no rate: Taylor's and Green's decaying vortices, carried along by a uniform flow
+problem vortices(ν = 0.05) {
+  domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic
+  field ω, ψ
+  ω_t + (ψ_y + 0.7)*ω_x - ψ_x*ω_y == ν*lap(ω)
+  lap(ψ) == -ω
+  ω == 2cos(x)*cos(y) at t = 0
+}
+n = solve(vortices(), fourier(16; dealias = true); rtol = 1e-9);
+n.ω(1.0, 0.9, 0.4) #~ 2*exp(-0.1)*cos(0.2)*cos(0.4) tol 1e-8
+n.ψ(0.5, 0.3, 0.1) #~ exp(-0.05)*cos(0.3 - 0.35)*cos(0.1) tol 1e-8
+
+# Allen and Cahn, ε = 1e-4, and Cahn and Hilliard, which keeps its mass, against finite differences
+problem allen {
+  domain t in [0, 1], x in [-1, 1] periodic
+  field u
+  u_t == 1e-4*u_xx + 5u - 5u^3
+  u == x^2*cos(π*x) at t = 0
+}
+a = solve(allen, fourier(512); rtol = 1e-7);
+a.u(0.5, 0.3) #~ solve(allen, fd(800, 6); rtol = 1e-8, atol = 1e-10).u(0.5, 0.3) tol 2e-5
+problem cahn {
+  domain t in [0, 0.02], x in [0, 1] periodic, y in [0, 1] periodic
+  field u
+  u_t == lap(u^3 - u - 5e-3*lap(u))
+  u == 0.2 + 0.1*cos(2π*x)*cos(4π*y) at t = 0
+}
+c = solve(cahn, fourier(32); rtol = 1e-5);
+mean(c.values[-1]) #~ 0.2 tol 1e-6
+c.error < 1e-5 #> true
+
+# Gray and Scott: two fields, against BDF on the same grid
+problem spots(F = 0.04, k = 0.06) {
+  domain t in [0, 20], x in [-1, 1] periodic, y in [-1, 1] periodic
+  field u, v
+  u_t == 2e-4*lap(u) - u*v^2 + F*(1 - u)
+  v_t == 1e-4*lap(v) + u*v^2 - (F + k)*v
+  u == 1 - 0.5*exp(-20*(sin(π*x/2)^2 + sin(π*y/2)^2)) at t = 0
+  v == 0.25*exp(-20*(sin(π*x/2)^2 + sin(π*y/2)^2))    at t = 0
+}
+g = solve(spots(), fourier(32); rtol = 1e-7);
+h = solve(spots(), fd(32, 8); rtol = 1e-6);
+abs(g.u(20.0, 0.1, 0.2) - h.u(20.0, 0.1, 0.2)) < 1e-3 #> true
+
+# a wave in three dimensions
+problem mist {
+  domain t in [0, 1], x in [0, 2π] periodic, y in [0, 2π] periodic, z in [0, 2π] periodic
+  field u
+  u_t + u_z == 0.1*lap(u)
+  u == sin(x)*cos(y)*cos(z) at t = 0
+}
+solve(mist, fourier(8)).u(1.0, 0.4, 0.5, 0.6) #~ exp(-0.3)*sin(0.4)*cos(0.5)*cos(0.6 - 1) tol 1e-10
+
+# a highest derivative whose factor is not constant: by BDF, and it says so of a stepper that cannot
+problem porous {
+  domain t in [0, 0.1], x in [0, 2π] periodic
+  field u
+  u_t == d(u*u_x, x)
+  u == 2 + sin(x) at t = 0
+}
+solve(porous, fourier(32)).u(0.1, 1.0) #~ solve(porous, fd(200, 4)).u(0.1, 1.0) tol 1e-5
