@@ -11,7 +11,8 @@
 #     r = compare(solve(decay(), bdf()), solve(decay(), adams()); tol = 1e-3);
 #     r.agree                        #> true
 # compare(problem, a, b, ...; reference, tol): with the problem first, how right each solution is, of one or up to three: it is put into the equations and the conditions, compared with the others,
-# and judged in words; verification.dsl says how. Gives (agree, verdict, residuals, conditions, differences, worst, at, faulty).
+# and judged in words; verification.dsl says how. Gives (agree, verdict, residuals, conditions, differences, worst, at, faulty): at is where the first
+# two are farthest apart, none of a single one; faulty the numbers of those to blame.
 #     r = compare(decay(), solve(decay(), bdf()));
 #     r.faulty                       #> []
 compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) = if kind(a) == "problem" or _is_made(a) {

@@ -37,8 +37,10 @@ _choose(info) = if len(info.coords) == 1 {
 } else {
   if _fv_suits(info) {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })
+  } else if _is_periodic(info) and info.eigen == "" {
+    fourier()
   } else {
-    if _is_periodic(info) and info.eigen == "" { fourier() } else { fd() }
+    fd()
   }
 }
 # Whether all space coordinates are.

@@ -62,7 +62,7 @@ _vf_at_all(f, X) = {
   }
 }
 
-# convergence(problem, family, ns; exact, t, rtol, atol, at): how fast a method's error falls. family(n) is the method with n points or cells; the error is that of all fields at the end of the time
+# convergence(problem, family, ns; exact, rtol, atol): how fast a method's error falls. family(n) is the method with n points or cells; the error is that of all fields at the end of the time
 # interval (or everywhere, without t), relative, in the mean square over points off the grid. exact: a record of functions; of a problem by manufacture its own; none: differences between one n and the next.
 #   Prints a table; gives (n, errors, orders, order), order the last. fd(n) has n - 1 intervals: n -> fd(n = n + 1) is what n halves.
 #     problem heat() {
@@ -333,8 +333,30 @@ _audit(problem, all, reference, tol) = {
   }
   verdict = if text == "" { "no fault found: equations, conditions and differences within tolerances" } else { text }
   print(verdict)
+  # where the first pair is farthest apart
+  at = if len(pairs) > 0 { _vf_where(info, all[0], (...all, ...exact)[pairs[0][1]], sizes[0]) } else { none }
   (agree = not any(flags), verdict = verdict, residuals = residuals, conditions = conditions, differences = differences,
-    worst = worst, faulty = findall(flags))
+    worst = worst, at = at,
+    faulty = findall(flags))
+}
+# Where two solutions are farthest apart among the points that are compared: all coordinates
+_vf_where(info, f, g, sizes) = {
+  ks = _vf_space_indices(info)
+  best = -1.0
+  at = zeros(len(info.coords))
+  for t in _vf_times_inside(info) {
+    X = if len(ks) == 0 { (t + zeros(1),) } else { _vf_with_time(info, ks, t, _vf_spread_points(info, ks, 150)) }
+    for (k, name) in enumerate(info.fields) {
+      v = abs(field(f, name)(...X) - field(g, name)(...X)) / sizes[k]
+      w = if rank(v) == 2 { max(v; axis = 1) } else { v }
+      i = argmax(w)
+      together = 0.0 * X[len(X) - 1]
+      here = stack(...map(x -> (x + together)[i], X))
+      at = where(w[i] > best, here, at)
+      best = max(best, w[i])
+    }
+  }
+  at
 }
 _vf_say_condition(info, s, i, c) = "{s.method} does not keep {_vf_text(info.conditions, i)}: off by {c:.2g}"
 _vf_text(rows, i) = {

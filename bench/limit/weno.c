@@ -39,13 +39,14 @@ static void speeds(const Tube *g, double *const *q, int64_t from, int64_t to) {
 }
 
 /* out = wa base + wb (q + dt L(q)) in cells from .. to - 1. Faces are numbered by the cell above them. */
-static void stage(const Tube *g, double *const *q, double *const *base, double *const *out, double wa, double wb, double dt, int64_t from, int64_t to) {
+static void stage(const Tube *g, double *const *q, double *const *base, double *const *out, double wa, double wb, double dt, bool later, int64_t from, int64_t to) {
 	double f[3][BLOCK + 2 * VD];
 	const double by = wb * dt * (double)g->n;
 	for (int64_t s = from; s < to; s += BLOCK) {
 		int64_t e = s + BLOCK < to ? s + BLOCK : to;
 		for (int64_t i = s; i <= e; i += VD) {
 			vd l[3], r[3], fl[3], fr[3], a = vd_max(vd_load(g->a + i - 1), vd_load(g->a + i));
+			if (later) a = vd_max(a, vd_max(vd_load(g->a + i - 2), vd_load(g->a + i + 1)));
 			UNROLL for (int c = 0; c < 3; c++) {
 				const double *u = q[c] + i;
 				vd b0 = vd_load(u - 3), b1 = vd_load(u - 2), b2 = vd_load(u - 1), b3 = vd_load(u), b4 = vd_load(u + 1), b5 = vd_load(u + 2);
@@ -85,23 +86,21 @@ static void tube_part(int part, int parts, void *ud) {
 				for (int k = 0; k < 3; k++)
 					for (int j = 0; j < GHOST + 2 * VD; j++) q[k][n + j] = q[k][j < GHOST ? n - 1 - j : n - 1];
 			limit_barrier(parts);
-			speeds(g, q, part ? from : -VD, part == parts - 1 ? to + VD : to);
 			if (s == 0) {
+				speeds(g, q, part ? from : -VD, part == parts - 1 ? to + VD : to);
 				vd most = vd_zero();
 				for (int64_t i = from; i < to; i += VD) most = vd_max(most, vd_load(g->a + i));
 				double m = 0;
 				for (int k = 0; k < VD; k++) m = most[k] > m ? most[k] : m;
 				g->most[part] = m;
-			}
-			limit_barrier(parts);
-			if (s == 0) {
-				double m = 0;
+				limit_barrier(parts);
+				m = 0;
 				for (int k = 0; k < parts; k++) m = g->most[k] > m ? g->most[k] : m;
 				double pace = m * (double)n / 0.8;
 				dt = pace * left <= 1 ? left : pace * left < 2 ? 0.5 * left : 1 / pace;
 				t = pace * left <= 1 ? g->t1 : t + dt;
 			}
-			stage(g, q, g->q[0], out, s == 0 ? 0 : s == 1 ? 0.75 : 1.0 / 3, s == 0 ? 1 : s == 1 ? 0.25 : 2.0 / 3, dt, from, to);
+			stage(g, q, g->q[0], out, s == 0 ? 0 : s == 1 ? 0.75 : 1.0 / 3, s == 0 ? 1 : s == 1 ? 0.25 : 2.0 / 3, dt, s > 0, from, to);
 			limit_barrier(parts);
 		}
 	}

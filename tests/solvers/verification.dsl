@@ -117,6 +117,13 @@ finds(plate(), tight(plate(k = 2.0), fd(n = 41)))      #> 1
 find(compare(layer(), tight(layer(left = 1.1), fd(n = 81))).verdict, "u == left") >= 0     #> true
 find(compare(layer(), tight(layer(-1.0), fd(n = 81))).verdict, "u_t + c*u_x") >= 0          #> true
 
+# where two are farthest apart: a condition at x = 1 is wrong
+apart = compare(layer(), good, tight(layer(right = 0.1), fd(n = 81)));
+apart.at[1] > 0.9                      #> true
+shape(apart.at)                        #> (2,)
+# against the exact solution
+compare(swing(k = 0.0), tight(swing(k = 0.0), dop853()); reference = (y = t -> 1 + 0.0*t)).worst < 1e-9   #> true
+
 # ---- chosen solutions: sources and conditions by derivatives, orders of methods as theory has them
 problem burgers(ν = 0.1) {
   domain t in [0, 0.5], x in [0, 1]
