@@ -9,7 +9,8 @@
 #   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "lbfgs" or
 #   "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
 #   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
-#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given.
+#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; even, odd: name of a coordinate about whose middle the
+#   solution is known to be so.
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -19,10 +20,10 @@
 #     s = solve(decay(), pinn((8,), 20; steps = 30))
 #     s.u(1.0)                       #~ exp(-1) tol 1e-6
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto",
-  refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false) =
+  refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "") =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, solve = _solve_pinn)
+    residual = residual, even = even, odd = odd, solve = _solve_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
@@ -173,16 +174,32 @@ _list_of(info, x) = map(k -> x[k], list(...(0..len(info.coords))))
 
 # ---- the network
 
-# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic
-_network_inputs(info, xs) = {
+# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic, one with a declared symmetry by an even function about its middle
+_network_inputs(info, m, xs) = {
   parts = list()
   for (k, x) in enumerate(xs) {
-    s = (x - info.lo[k]) / (info.hi[k] - info.lo[k])
-    if info.periodic[k] { parts = push(push(parts, cos(2π * s)), sin(2π * s)) } else { parts = push(parts, 2 * s - 1) }
+    s = 2 * (x - info.lo[k]) / (info.hi[k] - info.lo[k]) - 1
+    if _is_symmetric(info, m, k) { parts = push(parts, cos(π * s)) } else if info.periodic[k] {
+      parts = push(push(parts, cos(π * s)), sin(π * s))
+    } else { parts = push(parts, s) }
   }
   stack(...parts)
 }
-_network_width(info) = { n = 0; for p in info.periodic { n = n + (if p { 2 } else { 1 }) }; n }
+_is_symmetric(info, m, k) = info.coords[k] == m.even or info.coords[k] == m.odd
+_network_width(info, m) = {
+  n = 0
+  for (k, p) in enumerate(info.periodic) { n = n + (if p and not _is_symmetric(info, m, k) { 2 } else { 1 }) }
+  n
+}
+# What an odd solution is a multiple of
+_oddness(info, m, xs) = {
+  f = 1.0
+  for (k, x) in enumerate(xs) {
+    s = 2 * (x - info.lo[k]) / (info.hi[k] - info.lo[k]) - 1
+    if info.coords[k] == m.odd { f = f * (if info.periodic[k] { sin(π * s) } else { s }) }
+  }
+  f
+}
 
 _network(m, w, B, z) = {
   h = if m.fourier == 0 { z } else { θ = B @ z; concat(cos(θ), sin(θ)) }
@@ -197,7 +214,7 @@ _solve_pinn(info, m, o) = {
   _box_only(info, m)
   seed(m.seed)
   d = len(info.coords)
-  ni = _network_width(info)
+  ni = _network_width(info, m)
   net = mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
   B = m.frequency * randn(m.fourier, ni)
   # variance 25/9 of the inputs' mean square for tanh's range, and bends spread over the domain
@@ -213,7 +230,7 @@ _solve_pinn(info, m, o) = {
   never = if kind(m.hard) == "string" { not some } else { not m.hard or not some }
   h = if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 }
   u = (w, xs) -> {
-    y = _network(m, w, B, _network_inputs(info, xs))
+    y = _oddness(info, m, xs) * _network(m, w, B, _network_inputs(info, m, xs))
     if never { y } else {
       parts = list()
       for k in list(...(0..len(info.fields))) {
