@@ -111,3 +111,26 @@ b = solve(poisson(), pinn((16, 16, 16), 300; steps = 25, refine = 0, residual = 
 rel(b.u(expand(r, 1), r), exact) < 1e-3  #> true
 g = solve(poisson(), pinn((16,), 300; steps = 25, refine = 0, fourier = 8));
 rel(g.u(expand(r, 1), r), exact) < 1e-3  #> true
+
+# ---- slabs of time, each begun with the end of the one before
+problem ring {
+  domain t in [0, 2], x in [0, 2π] periodic
+  field u
+  u_tt == u_xx
+  u == sin(x) at t = 0
+  u_t == 0 at t = 0
+}
+z = solve(ring, pinn((12, 12), 200; steps = 30, refine = 0, slabs = 2, boundary = 60));
+rel(z.u(2expand(r, 1), 2π*r), sin(2π*r)*cos(2expand(r, 1))) < 5e-3  #> true
+
+# ---- a declared symmetry holds exactly
+problem heat {
+  domain t in [0, 1], x in [-1, 1]
+  field u
+  u_t == 0.2u_xx
+  u == sin(π*x) at t = 0
+  u == 0 at x = -1, x = 1
+}
+o = solve(heat, pinn((12,), 200; steps = 25, refine = 0, odd = "x"));
+o.u(0.5, 0.3) + o.u(0.5, -0.3)  #~ 0 tol 1e-14
+rel(o.u(expand(r, 1), 2r - 1), exp(-0.2π^2*expand(r, 1))*sin(π*(2r - 1))) < 1e-3  #> true
