@@ -252,8 +252,6 @@ _pinn_blocks(info, m, u, never, h) = {
   }
   blocks
 }
-_first_shares(m, n) = where(iota(n) == 0, 1.0, if kind(m.weight) == "string" { 10.0 } else { f64(m.weight) })
-
 # Weights for tanh's range: variance 25/9 of the inputs' mean square, bends spread over the domain. Gives (weights, frequencies of Fourier features).
 _pinn_weights(info, m) = {
   ni = _network_width(info, m)
@@ -278,7 +276,7 @@ _solve_pinn(info, m, o) = {
     (never, h) = _building_in(info, m)
     u = _ansatz(info, m, B, never, h)
     blocks = _pinn_blocks(info, m, u, never, h)
-    (v, loss, k) = _train_pinn(info, m, o, blocks, _first_shares(m, len(blocks)), v0, back)
+    (v, loss, k) = _train_pinn(info, m, o, blocks, v0, back)
     w = back(v)
     _pinn_solution(info, m, (w, xs) -> u(w, xs), w, w, loss, k)
   }
@@ -325,7 +323,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
     first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
       X = concat(begin, target; axis = 1))
     blocks = push(_pinn_blocks(own, m, u, never, h), first)
-    (v, loss, k) = _train_pinn(own, m, o, blocks, _first_shares(m, len(blocks)), v, back)
+    (v, loss, k) = _train_pinn(own, m, o, blocks, v, back)
     V[j] = v
     h_of[j] = h
     steps = steps + k
@@ -370,9 +368,14 @@ _gram(blocks, soft, v, back, X) = {
 }
 
 # Gives (weights as a vector, loss, steps).
-_train_pinn(info, m, o, blocks, soft, v0, back) = {
+_train_pinn(info, m, o, blocks, v0, back) = {
   rows = (v, soft, X) -> _all_rows(blocks, soft, back(v), X)
   X = blocks[0].X
+  soft = if kind(m.weight) == "string" {
+    _balanced(blocks, v0, back, X)
+  } else {
+    where(iota(len(blocks)) == 0, 1.0, f64(m.weight))
+  }
   if m.trainer == "lm" {
     v = v0
     lambda = 1.0
@@ -382,10 +385,6 @@ _train_pinn(info, m, o, blocks, soft, v0, back) = {
     while k < m.steps and stuck < 2 and value > m.tol {
       if m.refine > 0 and k > 0 and k % m.refine == 0 {
         X = _renewed(info, blocks, back(v), X)
-        value = 0.5 * sum(rows(v, soft, X)^2)
-      }
-      if kind(m.weight) == "string" and len(soft) > 1 {
-        soft = _balanced(blocks, soft, back(v), X)
         value = 0.5 * sum(rows(v, soft, X)^2)
       }
       (G, g) = _gram(blocks, soft, v, back, X)
@@ -404,15 +403,17 @@ _train_pinn(info, m, o, blocks, soft, v0, back) = {
   }
 }
 
-# Weights of conditions drawn a little towards equal shares of the loss
-_balanced(blocks, soft, w, X) = {
-  L =
-    stack(...map(k -> { Y = _points_of(blocks, k, X); _share(soft, k, Y)^2 * sum(map(x -> blocks[k].rows(w, x), Y)^2) },
+# Weights of conditions half way, in logarithms, to those with which their rows have gradients as large as those of the equations: equal shares of the trace of the tangent kernel
+# (Wang, Yu and Perdikaris 2022). Second-order steps need less balance than gradients do; whole shares were slower.
+_balanced(blocks, v, back, X) = {
+  size =
+    stack(...map(k -> if len(_points_of(blocks, k, X)) == 0 {
+      0.0
+    } else {
+      trace(_gram(list(blocks[k]), ones(1), v, back, _points_of(blocks, k, X))[0])
+    },
       list(...(0..len(blocks)))))
-  used = L > 0
-  factor = where(used, (sum(L) / max(1.0, sum(f64(used))) / where(used, L, 1.0))^0.05, 1.0)
-  clamp(soft * clamp(factor, 0.9, 1.1) / clamp(factor[0], 0.9, 1.1), 1.0, 1e4) * where(iota(len(soft)) == 0, 0.0, 1.0) +
-    where(iota(len(soft)) == 0, 1.0, 0.0)
+  clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
 }
 
 # Half of the points anew: candidates kept with probability growing with the residual
