@@ -6,8 +6,8 @@
 # Fotiadis 1998; on boxes by transfinite interpolation, Gordon and Hall 1973), else they are rows of their own, whose weights are balanced.
 
 # pinn(hidden, points; ...): a network with these hidden layers, tanh or sin between them.
-#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "lbfgs" or
-#   "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
+#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "ssbroyden",
+#   "lbfgs" or "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
 #   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; even, odd: name of a coordinate about whose middle the
 #   solution is known to be so.
@@ -397,11 +397,16 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     (v, value, k)
   } else {
     loss = v -> sum(rows(v, soft, X)^2)
-    r = minimize(loss, v0, if m.trainer == "adam" { adam(rate = 5e-3) } else { lbfgs(memory = 20) }; steps = m.steps, tol = m.tol,
+    r = minimize(loss, v0, _pinn_trainer(m.trainer); steps = m.steps, tol = m.tol,
       progress = o.progress)
     (r.x, 0.5 * r.value, r.iterations)
   }
 }
+
+_pinn_trainer(name) =
+  if name == "adam" { adam(rate = 5e-3) } else if name == "ssbroyden" { ssbroyden() } else if name == "lbfgs" {
+    lbfgs(memory = 20)
+  } else { _refuse("pinn() trains by \"lm\", \"ssbroyden\", \"lbfgs\" or \"adam\"") }
 
 # Weights of conditions half way, in logarithms, to those with which their rows have gradients as large as those of the equations: equal shares of the trace of the tangent kernel
 # (Wang, Yu and Perdikaris 2022). Second-order steps need less balance than gradients do; whole shares were slower.
