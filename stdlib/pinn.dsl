@@ -6,10 +6,11 @@
 # Fotiadis 1998; on boxes by transfinite interpolation, Gordon and Hall 1973), else they are rows of their own, whose weights are balanced.
 
 # pinn(hidden, points; ...): a network with these hidden layers, tanh or sin between them.
-#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "lbfgs" or
-#   "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
+#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "ssbroyden",
+#   "lbfgs" or "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
 #   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
-#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given.
+#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; even, odd: name of a coordinate about whose middle the
+#   solution is known to be so.
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -17,12 +18,13 @@
 #       u == 1 at t = 0
 #     }
 #     s = solve(decay(), pinn((8,), 20; steps = 30))
-#     s.u(1.0)                       #~ exp(-1) tol 1e-6
+#     s.u(1.0)                       #~ exp(-1) tol 1e-5
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto",
-  refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false) =
+  refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
+  slabs = 1) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, solve = _solve_pinn)
+    residual = residual, even = even, odd = odd, slabs = slabs, solve = _solve_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
@@ -173,16 +175,36 @@ _list_of(info, x) = map(k -> x[k], list(...(0..len(info.coords))))
 
 # ---- the network
 
-# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic
-_network_inputs(info, xs) = {
+# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic, by the even one alone where the solution is even about its middle
+_network_inputs(info, m, xs) = {
   parts = list()
   for (k, x) in enumerate(xs) {
-    s = (x - info.lo[k]) / (info.hi[k] - info.lo[k])
-    if info.periodic[k] { parts = push(push(parts, cos(2π * s)), sin(2π * s)) } else { parts = push(parts, 2 * s - 1) }
+    s = 2 * (x - info.lo[k]) / (info.hi[k] - info.lo[k]) - 1
+    if info.periodic[k] {
+      parts = push(parts, cos(π * s))
+      if info.coords[k] != m.even { parts = push(parts, sin(π * s)) }
+    } else { parts = push(parts, s) }
   }
   stack(...parts)
 }
-_network_width(info) = { n = 0; for p in info.periodic { n = n + (if p { 2 } else { 1 }) }; n }
+_network_width(info, m) = {
+  n = 0
+  for (k, p) in enumerate(info.periodic) { n = n + (if p and info.coords[k] != m.even { 2 } else { 1 }) }
+  n
+}
+
+# The network's value; of a declared symmetry the odd, or even, part about the middle of its axis
+_network_at(info, m, w, B, xs) = {
+  f = xs -> _network(m, w, B, _network_inputs(info, m, xs))
+  y = f(xs)
+  for (k, n) in enumerate(info.coords) {
+    if (n == m.odd) or (n == m.even and not info.periodic[k]) {
+      mirrored = f(_replaced(xs, k, info.lo[k] + info.hi[k] - xs[k]))
+      y = 0.5 * (if n == m.odd { y - mirrored } else { y + mirrored })
+    }
+  }
+  y
+}
 
 _network(m, w, B, z) = {
   h = if m.fourier == 0 { z } else { θ = B @ z; concat(cos(θ), sin(θ)) }
@@ -193,43 +215,34 @@ _network(m, w, B, z) = {
   h
 }
 
-_solve_pinn(info, m, o) = {
-  _box_only(info, m)
-  seed(m.seed)
-  d = len(info.coords)
-  ni = _network_width(info)
-  net = mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
-  B = m.frequency * randn(m.fourier, ni)
-  # variance 25/9 of the inputs' mean square for tanh's range, and bends spread over the domain
-  weights = map((l, k) -> {
-    (rows, columns) = shape(l.W)
-    gain = if k == 0 and m.fourier == 0 { m.frequency } else { 1.0 }
-    if k + 1 == len(net.weights) { (W = randn(rows, columns) / sqrt(f64(columns)), b = zeros(rows)) } else {
-      (W = gain * 5 / 3 * randn(rows, columns) / sqrt(f64(columns)), b = gain * (2 * rand(rows) - 1))
+# Whether anything is to be built in, and h: 1.0 where it is, 0.0 where it does not agree and stands in rows
+_building_in(info, m) = {
+  n = 0
+  for k in list(...(0..len(info.fields))) { n = n + (if _some_built_in(info, k) { 1 } else { 0 }) }
+  never = if kind(m.hard) == "string" { n == 0 } else { not m.hard or n == 0 }
+  (never, if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 })
+}
+# The solution as a function of weights and coordinates: f64[components]
+_ansatz(info, m, B, never, h) = (w, xs) -> {
+  y = _network_at(info, m, w, B, xs)
+  if never { y } else {
+    parts = list()
+    for k in list(...(0..len(info.fields))) {
+      first = _first_component(info, k)
+      own = y[first..first + max(1, info.sizes[k])]
+      parts = push(parts, if _some_built_in(info, k) {
+        h * _blend(info, k, xs, len(xs)) + (1 - h + h * _vanishing(info, k, xs)) * own
+      } else {
+        own
+      })
     }
-  }, net.weights, list(...(0..len(net.weights))))
-  (v0, back) = flatten(weights)
-  some = { n = 0; for k in list(...(0..len(info.fields))) { n = n + (if _some_built_in(info, k) { 1 } else { 0 }) }; n > 0 }
-  never = if kind(m.hard) == "string" { not some } else { not m.hard or not some }
-  h = if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 }
-  u = (w, xs) -> {
-    y = _network(m, w, B, _network_inputs(info, xs))
-    if never { y } else {
-      parts = list()
-      for k in list(...(0..len(info.fields))) {
-        first = _first_component(info, k)
-        own = y[first..first + max(1, info.sizes[k])]
-        parts = push(parts, if _some_built_in(info, k) {
-          h * _blend(info, k, xs, d) + (1 - h + h * _vanishing(info, k, xs)) * own
-        } else {
-          own
-        })
-      }
-      concat(...parts)
-    }
+    concat(...parts)
   }
+}
+
+# Blocks of rows: the equations inside, and conditions, whose points are none where they are built in
+_pinn_blocks(info, m, u, never, h) = {
   rows_of = equations -> (w, x) -> _rows_at(info, equations, x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
-  # blocks of rows: the equations inside, and conditions that are not built in
   n_soft = if h > 0 { 0 } else { m.boundary }
   blocks = list((rows = rows_of(list(...info.equations)), X = _box_points(info, m.points, 0.5)))
   for c in info.conditions {
@@ -237,10 +250,98 @@ _solve_pinn(info, m, o) = {
     X = _condition_points(info, c, m.boundary, 0.5)
     blocks = push(blocks, (rows = rows_of(list(c)), X = if may { X[..min(len(X), n_soft)] } else { X }))
   }
-  start = if kind(m.weight) == "string" { 10.0 } else { f64(m.weight) }
-  soft = stack(...map(k -> if k == 0 { 1.0 } else { start }, list(...(0..len(blocks)))))
-  _train_pinn(info, m, o, u, blocks, soft, v0, back)
+  blocks
 }
+# Weights for tanh's range: variance 25/9 of the inputs' mean square, bends spread over the domain. Gives (weights, frequencies of Fourier features).
+_pinn_weights(info, m) = {
+  ni = _network_width(info, m)
+  net = mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
+  B = m.frequency * randn(m.fourier, ni)
+  weights = map((l, k) -> {
+    (rows, columns) = shape(l.W)
+    gain = if k == 0 and m.fourier == 0 { m.frequency } else { 1.0 }
+    if k + 1 == len(net.weights) { (W = randn(rows, columns) / sqrt(f64(columns)), b = zeros(rows)) } else {
+      (W = gain * 5 / 3 * randn(rows, columns) / sqrt(f64(columns)), b = gain * (2 * rand(rows) - 1))
+    }
+  }, net.weights, list(...(0..len(net.weights))))
+  (weights, B)
+}
+
+_solve_pinn(info, m, o) = {
+  _box_only(info, m)
+  seed(m.seed)
+  (weights, B) = _pinn_weights(info, m)
+  (v0, back) = flatten(weights)
+  if m.slabs > 1 { _solve_slabs(info, m, o, v0, back, B) } else {
+    (never, h) = _building_in(info, m)
+    u = _ansatz(info, m, B, never, h)
+    blocks = _pinn_blocks(info, m, u, never, h)
+    (v, loss, k) = _train_pinn(info, m, o, blocks, v0, back)
+    w = back(v)
+    _pinn_solution(info, m, (w, xs) -> u(w, xs), w, w, loss, k)
+  }
+}
+
+# ---- slabs of time, one after the other: the end of one is the beginning of the next, given at points as rows
+
+_slab(info, j, n) = {
+  t = _time_axis(info)
+  step = (info.hi[t] - info.lo[t]) / n
+  kept = list()
+  for c in info.conditions { if c.at.coord != t { kept = push(kept, c) } }
+  (...info, lo = map(k -> if k == t { info.lo[t] + j * step } else { info.lo[k] }, (...(0..len(info.coords)))),
+    hi = map(k -> if k == t { info.lo[t] + (j + 1) * step } else { info.hi[k] }, (...(0..len(info.coords)))), conditions = kept)
+}
+
+_solve_slabs(info, m, o, v0, back, B) = {
+  t = _time_axis(info)
+  if t < 0 { _refuse("pinn(slabs = ...) needs t among the coordinates") }
+  starts = _slot_starts(info)
+  initial = list()
+  for c in info.conditions {
+    if c.at.coord == t {
+      if c.at.side != 0 or _fixes(info, c) < 0 { _refuse("pinn(slabs = ...) begins with values of fields or their rates") }
+      initial = push(initial, c)
+    }
+  }
+  if len(initial) == 0 { _refuse("pinn(slabs = ...) needs initial conditions") }
+  n = m.slabs
+  # which slots are given at the beginning
+  given = v -> concat(...map(c -> v[starts[c.jets[0]]..starts[c.jets[0] + 1]], initial))
+  place = _condition_points(info, initial[0], 2 * m.boundary, 0.5)
+  target = map(x -> concat(...map(c -> _value_wanted(info, c, _list_of(info, x)), initial)), place)
+  V = zeros(n, len(v0))
+  h_of = zeros(n)
+  (v, loss, steps) = (v0, 0.0, 0)
+  for j in 0..n {
+    own = _slab(info, j, n)
+    (never, h) = _building_in(own, m)
+    u = _ansatz(own, m, B, never, h)
+    begin = stack(...map(k -> if k == t { own.lo[t] + 0.0 * place[.., k] } else { place[.., k] }, list(...(0..len(info.coords))));
+      axis = 1)
+    d = len(info.coords)
+    first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
+      X = concat(begin, target; axis = 1))
+    blocks = push(_pinn_blocks(own, m, u, never, h), first)
+    (v, loss, k) = _train_pinn(own, m, o, blocks, v, back)
+    V[j] = v
+    h_of[j] = h
+    steps = steps + k
+    w = back(v)
+    end = stack(...map(k -> if k == t { own.hi[t] + 0.0 * place[.., k] } else { place[.., k] }, list(...(0..len(info.coords))));
+      axis = 1)
+    target = map(x -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))), end)
+  }
+  at = (w, xs) -> {
+    j = clamp(i64(floor(n * stop_gradient((xs[t] - info.lo[t]) / (info.hi[t] - info.lo[t])))), 0, n - 1)
+    own = _slab(info, j, n)
+    never = _building_in(own, m)[0]
+    _ansatz(own, m, B, never, h_of[j])(back(w[j]), xs)
+  }
+  _pinn_solution(info, m, at, V, V, loss, steps)
+}
+
+# ---- training
 
 _points_of(blocks, k, X) = if k == 0 { X } else { blocks[k].X }
 _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
@@ -266,9 +367,15 @@ _gram(blocks, soft, v, back, X) = {
   (G, g)
 }
 
-_train_pinn(info, m, o, u, blocks, soft, v0, back) = {
+# Gives (weights as a vector, loss, steps).
+_train_pinn(info, m, o, blocks, v0, back) = {
   rows = (v, soft, X) -> _all_rows(blocks, soft, back(v), X)
   X = blocks[0].X
+  soft = if kind(m.weight) == "string" {
+    _balanced(blocks, v0, back, X)
+  } else {
+    where(iota(len(blocks)) == 0, 1.0, f64(m.weight))
+  }
   if m.trainer == "lm" {
     v = v0
     lambda = 1.0
@@ -280,10 +387,6 @@ _train_pinn(info, m, o, u, blocks, soft, v0, back) = {
         X = _renewed(info, blocks, back(v), X)
         value = 0.5 * sum(rows(v, soft, X)^2)
       }
-      if kind(m.weight) == "string" and len(soft) > 1 {
-        soft = _balanced(blocks, soft, back(v), X)
-        value = 0.5 * sum(rows(v, soft, X)^2)
-      }
       (G, g) = _gram(blocks, soft, v, back, X)
       (v, v1, lambda) = _geodesic_step(p -> rows(p, soft, X), G, g, v, value, lambda)
       stuck = if v1 < value { 0 } else { stuck + 1 }
@@ -291,24 +394,31 @@ _train_pinn(info, m, o, u, blocks, soft, v0, back) = {
       k = k + 1
       if o.progress { progress(k, m.steps; loss = value) }
     }
-    _pinn_solution(info, m, u, back(v), value, k)
+    (v, value, k)
   } else {
     loss = v -> sum(rows(v, soft, X)^2)
-    r = minimize(loss, v0, if m.trainer == "adam" { adam(rate = 5e-3) } else { lbfgs(memory = 20) }; steps = m.steps, tol = m.tol,
+    r = minimize(loss, v0, _pinn_trainer(m.trainer); steps = m.steps, tol = m.tol,
       progress = o.progress)
-    _pinn_solution(info, m, u, back(r.x), 0.5 * r.value, r.iterations)
+    (r.x, 0.5 * r.value, r.iterations)
   }
 }
 
-# Weights of conditions drawn a little towards equal shares of the loss
-_balanced(blocks, soft, w, X) = {
-  L =
-    stack(...map(k -> { Y = _points_of(blocks, k, X); _share(soft, k, Y)^2 * sum(map(x -> blocks[k].rows(w, x), Y)^2) },
+_pinn_trainer(name) =
+  if name == "adam" { adam(rate = 5e-3) } else if name == "ssbroyden" { ssbroyden() } else if name == "lbfgs" {
+    lbfgs(memory = 20)
+  } else { _refuse("pinn() trains by \"lm\", \"ssbroyden\", \"lbfgs\" or \"adam\"") }
+
+# Weights of conditions half way, in logarithms, to those with which their rows have gradients as large as those of the equations: equal shares of the trace of the tangent kernel
+# (Wang, Yu and Perdikaris 2022). Second-order steps need less balance than gradients do; whole shares were slower.
+_balanced(blocks, v, back, X) = {
+  size =
+    stack(...map(k -> if len(_points_of(blocks, k, X)) == 0 {
+      0.0
+    } else {
+      trace(_gram(list(blocks[k]), ones(1), v, back, _points_of(blocks, k, X))[0])
+    },
       list(...(0..len(blocks)))))
-  used = L > 0
-  factor = where(used, (sum(L) / max(1.0, sum(f64(used))) / where(used, L, 1.0))^0.05, 1.0)
-  clamp(soft * clamp(factor, 0.9, 1.1) / clamp(factor[0], 0.9, 1.1), 1.0, 1e4) * where(iota(len(soft)) == 0, 0.0, 1.0) +
-    where(iota(len(soft)) == 0, 1.0, 0.0)
+  clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
 }
 
 # Half of the points anew: candidates kept with probability growing with the residual
@@ -371,21 +481,21 @@ _damped_factor(G, l) = {
   L = zeros(n, n)
   done = false
   while not done {
-    ok = true
     L = try { cholesky(G + diag(zeros(n) + s)) } catch e { zeros(n, n) }
     if L[0, 0] > 0 { done = true } else { s = 100 * s + 1e-300 }
   }
   L
 }
 
-_pinn_solution(info, m, u, w, loss, iterations) = {
+_pinn_solution(info, m, u, w, weights, loss, iterations) = {
   functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
-  (...record(info.fields, functions), weights = w, stats = (steps = iterations, loss = loss), times = [], values = [],
+  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss), times = [], values = [],
     error = none, method = m.name, kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 _pinn_field(info, u, w, k) = {
   first = _first_component(info, k)
   size = info.sizes[k]
   _of_coordinates(info, X -> map(x -> { y = u(w, _list_of(info, x)); if size == 0 { y[first] } else { y[first..first + size] } },
-    X), size)
+    X),
+    size)
 }
