@@ -184,3 +184,15 @@ P = rand(7, 2)
 size(map(q -> i.equations[0].residual((q[0], q[1]), list([1.0, 2], 3.0, [4.0, 5], [6.0, 7], 8.0, 9.0, [10.0, 11], [12.0, 13])), P))  #> 14
 effect(Re) = look(cavity(Re)).equations[0].residual((0.3, 0.4), list([1.0, 2], 3.0, [4.0, 5], [6.0, 7], 8.0, 9.0, [10.0, 11], [12.0, 13]))[0]
 effect'(10.0)  #~ 22/100
+
+# ---- every spelling
+problem spelled {
+  domain x in [0, 1] periodic, y in [0, 1] periodic
+  field v[2], u
+  ∂x²(v) + d(v, y, 2) + ∇²(v) + ∇²v + Δ(v) + lap(v) - 5Δ(v) == v·∇(v) - v·grad(v) + 0*v
+  v·∇u + ∇·v + ∇·(u*v) + ∇×(v) - (v·grad(u) + div(v) + div(u*v) + curl(v)) + ∂x(∂y(u)) - u_xy + d(u, x, 1) - ∂x(u) == 0
+}
+i = look(spelled);
+jets = map(j -> if j[0] == 0 { [sin(1 + j[1] + 3*j[2]), cos(2*j[1] - j[2])] } else { 1.0 + j[1] - 2*j[2]^2 }, list(...i.jets))
+i.equations[0].residual((0.3, 0.4), jets)  #~ [0, 0]
+i.equations[1].residual((0.3, 0.4), jets)  #~ 0
