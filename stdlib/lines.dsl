@@ -638,7 +638,7 @@ _solve_rates(info, m, S, conditions, rated, o) = {
   }
   if _is_explicit_method(m.time) {
     (times, Y, stats) = _integrate(m.time, rate, (t, y) -> _rows_jacobian(v -> rate(t, v), y), none, y0, t0, t1, o)
-    _all_rows(info, S, D, times, Y, stats)
+    _with_stages(info, S, D, times, Y, stats)
   } else {
   sources = _sources(info, S, rated, list())
   groups = list()
@@ -660,11 +660,11 @@ _solve_rates(info, m, S, conditions, rated, o) = {
   } else {
     _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, o)
   }
-  _all_rows(info, S, D, times, Y, stats)
+  _with_stages(info, S, D, times, Y, stats)
   }
 }
 _is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
-_all_rows(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
+_with_stages(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
   (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
 }
 # Rows that say that a part is the rate of the one before it.
