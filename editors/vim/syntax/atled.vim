@@ -12,42 +12,43 @@ syntax keyword atledFunction Bernoulli Beta Binomial Cauchy ChiSquared Dirichlet
 syntax keyword atledFunction Logistic MultivariateNormal NegativeBinomial Normal Pareto Poisson StudentT Uniform Weibull abs acos acosh
 syntax keyword atledFunction adagrad adam adamax adams adamw adjoint airyai airyaiprime airybi airybiprime akima all amg angle animate
 syntax keyword atledFunction annotate any apply arange argmax argmin argsort argwhere asin asinh assert assoclegendre atan atan2 atanh auto
-syntax keyword atledFunction autocorrelation bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv bfgs
-syntax keyword atledFunction bicgstab bincount binomial bitand bitshift bitxor blackman block_diag broadcast_to brownian bvp cbrt ccdf cdf
-syntax keyword atledFunction ceil cg chars chebder chebfit chebint chebval chebyshev chebyshevt chebyshevu check_grad checkpoint choice
-syntax keyword atledFunction cholesky circulant clamp clausen clock codes collect collocation column_stack compare compose concat cond
-syntax keyword atledFunction conditioning conj conjugate_gradient contains contour contourf convolve corrcoef correlate cos cosh coshint
-syntax keyword atledFunction cosint cost count count_nonzero cov cross cubature cubic_hermite cummax cummin cumprod cumsum cumtrapz curl
-syntax keyword atledFunction dawson dct dde dense det diag diagonal diff digamma digitize dilog divergence dogleg dop853 dot dst dtype e eig
-syntax keyword atledFunction eigh eigs eigsh eigvals eigvalsh ellipe ellipeinc ellipf ellipj ellipk ellippi ellippiinc else ends_with
-syntax keyword atledFunction enumerate erf erfc erfcinv erfcx erfinv error errorbars euler euler_maruyama event exists exp expand expint
-syntax keyword atledFunction expinti explain expm expm1 eye factor factorial factorisations factorize fd fft fft2 fftfreq fftn fftshift
-syntax keyword atledFunction field fill_between find findall fit fixed_point flatten flip floor follow fourier fresnelc fresnels from_codes
-syntax keyword atledFunction full full_like gamma gamma_lower gamma_upper gammainc gammaincc gammaincinv gauss_chebyshev gauss_hermite
-syntax keyword atledFunction gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd gegenbauer geometric_mean geomspace gmres grad
-syntax keyword atledFunction gradient gradient_descent grid_interpolant hamming hankel hann harmonic_mean has heatmap hermite hessian heun
-syntax keyword atledFunction hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1 hyp1f1 hyp2f1 hypu icdf ichol0 idct
-syntax keyword atledFunction identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image imex implicit inspect integrate interp interp2
-syntax keyword atledFunction interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime jacobi jacobi_preconditioner jacobiam
-syntax keyword atledFunction jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kinsol kron kurtosis laguerre lambertw
-syntax keyword atledFunction laplacian largest lbeta lbfgs lcm least_squares leaves legendre len lexsort lgamma linear_map linear_regression
-syntax keyword atledFunction linearize lines linregress linsolve linspace list list_files lm load log log10 log1p log2 logdet loglog logm
-syntax keyword atledFunction logpdf logspace logsumexp lower lstsq lu map matrix_power matrix_rank max mean median meshgrid milstein min
-syntax keyword atledFunction minimize minres mlp mod mode moment moments moveaxis moving moving_mean multirate nadam nan_check nanmax
-syntax keyword atledFunction nanmean nanmin nansum native nelder_mead newton newton_cg nnz nonzero norm normalize nth_derivative null_space
-syntax keyword atledFunction ode one_hot ones ones_like orth oscillatory outer overlay pad pad_end pad_start pairwise_distances partial
-syntax keyword atledFunction pchip pdf percentile periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit
-syntax keyword atledFunction polyfromroots polygamma polygon polyint polymul polyroots polysub polyval pow primes print prod progress ptp
-syntax keyword atledFunction push qr quadrature quantile quiver radau5 rand randint randn rank ranks ravel ravel_index rbf read_ir
-syntax keyword atledFunction read_lines read_text real record relu repeat replace report reshape rewrite rfft rfftfreq right_axis rk4 rms
-syntax keyword atledFunction rmsprop rodas5p roll root rot90 round same sample save scatter scatter3 sde searchsorted sech seed semilogx
-syntax keyword atledFunction semilogy setdiff setxor shape shooting show shuffle sigmoid sign sin sinc sinh sinhint sinint size skewness
-syntax keyword atledFunction slogdet smallest softmax softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative
-syntax keyword atledFunction speye spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze sri stack
-syntax keyword atledFunction stairs starts_with std stem stop_gradient str streamlines subplots sum surface svd svdvals swapaxes symplectic
-syntax keyword atledFunction take take_along tan tanh taylor tile to_sparse toeplitz trace train transpose trapz tril trim trim_end
-syntax keyword atledFunction trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad values vander var vjp
-syntax keyword atledFunction vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like zeta zip zscore
+syntax keyword atledFunction autocorrelation ball bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv bfgs
+syntax keyword atledFunction bicgstab bincount binomial bitand bitshift bitxor blackman block_diag box broadcast_to brownian bvp cbrt ccdf
+syntax keyword atledFunction cdf ceil cell_sizes cg chars chebder chebfit chebint chebval chebyshev chebyshevt chebyshevu check_grad
+syntax keyword atledFunction checkpoint choice cholesky circulant clamp clausen clock codes collect collocation column_stack compare compose
+syntax keyword atledFunction concat cond conditioning conj conjugate_gradient contains contour contourf convolve corrcoef correlate cos cosh
+syntax keyword atledFunction coshint cosint cost count count_nonzero cov cross cubature cubic_hermite cummax cummin cumprod cumsum cumtrapz
+syntax keyword atledFunction curl dawson dct dde delaunay dense det diag diagonal diff difference digamma digitize dilog disk divergence
+syntax keyword atledFunction dogleg dop853 dot dst dtype e eig eigh eigs eigsh eigvals eigvalsh ellipe ellipeinc ellipf ellipj ellipk
+syntax keyword atledFunction ellippi ellippiinc else ends_with enumerate erf erfc erfcinv erfcx erfinv error errorbars euler euler_maruyama
+syntax keyword atledFunction event exists exp expand expint expinti explain expm expm1 eye factor factorial factorisations factorize fd fem
+syntax keyword atledFunction fft fft2 fftfreq fftn fftshift field fill_between find findall fit fixed_point flatten flip floor follow
+syntax keyword atledFunction fourier fresnelc fresnels from_codes full full_like gamma gamma_lower gamma_upper gammainc gammaincc
+syntax keyword atledFunction gammaincinv gauss_chebyshev gauss_hermite gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd
+syntax keyword atledFunction gegenbauer geometric_mean geomspace gmres grad gradient gradient_descent grid_interpolant hamming hankel hann
+syntax keyword atledFunction harmonic_mean has heatmap hermite hessian heun hilbert hilbert_matrix hist histogram hline hspan hstack hvp
+syntax keyword atledFunction hyp0f1 hyp1f1 hyp2f1 hypu icdf ichol0 idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image imex
+syntax keyword atledFunction implicit inside inspect integrate interp interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan
+syntax keyword atledFunction isprime jacobi jacobi_preconditioner jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind
+syntax keyword atledFunction kinsol kron kurtosis laguerre lambertw laplacian largest lbeta lbfgs lcm least_squares leaves legendre len
+syntax keyword atledFunction lexsort lgamma linear_map linear_regression linearize lines linregress linsolve linspace list list_files lm
+syntax keyword atledFunction load log log10 log1p log2 logdet loglog logm logpdf logspace logsumexp lower lstsq lu map matrix_power
+syntax keyword atledFunction matrix_rank max mean median mesh mesh_data meshgrid milstein min minimize minres mlp mod mode moment moments
+syntax keyword atledFunction moveaxis moving moving_mean multirate nadam nan_check nanmax nanmean nanmin nansum native nelder_mead newton
+syntax keyword atledFunction newton_cg nnz nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like orth oscillatory
+syntax keyword atledFunction outer overlay pad pad_end pad_start pairwise_distances partial pchip pdf percentile periodogram permutation
+syntax keyword atledFunction pinn pinv plan plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma polygon polyint polymul
+syntax keyword atledFunction polyroots polysub polyval pow primes print prod progress ptp push qr quadrature quantile quiver radau5 rand
+syntax keyword atledFunction randint randn rank ranks ravel ravel_index rbf read_ir read_lines read_text real record refine relu repeat
+syntax keyword atledFunction replace report reshape rewrite rfft rfftfreq right_axis rk4 rms rmsprop rodas5p roll root rot90 round same
+syntax keyword atledFunction sample sample_boundary save scatter scatter3 sde searchsorted sech seed semilogx semilogy setdiff setxor shape
+syntax keyword atledFunction shooting show shuffle sigmoid sign signed_distance sin sinc sinh sinhint sinint size skewness slogdet smallest
+syntax keyword atledFunction softmax softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative speye
+syntax keyword atledFunction spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze sri stack stairs
+syntax keyword atledFunction starts_with std stem stop_gradient str streamlines subplots sum surface svd svdvals swapaxes symplectic take
+syntax keyword atledFunction take_along tan tanh taylor tile to_sparse toeplitz trace train transpose trapz tril trim trim_end trim_start
+syntax keyword atledFunction trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad values vander var vjp vline vspan
+syntax keyword atledFunction vstack weighted_mean welch where windows write_text xavier zeros zeros_like zeta zip zscore
 " ---- end
 syntax match atledNumber "\<0x[0-9a-fA-F_]\+\|\<0o[0-7_]\+\|\<0b[01_]\+"
 syntax match atledNumber "\<\d[0-9_]*\(\.\.\@!\d*\)\?\([eE][-+]\?\d\+\)\?\(im\>\)\?"
