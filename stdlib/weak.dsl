@@ -36,7 +36,7 @@ _weak_problem(info, name, order) = {
     }
   }
   for a in info.space { if info.periodic[a] { _refuse("{name}() does not serve periodic coordinates; fourier() and fd() do") } }
-  eqs = _matched_unknowns(info, name, nf)
+  eqs = _matched_equations(info, name, nf)
   orders = list()
   for f in list(...(0..nf)) {
     k = if _is_multiplier(info, eqs, f, nf) { order - 1 } else { order }
@@ -50,7 +50,7 @@ _weak_problem(info, name, order) = {
 }
 
 # Of each field the equation that is tested with its functions: one with its rate, else one with its second derivatives, else one it is in, else what is left.
-_matched_unknowns(info, name, nf) = {
+_matched_equations(info, name, nf) = {
   left = list(...(0..nf))
   found = map(f -> -1, list(...(0..nf)))
   for turn in list(...(0..nf)) {
