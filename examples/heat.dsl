@@ -12,7 +12,7 @@ source(t, x) = ∂(exact, 0)(t, x) - ∂(flux, 1)(t, x)
 problem heat() {
   domain t in [0, 0.5], x in [0, 1]
   field u
-  u_t == ∂x(k(u) * ∂x(u)) + map(source, t, x)
+  u_t == ∂x(k(u) * ∂x(u)) + source(t, x)
   u == exact(0, x) at t = 0
   u == 0   at x = 0
   u == 0.2 at x = 1
