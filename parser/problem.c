@@ -327,6 +327,9 @@ Av *problem_bound(Sp *sp, Av *p, Span at) {
 
 BUILTIN(problem_info) {
 	UNUSED;
+	/* a problem that the library made of another one brings its description: manufacture() in verification.dsl */
+	Av *made = call->args[0]->kind == AV_RECORD ? av_field(call->args[0], atom(sp->c, "statement")) : NULL;
+	if (made && made->kind == AV_RECORD) return made;
 	return problem_reflect(sp, problem_bound(sp, call->args[0], call->spans[0]));
 }
 

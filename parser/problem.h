@@ -8,7 +8,7 @@
 
 #include "parser/builtins.h"
 
-enum { MAX_COORDS = 8, MAX_JETS = 256 };
+enum { MAX_COORDS = 8, MAX_JETS = 256, MAX_ORDER = 60 };
 
 typedef struct Jet {
 	uint32_t field;
@@ -61,7 +61,7 @@ typedef struct Der {
 	const Ast *along;      /* a */
 } Der;
 
-/* Visits every way in which a jet is needed: mark is where the jet is written, or the derivative around it. */
+/* Visits every way in which a jet is needed. */
 typedef struct Needs {
 	Ctx *c;
 	Layout *l;
@@ -95,6 +95,8 @@ uint32_t fields_with_equation(const Ast *e);
 bool same_text(Ctx *c, const Ast *x, const Ast *y);
 const char *source_of(Ctx *c, const Ast *e); /* as it is written */
 const char *ordinal(uint32_t n);
+/* Where a field's derivative of this order by a coordinate is written, in an equation that holds inside; NO_SPAN when it is not (problem_check.c). */
+Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order);
 
 /* problem.c */
 Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *normal); /* e as a function of (coordinates, jets[, normal]) */
@@ -102,5 +104,10 @@ Av *problem_bound(Sp *sp, Av *p, Span at); /* a problem with values for its para
 
 /* problem_info.c */
 Av *problem_reflect(Sp *sp, Av *p);
+
+/* problem_flux.c: a tuple of records (coord, factor, f, part, jets, text), one for each term of left - right: factor times the derivative of f by coordinate `coord`, or, where
+ * coord is -1, factor times f. part: f is a vector (or tuple, or matrix) under div, and this is its component for this coordinate; -1 otherwise.
+ * jets: the numbers of those that f mentions. text: f, as it is written. */
+Av *problem_terms(Sp *sp, Av *problem, const Layout *l, const Ast *equation);
 
 #endif

@@ -51,8 +51,7 @@ static void find_jet_visit(void *ud, const Ast *e) {
 		f->found = e->span;
 }
 
-/* Where the highest derivative by a coordinate is written. */
-static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
+Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
 	struct find_jet f = {.c = c, .l = l, .field = field, .coord = coord, .order = order};
 	for (uint32_t i = 0; i < e->problem->nequations && !f.found.source; i++) {
 		const Ast *q = e->problem->equations[i];
@@ -60,7 +59,13 @@ static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t fiel
 		find_jet_visit(&f, q->equation.left);
 		find_jet_visit(&f, q->equation.right);
 	}
-	return f.found.source ? f.found : e->problem->name_span;
+	return f.found;
+}
+
+/* Where the highest derivative by a coordinate is written. */
+static Span derivative_span(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uint32_t coord, uint32_t order) {
+	const Span at = derivative_place(c, l, e, field, coord, order);
+	return at.source ? at : e->problem->name_span;
 }
 
 /* ---- which components of which fields a condition is about -------------------------------------------------------------------------------- */
@@ -221,15 +226,17 @@ static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint3
 	if (order == 0) {
 		if (own) diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` has no derivative in %s and takes no condition there", name, coord);
 		else *said = false;
-	} else if (order % 2) { /* of one unknown as many as its order, at either end; of several the characteristics say which */
-		if (own > order && alone && !vector)
-			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
+	} else if (order % 2) { /* as many as its order, at either end; at order 1 what enters where is known when it is evaluated (problem_posed.c), as it is of systems */
+		if (own > order && order > 1 && alone && !vector)
+			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u conditions there; there are %u", name, ordinal(order), coord, order, own);
 		else if (alone && !vector && total < order)
 			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is %s order in %s and needs %u condition%s there; there %s %u", ordinal(order), coord, order,
 			           order == 1 ? "" : "s", total == 1 ? "is" : "are", total);
 		else if (v->own[0] > order || v->own[1] > order)
 			diag_error(c, E_PROBLEM_CONDITION, v->last_own[v->own[1] > order], "`%s` is %s order in %s and takes %u condition%s at an end; there are %u at %s = %s", name, ordinal(order),
 			           coord, order, order == 1 ? "" : "s", v->own[v->own[1] > order], coord, ends[v->own[1] > order]);
+		else if (own > order && l->ncoords == 1)
+			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u condition%s there; there are %u", name, ordinal(order), coord, order, order == 1 ? "" : "s", own);
 		else *said = false;
 	} else if (v->all[0] < order / 2 || v->all[1] < order / 2) {
 		const Span where = derivative_span(c, l, e, f, k, order);
@@ -382,6 +389,57 @@ static void check_names(void *ud, const Ast *e) {
 	}
 }
 
+/* ---- derivatives where the names of the problem do not reach --------------------------------------------------------------------------------- */
+
+/* Index notation and local functions have names of their own, of which no derivative by a coordinate is known. */
+typedef struct Inside {
+	Ctx *c;
+	const Layout *l;
+	VEC_ATOMS own; /* indices, or parameters of a local function */
+	bool function;
+} Inside;
+
+static bool mentions_own(const Inside *in, const Ast *e) {
+	for (uint32_t i = 0; i < in->own.n; i++)
+		if (ast_mentions(e, in->own.at[i])) return true;
+	return false;
+}
+
+static void inside_visit(void *ud, const Ast *e) {
+	Inside *in = ud;
+	Arena *a = ctx_arena(in->c);
+	const uint32_t mark = in->own.n;
+	const bool before = in->function;
+	const Der d = derivative_of(in->c, in->l, e);
+	Layout *own = NULL;
+	if (d.kind != DER_NONE && (in->function || in->own.n)) {
+		own = ARENA_NEW(a, Layout);
+		layout_coords(in->c, own, in->l->e);
+		layout_need(in->c, own, d.operand, PLACE_INSIDE);
+	}
+	if (own && in->function && (own->njets || d.kind == DER_BY)) {
+		Diag *g = diag_error(in->c, E_PROBLEM, e->span, "a derivative inside of a function: what it is of is known only outside");
+		diag_hint(in->c, g, "give it a name, q = ..., without parameters, or pass it to the function");
+		return;
+	}
+	if (own && own->njets && mentions_own(in, d.operand)) {
+		Diag *g = diag_error(in->c, E_PROBLEM, e->span, "a derivative of an expression with an index");
+		diag_hint(in->c, g, "derive the whole, and take the index of that: d(v, x)[i], grad(v)[i, j]");
+		return;
+	}
+	if (e->kind == A_COMPREHENSION)
+		for (uint32_t i = 0; i < e->comprehension.n; i++)
+			for (uint32_t k = 0; k < e->comprehension.clauses[i].n; k++)
+				if (e->comprehension.clauses[i].names[k]->kind == A_NAME) VEC_PUSH(a, &in->own, e->comprehension.clauses[i].names[k]->name.name);
+	if (e->kind == A_LAMBDA || e->kind == A_DEF) {
+		in->function = true;
+		for (uint32_t i = 0; i < e->function.nparams; i++) VEC_PUSH(a, &in->own, e->function.params[i].name);
+	}
+	ast_children(e, inside_visit, in);
+	in->own.n = mark;
+	in->function = before;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------------------------------------------------------ */
 
 static void check_place(Ctx *c, const Layout *l, const At *a) {
@@ -485,6 +543,9 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 		check_names(&names, e->problem->equations[i]->equation.right);
 		names.known.n = known;
 	}
+	Inside in = {.c = c, .l = l};
+	for (uint32_t i = 0; fine && i < e->problem->nlocals; i++) inside_visit(&in, e->problem->locals[i]);
+	for (uint32_t i = 0; fine && i < e->problem->nequations; i++) inside_visit(&in, e->problem->equations[i]);
 	if (diag_count(c, SEV_ERROR) == before) {
 		const Givens given = conditions_of(c, e, l);
 		if (e->problem->nfields > 1 && has_far_condition(l, &given)) check_between(c, e, l, &given);

@@ -2,7 +2,7 @@
  *
  * Needs: problem.h, structure.h. Guarantees: what docs/problems.md says of the record; nothing is solved here.
  */
-#include "parser/problem.h"
+#include "parser/problem_values.h"
 #include "parser/structure.h"
 
 typedef struct Reflection {
@@ -12,6 +12,7 @@ typedef struct Reflection {
 	const Layout *l;
 	Av **sizes;
 	bool vectors;
+	Statement statement;
 } Reflection;
 
 static Av *record_of(Sp *sp, uint32_t n, const char *const *labels, Av *const *values) {
@@ -38,10 +39,10 @@ static Av *at_record(Reflection *r, const Spot *s, Span at) {
 }
 
 /* The number of components of a residual, 0 of a number: found by specialising it, which is only needed where there are vectors. */
-static Av *rows_of(Reflection *r, Av *f, uint32_t place, Span at) {
+static uint32_t rows_of(Reflection *r, Av *f, uint32_t place, Span at, Spec *spec) {
 	Sp *sp = r->sp;
 	const Layout *l = r->l;
-	if (!r->vectors && !l->nspace) return av_int(sp, 0);
+	if (!r->vectors && !l->nspace) return 0;
 	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1), **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), *normal[MAX_COORDS];
 	Av *one = av_array(sp, sp_const(sp, value_f64(1)));
 	for (uint32_t i = 0; i < l->ncoords; i++) coords[i] = one;
@@ -56,7 +57,8 @@ static Av *rows_of(Reflection *r, Av *f, uint32_t place, Span at) {
 	Span spans[3] = {at, at, at};
 	Call call = {.span = at, .callee_span = at, .n = place == PLACE_PART ? 3 : 2, .args = args, .spans = spans};
 	const Spec s = sp_specialise(sp, f, &call);
-	if (s.promised || !s.result || s.result->kind != AV_ARRAY) return av_int(sp, 0);
+	*spec = s;
+	if (s.promised || !s.result || s.result->kind != AV_ARRAY) return 0;
 	const Type t = *ref_ty(s.fn, fn_result(s.fn, 0));
 	if (t.rank > 1) sp_fail(sp, E_SHAPE, at, "an equation is between numbers or between vectors, not between arrays with %u axes", t.rank);
 	int64_t rows = 0;
@@ -67,7 +69,7 @@ static Av *rows_of(Reflection *r, Av *f, uint32_t place, Span at) {
 			if (has.rank == 1 && has.dims[0] == t.dims[0]) (void)dim_is_const(sp->c, ref_ty(build_fn(sp->b), s.args[i])->dims[0], &rows);
 		}
 	}
-	return av_int(sp, rows);
+	return (uint32_t)rows;
 }
 
 /* Those of an equation's jets at a place that are in linear terms with constant factors only, and the others. */
@@ -89,14 +91,19 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear,
 }
 
 /* The residual of an equation with where it holds, the jets that it mentions, and its text; linear and bent: those of the jets at that place. */
-static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at, Av *mentioned, Av *said) {
+static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at, Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
-	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent"};
+	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent", "terms"};
 	const uint32_t place = spot ? spot->place : PLACE_INSIDE;
 	Av *linear, *bent;
 	split_jets(r, q, place, &linear, &bent);
 	Av *f = problem_expression(sp, r->p, q, place, NULL);
-	return record_of(sp, 7, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, rows_of(r, f, place, q->span), linear, bent});
+	Residual one = {.q = q, .at = at, .f = f, .mentions = mentions};
+	if (spot) one.spot = *spot;
+	one.rows = rows_of(r, f, place, q->span, &one.spec);
+	VEC_PUSH(sp->a, &r->statement.residuals, one);
+	Av *terms = spot ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
+	return record_of(sp, 8, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, av_int(sp, one.rows), linear, bent, terms});
 }
 
 /* How often each equation of a problem in one coordinate must be differentiated for the system to be one of ordinary differential equations. */
@@ -135,6 +142,50 @@ static Av *bound_of(Reflection *r, Av *region, const char *end, uint32_t i, Span
 	if (!bounds) sp_fail(sp, E_PROBLEM, at, "this is %s, not a region: box, disk, polygon and their kin make one", sp_type_text(sp, region));
 	Av *index = av_int(sp, i);
 	return av_array(sp, sp_scalar(sp, sp_index_values(sp, bounds, 1, &index, &at, at), DT_F64, at, "the end of a region"));
+}
+
+static bool static_number(Sp *sp, const Av *v, double *out) {
+	const Const *k = v->kind == AV_ARRAY && ref_is_const(v->ref) ? ref_constant(build_fn(sp->b), v->ref) : NULL;
+	return k && value_as_f64(k->value, out);
+}
+
+/* Problems in space are looked at as a whole; gives their type in words, "" where it was not found. */
+static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) {
+	const Layout *l = r->l;
+	Statement *s = &r->statement;
+	if (!l->nspace) return "";
+	s->sp = r->sp;
+	s->l = l;
+	s->checking = r->sp->top != NULL;
+	s->bounded = true;
+	for (uint32_t i = 0; i < l->ncoords; i++) s->bounded &= static_number(r->sp, lo[i], &s->lo[i]) && static_number(r->sp, hi[i], &s->hi[i]);
+	s->sizes = ARENA_ARRAY(r->sp->a, int64_t, l->e->problem->nfields + 1);
+	s->offset = ARENA_ARRAY(r->sp->a, uint32_t, l->njets + 1);
+	for (uint32_t i = 0; i < l->e->problem->nfields; i++)
+		if (!av_static_int(r->sp, r->sizes[i], &s->sizes[i])) return "";
+	for (uint32_t i = 0; i < l->njets; i++) {
+		s->offset[i] = s->total;
+		s->total += statement_parts(s, l->jets[i].field);
+	}
+	statement_check(s);
+	return s->type;
+}
+
+/* The parts of a region's boundary have the names that its value says. */
+static void check_part(Reflection *r, Av *region, const At *at) {
+	Sp *sp = r->sp;
+	Av *names = region->kind == AV_RECORD ? av_field(region, atom(sp->c, "names")) : NULL;
+	const char *name = atom_text(sp->c, at->name), *known[32];
+	if (!names || !strcmp(name, "boundary") || (names->kind != AV_LIST && names->kind != AV_TUPLE) || names->n > 32) return;
+	for (uint32_t i = 0; i < names->n; i++) {
+		if (names->items[i]->kind != AV_STRING) return;
+		known[i] = atom_text(sp->c, names->items[i]->text);
+		if (!strcmp(known[i], name)) return;
+	}
+	const char *best = diag_nearest(name, known, names->n);
+	Diag *d = diag_error(sp->c, E_PROBLEM_COORD, at->span, "no part of the boundary of this region is called `%s`%s", name, best ? arena_printf(sp->a, "; did you mean `%s`?", best) : "");
+	diag_second(sp->c, d, r->l->region->span, "the region is here");
+	sp_throw(sp);
 }
 
 Av *problem_reflect(Sp *sp, Av *p) {
@@ -183,27 +234,32 @@ Av *problem_reflect(Sp *sp, Av *p) {
 		Av *said = av_string(sp, source_of(sp->c, q));
 		layout_of_equation(sp->c, own, e, q);
 		VEC_AVS used = {0}; /* which jets this one mentions */
-		for (uint32_t k = 0; k < l->njets; k++)
-			if (jet_find(own, &l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));
+		bool *mentions = ARENA_ARRAY(sp->a, bool, l->njets + 1);
+		for (uint32_t k = 0; k < l->njets; k++) {
+			mentions[k] = jet_find(own, &l->jets[k]) >= 0;
+			if (mentions[k]) VEC_PUSH(sp->a, &used, av_int(sp, k));
+		}
 		Av *mentioned = av_seq(sp, AV_TUPLE, used.n, used.at);
 		for (uint32_t m = 0; !q->equation.nats && equations.n < nf && m < own->njets; m++) {
 			int *of = &order[equations.n * nf + own->jets[m].field];
 			if (own->jets[m].order[0] > *of) *of = own->jets[m].order[0];
 		}
-		if (!q->equation.nats) VEC_PUSH(sp->a, &equations, equation_record(&r, q, NULL, NULL, mentioned, said));
+		if (!q->equation.nats) VEC_PUSH(sp->a, &equations, equation_record(&r, q, NULL, NULL, mentioned, mentions, said));
 		for (uint32_t k = 0; k < q->equation.nats; k++) {
 			Spot spots[MAX_SPOTS];
 			const uint32_t n = spots_of(sp->c, l, &q->equation.ats[k], spots);
-			for (uint32_t m = 0; m < n; m++) VEC_PUSH(sp->a, &conditions, equation_record(&r, q, &spots[m], &q->equation.ats[k], mentioned, said));
+			if (n == 1 && spots[0].place == PLACE_PART) check_part(&r, region, &q->equation.ats[k]);
+			for (uint32_t m = 0; m < n; m++) VEC_PUSH(sp->a, &conditions, equation_record(&r, q, &spots[m], &q->equation.ats[k], mentioned, mentions, said));
 		}
 	}
+	const char *type = check_statement(&r, lo, hi);
 	static const char *const labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "time", "space", "region", "fields", "sizes", "jets",
-	                                     "equations", "conditions", "events", "structure", "eigen"};
+	                                     "equations", "conditions", "events", "structure", "eigen", "type"};
 	Av *values[] = {p, av_string(sp, atom_text(sp->c, e->problem->name)), av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->ncoords, lo),
 	                av_seq(sp, AV_TUPLE, l->ncoords, hi), av_seq(sp, AV_TUPLE, l->ncoords, periodic), av_int(sp, l->time), av_seq(sp, AV_TUPLE, l->nspace, space), region,
 	                av_seq(sp, AV_TUPLE, nf, fields), av_seq(sp, AV_TUPLE, nf, r.sizes), av_seq(sp, AV_TUPLE, l->njets, jets),
 	                av_seq(sp, AV_TUPLE, equations.n, equations.at), av_seq(sp, AV_TUPLE, conditions.n, conditions.at), events_of(&r),
 	                l->ncoords == 1 && equations.n == nf ? structure_record(sp, nf, order) : av_none(sp),
-	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : "")};
+	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : ""), av_string(sp, type)};
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }

@@ -118,7 +118,7 @@ static void add_jet(Layout *l, const Jet *j) {
 /* The jet and, for a shifted one, those the product rule passes through. */
 static void need_jet(Needs *n, const Jet *j) {
 	uint8_t k[MAX_COORDS] = {0};
-	for (;;) {
+	while (n->l->njets < MAX_JETS) { /* too many: whoever evaluates says so */
 		Jet one = *j;
 		for (int i = 0; i < MAX_COORDS; i++) one.order[i] = (uint8_t)(one.order[i] + k[i]);
 		add_jet(n->l, &one);
@@ -176,6 +176,8 @@ static void need_visit(void *ud, const Ast *e);
 static void need_under(Needs *n, const Ast *e, uint32_t coord, uint32_t order, int part) {
 	const int before = n->part;
 	Jet j;
+	if (n->shift[coord] + order > MAX_ORDER) n->l->njets = MAX_JETS;
+	if (n->l->njets == MAX_JETS) return;
 	if (e->kind == A_NAME && !local_named(n->l, e->name.name) && jet_of_name(n->c, n->l, e->name.name, &j)) { /* the derivative of a jet is a jet */
 		j.order[coord] = (uint8_t)(j.order[coord] + order);
 		need_jet(n, &j);
@@ -205,10 +207,10 @@ static void need_derivative(Needs *n, const Der *d) {
 		else if (place_kind(n->place) == PLACE_PART)
 			for (uint32_t i = 0; i < l->nspace; i++) {
 				if (d->order == 1) need_under(n, d->operand, l->space[i], 1, part);
-				for (uint32_t k = 0; d->order > 1 && k < l->nspace; k++) { /* no more than two are asked for in practice: all mixed ones */
-					n->shift[l->space[i]] = (uint8_t)(n->shift[l->space[i]] + d->order - 1);
-					need_under(n, d->operand, l->space[k], d->order - 1, part);
-					n->shift[l->space[i]] = (uint8_t)(n->shift[l->space[i]] - (d->order - 1));
+				for (uint32_t k = 0; d->order == 2 && k < l->nspace; k++) { /* higher ones are refused (problem.c) */
+					n->shift[l->space[i]]++;
+					need_under(n, d->operand, l->space[k], 1, part);
+					n->shift[l->space[i]]--;
 				}
 			}
 		return;

@@ -429,12 +429,12 @@ static void match_error(Reader r, const atled_error *e, Buffer *why) {
 	}
 }
 
-/* The errors (warnings aside) of the last call. */
-static size_t list_errors(atled_context *ctx, atled_error *out, size_t cap) {
+/* The errors, or the warnings, of the last call. */
+static size_t list_errors(atled_context *ctx, bool warnings, atled_error *out, size_t cap) {
 	size_t n = 0;
 	for (size_t i = 0; i < atled_error_count(ctx); i++) {
 		atled_error e = {.size = sizeof e};
-		if (atled_error_at(ctx, i, &e) != ATLED_OK || e.warning) continue;
+		if (atled_error_at(ctx, i, &e) != ATLED_OK || (e.warning != 0) != warnings) continue;
 		if (n < cap) out[n] = e;
 		n++;
 	}
@@ -452,20 +452,29 @@ static bool directive(const Marks *m, const Mark *k, const char *name, Reader *r
 
 bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n, uint32_t first_line) {
 	Marks m = find_marks(text, n);
-	Reader want[20];
-	size_t nwant = 0;
+	Reader want[20], warned[20];
+	size_t nwant = 0, nwarned = 0;
 	for (size_t i = 0; i < m.count && nwant < 20; i++) nwant += directive(&m, &m.at[i], "error", &want[nwant]);
-	if (nwant) {
+	for (size_t i = 0; i < m.count && nwarned < 20; i++) nwarned += directive(&m, &m.at[i], "warning", &warned[nwarned]);
+	if (nwant || nwarned) {
 		Buffer why = {0};
 		atled_error got[20];
 		transcript_clear(&t->said);
 		atled_status st = run_part(t, name, text, 0, n, first_line);
-		size_t ngot = list_errors(t->ctx, got, 20);
-		if (st == ATLED_OK) buffer_str(&why, "expected an error, but there was none\n");
+		size_t ngot = list_errors(t->ctx, false, got, 20);
+		if (st == ATLED_OK && nwant) buffer_str(&why, "expected an error, but there was none\n");
 		for (size_t i = 0; i < nwant && i < ngot; i++) match_error(want[i], &got[i], &why);
 		if (st != ATLED_OK && nwant != ngot) {
 			buffer_format(&why, "expected %zu error%s, got %zu\n", nwant, nwant == 1 ? "" : "s", ngot);
 			test_errors(t->ctx, &why);
+		}
+		if (nwarned) { /* what is not asked about may warn */
+			ngot = list_errors(t->ctx, true, got, 20);
+			for (size_t i = 0; i < nwarned && i < ngot; i++) match_error(warned[i], &got[i], &why);
+			if (nwarned != ngot) {
+				buffer_format(&why, "expected %zu warning%s, got %zu\n", nwarned, nwarned == 1 ? "" : "s", ngot);
+				test_errors(t->ctx, &why);
+			}
 		}
 		if (why.n) test_fail(t, name, first_line, "%.*s", (int)why.n - 1, why.at);
 		else t->passed++;
@@ -473,7 +482,7 @@ bool test_expected_errors(Tests *t, const char *name, const char *text, size_t n
 		transcript_clear(&t->said);
 	}
 	free(m.at);
-	return nwant > 0;
+	return nwant + nwarned > 0;
 }
 
 /* ---- files and folders ------------------------------------------------------------------------------------------- */

@@ -10,7 +10,13 @@
 #     }
 #     r = compare(solve(decay(), bdf()), solve(decay(), adams()); tol = 1e-3);
 #     r.agree                        #> true
-compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) = {
+# compare(problem, a, b, ...; reference, tol): with the problem first, how right each solution is, of one or up to three: it is put into the equations and the conditions, compared with the others,
+# and judged in words; verification.dsl says how. Gives (agree, verdict, residuals, conditions, differences, worst, at, faulty).
+#     r = compare(decay(), solve(decay(), bdf()));
+#     r.faulty                       #> []
+compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 201) = if kind(a) == "problem" or _is_made(a) {
+  _audit(a, _those(b, c, d), reference, tol)
+} else {
   all = list(a, b)
   if kind(c) != "none" { all = push(all, c) }
   if kind(d) != "none" { all = push(all, d) }

@@ -30,7 +30,11 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
 _choose(info) = if len(info.coords) == 1 {
   if _is_between(info) { collocation() } else { auto() }
 } else {
-  if _is_periodic(info) and info.eigen == "" { fourier() } else { fd() }
+  if _fv_suits(info) {
+    fv(n = if len(info.coords) == 2 { 400 } else { 100 })
+  } else {
+    if _is_periodic(info) and info.eigen == "" { fourier() } else { fd() }
+  }
 }
 # Whether all space coordinates are.
 _is_periodic(info) = {
@@ -55,13 +59,18 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
 
 _explain_problem(problem) = {
   info = _problem_info(problem)
+  if len(info.coords) == 1 { _explain_choice(info) } else { _explain_statement(info) + "\n" + _explain_choice(info) }
+}
+_explain_choice(info) = {
   if len(info.coords) == 1 and _is_between(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
     "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
   } else {
     where_ = join((...map(i -> info.coords[i], info.space),), ", ")
-    if kind(info.region) != "none" {
+    if _fv_suits(info) {
+      _fv_explain(info)
+    } else if kind(info.region) != "none" {
       "{info.name}: on a region; finite elements serve it, fd(), chebyshev() and fourier() serve boxes."
     } else if _is_periodic(info) and info.eigen == "" {
       way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {

@@ -1,0 +1,342 @@
+# fv_flux.dsl - numerical fluxes and reconstructions of fv.dsl: functions of a few numbers, mapped over faces.
+#
+# Nothing here knows an equation: a flux is a function, its derivative gives matrices, their eigenvalues the speeds of waves.
+
+# ---- speeds
+
+# The Jacobian of the flux along the k-th coordinate, by columns
+_fv_columns(s, k, X, U) = map(j -> jvp(W -> _fv_flux(s, k, X, W), U, map(i -> if i == j { 1.0 } else { 0.0 }, s.all))[1], s.all)
+_fv_speeds(s, k, X, U) = _fv_ends(_fv_columns(s, k, X, U))
+
+# The smallest and the largest eigenvalue of a small matrix, A[j][i] being row i of column j, whose eigenvalues are real: in closed form up to three rows; of more by Laguerre's iteration on the
+# characteristic polynomial from outside (Laguerre and Samuelson's bound), which does not pass a root.
+_fv_ends(A) = if len(A) == 1 { (A[0][0], A[0][0]) } else {
+  if len(A) == 2 {
+    (mean, half) = _fv_pair(A)
+    (mean - half, mean + half)
+  } else {
+    if len(A) == 3 {
+      (mean, r, c) = _fv_cubic(A)
+      (mean + _fv_root(r, -c) * -1.0, mean + _fv_root(r, c))
+    } else {
+      m = len(A)
+      c = _fv_polynomial(A)
+      (-_fv_laguerre(map(j -> if (m - j) % 2 == 0 { c[j] } else { -c[j] }, list(...(0..(m + 1))))), _fv_laguerre(c))
+    }
+  }
+}
+_fv_pair(A) = {
+  mean = 0.5 * (A[0][0] + A[1][1])
+  d = 0.5 * (A[0][0] - A[1][1])
+  (mean, sqrt(max(0.0, d^2 + A[1][0] * A[0][1])))
+}
+# Of a matrix with three rows: mean + 2r cos((acos(c) + 2πj)/3) are the eigenvalues
+_fv_cubic(A) = {
+  mean = (A[0][0] + A[1][1] + A[2][2]) / 3
+  a = A[0][0] - mean
+  b = A[1][1] - mean
+  d = A[2][2] - mean
+  p = -(a * b + a * d + b * d) + A[1][0] * A[0][1] + A[2][0] * A[0][2] + A[2][1] * A[1][2]
+  q = a * (b * d - A[2][1] * A[1][2]) - A[1][0] * (A[0][1] * d - A[2][1] * A[0][2]) + A[2][0] * (A[0][1] * A[1][2] - b * A[0][2])
+  r = sqrt(max(1e-300, p / 3))
+  (mean, r, clamp(0.5 * q / (r * r * r), -1.0, 1.0))
+}
+# 2r cos(acos(c)/3), which is smooth in the root of (1 + c)/2: a polynomial, right to 1e-13
+_fv_root(r, c) = {
+  z = 2 * sqrt(0.5 + 0.5 * c) - 1
+  p = -3.414612592678168e-09
+  for a in list(1.115213876801135e-08, -2.483450600720971e-08, 8.643899462867921e-08, -3.207335854682469e-07,
+    1.132474020337781e-06, -4.070946601597569e-06, 1.508041653619507e-05, -5.784007825493376e-05, 0.0002328512759457446,
+    -0.001008249356160174, 0.004932705595666914, -0.03101837687423514, 0.4948181326466315, 1.532088886237967) {
+    p = p * z + a
+  }
+  r * p
+}
+
+# Coefficients of det(λ - A), from λ^0 on (Faddeev and LeVerrier)
+_fv_polynomial(A) = {
+  m = len(A)
+  all = list(...(0..m))
+  M = map(j -> map(i -> if i == j { 1.0 } else { 0.0 }, all), all)
+  c = list(1.0)
+  for k in list(...(1..(m + 1))) {
+    AM = map(j -> map(i -> { t = 0.0; for l in all { t = t + A[l][i] * M[j][l] }; t }, all), all)
+    trace = 0.0
+    for i in all { trace = trace + AM[i][i] }
+    new = -trace / k
+    c = list(new, ...c)
+    M = map(j -> map(i -> AM[j][i] + (if i == j { new } else { 0.0 }), all), all)
+  }
+  c
+}
+_fv_laguerre(c) = {
+  m = len(c) - 1
+  mean = -c[m - 1] / m
+  x = mean + sqrt(max(0.0, (m - 1) * (c[m - 1] * c[m - 1] * (m - 1) - 2 * m * c[m - 2]))) / m
+  x = x + 1e-9 * (abs(x - mean) + 1e-300)
+  for _ in list(...(0..6)) {
+    p = c[m]
+    d = 0.0 * x
+    e = 0.0 * x
+    for j in list(...(1..(m + 1))) {
+      e = e * x + d
+      d = d * x + p
+      p = p * x + c[m - j]
+    }
+    h = sqrt(max(0.0, (m - 1) * ((m - 1) * d * d - m * p * 2 * e)))
+    x = if p > 0 and d + h > 0 { x - m * p / (d + h) } else { x }
+  }
+  x
+}
+
+# ---- what stands at a face
+
+# The value at the upper face of the middle one of 1, 3 or 5 averages
+_fv_edge(m, v) = if m.reconstruct == "first" { v[0] } else {
+  if m.reconstruct == "muscl" { v[1] + 0.5 * _fv_limited(m, v[1] - v[0], v[2] - v[1]) } else { _fv_weno(m, v) }
+}
+_fv_reversed(v) = map(i -> v[len(v) - 1 - i], list(...(0..len(v))))
+
+_fv_limited(m, a, b) = if m.limiter == "minmod" { if a * b <= 0 { 0.0 } else { if abs(a) < abs(b) { a } else { b } } } else {
+  if m.limiter == "vanleer" { if a * b <= 0 { 0.0 } else { 2 * a * b / (a + b) } } else {
+    if a * b <= 0 { 0.0 } else {
+      p = min(2 * abs(a), abs(b))
+      q = min(abs(a), 2 * abs(b))
+      (if a > 0 { 1.0 } else { -1.0 }) * max(p, q)
+    }
+  }
+}
+
+# Weights of Jiang and Shu, or of R. Borges, M. Carmona, B. Costa and W. S. Don, J. Comput. Phys. 227 (2008) 3191-3211
+_fv_weno(m, v) = {
+  (a, b, c, d, e) = (v[0], v[1], v[2], v[3], v[4])
+  p = 13.0 / 12.0 * (a - 2 * b + c) * (a - 2 * b + c) + 0.25 * (a - 4 * b + 3 * c) * (a - 4 * b + 3 * c)
+  q = 13.0 / 12.0 * (b - 2 * c + d) * (b - 2 * c + d) + 0.25 * (b - d) * (b - d)
+  r = 13.0 / 12.0 * (c - 2 * d + e) * (c - 2 * d + e) + 0.25 * (3 * c - 4 * d + e) * (3 * c - 4 * d + e)
+  (i, j, k) = if m.reconstruct == "weno5z" {
+    τ = abs(p - r)
+    f = y -> 1 + (τ / (y + 1e-40)) * (τ / (y + 1e-40))
+    (0.1 * f(p), 0.6 * f(q), 0.3 * f(r))
+  } else {
+    # weights over a common denominator: one division
+    x = (1e-6 + p) * (1e-6 + p)
+    y = (1e-6 + q) * (1e-6 + q)
+    w = (1e-6 + r) * (1e-6 + r)
+    (0.1 * y * w, 0.6 * x * w, 0.3 * x * y)
+  }
+  (i * (2 * a - 7 * b + 11 * c) + j * (-b + 5 * c + 2 * d) + k * (2 * c + 5 * d - e)) / (6 * (i + j + k))
+}
+
+# ---- fluxes
+
+# The fluxes at all faces along the k-th coordinate, of padded averages and speeds beside them
+_fv_face_fluxes(s, m, grid, k, t, waves) = {
+  n = grid.n[k]
+  g = grid.g
+  ks = list(...(0..s.dims))
+  width = 2 * g
+  pieces = list()
+  for p in waves.P { for o in list(...(0..width)) { pieces = push(pieces, _fv_cut(p, k, o, o + n + 1)) } }
+  speeds = if m.flux == "rusanov" or m.flux == "hll" {
+    list(_fv_cut(waves.low, k, 0, n + 1), _fv_cut(waves.low, k, 1, n + 2), _fv_cut(waves.high, k, 0, n + 1),
+      _fv_cut(waves.high, k, 1, n + 2))
+  } else { list() }
+  _fv_each(s, (...a) -> {
+    X = (t, ...map(i -> a[i], ks))
+    cells = map(i -> map(o -> a[s.dims + i * width + o], list(...(0..width))), s.all)
+    c = map(i -> a[s.dims + s.m * width + i], list(...(0..len(speeds))))
+    L = map(v -> _fv_edge(m, map(o -> v[o], list(...(0..(width - 1))))), cells)
+    R = map(v -> _fv_edge(m, map(o -> v[width - 1 - o], list(...(0..(width - 1))))), cells)
+    if kind(m.positive) == "none" { _fv_between(s, m, k, X, L, R, c) } else {
+      _fv_between(s, m, k, X, _fv_kept(s, m, L, map(v -> v[g - 1], cells)), _fv_kept(s, m, R, map(v -> v[g], cells)), c)
+    }
+  }, list(...grid.faces[k], ...pieces, ...speeds))
+}
+_fv_kept(s, m, U, own) = {
+  v = m.positive(...map(k -> _fv_field(s, k, U), list(...(0..len(s.info.fields)))))
+  least = if kind(v) == "array" { v } else { w = v[0]; for q in v { w = min(w, q) }; w }
+  fine = least > 0
+  map(i -> if fine { U[i] } else { own[i] }, s.all)
+}
+
+_fv_between(s, m, k, X, L, R, c) = if m.flux == "rusanov" {
+  f = _fv_flux(s, k, X, L)
+  g = _fv_flux(s, k, X, R)
+  a = max(max(abs(c[0]), abs(c[1])), max(abs(c[2]), abs(c[3])))
+  map(i -> 0.5 * (f[i] + g[i]) - 0.5 * a * (R[i] - L[i]), s.all)
+} else {
+  if m.flux == "hll" { _fv_hll(s, k, X, L, R, min(c[0], c[1]), max(c[2], c[3])) } else {
+    if m.flux == "roe" {
+      _fv_roe(s, k, X, L, R)
+    } else {
+      if m.flux == "godunov" { _fv_godunov(s, k, X, L, R) } else { _fv_hllc(s, k, X, L, R) }
+    }
+  }
+}
+
+# A. Harten, P. D. Lax and B. van Leer, SIAM Rev. 25 (1983) 35-61
+_fv_hll(s, k, X, L, R, low, high) = {
+  f = _fv_flux(s, k, X, L)
+  g = _fv_flux(s, k, X, R)
+  a = min(low, 0.0)
+  b = max(high, 0.0)
+  w = max(b - a, 1e-300)
+  map(i -> (b * f[i] - a * g[i] + a * b * (R[i] - L[i])) / w, s.all)
+}
+
+# |A|(R - L) with A the mean of the Jacobian along the segment from L to R (I. Toumi, J. Comput. Phys. 102 (1992) 360-373), by Gauss's rule. |A| is the polynomial in A that has |λ| at the eigenvalues,
+# near 0 rounded off (A. Harten's entropy fix).
+_fv_roe(s, k, X, L, R) = {
+  f = _fv_flux(s, k, X, L)
+  g = _fv_flux(s, k, X, R)
+  D = map(i -> R[i] - L[i], s.all)
+  nodes = (0.11270166537925831, 0.5, 0.88729833462074169)
+  weights = (0.27777777777777778, 0.44444444444444444, 0.27777777777777778)
+  A = map(j -> _fv_zero(s), s.all)
+  for q in list(0, 1, 2) {
+    B = _fv_columns(s, k, X, map(i -> L[i] + nodes[q] * D[i], s.all))
+    A = map(j -> map(i -> A[j][i] + weights[q] * B[j][i], s.all), s.all)
+  }
+  V = _fv_absolute(A, D)
+  map(i -> 0.5 * (f[i] + g[i]) - 0.5 * V[i], s.all)
+}
+_fv_times(A, D) = {
+  all = list(...(0..len(D)))
+  map(i -> { t = 0.0; for j in all { t = t + A[j][i] * D[j] }; t }, all)
+}
+_fv_rounded(x, d) = if abs(x) < d { 0.5 * (x * x / d + d) } else { abs(x) }
+_fv_absolute(A, D) = {
+  m = len(A)
+  all = list(...(0..m))
+  if m == 1 { list(_fv_rounded(A[0][0], 1e-12) * D[0]) } else {
+    if m == 2 {
+      (mean, half) = _fv_pair(A)
+      # not narrower than rounding lets eigenvalues be told apart
+      h = max(half, 1e-10 * (abs(mean) + 1e-300))
+      δ = 0.1 * (abs(mean) + h)
+      (a, b) = (_fv_rounded(mean - h, δ), _fv_rounded(mean + h, δ))
+      V = _fv_times(A, D)
+      map(i -> a * D[i] + (b - a) / (2 * h) * (V[i] - (mean - h) * D[i]), all)
+    } else {
+      (mean, r, c) = _fv_cubic(A)
+      φ = acos(c)
+      x = mean + 2 * r * cos(φ / 3)
+      z = mean + 2 * r * cos((φ + 2π) / 3)
+      y = 3 * mean - x - z
+      δ = 0.1 * (abs(mean) + 2 * r)
+      w = 1e-7 * (abs(mean) + r)
+      (a, b, e) = (_fv_rounded(x, δ), _fv_rounded(y, δ), _fv_rounded(z, δ))
+      ab = (a - b) / max(x - y, w)
+      be = (b - e) / max(y - z, w)
+      abe = (ab - be) / max(x - z, w)
+      V = _fv_times(A, D)
+      # Newton's form: e + be (A - z) + abe (A - z)(A - y)
+      P = map(i -> V[i] - z * D[i], all)
+      Q = _fv_times(A, P)
+      map(i -> e * D[i] + be * P[i] + abe * (Q[i] - y * P[i]), all)
+    }
+  }
+}
+
+# S. K. Godunov, Mat. Sb. 47 (1959) 271-306: the least of f between L and R, or the greatest between R and L; f' has one zero at most
+_fv_godunov(s, k, X, L, R) = {
+  f = u -> _fv_flux(s, k, X, list(u))[0]
+  slope = u -> jvp(f, u, 1.0)[1]
+  (a, b) = (min(L[0], R[0]), max(L[0], R[0]))
+  (p, q) = (slope(a), slope(b))
+  # where f' vanishes between them, by regula falsi of Illinois
+  turn = if p * q < 0 {
+    (x, fx, y, fy) = (a, p, b, q)
+    for _ in list(...(0..8)) {
+      z = (x * fy - y * fx) / (fy - fx)
+      fz = slope(z)
+      if fz == 0 { x = z; y = z + 0.0; fx = -1.0; fy = 1.0 } else {
+        if fz * fy < 0 { x = y; fx = fy; y = z; fy = fz } else { y = z; fy = fz; fx = 0.5 * fx }
+      }
+    }
+    y
+  } else { a }
+  (u, v, w) = (f(L[0]), f(R[0]), f(turn))
+  list(if L[0] <= R[0] { min(min(u, v), w) } else { max(max(u, v), w) })
+}
+
+# E. F. Toro, M. Spruce and W. Speares, Shock Waves 4 (1994) 25-34, of density, momenta and energy: the pressure is what the flux of momentum has besides momentum times velocity
+_fv_hllc(s, k, X, L, R) = {
+  m = s.m
+  f = _fv_flux(s, k, X, L)
+  g = _fv_flux(s, k, X, R)
+  u = L[1 + k] / L[0]
+  v = R[1 + k] / R[0]
+  p = f[1 + k] - L[1 + k] * u
+  q = g[1 + k] - R[1 + k] * v
+  l = _fv_speeds(s, k, X, L)
+  r = _fv_speeds(s, k, X, R)
+  a = min(l[0], r[0])
+  b = max(l[1], r[1])
+  c = (q - p + L[1 + k] * (a - u) - R[1 + k] * (b - v)) / (L[0] * (a - u) - R[0] * (b - v))
+  star = (U, w, pressure, e) -> {
+    by = (e - w) / (e - c)
+    map(i -> if i == 1 + k { U[0] * by * c } else {
+      if i == m - 1 { by * (U[i] + (c - w) * (U[0] * c + pressure / (e - w))) } else { U[i] * by }
+    }, s.all)
+  }
+  x = star(L, u, p, a)
+  y = star(R, v, q, b)
+  map(i -> if a >= 0 {
+    f[i]
+  } else {
+    if c >= 0 { f[i] + a * (x[i] - L[i]) } else { if b > 0 { g[i] + b * (y[i] - R[i]) } else { g[i] } }
+  }, s.all)
+}
+
+# What a flux wants of the system, looked at in some states; eigenvalues that are not real
+_fv_check_flux(s, m, k, X, V) = {
+  d = s.dims
+  state = a -> map(i -> a[d + i], s.all)
+  point = a -> (s.info.lo[0], ...map(i -> a[i], list(...(0..d))))
+  along = s.info.coords[k + 1]
+  if s.m > 1 {
+    A = map((...a) -> stack(...map(c -> stack(...map(v -> v + 0.0, c)), _fv_columns(s, k, point(a), state(a))); axis = 1), ...X,
+      ...V)
+    for j in 0..len(A) {
+      if all(abs(A[j]) < inf) {
+        λ = eigvals(A[j])
+        if max(abs(imag(λ))) > 1e-5 * (1e-300 + max(abs(λ))) {
+          error(
+            "fv() wants a hyperbolic system, and the speeds of its waves along {along} are not real: the derivative of the flux has eigenvalues with imaginary part {max(abs(imag(λ))):.3g} at the beginning")
+        }
+      }
+    }
+  }
+  if m.flux == "roe" and s.m > 3 {
+    _refuse("fv(flux = \"roe\") serves up to three unknowns, and here are {s.m}; \"hll\" and \"rusanov\" serve any number")
+  }
+  if m.flux == "godunov" {
+    if s.m != 1 { _refuse("fv(flux = \"godunov\") is for one unknown, and here are {s.m}; take \"hll\", \"roe\" or \"rusanov\"") }
+    (lo, hi) = (min(V[0]), max(V[0]))
+    x = map(v -> v[0], X)
+    bend = map(u -> jvp(w -> jvp(y -> _fv_flux(s, k, (s.info.lo[0], ...x), list(y))[0], w, 1.0)[1], u, 1.0)[1],
+      linspace(lo, hi, 33))
+    if min(bend) < -1e-12 and max(bend) > 1e-12 {
+      error(
+        "fv(flux = \"godunov\") wants a flux that is convex or concave, and this one is neither between {lo:.6g} and {hi:.6g}; \"rusanov\" takes any")
+    }
+  }
+  if m.flux == "hllc" {
+    say =
+      "fv(flux = \"hllc\") is for compressible flow: fields density, momenta and energy, in this order, with fluxes m, m*u + p, (E + p)*u; \"hll\" serves any system"
+    if s.m != 2 + d { _refuse(say) }
+    wrong = map((...a) -> {
+      # moved away from states at rest, where other systems look alike
+      W = state(a)
+      U = map(i -> W[i] + 0.1 * (1 + i) * (1 + abs(W[i])), s.all)
+      f = _fv_flux(s, k, point(a), U)
+      u = U[1 + k] / U[0]
+      p = f[1 + k] - U[1 + k] * u
+      e = abs(f[0] - U[1 + k]) + abs(f[s.m - 1] - (U[s.m - 1] + p) * u)
+      for j in list(...(0..d)) { if j != k { e = e + abs(f[1 + j] - U[1 + j] * u) } }
+      e / (1 + abs(f[s.m - 1]))
+    }, ...X, ...V)
+    if not (max(wrong) < 1e-9) { error(say) }
+  }
+}

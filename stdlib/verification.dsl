@@ -1,0 +1,344 @@
+# verification.dsl - how right a solution is: problems with a known solution, orders under refinement, residuals of solutions, conserved quantities.
+#
+# A solution is a record of functions, so it can be put into the statement again: its derivatives are those of the functions, whatever method made them. Nothing here asks how a solution was made.
+
+# manufacture(problem; u = (t, x, ...) -> ..., ...): the problem whose solution is what is given, one function for each field: the equations get a source, the conditions and initial values what the
+# functions say, all by derivatives of the functions. solve takes it as it takes the problem; exact are the functions, and problem is what it was made of.
+#   A vector field has a function that gives a vector. Events stay what they were. [Source: P. J. Roache, J. Fluids Eng. 124 (2002) 4-10]
+#     problem burgers(ν = 0.1) {
+#       domain t in [0, 0.5], x in [0, 1]
+#       field u
+#       u_t + u*u_x == ν*u_xx
+#       u == 0 at t = 0
+#       u == 0 at x = 0, x = 1
+#     }
+#     p = manufacture(burgers(); u = (t, x) -> exp(-t)*sin(3x) + x);
+#     s = solve(p, fd(n = 41), rtol = 1e-8, atol = 1e-10);
+#     s.u(0.5, 0.3)                  #~ exp(-0.5)*sin(0.9) + 0.3 tol 1e-4
+manufacture(problem; ...exact) = {
+  info = _problem_info(problem)
+  functions = map(f -> {
+    if not has(exact, f) {
+      _refuse(
+        "manufacture() wants a function for each field, and {f} has none, as in manufacture(p; {f} = (t, x) -> exp(-t)*sin(x))")
+    }
+    field(exact, f)
+  }, (...info.fields,))
+  jets = X -> map(j -> _vf_exact_jet(info, functions, j, X), (...info.jets,))
+  source = residual -> ((...X) -> residual(X, jets(X)) + 0.0)
+  less = q -> ((X, J, normal = none) -> if kind(normal) == "none" { q.residual(X, J) - _vf_at_all(source(q.residual), X) } else {
+    q.residual(X, J, normal) - q.residual(X, jets(X), normal)
+  })
+  equations = map(q -> (...q, residual = less(q),
+    terms = (...q.terms, (coord = -1, factor = -1.0, f = (X, J) -> _vf_at_all(source(q.residual), X), part = -1, jets = (),
+      text = "source"))), (...info.equations,))
+  conditions = map(c -> (...c, residual = less(c)), (...info.conditions,))
+  (statement = (...info, equations = equations, conditions = conditions, name = "{info.name} with a known solution"),
+    exact = record(info.fields, functions), problem = problem)
+}
+_is_made(p) = if kind(p) == "record" { has(p, "statement") } else { false }
+
+# The derivative of f by its i-th argument: of numbers, or of arrays element by element
+_vf_by(f, i) = (...X) -> jvp(y -> f(..._vf_put(X, i, y)), f64(X[i]), ones_like(f64(X[i])))[1]
+_vf_put(X, i, y) = map(k -> if k == i { y } else { X[k] }, (...(0..len(X)),))
+_vf_derived_by(f, orders) = {
+  g = f
+  for (i, n) in enumerate(orders) { for _ in list(...(0..n)) { g = _vf_by(g, i) } }
+  g
+}
+_vf_exact_jet(info, functions, j, X) = {
+  orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
+  v = _vf_derived_by(functions[j[0]], orders)(...map(x -> f64(x), X))
+  if info.sizes[j[0]] > 0 { if kind(v) == "array" { v } else { stack(...v) } } else { v }
+}
+# f, a function of numbers, at numbers or at arrays of points
+_vf_at_all(f, X) = {
+  most = 0
+  for x in X { most = max(most, rank(x)) }
+  if most == 0 { f(...X) } else {
+    together = 0.0 * X[0]
+    for x in X { together = together + 0.0 * x }
+    reshape(map(f, ...map(x -> ravel(x + together), X)), ...shape(together))
+  }
+}
+
+# convergence(problem, family, ns; exact, t, rtol, atol, at): how fast a method's error falls. family(n) is the method with n points or cells; the error is that of all fields at the end of the time
+# interval (or everywhere, without t), relative, in the mean square over points off the grid. exact: a record of functions; of a problem by manufacture its own; none: differences between one n and the next.
+#   Prints a table; gives (n, errors, orders, order), order the last. fd(n) has n - 1 intervals: n -> fd(n = n + 1) is what n halves.
+#     problem heat() {
+#       domain t in [0, 0.5], x in [0, 1]
+#       field u
+#       u_t == 0.1*u_xx
+#       u == 0 at t = 0
+#       u == 0 at x = 0, x = 1
+#     }
+#     p = manufacture(heat(); u = (t, x) -> exp(-t)*sin(5x));
+#     convergence(p, n -> fd(n = n + 1, order = 2), (20, 40)).order    #~ 2 tol 0.1
+convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
+  info = _problem_info(problem)
+  truth = if kind(exact) == "none" { if _is_made(problem) { problem.exact } else { none } } else { exact }
+  names = (...info.fields,)
+  sample = s -> concat(...map(f -> ravel(_vf_off_grid(info, field(s, f))), names))
+  values = map(n -> sample(solve(problem, family(n); rtol = rtol, atol = atol)), (...ns,))
+  count = len(ns)
+  size = if kind(truth) == "none" { norm(values[count - 1]) } else { norm(sample(truth)) }
+  errors = if kind(truth) == "none" {
+    map(k -> norm(values[k] - values[k + 1]) / size, (...(0..(count - 1)),))
+  } else {
+    right = sample(truth)
+    map(v -> norm(v - right) / size, values)
+  }
+  orders = map(k -> log(errors[k] / errors[k + 1]) / log(f64(ns[k + 1]) / f64(ns[k])), (...(0..(len(errors) - 1)),))
+  print("{info.name}: relative error and order")
+  for (k, e) in enumerate(errors) {
+    if k == 0 { print("  {ns[k]:6d}  {e:.3e}") } else { print("  {ns[k]:6d}  {e:.3e}  {orders[k - 1]:.2f}") }
+  }
+  (n = stack(...ns), errors = stack(...errors), orders = if len(orders) > 0 { stack(...orders) } else { zeros(0) },
+    order = if len(orders) > 0 { orders[len(orders) - 1] } else { none })
+}
+# Points spread through a box by powers of the root of x^(d+1) = x + 1 (R_d of M. Roberts), n in each of d coordinates, away from the ends by a hundredth
+_vf_spread_points(info, ks, n) = {
+  d = len(ks)
+  φ = 1.5
+  for _ in list(...(0..60)) { φ = (1 + φ)^(1.0 / (d + 1)) }
+  map(p -> {
+    z = 0.5 + iota(n) * φ^(-f64(p + 1))
+    lo = info.lo[ks[p]]
+    lo + (info.hi[ks[p]] - lo) * (0.01 + 0.98 * (z - floor(z)))
+  }, (...(0..d),))
+}
+_vf_space_indices(info) = (...info.space,)
+_vf_off_grid(info, f) = {
+  ks = _vf_space_indices(info)
+  if len(ks) == 0 { f(info.hi[0]) } else {
+    points = _vf_spread_points(info, ks, if len(ks) == 1 { 97 } else { 400 })
+    f(..._vf_with_time(info, ks, info.hi[max(info.time, 0)], points))
+  }
+}
+# All coordinates, of space ones and t
+_vf_with_time(info, ks, t, points) =
+  map(i -> if i == info.time { t } else { points[if info.time >= 0 and i > info.time { i - 1 } else { i }] },
+    (...(0..len(info.coords)),))
+
+# conserved(s, density; n): the integral over space of density(fields ...) at the times that a solution keeps: (times, values, drift), drift its largest change by its largest value
+#   By the midpoint rule on n points along each coordinate. What leaves through the ends is lost, of course.
+#     problem ring() {
+#       domain t in [0, 1], x in [0, 2π] periodic
+#       field u
+#       u_t + u*u_x == 0.1*u_xx
+#       u == 1 + sin(x) at t = 0
+#     }
+#     conserved(solve(ring(), fourier(64), rtol = 1e-9, atol = 1e-11), u -> u).drift < 1e-7     #> true
+conserved(s, density; n = none) = {
+  info = s.info
+  time = _time_of(info)
+  if time < 0 { _refuse("conserved() looks at solutions in t, and this one has none") }
+  ks = (..._space_of(info),)
+  d = len(ks)
+  per = if kind(n) != "none" { n } else { if d == 1 { 2000 } else { if d == 2 { 120 } else { 30 } } }
+  volume = 1.0
+  for k in ks { volume = volume * (info.hi[k] - info.lo[k]) }
+  total = if d == 0 { 1 } else { per^d }
+  points = map(p -> {
+    i = ks[p]
+    info.lo[i] + (info.hi[i] - info.lo[i]) * (((iota(total) // per^(d - 1 - p)) % per) + 0.5) / per
+  }, (...(0..d),))
+  coords = t -> map(i -> if i == time { t } else { points[if i > time { i - 1 } else { i }] }, (...(0..len(info.coords)),))
+  values = map(t -> {
+    fields = map(f -> field(s, f)(...coords(t)), (...info.fields,))
+    if d == 0 { density(...fields) + 0.0 } else { volume * mean(map(density, ...fields)) }
+  }, f64(s.times))
+  (times = s.times, values = values, drift = max(abs(values - values[0])) / max(1e-300, max(abs(values))))
+}
+
+# ---- putting solutions into the statement
+
+_those(b, c, d) = if kind(c) == "none" { (b,) } else { if kind(d) == "none" { (b, c) } else { (b, c, d) } }
+
+# All jets of a solution at points: t a number, the others vectors; vector fields [points, m]
+_vf_jets_by(info, s, X) = map(j -> {
+  f = field(s, info.fields[j[0]])
+  orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
+  together = 0.0 * X[len(X) - 1]
+  v = _vf_derived_by(f, orders)(...X)
+  if info.sizes[j[0]] == 0 { v + together } else { v + expand(together, 1) }
+}, (...info.jets,))
+
+# Residual of one equation or condition at points, and its size: what its parts add up to without their signs. (points), (points). A part counts at least for a thousandth of what it is when
+# the field changes by its size over the domain, so that rounding is not held against what is at rest.
+_vf_residual_at(info, q, s, X, sizes) = {
+  jets = _vf_jets_by(info, s, X)
+  d = len(info.coords)
+  together = 0.0 * X[d - 1]
+  full = map(x -> x + together, X)
+  usual = map(j -> {
+    v = 1e-3 * sizes[j[0]]
+    for i in list(...(0..d)) { v = v / (info.hi[i] - info.lo[i])^j[1 + i] }
+    v
+  }, (...info.jets,))
+  at = f -> map((...a) -> {
+    v = f(map(i -> a[i], (...(0..d),)), map(i -> a[d + i], (...(0..len(info.jets)),)))
+    sum(abs(v + 0.0 * v))
+  }, ...full, ...jets)
+  value = at((x, j) -> q.residual(x, j))
+  size = 0.0 * value
+  for k in list(...(0..len(info.jets))) {
+    size =
+      size + at((x, js) -> jvp(y -> q.residual(x, map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
+        abs(js[k]) + usual[k])[1])
+  }
+  # and what is there without any field: sources, prescribed values
+  rest = at((x, js) -> q.residual(x, map(y -> 0.0 * y, js)))
+  (value, size + where(abs(rest) < inf, rest, 0.0))
+}
+
+# The mean of the smaller nine tenths: a shock or a corner is not held against a solution
+_vf_most(v) = { s = sort(v); n = len(s); mean(s[..max(1, (9 * n) // 10)]) }
+
+_vf_times_inside(info) = if info.time < 0 { list(0.0) } else {
+  (a, b) = (info.lo[info.time], info.hi[info.time])
+  map(z -> a + z * (b - a), list(0.137, 0.311, 0.523, 0.689, 0.871, 0.963))
+}
+
+# Relative residual of each equation: by its size where it is larger than a thousandth of what it is in the mean
+_vf_equation_residuals(info, s, n, sizes) = {
+  ks = _vf_space_indices(info)
+  map(q -> {
+    rows = list()
+    for t in _vf_times_inside(info) {
+      X = if len(ks) == 0 {
+        (t + (info.hi[0] - info.lo[0]) * 0.03 * (iota(n) / f64(n) - 0.5),)
+      } else {
+        _vf_with_time(info, ks, t, _vf_spread_points(info, ks, n))
+      }
+      (v, size) = _vf_residual_at(info, q, s, X, sizes)
+      rows = push(rows, stack(v, size))
+    }
+    all = concat(...rows; axis = 1)
+    _vf_most(all[0]) / max(1e-300, mean(all[1]))
+  }, (...info.equations,))
+}
+
+# Relative residual of each condition on a face, or at the beginning
+_vf_condition_residuals(info, s, n, scales) = {
+  ks = _vf_space_indices(info)
+  out = list()
+  for c in info.conditions {
+    if c.at.coord >= 0 {
+      worst = 0.0
+      start = c.at.coord == info.time
+      for t in (if start { list(info.lo[info.time]) } else { _vf_times_inside(info) }) {
+        X = if len(ks) == 0 { (c.at.value + zeros(1),) } else {
+          P = _vf_spread_points(info, ks, n)
+          W = _vf_with_time(info, ks, t, P)
+          map(i -> if i == c.at.coord and not start { 0.0 * P[0] + c.at.value } else { W[i] }, (...(0..len(info.coords)),))
+        }
+        (v, size) = _vf_residual_at(info, c, s, X, scales)
+        k = info.jets[c.jets[0]][0]
+        o = 0
+        for i in list(...(0..len(info.coords))) { o = max(o, info.jets[c.jets[0]][1 + i]) }
+        worst = max(worst, _vf_most(v) / max(mean(size), scales[k]))
+      }
+      out = push(out, worst)
+    } else { out = push(out, 0.0) }
+  }
+  out
+}
+
+# Mean sizes of the fields of a solution
+_vf_field_sizes(info, s) = map(f -> {
+  total = 0.0
+  for t in _vf_times_inside(info) { v = _vf_at_time(info, field(s, f), t); total = max(total, mean(abs(v))) }
+  max(total, 1e-300)
+}, (...info.fields,))
+_vf_at_time(info, f, t) = {
+  ks = _vf_space_indices(info)
+  if len(ks) == 0 { f(t + zeros(1)) } else { f(..._vf_with_time(info, ks, t, _vf_spread_points(info, ks, 150))) }
+}
+
+# What is wrong with each solution, by itself and beside the others
+_audit(problem, all, reference, tol) = {
+  info = _problem_info(problem)
+  if kind(info.region) != "none" {
+    _refuse(
+      "compare() puts solutions into problems on intervals and boxes; for other regions leave the problem out: compare(a, b)")
+  }
+  n = if len(info.space) < 2 { 61 } else { 120 }
+  names = (...info.fields,)
+  exact = if kind(reference) != "none" { (reference,) } else { if _is_made(problem) { (problem.exact,) } else { () } }
+  sizes = map(s -> _vf_field_sizes(info, s), all)
+  residuals = map(k -> stack(..._vf_equation_residuals(info, all[k], n, sizes[k])), (...(0..len(all)),))
+  conditions =
+    map(k -> { v = _vf_condition_residuals(info, all[k], n, sizes[k]); if len(v) > 0 { stack(...v) } else { zeros(1) } },
+      (...(0..len(all)),))
+  # differences: of each pair, or from what is exact
+  parts =
+    s ->
+    concat(
+      ...map(t -> concat(...map(k -> ravel(_vf_at_time(info, field(s, names[k]), t)) / max(sizes[0][k], 1e-300),
+        (...(0..len(names)),))), _vf_times_inside(info)))
+  values = map(s -> parts(s), (...all, ...exact))
+  count = len(all)
+  pairs = list()
+  for i in list(...(0..len(values))) {
+    for j in list(...(0..len(values))) {
+      if i < j and (len(exact) == 0 or j == count) { pairs = push(pairs, (i, j)) }
+    }
+  }
+  differences = map(p -> norm(values[p[0]] - values[p[1]]) / max(1e-300, norm(values[p[1]])), pairs)
+  worst = 0.0
+  for e in differences { worst = max(worst, e) }
+  words = list()
+  faulty = list()
+  limit = tol
+  for (k, s) in enumerate(all) {
+    r = max(residuals[k])
+    c = max(conditions[k])
+    bad = not (r <= limit and c <= max(tol, 1e-3))
+    print("  {s.method}: residual {r:.2e}, conditions {c:.2e}")
+    words = push(words, if not (r <= limit) {
+      "{s.method} does not satisfy {_vf_text(info.equations, argmax(residuals[k]))}: what is left over is {r:.2g} of its parts"
+    } else {
+      if not (c <= max(tol, 1e-3)) { _vf_say_condition(info, s, argmax(conditions[k]), c) } else { "" }
+    })
+    faulty = push(faulty, bad)
+  }
+  for (k, p) in enumerate(pairs) {
+    other = if p[1] < count { all[p[1]].method } else { "exact" }
+    print("  {all[p[0]].method} - {other}: relative difference {differences[k]:.2e}")
+  }
+  # who is to blame for a difference: whoever is farther from what is exact, or leaves more over
+  score = map(k -> max(residuals[k]) + max(conditions[k]), (...(0..count),))
+  apart = map(k -> {
+    blamed = false
+    for (e, p) in enumerate(pairs) {
+      if differences[e] > tol or not (differences[e] < inf) {
+        if p[0] == k and p[1] >= count { blamed = true }
+        if p[1] < count and (p[0] == k or p[1] == k) {
+          o = if p[0] == k { p[1] } else { p[0] }
+          if score[k] >= score[o] { blamed = true }
+        }
+      }
+    }
+    blamed
+  }, (...(0..count),))
+  flags = stack(...map(k -> faulty[k] or apart[k], (...(0..count),)))
+  text = ""
+  for (k, s) in enumerate(all) {
+    if faulty[k] { text = text + (if text == "" { "" } else { "; " }) + words[k] } else {
+      if apart[k] {
+        text = text + (if text == "" { "" } else { "; " }) + "{s.method} is off by more than {tol:.2g}, and leaves the most over"
+      }
+    }
+  }
+  verdict = if text == "" { "no fault found: equations, conditions and differences within tolerances" } else { text }
+  print(verdict)
+  (agree = not any(flags), verdict = verdict, residuals = residuals, conditions = conditions, differences = differences,
+    worst = worst, faulty = findall(flags))
+}
+_vf_say_condition(info, s, i, c) = "{s.method} does not keep {_vf_text(info.conditions, i)}: off by {c:.2g}"
+_vf_text(rows, i) = {
+  text = ""
+  for (k, q) in enumerate(rows) { if k == i { text = q.text } }
+  text
+}

@@ -1,0 +1,7 @@
+#! error E0503 6:4-6:8 "this is second order in x and needs a condition on each of x = 0 and x = 1; there is none"
+#! error E0503 6:4-6:8 "this is second order in y and needs a condition on each of y = 0 and y = 1; there is none"
+problem p {
+  domain (x, y) in box([0, 1], [0, 1])
+  field u
+  -Δ(u) == 1
+}

@@ -1,0 +1,9 @@
+#! error E0507 7:13-7:18 "the solution is carried towards x = 1 and leaves there; the condition belongs at x = 0, where it enters" second 5:10 "the speed is 2"
+problem p {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t + 2u_x == 0
+  u == 0 at t = 0
+  u == 0 at right
+}
+solve(p, (name = "look", solve = (info, m, o) -> info.type));

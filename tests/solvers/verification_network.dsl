@@ -1,0 +1,11 @@
+# Solutions by networks, trained and hardly trained, put into their statement.
+problem layer() {
+  domain t in [0, 0.5], x in [0, 1]
+  field u
+  u_t + u_x == 0.1*u_xx + 2*u*(1 - u)
+  u == 1 - x at t = 0
+  u == 1 at x = 0
+  u == 0 at x = 1
+}
+compare(layer(), solve(layer(), pinn(hidden = [16, 16], points = 600, steps = 80))).agree     #> true
+compare(layer(), solve(layer(), pinn(hidden = [16, 16], points = 600, steps = 3))).agree      #> false
