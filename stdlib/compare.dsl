@@ -25,7 +25,7 @@ compare(a, b, c = none, d = none; reference = none, tol = 1e-2, nt = 21, nx = 20
   differences = list()
   values = map(s -> _sample(s, a.info, nt, nx), all)
   if kind(reference) != "none" {
-    exact = _sample_function(reference, a.info, nt, nx)
+    exact = ravel(_sample_function(reference, a.info, nt, nx))
     print("relative L2 error against the reference")
     for (k, s) in enumerate(all) {
       e = norm(values[k] - exact) / norm(exact)

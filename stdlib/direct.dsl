@@ -5,7 +5,8 @@ _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o)
   s = _direct_solution(info, m, S, U, stats)
   (...s, error = _direct_error(info, m, S, o, s, U))
 }
-_direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else { _solve_newton(info, m, S, o) }
+_direct_values(info, m, S, o) =
+  if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else { _solve_newton(info, m, S, o) }
 
 # Of spectral series the size of the last coefficients, relative to the largest; of finite differences the largest difference from a solution on every other node, by
 # Richardson's rule the error times 2^order - 1, relative to the largest value, and nan where every other node makes no grid.
@@ -53,7 +54,9 @@ _solve_newton(info, m, S, o) = {
   A = _whole_jacobian(info, S, matched, conditions)
   F = U -> _whole_residual(info, S, matched, conditions, 0.0, U, none)
   J = U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0))
-  (U, turns, last) = _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o, info.name)
+  (U, turns, last) =
+    _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o,
+      info.name)
   (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
 }
 _newton_on(F, J, u0, o, name) = {
@@ -64,7 +67,10 @@ _newton_on(F, J, u0, o, name) = {
   size = inf
   while state == 0 {
     d = -linsolve(J(u), v)
-    if not (max(abs(d)) < inf) { error("{name}: the linear system of Newton's method is singular after {k} turns. The conditions may not determine the solution, or another guess is needed") }
+    if not (max(abs(d)) < inf) {
+      error(
+        "{name}: the linear system of Newton's method is singular after {k} turns. The conditions may not determine the solution, or another guess is needed")
+    }
     t = 1.0
     u1 = u + d
     v1 = F(u1)
@@ -76,12 +82,23 @@ _newton_on(F, J, u0, o, name) = {
     size = max(abs(d) / (o.atol + o.rtol * abs(u1)))
     better = norm(v1) < norm(v)
     # the error behind a full step is about its square: one that is 1e-3 of what is asked for was not needed
-    state = if t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3 { 1 } else if better { 0 } else if size < 1e3 { 1 } else { 2 }
+    state = if t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3 {
+      1
+    } else if better {
+      0
+    } else if size < 1e3 {
+      1
+    } else {
+      2
+    }
     if better { u = u1; v = v1 }
     k = k + 1
     if k == 60 and state == 0 { state = 2 }
   }
-  if state == 2 { error("{name}: Newton's method does not converge: after {k} turns the residual is {norm(v)}; give a guess nearer to the solution: solve(..., guess = (u = ...))") }
+  if state == 2 {
+    error(
+      "{name}: Newton's method does not converge: after {k} turns the residual is {norm(v)}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
+  }
   (u, k, size)
 }
 
@@ -94,8 +111,8 @@ _direct_guess(info, S, guess) = concat(...map(k -> {
 
 _direct_solution(info, m, S, U, stats) = {
   functions = map(k -> _space_field(info, S, U, k), list(...(0..S.count)))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = zeros(0), values = U, stats = stats,
-    method = m.name, kind = "pde", error = none, info = _info_of(info))
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = zeros(0), values = U,
+    stats = stats, method = m.name, kind = "pde", error = none, info = _info_of(info))
 }
 _space_field(info, S, U, k) = {
   coefs = map(c -> _coefficients(S.T, _part(S, U, _first_part(info, S.levels, k, 0) + c)), (...(0.._width(info, k)),))
@@ -212,7 +229,11 @@ _sines(v, axis) = {
 # m.count eigenvalues nearest to m.near, in the order of their distance.
 _solve_modes(info, m, S, o) = {
   conditions = _conditions_of(info, S)
-  for c in conditions { if not _is_eliminable(info, S, c) { error("{info.name}: the condition `{c.q.text}` of an eigenproblem must be linear, and along the normal only") } }
+  for c in conditions {
+    if not _is_eliminable(info, S, c) {
+      error("{info.name}: the condition `{c.q.text}` of an eigenproblem must be linear, and along the normal only")
+    }
+  }
   stages = _end_stages(info, S, conditions)
   E = _elimination(S, stages)
   matched = _matched(info, S)
@@ -231,7 +252,9 @@ _solve_modes(info, m, S, o) = {
   on = p.rows == p.columns
   weight = zeros(n)
   weight[p.rows] += where(on, b, 0.0)
-  if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) { error("{info.name}: {info.eigen} must multiply the fields, not their derivatives") }
+  if max(abs(where(on, 0.0, b))) > 1e-12 * max(abs(b)) {
+    error("{info.name}: {info.eigen} must multiply the fields, not their derivatives")
+  }
   if min(abs(weight)) == 0 { error("{info.name}: {info.eigen} must stand in every equation") }
   A = (..._as_sparse(p, a), values = a / weight[p.rows])
   count = m.count
@@ -256,5 +279,6 @@ _solve_modes(info, m, S, o) = {
     record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), list(...(0..S.count))))
   }
   (...mode(0), ...record(list(info.eigen), list(values)), mode = mode, x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
-    times = zeros(0), values = values, stats = (unknowns = n,), method = m.name, kind = "pde", error = none, info = _info_of(info))
+    times = zeros(0), values = values, stats = (unknowns = n,), method = m.name, kind = "pde", error = none,
+    info = _info_of(info))
 }

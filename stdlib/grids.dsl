@@ -105,7 +105,9 @@ _powers(D1, top) = {
 
 # Fourier differentiation matrices for an even number of points (Trefethen, chapter 3).
 _fourier_grid(m, n, a, b, periodic, top) = {
-  if not periodic { _refuse("fourier() is for problems that are periodic in all space coordinates; chebyshev() serves those that are so in some") }
+  if not periodic {
+    _refuse("fourier() is for problems that are periodic in all space coordinates; chebyshev() serves those that are so in some")
+  }
   if n % 2 != 0 { _refuse("fourier(n) takes an even number of points") }
   h = 2π / n
   j = iota(n)
@@ -138,10 +140,11 @@ _space_of(info) = {
 }
 
 # A maker's n for each coordinate: a number for all, or one for each; none: as many as suit so many coordinates.
-_points_in(n, p, count, usual) = if kind(n) == "none" { usual[count - 1] } else if kind(n) == "array" and rank(n) == 0 { n } else {
-  if len(n) != count { _refuse("n has {len(n)} numbers for {count} space coordinates") }
-  n[p]
-}
+_points_in(n, p, count, usual) =
+  if kind(n) == "none" { usual[count - 1] } else if kind(n) == "array" and rank(n) == 0 { n } else {
+    if len(n) != count { _refuse("n has {len(n)} numbers for {count} space coordinates") }
+    n[p]
+  }
 
 # The highest order of derivative by a coordinate, at least 1.
 _top_by(info, coordinate) = {
@@ -231,7 +234,11 @@ _coefficients(T, u) = if T.count == 1 { _series_of(T.dims[0], reshape(u, 1, T.n[
   _series_along(T, 2, _series_along(T, 1, _series_along(T, 0, u)))
 }
 _series_along(T, p, u) =
-  if T.dims[p].family == "local" { u } else { ravel(_series_of(T.dims[p], reshape(u, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p]))) }
+  if T.dims[p].family == "local" {
+    u
+  } else {
+    ravel(_series_of(T.dims[p], reshape(u, T.P // (T.n[p] * T.stride[p]), T.n[p], T.stride[p])))
+  }
 # Coefficients along the middle axis; of a Fourier series those of 1, cos θ, ..., cos nθ/2, sin θ, ..., sin (n/2 - 1)θ.
 _series_of(g, v) = if g.family == "local" { v } else if g.family == "chebyshev" { g.series @ v } else {
   n = shape(v)[1]
@@ -243,7 +250,13 @@ _series_of(g, v) = if g.family == "local" { v } else if g.family == "chebyshev" 
 
 # The value at x, of any shape, from coefficients c f64[n]; or, for a number x, rows from c f64[n, m].
 _between_nodes(g, c, x) =
-  if g.family == "local" { _local_value(g, c, x) } else if g.family == "chebyshev" { _chebyshev_value(g, c, x) } else { _fourier_value(g, c, x) }
+  if g.family == "local" {
+    _local_value(g, c, x)
+  } else if g.family == "chebyshev" {
+    _chebyshev_value(g, c, x)
+  } else {
+    _fourier_value(g, c, x)
+  }
 
 # Lagrange interpolation on width + 1 neighbouring nodes.
 _local_value(g, u, x) = {

@@ -10,6 +10,14 @@
 # a differential-algebraic system, equations, conditions and all, for IDA.
 
 _is_time(c) = c.at.coord == 0
+# The conditions of a field at an end of the only space coordinate (0 left, 1 right).
+_end_conditions(info, field, side) = {
+  out = list()
+  for c in info.conditions {
+    if c.at.coord == 1 and c.at.side == side and info.jets[c.jets[0]][0] == field { out = push(out, c) }
+  }
+  out
+}
 
 # ---- parts
 
@@ -109,7 +117,9 @@ _conditions_of(info, S) = {
       low = 0
       for i in (...c.linear, ...c.bent) { if info.jets[i][0] == k { low = max(low, _jet_time(S, info.jets[i])) } }
       if p < 0 {
-        out = push(out, (q = c, p = p, side = 0, field = k, level = min(low, S.levels[k] - 1), shift = 0, layer = 0, rate = low >= S.levels[k]))
+        out =
+          push(out, (q = c, p = p, side = 0, field = k, level = min(low, S.levels[k] - 1), shift = 0, layer = 0,
+            rate = low >= S.levels[k]))
       } else {
         for level in list(...(min(low, S.levels[k] - 1)..S.levels[k])) {
           layer = 0
@@ -216,7 +226,8 @@ _stage_along(info, S, own, p, offset) = {
         j = info.jets[i]
         w = _end_weights(g, j[1 + c.q.at.coord], c.side)
         for a in list(...(0.._width(info, j[0]))) {
-          slope = map(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info), _unit_jet(info, i, a))[1], (x = x))
+          slope = map(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info), _unit_jet(info, i, a))[1],
+            (x = x))
           part = _first_part(info, S.levels, j[0], _jet_time(S, j) + c.shift) + a
           blocks[part] = blocks[part] + expand(if info.sizes[c.field] == 0 { slope } else { slope[.., r] }, 1) * expand(w, 0)
         }
@@ -485,7 +496,10 @@ _initial(info, S) = {
       i = _determined(info, S, c)
       k = info.jets[i][0]
       level = _jet_time(S, info.jets[i])
-      if level >= S.levels[k] { _refuse("the condition `{c.text}` gives the highest time derivative of {info.fields[k]}, which follows from the equations") }
+      if level >= S.levels[k] {
+        _refuse(
+          "the condition `{c.text}` gives the highest time derivative of {info.fields[k]}, which follows from the equations")
+      }
       jets = if _fields_in(info, c) == 1 { _wide_zero_jets(info, S) } else { _jets_on(info, S, U, none) }
       none_of = (js, v) -> map(b -> if b == i { 0.0 * js[b] + v } else { js[b] }, list(...(0..len(info.jets))))
       z = _point_residuals(info, S, c, t0, S.T.X, none_of(jets, 0.0))
@@ -579,7 +593,8 @@ _rate_factor(info, S, e, k) = {
   v = (0.1, x, _some_jets(info, 0.8))
   dv = (1.0, map(a -> 0.7, x), _some_jets(info, 2.9))
   (factor, bend) = jvp(slope, v, dv)
-  (if rank(factor) == 0 { factor } else { factor[0] }, sum(abs(bend)) + (if rank(factor) == 0 { 0.0 } else { max(abs(factor - factor[0])) }))
+  (if rank(factor) == 0 { factor } else { factor[0] },
+    sum(abs(bend)) + (if rank(factor) == 0 { 0.0 } else { max(abs(factor - factor[0])) }))
 }
 
 _has_constant_rate(info, S, e, k) = {
@@ -603,7 +618,8 @@ _solve_lines(info, m, S, o) = {
   explicit = len(rated) > 0
   for c in conditions { if explicit { explicit = _is_eliminable(info, S, c) } }
   for (e, k) in enumerate(rated) { if explicit { explicit = _has_constant_rate(info, S, e, k) } }
-  (times, Y, stats) = if explicit { _solve_rates(info, m, S, conditions, rated, o) } else { _solve_algebraic(info, m, S, conditions, o) }
+  (times, Y, stats) =
+    if explicit { _solve_rates(info, m, S, conditions, rated, o) } else { _solve_algebraic(info, m, S, conditions, o) }
   _grid_solution(info, m, S, times, Y, stats, _dense(times, Y, m.time.degree, _asks_all(o.saveat)))
 }
 _span_of(info, S, o) = if kind(o.t) == "none" { (info.lo[S.time], info.hi[S.time]) } else { (f64(o.t[0]), f64(o.t[1])) }
@@ -640,27 +656,27 @@ _solve_rates(info, m, S, conditions, rated, o) = {
     (times, Y, stats) = _integrate(m.time, rate, (t, y) -> _rows_jacobian(v -> rate(t, v), y), none, y0, t0, t1, o)
     _with_stages(info, S, D, times, Y, stats)
   } else {
-  sources = _sources(info, S, rated, list())
-  groups = list()
-  for g in _groups(info, S, sources) { if not g.rate { groups = push(groups, g) } }
-  (rows, columns, there) = _element_places(groups)
-  (rows, columns, there) = _with_levels(info, S, rows, columns, there)
-  pattern = _reduced(S, E, rows, columns, there)
-  extra = len(rows)
-  values = (t, y) -> {
-    jets = _jets_on(info, S, _filled(info, S, D, t, y), none)
-    v = _elements(info, S, sources, groups, t, jets, factors, 0.0)
-    all = if extra == len(v) { v } else { concat(v, ones(extra - len(v))) }
-    _summed(pattern, all[pattern.from] * pattern.weight)
-  }
-  full = T.dense and T.count == 1
-  (times, Y, stats) = if full {
-    n = len(y0)
-    _integrate(m.time, rate, (t, y) -> dense(_as_sparse(pattern, values(t, y))), none, y0, t0, t1, o)
-  } else {
-    _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, o)
-  }
-  _with_stages(info, S, D, times, Y, stats)
+    sources = _sources(info, S, rated, list())
+    groups = list()
+    for g in _groups(info, S, sources) { if not g.rate { groups = push(groups, g) } }
+    (rows, columns, there) = _element_places(groups)
+    (rows, columns, there) = _with_levels(info, S, rows, columns, there)
+    pattern = _reduced(S, E, rows, columns, there)
+    extra = len(rows)
+    values = (t, y) -> {
+      jets = _jets_on(info, S, _filled(info, S, D, t, y), none)
+      v = _elements(info, S, sources, groups, t, jets, factors, 0.0)
+      all = if extra == len(v) { v } else { concat(v, ones(extra - len(v))) }
+      _summed(pattern, all[pattern.from] * pattern.weight)
+    }
+    full = T.dense and T.count == 1
+    (times, Y, stats) = if full {
+      n = len(y0)
+      _integrate(m.time, rate, (t, y) -> dense(_as_sparse(pattern, values(t, y))), none, y0, t0, t1, o)
+    } else {
+      _integrate(m.time, rate, values, (pattern.column_start, pattern.rows), y0, t0, t1, o)
+    }
+    _with_stages(info, S, D, times, Y, stats)
   }
 }
 _is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
@@ -714,8 +730,9 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
     own = map(v -> v[nodes], jets)
     r = if c.shift == 0 { _point_residuals(info, S, c.q, t, x, own) } else {
       if c.shift > 1 { error("the condition `{c.q.text}` would have to be differentiated {c.shift} times by t") }
-      later = map(j -> _jet_on(info, S, U, V, map(i -> if i == 1 + S.time { j[i] + 1 } else { j[i] }, list(...(0..len(j)))), λ)[nodes],
-        list(...info.jets))
+      later =
+        map(j -> _jet_on(info, S, U, V, map(i -> if i == 1 + S.time { j[i] + 1 } else { j[i] }, list(...(0..len(j)))), λ)[nodes],
+          list(...info.jets))
       map(r -> jvp(v -> _residual_at(info, S, c.q, v[0], r.x, v[1]), (t, r.j), (1.0, r.d))[1], (x = x, j = own, d = later))
     }
     first = _first_part(info, S.levels, c.field, c.level)
@@ -766,18 +783,25 @@ _whole_jacobian(info, S, matched, conditions) = {
 _solve_algebraic(info, m, S, conditions, o) = {
   matched = _matched(info, S)
   J = _whole_jacobian(info, S, matched, conditions)
-  if kind(m.time.implicit) == "none" or m.time.degree != 5 { error("{info.name} has algebraic equations or conditions among its equations, which bdf() integrates, not {m.time.name}()") }
+  if kind(m.time.implicit) == "none" or m.time.degree != 5 {
+    error("{info.name} has algebraic equations or conditions among its equations, which bdf() integrates, not {m.time.name}()")
+  }
   (t0, t1) = _span_of(info, S, o)
   U0 = _initial(info, S)
-  id = concat(...map(k -> zeros(S.levels[k] * _width(info, k) * S.T.P) + (if S.orders[k] == 0 { 0.0 } else { 1.0 }), list(...(0..S.count))))
+  id =
+    concat(...map(k -> zeros(S.levels[k] * _width(info, k) * S.T.P) + (if S.orders[k] == 0 { 0.0 } else { 1.0 }),
+      list(...(0..S.count))))
   for c in conditions {
     if not c.rate {
-      for a in list(...(0.._width(info, c.field))) { id[(_first_part(info, S.levels, c.field, c.level) + a) * S.T.P + _places_of(S, c)] = 0.0 }
+      for a in list(...(0.._width(info, c.field))) {
+        id[(_first_part(info, S.levels, c.field, c.level) + a) * S.T.P + _places_of(S, c)] = 0.0
+      }
     }
   }
   F = (t, U, V) -> _whole_residual(info, S, matched, conditions, t, U, V)
   jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)
-  (times, Y, stats) = m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, (J.pattern.column_start, J.pattern.rows), o))
+  (times, Y, stats) =
+    m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, (J.pattern.column_start, J.pattern.rows), o))
   whole = _asks_all(o.saveat)
   (times, Y) = if whole { e = _to_the_end(times, Y, 5, t1); (e.times, e.values) } else { (times, Y) }
   (times, Y, stats)
@@ -787,8 +811,12 @@ _solve_algebraic(info, m, S, conditions, o) = {
 
 _grid_solution(info, m, S, times, Y, stats, state) = {
   functions = map(k -> _grid_field(info, S, state, k), list(...(0..S.count)))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = times, values = Y, stats = stats,
-    method = m.name, kind = "pde", error = if m.order == 0 { _series_tail(S, Y[-1]) } else { none }, info = _info_of(info))
+  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = times, values = Y,
+    stats = stats, method = m.name, kind = "pde", error = if m.order == 0 {
+      _series_tail(S, Y[-1])
+    } else {
+      none
+    }, info = _info_of(info))
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 

@@ -3,8 +3,8 @@
 # A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it derivatives made by its own
 # operators (grids.dsl), point by point; the partial derivatives of that function times those operators are the exact Jacobian (lines.dsl, direct.dsl).
 
-# solve(problem, method; t, rtol, atol, saveat, partial, guess): the solution as a record with one function per field, of (t, x) or of t.
-# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a boundary value problem: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
+# solve(problem, method; t, rtol, atol, saveat, partial, guess): the solution as a record with one function per field, of all coordinates in the order of the domains.
+# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -99,7 +99,11 @@ _explain_choice(info) = {
   }
 }
 
-# fd(n, order; cluster): finite differences on n points, order 2, 4 or 6; cluster = (x0, w): points drawn together around x0 over a width w
+# fd(n, order; cluster, time, count, near): finite differences of order 2, 4, 6 or 8 on intervals and boxes of one to three dimensions
+#   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian, or time, a method for ordinary differential
+#   equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
+#   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
+#   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
 #       field u
@@ -115,7 +119,8 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
     } else {
       time
     }, grid = _fd_grid, count = count, near = near, solve = _solve_grid)
-# chebyshev(n; cluster): collocation in n + 1 Chebyshev-Lobatto points; cluster as for fd
+# chebyshev(n; cluster, time, count, near): collocation in n + 1 Chebyshev-Lobatto points of each coordinate, Fourier's in those that are periodic
+#   The arguments are those of fd. Smooth solutions converge exponentially. error: the size of the last coefficients of the series, relative to the largest.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
 #       field u
@@ -131,7 +136,9 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
     } else {
       time
     }, grid = _chebyshev_grid, count = count, near = near, solve = _solve_grid)
-# fourier(n): collocation in n equally spaced points of a period, n even
+# fourier(n; time, dealias, count, near): Fourier collocation for problems that are periodic in all space coordinates; n even points in each, or one number for each
+#   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where all highest derivatives have constant factors; else bdf() with differentiation matrices. dealias = true leaves only
+#   the lower two thirds of the waves. error: the size of the shortest waves, relative to the largest.
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u

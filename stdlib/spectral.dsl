@@ -38,7 +38,8 @@ _solve_fourier(info, m, o) = {
     spectral = if kind(m.step) == "none" { _is_semilinear(info, time) } else { has(m.step, "spectral") }
     if not spectral { _solve_grid(info, (...m, time = if kind(m.step) == "none" { m.time } else { m.step }), o) } else {
       if not _is_semilinear(info, time) {
-        _refuse("{m.step.name}() serves equations of first order in t with constant factors at the highest derivatives and of every rate; fourier(time = bdf()) does others")
+        _refuse(
+          "{m.step.name}() serves equations of first order in t with constant factors at the highest derivatives and of every rate; fourier(time = bdf()) does others")
       }
       _solve_spectral(info, m, o, time)
     }
@@ -156,7 +157,8 @@ _spectral_form(info, S, dealias) = {
   for k in list(...(0..S.count)) { if S.orders[k] == 1 { fields = push(fields, k) } }
   equation_of = k -> { at = 0; for (e, f) in enumerate(matched) { if f == k { at = e } }; at }
   x = _some_point(info, S)
-  factor = (e, i) -> jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
+  factor = (e, i) -> jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js), _zero_jets(info),
+    _unit_jet(info, i, 0))[1]
   # the symbol of equation e by field k, or none
   linear = (e, k) -> {
     total = none
@@ -180,7 +182,9 @@ _spectral_form(info, S, dealias) = {
   shares = map(k -> if S.orders[k] == 1 { none } else { map(b -> share(k, b), fields) }, list(...(0..S.count)))
   rate = k -> {
     total = 0.0
-    for i in info.equations[equation_of(k)].linear { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == 1 { total = factor(equation_of(k), i) } }
+    for i in info.equations[equation_of(k)].linear {
+      if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == 1 { total = factor(equation_of(k), i) }
+    }
     total
   }
   scales = map(k -> -1.0 / rate(k), fields)
@@ -199,7 +203,9 @@ _spectral_form(info, S, dealias) = {
     if kind(total) == "none" { none } else { scales[a] * total }
   }, list(...(0..len(fields)))), list(...(0..len(fields))))
   coupled = false
-  for a in list(...(0..len(fields))) { for b in list(...(0..len(fields))) { if a != b and kind(L[a][b]) != "none" { coupled = true } } }
+  for a in list(...(0..len(fields))) {
+    for b in list(...(0..len(fields))) { if a != b and kind(L[a][b]) != "none" { coupled = true } }
+  }
   # the jets that the rest needs
   needed = list()
   for i in list(...(0..len(info.jets))) {
@@ -234,7 +240,8 @@ _spectral_form(info, S, dealias) = {
     N = _waves_of(T, own)
     if dealias { map(v -> keep * v, N) } else { N }
   }
-  all = w -> concat(...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
+  all =
+    w -> concat(...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
   start = U -> {
     w = _waves_of(T, map(k -> _part(S, U, k), fields))
     if dealias { map(v -> keep * v, w) } else { w }
@@ -287,8 +294,10 @@ _etd_blocks(F, h) = {
   z = map(a -> map(b -> if kind(F.L[a][b]) == "none" { zero } else { h * F.L[a][b] }, list(...(0..n))), list(...(0..n)))
   whole = _block_phi(z, n)
   half = _block_phi(_block_scaled(z, 0.5, n), n)
-  sum3 = (a, b, c) -> map(i -> map(j -> h * (a * whole[1][i][j] + b * whole[2][i][j] + c * whole[3][i][j]), list(...(0..n))), list(...(0..n)))
-  (E = whole[0], E2 = half[0], Q = _block_scaled(half[1], 0.5 * h, n), f1 = sum3(1.0, -3.0, 4.0), f2 = sum3(0.0, 1.0, -2.0), f3 = sum3(0.0, -1.0, 4.0))
+  sum3 = (a, b, c) -> map(i -> map(j -> h * (a * whole[1][i][j] + b * whole[2][i][j] + c * whole[3][i][j]), list(...(0..n))),
+    list(...(0..n)))
+  (E = whole[0], E2 = half[0], Q = _block_scaled(half[1], 0.5 * h, n), f1 = sum3(1.0, -3.0, 4.0), f2 = sum3(0.0, 1.0, -2.0),
+    f3 = sum3(0.0, -1.0, 4.0))
 }
 _block_scaled(A, s, n) = map(i -> map(j -> s * A[i][j], list(...(0..n))), list(...(0..n)))
 _block_product(A, B, n) = map(i -> map(j -> {
@@ -318,7 +327,8 @@ _block_phi(z, n) = {
   }
   (a, b, c, d) = (series(0), series(1), series(2), series(3))
   for turn in 0..s {
-    d = _block_scaled(_block_sum(_block_sum(_block_product(a, d, n), _block_scaled(b, 0.5, n), n), _block_sum(c, d, n), n), 0.125, n)
+    d = _block_scaled(_block_sum(_block_sum(_block_product(a, d, n), _block_scaled(b, 0.5, n), n), _block_sum(c, d, n), n), 0.125,
+      n)
     c = _block_scaled(_block_sum(_block_product(a, c, n), _block_sum(b, c, n), n), 0.25, n)
     b = _block_scaled(_block_sum(_block_product(a, b, n), b, n), 0.5, n)
     a = _block_product(a, a, n)
@@ -346,7 +356,8 @@ _etd_step(F, c, t, h, w) = {
   d = _plus_waves(_by_waves(c.E2, a, n), _by_waves(c.Q, map(i -> 2 * Nb[i] - N[i], list(...(0..n))), n))
   Nd = F.rest(t + h, d)
   middle = map(i -> 2 * (Na[i] + Nb[i]), list(...(0..n)))
-  _plus_waves(_plus_waves(_by_waves(c.E, w, n), _by_waves(c.f1, N, n)), _plus_waves(_by_waves(c.f2, middle, n), _by_waves(c.f3, Nd, n)))
+  _plus_waves(_plus_waves(_by_waves(c.E, w, n), _by_waves(c.f1, N, n)),
+    _plus_waves(_by_waves(c.f2, middle, n), _by_waves(c.f3, Nd, n)))
 }
 
 # From t by s at once, in two steps.
@@ -386,17 +397,28 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
   times = zeros(size)
   rows = 0
   if saves == 0 { Y[0] = F.all(w); times[0] = t0; rows = 1 } else {
-    while next < saves and o.saveat[min(next, saves - 1)] <= t0 { Y[next] = F.all(w); times[next] = o.saveat[next]; next = next + 1 }
+    while next < saves and o.saveat[min(next, saves - 1)] <= t0 {
+      Y[next] = F.all(w);
+      times[next] = o.saveat[next];
+      next = next + 1
+    }
   }
   while done < blocks {
     t = t0 + span * (done / f64(blocks))
     one = _etd_step(F, c, t, h, w)
     two = _etd_step(F, c, t + h, h, one)
     check = not fixed and (since % 4 == 0)
-    err = if check { _wave_distance(_etd_step(F, double, t, 2 * h, w), two, o, points) / (15 * min(1.0, 20.0 / blocks)) } else { 0.0 }
+    err = if check {
+      _wave_distance(_etd_step(F, double, t, 2 * h, w), two, o, points) / (15 * min(1.0, 20.0 / blocks))
+    } else {
+      0.0
+    }
     finite = sum(abs(two[0])) < inf
     if (err > 1 or not finite) and not fixed {
-      if blocks > m.max_steps { error("{name}: no solution beyond t = {t}: steps of {h} are too long, and more than {m.max_steps} are needed; the solution may grow without bound there") }
+      if blocks > m.max_steps {
+        error(
+          "{name}: no solution beyond t = {t}: steps of {h} are too long, and more than {m.max_steps} are needed; the solution may grow without bound there")
+      }
       blocks = 2 * blocks
       done = 2 * done
       h = 0.5 * h
@@ -487,7 +509,9 @@ _cnab_march(F, m, o, t0, t1, U0) = {
     before = N
     w = if k % 8 == 7 { F.real(later) } else { later }
   }
-  if not (sum(abs(w[0])) < inf) { error("cnab2({m.dt}): the solution is not finite at t = {t1}; the rest of the equation needs a smaller step") }
+  if not (sum(abs(w[0])) < inf) {
+    error("cnab2({m.dt}): the solution is not finite at t = {t1}; the rest of the equation needs a smaller step")
+  }
   (times, Y, _stats(i64([steps, steps, 0, 0, 0, 0, 0])))
 }
 
