@@ -273,18 +273,21 @@ Status eval_QR(Frame *f, const Step *s) {
 	                    !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
 		st = ST_NOMEM;
 	const int64_t q_bytes = b.rows * b.columns * b.size, r_bytes = b.columns * b.columns * b.size;
+	/* nobody asks for Q: least squares by R of [A b], where forming Q would be half of the work */
+	bool form_q = true;
+	for (uint32_t k = 0; k < s->nafter; k++) form_q &= s->after[k] != s->d;
 	char *turned = NULL;
 	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)(q_bytes + r_bytes)))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && b.columns && st == ST_OK; i++) {
 		int info = 0;
 		transpose(b.size, b.rows, b.columns, a->data + i * q_bytes, turned);
-		st = lapack_qr(f->ctx, b.d, (int)b.rows, (int)b.columns, turned, turned + q_bytes, &info);
+		st = lapack_qr(f->ctx, b.d, (int)b.rows, (int)b.columns, turned, turned + q_bytes, form_q, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "qr failed");
 			break;
 		}
-		positive_diagonal(b.d, b.rows, b.columns, turned, turned + q_bytes);
-		transpose(b.size, b.columns, b.rows, turned, t[0]->data + i * q_bytes);
+		positive_diagonal(b.d, form_q ? b.rows : 0, b.columns, turned, turned + q_bytes);
+		if (form_q) transpose(b.size, b.columns, b.rows, turned, t[0]->data + i * q_bytes);
 		transpose(b.size, b.columns, b.columns, turned + q_bytes, t[1]->data + i * r_bytes);
 		st = spend(f->be, 2 * cube(&b));
 	}

@@ -65,7 +65,7 @@ static Status lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
 	return outcome(*info);
 }
 
-static Status qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info) {
+static Status qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, bool form_q, int *info) {
 	typedef void (*Geqrf)(const int *, const int *, void *, const int *, void *, void *, const int *, int *);
 	typedef void (*Orgqr)(const int *, const int *, const int *, void *, const int *, const void *, void *, const int *, int *);
 	Geqrf geqrf = NULL;
@@ -88,7 +88,7 @@ static Status qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *
 		memset(r, 0, (size_t)columns * (size_t)columns * size);
 		for (int j = 0; j < columns; j++)
 			memcpy((char *)r + (size_t)j * (size_t)columns * size, (char *)m + (size_t)j * (size_t)rows * size, ((size_t)j + 1) * size);
-		orgqr(&rows, &columns, &columns, m, &rows, tau, work, &n, info);
+		if (form_q) orgqr(&rows, &columns, &columns, m, &rows, tau, work, &n, info);
 	}
 	work_done(c, work, bytes);
 	return outcome(*info);
@@ -221,7 +221,7 @@ static Status svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 #define APART_FROM (1 << 24) /* multiplications or so */
 enum { ARRAYS = 4 };
 
-typedef enum Routine { CHOLESKY, LU, QR, EIGH, EIG, SVD } Routine;
+typedef enum Routine { CHOLESKY, LU, QR, QR_R, EIGH, EIG, SVD } Routine;
 
 /* A call on copies of its arrays, so that it can be left to its end when the context is told to stop. */
 typedef struct Call {
@@ -238,7 +238,8 @@ static Status make_call(Ctx *c, Routine routine, Dtype d, int rows, int columns,
 	switch (routine) {
 	case CHOLESKY: return cholesky_upper(c, d, rows, a[0], info);
 	case LU: return lu(c, d, rows, a[0], a[1], info);
-	case QR: return qr(c, d, rows, columns, a[0], a[1], info);
+	case QR:
+	case QR_R: return qr(c, d, rows, columns, a[0], a[1], routine == QR, info);
 	case EIGH: return eigh_upper(c, d, rows, a[0], a[1], info);
 	case EIG: return eig(c, d, rows, a[0], a[1], a[2], info);
 	case SVD: break;
@@ -293,9 +294,9 @@ Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info) {
 	return call(c, LU, d, n, n, (void *[ARRAYS]){m, pivots}, (size_t[ARRAYS]){matrix_bytes(d, n, n), (size_t)n * sizeof *pivots}, info);
 }
 
-Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info) {
+Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, bool form_q, int *info) {
 	const size_t bytes[ARRAYS] = {matrix_bytes(d, rows, columns), matrix_bytes(d, columns, columns)};
-	return call(c, QR, d, rows, columns, (void *[ARRAYS]){m, r}, bytes, info);
+	return call(c, form_q ? QR : QR_R, d, rows, columns, (void *[ARRAYS]){m, r}, bytes, info);
 }
 
 Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {

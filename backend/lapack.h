@@ -21,8 +21,8 @@ const char *lapack_why(void);
 Status lapack_cholesky_upper(Ctx *c, Dtype d, int n, void *m, int *info);
 /* In place, pivots 1-based. */
 Status lapack_lu(Ctx *c, Dtype d, int n, void *m, int *pivots, int *info);
-/* m (rows x columns, rows >= columns): Q in place; r (columns x columns): R, zero below the diagonal. */
-Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, int *info);
+/* m (rows x columns, rows >= columns): Q in place where it is wanted, else m is destroyed; r (columns x columns): R, zero below the diagonal. */
+Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, bool form_q, int *info);
 /* Eigenvectors in place of m (upper triangle read), ascending real eigenvalues in w. */
 Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info);
 /* m is destroyed; eigenvalues w and eigenvectors v (columns) of the complex dtype. */

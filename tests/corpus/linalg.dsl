@@ -107,3 +107,13 @@ T = rand(203, 197)
 (T' @ T)[150, 3]     #~ dot(T[.., 150], T[.., 3])
 (T' @ T)[3, 150]     #~ dot(T[.., 150], T[.., 3])
 (T @ T')[202, 202]   #~ dot(T[202], T[202])
+
+# R alone, where nobody asks for Q, is the same R: of one matrix, of many, of a complex one
+only(A) = qr(A)[1]
+(Q, R) = qr(randn(30, 8))
+norm(only(Q @ R) - R) < 1e-13 * norm(R)  #> true
+stack_ = randn(4, 9, 3)
+max(abs(map(only, stack_) - stack(...map(k -> { (Q, R) = qr(stack_[k]); 0 * sum(Q) + R }, list(0, 1, 2, 3))))) < 1e-13  #> true
+C = randn(7, 4) + 1im * randn(7, 4)
+(Q, R) = qr(C)
+norm(only(C) - Q' @ C) < 1e-13 and norm(Q @ R - C) < 1e-13  #> true
