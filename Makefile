@@ -101,7 +101,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 
 # ---- what a user calls --------------------------------------------------------------------------------------------------------------
 
-.PHONY: default all deps demo check asan tsan stress fuzz bench work-precision site install uninstall clean help
+.PHONY: default all deps demo check asan tsan stress fuzz bench bench-neural work-precision site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
@@ -150,6 +150,10 @@ bench: ## measure; what the figures mean is in docs/
 work-precision: ## measure the integrators at many tolerances, and draw docs/work_precision_*.png
 	@$(MAKE) all benches-built
 	@scripts/work_precision.sh build
+
+bench-neural: ## solve the targets of the neural methods with five seeds each: errors and seconds
+	@$(MAKE) all
+	@for f in bench/neural/*.dsl; do echo "$$f"; $(BUILD)/atled "$$f" || exit 1; done
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile

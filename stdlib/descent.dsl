@@ -104,9 +104,7 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
         q = g1 - g
         sq = s @ q
         if sq > 1e-14 * norm(s) * norm(q) {
-          if fresh { H = (sq / (q @ q)) * H }
-          Hq = H @ q
-          H = H + ((1 + (q @ Hq) / sq) / sq) * outer(s, s) - (outer(Hq, s) + outer(s, Hq)) / sq
+          H = o.update(H, s, q, g, norm(s) / norm(d), fresh)
           fresh = false
         }
         x = x1
@@ -119,6 +117,32 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
   gn = norm(g)
   if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
   (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+}
+
+# The inverse Hessian after a step s = length * (-H g) that changed the gradient g by q; fresh: H was a guess
+_bfgs_update(H, s, q, g, length, fresh) = {
+  sq = s @ q
+  H = if fresh { (sq / (q @ q)) * H } else { H }
+  Hq = H @ q
+  H + ((1 + (q @ Hq) / sq) / sq) * outer(s, s) - (outer(Hq, s) + outer(s, Hq)) / sq
+}
+
+# Self-scaled Broyden: a member of Broyden's class and a scaling of the old matrix, both chosen anew at each step (Al-Baali 1998; Al-Baali and Khalfan 2005; for networks: Urbán, Stefanou and Pons 2025)
+_ssbroyden_update(H, s, q, g, length, fresh) = {
+  n = max(2, len(s))
+  r = 1 / (s @ q)
+  Hq = H @ q
+  qHq = q @ Hq
+  (h, b) = (qHq * r, -length * r * (s @ g))
+  a = max(b * h - 1, 1e-14)
+  lower = min(1.0, h * (1 - sqrt(a / (1 + a))))
+  θ = max((lower - 1) / a, min(1 / lower, (1 - b) / b))
+  σ = max(1 + θ * a, 1e-14)
+  root = σ^(1.0 / (1 - n))
+  ρ = min(1.0, 1 / b)
+  τ = if fresh { h / σ } else if θ <= 0 { min(ρ * root, σ) } else { ρ * min(root, 1 / θ) }
+  v = s * r - Hq / qHq
+  (H - outer(Hq, Hq) / qHq + (1 - θ) / σ * qHq * outer(v, v)) / τ + r * outer(s, s)
 }
 
 # Pairs with too little curvature are left out; of pairs that count, only the part in the unknowns that may move.

@@ -13,7 +13,11 @@ lbfgs(; memory = 10) = (name = "lbfgs", memory = memory, run = _lbfgs)
 # bfgs(): the method of Broyden, Fletcher, Goldfarb and Shanno, with a whole matrix: some hundred unknowns. Within bounds it is lbfgs(memory = 20)
 #   [Nocedal and Wright 2006, algorithm 6.1]
 #     minimize(x -> sum((x - [1, 2])^4 + x^2), [0.0, 0], bfgs()).converged  #> true
-bfgs() = (name = "bfgs", memory = 20, run = _bfgs)
+bfgs() = (name = "bfgs", memory = 20, run = _bfgs, update = _bfgs_update)
+# ssbroyden(): self-scaled Broyden, as bfgs() with a member of Broyden's class and a scaling chosen at each step (Al-Baali and Khalfan 2005): for losses of small networks. Within bounds it is
+#   lbfgs(memory = 20)
+#     minimize(x -> 100 * (x[1] - x[0]^2)^2 + (1 - x[0])^2, [-1.2, 1.0], ssbroyden()).x   #~ [1, 1] tol 1e-6
+ssbroyden() = (name = "ssbroyden", memory = 20, run = _bfgs, update = _ssbroyden_update)
 # conjugate_gradient(): non-linear conjugate gradients: three vectors of memory
 #   [Hager and Zhang, SIAM J. Optim. 16, 2005, eqs. 1.2-1.6]
 #     minimize(x -> sum([1.0, 10, 100] * (x - 1)^2), zeros(3), conjugate_gradient()).x   #~ [1, 1, 1] tol 1e-6

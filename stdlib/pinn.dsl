@@ -1,226 +1,501 @@
-# pinn.dsl - neural solvers: a network trained until it satisfies the equations of a problem.
+# pinn.dsl - neural solvers: a network trained until it satisfies the equations of a problem, in any number of coordinates, for systems and vector fields.
 #
 # The residual of each equation is fed with the Taylor jets of the network (u, u_t, u_x, u_xx ... in one propagation per coordinate). The
-# default trainer is Levenberg-Marquardt on the residual vector with its exact Jacobian, with geodesic acceleration; boundary and initial
-# values are built into the ansatz where the statement allows it (Lagaris, Likas and Fotiadis 1998), else they are rows of their own.
+# default trainer is Levenberg-Marquardt on the residuals with their exact Gram matrix J'J, which is summed up point by point and never has J beside it, with geodesic
+# acceleration (Transtrum and Sethna 2012). Boundary and initial values are built into the ansatz where the statement allows it (Lagaris, Likas and
+# Fotiadis 1998; on boxes by transfinite interpolation, Gordon and Hall 1973), else they are rows of their own, whose weights are balanced.
 
-# pinn(hidden, points; ...): a tanh network with these hidden layers.
-#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "lbfgs" or
-#   "adam"; hard: build conditions into the ansatz (true, false, or "auto"); weight: of soft conditions; refine: iterations between renewals
-#   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points.
+# pinn(hidden, points; ...): a network with these hidden layers, tanh or sin between them.
+#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "ssbroyden",
+#   "lbfgs" or "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
+#   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
+#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; even, odd: name of a coordinate about whose middle the
+#   solution is known to be so.
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
 #       u_t == -u
 #       u == 1 at t = 0
 #     }
-#     pinn((8,), 20; steps = 50).hidden    #> (8,)
-pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = 10.0, refine = 15,
-  seed = 1, tol = 1e-13) =
+#     s = solve(decay(), pinn((8,), 20; steps = 30))
+#     s.u(1.0)                       #~ exp(-1) tol 1e-5
+pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto",
+  refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
+  slabs = 1) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
-    weight = weight, refine = refine, seed = seed, tol = tol, solve = _solve_pinn)
+    weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
+    residual = residual, even = even, odd = odd, slabs = slabs, solve = _solve_pinn)
 
-# ---- jets of a network
+# ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
-_time_order(info) = {
+_replaced(xs, k, s) = map(i -> if i == k { s } else { xs[i] }, list(...(0..len(xs))))
+
+# How many coordinates a jet is derived by, and the highest pure order of the problem by a coordinate
+_axes_of(j) = { n = 0; for o in list(...j[1..]) { n = n + (if o > 0 { 1 } else { 0 }) }; n }
+_pure_order(info, k) = {
   o = 0
-  for j in info.jets { if j[2] == 0 { o = max(o, j[1]) } }
+  for j in info.jets { if _axes_of(j) == 1 { o = max(o, j[1 + k]) } }
   o
 }
-_space_order(info) = {
-  o = 0
-  for j in info.jets { if j[1] == 0 { o = max(o, j[2]) } }
-  o
-}
 
-# u(t, x) -> f64[nf]. The jets of the problem at a point, as a list: one expansion in t, one in x, and nested ones for mixed derivatives.
-_network_jets(info, u, t, x) = {
-  nt = max(1, _time_order(info))
-  nx = max(1, _space_order(info))
-  (v, ct) = _jet(s -> u(s, x), t, _directions(t, nt))
-  (w, cx) = _jet(s -> u(t, s), x, _directions(x, nx))
-  map(j -> if j[1] == 0 and j[2] == 0 { v[j[0]] }
-      else { if j[2] == 0 { _factorial(j[1]) * ct[j[1] - 1][j[0]] }
-        else { if j[1] == 0 { _factorial(j[2]) * cx[j[2] - 1][j[0]] }
-          else { _mixed(u, t, x, j) } } }, list(...info.jets))
+# u(xs) -> f64[components]. The jets of the problem at a point as a vector of slots: one expansion for each coordinate, nested ones for mixed derivatives.
+_network_slots(info, u, xs) = {
+  pure = map(k -> {
+    n = _pure_order(info, k);
+    if n == 0 { list() } else { list(_jet(s -> u(_replaced(xs, k, s)), xs[k], _directions(xs[k], n))) }
+  },
+    list(...(0..len(xs))))
+  value = {
+    out = list();
+    for p in pure { if len(p) > 0 and len(out) == 0 { out = push(out, p[0][0]) } };
+    if len(out) > 0 { out[0] } else { u(xs) }
+  }
+  parts = list()
+  for j in info.jets {
+    axes = _axes_of(j)
+    all = if axes == 0 { value } else if axes == 1 {
+      k = _first_axis(j)
+      _factorial(j[1 + k]) * pure[k][0][1][j[1 + k] - 1]
+    } else { _nested(u, xs, j, 0) }
+    first = _first_component(info, j[0])
+    parts = push(parts, all[first..first + max(1, info.sizes[j[0]])])
+  }
+  concat(...parts)
 }
-_mixed(u, t, x, j) = {
-  inner = r -> _jet(s -> u(r, s), x, _directions(x, j[2]))[1][j[2] - 1]
-  _factorial(j[1]) * _factorial(j[2]) * _jet(inner, t, _directions(t, j[1]))[1][j[1] - 1][j[0]]
+_first_axis(j) = { a = -1; for (k, o) in enumerate(list(...j[1..])) { if a < 0 and o > 0 { a = k } }; a }
+_nested(u, xs, j, k) = if k == len(xs) { u(xs) } else if j[1 + k] == 0 { _nested(u, xs, j, k + 1) } else {
+  n = j[1 + k]
+  _factorial(n) * _jet(s -> _nested(u, _replaced(xs, k, s), j, k + 1), xs[k], _directions(xs[k], n))[1][n - 1]
 }
 
 # ---- conditions built in
 
-# The condition of a field at an end, and whether it fixes the value itself.
-_fixes_value(info, c) = len(c.jets) == 1 and info.jets[c.jets[0]][1] == 0 and info.jets[c.jets[0]][2] == 0
+_time_axis(info) = { a = -1; for (k, n) in enumerate(info.coords) { if n == "t" { a = k } }; a }
 
-# What a condition u == g says: g at (t, x).
-_value_wanted(info, c, t, x) = {
-  zero = map(j -> 0.0, list(...info.jets))
-  one = map(j -> 1.0, list(...info.jets))
-  z = c.residual((t, x), zero)
-  -z / (c.residual((t, x), one) - z)
-}
-
-_can_build_in(info) = {
-  good = not info.periodic[1]
-  for c in info.conditions { good = good and _fixes_value(info, c) }
-  for k in list(...(0..len(info.fields))) {
-    n0 = 0
-    for c in info.conditions { if _is_time(c) and info.jets[c.jets[0]][0] == k { n0 = n0 + 1 } }
-    good = good and n0 == 1 and len(_end_conditions(info, k, 0)) == 1 and len(_end_conditions(info, k, 1)) == 1
-  }
-  good
-}
-
-_initial_condition(info, k) = {
-  out = list()
-  for c in info.conditions { if _is_time(c) and info.jets[c.jets[0]][0] == k { out = push(out, c) } }
-  out[0]
-}
-
-# The network wrapped so that the conditions hold exactly: values blended from the sides plus a factor that vanishes there times the network.
-_built_in(info, raw, t, x) = {
-  (t0, t1) = (info.lo[0], info.hi[0])
-  (a, b) = (info.lo[1], info.hi[1])
-  n = raw(t, x)
-  factor = (t - t0) / (t1 - t0) * 4 * (x - a) * (b - x) / (b - a)^2
-  parts = list()
-  for k in list(...(0..len(info.fields))) {
-    g = y -> _value_wanted(info, _initial_condition(info, k), t0, y)
-    left = s -> _value_wanted(info, _end_conditions(info, k, 0)[0], s, a)
-    right = s -> _value_wanted(info, _end_conditions(info, k, 1)[0], s, b)
-    blend = g(x) + (b - x) / (b - a) * (left(t) - g(a)) + (x - a) / (b - a) * (right(t) - g(b))
-    parts = push(parts, blend + factor * n[k])
-  }
-  stack(...parts)
-}
-
-# ---- the trainer
-
-# Quasi-random points of the unit square: the R2 sequence (M. Roberts 2018), shifted.
-_r2(n, shift) = {
-  k = 1 + iota(n)
-  stack(mod(shift + k * 0.7548776662466927, 1.0), mod(shift + k * 0.5698402909980532, 1.0); axis = 1)
-}
-
-_solve_pinn(info, m, o) = {
-  if len(info.coords) != 2 { _refuse("pinn() solves problems in t and one space coordinate") }
-  for (k, f) in enumerate(info.fields) { if info.sizes[k] != 0 { _refuse("pinn() takes scalar fields; {f} is a vector") } }
-  seed(m.seed)
-  (t0, t1) = (info.lo[0], info.hi[0])
-  (a, b) = (info.lo[1], info.hi[1])
-  nf = len(info.fields)
-  periodic = info.periodic[1]
-  hard = if kind(m.hard) == "string" { _can_build_in(info) } else { m.hard }
-  net = mlp(list(if periodic { 3 } else { 2 }, ...m.hidden, nf))
-  (v0, back) = flatten(net.weights)
-  # inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic
-  raw = (w, t, x) -> {
-    s = 2 * (t - t0) / (t1 - t0) - 1
-    z = if periodic { θ = 2π * (x - a) / (b - a); [s, cos(θ), sin(θ)] } else { [s, 2 * (x - a) / (b - a) - 1] }
-    apply(net, w, z)
-  }
-  u = (w, t, x) -> if hard { _built_in(info, (tt, xx) -> raw(w, tt, xx), t, x) } else { raw(w, t, x) }
-  inside = (w, t, x) -> {
-    jets = _network_jets(info, (tt, xx) -> u(w, tt, xx), t, x)
-    stack(...map(q -> q.residual((t, x), jets), list(...info.equations)))
-  }
-  at_points = (f, w, T, X) -> ravel(map((t, x) -> f(w, t, x), T, X))
-  jacobian_at = (f, w, T, X) -> {
-    J = map((t, x) -> _rows_of(w, t, x, f, back), T, X)
-    reshape(J, -1, len(v0))
-  }
-  N = m.points
-  grid = _r2(N, 0.5)
-  T = t0 + (t1 - t0) * grid[.., 0]
-  X = a + (b - a) * grid[.., 1]
-  scale = 1 / sqrt(f64(N))
-  # soft conditions: (function of the weights and a coordinate pair, its points, its weight)
-  soft = if hard { list() } else { _soft_rows(info, u, m) }
-  residual = (v, T, X) -> {
-    w = back(v)
-    rows = list(scale * at_points(inside, w, T, X))
-    for s in soft { rows = push(rows, s.weight * at_points(s.f, w, s.T, s.X)) }
-    concat(...rows)
-  }
-  both = (v, T, X) -> {
-    w = back(v)
-    rows = list(scale * jacobian_at(inside, w, T, X))
-    for s in soft { rows = push(rows, s.weight * jacobian_at(s.f, w, s.T, s.X)) }
-    (residual(v, T, X), concat(...rows; axis = 0))
-  }
-  if m.trainer == "lm" {
-    v = v0
-    value = 0.5 * sum(residual(v, T, X)^2)
-    lambda = 1.0
-    gn = inf
-    k = 0
-    stuck = false
-    while k < m.steps and not stuck and value > m.tol {
-      if m.refine > 0 and k > 0 and k % m.refine == 0 {
-        # half of the points anew: candidates kept with probability growing with the residual
-        C = 4 * N
-        cand = rand(C, 2)
-        ct = t0 + (t1 - t0) * cand[.., 0]
-        cx = a + (b - a) * cand[.., 1]
-        w = back(v)
-        size_ = sum(abs(reshape(at_points(inside, w, ct, cx), C, nf)); axis = 1)
-        key = rand(C)^(1 / (size_ / mean(size_) + 1))
-        chosen = argsort(key; descending = true)[..N // 2]
-        T = concat(T[..N - N // 2], ct[chosen])
-        X = concat(X[..N - N // 2], cx[chosen])
-        value = 0.5 * sum(residual(v, T, X)^2)
-      }
-      (v, value, lambda, gn, stuck) = _lm_step(p -> residual(p, T, X), p -> both(p, T, X), v, value, lambda)
-      k = k + 1
-      if o.progress { progress(k, m.steps; loss = value) }
-    }
-    _pinn_solution(info, m, u, back(v), value, k)
+# Of a condition: 0 when it fixes the value of a field on a face, 1 when it fixes its rate at the beginning, -1 when it cannot be built in
+_fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } else {
+  j = info.jets[c.jets[0]]
+  r = c.residual(_coordinates(info, stack(...info.lo)), _jets_in(info, zeros(_slot_starts(info)[-1])))
+  if rank(r) != (if info.sizes[j[0]] == 0 { 0 } else { 1 }) or info.periodic[c.at.coord] {
+    -1
+  } else if _axes_of(j) == 0 {
+    0
   } else {
-    loss = v -> sum(residual(v, T, X)^2)
-    r = minimize(loss, v0, if m.trainer == "adam" { adam(rate = 5e-3) } else { lbfgs(memory = 20) }; steps = m.steps, tol = m.tol,
-      progress = o.progress)
-    _pinn_solution(info, m, u, back(r.x), 0.5 * r.value, r.iterations)
+    if _axes_of(j) == 1 and c.at.coord == _time_axis(info) and j[1 + c.at.coord] == 1 and c.at.side == 0 { 1 } else { -1 }
   }
 }
-
-# The rows that one point gives to the Jacobian: f64[nr, P].
-_rows_of(w, t, x, f, back) = {
-  (y, pull) = vjp(p -> f(p, t, x), w)
-  map(d -> concat(...map(l -> ravel(l), leaves(pull(d)))), eye(len(y)))
-}
-
-_soft_rows(info, u, m) = {
+# The conditions that can be built in, of a field on an axis
+_built_in(info, k, axis, what) = {
   out = list()
-  n = m.boundary
-  s = (iota(n) + 0.5) / f64(n)
   for c in info.conditions {
-    f = (w, t, x) -> {
-      jets = _network_jets(info, (tt, xx) -> u(w, tt, xx), t, x)
-      stack(c.residual((t, x), jets))
-    }
-    places = list()
-    if _is_time(c) { places = push(places, (c.at.value + 0 * s, info.lo[1] + (info.hi[1] - info.lo[1]) * s)) } else {
-      if c.at.side == 0 { places = push(places, (info.lo[0] + (info.hi[0] - info.lo[0]) * s, info.lo[1] + 0 * s)) }
-      if c.at.side == 1 { places = push(places, (info.lo[0] + (info.hi[0] - info.lo[0]) * s, info.hi[1] + 0 * s)) }
-    }
-    for p in places { out = push(out, (f = f, T = p[0], X = p[1], weight = m.weight / sqrt(f64(n)))) }
+    if _fixes(info, c) == what and c.at.coord == axis and info.jets[c.jets[0]][0] == k { out = push(out, c) }
   }
   out
 }
+# Time first: what is built in on later axes is corrected by what earlier ones say
+_axis_order(info) = {
+  t = _time_axis(info)
+  out = if t >= 0 { list(t) } else { list() }
+  for k in list(...(0..len(info.coords))) { if k != t { out = push(out, k) } }
+  out
+}
+_face(info, c, xs) = _replaced(xs, c.at.coord, if c.at.side == 0 { info.lo[c.at.coord] } else { info.hi[c.at.coord] })
 
-_pinn_solution(info, m, u, w, loss, iterations) = {
-  functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
-  (...record(info.fields, functions), weights = w, stats = (steps = iterations, loss = loss), method = m.name, kind = "pde",
-   info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+# What a condition says of its jet at a point: f64[components of the field]
+_value_wanted(info, c, xs) = {
+  (starts, i) = (_slot_starts(info), c.jets[0])
+  zero = zeros(starts[-1])
+  one = concat(zeros(starts[i]), ones(starts[i + 1] - starts[i]), zeros(starts[-1] - starts[i + 1]))
+  z = _rows_at(info, list(c), stack(...xs), zero)
+  -z / (_rows_at(info, list(c), stack(...xs), one) - z)
 }
 
-_pinn_field(info, u, w, k) = (t, x) -> {
-  tr = f64(t)
-  xr = f64(x)
-  if rank(tr) == 0 and rank(xr) == 0 { u(w, tr, xr)[k] } else {
-    both = tr + 0 * xr
-    reshape(map((tt, xx) -> u(w, tt, xx)[k], ravel(both), ravel(xr + 0 * tr)), ...shape(both))
+# The blend of what the first n axes of the order say of field k: f64[components of the field]
+_blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
+  axis = _axis_order(info)[n - 1]
+  below = _blend(info, k, xs, n - 1)
+  sides = _built_in(info, k, axis, 0)
+  rates = _built_in(info, k, axis, 1)
+  out = below
+  (a, b) = (info.lo[axis], info.hi[axis])
+  for c in sides {
+    share = if len(sides) == 1 { 1.0 } else if c.at.side == 0 { (b - xs[axis]) / (b - a) } else { (xs[axis] - a) / (b - a) }
+    out = out + share * (_value_wanted(info, c, _face(info, c, xs)) - _blend(info, k, _face(info, c, xs), n - 1))
   }
+  for c in rates { out = out + (xs[axis] - a) * _value_wanted(info, c, _face(info, c, xs)) }
+  out
+}
+# A product that vanishes where values are built in
+_vanishing(info, k, xs) = {
+  f = 1.0
+  for axis in list(...(0..len(xs))) {
+    (a, b) = (info.lo[axis], info.hi[axis])
+    sides = _built_in(info, k, axis, 0)
+    s = (xs[axis] - a) / (b - a)
+    for c in sides { f = f * (if c.at.side == 0 { s } else { 1 - s }) }
+    if len(sides) == 2 { f = 4 * f }
+    if len(_built_in(info, k, axis, 1)) > 0 { f = f * s }
+  }
+  f
+}
+_some_built_in(info, k) = {
+  n = 0
+  for axis in list(...(0..len(info.coords))) { n = n + len(_built_in(info, k, axis, 0)) }
+  n > 0
+}
+
+# 1.0 where what is to be built in agrees at edges and corners and fits periodic axes, else 0.0
+_can_build_in(info) = {
+  worst = 0.0
+  X = _box_points(info, 40, 0.31)
+  d = len(info.coords)
+  for k in list(...(0..len(info.fields))) {
+    if _some_built_in(info, k) {
+      G = x -> _blend(info, k, _list_of(info, x), d)
+      size = 1 + max(abs(map(G, X)))
+      for axis in list(...(0..d)) {
+        for c in _built_in(info, k, axis, 0) {
+          gap = map(x -> { xs = _face(info, c, _list_of(info, x)); _blend(info, k, xs, d) - _value_wanted(info, c, xs) }, X)
+          worst = max(worst, max(abs(gap)) / size)
+        }
+        if info.periodic[axis] {
+          jump = x -> {
+            at = s -> jvp(y -> _blend(info, k, _replaced(_list_of(info, x), axis, y), d), s, 1.0)
+            ((g0, d0), (g1, d1)) = (at(info.lo[axis]), at(info.hi[axis]))
+            concat(g1 - g0, (info.hi[axis] - info.lo[axis]) * (d1 - d0))
+          }
+          worst = max(worst, max(abs(map(jump, X))) / size)
+        }
+      }
+    }
+  }
+  if worst < 1e-6 { 1.0 } else { 0.0 }
+}
+_list_of(info, x) = map(k -> x[k], list(...(0..len(info.coords))))
+
+# ---- the network
+
+# Inputs scaled to [-1, 1]; a periodic axis enters by its first harmonic, by the even one alone where the solution is even about its middle
+_network_inputs(info, m, xs) = {
+  parts = list()
+  for (k, x) in enumerate(xs) {
+    s = 2 * (x - info.lo[k]) / (info.hi[k] - info.lo[k]) - 1
+    if info.periodic[k] {
+      parts = push(parts, cos(π * s))
+      if info.coords[k] != m.even { parts = push(parts, sin(π * s)) }
+    } else { parts = push(parts, s) }
+  }
+  stack(...parts)
+}
+_network_width(info, m) = {
+  n = 0
+  for (k, p) in enumerate(info.periodic) { n = n + (if p and info.coords[k] != m.even { 2 } else { 1 }) }
+  n
+}
+
+# The network's value; of a declared symmetry the odd, or even, part about the middle of its axis
+_network_at(info, m, w, B, xs) = {
+  f = xs -> _network(m, w, B, _network_inputs(info, m, xs))
+  y = f(xs)
+  for (k, n) in enumerate(info.coords) {
+    if (n == m.odd) or (n == m.even and not info.periodic[k]) {
+      mirrored = f(_replaced(xs, k, info.lo[k] + info.hi[k] - xs[k]))
+      y = 0.5 * (if n == m.odd { y - mirrored } else { y + mirrored })
+    }
+  }
+  y
+}
+
+_network(m, w, B, z) = {
+  h = if m.fourier == 0 { z } else { θ = B @ z; concat(cos(θ), sin(θ)) }
+  for (k, layer) in enumerate(w) {
+    y = layer.W @ h + layer.b
+    h = if k + 1 == len(w) { y } else { a = m.activation(y); if m.residual and k > 0 { h + a } else { a } }
+  }
+  h
+}
+
+# Whether anything is to be built in, and h: 1.0 where it is, 0.0 where it does not agree and stands in rows
+_building_in(info, m) = {
+  n = 0
+  for k in list(...(0..len(info.fields))) { n = n + (if _some_built_in(info, k) { 1 } else { 0 }) }
+  never = if kind(m.hard) == "string" { n == 0 } else { not m.hard or n == 0 }
+  (never, if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 })
+}
+# The solution as a function of weights and coordinates: f64[components]
+_ansatz(info, m, B, never, h) = (w, xs) -> {
+  y = _network_at(info, m, w, B, xs)
+  if never { y } else {
+    parts = list()
+    for k in list(...(0..len(info.fields))) {
+      first = _first_component(info, k)
+      own = y[first..first + max(1, info.sizes[k])]
+      parts = push(parts, if _some_built_in(info, k) {
+        h * _blend(info, k, xs, len(xs)) + (1 - h + h * _vanishing(info, k, xs)) * own
+      } else {
+        own
+      })
+    }
+    concat(...parts)
+  }
+}
+
+# Blocks of rows: the equations inside, and conditions, whose points are none where they are built in
+_pinn_blocks(info, m, u, never, h) = {
+  rows_of = equations -> (w, x) -> _rows_at(info, equations, x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
+  n_soft = if h > 0 { 0 } else { m.boundary }
+  blocks = list((rows = rows_of(list(...info.equations)), X = _box_points(info, m.points, 0.5)))
+  for c in info.conditions {
+    may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
+    X = _condition_points(info, c, m.boundary, 0.5)
+    blocks = push(blocks, (rows = rows_of(list(c)), X = if may { X[..min(len(X), n_soft)] } else { X }))
+  }
+  blocks
+}
+# Weights for tanh's range: variance 25/9 of the inputs' mean square, bends spread over the domain. Gives (weights, frequencies of Fourier features).
+_pinn_weights(info, m) = {
+  ni = _network_width(info, m)
+  net = mlp(list(if m.fourier == 0 { ni } else { 2 * m.fourier }, ...m.hidden, _component_count(info)))
+  B = m.frequency * randn(m.fourier, ni)
+  weights = map((l, k) -> {
+    (rows, columns) = shape(l.W)
+    gain = if k == 0 and m.fourier == 0 { m.frequency } else { 1.0 }
+    if k + 1 == len(net.weights) { (W = randn(rows, columns) / sqrt(f64(columns)), b = zeros(rows)) } else {
+      (W = gain * 5 / 3 * randn(rows, columns) / sqrt(f64(columns)), b = gain * (2 * rand(rows) - 1))
+    }
+  }, net.weights, list(...(0..len(net.weights))))
+  (weights, B)
+}
+
+_solve_pinn(info, m, o) = {
+  _box_only(info, m)
+  seed(m.seed)
+  (weights, B) = _pinn_weights(info, m)
+  (v0, back) = flatten(weights)
+  if m.slabs > 1 { _solve_slabs(info, m, o, v0, back, B) } else {
+    (never, h) = _building_in(info, m)
+    u = _ansatz(info, m, B, never, h)
+    blocks = _pinn_blocks(info, m, u, never, h)
+    (v, loss, k) = _train_pinn(info, m, o, blocks, v0, back)
+    w = back(v)
+    _pinn_solution(info, m, (w, xs) -> u(w, xs), w, w, loss, k)
+  }
+}
+
+# ---- slabs of time, one after the other: the end of one is the beginning of the next, given at points as rows
+
+_slab(info, j, n) = {
+  t = _time_axis(info)
+  step = (info.hi[t] - info.lo[t]) / n
+  kept = list()
+  for c in info.conditions { if c.at.coord != t { kept = push(kept, c) } }
+  (...info, lo = map(k -> if k == t { info.lo[t] + j * step } else { info.lo[k] }, (...(0..len(info.coords)))),
+    hi = map(k -> if k == t { info.lo[t] + (j + 1) * step } else { info.hi[k] }, (...(0..len(info.coords)))), conditions = kept)
+}
+
+_solve_slabs(info, m, o, v0, back, B) = {
+  t = _time_axis(info)
+  if t < 0 { _refuse("pinn(slabs = ...) needs t among the coordinates") }
+  starts = _slot_starts(info)
+  initial = list()
+  for c in info.conditions {
+    if c.at.coord == t {
+      if c.at.side != 0 or _fixes(info, c) < 0 { _refuse("pinn(slabs = ...) begins with values of fields or their rates") }
+      initial = push(initial, c)
+    }
+  }
+  if len(initial) == 0 { _refuse("pinn(slabs = ...) needs initial conditions") }
+  n = m.slabs
+  # which slots are given at the beginning
+  given = v -> concat(...map(c -> v[starts[c.jets[0]]..starts[c.jets[0] + 1]], initial))
+  place = _condition_points(info, initial[0], 2 * m.boundary, 0.5)
+  target = map(x -> concat(...map(c -> _value_wanted(info, c, _list_of(info, x)), initial)), place)
+  V = zeros(n, len(v0))
+  h_of = zeros(n)
+  (v, loss, steps) = (v0, 0.0, 0)
+  for j in 0..n {
+    own = _slab(info, j, n)
+    (never, h) = _building_in(own, m)
+    u = _ansatz(own, m, B, never, h)
+    begin = stack(...map(k -> if k == t { own.lo[t] + 0.0 * place[.., k] } else { place[.., k] }, list(...(0..len(info.coords))));
+      axis = 1)
+    d = len(info.coords)
+    first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
+      X = concat(begin, target; axis = 1))
+    blocks = push(_pinn_blocks(own, m, u, never, h), first)
+    (v, loss, k) = _train_pinn(own, m, o, blocks, v, back)
+    V[j] = v
+    h_of[j] = h
+    steps = steps + k
+    w = back(v)
+    end = stack(...map(k -> if k == t { own.hi[t] + 0.0 * place[.., k] } else { place[.., k] }, list(...(0..len(info.coords))));
+      axis = 1)
+    target = map(x -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))), end)
+  }
+  at = (w, xs) -> {
+    j = clamp(i64(floor(n * stop_gradient((xs[t] - info.lo[t]) / (info.hi[t] - info.lo[t])))), 0, n - 1)
+    own = _slab(info, j, n)
+    never = _building_in(own, m)[0]
+    _ansatz(own, m, B, never, h_of[j])(back(w[j]), xs)
+  }
+  _pinn_solution(info, m, at, V, V, loss, steps)
+}
+
+# ---- training
+
+_points_of(blocks, k, X) = if k == 0 { X } else { blocks[k].X }
+_share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
+
+# All rows, weighted, as one vector
+_all_rows(blocks, soft, w, X) =
+  concat(...map(k -> { Y = _points_of(blocks, k, X); _share(soft, k, Y) * ravel(map(x -> blocks[k].rows(w, x), Y)) },
+    list(...(0..len(blocks)))))
+
+# J'J and J'r, equation by equation
+_gram(blocks, soft, v, back, X) = {
+  w = back(v)
+  (G, g) = (zeros(len(v), len(v)), zeros(len(v)))
+  for k in list(...(0..len(blocks))) {
+    Y = _points_of(blocks, k, X)
+    s = _share(soft, k, Y)
+    for i in list(...(0..len(blocks[k].rows(w, blocks[k].X[0])))) {
+      (r, J) = map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) }, Y)
+      G = G + s^2 * (J' @ J)
+      g = g + s^2 * (J' @ r)
+    }
+  }
+  (G, g)
+}
+
+# Gives (weights as a vector, loss, steps).
+_train_pinn(info, m, o, blocks, v0, back) = {
+  rows = (v, soft, X) -> _all_rows(blocks, soft, back(v), X)
+  X = blocks[0].X
+  soft = if kind(m.weight) == "string" {
+    _balanced(blocks, v0, back, X)
+  } else {
+    where(iota(len(blocks)) == 0, 1.0, f64(m.weight))
+  }
+  if m.trainer == "lm" {
+    v = v0
+    lambda = 1.0
+    k = 0
+    stuck = 0
+    value = 0.5 * sum(rows(v, soft, X)^2)
+    while k < m.steps and stuck < 2 and value > m.tol {
+      if m.refine > 0 and k > 0 and k % m.refine == 0 {
+        X = _renewed(info, blocks, back(v), X)
+        value = 0.5 * sum(rows(v, soft, X)^2)
+      }
+      (G, g) = _gram(blocks, soft, v, back, X)
+      (v, v1, lambda) = _geodesic_step(p -> rows(p, soft, X), G, g, v, value, lambda)
+      stuck = if v1 < value { 0 } else { stuck + 1 }
+      value = v1
+      k = k + 1
+      if o.progress { progress(k, m.steps; loss = value) }
+    }
+    (v, value, k)
+  } else {
+    loss = v -> sum(rows(v, soft, X)^2)
+    r = minimize(loss, v0, _pinn_trainer(m.trainer); steps = m.steps, tol = m.tol,
+      progress = o.progress)
+    (r.x, 0.5 * r.value, r.iterations)
+  }
+}
+
+_pinn_trainer(name) =
+  if name == "adam" { adam(rate = 5e-3) } else if name == "ssbroyden" { ssbroyden() } else if name == "lbfgs" {
+    lbfgs(memory = 20)
+  } else { _refuse("pinn() trains by \"lm\", \"ssbroyden\", \"lbfgs\" or \"adam\"") }
+
+# Weights of conditions half way, in logarithms, to those with which their rows have gradients as large as those of the equations: equal shares of the trace of the tangent kernel
+# (Wang, Yu and Perdikaris 2022). Second-order steps need less balance than gradients do; whole shares were slower.
+_balanced(blocks, v, back, X) = {
+  size =
+    stack(...map(k -> if len(_points_of(blocks, k, X)) == 0 {
+      0.0
+    } else {
+      trace(_gram(list(blocks[k]), ones(1), v, back, _points_of(blocks, k, X))[0])
+    },
+      list(...(0..len(blocks)))))
+  clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
+}
+
+# Half of the points anew: candidates kept with probability growing with the residual
+_renewed(info, blocks, w, X) = {
+  N = len(X)
+  (lo, hi) = (stack(...info.lo), stack(...info.hi))
+  C = lo + (hi - lo) * rand(4 * N, len(lo))
+  size_ = sum(abs(map(x -> blocks[0].rows(w, x), C)); axis = 1)
+  key = rand(4 * N)^(1 / (size_ / mean(size_) + 1))
+  concat(X[..N - N // 2], C[argsort(key; descending = true)[..N // 2]]; axis = 0)
+}
+
+# One step of Levenberg-Marquardt by G = J'J and g = J'r. Each of several dampings gives a direction, refined by corrected seminormal equations (Björck 1987) and bent by geodesic
+# acceleration; the damping is judged by the bent step, which may be much longer than the straight one. Gives (weights, loss, damping); the loss is as before when nothing was better.
+_geodesic_step(r, G, g, x, value, lambda) = {
+  n = len(x)
+  res = r(x)
+  pull = vjp(r, x)[1]
+  floor_ = 1e-17 * trace(G) / n
+  (least, out, best_l) = (value, x, 100 * lambda)
+  h = 0.1
+  # two dampings around the last one, then on towards the better one while that helps; upwards where no step is good at all
+  (l, ratio, tries) = (max(0.4 * lambda, floor_), 4.0, 0)
+  (last, low) = (inf, l)
+  done = false
+  while not done {
+    L = _damped_factor(G, l)
+    d = -trisolve(L, trisolve(L, g); adjoint = true)
+    Jd = jvp(r, x, d)[1]
+    e = pull(-res - Jd) - l * d
+    rvv = (2 / h) * ((r(x + h * d) - res) / h - Jd)
+    more = trisolve(L, trisolve(L, stack(e, -pull(rvv); axis = 1)); adjoint = true)
+    d = d + more[.., 0]
+    a = more[.., 1]
+    v = 0.5 * sum(r(x + d)^2)
+    y = x + d
+    if norm(a) <= 2 * norm(d) {
+      bent = x + d + 0.5 * a
+      v2 = 0.5 * sum(r(bent)^2)
+      if v2 < v { v = v2; y = bent }
+    }
+    tries = tries + 1
+    if v < least { least = v; out = y; best_l = l }
+    worse = not (v < last)
+    if tries == 1 { l = ratio * l } else {
+      if tries == 2 and worse and last < value { ratio = 0.25; l = max(0.25 * low, floor_); done = low <= floor_ } else {
+        done = tries >= 6 or (worse and least < value)
+        if tries == 2 { ratio = 4.0 }
+        l = if ratio > 1 { ratio * l * (if least < value { 1.0 } else { 3.0 }) } else { max(ratio * l, floor_) }
+      }
+    }
+    last = if tries == 2 and worse and last < value { last } else { v }
+  }
+  (out, least, best_l)
+}
+# The factor of G + l I; where rounding leaves it indefinite, with more damping
+_damped_factor(G, l) = {
+  n = len(G)
+  s = l
+  L = zeros(n, n)
+  done = false
+  while not done {
+    L = try { cholesky(G + diag(zeros(n) + s)) } catch e { zeros(n, n) }
+    if L[0, 0] > 0 { done = true } else { s = 100 * s + 1e-300 }
+  }
+  L
+}
+
+_pinn_solution(info, m, u, w, weights, loss, iterations) = {
+  functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
+  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss), times = [], values = [],
+    error = none, method = m.name, kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+_pinn_field(info, u, w, k) = {
+  first = _first_component(info, k)
+  size = info.sizes[k]
+  _of_coordinates(info, X -> map(x -> { y = u(w, _list_of(info, x)); if size == 0 { y[first] } else { y[first..first + size] } },
+    X),
+    size)
 }

@@ -1,23 +1,25 @@
 # minimize and least_squares: methods, bounds, constraints, what the results say, and derivatives through all of them.
 
 rosen(x) = sum(100(x[1..] - x[..-1]^2)^2 + (1 - x[..-1])^2)
-for m in list(lbfgs(), bfgs(), conjugate_gradient(), newton(), newton_cg(), nelder_mead()) {
+for m in list(lbfgs(), bfgs(), ssbroyden(), conjugate_gradient(), newton(), newton_cg(), nelder_mead()) {
   r = minimize(rosen, [-1.2, 1.0, 0.5], m; steps = 1000)
   print("{m.name}: {r.converged} {max(abs(r.x - 1)) < 1e-6}")
 }
 #> lbfgs: true true
 #> bfgs: true true
+#> ssbroyden: true true
 #> conjugate_gradient: true true
 #> newton: true true
 #> newton_cg: true true
 #> nelder_mead: true true
 # twenty unknowns within bounds: one minimum, whatever the method (its value by two methods that share nothing but the bounds)
-for m in list(lbfgs(), bfgs(), newton(), newton_cg()) {
+for m in list(lbfgs(), bfgs(), ssbroyden(), newton(), newton_cg()) {
   r = minimize(rosen, zeros(20) - 1, m; upper = 0.5, steps = 500)
   print("{m.name}: {r.converged} {r.value:.10f}")
 }
 #> lbfgs: true 17.4937816899
 #> bfgs: true 17.4937816899
+#> ssbroyden: true 17.4937816899
 #> newton: true 17.4937816899
 #> newton_cg: true 17.4937816899
 # first order

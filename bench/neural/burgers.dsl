@@ -1,0 +1,40 @@
+# burgers.dsl - Burgers' equation with viscosity 0.01/π by a network, beside the exact solution (Cole 1951, Hopf 1950).
+problem burgers(ν = 0.01/π) {
+  domain t in [0, 1], x in [-1, 1]
+  field u
+  u_t + u*u_x == ν*u_xx
+  u == -sin(π*x) at t = 0
+  u == 0         at x = -1, x = 1
+}
+cole_hopf(t, x; ν = 0.01/π) = if t == 0 { -sin(π*x) } else {
+  η = linspace(-1, 1, 4001) * (2.2 + 7*sqrt(4ν*t))
+  y = expand(x, 1) - η
+  g = -cos(π*y)/(2π*ν) - η^2/(4ν*t)
+  E = exp(g - max(g; axis = 1, keepdims = true))
+  -sum(sin(π*y)*E; axis = 1) / sum(E; axis = 1)
+}
+x = linspace(-1, 1, 201)
+times = linspace(0, 1, 21)
+exact = map(t -> cole_hopf(t, x), times)
+e(u) = norm(u(expand(times, 1), x) - exact) / norm(exact)
+
+# errors and seconds of five seeds, with their medians
+measure(name, solved) = {
+  errors = zeros(5)
+  times = zeros(5)
+  for k in 0..5 {
+    t = clock()
+    (errors[k], steps, loss) = solved(k + 1)
+    times[k] = clock() - t
+    print("  {name} seed {k + 1}: error {errors[k]:.2e}, {steps} steps, loss {loss:.1e}, {times[k]:.1f} s")
+  }
+  print("{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; median {sort(times)[2]:.1f} s")
+}
+measure("Burgers 0.01/π, 100 steps", k -> {
+  s = solve(burgers(), pinn([20, 20, 20], 4096; steps = 100, refine = 10, seed = k))
+  (e(s.u), s.stats.steps, s.stats.loss)
+})
+measure("Burgers 0.01/π, 200 steps", k -> {
+  s = solve(burgers(), pinn([20, 20, 20], 4096; steps = 200, refine = 10, seed = k))
+  (e(s.u), s.stats.steps, s.stats.loss)
+})

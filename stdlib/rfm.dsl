@@ -1,0 +1,373 @@
+# rfm.dsl - random features: a problem's solution as a sum of sines with random wave vectors, whose amplitudes are found by least squares.
+#
+# u(x) = sum_m c_m sin(w_m.x + b_m) with w_m drawn once and kept. Any derivative of a feature is a power of w_m times a sine or cosine of the same
+# argument, and an equation is made linear by the derivative of its residual with respect to its jets, so one assembly serves every operator, in any number of coordinates,
+# for systems and for vector fields. A linear problem is one QR; a nonlinear one is Newton's method, each step of which is such a problem
+# (Huang, Zhu and Siew 2006; Chen, Chi, E and Yang, Bridging traditional and machine learning-based algorithms for solving PDEs: the random feature
+# method, 2022). How the wave vectors shall be spread along each axis is found by solving with few features and looking at the residual at other points.
+
+# rfm(features; bandwidth, rows, weight, steps, tol, most, seed): random sine features and least squares
+#   features: how many; 0: 200, and more until the residual at points that were not used is below tol (as long as they are few 1e-12) or falls no more, at most `most`. bandwidth: standard deviation of the wave vectors on each
+#   axis, in the order of the domains, a number or a vector; none: found by trials. rows: equations at points inside for each unknown; weight: of conditions beside equations, both measured by their features; steps: of
+#   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic axes. The solution's `error` is the residual at points that were not used, relative to the solution.
+#     problem poisson() {
+#       domain x in [0, 1], y in [0, 1]
+#       field u
+#       u_xx + u_yy == -2π^2*sin(π*x)*sin(π*y)
+#       u == 0 at x = 0, x = 1, y = 0, y = 1
+#     }
+#     s = solve(poisson(), rfm(300))
+#     s.u(0.5, 0.25)                 #~ sin(0.25π) tol 1e-9
+rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol = 1e-9, most = 1600, seed = 1) =
+  (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight, steps = steps, tol = tol, most = most,
+    seed = seed, solve = _solve_rfm)
+
+# ---- jets as one vector: a slot for each component of each jet
+
+# Where the slots of each jet begin, the number of slots last.
+_slot_starts(info) = {
+  out = list()
+  at = 0
+  for j in info.jets { out = push(out, at); at = at + max(1, info.sizes[j[0]]) }
+  push(out, at)
+}
+_jets_in(info, v) = {
+  starts = _slot_starts(info)
+  map(k -> if info.sizes[info.jets[k][0]] == 0 { v[starts[k]] } else { v[starts[k]..starts[k + 1]] },
+    list(...(0..len(info.jets))))
+}
+# The slots: (component of the solution, order by each coordinate ...), components counted through all fields
+_slots(info) = {
+  out = list()
+  for j in info.jets {
+    for c in list(...(0..max(1, info.sizes[j[0]]))) { out = push(out, (_first_component(info, j[0]) + c, ...j[1..])) }
+  }
+  out
+}
+_component_count(info) = _first_component(info, len(info.fields))
+_first_component(info, k) = {
+  n = 0
+  for s in list(...info.sizes[..k]) { n = n + max(1, s) }
+  n
+}
+_box_lengths(info) = stack(...info.hi) - stack(...info.lo)
+_coordinates(info, x) = map(k -> x[k], (...(0..len(info.coords))))
+# A list of equations at a point x f64[d] as a function of the slots, as one vector
+_rows_at(info, equations, x, v) = {
+  jets = _jets_in(info, v)
+  concat(...map(q -> { r = q.residual(_coordinates(info, x), jets); if rank(r) == 0 { [r] } else { ravel(r) } }, equations))
+}
+
+# ---- points
+
+# Generalised golden ratios: n quasi-random points of the unit cube, f64[n, d] (M. Roberts 2018)
+_quasi(n, d, shift) = {
+  phi = 2.0
+  for k in 0..40 { phi = (1 + phi)^(1.0 / (d + 1)) }
+  mod(shift + expand(1.0 + iota(n), 1) * expand(phi^(-(1.0 + iota(d))), 0), 1.0)
+}
+_box_points(info, n, shift) = {
+  (lo, hi) = (stack(...info.lo), stack(...info.hi))
+  lo + (hi - lo) * _quasi(n, len(info.coords), shift)
+}
+# Points where a condition holds: of a face of the box, or a single point
+_condition_points(info, c, n, shift) = if c.at.coord < 0 {
+  if has(c.at, "point") and kind(c.at.point) == "tuple" {
+    if len(c.at.point) == len(info.coords) { reshape(stack(...c.at.point) + 0.0, 1, len(info.coords)) } else {
+      # a place in space at all times
+      t = _time_axis(info)
+      y = _box_points(info, n, shift)
+      stack(...map(k -> if k == t { y[.., k] } else { c.at.point[if k < t { k } else { k - 1 }] + 0.0 * y[.., k] },
+        list(...(0..len(info.coords)))); axis = 1)
+    }
+  } else {
+    _refuse("this method serves boxes, not a condition at {c.at.name}")
+  }
+} else {
+  d = len(info.coords)
+  k = c.at.coord
+  value = if c.at.side == 0 { info.lo[k] } else if c.at.side == 1 { info.hi[k] } else { c.at.value }
+  if d == 1 { reshape(stack(value + 0.0), 1, 1) } else {
+    y = _quasi(n, d - 1, shift)
+    stack(...map(i -> if i == k { value + 0.0 * y[.., 0] } else {
+      info.lo[i] + (info.hi[i] - info.lo[i]) * y[.., if i < k { i } else { i - 1 }]
+    }, list(...(0..d))); axis = 1)
+  }
+}
+
+_box_only(info, m) = {
+  if has(info, "region") and kind(info.region) != "none" { _refuse("{m.name}() serves boxes; fem() serves other regions") }
+  for (k, a) in enumerate(info.lo) { if kind(a) == "none" { _refuse("{m.name}() needs an interval for {info.coords[k]}") } }
+  if kind(info.eigen) == "string" and info.eigen != "" { _refuse("{m.name}() does not serve eigenproblems") }
+  if len(info.events) > 0 { _refuse("{m.name}() does not serve events") }
+}
+
+# ---- features
+
+# Wave vectors f64[M, d] and phases: integer harmonics on periodic axes. The same numbers at every bandwidth, so that bandwidths can be compared.
+_draw_features(info, M, bandwidth, start) = {
+  seed(start)
+  raw = randn(M, len(info.coords)) * bandwidth
+  W = stack(...map(k -> if info.periodic[k] {
+    base = 2π / (info.hi[k] - info.lo[k])
+    base * round(raw[.., k] / base)
+  } else { raw[.., k] }, list(...(0..len(info.coords)))); axis = 1)
+  (W = W, b = 2π * rand(M))
+}
+
+_whole_order(slot) = { n = 0; for k in list(...slot[1..]) { n = n + k }; n }
+
+# D^a sin θ = w^a sin(θ + |a| π/2): for each slot w^a with its sign, f64[M]; sines where |a| is even, cosines where it is odd
+_wave_power(info, f, slot) = {
+  order = _whole_order(slot)
+  power = 1.0 + 0.0 * f.b
+  for k in list(...(0..len(info.coords))) { if slot[1 + k] > 0 { power = power * f.W[.., k]^slot[1 + k] } }
+  if order % 4 >= 2 { -power } else { power }
+}
+_is_sine(slot) = _whole_order(slot) % 2 == 0
+
+# Rows of a block as a matrix, from S = sin θ and K = cos θ, f64[n, M], at its points and C f64[n, r, slots], the derivatives of its equations: a component's columns are
+# S (C_even w^a) + K (C_odd w^a).
+_feature_rows(info, f, S, K, C) = {
+  rows = shape(C)[0] * shape(C)[1]
+  concat(
+    ...map(c -> reshape(_feature_part(info, f, c, C, true) * expand(S, 1) + _feature_part(info, f, c, C, false) * expand(K, 1),
+      rows, -1),
+      list(...(0.._component_count(info)))); axis = 1)
+}
+# What stands before the sines, or the cosines: f64[n, r, M]
+_feature_part(info, f, c, C, sine) = {
+  (n, r, ns) = shape(C)
+  own = list()
+  powers = list()
+  for (s, slot) in enumerate(_slots(info)) {
+    if slot[0] == c and _is_sine(slot) == sine { own = push(own, s); powers = push(powers, _wave_power(info, f, slot)) }
+  }
+  if len(own) == 0 { zeros(n, r, len(f.b)) } else {
+    reshape(reshape(stack(...map(s -> C[.., .., s], own); axis = 2), n * r, len(own)) @ stack(...powers), n, r, -1)
+  }
+}
+
+# The slots' values f64[n, slots] from amplitudes f64[components, M]
+_slot_values(info, f, S, K, a) =
+  stack(...map(slot -> (if _is_sine(slot) { S } else { K }) @ (_wave_power(info, f, slot) * a[slot[0]]), _slots(info)); axis = 1)
+
+# ---- least squares
+
+# c with the least |A c - b|, by the triangular factor of [A b] alone. Columns that add nothing get amplitude 0.
+_least_squares(A, b) = {
+  n = shape(A)[1]
+  R = qr(concat(A, expand(b, 1); axis = 1))[1]
+  T = R[..n, ..n]
+  top = max(abs(diag(T)))
+  lost = abs(diag(T)) <= 1e-17 * top
+  trisolve(T + diag(where(lost, 1e20 * top, 0.0)), R[..n, n]; lower = false)
+}
+
+# Residuals f64[n, r] and their derivatives f64[n, r, slots]
+_linearised(info, equations, X, V) =
+  {
+    assert(rank(X) == 2, "X");
+    assert(rank(V) == 2, "V");
+    map((x, v) -> { f = s -> _rows_at(info, equations, x, s); (f(v), jacobian(f)(v)) }, X, V)
+  }
+
+# Blocks of rows: the equations inside, and each condition
+_rfm_blocks(info, rows, weight, M, shift) = {
+  d = len(info.coords)
+  out = list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0))
+  for c in info.conditions {
+    out = push(out, (equations = list(c), X = _condition_points(info, c, max(4, M // (2 * d)), shift), weight = weight))
+  }
+  out
+}
+
+_mean_square_rows(A, r) = { s = sqrt(mean(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))); where(s > 0, s, 1.0) }
+
+# Amplitudes, and how many steps: one where the equations are linear, else Newton's, with halved steps where a whole one does not help.
+_rfm_amplitudes(info, m, blocks, f, scales, linear) = {
+  waves = map(q -> { θ = q.X @ f.W' + f.b; (S = sin(θ), K = cos(θ)) }, blocks)
+  d = zeros(_component_count(info), len(f.b))
+  best = d
+  (value, steps, t) = (inf, 0, 1.0)
+  done = false
+  while not done {
+    lines = map((q, z) -> _linearised(info, q.equations, q.X, _slot_values(info, f, z.S, z.K, best + t * d)), blocks, waves)
+    v = sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((l[0] / s)^2), blocks, lines, scales))))
+    if v < value {
+      best = best + t * d
+      done = steps >= m.steps or (v > 0.5 * value and steps > 0 and t == 1)
+      value = v
+      t = 1.0
+      if not done {
+        parts = list()
+        right = list()
+        for (k, q) in enumerate(blocks) {
+          A = _feature_rows(info, f, waves[k].S, waves[k].K, lines[k][1])
+          (n, r) = shape(lines[k][0])
+          w = ravel(broadcast_to(expand(q.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
+          parts = push(parts, A * expand(w, 1))
+          right = push(right, -ravel(lines[k][0]) * w)
+        }
+        d = reshape(_least_squares(concat(...parts; axis = 0), concat(...right)), _component_count(info), -1)
+        steps = steps + 1
+        if linear { best = d; done = true }
+      }
+    } else { t = 0.5 * t; done = t < 1e-3 or not (v < inf) }
+  }
+  (a = best, steps = steps)
+}
+
+# How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
+_wave_scales(info, lines, X) = {
+  base = π / _box_lengths(info)
+  f = (W = broadcast_to(expand(base, 0), 8, len(base)), b = 2π * iota(8) / 8.0)
+  θ = X @ f.W' + f.b
+  _mean_square_rows(_feature_rows(info, f, sin(θ), cos(θ), lines[1]), shape(lines[0])[1])
+}
+
+# The residual at points that were not used, in units of the solution, and relative to it
+_held_out(info, blocks, f, a, scales) = {
+  worst = 0.0
+  size = 1e-300
+  for (k, q) in enumerate(blocks) {
+    θ = q.X @ f.W' + f.b
+    V = _slot_values(info, f, sin(θ), cos(θ), a)
+    R = map((x, v) -> _rows_at(info, q.equations, x, v), q.X, V)
+    worst = max(worst, sqrt(mean((R / scales[k])^2)))
+    size = max(size, sqrt(mean(V[.., 0]^2)))
+  }
+  if worst < inf { (worst, worst / size) } else { (inf, inf) }
+}
+
+# The bandwidths for which the terms of highest pure order along the axes are of one size, when the first space axis has bandwidth 1/length: w_i = (c w^n / c_i)^(1/n_i). Gives (factor, power) of each
+# axis, so that bandwidth = factor * w^power. Axes that no pure derivative reaches take part in proportion to their length.
+_balance(info, C) = {
+  d = len(info.coords)
+  main = 0
+  for k in list(...(0..d)) { if main == 0 and info.coords[0] == "t" and k > 0 { main = k } }
+  (order, size) = (zeros(d), zeros(d))
+  for (s, slot) in enumerate(_slots(info)) {
+    for k in list(...(0..d)) {
+      if slot[1 + k] > 0 and _whole_order(slot) == slot[1 + k] {
+        c = sqrt(mean(C[.., .., s]^2))
+        if c > 0 and slot[1 + k] == order[k] { size[k] = max(size[k], c) }
+        if c > 0 and slot[1 + k] > order[k] { order[k] = f64(slot[1 + k]); size[k] = c }
+      }
+    }
+  }
+  known = order > 0 and order[main] > 0
+  safe = where(known, order, 1.0)
+  factor = where(known, (size[main] / where(known, size, 1.0))^(1 / safe), _box_lengths(info)[main] / _box_lengths(info))
+  (factor = factor, power = where(known, order[main] / safe, 1.0), unit = 1 / _box_lengths(info)[main])
+}
+
+_solve_rfm(info, m, o) = {
+  _box_only(info, m)
+  d = len(info.coords)
+  few = if m.features > 0 { min(m.features, 200) } else { 200 }
+  held = _rfm_blocks(info, 0.5, 1.0, few, 0.137)
+  at_rest = map(q -> _linearised(info, q.equations, q.X, zeros(len(q.X), _slot_starts(info)[-1])), held)
+  scales = map((q, l) -> _wave_scales(info, l, q.X), held, at_rest)
+  elsewhere =
+    map(q -> _linearised(info, q.equations, q.X,
+      broadcast_to(sin(1.0 + iota(_slot_starts(info)[-1])), len(q.X), _slot_starts(info)[-1]))[1], held)
+  linear = max(stack(...map((l, C) -> max(abs(C - l[1])) - 1e-12 * max(abs(C)), at_rest, elsewhere))) <= 0
+  balance = _balance(info, at_rest[0][1])
+  length = _box_lengths(info)
+  given = kind(m.bandwidth) != "none"
+  # A list of things to try, one after the other, in one loop: bandwidths along the line of balance (stage 0), then axis by axis (1), then more features (2)
+  (stage, k, M) = (if given { 2 } else { 0 }, 0, if given and m.features > 0 { m.features } else { few })
+  narrow = clamp(balance.factor * balance.unit^balance.power, 0.5 / length, 512 / length)
+  s = if given { 0.0 * length + m.bandwidth } else { narrow }
+  best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf,
+    steps = 0)
+  (axis, up, gained, last_M, last_e) = (0, true, false, M, inf)
+  done = false
+  while not done {
+    f = _draw_features(info, M, s, m.seed)
+    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, 0.5), f, scales, linear)
+    (e, error) = _held_out(info, held, f, r.a, scales)
+    better = e < (if stage == 1 { 0.7 } else { 1.0 }) * best.e
+    (before, before_M) = (best.e, best.M)
+    if better or M > best.M {
+      best = if e < best.e { (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps) } else { (...best, M = M) }
+    }
+    k = k + 1
+    if stage == 0 {
+      wider = balance.factor * (2.0^k * balance.unit)^balance.power
+      far = best.error < 1e-3 and e > 100 * best.e
+      if k < 9 and not far and all(wider <= 512 / length) {
+        s = wider
+      } else if best.error > 0.1 and 2 * M <= (if m.features > 0 { m.features } else { 800 }) {
+        # too few to tell
+        (M, k) = (2 * M, 0)
+        s = narrow
+        best = (...best, e = inf, M = M)
+      } else {
+        stage = 1
+        (axis, up, gained) = (-1, true, false)
+        s = best.s * 1.5
+      }
+    } else if stage == 1 {
+      gained = gained or better
+      if not better {
+        # the other way, then the next axis; after the last one again from the first if anything was gained
+        if up { up = false } else {
+          up = true
+          axis = axis + 1
+          if axis == d or (d == 1 and axis == 0) or (axis == 0 and d > 3) { stage = 2; last_M = M }
+        }
+      }
+      s = best.s
+      if stage == 1 {
+        factor = if up { 1.5 } else { 1 / 1.5 }
+        if axis < 0 { s = s * factor } else { s[axis] = s[axis] * factor }
+      }
+    }
+    if stage == 2 {
+      s = best.s
+      if m.features > 0 { done = M == m.features; M = m.features } else {
+        # as many more as the decay so far foretells
+        fell = log(before / max(e, 1e-300)) / max(1, M - last_M)
+        ahead = if M > last_M and fell > 0 {
+          log(max(error, 1e-300) / (if M < 500 { 1e-12 } else { 1e-10 })) / fell
+        } else {
+          f64(M)
+        }
+        slow = M > last_M and e > 0.3 * before and e < 1e-2
+        done = best.error < (if M < 800 { min(m.tol, 1e-12) } else { m.tol }) or M >= m.most or slow
+        last_M = M
+        M = min(m.most, i64(M + clamp(1.1 * ahead, 0.3 * M, 1.0 * M)))
+      }
+    }
+    if o.progress { progress(k, 0; features = M, error = best.error) }
+  }
+  _rfm_solution(info, m, best)
+}
+
+_rfm_solution(info, m, r) = {
+  functions = map(k -> _rfm_field(info, r.f, r.a, k), list(...(0..len(info.fields))))
+  (...record(info.fields, functions), features = r.f, values = r.a, times = [], error = r.error, bandwidth = r.s,
+    stats = (features = len(r.f.b), steps = r.steps), method = m.name, kind = "pde",
+    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+
+# A field at coordinates that are numbers or arrays of any shapes that broadcast against each other
+_rfm_field(info, f, a, k) = {
+  first = _first_component(info, k)
+  size = info.sizes[k]
+  _of_coordinates(info, X -> {
+    S = sin(X @ f.W' + f.b)
+    if size == 0 { S @ a[first] } else { S @ a[first..first + size]' }
+  }, size)
+}
+
+# From a function of points f64[n, d] to one of the coordinates, one argument each
+_of_coordinates(info, g, size) = (...xs) -> {
+  assert(len(xs) == len(info.coords), "a field of this solution is a function of {len(info.coords)} coordinates")
+  shared = 0.0
+  for x in xs { shared = shared + 0.0 * x }
+  y = g(stack(...map(x -> ravel(x + shared), list(...xs)); axis = 1))
+  if rank(shared) == 0 { y[0] } else if size == 0 { reshape(y, ...shape(shared)) } else { reshape(y, ...shape(shared), size) }
+}

@@ -1,0 +1,83 @@
+# Networks on problems in several coordinates, systems and vector fields; values built in and as rows; against closed forms.
+
+r = linspace(0, 1, 21)
+rel(a, b) = norm(a - b) / norm(b)
+
+# ---- two space coordinates, no time: all four faces built in
+problem poisson() {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  u_xx + u_yy == -2π^2*sin(π*x)*sin(π*y)
+  u == 0 at x = 0, x = 1, y = 0, y = 1
+}
+exact = sin(π*expand(r, 1))*sin(π*r)
+s = solve(poisson(), pinn((32,), 400; steps = 50, refine = 0));
+rel(s.u(expand(r, 1), r), exact) < 5e-6  #> true
+s.u(0.3, 1.0)  #~ 0 tol 1e-14
+# geodesic steps: far below what so many steps along straight lines reach
+s.stats.loss < 1e-6  #> true
+
+# values on the faces that are no constants meet at the corners
+problem laplace() {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  u_xx + u_yy == 0
+  u == exp(x)*cos(y) at x = 0, x = 1, y = 0, y = 1
+}
+l = solve(laplace(), pinn((16,), 300; steps = 30, refine = 0));
+rel(l.u(expand(r, 1), r), exp(expand(r, 1))*cos(r)) < 1e-6  #> true
+l.u(1.0, 0.7)  #~ exp(1)*cos(0.7) tol 1e-12
+
+# where they do not meet they are rows: u is 1 on one face and 0 on the others
+problem step() {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  u_xx + u_yy == 0
+  u == 1 at x = 0
+  u == 0 at x = 1, y = 0, y = 1
+}
+j = solve(step(), pinn((16,), 200; boundary = 50, steps = 15, refine = 0));
+abs(j.u(0.5, 0.5) - 0.25) < 0.02  #> true
+
+# a face with its slope given is a row beside values that are built in
+problem slope() {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  u_xx + u_yy == 0
+  u == exp(x)*cos(y) at x = 0, y = 0, y = 1
+  u_x == exp(1.0)*cos(y) at x = 1
+}
+n = solve(slope(), pinn((16,), 300; boundary = 40, steps = 40, refine = 0));
+rel(n.u(expand(r, 1), r), exp(expand(r, 1))*cos(r)) < 1e-5  #> true
+n.u(0.4, 1.0)  #~ exp(0.4)*cos(1) tol 1e-12
+
+# ---- second order in time: value and rate built in
+problem wave() {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_tt == u_xx
+  u == sin(π*x) at t = 0
+  u_t == 0 at t = 0
+  u == 0 at x = 0, x = 1
+}
+w = solve(wave(), pinn((24, 24), 500; steps = 40, refine = 0));
+rel(w.u(expand(r, 1), r), sin(π*r)*cos(π*expand(r, 1))) < 1e-3  #> true
+w.u(0.0, 0.5)  #~ 1 tol 1e-12
+∂(w.u, 0)(0.0, 0.3)  #~ 0 tol 1e-10
+
+# ---- a system: Kovasznay's flow
+problem kovasznay(Re = 20.0) {
+  domain x in [-0.5, 1], y in [-0.5, 1.5]
+  field u, v, p
+  λ = Re/2 - sqrt(Re^2/4 + 4π^2)
+  u*u_x + v*u_y + p_x == (u_xx + u_yy)/Re
+  u*v_x + v*v_y + p_y == (v_xx + v_yy)/Re
+  u_x + v_y == 0
+  u == 1 - exp(λ*x)*cos(2π*y) at x = -0.5, x = 1, y = -0.5, y = 1.5
+  v == λ/(2π)*exp(λ*x)*sin(2π*y) at x = -0.5, x = 1, y = -0.5, y = 1.5
+  p == (1 - exp(2λ*x))/2 at x = 1
+}
+λ = 10 - sqrt(100 + 4π^2)
+(x, y) = (expand(linspace(-0.5, 1, 21), 1), linspace(-0.5, 1.5, 21))
+k = solve(kovasznay(), pinn((12, 12), 250; steps = 30, refine = 0));
+rel(k.u(x, y), 1 - exp(λ*x)*cos(2π*y)) < 1e-2  #> true

@@ -1,0 +1,115 @@
+# Random features against closed forms: the whole of linear problems in several coordinates, systems, vector fields, Newton's steps.
+
+r = linspace(0, 1, 33)
+rel(a, b) = norm(a - b) / norm(b)
+
+# ---- elliptic, bandwidth found
+problem poisson() {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  u_xx + u_yy == -2π^2*sin(π*x)*sin(π*y)
+  u == 0 at x = 0, x = 1, y = 0, y = 1
+}
+s = solve(poisson(), rfm());
+rel(s.u(expand(r, 1), r), sin(π*expand(r, 1))*sin(π*r)) < 1e-12  #> true
+s.error < 1e-10  #> true
+s.stats.features <= 800  #> true
+s.u(0.5, 0.25)  #~ sin(π/4) tol 1e-12
+# the solution is an ordinary function
+grad(x -> s.u(x, 0.5))(0.25)  #~ π*cos(π/4) tol 1e-10
+
+# other seeds
+worst = max([rel(solve(poisson(), rfm(seed = k)).u(expand(r, 1), r), sin(π*expand(r, 1))*sin(π*r)) for k in [2, 3]]);
+worst < 1e-12  #> true
+
+# ---- wave: second order in time, given rate, two scales
+problem wave() {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_tt == 4u_xx
+  u == sin(π*x) + 0.5sin(4π*x) at t = 0
+  u_t == 0 at t = 0
+  u == 0 at x = 0, x = 1
+}
+w = solve(wave(), rfm(800; bandwidth = [24.0, 12.0]));
+rel(w.u(expand(r, 1), r), sin(π*r)*cos(2π*expand(r, 1)) + 0.5sin(4π*r)*cos(8π*expand(r, 1))) < 1e-9  #> true
+
+# ---- advection: the bandwidths follow from the balance of the terms; a periodic axis is exactly periodic
+problem advection() {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t + 100u_x == 0
+  u == sin(x) at t = 0
+}
+a = solve(advection(), rfm());
+rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))) < 1e-9  #> true
+a.u(0.5, 0.3) - a.u(0.5, 0.3 + 2π)  #~ 0 tol 1e-12
+
+# ---- one coordinate; conditions with derivatives
+problem robin() {
+  domain x in [0, 1]
+  field u
+  u_xx - 9u == 0
+  u_x - u == 2 at x = 0
+  u_x == 3exp(3.0) at x = 1
+}
+b = solve(robin(), rfm(100; bandwidth = 3.0));
+rel(b.u(r), exp(3r)) < 1e-10  #> true
+
+# ---- coefficients that vary, a mixed derivative
+problem mixed() {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  (1 + x)*u_xx + u_xy + u_yy == (1 + x)*exp(x)*sin(y) + exp(x)*cos(y) - exp(x)*sin(y)
+  u == exp(x)*sin(y) at x = 0, x = 1, y = 0, y = 1
+}
+m = solve(mixed(), rfm(200; bandwidth = 2.0));
+rel(m.u(expand(r, 1), r), exp(expand(r, 1))*sin(r)) < 1e-10  #> true
+
+# ---- a system: Stokes flow with a known solution
+problem stokes() {
+  domain x in [0, 1], y in [0, 1]
+  field u, v, p
+  u_xx + u_yy - p_x == -2sin(x)*cos(y) - cos(x)
+  v_xx + v_yy - p_y == 2cos(x)*sin(y)
+  u_x + v_y == 0
+  u == sin(x)*cos(y) at x = 0, x = 1, y = 0, y = 1
+  v == -cos(x)*sin(y) at x = 0, x = 1, y = 0, y = 1
+  p == sin(x) at x = 0
+}
+k = solve(stokes(), rfm(150; bandwidth = 2.0));
+rel(k.u(expand(r, 1), r), sin(expand(r, 1))*cos(r)) < 1e-9  #> true
+rel(k.p(expand(r, 1), r), sin(expand(r, 1)) + 0*r) < 1e-6  #> true
+
+# ---- five coordinates
+problem five() {
+  domain v in [0, 1], w in [0, 1], x in [0, 1], y in [0, 1], z in [0, 1]
+  field u
+  u_vv + u_ww + u_xx + u_yy + u_zz == -π^2/4*(sin(π*v/2) + sin(π*w/2) + sin(π*x/2) + sin(π*y/2) + sin(π*z/2))
+  u == sin(π*v/2) + sin(π*w/2) + sin(π*x/2) + sin(π*y/2) + sin(π*z/2) at v = 0, v = 1, w = 0, w = 1, x = 0, x = 1, y = 0, y = 1, z = 0, z = 1
+}
+f = solve(five(), rfm(600; bandwidth = 0.6));
+f.u(0.3, 0.4, 0.5, 0.6, 0.7)  #~ sin(0.15π) + sin(0.2π) + sin(0.25π) + sin(0.3π) + sin(0.35π) tol 1e-4
+
+# ---- nonlinear: Newton's steps. u_xx = u^2 with u = 6/(1 + x)^2, and Burgers' equation with a smooth solution
+problem bend() {
+  domain x in [0, 1]
+  field u
+  u_xx == u^2
+  u == 6 at x = 0
+  u == 1.5 at x = 1
+}
+n = solve(bend(), rfm(100; bandwidth = 4.0));
+rel(n.u(r), 6/(1 + r)^2) < 1e-9  #> true
+n.stats.steps > 1  #> true
+
+problem front(ν = 0.2) {
+  domain t in [0, 1], x in [-1, 1]
+  field u
+  u_t + u*u_x == ν*u_xx
+  u == 0.5 - 0.5tanh(x/(4ν)) at t = 0
+  u == 0.5 - 0.5tanh((-1 - 0.5t)/(4ν)) at x = -1
+  u == 0.5 - 0.5tanh((1 - 0.5t)/(4ν)) at x = 1
+}
+q = solve(front(), rfm());
+rel(q.u(expand(r, 1), 2r - 1), 0.5 - 0.5tanh((2r - 1 - 0.5expand(r, 1))/0.8))  #~ 0 tol 1e-7
