@@ -39,15 +39,16 @@ syntax keyword atledFunction ode one_hot ones ones_like orth oscillatory outer o
 syntax keyword atledFunction pchip pdf percentile periodogram permutation pinn pinv plan plot plot3 polyadd polyder polydiv polyfit
 syntax keyword atledFunction polyfromroots polygamma polygon polyint polymul polyroots polysub polyval pow primes print prod progress ptp
 syntax keyword atledFunction push qr quadrature quantile quiver radau5 rand randint randn rank ranks ravel ravel_index rbf read_ir
-syntax keyword atledFunction read_lines read_text real record relu repeat replace report reshape rewrite rfft rfftfreq right_axis rk4 rms
-syntax keyword atledFunction rmsprop rodas5p roll root rot90 round same sample save scatter scatter3 sde searchsorted sech seed semilogx
+syntax keyword atledFunction read_lines read_text real record relu repeat replace report reshape rewrite rfft rfftfreq rfm right_axis rk4
+syntax keyword atledFunction rms rmsprop rodas5p roll root rot90 round same sample save scatter scatter3 sde searchsorted sech seed semilogx
 syntax keyword atledFunction semilogy setdiff setxor shape shooting show shuffle sigmoid sign sin sinc sinh sinhint sinint size skewness
 syntax keyword atledFunction slogdet smallest softmax softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative
-syntax keyword atledFunction speye spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze sri stack
-syntax keyword atledFunction stairs starts_with std stem stop_gradient str streamlines subplots sum surface svd svdvals swapaxes symplectic
-syntax keyword atledFunction take take_along tan tanh taylor tile to_sparse toeplitz trace train transpose trapz tril trim trim_end
-syntax keyword atledFunction trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad values vander var vjp
-syntax keyword atledFunction vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like zeta zip zscore
+syntax keyword atledFunction speye spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze sri
+syntax keyword atledFunction ssbroyden stack stairs starts_with std stem stop_gradient str streamlines subplots sum surface svd svdvals
+syntax keyword atledFunction swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace train transpose trapz tril
+syntax keyword atledFunction trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad values
+syntax keyword atledFunction vander var vjp vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like zeta zip
+syntax keyword atledFunction zscore
 " ---- end
 syntax match atledNumber "\<0x[0-9a-fA-F_]\+\|\<0o[0-7_]\+\|\<0b[01_]\+"
 syntax match atledNumber "\<\d[0-9_]*\(\.\.\@!\d*\)\?\([eE][-+]\?\d\+\)\?\(im\>\)\?"
