@@ -296,7 +296,8 @@ _solve_rfm(info, m, o) = {
     k = k + 1
     if stage == 0 {
       wider = balance.factor * (2.0^k * balance.unit)^balance.power
-      if k < 9 and all(wider <= 512 / length) {
+      far = best.error < 1e-3 and e > 100 * best.e
+      if k < 9 and not far and all(wider <= 512 / length) {
         s = wider
       } else if best.error > 0.1 and 2 * M <= (if m.features > 0 { m.features } else { 800 }) {
         # too few to tell

@@ -1,0 +1,69 @@
+# Networks of other kinds, on vector fields and in three coordinates; slabs of time, symmetries, other trainers; against closed forms.
+
+r = linspace(0, 1, 21)
+rel(a, b) = norm(a - b) / norm(b)
+
+# ---- a vector field: two components that turn into each other while they spread
+problem turning() {
+  domain t in [0, 1], x in [0, 1]
+  field v[2]
+  v_t == 0.1v_xx + [-v[1], v[0]]
+  v == [sin(π*x), 0.0] at t = 0
+  v == [0.0, 0.0] at x = 0, x = 1
+}
+f = solve(turning(), pinn((12, 12), 200; steps = 25, refine = 0));
+shape(f.v(0.5, r))  #> (21, 2)
+rel(f.v(0.7, r), exp(-0.07π^2)*stack(sin(π*r)*cos(0.7), sin(π*r)*sin(0.7); axis = 1)) < 1e-3  #> true
+
+# ---- three space coordinates, Laplacian
+problem cube() {
+  domain x in [0, 1], y in [0, 1], z in [0, 1]
+  field u
+  lap(u) == -3π^2*sin(π*x)*sin(π*y)*sin(π*z)
+  u == 0 at boundary
+}
+c = solve(cube(), pinn((16,), 300; steps = 20, refine = 0));
+c.u(0.5, 0.5, 0.5)  #~ 1 tol 1e-2
+
+# ---- other networks
+problem poisson() {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  u_xx + u_yy == -2π^2*sin(π*x)*sin(π*y)
+  u == 0 at x = 0, x = 1, y = 0, y = 1
+}
+exact = sin(π*expand(r, 1))*sin(π*r)
+a = solve(poisson(), pinn((24,), 300; steps = 30, refine = 0, activation = sin, frequency = 2.0));
+rel(a.u(expand(r, 1), r), exact) < 1e-4  #> true
+b = solve(poisson(), pinn((16, 16, 16), 300; steps = 25, refine = 0, residual = true));
+rel(b.u(expand(r, 1), r), exact) < 1e-3  #> true
+g = solve(poisson(), pinn((16,), 300; steps = 25, refine = 0, fourier = 8));
+rel(g.u(expand(r, 1), r), exact) < 1e-3  #> true
+
+# ---- slabs of time, each begun with the end of the one before
+problem ring {
+  domain t in [0, 2], x in [0, 2π] periodic
+  field u
+  u_tt == u_xx
+  u == sin(x) at t = 0
+  u_t == 0 at t = 0
+}
+z = solve(ring, pinn((12, 12), 200; steps = 30, refine = 0, slabs = 2, boundary = 60));
+rel(z.u(2expand(r, 1), 2π*r), sin(2π*r)*cos(2expand(r, 1))) < 5e-3  #> true
+
+# ---- a declared symmetry holds exactly
+problem heat {
+  domain t in [0, 1], x in [-1, 1]
+  field u
+  u_t == 0.2u_xx
+  u == sin(π*x) at t = 0
+  u == 0 at x = -1, x = 1
+}
+o = solve(heat, pinn((12,), 200; steps = 25, refine = 0, odd = "x"));
+o.u(0.5, 0.3) + o.u(0.5, -0.3)  #~ 0 tol 1e-14
+rel(o.u(expand(r, 1), 2r - 1), exp(-0.2π^2*expand(r, 1))*sin(π*(2r - 1))) < 1e-3  #> true
+
+# ---- self-scaled Broyden as the trainer: far beyond what L-BFGS reaches in as many steps
+b = solve(heat, pinn((12,), 200; steps = 200, trainer = "ssbroyden"));
+l = solve(heat, pinn((12,), 200; steps = 200, trainer = "lbfgs"));
+b.stats.loss < 0.1*l.stats.loss  #> true
