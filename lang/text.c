@@ -374,11 +374,40 @@ typedef struct Summary {
 	double min, max;
 	int64_t imin, imax;
 	int64_t seen, nans; /* seen: numbers that are in min and max; bools: those that are true */
+	const Ctx *ctx;
+	bool cut; /* the context was interrupted, and not all were looked at */
 } Summary;
+
+/* Of neighbours, which is what large arrays are. */
+static void summarise_doubles(Summary *s, int64_t n, const double *x) {
+	double least = INFINITY, most = -INFINITY;
+	int64_t nans = 0;
+	for (int64_t i = 0; i < n; i++) {
+		nans += x[i] != x[i];
+		least = x[i] < least ? x[i] : least;
+		most = x[i] > most ? x[i] : most;
+	}
+	s->nans += nans;
+	if (nans == n) return;
+	if (!s->seen || least < s->min) s->min = least;
+	if (!s->seen || most > s->max) s->max = most;
+	s->seen += n - nans;
+}
 
 static void summarise(void *ud, int64_t n, char **ptr, const int64_t *stride) {
 	Summary *s = ud;
 	const char *p = ptr[0];
+	enum { PIECE = 1 << 16 };
+	for (; n > PIECE && !s->cut; n -= PIECE, p += PIECE * stride[0]) {
+		s->cut = ctx_interrupted(s->ctx);
+		char *piece = (char *)(uintptr_t)p;
+		if (!s->cut) summarise(s, PIECE, &piece, stride);
+	}
+	if (s->cut) return;
+	if (s->dtype == DT_F64 && stride[0] == (int64_t)sizeof(double)) {
+		summarise_doubles(s, n, (const double *)(const void *)p);
+		return;
+	}
 	for (; n > 0; n--, p += stride[0]) {
 		Value v = value_scalar_from_bytes(s->dtype, p);
 		if (s->dtype == DT_BOOL) {
@@ -422,7 +451,7 @@ static void add_labelled(Text *t, const char *label, double x) {
 void value_header(Text *out, Value v) {
 	value_type_print(out, v);
 	if (v.kind != V_TENSOR) return;
-	Summary s = {.dtype = (Dtype)v.tensor->dtype};
+	Summary s = {.dtype = (Dtype)v.tensor->dtype, .ctx = out->ctx};
 	text_str(out, "  ");
 	add_bytes(out, (double)v.tensor->count * (double)dtype_size(s.dtype));
 	/* a broadcast axis repeats the same elements: one of them is looked at and counted as many times */
@@ -435,6 +464,7 @@ void value_header(Text *out, Value v) {
 		once.shape[i] = 1;
 	}
 	tensor_walk(1, &walked, summarise, &s);
+	if (s.cut) return;
 	s.nans *= repeats;
 	if (s.dtype == DT_BOOL) {
 		if (v.tensor->count) text_format(out, "  true %" PRId64, s.seen * repeats);
