@@ -87,6 +87,7 @@ typedef struct Emit {
 	uint32_t emitted;            /* instructions so far, to bound what is emitted in place */
 	EmitFn *fn;
 	EmitVector *vector;          /* NULL outside of vector loops */
+	struct EmitBeside *beside;   /* loads that were made together with one before */
 } Emit;
 
 /* Leaves the emission; the text becomes CodegenOutput.error. */
@@ -237,6 +238,11 @@ void emit_near_open(struct EmitNear *near, const LLVMValueRef *carried);
 void emit_near_close(struct EmitNear *near, LLVMValueRef *next);
 /* The value of a load that is made of its neighbour, or is that; NULL: an ordinary one. */
 LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index);
+/* The value of a load at an index for each lane, without a mask, where others read the elements beside its own: what lies together is read lane by lane and
+ * turned. NULL: an ordinary one. */
+LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index);
+/* n vectors of n lanes (a power of two) transposed, in their places. */
+void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x);
 /* Says of an access made by hand what it cannot touch. */
 void emit_tag(Emit *e, LLVMValueRef access, KRef pointer);
 void emit_tag_call_record(Emit *e, LLVMValueRef access);

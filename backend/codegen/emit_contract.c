@@ -150,7 +150,6 @@ typedef struct Panel {
 	const Contract *g;
 	uint32_t vectors, rows;
 	bool ragged;               /* the last vector may have lanes past the last column */
-	bool open;                 /* ... and so may the others: they are stored by masks */
 	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
 	LLVMValueRef a, a_row, a_k;
 	LLVMValueRef b, b_step;
@@ -163,15 +162,10 @@ static int64_t vector_bytes(const Contract *g) {
 	return (int64_t)g->lanes * g->size;
 }
 
-/* The lanes of vector v that are columns; NULL when all are. */
-static LLVMValueRef mask_of(const Panel *p, uint32_t v) {
-	const Contract *g = p->g;
-	if (!p->ragged || (v + 1 < p->vectors && !p->open)) return NULL;
-	return emit_first_lanes(g->e, g->lanes, minus(g, p->left, num(g, v * g->lanes)));
-}
-
+/* The lanes of the last vector that are columns; NULL when all are. */
 static LLVMValueRef last_mask(const Panel *p) {
-	return mask_of(p, p->vectors - 1);
+	const Contract *g = p->g;
+	return p->ragged ? emit_first_lanes(g->e, g->lanes, minus(g, p->left, num(g, (p->vectors - 1) * g->lanes))) : NULL;
 }
 
 /* One step of k: sums += A's numbers times B's row. */
@@ -234,24 +228,23 @@ static void store_halves(const Panel *p, LLVMValueRef *const vectors, LLVMValueR
 	}
 }
 
-/* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged, where it is open any. */
+/* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged. */
 static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	Emit *e = g->e;
 	uint32_t nsums = p->rows * p->vectors, last = p->vectors - 1;
-	LLVMValueRef old[MOST_SUMS], masks[MOST_VECTORS];
+	LLVMValueRef old[MOST_SUMS], mask = last_mask(p);
 	EmitIf c;
-	for (uint32_t v = 0; v < p->vectors; v++) masks[v] = mask_of(p, v);
 	emit_if_begin(e, &c, p->add, 0);
 	for (uint32_t i = 0; i < nsums; i++) {
 		uint32_t v = i % p->vectors;
 		LLVMValueRef from = at_n(g, rows[i / p->vectors], v * vector_bytes(g));
-		old[i] = LLVMBuildFAdd(e->b, get(g, g->lanes, from, masks[v]), sums[i], "");
+		old[i] = LLVMBuildFAdd(e->b, get(g, g->lanes, from, v == last ? mask : NULL), sums[i], "");
 	}
 	emit_if_else(e, &c, nsums, old);
 	emit_if_end(e, &c, sums, sums);
 	for (uint32_t i = 0; i < nsums; i++)
-		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), masks[i % p->vectors]);
+		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), NULL);
 	LLVMValueRef ends[MOST_ROWS], at_last[MOST_ROWS];
 	for (uint32_t r = 0; r < p->rows; r++) {
 		ends[r] = sums[r * p->vectors + last];
@@ -264,7 +257,7 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 		store_halves(p, ends, at_last);
 		emit_if_else(e, &c, 0, NULL);
 	}
-	for (uint32_t r = 0; r < p->rows; r++) put(g, ends[r], at_last[r], branch ? NULL : masks[last]);
+	for (uint32_t r = 0; r < p->rows; r++) put(g, ends[r], at_last[r], branch ? NULL : mask);
 	if (branch) emit_if_end(e, &c, NULL, NULL);
 }
 
@@ -345,15 +338,15 @@ static LLVMTypeRef panel_type(Emit *e) {
 }
 
 /* The function for a kind of panel, made when it is first needed. */
-static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, bool open) {
+static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged) {
 	Emit *e = g->e;
 	char name[64];
-	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", open ? ".open" : ragged ? ".ragged" : "");
+	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "");
 	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
-	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .open = open};
+	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged};
 	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
@@ -417,22 +410,6 @@ static void pack_panel(const Contract *g, LLVMValueRef from, LLVMValueRef left, 
 	turns_end(g, &j, NULL);
 }
 
-/* x, a square of vectors, transposed: each turn exchanges one bit of the vector's number with that of the lane's. */
-static void turn_square(const Contract *g, LLVMValueRef *x) {
-	int first[64], second[64];
-	for (uint32_t bit = 1; bit < g->lanes; bit *= 2)
-		for (uint32_t i = 0; i < g->lanes; i++) {
-			if (i & bit) continue;
-			for (uint32_t l = 0; l < g->lanes; l++) {
-				first[l] = (int)(l & bit ? g->lanes + l - bit : l);
-				second[l] = (int)(l & bit ? g->lanes + l : l + bit);
-			}
-			LLVMValueRef a = x[i], b = x[i + bit];
-			x[i] = emit_shuffle(g->e, a, b, g->lanes, first);
-			x[i + bit] = emit_shuffle(g->e, a, b, g->lanes, second);
-		}
-}
-
 enum { TURN_ARGS = 6 };
 
 /* The function that copies a panel as pack_panel does from a B whose columns are contiguous: (panel, from, b_col, left, width, kc). Up to a vector of
@@ -458,7 +435,7 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	turns_begin(g, &k, num(g, 0), whole, g->lanes, false, 1, &to);
 	LLVMValueRef row = k.carried[0];
 	for (uint32_t i = 0; i < g->lanes; i++) x[i] = get(g, g->lanes, at(g, column[i], times_n(g, k.index, g->size)), NULL);
-	turn_square(g, x);
+	emit_transpose(e, g->lanes, x);
 	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
 	turns_end(g, &k, &row);
 	EmitIf c;
@@ -466,7 +443,7 @@ static LLVMValueRef turn_function(const Contract *g, LLVMTypeRef *type) {
 	LLVMValueRef mask = emit_first_lanes(e, g->lanes, more);
 	row = k.results[0];
 	for (uint32_t i = 0; i < g->lanes; i++) x[i] = get(g, g->lanes, at(g, column[i], times_n(g, whole, g->size)), mask);
-	turn_square(g, x);
+	emit_transpose(e, g->lanes, x);
 	for (uint32_t i = 0; i < g->lanes; i++, row = at(g, row, step)) put(g, x[i], row, NULL);
 	emit_if_else(e, &c, 0, NULL);
 	emit_if_end(e, &c, NULL, NULL);
@@ -779,14 +756,14 @@ void emit_contract(Emit *e, const KInst *in) {
 		int64_t wide = (int64_t)g.width * g.lanes;
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
-		args[15] = panel_function(&g, g.width, g.ragged && !g.rest, false);
+		args[15] = panel_function(&g, g.width, g.ragged && !g.rest);
 		if (g.rest) {
 			/* as many sums in fewer columns */
 			Contract narrow = g;
 			narrow.width = 1;
 			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
 			narrow.rows = tile_rows(&narrow);
-			args[16] = panel_function(&narrow, 1, g.ragged, false);
+			args[16] = panel_function(&narrow, 1, g.ragged);
 		}
 	}
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
@@ -809,9 +786,11 @@ LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	g.lanes = target->vector_bytes >= 16 ? target->vector_bytes / g.size : 1;
 	g.masks = target->has_masks && g.lanes > 1;
 	g.rows = tile_rows(&g);
-	if (target->registers < 32 || !target->has_fma || !g.masks || g.lanes % g.rows) return LLVMConstNull(e->ptr);
+	if (!ktarget_has_large_tiles(target)) return LLVMConstNull(e->ptr);
 	LLVMTypeRef turn;
-	LLVMValueRef fields[] = {panel_function(&g, g.width, false, false), panel_function(&g, g.width, true, true), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
+	Contract single = g;
+	single.width = 1;
+	LLVMValueRef fields[] = {panel_function(&g, g.width, false), panel_function(&g, g.width, true), panel_function(&single, 1, true), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
 	LLVMValueRef tiles = stack(&g, sizeof(NativeTiles));
 	for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++) LLVMBuildStore(e->b, fields[i], at_n(&g, tiles, 8 * i));
 	return tiles;

@@ -368,6 +368,8 @@ void emit_LOAD(Emit *e, const KInst *in) {
 		break;
 	case KM_STRIDED: x = emit_load_strided(e, t, lanes, pointer, index, emit_value(e, emit_operand(e, in, 2)), root, mask); break;
 	case KM_INDEXED:
+		x = mask || emit_lanes(index) <= 1 ? NULL : emit_beside(e, in, pointer, index);
+		if (x) break;
 		if (emit_lanes(index) > 1) x = gather(e, t, lanes, emit_element(e, t, pointer, index), root, mask);
 		else x = emit_spread(e, emit_load(e, t, 1, emit_element(e, t, pointer, index), root, NULL), lanes);
 		break;

@@ -1,4 +1,5 @@
-/* emit_neighbours.c - loads of a vector loop that lie one and two elements after another load, made of it by shuffles.
+/* emit_neighbours.c - loads of a vector loop that are made of each other by shuffles: those that lie one and two elements after another, and those of several
+ * neighbours at places that each lane has of its own.
  *
  * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store in the first turn, and no
  * element of a turn before more than one turn.
@@ -9,6 +10,9 @@
  *
  * The two numbers behind a turn's vector begin the next turn's. Where the place follows the loop's counter one by one, the whole register that begins with them is
  * loaded, and goes on to the next turn; in the last turn only the two are there to be read. That is a load less, and one that most often crosses a line.
+ *
+ * The parameters of a camera, whose number each observation has of its own, are eleven gathers, each of as many loads as there are lanes (eight cycles for eight
+ * f64 on Zen 5). As rows they are a load or two for each lane, and three shuffles for eight numbers.
  */
 #include "backend/codegen/emit.h"
 #include <string.h>
@@ -209,4 +213,115 @@ LLVMValueRef emit_near(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValue
 	if (!x->by) return first->whole;
 	for (uint32_t l = 0; l < lanes; l++) pick[l] = (int)l + x->by;
 	return emit_shuffle(e, first->whole, first->after, lanes, pick);
+}
+
+/* ---- several neighbours, at a place of its own for each lane -------------------------------------------------------------------------------------------- */
+
+struct EmitBeside {
+	uint32_t n;
+	KRef result[LOADS];
+	LLVMValueRef value[LOADS];
+};
+
+void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
+	int first[64], second[64];
+	/* each turn exchanges one bit of the vector's number with that of the lane's */
+	for (uint32_t bit = 1; bit < n; bit *= 2)
+		for (uint32_t i = 0; i < n; i++) {
+			if (i & bit) continue;
+			for (uint32_t l = 0; l < n; l++) {
+				first[l] = (int)(l & bit ? n + l - bit : l);
+				second[l] = (int)(l & bit ? n + l : l + bit);
+			}
+			LLVMValueRef a = x[i], b = x[i + bit];
+			x[i] = emit_shuffle(e, a, b, n, first);
+			x[i + bit] = emit_shuffle(e, a, b, n, second);
+		}
+}
+
+/* The loads from `in` on that read beside it, in the order of their places; nothing that may fail or store lies between. How many. */
+static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
+	const KFn *f = e->fn->f;
+	Load own = {.pointer = emit_operand(e, in, 0), .type = (KType)in->type};
+	uint32_t n = 0, from = 0, to;
+	if (in < f->insts.at || in >= f->insts.at + f->insts.n || !add_linear(e, &own.at, emit_operand(e, in, 1), 1, DEEP)) return 0;
+	for (const KInst *other = in; other < f->insts.at + f->insts.n && n < LOADS; other++) {
+		if (other->op != K_LOAD && !kop_is_pure((KOp)other->op)) break;
+		if (other->op != K_LOAD || other->mode != KM_INDEXED || other->lanes != in->lanes || other->type != in->type) continue;
+		Load x = {.result = other->results, .pointer = emit_operand(e, other, 0), .type = own.type};
+		if (!add_linear(e, &x.at, emit_operand(e, other, 1), 1, DEEP) || compare(&own, &x)) continue;
+		uint32_t k = n++;
+		for (; k && !in_order(&found[k - 1], &x); k--) found[k] = found[k - 1];
+		found[k] = x;
+	}
+	/* of these the ones that follow each other without a gap, with `in` among them */
+	while (from < n && found[from].result != in->results) from++;
+	for (to = from + 1; to < n && found[to].at.constant == found[to - 1].at.constant + 1;) to++;
+	while (from && found[from - 1].at.constant + 1 == found[from].at.constant) from--;
+	memmove(found, found + from, (to - from) * sizeof *found);
+	return to - from;
+}
+
+/* Elements at, at + 1 ... of each lane's row, `count` of them, in chunks of `wide`. */
+static void turn_rows(Emit *e, KType t, KRef root, uint32_t lanes, LLVMValueRef *rows, int64_t at, uint32_t count, uint32_t wide, LLVMValueRef *out) {
+	LLVMValueRef parts[64][64], squares[64];
+	LLVMValueRef mask = count < wide ? emit_first_lanes(e, wide, emit_i64(e, count)) : NULL;
+	for (uint32_t l = 0; l < lanes; l += wide) {
+		for (uint32_t i = 0; i < wide; i++) {
+			LLVMValueRef offset = emit_i64(e, at * (int64_t)ktype_size(t));
+			parts[l / wide][i] = emit_load(e, t, wide, LLVMBuildGEP2(e->b, e->i8, rows[l + i], &offset, 1, ""), root, mask);
+		}
+		emit_transpose(e, wide, parts[l / wide]);
+	}
+	for (uint32_t j = 0; j < count; j++) {
+		for (uint32_t l = 0; l < lanes; l += wide) squares[l / wide] = parts[l / wide][j];
+		out[j] = emit_join(e, lanes / wide, squares);
+	}
+}
+
+LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMValueRef index) {
+	const KType t = (KType)in->type;
+	const uint32_t lanes = in->lanes;
+	if (!e->options->level || t == KT_BOOL || e->m->target.vector_bytes < 32 || lanes < 4 || lanes > 64 || lanes & (lanes - 1)) return NULL;
+	if (!e->beside) e->beside = emit_alloc(e, sizeof *e->beside);
+	struct EmitBeside *done = e->beside;
+	for (uint32_t i = 0; i < done->n; i++)
+		if (done->result[i] == in->results) {
+			LLVMValueRef x = done->value[i];
+			done->n--;
+			done->result[i] = done->result[done->n];
+			done->value[i] = done->value[done->n];
+			return x;
+		}
+	Load found[LOADS];
+	const uint32_t n = find_beside(e, in, found), most = register_lanes(e, t, lanes);
+	if (n < 2 || done->n + n > LOADS) return NULL;
+	/* where each lane's row is: of the element that `in` reads */
+	int64_t own = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (found[i].result == in->results) own = found[i].at.constant;
+	LLVMValueRef rows[64], values[LOADS], mine = NULL;
+	for (uint32_t l = 0; l < lanes; l++) rows[l] = emit_element(e, t, pointer, LLVMBuildExtractElement(e->b, index, emit_i64(e, l), ""));
+	uint32_t made = 0;
+	for (uint32_t wide = most; wide > 1;) {
+		const uint32_t left = n - made;
+		const bool part = e->m->target.has_masks && left > wide / 2;
+		if (left < wide && !part) {
+			wide /= 2;
+			continue;
+		}
+		const uint32_t count = left < wide ? left : wide;
+		turn_rows(e, t, found[0].pointer, lanes, rows, found[made].at.constant - own, count, wide, values + made);
+		made += count;
+		if (made == n) break;
+	}
+	for (uint32_t i = 0; i < made; i++) {
+		if (found[i].result == in->results) {
+			mine = values[i];
+		} else {
+			done->result[done->n] = found[i].result;
+			done->value[done->n++] = values[i];
+		}
+	}
+	return mine;
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 6
+#define NATIVE_ABI_VERSION 7
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
@@ -62,7 +62,7 @@ typedef void (*NativePanel)(void *c, int64_t c_row, int64_t c_col, const void *a
 typedef void (*NativeTurn)(void *panel, const void *from, int64_t step, int64_t left, int64_t width, int64_t k);
 /* How large products are made by tiles of so many rows and columns: */
 typedef struct NativeTiles {
-	NativePanel whole, ragged; /* ragged: where columns lie past the last one, however many */
+	NativePanel whole, ragged, single; /* ragged: some columns of the last vector may lie past the last one; single: the same of one vector of columns alone */
 	NativeTurn turn;           /* for widths that are multiples of `lanes`, as `columns` is; `rows` divides it */
 	int64_t rows, columns, lanes;
 } NativeTiles;

@@ -239,8 +239,8 @@ static void print_operand_shape(const Describe *d, Ref r) {
 }
 
 static void print_contraction(const Describe *d, const Node *n, const Fused *u, const Inst *in) {
-	static const char *const how[] = {"", "matrix product of the rows", "matrix product summed over the rows", "matrix product through BLAS",
-	                                  "matrix product of each row"};
+	const char *const how[] = {"", "matrix product of the rows", "matrix product summed over the rows",
+	                           ktarget_has_large_tiles(&d->l->k.m->target) ? "matrix product by tiles" : "matrix product through BLAS", "matrix product of each row"};
 	text_format(d->out, "%s: ", how[n->macro]);
 	print_operand_shape(d, inst_arg(d->l->f, in, 0));
 	text_str(d->out, " by ");

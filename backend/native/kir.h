@@ -173,6 +173,11 @@ typedef struct KTarget {
 	uint32_t stream_bytes;       /* results of this size are written past the caches */
 } KTarget;
 
+/* Are products of hundreds of rows and columns made by tiles of 8 x 3 vectors (native/tiles.c), which have 24 sums? Otherwise they are BLAS's. */
+static inline bool ktarget_has_large_tiles(const KTarget *t) {
+	return t->registers >= 32 && t->has_fma && t->has_masks && t->vector_bytes >= 64;
+}
+
 /* A module: function 0 is the entry, `int32_t entry(NativeCall *)`. Owned by its arena. */
 typedef struct KModule {
 	Arena *arena;

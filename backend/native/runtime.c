@@ -394,7 +394,7 @@ typedef struct Gemm {
 	bool accumulate, blas;
 	bool symmetric; /* B = A' and C is written where it lies: only what is on or below the diagonal is computed (of its blocks, without BLAS, all) */
 	const NativeTiles *tiles; /* NULL: through BLAS */
-	char *room;               /* for tiles: of each thread */
+	char *panels, *room;      /* for tiles: what is packed of B, and of A by each thread */
 	int64_t room_bytes, rooms; /* one, where the product is a part of another loop or has one part */
 	bool last;                 /* of a matrix by its own transpose: the last terms are being added */
 	uint64_t work;            /* of each part, as it is counted */
@@ -460,28 +460,26 @@ static void gemm_part(void *ud, int64_t part) {
 	if (g->symmetric && row) pack(g->size, row, rows, (BlasMatrix){c, 1, g->leading}, g->c + row * g->size, g->leading);
 }
 
-/* By tiles: a block of C. */
+/* By tiles: rows of C, whose panels are packed. */
 static void tiles_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
-	const int64_t row = part / g->across * g->rows, column = part % g->across * g->columns;
-	const int64_t rows = g->m - row < g->rows ? g->m - row : g->rows, columns = g->n - column < g->columns ? g->n - column : g->columns;
-	BlasMatrix a = g->a, b = g->b;
+	const int64_t row = part * g->rows, rows = g->m - row < g->rows ? g->m - row : g->rows;
+	BlasMatrix a = g->a;
 	a.data = (const char *)a.data + row * a.row_stride * g->size;
-	b.data = (const char *)b.data + column * b.column_stride * g->size;
 	char *room = g->room + (g->rooms > 1 ? pool_worker() * g->room_bytes : 0);
-	tiles_product(run_of(g->call)->be->ctx, g->tiles, g->size, rows, columns, g->k, a, b, g->c + (row * g->leading + column) * g->size, g->leading, g->accumulate, room);
+	tiles_product(run_of(g->call)->be->ctx, g->tiles, g->size, rows, g->n, g->k, a, g->panels, g->c + row * g->leading * g->size, g->leading, g->accumulate, room);
 }
 
-static void own_pack_part(void *ud, int64_t part) {
+static void pack_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
-	tiles_own_pack(g->tiles, g->size, g->m, g->k, g->a, part, g->room);
+	tiles_pack(g->tiles, g->size, g->n, g->k, g->b, part, g->panels);
 }
 
 /* A block of a triangle; when it is done it goes above the diagonal, where no other part writes. */
 static void own_part(void *ud, int64_t part) {
 	const Gemm *g = ud;
 	const TilesBlock b = tiles_own_block(g->tiles, g->m, part);
-	tiles_own_product(run_of(g->call)->be->ctx, g->tiles, g->size, g->m, g->k, b, g->room, g->c, g->leading, g->accumulate);
+	tiles_own_product(run_of(g->call)->be->ctx, g->tiles, g->size, g->m, g->k, b, g->panels, g->c, g->leading, g->accumulate);
 	if (!g->last) return;
 	const int64_t l = g->leading, from = b.column > b.row ? b.column : b.row, left = b.columns_end < from ? b.columns_end : from;
 	/* columns left of the block's own rows, the triangle, what is below it */
@@ -520,46 +518,61 @@ static Status run_parts(Gemm *g, int64_t parts, Pool *pool, void (*body)(void *,
 	return st == ST_OK ? poll_work(g, work % (uint64_t)parts) : st;
 }
 
-/* A matrix by its own transpose. 1024 columns of it at a time are packed, once for all, which threads share; they go on where that is in the third cache. Of 941 x 8192 in
- * blocks of C that packed for themselves packing was a sixth of the time. */
-static Status own_by_tiles(Gemm *g, Pool *pool) {
-	const NativeTiles *t = g->tiles;
-	const int64_t k = g->k, parts = tiles_own_parts(t, g->m);
+/* Terms at a time: first their panels are packed, which threads share, then come the parts. They go on where that is in the third cache; one thread alone in its second. */
+static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void *, int64_t)) {
+	const BlasMatrix a = g->a, b = g->b;
+	const int64_t k = g->k, most = pool || g->symmetric ? TILES_TERMS : TILES_DEPTH;
+	const bool accumulate = g->accumulate;
 	Status st = ST_OK;
-	g->room = atled_rt_scratch(g->call, tiles_own_room(t, g->size, g->m));
-	if (!g->room) return ST_NOMEM;
-	for (int64_t p = 0; p < k && st == ST_OK; p += TILES_OWN_DEPTH) {
-		g->k = k - p < TILES_OWN_DEPTH ? k - p : TILES_OWN_DEPTH;
+	for (int64_t p = 0; p < k && st == ST_OK; p += most) {
+		g->k = k - p < most ? k - p : most;
 		g->last = p + g->k == k;
-		st = run_parts(g, TILES_OWN_PACKS, pool, own_pack_part, 0);
-		if (st == ST_OK) st = run_parts(g, parts, pool, own_part, work_of(g));
-		g->a.data = (const char *)g->a.data + g->k * g->a.column_stride * g->size;
+		st = run_parts(g, tiles_packs(g->k), pool, pack_part, 0);
+		if (st == ST_OK) st = run_parts(g, parts, parts > 1 ? pool : NULL, body, work_of(g));
+		g->a.data = (const char *)g->a.data + g->k * a.column_stride * g->size;
+		g->b.data = (const char *)g->b.data + g->k * b.row_stride * g->size;
 		g->accumulate = true;
 	}
+	g->a = a;
+	g->b = b;
+	g->k = k;
+	g->accumulate = accumulate;
 	return st;
 }
 
-/* Blocks of C for the threads there are: tiles add up in the same order wherever they are. More blocks than threads where that is worth packing more often, so that
- * a thread that was held up can be helped. */
+/* Some columns of C at a time, and of those blocks of rows for the threads there are: tiles add up in the same order wherever they are. More blocks than threads, so that a
+ * thread that was held up can be helped. When each block packed for itself that was a sixth of the time of 1024 x 1024 in f32 with two threads. */
 static Status tiles_parts(Gemm *g) {
 	Run *r = run_of(g->call);
 	const NativeTiles *t = g->tiles;
 	const double work = (double)g->m * (double)g->n * (double)g->k;
 	Pool *pool = work >= PARTS_FROM && !r->shared ? pool_of(r->be) : NULL;
-	if (g->symmetric) return own_by_tiles(g, pool);
-	const int64_t threads = pool ? pool_width(pool) : 1, most = tiles_columns(t, g->size);
-	int64_t across = (g->n + most - 1) / most;
-	g->columns = ((g->n + across - 1) / across + t->columns - 1) / t->columns * t->columns;
-	g->across = across = (g->n + g->columns - 1) / g->columns;
-	int64_t down = ((threads == 1 ? 1 : work < TILES_MANY ? threads : 4 * threads) + across - 1) / across;
-	if (down < g->m / PIECE) down = g->m / PIECE;
-	if (down > g->m / TILES_LEAST) down = g->m / TILES_LEAST > 0 ? g->m / TILES_LEAST : 1;
-	g->rows = ((g->m + down - 1) / down + t->rows - 1) / t->rows * t->rows;
-	const int64_t parts = (g->m + g->rows - 1) / g->rows * across;
+	const int64_t threads = pool ? pool_width(pool) : 1, most = tiles_columns(t, g->size), n = g->n;
+	if (g->symmetric) {
+		g->panels = atled_rt_scratch(g->call, tiles_panels_room(t, g->size, n));
+		return g->panels ? tiles_terms(g, pool, tiles_own_parts(t, g->m), own_part) : ST_NOMEM;
+	}
+	const int64_t across = (n + most - 1) / most, wide = ((n + across - 1) / across + t->columns - 1) / t->columns * t->columns;
+	int64_t parts = threads == 1 ? 1 : work < TILES_MANY ? threads : 4 * threads;
+	if (parts > g->m / TILES_LEAST) parts = g->m / TILES_LEAST > 0 ? g->m / TILES_LEAST : 1;
+	if (parts < g->m / PIECE) parts = g->m / PIECE;
+	g->rows = ((g->m + parts - 1) / parts + t->rows - 1) / t->rows * t->rows;
+	parts = (g->m + g->rows - 1) / g->rows;
 	g->rooms = parts > 1 ? threads : 1;
-	g->room_bytes = (tiles_room(t, g->size, g->columns) + 63) / 64 * 64;
+	g->room_bytes = (tiles_rows_room(t, g->size) + 63) / 64 * 64;
 	g->room = atled_rt_scratch(g->call, g->room_bytes * g->rooms);
-	return g->room ? run_parts(g, parts, g->rooms > 1 ? pool : NULL, tiles_part, work_of(g)) : ST_NOMEM;
+	g->panels = g->room ? atled_rt_scratch(g->call, tiles_panels_room(t, g->size, wide < n ? wide : n)) : NULL;
+	Status st = g->panels ? ST_OK : ST_NOMEM;
+	char *const c = g->c;
+	for (int64_t j = 0; j < n && st == ST_OK; j += wide) {
+		g->n = n - j < wide ? n - j : wide;
+		st = tiles_terms(g, pool, parts, tiles_part);
+		g->b.data = (const char *)g->b.data + wide * g->b.column_stride * g->size;
+		g->c += wide * g->size;
+	}
+	g->c = c;
+	g->n = n;
+	return st;
 }
 
 static bool fits_int(int64_t x) {

@@ -2,10 +2,10 @@
  *
  * Needs: tiles.h, target.h for the caches. Guarantees: what tiles.h says.
  *
- * Of B a block of TILES_DEPTH rows is packed panel by panel, each as wide as a tile; then blocks of A's rows, which stay in the second cache beside it, a vector's length of
- * them with a column as neighbours, and pass all panels. So whatever the strides were, tiles read two streams. Measured on a Zen 5 (one thread, f64, of a peak of 114 Gflop/s):
- * depths of 128, 192 and 256: 102, 100 and 100 at n = 1032, 91 to 97 at 2064; panels of 2 vectors instead of 3: 96; all columns in one part, so that B comes from
- * the third cache: 94 to 101, and less beside other programs.
+ * Of B blocks of TILES_DEPTH rows are packed panel by panel, each as wide as a tile, once for all threads; then blocks of A's rows, which stay in the second cache, a vector's
+ * length of them with a column as neighbours, and pass all panels. So whatever the strides were, tiles read two streams. Measured on a Zen 5 (one thread, processor time, beside a busy
+ * machine) at n = 1024: depths of 128, 256, 384 and 512 take 1.18, 1, 0.97 and 0.95 in f64; panels of 2 vectors instead of 3 are some 5 % slower; panels for twice the second cache
+ * instead of once 1 % faster, since A is packed less often.
  */
 #include "backend/native/tiles.h"
 #include "backend/native/target.h"
@@ -18,17 +18,22 @@ static int64_t up(int64_t x, int64_t unit) {
 }
 
 int64_t tiles_columns(const NativeTiles *t, int64_t size) {
-	const int64_t fit = native_target()->l2_bytes / (TILES_DEPTH * size);
+	const int64_t fit = 2 * (int64_t)native_target()->l2_bytes / (TILES_DEPTH * size);
 	return up(fit < 256 ? 256 : fit, t->columns);
 }
 
-/* The packed rows of A come first. Behind both there is room for what is turned. */
-static int64_t a_room(const NativeTiles *t, int64_t size) {
+/* Behind both there is room for what is turned. */
+int64_t tiles_rows_room(const NativeTiles *t, int64_t size) {
 	return (BLOCK_ROWS * TILES_DEPTH + t->lanes * t->lanes) * size;
 }
 
-int64_t tiles_room(const NativeTiles *t, int64_t size, int64_t columns) {
-	return a_room(t, size) + up(columns, t->columns) * TILES_DEPTH * size + t->lanes * t->columns * size;
+int64_t tiles_panels_room(const NativeTiles *t, int64_t size, int64_t columns) {
+	return (up(columns, t->columns) * TILES_TERMS + t->lanes * t->columns) * size;
+}
+
+/* Of each block of depth in turn, all panels. */
+static int64_t panel_at(const NativeTiles *t, int64_t size, int64_t n, int64_t p, int64_t depth, int64_t j) {
+	return (p * up(n, t->columns) + j * depth) * size;
 }
 
 /* `wide` neighbours of each of k lines that are `step` bytes apart, one line after the other; past the first `there` of them 0. */
@@ -56,39 +61,62 @@ static void pack_apart(char *o, const char *from, int64_t step, int64_t apart, i
 	else PACK_APART(float);
 }
 
-/* Panels of `wide` out of n, each k lines. A panel that is turned writes into the next one's memory, which comes later; for the last one
+/* Panels of `wide` out of n, of each k lines; panels are `lines` long. A panel that is turned writes a few lines further than it goes, which come later; for the last one
  * there is room. */
-static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, int64_t apart, int64_t k, int64_t n, int64_t wide, int64_t size) {
+static void pack(const NativeTiles *t, char *o, const void *data, int64_t step, int64_t apart, int64_t k, int64_t lines, int64_t n, int64_t wide, int64_t size) {
 	const char *from = data;
 	/* a few lines from one end to the other, as they lie in memory */
 	for (int64_t p = 0; apart == 1 && p < k; p += LINES)
 		for (int64_t j = 0; j < n; j += wide)
-			pack_lines(o + (j * k + p * wide) * size, from + (p * step + j) * size, step * size, k - p < LINES ? k - p : LINES, wide, n - j < wide ? n - j : wide, size);
-	for (int64_t j = 0; apart != 1 && j < n; j += wide, o += wide * k * size, from += wide * apart * size) {
+			pack_lines(o + (j * lines + p * wide) * size, from + (p * step + j) * size, step * size, k - p < LINES ? k - p : LINES, wide, n - j < wide ? n - j : wide, size);
+	for (int64_t j = 0; apart != 1 && j < n; j += wide, o += wide * lines * size, from += wide * apart * size) {
 		const int64_t there = n - j < wide ? n - j : wide;
 		if (step == 1) t->turn(o, from, apart * size, there, wide, k);
 		else pack_apart(o, from, step, apart, k, wide, there, size);
 	}
 }
 
-void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n, int64_t k, BlasMatrix a, BlasMatrix b, char *o, int64_t leading, bool accumulate,
+/* So many lines of all panels are a part. */
+enum { PACK_LINES_IN_PART = 64 };
+
+int64_t tiles_packs(int64_t k) {
+	return (k + PACK_LINES_IN_PART - 1) / PACK_LINES_IN_PART;
+}
+
+void tiles_pack(const NativeTiles *t, int64_t size, int64_t n, int64_t k, BlasMatrix b, int64_t part, char *panels) {
+	const int64_t first = part * PACK_LINES_IN_PART, p = first / TILES_DEPTH * TILES_DEPTH, depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
+	int64_t lines = k - first < PACK_LINES_IN_PART ? k - first : PACK_LINES_IN_PART;
+	if (depth % t->lanes) { /* what is turned goes on into the next panel: the first part does all of them in order */
+		if (first != p) return;
+		lines = depth;
+	}
+	const char *from = (const char *)b.data + first * b.row_stride * size;
+	pack(t, panels + (panel_at(t, size, n, p, depth, 0) + (first - p) * t->columns * size), from, b.row_stride, b.column_stride, lines, depth, n, t->columns, size);
+}
+
+/* One tile's rows by the panel at column j; of the last one, where a vector of columns or more is missing, vector by vector. */
+static void tile(const NativeTiles *t, int64_t size, int64_t rows, int64_t n, int64_t depth, int64_t j, const char *of_a, int64_t a_step, const char *of_b, char *o, int64_t leading, bool add) {
+	const int64_t left = n - j, step = t->columns * size;
+	if (left > t->columns - t->lanes) {
+		(left < t->columns ? t->ragged : t->whole)(o, leading * size, size, of_a, size, a_step, of_b, step, rows, depth, left, add, 1);
+		return;
+	}
+	for (int64_t v = 0; v < left; v += t->lanes) t->single(o + v * size, leading * size, size, of_a, size, a_step, of_b + v * size, step, rows, depth, left - v, add, 1);
+}
+
+void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n, int64_t k, BlasMatrix a, const char *panels, char *o, int64_t leading, bool accumulate,
                    char *room) {
-	char *const rows = room, *const panels = room + a_room(t, size);
 	for (int64_t p = 0; p < k; p += TILES_DEPTH) {
 		const int64_t depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
-		pack(t, panels, (const char *)b.data + p * b.row_stride * size, b.row_stride, b.column_stride, depth, n, t->columns, size);
 		for (int64_t i = 0; i < m; i += BLOCK_ROWS) {
 			if (ctx_interrupted(c)) return;
 			const int64_t high = m - i < BLOCK_ROWS ? m - i : BLOCK_ROWS;
-			pack(t, rows, (const char *)a.data + (i * a.row_stride + p * a.column_stride) * size, a.column_stride, a.row_stride, depth, high, t->lanes, size);
+			pack(t, room, (const char *)a.data + (i * a.row_stride + p * a.column_stride) * size, a.column_stride, a.row_stride, depth, depth, high, t->lanes, size);
 			for (int64_t j = 0; j < n; j += t->columns) {
-				const NativePanel panel = n - j < t->columns ? t->ragged : t->whole;
-				const char *of_b = panels + j * depth * size;
-				for (int64_t r = 0; r < high; r += t->rows) {
-					const char *of_a = rows + (r / t->lanes * t->lanes * depth + r % t->lanes) * size;
-					panel(o + ((i + r) * leading + j) * size, leading * size, size, of_a, size, t->lanes * size, of_b, t->columns * size, high - r < t->rows ? high - r : t->rows,
-					      depth, n - j, accumulate || p, 1);
-				}
+				const char *of_b = panels + panel_at(t, size, n, p, depth, j);
+				for (int64_t r = 0; r < high; r += t->rows)
+					tile(t, size, high - r < t->rows ? high - r : t->rows, n, depth, j, room + (r / t->lanes * t->lanes * depth + r % t->lanes) * size, t->lanes * size, of_b,
+					     o + ((i + r) * leading + j) * size, leading, accumulate || p);
 			}
 		}
 	}
@@ -96,25 +124,11 @@ void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, 
 
 /* ---- a matrix by its own transpose ------------------------------------------------------------------------------------------------------------- */
 
-int64_t tiles_own_room(const NativeTiles *t, int64_t size, int64_t m) {
-	return (up(m, t->columns) * TILES_OWN_DEPTH + t->lanes * t->columns) * size;
-}
-
-/* Of each block of depth in turn, all panels. */
-static char *own_panel(const NativeTiles *t, int64_t size, int64_t m, int64_t p, int64_t depth, int64_t j, char *room) {
-	return room + (p * up(m, t->columns) + j * depth) * size;
-}
-
 int64_t tiles_own_parts(const NativeTiles *t, int64_t m) {
 	const int64_t high = TILES_OWN_ROWS, wide = up(TILES_OWN_COLUMNS, t->columns);
 	int64_t parts = 0;
 	for (int64_t i = 0; i < m; i += high) parts += ((i + high < m ? i + high : m) + wide - 1) / wide;
 	return parts;
-}
-
-void tiles_own_pack(const NativeTiles *t, int64_t size, int64_t m, int64_t k, BlasMatrix a, int64_t part, char *room) {
-	const int64_t p = part * TILES_DEPTH, depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
-	if (depth > 0) pack(t, own_panel(t, size, m, p, depth, 0, room), (const char *)a.data + p * a.column_stride * size, a.column_stride, a.row_stride, depth, m, t->columns, size);
 }
 
 TilesBlock tiles_own_block(const NativeTiles *t, int64_t m, int64_t part) {
@@ -130,17 +144,13 @@ TilesBlock tiles_own_block(const NativeTiles *t, int64_t m, int64_t part) {
 	}
 }
 
-void tiles_own_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t k, TilesBlock b, const char *room, char *o, int64_t leading, bool accumulate) {
+void tiles_own_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t k, TilesBlock b, const char *panels, char *o, int64_t leading, bool accumulate) {
 	for (int64_t p = 0; p < k; p += TILES_DEPTH) {
 		const int64_t depth = k - p < TILES_DEPTH ? k - p : TILES_DEPTH;
 		if (ctx_interrupted(c)) return;
-		for (int64_t j = b.column; j < b.columns_end; j += t->columns) {
-			const char *of_b = own_panel(t, size, m, p, depth, j, (char *)room);
-			for (int64_t r = j > b.row ? j : b.row; r < b.rows_end; r += t->rows) {
-				const char *of_a = own_panel(t, size, m, p, depth, r / t->columns * t->columns, (char *)room) + r % t->columns * size;
-				(m - j < t->columns ? t->ragged : t->whole)(o + (r * leading + j) * size, leading * size, size, of_a, size, t->columns * size, of_b, t->columns * size,
-				                                            b.rows_end - r < t->rows ? b.rows_end - r : t->rows, depth, m - j, accumulate || p, 1);
-			}
-		}
+		for (int64_t j = b.column; j < b.columns_end; j += t->columns)
+			for (int64_t r = j > b.row ? j : b.row; r < b.rows_end; r += t->rows)
+				tile(t, size, b.rows_end - r < t->rows ? b.rows_end - r : t->rows, m, depth, j, panels + panel_at(t, size, m, p, depth, r / t->columns * t->columns) + r % t->columns * size,
+				     t->columns * size, panels + panel_at(t, size, m, p, depth, j), o + (r * leading + j) * size, leading, accumulate || p);
 	}
 }

@@ -192,16 +192,16 @@ static bool is_view(const Planner *p, const Inst *in) {
 	return !type_is_small(p->c, ref_type(p->f, inst_result(in, 0)), NULL);
 }
 
-/* A product of matrices that are not large, or many of them: generated code has no copying and no call for each. Large ones are BLAS's either way, and
- * a matrix by a vector is bound by memory. */
-static bool is_small_product(const Planner *p, const Inst *in) {
+/* A product of matrices that generated code does itself: of ones that are not large, or many of them, it needs no copying and no call for each; large ones it has tiles for on some
+ * machines, on others they are BLAS's either way. A matrix by a vector is bound by memory. */
+static bool is_own_product(const Planner *p, const Inst *in) {
 	enum { LARGE = 192 };
 	const Type *x = ref_ty(p->f, inst_arg(p->f, in, 0)), *y = ref_ty(p->f, inst_arg(p->f, in, 1));
 	uint32_t nc, nb;
 	const int64_t *sum = attr_field(p->c, OP_DOT, in->attr, 0, &nc);
 	attr_field(p->c, OP_DOT, in->attr, 2, &nb);
 	if (!dtype_is_real((Dtype)x->dtype) || x->rank <= nc + nb || y->rank <= nc + nb || !nc) return false;
-	if (nb) return true;
+	if (nb || (nc == 1 && x->rank == 2 && y->rank == 2 && ktarget_has_large_tiles(native_target()))) return true;
 	const Type *o = ref_ty(p->f, inst_result(in, 0));
 	Dim lengths[MAX_RANK + 1];
 	uint32_t n = 0;
@@ -232,7 +232,7 @@ static uint32_t points(const Planner *p, const Inst *in) {
 		return 1;
 	}
 	switch ((Op)in->op) {
-	case OP_DOT: return is_small_product(p, in) ? WORTH : 1;
+	case OP_DOT: return is_own_product(p, in) ? WORTH : 1;
 	case OP_LU: case OP_CHOLESKY: case OP_TRISOLVE: return WORTH;
 	case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: case OP_SINH: case OP_COSH: case OP_POW: case OP_ERF: case OP_EXPM1:
 	case OP_LOG1P: case OP_ATAN: case OP_ATAN2: case OP_ASIN: case OP_ACOS: case OP_CBRT: return WORTH;

@@ -150,6 +150,26 @@ static Ref shrink(T *t, Ref x, Ref weight) {
 	return r[1];
 }
 
+/* x := tanh(x) / (1 + exp(x)), 5 turns: tanh, exp and the quotient are kept of each turn, not what their derivatives are made of them: 1 - tanh^2 and the square of 1/(1 + exp). */
+static void test_tapes(T *t) {
+	begin(t, "tapes");
+	Builder *b = t->b;
+	TypeId three = vec(t, len(t, 3));
+	Ref x = param(t, three, "x"), one = build_broadcast_scalar(b, build_f64(b, 1), three), r, params[2];
+	TypeId types[2] = {type_scalar(t->c, DT_I64), three};
+	OpenRegion *open = build_region_begin(b, 2, types, params);
+	Ref next = mul(b, build1(b, OP_TANH, params[1]), build2(b, OP_DIV, one, add(b, one, build1(b, OP_EXP, params[1]))));
+	RegionId body = build_region_end(b, open, 1, &next);
+	build_for(b, build_i64(b, 5), 1, &x, body, &r);
+	Fn *f = end1(t, r);
+	const Fn *primal = ad_linearise(t->c, f, (bool[]){true})->primal;
+	uint32_t tapes = 0;
+	for (uint32_t i = 0; i < primal->insts.n; i++) tapes += primal->insts.at[i].op == OP_SCATTER_SET;
+	CHECK(t, tapes == 3);
+	Value args[1] = {vector(t, 3, -1, 1)};
+	check_all(t, f, 1, args, 3, &usual);
+}
+
 static void test_while(T *t) {
 	Builder *b;
 	static const double starts[] = {1.7, 0.1, 0.9};
@@ -1203,6 +1223,7 @@ int main(int argc, char **argv) {
 		{"branches", test_branches},
 		{"try", test_try},
 		{"for", test_for},
+		{"tapes", test_tapes},
 		{"while", test_while},
 		{"calls", test_calls},
 		{"recursion", test_recursion},

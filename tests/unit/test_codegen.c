@@ -760,6 +760,52 @@ static void test_neighbours(Dtype d, uint32_t lanes) {
 	report(same, __LINE__, "neighbours of %s, %u lanes", dtype_name(d), lanes);
 }
 
+enum { ROWS = 9, MOST_IN_ROW = 19 };
+
+/* Of row j[i], all numbers in an order of their own, some twice, as to[k][i]: stores between loads, so that not all loads are neighbours in the text. */
+static KModule *rows_of_numbers(KType t, uint32_t lanes, int width) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef from = k_buffer(&b, 0), to = k_buffer(&b, 1), which = k_buffer(&b, 2), n = k_word(&b, KT_I64, 0), base, x[MOST_IN_ROW];
+	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
+	KRef row = k_mul(&b, k_load(&b, KT_I64, KM_UNIT, which, base, 0), k_int(&b, width));
+	for (int k = 0; k < width; k++) {
+		const int at = (5 * k + 2) % width;
+		x[at] = k_load(&b, t, KM_INDEXED, from, k_add(&b, row, k_int(&b, at)), 0);
+		if (k % 7 == 6) k_store(&b, KM_UNIT, to, k_add(&b, base, k_mul(&b, n, k_int(&b, at))), x[at], 0);
+	}
+	for (int k = 0; k < width; k++) k_store(&b, KM_UNIT, to, k_add(&b, base, k_mul(&b, n, k_int(&b, k))), x[k], 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	return m;
+}
+
+/* Rows at places of each lane's own: the numbers are those that are there, and nothing outside of the array is read, though its last row is used. */
+static void test_rows(Dtype d, uint32_t lanes) {
+	const size_t size = dtype_size(d);
+	char *from = guarded(), *to = guarded();
+	bool same = true;
+	static const int widths[] = {2, 3, 11, MOST_IN_ROW}; /* no multiples of five, so that the order of the loads is one of all of them */
+	for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+		const int width = widths[w];
+		Code code = compile(rows_of_numbers(ktype_of(d), lanes, width));
+		for (int64_t n = 0; n <= 37; n += 1 + n / 3) {
+			char *x = at_end(from, (size_t)(ROWS * width) * size), *y = at_end(to, (size_t)(n * width) * size);
+			int64_t which[64];
+			for (int i = 0; i < ROWS * width; i++) put(d, x + (size_t)i * size, i + 1);
+			for (int64_t i = 0; i < n; i++) which[i] = i % 4 ? (int64_t)(random_bits() % ROWS) : i % 8 ? ROWS - 1 : 0;
+			same &= call(&code, (void *[]){x, y, which}, (int64_t[]){n}, NULL) == 0;
+			for (int64_t i = 0; i < n; i++)
+				for (int k = 0; k < width; k++) same &= !memcmp(y + (size_t)(k * n + i) * size, x + (size_t)(which[i] * width + k) * size, size);
+		}
+		forget(&code);
+	}
+	report(same, __LINE__, "rows of %s at places of %u lanes", dtype_name(d), lanes);
+	munmap(from, ROOM + PAGE);
+	munmap(to, ROOM + PAGE);
+}
+
 /* Numbers that use each other at random, some of them several times: many more than there are registers. */
 static KModule *tangle(KType t, uint64_t seed) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -1275,6 +1321,9 @@ static void test_target(void) {
 		test_neighbours(DT_F64, lanes);
 		test_neighbours(DT_F32, lanes);
 		test_neighbours(DT_I64, lanes);
+		test_rows(DT_F64, lanes);
+		test_rows(DT_F32, lanes);
+		test_rows(DT_I64, lanes);
 	}
 	if (level) test_order(DT_F32);
 	test_in_place();

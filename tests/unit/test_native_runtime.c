@@ -419,9 +419,9 @@ static void *data[3];
 enum { TILE_ROWS = 4, TILE_COLUMNS = 24, TILE_LANES = 8 };
 static _Atomic int64_t panels_run;
 
-#define PANEL(T)                                                                                                                                     \
+#define PANEL(T, WIDE)                                                                                                                                  \
 	for (int64_t i = 0; i < m; i++)                                                                                                                  \
-		for (int64_t j = 0; j < TILE_COLUMNS && j < left; j++) {                                                                                    \
+		for (int64_t j = 0; j < (WIDE) && j < left; j++) {                                                                                    \
 			T *to = (T *)(void *)((char *)c + i * c_row + j * c_col), sum = 0;                                                                       \
 			for (int64_t p = 0; p < k; p++)                                                                                                          \
 				sum += *(const T *)(const void *)((const char *)a + i * a_row + p * a_k) * ((const T *)(const void *)((const char *)b + p * b_step))[j]; \
@@ -432,9 +432,20 @@ static void panel(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t 
 	CHECK(m <= TILE_ROWS && panels == 1);
 	panels_run++;
 	if (shape.single) {
-		PANEL(float)
+		PANEL(float, TILE_COLUMNS)
 	} else {
-		PANEL(double)
+		PANEL(double, TILE_COLUMNS)
+	}
+}
+
+static void single(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
+                   int64_t panels) {
+	CHECK(m <= TILE_ROWS && panels == 1);
+	panels_run++;
+	if (shape.single) {
+		PANEL(float, TILE_LANES)
+	} else {
+		PANEL(double, TILE_LANES)
 	}
 }
 
@@ -444,7 +455,7 @@ static void turn(void *panel, const void *from, int64_t step, int64_t left, int6
 		for (int64_t j = 0; j < width; j++)
 			memcpy((char *)panel + (p * width + j) * size, (const char *)from + (j < left ? j : left - 1) * step + (p < k ? p : k - 1) * size, (size_t)size);
 }
-static const NativeTiles in_c = {panel, panel, turn, TILE_ROWS, TILE_COLUMNS, TILE_LANES};
+static const NativeTiles in_c = {panel, panel, single, turn, TILE_ROWS, TILE_COLUMNS, TILE_LANES};
 
 static int32_t multiply(NativeCall *call) {
 	const Shape *s = &shape;
