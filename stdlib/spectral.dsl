@@ -241,7 +241,8 @@ _spectral_form(info, S, dealias) = {
     if dealias { map(v -> keep * v, N) } else { N }
   }
   all =
-    w -> concat(...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
+    w -> concat(
+      ...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
   start = U -> {
     w = _waves_of(T, map(k -> _part(S, U, k), fields))
     if dealias { map(v -> keep * v, w) } else { w }

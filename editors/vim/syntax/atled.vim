@@ -12,43 +12,44 @@ syntax keyword atledFunction Bernoulli Beta Binomial Cauchy ChiSquared Dirichlet
 syntax keyword atledFunction Logistic MultivariateNormal NegativeBinomial Normal Pareto Poisson StudentT Uniform Weibull abs acos acosh
 syntax keyword atledFunction adagrad adam adamax adams adamw adjoint airyai airyaiprime airybi airybiprime akima all amg angle animate
 syntax keyword atledFunction annotate any apply arange argmax argmin argsort argwhere asin asinh assert assoclegendre atan atan2 atanh auto
-syntax keyword atledFunction autocorrelation bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv bfgs
-syntax keyword atledFunction bicgstab bincount binomial bitand bitshift bitxor blackman block_diag broadcast_to brownian bvp cbrt ccdf cdf
-syntax keyword atledFunction ceil cg chars chebder chebfit chebint chebval chebyshev chebyshevt chebyshevu check_grad checkpoint choice
-syntax keyword atledFunction cholesky circulant clamp clausen clock cnab2 codes collect collocation column_stack compare compose concat cond
-syntax keyword atledFunction conditioning conj conjugate_gradient conservation conserved contains contour contourf convergence convolve
-syntax keyword atledFunction corrcoef correlate cos cosh coshint cosint cost count count_nonzero cov cross cubature cubic_hermite cummax
-syntax keyword atledFunction cummin cumprod cumsum cumtrapz curl dawson dct dde dense det diag diagonal diff digamma digitize dilog
-syntax keyword atledFunction divergence dogleg dop853 dot dst dtype e eig eigh eigs eigsh eigvals eigvalsh ellipe ellipeinc ellipf ellipj
-syntax keyword atledFunction ellipk ellippi ellippiinc else ends_with enumerate erf erfc erfcinv erfcx erfinv error errorbars etdrk4 euler
-syntax keyword atledFunction euler_maruyama event exists exp expand expint expinti explain expm expm1 eye factor factorial factorisations
-syntax keyword atledFunction factorize fd fft fft2 fftfreq fftn fftshift field fill_between find findall fit fixed_point flatten flip floor
-syntax keyword atledFunction follow fourier fresnelc fresnels from_codes full full_like fv gamma gamma_lower gamma_upper gammainc gammaincc
-syntax keyword atledFunction gammaincinv gauss_chebyshev gauss_hermite gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd
-syntax keyword atledFunction gegenbauer geometric_mean geomspace gmres grad gradient gradient_descent grid_interpolant hamming hankel hann
-syntax keyword atledFunction harmonic_mean has heatmap hermite hessian heun hilbert hilbert_matrix hist histogram hline hspan hstack hvp
-syntax keyword atledFunction hyp0f1 hyp1f1 hyp2f1 hypu icdf ichol0 idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image imex
-syntax keyword atledFunction implicit inspect integrate interp interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime
-syntax keyword atledFunction jacobi jacobi_preconditioner jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kinsol
-syntax keyword atledFunction kron kurtosis laguerre lambertw laplacian largest lbeta lbfgs lcm least_squares leaves legendre len lexsort
-syntax keyword atledFunction lgamma linear_map linear_regression linearize lines linregress linsolve linspace list list_files lm load log
-syntax keyword atledFunction log10 log1p log2 logdet loglog logm logpdf logspace logsumexp lower lstsq lu manufacture map matrix_power
-syntax keyword atledFunction matrix_rank max mean median meshgrid milstein min minimize minres mlp mod mode moment moments moveaxis moving
-syntax keyword atledFunction moving_mean multirate nadam nan_check nanmax nanmean nanmin nansum native nelder_mead newton newton_cg nnz
-syntax keyword atledFunction nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like orth oscillatory outer overlay pad
-syntax keyword atledFunction pad_end pad_start pairwise_distances partial pchip pdf percentile periodogram permutation pinn pinv plan plot
-syntax keyword atledFunction plot3 polyadd polyder polydiv polyfit polyfromroots polygamma polygon polyint polymul polyroots polysub polyval
-syntax keyword atledFunction pow primes print prod progress ptp push qr quadrature quantile quiver radau5 rand randint randn rank ranks
-syntax keyword atledFunction ravel ravel_index rbf read_ir read_lines read_text real reconstruct record relu repeat replace report reshape
-syntax keyword atledFunction rewrite rfft rfftfreq right_axis rk4 rms rmsprop rodas5p roll root rot90 round same sample save scatter
-syntax keyword atledFunction scatter3 sde searchsorted sech seed semilogx semilogy setdiff setxor shape shooting show shuffle sigmoid sign
-syntax keyword atledFunction sin sinc sinh sinhint sinint size skewness slogdet smallest softmax softplus solve sort sort_rows sparse
-syntax keyword atledFunction sparsity spdiags spearman spectral_derivative speye spherical_harmonic sphericali sphericalj sphericalk
-syntax keyword atledFunction sphericaly spline split sqrt sqrtm squeeze sri stack stairs starts_with std stem stop_gradient str streamlines
-syntax keyword atledFunction subplots sum surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz
-syntax keyword atledFunction trace train transpose trapz tril trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index
-syntax keyword atledFunction upper value_and_grad values vander var vjp vline vspan vstack weighted_mean welch where windows write_text
-syntax keyword atledFunction xavier zeros zeros_like zeta zip zscore
+syntax keyword atledFunction autocorrelation ball bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv bfgs
+syntax keyword atledFunction bicgstab bincount binomial bitand bitshift bitxor blackman block_diag box broadcast_to brownian bvp cbrt ccdf
+syntax keyword atledFunction cdf ceil cell_sizes cg chars chebder chebfit chebint chebval chebyshev chebyshevt chebyshevu check_grad
+syntax keyword atledFunction checkpoint choice cholesky circulant clamp clausen clock cnab2 codes collect collocation column_stack compare
+syntax keyword atledFunction compose concat cond conditioning conj conjugate_gradient conservation conserved contains contour contourf
+syntax keyword atledFunction convergence convolve corrcoef correlate cos cosh coshint cosint cost count count_nonzero cov cross cubature
+syntax keyword atledFunction cubic_hermite cummax cummin cumprod cumsum cumtrapz curl dawson dct dde deeponet delaunay dense det diag
+syntax keyword atledFunction diagonal diff difference digamma digitize dilog disk divergence dogleg dop853 dot dst dtype e eig eigh eigs
+syntax keyword atledFunction eigsh eigvals eigvalsh ellipe ellipeinc ellipf ellipj ellipk ellippi ellippiinc else ends_with enumerate erf
+syntax keyword atledFunction erfc erfcinv erfcx erfinv error errorbars etdrk4 euler euler_maruyama event exists exp expand expint expinti
+syntax keyword atledFunction explain expm expm1 eye factor factorial factorisations factorize fd fem fft fft2 fftfreq fftn fftshift field
+syntax keyword atledFunction fill_between find findall fit fixed_point flatten flip floor fno follow fourier fresnelc fresnels from_codes
+syntax keyword atledFunction full full_like fv gamma gamma_lower gamma_upper gammainc gammaincc gammaincinv gauss_chebyshev gauss_hermite
+syntax keyword atledFunction gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd gegenbauer geometric_mean geomspace gmres grad
+syntax keyword atledFunction gradient gradient_descent grid_interpolant hamming hankel hann harmonic_mean has heatmap hermite hessian heun
+syntax keyword atledFunction hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1 hyp1f1 hyp2f1 hypu icdf ichol0 idct
+syntax keyword atledFunction identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image imex implicit inside inspect integrate interp
+syntax keyword atledFunction interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime jacobi jacobi_preconditioner
+syntax keyword atledFunction jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kinsol kron kurtosis laguerre
+syntax keyword atledFunction lambertw laplacian largest lbeta lbfgs lcm learn_operator least_squares leaves legendre len lexsort lgamma
+syntax keyword atledFunction linear_map linear_regression linearize lines linregress linsolve linspace list list_files lm load log log10
+syntax keyword atledFunction log1p log2 logdet loglog logm logpdf logspace logsumexp lower lstsq lu manufacture map matrix_power matrix_rank
+syntax keyword atledFunction max mean median mesh mesh_data meshgrid milstein min minimize minres mlp mod mode moment moments moveaxis
+syntax keyword atledFunction moving moving_mean multirate nadam nan_check nanmax nanmean nanmin nansum native nelder_mead newton newton_cg
+syntax keyword atledFunction nnz nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like orth oscillatory outer overlay
+syntax keyword atledFunction pad pad_end pad_start pairwise_distances partial pchip pdf percentile periodogram permutation pinn pinv plan
+syntax keyword atledFunction plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma polygon polyint polymul polyroots polysub
+syntax keyword atledFunction polyval pow primes print prod progress ptp push qr quadrature quantile quiver radau5 rand randint randn rank
+syntax keyword atledFunction ranks ravel ravel_index rbf read_ir read_lines read_text real reconstruct record refine relu repeat replace
+syntax keyword atledFunction report reshape rewrite rfft rfftfreq rfm right_axis rk4 rms rmsprop rodas5p roll root rot90 round same sample
+syntax keyword atledFunction sample_boundary save scatter scatter3 sde searchsorted sech seed semilogx semilogy setdiff setxor shape
+syntax keyword atledFunction shooting show shuffle sigmoid sign signed_distance sin sinc sinh sinhint sinint size skewness slogdet smallest
+syntax keyword atledFunction softmax softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative speye
+syntax keyword atledFunction spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze sri ssbroyden
+syntax keyword atledFunction stack stairs starts_with std stem stop_gradient str streamlines subplots sum surface svd svdvals swapaxes
+syntax keyword atledFunction symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace train transpose trapz tril trim
+syntax keyword atledFunction trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad values vander var
+syntax keyword atledFunction vjp vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like zeta zip zscore
 " ---- end
 syntax match atledNumber "\<0x[0-9a-fA-F_]\+\|\<0o[0-7_]\+\|\<0b[01_]\+"
 syntax match atledNumber "\<\d[0-9_]*\(\.\.\@!\d*\)\?\([eE][-+]\?\d\+\)\?\(im\>\)\?"
