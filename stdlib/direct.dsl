@@ -22,8 +22,8 @@ _direct_error(info, m, S, o, s, U) = if m.order == 0 { _series_tail(S, U) } else
     for p in list(...(0..T.count)) { node = node + 2 * _at_in(R.T, iota(R.T.P), p) * T.stride[p] }
     worst = 0.0
     for i in list(...(0..S.parts)) {
-      fine = _part(S, U, i)[node]
-      worst = max(worst, max(abs(_part(R, V, i) - fine)) / max(max(abs(fine)), 1e-300))
+      fine = _part_of(S, U, i)[node]
+      worst = max(worst, max(abs(_part_of(R, V, i) - fine)) / max(max(abs(fine)), 1e-300))
     }
     stop_gradient(worst / (2.0^m.order - 1))
   }
@@ -32,7 +32,7 @@ _direct_error(info, m, S, o, s, U) = if m.order == 0 { _series_tail(S, U) } else
 _series_tail(S, U) = {
   worst = 0.0
   for i in list(...(0..S.parts)) {
-    c = abs(stop_gradient(_coefficients(S.T, _part(S, U, i))))
+    c = abs(stop_gradient(_coefficients(S.T, _part_of(S, U, i))))
     for p in list(...(0..S.T.count)) {
       n = S.T.n[p]
       k = _at_in(S.T, iota(S.T.P), p)
@@ -115,7 +115,7 @@ _direct_solution(info, m, S, U, stats) = {
     stats = stats, method = m.name, kind = "pde", error = none, info = _info_of(info))
 }
 _space_field(info, S, U, k) = {
-  coefs = map(c -> _coefficients(S.T, _part(S, U, _first_part(info, S.levels, k, 0) + c)), (...(0.._width(info, k)),))
+  coefs = map(c -> _coefficients(S.T, _part_of(S, U, _first_part(info, S.levels, k, 0) + c)), (...(0.._width(info, k)),))
   (...point) -> {
     if len(point) != len(info.coords) { _refuse("{info.fields[k]} is a function of ({join(info.coords, ", ")})") }
     all = map(c -> _values_at(S.T, c, point), coefs)

@@ -32,13 +32,13 @@ _fem_eigen(P, D, m, o) = {
   V = V[.., order]
   place = _locator(D.corners, _slack(D.mesh))
   names = map(f -> info.fields[f], list(...(0..P.nf)))
-  functions = map(f -> map(k -> _fem_field(P, D, place, _spread(zero, free, V[.., k]), f), list(...(0..count))),
+  functions = map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), list(...(0..count))),
     list(...(0..P.nf)))
   (...record(list(...names, info.eigen), list(...functions, λ)), mesh = D.mesh, values = V, times = zeros(0),
     stats = (unknowns = n, cells = len(D.cells), turns = turns), error = none, method = "fem", kind = "pde",
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
-_spread(U, free, y) = { U[free] = y; U }
+_with_free(U, free, y) = { U[free] = y; U }
 _is_symmetric(A) = norm(A.values - _sparse_adjoint(A).values) <= 1e-10 * norm(A.values)
 
 # The vectors that belong to the eigenvalues nearest to sigma, columns, of length 1 in B: subspace iteration with (K - sigma B)^-1 B (Bathe 1971)

@@ -9,8 +9,8 @@ _fem_lines(P, D, m, o) = {
   S = _pattern_of(P, D, number, len(free))
   zero = zeros(D.total)
   on = t -> _with_fixed(P, D, fixed, t, zero)
-  whole = (t, y) -> _spread(on(t), free, y)
-  rates = (t, yp) -> _spread(jvp(on, t, 1.0)[1], free, yp)
+  whole = (t, y) -> _with_free(on(t), free, y)
+  rates = (t, yp) -> _with_free(jvp(on, t, 1.0)[1], free, yp)
   rated = map(f -> _has_rate(info, f), list(...(0..P.nf)))
   id = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
     list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))[free]
@@ -32,7 +32,7 @@ _fem_lines(P, D, m, o) = {
       list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
     mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.corners, U[D.dofs], V[D.dofs])).values
-    (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _spread(on(t0), free, y0), t0, t1, o)
+    (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, o)
     at = t -> _between_steps(times, Y, Z, all, t)
     if _asks_all(o.saveat) { (times, Y, at, counts) } else { (f64(o.saveat), map(at, f64(o.saveat)), at, counts) }
   } else {

@@ -37,6 +37,8 @@ _choose(info) = if len(info.coords) == 1 {
 } else {
   if _fv_suits(info) {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })
+  } else if kind(info.region) != "none" {
+    fem(order = 2)
   } else if _is_periodic(info) and info.eigen == "" {
     fourier()
   } else {
@@ -78,7 +80,7 @@ _explain_choice(info) = {
     if _fv_suits(info) {
       _fv_explain(info)
     } else if kind(info.region) != "none" {
-      "{info.name}: on a region; finite elements serve it, fd(), chebyshev() and fourier() serve boxes."
+      "{info.name}: on a region, so solve() takes fem(order = 2): quadratic finite elements on a mesh of triangles or tetrahedra. fd(), chebyshev() and fourier() serve boxes."
     } else if _is_periodic(info) and info.eigen == "" {
       way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
         "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol"
@@ -90,7 +92,11 @@ _explain_choice(info) = {
       way = if info.eigen != "" {
         "the eigenvalues nearest to 0 by shift and invert; fd(count = k, near = a) says others"
       } else if info.time >= 0 {
-        "BDF in t with the exact sparse Jacobian"
+        if len(info.space) == 1 and (info.type == "hyperbolic" or info.type == "dispersive") {
+          "Radau IIA in t with the exact sparse Jacobian, since waves keep BDF's steps short"
+        } else {
+          "BDF in t with the exact sparse Jacobian"
+        }
       } else {
         "Newton's method with the exact sparse Jacobian, or sines and waves where factors are constant and order = 2"
       }
@@ -100,8 +106,8 @@ _explain_choice(info) = {
 }
 
 # fd(n, order; cluster, time, count, near): finite differences of order 2, 4, 6 or 8 on intervals and boxes of one to three dimensions
-#   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian, or time, a method for ordinary differential
-#   equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
+#   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian (radau5 for waves on a line, whose oscillations
+#   BDF follows with short steps only), or time, a method for ordinary differential equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
 #   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
 #     problem heat() {
@@ -114,11 +120,8 @@ _explain_choice(info) = {
 #     solve(heat(), fd(51, 4)).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-4
 fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
   (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster,
-    time = if kind(time) == "none" {
-      bdf(max_steps = max_steps)
-    } else {
-      time
-    }, grid = _fd_grid, count = count, near = near, solve = _solve_grid)
+    time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _fd_grid, count = count, near = near,
+    solve = _solve_grid)
 # chebyshev(n; cluster, time, count, near): collocation in n + 1 Chebyshev-Lobatto points of each coordinate, Fourier's in those that are periodic
 #   The arguments are those of fd. Smooth solutions converge exponentially. error: the size of the last coefficients of the series, relative to the largest.
 #     problem heat() {
@@ -131,11 +134,8 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
 #     solve(heat(), chebyshev(16); rtol = 1e-8, atol = 1e-10).u(0.1, 0.5)   #~ exp(-0.1π^2) tol 1e-6
 chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
   (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster,
-    time = if kind(time) == "none" {
-      bdf(max_steps = max_steps)
-    } else {
-      time
-    }, grid = _chebyshev_grid, count = count, near = near, solve = _solve_grid)
+    time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _chebyshev_grid, count = count, near = near,
+    solve = _solve_grid)
 # fourier(n; time, dealias, count, near): Fourier collocation for problems that are periodic in all space coordinates; n even points in each, or one number for each
 #   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where all highest derivatives have constant factors; else bdf() with differentiation matrices. dealias = true leaves only
 #   the lower two thirds of the waves. error: the size of the shortest waves, relative to the largest.
@@ -148,4 +148,5 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
 #     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
 fourier(n = none; time = none, dealias = false, max_steps = 0, count = 6, near = 0.0) =
   (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, step = time, time = bdf(max_steps = max_steps),
-    dealias = dealias, grid = _fourier_grid, count = count, near = near, solve = _solve_fourier)
+    chosen = false, dealias = dealias, grid = _fourier_grid, count = count, near = near, solve = _solve_fourier)
+_usual_stepper(time, max_steps) = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time }

@@ -36,7 +36,7 @@ _solve_fourier(info, m, o) = {
   time = _time_of(info)
   if time < 0 { _solve_grid(info, m, o) } else {
     spectral = if kind(m.step) == "none" { _is_semilinear(info, time) } else { has(m.step, "spectral") }
-    if not spectral { _solve_grid(info, (...m, time = if kind(m.step) == "none" { m.time } else { m.step }), o) } else {
+    if not spectral { _solve_grid(info, if kind(m.step) == "none" { m } else { (...m, time = m.step, chosen = true) }, o) } else {
       if not _is_semilinear(info, time) {
         _refuse(
           "{m.step.name}() serves equations of first order in t with constant factors at the highest derivatives and of every rate; fourier(time = bdf()) does others")
@@ -244,7 +244,7 @@ _spectral_form(info, S, dealias) = {
     w -> concat(
       ...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
   start = U -> {
-    w = _waves_of(T, map(k -> _part(S, U, k), fields))
+    w = _waves_of(T, map(k -> _part_of(S, U, k), fields))
     if dealias { map(v -> keep * v, w) } else { w }
   }
   (L = L, coupled = coupled, rest = rest, real = w -> _real_waves(T, w), all = all, start = start, count = len(fields))
