@@ -30,4 +30,4 @@ coarse = solve(sod(), fv(n = 100, reconstruct = "first"), saveat = [0.2])
 fine = solve(sod(), fv(n = 400, flux = "hllc", reconstruct = "weno5"), saveat = [0.2])
 y = stack(coarse.ρ(0.2, x), fine.ρ(0.2, x), pressure(fine, x), fine.m(0.2, x)/fine.ρ(0.2, x); axis = 1)
 plot(x, y, labels = list("density, first order, 100 cells", "density, WENO5, 400 cells", "pressure", "speed"),
-  title = "Sod's tube at t = 0.2", xlabel = "x", legend = "bottom left", file = "sod.png")
+  title = "Sod's tube at t = 0.2", xlabel = "x", legend = "outside", file = "sod.png")
