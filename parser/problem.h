@@ -8,7 +8,7 @@
 
 #include "parser/builtins.h"
 
-enum { MAX_COORDS = 8, MAX_JETS = 256, MAX_ORDER = 60 };
+enum { MAX_COORDS = 8, MAX_JETS = 256, MAX_ORDER = 60, MAX_VISITS = 1 << 18 };
 
 typedef struct Jet {
 	uint32_t field;
@@ -33,6 +33,7 @@ typedef struct Layout {
 	uint32_t space[MAX_COORDS]; /* the others */
 	const Domain *region;       /* NULL: every space coordinate has an interval */
 	uint32_t njets;
+	bool entangled; /* so that visiting all ways to a jet was given up */
 	Jet jets[MAX_JETS];
 } Layout;
 
@@ -69,6 +70,7 @@ typedef struct Needs {
 	uint8_t shift[MAX_COORDS];
 	int part; /* of a vector, along its last axis, only this component is wanted; -1: all */
 	uint32_t depth;
+	uint32_t visits; /* of expressions: operators within operators and definitions within definitions multiply them */
 } Needs;
 
 void layout_coords(Ctx *c, Layout *l, const Ast *e);

@@ -238,6 +238,11 @@ static void need_derivative(Needs *n, const Der *d) {
 static void need_visit(void *ud, const Ast *e) {
 	Needs *n = ud;
 	if (n->depth > 64) return;
+	if (++n->visits > MAX_VISITS) {
+		n->l->entangled = true;
+		n->l->njets = MAX_JETS;
+	}
+	if (n->l->njets == MAX_JETS) return;
 	const Der d = derivative_of(n->c, n->l, e);
 	if (d.kind != DER_NONE) {
 		n->depth++;
@@ -357,6 +362,7 @@ void layout_of(Ctx *c, Layout *l, const Ast *e) {
 		l->njets = n;
 		add_jet(l, &(Jet){.field = nf});
 	}
+	if (l->entangled) malformed(c, e->problem->name_span, "definitions and derivatives stand within each other too many times");
 	if (l->njets == MAX_JETS) malformed(c, e->problem->name_span, arena_printf(ctx_arena(c), "more than %d different derivatives", MAX_JETS - 1));
 }
 
