@@ -46,10 +46,17 @@ Ref *f_args(Builder *b, const Family *m, const HostCall *call, const Ref *args, 
 	return in;
 }
 
-/* A rate has the shape of what it is the rate of: where the function says its own lengths a guard says so, which holds, since the integration has run. */
+/* A rate has the shape of what it is the rate of: where the function says its own lengths a guard says so, which holds, since the integration has run.
+ * Lengths that never are equal fail here, as the integration would. */
 static Ref shaped_like(Builder *b, Ref rate, Ref like) {
+	Ctx *c = build_ctx(b);
 	const Type r = *ref_ty(build_fn(b), rate), t = *ref_ty(build_fn(b), like);
-	for (uint32_t k = 0; k < t.rank && r.rank == t.rank; k++) build_unify(b, r.dims[k], t.dims[k], atom(build_ctx(b), "the right-hand side and the unknowns"));
+	for (uint32_t k = 0; k < t.rank && r.rank == t.rank; k++) {
+		build_unify(b, r.dims[k], t.dims[k], atom(c, "the right-hand side and the unknowns"));
+		if (build_canon(b, r.dims[k]) == build_canon(b, t.dims[k])) continue;
+		diag_error(c, E_SHAPE, span_of(c, build_span(b)), "the right-hand side gives another number of values than there are unknowns");
+		ctx_throw(c, ST_ERROR);
+	}
 	return build_convert(b, rate, (Dtype)t.dtype);
 }
 
