@@ -501,6 +501,13 @@ static Ref want_matrix(Sp *sp, const Call *call, uint32_t i, const char *what, b
 static BUILTIN(factorisation) {
 	UNUSED;
 	Ref r = want_matrix(sp, call, 0, self->name, self->op != OP_QR && self->op != OP_SVD), results[3];
+	const Type t = *ty(sp, r);
+	int64_t excess;
+	if (self->op == OP_QR && dim_is_const(sp->c, dim_sub(sp->c, t.dims[t.rank - 2], t.dims[t.rank - 1]), &excess) && excess < 0) {
+		Diag *d = diag_error(sp->c, E_SHAPE, call->spans[0], "`qr` takes a matrix with at least as many rows as columns, not %s", sp_type_text(sp, av_array(sp, r)));
+		diag_hint(sp->c, d, "qr(A') factorises the adjoint");
+		ctx_throw(sp->c, ST_ERROR);
+	}
 	build(sp->b, self->op, 1, &r, 0, results);
 	if (prims[self->op].nres == 1) return av_array(sp, results[0]);
 	Av *items[3];
