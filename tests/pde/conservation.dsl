@@ -1,4 +1,5 @@
 # Conservation laws by finite volumes: Riemann problems with exact solutions, orders, conservation, what is refused.
+# As users run it only: compiling all of it takes long.
 
 # ---- WENO5: largest errors at faces of sin(2πx + 1), as published (discretizations.earthsci.dev, rule weno5_advection)
 face_error(n; method = "weno5") = {

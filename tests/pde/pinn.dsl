@@ -1,4 +1,5 @@
 # Networks trained on the same statements, measured against closed forms.
+# As users run it only: compiling all of it takes long.
 
 problem heat(D = 0.1) {
   domain t in [0, 1], x in [0, 1]
