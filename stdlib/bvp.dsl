@@ -514,7 +514,7 @@ _solve_between(info, m, o) = {
     partial = o.partial, name = info.name, equation = i -> _told(labels, i),
     condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0])
   r = _solved_between(P, m)
-  (times, Y) = if len(o.saveat) == 0 { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
+  (times, Y) = if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
   s =
     (..._solution_of(info, m, orders, all, r.y, times, Y, r.stats), error = r.error, residual = r.residual, complete = r.complete)
   if info.eigen == "" { s } else { (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a)))) }

@@ -7,7 +7,6 @@ _last_axis(x, axis) = {
   a = (axis + r) % r
   if a == r - 1 { x } else { transpose(x, (...(0..a), r - 1, ...(a + 1..r - 1), a)) }
 }
-_length(x, axis) = shape(x)[axis]
 
 # rfft(x; axis): the first n//2 + 1 elements of fft(x) of a real x; the others are their conjugates
 #     rfft([1.0, 2, 3, 4])        #> [10 + 0im, -2 + 2im, -2 + 0im]

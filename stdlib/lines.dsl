@@ -9,16 +9,6 @@
 # conditions follow from the others, which are then a system of ordinary differential equations (the Schur complement of the conditions). Else what there is is
 # a differential-algebraic system, equations, conditions and all, for IDA.
 
-_is_time(c) = c.at.coord == 0
-# The conditions of a field at an end of the only space coordinate (0 left, 1 right).
-_end_conditions(info, field, side) = {
-  out = list()
-  for c in info.conditions {
-    if c.at.coord == 1 and c.at.side == side and info.jets[c.jets[0]][0] == field { out = push(out, c) }
-  }
-  out
-}
-
 # ---- parts
 
 _width(info, k) = max(1, info.sizes[k])

@@ -157,32 +157,3 @@ _dogleg(r, both, x, b, o, steps, tol) = {
   }
   _ended_at(p, x, k, count, status, tol)
 }
-
-# One step of Levenberg-Marquardt on the normal equations, for residuals that are many and cheap beside their Jacobian: tries smaller and larger damping and keeps the best true
-# loss. Gives (x, loss, damping, gradient norm, whether nothing improved).
-_lm_step(r, both, x, value, lambda) = {
-  (res, J) = both(x)
-  G = J' @ J
-  g = J' @ res
-  diagonal = diag(G)
-  floor_ = 1e-14 * max(diagonal)
-  best = value
-  best_x = x
-  best_lambda = lambda * 100
-  for factor in [1e-2, 0.1, 0.5, 3.0, 30.0] {
-    l = max(lambda * factor, floor_)
-    L = cholesky(G + diag(zeros_like(g) + l))
-    d = -trisolve(L, trisolve(L, g); adjoint = true)
-    h = 0.1
-    rvv = (2 / h) * ((r(x + h * d) - res) / h - J @ d)
-    a = -trisolve(L, trisolve(L, J' @ rvv); adjoint = true)
-    small = norm(a) <= 0.75 * norm(d)
-    x1 = x + d
-    x2 = if small { x + d + 0.5 * a } else { x + d }
-    v1 = 0.5 * sum(r(x1)^2)
-    v2 = 0.5 * sum(r(x2)^2)
-    if v1 < best { best = v1; best_x = x1; best_lambda = l }
-    if v2 < best { best = v2; best_x = x2; best_lambda = l }
-  }
-  (best_x, best, best_lambda, norm(g), not (best < value))
-}
