@@ -7,6 +7,7 @@
 #   FUZZ_RUNS=1000000    how many inputs it is given
 #   FUZZ_ONLY=WORD       only the targets whose names contain it, and no random programs
 #   FUZZ_LENGTH=400      bytes of a program at most
+#   FUZZ_TIMEOUT=10      seconds that one input may take; more where other work runs beside, since they are of the clock
 # Of FUZZ_PROGRAMS (280000) random programs, with seeds from FUZZ_SEED (the time) on, 100,000 are compared in every mode; a seed that fails is
 # printed, and `RANDOM_PROGRAMS --engine orders --brief --count 1 --shrink --seed N` shows what it is.
 set -uo pipefail
@@ -50,7 +51,7 @@ for target in "$build"/fuzz/*; do
 	esac
 	echo "== $name, ${extent[*]}"
 	ran=$((ran + 1))
-	"$target" "${extent[@]}" -timeout=10 -rss_limit_mb=4096 -artifact_prefix="$build/found/$name-" -print_final_stats=1 "${more[@]}" \
+	"$target" "${extent[@]}" -timeout="${FUZZ_TIMEOUT:-10}" -rss_limit_mb=4096 -artifact_prefix="$build/found/$name-" -print_final_stats=1 "${more[@]}" \
 		"${folders[@]}" || failed=$((failed + 1))
 done
 if [ -z "$only" ]; then
