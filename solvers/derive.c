@@ -145,10 +145,70 @@ static const HostDef *derived_host(Builder *b, const char *name) {
 	return def;
 }
 
-void solver_jvp(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *results,
-                const Ref *tangents, Ref *result_tangents) {
-	(void)nargs;
+/* f as a function of the values that it captures, each of them once: at[k] says which of them the k-th is. With one reference. */
+static Fn *capturing_once(Ctx *c, Fn *f, uint32_t ncaptured, const uint32_t *at) {
+	const uint32_t n = fn_nparams(f);
+	Builder *b = build_begin(c, f->name, f->span, f);
+	Ref *in = ARENA_ARRAY(scratch(b), Ref, n + 1), *made = ARENA_ARRAY(scratch(b), Ref, n + 1), out;
+	uint32_t nmade = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		if (k < ncaptured && at[k] < nmade) in[k] = made[at[k]];
+		else in[k] = made[nmade++] = build_param(b, ref_type(f, fn_param(f, k)), 0);
+	}
+	build_call(b, f, n, in, &out);
+	return build_end(b, 1, &out);
+}
+
+/* A solver's call, its operands and their tangents. */
+typedef struct Derived {
+	const HostCall *call;
+	Ref *args, *tangents;
+} Derived;
+
+/* The same call with a right-hand side that captures nothing twice where something that moves is. Several functions in it may capture one parameter, and each of them
+ * hands it over; there is one sensitivity of it and one cotangent. */
+static Derived each_once(Builder *b, const HostCall *call, uint32_t nargs, const Ref *args, const Ref *tangents) {
 	Ctx *c = build_ctx(b);
+	const Family *m = call->def->ud;
+	const uint32_t n = (uint32_t)call->options[1];
+	Derived d = {call, ARENA_ARRAY(scratch(b), Ref, nargs + 1), ARENA_ARRAY(scratch(b), Ref, nargs + 1)};
+	uint32_t *at = ARENA_ARRAY(scratch(b), uint32_t, n + 1), kept = 0;
+	bool moves_twice = false;
+	memcpy(d.args, args, m->operands * sizeof *args);
+	memcpy(d.tangents, tangents, m->operands * sizeof *tangents);
+	Ref *captured = d.args + m->operands;
+	for (uint32_t k = 0; k < n; k++) {
+		const Ref x = args[m->operands + k];
+		const Ref dx = tangents[m->operands + k];
+		for (at[k] = 0; at[k] < kept && (captured[at[k]] != x || d.tangents[m->operands + at[k]] != dx); at[k]++) continue;
+		if (at[k] < kept) {
+			moves_twice |= dx != REF_NONE;
+			continue;
+		}
+		captured[kept] = x;
+		d.tangents[m->operands + kept++] = dx;
+	}
+	const uint32_t from = m->operands + (moves_twice ? n : 0), to = m->operands + (moves_twice ? kept : 0);
+	memcpy(d.args + to, args + from, (nargs - from) * sizeof *args);
+	memcpy(d.tangents + to, tangents + from, (nargs - from) * sizeof *tangents);
+	if (!moves_twice) return d;
+	Fn **fns = ARENA_ARRAY(scratch(b), Fn *, call->nfns);
+	int64_t *options = ARENA_ARRAY(scratch(b), int64_t, call->noptions);
+	memcpy(fns, call->fns, call->nfns * sizeof *fns);
+	memcpy(options, call->options, call->noptions * sizeof *options);
+	fns[FAMILY_F] = capturing_once(c, call->fns[FAMILY_F], n, at);
+	options[1] = kept;
+	d.call = host_call(c, host_call_intern(c, call->def, call->nfns, fns, call->noptions, options));
+	fn_unref(fns[FAMILY_F]);
+	return d;
+}
+
+void solver_jvp(Builder *b, const HostCall *given, uint32_t nargs, const Ref *given_args, const Ref *results,
+                const Ref *given_tangents, Ref *result_tangents) {
+	Ctx *c = build_ctx(b);
+	const Derived d = each_once(b, given, nargs, given_args, given_tangents);
+	const HostCall *call = d.call;
+	const Ref *args = d.args, *tangents = d.tangents;
 	const Family *m = call->def->ud;
 	const uint32_t ncaptured = (uint32_t)call->options[1], base = family_base(m, call), nstates = m->implicit ? 2 : 1;
 	Ref dy0 = tangents[m->y0], dt0 = tangents[m->t0], dt1 = tangents[m->t1], dt = tangents[m->saveat], dvalues = REF_NONE;

@@ -163,14 +163,15 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   (times = T, values = Y, starts = starts, stats = counts, events = seen, complete = complete)
 }
 
-# What `until` of a method gives, for one that has none: the whole of it, searched for changes of sign at its rows; where one counts, the step is cut.
+# What `until` of a method gives, for one that has none: its rows, as far as behind the first event that stops it, searched for changes of sign; where one counts, the step is cut.
 _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   d = m.degree
   # an event that ends the solution may lie before the place where the method gives up
-  (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1, (...o, quiet = 1))
-  nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
   wanted = stack(directions)
   stopping = stack(stops)
+  (T, Y, counted) = m.integrate(m, f, jac, y0, t0, t1,
+    (...o, quiet = 1, halt = (g = g, wanted = wanted, stopping = stopping, signs = signs)))
+  nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
   sign = signs
   at = i64(zeros(0))
   which = i64(zeros(0))
@@ -225,6 +226,15 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
     }
   }
   (T, Y, _counts(counted), at, which)
+}
+# The signs of the expressions after a step that ends at (t, y), and whether it went over an event that stops the solution: the search finds it, so that further steps would be in vain.
+# Methods look where o.halt is given. A change of sign inside of a step that is taken back within it is the search's affair alone.
+_halted(w, signs, t, y) = {
+  v = stop_gradient(w.g(t, y))
+  now = i64(v > 0) - i64(v < 0)
+  changed = now != signs and signs != 0
+  counts = changed and (w.wanted == 0 or w.wanted == -signs) and w.stopping != 0
+  (where(changed and now == 0, -signs, where(now == 0, signs, now)), sum(i64(counts or not (abs(v) < inf))) > 0)
 }
 # As _stats, backwards, and 1: complete
 _counts(s) =

@@ -10,6 +10,7 @@
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
 #              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows); o.way then 0, 1 for banded or 2 for sparse factors.
 #              o.quiet 1: where the method gives up, its rows until there are the result, and the stats have complete = 0 and reason, a text; a method that cannot stops with an error.
+#              o.halt, where there is one: rows behind an event that stops the solution are not wanted (_halted, events.dsl, is asked after a step).
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when _asks_all(o.saveat), else rows at saveat. stats: as _stats makes it
 #   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
 #              stops it, and which events are in which rows; solvers/events.h says more. Without one, integrate is searched (events.dsl)

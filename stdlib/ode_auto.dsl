@@ -3,23 +3,62 @@
 # auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
 #   The implicit method is rodas5p() for up to 32 unknowns, bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
 #   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
-#   way to it again where its steps are not so much longer as they are dearer. Derivatives are those of bdf(): from sensitivity equations or the adjoint problem, at the times of the value; so are events, and equations
-#   whose time derivatives do not stand alone, found and solved. Options as for tsit5().
+#   way to it again where its steps are not so much longer as they are dearer. Derivatives with one time in saveat and up to 16 unknowns are those of the steps that were taken,
+#   compiled with them; else those of bdf(), from sensitivity equations or the adjoint problem, at the times of the value. Events, and equations
+#   whose time derivatives do not stand alone, are found and solved as with bdf(). Options as for tsit5().
 #   [Source of the test: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
 auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "auto", order = 0, degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
     integrate = _by_auto, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
-# The value by the steps of the two methods, its derivative from the equations: programs that differentiate are as small as with bdf() alone.
+# The value by the steps of the methods. Its derivative with one time and few unknowns by the same steps; else from the equations, which keeps programs that differentiate small.
 _by_auto(m, f, jac, y0, t0, t1, o) = {
-  (times, Y, counts) = _primal(() -> _auto_rows(m, f, jac, y0, t0, t1, o))
+  (times, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y0, t0, t1, o))
   at = if not _asks_all(o.saveat) { o.saveat } else {
     times[0] = t0
     times[-1] = t1
     times
   }
-  (at, _value_of(() -> _by_cvode(m, f, jac, y0, t0, t1, (...o, saveat = at))[1], Y), _stats(counts))
+  (at, _value_of(() -> _auto_again(m, f, jac, y0, t0, t1, o, at), Y), _stats(counts))
+}
+
+# The rows at those times once more, by steps that have derivatives, unless CVODE took some of them
+_auto_again(m, f, jac, y, t0, t1, o, at) =
+  if not _auto_replays(f(t0, y), y, o) { _by_cvode(m, f, jac, y, t0, t1, (...o, saveat = at))[1] } else {
+    (T, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y, t0, o.saveat[-1], (...o, saveat = [])))
+    if max(concat(how, i64(zeros(1)))) == 3 { _by_cvode(m, f, jac, y, t0, t1, (...o, saveat = at))[1] } else {
+      expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, o.saveat[-1], T, Y), 0)
+    }
+  }
+_auto_replays(v, y, o) =
+  if _auto_fits(v, y) and _is_fixed(len(y)) and kind(o.pattern) == "none" { _asks_one(o.saveat) } else { false }
+# For _replay_to, a step by the method that took it: 0 dop853(), 1 rodas5p(), 2 radau5()
+_auto_turn(m, f, jac, o) = {
+  (one, _) = _dop853_turn(m, f, jac, o)
+  (two, _) = _rodas5p_turn(m, f, jac, o)
+  (three, _) = _radau5_turn(m, f, jac, o)
+  step = (t, y, h, inner, how) -> {
+    z = if how == 0 { one(t, y, h, inner, how)[0] } else {
+      if how == 1 { two(t, y, h, inner, how)[0] } else { three(t, y, h, _auto_stages(y, inner), how)[0] }
+    }
+    (z, none)
+  }
+  (step, none)
+}
+# The stages of Radau IIA from the rows at sevenths of its step, which are those of a cubic
+_auto_stages(y, inner) = {
+  stages = list()
+  for x in list(0.15505102572168220, 0.64494897427831781) {
+    s = 0.0 * stop_gradient(y)
+    for j in list(...(0..8)) {
+      w = 1.0
+      for k in list(...(0..8)) { if k != j { w = w * ((7x - k) / (j - k)) } }
+      s = s + w * (if j == 0 { stop_gradient(y) } else { inner[max(j - 1, 0)] })
+    }
+    stages = push(stages, s)
+  }
+  stack(...stages, inner[6])
 }
 
 # Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay, so is
@@ -32,8 +71,10 @@ _auto_plain(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = _by_cvode(m, f, jac, y0, t0, t1, o)
   # as many rows as times, in every lane of a map
   if not _asks_all(o.saveat) { times = o.saveat }
-  (times, Y[..len(times)], i64(stack(list(...values(stats)))))
+  (times, Y[..len(times)], i64(stack(list(...values(stats)))), _auto_how(times, m, o, 3))
 }
+# Of the whole solution: which method took each step
+_auto_how(times, m, o, code) = if _asks_all(o.saveat) { i64(zeros((len(times) - 1) // m.degree)) + code } else { i64(zeros(0)) }
 _auto_fits(v, y0) = if dtype(v) == "c128" or rank(v) != 1 { false } else {
   if _is_fixed(len(v)) and _is_fixed(len(y0)) { len(v) == len(y0) } else { true }
 }
@@ -52,7 +93,7 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)
   start = (t = t0, y = y0, times = if chosen { o.saveat } else { reshape(t0, 1) },
     Y = if chosen { zeros(len(o.saveat), n) + 0.0 * expand(y0, 0) } else { reshape(y0, 1, n) }, counts = i64(zeros(7)),
-    patience = where(_auto_hopeless(jac, y0, t0, t1, o), 0, 8), lost = false, going = true)
+    how = i64(zeros(0)), patience = where(_auto_hopeless(jac, y0, t0, t1, o), 0, 8), lost = false, going = true)
   s = start
   while s.going {
     at_once = s.patience == 0 or s.lost
@@ -61,21 +102,21 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     (e, times, Y) =
       _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.05), f, s.y, s.t, until,
         _auto_from(s.t, until, o))
-    s = _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e))
+    s = _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e), _auto_how(times, m, o, 0))
     s.going = false
     gone = e.status == 1 or e.status == 2
     if (e.status == 3 or at_once) and not gone {
       h = where(s.lost, 0.0, where(at_once, inf, abs(e.h)))   # the step that is just stable; 0: for CVODE
-      (t, y, times, Y, counts, back, lost) =
+      (t, y, times, Y, counts, back, lost, how) =
         _auto_stiff(m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
-      s = _auto_joined(s, t1, o, t, y, times, Y, counts)
+      s = _auto_joined(s, t1, o, t, y, times, Y, counts, how)
       s.going = back
       s.patience = where(counts[0] >= 30 or e.steps > 4 * s.patience, 8, min(8 * max(s.patience, 1), 2000))
       gone = lost
     }
     if gone { s = (...start, lost = true) }
   }
-  (s.times, s.Y, s.counts)
+  (s.times, s.Y, s.counts, s.how)
 }
 # Whether explicit steps would be used up long before t1: one look at a small Jacobian, where a strongly stiff problem would need a dozen steps to show
 _auto_hopeless(jac, y0, t0, t1, o) = if kind(o.pattern) != "none" { false } else {
@@ -87,10 +128,11 @@ _auto_hopeless(jac, y0, t0, t1, o) = if kind(o.pattern) != "none" { false } else
 _auto_from(t, t1, o) = if _asks_all(o.saveat) { o } else {
   (...o, saveat = where(sign(t1 - t) * (o.saveat - t) > 0, o.saveat, t))
 }
-_auto_joined(s, t1, o, t, y, times, Y, counts) = {
+_auto_joined(s, t1, o, t, y, times, Y, counts, how) = {
   open = where(t1 < s.t, -1.0, 1.0) * (o.saveat - s.t) > 0
   if _asks_all(o.saveat) {
-    (...s, t = t, y = y, times = concat(s.times, times[1..]), Y = concat(s.Y, Y[1..]), counts = s.counts + counts)
+    (...s, t = t, y = y, times = concat(s.times, times[1..]), Y = concat(s.Y, Y[1..]), counts = s.counts + counts,
+      how = concat(s.how, how))
   } else {
     # those at the very beginning come with the first phase
     first = s.counts[0] == 0 and s.counts[1] == 0
@@ -116,7 +158,7 @@ _auto_stiff(m, f, jac, y0, t0, t1, o, h) = if kind(o.pattern) == "none" {
 _auto_large(m, f, jac, y0, t0, t1, o) = {
   stiff = bdf(max_steps = m.max_steps)
   (times, Y, stats) = stiff.integrate(stiff, f, jac, y0, t0, t1, o)
-  _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false, false)
+  _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false, false, 3)
 }
 # A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA twice that; of more unknowns right-hand sides and stages in memory weigh as
 # much as the linear systems. Where Newton's iterations converge in two or three turns anyway, fewer steps go to the lowest errors by Radau IIA.
@@ -130,27 +172,27 @@ _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
 _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
   stiff = rodas5p(max_steps = m.max_steps)
   s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
-  _auto_stood(stiff, m, f, s, t1, o)
+  _auto_stood(stiff, m, f, s, t1, o, 1)
 }
 _auto_radau(m, f, jac, y0, t0, t1, o, h) = {
   stiff = radau5(max_steps = m.max_steps)
   s = _radau5_march(stiff, f, jac, y0, t0, t1, (...o, worth = 1.4 * len(y0) * min(4.0, h * _row_sums(jac(t0, y0)))))
-  _auto_stood(stiff, m, f, s, t1, o)
+  _auto_stood(stiff, m, f, s, t1, o, 2)
 }
-_auto_stood(stiff, m, f, s, t1, o) = {
+_auto_stood(stiff, m, f, s, t1, o, code) = {
   back = s.state == 5
   lost = s.state == 3 or s.state == 4
   if back or lost { s.state = 1 }
   (t, y) = (s.t, s.y)
   (times, Y, stats) = _stiff_end(stiff, f, s, t1, (...o, quiet = 0))
-  _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost)
+  _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost, code)
 }
-_auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost) = {
+_auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost, code) = {
   counts = i64(stack(list(...values(stats))))
   if _asks_all(o.saveat) {
     (times, Y) = _with_degree(times, Y, stiff.degree, m.degree)
-    (t, y, times, Y, counts, back, lost)
-  } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost) }   # as many rows as times, in every lane of a map
+    (t, y, times, Y, counts, back, lost, _auto_how(times, m, o, code))
+  } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost, _auto_how(times, m, o, code)) }   # as many rows as times, in every lane of a map
 }
 
 # Rows at e + 1 equal parts of each step instead of at d + 1 nodes, on the same polynomials

@@ -269,17 +269,20 @@ _march_whole(one, m, f, y0, t0, t1, o) = {
   times = reshape(t0, 1)
   Y = reshape(y0, 1, n)
   size = 64
-  while s.t != t1 and s.status == 0 {
+  signs = if has(o, "halt") { o.halt.signs } else { i64(zeros(0)) }
+  halted = false
+  while s.t != t1 and s.status == 0 and not halted {
     T = zeros(size, d)
     R = zeros(size, d, n)
     k = 0
-    while s.t != t1 and s.status == 0 and k < size {
+    while s.t != t1 and s.status == 0 and not halted and k < size {
       (now, taken, c) = _advance(one, m, s, t1)
       if taken {
         p = one.dense(s.t, s.y, c.h, c.z, c.q)
         T[k] = stack(...map(i -> s.t + (i / d) * c.h, list(...(1..d))), now.t)
         R[k] = stack(...map(i -> one.at(p, i / d), list(...(1..d))), now.y)
         k = k + 1
+        if has(o, "halt") { (signs, halted) = _halted(o.halt, signs, now.t, now.y) }
       }
       s = now
       progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)

@@ -5,8 +5,8 @@
 # the derivative is exactly theirs; backwards that needs nothing but the row of each step, n + 1 numbers, and where `checkpoint` allows less, fewer of them.
 #
 # A method that can be replayed has the field
-#   turn  (m, f, jac, o) -> (step, at): step (t, y, h, inner) -> (z, p), one step from (t, y) to z, where inner has its degree rows as they were found; at (p, y, z, x): the
-#         solution at the fraction x of the step
+#   turn  (m, f, jac, o) -> (step, at): step (t, y, h, inner, how) -> (z, p), one step from (t, y) to z, where inner has its degree rows as they were found, and how is what
+#         o.how says of the step where there is such a field; at (p, y, z, x): the solution at the fraction x of the step, where more than the end is wanted
 
 # integrate of a method, with the form for reverse mode where it has one. With saveat the last of these times is the end.
 _go(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
@@ -44,7 +44,7 @@ _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
     x = (reshape(T[1..], n, d) - expand(T[iota(n) * d], 1)) / expand(T[d + iota(n) * d] - T[iota(n) * d], 1)
     R = map((t, y, h, inner, x) -> {
       (step, at) = m.turn(m, f, jac, o)
-      (z, p) = step(t, y, h, inner)
+      (z, p) = step(t, y, h, inner, 0)
       stack(...map(i -> at(p, y, z, x[i]), list(...(0..d))))
     }, t, Z[..-1], h, I, x)
     (concat(expand(t0, 0), ravel(expand(t, 1) + x * expand(h, 1))), concat(Z[..1], reshape(R, n * d, len(y0))), Z[-1])
@@ -54,7 +54,7 @@ _replay_rows(m, f, jac, o, y0, t0, t1, T, Y, saveat) = {
       map(s -> {
         (step, at) = m.turn(m, f, jac, o)
         k = max(0, min(sum(i64(way * (T[d + iota(n) * d] - stop_gradient(s)) < 0)), n - 1))
-        (z, p) = step(t[k], Z[k], h[k], I[k])
+        (z, p) = step(t[k], Z[k], h[k], I[k], 0)
         at(p, Z[k], z, (s - t[k]) / h[k])
       }, saveat)
     }
@@ -67,10 +67,11 @@ _replay_to(m, f, jac, o, y0, t0, t1, T, Y) = {
   (step, at) = m.turn(m, f, jac, o)
   d = m.degree
   n = (len(T) - 1) // d
+  how = if has(o, "how") { o.how } else { i64(zeros(n)) }
   y = _placed(Y[0], _as_long_as(y0, f(T[0], y0)))
   for k in 0..n {
     h = _placed(T[d * k + d] - T[d * k], f64(k == n - 1) * (t1 - t0))
-    (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1 + iota(d)])
+    (z, p) = step(_placed(T[d * k], t0), y, h, Y[d * k + 1 + iota(d)], how[k])
     y = _placed(Y[d * k + d], z)
   }
   # where first and last time are the same the end moves alone
@@ -88,7 +89,7 @@ _replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
   Z = zeros(n + 1, len(y)) + 0.0 * expand(y, 0)
   Z[0] = y
   for k in 0..n {
-    (z, p) = step(t[k], y, h[k], Y[d * k + 1 + iota(d)])
+    (z, p) = step(t[k], y, h[k], Y[d * k + 1 + iota(d)], 0)
     y = _placed(Y[d * k + d], z)
     Z[k + 1] = y
   }
@@ -98,7 +99,7 @@ _replay_all(m, f, jac, o, y0, t0, t1, T, Y) = {
 # ---- the turns of the methods
 
 _explicit_turn(one) = {
-  step = (t, y, h, inner) -> {
+  step = (t, y, h, inner, how) -> {
     (z, x, e, q) = one.step(t, y, h, one.begin(t, y))
     (z, (t, h, q))
   }
@@ -112,7 +113,7 @@ _symplectic_turn(m, f, jac, o) = _explicit_turn(_composition(f, m.order))
 
 _rodas5p_turn(m, f, given, o) = {
   L = _stiff_systems(given, o)
-  step = (t, y, h, inner) -> {
+  step = (t, y, h, inner, how) -> {
     (z, e, a, b, c) = _rodas5p_step(f, L, t, y, h, L.jacobian(t, y), jvp(t -> f(t, y), t, 1.0)[1])
     (z, (a, b, c))
   }
@@ -121,7 +122,7 @@ _rodas5p_turn(m, f, given, o) = {
 
 # The stages are the rows within; no iteration is needed to find them again.
 _radau5_turn(m, f, given, o) = {
-  step = (t, y, h, inner) -> {
+  step = (t, y, h, inner, how) -> {
     s = stop_gradient(y)
     (z1, z2, z3) = _radau5_stages(f, t, y, h, inner[0] - s, inner[1] - s, inner[2] - s)
     (y + z3, (z1, z2, z3))

@@ -132,6 +132,11 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
       s.h = clamp(size * grow, -s.max_step, s.max_step)
       s.rejected = false
       s.state = if last or (not whole and s.k >= len(o.saveat)) { 1 } else { if whole and s.k + 4 > len(s.T) { 2 } else { 0 } }
+      if has(o, "halt") {
+        (signs, halted) = _halted(o.halt, s.signs, s.t, s.y)
+        s.signs = signs
+        if halted { s.state = 1 }
+      }
       if has(o, "worth") {
         if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
       }
@@ -335,6 +340,11 @@ _radau5_steps(f, L, t0, t1, o, s) = {
       s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
       s.current = false
       s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
+      if has(o, "halt") {
+        (signs, halted) = _halted(o.halt, s.signs, s.t, s.y)
+        s.signs = signs
+        if halted { s.state = 1 }
+      }
       if has(o, "worth") {
         if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
       }
@@ -407,7 +417,7 @@ _stiff_begin(m, f, y0, t0, t1, o, order) = {
       m.max_steps
     } else {
       500000
-  }), h)
+    }, signs = if has(o, "halt") { o.halt.signs } else { i64(zeros(0)) }), h)
 }
 
 # The largest sum of magnitudes in a row, a measure of how stiff a problem is

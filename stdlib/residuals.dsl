@@ -36,9 +36,14 @@ _ended_at(p, x, k, count, status, tol) = {
   (x = x, value = p.value, gradient_norm = norm(p.free * p.g), iterations = k, evaluations = count,
     status = if at_rest { 1 } else if status == 0 { 3 } else { status })
 }
-# Is the place x1 better, whose sum of squares is v1? Where the difference is rounding, the part of the residual that the Jacobian reaches tells.
+# Is the place x1 better, whose sum of squares is v1? Where the difference is rounding, of the sum or of the terms that the residual is the small rest of, the part of the residual that the
+# Jacobian reaches tells.
 _improves(both, x1, v1, p, b) =
-  if abs(v1 - p.value) <= 1e-13 * p.value { norm(_residuals_at(both, x1, b, p.units).Qr) < norm(p.Qr) } else { v1 < p.value }
+  if abs(v1 - p.value) <= 1e-13 * p.value + 1e-16 * norm(p.scale * x1) * sqrt(p.value) {
+    norm(_residuals_at(both, x1, b, p.units).Qr) < norm(p.Qr)
+  } else {
+    v1 < p.value
+  }
 # Is a place good enough: the part of the residual that the Jacobian reaches (Bates and Watts' relative offset), or the residual itself, beside what it was
 _reached(p, first, tol) = norm(p.Qr) <= tol * sqrt(2 * p.value) or p.value <= 5e-32 * first
 

@@ -11,8 +11,8 @@
 #   method: sri(), milstein(h), euler_maruyama(h), heun(h). rtol, atol: what a step of sri() may err by. saveat: times at which values are wanted; all steps when none.
 #   seed: a whole number that names the path; the same for the same interval and number of processes, whatever the method, its steps and saveat. Drawn when not given.
 #   Gives a record: times; values f64[k, n]; W f64[k, m], the path at these times; y, a function of t, straight between the rows; stats; method; seed. Derivatives, of every order, by x0 and
-#   whatever f and g capture are those of the steps along the fixed path; by t0 and t1 they are those with the normal numbers fixed that the path is made of, so that it is
-#   stretched with the interval (a path itself has no slope): right for means, and of dx/dt = f the usual ones. By saveat there are none. What goes wrong is said with the time and the last values.
+#   whatever f and g capture are those of the steps along the fixed path; by t0, t1 and saveat they are those with the normal numbers fixed that the path is made of, so that it is
+#   stretched from each of these times to the next (a path itself has no slope): right for means of what is had at these times, and of dx/dt = f the usual ones. What goes wrong is said with the time and the last values.
 #     s = sde((t, x) -> 1.5x, (t, x) -> 0.8x, [1.0], (0.0, 1.0); method = sri(0.001), seed = 7, saveat = [0.5, 1.0]);
 #     s.values[.., 0]                  #~ exp((1.5 - 0.32) * [0.5, 1.0] + 0.8 * s.W[.., 0]) tol 1e-3
 sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3, atol = 1e-6, saveat = none, seed = none) = {
@@ -43,14 +43,17 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   method.check(method, g, way, t0, x)
   areas = if method.areas and way == "general" { _is_twisted(g, t0, x) } else { false }
   one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas))
-  wanted = if kind(saveat) == "none" { zeros(0) } else { _fixed_times(f64(saveat)) }
-  _along_path(method, one, x, t0, t1, wanted, _path(key, m, t1 - t0))
+  wanted = if kind(saveat) == "none" { zeros(0) } else { _moving_times(f64(saveat), t0) }
+  _along_path(method, one, x, t0, t1, wanted, _path(key, m, stop_gradient(t1 - t0)))
 }
-_fixed_times(saveat) = 1 * saveat
-derivative _fixed_times(saveat), ds = {
+# The path between two times that are the same cannot be stretched
+_moving_times(saveat, t0) = 1 * saveat
+derivative _moving_times(saveat, t0), ds, dt0 = {
   if not _absent(ds) {
-    _refuse(
-      "a Brownian path has no slope, so sde has no derivative by saveat; the end of the span has one (values[-1] without saveat), and stop_gradient(saveat) holds times fixed")
+    if min(saveat - concat(expand(t0, 0), saveat[..-1])) <= 0 {
+      error(
+        "sde has a derivative by saveat only where no two of these times are the same, and none is the beginning: between them the path is stretched; stop_gradient(saveat) holds times fixed")
+    }
   }
   ds
 }
@@ -287,6 +290,9 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
   few = _is_fixed(count)
   whole = if few { count == 0 } else { false }
   if not whole { if count > 0 { _check_saveat(saveat, t0, t1) } }
+  # the steps stand still, and what each of them is made of moves
+  nodes = concat(expand(t0, 0), saveat, expand(t1, 0))
+  (t0, t1) = (stop_gradient(t0), stop_gradient(t1))
   T = p.length
   if not (m.adaptive or m.h > 0) { error("the step of {m.name}(h) must be more than 0, not {m.h}") }
   deepest = if not m.adaptive { i64(max(0.0, ceil(log2(T / m.h) - 1e-9))) } else { 46 }
@@ -298,7 +304,7 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
     status = 0, lost = inf, open = true)
   if (if few { count == 1 } else { false }) and all(saveat == t1) {
     alone = (...m, together = false)
-    while s.open { s = _move(alone, one, s, t0, t1, p, deepest)[0] }
+    while s.open { s = _move(alone, one, s, t0, t1, p, deepest, nodes)[0] }
     _stopped(m, one, s, t1)
     _path_result(m, s, p, saveat, expand(s.x, 0), expand(s.at, 0))
   } else if not whole {
@@ -306,16 +312,17 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
     A = zeros(count, len(W))
     j = sum(i64(saveat <= t0))
     while s.open {
-      (now, taken, c) = _move(m, one, s, t0, t1, p, deepest)
+      (now, taken, c) = _move(m, one, s, t0, t1, p, deepest, nodes)
       if taken {
         while j < count and saveat[min(j, count - 1)] <= now.t {
-          at = saveat[j]
+          at = stop_gradient(saveat[j])
           if at == now.t {
             X[j] = now.x
             A[j] = now.at
           } else {
             (w, first) = _path_part(p, c.cell, c.level, c.h, c.W, c.H, at - s.t)
-            X[j] = one(s.t, s.x, at - s.t, w, first, () -> _areas(p, 0, at - s.t, w, first, 0))[0]
+            (t, h, w, first) = _stretched(p, nodes, s.t, c, at - s.t, w, first)
+            X[j] = one(t, s.x, h, w, first, () -> _areas(p, 0, h, w, first, 0))[0]
             A[j] = s.at + w
           }
           j = j + 1
@@ -336,7 +343,7 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
       B = zeros(size, len(W))
       k = 0
       while s.open and k < size {
-        (s, taken, _) = _move(m, one, s, t0, t1, p, deepest)
+        (s, taken, _) = _move(m, one, s, t0, t1, p, deepest, nodes)
         if taken {
           R[k] = s.t
           Y[k] = s.x
@@ -350,12 +357,38 @@ _along_path(m, one, x0, t0, t1, saveat, p) = {
       size = 2 * size
     }
     _stopped(m, one, s, t1)
+    times = _placed(times, nodes[0] + (nodes[1] - nodes[0]) * ((times - t0) / (t1 - t0)))
     _path_result(m, s, p, times, X, A)
   }
 }
 
+# When the first `part` of a cell begins that stands at t, how long it is, and its W and H, all as they move with the times in nodes. From one of these to the next the path is stretched, W by the
+# root of the factor; a part with nodes inside is put together from those between them. The values are those that were given.
+_stretched(p, nodes, t, c, part, w, H) = {
+  at = stop_gradient(nodes)
+  between = at[1..] - at[..-1]
+  r = where(between > 0, (nodes[1..] - nodes[..-1]) / where(between > 0, between, 1.0), 1.0)
+  k = clamp(sum(i64(at <= t)) - 1, 0, len(r) - 1)
+  begin = nodes[k] + r[k] * (t - at[k])
+  # as they were and as they move: how far, W there, and its integral
+  (u, V, A) = (0.0, 0 * w, 0 * w)
+  (h, W, B) = (0.0, 0 * w, 0 * w)
+  while u < part {
+    to = if k >= len(r) - 1 { part } else { min(part, at[k + 1] - t) }
+    (v, first) = if to == part { (w, H) } else { _path_part(p, c.cell, c.level, c.h, c.W, c.H, to) }
+    a = to * (first + 0.5 * v)
+    long = r[k] * (to - u)
+    B = B + long * W + r[k] * sqrt(r[k]) * (a - A - (to - u) * V)
+    W = W + sqrt(r[k]) * (v - V)
+    h = h + long
+    (u, V, A) = (to, v, a)
+    k = min(k + 1, len(r) - 1)
+  }
+  (_placed(t, begin), _placed(part, h), _placed(w, W), _placed(H, B / h - 0.5 * W))
+}
+
 # One step, taken or not: (where it then stands, whether it was taken, the cell that it was tried on). Of a cell that is too long the first half is taken, and the second waits.
-_move(m, one, s, t0, t1, p, deepest) = {
+_move(m, one, s, t0, t1, p, deepest, nodes) = {
   (cell, level, h, W, H) = (s.cell, s.level, s.h, s.W, s.H)
   (waitingW, waitingH) = (s.waitingW, s.waitingH)
   while h > 1.5 * s.want and level < deepest {
@@ -369,7 +402,9 @@ _move(m, one, s, t0, t1, p, deepest) = {
     waitingH[level] = H2
   }
   c = (cell = cell, level = level, h = h, W = W, H = H)
-  (z, e) = one(s.t, s.x, h, W, H, () -> _areas(p, c.cell, c.h, c.W, c.H, min(max(level - 1, 3), 58 - level)))
+  (from, long, w, first) = _stretched(p, nodes, s.t, c, h, W, H)
+  (z, e) = one(from, s.x, long, w, first,
+    () -> _placed(1.0, long / c.h) * _areas(p, c.cell, c.h, c.W, c.H, min(max(level - 1, 3), 58 - level)))
   e = stop_gradient(e)
   taken = e <= 1
   finite = max(abs(stop_gradient(z))) < inf
@@ -395,7 +430,7 @@ _move(m, one, s, t0, t1, p, deepest) = {
     steps = s.steps + 1
     status = if not over and steps + s.refused >= _most_moves(m) { 2 } else { 0 }
     lost = if m.adaptive { inf } else { where(finite or s.lost < inf, s.lost, stop_gradient(t)) }
-    ((t = t, x = z, at = s.at + c.W, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
+    ((t = t, x = z, at = s.at + w, cell = cell, level = level, h = h, W = W, H = H, waitingW = waitingW, waitingH = waitingH,
       want = want, steps = steps, refused = s.refused, status = status, lost = lost,
       open = not over and status == 0 and (if m.together { true } else { lost == inf })), true, c)
   } else {

@@ -48,6 +48,21 @@ sure(p) =
 grad(member)([2.0, 0.3])                  #~ grad(sure)([2.0, 0.3]) tol 1e-6
 map(member, [2.0, 0.3; 3.0, 0.1; 4.0, 2])    #~ map(sure, [2.0, 0.3; 3.0, 0.1; 4.0, 2]) tol 1e-6
 
+# at one time, by the steps that were taken: explicit ones, Rosenbrock's, those of Radau IIA where 1e-12 is asked for, and of all kinds in one run; against the adjoint problem
+last(f, y0, T, r, m) = p -> ode((t, y) -> f(p, y), y0, (0.0, T); method = m, rtol = r, atol = 1e-3r, saveat = [T]).values[0, 0]
+both_ways(f, y0, T, r, p) = max(abs(grad(last(f, y0, T, r, auto()))(p) - grad(last(f, y0, T, 1e-11, bdf()))(p)))
+swinging = (p, y) -> [p[0] * y[1], -p[1] * y[0] - p[2] * y[1]^3]
+reacting = (k, y) -> { r = 1e4 * k[1] * y[1] * y[2]; q = 3e7 * k[2] * y[1]^2; [-0.04k[0] * y[0] + r, 0.04k[0] * y[0] - r - q, q] }
+relaxing_by = (p, y) -> [p[0] * y[1], 300p[1] * (1 - y[0]^2) * y[1] - p[2] * y[0]]
+both_ways(swinging, [1.0, 0.5], 5.0, 1e-9, [1.0, 1.2, 0.1]) < 1e-7            #> true
+both_ways(reacting, [1.0, 0, 0], 40.0, 1e-9, [1.0, 1.0, 1.0]) < 1e-7          #> true
+both_ways(reacting, [1.0, 0, 0], 40.0, 1e-12, [1.0, 1.0, 1.0]) < 1e-8         #> true
+both_ways(relaxing_by, [2.0, 0], 100.0, 1e-8, [1.0, 1.0, 1.0]) < 1e-6         #> true
+both_ways((p, y) -> [y[1], 30p[0] * (1 - y[0]^2) * y[1] - p[1] * y[0]], [2.0, 0], 60.0, 1e-9, [1.0, 1.0]) < 1e-5    #> true
+g = map(grad(last(swinging, [1.0, 0.5], 5.0, 1e-9, auto())), [1.0, 1.2, 0.1; 0.7, 2.0, 0.3])
+g[1]                                      #~ grad(last(swinging, [1.0, 0.5], 5.0, 1e-11, bdf()))([0.7, 2.0, 0.3]) tol 1e-7
+hessian(last(reacting, [1.0, 0, 0], 1.0, 1e-9, auto()))([1.0, 1, 1])    #~ hessian(last(reacting, [1.0, 0, 0], 1.0, 1e-11, bdf()))([1.0, 1, 1]) tol 1e-6
+
 # it is what a call without a method takes
 ode(fast, [1.0, 0], (0.0, 3.0)).method    #> auto
 # to and fro: stiff where HIRES relaxes, explicit where the errors asked for keep implicit steps short

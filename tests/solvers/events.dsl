@@ -128,3 +128,23 @@ jump.y(2.0)                          #~ [0] tol 1e-9
 # saveat
 s = ode(swing, [0.0, 1], (0.0, 4.0); rtol = 1e-9, saveat = [1.0, 3.5], events = event((t, y) -> y[0]; then = (t, y) -> [0, 1.0]))
 s.values[.., 0]                      #~ [sin(1.0), sin(3.5 - π)] tol 1e-7
+
+# methods of the language do not go on behind an event that stops the solution: of all kinds, root direction, an end, a state that changes, backwards
+hands = (t, y) -> [y[1], -y[0], -1e3 * (y[2] - y[0])]
+for m in list(tsit5(), dop853(), rodas5p(), radau5(), rk4(0.002)) {
+  first = ode(hands, [0.0, 1, 0], (0.0, 300.0); method = m, rtol = 1e-8, atol = 1e-10, events = event((t, y) -> y[0] - 0.5; direction = "falling", terminal = true))
+  assert(abs(first.events.times[0] - 5π/6) < 1e-5 and first.times[-1] == first.events.times[0], "{m.name} at {first.events.times}")
+  assert(first.stats.rhs < 6000, "{m.name}: {first.stats.rhs} evaluations")
+  back = ode(hands, [0.0, 1, 0], (0.0, -3.0); method = dop853(), events = event((t, y) -> y[0] + 0.5; terminal = true), saveat = [])
+  assert(abs(back.times[-1] + π/6) < 1e-5, "backwards to {back.times[-1]}")
+}
+thrown(m) = ode((t, y) -> [y[1], -9.81 - 0.1 * y[1]], [10.0, 0], (0.0, 12.0); method = m, rtol = 1e-9, atol = 1e-11, events = list(
+  event((t, y) -> y[0]; direction = "falling", then = (t, y) -> [0.0, -0.9y[1]]), event((t, y) -> y[1])))
+by_bdf = thrown(bdf());
+for (m, most) in list((rodas5p(), 100), (radau5(), 180), (dop853(), 50)) {
+  by_m = thrown(m)
+  assert(len(by_m.events.times) == len(by_bdf.events.times), "{m.name}: {len(by_m.events.times)} events")
+  assert(max(abs(by_m.events.times - by_bdf.events.times)) < 1e-5, "{m.name}: times")
+  # each piece has its own steps alone, not those to the end of the interval
+  assert(by_m.stats.steps < most, "{m.name}: {by_m.stats.steps} steps")
+}

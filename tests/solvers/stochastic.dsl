@@ -133,3 +133,22 @@ jvp(T -> stretched(T, milstein(1e-3)), 2.0, 1.0)[1]   #~ slope_of_end tol 1e-3
 grad(T -> stretched(T, sri(0.25)))(1.9)         #~ (stretched(1.9 + 1e-6, sri(0.25)) - stretched(1.9 - 1e-6, sri(0.25))) / 2e-6 tol 1e-7
 begun_at(t0) = sde((t, x) -> t*x, (t, x) -> 0*x, [1.3], (t0, 2.0); rtol = 1e-8, atol = 1e-10, seed = 11, saveat = [1.5, 1.9]).values[0][0]
 grad(begun_at)(0.5)                             #~ -0.5 * begun_at(0.5) tol 1e-6
+
+# by saveat: the path is stretched from each of these times to the next, W by the root of the factor. W itself, in cells that the times lie within, of first and second order and in both modes
+W_at(s) = sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, 1.0); method = euler_maruyama(0.25), seed = 5, saveat = s).W[.., 0]
+s0 = [0.4, 0.45, 0.9]
+(w1, w2, w3) = W_at(s0)
+J = [w1/(2*0.4), 0, 0; w1/(2*0.4) - (w2 - w1)/(2*0.05), (w2 - w1)/(2*0.05), 0; w1/(2*0.4) - (w2 - w1)/(2*0.05), (w2 - w1)/(2*0.05) - (w3 - w2)/(2*0.45), (w3 - w2)/(2*0.45)];
+jacobian(W_at)(s0)                    #~ J tol 1e-12
+grad(s -> W_at(s) @ [1.0, -2, 3])(s0)     #~ [1.0, -2, 3] @ J tol 1e-12
+jvp(s -> jvp(W_at, s, [1.0, 0, 0])[1], s0, [1.0, 0, 0])[1][0]     #~ -w1/(4*0.4^2) tol 1e-12
+# its first moment too: steps of order 1.5 over them, against the solution, and the second moments of all times
+later(s) = sde((t, x) -> 0.5x, (t, x) -> 0.4x, [1.3], (0.0, 2.0); method = sri(1/512), seed = 11, saveat = s).values[1, 0]
+w = sde((t, x) -> 0.5x, (t, x) -> 0.4x, [1.3], (0.0, 2.0); method = sri(1/512), seed = 11, saveat = [0.7, 1.6]).W[.., 0];
+grad(later)([0.7, 1.6]) / (1.3 * exp(0.42 * 1.6 + 0.4 * w[1]))    #~ [0.4 * (w[0]/(2*0.7) - (w[1] - w[0])/(2*0.9)), 0.42 + 0.4 * (w[1] - w[0])/(2*0.9)] tol 1e-4
+product(s) = mean(map(k -> { x = sde((t, x) -> -x, (t, x) -> 0.5 + 0*x, [1.0], (0.0, 1.0); method = sri(1/8), seed = k, saveat = s).values; x[0, 0] * x[1, 0] }, iota(4000)))
+both(s) = exp(-s[0] - s[1]) + 0.125 * (exp(s[0] - s[1]) - exp(-s[0] - s[1]))
+grad(product)([0.37, 0.8])            #~ grad(both)([0.37, 0.8]) tol 2e-2
+# the end of the interval does not move what stands at times of one's own
+late(T) = mean(map(k -> sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, T); method = euler_maruyama(0.25), seed = k, saveat = [0.4]).values[0, 0]^2, iota(100)))
+late'(1.0)                            #> 0.0

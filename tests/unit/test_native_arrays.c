@@ -153,9 +153,9 @@ static double difference(T *t, Value a, Value b) {
 	for (int64_t i = 0; i < count_of(a); i++) {
 		double x = element(a, i), y = element(b, i);
 		if (isnan(x) != isnan(y)) most = INFINITY;
-		if (isnan(x) || isnan(y) || x == y) continue;
-		if (fabs(x - y) > most) most = fabs(x - y);
-		if (fabs(x) > scale) scale = fabs(x);
+		if (isnan(x) || isnan(y)) continue;
+		if (x != y && fabs(x - y) > most) most = fabs(x - y);
+		if (isfinite(x) && fabs(x) > scale) scale = fabs(x);
 	}
 	tensor_unref(flat);
 	return most == 0 ? 0 : most / scale;
@@ -398,7 +398,9 @@ static const Program programs[] = {
     {"lu, cholesky and solves in registers",
      "fn @f(%0: f64[2, 3, 3], %1: f64[5, 5], %2: f32[4, 4]) -> (f64[2, 3, 3], i64[2, 3], f64[5, 5], f64[5, 5], f32[4, 4], f32[4, 4]) {\n"
      "  %3: f64[2, 3, 3], %4: i64[2, 3] = lu %0\n"
-     "  %5: f64[5, 5] = dot %1, %1 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %11: i64[5] = iota {to: i64, length: 5}\n  %12: i64[5, 5] = broadcast %11 {shape: [5, 5], axes: [0]}\n"
+     "  %13: i64[5, 5] = broadcast %11 {shape: [5, 5], axes: [1]}\n  %14: bool[5, 5] = eq %12, %13\n  %15: f64[5, 5] = convert %14 {to: f64}\n"
+     "  %16: f64[5, 5] = dot %1, %1 {lcontract: [0], rcontract: [0], lbatch: [], rbatch: []}\n  %5: f64[5, 5] = add %16, %15\n"
      "  %6: f64[5, 5] = cholesky %5\n"
      "  %7: f64[5, 5] = trisolve %6, %1 {lower: 1, adjoint: 1, unit: 0}\n"
      "  %8: f32[4, 4], %9: i64[4] = lu %2\n"
@@ -441,7 +443,8 @@ static const Program programs[] = {
     {"rows: a loop between sums over the rows",
      "fn @f[n](%0: f64[n, 2], %1: i64) -> (f64[n, 2], f64[2]) {\n"
      "  %2: f64[2] = reduce_sum %0 {axes: [0]}\n"
-     "  %3: f64[2] = tanh %2\n"
+     "  %20: f64[2] = broadcast 0.001 {shape: [2], axes: []}\n  %21: f64[2] = mul %2, %20\n"
+     "  %3: f64[2] = tanh %21\n"
      "  %4: f64[n, 2] = broadcast %3 {shape: [n, 2], axes: [1]}\n"
      "  %5: f64[n, 2] = for 7, %0 {\n"
      "    (%6: i64, %7: f64[n, 2]):\n"
@@ -453,7 +456,8 @@ static const Program programs[] = {
      "    yield %12\n"
      "  }\n"
      "  %13: f64[2] = reduce_sum %5 {axes: [0]}\n"
-     "  %14: f64[2] = sin %13\n"
+     "  %22: f64[2] = mul %13, %20\n"
+     "  %14: f64[2] = sin %22\n"
      "  %15: f64[n, 2] = broadcast %14 {shape: [n, 2], axes: [1]}\n"
      "  %16: f64[n, 2] = for 3, %5 {\n"
      "    (%17: i64, %18: f64[n, 2]):\n"
@@ -478,7 +482,7 @@ static const Program programs[] = {
      "  %13: f64[n] = for 5, %3 {\n"
      "    (%14: i64, %15: f64[n]):\n"
      "    %16: f64[n] = gather %12, %11 {axis: 1, batch: 1}\n"
-     "    %17: f64[n] = mul %15, %16\n"
+     "    %17: f64[n] = add %15, %16\n"
      "    yield %17\n"
      "  }\n"
      "  return %4, %13\n"
