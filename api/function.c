@@ -19,12 +19,17 @@ struct Entry {
 	Tensor **in; /* over the caller's memory, moved at each call; NULL for scalars */
 	Value *args, *results;
 	Tensor **out, **places; /* places: scratch of a call, see code_call_into */
+	/* What was found out at a call and holds for those with the same lengths: */
+	bool settled, indirect;
+	int64_t lengths[TYPE_SYMS];
+	DirectCall *direct;
 };
 
 /* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 static void entry_release(atled_context *x, Entry *e) {
 	if (!e) return;
+	direct_end(e->direct);
 	for (uint32_t i = 0; i < e->nin; i++) tensor_unref(e->in[i]);
 	for (uint32_t i = 0; i < e->nout; i++) tensor_unref(e->out[i]);
 	heap_free(x->c, e,
@@ -610,7 +615,7 @@ typedef struct EntryCall {
 	void *const *out;
 } EntryCall;
 
-static void point_tensor(Ctx *c, Tensor *t, TypeId type, const int64_t *lengths, uint32_t nsyms, void *data) {
+static void shape_tensor(Ctx *c, Tensor *t, TypeId type, const int64_t *lengths, uint32_t nsyms) {
 	const Type want = *type_of(c, type);
 	t->count = 1;
 	for (uint32_t d = 0; d < want.rank; d++) {
@@ -625,26 +630,59 @@ static void point_tensor(Ctx *c, Tensor *t, TypeId type, const int64_t *lengths,
 		step *= t->shape[d] ? t->shape[d] : 1;
 	}
 	t->contiguous = true;
+	t->buffer->bytes = (size_t)t->count * dtype_size((Dtype)t->dtype);
+}
+
+static void point_tensor(Tensor *t, void *data) {
 	t->data = data;
 	t->buffer->data = data;
-	t->buffer->bytes = (size_t)t->count * dtype_size((Dtype)t->dtype);
+}
+
+/* The shapes that follow from the lengths, which are most often those of the last call. */
+static void settle(Ctx *c, Entry *e, const int64_t *lengths) {
+	const Signature *sig = &e->f->sig;
+	if (e->settled && (!sig->nsyms || !memcmp(e->lengths, lengths, sig->nsyms * sizeof *lengths))) return;
+	direct_end(e->direct);
+	e->direct = NULL;
+	e->settled = e->indirect = false;
+	for (uint32_t i = 0; i < e->nin; i++)
+		if (e->in[i]) shape_tensor(c, e->in[i], sig->in[i], lengths, sig->nsyms);
+	for (uint32_t i = 0; i < e->nout; i++)
+		if (e->out[i]) shape_tensor(c, e->out[i], sig->out[i], lengths, sig->nsyms);
+	if (sig->nsyms) memcpy(e->lengths, lengths, sig->nsyms * sizeof *lengths);
+	e->settled = true;
+}
+
+/* Without a frame, where the function is one piece of machine code with one result that goes where the caller has room for it, as most are that are called in
+ * an inner loop; false: the ordinary way. */
+static bool entry_direct(Ctx *c, Entry *e, const EntryCall *k) {
+	if (e->nout != 1 || !!e->places[0] != !!e->out[0]) return false;
+	if (!e->direct && !e->indirect) e->direct = direct_begin(c, (Code *)e->f->fn->code, e->args, &e->indirect);
+	if (!e->direct) return false;
+	if (e->out[0] && !direct_can_fill(e->direct, e->out[0])) return false;
+	const Value *r;
+	api_want(c, direct_call(e->direct, e->args, e->out[0], &r));
+	if (!e->out[0]) memcpy(k->out[0], r->kind == V_SCALAR ? value_scalar_bytes(r) : r->tensor->data, dtype_size((Dtype)type_of(c, e->f->sig.out[0])->dtype));
+	return true;
 }
 
 static void entry_body(Ctx *c, void *arg) {
 	EntryCall *k = arg;
 	Entry *e = k->e;
 	const Signature *sig = &e->f->sig;
+	settle(c, e, k->lengths);
 	for (uint32_t i = 0; i < e->nin; i++) {
 		if (e->in[i]) {
-			point_tensor(c, e->in[i], sig->in[i], k->lengths, sig->nsyms, (void *)(uintptr_t)k->in[i]);
+			point_tensor(e->in[i], (void *)(uintptr_t)k->in[i]);
 			e->args[i] = value_tensor(e->in[i]);
 		} else e->args[i] = value_scalar_from_bytes((Dtype)type_of(c, sig->in[i])->dtype, k->in[i]);
 	}
 	for (uint32_t i = 0; i < e->nout; i++) {
 		e->results[i].kind = V_UNSET;
-		if ((e->places[i] = e->out[i])) point_tensor(c, e->out[i], sig->out[i], k->lengths, sig->nsyms, k->out[i]);
+		if ((e->places[i] = e->out[i])) point_tensor(e->out[i], k->out[i]);
 	}
 	keep_apart(e->nin, (const Tensor *const *)e->in, e->nout, e->places);
+	if (entry_direct(c, e, k)) return;
 	api_want(c, code_call_into(c, (Code *)e->f->fn->code, e->args, e->places, e->results));
 	for (uint32_t i = 0; i < e->nout; i++) {
 		Value *r = &e->results[i];

@@ -29,8 +29,10 @@ typedef struct DirectCall DirectCall;
 /* args: a call's, for the lengths. NULL: not (yet) possible; *never: no use asking again. Costs next to nothing while there is no machine code. */
 DirectCall *direct_begin(Ctx *c, Code *code, const Value *args, bool *never);
 /* args: as for code_call, of the same lengths. results: borrowed until the next call. into: the array where result 0 goes instead (of its length,
- * contiguous, in this library's own memory, none of the arguments), or NULL. A failure is told as code_call tells it. */
+ * contiguous, in this library's own memory or as direct_can_fill allows, none of the arguments), or NULL. A failure is told as code_call tells it. */
 Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value **results);
+/* May memory that is not this library's be `into`? */
+bool direct_can_fill(const DirectCall *d, const Tensor *into);
 void direct_end(DirectCall *d);
 
 /* Counters for tests and `:time`: instructions executed and scalar operations (as fn_cost counts) since they were last zeroed. */

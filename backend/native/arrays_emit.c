@@ -990,7 +990,11 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 		return k_max(k, k_min(k, most, k_int(k, 2048)), k_int(k, 64));
 	}
 	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, budget), k_max(k, row_bytes, k_int(k, 1)));
-	if (r->lanes == LANES_INNER) return k_max(k, k_min(k, fit, k_int(k, 64)), k_int(k, 4));
+	if (r->lanes == LANES_INNER) {
+		/* of a few rows, as a small product has them, half: two threads, tiles of eight rows */
+		KRef half = k_add(k, k_shift(k, 0, k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 7)), k_int(k, 4)), k_int(k, 3)), k_int(k, 8));
+		return k_max(k, k_min(k, fit, k_min(k, k_int(k, 64), k_max(k, half, k_int(k, 16)))), k_int(k, 4));
+	}
 	fit = k_shift(k, 0, k_shift(k, 1, fit, k_int(k, 4)), k_int(k, 4));
 	return k_max(k, k_min(k, fit, k_int(k, 128)), k_int(k, contracts ? 64 : 16));
 }

@@ -193,12 +193,26 @@ static bool has_memory(DirectCall *d) {
 	return true;
 }
 
+/* Not where machine code would read past its end, or reads a constant there that the caller knows nothing of. */
+bool direct_can_fill(const DirectCall *d, const Tensor *into) {
+	if (!unit_reads(into)) return false;
+	const char *end = into->data + (size_t)into->count * dtype_size((Dtype)into->dtype);
+	for (uint32_t i = 0; i < d->unit->unit->ninputs; i++) {
+		const Tensor *x = d->unit->constants[i];
+		if (x && x->data < end && into->data < x->data + (size_t)x->count * dtype_size((Dtype)x->dtype)) return false;
+	}
+	return true;
+}
+
 Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value **results) {
 	const NativeUnit *nu = d->unit;
 	const Unit *u = nu->unit;
 	Backend *be = backend_of(d->c);
 	const uint32_t nwords = u->nwords + u->nsyms + u->ndims;
-	bool direct = has_memory(d) && (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));
+	char here;
+	bool never;
+	if (!be->depth) be->told_diags = UINT32_MAX, be->stack_base = &here; /* from outside, as in code_call_into */
+	bool direct = tier_ready(be, d->code, &never) == d->hot && has_memory(d) && (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));
 	for (uint32_t k = 0; k < d->nparams; k++) direct &= d->counts[k] == (args[k].kind == V_TENSOR ? args[k].tensor->count : -1);
 	for (uint32_t i = 0; i < u->ninputs && direct; i++) {
 		const Value *v = nu->constants[i] ? NULL : source_value(d->arrays[i], args);

@@ -517,6 +517,59 @@ static void test_entry(T *t) {
 	atled_function_free(f);
 }
 
+/* The same once there is machine code, which an entry then calls without a frame: other lengths, results over arguments, failures. */
+static void test_entry_machine_code(T *main) {
+	const char *before = getenv("ATLED_NATIVE");
+	char kept[32];
+	snprintf(kept, sizeof kept, "%s", before ? before : "");
+	setenv("ATLED_NATIVE", "always", 1);
+	T fresh = {.x = atled_context_new(NULL)}, *t = &fresh;
+	atled_function *f = NULL;
+	atled_raw raw;
+	void *ud;
+	FINE(t, atled_compile(t->x, "g(v, a) = exp(0v)*a + v\npick(v, i) = v[i]*2 + 1\nproduct(a, b) = a @ b", ATLED_ZERO, NULL));
+	FINE(t, atled_lookup(t->x, "g", "(f64[n], f64) -> f64[n]", &f));
+	FINE(t, atled_entry(t->x, f, &raw, &ud));
+	static const int64_t lengths[] = {5, 5, 5, 3, 3, 0, 0, 5, 5, 1, 5};
+	double v[5] = {1, 2, 3, 4, 5}, w[5];
+	for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+		const double a = (double)k;
+		memset(w, 0, sizeof w);
+		CHECK(t, raw(ud, &lengths[k], (const void *[]){v, &a}, (void *[]){w}) == ATLED_OK);
+		for (int64_t i = 0; i < 5; i++) CHECK(t, w[i] == (i < lengths[k] ? v[i] + a : 0));
+	}
+	const double one = 1;
+	const int64_t five = 5, two = 2, bad = -1;
+	for (int k = 0; k < 3; k++) CHECK(t, raw(ud, &five, (const void *[]){v, &one}, (void *[]){v}) == ATLED_OK && v[0] == 2 + k && v[4] == 6 + k);
+	CHECK(t, raw(ud, &bad, (const void *[]){v, &one}, (void *[]){w}) == ATLED_MISUSE);
+	CHECK(t, raw(ud, &two, (const void *[]){v + 1, &one}, (void *[]){w}) == ATLED_OK && w[0] == 6 && w[1] == 7);
+	atled_function_free(f);
+	FINE(t, atled_lookup(t->x, "pick", "(f64[n], i64) -> f64", &f));
+	FINE(t, atled_entry(t->x, f, &raw, &ud));
+	for (int64_t i = 0; i < 7; i++) {
+		double x = 0;
+		const atled_status st = raw(ud, &five, (const void *[]){v, &i}, (void *[]){&x});
+		CHECK(t, i < 5 ? st == ATLED_OK && x == 2 * v[i] + 1 : st == ATLED_ERROR && strstr(atled_last_error(t->x)->message, "5"));
+	}
+	atled_function_free(f);
+	/* as many elements, another shape */
+	FINE(t, atled_lookup(t->x, "product", "(f64[m, k], f64[k, n]) -> f64[m, n]", &f));
+	FINE(t, atled_entry(t->x, f, &raw, &ud));
+	const double a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3};
+	for (int k = 0; k < 6; k++) {
+		double c[9] = {0};
+		const bool wide = k / 2 % 2;
+		CHECK(t, raw(ud, wide ? (int64_t[]){3, 2, 3} : (int64_t[]){2, 3, 2}, (const void *[]){a, b}, (void *[]){c}) == ATLED_OK);
+		CHECK(t, wide ? c[0] == 3 && c[2] == 8 && c[8] == 28 : c[0] == 5 && c[1] == 11 && c[2] == 14 && c[3] == 23);
+	}
+	atled_function_free(f);
+	main->passed += fresh.passed;
+	main->failed += fresh.failed;
+	atled_context_free(fresh.x);
+	if (before) setenv("ATLED_NATIVE", kept, 1);
+	else unsetenv("ATLED_NATIVE");
+}
+
 /* ---- functions of the host --------------------------------------------------------------------------------------- */
 
 /* y[i] = x[i]^2 * a */
@@ -1201,6 +1254,7 @@ int main(void) {
 		{"types", test_types},
 		{"derive", test_derive},
 		{"entry", test_entry},
+		{"entry, machine code", test_entry_machine_code},
 		{"host", test_host},
 		{"host-rules", test_host_rules},
 		{"rule-checks", test_rule_checks},
