@@ -253,28 +253,25 @@ const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, 
 	return NULL;
 }
 
-static void half_line(const FftRealPlan *p, double *x, double *z, double *o, int64_t step) {
-	const int64_t n = p->n;
-	p->library->half(p->plan, x, (fftw_complex *)(void *)z);
-	if (step == 1) {
-		for (int64_t k = 0; k <= n / 2; k++) o[k] = z[2 * k];
-		double *back = o + n;
-		for (int64_t k = 1; 2 * k < n; k++) back[-k] = z[2 * k + 1];
-		return;
-	}
+/* From re, im, re, im ... to where the halves stand, and back. */
+static void spread(int64_t n, const double *restrict z, double *restrict o, int64_t step) {
 	for (int64_t k = 0; k <= n / 2; k++) o[k * step] = z[2 * k];
-	for (int64_t k = 1; 2 * k < n; k++) o[(n - k) * step] = z[2 * k + 1];
+	double *restrict back = o + n * step;
+	for (int64_t k = 1; 2 * k < n; k++) back[-k * step] = z[2 * k + 1];
 }
 
-static void line_of_half(const FftRealPlan *p, const double *x, int64_t step, double *z, double *o) {
-	const int64_t n = p->n;
+static void interleave(int64_t n, const double *restrict x, int64_t step, double *restrict z) {
 	const double by = 1.0 / (double)n;
-	for (int64_t k = 0; k <= n / 2; k++) z[2 * k] = by * x[k * step];
-	z[1] = 0;
 	const double *back = x + n * step;
-	for (int64_t k = 1; 2 * k < n; k++) z[2 * k + 1] = by * back[-k * step];
-	if (n % 2 == 0) z[n + 1] = 0;
-	p->library->from_half(p->plan, (fftw_complex *)(void *)z, o);
+	z[0] = by * x[0];
+	z[1] = 0;
+	for (int64_t k = 1; 2 * k < n; k++) {
+		z[2 * k] = by * x[k * step];
+		z[2 * k + 1] = by * back[-k * step];
+	}
+	if (n % 2) return;
+	z[n] = by * x[n / 2 * step];
+	z[n + 1] = 0;
 }
 
 /* Lines 2 i and 2 i + 1 are the real and imaginary parts of z, whose second half is the first one backwards with the other sign. */
@@ -321,15 +318,28 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		sines(p, lines, step, apart, x, o, room);
 		return;
 	}
+	const size_t line = p->line, bytes = (size_t)n * sizeof *x;
 	if (p->kind == FFT_HALF) {
-		for (int64_t j = 0; j < n; j++)
-			for (int i = 0; i < lines; i++) room[(size_t)i * p->line + (size_t)j] = x[j * step + i * apart];
-		for (int i = 0; i < lines; i++) half_line(p, room + (size_t)i * p->line, z, o + i * apart, step);
+		if (step == 1) for (int i = 0; i < lines; i++) memcpy(room + (size_t)i * line, x + i * apart, bytes);
+		else
+			for (int64_t j = 0; j < n; j++)
+				for (int i = 0; i < lines; i++) room[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
+		for (int i = 0; i < lines; i++) {
+			p->library->half(p->plan, room + (size_t)i * line, (fftw_complex *)(void *)z);
+			if (step == 1) spread(n, z, o + i * apart, 1);
+			else spread(n, z, o + i * apart, step);
+		}
 		return;
 	}
-	for (int i = 0; i < lines; i++) line_of_half(p, x + i * apart, step, z, room + (size_t)i * p->line);
-	for (int64_t j = 0; j < n; j++)
-		for (int i = 0; i < lines; i++) o[j * step + i * apart] = room[(size_t)i * p->line + (size_t)j];
+	for (int i = 0; i < lines; i++) {
+		if (step == 1) interleave(n, x + i * apart, 1, z);
+		else interleave(n, x + i * apart, step, z);
+		p->library->from_half(p->plan, (fftw_complex *)(void *)z, room + (size_t)i * line);
+	}
+	if (step == 1) for (int i = 0; i < lines; i++) memcpy(o + i * apart, room + (size_t)i * line, bytes);
+	else
+		for (int64_t j = 0; j < n; j++)
+			for (int i = 0; i < lines; i++) o[j * step + i * apart] = room[(size_t)i * line + (size_t)j];
 }
 
 Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d, bool inverse, int64_t outer, int64_t n, int64_t inner,
