@@ -70,6 +70,7 @@ typedef struct Plan {
 
 struct FftRealPlan {
 	void *plan;
+	void *pair;      /* FFT_FROM_HALF: of two lines as the parts of a complex one */
 	FftReal kind;
 	int64_t n;
 	const Library *library;
@@ -102,6 +103,11 @@ static void destroy_real(Ctx *c, FftRealPlan *p) {
 	if (p->plan) {
 		pthread_mutex_lock(&planner);
 		p->library->destroy(p->plan);
+		pthread_mutex_unlock(&planner);
+	}
+	if (p->pair) {
+		pthread_mutex_lock(&planner);
+		p->library->destroy(p->pair);
 		pthread_mutex_unlock(&planner);
 	}
 	if (p->memory) heap_free(c, p->memory, memory_of(p));
@@ -190,7 +196,7 @@ static void release_job(Ctx *c, void *ud) {
 static void lay_out(FftRealPlan *p) {
 	p->line = p->kind == FFT_SINES ? 4 * (size_t)(p->n + 1) : (size_t)(p->n + 7) / 8 * 8;
 	p->line = (p->line + 7) / 8 * 8;
-	p->room = p->kind == FFT_SINES ? FFT_GROUP / 2 * p->line : FFT_GROUP * p->line + ((size_t)p->n + 2 + 7) / 8 * 8;
+	p->room = p->kind == FFT_SINES ? FFT_GROUP / 2 * p->line : FFT_GROUP * p->line + 2 * p->line + 8;
 }
 
 double *fft_real_own(const FftRealPlan *p) {
@@ -210,14 +216,19 @@ static bool make_real(Ctx *c, FftRealPlan *p) {
 	pthread_mutex_lock(&planner);
 	switch (p->kind) {
 	case FFT_HALF: p->plan = p->library->plan_half((int)p->n, room, z, flags); break;
-	case FFT_FROM_HALF: p->plan = p->library->plan_from_half((int)p->n, z, room, flags); break;
+	case FFT_FROM_HALF: {
+		const fftw_iodim64 dims = {.n = p->n, .is = 1, .os = 1};
+		p->plan = p->library->plan_from_half((int)p->n, z, room, flags);
+		p->pair = p->library->plan(1, &dims, 0, NULL, z, room, FFTW_BACKWARD, flags);
+		break;
+	}
 	default: {
 		const fftw_iodim64 dims = {.n = 2 * (p->n + 1), .is = 1, .os = 1};
 		p->plan = p->library->plan(1, &dims, 0, NULL, z, z, FFTW_FORWARD, flags);
 	}
 	}
 	pthread_mutex_unlock(&planner);
-	return p->plan != NULL;
+	return p->plan && (p->pair || p->kind != FFT_FROM_HALF);
 }
 
 const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n, const char **why) {
@@ -272,6 +283,30 @@ static void interleave(int64_t n, const double *restrict x, int64_t step, double
 	if (n % 2) return;
 	z[n] = by * x[n / 2 * step];
 	z[n + 1] = 0;
+}
+
+static void split(int64_t n, const double *restrict z, double *restrict a, double *restrict b) {
+	for (int64_t j = 0; j < n; j++) {
+		a[j] = z[2 * j];
+		b[j] = z[2 * j + 1];
+	}
+}
+
+/* The waves of x + i y from the halves of both. */
+static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y, int64_t step, double *restrict z) {
+	const double by = 1.0 / (double)n;
+	z[0] = by * x[0];
+	z[1] = by * y[0];
+	for (int64_t k = 1; 2 * k < n; k++) {
+		const double a = by * x[k * step], b = by * x[(n - k) * step], c = by * y[k * step], d = by * y[(n - k) * step];
+		z[2 * k] = a - d;
+		z[2 * k + 1] = b + c;
+		z[2 * (n - k)] = a + d;
+		z[2 * (n - k) + 1] = c - b;
+	}
+	if (n % 2) return;
+	z[n] = by * x[n / 2 * step];
+	z[n + 1] = by * y[n / 2 * step];
 }
 
 /* Lines 2 i and 2 i + 1 are the real and imaginary parts of z, whose second half is the first one backwards with the other sign. */
@@ -331,15 +366,32 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		}
 		return;
 	}
-	for (int i = 0; i < lines; i++) {
-		if (step == 1) interleave(n, x + i * apart, 1, z);
-		else interleave(n, x + i * apart, step, z);
-		p->library->from_half(p->plan, (fftw_complex *)(void *)z, room + (size_t)i * line);
+	/* two lines are the real and the imaginary part of one in room, one behind the last by itself */
+	for (int i = 0; i < lines; i += 2) {
+		double *to = room + (size_t)i * line;
+		const double *from = x + i * apart;
+		if (i + 1 == lines) {
+			if (step == 1) interleave(n, from, 1, z);
+			else interleave(n, from, step, z);
+			p->library->from_half(p->plan, (fftw_complex *)(void *)z, to);
+			continue;
+		}
+		if (step == 1) interleave_pair(n, from, from + apart, 1, z);
+		else interleave_pair(n, from, from + apart, step, z);
+		p->library->execute(p->pair, z, to);
 	}
-	if (step == 1) for (int i = 0; i < lines; i++) memcpy(o + i * apart, room + (size_t)i * line, bytes);
-	else
-		for (int64_t j = 0; j < n; j++)
-			for (int i = 0; i < lines; i++) o[j * step + i * apart] = room[(size_t)i * line + (size_t)j];
+	for (int i = 0; i < lines; i += 2) {
+		const double *from = room + (size_t)i * line;
+		double *a = o + i * apart, *b = a + apart;
+		if (i + 1 == lines && step == 1) memcpy(a, from, bytes);
+		else if (i + 1 == lines) for (int64_t j = 0; j < n; j++) a[j * step] = from[j];
+		else if (step == 1) split(n, from, a, b);
+		else
+			for (int64_t j = 0; j < n; j++) {
+				a[j * step] = from[2 * j];
+				b[j * step] = from[2 * j + 1];
+			}
+	}
 }
 
 Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d, bool inverse, int64_t outer, int64_t n, int64_t inner,

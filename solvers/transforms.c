@@ -8,7 +8,7 @@
 #include "backend/pool.h"
 #include <math.h>
 
-enum { OPTION_FUNCTIONS, OPTION_KIND, OPTION_AXIS, OPTIONS }; /* functions: none */
+enum { OPTION_FUNCTIONS, OPTION_KIND, OPTION_AXIS, OPTION_LINES, OPTIONS }; /* functions: none */
 
 typedef struct Job {
 	const FftRealPlan *plan;
@@ -36,9 +36,16 @@ static Status poll_part(void *ud) {
 	return spend(j->be, j->work);
 }
 
-/* outer x n x inner numbers from x to o, along the middle axis. */
-static Status transform(Ctx *c, FftReal kind, int64_t outer, int64_t n, int64_t inner, const double *x, double *o) {
+/* outer x length x inner numbers from x to o, along the middle axis. */
+static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t length, int64_t inner, const double *x, double *o) {
 	Backend *be = backend_of(c);
+	const FftReal kind = (FftReal)call->options[OPTION_KIND];
+	const int64_t several = call->options[OPTION_LINES], n = length / several;
+	if (n * several != length) {
+		diag_error(c, E_VALUE, NO_SPAN, "real_lines: %lld elements are not %lld lines", (long long)length, (long long)several);
+		return ST_ERROR;
+	}
+	outer *= several;
 	if (!n || !outer || !inner) return ST_OK;
 	const char *why;
 	Job j = {.plan = fft_real_plan(c, &be->fft, kind, n, &why), .be = be, .n = n, .outer = outer, .inner = inner, .x = x, .o = o};
@@ -77,7 +84,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 		int64_t outer = 1, inner = 1;
 		for (uint32_t a = 0; a < axis; a++) outer *= x->shape[a];
 		for (uint32_t a = axis + 1; a < x->rank; a++) inner *= x->shape[a];
-		st = transform(c, (FftReal)call->options[OPTION_KIND], outer, x->shape[axis], inner, (const double *)(const void *)x->data, (double *)(void *)o->data);
+		st = transform(c, call, outer, x->shape[axis], inner, (const double *)(const void *)x->data, (double *)(void *)o->data);
 	}
 	tensor_unref(x);
 	if (st == ST_OK) results[0] = value_tensor(o);
@@ -86,19 +93,19 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 }
 
 static Status direct(Ctx *c, const HostCall *call, const HostArray *args, const HostArray *results) {
-	return transform(c, (FftReal)call->options[OPTION_KIND], 1, args[0].count, 1, args[0].data, results[0].data);
+	return transform(c, call, 1, args[0].count, 1, args[0].data, results[0].data);
 }
 
 static bool fits(const Fn *f, const HostCall *call, const Ref *args, uint32_t nargs) {
 	const Type *t = nargs == 1 ? ref_ty(f, args[0]) : NULL;
 	return t && t->kind == TY_TENSOR && t->dtype == DT_F64 && !call->nfns && call->noptions == OPTIONS && call->options[OPTION_KIND] >= 0 &&
-	       call->options[OPTION_KIND] < FFT_REALS && call->options[OPTION_AXIS] >= 0 && call->options[OPTION_AXIS] < t->rank;
+	       call->options[OPTION_KIND] < FFT_REALS && call->options[OPTION_AXIS] >= 0 && call->options[OPTION_AXIS] < t->rank && call->options[OPTION_LINES] >= 1;
 }
 
 static uint32_t types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
 	(void)cap;
 	if (!fits(build_fn(b), call, args, nargs)) {
-		diag_error(build_ctx(b), E_TYPE, span_of(build_ctx(b), build_span(b)), "%s: wants an array of f64, which transform, and one of its axes", call->def->name);
+		diag_error(build_ctx(b), E_TYPE, span_of(build_ctx(b), build_span(b)), "%s: wants an array of f64, which transform, one of its axes, and how many lines stand behind each other there", call->def->name);
 		ctx_throw(build_ctx(b), ST_ERROR);
 	}
 	out[0] = ref_type(build_fn(b), args[0]);
@@ -112,7 +119,7 @@ static bool may_store(Builder *b, const HostCall *call, uint32_t nargs, const Re
 /* Lines of all lanes are lines. */
 static void batch(Builder *b, const HostCall *call, Dim n, uint32_t nargs, const Ref *args, const bool *batched, Ref *results) {
 	(void)n, (void)batched;
-	const int64_t options[OPTIONS] = {0, call->options[OPTION_KIND], call->options[OPTION_AXIS] + 1};
+	const int64_t options[OPTIONS] = {0, call->options[OPTION_KIND], call->options[OPTION_AXIS] + 1, call->options[OPTION_LINES]};
 	build_host(b, host_call_intern(build_ctx(b), call->def, 0, NULL, OPTIONS, options), nargs, args, results, 1);
 }
 

@@ -141,9 +141,12 @@ _dst(x, type) = {
 
 # Real lines (solvers/transforms.c), along an axis from 0 on: the real parts of the waves 0 to n/2 and behind them the imaginary ones backwards, as many numbers as the line has;
 # from these the line; and sums of x_j sin(π (j + 1)(k + 1)/(n + 1)).
-_half_waves(x, axis) = _host("real_lines", (), (x,), (0, axis))[0]
-_from_half_waves(w, axis) = _host("real_lines", (), (w,), (1, axis))[0]
-_sine_sums(x, axis) = _host("real_lines", (), (x,), (2, axis))[0]
+_half_waves(x, axis) = _host("real_lines", (), (x,), (0, axis, 1))[0]
+_from_half_waves(w, axis) = _host("real_lines", (), (w,), (1, axis, 1))[0]
+_sine_sums(x, axis) = _host("real_lines", (), (x,), (2, axis, 1))[0]
+# The same of two lines behind each other
+_half_waves_of_two(x) = _host("real_lines", (), (x,), (0, 0, 2))[0]
+_two_from_half_waves(w) = _host("real_lines", (), (w,), (1, 0, 2))[0]
 # The rows of the transform are orthogonal; their squares, in the shape of the axis.
 _half_squares(x, axis) = {
   n = shape(x)[axis]
@@ -154,6 +157,9 @@ derivative _half_waves(x, axis), dx, daxis =
   linear_map(v -> _half_waves(v, axis), w -> _from_half_waves(_half_squares(w, axis) * w, axis), dx)
 derivative _from_half_waves(w, axis), dw, daxis =
   linear_map(v -> _from_half_waves(v, axis), x -> _half_waves(x, axis) / _half_squares(x, axis), dw)
+_squares_of_two(x) = { s = _half_squares(x[..len(x) // 2], 0); concat(s, s) }
+derivative _half_waves_of_two(x), dx = linear_map(_half_waves_of_two, w -> _two_from_half_waves(_squares_of_two(w) * w), dx)
+derivative _two_from_half_waves(w), dw = linear_map(_two_from_half_waves, x -> _half_waves_of_two(x) / _squares_of_two(x), dw)
 derivative _sine_sums(x, axis), dx, daxis = linear_map(v -> _sine_sums(v, axis), v -> _sine_sums(v, axis), dx)
 
 # convolve(a, b; mode, method): convolution of vectors, sum over j of a_j b_{k-j}

@@ -143,7 +143,17 @@ _turned_waves(T, a) = {
 # The part of waves that is of real arrays: what rounding adds to it would grow where the linear part does, since nothing sees it.
 _real_waves(T, w) = if T.count == 1 { w } else { map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w) }
 # Real arrays from their waves, two at a time, as flat arrays.
-_values_of_waves(T, waves) = if T.count == 1 { map(w -> _from_half_waves(w, 0), waves) } else {
+_values_of_waves(T, waves) = if T.count == 1 {
+  out = list()
+  n = T.n[0]
+  for i in list(...(0..(len(waves) + 1) // 2)) {
+    if 2 * i + 1 < len(waves) {
+      both = _two_from_half_waves(concat(waves[2 * i], waves[2 * i + 1]))
+      out = push(push(out, both[..n]), both[n..])
+    } else { out = push(out, _from_half_waves(waves[2 * i], 0)) }
+  }
+  out
+} else {
   out = list()
   for i in list(...(0..(len(waves) + 1) // 2)) {
     if 2 * i + 1 < len(waves) {
