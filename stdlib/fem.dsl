@@ -355,7 +355,8 @@ _face_forms(P, D, c, f, t, corners, side, U) = {
 _pattern_of(P, D, number, n) = {
   (r, c, column_start, row_start, place, flip, mirrored) =
     _host("cells_pattern", (), (number[D.dofs], i64(D.coupled), i64(n)), ())
-  (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place, flip = flip, mirrored = mirrored == 1)
+  (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place, flip = flip,
+    mirrored = mirrored == 1)
 }
 # A matrix that is symmetric but for rounding made so, because one that is and positive definite is solved by Cholesky's factors
 _symmetrised(S, A) = {

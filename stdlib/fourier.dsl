@@ -114,13 +114,14 @@ _dct(x, type, ortho) = {
 # dst(x; type, axis): discrete sine transform of type 1, 2 (unless given) or 3
 #   type 2: y_k = 2 sum_n x_n sin(pi (k + 1) (2n + 1) / (2N))
 #     dst([1.0, 1])               #~ [2sqrt(2), 0]
-dst(x; type = 2, axis = -1) =
-  if type == 1 and dtype(x) == "f64" and -rank(x) <= axis and axis < rank(x) { 2 * _sine_sums(x, (axis + rank(x)) % rank(x)) } else {
-    _last_axis(_dst(_last_axis(x, axis), type), axis)
-  }
+dst(x; type = 2, axis = -1) = if type == 1 and dtype(x) == "f64" {
+  r = rank(x)
+  assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
+  2 * _sine_sums(x, (axis + r) % r)
+} else { _last_axis(_dst(_last_axis(x, axis), type), axis) }
 # idst(y; type, axis): inverse of dst of that type
 #     idst(dst([1.0, 2, 4]))      #~ [1, 2, 4]
-idst(y; type = 2, axis = -1) = if type == 1 { dst(y; type = 1, axis = axis) / (2.0 * (shape(y)[axis] + 1)) } else {
+idst(y; type = 2, axis = -1) = if type == 1 { dst(y; type = 1, axis = axis) / (2 * (shape(y)[axis] + 1)) } else {
   h = _last_axis(y, axis)
   _last_axis(_dst(h, 5 - type) / (2 * shape(h)[-1]), axis)
 }

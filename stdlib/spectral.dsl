@@ -285,7 +285,8 @@ _spectral_form(info, S, dealias) = {
     w = _waves_of(T, map(k -> _part_of(S, U, k), fields))
     if dealias { map(v -> keep * v, w) } else { w }
   }
-  (L = L, coupled = coupled, factors = s -> _wave_factors(T, s, what), times = (s, w) -> _times_waves(T, s, w), power = w -> _power_of_waves(T, w), rest = rest, real = w -> _real_waves(T, w), all = all, start = start, count = len(fields))
+  (L = L, coupled = coupled, factors = s -> _wave_factors(T, s, what), times = (s, w) -> _times_waves(T, s, w),
+    power = w -> _power_of_waves(T, w), rest = rest, real = w -> _real_waves(T, w), all = all, start = start, count = len(fields))
 }
 # Of a jet, the derivatives in space all together
 _orders_of(S, j) = { o = 0; for d in _jet_space(S, j) { o = o + d }; o }
