@@ -1,5 +1,8 @@
 /* large.c - see large.h. One list of kept blocks for the process, under a lock: a large block is rarely asked for.
  *
+ * A block of exactly the size is taken first, the youngest: loops ask for the same sizes again, and its pages are the likeliest to be in a cache. Else a
+ * larger one is cut, else neighbours are joined and that is tried again. Blocks of huge pages and of small ones are kept apart, so that no huge page is cut.
+ *
  * A sanitized build gives each block to malloc, so that its use after the end is seen.
  */
 #include "lang/large.h"
@@ -33,6 +36,7 @@ enum { BLOCKS = 256 };
 typedef struct Kept {
 	void *at;
 	size_t bytes; /* mapped */
+	bool huge;    /* of huge pages, where the system has them */
 } Kept;
 
 static struct {
@@ -48,10 +52,49 @@ static size_t mapped(size_t bytes) {
 	return (bytes + unit - 1) / unit * unit;
 }
 
+static bool is_huge(size_t size) {
+	return size >= HUGE_PAGE;
+}
+
 static void take_out(unsigned i) {
 	kept.bytes -= kept.blocks[i].bytes;
 	kept.n--;
 	for (; i < kept.n; i++) kept.blocks[i] = kept.blocks[i + 1];
+}
+
+/* The beginning of the smallest kept block that is large enough; the rest of it stays. */
+static void *cut(size_t want) {
+	unsigned best = kept.n;
+	for (unsigned i = kept.n; i-- > 0;)
+		if (kept.blocks[i].huge == is_huge(want) && kept.blocks[i].bytes >= want && (best == kept.n || kept.blocks[i].bytes < kept.blocks[best].bytes)) best = i;
+	if (best == kept.n) return NULL;
+	Kept *b = &kept.blocks[best];
+	void *p = b->at;
+	if (b->bytes == want) {
+		take_out(best);
+		return p;
+	}
+	b->at = (char *)p + want;
+	b->bytes -= want;
+	kept.bytes -= want;
+	return p;
+}
+
+/* Makes one of those that lie behind each other. Whether there were any. */
+static bool join(void) {
+	bool any = false;
+	for (unsigned i = 0; i < kept.n; i++)
+		for (unsigned k = 0; k < kept.n; k++) {
+			if (i == k || kept.blocks[i].huge != kept.blocks[k].huge || (char *)kept.blocks[i].at + kept.blocks[i].bytes != (char *)kept.blocks[k].at) continue;
+			const size_t more = kept.blocks[k].bytes;
+			take_out(k);
+			if (k < i) i--;
+			kept.blocks[i].bytes += more;
+			kept.bytes += more;
+			any = true;
+			k = (unsigned)-1; /* from the beginning: what is behind it now? */
+		}
+	return any;
 }
 
 /* Gives what is kept back to the system. */
@@ -70,17 +113,19 @@ void *large_alloc(size_t bytes) {
 	size_t want = mapped(bytes);
 	if (want < bytes) return NULL;
 	pthread_mutex_lock(&kept.lock);
-	/* exactly the size, the youngest first: its pages are the likeliest to be in a cache */
 	for (unsigned i = kept.n; i-- > 0;) {
-		if (kept.blocks[i].bytes != want) continue;
+		if (kept.blocks[i].bytes != want || kept.blocks[i].huge != is_huge(want)) continue;
 		void *p = kept.blocks[i].at;
 		take_out(i);
 		pthread_mutex_unlock(&kept.lock);
 		return p;
 	}
+	void *found = cut(want);
+	if (!found && kept.bytes >= want && join()) found = cut(want);
 	pthread_mutex_unlock(&kept.lock);
+	if (found) return found;
 	/* one huge page more than needed, so that the block can begin on one */
-	size_t spare = want >= HUGE_PAGE ? HUGE_PAGE : 0;
+	size_t spare = is_huge(want) ? HUGE_PAGE : 0;
 	if (want + spare < want) return NULL;
 	char *p = mmap(NULL, want + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
@@ -110,10 +155,10 @@ void large_free(void *p, size_t bytes) {
 		take_out(0);
 	}
 	if (size <= LARGE_KEPT) {
-		kept.blocks[kept.n++] = (Kept){p, size};
+		kept.blocks[kept.n++] = (Kept){p, size, is_huge(size)};
 		kept.bytes += size;
 	} else {
-		out[n++] = (Kept){p, size};
+		out[n++] = (Kept){p, size, is_huge(size)};
 	}
 	pthread_mutex_unlock(&kept.lock);
 	while (n--) munmap(out[n].at, out[n].bytes);

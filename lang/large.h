@@ -1,4 +1,4 @@
-/* large.h - memory for large arrays: pages that are kept for the next array of about the size.
+/* large.h - memory for large arrays: pages that are kept for the next arrays.
  *
  * Needs: nothing. Guarantees: blocks start on a page; sizes are told back by the caller; thread-safe; at most LARGE_KEPT bytes that nobody
  * uses are held. A fresh page from the system costs more than a vector operation on all of its elements (a fault, and clearing it), so an

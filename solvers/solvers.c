@@ -3,6 +3,7 @@
  * Needs: solvers.h and the definitions. Guarantees: registering calls nothing of SUNDIALS; a context that solves
  * nothing pays some hundred bytes.
  */
+#include "solvers/cells.h"
 #include "solvers/dae.h"
 #include "solvers/elementwise.h"
 #include "solvers/ode.h"
@@ -10,12 +11,13 @@
 #include "solvers/solvers.h"
 #include "solvers/sparse.h"
 #include "solvers/sundials.h"
+#include "solvers/transforms.h"
 
 static void register_all(Ctx *c, void *arg) {
 	(void)arg;
 	const HostDef *const all[] = {&ode_host, &ode_until_host, &dae_until_host, &ode_tangent_host, &ode_adjoint_host, &ode_curvature_host,
 	                              &kinsol_host, &dae_host, &dae_tangent_host, &dae_adjoint_host, &dae_curvature_host,
-	                              &sparse_solve_host, &sparse_least_host, &sparse_count_host, &sparse_eigs_host, &shifted_plan_host, &shifted_factor_host, &shifted_solve_host};
+	                              &sparse_solve_host, &sparse_least_host, &sparse_count_host, &sparse_eigs_host, &shifted_plan_host, &shifted_factor_host, &shifted_solve_host, &real_lines_host, &cells_pattern_host};
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++) host_register(c, all[k]);
 	each_register(c);
 }

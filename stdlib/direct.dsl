@@ -167,7 +167,7 @@ _solve_by_transforms(info, m, S) = {
     total = if kind(total) == "none" { own } else { total + own }
   }
   v = inner
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sines(v, p) } }
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) } }
   v = if _any_periodic(T) {
     z = v + 0im
     for p in list(...(0..T.count)) { if T.dims[p].periodic { z = fft(z; axis = p) } }
@@ -178,7 +178,7 @@ _solve_by_transforms(info, m, S) = {
     if min(abs(total)) <= 1e-13 * max(abs(total)) { error("{info.name} has no unique solution: its operator is singular") }
     -v / total
   }
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sines(v, p) * (2.0 / (T.n[p] - 1)) } }
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) * (2.0 / (T.n[p] - 1)) } }
   for p in list(...(0..T.count)) {
     if not T.dims[p].periodic {
       edge = 0.0 * take(v, iota(1); axis = p)
@@ -207,22 +207,6 @@ _first_column(g, n) = {
   c[(n - g.idx[0]) % n] += g.D[2][0]
   c
 }
-# Sums of v_j sin(π j k/(m + 1)) along an axis, j and k from 1 to m: by the transform of the odd continuation, two rows as one complex one.
-_sines(v, axis) = {
-  w = _last_axis(v, axis)
-  m = shape(w)[-1]
-  rows = size(w) // m
-  half = (rows + 1) // 2
-  flat = reshape(w, rows, m)
-  low = flat[rows - half..]
-  z = flat[..half] + 1im * low
-  edge = zeros(half, 1) + 0im
-  Z = fft(concat(edge, z, edge, -z[.., m - 1 - iota(m)]; axis = 1); axis = 1)[.., 1..m + 1]
-  # (i/2) Z: the real part belongs to the first rows, the imaginary one to the last
-  both = concat((-0.5) * imag(Z), (0.5 * real(Z))[2 * half - rows..]; axis = 0)
-  _last_axis(reshape(both, ...shape(w)), axis)
-}
-
 # ---- eigenproblems
 
 # The equations are linear in the fields and in λ: A v = λ B v on the nodes without conditions. Dense where the operators are, else by shift and invert; the

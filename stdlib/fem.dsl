@@ -353,25 +353,10 @@ _face_forms(P, D, c, f, t, corners, side, U) = {
 
 # Where the elements of all cells' matrices lie in that of the unknowns that are free: a sparse matrix without values, and their places; the one behind the last is for none
 _pattern_of(P, D, number, n) = {
-  # column by column; what is fixed or cannot be other than zero behind all others
-  one = g -> {
-    (i, j) = (expand(g, 1), expand(g, 0))
-    where(D.coupled and (i >= 0) and (j >= 0), j * n + i, n * n)
-  }
-  key = map(one, number[D.dofs])
-  order = argsort(ravel(key))
-  sorted = ravel(key)[order]
-  first = sorted != concat([-1], sorted[..-1])
-  place = 0 * sorted
-  place[order] = cumsum(i64(first)) - 1
-  all = sorted[first]
-  last = if len(all) > 0 { all[-1] } else { 0 }
-  all = if last == n * n { all[..-1] } else { all }
-  (r, c) = (all % n, all // n)
-  flip = argsort(r)
-  mirrored = sum(i64((r[flip] != c) or (c[flip] != r))) == 0
-  (rows = r, columns = c, column_start = _starts(c, n), row_start = _starts(r, n), place = reshape(place, ...shape(key)),
-    flip = if mirrored { flip } else { iota(len(r)) }, mirrored = mirrored)
+  (r, c, column_start, row_start, place, flip, mirrored) =
+    _host("cells_pattern", (), (number[D.dofs], i64(D.coupled), i64(n)), ())
+  (rows = r, columns = c, column_start = column_start, row_start = row_start, place = place, flip = flip,
+    mirrored = mirrored == 1)
 }
 # A matrix that is symmetric but for rounding made so, because one that is and positive definite is solved by Cholesky's factors
 _symmetrised(S, A) = {

@@ -2,7 +2,8 @@
 #
 # u_t + L u + N(u) == 0: L u are the terms with constant factors (problem_info's linear), whose symbol in wave numbers follows from the derivative of the residual by its
 # jets; N is the residual without them, at the grid points. Fields without a rate, whose equations are all linear (a stream function, a potential), follow from the others wave by wave.
-# Two real arrays are transformed as one complex one.
+# The waves of a line are kept as real numbers, the real parts of the lower half and behind them the imaginary ones backwards (_half_waves); a factor of each wave,
+# complex, is then two real factors, of a wave's own number and of its other part (_wave_factors). In more dimensions waves are complex, and two real arrays are transformed as one complex one.
 
 # etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4 for fourier(): stiff linear parts cost nothing
 #   Without dt the step follows from rtol: two steps are compared with one of twice the length, every fourth time; steps are the duration over a power of two. Coefficients by contour
@@ -114,6 +115,23 @@ _lower_waves(T) = {
   }
   out
 }
+# ---- arrays of waves
+
+# Factors for each wave as _times_waves takes them: of a line (own, other), either none where the factors have no such part; what: "real", "imaginary" or "complex".
+_wave_factors(T, s, what) = if T.count > 1 { s } else {
+  (own = if what == "imaginary" { none } else { real(s) }, other = if what == "real" { none } else { -imag(s) })
+}
+_times_waves(T, s, w) = if T.count > 1 { s * w } else if kind(s.other) == "none" { s.own * w } else {
+  n = len(w)
+  # a wave's real part stands at k, its imaginary one at n - k
+  other = s.other * w[(n - iota(n)) % n]
+  if kind(s.own) == "none" { other } else { s.own * w + other }
+}
+# The sum of squares of the absolute values of all waves
+_power_of_waves(T, w) = if T.count > 1 { sum(abs(w)^2) } else {
+  2 * sum(w^2) - w[0]^2 - w[len(w) // 2]^2
+}
+
 _to_waves(T, u) = { v = u; for p in list(...(0..T.count)) { v = fft(v; axis = p) }; v }
 _from_waves(T, u) = { v = u; for p in list(...(0..T.count)) { v = ifft(v; axis = p) }; v }
 # a(-k)
@@ -123,9 +141,19 @@ _turned_waves(T, a) = {
   v
 }
 # The part of waves that is of real arrays: what rounding adds to it would grow where the linear part does, since nothing sees it.
-_real_waves(T, w) = map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w)
+_real_waves(T, w) = if T.count == 1 { w } else { map(v -> 0.5 * (v + conj(_turned_waves(T, v))), w) }
 # Real arrays from their waves, two at a time, as flat arrays.
-_values_of_waves(T, waves) = {
+_values_of_waves(T, waves) = if T.count == 1 {
+  out = list()
+  n = T.n[0]
+  for i in list(...(0..(len(waves) + 1) // 2)) {
+    if 2 * i + 1 < len(waves) {
+      both = _two_from_half_waves(concat(waves[2 * i], waves[2 * i + 1]))
+      out = push(push(out, both[..n]), both[n..])
+    } else { out = push(out, _from_half_waves(waves[2 * i], 0)) }
+  }
+  out
+} else {
   out = list()
   for i in list(...(0..(len(waves) + 1) // 2)) {
     if 2 * i + 1 < len(waves) {
@@ -135,7 +163,7 @@ _values_of_waves(T, waves) = {
   }
   out
 }
-_waves_of(T, reals) = {
+_waves_of(T, reals) = if T.count == 1 { map(u -> _half_waves(u, 0), reals) } else {
   out = list()
   for i in list(...(0..(len(reals) + 1) // 2)) {
     a = reshape(reals[2 * i], ...T.n)
@@ -202,6 +230,15 @@ _spectral_form(info, S, dealias) = {
     }
     if kind(total) == "none" { none } else { scales[a] * total }
   }, list(...(0..len(fields)))), list(...(0..len(fields))))
+  # whether all factors of waves are real: each derivative in the linear part is of even order
+  even = true
+  for q in info.equations {
+    for i in q.linear { if _orders_of(S, info.jets[i]) % 2 == 1 { even = false } }
+  }
+  what = if even { "real" } else { "complex" }
+  prepared = map(k -> if S.orders[k] == 1 { none } else {
+    map(b -> if kind(shares[k][b]) == "none" { none } else { _wave_factors(T, shares[k][b], what) }, list(...(0..len(fields))))
+  }, list(...(0..S.count)))
   coupled = false
   for a in list(...(0..len(fields))) {
     for b in list(...(0..len(fields))) { if a != b and kind(L[a][b]) != "none" { coupled = true } }
@@ -213,16 +250,17 @@ _spectral_form(info, S, dealias) = {
     for k in fields { for b in info.equations[equation_of(k)].bent { if b == i { use = true } } }
     if use { needed = push(needed, i) }
   }
-  symbols = map(i -> _symbol(T, _jet_space(S, info.jets[i])), needed)
-  plain = map(i -> { o = 0; for d in _jet_space(S, info.jets[i]) { o = o + d }; o == 0 }, needed)
+  symbols = map(i -> _wave_factors(T, _symbol(T, _jet_space(S, info.jets[i])),
+    if _orders_of(S, info.jets[i]) % 2 == 1 { "imaginary" } else { "real" }), needed)
+  plain = map(i -> _orders_of(S, info.jets[i]) == 0, needed)
   keep = if dealias { _lower_waves(T) } else { none }
   zero = 0.0 * T.X[0]
   rest = (t, w) -> {
     waves = list()
     for (a, i) in enumerate(needed) {
       k = info.jets[i][0]
-      own = _waves_of_field(S, shares, fields, k, w)
-      waves = push(waves, if plain[a] { own } else { symbols[a] * own })
+      own = _waves_of_field(S, prepared, fields, k, w)
+      waves = push(waves, if plain[a] { own } else { _times_waves(T, symbols[a], own) })
     }
     values = _values_of_waves(T, waves)
     jets = map(i -> {
@@ -242,31 +280,39 @@ _spectral_form(info, S, dealias) = {
   }
   all =
     w -> concat(
-      ...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, shares, fields, k, w), list(...(0..S.count))))))
+      ...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, prepared, fields, k, w), list(...(0..S.count))))))
   start = U -> {
     w = _waves_of(T, map(k -> _part_of(S, U, k), fields))
     if dealias { map(v -> keep * v, w) } else { w }
   }
-  (L = L, coupled = coupled, rest = rest, real = w -> _real_waves(T, w), all = all, start = start, count = len(fields))
+  (L = L, coupled = coupled, factors = s -> _wave_factors(T, s, what), times = (s, w) -> _times_waves(T, s, w),
+    power = w -> _power_of_waves(T, w), rest = rest, real = w -> _real_waves(T, w), all = all, start = start, count = len(fields))
 }
+# Of a jet, the derivatives in space all together
+_orders_of(S, j) = { o = 0; for d in _jet_space(S, j) { o = o + d }; o }
 _waves_of_field(S, shares, fields, k, w) = if S.orders[k] == 1 {
   at = 0
   for (a, f) in enumerate(fields) { if f == k { at = a } }
   w[at]
 } else {
   total = 0 * w[0]
-  for b in list(...(0..len(fields))) { if kind(shares[k][b]) != "none" { total = total + shares[k][b] * w[b] } }
+  for b in list(...(0..len(fields))) { if kind(shares[k][b]) != "none" { total = total + _times_waves(S.T, shares[k][b], w[b]) } }
   total
 }
 
 # ---- exponential time differencing
 
 # For a step h: e^{hL}, e^{hL/2}, and the weights Q, f1, f2, f3 of Cox and Matthews; each n by n arrays over the waves, none where zero.
-_etd_weights(F, h) = if F.coupled { _etd_blocks(F, h) } else {
+_etd_weights(F, h) = {
+  ready = W -> map(r -> map(s -> if kind(s) == "none" { none } else { F.factors(s) }, r), W)
+  c = _etd_factors(F, h)
+  (E = ready(c.E), E2 = ready(c.E2), Q = ready(c.Q), f1 = ready(c.f1), f2 = ready(c.f2), f3 = ready(c.f3))
+}
+_etd_factors(F, h) = if F.coupled { _etd_blocks(F, h) } else {
   each = map(a -> if kind(F.L[a][a]) == "none" { none } else { _etd_contour(h * F.L[a][a], h) }, list(...(0..F.count)))
   # L = 0: Runge and Kutta's weights
   pick = i -> map(a -> map(b -> if a != b { none } else if kind(each[a]) == "none" {
-    (1.0, 1.0, 0.5 * h, h / 6, h / 6, h / 6)[i] + 0im
+    (1.0, 1.0, 0.5 * h, h / 6, h / 6, h / 6)[i] + 0im * F.start_like
   } else { each[a][i] }, list(...(0..F.count))), list(...(0..F.count)))
   (E = pick(0), E2 = pick(1), Q = pick(2), f1 = pick(3), f2 = pick(4), f3 = pick(5))
 }
@@ -337,28 +383,31 @@ _block_phi(z, n) = {
   list(a, b, c, d)
 }
 
-_by_waves(W, w, n) = map(a -> {
+_by_waves(F, W, w) = map(a -> {
   total = none
-  for b in list(...(0..n)) {
-    if kind(W[a][b]) != "none" { total = if kind(total) == "none" { W[a][b] * w[b] } else { total + W[a][b] * w[b] } }
+  for b in list(...(0..F.count)) {
+    if kind(W[a][b]) != "none" {
+      own = F.times(W[a][b], w[b])
+      total = if kind(total) == "none" { own } else { total + own }
+    }
   }
   total
-}, list(...(0..n)))
+}, list(...(0..F.count)))
 _plus_waves(a, b) = map(i -> a[i] + b[i], list(...(0..len(a))))
 
 _etd_step(F, c, t, h, w) = {
   n = F.count
   N = F.rest(t, w)
-  u = _by_waves(c.E2, w, n)
-  a = _plus_waves(u, _by_waves(c.Q, N, n))
+  u = _by_waves(F, c.E2, w)
+  a = _plus_waves(u, _by_waves(F, c.Q, N))
   Na = F.rest(t + 0.5 * h, a)
-  b = _plus_waves(u, _by_waves(c.Q, Na, n))
+  b = _plus_waves(u, _by_waves(F, c.Q, Na))
   Nb = F.rest(t + 0.5 * h, b)
-  d = _plus_waves(_by_waves(c.E2, a, n), _by_waves(c.Q, map(i -> 2 * Nb[i] - N[i], list(...(0..n))), n))
+  d = _plus_waves(_by_waves(F, c.E2, a), _by_waves(F, c.Q, map(i -> 2 * Nb[i] - N[i], list(...(0..n)))))
   Nd = F.rest(t + h, d)
   middle = map(i -> 2 * (Na[i] + Nb[i]), list(...(0..n)))
-  _plus_waves(_plus_waves(_by_waves(c.E, w, n), _by_waves(c.f1, N, n)),
-    _plus_waves(_by_waves(c.f2, middle, n), _by_waves(c.f3, Nd, n)))
+  _plus_waves(_plus_waves(_by_waves(F, c.E, w), _by_waves(F, c.f1, N)),
+    _plus_waves(_by_waves(F, c.f2, middle), _by_waves(F, c.f3, Nd)))
 }
 
 # From t by s at once, in two steps.
@@ -368,11 +417,11 @@ _etd_reach(F, t, s, w) = {
 }
 
 # How far apart two states are, in units of what is asked for.
-_wave_distance(a, b, o, points) = {
+_wave_distance(F, a, b, o, points) = {
   worst = 0.0
   for i in list(...(0..len(a))) {
-    scale = o.atol * points + o.rtol * sqrt(sum(abs(b[i])^2) * 1.0)
-    worst = max(worst, sqrt(sum(abs(a[i] - b[i])^2)) / max(scale, 1e-300))
+    scale = o.atol * points + o.rtol * sqrt(F.power(b[i]))
+    worst = max(worst, sqrt(F.power(a[i] - b[i])) / max(scale, 1e-300))
   }
   stop_gradient(worst)
 }
@@ -410,7 +459,7 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
     two = _etd_step(F, c, t + h, h, one)
     check = not fixed and (since % 4 == 0)
     err = if check {
-      _wave_distance(_etd_step(F, double, t, 2 * h, w), two, o, points) / (15 * min(1.0, 20.0 / blocks))
+      _wave_distance(F, _etd_step(F, double, t, 2 * h, w), two, o, points) / (15 * min(1.0, 20.0 / blocks))
     } else {
       0.0
     }
@@ -473,10 +522,10 @@ _cnab_march(F, m, o, t0, t1, U0) = {
   steps = max(1, i64(ceil(span / m.dt - 1e-9)))
   h = span / steps
   n = F.count
-  down = map(a -> if kind(F.L[a][a]) == "none" { 1 + 0im } else { 1 / (1 - 0.5 * h * F.L[a][a]) }, list(...(0..n)))
-  up = map(a -> if kind(F.L[a][a]) == "none" { 1 + 0im } else { (1 + 0.5 * h * F.L[a][a]) * down[a] }, list(...(0..n)))
-  new = map(a -> (1.5 * h) * down[a], list(...(0..n)))
-  old = map(a -> (-0.5 * h) * down[a], list(...(0..n)))
+  one = F.start_like
+  below = map(a -> if kind(F.L[a][a]) == "none" { one } else { 1 / (1 - 0.5 * h * F.L[a][a]) }, list(...(0..n)))
+  up = map(a -> F.factors(if kind(F.L[a][a]) == "none" { one } else { (1 + 0.5 * h * F.L[a][a]) * below[a] }), list(...(0..n)))
+  down = map(b -> F.factors(h * b), below)
   saves = len(o.saveat)
   # of the whole way at most some 200 rows are kept
   every = max(1, (steps + 199) // 200)
@@ -489,7 +538,7 @@ _cnab_march(F, m, o, t0, t1, U0) = {
   for k in 0..steps {
     t = t0 + k * h
     N = F.rest(t, w)
-    later = map(a -> up[a] * w[a] + new[a] * N[a] + old[a] * before[a], list(...(0..n)))
+    later = map(a -> F.times(up[a], w[a]) + F.times(down[a], 1.5 * N[a] - 0.5 * before[a]), list(...(0..n)))
     if saves == 0 {
       if (k + 1) % every == 0 or k + 1 == steps {
         Y[rows] = F.all(later)

@@ -181,3 +181,14 @@ worst(x -> sum(periodogram(x).power^2) + sum(welch(x; segment = 4).power^2), x7)
 worst(x -> sum(convolve(x, x8)^2) + sum(correlate(x, x8; method = "fft")^2), x7)   #> true
 map(x -> dct(x), M)                                         #~ dct(M)
 map(x -> convolve(x, c), M)                                 #~ [convolve(M[0], c), convolve(M[1], c), convolve(M[2], c), convolve(M[3], c)]
+
+# ---- sums of sines of real lines: any axis, groups of lines and what is left over, derivatives
+W = reshape(sin(1.7iota(11*5*9)), 11, 5, 9)
+by_sums(x) = { k = 1 + iota(len(x)); [sum(2*x[j]*sin(π*(j + 1)*k[i]/(len(x) + 1)) for j) for i] }
+max(abs(dst(W; type = 1, axis = 2) - map(a -> map(by_sums, a), W))) < 1e-13                             #> true
+max(abs(dst(W; type = 1, axis = 1) - map(a -> transpose(map(by_sums, transpose(a))), W))) < 1e-13       #> true
+max(abs(dst(W; type = 1, axis = 0) - reshape(transpose(map(by_sums, transpose(reshape(W, 11, 45)))), 11, 5, 9))) < 1e-13   #> true
+max(abs(idst(dst(W; type = 1, axis = 0); type = 1, axis = 0) - W)) < 1e-14                             #> true
+map(x -> dst(x; type = 1), M)                               #~ dst(M; type = 1)
+worst(x -> sum(dst(x; type = 1)^4), x7)                     #> true
+worst(x -> sum(dst(reshape(concat(x, x^2), 2, 7); type = 1, axis = 0)^3), x7)   #> true

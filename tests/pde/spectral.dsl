@@ -131,3 +131,16 @@ problem porous {
   u == 2 + sin(x) at t = 0
 }
 solve(porous, fourier(32)).u(0.1, 1.0) #~ solve(porous, fd(200, 4)).u(0.1, 1.0) tol 1e-5
+
+# derivatives through the waves of a line: by a factor of the linear part, of odd and even order, and of the rest
+problem damped(a, b) {
+  domain t in [0, 0.5], x in [0, 2π] periodic
+  field u
+  u_t + a*u*u_x == 0.1*u_xx + b*u_xxx
+  u == sin(x) at t = 0
+}
+goal(m, p) = sum(solve(damped(p[0], p[1]), fourier(16; time = m); saveat = [0.5]).values^2 * cos(iota(16)))
+marched = check_grad(p -> goal(cnab2(0.05), p), [0.7, 0.05]);
+max(marched.reverse_forward, marched.differences) < 1e-8 #> true
+stepped = check_grad(p -> goal(etdrk4(0.05), p), [0.7, 0.05]);
+max(stepped.reverse_forward, stepped.differences) < 1e-8 #> true

@@ -5,6 +5,7 @@
  * was worked out by hand or by an independent and slower way in this file.
  */
 #include "tests/unit/lang_help.h"
+#include "lang/large.h"
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -774,13 +775,47 @@ static void test_dim_failures(void) {
 	}
 }
 
+/* ---- large blocks: what was written is kept apart, and freed pages serve blocks of other sizes ------------------------------------------------------- */
+
+static void test_large_blocks(void) {
+	const size_t page = (size_t)2 << 20, sizes[] = {page, 3 * page, LARGE_LEAST, LARGE_LEAST + 5000, 2 * page + 1, LARGE_LEAST};
+	enum { N = sizeof sizes / sizeof *sizes };
+	unsigned char *p[N];
+	for (int turn = 0; turn < 50; turn++) {
+		for (int i = 0; i < N; i++) {
+			const size_t bytes = sizes[(i * 5 + turn) % N];
+			p[i] = large_alloc(bytes);
+			CHECK(p[i] && ((uintptr_t)p[i] & 15) == 0);
+			p[i][0] = p[i][bytes - 1] = (unsigned char)(i + turn);
+		}
+		bool kept = true;
+		for (int i = 0; i < N; i++) kept = kept && p[i][0] == (unsigned char)(i + turn) && p[i][sizes[(i * 5 + turn) % N] - 1] == (unsigned char)(i + turn);
+		CHECK(kept);
+		for (int i = 0; i < N; i++) large_free(p[i], sizes[(i * 5 + turn) % N]);
+	}
+	CHECK(large_alloc(SIZE_MAX - 5) == NULL);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	/* one of 64 MiB is cut, and its parts are joined again */
+	const size_t whole = 32 * page;
+	char *a = large_alloc(whole);
+	CHECK(a != NULL && ((uintptr_t)a & (page - 1)) == 0);
+	large_free(a, whole);
+	char *b = large_alloc(20 * page), *d = large_alloc(12 * page);
+	CHECK(b == a && d == a + 20 * page);
+	large_free(b, 20 * page);
+	large_free(d, 12 * page);
+	CHECK(large_alloc(whole) == a);
+	large_free(a, whole);
+#endif
+}
+
 int main(void) {
 	static void (*const tests[])(void) = {
 		test_heap, test_spare_blocks, test_ctx_new_failures, test_protect, test_throw_unprotected,
 		test_atoms, test_atom_failures, test_polls, test_grants_output_slots,
 		test_arena, test_sources, test_render, test_diag_store,
 		test_nearest, test_dtypes, test_dim_algebra, test_dim_random,
-		test_dim_overflow, test_types, test_dim_failures,
+		test_dim_overflow, test_types, test_dim_failures, test_large_blocks,
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tests[i]();
 	printf("%d passed, %d failed\n", passed, failed);
