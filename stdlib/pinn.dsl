@@ -182,14 +182,14 @@ _network_inputs(info, m, xs) = {
     s = 2 * (x - info.lo[k]) / (info.hi[k] - info.lo[k]) - 1
     if info.periodic[k] {
       parts = push(parts, cos(π * s))
-      if not _by_cosine(info, m, k) { parts = push(parts, sin(π * s)) }
+      if not _by_cosine(m, k) { parts = push(parts, sin(π * s)) }
     } else { parts = push(parts, s) }
   }
   stack(...parts)
 }
 _network_width(info, m) = {
   n = 0
-  for (k, p) in enumerate(info.periodic) { n = n + (if p and not _by_cosine(info, m, k) { 2 } else { 1 }) }
+  for (k, p) in enumerate(info.periodic) { n = n + (if p and not _by_cosine(m, k) { 2 } else { 1 }) }
   n
 }
 
@@ -197,7 +197,7 @@ _network_width(info, m) = {
 _network_at(info, m, w, B, xs) = _image(info, m, w, B, xs, 0)
 _image(info, m, w, B, xs, k) = if k == len(xs) { _network(m, w, B, _network_inputs(info, m, xs)) } else {
   y = _image(info, m, w, B, xs, k + 1)
-  if len(m.parity[k]) == 0 or _by_cosine(info, m, k) { y } else {
+  if len(m.parity[k]) == 0 or _by_cosine(m, k) { y } else {
     0.5 * (y + stack(...m.parity[k]) * _image(info, m, w, B, _replaced(xs, k, _turned_about(info, k, xs[k])), k + 1))
   }
 }
@@ -235,11 +235,13 @@ _parity(info, m) = {
   }
   out
 }
-_by_cosine(info, m, k) = {
-  even = info.periodic[k] and len(m.parity[k]) > 0
-  for s in m.parity[k] { if s < 0 { even = false } }
-  even
-}
+# An axis that enters by its cosine alone. Said by a length, which stays known in the functions that the network is a part of, where numbers are arguments.
+_by_cosine(m, k) = len(m.cosine[k]) > 0
+_cosines(info, parity) = map(k -> {
+  even = info.periodic[k] and len(parity[k]) > 0
+  for s in parity[k] { if s < 0 { even = false } }
+  if even { list(k) } else { list() }
+}, list(...(0..len(info.coords))))
 _is_symmetry(info, k, signs) = {
   same = true
   for q in info.equations { if same and not _turns_into(info, q, q, k, signs) { same = false } }
@@ -278,7 +280,8 @@ _turns_into(info, q, o, k, signs) = {
       b = _rows_at(info, list(o), stack(...ys), stack(...w))
       if len(a) != len(b) { same = false } else {
         gap = max(where(abs(a - b) < abs(a + b), abs(a - b), abs(a + b)) / (1e-300 + abs(a) + abs(b)))
-        if not (gap < 1e-9) { same = false }
+        # what is only known when the program runs cannot shape a network
+        if not _is_fixed(gap) { same = false } else if not (gap < 1e-9) { same = false }
       }
     }
   }
@@ -348,7 +351,8 @@ _pinn_weights(info, m) = {
 
 _solve_pinn(info, method, o) = {
   _box_only(info, method)
-  m = (...method, parity = _parity(info, method))
+  parity = _parity(info, method)
+  m = (...method, parity = parity, cosine = _cosines(info, parity))
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
   (v0, back) = flatten(weights)
