@@ -48,9 +48,9 @@ _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
   concat(...map(name -> ravel(field(sigma, name) + 0.0 * field(data, name)), seen))
 } else { sigma }
 
-# ---- by a network: its weights and the parameters are unknowns of one least-squares problem, whose rows are the equations, the conditions that are not built in, and the measurements (Raissi, Perdikaris and
-# Karniadakis 2019). What the parameters are worth comes from the network as from any other solution: how the measured values move with a parameter is how the network has to move so that the equations stay
-# as they are to first order. A few steps of Gauss and Newton along these directions make the parameters those of least squares among solutions of the equations, whatever the weight of the measurements.
+# ---- by a network: its weights and the parameters are unknowns of one least-squares problem, whose rows are the equations, the conditions that are not built in, and the measurements (Raissi,
+# Perdikaris and Karniadakis 2019). How measured values move with a parameter is how the network has to move so that the equations stay as they are to first order: from this come standard errors, as for
+# any other method, and, where the measurements have noise, steps of Gauss and Newton of the parameters, which make them those of least squares among solutions of the equations.
 
 # The method's hook: unknowns are (net = weights, p = parameters in units of what they begin with)
 _fit_pinn(bound, data, names, o) = {
@@ -58,7 +58,9 @@ _fit_pinn(bound, data, names, o) = {
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
     _refuse("fit(...; by = pinn()) knows no bounds: write exp(k) in the problem for a parameter that is positive")
   }
-  if o.loss != "squares" and kind(o.sigma) == "none" { _refuse("fit(...; by = pinn(), loss = \"{o.loss}\") needs sigma, from where on a residual is large") }
+  if o.loss != "squares" and kind(o.sigma) == "none" {
+    _refuse("fit(...; by = pinn(), loss = \"{o.loss}\") needs sigma, from where on a residual is large")
+  }
   if m.slabs > 1 { _refuse("fit(...; by = pinn()) trains in one slab of time") }
   known = _parameters(bound)
   p0 = record(names, map(name -> _as_real(field(known, name)), names))
@@ -81,26 +83,48 @@ _fit_pinn(bound, data, names, o) = {
   blocks = _pinn_blocks(info, m, rows_of, never, h)
   measured = _measured_block(info, seen, data, o, u)
   (v0, back) = flatten((net = start, p = record(names, map(name -> field(p0, name) / field(units, name), names))))
-  # Weights of measurements: such that at first they count as much as the equations; where noise keeps them from being met, less and less, so that the network does not follow it
-  (v, k, share, loss) = (v0, 0, inf, 0.0)
-  for _ in 0..4 {
-    share = min(share, _measured_share(blocks, measured, back(v)))
-    block = (...measured, rows = (w, x) -> m.data * share * measured.rows(w, x), weight = 1.0)
-    (v, loss, n) = _train_pinn(info, (...m, steps = max(1, (m.steps + 3) // 4)), o, push(blocks, block), v, back)
-    k = k + n
-  }
-  w = back(v)
-  (p, form) = flatten(real_(w.p))
-  unit = flatten(record(names, map(name -> field(units, name) + 0.0 * field(p0, name), names)))[0]
-  along = _responses(m, blocks, v, back, len(p))
   at = map(name -> field(data, name) + 0.0, info.coords)
   numbers = map(f -> _place_of(info.fields, f), seen)
   values_at = (w, z) -> concat(...map(k -> ravel(_pinn_field(info, u, w, k)(...z)), numbers))
-  jacobian_at = z -> stack(...map(k -> jvp(v -> values_at(back(v), z), v, along[.., k])[1], list(...(0..len(p)))); axis = 1) / unit
   y = concat(...map(f -> ravel(field(data, f) + 0.0), seen))
   sigma = _sigmas(o.sigma, seen, data)
   weight = if kind(sigma) == "none" { 1.0 } else { 1 / (sigma + 0 * y) }
+  np = len(flatten(p0)[0])
+  left = v -> _damp_outliers(o.loss, weight * (values_at(back(v), at) - y))
+  along_of = (f, v, along) -> stack(...map(k -> jvp(f, v, along[.., k])[1], list(...(0..np))); axis = 1)
+  quarter = (...m, steps = max(1, (m.steps + 3) // 4))
+  (_, back_net) = flatten(start)
+  (v, k, share, loss, first, noisy) = (v0, 0, inf, 0.0, inf, false)
+  for turn in 0..4 {
+    if turn < 3 {
+      share = min(share, _measured_share(blocks, measured, back(v)))
+      if turn == 0 { first = share }
+      # noise is what stays of the measurements while the equations come to be satisfied
+      noisy = turn == 2 and share < 0.3 * first
+    }
+    n = 0
+    if noisy {
+      # towards the least squares among solutions of the equations; the network follows, with the equations alone
+      J = along_of(left, v, _responses(m, blocks, v, back, np))
+      A = J' @ J
+      q = v[-np..] - linsolve(A + diag(zeros(np) + 1e-10 * trace(A)), J' @ left(v))
+      now = back(concat(v[..-np], q)).p
+      alone = map(b -> (rows = (net, x) -> b.rows((net = net, p = now), x), X = b.X), blocks)
+      (net, loss, n) = _train_pinn(info, quarter, o, alone, v[..-np], back_net)
+      v = concat(net, q)
+    } else {
+      s = m.data * share
+      block = (...measured, rows = (w, x) -> s * measured.rows(w, x), weight = 1.0)
+      (v, loss, n) = _train_pinn(info, quarter, o, push(blocks, block), v, back)
+    }
+    k = k + n
+  }
+  along = _responses(m, blocks, v, back, np)
+  w = back(v)
+  (p, form) = flatten(real_(w.p))
+  unit = flatten(record(names, map(name -> field(units, name) + 0.0 * field(p0, name), names)))[0]
   rest = values_at(w, at) - y
+  jacobian_at = z -> along_of(v -> values_at(back(v), z), v, along) / unit
   f = _fitted(p, form, p0, p < -inf, weight * rest, expand(weight + 0 * y, 1) * jacobian_at(at),
     (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(w, z), jacobian_at, -rest,
     (iterations = k, evaluations = k, converged = loss < inf, message = "trained for {k} steps; loss {loss:.1e}"))
@@ -111,11 +135,12 @@ _fit_pinn(bound, data, names, o) = {
 _responses(m, blocks, v, back, n) = {
   (X, a) = (blocks[0].X, len(v) - n)
   G = _gram(blocks, _block_weights(m, blocks, v, back, X), v, back, X)[0]
-  L = _damped_factor(G[..a, ..a], 1e-14 * trace(G[..a, ..a]) / a)
+  L = _damped_factor(G[..a, ..a], 1e-13 * trace(G[..a, ..a]) / a)
   concat(-trisolve(L, trisolve(L, G[..a, a..]); adjoint = true), eye(n); axis = 0)
 }
 _usual_size(p) = { s = if kind(p) == "array" { sqrt(mean(p^2)) } else { abs(p) }; if s > 0 { s } else { 1.0 } }
-_last_scaled(w, sizes) = map((l, k) -> if k + 1 == len(w) { (W = expand(sizes, 1) * l.W, b = sizes * l.b) } else { l }, w, list(...(0..len(w))))
+_last_scaled(w, sizes) =
+  map((l, k) -> if k + 1 == len(w) { (W = expand(sizes, 1) * l.W, b = sizes * l.b) } else { l }, w, list(...(0..len(w))))
 _output_sizes(info, seen, data) = concat(...map(k -> {
   f = info.fields[k]
   s = if contains(seen, f) { _usual_size(field(data, f) + 0.0) } else { 1.0 }

@@ -407,7 +407,11 @@ _pinn_trainer(name) =
 
 # The weight of each block; one may bring its own
 _block_weights(m, blocks, v, back, X) = {
-  soft = if kind(m.weight) == "string" { _balanced(blocks, v, back, X) } else { where(iota(len(blocks)) == 0, 1.0, f64(m.weight)) }
+  soft = if kind(m.weight) == "string" {
+    _balanced(blocks, v, back, X)
+  } else {
+    where(iota(len(blocks)) == 0, 1.0, f64(m.weight))
+  }
   for (k, b) in enumerate(blocks) { if has(b, "weight") { soft[k] = b.weight } }
   soft
 }
