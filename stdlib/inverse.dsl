@@ -97,7 +97,7 @@ _fit_pinn(bound, data, names, o) = {
   (v, k, share, loss, first, noisy) = (v0, 0, inf, 0.0, inf, false)
   for turn in 0..4 {
     if turn < 3 {
-      share = min(share, _measured_share(blocks, measured, back(v)))
+      share = min(share, _measured_share(info, blocks, measured, back(v)))
       if turn == 0 { first = share }
       # noise is what stays of the measurements while the equations come to be satisfied
       noisy = turn == 2 and share < 0.3 * first
@@ -165,9 +165,10 @@ _measured_block(info, seen, data, o, u) = {
   (rows = (w, x) -> _damp_outliers(o.loss, (at(w, x) - x[d..d + c]) / x[d + c..]), X = X, at = at, Y = Y, S = S)
 }
 _place_of(names, f) = { k = 0; for (i, n) in enumerate(names) { if n == f { k = i } }; k }
-# Root mean square of what is left of the equations beside that of the measurements
-_measured_share(blocks, measured, w) = {
+# Root mean square of what is left of the equations beside that of the measurements; what is left of rates counts for all of the time
+_measured_share(info, blocks, measured, w) = {
   e = map(x -> blocks[0].rows(w, x), blocks[0].X)
   r = map(x -> measured.rows(w, x), measured.X)
-  clamp(sqrt(mean(e^2) / max(mean(r^2), 1e-300)), 1e-3, 1e3)
+  time = if info.time < 0 { 1.0 } else { info.hi[info.time] - info.lo[info.time] }
+  clamp(time * sqrt(mean(e^2) / max(mean(r^2), 1e-300)), 1e-3, 1e3)
 }

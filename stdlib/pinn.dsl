@@ -497,7 +497,18 @@ _damped_factor(G, l) = {
 _pinn_solution(info, m, u, w, weights, loss, iterations) = {
   functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
   (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss), times = [], values = [],
-    error = none, method = m.name, kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+    error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
+    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+# What is left of the equations at points that were not trained on, beside what their parts add up to without signs
+_pinn_left_over(info, m, u, w) = {
+  equations = list(...info.equations)
+  at = (x, slots) -> _rows_at(info, equations, x, slots)
+  X = _box_points(info, max(20, m.points // 4), 0.137)
+  V = map(x -> _network_slots(info, xs -> u(w, xs), _list_of(info, x)), X)
+  R = map(at, X, V)
+  parts = map((x, v) -> abs(_jacobian(v -> at(x, v), v)) @ abs(v) + abs(at(x, 0 * v)), X, V)
+  norm(R) / max(1e-300, norm(parts))
 }
 _pinn_field(info, u, w, k) = {
   first = _first_component(info, k)
