@@ -3,8 +3,10 @@
 # A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it derivatives made by its own
 # operators (grids.dsl), point by point; the partial derivatives of that function times those operators are the exact Jacobian (lines.dsl, direct.dsl).
 
-# solve(problem, method; t, rtol, atol, saveat, partial, guess): the solution as a record with one function per field, of all coordinates in the order of the domains.
+# solve(problem, method; t, rtol, atol, saveat, partial, guess, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
+#   error of the solution: what the method knows of it, or none: the size of the last coefficients (chebyshev, fourier), what is left of the equations at other points (rfm, pinn, collocation). estimate = true
+#   solves once more with half as many points, twice the step or larger elements and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -13,6 +15,7 @@
 #     }
 #     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
 #     s.u(1.0)                       #~ exp(-2) tol 1e-6
+#     solve(decay(2.0), rk4(0.1), estimate = true).error    #~ 1e-5 tol 5e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
 solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none,
   count = none, estimate = false) =
