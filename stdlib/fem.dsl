@@ -21,7 +21,7 @@
 #     solve(poisson, fem(h = 1/16, order = 2)).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-5
 fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0) =
   (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
-    max_steps = max_steps, solve = _solve_fem)
+    max_steps = max_steps, solve = _solve_fem, coarser = _fem_coarser)
 
 _solve_fem(info, m, o) = {
   order = _known(m.order, "the order of the elements")

@@ -16,7 +16,7 @@
 #
 #   fit(problem, data; for = (a, b), by = method, start, rtol = 1e-8, atol = 1e-10, ...): these parameters of a problem, from a record of columns (load("file.csv")): each coordinate, and what was measured of the
 #   unknowns; without `for` all parameters. They begin with the values in start, else with those that the problem has. by: a method of solve. The record has besides what is above each parameter by its name,
-#   std (their standard errors), and solution. sigma may be a record with a number or column for each unknown that was measured.
+#   std (their standard errors), and solution. by = pinn(...) trains a network and the parameters together. sigma may be a record with a number or column for each unknown that was measured.
 #     problem decay(k = 1.0) {
 #       domain t in [0, 4]
 #       field u
@@ -47,10 +47,18 @@ _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, prog
   q = least_squares(v -> _damp_outliers(loss, residual(v)), v0, method; lower = _flat_bound(lower, v0),
     upper = _flat_bound(upper, v0), steps = steps, tol = tol, progress = progress)
   v = q.x
-  r = residual(v)
   held = v <= _bound(lower, v, -inf) or v >= _bound(upper, v, inf)
+  predict = (w, z) -> ravel(model(back(w), z) + 0.0)
+  _fitted(v, back, p0, held, residual(v), _jacobian(residual, v), (y = y, weight = weight, sigma = sigma, level = level),
+    z -> model(back(v), z), z -> _jacobian(w -> predict(w, z), v), y - model(back(v), x), q)
+}
+
+# What a fit has found, as a record: parameters v with their form, those that are held, weighted residuals and their Jacobian by the parameters, the data, the fitted model and its Jacobian at a place,
+# plain residuals, and how the search ended.
+_fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
+  (m, n) = (len(r), len(v))
   moving = sum(i64(not held))
-  J = where(held, 0.0, _jacobian(residual, v))
+  J = where(held, 0.0, jacobian)
   chi2 = r @ r
   dof = m - moving
   deviation = sqrt(chi2 / max(dof, 1))
@@ -63,21 +71,20 @@ _fit(model, x, y, p0, method, sigma, lower, upper, loss, level, steps, tol, prog
   W = expand(unit, 1) * (P' @ where(known, V / where(known, s, 1.0), 0.0))
   directions = (transpose(V) @ P)[not known and moving > 0]
   lost = any(abs(directions) > 1e-4; axis = 0)
-  variance = if kind(sigma) == "none" { chi2 / max(dof, 1) } else { 1.0 }
+  variance = if kind(d.sigma) == "none" { chi2 / max(dof, 1) } else { 1.0 }
   C = variance * (W @ W')
   stderr = where(lost, inf, sqrt(diag(C)))
-  reach = if dof > 0 { icdf(StudentT(f64(dof)), 0.5 * (1 + level)) } else { inf }
-  total = sum((weight * (data - _weighted_mean(data, weight)))^2)
+  reach = if dof > 0 { icdf(StudentT(f64(dof)), 0.5 * (1 + d.level)) } else { inf }
+  total = sum((d.weight * (ravel(d.y + 0.0) - _weighted_mean(ravel(d.y + 0.0), d.weight)))^2)
   deviations = where(stderr > 0 and stderr < inf, stderr, 1.0)
-  predict = (w, z) -> ravel(model(back(w), z) + 0.0)
   (p = back(v), stderr = back(stderr), lower = back(v - reach * stderr), upper = back(v + reach * stderr), covariance = C,
-    correlation = C / outer(deviations, deviations), level = level, residuals = y - model(back(v), x), chi2 = chi2, dof = dof,
-    deviation = deviation, r2 = 1 - chi2 / total, aic = _information(chi2, m, moving, 2.0, sigma),
-    bic = _information(chi2, m, moving, log(f64(m)), sigma),
+    correlation = C / outer(deviations, deviations), level = d.level, residuals = residuals, chi2 = chi2, dof = dof,
+    deviation = deviation, r2 = 1 - chi2 / total, aic = _information(chi2, m, moving, 2.0, d.sigma),
+    bic = _information(chi2, m, moving, log(f64(m)), d.sigma),
     identifiability = (singular_values = s, condition = if moving == 0 { 1.0 } else { s[0] / s[-1] },
-      undetermined = shape(directions)[0], directions = directions, names = _names_of(p0)),
-    value = z -> model(back(v), z), band = z -> reach * norm(_jacobian(w -> predict(w, z), v) @ W * sqrt(variance); axis = 1),
-    iterations = q.iterations, evaluations = q.evaluations, converged = q.converged, message = q.message)
+      undetermined = shape(directions)[0], directions = directions, names = _names_of(p0)), value = value,
+    band = z -> reach * norm(jacobian_at(z) @ W * sqrt(variance); axis = 1), iterations = q.iterations,
+    evaluations = q.evaluations, converged = q.converged, message = q.message)
 }
 _flat_bound(b, v) = if kind(b) == "none" { none } else { _bound(b, v, 0.0) }
 _weighted_mean(y, w) = sum(w^2 * y) / sum(w^2 + 0 * y)

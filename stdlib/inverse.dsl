@@ -47,3 +47,128 @@ _measured(names, data) = {
 _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
   concat(...map(name -> ravel(field(sigma, name) + 0.0 * field(data, name)), seen))
 } else { sigma }
+
+# ---- by a network: its weights and the parameters are unknowns of one least-squares problem, whose rows are the equations, the conditions that are not built in, and the measurements (Raissi,
+# Perdikaris and Karniadakis 2019). How measured values move with a parameter is how the network has to move so that the equations stay as they are to first order: from this come standard errors, as for
+# any other method, and, where the measurements have noise, steps of Gauss and Newton of the parameters, which make them those of least squares among solutions of the equations.
+
+# The method's hook: unknowns are (net = weights, p = parameters in units of what they begin with)
+_fit_pinn(bound, data, names, o) = {
+  m = o.by
+  if kind(o.lower) != "none" or kind(o.upper) != "none" {
+    _refuse("fit(...; by = pinn()) knows no bounds: write exp(k) in the problem for a parameter that is positive")
+  }
+  if o.loss != "squares" and kind(o.sigma) == "none" {
+    _refuse("fit(...; by = pinn(), loss = \"{o.loss}\") needs sigma, from where on a residual is large")
+  }
+  if m.slabs > 1 { _refuse("fit(...; by = pinn()) trains in one slab of time") }
+  known = _parameters(bound)
+  p0 = record(names, map(name -> _as_real(field(known, name)), names))
+  units = record(names, map(name -> _usual_size(field(p0, name)), names))
+  real_ = q -> record(names, map(name -> field(units, name) * field(q, name), names))
+  stated = q -> _problem_info(bound(...(...known, ...real_(q))))
+  info = _problem_info(bound)
+  _box_only(info, m)
+  seed(m.seed)
+  (start, B) = _pinn_weights(info, m)
+  seen = _measured(info.fields, data)
+  (never, h) = _building_in(info, m)
+  # the network's values are in units of the measured ones
+  sizes = _output_sizes(info, seen, data)
+  u = (w, xs) -> _ansatz(stated(w.p), m, B, never, h)(_last_scaled(w.net, sizes), xs)
+  rows_of = pick -> (w, x) -> {
+    now = stated(w.p)
+    _rows_at(now, pick(now), x, _network_slots(now, xs -> u(w, xs), _list_of(info, x)))
+  }
+  blocks = _pinn_blocks(info, m, rows_of, never, h)
+  measured = _measured_block(info, seen, data, o, u)
+  (v0, back) = flatten((net = start, p = record(names, map(name -> field(p0, name) / field(units, name), names))))
+  at = map(name -> field(data, name) + 0.0, info.coords)
+  numbers = map(f -> _place_of(info.fields, f), seen)
+  values_at = (w, z) -> concat(...map(k -> ravel(_pinn_field(info, u, w, k)(...z)), numbers))
+  y = concat(...map(f -> ravel(field(data, f) + 0.0), seen))
+  sigma = _sigmas(o.sigma, seen, data)
+  weight = if kind(sigma) == "none" { 1.0 } else { 1 / (sigma + 0 * y) }
+  np = len(flatten(p0)[0])
+  left = v -> _damp_outliers(o.loss, weight * (values_at(back(v), at) - y))
+  along_of = (f, v, along) -> stack(...map(k -> jvp(f, v, along[.., k])[1], list(...(0..np))); axis = 1)
+  quarter = (...m, steps = max(1, (m.steps + 3) // 4))
+  (_, back_net) = flatten(start)
+  (v, k, share, loss, first, noisy) = (v0, 0, inf, 0.0, inf, false)
+  for turn in 0..4 {
+    if turn < 3 {
+      share = min(share, _measured_share(info, blocks, measured, back(v)))
+      if turn == 0 { first = share }
+      # noise is what stays of the measurements while the equations come to be satisfied
+      noisy = turn == 2 and share < 0.3 * first
+    }
+    n = 0
+    if noisy {
+      # towards the least squares among solutions of the equations; the network follows, with the equations alone
+      J = along_of(left, v, _responses(m, blocks, v, back, np))
+      A = J' @ J
+      q = v[-np..] - linsolve(A + diag(zeros(np) + 1e-10 * trace(A)), J' @ left(v))
+      now = back(concat(v[..-np], q)).p
+      alone = map(b -> (rows = (net, x) -> b.rows((net = net, p = now), x), X = b.X), blocks)
+      (net, loss, n) = _train_pinn(info, quarter, o, alone, v[..-np], back_net)
+      v = concat(net, q)
+    } else {
+      s = m.data * share
+      block = (...measured, rows = (w, x) -> s * measured.rows(w, x), weight = 1.0)
+      (v, loss, n) = _train_pinn(info, quarter, o, push(blocks, block), v, back)
+    }
+    k = k + n
+  }
+  along = _responses(m, blocks, v, back, np)
+  w = back(v)
+  (p, form) = flatten(real_(w.p))
+  unit = flatten(record(names, map(name -> field(units, name) + 0.0 * field(p0, name), names)))[0]
+  rest = values_at(w, at) - y
+  jacobian_at = z -> along_of(v -> values_at(back(v), z), v, along) / unit
+  f = _fitted(p, form, p0, p < -inf, weight * rest, expand(weight + 0 * y, 1) * jacobian_at(at),
+    (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(w, z), jacobian_at, -rest,
+    (iterations = k, evaluations = k, converged = loss < inf, message = "trained for {k} steps; loss {loss:.1e}"))
+  now = _problem_info(bound(...(...known, ...f.p)))
+  (...f.p, ...f, std = f.stderr, solution = _pinn_solution(now, m, u, w, w.net, loss, k))
+}
+# How the unknowns move with each parameter while the equations stay as they are: columns of weights and parameters
+_responses(m, blocks, v, back, n) = {
+  (X, a) = (blocks[0].X, len(v) - n)
+  G = _gram(blocks, _block_weights(m, blocks, v, back, X), v, back, X)[0]
+  L = _damped_factor(G[..a, ..a], 1e-13 * trace(G[..a, ..a]) / a)
+  concat(-trisolve(L, trisolve(L, G[..a, a..]); adjoint = true), eye(n); axis = 0)
+}
+_usual_size(p) = { s = if kind(p) == "array" { sqrt(mean(p^2)) } else { abs(p) }; if s > 0 { s } else { 1.0 } }
+_last_scaled(w, sizes) =
+  map((l, k) -> if k + 1 == len(w) { (W = expand(sizes, 1) * l.W, b = sizes * l.b) } else { l }, w, list(...(0..len(w))))
+_output_sizes(info, seen, data) = concat(...map(k -> {
+  f = info.fields[k]
+  s = if contains(seen, f) { _usual_size(field(data, f) + 0.0) } else { 1.0 }
+  zeros(max(1, info.sizes[k])) + s
+}, list(...(0..len(info.fields)))))
+
+# Rows of the measurements in units of their standard deviations, or of the sizes of what was measured: points are coordinates, values and units
+_measured_block(info, seen, data, o, u) = {
+  n = len(field(data, info.coords[0]))
+  d = len(info.coords)
+  flat = y -> reshape(y + 0.0, n, -1)
+  Y = concat(...map(f -> flat(field(data, f)), seen); axis = 1)
+  S = concat(...map(f -> flat(0.0 * field(data, f) + (if kind(o.sigma) == "none" { _usual_size(field(data, f) + 0.0) } else {
+    if kind(o.sigma) == "record" { field(o.sigma, f) } else { o.sigma }
+  })), seen); axis = 1)
+  c = shape(Y)[1]
+  X = concat(stack(...map(k -> field(data, k) + 0.0, info.coords); axis = 1), Y, S; axis = 1)
+  at = (w, x) -> {
+    y = u(w, _list_of(info, x))
+    concat(...map(f -> { k = _place_of(info.fields, f); a = _first_component(info, k); y[a..a + max(1, info.sizes[k])] }, seen))
+  }
+  (rows = (w, x) -> _damp_outliers(o.loss, (at(w, x) - x[d..d + c]) / x[d + c..]), X = X, at = at, Y = Y, S = S)
+}
+_place_of(names, f) = { k = 0; for (i, n) in enumerate(names) { if n == f { k = i } }; k }
+# Root mean square of what is left of the equations beside that of the measurements; what is left of rates counts for all of the time
+_measured_share(info, blocks, measured, w) = {
+  e = map(x -> blocks[0].rows(w, x), blocks[0].X)
+  r = map(x -> measured.rows(w, x), measured.X)
+  time = if info.time < 0 { 1.0 } else { info.hi[info.time] - info.lo[info.time] }
+  clamp(time * sqrt(mean(e^2) / max(mean(r^2), 1e-300)), 1e-3, 1e3)
+}

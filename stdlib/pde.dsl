@@ -3,8 +3,10 @@
 # A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it derivatives made by its own
 # operators (grids.dsl), point by point; the partial derivatives of that function times those operators are the exact Jacobian (lines.dsl, direct.dsl).
 
-# solve(problem, method; t, rtol, atol, saveat, partial, guess): the solution as a record with one function per field, of all coordinates in the order of the domains.
+# solve(problem, method; t, rtol, atol, saveat, partial, guess, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
+#   error of the solution: what the method knows of it, or none: the size of the last coefficients (chebyshev, fourier), what is left of the equations at other points (rfm, pinn, collocation). estimate = true
+#   solves once more with half as many points, twice the step or larger elements and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -13,9 +15,10 @@
 #     }
 #     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
 #     s.u(1.0)                       #~ exp(-2) tol 1e-6
+#     solve(decay(2.0), rk4(0.1), estimate = true).error    #~ 1e-5 tol 5e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
 solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none,
-  count = none) =
+  count = none, estimate = false) =
   {
     if kind(problem) == "function" {
       _refuse("solve takes a problem, or a matrix and a right side; a zero of a function is found by root(f, x0)")
@@ -27,8 +30,9 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
-      m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess,
-        count = count))
+      o = (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess, count = count)
+      s = m.solve(info, m, o)
+      if estimate { (...s, error = _estimated(info, m, o, s)) } else { s }
     }
   }
 
@@ -121,7 +125,7 @@ _explain_choice(info) = {
 fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
   (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster,
     time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _fd_grid, count = count, near = near,
-    solve = _solve_grid)
+    solve = _solve_grid, coarser = _fd_coarser)
 # chebyshev(n; cluster, time, count, near): collocation in n + 1 Chebyshev-Lobatto points of each coordinate, Fourier's in those that are periodic
 #   The arguments are those of fd. Smooth solutions converge exponentially. error: the size of the last coefficients of the series, relative to the largest.
 #     problem heat() {

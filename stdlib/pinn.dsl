@@ -11,6 +11,8 @@
 #   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
 #   of its coordinates are built in, those of problems without t, and evenness on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
+#   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
+#   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -21,10 +23,10 @@
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
-  symmetry = true, slabs = 1) =
+  symmetry = true, slabs = 1, data = 1.0) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, solve = _solve_pinn)
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, solve = _solve_pinn, fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
@@ -322,15 +324,16 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
   }
 }
 
+# rows_of(pick): rows of the equations or conditions that pick(info) gives, of a network u(w, xs) and a point
+_pinn_rows(info, u) = pick -> (w, x) -> _rows_at(info, pick(info), x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
 # Blocks of rows: the equations inside, and conditions, whose points are none where they are built in
-_pinn_blocks(info, m, u, never, h) = {
-  rows_of = equations -> (w, x) -> _rows_at(info, equations, x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
+_pinn_blocks(info, m, rows_of, never, h) = {
   n_soft = if h > 0 { 0 } else { m.boundary }
-  blocks = list((rows = rows_of(list(...info.equations)), X = _folded(info, m, _box_points(info, m.points, 0.5))))
-  for c in info.conditions {
+  blocks = list((rows = rows_of(info -> list(...info.equations)), X = _folded(info, m, _box_points(info, m.points, 0.5))))
+  for (i, c) in enumerate(info.conditions) {
     may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
     X = _condition_points(info, c, m.boundary, 0.5)
-    blocks = push(blocks, (rows = rows_of(list(c)), X = if may { X[..min(len(X), n_soft)] } else { X }))
+    blocks = push(blocks, (rows = rows_of(info -> list(info.conditions[i])), X = if may { X[..min(len(X), n_soft)] } else { X }))
   }
   blocks
 }
@@ -359,7 +362,7 @@ _solve_pinn(info, method, o) = {
   if m.slabs > 1 { _solve_slabs(info, m, o, v0, back, B) } else {
     (never, h) = _building_in(info, m)
     u = _ansatz(info, m, B, never, h)
-    blocks = _pinn_blocks(info, m, u, never, h)
+    blocks = _pinn_blocks(info, m, _pinn_rows(info, u), never, h)
     (v, loss, k) = _train_pinn(info, m, o, blocks, v0, back)
     w = back(v)
     _pinn_solution(info, m, (w, xs) -> u(w, xs), w, w, loss, k)
@@ -406,7 +409,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
     d = len(info.coords)
     first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
       X = concat(begin, target; axis = 1))
-    blocks = push(_pinn_blocks(own, m, u, never, h), first)
+    blocks = push(_pinn_blocks(own, m, _pinn_rows(own, u), never, h), first)
     (v, loss, k) = _train_pinn(own, m, o, blocks, v, back)
     V[j] = v
     h_of[j] = h
@@ -455,11 +458,7 @@ _gram(blocks, soft, v, back, X) = {
 _train_pinn(info, m, o, blocks, v0, back) = {
   rows = (v, soft, X) -> _all_rows(blocks, soft, back(v), X)
   X = blocks[0].X
-  soft = if kind(m.weight) == "string" {
-    _balanced(blocks, v0, back, X)
-  } else {
-    where(iota(len(blocks)) == 0, 1.0, f64(m.weight))
-  }
+  soft = _block_weights(m, blocks, v0, back, X)
   if m.trainer == "lm" {
     v = v0
     lambda = 1.0
@@ -492,6 +491,16 @@ _pinn_trainer(name) =
     lbfgs(memory = 20)
   } else { _refuse("pinn() trains by \"lm\", \"ssbroyden\", \"lbfgs\" or \"adam\"") }
 
+# The weight of each block; one may bring its own
+_block_weights(m, blocks, v, back, X) = {
+  soft = if kind(m.weight) == "string" {
+    _balanced(blocks, v, back, X)
+  } else {
+    where(iota(len(blocks)) == 0, 1.0, f64(m.weight))
+  }
+  for (k, b) in enumerate(blocks) { if has(b, "weight") { soft[k] = b.weight } }
+  soft
+}
 # Weights of conditions half way, in logarithms, to those with which their rows have gradients as large as those of the equations: equal shares of the trace of the tangent kernel
 # (Wang, Yu and Perdikaris 2022). Second-order steps need less balance than gradients do; whole shares were slower.
 _balanced(blocks, v, back, X) = {
@@ -574,7 +583,18 @@ _damped_factor(G, l) = {
 _pinn_solution(info, m, u, w, weights, loss, iterations) = {
   functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
   (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss), times = [], values = [],
-    error = none, method = m.name, kind = "pde", info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+    error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
+    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+# What is left of the equations at points that were not trained on, beside what their parts add up to without signs
+_pinn_left_over(info, m, u, w) = {
+  equations = list(...info.equations)
+  at = (x, slots) -> _rows_at(info, equations, x, slots)
+  X = _box_points(info, max(20, m.points // 4), 0.137)
+  V = map(x -> _network_slots(info, xs -> u(w, xs), _list_of(info, x)), X)
+  R = map(at, X, V)
+  parts = map((x, v) -> abs(_jacobian(v -> at(x, v), v)) @ abs(v) + abs(at(x, 0 * v)), X, V)
+  norm(R) / max(1e-300, norm(parts))
 }
 _pinn_field(info, u, w, k) = {
   first = _first_component(info, k)

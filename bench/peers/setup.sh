@@ -11,4 +11,4 @@ fi
 "$python" -m venv venv
 venv/bin/python -m pip install --quiet --upgrade pip
 venv/bin/python -m pip install --quiet --requirement requirements.txt
-venv/bin/python -c 'import diffrax, jax, numba, numpy, scipy, torch; print("peers: diffrax", diffrax.__version__, "jax", jax.__version__, "numba", numba.__version__, "numpy", numpy.__version__, "scipy", scipy.__version__, "torch", torch.__version__)'
+venv/bin/python -c 'import os; os.environ["DDE_BACKEND"] = "pytorch"; import deepxde, diffrax, jax, numba, numpy, scipy, torch; print("peers: deepxde", deepxde.__version__, "diffrax", diffrax.__version__, "jax", jax.__version__, "numba", numba.__version__, "numpy", numpy.__version__, "scipy", scipy.__version__, "torch", torch.__version__)'

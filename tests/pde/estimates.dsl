@@ -1,0 +1,72 @@
+# solve(...; estimate = true): the error that each method says it has, beside the one that it has.
+
+problem heat() {
+  domain t in [0, 0.5], x in [0, 1]
+  field u
+  u_t == 0.1*u_xx
+  u == sin(π*x) at t = 0
+  u == 0 at x = 0, x = 1
+}
+xs = linspace(0.01, 0.99, 99)
+off(s) = norm(s.u(0.5, xs) - exp(-0.05*π^2)*sin(π*xs)) / norm(exp(-0.05*π^2)*sin(π*xs))
+# within a tenth and twenty times of what it is
+told(s) = { e = off(s); assert(s.error < 20e and s.error > 0.1e, "{s.method}: {s.error} said, {e} is") }
+told(solve(heat(), fd(n = 21, order = 2), rtol = 1e-8, atol = 1e-10, estimate = true))
+told(solve(heat(), fd(n = 31, order = 4), rtol = 1e-9, atol = 1e-11, estimate = true))
+# the error of time alone
+told(solve(heat(), fd(n = 101, order = 4), rtol = 1e-5, atol = 1e-7, estimate = true))
+told(solve(heat(), chebyshev(n = 24), rtol = 1e-5, atol = 1e-7, estimate = true))
+told(solve(heat(), fem(0.05), rtol = 1e-8, atol = 1e-10, estimate = true))
+# without asking there is none, of methods that would have to solve once more
+kind(solve(heat(), fd(n = 21)).error)    #> none
+
+problem decay {
+  domain t in [0, 2]
+  field u, v
+  u_t == v
+  v_t == -u
+  u == 1 at t = 0
+  v == 0 at t = 0
+}
+ts = linspace(0, 2, 64)
+gone(s) = sqrt(sum((s.u(ts) - cos(ts))^2 + (s.v(ts) + sin(ts))^2)/64)
+said(s) = { e = gone(s); assert(s.error < 20e and s.error > 0.1e, "{s.method}: {s.error} said, {e} is") }
+said(solve(decay, rk4(0.05), estimate = true))
+said(solve(decay, euler(0.01), estimate = true))
+said(solve(decay, dop853(), rtol = 1e-6, atol = 1e-8, estimate = true))
+said(solve(decay, bdf(), rtol = 1e-6, atol = 1e-8, estimate = true))
+
+problem ring {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t + u_x == 0
+  u == sin(x) at t = 0
+}
+ys = linspace(0.1, 6, 57)
+left(s) = norm(s.u(1.0, ys) - sin(ys - 1)) / norm(sin(ys - 1))
+wave = solve(ring, fv(n = 100), estimate = true);
+assert(wave.error > left(wave) and wave.error < 30left(wave), "{wave.error} {left(wave)}")
+
+# on a region, where the solution is known
+problem plate {
+  domain (x, y) in disk([0, 0], 1)
+  field u
+  Δ(u) == -4
+  u == 0 at boundary
+}
+p = solve(plate(), fem(0.15), estimate = true);
+(r, φ) = (0.9sqrt(linspace(0.01, 1, 100)), 2.4*iota(100))
+e = norm(p.u(r*cos(φ), r*sin(φ)) - (1 - r^2)) / norm(1 - r^2)
+assert(p.error < 10e and p.error > 0.1e, "{p.error} {e}")
+
+# of a network: what is left of its equations where it was not trained, beside their parts; it falls as the network gets better
+problem bend {
+  domain x in [0, 1]
+  field u
+  u_xx == -exp(u)
+  u == 0 at x = 0, x = 1
+}
+poor = solve(bend, pinn((6,), 30; steps = 3), progress = false)
+good = solve(bend, pinn((6,), 30; steps = 40), progress = false)
+assert(good.error < 1e-4 and poor.error > 10good.error and poor.error < 1, "{poor.error} {good.error}")
+assert(solve(bend, pinn((6,), 30; steps = 40), progress = false, estimate = true).error == good.error)
