@@ -5,6 +5,7 @@
 
 # solve(problem, method; t, rtol, atol, saveat, partial, guess): the solution as a record with one function per field, of all coordinates in the order of the domains.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
+# What every solution has: method, info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -27,8 +28,10 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
-      m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess,
-        count = count))
+      s =
+        m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess,
+          count = count))
+      if kind(s) == "record" and has(s, "info") { (...s, text = info.text) } else { s }
     }
   }
 
