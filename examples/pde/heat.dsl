@@ -14,7 +14,7 @@ x = linspace(0, 2, 101)
 t = 0.05
 print("method       relative L2 error at t = 0.05")
 for (how, bound) in ((fd(n = 81, order = 4), 1e-4), (chebyshev(n = 24), 1e-6), (fem(h = 1/20, order = 2), 1e-3), (rfm(), 1e-10),
-  (pinn([16, 16], 500; steps = 60), 1e-3)) {
+  (pinn([12, 12], 300; steps = 40), 1e-3)) {
   s = solve(heat, how; rtol = 1e-8, atol = 1e-10, progress = false)
   error = norm(s.u(t, x) - exact(t, x))/norm(exact(t, x))
   print("{s.method:-12s} {error:.1e}")
