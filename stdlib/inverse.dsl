@@ -52,7 +52,8 @@ _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
 # Perdikaris and Karniadakis 2019). How measured values move with a parameter is how the network has to move so that the equations stay as they are to first order: from this come standard errors, as for
 # any other method, and, where the measurements have noise, steps of Gauss and Newton of the parameters, which make them those of least squares among solutions of the equations.
 
-# The method's hook: unknowns are (net = weights, p = parameters in units of what they begin with)
+# The method's hook: unknowns are (net = weights, p = parameters in units of what they begin with). Only symmetries that are told are built in: what the statement has at the first
+# values of its parameters it may not have at others.
 _fit_pinn(bound, data, names, o) = {
   m = o.by
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
@@ -69,6 +70,7 @@ _fit_pinn(bound, data, names, o) = {
   stated = q -> _problem_info(bound(...(...known, ...real_(q))))
   info = _problem_info(bound)
   _box_only(info, m)
+  m = _with_symmetries(info, (...m, symmetry = false))
   seed(m.seed)
   (start, B) = _pinn_weights(info, m)
   seen = _measured(info.fields, data)

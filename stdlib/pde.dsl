@@ -7,6 +7,7 @@
 # Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
 #   error of the solution: what the method knows of it, or none: the size of the last coefficients (chebyshev, fourier), what is left of the equations at other points (rfm, pinn, collocation). estimate = true
 #   solves once more with half as many points, twice the step or larger elements and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
+# What every solution has: method, info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -32,7 +33,9 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
       o = (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess, count = count)
       s = m.solve(info, m, o)
-      if estimate { (...s, error = _estimated(info, m, o, s)) } else { s }
+      if kind(s) != "record" or not has(s, "info") { s } else {
+        (...s, text = info.text, ...(if estimate { (error = _estimated(info, m, o, s),) } else { () }))
+      }
     }
   }
 
@@ -113,6 +116,7 @@ _explain_choice(info) = {
 #   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian (radau5 for waves on a line, whose oscillations
 #   BDF follows with short steps only), or time, a method for ordinary differential equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
+#   Orders 6 and 8 are refused for waves between ends: one-sided differences make those grow.
 #   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]

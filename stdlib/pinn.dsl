@@ -237,6 +237,10 @@ _parity(info, m) = {
   }
   out
 }
+_with_symmetries(info, m) = {
+  parity = _parity(info, m)
+  (...m, parity = parity, cosine = _cosines(info, parity))
+}
 # An axis that enters by its cosine alone. Said by a length, which stays known in the functions that the network is a part of, where numbers are arguments.
 _by_cosine(m, k) = len(m.cosine[k]) > 0
 _cosines(info, parity) = map(k -> {
@@ -354,8 +358,7 @@ _pinn_weights(info, m) = {
 
 _solve_pinn(info, method, o) = {
   _box_only(info, method)
-  parity = _parity(info, method)
-  m = (...method, parity = parity, cosine = _cosines(info, parity))
+  m = _with_symmetries(info, method)
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
   (v0, back) = flatten(weights)

@@ -166,3 +166,12 @@ problem spot(D = 0.1) {
 }
 mid(D) = solve(spot(D), fd(13, 4); rtol = 1e-8, atol = 1e-10).u(0.2, 0.5, 0.5)
 mid'(0.1) #~ (mid(0.1001) - mid(0.0999)) / 2e-4 tol 1e-4
+
+# waves go round a circle by differences of order 6; between ends they are refused (tests/errors/fd_waves.dsl)
+problem round {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t == -u_x
+  u == sin(x) at t = 0
+}
+solve(round, fd(40, 6); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0) #~ sin(1.0) tol 1e-6
