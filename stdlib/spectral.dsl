@@ -6,7 +6,7 @@
 
 # etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4 for fourier(): stiff linear parts cost nothing
 #   Without dt the step follows from rtol: two steps are compared with one of twice the length, every fourth time; steps are the duration over a power of two. Coefficients by contour
-#   integrals; where the linear part couples fields, by scaling and squaring of its blocks.
+#   integrals; where the linear part couples fields, by scaling and squaring of its blocks. The order is less where the rest drives waves whose linear part is much faster than a step.
 #   [Sources: S. M. Cox and P. C. Matthews, Exponential time differencing for stiff systems, J. Comput. Phys. 176 (2002); A.-K. Kassam and L. N. Trefethen, Fourth-order time-stepping for
 #   stiff PDEs, SIAM J. Sci. Comput. 26 (2005)]
 #     problem wave() {
