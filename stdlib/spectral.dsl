@@ -530,12 +530,10 @@ _solve_spectral(info, m, o, time) = {
   (times, Y, stats) = if step.name == "cnab2" { _cnab_march(F, step, saved, t0, t1, U0) } else {
     _etd_march(F, step, saved, t0, t1, U0, f64(S.T.P), info.name)
   }
-  state = if len(o.saveat) > 0 or step.name == "cnab2" { t -> _through_nearest(times, Y, t) } else {
+  state = t -> if len(o.saveat) > 0 or step.name == "cnab2" { _through_nearest(times, Y, t) } else {
     # from the row before t by steps of the method
-    t -> {
-      r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
-      if t == times[r] { Y[r] } else { F.all(_etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
-    }
+    r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
+    if t == times[r] { Y[r] } else { F.all(_etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
   }
   _grid_solution(info, m, S, times, Y, stats, state)
 }
