@@ -33,9 +33,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
       o = (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess, count = count)
       s = m.solve(info, m, o)
-      if kind(s) != "record" or not has(s, "info") { s } else {
-        (...s, text = info.text, ...(if estimate { (error = _estimated(info, m, o, s),) } else { () }))
-      }
+      whole = if kind(s) == "record" and has(s, "info") { (...s, text = info.text) } else { s }
+      if estimate { (...whole, error = _estimated(info, m, o, s)) } else { whole }
     }
   }
 
