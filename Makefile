@@ -182,6 +182,9 @@ say = $(Q)$(if $(V),,echo '  $(1)  $@'; )
 Q := $(if $(V),,@)
 
 $(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
+# gcc 12 fuses a complex product in spite of -ffp-contract=off where it makes vectors of neighbouring statements and the machine has fused operations
+$(BUILD)/backend/kernels%.o: ROOM_FLAGS += $(if $(findstring clang,$(CC)),,-fno-tree-slp-vectorize)
+$(BUILD)/backend/kernels_dot.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 $(BUILD)/solvers/band.o: ROOM_FLAGS := $(if $(filter release check,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast -fcx-limited-range
 $(BUILD)/backend/native/compile.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
 $(BUILD)/%.o: %.c $(BUILD)/flags

@@ -213,22 +213,22 @@ void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void
 	}
 }
 
-void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void *o, int64_t leading) {
+void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x, void *o, int64_t leading, bool accumulate) {
 	static const float one[2] = {1, 0}, zero[2] = {0, 0};
 	static const double one64[2] = {1, 0}, zero64[2] = {0, 0};
 	const int n = (int)m, lo = (int)leading;
 	const int64_t depth = (double)m * (double)m * (double)k64 <= 2.0 * (double)piece_work(d) ? k64 : PIECE_DEPTH;
-	for (int64_t p = 0; p < k64 && !ctx_interrupted(c); p += depth) {
+	for (int64_t p = 0; p < k64 && !ctx_interrupted(c); p += depth, accumulate = true) {
 		const int k = (int)(k64 - p < depth ? k64 - p : depth);
 		BlasMatrix a = x;
 		a.data = at(x.data, p * x.column_stride, d);
 		int lx;
 		const CBLAS_TRANSPOSE t = layout(&a, m, k, &lx);
 		switch (d) {
-		case DT_F32: blas.ssyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, p != 0, o, lo); break;
-		case DT_F64: blas.dsyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, p != 0, o, lo); break;
-		case DT_C64: blas.csyrk(CblasRowMajor, CblasLower, t, n, k, one, a.data, lx, p ? one : zero, o, lo); break;
-		default: blas.zsyrk(CblasRowMajor, CblasLower, t, n, k, one64, a.data, lx, p ? one64 : zero64, o, lo); break;
+		case DT_F32: blas.ssyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
+		case DT_F64: blas.dsyrk(CblasRowMajor, CblasLower, t, n, k, 1, a.data, lx, accumulate, o, lo); break;
+		case DT_C64: blas.csyrk(CblasRowMajor, CblasLower, t, n, k, one, a.data, lx, accumulate ? one : zero, o, lo); break;
+		default: blas.zsyrk(CblasRowMajor, CblasLower, t, n, k, one64, a.data, lx, accumulate ? one64 : zero64, o, lo); break;
 		}
 	}
 }

@@ -28,8 +28,8 @@ bool blas_takes(const BlasMatrix *a, int64_t rows, int64_t columns);
 void blas_gemm(const Ctx *c, Dtype d, int64_t m, int64_t n, int64_t k, BlasMatrix x, BlasMatrix y, void *o, int64_t leading, bool accumulate);
 /* The same without gaps for y = transpose of x (no conjugation), both triangles. */
 void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o);
-/* On and below the diagonal only, of an o with gaps. */
-void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o, int64_t leading);
+/* On and below the diagonal only, of an o with gaps; added to what stands there where `accumulate` holds. */
+void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o, int64_t leading, bool accumulate);
 /* B (m x n, rows b_leading apart) becomes X of op(T) X = B, or of X op(T) = B (right), by rows; op is the adjoint or nothing. */
 void blas_trsm(Dtype d, bool right, int64_t m, int64_t n, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *b, int64_t b_leading);
 

@@ -2,6 +2,7 @@
  *
  * Needs: kernels.h. Guarantees: what kernels.h says; the order of each sum depends on its length alone.
  */
+#define CLONES_WITHOUT_FMA
 #include "backend/kernels_options.h"
 #include "backend/kernels.h"
 #include <complex.h>

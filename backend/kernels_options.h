@@ -4,7 +4,9 @@
  * looks at errno or at the floating-point flags) and, like everything, -ffp-contract=off: a*b + c is never fused,
  * since results must not depend on the machine. gcc makes each function marked CLONES for three kinds of machine,
  * chosen when the program starts. The third is asked for by what a machine has: an older name, that of one make of
- * machine (skylake-avx512), leaves all others that have AVX-512 to the second. Under the sanitizers there is one version: the choice would run before they are
+ * machine (skylake-avx512), leaves all others that have AVX-512 to the second. gcc 12 makes fused operations of complex
+ * products there, where vectors are made of neighbouring statements: files are compiled without that (the Makefile has
+ * the flag), and one that needs it for its speed has two kinds only (CLONES_WITHOUT_FMA). Under the sanitizers there is one version: the choice would run before they are
  * ready. clang (before 14 without the attribute) keeps to the command line.
  */
 #ifndef ATLED_BACKEND_KERNELS_OPTIONS_H
@@ -13,10 +15,10 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #define EACH_INDEPENDENT _Pragma("GCC ivdep")
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if __GNUC__ >= 12
-#define CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
+#if defined(CLONES_WITHOUT_FMA) || __GNUC__ < 12
+#define CLONES __attribute__((target_clones("default", "avx2")))
 #else
-#define CLONES __attribute__((target_clones("default", "avx2", "arch=skylake-avx512")))
+#define CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
 #endif
 #endif
 #else

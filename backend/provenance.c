@@ -515,6 +515,17 @@ static uint32_t operand_origin(const Watch *w, const Step *s, const Value *args,
 	return found;
 }
 
+/* A value whose bits may be changed. */
+static Status make_own(Watch *w, Value *v, Elements *e) {
+	if (v->kind != V_TENSOR || (v->tensor->contiguous && tensor_is_unshared(v->tensor))) return ST_OK;
+	Tensor *copy = tensor_copy(w->c, v->tensor);
+	if (!copy) return ST_NOMEM;
+	value_unref(*v);
+	*v = value_tensor(copy);
+	elements_of(v, e);
+	return ST_OK;
+}
+
 /* The NaNs of a value that carry no number get one: who(ud, element) says which. */
 typedef uint32_t (*Whose)(void *ud, const Elements *e, int64_t at);
 static Status mark(Watch *w, Value *v, Whose who, void *ud) {
@@ -522,13 +533,7 @@ static Status mark(Watch *w, Value *v, Whose who, void *ud) {
 	if (!elements_of(v, &e)) return ST_OK;
 	int64_t first = first_of(w, &e, IS_NAN, true);
 	if (first < 0) return ST_OK;
-	if (v->kind == V_TENSOR && !(v->tensor->contiguous && tensor_is_unshared(v->tensor))) {
-		Tensor *copy = tensor_copy(w->c, v->tensor);
-		if (!copy) return ST_NOMEM;
-		value_unref(*v);
-		*v = value_tensor(copy);
-		elements_of(v, &e);
-	}
+	if (make_own(w, v, &e) != ST_OK) return ST_NOMEM;
 	for (int64_t i = first; i < e.count; i++) {
 		uint32_t origin;
 		char *p = element(&e, i);
@@ -562,6 +567,24 @@ static uint32_t blame(void *ud, const Elements *e, int64_t at) {
 	return from ? b->constant : b->made;
 }
 
+/* Of a sum or product of two NaNs the first operand's number stands, as in a difference. The C compiler may have exchanged the two, for one kind of machine
+ * and not for another. */
+static Status first_stands(Watch *w, const Step *s, const Value *args, Value *v) {
+	Elements e, x[2];
+	if ((s->op != OP_ADD && s->op != OP_MUL) || s->nargs != 2 || !elements_of(v, &e) || dtype_is_complex(e.dtype)) return ST_OK;
+	for (uint32_t k = 0; k < 2; k++)
+		if (!elements_of(&args[k], &x[k]) || first_of(w, &x[k], IS_NAN, false) < 0) return ST_OK;
+	if (make_own(w, v, &e) != ST_OK) return ST_NOMEM;
+	for (int64_t i = first_of(w, &e, IS_NAN, false); i >= 0 && i < e.count; i++) {
+		int64_t index[MAX_RANK];
+		uint32_t now, first;
+		if (class_of(w, e.dtype, element(&e, i), &now) != IS_NAN) continue;
+		if (e.rank) index_of(&e, i, index);
+		if (class_of(w, x[0].dtype, element_at(&x[0], index), &first) == IS_NAN && first && first != now) tag(e.dtype, element(&e, i), first);
+	}
+	return ST_OK;
+}
+
 /* The origin of the first infinity in a result; 0 when it has none. */
 static uint32_t infinity_of(Watch *w, const Frame *f, const Step *s, const Value *args, const Value *v) {
 	Elements e;
@@ -586,6 +609,7 @@ static Status look(Watch *w, Frame *f, const Step *s, const Value *args) {
 		Value *v = &f->slots[s->d + k];
 		Blame b = {.w = w, .f = f, .s = s, .args = args};
 		Status st = mark(w, v, blame, &b);
+		if (st == ST_OK && args) st = first_stands(w, s, args, v);
 		if (st != ST_OK) return st;
 		if (args) set_infinity(w, f, v, infinity_of(w, f, s, args, v));
 		seen += v->kind == V_TENSOR ? v->tensor->count : 1;

@@ -274,7 +274,7 @@ static void emit_allocation(Emit *e, const KInst *in, const char *name) {
 static void emit_GEMM(Emit *e, const KInst *in) {
 	LLVMValueRef args[15] = {e->call};
 	for (uint32_t i = 0; i < 12; i++) args[1 + i] = emit_value(e, emit_operand(e, in, i));
-	args[13] = emit_i32(e, in->flags & KF_ACCUMULATE ? 1 : 0);
+	args[13] = in->nargs == 13 ? LLVMBuildTrunc(e->b, emit_value(e, emit_operand(e, in, 12)), e->i32, "") : emit_i32(e, 0);
 	args[14] = emit_large_tiles(e, (KType)in->type);
 	emit_check(e, emit_runtime(e, in->type == KT_F32 ? "atled_rt_gemm_f32" : "atled_rt_gemm_f64", "ippllpllpllllli" "p", args));
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 7
+#define NATIVE_ABI_VERSION 8
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
@@ -66,13 +66,16 @@ typedef struct NativeTiles {
 	NativeTurn turn;           /* for widths that are multiples of `lanes`, as `columns` is; `rows` divides it */
 	int64_t rows, columns, lanes;
 } NativeTiles;
-/* C[m,n] = (accumulate ? C : 0) + A[m,k] B[k,n] with strides in elements: (c_row, c_col), (a_row, a_k), (b_k, b_col). Large products, by
- * `tiles`, or where that is NULL through BLAS where the strides allow it. 0 or a Status. */
+/* C[m,n] = (how & GEMM_ADD ? C : 0) + A[m,k] B[k,n] with strides in elements: (c_row, c_col), (a_row, a_k), (b_k, b_col). Large products, by
+ * `tiles`, or where that is NULL through BLAS where the strides allow it. 0 or a Status.
+ * GEMM_STRIPS: what is there already comes from calls with operands that lie alike, for other terms of the same sum; GEMM_MORE: such calls will follow, and nobody looks at
+ * C before the last one. */
+enum { GEMM_ADD = 1, GEMM_STRIPS = 2, GEMM_MORE = 4 };
 int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k,
-                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate,
+                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t how,
                           const NativeTiles *tiles);
 int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_col, const float *a, int64_t a_row, int64_t a_k,
-                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate,
+                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t how,
                           const NativeTiles *tiles);
 /* Row-major n x n factorisations and triangular solves, where their matrices lie: kir.h's FACTOR. what: one of the following, with FACTOR_SINGLE for f32, and for a
  * solve with the three flags. 0, or the number of the pivot that fails, plus 1; below 0: minus a Status. */

@@ -69,6 +69,7 @@ typedef struct Node {
 	bool memory;       /* kept in memory: wanted, or read by another region or not at its own row */
 	uint32_t lies_in;  /* in the memory of that node (plus 1), an update that changes it where it lies */
 	bool scratch;      /* kept in the region's scratch */
+	bool strip;        /* of its memory there are only some rows at a time, see arrays_strips.c */
 	bool row_sum;      /* reduced over the region's row */
 	uint32_t into;         /* a term of the contraction of that node (plus 1), which does it */
 	VEC(uint32_t) terms;   /* that this one does besides its own */
@@ -123,6 +124,8 @@ typedef struct Slab {
 
 typedef struct RowRegion {
 	bool has_row, whole; /* whole: one node that is emitted without a loop over rows */
+	uint32_t product;    /* the node of the next region (plus 1) that is done with this one, strip by strip; that region is `within` */
+	bool within;
 	Dim row;
 	Lanes lanes;
 	VEC(Group) groups;
@@ -297,6 +300,8 @@ KRef partial_of(ArrayEmit *e, const Node *n);
 /* A value made in scratch, also to where it lies in memory. */
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
+/* A whole product of so many terms (0: all) from where its operands lie; how: GEMM_ADD, GEMM_STRIPS, GEMM_MORE, 0: none. */
+void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how);
 
 /* ---- arrays_band.c ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -312,6 +317,7 @@ Band band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j)
 typedef struct RowLoop {
 	KRef n, row_bytes, nblocks, nparts; /* rows; bytes of scratch for a row; blocks of rows; parts of the parallel loop */
 	KRef work;                          /* operations for one row, roughly */
+	bool cleared;                       /* the parts' sums have been, before the loop */
 } RowLoop;
 void emit_begin(ArrayEmit *e, Lower *l, ArrayPlan *p);
 void spill_outside(ArrayEmit *e);
@@ -319,8 +325,21 @@ void rows_elements(ArrayEmit *e); /* of scratch: how wide they are */
 void rows_frames(ArrayEmit *e);   /* what the region's updates leave as it was, but for what is copied row by row */
 void rows_sizes(ArrayEmit *e, RowLoop *w);
 void rows_part(ArrayEmit *e, const RowLoop *w); /* at the beginning of a part: its scratch */
+void rows_clear(ArrayEmit *e); /* the part's sums over the rows */
 /* All of the region's groups for e->rows rows from e->row_start on, at most e->block where there is scratch. */
 void rows_block(ArrayEmit *e, const RowLoop *w);
+/* The parallel loop over blocks from .. to-1. */
+void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to);
+
+/* ---- arrays_strips.c ---------------------------------------------------------------------------------------------------------------------- */
+
+enum { STRIP_ROWS = 1024 }; /* of a strip, at most; blocks are no longer there */
+/* Which regions are done in strips with the product behind them; once it is known what lies in memory. */
+void choose_strips(ArrayPlan *p);
+/* Elements of memory for a node made in strips. */
+Dim strip_elements(const ArrayPlan *p, const Node *n);
+/* The region's loop and the product. */
+void emit_strips(ArrayEmit *e, RowLoop *w);
 
 /* ---- arrays_turned.c ---------------------------------------------------------------------------------------------------------------------- */
 

@@ -456,7 +456,7 @@ static void columns_times_columns(ArrayEmit *e, Node *n) {
 	if (length) emit_products(e, t, run[0], KF_ACCUMULATE, K_CONTRACT, length - 1, run + 1);
 }
 
-static void whole_product(ArrayEmit *e, Node *n) {
+void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how) {
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
 	Index at[MAX_AXES], xi[MAX_RANK], yi[MAX_RANK];
@@ -471,13 +471,14 @@ static void whole_product(ArrayEmit *e, Node *n) {
 	KRef columns = lower_dim(e->l, n->axes[1]);
 	Product q = {.c = node_memory(e, n), .c_row = columns, .c_col = k_int(e->k, 1), .a = a.pointer, .a_row = a.stride[1 - x_k],
 	             .a_k = a.stride[x_k], .b = b.pointer, .b_k = b.stride[y_k], .b_col = b.stride[1 - y_k], .m = lower_dim(e->l, n->axes[0]), .n = columns,
-	             .k = lower_dim(e->l, n->axes[2])};
-	emit_product(e, node_type_of(e, n), q, 0, K_GEMM);
+	             .k = terms ? terms : lower_dim(e->l, n->axes[2])};
+	KRef operands[13] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k, how};
+	k_contract(e->k, K_GEMM, node_type_of(e, n), 0, how ? 13 : 12, operands);
 }
 
 void emit_contraction(ArrayEmit *e, Node *n) {
 	if (n->macro == MACRO_ROWS) rows_times_matrix(e, n);
 	else if (n->macro == MACRO_OUTER) columns_times_columns(e, n);
 	else if (n->macro == MACRO_EACH) products_of_rows(e, n);
-	else whole_product(e, n);
+	else emit_whole_product(e, n, 0, 0);
 }

@@ -1052,6 +1052,7 @@ void rows_sizes(ArrayEmit *e, RowLoop *w) {
 	w->n = lower_dim(e->l, r->row);
 	w->row_bytes = area_offset(e, r->area_elements.n);
 	e->block = block_rows(e, w->row_bytes);
+	if (r->product) e->block = k_min(k, e->block, k_int(k, STRIP_ROWS));
 	KRef one = k_int(k, 1);
 	w->nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, w->n, k_sub(k, e->block, one)), e->block);
 	w->work = row_work(e);
@@ -1080,6 +1081,17 @@ void rows_frames(ArrayEmit *e) {
 		if (e->p->nodes.at[r->nodes.at[i]].kind == NODE_UPDATE) emit_frame(e, &e->p->nodes.at[r->nodes.at[i]]);
 }
 
+void rows_clear(ArrayEmit *e) {
+	const RowRegion *r = e->r;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		if (!m->row_sum || m->into) continue;
+		KMark before = k_mark(e->k);
+		clear_partial(e, m);
+		k_outline(e->k, before);
+	}
+}
+
 void rows_part(ArrayEmit *e, const RowLoop *w) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
@@ -1092,13 +1104,7 @@ void rows_part(ArrayEmit *e, const RowLoop *w) {
 			m->scratch_at = m->scratch ? e->areas[m->area] : 0;
 		}
 	}
-	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		const Node *m = &e->p->nodes.at[r->nodes.at[i]];
-		if (!m->row_sum || m->into) continue;
-		KMark before = k_mark(k);
-		clear_partial(e, m);
-		k_outline(k, before);
-	}
+	if (!w->cleared) rows_clear(e);
 	copy_periods(e);
 }
 
@@ -1121,30 +1127,39 @@ void rows_block(ArrayEmit *e, const RowLoop *w) {
 	k_poll(k, k_mul(k, e->rows, w->work));
 }
 
+void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to) {
+	KBuilder *k = e->k;
+	int64_t begin;
+	const bool all = k_is_int(k, from, &begin) && !begin;
+	KRef count = all ? to : k_sub(k, to, from);
+	e->part = k_parallel_begin(k, w->nparts);
+	KRef first = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, count), w->nparts);
+	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, k_int(k, 1)), count), w->nparts);
+	rows_part(e, w);
+	KRef block;
+	k_loop_begin(k, all ? first : k_add(k, from, first), all ? last : k_add(k, from, last), 1, 0, NULL, &block);
+	e->row_start = k_mul(k, block, e->block);
+	e->rows = k_min(k, e->block, k_sub(k, w->n, e->row_start));
+	rows_block(e, w);
+	k_loop_end(k, NULL, NULL);
+	k_parallel_end(k);
+}
+
 static void emit_rows(ArrayEmit *e) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
-	RowLoop w;
+	RowLoop w = {0};
 	rows_elements(e);
 	rows_frames(e);
 	rows_sizes(e, &w);
 	uint32_t outside = e->memo.n;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		Node *m = &e->p->nodes.at[r->nodes.at[i]];
-		m->past = goes_past(e, m);
+		m->past = m->strip ? 0 : goes_past(e, m);
 	}
 	choose_joined(e);
-	e->part = k_parallel_begin(k, w.nparts);
-	KRef first = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, w.nblocks), w.nparts);
-	KRef last = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, k_int(k, 1)), w.nblocks), w.nparts);
-	rows_part(e, &w);
-	KRef block;
-	k_loop_begin(k, first, last, 1, 0, NULL, &block);
-	e->row_start = k_mul(k, block, e->block);
-	e->rows = k_min(k, e->block, k_sub(k, w.n, e->row_start));
-	rows_block(e, &w);
-	k_loop_end(k, NULL, NULL);
-	k_parallel_end(k);
+	if (r->product) emit_strips(e, &w);
+	else emit_row_blocks(e, &w, k_int(k, 0), w.nblocks);
 	e->memo.n = outside;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		Node *m = &e->p->nodes.at[r->nodes.at[i]];
@@ -1200,7 +1215,13 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			const Node *n = &p->nodes.at[r->nodes.at[k]];
 			if (n->memory && n->nresult && !n->into) lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
-		if (r->has_row) {
+		if (r->within) {
+			/* done with the region before */
+		} else if (r->has_row) {
+			if (r->product) {
+				const Node *n = &p->nodes.at[r->product - 1];
+				lower_set_memory(l, n->ref, node_memory(&e, n));
+			}
 			emit_rows(&e);
 			p->regions.at[i].block = e.block;
 		} else {

@@ -930,6 +930,7 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 		Node *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD || n->into) continue;
 		if (n->memory && n->nresult > 0 && !n->lies_in) lower_slot(l, n->ref, from, to); /* a number is a register */
+		if (n->strip) l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);
 		if (!n->row_sum) continue;
 		Dim elements = dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
 		MemorySlot s = {.elements = elements, .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype), .from = from, .to = to};
@@ -962,6 +963,7 @@ ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
 		share_areas(p, &p->regions.at[i]);
 	}
 	share_memory(p, run);
+	choose_strips(p);
 	ask_for_memory(p, l->position, l->position + n);
 	return p;
 }

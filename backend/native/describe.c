@@ -332,7 +332,8 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 		print_length(out, d->l->f, r->row, d->syms);
 		text_str(out, " rows");
 		if (r->block && d->values && d->values[r->block].known) text_format(out, ", %lld at a time", (long long)d->values[r->block].v);
-		text_format(out, ", vectors along %s\n", r->lanes == LANES_ROWS ? "the rows" : "the last axis");
+		text_format(out, ", vectors along %s%s\n", r->lanes == LANES_ROWS ? "the rows" : "the last axis",
+		            r->product ? ", in strips, each followed by its part of the product behind" : "");
 		depth++;
 	}
 	for (uint32_t g = 0; g < r->groups.n; g++) {

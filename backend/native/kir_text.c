@@ -269,7 +269,7 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		break;
 	case K_CONTRACT:
 	case K_GEMM:
-		want(v, in->nargs == 12 || (in->op == K_CONTRACT && in->nargs > 12 && in->nargs % 2 == 0), "operands");
+		want(v, in->nargs == 12 || (in->op == K_CONTRACT ? in->nargs > 12 && in->nargs % 2 == 0 : in->nargs == 13), "operands");
 		want_uniform(v, in, 0, in->nargs, KT_NONE);
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;

@@ -206,7 +206,7 @@ static void walk_call(Meter *w, uint32_t fn, const KInst *in, Times t) {
 }
 
 static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
-	double n = 2 + (in->nargs - 12); /* two for each further product */
+	double n = in->op == K_GEMM ? 2 : 2 + (in->nargs - 12); /* two for each further product */
 	for (uint32_t k = 9; k < 12; k++) {
 		const KNumber x = operand(w->m->fns.at[fn], w->values[fn], in, k);
 		if (x.known) n *= (double)x.v;

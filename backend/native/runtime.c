@@ -397,6 +397,7 @@ typedef struct Gemm {
 	char *panels, *room;      /* for tiles: what is packed of B, and of A by each thread */
 	int64_t room_bytes, rooms; /* one, where the product is a part of another loop or has one part */
 	bool last;                 /* of a matrix by its own transpose: the last terms are being added */
+	bool strips, more;         /* see GEMM_STRIPS */
 	uint64_t work;            /* of each part, as it is counted */
 } Gemm;
 
@@ -453,7 +454,7 @@ static void gemm_part(void *ud, int64_t part) {
 	else if (columns) blas_gemm(ctx, g->d, rows, columns, g->k, a, b, c, g->leading, g->accumulate);
 	if (g->blas && g->symmetric) {
 		char *block = c + row * g->size;
-		blas_syrk_lower(ctx, g->d, rows, g->k, a, block, g->leading);
+		blas_syrk_lower(ctx, g->d, rows, g->k, a, block, g->leading, g->accumulate);
 		mirror(g->size, rows, block, g->leading);
 	}
 	/* What is left of the part's diagonal block goes above it, where no other part writes. */
@@ -526,7 +527,7 @@ static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void 
 	Status st = ST_OK;
 	for (int64_t p = 0; p < k && st == ST_OK; p += most) {
 		g->k = k - p < most ? k - p : most;
-		g->last = p + g->k == k;
+		g->last = p + g->k == k && !g->more;
 		st = run_parts(g, tiles_packs(g->k), pool, pack_part, 0);
 		if (st == ST_OK) st = run_parts(g, parts, parts > 1 ? pool : NULL, body, work_of(g));
 		g->a.data = (const char *)g->a.data + g->k * a.column_stride * g->size;
@@ -669,7 +670,7 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 	g->blas = !tiles && g->k > 0 && fits_int(g->m) && fits_int(g->n) && fits_int(g->k) && fits_int(g->leading) && blas_open(&why);
 	if (st == ST_OK && g->blas && !(to_blas(g->call, g->size, g->m, g->k, &g->a) && to_blas(g->call, g->size, g->k, g->n, &g->b))) st = ST_NOMEM;
 	g->blas = g->blas && fits_int(g->a.row_stride) && fits_int(g->a.column_stride) && fits_int(g->b.row_stride) && fits_int(g->b.column_stride);
-	g->symmetric = in_place && !g->accumulate && g->m == g->n && g->a.data == g->b.data && g->a.row_stride == g->b.column_stride &&
+	g->symmetric = in_place && (!g->accumulate || g->strips) && g->m == g->n && g->a.data == g->b.data && g->a.row_stride == g->b.column_stride &&
 	               g->a.column_stride == g->b.row_stride;
 	if (st == ST_OK) st = tiles ? tiles_parts(g) : gemm_parts(g);
 	if (st == ST_OK && !in_place) {
@@ -681,20 +682,24 @@ static int32_t gemm(Gemm *g, void *c, int64_t c_row, int64_t c_col) {
 }
 
 int32_t atled_rt_gemm_f64(NativeCall *call, double *c, int64_t c_row, int64_t c_col, const double *a, int64_t a_row, int64_t a_k,
-                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate,
+                          const double *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t how,
                           const NativeTiles *tiles) {
 	Gemm g = {.call = call, .d = DT_F64, .size = 8, .m = m, .n = n, .k = k, .a = {a, a_row, a_k}, .b = {b, b_k, b_col}};
 	g.tiles = tiles;
-	g.accumulate = accumulate != 0;
+	g.accumulate = how & GEMM_ADD;
+	g.strips = how & GEMM_STRIPS;
+	g.more = how & GEMM_MORE;
 	return gemm(&g, c, c_row, c_col);
 }
 
 int32_t atled_rt_gemm_f32(NativeCall *call, float *c, int64_t c_row, int64_t c_col, const float *a, int64_t a_row, int64_t a_k,
-                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t accumulate,
+                          const float *b, int64_t b_k, int64_t b_col, int64_t m, int64_t n, int64_t k, int32_t how,
                           const NativeTiles *tiles) {
 	Gemm g = {.call = call, .d = DT_F32, .size = 4, .m = m, .n = n, .k = k, .a = {a, a_row, a_k}, .b = {b, b_k, b_col}};
 	g.tiles = tiles;
-	g.accumulate = accumulate != 0;
+	g.accumulate = how & GEMM_ADD;
+	g.strips = how & GEMM_STRIPS;
+	g.more = how & GEMM_MORE;
 	return gemm(&g, c, c_row, c_col);
 }
 

@@ -411,6 +411,7 @@ typedef struct Shape {
 	int64_t reach[3];                             /* elements of C, A, B */
 	int64_t shift[3];                             /* of the first element */
 	bool accumulate, single, in_part, tiles;
+	int64_t strips; /* the terms in so many calls */
 } Shape;
 static Shape shape;
 static void *data[3];
@@ -457,13 +458,23 @@ static void turn(void *panel, const void *from, int64_t step, int64_t left, int6
 }
 static const NativeTiles in_c = {panel, panel, single, turn, TILE_ROWS, TILE_COLUMNS, TILE_LANES};
 
-static int32_t multiply(NativeCall *call) {
+/* Terms from .. to-1. */
+static int32_t multiply_terms(NativeCall *call, int64_t from, int64_t to, int32_t how) {
 	const Shape *s = &shape;
 	if (s->single)
-		return atled_rt_gemm_f32(call, (float *)data[0] + s->shift[0], s->c_row, s->c_col, (float *)data[1] + s->shift[1], s->a_row, s->a_k,
-		                         (float *)data[2] + s->shift[2], s->b_k, s->b_col, s->m, s->n, s->k, s->accumulate, s->tiles ? &in_c : NULL);
-	return atled_rt_gemm_f64(call, (double *)data[0] + s->shift[0], s->c_row, s->c_col, (double *)data[1] + s->shift[1], s->a_row, s->a_k,
-	                         (double *)data[2] + s->shift[2], s->b_k, s->b_col, s->m, s->n, s->k, s->accumulate, s->tiles ? &in_c : NULL);
+		return atled_rt_gemm_f32(call, (float *)data[0] + s->shift[0], s->c_row, s->c_col, (float *)data[1] + s->shift[1] + from * s->a_k, s->a_row, s->a_k,
+		                         (float *)data[2] + s->shift[2] + from * s->b_k, s->b_k, s->b_col, s->m, s->n, to - from, how, s->tiles ? &in_c : NULL);
+	return atled_rt_gemm_f64(call, (double *)data[0] + s->shift[0], s->c_row, s->c_col, (double *)data[1] + s->shift[1] + from * s->a_k, s->a_row, s->a_k,
+	                         (double *)data[2] + s->shift[2] + from * s->b_k, s->b_k, s->b_col, s->m, s->n, to - from, how, s->tiles ? &in_c : NULL);
+}
+
+static int32_t multiply(NativeCall *call) {
+	const int64_t k = shape.k, n = shape.strips < k ? shape.strips : k;
+	int32_t st = 0, first = shape.accumulate ? GEMM_ADD : 0;
+	if (n <= 1) return multiply_terms(call, 0, k, first);
+	for (int64_t i = 0; i < n && !st; i++)
+		st = multiply_terms(call, k * i / n, k * (i + 1) / n, GEMM_STRIPS | (i ? GEMM_ADD : first) | (i + 1 < n ? GEMM_MORE : 0));
+	return st;
 }
 
 static int32_t multiply_part(NativeCall *call, void *unused, int64_t k) {
@@ -559,6 +570,7 @@ static void test_products(void) {
 			shape.c_row = shape.m + below(3), shape.c_col = 1, shape.reach[0] = shape.m * shape.c_row, shape.shift[0] = 0;
 			shape.b_k = shape.a_k, shape.b_col = shape.a_row, shape.shift[2] = shape.shift[1], shape.reach[2] = shape.reach[1];
 		}
+		shape.strips = below(3) ? 0 : 1 + below(4);
 		make_data();
 		void *const second = data[2];
 		if (own) data[2] = data[1];
