@@ -25,6 +25,9 @@ typedef struct Libraries {
 	UMFPACK_CALLED(DECLARE) CHOLMOD_CALLED(DECLARE) SPQR_CALLED(DECLARE)
 #undef DECLARE
 	bool umfpack, cholmod, spqr;
+	/* of the OpenMP that CHOLMOD brings; NULL where it brings none */
+	int (*levels)(void);
+	void (*set_levels)(int n);
 } Libraries;
 
 static Libraries lib;
@@ -47,6 +50,11 @@ static void open_libraries(void) {
 	all = cholmod;
 	CHOLMOD_CALLED(FIND)
 	lib.cholmod = all;
+	void *gomp = all ? dlopen("libgomp.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
+	if (gomp) {
+		*(void **)&lib.levels = dlsym(gomp, "omp_get_max_active_levels");
+		*(void **)&lib.set_levels = dlsym(gomp, "omp_set_max_active_levels");
+	}
 	from = spqr;
 	all = all && spqr;
 	SPQR_CALLED(FIND)
@@ -182,7 +190,12 @@ static Status factor_cholesky(Factors *f, bool *positive) {
 	cholmod_sparse a = cholmod_view(&f->a, -1);
 	if (!f->cholesky) f->cholesky = lib.cholmod_l_analyze(&a, &f->cholmod);
 	if (!f->cholesky) return ST_NOMEM;
+	/* CHOLMOD asks for four threads in each of the short loops between its products, whatever the machine, and wakes them some ten thousand times a second: those loops run on this
+	 * thread alone, which is OpenMP's setting for the calling thread. */
+	const int levels = lib.levels && lib.set_levels ? lib.levels() : -1;
+	if (levels >= 0) lib.set_levels(0);
 	lib.cholmod_l_factorize(&a, f->cholesky, &f->cholmod);
+	if (levels >= 0) lib.set_levels(levels);
 	if (f->cholmod.status == CHOLMOD_OUT_OF_MEMORY) return ST_NOMEM;
 	*positive = f->cholmod.status == CHOLMOD_OK && (int64_t)f->cholesky->minor == f->a.n;
 	return ST_OK;

@@ -166,7 +166,11 @@ SUNMatrix pattern_matrix(Solve *s, const Pattern *p) {
 
 SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m) {
 	if (p->banded) return band_solver(s, p);
-	return SUNMatGetID(m) == SUNMATRIX_DENSE ? SUNLinSol_Dense(y, m, s->sun) : SUNLinSol_KLU(y, m, s->sun);
+	if (SUNMatGetID(m) == SUNMATRIX_DENSE) return SUNLinSol_Dense(y, m, s->sun);
+	SUNLinearSolver klu = SUNLinSol_KLU(y, m, s->sun);
+	/* SUNDIALS orders columns by the pattern of A'A; by that of A + A', as KLU does by itself, the factors of grids in two dimensions are a fraction */
+	if (klu) SUNLinSol_KLUSetOrdering(klu, 0);
+	return klu;
 }
 
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m) {
