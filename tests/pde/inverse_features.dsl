@@ -1,4 +1,5 @@
 # Parameters of problems found together with the amplitudes of random features: fit(problem, data; by = rfm(...)).
+# As users run it only: compiling all of it takes long.
 
 # a chaotic system from values without noise, from a start that is far away
 problem lorenz(a = 1.0, b = 1.0, c = 1.0) {
