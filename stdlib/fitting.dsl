@@ -16,7 +16,7 @@
 #
 #   fit(problem, data; for = (a, b), by = method, start, rtol = 1e-8, atol = 1e-10, ...): these parameters of a problem, from a record of columns (load("file.csv")): each coordinate, and what was measured of the
 #   unknowns; without `for` all parameters. They begin with the values in start, else with those that the problem has. by: a method of solve. The record has besides what is above each parameter by its name,
-#   std (their standard errors), and solution. by = pinn(...) trains a network and the parameters together. sigma may be a record with a number or column for each unknown that was measured.
+#   std (their standard errors), and solution. by = pinn(...) trains a network and the parameters together, by = rfm(...) finds amplitudes of random features with them. sigma may be a record with a number or column for each unknown that was measured.
 #     problem decay(k = 1.0) {
 #       domain t in [0, 4]
 #       field u

@@ -98,21 +98,21 @@ _fit_pinn(bound, data, names, o) = {
   (_, back_net) = flatten(start)
   (v, k, share, loss, first, noisy) = (v0, 0, inf, 0.0, inf, false)
   for turn in 0..4 {
-    if turn < 3 {
-      share = min(share, _measured_share(info, blocks, measured, back(v)))
-      if turn == 0 { first = share }
-      # noise is what stays of the measurements while the equations come to be satisfied
-      noisy = turn == 2 and share < 0.3 * first
-    }
+    share = if turn == 3 { share } else { min(share, _measured_share(info, blocks, measured, back(v))) }
+    if turn == 0 { first = share }
+    # noise is what stays of the measurements while the equations come to be satisfied
+    noisy = turn == 3 and share < 0.3 * first
     n = 0
     if noisy {
-      # towards the least squares among solutions of the equations; the network follows, with the equations alone
+      # towards the least squares among solutions of the equations; the network follows, with the measurements as a hint only
       J = along_of(left, v, _responses(m, blocks, v, back, np))
       A = J' @ J
       q = v[-np..] - linsolve(A + diag(zeros(np) + 1e-10 * trace(A)), J' @ left(v))
       now = back(concat(v[..-np], q)).p
-      alone = map(b -> (rows = (net, x) -> b.rows((net = net, p = now), x), X = b.X), blocks)
-      (net, loss, n) = _train_pinn(info, quarter, o, alone, v[..-np], back_net)
+      s = 0.1 * m.data * share
+      held = map(b -> (...b, rows = (net, x) -> b.rows((net = net, p = now), x)), blocks)
+      block = (...measured, rows = (net, x) -> s * measured.rows((net = net, p = now), x), weight = 1.0)
+      (net, loss, n) = _train_pinn(info, quarter, o, push(held, block), v[..-np], back_net)
       v = concat(net, q)
     } else {
       s = m.data * share

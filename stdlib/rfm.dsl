@@ -20,7 +20,7 @@
 #     s.u(0.5, 0.25)                 #~ sin(0.25π) tol 1e-9
 rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol = 1e-9, most = 1600, seed = 1) =
   (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight, steps = steps, tol = tol, most = most,
-    seed = seed, solve = _solve_rfm)
+    seed = seed, solve = _solve_rfm, fit = _fit_rfm)
 
 # ---- jets as one vector: a slot for each component of each jet
 

@@ -1,4 +1,5 @@
 # solve(...; estimate = true): the error that each method says it has, beside the one that it has.
+# As users run it only: compiling all of it takes long.
 
 problem heat() {
   domain t in [0, 0.5], x in [0, 1]

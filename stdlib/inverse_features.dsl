@@ -1,0 +1,173 @@
+# inverse_features.dsl - parameters of a problem from data by random features: fit(problem, data; by = rfm(...)).
+#
+# Amplitudes of the features and parameters are the unknowns of one nonlinear least-squares problem: equations, conditions and measurements, linear in the amplitudes where the equations are. Steps are those of
+# Gauss and Newton, begun with amplitudes that fit the measurements. Standard errors come from how the amplitudes have to move with a parameter so that equations and conditions stay as they are.
+
+_fit_rfm(bound, data, names, o) = {
+  m = o.by
+  if kind(o.lower) != "none" or kind(o.upper) != "none" {
+    _refuse("fit(...; by = rfm()) knows no bounds: write exp(k) in the problem for a parameter that is positive")
+  }
+  if o.loss != "squares" { _refuse("fit(...; by = rfm()) knows squares alone, not loss = \"{o.loss}\"") }
+  known = _parameters(bound)
+  p0 = record(names, map(name -> _as_real(field(known, name)), names))
+  units = record(names, map(name -> _usual_size(field(p0, name)), names))
+  (q, form) = flatten(record(names, map(name -> field(p0, name) / field(units, name), names)))
+  real_ = q -> { r = form(q); record(names, map(name -> field(units, name) * field(r, name), names)) }
+  stated = q -> _problem_info(bound(...(...known, ...real_(q))))
+  info = _problem_info(bound)
+  _box_only(info, m)
+  seen = _measured(info.fields, data)
+  at = map(name -> field(data, name) + 0.0, info.coords)
+  P = stack(...at; axis = 1)
+  n = len(P)
+  y = concat(...map(f -> ravel(field(data, f) + 0.0), seen))
+  Y = concat(...map(f -> reshape(field(data, f) + 0.0, n, -1), seen); axis = 1)
+  components = concat(...map(f -> {
+    k = _place_of(info.fields, f)
+    _first_component(info, k) + iota(max(1, info.sizes[k]))
+  }, seen))
+  sizes = sqrt(mean(Y^2; axis = 0)) + 1e-300
+  M = if m.features > 0 { m.features } else { 200 }
+  s = if kind(m.bandwidth) == "none" {
+    _bandwidth_of_data(info, P, Y / sizes, m.seed)
+  } else {
+    0.0 * _box_lengths(info) + m.bandwidth
+  }
+  count = _component_count(info)
+  pick = f64(expand(components, 1) == iota(count))
+  unit = mean(sizes)
+  blocks = _rfm_blocks(info, m.rows, m.weight, M, 0.5)
+  measured = (P = P, Y = Y, pick = pick, weight = unit / (sizes * sqrt(f64(n))))
+  best = _joint_steps(info, m, stated, blocks, measured, s, M, q)
+  k = best.steps
+  # wider, while less is left of the equations
+  if kind(m.bandwidth) == "none" {
+    better = true
+    while better {
+      next = _joint_steps(info, m, stated, blocks, measured, 1.5 * best.s, M, best.q)
+      k = k + next.steps
+      better = next.left < best.left
+      if better { best = next }
+    }
+  }
+  (s, f, a, q) = (best.s, best.f, best.a, best.q)
+  waves = _phases_of(blocks, f)
+  Φ = sin(P @ f.W' + f.b)
+  (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
+  along = -stack(...map(j -> _least_squares(A, Q[.., j]), list(...(0..len(q)))); axis = 1)
+  error = norm(r) / max(1e-300, sqrt(mean((Φ @ a')^2)))
+  values_at = (a, z) -> concat(...map(g -> ravel(_rfm_field(info, f, a, _place_of(info.fields, g))(...z)), seen))
+  (p, back) = flatten(real_(q))
+  scale = flatten(record(names, map(name -> field(units, name) + 0.0 * field(p0, name), names)))[0]
+  jacobian_at = z -> stack(...map(j -> values_at(reshape(along[.., j], count, -1), z), list(...(0..len(q)))); axis = 1) / scale
+  sigma = _sigmas(o.sigma, seen, data)
+  weight = if kind(sigma) == "none" { 1.0 } else { 1 / (sigma + 0 * y) }
+  rest = values_at(a, at) - y
+  g = _fitted(p, back, p0, p < -inf, weight * rest, expand(weight + 0 * y, 1) * jacobian_at(at),
+    (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(a, z), jacobian_at, -rest,
+    (iterations = k, evaluations = k, converged = best.good, message = "{k} steps; what is left of the equations {error:.1e}"))
+  now = stated(q)
+  (...g.p, ...g, std = g.stderr, solution = _rfm_solution(now, m, (f = f, a = a, error = error, s = s, steps = k)))
+}
+_phases_of(blocks, f) = map(b -> { θ = b.X @ f.W' + f.b; (S = sin(θ), K = cos(θ)) }, blocks)
+# Steps of Gauss and Newton for amplitudes and parameters q, with M features of bandwidth s. d: points P, values Y, which components they are, and the weight of each
+_joint_steps(info, m, stated, blocks, d, s, M, q) = {
+  f = _draw_features(info, M, s, m.seed)
+  Φ = sin(d.P @ f.W' + f.b)
+  count = _component_count(info)
+  waves = _phases_of(blocks, f)
+  a = transpose(d.pick) @ _ridge(Φ, d.Y)'
+  # rows of the measurements by all amplitudes
+  D = concat(...map(c -> concat(...map(k -> d.pick[c, k] * d.weight[c] * Φ, list(...(0..count))); axis = 1),
+    list(...(0..shape(d.pick)[0]))); axis = 0)
+  left =
+    (a, q, w) -> concat(...map((b, z, w, k) -> w * ravel(_block_residual(stated(q), k, b, _slot_values(info, f, z.S, z.K, a))),
+      blocks, waves, w, list(...(0..len(blocks)))))
+  misfit = a -> ravel(transpose((Φ @ (d.pick @ a)' - d.Y) * d.weight))
+  (steps, turns, done, gap) = (0, 0, false, inf)
+  while not done {
+    (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
+    e = misfit(a)
+    step = _least_squares(concat(concat(A, Q; axis = 1), concat(D, zeros(len(D), len(q)); axis = 1); axis = 0),
+      -concat(r, e))
+    (da, dq) = (reshape(step[..-len(q)], count, -1), step[-len(q)..])
+    value = norm(r)^2 + norm(e)^2
+    (t, v) = (2.0, inf)
+    while t > 1e-3 and not (v < value) {
+      t = 0.5 * t
+      v = norm(left(a + t * da, q + t * dq, w))^2 + norm(misfit(a + t * da))^2
+    }
+    gap = norm(r)
+    if v < value { a = a + t * da; q = q + t * dq }
+    steps = steps + 1
+    turns = turns + 1
+    done = not (v < 0.9 * value) or turns >= m.steps
+  }
+  # Where the measurements have noise, much less can be left of the equations: then the parameters are those of least squares among solutions of the equations, by steps along these
+  (b, p, rest) = (a, q, inf)
+  noisy = norm(misfit(a)) > 1e-4 * norm(d.Y * d.weight)
+  for turn in 0..(if noisy { 3 } else { 0 }) {
+    for _ in 0..2 {
+      (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, b, p)
+      b = b - reshape(_least_squares(A, r), count, -1)
+    }
+    (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, b, p)
+    rest = norm(r)
+    if turn < 2 {
+      along = -stack(...map(j -> _least_squares(A, Q[.., j]), list(...(0..len(q)))); axis = 1)
+      J = D @ along
+      N = J' @ J
+      dp = -linsolve(N + diag(zeros(len(q)) + 1e-10 * trace(N)), J' @ misfit(b))
+      p = p + dp
+      b = b + reshape(along @ dp, count, -1)
+    }
+  }
+  if rest < 0.5 * gap { a = b; q = p; gap = rest }
+  (a = a, q = q, f = f, s = s, left = gap, steps = steps, good = turns < m.steps)
+}
+# Amplitudes f64[M, c] for values Y [n, c] at rows Φ, small where the values leave them open
+_ridge(Φ, Y) = {
+  M = shape(Φ)[1]
+  A = concat(Φ, 1e-7 * eye(M); axis = 0)
+  B = concat(Y, zeros(M, shape(Y)[1]); axis = 0)
+  stack(...map(j -> _least_squares(A, B[.., j]), list(...(0..shape(Y)[1]))); axis = 1)
+}
+# The bandwidth with which half of the measurements foretell the other half best, in proportion to the lengths of the box
+_bandwidth_of_data(info, P, Y, seed_) = {
+  half = iota(len(P)) % 2 == 0
+  (best, s) = (inf, 0.0 * _box_lengths(info))
+  for k in 0..9 {
+    trial = 2.0^k / _box_lengths(info)
+    f = _draw_features(info, 200, trial, seed_)
+    Φ = sin(P @ f.W' + f.b)
+    c = _ridge(Φ[half], Y[half])
+    e = norm((Φ @ c - Y)[not half])
+    if e < best { best = e; s = trial }
+  }
+  s
+}
+# Residuals of block k at slots V: f64[n, r]
+_block_residual(info, k, b, V) = {
+  equations = if k == 0 { list(...info.equations) } else { list(info.conditions[k - 1]) }
+  map((x, v) -> _rows_at(info, equations, x, v), b.X, V)
+}
+# Weighted rows of equations and conditions: by amplitudes, by parameters, their weights (a list), and what is left
+_joint_rows(info, stated, blocks, waves, f, a, q) = {
+  (parts, sides, weights, rest) = (list(), list(), list(), list())
+  now = stated(q)
+  for (k, b) in enumerate(blocks) {
+    V = _slot_values(info, f, waves[k].S, waves[k].K, a)
+    equations = if k == 0 { list(...now.equations) } else { list(now.conditions[k - 1]) }
+    (R, C) = _linearised(info, equations, b.X, V)
+    A = _feature_rows(info, f, waves[k].S, waves[k].K, C)
+    (n, r) = shape(R)
+    w = ravel(broadcast_to(expand(b.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
+    parts = push(parts, A * expand(w, 1))
+    sides = push(sides, stack(...map(j -> jvp(q -> ravel(_block_residual(stated(q), k, b, V)), q, f64(iota(len(q)) == j))[1],
+      list(...(0..len(q)))); axis = 1) * expand(w, 1))
+    weights = push(weights, w)
+    rest = push(rest, w * ravel(R))
+  }
+  (concat(...parts; axis = 0), concat(...sides; axis = 0), weights, concat(...rest))
+}
