@@ -603,11 +603,6 @@ _solve_grid(info, m, o) = {
 }
 
 _solve_lines(info, m, S, o) = {
-  # one-sided differences of order 6 and 8 have eigenvalues with positive real parts, which waves do not damp
-  if m.order > 4 and info.type == "hyperbolic" and not _is_periodic(info) {
-    _refuse(
-      "fd() of order {m.order} is not stable for waves between ends, where its differences are one-sided; order = 4 is, and chebyshev() gives more digits")
-  }
   conditions = _conditions_of(info, S)
   rated = _rated(info, S)
   explicit = len(rated) > 0

@@ -112,7 +112,7 @@ _explain_choice(info) = {
 #   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian (radau5 for waves on a line, whose oscillations
 #   BDF follows with short steps only), or time, a method for ordinary differential equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
-#   Orders 6 and 8 are refused for waves between ends: one-sided differences make those grow.
+#   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, and order 6 where they are of first order in space.
 #   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
