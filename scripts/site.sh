@@ -19,7 +19,7 @@ mkdir -p "$pages/examples"
 # `dsl` is not a language the highlighter knows; Julia's words, strings and comments are nearest. What is marked with words for the test runner loses them.
 blocks() { sed -E 's/^```dsl.*$/```julia/; s/^```text$/```nohighlight/'; }
 
-cp docs/*.png "$pages"
+cp docs/*.png docs/*.csv "$pages"
 cp -r docs/gallery "$pages"
 for page in docs/*.md; do
 	sed -E 's#\]\(\.\./examples/(pde/)?([a-z_0-9]+)\.dsl\)#](examples/\1\2.md)#g; s#\]\(\.\./README\.md\)#](index.md)#g' "$page" | blocks >"$pages/$(basename "$page")"

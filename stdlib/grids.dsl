@@ -74,10 +74,13 @@ _fd_grid(m, n, a, b, periodic, top) = {
   } else {
     # one-sided first derivatives of order 6 and 8 have eigenvalues with positive real parts, and so have second ones of order 8
     if m.order > 4 and top == 1 and m.waves {
-      _refuse("fd(order = {m.order}) makes waves grow between ends, which nothing damps; fd(order = 4) and chebyshev() do not")
+      _refuse("fd(order = {m.order}) makes waves of first order in space grow beside walls; fd(order = 4) and chebyshev() do not")
     }
     if m.order == 8 and top == 2 and m.waves {
       _refuse("fd(order = 8) makes waves grow beside walls, which nothing damps; fd(order = 6) and chebyshev() do not")
+    }
+    if m.order > 2 and top == 3 and m.waves {
+      _refuse("fd(order = {m.order}) makes waves of third order in space grow beside walls; fd(order = 2) and rfm() do not")
     }
     x = _place(linspace(-1, 1, n), a, b, m.cluster)
     start = clamp(iota(n) - w // 2, 0, n - w)
@@ -104,6 +107,9 @@ _narrowed(D, x, w, top) = {
 
 # Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB, chapter 6), with the mapping's slope, ascending in x.
 _chebyshev_grid(m, n, a, b, periodic, top) = if periodic { _fourier_grid(m, n + n % 2, a, b, periodic, top) } else {
+  if top == 3 and m.waves {
+    _refuse("chebyshev() makes waves of third order in space grow beside walls; fd(order = 2) and rfm() do not")
+  }
   k = iota(n + 1)
   s = sin(π * (2 * k - n) / (2.0 * n))
   x = _place(s, a, b, m.cluster)

@@ -48,9 +48,11 @@ _choose(info) = if len(info.coords) == 1 {
   } else if _is_periodic(info) and info.eigen == "" {
     fourier()
   } else {
-    fd()
+    fd(order = if _is_of_third_order(info) { 2 } else { 4 })
   }
 }
+# Waves of third order in space: between walls, differences of order above 2 and Chebyshev's make them grow.
+_is_of_third_order(info) = info.type == "dispersive" and _top_by(info, info.space[0]) == 3
 # Whether all space coordinates are.
 _is_periodic(info) = {
   all = true
@@ -106,7 +108,7 @@ _explain_choice(info) = {
       } else {
         "Newton's method with the exact sparse Jacobian, or sines and waves where factors are constant and order = 2"
       }
-      "{info.name}: solve() takes fd(order = 4), finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}. chebyshev(n) converges faster for smooth solutions{if len(info.space) == 1 and info.time >= 0 { ", pinn() trains a network on the same statement" } else { "" }}."
+      "{info.name}: solve() takes fd(order = {if _is_of_third_order(info) { 2 } else { 4 }}), finite differences in {where_} on {(401, 81, 25)[len(info.space) - 1]} points each; {way}. {if _is_of_third_order(info) { "rfm()" } else { "chebyshev(n)" }} converges faster for smooth solutions{if len(info.space) == 1 and info.time >= 0 { ", pinn() trains a network on the same statement" } else { "" }}."
     }
   }
 }
@@ -115,7 +117,7 @@ _explain_choice(info) = {
 #   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian (radau5 for waves on a line, whose oscillations
 #   BDF follows with short steps only), or time, a method for ordinary differential equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
-#   Orders 6 and 8 are refused for waves between ends: one-sided differences make those grow.
+#   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, as is order 6 where they are of first order in space, and what is above 2 where they are of third.
 #   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]

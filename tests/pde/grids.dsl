@@ -167,7 +167,7 @@ problem spot(D = 0.1) {
 mid(D) = solve(spot(D), fd(13, 4); rtol = 1e-8, atol = 1e-10).u(0.2, 0.5, 0.5)
 mid'(0.1) #~ (mid(0.1001) - mid(0.0999)) / 2e-4 tol 1e-4
 
-# waves go round a circle by differences of order 6; between ends they are refused (tests/errors/fd_waves.dsl)
+# waves go round a circle by differences of order 6; between ends they are refused (tests/errors/fd_waves_first.dsl)
 problem round {
   domain t in [0, 1], x in [0, 2π] periodic
   field u
@@ -190,3 +190,15 @@ problem packet {
 w = solve(packet, fd(161, 6); rtol = 1e-7, atol = 1e-9);
 w.u(3.0, -1.5) #~ exp(-(1.5 + 2cos(3))^2/2)*cos(3sin(3) + 2sin(3)*cos(3) - 1.5) tol 1e-5
 w.stats.steps < 300 #> true
+
+# waves of third order between walls: differences of order 2, which solve() takes, against random features; higher orders are refused (tests/errors/fd_waves_third.dsl)
+problem between {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == -0.01*u_xxx
+  u == sin(π*x)^4 at t = 0
+  u == 0          at boundary
+  u_x == 0        at x = 1
+}
+a = solve(between, fd(81, 2); rtol = 1e-7).u(1.0, linspace(0, 1, 21));
+a #~ solve(between, rfm(); progress = false).u(1.0, linspace(0, 1, 21)) tol 2e-3
