@@ -254,12 +254,12 @@ Av *problem_reflect(Sp *sp, Av *p) {
 	}
 	const char *type = check_statement(&r, lo, hi);
 	static const char *const labels[] = {"problem", "name", "coords", "lo", "hi", "periodic", "time", "space", "region", "fields", "sizes", "jets",
-	                                     "equations", "conditions", "events", "structure", "eigen", "type"};
+	                                     "equations", "conditions", "events", "structure", "eigen", "type", "text"};
 	Av *values[] = {p, av_string(sp, atom_text(sp->c, e->problem->name)), av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->ncoords, lo),
 	                av_seq(sp, AV_TUPLE, l->ncoords, hi), av_seq(sp, AV_TUPLE, l->ncoords, periodic), av_int(sp, l->time), av_seq(sp, AV_TUPLE, l->nspace, space), region,
 	                av_seq(sp, AV_TUPLE, nf, fields), av_seq(sp, AV_TUPLE, nf, r.sizes), av_seq(sp, AV_TUPLE, l->njets, jets),
 	                av_seq(sp, AV_TUPLE, equations.n, equations.at), av_seq(sp, AV_TUPLE, conditions.n, conditions.at), events_of(&r),
 	                l->ncoords == 1 && equations.n == nf ? structure_record(sp, nf, order) : av_none(sp),
-	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : ""), av_string(sp, type)};
+	                av_string(sp, e->problem->eigen ? atom_text(sp->c, e->problem->eigen) : ""), av_string(sp, type), av_string(sp, source_of(sp->c, e))};
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }

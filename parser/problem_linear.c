@@ -1,13 +1,20 @@
 /* problem_linear.c - which derivatives an equation has only in linear terms with constant factors.
  *
  * Needs: problem.h. Guarantees: decided by the syntax before anything is built, and cautiously: sums, differences, products with and quotients by what names no field and no
- * coordinate, and derivatives of such sums. A jet that is left out may be linear all the same, one that is named is.
+ * coordinate, and derivatives of such sums, term by term. A jet that is left out may be linear all the same, one that is named is.
  */
 #include "parser/problem.h"
+
+/* The derivatives that a term stands under. */
+typedef struct Under {
+	const Ast *call;
+	const struct Under *outer;
+} Under;
 
 typedef struct Linear {
 	Ctx *c;
 	Layout *bent; /* collects the jets of all other terms */
+	const Under *under;
 	uint32_t place, depth;
 } Linear;
 
@@ -44,15 +51,30 @@ static bool is_constant(const Linear *n, const Ast *e) {
 	return own.njets == 0 && !m.found;
 }
 
+/* e is not linear: what it needs under the derivatives around it, each of this term alone. */
+static void need_bent(const Linear *n, const Ast *e) {
+	Arena *a = ctx_arena(n->c);
+	for (const Under *u = n->under; u; u = u->outer) {
+		Ast *one = ARENA_NEW(a, Ast);
+		*one = *u->call;
+		one->call.args = ARENA_ARRAY(a, Arg, one->call.n);
+		memcpy(one->call.args, u->call->call.args, sizeof(Arg) * one->call.n);
+		one->call.args[0].value = (Ast *)e;
+		e = one;
+	}
+	layout_need(n->c, n->bent, e, n->place);
+}
+
 static void visit(Linear *n, const Ast *e) {
 	if (n->depth > 64) return;
 	const Der d = derivative_of(n->c, n->bent, e);
-	if (d.kind != DER_NONE) {
-		Layout own;
-		layout_coords(n->c, &own, n->bent->e);
-		Linear inner = {.c = n->c, .bent = &own, .place = n->place, .depth = n->depth + 1};
-		visit(&inner, d.operand);
-		if (own.njets || d.kind == DER_ALONG) layout_need(n->c, n->bent, e, n->place);
+	if (d.kind != DER_NONE && d.kind != DER_ALONG) {
+		const Under own = {.call = e, .outer = n->under};
+		n->under = &own;
+		n->depth++;
+		visit(n, d.operand);
+		n->depth--;
+		n->under = own.outer;
 		return;
 	}
 	switch ((AstKind)e->kind) {
@@ -87,7 +109,7 @@ static void visit(Linear *n, const Ast *e) {
 	}
 	default: break;
 	}
-	layout_need(n->c, n->bent, e, n->place);
+	need_bent(n, e);
 }
 
 void layout_bent(Ctx *c, Layout *l, const Ast *e, const Ast *q, uint32_t place) {

@@ -19,8 +19,10 @@ mkdir -p "$pages/examples"
 # `dsl` is not a language the highlighter knows; Julia's words, strings and comments are nearest. What is marked with words for the test runner loses them.
 blocks() { sed -E 's/^```dsl.*$/```julia/; s/^```text$/```nohighlight/'; }
 
+cp docs/*.png "$pages"
+cp -r docs/gallery "$pages"
 for page in docs/*.md; do
-	sed -E 's#\]\(\.\./examples/([a-z_0-9]+)\.dsl\)#](examples/\1.md)#g; s#\]\(\.\./README\.md\)#](index.md)#g' "$page" | blocks >"$pages/$(basename "$page")"
+	sed -E 's#\]\(\.\./examples/(pde/)?([a-z_0-9]+)\.dsl\)#](examples/\1\2.md)#g; s#\]\(\.\./README\.md\)#](index.md)#g' "$page" | blocks >"$pages/$(basename "$page")"
 done
 sed -E 's#\]\(docs/([a-z_0-9-]+\.md)\)#](\1)#g; s#\]\(LICENSE\)#](https://www.apache.org/licenses/LICENSE-2.0)#g' README.md | blocks >"$pages/index.md"
 
@@ -44,6 +46,13 @@ for example in examples/*.dsl; do
 			if [ -f "$picture" ]; then printf '\n![what it draws](%s)\n' "$(basename "$picture")"; fi
 		done
 	} >"$pages/examples/$name.md"
+done
+# the gallery's page shows what these print and draw
+mkdir -p "$pages/examples/pde"
+for example in examples/pde/*.dsl; do
+	name=$(basename "$example" .dsl)
+	# shellcheck disable=SC2016 # Markdown's marks
+	printf '# %s\n\n```julia\n%s\n```\n\n[What it prints and draws](../../gallery.md#%s)\n' "$name" "$(cat "$example")" "$name" >"$pages/examples/pde/$name.md"
 done
 
 # pages that the list does not name follow the others

@@ -26,7 +26,9 @@ _fem_lines(P, D, m, o) = {
   names = map(f -> info.fields[f], list(...(0..P.nf)))
   held = false
   for f in list(...(0..P.nf)) { if _is_multiplier(info, P.eqs, f, P.nf) { held = true } }
-  (times, Y, state, stats) = if held {
+  # waves that nothing damps keep the steps of BDF short, as in lines.dsl
+  waves = P.d == 1 and (info.type == "hyperbolic" or info.type == "dispersive")
+  (times, Y, state, stats) = if held or waves {
     # of index 2 for an integrator: constraints, and a pressure that keeps them
     all = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
       list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))

@@ -72,12 +72,33 @@ _fd_grid(m, n, a, b, periodic, top) = {
     (x = x, idx = idx, width = w, D = map(k -> broadcast_to(W[k] / h^k, n, w), list(...(0..(top + 1)))), dense = false, a = a,
       b = b, periodic = true, cluster = none, family = "local", ends = idx[0], series = none)
   } else {
+    if m.order > 4 and top == 1 and m.waves {
+      _refuse("fd(order = {m.order}) makes waves of first order in space grow beside walls; fd(order = 4) and chebyshev() do not")
+    }
+    if m.order == 8 and top == 2 and m.waves {
+      _refuse("fd(order = 8) makes waves grow beside walls, which nothing damps; fd(order = 6) and chebyshev() do not")
+    }
     x = _place(linspace(-1, 1, n), a, b, m.cluster)
     start = clamp(iota(n) - w // 2, 0, n - w)
     idx = expand(start, 1) + expand(iota(w), 0)
-    (x = x, idx = idx, width = w, D = _fornberg(x, x[idx], w, top), dense = false, a = a, b = b, periodic = false,
-      cluster = m.cluster, family = "local", ends = concat(iota(w), n - w + iota(w)), series = none)
+    D = _fornberg(x, x[idx], w, top)
+    (x = x, idx = idx, width = w, D = if m.order == 6 and top == 2 and m.waves { _narrowed(D, x, w, top) } else { D },
+      dense = false, a = a, b = b, periodic = false, cluster = m.cluster, family = "local",
+      ends = concat(iota(w), n - w + iota(w)), series = none)
   }
+}
+
+# For waves, which nothing damps: beside the ends one node less. With all w nodes there second derivatives of order 6 have eigenvalues off the real axis, and waves grow; with w - 1 they are real, and
+# an order less next to a wall costs none inside (B. Gustafsson, Math. Comp. 29, 1975).
+_narrowed(D, x, w, top) = {
+  first = _fornberg(x[1..2], expand(x[..w - 1], 0), w - 1, top)
+  last = _fornberg(x[-2..-1], expand(x[1 - w..], 0), w - 1, top)
+  map(k -> {
+    own = D[k]
+    own[1] = concat(first[k][0], [0.0])
+    own[-2] = concat([0.0], last[k][0])
+    own
+  }, list(...(0..(top + 1))))
 }
 
 # Chebyshev-Lobatto differentiation (Trefethen, Spectral Methods in MATLAB, chapter 6), with the mapping's slope, ascending in x.
@@ -157,9 +178,10 @@ _tensor(info, m) = {
   space = _space_of(info)
   count = len(space)
   if count > 3 { _refuse("{m.name}() serves up to three space coordinates; {info.name} has {count}") }
+  of = (...m, waves = info.type == "hyperbolic" or info.type == "dispersive")
   dims = list()
   for (p, i) in enumerate(space) {
-    dims = push(dims, m.grid(m, _points_in(m.n, p, count, m.usual), info.lo[i], info.hi[i], info.periodic[i], _top_by(info, i)))
+    dims = push(dims, m.grid(of, _points_in(m.n, p, count, m.usual), info.lo[i], info.hi[i], info.periodic[i], _top_by(info, i)))
   }
   n = map(g -> len(g.x), dims)
   P = 1

@@ -5,6 +5,7 @@
 
 # solve(problem, method; t, rtol, atol, saveat, partial, guess): the solution as a record with one function per field, of all coordinates in the order of the domains.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
+# What every solution has: method, info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -27,8 +28,10 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
-      m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess,
-        count = count))
+      s =
+        m.solve(info, m, (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess,
+          count = count))
+      if kind(s) == "record" and has(s, "info") { (...s, text = info.text) } else { s }
     }
   }
 
@@ -109,6 +112,7 @@ _explain_choice(info) = {
 #   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian (radau5 for waves on a line, whose oscillations
 #   BDF follows with short steps only), or time, a method for ordinary differential equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
+#   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, and order 6 where they are of first order in space.
 #   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]

@@ -6,7 +6,7 @@
 
 # etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4 for fourier(): stiff linear parts cost nothing
 #   Without dt the step follows from rtol: two steps are compared with one of twice the length, every fourth time; steps are the duration over a power of two. Coefficients by contour
-#   integrals; where the linear part couples fields, by scaling and squaring of its blocks.
+#   integrals; where the linear part couples fields, by scaling and squaring of its blocks. The order is less where the rest drives waves whose linear part is much faster than a step.
 #   [Sources: S. M. Cox and P. C. Matthews, Exponential time differencing for stiff systems, J. Comput. Phys. 176 (2002); A.-K. Kassam and L. N. Trefethen, Fourth-order time-stepping for
 #   stiff PDEs, SIAM J. Sci. Comput. 26 (2005)]
 #     problem wave() {
@@ -530,12 +530,10 @@ _solve_spectral(info, m, o, time) = {
   (times, Y, stats) = if step.name == "cnab2" { _cnab_march(F, step, saved, t0, t1, U0) } else {
     _etd_march(F, step, saved, t0, t1, U0, f64(S.T.P), info.name)
   }
-  state = if len(o.saveat) > 0 or step.name == "cnab2" { t -> _through_nearest(times, Y, t) } else {
+  state = t -> if len(o.saveat) > 0 or step.name == "cnab2" { _through_nearest(times, Y, t) } else {
     # from the row before t by steps of the method
-    t -> {
-      r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
-      if t == times[r] { Y[r] } else { F.all(_etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
-    }
+    r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
+    if t == times[r] { Y[r] } else { F.all(_etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
   }
   _grid_solution(info, m, S, times, Y, stats, state)
 }

@@ -175,6 +175,10 @@ for example in examples/*.dsl; do
 	# shellcheck disable=SC2016 # the inner shell expands these
 	run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' run "$build/run/$name" "$ATLED" "$PWD/$example"
 done
+# each problem of the gallery, by all of its methods
+for example in examples/pde/*.dsl; do
+	run counts "gallery/$(basename "$example" .dsl)" "$limit" tests/pde/gallery.sh "$example" "$build/run/gallery"
+done
 for example in examples/*.c; do
 	run status "$example" "$limit" "$build/examples/$(basename "$example" .c)"
 done
@@ -182,6 +186,7 @@ if [ "$kind" = check ] && [ -f include/atled.h ]; then
 	run counts library 300 scripts/check_library.sh build
 	run counts library-page 60 scripts/library_page.sh --check
 	run counts comparison-page 60 scripts/comparison_page.sh --check
+	run counts gallery-page 60 scripts/gallery_page.sh --check
 	run counts grammar-page 60 scripts/grammar_page.sh --check
 	run counts derivatives-page 60 scripts/derivatives_page.sh --check
 	run counts install 300 tests/install_test.sh build

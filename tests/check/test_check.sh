@@ -37,6 +37,8 @@ says '0' $'even(n) = if n == 0 { true } else { odd(n - 1) }\nodd(n) = if n == 0 
 says '0' 'f(A) = { C[i, k] := sum(A[i, j] * A[j, k] for j); C }'
 says '0' 'layer(W: f64[m, n], x: f64[n]) -> f64[m] = W @ x + m'
 says '0' $'problem p() {\n  domain t in [0, 1]\n  field u\n  k = 2\n  u_t == -k*u\n  u == 1 at t = 0\n}'
+# a solution whose times are not known before it runs is a function of t all the same
+says '0' $'problem p {\n  domain t in [0, 1], x in [0, 1] periodic\n  field u\n  u_t == u_xx\n  u == sin(2π*x) at t = 0\n}\nt = linspace(0, 1, 5)\ns = solve(p, fourier(n = 8), saveat = t)\nprint(map(t -> s.u(t, 0.5), t))'
 # declared types
 says '1:26 E0302 3' 'f(x: f64[3]) -> f64[3] = x @ ones(4)'
 says '1:37 E0205 3' 'h(p: (W: f64[m, n]), x: f64[k]) = p.V @ x'

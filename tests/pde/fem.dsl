@@ -180,3 +180,18 @@ r = solve(corner, fem(mesh = m, order = 2));
 r.stats.unknowns < s.stats.unknowns / 2  #> true
 norm(r.indicator()) < 0.5 * norm(s.indicator())  #> true
 abs(r.u(0.9, 0.9) - 0.09806) < 0.2 * abs(s.u(0.9, 0.9) - 0.09806)  #> true
+
+# waves that nothing damps, for which BDF would take 40,000 steps
+problem packet {
+  domain t in [0, 3], x in [-8, 8]
+  field u, v
+  u_t == -v_xx/2 + x^2*v/2
+  v_t == u_xx/2 - x^2*u/2
+  u == exp(-(x - 2)^2/2) at t = 0
+  v == 0                 at t = 0
+  u == 0                 at boundary
+  v == 0                 at boundary
+}
+w = solve(packet, fem(h = 0.2, order = 3); rtol = 1e-5, atol = 1e-7);
+w.u(3.0, -1.5) #~ exp(-(1.5 + 2cos(3))^2/2)*cos(3sin(3) + 2sin(3)*cos(3) - 1.5) tol 1e-4
+w.stats.steps < 1000 #> true

@@ -166,3 +166,27 @@ problem spot(D = 0.1) {
 }
 mid(D) = solve(spot(D), fd(13, 4); rtol = 1e-8, atol = 1e-10).u(0.2, 0.5, 0.5)
 mid'(0.1) #~ (mid(0.1001) - mid(0.0999)) / 2e-4 tol 1e-4
+
+# waves go round a circle by differences of order 6; between ends they are refused (tests/errors/fd_waves_first.dsl)
+problem round {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t == -u_x
+  u == sin(x) at t = 0
+}
+solve(round, fd(40, 6); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0) #~ sin(1.0) tol 1e-6
+
+# waves between walls, which nothing damps: a packet that swings (Schrödinger 1926) by differences of order 6, whose second derivatives must have no eigenvalue off the real axis; order 8 is refused
+problem packet {
+  domain t in [0, 3], x in [-8, 8]
+  field u, v
+  u_t == -v_xx/2 + x^2*v/2
+  v_t == u_xx/2 - x^2*u/2
+  u == exp(-(x - 2)^2/2) at t = 0
+  v == 0                 at t = 0
+  u == 0                 at boundary
+  v == 0                 at boundary
+}
+w = solve(packet, fd(161, 6); rtol = 1e-7, atol = 1e-9);
+w.u(3.0, -1.5) #~ exp(-(1.5 + 2cos(3))^2/2)*cos(3sin(3) + 2sin(3)*cos(3) - 1.5) tol 1e-5
+w.stats.steps < 300 #> true

@@ -196,3 +196,16 @@ i = look(spelled);
 jets = map(j -> if j[0] == 0 { [sin(1 + j[1] + 3*j[2]), cos(2*j[1] - j[2])] } else { 1.0 + j[1] - 2*j[2]^2 }, list(...i.jets))
 i.equations[0].residual((0.3, 0.4), jets)  #~ [0, 0]
 i.equations[1].residual((0.3, 0.4), jets)  #~ 0
+
+# ---- every solution carries its problem as it is written, whichever method made it, comments and all
+problem carried(k = 0.1) {
+  domain t in [0, 0.1], x in [0, 1]
+  field u
+  u_t == k*u_xx   # as on paper
+  u == sin(π*x) at t = 0
+  u == 0        at boundary
+}
+said = map(m -> solve(carried(0.2), m; progress = false).text, (fd(n = 11), chebyshev(6), fem(h = 0.2), rfm(50), pinn([4], 50; steps = 2)));
+[text == look(carried()).text for text in said]   #> [true, true, true, true, true]
+find(said[0], "  u_t == k*u_xx   # as on paper\n  u == sin(π*x) at t = 0\n") > 0   #> true
+find(said[0], "problem carried(k = 0.1) ")   #> 0

@@ -1,0 +1,25 @@
+# Kuramoto and Sivashinsky: of a flame front long waves grow, short ones are damped, and the nonlinear term carries from one to the other; for ever, and so that two
+# solutions come apart by a factor e in some ten units of time. Beginning and domain are those of Kassam and Trefethen (SIAM J. Sci. Comput. 26, 2005). No solution is known: methods are held against
+# a finer one of another kind up to t = 30, before chaos has grown. fem() and fv() have no fourth derivatives, and what a network or a sum of sines has wrong grows, too.
+
+problem kuramoto {
+  domain t in [0, 150], x in [0, 32π] periodic
+  field u
+  u_t + u*u_x + u_xx + u_xxxx == 0
+  u == cos(x/16)*(1 + sin(x/16)) at t = 0
+}
+
+x = linspace(0, 32π, 201)
+best = solve(kuramoto, fourier(n = 192, time = radau5()); t = (0, 30), rtol = 1e-9, atol = 1e-10).u(30, x)
+print("method               error")
+methods = ((fourier(n = 192), 1e-4), (fourier(n = 192, time = cnab2(1/64)), 1e-3), (fd(n = 400, order = 8), 1e-4),
+  (chebyshev(n = 192), 1e-4))
+for (k, (how, bound)) in enumerate(methods) {
+  s = solve(kuramoto, how; t = (0, 30), rtol = 1e-7, atol = 1e-9)
+  off = norm(s.u(30, x) - best)/norm(best)
+  print("{s.method:-10s} {("etdrk4", "cnab2", "bdf", "bdf")[k]:-8s} {off:8.1e}")
+  assert(off < bound)
+}
+s = solve(kuramoto, fourier(n = 128), rtol = 1e-5, saveat = linspace(0, 150, 201))
+heatmap(s.times, s.x, s.values, title = "chaos of a flame front", xlabel = "t", ylabel = "x", zlabel = "u", dpi = 96,
+  file = "kuramoto.png")

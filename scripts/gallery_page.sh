@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# gallery_page.sh - writes docs/gallery.md: each problem of examples/pde/ with its comment, its statement, the table that it prints and its picture.
+#
+# Use: scripts/gallery_page.sh             runs all of them, renews their tables and pictures and writes the page
+#      scripts/gallery_page.sh NAME...     runs these only; the others keep the tables that the page has
+#      scripts/gallery_page.sh --check     fails when the page is not what it would write with the tables that it has; runs nothing
+#      ATLED=build/atled unless set
+#
+# The title is what the comment says up to its first colon or full stop. tests/pde/gallery.sh looks at each program and at its table's first words.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+atled=${ATLED:-$PWD/build/atled} page=docs/gallery.md
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+plain() { sed -n '/^#/!q; s/^# \{0,1\}//p' "$1"; }
+comment() { plain "$1" | sed 's/[*<]/\\&/g'; }
+title() { plain "$1" | tr '\n' ' ' | sed -E 's/[:.] .*//; s/[:.] *$//'; }
+block() { sed -n '/^problem /,/^}/p' "$1"; }
+# the table that the page has now
+kept() { awk -v name="$1" '$0 == "<a id=\"" name "\"></a>" { here = 1 } here && /^```text/ { on = 1; next } on && /^```/ { exit } on' "$page" 2>/dev/null || true; }
+# the first words of a table's lines, but for its head
+methods() { sed 1d "$1" | awk 'NF { print $1 }' | awk '!seen[$0]++' | grep -xE 'fd|fv|fem|chebyshev|fourier|rfm|pinn|deeponet|fno|collocation|auto' | paste -sd ' ' | sed 's/ /, /g'; }
+
+write() {
+	cat <<'TEXT'
+# A gallery of problems
+
+Made by `scripts/gallery_page.sh` from the programs of `examples/pde/`. Each states one problem and hands this one statement to every method that serves it; what is printed is the relative
+error of each, against an exact solution or a value from elsewhere that the comment names. `make check` runs them all and compares the statements that the solutions carry. How problems are
+stated is in [problems.md](problems.md), what the methods do in [howto-pde.md](howto-pde.md), [fem.md](fem.md), [conservation.md](conservation.md) and [neural.md](neural.md).
+
+| problem | methods |
+| --- | --- |
+TEXT
+	local file name
+	for file in examples/pde/*.dsl; do
+		name=$(basename "$file" .dsl)
+		printf '| [%s](#%s) | %s |\n' "$(title "$file")" "$name" "$(methods "$work/$name.txt")"
+	done
+	for file in examples/pde/*.dsl; do
+		name=$(basename "$file" .dsl)
+		# shellcheck disable=SC2016 # Markdown's marks
+		printf '\n<a id="%s"></a>\n\n## %s\n\n%s\n\n```dsl skip\n%s\n```\n\n```text\n%s\n```\n\n![%s](gallery/%s.png)\n\n[%s](../%s)\n' \
+			"$name" "$(title "$file")" "$(comment "$file")" "$(block "$file")" "$(cat "$work/$name.txt")" "$(title "$file")" "$name" "$name.dsl" "$file"
+	done
+}
+
+run() {
+	local file=$PWD/examples/pde/$1.dsl
+	(cd "$work" && "$atled" "$file" >"$1.txt")
+	mkdir -p docs/gallery
+	cp "$work/$1.png" docs/gallery/
+}
+
+case ${1:-} in
+--check) wanted=' ' ;;
+'') wanted=' '$(cd examples/pde && printf '%s ' *.dsl | sed 's/\.dsl / /g') ;;
+*) wanted=" $* " ;;
+esac
+for file in examples/pde/*.dsl; do
+	name=$(basename "$file" .dsl)
+	case $wanted in *" $name "*) run "$name" ;; *) kept "$name" >"$work/$name.txt" ;; esac
+done
+if [ "${1:-}" = --check ]; then
+	if write | cmp -s - "$page"; then echo '1 passed, 0 failed'; else
+		echo "$page is out of date: run scripts/gallery_page.sh"
+		echo '0 passed, 1 failed'
+		exit 1
+	fi
+else
+	write >"$work/page"
+	cp "$work/page" "$page"
+fi

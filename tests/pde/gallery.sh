@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# gallery.sh - one problem of the gallery, examples/pde/NAME.dsl: it runs, in the time that it has; it is stated once, in a block of at most 15 lines, and every
+# solution that it makes carries that very text; at least two methods take part; the picture is drawn, and docs/gallery has one; the table is that of docs/gallery.md.
+#
+# Use: ATLED=program tests/pde/gallery.sh FILE FOLDER   The last line is "N passed, N failed"; FOLDER keeps what was printed (NAME.txt) and drawn.
+#
+# A program that only one method can serve says `one method` in its comment, one without a problem of its own cannot be here. The time is the processor's, and three times what
+# the page promises, since builds for checking are slower; compiled code that is kept from earlier runs may be there or not.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+atled=${ATLED:-$PWD/build/atled} file=$1 name=$(basename "$1" .dsl) passed=0 failed=0
+mkdir -p "$2" || exit 2
+folder=$(cd "$2" && pwd)
+rm -f "$folder/$name".*
+
+holds() { # WHAT COMMAND...
+	local what=$1
+	shift
+	if "$@"; then passed=$((passed + 1)); else
+		failed=$((failed + 1))
+		echo "gallery: failed: $name: $what"
+	fi
+}
+at_least() { [ "$1" -ge "$2" ]; }
+
+# the statement, from `problem` to the bracket that closes it at the beginning of a line
+block=$(sed -n '/^problem /,/^}/p' "$file")
+holds 'one problem block, and no other in the file' test "$(grep -cE '(^|[^a-z_"])problem +[a-z_A-Z]+ *[({]' "$file")" = 1
+holds "at most 15 lines, not $(wc -l <<<"$block")" at_least 15 "$(wc -l <<<"$block")"
+holds 'laid out by atled fmt' cmp -s <("$atled" fmt - <"$file") "$file"
+holds 'nothing that atled check finds' test -z "$("$atled" check "$file" 2>&1)"
+
+# The program itself, but for that what solves tells in a line what it has solved. The name of the file stays, since a statement's text comes from it.
+{
+	cat <<'TEXT'
+_told(s, p) = { if kind(p) == "problem" { print("\n=== {s.method} === {replace(s.text, "\n", "⏎")}") }; s }
+_solve(p, ...m; ...o) = _told(solve(p, ...m; ...o), p)
+_fit(p, ...m; ...o) = { f = fit(p, ...m; ...o); if kind(p) == "problem" { _told(f.solution, p) }; f }
+TEXT
+	sed -E 's/(^|[^a-zA-Z_.])(solve|fit)\(/\1_\2(/g' "$file"
+} >"$folder/$name.dsl"
+(
+	cd "$folder" || exit 2
+	TIMEFORMAT=%U
+	time "$atled" "$name.dsl" >"$name.out" 2>"$name.err"
+	echo "$?" >"$name.status"
+) 2>"$folder/$name.seconds"
+status=$(<"$folder/$name.status") seconds=$(tail -n 1 "$folder/$name.seconds")
+holds 'it runs' test "$status" = 0
+[ "$status" = 0 ] || cat "$folder/$name.err"
+case ${ATLED_KIND:-release} in asan | tsan | stress) ;; *) holds "$seconds s of processor time" at_least 15 "${seconds%.*}" ;; esac
+
+told=$(grep -a '^=== ' "$folder/$name.out")
+# an empty line stands before each that was added
+awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) if (!(line[i] == "" && line[i + 1] ~ /^=== /) && line[i] !~ /^=== /) print line[i] }' "$folder/$name.out" >"$folder/$name.txt"
+methods=$(sed -E 's/^=== (.*) === .*/\1/' <<<"$told" | sort -u)
+texts=$(sed -E 's/^=== .* === //' <<<"$told" | sort -u | sed 's/⏎/\n/g')
+holds "every solution carries the text of the problem block" test "$texts" = "$block"
+if ! grep -q '^#.*one method' "$file"; then
+	holds "two methods at least, not only: $methods" at_least "$(wc -l <<<"$methods")" 2
+fi
+# shellcheck disable=SC2086 # a word for each
+for method in $methods; do holds "a line about $method" grep -q "^$method\\b" "$folder/$name.txt"; done
+
+picture=$folder/$name.png
+holds 'a picture is drawn' test -s "$picture"
+holds "docs/gallery/$name.png is there, of at most 120 kB" at_least 120000 "$(stat -c %s "docs/gallery/$name.png" 2>/dev/null || echo 999999999)"
+words() { awk '{ print $1 }' | paste -sd ' '; }
+shown=$(awk -v name="$name" '$0 == "<a id=\"" name "\"></a>" { here = 1 } here && /^```text/ { on = 1; next } on && /^```/ { exit } on' docs/gallery.md)
+holds 'docs/gallery.md has the table (scripts/gallery_page.sh)' test "$(words <<<"$shown")" = "$(words <"$folder/$name.txt")"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
