@@ -97,6 +97,7 @@ typedef struct CallSite {
 typedef struct LoopSite {
 	uint32_t inst;
 	bool never;
+	bool heavy;            /* something in it may take long in one turn: a call, a loop, an array */
 	struct OsrLoop *osr;   /* NULL until then */
 	struct LoopSite *next; /* in Code.loops */
 } LoopSite;

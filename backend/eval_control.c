@@ -23,8 +23,12 @@ static void move_values(Value *to, Value *from, uint32_t n) {
 	}
 }
 
-/* How long a loop takes is looked at after 32 turns, 64, 128 ...; at its beginning, whether there is machine code of it from an earlier time. */
-enum { FIRST_LOOK = 32 };
+/* How long a loop takes is looked at after 32 turns, 64, 128 ..., where a turn may be long after 2, 4, 8 ...; at its beginning, whether there is machine code of it from an
+ * earlier time. */
+enum { FIRST_LOOK = 32, FIRST_HEAVY_LOOK = 2 };
+static inline int64_t first_look(const Step *s) {
+	return ((const LoopSite *)s->site)->heavy ? FIRST_HEAVY_LOOK : FIRST_LOOK;
+}
 
 static double seconds_now(void) {
 	struct timespec t;
@@ -74,16 +78,16 @@ static Status turn_for(Frame *f, const Step *s, Progress *p) {
 	int64_t n = operand_at(f, s->a)->i;
 	Value *held = &f->slots[s->d], *params = &f->slots[body->params];
 	for (uint32_t k = 0; k < carried; k++) held[k] = take_operand(f, s, k + 1);
-	const bool watched = n > FIRST_LOOK && may_go_on_natively(s);
+	const bool watched = may_go_on_natively(s) && n > first_look(s);
 	const double began = watched ? seconds_now() : 0;
-	for (int64_t i = 0, look = !watched ? -1 : has_machine_code(s) ? 0 : FIRST_LOOK; i < n; i++) {
+	for (int64_t i = 0, look = !watched ? -1 : has_machine_code(s) ? 0 : first_look(s); i < n; i++) {
 		Status gone;
 		if (UNLIKELY(i == look)) {
 			bool soon;
 			const Progress now = going_on(f, p, i);
 			if (tier_loop(f, s, i, n, seconds_now() - began, held, &gone, &soon)) return gone;
 			p = stayed(f, p, &now);
-			look = look < FIRST_LOOK ? FIRST_LOOK : look + (soon ? look / 8 + 1 : look);
+			look = !look ? first_look(s) : look + (soon ? look / 8 + 1 : look);
 		}
 		params[0] = value_i64(i);
 		move_values(params + 1, held, carried);
@@ -115,7 +119,7 @@ static Status turn_while(Frame *f, const Step *s, Progress *p) {
 			if (look == 1) began = seconds_now();
 			if ((look > 1 || has_machine_code(s)) && tier_loop(f, s, 0, 0, seconds_now() - began, held, &gone, &soon)) return gone;
 			p = stayed(f, p, &now);
-			look = look == 1 ? FIRST_LOOK : soon ? look + look / 8 + 1 : 2 * look;
+			look = look == 1 ? first_look(s) : soon ? look + look / 8 + 1 : 2 * look;
 		}
 		for (uint32_t k = 0; k < s->nargs; k++) asked[k] = held[k].kind == V_SCALAR ? held[k] : value_ref(held[k]);
 		Status st = run_block(f, cond);

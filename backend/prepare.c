@@ -262,6 +262,18 @@ static const Block *build_blocks(Prep *p, const Inst *in, uint32_t ngrants, cons
 	return blocks;
 }
 
+/* Whether a turn of a loop with that body may take long: there are calls in it, loops, or arrays. */
+static bool is_heavy(const Fn *f, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &f->insts.at[f->inst_order.at[g->insts + i]];
+		if (in->op == OP_CALL || in->op == OP_HOST || in->op == OP_FOR || in->op == OP_WHILE) return true;
+		if (in->nresults && type_of(f->ctx, f->vals.at[in->results].type)->kind == TY_TENSOR) return true;
+		for (uint32_t k = 0; k < in->nregions; k++)
+			if (is_heavy(f, inst_region(f, in, k))) return true;
+	}
+	return false;
+}
+
 static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, Step *s) {
 	const Fn *f = p->f;
 	Op op = (Op)in->op;
@@ -309,6 +321,7 @@ static void decode(Prep *p, RegionId region, uint32_t position, const Inst *in, 
 	if ((op == OP_FOR || op == OP_WHILE) && !p->plan) {
 		LoopSite *site = ARENA_NEW(p->keep, LoopSite);
 		site->inst = (uint32_t)(in - f->insts.at);
+		for (uint32_t k = 0; k < in->nregions; k++) site->heavy |= is_heavy(f, inst_region(f, in, k));
 		site->next = p->code->loops;
 		p->code->loops = site;
 		s->site = site;

@@ -54,21 +54,24 @@ _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
 
 # The method's hook: unknowns are (net = weights, p = parameters in units of what they begin with)
 _fit_pinn(bound, data, names, o) = {
-  m = o.by
+  method = o.by
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
     _refuse("fit(...; by = pinn()) knows no bounds: write exp(k) in the problem for a parameter that is positive")
   }
   if o.loss != "squares" and kind(o.sigma) == "none" {
     _refuse("fit(...; by = pinn(), loss = \"{o.loss}\") needs sigma, from where on a residual is large")
   }
-  if m.slabs > 1 { _refuse("fit(...; by = pinn()) trains in one slab of time") }
+  if method.slabs > 1 { _refuse("fit(...; by = pinn()) trains in one slab of time") }
   known = _parameters(bound)
   p0 = record(names, map(name -> _as_real(field(known, name)), names))
   units = record(names, map(name -> _usual_size(field(p0, name)), names))
   real_ = q -> record(names, map(name -> field(units, name) * field(q, name), names))
   stated = q -> _problem_info(bound(...(...known, ...real_(q))))
   info = _problem_info(bound)
-  _box_only(info, m)
+  _box_only(info, method)
+  # what the parameters will be is not known, and with it the symmetries of the statement
+  parity = _parity(info, (...method, symmetry = false))
+  m = (...method, parity = parity, cosine = _cosines(info, parity))
   seed(m.seed)
   (start, B) = _pinn_weights(info, m)
   seen = _measured(info.fields, data)

@@ -9,8 +9,8 @@
 #   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "ssbroyden",
 #   "lbfgs" or "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
 #   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
-#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; even, odd: name of a coordinate about whose middle the
-#   solution is known to be so. data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
+#   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
+#   of its coordinates are built in, those of problems without t, and evenness on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so. data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
 #       domain t in [0, 1]
@@ -22,10 +22,11 @@
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
-  slabs = 1, data = 1.0) =
+  symmetry = true, slabs = 1, data = 1.0) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, slabs = slabs, data = data, solve = _solve_pinn, fit = _fit_pinn)
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, solve = _solve_pinn,
+    fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
@@ -183,28 +184,110 @@ _network_inputs(info, m, xs) = {
     s = 2 * (x - info.lo[k]) / (info.hi[k] - info.lo[k]) - 1
     if info.periodic[k] {
       parts = push(parts, cos(π * s))
-      if info.coords[k] != m.even { parts = push(parts, sin(π * s)) }
+      if not _by_cosine(m, k) { parts = push(parts, sin(π * s)) }
     } else { parts = push(parts, s) }
   }
   stack(...parts)
 }
 _network_width(info, m) = {
   n = 0
-  for (k, p) in enumerate(info.periodic) { n = n + (if p and info.coords[k] != m.even { 2 } else { 1 }) }
+  for (k, p) in enumerate(info.periodic) { n = n + (if p and not _by_cosine(m, k) { 2 } else { 1 }) }
   n
 }
 
-# The network's value; of a declared symmetry the odd, or even, part about the middle of its axis
-_network_at(info, m, w, B, xs) = {
-  f = xs -> _network(m, w, B, _network_inputs(info, m, xs))
-  y = f(xs)
+# The network's value; of symmetries its odd, or even, part about the middles of their axes
+_network_at(info, m, w, B, xs) = _image(info, m, w, B, xs, 0)
+_image(info, m, w, B, xs, k) = if k == len(xs) { _network(m, w, B, _network_inputs(info, m, xs)) } else {
+  y = _image(info, m, w, B, xs, k + 1)
+  if len(m.parity[k]) == 0 or _by_cosine(m, k) { y } else {
+    0.5 * (y + stack(...m.parity[k]) * _image(info, m, w, B, _replaced(xs, k, _turned_about(info, k, xs[k])), k + 1))
+  }
+}
+_turned_about(info, k, s) = info.lo[k] + info.hi[k] - s
+# On an axis of a symmetry points of one half are enough
+_folded(info, m, X) =
+  stack(...map(k -> if len(m.parity[k]) == 0 { X[.., k] } else {
+    middle = 0.5 * (info.lo[k] + info.hi[k])
+    middle + abs(X[.., k] - middle)
+  }, list(...(0..len(info.coords)))); axis = 1)
+
+# ---- symmetries of the statement
+
+# For each axis the signs that the components take when it is turned about its middle, an empty list where they are not known: those that are told, else those under which the equations and
+# conditions are what they were. Of a problem with one solution that is a property of the solution. In time only evenness on a periodic axis is taken, which a cosine has: odd parts that hold a front in
+# its place ended in solutions with a jump between the points (Burgers' equation, one seed of two).
+_parity(info, m) = {
+  out = list()
   for (k, n) in enumerate(info.coords) {
-    if (n == m.odd) or (n == m.even and not info.periodic[k]) {
-      mirrored = f(_replaced(xs, k, info.lo[k] + info.hi[k] - xs[k]))
-      y = 0.5 * (if n == m.odd { y - mirrored } else { y + mirrored })
+    found = list()
+    if n == m.odd or n == m.even {
+      for c in list(...(0.._component_count(info))) { found = push(found, if n == m.odd { -1.0 } else { 1.0 }) }
+    } else if m.symmetry and k != _time_axis(info) and (_time_axis(info) < 0 or info.periodic[k]) and _component_count(info) <=
+      5 {
+      for code in list(...(0..(if _time_axis(info) < 0 { 2^_component_count(info) } else { 1 }))) {
+        if len(found) == 0 {
+          signs = list()
+          rest = code
+          for c in list(...(0.._component_count(info))) { signs = push(signs, 1.0 - 2.0 * (rest % 2)); rest = rest // 2 }
+          if _is_symmetry(info, k, signs) { found = signs }
+        }
+      }
+    }
+    out = push(out, found)
+  }
+  out
+}
+# An axis that enters by its cosine alone. Said by a length, which stays known in the functions that the network is a part of, where numbers are arguments.
+_by_cosine(m, k) = len(m.cosine[k]) > 0
+_cosines(info, parity) = map(k -> {
+  even = info.periodic[k] and len(parity[k]) > 0
+  for s in parity[k] { if s < 0 { even = false } }
+  if even { list(k) } else { list() }
+}, list(...(0..len(info.coords))))
+_is_symmetry(info, k, signs) = {
+  same = true
+  for q in info.equations { if same and not _turns_into(info, q, q, k, signs) { same = false } }
+  for c in info.conditions {
+    if same {
+      met = false
+      if c.at.coord == k {
+        for o in info.conditions {
+          if not met and o.at.coord == k and c.at.side + o.at.side == 1 and c.at.side >= 0 and o.at.side >= 0 {
+            if _turns_into(info, c, o, k, signs) { met = true }
+          }
+        }
+      } else if c.at.coord >= 0 { met = _turns_into(info, c, c, k, signs) }
+      same = met
     }
   }
-  y
+  same
+}
+# Whether residual q at a point with jets is, up to the sign of its rows, o at the mirrored point with mirrored jets: at some points and jets
+_turns_into(info, q, o, k, signs) = {
+  same = true
+  for p in list(1.0, 2.0, 3.0) {
+    if same {
+      (xs, ys, v, w) = (list(), list(), list(), list())
+      for (i, lo) in enumerate(info.lo) {
+        s = lo + (info.hi[i] - lo) * (0.5 + 0.47 * sin(3.1 * p + 1.7 * i))
+        xs = push(xs, s)
+        ys = push(ys, if i == k { _turned_about(info, k, s) } else { s })
+      }
+      for (i, slot) in enumerate(_slots(info)) {
+        a = 0.3 + cos(1.3 * p + 2.3 * i)
+        v = push(v, a)
+        w = push(w, signs[slot[0]] * (if slot[1 + k] % 2 == 1 { -a } else { a }))
+      }
+      a = _rows_at(info, list(q), stack(...xs), stack(...v))
+      b = _rows_at(info, list(o), stack(...ys), stack(...w))
+      if len(a) != len(b) { same = false } else {
+        gap = max(where(abs(a - b) < abs(a + b), abs(a - b), abs(a + b)) / (1e-300 + abs(a) + abs(b)))
+        # what is only known when the program runs cannot shape a network
+        if not _is_fixed(gap) { same = false } else if not (gap < 1e-9) { same = false }
+      }
+    }
+  }
+  same
 }
 
 _network(m, w, B, z) = {
@@ -246,7 +329,7 @@ _pinn_rows(info, u) = pick -> (w, x) -> _rows_at(info, pick(info), x, _network_s
 # Blocks of rows: the equations inside, and conditions, whose points are none where they are built in
 _pinn_blocks(info, m, rows_of, never, h) = {
   n_soft = if h > 0 { 0 } else { m.boundary }
-  blocks = list((rows = rows_of(info -> list(...info.equations)), X = _box_points(info, m.points, 0.5)))
+  blocks = list((rows = rows_of(info -> list(...info.equations)), X = _folded(info, m, _box_points(info, m.points, 0.5))))
   for (i, c) in enumerate(info.conditions) {
     may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
     X = _condition_points(info, c, m.boundary, 0.5)
@@ -269,8 +352,10 @@ _pinn_weights(info, m) = {
   (weights, B)
 }
 
-_solve_pinn(info, m, o) = {
-  _box_only(info, m)
+_solve_pinn(info, method, o) = {
+  _box_only(info, method)
+  parity = _parity(info, method)
+  m = (...method, parity = parity, cosine = _cosines(info, parity))
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
   (v0, back) = flatten(weights)
@@ -382,7 +467,7 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     value = 0.5 * sum(rows(v, soft, X)^2)
     while k < m.steps and stuck < 2 and value > m.tol {
       if m.refine > 0 and k > 0 and k % m.refine == 0 {
-        X = _renewed(info, blocks, back(v), X)
+        X = _renewed(info, m, blocks, back(v), X)
         value = 0.5 * sum(rows(v, soft, X)^2)
       }
       (G, g) = _gram(blocks, soft, v, back, X)
@@ -430,10 +515,10 @@ _balanced(blocks, v, back, X) = {
 }
 
 # Half of the points anew: candidates kept with probability growing with the residual
-_renewed(info, blocks, w, X) = {
+_renewed(info, m, blocks, w, X) = {
   N = len(X)
   (lo, hi) = (stack(...info.lo), stack(...info.hi))
-  C = lo + (hi - lo) * rand(4 * N, len(lo))
+  C = _folded(info, m, lo + (hi - lo) * rand(4 * N, len(lo)))
   size_ = sum(abs(map(x -> blocks[0].rows(w, x), C)); axis = 1)
   key = rand(4 * N)^(1 / (size_ / mean(size_) + 1))
   concat(X[..N - N // 2], C[argsort(key; descending = true)[..N // 2]]; axis = 0)

@@ -126,31 +126,67 @@ _wave_power(info, f, slot) = {
 }
 _is_sine(slot) = _whole_order(slot) % 2 == 0
 
-# Rows of a block as a matrix, from S = sin θ and K = cos θ, f64[n, M], at its points and C f64[n, r, slots], the derivatives of its equations: a component's columns are
-# S (C_even w^a) + K (C_odd w^a).
-_feature_rows(info, f, S, K, C) = {
-  rows = shape(C)[0] * shape(C)[1]
-  concat(
-    ...map(c -> reshape(_feature_part(info, f, c, C, true) * expand(S, 1) + _feature_part(info, f, c, C, false) * expand(K, 1),
-      rows, -1),
-      list(...(0.._component_count(info)))); axis = 1)
+# Whether equations mention slot s. The first one counts always: it tells how large the solution is.
+_is_mentioned(info, equations, s) = {
+  starts = _slot_starts(info)
+  found = s == 0
+  for q in equations { for j in q.jets { if starts[j] <= s and s < starts[j + 1] { found = true } } }
+  found
 }
-# What stands before the sines, or the cosines: f64[n, r, M]
-_feature_part(info, f, c, C, sine) = {
-  (n, r, ns) = shape(C)
-  own = list()
-  powers = list()
-  for (s, slot) in enumerate(_slots(info)) {
-    if slot[0] == c and _is_sine(slot) == sine { own = push(own, s); powers = push(powers, _wave_power(info, f, slot)) }
-  }
-  if len(own) == 0 { zeros(n, r, len(f.b)) } else {
-    reshape(reshape(stack(...map(s -> C[.., .., s], own); axis = 2), n * r, len(own)) @ stack(...powers), n, r, -1)
-  }
+_mentions(info, equations, sine) = {
+  found = false
+  for (s, slot) in enumerate(_slots(info)) { if _is_mentioned(info, equations, s) and _is_sine(slot) == sine { found = true } }
+  found
+}
+# sin θ and cos θ at a block's points, f64[n, M], where its equations have derivatives of even order, and of odd order
+_waves_at(info, f, equations, X) = {
+  θ = X @ f.W' + f.b
+  (S = if _mentions(info, equations, true) { sin(θ) } else { zeros(0, 0) },
+    K = if _mentions(info, equations, false) { cos(θ) } else { zeros(0, 0) })
 }
 
-# The slots' values f64[n, slots] from amplitudes f64[components, M]
-_slot_values(info, f, S, K, a) =
-  stack(...map(slot -> (if _is_sine(slot) { S } else { K }) @ (_wave_power(info, f, slot) * a[slot[0]]), _slots(info)); axis = 1)
+# Rows of a block as a matrix, from sines and cosines at its points and C f64[n, r, slots], the derivatives of its equations: a component's columns are
+# S (C_even w^a) + K (C_odd w^a).
+_feature_rows(info, f, equations, waves, C) = {
+  rows = shape(C)[0] * shape(C)[1]
+  concat(
+    ...map(c -> {
+      (S, K) = (_part_slots(info, equations, c, true), _part_slots(info, equations, c, false))
+      even = if len(S) == 0 { 0.0 } else { _feature_part(info, f, S, C) * expand(waves.S, 1) }
+      odd = if len(K) == 0 { 0.0 } else { _feature_part(info, f, K, C) * expand(waves.K, 1) }
+      if len(S) + len(K) == 0 { zeros(rows, len(f.b)) } else {
+        reshape(if len(K) == 0 { even } else if len(S) == 0 { odd } else { even + odd }, rows, len(f.b))
+      }
+    },
+      list(...(0.._component_count(info)))); axis = 1)
+}
+# The slots of a component that equations mention, of even or odd order
+_part_slots(info, equations, c, sine) = {
+  own = list()
+  for (s, slot) in enumerate(_slots(info)) {
+    if slot[0] == c and _is_sine(slot) == sine and _is_mentioned(info, equations, s) { own = push(own, s) }
+  }
+  own
+}
+# What stands before the sines, or the cosines: f64[n, r, M]
+_feature_part(info, f, own, C) = {
+  (n, r, ns) = shape(C)
+  powers = map(s -> _wave_power(info, f, _slots(info)[s]), own)
+  reshape(reshape(stack(...map(s -> C[.., .., s], own); axis = 2), n * r, len(own)) @ stack(...powers), n, r, len(f.b))
+}
+
+# The slots' values f64[n, slots] from amplitudes f64[components, M]; 0 where the equations do not mention them
+_slot_values(info, f, equations, waves, a) =
+  stack(
+    ...map(s -> {
+      slot = _slots(info)[s]
+      if _is_mentioned(info, equations, s) {
+        (if _is_sine(slot) { waves.S } else { waves.K }) @ (_wave_power(info, f, slot) * a[slot[0]])
+      } else {
+        zeros(max(len(waves.S), len(waves.K)))
+      }
+    },
+      list(...(0..len(_slots(info))))); axis = 1)
 
 # ---- least squares
 
@@ -186,13 +222,13 @@ _mean_square_rows(A, r) = { s = sqrt(mean(reshape(A^2, -1, r, shape(A)[1]); axis
 
 # Amplitudes, and how many steps: one where the equations are linear, else Newton's, with halved steps where a whole one does not help.
 _rfm_amplitudes(info, m, blocks, f, scales, linear) = {
-  waves = map(q -> { θ = q.X @ f.W' + f.b; (S = sin(θ), K = cos(θ)) }, blocks)
+  waves = map(q -> _waves_at(info, f, q.equations, q.X), blocks)
   d = zeros(_component_count(info), len(f.b))
   best = d
   (value, steps, t) = (inf, 0, 1.0)
   done = false
   while not done {
-    lines = map((q, z) -> _linearised(info, q.equations, q.X, _slot_values(info, f, z.S, z.K, best + t * d)), blocks, waves)
+    lines = map((q, z) -> _linearised(info, q.equations, q.X, _slot_values(info, f, q.equations, z, best + t * d)), blocks, waves)
     v = sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((l[0] / s)^2), blocks, lines, scales))))
     if v < value {
       best = best + t * d
@@ -203,7 +239,7 @@ _rfm_amplitudes(info, m, blocks, f, scales, linear) = {
         parts = list()
         right = list()
         for (k, q) in enumerate(blocks) {
-          A = _feature_rows(info, f, waves[k].S, waves[k].K, lines[k][1])
+          A = _feature_rows(info, f, q.equations, waves[k], lines[k][1])
           (n, r) = shape(lines[k][0])
           w = ravel(broadcast_to(expand(q.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
           parts = push(parts, A * expand(w, 1))
@@ -219,11 +255,10 @@ _rfm_amplitudes(info, m, blocks, f, scales, linear) = {
 }
 
 # How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
-_wave_scales(info, lines, X) = {
+_wave_scales(info, equations, lines, X) = {
   base = π / _box_lengths(info)
   f = (W = broadcast_to(expand(base, 0), 8, len(base)), b = 2π * iota(8) / 8.0)
-  θ = X @ f.W' + f.b
-  _mean_square_rows(_feature_rows(info, f, sin(θ), cos(θ), lines[1]), shape(lines[0])[1])
+  _mean_square_rows(_feature_rows(info, f, equations, _waves_at(info, f, equations, X), lines[1]), shape(lines[0])[1])
 }
 
 # The residual at points that were not used, in units of the solution, and relative to it
@@ -231,8 +266,7 @@ _held_out(info, blocks, f, a, scales) = {
   worst = 0.0
   size = 1e-300
   for (k, q) in enumerate(blocks) {
-    θ = q.X @ f.W' + f.b
-    V = _slot_values(info, f, sin(θ), cos(θ), a)
+    V = _slot_values(info, f, q.equations, _waves_at(info, f, q.equations, q.X), a)
     R = map((x, v) -> _rows_at(info, q.equations, x, v), q.X, V)
     worst = max(worst, sqrt(mean((R / scales[k])^2)))
     size = max(size, sqrt(mean(V[.., 0]^2)))
@@ -268,7 +302,7 @@ _solve_rfm(info, m, o) = {
   few = if m.features > 0 { min(m.features, 200) } else { 200 }
   held = _rfm_blocks(info, 0.5, 1.0, few, 0.137)
   at_rest = map(q -> _linearised(info, q.equations, q.X, zeros(len(q.X), _slot_starts(info)[-1])), held)
-  scales = map((q, l) -> _wave_scales(info, l, q.X), held, at_rest)
+  scales = map((q, l) -> _wave_scales(info, q.equations, l, q.X), held, at_rest)
   elsewhere =
     map(q -> _linearised(info, q.equations, q.X,
       broadcast_to(sin(1.0 + iota(_slot_starts(info)[-1])), len(q.X), _slot_starts(info)[-1]))[1], held)

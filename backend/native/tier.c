@@ -6,7 +6,7 @@
  * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
  * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up until the compiler is worth its while in
  * the background, and the machine code takes over at a later call. What is called by a function whose code is being made is written out in that code and not compiled by
- * itself meanwhile, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
+ * itself until it is there, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
  * where it stands then.
  */
 #include "backend/native/tier.h"
@@ -408,6 +408,11 @@ static bool may_gain(const Fn *f) {
 	return op == OP_DOT || op == OP_CALL;
 }
 
+/* Code of a function under way is being made. Once it is there it serves a later call of that function, which may never come: what this call still calls is looked after as ever. */
+static bool waiting(const Backend *be, const TierState *s) {
+	return be->waiting && native_requests_pending(s->service);
+}
+
 static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Value *args) {
 	TierState *s = state_of(be);
 	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || !may_gain(code->fn)) return code;
@@ -432,7 +437,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		} else {
 			t->spent += t->guess_seconds;
 			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
-			if (t->calls > 1 && !be->waiting && t->spent > t->compile_seconds) good = compile_for(be, s, t, code, args, 0);
+			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -479,7 +484,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	/* what is left of a counted loop must be worth the compiler as well; where it has been at work before, there is nothing to wait for */
 	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
 	const bool asked = site->osr && site->osr->fn->code && ((Code *)site->osr->fn->code)->tier;
-	const double least = be->waiting ? WAITING_SECONDS : WAIT_SECONDS;
+	const double least = waiting(be, state) ? WAITING_SECONDS : WAIT_SECONDS;
 	if (!asked && (seconds < least || left < least)) return false;
 	if (!is_available(f->ctx, state)) {
 		site->never = true;
