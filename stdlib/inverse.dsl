@@ -55,22 +55,22 @@ _sigmas(sigma, seen, data) = if kind(sigma) == "record" {
 # The method's hook: unknowns are (net = weights, p = parameters in units of what they begin with). Only symmetries that are told are built in: what the statement has at the first
 # values of its parameters it may not have at others.
 _fit_pinn(bound, data, names, o) = {
-  m = o.by
+  method = o.by
   if kind(o.lower) != "none" or kind(o.upper) != "none" {
     _refuse("fit(...; by = pinn()) knows no bounds: write exp(k) in the problem for a parameter that is positive")
   }
   if o.loss != "squares" and kind(o.sigma) == "none" {
     _refuse("fit(...; by = pinn(), loss = \"{o.loss}\") needs sigma, from where on a residual is large")
   }
-  if m.slabs > 1 { _refuse("fit(...; by = pinn()) trains in one slab of time") }
+  if method.slabs > 1 { _refuse("fit(...; by = pinn()) trains in one slab of time") }
   known = _parameters(bound)
   p0 = record(names, map(name -> _as_real(field(known, name)), names))
   units = record(names, map(name -> _usual_size(field(p0, name)), names))
   real_ = q -> record(names, map(name -> field(units, name) * field(q, name), names))
   stated = q -> _problem_info(bound(...(...known, ...real_(q))))
   info = _problem_info(bound)
-  _box_only(info, m)
-  m = _with_symmetries(info, (...m, symmetry = false))
+  _box_only(info, method)
+  m = _with_symmetries(info, (...method, symmetry = false))
   seed(m.seed)
   (start, B) = _pinn_weights(info, m)
   seen = _measured(info.fields, data)

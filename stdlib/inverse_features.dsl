@@ -52,7 +52,7 @@ _fit_rfm(bound, data, names, o) = {
     }
   }
   (s, f, a, q) = (best.s, best.f, best.a, best.q)
-  waves = _phases_of(blocks, f)
+  waves = map(b -> _waves_at(info, f, b.equations, b.X), blocks)
   Φ = sin(P @ f.W' + f.b)
   (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
   along = -stack(...map(j -> _least_squares(A, Q[.., j]), list(...(0..len(q)))); axis = 1)
@@ -70,19 +70,19 @@ _fit_rfm(bound, data, names, o) = {
   now = stated(q)
   (...g.p, ...g, std = g.stderr, solution = _rfm_solution(now, m, (f = f, a = a, error = error, s = s, steps = k)))
 }
-_phases_of(blocks, f) = map(b -> { θ = b.X @ f.W' + f.b; (S = sin(θ), K = cos(θ)) }, blocks)
 # Steps of Gauss and Newton for amplitudes and parameters q, with M features of bandwidth s. d: points P, values Y, which components they are, and the weight of each
 _joint_steps(info, m, stated, blocks, d, s, M, q) = {
   f = _draw_features(info, M, s, m.seed)
   Φ = sin(d.P @ f.W' + f.b)
   count = _component_count(info)
-  waves = _phases_of(blocks, f)
+  waves = map(b -> _waves_at(info, f, b.equations, b.X), blocks)
   a = transpose(d.pick) @ _ridge(Φ, d.Y)'
   # rows of the measurements by all amplitudes
   D = concat(...map(c -> concat(...map(k -> d.pick[c, k] * d.weight[c] * Φ, list(...(0..count))); axis = 1),
     list(...(0..shape(d.pick)[0]))); axis = 0)
   left =
-    (a, q, w) -> concat(...map((b, z, w, k) -> w * ravel(_block_residual(stated(q), k, b, _slot_values(info, f, z.S, z.K, a))),
+    (a, q, w) ->
+    concat(...map((b, z, w, k) -> w * ravel(_block_residual(stated(q), k, b, _slot_values(info, f, b.equations, z, a))),
       blocks, waves, w, list(...(0..len(blocks)))))
   misfit = a -> ravel(transpose((Φ @ (d.pick @ a)' - d.Y) * d.weight))
   (steps, turns, done, gap) = (0, 0, false, inf)
@@ -157,10 +157,10 @@ _joint_rows(info, stated, blocks, waves, f, a, q) = {
   (parts, sides, weights, rest) = (list(), list(), list(), list())
   now = stated(q)
   for (k, b) in enumerate(blocks) {
-    V = _slot_values(info, f, waves[k].S, waves[k].K, a)
+    V = _slot_values(info, f, b.equations, waves[k], a)
     equations = if k == 0 { list(...now.equations) } else { list(now.conditions[k - 1]) }
     (R, C) = _linearised(info, equations, b.X, V)
-    A = _feature_rows(info, f, waves[k].S, waves[k].K, C)
+    A = _feature_rows(info, f, b.equations, waves[k], C)
     (n, r) = shape(R)
     w = ravel(broadcast_to(expand(b.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
     parts = push(parts, A * expand(w, 1))
