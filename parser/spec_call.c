@@ -646,7 +646,10 @@ static bool attempt(Job *j) {
 			session_set_retry(sp->session, NULL);
 			diag_truncate(c, mark);
 			for (uint32_t i = 0; i < j->nleaves; i++) j->family->demanded[i] |= j->frame.demanded[i];
-			if (j->frame.wants_effects) j->family->effects = true;
+			if (j->frame.wants_effects) {
+				j->family->effects = true;
+				j->member->declared = NULL; /* what was promised without them has other results */
+			}
 			if (j->frame.wants_trial) j->member->recursive = true;
 			return false;
 		}
