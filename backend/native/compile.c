@@ -336,16 +336,39 @@ static uint64_t hash_of_spans(const KModule *m) {
 	return h >> 8;
 }
 
+/* What code of m is known by. False with `why`: nothing can be compiled here. */
+static bool key_of(const KModule *m, const NativeOptions *o, NativeKey *key, char *why, size_t cap) {
+	char identity[64], generator[64 + NAME_BYTES + 1];
+	if (!library_identity(identity, why, cap)) return false;
+	snprintf(generator, sizeof generator, "%s %.*s", identity, NAME_BYTES - 1, o->name ? o->name : "");
+	const uint64_t options = (uint64_t)(unsigned)o->level | (o->once ? 64u : 0) | (o->debug_lines ? hash_of_spans(m) << 8 | 128u : 0);
+	*key = native_key(kmodule_hash(m), m->target.cpu, options, generator);
+	return true;
+}
+
+bool native_is_known(const KModule *m, const NativeOptions *o) {
+	char why[256];
+	NativeKey key;
+	CachedObject cached;
+	if (!key_of(m, o, &key, why, sizeof why)) return false;
+	pthread_mutex_lock(&store.lock);
+	NativeCode *code = find_code(key);
+	pthread_mutex_unlock(&store.lock);
+	native_code_free(code);
+	if (code) return true;
+	if (o->debug_lines || !native_cache_load(store.cache, key, &cached)) return false;
+	free(cached.block);
+	return true;
+}
+
 static NativeCode *make(const KModule *m, const NativeOptions *o, NativeCounters *counters, char *why, size_t cap) {
-	char identity[64], generator[64 + NAME_BYTES + 1], symbol[ENTRY_BYTES];
+	char symbol[ENTRY_BYTES];
+	NativeKey key;
 	if (cap) *why = 0;
-	if (!library_identity(identity, why, cap)) {
+	if (!key_of(m, o, &key, why, cap)) {
 		counters->failed++;
 		return NULL;
 	}
-	snprintf(generator, sizeof generator, "%s %.*s", identity, NAME_BYTES - 1, o->name ? o->name : "");
-	const uint64_t options = (uint64_t)(unsigned)o->level | (o->once ? 64u : 0) | (o->debug_lines ? hash_of_spans(m) << 8 | 128u : 0);
-	const NativeKey key = native_key(kmodule_hash(m), m->target.cpu, options, generator);
 	NativeCache *cache = o->debug_lines ? NULL : store.cache;
 	entry_symbol(key, o->name, symbol);
 	pthread_mutex_lock(&store.lock);

@@ -37,6 +37,8 @@ bool native_available(NativeService *s, char *why, size_t cap);
 
 /* NULL with `why`. m is only read. */
 NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptions *o, char *why, size_t cap);
+/* Whether code of m is at hand, in memory or on disk, so that native_compile need only take it. */
+bool native_is_known(const KModule *m, const NativeOptions *o);
 NativeEntry native_code_entry(const NativeCode *code);
 size_t native_code_bytes(const NativeCode *code);
 void native_code_free(NativeCode *code); /* gives one reference back; on any thread; NULL is allowed */

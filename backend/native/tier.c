@@ -7,7 +7,7 @@
  * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up until the compiler is worth its while in
  * the background, and the machine code takes over at a later call. What is called by a function whose code is being made is written out in that code and not compiled by
  * itself until it is there, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
- * where it stands then.
+ * where it stands then. What turns out, once it is planned, to take the compiler longer than it can be worth so far is put off, unless its code is at hand.
  */
 #include "backend/native/tier.h"
 #include <math.h>
@@ -21,6 +21,7 @@
 #define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
 #define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
 #define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
+#define LEFT_TIMES 4.0          /* what does not say how long it will go on may take so many times as long as it has taken */
 #define WAITING_SECONDS 0.25    /* a loop in a function whose code is being made: for this call alone it must be worth another compilation */
 #define DEPTH_MOST 12           /* of calls and of expressions that are looked into */
 
@@ -32,6 +33,7 @@ typedef struct Tier {
 	double call_seconds, spent; /* of the evaluator: a call at the very least, and all so far as a guess */
 	double guess_seconds;
 	double compile_seconds;     /* estimated */
+	bool put_off;               /* planned, and found to take the compiler longer than it is worth so far */
 	Fn *flat;                   /* NULL: the function itself */
 	Arena *keep;
 	NativePlan *plan;
@@ -376,10 +378,23 @@ static bool take_over(Backend *be, Tier *t, Code *code) {
 	return finish(be, t, code);
 }
 
-/* Plans and compiles: at once where the evaluator would take longer than the compiler for what lies ahead, else in the background. */
-static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args, double ahead) {
+static bool is_known(Backend *be, const Tier *t, const Code *code) {
+	for (uint32_t i = 0; i < t->plan->units.n; i++) {
+		const Unit *u = t->plan->units.at[i]->unit;
+		const NativeOptions o = options_of(be->ctx, code, u);
+		if (!native_is_known(u->module, &o)) return false;
+	}
+	return true;
+}
+
+/* Plans and compiles: at once where the evaluator would take longer than the compiler for what lies ahead, else in the background. What the compiler would need more than `worth` seconds for
+ * is put off, unless its code is at hand. */
+static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args, double ahead, double worth) {
 	const double from = native_seconds();
 	bool good = make_plan(be->ctx, t, code, args);
+	if (good) t->compile_seconds = planned_seconds(t);
+	t->put_off = good && t->compile_seconds > worth && !is_known(be, t, code);
+	good = good && !t->put_off;
 	if (good) good = ahead > planned_seconds(t) ? compile_now(be, s, t, code) : compile_behind(be, s, t, code);
 	be->counters.compile_seconds += native_seconds() - from;
 	return good;
@@ -428,21 +443,21 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		good = take_over(be, t, code);
 	} else if (s->mode == NATIVE_ALWAYS || s->mode == NATIVE_WELL) {
 		estimate(t, code, args);
-		good = compile_for(be, s, t, code, args, HUGE_VAL);
+		good = compile_for(be, s, t, code, args, HUGE_VAL, HUGE_VAL);
 	} else {
 		if (t->calls >= t->next_estimate || !t->calls) estimate(t, code, args);
 		t->calls++;
 		if (t->call_seconds > WAIT_SECONDS && t->call_seconds > 2 * t->compile_seconds) {
-			good = compile_for(be, s, t, code, args, t->call_seconds);
+			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
 			t->spent += t->guess_seconds;
 			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
-			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0);
+			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * t->spent);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
 	drop_plan(t);
-	t->stage = TIER_NEVER;
+	if (!t->put_off) t->stage = TIER_NEVER;
 	return code;
 }
 
@@ -484,6 +499,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	/* what is left of a counted loop must be worth the compiler as well; where it has been at work before, there is nothing to wait for */
 	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
 	const bool asked = site->osr && site->osr->fn->code && ((Code *)site->osr->fn->code)->tier;
+	const double worth = to > from && from > 0 ? left : LEFT_TIMES * seconds;
 	const double least = waiting(be, state) ? WAITING_SECONDS : WAIT_SECONDS;
 	if (!asked && (seconds < least || left < least)) return false;
 	if (!is_available(f->ctx, state)) {
@@ -518,10 +534,11 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	if (!t || t->stage == TIER_COLD) {
 		if (!t && (code->tier = heap_alloc(f->ctx, sizeof *code->tier))) *code->tier = (Tier){0};
 		if (code->tier) {
-			estimate(code->tier, code, args);
-			if (!compile_for(be, state, code->tier, code, args, 0)) {
-				drop_plan(code->tier);
-				code->tier->stage = TIER_NEVER;
+			t = code->tier;
+			estimate(t, code, args);
+			if (!(t->put_off && t->compile_seconds > worth) && !compile_for(be, state, t, code, args, 0, worth)) {
+				drop_plan(t);
+				if (!t->put_off) t->stage = TIER_NEVER;
 			}
 		}
 	}
@@ -532,7 +549,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 		for (uint32_t i = 0; i < o->nfree; i++) value_ref(args[(counted ? 2 : 0) + carried + i]);
 		*st = call_code(be, code, n, args, NULL, held, code->fn->span);
 	}
-	site->never |= !ready && !*soon;
+	site->never |= !ready && !*soon && !(code->tier && code->tier->put_off);
 	if (args != few) heap_free(f->ctx, args, n * sizeof *args);
 	return ready;
 }
