@@ -212,6 +212,9 @@ bool type_rule_RESHAPE(TypeQuery *q) {
 	if (!want_tensor(q, 0, 15, 0, &x) || !read_shape(q, 0, &rank, shape)) return false;
 	Dim from = product(q, x.rank, x.dims), to = product(q, rank, shape);
 	bool good = same(q, from, to);
+	/* a fact about the whole of an array holds for each of its rows: a mapped function has it for what is behind the leading axes */
+	for (uint32_t k = 1; !good && k <= x.rank && k <= rank && same(q, x.dims[k - 1], shape[k - 1]); k++)
+		good = same(q, product(q, x.rank - k, x.dims + k), product(q, rank - k, shape + k));
 	if (!good) {
 		Dim a[MAX_RANK], b[MAX_RANK];
 		uint32_t n = x.rank, m = rank;

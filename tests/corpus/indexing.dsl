@@ -100,3 +100,9 @@ collect(s, c, at) = { for k in 0..len(at) { s[at[k]] += c[k] }; s }
 max(abs(grad(x -> sum(x[many]^2 * heap))(low) - 2*low*collect(zeros(777, 3), heap, many))) < 1e-11  #> true
 max(abs(grad(x -> sum(x[many]^3 * heap[.., 0]))(low[.., 0]) - 3*low[.., 0]^2*collect(zeros(777), heap[.., 0], many))) < 1e-11  #> true
 try { grad(x -> sum(x[many + 1]^2 * heap))(low) } catch e { e }  #> index 777 is out of range for an axis of length 777
+
+# a length that is left to be found, in a mapped function: what is known of all elements of a row is known of each row
+in_threes(A, r) = sum(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))
+of_rows(X, r) = map(x -> in_threes(x*X, r), [1.0, 2.0])
+of_rows(ones(8, 3), 2)  #> [[12, 12], [48, 48]]
+jacobian(p -> map(x -> in_threes(x*ones(8, 3), 2), p))([1.0])  #> [[[24], [24]]]

@@ -113,3 +113,13 @@ problem front(ν = 0.2) {
 }
 q = solve(front(), rfm());
 rel(q.u(expand(r, 1), 2r - 1), 0.5 - 0.5tanh((2r - 1 - 0.5expand(r, 1))/0.8))  #~ 0 tol 1e-7
+
+# ---- a derivative by a parameter, through the iteration for the weights
+problem bend(k = 1.0) {
+  domain x in [0, 1]
+  field u
+  u_xx == -k*exp(u)
+  u == 0 at x = 0, x = 1
+}
+middle(how) = jacobian(p -> stack(solve(bend(p[0]), how; progress = false).u(0.5)))([1.0])[0, 0]
+middle(rfm(40; bandwidth = 4.0)) #~ middle(chebyshev(20)) tol 1e-6
