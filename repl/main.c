@@ -5,21 +5,10 @@
 #include "repl/program.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
-/* Large arrays come and go with every statement. By default each one is mapped anew, zeroed page by page by the system, and given back: a third of the time of what is run by the evaluator.
- * What has been freed stays with the process instead, as long as it is not too much. A library must not decide that for its host; this program is its own. */
-static void keep_memory(void) {
-#ifdef __GLIBC__
-	mallopt(M_MMAP_THRESHOLD, 256 << 20);
-	mallopt(M_TRIM_THRESHOLD, 1 << 30);
-#endif
-}
-
 int main(int argc, char **argv) {
-	keep_memory();
 	signal(SIGPIPE, SIG_DFL);
 	Options o;
 	int code = EXIT_OK;

@@ -5,6 +5,7 @@
  */
 #include "solvers/cells.h"
 #include "lang/tensor.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { CELLS, COUPLED, UNKNOWNS };
@@ -42,23 +43,15 @@ static Status list_entries(Ctx *c, Cells *p) {
 	return ST_OK;
 }
 
+static int by_number(const void *x, const void *y) {
+	const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+	return (a > b) - (a < b);
+}
+
+/* Most columns have few rows; an unknown that many cells share has many. */
 static void sort(int64_t *a, int64_t n) {
-	if (n > 64) { /* of heaps: an unknown that many cells share */
-		for (int64_t root = n / 2, end = n; end > 1;) {
-			if (root) root--;
-			else {
-				int64_t t = a[--end];
-				a[end] = a[0];
-				a[0] = t;
-			}
-			for (int64_t i = root, k; (k = 2 * i + 1) < end; i = k) {
-				if (k + 1 < end && a[k + 1] > a[k]) k++;
-				if (a[i] >= a[k]) break;
-				int64_t t = a[i];
-				a[i] = a[k];
-				a[k] = t;
-			}
-		}
+	if (n > 64) {
+		qsort(a, (size_t)n, sizeof *a, by_number);
 		return;
 	}
 	for (int64_t i = 1; i < n; i++) {
