@@ -195,3 +195,15 @@ problem packet {
 w = solve(packet, fem(h = 0.2, order = 3); rtol = 1e-5, atol = 1e-7);
 w.u(3.0, -1.5) #~ exp(-(1.5 + 2cos(3))^2/2)*cos(3sin(3) + 2sin(3)*cos(3) - 1.5) tol 1e-4
 w.stats.steps < 1000 #> true
+
+# a corner that ninety triangles share: a column of the matrix with 271 elements
+wheel = 2π*iota(90)/90;
+hub = (points = concat(zeros(1, 2), stack(cos(wheel), sin(wheel); axis = 1)), cells = stack(0*iota(90), 1 + iota(90), 1 + (iota(90) + 1) % 90; axis = 1),
+  faces = stack(1 + iota(90), 1 + (iota(90) + 1) % 90; axis = 1), tags = 0*iota(90), names = list("boundary"), region = none);
+problem loaded {
+  domain (x, y) in disk([0, 0], 1)
+  field u
+  -Δ(u) == 1
+  u == 0 at boundary
+}
+solve(loaded, fem(mesh = hub, order = 2)).u(0.0, 0.0)  #~ 0.25*sin(2π/90)/(2π/90) tol 5e-4   # the polygon's area is the smaller
