@@ -189,6 +189,13 @@ Av *av_rebuild(Sp *sp, const Av *v, const Ref *refs, uint32_t *n) {
 	return r;
 }
 
+bool av_has_dynamic(const Av *v) {
+	if (v->kind == AV_DYN) return true;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (av_has_dynamic(v->items[i])) return true;
+	return false;
+}
+
 bool av_same_structure(const Av *x, const Av *y) {
 	if (x->kind != y->kind || x->n != y->n) return false;
 	switch ((AvKind)x->kind) {

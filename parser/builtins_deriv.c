@@ -43,13 +43,6 @@ static Av *differentiable(Sp *sp, Av *v) {
 	return r;
 }
 
-static bool has_dynamic(const Av *v) {
-	if (v->kind == AV_DYN) return true;
-	for (uint32_t i = 0; i < v->n; i++)
-		if (has_dynamic(v->items[i])) return true;
-	return false;
-}
-
 static bool has_range(const Av *v) {
 	if (v->kind == AV_RANGE) return true;
 	for (uint32_t i = 0; i < v->n; i++)
@@ -102,7 +95,7 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 		diag_hint(sp->c, d, "real and complex arrays, and records, tuples and lists of them, have derivatives");
 		sp_throw(sp);
 	}
-	if (has_dynamic(s.spec.result)) {
+	if (av_has_dynamic(s.spec.result)) {
 		Diag *d = diag_error(sp->c, E_NO_RULE, call->span, "the type of what %s gives is known only when it runs, so it has no derivative",
 		                     f->text && f->code_kind == CODE_AST ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "the function");
 		diag_hint(sp->c, d, "branches that give one shape and dtype, or f64(...) around the result, make it known");

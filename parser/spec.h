@@ -175,6 +175,8 @@ uint32_t av_count_leaves(const Av *v);
 void av_leaves(const Av *v, Ref *out, uint32_t *n);
 /* Same structure with other refs, taken from refs[*n] on. */
 Av *av_rebuild(Sp *sp, const Av *v, const Ref *refs, uint32_t *n);
+/* Whether the type of a part shows only when the program runs. */
+bool av_has_dynamic(const Av *v);
 /* Whether two values have one structure (kinds, names, code, strings), whatever their refs. */
 bool av_same_structure(const Av *x, const Av *y);
 /* Values in and out of the session. */

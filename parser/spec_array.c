@@ -258,9 +258,19 @@ static Av *matmul(Sp *sp, Av *x, Av *y, Span at) {
 	return av_array(sp, r);
 }
 
+static const char *operator_text(AstOp op) {
+	static const char *const text[] = {[AO_ADD] = "+", [AO_SUB] = "-", [AO_MUL] = "*", [AO_DIV] = "/", [AO_FLOORDIV] = "//", [AO_MOD] = "%", [AO_POW] = "^",
+	                                   [AO_MATMUL] = "@", [AO_DOT] = "·", [AO_CROSS] = "×", [AO_EQ] = "==", [AO_NE] = "!=", [AO_LT] = "<", [AO_LE] = "<=",
+	                                   [AO_GT] = ">", [AO_GE] = ">="};
+	return (size_t)op < sizeof text / sizeof text[0] && text[op] ? text[op] : "?";
+}
+
+static Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at) {
+	return sp_call_dynamic(sp, av_builtin(sp, "_operator", 1, (Av *[]){av_string(sp, name)}), n, args, at);
+}
+
 static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 	bool structural = x->kind != AV_ARRAY || y->kind != AV_ARRAY;
-	if (structural && (x->kind == AV_DYN || y->kind == AV_DYN)) return NULL;
 	bool arrayish = (x->kind == AV_ARRAY || x->kind == AV_RANGE) && (y->kind == AV_ARRAY || y->kind == AV_RANGE);
 	if (x->kind == AV_STRING && y->kind == AV_STRING && op != AO_EQ && op != AO_NE) {
 		/* by their characters: the bytes of UTF-8 have the order of the code points */
@@ -271,6 +281,8 @@ static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 	}
 	if (structural && !arrayish) {
 		if (op != AO_EQ && op != AO_NE) sp_fail(sp, E_TYPE, at, "cannot order %s and %s", sp_type_text(sp, x), sp_type_text(sp, y));
+		/* whether a part is an array, a text or nothing shows when the program runs */
+		if (av_has_dynamic(x) || av_has_dynamic(y)) return sp_dynamic_operator(sp, operator_text(op), 2, (Av *[]){x, y}, at);
 		bool equal = av_same_structure(x, y);
 		Av *all = NULL;
 		if (equal) {
@@ -294,17 +306,6 @@ static Av *compare(Sp *sp, AstOp op, Av *x, Av *y, Span at) {
 	case AO_GT: return sp_elementwise(sp, OP_LT, 2, (Av *[]){y, x}, at);
 	default: return sp_elementwise(sp, OP_LE, 2, (Av *[]){y, x}, at);
 	}
-}
-
-static const char *operator_text(AstOp op) {
-	static const char *const text[] = {[AO_ADD] = "+", [AO_SUB] = "-", [AO_MUL] = "*", [AO_DIV] = "/", [AO_FLOORDIV] = "//", [AO_MOD] = "%", [AO_POW] = "^",
-	                                   [AO_MATMUL] = "@", [AO_DOT] = "·", [AO_CROSS] = "×", [AO_EQ] = "==", [AO_NE] = "!=", [AO_LT] = "<", [AO_LE] = "<=",
-	                                   [AO_GT] = ">", [AO_GE] = ">="};
-	return (size_t)op < sizeof text / sizeof text[0] && text[op] ? text[op] : "?";
-}
-
-static Av *sp_dynamic_operator(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at) {
-	return sp_call_dynamic(sp, av_builtin(sp, "_operator", 1, (Av *[]){av_string(sp, name)}), n, args, at);
 }
 
 /* y's fields as x has them. */
