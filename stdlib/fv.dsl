@@ -54,7 +54,7 @@ reconstruct(v; method = "weno5", limiter = "vanleer") = {
   n = len(v)
   if n < 2 * g + 1 { error("reconstruct() with method = \"{method}\" wants at least {2 * g + 1} averages, not {n}") }
   P = concat(v[n - g..], f64(v), v[..g])
-  map((...w) -> _fv_edge(m, list(...w)), ...map(o -> P[o..o + n], list(...(0..(2 * g + 1)))))
+  map((...w) -> _fv_edges(m, list(...w))[1], ...map(o -> P[o..o + n], list(...(0..(2 * g + 1)))))
 }
 
 _fv_one_of(x, names) = {
@@ -855,8 +855,8 @@ _fv_value(s, m, grid, t, U, i, X) = {
     }, list(...(-g + 1..g)))
     z = inside[k]
     if how.reconstruct != "first" {
-      right = _fv_everywhere((...w) -> _fv_edge(how, list(...w)), v)
-      left = _fv_everywhere((...w) -> _fv_edge(how, _fv_reversed(list(...w))), v)
+      left = _fv_everywhere((...w) -> _fv_edges(how, list(...w))[0], v)
+      right = _fv_everywhere((...w) -> _fv_edges(how, list(...w))[1], v)
       value = value + (right - left) * z + (0.5 * (left + right) - u) * (6 * z^2 - 0.5)
     }
   }

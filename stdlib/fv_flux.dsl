@@ -91,11 +91,13 @@ _fv_laguerre(c) = {
 
 # ---- what stands at a face
 
-# The value at the upper face of the middle one of 1, 3 or 5 averages
-_fv_edge(m, v) = if m.reconstruct == "first" { v[0] } else {
-  if m.reconstruct == "muscl" { v[1] + 0.5 * _fv_limited(m, v[1] - v[0], v[2] - v[1]) } else { _fv_weno(m, v) }
+# The values at the lower and the upper face of the middle one of 1, 3 or 5 averages
+_fv_edges(m, v) = if m.reconstruct == "first" { (v[0], v[0]) } else {
+  if m.reconstruct == "muscl" {
+    half = 0.5 * _fv_limited(m, v[1] - v[0], v[2] - v[1])
+    (v[1] - half, v[1] + half)
+  } else { _fv_weno(m, v) }
 }
-_fv_reversed(v) = map(i -> v[len(v) - 1 - i], list(...(0..len(v))))
 
 _fv_limited(m, a, b) = if m.limiter == "minmod" { if a * b <= 0 { 0.0 } else { if abs(a) < abs(b) { a } else { b } } } else {
   if m.limiter == "vanleer" { if a * b <= 0 { 0.0 } else { 2 * a * b / (a + b) } } else {
@@ -107,52 +109,59 @@ _fv_limited(m, a, b) = if m.limiter == "minmod" { if a * b <= 0 { 0.0 } else { i
   }
 }
 
-# Weights of Jiang and Shu, or of R. Borges, M. Carmona, B. Costa and W. S. Don, J. Comput. Phys. 227 (2008) 3191-3211
+# Weights of Jiang and Shu, or of R. Borges, M. Carmona, B. Costa and W. S. Don, J. Comput. Phys. 227 (2008) 3191-3211. What is smooth is so for both faces: three measures, four times those of the
+# paper, serve both, and parabolas are written as what they add to the middle average, of its differences: four fifths of a flux' time went by arithmetic here.
 _fv_weno(m, v) = {
-  (a, b, c, d, e) = (v[0], v[1], v[2], v[3], v[4])
-  p = 13.0 / 12.0 * (a - 2 * b + c) * (a - 2 * b + c) + 0.25 * (a - 4 * b + 3 * c) * (a - 4 * b + 3 * c)
-  q = 13.0 / 12.0 * (b - 2 * c + d) * (b - 2 * c + d) + 0.25 * (b - d) * (b - d)
-  r = 13.0 / 12.0 * (c - 2 * d + e) * (c - 2 * d + e) + 0.25 * (3 * c - 4 * d + e) * (3 * c - 4 * d + e)
+  (a, b, c, d) = (v[1] - v[0], v[2] - v[1], v[3] - v[2], v[4] - v[3])
+  (p, q, r) = (b - a, c - b, d - c)
+  (p1, q1, r1) = (p + 2 * b, b + c, r - 2 * c)
+  x = 13.0 / 3.0 * p * p + p1 * p1
+  y = 13.0 / 3.0 * q * q + q1 * q1
+  w = 13.0 / 3.0 * r * r + r1 * r1
   (i, j, k) = if m.reconstruct == "weno5z" {
-    τ = abs(p - r)
-    f = y -> 1 + (τ / (y + 1e-40)) * (τ / (y + 1e-40))
-    (0.1 * f(p), 0.6 * f(q), 0.3 * f(r))
+    τ = abs(x - w)
+    f = y -> 1 + (τ / (y + 4e-40)) * (τ / (y + 4e-40))
+    (f(x), 6 * f(y), f(w))
   } else {
     # weights over a common denominator: one division
-    x = (1e-6 + p) * (1e-6 + p)
-    y = (1e-6 + q) * (1e-6 + q)
-    w = (1e-6 + r) * (1e-6 + r)
-    (0.1 * y * w, 0.6 * x * w, 0.3 * x * y)
+    (x2, y2, w2) = ((x + 4e-6) * (x + 4e-6), (y + 4e-6) * (y + 4e-6), (w + 4e-6) * (w + 4e-6))
+    (y2 * w2, 6 * x2 * w2, x2 * y2)
   }
-  (i * (2 * a - 7 * b + 11 * c) + j * (-b + 5 * c + 2 * d) + k * (2 * c + 5 * d - e)) / (6 * (i + j + k))
+  (s, t) = (3 * b, 3 * c)
+  low = (j * (s + q) + 3 * i * (s + p) + k * (t - 2 * r)) / (6 * (3 * i + j + k))
+  high = (i * (s + 2 * p) + j * (t - q) + 3 * k * (t - r)) / (6 * (i + j + 3 * k))
+  (v[2] - low, v[2] + high)
 }
 
 # ---- fluxes
 
-# The fluxes at all faces along the k-th coordinate, of padded averages and speeds beside them
+# The fluxes at all faces along the k-th coordinate, of padded averages and speeds beside them: from each cell its values at both faces, then from the values on both sides of a face its flux
 _fv_face_fluxes(s, m, grid, k, t, waves) = {
   n = grid.n[k]
-  g = grid.g
+  width = 2 * grid.g - 1
   ks = list(...(0..s.dims))
-  width = 2 * g
   pieces = list()
-  for p in waves.P { for o in list(...(0..width)) { pieces = push(pieces, _fv_cut(p, k, o, o + n + 1)) } }
+  for p in waves.P { for o in list(...(0..width)) { pieces = push(pieces, _fv_cut(p, k, o, o + n + 2)) } }
+  edges = _fv_each(s, (...a) -> {
+    cells = map(i -> map(o -> a[i * width + o], list(...(0..width))), s.all)
+    own = map(v -> v[grid.g - 1], cells)
+    e = map(v -> _fv_edges(m, v), cells)
+    _fv_flat(list(_fv_kept(s, m, map(v -> v[0], e), own), _fv_kept(s, m, map(v -> v[1], e), own)))
+  }, pieces)
   speeds = if m.flux == "rusanov" or m.flux == "hll" {
     list(_fv_cut(waves.low, k, 0, n + 1), _fv_cut(waves.low, k, 1, n + 2), _fv_cut(waves.high, k, 0, n + 1),
       _fv_cut(waves.high, k, 1, n + 2))
   } else { list() }
   _fv_each(s, (...a) -> {
     X = (t, ...map(i -> a[i], ks))
-    cells = map(i -> map(o -> a[s.dims + i * width + o], list(...(0..width))), s.all)
-    c = map(i -> a[s.dims + s.m * width + i], list(...(0..len(speeds))))
-    L = map(v -> _fv_edge(m, map(o -> v[o], list(...(0..(width - 1))))), cells)
-    R = map(v -> _fv_edge(m, map(o -> v[width - 1 - o], list(...(0..(width - 1))))), cells)
-    if kind(m.positive) == "none" { _fv_between(s, m, k, X, L, R, c) } else {
-      _fv_between(s, m, k, X, _fv_kept(s, m, L, map(v -> v[g - 1], cells)), _fv_kept(s, m, R, map(v -> v[g], cells)), c)
-    }
-  }, list(...grid.faces[k], ...pieces, ...speeds))
+    L = map(i -> a[s.dims + i], s.all)
+    R = map(i -> a[s.dims + s.m + i], s.all)
+    _fv_between(s, m, k, X, L, R, map(i -> a[s.dims + 2 * s.m + i], list(...(0..len(speeds)))))
+  }, list(...grid.faces[k], ...map(i -> _fv_cut(edges[s.m + i], k, 0, n + 1), s.all),
+    ...map(i -> _fv_cut(edges[i], k, 1, n + 2), s.all), ...speeds))
 }
-_fv_kept(s, m, U, own) = {
+# Values at a face, or the cell's own averages where the values are not what must be positive
+_fv_kept(s, m, U, own) = if kind(m.positive) == "none" { U } else {
   v = m.positive(...map(k -> _fv_field(s, k, U), list(...(0..len(s.info.fields)))))
   least = if kind(v) == "array" { v } else { w = v[0]; for q in v { w = min(w, q) }; w }
   fine = least > 0

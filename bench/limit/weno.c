@@ -18,13 +18,15 @@ typedef struct Tube {
 	double t1, most[64];
 } Tube;
 
-INLINE vd weno(vd a, vd b, vd c, vd d, vd e) {
+/* The values at both faces of a cell in the middle of five. What is smooth is the same for both, so that three measures of it and their products do. */
+INLINE void edges(vd a, vd b, vd c, vd d, vd e, vd *low, vd *high) {
 	vd p = a - 2 * b + c, p1 = a - 4 * b + 3 * c, q = b - 2 * c + d, q1 = b - d, r = c - 2 * d + e, r1 = 3 * c - 4 * d + e;
-	const double k = 13.0 / 12.0;
-	vd x = 1e-6 + k * p * p + 0.25 * p1 * p1, y = 1e-6 + k * q * q + 0.25 * q1 * q1, w = 1e-6 + k * r * r + 0.25 * r1 * r1;
+	const double k = 13.0 / 3.0;
+	vd x = 4e-6 + k * p * p + p1 * p1, y = 4e-6 + k * q * q + q1 * q1, w = 4e-6 + k * r * r + r1 * r1;
 	x *= x, y *= y, w *= w;
-	vd i = 0.1 * y * w, j = 0.6 * x * w, l = 0.3 * x * y;
-	return (i * (2 * a - 7 * b + 11 * c) + j * (-b + 5 * c + 2 * d) + l * (2 * c + 5 * d - e)) / (6 * (i + j + l));
+	vd i = y * w, j = 6 * x * w, l = x * y, i3 = 3 * i, l3 = 3 * l;
+	*high = (i * (2 * a - 7 * b + 11 * c) + j * (-b + 5 * c + 2 * d) + l3 * (2 * c + 5 * d - e)) / (6 * (i + j + l3));
+	*low = (l * (2 * e - 7 * d + 11 * c) + j * (-d + 5 * c + 2 * b) + i3 * (2 * c + 5 * b - a)) / (6 * (l + j + i3));
 }
 INLINE void flux(const vd u[3], vd f[3]) {
 	vd v = u[1] / u[0], p = (GAMMA - 1) * (u[2] - 0.5 * u[1] * v);
@@ -38,31 +40,42 @@ static void speeds(const Tube *g, double *const *q, int64_t from, int64_t to) {
 	}
 }
 
-/* out = wa base + wb (q + dt L(q)) in cells from .. to - 1. Faces are numbered by the cell above them. */
+/* The numbers of two neighbouring vectors that begin with the last one of the first, or with its second one. */
+#if VD == 8
+INLINE vd one_before(vd x, vd y) { return __builtin_shufflevector(x, y, 7, 8, 9, 10, 11, 12, 13, 14); }
+INLINE vd one_behind(vd x, vd y) { return __builtin_shufflevector(x, y, 1, 2, 3, 4, 5, 6, 7, 8); }
+#elif VD == 4
+INLINE vd one_before(vd x, vd y) { return __builtin_shufflevector(x, y, 3, 4, 5, 6); }
+INLINE vd one_behind(vd x, vd y) { return __builtin_shufflevector(x, y, 1, 2, 3, 4); }
+#else
+INLINE vd one_before(vd x, vd y) { return __builtin_shufflevector(x, y, 1, 2); }
+INLINE vd one_behind(vd x, vd y) { return __builtin_shufflevector(x, y, 1, 2); }
+#endif
+
+/* out = wa base + wb (q + dt L(q)) in cells from .. to - 1, which are whole vectors. Faces are numbered by the cell above them. Values and fluxes of the vector before stay in registers. */
 static void stage(const Tube *g, double *const *q, double *const *base, double *const *out, double wa, double wb, double dt, bool later, int64_t from, int64_t to) {
-	double f[3][BLOCK + 2 * VD];
 	const double by = wb * dt * (double)g->n;
-	for (int64_t s = from; s < to; s += BLOCK) {
-		int64_t e = s + BLOCK < to ? s + BLOCK : to;
-		for (int64_t i = s; i <= e; i += VD) {
-			vd l[3], r[3], fl[3], fr[3], a = vd_max(vd_load(g->a + i - 1), vd_load(g->a + i));
-			if (later) a = vd_max(a, vd_max(vd_load(g->a + i - 2), vd_load(g->a + i + 1)));
-			UNROLL for (int c = 0; c < 3; c++) {
-				const double *u = q[c] + i;
-				vd b0 = vd_load(u - 3), b1 = vd_load(u - 2), b2 = vd_load(u - 1), b3 = vd_load(u), b4 = vd_load(u + 1), b5 = vd_load(u + 2);
-				l[c] = weno(b0, b1, b2, b3, b4), r[c] = weno(b5, b4, b3, b2, b1);
-			}
-			flux(l, fl), flux(r, fr);
-			UNROLL for (int c = 0; c < 3; c++) vd_store(&f[c][i - s], 0.5 * (fl[c] + fr[c]) - 0.5 * a * (r[c] - l[c]));
+	vd below[3] = {0}, before[3] = {0};
+	for (int64_t i = from - VD; i <= to; i += VD) {
+		vd l[3], r[3], high[3], fl[3], fr[3], f[3];
+		UNROLL for (int c = 0; c < 3; c++) {
+			const double *u = q[c] + i;
+			edges(vd_load(u - 2), vd_load(u - 1), vd_load(u), vd_load(u + 1), vd_load(u + 2), &r[c], &high[c]);
+			l[c] = one_before(below[c], high[c]), below[c] = high[c];
 		}
-		UNROLL for (int c = 0; c < 3; c++)
-			for (int64_t i = s; i < e; i += VD) {
-				vd v = wb * vd_load(q[c] + i) - by * (vd_load(&f[c][i - s + 1]) - vd_load(&f[c][i - s]));
-				if (wa != 0) v += wa * vd_load(base[c] + i);
-				if (i + VD <= e) vd_store(out[c] + i, v);
-				else
-					for (int k = 0; i + k < e; k++) out[c][i + k] = v[k];
+		if (i < from) continue;
+		vd a = vd_max(vd_load(g->a + i - 1), vd_load(g->a + i));
+		if (later) a = vd_max(a, vd_max(vd_load(g->a + i - 2), vd_load(g->a + i + 1)));
+		flux(l, fl), flux(r, fr);
+		UNROLL for (int c = 0; c < 3; c++) {
+			f[c] = 0.5 * (fl[c] + fr[c]) - 0.5 * a * (r[c] - l[c]);
+			if (i > from) {
+				vd v = wb * vd_load(q[c] + i - VD) - by * (one_behind(before[c], f[c]) - before[c]);
+				if (wa != 0) v += wa * vd_load(base[c] + i - VD);
+				vd_store(out[c] + i - VD, v);
 			}
+			before[c] = f[c];
+		}
 	}
 }
 
