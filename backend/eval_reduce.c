@@ -370,7 +370,7 @@ Status eval_ARGMAX(Frame *f, const Step *s) {
 typedef struct Scan {
 	Backend *be;
 	Dtype d;
-	int64_t size, length, lines, line_parts, part_lines;
+	int64_t size, length, lines, line_parts, part_lines, threads;
 	bool reverse, past; /* past: past the caches */
 	const char *x;
 	char *o;
@@ -381,7 +381,7 @@ typedef struct Scan {
 static void scan_lines(const Scan *s, int64_t part) {
 	const int64_t from = part * s->part_lines, to = from + s->part_lines < s->lines ? from + s->part_lines : s->lines;
 	for (int64_t i = from; i < to; i++)
-		kernel_scan_sums(s->d, s->length, s->x + i * s->length * s->size, NULL, s->o + i * s->length * s->size, s->reverse, false);
+		kernel_scan_sums(s->d, s->length, s->x + i * s->length * s->size, NULL, s->o + i * s->length * s->size, NULL, s->reverse, false);
 }
 
 static void scan_part(void *ud, int64_t part) {
@@ -399,7 +399,10 @@ static void scan_part(void *ud, int64_t part) {
 	if (k) ew_kernel(s->d)(OP_ADD, 1, end, before, end, 0);
 	memcpy(s->carry, end, (size_t)s->size);
 	atomic_store_explicit(&s->said, part + 1, memory_order_release);
-	kernel_scan_sums(s->d, n, s->x + at, k ? before : NULL, s->o + at, s->reverse, s->past);
+	/* most likely this thread's next part, and a hint only */
+	const int64_t next = at + (s->reverse ? -SCAN_PART : SCAN_PART) * s->threads * s->size;
+	const bool more = next >= 0 && next < s->lines * s->length * s->size;
+	kernel_scan_sums(s->d, n, s->x + at, k ? before : NULL, s->o + at, more ? s->x + next : NULL, s->reverse, s->past);
 }
 
 static Status poll_scan(void *ud) {
@@ -411,6 +414,7 @@ static Status scan_lines_of(Frame *f, const Tensor *x, Tensor *o, int64_t lines,
 	Scan s = {.be = f->be, .d = (Dtype)x->dtype, .size = (int64_t)dtype_size((Dtype)x->dtype), .length = length, .lines = lines, .reverse = reverse};
 	s.x = x->data;
 	s.o = o->data;
+	s.threads = f->be->threads == 1 ? 1 : f->be->pool ? pool_width(f->be->pool) : pool_processors();
 	s.past = o != x && (size_t)(lines * length * s.size) >= PAST_CACHES;
 	s.line_parts = (length + SCAN_PART - 1) / SCAN_PART;
 	if (s.line_parts == 1) s.part_lines = SCAN_PART / length;

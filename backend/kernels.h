@@ -31,9 +31,10 @@ void kernel_select(uint32_t size, int64_t n, void *o, const bool *c, const void 
 void kernel_reduce_run(Op op, Dtype d, int64_t n, const void *x, void *out);                   /* n >= 1; pairwise */
 void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *x, void *out); /* n short runs, one after the other */
 /* Running sums, o[i] = before + (x[0] + ... + x[i]), of a line or a part of one; before NULL: nothing. o may be x. From left to right up to 1032 elements;
- * else by vectors. past: past the caches. kernel_scan_total: what a part comes to, by the same additions. Long lines go in parts of SCAN_PART. */
+ * else by groups. past: past the caches. next: as many elements that will be wanted soon; NULL: none. kernel_scan_total: what a part comes to, by the same
+ * additions. Long lines go in parts of SCAN_PART. */
 enum { SCAN_PART = 4096 };
-void kernel_scan_sums(Dtype d, int64_t n, const void *x, const void *before, void *o, bool reverse, bool past);
+void kernel_scan_sums(Dtype d, int64_t n, const void *x, const void *before, void *o, const void *next, bool reverse, bool past);
 void kernel_scan_total(Dtype d, int64_t n, const void *x, void *total, bool reverse);
 void kernel_scan_products(Dtype d, int64_t n, void *x, bool reverse); /* in place, from left to right */
 int64_t kernel_argmax(Dtype d, int64_t n, const void *x, int64_t stride);                      /* the first NaN, else the first largest */

@@ -25,7 +25,9 @@
 #pragma clang diagnostic ignored "-Wpass-failed" /* most rows call libm and are not vectorised: that is fine */
 #define EACH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #endif
-#ifndef CLONES
+#ifdef CLONES
+#define HAVE_CLONES 1
+#else
 #define CLONES
 #endif
 

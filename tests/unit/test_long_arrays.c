@@ -4,6 +4,7 @@
  * the edges of vectors, runs, parts and pieces. Threads may not change a bit.
  */
 #include "tests/unit/eval_help.h"
+#include "backend/kernels.h"
 #include <string.h>
 
 typedef struct Program {
@@ -271,6 +272,30 @@ static void test_running_rounding(T *t) {
 	}
 }
 
+/* Wherever a part lies, in or past the caches, by whatever vectors: the same bits, and its total is the last of them. */
+static void test_running_places(T *t) {
+	static const int64_t lengths[] = {1000, 1033, 4000, 4095, SCAN_PART};
+	static const Dtype types[] = {DT_F32, DT_F64, DT_C64, DT_C128};
+	_Alignas(64) static char x[SCAN_PART * 16], first[SCAN_PART * 16], again[SCAN_PART * 16 + 64];
+	for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
+		const int64_t size = (int64_t)dtype_size(types[d]);
+		for (int64_t i = 0; i < SCAN_PART; i++) ev_put(types[d], x + i * size, (double)ev_below(t, 1000) * 1e-3, (double)ev_below(t, 1000) / 7);
+		for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+			for (int reverse = 0; reverse < 2; reverse++) {
+				const int64_t n = lengths[k];
+				char total[16];
+				kernel_scan_sums(types[d], n, x, NULL, first, NULL, reverse, false);
+				kernel_scan_total(types[d], n, x, total, reverse);
+				CHECK(t, !memcmp(total, first + (reverse ? 0 : n - 1) * size, (size_t)size));
+				kernel_scan_sums(types[d], n, x, x, first, NULL, reverse, false);
+				for (int64_t offset = 0; offset <= 64; offset += size) {
+					kernel_scan_sums(types[d], n, x, x, again + offset, x, reverse, true);
+					CHECK(t, !memcmp(first, again + offset, (size_t)(n * size)));
+				}
+			}
+	}
+}
+
 /* ---- sums of long arrays ------------------------------------------------------------------------------------------------------------------------ */
 
 static void test_long_sums(T *t) {
@@ -500,6 +525,7 @@ int main(void) {
 		{"one element decides", test_one_element_decides},
 		{"running sums", test_running_sums},
 		{"running rounding", test_running_rounding},
+		{"running sums anywhere", test_running_places},
 		{"long sums", test_long_sums},
 		{"scatters", test_scatters},
 		{"order of sums", test_order_of_sums},
