@@ -3,8 +3,8 @@
 # auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
 #   The implicit method is rodas5p() for up to 32 unknowns, bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
 #   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
-#   way to it again where its steps are not so much longer as they are dearer. Derivatives with one time in saveat and up to 16 unknowns are those of the steps that were taken,
-#   compiled with them; else those of bdf(), from sensitivity equations or the adjoint problem, at the times of the value. Events, and equations
+#   way to it again where its steps are not so much longer as they are dearer. Derivatives are those of the steps that were taken where all were explicit, or with one time in saveat and
+#   up to 16 unknowns, compiled with them; else those of bdf(), from sensitivity equations or the adjoint problem, at the times of the value. Events, and equations
 #   whose time derivatives do not stand alone, are found and solved as with bdf(). Options as for tsit5().
 #   [Source of the test: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, IV.2, (2.26)]
 #     ode((t, y) -> -1e6 * (y - cos(t)), [0.0], (0.0, 1.0); method = auto(), rtol = 1e-8, atol = 1e-10).y(1.0)   #~ [cos(1)] tol 1e-5
@@ -12,27 +12,66 @@ auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "auto", order = 0, degree = 7, max_steps = max_steps, first_step = first_step, max_step = max_step, watch = true,
     integrate = _by_auto, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
-# The value by the steps of the methods. Its derivative with one time and few unknowns by the same steps; else from the equations, which keeps programs that differentiate small.
+# The value by the steps of the methods. Its derivative by the same steps once more (ode_replay.dsl): where all were explicit, whatever is asked for and however many
+# unknowns; where some were implicit, of up to 16 unknowns at one time. Otherwise by CVODES, from the equations: by Adams' methods where the steps were explicit, but too many to be kept.
 _by_auto(m, f, jac, y0, t0, t1, o) = {
   (times, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y0, t0, t1, o))
-  at = if not _asks_all(o.saveat) { o.saveat } else {
-    times[0] = t0
-    times[-1] = t1
-    times
-  }
-  (at, _value_of(() -> _auto_again(m, f, jac, y0, t0, t1, o, at), Y), _stats(counts))
+  (at, rows) = if _asks_all(o.saveat) {
+    _value_of(() -> _auto_whole_again(m, f, jac, y0, t0, t1, o, times, Y, how), (times, Y))
+  } else { (o.saveat, _value_of(() -> _auto_again(m, f, jac, y0, t0, t1, o), Y)) }
+  (at, rows, _stats(counts))
 }
 
-# The rows at those times once more, by steps that have derivatives, unless CVODE took some of them
-_auto_again(m, f, jac, y, t0, t1, o, at) =
-  if not _auto_replays(f(t0, y), y, o) { _by_cvode(m, f, jac, y, t0, t1, (...o, saveat = at))[1] } else {
-    (T, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y, t0, o.saveat[-1], (...o, saveat = [])))
-    if max(concat(how, i64(zeros(1)))) == 3 { _by_cvode(m, f, jac, y, t0, t1, (...o, saveat = at))[1] } else {
-      expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, o.saveat[-1], T, Y), 0)
+# The whole solution, of which the rows are there, by steps that have derivatives
+_auto_whole_again(m, f, jac, y, t0, t1, o, T, Y, how) = {
+  by_equations = w -> {
+    at = T
+    at[0] = t0
+    at[-1] = t1
+    (at, _by_cvode(w, f, jac, y, t0, t1, (...o, saveat = at))[1])
+  }
+  if not _auto_fits(f(t0, y), y) { by_equations(m) } else {
+    if _auto_hardest(how) > 0 { by_equations(m) } else {
+      if _auto_kept(len(y), len(how), 60 * len(how)) {
+        (at, rows, end) = _replay_rows((...m, turn = _dop853_turn), f, jac, o, y, t0, t1, T, Y, o.saveat)
+        _also_last(f, y, t0, t1, at, rows)
+      } else { by_equations(adams(max_steps = m.max_steps)) }
     }
   }
-_auto_replays(v, y, o) =
-  if _auto_fits(v, y) and _is_fixed(len(y)) and kind(o.pattern) == "none" { _asks_one(o.saveat) } else { false }
+}
+# ... and rows at the times asked for
+_auto_again(m, f, jac, y, t0, t1, o) = {
+  by_equations = w -> _by_cvode(w, f, jac, y, t0, t1, o)[1]
+  if not _auto_fits(f(t0, y), y) { by_equations(m) } else {
+    end = o.saveat[-1]
+    (T, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y, t0, end, (...o, saveat = [])))
+    explicit = (...m, turn = _dop853_turn)
+    if _asks_one(o.saveat) {
+      if _is_fixed(len(y)) and kind(o.pattern) == "none" {
+        if _auto_hardest(how) == 3 { by_equations(m) } else {
+          expand(checkpoint(_replay_to)((...m, turn = _auto_turn), f, jac, (...o, how = how), y, t0, end, T, Y), 0)
+        }
+      } else {
+        if _auto_hardest(how) > 0 {
+          by_equations(m)
+        } else {
+          expand(checkpoint(_replay_to)(explicit, f, jac, o, y, t0, end, T, Y), 0)
+        }
+      }
+    } else {
+      if _auto_hardest(how) > 0 { by_equations(m) } else {
+        if _auto_kept(len(y), len(how), 40 * len(o.saveat)) {
+          _replay_rows(explicit, f, jac, o, y, t0, end, T, Y, o.saveat)[1]
+        } else {
+          by_equations(adams(max_steps = m.max_steps))
+        }
+      }
+    }
+  }
+}
+# Whether what reverse mode keeps of n unknowns takes 256 MB at most: for each step and each step that is gone through for its inside, as measured
+_auto_kept(n, steps, inside) = n * (25.0 * steps + 8.0 * inside) <= 3.2e7
+_auto_hardest(how) = max(concat(how, i64(zeros(1))))
 # For _replay_to, a step by the method that took it: 0 dop853(), 1 rodas5p(), 2 radau5()
 _auto_turn(m, f, jac, o) = {
   (one, _) = _dop853_turn(m, f, jac, o)

@@ -9,11 +9,17 @@
 #         o.how says of the step where there is such a field; at (p, y, z, x): the solution at the fraction x of the step, where more than the end is wanted
 
 # integrate of a method, with the form for reverse mode where it has one. With saveat the last of these times is the end.
-_go(m, f, jac, y0, t0, t1, o) = if has(m, "turn") {
-  if not _asks_all(o.saveat) { _check_saveat(o.saveat, t0, t1) }
-  end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
-  _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
-} else { m.integrate(m, f, jac, y0, t0, t1, o) }
+_go(m, f, jac, y0, t0, t1, o) = if has(m, "until") { m.integrate(m, f, jac, y0, t0, t1, o) } else {
+  (times, Y, stats) = if has(m, "turn") {
+    if not _asks_all(o.saveat) { _check_saveat(o.saveat, t0, t1) }
+    end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }
+    _in_reverse(_onward, _replayed)(m, f, jac, y0, t0, end, o)
+  } else { m.integrate(m, f, jac, y0, t0, t1, o) }
+  (times, Y) = if _asks_all(o.saveat) { _also_last(f, y0, t0, t1, times, Y) } else { (times, Y) }
+  (times, Y, stats)
+}
+# Rows of the whole solution. Where first and last time are the same the only row is the last as well, and moves with that.
+_also_last(f, y0, t0, t1, times, Y) = if t0 != t1 { (times, Y) } else { (times + (t1 - t0), Y + (t1 - t0) * f(t0, y0)) }
 _onward(m, f, jac, y0, t0, t1, o) = m.integrate(m, f, jac, y0, t0, t1, o)
 
 # v, moving as y does

@@ -1189,10 +1189,11 @@ static bool is_arithmetic(const Lower *l, const Inst *in) {
 	return true;
 }
 
-/* A row's operations mostly wait for each other, so rows of f64 are taken four registers at a time: more values go to the stack, which costs less. Vector
- * maths has enough to do with two registers; and where rows differ in their turns, all of a vector wait for the last. */
+/* A row's operations mostly wait for each other, so rows of f64 are taken two registers at a time, or where there is nothing but arithmetic four: more values go to the stack,
+ * which costs less. Four are too many for vector maths, which has enough to do with two; and where rows differ in their turns, all of a vector wait for the last. */
 static uint32_t row_lanes(const Lower *l, bool wide, bool arithmetic) {
-	return !wide || (arithmetic && l->k.m->target.vector_bytes >= 32) ? 16 : 8;
+	const uint32_t bytes = l->k.m->target.vector_bytes;
+	return !wide || bytes >= 64 || (arithmetic && bytes >= 32) ? 16 : 8;
 }
 
 /* An array in registers, of which each element is one, in memory of the frame. */

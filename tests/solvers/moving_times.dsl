@@ -74,6 +74,11 @@ hessian(many)(q0)[40]                        #~ jvp(G, q0, u)[1] tol 1e-8
 still(T) = ode(turn, [1.0, 0.0], (0.0, T)).values[-1]
 jvp(still, 0.0, 1.0)[1]                      #~ [0.0, -1.0]
 jvp(T -> ode(turn, [1.0, 0.0], (T, T)).values[-1], 0.0, 1.0)[1]    #~ [0.0, 0.0]
+for m in list(tsit5(), dop853(), rk4(0.1), rodas5p(), radau5(), symplectic(0.1), bdf(), auto()) {
+  resting(T) = ode(turn, [1.0, 0.0], (0.0, T); method = m).values[-1]
+  assert(max(abs(jvp(resting, 0.0, 1.0)[1] - [0.0, -1.0])) == 0, "{m.name}: forwards")
+  assert(max(abs(grad(p -> p[0] * resting(p[1])[1] + p[2])([1.0, 0.0, 1.0]) - [0.0, -1.0, 1.0])) == 0, "{m.name}: in reverse")
+}
 # problems whose domain, or whose span, ends where the argument says
 problem growth(T = 1.0) {
   domain t in [0, T]

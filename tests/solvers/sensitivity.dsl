@@ -125,3 +125,33 @@ grad(p -> grad(middle)(p)[0])([1.0, 1.2])    #~ hessian(decaying)([1.0, 1.2])[0]
 chain(k) = (t, y) -> { f = zeros(20); f[0] = -k[0] * y[0]; f[1..] = k[0] * y[..-1] - k[1] * y[1..]; f }
 left(k) = { y = zeros(20); y[[0]] = [1.0]; ode(chain(k), y, (0.0, 1.0); rtol = 1e-10, atol = 1e-12).y(1.0)[1] }
 grad(left)([1.0, 2.0])[1]   #~ -exp(-1) + 2exp(-2) tol 1e-7
+
+# no method named: the steps that were taken, once more, where all of them were explicit, of any number of unknowns and whatever is asked for; else the equations. Lorenz' equations of 1996,
+# the gradient by 24 forces: those of dop853(), whose steps they are, those by the adjoint problem of CVODES, and differences
+ring(F) = (t, y) -> (concat(y[1..], y[..1]) - concat(y[-2..], y[..-2])) * concat(y[-1..], y[..-1]) - y + F
+forces = 3.0 + 0.01 * iota(24)
+begun = 3.0 + sin(1.0 * iota(24))
+weather(F, m, ts) = ode(ring(F), begun, (0.0, 1.0); method = m, rtol = 1e-9, atol = 1e-11, saveat = ts).values
+at_once(F, m) = sum(weather(F, m, [1.0])^2)
+at_times(F, m) = sum(weather(F, m, [0.2, 0.55, 1.0]) * sin(1.0 * iota(24)))
+at_all(F, m) = sum(ode(ring(F), begun, (0.0, F[0] / 3); method = m, rtol = 1e-9, atol = 1e-11).y(0.4)^2)
+for loss in list(at_once, at_times, at_all) {
+  g = grad(F -> loss(F, auto()))(forces)
+  size = max(abs(g))
+  assert(max(abs(g - grad(F -> loss(F, dop853()))(forces))) < 1e-12 * size, "the same steps")
+  assert(max(abs(g - grad(F -> loss(F, bdf()))(forces))) < 1e-5 * size, "the adjoint problem")
+  way = cos(1.0 * iota(24))
+  along = h -> loss(forces + h * way, auto())
+  assert(abs(g @ way - (along(1e-4) - along(-1e-4)) / 2e-4) < 1e-5 * size, "differences")
+  assert(abs(jvp(F -> loss(F, auto()), forces, way)[1] - g @ way) < 1e-11 * size, "forwards")
+  assert(abs(hvp(F -> loss(F, auto()), forces, way) @ way - (along(1e-3) - 2along(0.0) + along(-1e-3)) / 1e-6) < 1e-3 * size, "of second order")
+}
+# ... with implicit steps among them: of few unknowns the end alone
+stiff_ring(F) = (t, y) -> ring(F)(t, y) + 2000 * (concat(y[1..], y[..1]) - 2y + concat(y[-1..], y[..-1]))
+smooth(F, m, ts) = sum(ode(stiff_ring(F), begun, (0.0, 1.0); method = m, rtol = 1e-8, atol = 1e-10, saveat = ts).values[-1]^2)
+max(abs(grad(F -> smooth(F, auto(), [1.0]))(forces) / grad(F -> smooth(F, bdf(), [1.0]))(forces) - 1)) < 1e-3      #> true
+max(abs(grad(F -> smooth(F, auto(), [0.5, 1.0]))(forces) / grad(F -> smooth(F, bdf(), [0.5, 1.0]))(forces) - 1)) < 1e-3      #> true
+# what would take more memory than there should be is integrated by Adams' methods: 1000 unknowns, 120 times
+many_times = linspace(0.5, 60.0, 120)
+drift(p, m) = sum(ode((t, y) -> p[0] * cos(t * (1 + 0.001 * iota(1000))) - p[1] * y + p[2], ones(1000), (0.0, 60.0); method = m, rtol = 1e-9, atol = 1e-11, saveat = many_times).values[-1])
+grad(p -> drift(p, auto()))([1.0, 0.1, 0.2]) / grad(p -> drift(p, adams()))([1.0, 0.1, 0.2])       #~ [1, 1, 1] tol 1e-6
