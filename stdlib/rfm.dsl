@@ -21,7 +21,7 @@
 #     s.u(0.5, 0.25)                 #~ sin(0.25π) tol 1e-9
 rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol = 1e-9, most = 1600, seed = 1) =
   (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight, steps = steps, tol = tol, most = most,
-    seed = seed, solve = _solve_rfm, fit = _fit_rfm)
+    seed = seed, takes_guess = true, solve = _solve_rfm, fit = _fit_rfm)
 
 # ---- jets as one vector: a slot for each component of each jet
 
@@ -221,19 +221,37 @@ _rfm_blocks(info, rows, weight, M, shift) = {
 
 _mean_square_rows(A, r) = { s = sqrt(mean(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))); where(s > 0, s, 1.0) }
 
-# Amplitudes, and how many steps: one where the equations are linear, else Newton's, with halved steps where a whole one does not help.
-_rfm_amplitudes(info, m, blocks, f, scales, linear) = {
+# Amplitudes, how many steps, and whether they got to an end: one step where the equations are linear, else Newton's, with halved steps where a whole one does not help. They begin with the solution `from` = (f, a) of
+# other features, if it has any amplitudes, else with 0.
+_rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   waves = map(q -> _waves_at(info, f, q.equations, q.X), blocks)
   d = zeros(_component_count(info), len(f.b))
   best = d
-  (value, steps, t) = (inf, 0, 1.0)
-  done = false
+  (value, steps, t, poor) = (inf, 0, 1.0, 0)
+  borrowed = not linear and len(from.f.b) > 0
+  (done, settled) = (false, false)
   while not done {
-    lines = map((q, z) -> _linearised(info, q.equations, q.X, _slot_values(info, f, q.equations, z, best + t * d)), blocks, waves)
-    v = sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((l[0] / s)^2), blocks, lines, scales))))
+    lines = map((q, z) -> {
+      V = if borrowed {
+        _slot_values(info, from.f, q.equations, _waves_at(info, from.f, q.equations, q.X), from.a)
+      } else {
+        _slot_values(info, f, q.equations, z, best + t * d)
+      }
+      (R, C) = _linearised(info, q.equations, q.X, V)
+      # what is left when all amplitudes here are 0, as the linear equations say
+      (if borrowed { R - sum(C * expand(V, 1); axis = 2) } else { R }, C)
+    }, blocks, waves)
+    v = if borrowed {
+      1e300
+    } else {
+      sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((l[0] / s)^2), blocks, lines, scales))))
+    }
     if v < value {
       best = best + t * d
-      done = steps >= m.steps or (v > 0.5 * value and steps > 0 and t == 1)
+      poor = if v > 0.5 * value and t == 1 { poor + 1 } else { 0 }
+      # at the end nothing is gained any more, three times one after the other, or hardly anything is left
+      settled = poor == 3 or v > 0.99 * value or v < 1e-10
+      done = steps >= m.steps or settled
       value = v
       t = 1.0
       if not done {
@@ -248,11 +266,16 @@ _rfm_amplitudes(info, m, blocks, f, scales, linear) = {
         }
         d = reshape(_least_squares(concat(...parts; axis = 0), concat(...right)), _component_count(info), -1)
         steps = steps + 1
-        if linear { best = d; done = true }
+        borrowed = false
+        if linear { best = d; done = true; settled = true }
       }
-    } else { t = 0.5 * t; done = t < 1e-3 or not (v < inf) }
+    } else {
+      t = 0.5 * t
+      done = t < 1e-3 or not (v < inf)
+      settled = v < 1.01 * value
+    }
   }
-  (a = best, steps = steps)
+  (a = best, steps = steps, settled = settled)
 }
 
 # How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
@@ -326,6 +349,26 @@ _features_ahead(M, error, fell, tol) = {
   max(next, M + M // 10)
 }
 
+# Features for a guess: values, or functions of the coordinates, by field, 0 for those not named. The bandwidth with which they are met best
+_features_of_guess(info, m, guess, M, held, balance, length) = {
+  values = X -> concat(...map(k -> {
+    given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
+    v = if kind(given) == "function" { given(...map(j -> X[.., j], list(...(0..len(info.coords))))) } else { given }
+    if info.sizes[k] == 0 { expand(f64(v) + zeros(len(X)), 1) } else { f64(v) + zeros(len(X), info.sizes[k]) }
+  }, list(...(0..len(info.fields)))); axis = 1)
+  X = _box_points(info, 3 * M, 0.5)
+  (Y, Z) = (values(X), values(held))
+  best = (f = (W = zeros(0, len(length)), b = zeros(0)), a = zeros(_component_count(info), 0))
+  e = inf
+  for p in 0..8 {
+    f = _draw_features(info, M, _bandwidth_at(balance, length, p), m.seed)
+    a = _ridge(sin(X @ f.W' + f.b), Y)'
+    off = norm(sin(held @ f.W' + f.b) @ a' - Z)
+    if off < e { best = (f = f, a = a); e = off }
+  }
+  best
+}
+
 _solve_rfm(info, m, o) = {
   _box_only(info, m)
   d = len(info.coords)
@@ -354,13 +397,18 @@ _solve_rfm(info, m, o) = {
   best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf,
     steps = 0, place = 0, U = zeros(len(held[0].X), _component_count(info)), size = zeros(_component_count(info)),
     rates = zeros(d))
+  nothing = if kind(o.guess) == "none" or linear {
+    (f = best.f, a = best.a)
+  } else {
+    _features_of_guess(info, m, o.guess, few, held[0].X, balance, length)
+  }
   # the error for each unit of the residual, from two solutions that differ (negative: not known), and the larger of their residuals
   (ratio, ratio_e) = (-1.0, inf)
   done = false
   while not done {
     f = _draw_features(info, M, s, m.seed)
-    rows = if stage < 3 { min(m.rows, 1.4) } else { m.rows }
-    r = _rfm_amplitudes(info, m, _rfm_blocks(info, rows, m.weight, M, 0.5), f, scales, linear)
+    start = if best.error < 0.3 { (f = best.f, a = best.a) } else { nothing }
+    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, 0.5), f, start, scales, linear)
     (e, error) = _held_out(info, held, f, r.a, scales)
     (U, size, rates) = _values_and_rates(info, f, r.a, held[0].X)
     now = (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps, place = place, U = U, size = size, rates = rates)
@@ -401,15 +449,24 @@ _solve_rfm(info, m, o) = {
         turns = 0
         if abs(shift) > 0.15 { s = best.s * 2.0^(shift * balance.power) } else { stage = 2 }
       }
-    } else if stage == 1 { stage = 2 }
+    } else if stage == 1 { stage = 2 } else if stage == 2 and not better { turns = turns + 1 }
     if stage == 2 {
-      k = best.rates / best.s
-      k = max(k, 0.01 * max(k))
-      factor = clamp(k / exp(mean(log(k))), 0.25, 4.0)
-      off = max(abs(log(factor)))
-      if turns >= 2 or off < 0.4 or best.error > 0.1 { stage = 3 } else {
-        s = best.s * factor^(if turns == 0 { 1.0 } else { 0.5 })
-        turns = turns + 1
+      if best.error > 1e-3 {
+        # badly known: wider and narrower along each axis
+        if turns >= (if d <= 3 { 2d } else { 0 }) { stage = 3 } else {
+          s = best.s
+          s[turns // 2] = s[turns // 2] * (if turns % 2 == 0 { 1.5 } else { 1 / 1.5 })
+        }
+      } else {
+        # known: in proportion to how fast it varies
+        k = best.rates / best.s
+        k = max(k, 0.01 * max(k))
+        factor = clamp(k / exp(mean(log(k))), 0.25, 4.0)
+        if turns >= 2 or max(abs(log(factor))) < 0.4 {
+          stage = 3
+        } else {
+          s = best.s * factor^(if turns == 0 { 1.0 } else { 0.5 })
+        }
       }
     }
     if stage == 4 { done = true }
@@ -434,7 +491,13 @@ _solve_rfm(info, m, o) = {
     }
     if o.progress { progress(turns, 0; features = M, error = best.error) }
   }
-  _rfm_solution(info, m, (...best, error = if ratio < 0 { best.error } else { ratio * best.e }))
+  # Solutions that are far off may be so together: then the residual itself is the estimate.
+  error_ = if ratio < 0 { best.error } else if best.error > 0.01 { max(best.error, ratio * best.e) } else { ratio * best.e }
+  if not linear and not (error_ < 0.1) {
+    error(
+      "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
+  }
+  _rfm_solution(info, m, (...best, error = error_))
 }
 
 _rfm_solution(info, m, r) = {

@@ -131,6 +131,33 @@ problem front(ν = 0.2) {
 q = solve(front(), rfm());
 rel(q.u(expand(r, 1), 2r - 1), 0.5 - 0.5tanh((2r - 1 - 0.5expand(r, 1))/0.8))  #~ 0 tol 1e-7
 
+# from 0, an unstable state, to the fronts that waves grow into; few features, so that the first trials lead nowhere
+problem fronts() {
+  domain t in [0, 0.5], x in [-1, 1]
+  field u
+  u_t == 0.05u_xx + 5u - 5u^3
+  u == 0.5cos(π*x) at t = 0
+  u_x == 0 at x = -1, x = 1
+}
+g = solve(fronts(), rfm(400));
+h = solve(fronts(), chebyshev(60), rtol = 1e-10, atol = 1e-12);
+e = rel(g.u(expand(r/2, 1), 2r - 1), h.u(expand(r/2, 1), 2r - 1));
+e < 1e-4                                  #> true
+g.error / e > 0.05 and g.error / e < 20   #> true
+
+# of two solutions the one that is near a guess; a solution is a guess, too
+problem two(k = 2.0) {
+  domain x in [0, 1]
+  field u
+  u_xx + k*exp(u) == 0
+  u == 0 at x = 0, x = 1
+}
+top(s) = s.u(0.5)
+top(solve(two(), rfm(100)))                                        #~ 0.328952421 tol 1e-8
+upper = solve(two(), rfm(100), guess = (u = x -> 12x*(1 - x)));
+top(upper)    #~ top(solve(two(), chebyshev(40), guess = (u = x -> 12x*(1 - x)))) tol 1e-7
+top(solve(two(2.2), rfm(100), guess = upper))  #~ top(solve(two(2.2), chebyshev(40), guess = (u = x -> 12x*(1 - x)))) tol 1e-7
+
 # ---- a derivative by a parameter, through the iteration for the weights
 problem bend(k = 1.0) {
   domain x in [0, 1]
