@@ -486,13 +486,13 @@ _solve_rfm(info, m, o) = {
         done = known < _goal(M, m.tol) or M >= m.most or slow == 2
         M = min(m.most, if fell > 0 { _features_ahead(M, known, fell, m.tol) } else { 2 * M })
         # more features carry shorter waves
-        if not given { s = s * (f64(M) / best.M)^(0.5 / d) * (if slow == 1 { 1.3 } else { 1.0 }) }
+        if not given { s = s * (f64(M) / best.M)^(0.5 / d) }
       }
     }
     if o.progress { progress(turns, 0; features = M, error = best.error) }
   }
   # Solutions that are far off may be so together: then the residual itself is the estimate.
-  error_ = if ratio < 0 { best.error } else if best.error > 0.01 { max(best.error, ratio * best.e) } else { ratio * best.e }
+  error_ = if ratio < 0 { best.error } else if best.error > 1e-3 { max(best.error, ratio * best.e) } else { ratio * best.e }
   if not linear and not (error_ < 0.1) {
     error(
       "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
