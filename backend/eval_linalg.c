@@ -284,13 +284,13 @@ Status eval_QR(Frame *f, const Step *s) {
 	if (st == ST_OK && b.rows < b.columns)
 		st = fail_at(f, s, E_SHAPE, "qr needs at least as many rows as columns, not %lld x %lld", (long long)b.rows,
 		             (long long)b.columns);
-	if (st == ST_OK && (!(t[0] = batch_tensor(f, a, &b, b.d, b.rows, b.columns)) ||
-	                    !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
-		st = ST_NOMEM;
 	const int64_t q_bytes = b.rows * b.columns * b.size, r_bytes = b.columns * b.columns * b.size;
-	/* nobody asks for Q: least squares by R of [A b], where forming Q would be half of the work */
+	/* nobody asks for Q: least squares by R of [A b], where forming Q would be half of the work; what stands for it is the operand */
 	bool form_q = true;
 	for (uint32_t k = 0; k < s->nafter; k++) form_q &= s->after[k] != s->d;
+	if (st == ST_OK && (!(t[0] = form_q ? batch_tensor(f, a, &b, b.d, b.rows, b.columns) : tensor_ref(a)) ||
+	                    !(t[1] = batch_tensor(f, a, &b, b.d, b.columns, b.columns))))
+		st = ST_NOMEM;
 	char *turned = NULL;
 	if (st == ST_OK && !(turned = heap_alloc(f->ctx, (size_t)(q_bytes + r_bytes)))) st = ST_NOMEM;
 	for (int64_t i = 0; i < b.count && b.columns && st == ST_OK; i++) {

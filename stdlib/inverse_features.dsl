@@ -43,12 +43,13 @@ _fit_rfm(bound, data, names, o) = {
   k = best.steps
   # wider, while less is left of the equations
   if kind(m.bandwidth) == "none" {
-    better = true
-    while better {
-      next = _joint_steps(info, m, stated, blocks, measured, 1.5 * best.s, M, best.q)
+    missed = 0
+    while missed < 3 {
+      next = _joint_steps(info, m, stated, blocks, measured, 1.5^(missed + 1) * best.s, M, best.q)
       k = k + next.steps
-      better = next.left < best.left
-      if better { best = next }
+      # a large residual says little of the next one
+      missed = if next.left < best.left { 0 } else if best.left < 1e-8 * norm(Y) { 3 } else { missed + 1 }
+      if missed == 0 { best = next }
     }
   }
   (s, f, a, q) = (best.s, best.f, best.a, best.q)
@@ -85,16 +86,22 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     concat(...map((b, z, w, k) -> w * ravel(_block_residual(stated(q), k, b, _slot_values(info, f, b.equations, z, a))),
       blocks, waves, w, list(...(0..len(blocks)))))
   misfit = a -> ravel(transpose((Φ @ (d.pick @ a)' - d.Y) * d.weight))
-  (steps, turns, done, gap) = (0, 0, false, inf)
+  (steps, turns, idle, done, gap, damping) = (0, 0, 0, false, inf, 0.0)
   while not done {
     (A, Q, w, r) = _joint_rows(info, stated, blocks, waves, f, a, q)
     e = misfit(a)
-    step = _least_squares(concat(concat(A, Q; axis = 1), concat(D, zeros(len(D), len(q)); axis = 1); axis = 0),
-      -concat(r, e))
+    # damped where a whole step goes too far: amplitudes that rows leave open are large then
+    (J, rest_) = (concat(concat(A, Q; axis = 1), concat(D, zeros(len(D), len(q)); axis = 1); axis = 0), -concat(r, e))
+    step = if damping > 0 {
+      n = shape(J)[1]
+      _least_squares(concat(J, damping * eye(n); axis = 0), concat(rest_, zeros(n)))
+    } else {
+      _least_squares(J, rest_)
+    }
     (da, dq) = (reshape(step[..-len(q)], count, -1), step[-len(q)..])
     value = norm(r)^2 + norm(e)^2
     (t, v) = (2.0, inf)
-    while t > 1e-3 and not (v < value) {
+    while t > 0.1 and not (v < value) {
       t = 0.5 * t
       v = norm(left(a + t * da, q + t * dq, w))^2 + norm(misfit(a + t * da))^2
     }
@@ -102,7 +109,10 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     if v < value { a = a + t * da; q = q + t * dq }
     steps = steps + 1
     turns = turns + 1
-    done = not (v < 0.9 * value) or turns >= m.steps
+    # at the end nothing is gained any more, whole step or damped
+    idle = if v < 0.9 * value { 0 } else { idle + 1 }
+    done = turns >= 3 * m.steps or idle >= 5 or (damping == 0 and t == 1 and v < value and idle > 0)
+    damping = if v < value and t == 1 { if damping > 1e-5 { 0.01 * damping } else { 0.0 } } else { max(1e-3, 30 * damping) }
   }
   # Where the measurements have noise, much less can be left of the equations: then the parameters are those of least squares among solutions of the equations, by steps along these
   (b, p, rest) = (a, q, inf)
@@ -124,7 +134,7 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     }
   }
   if rest < 0.5 * gap { a = b; q = p; gap = rest }
-  (a = a, q = q, f = f, s = s, left = gap, steps = steps, good = turns < m.steps)
+  (a = a, q = q, f = f, s = s, left = gap, steps = steps, good = turns < 3 * m.steps)
 }
 # Amplitudes f64[M, c] for values Y [n, c] at rows Φ, small where the values leave them open
 _ridge(Φ, Y) = {

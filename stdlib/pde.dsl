@@ -4,7 +4,7 @@
 # operators (grids.dsl), point by point; the partial derivatives of that function times those operators are the exact Jacobian (lines.dsl, direct.dsl).
 
 # solve(problem, method; t, rtol, atol, saveat, partial, guess, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
-# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time: a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
+# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time, or for rfm(): a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
 #   error of the solution: what the method knows of it, or none: the size of the last coefficients (chebyshev, fourier), what is left of the equations at other points (rfm, pinn, collocation). estimate = true
 #   solves once more with half as many points, twice the step or larger elements and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
 # What every solution has: method, info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
@@ -27,7 +27,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
     if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
       info = _problem_info(problem)
       m = if kind(method) == "none" { _choose(info) } else { method }
-      if kind(guess) != "none" and not has(m, "between") and not (has(m, "grid") and info.time < 0) {
+      if kind(guess) != "none" and not has(m, "between") and not has(m, "takes_guess") and
+        not (has(m, "grid") and info.time < 0) {
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }

@@ -7,9 +7,10 @@
 # method, 2022). How the wave vectors shall be spread along each axis is found by solving with few features and looking at the residual at other points.
 
 # rfm(features; bandwidth, rows, weight, steps, tol, most, seed): random sine features and least squares
-#   features: how many; 0: 200, and more until the residual at points that were not used is below tol (as long as they are few 1e-12) or falls no more, at most `most`. bandwidth: standard deviation of the wave vectors on each
-#   axis, in the order of the domains, a number or a vector; none: found by trials. rows: equations at points inside for each unknown; weight: of conditions beside equations, both measured by their features; steps: of
-#   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic axes. The solution's `error` is the residual at points that were not used, relative to the solution.
+#   features: how many; 0: as many as the error asks for, at most `most`: it shall be below 1e-12 while 700 are enough, and below tol where more than a thousand are needed. bandwidth: standard deviation of the wave vectors on
+#   each axis, in the order of the domains, a number or a vector; none: found by trials. rows: equations at points inside for each unknown; weight: of conditions beside equations, both measured by their features; steps: of
+#   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic axes. The solution's `error` is the residual at points that were not used, times what such a residual meant for the difference of two solutions
+#   with other features.
 #     problem poisson() {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -20,7 +21,7 @@
 #     s.u(0.5, 0.25)                 #~ sin(0.25π) tol 1e-9
 rfm(features = 0; bandwidth = none, rows = 2.0, weight = 100.0, steps = 20, tol = 1e-9, most = 1600, seed = 1) =
   (name = "rfm", features = features, bandwidth = bandwidth, rows = rows, weight = weight, steps = steps, tol = tol, most = most,
-    seed = seed, solve = _solve_rfm, fit = _fit_rfm)
+    seed = seed, takes_guess = true, solve = _solve_rfm, fit = _fit_rfm)
 
 # ---- jets as one vector: a slot for each component of each jet
 
@@ -220,19 +221,37 @@ _rfm_blocks(info, rows, weight, M, shift) = {
 
 _mean_square_rows(A, r) = { s = sqrt(mean(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))); where(s > 0, s, 1.0) }
 
-# Amplitudes, and how many steps: one where the equations are linear, else Newton's, with halved steps where a whole one does not help.
-_rfm_amplitudes(info, m, blocks, f, scales, linear) = {
+# Amplitudes, how many steps, and whether they got to an end: one step where the equations are linear, else Newton's, with halved steps where a whole one does not help. They begin with the solution `from` = (f, a) of
+# other features, if it has any amplitudes, else with 0.
+_rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   waves = map(q -> _waves_at(info, f, q.equations, q.X), blocks)
   d = zeros(_component_count(info), len(f.b))
   best = d
-  (value, steps, t) = (inf, 0, 1.0)
-  done = false
+  (value, steps, t, poor) = (inf, 0, 1.0, 0)
+  borrowed = not linear and len(from.f.b) > 0
+  (done, settled) = (false, false)
   while not done {
-    lines = map((q, z) -> _linearised(info, q.equations, q.X, _slot_values(info, f, q.equations, z, best + t * d)), blocks, waves)
-    v = sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((l[0] / s)^2), blocks, lines, scales))))
+    lines = map((q, z) -> {
+      V = if borrowed {
+        _slot_values(info, from.f, q.equations, _waves_at(info, from.f, q.equations, q.X), from.a)
+      } else {
+        _slot_values(info, f, q.equations, z, best + t * d)
+      }
+      (R, C) = _linearised(info, q.equations, q.X, V)
+      # what is left when all amplitudes here are 0, as the linear equations say
+      (if borrowed { R - sum(C * expand(V, 1); axis = 2) } else { R }, C)
+    }, blocks, waves)
+    v = if borrowed {
+      1e300
+    } else {
+      sqrt(sum(stack(...map((q, l, s) -> q.weight^2 * mean((l[0] / s)^2), blocks, lines, scales))))
+    }
     if v < value {
       best = best + t * d
-      done = steps >= m.steps or (v > 0.5 * value and steps > 0 and t == 1)
+      poor = if v > 0.5 * value and t == 1 { poor + 1 } else { 0 }
+      # at the end nothing is gained any more, three times one after the other, or hardly anything is left
+      settled = poor == 3 or v > 0.99 * value or v < 1e-10
+      done = steps >= m.steps or settled
       value = v
       t = 1.0
       if not done {
@@ -247,11 +266,16 @@ _rfm_amplitudes(info, m, blocks, f, scales, linear) = {
         }
         d = reshape(_least_squares(concat(...parts; axis = 0), concat(...right)), _component_count(info), -1)
         steps = steps + 1
-        if linear { best = d; done = true }
+        borrowed = false
+        if linear { best = d; done = true; settled = true }
       }
-    } else { t = 0.5 * t; done = t < 1e-3 or not (v < inf) }
+    } else {
+      t = 0.5 * t
+      done = t < 1e-3 or not (v < inf)
+      settled = v < 1.01 * value
+    }
   }
-  (a = best, steps = steps)
+  (a = best, steps = steps, settled = settled)
 }
 
 # How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
@@ -296,6 +320,55 @@ _balance(info, C) = {
   (factor = factor, power = where(known, order[main] / safe, 1.0), unit = 1 / _box_lengths(info)[main])
 }
 
+# The bandwidths at place p of the line of balance, each place twice as wide as the one before; place 0: one wave in the length of the box, or so
+_bandwidth_at(balance, length, p) = {
+  s = balance.factor * (2.0^p * balance.unit)^balance.power
+  if p < 0 { s } else { clamp(s, 0.5 / length, 512 / length) }
+}
+# Whether a place is one to try
+_is_place(balance, length, p) = p >= -4 and p <= 9 and all(balance.factor * (2.0^p * balance.unit)^balance.power <= 512 / length)
+
+# The values of all components at points X, f64[n, components], in units of their own size, and how fast they vary along each axis: rms of derivative by rms of value
+_values_and_rates(info, f, a, X) = {
+  θ = X @ f.W' + f.b
+  (U, K) = (sin(θ) @ a', cos(θ))
+  size = sqrt(mean(U^2; axis = 0)) + 1e-300
+  rates = map(k -> sqrt(mean(((K @ (f.W[.., k] * a)') / size)^2)), list(...(0..len(info.coords))))
+  (U, size, stack(...rates))
+}
+# How far two solutions are apart at the same points, relative to the second one's size
+_apart(U, V, size) = max(sqrt(mean((U - V)^2; axis = 0)) / size)
+
+# What the error shall be with M features: the more they cost, the less is asked
+_goal(M, tol) = min(tol, max(1e-12, 1e-12 * (M / 700.0)^16))
+
+# How many features will reach the goal, when from M on the logarithm of the error falls by `fell` with each one more
+_features_ahead(M, error, fell, tol) = {
+  next = M
+  while next < 2 * M and log(error) - fell * (next - M) > log(_goal(next, tol)) - 1 { next = next + 20 }
+  max(next, M + M // 10)
+}
+
+# Features for a guess: values, or functions of the coordinates, by field, 0 for those not named. The bandwidth with which they are met best
+_features_of_guess(info, m, guess, M, held, balance, length) = {
+  values = X -> concat(...map(k -> {
+    given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }
+    v = if kind(given) == "function" { given(...map(j -> X[.., j], list(...(0..len(info.coords))))) } else { given }
+    if info.sizes[k] == 0 { expand(f64(v) + zeros(len(X)), 1) } else { f64(v) + zeros(len(X), info.sizes[k]) }
+  }, list(...(0..len(info.fields)))); axis = 1)
+  X = _box_points(info, 3 * M, 0.5)
+  (Y, Z) = (values(X), values(held))
+  best = (f = (W = zeros(0, len(length)), b = zeros(0)), a = zeros(_component_count(info), 0))
+  e = inf
+  for p in 0..8 {
+    f = _draw_features(info, M, _bandwidth_at(balance, length, p), m.seed)
+    a = _ridge(sin(X @ f.W' + f.b), Y)'
+    off = norm(sin(held @ f.W' + f.b) @ a' - Z)
+    if off < e { best = (f = f, a = a); e = off }
+  }
+  best
+}
+
 _solve_rfm(info, m, o) = {
   _box_only(info, m)
   d = len(info.coords)
@@ -310,74 +383,121 @@ _solve_rfm(info, m, o) = {
   balance = _balance(info, at_rest[0][1])
   length = _box_lengths(info)
   given = kind(m.bandwidth) != "none"
-  # A list of things to try, one after the other, in one loop: bandwidths along the line of balance (stage 0), then axis by axis (1), then more features (2)
-  (stage, k, M) = (if given { 2 } else { 0 }, 0, if given and m.features > 0 { m.features } else { few })
-  narrow = clamp(balance.factor * balance.unit^balance.power, 0.5 / length, 512 / length)
-  s = if given { 0.0 * length + m.bandwidth } else { narrow }
+  limit = min(900, if m.features > 0 { m.features } else { m.most })
+  # What to try next is decided in one loop. Stage 0: bandwidths along the line of balance, with more features when these are too few to tell; 1: between the places of the line; 2: axes in proportion to how fast the solution
+  # varies along them; 3: more features; 4: fewer, to learn what a residual means.
+  M = if given and m.features > 0 { m.features } else { few }
+  stage = if given { 3 } else { 0 }
+  s = if given { 0.0 * length + m.bandwidth } else { _bandwidth_at(balance, length, 0) }
+  (place, turns, slow, level_e, level_M) = (0, 0, 0, inf, M)
+  # the first time from narrow to wide
+  sweep = true
+  # residuals at the places -4 .. 9, and one beyond, with M features; negative: not tried
+  line = zeros(15) - 1.0
   best = (s = s, M = M, a = zeros(_component_count(info), 0), f = (W = zeros(0, d), b = zeros(0)), e = inf, error = inf,
-    steps = 0)
-  (axis, up, gained, last_M, last_e) = (0, true, false, M, inf)
+    steps = 0, place = 0, U = zeros(len(held[0].X), _component_count(info)), size = zeros(_component_count(info)),
+    rates = zeros(d))
+  nothing = if kind(o.guess) == "none" or linear {
+    (f = best.f, a = best.a)
+  } else {
+    _features_of_guess(info, m, o.guess, few, held[0].X, balance, length)
+  }
+  # the error for each unit of the residual, from two solutions that differ (negative: not known), and the larger of their residuals
+  (ratio, ratio_e) = (-1.0, inf)
   done = false
   while not done {
     f = _draw_features(info, M, s, m.seed)
-    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, 0.5), f, scales, linear)
+    start = if best.error < 0.3 { (f = best.f, a = best.a) } else { nothing }
+    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, 0.5), f, start, scales, linear)
     (e, error) = _held_out(info, held, f, r.a, scales)
-    better = e < (if stage == 1 { 0.7 } else { 1.0 }) * best.e
-    (before, before_M) = (best.e, best.M)
-    if better or M > best.M {
-      best = if e < best.e { (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps) } else { (...best, M = M) }
+    (U, size, rates) = _values_and_rates(info, f, r.a, held[0].X)
+    now = (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps, place = place, U = U, size = size, rates = rates)
+    if max(e, best.e) < ratio_e {
+      ratio_e = max(e, best.e)
+      ratio = _apart(U, best.U, if e < best.e { size } else { best.size }) / sqrt(e^2 + best.e^2 + 1e-300)
     }
-    k = k + 1
+    before = best
+    better = stage < 4 and e < (if stage == 1 or stage == 2 { 0.8 } else { 1.0 }) * best.e
+    if better { best = now }
     if stage == 0 {
-      wider = balance.factor * (2.0^k * balance.unit)^balance.power
-      far = best.error < 1e-3 and e > 100 * best.e
-      if k < 9 and not far and all(wider <= 512 / length) {
-        s = wider
-      } else if best.error > 0.1 and 2 * M <= (if m.features > 0 { m.features } else { 800 }) {
-        # too few to tell
-        (M, k) = (2 * M, 0)
-        s = narrow
-        best = (...best, e = inf, M = M)
-      } else {
-        stage = 1
-        (axis, up, gained) = (-1, true, false)
-        s = best.s * 1.5
-      }
-    } else if stage == 1 {
-      gained = gained or better
-      if not better {
-        # the other way, then the next axis; after the last one again from the first if anything was gained
-        if up { up = false } else {
-          up = true
-          axis = axis + 1
-          if axis == d or (d == 1 and axis == 0) or (axis == 0 and d > 3) { stage = 2; last_M = M }
-        }
-      }
-      s = best.s
-      if stage == 1 {
-        factor = if up { 1.5 } else { 1 / 1.5 }
-        if axis < 0 { s = s * factor } else { s[axis] = s[axis] * factor }
-      }
-    }
-    if stage == 2 {
-      s = best.s
-      if m.features > 0 { done = M == m.features; M = m.features } else {
-        # as many more as the decay so far foretells
-        fell = log(before / max(e, 1e-300)) / max(1, M - last_M)
-        ahead = if M > last_M and fell > 0 {
-          log(max(error, 1e-300) / (if M < 500 { 1e-12 } else { 1e-10 })) / fell
+      line[place + 4] = e
+      sweep = sweep and place < 8 and _is_place(balance, length, place + 1) and not (best.error < 0.1 and e > 100 * best.e)
+      if sweep { place = place + 1 } else {
+        # from the best place to those beside it
+        p = best.place
+        if _is_place(balance, length, p + 1) and line[p + 5] < 0 {
+          place = p + 1
+        } else if p > -4 and line[p + 3] < 0 {
+          place = p - 1
+        } else if best.error > 0.01 and M < limit {
+          (level_e, level_M) = (best.e, M)
+          M = min(limit, M + M // 2)
+          line = zeros(15) - 1.0
+          best = (...best, e = inf)
+          place = p
         } else {
-          f64(M)
+          stage = 1
         }
-        slow = M > last_M and e > 0.3 * before and e < 1e-2
-        done = best.error < (if M < 800 { min(m.tol, 1e-12) } else { m.tol }) or M >= m.most or slow
-        last_M = M
-        M = min(m.most, i64(M + clamp(1.1 * ahead, 0.3 * M, 1.0 * M)))
+      }
+      s = _bandwidth_at(balance, length, place)
+      if stage == 1 {
+        # the lowest point of the parabola through three places
+        p = best.place
+        y = if p > -4 and min(line[p + 3..p + 6]) > 0 { log(line[p + 3..p + 6]) } else { zeros(3) }
+        bend = y[0] - 2y[1] + y[2]
+        shift = if bend > 0 { 0.5 * (y[0] - y[2]) / bend } else { 0.0 }
+        turns = 0
+        if abs(shift) > 0.15 { s = best.s * 2.0^(shift * balance.power) } else { stage = 2 }
+      }
+    } else if stage == 1 { stage = 2 } else if stage == 2 and not better { turns = turns + 1 }
+    if stage == 2 {
+      if best.error > 1e-3 {
+        # badly known: wider and narrower along each axis
+        if turns >= (if d <= 3 { 2d } else { 0 }) { stage = 3 } else {
+          s = best.s
+          s[turns // 2] = s[turns // 2] * (if turns % 2 == 0 { 1.5 } else { 1 / 1.5 })
+        }
+      } else {
+        # known: in proportion to how fast it varies
+        k = best.rates / best.s
+        k = max(k, 0.01 * max(k))
+        factor = clamp(k / exp(mean(log(k))), 0.25, 4.0)
+        if turns >= 2 or max(abs(log(factor))) < 0.4 {
+          stage = 3
+        } else {
+          s = best.s * factor^(if turns == 0 { 1.0 } else { 0.5 })
+        }
       }
     }
-    if o.progress { progress(k, 0; features = M, error = best.error) }
+    if stage == 4 { done = true }
+    if stage == 3 {
+      s = best.s
+      if m.features > 0 {
+        done = M == m.features
+        if not done { M = m.features } else if ratio < 0 and M >= 50 {
+          # one solution alone: a second one tells what a residual means
+          (stage, done, M) = (4, false, M // 2)
+        }
+      } else {
+        known = if ratio < 0 { best.error } else { ratio * best.e }
+        if M > before.M { (level_e, level_M) = (before.e, before.M) }
+        fell = if level_M < best.M { log(level_e / max(best.e, 1e-300)) / (best.M - level_M) } else { 0.0 }
+        slow = if M > before.M and e > 0.3 * before.e and e < 1e-2 { slow + 1 } else { 0 }
+        done = known < _goal(M, m.tol) or M >= m.most or slow == 2
+        M = min(m.most, if fell > 0 { _features_ahead(M, known, fell, m.tol) } else { 2 * M })
+        # more features carry shorter waves
+        if not given { s = s * (f64(M) / best.M)^(0.5 / d) }
+      }
+    }
+    if o.progress { progress(turns, 0; features = M, error = best.error) }
   }
-  _rfm_solution(info, m, best)
+  # Solutions that are far off may be so together: then the residual itself is the estimate.
+  error_ = if ratio < 0 { best.error } else if best.error > 1e-3 { max(best.error, ratio * best.e) } else { ratio * best.e }
+  if not linear and not (error_ < 0.1) {
+    error(
+      "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
+  }
+  _rfm_solution(info, m, (...best, error = error_))
 }
 
 _rfm_solution(info, m, r) = {

@@ -117,3 +117,7 @@ max(abs(map(only, stack_) - stack(...map(k -> { (Q, R) = qr(stack_[k]); 0 * sum(
 C = randn(7, 4) + 1im * randn(7, 4)
 (Q, R) = qr(C)
 norm(only(C) - Q' @ C) < 1e-13 and norm(Q @ R - C) < 1e-13  #> true
+# also of a matrix so large that it is factored apart, by panels, and that stays as it was
+A = randn(700, 301)
+B = A + 0.0
+max(abs(only(A)' @ only(A) - A' @ A)) < 1e-11 and min(diag(only(A))) > 0 and all(A == B)  #> true

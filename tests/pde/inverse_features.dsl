@@ -67,3 +67,8 @@ r = fit(reaction, (t = tt, b = b); start = (k1 = 1.0, k2 = 0.1), by = rfm(60), s
 c = fit(reaction, (t = tt, b = b); start = (k1 = 1.0, k2 = 0.1), by = dop853(), sigma = (b = 0.01,), progress = false)
 r.p                           #~ (k1 = 0.7, k2 = 0.2) tol 1e-6
 assert(abs(r.std.k1/c.std.k1 - 1) < 1e-3 and abs(r.std.k2/c.std.k2 - 1) < 1e-3, "{r.std} {c.std}")
+# whatever the features: where a whole step goes too far, steps are damped, and a bandwidth that gains nothing is not the last one tried
+for k in 2..5 {
+  v = fit(reaction, (t = tt, b = b); start = (k1 = 1.0, k2 = 0.1), by = rfm(60; seed = k))
+  assert(abs(v.k1 - 0.7) < 1e-5 and abs(v.k2 - 0.2) < 1e-5, "{k} {v.p} {v.message}")
+}

@@ -18,6 +18,21 @@ s.u(0.5, 0.25)  #~ sin(π/4) tol 1e-12
 # the solution is an ordinary function
 grad(x -> s.u(x, 0.5))(0.25)  #~ π*cos(π/4) tol 1e-10
 
+# the estimate is that of the error, not of the residual, also where these differ by a factor of hundreds: Helmholtz' equation, whose short waves make large residuals
+problem helmholtz() {
+  domain x in [-1, 1], y in [-1, 1]
+  field u
+  u_xx + u_yy + u == (1 - 13π^2)*sin(2π*x)*sin(3π*y)
+  u == 0 at x = -1, x = 1, y = -1, y = 1
+}
+off = map(k -> { s = solve(helmholtz(), rfm(seed = k)); e = rel(s.u(2expand(r, 1) - 1, 2r - 1), sin(2π*(2expand(r, 1) - 1))*sin(3π*(2r - 1))); [e, s.error/e] }, list(1, 2, 3));
+max([v[0] for v in off]) < 1e-9       #> true
+all([v[1] > 0.1 and v[1] < 10 for v in off])    #> true
+# with everything given, too
+h = solve(helmholtz(), rfm(500; bandwidth = 9.0));
+e = rel(h.u(2expand(r, 1) - 1, 2r - 1), sin(2π*(2expand(r, 1) - 1))*sin(3π*(2r - 1)));
+h.error / e > 0.1 and h.error / e < 10    #> true
+
 # other seeds
 worst = max([rel(solve(poisson(), rfm(seed = k)).u(expand(r, 1), r), sin(π*expand(r, 1))*sin(π*r)) for k in [2, 3]]);
 worst < 1e-12  #> true
@@ -44,6 +59,8 @@ problem advection() {
 a = solve(advection(), rfm());
 rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))) < 1e-9  #> true
 a.u(0.5, 0.3) - a.u(0.5, 0.3 + 2π)  #~ 0 tol 1e-12
+# here the residual is smaller than the error, which waves carry through a hundred lengths
+all([q > 0.05 and q < 20 for q in map(k -> { a = solve(advection(), rfm(seed = k)); a.error / rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))) }, [1, 2, 3])])  #> true
 
 # ---- one coordinate; conditions with derivatives
 problem robin() {
@@ -113,6 +130,33 @@ problem front(ν = 0.2) {
 }
 q = solve(front(), rfm());
 rel(q.u(expand(r, 1), 2r - 1), 0.5 - 0.5tanh((2r - 1 - 0.5expand(r, 1))/0.8))  #~ 0 tol 1e-7
+
+# from 0, an unstable state, to the fronts that waves grow into; few features, so that the first trials lead nowhere
+problem fronts() {
+  domain t in [0, 0.5], x in [-1, 1]
+  field u
+  u_t == 0.05u_xx + 5u - 5u^3
+  u == 0.5cos(π*x) at t = 0
+  u_x == 0 at x = -1, x = 1
+}
+g = solve(fronts(), rfm(400));
+h = solve(fronts(), chebyshev(60), rtol = 1e-10, atol = 1e-12);
+e = rel(g.u(expand(r/2, 1), 2r - 1), h.u(expand(r/2, 1), 2r - 1));
+e < 1e-4                                  #> true
+g.error / e > 0.05 and g.error / e < 20   #> true
+
+# of two solutions the one that is near a guess; a solution is a guess, too
+problem two(k = 2.0) {
+  domain x in [0, 1]
+  field u
+  u_xx + k*exp(u) == 0
+  u == 0 at x = 0, x = 1
+}
+top(s) = s.u(0.5)
+top(solve(two(), rfm(100)))                                        #~ 0.328952421 tol 1e-8
+upper = solve(two(), rfm(100), guess = (u = x -> 12x*(1 - x)));
+top(upper)    #~ top(solve(two(), chebyshev(40), guess = (u = x -> 12x*(1 - x)))) tol 1e-7
+top(solve(two(2.2), rfm(100), guess = upper))  #~ top(solve(two(2.2), chebyshev(40), guess = (u = x -> 12x*(1 - x)))) tol 1e-7
 
 # ---- a derivative by a parameter, through the iteration for the weights
 problem bend(k = 1.0) {
