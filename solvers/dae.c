@@ -57,7 +57,7 @@ static Status read_operands(Dae *o, const Value *args) {
 		diag_error(s->c, E_VALUE, NO_SPAN, "initial time derivative %lld is %g", (long long)i, o->yp0[i]);
 		return ST_ERROR;
 	}
-	return pattern_begin(s, &o->pattern, o->in.n, o->in.dense ? 0 : 1, args[DAE_COLPTR], args[DAE_ROWIND]);
+	return pattern_begin(s, &o->pattern, o->in.n, o->call->options[DAE_LINEAR], args[DAE_COLPTR], args[DAE_ROWIND]);
 }
 
 Status dae_begin(Dae *o, Ctx *c, const HostCall *call, const Value *args) {

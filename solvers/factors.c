@@ -5,6 +5,7 @@
  * meet in it. Sources: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; Algorithms 907 (KLU), 832 (UMFPACK), 887 (CHOLMOD) and 915 (SPQR) of ACM TOMS.
  */
 #include "solvers/factors.h"
+#include "backend/blas.h"
 #include <SuiteSparseQR_C.h>
 #include <cholmod.h>
 #include <dlfcn.h>
@@ -38,6 +39,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The versions whose headers were compiled: their records are ours. */
 static void open_libraries(void) {
+	const char *why;
+	blas_open(&why); /* first, so that the BLAS they bring is ours, with its kernels and without its threads: these take twice the time at fronts of some hundred */
 	void *umfpack = dlopen("libumfpack.so." TEXT(UMFPACK_MAIN_VERSION), RTLD_LAZY | RTLD_LOCAL);
 	void *cholmod = dlopen("libcholmod.so." TEXT(CHOLMOD_MAIN_VERSION), RTLD_LAZY | RTLD_LOCAL);
 	void *spqr = cholmod ? dlopen("libspqr.so." TEXT(SPQR_MAIN_VERSION), RTLD_LAZY | RTLD_LOCAL) : NULL;
@@ -64,7 +67,7 @@ static void open_libraries(void) {
 
 /* ---- a factorisation --------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Factors {
+struct Factors {
 	FactorMethod asked, method; /* what the caller wanted, and what it came to */
 	SparseMatrix a;             /* a copy */
 	bool numeric;               /* the factors are there, and are those of a */
@@ -76,8 +79,10 @@ typedef struct Factors {
 	bool cholmod_started;
 	cholmod_factor *cholesky;
 	SuiteSparseQR_C_factorization *qr;
+	bool quiet; /* who asked wants no diagnostic of a singular one, but `singular` */
+	bool singular;
 	struct Factors *next;
-} Factors;
+};
 
 static cholmod_sparse cholmod_view(const SparseMatrix *a, int stype) {
 	return (cholmod_sparse){.nrow = (size_t)a->m, .ncol = (size_t)a->n, .nzmax = (size_t)a->start[a->n], .p = a->start, .i = a->row, .x = a->values, .stype = stype,
@@ -153,7 +158,9 @@ static Status unavailable(Ctx *c, const char *what) {
 	return ST_ERROR;
 }
 
-static Status singular(Ctx *c, int64_t column) {
+static Status singular(Ctx *c, Factors *f, int64_t column) {
+	f->singular = true;
+	if (f->quiet) return ST_ERROR;
 	if (column >= 0) diag_error(c, E_SINGULAR, NO_SPAN, "the sparse matrix is singular: no pivot in column %lld", (long long)column);
 	else diag_error(c, E_SINGULAR, NO_SPAN, "the sparse matrix is singular");
 	return ST_ERROR;
@@ -172,7 +179,7 @@ static Status start_cholmod(Factors *f) {
 static Status factor_klu(Ctx *c, Factors *f) {
 	f->klu_numeric = klu_l_factor(f->a.start, f->a.row, f->a.values, f->klu_symbolic, &f->klu);
 	if (f->klu_numeric && f->klu.status != KLU_SINGULAR) return ST_OK;
-	return f->klu.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : singular(c, f->klu.singular_col);
+	return f->klu.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : singular(c, f, f->klu.singular_col);
 }
 
 static Status factor_umfpack(Ctx *c, Factors *f) {
@@ -180,7 +187,7 @@ static Status factor_umfpack(Ctx *c, Factors *f) {
 	lib.umfpack_dl_defaults(control);
 	if (!f->um_symbolic && lib.umfpack_dl_symbolic(f->a.n, f->a.n, f->a.start, f->a.row, NULL, &f->um_symbolic, control, info) != UMFPACK_OK) return ST_NOMEM;
 	const int64_t status = lib.umfpack_dl_numeric(f->a.start, f->a.row, f->a.values, f->um_symbolic, &f->um_numeric, control, info);
-	return status == UMFPACK_OK ? ST_OK : status == UMFPACK_WARNING_singular_matrix ? singular(c, -1) : ST_NOMEM;
+	return status == UMFPACK_OK ? ST_OK : status == UMFPACK_WARNING_singular_matrix ? singular(c, f, -1) : ST_NOMEM;
 }
 
 /* `positive`: whether it is; then the factor is there. */
@@ -206,7 +213,7 @@ static Status factor_lu(Ctx *c, Factors *f) {
 	if (!f->klu_symbolic && f->method != FACTOR_UMFPACK) {
 		klu_l_defaults(&f->klu);
 		f->klu_symbolic = klu_l_analyze(f->a.n, f->a.start, f->a.row, &f->klu);
-		if (!f->klu_symbolic) return f->klu.status == KLU_SINGULAR ? singular(c, f->klu.singular_col) : ST_NOMEM;
+		if (!f->klu_symbolic) return f->klu.status == KLU_SINGULAR ? singular(c, f, f->klu.singular_col) : ST_NOMEM;
 	}
 	if (f->asked == FACTOR_AUTO && f->method != FACTOR_UMFPACK && lib.umfpack && f->klu_symbolic->est_flops > 40 * (f->klu_symbolic->lnz + f->klu_symbolic->unz)) {
 		klu_l_free_symbolic(&f->klu_symbolic, &f->klu);
@@ -337,11 +344,13 @@ static Status solve_qr(Factors *f, bool transposed, int64_t nright, double *x, d
 }
 
 static Status solve_umfpack(Factors *f, bool transposed, int64_t nright, double *x) {
-	double *right = malloc(bytes_of(f->a.n, sizeof *right));
+	double *right = malloc(bytes_of(f->a.n, sizeof *right)), control[UMFPACK_CONTROL];
+	lib.umfpack_dl_defaults(control);
+	if (f->quiet) control[UMFPACK_IRSTEP] = 0; /* Newton's iterations correct what is left */
 	Status st = right ? ST_OK : ST_NOMEM;
 	for (int64_t k = 0; k < nright && st == ST_OK; k++) {
 		memcpy(right, x + k * f->a.n, (size_t)f->a.n * sizeof *x);
-		if (lib.umfpack_dl_solve(transposed ? UMFPACK_At : UMFPACK_A, f->a.start, f->a.row, f->a.values, x + k * f->a.n, right, f->um_numeric, NULL, NULL) < 0) st = ST_NOMEM;
+		if (lib.umfpack_dl_solve(transposed ? UMFPACK_At : UMFPACK_A, f->a.start, f->a.row, f->a.values, x + k * f->a.n, right, f->um_numeric, control, NULL) < 0) st = ST_NOMEM;
 	}
 	free(right);
 	return st;
@@ -378,3 +387,31 @@ Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool tr
 	else factors_free(f);
 	return st;
 }
+
+/* ---- factors of one's own ------------------------------------------------------------------------------------------------------------------- */
+
+bool factors_by_fronts(void) {
+	pthread_once(&once, open_libraries);
+	return lib.umfpack;
+}
+
+Factors *factors_begin(const SparseMatrix *a, FactorMethod method) {
+	Factors *f = factors_new(a, method);
+	if (f) f->quiet = true;
+	return f;
+}
+
+double *factors_values(Factors *f) { return f->a.values; }
+
+Status factors_renew(Ctx *c, Factors *f, bool *singular) {
+	drop_numeric(f);
+	f->singular = false;
+	const Status st = make_factors(c, f);
+	f->numeric = st == ST_OK;
+	*singular = f->singular;
+	return st == ST_ERROR && f->singular ? ST_OK : st;
+}
+
+Status factors_apply(Factors *f, bool transposed, double *x) { return solve_with(f, transposed, 1, x, NULL); }
+
+void factors_end(Factors *f) { factors_free(f); }

@@ -28,6 +28,15 @@ typedef struct SparseMatrix {
  * `transposed` of x the solution b of least norm of A^T b = x. */
 Status factors_solve(Ctx *c, const SparseMatrix *a, FactorMethod method, bool transposed, int64_t nright, double *x, double *b);
 
+/* Factors of one's own, apart from the store, of square matrices with one pattern: LU by the method asked for. NULL: memory. */
+typedef struct Factors Factors;
+bool factors_by_fronts(void); /* whether UMFPACK is there */
+Factors *factors_begin(const SparseMatrix *a, FactorMethod method);
+double *factors_values(Factors *f);                    /* of the matrix; to be written before factors_renew */
+Status factors_renew(Ctx *c, Factors *f, bool *singular); /* nothing is said of a singular one */
+Status factors_apply(Factors *f, bool transposed, double *x);
+void factors_end(Factors *f);
+
 /* Factorisations made since the process began, and how often one was found again. */
 void factors_count(int64_t *made, int64_t *found);
 

@@ -1,6 +1,6 @@
 /* matrix.c - Jacobians: from the values a function gives to SUNDIALS' dense, banded and sparse matrices and their solvers.
  *
- * Needs: sundials.h; SUNDIALS' dense solver, band_solver.c for banded ones, and KLU (SuiteSparse) for sparse ones. Guarantees: a pattern is checked
+ * Needs: sundials.h; SUNDIALS' dense solver, band_solver.c for banded ones, sparse_solver.c for large sparse ones and KLU (SuiteSparse) for others. Guarantees: a pattern is checked
  * before it is used; elements named twice are summed; the diagonal is added where it is missing, for SUNMatScaleAddI
  * (A := I + cA) would otherwise make new storage at every step, and KLU would have to begin anew.
  */
@@ -49,22 +49,26 @@ static int64_t build_columns(int64_t n, const int64_t *cp, const int64_t *ri, in
 	return nnz;
 }
 
-/* The matrix as a band, where that is chosen: places are those of SUNDIALS' matrix, column after column. Values of one place are summed as before. */
-static Status choose_band(Solve *s, Pattern *p, int64_t linear) {
+/* How systems are solved. Where the matrix becomes a band, places are those of SUNDIALS' matrix, column after column. Values of one place are summed as before. */
+static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 	const int64_t n = p->n;
 	const size_t bytes = (size_t)(2 * n) * sizeof *p->order;
 	int64_t *order = heap_alloc(s->c, bytes), *inverse = order + n;
 	Choice choice;
 	if (!order) return ST_NOMEM;
 	Status st = choose_way(s->c, n, p->colptr, p->rowind, (Way)(linear - 1), order, inverse, &choice);
-	if (st != ST_OK || choice.way != WAY_BANDED) {
+	p->chosen = linear - 1 != WAY_AUTO;
+	p->iterated = choice.way == WAY_ITERATED || (!p->chosen && choice.way == WAY_SPARSE && too_many(&choice));
+	p->banded = choice.way == WAY_BANDED;
+	p->fronts = choice.way == WAY_SPARSE && choice.fronts && !p->iterated;
+	if (st != ST_OK || (!p->banded && !p->iterated)) {
 		heap_free(s->c, order, bytes);
 		return st;
 	}
-	p->banded = true;
 	p->band = choice.band;
 	p->order = order;
 	p->order_bytes = bytes;
+	if (p->iterated) return ST_OK;
 	const int64_t rows = choice.band.below + choice.band.above + 1;
 	for (int64_t k = 0; k < p->nvalues; k++) {
 		const int64_t at = p->place[k];
@@ -105,7 +109,15 @@ Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colp
 	for (int64_t i = 0; i < n; i++) mark[i] = -1;
 	if (st == ST_OK) build_columns(n, cp, ri, mark, p);
 	heap_free(s->c, mark, (size_t)n * sizeof *mark);
-	return st == ST_OK ? choose_band(s, p, linear) : st;
+	return st == ST_OK ? choose_factors(s, p, linear) : st;
+}
+
+static Status order_copied(Solve *s, Pattern *p, const Pattern *from) {
+	if (!from->order) return ST_OK;
+	p->order_bytes = from->order_bytes;
+	if (!(p->order = heap_alloc(s->c, p->order_bytes))) return ST_NOMEM;
+	memcpy(p->order, from->order, p->order_bytes);
+	return ST_OK;
 }
 
 /* The same band turned over, in the same order. */
@@ -115,16 +127,12 @@ static Status band_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	if (st != ST_OK) return st;
 	p->banded = true;
 	p->band = (Band){n, from->band.above, from->band.below};
-	if (from->order) {
-		p->order_bytes = from->order_bytes;
-		if (!(p->order = heap_alloc(s->c, p->order_bytes))) return ST_NOMEM;
-		memcpy(p->order, from->order, p->order_bytes);
-	}
+	st = order_copied(s, p, from);
 	for (int64_t k = 0; k < from->nvalues; k++) {
 		const int64_t j = from->place[k] / rows, i = j + from->place[k] % rows - from->band.above;
 		p->place[k] = i * rows + (j - i) + p->band.above;
 	}
-	return ST_OK;
+	return st;
 }
 
 Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
@@ -132,6 +140,9 @@ Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
 	*p = (Pattern){.dense = from->dense, .n = n, .nvalues = from->nvalues, .nnz = from->nnz};
 	if (from->dense) return ST_OK;
 	if (from->banded) return band_transposed(s, p, from);
+	p->fronts = from->fronts;
+	p->iterated = from->iterated;
+	p->chosen = from->chosen;
 	int64_t *moved = heap_alloc(s->c, (size_t)(from->nnz + n + 1) * sizeof *moved), *next = moved + from->nnz;
 	if (!moved) return ST_NOMEM;
 	Status st = pattern_room(s, p, n, from->nvalues, from->nnz);
@@ -149,7 +160,7 @@ Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from) {
 		for (int64_t k = 0; k < from->nvalues; k++) p->place[k] = moved[from->place[k]];
 	}
 	heap_free(s->c, moved, (size_t)(from->nnz + n + 1) * sizeof *moved);
-	return st;
+	return st == ST_OK ? order_copied(s, p, from) : st;
 }
 
 void pattern_end(Solve *s, Pattern *p) {
@@ -167,6 +178,7 @@ SUNMatrix pattern_matrix(Solve *s, const Pattern *p) {
 SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m) {
 	if (p->banded) return band_solver(s, p);
 	if (SUNMatGetID(m) == SUNMATRIX_DENSE) return SUNLinSol_Dense(y, m, s->sun);
+	if (p->fronts || p->iterated) return sparse_solver(s, p, y);
 	SUNLinearSolver klu = SUNLinSol_KLU(y, m, s->sun);
 	/* SUNDIALS orders columns by the pattern of A'A; by that of A + A', as KLU does by itself, the factors of grids in two dimensions are a fraction */
 	if (klu) SUNLinSol_KLUSetOrdering(klu, 0);

@@ -18,6 +18,7 @@
 #include "solvers/shifted.h"
 #include "solvers/factors.h"
 #include <klu.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- the choice ------------------------------------------------------------------------------------------------------------------------------ */
@@ -30,14 +31,24 @@ static double banded_time(Band b) {
 	return n * (8 + l * (1 + 0.08 * (l + u))) * (far ? 2.5 : 1) + 8 * n * (2 + 0.27 * (l + u)) * (far ? 4 : 1);
 }
 
-static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row, double *out) {
+/* Operations of factors that need not be asked for: of grids in two dimensions and in three, in an order by dissection, about ten times the band's cube. */
+#define BEYOND_FACTORS 2e11
+static double expected_flops(Band b) { return 10 * pow(0.5 * (double)(b.below + b.above), 3); }
+/* From here on iterations are faster: measured with reaction and diffusion of two fields on squares, where they are so from 64 x 64 points on (1.4e8) and four times at 128 x 128 (1.3e9); other systems
+ * may take more of them. */
+bool too_many(const Choice *c) { return c->flops > 1e9; }
+
+/* Fronts take a quarter of the time for an operation and more for each unknown, KLU has its pivots from the factors before. */
+static Status sparse_time(int64_t n, const int64_t *start, const int64_t *row, Choice *out) {
 	klu_l_common common;
 	klu_l_defaults(&common);
 	klu_l_symbolic *s = klu_l_analyze(n, (int64_t *)(uintptr_t)start, (int64_t *)(uintptr_t)row, &common);
-	*out = 1e300;
+	out->sparse_ns = 1e300;
 	if (!s) return common.status == KLU_OUT_OF_MEMORY ? ST_NOMEM : ST_OK; /* structurally singular: then pivots inside the band will say so */
 	const double filled = s->lnz + s->unz;
-	*out = 20.0 * (double)n + 1.1 * (s->est_flops > 0 ? s->est_flops : 0) + 8 * (5.0 * (double)n + 0.65 * filled);
+	out->flops = s->est_flops > 0 ? s->est_flops : 0;
+	out->fronts = out->flops > 200 * filled && factors_by_fronts();
+	out->sparse_ns = (out->fronts ? 4000.0 * (double)n + 0.3 * out->flops : 20.0 * (double)n + 1.1 * out->flops) + 8 * (5.0 * (double)n + 0.65 * filled);
 	klu_l_free_symbolic(&s, &common);
 	return ST_OK;
 }
@@ -57,8 +68,14 @@ Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, W
 	}
 	for (int64_t i = 0; i < n && !out->ordered; i++) order[i] = inverse[i] = i;
 	out->banded_ns = banded_time(out->band);
-	if (out->band.below + out->band.above > 6 || wish == WAY_SPARSE) st = sparse_time(n, start, row, &out->sparse_ns);
-	else out->sparse_ns = 1e300; /* nothing is faster than so narrow a band */
+	out->sparse_ns = 1e300;
+	out->flops = expected_flops(out->band);
+	if (wish == WAY_AUTO && out->flops > BEYOND_FACTORS && n > 100000) {
+		out->fronts = factors_by_fronts();
+		out->sparse_ns = 0.3 * out->flops; /* an analysis would take longer than the first steps */
+	} else if (wish != WAY_ITERATED && (out->band.below + out->band.above > 6 || wish == WAY_SPARSE)) {
+		st = sparse_time(n, start, row, out); /* nothing is faster than a narrower band */
+	} else out->flops = 0;
 	if (!out->way) out->way = out->banded_ns <= out->sparse_ns ? WAY_BANDED : WAY_SPARSE;
 	return st;
 }
@@ -66,7 +83,7 @@ Status choose_way(Ctx *c, int64_t n, const int64_t *start, const int64_t *row, W
 /* ---- plans ----------------------------------------------------------------------------------------------------------------------------------- */
 
 enum { MARK = 0x53484946, PLAN_HEAD = 16 };
-enum { P_MARK, P_N, P_GIVEN, P_WAY, P_BELOW, P_ABOVE, P_ORDERED, P_ROOM, P_PAIR, P_NNZ, P_BANDED_NS, P_SPARSE_NS };
+enum { P_MARK, P_N, P_GIVEN, P_WAY, P_BELOW, P_ABOVE, P_ORDERED, P_ROOM, P_PAIR, P_NNZ, P_BANDED_NS, P_SPARSE_NS, P_FRONTS, P_TOO_MANY };
 
 /* A plan's parts, behind its head: order[n]; place[given], of each element in the matrix's numbers; and where the way is sparse start[n + 1], row[nnz], diagonal[n] of the matrix, and
  * start[2n + 1], row[2 nnz + 2n] of the pair's. */
@@ -164,7 +181,7 @@ static Status make_plan(Ctx *c, int64_t n, int64_t given, const int64_t *start, 
 	}
 	int64_t *at = (int64_t *)(void *)t->data;
 	const int64_t head[] = {MARK, n, given, choice.way, choice.band.below, choice.band.above, choice.ordered, p.room, p.pair, nnz,
-	                        (int64_t)choice.banded_ns, choice.sparse_ns < 1e18 ? (int64_t)choice.sparse_ns : -1};
+	                        (int64_t)choice.banded_ns, choice.sparse_ns < 1e18 ? (int64_t)choice.sparse_ns : -1, choice.fronts, too_many(&choice)};
 	memcpy(at, head, sizeof head);
 	plan_parts(&p, at);
 	memcpy(p.order, order, (size_t)n * sizeof *order);

@@ -116,21 +116,24 @@ int routine_into(Solve *s, Routine *r, uint32_t k, double t, N_Vector out);
  * J. */
 typedef struct Pattern {
 	bool dense, banded;
+	bool fronts, iterated; /* sparse: factors by UMFPACK; GMRES with incomplete factors, */
+	bool chosen;           /* which was asked for, so that it stays so where it does not converge */
 	int64_t n, nvalues, nnz;
 	sunindextype *colptr, *rowind; /* of the matrix */
 	int64_t *place;                /* of value k */
-	Band band;                     /* banded: in this order of the unknowns, NULL: their own */
+	Band band;                     /* banded, iterated: in this order of the unknowns, NULL: their own */
 	int64_t *order;
 	size_t bytes, order_bytes;
 } Pattern;
 
-/* linear: 0 dense; 1 banded or sparse, whichever is faster; 2 banded; 3 sparse. */
+/* linear: 0 dense; 1 whichever is faster; 2 banded; 3 sparse; 4 iterated. */
 Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colptr, Value rowind);
 Status pattern_transposed(Solve *s, Pattern *p, const Pattern *from);
 void pattern_end(Solve *s, Pattern *p);
 SUNMatrix pattern_matrix(Solve *s, const Pattern *p); /* NULL when memory fails */
 SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m); /* p lives as long as the solver */
 SUNLinearSolver band_solver(Solve *s, const Pattern *p);
+SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y); /* fronts, iterated */
 /* Writes sign times the values into m. */
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m);
 

@@ -776,6 +776,11 @@ _whole_jacobian(info, S, matched, conditions) = {
 }
 
 _solve_algebraic(info, m, S, conditions, o) = {
+  held = _constraint_of(info, S.time)
+  if held.field >= 0 and held.equation >= 0 {
+    _refuse(
+      "`{info.equations[held.equation].text}` has no unknown without a rate in it, so that {info.fields[held.field]} follows only from its time derivative (index 2), and on one grid for all unknowns has modes that no equation sees: fem() serves this{if _is_periodic(info) { ", and fourier() where it has constant factors" } else { "" }}")
+  }
   matched = _matched(info, S)
   J = _whole_jacobian(info, S, matched, conditions)
   if kind(m.time.implicit) == "none" or m.time.degree != 5 {

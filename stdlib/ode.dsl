@@ -20,11 +20,14 @@
 # What goes wrong is error("..."): which component, at what t, the last good values, what to try. Derivatives are the method's own affair: y0, t0, t1, saveat and
 # what f captures may all carry tangents.
 
-# bdf(): variable-order backward differentiation (CVODE), for stiff problems, with the exact Jacobian
+# bdf(; max_steps, linear): variable-order backward differentiation (CVODE; IDA for algebraic equations), for stiff problems, with the exact Jacobian
+#   linear: how systems with a sparse Jacobian are solved: "banded", "sparse" (factors: KLU, or UMFPACK where they fill in), "krylov" (GMRES with incomplete factors, whose memory and time for an iteration are
+#   proportional to the elements), or "auto", which is what it is when not given: by estimates from the pattern, "krylov" only where exact factors would be out of proportion.
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
-bdf(; max_steps = 0) =
-  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, finds = true, integrate = _by_cvode, until = _until_cvode,
-    implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
+bdf(; max_steps = 0, linear = "auto") =
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps,
+    linear = _one_of("bdf has the linear solvers", linear, list("auto", "banded", "sparse", "krylov")), finds = true,
+    integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 # adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
 adams(; max_steps = 0) =
@@ -131,12 +134,13 @@ _jumps_there =
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = _jacobian(f, u)
 
-# The host calls. The pattern gives the sparsity of the Jacobian by columns; linear 0: dense, 1: banded or sparse, 2: banded, 3: sparse.
+# The host calls. The pattern gives the sparsity of the Jacobian by columns; linear 0: dense, 1: whichever is faster, 2: banded, 3: sparse, 4: iterated.
+_linear(m, o) = if kind(o.pattern) == "none" { 0 } else if has(m, "linear") and m.linear > 0 { 1 + m.linear } else { 1 + o.way }
 _by_cvode(m, f, jac, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
-            (m.order, if dense { 0 } else { 1 + o.way }, m.degree, m.max_steps, o.names))
+            (m.order, _linear(m, o), m.degree, m.max_steps, o.names))
   (r[0], r[1], _stats(r[2]))
 }
 _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
@@ -144,7 +148,7 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
         (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
-        (m.order, if dense { 0 } else { 1 + o.way }, m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops,
+        (m.order, _linear(m, o), m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops,
           o.names))
 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
@@ -152,7 +156,7 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
             (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
-    (if dense { 0 } else { 1 + o.way }, 5, m.max_steps, 1, o.names, o.equations))
+    (_linear(m, o), 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
 
@@ -161,7 +165,7 @@ _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
         (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
-        (if dense { 0 } else { 1 + o.way }, 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names,
+        (_linear(m, o), 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names,
           o.equations))
 }
 

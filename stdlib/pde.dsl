@@ -79,6 +79,12 @@ _explain_problem(problem) = {
   info = _problem_info(problem)
   if len(info.coords) == 1 { _explain_choice(info) } else { _explain_statement(info) + "\n" + _explain_choice(info) }
 }
+_explain_constraint(info) = {
+  held = _constraint_of(info, info.time)
+  if held.field < 0 { "" } else {
+    "; {info.fields[held.field]} is what keeps `{info.equations[held.equation].text}`, exactly in each wave"
+  }
+}
 _explain_choice(info) = {
   if len(info.coords) == 1 and _is_between(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
@@ -92,7 +98,7 @@ _explain_choice(info) = {
       "{info.name}: on a region, so solve() takes fem(order = 2): quadratic finite elements on a mesh of triangles or tetrahedra. fd(), chebyshev() and fourier() serve boxes."
     } else if _is_periodic(info) and info.eigen == "" {
       way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
-        "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol"
+        "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol{_explain_constraint(info)}"
       } else {
         "bdf() with the exact Jacobian, since not all highest derivatives have constant factors"
       }
@@ -147,7 +153,8 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
     time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _chebyshev_grid, count = count, near = near,
     solve = _solve_grid)
 # fourier(n; time, dealias, count, near): Fourier collocation for problems that are periodic in all space coordinates; n even points in each, or one number for each
-#   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where all highest derivatives have constant factors; else bdf() with differentiation matrices. dealias = true leaves only
+#   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where all highest derivatives have constant factors; else bdf() with differentiation matrices. A pressure, in the rates by its gradient and
+#   determined by div(v) == 0, follows wave by wave (in two dimensions and three); between walls fem() has it. dealias = true leaves only
 #   the lower two thirds of the waves. error: the size of the shortest waves, relative to the largest.
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic

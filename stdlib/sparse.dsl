@@ -50,7 +50,11 @@ _explain_systems(p) = {
   } else {
     " ({(banded + 500) // 1000} µs for a factorisation and 8 solves, by sparse factors {(other + 500) // 1000})"
   }
-  if way == 1 { "systems: banded, {band}{times}" } else { "systems: sparse factors; a band would have {band}{times}" }
+  if way == 1 { "systems: banded, {band}{times}" } else {
+    "systems: sparse factors{if plan[12] > 0 { " by fronts (UMFPACK)" } else { "" }}{if plan[13] > 0 {
+      ", of bdf() GMRES with incomplete factors"
+    } else { "" }}; a band would have {band}{times}"
+  }
 }
 
 _sparse_jacobian(f, x) = if kind(x) == "array" { _jacobian_on(f, x, sparsity(f, x)) } else {

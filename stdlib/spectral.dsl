@@ -2,6 +2,9 @@
 #
 # u_t + L u + N(u) == 0: L u are the terms with constant factors (problem_info's linear), whose symbol in wave numbers follows from the derivative of the residual by its
 # jets; N is the residual without them, at the grid points. Fields without a rate, whose equations are all linear (a stream function, a potential), follow from the others wave by wave.
+# A constraint without such a field, C u == 0 as in div(v) == 0, beside a field p that enters the rates by G p, as a pressure does, is a system of index 2. Of each wave p = -(C G)⁻¹ C (L u + N), which
+# keeps C u where it is, so that what is integrated is u_t + P (L u + N) == 0 with P = 1 - G (C G)⁻¹ C, the projection of Leray (A. J. Chorin, Math. Comp. 22, 1968): exact, since factors are constant.
+# In waves without C G, such as the mean, nothing constrains u, and p is 0 unless a condition at a point fixes it.
 # The waves of a line are kept as real numbers, the real parts of the lower half and behind them the imaginary ones backwards (_half_waves); a factor of each wave,
 # complex, is then two real factors, of a wave's own number and of its other part (_wave_factors). In more dimensions waves are complex, and two real arrays are transformed as one complex one.
 
@@ -47,12 +50,12 @@ _solve_fourier(info, m, o) = {
   }
 }
 
-# Whether each rate, and each highest derivative in space, has constant factors, fields are numbers, and those without a rate follow linearly from the others.
+# Whether each rate, and each highest derivative in space, has constant factors, and fields without a rate follow linearly from the others, at most one of them through a constraint.
 _is_semilinear(info, time) = {
-  fine = len(info.conditions) > 0
-  for k in info.sizes { if k > 0 { fine = false } }
+  held = _constraint_of(info, time)
+  fine = len(info.conditions) > 0 and held.fine
   for (i, p) in enumerate(info.periodic) { if i != time and not p { fine = false } }
-  for c in info.conditions { if c.at.coord != time { fine = false } }
+  for c in info.conditions { if c.at.coord != time and not _is_gauge(info, c, held.field) { fine = false } }
   rates = 0
   for q in info.equations {
     top = 0
@@ -74,9 +77,61 @@ _is_semilinear(info, time) = {
     }
     if rate > 1 { fine = false }
     if rate == 0 and len(q.bent) > 0 { fine = false }
+    if rate == 0 and _without_rates(info, time, q) > 1 { fine = false }
     rates = rates + rate
   }
   fine and rates > 0
+}
+
+# The equation without rates that has no field without a rate in it, and the field that no such equation has: -1 and -1 where there are none. fine: where there is one of each at most, the field a number
+# that enters linearly.
+_constraint_of(info, time) = {
+  (equation, field, equations, fields) = (-1, -1, 0, 0)
+  n = len(info.fields)
+  rated = map(k -> 0, list(...(0..n)))
+  said = map(k -> 0, list(...(0..n)))
+  for j in info.jets { if j[1 + time] > 0 { rated[j[0]] = 1 } }
+  for (e, q) in enumerate(info.equations) {
+    rate = 0
+    other = 0
+    for i in (...q.linear, ...q.bent) {
+      j = info.jets[i]
+      if j[1 + time] > 0 { rate = 1 }
+      if rated[j[0]] == 0 { other = 1 }
+    }
+    if rate == 0 {
+      for i in (...q.linear, ...q.bent) { said[info.jets[i][0]] = 1 }
+      if other == 0 { equation = e; equations = equations + 1 }
+    }
+  }
+  for k in list(...(0..n)) { if rated[k] == 0 and said[k] == 0 { field = k; fields = fields + 1 } }
+  fine = equations == fields and equations < 2
+  if fine and equations == 1 {
+    fine = len(info.space) > 1 and info.sizes[field] == 0 and info.equations[equation].rows == 0
+    for q in info.equations { for i in q.bent { if info.jets[i][0] == field { fine = false } } }
+  }
+  (equation = equation, field = field, fine = fine)
+}
+# How many unknowns without a rate an equation has.
+_without_rates(info, time, q) = {
+  n = 0
+  for k in list(...(0..len(info.fields))) {
+    here = 0
+    for i in (...q.linear, ...q.bent) { if info.jets[i][0] == k { here = 1 } }
+    for j in info.jets { if j[0] == k and j[1 + time] > 0 { here = 0 } }
+    n = n + here * max(1, info.sizes[k])
+  }
+  n
+}
+# Whether a condition fixes the value of a field at a point.
+_is_gauge(info, c, field) = if c.at.coord >= 0 or c.at.name != "" { false } else {
+  fine = field >= 0
+  for i in c.jets {
+    o = 0
+    for d in list(...(0..len(info.coords))) { o = o + info.jets[i][1 + d] }
+    if o > 0 or info.jets[i][0] != field { fine = false }
+  }
+  fine
 }
 
 # ---- waves
@@ -178,125 +233,254 @@ _waves_of(T, reals) = if T.count == 1 { map(u -> _half_waves(u, 0), reals) } els
 
 # ---- the problem in waves
 
-_spectral_form(info, S, dealias) = {
+_spectral_form(info, grid, dealias) = {
+  S = (...grid, widths = map(k -> _width(info, k), (...(0..grid.count),)))
   T = S.T
   matched = _matched(info, S)
-  fields = list()
-  for k in list(...(0..S.count)) { if S.orders[k] == 1 { fields = push(fields, k) } }
+  held = _constraint_of(info, S.time)
+  # components of fields with a rate: field, component
+  parts = list()
+  for k in list(...(0..S.count)) {
+    if S.orders[k] == 1 { for c in list(...(0.._width(info, k))) { parts = push(parts, (k, c)) } }
+  }
+  n = len(parts)
   equation_of = k -> { at = 0; for (e, f) in enumerate(matched) { if f == k { at = e } }; at }
   x = _some_point(info, S)
-  factor = (e, i) -> jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js), _zero_jets(info),
-    _unit_jet(info, i, 0))[1]
-  # the symbol of equation e by field k, or none
-  linear = (e, k) -> {
+  # of row r of equation e, by component c of jet i
+  factor = (e, r, i, c) -> {
+    v = jvp(js -> _residual_at(info, S, info.equations[e], info.lo[S.time], x, js), _zero_jets(info), _unit_jet(info, i, c))[1]
+    if info.equations[e].rows == 0 { v } else { v[r] }
+  }
+  # the symbol of row r of equation e by component c of field k, or none
+  linear = (e, r, k, c) -> {
     total = none
     for i in info.equations[e].linear {
       j = info.jets[i]
       if j[0] == k and _jet_time(S, j) == 0 {
-        own = factor(e, i) * _symbol(T, _jet_space(S, j))
+        own = factor(e, r, i, c) * _symbol(T, _jet_space(S, j))
         total = if kind(total) == "none" { own } else { total + own }
       }
     }
     total
   }
-  # fields without a rate: for each of the others its share, by wave
-  share = (k, b) -> {
+  # components of fields without a rate: for each part its share, by wave
+  share = (k, c, b) -> {
     e = equation_of(k)
-    own = linear(e, k)
+    own = linear(e, c, k, c)
     if kind(own) == "none" { _refuse("{info.fields[k]} does not follow from the other fields") }
-    by = linear(e, b)
+    by = linear(e, c, b[0], b[1])
     if kind(by) == "none" { none } else { where(abs(own) > 0, -by / where(abs(own) > 0, own, 1 + 0im), 0im) }
   }
-  shares = map(k -> if S.orders[k] == 1 { none } else { map(b -> share(k, b), fields) }, list(...(0..S.count)))
-  rate = k -> {
+  shares = map(k -> if S.orders[k] == 1 or k == held.field { none } else {
+    map(c -> map(b -> share(k, c, b), parts), list(...(0.._width(info, k))))
+  }, list(...(0..S.count)))
+  rate = p -> {
     total = 0.0
-    for i in info.equations[equation_of(k)].linear {
-      if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == 1 { total = factor(equation_of(k), i) }
+    for i in info.equations[equation_of(p[0])].linear {
+      if info.jets[i][0] == p[0] and _jet_time(S, info.jets[i]) == 1 {
+        total = factor(equation_of(p[0]), p[1], i, p[1])
+      }
     }
     total
   }
-  scales = map(k -> -1.0 / rate(k), fields)
+  scales = map(p -> -1.0 / rate(p), parts)
   # L[a][b]: u_t has L u, with what fields without a rate say put in
   L = map(a -> map(b -> {
-    e = equation_of(fields[a])
-    total = linear(e, fields[b])
-    for k in list(...(0..S.count)) {
-      if S.orders[k] == 0 {
-        by = linear(e, k)
-        if kind(by) != "none" and kind(shares[k][b]) != "none" {
-          total = if kind(total) == "none" { by * shares[k][b] } else { total + by * shares[k][b] }
+    (k, c) = parts[a]
+    e = equation_of(k)
+    total = linear(e, c, ...parts[b])
+    for f in list(...(0..S.count)) {
+      if S.orders[f] == 0 and f != held.field {
+        for d in list(...(0.._width(info, f))) {
+          by = linear(e, c, f, d)
+          if kind(by) != "none" and kind(shares[f][d][b]) != "none" {
+            total = if kind(total) == "none" { by * shares[f][d][b] } else { total + by * shares[f][d][b] }
+          }
         }
       }
     }
     if kind(total) == "none" { none } else { scales[a] * total }
-  }, list(...(0..len(fields)))), list(...(0..len(fields))))
+  }, list(...(0..n))), list(...(0..n)))
+  project = if held.field < 0 { none } else { _projection(info, S, parts, scales, linear, equation_of, held, L) }
   # whether all factors of waves are real: each derivative in the linear part is of even order
   even = true
   for q in info.equations {
     for i in q.linear { if _orders_of(S, info.jets[i]) % 2 == 1 { even = false } }
   }
   what = if even { "real" } else { "complex" }
-  prepared = map(k -> if S.orders[k] == 1 { none } else {
-    map(b -> if kind(shares[k][b]) == "none" { none } else { _wave_factors(T, shares[k][b], what) }, list(...(0..len(fields))))
+  prepared = map(k -> if S.orders[k] == 1 or k == held.field { none } else {
+    map(c -> map(b -> if kind(shares[k][c][b]) == "none" { none } else { _wave_factors(T, shares[k][c][b], what) },
+      list(...(0..n))), list(...(0.._width(info, k))))
   }, list(...(0..S.count)))
   coupled = false
-  for a in list(...(0..len(fields))) {
-    for b in list(...(0..len(fields))) { if a != b and kind(L[a][b]) != "none" { coupled = true } }
-  }
+  for a in list(...(0..n)) { for b in list(...(0..n)) { if a != b and kind(L[a][b]) != "none" { coupled = true } } }
+  if held.field >= 0 { coupled = true }
+  LP = if held.field < 0 { L } else { _projected_blocks(project, L, n, ones(...T.n) + 0im) }
   # the jets that the rest needs
   needed = list()
   for i in list(...(0..len(info.jets))) {
     use = false
-    for k in fields { for b in info.equations[equation_of(k)].bent { if b == i { use = true } } }
+    for p in parts { for b in info.equations[equation_of(p[0])].bent { if b == i { use = true } } }
     if use { needed = push(needed, i) }
   }
-  symbols = map(i -> _wave_factors(T, _symbol(T, _jet_space(S, info.jets[i])),
-    if _orders_of(S, info.jets[i]) % 2 == 1 { "imaginary" } else { "real" }), needed)
-  plain = map(i -> _orders_of(S, info.jets[i]) == 0, needed)
+  # each by component: the jet, its component, its factors
+  streams = list()
+  for i in needed {
+    symbol = _wave_factors(T, _symbol(T, _jet_space(S, info.jets[i])),
+      if _orders_of(S, info.jets[i]) % 2 == 1 { "imaginary" } else { "real" })
+    for c in list(...(0.._width(info, info.jets[i][0]))) {
+      streams = push(streams, (jet = i, component = c, plain = _orders_of(S, info.jets[i]) == 0, symbol = symbol))
+    }
+  }
   keep = if dealias { _lower_waves(T) } else { none }
-  zero = 0.0 * T.X[0]
-  rest = (t, w) -> {
+  driven = (t, w) -> {
     waves = list()
-    for (a, i) in enumerate(needed) {
-      k = info.jets[i][0]
-      own = _waves_of_field(S, prepared, fields, k, w)
-      waves = push(waves, if plain[a] { own } else { _times_waves(T, symbols[a], own) })
+    for s in streams {
+      own = _waves_of_part(S, prepared, parts, info.jets[s.jet][0], s.component, w)
+      waves = push(waves, if s.plain { own } else { _times_waves(T, s.symbol, own) })
     }
     values = _values_of_waves(T, waves)
     jets = map(i -> {
-      v = none
-      for (a, b) in enumerate(needed) { if b == i { v = values[a] } }
-      v
+      v = list()
+      for (a, s) in enumerate(streams) { if s.jet == i { v = push(v, values[a]) } }
+      if len(v) == 0 { none } else if info.sizes[info.jets[i][0]] == 0 { v[0] } else { stack(...v; axis = 1) }
     }, list(...(0..len(info.jets))))
-    own = map(a -> {
-      q = info.equations[equation_of(fields[a])]
-      scales[a] * map(r -> {
-        js = map(i -> if kind(r.j[i]) == "none" { 0.0 } else { r.j[i] }, list(...(0..len(info.jets))))
-        _residual_at(info, S, q, t, r.x, js)
-      }, (x = T.X, j = jets))
-    }, list(...(0..len(fields))))
+    zero = _zero_jets(info)
+    own = list()
+    for k in list(...(0..S.count)) {
+      if S.orders[k] == 1 {
+        q = info.equations[equation_of(k)]
+        all = map(r -> {
+          js = map(i -> if kind(r.j[i]) == "none" { zero[i] } else { r.j[i] }, list(...(0..len(info.jets))))
+          _residual_at(info, S, q, t, r.x, js)
+        }, (x = T.X, j = jets))
+        for (a, p) in enumerate(parts) {
+          if p[0] == k { own = push(own, scales[a] * (if info.sizes[k] == 0 { all } else { all[.., p[1]] })) }
+        }
+      }
+    }
     N = _waves_of(T, own)
     if dealias { map(v -> keep * v, N) } else { N }
   }
-  all =
-    w -> concat(
-      ...map(r -> ravel(r), _values_of_waves(T, map(k -> _waves_of_field(S, prepared, fields, k, w), list(...(0..S.count))))))
+  rest = (t, w) -> if held.field < 0 { driven(t, w) } else { project.of(driven(t, w)) }
+  pressure = (t, w) -> {
+    N = driven(t, w)
+    project.held(map(a -> {
+      total = N[a]
+      for b in list(...(0..n)) { if kind(L[a][b]) != "none" { total = total + L[a][b] * w[b] } }
+      total
+    }, list(...(0..n))))
+  }
+  all = (t, w) -> {
+    waves = list()
+    for k in list(...(0..S.count)) {
+      for c in list(...(0.._width(info, k))) {
+        waves = push(waves, if k == held.field { pressure(t, w) } else { _waves_of_part(S, prepared, parts, k, c, w) })
+      }
+    }
+    values = map(r -> ravel(r), _values_of_waves(T, waves))
+    if held.field >= 0 {
+      at = _first_part(info, S.levels, held.field, 0)
+      values[at] = values[at] + _gauge(info, S, held.field, t, values[at])
+    }
+    concat(...values)
+  }
   start = U -> {
-    w = _waves_of(T, map(k -> _part_of(S, U, k), fields))
+    w = _waves_of(T, map(p -> _part_of(S, U, _first_part(info, S.levels, p[0], 0) + p[1]), parts))
     if dealias { map(v -> keep * v, w) } else { w }
   }
-  (L = L, coupled = coupled, factors = s -> _wave_factors(T, s, what), times = (s, w) -> _times_waves(T, s, w),
-    power = w -> _power_of_waves(T, w), rest = rest, real = w -> _real_waves(T, w), all = all, start = start, count = len(fields))
+  consistent = w -> if held.field < 0 { w } else { project.start(w) }
+  (L = LP, coupled = coupled, factors = s -> _wave_factors(T, s, what), times = (s, w) -> _times_waves(T, s, w),
+    power = w -> _power_of_waves(T, w), rest = rest, real = w -> _real_waves(T, w), all = all, start = start,
+    consistent = consistent, count = n)
+}
+
+# The constraint's field and the projection, of waves of the parts. held: the field that keeps the constraint under these rates; of: what is left of them.
+_projection(info, S, parts, scales, linear, equation_of, held, L) = {
+  T = S.T
+  q = info.equations[held.equation]
+  if len(q.bent) > 0 { _refuse("`{q.text}` is a constraint whose factors are not constant; fem() serves it") }
+  for s in list(0.0, 0.4127) {
+    x = map(i -> info.lo[i] + (0.3719 + 0.2 * s) * (info.hi[i] - info.lo[i]), S.T.space)
+    if _residual_at(info, S, q, info.lo[S.time] + s, x, _zero_jets(info)) != 0 {
+      error("`{q.text}` has a term without an unknown; fourier() serves constraints that are homogeneous, fem() others")
+    }
+  }
+  C = map(p -> linear(held.equation, 0, ...p), parts)
+  G = map(a -> {
+    g = linear(equation_of(parts[a][0]), parts[a][1], held.field, 0)
+    if kind(g) == "none" { none } else { scales[a] * g }
+  }, list(...(0..len(parts))))
+  both = 0im * ones(...T.n)
+  for a in list(...(0..len(parts))) { if kind(C[a]) != "none" and kind(G[a]) != "none" { both = both + C[a] * G[a] } }
+  held_by = abs(both) > 0
+  if max(abs(both)) == 0 { error("{info.fields[held.field]} does not act on what `{q.text}` constrains; fem() may serve it") }
+  inverse = where(held_by, 1 / where(held_by, both, 1 + 0im), 0im)
+  off = r -> {
+    total = 0im * ones(...T.n)
+    for a in list(...(0..len(parts))) { if kind(C[a]) != "none" { total = total + C[a] * r[a] } }
+    total
+  }
+  field = r -> -inverse * off(r)
+  of = r -> {
+    p = field(r)
+    map(a -> if kind(G[a]) == "none" { r[a] } else { r[a] + G[a] * p }, list(...(0..len(parts))))
+  }
+  # initial values: what the points do not resolve is taken off, more is an error
+  start = w -> {
+    v = of(w)
+    d = 0.0
+    size = 0.0
+    for a in list(...(0..len(parts))) { d = d + _power_of_waves(T, w[a] - v[a]); size = size + _power_of_waves(T, w[a]) }
+    if d > 1e-4 * size {
+      error("{info.name}: the initial values do not satisfy `{q.text}`: {100 * sqrt(d / size):.1f} % of them do not")
+    }
+    v
+  }
+  (held = field, of = of, start = start, C = C, G = G, inverse = inverse)
+}
+# P L by blocks
+_projected_blocks(project, L, n, one) = map(a -> map(b -> {
+  total = if kind(L[a][b]) == "none" { 0 * one } else { L[a][b] }
+  if kind(project.G[a]) != "none" {
+    for c in list(...(0..n)) {
+      if kind(project.C[c]) != "none" and kind(L[c][b]) != "none" {
+        total = total - project.G[a] * project.inverse * project.C[c] * L[c][b]
+      }
+    }
+  }
+  total
+}, list(...(0..n))), list(...(0..n)))
+# What is added to a field that is known up to a constant, so that its condition at a point holds.
+_gauge(info, S, k, t, u) = {
+  shift = 0.0
+  for c in info.conditions {
+    if c.at.coord != S.time {
+      x = map(i -> c.at.point[i], list(...(0..len(c.at.point))))
+      here = _values_at(S.T, _coefficients(S.T, u), x)
+      of = v -> {
+        js = map(i -> if info.jets[i][0] == k and _orders_of(S, info.jets[i]) == 0 { 0.0 * _zero_jets(info)[i] + v } else {
+          _zero_jets(info)[i]
+        }, list(...(0..len(info.jets))))
+        _residual_at(info, S, c, t, x, js)
+      }
+      (r, slope) = jvp(of, here, 1.0)
+      shift = -r / slope
+    }
+  }
+  shift
 }
 # Of a jet, the derivatives in space all together
 _orders_of(S, j) = { o = 0; for d in _jet_space(S, j) { o = o + d }; o }
-_waves_of_field(S, shares, fields, k, w) = if S.orders[k] == 1 {
+_waves_of_part(S, shares, parts, k, c, w) = if S.orders[k] == 1 {
   at = 0
-  for (a, f) in enumerate(fields) { if f == k { at = a } }
-  w[at]
+  for f in list(...(0..k)) { if S.orders[f] == 1 { at = at + S.widths[f] } }
+  w[at + c]
 } else {
   total = 0 * w[0]
-  for b in list(...(0..len(fields))) { if kind(shares[k][b]) != "none" { total = total + _times_waves(S.T, shares[k][b], w[b]) } }
+  for b in list(...(0..len(parts))) {
+    if kind(shares[k][c][b]) != "none" { total = total + _times_waves(S.T, shares[k][c][b], w[b]) }
+  }
   total
 }
 
@@ -428,7 +612,7 @@ _wave_distance(F, a, b, o, points) = {
 
 # The whole way in blocks of two steps; rows at the ends of blocks, or at saveat.
 _etd_march(F, m, o, t0, t1, U0, points, name) = {
-  w = F.start(U0)
+  w = F.consistent(F.start(U0))
   span = t1 - t0
   fixed = kind(m.dt) != "none"
   # steps in a unit of time: 2^level, or as many as dt asks for
@@ -446,9 +630,9 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
   Y = zeros(size, len(U0))
   times = zeros(size)
   rows = 0
-  if saves == 0 { Y[0] = F.all(w); times[0] = t0; rows = 1 } else {
+  if saves == 0 { Y[0] = F.all(t0, w); times[0] = t0; rows = 1 } else {
     while next < saves and o.saveat[min(next, saves - 1)] <= t0 {
-      Y[next] = F.all(w);
+      Y[next] = F.all(t0, w);
       times[next] = o.saveat[next];
       next = next + 1
     }
@@ -484,13 +668,13 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
           Y = concat(Y, zeros(len(times), len(U0)))
           times = concat(times, zeros(len(times)))
         }
-        Y[rows] = F.all(two)
+        Y[rows] = F.all(t2, two)
         times[rows] = t2
         rows = rows + 1
       } else {
         while next < saves and o.saveat[min(next, saves - 1)] <= t2 + 1e-13 * abs(span) {
           s = o.saveat[next]
-          Y[next] = if abs(s - t2) <= 1e-13 * abs(span) { F.all(two) } else { F.all(_etd_reach(F, t, s - t, w)) }
+          Y[next] = if abs(s - t2) <= 1e-13 * abs(span) { F.all(t2, two) } else { F.all(s, _etd_reach(F, t, s - t, w)) }
           times[next] = s
           next = next + 1
         }
@@ -517,7 +701,7 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
 # ---- Crank-Nicolson and Adams-Bashforth
 
 _cnab_march(F, m, o, t0, t1, U0) = {
-  w = F.start(U0)
+  w = F.consistent(F.start(U0))
   span = t1 - t0
   steps = max(1, i64(ceil(span / m.dt - 1e-9)))
   h = span / steps
@@ -533,7 +717,7 @@ _cnab_march(F, m, o, t0, t1, U0) = {
   Y = zeros(size, len(U0))
   times = zeros(size)
   rows = 0
-  if saves == 0 { Y[0] = F.all(w); times[0] = t0; rows = 1 }
+  if saves == 0 { Y[0] = F.all(t0, w); times[0] = t0; rows = 1 }
   before = F.rest(t0, w)
   for k in 0..steps {
     t = t0 + k * h
@@ -541,7 +725,7 @@ _cnab_march(F, m, o, t0, t1, U0) = {
     later = map(a -> F.times(up[a], w[a]) + F.times(down[a], 1.5 * N[a] - 0.5 * before[a]), list(...(0..n)))
     if saves == 0 {
       if (k + 1) % every == 0 or k + 1 == steps {
-        Y[rows] = F.all(later)
+        Y[rows] = F.all(t + h, later)
         times[rows] = t0 + (k + 1) * h
         rows = rows + 1
       }
@@ -550,7 +734,7 @@ _cnab_march(F, m, o, t0, t1, U0) = {
       more = rows < saves and o.saveat[min(rows, saves - 1)] <= t + h * (1 + 1e-9)
       while more {
         s = (o.saveat[rows] - t) / h
-        Y[rows] = (1 - s) * F.all(w) + s * F.all(later)
+        Y[rows] = (1 - s) * F.all(t, w) + s * F.all(t + h, later)
         times[rows] = o.saveat[rows]
         rows = rows + 1
         more = rows < saves and o.saveat[min(rows, saves - 1)] <= t + h * (1 + 1e-9)
@@ -582,7 +766,7 @@ _solve_spectral(info, m, o, time) = {
   state = t -> if len(o.saveat) > 0 or step.name == "cnab2" { _through_nearest(times, Y, t) } else {
     # from the row before t by steps of the method
     r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
-    if t == times[r] { Y[r] } else { F.all(_etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
+    if t == times[r] { Y[r] } else { F.all(t, _etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
   }
   _grid_solution(info, m, S, times, Y, stats, state)
 }
