@@ -246,15 +246,14 @@ _nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x
 
 # ---- first order
 
-# Step k, from 1, with gradient g and the means m and v: where it leads, and new means.
-_first_order_step(o, x, m, v, g, k) = {
+# Step k, from 1, with gradient g: where it leads, and the method's new state. What that is only the method knows; it begins with o.start(x, matrices).
+_first_order_step(o, x, state, g, k) = {
   rate = if kind(o.rate) == "function" { o.rate(k) } else { o.rate }
-  (m, v, d) = o.update(m, v, g, f64(k))
-  (x - rate * (d + o.decay * x), m, v)
+  (state, d) = o.update(state, g, k, o.matrices)
+  (x - rate * (d + o.decay * x), state)
 }
 _first_order(f, x, b, o, steps, tol) = {
-  m = zeros_like(x)
-  v = zeros_like(x)
+  state = o.start(x, o.matrices)
   vg = value_and_grad(f)
   value = f(x)
   gn = inf
@@ -263,13 +262,67 @@ _first_order(f, x, b, o, steps, tol) = {
     (value, g) = vg(x)
     gn = _slope_left(x, g, b)
     k = k + 1
-    (x, m, v) = _first_order_step(o, x, m, v, g, k)
+    (x, state) = _first_order_step(o, x, state, g, k)
     x = _within(x, b)
     if o.progress { progress(k, steps; value = value, gradient = gn) }
   }
   value = f(x)
   status = if gn <= tol * (1 + abs(value)) { 1 } else if abs(value) < inf { 3 } else { 4 }
   (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = k + 2, status = status)
+}
+
+# SOAP: the mean of gradients, that of their squares in the eigenvectors, and for each matrix the means of G G' and G'G with their eigenvectors
+_soap_start(x, matrices, largest) = (zeros_like(x), zeros_like(x), map(at -> {
+  side = n -> if n <= largest { n } else { 0 }
+  (r, c) = (side(at[1]), side(at[2]))
+  (L = zeros(r, r), R = zeros(c, c), U = eye(r), V = eye(c))
+}, matrices))
+_soap_update(s, g, k, matrices, o) = {
+  (m, v, sides) = s
+  if k == 1 { sides = map((side, at) -> { G = _matrix_of(g, at); _soap_begin(side, G, o) }, sides, matrices) }
+  h = _soap_turned(g, sides, matrices, true)
+  m = o.beta1 * m + (1 - o.beta1) * g
+  v = o.beta2 * v + (1 - o.beta2) * h^2
+  q = f64(k)
+  d = (_soap_turned(m, sides, matrices, true) / (1 - o.beta1^q)) / (sqrt(v / (1 - o.beta2^q)) + 1e-8)
+  d = _soap_turned(d, sides, matrices, false)
+  if k > 1 {
+    sides = map((side, at) -> {
+      G = _matrix_of(g, at)
+      (...side, L = _soap_mean(side.L, G, o), R = _soap_mean(side.R, G', o))
+    }, sides, matrices)
+  }
+  if k % o.every == 0 {
+    # eigenvectors follow by a step of orthogonal iteration, the largest first, and the squares go with them
+    for (i, at) in enumerate(matrices) {
+      (U, rows) = _soap_follow(sides[i].L, sides[i].U, at[1])
+      (V, columns) = _soap_follow(sides[i].R, sides[i].V, at[2])
+      v[at[0]..at[0] + at[1] * at[2]] = ravel(_matrix_of(v, at)[rows][.., columns])
+      sides[i] = (...sides[i], U = U, V = V)
+    }
+  }
+  ((m, v, sides), d)
+}
+_matrix_of(x, at) = reshape(x[at[0]..at[0] + at[1] * at[2]], at[1], at[2])
+_soap_mean(L, G, o) = if len(L) == 0 { L } else { o.beta2 * L + (1 - o.beta2) * (G @ G') }
+_soap_begin(side, G, o) = {
+  (L, R) = (_soap_mean(side.L, G, o), _soap_mean(side.R, G', o))
+  (L = L, R = R, U = if len(L) == 0 { side.U } else { eigh(L)[1] }, V = if len(R) == 0 { side.V } else { eigh(R)[1] })
+}
+_soap_follow(L, U, n) = if len(L) == 0 { (U, iota(n)) } else {
+  order = argsort(sum(U * (L @ U); axis = 0); descending = true)
+  (qr(L @ U[.., order])[0], order)
+}
+# A vector of parameters whose matrices are turned into their eigenvectors, or back
+_soap_turned(x, sides, matrices, there) = {
+  for (i, at) in enumerate(matrices) {
+    (a, r, c) = at
+    (X, U, V) = (reshape(x[a..a + r * c], r, c), sides[i].U, sides[i].V)
+    X = if len(U) == 0 { X } else if there { U' @ X } else { U @ X }
+    X = if len(V) == 0 { X } else if there { X @ V } else { X @ V' }
+    x[a..a + r * c] = ravel(X)
+  }
+  x
 }
 
 # ---- simplex

@@ -136,9 +136,26 @@ _fit_pinn(bound, data, names, o) = {
 # How the unknowns move with each parameter while the equations stay as they are: columns of weights and parameters
 _responses(m, blocks, v, back, n) = {
   (X, a) = (blocks[0].X, len(v) - n)
-  G = _gram(blocks, _block_weights(m, blocks, v, back, X), v, back, X)[0]
-  L = _damped_factor(G[..a, ..a], 1e-13 * trace(G[..a, ..a]) / a)
-  concat(-trisolve(L, trisolve(L, G[..a, a..]); adjoint = true), eye(n); axis = 0)
+  soft = _block_weights(m, blocks, v, back, X)
+  trainer = if _by_matrix(m.trainer, len(v)) { lm() } else { _pinn_trainer(m.trainer) }
+  if trainer.name != "gauss_newton_cg" {
+    G = _gram(blocks, soft, v, back, X)[0]
+    L = _damped_factor(G[..a, ..a], 1e-13 * trace(G[..a, ..a]) / a)
+    concat(-trisolve(L, trisolve(L, G[..a, a..]); adjoint = true), eye(n); axis = 0)
+  } else {
+    # too many weights for the matrix: products with it, and not quite as little damping
+    r = v -> _all_rows(blocks, soft, back(v), X)
+    pull = vjp(r, v)[1]
+    system = _sketched(_row_sketch(blocks, soft, v, back, X, _sketch_rows(trainer, a, 1000))[.., ..a], 1e-6, 3 * trainer.turns)
+    l = 1e-13 * system.trace / a
+    smooth = _smoother(system, l)
+    product = p -> pull(jvp(r, v, concat(p, zeros(n)))[1])[..a] + l * p
+    # combinations of parameters that move the equations at right angles, so that what depends on each other still does so to rounding
+    (U, s, V) = svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], list(...(0..n))); axis = 1))
+    Z = stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], system.enough, system.most)[0], list(...(0..n)));
+      axis = 1)
+    concat((Z * where(s > 1e-12 * s[0], s, 0.0)) @ V', eye(n); axis = 0)
+  }
 }
 _usual_size(p) = { s = if kind(p) == "array" { sqrt(mean(p^2)) } else { abs(p) }; if s > 0 { s } else { 1.0 } }
 _last_scaled(w, sizes) =

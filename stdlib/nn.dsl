@@ -32,7 +32,7 @@ apply(net, weights, x) = {
 
 # train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true): weights trained on random parts of n data
 #   loss(w, rows): a real number, the loss over the data with these numbers, an i64[batch]; it may not draw random numbers itself. In each epoch every number comes once, in
-#   a new random order (a rest smaller than batch is left to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad or gradient_descent, whose rate may be a function of the step.
+#   a new random order (a rest smaller than batch is left to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad, gradient_descent or soap, whose rate may be a function of the step.
 #   Gives a record: x, the weights in the form in which they were given; losses f64[epochs], the mean loss over the parts of each epoch; steps.
 #   progress = false: it does not tell how far it has come.
 #     seed(1)
@@ -47,7 +47,8 @@ _train(loss, weights, n, method, o) = {
   assert(batch >= 1 and batch <= n, "train: a batch of {batch} cannot be drawn from {n}")
   (w, back) = flatten(weights)
   w = stop_gradient(w + 0.0)
-  (m, v) = (0 * w, 0 * w)
+  by = (...method, matrices = _matrices_in(weights, 0)[0])
+  state = by.start(w, by.matrices)
   losses = zeros(epochs)
   parts = n // batch
   for epoch in 0..epochs {
@@ -56,7 +57,7 @@ _train(loss, weights, n, method, o) = {
     for part in 0..parts {
       rows = order[part * batch + iota(batch)]
       (value, g) = value_and_grad(w -> loss(back(w), rows))(w)
-      (w, m, v) = _first_order_step(method, w, m, v, g, epoch * parts + part + 1)
+      (w, state) = _first_order_step(by, w, state, g, epoch * parts + part + 1)
       total = total + value
     }
     losses[epoch] = total / parts

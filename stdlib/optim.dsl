@@ -89,8 +89,20 @@ gradient_descent(; rate = 1e-2, momentum = 0.0, nesterov = false) = _first_order
     m = momentum * m + g
     (m, v, if nesterov { g + momentum * m } else { m })
 })
+# soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000): Adam in the eigenvectors of Shampoo's preconditioner: for networks, whose weights are matrices
+#   Each matrix among the parameters has running means of G G' and G'G of its gradient G; Adam's squares are taken in their eigenvectors, which follow by a step of orthogonal iteration `every` steps.
+#   Sides longer than `largest`, and what is no matrix, are treated as by adam(). [Vyas et al., arXiv:2409.11321, algorithms 3 and 4]
+#     minimize(W -> sum((W @ [1.0, 0.9; 0.9, 1] - eye(2))^2), zeros(2, 2), soap(rate = k -> 0.5 / sqrt(k)), steps = 1000).value < 1e-3      #> true
+soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000) =
+  (name = "soap", rate = rate, decay = 0.0, start = (x, matrices) -> _soap_start(x, matrices, largest),
+    update = (s, g, k, matrices) -> _soap_update(s, g, k, matrices, (beta1 = beta1, beta2 = beta2, every = every)),
+    run = _first_order)
 # update(mean, square, gradient, step) gives new means, and the direction that is followed `rate` far.
-_first_order_method(name, rate, decay, update) = (name = name, rate = rate, decay = decay, update = update, run = _first_order)
+_first_order_method(name, rate, decay, update) = (name = name, rate = rate, decay = decay,
+  start = (x, matrices) -> (zeros_like(x), zeros_like(x)), update = (s, g, k, matrices) -> {
+    (m, v, d) = update(s[0], s[1], g, f64(k))
+    ((m, v), d)
+  }, run = _first_order)
 
 # ---- minimize
 
@@ -108,7 +120,7 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, below = none, steps = 200, tol = 1e-10,
   progress = true) = {
   (v, back) = flatten(x0)
-  o = (...method, progress = progress)
+  o = (...method, progress = progress, matrices = _matrices_in(x0, 0)[0])
   g = w -> f(back(w))
   start = stop_gradient(v + 0.0)
   if kind(equal) != "none" or kind(below) != "none" {
@@ -125,6 +137,17 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
     (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations, evaluations = r.evaluations,
       converged = r.status == 1, message = _outcome(r.status))
   }
+}
+# Where the matrices of parameters lie in their vector, as (where it begins, rows, columns), and where the next ones begin, the first at n.
+_matrices_in(x, n) = if kind(x) == "array" {
+  (if rank(x) == 2 { list((n, shape(x)[0], shape(x)[1])) } else { list() }, n + prod(shape(x)))
+} else {
+  (found, at) = (list(), n)
+  for part in (if kind(x) == "record" { map(k -> field(x, k), keys(x)) } else { list(...x) }) {
+    (more, at) = _matrices_in(part, at)
+    found = list(...found, ...more)
+  }
+  (found, at)
 }
 # A bound as a vector.
 _bound(b, v, default) = if kind(b) == "none" { 0 * v + default } else if kind(b) == "array" {
@@ -164,11 +187,26 @@ _bounded_minimum(f, v, lower, upper, o, steps, tol) = o.run(f, v, (lower = lower
 
 # ---- sums of squares
 
-# lm(; geodesic = true, damping = 1e-3): Levenberg-Marquardt: steps of Gauss and Newton, damped by the scale of each unknown, with geodesic acceleration from second
+# lm(; geodesic = true, damping = 1e-3, equations = "qr"): Levenberg-Marquardt: steps of Gauss and Newton, damped by the scale of each unknown, with geodesic acceleration from second
 # derivatives along the step
-#   damping: of the first step, relative. The damping is divided by 5 after a good step, doubled after a bad one. [Moré 1978; Transtrum and Sethna, arXiv:1201.5885]
+#   damping: of the first step, relative. The damping is divided by 5 after a good step, doubled after a bad one. equations = "normal": J'J is factored instead of J, and each step takes the best of
+#   several dampings: many residuals, some hundred unknowns, no bounds, half of the digits. [Moré 1978; Transtrum and Sethna, arXiv:1201.5885]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(geodesic = false)).x     #~ [1, 1]
-lm(; geodesic = true, damping = 1e-3) = (name = "lm", geodesic = geodesic, damping = damping, run = _levenberg)
+#     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], lm(equations = "normal")).x  #~ [1, 1] tol 1e-6
+lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
+  assert(equations == "qr" or equations == "normal", "lm: equations are \"qr\" or \"normal\", not \"{equations}\"")
+  assert(equations == "qr" or geodesic, "lm: steps by the normal equations are always bent; geodesic = false goes with \"qr\"")
+  (name = "lm", geodesic = geodesic, damping = damping, equations = equations,
+    run = if equations == "qr" { _levenberg } else { _by_trials })
+}
+# gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 300): steps of Levenberg and Marquardt, bent and damped by trial as those of lm(equations = "normal"), whose equations are solved by
+# conjugate gradients with products of J and J' with vectors only: thousands of unknowns
+#   The preconditioner is A'A + λI, A being `sketch` random combinations of the rows of J (0: by the number of unknowns). turns: at most so many products for a direction. No bounds.
+#   Directions are solved for the more accurately the less is left of the residual (Dembo and Steihaug, Math. Programming 26, 1983). [Nocedal and Wright 2006, section 10.3; Clarkson and Woodruff, J. ACM 63, 2017]
+#     r(x) = concat(10 * (x[1..] - x[..-1]^2), 1 - x[..-1])
+#     least_squares(r, zeros(20), gauss_newton_cg()).x     #~ ones(20) tol 1e-6
+gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 300) = (name = "gauss_newton_cg", damping = damping, sketch = sketch,
+  turns = turns, run = _by_trials)
 # gauss_newton(): undamped steps, shortened until they lower the sum (and of least norm where the Jacobian has no full rank): good starts, small residuals
 #   [Nocedal and Wright 2006, section 10.3]
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], gauss_newton()).x     #~ [1, 1]

@@ -1,13 +1,13 @@
 # pinn.dsl - neural solvers: a network trained until it satisfies the equations of a problem, in any number of coordinates, for systems and vector fields.
 #
 # The residual of each equation is fed with the Taylor jets of the network (u, u_t, u_x, u_xx ... in one propagation per coordinate). The
-# default trainer is Levenberg-Marquardt on the residuals with their exact Gram matrix J'J, which is summed up point by point and never has J beside it, with geodesic
-# acceleration (Transtrum and Sethna 2012). Boundary and initial values are built into the ansatz where the statement allows it (Lagaris, Likas and
+# default trainer is Levenberg-Marquardt on the residuals with geodesic acceleration (Transtrum and Sethna 2012): of small networks with their exact Gram matrix J'J, which is summed up point by point and never
+# has J beside it, of larger ones by conjugate gradients (residuals.dsl has both). Boundary and initial values are built into the ansatz where the statement allows it (Lagaris, Likas and
 # Fotiadis 1998; on boxes by transfinite interpolation, Gordon and Hall 1973), else they are rows of their own, whose weights are balanced.
 
 # pinn(hidden, points; ...): a network with these hidden layers, tanh or sin between them.
-#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "ssbroyden",
-#   "lbfgs" or "adam"; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
+#   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "gauss_newton_cg", "ssbroyden",
+#   "lbfgs", "soap" or "adam", or such an optimiser with its settings, as adam(rate = 1e-3); "auto" takes the first one for up to 2500 weights, else the second; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
 #   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
 #   of its coordinates are built in, those of problems without t, and evenness on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
@@ -21,7 +21,7 @@
 #     }
 #     s = solve(decay(), pinn((8,), 20; steps = 30))
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
-pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "lm", hard = "auto", weight = "auto",
+pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
   symmetry = true, slabs = 1, data = 1.0) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
@@ -458,42 +458,87 @@ _gram(blocks, soft, v, back, X) = {
   (G, g)
 }
 
+# The trace of J'J of one block, without the matrix
+_gram_trace(block, v, back, X) = {
+  w = back(v)
+  total = 0.0
+  for i in list(...(0..len(block.rows(w, block.X[0])))) {
+    J = map(x -> flatten(grad(w -> block.rows(w, x)[i])(w))[0], X)
+    total = total + sum(J^2) / max(1.0, f64(len(X)))
+  }
+  total
+}
+# Sums of the rows of groups of points, with random signs: `rows` rows A, whose A'A is J'J in the mean. Each costs as much as a gradient over its group.
+_row_sketch(blocks, soft, v, back, X, rows) = {
+  w = back(v)
+  sizes = map(k -> len(_points_of(blocks, k, X)) * len(blocks[k].rows(w, blocks[k].X[0])), list(...(0..len(blocks))))
+  all = 0
+  for n in sizes { all = all + n }
+  concat(...map(k -> {
+    Y = _points_of(blocks, k, X)
+    (n, c) = (len(Y), len(blocks[k].rows(w, blocks[k].X[0])))
+    s = min(n, (rows * sizes[k] + all - 1) // max(1, all))
+    q = max(1, (n + s - 1) // max(1, s))
+    at = iota(s * q)
+    signs = reshape(where(expand(at, 1) < n, _signs(s * q, c), 0.0), s, q, c)
+    groups = reshape(Y[min(at, max(0, n - 1))], s, q, shape(Y)[1])
+    _share(soft, k, Y) * map((y, e) -> grad(v -> { w = back(v); sum(map((x, c) -> c @ blocks[k].rows(w, x), y, e)) })(v), groups,
+      signs)
+  }, list(...(0..len(blocks)))); axis = 0)
+}
+
 # Gives (weights as a vector, loss, steps).
 _train_pinn(info, m, o, blocks, v0, back) = {
   rows = (v, soft, X) -> _all_rows(blocks, soft, back(v), X)
   X = blocks[0].X
   soft = _block_weights(m, blocks, v0, back, X)
-  if m.trainer == "lm" {
+  trainer = if _by_matrix(m.trainer, len(v0)) { lm() } else { _pinn_trainer(m.trainer) }
+  if trainer.name == "lm" or trainer.name == "gauss_newton_cg" {
     v = v0
     lambda = 1.0
     k = 0
     stuck = 0
     value = 0.5 * sum(rows(v, soft, X)^2)
+    (first, many) = (value, if trainer.name == "lm" { 0 } else { _sketch_rows(trainer, len(v), 1000) })
     while k < m.steps and stuck < 2 and value > m.tol {
       if m.refine > 0 and k > 0 and k % m.refine == 0 {
         X = _renewed(info, m, blocks, back(v), X)
         value = 0.5 * sum(rows(v, soft, X)^2)
       }
-      (G, g) = _gram(blocks, soft, v, back, X)
-      (v, v1, lambda) = _geodesic_step(p -> rows(p, soft, X), G, g, v, value, lambda)
-      stuck = if v1 < value { 0 } else { stuck + 1 }
-      value = v1
+      system = if trainer.name == "lm" { _normal(..._gram(blocks, soft, v, back, X)) } else {
+        A = _row_sketch(blocks, soft, v, back, X, many)
+        _sketched(A, _forcing(value, first), trainer.turns)
+      }
+      step = _searched_step(p -> rows(p, soft, X), system, v, value, lambda)
+      v = step.x
+      lambda = step.damping
+      if trainer.name != "lm" { many = _more_rows(trainer, many, len(v), step.turns) }
+      stuck = if step.value < value { 0 } else { stuck + 1 }
+      value = step.value
       k = k + 1
       if o.progress { progress(k, m.steps; loss = value) }
     }
     (v, value, k)
   } else {
-    loss = v -> sum(rows(v, soft, X)^2)
-    r = minimize(loss, v0, _pinn_trainer(m.trainer); steps = m.steps, tol = m.tol,
-      progress = o.progress)
-    (r.x, 0.5 * r.value, r.iterations)
+    r =
+      minimize(w -> sum(_all_rows(blocks, soft, w, X)^2), back(v0), trainer; steps = m.steps, tol = m.tol, progress = o.progress)
+    (flatten(r.x)[0], 0.5 * r.value, r.iterations)
   }
 }
 
-_pinn_trainer(name) =
-  if name == "adam" { adam(rate = 5e-3) } else if name == "ssbroyden" { ssbroyden() } else if name == "lbfgs" {
-    lbfgs(memory = 20)
-  } else { _refuse("pinn() trains by \"lm\", \"ssbroyden\", \"lbfgs\" or \"adam\"") }
+# Steps by the matrix J'J, and not by products with it: where that was said, and as long as they take less time
+_by_matrix(by, n) = if kind(by) == "record" { by.name == "lm" } else { by == "lm" or (by == "auto" and n <= 2500) }
+# The other optimisers: of minimize or least_squares, by their names or with settings of their own
+_pinn_trainer(by) = if kind(by) == "record" {
+  if by.name == "gauss_newton" or by.name == "dogleg" { _not_a_trainer() } else { by }
+} else if by == "auto" or by == "gauss_newton_cg" { gauss_newton_cg() } else if by == "ssbroyden" {
+  ssbroyden()
+} else if by == "lbfgs" { lbfgs(memory = 20) } else if by == "adam" { adam(rate = 5e-3) } else if by == "soap" {
+  soap(rate = 5e-3)
+} else { _not_a_trainer() }
+_not_a_trainer() =
+  _refuse(
+    "pinn() trains by \"auto\", \"lm\", \"gauss_newton_cg\", \"ssbroyden\", \"lbfgs\", \"soap\" or \"adam\", or by such an optimiser with its settings, as in trainer = adam(rate = 1e-3)")
 
 # The weight of each block; one may bring its own
 _block_weights(m, blocks, v, back, X) = {
@@ -512,7 +557,7 @@ _balanced(blocks, v, back, X) = {
     stack(...map(k -> if len(_points_of(blocks, k, X)) == 0 {
       0.0
     } else {
-      trace(_gram(list(blocks[k]), ones(1), v, back, _points_of(blocks, k, X))[0])
+      _gram_trace(blocks[k], v, back, _points_of(blocks, k, X))
     },
       list(...(0..len(blocks)))))
   clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
@@ -526,62 +571,6 @@ _renewed(info, m, blocks, w, X) = {
   size_ = sum(abs(map(x -> blocks[0].rows(w, x), C)); axis = 1)
   key = rand(4 * N)^(1 / (size_ / mean(size_) + 1))
   concat(X[..N - N // 2], C[argsort(key; descending = true)[..N // 2]]; axis = 0)
-}
-
-# One step of Levenberg-Marquardt by G = J'J and g = J'r. Each of several dampings gives a direction, refined by corrected seminormal equations (Björck 1987) and bent by geodesic
-# acceleration; the damping is judged by the bent step, which may be much longer than the straight one. Gives (weights, loss, damping); the loss is as before when nothing was better.
-_geodesic_step(r, G, g, x, value, lambda) = {
-  n = len(x)
-  res = r(x)
-  pull = vjp(r, x)[1]
-  floor_ = 1e-17 * trace(G) / n
-  (least, out, best_l) = (value, x, 100 * lambda)
-  h = 0.1
-  # two dampings around the last one, then on towards the better one while that helps; upwards where no step is good at all
-  (l, ratio, tries) = (max(0.4 * lambda, floor_), 4.0, 0)
-  (last, low) = (inf, l)
-  done = false
-  while not done {
-    L = _damped_factor(G, l)
-    d = -trisolve(L, trisolve(L, g); adjoint = true)
-    Jd = jvp(r, x, d)[1]
-    e = pull(-res - Jd) - l * d
-    rvv = (2 / h) * ((r(x + h * d) - res) / h - Jd)
-    more = trisolve(L, trisolve(L, stack(e, -pull(rvv); axis = 1)); adjoint = true)
-    d = d + more[.., 0]
-    a = more[.., 1]
-    v = 0.5 * sum(r(x + d)^2)
-    y = x + d
-    if norm(a) <= 2 * norm(d) {
-      bent = x + d + 0.5 * a
-      v2 = 0.5 * sum(r(bent)^2)
-      if v2 < v { v = v2; y = bent }
-    }
-    tries = tries + 1
-    if v < least { least = v; out = y; best_l = l }
-    worse = not (v < last)
-    if tries == 1 { l = ratio * l } else {
-      if tries == 2 and worse and last < value { ratio = 0.25; l = max(0.25 * low, floor_); done = low <= floor_ } else {
-        done = tries >= 6 or (worse and least < value)
-        if tries == 2 { ratio = 4.0 }
-        l = if ratio > 1 { ratio * l * (if least < value { 1.0 } else { 3.0 }) } else { max(ratio * l, floor_) }
-      }
-    }
-    last = if tries == 2 and worse and last < value { last } else { v }
-  }
-  (out, least, best_l)
-}
-# The factor of G + l I; where rounding leaves it indefinite, with more damping
-_damped_factor(G, l) = {
-  n = len(G)
-  s = l
-  L = zeros(n, n)
-  done = false
-  while not done {
-    L = try { cholesky(G + diag(zeros(n) + s)) } catch e { zeros(n, n) }
-    if L[0, 0] > 0 { done = true } else { s = 100 * s + 1e-300 }
-  }
-  L
 }
 
 _pinn_solution(info, m, u, w, weights, loss, iterations) = {

@@ -1,8 +1,8 @@
-# residuals.dsl - the methods of least_squares: Levenberg-Marquardt, Gauss-Newton, dogleg.
+# residuals.dsl - the methods of least_squares: Levenberg-Marquardt by QR, by J'J or by products with it, Gauss-Newton, dogleg. Networks (pinn.dsl) take their steps from here, too.
 #
 # A method is a function run(r, both, x, b, o, steps, tol) of a function that gives a vector, of one that gives it together with its Jacobian, where to begin, bounds (vectors or
 # none), options and when to stop; it gives (x, value, gradient_norm, iterations, evaluations, status) as those of descent.dsl do. Unknowns are measured in units of the largest norm that
-# their column of the Jacobian has had (Moré 1978), so that their scale does not matter; systems are solved by QR or SVD of the Jacobian, never of its square.
+# their column of the Jacobian has had (Moré 1978), so that their scale does not matter; systems are solved by QR or SVD of the Jacobian, and by its square only where that is asked for (the second half of this file).
 
 # One place: residual, gradient, scaled Jacobian of the unknowns that may move, its orthogonal factor R with Q'r.
 _residuals_at(both, x, b, units) = {
@@ -162,3 +162,147 @@ _dogleg(r, both, x, b, o, steps, tol) = {
   }
   _ended_at(p, x, k, count, status, tol)
 }
+
+# ---- a damping found by trial: for many residuals, where J'J or products with J are to be had cheaper than QR of J
+
+_by_trials(r, both, x, b, o, steps, tol) = {
+  if kind(b.lower) != "none" {
+    _refuse("least_squares: bounds need lm(), gauss_newton() or dogleg(), which look at each unknown by itself")
+  }
+  value = 0.5 * sum(r(x)^2)
+  first = value
+  (k, count, l) = (0, 1, -1.0)
+  status = if not (first < inf) { 4 } else if first == 0 { 1 } else { 0 }
+  while status == 0 and k < steps {
+    system = if o.name == "lm" { (res, J) = both(x); _normal(J' @ J, J' @ res) } else {
+      (res, pull) = vjp(r, x)
+      s = _sketch_rows(o, len(x), 50)
+      _sketched(map(e -> pull(e), _signs(s, len(res))) / sqrt(f64(s)), _forcing(value, first), o.turns)
+    }
+    if l < 0 { l = o.damping * system.trace / len(x) }
+    step = _searched_step(r, system, x, value, l)
+    (k, count) = (k + 1, count + step.products + 4)
+    if step.value < value {
+      small = norm(step.x - x) <= tol * (1e-300 + norm(x))
+      x = step.x
+      (value, l) = (step.value, step.damping)
+      if small or step.reach <= tol * sqrt(2 * value) or value <= 5e-32 * first { status = 1 }
+    } else { status = 2 }
+    if o.progress { progress(k, steps; value = value, damping = l) }
+  }
+  gn = norm(vjp(r, x)[1](r(x)))
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+}
+# How many rows the sketch has for n unknowns: at first, and after a direction that took so many turns; between the products that more rows save and what these cost themselves
+_sketch_rows(o, n, most) = if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }
+_more_rows(o, rows, n, turns) =
+  if o.sketch == 0 and turns > 15 + rows // 50 { max(rows, min(3 * rows // 2, n // 2)) } else { rows }
+
+# One step of Levenberg-Marquardt from x, whose loss sum(r(x)^2)/2 is value. Each of several dampings gives a direction, bent by geodesic acceleration (Transtrum and Sethna 2012); the damping is
+# judged by the bent step, which may be much longer than the straight one. What solves the damped equations: by normal equations (_normal) or by conjugate gradients (_sketched).
+# Gives x, loss, damping, how much of the residual the step could reach, how many products with J'J there were; loss is as before when nothing was better.
+_searched_step(r, system, x, value, lambda) = {
+  n = len(x)
+  res = r(x)
+  pull = vjp(r, x)[1]
+  push = linearize(r, x)[1]
+  g = if system.by == "products" { pull(res) } else { system.g }
+  floor_ = 1e-17 * max(system.trace, 1e-300) / n
+  (least, out, best_l, reach) = (value, x, 100 * lambda, inf)
+  h = 0.1
+  (count, turns) = (0, 0)
+  # two dampings around the last one, then on towards the better one while that helps; upwards where no step is good at all
+  (l, ratio, tries) = (max(0.4 * lambda, floor_), 4.0, 0)
+  (last, low) = (inf, l)
+  done = false
+  bend_of = (d, Jd) -> pull((2 / h) * ((r(x + h * d) - res) / h - Jd))
+  while not done {
+    (d, a, Jd, k1, k2) = if system.by == "products" {
+      smooth = _smoother(system, l)
+      product = p -> pull(push(p)) + l * p
+      (d, k1) = _preconditioned(product, smooth, -g, system.enough, system.most)
+      Jd = push(d)
+      (a, k2) = _preconditioned(product, smooth, -bend_of(d, Jd), system.enough, system.most)
+      (d, a, Jd, k1, k2)
+    } else {
+      # refined by corrected seminormal equations (Björck 1987)
+      L = _damped_factor(system.G, l)
+      d = -trisolve(L, trisolve(L, g); adjoint = true)
+      Jd = jvp(r, x, d)[1]
+      e = pull(-res - Jd) - l * d
+      more = trisolve(L, trisolve(L, stack(e, -bend_of(d, Jd); axis = 1)); adjoint = true)
+      (d + more[.., 0], more[.., 1], Jd, 0, 0)
+    }
+    count = count + k1 + k2
+    turns = max(turns, max(k1, k2))
+    v = 0.5 * sum(r(x + d)^2)
+    y = x + d
+    if norm(a) <= 2 * norm(d) {
+      bent = x + d + 0.5 * a
+      v2 = 0.5 * sum(r(bent)^2)
+      if v2 < v { v = v2; y = bent }
+    }
+    tries = tries + 1
+    if v < least { least = v; out = y; best_l = l; reach = norm(Jd) }
+    worse = not (v < last)
+    if tries == 1 { l = ratio * l } else {
+      if tries == 2 and worse and last < value { ratio = 0.25; l = max(0.25 * low, floor_); done = low <= floor_ } else {
+        done = tries >= 6 or (worse and least < value)
+        if tries == 2 { ratio = 4.0 }
+        l = if ratio > 1 { ratio * l * (if least < value { 1.0 } else { 3.0 }) } else { max(ratio * l, floor_) }
+      }
+    }
+    last = if tries == 2 and worse and last < value { last } else { v }
+  }
+  (x = out, value = least, damping = best_l, reach = reach, products = count, turns = turns)
+}
+_normal(G, g) = (by = "normal", G = G, g = g, trace = trace(G))
+# A: some rows whose A'A is J'J in the mean. enough, most: see _preconditioned.
+_sketched(A, enough, most) = (by = "products", A = A, K = A @ A', trace = sum(A^2), enough = enough, most = most)
+# The factor of G + l I; where rounding leaves it indefinite, with more damping
+_damped_factor(G, l) = {
+  n = len(G)
+  s = l
+  L = zeros(n, n)
+  done = false
+  while not done {
+    L = try { cholesky(G + diag(zeros(n) + s)) } catch e { zeros(n, n) }
+    if L[0, 0] > 0 { done = true } else { s = 100 * s + 1e-300 }
+  }
+  L
+}
+# z -> (A'A + l I)^-1 z by a factor as large as A has rows (Sherman, Morrison and Woodbury)
+_smoother(system, l) = {
+  (A, L) = (system.A, _damped_factor(system.K, l))
+  z -> (z - trisolve(L, trisolve(L, A @ z); adjoint = true) @ A) / l
+}
+# Preconditioned conjugate gradients from 0, until the residual in the preconditioner's norm is `enough` of what it was, or after `most` turns. Gives the solution and the number of products.
+_preconditioned(product, smooth, b, enough, most) = {
+  d = 0 * b
+  (res, p) = (b, smooth(b))
+  rz = res @ p
+  last = enough^2 * rz
+  k = 0
+  while k < most and rz > last {
+    q = product(p)
+    pq = p @ q
+    # a curvature that is not positive is rounding
+    if not (pq > 0) { break }
+    a = rz / pq
+    d = d + a * p
+    res = res - a * q
+    z = smooth(res)
+    next = res @ z
+    p = z + (next / rz) * p
+    rz = next
+    k = k + 1
+  }
+  (d, k)
+}
+# Random signs without random numbers, so that what is random elsewhere stays what it is: f64[m, n]
+_signs(m, n) = {
+  t = 43758.5453 * sin(12.9898 * expand(iota(m) + 1.0, 1) + 78.233 * (iota(n) + 1.0))
+  where(t - floor(t) < 0.5, -1.0, 1.0)
+}
+# How accurately a step is worth being solved for when the loss is `value` and was `first`: a power of the residual's norm (Dembo and Steihaug 1983; Eisenstat and Walker 1996)
+_forcing(value, first) = clamp(0.03 * (value / first)^0.125, 1e-3, 0.03)

@@ -26,7 +26,7 @@ for m in list(lbfgs(), bfgs(), ssbroyden(), newton(), newton_cg()) {
 bowl(x) = sum([1.0, 4] * (x - [1, 2])^2)
 for m in list(adam(rate = 0.05), adamw(rate = 0.05, decay = 0.0), adamax(rate = 0.05), nadam(rate = 0.05),
   rmsprop(rate = k -> 0.5 / k), adagrad(rate = 0.5), gradient_descent(rate = 0.1),
-  gradient_descent(rate = 0.05, momentum = 0.8, nesterov = true)) {
+  gradient_descent(rate = 0.05, momentum = 0.8, nesterov = true), soap(rate = 0.05)) {
   r = minimize(bowl, [0.0, 0], m; steps = 1000)
   print("{m.name}: {max(abs(r.x - [1, 2])) < 1e-2}")
 }
@@ -38,6 +38,7 @@ for m in list(adam(rate = 0.05), adamw(rate = 0.05, decay = 0.0), adamax(rate = 
 #> adagrad: true
 #> gradient_descent: true
 #> gradient_descent: true
+#> soap: true
 # a saddle in the way: only the second derivative knows that it is one
 minimize(x -> x[0]^4 - 2 * x[0]^2 + x[1]^2, [0.0, 1], newton()).value    #~ -1
 minimize(x -> x[0]^2, [1.0, 2], newton_cg()).x   #~ [0, 2] tol 1e-12
@@ -103,3 +104,46 @@ least_squares(x -> [1e-3 * x[0] + 1, x[0] * x[1]], [1.0, 1]; steps = 1).converge
 # more unknowns than residuals: one of the solutions
 q = least_squares(x -> [x[0] + x[1] + x[2] - 3, x[0] - x[1]], [1.0, 0, 0])
 [q.x[0] + q.x[1] + q.x[2], q.x[0] - q.x[1]]  #~ [3, 0] tol 1e-9
+
+# ---- SOAP: a bowl of a matrix that is narrow along directions which are no axes. Matrices are found wherever they are
+seed(1)
+turn(n) = qr(randn(n, n))[0]
+(A, B, T) = (turn(8), turn(6), randn(8, 6))
+(h, k) = (10.0^linspace(-2, 0, 8), 10.0^linspace(-2, 0, 6))
+along_axes(w) = { D = w[1].W - T; 0.5 * sum(expand(h, 1) * D^2 * k) + 0.5 * sum((w[0] - 1)^2) }
+narrow(w) = along_axes((w[0], (W = A' @ w[1].W @ B, b = 0.0)))
+start = (zeros(3), (W = zeros(8, 6), b = 0.0))
+lowered(f, m, steps) = minimize(f, start, m; steps = steps, progress = false).value
+# how space is turned makes no difference to it, as it does to Adam
+abs(lowered(narrow, soap(rate = 0.02), 60) / lowered(along_axes, soap(rate = 0.02), 60) - 1) < 1e-3     #> true
+abs(lowered(narrow, adam(rate = 0.02), 60) / lowered(along_axes, adam(rate = 0.02), 60) - 1) > 0.1     #> true
+lowered(narrow, soap(rate = 0.02), 400) < 0.3 * lowered(narrow, adam(rate = 0.02, beta1 = 0.95, beta2 = 0.95), 400)    #> true
+lowered(narrow, soap(rate = 0.02), 400) < 0.001 * lowered(narrow, adam(rate = 0.02), 400)     #> true
+# with sides that are too long it is Adam
+same = soap(rate = 0.02, largest = 1, beta1 = 0.9, beta2 = 0.999)
+abs(lowered(narrow, same, 60) / lowered(narrow, adam(rate = 0.02), 60) - 1) < 1e-12    #> true
+# the first step goes along signs in the eigenvectors of G G' and G'G: for f = tr(W' C) the gradient is C = U s V', and the step U V'
+C = randn(3, 3)
+(U, s, V) = svd(C)
+minimize(W -> sum(W * C), zeros(3, 3), soap(rate = 0.1); steps = 1, progress = false).x    #~ -0.1 * (U @ V') tol 1e-6
+
+# ---- sums of squares by J'J and by products with it: the same minimum as by QR
+long(x) = concat(10 * (x[1..] - x[..-1]^2), 1 - x[..-1])
+for m in list(lm(), lm(equations = "normal"), gauss_newton_cg(), gauss_newton_cg(sketch = 1), gauss_newton_cg(sketch = 30)) {
+  r = least_squares(long, zeros(30), m; progress = false)
+  print("{m.name} {r.converged} {max(abs(r.x - 1)) < 1e-8}")
+}
+#> lm true true
+#> lm true true
+#> gauss_newton_cg true true
+#> gauss_newton_cg true true
+#> gauss_newton_cg true true
+# a residual that stays, and its derivative by what is measured
+(tt, yy) = (linspace(0, 2, 40), 2 * exp(-1.5 * linspace(0, 2, 40)) + 0.1 * sin(20 * linspace(0, 2, 40)))
+decay(m, y) = least_squares(p -> p[0] * exp(-p[1] * tt) - y, [1.0, 1], m; progress = false).x
+decay(lm(equations = "normal"), yy)  #~ decay(lm(), yy) tol 1e-7
+decay(gauss_newton_cg(), yy)         #~ decay(lm(), yy) tol 1e-6
+jacobian(y -> decay(gauss_newton_cg(), y))(yy)   #~ jacobian(y -> decay(lm(), y))(yy) tol 1e-5
+# already there, and nowhere to go
+least_squares(x -> x - 1, ones(3), gauss_newton_cg(); progress = false).converged    #> true
+least_squares(x -> 0 * x + sqrt(-1 - x^2), ones(3), gauss_newton_cg(); progress = false).message   #> the function is not finite

@@ -119,3 +119,18 @@ s.u(0.5, 0.3) - s.u(0.5, -0.3)  #~ 0 tol 1e-15
 b = solve(heat, pinn((12,), 200; steps = 200, trainer = "ssbroyden"));
 l = solve(heat, pinn((12,), 200; steps = 200, trainer = "lbfgs"));
 b.stats.loss < 0.1*l.stats.loss  #> true
+
+# ---- conjugate gradients in place of the matrix: the steps are those of "lm", so that the loss after ten is about as low
+(l, c) = (solve(poisson(), pinn((16, 16), 200; steps = 10, refine = 0, trainer = "lm")),
+  solve(poisson(), pinn((16, 16), 200; steps = 10, refine = 0, trainer = "gauss_newton_cg")));
+c.stats.loss < 10*l.stats.loss  #> true
+rel(c.u(expand(r, 1), r), exact) < 1e-3  #> true
+# which is what many weights get; a setting of one's own
+w = solve(poisson(), pinn((40, 40), 300; steps = 6, refine = 0));
+w.stats.loss < 1e-2  #> true
+rel(w.u(expand(r, 1), r), exact) < 1e-2  #> true
+
+# ---- SOAP and Adam, as many steps: a tenth of the loss
+a = solve(poisson(), pinn((16, 16), 200; steps = 200, refine = 0, trainer = "adam"));
+p = solve(poisson(), pinn((16, 16), 200; steps = 200, refine = 0, trainer = soap(rate = 5e-3)));
+p.stats.loss < 0.1*a.stats.loss  #> true
