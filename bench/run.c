@@ -56,6 +56,24 @@ static double machine_time(void) {
 	return n == 8 ? (user + nice + kernel + irq + soft + stolen) / (double)sysconf(_SC_CLK_TCK) : 0;
 }
 
+/* Megabytes of the process's own memory on small pages and on huge ones; zeros where the system does not tell. Whether an array is on huge pages is the system's
+ * mood (it breaks them up under a running program, too), and a row that memory limits depends on it. */
+typedef struct Pages {
+	double small, huge;
+} Pages;
+static Pages pages_now(void) {
+	FILE *f = fopen("/proc/self/smaps_rollup", "r");
+	if (!f) return (Pages){0};
+	char line[200];
+	double all = 0, huge = 0;
+	while (fgets(line, sizeof line, f)) {
+		if (sscanf(line, "Anonymous: %lf", &all) == 1) continue;
+		(void)sscanf(line, "AnonHugePages: %lf", &huge);
+	}
+	fclose(f);
+	return (Pages){(all - huge) / 1024, huge / 1024};
+}
+
 /* ---- pipes ---------------------------------------------------------------------------------------------------------------------------- */
 
 static bool send_all(int to, const void *data, size_t n) {
@@ -77,7 +95,7 @@ static bool receive_all(int from, void *data, size_t n) {
 
 /* ---- the hand-written side, in a process of its own ---------------------------------------------------------------------------------------- */
 
-typedef enum Which { RUN, OTHER, RESULTS, OTHER_RESULTS } Which;
+typedef enum Which { RUN, OTHER, RESULTS, OTHER_RESULTS, PAGES } Which;
 typedef struct Order {
 	Which which;
 	int64_t turns;
@@ -86,9 +104,11 @@ typedef struct Limit {
 	int to, from;
 	char *results; /* shared memory that holds the results after RESULTS or OTHER_RESULTS, one array after another */
 	double used;   /* its processor time so far */
+	Pages pages;   /* after PAGES */
 } Limit;
 typedef struct Answer {
 	double spent, used;
+	Pages pages;
 } Answer;
 
 static size_t bytes_of(const Array *a) { return (size_t)limit_count(a) * (a->element == REAL32 ? 4 : 8); }
@@ -111,7 +131,8 @@ static void serve_limit(const Row *row, const Options *o, int from, int to, char
 			for (int i = 0; i < c.outs; i++) memcpy(p, c.out[i].data, bytes_of(&c.out[i])), p += bytes_of(&c.out[i]);
 		}
 		for (int64_t k = 0; k < order.turns; k++) (order.which == OTHER ? row->other : row->run)(&c);
-		Answer answer = {now() - start, processor_time()};
+		Answer answer = {.spent = now() - start, .used = processor_time()};
+		if (order.which == PAGES) answer.pages = pages_now();
 		if (!send_all(to, &answer, sizeof answer)) break;
 	}
 	_exit(0);
@@ -122,6 +143,7 @@ static double ask(Limit *l, Which which, int64_t turns) {
 	Answer answer;
 	if (!send_all(l->to, &order, sizeof order) || !receive_all(l->from, &answer, sizeof answer)) limit_stop("the hand-written side ended");
 	l->used = answer.used;
+	if (which == PAGES) l->pages = answer.pages;
 	return answer.spent;
 }
 
@@ -260,6 +282,7 @@ typedef struct Report {
 	double atled, limit, other; /* seconds of one run */
 	double ratio, low, high, error, first, flops, bytes;
 	double others; /* processors that other programs used meanwhile */
+	Pages pages, limit_pages;
 	int64_t n;
 	bool single;
 } Report;
@@ -356,6 +379,9 @@ static Report measure(const Row *row, const Options *o) {
 		others[k] = fmax(0, (machine_time() - machine - (processor_time() + l.used - own)) / (now() - start));
 		r.others += others[k] / rounds;
 	}
+	ask(&l, PAGES, 0);
+	r.limit_pages = l.pages;
+	r.pages = pages_now();
 	int quiet = 0;
 	for (int k = 0; k < rounds; k++) quiet += others[k] < 0.1;
 	if (quiet >= 3 && quiet < rounds) {
@@ -411,6 +437,8 @@ static void print_json(const Row *row, const Report *r, const Machine *m) {
 		double peak = r->single ? m->peak32 : m->peak64;
 		if (r->flops > 0) printf(",\"atled_of_peak\":%.3g,\"c_of_peak\":%.3g", r->flops / r->atled / peak, r->flops / r->limit / peak);
 		if (r->bytes > 0) printf(",\"atled_of_bandwidth\":%.3g,\"c_of_bandwidth\":%.3g", r->bytes / r->atled / m->bandwidth, r->bytes / r->limit / m->bandwidth);
+		if (r->pages.small + r->pages.huge > 0)
+			printf(",\"atled_mb_small_huge_pages\":[%.4g,%.4g],\"c_mb_small_huge_pages\":[%.4g,%.4g]", r->pages.small, r->pages.huge, r->limit_pages.small, r->limit_pages.huge);
 		if (row->other) printf(",\"other\":\"%s\",\"other_ms\":%.6g", row->other_name, 1e3 * r->other);
 	}
 	printf("}\n");
