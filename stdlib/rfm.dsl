@@ -451,7 +451,7 @@ _solve_rfm(info, m, o) = {
       }
     } else if stage == 1 { stage = 2 } else if stage == 2 and not better { turns = turns + 1 }
     if stage == 2 {
-      if best.error > 1e-3 {
+      if best.error > (if M <= 450 { 1e-3 } else { 0.01 }) {
         # badly known: wider and narrower along each axis
         if turns >= (if d <= 3 { 2d } else { 0 }) { stage = 3 } else {
           s = best.s
@@ -483,7 +483,8 @@ _solve_rfm(info, m, o) = {
         if M > before.M { (level_e, level_M) = (before.e, before.M) }
         fell = if level_M < best.M { log(level_e / max(best.e, 1e-300)) / (best.M - level_M) } else { 0.0 }
         slow = if M > before.M and e > 0.3 * before.e and e < 1e-2 { slow + 1 } else { 0 }
-        done = known < _goal(M, m.tol) or M >= m.most or slow == 2
+        # residuals do not fall below rounding
+        done = known < (if best.error < 3e-12 { m.tol } else { _goal(M, m.tol) }) or M >= m.most or slow == 2
         M = min(m.most, if fell > 0 { _features_ahead(M, known, fell, m.tol) } else { 2 * M })
         # more features carry shorter waves
         if not given { s = s * (f64(M) / best.M)^(0.5 / d) }

@@ -25,7 +25,7 @@ measured(k) = {
 off(r) = (r.ν/truth - 1, r.std.ν/truth, r.lower.ν <= truth and truth <= r.upper.ν)
 
 # `few` sets by the network, `many` by finite differences; 601 points and order 8 are off by a thirtieth of what the noise makes
-(few, many) = (3, 100)
+(few, many) = (20, 100)
 try_(name, n, by) = {
   (errors, deviations, covered, seconds) = (zeros(n), zeros(n), 0, zeros(n))
   for k in 0..n {

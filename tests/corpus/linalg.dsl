@@ -121,3 +121,9 @@ norm(only(C) - Q' @ C) < 1e-13 and norm(Q @ R - C) < 1e-13  #> true
 A = randn(700, 301)
 B = A + 0.0
 max(abs(only(A)' @ only(A) - A' @ A)) < 1e-11 and min(diag(only(A))) > 0 and all(A == B)  #> true
+# R does not depend on whether anybody asks for Q
+(Q, R) = qr(A)
+norm(Q @ R - A) < 1e-10 and norm(Q' @ Q - eye(301)) < 1e-11 and all(R == only(A))  #> true
+C = A[.., ..90] + 1im * A[.., 100..190]
+(Q, R) = qr(C)
+norm(Q @ R - C) < 1e-10 and all(R == only(C))  #> true

