@@ -143,10 +143,10 @@ _responses(m, blocks, v, back, n) = {
     L = _damped_factor(G[..a, ..a], 1e-13 * trace(G[..a, ..a]) / a)
     concat(-trisolve(L, trisolve(L, G[..a, a..]); adjoint = true), eye(n); axis = 0)
   } else {
-    # too many weights for the matrix: products with it, and not quite as little damping
+    # too many weights for the matrix: products with it
     r = v -> _all_rows(blocks, soft, back(v), X)
     pull = vjp(r, v)[1]
-    system = _sketched(_row_sketch(blocks, soft, v, back, X, _sketch_rows(trainer, a, 1000))[.., ..a], 1e-6, 3 * trainer.turns)
+    system = _sketched(_row_sketch(blocks, soft, v, back, X, _sketch_rows(trainer, a, 1000))[.., ..a], 1e-6, 6 * trainer.turns)
     l = 1e-13 * system.trace / a
     smooth = _smoother(system, l)
     product = p -> pull(jvp(r, v, concat(p, zeros(n)))[1])[..a] + l * p

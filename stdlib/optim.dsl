@@ -199,13 +199,13 @@ lm(; geodesic = true, damping = 1e-3, equations = "qr") = {
   (name = "lm", geodesic = geodesic, damping = damping, equations = equations,
     run = if equations == "qr" { _levenberg } else { _by_trials })
 }
-# gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 300): steps of Levenberg and Marquardt, bent and damped by trial as those of lm(equations = "normal"), whose equations are solved by
+# gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150): steps of Levenberg and Marquardt, bent and damped by trial as those of lm(equations = "normal"), whose equations are solved by
 # conjugate gradients with products of J and J' with vectors only: thousands of unknowns
 #   The preconditioner is A'A + λI, A being `sketch` random combinations of the rows of J (0: by the number of unknowns). turns: at most so many products for a direction. No bounds.
 #   Directions are solved for the more accurately the less is left of the residual (Dembo and Steihaug, Math. Programming 26, 1983). [Nocedal and Wright 2006, section 10.3; Clarkson and Woodruff, J. ACM 63, 2017]
 #     r(x) = concat(10 * (x[1..] - x[..-1]^2), 1 - x[..-1])
 #     least_squares(r, zeros(20), gauss_newton_cg()).x     #~ ones(20) tol 1e-6
-gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 300) = (name = "gauss_newton_cg", damping = damping, sketch = sketch,
+gauss_newton_cg(; damping = 1e-3, sketch = 0, turns = 150) = (name = "gauss_newton_cg", damping = damping, sketch = sketch,
   turns = turns, run = _by_trials)
 # gauss_newton(): undamped steps, shortened until they lower the sum (and of least norm where the Jacobian has no full rank): good starts, small residuals
 #   [Nocedal and Wright 2006, section 10.3]

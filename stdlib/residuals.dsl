@@ -196,7 +196,7 @@ _by_trials(r, both, x, b, o, steps, tol) = {
 # How many rows the sketch has for n unknowns: at first, and after a direction that took so many turns; between the products that more rows save and what these cost themselves
 _sketch_rows(o, n, most) = if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }
 _more_rows(o, rows, n, turns) =
-  if o.sketch == 0 and turns > 15 + rows // 50 { max(rows, min(3 * rows // 2, n // 2)) } else { rows }
+  if o.sketch == 0 and turns > 15 + rows // 50 { max(rows, min(3 * rows // 2, min(n // 2, 2000))) } else { rows }
 
 # One step of Levenberg-Marquardt from x, whose loss sum(r(x)^2)/2 is value. Each of several dampings gives a direction, bent by geodesic acceleration (Transtrum and Sethna 2012); the damping is
 # judged by the bent step, which may be much longer than the straight one. What solves the damped equations: by normal equations (_normal) or by conjugate gradients (_sketched).

@@ -25,10 +25,10 @@ syntax keyword atledFunction erfc erfcinv erfcx erfinv error errorbars etdrk4 eu
 syntax keyword atledFunction explain expm expm1 eye factor factorial factorisations factorize fd fem fft fft2 fftfreq fftn fftshift field
 syntax keyword atledFunction fill_between find findall fit fixed_point flatten flip floor fno follow fourier fresnelc fresnels from_codes
 syntax keyword atledFunction full full_like fv gamma gamma_lower gamma_upper gammainc gammaincc gammaincinv gauss_chebyshev gauss_hermite
-syntax keyword atledFunction gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gcd gegenbauer geometric_mean geomspace gmres grad
-syntax keyword atledFunction gradient gradient_descent grid_interpolant hamming hankel hann harmonic_mean has heatmap hermite hessian heun
-syntax keyword atledFunction hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1 hyp1f1 hyp2f1 hypu icdf ichol0 idct
-syntax keyword atledFunction identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image imex implicit inside inspect integrate interp
+syntax keyword atledFunction gauss_jacobi gauss_laguerre gauss_legendre gauss_newton gauss_newton_cg gcd gegenbauer geometric_mean geomspace
+syntax keyword atledFunction gmres grad gradient gradient_descent grid_interpolant hamming hankel hann harmonic_mean has heatmap hermite
+syntax keyword atledFunction hessian heun hilbert hilbert_matrix hist histogram hline hspan hstack hvp hyp0f1 hyp1f1 hyp2f1 hypu icdf ichol0
+syntax keyword atledFunction idct identity idst ifft ifft2 ifftn ifftshift ilu0 im imag image imex implicit inside inspect integrate interp
 syntax keyword atledFunction interp2 interpn intersect inv iota iqr ir irfft isfinite isin isnan isprime jacobi jacobi_preconditioner
 syntax keyword atledFunction jacobiam jacobian jacobicn jacobidn jacobisn jet join jvp kaiser keys kind kinsol kron kurtosis laguerre
 syntax keyword atledFunction lambertw laplacian largest lbeta lbfgs lcm learn_operator least_squares leaves legendre len lexsort lgamma
@@ -44,7 +44,7 @@ syntax keyword atledFunction ranks ravel ravel_index rbf read_ir read_lines read
 syntax keyword atledFunction report reshape rewrite rfft rfftfreq rfm right_axis rk4 rms rmsprop rodas5p roll root rot90 round same sample
 syntax keyword atledFunction sample_boundary save scatter scatter3 sde searchsorted sech seed semilogx semilogy setdiff setxor shape
 syntax keyword atledFunction shooting show shuffle sigmoid sign signed_distance sin sinc sinh sinhint sinint size skewness slogdet smallest
-syntax keyword atledFunction softmax softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative speye
+syntax keyword atledFunction soap softmax softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative speye
 syntax keyword atledFunction spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze sri ssbroyden
 syntax keyword atledFunction stack stairs starts_with std stem stop_gradient str streamlines subplots sum surface svd svdvals swapaxes
 syntax keyword atledFunction symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace train transpose trapz tril trim
