@@ -78,9 +78,9 @@ _fit_pinn(bound, data, names, o) = {
   # the network's values are in units of the measured ones
   sizes = _output_sizes(info, seen, data)
   u = (w, xs) -> _ansatz(stated(w.p), m, B, never, h)(_last_scaled(w.net, sizes), xs)
-  rows_of = pick -> (w, x) -> {
+  rows_of = (pick, read) -> (w, x) -> {
     now = stated(w.p)
-    _rows_at(now, pick(now), x, _network_slots(now, xs -> u(w, xs), _list_of(info, x)))
+    read(now, pick(now), x, _network_slots(now, xs -> u(w, xs), _list_of(info, x)))
   }
   blocks = _pinn_blocks(info, m, rows_of, never, h)
   measured = _measured_block(info, seen, data, o, u)
@@ -110,7 +110,10 @@ _fit_pinn(bound, data, names, o) = {
       q = v[-np..] - linsolve(A + diag(zeros(np) + 1e-10 * trace(A)), J' @ left(v))
       now = back(concat(v[..-np], q)).p
       s = 0.1 * m.data * share
-      held = map(b -> (...b, rows = (net, x) -> b.rows((net = net, p = now), x)), blocks)
+      held = map(b -> {
+        own = (...b, rows = (net, x) -> b.rows((net = net, p = now), x))
+        if has(b, "parts") { (...own, parts = (net, x) -> b.parts((net = net, p = now), x)) } else { own }
+      }, blocks)
       block = (...measured, rows = (net, x) -> s * measured.rows((net = net, p = now), x), weight = 1.0)
       (net, loss, n) = _train_pinn(info, quarter, o, push(held, block), v[..-np], back_net)
       v = concat(net, q)
@@ -135,7 +138,7 @@ _fit_pinn(bound, data, names, o) = {
 }
 # How the unknowns move with each parameter while the equations stay as they are: columns of weights and parameters
 _responses(m, blocks, v, back, n) = {
-  (X, a) = (blocks[0].X, len(v) - n)
+  (X, a) = (map(b -> b.X, blocks), len(v) - n)
   soft = _block_weights(m, blocks, v, back, X)
   trainer = if _by_matrix(m.trainer, len(v)) { lm() } else { _pinn_trainer(m.trainer) }
   if trainer.name != "gauss_newton_cg" {

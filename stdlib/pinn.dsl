@@ -8,9 +8,9 @@
 # pinn(hidden, points; ...): a network with these hidden layers, tanh or sin between them.
 #   points: collocation points; boundary: points on each condition when they are soft; steps: trainer's iterations; trainer: "lm", "gauss_newton_cg", "ssbroyden",
 #   "lbfgs", "soap" or "adam", or such an optimiser with its settings, as adam(rate = 1e-3); "auto" takes the first one for up to 2500 weights, else the second; hard: build conditions into the ansatz (true, false, or "auto": where values on the faces agree at edges and corners); weight: of soft conditions, a number or "auto"; refine: iterations between renewals
-#   of half the points, drawn where the residual is large (RAD; Wu et al. 2023); seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
+#   of half the points, drawn where the residual (RAD; Wu et al. 2023) or the terms of the equations are large; seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
-#   of its coordinates are built in, those of problems without t, and evenness on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
+#   of its coordinates are built in, with t on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
@@ -215,17 +215,18 @@ _folded(info, m, X) =
 # ---- symmetries of the statement
 
 # For each axis the signs that the components take when it is turned about its middle, an empty list where they are not known: those that are told, else those under which the equations and
-# conditions are what they were. Of a problem with one solution that is a property of the solution. In time only evenness on a periodic axis is taken, which a cosine has: odd parts that hold a front in
-# its place ended in solutions with a jump between the points (Burgers' equation, one seed of two).
+# conditions are what they were. Of a problem with one solution that is a property of the solution. With t only periodic axes are looked at: Burgers' equation between walls was learned more slowly as an odd
+# part. A front that an odd part holds in its place may turn into a jump between the points, so that only evenness, which a cosine has, is taken where no points are drawn anew.
 _parity(info, m) = {
   out = list()
+  steady = _time_axis(info) < 0
+  signed = if steady { true } else if _is_fixed(m.refine) { m.refine > 0 } else { false }
   for (k, n) in enumerate(info.coords) {
     found = list()
     if n == m.odd or n == m.even {
       for c in list(...(0.._component_count(info))) { found = push(found, if n == m.odd { -1.0 } else { 1.0 }) }
-    } else if m.symmetry and k != _time_axis(info) and (_time_axis(info) < 0 or info.periodic[k]) and _component_count(info) <=
-      5 {
-      for code in list(...(0..(if _time_axis(info) < 0 { 2^_component_count(info) } else { 1 }))) {
+    } else if m.symmetry and k != _time_axis(info) and (steady or info.periodic[k]) and _component_count(info) <= 5 {
+      for code in list(...(0..(if signed { 2^_component_count(info) } else { 1 }))) {
         if len(found) == 0 {
           signs = list()
           rest = code
@@ -329,16 +330,29 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
   }
 }
 
-# rows_of(pick): rows of the equations or conditions that pick(info) gives, of a network u(w, xs) and a point
-_pinn_rows(info, u) = pick -> (w, x) -> _rows_at(info, pick(info), x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
-# Blocks of rows: the equations inside, and conditions, whose points are none where they are built in
+# rows_of(pick, read): what read(info, equations, point, slots) makes of the equations or conditions that pick(info) gives, of a network u(w, xs) and a point
+_pinn_rows(info, u) =
+  (pick, read) -> (w, x) -> read(info, pick(info), x, _network_slots(info, xs -> u(w, xs), _list_of(info, x)))
+# What the parts of each row add up to without signs
+_part_sizes(info, equations, x, slots) =
+  abs(_jacobian(v -> _rows_at(info, equations, x, v), slots)) @ abs(slots) + abs(_rows_at(info, equations, x, 0 * slots))
+# Blocks of rows: the equations inside, and conditions, whose points are none where they are built in. Points have a weight as their last column. anew(n): n other points; parts: sizes of the
+# equations' terms
 _pinn_blocks(info, m, rows_of, never, h) = {
   n_soft = if h > 0 { 0 } else { m.boundary }
-  blocks = list((rows = rows_of(info -> list(...info.equations)), X = _folded(info, m, _box_points(info, m.points, 0.5))))
+  d = len(info.coords)
+  (lo, hi) = (stack(...info.lo), stack(...info.hi))
+  alike = X -> concat(X, ones(len(X), 1); axis = 1)
+  weighted = rows -> (w, x) -> x[d] * rows(w, x)
+  equations = info -> list(...info.equations)
+  blocks = list((rows = weighted(rows_of(equations, _rows_at)), parts = rows_of(equations, _part_sizes),
+    X = alike(_folded(info, m, _box_points(info, m.points, 0.5))),
+    anew = n -> alike(_folded(info, m, lo + (hi - lo) * rand(n, d)))))
   for (i, c) in enumerate(info.conditions) {
     may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
-    X = _condition_points(info, c, m.boundary, 0.5)
-    blocks = push(blocks, (rows = rows_of(info -> list(info.conditions[i])), X = if may { X[..min(len(X), n_soft)] } else { X }))
+    X = alike(_condition_points(info, c, m.boundary, 0.5))
+    blocks = push(blocks, (rows = weighted(rows_of(info -> list(info.conditions[i]), _rows_at)),
+      X = if may { X[..min(len(X), n_soft)] } else { X }, anew = n -> alike(_condition_points(info, c, n, rand()))))
   }
   blocks
 }
@@ -434,20 +448,19 @@ _solve_slabs(info, m, o, v0, back, B) = {
 
 # ---- training
 
-_points_of(blocks, k, X) = if k == 0 { X } else { blocks[k].X }
+# X, here and below: the points of each block
 _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
-  concat(...map(k -> { Y = _points_of(blocks, k, X); _share(soft, k, Y) * ravel(map(x -> blocks[k].rows(w, x), Y)) },
-    list(...(0..len(blocks)))))
+  concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), list(...(0..len(blocks)))))
 
 # J'J and J'r, equation by equation
 _gram(blocks, soft, v, back, X) = {
   w = back(v)
   (G, g) = (zeros(len(v), len(v)), zeros(len(v)))
   for k in list(...(0..len(blocks))) {
-    Y = _points_of(blocks, k, X)
+    Y = X[k]
     s = _share(soft, k, Y)
     for i in list(...(0..len(blocks[k].rows(w, blocks[k].X[0])))) {
       (r, J) = map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) }, Y)
@@ -471,11 +484,11 @@ _gram_trace(block, v, back, X) = {
 # Sums of the rows of groups of points, with random signs: `rows` rows A, whose A'A is J'J in the mean. Each costs as much as a gradient over its group.
 _row_sketch(blocks, soft, v, back, X, rows) = {
   w = back(v)
-  sizes = map(k -> len(_points_of(blocks, k, X)) * len(blocks[k].rows(w, blocks[k].X[0])), list(...(0..len(blocks))))
+  sizes = map(k -> len(X[k]) * len(blocks[k].rows(w, blocks[k].X[0])), list(...(0..len(blocks))))
   all = 0
   for n in sizes { all = all + n }
   concat(...map(k -> {
-    Y = _points_of(blocks, k, X)
+    Y = X[k]
     (n, c) = (len(Y), len(blocks[k].rows(w, blocks[k].X[0])))
     s = min(n, (rows * sizes[k] + all - 1) // max(1, all))
     q = max(1, (n + s - 1) // max(1, s))
@@ -490,7 +503,7 @@ _row_sketch(blocks, soft, v, back, X, rows) = {
 # Gives (weights as a vector, loss, steps).
 _train_pinn(info, m, o, blocks, v0, back) = {
   rows = (v, soft, X) -> _all_rows(blocks, soft, back(v), X)
-  X = blocks[0].X
+  X = map(b -> b.X, blocks)
   soft = _block_weights(m, blocks, v0, back, X)
   trainer = if _by_matrix(m.trainer, len(v0)) { lm() } else { _pinn_trainer(m.trainer) }
   if trainer.name == "lm" or trainer.name == "gauss_newton_cg" {
@@ -502,7 +515,7 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     (first, many) = (value, if trainer.name == "lm" { 0 } else { _sketch_rows(trainer, len(v), 1000) })
     while k < m.steps and stuck < 2 and value > m.tol {
       if m.refine > 0 and k > 0 and k % m.refine == 0 {
-        X = _renewed(info, m, blocks, back(v), X)
+        X = map((b, Y) -> _renewed(b, back(v), Y), blocks, X)
         value = 0.5 * sum(rows(v, soft, X)^2)
       }
       system = if trainer.name == "lm" { _normal(..._gram(blocks, soft, v, back, X)) } else {
@@ -554,24 +567,36 @@ _block_weights(m, blocks, v, back, X) = {
 # (Wang, Yu and Perdikaris 2022). Second-order steps need less balance than gradients do; whole shares were slower.
 _balanced(blocks, v, back, X) = {
   size =
-    stack(...map(k -> if len(_points_of(blocks, k, X)) == 0 {
+    stack(...map(k -> if len(X[k]) == 0 {
       0.0
     } else {
-      _gram_trace(blocks[k], v, back, _points_of(blocks, k, X))
+      _gram_trace(blocks[k], v, back, X[k])
     },
       list(...(0..len(blocks)))))
   clamp(where(size > 0, (size[0] / where(size > 0, size, 1.0))^0.25, 1.0), 1.0, 1e3)
 }
 
-# Half of the points anew: candidates kept with probability growing with the residual
-_renewed(info, m, blocks, w, X) = {
-  N = len(X)
-  (lo, hi) = (stack(...info.lo), stack(...info.hi))
-  C = _folded(info, m, lo + (hi - lo) * rand(4 * N, len(lo)))
-  size_ = sum(abs(map(x -> blocks[0].rows(w, x), C)); axis = 1)
-  key = rand(4 * N)^(1 / (size_ / mean(size_) + 1))
-  concat(X[..N - N // 2], C[argsort(key; descending = true)[..N // 2]]; axis = 0)
+# Half of a block's points anew, the others being those it began with: candidates kept with a probability that grows with what they leave over. Of the equations it grows with the size of their terms, too, so
+# that layers are resolved before they go wrong between the points. That many points would give a layer the say over all that is outside it; so each weighs the less the more of them there are.
+_renewed(b, w, X) = if not has(b, "anew") or len(X) < 2 { X } else {
+  n = len(X)
+  C = b.anew(12 * n)
+  left = X -> sum(abs(map(x -> b.rows(w, x), X)); axis = 1)
+  rest = left(C)
+  size = 1e-300 + mean(rest)
+  if has(b, "parts") {
+    terms = X -> sum(map(x -> b.parts(w, x), X); axis = 1)
+    parts = terms(C)
+    unit = 1e-300 + mean(parts)
+    Y = _half_by(X, C, 1 + rest / size + parts / unit)
+    _with_weights(Y, 1 / sqrt(1 + terms(Y) / unit))
+  } else { _half_by(X, C, 1 + rest / size) }
 }
+_half_by(X, C, chance) = {
+  n = len(X)
+  concat(X[..n - n // 2], C[argsort(rand(len(C))^(1 / chance); descending = true)[..n // 2]]; axis = 0)
+}
+_with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 
 _pinn_solution(info, m, u, w, weights, loss, iterations) = {
   functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
@@ -582,11 +607,10 @@ _pinn_solution(info, m, u, w, weights, loss, iterations) = {
 # What is left of the equations at points that were not trained on, beside what their parts add up to without signs
 _pinn_left_over(info, m, u, w) = {
   equations = list(...info.equations)
-  at = (x, slots) -> _rows_at(info, equations, x, slots)
   X = _box_points(info, max(20, m.points // 4), 0.137)
   V = map(x -> _network_slots(info, xs -> u(w, xs), _list_of(info, x)), X)
-  R = map(at, X, V)
-  parts = map((x, v) -> abs(_jacobian(v -> at(x, v), v)) @ abs(v) + abs(at(x, 0 * v)), X, V)
+  R = map((x, v) -> _rows_at(info, equations, x, v), X, V)
+  parts = map((x, v) -> _part_sizes(info, equations, x, v), X, V)
   norm(R) / max(1e-300, norm(parts))
 }
 _pinn_field(info, u, w, k) = {

@@ -30,11 +30,11 @@ measure(name, target, solved) = {
   }
   print("{name}: median error {sort(errors)[2]:.2e}, worst {max(errors):.2e}; median {sort(times)[2]:.2f} s, with compilation {times[0]:.2f} s; target {target}")
 }
-measure("Burgers 0.01/π, 150 steps", "1e-5 in 15 s", k -> {
-  s = solve(burgers(), pinn([20, 20, 20], 8192; steps = 150, refine = 20, seed = k))
+measure("Burgers 0.01/π, 110 steps", "1e-5 in 15 s", k -> {
+  s = solve(burgers(), pinn([20, 20, 20], 4096; steps = 110, refine = 20, seed = k))
   (e(s.u), s.stats.steps, s.stats.loss)
 })
-measure("Burgers 0.01/π, 250 steps", "3e-6 in 30 s", k -> {
-  s = solve(burgers(), pinn([20, 20, 20], 8192; steps = 250, refine = 20, seed = k))
+measure("Burgers 0.01/π, 160 steps", "3e-6 in 30 s", k -> {
+  s = solve(burgers(), pinn([20, 20, 20], 4096; steps = 160, refine = 20, seed = k))
   (e(s.u), s.stats.steps, s.stats.loss)
 })

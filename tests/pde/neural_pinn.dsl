@@ -81,3 +81,33 @@ problem kovasznay(Re = 20.0) {
 (x, y) = (expand(linspace(-0.5, 1, 21), 1), linspace(-0.5, 1.5, 21))
 k = solve(kovasznay(), pinn((12, 12), 250; steps = 30, refine = 0));
 rel(k.u(x, y), 1 - exp(λ*x)*cos(2π*y)) < 1e-2  #> true
+
+# ---- a symmetry with time: what begins odd stays so under Burgers' equation, where half of the points follow the front
+problem steepening(ν = 0.05/π) {
+  domain t in [0, 1], x in [-1, 1] periodic
+  field u
+  u_t + u*u_x == ν*u_xx
+  u == -sin(π*x) at t = 0
+}
+cole_hopf(t, x; ν = 0.05/π) = {
+  η = linspace(-1, 1, 2001) * (2.2 + 7*sqrt(4ν*t))
+  y = expand(x, 1) - η
+  g = -cos(π*y)/(2π*ν) - η^2/(4ν*t)
+  E = exp(g - max(g; axis = 1, keepdims = true))
+  -sum(sin(π*y)*E; axis = 1) / sum(E; axis = 1)
+}
+late = linspace(0.1, 1, 10)
+b = solve(steepening(), pinn([12, 12], 600; steps = 60, refine = 15));
+b.u(0.7, 0.3) + b.u(0.7, -0.3)  #~ 0 tol 1e-14
+rel(b.u(expand(late, 1), linspace(-1, 1, 101)), map(t -> cole_hopf(t, linspace(-1, 1, 101)), late)) < 5e-4  #> true
+
+# ---- points of a condition are drawn anew, too: a kink where a periodic interval closes is followed more closely than by the points that there were at first
+problem kink() {
+  domain t in [0, 1], x in [-1, 1] periodic
+  field u
+  u_t == 0.01u_xx
+  u == x^2 at t = 0
+}
+near = linspace(0.9, 1, 51)
+off(refine) = max(abs(solve(kink(), pinn([12, 12], 600; boundary = 60, steps = 60, refine = refine)).u(0.0, near) - near^2))
+off(15) < 0.8*off(0)  #> true
