@@ -251,7 +251,7 @@ static KRef front_rows(ArrayEmit *e, const Tiles *t) {
 KRef tiles_turns(Lower *l, const Tiles *t) {
 	KBuilder *k = &l->k;
 	ArrayEmit e;
-	RowLoop w;
+	RowLoop w = {0};
 	begin(l, t, &e, &w);
 	const KRef one = k_int(k, 1), skew = k_int(k, skew_of(t));
 	KRef fit = k_prim2(k, OP_FLOORDIV, k_int(k, l->k.m->target.l2_bytes / 2), bytes_of_row(l, t));
@@ -317,7 +317,7 @@ void tiles_emit(Lower *l, const Piece *p, const Tiles *t, KRef from, KRef turns,
 	const Region *body = p->regions[0]->region;
 	const KRef zero = k_int(k, 0), one = k_int(k, 1), skew = k_int(k, skew_of(t)), back = k_int(k, -skew_of(t));
 	ArrayEmit e;
-	RowLoop w;
+	RowLoop w = {0};
 	begin(l, t, &e, &w);
 	check_run(&e);
 	emit_frames(&e, t, body, from, at);
