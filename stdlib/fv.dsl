@@ -711,7 +711,7 @@ _solve_fv(info, m, o) = {
         "fv() took {steps} steps to t = {reached:.6g} and may take no more: fewer cells, weaker diffusion, or max_steps = ... in fv()")
     }
     error(
-      "fv() cannot go on from t = {reached:.6g}, after {steps} steps: speeds of waves are no numbers there any more. A density or pressure has become negative, most likely: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with positive = ...")
+      "fv() cannot go on from t = {reached:.6g}: speeds of waves are no numbers there any more. A density or pressure has become negative, most likely: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with positive = ...")
   }
   values = stack(...rows; axis = 1)
   kept = if len(first) == len(times) { values } else { values[1..] }
