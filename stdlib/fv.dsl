@@ -515,15 +515,17 @@ _fv_padded(s, grid, k, g, t, U) = {
 
 # ---- marching
 
-# Along each coordinate: averages with cells outside, and the smallest and largest speed in each cell and one more at each end
+# Along each coordinate: averages with cells outside, and speeds in each cell and one more at each end: the largest one as it is without sign, or what hll wants, the smallest and the largest
 _fv_waves(s, m, grid, t, U) = map(k -> {
   n = grid.n[k]
   g = grid.g
   P = _fv_padded(s, grid, k, g, t, U)
   x = map(c -> concat(_fv_cut(c, k, 0, 1), c, _fv_cut(c, k, n - 1, n); axis = k), grid.centres)
-  c = _fv_each(s, (...a) -> _fv_speeds(s, k, (t, ...map(i -> a[i], list(...(0..s.dims)))), map(i -> a[s.dims + i], s.all)),
-    list(...x, ...map(p -> _fv_cut(p, k, g - 1, g + n + 1), P)))
-  (P = P, low = c[0], high = c[1])
+  c = _fv_each(s, (...a) -> {
+    (low, high) = _fv_speeds(s, k, (t, ...map(i -> a[i], list(...(0..s.dims)))), map(i -> a[s.dims + i], s.all))
+    if m.flux == "hll" { list(low, high) } else { list(max(-low, high)) }
+  }, list(...x, ...map(p -> _fv_cut(p, k, g - 1, g + n + 1), P)))
+  (P = P, speeds = c)
 }, list(...(0..s.dims)))
 
 # -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides fluxes
@@ -601,7 +603,10 @@ _fv_pace(s, m, grid, t, U, waves) = {
   ks = list(...(0..s.dims))
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
   total = 0.0
-  for k in ks { total = total + max(_fv_each(s, (a, b) -> max(-a, b), list(waves[k].low, waves[k].high))) / (cfl * grid.h[k]) }
+  for k in ks {
+    c = waves[k].speeds
+    total = total + max(if len(c) == 1 { c[0] } else { _fv_each(s, (a, b) -> max(-a, b), c) }) / (cfl * grid.h[k])
+  }
   if s.diffuses {
     v = _fv_each(s, (...a) -> {
       q = 0.0
@@ -617,8 +622,12 @@ _fv_pace(s, m, grid, t, U, waves) = {
 # reconstructions, which keep what is positive so, also where water meets a dry bed and is fast as soon as it is there.
 _fv_later(s, m, grid, t, U, waves) = {
   ks = list(...(0..s.dims))
-  map(k -> (P = _fv_padded(s, grid, k, grid.g, t, U), low = _fv_wider(s, grid, k, waves[k].low, -1.0),
-    high = _fv_wider(s, grid, k, waves[k].high, 1.0)), ks)
+  map(k -> {
+    c = waves[k].speeds
+    (P = _fv_padded(s, grid, k, grid.g, t, U), speeds = if len(c) == 1 { list(_fv_wider(s, grid, k, c[0], 1.0)) } else {
+      list(_fv_wider(s, grid, k, c[0], -1.0), _fv_wider(s, grid, k, c[1], 1.0))
+    })
+  }, ks)
 }
 # Extremes over neighbours along all coordinates; along the k-th there is a cell more at each end
 _fv_wider(s, grid, k, v, sign) = {
@@ -627,8 +636,8 @@ _fv_wider(s, grid, k, v, sign) = {
     n = shape(w)[j]
     # the cell before the first, where the coordinate is periodic, is that before the last but one
     (before, after) = if grid.periodic[j] { if j == k { (n - 3, 2) } else { (n - 1, 0) } } else { (0, n - 1) }
-    a = concat(_fv_cut(w, j, before, before + 1), _fv_cut(w, j, 0, n - 1); axis = j)
-    b = concat(_fv_cut(w, j, 1, n), _fv_cut(w, j, after, after + 1); axis = j)
+    p = concat(_fv_cut(w, j, before, before + 1), w, _fv_cut(w, j, after, after + 1); axis = j)
+    (a, b) = (_fv_cut(p, j, 0, n), _fv_cut(p, j, 2, n + 2))
     w = _fv_each(s, (x, y, z) -> if sign > 0 { max(x, max(y, z)) } else { min(x, min(y, z)) }, list(a, w, b))
   }
   w

@@ -149,8 +149,7 @@ _fv_face_fluxes(s, m, grid, k, t, waves) = {
     _fv_flat(list(_fv_kept(s, m, map(v -> v[0], e), own), _fv_kept(s, m, map(v -> v[1], e), own)))
   }, pieces)
   speeds = if m.flux == "rusanov" or m.flux == "hll" {
-    list(_fv_cut(waves.low, k, 0, n + 1), _fv_cut(waves.low, k, 1, n + 2), _fv_cut(waves.high, k, 0, n + 1),
-      _fv_cut(waves.high, k, 1, n + 2))
+    _fv_flat(map(c -> list(_fv_cut(c, k, 0, n + 1), _fv_cut(c, k, 1, n + 2)), waves.speeds))
   } else { list() }
   _fv_each(s, (...a) -> {
     X = (t, ...map(i -> a[i], ks))
@@ -171,7 +170,7 @@ _fv_kept(s, m, U, own) = if kind(m.positive) == "none" { U } else {
 _fv_between(s, m, k, X, L, R, c) = if m.flux == "rusanov" {
   f = _fv_flux(s, k, X, L)
   g = _fv_flux(s, k, X, R)
-  a = max(max(abs(c[0]), abs(c[1])), max(abs(c[2]), abs(c[3])))
+  a = max(c[0], c[1])
   map(i -> 0.5 * (f[i] + g[i]) - 0.5 * a * (R[i] - L[i]), s.all)
 } else {
   if m.flux == "hll" { _fv_hll(s, k, X, L, R, min(c[0], c[1]), max(c[2], c[3])) } else {
