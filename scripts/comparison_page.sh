@@ -19,7 +19,7 @@ page() {
 	cat <<'TEXT'
 # The same in Python
 
-Made by `scripts/comparison_page.sh`. Every program of `examples/` has a peer in `bench/peers/examples/` that does the same task and makes the same checks and a like picture, as somebody would write
+Made by `scripts/comparison_page.sh`. These programs of `examples/` have a peer in `bench/peers/examples/` that does the same task and makes the same checks and a like picture, as somebody would write
 it who knows NumPy, SciPy, JAX and matplotlib well. Blank lines and comments do not count; importing does, since it has to be written. Characters are counted without indentation.
 
 | task | Atled: lines | characters | Python: lines | characters | with |

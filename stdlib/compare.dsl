@@ -76,18 +76,18 @@ _sample_function(f, info, nt, nx) = {
 _those(b, c, d) = if kind(c) == "none" { (b,) } else { if kind(d) == "none" { (b, c) } else { (b, c, d) } }
 
 # All jets of a solution at points: t a number, the others vectors; vector fields [points, m]
-_vf_jets_by(info, s, X) = map(j -> {
+_jets_by(info, s, X) = map(j -> {
   f = field(s, info.fields[j[0]])
   orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
   together = 0.0 * X[len(X) - 1]
-  v = _vf_derived_by(f, orders)(...X)
+  v = _derived_by(f, orders)(...X)
   if info.sizes[j[0]] == 0 { v + together } else { v + expand(together, 1) }
 }, (...info.jets,))
 
 # Residual of one equation or condition at points, and its size: what its parts add up to without their signs. (points), (points). A part counts at least for a thousandth of what it is when
 # the field changes by its size over the domain, so that rounding is not held against what is at rest.
-_vf_residual_at(info, q, s, X, sizes) = {
-  jets = _vf_jets_by(info, s, X)
+_left_at_points(info, q, s, X, sizes) = {
+  jets = _jets_by(info, s, X)
   d = len(info.coords)
   together = 0.0 * X[d - 1]
   full = map(x -> x + together, X)
@@ -113,51 +113,51 @@ _vf_residual_at(info, q, s, X, sizes) = {
 }
 
 # The mean of the smaller nine tenths: a shock or a corner is not held against a solution
-_vf_most(v) = { s = sort(v); n = len(s); mean(s[..max(1, (9 * n) // 10)]) }
+_most(v) = { s = sort(v); n = len(s); mean(s[..max(1, (9 * n) // 10)]) }
 
-_vf_times_inside(info) = if info.time < 0 { list(0.0) } else {
+_times_inside(info) = if info.time < 0 { list(0.0) } else {
   (a, b) = (info.lo[info.time], info.hi[info.time])
   map(z -> a + z * (b - a), list(0.137, 0.311, 0.523, 0.689, 0.871, 0.963))
 }
 
 # Relative residual of each equation: by its size where it is larger than a thousandth of what it is in the mean
-_vf_equation_residuals(info, s, n, sizes) = {
-  ks = _vf_space_indices(info)
+_equation_residuals(info, s, n, sizes) = {
+  ks = _space_indices(info)
   map(q -> {
     rows = list()
-    for t in _vf_times_inside(info) {
+    for t in _times_inside(info) {
       X = if len(ks) == 0 {
         (t + (info.hi[0] - info.lo[0]) * 0.03 * (iota(n) / f64(n) - 0.5),)
       } else {
-        _vf_with_time(info, ks, t, _vf_spread_points(info, ks, n))
+        _with_time(info, ks, t, _points_in_box(info, ks, n))
       }
-      (v, size) = _vf_residual_at(info, q, s, X, sizes)
+      (v, size) = _left_at_points(info, q, s, X, sizes)
       rows = push(rows, stack(v, size))
     }
     all = concat(...rows; axis = 1)
-    _vf_most(all[0]) / max(1e-300, mean(all[1]))
+    _most(all[0]) / max(1e-300, mean(all[1]))
   }, (...info.equations,))
 }
 
 # Relative residual of each condition on a face, or at the beginning
-_vf_condition_residuals(info, s, n, scales) = {
-  ks = _vf_space_indices(info)
+_condition_residuals(info, s, n, scales) = {
+  ks = _space_indices(info)
   out = list()
   for c in info.conditions {
     if c.at.coord >= 0 {
       worst = 0.0
       start = c.at.coord == info.time
-      for t in (if start { list(info.lo[info.time]) } else { _vf_times_inside(info) }) {
+      for t in (if start { list(info.lo[info.time]) } else { _times_inside(info) }) {
         X = if len(ks) == 0 { (c.at.value + zeros(1),) } else {
-          P = _vf_spread_points(info, ks, n)
-          W = _vf_with_time(info, ks, t, P)
+          P = _points_in_box(info, ks, n)
+          W = _with_time(info, ks, t, P)
           map(i -> if i == c.at.coord and not start { 0.0 * P[0] + c.at.value } else { W[i] }, (...(0..len(info.coords)),))
         }
-        (v, size) = _vf_residual_at(info, c, s, X, scales)
+        (v, size) = _left_at_points(info, c, s, X, scales)
         k = info.jets[c.jets[0]][0]
         o = 0
         for i in list(...(0..len(info.coords))) { o = max(o, info.jets[c.jets[0]][1 + i]) }
-        worst = max(worst, _vf_most(v) / max(mean(size), scales[k]))
+        worst = max(worst, _most(v) / max(mean(size), scales[k]))
       }
       out = push(out, worst)
     } else { out = push(out, 0.0) }
@@ -166,14 +166,14 @@ _vf_condition_residuals(info, s, n, scales) = {
 }
 
 # Mean sizes of the fields of a solution
-_vf_field_sizes(info, s) = map(f -> {
+_field_sizes(info, s) = map(f -> {
   total = 0.0
-  for t in _vf_times_inside(info) { v = _vf_at_time(info, field(s, f), t); total = max(total, mean(abs(v))) }
+  for t in _times_inside(info) { v = _at_time(info, field(s, f), t); total = max(total, mean(abs(v))) }
   max(total, 1e-300)
 }, (...info.fields,))
-_vf_at_time(info, f, t) = {
-  ks = _vf_space_indices(info)
-  if len(ks) == 0 { f(t + zeros(1)) } else { f(..._vf_with_time(info, ks, t, _vf_spread_points(info, ks, 150))) }
+_at_time(info, f, t) = {
+  ks = _space_indices(info)
+  if len(ks) == 0 { f(t + zeros(1)) } else { f(..._with_time(info, ks, t, _points_in_box(info, ks, 150))) }
 }
 
 # What is wrong with each solution, by itself and beside the others
@@ -186,17 +186,17 @@ _audit(problem, all, reference, tol) = {
   n = if len(info.space) < 2 { 61 } else { 120 }
   names = (...info.fields,)
   exact = if kind(reference) != "none" { (reference,) } else { if _is_made(problem) { (problem.exact,) } else { () } }
-  sizes = map(s -> _vf_field_sizes(info, s), all)
-  residuals = map(k -> stack(..._vf_equation_residuals(info, all[k], n, sizes[k])), (...(0..len(all)),))
+  sizes = map(s -> _field_sizes(info, s), all)
+  residuals = map(k -> stack(..._equation_residuals(info, all[k], n, sizes[k])), (...(0..len(all)),))
   conditions =
-    map(k -> { v = _vf_condition_residuals(info, all[k], n, sizes[k]); if len(v) > 0 { stack(...v) } else { zeros(1) } },
+    map(k -> { v = _condition_residuals(info, all[k], n, sizes[k]); if len(v) > 0 { stack(...v) } else { zeros(1) } },
       (...(0..len(all)),))
   # differences: of each pair, or from what is exact
   parts =
     s ->
     concat(
-      ...map(t -> concat(...map(k -> ravel(_vf_at_time(info, field(s, names[k]), t)) / max(sizes[0][k], 1e-300),
-        (...(0..len(names)),))), _vf_times_inside(info)))
+      ...map(t -> concat(...map(k -> ravel(_at_time(info, field(s, names[k]), t)) / max(sizes[0][k], 1e-300),
+        (...(0..len(names)),))), _times_inside(info)))
   values = map(s -> parts(s), (...all, ...exact))
   count = len(all)
   pairs = list()
@@ -217,9 +217,9 @@ _audit(problem, all, reference, tol) = {
     bad = not (r <= limit and c <= max(tol, 1e-3))
     print("  {s.method}: residual {r:.2e}, conditions {c:.2e}")
     words = push(words, if not (r <= limit) {
-      "{s.method} does not satisfy {_vf_text(info.equations, argmax(residuals[k]))}: what is left over is {r:.2g} of its parts"
+      "{s.method} does not satisfy {_text(info.equations, argmax(residuals[k]))}: what is left over is {r:.2g} of its parts"
     } else {
-      if not (c <= max(tol, 1e-3)) { _vf_say_condition(info, s, argmax(conditions[k]), c) } else { "" }
+      if not (c <= max(tol, 1e-3)) { _say_condition(info, s, argmax(conditions[k]), c) } else { "" }
     })
     faulty = push(faulty, bad)
   }
@@ -254,18 +254,18 @@ _audit(problem, all, reference, tol) = {
   verdict = if text == "" { "no fault found: equations, conditions and differences within tolerances" } else { text }
   print(verdict)
   # where the first pair is farthest apart
-  at = if len(pairs) > 0 { _vf_where(info, all[0], (...all, ...exact)[pairs[0][1]], sizes[0]) } else { none }
+  at = if len(pairs) > 0 { _where(info, all[0], (...all, ...exact)[pairs[0][1]], sizes[0]) } else { none }
   (agree = not any(flags), verdict = verdict, residuals = residuals, conditions = conditions, differences = differences,
     worst = worst, at = at,
     faulty = findall(flags))
 }
 # Where two solutions are farthest apart among the points that are compared: all coordinates
-_vf_where(info, f, g, sizes) = {
-  ks = _vf_space_indices(info)
+_where(info, f, g, sizes) = {
+  ks = _space_indices(info)
   best = -1.0
   at = zeros(len(info.coords))
-  for t in _vf_times_inside(info) {
-    X = if len(ks) == 0 { (t + zeros(1),) } else { _vf_with_time(info, ks, t, _vf_spread_points(info, ks, 150)) }
+  for t in _times_inside(info) {
+    X = if len(ks) == 0 { (t + zeros(1),) } else { _with_time(info, ks, t, _points_in_box(info, ks, 150)) }
     for (k, name) in enumerate(info.fields) {
       v = abs(field(f, name)(...X) - field(g, name)(...X)) / sizes[k]
       w = if rank(v) == 2 { max(v; axis = 1) } else { v }
@@ -278,8 +278,8 @@ _vf_where(info, f, g, sizes) = {
   }
   at
 }
-_vf_say_condition(info, s, i, c) = "{s.method} does not keep {_vf_text(info.conditions, i)}: off by {c:.2g}"
-_vf_text(rows, i) = {
+_say_condition(info, s, i, c) = "{s.method} does not keep {_text(info.conditions, i)}: off by {c:.2g}"
+_text(rows, i) = {
   text = ""
   for (k, q) in enumerate(rows) { if k == i { text = q.text } }
   text

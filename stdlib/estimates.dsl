@@ -17,8 +17,8 @@ _estimated(info, m, o, s) = {
       map(a -> r.mesh.points[.., a], list(...(0..d)))
     } else if len(info.coords) == 1 {
       list(linspace(info.lo[0], s.times[-1], 64))
-    } else { list(..._vf_spread_points(info, (...info.space,), if d == 1 { 97 } else { 400 })) }
-    here = if len(info.coords) == 1 or info.time < 0 { (...at,) } else { _vf_with_time(info, (...info.space,), end, at) }
+    } else { list(..._points_in_box(info, (...info.space,), if d == 1 { 97 } else { 400 })) }
+    here = if len(info.coords) == 1 or info.time < 0 { (...at,) } else { _with_time(info, (...info.space,), end, at) }
     sample = s -> concat(...map(f -> ravel(field(s, f)(...here) + 0.0), (...info.fields,)))
     (fine, coarse) = (sample(s), sample(r))
     # at the rim of a region a point of one mesh may be outside of the other

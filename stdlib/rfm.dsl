@@ -7,7 +7,7 @@
 # method, 2022). How the wave vectors shall be spread along each axis is found by solving with few features and looking at the residual at other points.
 
 # rfm(features; bandwidth, rows, weight, steps, tol, most, seed): random sine features and least squares
-#   features: how many; 0: as many as the error asks for, at most `most`: it shall be below 1e-12 while 700 are enough, and below tol where more than a thousand are needed. bandwidth: standard deviation of the wave vectors on
+#   features: how many; 0: as many as the error asks for, at most `most`: it shall be below 1e-12 while 750 are enough, and below tol where more than a thousand are needed. bandwidth: standard deviation of the wave vectors on
 #   each axis, in the order of the domains, a number or a vector; none: found by trials. rows: equations at points inside for each unknown; weight: of conditions beside equations, both measured by their features; steps: of
 #   Newton, for nonlinear problems. Smooth solutions on boxes and on periodic axes. The solution's `error` is the residual at points that were not used, times what such a residual meant for the difference of two solutions
 #   with other features.
@@ -340,7 +340,7 @@ _values_and_rates(info, f, a, X) = {
 _apart(U, V, size) = max(sqrt(mean((U - V)^2; axis = 0)) / size)
 
 # What the error shall be with M features: the more they cost, the less is asked
-_goal(M, tol) = min(tol, max(1e-12, 1e-12 * (M / 700.0)^16))
+_goal(M, tol) = min(tol, max(1e-12, 1e-12 * (M / 750.0)^16))
 
 # How many features will reach the goal, when from M on the logarithm of the error falls by `fell` with each one more
 _features_ahead(M, error, fell, tol) = {

@@ -24,13 +24,13 @@ manufacture(problem; ...exact) = {
     }
     field(exact, f)
   }, (...info.fields,))
-  jets = X -> map(j -> _vf_exact_jet(info, functions, j, X), (...info.jets,))
+  jets = X -> map(j -> _exact_jet(info, functions, j, X), (...info.jets,))
   source = residual -> ((...X) -> residual(X, jets(X)) + 0.0)
-  less = q -> ((X, J, normal = none) -> if kind(normal) == "none" { q.residual(X, J) - _vf_at_all(source(q.residual), X) } else {
+  less = q -> ((X, J, normal = none) -> if kind(normal) == "none" { q.residual(X, J) - _at_all(source(q.residual), X) } else {
     q.residual(X, J, normal) - q.residual(X, jets(X), normal)
   })
   equations = map(q -> (...q, residual = less(q),
-    terms = (...q.terms, (coord = -1, factor = -1.0, f = (X, J) -> _vf_at_all(source(q.residual), X), part = -1, jets = (),
+    terms = (...q.terms, (coord = -1, factor = -1.0, f = (X, J) -> _at_all(source(q.residual), X), part = -1, jets = (),
       text = "source"))), (...info.equations,))
   conditions = map(c -> (...c, residual = less(c)), (...info.conditions,))
   (statement = (...info, equations = equations, conditions = conditions, name = "{info.name} with a known solution"),
@@ -39,20 +39,20 @@ manufacture(problem; ...exact) = {
 _is_made(p) = if kind(p) == "record" { has(p, "statement") } else { false }
 
 # The derivative of f by its i-th argument: of numbers, or of arrays element by element
-_vf_by(f, i) = (...X) -> jvp(y -> f(..._vf_put(X, i, y)), f64(X[i]), ones_like(f64(X[i])))[1]
-_vf_put(X, i, y) = map(k -> if k == i { y } else { X[k] }, (...(0..len(X)),))
-_vf_derived_by(f, orders) = {
+_put_by(f, i) = (...X) -> jvp(y -> f(..._put(X, i, y)), f64(X[i]), ones_like(f64(X[i])))[1]
+_put(X, i, y) = map(k -> if k == i { y } else { X[k] }, (...(0..len(X)),))
+_derived_by(f, orders) = {
   g = f
-  for (i, n) in enumerate(orders) { for _ in list(...(0..n)) { g = _vf_by(g, i) } }
+  for (i, n) in enumerate(orders) { for _ in list(...(0..n)) { g = _put_by(g, i) } }
   g
 }
-_vf_exact_jet(info, functions, j, X) = {
+_exact_jet(info, functions, j, X) = {
   orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
-  v = _vf_derived_by(functions[j[0]], orders)(...map(x -> f64(x), X))
+  v = _derived_by(functions[j[0]], orders)(...map(x -> f64(x), X))
   if info.sizes[j[0]] > 0 { if kind(v) == "array" { v } else { stack(...v) } } else { v }
 }
 # f, a function of numbers, at numbers or at arrays of points
-_vf_at_all(f, X) = {
+_at_all(f, X) = {
   most = 0
   for x in X { most = max(most, rank(x)) }
   if most == 0 { f(...X) } else {
@@ -78,7 +78,7 @@ convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
   info = _problem_info(problem)
   truth = if kind(exact) == "none" { if _is_made(problem) { problem.exact } else { none } } else { exact }
   names = (...info.fields,)
-  sample = s -> concat(...map(f -> ravel(_vf_off_grid(info, field(s, f))), names))
+  sample = s -> concat(...map(f -> ravel(_off_grid(info, field(s, f))), names))
   values = map(n -> sample(solve(problem, family(n); rtol = rtol, atol = atol)), (...ns,))
   count = len(ns)
   size = if kind(truth) == "none" { norm(values[count - 1]) } else { norm(sample(truth)) }
@@ -97,7 +97,7 @@ convergence(problem, family, ns; exact = none, rtol = 1e-9, atol = 1e-11) = {
     order = if len(orders) > 0 { orders[len(orders) - 1] } else { none })
 }
 # Points spread through a box by powers of the root of x^(d+1) = x + 1 (R_d of M. Roberts), n in each of d coordinates, away from the ends by a hundredth
-_vf_spread_points(info, ks, n) = {
+_points_in_box(info, ks, n) = {
   d = len(ks)
   φ = 1.5
   for _ in list(...(0..60)) { φ = (1 + φ)^(1.0 / (d + 1)) }
@@ -107,16 +107,16 @@ _vf_spread_points(info, ks, n) = {
     lo + (info.hi[ks[p]] - lo) * (0.01 + 0.98 * (z - floor(z)))
   }, (...(0..d),))
 }
-_vf_space_indices(info) = (...info.space,)
-_vf_off_grid(info, f) = {
-  ks = _vf_space_indices(info)
+_space_indices(info) = (...info.space,)
+_off_grid(info, f) = {
+  ks = _space_indices(info)
   if len(ks) == 0 { f(info.hi[0]) } else {
-    points = _vf_spread_points(info, ks, if len(ks) == 1 { 97 } else { 400 })
-    f(..._vf_with_time(info, ks, info.hi[max(info.time, 0)], points))
+    points = _points_in_box(info, ks, if len(ks) == 1 { 97 } else { 400 })
+    f(..._with_time(info, ks, info.hi[max(info.time, 0)], points))
   }
 }
 # All coordinates, of space ones and t
-_vf_with_time(info, ks, t, points) =
+_with_time(info, ks, t, points) =
   map(i -> if i == info.time { t } else { points[if info.time >= 0 and i > info.time { i - 1 } else { i }] },
     (...(0..len(info.coords)),))
 
