@@ -10,6 +10,7 @@
 #              elements of the pattern, by columns; y0 f64[n]; t0, t1 f64, t1 maybe before t0; o.rtol f64; o.atol f64[n]; o.saveat f64[k], in the order
 #              of time; o.pattern none, or the sparsity of jac by columns: (column_start, rows); o.way then 0, 1 for banded or 2 for sparse factors.
 #              o.quiet 1: where the method gives up, its rows until there are the result, and the stats have complete = 0 and reason, a text; a method that cannot stops with an error.
+#              2: only complete, and as many rows as there are times in saveat, of which the last may be anything.
 #              o.halt, where there is one: rows behind an event that stops the solution are not wanted (_halted, events.dsl, is asked after a step).
 #              times and Y: of the whole solution 1 + d rows a step, from t0 to t1, when _asks_all(o.saveat), else rows at saveat. stats: as _stats makes it
 #   until      where there is one: (m, f, jac, g, directions, stops, signs, y0, t0, t1, o) -> (times, Y, counts, rows, which), the whole solution as far as an event that
@@ -32,7 +33,7 @@ adams(; max_steps = 0) =
     until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
-# method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), imex(implicit = g), multirate(h; fast = g), rk4(h), euler(h), or a record of one's own (above);
+# method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), imex(implicit = g), multirate(fast = g), rk4(h), euler(h), or a record of one's own (above);
 # rtol, atol: tolerances (atol a number or f64[n]). Where nothing is said of `sparse`, auto(), bdf() and radau5() find out by themselves, from 32 unknowns on, whether the
 # Jacobian has few elements, at most a tenth. sparse = true: the Jacobian df/dy has the pattern of
 # f, a few products give all of its elements, and its systems are solved as a band or by sparse factors, whichever is estimated to be faster (explain(sparsity(u -> f(t, u), y0)) says which);
@@ -102,11 +103,11 @@ _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
 # why(say): says the reason in words, only asked for then. Asked for whatever there is (o.quiet), the counts say it and the rows so far are the result; else it is an error.
 _as_asked(counts, failed, why, o) = if o.quiet == 1 {
   (...counts, complete = if failed { 0 } else { 1 }, reason = if failed { why(text -> text) } else { "" })
-} else {
+} else { if o.quiet == 2 { (...counts, complete = if failed { 0 } else { 1 }) } else {
   # each reason an error by itself: a text that differs from lane to lane is nothing that a map has
   if failed { why(text -> error(text)) }
   counts
-}
+} }
 # The first element that is not finite, or -1
 _not_finite(v) = {
   bad = f64(not (abs(v) < inf))

@@ -77,6 +77,7 @@ _by_symplectic(m, f, jac, y0, t0, t1, o) = {
 # One step is a record: order, by which errors go down with the step; begin(t, y): what is carried from step to step besides t and y; slope(t, y, x): y' of it; step(t, y, h, x) -> (y at t + h,
 # what is carried on, the size of the error with 1 as the limit or none, what dense output needs); dense(t, y, h, z, q): what a polynomial in θ = 0..1 needs, at(c, θ): its value;
 # refused(x, new), where there is one: what is carried on after a step that was not taken, of which new came;
+# rate(t, y), where there is one: what the first step is found by instead of the whole right-hand side; lands, where there is one: steps end at the times of saveat.
 # strain(t, y, h, z, q), where there is one: h times an estimate of the largest eigenvalue of the Jacobian, by the step that is just stable.
 
 _marched(one, m, f, y0, t0, t1, o) = {
@@ -90,7 +91,9 @@ _march(one, m, f, y0, t0, t1, o) = {
     _march_whole(one, m, f, y0, t0, t1, o)
   } else {
     _check_saveat(o.saveat, t0, t1)
-    if _asks_one(o.saveat) { _march_to(one, m, f, y0, t0, t1, o) } else { _march_through(one, m, f, y0, t0, t1, o) }
+    if _asks_one(o.saveat) { _march_to(one, m, f, y0, t0, t1, o) } else {
+      if has(one, "lands") { _march_by(one, m, f, y0, t0, t1, o) } else { _march_through(one, m, f, y0, t0, t1, o) }
+    }
   }
 }
 
@@ -146,7 +149,7 @@ _start(one, m, f, y0, t0, t1, o) = {
     if m.first_step > 0 {
       min(f64(m.first_step), abs(span))
     } else {
-      _first_step(f, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
+      _first_step(if has(one, "rate") { one.rate } else { f }, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
     }
   } else {
     abs(span) / max(1.0, ceil(abs(span) / m.first_step - 1e-10))
@@ -257,6 +260,28 @@ _march_through(one, m, f, y0, t0, t1, o) = {
     }
     s = now
     progress(s.steps; time = s.t, from = t0, to = end, dt = s.h)
+  }
+  (_stood(one, s), o.saveat, Y)
+}
+
+# The same where steps end at those times: one that is cut short there says nothing against the length of the next
+_march_by(one, m, f, y0, t0, t1, o) = {
+  count = len(o.saveat)
+  end = o.saveat[-1]
+  s = _start(one, m, f, y0, t0, end, o)
+  Y = expand(y0, 0) + expand(o.saveat - t0, 1) * expand(f(t0, y0), 0)
+  j = 0
+  while j < count and s.status == 0 {
+    stop = o.saveat[min(j, count - 1)]
+    if s.t == stop {
+      if s.steps > 0 { Y[j] = s.y }
+      j = j + 1
+    } else {
+      before = s.h
+      (s, taken, c) = _advance(one, m, s, stop)
+      if taken and abs(stop_gradient(c.h)) < abs(before) { s = (...s, h = where(abs(s.h) < abs(before), before, s.h)) }
+      progress(s.steps; time = s.t, from = t0, to = end, dt = s.h)
+    }
   }
   (_stood(one, s), o.saveat, Y)
 }

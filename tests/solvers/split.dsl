@@ -75,6 +75,45 @@ abs(log2(linear(0.2, 4) / linear(0.1, 4)) - 4) < 0.25        #> true
 # the slow part is evaluated as often as the slow steps want
 grad(k -> ode((t, y) -> [-50 * y[1], 50 * y[0], -k * y[2] + 0.1 * y[0]^2], [1.0, 0, 1], (0.0, 1.0); method = multirate(0.01; fast = quick), rtol = 1e-9, atol = 1e-11, saveat = [1.0]).values[0, 2])(1.0)      #~ grad(k -> ode((t, y) -> [-50 * y[1], 50 * y[0], -k * y[2] + 0.1 * y[0]^2], [1.0, 0, 1], (0.0, 1.0); method = dop853(), rtol = 1e-11, atol = 1e-13, saveat = [1.0]).values[0, 2])(1.0) tol 1e-4
 
+# slow steps by their own error: something slow with a pulse at t = 5, which changes the pace of an oscillator 200 times as fast
+spin = (t, y) -> [-(200 + y[2]) * y[1], (200 + y[2]) * y[0], 0.0, 0.0]
+pulsed(a) = (t, y) -> [0.0, 0.0, y[3], -a * y[2] + 20exp(-((t - 5) / 0.01)^2)]
+both(a) = (t, y) -> spin(t, y) + pulsed(a)(t, y)
+from = [1.0, 0, 1, 0]
+paced(m, ts) = ode(both(1.0), from, (0.0, 10.0); method = m, rtol = 1e-6, atol = 1e-6, saveat = ts)
+true_end = ode(both(1.0), from, (0.0, 10.0); method = dop853(), rtol = 1e-12, atol = 1e-13, saveat = [4.9, 5.03, 7.0, 10.0]).values
+by_error = paced(multirate(fast = spin, slow = pulsed(1.0), order = 4), [10.0])
+by_equal = paced(multirate(0.0125; fast = spin, slow = pulsed(1.0), order = 4, inner = dop853()), [10.0])
+explicitly = paced(dop853(), [10.0])
+off_end(s) = max(abs(s.values[0, 2..] - true_end[-1, 2..]))
+(off_end(by_error) < 1e-5, by_error.stats.error_test_failures > 0)       #> (true, true)
+# less evaluations of the slow part for a smaller error: a quarter of those of equal steps, a twentieth of those of one method for both
+(off_end(by_error) < off_end(by_equal), 4 * by_error.stats.rhs < by_equal.stats.rhs, 20 * by_error.stats.rhs < explicitly.stats.rhs)   #> (true, true, true)
+# the times that are asked for are ends of steps, at which the fast part is as exact as elsewhere
+for q in list(3, 4) {
+  s = ode(both(1.0), from, (0.0, 10.0); method = multirate(fast = spin, order = q), rtol = 1e-8, atol = 1e-8, saveat = [4.9, 5.03, 7.0, 10.0])
+  assert(max(abs(s.values - true_end)) < 2e-5, "order {q}: {max(abs(s.values - true_end))}")
+}
+# the estimate sees what no fast part takes part in, too
+alone(q, tol) = ode((t, y) -> [-y[0] * y[1], sin(3t)], [1.0, 0], (0.0, 4.0); method = multirate(fast = (t, y) -> 0.0 * y, order = q), rtol = tol, atol = tol, saveat = [4.0]).values[0]
+alone_true = ode((t, y) -> [-y[0] * y[1], sin(3t)], [1.0, 0], (0.0, 4.0); method = dop853(), rtol = 1e-12, atol = 1e-14, saveat = [4.0]).values[0]
+for q in list(3, 4) { for tol in list(1e-4, 1e-6, 1e-8) { assert(max(abs(alone(q, tol) - alone_true)) < 3tol, "order {q}, {tol}") } }
+# derivatives in both modes, backwards in time, many at once, and parts that are not two of one
+turned(a) = ode(both(a), from, (0.0, 5.2); method = multirate(fast = spin, slow = pulsed(a), order = 4), rtol = 1e-7, atol = 1e-7, saveat = [5.0, 5.2]).values[-1, 2]
+slope_of_it = (a -> ode(both(a), from, (0.0, 5.2); method = dop853(), rtol = 1e-10, atol = 1e-11, saveat = [5.2]).values[-1, 2])'(1.0);
+(turned'(1.0), grad(turned)(1.0))    #~ (slope_of_it, slope_of_it) tol 1e-4
+ode((t, y) -> y, [1.0], (1.0, 0.0); method = multirate(fast = (t, y) -> 0.5y), rtol = 1e-8, atol = 1e-10).y(0.0)   #~ [exp(-1)] tol 1e-6
+map(r -> ode((t, y) -> -r * y, [1.0], (0.0, 1.0); method = multirate(fast = (t, y) -> -0.5r * y), rtol = 1e-8, atol = 1e-10, saveat = [1.0]).values[0, 0], [0.1, 1.0, 5.0])    #~ [exp(-0.1), exp(-1), exp(-5)] tol 1e-6
+try { str(paced(multirate(fast = spin, slow = spin), [10.0]).times) } catch m { contains(m, "the two parts do not add up") }      #> true
+try { str(paced(multirate(-1.0; fast = spin), [10.0]).times) } catch m { contains(m, "must be more than 0") }      #> true
+# steps in which the inner method, a stiff one of six steps at most, does not get through are taken back
+lost = ode((t, y) -> [-y[0]^3, -1e4 * (y[1] - y[0])], [1.0, 0], (0.0, 2.0); method = multirate(fast = (t, y) -> [0.0, -1e4 * (y[1] - y[0])], inner = rodas5p(max_steps = 6)), rtol = 1e-7, atol = 1e-9, saveat = [2.0])
+lost.stats.error_test_failures > 10      #> true
+lost.values[0, 0]    #~ 1/sqrt(5) tol 1e-7
+# a slow part without bound: taken back until steps are too short to change t, and said
+left = ode((t, y) -> [y[0]^2, -50 * y[1]], [1.0, 1], (0.0, 2.0); method = multirate(fast = (t, y) -> [0.0, -50 * y[1]]), partial = true);
+(left.complete, abs(left.times[-1] - 1) < 1e-3)      #> (false, true)
+
 # the Jacobian is kept while it serves: of a linear part one serves for all; of van der Pol's equation far fewer than steps, and the values are those of another method
 linear_part = ode((t, y) -> [-1e5 * (y[0] - y[1]), cos(t)], [0.0, 0], (0.0, 2.0); method = imex(implicit = (t, y) -> [-1e5 * (y[0] - y[1]), 0.0]), rtol = 1e-8, atol = 1e-10)
 linear_part.stats.jacobians        #> 1
