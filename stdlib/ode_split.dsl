@@ -134,7 +134,7 @@ _ark4_stage(g, s, c, r, z, by, scale) = {
 #   more over the last third or fifth of the step; one that is too long, or in which `inner` gets lost, is taken back. With h they are equal, of at most h, which then decides the error of the
 #   slow part. inner is any method, dop853() unless given; its tolerances are a tenth of rtol and atol, with h all of them. Steps end at the times of saveat; between the steps of a whole solution lies the cubic
 #   through values and slopes, which does not see what the fast part does there. Derivatives are those of the steps.
-#   [Source: A. Sandu, A class of multirate infinitesimal GARK methods, SIAM J. Numer. Anal. 57 (2019) 2300-2327, MRI-GARK-ERK33a and ERK45a with their embedded formulas]
+#   [Source: A. Sandu, A class of multirate infinitesimal GARK methods, SIAM J. Numer. Anal. 57 (2019) 2300-2327, MRI-GARK-ERK33a and ERK45a with their embedded formulas; to that of order 4 a term of the slow part is added]
 #     quick = (t, y) -> [-50 * y[1], 50 * y[0], 0.0]
 #     f = (t, y) -> quick(t, y) + [0.0, 0.0, -y[2] + 0.1 * y[0]^2]
 #     s = ode(f, [1.0, 0, 1], (0.0, 1.0); method = multirate(fast = quick), rtol = 1e-6, atol = 1e-8, saveat = [1.0]);
