@@ -494,7 +494,8 @@ _solve_rfm(info, m, o) = {
   }
   # Solutions that are far off may be so together: then the residual itself is the estimate.
   error_ = if ratio < 0 { best.error } else if best.error > 1e-3 { max(best.error, ratio * best.e) } else { ratio * best.e }
-  if not linear and not (error_ < 0.1) {
+  # of high derivatives much may be left where the solution is good: what is left by the size of the rows tells, too
+  if not linear and not (error_ < 0.1 or best.e < 0.1) {
     error(
       "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
   }
