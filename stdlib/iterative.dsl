@@ -66,27 +66,34 @@ _solved_by(f, back, b, M, Mback, o) = {
 _inner(a, b) = sum(conj(a) * b)
 
 _cg(f, b, M, o) = {
+  enough = o.tol * norm(b)
+  (x, k, r, good) = _conjugate(f, b, M, o.steps, (r, rho, first) -> not (norm(r) > enough))
+  if not good { error("cg: the matrix is not positive definite") }
+  (x, k, norm(r))
+}
+# Conjugate gradients from 0, until over(residual r, r'M r, what that was at first), or after `steps` products, or where a curvature is not positive. Gives x, products, residual, and whether all curvatures were.
+_conjugate(f, b, M, steps, over) = {
   x = 0 * b
   r = b
-  z = M(r)
-  p = z
-  rho = real(_inner(r, z))
-  enough = o.tol * norm(b)
-  k = 0
-  while norm(r) > enough and k < o.steps {
+  p = M(r)
+  rho = real(_inner(r, p))
+  (k, first, good) = (0, rho, true)
+  while good and k < steps and not over(r, rho, first) {
     q = f(p)
     bend = real(_inner(p, q))
-    if not (bend > 0) { error("cg: the matrix is not positive definite") }
-    a = rho / bend
-    x = x + a * p
-    r = r - a * q
-    z = M(r)
-    next = real(_inner(r, z))
-    p = z + (next / rho) * p
-    rho = next
-    k = k + 1
+    good = bend > 0
+    if good {
+      a = rho / bend
+      x = x + a * p
+      r = r - a * q
+      z = M(r)
+      next = real(_inner(r, z))
+      p = z + (next / rho) * p
+      rho = next
+      k = k + 1
+    }
   }
-  (x, k, norm(r))
+  (x, k, r, good)
 }
 
 # Lanczos' tridiagonal matrix, its QR factors row by row

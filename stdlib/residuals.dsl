@@ -276,27 +276,10 @@ _smoother(system, l) = {
   (A, L) = (system.A, _damped_factor(system.K, l))
   z -> (z - trisolve(L, trisolve(L, A @ z); adjoint = true) @ A) / l
 }
-# Preconditioned conjugate gradients from 0, until the residual in the preconditioner's norm is `enough` of what it was, or after `most` turns. Gives the solution and the number of products.
+# Preconditioned conjugate gradients until the residual in the preconditioner's norm is `enough` of what it was, or after `most` products; a curvature that is not positive is rounding, and ends them, too. Gives the solution
+# and the number of products.
 _preconditioned(product, smooth, b, enough, most) = {
-  d = 0 * b
-  (res, p) = (b, smooth(b))
-  rz = res @ p
-  last = enough^2 * rz
-  k = 0
-  while k < most and rz > last {
-    q = product(p)
-    pq = p @ q
-    # a curvature that is not positive is rounding
-    if not (pq > 0) { break }
-    a = rz / pq
-    d = d + a * p
-    res = res - a * q
-    z = smooth(res)
-    next = res @ z
-    p = z + (next / rz) * p
-    rz = next
-    k = k + 1
-  }
+  (d, k, r, good) = _conjugate(product, b, smooth, most, (r, rho, first) -> not (rho > enough^2 * first))
   (d, k)
 }
 # Random signs without random numbers, so that what is random elsewhere stays what it is: f64[m, n]

@@ -221,7 +221,7 @@ _rfm_blocks(info, rows, weight, M, shift) = {
 
 _mean_square_rows(A, r) = { s = sqrt(mean(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))); where(s > 0, s, 1.0) }
 
-# Amplitudes, how many steps, and whether they got to an end: one step where the equations are linear, else Newton's, with halved steps where a whole one does not help. They begin with the solution `from` = (f, a) of
+# Amplitudes, and how many steps: one step where the equations are linear, else Newton's, with halved steps where a whole one does not help. They begin with the solution `from` = (f, a) of
 # other features, if it has any amplitudes, else with 0.
 _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   waves = map(q -> _waves_at(info, f, q.equations, q.X), blocks)
@@ -229,7 +229,7 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
   best = d
   (value, steps, t, poor) = (inf, 0, 1.0, 0)
   borrowed = not linear and len(from.f.b) > 0
-  (done, settled) = (false, false)
+  done = false
   while not done {
     lines = map((q, z) -> {
       V = if borrowed {
@@ -250,8 +250,7 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
       best = best + t * d
       poor = if v > 0.5 * value and t == 1 { poor + 1 } else { 0 }
       # at the end nothing is gained any more, three times one after the other, or hardly anything is left
-      settled = poor == 3 or v > 0.99 * value or v < 1e-10
-      done = steps >= m.steps or settled
+      done = steps >= m.steps or poor == 3 or v > 0.99 * value or v < 1e-10
       value = v
       t = 1.0
       if not done {
@@ -267,15 +266,14 @@ _rfm_amplitudes(info, m, blocks, f, from, scales, linear) = {
         d = reshape(_least_squares(concat(...parts; axis = 0), concat(...right)), _component_count(info), -1)
         steps = steps + 1
         borrowed = false
-        if linear { best = d; done = true; settled = true }
+        if linear { best = d; done = true }
       }
     } else {
       t = 0.5 * t
       done = t < 1e-3 or not (v < inf)
-      settled = v < 1.01 * value
     }
   }
-  (a = best, steps = steps, settled = settled)
+  (a = best, steps = steps)
 }
 
 # How large an equation's rows are for waves of length 2 L: by this residuals become comparable with the solution
