@@ -243,6 +243,15 @@ BUILTIN(kind) {
 	return av_string(sp, av_is_sparse(sp->c, call->args[0]) ? "sparse" : names[call->args[0]->kind]);
 }
 
+BUILTIN(accepts) {
+	(void)ncaptured;
+	(void)captured;
+	const Av *f = call->args[0];
+	if (f->kind == AV_DYN) return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), call->n, call->args, call->span);
+	if (f->kind != AV_FUNCTION) return av_bool(sp, false);
+	return av_bool(sp, sp_accepts(f, sp_want_int(sp, call->args[1], call->spans[1], "the number of arguments")));
+}
+
 BUILTIN(zip) {
 	UNUSED;
 	uint32_t n = UINT32_MAX;
@@ -533,6 +542,7 @@ const Builtin builtins_flow[] = {
 	{.name = "field", .min_args = 2, .max_args = 3, .run = field, .doc = "field(r, \"name\"), field(r, \"name\", fallback): a field by its name"},
 	{.name = "record", .min_args = 2, .max_args = 2, .run = record_of, .doc = "record(names, values): a record from two tuples"},
 	{.name = "kind", .min_args = 1, .max_args = 1, .run = kind, .doc = "kind(x): \"array\", \"record\", \"function\", \"problem\" ..."},
+	{.name = "accepts", .min_args = 2, .max_args = 2, .run = accepts, .doc = "accepts(f, n): whether a function can be called with n arguments without names"},
 	{.name = "zip", .min_args = 1, .max_args = -1, .run = zip, .doc = "zip(a, b, ...): list of tuples"},
 	{.name = "enumerate", .min_args = 1, .max_args = 1, .run = zip, .doc = "enumerate(a): list of (number, item)"},
 	{.name = "same", .min_args = 2, .max_args = 2, .run = same, .doc = "same(x, y): whether shapes and all elements agree"},

@@ -25,6 +25,8 @@ typedef struct KeptIr {
 	bool effects;
 } KeptIr;
 
+uint32_t kept_ir_nargs(const struct KeptIr *k) { return k->nargs; }
+
 void kept_ir_release(KeptIr *k) {
 	for (; k; k = k->next) {
 		for (uint32_t i = 0; i < k->nleaves; i++) value_unref(k->baked[i]);

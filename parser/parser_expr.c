@@ -455,15 +455,17 @@ static Ast *name_as_string(Parser *p, const Ast *name) {
 	return a;
 }
 
-/* names = NAME | "(" NAME { "," NAME } ")"
- * Behind "for" "=" they stand for themselves: their strings are the argument `unknowns`. NULL: something else was written. */
+/* names = NAME | STRING | "(" names { "," names } ")"
+ * Behind "for" "=" they stand for themselves: their strings are the argument `unknowns`. */
 static Ast *names_as_strings(Parser *p, Ast *value) {
 	AstList items = {0};
 	const bool many = value->kind == A_TUPLE;
 	for (uint32_t i = 0; i < (many ? value->tuple.n : 1); i++) {
-		const Ast *item = many ? value->tuple.items[i] : value;
-		if (item->kind != A_NAME) return NULL;
-		PUSH(p, &items, name_as_string(p, item));
+		Ast *item = many ? value->tuple.items[i] : value;
+		if (item->kind != A_NAME && item->kind != A_STRING) {
+			FAIL_HINT(p, E_SYNTAX, item->span, "write for = k, or for = (a, b)", "behind `for =` stand names of parameters");
+		}
+		PUSH(p, &items, item->kind == A_NAME ? name_as_string(p, item) : item);
 	}
 	Ast *a = node_new(p, A_TUPLE);
 	a->span = value->span;
@@ -486,10 +488,9 @@ static Arg parse_arg(Parser *p, bool of_call, bool must_name, bool first_of_call
 		advance(p);
 		take_operator(p);
 		arg.value = parse_expression(p);
-		Ast *names = quoted ? names_as_strings(p, arg.value) : NULL;
-		if (names) {
+		if (quoted) {
 			arg.name = p->unknowns;
-			arg.value = names;
+			arg.value = names_as_strings(p, arg.value);
 		}
 	} else {
 		arg.value = parse_expression(p);

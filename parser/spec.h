@@ -247,6 +247,8 @@ typedef struct Call {
 	bool rows; /* the positional arguments stand for any row of an array: what they happen to be now decides nothing */
 } Call;
 Av *sp_call(Sp *sp, Av *f, const Call *call);
+/* Whether the function f can be called with n arguments without names. */
+bool sp_accepts(const Av *f, int64_t n);
 Av *sp_call_dynamic(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* run-time dispatch: result is dynamic */
 Av *sp_call_args(Sp *sp, Av *f, uint32_t n, Av *const *args, Span at); /* positional only */
 Av *sp_call_library(Sp *sp, const char *name, uint32_t n, Av *const *args, Span at); /* the library's own function, whatever the program calls so */
@@ -261,6 +263,7 @@ Av *sp_call_ir(Sp *sp, Av *f, const Call *call);   /* of a function that is a fi
 struct KeptIr;
 struct KeptIr **session_kept_ir(Session *s);
 void kept_ir_release(struct KeptIr *k);
+uint32_t kept_ir_nargs(const struct KeptIr *k);
 /* f itself, or when it has a rule a function that calls it: for what derives a finished function. */
 Av *sp_keep_rule(Sp *sp, Av *f);
 struct Ruled;

@@ -120,6 +120,24 @@ static uint32_t count_positional(const Ast *fn) {
 	return n;
 }
 
+bool sp_accepts(const Av *f, int64_t n) {
+	if (f->code_kind == CODE_BUILTIN) {
+		const Builtin *b = f->code;
+		const int64_t least = f->n && b->min_args <= 0 ? 1 : b->min_args; /* derivatives, compositions: as many as what they are of, which is not none */
+		return n >= least && (b->max_args < 0 || n <= b->max_args);
+	}
+	if (f->code_kind == CODE_HOST) return n == ((const HostDef *)f->code)->nargs;
+	if (f->code_kind == CODE_IR) return n == kept_ir_nargs(f->code);
+	const Ast *fn = f->code;
+	bool rest = false;
+	for (uint32_t i = 0; i < fn->function.nparams; i++) {
+		const Param *p = &fn->function.params[i];
+		if (p->named && !p->fallback && !p->rest) return false;
+		rest |= p->rest && !p->named;
+	}
+	return n >= count_required(fn) && (rest || n <= count_positional(fn));
+}
+
 static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
 	v = av_strong(sp, v);
 	if (p->type) v = check_type(sp, atom_text(sp->c, p->name), p->type, v, at);

@@ -1,7 +1,8 @@
 /* display.c - texts that grow, and how results are shown.
  *
  * Needs: program.h. Guarantees: a value is shown in one line, except that the rows of a matrix, and the parts of what has matrices or large arrays in it, stand below one another;
- * of an array with more than a few hundred numbers a header and the corners are shown. Sentences fit the terminal.
+ * of an array with more than a few hundred numbers, among the parts of something else more than sixteen, a header and the corners are shown; of a text of several lines among
+ * them the first. Sentences fit the terminal.
  */
 #include "repl/program.h"
 
@@ -83,6 +84,7 @@ bool buffer_read_file(Buffer *b, const char *path, const char **why) {
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 #define WHOLE_MOST 200 /* numbers of an array that is shown whole */
+#define PART_MOST 16   /* ... where it is a part of a record, tuple or list: a solution keeps hundreds, which nobody reads to find its other fields */
 #define EDGE 3
 
 /* Rows below one another: a new line after each "]," and as many spaces as there are brackets open. */
@@ -104,30 +106,30 @@ static void put_rows(const char *text, size_t n, atled_sink sink, void *ud) {
 	sink(ud, text + from, n - from);
 }
 
-/* Whether a value reads better with its parts below one another: it has a matrix in it, or a large array. */
-static bool is_tall(const atled_value *v) {
+/* Whether a value reads better with its parts below one another: it has a matrix in it, or an array of more than `most` numbers. */
+static bool is_tall(const atled_value *v, int64_t most) {
 	const atled_kind kind = atled_value_kind(v);
 	bool tall = false;
 	if (kind == ATLED_ARRAY) {
 		atled_array a = {.size = sizeof a};
 		atled_tensor *t = atled_value_tensor(v);
-		tall = t && atled_tensor_view(t, &a) == ATLED_OK && (a.count > WHOLE_MOST || (a.rank >= 2 && a.count > 0));
+		tall = t && atled_tensor_view(t, &a) == ATLED_OK && (a.count > most || (a.rank >= 2 && a.count > 0));
 		atled_tensor_free(t);
 	} else if (kind == ATLED_TUPLE || kind == ATLED_LIST || kind == ATLED_RECORD) {
 		for (size_t i = 0; i < atled_value_count(v) && !tall; i++) {
 			atled_value *part = atled_value_item(v, i);
-			tall = part && is_tall(part);
+			tall = part && is_tall(part, PART_MOST);
 			atled_value_free(part);
 		}
 	}
 	return tall;
 }
 
-static void put_array(const atled_value *v, Buffer *out) {
+static void put_array(const atled_value *v, int64_t most, Buffer *out) {
 	atled_array a = {.size = sizeof a};
 	atled_tensor *t = atled_value_tensor(v);
 	if (!t || atled_tensor_view(t, &a) != ATLED_OK) a.rank = 0;
-	int edge = t && a.count > WHOLE_MOST ? EDGE : 0;
+	int edge = t && a.count > most ? EDGE : 0;
 	if (edge) {
 		atled_value_describe(v, 1, buffer_sink, out);
 		buffer_str(out, "\n");
@@ -149,10 +151,13 @@ static void put_indented(const Buffer *part, size_t in, Buffer *out) {
 	}
 }
 
-/* A string among other values, as print writes it there. */
+/* A string among other values, as print writes it there; of several lines the first. */
 static void put_quoted(const atled_value *v, Buffer *out) {
 	size_t n = 0;
 	const char *text = atled_value_string(v, &n);
+	const char *end = text ? memchr(text, '\n', n) : NULL;
+	if (end && end + 1 < text + n) n = (size_t)(end - text);
+	else end = NULL;
 	buffer_str(out, "\"");
 	for (size_t i = 0; text && i < n; i++) {
 		const unsigned char ch = (unsigned char)text[i];
@@ -161,16 +166,16 @@ static void put_quoted(const atled_value *v, Buffer *out) {
 		else if (ch < 0x20 || ch == 0x7f) buffer_format(out, "\\u{%x}", ch);
 		else buffer_add(out, text + i, 1);
 	}
-	buffer_str(out, "\"");
+	buffer_str(out, end ? " ...\"" : "\"");
 }
 
-static void put_value(const atled_value *v, Buffer *out) {
+static void put_value(const atled_value *v, int64_t most, Buffer *out) {
 	const atled_kind kind = atled_value_kind(v);
 	if (kind == ATLED_ARRAY) {
-		put_array(v, out);
+		put_array(v, most, out);
 		return;
 	}
-	if (!is_tall(v)) {
+	if (!is_tall(v, most)) {
 		atled_value_write(v, NULL, 2 * EDGE, buffer_sink, out);
 		return;
 	}
@@ -188,7 +193,7 @@ static void put_value(const atled_value *v, Buffer *out) {
 			for (name = 3; *field; field++) name += ((unsigned char)*field & 0xc0) != 0x80;
 		}
 		if (item && atled_value_kind(item) == ATLED_STRING) put_quoted(item, &part);
-		else if (item) put_value(item, &part);
+		else if (item) put_value(item, PART_MOST, &part);
 		if (!part.failed) put_indented(&part, in + name, out);
 		buffer_free(&part);
 		atled_value_free(item);
@@ -231,7 +236,7 @@ void display_value(const atled_value *v, atled_sink sink, void *ud) {
 	FILE *file = sink == file_sink ? ud : NULL;
 	if (atled_value_kind(v) == ATLED_RECORD && plot_show(v, file, sink, ud)) return;
 	Buffer text = {0};
-	put_value(v, &text);
+	put_value(v, WHOLE_MOST, &text);
 	int columns, rows;
 	if (text.failed) {
 		atled_value_write(v, NULL, EDGE, sink, ud);

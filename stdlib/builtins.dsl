@@ -374,6 +374,9 @@
 #     kind([1, 2])                  #> array
 #     kind("text")                  #> string
 
+# accepts
+#     accepts((x, y) -> x + y, 1)   #> false
+
 # zip
 #     for (a, b) in zip([1, 2], (3.5, 4.5)) { print(a, b) }
 #     #> 1 3.5

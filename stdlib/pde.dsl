@@ -34,10 +34,22 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
       o = (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess, count = count)
       s = m.solve(info, m, o)
-      whole = if kind(s) == "record" and has(s, "info") { (...s, text = info.text) } else { s }
+      whole = if kind(s) == "record" and has(s, "info") { (...s, ..._named_fields(info, s), text = info.text) } else { s }
       if estimate { (...whole, error = _estimated(info, m, o, s)) } else { whole }
     }
   }
+
+# The fields of a solution, which called without coordinates say what they are (solution_plot.dsl asks), and with a wrong number of them refuse by name.
+_named_fields(info, s) = record(s.info.fields, (...map(f -> {
+  here = (label = f, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi, mesh = if has(s, "mesh") { s.mesh } else { none })
+  u = field(s, f)
+  # of an eigenproblem functions in a list, and the eigenvalues
+  if kind(u) == "function" { _named_field(here, u) } else if kind(u) == "list" { map(v -> _named_field(here, v), u) } else { u }
+}, list(...s.info.fields)),))
+_named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
+  if len(point) != len(here.coords) { _refuse("{here.label} is a function of ({join(here.coords, ", ")})") }
+  u(...point)
+}
 
 _choose(info) = if len(info.coords) == 1 {
   if _is_between(info) { collocation() } else { auto() }

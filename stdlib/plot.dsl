@@ -9,8 +9,8 @@
 
 # plot(x, y, y2, y3, ...; label, labels, colour, style, width, marker, opacity, title, xlabel, ylabel, file, ...): curves y(x)
 #   x, y real vectors of one length; a matrix y gives a curve for each column. plot(y): over 0, 1, 2 ... plot(f, (a, b)): a function on an interval.
-#   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: in t only curves, in t and x a heat map of the first and profiles at `times`.
-#   plot(m): a mesh of the plane. plot(u): a field of a solution on a mesh of the plane, as a heat map with the mesh's boundary; plot(s): all of its fields.
+#   plot(s1, s2, ...; times): solutions of one problem, or of `ode`: of one coordinate curves, of t and x a heat map of the first and profiles at `times`; of the plane heat maps, with t at
+#   `times` (at the end), of vectors their length and streamlines; of space the plane through its middle. plot(s.u): one field of a solution. plot(m): a mesh of the plane.
 #   NaN and infinite values leave gaps.
 #   labels: a list of texts for the legend; label: the text of a single curve. Texts know Greek letters, x^2, 10^-6, u_xx and x^(n+1).
 #   colour: "blue", "red", "green", "purple", "orange", "sky", "grey", "brown", "black", "#rrggbb", or the number of one of the first eight. style: "solid", "dashed",
@@ -24,9 +24,9 @@
 plot(a, b = none, c = none, d = none, e = none, f = none, g = none; label = "", labels = list(), times = none, colour = none,
   style = "", width = 0, marker = "", opacity = 0, n = 500, logx = false, ...options) = {
   look = (colour = colour, style = style, width = width, marker = marker, opacity = opacity)
-  if _is_on_mesh(a, b) {
-    _plot_on_mesh(a, look; ...options)
-  } else if kind(a) == "record" {
+  if kind(a) == "record" and has(a, "cells") and has(a, "faces") {
+    _plot_mesh(a, look; ...options)
+  } else if kind(a) == "record" or (kind(a) == "function" and kind(b) == "none") {
     _plot_solutions(_given(list(a, b, c, d, e, f, g)), times, look; logx = logx, ...options)
   } else {
     layers = if kind(a) == "function" {
@@ -238,21 +238,14 @@ polygon(x, y = none; holes = list(), names = none, label = "", colour = none, op
 # ---- Fields
 
 # heatmap(x, y, z; map, cells, zlabel, zlim, logz, ...): a field z(x, y) by colour, with a colour bar
-#   x f64[m], y f64[n] rising or falling, z f64[m, n]: z[i, j] stands at (x[i], y[j]); or z a function of (x, y). heatmap(z): over 0, 1, 2 ... heatmap(s): a solution in t and x.
+#   x f64[m], y f64[n] rising or falling, z f64[m, n]: z[i, j] stands at (x[i], y[j]); or z a function of (x, y). heatmap(z): over 0, 1, 2 ... heatmap(s), heatmap(s, "u"), heatmap(s.u): a field of a
+#   solution over t and x, or over the plane at the end.
 #   map: "viridis", "inferno", "diverging" (white at 0; the default where both signs occur), "cyclic" (angles), "grey". cells: each value a flat cell instead of a
 #   smooth picture. zlabel, zlim, logz: of the colours. Takes what every picture takes (see plot). NaN is grey.
 #     x = linspace(-2.0, 2, 80)
 #     heatmap(x, x, (x, y) -> exp(-x^2 - y^2), xlabel = "x", ylabel = "y");
 heatmap(x, y = none, z = none; cells = false, zlabel = "", xlabel = "", ylabel = "", ...options) = {
-  data = if kind(x) == "function" and kind(y) == "none" {
-    _mesh_samples(x)
-  } else if kind(x) == "record" and _is_on_mesh(x, y) {
-    _mesh_samples(field(x, if kind(y) == "string" { y } else { x.info.fields[0] }))
-  } else if kind(x) == "record" {
-    _solution_field(x, if kind(y) == "string" { y } else { x.info.fields[0] })
-  } else {
-    _field_data("heatmap", x, y, z)
-  }
+  data = _field_data("heatmap", x, y, z)
   layer = (kind = "heat", x = data.x, y = data.y, z = data.z, cells = cells, label = "")
   _coloured(list(layer); zlabel = _word(zlabel, data.label, ""), xlabel = _word(xlabel, data.xlabel, ""),
     ylabel = _word(ylabel, data.ylabel, ""), ...options)
@@ -333,7 +326,7 @@ _vectors(name, x, y, u, v, what, scale, label, colour, width) = {
 #     surface(x, x, (x, y) -> exp(-x^2 - y^2) * x, xlabel = "x", ylabel = "y", zlabel = "z");
 surface(x, y = none, z = none; view = (-50, 28), mesh = true, label = "", colour = none, opacity = 0, zlabel = "", xlabel = "",
   ylabel = "", ...options) = {
-  data = if kind(x) == "record" { _solution_field(x, x.info.fields[0]) } else { _field_data("surface", x, y, z) }
+  data = _field_data("surface", x, y, z)
   layer = (kind = "surface", x = data.x, y = data.y, z = data.z, mesh = mesh, label = label, colour = colour, opacity = opacity)
   _in_space(list(layer), view; zlabel = _word(zlabel, data.label, ""), xlabel = _word(xlabel, data.xlabel, ""),
     ylabel = _word(ylabel, data.ylabel, ""), ...options)
@@ -448,38 +441,20 @@ show(p; file = "", size = none, dpi = 0) = {
 }
 
 # animate(frames, n; file, fps, dpi): a film of pictures
-#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of pictures; or a solution in t and x, whose profiles move through n times. file, also in the place of n: ends in .gif, or in .png
-#   or .apng for an animated PNG, which is smaller and sharper. fps: pictures a second. Axes without limits of their own show what all frames need; for
+#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of pictures; or a solution with t, or a field of one, through n times, 60: profiles in x, or the plane as plot draws it. file, also in the place of n:
+#   ends in .gif, or in .png or .apng for an animated PNG, which is smaller and sharper. fps: pictures a second. Axes without limits of their own show what all frames need; for
 #   that a function is asked twice for each frame. One frame is in memory at a time; the file appears when the last one is done.
 #     x = linspace(0.0, 6.3, 100)
 #     animate(k -> plot(x, sin(x - 0.3k), title = "t = {0.3k:.1f}"), 20, file = "wave.gif")
 animate(frames, n = 0; file = "", fps = 15, dpi = 120) = {
   (file, n) = if kind(n) == "string" { (n, 0) } else { (file, n) }          # animate(s, "film.png")
   assert(file != "", "animate: the film needs a file, whose name ends in .gif, .png or .apng")
-  whole = kind(frames) == "record"
-  count = if kind(frames) == "function" { n } else { if whole { if n > 0 { n } else { 60 } } else { len(frames) } }
-  if kind(frames) == "function" {
-    assert(n > 0,
-      "animate: how many frames? animate(k -> picture, n; file). A solution is given whole: animate(s), not animate(s.u)")
-  }
+  whole = kind(frames) == "record" or accepts(frames, 0)
+  count = if whole { if n > 0 { n } else { 60 } } else if kind(frames) == "function" { n } else { len(frames) }
+  assert(count > 0, "animate: how many frames? animate(k -> picture, n; file)")
   shots = if whole { _solution_film(frames, count) } else { frames }
   _picture_film(shots, count, file, fps, dpi)
   none
-}
-_solution_film(s, count) = {
-  assert(has(s, "kind"), "animate: a function from k to a picture, a list of pictures, or a solution in t and x")
-  assert(s.kind == "pde", "animate: this solution is not one in t and x; plot shows it")
-  (t0, t1) = (s.info.lo[0], s.info.hi[0])
-  x = linspace(s.info.lo[1], s.info.hi[1], 401)
-  names = s.info.fields
-  k -> {
-    t = t0 + (t1 - t0) * k / max(count - 1, 1)
-    curves = list()
-    for name in names { curves = push(curves, plot(x, field(s, name)(t, x); label = if len(names) > 1 { name } else { "" })) }
-    overlay(
-      ...curves; title = "{s.info.coords[0]} = {t:.3g}", xlabel = s.info.coords[1],
-      ylabel = if len(names) > 1 { "" } else { names[0] })
-  }
 }
 
 # ---- How it is done
@@ -605,113 +580,12 @@ _check_grid(name, x, y, z, zname) = {
   assert(shape(z)[0] == len(x) and shape(z)[1] == len(y),
     "{name}: {zname} is {shape(z)[0]} by {shape(z)[1]}, but x has {len(x)} samples and y has {len(y)}")
 }
-_field_data(name, x, y, z) = if kind(x) == "function" { _mesh_samples(x) } else {
+_field_data(name, x, y, z) = if kind(x) == "function" or kind(x) == "record" {
+  _field_samples(name, x, if kind(y) == "string" { y } else { "" })
+} else {
   bare = kind(y) == "none"
   (a, b) = if bare { (f64(iota(shape(x)[0])), f64(iota(shape(x)[1]))) } else { (f64(x), f64(y)) }
   values = if bare { f64(x) } else { if kind(z) == "function" { _sampled(z, a, b) } else { f64(z) } }
   _check_grid(name, a, b, values, "z")
   (x = a, y = b, z = values, label = "", xlabel = "", ylabel = "")
-}
-_solution_field(s, name) = {
-  assert(has(s, "kind"), "that is no solution in t and x")
-  assert(s.kind == "pde", "this solution is not one in t and x; plot shows it")
-  t = linspace(s.info.lo[0], s.info.hi[0], 101)
-  x = linspace(s.info.lo[1], s.info.hi[1], 401)
-  (x = t, y = x, z = map(tt -> field(s, name)(tt, x), t), label = name, xlabel = s.info.coords[0], ylabel = s.info.coords[1])
-}
-
-_plot_solutions(all, times, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192, file = "", ...options) = {
-  s = all[0]
-  base = _flat_panel(; ...options)
-  figure = if has(s, "kind") {
-    assert(s.kind == "ode" or s.kind == "pde", "plot: this record is no solution; overlay lays pictures over one another")
-    if s.kind == "ode" {
-      _figure_of(list((...base, layers = _ode_curves(all, s, look, base.logx), title = title,
-        xlabel = _word(xlabel, s.info.coords[0], ""), ylabel = ylabel)), "", 1, 1, size, dpi)
-    } else {
-      panels = list()
-      for f in s.info.fields { panels = list(...panels, ..._pde_panels(all, s, f, times, base)) }
-      _figure_of(panels, title, len(s.info.fields), 2, size, dpi)
-    }
-  } else {
-    assert(has(s, "times") and has(s, "y"), "plot: this record is no solution")
-    _figure_of(list((...base, layers = _plain_curves(all, look), title = title, xlabel = _word(xlabel, "t", ""),
-      ylabel = ylabel)), "", 1, 1, size, dpi)
-  }
-  _out(figure, file)
-}
-_figure_of(panels, title, rows, cols, size, dpi) =
-  (kind = "figure", panels = panels, title = title, rows = rows, cols = cols, size = size, dpi = dpi)
-
-# of ode(): y(t), a number or a vector
-_plain_curves(all, look) = {
-  layers = list()
-  for (i, r) in enumerate(all) {
-    t = linspace(r.times[0], r.times[-1], 600)
-    y = map(r.y, t)
-    if rank(y) == 1 { layers = push(layers, (kind = "line", x = t, y = y, label = "", ...look)) } else {
-      for k in list(...(0..shape(y)[1])) {
-        layers = push(layers,
-          (kind = "line", x = t, y = y[.., k], label = if len(all) > 1 { "y[{k}], {i + 1}" } else { "y[{k}]" }, ...look))
-      }
-    }
-  }
-  layers
-}
-
-_ode_curves(all, s, look, logx) = {
-  t = if logx {
-    logspace(log10(max(s.info.lo[0], 1e-6 * s.times[-1])), log10(s.times[-1]), 600)
-  } else {
-    linspace(s.info.lo[0], s.times[-1], 600)
-  }
-  layers = list()
-  for r in all {
-    for f in r.info.fields {
-      y = map(tt -> field(r, f)(tt), t)
-      if rank(y) == 1 {
-        layers =
-          push(layers, (kind = "line", x = t, y = y, label = if len(all) > 1 { "{f}, {r.method}" } else { "{f}" }, ...look))
-      } else {
-        for k in list(...(0..shape(y)[1])) {
-          layers = push(layers, (kind = "line", x = t, y = y[.., k], label = "{f}[{k}]", ...look))
-        }
-      }
-    }
-  }
-  layers
-}
-
-_pde_panels(all, s, f, times, base) = {
-  (t0, t1) = (s.info.lo[0], s.info.hi[0])
-  x = linspace(s.info.lo[1], s.info.hi[1], 401)
-  data = _solution_field(s, f)
-  heat = (..._panel(), title = "{f}(t, x), {s.method}", xlabel = s.info.coords[0], ylabel = s.info.coords[1],
-    layers = list((kind = "heat", x = data.x, y = data.y, z = data.z, label = f)))
-  at = if kind(times) == "none" { list(t0 + 0.25 * (t1 - t0), t0 + 0.5 * (t1 - t0), t1) } else { list(...times) }
-  # the first solution as lines, one colour a time; the others as marks on them
-  layers = list()
-  for (k, tt) in enumerate(at) {
-    layers = push(layers, (kind = "line", x = x, y = field(s, f)(tt, x), label = "{s.info.coords[0]} = {tt:.3g}", colour = k))
-  }
-  marks = linspace(s.info.lo[1], s.info.hi[1], 21)
-  shapes = list("circle", "square", "diamond", "up", "down", "plus", "cross")
-  for (i, r) in enumerate(all) {
-    if i > 0 {
-      # each method's marks between those of the one before
-      places = marks + (i - 1) * (marks[1] - marks[0]) / len(all)
-      inside = where(places > s.info.hi[1], s.info.hi[1], places)
-      for (k, tt) in enumerate(at) {
-        layers =
-          push(layers, (kind = "scatter", x = inside, y = field(r, f)(tt, inside), label = if k == 0 { r.method } else { "" },
-            colour = k, marker = shapes[i - 1]))
-      }
-    }
-  }
-  profile = (...base, layers = layers, title = if len(all) > 1 {
-    "{f} by {s.method} (lines) and others (marks)"
-  } else {
-    "profiles by {s.method}"
-  }, xlabel = s.info.coords[1], ylabel = f)
-  list(heat, profile)
 }

@@ -81,7 +81,7 @@ _start_parts(info, orders) = {
         z = c.residual((t0,), _jets_of(info, _topped(zero, nought)))
         slope = c.residual((t0,), _jets_of(info, map(own -> map(v -> v + 1, own), _topped(zero, nought)))) - z
         own = out[k]
-        own[j] = -z / slope
+        own[j] = 0.0 - z / slope
         out[k] = own
       }
     }

@@ -89,4 +89,5 @@ film = solve(two(), fd(n = 21));
 path = "/tmp/atled-two-fields.gif"
 animate(film, path);
 exists(path)                 #> true
-try { animate(film.u, path) } catch m { m }    #> animate: how many frames? animate(k -> picture, n; file). A solution is given whole: animate(s), not animate(s.u)
+animate(film.u, 4, file = path);
+try { animate(k -> plot([1, 2]), path) } catch m { m }    #> animate: how many frames? animate(k -> picture, n; file)

@@ -21,11 +21,12 @@ keys(r.p)                     #> ("D", "v")
 # the same of another method: they differ by less than the noise makes
 q = fit(diffusion, data, for = (D, v), by = chebyshev(30), progress = false)
 assert(abs(q.D - r.D) < 0.2r.std.D and abs(q.v - r.v) < 0.2r.std.v, "{q.D} {r.D}")
-# one of them, the other being known: a name needs no brackets, a tuple of strings says the same
+# one of them, the other being known: a name needs no brackets; a string, or a tuple of strings as `unknowns`, says the same
 one = fit(diffusion(v = 0.4), data, for = D, by = fd(n = 81), progress = false)
 keys(one.p)                   #> ("D",)
 assert(abs(one.D - 0.05) < 4one.std.D, "{one.D}")
 assert(one.std.D <= r.std.D * 1.01, "{one.std.D}")
+keys(fit(diffusion(v = 0.4), data, for = "D", by = fd(n = 41), progress = false).p)    #> ("D",)
 other = fit(diffusion(v = 0.4), data, unknowns = ("D",), by = fd(n = 81), progress = false)
 assert(abs(other.D / one.D - 1) < 1e-12)
 # what the solution is with them

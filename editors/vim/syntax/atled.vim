@@ -9,8 +9,8 @@ syntax keyword atledDeclare problem domain field eigen event use derivative at b
 syntax keyword atledConstant true false none pi inf nan
 syntax keyword atledType bool i32 i64 f32 f64 c64 c128
 syntax keyword atledFunction Bernoulli Beta Binomial Cauchy ChiSquared Dirichlet Exponential FDist Gamma Geometric Gumbel Laplace LogNormal
-syntax keyword atledFunction Logistic MultivariateNormal NegativeBinomial Normal Pareto Poisson StudentT Uniform Weibull abs acos acosh
-syntax keyword atledFunction adagrad adam adamax adams adamw adjoint airyai airyaiprime airybi airybiprime akima all amg angle animate
+syntax keyword atledFunction Logistic MultivariateNormal NegativeBinomial Normal Pareto Poisson StudentT Uniform Weibull abs accepts acos
+syntax keyword atledFunction acosh adagrad adam adamax adams adamw adjoint airyai airyaiprime airybi airybiprime akima all amg angle animate
 syntax keyword atledFunction annotate any apply arange argmax argmin argsort argwhere asin asinh assert assoclegendre atan atan2 atanh auto
 syntax keyword atledFunction autocorrelation ball bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv bfgs
 syntax keyword atledFunction bicgstab bincount binomial bitand bitshift bitxor blackman block_diag box broadcast_to brownian bvp cbrt ccdf

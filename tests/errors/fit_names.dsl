@@ -1,0 +1,4 @@
+#! error E0104 4:30 "behind `for =` stand names of parameters"
+problem d(k = 1.0) { domain t in [0, 4]; field u; u_t == -k*u; u == 1 at t = 0 }
+t = [1.0, 2]
+fit(d, (t = t, u = t); for = k + 1)
