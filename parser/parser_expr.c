@@ -456,15 +456,13 @@ static Ast *name_as_string(Parser *p, const Ast *name) {
 }
 
 /* names = NAME | STRING | "(" names { "," names } ")"
- * Behind "for" "=" they stand for themselves: their strings are the argument `unknowns`. */
+ * Behind "for" "=" they stand for themselves: their strings are the argument `unknowns`. NULL: something else was written. */
 static Ast *names_as_strings(Parser *p, Ast *value) {
 	AstList items = {0};
 	const bool many = value->kind == A_TUPLE;
 	for (uint32_t i = 0; i < (many ? value->tuple.n : 1); i++) {
 		Ast *item = many ? value->tuple.items[i] : value;
-		if (item->kind != A_NAME && item->kind != A_STRING) {
-			FAIL_HINT(p, E_SYNTAX, item->span, "write for = k, or for = (a, b)", "behind `for =` stand names of parameters");
-		}
+		if (item->kind != A_NAME && item->kind != A_STRING) return NULL;
 		PUSH(p, &items, item->kind == A_NAME ? name_as_string(p, item) : item);
 	}
 	Ast *a = node_new(p, A_TUPLE);
@@ -488,9 +486,10 @@ static Arg parse_arg(Parser *p, bool of_call, bool must_name, bool first_of_call
 		advance(p);
 		take_operator(p);
 		arg.value = parse_expression(p);
-		if (quoted) {
+		Ast *names = quoted ? names_as_strings(p, arg.value) : NULL;
+		if (names) {
 			arg.name = p->unknowns;
-			arg.value = names_as_strings(p, arg.value);
+			arg.value = names;
 		}
 	} else {
 		arg.value = parse_expression(p);

@@ -284,7 +284,7 @@ void sp_hint_argument(Ctx *c, Diag *d, const char *function, const char *wrong, 
 		{" dim dims axes ", "axis", NULL}, {" num N count npoints ", "n", NULL}, {" lw linewidth ", "width", NULL}, {" c color ", "colour", NULL},
 		{" tol ", "rtol", NULL}, {" rng random_state ", NULL, "random numbers start anew with seed(n)"},
 		{" end sep file flush ", NULL, "each print writes a line; a text is put together in quotes, as in print(\"{a}, {b}\")"},
-		{" t_eval tspan ", "saveat", NULL}, {" dtype ", NULL, "the dtype of an array is changed by f32(x), i64(x), c128(x)"},
+		{" t_eval tspan ", "saveat", NULL}, {" for ", NULL, "parameters stand there by their names: for = k, or for = (a, b)"}, {" dtype ", NULL, "the dtype of an array is changed by f32(x), i64(x), c128(x)"},
 	};
 	char padded[24];
 	const bool prints = !strcmp(function, "print");
