@@ -178,7 +178,7 @@ _solve_by_transforms(info, m, S) = {
     if min(abs(total)) <= 1e-13 * max(abs(total)) { error("{info.name} has no unique solution: its operator is singular") }
     -v / total
   }
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) * (2.0 / (T.n[p] - 1)) } }
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _from_sine_sums(v, p) } }
   for p in list(...(0..T.count)) {
     if not T.dims[p].periodic {
       edge = 0.0 * take(v, iota(1); axis = p)
