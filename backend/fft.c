@@ -6,6 +6,7 @@
  */
 #include "backend/fft.h"
 #include "backend/apart.h"
+#include "backend/halves.h"
 #include "backend/sines.h"
 #include <dlfcn.h>
 #include <fftw3.h>
@@ -339,30 +340,6 @@ const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, 
 	return NULL;
 }
 
-/* Two numbers at a time, where lines lie without gaps: compilers do not find the exchanges by themselves. */
-typedef double Two __attribute__((vector_size(16), aligned(8), may_alias));
-#define TWO(p) (*(const Two *)(const void *)(p))
-#define PUT_TWO(p, x) (*(Two *)(void *)(p) = (x))
-#define FIRSTS(x, y) __builtin_shufflevector(x, y, 0, 2)
-#define SECONDS(x, y) __builtin_shufflevector(x, y, 1, 3)
-#define TURNED(x) __builtin_shufflevector(x, x, 1, 0)
-
-static void spread_line(int64_t n, const double *restrict z, double *restrict o) {
-	double *restrict back = o + n;
-	int64_t k = 1;
-	o[0] = z[0];
-	for (; 2 * (k + 1) < n; k += 2) {
-		const Two x = TWO(z + 2 * k), y = TWO(z + 2 * k + 2);
-		PUT_TWO(o + k, FIRSTS(x, y));
-		PUT_TWO(back - k - 1, SECONDS(y, x));
-	}
-	for (; 2 * k < n; k++) {
-		o[k] = z[2 * k];
-		back[-k] = z[2 * k + 1];
-	}
-	if (n % 2 == 0) o[n / 2] = z[n];
-}
-
 /* From re, im, re, im ... to where the halves stand, and back. */
 static void spread(int64_t n, const double *restrict z, double *restrict o, int64_t step) {
 	for (int64_t k = 0; k <= n / 2; k++) o[k * step] = z[2 * k];
@@ -384,34 +361,12 @@ static void interleave(int64_t n, const double *restrict x, int64_t step, double
 	z[n + 1] = 0;
 }
 
-static void split(int64_t n, const double *restrict z, double *restrict a, double *restrict b) {
-	int64_t j = 0;
-	for (; j + 1 < n; j += 2) {
-		const Two x = TWO(z + 2 * j), y = TWO(z + 2 * j + 2);
-		PUT_TWO(a + j, FIRSTS(x, y));
-		PUT_TWO(b + j, SECONDS(x, y));
-	}
-	for (; j < n; j++) {
-		a[j] = z[2 * j];
-		b[j] = z[2 * j + 1];
-	}
-}
-
 /* The waves of x + i y from the halves of both. */
 static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y, int64_t step, double *restrict z) {
 	const double by = 1.0 / (double)n;
-	int64_t k = 1;
 	z[0] = by * x[0];
 	z[1] = by * y[0];
-	for (; step == 1 && 2 * (k + 1) < n; k += 2) {
-		const Two a = by * TWO(x + k), b = by * TURNED(TWO(x + n - k - 1)), c = by * TWO(y + k), d = by * TURNED(TWO(y + n - k - 1));
-		const Two re = a - d, im = b + c, mirror_re = a + d, mirror_im = c - b;
-		PUT_TWO(z + 2 * k, FIRSTS(re, im));
-		PUT_TWO(z + 2 * k + 2, SECONDS(re, im));
-		PUT_TWO(z + 2 * (n - k), FIRSTS(mirror_re, mirror_im));
-		PUT_TWO(z + 2 * (n - k - 1), SECONDS(mirror_re, mirror_im));
-	}
-	for (; 2 * k < n; k++) {
+	for (int64_t k = 1; 2 * k < n; k++) {
 		const double a = by * x[k * step], b = by * x[(n - k) * step], c = by * y[k * step], d = by * y[(n - k) * step];
 		z[2 * k] = a - d;
 		z[2 * k + 1] = b + c;
@@ -463,7 +418,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 				for (int i = 0; i < lines; i++) room[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
 		for (int i = 0; i < lines; i++) {
 			p->library->half(p->plan, room + (size_t)i * line, (fftw_complex *)(void *)z);
-			if (step == 1) spread_line(n, z, o + i * apart);
+			if (step == 1) halves_spread(n, z, o + i * apart);
 			else spread(n, z, o + i * apart, step);
 		}
 		return;
@@ -478,7 +433,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 			p->library->from_half(p->plan, (fftw_complex *)(void *)z, to);
 			continue;
 		}
-		if (step == 1) interleave_pair(n, from, from + apart, 1, z);
+		if (step == 1) halves_interleave_pair(n, from, from + apart, z);
 		else interleave_pair(n, from, from + apart, step, z);
 		p->library->execute(p->pair, z, to);
 	}
@@ -487,7 +442,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		double *a = o + i * apart, *b = a + apart;
 		if (i + 1 == lines && step == 1) memcpy(a, from, bytes);
 		else if (i + 1 == lines) for (int64_t j = 0; j < n; j++) a[j * step] = from[j];
-		else if (step == 1) split(n, from, a, b);
+		else if (step == 1) halves_split(n, from, a, b);
 		else
 			for (int64_t j = 0; j < n; j++) {
 				a[j * step] = from[2 * j];

@@ -136,7 +136,7 @@ _fourier_grid(m, n, a, b, periodic, top) = {
   if not periodic {
     _refuse("fourier() is for problems that are periodic in all space coordinates; chebyshev() serves those that are so in some")
   }
-  if n % 2 != 0 { _refuse("fourier(n) takes an even number of points") }
+  if n % 2 != 0 { error("fourier(n) takes an even number of points") }
   h = 2π / n
   j = iota(n)
   k = expand(j, 1) - expand(j, 0)
