@@ -1,6 +1,12 @@
 # direct.dsl - problems without time on a tensor grid: Newton's method with the exact sparse Jacobian, and eigenproblems.
 
 _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o) } else {
+  held = _pressure_of(info)
+  if held.field >= 0 {
+    p = info.fields[held.field]
+    _refuse(
+      "`{info.equations[held.equation].text}` is kept by {p}, which is not in it (a saddle point), and on one grid for all unknowns {p} has modes that no equation sees: {if _any_is_periodic(info) { "without periodic coordinates fem(order = 2) serves this; else a stream function, or the problem in t by fourier()" } else { "fem(order = 2) serves this" }}")
+  }
   (U, stats) = _direct_values(info, m, S, o)
   s = _direct_solution(info, m, S, U, stats)
   (...s, error = _direct_error(info, m, S, o, s, U))

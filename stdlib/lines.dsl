@@ -775,9 +775,36 @@ _whole_jacobian(info, S, matched, conditions) = {
   (pattern = pattern, values = values, owner = owner)
 }
 
+# A field that other equations have by its gradient only and that keeps an equation without it, as a pressure keeps a divergence at zero, and that equation: -1 and -1 where there is none.
+_pressure_of(info) = {
+  found = (field = -1, equation = -1)
+  if info.time >= 0 {
+    held = _constraint_of(info, info.time)
+    if held.field >= 0 and held.equation >= 0 { found = (field = held.field, equation = held.equation) }
+  } else if len(info.space) > 1 and info.eigen == "" {
+    first = map(k -> false, list(...(0..len(info.fields))))
+    other = map(k -> false, list(...(0..len(info.fields))))
+    for q in info.equations {
+      for i in q.jets {
+        j = info.jets[i]
+        o = 0
+        for d in info.space { o = o + j[1 + d] }
+        if o == 1 { first[j[0]] = true } else { other[j[0]] = true }
+      }
+    }
+    for k in list(...(0..len(info.fields))) {
+      if first[k] and not other[k] and found.field < 0 {
+        eqs = _matched_equations(info, "fem", len(info.fields))
+        if _is_multiplier(info, eqs, k, len(info.fields)) { found = (field = k, equation = eqs[k]) }
+      }
+    }
+  }
+  found
+}
+
 _solve_algebraic(info, m, S, conditions, o) = {
-  held = _constraint_of(info, S.time)
-  if held.field >= 0 and held.equation >= 0 {
+  held = _pressure_of(info)
+  if held.field >= 0 {
     _refuse(
       "`{info.equations[held.equation].text}` has no unknown without a rate in it, so that {info.fields[held.field]} follows only from its time derivative (index 2), and on one grid for all unknowns has modes that no equation sees: fem() serves this{if _is_periodic(info) { ", and fourier() where it has constant factors" } else { "" }}")
   }
