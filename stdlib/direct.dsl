@@ -275,7 +275,7 @@ _solve_modes(info, m, S, o) = {
   scale = map(s -> 1.0, sources)
   at = λ -> {
     v = _elements(info, S, sources, groups, 0.0, _jets_on(info, S, zeros(S.N), none, λ), scale, 0.0)
-    _summed(p, v[p.from] * p.weight)
+    _summed(p, _elements_from(p, v))
   }
   a = at(0.0)
   b = a - at(1.0)
