@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 static const Row *const families[] = {elementwise_rows, reduction_rows, contraction_rows, heat_rows,   scalar_rows,
-                                      ode_rows,         pinn_rows,      gram_rows,        gmm_rows,    newton_rows, taylor_rows, ba_rows, lstm_rows, explicit_rows, stiff_rows, weno_rows, fourier_rows, NULL};
+                                      ode_rows,         pinn_rows,      gram_rows,        gmm_rows,    newton_rows, taylor_rows, ba_rows, lstm_rows, explicit_rows, stiff_rows, weno_rows, fourier_rows, triangles_rows, NULL};
 
 typedef struct Options {
 	bool quick, json, list;

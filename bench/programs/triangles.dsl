@@ -7,21 +7,21 @@ problem membrane {
   u == 0 at boundary
 }
 
-# The elements (row, column, value) of the matrix, triangle by triangle: products of the edges that lie opposite.
-stiffness(points, cells) = {
+# The matrix of each triangle: products of the edges opposite the corners.
+local(points, cells) = {
   corner = k -> points[cells[.., k]]
   edges = stack(corner(2) - corner(1), corner(0) - corner(2), corner(1) - corner(0); axis = 1)
-  local = map(e -> e @ e' / (2abs(e[0, 0] * e[1, 1] - e[0, 1] * e[1, 0])), edges)
-  rows = broadcast_to(expand(cells, 2), len(cells), 3, 3)
-  columns = broadcast_to(expand(cells, 1), len(cells), 3, 3)
-  (ravel(rows), ravel(columns), ravel(local))
+  map(e -> e @ e' / (2abs(e[0, 0] * e[1, 1] - e[0, 1] * e[1, 0])), edges)
 }
 # The matrix of the inner nodes, its pattern found from nothing.
 matrix(mesh) = {
   (x, y) = (mesh.points[.., 0], mesh.points[.., 1])
   inner = (x > 1e-9) and (x < 1 - 1e-9) and (y > 1e-9) and (y < 1 - 1e-9)
   number = cumsum(i64(inner)) - 1
-  (r, c, v) = stiffness(mesh.points, mesh.cells)
+  m = len(mesh.cells)
+  r = ravel(broadcast_to(expand(mesh.cells, 2), m, 3, 3))
+  c = ravel(broadcast_to(expand(mesh.cells, 1), m, 3, 3))
+  v = ravel(local(mesh.points, mesh.cells))
   on = findall(inner[r] and inner[c])
   n = sum(i64(inner))
   sparse(number[r[on]], number[c[on]], v[on], n, n)
