@@ -6,8 +6,11 @@
  */
 #include "backend/fft.h"
 #include "backend/apart.h"
+#include "backend/halves.h"
+#include "backend/sines.h"
 #include <dlfcn.h>
 #include <fftw3.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -68,14 +71,23 @@ typedef struct Plan {
 	uint64_t used; /* when, to know the oldest */
 } Plan;
 
+/* Of sums of sines over n = m - 1 elements: m is halved while it is even and above TABLE, for the odd k by one transform each time (sines.h). */
+typedef struct Sines {
+	int lanes, splits;
+	int64_t left;    /* what m is at last */
+	void **halves;   /* splits transforms, of m/2, m/4 ... */
+	double *numbers; /* the turns of the splits one after another, then the table */
+} Sines;
+
 struct FftRealPlan {
-	void *plan;
+	void *plan; /* of sums of sines what is left over, where it is a transform */
 	void *pair;      /* FFT_FROM_HALF: of two lines as the parts of a complex one */
 	FftReal kind;
 	int64_t n;
 	const Library *library;
+	Sines sines;
 	size_t room;     /* numbers that a group takes */
-	size_t line;     /* of them, one line's reals, or one pair's complex numbers */
+	size_t line;     /* of them, one line's reals; of sums of sines, the rows */
 	void *memory;    /* a group's, and what it takes to begin it on 64 bytes */
 	uint64_t used;
 };
@@ -99,6 +111,17 @@ static size_t memory_of(const FftRealPlan *p) {
 	return p->room * sizeof(double) + 64;
 }
 
+enum { TABLE = 8 }; /* sums of fewer elements are made as they are written */
+
+static bool is_sines(const FftRealPlan *p) {
+	return p->kind == FFT_SINES || p->kind == FFT_FROM_SINES;
+}
+
+/* Of the sums of sines: the turns are below m/2 numbers for the first split, m/4 for the next ... */
+static size_t numbers_of(const FftRealPlan *p) {
+	return (size_t)p->n + 1 + TABLE * TABLE;
+}
+
 static void destroy_real(Ctx *c, FftRealPlan *p) {
 	if (p->plan) {
 		pthread_mutex_lock(&planner);
@@ -110,6 +133,14 @@ static void destroy_real(Ctx *c, FftRealPlan *p) {
 		p->library->destroy(p->pair);
 		pthread_mutex_unlock(&planner);
 	}
+	if (p->sines.halves) {
+		pthread_mutex_lock(&planner);
+		for (int k = 0; k < p->sines.splits; k++)
+			if (p->sines.halves[k]) p->library->destroy(p->sines.halves[k]);
+		pthread_mutex_unlock(&planner);
+		heap_free(c, p->sines.halves, (size_t)p->sines.splits * sizeof(void *));
+	}
+	if (p->sines.numbers) heap_free(c, p->sines.numbers, numbers_of(p) * sizeof(double));
 	if (p->memory) heap_free(c, p->memory, memory_of(p));
 	*p = (FftRealPlan){0};
 }
@@ -191,12 +222,18 @@ static void release_job(Ctx *c, void *ud) {
 
 /* ---- real lines ----------------------------------------------------------------------------------------------------- */
 
-/* Of a group: FFT_GROUP lines of reals, each on a cache line of its own, and room for one transform's complex numbers; for sums of sines, two lines as the
- * parts of one complex line, continued as an odd one. */
+/* Of a group: FFT_GROUP lines of reals, each on a cache line of its own, and room for one transform's complex numbers; for sums of sines, the m rows, those of a
+ * transform, and m of results. */
 static void lay_out(FftRealPlan *p) {
-	p->line = p->kind == FFT_SINES ? 4 * (size_t)(p->n + 1) : (size_t)(p->n + 7) / 8 * 8;
-	p->line = (p->line + 7) / 8 * 8;
-	p->room = p->kind == FFT_SINES ? FFT_GROUP / 2 * p->line : FFT_GROUP * p->line + 2 * p->line + 8;
+	const int64_t m = p->n + 1, left = p->sines.left;
+	if (is_sines(p)) {
+		const int64_t wide = p->sines.splits && m > 4 * left ? m / 2 : 2 * left;
+		p->line = (size_t)(m * p->sines.lanes);
+		p->room = 2 * p->line + (size_t)(wide * p->sines.lanes);
+		return;
+	}
+	p->line = (size_t)(p->n + 7) / 8 * 8;
+	p->room = FFT_GROUP * p->line + 2 * p->line + 8;
 }
 
 double *fft_real_own(const FftRealPlan *p) {
@@ -206,32 +243,68 @@ size_t fft_real_room(const FftRealPlan *p) {
 	return p->room;
 }
 
+/* A transform of rows, each pair of lanes a complex number. */
+static void *plan_rows(const FftRealPlan *p, int64_t n, double *x, double *o, int sign) {
+	const int pairs = p->sines.lanes / 2;
+	const fftw_iodim64 dims = {.n = n, .is = pairs, .os = pairs}, many = {.n = pairs, .is = 1, .os = 1};
+	return p->library->plan(1, &dims, pairs > 1, &many, x, o, sign, FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
+}
+
+static bool make_sines(Ctx *c, FftRealPlan *p) {
+	Sines *s = &p->sines;
+	const double pi = 3.14159265358979323846;
+	if (s->splits) {
+		s->halves = heap_alloc(c, (size_t)s->splits * sizeof(void *));
+		if (!s->halves) return false;
+		memset(s->halves, 0, (size_t)s->splits * sizeof(void *));
+	}
+	s->numbers = heap_alloc(c, numbers_of(p) * sizeof(double));
+	if (!s->numbers) return false;
+	double *at = s->numbers, *rows = fft_real_own(p), *waves = rows + p->line;
+	int64_t m = p->n + 1;
+	bool fine = true;
+	for (int k = 0; k < s->splits; k++, m /= 2) {
+		for (int64_t j = 1; 4 * j <= m; j++) {
+			*at++ = 0.5 * cos(pi * (double)j / (double)m);
+			*at++ = 0.5 * sin(pi * (double)j / (double)m);
+		}
+		pthread_mutex_lock(&planner);
+		s->halves[k] = plan_rows(p, m / 2, waves, rows + m / 2 * s->lanes, FFTW_BACKWARD);
+		pthread_mutex_unlock(&planner);
+		fine = fine && s->halves[k];
+	}
+	if (m <= TABLE) {
+		for (int64_t k = 1; k < m; k++)
+			for (int64_t j = 1; j < m; j++) *at++ = sin(pi * (double)(j * k % (2 * m)) / (double)m);
+		return fine;
+	}
+	pthread_mutex_lock(&planner);
+	p->plan = plan_rows(p, 2 * m, waves, waves, FFTW_FORWARD);
+	pthread_mutex_unlock(&planner);
+	return fine && p->plan;
+}
+
 static bool make_real(Ctx *c, FftRealPlan *p) {
+	p->memory = NULL;
 	lay_out(p);
 	p->memory = heap_alloc(c, memory_of(p));
 	if (!p->memory) return false;
+	if (is_sines(p)) return make_sines(c, p);
 	double *room = fft_real_own(p);
-	fftw_complex *z = (fftw_complex *)(void *)(room + (p->kind == FFT_SINES ? 0 : FFT_GROUP * p->line));
+	fftw_complex *z = (fftw_complex *)(void *)(room + FFT_GROUP * p->line);
 	const unsigned flags = FFTW_ESTIMATE | FFTW_DESTROY_INPUT;
 	pthread_mutex_lock(&planner);
-	switch (p->kind) {
-	case FFT_HALF: p->plan = p->library->plan_half((int)p->n, room, z, flags); break;
-	case FFT_FROM_HALF: {
+	if (p->kind == FFT_HALF) p->plan = p->library->plan_half((int)p->n, room, z, flags);
+	else {
 		const fftw_iodim64 dims = {.n = p->n, .is = 1, .os = 1};
 		p->plan = p->library->plan_from_half((int)p->n, z, room, flags);
 		p->pair = p->library->plan(1, &dims, 0, NULL, z, room, FFTW_BACKWARD, flags);
-		break;
-	}
-	default: {
-		const fftw_iodim64 dims = {.n = 2 * (p->n + 1), .is = 1, .os = 1};
-		p->plan = p->library->plan(1, &dims, 0, NULL, z, z, FFTW_FORWARD, flags);
-	}
 	}
 	pthread_mutex_unlock(&planner);
 	return p->plan && (p->pair || p->kind != FFT_FROM_HALF);
 }
 
-const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n, const char **why) {
+const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n, int64_t lines, const char **why) {
 	const Library *l = &libraries[0];
 	pthread_once(&once[0], open_double);
 	*why = NULL;
@@ -248,44 +321,23 @@ const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, 
 		if (!*plans) return NULL;
 		memset(*plans, 0, sizeof **plans);
 	}
+	const bool sines = kind == FFT_SINES || kind == FFT_FROM_SINES;
+	const int lanes = !sines ? 0 : lines > 2 ? FFT_GROUP : 2;
 	FftRealPlan *oldest = &(*plans)->real[0];
 	for (int i = 0; i < KEPT; i++) {
 		FftRealPlan *p = &(*plans)->real[i];
-		if (p->plan && p->kind == kind && p->n == n) {
+		if (p->memory && p->kind == kind && p->n == n && p->sines.lanes == lanes) {
 			p->used = ++(*plans)->clock;
 			return p;
 		}
-		if (!p->plan || (oldest->plan && p->used < oldest->used)) oldest = p;
+		if (!p->memory || (oldest->memory && p->used < oldest->used)) oldest = p;
 	}
 	destroy_real(c, oldest);
-	*oldest = (FftRealPlan){.kind = kind, .n = n, .library = l, .used = ++(*plans)->clock};
+	*oldest = (FftRealPlan){.kind = kind, .n = n, .library = l, .used = ++(*plans)->clock, .sines.lanes = lanes, .sines.left = n + 1};
+	for (; sines && oldest->sines.left > TABLE && oldest->sines.left % 2 == 0; oldest->sines.left /= 2) oldest->sines.splits++;
 	if (make_real(c, oldest)) return oldest;
 	destroy_real(c, oldest);
 	return NULL;
-}
-
-/* Two numbers at a time, where lines lie without gaps: compilers do not find the exchanges by themselves. */
-typedef double Two __attribute__((vector_size(16), aligned(8), may_alias));
-#define TWO(p) (*(const Two *)(const void *)(p))
-#define PUT_TWO(p, x) (*(Two *)(void *)(p) = (x))
-#define FIRSTS(x, y) __builtin_shufflevector(x, y, 0, 2)
-#define SECONDS(x, y) __builtin_shufflevector(x, y, 1, 3)
-#define TURNED(x) __builtin_shufflevector(x, x, 1, 0)
-
-static void spread_line(int64_t n, const double *restrict z, double *restrict o) {
-	double *restrict back = o + n;
-	int64_t k = 1;
-	o[0] = z[0];
-	for (; 2 * (k + 1) < n; k += 2) {
-		const Two x = TWO(z + 2 * k), y = TWO(z + 2 * k + 2);
-		PUT_TWO(o + k, FIRSTS(x, y));
-		PUT_TWO(back - k - 1, SECONDS(y, x));
-	}
-	for (; 2 * k < n; k++) {
-		o[k] = z[2 * k];
-		back[-k] = z[2 * k + 1];
-	}
-	if (n % 2 == 0) o[n / 2] = z[n];
 }
 
 /* From re, im, re, im ... to where the halves stand, and back. */
@@ -309,34 +361,12 @@ static void interleave(int64_t n, const double *restrict x, int64_t step, double
 	z[n + 1] = 0;
 }
 
-static void split(int64_t n, const double *restrict z, double *restrict a, double *restrict b) {
-	int64_t j = 0;
-	for (; j + 1 < n; j += 2) {
-		const Two x = TWO(z + 2 * j), y = TWO(z + 2 * j + 2);
-		PUT_TWO(a + j, FIRSTS(x, y));
-		PUT_TWO(b + j, SECONDS(x, y));
-	}
-	for (; j < n; j++) {
-		a[j] = z[2 * j];
-		b[j] = z[2 * j + 1];
-	}
-}
-
 /* The waves of x + i y from the halves of both. */
 static void interleave_pair(int64_t n, const double *restrict x, const double *restrict y, int64_t step, double *restrict z) {
 	const double by = 1.0 / (double)n;
-	int64_t k = 1;
 	z[0] = by * x[0];
 	z[1] = by * y[0];
-	for (; step == 1 && 2 * (k + 1) < n; k += 2) {
-		const Two a = by * TWO(x + k), b = by * TURNED(TWO(x + n - k - 1)), c = by * TWO(y + k), d = by * TURNED(TWO(y + n - k - 1));
-		const Two re = a - d, im = b + c, mirror_re = a + d, mirror_im = c - b;
-		PUT_TWO(z + 2 * k, FIRSTS(re, im));
-		PUT_TWO(z + 2 * k + 2, SECONDS(re, im));
-		PUT_TWO(z + 2 * (n - k), FIRSTS(mirror_re, mirror_im));
-		PUT_TWO(z + 2 * (n - k - 1), SECONDS(mirror_re, mirror_im));
-	}
-	for (; 2 * k < n; k++) {
+	for (int64_t k = 1; 2 * k < n; k++) {
 		const double a = by * x[k * step], b = by * x[(n - k) * step], c = by * y[k * step], d = by * y[(n - k) * step];
 		z[2 * k] = a - d;
 		z[2 * k + 1] = b + c;
@@ -348,47 +378,35 @@ static void interleave_pair(int64_t n, const double *restrict x, const double *r
 	z[n + 1] = by * y[n / 2 * step];
 }
 
-/* Lines 2 i and 2 i + 1 are the real and imaginary parts of z, whose second half is the first one backwards with the other sign. */
-static void fill_odd(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x, double *room) {
-	const int64_t n = p->n, length = 2 * (n + 1);
-	for (int i = 0; i < lines; i += 2) {
-		double *z = room + (size_t)(i / 2) * p->line;
-		z[0] = z[1] = z[length] = z[length + 1] = 0;
-	}
-	for (int64_t j = 0; j < n; j++) {
-		const double *row = x + j * step;
-		for (int i = 0; i < lines; i += 2) {
-			double *z = room + (size_t)(i / 2) * p->line, *mirror = z + 2 * (length - 1 - j);
-			const double a = row[i * apart], b = i + 1 < lines ? row[(i + 1) * apart] : 0;
-			z[2 + 2 * j] = a;
-			z[3 + 2 * j] = b;
-			mirror[0] = -a;
-			mirror[1] = -b;
-		}
-	}
-}
-
+/* The results go where they belong when eight lines lie side by side, else by rows of their own. */
 static void sines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x, double *o, double *room) {
-	fill_odd(p, lines, step, apart, x, room);
-	for (int i = 0; i < lines; i += 2) {
-		double *z = room + (size_t)(i / 2) * p->line;
-		p->library->execute(p->plan, z, z);
+	const Sines *s = &p->sines;
+	const bool placed = lines == s->lanes && apart == 1;
+	double *rows = room, *waves = rows + p->line, *results = room + p->room - p->line, *to = placed ? o : results + s->lanes;
+	const double *numbers = s->numbers;
+	const int64_t to_step = placed ? step : s->lanes;
+	int64_t m = p->n + 1, every = 1;
+	sines_load(s->lanes, lines, m, step, apart, x, p->kind == FFT_SINES ? 2 : 1.0 / (double)m, rows);
+	for (int k = 0; k < s->splits; k++, m /= 2, every *= 2) {
+		double *back = rows + m / 2 * s->lanes;
+		sines_split(s->lanes, m, rows, waves, numbers);
+		p->library->execute(s->halves[k], waves, back);
+		sines_odd(s->lanes, m / 2, back, every, to, to_step);
+		numbers += m / 4 * 2;
 	}
-	/* (i/2) Z: the real part belongs to the first line, the imaginary one to the second */
-	for (int64_t j = 0; j < p->n; j++) {
-		double *row = o + j * step;
-		for (int i = 0; i < lines; i += 2) {
-			const double *z = room + (size_t)(i / 2) * p->line + 2 + 2 * j;
-			row[i * apart] = -0.5 * z[1];
-			if (i + 1 < lines) row[(i + 1) * apart] = 0.5 * z[0];
-		}
+	if (m <= TABLE) sines_by_table(s->lanes, m, rows, numbers, every, to, to_step);
+	else {
+		sines_continue(s->lanes, m, rows, waves);
+		p->library->execute(p->plan, waves, waves);
+		sines_from_continued(s->lanes, m, waves, every, to, to_step);
 	}
+	if (!placed) sines_store(s->lanes, lines, p->n + 1, step, apart, results, o);
 }
 
 void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart, const double *x, double *o, double *room) {
 	const int64_t n = p->n;
 	double *z = room + FFT_GROUP * p->line;
-	if (p->kind == FFT_SINES) {
+	if (is_sines(p)) {
 		sines(p, lines, step, apart, x, o, room);
 		return;
 	}
@@ -400,7 +418,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 				for (int i = 0; i < lines; i++) room[(size_t)i * line + (size_t)j] = x[j * step + i * apart];
 		for (int i = 0; i < lines; i++) {
 			p->library->half(p->plan, room + (size_t)i * line, (fftw_complex *)(void *)z);
-			if (step == 1) spread_line(n, z, o + i * apart);
+			if (step == 1) halves_spread(n, z, o + i * apart);
 			else spread(n, z, o + i * apart, step);
 		}
 		return;
@@ -415,7 +433,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 			p->library->from_half(p->plan, (fftw_complex *)(void *)z, to);
 			continue;
 		}
-		if (step == 1) interleave_pair(n, from, from + apart, 1, z);
+		if (step == 1) halves_interleave_pair(n, from, from + apart, z);
 		else interleave_pair(n, from, from + apart, step, z);
 		p->library->execute(p->pair, z, to);
 	}
@@ -424,7 +442,7 @@ void fft_real_lines(const FftRealPlan *p, int lines, int64_t step, int64_t apart
 		double *a = o + i * apart, *b = a + apart;
 		if (i + 1 == lines && step == 1) memcpy(a, from, bytes);
 		else if (i + 1 == lines) for (int64_t j = 0; j < n; j++) a[j * step] = from[j];
-		else if (step == 1) split(n, from, a, b);
+		else if (step == 1) halves_split(n, from, a, b);
 		else
 			for (int64_t j = 0; j < n; j++) {
 				a[j * step] = from[2 * j];

@@ -22,14 +22,15 @@ Status fft_lines(Ctx *c, struct FftPlans **plans, struct Apart **apart, Dtype d,
 typedef enum FftReal {
 	FFT_HALF,      /* sum_j x_j e^(-2 pi i j k/n): the real parts for k = 0 .. n/2, then the imaginary ones for k from below n/2 down to 1 */
 	FFT_FROM_HALF, /* its inverse, with 1/n */
-	FFT_SINES,     /* sum_j x_j sin(pi (j + 1)(k + 1)/(n + 1)); its own inverse but for 2/(n + 1) */
+	FFT_SINES,     /* 2 sum_j x_j sin(pi (j + 1)(k + 1)/(n + 1)) */
+	FFT_FROM_SINES, /* its inverse: the same divided by 2 (n + 1) */
 	FFT_REALS
 } FftReal;
 enum { FFT_GROUP = 8 }; /* lines at a time, at most */
 
 typedef struct FftRealPlan FftRealPlan;
-/* Kept like other plans: until so many others have been used. NULL: no memory, or *why says why the library cannot be had. */
-const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n, const char **why);
+/* For transforms of so many lines. Kept like other plans: until so many others have been used. NULL: no memory, or *why says why the library cannot be had. */
+const FftRealPlan *fft_real_plan(Ctx *c, struct FftPlans **plans, FftReal kind, int64_t n, int64_t lines, const char **why);
 /* Numbers of working memory that a group of lines takes, from an address of 64 bytes; the plan has such for the calling thread. */
 size_t fft_real_room(const FftRealPlan *p);
 double *fft_real_own(const FftRealPlan *p);

@@ -1,6 +1,7 @@
 /* run.c - measures every row of bench/limit/: the Atled program beside the hand-written C of the same work, interleaved.
  *
  * Use: run [--quick] [--only WORD]... [--threads N] [--rounds N] [--budget SECONDS] [--programs FOLDER] [--json] [--list]
+ *      run --spent PROGRAM [ARGUMENT]...: runs a program, whose output goes to the error stream, and prints its seconds, those of processors, and the most bytes it had
  *
  * Needs: include/atled.h, fork and pipes; it is started in the project's folder, or told where the programs are. Guarantees: the results of both
  * sides are compared before anything is timed, and a row whose results differ fails. Each row runs in a process of its own and its hand-written
@@ -20,12 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static const Row *const families[] = {elementwise_rows, reduction_rows, contraction_rows, heat_rows,   scalar_rows,
-                                      ode_rows,         pinn_rows,      gram_rows,        gmm_rows,    newton_rows, taylor_rows, ba_rows, lstm_rows, explicit_rows, stiff_rows, weno_rows, fourier_rows, NULL};
+                                      ode_rows,         pinn_rows,      gram_rows,        gmm_rows,    newton_rows, taylor_rows, ba_rows, lstm_rows, explicit_rows, stiff_rows, weno_rows, fourier_rows, triangles_rows, NULL};
 
 typedef struct Options {
 	bool quick, json, list;
@@ -473,6 +475,23 @@ static Machine measure_machine(int threads) {
 	return *m;
 }
 
+/* What a program takes as a whole. */
+static int print_spent(char **program) {
+	const double start = now();
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(2, 1);
+		execv(program[0], program);
+		_exit(127);
+	}
+	int status = 1;
+	struct rusage u;
+	if (pid < 0 || wait4(pid, &status, 0, &u) < 0 || status) return 1;
+	const double busy = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	printf("%.4g %.4g %.0f\n", now() - start, busy, 1024.0 * (double)u.ru_maxrss);
+	return 0;
+}
+
 /* ---- main ------------------------------------------------------------------------------------------------------------------------------------- */
 
 static bool wanted(const Row *row, const Options *o) {
@@ -482,6 +501,7 @@ static bool wanted(const Row *row, const Options *o) {
 }
 
 int main(int argc, char **argv) {
+	if (argc > 2 && !strcmp(argv[1], "--spent")) return print_spent(argv + 2);
 	Options o = {.threads = (int)sysconf(_SC_NPROCESSORS_ONLN), .programs = "bench/programs"};
 	if (o.threads > 2) o.threads = 2; /* what the goals are stated for */
 	for (int i = 1; i < argc; i++) {

@@ -650,8 +650,9 @@ static void unroll(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 		for (uint32_t k = 0; k < layer->vars.n; k++) {
 			Atom name = layer->vars.at[k].name;
 			if (name == h->cont) continue;
-			if (is_hidden(sp, name) || env_find(outer, name)) env_set(sp, outer, name, layer->vars.at[k].value);
+			if (name == h->dead || is_hidden(sp, name) || env_find(outer, name)) env_set(sp, outer, name, layer->vars.at[k].value);
 		}
+		if (sp_dead(sp, sp->env)) break;
 		Av *brk = env_find(sp->env, h->brk), *ret = env_find(sp->env, h->ret);
 		Av *left = brk && ret ? sp_elementwise(sp, OP_MAX, 2, (Av *[]){brk, ret}, l->e->span) : brk ? brk : ret;
 		bool known;
@@ -666,7 +667,7 @@ static void unroll(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 
 /* Keeps `break` of this loop to itself. */
 static void unroll_contained(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
-	Atom brk = sp_hidden(sp)->brk;
+	Atom brk = sp_hidden(sp)->brk, dead = sp_hidden(sp)->dead;
 	Env *outer = sp->env;
 	sp->env = env_new(sp, outer);
 	env_set(sp, sp->env, brk, av_bool(sp, false));
@@ -675,7 +676,7 @@ static void unroll_contained(Sp *sp, Loop *l, uint32_t n, Av *const *items) {
 	sp->env = outer;
 	for (uint32_t i = 0; i < layer->vars.n; i++) {
 		Atom name = layer->vars.at[i].name;
-		if (name != brk && (is_hidden(sp, name) || env_find(outer, name))) env_set(sp, outer, name, layer->vars.at[i].value);
+		if (name != brk && (name == dead || is_hidden(sp, name) || env_find(outer, name))) env_set(sp, outer, name, layer->vars.at[i].value);
 	}
 }
 

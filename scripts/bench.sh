@@ -6,7 +6,7 @@
 #   BENCH="a b"      only rows whose name contains one of the words
 #   THREADS=2        for all sides
 #   PEERS=0          without the peers
-# bench/peers/setup.sh installs the Python peers; LuaJIT, Lua 5.4 and Octave are packages of the system. The evaluator beside Lua comes last (bench_evaluator.sh). A peer that is not there is skipped with a line.
+# bench/peers/setup.sh installs the Python peers; LuaJIT, Lua 5.4 and Octave are packages of the system. The evaluator beside Lua (bench_evaluator.sh) and setting up large problems (bench_setup.sh) come last. A peer that is not there is skipped with a line.
 # What was measured stays in FOLDER/bench/results.json, a line for each row and side.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -93,5 +93,9 @@ END {
 if [ "$peers" = 1 ] && [ -z "${BENCH:-}" ]; then
 	echo
 	scripts/bench_evaluator.sh "$build" || failed=1
+fi
+if [ -z "${BENCH:-}" ]; then
+	echo
+	scripts/bench_setup.sh "$build" || failed=1
 fi
 exit "$failed"

@@ -48,7 +48,7 @@ static Status transform(Ctx *c, const HostCall *call, int64_t outer, int64_t len
 	outer *= several;
 	if (!n || !outer || !inner) return ST_OK;
 	const char *why;
-	Job j = {.plan = fft_real_plan(c, &be->fft, kind, n, &why), .be = be, .n = n, .outer = outer, .inner = inner, .x = x, .o = o};
+	Job j = {.plan = fft_real_plan(c, &be->fft, kind, n, inner == 1 ? outer : inner, &why), .be = be, .n = n, .outer = outer, .inner = inner, .x = x, .o = o};
 	if (!j.plan) {
 		if (!why) return ST_NOMEM;
 		diag_error(c, E_FILE, NO_SPAN, "%s", why);

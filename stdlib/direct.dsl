@@ -1,6 +1,12 @@
 # direct.dsl - problems without time on a tensor grid: Newton's method with the exact sparse Jacobian, and eigenproblems.
 
 _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o) } else {
+  held = _pressure_of(info)
+  if held.field >= 0 {
+    p = info.fields[held.field]
+    _refuse(
+      "`{info.equations[held.equation].text}` is kept by {p}, which is not in it (a saddle point), and on one grid for all unknowns {p} has modes that no equation sees: {if _any_is_periodic(info) { "without periodic coordinates fem(order = 2) serves this; else a stream function, or the problem in t by fourier()" } else { "fem(order = 2) serves this" }}")
+  }
   (U, stats) = _direct_values(info, m, S, o)
   s = _direct_solution(info, m, S, U, stats)
   (...s, error = _direct_error(info, m, S, o, s, U))
@@ -17,13 +23,13 @@ _direct_error(info, m, S, o, s, U) = if m.order == 0 { _series_tail(S, U) } else
   if not enough { nan } else {
     coarse = (...m, n = stack(...map(g -> (len(g.x) + 1) // 2, T.dims)))
     R = _structure(info, coarse)
-    (V, _) = _direct_values(info, coarse, R, o)
-    node = 0
-    for p in list(...(0..T.count)) { node = node + 2 * _at_in(R.T, iota(R.T.P), p) * T.stride[p] }
+    # where the coarse operator is singular its values are not finite, and neither is the estimate
+    V = if _is_by_transforms(info, m, S) { _by_transforms(info, coarse, R)[0] } else { _solve_newton(info, coarse, R, o)[0] }
     worst = 0.0
     for i in list(...(0..S.parts)) {
-      fine = _part_of(S, U, i)[node]
-      worst = max(worst, max(abs(_part_of(R, V, i) - fine)) / max(max(abs(fine)), 1e-300))
+      fine = reshape(_part_of(S, U, i), ...T.n)
+      for p in list(...(0..T.count)) { fine = take(fine, 2 * iota(R.T.n[p]); axis = p) }
+      worst = max(worst, max(abs(reshape(_part_of(R, V, i), ...R.T.n) - fine)) / max(max(abs(fine)), 1e-300))
     }
     stop_gradient(worst / (2.0^m.order - 1))
   }
@@ -146,61 +152,102 @@ _is_by_transforms(info, m, S) = if m.name != "fd" or S.count != 1 or kind(m.clus
   fine
 }
 
-# The difference operators are diagonal in sines along coordinates with values at both ends, in waves along periodic ones.
-_solve_by_transforms(info, m, S) = {
+# The difference operators are diagonal in sines along coordinates with values at both ends, in waves along periodic ones. The residual without unknowns is taken at the inner nodes, and what
+# the values on the faces add to it on the layers next to them; nothing else is of the size of the grid but what is transformed. Where the operator is singular: none.
+_by_transforms(info, m, S) = {
   T = S.T
-  conditions = _conditions_of(info, S)
-  stages = _end_stages(info, S, conditions)
-  D = (stages = (...stages,), conditions = (...conditions,))
-  U0 = if len(stages) == 0 { zeros(S.N) } else { _set_conditions(info, S, D, 0.0, zeros(S.N)) }
   q = info.equations[0]
-  R = reshape(_point_residuals(info, S, q, 0.0, T.X, _jets_on(info, S, U0, none)), ...T.n)
-  inner = R
-  for p in list(...(0..T.count)) { if not T.dims[p].periodic { inner = take(inner, 1 + iota(T.n[p] - 2); axis = p) } }
+  inside = map(g -> if g.periodic { g.x } else { g.x[1..-1] }, T.dims)
+  v = _over_box(inside, x -> _residual_at(info, S, q, 0.0, x, _zero_jets(info)))
   x = _some_point(info, S)
-  total = none
+  factors = map(p -> 0.0, list(...(0..T.count)))
+  constant = 0.0
   for i in q.linear {
-    factor = jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
+    own = jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))[1]
     along = -1
     for p in list(...(0..T.count)) { if info.jets[i][1 + T.space[p]] == 2 { along = p } }
-    own = if along < 0 { factor } else { factor * _second_eigenvalues(T, along) }
-    total = if kind(total) == "none" { own } else { total + own }
+    if along < 0 { constant = own } else { factors[along] = own }
   }
-  v = inner
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) } }
-  v = if _any_periodic(T) {
-    z = v + 0im
-    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = fft(z; axis = p) } }
-    z = where(abs(total) > 1e-13 * max(abs(total)), -z / where(total == 0, 1.0, total), 0im)
-    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = ifft(z; axis = p) } }
-    real(z)
-  } else {
-    if min(abs(total)) <= 1e-13 * max(abs(total)) { error("{info.name} has no unique solution: its operator is singular") }
-    -v / total
-  }
-  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) * (2.0 / (T.n[p] - 1)) } }
+  faces = map(p -> map(side -> _face_values(info, S, p, side, inside), (0, 1)), (...(0..T.count),))
   for p in list(...(0..T.count)) {
-    if not T.dims[p].periodic {
-      edge = 0.0 * take(v, iota(1); axis = p)
-      v = concat(edge, v, edge; axis = p)
+    if not T.dims[p].periodic and len(T.dims[p].D) > 2 {
+      for side in (0, 1) {
+        face = faces[p][side]
+        for r in list(...(0..p)) { if not T.dims[r].periodic { face = take(face, 1 + iota(T.n[r] - 2); axis = r) } }
+        w = factors[p] * T.dims[p].D[2][if side == 0 { 1 } else { -2 }][if side == 0 { 0 } else { -1 }]
+        v = _added_to_layer(v, p, if side == 0 { 0 } else { -1 }, w * face)
+      }
     }
   }
-  (U0 + ravel(v), (unknowns = S.N, newton = 0, elements = 0))
+  own = map(p -> if len(T.dims[p].D) > 2 { factors[p] * _second_eigenvalues(T, p) } else { 0.0 * inside[p] }, (...(0..T.count),))
+  own = (constant + own[0], ...own[1..])
+  shaped = map(p -> reshape(own[p], ...map(r -> if r == p { len(own[p]) } else { 1 }, (...(0..T.count),))), (...(0..T.count),))
+  # the range of the sums tells that none is zero, unless zero is inside
+  low = sum(stack(...map(e -> min(e), own)))
+  high = sum(stack(...map(e -> max(e), own)))
+  large = max(abs(low), abs(high))
+  small = if low * high > 0 { min(abs(low), abs(high)) } else { min(abs(_sum_over_box(shaped))) }
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _sine_sums(v, p) } }
+  v = if _any_periodic(T) {
+    total = _sum_over_box(shaped)
+    z = v + 0im
+    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = fft(z; axis = p) } }
+    z = where(abs(total) > 1e-13 * large, -z / where(total == 0, 1.0, total), 0im)
+    for p in list(...(0..T.count)) { if T.dims[p].periodic { z = ifft(z; axis = p) } }
+    real(z)
+  } else { v / _sum_over_box(map(e -> -e, shaped)) }
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { _from_sine_sums(v, p) } }
+  for p in list(...(0..T.count)) { v = if T.dims[p].periodic { v } else { concat(faces[p][0], v, faces[p][1]; axis = p) } }
+  (ravel(v), _any_periodic(T) or small > 1e-13 * large)
+}
+_solve_by_transforms(info, m, S) = {
+  (U, fine) = _by_transforms(info, m, S)
+  if not fine { error("{info.name} has no unique solution: its operator is singular") }
+  (U, (unknowns = S.N, newton = 0, elements = 0))
+}
+# A function of a point at all points of a box of nodes, as an array of its shape.
+_over_box(nodes, f) = if len(nodes) == 1 { map(a -> f((a,)), nodes[0]) } else if len(nodes) == 2 {
+  map(a -> map(b -> f((a, b)), nodes[1]), nodes[0])
+} else {
+  map(a -> map(b -> map(c -> f((a, b, c)), nodes[2]), nodes[1]), nodes[0])
+}
+_sum_over_box(parts) = { total = parts[0]; for e in parts[1..] { total = total + e }; total }
+# What the condition there says on a face: where faces meet the later coordinate's stands, so that of later ones it has the inner nodes only.
+_face_values(info, S, p, side, inside) = {
+  g = S.T.dims[p]
+  if g.periodic { none } else {
+    q = info.conditions[0]
+    for c in info.conditions { if c.at.coord == S.T.space[p] and c.at.side == side { q = c } }
+    i = q.linear[0]
+    end = g.x[if side == 0 { 0 } else { -1 }]
+    nodes = map(r -> if r == p { reshape(end, 1) } else if r < p { S.T.dims[r].x } else { inside[r] }, (...(0..S.T.count),))
+    _over_box(nodes, x -> {
+      (v, slope) = jvp(js -> _residual_at(info, S, q, 0.0, x, js), _zero_jets(info), _unit_jet(info, i, 0))
+      -v / slope
+    })
+  }
+}
+_added_to_layer(v, p, k, more) = {
+  n = shape(v)
+  before = 1
+  for r in list(...(0..p)) { before = before * n[r] }
+  w = reshape(v, before, n[p], -1)
+  w[.., k, ..] += reshape(more, before, -1)
+  reshape(w, ...n)
 }
 _any_periodic(T) = {
   any = false
   for g in T.dims { if g.periodic { any = true } }
   any
 }
-# Those of the second difference along coordinate p, in the shape of that axis.
+# Those of the second difference along coordinate p.
 _second_eigenvalues(T, p) = {
   g = T.dims[p]
   n = T.n[p]
-  own = if g.periodic { real(fft(_first_column(g, n) + 0im)) } else {
+  if g.periodic { real(fft(_first_column(g, n) + 0im)) } else {
     h = (g.b - g.a) / (n - 1)
     -(2 * sin(0.5π * (1 + iota(n - 2)) / (n - 1)) / h)^2
   }
-  reshape(own, ...map(q -> if q == p { len(own) } else { 1 }, (...(0..T.count),)))
 }
 _first_column(g, n) = {
   c = zeros(n)
@@ -228,7 +275,7 @@ _solve_modes(info, m, S, o) = {
   scale = map(s -> 1.0, sources)
   at = λ -> {
     v = _elements(info, S, sources, groups, 0.0, _jets_on(info, S, zeros(S.N), none, λ), scale, 0.0)
-    _summed(p, v[p.from] * p.weight)
+    _summed(p, _elements_from(p, v))
   }
   a = at(0.0)
   b = a - at(1.0)

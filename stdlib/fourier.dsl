@@ -117,11 +117,15 @@ _dct(x, type, ortho) = {
 dst(x; type = 2, axis = -1) = if type == 1 and dtype(x) == "f64" {
   r = rank(x)
   assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
-  2 * _sine_sums(x, (axis + r) % r)
+  _sine_sums(x, (axis + r) % r)
 } else { _last_axis(_dst(_last_axis(x, axis), type), axis) }
 # idst(y; type, axis): inverse of dst of that type
 #     idst(dst([1.0, 2, 4]))      #~ [1, 2, 4]
-idst(y; type = 2, axis = -1) = if type == 1 { dst(y; type = 1, axis = axis) / (2 * (shape(y)[axis] + 1)) } else {
+idst(y; type = 2, axis = -1) = if type == 1 and dtype(y) == "f64" {
+  r = rank(y)
+  assert(-r <= axis and axis < r, "no axis {axis}: there are {r}, counted from 0")
+  _from_sine_sums(y, (axis + r) % r)
+} else if type == 1 { dst(y; type = 1, axis = axis) / (2 * (shape(y)[axis] + 1)) } else {
   h = _last_axis(y, axis)
   _last_axis(_dst(h, 5 - type) / (2 * shape(h)[-1]), axis)
 }
@@ -141,10 +145,11 @@ _dst(x, type) = {
 }
 
 # Real lines (solvers/transforms.c), along an axis from 0 on: the real parts of the waves 0 to n/2 and behind them the imaginary ones backwards, as many numbers as the line has;
-# from these the line; and sums of x_j sin(π (j + 1)(k + 1)/(n + 1)).
+# from these the line; and sums of 2 x_j sin(π (j + 1)(k + 1)/(n + 1)), and their inverse.
 _half_waves(x, axis) = _host("real_lines", (), (x,), (0, axis, 1))[0]
 _from_half_waves(w, axis) = _host("real_lines", (), (w,), (1, axis, 1))[0]
 _sine_sums(x, axis) = _host("real_lines", (), (x,), (2, axis, 1))[0]
+_from_sine_sums(x, axis) = _host("real_lines", (), (x,), (3, axis, 1))[0]
 # The same of two lines behind each other
 _half_waves_of_two(x) = _host("real_lines", (), (x,), (0, 0, 2))[0]
 _two_from_half_waves(w) = _host("real_lines", (), (w,), (1, 0, 2))[0]
@@ -162,6 +167,8 @@ _squares_of_two(x) = { s = _half_squares(x[..len(x) // 2], 0); concat(s, s) }
 derivative _half_waves_of_two(x), dx = linear_map(_half_waves_of_two, w -> _two_from_half_waves(_squares_of_two(w) * w), dx)
 derivative _two_from_half_waves(w), dw = linear_map(_two_from_half_waves, x -> _half_waves_of_two(x) / _squares_of_two(x), dw)
 derivative _sine_sums(x, axis), dx, daxis = linear_map(v -> _sine_sums(v, axis), v -> _sine_sums(v, axis), dx)
+derivative _from_sine_sums(x, axis), dx, daxis =
+  linear_map(v -> _from_sine_sums(v, axis), v -> _from_sine_sums(v, axis), dx)
 
 # convolve(a, b; mode, method): convolution of vectors, sum over j of a_j b_{k-j}
 #   mode "full": all len(a) + len(b) - 1 elements, "same": as many as the longer has, from the middle, "valid": those that do not reach beyond the longer one. method "direct": sums, "fft": by transforms, with

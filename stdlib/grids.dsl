@@ -110,6 +110,7 @@ _chebyshev_grid(m, n, a, b, periodic, top) = if periodic { _fourier_grid(m, n + 
   if top == 3 and m.waves {
     _refuse("chebyshev() makes waves of third order in space grow beside walls; fd(order = 2) and rfm() do not")
   }
+  if n < top { error("chebyshev(n) needs n of at least {top} here, not {n}") }
   k = iota(n + 1)
   s = sin(π * (2 * k - n) / (2.0 * n))
   x = _place(s, a, b, m.cluster)
@@ -136,7 +137,7 @@ _fourier_grid(m, n, a, b, periodic, top) = {
   if not periodic {
     _refuse("fourier() is for problems that are periodic in all space coordinates; chebyshev() serves those that are so in some")
   }
-  if n % 2 != 0 { _refuse("fourier(n) takes an even number of points") }
+  if n % 2 != 0 or n < 2 { error("fourier(n) takes an even number of points, not {n}") }
   h = 2π / n
   j = iota(n)
   k = expand(j, 1) - expand(j, 0)

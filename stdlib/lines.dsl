@@ -297,7 +297,7 @@ _set_conditions(info, S, D, t, U) = {
   v
 }
 
-# What the values are as a linear map of the free ones, row by row: start i64[N + 1], columns, values.
+# What the values are as a linear map of the free ones, row by row: start i64[N + 1], columns, values. whole: whether all are free.
 _elimination(S, stages) = {
   fixed = zeros(S.N)
   for st in stages { fixed[st.nodes] = 1.0 }
@@ -324,7 +324,7 @@ _elimination(S, stages) = {
     (r, c, v) = (E.rows, E.columns, E.values)
   }
   order = argsort(r)
-  (free = free, start = _starts(r, S.N), columns = c[order], values = v[order])
+  (free = free, whole = false, start = _starts(r, S.N), columns = c[order], values = v[order])
 }
 
 # ---- the Jacobian
@@ -396,7 +396,7 @@ _groups(info, S, sources) = {
             }
             if len(members) > 0 {
               out = push(out, (source = a, row = r, part = part, rate = rate, members = members, rows = s.rows[r],
-                columns = part * S.T.P + _used_by(S.T, s.nodes, support), any = any))
+                columns = part * S.T.P + _used_by(S.T, s.nodes, support), any = any, sure = kind(H) == "none"))
             }
           }
         }
@@ -411,11 +411,13 @@ _has_vectors(info, q) = {
   any
 }
 
-# Where the elements stand, in the order in which _elements gives them.
+# Where the elements stand, in the order in which _elements gives them, and which of them can be other than zero: none where all can.
 _element_places(groups) = {
   rows = concat(...map(g -> ravel(broadcast_to(expand(g.rows, 1), len(g.rows), shape(g.columns)[1])), groups))
   columns = concat(...map(g -> ravel(g.columns), groups))
-  there = concat(...map(g -> (0.0 * f64(ravel(g.columns)) + g.any) != 0, groups))
+  sure = true
+  for g in groups { if not g.sure { sure = false } }
+  there = if sure { none } else { concat(...map(g -> (0.0 * f64(ravel(g.columns)) + g.any) != 0, groups)) }
   (rows, columns, there)
 }
 # Their values. scale: by source, what its rows are multiplied by; cj: the factor of what depends on rates
@@ -458,21 +460,30 @@ _summed(p, v) = {
   out[p.slot] += v
   out
 }
+# Those of a reduced pattern
+_elements_from(p, v) = if kind(p.from) == "none" { v } else { v[p.from] * p.weight }
 _as_sparse(p, v) = (rows = p.rows, columns = p.columns, values = v, column_start = p.column_start, row_start = p.row_start)
 
-# The pattern of the free rows by the free values: elements in columns of nodes with conditions stand for what these are made of.
-_reduced(S, E, rows, columns, there) = {
+# The pattern of the free rows by the free values: elements in columns of nodes with conditions stand for what these are made of, the others for themselves.
+_reduced(S, E, rows, columns, there) = if E.whole and kind(there) == "none" {
+  (..._gathered(rows, columns, S.N, S.N), from = none, weight = 1.0)
+} else if E.whole {
   kept = findall(there)
+  (..._gathered(rows[kept], columns[kept], S.N, S.N), from = kept, weight = 1.0)
+} else {
   n = len(E.free)
   number = i64(zeros(S.N)) - 1
   number[E.free] = iota(n)
-  on = kept[number[rows[kept]] >= 0]
+  on = findall(if kind(there) == "none" { number[rows] >= 0 } else { there and (number[rows] >= 0) })
+  free = number[columns[on]] >= 0
+  (own, on) = (on[free], on[not free])
   c = columns[on]
   meets = E.start[c + 1] - E.start[c]
   of = repeat(iota(len(on)), meets)
   within = iota(len(of)) - repeat(cumsum(meets) - meets, meets)
   at = E.start[c[of]] + within
-  (..._gathered(number[rows[on[of]]], E.columns[at], n, n), from = on[of], weight = E.values[at])
+  (..._gathered(number[concat(rows[own], rows[on[of]])], concat(number[columns[own]], E.columns[at]), n, n),
+    from = concat(own, on[of]), weight = concat(ones(len(own)), E.values[at]))
 }
 
 # ---- initial values
@@ -623,7 +634,7 @@ _span_of(info, S, o) = if kind(o.t) == "none" { (info.lo[S.time], info.hi[S.time
 _solve_rates(info, m, S, conditions, rated, o) = {
   T = S.T
   stages = _end_stages(info, S, conditions)
-  E = if len(stages) == 0 { (free = iota(S.N), start = iota(S.N + 1), columns = iota(S.N), values = ones(S.N)) } else {
+  E = if len(stages) == 0 { (free = iota(S.N), whole = true) } else {
     _elimination(S, stages)
   }
   D = (stages = (...stages,), conditions = (...conditions,), free = E.free)
@@ -663,7 +674,7 @@ _solve_rates(info, m, S, conditions, rated, o) = {
       jets = _jets_on(info, S, _filled(info, S, D, t, y), none)
       v = _elements(info, S, sources, groups, t, jets, factors, 0.0)
       all = if extra == len(v) { v } else { concat(v, ones(extra - len(v))) }
-      _summed(pattern, all[pattern.from] * pattern.weight)
+      _summed(pattern, _elements_from(pattern, all))
     }
     full = T.dense and T.count == 1
     (times, Y, stats) = if full {
@@ -693,7 +704,9 @@ _with_levels(info, S, rows, columns, there) = {
       }
     }
   }
-  (concat(...r), concat(...c), concat(...k))
+  if len(r) == 1 { (rows, columns, there) } else {
+    (concat(...r), concat(...c), if kind(there) == "none" { none } else { concat(...k) })
+  }
 }
 
 # ---- equations and conditions together
@@ -746,9 +759,9 @@ _whole_jacobian(info, S, matched, conditions) = {
   # the source that stands in each row at last
   owner = i64(zeros(S.N)) - 1
   for (a, s) in enumerate(sources) { if not s.first { for r in s.rows { owner[r] = a } } }
-  (rows, columns, there) = _element_places(groups)
+  (rows, columns, any) = _element_places(groups)
   mine = concat(...map(g -> ravel(i64(0 * g.columns)) + (if sources[g.source].first { -1 } else { g.source }), groups))
-  there = there and (owner[rows] == mine)
+  there = if kind(any) == "none" { owner[rows] == mine } else { any and (owner[rows] == mine) }
   (r, c, k) = (list(rows), list(columns), list(there))
   signs = list()
   for f in list(...(0..S.count)) {
@@ -775,9 +788,36 @@ _whole_jacobian(info, S, matched, conditions) = {
   (pattern = pattern, values = values, owner = owner)
 }
 
+# A field that other equations have by its gradient only and that keeps an equation without it, as a pressure keeps a divergence at zero, and that equation: -1 and -1 where there is none.
+_pressure_of(info) = {
+  found = (field = -1, equation = -1)
+  if info.time >= 0 {
+    held = _constraint_of(info, info.time)
+    if held.field >= 0 and held.equation >= 0 { found = (field = held.field, equation = held.equation) }
+  } else if len(info.space) > 1 and info.eigen == "" {
+    first = map(k -> false, list(...(0..len(info.fields))))
+    other = map(k -> false, list(...(0..len(info.fields))))
+    for q in info.equations {
+      for i in q.jets {
+        j = info.jets[i]
+        o = 0
+        for d in info.space { o = o + j[1 + d] }
+        if o == 1 { first[j[0]] = true } else { other[j[0]] = true }
+      }
+    }
+    for k in list(...(0..len(info.fields))) {
+      if first[k] and not other[k] and found.field < 0 {
+        eqs = _matched_equations(info, "fem", len(info.fields))
+        if _is_multiplier(info, eqs, k, len(info.fields)) { found = (field = k, equation = eqs[k]) }
+      }
+    }
+  }
+  found
+}
+
 _solve_algebraic(info, m, S, conditions, o) = {
-  held = _constraint_of(info, S.time)
-  if held.field >= 0 and held.equation >= 0 {
+  held = _pressure_of(info)
+  if held.field >= 0 {
     _refuse(
       "`{info.equations[held.equation].text}` has no unknown without a rate in it, so that {info.fields[held.field]} follows only from its time derivative (index 2), and on one grid for all unknowns has modes that no equation sees: fem() serves this{if _is_periodic(info) { ", and fourier() where it has constant factors" } else { "" }}")
   }

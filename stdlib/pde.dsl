@@ -58,6 +58,8 @@ _choose(info) = if len(info.coords) == 1 {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })
   } else if kind(info.region) != "none" {
     fem(order = 2)
+  } else if _pressure_of(info).field >= 0 and not _any_is_periodic(info) {
+    fem(order = 2)
   } else if _is_periodic(info) and info.eigen == "" {
     fourier()
   } else {
@@ -71,6 +73,12 @@ _is_periodic(info) = {
   all = true
   for i in info.space { if not info.periodic[i] { all = false } }
   all
+}
+
+_any_is_periodic(info) = {
+  any = false
+  for i in info.space { if info.periodic[i] { any = true } }
+  any
 }
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
@@ -108,6 +116,9 @@ _explain_choice(info) = {
       _fv_explain(info)
     } else if kind(info.region) != "none" {
       "{info.name}: on a region, so solve() takes fem(order = 2): quadratic finite elements on a mesh of triangles or tetrahedra. fd(), chebyshev() and fourier() serve boxes."
+    } else if _pressure_of(info).field >= 0 and not _any_is_periodic(info) {
+      held = _pressure_of(info)
+      "{info.name}: `{info.equations[held.equation].text}` is kept by {info.fields[held.field]}, which is not in it, so solve() takes fem(order = 2): quadratic elements, and linear ones for {info.fields[held.field]} (Taylor and Hood's). On the grids of fd() and chebyshev() it has modes that no equation sees."
     } else if _is_periodic(info) and info.eigen == "" {
       way = if info.time < 0 { "Newton's method" } else if _is_semilinear(info, info.time) {
         "etdrk4(): the terms with constant factors exactly, wave by wave, the rest at the points; the step follows from rtol{_explain_constraint(info)}"

@@ -137,7 +137,7 @@ _is_gauge(info, c, field) = if c.at.coord >= 0 or c.at.name != "" { false } else
 # ---- waves
 
 _periodic_nodes(m, n, a, b, periodic, top) = {
-  if n % 2 != 0 { error("fourier(n) takes an even number of points") }
+  if n % 2 != 0 or n < 2 { error("fourier(n) takes an even number of points, not {n}") }
   j = iota(n)
   (x = a + (b - a) * j / f64(n), D = none, idx = none, width = n, dense = true, a = a, b = b, periodic = true, cluster = none,
     family = "fourier", ends = j, series = none)

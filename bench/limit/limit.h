@@ -53,7 +53,7 @@ struct Row {
 
 /* Each ends with a row without name. */
 extern const Row elementwise_rows[], reduction_rows[], contraction_rows[], heat_rows[], scalar_rows[], ode_rows[], pinn_rows[], gram_rows[],
-	gmm_rows[], newton_rows[], taylor_rows[], ba_rows[], lstm_rows[], explicit_rows[], stiff_rows[], weno_rows[], fourier_rows[];
+	gmm_rows[], newton_rows[], taylor_rows[], ba_rows[], lstm_rows[], explicit_rows[], stiff_rows[], weno_rows[], fourier_rows[], triangles_rows[];
 
 /* The machine's rates, measured: fused multiply-adds in flop/s, memory in bytes/s moved by a triad. */
 double limit_peak(Element element, int threads);

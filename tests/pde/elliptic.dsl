@@ -34,6 +34,52 @@ b = solve(strip, chebyshev([16, 20]));
 a.u(0.3, 0.4) #~ b.u(0.3, 0.4) tol 1e-4
 b.u(1.3, 0.4) #~ b.u(0.3, 0.4) tol 1e-12
 
+# data on all faces, that disagree where faces meet, a factor for each direction and an operator that is not definite: in one to three dimensions what the sparse factors give, edges and all
+problem bar {
+  domain z in [0, 2]
+  field u
+  u_zz + 30u == sin(3z)
+  u == 1 at z = 0
+  2u == 3 at z = 2
+}
+problem slab {
+  domain x in [0, 1], y in [0, 2]
+  field u
+  2u_xx + 0.5u_yy + 40u == exp(x)*y
+  u == 1 + y at x = 0
+  3u == y^2 at x = 1
+  u == 7 at y = 0
+  u == -x at y = 2
+}
+problem block {
+  domain x in [0, 1], y in [0, 1] periodic, z in [0, 1]
+  field u
+  u_xx + 2u_yy + 3u_zz - u == x*cos(2π*y)*z
+  u == cos(2π*y) at x = 0
+  u == z at x = 1
+  u == 5 + y - y at z = 0
+  u == x*sin(2π*y) at z = 1
+}
+gap(p, n) = {
+  (fast, factors) = (solve(p, fd(n, 2)), solve(p, fd(n, 2; cluster = (0.5, 1e7))))
+  assert(fast.stats.elements == 0 and factors.stats.elements > 0)
+  max(abs(fast.values - factors.values))
+}
+gap(bar, 41) < 1e-6         #> true
+gap(slab, [21, 18]) < 1e-6   #> true
+map(g -> len(g), solve(slab, fd([21, 18], 2)).grid)   #> (21, 18)
+max(abs(solve(block, fd([9, 8, 10], 2)).values - solve(block, fd([9, 8, 10], 2; cluster = (0.5, 1e7))).values)) < 1e-6   #> true
+# through the solution to a number in its boundary values
+problem warm(a) {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  lap(u) == 0
+  u == a*x*(1 - x) at y = 0
+  u == 0 at x = 0, x = 1, y = 1
+}
+centre(a) = solve(warm(a), fd(33, 2)).u(0.5, 0.5)
+centre'(2.0) #~ centre(1.0) tol 1e-12
+
 # Bratu's problem, and its derivative by the parameter
 problem bratu(λ) {
   domain x in [0, 1], y in [0, 1]

@@ -46,3 +46,16 @@ max(abs(s.v(0.5, y)[.., 0] - ghia)) < 0.02*0.25  #> true
 (s.v(0.5, 0.5)[0], s.v(0.5, 0.1719)[0], s.v(0.9063, 0.5)[1])  #~ (-0.20914139, -0.10173392, -0.17707213) tol 2e-3
 # where Newton's method fails from rest, its convection grows
 solve(cavity(2000), fem(h = 1/24, order = 2)).stats.newton > 8  #> true
+
+# without a method: a pressure between walls takes elements, with t and without
+problem lid {
+  domain x in [0, 1], y in [0, 1]
+  field v[2], p
+  grad(p) == Δ(v)
+  div(v) == 0
+  v == [16x^2*(1 - x)^2, 0] at top
+  v == [0, 0] at left, right, bottom
+  p == 0      at (0, 0)
+}
+solve(lid).method   #> fem
+contains(explain(lid), "fem(order = 2)")   #> true
