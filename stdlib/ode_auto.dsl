@@ -76,19 +76,20 @@ _auto_hardest(how) = max(concat(how, i64(zeros(1))))
 _auto_turn(m, f, jac, o) = {
   (one, _) = _dop853_turn(m, f, jac, o)
   (two, _) = _rodas5p_turn(m, f, jac, o)
-  (three, _) = _radau5_turn(m, f, jac, o)
+  stiff = radau5()
+  (three, _) = _radau_turn(stiff, f, jac, o)
   step = (t, y, h, inner, how) -> {
     z = if how == 0 { one(t, y, h, inner, how)[0] } else {
-      if how == 1 { two(t, y, h, inner, how)[0] } else { three(t, y, h, _auto_stages(y, inner), how)[0] }
+      if how == 1 { two(t, y, h, inner, how)[0] } else { three(t, y, h, _auto_stages(y, inner, _radau(stiff.order).c), how)[0] }
     }
     (z, none)
   }
   (step, none)
 }
-# The stages of Radau IIA from the rows at sevenths of its step, which are those of a cubic
-_auto_stages(y, inner) = {
+# The stages of Radau IIA from the rows at sevenths of its step, which are those of a polynomial
+_auto_stages(y, inner, nodes) = {
   stages = list()
-  for x in list(0.15505102572168220, 0.64494897427831781) {
+  for x in nodes {
     s = 0.0 * stop_gradient(y)
     for j in list(...(0..8)) {
       w = 1.0
@@ -97,7 +98,7 @@ _auto_stages(y, inner) = {
     }
     stages = push(stages, s)
   }
-  stack(...stages, inner[6])
+  stack(...stages)
 }
 
 # Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay, so is
@@ -215,7 +216,7 @@ _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
 }
 _auto_radau(m, f, jac, y0, t0, t1, o, h) = {
   stiff = radau5(max_steps = m.max_steps)
-  s = _radau5_march(stiff, f, jac, y0, t0, t1, (...o, worth = 1.4 * len(y0) * min(4.0, h * _row_sums(jac(t0, y0)))))
+  s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 1.4 * len(y0) * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }
 _auto_stood(stiff, m, f, s, t1, o, code) = {
