@@ -42,17 +42,18 @@ _radau_march(m, f, given, y, t0, t1, o) = {
 
 # The factors of gamma/h - J, and of each alpha/h + i beta/h - J.
 _radau_matrices(R, L, J, h) = {
-  P = L.factors(J, R.gamma / h)
+  r = 1 / h
+  P = L.factors(J, R.gamma * r)
   C = list()
-  for k in list(...(0..len(R.alpha))) { C = push(C, L.pair(P, J, R.alpha[k] / h, R.beta[k] / h)) }
+  for k in list(...(0..len(R.alpha))) { C = push(C, L.pair(P, J, R.alpha[k] * r, R.beta[k] * r)) }
   (P, C)
 }
 
 _radau_steps(R, f, L, t0, t1, o, s) = {
   sign = if t1 < s.t { -1.0 } else { 1.0 }
   whole = _asks_all(o.saveat)
-  n = len(s.y)
   S = len(R.c)
+  part = 1 / (S * len(s.y))
   middle = S // 2
   most = 7 + 5 * (S - 3) // 2   # iterations
   c = stack(...R.c)
@@ -87,9 +88,14 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
       s.C = C
       s.factorisations = s.factorisations + 1
     }
-    W = R.TI @ Z
-    faccon = max(s.faccon, 2.3e-16)^0.8
+    W = _mixed(R.TI, Z)
+    r = 1 / h
+    faccon = max(s.faccon, 2.3e-16)
+    faccon = sqrt(faccon * sqrt(faccon))
+    # the iterations end where faccon * size <= enough, faccon = near / (1 - close)
+    (near, close) = (faccon, 0.0)
     theta = 0.001
+    # the reciprocal of the last size is there before the next size is: nothing waits for a division
     (before, before_q, shrink) = (0.0, 0.0, 0.5)
     turn = 0
     going = true
@@ -98,37 +104,43 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
       # neither the iterations nor the error that the next step follows from move with anything
       G = 0.0 * Z
       for i in 0..S { G[i] = stop_gradient(f(t + c[i] * h, y + Z[i])) }
-      D = R.TI @ G
-      parts = list(L.solve(s.P, D[0] - (R.gamma / h) * W[0]))
+      D = _mixed(R.TI, G)
+      parts = list(L.solve(s.P, D[0] - (R.gamma * r) * W[0]))
       for k in list(...(0..middle)) {
-        (a, b) = (R.alpha[k] / h, R.beta[k] / h)
+        (a, b) = (R.alpha[k] * r, R.beta[k] * r)
         (i, j) = (2 * k + 1, 2 * k + 2)
         parts = list(...parts, ...L.solve_pair(s.C[k], D[i] - (a * W[i] - b * W[j]), D[j] - (a * W[j] + b * W[i])))
       }
       D = stack(...parts)
-      size = sqrt(sum((D * expand(scale, 0))^2) / (S * n))
+      size = sqrt(sum((D * expand(scale, 0))^2) * part)
       turn = turn + 1
       bad = false
       if turn > 1 {
-        q = size / before
+        q = size * before
         theta = if turn == 2 { q } else { sqrt(q * before_q) }
         before_q = q
         bad = not (theta < 0.99)
         shrink = 0.5
         if not bad {
-          faccon = theta / (1 - theta)
-          # what the iterations that are left would reach
-          ahead = faccon * size * theta^(most - 1 - turn) / enough
-          bad = ahead >= 1 and turn < most
-          if bad { shrink = 0.8 * clamp(ahead, 1e-4, 20.0)^(-1 / (most + 3 - turn)) }
+          (near, close) = (theta, theta)
+          # what the iterations that are left would reach; mostly it is clear that they are enough
+          bad = turn < most
+          if turn + 2 < most and theta^3 * size < enough * (1 - theta) { bad = false }
+          if bad {
+            faccon = theta / (1 - theta)
+            ahead = faccon * size * theta^(most - 1 - turn) / enough
+            bad = ahead >= 1
+            shrink = 0.8 * clamp(ahead, 1e-4, 20.0)^(-1 / (most + 3 - turn))
+          }
         }
       }
       W = W + D
-      Z = R.T @ W
-      before = max(size, 2.3e-16)
-      good = not bad and faccon * size <= enough
+      Z = _mixed(R.T, W)
+      before = 1 / max(size, 2.3e-16)
+      good = not bad and near * size <= enough * (1 - close)
       going = not bad and not good and turn < most
     }
+    faccon = near / (1 - close)
     s.newton = s.newton + turn
     s.rhs = s.rhs + S * turn + 1
     s.steps = s.steps + 1
@@ -164,7 +176,7 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
         }
       }
       h = size
-      root = error^(1 / (S + 1))
+      root = _radau_root(S, error)
       grow = (0.9 * (2 * most + 1)) / (turn + 2 * most) / root
       if s.accepted > 0 { grow = min(grow, 0.9 * (h / s.before_h) * s.before_root / (root * root)) }
       grow = clamp(grow, 0.2, 8.0)
@@ -194,7 +206,7 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
       }
     } else {
       s.h = h * (if good {
-        (if s.accepted == 0 { 0.1 } else { clamp(0.9 * (2 * most + 1) / (turn + 2 * most) / error^(1 / (S + 1)), 0.2, 1.0) })
+        (if s.accepted == 0 { 0.1 } else { clamp(0.9 * (2 * most + 1) / (turn + 2 * most) / _radau_root(S, error), 0.2, 1.0) })
       } else {
         shrink
       })
@@ -210,6 +222,22 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
     progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)
   }
   s
+}
+
+# The root of the order S + 1 of the embedded formula
+_radau_root(S, error) = {
+  r = sqrt(error)
+  if S == 3 { sqrt(r) } else { if S == 5 { cbrt(r) } else { sqrt(sqrt(r)) } }
+}
+# M @ Z for few stages, written out
+_mixed(M, Z) = {
+  rows = list()
+  for i in list(...(0..len(M))) {
+    v = M[i, 0] * Z[0]
+    for j in list(...(1..len(M))) { if M[i, j] != 0 { v = v + M[i, j] * Z[j] } }
+    rows = push(rows, v)
+  }
+  stack(...rows)
 }
 
 # The polynomial through the beginning of a step and its stages, at the fraction x of it.
