@@ -57,7 +57,6 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
   middle = S // 2
   most = 7 + 5 * (S - 3) // 2   # iterations
   c = stack(...R.c)
-  powers = stack(...map(k -> c^k, list(...(1..(S + 1)))); axis = 1)
   # what is allowed for the embedded formula of order S, so that the error of the step is about what was asked for
   asked = clamp(if o.rtol > 0 { o.rtol } else { max(o.atol) }, 1e-13, 1e-3)
   allowed = 0.1 * asked^((S + 1) / (2 * S))
@@ -71,11 +70,7 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
     h = stop_gradient(s.h)
     scale = 1 / (atol + rtol * abs(stop_gradient(y)))
     # from the polynomial of the last step
-    Z = stop_gradient(if s.accepted > 0 {
-      powers @ (expand(stack(...map(k -> (h / s.kept_h)^k, list(...(1..(S + 1))))), 1) * (R.Q @ s.Z))
-    } else {
-      0.0 * s.Z
-    })
+    Z = stop_gradient(if s.accepted > 0 { _radau_beyond(R, h / s.kept_h, s.Z) } else { 0.0 * s.Z })
     if s.fresh == 0 {
       ahead = if s.rejected { 0.0 } else { 1.0 }
       s.J = stop_gradient(L.jacobian(t + ahead * R.c[middle] * h, y + ahead * Z[middle]))
@@ -147,7 +142,9 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
     error = 0.0
     e = 0.0 * s.f
     if good {
-      d = (1 / h) * (R.e @ Z)
+      d = R.e[0] * Z[0]
+      for i in list(...(1..S)) { d = d + R.e[i] * Z[i] }
+      d = r * d
       e = L.solve(s.P, d + stop_gradient(s.f))
       error = max(sqrt(mean((e * scale)^2)), 1e-10)
       if error >= 1 and (s.accepted == 0 or s.rejected) {
@@ -240,6 +237,18 @@ _mixed(M, Z) = {
   stack(...rows)
 }
 
+# The stages of a step x times as long, by the polynomial of the last one.
+_radau_beyond(R, x, Z) = {
+  (S, V) = (len(R.c), _mixed(R.Q, Z))
+  rows = list()
+  for i in list(...(0..S)) {
+    at = R.c[i] * x
+    v = V[S - 1]
+    for k in list(...(1..S)) { v = V[S - 1 - k] + at * v }
+    rows = push(rows, at * v)
+  }
+  stack(...rows)
+}
 # The polynomial through the beginning of a step and its stages, at the fraction x of it.
 _radau_between(R, x, y, Z) = {
   v = y
