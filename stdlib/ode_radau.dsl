@@ -178,6 +178,7 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
       if s.accepted > 0 { grow = min(grow, 0.9 * (h / s.before_h) * s.before_root / (root * root)) }
       grow = clamp(grow, 0.2, 8.0)
       if s.rejected { grow = min(grow, 1.0) }
+      grow = min(grow, s.max_step / abs(h))
       s.before_h = h
       s.before_root = max(root, 0.01^(1 / (S + 1)))
       s.kept_h = h
@@ -187,7 +188,6 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
       s.f = f(s.t, s.y)
       ended = s.last or (not whole and s.k >= len(o.saveat))
       s.last = sign * (s.t + 1.0001 * h * grow - t1) >= 0
-      grow = min(grow, s.max_step / abs(h))
       keep = theta <= 0.001 and grow >= 1 and grow <= 1.2 and not s.last
       s.h = if s.last { t1 - s.t } else { if keep { h } else { h * grow } }
       s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
@@ -277,6 +277,7 @@ _radau_stages(R, f, t, y, h, Z) = {
 # alpha, -beta; beta, alpha. Q turns stages into the coefficients of the powers x, x^2, ... of their polynomial x steps beyond the end; e belongs to the error estimate.
 _radau(order) = {
   order = _known(order, "order")   # the lists have different lengths
+  if order != 5 and order != 9 and order != 13 { _refuse("radau() has the orders 5, 9 and 13, not {order}") }
   if order == 5 {
     (c = list(0.15505102572168219, 0.64494897427831781, 1.0),
       A = [0.19681547722366043, -0.065535425850198388, 0.023770974348220152;
@@ -318,7 +319,7 @@ _radau(order) = {
       gamma = 6.2867047517292766, alpha = list(5.7009532986717894, 3.6556943254635723),
       beta = list(3.2102656003085499, 6.5437368993600773),
       e = [-27.780933944064637, 3.6414784980492132, -1.2525477211691187, 0.59200316718454287, -0.2])
-  } else { if order == 13 {
+  } else {
     (c = list(0.029316427159784892, 0.14807859966848429, 0.3369846902811543, 0.55867151877155013, 0.7692338620300545,
       0.92694567131974111, 1.0),
       A = [0.037546264993921331, -0.014039334556460402, 0.010352789600742301, -0.0081583225402750119, 0.0063884138795346849,
@@ -379,5 +380,5 @@ _radau(order) = {
       gamma = 8.9368327884052163, alpha = list(8.5118348251029457, 7.1410552191876401, 4.378693561506806),
       beta = list(3.2810136243250588, 6.623045922639276, 10.169693283795012), e = [-54.374436894128615, 7.0000240042591865,
         -2.3556610919875572, 1.1322890661061344, -0.64689132676735871, 0.38753338537535238, -0.14285714285714286])
-  } else { error("radau() has the orders 5, 9 and 13, not {order}") } } }
+  } }
 }
