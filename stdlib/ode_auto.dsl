@@ -200,11 +200,11 @@ _auto_large(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = stiff.integrate(stiff, f, jac, y0, t0, t1, o)
   _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false, false, 3)
 }
-# A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA of order 9 four times that; of more unknowns right-hand sides and stages in memory weigh as
-# much as the linear systems. Few long steps go to low errors by Radau IIA: measured, from five digits on where all is in registers, from nine on beyond.
+# A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA of order 9 twice that, of six
+# unknowns and more, whose factors are in memory, five times; of a number only known when it runs right-hand sides and stages in memory weigh as much as the linear systems. Few long steps go to low errors by Radau IIA: measured, from five digits on where all is in registers, from nine on beyond.
 _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   if o.rtol < (if len(y0) <= 5 { 2e-5 } else { 2e-9 }) {
-    _auto_radau(m, f, jac, y0, t0, t1, o, h)
+    _auto_radau(m, f, jac, y0, t0, t1, o, h, (if len(y0) <= 5 { 2 } else { 5 }) * len(y0))
   } else {
     _auto_rodas(m, f, jac, y0, t0, t1, o, h, len(y0))
   }
@@ -214,9 +214,9 @@ _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
   s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 1)
 }
-_auto_radau(m, f, jac, y0, t0, t1, o, h) = {
+_auto_radau(m, f, jac, y0, t0, t1, o, h, cost) = {
   stiff = radau(order = 9, max_steps = m.max_steps)
-  s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 2.8 * len(y0) * min(4.0, h * _row_sums(jac(t0, y0)))))
+  s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }
 _auto_stood(stiff, m, f, s, t1, o, code) = {
