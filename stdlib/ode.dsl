@@ -36,8 +36,8 @@ adams(; max_steps = 0) =
     until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
-# method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau5(), symplectic(h), imex(implicit = g), multirate(fast = g), rk4(h), euler(h), or a record of one's own (above);
-# rtol, atol: tolerances (atol a number or f64[n]). Where nothing is said of `sparse`, auto(), bdf() and radau5() find out by themselves, from 32 unknowns on, whether the
+# method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau(order = 9), symplectic(h), imex(implicit = g), multirate(fast = g), rk4(h), euler(h), or a record of one's own (above);
+# rtol, atol: tolerances (atol a number or f64[n]). Where nothing is said of `sparse`, auto(), bdf() and radau() find out by themselves, from 32 unknowns on, whether the
 # Jacobian has few elements, at most a tenth. sparse = true: the Jacobian df/dy has the pattern of
 # f, a few products give all of its elements, and its systems are solved as a band or by sparse factors, whichever is estimated to be faster (explain(sparsity(u -> f(t, u), y0)) says which);
 # worth it from some dozens of unknowns with few elements in each row. "banded" and "sparse" ask for one of the two.

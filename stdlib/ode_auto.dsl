@@ -1,7 +1,7 @@
 # ode_auto.dsl - what integrates where no method is named: it begins as if a problem were not stiff, and finds out.
 
 # auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
-#   The implicit method is rodas5p() for up to 32 unknowns, bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
+#   The implicit method is rodas5p() for up to 32 unknowns (radau(order = 9) for low tolerances and up to 16), bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
 #   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
 #   way to it again where its steps are not so much longer as they are dearer. Derivatives are those of the steps that were taken where all were explicit, or with one time in saveat and
 #   up to 16 unknowns, compiled with them; else those of bdf(), from sensitivity equations or the adjoint problem, at the times of the value. Events, and equations
@@ -72,23 +72,24 @@ _auto_again(m, f, jac, y, t0, t1, o) = {
 # Whether what reverse mode keeps of n unknowns takes 256 MB at most: for each step and each step that is gone through for its inside, as measured
 _auto_kept(n, steps, inside) = n * (25.0 * steps + 8.0 * inside) <= 3.2e7
 _auto_hardest(how) = max(concat(how, i64(zeros(1))))
-# For _replay_to, a step by the method that took it: 0 dop853(), 1 rodas5p(), 2 radau5()
+# For _replay_to, a step by the method that took it: 0 dop853(), 1 rodas5p(), 2 radau(order = 9)
 _auto_turn(m, f, jac, o) = {
   (one, _) = _dop853_turn(m, f, jac, o)
   (two, _) = _rodas5p_turn(m, f, jac, o)
-  (three, _) = _radau5_turn(m, f, jac, o)
+  stiff = radau(order = 9)
+  (three, _) = _radau_turn(stiff, f, jac, o)
   step = (t, y, h, inner, how) -> {
     z = if how == 0 { one(t, y, h, inner, how)[0] } else {
-      if how == 1 { two(t, y, h, inner, how)[0] } else { three(t, y, h, _auto_stages(y, inner), how)[0] }
+      if how == 1 { two(t, y, h, inner, how)[0] } else { three(t, y, h, _auto_stages(y, inner, _radau(stiff.order).c), how)[0] }
     }
     (z, none)
   }
   (step, none)
 }
-# The stages of Radau IIA from the rows at sevenths of its step, which are those of a cubic
-_auto_stages(y, inner) = {
+# The stages of Radau IIA from the rows at sevenths of its step, which are those of a polynomial
+_auto_stages(y, inner, nodes) = {
   stages = list()
-  for x in list(0.15505102572168220, 0.64494897427831781) {
+  for x in nodes {
     s = 0.0 * stop_gradient(y)
     for j in list(...(0..8)) {
       w = 1.0
@@ -97,7 +98,7 @@ _auto_stages(y, inner) = {
     }
     stages = push(stages, s)
   }
-  stack(...stages, inner[6])
+  stack(...stages)
 }
 
 # Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay, so is
@@ -199,11 +200,11 @@ _auto_large(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = stiff.integrate(stiff, f, jac, y0, t0, t1, o)
   _auto_phase(stiff, m, o, t1, Y[-1], times, Y, stats, false, false, 3)
 }
-# A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA twice that; of more unknowns right-hand sides and stages in memory weigh as
-# much as the linear systems. Where Newton's iterations converge in two or three turns anyway, fewer steps go to the lowest errors by Radau IIA.
+# A step of Rodas5P costs about as much as n of DOP853 while both are registers, one of Radau IIA of order 9 twice that, of six
+# unknowns and more, whose factors are in memory, five times; of a number only known when it runs right-hand sides and stages in memory weigh as much as the linear systems. Few long steps go to low errors by Radau IIA: measured, from five digits on where all is in registers, from nine on beyond.
 _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
-  if o.rtol < 2e-11 {
-    _auto_radau(m, f, jac, y0, t0, t1, o, h)
+  if o.rtol < (if len(y0) <= 5 { 2e-5 } else { 2e-9 }) {
+    _auto_radau(m, f, jac, y0, t0, t1, o, h, (if len(y0) <= 5 { 2 } else { 5 }) * len(y0))
   } else {
     _auto_rodas(m, f, jac, y0, t0, t1, o, h, len(y0))
   }
@@ -213,9 +214,9 @@ _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
   s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 1)
 }
-_auto_radau(m, f, jac, y0, t0, t1, o, h) = {
-  stiff = radau5(max_steps = m.max_steps)
-  s = _radau5_march(stiff, f, jac, y0, t0, t1, (...o, worth = 1.4 * len(y0) * min(4.0, h * _row_sums(jac(t0, y0)))))
+_auto_radau(m, f, jac, y0, t0, t1, o, h, cost) = {
+  stiff = radau(order = 9, max_steps = m.max_steps)
+  s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }
 _auto_stood(stiff, m, f, s, t1, o, code) = {

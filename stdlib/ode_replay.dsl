@@ -127,18 +127,11 @@ _rodas5p_turn(m, f, given, o) = {
 }
 
 # The stages are the rows within; no iteration is needed to find them again.
-_radau5_turn(m, f, given, o) = {
+_radau_turn(m, f, given, o) = {
+  R = _radau(m.order)
   step = (t, y, h, inner, how) -> {
-    s = stop_gradient(y)
-    (z1, z2, z3) = _radau5_stages(f, t, y, h, inner[0] - s, inner[1] - s, inner[2] - s)
-    (y + z3, (z1, z2, z3))
+    Z = _radau_stages(R, f, t, y, h, inner - expand(stop_gradient(y), 0))
+    (y + Z[len(R.c) - 1], Z)
   }
-  (step, (p, y, z, x) -> {
-    a = (p[1] - p[2]) / (0.64494897427831781 - 1)
-    q = (p[0] - p[1]) / (0.15505102572168220 - 0.64494897427831781)
-    b = (q - a) / (0.15505102572168220 - 1)
-    z +
-      (x - 1) * (a + (x - 1 + 0.35505102572168220) *
-        (b + (x - 1 + 0.84494897427831781) * (b - (q - p[0] / 0.15505102572168220) / 0.64494897427831781)))
-  })
+  (step, (p, y, z, x) -> _radau_between(R, x, y, p))
 }

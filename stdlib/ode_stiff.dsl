@@ -1,4 +1,4 @@
-# ode_stiff.dsl - integrators for small and middling stiff systems, written in the language: Rosenbrock and Radau methods.
+# ode_stiff.dsl - integrators for small and middling stiff systems, written in the language: a Rosenbrock method, and what it shares with those of Radau (ode_radau.dsl).
 #
 # The loop over the steps is one program with the right-hand side, its exact Jacobian and the linear systems inside, and compiles into one piece of code. It
 # writes into arrays with room for a number of steps; when they are full they are made larger, and the loop goes on where it was.
@@ -156,234 +156,6 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
 # What Rodas5P gives between the ends of a step, at the fraction x.
 _rodas5p_between(x, y, y1, a, b, c) = y + x * (y1 - y + (1 - x) * (a + x * (b + x * c)))
 
-# ---- Radau IIA
-
-# radau5(; max_steps, first_step, max_step): the Radau IIA method of order 5, for stiff problems to high accuracy: 3 stages, L-stable, stiffly accurate, dense output of order 3
-#   Compiled like rodas5p(); simplified Newton iterations keep Jacobian and factors as long as they converge fast, so that it is the better one where these are dear. rtol and atol
-#   are those of the step's order, which the embedded formula of order 3 is given in its own scale. Derivatives, of every order, are those of the steps that were made, whose lengths
-#   count as fixed, by one linear system for the stages of each; it can be mapped with saveat. Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8.
-#     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = radau5()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-5
-radau5(; max_steps = 0, first_step = 0.0, max_step = inf) =
-  (name = "radau5", finds = true, degree = 3, max_steps = max_steps, first_step = first_step, max_step = max_step,
-    integrate = _by_radau5, turn = _radau5_turn, implicit = none, solve = _solve_ode)
-
-# Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8: the stage values y + z solve z = h (A (x) I) f(y + z). With the transformation T of A^-1 to one
-# real and one complex eigenvalue, simplified Newton iterations take a real system of n unknowns and a complex one, here as a real one of 2n. Matrices are
-# kept while iterations converge fast and the step stays nearly the same.
-_by_radau5(m, f, given, y, t0, t1, o) = _stiff_end(m, f, _radau5_march(m, f, given, y, t0, t1, o), t1, o)
-_radau5_march(m, f, given, y, t0, t1, o) = {
-  L = _stiff_systems(given, o)
-  y0 = _as_long_as(y, f(t0, y))
-  (s, h) = _stiff_begin(m, f, y0, t0, t1, o, 3)
-  zero = 0.0 * y0
-  J = stop_gradient(0.0 * L.jacobian(t0, y0))
-  (P, C) = _radau5_matrices(L, J, 1.0)
-  last = abs(h) >= abs(t1 - t0)
-  s = (...s, h = if last { t1 - t0 } else { h }, f = f(t0, y0), a = zero, b = zero, c = zero, kept_h = h, before_h = h,
-    before_root = 1.0, rejected = false, J = J, P = P, C = C, fresh = 0, current = false, faccon = 1.0, last = last)
-  while s.state == 0 {
-    s = _radau5_steps(f, L, t0, t1, o, s)
-    s = _stiff_room(s, o)
-  }
-  s
-}
-
-# The factors of gamma/h - J, and of alpha/h + i beta/h - J.
-_radau5_matrices(L, J, h) =
-  (L.factors(J, 3.6378342527444962 / h), L.pair(J, 2.6810828736277523 / h, 3.0504301992474105 / h))
-
-_radau5_steps(f, L, t0, t1, o, s) = {
-  sign = if t1 < s.t { -1.0 } else { 1.0 }
-  whole = _asks_all(o.saveat)
-  n = len(s.y)
-  # what is allowed for the embedded formula of order 3, so that the error of the step is about what was asked for
-  asked = clamp(if o.rtol > 0 { o.rtol } else { max(o.atol) }, 1e-13, 1e-3)
-  allowed = 0.1 * asked^(2 / 3)
-  rtol = o.rtol * (allowed / asked)
-  atol = o.atol * (allowed / asked)
-  enough = max(10 * 2.3e-16 / allowed, min(0.03, sqrt(allowed)))
-  c1 = 0.15505102572168220
-  c2 = 0.64494897427831781
-  while s.state == 0 {
-    t = s.t
-    y = s.y
-    # its derivative by the end of the last step is only asked for in the stages
-    h = stop_gradient(s.h)
-    if s.fresh == 0 {
-      s.J = stop_gradient(L.jacobian(t, y))
-      s.current = true
-      s.jacobians = s.jacobians + 1
-    }
-    if s.fresh < 2 {
-      (P, C) = _radau5_matrices(L, s.J, h)
-      s.P = P
-      s.C = C
-      s.factorisations = s.factorisations + 1
-    }
-    scale = 1 / (atol + rtol * abs(stop_gradient(y)))
-    # from the polynomial of the last step
-    x = if s.accepted > 0 { h / s.kept_h } else { 0.0 }
-    z1 = stop_gradient(_radau5_beyond(c1 * x, s))
-    z2 = stop_gradient(_radau5_beyond(c2 * x, s))
-    z3 = stop_gradient(_radau5_beyond(x, s))
-    w1 = 4.3255798900631553510 * z1 + 0.33919925181580986954 * z2 + 0.54177053993587487119 * z3
-    w2 = -4.1787185915519047273 * z1 - 0.32768282076106238708 * z2 + 0.47662355450055045196 * z3
-    w3 = -0.50287263494578687595 * z1 + 2.5719269498556054292 * z2 - 0.59603920482822492497 * z3
-    faccon = max(s.faccon, 2.3e-16)^0.8
-    theta = 0.001
-    (before, before_q, shrink) = (0.0, 0.0, 0.5)
-    turn = 0
-    going = true
-    good = false
-    while going {
-      # neither the iterations nor the error that the next step follows from move with anything
-      g1 = stop_gradient(f(t + c1 * h, y + z1))
-      g2 = stop_gradient(f(t + c2 * h, y + z2))
-      g3 = stop_gradient(f(t + h, y + z3))
-      d1 =
-        L.solve(s.P,
-          4.3255798900631553510 * g1 + 0.33919925181580986954 * g2 + 0.54177053993587487119 * g3 - (3.6378342527444962 / h) * w1)
-      r2 =
-        -4.1787185915519047273 * g1 - 0.32768282076106238708 * g2 + 0.47662355450055045196 * g3 -
-        ((2.6810828736277523 / h) * w2 - (3.0504301992474105 / h) * w3)
-      r3 =
-        -0.50287263494578687595 * g1 + 2.5719269498556054292 * g2 - 0.59603920482822492497 * g3 -
-        ((2.6810828736277523 / h) * w3 + (3.0504301992474105 / h) * w2)
-      (d2, d3) = L.solve_pair(s.C, r2, r3)
-      size = sqrt((sum((d1 * scale)^2) + sum((d2 * scale)^2) + sum((d3 * scale)^2)) / (3 * n))
-      turn = turn + 1
-      bad = false
-      if turn > 1 {
-        q = size / before
-        theta = if turn == 2 { q } else { sqrt(q * before_q) }
-        before_q = q
-        bad = not (theta < 0.99)
-        shrink = 0.5
-        if not bad {
-          faccon = theta / (1 - theta)
-          # what the iterations that are left would reach
-          ahead = faccon * size * theta^(6 - turn) / enough
-          bad = ahead >= 1 and turn < 7
-          if bad { shrink = 0.8 * clamp(ahead, 1e-4, 20.0)^(-1 / (10 - turn)) }
-        }
-      }
-      w1 = w1 + d1
-      w2 = w2 + d2
-      w3 = w3 + d3
-      z1 = 9.1232394870892942792e-02 * w1 - 0.14125529502095420843 * w2 - 3.0029194105147424492e-02 * w3
-      z2 = 0.24171793270710701896 * w1 + 0.20412935229379993199 * w2 + 0.38294211275726193779 * w3
-      z3 = 0.96604818261509293619 * w1 + w2
-      before = max(size, 2.3e-16)
-      good = not bad and faccon * size <= enough
-      going = not bad and not good and turn < 7
-    }
-    s.newton = s.newton + turn
-    s.rhs = s.rhs + 3 * turn + 1
-    s.steps = s.steps + 1
-    error = 0.0
-    e = 0.0 * s.f
-    if good {
-      d =
-        (-10.048809399827414 / h) * z1 + (1.3821427331607481 / h) * z2 - (0.33333333333333333 / h) * z3
-      e = L.solve(s.P, d + stop_gradient(s.f))
-      error = max(sqrt(mean((e * scale)^2)), 1e-10)
-      if error >= 1 and (s.accepted == 0 or s.rejected) {
-        e = L.solve(s.P, d + stop_gradient(f(t, y + e)))
-        s.rhs = s.rhs + 1
-        error = max(sqrt(mean((e * scale)^2)), 1e-10)
-      }
-    }
-    if good and error < 1 {
-      size = h
-      h = s.h
-      (z1, z2, z3) = _radau5_stages(f, t, y, h, z1, z2, z3)
-      s.t = if s.last { t1 } else { t + h }
-      s.y = y + z3
-      # the step is y1 + x (a + (x + 1 - c2) (b + (x + 1 - c1) c)), x from -1 to 0
-      s.a = (z2 - z3) / (c2 - 1)
-      q = (z1 - z2) / (c1 - c2)
-      s.b = (q - s.a) / (c1 - 1)
-      s.c = s.b - (q - z1 / c1) / c2
-      if whole {
-        s.T[s.k] = t + c1 * h
-        s.Y[s.k] = y + z1
-        s.T[s.k + 1] = t + c2 * h
-        s.Y[s.k + 1] = y + z2
-        s.T[s.k + 2] = s.t
-        s.Y[s.k + 2] = s.y
-        s.k = s.k + 3
-      } else {
-        while s.k < len(o.saveat) and sign * (o.saveat[min(s.k, len(o.saveat) - 1)] - s.t) <= 0 {
-          s.T[s.k] = o.saveat[s.k]
-          s.Y[s.k] = s.y + _radau5_beyond((o.saveat[s.k] - s.t) / h, s)
-          s.k = s.k + 1
-        }
-      }
-      h = size
-      root = sqrt(sqrt(error))
-      grow = (0.9 * 15) / (turn + 14) / root
-      if s.accepted > 0 { grow = min(grow, 0.9 * (h / s.before_h) * s.before_root / (root * root)) }
-      grow = clamp(grow, 0.2, 8.0)
-      if s.rejected { grow = min(grow, 1.0) }
-      s.before_h = h
-      s.before_root = max(root, 0.31622776601683794)
-      s.kept_h = h
-      s.faccon = faccon
-      s.accepted = s.accepted + 1
-      s.rejected = false
-      s.f = f(s.t, s.y)
-      ended = s.last or (not whole and s.k >= len(o.saveat))
-      s.last = sign * (s.t + 1.0001 * h * grow - t1) >= 0
-      grow = min(grow, s.max_step / abs(h))
-      keep = theta <= 0.001 and grow >= 1 and grow <= 1.2 and not s.last
-      s.h = if s.last { t1 - s.t } else { if keep { h } else { h * grow } }
-      s.fresh = if keep { 2 } else { if theta <= 0.001 { 1 } else { 0 } }
-      s.current = false
-      s.state = if ended { 1 } else { if whole and s.k + 3 > len(s.T) { 2 } else { 0 } }
-      if has(o, "halt") {
-        (signs, halted) = _halted(o.halt, s.signs, s.t, s.y)
-        s.signs = signs
-        if halted { s.state = 1 }
-      }
-      if has(o, "worth") {
-        if s.state == 0 and s.accepted >= 12 and abs(stop_gradient(s.h)) * _row_sums(s.J) < o.worth { s.state = 5 }
-      }
-    } else {
-      s.h = h * (if good {
-        (if s.accepted == 0 { 0.1 } else { clamp(0.9 * 15 / (turn + 14) / sqrt(sqrt(error)), 0.2, 1.0) })
-      } else {
-        shrink
-      })
-      if good { s.failures = s.failures + 1 } else { s.newton_failures = s.newton_failures + 1 }
-      s.rejected = true
-      s.last = false
-      s.fresh = if s.current { 1 } else { 0 }
-      s.faccon = faccon
-      s.error = error
-      s.worst = _worst(e * scale)
-    }
-    if s.state == 0 { s.state = _stiff_state(s, stop_gradient(s.h)) }
-    progress(s.steps; time = s.t, from = t0, to = t1, dt = s.h)
-  }
-  s
-}
-# The polynomial of the last step at x steps beyond its end, less the value there.
-_radau5_beyond(x, s) = x * (s.a + (x + 0.35505102572168220) * (s.b + (x + 0.84494897427831781) * s.c))
-
-# The stages as the solution of their equations, which is what derivatives see of them.
-_radau5_stages(f, t, y, h, z1, z2, z3) = {
-  n = len(y)
-  z = implicit(z -> {
-    g1 = f(t + 0.15505102572168220 * h, y + z[..n])
-    g2 = f(t + 0.64494897427831781 * h, y + z[n..2 * n])
-    g3 = f(t + h, y + z[2 * n..])
-    z - h * concat(0.19681547722366044 * g1 - 0.065535425850198378 * g2 + 0.023770974348220151 * g3,
-      0.39442431473908727 * g1 + 0.29207341166522843 * g2 - 0.041548752125997922 * g3,
-      0.37640306270046725 * g1 + 0.51248582618842164 * g2 + 0.11111111111111111 * g3)
-  }, concat(z1, z2, z3))
-  (z[..n], z[n..2 * n], z[2 * n..])
-}
-
 # ---- what the methods share
 
 # How far a march has come, and the rows that it leaves; h is the first step. state: 0 on the way, 1 at the end, 2 wants room for more rows, 3 has used up its steps,
@@ -471,14 +243,14 @@ _stiff_why(m, f, s, t1, o, say) = {
 # The linear systems of a method's steps, with matrices a I - J, as a record:
 #   jacobian    (t, y) -> J, as the array that goes round the loop: a matrix, or the elements of a pattern by columns
 #   factors     (J, a) -> the factors of a I - J, and solve (factors, r) -> x
-#   pair        (J, a, b) -> the factors of (a + i b) I - J, and solve_pair (factors, p, q) -> the real and the imaginary part of what solves for p + i q
+#   pair        (P, J, a, b) -> the factors of (a + i b) I - J, and solve_pair (factors, p, q) -> the real and the imaginary part of what solves for p + i q
 # Of a matrix everything is inside the compiled loop. On a pattern the host has bands and sparse factors (solvers/shifted.c), whichever are the faster for it.
 _stiff_systems(given, o) = if kind(o.pattern) == "none" {
   (jacobian = given, factors = (J, a) -> _factors(a * eye(len(J)) - J), solve = _by_step_factors,
-    pair = (J, a, b) -> {
+    pair = (P, J, a, b) -> if _is_small(J) { _small_pair(P.p, J, a, b) } else {
       e = eye(len(J))
       _factors(concat(concat(a * e - J, -b * e; axis = 1), concat(b * e, a * e - J; axis = 1)))
-    }, solve_pair = (F, p, q) -> {
+    }, solve_pair = (F, p, q) -> if has(F, "re") { _small_pair_solved(F, p, q) } else {
       n = len(p)
       x = _by_step_factors(F, concat(p, q))
       (x[..n], x[n..])
@@ -489,7 +261,7 @@ _stiff_systems(given, o) = if kind(o.pattern) == "none" {
   (plan, room, room_of_pair) = _host("shifted_plan", (), (column_start, rows), (o.way,))
   (jacobian = given, factors = (J, a) -> (J = J, a = a, F = _shifted_factors(plan, room, J, a, 0.0, false)),
     solve = (F, r) -> _shifted_solve(plan, F.F, rows, columns, F.J, F.a, r),
-    pair = (J, a, b) -> _shifted_factors(plan, room_of_pair, J, a, b, true), solve_pair = (F, p, q) -> {
+    pair = (P, J, a, b) -> _shifted_factors(plan, room_of_pair, J, a, b, true), solve_pair = (F, p, q) -> {
       n = len(p)
       x = _host("shifted_solve", (), (plan, F, stop_gradient(concat(p, q))), (1, 0))[0]
       (x[..n], x[n..])
@@ -528,4 +300,54 @@ _factors(A) = {
 _by_step_factors(F, r) = {
   x = trisolve(F.U, F.d * trisolve(F.F, r[F.p]; lower = true, unit = true); lower = false, unit = true)
   _solved(F.A, F.F, F.p, r, x)
+}
+
+# Complex factors of (a + i b) I - J with few unknowns, all of them in registers; as real ones of twice the size they would be twice the work in memory. Rows have the order p in which those of a
+# real shift are eliminated, nearly the same matrix, so that no pivot is looked for; should that go wrong once, iterations do not converge and the step becomes shorter.
+_is_small(J) = if _is_fixed(len(J)) { len(J) <= 5 } else { false }
+_small_pair(p, J, a, b) = {
+  n = len(J)
+  X = stop_gradient((a * eye(n) - J)[p])
+  Y = stop_gradient((b * eye(n))[p])
+  for k in list(...(0..n)) {
+    d = 1 / (X[k, k]^2 + Y[k, k]^2)
+    (u, v) = (d * X[k, k], -d * Y[k, k])
+    X[k, k] = u
+    Y[k, k] = v
+    for i in list(...(k + 1..n)) {
+      (x, y) = (X[i, k] * u - Y[i, k] * v, X[i, k] * v + Y[i, k] * u)
+      X[i, k] = x
+      Y[i, k] = y
+      for j in list(...(k + 1..n)) {
+        X[i, j] = X[i, j] - (x * X[k, j] - y * Y[k, j])
+        Y[i, j] = Y[i, j] - (x * Y[k, j] + y * X[k, j])
+      }
+    }
+  }
+  (re = X, im = Y, p = p)
+}
+_small_pair_solved(F, p, q) = {
+  n = len(p)
+  (X, Y) = (F.re, F.im)
+  x = stop_gradient(p[F.p])
+  y = stop_gradient(q[F.p])
+  for i in list(...(1..n)) {
+    for j in list(...(0..i)) {
+      (u, v) = (x[j], y[j])
+      x[i] = x[i] - (X[i, j] * u - Y[i, j] * v)
+      y[i] = y[i] - (X[i, j] * v + Y[i, j] * u)
+    }
+  }
+  for k in list(...(0..n)) {
+    i = n - 1 - k
+    for j in list(...(i + 1..n)) {
+      (u, v) = (x[j], y[j])
+      x[i] = x[i] - (X[i, j] * u - Y[i, j] * v)
+      y[i] = y[i] - (X[i, j] * v + Y[i, j] * u)
+    }
+    (u, v) = (x[i], y[i])
+    x[i] = X[i, i] * u - Y[i, i] * v
+    y[i] = X[i, i] * v + Y[i, i] * u
+  }
+  (x, y)
 }

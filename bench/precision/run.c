@@ -82,9 +82,9 @@ typedef struct Problem {
 } Problem;
 
 static const Problem problems[] = {
-	{"robertson", "(f64) -> f64[3]", "rodas5p radau5 bdf", 3, 1, 1e5, robertson_0, robertson_slope, robertson_matrix, true},
-	{"hires", "(f64) -> f64[8]", "rodas5p radau5 bdf dop853", 8, 1, 321.8122, hires_0, hires_slope, hires_matrix, true},
-	{"pollution", "(f64) -> f64[n]", "rodas5p radau5 bdf", 20, 1, 60, pollution_0, pollution_slope, pollution_matrix, true},
+	{"robertson", "(f64) -> f64[3]", "rodas5p radau5 radau9 radau13 bdf", 3, 1, 1e5, robertson_0, robertson_slope, robertson_matrix, true},
+	{"hires", "(f64) -> f64[8]", "rodas5p radau5 radau9 radau13 bdf dop853", 8, 1, 321.8122, hires_0, hires_slope, hires_matrix, true},
+	{"pollution", "(f64) -> f64[n]", "rodas5p radau5 radau9 radau13 bdf", 20, 1, 60, pollution_0, pollution_slope, pollution_matrix, true},
 	{"pleiades", "(f64) -> f64[n]", "tsit5 dop853 adams", 28, 1, 3, pleiades_0, pleiades_f, NULL, false},
 	{"lorenz", "(f64) -> f64[3]", "tsit5 dop853 adams", 3, 1, 10, lorenz_0, lorenz_f, NULL, false},
 	{"brusselator", "(f64) -> f64[n]", "bdf", 2 * CELLS, 7, 10, brusselator_0, brusselator_slope, NULL, true},

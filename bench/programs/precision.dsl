@@ -90,6 +90,10 @@ robertson_rodas5p(rtol) =
   ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = rodas5p(), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
 robertson_radau5(rtol) =
   ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau5(), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+robertson_radau9(rtol) =
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau(order = 9), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
+robertson_radau13(rtol) =
+  ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = radau(order = 13), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
 robertson_bdf(rtol) =
   ode(reactions, [1.0, 0, 0], (0.0, 1e5); method = bdf(), rtol = rtol, atol = 1e-6*rtol, saveat = [1e5]).values[0]
 
@@ -100,6 +104,12 @@ hires_rodas5p(rtol) =
     saveat = [321.8122]).values[0]
 hires_radau5(rtol) =
   ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau5(), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [321.8122]).values[0]
+hires_radau9(rtol) =
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau(order = 9), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [321.8122]).values[0]
+hires_radau13(rtol) =
+  ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = radau(order = 13), rtol = rtol, atol = 1e-4*rtol,
     saveat = [321.8122]).values[0]
 hires_bdf(rtol) =
   ode(response, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], (0.0, 321.8122); method = bdf(), rtol = rtol, atol = 1e-4*rtol,
@@ -113,6 +123,12 @@ pollution_rodas5p(rtol) =
   ode(pollution, pollution_start(), (0.0, 60.0); method = rodas5p(), rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
 pollution_radau5(rtol) =
   ode(pollution, pollution_start(), (0.0, 60.0); method = radau5(), rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
+pollution_radau9(rtol) =
+  ode(pollution, pollution_start(), (0.0, 60.0); method = radau(order = 9), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [60.0]).values[0]
+pollution_radau13(rtol) =
+  ode(pollution, pollution_start(), (0.0, 60.0); method = radau(order = 13), rtol = rtol, atol = 1e-4*rtol,
+    saveat = [60.0]).values[0]
 pollution_bdf(rtol) =
   ode(pollution, pollution_start(), (0.0, 60.0); method = bdf(), rtol = rtol, atol = 1e-4*rtol, saveat = [60.0]).values[0]
 

@@ -210,7 +210,7 @@ static void test_integrations(T *t) {
 		const char *method, *limit;
 		int n, degree;
 	} rows[] = {{"rk4", "%g", 3, 3}, {"tsit5", "max_step = %g, first_step = 1e-4, max_steps = 100000", 3, 4}, {"dop853", "max_step = %g, max_steps = 100000", 3, 7},
-	            {"rodas5p", "max_step = %g", 3, 4}, {"radau5", "max_step = %g", 3, 3}};
+	            {"rodas5p", "max_step = %g", 3, 4}, {"radau5", "max_step = %g", 3, 3}, {"radau9", "max_step = %g", 3, 5}, {"radau13", "max_step = %g", 3, 7}};
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		size_t peak[2];
 		const int turns[2] = {2000, 8000};

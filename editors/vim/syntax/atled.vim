@@ -39,17 +39,18 @@ syntax keyword atledFunction moving moving_mean multirate nadam nan_check nanmax
 syntax keyword atledFunction nnz nonzero norm normalize nth_derivative null_space ode one_hot ones ones_like orth oscillatory outer overlay
 syntax keyword atledFunction pad pad_end pad_start pairwise_distances partial pchip pdf percentile periodogram permutation pinn pinv plan
 syntax keyword atledFunction plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma polygon polyint polymul polyroots polysub
-syntax keyword atledFunction polyval pow primes print prod progress ptp push qr quadrature quantile quiver radau5 rand randint randn rank
-syntax keyword atledFunction ranks ravel ravel_index rbf read_ir read_lines read_text real reconstruct record refine relu repeat replace
-syntax keyword atledFunction report reshape rewrite rfft rfftfreq rfm right_axis rk4 rms rmsprop rodas5p roll root rot90 round same sample
-syntax keyword atledFunction sample_boundary save scatter scatter3 sde searchsorted sech seed semilogx semilogy setdiff setxor shape
-syntax keyword atledFunction shooting show shuffle sigmoid sign signed_distance sin sinc sinh sinhint sinint size skewness slogdet smallest
-syntax keyword atledFunction soap softmax softplus solve sort sort_rows sparse sparsity spdiags spearman spectral_derivative speye
-syntax keyword atledFunction spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt sqrtm squeeze sri ssbroyden
-syntax keyword atledFunction stack stairs starts_with std stem stop_gradient str streamlines subplots sum surface svd svdvals swapaxes
-syntax keyword atledFunction symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace train transpose trapz tril trim
-syntax keyword atledFunction trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper value_and_grad values vander var
-syntax keyword atledFunction vjp vline vspan vstack weighted_mean welch where windows write_text xavier zeros zeros_like zeta zip zscore
+syntax keyword atledFunction polyval pow primes print prod progress ptp push qr quadrature quantile quiver radau radau13 radau5 radau9 rand
+syntax keyword atledFunction randint randn rank ranks ravel ravel_index rbf read_ir read_lines read_text real reconstruct record refine relu
+syntax keyword atledFunction repeat replace report reshape rewrite rfft rfftfreq rfm right_axis rk4 rms rmsprop rodas5p roll root rot90
+syntax keyword atledFunction round same sample sample_boundary save scatter scatter3 sde searchsorted sech seed semilogx semilogy setdiff
+syntax keyword atledFunction setxor shape shooting show shuffle sigmoid sign signed_distance sin sinc sinh sinhint sinint size skewness
+syntax keyword atledFunction slogdet smallest soap softmax softplus solve sort sort_rows sparse sparsity spdiags spearman
+syntax keyword atledFunction spectral_derivative speye spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt
+syntax keyword atledFunction sqrtm squeeze sri ssbroyden stack stairs starts_with std stem stop_gradient str streamlines subplots sum
+syntax keyword atledFunction surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace train
+syntax keyword atledFunction transpose trapz tril trim trim_end trim_start trisolve triu trunc tsit5 union unique unravel_index upper
+syntax keyword atledFunction value_and_grad values vander var vjp vline vspan vstack weighted_mean welch where windows write_text xavier
+syntax keyword atledFunction zeros zeros_like zeta zip zscore
 " ---- end
 syntax match atledNumber "\<0x[0-9a-fA-F_]\+\|\<0o[0-7_]\+\|\<0b[01_]\+"
 syntax match atledNumber "\<\d[0-9_]*\(\.\.\@!\d*\)\?\([eE][-+]\?\d\+\)\?\(im\>\)\?"
