@@ -352,7 +352,7 @@ _pinn_blocks(info, m, rows_of, never, h) = {
     may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
     X = alike(_condition_points(info, c, m.boundary, 0.5))
     blocks = push(blocks, (rows = weighted(rows_of(info -> list(info.conditions[i]), _rows_at)),
-      X = if may { X[..min(len(X), n_soft)] } else { X }, anew = n -> alike(_condition_points(info, c, n, rand()))))
+      like = X[0], X = if may { X[..min(len(X), n_soft)] } else { X }, anew = n -> alike(_condition_points(info, c, n, rand()))))
   }
   blocks
 }
@@ -451,6 +451,8 @@ _solve_slabs(info, m, o, v0, back, B) = {
 # X, here and below: the points of each block
 _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 
+# How many rows a block has at a point; one that may have no points brings one to ask at
+_row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
   concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), list(...(0..len(blocks)))))
@@ -462,7 +464,7 @@ _gram(blocks, soft, v, back, X) = {
   for k in list(...(0..len(blocks))) {
     Y = X[k]
     s = _share(soft, k, Y)
-    for i in list(...(0..len(blocks[k].rows(w, blocks[k].X[0])))) {
+    for i in list(...(0.._row_count(blocks[k], w))) {
       (r, J) = map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) }, Y)
       G = G + s^2 * (J' @ J)
       g = g + s^2 * (J' @ r)
@@ -475,7 +477,7 @@ _gram(blocks, soft, v, back, X) = {
 _gram_trace(block, v, back, X) = {
   w = back(v)
   total = 0.0
-  for i in list(...(0..len(block.rows(w, block.X[0])))) {
+  for i in list(...(0.._row_count(block, w))) {
     J = map(x -> flatten(grad(w -> block.rows(w, x)[i])(w))[0], X)
     total = total + sum(J^2) / max(1.0, f64(len(X)))
   }
@@ -484,12 +486,12 @@ _gram_trace(block, v, back, X) = {
 # Sums of the rows of groups of points, with random signs: `rows` rows A, whose A'A is J'J in the mean. Each costs as much as a gradient over its group.
 _row_sketch(blocks, soft, v, back, X, rows) = {
   w = back(v)
-  sizes = map(k -> len(X[k]) * len(blocks[k].rows(w, blocks[k].X[0])), list(...(0..len(blocks))))
+  sizes = map(k -> len(X[k]) * _row_count(blocks[k], w), list(...(0..len(blocks))))
   all = 0
   for n in sizes { all = all + n }
   concat(...map(k -> {
     Y = X[k]
-    (n, c) = (len(Y), len(blocks[k].rows(w, blocks[k].X[0])))
+    (n, c) = (len(Y), _row_count(blocks[k], w))
     s = min(n, (rows * sizes[k] + all - 1) // max(1, all))
     q = max(1, (n + s - 1) // max(1, s))
     at = iota(s * q)
