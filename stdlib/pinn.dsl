@@ -11,6 +11,7 @@
 #   of half the points, drawn where the residual (RAD; Wu et al. 2023) or the terms of the equations are large; seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
 #   of its coordinates are built in, with t on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
+#   solve's guess, numbers or functions of the coordinates for the fields, or a solution, by a coarse grid say: the network is first fitted to its values and slopes, with half as many steps, and then trained on the equations.
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
@@ -26,7 +27,8 @@ pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer =
   symmetry = true, slabs = 1, data = 1.0) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, solve = _solve_pinn,
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, takes_guess = true,
+    solve = _solve_pinn,
     fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
@@ -381,10 +383,65 @@ _solve_pinn(info, method, o) = {
     (never, h) = _building_in(info, m)
     u = _ansatz(info, m, B, never, h)
     blocks = _pinn_blocks(info, m, _pinn_rows(info, u), never, h)
-    (v, loss, k) = _train_pinn(info, m, o, blocks, v0, back)
+    v1 = _fitted_to_guess(info, m, o, u, v0, back)
+    (v, loss, k) = _train_pinn(info, m, o, blocks, v1, back)
     w = back(v)
     _pinn_solution(info, m, (w, xs) -> u(w, xs), w, w, loss, k)
   }
+}
+
+# ---- a guess
+
+# Weights with which the ansatz u is what solve's guess says, before anything is asked of the equations: least squares of its values at points of the box, and of its slopes, by the same trainer. Without a guess v.
+# It need not be met better than a coarse solution is one: to a thousandth.
+_fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else {
+  d = len(info.coords)
+  places = _box_points(info, m.points, 0.5)
+  (T, scale, known) = _guessed_rows(info, o.guess, places)
+  rows = (w, x) -> {
+    xs = _list_of(info, x)
+    parts = list(u(w, xs))
+    for k in list(...(0..d)) { parts = push(parts, jvp(s -> u(w, _replaced(xs, k, s)), xs[k], 1.0)[1]) }
+    x[-1] * (concat(...parts) * scale - x[d..-1])
+  }
+  X = concat(places, where(expand(known, 1) > 0, T, 0.0), expand(known, 1); axis = 1)
+  own = (...m, refine = 0, steps = max(10, m.steps // 2), tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
+  _train_pinn(info, own, o, list((rows = rows, X = X, weight = 1.0)), v, back)[0]
+}
+# What a guess says at points X: values of all components, and behind them slopes along each coordinate, in units in which these are a third of those; the units, 0 for what is not said; and where it is known, 1.0 or 0.0
+# (the solution on a mesh ends before a round region does).
+_guessed_rows(info, guess, X) = {
+  d = len(info.coords)
+  n = len(X)
+  columns = list(...map(j -> X[.., j], list(...(0..d))))
+  (values, slopes, said, sloped) = (list(), map(k -> list(), list(...(0..d))), list(), list())
+  for k in list(...(0..len(info.fields))) {
+    size = info.sizes[k]
+    given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { none }
+    table = y -> if size == 0 { expand(f64(y) + zeros(n), 1) } else { f64(y) + zeros(n, size) }
+    values =
+      push(values, table(if kind(given) == "function" { given(...columns) } else if kind(given) == "none" { 0.0 } else { given }))
+    for j in list(...(0..d)) {
+      own = if kind(given) == "function" {
+        table(jvp(s -> given(..._replaced(columns, j, s)), columns[j], ones(n))[1])
+      } else { zeros(n, max(1, size)) }
+      slopes[j] = push(slopes[j], own)
+    }
+    said = push(said, full(if kind(given) == "none" { 0.0 } else { 1.0 }, max(1, size)))
+    sloped = push(sloped, full(if kind(given) == "function" { 1.0 } else { 0.0 }, max(1, size)))
+  }
+  T = concat(...values, ...map(s -> concat(...s; axis = 1), slopes); axis = 1)
+  known = where(sum(abs(T); axis = 1) < inf, 1.0, 0.0)
+  if sum(known) == 0 { error("guess: it is no finite number anywhere in the domain of {info.name}") }
+  size = sqrt(sum(where(expand(known, 1) > 0, T, 0.0)^2; axis = 0) / sum(known))
+  c = _component_count(info)
+  # one unit for all components, and for all slopes; 0 itself is a guess
+  unit = max(size[..c])
+  units = concat(concat(...said) / (if unit > 0 { unit } else { 1.0 }), ...map(j -> {
+    own = max(size[(1 + j) * c..(2 + j) * c])
+    concat(...sloped) * (if own > 0 { 1 / (3 * own) } else { 0.0 })
+  }, list(...(0..d))))
+  (T * expand(units, 0), units, known)
 }
 
 # ---- slabs of time, one after the other: the end of one is the beginning of the next, given at points as rows
@@ -428,7 +485,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
     first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
       X = concat(begin, target; axis = 1))
     blocks = push(_pinn_blocks(own, m, _pinn_rows(own, u), never, h), first)
-    (v, loss, k) = _train_pinn(own, m, o, blocks, v, back)
+    (v, loss, k) = _train_pinn(own, m, o, blocks, _fitted_to_guess(own, m, o, u, v, back), back)
     V[j] = v
     h_of[j] = h
     steps = steps + k
