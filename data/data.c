@@ -27,6 +27,7 @@ static const Format formats[] = {
 	{"hdf5", " .h5 .hdf5 .he5 ", hdf5_read, hdf5_write},
 	{"vti", " .vti ", vtk_read, vti_write},
 	{"vtu", " .vtu ", vtk_read, vtu_write},
+	{"pvd", " .pvd ", pvd_read, pvd_write},
 	{"msh", " .msh ", msh_read, msh_write},
 	{"air", " .air ", air_read, air_write},
 	{"text", " .txt ", text_read, text_write},
@@ -288,18 +289,6 @@ static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
 }
 
-/* Whether a path and what is said of the format mean this one. */
-static Status has_format(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
-	(void)ud;
-	const char *path;
-	const Format *f;
-	if (nargs != 3 || args[1].kind != V_STRING) return wrong(c, "a path and a format are wanted");
-	Status st = want_path(c, args[0], &path);
-	if (st == ST_OK) st = find_format(c, path, string_text(args[1], NULL), &f);
-	if (st == ST_OK) *result = value_bool(!strcmp(f->name, string_text(args[2], NULL)));
-	return st;
-}
-
 const DataFunction data_functions[] = {
-	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_write_text", write_text}, {"_has_format", has_format}, {"_exists", exists}, {"_list_files", list_files}, {NULL, NULL},
+	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_write_text", write_text}, {"_exists", exists}, {"_list_files", list_files}, {NULL, NULL},
 };

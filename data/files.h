@@ -53,6 +53,10 @@ void output_format(Output *out, const char *format, ...) __attribute__((format(p
 void output_patch(Output *out, uint64_t at, const void *bytes, size_t n);
 Status output_flush(Output *out);
 Status output_bad(Output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Has all of it written and closed beside its place, so that only its name is left to take; frees what was held for writing. For files that appear together. */
+Status output_settle(Output *out);
+/* Removes the file that it is to replace. */
+void output_withdraw(Output *out);
 /* Renames it to its place when all went well, else removes it. */
 Status output_close(Output *out);
 
@@ -90,6 +94,8 @@ Status hdf5_write(Output *out, const Options *o, Value v);
 Status vtk_read(Input *in, const Options *o, Value *out);
 Status vti_write(Output *out, const Options *o, Value v);
 Status vtu_write(Output *out, const Options *o, Value v);
+Status pvd_read(Input *in, const Options *o, Value *out);
+Status pvd_write(Output *out, const Options *o, Value v);
 Status msh_read(Input *in, const Options *o, Value *out);
 Status msh_write(Output *out, const Options *o, Value v);
 

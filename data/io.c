@@ -343,14 +343,28 @@ void output_patch(Output *out, uint64_t at, const void *bytes, size_t n) {
 	else if (pwrite(out->fd, bytes, n, (off_t)at) != (ssize_t)n) output_bad(out, "%s", strerror(errno));
 }
 
-Status output_close(Output *out) {
+Status output_settle(Output *out) {
 	if (out->status == ST_OK) output_flush(out);
-	if (out->status == ST_OK && !out->direct) {
+	if (out->status == ST_OK && !out->direct && out->fd >= 0) {
 		const bool lost = out->replaces && fsync(out->fd) && errno != EINVAL && errno != ENOSYS;
 		if (lost || close(out->fd)) output_bad(out, "%s", strerror(errno)); /* some file systems tell of a full disk only now */
 		if (!lost) out->fd = -1;
-		if (out->status != ST_OK) {
-		} else if (rename(out->beside, out->target)) output_bad(out, "%s", strerror(errno));
+	}
+	if (out->buffer && out->fd < 0) {
+		heap_free(out->c, out->buffer, PIECE);
+		out->buffer = NULL;
+	}
+	return out->status;
+}
+
+void output_withdraw(Output *out) {
+	if (out->status == ST_OK && !out->direct && out->replaces) unlink(out->target);
+}
+
+Status output_close(Output *out) {
+	output_settle(out);
+	if (out->status == ST_OK && !out->direct) {
+		if (rename(out->beside, out->target)) output_bad(out, "%s", strerror(errno));
 		else {
 			heap_free(out->c, out->beside, strlen(out->beside) + 1);
 			out->beside = NULL;

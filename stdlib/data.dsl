@@ -2,26 +2,31 @@
 #
 # A file is read when the program runs, in its turn among prints and other effects; it is never read twice for one call, and not at all by `atled check`.
 
-# load(path; format, header, separator): what a file holds, by its ending: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .msh, .air, .txt
+# load(path; format, header, separator): what a file holds, by its ending: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .pvd, .msh, .air, .txt
 #   format says the format instead ("csv" ...); header (of a table): true, false, or none to see for itself; separator: one character.
 #   .npy: an array; .npz, .h5: a record; a table: a record of columns, or a matrix when there is no header and all are numbers; .json: what is written
-#   there; .air: a piece of IR, as ir(f, x) makes it; .vti, .vtu: a record with `point` and `cell`; .msh: meshes of Gmsh, points, lines, triangles, tetrahedra and the numbers of their parts in `names`. Numbers keep their dtype where the format has one. Errors name the file and the byte or line.
+#   there; .air: a piece of IR, as ir(f, x) makes it; .vti, .vtu: a record with `point` and `cell`; .pvd: `times` and the list of `pieces`, what the file of each time holds; .msh: meshes of Gmsh, points, lines, triangles, tetrahedra and the numbers of their parts in `names`. Numbers keep their dtype where the format has one. Errors name the file and the byte or line.
 #   At top level the value is an ordinary array or record for every statement that follows. In a function its type is known only when it runs: hand
 #   it to a function whose parameter says what it is, f(x: f64[n, m]).
 #     save("/tmp/atled-doc.csv", (t = [0.0, 1], u = [1.5, 2.5]))
 #     load("/tmp/atled-doc.csv").u   #> [1.5, 2.5]
 load(path; format = "", header = none, separator = "") = _load(path, format, header, separator)
 
-# save(path, x; format, header, separator, compress, at): writes x, by the ending of the path: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .air, .txt
+# save(path, x; format, header, separator, compress, at): writes x, by the ending of the path: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .pvd, .air, .txt
 #   The file appears whole or not at all: it is written beside and then renamed. Any value goes into .h5 and .npz, solutions and their functions too, and
 #   comes back as it was. compress = true packs .npz, .h5 and .vti. A solution goes into .vti as fields on a grid, for ParaView: of t and x together,
-#   or of the space coordinates at time `at` (the last one). header = false leaves out a table's names.
+#   or of the space coordinates at time `at` (the last one); one of fem() into .vtu, its fields at the points of its mesh (and the middles of edges, where its order is above 1). A .pvd is
+#   a series in time for ParaView: beside it lies name_00000.vtu, or .vti, for each of the times `at`, by default the solution's own, 101 of more. All files of a series appear, or none. header = false leaves out a table's names.
 #     save("/tmp/atled-doc.npy", [1, 2, 3])
 #     load("/tmp/atled-doc.npy")     #> [1, 2, 3]
 save(path, x; format = "", header = true, separator = "", compress = false, at = none) = {
   if _is_solution(x) {
-    if bool(_has_format(path, format, "vti")) {
+    if _is_format(path, format, "vti") {
       _save(path, _solution_image(x, at), format, header, separator, compress)
+    } else if _is_format(path, format, "vtu") {
+      _save(path, _solution_grid(x, at), format, header, separator, compress)
+    } else if _is_format(path, format, "pvd") {
+      _save(path, _solution_series(x, at), format, header, separator, compress)
     } else {
       _save(path, x, format, header, separator, compress)
     }
@@ -29,6 +34,8 @@ save(path, x; format = "", header = true, separator = "", compress = false, at =
   none
 }
 
+# Known before anything runs where the path is, so that only what is asked for is compiled
+_is_format(path, format, name) = if format == "" { ends_with(lower(path), "." + name) } else { format == name }
 _is_solution(x) = if kind(x) == "record" { has(x, "info") and has(x, "kind") } else { false }
 
 # The fields of a solution at the points of a uniform grid: of t alone; of t and x together, x first; of the space coordinates at one time.
@@ -60,6 +67,81 @@ _solution_image(s, at) = {
   }
 }
 
+# The fields of a solution on a mesh at its points; with quadratic cells, whose middles of edges are points, too, where its elements are of order 2 or 3
+_solution_grid(s, at) = {
+  if not has(s, "mesh") {
+    _refuse(
+      "a solution of {s.method}() lies on no mesh, which a .vtu file holds: save it as .vti, an image, or with its values and functions as .h5")
+  }
+  timed = contains(list(...s.info.coords), "t")
+  if not timed and kind(at) != "none" { _refuse("at is a time, and this solution has none") }
+  G = _grid_of(s)
+  end = if not timed { 0.0 } else if kind(at) == "none" { s.times[-1] } else { f64(at) }
+  time = if timed { list(end) } else { list() }
+  (names, values) = (list(), list())
+  for f in s.info.fields {
+    u = field(s, f)
+    if kind(u) == "function" {
+      names = push(names, f)
+      values = push(values, _on_points(s, u, G.points, time))
+    } else {
+      # eigenfunctions
+      for k in list(...(0..len(u))) {
+        names = push(names, "{f}_{k}")
+        values = push(values, _on_points(s, u[k], G.points, time))
+      }
+    }
+  }
+  (...G, point = record(names, values))
+}
+_grid_of(s) = {
+  m = s.mesh
+  d = shape(m.points)[1]
+  order = if has(s, "settings") { field(s.settings, "order", 1) } else { 1 }
+  if order == 1 { (points = m.points, cells = m.cells) } else {
+    n = len(m.points)
+    ends = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))[..(1, 3, 6)[d - 1]]
+    E = map(e -> { (a, b) = (m.cells[.., e[0]], m.cells[.., e[1]]); min(a, b) * n + max(a, b) }, list(...ends))
+    key = unique(concat(...E))
+    middle = 0.5 * (m.points[key // n] + m.points[key % n])
+    (points = concat(m.points, middle; axis = 0),
+      cells = concat(m.cells, stack(...map(e -> n - 1 + searchsorted(key, e), E); axis = 1); axis = 1),
+      types = (21, 22, 24)[d - 1])
+  }
+}
+_on_points(s, u, X, time) = {
+  order = list()
+  for c in s.info.coords {
+    if c == "t" { order = push(order, time[0]) } else {
+      k = 0
+      for o in s.info.coords { if o == c { break } else if o != "t" { k = k + 1 } }
+      order = push(order, X[.., k])
+    }
+  }
+  u(...order)
+}
+
+# A solution in t and space at many times: those of `at`, its own where they are no more than 101, else as many at equal distances. Fields have the times as their first axis.
+_solution_series(s, at) = {
+  if not contains(list(...s.info.coords), "t") or len(s.info.coords) == 1 {
+    _refuse("a .pvd file is of a solution in t and space; a .vtu or .vti file holds one without t")
+  }
+  times = if kind(at) != "none" { f64(at) } else if len(s.times) == 0 {
+    linspace(f64(s.info.lo[0]), f64(s.info.hi[0]), 101)
+  } else if len(s.times) <= 101 { f64(s.times) } else { linspace(s.times[0], s.times[-1], 101) }
+  if rank(times) != 1 { _refuse("save(\"name.pvd\", s; at = ...) takes the times as a vector") }
+  names = s.info.fields
+  if has(s, "mesh") {
+    G = _grid_of(s)
+    (times = times, ...G,
+      point = record(names, map(f -> map(t -> _on_points(s, field(s, f), G.points, list(t)), times), list(...names))))
+  } else {
+    first = _solution_image(s, times[0])
+    (times = times, ...first,
+      point = record(names, map(f -> map(t -> field(_solution_image(s, t).point, f), times), list(...names))))
+  }
+}
+
 # f(time..., x, y, ...) at all points of the axes, many on each.
 _on_grid(f, axes, many, time) = {
   n = len(axes)
@@ -67,7 +149,8 @@ _on_grid(f, axes, many, time) = {
     dims = map(a -> many, axes)
     places = map(k -> ravel(broadcast_to(reshape(axes[k], ...map(i -> if i == k { many } else { 1 }, list(...(0..n)))), ...dims)),
       list(...(0..n)))
-    reshape(f(...time, ...places), ...dims)
+    values = f(...time, ...places)
+    reshape(values, ...dims, ...shape(values)[1..])
   }
 }
 

@@ -850,9 +850,9 @@ _solve_algebraic(info, m, S, conditions, o) = {
 # ---- solutions as functions
 
 _grid_solution(info, m, S, times, Y, stats, state) = {
-  functions = map(k -> _grid_field(info, S, state, k), list(...(0..S.count)))
-  (...record(info.fields, functions), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), at = S.T.X, times = times, values = Y,
-    stats = stats, method = m.name, kind = "pde", error = if m.order == 0 {
+  functions = map(k -> _grid_field(info, S, state, k, 0), list(...(0..S.count)))
+  (...record(info.fields, functions), ..._grid_rates(info, S, state), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
+    at = S.T.X, times = times, values = Y, stats = stats, method = m.name, kind = "pde", error = if m.order == 0 {
       _series_tail(S, Y[-1])
     } else {
       none
@@ -860,11 +860,22 @@ _grid_solution(info, m, S, times, Y, stats, state) = {
 }
 _info_of(info) = (name = info.name, fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi)
 
+# What the state has of derivatives by t, u_t of an equation for u_tt, as fields.
+_grid_rates(info, S, state) = {
+  (names, functions) = (list(), list())
+  for k in list(...(0..S.count)) {
+    for level in list(...(1..S.levels[k])) {
+      names = push(names, _derivative_name(info.fields[k], info.coords[S.time], level))
+      functions = push(functions, _grid_field(info, S, state, k, level))
+    }
+  }
+  record(names, functions)
+}
 # A field as a function of all coordinates: numbers, or arrays that broadcast against each other.
-_grid_field(info, S, state, k) = {
+_grid_field(info, S, state, k, level) = {
   at_time = t -> {
     U = state(t)
-    map(c -> _coefficients(S.T, _part_of(S, U, _first_part(info, S.levels, k, 0) + c)), (...(0.._width(info, k)),))
+    map(c -> _coefficients(S.T, _part_of(S, U, _first_part(info, S.levels, k, level) + c)), (...(0.._width(info, k)),))
   }
   value = (coefs, x) -> {
     all = map(c -> _values_at(S.T, c, x), coefs)

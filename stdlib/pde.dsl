@@ -3,11 +3,12 @@
 # A problem gives, for each equation, a function on jet space (the fields and their derivatives at a point). A method feeds it derivatives made by its own
 # operators (grids.dsl), point by point; the partial derivatives of that function times those operators are the exact Jacobian (lines.dsl, direct.dsl).
 
-# solve(problem, method; t, rtol, atol, saveat, partial, guess, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
-# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time, or for rfm(): a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
+# solve(problem, method; t, rtol, atol, saveat, partial, guess, start, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
+# Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time, or for rfm() and pinn(): a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
 #   error of the solution: what the method knows of it, or none: the size of the last coefficients (chebyshev, fourier), what is left of the equations at other points (rfm, pinn, collocation). estimate = true
 #   solves once more with half as many points, twice the step or larger elements and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
-# What every solution has: method, info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
+#   start: a solution of a problem in the same coordinates, by any method, one that was loaded, too; what it is at its end, or at the first of the times t = (from, to), stands instead of the conditions at the beginning.
+# What every solution has: method, settings (the method's arguments), info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
 #     problem decay(k) {
 #       domain t in [0, 1]
 #       field u
@@ -17,24 +18,29 @@
 #     s = solve(decay(2.0); rtol = 1e-9, atol = 1e-11);
 #     s.u(1.0)                       #~ exp(-2) tol 1e-6
 #     solve(decay(2.0), rk4(0.1), estimate = true).error    #~ 1e-5 tol 5e-6
+#     solve(decay(2.0); start = s, t = (1, 2), rtol = 1e-9).u(2.0)    #~ exp(-4) tol 1e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
 solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none,
-  count = none, estimate = false) =
+  start = none, count = none, estimate = false) =
   {
     if kind(problem) == "function" {
       _refuse("solve takes a problem, or a matrix and a right side; a zero of a function is found by root(f, x0)")
     }
     if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
-      info = _problem_info(problem)
+      stated = _problem_info(problem)
+      info = if kind(start) == "none" { stated } else { _restarted(stated, start, t) }
       m = if kind(method) == "none" { _choose(info) } else { method }
       if kind(guess) != "none" and not has(m, "between") and not has(m, "takes_guess") and
         not (has(m, "grid") and info.time < 0) {
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
       if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
-      o = (t = t, rtol = rtol, atol = atol, saveat = saveat, progress = progress, partial = partial, guess = guess, count = count)
+      o = (t = if kind(start) == "none" { t } else { (info.lo[info.time], info.hi[info.time]) }, rtol = rtol, atol = atol,
+        saveat = saveat, progress = progress, partial = partial, guess = guess, count = count)
       s = m.solve(info, m, o)
-      whole = if kind(s) == "record" and has(s, "info") { (...s, ..._named_fields(info, s), text = info.text) } else { s }
+      whole = if kind(s) == "record" and has(s, "info") {
+        (...s, ..._named_fields(info, s), text = info.text, settings = _settings(m))
+      } else { s }
       if estimate { (...whole, error = _estimated(info, m, o, s)) } else { whole }
     }
   }
@@ -49,6 +55,21 @@ _named_fields(info, s) = record(s.info.fields, (...map(f -> {
 _named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
   if len(point) != len(here.coords) { _refuse("{here.label} is a function of ({join(here.coords, ", ")})") }
   u(...point)
+}
+
+# The arguments of a method that are numbers, texts and lists of them; of one inside it its name. What goes with a saved solution.
+_settings(m) = {
+  (names, values_) = (list(), list())
+  for k in list(...keys(m)) {
+    v = field(m, k)
+    plain = kind(v) == "array" or kind(v) == "string" or kind(v) == "tuple" or kind(v) == "list"
+    if plain and k != "name" and k != "usual" and k != "chosen" and k != "takes_guess" {
+      names = push(names, k);
+      values_ = push(values_, v)
+    }
+    if kind(v) == "record" and has(v, "name") { names = push(names, k); values_ = push(values_, v.name) }
+  }
+  record(names, values_)
 }
 
 _choose(info) = if len(info.coords) == 1 {

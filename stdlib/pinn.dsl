@@ -11,6 +11,7 @@
 #   of half the points, drawn where the residual (RAD; Wu et al. 2023) or the terms of the equations are large; seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
 #   of its coordinates are built in, with t on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
+#   solve's guess, numbers or functions of the coordinates for the fields, or a solution, by a coarse grid say: the network is first fitted to its values and slopes, with half as many steps, and then trained on the equations.
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
@@ -26,7 +27,8 @@ pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer =
   symmetry = true, slabs = 1, data = 1.0) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, solve = _solve_pinn,
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, takes_guess = true,
+    solve = _solve_pinn,
     fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
@@ -352,7 +354,7 @@ _pinn_blocks(info, m, rows_of, never, h) = {
     may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
     X = alike(_condition_points(info, c, m.boundary, 0.5))
     blocks = push(blocks, (rows = weighted(rows_of(info -> list(info.conditions[i]), _rows_at)),
-      X = if may { X[..min(len(X), n_soft)] } else { X }, anew = n -> alike(_condition_points(info, c, n, rand()))))
+      like = X[0], X = if may { X[..min(len(X), n_soft)] } else { X }, anew = n -> alike(_condition_points(info, c, n, rand()))))
   }
   blocks
 }
@@ -381,10 +383,65 @@ _solve_pinn(info, method, o) = {
     (never, h) = _building_in(info, m)
     u = _ansatz(info, m, B, never, h)
     blocks = _pinn_blocks(info, m, _pinn_rows(info, u), never, h)
-    (v, loss, k) = _train_pinn(info, m, o, blocks, v0, back)
+    v1 = _fitted_to_guess(info, m, o, u, v0, back)
+    (v, loss, k) = _train_pinn(info, m, o, blocks, v1, back)
     w = back(v)
     _pinn_solution(info, m, (w, xs) -> u(w, xs), w, w, loss, k)
   }
+}
+
+# ---- a guess
+
+# Weights with which the ansatz u is what solve's guess says, before anything is asked of the equations: least squares of its values at points of the box, and of its slopes, by the same trainer. Without a guess v.
+# It need not be met better than a coarse solution is one: to a thousandth.
+_fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else {
+  d = len(info.coords)
+  places = _box_points(info, m.points, 0.5)
+  (T, scale, known) = _guessed_rows(info, o.guess, places)
+  rows = (w, x) -> {
+    xs = _list_of(info, x)
+    parts = list(u(w, xs))
+    for k in list(...(0..d)) { parts = push(parts, jvp(s -> u(w, _replaced(xs, k, s)), xs[k], 1.0)[1]) }
+    x[-1] * (concat(...parts) * scale - x[d..-1])
+  }
+  X = concat(places, where(expand(known, 1) > 0, T, 0.0), expand(known, 1); axis = 1)
+  own = (...m, refine = 0, steps = max(10, m.steps // 2), tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
+  _train_pinn(info, own, o, list((rows = rows, X = X, weight = 1.0)), v, back)[0]
+}
+# What a guess says at points X: values of all components, and behind them slopes along each coordinate, in units in which these are a third of those; the units, 0 for what is not said; and where it is known, 1.0 or 0.0
+# (the solution on a mesh ends before a round region does).
+_guessed_rows(info, guess, X) = {
+  d = len(info.coords)
+  n = len(X)
+  columns = list(...map(j -> X[.., j], list(...(0..d))))
+  (values, slopes, said, sloped) = (list(), map(k -> list(), list(...(0..d))), list(), list())
+  for k in list(...(0..len(info.fields))) {
+    size = info.sizes[k]
+    given = if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { none }
+    table = y -> if size == 0 { expand(f64(y) + zeros(n), 1) } else { f64(y) + zeros(n, size) }
+    values =
+      push(values, table(if kind(given) == "function" { given(...columns) } else if kind(given) == "none" { 0.0 } else { given }))
+    for j in list(...(0..d)) {
+      own = if kind(given) == "function" {
+        table(jvp(s -> given(..._replaced(columns, j, s)), columns[j], ones(n))[1])
+      } else { zeros(n, max(1, size)) }
+      slopes[j] = push(slopes[j], own)
+    }
+    said = push(said, full(if kind(given) == "none" { 0.0 } else { 1.0 }, max(1, size)))
+    sloped = push(sloped, full(if kind(given) == "function" { 1.0 } else { 0.0 }, max(1, size)))
+  }
+  T = concat(...values, ...map(s -> concat(...s; axis = 1), slopes); axis = 1)
+  known = where(sum(abs(T); axis = 1) < inf, 1.0, 0.0)
+  if sum(known) == 0 { error("guess: it is no finite number anywhere in the domain of {info.name}") }
+  size = sqrt(sum(where(expand(known, 1) > 0, T, 0.0)^2; axis = 0) / sum(known))
+  c = _component_count(info)
+  # one unit for all components, and for all slopes; 0 itself is a guess
+  unit = max(size[..c])
+  units = concat(concat(...said) / (if unit > 0 { unit } else { 1.0 }), ...map(j -> {
+    own = max(size[(1 + j) * c..(2 + j) * c])
+    concat(...sloped) * (if own > 0 { 1 / (3 * own) } else { 0.0 })
+  }, list(...(0..d))))
+  (T * expand(units, 0), units, known)
 }
 
 # ---- slabs of time, one after the other: the end of one is the beginning of the next, given at points as rows
@@ -428,7 +485,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
     first = (rows = (w, x) -> given(_network_slots(info, xs -> u(w, xs), _list_of(info, x))) - x[d..],
       X = concat(begin, target; axis = 1))
     blocks = push(_pinn_blocks(own, m, _pinn_rows(own, u), never, h), first)
-    (v, loss, k) = _train_pinn(own, m, o, blocks, v, back)
+    (v, loss, k) = _train_pinn(own, m, o, blocks, _fitted_to_guess(own, m, o, u, v, back), back)
     V[j] = v
     h_of[j] = h
     steps = steps + k
@@ -451,6 +508,8 @@ _solve_slabs(info, m, o, v0, back, B) = {
 # X, here and below: the points of each block
 _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 
+# How many rows a block has at a point; one that may have no points brings one to ask at
+_row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
   concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), list(...(0..len(blocks)))))
@@ -462,7 +521,7 @@ _gram(blocks, soft, v, back, X) = {
   for k in list(...(0..len(blocks))) {
     Y = X[k]
     s = _share(soft, k, Y)
-    for i in list(...(0..len(blocks[k].rows(w, blocks[k].X[0])))) {
+    for i in list(...(0.._row_count(blocks[k], w))) {
       (r, J) = map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) }, Y)
       G = G + s^2 * (J' @ J)
       g = g + s^2 * (J' @ r)
@@ -475,7 +534,7 @@ _gram(blocks, soft, v, back, X) = {
 _gram_trace(block, v, back, X) = {
   w = back(v)
   total = 0.0
-  for i in list(...(0..len(block.rows(w, block.X[0])))) {
+  for i in list(...(0.._row_count(block, w))) {
     J = map(x -> flatten(grad(w -> block.rows(w, x)[i])(w))[0], X)
     total = total + sum(J^2) / max(1.0, f64(len(X)))
   }
@@ -484,12 +543,12 @@ _gram_trace(block, v, back, X) = {
 # Sums of the rows of groups of points, with random signs: `rows` rows A, whose A'A is J'J in the mean. Each costs as much as a gradient over its group.
 _row_sketch(blocks, soft, v, back, X, rows) = {
   w = back(v)
-  sizes = map(k -> len(X[k]) * len(blocks[k].rows(w, blocks[k].X[0])), list(...(0..len(blocks))))
+  sizes = map(k -> len(X[k]) * _row_count(blocks[k], w), list(...(0..len(blocks))))
   all = 0
   for n in sizes { all = all + n }
   concat(...map(k -> {
     Y = X[k]
-    (n, c) = (len(Y), len(blocks[k].rows(w, blocks[k].X[0])))
+    (n, c) = (len(Y), _row_count(blocks[k], w))
     s = min(n, (rows * sizes[k] + all - 1) // max(1, all))
     q = max(1, (n + s - 1) // max(1, s))
     at = iota(s * q)

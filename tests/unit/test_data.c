@@ -286,6 +286,97 @@ static void test_places(void) {
 	ctx_free(c);
 }
 
+/* A series: `times` images of n x n numbers. */
+static Value series(Ctx *c, int64_t times, int64_t n) {
+	Tensor *t = tensor_new(c, DT_F64, 1, &times), *u = tensor_new(c, DT_F64, 3, (int64_t[]){times, n, n});
+	for (int64_t i = 0; i < times; i++) ((double *)(void *)t->data)[i] = 0.5 * (double)i;
+	for (int64_t i = 0; i < u->count; i++) ((double *)(void *)u->data)[i] = (double)(i % 1000) + (double)times;
+	Value v[2] = {value_tensor(u), {.kind = V_UNSET}}, point = value_record(c, 1, (Atom[]){atom(c, "u")}, v);
+	v[0] = value_tensor(t);
+	v[1] = point;
+	Value made = value_record(c, 2, (Atom[]){atom(c, "times"), atom(c, "point")}, v);
+	value_unref(value_tensor(u));
+	value_unref(v[0]);
+	value_unref(point);
+	return made;
+}
+
+/* A set of files appears whole or not at all: with each allocation failing in turn, interrupts, a full disk, and a file among them that cannot be written. */
+static void test_series(void) {
+	char path[300], piece[300], blocked[300];
+	snprintf(path, sizeof path, "%s/series & one.pvd", folder);
+	snprintf(piece, sizeof piece, "%s/series & one_00001.vti", folder);
+	snprintf(blocked, sizeof blocked, "%s/series & one_00003.vti", folder);
+	Ctx *c = fresh();
+	Value small = series(c, 2, 3), large = series(c, 5, 200), back;
+	CHECK(save(c, path, small, false) == ST_OK && files_there() == 3);
+	CHECK(load(c, path, &back) == ST_OK);
+	Value times = value_field(back, atom(c, "times")), pieces = value_field(back, atom(c, "pieces"));
+	CHECK(times.kind == V_TENSOR && times.tensor->count == 2 && ((double *)(void *)times.tensor->data)[1] == 0.5 && pieces.kind == V_LIST && pieces.object->n == 2);
+	value_unref(back);
+	size_t n, m;
+	uint8_t *old = read_file(path, &n), *first = read_file(piece, &m);
+	const int there = files_there();
+	int failures = 0;
+#define UNTOUCHED() (files_there() == there && same_bytes(path, old, n) && same_bytes(piece, first, m))
+	for (uint64_t k = 1; k < 2000; k++) {
+		diag_clear(c);
+		fail_at = k;
+		Status st = save(c, path, large, true);
+		if (st == ST_OK) break;
+		failures++;
+		CHECK(st == ST_NOMEM && UNTOUCHED());
+	}
+	CHECK(failures > 0 && files_there() == 6);
+	diag_clear(c);
+	for (int i = 0; i < 5; i++) {
+		char name[300];
+		snprintf(name, sizeof name, "%s/series & one_%05d.vti", folder, i);
+		CHECK(!unlink(name));
+	}
+	CHECK(save(c, path, small, false) == ST_OK && UNTOUCHED());
+	int stopped = 0;
+	for (uint64_t k = 1; k < 8; k++) {
+		diag_clear(c);
+		ctx_interrupt_at_poll(c, k);
+		Status st = save(c, path, large, false);
+		ctx_clear_interrupt(c);
+		ctx_interrupt_at_poll(c, 0);
+		if (st == ST_OK) break;
+		stopped++;
+		CHECK(st == ST_INTERRUPTED && UNTOUCHED());
+	}
+	CHECK(stopped > 0);
+	struct rlimit was, limit;
+	getrlimit(RLIMIT_FSIZE, &was);
+	limit = was;
+	limit.rlim_cur = 100000;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	diag_clear(c);
+	Status st = save(c, path, large, false);
+	setrlimit(RLIMIT_FSIZE, &was);
+	CHECK(st == ST_ERROR && UNTOUCHED());
+	CHECK(!mkdir(blocked, 0700));
+	diag_clear(c);
+	CHECK(save(c, path, large, false) == ST_ERROR && strstr(diag_at(c, 0)->message, "this is a folder") && files_there() == there + 1);
+	rmdir(blocked);
+	CHECK(UNTOUCHED());
+#undef UNTOUCHED
+	/* a list without one of its files */
+	unlink(piece);
+	diag_clear(c);
+	CHECK(load(c, path, &back) == ST_ERROR && strstr(diag_at(c, 0)->message, "one_00001.vti"));
+	unlink(path);
+	snprintf(piece, sizeof piece, "%s/series & one_00000.vti", folder);
+	unlink(piece);
+	CHECK(files_there() == 0);
+	free(old);
+	free(first);
+	value_unref(small);
+	value_unref(large);
+	ctx_free(c);
+}
+
 int main(void) {
 	snprintf(folder, sizeof folder, "/tmp/atled-test-data-%ld", (long)getpid());
 	if (mkdir(folder, 0700)) return 2;
@@ -295,6 +386,7 @@ int main(void) {
 		test_memory(endings[i]);
 		test_stopped(endings[i]);
 	}
+	test_series();
 	test_places();
 	rmdir(folder);
 	printf("%d passed, %d failed\n", (int)passed, (int)failed);

@@ -1,0 +1,69 @@
+# A network that begins with a guess: it is first fitted to a coarse solution, or to functions, and then trained on the equations.
+
+# Bratu's problem has two solutions; from random weights the lower one is found. u(1/2) = 2 ln(cosh(θ/4)) where θ = sqrt(2) cosh(θ/4), θ = 1.51716 or 10.93870
+problem bratu(k = 1.0) {
+  domain x in [0, 1]
+  field u
+  u_xx + k*exp(u) == 0
+  u == 0 at x = 0, x = 1
+}
+θ = root(q -> q - sqrt(2)*cosh(q/4), 10.9)
+upper = 2log(cosh(θ/4))
+upper                                                             #~ 4.0914672 tol 1e-6
+coarse = solve(bratu(), fd(n = 12, order = 2); guess = (u = x -> 16x*(1 - x)));
+abs(coarse.u(0.5) - upper) > 5e-3                                 #> true
+solve(bratu(), pinn([16], 100; steps = 40)).u(0.5)                #~ 0.1405392 tol 1e-5
+n = solve(bratu(), pinn([16], 100; steps = 40); guess = coarse);
+n.u(0.5)                                                          #~ upper tol 1e-4
+n.error < 1e-6                                                    #> true
+# functions do as well, and a number
+solve(bratu(), pinn([16], 100; steps = 40); guess = (u = x -> 16x*(1 - x))).u(0.5)       #~ upper tol 1e-4
+solve(bratu(), pinn([16], 100; steps = 40); guess = (u = 0.1)).u(0.5)                    #~ 0.1405392 tol 1e-5
+
+# Burgers' equation with a front: after as many steps less than a tenth of the error, from a solution that is off by a tenth
+problem burgers(ν = 0.01/π) {
+  domain t in [0, 1], x in [-1, 1]
+  field u
+  u_t + u*u_x == ν*u_xx
+  u == -sin(π*x) at t = 0
+  u == 0         at x = -1, x = 1
+}
+r = solve(burgers(), chebyshev(200; cluster = (0.0, 0.05)); rtol = 1e-8, atol = 1e-10);
+X = linspace(-1, 1, 401)
+T = linspace(0.05, 1, 20)
+R = map(t -> r.u(t, X), T)
+off(s) = norm(map(t -> s.u(t, X), T) - R) / norm(R)
+c = solve(burgers(), fd(n = 81); rtol = 1e-4);
+off(c) > 0.05                                                     #> true
+a = off(solve(burgers(), pinn([20, 20, 20], 2000; steps = 30)));
+b = off(solve(burgers(), pinn([20, 20, 20], 2000; steps = 30); guess = c));
+b < 5e-3                                                          #> true
+b < 0.2 * a                                                       #> true
+
+# fields that the guess does not name are left to the equations; of a vector each component; points outside of the guess's region do not count
+problem pair {
+  domain x in [0, 1], y in [0, 1]
+  field v[2], q
+  lap(v) == -2π^2*[sin(π*x)*sin(π*y), 2sin(π*x)*sin(π*y)]
+  lap(q) == -2π^2*sin(π*x)*sin(π*y)
+  v == [0, 0] at boundary
+  q == 0      at boundary
+}
+exact = (v = (x, y) -> { s = sin(π*x) * sin(π*y); stack(s, 2 * s; axis = rank(s)) },)
+m = pinn([12], 200; steps = 10)
+s = solve(pair(), m; guess = exact);
+z = solve(pair(), m);
+s.v(0.3, 0.4)                                                     #~ [sin(0.3π)*sin(0.4π), 2sin(0.3π)*sin(0.4π)] tol 5e-3
+s.stats.loss < z.stats.loss                                       #> true
+h = solve(pair(), m; guess = (q = (x, y) -> where(x < 0.5, sin(π*x)*sin(π*y), nan),));
+h.q(0.3, 0.4)                                                     #~ sin(0.3π)*sin(0.4π) tol 2e-2
+
+# slabs of time take their part of it each
+problem decay {
+  domain t in [0, 2]
+  field y
+  y_t == -y^2
+  y == 1 at t = 0
+}
+d = solve(decay, pinn([8], 40; steps = 20, slabs = 2); guess = (y = t -> exp(-t)));
+d.y(2.0)                                                          #~ 1/3 tol 1e-4
