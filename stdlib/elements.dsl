@@ -1,4 +1,4 @@
-# elements.dsl - simplices: shape functions of Lagrange's elements of order 1 to 3, quadrature, and the numbering of unknowns on a mesh.
+# elements.dsl - simplices: shape functions of Lagrange's elements, quadrature, and the numbering of unknowns on a mesh.
 #
 # The reference simplex has the corners 0, e_1 ... e_d. Cells come with their corners in ascending order of their numbers, so that an edge or a face looks the
 # same from all cells that share it, and what lies on it needs no orientation.
@@ -27,22 +27,35 @@ _edge_pairs(d) = reshape(_edges_of(d), -1, 2)
 _faces_of(d) = if d == 2 { [0, 1, 2] } else { [0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3] }
 _face_triples(d) = reshape(_faces_of(d), -1, 3)
 
-# Barycentric coordinates of the nodes: corners, then k - 1 on each edge, from its lower corner to the upper one, then for k = 3 the middle of each triangle.
+# Barycentric coordinates of the nodes: corners, then k - 1 on each edge, from its lower corner to the upper one, then those inside of each triangle, then of the tetrahedron.
 _node_weights(d, k) = {
   (d, k) = (_known(d, "the dimension"), _known(k, "the order"))
   I = eye(d + 1)
   parts = list(I)
   if k > 1 {
     E = _edge_pairs(d)
-    s = (iota(k - 1) + 1) / f64(k)
+    s = _edge_points(k)
     A = expand(I[E[.., 0]], 1) * (1 - expand(expand(s, 1), 0)) + expand(I[E[.., 1]], 1) * expand(expand(s, 1), 0)
     parts = push(parts, reshape(A, -1, d + 1))
   }
   if k > 2 and d > 1 {
-    T = _face_triples(d)
-    parts = push(parts, (I[T[.., 0]] + I[T[.., 1]] + I[T[.., 2]]) / 3)
+    parts = push(parts, reshape(stack(...map(t -> _inner_weights(3, k) @ I[t], list(..._face_triples(d)))), -1, d + 1))
   }
+  if k > 3 and d > 2 { parts = push(parts, _inner_weights(4, k)) }
   concat(...parts; axis = 0)
+}
+# The nodes of an edge between its ends: Lobatto's, so that integrals of what is fixed on the boundary are of order 2k
+_edge_points(k) =
+  if k == 2 { [0.5] } else if k == 3 { 0.5 + 0.5 * [-1, 1] / sqrt(5.0) } else { 0.5 + 0.5 * sqrt(3.0 / 7) * [-1, 0, 1] }
+# Of the nodes inside of a triangle (n = 3) or tetrahedron (4): multiples of 1/k that are all positive
+_inner_weights(n, k) = {
+  rows = list()
+  for e in _simplex_exponents(n - 1, k - n) {
+    rest = k - n
+    for a in e { rest = rest - a }
+    rows = push(rows, stack(...map(a -> (a + 1.0) / k, list(rest, ...e))))
+  }
+  stack(...rows)
 }
 # The element of order k in d dimensions: coefficients C such that the shape functions are monomials @ C
 _element(d, k) =
@@ -120,8 +133,14 @@ _nodes(points, cells, k) = {
     total = n + ne * (k - 1)
     if k > 2 and d > 1 {
       (nt, on, _) = _shared(cells, _face_triples(d), n)
-      parts = push(parts, total + on)
-      total = total + nt
+      inner = (k - 1) * (k - 2) // 2
+      parts = push(parts, reshape(expand(total + on * inner, 2) + iota(inner), len(cells), -1))
+      total = total + nt * inner
+    }
+    if k > 3 and d > 2 {
+      inner = (k - 1) * (k - 2) * (k - 3) // 6
+      parts = push(parts, expand(total + iota(len(cells)) * inner, 1) + iota(inner))
+      total = total + len(cells) * inner
     }
     nodes = concat(...parts; axis = 1)
     X = zeros(total, d)

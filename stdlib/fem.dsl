@@ -3,14 +3,23 @@
 # Unknowns are values at nodes, component after component. Residual and exact Jacobian come from one function of a cell, which is applied to all cells by map, and are
 # scattered into a sparse matrix whose pattern is found once.
 
-# fem(h, order; mesh, degree, steps, near, path): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
+# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
 #   mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
 #   near: of eigenvalues those nearest to this number, 0. path: nodes of the integral over slopes by which the flux is found where coefficients of second derivatives depend on them (8, else 1).
 #   Serves equations and systems of second order in space that have a weak form: -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a first
 #   derivative in t, or with an eigenvalue; on boxes and on regions. A field whose own equation does not mention it (a pressure) has elements of one order less: Taylor
 #   and Hood's. Conditions: values (Dirichlet), and with ∂n those that give the flux (Neumann, Robin); where there is none, the flux is 0. Where Newton's method
 #   does not converge, the nonlinear terms are brought in little by little, which in flow is continuation in the Reynolds number.
-#   The solution's fields are functions of the coordinates; solution.indicator(), of a problem in space alone, is for each cell an estimate of the error of the slopes there, by which refine can mark cells; solution.mesh, solution.stats, solution.error (none: there is no cheap estimate).
+#   adapt: the relative error that is wanted, of problems in space alone: the mesh is refined where the slopes are worst until elements of one order more say that their error is
+#   below it, or there are max_unknowns; without h it begins with an eighth of the region's width. goal: a function of the solution, such as s -> s.u(0.5, 0.5) or
+#   s -> s.integral(q -> q.u), for whose value, a number, this is done instead. solution.error is then the estimate. A guess begins Newton's method, as solutions on a coarser mesh do.
+#   The solution's fields are functions of the coordinates; solution.mesh, solution.stats, solution.error; and of a problem in space alone
+#     solution.integral(f; at): of f(q) over the mesh, or with at over a part of the boundary; q has x, the fields by their names, slopes, a record of theirs, and on the boundary normal
+#     solution.flux(part): a record of ∮ q · n for each field, where F = div q + S is its equation, left side minus right; twice as accurate as the integral of slopes
+#     solution.indicator(): for each cell an estimate of the error of the slopes there, by which refine can mark cells
+#     solution.slopes_error(): the relative error of the slopes (of a pressure, its values) in the mean square, as elements of one order more see it
+#     solution.error_in(goal): value, correction, an estimate of what its value lacks, with its sign, corrected, their sum, relative, and indicator, where it comes from [dual weighted
+#     residuals: Becker and Rannacher, Acta Numerica 10, 2001]
 #   Errors: a statement without such a form, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
@@ -19,27 +28,35 @@
 #       u == 0 at x = 0, x = 1, y = 0, y = 1
 #     }
 #     solve(poisson, fem(h = 1/16, order = 2)).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-5
-fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0) =
+#     solve(poisson, fem(order = 2, adapt = 1e-2)).error < 1e-2     #> true
+#     solve(poisson, fem(h = 1/8)).error_in(s -> s.u(0.5, 0.5)).corrected    #~ 0.0736713532815138 tol 1e-3
+fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0, adapt = none, goal = none,
+  max_unknowns = 200000) =
   (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
-    max_steps = max_steps, solve = _solve_fem, coarser = _fem_coarser)
+    max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns, solve = _solve_fem, coarser = _fem_coarser,
+    takes_guess = true)
 
 _solve_fem(info, m, o) = {
   order = _known(m.order, "the order of the elements")
   if order < 1 or order > 3 { _refuse("fem() has elements of order 1, 2 and 3, not {order}") }
   P = _weak_problem(info, "fem", order)
+  _check_options(P, m, o)
   M = _fem_mesh(info, m, P.d)
   D = _discrete(P, M, m)
   t0 = if info.time >= 0 { info.lo[info.time] } else { 0.0 }
   _check_form(P, D, m, t0)
-  if P.eigen { _fem_eigen(P, D, m, o) } else if info.time >= 0 { _fem_lines(P, D, m, o) } else { _fem_steady(P, D, m, o) }
+  if P.eigen { _fem_eigen(P, D, m, o) } else if info.time >= 0 { _fem_lines(P, D, m, o) }
+  else if kind(m.adapt) != "none" { _fem_adaptive(P, M, m, o) } else { _fem_steady(P, D, m, o) }
 }
 
 _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   assert(shape(m.mesh.points)[1] == d,
     "fem(): {info.name} has {d} space coordinates, its mesh is of {shape(m.mesh.points)[1]} dimensions")
   m.mesh
-} else if kind(info.region) != "none" { mesh(info.region, m.h) } else {
-  mesh(box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))), m.h)
+} else {
+  r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+  # one that is to be refined begins coarse
+  mesh(r, if kind(m.h) == "none" and kind(m.adapt) != "none" { max(r.hi - r.lo) / 8 } else { m.h })
 }
 
 # ---- what does not change while a problem is solved
@@ -332,16 +349,18 @@ _flux_defect(P, D, c, f, t, on) = {
   worst
 }
 
-# Residual and Jacobian of one face with a given flux, by all unknowns of its cell; side says which face of the cell it is
-_face_forms(P, D, c, f, t, corners, side, U) = {
+# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, places, values and slopes; and the outer normal
+_on_face(P, D, corners, side, U) = {
   (det, I) = _det_inverse(_directions_of(corners), P.d)
   g = concat(expand(-sum(I; axis = 0), 0), I; axis = 0)[side]
   length = norm(g)
-  n = -g / length
-  W = D.face_rule[1] * abs(det) * length
-  x = corners[0] + D.face_points[side] @ (corners[1..] - corners[..1])
   Φ = map(T -> concat(expand(T[0][side], 2), T[1][side] @ I; axis = 2), D.face_tables)
-  z = _at_points(P, Φ, U)
+  (D.face_rule[1] * abs(det) * length, Φ, corners[0] + D.face_points[side] @ (corners[1..] - corners[..1]),
+    _at_points(P, Φ, U), -g / length)
+}
+# Residual and Jacobian of one face with a given flux, by all unknowns of its cell
+_face_forms(P, D, c, f, t, corners, side, U) = {
+  (W, Φ, x, z, n) = _on_face(P, D, corners, side, U)
   c0 = P.first[f]
   (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
   at = (x, z) -> concat(expand(concat(above, _given_flux(P, D.nodes, c, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
@@ -400,14 +419,22 @@ _assembled(P, D, S, fluxes, t, lambda, U, V) = {
 
 # ---- problems in space alone
 
-_fem_steady(P, D, m, o) = {
+_fem_steady(P, D, m, o, start = none) = {
+  first = if kind(start) != "none" { start } else if kind(o.guess) == "none" { zeros(D.total) } else {
+    _guess_at_nodes(P, D, o.guess)
+  }
+  (U, stats) = _fem_values(P, D, m, first)
+  _fem_solution(P, D, m, U, stats)
+}
+# The values of all unknowns from those to begin with, and how they were found
+_fem_values(P, D, m, first) = {
   t = 0.0
   fixed = _fixed_values(P, D, t)
   fluxes = _fluxes(P, D, t)
   (number, free) = _free_unknowns(D, fixed)
   S = _pattern_of(P, D, number, len(free))
   zero = zeros(D.total)
-  start = _with_fixed(P, D, fixed, t, zero)
+  start = _with_fixed(P, D, fixed, t, first)
   forms = U -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, zero); (R[free], A) }
   add = (U, d) -> { U[free] += d; U }
   (R, A) = forms(start)
@@ -415,7 +442,26 @@ _fem_steady(P, D, m, o) = {
   U = add(start, -linsolve(A, R))
   (R1, A1) = forms(U)
   (U, turns) = if norm(R1) <= 1e-12 * _size_of(A1, U[free]) { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
-  _fem_solution(P, D, U, (unknowns = len(free), cells = len(D.cells), newton = turns))
+  (U, (unknowns = len(free), cells = len(D.cells), newton = turns))
+}
+# Values at the nodes of what is known before: a record of numbers, of functions of the coordinates, or a solution; 0 where it has no value
+_guess_at_nodes(P, D, guess) = {
+  U = zeros(D.total)
+  for f in list(...(0..P.nf)) {
+    name = P.info.fields[f]
+    if has(guess, name) {
+      g = field(guess, name)
+      c0 = P.first[f]
+      X = D.X[D.starts[c0]..D.starts[c0] + D.counts[c0]]
+      v = if kind(g) == "function" { g(...map(k -> X[.., k], list(...(0..P.d)))) } else { g }
+      m = max(1, P.info.sizes[f])
+      V = zeros(len(X), m) + (if P.info.sizes[f] == 0 { expand(v + zeros(len(X)), 1) } else { v })
+      for i in list(...(0..m)) {
+        U[D.starts[c0 + i]..D.starts[c0 + i] + len(X)] = where(abs(V[.., i]) < inf, V[.., i], 0.0)
+      }
+    }
+  }
+  stop_gradient(U)
 }
 _size_of(A, u) = norm((...A, values = abs(A.values)) @ abs(u))
 _free_unknowns(D, fixed) = {
@@ -498,14 +544,20 @@ _newton_turns(forms, add, free, U, strength, steps) = {
 
 # ---- solutions as functions
 
-_fem_solution(P, D, U, stats) = {
+_fem_solution(P, D, m, U, stats) = {
   info = P.info
-  place = _locator(D.corners, _slack(D.mesh))
-  functions = map(f -> _fem_field(P, D, place, U, f), list(...(0..P.nf)))
+  own = _fem_functions(P, D, _locator(D.corners, _slack(D.mesh)), U)
   names = map(f -> info.fields[f], list(...(0..P.nf)))
-  (...record(names, functions), mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none,
-    indicator = () -> _slope_errors(P, D, U), method = "fem", kind = "pde",
-    info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
+  (...own, mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none, indicator = () -> _slope_errors(P, D, U),
+    error_in = goal -> _goal_error(P, D, m, U, goal), slopes_error = () -> _slopes_missing(P, D, m, U),
+    method = "fem", kind = "pde", info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
+}
+# What of a solution follows from its values: its fields, and integrals of them
+_fem_functions(P, D, place, U) = {
+  functions = map(f -> _fem_field(P, D, place, U, f), list(...(0..P.nf)))
+  names = map(f -> P.info.fields[f], list(...(0..P.nf)))
+  integral(f; at = none) = if kind(at) == "none" { _integral_inside(P, D, U, f) } else { _integral_on(P, D, U, f, at) }
+  (...record(names, functions), integral = integral, flux = part -> _flux_through(P, D, U, part))
 }
 # A field as a function of the coordinates of space: numbers, or arrays that broadcast. Without any it says where it lives, for pictures.
 _fem_field(P, D, place, U, f) = {
@@ -554,7 +606,8 @@ _slope_errors(P, D, U) = {
     el = _element(P.d, P.orders[c])
     at_nodes = _shape_slopes(el, _node_weights(P.d, P.orders[c])[.., 1..])
     dofs = D.dofs[.., s[c]..s[c + 1]]
-    size_ = p -> abs(_det_inverse(_directions_of(p), P.d)[0])
+    # small cells know slopes better than large ones beside them
+    size_ = p -> 1 / abs(_det_inverse(_directions_of(p), P.d)[0])
     slopes = (p, u) -> {
       (_, I) = _det_inverse(_directions_of(p), P.d)
       B = at_nodes @ I
@@ -565,7 +618,7 @@ _slope_errors(P, D, U) = {
     (sums, weights) = (zeros(D.total, P.d), zeros(D.total))
     sums[ravel(dofs)] += reshape(G * expand(expand(V, 1), 2), -1, P.d)
     weights[ravel(dofs)] += ravel(0 * dofs + expand(V, 1))
-    smooth = sums / expand(max(weights, 1e-300), 1)
+    smooth = sums / expand(weights, 1)
     one = (p, g, r) -> {
       (det, _) = _det_inverse(_directions_of(p), P.d)
       E = D.tables[c][0] @ (r - g)

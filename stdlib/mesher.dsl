@@ -91,16 +91,26 @@ _ball_mesh(r, h) = {
 
 # ---- refinement
 
-# refine(m; marked): a mesh with each cell cut into 2, 4 or 8 by the middles of its edges; of triangles only those marked, a vector of conditions, and what keeps the mesh whole
+# refine(m; marked): a mesh with each cell cut into 2, 4 or 8 by the middles of its edges, or with those cells cut in two that are marked, a vector of conditions, and what keeps the mesh whole
 #   Marked triangles are cut by newest-vertex bisection: from the corner that came last to the middle of the side opposite to it (Mitchell 1991); in the first mesh the longest side
-#   counts as that. The angles stay away from 0. New corners of a curved boundary lie on the region's boundary.
+#   counts as that. Marked tetrahedra are cut through an edge that each has and two faces from corners to edges of theirs, so that again only finitely many shapes come about
+#   (Arnold, Mukherjee and Pouly, SIAM J. Sci. Comput. 22, 2000). The angles stay away from 0. New corners of a curved boundary lie on the region's boundary.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
 #     len(refine(m).cells)                                       #> 32
 #     len(refine(m; marked = cell_sizes(m) * iota(8) > 0.8).cells) < 16   #> true
+#     len(refine(mesh(box([0, 1]), 0.25); marked = [true, false, false, true]).cells)   #> 6
 refine(m; marked = none) = if kind(marked) == "none" { _refined_mesh(m) } else {
-  assert(shape(m.points)[1] == 2, "refine(m; marked = ...) bisects triangles; without marked each cell of any mesh is cut")
   assert(len(marked) == len(m.cells), "refine: {len(marked)} marks for {len(m.cells)} cells")
-  _bisected(m, marked)
+  d = _known(shape(m.points)[1], "the dimension")
+  if d == 1 { _halved(m, marked) } else if d == 2 { _bisected(m, marked) } else { _bisected_solid(m, marked) }
+}
+_halved(m, marked) = {
+  (on, off) = (findall(marked), findall(not marked))
+  n = len(m.points)
+  new = n + iota(len(on))
+  X = concat(m.points, mean(m.points[m.cells[on]]; axis = 1); axis = 0)
+  cells = concat(m.cells[off], stack(m.cells[on, 0], new; axis = 1), stack(new, m.cells[on, 1]; axis = 1); axis = 0)
+  (...m, points = X, cells = cells)
 }
 _refined_mesh(m) = {
   d = _known(shape(m.points)[1], "the dimension")
@@ -124,12 +134,11 @@ _refined_mesh(m) = {
       stack(g(0), g(1), g(3), g(4); axis = 1), stack(g(1), g(2), g(4), g(5); axis = 1), stack(g(1), g(3), g(4), g(5); axis = 1);
       axis = 0)
   }
-  _with_boundary(m, X, cells)
+  (..._with_boundary(m, X, cells), bisection = none)
 }
 # The boundary of a refined mesh: each face belongs to the part whose old face its middle lies on, and new corners go where the region's boundary is
 _with_boundary(m, X, cells) = {
   d = shape(X)[1]
-  n = len(m.points)
   F = _boundary_faces(cells, len(X))
   middle = mean(X[F]; axis = 1)
   tags = if d == 2 {
@@ -138,26 +147,40 @@ _with_boundary(m, X, cells) = {
     C = stack(zero, S[.., 0, 0], S[.., 0, 1], S[.., 1, 0], S[.., 1, 1], zero; axis = 1)
     m.tags[_nearest_segments(C, middle)]
   } else { m.tags[_nearest_rows(mean(m.points[m.faces]; axis = 1), middle)] }
-  Y = if kind(m.region) == "none" { X } else if m.region.region == "ball" {
+  (...m, points = _onto_boundary(m, X, F), cells = cells, faces = F, tags = tags)
+}
+# X with those corners of faces F that are new where the region's boundary is
+_onto_boundary(m, X, F) = {
+  n = len(m.points)
+  if kind(m.region) == "none" { X } else if m.region.region == "ball" {
     on = unique(ravel(F))
     N = X[on] - m.region.centre
     X[on] = m.region.centre + m.region.radius * N / expand(sqrt(sum(N^2; axis = 1)), 1)
     X
-  } else if d == 2 {
+  } else if shape(X)[1] == 2 {
     on = unique(ravel(F))
     new = on[findall(on >= n)]
     if len(m.region.curves) > 0 and len(new) > 0 { X[new] = _curve_distance(m.region.curves, X[new])[2] }
     X
   } else { X }
-  (...m, points = Y, cells = cells, faces = F, tags = tags)
 }
 # Row of C nearest to each point, some points at a time
 _nearest_segments(C, X) = concat(...list(map(x -> _curve_distance(C, expand(x, 0))[1][0], X)))
 _nearest_rows(A, X) = map(x -> argmin(sum((A - x)^2; axis = 1)), X)
 
+# A mesh that can be bisected knows of its triangles that their corners are in order, of its tetrahedra which edges of their faces are to be cut
+_to_be_bisected(m) = {
+  old = if has(m, "bisection") { m.bisection } else { none }
+  d = _known(shape(m.points)[1], "the dimension")
+  if kind(old) != "none" or d == 1 { m } else if d == 2 {
+    (...m, cells = _longest_first(m.points, m.cells), bisection = true)
+  } else { _edges_to_cut(m) }
+}
+
 # Corner 2 is the newest, the edge 01 opposite to it is cut
 _bisected(m, marked) = {
-  T = if has(m, "bisected") { m.cells } else { _longest_first(m.points, m.cells) }
+  m = _to_be_bisected(m)
+  T = m.cells
   n = len(m.points)
   pairs = [1, 2, 2, 0, 0, 1]
   E = reshape(T[.., pairs], len(T), 3, 2)
@@ -185,12 +208,95 @@ _bisected(m, marked) = {
   cells = concat(piece(v(0), v(1), v(2), not s2), piece(v(2), v(0), e(2), s2 and not s1), piece(e(2), v(2), e(1), s2 and s1),
     piece(v(0), e(2), e(1), s2 and s1), piece(v(1), v(2), e(2), s2 and not s0), piece(e(2), v(1), e(0), s2 and s0),
     piece(v(2), e(2), e(0), s2 and s0); axis = 0)
-  (..._with_boundary(m, X, cells), bisected = true)
+  _with_boundary(m, X, cells)
 }
 _longest_first(X, T) = {
   side = (i, j) -> sum((X[T[.., i]] - X[T[.., j]])^2; axis = 1)
   k = argmax(stack(side(1, 2), side(2, 0), side(0, 1); axis = 1); axis = 1)
   stack(...map(j -> _take_each(T, (k + 1 + j) % 3), list(0, 1, 2)); axis = 1)
+}
+
+# Of each tetrahedron the edge from corner 0 to corner 1 is cut next. Each face has an edge, too: those with corners 0 and 1 this one, the face without corner i (0 or 1) what
+# is left of it without corner q[i]. When the tetrahedron is cut, its two halves are cut at the edges of these faces next; a cut face's edge is then the one opposite to the new
+# corner, and so it is in the face between the halves, except where flag is set and the three edges lie in one plane. tags are of the faces, that without corner i at i; -1 inside.
+_bisected_solid(m, marked) = {
+  m = _to_be_bisected(m)
+  T = m.cells
+  (q, flag, tags) = (m.bisection.q, m.bisection.flag, m.bisection.tags)
+  X = m.points
+  base = 2^31
+  pairs = reshape([0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3], 6, 2)
+  keys_of = (a, b) -> min(a, b) * base + max(a, b)
+  # edges that are cut, ascending, and their new corners
+  (cut, middle) = (iota(0), iota(0))
+  on = marked
+  while sum(on) > 0 {
+    (go, stay) = (findall(on), findall(not on))
+    (S, s, f, t) = (T[go], q[go], flag[go], tags[go])
+    key = keys_of(S[.., 0], S[.., 1])
+    fresh = unique(key)
+    known = if len(cut) == 0 { fresh < 0 } else { cut[min(searchsorted(cut, fresh; side = "left"), len(cut) - 1)] == fresh }
+    fresh = fresh[findall(not known)]
+    number = len(X) + iota(len(fresh))
+    X = concat(X, 0.5 * (X[fresh // base] + X[fresh % base]); axis = 0)
+    (all, mids) = (concat(cut, fresh), concat(middle, number))
+    order = argsort(all)
+    (cut, middle) = (all[order], mids[order])
+    z = middle[searchsorted(cut, key; side = "left")]
+    planar = (s[.., 0] == s[.., 1]) and (s[.., 0] >= 2)
+    (C0, q0, t0) = _half_solid(S, s[.., 1], t, z, 0, planar and f == 1)
+    (C1, q1, t1) = _half_solid(S, s[.., 0], t, z, 1, planar and f == 1)
+    next = i64(planar and f == 0)
+    T = concat(T[stay], C0, C1; axis = 0)
+    q = concat(q[stay], q0, q1; axis = 0)
+    flag = concat(flag[stay], next, next)
+    tags = concat(tags[stay], t0, t1; axis = 0)
+    # a tetrahedron with an edge that is cut is cut, too
+    E = T[.., pairs]
+    edges = keys_of(E[.., .., 0], E[.., .., 1])
+    at = min(searchsorted(cut, ravel(edges); side = "left"), len(cut) - 1)
+    on = max(reshape(f64(cut[at] == ravel(edges)), -1, 6); axis = 1) > 0
+  }
+  F = _cell_faces(T)
+  outer = findall(ravel(tags) >= 0)
+  faces = reshape(F, -1, 3)[outer]
+  (...m, points = _onto_boundary(m, X, faces), cells = T, faces = faces, tags = ravel(tags)[outer],
+    bisection = (q = q, flag = flag, tags = tags))
+}
+# The half that keeps corner p (0 or 1) of tetrahedra S, with the new corner z in the other's place: cells, q, tags. q: of the face without the other corner.
+_half_solid(S, q, t, z, p, turned) = {
+  (a, c, d) = (S[.., p], S[.., 2], S[.., 3])
+  (ta, tc, td) = (t[.., 1 - p], t[.., 2], t[.., 3])
+  none_ = 0 * ta - 1
+  pick = (three, two, rest) -> stack(...map((x, y, w) -> where(q == 3, x, where(q == 2, y, w)), three, two, rest); axis = 1)
+  (pick(list(a, c, z, d), list(a, d, z, c), list(c, d, a, z)),
+    stack(where(q >= 2 and not turned, 2, 3), where(q >= 2, 2, 3); axis = 1),
+    pick(list(none_, tc, ta, td), list(none_, td, ta, tc), list(tc, td, none_, ta)))
+}
+# Before the first cut: the longest edge of each tetrahedron and of each face; of edges of the same length the one that comes later among all
+_edges_to_cut(m) = {
+  T = _ascending(m.cells)
+  n = len(m.points)
+  (count, at, key) = _shared(T, _edge_pairs(3), n)
+  length = sum((m.points[key // n] - m.points[key % n])^2; axis = 1)
+  rank_ = 0 * key
+  # lengths that differ by rounding are the same
+  rank_[argsort(1e-9 * floor(1e9 * length / max(length)) + 1e-13 * iota(count) / count)] = iota(count)
+  r = rank_[at]
+  # edges 01, 02, 03, 12, 13, 23 and the corners that are left
+  ends = reshape([0, 1, 2, 3, 0, 2, 1, 3, 0, 3, 1, 2, 1, 2, 0, 3, 1, 3, 0, 2, 2, 3, 0, 1], 6, 4)
+  place = reshape([-1, 0, 1, 2, 0, -1, 3, 4, 1, 3, -1, 5, 2, 4, 5, -1], 4, 4)
+  turn = ends[argmax(r; axis = 1)]
+  cells = stack(...map(k -> _take_each(T, turn[.., k]), list(0, 1, 2, 3)); axis = 1)
+  edge = (i, j) -> _take_each(r, place[turn[.., i], turn[.., j]])
+  largest = (x, y, w, names) -> where(x > max(y, w), names[0], where(y > w, names[1], names[2]))
+  q = stack(largest(edge(1, 2), edge(1, 3), edge(2, 3), (3, 2, 1)), largest(edge(0, 2), edge(0, 3), edge(2, 3), (3, 2, 0));
+    axis = 1)
+  (owner, side) = _owners(T, m.faces, n)
+  old = 0 * T - 1
+  old[owner, side] = m.tags
+  (...m, cells = cells, bisection = (q = q, flag = 0 * cells[.., 0],
+    tags = stack(...map(k -> _take_each(old, turn[.., k]), list(0, 1, 2, 3)); axis = 1)))
 }
 
 # ---- Gmsh

@@ -1,0 +1,185 @@
+# fem_adapt.dsl - finite elements that say how far they are off, and refine their mesh where that comes from: integrals and fluxes of solutions, estimates by elements of one order
+# more, for the slopes and for what a user asks for (dual weights), adaptive meshes.
+#
+# An estimate needs a space that is richer than that of the solution: the elements of one order more on the same mesh. One Newton step there from the solution u_h gives
+# w = -A⁻¹ R, of which |w| estimates the error of u_h, and J'(w) = -z · R with A' z = J' that of J(u_h): residuals weighted by the solution of the dual problem (Becker and Rannacher,
+# Acta Numerica 10, 2001). Only a linear problem is solved for it, also where the equations are not linear.
+
+_check_options(P, m, o) = {
+  if kind(o.guess) != "none" and (P.eigen or P.info.time >= 0) {
+    _refuse("fem() begins with a guess for problems in space alone, and {P.info.name} is none")
+  }
+  if kind(m.goal) != "none" and kind(m.adapt) == "none" {
+    _refuse("fem(goal = ...) says for what the mesh is refined; by how much, adapt says: fem(adapt = 1e-3, goal = ...)")
+  }
+  if kind(m.adapt) != "none" {
+    if P.eigen or P.info.time >= 0 {
+      _refuse(
+        "fem(adapt = ...) refines the mesh of problems in space alone; of {P.info.name} the mesh can be made before: fem(mesh = refine(m; marked = ...))")
+    }
+    if not (m.adapt > 0) { error("fem(adapt = ...) takes the relative error that is wanted, a positive number, not {m.adapt}") }
+  }
+}
+
+# ---- integrals
+
+# What a user's function gets at a point: x, the fields by their names, slopes, a record of theirs, and on the boundary normal
+_point_of(P, x, z, normal) = {
+  names = map(f -> P.info.fields[f], list(...(0..P.nf)))
+  value = f -> { c = P.first[f]; if P.info.sizes[f] == 0 { z[c, 0] } else { z[c..c + P.info.sizes[f], 0] } }
+  slope = f -> { c = P.first[f]; if P.info.sizes[f] == 0 { z[c, 1..] } else { z[c..c + P.info.sizes[f], 1..] } }
+  q = (...record(names, map(value, list(...(0..P.nf)))), x = x, slopes = record(names, map(slope, list(...(0..P.nf)))))
+  if kind(normal) == "none" { q } else { (...q, normal = normal) }
+}
+_integral_inside(P, D, U, f) = sum(map((p, u) -> {
+  (W, _, x, z, _) = _cell_points(P, D, p, u, 0 * u)
+  W @ map((x, z) -> 0.0 + f(_point_of(P, x, z, none)), x, z)
+}, D.corners, U[D.dofs]); axis = 0)
+_integral_on(P, D, U, f, part) = {
+  faces = _faces_of_part(D, part)
+  cells = D.owner[faces]
+  sum(map((p, s, u) -> {
+    (W, _, x, z, n) = _on_face(P, D, p, s, u)
+    W @ map((x, z) -> 0.0 + f(_point_of(P, x, z, n)), x, z)
+  }, D.corners[cells], D.side[faces], U[D.dofs[cells]]); axis = 0)
+}
+_faces_of_part(D, part) = if part == "boundary" { iota(len(D.middle)) } else {
+  number = _number_of(part, D.mesh.names)
+  if number < 0 {
+    error("fem(): the mesh has no part of its boundary that is called {part}; it has {join(D.mesh.names, ", ")}")
+  }
+  findall(D.mesh.tags == number)
+}
+# ∮ q · n over a part of the boundary: what the residual lacks there, which converges twice as fast as slopes do (Carey 1982). A record, a number or vector for each field.
+_flux_through(P, D, U, part) = {
+  r = map((p, u) -> {
+    (W, Φ, x, z, v) = _cell_points(P, D, p, u, 0 * u)
+    _tested(P, W, Φ, map((x, z, v) -> _weak_at(P, D.nodes, 0.0, x, z, v, 0.0), x, z, v))
+  }, D.corners, U[D.dofs])
+  R = zeros(D.total)
+  R[ravel(D.dofs)] += ravel(r)
+  on = _faces_of_part(D, part)
+  here = D.dofs[D.owner[on]]
+  of = c -> {
+    columns = _local_starts(P)[c] + _face_nodes(P.d, P.orders[c])[D.side[on]]
+    -sum(R[unique(ravel(map((row, k) -> row[k], here, columns)))])
+  }
+  all = f -> {
+    m = P.info.sizes[f]
+    if m == 0 { of(P.first[f]) } else { stack(...map(i -> of(P.first[f] + i), list(...(0..m)))) }
+  }
+  record(map(f -> P.info.fields[f], list(...(0..P.nf))), map(all, list(...(0..P.nf))))
+}
+
+# ---- estimates
+
+# The problem in elements of one order more: the solution there (V), with what is fixed set (W), the residual of the unknowns and their matrix
+_enriched(P, D, m, U) = {
+  top = 1
+  for k in P.orders { top = max(top, k) }
+  Q = (...P, orders = map(k -> k + 1, P.orders))
+  E = _discrete(Q, D.mesh, (...m, degree = if m.degree > 0 { max(m.degree, 2 * top + 2) } else { 0 }))
+  V = zeros(E.total)
+  (s, t) = (_local_starts(P), _local_starts(Q))
+  for c in list(...(0..P.nc)) {
+    B = _shapes(_element(P.d, P.orders[c]), _node_weights(P.d, Q.orders[c])[.., 1..])
+    V[E.dofs[.., t[c]..t[c + 1]]] = U[D.dofs[.., s[c]..s[c + 1]]] @ B'
+  }
+  fixed = _fixed_values(Q, E, 0.0)
+  (number, free) = _free_unknowns(E, fixed)
+  W = _with_fixed(Q, E, fixed, 0.0, V)
+  (R, A) = _assembled(Q, E, _pattern_of(Q, E, number, len(free)), _fluxes(Q, E, 0.0), 0.0, 0.0, W, 0 * W)
+  (P = Q, D = E, V = V, W = W, R = R, A = A, free = free)
+}
+# Of each cell the square of the norm by which fields are measured: of slopes, of a pressure its values
+_cell_norms(P, D, U) = {
+  held = concat(...map(f -> zeros(max(1, P.info.sizes[f])) + (if _is_multiplier(P.info, P.eqs, f, P.nf) { 1.0 } else { 0.0 }),
+    list(...(0..P.nf))))
+  weight = concat(expand(held, 1), expand(1 - held, 1) + zeros(P.nc, P.d); axis = 1)
+  map((p, u) -> { (W, _, _, z, _) = _cell_points(P, D, p, u, 0 * u); sum(expand(expand(W, 1), 2) * weight * z^2) }, D.corners,
+    U[D.dofs])
+}
+# The relative error of the slopes, in the mean square
+_slopes_missing(P, D, m, U) = {
+  e = _enriched(P, D, m, U)
+  better = e.W
+  better[e.free] -= linsolve(e.A, e.R[e.free])
+  sqrt(sum(_cell_norms(e.P, e.D, better - e.V)) / max(1e-300, sum(_cell_norms(e.P, e.D, better))))
+}
+# J(u) - J(u_h) and where it comes from
+_goal_error(P, D, m, U, goal) = {
+  e = _enriched(P, D, m, U)
+  place = _locator(e.D.corners, _slack(e.D.mesh))
+  J = V -> 0.0 + goal(_fem_functions(e.P, e.D, place, V))
+  value = J(e.V)
+  assert(rank(value) == 0, "error_in(goal): the goal is one number, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> q.u)")
+  z = 0 * e.W
+  z[e.free] = linsolve(e.A', grad(J)(e.W)[e.free])
+  # what z has beside its part in the elements of the solution: what the residual of those sees is 0
+  (s, t) = (_local_starts(P), _local_starts(e.P))
+  rest = z
+  for c in list(...(0..P.nc)) {
+    low = _element(P.d, P.orders[c])
+    high = _element(P.d, e.P.orders[c])
+    down = _shapes(high, _node_weights(P.d, P.orders[c])[.., 1..])
+    up = _shapes(low, _node_weights(P.d, e.P.orders[c])[.., 1..])
+    own = e.D.dofs[.., t[c]..t[c + 1]]
+    rest[own] = z[own] - z[own] @ (up @ down)'
+  }
+  share = zeros(e.D.total)
+  share[ravel(e.D.dofs)] += 1.0
+  local = abs(rest * e.R) / share
+  correction = J(e.W) - value - sum(z[e.free] * e.R[e.free])
+  (value = value, correction = correction, corrected = value + correction,
+    relative = abs(correction) / max(1e-300, abs(value + correction)), indicator = sum(local[e.D.dofs]; axis = 1))
+}
+
+# ---- adaptive meshes
+
+# Solve, estimate, mark, refine. Slopes that are averaged say where, at each turn; whether it is enough, elements of one order more.
+_fem_adaptive(P, M, m, o) = {
+  # in a form that does not change from turn to turn
+  pinned =
+    M -> (...M, points = reshape(M.points, -1, P.d), cells = reshape(M.cells, -1, P.d + 1), faces = reshape(M.faces, -1, P.d))
+  M = pinned(_to_be_bisected(M))
+  (factor, e, turns, done) = (1.0, inf, 1, false)
+  old = M
+  D = _discrete(P, M, m)
+  U = _fem_values(P, D, m, if kind(o.guess) == "none" { zeros(D.total) } else { _guess_at_nodes(P, D, o.guess) })[0]
+  while not done {
+    full = D.total >= m.max_unknowns
+    (share, e, factor) = _where_and_how_much(P, D, m, stop_gradient(U), factor, full)
+    done = e <= m.adapt or full
+    if not done {
+      M = pinned(refine(M; marked = _bulk(share)))
+      E = _discrete(P, M, m)
+      U = _fem_values(P, E, m,
+        _guess_at_nodes(P, E, _fem_functions(P, D, _locator(D.corners, _slack(D.mesh)), stop_gradient(U))))[0]
+      D = E
+      turns = turns + 1
+    }
+  }
+  s = _fem_steady(P, D, m, (...o, guess = none), U)
+  (...s, error = e, stats = (...s.stats, meshes = turns))
+}
+# Of each cell its part of the error, and the relative error, for which the richer elements are asked only where it may be enough; factor is what these said last
+_where_and_how_much(P, D, m, U, factor, full) = if kind(m.goal) != "none" {
+  r = _goal_error(P, D, m, U, m.goal)
+  (stop_gradient(r.indicator), stop_gradient(r.relative), factor)
+} else {
+  share = stop_gradient(_slope_errors(P, D, U)^2)
+  rough = sqrt(sum(share) / max(1e-300, sum(_cell_norms(P, D, U))))
+  if factor * rough <= m.adapt or full {
+    sharp = stop_gradient(_slopes_missing(P, D, m, U))
+    (share, sharp, sharp / max(1e-300, rough))
+  } else { (share, factor * rough, factor) }
+}
+# The fewest cells that have half of all (Dörfler 1996)
+_bulk(share) = {
+  order = argsort(-share)
+  total = cumsum(share[order])
+  count = 1 + sum(total < 0.5 * total[-1])
+  marked = zeros(len(share))
+  marked[order[..min(count, len(share))]] = 1.0
+  marked > 0
+}
