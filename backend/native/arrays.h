@@ -92,6 +92,7 @@ typedef struct Node {
 	bool slab_local;  /* its scratch has no slab axis: only one turn of a slab's loop needs it, see arrays_slabs.c */
 	uint32_t copy_area[2]; /* plus 1: where a contraction's operand is copied to */
 	uint32_t partial; /* slot of the parts' sums plus 1 */
+	KRef weights, weights_step; /* of rows times a matrix: the part's turned copy of that and elements from one of its rows to the next; 0: none */
 } Node;
 
 typedef enum Lanes { LANES_ROWS, LANES_INNER } Lanes;
@@ -300,6 +301,8 @@ KRef partial_of(ArrayEmit *e, const Node *n);
 /* A value made in scratch, also to where it lies in memory. */
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
+/* In each part: matrices that its products would turn for each block. */
+void copy_weights(ArrayEmit *e);
 /* A whole product of so many terms (0: all) from where its operands lie; how: GEMM_ADD, GEMM_STRIPS, GEMM_MORE, 0: none. */
 void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how);
 
