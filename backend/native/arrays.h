@@ -19,6 +19,7 @@
 #ifndef ATLED_BACKEND_NATIVE_ARRAYS_H
 #define ATLED_BACKEND_NATIVE_ARRAYS_H
 
+#include "backend/native/costs.h"
 #include "backend/native/lower.h"
 
 #define MAX_AXES (2 * MAX_RANK) /* of a nest: results' and reduced ones */
@@ -178,8 +179,6 @@ int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand);
 /* An area of so many elements for each row, from group g until after group `last`. */
 uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last);
 
-/* Work of one element of the operation's result; that of an addition is 1. */
-uint32_t op_cost(Op op);
 /* Cuts long chains over vectors; true when more is kept now. */
 bool plan_stages(ArrayPlan *p);
 
