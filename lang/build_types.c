@@ -191,18 +191,28 @@ static Dim product(const TypeQuery *q, uint32_t rank, const Dim *dims) {
 	return p;
 }
 
-/* Takes out of both shapes the axes that they share: what was found equal of a lane's lengths says nothing of their products with the number of lanes. */
-static void cancel_axes(TypeQuery *q, uint32_t *n, Dim *a, uint32_t *m, Dim *b) {
-	for (uint32_t i = 0; i < *n;) {
-		uint32_t k = 0;
-		while (k < *m && !same(q, a[i], b[k])) k++;
-		if (k == *m) {
-			i++;
-			continue;
+/* Takes out of both shapes the first axis that they share, a leading one before others; false: they share none. */
+static bool cancel_axis(TypeQuery *q, uint32_t *n, Dim *a, uint32_t *m, Dim *b) {
+	for (uint32_t i = 0; i < *n; i++)
+		for (uint32_t k = 0; k < *m; k++) {
+			if (!same(q, a[i], b[k])) continue;
+			memmove(a + i, a + i + 1, (--*n - i) * sizeof *a);
+			memmove(b + k, b + k + 1, (--*m - k) * sizeof *b);
+			return true;
 		}
-		a[i] = a[--*n];
-		b[k] = b[--*m];
-	}
+	return false;
+}
+
+/* Have both shapes as many elements? What was found equal may have been found of the whole of them or of what is left without axes they share: a fact about an array holds for each of its
+ * rows when the function is mapped, and one about a lane's lengths says nothing of their products with the number of lanes. So the products are compared with one shared axis less each time. */
+static bool as_many(TypeQuery *q, uint32_t n, const Dim *x, uint32_t m, const Dim *y) {
+	Dim a[MAX_RANK], b[MAX_RANK];
+	memcpy(a, x, n * sizeof *a);
+	memcpy(b, y, m * sizeof *b);
+	do {
+		if (same(q, product(q, n, a), product(q, m, b))) return true;
+	} while (cancel_axis(q, &n, a, &m, b));
+	return false;
 }
 
 bool type_rule_RESHAPE(TypeQuery *q) {
@@ -210,21 +220,8 @@ bool type_rule_RESHAPE(TypeQuery *q) {
 	uint32_t rank;
 	Dim shape[MAX_RANK];
 	if (!want_tensor(q, 0, 15, 0, &x) || !read_shape(q, 0, &rank, shape)) return false;
-	Dim from = product(q, x.rank, x.dims), to = product(q, rank, shape);
-	bool good = same(q, from, to);
-	/* a fact about the whole of an array holds for each of its rows: a mapped function has it for what is behind the leading axes */
-	for (uint32_t k = 1; !good && k <= x.rank && k <= rank && same(q, x.dims[k - 1], shape[k - 1]); k++)
-		good = same(q, product(q, x.rank - k, x.dims + k), product(q, rank - k, shape + k));
-	if (!good) {
-		Dim a[MAX_RANK], b[MAX_RANK];
-		uint32_t n = x.rank, m = rank;
-		memcpy(a, x.dims, sizeof a);
-		memcpy(b, shape, sizeof b);
-		cancel_axes(q, &n, a, &m, b);
-		good = same(q, product(q, n, a), product(q, m, b));
-	}
-	if (!good)
-		return type_wrong(q, "%s elements do not make %s", dim_words(q->b, from), dim_words(q->b, to));
+	if (!as_many(q, x.rank, x.dims, rank, shape))
+		return type_wrong(q, "%s elements do not make %s", dim_words(q->b, product(q, x.rank, x.dims)), dim_words(q->b, product(q, rank, shape)));
 	return give_tensor(q, (Dtype)x.dtype, rank, shape);
 }
 

@@ -18,6 +18,9 @@
  *              short (20) this form has half the speed of the others, since each element's partial sums must be joined: KF_TURN. For the same reason
  *              all products of the instruction pass a tile before it is joined; in the other forms each is a call.
  *
+ * Where one to four columns are left over behind whole vectors (20 of f64 are two and a half, of f32 one and a quarter), the last panel has them, too: four columns of two or
+ * four rows share a vector of sums, for which A's broadcast numbers, which the tile has anyway, are blended (Panel.quad). With masks and vectors of 64 bytes only.
+ *
  * Rows past the end of the last tile are computed as copies of the last row and stored to the same place (all of C's old values are read before), so
  * that remainders of rows need neither code nor branches. Ten rows are three tiles of four, a fifth of them copies, but two tiles of five: KF_FIVES.
  *
@@ -151,6 +154,7 @@ typedef struct Panel {
 	const Contract *g;
 	uint32_t vectors, rows;
 	bool ragged;               /* the last vector may have lanes past the last column */
+	bool quad;                 /* up to four columns behind the vectors, see share_quads */
 	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
 	LLVMValueRef a, a_row, a_k;
 	LLVMValueRef b, b_step;
@@ -169,17 +173,61 @@ static LLVMValueRef last_mask(const Panel *p) {
 	return p->ragged ? emit_first_lanes(g->e, g->lanes, minus(g, p->left, num(g, (p->vectors - 1) * g->lanes))) : NULL;
 }
 
+enum { QUAD = 4 };
+
+/* Rows that share a vector of quads. */
+static uint32_t quad_rows(const Contract *g) {
+	return g->lanes / QUAD;
+}
+
+/* May a panel of tiles of so many rows and vectors have a quad behind it? */
+static bool has_quad(const Contract *g, uint32_t rows, uint32_t vectors) {
+	return g->columns && g->masks && g->e->m->target.vector_bytes == 64 && rows % quad_rows(g) == 0 && vectors < PACK_VECTORS &&
+	       rows * vectors + rows / quad_rows(g) <= MOST_SUMS;
+}
+
+static uint32_t panel_sums(const Panel *p) {
+	return p->rows * p->vectors + (p->quad ? p->rows / quad_rows(p->g) : 0);
+}
+
+/* Columns of the quad, at least one. */
+static LLVMValueRef quad_columns(const Panel *p) {
+	return minus(p->g, p->left, num(p->g, p->vectors * p->g->lanes));
+}
+
+/* One vector of neighbouring rows' numbers, each row's for its four lanes, from vectors that have it everywhere. */
+static LLVMValueRef share_quads(const Contract *g, const LLVMValueRef *rows) {
+	LLVMValueRef x = rows[0];
+	for (uint32_t r = 1; r < quad_rows(g); r++) {
+		int order[16];
+		for (uint32_t i = 0; i < g->lanes; i++) order[i] = (int)(i / QUAD == r ? g->lanes + i : i);
+		x = emit_shuffle(g->e, x, rows[r], g->lanes, order);
+	}
+	return x;
+}
+
+/* Four numbers, once for each row that shares a vector. */
+static LLVMValueRef repeat_quad(const Contract *g, LLVMValueRef x) {
+	int order[16];
+	for (uint32_t i = 0; i < g->lanes; i++) order[i] = (int)(i % QUAD);
+	return emit_shuffle(g->e, x, x, g->lanes, order);
+}
+
 /* One step of k: sums += A's numbers times B's row. */
 static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka, LLVMValueRef b, LLVMValueRef mask, LLVMValueRef *sums) {
 	const Contract *g = p->g;
-	LLVMValueRef row[MOST_VECTORS];
+	LLVMValueRef row[MOST_VECTORS], number[MOST_ROWS], quad = NULL;
 	for (uint32_t v = 0; v < p->vectors; v++) row[v] = get(g, g->lanes, at_n(g, b, v * vector_bytes(g)), v + 1 == p->vectors ? mask : NULL);
+	if (p->quad) quad = repeat_quad(g, get(g, QUAD, at_n(g, b, p->vectors * vector_bytes(g)), emit_first_lanes(g->e, QUAD, quad_columns(p))));
 	for (uint32_t r = 0; r < p->rows; r++) {
-		LLVMValueRef x = emit_spread(g->e, get(g, 1, at(g, rows[r], ka), NULL), g->lanes);
+		LLVMValueRef x = number[r] = emit_spread(g->e, get(g, 1, at(g, rows[r], ka), NULL), g->lanes);
 		for (uint32_t v = 0; v < p->vectors; v++) {
 			LLVMValueRef *s = &sums[r * p->vectors + v];
 			*s = emit_muladd(g->e, x, row[v], *s);
 		}
+		if (!p->quad || (r + 1) % quad_rows(g)) continue;
+		LLVMValueRef *s = &sums[p->rows * p->vectors + r / quad_rows(g)];
+		*s = emit_muladd(g->e, share_quads(g, &number[r + 1 - quad_rows(g)]), quad, *s);
 	}
 }
 
@@ -187,7 +235,7 @@ static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka,
 static void tile_sum(const Panel *p, LLVMValueRef *const rows, LLVMValueRef first, LLVMValueRef end, uint32_t unroll, LLVMValueRef *ka, LLVMValueRef *b,
                      LLVMValueRef *sums) {
 	const Contract *g = p->g;
-	uint32_t n = 2 + p->rows * p->vectors;
+	uint32_t n = 2 + panel_sums(p);
 	LLVMValueRef carried[2 + MOST_SUMS] = {*ka, *b}, next[2 + MOST_SUMS];
 	/* Ragged panels have been copied, unless masks cost nothing or there is nothing to gain. */
 	LLVMValueRef mask = g->masks || p->vectors == 1 || p->vectors > PACK_VECTORS ? last_mask(p) : NULL;
@@ -262,6 +310,33 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 	if (branch) emit_if_end(e, &c, NULL, NULL);
 }
 
+/* C's rows of a tile behind its vectors: `columns` of the quad, 4 where NULL. `sums` are those of the quads. */
+static void quad_store_columns(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const sums, LLVMValueRef columns) {
+	const Contract *g = p->g;
+	LLVMValueRef mask = columns ? emit_first_lanes(g->e, QUAD, columns) : NULL, part[MOST_ROWS], old[MOST_ROWS], to[MOST_ROWS];
+	EmitIf c;
+	for (uint32_t r = 0; r < p->rows; r++) {
+		part[r] = emit_part(g->e, sums[r / quad_rows(g)], r % quad_rows(g) * QUAD, QUAD);
+		to[r] = at_n(g, rows[r], p->vectors * vector_bytes(g));
+	}
+	emit_if_begin(g->e, &c, p->add, 0);
+	for (uint32_t r = 0; r < p->rows; r++) old[r] = LLVMBuildFAdd(g->e->b, get(g, QUAD, to[r], mask), part[r], "");
+	emit_if_else(g->e, &c, p->rows, old);
+	emit_if_end(g->e, &c, part, part);
+	for (uint32_t r = 0; r < p->rows; r++) put(g, part[r], to[r], mask);
+}
+
+static void quad_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const sums) {
+	const Contract *g = p->g;
+	LLVMValueRef columns = quad_columns(p);
+	EmitIf c;
+	emit_if_begin(g->e, &c, less(g, columns, num(g, QUAD)), 0);
+	quad_store_columns(p, rows, sums, columns);
+	emit_if_else(g->e, &c, 0, NULL);
+	quad_store_columns(p, rows, sums, NULL);
+	emit_if_end(g->e, &c, NULL, NULL);
+}
+
 /* The same where C's columns are not neighbours: through the stack, one element at a time. */
 static void tile_scatter(const Panel *p, LLVMValueRef tile, LLVMValueRef to, LLVMValueRef nrows, LLVMValueRef *const sums) {
 	const Contract *g = p->g;
@@ -334,7 +409,7 @@ static void tile_places(const Panel *p, LLVMValueRef row, const LLVMValueRef *fi
 static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *begin, LLVMValueRef *ka, LLVMValueRef *b, LLVMValueRef *sums) {
 	const Contract *g = p->g;
 	LLVMBuilderRef builder = g->e->b;
-	uint32_t n = 3 + p->rows * p->vectors;
+	uint32_t n = 3 + panel_sums(p);
 	LLVMValueRef values[3 + MOST_SUMS] = {*begin, *ka, *b}, near[3 + MOST_SUMS], fours = LLVMBuildAnd(builder, p->k, num(g, -4), "");
 	memcpy(values + 3, sums, (n - 3) * sizeof *sums);
 	memcpy(near, values, n * sizeof *near);
@@ -359,7 +434,7 @@ static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *b
 
 static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	const Contract *g = p->g;
-	uint32_t nsums = p->rows * p->vectors;
+	uint32_t nsums = panel_sums(p);
 	LLVMValueRef init[2] = {p->a, p->c};
 	Turns i;
 	turns_begin(g, &i, num(g, 0), p->m, p->rows, true, 2, init);
@@ -371,7 +446,8 @@ static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	tile_fours(p, from, &begin, &ka, &b, sums);
 	tile_sum(p, from, begin, p->k, 1, &ka, &b, sums);
 	if (g->columns) tile_store(p, to, sums);
-	else tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
+	if (p->quad) quad_store(p, to, sums + p->rows * p->vectors);
+	if (!g->columns) tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
 	LLVMValueRef further[2] = {at(g, i.carried[0], times_n(g, p->a_row, p->rows)), at(g, i.carried[1], times_n(g, p->c_row, p->rows))};
 	turns_end(g, &i, further);
 }
@@ -400,15 +476,15 @@ static LLVMTypeRef panel_type(Emit *e) {
 }
 
 /* The function for a kind of panel, made when it is first needed. */
-static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged) {
+static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, bool quad) {
 	Emit *e = g->e;
 	char name[64];
-	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "");
+	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "", quad ? ".quad" : "");
 	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
-	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged};
+	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .quad = quad};
 	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
@@ -454,6 +530,7 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 typedef struct Widths {
 	LLVMValueRef wide, slack, wide_panel; /* columns of a wide panel; they take (n + slack) / wide times as many; the function for one */
 	LLVMValueRef narrow_panel;            /* the function for one vector of columns, which take the rest */
+	LLVMValueRef wide_quad, narrow_quad;  /* those for the last panel when a quad is left over; null: there is none */
 } Widths;
 
 /* Copies kc rows of a panel of `width` columns together, to `panel`; columns past the end are zeros or copies of the last one. */
@@ -527,7 +604,14 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	LLVMValueRef none = num(g, 0), lanes = num(g, g->lanes), panel = stack(g, (uint64_t)(COLUMNS_BLOCK * PACK_VECTORS * vector_bytes(g)));
 	LLVMValueRef nwide = LLVMBuildUDiv(b, plus(g, g->n, w->slack), w->wide, ""), rest = minus(g, g->n, times(g, nwide, w->wide));
 	LLVMValueRef nnarrow = LLVMBuildUDiv(b, plus(g, choose(g, less(g, none, rest), rest, none), num(g, g->lanes - 1)), lanes, "");
-	LLVMValueRef npanels = plus(g, nwide, nnarrow);
+	LLVMValueRef npanels = plus(g, nwide, nnarrow), quad = LLVMConstInt(e->i1, 0, 0);
+	if (g->columns && g->masks) {
+		LLVMValueRef few = LLVMBuildAnd(b, rest, num(g, g->lanes - 1), ""), full = LLVMBuildUDiv(b, rest, lanes, "");
+		LLVMValueRef function = choose(g, less(g, none, full), w->narrow_quad, choose(g, less(g, none, nwide), w->wide_quad, LLVMConstNull(e->ptr)));
+		quad = LLVMBuildAnd(b, less(g, none, few), less(g, few, num(g, QUAD + 1)), "");
+		quad = LLVMBuildAnd(b, LLVMBuildAnd(b, quad, less(g, none, rest), ""), LLVMBuildICmp(b, LLVMIntNE, function, LLVMConstNull(e->ptr), ""), "");
+		npanels = choose(g, quad, plus(g, nwide, full), npanels);
+	}
 	Turns k, i, j;
 	turns_begin(g, &k, none, g->k, COLUMNS_BLOCK, true, 0, NULL);
 	LLVMValueRef kc = smaller(g, minus(g, g->k, k.index), num(g, COLUMNS_BLOCK)), add = LLVMBuildOr(b, g->add, less(g, none, k.index), "");
@@ -538,7 +622,9 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	LLVMValueRef begin = none, one = num(g, 1);
 	if (g->columns && !g->turned) {
 		/* A few rows, which read B where it is: all of its whole panels in one call. */
-		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, ""), few = less(g, g->m, num(g, PACK_ROWS));
+		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, "");
+		whole = minus(g, whole, LLVMBuildZExt(b, LLVMBuildAnd(b, quad, LLVMBuildICmp(b, LLVMIntEQ, whole, npanels, ""), ""), e->i64, ""));
+		LLVMValueRef few = less(g, g->m, num(g, PACK_ROWS));
 		few = LLVMBuildAnd(b, few, less(g, none, whole), "");
 		EmitIf branch;
 		emit_if_begin(e, &branch, few, 0);
@@ -550,22 +636,24 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	LLVMValueRef init[1] = {times(g, begin, w->wide)};
 	turns_begin(g, &j, begin, npanels, 1, false, 1, init);
 	LLVMValueRef column = j.carried[0], is_wide = less(g, j.index, nwide), width = choose(g, is_wide, w->wide, lanes);
+	LLVMValueRef is_quad = LLVMBuildAnd(b, quad, LLVMBuildICmp(b, LLVMIntEQ, plus(g, j.index, one), npanels, ""), "");
+	LLVMValueRef room = choose(g, is_quad, plus(g, width, lanes), width);
 	LLVMValueRef left = minus(g, g->n, column), from = at(g, block_b, times(g, column, g->b_col));
-	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, width, g->size)}, chosen[2];
+	LLVMValueRef direct[2] = {from, g->b_k}, packed[2] = {panel, times_n(g, room, g->size)}, chosen[2];
 	if (g->turned) {
 		LLVMTypeRef type;
-		LLVMValueRef function = turn_function(g, &type), args[TURN_ARGS] = {panel, from, g->b_col, left, width, kc};
+		LLVMValueRef function = turn_function(g, &type), args[TURN_ARGS] = {panel, from, g->b_col, left, room, kc};
 		LLVMBuildCall2(b, type, function, args, TURN_ARGS, "");
 		memcpy(chosen, packed, sizeof chosen);
 	} else if (g->columns) {
 		/* Single vectors and the widest panels are read where they are. */
-		LLVMValueRef pack = LLVMBuildICmp(b, LLVMIntSGE, g->m, num(g, PACK_ROWS), ""), fits = less(g, width, num(g, PACK_VECTORS * g->lanes + 1));
+		LLVMValueRef pack = LLVMBuildICmp(b, LLVMIntSGE, g->m, num(g, PACK_ROWS), ""), fits = less(g, room, num(g, PACK_VECTORS * g->lanes + 1));
 		pack = LLVMBuildAnd(b, pack, less(g, num(g, NEAR_BYTES), times(g, g->k, g->b_k)), "");
 		if (!g->masks) pack = LLVMBuildOr(b, pack, less(g, left, width), "");
 		pack = LLVMBuildAnd(b, pack, LLVMBuildAnd(b, less(g, lanes, width), fits, ""), "");
 		EmitIf branch;
 		emit_if_begin(e, &branch, pack, 0);
-		pack_panel(g, from, left, width, kc, panel);
+		pack_panel(g, from, left, room, kc, panel);
 		emit_if_else(e, &branch, 2, packed);
 		emit_if_end(e, &branch, direct, chosen);
 	} else {
@@ -574,7 +662,8 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	}
 	LLVMValueRef args[PANEL_ARGS] = {at(g, c, times(g, column, g->c_col)), g->c_row, g->c_col, a, g->a_row, g->a_k, chosen[0], chosen[1], rows, kc,
 	                                 left, add, one};
-	LLVMBuildCall2(b, panel_type(e), choose(g, is_wide, w->wide_panel, w->narrow_panel), args, PANEL_ARGS, "");
+	LLVMValueRef plain = choose(g, is_wide, w->wide_panel, w->narrow_panel), with_quad = choose(g, is_wide, w->wide_quad, w->narrow_quad);
+	LLVMBuildCall2(b, panel_type(e), choose(g, is_quad, with_quad, plain), args, PANEL_ARGS, "");
 	LLVMValueRef next[1] = {plus(g, column, width)};
 	turns_end(g, &j, next);
 	turns_end(g, &i, NULL);
@@ -773,9 +862,9 @@ static void dots_form(Contract *g) {
 
 /* ---- the function and its call ---------------------------------------------------------------------------------------------------------------- */
 
-enum { OPERANDS = 12, CONTRACT_ARGS = 19 };
+enum { OPERANDS = 12, CONTRACT_ARGS = 21 };
 
-/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many. */
+/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many, and the panels with quads. */
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emit *e = g->e;
 	char name[64];
@@ -788,7 +877,7 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	function = inner_begin(e, name, type, !g->dots, &outer);
 	LLVMValueRef *const args[CONTRACT_ARGS] = {&g->c, &g->c_row, &g->c_col, &g->a, &g->a_row, &g->a_k,  &g->b,         &g->b_k,         &g->b_col,
 	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel,
-	                                           &g->pairs, &g->npairs};
+	                                           &g->pairs, &g->npairs, &w.wide_quad, &w.narrow_quad};
 	LLVMValueRef *const strides[] = {&g->c_row, &g->c_col, &g->a_row, &g->a_k, &g->b_k, &g->b_col};
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
@@ -817,6 +906,7 @@ void emit_contract(Emit *e, const KInst *in) {
 	args[13] = args[14] = num(&g, 0);
 	args[15] = args[16] = args[17] = LLVMConstNull(e->ptr);
 	args[18] = num(&g, 1);
+	args[19] = args[20] = LLVMConstNull(e->ptr);
 	const uint32_t nproducts = 1 + (in->nargs - OPERANDS) / 2;
 	int64_t m = known(args[9]), n = known(args[10]);
 	if (g.dots) {
@@ -840,14 +930,16 @@ void emit_contract(Emit *e, const KInst *in) {
 		int64_t wide = (int64_t)g.width * g.lanes;
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
-		args[15] = panel_function(&g, g.width, g.ragged && !g.rest);
+		args[15] = panel_function(&g, g.width, g.ragged && !g.rest, false);
+		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width)) args[19] = panel_function(&g, g.width, false, true);
 		if (g.rest) {
 			/* as many sums in fewer columns */
 			Contract narrow = g;
 			narrow.width = 1;
 			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
 			narrow.rows = tile_rows(&narrow);
-			args[16] = panel_function(&narrow, 1, g.ragged);
+			args[16] = panel_function(&narrow, 1, g.ragged, false);
+			if (g.ragged && has_quad(&narrow, narrow.rows, 1)) args[20] = panel_function(&narrow, 1, false, true);
 		}
 	}
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
@@ -874,7 +966,7 @@ LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	LLVMTypeRef turn;
 	Contract single = g;
 	single.width = 1;
-	LLVMValueRef fields[] = {panel_function(&g, g.width, false), panel_function(&g, g.width, true), panel_function(&single, 1, true), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
+	LLVMValueRef fields[] = {panel_function(&g, g.width, false, false), panel_function(&g, g.width, true, false), panel_function(&single, 1, true, false), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
 	LLVMValueRef tiles = stack(&g, sizeof(NativeTiles));
 	for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++) LLVMBuildStore(e->b, fields[i], at_n(&g, tiles, 8 * i));
 	return tiles;

@@ -19,6 +19,7 @@
 #ifndef ATLED_BACKEND_NATIVE_ARRAYS_H
 #define ATLED_BACKEND_NATIVE_ARRAYS_H
 
+#include "backend/native/costs.h"
 #include "backend/native/lower.h"
 
 #define MAX_AXES (2 * MAX_RANK) /* of a nest: results' and reduced ones */
@@ -92,6 +93,7 @@ typedef struct Node {
 	bool slab_local;  /* its scratch has no slab axis: only one turn of a slab's loop needs it, see arrays_slabs.c */
 	uint32_t copy_area[2]; /* plus 1: where a contraction's operand is copied to */
 	uint32_t partial; /* slot of the parts' sums plus 1 */
+	KRef weights, weights_step; /* of rows times a matrix: the part's turned copy of that and elements from one of its rows to the next; 0: none */
 } Node;
 
 typedef enum Lanes { LANES_ROWS, LANES_INNER } Lanes;
@@ -177,8 +179,6 @@ int slab_operand_axis(const ArrayPlan *p, const Node *n, uint32_t operand);
 /* An area of so many elements for each row, from group g until after group `last`. */
 uint32_t take_area(ArrayPlan *p, RowRegion *r, Dim elements, uint32_t g, uint32_t last);
 
-/* Work of one element of the operation's result; that of an addition is 1. */
-uint32_t op_cost(Op op);
 /* Cuts long chains over vectors; true when more is kept now. */
 bool plan_stages(ArrayPlan *p);
 
@@ -300,6 +300,8 @@ KRef partial_of(ArrayEmit *e, const Node *n);
 /* A value made in scratch, also to where it lies in memory. */
 void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
+/* In each part: matrices that its products would turn for each block. */
+void copy_weights(ArrayEmit *e);
 /* A whole product of so many terms (0: all) from where its operands lie; how: GEMM_ADD, GEMM_STRIPS, GEMM_MORE, 0: none. */
 void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how);
 

@@ -1106,6 +1106,7 @@ void rows_part(ArrayEmit *e, const RowLoop *w) {
 	}
 	if (!w->cleared) rows_clear(e);
 	copy_periods(e);
+	copy_weights(e);
 }
 
 void rows_block(ArrayEmit *e, const RowLoop *w) {

@@ -24,40 +24,6 @@ typedef struct Visit {
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------------------- */
 
-uint32_t op_cost(Op op) {
-	switch (op) {
-	case OP_BROADCAST:
-	case OP_RESHAPE:
-	case OP_TRANSPOSE:
-	case OP_SLICE:
-	case OP_STOP:
-	case OP_IOTA:
-	case OP_EXTENT: return 0;
-	case OP_DIV:
-	case OP_SQRT: return 5;
-	case OP_FLOOR:
-	case OP_ROUND:
-	case OP_NEG:
-	case OP_ABS:
-	case OP_SIGN:
-	case OP_ADD:
-	case OP_SUB:
-	case OP_MUL:
-	case OP_MAX:
-	case OP_MIN:
-	case OP_EQ:
-	case OP_LT:
-	case OP_LE:
-	case OP_SELECT:
-	case OP_CONVERT: return 1;
-	case OP_GATHER:
-	case OP_PAD:
-	case OP_UPDATE:
-	case OP_CONCAT: return 3;
-	default: return prims[op].elementwise ? 15 : 2;
-	}
-}
-
 static Type result_type(const ArrayPlan *p, const Inst *in) {
 	return *type_of(p->l->c, p->l->f->vals.at[in->results].type);
 }

@@ -9,6 +9,7 @@
  * itself until it is there, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
  * where it stands then. What turns out, once it is planned, to take the compiler longer than it can be worth so far is put off, unless its code is at hand.
  */
+#include "backend/native/costs.h"
 #include "backend/native/tier.h"
 #include <math.h>
 #include <stdlib.h>
@@ -329,13 +330,21 @@ static bool finish(Backend *be, Tier *t, Code *code) {
 	return true;
 }
 
+double native_module_seconds(const KModule *m) {
+	const bool well = native_level(m) > 0;
+	double seconds = 0;
+	for (uint32_t k = 0; k < m->fns.n; k++)
+		for (uint32_t i = 0; i < m->fns.at[k]->insts.n; i++) {
+			const KInst *in = &m->fns.at[k]->insts.at[i];
+			seconds += KERNEL_INST_SECONDS * (well && in->op == K_PRIM ? op_compile_cost((Op)in->prim) : 1);
+		}
+	return seconds;
+}
+
 /* How long the compiler will take for what has been planned. */
 static double planned_seconds(const Tier *t) {
 	double seconds = COMPILE_SECONDS;
-	for (uint32_t i = 0; i < t->plan->units.n; i++) {
-		const KModule *m = t->plan->units.at[i]->unit->module;
-		for (uint32_t k = 0; k < m->fns.n; k++) seconds += KERNEL_INST_SECONDS * m->fns.at[k]->insts.n;
-	}
+	for (uint32_t i = 0; i < t->plan->units.n; i++) seconds += native_module_seconds(t->plan->units.at[i]->unit->module);
 	return seconds;
 }
 
@@ -490,6 +499,10 @@ static Code *loop_code(Frame *f, LoopSite *site) {
 	return site->osr ? code_of(c, site->osr->fn) : NULL;
 }
 
+double tier_loop_worth(int64_t from, int64_t to, double seconds) {
+	return to > from && from > 0 ? seconds / (double)from * (double)(to - from) : LEFT_TIMES * seconds;
+}
+
 bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st, bool *soon) {
 	LoopSite *site = s->site;
 	Backend *be = f->be;
@@ -497,9 +510,8 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	*soon = false;
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
 	/* what is left of a counted loop must be worth the compiler as well; where it has been at work before, there is nothing to wait for */
-	const double left = to > from && from > 0 ? seconds / (double)from * (double)(to - from) : seconds;
+	const double worth = tier_loop_worth(from, to, seconds), left = to > from && from > 0 ? worth : seconds;
 	const bool asked = site->osr && site->osr->fn->code && ((Code *)site->osr->fn->code)->tier;
-	const double worth = to > from && from > 0 ? left : LEFT_TIMES * seconds;
 	const double least = waiting(be, state) ? WAITING_SECONDS : WAIT_SECONDS;
 	if (!asked && (seconds < least || left < least)) return false;
 	if (!is_available(f->ctx, state)) {

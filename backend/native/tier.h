@@ -107,6 +107,11 @@ bool tier_pending(const Code *code);
 /* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took so many seconds: may the rest of it run as machine code? If so it has run
  * with status *st, and `held` has its results. *soon: it is being compiled, so ask again before long. */
 bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds, Value *held, Status *st, bool *soon);
+/* What the compiler may take for the rest of a loop that has come to turn `from` of `to` in so many seconds: what is left of it; where nobody knows how many turns there are (to <= from), some
+ * times what it has taken. What would take it longer is put off. */
+double tier_loop_worth(int64_t from, int64_t to, double seconds);
+/* How long the compiler will take for a module, about, once LLVM is open. */
+double native_module_seconds(const KModule *m);
 /* CodegenOptions.level for code that pays: what is very large is compiled quickly rather than well. */
 int native_level(const KModule *m);
 /* Of a code that is freed. */

@@ -13,16 +13,20 @@
 
 typedef struct V(Product) {
 	const REAL *a, *b, *bias; /* a[m, k]; b[k, n]; bias NULL: none, and no tanh */
+	bool plain;               /* a bias, but no tanh */
 	REAL *c;                  /* c[m, n] */
 	int64_t m, k, n;
 	int64_t ldb, step; /* b[i, j] of a panel that begins at column c is b[c * step + i * ldb + (j - c)], padded to whole panels */
 	int64_t copies;    /* of products of this size, one after another */
 } V(Product);
 
-INLINE void V(tile)(const int rows, const int vecs, const bool active, const V(Product) *p, const REAL *a, const REAL *b, int64_t column, REAL *c) {
+/* after: nothing, the bias, or the bias and tanh */
+enum { V(NOTHING), V(BIAS), V(TANH) };
+
+INLINE void V(tile)(const int rows, const int vecs, const int after, const V(Product) *p, const REAL *a, const REAL *b, int64_t column, REAL *c) {
 	VEC s[16][5]; /* of which rows x vecs are used and live in registers */
 	UNROLL for (int i = 0; i < rows; i++) UNROLL
-		for (int j = 0; j < vecs; j++) s[i][j] = active ? V(load)(p->bias + column + j * LANES) : V(zero)();
+		for (int j = 0; j < vecs; j++) s[i][j] = after ? V(load)(p->bias + column + j * LANES) : V(zero)();
 	for (int64_t k = 0; k < p->k; k++) {
 		VEC w[5];
 		UNROLL for (int j = 0; j < vecs; j++) {
@@ -34,7 +38,7 @@ INLINE void V(tile)(const int rows, const int vecs, const bool active, const V(P
 			UNROLL for (int j = 0; j < vecs; j++) s[i][j] += x * w[j];
 		}
 	}
-	if (active)
+	if (after == V(TANH))
 		UNROLL for (int i = 0; i < rows; i++) UNROLL
 			for (int j = 0; j < vecs; j++) s[i][j] = V(tanh)(s[i][j]);
 	int64_t room = p->n - column;
@@ -51,14 +55,14 @@ INLINE void V(tile)(const int rows, const int vecs, const bool active, const V(P
 }
 
 /* Rows from .. to - 1, all columns, in panels of `vecs` vectors; the rows go in blocks whose part of `a` stays in the first cache. */
-INLINE void V(panels)(const int rows, const int vecs, const bool active, const V(Product) *p, int64_t from, int64_t to) {
+INLINE void V(panels)(const int rows, const int vecs, const int after, const V(Product) *p, int64_t from, int64_t to) {
 	int64_t fit = 16384 / (p->k * (int64_t)sizeof(REAL)) / rows, block = (fit > 1 ? fit : 1) * rows;
 	for (int64_t r0 = from; r0 < to; r0 += block) {
 		int64_t r1 = r0 + block < to ? r0 + block : to;
 		for (int64_t column = 0; column < p->n; column += vecs * LANES) {
 			int64_t r = r0;
-			for (; r + rows <= r1; r += rows) V(tile)(rows, vecs, active, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
-			for (; r < r1; r++) V(tile)(1, vecs, active, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
+			for (; r + rows <= r1; r += rows) V(tile)(rows, vecs, after, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
+			for (; r < r1; r++) V(tile)(1, vecs, after, p, p->a + r * p->k, p->b + column * p->step, column, p->c + r * p->n + column);
 		}
 	}
 }
@@ -70,23 +74,27 @@ static int V(tile_vectors)(int64_t n) {
 }
 
 static __attribute__((noinline)) void V(product_rows)(const V(Product) *p, int64_t from, int64_t to) {
-	bool active = p->bias != NULL;
+	const int after = !p->bias ? V(NOTHING) : p->plain ? V(BIAS) : V(TANH);
 	switch (V(tile_vectors)(p->n)) {
 	case 1:
-		if (active) V(panels)(8 * MORE, 1, true, p, from, to);
-		else V(panels)(8 * MORE, 1, false, p, from, to);
+		if (after == V(TANH)) V(panels)(8 * MORE, 1, V(TANH), p, from, to);
+		else if (after) V(panels)(8 * MORE, 1, V(BIAS), p, from, to);
+		else V(panels)(8 * MORE, 1, V(NOTHING), p, from, to);
 		break;
 	case 2:
-		if (active) V(panels)(6 * MORE, 2, true, p, from, to);
-		else V(panels)(6 * MORE, 2, false, p, from, to);
+		if (after == V(TANH)) V(panels)(6 * MORE, 2, V(TANH), p, from, to);
+		else if (after) V(panels)(6 * MORE, 2, V(BIAS), p, from, to);
+		else V(panels)(6 * MORE, 2, V(NOTHING), p, from, to);
 		break;
 	case 3:
-		if (active) V(panels)(4 * MORE, 3, true, p, from, to);
-		else V(panels)(4 * MORE, 3, false, p, from, to);
+		if (after == V(TANH)) V(panels)(4 * MORE, 3, V(TANH), p, from, to);
+		else if (after) V(panels)(4 * MORE, 3, V(BIAS), p, from, to);
+		else V(panels)(4 * MORE, 3, V(NOTHING), p, from, to);
 		break;
 	default:
-		if (active) V(panels)(2 * MORE, 5, true, p, from, to);
-		else V(panels)(2 * MORE, 5, false, p, from, to);
+		if (after == V(TANH)) V(panels)(2 * MORE, 5, V(TANH), p, from, to);
+		else if (after) V(panels)(2 * MORE, 5, V(BIAS), p, from, to);
+		else V(panels)(2 * MORE, 5, V(NOTHING), p, from, to);
 	}
 }
 
@@ -116,7 +124,7 @@ static void V(pack)(V(Product) *p, bool transposed, REAL *to) {
 	p->b = to, p->ldb = width, p->step = p->k;
 }
 
-/* Both kinds of row: products of squares, and tanh(x @ W' + b). */
+/* All kinds of row: products of squares, x @ W' + b, and tanh of it. */
 static void V(product_run)(Case *c) {
 	const Row *row = c->row;
 	V(Product) p = {.a = c->in[0].data, .b = c->in[1].data, .c = c->out[0].data, .copies = 1};
@@ -126,7 +134,7 @@ static void V(product_run)(Case *c) {
 		p.m = c->n;
 		V(pack)(&p, true, packed);
 		memcpy(bias, c->in[2].data, (size_t)p.n * sizeof(REAL));
-		p.bias = bias;
+		p.bias = bias, p.plain = !strcmp(row->function, "affine");
 	} else {
 		p.m = p.n;
 		if (c->n > 1) p.copies = c->n, p.ldb = p.n, p.step = 1;
@@ -145,6 +153,10 @@ static void V(tanh_part)(int part, int parts, void *ud) {
 		REAL *y = (REAL *)c->out[0].data + r * n;
 		const REAL *b = c->in[2].data;
 		int64_t j = 0;
+		if (!strcmp(c->row->function, "affine")) {
+			for (; j < n; j++) y[j] += b[j];
+			continue;
+		}
 		for (; j + LANES <= n; j += LANES) V(store)(y + j, V(tanh)(V(load)(y + j) + V(load)(b + j)));
 		for (; j < n; j++) y[j] = V(tanh)(V(set)(y[j] + b[j]))[0];
 	}

@@ -338,6 +338,57 @@ static void levels(void) {
 	ctx_free(c);
 }
 
+double native_module_seconds(const KModule *m);
+double tier_loop_worth(int64_t from, int64_t to, double seconds);
+
+/* A module that makes n times op of each element. */
+static double seconds_for(Ctx *c, const KTarget *t, Op op, int n) {
+	KModule *m = kmodule_new(c, t);
+	KBuilder b;
+	k_function(&b, m, 0);
+	KRef i, x;
+	k_vloop_begin(&b, 8, 0, k_word(&b, KT_I64, 0), 0, NULL, NULL, &i);
+	x = k_load(&b, KT_F64, KM_UNIT, k_buffer(&b, 0), i, 0);
+	for (int turn = 0; turn < n; turn++) x = op == OP_ADD ? k_add(&b, x, x) : k_prim1(&b, op, x);
+	k_store(&b, KM_UNIT, k_buffer(&b, 1), i, x, 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	const double seconds = native_module_seconds(m);
+	kmodule_free(m);
+	return seconds;
+}
+
+/* Whether a compilation is put off: what the compiler is thought to need, and what it may take. */
+static void putting_off(void) {
+	Ctx *c = ctx_new(NULL);
+	KTarget t;
+	if (native_target_named("v4", &t)) {
+		const double nothing = seconds_for(c, &t, OP_ADD, 0), add = seconds_for(c, &t, OP_ADD, 100) - nothing, sine = seconds_for(c, &t, OP_SIN, 100) - nothing;
+		CHECK(add > 0 && sine > 8 * add && sine < 20 * add);
+		/* where all is compiled quickly a sine is a call */
+		const double many = seconds_for(c, &t, OP_SIN, 40000), few = seconds_for(c, &t, OP_ADD, 40000);
+		CHECK(fabs(many - few) < 0.01 * few);
+	}
+	ctx_free(c);
+	CHECK(tier_loop_worth(100, 1100, 0.5) == 5);            /* a thousand turns are left, of which a hundred took half a second */
+	CHECK(tier_loop_worth(1000, 1001, 8) == 8.0 / 1000);    /* one turn */
+	CHECK(tier_loop_worth(64, 0, 0.5) == 2);                /* nobody knows */
+	/* 200 turns of some 0.3 ms; the compiler would take seconds for the 2000 sines of each. Without them it is worth it after a few turns of many. */
+	char program[40000];
+	size_t n = (size_t)snprintf(program, sizeof program, "f(x) = {\n");
+	for (int i = 0; i < 2000; i++) n += (size_t)snprintf(program + n, sizeof program - n, "x = sin(x)\n");
+	snprintf(program + n, sizeof program - n, "x }\nx = zeros(3)\nfor i in 0..200 { x = f(x) }\nx[0]");
+	Run r;
+	start(&r, NATIVE_ON);
+	go(&r, program);
+	CHECK(r.st == ST_OK && run_counters(r.c)->units_compiled == 0);
+	finish(&r);
+	start(&r, NATIVE_ON);
+	go(&r, "s = 0.0\nfor i in 0..30000000 { s = sin(s) + 1.0 }\ns");
+	CHECK(r.st == ST_OK && run_counters(r.c)->units_compiled > 0);
+	finish(&r);
+}
+
 int main(int argc, char **argv) {
 	(void)argc;
 	char path[PATH_MAX], full[PATH_MAX];
@@ -362,6 +413,7 @@ int main(int argc, char **argv) {
 	long_loops();
 	interrupts();
 	levels();
+	putting_off();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
