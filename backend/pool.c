@@ -35,9 +35,11 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #if defined(__linux__) && !defined(ATLED_NO_FUTEX)
 #include <linux/futex.h>
-#include <sys/syscall.h>
 #define HAVE_FUTEX 1
 #else
 #define HAVE_FUTEX 0
