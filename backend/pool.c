@@ -16,27 +16,30 @@
  *
  * A worker reads the job only while it holds a part, and the caller changes the job only when no part is out, so nobody need be waited for
  * who merely looks. Why the rest is as it is, with measurements: a sleeping worker costs 16-50 us to wake, more than most jobs take, so
- * workers spin for SPIN_NS after their last part, and the caller never waits for sleepers: it takes the parts itself until they arrive. The
+ * workers spin for SPIN_NS of their own time after their last part, and the caller never waits for sleepers: it takes the parts itself until they arrive. The
  * kernel likes to wake a worker on the caller's own processor, where the two then take turns (60 us a job); so workers are kept off it, and
- * moved when the caller is found elsewhere, at most every REPIN_NS.
+ * moved when the caller is found elsewhere, at most every REPIN_NS, or REPIN_SHARED_NS where one was seen on the caller's; a caller that waits for such a one sleeps at once.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "backend/pool.h"
 #include <errno.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #if defined(__linux__) && !defined(ATLED_NO_FUTEX)
 #include <linux/futex.h>
-#include <sys/syscall.h>
 #define HAVE_FUTEX 1
 #else
 #define HAVE_FUTEX 0
@@ -44,9 +47,17 @@
 
 enum { MOST_WORKERS = 255, MOST_PARTS = INT32_MAX / 2, LOOK_AT_CLOCK = 32 };
 #define SPIN_NS 80000    /* a worker's, since its last part */
+#define LOOK_NS 5000     /* more than LOOK_AT_CLOCK turns of spinning take */
+#define GONE_NS 1000000  /* a time slice of another's is longer */
 #define PATIENCE_NS 200000 /* the caller's spinning for the parts of others */
 #define REPIN_NS 2000000
+#define REPIN_SHARED_NS 200000 /* where a worker was seen on the caller's own processor: the two would take turns */
 #define WATCH_NS 1000000
+#define STALL_NS 1000000
+#define MISSED_NS 5000
+#define TRY_NS 500000
+#define PAUSE_NS 4000000
+#define MOST_PAUSE_NS 128000000
 #define STACK_BYTES ((size_t)8 * 1024 * 1024)
 
 struct Pool {
@@ -59,8 +70,11 @@ static struct Crew {
 	_Alignas(64) _Atomic uint64_t word; /* see LEFT */
 	_Alignas(64) _Atomic uint32_t pending;
 	atomic_bool waiting; /* the caller sleeps until pending is 0 */
-	_Alignas(64) _Atomic uint32_t epoch; /* what idle workers sleep on */
-	_Atomic uint32_t sleepers;
+	_Alignas(64) union {
+		_Atomic uint64_t both;    /* how many sleep, and below it the epoch */
+		_Atomic uint32_t half[2]; /* of which idle workers sleep on one */
+	} rest;
+	atomic_bool quit; /* here and not beside `taken`: workers that spin look at it */
 	/* the job: written while no part is out */
 	_Alignas(64) void (*body)(void *ud, int64_t part);
 	void *ud;
@@ -68,9 +82,11 @@ static struct Crew {
 	unsigned modes;
 	/* whose job it is */
 	_Alignas(64) atomic_bool taken;
-	atomic_bool quit;
 	atomic_int avoid; /* processor that workers keep off; -1: to be found out */
 	int64_t pinned_at;
+	int64_t alone_until, pause_ns; /* see stalled() */
+	int64_t missed_ns;             /* how long the jobs took in which no worker that was awake took a part, since one last did */
+	PoolCounters count; /* of the owner of the job */
 	/* under the lock */
 	pthread_mutex_t lock;
 	int users, pretended;
@@ -78,6 +94,9 @@ static struct Crew {
 	atomic_int started;
 	pthread_t threads[MOST_WORKERS];
 	_Atomic int ids[MOST_WORKERS]; /* the kernel's numbers; 0 until the thread runs */
+	struct {
+		_Alignas(64) _Atomic int processor; /* where it began its last part, plus 1; 0: none so far */
+	} seen[MOST_WORKERS];
 } crew = {.lock = PTHREAD_MUTEX_INITIALIZER, .avoid = -1};
 
 static _Thread_local int self;    /* pool_worker() */
@@ -178,14 +197,35 @@ void pool_pretend_processors(int n) {
 	pthread_mutex_unlock(&crew.lock);
 }
 
+static void note_processor(int id) {
+#ifdef __linux__
+	const int here = sched_getcpu() + 1;
+	if (atomic_load_explicit(&crew.seen[id - 1].processor, memory_order_relaxed) != here) atomic_store_explicit(&crew.seen[id - 1].processor, here, memory_order_relaxed);
+#else
+	(void)id;
+#endif
+}
+
+/* Was one of the first `workers` last seen on the calling thread's processor? */
+static bool shares_processor(int workers) {
+#ifdef __linux__
+	const int here = sched_getcpu() + 1, n = atomic_load_explicit(&crew.started, memory_order_relaxed);
+	for (int i = 0; i < n && i < workers; i++)
+		if (here && atomic_load_explicit(&crew.seen[i].processor, memory_order_relaxed) == here) return true;
+#else
+	(void)workers;
+#endif
+	return false;
+}
+
 /* Keeps workers off the processor that the calling thread is on. The owner of the job calls it. */
-static void keep_apart(void) {
+static void keep_apart(int workers) {
 #ifdef __linux__
 	const int here = sched_getcpu();
 	const int avoid = atomic_load_explicit(&crew.avoid, memory_order_relaxed);
 	if (here < 0 || here == avoid || crew.pretended) return;
 	const int64_t t = now_ns();
-	if (avoid >= 0 && t - crew.pinned_at < REPIN_NS) return;
+	if (avoid >= 0 && t - crew.pinned_at < (shares_processor(workers) ? REPIN_SHARED_NS : REPIN_NS)) return;
 	cpu_set_t set;
 	if (sched_getaffinity(0, sizeof set, &set)) return;
 	if (here < CPU_SETSIZE) CPU_CLR(here, &set);
@@ -198,6 +238,7 @@ static void keep_apart(void) {
 	}
 	atomic_store(&crew.avoid, all ? here : -1);
 	crew.pinned_at = t;
+	crew.count.moved++;
 #endif
 }
 
@@ -234,19 +275,36 @@ static void parts_done(uint32_t n) {
 	if (atomic_fetch_sub(&crew.pending, n) == n && atomic_load(&crew.waiting)) wake(&crew.pending, 1);
 }
 
-static void go_to_sleep(int id) {
-	const uint32_t epoch = atomic_load(&crew.epoch);
-	atomic_fetch_add(&crew.sleepers, 1);
-	/* whoever changes the word or `quit` looks at `sleepers` afterwards: one of the two sees the other */
-	const uint64_t word = atomic_load(&crew.word);
-	if (!(LEFT(word) && id <= ALLOWED(word)) && !atomic_load(&crew.quit)) sleep_on(&crew.epoch, epoch, 0);
-	atomic_fetch_sub(&crew.sleepers, 1);
+#define SLEEPER ((uint64_t)1 << 32)
+#define SLEEPERS(rest) ((uint32_t)((rest) >> 32))
+
+static _Atomic uint32_t *epoch_word(void) {
+	const uint32_t one = 1;
+	unsigned char first;
+	memcpy(&first, &one, 1);
+	return &crew.rest.half[first ? 0 : 1];
 }
 
-static void wake_sleepers(int n) {
-	if (!atomic_load(&crew.sleepers)) return;
-	atomic_fetch_add(&crew.epoch, 1);
-	wake(&crew.epoch, n);
+/* A sleeper is counted until it is woken, not until it runs: that may be long after, where others have its processor, and each job in between would wake it once more. So whoever wakes takes
+ * it off the count, and changes the epoch with it. */
+static void go_to_sleep(int id) {
+	const uint32_t epoch = (uint32_t)atomic_fetch_add(&crew.rest.both, SLEEPER);
+	/* whoever changes the word or `quit` looks at the sleepers afterwards: one of the two sees the other */
+	const uint64_t word = atomic_load(&crew.word);
+	if (!(LEFT(word) && id <= ALLOWED(word)) && !atomic_load(&crew.quit)) sleep_on(epoch_word(), epoch, 0);
+	uint64_t rest = atomic_load(&crew.rest.both);
+	while ((uint32_t)rest == epoch && !atomic_compare_exchange_weak(&crew.rest.both, &rest, rest - SLEEPER)) {}
+}
+
+/* Where more sleep than are woken, the count may stay above their number, never below it. */
+static void wake_sleepers(uint32_t n) {
+	uint64_t rest = atomic_load(&crew.rest.both), next;
+	do {
+		if (!SLEEPERS(rest)) return;
+		const uint32_t left = SLEEPERS(rest) > n ? SLEEPERS(rest) - n : 0;
+		next = (uint64_t)left << 32 | (uint32_t)((uint32_t)rest + 1);
+	} while (!atomic_compare_exchange_weak(&crew.rest.both, &rest, next));
+	wake(epoch_word(), (int)n);
 }
 
 static void *worker(void *arg) {
@@ -256,23 +314,28 @@ static void *worker(void *arg) {
 #ifdef __linux__
 	atomic_store(&crew.ids[id - 1], (int)syscall(SYS_gettid));
 #endif
-	int64_t since = 0; /* when it was first seen idle */
+	int64_t spun = 0, looked = 0; /* time idle, and when that was looked at */
 	for (unsigned turn = 0;; turn++) {
 		const int64_t part = take_part(id);
 		if (part >= 0) {
+			note_processor(id);
 			set_float_modes(crew.modes);
 			crew.body(crew.ud, part);
 			parts_done(1);
-			since = 0;
+			spun = looked = 0;
 			continue;
 		}
-		if (atomic_load_explicit(&crew.quit, memory_order_relaxed)) return NULL;
 		pause_briefly();
 		if (turn % LOOK_AT_CLOCK) continue;
-		if (!since) since = now_ns();
-		if (now_ns() - since < SPIN_NS) continue;
+		if (atomic_load_explicit(&crew.quit, memory_order_relaxed)) return NULL;
+		/* A short time without a processor, as hypervisors and interrupts take it, does not count: among jobs that follow each other closely it would sleep as soon as it is back, and have to be
+		 * woken. Where it was long, others want the processor. */
+		const int64_t t = now_ns(), gone = looked ? t - looked : 0;
+		spun += gone > LOOK_NS && gone < GONE_NS ? LOOK_NS : gone;
+		looked = t;
+		if (spun < SPIN_NS) continue;
 		go_to_sleep(id);
-		since = 0;
+		spun = looked = 0;
 	}
 }
 
@@ -288,6 +351,7 @@ static void start_workers(int wanted) {
 	const bool sized = !pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, STACK_BYTES);
 	for (; n < wanted; n++) {
 		atomic_store(&crew.ids[n], 0);
+		atomic_store(&crew.seen[n].processor, 0);
 		if (pthread_create(&crew.threads[n], sized ? &attr : NULL, worker, (void *)(intptr_t)(n + 1))) break;
 	}
 	if (sized) pthread_attr_destroy(&attr);
@@ -301,7 +365,7 @@ static void end_workers(void) {
 	const int n = atomic_load(&crew.started);
 	if (!n) return;
 	atomic_store(&crew.quit, true);
-	wake_sleepers(INT_MAX);
+	wake_sleepers(MOST_WORKERS);
 	for (int i = 0; i < n; i++) pthread_join(crew.threads[i], NULL);
 	atomic_store(&crew.started, 0);
 	atomic_store(&crew.quit, false);
@@ -323,7 +387,7 @@ static void after_fork_child(void) {
 	atomic_store(&crew.word, 0);
 	atomic_store(&crew.pending, 0);
 	atomic_store(&crew.waiting, false);
-	atomic_store(&crew.sleepers, 0);
+	atomic_store(&crew.rest.both, 0);
 	atomic_store(&crew.taken, false);
 	atomic_store(&crew.quit, false);
 	atomic_store(&crew.started, 0);
@@ -354,10 +418,18 @@ Pool *pool_new(Ctx *c, int threads) {
 	return p;
 }
 
+/* With ATLED_POOL set: how the hand-over went, where threads end. */
+static void tell_counters(void) {
+	const PoolCounters k = crew.count;
+	if (!getenv("ATLED_POOL")) return;
+	fprintf(stderr, "pool: %" PRIu64 " jobs; at the beginning of %" PRIu64 " a worker slept, of %" PRIu64 " it had last been on the caller's processor; %" PRIu64 " were done by the caller alone; "
+	        "%.3g ms waited for others, %" PRIu64 " times asleep; workers moved %" PRIu64 " times; held up %" PRIu64 " times, after which %" PRIu64 " more jobs were done without workers\n", k.jobs, k.asleep, k.shared, k.alone, 1e-6 * (double)k.waited_ns, k.slept, k.moved, k.stalled, k.paused);
+}
+
 void pool_free(Ctx *c, Pool *p) {
 	if (!p) return;
 	pthread_mutex_lock(&crew.lock);
-	if (!--crew.users) end_workers();
+	if (!--crew.users) end_workers(), tell_counters();
 	pthread_mutex_unlock(&crew.lock);
 	heap_free(c, p, sizeof *p);
 }
@@ -370,6 +442,10 @@ void pool_wait_briefly(unsigned turn) {
 	enum { TURNS = 1000 };
 	pause_briefly();
 	if (turn >= TURNS) sched_yield(); /* the other part's thread may have no processor */
+}
+
+PoolCounters pool_counters(void) {
+	return crew.count;
 }
 
 int pool_worker(void) {
@@ -394,20 +470,43 @@ static void leave_out_rest(void) {
 	if (left) parts_done(left);
 }
 
-static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st) {
-	int64_t begun = 0, watched = 0;
+/* A worker that has a part and no processor holds up the job for a time slice of somebody else's: milliseconds, where jobs take microseconds. One that has no part and no processor takes none
+ * for as long. Where that happens it happens again, since the processors are wanted by others, and two threads are slower than one: each takes from the other's share where the system shares
+ * processors out by sessions. So the caller does its jobs alone for a while, the longer the sooner it happens again. The parts are the same, so are the results. */
+static void stalled(int64_t now) {
+	const bool again = crew.alone_until && now - crew.alone_until < crew.pause_ns;
+	crew.pause_ns = !again ? PAUSE_NS : crew.pause_ns < MOST_PAUSE_NS ? 2 * crew.pause_ns : crew.pause_ns;
+	crew.alone_until = now + crew.pause_ns;
+	crew.missed_ns = 0;
+	crew.count.stalled++;
+}
+
+static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, int workers, int64_t job_begun) {
+	int64_t begun = 0, watched = 0, patience = PATIENCE_NS;
 	for (unsigned turn = 1;; turn++) {
 		uint32_t pending = atomic_load_explicit(&crew.pending, memory_order_acquire);
-		if (!pending) return st;
+		if (!pending) {
+			if (!begun) return st;
+			const int64_t t = now_ns(), waited = t - begun;
+			crew.count.waited_ns += waited;
+			/* parts may be long, and then the last one of another thread is waited for as long: no longer than this thread's own took */
+			if (waited > STALL_NS && waited > 2 * (begun - job_begun)) stalled(t);
+			return st;
+		}
 		pause_briefly();
 		if (turn % LOOK_AT_CLOCK) continue;
 		const int64_t t = now_ns();
-		if (!begun) begun = watched = t;
+		if (!begun) {
+			begun = watched = t;
+			/* who waits for the processor that this thread spins on would do so for all of its time slice */
+			if (shares_processor(workers)) patience = 0;
+		}
 		if (watch && st == ST_OK && t - watched >= WATCH_NS) {
 			watched = t;
 			if ((st = watch(ud)) != ST_OK) leave_out_rest();
 		}
-		if (t - begun < PATIENCE_NS) continue;
+		if (t - begun < patience) continue;
+		crew.count.slept++;
 		atomic_store(&crew.waiting, true);
 		pending = atomic_load(&crew.pending);
 		if (pending) sleep_on(&crew.pending, pending, WATCH_NS);
@@ -423,19 +522,36 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	if (parts <= 1 || parts > MOST_PARTS || inside || forked || !p->workers || !atomic_load_explicit(&crew.started, memory_order_relaxed) ||
 	    atomic_exchange_explicit(&crew.taken, true, memory_order_acquire))
 		return run_alone(parts, body, ud, between);
+	const int64_t job_begun = now_ns();
+	Status st = ST_OK;
+	int64_t done = 0;
 	inside = true;
-	keep_apart();
+	/* a job that turns out to be long is worth a try */
+	while (done < parts && st == ST_OK && job_begun < crew.alone_until && (!done || now_ns() - job_begun < TRY_NS)) {
+		body(ud, done++);
+		if (between) st = between(ud);
+	}
+	if (done == parts || st != ST_OK) {
+		crew.count.paused++;
+		inside = false;
+		atomic_store_explicit(&crew.taken, false, memory_order_release);
+		return st;
+	}
+	keep_apart(p->workers);
+	const bool slept = SLEEPERS(atomic_load_explicit(&crew.rest.both, memory_order_relaxed)) > 0;
+	crew.count.jobs++;
+	crew.count.asleep += slept;
+	crew.count.shared += shares_processor(p->workers);
 	crew.body = body;
 	crew.ud = ud;
 	crew.parts = parts;
 	crew.modes = float_modes();
-	atomic_store_explicit(&crew.pending, (uint32_t)parts, memory_order_relaxed);
+	atomic_store_explicit(&crew.pending, (uint32_t)(parts - done), memory_order_relaxed);
 	own = own && parts <= SET_PARTS;
-	const uint64_t all = own ? ((uint64_t)1 << parts) - 1 : (uint64_t)parts;
+	const uint64_t all = own ? ((uint64_t)1 << parts) - ((uint64_t)1 << done) : (uint64_t)(parts - done);
 	atomic_store(&crew.word, (own ? (uint64_t)parts << 40 : 0) | (uint64_t)p->workers << 32 | all);
-	wake_sleepers(p->workers < atomic_load_explicit(&crew.started, memory_order_relaxed) || parts > p->workers ? INT_MAX : (int)parts - 1);
-	Status st = ST_OK;
-	int64_t polled = 0;
+	wake_sleepers(p->workers < atomic_load_explicit(&crew.started, memory_order_relaxed) || parts > p->workers ? MOST_WORKERS : (uint32_t)parts - 1);
+	int64_t polled = done;
 	for (int64_t part; st == ST_OK && (part = take_part(0)) >= 0;) {
 		body(ud, part);
 		parts_done(1);
@@ -443,7 +559,16 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 		if (between) st = between(ud);
 	}
 	if (st != ST_OK) leave_out_rest();
-	st = wait_for_others(ud, watch, st);
+	if (polled == parts) {
+		const int64_t now = now_ns(), took = now - job_begun;
+		crew.count.alone++;
+		/* a worker that spins comes within a fraction of that, one that is woken may be too late */
+		if (!slept && took > MISSED_NS) crew.missed_ns += took;
+		if (crew.missed_ns > STALL_NS) stalled(now);
+	} else {
+		crew.missed_ns = 0;
+	}
+	st = wait_for_others(ud, watch, st, p->workers, job_begun);
 	inside = false;
 	atomic_store_explicit(&crew.taken, false, memory_order_release);
 	/* The parts of the others are accounted for too, so that budgets do not depend on the number of threads. */

@@ -28,6 +28,20 @@ Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), vo
  * has run and, while it waits for other threads, about once a millisecond. (It cannot count work; bodies that count their own use this.) */
 Status pool_run_watched(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*watch)(void *ud));
 
+/* How jobs met their threads, over the life of the process; jobs of the calling thread alone are not among them. ATLED_POOL in the environment has them written to stderr where the threads
+ * end. */
+typedef struct PoolCounters {
+	uint64_t jobs;
+	uint64_t asleep, shared; /* at whose beginning a worker slept; had last been seen on the caller's processor */
+	uint64_t alone;          /* of which the caller did all parts */
+	int64_t waited_ns;       /* the caller's time, its own parts done (what is below a microsecond is not counted) */
+	uint64_t slept;          /* times that it slept meanwhile */
+	uint64_t moved;          /* times that workers were moved off its processor */
+	uint64_t stalled;        /* times that a worker held up a job for long, or came to none for long, as one does that has no processor */
+	uint64_t paused;         /* jobs that the caller did alone for some time after that; not among `jobs` */
+} PoolCounters;
+PoolCounters pool_counters(void);
+
 /* In a part that waits for what an earlier part will say: the turn-th time it found nothing. */
 void pool_wait_briefly(unsigned turn);
 

@@ -384,6 +384,7 @@ static Report measure(const Row *row, const Options *o) {
 	ask(&l, PAGES, 0);
 	r.limit_pages = l.pages;
 	r.pages = pages_now();
+	if (getenv("ATLED_POOL")) atled_context_free(p.ctx); /* its threads end, and tell how they met their jobs */
 	int quiet = 0;
 	for (int k = 0; k < rounds; k++) quiet += others[k] < 0.1;
 	if (quiet >= 3 && quiet < rounds) {

@@ -277,15 +277,17 @@ static bool weights_axes(ArrayEmit *e, const Node *n, Ref *w, uint32_t *along_k,
 	return wi[*along_k].axis == n->nresult && wi[*along_free].axis < n->nresult;
 }
 
-/* A matrix whose columns are contiguous (the W' of x @ W') is turned once for each part of the rows and not in each block of them, where it is small: for 20 x 20 that was a sixth of
- * the time. Where lengths are other than at the first call, it is the same product with the same bits. */
+/* A matrix whose columns are contiguous (the W' of x @ W') is turned once for each part of the rows and not in each block of them, where it is small and a part has some blocks (turning one here costs
+ * what a product does for four): for 20 x 20 that was a sixteenth of the time in f64, an eighth in f32. Where lengths are other than at the first call, it is the same product with the same bits. */
 void copy_weights(ArrayEmit *e) {
-	enum { MOST_BYTES = 32768 };
+	enum { MOST_BYTES = 32768, LEAST_ROWS = 4 * 64 * MAX_PARTS };
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
+	const bool pays = r->has_row && lower_hint(e->l, r->row, 1000) >= LEAST_ROWS;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		Node *n = &e->p->nodes.at[r->nodes.at[i]];
 		n->weights = 0;
+		if (!pays) continue;
 		Ref w;
 		uint32_t along_k, along_free;
 		Matrix m;

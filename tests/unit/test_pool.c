@@ -220,6 +220,7 @@ static void test_shares(Ctx *c) {
 	Pool *p = pool_new(c, 4);
 	const int width = pool_width(p);
 	Shares s = {.parts = width};
+	doze(0.3); /* a worker that was held up before is left out no more */
 	CHECK(pool_run_watched(p, width, share_part, &s, no_watch) == ST_OK && s.begun == width);
 	for (int k = 0; k < width; k++) CHECK(s.by[k] == k + 1);
 	for (int parts = 1; parts <= 40; parts++)
@@ -429,6 +430,107 @@ static void measure(Ctx *c) {
 	pool_free(c, p);
 }
 
+#define PAUSE 0.3 /* longer than a worker that held up a job is left out */
+
+/* Part 0 waits for another thread to begin part 1, for two seconds at most. */
+typedef struct Meeting {
+	atomic_int there;
+	atomic_bool met;
+} Meeting;
+
+static void meet(void *ud, int64_t part) {
+	Meeting *m = ud;
+	if (part) {
+		atomic_store(&m->there, 1 + pool_worker());
+		return;
+	}
+	const double t0 = seconds(CLOCK_MONOTONIC);
+	while (!atomic_load(&m->there) && seconds(CLOCK_MONOTONIC) - t0 < 2) doze(1e-5);
+	const int other = atomic_load(&m->there);
+	if (other && other != 1 + pool_worker()) atomic_store(&m->met, true);
+}
+
+/* Sleepers are woken, each time: one worker and several, by jobs for all of them and for some. And what was counted meanwhile. */
+static void test_waking(Ctx *c) {
+	for (int threads = 2; threads <= 4; threads++) {
+		Pool *p = pool_new(c, threads);
+		doze(PAUSE);
+		const PoolCounters before = pool_counters();
+		uint64_t stalled = before.stalled;
+		int met = 0;
+		for (int i = 0; i < 40; i++) {
+			Meeting m = {0};
+			doze(i % 4 ? 0.0005 : 0.02);
+			/* on a busy machine */
+			if (pool_counters().stalled != stalled) doze(PAUSE);
+			stalled = pool_counters().stalled;
+			pool_run(p, 2, meet, &m, NULL);
+			met += atomic_load(&m.met);
+		}
+		CHECK(met == 40);
+		const PoolCounters after = pool_counters();
+		CHECK(after.jobs - before.jobs == 40 && after.alone == before.alone);
+		CHECK(after.asleep > before.asleep);
+		pool_free(c, p);
+	}
+}
+
+/* Part 0 is the caller's and short; a worker's takes as long as one that has no processor. */
+static void hold_up(void *ud, int64_t part) {
+	atomic_int *by = ud;
+	atomic_fetch_add(&by[part], 1);
+	if (pool_worker()) doze(0.01);
+	else if (!part) doze(0.001);
+}
+
+static void share_nothing(void *ud, int64_t part) {
+	atomic_fetch_add((atomic_int *)ud + part, 1);
+}
+
+static void long_job(void *ud, int64_t part) {
+	atomic_int *by = ud;
+	atomic_fetch_add(&by[part], 1);
+	if (pool_worker()) atomic_store(&by[63], 1);
+	doze(0.002);
+}
+
+/* A worker that holds up a job is left out for a while, in which a long job tries it again; each part is run once whatever happens. */
+static void test_held_up(Ctx *c) {
+	Pool *p = pool_new(c, 2);
+	for (int own = 0; own < 2; own++) {
+		bool left_out = false, tried = false;
+		/* again where this thread itself had no processor meanwhile */
+		for (int attempt = 0; attempt < 20 && !left_out; attempt++) {
+			doze(PAUSE);
+			const PoolCounters before = pool_counters();
+			atomic_int by[64] = {0}, alone[2] = {0};
+			int jobs = 0;
+			while (pool_counters().stalled == before.stalled && jobs < 200) {
+				jobs++;
+				if (own) CHECK(pool_run_watched(p, 4, hold_up, by, NULL) == ST_OK);
+				else CHECK(pool_run(p, 4, hold_up, by, NULL) == ST_OK);
+			}
+			CHECK(pool_counters().stalled == before.stalled + 1);
+			for (int k = 0; k < 4; k++) CHECK(by[k] == jobs);
+			if (own) CHECK(pool_run_watched(p, 2, share_nothing, alone, NULL) == ST_OK);
+			else CHECK(pool_run(p, 2, share_nothing, alone, NULL) == ST_OK);
+			CHECK(alone[0] == 1 && alone[1] == 1);
+			left_out = pool_counters().paused == before.paused + 1;
+		}
+		CHECK(left_out);
+		/* of 24 parts of 2 ms the worker has some, although the pause may not be over */
+		for (int attempt = 0; attempt < 20 && !tried; attempt++) {
+			atomic_int many[64] = {0};
+			if (own) CHECK(pool_run_watched(p, 24, long_job, many, NULL) == ST_OK);
+			else CHECK(pool_run(p, 24, long_job, many, NULL) == ST_OK);
+			for (int k = 0; k < 24; k++) CHECK(many[k] == 1);
+			tried = many[63] == 1;
+		}
+		CHECK(tried);
+	}
+	pool_free(c, p);
+}
+
 int main(void) {
 	Ctx *c = ctx_new(NULL);
 	pool_pretend_processors(4);
@@ -441,6 +543,8 @@ int main(void) {
 	test_contexts();
 	test_life(c);
 	test_idle(c);
+	test_waking(c);
+	test_held_up(c);
 	test_fork(c);
 	test_modes(c);
 	measure(c);
