@@ -824,6 +824,11 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 		Type t = *ref_ty(e->l->f, r);
 		Index at[MAX_AXES], to[MAX_AXES];
 		Open o;
+		const Node *part = plan_node(e->p, r);
+		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n && join_place(e->p, n, r) == j) { /* is there */
+			before = k_add(e->k, before, lower_dim(e->l, t.dims[axis]));
+			continue;
+		}
 		open_nest(e, &o, t.rank, t.dims, n->row, -1, g->wide, at);
 		KRef value = pull(e, r, at);
 		memcpy(to, at, sizeof to);
@@ -1030,9 +1035,8 @@ static KRef area_offset(ArrayEmit *e, uint32_t a) {
 	return k_mul(k, sum, k_int(k, e->element_bytes));
 }
 
-/* May the node's memory be written past the caches? Where it is large and nothing of the region reads it: a line that is written whole need not be read
- * first, and pushes nothing out. */
-static KRef goes_past(ArrayEmit *e, const Node *n) {
+/* Where it is large and nothing of the region reads it: a line that is written whole need not be read first, and pushes nothing out. */
+KRef goes_past(ArrayEmit *e, const Node *n) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
@@ -1145,6 +1149,18 @@ void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to) {
 	k_parallel_end(k);
 }
 
+void rows_join(ArrayEmit *e, KRef nparts) {
+	const RowRegion *r = e->r;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		m->scratch_at = 0;
+		if (!m->row_sum || m->into) continue;
+		KMark before = k_mark(e->k);
+		join_partials(e, m, nparts);
+		if (m->nresult) k_outline(e->k, before);
+	}
+}
+
 static void emit_rows(ArrayEmit *e) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
@@ -1161,14 +1177,7 @@ static void emit_rows(ArrayEmit *e) {
 	if (r->product) emit_strips(e, &w);
 	else emit_row_blocks(e, &w, k_int(k, 0), w.nblocks);
 	e->memo.n = outside;
-	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		Node *m = &e->p->nodes.at[r->nodes.at[i]];
-		m->scratch_at = 0;
-		if (!m->row_sum || m->into) continue;
-		KMark before = k_mark(k);
-		join_partials(e, m, w.nparts);
-		if (m->nresult) k_outline(k, before);
-	}
+	rows_join(e, w.nparts);
 }
 
 /* Small outside values that a computed index may read lie in memory. */
@@ -1215,8 +1224,10 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			const Node *n = &p->nodes.at[r->nodes.at[k]];
 			if (n->memory && n->nresult && !n->into) lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
-		if (r->within) {
-			/* done with the region before */
+		if (r->within || r->streamed) {
+			/* done with a region before */
+		} else if (r->stream) {
+			emit_stream(&e, i);
 		} else if (r->has_row) {
 			if (r->product) {
 				const Node *n = &p->nodes.at[r->product - 1];
