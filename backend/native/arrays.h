@@ -356,6 +356,8 @@ void rows_block(ArrayEmit *e, const RowLoop *w);
 void rows_join(ArrayEmit *e, KRef nparts);
 /* May the node's memory be written past the caches? 0: never. */
 KRef goes_past(ArrayEmit *e, const Node *n);
+/* About so many parts for a parallel loop, at least one, MAX_PARTS at most. */
+KRef even_parts(KBuilder *k, KRef n);
 /* The parallel loop over blocks from .. to-1. */
 void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to);
 

@@ -985,7 +985,12 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	uint32_t budget = e->k->m->target.l2_bytes / 2 * 3;
 	bool contracts = false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
-	if (!r->area_elements.n) return k_int(k, r->lanes == LANES_ROWS ? 2048 : contracts ? 64 : 1);
+	if (!r->area_elements.n && r->lanes == LANES_ROWS) { /* of few rows shorter ones: 10000 in five blocks are three for one thread and two for the other */
+		KRef share = k_shift(k, 0, k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 16 * MAX_PARTS - 1)), k_int(k, 8)), k_int(k, 4));
+		_Static_assert(16 * MAX_PARTS == 1 << 8, "the shift above");
+		return k_max(k, k_int(k, 256), k_min(k, share, k_int(k, 2048)));
+	}
+	if (!r->area_elements.n) return k_int(k, contracts ? 64 : 1);
 	if (r->lanes == LANES_INNER && !contracts) return k_int(k, 1);
 	bool plain = r->lanes == LANES_ROWS;
 	for (uint32_t i = 0; i < r->groups.n; i++) plain = plain && !r->groups.at[i].naxes && !r->groups.at[i].alone;
@@ -1049,6 +1054,13 @@ KRef goes_past(ArrayEmit *e, const Node *n) {
 	return k_prim2(k, OP_LE, k_int(k, at / ktype_size(node_type_of(e, n))), result_count(e, n));
 }
 
+/* Parts by twos, so that two threads or four have the same to do: of five one has three, the other two. */
+KRef even_parts(KBuilder *k, KRef n) {
+	KRef parts = k_int(k, MAX_PARTS);
+	for (int64_t some = MAX_PARTS / 2; some > 2; some /= 2) parts = k_select(k, k_prim2(k, OP_LE, n, k_int(k, some)), k_int(k, some), parts);
+	return k_select(k, k_prim2(k, OP_LE, n, k_int(k, 2)), k_max(k, n, k_int(k, 1)), parts);
+}
+
 void rows_sizes(ArrayEmit *e, RowLoop *w) {
 	enum { PART_WORK = 1 << 16 };
 	KBuilder *k = e->k;
@@ -1060,8 +1072,7 @@ void rows_sizes(ArrayEmit *e, RowLoop *w) {
 	KRef one = k_int(k, 1);
 	w->nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, w->n, k_sub(k, e->block, one)), e->block);
 	w->work = row_work(e);
-	w->nparts = k_max(k, one, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16)));
-	w->nparts = k_min(k, k_min(k, w->nparts, k_int(k, MAX_PARTS)), w->nblocks);
+	w->nparts = k_min(k, even_parts(k, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16))), w->nblocks);
 	_Static_assert(PART_WORK == 1 << 16, "the shift above");
 }
 

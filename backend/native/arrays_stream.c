@@ -22,7 +22,7 @@
 enum {
 	MOST_REGIONS = 8,
 	MOST_ROWS = 64,  /* that a region may be ahead or behind by, or longer than another */
-	LEAST_ROWS = 32, /* of a part, for each row that it does a second time */
+	LEAST_ROWS = 64, /* of a part, for each row that it does a second time; half of it where parts are rounded up */
 	ROW_VECTOR = 8   /* with lanes along the rows, regions are ahead by whole vectors */
 };
 
@@ -225,7 +225,7 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 	/* one block even where the last region has no rows: others may have some */
 	const KRef nblocks = k_max(k, one, k_prim2(k, OP_FLOORDIV, k_add(k, n, k_sub(k, block, one)), block));
 	KRef nparts = k_min(k, k_shift(k, 1, k_mul(k, n, work), k_int(k, 16)), k_prim2(k, OP_FLOORDIV, n, k_int(k, LEAST_ROWS * twice)));
-	nparts = k_max(k, one, k_min(k, k_min(k, nparts, k_int(k, MAX_PARTS)), nblocks));
+	nparts = k_min(k, even_parts(k, nparts), nblocks);
 	e->part = k_parallel_begin(k, nparts);
 	const KRef first_block = k_prim2(k, OP_FLOORDIV, k_mul(k, e->part, nblocks), nparts);
 	const KRef end_block = k_prim2(k, OP_FLOORDIV, k_mul(k, k_add(k, e->part, one), nblocks), nparts);
