@@ -68,7 +68,7 @@ typedef struct Node {
 	bool swapped;      /* MACRO_ROWS: the row is in the second operand */
 	bool kept, wanted; /* wanted: l->needed */
 	bool memory;       /* kept in memory: wanted, or read by another region or not at its own row */
-	uint32_t lies_in;  /* in the memory of that node (plus 1), an update that changes it where it lies */
+	uint32_t lies_in;  /* in the memory of that node (plus 1), an update that changes it where it lies, or a join that it is a part of */
 	bool scratch;      /* kept in the region's scratch */
 	bool strip;        /* of its memory there are only some rows at a time, see arrays_strips.c */
 	bool row_sum;      /* reduced over the region's row */
@@ -137,6 +137,9 @@ typedef struct RowRegion {
 	VEC(Turned) turned;
 	VEC(Slab) slabs;
 	KRef block;              /* emission: rows in a block; 0: no loop over rows. For descriptions */
+	uint32_t stream;         /* so many regions behind this one are done with it, in one stream; see arrays_stream.c */
+	bool streamed;           /* done with one before */
+	int64_t before, ahead;   /* in a stream: rows that a part does before those of the stream's last region, and after them */
 } RowRegion;
 
 struct ArrayPlan {
@@ -199,6 +202,7 @@ Ref matrix_operand(const ArrayPlan *p, Ref r);
 bool needs_copy(const ArrayPlan *p, const Node *n, Ref r);
 /* The product of lengths. */
 Dim dims_product(Ctx *c, uint32_t n, const Dim *dims);
+uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part);
 
 /* The index arithmetic of shape changes. `emitting` false: only what follows an axis and what does not is worked out. axes: the open loops'. */
 typedef struct Axis {
@@ -227,6 +231,26 @@ KRef index_value(IndexContext *ix, Index i); /* the number itself, perhaps varyi
 void dot_indices(const ArrayPlan *p, const Inst *in, const Index *at, Index *x, Index *y);
 /* The operand's index of a reduction or scan from result axes and reduced axes. */
 void reduce_index(const ArrayPlan *p, const Inst *in, const Index *at, Index *x);
+
+/* ---- where a nest reads (arrays_reach.c) ------------------------------------------------------------------------------------------------------- */
+
+typedef enum Reached { REACHED, REACHED_THROUGH, REACHED_ASTRAY } Reached; /* no farther; through what is inlined; that is not to be */
+typedef struct ReachSeen {
+	Ref ref;
+	Index at[MAX_RANK];
+} ReachSeen;
+typedef struct Reach Reach;
+struct Reach {
+	ArrayPlan *p;
+	void *ud;
+	/* Asked for each value that is read; n: NULL for what comes from outside of the plan. THROUGH: only where the node is not kept. */
+	Reached (*leaf)(Reach *w, Ref r, const Node *n, const Index *at);
+	uint32_t row; /* the nest's axis that is the region's row */
+	IndexContext ix;
+	VEC(ReachSeen) seen;
+};
+/* Follows all that the node's nest reads; false: something cannot be followed, or went astray. */
+bool reach_nest(Reach *w, const Node *n);
 
 /* ---- emission (arrays_pull.c, arrays_emit.c, arrays_contract.c) ------------------------------------------------------------------------------ */
 
@@ -284,7 +308,7 @@ void ask_for_next_row(ArrayEmit *e, uint32_t lanes);
 /* Where a value in memory begins; false when it is not in memory. */
 bool in_memory(ArrayEmit *e, Ref r, KRef *pointer);
 /* The memory of a node's value. */
-KRef node_memory(const ArrayEmit *e, const Node *n);
+KRef node_memory(ArrayEmit *e, const Node *n);
 /* Row-major strides, in elements. */
 void memory_strides(ArrayEmit *e, const Type *t, KRef *stride);
 /* Strides of a node's value in the region's scratch; *row: of the row. */
@@ -314,7 +338,7 @@ typedef struct Band {
 } Band;
 Band band_of(const ArrayPlan *p, Ref r, const Index *at, uint32_t k, uint32_t j);
 
-/* ---- the pieces of a region's loop (arrays_emit.c), for arrays_tiles.c ------------------------------------------------------------------------ */
+/* ---- the pieces of a region's loop (arrays_emit.c), for arrays_tiles.c and arrays_stream.c ------------------------------------------------------------------------ */
 
 typedef struct RowLoop {
 	KRef n, row_bytes, nblocks, nparts; /* rows; bytes of scratch for a row; blocks of rows; parts of the parallel loop */
@@ -330,8 +354,21 @@ void rows_part(ArrayEmit *e, const RowLoop *w); /* at the beginning of a part: i
 void rows_clear(ArrayEmit *e); /* the part's sums over the rows */
 /* All of the region's groups for e->rows rows from e->row_start on, at most e->block where there is scratch. */
 void rows_block(ArrayEmit *e, const RowLoop *w);
+/* After the loop: the parts' sums are joined. */
+void rows_join(ArrayEmit *e, KRef nparts);
+/* May the node's memory be written past the caches? 0: never. */
+KRef goes_past(ArrayEmit *e, const Node *n);
+/* About so many parts for a parallel loop, at least one, MAX_PARTS at most. */
+KRef even_parts(KBuilder *k, KRef n);
 /* The parallel loop over blocks from .. to-1. */
 void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to);
+
+/* ---- arrays_stream.c ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Which regions are done block by block, one after the other; once it is known what lies where. */
+void choose_streams(ArrayPlan *p);
+/* The region and those that go with it. */
+void emit_stream(ArrayEmit *e, uint32_t region);
 
 /* ---- arrays_strips.c ---------------------------------------------------------------------------------------------------------------------- */
 

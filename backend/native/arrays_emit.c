@@ -824,6 +824,11 @@ static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 		Type t = *ref_ty(e->l->f, r);
 		Index at[MAX_AXES], to[MAX_AXES];
 		Open o;
+		const Node *part = plan_node(e->p, r);
+		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n && join_place(e->p, n, r) == j) { /* is there */
+			before = k_add(e->k, before, lower_dim(e->l, t.dims[axis]));
+			continue;
+		}
 		open_nest(e, &o, t.rank, t.dims, n->row, -1, g->wide, at);
 		KRef value = pull(e, r, at);
 		memcpy(to, at, sizeof to);
@@ -980,7 +985,12 @@ static KRef block_rows(ArrayEmit *e, KRef row_bytes) {
 	uint32_t budget = e->k->m->target.l2_bytes / 2 * 3;
 	bool contracts = false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) contracts = contracts || e->p->nodes.at[r->nodes.at[i]].macro != MACRO_NONE;
-	if (!r->area_elements.n) return k_int(k, r->lanes == LANES_ROWS ? 2048 : contracts ? 64 : 1);
+	if (!r->area_elements.n && r->lanes == LANES_ROWS) { /* of few rows shorter ones: 10000 in five blocks are three for one thread and two for the other */
+		KRef share = k_shift(k, 0, k_shift(k, 1, k_add(k, lower_dim(e->l, r->row), k_int(k, 16 * MAX_PARTS - 1)), k_int(k, 8)), k_int(k, 4));
+		_Static_assert(16 * MAX_PARTS == 1 << 8, "the shift above");
+		return k_max(k, k_int(k, 256), k_min(k, share, k_int(k, 2048)));
+	}
+	if (!r->area_elements.n) return k_int(k, contracts ? 64 : 1);
 	if (r->lanes == LANES_INNER && !contracts) return k_int(k, 1);
 	bool plain = r->lanes == LANES_ROWS;
 	for (uint32_t i = 0; i < r->groups.n; i++) plain = plain && !r->groups.at[i].naxes && !r->groups.at[i].alone;
@@ -1030,9 +1040,8 @@ static KRef area_offset(ArrayEmit *e, uint32_t a) {
 	return k_mul(k, sum, k_int(k, e->element_bytes));
 }
 
-/* May the node's memory be written past the caches? Where it is large and nothing of the region reads it: a line that is written whole need not be read
- * first, and pushes nothing out. */
-static KRef goes_past(ArrayEmit *e, const Node *n) {
+/* Where it is large and nothing of the region reads it: a line that is written whole need not be read first, and pushes nothing out. */
+KRef goes_past(ArrayEmit *e, const Node *n) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
 	uint32_t at = k->m->target.stream_bytes;
@@ -1043,6 +1052,13 @@ static KRef goes_past(ArrayEmit *e, const Node *n) {
 			if (&e->p->nodes.at[m->reads.at[j].node] == n) return 0;
 	}
 	return k_prim2(k, OP_LE, k_int(k, at / ktype_size(node_type_of(e, n))), result_count(e, n));
+}
+
+/* Parts by twos, so that two threads or four have the same to do: of five one has three, the other two. */
+KRef even_parts(KBuilder *k, KRef n) {
+	KRef parts = k_int(k, MAX_PARTS);
+	for (int64_t some = MAX_PARTS / 2; some > 2; some /= 2) parts = k_select(k, k_prim2(k, OP_LE, n, k_int(k, some)), k_int(k, some), parts);
+	return k_select(k, k_prim2(k, OP_LE, n, k_int(k, 2)), k_max(k, n, k_int(k, 1)), parts);
 }
 
 void rows_sizes(ArrayEmit *e, RowLoop *w) {
@@ -1056,8 +1072,7 @@ void rows_sizes(ArrayEmit *e, RowLoop *w) {
 	KRef one = k_int(k, 1);
 	w->nblocks = k_prim2(k, OP_FLOORDIV, k_add(k, w->n, k_sub(k, e->block, one)), e->block);
 	w->work = row_work(e);
-	w->nparts = k_max(k, one, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16)));
-	w->nparts = k_min(k, k_min(k, w->nparts, k_int(k, MAX_PARTS)), w->nblocks);
+	w->nparts = k_min(k, even_parts(k, k_shift(k, 1, k_mul(k, w->n, w->work), k_int(k, 16))), w->nblocks);
 	_Static_assert(PART_WORK == 1 << 16, "the shift above");
 }
 
@@ -1146,6 +1161,18 @@ void emit_row_blocks(ArrayEmit *e, const RowLoop *w, KRef from, KRef to) {
 	k_parallel_end(k);
 }
 
+void rows_join(ArrayEmit *e, KRef nparts) {
+	const RowRegion *r = e->r;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		m->scratch_at = 0;
+		if (!m->row_sum || m->into) continue;
+		KMark before = k_mark(e->k);
+		join_partials(e, m, nparts);
+		if (m->nresult) k_outline(e->k, before);
+	}
+}
+
 static void emit_rows(ArrayEmit *e) {
 	KBuilder *k = e->k;
 	const RowRegion *r = e->r;
@@ -1162,14 +1189,7 @@ static void emit_rows(ArrayEmit *e) {
 	if (r->product) emit_strips(e, &w);
 	else emit_row_blocks(e, &w, k_int(k, 0), w.nblocks);
 	e->memo.n = outside;
-	for (uint32_t i = 0; i < r->nodes.n; i++) {
-		Node *m = &e->p->nodes.at[r->nodes.at[i]];
-		m->scratch_at = 0;
-		if (!m->row_sum || m->into) continue;
-		KMark before = k_mark(k);
-		join_partials(e, m, w.nparts);
-		if (m->nresult) k_outline(k, before);
-	}
+	rows_join(e, w.nparts);
 }
 
 /* Small outside values that a computed index may read lie in memory. */
@@ -1216,8 +1236,10 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 			const Node *n = &p->nodes.at[r->nodes.at[k]];
 			if (n->memory && n->nresult && !n->into) lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
-		if (r->within) {
-			/* done with the region before */
+		if (r->within || r->streamed) {
+			/* done with a region before */
+		} else if (r->stream) {
+			emit_stream(&e, i);
 		} else if (r->has_row) {
 			if (r->product) {
 				const Node *n = &p->nodes.at[r->product - 1];

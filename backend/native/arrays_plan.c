@@ -890,6 +890,28 @@ static void share_memory(ArrayPlan *p, const Piece *run) {
 	}
 }
 
+/* Which operand of a join a value is, the first where it is several. */
+uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part) {
+	const Inst *in = node_inst(p, join);
+	uint32_t k = 0;
+	while (k < in->nargs && inst_arg(p->l->f, in, k) != part) k++;
+	return k;
+}
+
+/* A long part of a join along the first axis is made where it belongs, rather than copied. Neither may be what a loop or a caller has a place for: others read what was there before until then. */
+static void join_in_place(ArrayPlan *p) {
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		const Inst *in = node_inst(p, n);
+		if (n->kind != NODE_JOIN || !n->kept || n->wanted || n->lies_in || attr_int(p->l->c, OP_CONCAT, in->attr, 0)) continue;
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			Node *x = plan_node(p, inst_arg(p->l->f, in, k));
+			if (!x || !x->kept || !x->memory || x->wanted || x->lies_in || x->row_sum || x->strip || x->into || x->kind != NODE_POINT) continue;
+			if (x->nresult && long_axis(p, x->axes[0])) x->lies_in = i + 1;
+		}
+	}
+}
+
 static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	Lower *l = p->l;
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
@@ -930,6 +952,8 @@ ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
 	}
 	share_memory(p, run);
 	choose_strips(p);
+	join_in_place(p);
+	choose_streams(p);
 	ask_for_memory(p, l->position, l->position + n);
 	return p;
 }

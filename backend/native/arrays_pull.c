@@ -19,9 +19,17 @@ bool in_memory(ArrayEmit *e, Ref r, KRef *pointer) {
 	return place->kind == PLACE_MEMORY;
 }
 
-KRef node_memory(const ArrayEmit *e, const Node *n) {
-	while (n->lies_in) n = &e->p->nodes.at[n->lies_in - 1];
-	return lower_destination(e->l, n->ref);
+KRef node_memory(ArrayEmit *e, const Node *n) {
+	const Node *in = n->lies_in ? &e->p->nodes.at[n->lies_in - 1] : NULL;
+	if (!in) return lower_destination(e->l, n->ref);
+	if (in->kind != NODE_JOIN) return node_memory(e, in);
+	const Inst *join = node_inst(e->p, in);
+	KRef before = k_int(e->k, 0);
+	for (uint32_t k = 0, place = join_place(e->p, in, n->ref); k < place; k++) {
+		const Type *t = ref_ty(e->l->f, inst_arg(e->l->f, join, k));
+		before = k_add(e->k, before, lower_dim(e->l, dims_product(e->l->c, t->rank, t->dims)));
+	}
+	return k_ptradd(e->k, node_memory(e, in), before, ktype_size(node_type_of(e, n)));
 }
 
 void memory_strides(ArrayEmit *e, const Type *t, KRef *stride) {

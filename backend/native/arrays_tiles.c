@@ -34,126 +34,28 @@ struct Tiles {
 
 /* ---- which loops ---------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Seen {
-	Ref ref;
-	Index at[MAX_RANK];
-} Seen;
-
-typedef struct Reach {
-	Lower *l;
-	ArrayPlan *p;
+typedef struct Follow {
 	const Tiles *t;
 	const Region *body;
-	IndexContext ix;
-	uint32_t row; /* the nest's axis that is the region's row */
-	VEC(Seen) seen;
 	int64_t most;
-} Reach;
+} Follow;
 
-static bool reaches(Reach *w, Ref r, const Index *at);
-
-static bool same_index(Index x, Index y) {
-	return x.kind == y.kind && (x.kind == IX_OTHER || (x.number == y.number && (x.kind == IX_NUMBER || x.axis == y.axis)));
-}
-
-/* An array that the loop makes anew, read at `at`: its row must follow the nest's. */
-static bool reaches_array(Reach *w, uint32_t pair, const Index *at) {
-	const Index row = at[w->t->made[pair]->row];
-	if (row.kind != IX_AXIS || row.axis != w->row) return false;
-	const int64_t by = row.number - w->t->shift[pair];
-	if (by > w->most) w->most = by;
-	if (-by > w->most) w->most = -by;
-	return true;
-}
-
-static bool reaches_operands(Reach *w, const Inst *in, const Index *at) {
-	const Fn *f = w->l->f;
-	Ctx *c = w->l->c;
-	const Index unknown = {.kind = IX_OTHER};
-	Index x[MAX_RANK], y[MAX_RANK];
-	switch (in->op) {
-	case OP_IOTA:
-	case OP_EXTENT: return true;
-	case OP_DOT:
-		dot_indices(w->p, in, at, x, y);
-		return reaches(w, inst_arg(f, in, 0), x) && reaches(w, inst_arg(f, in, 1), y);
-	case OP_REDUCE_SUM:
-	case OP_REDUCE_PROD:
-	case OP_REDUCE_MAX:
-	case OP_REDUCE_MIN:
-		reduce_index(w->p, in, at, x);
-		return reaches(w, inst_arg(f, in, 0), x);
-	case OP_CUMSUM:
-	case OP_CUMPROD: return reaches(w, inst_arg(f, in, 0), at);
-	case OP_PAD: { /* outside of what is padded the nearest element is read, and not used: that is nearer than `low` says */
-		const Ref r = inst_arg(f, in, 0);
-		uint32_t n;
-		const int64_t *low = attr_field(c, OP_PAD, in->attr, 0, &n), *stride = attr_field(c, OP_PAD, in->attr, 2, &n);
-		for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) {
-			int64_t by;
-			x[i] = unknown;
-			if (stride[i] != 1 || !dim_is_const(c, (Dim)low[i], &by)) continue;
-			x[i] = at[i];
-			if (at[i].kind == IX_AXIS) x[i].number -= by;
-			else if (by) x[i] = unknown;
-		}
-		return reaches(w, r, x);
+/* Arrays that the loop makes anew: their row must follow the nest's. What the region itself keeps is of this turn, so read at the row that is there. */
+static Reached follows(Reach *w, Ref r, const Node *n, const Index *at) {
+	Follow *u = w->ud;
+	for (uint32_t i = 0; i < u->t->npairs; i++) {
+		if (r != ref_value(u->body->params + 1 + u->t->pairs[i])) continue;
+		const Index row = at[u->t->made[i]->row];
+		if (row.kind != IX_AXIS || row.axis != w->row) return REACHED_ASTRAY;
+		const int64_t by = row.number - u->t->shift[i];
+		if (by > u->most) u->most = by;
+		if (-by > u->most) u->most = -by;
+		return REACHED;
 	}
-	case OP_CONCAT:
-		for (uint32_t k = 0; k < in->nargs; k++) {
-			const Ref r = inst_arg(f, in, k);
-			for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) x[i] = i == attr_int(c, OP_CONCAT, in->attr, 0) ? unknown : at[i];
-			if (!reaches(w, r, x)) return false;
-		}
-		return true;
-	case OP_UPDATE: {
-		const Ref r = inst_arg(f, in, 0);
-		for (uint32_t i = 0; i < ref_ty(f, r)->rank; i++) y[i] = side_takes_all(c, inst_side(f, in, i)) ? at[i] : unknown;
-		return reaches(w, r, at) && reaches(w, inst_arg(f, in, 1), y);
-	}
-	default:
-		if (in->nregions || (!prims[in->op].elementwise && in->op != OP_BROADCAST && in->op != OP_RESHAPE && in->op != OP_TRANSPOSE && in->op != OP_SLICE &&
-		                     in->op != OP_STOP && in->op != OP_CONVERT && in->op != OP_SELECT))
-			return false;
-		for (uint32_t k = 0; k < in->nargs; k++) {
-			operand_index(&w->ix, in, k, at, x);
-			if (!reaches(w, inst_arg(f, in, k), x)) return false;
-		}
-		return true;
-	}
-}
-
-static bool reaches(Reach *w, Ref r, const Index *at) {
-	if (!ref_is_value(r)) return true;
-	const uint32_t rank = ref_ty(w->l->f, r)->rank;
-	for (uint32_t i = 0; i < w->t->npairs; i++)
-		if (r == ref_value(w->body->params + 1 + w->t->pairs[i])) return reaches_array(w, i, at);
-	const Node *n = plan_node(w->p, r);
-	if (!n) return true; /* it does not change in the loop */
-	if (n->kept) /* one of the region's: of this turn, so at the row that is there */
-		return n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS && at[n->row].axis == w->row && !at[n->row].number;
-	Seen s = {.ref = r};
-	memcpy(s.at, at, rank * sizeof *at);
-	for (uint32_t i = 0; i < w->seen.n; i++) {
-		bool same = w->seen.at[i].ref == r;
-		for (uint32_t k = 0; k < rank && same; k++) same = same_index(w->seen.at[i].at[k], at[k]);
-		if (same) return true;
-	}
-	VEC_PUSH(w->l->scratch, &w->seen, s);
-	/* what it sums over itself goes along none of the nest's axes */
-	Index all[MAX_AXES];
-	for (uint32_t i = 0; i < MAX_AXES; i++) all[i] = i < rank ? at[i] : (Index){.kind = IX_OTHER};
-	return reaches_operands(w, node_inst(w->p, n), all);
-}
-
-static bool reaches_nest(Reach *w, const Node *n) {
-	const Inst *in = node_inst(w->p, n);
-	Index at[MAX_AXES];
-	if (n->row < 0 || n->row_sum || n->macro != MACRO_NONE || n->kind == NODE_SCATTER || n->kind == NODE_JOIN || n->kind == NODE_GUARD) return false;
-	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
-	w->row = (uint32_t)n->row;
-	w->seen.n = 0;
-	return n->kind == NODE_UPDATE ? reaches(w, inst_arg(w->l->f, in, 1), at) : reaches_operands(w, in, at);
+	if (!n) return REACHED; /* it does not change in the loop */
+	if (!n->kept) return REACHED_THROUGH;
+	const bool there = n->kind != NODE_UPDATE && n->row >= 0 && at[n->row].kind == IX_AXIS && at[n->row].axis == w->row && !at[n->row].number;
+	return there ? REACHED : REACHED_ASTRAY;
 }
 
 /* What makes carried value k anew, in its second place. */
@@ -196,15 +98,16 @@ const Tiles *tiles_plan(Lower *l, const Piece *p, const Inst *in) {
 		if (y->kind != CARRY_PAIR || !y->direct || !finds_pair(l, t, body, k)) return NULL;
 	}
 	if (!t->npairs) return NULL;
-	Reach w = {.l = l, .p = plan, .t = t, .body = body, .ix = {.p = plan, .shifts = true}};
+	Follow u = {.t = t, .body = body};
+	Reach w = {.p = plan, .ud = &u, .leaf = follows};
 	for (uint32_t i = 0; i < plan->nodes.n; i++) {
 		const Node *n = &plan->nodes.at[i];
 		if (!n->kept) continue;
 		bool made = !n->memory;
 		for (uint32_t k = 0; k < t->npairs; k++) made = made || t->made[k] == n;
-		if (!made || !reaches_nest(&w, n)) return NULL;
+		if (!made || n->row_sum || !reach_nest(&w, n)) return NULL;
 	}
-	t->reach = w.most;
+	t->reach = u.most;
 	return t;
 }
 

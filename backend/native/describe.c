@@ -332,8 +332,10 @@ static void describe_region(const Describe *d, const ArrayPlan *p, const RowRegi
 		print_length(out, d->l->f, r->row, d->syms);
 		text_str(out, " rows");
 		if (r->block && d->values && d->values[r->block].known) text_format(out, ", %lld at a time", (long long)d->values[r->block].v);
-		text_format(out, ", vectors along %s%s\n", r->lanes == LANES_ROWS ? "the rows" : "the last axis",
+		text_format(out, ", vectors along %s%s", r->lanes == LANES_ROWS ? "the rows" : "the last axis",
 		            r->product ? ", in strips, each followed by its part of the product behind" : "");
+		if (r->stream) text_format(out, ", block by block in one stream with the next %u", r->stream);
+		text_str(out, "\n");
 		depth++;
 	}
 	for (uint32_t g = 0; g < r->groups.n; g++) {

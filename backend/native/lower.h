@@ -12,6 +12,7 @@
  *     arrays_plan.c   straight-line array instructions: what is computed where, which loops are shared, what is kept
  *     arrays_emit.c   the loops of such a plan
  *     arrays_tiles.c  several turns at once of a loop that holds one such plan
+ *     arrays_stream.c several of the plan's loops along nearly the same rows as one
  *
  * Two passes over a unit: plan (arrays_plan for each run of array instructions, so that all memory is known), then emit.
  */

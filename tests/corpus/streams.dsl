@@ -1,0 +1,108 @@
+# What follows each other along nearly the same rows goes block by block, in one stream: the answer is what each step by itself gives, to the last bit. Steps of the second kind
+# read through an array of places, which nothing goes along with. Only sums, products and quotients are used, so that it makes no difference who computes them.
+
+line(n) = [1 + 1/(1 + 0.001*(i % 97)^2) for i in 0..n]
+grid(n, m) = [1 + 1/(1 + 0.01*((3*i + 7*j) % 31)^2) for i in 0..n, j in 0..m]
+same(f, g, args) = { ok = true; for a in args { ok = ok and sum(abs(f(a) - g(a))) == 0 }; ok }
+cut(v, from, n) = v[from..from + n]
+take(v, from, n) = v[iota(n) + from]
+sizes = (2, 3, 7, 8, 9, 63, 64, 65, 100, 1003, 2048, 5000, 20011, 70001)
+lines = map(n -> line(n), list(...sizes))
+
+# averages, values at both faces of a cell, fluxes, what is left: two cells more at each end, one more, a face more
+values(a, b, c) = (b - 0.25*(c - a)/(1 + (c - a)*(c - a)), b + 0.25*(c - a)/(1 + (a - c)*(a - c)))
+flux(l, r) = 0.5*(l*l/(1 + r) + r*r/(1 + l)) - 0.5*(r - l)
+step(part, u, h) = {
+  n = len(u)
+  p = concat(u[..1], u[..1], u, u[-1..], u[-1..])
+  low, high = values(part(p, 0, n + 2), part(p, 1, n + 2), part(p, 2, n + 2))
+  f = flux(part(high, 0, n + 1), part(low, 1, n + 1))
+  u - h*(part(f, 1, n) - part(f, 0, n))
+}
+three(part, u) = {
+  v = step(part, u, 0.3)
+  w = 0.75*u + 0.25*step(part, v, 0.3)
+  u/3 + 2/3*step(part, w, 0.3)
+}
+same(u -> step(cut, u, 0.3), u -> step(take, u, 0.3), lines)   #> true
+same(u -> three(cut, u), u -> three(take, u), lines)           #> true
+march(part, u, k) = { for _ in 0..k { u = three(part, u) }; u }
+same(u -> march(cut, u, 5), u -> march(take, u, 5), lines)     #> true
+
+# neighbours farther and farther away, ahead and behind; all steps are results as well
+far(part, u) = {
+  n = len(u) - 70
+  a = 1/(1 + part(u, 0, n + 60)*part(u, 10, n + 60)) + part(u, 3, n + 60)*part(u, 3, n + 60)
+  b = part(a, 40, n + 20)/(1 + part(a, 0, n + 20)*part(a, 0, n + 20)) + part(a, 7, n + 20)
+  c = part(b, 20, n)/(1 + part(b, 0, n)*part(b, 0, n)) - part(b, 13, n)
+  (a, b, c)
+}
+all_of(part, u) = { (a, b, c) = far(part, u); concat(a, b, c) }
+same(u -> all_of(cut, u), u -> all_of(take, u), map(n -> line(n), list(70, 71, 75, 134, 135, 500, 3000, 30001)))   #> true
+
+# the last step is summed over the rows, or the largest of it is wanted
+total(part, u) = { n = len(u) - 2; a = 1/(1 + u*u*u/(2 + u)); b = a*a/(1 + a); d = part(b, 2, n)/part(b, 0, n) + part(b, 1, n)*part(a, 0, n)/(1 + part(a, 2, n)); (max(d), sum(round(1024*d))) }
+same(u -> total(cut, u)[0], u -> total(take, u)[0], map(n -> line(n), list(3, 9, 130, 5003, 70001)))   #> true
+same(u -> total(cut, u)[1], u -> total(take, u)[1], map(n -> line(n), list(3, 9, 130, 5003, 70001)))   #> true
+
+# derivatives read behind: whole numbers, so that the order of sums is all one
+energy(part, u) = {
+  n = len(u) - 6
+  p, q = part(u, 0, n + 4), part(u, 2, n + 4)
+  a = p*p*q + 3*p*q + q*q - 5*p
+  b = part(a, 0, n + 2)*part(a, 2, n + 2) - part(a, 1, n + 2)*part(a, 0, n + 2) + 2*part(a, 2, n + 2)*part(a, 2, n + 2)
+  sum(part(b, 2, n)*part(b, 0, n) - 2*part(b, 1, n))
+}
+whole(n) = [1.0*(i % 5) - 2 for i in 0..n]
+wholes = map(n -> whole(n), list(6, 7, 20, 1003, 5000, 70001))
+same(u -> grad(u -> energy(cut, u))(u), u -> grad(u -> energy(take, u))(u), wholes)   #> true
+find(plan(grad(u -> energy(cut, u)), whole(1000)), "in one stream") >= 0            #> true
+
+# two axes: along rows of memory and across them, twice
+smooth(part, u) = {
+  n, m = len(u) - 2, len(u[0])
+  d = part(u, 2, n)/(1 + part(u, 0, n)*part(u, 0, n)) + part(u, 1, n)*part(u, 1, n)
+  e = d[.., 1..-1]/(1 + d[.., 2..]*d[.., ..-2]) + d[.., 2..]*d[.., 1..-1]
+  k = n - 2
+  part(e, 2, k)/(1 + part(e, 0, k)*part(e, 1, k)) - part(e, 1, k)
+}
+grids = list(grid(4, 3), grid(5, 9), grid(40, 1000), grid(1000, 20), grid(3000, 7), grid(300, 300))
+same(u -> smooth(cut, u), u -> smooth(take, u), grids)   #> true
+
+# running sums along the other axis, and what the sum of a row divides
+ranked(part, u) = {
+  n = len(u) - 1
+  a = cumsum(u*u/(1 + u); axis = 1)
+  s = sum(round(1024*a); axis = 1)
+  part(a, 1, n)/(1 + part(a, 0, n)*part(a, 0, n)) + reshape(part(s, 0, n)/part(s, 1, n), n, 1)
+}
+same(u -> ranked(cut, u), u -> ranked(take, u), grids)   #> true
+
+# a part of a join that others read as well, at several places of it, twice; in a loop
+joined(part, u) = {
+  n = len(u)
+  for _ in 0..4 {
+    v = u*u/(1 + u*u) + 0.1*u
+    p = concat(v[3..4], v[1..2], v, v[0..1])
+    w = 0.25*(part(p, 0, n) + part(p, 1, n) + part(p, 2, n) + part(p, 3, n)) - 0.5*v
+    q = concat(w[-2..], w, w, w[..2])
+    u = part(q, 2, n) + 0.3*part(q, n, n) + 0.01*v
+  }
+  u
+}
+same(u -> joined(cut, u), u -> joined(take, u), map(n -> line(n), list(5, 17, 1003, 20011)))   #> true
+joined_along(part, u) = {
+  n, m = len(u), len(u[0])
+  for _ in 0..4 {
+    v = u*u/(1 + u*u) + 0.1*u
+    p = concat(v[-1..], v, v[..1])
+    q = concat(v[.., -1..], v, v[.., ..1]; axis = 1)
+    u = 0.2*(part(p, 2, n) + part(p, 0, n) + q[.., 2..] + q[.., ..-2]) - 0.1*v
+  }
+  u
+}
+same(u -> joined_along(cut, u), u -> joined_along(take, u), grids)   #> true
+
+# so they are done, and so they are not
+find(plan(u -> step(cut, u, 0.3), line(1000)), "in one stream") >= 0   #> true
+find(plan(u -> step(take, u, 0.3), line(1000)), "in one stream") >= 0   #> false
