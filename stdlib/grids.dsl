@@ -195,8 +195,9 @@ _tensor(info, m) = {
   P = 1
   for k in n { P = P * k }
   stride = map(p -> { s = 1; for q in list(...(p + 1..count)) { s = s * n[q] }; s }, list(...(0..count)))
-  at = map(p -> if count == 1 { iota(P) } else { (iota(P) // stride[p]) % n[p] }, list(...(0..count)))
-  X = map(p -> dims[p].x[at[p]], list(...(0..count)))
+  X = map(p -> if count == 1 { dims[p].x } else {
+    ravel(broadcast_to(reshape(dims[p].x, ...map(q -> if q == p { n[q] } else { 1 }, list(...(0..count)))), ...n))
+  }, list(...(0..count)))
   dense = true
   for g in dims { if not g.dense { dense = false } }
   (dims = (...dims,), n = (...n,), P = P, stride = (...stride,), X = (...X,), space = (...space,), count = count, dense = dense)

@@ -170,6 +170,7 @@ _explain_choice(info) = {
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
 #   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, as is order 6 where they are of first order in space, and what is above 2 where they are of third.
 #   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
+#   Errors: fewer points than the order needs; a pressure between walls, with modes on one grid that no equation sees: fem(order = 2) has it.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
 #       field u
