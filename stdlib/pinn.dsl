@@ -11,6 +11,8 @@
 #   of half the points, drawn where the residual (RAD; Wu et al. 2023) or the terms of the equations are large; seed: of the weights and points; tol: of the loss. activation: tanh or sin; frequency: factor of the first layer's weights;
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
 #   of its coordinates are built in, with t on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
+#   corners: in t and one space coordinate, where the beginning and a condition on a wall contradict each other in value or, by the equation, in rate, the singular part that follows from it is added to the
+#   network (solve only, with slabs = 1).
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
@@ -23,11 +25,11 @@
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
-  symmetry = true, slabs = 1, data = 1.0) =
+  symmetry = true, slabs = 1, data = 1.0, corners = true) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, solve = _solve_pinn,
-    fit = _fit_pinn)
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, corners = corners,
+    solve = _solve_pinn, fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
@@ -112,6 +114,12 @@ _value_wanted(info, c, xs) = {
   z = _rows_at(info, list(c), stack(...xs), zero)
   -z / (_rows_at(info, list(c), stack(...xs), one) - z)
 }
+# The same of the smooth part of a solution
+_smooth_value_wanted(info, c, xs) = if not has(info, "layers") { _value_wanted(info, c, xs) } else {
+  k = info.jets[c.jets[0]][0]
+  first = _first_component(info, k)
+  _value_wanted(info, c, xs) - _layers_at(info, xs)[first..first + max(1, info.sizes[k])]
+}
 
 # The blend of what the first n axes of the order say of field k: f64[components of the field]
 _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
@@ -123,7 +131,7 @@ _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
   (a, b) = (info.lo[axis], info.hi[axis])
   for c in sides {
     share = if len(sides) == 1 { 1.0 } else if c.at.side == 0 { (b - xs[axis]) / (b - a) } else { (xs[axis] - a) / (b - a) }
-    out = out + share * (_value_wanted(info, c, _face(info, c, xs)) - _blend(info, k, _face(info, c, xs), n - 1))
+    out = out + share * (_smooth_value_wanted(info, c, _face(info, c, xs)) - _blend(info, k, _face(info, c, xs), n - 1))
   }
   for c in rates { out = out + (xs[axis] - a) * _value_wanted(info, c, _face(info, c, xs)) }
   out
@@ -158,7 +166,8 @@ _can_build_in(info) = {
       size = 1 + max(abs(map(G, X)))
       for axis in list(...(0..d)) {
         for c in _built_in(info, k, axis, 0) {
-          gap = map(x -> { xs = _face(info, c, _list_of(info, x)); _blend(info, k, xs, d) - _value_wanted(info, c, xs) }, X)
+          gap = map(x -> { xs = _face(info, c, _list_of(info, x)); _blend(info, k, xs, d) - _smooth_value_wanted(info, c, xs) },
+            X)
           worst = max(worst, max(abs(gap)) / size)
         }
         if info.periodic[axis] {
@@ -315,7 +324,7 @@ _building_in(info, m) = {
 # The solution as a function of weights and coordinates: f64[components]
 _ansatz(info, m, B, never, h) = (w, xs) -> {
   y = _network_at(info, m, w, B, xs)
-  if never { y } else {
+  smooth = if never { y } else {
     parts = list()
     for k in list(...(0..len(info.fields))) {
       first = _first_component(info, k)
@@ -328,6 +337,7 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
     }
     concat(...parts)
   }
+  if has(info, "layers") { smooth + _layers_at(info, xs) } else { smooth }
 }
 
 # rows_of(pick, read): what read(info, equations, point, slots) makes of the equations or conditions that pick(info) gives, of a network u(w, xs) and a point
@@ -371,8 +381,9 @@ _pinn_weights(info, m) = {
   (weights, B)
 }
 
-_solve_pinn(info, method, o) = {
-  _box_only(info, method)
+_solve_pinn(stated, method, o) = {
+  _box_only(stated, method)
+  info = if method.corners and method.slabs == 1 { _with_layers(stated, _corner_layers(stated)) } else { stated }
   m = _with_symmetries(info, method)
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
@@ -455,6 +466,9 @@ _share(soft, k, X) = soft[k] / sqrt(max(1.0, f64(len(X))))
 _all_rows(blocks, soft, w, X) =
   concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), list(...(0..len(blocks)))))
 
+# How many rows a block has at a point, of which there may be none
+_row_count(block, w) = len(block.rows(w, zeros(shape(block.X)[1])))
+
 # J'J and J'r, equation by equation
 _gram(blocks, soft, v, back, X) = {
   w = back(v)
@@ -462,7 +476,7 @@ _gram(blocks, soft, v, back, X) = {
   for k in list(...(0..len(blocks))) {
     Y = X[k]
     s = _share(soft, k, Y)
-    for i in list(...(0..len(blocks[k].rows(w, blocks[k].X[0])))) {
+    for i in list(...(0.._row_count(blocks[k], w))) {
       (r, J) = map(x -> { (r, dr) = value_and_grad(w -> blocks[k].rows(w, x)[i])(w); (r, flatten(dr)[0]) }, Y)
       G = G + s^2 * (J' @ J)
       g = g + s^2 * (J' @ r)
@@ -475,7 +489,7 @@ _gram(blocks, soft, v, back, X) = {
 _gram_trace(block, v, back, X) = {
   w = back(v)
   total = 0.0
-  for i in list(...(0..len(block.rows(w, block.X[0])))) {
+  for i in list(...(0.._row_count(block, w))) {
     J = map(x -> flatten(grad(w -> block.rows(w, x)[i])(w))[0], X)
     total = total + sum(J^2) / max(1.0, f64(len(X)))
   }
@@ -484,12 +498,12 @@ _gram_trace(block, v, back, X) = {
 # Sums of the rows of groups of points, with random signs: `rows` rows A, whose A'A is J'J in the mean. Each costs as much as a gradient over its group.
 _row_sketch(blocks, soft, v, back, X, rows) = {
   w = back(v)
-  sizes = map(k -> len(X[k]) * len(blocks[k].rows(w, blocks[k].X[0])), list(...(0..len(blocks))))
+  sizes = map(k -> len(X[k]) * _row_count(blocks[k], w), list(...(0..len(blocks))))
   all = 0
   for n in sizes { all = all + n }
   concat(...map(k -> {
     Y = X[k]
-    (n, c) = (len(Y), len(blocks[k].rows(w, blocks[k].X[0])))
+    (n, c) = (len(Y), _row_count(blocks[k], w))
     s = min(n, (rows * sizes[k] + all - 1) // max(1, all))
     q = max(1, (n + s - 1) // max(1, s))
     at = iota(s * q)

@@ -448,7 +448,7 @@ show(p; file = "", size = none, dpi = 0) = {
 }
 
 # animate(frames, n; file, fps, dpi): a film of pictures
-#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of pictures; or a solution in t and x, whose profiles move through n times. file, also in the place of n: ends in .gif, or in .png
+#   frames: a function from k = 0, 1 ... n - 1 to a picture, or a list of pictures; or a solution in t and x (the whole one: its field u is a function that does not know from where to where), whose profiles move through n times. file, also in the place of n: ends in .gif, or in .png
 #   or .apng for an animated PNG, which is smaller and sharper. fps: pictures a second. Axes without limits of their own show what all frames need; for
 #   that a function is asked twice for each frame. One frame is in memory at a time; the file appears when the last one is done.
 #     x = linspace(0.0, 6.3, 100)
