@@ -16,6 +16,12 @@ static bool is_hidden(Sp *sp, Atom name) {
 	return name == h->io || name == h->rng || name == h->brk || name == h->cont || name == h->ret || name == h->retval;
 }
 
+/* Whether control left: by break, continue or return. */
+static bool is_flag(Sp *sp, Atom name) {
+	const Hidden *h = sp_hidden(sp);
+	return name == h->brk || name == h->cont || name == h->ret;
+}
+
 /* ---- merging two values ------------------------------------------------------------------------------------------------------------- */
 
 /* How one merged leaf is made on each side: a ref to convert to `dtype`, or a value to box, or zeros like the other side. */
@@ -127,8 +133,7 @@ static Av *value_on_side(Sp *sp, Env *layer, Atom name, bool diverges) {
 	if (diverges && !is_hidden(sp, name)) return av_new(sp, AV_UNSET);
 	Av *v = env_find(layer, name);
 	if (v) return v;
-	const Hidden *h = sp_hidden(sp);
-	return name == h->brk || name == h->cont || name == h->ret ? av_bool(sp, false) : av_new(sp, AV_UNSET);
+	return is_flag(sp, name) ? av_bool(sp, false) : av_new(sp, AV_UNSET);
 }
 
 /* ---- branches --------------------------------------------------------------------------------------------------------------------------- */
@@ -215,7 +220,16 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const B
 		if ((dead[i] = sp_dead(sp, layer[i]))) value[i] = av_new(sp, AV_UNSET);
 	Av *merged = merge_values(sp, value[0], value[1], &leaves);
 	Av **after = ARENA_ARRAY(sp->a, Av *, names.n ? names.n : 1);
+	bool *fixed = ARENA_ARRAY(sp->a, bool, names.n ? names.n : 1);
 	for (uint32_t i = 0; i < names.n; i++) {
+		/* where one side surely fails, the other one says alone whether control left */
+		bool left;
+		after[i] = NULL;
+		if (dead[0] != dead[1] && is_flag(sp, names.at[i]) &&
+		    av_static_bool(sp, value_on_side(sp, layer[dead[0]], names.at[i], bottom[dead[0]]), &left)) {
+			fixed[i] = left;
+			continue;
+		}
 		Av *x = value_on_side(sp, layer[0], names.at[i], bottom[0]), *y = value_on_side(sp, layer[1], names.at[i], bottom[1]);
 		bool visible = is_hidden(sp, names.at[i]) || (x->kind != AV_UNSET && y->kind != AV_UNSET) || bottom[0] || bottom[1] || dead[0] || dead[1];
 		after[i] = visible ? merge_values(sp, x, y, &leaves) : av_new(sp, AV_UNSET);
@@ -231,7 +245,7 @@ static Av *join(Sp *sp, RegionId region[2], Env *layer[2], Av *value[2], const B
 	uint32_t k = 0;
 	merged = av_rebuild(sp, merged, results, &k);
 	for (uint32_t i = 0; i < names.n; i++) {
-		Av *v = av_rebuild(sp, after[i], results, &k);
+		Av *v = after[i] ? av_rebuild(sp, after[i], results, &k) : av_bool(sp, fixed[i]);
 		sp_word_lengths(sp, v, atom_text(sp->c, names.at[i]));
 		env_set(sp, sp->env, names.at[i], v);
 	}

@@ -236,12 +236,8 @@ Status dae_fail(Dae *o, int flag, double t) {
 	if (t == o->in.t0 && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL)) return not_consistent(o);
 	Stand at = {.t = t, .y = o->y};
 	if (t != o->in.t0) {
-		at.errors = solve_vector(s, o->in.n);
-		at.weights = solve_vector(s, o->in.n);
-		if (!at.errors || !at.weights) return ST_NOMEM;
-		if (IDAGetEstLocalErrors(o->mem, at.errors) != IDA_SUCCESS ||
-		    IDAGetErrWeights(o->mem, at.weights) != IDA_SUCCESS)
-			at.errors = NULL;
+		const Status st = stand_errors(s, o->in.n, &at, o->mem, IDAGetEstLocalErrors, IDAGetErrWeights);
+		if (st != ST_OK) return st;
 	}
 	IDAGetCurrentStep(o->mem, &at.step);
 	IDAGetTolScaleFactor(o->mem, &at.factor);
@@ -287,9 +283,27 @@ static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
 }
 
+static const OperandForm operands[DAE_OPERANDS] = {
+	[DAE_Y0] = {"the initial value", DT_F64, 1},
+	[DAE_YP0] = {"the initial time derivative", DT_F64, 1},
+	[DAE_ID] = {"the list of differential unknowns", DT_F64, 1},
+	[DAE_T0] = {"the first time", DT_F64, 0},
+	[DAE_T1] = {"the last time", DT_F64, 0},
+	[DAE_RTOL] = {"rtol", DT_F64, 0},
+	[DAE_ATOL] = {"atol", DT_F64, 1},
+	[DAE_COLPTR] = {"the column pointers", DT_I64, 1},
+	[DAE_ROWIND] = {"the row indices", DT_I64, 1},
+	[DAE_SAVEAT] = {"saveat", DT_F64, 1},
+	[DAE_MAX_STEP] = {"the largest step", DT_F64, 0},
+};
+
 static const Integrator integrator = {.noperands = DAE_OPERANDS,
                                       .nfns = DAE_NFNS,
                                       .noptions = DAE_OPTIONS,
+                                      .operands = operands,
+                                      .parameters = {"t, y, y'", "t, y, y', cj"},
+                                      .nparameters = {3, 4},
+                                      .family = &dae_family,
                                       .begin = begin,
                                       .start = start,
                                       .step = dae_step,
@@ -298,6 +312,7 @@ static const Integrator integrator = {.noperands = DAE_OPERANDS,
                                       .fail = march_failed,
                                       .close = close_integrator,
                                       .end = end};
+_Static_assert((int)DAE_NFNS == (int)SOLVER_FNS, "integrate.c knows of two functions");
 _Static_assert((int)DAE_OPTIONS <= (int)SOLVER_OPTIONS, "integrate.c has room for so many options");
 
 static Status dae_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
@@ -316,47 +331,12 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 
 /* ---- types ----------------------------------------------------------------------------------------------------- */
 
-static void check_operands(Builder *b, const HostCall *call, const Ref *args) {
-	static const struct {
-		const char *what;
-		uint8_t dtype, rank;
-	} wanted[DAE_OPERANDS] = {
-		[DAE_Y0] = {"the initial value", DT_F64, 1},
-		[DAE_YP0] = {"the initial time derivative", DT_F64, 1},
-		[DAE_ID] = {"the list of differential unknowns", DT_F64, 1},
-		[DAE_T0] = {"the first time", DT_F64, 0},
-		[DAE_T1] = {"the last time", DT_F64, 0},
-		[DAE_RTOL] = {"rtol", DT_F64, 0},
-		[DAE_ATOL] = {"atol", DT_F64, 1},
-		[DAE_COLPTR] = {"the column pointers", DT_I64, 1},
-		[DAE_ROWIND] = {"the row indices", DT_I64, 1},
-		[DAE_SAVEAT] = {"saveat", DT_F64, 1},
-		[DAE_MAX_STEP] = {"the largest step", DT_F64, 0},
-	};
-	const char *name = call->def->name;
-	for (uint32_t k = 0; k < DAE_OPERANDS; k++)
-		want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
-	for (uint32_t k = 0; k < DAE_NFNS; k++)
-		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + 3 + k || fn_nresults(call->fns[k]) != 1)
-			host_misuse(b, name, "function %u must take (t, y, y'%s) and give one array", k, k ? ", cj" : "");
+static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	return integrator_types(&integrator, b, call, args, nargs, out, cap);
 }
 
-static uint32_t dae_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                          uint32_t cap) {
-	if (cap < 3 || call->nfns != DAE_NFNS || call->noptions < DAE_OPTIONS || call->options[0] != DAE_NFNS ||
-	    nargs != family_base(&dae_family, call))
-		host_misuse(b, call->def->name, "wants two functions, eleven operands and four options");
-	check_operands(b, call, args);
-	return solution_types(b, args[DAE_Y0], args[DAE_SAVEAT], out);
-}
-
-static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                            uint32_t cap) {
-	if (!until_is_whole(&integrator, call, nargs, cap))
-		host_misuse(b, call->def->name, "wants three functions, eleven operands and four options, and what is said of the events");
-	check_operands(b, call, args);
-	want_operand(b, call->def->name, "the signs of the events", args[DAE_OPERANDS], DT_I64, 1);
-	return event_types(b, args[DAE_Y0], args[DAE_SAVEAT], out);
+static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	return integrator_until_types(&integrator, b, call, args, nargs, out, cap);
 }
 
 const Family dae_family = {.name = "dae",

@@ -132,10 +132,45 @@ Status integrate_until(Integration *r, Ctx *c, const HostCall *call, const Value
 	return st;
 }
 
-bool until_is_whole(const Integrator *by, const HostCall *call, uint32_t nargs, uint32_t cap) {
+/* Whether a call with events has as many functions, operands and options as it must, and room for five results. */
+static bool until_is_whole(const Integrator *by, const HostCall *call, uint32_t nargs, uint32_t cap) {
 	const int64_t *w = call->options;
 	const uint32_t events = by->noptions + 1; /* where the options of the events begin, behind one more number of captured values */
 	return cap >= 5 && call->nfns == by->nfns + 1 && call->noptions >= events + EVENTS_WORDS && w[0] == by->nfns + 1 &&
 	       call->noptions >= events + EVENTS_WORDS + 2 * w[events + EVENTS_COUNT] && nargs == by->noperands + 1 + w[1] + w[2] + w[3] &&
 	       fn_nparams(call->fns[by->nfns]) == (uint32_t)w[3] + 2 && fn_nresults(call->fns[by->nfns]) == 1;
+}
+
+static void check_operands(const Integrator *by, Builder *b, const HostCall *call, const Ref *args) {
+	const char *name = call->def->name;
+	for (uint32_t k = 0; k < by->noperands; k++)
+		want_operand(b, name, by->operands[k].what, args[k], (Dtype)by->operands[k].dtype, by->operands[k].rank);
+	for (uint32_t k = 0; k < by->nfns; k++)
+		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + by->nparameters[k] || fn_nresults(call->fns[k]) != 1)
+			host_misuse(b, name, "function %u must take (%s) and give one array", k, by->parameters[k]);
+}
+
+uint32_t integrator_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	if (cap < 3 || call->nfns != by->nfns || call->noptions < by->noptions || call->options[0] != by->nfns || nargs != family_base(by->family, call))
+		host_misuse(b, call->def->name, "wants %u functions, %u operands and %u options", by->nfns, by->noperands, by->noptions - 1 - by->nfns);
+	check_operands(by, b, call, args);
+	return solution_types(b, args[by->family->y0], args[by->family->saveat], out);
+}
+
+uint32_t integrator_until_types(const Integrator *by, Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	if (!until_is_whole(by, call, nargs, cap))
+		host_misuse(b, call->def->name, "wants %u functions, %u operands and %u options, and what is said of the events", by->nfns + 1, by->noperands,
+		            by->noptions - 1 - by->nfns);
+	check_operands(by, b, call, args);
+	want_operand(b, call->def->name, "the signs of the events", args[by->noperands], DT_I64, 1);
+	return event_types(b, args[by->family->y0], args[by->family->saveat], out);
+}
+
+Status stand_errors(Solve *s, int64_t n, Stand *at, void *mem, int (*errors)(void *, N_Vector), int (*weights)(void *, N_Vector)) {
+	at->errors = solve_vector(s, n);
+	at->weights = solve_vector(s, n);
+	if (!at->errors || !at->weights) return ST_NOMEM;
+	/* neither library's success is other than 0 */
+	if (errors(mem, at->errors) || weights(mem, at->weights)) at->errors = NULL;
+	return ST_OK;
 }

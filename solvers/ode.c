@@ -159,12 +159,8 @@ Status ode_fail(Ode *o, int flag, double t) {
 	if (flag == CV_MEM_FAIL) return ST_NOMEM;
 	Stand at = {.t = t, .y = o->y, .explicit_method = o->adams};
 	if (t != o->in.t0) {
-		at.errors = solve_vector(s, o->in.n);
-		at.weights = solve_vector(s, o->in.n);
-		if (!at.errors || !at.weights) return ST_NOMEM;
-		if (CVodeGetEstLocalErrors(o->mem, at.errors) != CV_SUCCESS ||
-		    CVodeGetErrWeights(o->mem, at.weights) != CV_SUCCESS)
-			at.errors = NULL;
+		const Status st = stand_errors(s, o->in.n, &at, o->mem, CVodeGetEstLocalErrors, CVodeGetErrWeights);
+		if (st != ST_OK) return st;
 	}
 	CVodeGetCurrentStep(o->mem, &at.step);
 	CVodeGetTolScaleFactor(o->mem, &at.factor);
@@ -216,9 +212,25 @@ static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
 }
 
+static const OperandForm operands[ODE_OPERANDS] = {
+	[ODE_Y0] = {"the initial value", DT_F64, 1},
+	[ODE_T0] = {"the first time", DT_F64, 0},
+	[ODE_T1] = {"the last time", DT_F64, 0},
+	[ODE_RTOL] = {"rtol", DT_F64, 0},
+	[ODE_ATOL] = {"atol", DT_F64, 1},
+	[ODE_COLPTR] = {"the column pointers", DT_I64, 1},
+	[ODE_ROWIND] = {"the row indices", DT_I64, 1},
+	[ODE_SAVEAT] = {"saveat", DT_F64, 1},
+	[ODE_MAX_STEP] = {"the largest step", DT_F64, 0},
+};
+
 static const Integrator integrator = {.noperands = ODE_OPERANDS,
                                       .nfns = ODE_NFNS,
                                       .noptions = ODE_OPTIONS,
+                                      .operands = operands,
+                                      .parameters = {"t, y", "t, y"},
+                                      .nparameters = {2, 2},
+                                      .family = &ode_family,
                                       .begin = begin,
                                       .start = start,
                                       .step = ode_step,
@@ -227,6 +239,7 @@ static const Integrator integrator = {.noperands = ODE_OPERANDS,
                                       .fail = march_failed,
                                       .close = close_integrator,
                                       .end = end};
+_Static_assert((int)ODE_NFNS == (int)SOLVER_FNS, "integrate.c knows of two functions");
 _Static_assert((int)ODE_OPTIONS <= (int)SOLVER_OPTIONS, "integrate.c has room for so many options");
 
 static Status ode_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *args, uint32_t nresults, Value *results) {
@@ -245,45 +258,12 @@ static Status until_eval(Ctx *c, const HostCall *call, uint32_t nargs, const Val
 
 /* ---- types ----------------------------------------------------------------------------------------------------- */
 
-static void check_operands(Builder *b, const HostCall *call, const Ref *args) {
-	static const struct {
-		const char *what;
-		uint8_t dtype, rank;
-	} wanted[ODE_OPERANDS] = {
-		[ODE_Y0] = {"the initial value", DT_F64, 1},
-		[ODE_T0] = {"the first time", DT_F64, 0},
-		[ODE_T1] = {"the last time", DT_F64, 0},
-		[ODE_RTOL] = {"rtol", DT_F64, 0},
-		[ODE_ATOL] = {"atol", DT_F64, 1},
-		[ODE_COLPTR] = {"the column pointers", DT_I64, 1},
-		[ODE_ROWIND] = {"the row indices", DT_I64, 1},
-		[ODE_SAVEAT] = {"saveat", DT_F64, 1},
-		[ODE_MAX_STEP] = {"the largest step", DT_F64, 0},
-	};
-	const char *name = call->def->name;
-	for (uint32_t k = 0; k < ODE_OPERANDS; k++)
-		want_operand(b, name, wanted[k].what, args[k], (Dtype)wanted[k].dtype, wanted[k].rank);
-	for (uint32_t k = 0; k < ODE_NFNS; k++)
-		if (fn_nparams(call->fns[k]) != (uint32_t)call->options[1 + k] + 2 || fn_nresults(call->fns[k]) != 1)
-			host_misuse(b, name, "function %u must take (t, y) and give one array", k);
+static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	return integrator_types(&integrator, b, call, args, nargs, out, cap);
 }
 
-static uint32_t ode_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                          uint32_t cap) {
-	if (cap < 3 || call->nfns != ODE_NFNS || call->noptions < ODE_OPTIONS || call->options[0] != ODE_NFNS ||
-	    nargs != family_base(&ode_family, call))
-		host_misuse(b, call->def->name, "wants two functions, nine operands and four options");
-	check_operands(b, call, args);
-	return solution_types(b, args[ODE_Y0], args[ODE_SAVEAT], out);
-}
-
-static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out,
-                            uint32_t cap) {
-	if (!until_is_whole(&integrator, call, nargs, cap))
-		host_misuse(b, call->def->name, "wants three functions, nine operands and four options, and what is said of the events");
-	check_operands(b, call, args);
-	want_operand(b, call->def->name, "the signs of the events", args[ODE_OPERANDS], DT_I64, 1);
-	return event_types(b, args[ODE_Y0], args[ODE_SAVEAT], out);
+static uint32_t until_types(Builder *b, const HostCall *call, const Ref *args, uint32_t nargs, TypeId *out, uint32_t cap) {
+	return integrator_until_types(&integrator, b, call, args, nargs, out, cap);
 }
 
 const Family ode_family = {.name = "ode",

@@ -104,7 +104,7 @@ _any_is_periodic(info) = {
 
 # explain(problem): what solve would choose and why, as text. explain(checkpoint(f; ...), x, ...): the loops of f that keep snapshots, and what that costs:
 # bytes, and how often a turn is run before it is differentiated (the recompute factor), and why a loop keeps tapes instead. It runs f to count turns, and f' must exist there.
-# explain(sparsity(f, x)): how many products a sparse derivative takes, and of what kind.
+# explain(sparsity(f, x)): how many products a sparse derivative takes, and of what kind. explain(solution): its method, what that counted (stats), and the estimate of the error where there is one.
 #     print(explain(sparsity(u -> u[1..] - u[..-1], zeros(100))))
 #     #> 99 by 100, 198 elements: 2 products with the derivative
 explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" {
@@ -114,7 +114,31 @@ explain(subject, x = none, y = none, z = none) = if kind(subject) == "function" 
     if kind(y) == "none" { (x,) } else { if kind(z) == "none" { (x, y) } else { (x, y, z) } }
   }
   _explain_loops(_checkpoints(subject, ...args))
-} else { if kind(subject) == "record" { _explain_pattern(subject) } else { _explain_problem(subject) } }
+} else {
+  if kind(subject) == "record" {
+    if has(subject, "group_sizes") { _explain_pattern(subject) } else { _explain_solution(subject) }
+  } else { _explain_problem(subject) }
+}
+
+# How a solution came about: its method, what that counted, and what is known of the error
+_explain_solution(s) = {
+  if not has(s, "method") or not has(s, "stats") {
+    error("explain takes a problem, a solution, a function with its arguments, or a pattern that sparsity gave")
+  }
+  counts = list()
+  for name in keys(s.stats) {
+    n = field(s.stats, name)
+    if kind(n) == "array" {
+      if rank(n) == 0 {
+        if n != 0 {
+          counts = push(counts, "{replace(name, "_", " ")} {if f64(n) == floor(f64(n)) { str(i64(n)) } else { "{f64(n):.1e}" }}")
+        }
+      }
+    }
+  }
+  text = if len(counts) == 0 { "solved by {s.method}" } else { "solved by {s.method}: {join(counts, ", ")}" }
+  if has(s, "error") { if kind(s.error) == "none" { text } else { "{text}; estimated error {s.error:.1e}" } } else { text }
+}
 
 _explain_problem(problem) = {
   info = _problem_info(problem)

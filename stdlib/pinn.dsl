@@ -12,6 +12,8 @@
 #   fourier: number of random Fourier features (Tancik et al. 2020), whose spread is frequency; residual: layers add to what they are given; symmetry: symmetries of the statement about the middles
 #   of its coordinates are built in, with t on periodic axes; even, odd: name of a coordinate about whose middle the solution is known to be so.
 #   solve's guess, numbers or functions of the coordinates for the fields, or a solution, by a coarse grid say: the network is first fitted to its values and slopes, with half as many steps, and then trained on the equations.
+#   corners: in t and one space coordinate, where the beginning and a condition on a wall contradict each other in value or, by the equation, in rate, the singular part that follows from it is added to the
+#   network (solve only, with slabs = 1).
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
@@ -24,12 +26,11 @@
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
-  symmetry = true, slabs = 1, data = 1.0) =
+  symmetry = true, slabs = 1, data = 1.0, corners = true) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, takes_guess = true,
-    solve = _solve_pinn,
-    fit = _fit_pinn)
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, corners = corners,
+    takes_guess = true, solve = _solve_pinn, fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
@@ -114,6 +115,12 @@ _value_wanted(info, c, xs) = {
   z = _rows_at(info, list(c), stack(...xs), zero)
   -z / (_rows_at(info, list(c), stack(...xs), one) - z)
 }
+# The same of the smooth part of a solution
+_smooth_value_wanted(info, c, xs) = if not has(info, "layers") { _value_wanted(info, c, xs) } else {
+  k = info.jets[c.jets[0]][0]
+  first = _first_component(info, k)
+  _value_wanted(info, c, xs) - _layers_at(info, xs)[first..first + max(1, info.sizes[k])]
+}
 
 # The blend of what the first n axes of the order say of field k: f64[components of the field]
 _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
@@ -125,7 +132,7 @@ _blend(info, k, xs, n) = if n == 0 { zeros(max(1, info.sizes[k])) } else {
   (a, b) = (info.lo[axis], info.hi[axis])
   for c in sides {
     share = if len(sides) == 1 { 1.0 } else if c.at.side == 0 { (b - xs[axis]) / (b - a) } else { (xs[axis] - a) / (b - a) }
-    out = out + share * (_value_wanted(info, c, _face(info, c, xs)) - _blend(info, k, _face(info, c, xs), n - 1))
+    out = out + share * (_smooth_value_wanted(info, c, _face(info, c, xs)) - _blend(info, k, _face(info, c, xs), n - 1))
   }
   for c in rates { out = out + (xs[axis] - a) * _value_wanted(info, c, _face(info, c, xs)) }
   out
@@ -160,7 +167,8 @@ _can_build_in(info) = {
       size = 1 + max(abs(map(G, X)))
       for axis in list(...(0..d)) {
         for c in _built_in(info, k, axis, 0) {
-          gap = map(x -> { xs = _face(info, c, _list_of(info, x)); _blend(info, k, xs, d) - _value_wanted(info, c, xs) }, X)
+          gap = map(x -> { xs = _face(info, c, _list_of(info, x)); _blend(info, k, xs, d) - _smooth_value_wanted(info, c, xs) },
+            X)
           worst = max(worst, max(abs(gap)) / size)
         }
         if info.periodic[axis] {
@@ -317,7 +325,7 @@ _building_in(info, m) = {
 # The solution as a function of weights and coordinates: f64[components]
 _ansatz(info, m, B, never, h) = (w, xs) -> {
   y = _network_at(info, m, w, B, xs)
-  if never { y } else {
+  smooth = if never { y } else {
     parts = list()
     for k in list(...(0..len(info.fields))) {
       first = _first_component(info, k)
@@ -330,6 +338,7 @@ _ansatz(info, m, B, never, h) = (w, xs) -> {
     }
     concat(...parts)
   }
+  if has(info, "layers") { smooth + _layers_at(info, xs) } else { smooth }
 }
 
 # rows_of(pick, read): what read(info, equations, point, slots) makes of the equations or conditions that pick(info) gives, of a network u(w, xs) and a point
@@ -373,8 +382,9 @@ _pinn_weights(info, m) = {
   (weights, B)
 }
 
-_solve_pinn(info, method, o) = {
-  _box_only(info, method)
+_solve_pinn(stated, method, o) = {
+  _box_only(stated, method)
+  info = if method.corners and method.slabs == 1 { _with_layers(stated, _corner_layers(stated)) } else { stated }
   m = _with_symmetries(info, method)
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
@@ -513,6 +523,9 @@ _row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
   concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), list(...(0..len(blocks)))))
+
+# How many rows a block has at a point, of which there may be none
+_row_count(block, w) = len(block.rows(w, zeros(shape(block.X)[1])))
 
 # J'J and J'r, equation by equation
 _gram(blocks, soft, v, back, X) = {

@@ -135,3 +135,14 @@ first_large(v) = { large = f64(v > 9); if max(large) > 0 { argmax(large) } else 
 is_there(v) = first_large(v) >= 0
 is_there([1.0, 2.0])         #> false
 is_there([1.0, 20.0])        #> true
+
+# where one branch leaves and the other one fails, nothing behind them runs, and nothing is wanted of the names that they would have set
+leaves(x: f64) = { y = if x > 2 { return 3.0 } else { error("low") }; y + 1 }
+leaves(rand() + 3)   #> 3.0
+try { str(leaves(rand())) } catch e { e }    #> low
+breaks(x: f64) = { s = 0.0; for i in 0..5 { if i > x { s = s + 10; break } else { if x > 9 { error("high") } else { s = s + 1 } } }; s }
+breaks(2.5 + 0*rand())      #> 13.0
+try { str(breaks(10 + rand())) } catch e { e }   #> high
+goes_on(x: f64) = { for i in 0..3 { if x > i { continue } else { error("here {i}") } ; x = 100.0 }; x }
+goes_on(5 + 0*rand())     #> 5.0
+try { str(goes_on(1.5 + 0*rand())) } catch e { e }    #> here 2

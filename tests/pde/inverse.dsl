@@ -63,3 +63,13 @@ learnt = fit(growth, (t = tt, u = seen.u(tt)); start = (w = net.weights), steps 
 grid = linspace(0.15, 0.9, 16)
 found = map(u -> apply(net, learnt.p.w, stack(u))[0], grid)
 assert(max(abs(found - map(rate, grid))) < 5e-3, "{max(abs(found - map(rate, grid)))} {learnt.chi2} {learnt.iterations}")
+
+# conditions that are built in because that was asked for: there are no points of theirs then
+problem cools(k = 1.0) {
+  domain t in [0, 4]
+  field u
+  u_t == -k*(u - 0.2)
+  u == 1 at t = 0
+}
+seen = linspace(0.2, 4, 20)
+fit(cools, (t = seen, u = 0.2 + 0.8exp(-0.7seen)); by = pinn((10,), 60; steps = 60, hard = true), progress = false).k      #~ 0.7 tol 1e-4

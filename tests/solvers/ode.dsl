@@ -43,3 +43,9 @@ l.x([2.0, 4.0])[1] - l.x(4.0)  #~ 0.0 tol 1e-15
 
 # a right-hand side that is true or false is 1 or 0, in derivatives as well
 grad(a -> ode((t, y) -> a == y^4, [1.0], (0.0, 2.0 + a); method = bdf()).values[-1, 0])(1.0)   #> 0.0
+
+# explain says how a solution came about
+explained = explain(ode((t, y) -> -y, [1.0], (0.0, 2.0); method = dop853()))
+explained[..23]                                     #> solved by dop853: steps
+contains(explained, ", rhs ")                       #> true
+try { explain((a = 1,)) } catch m { m }             #> explain takes a problem, a solution, a function with its arguments, or a pattern that sparsity gave

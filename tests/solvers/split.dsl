@@ -122,3 +122,46 @@ relaxing = (t, y) -> [y[1], 20 * (1 - y[0]^2) * y[1] - y[0]]
 kept = ode((t, y) -> relaxing(t, y) + [0, 0.1sin(t)], [2.0, 0], (0.0, 20.0); method = imex(implicit = relaxing), rtol = 1e-8, atol = 1e-10)
 kept.stats.jacobians > 1 and kept.stats.jacobians < 0.5 * kept.stats.steps     #> true
 kept.y(20.0)    #~ ode((t, y) -> relaxing(t, y) + [0, 0.1sin(t)], [2.0, 0], (0.0, 20.0); method = rodas5p(), rtol = 1e-9, atol = 1e-11).y(20.0) tol 1e-5
+
+# Order, proved: a step of h = 1 from 0 of y_τ' = product of y_σ over the branches σ of τ, where the colour of τ's root says which part it belongs to, gives the elementary weight of the tree τ, and 1/density(τ) where the
+# order condition of τ holds (Butcher; trees of two colours: Araujo, Murua and Sanz-Serna, SIAM J. Numer. Anal. 34, 1997). The fast part is integrated exactly, being a polynomial.
+trees_upto(p) = {
+  # (order, density, colour, branches), by increasing order; branches not beyond each other, so that each tree comes once
+  out = list()
+  for n in list(...(1..p + 1)) {
+    forests = list()
+    if n == 1 { forests = push(forests, list()) }
+    for (i, a) in enumerate(out) {
+      if a[0] == n - 1 { forests = push(forests, list(i)) }
+      for (j, b) in enumerate(out) {
+        if j <= i and a[0] + b[0] == n - 1 { forests = push(forests, list(i, j)) }
+        for (k, c) in enumerate(out) {
+          if j <= i and k <= j and a[0] + b[0] + c[0] == n - 1 { forests = push(forests, list(i, j, k)) }
+        }
+      }
+    }
+    known = out
+    for f in forests {
+      density = f64(n)
+      for i in f { density = density * known[i][1] }
+      for colour in list(0, 1) { out = push(out, (n, density, colour, f)) }
+    }
+  }
+  out
+}
+trees = trees_upto(4);
+len(trees)                                          #> 72
+# of no branch the place behind the trees, which is 1
+branch(i) = stack(...map(t -> if len(t[3]) > i { t[3][i] } else { 72 }, trees))
+(first, second, third) = (branch(0), branch(1), branch(2))
+is_fast = concat(stack(...map(t -> f64(t[2]), trees)), [0.0])
+rate(y) = concat(y[first] * y[second] * y[third], [0.0])
+off(order) = {
+  s = ode((t, y) -> rate(y), concat(zeros(72), [1.0]), (0.0, 1.0); method = multirate(1.0; fast = (t, y) -> is_fast * rate(y), slow = (t, y) -> (1 - is_fast) * rate(y), order = order), saveat = [1.0])
+  s.values[0, ..72] - 1 / stack(...map(t -> t[1], trees))
+}
+orders = stack(...map(t -> t[0], trees))
+(o3, o4) = (off(3), off(4));
+max(abs(o3[orders <= 3])) < 1e-13                   #> true
+max(abs(o3[orders == 4])) > 1e-3                    #> true
+max(abs(o4)) < 1e-13                                #> true
