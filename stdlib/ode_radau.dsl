@@ -275,7 +275,7 @@ _radau_stages(R, f, t, y, h, Z) = {
   z = implicit(z -> {
     slopes = list()
     for i in list(...(0..S)) { slopes = push(slopes, f(t + R.c[i] * h, y + z[i * n..(i + 1) * n])) }
-    z - h * ravel(R.A @ stack(...slopes))
+    z - h * ravel(_mixed(R.A, slopes))
   }, ravel(Z))
   reshape(z, S, n)
 }
