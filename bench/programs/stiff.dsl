@@ -5,7 +5,7 @@ reactions(t, y) = {
   [b - a, a - b - c, c]
 }
 robertson(t1) =
-  ode(reactions, [1.0, 0, 0], (0.0, t1); method = radau(order = 9), rtol = 1e-5, atol = 1e-11, saveat = [t1]).values[0]
+  ode(reactions, [1.0, 0, 0], (0.0, t1); method = radau(order = 9), rtol = 1e-5, atol = 1e-10, saveat = [t1]).values[0]
 
 response(t, y) = {
   v = 280y[5] * y[7]
