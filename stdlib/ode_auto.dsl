@@ -1,7 +1,7 @@
 # ode_auto.dsl - what integrates where no method is named: it begins as if a problem were not stiff, and finds out.
 
 # auto(; max_steps, first_step, max_step): what ode and solve take without a method: dop853() as long as its steps are as long as the error allows; where stability keeps them short, an implicit method from there on
-#   The implicit method is rodas5p() for up to 32 unknowns (radau(order = 9) for low tolerances and up to 16), bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
+#   The implicit method is rodas5p() for up to 32 unknowns (for low tolerances radau() of order 9, or of order 13 where there are more than 16), bdf() for more; there the Jacobian is sparse where at most a tenth of its elements can be other than zero, and wherever
 #   sparse = true. The explicit one goes on until 8 more steps than others suffer, so that what a stiff problem costs besides is some hundred evaluations; rodas5p() gives
 #   way to it again where its steps are not so much longer as they are dearer. Derivatives are those of the steps that were taken where all were explicit, or with one time in saveat and
 #   up to 16 unknowns, compiled with them; else those of bdf(), from sensitivity equations or the adjoint problem, at the times of the value. Events, and equations
@@ -140,7 +140,7 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     until = where(at_once, s.t, t1)
     # errors as small as at the edge of stability are allowed inside of it only: the lower they are to be, the sooner a step is held back
     (e, times, Y) =
-      _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.05), f, s.y, s.t, until,
+      _march(one, (...m, patience = s.patience, edge = clamp(o.rtol, 1e-13, 1e-4)^0.06), f, s.y, s.t, until,
         _auto_from(s.t, until, o))
     s = _auto_joined(s, t1, o, e.t, e.y, times, Y, _marched_counts(one, e), _auto_how(times, m, o, 0))
     s.going = false
@@ -208,7 +208,9 @@ _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   } else {
     _auto_rodas(m, f, jac, y0, t0, t1, o, h, len(y0))
   }
-} else { _auto_rodas(m, f, jac, y0, t0, t1, o, h, 2) }
+} else {
+  if o.rtol < 2e-10 { _auto_radau13(m, f, jac, y0, t0, t1, o, h) } else { _auto_rodas(m, f, jac, y0, t0, t1, o, h, 2) }
+}
 _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
   stiff = rodas5p(max_steps = m.max_steps)
   s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
@@ -217,6 +219,11 @@ _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
 _auto_radau(m, f, jac, y0, t0, t1, o, h, cost) = {
   stiff = radau(order = 9, max_steps = m.max_steps)
   s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
+  _auto_stood(stiff, m, f, s, t1, o, 2)
+}
+_auto_radau13(m, f, jac, y0, t0, t1, o, h) = {
+  stiff = radau(order = 13, max_steps = m.max_steps)
+  s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 20.0 * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }
 _auto_stood(stiff, m, f, s, t1, o, code) = {

@@ -4,7 +4,7 @@
 
 # radau(; order, max_steps, first_step, max_step): the Radau IIA methods of order 5, 9 or 13, for stiff problems to high accuracy: 3, 5 or 7 stages, L-stable, stiffly accurate, dense output of order 3, 5 or 7
 #   Compiled like rodas5p(); simplified Newton iterations keep Jacobian and factors as long as they converge fast, so that it is the better one where these are dear. The higher the order,
-#   the fewer and the dearer the steps: 9 from some 6 digits on, 13 from some 10. rtol and atol are those of the step's order, which the embedded formula of order 3, 5 or 7 is given in its
+#   the fewer and the dearer the steps: 9 pays from some 6 digits on where unknowns are few, 13 from some 11. rtol and atol are those of the step's order, which the embedded formula of order 3, 5 or 7 is given in its
 #   own scale. Derivatives, of every order, are those of the steps that were made, whose lengths count as fixed, by one linear system for the stages of each; it can be mapped with
 #   saveat. Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8; Stiff differential equations solved by Radau methods, J. Comput. Appl. Math. 111 (1999) 93-111.
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = radau(order = 9), rtol = 1e-9).y(1.0)   #~ [(1e6 * cos(1) + 1000 * sin(1)) / (1e6 + 1)] tol 1e-9
@@ -275,7 +275,7 @@ _radau_stages(R, f, t, y, h, Z) = {
   z = implicit(z -> {
     slopes = list()
     for i in list(...(0..S)) { slopes = push(slopes, f(t + R.c[i] * h, y + z[i * n..(i + 1) * n])) }
-    z - h * ravel(R.A @ stack(...slopes))
+    z - h * ravel(_mixed(R.A, slopes))
   }, ravel(Z))
   reshape(z, S, n)
 }

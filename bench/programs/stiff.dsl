@@ -4,7 +4,8 @@ reactions(t, y) = {
   (a, b, c) = (0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1]^2)
   [b - a, a - b - c, c]
 }
-robertson(t1) = ode(reactions, [1.0, 0, 0], (0.0, t1); method = radau(order = 9), rtol = 1e-5, atol = 1e-11, saveat = [t1]).values[0]
+robertson(t1) =
+  ode(reactions, [1.0, 0, 0], (0.0, t1); method = radau(order = 9), rtol = 1e-5, atol = 1e-10, saveat = [t1]).values[0]
 
 response(t, y) = {
   v = 280y[5] * y[7]
@@ -88,7 +89,7 @@ rated(k) = (t, y) -> {
   [b - a, a - b - c, c]
 }
 robertson_slopes(k) = {
-  end(k) = ode(rated(k), [1.0, 0, 0], (0.0, 1e5); method = rodas5p(), rtol = 1.5e-8, atol = 1.5e-14, saveat = [1e5]).values[0]
+  end(k) = ode(rated(k), [1.0, 0, 0], (0.0, 1e5); method = radau(order = 9), rtol = 1e-5, atol = 1e-11, saveat = [1e5]).values[0]
   (jacobian(end)(k) * expand(k, 0))'
 }
 polluting(k) = (t, y) -> {
