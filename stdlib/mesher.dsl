@@ -134,7 +134,8 @@ _refined_mesh(m) = {
       stack(g(0), g(1), g(3), g(4); axis = 1), stack(g(1), g(2), g(4), g(5); axis = 1), stack(g(1), g(3), g(4), g(5); axis = 1);
       axis = 0)
   }
-  (..._with_boundary(m, X, cells), bisection = none)
+  fine = _with_boundary(m, X, cells)
+  if has(m, "bisection") { (...fine, bisection = none) } else { fine }
 }
 # The boundary of a refined mesh: each face belongs to the part whose old face its middle lies on, and new corners go where the region's boundary is
 _with_boundary(m, X, cells) = {
