@@ -7,6 +7,7 @@
 #   tags     i64[b], which of names the face belongs to
 #   names    list of the names of the boundary's parts
 #   region   what it is a mesh of, or none: refinement puts new corners of the boundary where the region's boundary is
+#   bisection  what refine knows of cells that it has cut in two
 # save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes it for ParaView.
 
 # mesh(what, h; names): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh")
@@ -23,7 +24,7 @@ mesh(what, h = none) = if kind(what) == "string" { _read_msh(what) } else {
     "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
   step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
   assert(step > 0, "mesh(region, h): the size h of the cells is positive")
-  if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) }
+  _unbisected(if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) })
 }
 
 # cell_sizes(m): the lengths, areas or volumes of a mesh's cells
