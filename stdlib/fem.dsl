@@ -3,7 +3,7 @@
 # Unknowns are values at nodes, component after component. Residual and exact Jacobian come from one function of a cell, which is applied to all cells by map, and are
 # scattered into a sparse matrix whose pattern is found once.
 
-# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
+# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns, linear): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
 #   mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
 #   near: of eigenvalues those nearest to this number, 0. path: nodes of the integral over slopes by which the flux is found where coefficients of second derivatives depend on them (8, else 1).
 #   Serves equations and systems of second order in space that have a weak form: -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a first
@@ -13,6 +13,8 @@
 #   adapt: the relative error that is wanted, of problems in space alone: the mesh is refined where the slopes are worst until elements of one order more say that their error is
 #   below it, or there are max_unknowns; without h it begins with an eighth of the region's width. goal: a function of the solution, such as s -> s.u(0.5, 0.5) or
 #   s -> s.integral(q -> q.u), for whose value, a number, this is done instead. solution.error is then the estimate. A guess begins Newton's method, as solutions on a coarser mesh do.
+#   linear: "direct", sparse factors, or "cg", conjugate gradients for problems in space alone whose matrix is symmetric and positive definite, with
+#   the diagonal as a preconditioner: with 10^5 unknowns in space half of the time and of the memory of a whole solution.
 #   The solution's fields are functions of the coordinates; solution.mesh, solution.stats, solution.error; and of a problem in space alone
 #     solution.integral(f; at): of f(q) over the mesh, or with at over a part of the boundary; q has x, the fields by their names, slopes, a record of theirs, and on the boundary normal
 #     solution.flux(part): a record of ∮ q · n for each field, where F = div q + S is its equation, left side minus right; twice as accurate as the integral of slopes
@@ -31,9 +33,10 @@
 #     solve(poisson, fem(order = 2, adapt = 1e-2)).error < 1e-2     #> true
 #     solve(poisson, fem(h = 1/8)).error_in(s -> s.u(0.5, 0.5)).corrected    #~ 0.0736713532815138 tol 1e-3
 fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0, adapt = none, goal = none,
-  max_unknowns = 200000) =
+  max_unknowns = 200000, linear = "direct") =
   (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
-    max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns, solve = _solve_fem, coarser = _fem_coarser,
+    max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns,
+    by_cg = _one_of("fem has the linear solvers", linear, list("direct", "cg")) == 1, solve = _solve_fem, coarser = _fem_coarser,
     takes_guess = true)
 
 _solve_fem(info, m, o) = {
@@ -42,6 +45,7 @@ _solve_fem(info, m, o) = {
   P = _weak_problem(info, "fem", order)
   _check_options(P, m, o)
   M = _fem_mesh(info, m, P.d)
+  m = (...m, bend = _bend_of(M, order))
   D = _discrete(P, M, m)
   t0 = if info.time >= 0 { info.lo[info.time] } else { 0.0 }
   _check_form(P, D, m, t0)
@@ -74,7 +78,9 @@ _discrete(P, M, m) = {
   dofs = list()
   places = list()
   total = 0
-  spaces = map(k -> _nodes(M.points, cells, k), list(...(1..(top + 1))))
+  (owner, side) = _owners(cells, M.faces, len(M.points))
+  bent = _bent_places(M, cells, owner, side, m.bend)
+  spaces = map(k -> _drawn_nodes(_nodes(M.points, cells, k), bent, d, k, m.bend), list(...(1..(top + 1))))
   for k in orders {
     (count, nodes, X) = spaces[k - 1]
     starts = push(starts, total)
@@ -85,7 +91,6 @@ _discrete(P, M, m) = {
   corners = M.points[cells]
   counts = map(k -> spaces[k - 1][0], orders)
   X = concat(...places; axis = 0)
-  (owner, side) = _owners(cells, M.faces, len(M.points))
   (face_rule, face_points) = _face_quadrature(d, degree)
   face_tables = map(k -> {
     e = _element(d, k)
@@ -96,9 +101,19 @@ _discrete(P, M, m) = {
     dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner, side = side,
     middle = mean(M.points[M.faces]; axis = 1), normals = map(_outer_normal, corners[owner], side),
     width = max(M.points; axis = 0) - min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
-    face_tables = face_tables, nodes = _path_nodes(m.path),
+    bend = m.bend, places = bent, drawing = _drawing(d, m.bend, rule[0]),
+    face_drawing = (stack(...map(F -> _shapes(_element(d, m.bend), F), face_points)),
+      stack(...map(F -> _shape_slopes(_element(d, m.bend), F), face_points))), face_tables = face_tables,
+    nodes = _path_nodes(m.path),
     coupled = _couplings(P, _path_nodes(m.path), if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 },
       mean(corners[0]; axis = 0)))
+}
+# The nodes of elements of order k in cells that are drawn from other nodes
+_drawn_nodes(space, bent, d, k, g) = if g == 1 { space } else {
+  (count, nodes, X) = space
+  N = _shapes(_element(d, g), _node_weights(d, k)[.., 1..])
+  X[nodes] = map(P -> N @ P, bent)
+  (count, nodes, X)
 }
 # Quadrature on a face, and its points on each face of the reference cell
 _face_quadrature(d, degree) = {
@@ -134,7 +149,7 @@ _local_starts(P) = {
 _node_count(d, k) = len(_simplex_exponents(d, k))
 
 # Shape functions of each component with their slopes by x: list of f64[nq, nb, 1 + d]
-_physical(P, tables, I) = map(T -> concat(expand(T[0], 2), T[1] @ I; axis = 2), tables)
+_physical(P, tables, I) = map(T -> concat(expand(T[0], 2), _drawn_slopes(T[1], I); axis = 2), tables)
 
 _at_points(P, Φ, U) = {
   s = _local_starts(P)
@@ -142,11 +157,10 @@ _at_points(P, Φ, U) = {
 }
 
 # What stands at the quadrature points of a cell: weights, shape functions, places, values and slopes, rates
-_cell_points(P, D, corners, U, V) = {
-  (det, I) = _det_inverse(_directions_of(corners), P.d)
+_cell_points(P, D, places, U, V) = {
+  (det, I, x) = _drawn(D, places, ...D.drawing)
   Φ = _physical(P, D.tables, I)
-  (D.rule[1] * abs(det), Φ, corners[0] + D.rule[0] @ (corners[1..] - corners[..1]), _at_points(P, Φ, U),
-    _at_points(P, Φ, V)[.., .., 0])
+  (D.rule[1] * abs(det), Φ, x, _at_points(P, Φ, U), _at_points(P, Φ, V)[.., .., 0])
 }
 _tested(P, W, Φ, w) =
   concat(...map(c -> { B = Φ[c]; [sum(W[q] * B[q, i, a] * w[q, c, a] for q, a) for i] }, list(...(0..P.nc))))
@@ -160,15 +174,15 @@ _tested_twice(P, W, Φ, J, Ψ) = concat(...map(r -> {
 }, list(...(0..P.nc))); axis = 0)
 
 # The residual f64[nl] of one cell and its Jacobian f64[nl, nl]
-_cell_forms(P, D, t, lambda, corners, U, V) = {
-  (W, Φ, x, z, v) = _cell_points(P, D, corners, U, V)
+_cell_forms(P, D, t, lambda, places, U, V) = {
+  (W, Φ, x, z, v) = _cell_points(P, D, places, U, V)
   at = (x, z, v) -> _weak_at(P, D.nodes, t, x, z, v, lambda)
   J = map((x, z, v) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), v)), ravel(z)), x, z, v)
   (_tested(P, W, Φ, map(at, x, z, v)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
 }
 # The derivative of the residual by the rates
-_cell_mass(P, D, t, corners, U, V) = {
-  (W, Φ, x, z, v) = _cell_points(P, D, corners, U, V)
+_cell_mass(P, D, t, places, U, V) = {
+  (W, Φ, x, z, v) = _cell_points(P, D, places, U, V)
   J = map((x, z, v) -> _jacobian(y -> ravel(_weak_at(P, D.nodes, t, x, z, y, 0.0)), v), x, z, v)
   _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1), map(B -> B[.., .., ..1], Φ))
 }
@@ -349,23 +363,23 @@ _flux_defect(P, D, c, f, t, on) = {
   worst
 }
 
-# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, places, values and slopes; and the outer normal
-_on_face(P, D, corners, side, U) = {
-  (det, I) = _det_inverse(_directions_of(corners), P.d)
-  g = concat(expand(-sum(I; axis = 0), 0), I; axis = 0)[side]
-  length = norm(g)
-  Φ = map(T -> concat(expand(T[0][side], 2), T[1][side] @ I; axis = 2), D.face_tables)
-  (D.face_rule[1] * abs(det) * length, Φ, corners[0] + D.face_points[side] @ (corners[1..] - corners[..1]),
-    _at_points(P, Φ, U), -g / length)
+# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, places, values and slopes, outer normals
+_on_face(P, D, places, side, U) = {
+  (det, I, x) = _drawn(D, places, D.face_drawing[0][side], D.face_drawing[1][side])
+  outward = I -> concat(expand(-sum(I; axis = 0), 0), I; axis = 0)[side]
+  g = if rank(I) == 2 { 0 * x + outward(I) } else { map(outward, I) }
+  length = sqrt(sum(g^2; axis = 1))
+  Φ = map(T -> concat(expand(T[0][side], 2), _drawn_slopes(T[1][side], I); axis = 2), D.face_tables)
+  (D.face_rule[1] * abs(det) * length, Φ, x, _at_points(P, Φ, U), -g / expand(length, 1))
 }
 # Residual and Jacobian of one face with a given flux, by all unknowns of its cell
-_face_forms(P, D, c, f, t, corners, side, U) = {
-  (W, Φ, x, z, n) = _on_face(P, D, corners, side, U)
+_face_forms(P, D, c, f, t, places, side, U) = {
+  (W, Φ, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
   (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
-  at = (x, z) -> concat(expand(concat(above, _given_flux(P, D.nodes, c, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
-  J = map((x, z) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d))), ravel(z)), x, z)
-  (_tested(P, W, Φ, map(at, x, z)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
+  at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, c, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
+  J = map((x, z, n) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), n)), ravel(z)), x, z, n)
+  (_tested(P, W, Φ, map(at, x, z, n)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
 }
 
 # ---- the matrix
@@ -401,14 +415,14 @@ _couplings(P, nodes, t, x) = {
 
 # The residual of all unknowns, and the matrix of those that are free, at U and rates V
 _assembled(P, D, S, fluxes, t, lambda, U, V) = {
-  (R, K) = map((p, u, v) -> _cell_forms(P, D, t, lambda, p, u, v), D.corners, U[D.dofs], V[D.dofs])
+  (R, K) = map((p, u, v) -> _cell_forms(P, D, t, lambda, p, u, v), D.places, U[D.dofs], V[D.dofs])
   out = zeros(D.total)
   out[ravel(D.dofs)] += ravel(R)
   A = _matrix_on(S, K)
   for q in fluxes {
     cells = D.owner[q.faces]
     dofs = D.dofs[cells]
-    (r, k) = map((p, s, u) -> _face_forms(P, D, q.condition, q.field, t, p, s, u), D.corners[cells], D.side[q.faces], U[dofs])
+    (r, k) = map((p, s, u) -> _face_forms(P, D, q.condition, q.field, t, p, s, u), D.places[cells], D.side[q.faces], U[dofs])
     out[ravel(dofs)] += ravel(r)
     v = concat(A.values, [0.0])
     v[ravel(S.place[cells])] += ravel(k)
@@ -439,7 +453,7 @@ _fem_values(P, D, m, first) = {
   add = (U, d) -> { U[free] += d; U }
   (R, A) = forms(start)
   _check_determined(P, D, number, A)
-  U = add(start, -linsolve(A, R))
+  U = add(start, -_step_to(P, m, A, R))
   (R1, A1) = forms(U)
   (U, turns) = if norm(R1) <= 1e-12 * _size_of(A1, U[free]) { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
   (U, (unknowns = len(free), cells = len(D.cells), newton = turns))
@@ -463,6 +477,13 @@ _guess_at_nodes(P, D, guess) = {
   }
   stop_gradient(U)
 }
+# x with A x == b, as the method was told to find it. The diagonal as a preconditioner: where fill-in of factors hurts, in space, the number of steps grows with 1/h only.
+_step_to(P, m, A, b) = if m.by_cg {
+  if not _is_symmetric(A) {
+    error("fem(linear = \"cg\") is for symmetric matrices, and that of {P.info.name} is not; fem(linear = \"direct\") serves it")
+  }
+  cg(A, b; tol = 1e-12, preconditioner = jacobi_preconditioner(A))
+} else { linsolve(A, b) }
 _size_of(A, u) = norm((...A, values = abs(A.values)) @ abs(u))
 _free_unknowns(D, fixed) = {
   mark = zeros(D.total)
@@ -489,14 +510,15 @@ _check_determined(P, D, number, A) = {
 # Newton's method from U; where it fails from the linear problem on, the strength s of what is not linear growing to 1: R(0) + (R(s U) - R(0)) / s == 0
 _newton_fem(P, m, forms, add, free, start, U) = {
   first = stop_gradient(U)
-  (V, good, turns) = _newton_turns(forms, add, free, first, 1.0, m.steps)
+  solver = (A, R) -> _step_to(P, m, A, R)
+  (V, good, turns) = _newton_turns(forms, add, solver, free, first, 1.0, m.steps)
   if not good {
     V = first
     s = 0.0
     ds = 0.125
     while s < 1 and ds > 1e-3 {
       next = min(1.0, s + ds)
-      (W, fine, k) = _newton_turns(forms, add, free, V, next, 12)
+      (W, fine, k) = _newton_turns(forms, add, solver, free, V, next, 12)
       turns = turns + k
       if fine { V = W; s = next; ds = 2ds } else { ds = ds / 4 }
     }
@@ -509,9 +531,9 @@ _newton_fem(P, m, forms, add, free, start, U) = {
   W = start
   W[free] = stop_gradient(V)[free]
   (R, A) = forms(W)
-  (add(W, -linsolve(A, R)), turns + 1)
+  (add(W, -_step_to(P, m, A, R)), turns + 1)
 }
-_newton_turns(forms, add, free, U, strength, steps) = {
+_newton_turns(forms, add, solver, free, U, strength, steps) = {
   origin = if strength < 1 { forms(0 * U)[0] } else { 0 * U[free] }
   form = U -> { (R, A) = forms(strength * U); (origin + (R - origin) / strength, A) }
   (R, A) = form(U)
@@ -520,7 +542,7 @@ _newton_turns(forms, add, free, U, strength, steps) = {
   k = 0
   stuck = not (e < inf)
   while k < steps and not good and not stuck {
-    d = -linsolve(A, R)
+    d = -solver(A, R)
     step = 1.0
     V = add(U, d)
     (R1, A1) = form(V)
@@ -546,7 +568,7 @@ _newton_turns(forms, add, free, U, strength, steps) = {
 
 _fem_solution(P, D, m, U, stats) = {
   info = P.info
-  own = _fem_functions(P, D, _locator(D.corners, _slack(D.mesh)), U)
+  own = _fem_functions(P, D, _place_in(D), U)
   names = map(f -> info.fields[f], list(...(0..P.nf)))
   (...own, mesh = D.mesh, values = U, times = zeros(0), stats = stats, error = none, indicator = () -> _slope_errors(P, D, U),
     error_in = goal -> _goal_error(P, D, m, U, goal), slopes_error = () -> _slopes_missing(P, D, m, U),
@@ -608,23 +630,24 @@ _slope_errors(P, D, U) = {
     dofs = D.dofs[.., s[c]..s[c + 1]]
     # small cells know slopes better than large ones beside them
     size_ = p -> 1 / abs(_det_inverse(_directions_of(p), P.d)[0])
+    drawing = _drawing(P.d, D.bend, _node_weights(P.d, P.orders[c])[.., 1..])
     slopes = (p, u) -> {
-      (_, I) = _det_inverse(_directions_of(p), P.d)
-      B = at_nodes @ I
+      (_, I, _) = _drawn(D, p, ...drawing)
+      B = _drawn_slopes(at_nodes, I)
       [sum(B[n, i, a] * u[i] for i) for n, a]
     }
     V = map(size_, D.corners)
-    G = map(slopes, D.corners, U[dofs])
+    G = map(slopes, D.places, U[dofs])
     (sums, weights) = (zeros(D.total, P.d), zeros(D.total))
     sums[ravel(dofs)] += reshape(G * expand(expand(V, 1), 2), -1, P.d)
     weights[ravel(dofs)] += ravel(0 * dofs + expand(V, 1))
     smooth = sums / expand(weights, 1)
     one = (p, g, r) -> {
-      (det, _) = _det_inverse(_directions_of(p), P.d)
+      (det, _, _) = _drawn(D, p, ...D.drawing)
       E = D.tables[c][0] @ (r - g)
       sum(D.rule[1] * abs(det) * sum(E^2; axis = 1))
     }
-    total = total + map(one, D.corners, G, smooth[dofs])
+    total = total + map(one, D.places, G, smooth[dofs])
   }
   sqrt(total)
 }

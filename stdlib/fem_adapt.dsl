@@ -9,6 +9,9 @@ _check_options(P, m, o) = {
   if kind(o.guess) != "none" and (P.eigen or P.info.time >= 0) {
     _refuse("fem() begins with a guess for problems in space alone, and {P.info.name} is none")
   }
+  if m.by_cg and (P.eigen or P.info.time >= 0) {
+    _refuse("fem(linear = \"cg\") is for problems in space alone, and {P.info.name} is none")
+  }
   if kind(m.goal) != "none" and kind(m.adapt) == "none" {
     _refuse("fem(goal = ...) says for what the mesh is refined; by how much, adapt says: fem(adapt = 1e-3, goal = ...)")
   }
@@ -34,14 +37,14 @@ _point_of(P, x, z, normal) = {
 _integral_inside(P, D, U, f) = sum(map((p, u) -> {
   (W, _, x, z, _) = _cell_points(P, D, p, u, 0 * u)
   W @ map((x, z) -> 0.0 + f(_point_of(P, x, z, none)), x, z)
-}, D.corners, U[D.dofs]); axis = 0)
+}, D.places, U[D.dofs]); axis = 0)
 _integral_on(P, D, U, f, part) = {
   faces = _faces_of_part(D, part)
   cells = D.owner[faces]
   sum(map((p, s, u) -> {
     (W, _, x, z, n) = _on_face(P, D, p, s, u)
-    W @ map((x, z) -> 0.0 + f(_point_of(P, x, z, n)), x, z)
-  }, D.corners[cells], D.side[faces], U[D.dofs[cells]]); axis = 0)
+    W @ map((x, z, n) -> 0.0 + f(_point_of(P, x, z, n)), x, z, n)
+  }, D.places[cells], D.side[faces], U[D.dofs[cells]]); axis = 0)
 }
 _faces_of_part(D, part) = if part == "boundary" { iota(len(D.middle)) } else {
   number = _number_of(part, D.mesh.names)
@@ -55,7 +58,7 @@ _flux_through(P, D, U, part) = {
   r = map((p, u) -> {
     (W, Φ, x, z, v) = _cell_points(P, D, p, u, 0 * u)
     _tested(P, W, Φ, map((x, z, v) -> _weak_at(P, D.nodes, 0.0, x, z, v, 0.0), x, z, v))
-  }, D.corners, U[D.dofs])
+  }, D.places, U[D.dofs])
   R = zeros(D.total)
   R[ravel(D.dofs)] += ravel(r)
   on = _faces_of_part(D, part)
@@ -96,25 +99,25 @@ _cell_norms(P, D, U) = {
   held = concat(...map(f -> zeros(max(1, P.info.sizes[f])) + (if _is_multiplier(P.info, P.eqs, f, P.nf) { 1.0 } else { 0.0 }),
     list(...(0..P.nf))))
   weight = concat(expand(held, 1), expand(1 - held, 1) + zeros(P.nc, P.d); axis = 1)
-  map((p, u) -> { (W, _, _, z, _) = _cell_points(P, D, p, u, 0 * u); sum(expand(expand(W, 1), 2) * weight * z^2) }, D.corners,
+  map((p, u) -> { (W, _, _, z, _) = _cell_points(P, D, p, u, 0 * u); sum(expand(expand(W, 1), 2) * weight * z^2) }, D.places,
     U[D.dofs])
 }
 # The relative error of the slopes, in the mean square
 _slopes_missing(P, D, m, U) = {
   e = _enriched(P, D, m, U)
   better = e.W
-  better[e.free] -= linsolve(e.A, e.R[e.free])
+  better[e.free] -= _step_to(P, m, e.A, e.R[e.free])
   sqrt(sum(_cell_norms(e.P, e.D, better - e.V)) / max(1e-300, sum(_cell_norms(e.P, e.D, better))))
 }
 # J(u) - J(u_h) and where it comes from
 _goal_error(P, D, m, U, goal) = {
   e = _enriched(P, D, m, U)
-  place = _locator(e.D.corners, _slack(e.D.mesh))
+  place = _place_in(e.D)
   J = V -> 0.0 + goal(_fem_functions(e.P, e.D, place, V))
   value = J(e.V)
   assert(rank(value) == 0, "error_in(goal): the goal is one number, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> q.u)")
   z = 0 * e.W
-  z[e.free] = linsolve(e.A', grad(J)(e.W)[e.free])
+  z[e.free] = _step_to(P, m, e.A', grad(J)(e.W)[e.free])
   # what z has beside its part in the elements of the solution: what the residual of those sees is 0
   (s, t) = (_local_starts(P), _local_starts(e.P))
   rest = z
@@ -147,6 +150,7 @@ _fem_adaptive(P, M, m, o) = {
   D = _discrete(P, M, m)
   U = _fem_values(P, D, m, if kind(o.guess) == "none" { zeros(D.total) } else { _guess_at_nodes(P, D, o.guess) })[0]
   while not done {
+    D = (...D, bend = m.bend)
     full = D.total >= m.max_unknowns
     (share, e, factor) = _where_and_how_much(P, D, m, stop_gradient(U), factor, full)
     done = e <= m.adapt or full
@@ -154,12 +158,12 @@ _fem_adaptive(P, M, m, o) = {
       M = pinned(refine(M; marked = _bulk(share)))
       E = _discrete(P, M, m)
       U = _fem_values(P, E, m,
-        _guess_at_nodes(P, E, _fem_functions(P, D, _locator(D.corners, _slack(D.mesh)), stop_gradient(U))))[0]
+        _guess_at_nodes(P, E, _fem_functions(P, D, _place_in(D), stop_gradient(U))))[0]
       D = E
       turns = turns + 1
     }
   }
-  s = _fem_steady(P, D, m, (...o, guess = none), U)
+  s = _fem_steady(P, (...D, bend = m.bend), m, (...o, guess = none), U)
   (...s, error = e, stats = (...s.stats, meshes = turns))
 }
 # Of each cell its part of the error, and the relative error, for which the richer elements are asked only where it may be enough; factor is what these said last

@@ -30,7 +30,7 @@ _fem_eigen(P, D, m, o) = {
   order = argsort(stop_gradient(λ))
   λ = λ[order]
   V = V[.., order]
-  place = _locator(D.corners, _slack(D.mesh))
+  place = _place_in(D)
   names = map(f -> info.fields[f], list(...(0..P.nf)))
   functions = map(f -> map(k -> _fem_field(P, D, place, _with_free(zero, free, V[.., k]), f), list(...(0..count))),
     list(...(0..P.nf)))

@@ -19,10 +19,10 @@ _fem_lines(P, D, m, o) = {
   jac = (t, y, yp, c) -> {
     (U, V) = (whole(t, y), rates(t, yp))
     (_, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V)
-    M = map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.corners, U[D.dofs], V[D.dofs])
+    M = map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])
     A.values + c * _matrix_on(S, M).values
   }
-  place = _locator(D.corners, _slack(D.mesh))
+  place = _place_in(D)
   names = map(f -> info.fields[f], list(...(0..P.nf)))
   held = false
   for f in list(...(0..P.nf)) { if _is_multiplier(info, P.eqs, f, P.nf) { held = true } }
@@ -33,7 +33,7 @@ _fem_lines(P, D, m, o) = {
     all = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
       list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
-    mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.corners, U[D.dofs], V[D.dofs])).values
+    mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])).values
     (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, o)
     at = t -> _between_steps(times, Y, Z, all, t)
     if _asks_all(o.saveat) { (times, Y, at, counts) } else { (f64(o.saveat), map(at, f64(o.saveat)), at, counts) }

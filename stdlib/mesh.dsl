@@ -7,12 +7,13 @@
 #   tags     i64[b], which of names the face belongs to
 #   names    list of the names of the boundary's parts
 #   region   what it is a mesh of, or none: refinement puts new corners of the boundary where the region's boundary is
+#   bisection  what refine knows of cells that it has cut in two
 # save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes it for ParaView.
 
 # mesh(what, h; names): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh")
 #   Boxes are cut into equal boxes and these into triangles or tetrahedra; other regions of the plane get points on their boundary at distances h, corners kept, a lattice of
 #   equilateral triangles inside, and Delaunay's triangulation of both, whose points are moved to the middle of their neighbours. A ball is a box drawn onto it. Curved
-#   boundaries become polygons with corners on the curve. Other regions of space are for Gmsh, a program of its own that nothing here needs: of its files the text
+#   boundaries become polygons with corners on the curve; elements of order 2 and 3 bend their sides. Other regions of space are for Gmsh, a program of its own that nothing here needs: of its files the text
 #   formats 2.2 and 4.1 are read; physical groups name the parts of the boundary, what has none is "boundary".
 #   Errors: a region that no mesher here serves, a file that is none of Gmsh's, with its line.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
@@ -23,7 +24,7 @@ mesh(what, h = none) = if kind(what) == "string" { _read_msh(what) } else {
     "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
   step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
   assert(step > 0, "mesh(region, h): the size h of the cells is positive")
-  if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) }
+  _unbisected(if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) })
 }
 
 # cell_sizes(m): the lengths, areas or volumes of a mesh's cells
@@ -135,27 +136,27 @@ _slack(m) = if kind(m.region) == "none" { 1e-6 } else {
 }
 
 # place(X f64[n, d]) -> (cell i64[n], its coordinates f64[n, d] there, whether the point is in the mesh, or as near as a curved boundary may be). Cells are found by the
-# boxes of a grid that they overlap.
-_locator(corners, slack) = {
+# boxes of a grid that they overlap, these being by a part `wide` larger than the nodes of a cell need. reference(cells, X): the coordinates of X in cells.
+_locator(corners, nodes, slack, wide, reference) = {
   (m, d) = (len(corners), shape(corners)[2])
-  (from, to) = (min(corners; axis = (0, 1)), max(corners; axis = (0, 1)))
+  (from, to) = (min(nodes; axis = (0, 1)), max(nodes; axis = (0, 1)))
   n = max(1, i64(floor((f64(m) / 4)^(1.0 / d))))
   size_ = (to - from) / n
   # the boxes that each cell reaches, by their numbers along the axes
   reach = p -> {
     (lo, hi) = (min(p; axis = 0), max(p; axis = 0))
-    pad = 1e-3 * (hi - lo)
+    pad = wide * (hi - lo)
     stack(clamp(i64(floor((lo - pad - from) / size_)), 0, n - 1), clamp(i64(floor((hi + pad - from) / size_)), 0, n - 1))
   }
-  ends = map(reach, corners)
+  ends = map(reach, nodes)
   (a, b) = (ends[.., 0], ends[.., 1])
-  wide = b - a + 1
-  many = prod(wide; axis = 1)
+  reached = b - a + 1
+  many = prod(reached; axis = 1)
   of = repeat(iota(m), many)
   k = iota(len(of)) - repeat(cumsum(many) - many, many)
   bin = 0 * k
   for i in list(...(0..d)) {
-    w = wide[.., i][of]
+    w = reached[.., i][of]
     bin = bin * n + a[.., i][of] + k % w
     k = k // w
   }
@@ -174,13 +175,13 @@ _locator(corners, slack) = {
     k = 0
     while k < turns {
       c = cells[min(first + k, len(cells) - 1)]
-      ξ = _reference_of(corners[c], P)
+      ξ = reference(c, P)
       inner = where(first + k < last, min(min(ξ; axis = 1), 1 - sum(ξ; axis = 1)), -inf)
       cell = where(inner > best, c, cell)
       best = max(best, inner)
       k = k + 1
     }
-    (cell, _reference_of(corners[cell], X), best > -slack)
+    (cell, reference(cell, X), best > -slack)
   }
 }
 _reference_of(corners, X) = {

@@ -134,7 +134,7 @@ _refined_mesh(m) = {
       stack(g(0), g(1), g(3), g(4); axis = 1), stack(g(1), g(2), g(4), g(5); axis = 1), stack(g(1), g(3), g(4), g(5); axis = 1);
       axis = 0)
   }
-  (..._with_boundary(m, X, cells), bisection = none)
+  _unbisected(_with_boundary(m, X, cells))
 }
 # The boundary of a refined mesh: each face belongs to the part whose old face its middle lies on, and new corners go where the region's boundary is
 _with_boundary(m, X, cells) = {
@@ -168,13 +168,19 @@ _onto_boundary(m, X, F) = {
 _nearest_segments(C, X) = concat(...list(map(x -> _curve_distance(C, expand(x, 0))[1][0], X)))
 _nearest_rows(A, X) = map(x -> argmin(sum((A - x)^2; axis = 1)), X)
 
-# A mesh that can be bisected knows of its triangles that their corners are in order, of its tetrahedra which edges of their faces are to be cut
-_to_be_bisected(m) = {
-  old = if has(m, "bisection") { m.bisection } else { none }
+# A mesh that can be bisected knows of its triangles that their corners are in order, of its tetrahedra which edges of their faces are to be cut; before that, that it does not
+_unbisected(m) = {
   d = _known(shape(m.points)[1], "the dimension")
-  if kind(old) != "none" or d == 1 { m } else if d == 2 {
-    (...m, cells = _longest_first(m.points, m.cells), bisection = true)
-  } else { _edges_to_cut(m) }
+  if d == 1 { m } else if d == 2 { (...m, bisection = false) } else {
+    (...m, bisection = (q = i64(zeros(0, 2)), flag = iota(0), tags = i64(zeros(0, 4))))
+  }
+}
+_to_be_bisected(m) = {
+  d = _known(shape(m.points)[1], "the dimension")
+  M = if has(m, "bisection") { m } else { _unbisected(m) }
+  if d == 1 { m } else if d == 2 {
+    (...M, cells = if M.bisection { M.cells } else { _longest_first(M.points, M.cells) }, bisection = true)
+  } else if len(M.bisection.flag) > 0 { M } else { _edges_to_cut(M) }
 }
 
 # Corner 2 is the newest, the edge 01 opposite to it is cut

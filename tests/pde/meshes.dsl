@@ -109,3 +109,7 @@ contains(broken("2.2 0 8", "2.2 1 8"), ":2: a binary file")  #> true
 contains(broken("$EndElements\n", ""), "$EndElements is wanted here")  #> true
 contains(broken("$Nodes\n5", "$Nodes\n900000000"), ":10: the number of nodes is 900000000, more than the file can hold")  #> true
 contains(broken("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n", "nothing\n"), "no file of Gmsh")  #> true
+# in a function, where the number of turns is not known before
+turned(m, n) = { for j in 0..n { m = refine(m; marked = mean(m.points[m.cells]; axis = 1)[.., 0] < 0.3) }; m }
+sum(cell_sizes(turned(mesh(box([0, 1], [0, 1], [0, 1]), 0.5), 3))) #~ 1.0
+sum(cell_sizes(refine(turned(mesh(L, 0.5), 3)))) #~ 3.0
