@@ -14,6 +14,7 @@
 #   solve's guess, numbers or functions of the coordinates for the fields, or a solution, by a coarse grid say: the network is first fitted to its values and slopes, with half as many steps, and then trained on the equations.
 #   corners: in t and one space coordinate, where the beginning and a condition on a wall contradict each other in value or, by the equation, in rate, the singular part that follows from it is added to the
 #   network (solve only, with slabs = 1).
+#   slabs: parts of time that are solved one after the other. causal: later times wait until the equations hold at earlier ones.
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
 #     problem decay() {
@@ -26,10 +27,10 @@
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
 pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
-  symmetry = true, slabs = 1, data = 1.0, corners = true) =
+  symmetry = true, slabs = 1, causal = false, data = 1.0, corners = true) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, data = data, corners = corners,
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, causal = causal, data = data, corners = corners,
     takes_guess = true, solve = _solve_pinn, fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
@@ -415,7 +416,7 @@ _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else
     x[-1] * (concat(...parts) * scale - x[d..-1])
   }
   X = concat(places, where(expand(known, 1) > 0, T, 0.0), expand(known, 1); axis = 1)
-  own = (...m, refine = 0, steps = max(10, m.steps // 2), tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
+  own = (...m, refine = 0, causal = false, steps = max(10, m.steps // 2), tol = 0.5e-6 * mean(sum(X[.., d..-1]^2; axis = 1)))
   _train_pinn(info, own, o, list((rows = rows, X = X, weight = 1.0)), v, back)[0]
 }
 # What a guess says at points X: values of all components, and behind them slopes along each coordinate, in units in which these are a third of those; the units, 0 for what is not said; and where it is known, 1.0 or 0.0
@@ -578,8 +579,11 @@ _train_pinn(info, m, o, blocks, v0, back) = {
   X = map(b -> b.X, blocks)
   soft = _block_weights(m, blocks, v0, back, X)
   trainer = if _by_matrix(m.trainer, len(v0)) { lm() } else { _pinn_trainer(m.trainer) }
+  if m.causal { _check_causal(info, trainer) }
   if trainer.name == "lm" or trainer.name == "gauss_newton_cg" {
     v = v0
+    # points with the weights they came with, and how steeply later ones wait for earlier ones
+    (P, steep, unit) = (X, 1.0, 0.0)
     lambda = 1.0
     k = 0
     stuck = 0
@@ -587,7 +591,16 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     (first, many) = (value, if trainer.name == "lm" { 0 } else { _sketch_rows(trainer, len(v), 1000) })
     while k < m.steps and stuck < 2 and value > m.tol {
       if m.refine > 0 and k > 0 and k % m.refine == 0 {
-        X = map((b, Y) -> _renewed(b, back(v), Y), blocks, X)
+        P = map((b, Y) -> _renewed(b, back(v), Y), blocks, P)
+        X = P
+        value = 0.5 * sum(rows(v, soft, X)^2)
+      }
+      if m.causal {
+        L = _slices_left(info, blocks[0], back(v), P[0])
+        if k == 0 { unit = 1e-300 + mean(L) }
+        q = (cumsum(L) - L) / unit
+        while exp(-steep * q[-1]) > 0.99 and steep < 1e12 { steep = 10 * steep }
+        X = if 4 * k < 3 * m.steps or steep == 1 { _with_first(P, _in_turn(info, P[0], exp(-steep * q))) } else { P }
         value = 0.5 * sum(rows(v, soft, X)^2)
       }
       system = if trainer.name == "lm" { _normal(..._gram(blocks, soft, v, back, X)) } else {
@@ -610,6 +623,29 @@ _train_pinn(info, m, o, blocks, v0, back) = {
     (flatten(r.x)[0], 0.5 * r.value, r.iterations)
   }
 }
+
+# ---- causal weights (Wang, Sankaran and Perdikaris 2022): a slice of time counts the more the less is left of the equations in the slices before it, exp(-steep Σ mean square). What is left is measured by what is left
+# at the beginning; once all slices count, the next level is ten times as steep. In the last quarter of the steps all count alike, so that what is reached does not depend on it.
+
+_check_causal(info, trainer) = {
+  if _time_axis(info) < 0 { _refuse("pinn(causal = true) needs t among the coordinates") }
+  if trainer.name != "lm" and trainer.name != "gauss_newton_cg" {
+    _refuse("pinn(causal = true) is of the trainers \"lm\" and \"gauss_newton_cg\"")
+  }
+}
+_slice_of(info, X) = {
+  t = _time_axis(info)
+  clamp(i64(floor(32 * (X[.., t] - info.lo[t]) / (info.hi[t] - info.lo[t]))), 0, 31)
+}
+_slices_left(info, b, w, X) = {
+  s = _slice_of(info, X)
+  (total, count) = (zeros(32), zeros(32))
+  total[s] += sum(map(x -> b.rows(w, x), X)^2; axis = 1)
+  count[s] += ones(len(X))
+  total / max(count, 1.0)
+}
+_in_turn(info, X, weights) = _with_weights(X, X[.., -1] * sqrt(weights[_slice_of(info, X)]))
+_with_first(P, first) = map(k -> if k == 0 { first } else { P[k] }, list(...(0..len(P))))
 
 # Steps by the matrix J'J, and not by products with it: where that was said, and as long as they take less time
 _by_matrix(by, n) = if kind(by) == "record" { by.name == "lm" } else { by == "lm" or (by == "auto" and n <= 2500) }
