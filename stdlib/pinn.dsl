@@ -30,8 +30,8 @@ pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer =
   symmetry = true, slabs = 1, causal = false, data = 1.0, corners = true) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
     weight = weight, refine = refine, seed = seed, tol = tol, activation = activation, frequency = frequency, fourier = fourier,
-    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, causal = causal, data = data, corners = corners,
-    takes_guess = true, solve = _solve_pinn, fit = _fit_pinn)
+    residual = residual, even = even, odd = odd, symmetry = symmetry, slabs = slabs, causal = causal, data = data,
+    corners = corners, takes_guess = true, solve = _solve_pinn, fit = _fit_pinn)
 
 # ---- jets of a network: xs, here and below, are the coordinates of a point as a list
 
@@ -524,9 +524,6 @@ _row_count(b, w) = len(b.rows(w, if has(b, "like") { b.like } else { b.X[0] }))
 # All rows, weighted, as one vector
 _all_rows(blocks, soft, w, X) =
   concat(...map(k -> _share(soft, k, X[k]) * ravel(map(x -> blocks[k].rows(w, x), X[k])), list(...(0..len(blocks)))))
-
-# How many rows a block has at a point, of which there may be none
-_row_count(block, w) = len(block.rows(w, zeros(shape(block.X)[1])))
 
 # J'J and J'r, equation by equation
 _gram(blocks, soft, v, back, X) = {
