@@ -1,11 +1,12 @@
 /* kernels_elementwise.c - the element-wise primitives as loops, from the expression column of prims.def.
  *
- * Needs: kernels.h, scalar_expr.h. Guarantees: what kernels.h says. One function per dtype with a switch inside, so
+ * Needs: kernels.h, scalar_expr.h, kernels_maths.h. Guarantees: what kernels.h says. One function per dtype with a switch inside, so
  * that there are few functions to choose at start-up.
  */
 #include "backend/kernels_options.h"
 #include "backend/kernels.h"
 #include "backend/kernels_extremes.h"
+#include "backend/kernels_maths.h"
 #include "lang/scalar_expr.h"
 
 #define B KIND_B
@@ -141,13 +142,21 @@ CLONES static int64_t ew_bool(Op op, int64_t n, void *o, const void *vx, const v
 	}
 }
 
+/* What the vector maths has is its. */
+static int64_t real_f32(Op op, int64_t n, void *o, const void *vx, const void *vy, int splats) {
+	return kernel_maths_f32(op, n, o, vx, vy, splats) ? -1 : ew_f32(op, n, o, vx, vy, splats);
+}
+static int64_t real_f64(Op op, int64_t n, void *o, const void *vx, const void *vy, int splats) {
+	return kernel_maths_f64(op, n, o, vx, vy, splats) ? -1 : ew_f64(op, n, o, vx, vy, splats);
+}
+
 EwKernel ew_kernel(Dtype d) {
 	switch (d) {
 	case DT_BOOL: return ew_bool;
 	case DT_I32: return ew_i32;
 	case DT_I64: return ew_i64;
-	case DT_F32: return ew_f32;
-	case DT_F64: return ew_f64;
+	case DT_F32: return real_f32;
+	case DT_F64: return real_f64;
 	case DT_C64: return ew_c64;
 	default: return ew_c128;
 	}

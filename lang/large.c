@@ -1,10 +1,13 @@
 /* large.c - see large.h. One list of kept blocks for the process, under a lock: a large block is rarely asked for.
  *
  * A block of exactly the size is taken first, the youngest: loops ask for the same sizes again, and its pages are the likeliest to be in a cache. Else a
- * larger one is cut, else neighbours are joined and that is tried again. Blocks of huge pages and of small ones are kept apart, so that no huge page is cut.
+ * larger one is cut, else neighbours are joined and that is tried again, else the pages of others, the oldest first, are moved behind each other (mremap): what grows
+ * from one time to the next takes over what the smaller ones before it had, where the system would clear new pages. Blocks of huge pages and of small ones are kept apart, so that no
+ * huge page is cut.
  *
  * A sanitized build gives each block to malloc, so that its use after the end is seen.
  */
+#define _GNU_SOURCE /* mremap */
 #include "lang/large.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -97,6 +100,35 @@ static bool join(void) {
 	return any;
 }
 
+#ifdef MREMAP_FIXED
+/* Moves pages of kept blocks to the beginning of fresh huge pages at p; from a block's end, so that what is left of it begins on one, too. One at a time, since only
+ * pages that were mapped together can be moved together. False where p is not whole any more. */
+static bool gather(char *p, size_t want) {
+	unsigned i = 0;
+	while (want && i < kept.n) {
+		if (!kept.blocks[i].huge) {
+			i++;
+			continue;
+		}
+		Kept *b = &kept.blocks[i];
+		const size_t take = b->bytes < want ? b->bytes : want;
+		char *from = (char *)b->at + b->bytes - take;
+		b->bytes -= take;
+		kept.bytes -= take;
+		if (!b->bytes) take_out(i);
+		for (size_t at = 0; at < take; at += HUGE_PAGE) {
+			if (mremap(from + at, HUGE_PAGE, HUGE_PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, p + at) != MAP_FAILED) continue;
+			/* the system may have unmapped what was to be replaced */
+			munmap(from + at, take - at);
+			return mmap(p + at, HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+		}
+		p += take;
+		want -= take;
+	}
+	return true;
+}
+#endif
+
 /* Gives what is kept back to the system. */
 static void large_trim(void) {
 	Kept out[BLOCKS];
@@ -140,6 +172,15 @@ void *large_alloc(size_t bytes) {
 	p += before;
 #ifdef MADV_HUGEPAGE
 	madvise(p, want, MADV_HUGEPAGE);
+#endif
+#ifdef MREMAP_FIXED
+	pthread_mutex_lock(&kept.lock);
+	const bool whole = gather(p, want);
+	pthread_mutex_unlock(&kept.lock);
+	if (!whole) {
+		munmap(p, want);
+		return NULL;
+	}
 #endif
 	return p;
 }

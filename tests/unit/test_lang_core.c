@@ -805,7 +805,16 @@ static void test_large_blocks(void) {
 	large_free(b, 20 * page);
 	large_free(d, 12 * page);
 	CHECK(large_alloc(whole) == a);
+	/* the pages of a block that is too small are moved into a larger one */
+	for (size_t i = 0; i < 32; i++) memcpy(a + i * page, "moved", 5);
 	large_free(a, whole);
+	char *larger = large_alloc(48 * page);
+	CHECK(larger != NULL && ((uintptr_t)larger & (page - 1)) == 0);
+	size_t moved = 0;
+	for (size_t i = 0; larger && i < 48; i++) moved += !memcmp(larger + i * page, "moved", 5);
+	CHECK(moved == 32);
+	if (larger) memset(larger, 1, 48 * page);
+	large_free(larger, 48 * page);
 #endif
 }
 
