@@ -16,12 +16,12 @@
 #   linear: "direct", sparse factors, or "cg", conjugate gradients for problems in space alone whose matrix is symmetric and positive definite, with
 #   the diagonal as a preconditioner: with 10^5 unknowns in space half of the time and of the memory of a whole solution.
 #   The solution's fields are functions of the coordinates; solution.mesh, solution.stats, solution.error; and of a problem in space alone
-#     solution.integral(f; at): of f(q) over the mesh, or with at over a part of the boundary; q has x, the fields by their names, slopes, a record of theirs, and on the boundary normal
-#     solution.flux(part): a record of ∮ q · n for each field, where F = div q + S is its equation, left side minus right; twice as accurate as the integral of slopes
-#     solution.indicator(): for each cell an estimate of the error of the slopes there, by which refine can mark cells
-#     solution.slopes_error(): the relative error of the slopes (of a pressure, its values) in the mean square, as elements of one order more see it
-#     solution.error_in(goal): value, correction, an estimate of what its value lacks, with its sign, corrected, their sum, relative, and indicator, where it comes from [dual weighted
-#     residuals: Becker and Rannacher, Acta Numerica 10, 2001]
+#   solution.integral(f; at): of f(q) over the mesh, or with at over a part of the boundary; q has x, the fields by their names, slopes, a record of theirs, and on the boundary normal
+#   solution.flux(part): a record of ∮ q · n for each field, where F = div q + S is its equation, left side minus right; twice as accurate as the integral of slopes
+#   solution.indicator(): for each cell an estimate of the error of the slopes there, by which refine can mark cells
+#   solution.slopes_error(): the relative error of the slopes (of a pressure, its values) in the mean square, as elements of one order more see it
+#   solution.error_in(goal): value, correction, an estimate of what its value lacks, with its sign, corrected, their sum, relative, and indicator, where it comes from [dual weighted
+#   residuals: Becker and Rannacher, Acta Numerica 10, 2001]
 #   Errors: a statement without such a form, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
