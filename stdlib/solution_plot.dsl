@@ -11,7 +11,7 @@ _drawn_fields(name, what) = if kind(what) == "function" {
   assert(accepts(what, 0), "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
   here = what()
   assert(kind(here) == "record", "{name}: a function is drawn on an interval, plot(f, (a, b)), or over a grid, heatmap(x, y, f)")
-  list(_drawn(what, here.label, here.coords, here.lo, here.hi, here.mesh))
+  list(_drawn_as(what, here.label, here.coords, here.lo, here.hi, here.mesh))
 } else {
   assert(has(what, "kind") and has(what, "info"), "{name}: this record is no solution; overlay lays pictures over one another")
   assert(what.kind == "ode" or what.kind == "pde", "{name}: this record is no solution; overlay lays pictures over one another")
@@ -20,14 +20,14 @@ _drawn_fields(name, what) = if kind(what) == "function" {
   out = list()
   for f in i.fields {
     u = field(what, f)
-    if kind(u) == "function" { out = push(out, _drawn(u, f, i.coords, i.lo, i.hi, mesh)) } else if kind(u) == "list" {
+    if kind(u) == "function" { out = push(out, _drawn_as(u, f, i.coords, i.lo, i.hi, mesh)) } else if kind(u) == "list" {
       # of an eigenproblem the first two
-      for k in list(...(0..min(2, len(u)))) { out = push(out, _drawn(u[k], "{f}[{k}]", i.coords, i.lo, i.hi, mesh)) }
+      for k in list(...(0..min(2, len(u)))) { out = push(out, _drawn_as(u[k], "{f}[{k}]", i.coords, i.lo, i.hi, mesh)) }
     }
   }
   out
 }
-_drawn(u, label, coords, lo, hi, mesh) = {
+_drawn_as(u, label, coords, lo, hi, mesh) = {
   time = -1
   for (k, c) in enumerate(coords) { if c == "t" and len(coords) > 1 { time = k } }
   space = list()
