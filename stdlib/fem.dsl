@@ -581,25 +581,8 @@ _fem_functions(P, D, place, U) = {
   integral(f; at = none) = if kind(at) == "none" { _integral_inside(P, D, U, f) } else { _integral_on(P, D, U, f, at) }
   (...record(names, functions), integral = integral, flux = part -> _flux_through(P, D, U, part))
 }
-# A field as a function of the coordinates of space: numbers, or arrays that broadcast. Without any it says where it lives, for pictures.
-_fem_field(P, D, place, U, f) = {
-  here = (mesh = D.mesh, label = P.info.fields[f], coords = map(a -> P.info.coords[a], list(...P.info.space)))
-  if P.d == 1 { _on_line(P, D, place, U, f, here) } else if P.d == 2 { _on_plane(P, D, place, U, f, here) } else {
-    _in_solid(P, D, place, U, f, here)
-  }
-}
-_on_line(P, D, place, U, f, here) = {
-  at(x = none) = if kind(x) == "none" { here } else { _field_at(P, D, place, U, f, (x,)) }
-  at
-}
-_on_plane(P, D, place, U, f, here) = {
-  at(x = none, y = none) = if kind(x) == "none" { here } else { _field_at(P, D, place, U, f, (x, y)) }
-  at
-}
-_in_solid(P, D, place, U, f, here) = {
-  at(x = none, y = none, z = none) = if kind(x) == "none" { here } else { _field_at(P, D, place, U, f, (x, y, z)) }
-  at
-}
+# A field as a function of the coordinates of space: numbers, or arrays that broadcast
+_fem_field(P, D, place, U, f) = (...point) -> _field_at(P, D, place, U, f, point)
 _field_at(P, D, place, U, f, xs) = {
   zero = 0.0
   for x in xs { zero = zero + 0.0 * x }
