@@ -1,8 +1,8 @@
 /* display.c - texts that grow, and how results are shown.
  *
  * Needs: program.h. Guarantees: a value is shown in one line, except that the rows of a matrix, and the parts of what has matrices or large arrays in it, stand below one another;
- * of an array with more than a few hundred numbers, among the parts of something else more than sixteen, a header and the corners are shown; of a text of several lines among
- * them the first. Sentences fit the terminal.
+ * of an array with more than a few hundred numbers, among the parts of something else more than sixteen, a header and the corners are shown; of a long text of several
+ * lines among them the first. Sentences fit the terminal.
  */
 #include "repl/program.h"
 
@@ -85,6 +85,7 @@ bool buffer_read_file(Buffer *b, const char *path, const char **why) {
 
 #define WHOLE_MOST 200 /* numbers of an array that is shown whole */
 #define PART_MOST 16   /* ... where it is a part of a record, tuple or list: a solution keeps hundreds, which nobody reads to find its other fields */
+#define TEXT_MOST 60   /* bytes of a text of several lines that is shown whole there */
 #define EDGE 3
 
 /* Rows below one another: a new line after each "]," and as many spaces as there are brackets open. */
@@ -151,11 +152,11 @@ static void put_indented(const Buffer *part, size_t in, Buffer *out) {
 	}
 }
 
-/* A string among other values, as print writes it there; of several lines the first. */
+/* A string among other values, as print writes it there; of a long one of several lines the first. */
 static void put_quoted(const atled_value *v, Buffer *out) {
 	size_t n = 0;
 	const char *text = atled_value_string(v, &n);
-	const char *end = text ? memchr(text, '\n', n) : NULL;
+	const char *end = text && n > TEXT_MOST ? memchr(text, '\n', n) : NULL;
 	if (end && end + 1 < text + n) n = (size_t)(end - text);
 	else end = NULL;
 	buffer_str(out, "\"");

@@ -640,7 +640,7 @@ static void test_host(T *t) {
 	CHECK(t, number(t, "jvp(x -> sq(x, 2.0), [1.0, 2.0], [1.0, 0.5])[1][1]") == 4);
 	CHECK(t, number(t, "grad(x -> sum(sq(x, 3.0)))([1.0, 2.0])[1]") == 12);
 	CHECK(t, number(t, "grad(a -> sum(sq([1.0, 2.0], a)))(3.0)") == 5);
-	CHECK(t, number(t, "grad(x -> sum(sq(sin(x), 3.0)))([0.5])[0]") == 6 * sin(0.5) * cos(0.5));
+	CHECK(t, fabs(number(t, "grad(x -> sum(sq(sin(x), 3.0)))([0.5])[0]") - 6 * sin(0.5) * cos(0.5)) < 1e-15);
 	CHECK(t, number(t, "sum(map(x -> sq([x, 1.0], 1.0), [1.0, 2.0, 3.0]))") == 17);
 	CHECK(t, number(t, "jvp(x -> sqj(x, 2.0), [1.0, 2.0], [1.0, 0.5])[1][1]") == 4);
 	CHECK(t, number(t, "grad(x -> sum(sqv(x, 3.0)))([1.0, 2.0])[1]") == 12);

@@ -205,7 +205,8 @@ static void test_completion(T *t) {
 	CHECK(t, line(t, "?sin", "sine"));
 	/* what has matrices in it is shown with its parts below one another, strings in quotes; long rows go on behind a comma, under their bracket */
 	CHECK(t, line(t, "(A = [1, 2; 3, 4], s = \"a, \\\"b\", x = 7)", "(A = [[1, 2],\n      [3, 4]],\n s = \"a, \\\"b\",\n x = 7)\n"));
-	CHECK(t, line(t, "(n = iota(17), s = \"a\\nb\")", "(n = i64[17]  136 B  min 0  max 16\n     [0, 1, 2, ..., 14, 15, 16],\n s = \"a ...\")\n"));
+	CHECK(t, line(t, "(n = iota(17), s = \"a\\nb\", t = \"012345678901234567890123456789\\n012345678901234567890123456789\\n\")",
+	         "(n = i64[17]  136 B  min 0  max 16\n     [0, 1, 2, ..., 14, 15, 16],\n s = \"a\\nb\",\n t = \"012345678901234567890123456789 ...\")\n"));
 	CHECK(t, line(t, "(eye(2), rand(300) * 0)", "([[1, 0],\n  [0, 1]],\n f64[300]  2.3 KB  min 0  max 0  nan 0\n [0, 0, 0, ..., 0, 0, 0])\n"));
 	CHECK(t, line(t, "zeros(60)", "0, 0,\n 0, 0,"));
 	/* sentences are broken at blanks: no line is wider than the terminal */
