@@ -1,4 +1,5 @@
 # Causal weights: later times wait until the equations hold at earlier ones. Without them a network may settle on a solution that goes wrong on the way, where little is left of the equations at most points.
+# As users run it only: compiling all of it takes long.
 
 # predators and prey: from this seed the plain network follows the first half of a cycle and then stays near the point of rest
 problem predators(T = 20) {

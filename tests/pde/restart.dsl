@@ -1,6 +1,7 @@
 # A solve that goes on from another solution: two parts are one, for every method, on the same grid, another one, by another method, and from a file.
 #
 # Fixed steps (fv, etdrk4 and cnab2 with dt) give the same numbers to rounding; steps chosen by tolerances give them to these.
+# As users run it only: compiling all of it takes long.
 
 gap(a, b) = max(abs(a.values[-1] - b.values[-1])) / max(abs(b.values[-1]))
 # the whole against two parts
