@@ -149,13 +149,13 @@ _responses(m, blocks, v, back, n) = {
     # too many weights for the matrix: products with it
     r = v -> _all_rows(blocks, soft, back(v), X)
     pull = vjp(r, v)[1]
-    system = _sketched(_row_sketch(blocks, soft, v, back, X, _sketch_rows(trainer, a, 1000))[.., ..a], 1e-6, 6 * trainer.turns)
-    l = 1e-13 * system.trace / a
-    smooth = _smoother(system, l)
+    A = _row_sketch(blocks, soft, v, back, X, _sketch_rows(trainer, a, 1000))[.., ..a]
+    l = 1e-13 * sum(A^2) / a
+    smooth = _smoother(A, A @ A', l)
     product = p -> pull(jvp(r, v, concat(p, zeros(n)))[1])[..a] + l * p
     # combinations of parameters that move the equations at right angles, so that what depends on each other still does so to rounding
     (U, s, V) = svd(stack(...map(i -> jvp(r, v, concat(zeros(a), f64(iota(n) == i)))[1], list(...(0..n))); axis = 1))
-    Z = stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], system.enough, system.most)[0], list(...(0..n)));
+    Z = stack(...map(i -> _preconditioned(product, smooth, -pull(U[.., i])[..a], 1e-6, 6 * trainer.turns)[0], list(...(0..n)));
       axis = 1)
     concat((Z * where(s > 1e-12 * s[0], s, 0.0)) @ V', eye(n); axis = 0)
   }

@@ -199,40 +199,23 @@ _more_rows(o, rows, n, turns) =
   if o.sketch == 0 and turns > 15 + rows // 50 { max(rows, min(3 * rows // 2, min(n // 2, 2000))) } else { rows }
 
 # One step of Levenberg-Marquardt from x, whose loss sum(r(x)^2)/2 is value. Each of several dampings gives a direction, bent by geodesic acceleration (Transtrum and Sethna 2012); the damping is
-# judged by the bent step, which may be much longer than the straight one. What solves the damped equations: by normal equations (_normal) or by conjugate gradients (_sketched).
+# judged by the bent step, which may be much longer than the straight one. What solves the damped equations: a system, by normal equations (_normal) or by conjugate gradients (_sketched).
 # Gives x, loss, damping, how much of the residual the step could reach, how many products with J'J there were; loss is as before when nothing was better.
 _searched_step(r, system, x, value, lambda) = {
-  n = len(x)
-  res = r(x)
-  pull = vjp(r, x)[1]
-  push = linearize(r, x)[1]
-  g = if system.by == "products" { pull(res) } else { system.g }
-  floor_ = 1e-17 * max(system.trace, 1e-300) / n
-  (least, out, best_l, reach) = (value, x, 100 * lambda, inf)
+  (res, pull) = vjp(r, x)
   h = 0.1
+  # what the damped equations have on their right for the bend of a direction d
+  bend_of = (d, Jd) -> pull((2 / h) * ((r(x + h * d) - res) / h - Jd))
+  directions = system.directions((r = r, x = x, res = res, pull = pull, bend_of = bend_of))
+  floor_ = 1e-17 * max(system.trace, 1e-300) / len(x)
+  (least, out, best_l, reach) = (value, x, 100 * lambda, inf)
   (count, turns) = (0, 0)
   # two dampings around the last one, then on towards the better one while that helps; upwards where no step is good at all
   (l, ratio, tries) = (max(0.4 * lambda, floor_), 4.0, 0)
   (last, low) = (inf, l)
   done = false
-  bend_of = (d, Jd) -> pull((2 / h) * ((r(x + h * d) - res) / h - Jd))
   while not done {
-    (d, a, Jd, k1, k2) = if system.by == "products" {
-      smooth = _smoother(system, l)
-      product = p -> pull(push(p)) + l * p
-      (d, k1) = _preconditioned(product, smooth, -g, system.enough, system.most)
-      Jd = push(d)
-      (a, k2) = _preconditioned(product, smooth, -bend_of(d, Jd), system.enough, system.most)
-      (d, a, Jd, k1, k2)
-    } else {
-      # refined by corrected seminormal equations (Björck 1987)
-      L = _damped_factor(system.G, l)
-      d = -trisolve(L, trisolve(L, g); adjoint = true)
-      Jd = jvp(r, x, d)[1]
-      e = pull(-res - Jd) - l * d
-      more = trisolve(L, trisolve(L, stack(e, -bend_of(d, Jd); axis = 1)); adjoint = true)
-      (d + more[.., 0], more[.., 1], Jd, 0, 0)
-    }
+    (d, a, Jd, k1, k2) = directions(l)
     count = count + k1 + k2
     turns = max(turns, max(k1, k2))
     v = 0.5 * sum(r(x + d)^2)
@@ -256,9 +239,31 @@ _searched_step(r, system, x, value, lambda) = {
   }
   (x = out, value = least, damping = best_l, reach = reach, products = count, turns = turns)
 }
-_normal(G, g) = (by = "normal", G = G, g = g, trace = trace(G))
-# A: some rows whose A'A is J'J in the mean. enough, most: see _preconditioned.
-_sketched(A, enough, most) = (by = "products", A = A, K = A @ A', trace = sum(A^2), enough = enough, most = most)
+# What solves damped equations. directions: from a place p (the residual function r, x, what r and its transposed derivative are there, the right-hand side of bends) to a function that gives for a damping l the
+# direction, its bend, the derivative of r along it, and how many products with J'J each of the two took. trace: of J'J.
+# By G = J'J and g = J'r
+_normal(G, g) = (trace = trace(G), directions = p -> l -> _factored_directions(G, g, p, l))
+_factored_directions(G, g, p, l) = {
+  # refined by corrected seminormal equations (Björck 1987)
+  L = _damped_factor(G, l)
+  d = -trisolve(L, trisolve(L, g); adjoint = true)
+  Jd = jvp(p.r, p.x, d)[1]
+  e = p.pull(-p.res - Jd) - l * d
+  more = trisolve(L, trisolve(L, stack(e, -p.bend_of(d, Jd); axis = 1)); adjoint = true)
+  (d + more[.., 0], more[.., 1], Jd, 0, 0)
+}
+# By products with J and J'. A: some rows whose A'A is J'J in the mean. enough, most: see _preconditioned.
+_sketched(A, enough, most) = (trace = sum(A^2), directions = p -> {
+  (K, g, push) = (A @ A', p.pull(p.res), linearize(p.r, p.x)[1])
+  l -> _product_directions(_smoother(A, K, l), g, push, enough, most, p, l)
+})
+_product_directions(smooth, g, push, enough, most, p, l) = {
+  product = v -> p.pull(push(v)) + l * v
+  (d, k1) = _preconditioned(product, smooth, -g, enough, most)
+  Jd = push(d)
+  (a, k2) = _preconditioned(product, smooth, -p.bend_of(d, Jd), enough, most)
+  (d, a, Jd, k1, k2)
+}
 # The factor of G + l I; where rounding leaves it indefinite, with more damping
 _damped_factor(G, l) = {
   n = len(G)
@@ -271,9 +276,9 @@ _damped_factor(G, l) = {
   }
   L
 }
-# z -> (A'A + l I)^-1 z by a factor as large as A has rows (Sherman, Morrison and Woodbury)
-_smoother(system, l) = {
-  (A, L) = (system.A, _damped_factor(system.K, l))
+# z -> (A'A + l I)^-1 z by a factor of K + l I, K = AA', which is as large as A has rows (Sherman, Morrison and Woodbury)
+_smoother(A, K, l) = {
+  L = _damped_factor(K, l)
   z -> (z - trisolve(L, trisolve(L, A @ z); adjoint = true) @ A) / l
 }
 # Preconditioned conjugate gradients until the residual in the preconditioner's norm is `enough` of what it was, or after `most` products; a curvature that is not positive is rounding, and ends them, too. Gives the solution
