@@ -18,7 +18,7 @@ data = (t = t, x = x, A = s.A(t, x), B = s.B(t, x))
 (errors, times) = (zeros(5), zeros(5))
 for k in 0..5 {
   c = clock()
-  r = fit(reaction, data; by = pinn([20, 20], 500; boundary = 60, steps = 650, refine = 0, hard = false, seed = k + 1), progress = false)
+  r = fit(reaction, data; by = pinn([20, 20], 500; boundary = 60, steps = 600, refine = 0, hard = false, seed = k + 1), progress = false)
   times[k] = clock() - c
   errors[k] = max(abs([r.D, r.k]/truth - 1))
   print("  seed {k + 1}: {errors[k]:.2e}, {r.iterations} steps, {r.message}, {times[k]:.1f} s")
