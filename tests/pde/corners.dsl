@@ -1,4 +1,5 @@
 # Singular parts at corners where the beginning and a wall contradict each other, by networks beside Chebyshev's polynomials
+# As users run it only: compiling all of it takes long.
 x = linspace(0, 1, 101)
 t = expand(linspace(0.1, 1, 10), 1)
 off(p, m) = {
