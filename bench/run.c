@@ -284,6 +284,8 @@ typedef struct Report {
 	double atled, limit, other; /* seconds of one run */
 	double ratio, low, high, error, first, flops, bytes;
 	double others; /* processors that other programs used meanwhile */
+	/* What tells a slow state of the threads from one of the code: processors in use during a run, and what was called and evaluated in one. */
+	double processors, limit_processors, native_calls, evaluated;
 	Pages pages, limit_pages;
 	int64_t n;
 	bool single;
@@ -298,12 +300,17 @@ static double median(double *x, int n) {
 	return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
 
+static atled_stat counters_of(const Program *p) {
+	atled_stat s = {.size = sizeof s};
+	if (atled_stats(p->ctx, &s) != ATLED_OK) limit_stop("no counters");
+	return s;
+}
+
 #define MOST_ROUNDS 101
 #define MOST_WAITING 60.0 /* seconds, for the compiler */
 
 static bool is_compiling(const Program *p) {
-	atled_stat s = {.size = sizeof s};
-	return atled_stats(p->ctx, &s) == ATLED_OK && s.units_pending > 0;
+	return counters_of(p).units_pending > 0;
 }
 
 static Report measure(const Row *row, const Options *o) {
@@ -371,16 +378,24 @@ static Report measure(const Row *row, const Options *o) {
 	int rounds = o->rounds < MOST_ROUNDS ? o->rounds : MOST_ROUNDS;
 	if (round * rounds > o->budget) rounds = o->budget > round ? (int)(o->budget / round) : 1;
 	double as[MOST_ROUNDS], bs[MOST_ROUNDS], os[MOST_ROUNDS], ratios[MOST_ROUNDS], others[MOST_ROUNDS];
+	const atled_stat before = counters_of(&p);
+	double used = 0, took = 0, limit_used = 0, limit_took = 0;
 	for (int k = 0; k < rounds; k++) {
-		double start = now(), machine = machine_time(), own = processor_time() + l.used;
+		double start = now(), machine = machine_time(), mine = processor_time(), theirs = l.used, own = mine + theirs;
 		for (int64_t t = 0; t < turns_a; t++) run_program(&p);
 		as[k] = (now() - start) / (double)turns_a;
+		used += processor_time() - mine, took += now() - start;
 		bs[k] = ask(&l, RUN, turns_b) / (double)turns_b;
+		limit_used += l.used - theirs, limit_took += bs[k] * (double)turns_b;
 		ratios[k] = as[k] / bs[k];
 		if (row->other) os[k] = ask(&l, OTHER, turns_b) / (double)turns_b;
 		others[k] = fmax(0, (machine_time() - machine - (processor_time() + l.used - own)) / (now() - start));
 		r.others += others[k] / rounds;
 	}
+	const atled_stat after = counters_of(&p);
+	const double runs = (double)turns_a * rounds;
+	r.processors = used / took, r.limit_processors = limit_used / limit_took;
+	r.native_calls = (double)(after.native_calls - before.native_calls) / runs, r.evaluated = (double)(after.instructions - before.instructions) / runs;
 	ask(&l, PAGES, 0);
 	r.limit_pages = l.pages;
 	r.pages = pages_now();
@@ -437,6 +452,7 @@ static void print_json(const Row *row, const Report *r, const Machine *m) {
 	if (r->rounds) {
 		printf(",\"n\":%" PRId64 ",\"atled_ms\":%.6g,\"c_ms\":%.6g,\"ratio\":%.4g,\"low\":%.4g,\"high\":%.4g,\"rounds\":%d,\"goal\":%.4g,\"error\":%.3g,\"first_ms\":%.6g,\"others\":%.3g", r->n,
 		       1e3 * r->atled, 1e3 * r->limit, r->ratio, r->low, r->high, r->rounds, row->goal, r->error, 1e3 * r->first, r->others);
+		printf(",\"atled_processors\":%.3g,\"c_processors\":%.3g,\"native_calls\":%.6g,\"evaluated\":%.6g", r->processors, r->limit_processors, r->native_calls, r->evaluated);
 		double peak = r->single ? m->peak32 : m->peak64;
 		if (r->flops > 0) printf(",\"atled_of_peak\":%.3g,\"c_of_peak\":%.3g", r->flops / r->atled / peak, r->flops / r->limit / peak);
 		if (r->bytes > 0) printf(",\"atled_of_bandwidth\":%.3g,\"c_of_bandwidth\":%.3g", r->bytes / r->atled / m->bandwidth, r->bytes / r->limit / m->bandwidth);
