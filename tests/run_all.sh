@@ -28,6 +28,8 @@ finish() {
 mkdir -p "$build/log" "$build/home"
 export HOME=$PWD/$build/home ATLED=$PWD/$build/atled ATLED_BUILD=$PWD/$build ATLED_KIND=$kind
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
+# atled does not wait at its end for the compiler, nor then for calls of libraries that ^C left behind: their threads are not joined
+export TSAN_OPTIONS=${TSAN_OPTIONS:-report_thread_leaks=0}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # the code generator is LLVM and the same for all kinds of build; compiled code is kept with the build
 export ATLED_CODEGEN=${ATLED_CODEGEN:-$PWD/build/libatled-codegen.so} ATLED_CACHE=$PWD/$build/cache
