@@ -216,7 +216,7 @@ _face_points(info, c, M, s) = {
   places = if c.at.coord < 0 { inf } else {
     max(f64(M)^((d - 1) / d), prod(where(iota(d) == c.at.coord, 1.0, 1 + s * _box_lengths(info))))
   }
-  max(4, i64(ceil(min(M / (2 * d), 4 * places))))
+  max(4, i64(min(f64(M // (2 * d)), ceil(4 * places))))
 }
 
 # Blocks of rows: the equations inside, and each condition, for M features of bandwidths s (inf: any)
