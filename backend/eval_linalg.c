@@ -297,7 +297,7 @@ Status eval_QR(Frame *f, const Step *s) {
 		int info = 0;
 		transpose(f->ctx, b.size, b.rows, b.columns, a->data + i * q_bytes, turned);
 		if (ctx_interrupted(f->ctx) && (st = ctx_poll(f->ctx, 0)) != ST_OK) break;
-		st = lapack_qr(f->ctx, b.d, (int)b.rows, (int)b.columns, turned, turned + q_bytes, form_q, &info);
+		st = blocked_qr(f->ctx, b.d, b.rows, b.columns, turned, turned + q_bytes, form_q, &info);
 		if (st != ST_OK) {
 			st = lapack_failed(f, s, st, info, &b, i, "qr failed");
 			break;

@@ -1,7 +1,8 @@
 /* factor_blocks.c - large factorisations and triangular solves by blocks of columns: LAPACK's and BLAS's part is a panel or a product.
  *
  * Needs: factor_blocks.h, blas.h, lapack.h, share_parts (eval.h). Guarantees: what factor_blocks.h says. Matrices stay where they lie, by rows: what LAPACK must see by
- * columns is one panel, copied. Of the work all but a part of about 1.5 b/n is products, which threads share by parts that the sizes determine.
+ * columns is one panel, copied (QR has its matrix by columns). Of the work all but a part of about 1.5 b/n is products, which threads share by parts that the sizes determine. In
+ * QR, whose panels are slow, the next panel is factored while the rest is at its products.
  */
 #include "backend/factor_blocks.h"
 #include "backend/blas.h"
@@ -10,6 +11,8 @@
 #include "backend/pool.h"
 #include <complex.h>
 #include <math.h>
+#include <stdatomic.h>
+#include <string.h>
 #undef I
 
 enum { PART_ROWS = 256, PART_COLUMNS = 512, LEAST_BLOCK = 64, MOST_BLOCK = 256 };
@@ -228,4 +231,112 @@ Status blocked_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool 
 	}
 	heap_free(c, panel, bytes);
 	return st;
+}
+
+/* ---- QR ---------------------------------------------------------------------------------------------------------- */
+
+/* Columns of a panel: what a hundred to two thousand columns take least time with. For many rows fewer, so that a panel and a part of its reflections take some ten milliseconds each. */
+static int64_t panel_of(Dtype d, int64_t rows, int64_t columns) {
+	const int64_t heavy = dtype_is_complex(d) ? 4 : 1;
+	int64_t b = columns < 256 ? 32 : 64;
+	while (b > 8 && heavy * rows * b * b > BLOCKS_FROM / 4) b /= 2;
+	return b < columns ? b : columns;
+}
+
+typedef struct Qr {
+	Ctx *c;
+	LapackQr lapack;
+	int64_t size, rows, columns, b, width; /* of panels, and of the parts of what stands right of them */
+	int64_t k;                             /* the panel whose reflections go on */
+	char *m, *triangles, *work;            /* a triangle b x b for each panel; b numbers for each column, and b */
+	atomic_int info;
+} Qr;
+
+static Status look_qr(void *ud) {
+	const Qr *q = ud;
+	if (pool_worker()) return ctx_interrupted(q->c) ? ST_INTERRUPTED : ST_OK;
+	return ctx_poll(q->c, 0);
+}
+
+static int64_t panel_width(const Qr *q, int64_t k) {
+	return q->columns - k < q->b ? q->columns - k : q->b;
+}
+
+static void factor_panel(Qr *q, int64_t k) {
+	const int64_t b = panel_width(q, k);
+	int info = 0;
+	if (lapack_qr_panel(&q->lapack, (int)(q->rows - k), (int)b, q->m + (k * q->rows + k) * q->size, (int)q->rows, q->triangles + k * q->b * q->size, q->work + k * q->b * q->size, &info) != ST_OK)
+		atomic_store(&q->info, info);
+}
+
+/* Panel k's reflections of columns from .. from + n. */
+static void reflect(const Qr *q, bool adjoint, int64_t from, int64_t n) {
+	const int64_t k = q->k;
+	lapack_reflect(&q->lapack, adjoint, (int)(q->rows - k), (int)n, (int)panel_width(q, k), q->m + (k * q->rows + k) * q->size, q->triangles + k * q->b * q->size,
+	               q->m + (from * q->rows + k) * q->size, (int)q->rows, q->work + from * q->b * q->size);
+}
+
+/* Part 0: the next panel, which is factored as well while other threads are at the rest; then the rest. */
+static void forward_part(void *ud, int64_t part) {
+	Qr *q = ud;
+	const int64_t next = q->k + q->b, from = part ? next + q->b + (part - 1) * q->width : next;
+	const int64_t most = part ? q->width : q->b, n = q->columns - from < most ? q->columns - from : most;
+	reflect(q, true, from, n);
+	if (!part) factor_panel(q, next);
+}
+
+static void backward_part(void *ud, int64_t part) {
+	const Qr *q = ud;
+	const int64_t from = q->k + q->b + part * q->width;
+	reflect(q, false, from, q->columns - from < q->width ? q->columns - from : q->width);
+}
+
+static int64_t work_of(const Qr *q, int64_t n) {
+	return 2 * (q->rows - q->k) * n * q->b;
+}
+
+static Status factor(Qr *q) {
+	factor_panel(q, 0);
+	Status st = look_qr(q);
+	for (q->k = 0; q->k + q->b < q->columns && st == ST_OK; q->k += q->b) {
+		const int64_t rest = q->columns - q->k - 2 * q->b;
+		st = share_parts(backend_of(q->c), work_of(q, q->columns - q->k), 1 + (rest > 0 ? parts_of(rest, q->width) : 0), forward_part, q, look_qr);
+	}
+	return st;
+}
+
+/* From the last panel to the first: the product of the reflections, in place of them. */
+static Status form(Qr *q) {
+	Status st = ST_OK;
+	for (q->k = (q->columns - 1) / q->b * q->b; q->k >= 0 && st == ST_OK; q->k -= q->b) {
+		const int64_t k = q->k, b = panel_width(q, k), rest = q->columns - k - b;
+		if (rest) st = share_parts(backend_of(q->c), work_of(q, rest), parts_of(rest, q->width), backward_part, q, look_qr);
+		if (st != ST_OK) break;
+		int info = 0;
+		if (lapack_form_panel(&q->lapack, (int)(q->rows - k), (int)b, q->m + (k * q->rows + k) * q->size, (int)q->rows, q->triangles + k * q->b * q->size, q->work, &info) != ST_OK)
+			atomic_store(&q->info, info);
+		for (int64_t j = k; j < k + b; j++) memset(q->m + j * q->rows * q->size, 0, (size_t)(k * q->size));
+		st = look_qr(q);
+	}
+	return st;
+}
+
+Status blocked_qr(Ctx *c, Dtype d, int64_t rows, int64_t columns, void *m, void *r, bool form_q, int *info) {
+	*info = 0;
+	if (!columns) return ST_OK;
+	Qr q = {.c = c, .size = (int64_t)dtype_size(d), .rows = rows, .columns = columns, .b = panel_of(d, rows, columns), .m = m};
+	if (lapack_qr_open(d, &q.lapack, info) != ST_OK) return ST_ERROR;
+	q.width = 2 * q.b;
+	const size_t triangles = (size_t)(columns * q.b * q.size), bytes = 2 * triangles + (size_t)(q.b * q.size);
+	if (!(q.triangles = heap_alloc(c, bytes))) return ST_NOMEM;
+	q.work = q.triangles + triangles;
+	Status st = factor(&q);
+	if (st == ST_OK) {
+		memset(r, 0, (size_t)(columns * columns * q.size));
+		for (int64_t j = 0; j < columns; j++) memcpy((char *)r + j * columns * q.size, q.m + j * rows * q.size, (size_t)((j + 1) * q.size));
+		if (form_q) st = form(&q);
+	}
+	heap_free(c, q.triangles, bytes);
+	*info = atomic_load(&q.info);
+	return st != ST_OK ? st : *info ? ST_ERROR : ST_OK;
 }

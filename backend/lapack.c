@@ -65,43 +65,36 @@ Status lapack_lu(Ctx *c, Dtype d, int rows, int columns, void *m, int *pivots, i
 	return outcome(*info);
 }
 
-/* The upper triangle of a factored matrix. */
-static void copy_r(Dtype d, int rows, int columns, const void *m, void *r) {
-	const size_t size = dtype_size(d);
-	memset(r, 0, (size_t)columns * (size_t)columns * size);
-	for (int j = 0; j < columns; j++)
-		memcpy((char *)r + (size_t)j * (size_t)columns * size, (const char *)m + (size_t)j * (size_t)rows * size, ((size_t)j + 1) * size);
+/* geqrt's panels are recursive, so that they are products of matrices, too (a fifth to a third less time than geqrf for a hundred columns to two thousand); its reflections are those of geqrf, the
+ * factors of which stand in the diagonals of the panels' triangles. */
+Status lapack_qr_open(Dtype d, LapackQr *q, int *info) {
+	*q = (LapackQr){.d = d};
+	if (!(q->geqrt = entry(d, "geqrt_", "geqrt_", info)) || !(q->larfb = entry(d, "larfb_", "larfb_", info)) || !(q->orgqr = entry(d, "orgqr_", "ungqr_", info))) return ST_ERROR;
+	return ST_OK;
 }
 
-/* geqrt's panels are recursive, so that they are products of matrices, too (a fifth to a third less time than geqrf for a hundred columns to two thousand); its reflections are those of geqrf, the
- * factors of which stand in the diagonals of the panels' triangles. R is the same to the bit whether Q is formed or not. */
-static Status qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, bool form_q, int *info) {
-	typedef void (*Geqrt)(const int *, const int *, const int *, void *, const int *, void *, const int *, void *, int *);
-	typedef void (*Orgqr)(const int *, const int *, const int *, void *, const int *, const void *, void *, const int *, int *);
-	Geqrt geqrt = NULL;
-	Orgqr orgqr = NULL;
-	if (!(*(void **)&geqrt = entry(d, "geqrt_", "geqrt_", info))) return ST_ERROR;
-	if (!(*(void **)&orgqr = entry(d, "orgqr_", "ungqr_", info))) return ST_ERROR;
-	const size_t size = dtype_size(d);
-	const int wide = columns < 256 ? 32 : 64, nb = columns < wide ? columns : wide;
-	_Alignas(16) char query[16], unused[16];
-	int want = -1, n = 0;
-	if (form_q) {
-		orgqr(&rows, &columns, &columns, m, &rows, unused, query, &want, info);
-		n = asked(d, query);
-	}
-	if (n < nb * columns) n = nb * columns;
-	const size_t bytes = ((size_t)n + (size_t)columns * (size_t)(nb + 1)) * size;
-	char *work = work_space(c, bytes);
-	if (!work) return ST_NOMEM;
-	char *triangles = work + (size_t)n * size, *tau = triangles + (size_t)nb * (size_t)columns * size;
-	geqrt(&rows, &columns, &nb, m, &rows, triangles, &nb, work, info);
-	if (!*info) {
-		copy_r(d, rows, columns, m, r);
-		for (int j = 0; j < columns; j++) memcpy(tau + (size_t)j * size, triangles + ((size_t)j * (size_t)nb + (size_t)(j % nb)) * size, size);
-		if (form_q) orgqr(&rows, &columns, &columns, m, &rows, tau, work, &n, info);
-	}
-	work_done(c, work, bytes);
+Status lapack_qr_panel(const LapackQr *q, int rows, int b, void *m, int leading, void *t, void *work, int *info) {
+	void (*geqrt)(const int *, const int *, const int *, void *, const int *, void *, const int *, void *, int *) = NULL;
+	*(void **)&geqrt = q->geqrt;
+	geqrt(&rows, &b, &b, m, &leading, t, &b, work, info);
+	return outcome(*info);
+}
+
+void lapack_reflect(const LapackQr *q, bool adjoint, int rows, int n, int b, const void *v, const void *t, void *o, int leading, void *work) {
+	void (*larfb)(const char *, const char *, const char *, const char *, const int *, const int *, const int *, const void *, const int *, const void *, const int *, void *, const int *, void *,
+	              const int *, size_t, size_t, size_t, size_t) = NULL;
+	*(void **)&larfb = q->larfb;
+	larfb("L", !adjoint ? "N" : dtype_is_complex(q->d) ? "C" : "T", "F", "C", &rows, &n, &b, v, &leading, t, &b, o, &leading, work, &n, 1, 1, 1, 1);
+}
+
+Status lapack_form_panel(const LapackQr *q, int rows, int b, void *m, int leading, const void *t, void *work, int *info) {
+	void (*orgqr)(const int *, const int *, const int *, void *, const int *, const void *, void *, const int *, int *) = NULL;
+	*(void **)&orgqr = q->orgqr;
+	const size_t size = dtype_size(q->d);
+	char *tau = (char *)work + (size_t)b * (size_t)b * size;
+	for (int j = 0; j < b; j++) memcpy(tau + (size_t)j * size, (const char *)t + ((size_t)j * (size_t)b + (size_t)j) * size, size);
+	const int have = b * b;
+	orgqr(&rows, &b, &b, m, &leading, tau, work, &have, info);
 	return outcome(*info);
 }
 
@@ -232,7 +225,7 @@ static Status svd(Ctx *c, Dtype d, int rows, int columns, void *m, void *u, void
 #define APART_FROM (1 << 24) /* multiplications or so */
 enum { ARRAYS = 4 };
 
-typedef enum Routine { QR, QR_R, EIGH, EIG, SVD } Routine;
+typedef enum Routine { EIGH, EIG, SVD } Routine;
 
 /* A call on copies of its arrays, so that it can be left to its end when the context is told to stop. */
 typedef struct Call {
@@ -247,8 +240,6 @@ typedef struct Call {
 
 static Status make_call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const *a, int *info) {
 	switch (routine) {
-	case QR:
-	case QR_R: return qr(c, d, rows, columns, a[0], a[1], routine == QR, info);
 	case EIGH: return eigh_upper(c, d, rows, a[0], a[1], info);
 	case EIG: return eig(c, d, rows, a[0], a[1], a[2], info);
 	case SVD: break;
@@ -264,7 +255,7 @@ static void call_apart(void *ud) {
 static void release_call(Ctx *c, void *ud) {
 	Call *k = ud;
 	if (!atomic_load(&k->stop)) { /* somebody waits for it */
-		for (int i = k->routine == QR_R; i < ARRAYS; i++)
+		for (int i = 0; i < ARRAYS; i++)
 			if (k->bytes[i]) memcpy(k->to[i], k->array[i], k->bytes[i]);
 		*k->to_info = k->info;
 		*k->to_st = k->st;
@@ -272,7 +263,7 @@ static void release_call(Ctx *c, void *ud) {
 	heap_free(c, k, k->all);
 }
 
-/* bytes: of the arrays, 0 where there is none. The first is read and written (for R alone it is lost), the others written. */
+/* bytes: of the arrays, 0 where there is none. The first is read and written, the others written. */
 static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void *const to[ARRAYS], const size_t bytes[ARRAYS], int *info) {
 	const double least = rows < columns ? rows : columns;
 	if ((double)rows * (double)columns * least < APART_FROM) return make_call(c, routine, d, rows, columns, to, info);
@@ -294,11 +285,6 @@ static Status call(Ctx *c, Routine routine, Dtype d, int rows, int columns, void
 }
 
 static size_t matrix_bytes(Dtype d, int rows, int columns) { return (size_t)rows * (size_t)columns * dtype_size(d); }
-
-Status lapack_qr(Ctx *c, Dtype d, int rows, int columns, void *m, void *r, bool form_q, int *info) {
-	const size_t bytes[ARRAYS] = {matrix_bytes(d, rows, columns), matrix_bytes(d, columns, columns)};
-	return call(c, form_q ? QR : QR_R, d, rows, columns, (void *[ARRAYS]){m, r}, bytes, info);
-}
 
 Status lapack_eigh_upper(Ctx *c, Dtype d, int n, void *m, void *w, int *info) {
 	const size_t bytes[ARRAYS] = {matrix_bytes(d, n, n), matrix_bytes(dtype_real_of(d), n, 1)};

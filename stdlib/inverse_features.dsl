@@ -37,7 +37,7 @@ _fit_rfm(bound, data, names, o) = {
   count = _component_count(info)
   pick = f64(expand(components, 1) == iota(count))
   unit = mean(sizes)
-  blocks = _rfm_blocks(info, m.rows, m.weight, M, 0.5)
+  blocks = _rfm_blocks(info, m.rows, m.weight, M, inf * _box_lengths(info), 0.5)
   measured = (P = P, Y = Y, pick = pick, weight = unit / (sizes * sqrt(f64(n))))
   best = _joint_steps(info, m, stated, blocks, measured, s, M, q)
   k = best.steps

@@ -209,12 +209,22 @@ _linearised(info, equations, X, V) =
     map((x, v) -> { f = s -> _rows_at(info, equations, x, s); (f(v), jacobian(f)(v)) }, X, V)
   }
 
-# Blocks of rows: the equations inside, and each condition
-_rfm_blocks(info, rows, weight, M, shift) = {
+# How many points a condition on a face has with M features of bandwidths s: features tell some M^(1/d) places along an axis apart, or the waves in its length if these are more; more points than a
+# few times the places on the face say nothing new.
+_face_points(info, c, M, s) = {
+  d = len(info.coords)
+  places = if c.at.coord < 0 { inf } else {
+    max(f64(M)^((d - 1) / d), prod(where(iota(d) == c.at.coord, 1.0, 1 + s * _box_lengths(info))))
+  }
+  max(4, i64(min(f64(M // (2 * d)), ceil(4 * places))))
+}
+
+# Blocks of rows: the equations inside, and each condition, for M features of bandwidths s (inf: any)
+_rfm_blocks(info, rows, weight, M, s, shift) = {
   d = len(info.coords)
   out = list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0))
   for c in info.conditions {
-    out = push(out, (equations = list(c), X = _condition_points(info, c, max(4, M // (2 * d)), shift), weight = weight))
+    out = push(out, (equations = list(c), X = _condition_points(info, c, _face_points(info, c, M, s), shift), weight = weight))
   }
   out
 }
@@ -326,6 +336,13 @@ _bandwidth_at(balance, length, p) = {
 # Whether a place is one to try
 _is_place(balance, length, p) = p >= -4 and p <= 9 and all(balance.factor * (2.0^p * balance.unit)^balance.power <= 512 / length)
 
+# Of the residuals at places (-4 first, negative: not known) about place p the bend of the parabola through three logarithms, and where it is lowest, from p; 0 where not all are known
+_valley(line, p) = {
+  y = if p > -4 and min(line[p + 3..p + 6]) > 0 { log(line[p + 3..p + 6]) } else { zeros(3) }
+  bend = y[0] - 2y[1] + y[2]
+  (bend, if bend > 0 { 0.5 * (y[0] - y[2]) / bend } else { 0.0 })
+}
+
 # The values of all components at points X, f64[n, components], in units of their own size, and how fast they vary along each axis: rms of derivative by rms of value
 _values_and_rates(info, f, a, X) = {
   θ = X @ f.W' + f.b
@@ -340,10 +357,11 @@ _apart(U, V, size) = max(sqrt(mean((U - V)^2; axis = 0)) / size)
 # What the error shall be with M features: the more they cost, the less is asked
 _goal(M, tol) = min(tol, max(1e-12, 1e-12 * (M / 750.0)^16))
 
-# How many features will reach the goal, when from M on the logarithm of the error falls by `fell` with each one more
+# How many features will reach the goal, when up to M the logarithm of the error fell by `fell` with each one more. It falls more slowly towards rounding, and a few features too many
+# cost less than another solve.
 _features_ahead(M, error, fell, tol) = {
   next = M
-  while next < 2 * M and log(error) - fell * (next - M) > log(_goal(next, tol)) - 1 { next = next + 20 }
+  while next < 2 * M and log(error) - 0.7fell * (next - M) > log(_goal(next, tol)) - 2 { next = next + 20 }
   max(next, M + M // 10)
 }
 
@@ -371,7 +389,7 @@ _solve_rfm(info, m, o) = {
   _box_only(info, m)
   d = len(info.coords)
   few = if m.features > 0 { min(m.features, 200) } else { 200 }
-  held = _rfm_blocks(info, 0.5, 1.0, few, 0.137)
+  held = _rfm_blocks(info, 0.5, 1.0, few, inf * _box_lengths(info), 0.137)
   at_rest = map(q -> _linearised(info, q.equations, q.X, zeros(len(q.X), _slot_starts(info)[-1])), held)
   scales = map((q, l) -> _wave_scales(info, q.equations, l, q.X), held, at_rest)
   elsewhere =
@@ -388,6 +406,9 @@ _solve_rfm(info, m, o) = {
   stage = if given { 3 } else { 0 }
   s = if given { 0.0 * length + m.bandwidth } else { _bandwidth_at(balance, length, 0) }
   (place, turns, slow, level_e, level_M) = (0, 0, 0, inf, M)
+  # whether the bandwidth found is one of few features that saw the solution dimly, and how far the lowest point was from the best place then
+  deep = false
+  nudge = 1.0 + 0.0 * length
   # the first time from narrow to wide
   sweep = true
   # residuals at the places -4 .. 9, and one beyond, with M features; negative: not tried
@@ -406,7 +427,7 @@ _solve_rfm(info, m, o) = {
   while not done {
     f = _draw_features(info, M, s, m.seed)
     start = if best.error < 0.3 { (f = best.f, a = best.a) } else { nothing }
-    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, 0.5), f, start, scales, linear)
+    r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, s, 0.5), f, start, scales, linear)
     (e, error) = _held_out(info, held, f, r.a, scales)
     (U, size, rates) = _values_and_rates(info, f, r.a, held[0].X)
     now = (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps, place = place, U = U, size = size, rates = rates)
@@ -423,11 +444,14 @@ _solve_rfm(info, m, o) = {
       if sweep { place = place + 1 } else {
         # from the best place to those beside it
         p = best.place
+        (bend, shift) = _valley(line, p)
+        # Where the places beside it are worse by far, these features see the solution, if dimly: more of them do more than a better bandwidth for so few
+        deep = m.features == 0 and bend > 3 and best.error < 1 and ratio >= 0 and ratio * best.error < 0.03
         if _is_place(balance, length, p + 1) and line[p + 5] < 0 {
           place = p + 1
         } else if p > -4 and line[p + 3] < 0 {
           place = p - 1
-        } else if best.error > 0.01 and M < limit {
+        } else if best.error > 0.01 and M < limit and not deep {
           (level_e, level_M) = (best.e, M)
           M = min(limit, M + M // 2)
           line = zeros(15) - 1.0
@@ -439,17 +463,17 @@ _solve_rfm(info, m, o) = {
       }
       s = _bandwidth_at(balance, length, place)
       if stage == 1 {
-        # the lowest point of the parabola through three places
-        p = best.place
-        y = if p > -4 and min(line[p + 3..p + 6]) > 0 { log(line[p + 3..p + 6]) } else { zeros(3) }
-        bend = y[0] - 2y[1] + y[2]
-        shift = if bend > 0 { 0.5 * (y[0] - y[2]) / bend } else { 0.0 }
+        shift = _valley(line, best.place)[1]
         turns = 0
-        if abs(shift) > 0.15 { s = best.s * 2.0^(shift * balance.power) } else { stage = 2 }
+        if deep and best.error > 0.01 {
+          # the noise of few features would decide whether it is better there: it is not tried, but gone on from
+          nudge = 2.0^(shift * balance.power)
+          stage = 2
+        } else if abs(shift) > 0.15 { s = best.s * 2.0^(shift * balance.power) } else { stage = 2 }
       }
     } else if stage == 1 { stage = 2 } else if stage == 2 and not better { turns = turns + 1 }
     if stage == 2 {
-      if best.error > (if M <= 450 { 1e-3 } else { 0.01 }) {
+      if not deep and best.error > (if M <= 450 { 1e-3 } else { 0.01 }) {
         # badly known: wider and narrower along each axis
         if turns >= (if d <= 3 { 2d } else { 0 }) { stage = 3 } else {
           s = best.s
@@ -484,8 +508,11 @@ _solve_rfm(info, m, o) = {
         # residuals do not fall below rounding
         done = known < (if best.error < 3e-12 { m.tol } else { _goal(M, m.tol) }) or M >= m.most or slow == 2
         M = min(m.most, if fell > 0 { _features_ahead(M, known, fell, m.tol) } else { 2 * M })
-        # more features carry shorter waves
-        if not given { s = s * (f64(M) / best.M)^(0.5 / d) }
+        # more features carry shorter waves, and where hardly anything was resolved the bandwidth was what they could carry
+        if not given {
+          s = s * (f64(M) / best.M)^(0.5 / d) *
+            (if deep and best.error > 0.01 { nudge * (f64(M) / best.M)^(0.3 / d) } else { 1.0 + 0.0 * s })
+        }
       }
     }
     if o.progress { progress(turns, 0; features = M, error = best.error) }

@@ -4,6 +4,7 @@
  * the edges of vectors, runs, parts and pieces. Threads may not change a bit.
  */
 #include "tests/unit/eval_help.h"
+#include "backend/factor_blocks.h"
 #include "backend/kernels.h"
 #include "backend/kernels_maths.h"
 #include <string.h>
@@ -583,6 +584,63 @@ static void test_products_in_place(T *t) {
 	if (p.f) fn_unref(p.f);
 }
 
+/* ---- QR by panels ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* Columns m of Q (rows x columns) and R for what was `a`: the largest difference of Q R from it, and of QᴴQ from 1. */
+static double worst_of_qr(int64_t rows, int64_t columns, const double *a, const double *q, const double *r) {
+	double worst = 0;
+	for (int64_t j = 0; j < columns; j++)
+		for (int64_t i = 0; i < rows; i += 7) {
+			double sum = 0;
+			for (int64_t k = 0; k <= j; k++) sum += q[k * rows + i] * r[j * columns + k];
+			worst = fmax(worst, fabs(sum - a[j * rows + i]));
+		}
+	for (int64_t j = 0; j < columns; j++)
+		for (int64_t k = 0; k <= j; k += 5) {
+			double sum = 0;
+			for (int64_t i = 0; i < rows; i++) sum += q[k * rows + i] * q[j * rows + i];
+			worst = fmax(worst, fabs(sum - (j == k)));
+		}
+	return worst;
+}
+
+/* One panel, several, the last one narrow, so many rows that panels are narrow: a factorisation, R the same to the bit whether Q is formed or not and with any number of threads; an interrupt and
+ * want of memory come back as they are. */
+static void test_qr_panels(T *t) {
+	static const int64_t sizes[][2] = {{1, 1}, {40, 32}, {33, 33}, {130, 65}, {400, 257}, {300, 300}, {140000, 20}};
+	static const Dtype types[] = {DT_F64, DT_C128, DT_F32, DT_C64};
+	for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+		for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
+			const int64_t rows = sizes[n][0], columns = sizes[n][1], size = (int64_t)dtype_size(types[d]);
+			const size_t bytes = (size_t)(rows * columns * size), r_bytes = (size_t)(columns * columns * size);
+			char *a = malloc(bytes), *q = malloc(bytes), *first = malloc(bytes), *r = malloc(r_bytes), *want = malloc(r_bytes);
+			for (int64_t i = 0; i < rows * columns; i++) ev_put(types[d], a + i * size, (double)ev_below(t, 2001) * 1e-3 - 1, (double)ev_below(t, 2001) * 1e-3 - 1);
+			for (int k = 0; k < 6; k++) {
+				int info = 1;
+				memcpy(q, a, bytes);
+				backend_set_threads(t->c, 1 + k / 2);
+				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, k ? r : want, k % 2 == 0, &info) == ST_OK && !info);
+				if (!k) memcpy(first, q, bytes);
+				else CHECK(t, !memcmp(r, want, r_bytes));
+				if (k % 2 == 0) CHECK(t, !memcmp(q, first, bytes));
+			}
+			if (types[d] == DT_F64) CHECK(t, worst_of_qr(rows, columns, (double *)(void *)a, (double *)(void *)first, (double *)(void *)want) < 1e-12 * sqrt((double)rows));
+			if (columns > 256) {
+				int info;
+				ctx_interrupt_at_poll(t->c, 3);
+				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) == ST_INTERRUPTED && !info);
+				ctx_interrupt_at_poll(t->c, 0);
+				ctx_clear_interrupt(t->c);
+				diag_clear(t->c);
+				heap_fail_at(t->c, 1, false);
+				CHECK(t, blocked_qr(t->c, types[d], rows, columns, q, r, false, &info) == ST_NOMEM);
+				heap_fail_at(t->c, 0, false);
+			}
+			backend_set_threads(t->c, 0);
+			free(a), free(q), free(first), free(r), free(want);
+		}
+}
+
 int main(void) {
 	static const TestCase tests[] = {
 		{"extremes", test_extremes},
@@ -598,6 +656,7 @@ int main(void) {
 		{"places", test_places},
 		{"places refused", test_places_refused},
 		{"products in place", test_products_in_place},
+		{"QR by panels", test_qr_panels},
 	};
 	return ev_run_tests("test_long_arrays.c", sizeof tests / sizeof *tests, tests);
 }
