@@ -236,7 +236,7 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 	const Fn *f = s->f;
 	BatchRun run = {.from = from, .end = from};
 	if (s->starts && r == &f->regions.at[0] && !from) whole_run(s, r, &run);
-	if (run.end) return run;
+	if (run.end > from) return run;
 	if (!s->any_apart || !is_apart(s, inst_at(f, r, from))) return run;
 	bool *late = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1), *born = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
 	run.waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
