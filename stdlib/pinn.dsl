@@ -385,7 +385,8 @@ _pinn_weights(info, m) = {
 
 _solve_pinn(stated, method, o) = {
   _box_only(stated, method)
-  info = if method.corners and method.slabs == 1 { _with_layers(stated, _corner_layers(stated)) } else { stated }
+  plain = _in_units(stated, _units_of(stated, _nothing_said(stated)))
+  info = if method.corners and method.slabs == 1 { _with_layers(plain, _corner_layers(plain)) } else { plain }
   m = _with_symmetries(info, method)
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
@@ -408,7 +409,7 @@ _solve_pinn(stated, method, o) = {
 _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else {
   d = len(info.coords)
   places = _box_points(info, m.points, 0.5)
-  (T, scale, known) = _guessed_rows(info, o.guess, places)
+  (T, scale, known) = _guessed_rows(info, _guess_in_units(info, o.guess), places)
   rows = (w, x) -> {
     xs = _list_of(info, x)
     parts = list(u(w, xs))
@@ -704,10 +705,12 @@ _half_by(X, C, chance) = {
 _with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 
 _pinn_solution(info, m, u, w, weights, loss, iterations) = {
-  functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
-  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss), times = [], values = [],
-    error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
-    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+  stated = _as_stated(info)
+  told = _in_stated_units(info, u)
+  functions = map(k -> _pinn_field(stated, told, w, k), list(...(0..len(info.fields))))
+  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss, ..._units_said(info)), times = [],
+    values = [], error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
+    info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
 }
 # What is left of the equations at points that were not trained on, beside what their parts add up to without signs
 _pinn_left_over(info, m, u, w) = {
