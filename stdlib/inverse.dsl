@@ -71,7 +71,8 @@ _fit_pinn(bound, data, names, o) = {
   _box_only(begun, method)
   seen = _measured(begun.fields, data)
   # units of the statement with the parameters' first values, and of what was measured
-  scales = _units_of(begun, map(f -> if contains(seen, f) { y = field(data, f) + 0.0; list(min(y), max(y)) } else { list() }, list(...begun.fields)))
+  scales = _units_of(begun,
+    map(f -> if contains(seen, f) { y = field(data, f) + 0.0; list(min(y), max(y)) } else { list() }, list(...begun.fields)))
   stated = q -> _in_units(_problem_info(bound(...(...known, ...real_(q)))), scales)
   info = _in_units(begun, scales)
   m = _with_symmetries(info, (...method, symmetry = false))

@@ -14,6 +14,7 @@
 #   solve's guess, numbers or functions of the coordinates for the fields, or a solution, by a coarse grid say: the network is first fitted to its values and slopes, with half as many steps, and then trained on the equations.
 #   corners: in t and one space coordinate, where the beginning and a condition on a wall contradict each other in value or, by the equation, in rate, the singular part that follows from it is added to the
 #   network (solve only, with slabs = 1).
+#   A statement in units (m, s, Pa) is solved as one with numbers near 1; explain(solution) says in which units of its coordinates and fields.
 #   slabs: parts of time that are solved one after the other. causal: later times wait until the equations hold at earlier ones.
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
@@ -708,8 +709,8 @@ _pinn_solution(info, m, u, w, weights, loss, iterations) = {
   stated = _as_stated(info)
   told = _in_stated_units(info, u)
   functions = map(k -> _pinn_field(stated, told, w, k), list(...(0..len(info.fields))))
-  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss, ..._units_said(info)), times = [],
-    values = [], error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
+  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss, ..._units_said(info)),
+    times = [], values = [], error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
     info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
 }
 # What is left of the equations at points that were not trained on, beside what their parts add up to without signs

@@ -13,9 +13,11 @@ _units_of(info, said) = {
   own = map(s -> _slot_size(info, waves, s), _slots(info))
   values = map(k -> _range_of(info, k, said[k]), fields)
   # fields of (nearly) one value are measured from it
-  shifts = map(v -> where(abs(v.least + v.most) > 3 * (v.most - v.least) and v.most > v.least, 0.5 * (v.least + v.most), 0.0), values)
+  shifts = map(v -> where(abs(v.least + v.most) > 3 * (v.most - v.least) and v.most > v.least, 0.5 * (v.least + v.most), 0.0),
+    values)
   known =
-    map((v, c) -> where(c != 0, 0.5 * (v.most - v.least), where(v.most < v.least, 0.0, max(abs(v.least), abs(v.most)))), values, shifts)
+    map((v, c) -> where(c != 0, 0.5 * (v.most - v.least), where(v.most < v.least, 0.0, max(abs(v.least), abs(v.most)))), values,
+      shifts)
   zero = map(k -> 0.0, fields)
   # what conditions of other kinds say, then sources
   by_conditions = _size_asked(info, info.conditions, own, shifts, zero)
@@ -23,12 +25,16 @@ _units_of(info, said) = {
   by_source = _size_asked(info, info.equations, own, shifts, zero)
   known = map(max, known, by_source)
   # what is beside terms of known sizes
-  for turn in list(...(0..n)) { known = map((a, b) -> where(a > 0, a, b), known, _size_asked(info, info.equations, own, shifts, known)) }
+  for turn in list(...(0..n)) {
+    known = map((a, b) -> where(a > 0, a, b), known, _size_asked(info, info.equations, own, shifts, known))
+  }
   unit = map(u -> where(u > 0 and u < inf, u, 1.0), known)
-  equations = map(q -> _statement_size(info, q, own, shifts, unit), list(...info.equations))
-  conditions = map(q -> _statement_size(info, q, own, shifts, unit), list(...info.conditions))
+  # derivatives over the whole domain, as numbers without dimensions are made by hand
+  plain = map(s -> _slot_size(info, map((a, b) -> 1 / (b - a), list(...info.lo), list(...info.hi)), s), _slots(info))
+  equations = map(q -> _statement_size(info, q, plain, shifts, unit), list(...info.equations))
+  conditions = map(q -> _statement_size(info, q, plain, shifts, unit), list(...info.conditions))
   odd = 0.0
-  for u in unit { odd = odd + where(u < 0.02 or u > 50, 1.0, 0.0) }
+  for u in unit { odd = odd + where(u < 0.01 or u > 100, 1.0, 0.0) }
   for (k, c) in enumerate(shifts) { odd = odd + where(abs(c) > 30 * unit[k], 1.0, 0.0) }
   for r in equations { odd = odd + where(r < 0.02 or r > 2e4, 1.0, 0.0) }
   used = stop_gradient(odd) > 0
@@ -51,10 +57,12 @@ _in_units(info, units) = if _stays(units) { info } else {
   of = (q, size) -> {
     residual = q.residual
     (...q, at = _place_in_units(q.at, origin, length),
-      residual = (X, jets) -> residual(map((x, a, l) -> a + l * x, X, (...origin,), (...length,)), map((v, f, c) -> c + f * v, jets, factor, shift)) / size)
+      residual = (X, jets) -> residual(map((x, a, l) -> a + l * x, X, (...origin,), (...length,)),
+        map((v, f, c) -> c + f * v, jets, factor, shift)) / size)
   }
   inside = (v, i) -> (v - origin[i]) / length[i]
-  (...info, lo = (...map(i -> inside(info.lo[i], i), list(...(0..d))),), hi = (...map(i -> inside(info.hi[i], i), list(...(0..d))),),
+  (...info, lo = (...map(i -> inside(info.lo[i], i), list(...(0..d))),),
+    hi = (...map(i -> inside(info.hi[i], i), list(...(0..d))),),
     equations = (...map(of, list(...info.equations), units.equations),),
     conditions = (...map(of, list(...info.conditions), units.conditions),), units = units, stated = info)
 }
@@ -71,7 +79,8 @@ _place_in_units(at, origin, length) = if kind(at) != "record" { at } else {
 # The statement as it was, and what a network in units says in its coordinates and fields
 _as_stated(info) = if has(info, "units") { info.stated } else { info }
 _in_stated_units(info, u) = if has(info, "units") {
-  (origin, length, shift, unit) = (info.units.origin, info.units.length, _by_component(info, info.units.shift), _by_component(info, info.units.unit))
+  (origin, length, shift, unit) =
+    (info.units.origin, info.units.length, _by_component(info, info.units.shift), _by_component(info, info.units.unit))
   (w, xs) -> shift + unit * u(w, map((x, a, l) -> (x - a) / l, xs, origin, length))
 } else { u }
 # A guess in the statement's coordinates and fields, in units: functions of these, numbers or arrays
@@ -84,9 +93,11 @@ _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
       (c, u) = (shift[k], unit[k])
       names = push(names, name)
       values = push(values,
-        if kind(given) == "function" { (...xs) -> (given(...map((x, a, l) -> a + l * x, list(...xs), origin, length)) - c) / u } else {
+        if kind(given) == "function" {
+          (...xs) -> (given(...map((x, a, l) -> a + l * x, list(...xs), origin, length)) - c) / u
+        } else {
           if kind(given) == "none" { none } else { (given - c) / u }
-        })
+      })
     }
   }
   record(names, values)
@@ -94,16 +105,19 @@ _guess_in_units(info, guess) = if not has(info, "units") { guess } else {
 # Columns of measurements of the fields `seen` in units, with the coordinates they stand at, and their standard deviations
 _data_in_units(info, seen, data, sigma) = if not has(info, "units") { (data, sigma) } else {
   k_of = f -> _place_of(info.fields, f)
-  columns = record((...info.coords, ...seen), (...map((x, a, l) -> (field(data, x) - a) / l, list(...info.coords), info.units.origin, info.units.length),
-    ...map(f -> (field(data, f) - info.units.shift[k_of(f)]) / info.units.unit[k_of(f)], seen)))
+  columns = record((...info.coords, ...seen),
+    (...map((x, a, l) -> (field(data, x) - a) / l, list(...info.coords), info.units.origin, info.units.length),
+      ...map(f -> (field(data, f) - info.units.shift[k_of(f)]) / info.units.unit[k_of(f)], seen)))
   inside = if kind(sigma) == "none" { sigma } else {
-    record((...seen,), (...map(f -> (if kind(sigma) == "record" { field(sigma, f) } else { sigma }) / info.units.unit[k_of(f)], seen),))
+    record((...seen,),
+      (...map(f -> (if kind(sigma) == "record" { field(sigma, f) } else { sigma }) / info.units.unit[k_of(f)], seen),))
   }
   (columns, inside)
 }
 # What explain says of them
 _units_said(info) = if not has(info, "units") { record((), ()) } else {
-  record(map(n -> "unit_of_{n}", list(...info.fields, ...info.coords)), map(u -> where(info.units.used, u, 0.0), list(...info.units.unit, ...info.units.length)))
+  record(map(n -> "unit_of_{n}", list(...info.fields, ...info.coords)),
+    map(u -> where(info.units.used, u, 0.0), list(...info.units.unit, ...info.units.length)))
 }
 _by_component(info, each) = concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), each))
 
