@@ -56,7 +56,7 @@ _in_units(info, units) = if _stays(units) { info } else {
   shift = map(j -> if _axes_of(j) == 0 { units.shift[j[0]] } else { 0.0 }, list(...info.jets))
   of = (q, size) -> {
     residual = q.residual
-    (...q, at = _place_in_units(q.at, origin, length),
+    (...q, at = _place_in_units(info, q.at, origin, length),
       residual = (X, jets) -> residual(map((x, a, l) -> a + l * x, X, (...origin,), (...length,)),
         map((v, f, c) -> c + f * v, jets, factor, shift)) / size)
   }
@@ -66,15 +66,18 @@ _in_units(info, units) = if _stays(units) { info } else {
     equations = (...map(of, list(...info.equations), units.equations),),
     conditions = (...map(of, list(...info.conditions), units.conditions),), units = units, stated = info)
 }
-_place_in_units(at, origin, length) = if kind(at) != "record" { at } else {
+_place_in_units(info, at, origin, length) = if kind(at) != "record" { at } else {
   value = if at.coord >= 0 and kind(at.value) == "array" { (at.value - origin[at.coord]) / length[at.coord] } else { at.value }
   # points of all coordinates, or of those of space
   point = if kind(at.point) == "tuple" {
-    first = len(origin) - len(at.point)
-    (...map(i -> (at.point[i] - origin[first + i]) / length[first + i], list(...(0..len(at.point)))),)
+    axes = _axes_of_point(info, at.point)
+    (...map((v, i) -> (v - origin[i]) / length[i], list(...at.point), axes),)
   } else { at.point }
   (...at, value = value, point = point)
 }
+
+_axes_of_point(info, point) =
+  map(i -> if len(point) == len(info.coords) or i < info.time { i } else { i + 1 }, list(...(0..len(point))))
 
 # The statement as it was, and what a network in units says in its coordinates and fields
 _as_stated(info) = if has(info, "units") { info.stated } else { info }
@@ -128,8 +131,8 @@ _size_places(info, q) = map(p -> {
   x = map((a, b, i) -> a + (b - a) * mod(0.37 + 0.7548776662 * p + 0.23 * i + 0.5698402910 * p * i, 1.0), list(...info.lo),
     list(...info.hi), list(...(0..len(info.coords))))
   if kind(q.at) != "record" { x } else if kind(q.at.point) == "tuple" {
-    first = len(x) - len(q.at.point)
-    map(i -> if i < first { x[i] } else { q.at.point[i - first] + 0.0 }, list(...(0..len(x))))
+    axes = _axes_of_point(info, q.at.point)
+    map(i -> { v = x[i]; for (k, a) in enumerate(axes) { if a == i { v = q.at.point[k] + 0.0 } }; v }, list(...(0..len(x))))
   } else if q.at.coord < 0 { x } else {
     c = q.at.coord
     _replaced(x, c, if q.at.side == 0 { info.lo[c] + 0.0 } else if q.at.side == 1 { info.hi[c] + 0.0 } else { q.at.value + 0.0 })
@@ -182,8 +185,8 @@ _range_of(info, k, said) = {
   (least = least, most = most)
 }
 # Of a statement with fields of these sizes, the largest over the places: for each row its size where fields are at their shifts, and by field what the terms of this field make of it, a list. Of a field of size 0, which is
-# not known, what a size of 1 would make.
-_sizes_of(info, q, own, shifts, unit) = {
+# not known, what this size would make.
+_sizes_of(info, q, own, shifts, unit, tried) = {
   slots = _slots(info)
   (v0, whole, trial) = (list(), list(), list())
   for (i, s) in enumerate(slots) {
@@ -192,7 +195,7 @@ _sizes_of(info, q, own, shifts, unit) = {
     c = if _whole_order(s) == 0 { shifts[k] } else { 0.0 }
     v0 = push(v0, c)
     whole = push(whole, c + sign * own[i] * unit[k])
-    trial = push(trial, where(unit[k] > 0, c, own[i]))
+    trial = push(trial, where(unit[k] > 0, c, c + tried * own[i]))
   }
   S = 0.0
   terms = map(k -> 0.0, list(...info.fields))
@@ -222,12 +225,17 @@ _size_asked(info, statements, own, shifts, unit) = {
   first = map(k -> 0.0, fields)
   any = map(k -> 0.0, fields)
   for q in list(...statements) {
-    (S, terms) = _sizes_of(info, q, own, shifts, unit)
+    (S, terms) = _sizes_of(info, q, own, shifts, unit, 1.0)
+    doubled = _sizes_of(info, q, own, shifts, unit, 2.0)[1]
     for k in fields {
       others = S
       for j in fields { if j != k { others = max(others, where(unit[j] > 0, terms[j], 0.0)) } }
       mine = terms[k]
-      asked = max(where(mine > 0, where(unit[k] > 0, unit[k], 1.0) * others / where(mine > 0, mine, 1.0), 0.0))
+      # by the power with which it grows, of a size that is not known
+      ratio = where(mine > 0, doubled[k] / where(mine > 0, mine, 1.0), 2.0)
+      grown = where(ratio < 16, log(max(min(ratio, 16.0), 1.2)) / log(2.0), 1.0)
+      power = where(unit[k] > 0, 1.0, grown)
+      asked = max(where(mine > 0, where(unit[k] > 0, unit[k], 1.0) * (others / where(mine > 0, mine, 1.0))^(1 / power), 0.0))
       asked = where(asked < inf, asked, 0.0)
       any[k] = max(any[k], asked)
       if _leads(info, q, k) { first[k] = max(first[k], asked) }
@@ -245,7 +253,7 @@ _leads(info, q, k) = {
   own >= others
 }
 _statement_size(info, q, own, shifts, unit) = {
-  (S, terms) = _sizes_of(info, q, own, shifts, unit)
+  (S, terms) = _sizes_of(info, q, own, shifts, unit, 1.0)
   size = max(S)
   for t in terms { size = max(size, max(t)) }
   where(size > 0 and size < inf, size, 1.0)

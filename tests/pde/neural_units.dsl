@@ -31,8 +31,8 @@ m = pinn([16], 300; steps = 30, hard = false)
 alike(rel(solve(heat(), m).u(1.0, x), warmth), rel(solve(heat(1e-5, 0.05, 100.0, 300.0, 600.0), m).u(100.0, 0.05*x), 900*warmth);
   most = 3e-3)                                                                                              #> true
 # half of the time from another solution, which is in the statement's units as well
-g = solve(heat(1e-5, 0.05, 100.0, 300.0, 600.0), pinn([16], 300; steps = 30); start = h, t = (50, 100));
-rel(g.u(100.0, 0.05*x), 900*warmth) < 1e-4                                                                  #> true
+g = solve(heat(1e-5, 0.05, 100.0, 300.0, 600.0), pinn([12], 150; steps = 15, corners = false); start = h, t = (50, 100));
+rel(g.u(100.0, 0.05*x), 900*warmth) < 5e-4                                                                  #> true
 # nearly one temperature: fields are measured from it
 w = solve(heat(1e-5, 0.05, 100.0, 300.0, 0.5), pinn([16], 300; steps = 30));
 rel(w.u(50.0, 0.05*x) - 300, 0.5*exp(-0.2*π^2)*sin(π*x)) < 1e-3                                             #> true
@@ -69,7 +69,7 @@ problem poisson(L = 1.0, f = 2π^2) {
   u == 0 at boundary
 }
 bump = sin(π*x)*sin(0.4π)
-m = pinn([16], 300; steps = 30)
+m = pinn([16], 100; steps = 20)
 alike(rel(solve(poisson(), m).u(x, 0.4 + 0*x), bump), rel(solve(poisson(1e6, 2e-7*π^2), m).u(1e6*x, 0.4e6 + 0*x), 1e5*bump); most = 1e-6)     #> true
 
 # a steel wall of 10 cm: a flux of 100 kW/m² in, convection to 300 K out; no condition says how warm it is
@@ -81,6 +81,7 @@ problem wall(k = 1.0, L = 1.0, a = 1/3, q = 1.0, h = 2.0) {
   -k*T_x == h*(T - a) at x = L
   T_y == 0            at y = 0, y = L
 }
+m = pinn([16], 300; steps = 30)
 above = (s, k, L, a, q, h) -> rel(s.T(L*x, 0.3*L + 0*x) - a, q/h + q*L/k*(1 - x))
 alike(above(solve(wall(), m), 1.0, 1.0, 1/3, 1.0, 2.0), above(solve(wall(50.0, 0.1, 300.0, 1e5, 1000.0), m), 50.0, 0.1, 300.0, 1e5, 1000.0);
   most = 1e-5)                                                                                              #> true
