@@ -26,7 +26,7 @@
 #     }
 #     s = solve(decay(), pinn((8,), 20; steps = 30))
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
-pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
+pinn(hidden = (20, 20, 20), points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
   symmetry = true, slabs = 1, causal = false, data = 1.0, corners = true) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
