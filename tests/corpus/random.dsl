@@ -94,3 +94,22 @@ mapped(a) = sum(map(k -> a*draw(k, 4) + sin(a*k)*rand(), [2, 3, 5]))
 looped(a) = { s = 0.0; for k in [2, 3, 5] { s = s + a*draw(k, 4) + sin(a*k)*rand() }; s }
 mapped'(0.3)                                                                        #~ looped'(0.3) tol 1e-14
 grad(mapped)(0.3)                                                                   #~ grad(looped)(0.3) tol 1e-14
+
+
+# index notation draws for each element, also where no index is mentioned
+apart(x) = { y = sort(ravel(x)); min(y[1..] - y[..-1]) > 0 }
+apart([rand() for k in 0..5])                                                       #> true
+apart([0.0*k + rand() for k in [2, 3, 5]])                                          #> true
+apart([sum(rand() for j in 0..3) for i in 0..4])                                    #> true
+one(k) = rand()
+apart([one(i) for i in 0..3, j in 0..4])                                            #> true
+x = [1.0, 1.0, 1.0]
+D[i, j] := x[i] + rand() for j in 0..3
+apart(D)                                                                            #> true
+seed(4)
+abs(mean(4.0*(rand()^2 + rand()^2 < 1) for k in 0..10000) - π) < 0.05               #> true
+late(k) = { x = rand(); while x < 0.5 { x = rand() }; if k > 2 { x } else { rand() } }
+apart([late(1) for k in 0..4])                                                      #> true
+# what is drawn before has one value
+r = rand()
+apart([r for k in 0..3])                                                            #> false
