@@ -5,7 +5,8 @@
  * lanes skip runs with those lanes fed the operands of a lane that does not: what the single call would not compute is
  * never computed on values of its own, so that it can neither fail nor send a NaN into a derivative; but for what could do neither: branches that
  * only choose, add or compare a few numbers are computed for all lanes, and chosen from. Tokens and random
- * states pass through both branches one after the other. What has a length of its own in each lane is done one lane after the other.
+ * states pass through both branches one after the other. What has a length of its own in each lane is done one lane after the other, and so
+ * is a function that starts a random state of its own (a seed).
  */
 #include "autodiff/batch.h"
 #include <math.h>
@@ -532,6 +533,10 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 		const Inst *in = ref_inst(s->f, r);
 		if (batch_thread(s, r)) {
 			entry[k] = batch_thread_into(s, r, g);
+			if (s->starts && !ref_is_value(entry[k])) { /* with no lanes it stays as it was */
+				const Ref given = batch_state_of(s->c, s->f, false);
+				if (given && !batch_lanes(s, given)) entry[k] = given;
+			}
 			if (!entry[k]) batch_no_rule(s, in, "gives a token or a random state without taking one");
 			init[k] = batch_get(s, entry[k]);
 		} else {

@@ -2,7 +2,8 @@
  *
  * Needs: derived.h. Guarantees: used only by autodiff/batch*.c. A value "has lanes" when it differs from lane to lane:
  * then it carries the batch axis in front; every other value is one for all lanes. Tokens and random states never have
- * lanes: they are threads of the whole program, and all lanes share them.
+ * lanes: they are threads of the whole program, and all lanes share them. Where a function starts a
+ * state of its own, its lanes are done one after the other.
  */
 #ifndef ATLED_AUTODIFF_BATCH_H
 #define ATLED_AUTODIFF_BATCH_H
@@ -26,6 +27,7 @@ typedef struct Batch {
 	Dim n;         /* the batch length */
 	bool *lanes;   /* by value of f */
 	bool *thread;  /* by value of f: a token or a random state */
+	bool starts;   /* f has a random state that it was not given (a seed of its own), so that it is done one lane after the other, as a loop would */
 	InstId
 		*born; /* by symbol of f: the instruction that gives birth to it, or whose region does; NO_INST: a parameter */
 	/* By symbol of f: a length of which each lane has its own, of a tape that a derivative keeps. The tape is as long as the longest lane
@@ -41,6 +43,8 @@ typedef struct Batch {
 void batch_analyse(Batch *s);
 bool batch_lanes(const Batch *s, Ref r);
 bool batch_thread(const Batch *s, Ref r);
+/* The state of the random numbers among the results, or parameters, of a function that the specialiser made: it stands before the token. Else REF_NONE. */
+Ref batch_state_of(Ctx *c, const Fn *f, bool result);
 /* All lengths in the type are known before the instruction runs. */
 bool batch_dims_before(const Batch *s, const Inst *in, TypeId t);
 /* The instruction touches a value with lanes, directly or in its regions. */

@@ -11,6 +11,7 @@ struct Threads { /* of one function: the one that is batched, or one that it cal
 	const Fn *f;
 	bool *at;    /* by value */
 	bool random; /* draws random numbers, itself or through calls */
+	bool starts; /* has a random state that it was not given: a seed of its own, itself or through calls */
 };
 
 /* ---- small questions --------------------------------------------------------------------------------------------- */
@@ -95,6 +96,19 @@ typedef struct ThreadWalk {
 	bool changed;
 } ThreadWalk;
 
+static bool is_state(Ctx *c, TypeId t) {
+	const Type y = *type_of(c, t);
+	int64_t n;
+	return y.kind == TY_TENSOR && y.dtype == DT_I64 && y.rank == 1 && dim_is_const(c, y.dims[0], &n) && n == 2;
+}
+
+Ref batch_state_of(Ctx *c, const Fn *f, bool result) {
+	const uint32_t n = result ? fn_nresults(f) : fn_nparams(f);
+	if (n < 2) return REF_NONE;
+	const Ref state = result ? fn_result(f, n - 2) : fn_param(f, n - 2), token = result ? fn_result(f, n - 1) : fn_param(f, n - 1);
+	return ref_type(f, token) == type_token(c) && is_state(c, ref_type(f, state)) ? state : REF_NONE;
+}
+
 static Threads *threads_of(Batch *s, const Fn *f) {
 	Threads **at = &s->known;
 	for (; *at; at = &(*at)->next)
@@ -103,6 +117,9 @@ static Threads *threads_of(Batch *s, const Fn *f) {
 	t->f = f;
 	t->at = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1);
 	for (uint32_t v = 0; v < f->vals.n; v++) t->at[v] = f->vals.at[v].type == type_token(s->c);
+	const Ref out = f->finished ? batch_state_of(s->c, f, true) : REF_NONE;
+	if (ref_is_value(out)) t->at[REF_INDEX(out)] = true; /* also when nothing is drawn from it */
+	t->starts = out && !ref_is_value(out);
 	return *at = t;
 }
 
@@ -121,11 +138,22 @@ static void mark_random(ThreadWalk *w, bool random) {
 	w->of->random = w->changed = true;
 }
 
+static void mark_starts(ThreadWalk *w, bool starts) {
+	if (!starts || w->of->starts) return;
+	w->of->starts = w->changed = true;
+}
+
+/* A thread that goes into an instruction: a constant is a state that starts here. */
+static void take_thread(ThreadWalk *w, Ref r) {
+	mark_thread(w, r);
+	mark_starts(w, !ref_is_value(r));
+}
+
 /* If one of these is a thread, all are: they are the same variable at different times. */
 static void tie(ThreadWalk *w, uint32_t n, const Ref *r) {
 	bool any = false;
 	for (uint32_t i = 0; i < n; i++) any |= is_thread(w, r[i]);
-	for (uint32_t i = 0; any && i < n; i++) mark_thread(w, r[i]);
+	for (uint32_t i = 0; any && i < n; i++) take_thread(w, r[i]);
 }
 
 static void thread_region(ThreadWalk *w, const Region *r);
@@ -138,11 +166,11 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 	switch ((Op)in->op) {
 	case OP_RANDOM:
 		mark_random(w, true);
-		mark_thread(w, inst_arg(f, in, 0));
+		take_thread(w, inst_arg(f, in, 0));
 		mark_thread(w, inst_result(in, 1));
 		return;
 	case OP_DYNAMIC:
-		mark_thread(w, inst_arg(f, in, 1));
+		take_thread(w, inst_arg(f, in, 1));
 		mark_thread(w, inst_result(in, 1));
 		return;
 	case OP_IF:
@@ -165,15 +193,21 @@ static void thread_inst(ThreadWalk *w, const Inst *in) {
 	case OP_CALL: {
 		const Threads *t = threads_of(w->s, inst_callee(w->s->c, in));
 		mark_random(w, t->random);
+		mark_starts(w, t->starts);
 		for (uint32_t k = 0; k < in->nargs; k++)
-			if (t->at[REF_INDEX(fn_param(t->f, k))]) mark_thread(w, inst_arg(f, in, k));
+			if (t->at[REF_INDEX(fn_param(t->f, k))]) take_thread(w, inst_arg(f, in, k));
 		for (uint32_t k = 0; k < in->nresults; k++) {
 			Ref r = fn_result(t->f, k);
 			if (ref_is_value(r) && t->at[REF_INDEX(r)]) mark_thread(w, inst_result(in, k));
 		}
 		return;
 	}
-	default: return;
+	case OP_PRINT:
+	case OP_START: return; /* tokens */
+	case OP_HOST: return;
+	default:
+		for (uint32_t k = 0; k < in->nresults; k++) mark_starts(w, is_thread(w, inst_result(in, k)) && is_state(w->s->c, ref_type(f, inst_result(in, k))));
+		return;
 	}
 }
 
@@ -192,6 +226,7 @@ static void find_threads(Batch *s) {
 			changed |= w.changed;
 		}
 	}
+	s->starts = threads_of(s, s->f)->starts;
 }
 
 /* The callee draws random numbers, itself or through calls. */

@@ -211,9 +211,32 @@ static bool waits(const Batch *s, const Inst *in, const bool *late) {
 	return false;
 }
 
+static bool touches_thread(const Batch *s, const Inst *in) {
+	for (uint32_t k = 0; k < in->nargs; k++)
+		if (batch_thread(s, inst_arg(s->f, in, k))) return true;
+	for (uint32_t k = 0; k < in->nresults; k++)
+		if (batch_thread(s, inst_result(in, k))) return true;
+	return false;
+}
+
+/* All of a function that starts a random state, but for what is the same for all lanes. */
+static void whole_run(const Batch *s, const Region *r, BatchRun *run) {
+	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1), any = false;
+	run->waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
+	for (uint32_t i = 0; i < r->ninsts; i++) {
+		const Inst *in = inst_at(s->f, r, i);
+		if (!touches_thread(s, in) && !waits(s, in, late)) continue;
+		any = run->waits[i] = true;
+		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
+	}
+	if (any) run->end = r->ninsts;
+}
+
 BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 	const Fn *f = s->f;
 	BatchRun run = {.from = from, .end = from};
+	if (s->starts && r == &f->regions.at[0] && !from) whole_run(s, r, &run);
+	if (run.end > from) return run;
 	if (!s->any_apart || !is_apart(s, inst_at(f, r, from))) return run;
 	bool *late = ARENA_ARRAY(s->scratch, bool, f->vals.n + 1), *born = ARENA_ARRAY(s->scratch, bool, f->syms.n + 1);
 	run.waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);

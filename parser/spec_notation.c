@@ -258,13 +258,59 @@ static Lv combine(Notation *nt, AstOp op, Op prim, uint32_t n, Lv *v, Span at) {
 static Lv lv_expr(Notation *nt, const Ast *e);
 
 /* e as a function of the indices it mentions, batched over their grid. */
+/* The state of the random numbers and the token of effects, or REF_NONE where there are none yet. */
+typedef struct Effects {
+	Ref rng, io;
+} Effects;
+
+static Effects effects_now(Sp *sp) {
+	const Hidden *h = sp_hidden(sp);
+	const Av *r = env_find(sp->env, h->rng), *t = env_find(sp->env, h->io);
+	return (Effects){r ? r->ref : REF_NONE, t ? t->ref : REF_NONE};
+}
+
+/* Where a token comes from through calls that print nothing; calls so many deep, as of what calls itself, are taken for some that do. */
+#define CALLS_DEEP 16
+static Ref token_origin(Ctx *c, const Fn *f, Ref io, uint32_t depth) {
+	for (;;) {
+		const Inst *in = ref_is_value(io) ? ref_inst(f, io) : NULL;
+		const Fn *g = in ? inst_callee(c, in) : NULL;
+		if (!g || !g->finished || depth == CALLS_DEEP) return io;
+		const Ref inside = token_origin(c, g, fn_result(g, f->vals.at[REF_INDEX(io)].index), depth + 1);
+		uint32_t k = 0;
+		while (k < fn_nparams(g) && fn_param(g, k) != inside) k++;
+		if (k == fn_nparams(g)) return io;
+		io = inst_arg(f, in, k);
+	}
+}
+
+/* Whether random numbers have been drawn since then, and nothing printed; then the numbers are as they were. */
+static bool take_back_draws(Sp *sp, Effects then) {
+	const Effects now = effects_now(sp);
+	if (!then.rng || then.rng == now.rng) return false;
+	if (token_origin(sp->c, build_fn(sp->b), then.io, 0) != token_origin(sp->c, build_fn(sp->b), now.io, 0)) return false;
+	sp_set_effects(sp, then.rng, REF_NONE);
+	return true;
+}
+
+static Lv batched_over(Notation *nt, const Ast *e, bool all);
+
+/* Over the indices that it mentions; what draws random numbers draws them for each element. */
 static Lv batched(Notation *nt, const Ast *e) {
+	const Effects before = effects_now(nt->sp);
+	Lv v = batched_over(nt, e, false);
+	uint32_t n = 0;
+	for (const Scope *s = nt->scope; s; s = s->outer) n += s->n;
+	return v.n < n && take_back_draws(nt->sp, before) ? batched_over(nt, e, true) : v;
+}
+
+static Lv batched_over(Notation *nt, const Ast *e, bool all) {
 	Sp *sp = nt->sp;
 	const Ix *ix[MAX_INDICES];
 	uint32_t n = 0;
 	for (const Scope *s = nt->scope; s; s = s->outer)
 		for (uint32_t i = 0; i < s->n; i++)
-			if (ast_mentions(e, s->ix[i].name) && n < MAX_INDICES) ix[n++] = &s->ix[i];
+			if ((all || ast_mentions(e, s->ix[i].name)) && n < MAX_INDICES) ix[n++] = &s->ix[i];
 	Atom names[MAX_INDICES];
 	for (uint32_t i = 0; i < n; i++) names[i] = ix[i]->name;
 	const Ast *lambda = session_index_lambda(sp->session, e, n, names);
@@ -596,7 +642,9 @@ static Lv lv_expr(Notation *nt, const Ast *e) {
 	Sp *sp = nt->sp;
 	sp_at(sp, e->span);
 	if (!mentions_index(nt, e)) {
+		const Effects before = effects_now(sp);
 		Av *v = sp_expr(sp, e);
+		if (take_back_draws(sp, before)) return batched_over(nt, e, true);
 		return plain(sp, sp_want_array(sp, v, e->span, "index notation"));
 	}
 	switch ((AstKind)e->kind) {

@@ -67,27 +67,33 @@ _fit_pinn(bound, data, names, o) = {
   p0 = record(names, map(name -> _as_real(field(known, name)), names))
   units = record(names, map(name -> _usual_size(field(p0, name)), names))
   real_ = q -> record(names, map(name -> field(units, name) * field(q, name), names))
-  stated = q -> _problem_info(bound(...(...known, ...real_(q))))
-  info = _problem_info(bound)
-  _box_only(info, method)
+  begun = _problem_info(bound)
+  _box_only(begun, method)
+  seen = _measured(begun.fields, data)
+  # units of the statement with the parameters' first values, and of what was measured
+  scales = _units_of(begun,
+    map(f -> if contains(seen, f) { y = field(data, f) + 0.0; list(min(y), max(y)) } else { list() }, list(...begun.fields)))
+  stated = q -> _in_units(_problem_info(bound(...(...known, ...real_(q)))), scales)
+  info = _in_units(begun, scales)
   m = _with_symmetries(info, (...method, symmetry = false))
   seed(m.seed)
   (start, B) = _pinn_weights(info, m)
-  seen = _measured(info.fields, data)
   (never, h) = _building_in(info, m)
   # the network's values are in units of the measured ones
-  sizes = _output_sizes(info, seen, data)
+  (inside, sigmas) = _data_in_units(info, seen, data, o.sigma)
+  sizes = _output_sizes(info, seen, inside)
   u = (w, xs) -> _ansatz(stated(w.p), m, B, never, h)(_last_scaled(w.net, sizes), xs)
   rows_of = (pick, read) -> (w, x) -> {
     now = stated(w.p)
     read(now, pick(now), x, _network_slots(now, xs -> u(w, xs), _list_of(info, x)))
   }
   blocks = _pinn_blocks(info, m, rows_of, never, h)
-  measured = _measured_block(info, seen, data, o, u)
+  measured = _measured_block(info, seen, inside, (...o, sigma = sigmas), u)
   (v0, back) = flatten((net = start, p = record(names, map(name -> field(p0, name) / field(units, name), names))))
   at = map(name -> field(data, name) + 0.0, info.coords)
   numbers = map(f -> _place_of(info.fields, f), seen)
-  values_at = (w, z) -> concat(...map(k -> ravel(_pinn_field(info, u, w, k)(...z)), numbers))
+  told = _in_stated_units(info, u)
+  values_at = (w, z) -> concat(...map(k -> ravel(_pinn_field(begun, told, w, k)(...z)), numbers))
   y = concat(...map(f -> ravel(field(data, f) + 0.0), seen))
   sigma = _sigmas(o.sigma, seen, data)
   weight = if kind(sigma) == "none" { 1.0 } else { 1 / (sigma + 0 * y) }
@@ -133,7 +139,7 @@ _fit_pinn(bound, data, names, o) = {
   f = _fitted(p, form, p0, p < -inf, weight * rest, expand(weight + 0 * y, 1) * jacobian_at(at),
     (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(w, z), jacobian_at, -rest,
     (iterations = k, evaluations = k, converged = loss < inf, message = "trained for {k} steps; loss {loss:.1e}"))
-  now = _problem_info(bound(...(...known, ...f.p)))
+  now = _in_units(_problem_info(bound(...(...known, ...f.p))), scales)
   (...f.p, ...f, std = f.stderr, solution = _pinn_solution(now, m, u, w, w.net, loss, k))
 }
 # How the unknowns move with each parameter while the equations stay as they are: columns of weights and parameters

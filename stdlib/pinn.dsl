@@ -14,6 +14,7 @@
 #   solve's guess, numbers or functions of the coordinates for the fields, or a solution, by a coarse grid say: the network is first fitted to its values and slopes, with half as many steps, and then trained on the equations.
 #   corners: in t and one space coordinate, where the beginning and a condition on a wall contradict each other in value or, by the equation, in rate, the singular part that follows from it is added to the
 #   network (solve only, with slabs = 1).
+#   A statement in units (m, s, Pa) is solved as one with numbers near 1; explain(solution) says in which units of its coordinates and fields.
 #   slabs: parts of time that are solved one after the other. causal: later times wait until the equations hold at earlier ones.
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
 #   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
@@ -25,7 +26,7 @@
 #     }
 #     s = solve(decay(), pinn((8,), 20; steps = 30))
 #     s.u(1.0)                       #~ exp(-1) tol 1e-5
-pinn(hidden = [20, 20, 20], points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
+pinn(hidden = (20, 20, 20), points = 2500; boundary = 200, steps = 60, trainer = "auto", hard = "auto", weight = "auto",
   refine = 15, seed = 1, tol = 1e-20, activation = tanh, frequency = 1.0, fourier = 0, residual = false, even = "", odd = "",
   symmetry = true, slabs = 1, causal = false, data = 1.0, corners = true) =
   (name = "pinn", hidden = hidden, points = points, boundary = boundary, steps = steps, trainer = trainer, hard = hard,
@@ -385,7 +386,8 @@ _pinn_weights(info, m) = {
 
 _solve_pinn(stated, method, o) = {
   _box_only(stated, method)
-  info = if method.corners and method.slabs == 1 { _with_layers(stated, _corner_layers(stated)) } else { stated }
+  plain = _in_units(stated, _units_of(stated, _nothing_said(stated)))
+  info = if method.corners and method.slabs == 1 { _with_layers(plain, _corner_layers(plain)) } else { plain }
   m = _with_symmetries(info, method)
   seed(m.seed)
   (weights, B) = _pinn_weights(info, m)
@@ -408,7 +410,7 @@ _solve_pinn(stated, method, o) = {
 _fitted_to_guess(info, m, o, u, v, back) = if kind(o.guess) == "none" { v } else {
   d = len(info.coords)
   places = _box_points(info, m.points, 0.5)
-  (T, scale, known) = _guessed_rows(info, o.guess, places)
+  (T, scale, known) = _guessed_rows(info, _guess_in_units(info, o.guess), places)
   rows = (w, x) -> {
     xs = _list_of(info, x)
     parts = list(u(w, xs))
@@ -704,10 +706,12 @@ _half_by(X, C, chance) = {
 _with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 
 _pinn_solution(info, m, u, w, weights, loss, iterations) = {
-  functions = map(k -> _pinn_field(info, u, w, k), list(...(0..len(info.fields))))
-  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss), times = [], values = [],
-    error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
-    info = (fields = info.fields, coords = info.coords, lo = info.lo, hi = info.hi))
+  stated = _as_stated(info)
+  told = _in_stated_units(info, u)
+  functions = map(k -> _pinn_field(stated, told, w, k), list(...(0..len(info.fields))))
+  (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss, ..._units_said(info)),
+    times = [], values = [], error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
+    info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
 }
 # What is left of the equations at points that were not trained on, beside what their parts add up to without signs
 _pinn_left_over(info, m, u, w) = {

@@ -58,3 +58,58 @@ l1                           #~ 2 * 2 * sum(r^2)
 seed(6)
 m = map(x -> x + rand(), zeros(4))
 len(m)                       #> 4
+
+
+# each row of a map that starts the numbers anew: as a loop over the rows, the numbers after it, too
+draw(k, n) = { seed(k); sum(randn(n)) }
+as_loop = f -> {
+  seed(77)
+  out = list()
+  for k in list(2, 3, 5, 11) { out = push(out, f(k)) }
+  after = rand()
+  seed(77)
+  mapped = [f(k) for k in [2, 3, 5, 11]]
+  same = mapped == stack(...out)
+  sum(same) == 4 and after == rand()
+}
+as_loop(k -> draw(k, 4))                                                            #> true
+as_loop(k -> { t = 0.0; while t < 5 { t = t + abs(draw(k, 4)) + 0.1 }; t })         #> true
+as_loop(k -> { t = 0.0; for i in 0..k { t = t + draw(k + i, 3) }; t })              #> true
+as_loop(k -> if k > 3 { draw(k, 4) + rand() } else { rand() })                      #> true
+as_loop(k -> { a = rand(); seed(3); b = rand(); a + k*b })                          #> true
+as_loop(k -> { seed(3); k*rand() })                                                 #> true
+as_loop(k -> { seed(k); 2.0*k })                                                    #> true
+as_loop(k -> { x = draw(k, 2); x + sum([draw(j, 3)*k for j in [1, 2]]) })           #> true
+as_loop(k -> { r = try { draw(k, 2) } catch e { 0.0 }; r + rand() })                #> true
+down = k -> if k <= 1 { draw(k, 2) } else { down(k - 1) + 1 }
+as_loop(down)                                                                       #> true
+# over nothing, the numbers go on as they were
+seed(5)
+first = rand()
+seed(5)
+len([draw(k, 2) for k in iota(0)])                                                  #> 0
+rand() == first                                                                     #> true
+# and its derivative
+mapped(a) = sum(map(k -> a*draw(k, 4) + sin(a*k)*rand(), [2, 3, 5]))
+looped(a) = { s = 0.0; for k in [2, 3, 5] { s = s + a*draw(k, 4) + sin(a*k)*rand() }; s }
+mapped'(0.3)                                                                        #~ looped'(0.3) tol 1e-14
+grad(mapped)(0.3)                                                                   #~ grad(looped)(0.3) tol 1e-14
+
+
+# index notation draws for each element, also where no index is mentioned
+apart(x) = { y = sort(ravel(x)); min(y[1..] - y[..-1]) > 0 }
+apart([rand() for k in 0..5])                                                       #> true
+apart([0.0*k + rand() for k in [2, 3, 5]])                                          #> true
+apart([sum(rand() for j in 0..3) for i in 0..4])                                    #> true
+one(k) = rand()
+apart([one(i) for i in 0..3, j in 0..4])                                            #> true
+x = [1.0, 1.0, 1.0]
+D[i, j] := x[i] + rand() for j in 0..3
+apart(D)                                                                            #> true
+seed(4)
+abs(mean(4.0*(rand()^2 + rand()^2 < 1) for k in 0..10000) - π) < 0.05               #> true
+late(k) = { x = rand(); while x < 0.5 { x = rand() }; if k > 2 { x } else { rand() } }
+apart([late(1) for k in 0..4])                                                      #> true
+# what is drawn before has one value
+r = rand()
+apart([r for k in 0..3])                                                            #> false

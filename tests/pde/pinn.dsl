@@ -41,3 +41,12 @@ p.u(0.5, 0.3) - p.u(0.5, 0.3 + 2π)  #~ 0.0 tol 1e-10
 
 # the classical and the neural solution of one statement agree
 compare(hard, solve(heat(), chebyshev(n = 16)), tol = 1e-4).agree  #> true
+
+# what is not said is usual: layers of 20
+problem fading {
+  domain t in [0, 1]
+  field u
+  u_t == -u
+  u == 1 at t = 0
+}
+solve(fading, pinn(points = 40, steps = 6)).u(1.0)              #~ exp(-1) tol 1e-3

@@ -1170,12 +1170,6 @@ static void test_refusals(Test *t) {
 	     {true, false, false},
 	     E_NO_RULE,
 	     "length differs"},
-		{"fn @f(%0: bool, %1: i64[2]) -> (i64[2]) { %2: i64[2] = if %0 { %3: i64, %4: i64[2] = random_bits %1 {shape: "
-	     "[]} yield %4 } "
-	     "{ %5: i64[2] = iota {to: i64, length: 2} yield %5 } return %2 }",
-	     {true, false},
-	     E_NO_RULE,
-	     "of its own"},
 		{"fn @f(%0: f64[1, 1, 1, 1, 1, 1, 1, 1]) -> (f64[1, 1, 1, 1, 1, 1, 1, 1]) { return %0 }",
 	     {true},
 	     E_RANK,
