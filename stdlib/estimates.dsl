@@ -14,7 +14,11 @@ _estimated(info, m, o, s) = {
     d = len(info.space)
     end = if info.time < 0 { 0.0 } else if kind(o.t) == "none" { info.hi[info.time] } else { o.t[1] }
     at = if has(r, "mesh") {
-      map(a -> r.mesh.points[.., a], list(...(0..d)))
+      # off the corners and middles, where elements know more than elsewhere
+      X = r.mesh.points[_framed(_cell_of(r.mesh, d), r.mesh.cells)]
+      inner = [0.29, 0.17, 0.13][..d]
+      X = X[.., 0, ..] + sum(expand(inner, 1) * (X[.., 1.., ..] - X[.., ..1, ..]); axis = 1)
+      map(a -> X[.., a], list(...(0..d)))
     } else if len(info.coords) == 1 {
       list(linspace(info.lo[0], s.times[-1], 64))
     } else { list(..._points_in_box(info, (...info.space,), if d == 1 { 97 } else { 400 })) }
@@ -48,10 +52,11 @@ _fem_coarser(info, m, s) = {
   M = s.mesh
   lengths = norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1)
   h = 2 * mean(lengths)
+  cells = if has(M, "axes") { "boxes" } else { "simplices" }
   rough = if kind(info.region) != "none" {
-    mesh(info.region, h)
+    mesh(info.region, h; cells = cells)
   } else {
-    mesh(box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))), h)
+    mesh(box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))), h; cells = cells)
   }
   ((...m, mesh = rough), (len(M.cells) / f64(len(rough.cells)))^((_known(m.order, "the order of the elements") + 1.0) / d))
 }
