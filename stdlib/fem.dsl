@@ -100,13 +100,14 @@ _discrete(P, M, m) = {
   (face_rule, face_points) = _face_rule(cell, degree)
   face_tables = map(k -> {
     e = _element(cell, k)
-    (stack(...map(F -> _shapes(e, F), face_points)), stack(...map(F -> _shape_slopes(e, F), face_points)))
+    stack(...map(F -> _shape_table(e, F), face_points))
   }, orders)
-  tables = map(k -> { e = _element(cell, k); (_shapes(e, rule[0]), _shape_slopes(e, rule[0])) }, orders)
-  (mesh = M, cells = cells, corners = corners, rule = rule, tables = tables, starts = (...starts,), counts = (...counts,),
-    dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner, side = side,
-    middle = mean(M.points[M.faces]; axis = 1), normals = map((p, s) -> _outer_normal(cell, p, s), corners[owner], side),
-    width = max(M.points; axis = 0) - min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
+  tables = map(k -> _shape_table(_element(cell, k), rule[0]), orders)
+  (mesh = M, cells = cells, corners = corners, rule = rule, tables = tables, products = _products(P, tables, degree),
+    starts = (...starts,), counts = (...counts,), dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner,
+    side = side, middle = mean(M.points[M.faces]; axis = 1),
+    normals = map((p, s) -> _outer_normal(cell, p, s), corners[owner], side), width = max(M.points; axis = 0) -
+    min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
     bend = m.bend, places = bent, drawing = _drawing(d, m.bend, rule[0]),
     face_drawing = (stack(...map(F -> _shapes(_element(_simplex(d), m.bend), F), face_points)),
       stack(...map(F -> _shape_slopes(_element(_simplex(d), m.bend), F), face_points))), face_tables = face_tables,
@@ -145,43 +146,78 @@ _local_starts(P) = {
   push(out, at)
 }
 
-# Shape functions of each component with their slopes by x: list of f64[nq, nb, 1 + d]
-_physical(P, tables, I) = map(T -> concat(expand(T[0], 2), _drawn_slopes(T[1], I); axis = 2), tables)
-
-_at_points(P, Φ, U) = {
-  s = _local_starts(P)
-  stack(...map(c -> { B = Φ[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, list(...(0..P.nc))); axis = 1)
+# Values and slopes of shape functions at points of the reference cell: f64[n, nb, 1 + d]
+_shape_table(el, ξ) = concat(expand(_shapes(el, ξ), 2), _shape_slopes(el, ξ); axis = 2)
+# Of each two components what of a cell's matrix, by rows, comes from each element of a form at each point: f64[nb nb, n, 1 + d, 1 + d]; none where this is too much
+_products(P, tables, degree) = {
+  many = map(k -> _node_count(P.cell, k), P.orders)
+  points = ((_known(degree, "the degree") + 2) // 2)^P.d
+  pair = (r, c) -> if many[r] * many[c] * points * (1 + P.d)^2 > 2^22 { none } else {
+    (A, B) = (tables[r], tables[c])
+    reshape([A[q, i, a] * B[q, j, b] for i, j, q, a, b], many[r] * many[c], shape(A)[0], 1 + P.d, 1 + P.d)
+  }
+  (...map(r -> (...map(c -> pair(r, c), list(...(0..P.nc))),), list(...(0..P.nc))),)
 }
 
-# What stands at the quadrature points of a cell: weights, shape functions, places, values and slopes, rates
+# Forms are taken by the coordinates of the cell, in which shape functions are the same in all cells: what takes slopes by these to slopes by x, beside values, f64[1 + d, 1 + d], of
+# curved cells at each point
+_turning(I) = if rank(I) == 2 {
+  d = shape(I)[0]
+  concat(expand(concat([1.0], zeros(d)), 0), concat(zeros(d, 1), I; axis = 1); axis = 0)
+} else { map(_turning, I) }
+_at_points(P, T, F, U) = {
+  s = _local_starts(P)
+  z = stack(...map(c -> { B = T[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, list(...(0..P.nc)));
+    axis = 1)
+  if rank(F) == 2 { [sum(z[q, c, b] * F[b, a] for b) for q, c, a] } else { [sum(z[q, c, b] * F[q, b, a] for b) for q, c, a] }
+}
+
+# What stands at the quadrature points of a cell: weights, what takes slopes to those by x, places, values and slopes, rates
 _cell_points(P, D, places, U, V) = {
   (det, I, x) = _drawn(D, places, ...D.drawing)
-  Φ = _physical(P, D.tables, I)
-  (D.rule[1] * abs(det), Φ, x, _at_points(P, Φ, U), _at_points(P, Φ, V)[.., .., 0])
+  F = _turning(I)
+  (D.rule[1] * abs(det), F, x, _at_points(P, D.tables, F, U), _at_points(P, D.tables, F, V)[.., .., 0])
 }
-_tested(P, W, Φ, w) =
-  concat(...map(c -> { B = Φ[c]; [sum(W[q] * B[q, i, a] * w[q, c, a] for q, a) for i] }, list(...(0..P.nc))))
-_tested_twice(P, W, Φ, J, Ψ) = concat(...map(r -> {
-  A = Φ[r]
-  concat(...map(c -> {
-    B = Ψ[c]
+# Of w f64[n, nc, 1 + d] at the points the sums that each test function makes
+_tested(P, T, W, F, w) = {
+  y = if rank(F) == 2 { [sum(W[q] * w[q, c, a] * F[b, a] for a) for q, c, b] } else {
+    [sum(W[q] * w[q, c, a] * F[q, b, a] for a) for q, c, b]
+  }
+  concat(...map(c -> { B = T[c]; [sum(B[q, i, a] * y[q, c, a] for q, a) for i] }, list(...(0..P.nc))))
+}
+# Of J f64[n, nc, 1 + d, nc, 1 + d], or of rates f64[n, nc, 1 + d, nc, 1], the sums of each test and each shape function: f64[nl, nl]
+_tested_twice(P, T, products, W, F, J) = {
+  rates = shape(J)[4] == 1
+  blocks = r -> c -> {
     G = J[.., r, .., c, ..]
-    [sum(W[q] * A[q, i, a] * G[q, a, b] * B[q, j, b] for q, a, b) for i, j]
-  }, list(...(0..P.nc))); axis = 1)
-}, list(...(0..P.nc))); axis = 0)
+    H = if rates { if rank(F) == 2 { [sum(W[q] * F[a, e] * G[q, e, b] for e) for q, a, b] } else {
+      [sum(W[q] * F[q, a, e] * G[q, e, b] for e) for q, a, b]
+    } } else if rank(F) == 2 { [sum(W[q] * F[a, e] * G[q, e, f] * F[b, f] for e, f) for q, a, b] } else {
+      [sum(W[q] * F[q, a, e] * G[q, e, f] * F[q, b, f] for e, f) for q, a, b]
+    }
+    (A, B) = (T[r], if rates { T[c][.., .., ..1] } else { T[c] })
+    K = if kind(products) == "none" { none } else { products[r][c] }
+    if kind(K) == "none" { [sum(A[q, i, a] * H[q, a, b] * B[q, j, b] for q, a, b) for i, j] } else {
+      L = if rates { K[.., .., .., ..1] } else { K }
+      reshape(reshape(L, shape(L)[0], -1) @ ravel(H), shape(A)[1], shape(B)[1])
+    }
+  }
+  concat(...map(r -> concat(...map(blocks(r), list(...(0..P.nc))); axis = 1), list(...(0..P.nc))); axis = 0)
+}
 
 # The residual f64[nl] of one cell and its Jacobian f64[nl, nl]
 _cell_forms(P, D, t, lambda, places, U, V) = {
-  (W, Φ, x, z, v) = _cell_points(P, D, places, U, V)
+  (W, F, x, z, v) = _cell_points(P, D, places, U, V)
   at = (x, z, v) -> _weak_at(P, D.nodes, t, x, z, v, lambda)
   J = map((x, z, v) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), v)), ravel(z)), x, z, v)
-  (_tested(P, W, Φ, map(at, x, z, v)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
+  (_tested(P, D.tables, W, F, map(at, x, z, v)),
+    _tested_twice(P, D.tables, D.products, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
 # The derivative of the residual by the rates
 _cell_mass(P, D, t, places, U, V) = {
-  (W, Φ, x, z, v) = _cell_points(P, D, places, U, V)
+  (W, F, x, z, v) = _cell_points(P, D, places, U, V)
   J = map((x, z, v) -> _jacobian(y -> ravel(_weak_at(P, D.nodes, t, x, z, y, 0.0)), v), x, z, v)
-  _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1), map(B -> B[.., .., ..1], Φ))
+  _tested_twice(P, D.tables, D.products, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1))
 }
 
 # ---- conditions
@@ -354,23 +390,23 @@ _flux_defect(P, D, c, f, t, on) = {
   worst
 }
 
-# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, places, values and slopes, outer normals
+# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, what takes their slopes to those by x, places, values and slopes, outer normals
 _on_face(P, D, places, side, U) = {
   (det, I, x) = _drawn(D, places, D.face_drawing[0][side], D.face_drawing[1][side])
   inward = I -> _inward_slopes(P.cell, I)[side]
   g = if rank(I) == 2 { 0 * x + inward(I) } else { map(inward, I) }
   length = sqrt(sum(g^2; axis = 1))
-  Φ = map(T -> concat(expand(T[0][side], 2), _drawn_slopes(T[1][side], I); axis = 2), D.face_tables)
-  (D.face_rule[1] * abs(det) * length, Φ, x, _at_points(P, Φ, U), -g / expand(length, 1))
+  (T, F) = (map(T -> T[side], D.face_tables), _turning(I))
+  (D.face_rule[1] * abs(det) * length, T, F, x, _at_points(P, T, F, U), -g / expand(length, 1))
 }
 # Residual and Jacobian of one face with a given flux, by all unknowns of its cell
 _face_forms(P, D, c, f, t, places, side, U) = {
-  (W, Φ, x, z, n) = _on_face(P, D, places, side, U)
+  (W, T, F, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
   (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
   at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, c, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
   J = map((x, z, n) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), n)), ravel(z)), x, z, n)
-  (_tested(P, W, Φ, map(at, x, z, n)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
+  (_tested(P, T, W, F, map(at, x, z, n)), _tested_twice(P, T, none, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
 
 # ---- the matrix
@@ -642,7 +678,7 @@ _slope_errors(P, D, U) = {
     smooth = sums / expand(weights, 1)
     one = (p, g, r) -> {
       (det, _, _) = _drawn(D, p, ...D.drawing)
-      E = D.tables[c][0] @ (r - g)
+      E = D.tables[c][.., .., 0] @ (r - g)
       sum(D.rule[1] * abs(det) * sum(E^2; axis = 1))
     }
     total = total + map(one, D.places, G, smooth[dofs])

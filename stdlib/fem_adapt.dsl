@@ -45,7 +45,7 @@ _integral_on(P, D, U, f, part) = {
   faces = _faces_of_part(D, part)
   cells = D.owner[faces]
   sum(map((p, s, u) -> {
-    (W, _, x, z, n) = _on_face(P, D, p, s, u)
+    (W, _, _, x, z, n) = _on_face(P, D, p, s, u)
     W @ map((x, z, n) -> 0.0 + f(_point_of(P, x, z, n)), x, z, n)
   }, D.places[cells], D.side[faces], U[D.dofs[cells]]); axis = 0)
 }
@@ -59,8 +59,8 @@ _faces_of_part(D, part) = if part == "boundary" { iota(len(D.middle)) } else {
 # ∮ q · n over a part of the boundary: what the residual lacks there, which converges twice as fast as slopes do (Carey 1982). A record, a number or vector for each field.
 _flux_through(P, D, U, part) = {
   r = map((p, u) -> {
-    (W, Φ, x, z, v) = _cell_points(P, D, p, u, 0 * u)
-    _tested(P, W, Φ, map((x, z, v) -> _weak_at(P, D.nodes, 0.0, x, z, v, 0.0), x, z, v))
+    (W, F, x, z, v) = _cell_points(P, D, p, u, 0 * u)
+    _tested(P, D.tables, W, F, map((x, z, v) -> _weak_at(P, D.nodes, 0.0, x, z, v, 0.0), x, z, v))
   }, D.places, U[D.dofs])
   R = zeros(D.total)
   R[ravel(D.dofs)] += ravel(r)
