@@ -96,7 +96,8 @@ _solution_grid(s, at) = {
 }
 _grid_of(s) = _vtk_cells(s.mesh, if has(s, "settings") { field(s.settings, "order", 1) } else { 1 })
 # Points and cells of a mesh as VTK has them: linear ones, or quadratic ones for an order above 1
-_vtk_cells(m, order) =
+_vtk_cells(m, order) = {
+  order = _known(order, "the order of the elements")
   if has(m, "axes") { _vtk_boxes(m, order) } else if order == 1 { (points = m.points, cells = m.cells) } else {
     d = shape(m.points)[1]
     n = len(m.points)
@@ -108,8 +109,10 @@ _vtk_cells(m, order) =
       cells = concat(m.cells, stack(...map(e -> n - 1 + searchsorted(key, e), E); axis = 1); axis = 1),
       types = (21, 22, 24)[d - 1])
   }
+}
 # Corners around the lower and the upper side, then the middles of edges, those of sides and of the cell
 _vtk_boxes(m, order) = {
+  order = _known(order, "the order of the elements")
   (_, nodes, X) = _grid_nodes(m.axes, if order == 1 { 1 } else { 2 })
   flat = len(m.axes) == 2
   at = if order == 1 { if flat { [0, 2, 3, 1] } else { [0, 4, 6, 2, 1, 5, 7, 3] } } else {

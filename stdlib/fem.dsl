@@ -3,8 +3,9 @@
 # Unknowns are values at nodes, component after component. Residual and exact Jacobian come from one function of a cell, which is applied to all cells by map, and are
 # scattered into a sparse matrix whose pattern is found once.
 
-# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns, linear): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
-#   mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
+# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns, linear, cells): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
+#   cells: "simplices", or "boxes", which rectangles and boxes are cut into: products of polynomials of degree 1, 2 or 3 in each coordinate (Q1, Q2, Q3), for smooth solutions better
+#   with as many unknowns. mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
 #   near: of eigenvalues those nearest to this number, 0. path: nodes of the integral over slopes by which the flux is found where coefficients of second derivatives depend on them (8, else 1).
 #   Serves equations and systems of second order in space that have a weak form: -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a first
 #   derivative in t, or with an eigenvalue; on boxes and on regions. A field whose own equation does not mention it (a pressure) has elements of one order less: Taylor
@@ -22,7 +23,7 @@
 #   solution.slopes_error(): the relative error of the slopes (of a pressure, its values) in the mean square, as elements of one order more see it
 #   solution.error_in(goal): value, correction, an estimate of what its value lacks, with its sign, corrected, their sum, relative, and indicator, where it comes from [dual weighted
 #   residuals: Becker and Rannacher, Acta Numerica 10, 2001]
-#   Errors: a statement without such a form, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
+#   Errors: a statement without such a form, boxes on a region that is none or with adapt, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -30,12 +31,18 @@
 #       u == 0 at x = 0, x = 1, y = 0, y = 1
 #     }
 #     solve(poisson, fem(h = 1/16, order = 2)).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-5
+#     solve(poisson, fem(h = 1/16, order = 2, cells = "boxes")).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-6
 #     solve(poisson, fem(order = 2, adapt = 1e-2)).error < 1e-2     #> true
 #     solve(poisson, fem(h = 1/8)).error_in(s -> s.u(0.5, 0.5)).corrected    #~ 0.0736713532815138 tol 1e-3
 fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0, adapt = none, goal = none,
   max_unknowns = 200000, linear = "direct", cells = none) =
   (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
-    max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns, cells = cells,
+    max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns,
+    cells = if kind(cells) == "none" {
+      none
+    } else {
+      ("simplices", "boxes")[_one_of("fem has the cells", cells, list("simplices", "boxes"))]
+    },
     by_cg = _one_of("fem has the linear solvers", linear, list("direct", "cg")) == 1, solve = _solve_fem, coarser = _fem_coarser,
     takes_guess = true)
 
@@ -57,6 +64,7 @@ _solve_fem(info, m, o) = {
 _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   assert(shape(m.mesh.points)[1] == d,
     "fem(): {info.name} has {d} space coordinates, its mesh is of {shape(m.mesh.points)[1]} dimensions")
+  # in one coordinate both are intervals
   own = if has(m.mesh, "axes") { "boxes" } else { "simplices" }
   if d > 1 and kind(m.cells) != "none" {
     if m.cells != own { _refuse("fem(cells = \"{m.cells}\") is given a mesh of {own}; its cells are what the mesh has") }
@@ -64,6 +72,12 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   m.mesh
 } else {
   r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+  if kind(m.cells) != "none" and r.region != "box" {
+    if m.cells == "boxes" {
+      _refuse(
+        "fem(cells = \"boxes\") serves intervals, rectangles and boxes; {info.name} is on another region, which simplices fill: fem(h, order)")
+    }
+  }
   # one that is to be refined begins coarse
   mesh(r, if kind(m.h) == "none" and kind(m.adapt) != "none" { max(r.hi - r.lo) / 8 } else { m.h };
     cells = if kind(m.cells) == "none" { "simplices" } else { m.cells })

@@ -21,7 +21,12 @@
 #     shape(m.cells)                #> (8, 3)
 #     sum(cell_sizes(m))            #> 1.0
 #     shape(mesh(box([0, 1], [0, 1]), 0.5; cells = "boxes").cells)      #> (4, 4)
-mesh(what, h = none; cells = "simplices") = if kind(what) == "string" { _read_msh(what) } else {
+mesh(what, h = none; cells = "simplices") = if kind(what) == "string" {
+  if cells != "simplices" {
+    _refuse("mesh(\"part.msh\") reads simplices; boxes are made of a region: mesh(region, h; cells = \"boxes\")")
+  }
+  _read_msh(what)
+} else {
   assert(has(what, "region"),
     "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
   step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
@@ -91,7 +96,8 @@ _box_axes(b, h) = {
 }
 _mesh_of_boxes(r, h) = {
   if r.region != "box" {
-    _refuse("cells = \"boxes\" is for intervals, rectangles and boxes; this region is none, and is cut into simplices")
+    _refuse(
+      "cells = \"boxes\" is for intervals, rectangles and boxes; this region is none, and is cut into simplices")
   }
   if len(r.lo) == 1 { _box_mesh(r, h) } else { _grid_mesh(_box_axes(r, h)[1], r) }
 }
