@@ -15,7 +15,7 @@ load(path; format = "", header = none, separator = "") = _load(path, format, hea
 # save(path, x; format, header, separator, compress, at): writes x, by the ending of the path: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .pvd, .air, .txt
 #   The file appears whole or not at all: it is written beside and then renamed. Any value goes into .h5 and .npz, solutions and their functions too, and
 #   comes back as it was. compress = true packs .npz, .h5 and .vti. A solution goes into .vti as fields on a grid, for ParaView: of t and x together,
-#   or of the space coordinates at time `at` (the last one); one of fem() into .vtu, its fields at the points of its mesh (and the middles of edges, where its order is above 1). A .pvd is
+#   or of the space coordinates at time `at` (the last one); one of fem() into .vtu, its fields at the points of its mesh (and the middles of edges, of boxes also of sides and cells, where its order is above 1). A .pvd is
 #   a series in time for ParaView: beside it lies name_00000.vtu, or .vti, for each of the times `at`, by default the solution's own, 101 of more. All files of a series appear, or none. header = false leaves out a table's names.
 #     save("/tmp/atled-doc.npy", [1, 2, 3])
 #     load("/tmp/atled-doc.npy")     #> [1, 2, 3]
