@@ -495,11 +495,11 @@ _fem_values(P, D, m, first) = {
   (R, A) = forms(start)
   _check_determined(P, D, number, A)
   U = add(start, -_step_to(P, m, A, R))
-  (R1, A1) = forms(U)
+  (R1, _) = forms(U)
   # where what is fixed cancels in all equations, the free unknowns are 0
-  rounding = 1e-14 * max(abs(A1.values)) * norm(U)
-  (U, turns) =
-    if norm(R1) <= 1e-12 * _size_of(A1, U[free]) + rounding { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
+  rounding = 1e-14 * max(abs(A.values)) * norm(U)
+  linear = norm(R1) <= 1e-12 * _size_of(A, U[free]) + rounding
+  (U, turns) = if linear { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
   (U, (unknowns = len(free), cells = len(D.cells), newton = turns))
 }
 # Values at the nodes of what is known before: a record of numbers, of functions of the coordinates, or a solution; 0 where it has no value
