@@ -15,7 +15,7 @@ load(path; format = "", header = none, separator = "") = _load(path, format, hea
 # save(path, x; format, header, separator, compress, at): writes x, by the ending of the path: .npy, .npz, .csv, .tsv, .json, .h5, .hdf5, .vti, .vtu, .pvd, .air, .txt
 #   The file appears whole or not at all: it is written beside and then renamed. Any value goes into .h5 and .npz, solutions and their functions too, and
 #   comes back as it was. compress = true packs .npz, .h5 and .vti. A solution goes into .vti as fields on a grid, for ParaView: of t and x together,
-#   or of the space coordinates at time `at` (the last one); one of fem() into .vtu, its fields at the points of its mesh (and the middles of edges, where its order is above 1). A .pvd is
+#   or of the space coordinates at time `at` (the last one); one of fem() into .vtu, its fields at the points of its mesh (and the middles of edges, of boxes also of sides and cells, where its order is above 1). A .pvd is
 #   a series in time for ParaView: beside it lies name_00000.vtu, or .vti, for each of the times `at`, by default the solution's own, 101 of more. All files of a series appear, or none. header = false leaves out a table's names.
 #     save("/tmp/atled-doc.npy", [1, 2, 3])
 #     load("/tmp/atled-doc.npy")     #> [1, 2, 3]
@@ -94,11 +94,12 @@ _solution_grid(s, at) = {
   }
   (...G, point = record(names, values))
 }
-_grid_of(s) = {
-  m = s.mesh
-  d = shape(m.points)[1]
-  order = if has(s, "settings") { field(s.settings, "order", 1) } else { 1 }
-  if order == 1 { (points = m.points, cells = m.cells) } else {
+_grid_of(s) = _vtk_cells(s.mesh, if has(s, "settings") { field(s.settings, "order", 1) } else { 1 })
+# Points and cells of a mesh as VTK has them: linear ones, or quadratic ones for an order above 1
+_vtk_cells(m, order) = {
+  order = _known(order, "the order of the elements")
+  if has(m, "axes") { _vtk_boxes(m, order) } else if order == 1 { (points = m.points, cells = m.cells) } else {
+    d = shape(m.points)[1]
     n = len(m.points)
     ends = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))[..(1, 3, 6)[d - 1]]
     E = map(e -> { (a, b) = (m.cells[.., e[0]], m.cells[.., e[1]]); min(a, b) * n + max(a, b) }, list(...ends))
@@ -108,6 +109,18 @@ _grid_of(s) = {
       cells = concat(m.cells, stack(...map(e -> n - 1 + searchsorted(key, e), E); axis = 1); axis = 1),
       types = (21, 22, 24)[d - 1])
   }
+}
+# Corners around the lower and the upper side, then the middles of edges, those of sides and of the cell
+_vtk_boxes(m, order) = {
+  order = _known(order, "the order of the elements")
+  (_, nodes, X) = _grid_nodes(m.axes, if order == 1 { 1 } else { 2 })
+  flat = len(m.axes) == 2
+  at = if order == 1 { if flat { [0, 2, 3, 1] } else { [0, 4, 6, 2, 1, 5, 7, 3] } } else {
+    if flat { [0, 6, 8, 2, 3, 7, 5, 1, 4] } else {
+      [0, 18, 24, 6, 2, 20, 26, 8, 9, 21, 15, 3, 11, 23, 17, 5, 1, 19, 25, 7, 4, 22, 10, 16, 12, 14, 13]
+    }
+  }
+  (points = X, cells = nodes[.., at], types = if order == 1 { (9, 12)[len(m.axes) - 2] } else { (28, 29)[len(m.axes) - 2] })
 }
 _on_points(s, u, X, time) = {
   order = list()

@@ -1,7 +1,9 @@
-# elements.dsl - simplices: shape functions of Lagrange's elements, quadrature, and the numbering of unknowns on a mesh.
+# elements.dsl - simplices and boxes: shape functions of Lagrange's elements, quadrature, and the numbering of unknowns on a mesh.
 #
-# The reference simplex has the corners 0, e_1 ... e_d. Cells come with their corners in ascending order of their numbers, so that an edge or a face looks the
-# same from all cells that share it, and what lies on it needs no orientation.
+# A reference cell is a record (d, boxes): the simplex with the corners 0, e_1 ... e_d, or, where boxes is true, the box [0, 1]^d, whose corners and nodes come in the order of their
+# coordinates, the last one fastest. Simplices come with their corners in ascending order of their numbers, so that an edge or a face looks the same from all cells that share
+# it, and what lies on it needs no orientation; boxes are those of a grid, with the directions of its axes. Face f of a simplex is the one without corner f, face 2a and 2a + 1 of
+# a box where its coordinate a is 0 and 1. A box is drawn as the simplex of its first corner and of those beside it, its frame, for that is the same affine map.
 
 # ---- shape functions
 
@@ -57,17 +59,82 @@ _inner_weights(n, k) = {
   }
   stack(...rows)
 }
-# The element of order k in d dimensions: coefficients C such that the shape functions are monomials @ C
-_element(d, k) =
-  (d = _known(d, "the dimension"), k = _known(k, "the order"), C = inv(_simplex_monomials(_node_weights(d, k)[.., 1..], d, k)))
+# ---- cells
+
+_simplex(d) = (d = _known(d, "the dimension"), boxes = false)
+# What the cells of a mesh are
+_cell_of(M, d) = (d = _known(d, "the dimension"), boxes = has(M, "axes"))
+
+# Of the (k + 1)^d nodes of a box, where each stands along the axes
+_box_places(d, k) = {
+  (d, k) = (_known(d, "the dimension"), _known(k, "the order"))
+  stack(...map(a -> iota((k + 1)^d) // (k + 1)^(d - 1 - a) % (k + 1), list(...(0..d))); axis = 1)
+}
+# Nodes of an interval, ascending
+_line_nodes(k) = if k == 1 { [0.0, 1.0] } else { concat([0.0], _edge_points(k), [1.0]) }
+# Coordinates of the nodes of an element of order k f64[nb, d], corners for k = 1
+_node_places(cell, k) = if cell.boxes { _line_nodes(k)[_box_places(cell.d, k)] } else { _node_weights(cell.d, k)[.., 1..] }
+_node_count(cell, k) = if cell.boxes { (k + 1)^cell.d } else { len(_simplex_exponents(cell.d, k)) }
+# Nodes that lie on each face of the reference cell, of order 1 its corners: i64[faces, n]
+_face_nodes(cell, k) = {
+  k = _known(k, "the order")
+  if cell.boxes {
+    at = _box_places(cell.d, k)
+    stack(...map(f -> findall(at[.., f // 2] == k * (f % 2)), list(...(0..2 * cell.d))))
+  } else {
+    W = _node_weights(cell.d, k)
+    stack(...map(f -> findall(W[.., f] == 0), list(...(0..(cell.d + 1)))))
+  }
+}
+# Corners of cells i64[m, corners] that frame them: i64[m, d + 1]
+_framed(cell, cells) =
+  if cell.boxes { cells[.., concat([0], stack(...map(a -> 2^(cell.d - 1 - a), list(...(0..cell.d)))))] } else { cells }
+# Of each face the slope of what is 0 there and grows into the cell, from the inverse of the cell's directions
+_inward_slopes(cell, I) = if cell.boxes { reshape(stack(I, -I; axis = 1), 2 * cell.d, cell.d) } else {
+  concat(expand(-sum(I; axis = 0), 0), I; axis = 0)
+}
+
+# ---- elements
+
+# The element of order k: coefficients C such that the shape functions of a simplex are monomials @ C; those of a box are products of such for an interval, place says of which
+_element(cell, k) = {
+  k = _known(k, "the order")
+  if cell.boxes {
+    (d = cell.d, k = k, C = inv(_simplex_monomials(expand(_line_nodes(k), 1), 1, k)), place = _box_places(cell.d, k))
+  } else { (d = cell.d, k = k, C = inv(_simplex_monomials(_node_places(cell, k), cell.d, k)), place = none) }
+}
 # Values of the shape functions at X f64[n, d]: f64[n, nb]; their slopes: f64[n, nb, d]
-_shapes(el, X) = _simplex_monomials(X, el.d, el.k) @ el.C
+_shapes(el, X) = if kind(el.place) == "none" { _simplex_monomials(X, el.d, el.k) @ el.C } else {
+  y = 1.0
+  for a in list(...(0..el.d)) { y = y * (_simplex_monomials(X[.., a..a + 1], 1, el.k) @ el.C)[.., el.place[.., a]] }
+  y
+}
 _shape_slopes(el, X) =
   stack(...map(a -> jvp(Y -> _shapes(el, Y), X, 0 * X + expand(eye(el.d)[a], 0))[1], list(...(0..el.d))); axis = 2)
 
 # ---- quadrature
 
-# (points f64[n, d], weights f64[n]) that integrate polynomials of degree p over the reference simplex exactly. Of low degree the symmetric rules (Strang and Fix
+# (points f64[n, d], weights f64[n]) that integrate polynomials of degree p over the reference cell exactly, in a box of degree p in each coordinate: products of Gauss's rule
+_cell_rule(cell, p) = if cell.boxes {
+  n = (_known(p, "the degree") + 2) // 2
+  (x, w) = gauss_legendre(n; a = 0.0, b = 1.0)
+  at = _box_places(cell.d, n - 1)
+  (x[at], prod(w[at]; axis = 1))
+} else { _simplex_rule(cell.d, p) }
+# The same on a face, and its points on each face of the reference cell
+_face_rule(cell, p) = {
+  flat = (d = cell.d - 1, boxes = cell.boxes)
+  rule = _cell_rule(flat, p)
+  W = if cell.boxes {
+    _shapes(_element(flat, 1), rule[0])
+  } else {
+    concat(expand(1 - sum(rule[0]; axis = 1), 1), rule[0]; axis = 1)
+  }
+  V = _node_places(cell, 1)
+  F = _face_nodes(cell, 1)
+  (rule, map(f -> W @ V[F[f]], list(...(0..len(F)))))
+}
+# Over the reference simplex. Of low degree the symmetric rules (Strang and Fix
 # 1973; Hammer, Marlowe and Stroud 1956), else products of Gauss and Jacobi, collapsed (Stroud 1971).
 _simplex_rule(d, p) = {
   (d, p) = (_known(d, "the dimension"), _known(p, "the degree"))
@@ -118,8 +185,48 @@ _shared(cells, local, n) = {
   (len(all), reshape(at, m, ne), all)
 }
 
+# All combinations of elements of some vectors, a list of columns, the last one fastest
+_lattice_columns(lines) = {
+  total = 1
+  for x in lines { total = total * len(x) }
+  k = iota(total)
+  out = list()
+  for a in list(...(0..len(lines))) {
+    x = lines[len(lines) - 1 - a]
+    out = list(x[k % len(x)], ...out)
+    k = k // len(x)
+  }
+  out
+}
+# On the grid of some axes, cells numbered as points are: (count, cells' nodes, coordinates), as below
+_grid_nodes(axes, k) = {
+  (d, k) = (len(axes), _known(k, "the order"))
+  s = _line_nodes(k)[..-1]
+  lines = map(x -> concat(ravel(expand(x[..-1], 1) + expand(x[1..] - x[..-1], 1) * s), x[-1..]), axes)
+  at = _box_places(d, k)
+  (count, nodes) = (1, 0)
+  for (a, i) in enumerate(_lattice_columns(map(x -> iota(len(x) - 1), axes))) {
+    nodes = nodes * len(lines[a]) + expand(k * i, 1) + at[.., a]
+    count = count * len(lines[a])
+  }
+  (count, nodes, stack(..._lattice_columns(lines); axis = 1))
+}
+# The cells on the sides of such a grid, side after side, and which of their faces these are
+_grid_sides(axes) = {
+  (owner, side) = (list(), list())
+  I = _lattice_columns(map(x -> iota(len(x) - 1), axes))
+  for (a, i) in enumerate(I) {
+    for s in list(0, 1) {
+      on = findall(i == s * (len(axes[a]) - 2))
+      owner = push(owner, on)
+      side = push(side, 0 * on + 2 * a + s)
+    }
+  }
+  (concat(...owner), concat(...side))
+}
 # The nodes of elements of order k on a mesh with sorted cells: (count, cells' nodes i64[m, nb], coordinates f64[count, d]).
-_nodes(points, cells, k) = {
+_nodes(M, cells, k) = if has(M, "axes") { _grid_nodes(M.axes, k) } else { _simplex_nodes(M.points, cells, k) }
+_simplex_nodes(points, cells, k) = {
   k = _known(k, "the order")
   (n, d) = shape(points)
   d = _known(d, "the dimension")

@@ -3,8 +3,9 @@
 # Unknowns are values at nodes, component after component. Residual and exact Jacobian come from one function of a cell, which is applied to all cells by map, and are
 # scattered into a sparse matrix whose pattern is found once.
 
-# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns, linear): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
-#   mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
+# fem(h, order; mesh, degree, steps, near, path, adapt, goal, max_unknowns, linear, cells): finite elements of order 1, 2 or 3 on intervals, triangles or tetrahedra of about size h
+#   cells: "simplices", or "boxes", which rectangles and boxes are cut into: products of polynomials of degree 1, 2 or 3 in each coordinate (Q1, Q2, Q3), for smooth solutions better
+#   with as many unknowns. mesh: a mesh instead (of mesh(region, h), mesh("part.msh"), refine(m) ...). degree: of polynomials that quadrature integrates exactly. steps: of Newton's method.
 #   near: of eigenvalues those nearest to this number, 0. path: nodes of the integral over slopes by which the flux is found where coefficients of second derivatives depend on them (8, else 1).
 #   Serves equations and systems of second order in space that have a weak form: -div(a(x, u, ∇u) ∇u) and what is of lower order, in space alone, with a first
 #   derivative in t, or with an eigenvalue; on boxes and on regions. A field whose own equation does not mention it (a pressure) has elements of one order less: Taylor
@@ -22,7 +23,7 @@
 #   solution.slopes_error(): the relative error of the slopes (of a pressure, its values) in the mean square, as elements of one order more see it
 #   solution.error_in(goal): value, correction, an estimate of what its value lacks, with its sign, corrected, their sum, relative, and indicator, where it comes from [dual weighted
 #   residuals: Becker and Rannacher, Acta Numerica 10, 2001]
-#   Errors: a statement without such a form, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
+#   Errors: a statement without such a form, boxes on a region that is none or with adapt, conditions that give neither values nor the flux, unknowns that are determined up to a constant only, Newton's method that does not converge.
 #     problem poisson {
 #       domain x in [0, 1], y in [0, 1]
 #       field u
@@ -30,12 +31,18 @@
 #       u == 0 at x = 0, x = 1, y = 0, y = 1
 #     }
 #     solve(poisson, fem(h = 1/16, order = 2)).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-5
+#     solve(poisson, fem(h = 1/16, order = 2, cells = "boxes")).u(0.5, 0.5)   #~ 0.0736713532815138 tol 1e-6
 #     solve(poisson, fem(order = 2, adapt = 1e-2)).error < 1e-2     #> true
 #     solve(poisson, fem(h = 1/8)).error_in(s -> s.u(0.5, 0.5)).corrected    #~ 0.0736713532815138 tol 1e-3
 fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0, adapt = none, goal = none,
-  max_unknowns = 200000, linear = "direct") =
+  max_unknowns = 200000, linear = "direct", cells = none) =
   (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
     max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns,
+    cells = if kind(cells) == "none" {
+      none
+    } else {
+      ("simplices", "boxes")[_one_of("fem has the cells", cells, list("simplices", "boxes"))]
+    },
     by_cg = _one_of("fem has the linear solvers", linear, list("direct", "cg")) == 1, solve = _solve_fem, coarser = _fem_coarser,
     takes_guess = true)
 
@@ -43,8 +50,9 @@ _solve_fem(info, m, o) = {
   order = _known(m.order, "the order of the elements")
   if order < 1 or order > 3 { _refuse("fem() has elements of order 1, 2 and 3, not {order}") }
   P = _weak_problem(info, "fem", order)
-  _check_options(P, m, o)
   M = _fem_mesh(info, m, P.d)
+  P = (...P, cell = _cell_of(M, P.d))
+  _check_options(P, m, o)
   m = (...m, bend = _bend_of(M, order))
   D = _discrete(P, M, m)
   t0 = if info.time >= 0 { info.lo[info.time] } else { 0.0 }
@@ -56,31 +64,44 @@ _solve_fem(info, m, o) = {
 _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   assert(shape(m.mesh.points)[1] == d,
     "fem(): {info.name} has {d} space coordinates, its mesh is of {shape(m.mesh.points)[1]} dimensions")
+  # in one coordinate both are intervals
+  own = if has(m.mesh, "axes") { "boxes" } else { "simplices" }
+  if d > 1 and kind(m.cells) != "none" {
+    if m.cells != own { _refuse("fem(cells = \"{m.cells}\") is given a mesh of {own}; its cells are what the mesh has") }
+  }
   m.mesh
 } else {
   r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+  if kind(m.cells) != "none" and r.region != "box" {
+    if m.cells == "boxes" {
+      _refuse(
+        "fem(cells = \"boxes\") serves intervals, rectangles and boxes; {info.name} is on another region, which simplices fill: fem(h, order)")
+    }
+  }
   # one that is to be refined begins coarse
-  mesh(r, if kind(m.h) == "none" and kind(m.adapt) != "none" { max(r.hi - r.lo) / 8 } else { m.h })
+  mesh(r, if kind(m.h) == "none" and kind(m.adapt) != "none" { max(r.hi - r.lo) / 8 } else { m.h };
+    cells = if kind(m.cells) == "none" { "simplices" } else { m.cells })
 }
 
 # ---- what does not change while a problem is solved
 
 _discrete(P, M, m) = {
-  d = P.d
-  cells = _ascending(M.cells)
+  (d, cell) = (P.d, P.cell)
+  cells = if cell.boxes { M.cells } else { _ascending(M.cells) }
   orders = P.orders
   top = 1
   for k in orders { top = max(top, k) }
   degree = if m.degree > 0 { m.degree } else if top == 1 { 2 } else { 2 * top }
-  rule = _simplex_rule(d, degree)
+  rule = _cell_rule(cell, degree)
   # unknowns: of each component where its nodes begin, and those of each cell
   starts = list()
   dofs = list()
   places = list()
   total = 0
-  (owner, side) = _owners(cells, M.faces, len(M.points))
-  bent = _bent_places(M, cells, owner, side, m.bend)
-  spaces = map(k -> _drawn_nodes(_nodes(M.points, cells, k), bent, d, k, m.bend), list(...(1..(top + 1))))
+  (owner, side) = if cell.boxes { _grid_sides(M.axes) } else { _owners(cells, M.faces, len(M.points)) }
+  corners = M.points[_framed(cell, cells)]
+  bent = if m.bend == 1 { corners } else { _bent_places(M, cells, owner, side, m.bend) }
+  spaces = map(k -> _drawn_nodes(_nodes(M, cells, k), bent, cell, k, m.bend), list(...(1..(top + 1))))
   for k in orders {
     (count, nodes, X) = spaces[k - 1]
     starts = push(starts, total)
@@ -88,44 +109,36 @@ _discrete(P, M, m) = {
     places = push(places, X)
     total = total + count
   }
-  corners = M.points[cells]
   counts = map(k -> spaces[k - 1][0], orders)
   X = concat(...places; axis = 0)
-  (face_rule, face_points) = _face_quadrature(d, degree)
+  (face_rule, face_points) = _face_rule(cell, degree)
   face_tables = map(k -> {
-    e = _element(d, k)
-    (stack(...map(F -> _shapes(e, F), face_points)), stack(...map(F -> _shape_slopes(e, F), face_points)))
+    e = _element(cell, k)
+    stack(...map(F -> _shape_table(e, F), face_points))
   }, orders)
-  tables = map(k -> { e = _element(d, k); (_shapes(e, rule[0]), _shape_slopes(e, rule[0])) }, orders)
-  (mesh = M, cells = cells, corners = corners, rule = rule, tables = tables, starts = (...starts,), counts = (...counts,),
-    dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner, side = side,
-    middle = mean(M.points[M.faces]; axis = 1), normals = map(_outer_normal, corners[owner], side),
-    width = max(M.points; axis = 0) - min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
+  tables = map(k -> _shape_table(_element(cell, k), rule[0]), orders)
+  (mesh = M, cells = cells, corners = corners, rule = rule, tables = tables, products = _products(P, tables, degree),
+    starts = (...starts,), counts = (...counts,), dofs = concat(...dofs; axis = 1), X = X, total = total, owner = owner,
+    side = side, middle = mean(M.points[M.faces]; axis = 1),
+    normals = map((p, s) -> _outer_normal(cell, p, s), corners[owner], side), width = max(M.points; axis = 0) -
+    min(M.points; axis = 0), face_rule = face_rule, face_points = stack(...face_points),
     bend = m.bend, places = bent, drawing = _drawing(d, m.bend, rule[0]),
-    face_drawing = (stack(...map(F -> _shapes(_element(d, m.bend), F), face_points)),
-      stack(...map(F -> _shape_slopes(_element(d, m.bend), F), face_points))), face_tables = face_tables,
+    face_drawing = (stack(...map(F -> _shapes(_element(_simplex(d), m.bend), F), face_points)),
+      stack(...map(F -> _shape_slopes(_element(_simplex(d), m.bend), F), face_points))), face_tables = face_tables,
     nodes = _path_nodes(m.path),
     coupled = _couplings(P, _path_nodes(m.path), if P.info.time >= 0 { P.info.lo[P.info.time] + 0.0 } else { 0.0 },
       mean(corners[0]; axis = 0)))
 }
 # The nodes of elements of order k in cells that are drawn from other nodes
-_drawn_nodes(space, bent, d, k, g) = if g == 1 { space } else {
+_drawn_nodes(space, bent, cell, k, g) = if g == 1 { space } else {
   (count, nodes, X) = space
-  N = _shapes(_element(d, g), _node_weights(d, k)[.., 1..])
+  N = _shapes(_element(cell, g), _node_places(cell, k))
   X[nodes] = map(P -> N @ P, bent)
   (count, nodes, X)
 }
-# Quadrature on a face, and its points on each face of the reference cell
-_face_quadrature(d, degree) = {
-  d = _known(d, "the dimension")
-  rule = _simplex_rule(d - 1, degree)
-  W = concat(expand(1 - sum(rule[0]; axis = 1), 1), rule[0]; axis = 1)
-  V = concat(zeros(1, d), eye(d); axis = 0)
-  (rule, map(f -> W @ V[concat(iota(f), iota(d - f) + f + 1)], list(...(0..(d + 1)))))
-}
-_outer_normal(corners, side) = {
-  (_, I) = _det_inverse(_directions_of(corners), shape(corners)[1])
-  g = concat(expand(-sum(I; axis = 0), 0), I; axis = 0)[side]
+_outer_normal(cell, corners, side) = {
+  (_, I) = _det_inverse(_directions_of(corners), cell.d)
+  g = _inward_slopes(cell, I)[side]
   -g / norm(g)
 }
 
@@ -143,48 +156,82 @@ _check_form(P, D, m, t0) = {
 _local_starts(P) = {
   out = list()
   at = 0
-  for k in P.orders { out = push(out, at); at = at + _node_count(P.d, k) }
+  for k in P.orders { out = push(out, at); at = at + _node_count(P.cell, k) }
   push(out, at)
 }
-_node_count(d, k) = len(_simplex_exponents(d, k))
 
-# Shape functions of each component with their slopes by x: list of f64[nq, nb, 1 + d]
-_physical(P, tables, I) = map(T -> concat(expand(T[0], 2), _drawn_slopes(T[1], I); axis = 2), tables)
-
-_at_points(P, Φ, U) = {
-  s = _local_starts(P)
-  stack(...map(c -> { B = Φ[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, list(...(0..P.nc))); axis = 1)
+# Values and slopes of shape functions at points of the reference cell: f64[n, nb, 1 + d]
+_shape_table(el, ξ) = concat(expand(_shapes(el, ξ), 2), _shape_slopes(el, ξ); axis = 2)
+# Of each two components what of a cell's matrix, by rows, comes from each element of a form at each point: f64[nb nb, n, 1 + d, 1 + d]; none where this is too much
+_products(P, tables, degree) = {
+  many = map(k -> _node_count(P.cell, k), P.orders)
+  points = ((_known(degree, "the degree") + 2) // 2)^P.d
+  pair = (r, c) -> if many[r] * many[c] * points * (1 + P.d)^2 > 2^22 { none } else {
+    (A, B) = (tables[r], tables[c])
+    reshape([A[q, i, a] * B[q, j, b] for i, j, q, a, b], many[r] * many[c], shape(A)[0], 1 + P.d, 1 + P.d)
+  }
+  (...map(r -> (...map(c -> pair(r, c), list(...(0..P.nc))),), list(...(0..P.nc))),)
 }
 
-# What stands at the quadrature points of a cell: weights, shape functions, places, values and slopes, rates
+# Forms are taken by the coordinates of the cell, in which shape functions are the same in all cells: what takes slopes by these to slopes by x, beside values, f64[1 + d, 1 + d], of
+# curved cells at each point
+_turning(I) = if rank(I) == 2 {
+  d = shape(I)[0]
+  concat(expand(concat([1.0], zeros(d)), 0), concat(zeros(d, 1), I; axis = 1); axis = 0)
+} else { map(_turning, I) }
+_at_points(P, T, F, U) = {
+  s = _local_starts(P)
+  z = stack(...map(c -> { B = T[c]; u = U[s[c]..s[c + 1]]; [sum(B[q, i, a] * u[i] for i) for q, a] }, list(...(0..P.nc)));
+    axis = 1)
+  if rank(F) == 2 { [sum(z[q, c, b] * F[b, a] for b) for q, c, a] } else { [sum(z[q, c, b] * F[q, b, a] for b) for q, c, a] }
+}
+
+# What stands at the quadrature points of a cell: weights, what takes slopes to those by x, places, values and slopes, rates
 _cell_points(P, D, places, U, V) = {
   (det, I, x) = _drawn(D, places, ...D.drawing)
-  Φ = _physical(P, D.tables, I)
-  (D.rule[1] * abs(det), Φ, x, _at_points(P, Φ, U), _at_points(P, Φ, V)[.., .., 0])
+  F = _turning(I)
+  (D.rule[1] * abs(det), F, x, _at_points(P, D.tables, F, U), _at_points(P, D.tables, F, V)[.., .., 0])
 }
-_tested(P, W, Φ, w) =
-  concat(...map(c -> { B = Φ[c]; [sum(W[q] * B[q, i, a] * w[q, c, a] for q, a) for i] }, list(...(0..P.nc))))
-_tested_twice(P, W, Φ, J, Ψ) = concat(...map(r -> {
-  A = Φ[r]
-  concat(...map(c -> {
-    B = Ψ[c]
+# Of w f64[n, nc, 1 + d] at the points the sums that each test function makes
+_tested(P, T, W, F, w) = {
+  y = if rank(F) == 2 { [sum(W[q] * w[q, c, a] * F[b, a] for a) for q, c, b] } else {
+    [sum(W[q] * w[q, c, a] * F[q, b, a] for a) for q, c, b]
+  }
+  concat(...map(c -> { B = T[c]; [sum(B[q, i, a] * y[q, c, a] for q, a) for i] }, list(...(0..P.nc))))
+}
+# Of J f64[n, nc, 1 + d, nc, 1 + d], or of rates f64[n, nc, 1 + d, nc, 1], the sums of each test and each shape function: f64[nl, nl]
+_tested_twice(P, T, products, W, F, J) = {
+  rates = shape(J)[4] == 1
+  blocks = r -> c -> {
     G = J[.., r, .., c, ..]
-    [sum(W[q] * A[q, i, a] * G[q, a, b] * B[q, j, b] for q, a, b) for i, j]
-  }, list(...(0..P.nc))); axis = 1)
-}, list(...(0..P.nc))); axis = 0)
+    H = if rates { if rank(F) == 2 { [sum(W[q] * F[a, e] * G[q, e, b] for e) for q, a, b] } else {
+      [sum(W[q] * F[q, a, e] * G[q, e, b] for e) for q, a, b]
+    } } else if rank(F) == 2 { [sum(W[q] * F[a, e] * G[q, e, f] * F[b, f] for e, f) for q, a, b] } else {
+      [sum(W[q] * F[q, a, e] * G[q, e, f] * F[q, b, f] for e, f) for q, a, b]
+    }
+    (A, B) = (T[r], if rates { T[c][.., .., ..1] } else { T[c] })
+    K = if kind(products) == "none" { none } else { products[r][c] }
+    if kind(K) == "none" { [sum(A[q, i, a] * H[q, a, b] * B[q, j, b] for q, a, b) for i, j] } else {
+      L = if rates { K[.., .., .., ..1] } else { K }
+      reshape(reshape(L, shape(L)[0], -1) @ ravel(H), shape(A)[1], shape(B)[1])
+    }
+  }
+  concat(...map(r -> concat(...map(blocks(r), list(...(0..P.nc))); axis = 1), list(...(0..P.nc))); axis = 0)
+}
 
 # The residual f64[nl] of one cell and its Jacobian f64[nl, nl]
 _cell_forms(P, D, t, lambda, places, U, V) = {
-  (W, Φ, x, z, v) = _cell_points(P, D, places, U, V)
+  (W, F, x, z, v) = _cell_points(P, D, places, U, V)
   at = (x, z, v) -> _weak_at(P, D.nodes, t, x, z, v, lambda)
   J = map((x, z, v) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), v)), ravel(z)), x, z, v)
-  (_tested(P, W, Φ, map(at, x, z, v)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
+  (_tested(P, D.tables, W, F, map(at, x, z, v)),
+    _tested_twice(P, D.tables, D.products, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
 # The derivative of the residual by the rates
 _cell_mass(P, D, t, places, U, V) = {
-  (W, Φ, x, z, v) = _cell_points(P, D, places, U, V)
+  (W, F, x, z, v) = _cell_points(P, D, places, U, V)
   J = map((x, z, v) -> _jacobian(y -> ravel(_weak_at(P, D.nodes, t, x, z, y, 0.0)), v), x, z, v)
-  _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1), map(B -> B[.., .., ..1], Φ))
+  _tested_twice(P, D.tables, D.products, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1))
 }
 
 # ---- conditions
@@ -250,12 +297,6 @@ _axis_of(P, coord) = {
   axis
 }
 
-# Nodes that lie on each face of the reference element: i64[d + 1, n]
-_face_nodes(d, k) = {
-  W = _node_weights(d, k)
-  stack(...map(f -> findall(W[.., f] == 0), list(...(0..(d + 1)))))
-}
-
 # Values that conditions fix: a list of (condition, row, component, nodes)
 _fixed_values(P, D, t) = {
   out = list()
@@ -277,7 +318,7 @@ _fixed_values(P, D, t) = {
             "fem(): a condition on values fixes one component at a time, linearly; `{c.text}` does not")
           nodes = if kind(c.at.point) != "none" { _node_at(D, c, c0) } else {
             on = _faces_at(P, D, c)
-            table = _face_nodes(P.d, P.orders[c0])
+            table = _face_nodes(P.cell, P.orders[c0])
             here = D.dofs[D.owner[on]]
             columns = _local_starts(P)[c0] + table[D.side[on]]
             ravel(map((row, k) -> row[k], here, columns)) - D.starts[c0]
@@ -363,23 +404,23 @@ _flux_defect(P, D, c, f, t, on) = {
   worst
 }
 
-# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, places, values and slopes, outer normals
+# What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, what takes their slopes to those by x, places, values and slopes, outer normals
 _on_face(P, D, places, side, U) = {
   (det, I, x) = _drawn(D, places, D.face_drawing[0][side], D.face_drawing[1][side])
-  outward = I -> concat(expand(-sum(I; axis = 0), 0), I; axis = 0)[side]
-  g = if rank(I) == 2 { 0 * x + outward(I) } else { map(outward, I) }
+  inward = I -> _inward_slopes(P.cell, I)[side]
+  g = if rank(I) == 2 { 0 * x + inward(I) } else { map(inward, I) }
   length = sqrt(sum(g^2; axis = 1))
-  Φ = map(T -> concat(expand(T[0][side], 2), _drawn_slopes(T[1][side], I); axis = 2), D.face_tables)
-  (D.face_rule[1] * abs(det) * length, Φ, x, _at_points(P, Φ, U), -g / expand(length, 1))
+  (T, F) = (map(T -> T[side], D.face_tables), _turning(I))
+  (D.face_rule[1] * abs(det) * length, T, F, x, _at_points(P, T, F, U), -g / expand(length, 1))
 }
 # Residual and Jacobian of one face with a given flux, by all unknowns of its cell
 _face_forms(P, D, c, f, t, places, side, U) = {
-  (W, Φ, x, z, n) = _on_face(P, D, places, side, U)
+  (W, T, F, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
   (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
   at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, c, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
   J = map((x, z, n) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), n)), ravel(z)), x, z, n)
-  (_tested(P, W, Φ, map(at, x, z, n)), _tested_twice(P, W, Φ, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d), Φ))
+  (_tested(P, T, W, F, map(at, x, z, n)), _tested_twice(P, T, none, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
 
 # ---- the matrix
@@ -409,7 +450,7 @@ _couplings(P, nodes, t, x) = {
     zeros(P.nc * (n + 1)) + 0.7)
   B = eye(P.nc) > 2
   B[p.rows // n, where(p.columns < P.nc * n, p.columns // n, p.columns - P.nc * n)] = true
-  owner = concat(...map(c -> full(c, _node_count(P.d, P.orders[c])), list(...(0..P.nc))))
+  owner = concat(...map(c -> full(c, _node_count(P.cell, P.orders[c])), list(...(0..P.nc))))
   B[expand(owner, 1), expand(owner, 0)]
 }
 
@@ -454,8 +495,11 @@ _fem_values(P, D, m, first) = {
   (R, A) = forms(start)
   _check_determined(P, D, number, A)
   U = add(start, -_step_to(P, m, A, R))
-  (R1, A1) = forms(U)
-  (U, turns) = if norm(R1) <= 1e-12 * _size_of(A1, U[free]) { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
+  (R1, _) = forms(U)
+  # where what is fixed cancels in all equations, the free unknowns are 0
+  rounding = 1e-14 * max(abs(A.values)) * norm(U)
+  linear = norm(R1) <= 1e-12 * _size_of(A, U[free]) + rounding
+  (U, turns) = if linear { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
   (U, (unknowns = len(free), cells = len(D.cells), newton = turns))
 }
 # Values at the nodes of what is known before: a record of numbers, of functions of the coordinates, or a solution; 0 where it has no value
@@ -587,7 +631,7 @@ _field_at(P, D, place, U, f, xs) = {
   zero = 0.0
   for x in xs { zero = zero + 0.0 * x }
   X = stack(...map(x -> ravel(zero + x), list(...xs)); axis = 1)
-  el = _element(P.d, P.orders[P.first[f]])
+  el = _element(P.cell, P.orders[P.first[f]])
   (cell, ξ, inside) = place(X)
   B = _shapes(el, ξ)
   s = _local_starts(P)
@@ -603,31 +647,52 @@ _field_at(P, D, place, U, f, xs) = {
 
 # ---- where a mesh is too coarse
 
+# Where slopes of an element of order k are good to order k + 1, and the matrix that takes them from there to its nodes: of boxes the points of Gauss's rule with k in each coordinate
+# (Zlámal 1978), of simplices, which have none, its nodes. Of odd orders what is wrong at nodes has other signs on both sides, and goes by itself.
+_good_slopes(cell, k) = if cell.boxes {
+  k = _known(k, "the order")
+  (x, _) = gauss_legendre(k; a = 0.0, b = 1.0)
+  powers = x -> _simplex_monomials(expand(x, 1), 1, k - 1)
+  line = powers(_line_nodes(k)) @ inv(powers(x))
+  (from, to) = (_box_places(cell.d, k - 1), _box_places(cell.d, k))
+  spread = 1.0
+  for a in list(...(0..cell.d)) { spread = spread * line[to[.., a]][.., from[.., a]] }
+  (x[from], spread)
+} else { (_node_places(cell, k), eye(1)) }
 # For each cell the norm of the difference between the slopes and slopes that are averaged at the nodes and continuous (Zienkiewicz and Zhu 1987), of all components together
 _slope_errors(P, D, U) = {
   total = zeros(len(D.cells))
   s = _local_starts(P)
   for c in list(...(0..P.nc)) {
-    el = _element(P.d, P.orders[c])
-    at_nodes = _shape_slopes(el, _node_weights(P.d, P.orders[c])[.., 1..])
+    el = _element(P.cell, P.orders[c])
     dofs = D.dofs[.., s[c]..s[c + 1]]
     # small cells know slopes better than large ones beside them
     size_ = p -> 1 / abs(_det_inverse(_directions_of(p), P.d)[0])
-    drawing = _drawing(P.d, D.bend, _node_weights(P.d, P.orders[c])[.., 1..])
-    slopes = (p, u) -> {
-      (_, I, _) = _drawn(D, p, ...drawing)
-      B = _drawn_slopes(at_nodes, I)
-      [sum(B[n, i, a] * u[i] for i) for n, a]
+    nodes = _node_places(P.cell, P.orders[c])
+    (spots, spread) = _good_slopes(P.cell, P.orders[c])
+    slopes_at = ξ -> {
+      (S, drawing) = (_shape_slopes(el, ξ), _drawing(P.d, D.bend, ξ))
+      (p, u) -> {
+        (_, I, _) = _drawn(D, p, ...drawing)
+        B = _drawn_slopes(S, I)
+        [sum(B[n, i, a] * u[i] for i) for n, a]
+      }
     }
     V = map(size_, D.corners)
-    G = map(slopes, D.places, U[dofs])
+    G = map(slopes_at(nodes), D.places, U[dofs])
+    best = if P.cell.boxes and P.orders[c] % 2 == 0 {
+      at = slopes_at(spots);
+      map((p, u) -> spread @ at(p, u), D.places, U[dofs])
+    } else {
+      G
+    }
     (sums, weights) = (zeros(D.total, P.d), zeros(D.total))
-    sums[ravel(dofs)] += reshape(G * expand(expand(V, 1), 2), -1, P.d)
+    sums[ravel(dofs)] += reshape(best * expand(expand(V, 1), 2), -1, P.d)
     weights[ravel(dofs)] += ravel(0 * dofs + expand(V, 1))
     smooth = sums / expand(weights, 1)
     one = (p, g, r) -> {
       (det, _, _) = _drawn(D, p, ...D.drawing)
-      E = D.tables[c][0] @ (r - g)
+      E = D.tables[c][.., .., 0] @ (r - g)
       sum(D.rule[1] * abs(det) * sum(E^2; axis = 1))
     }
     total = total + map(one, D.places, G, smooth[dofs])

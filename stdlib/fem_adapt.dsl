@@ -20,6 +20,9 @@ _check_options(P, m, o) = {
       _refuse(
         "fem(adapt = ...) refines the mesh of problems in space alone; of {P.info.name} the mesh can be made before: fem(mesh = refine(m; marked = ...))")
     }
+    if P.cell.boxes {
+      _refuse("fem(adapt = ...) cuts some cells in two, which simplices allow; boxes of which some are cut have no common faces")
+    }
     if not (m.adapt > 0) { error("fem(adapt = ...) takes the relative error that is wanted, a positive number, not {m.adapt}") }
   }
 }
@@ -42,7 +45,7 @@ _integral_on(P, D, U, f, part) = {
   faces = _faces_of_part(D, part)
   cells = D.owner[faces]
   sum(map((p, s, u) -> {
-    (W, _, x, z, n) = _on_face(P, D, p, s, u)
+    (W, _, _, x, z, n) = _on_face(P, D, p, s, u)
     W @ map((x, z, n) -> 0.0 + f(_point_of(P, x, z, n)), x, z, n)
   }, D.places[cells], D.side[faces], U[D.dofs[cells]]); axis = 0)
 }
@@ -56,15 +59,15 @@ _faces_of_part(D, part) = if part == "boundary" { iota(len(D.middle)) } else {
 # ∮ q · n over a part of the boundary: what the residual lacks there, which converges twice as fast as slopes do (Carey 1982). A record, a number or vector for each field.
 _flux_through(P, D, U, part) = {
   r = map((p, u) -> {
-    (W, Φ, x, z, v) = _cell_points(P, D, p, u, 0 * u)
-    _tested(P, W, Φ, map((x, z, v) -> _weak_at(P, D.nodes, 0.0, x, z, v, 0.0), x, z, v))
+    (W, F, x, z, v) = _cell_points(P, D, p, u, 0 * u)
+    _tested(P, D.tables, W, F, map((x, z, v) -> _weak_at(P, D.nodes, 0.0, x, z, v, 0.0), x, z, v))
   }, D.places, U[D.dofs])
   R = zeros(D.total)
   R[ravel(D.dofs)] += ravel(r)
   on = _faces_of_part(D, part)
   here = D.dofs[D.owner[on]]
   of = c -> {
-    columns = _local_starts(P)[c] + _face_nodes(P.d, P.orders[c])[D.side[on]]
+    columns = _local_starts(P)[c] + _face_nodes(P.cell, P.orders[c])[D.side[on]]
     -sum(R[unique(ravel(map((row, k) -> row[k], here, columns)))])
   }
   all = f -> {
@@ -85,7 +88,7 @@ _enriched(P, D, m, U) = {
   V = zeros(E.total)
   (s, t) = (_local_starts(P), _local_starts(Q))
   for c in list(...(0..P.nc)) {
-    B = _shapes(_element(P.d, P.orders[c]), _node_weights(P.d, Q.orders[c])[.., 1..])
+    B = _shapes(_element(P.cell, P.orders[c]), _node_places(P.cell, Q.orders[c]))
     V[E.dofs[.., t[c]..t[c + 1]]] = U[D.dofs[.., s[c]..s[c + 1]]] @ B'
   }
   fixed = _fixed_values(Q, E, 0.0)
@@ -122,10 +125,10 @@ _goal_error(P, D, m, U, goal) = {
   (s, t) = (_local_starts(P), _local_starts(e.P))
   rest = z
   for c in list(...(0..P.nc)) {
-    low = _element(P.d, P.orders[c])
-    high = _element(P.d, e.P.orders[c])
-    down = _shapes(high, _node_weights(P.d, P.orders[c])[.., 1..])
-    up = _shapes(low, _node_weights(P.d, e.P.orders[c])[.., 1..])
+    low = _element(P.cell, P.orders[c])
+    high = _element(P.cell, e.P.orders[c])
+    down = _shapes(high, _node_places(P.cell, P.orders[c]))
+    up = _shapes(low, _node_places(P.cell, e.P.orders[c]))
     own = e.D.dofs[.., t[c]..t[c + 1]]
     rest[own] = z[own] - z[own] @ (up @ down)'
   }

@@ -10,36 +10,34 @@ _has_arcs(r) = if r.region == "disk" or r.region == "ball" { true } else if has(
   len(r.lo) == 2 and (_has_arcs(r.first) or _has_arcs(r.second))
 } else { false }
 
-# The nodes of all cells f64[m, ng, d]: cells with ascending corners, owner and side of the faces on the boundary
+# The nodes of all cells f64[m, ng, d], g above 1: cells with ascending corners, owner and side of the faces on the boundary
 _bent_places(M, cells, owner, side, g) = {
   d = _known(shape(M.points)[1], "the dimension")
   g = _known(g, "the order")
-  (count, nodes, X) = _nodes(M.points, cells, g)
-  if g > 1 {
-    on = unique(ravel(map((row, k) -> row[k], nodes[owner], _face_nodes(d, g)[side])))
-    Y = X
-    Y[on] = if d == 2 { _curve_distance(M.region.curves, X[on])[2] } else {
-      N = X[on] - M.region.centre
-      M.region.centre + M.region.radius * N / expand(sqrt(sum(N^2; axis = 1)), 1)
+  (count, nodes, X) = _nodes(M, cells, g)
+  on = unique(ravel(map((row, k) -> row[k], nodes[owner], _face_nodes(_simplex(d), g)[side])))
+  Y = X
+  Y[on] = if d == 2 { _curve_distance(M.region.curves, X[on])[2] } else {
+    N = X[on] - M.region.centre
+    M.region.centre + M.region.radius * N / expand(sqrt(sum(N^2; axis = 1)), 1)
+  }
+  if g == 3 {
+    # the middle of a triangle by 4/9 of what the middles of its sides move by, as c λ0 λ1 has it, which is c/5 at the nodes of an edge and c/9 there
+    δ = (Y - X)[nodes]
+    places = Y[nodes]
+    edges = d + 1
+    for (t, sides) in enumerate(if d == 2 { list(list(0, 1, 2)) } else {
+      list(list(0, 1, 3), list(0, 2, 4), list(1, 2, 5), list(3, 4, 5))
+    }) {
+      k = edges + 2 * (if d == 2 { 3 } else { 6 }) + t
+      # of a triangle on the boundary the middle is on it already
+      moves = 0 * δ[.., 0, ..]
+      for s in sides { moves = moves + 5.0 / 18 * (δ[.., edges + 2 * s, ..] + δ[.., edges + 2 * s + 1, ..]) }
+      free = expand(sum(abs(δ[.., k, ..]); axis = 1) == 0, 1)
+      places[.., k, ..] = where(free, places[.., k, ..] + moves, places[.., k, ..])
     }
-    if g == 3 {
-      # the middle of a triangle by 4/9 of what the middles of its sides move by, as c λ0 λ1 has it, which is c/5 at the nodes of an edge and c/9 there
-      δ = (Y - X)[nodes]
-      places = Y[nodes]
-      edges = d + 1
-      for (t, sides) in enumerate(if d == 2 { list(list(0, 1, 2)) } else {
-        list(list(0, 1, 3), list(0, 2, 4), list(1, 2, 5), list(3, 4, 5))
-      }) {
-        k = edges + 2 * (if d == 2 { 3 } else { 6 }) + t
-        # of a triangle on the boundary the middle is on it already
-        moves = 0 * δ[.., 0, ..]
-        for s in sides { moves = moves + 5.0 / 18 * (δ[.., edges + 2 * s, ..] + δ[.., edges + 2 * s + 1, ..]) }
-        free = expand(sum(abs(δ[.., k, ..]); axis = 1) == 0, 1)
-        places[.., k, ..] = where(free, places[.., k, ..] + moves, places[.., k, ..])
-      }
-      places
-    } else { Y[nodes] }
-  } else { X[nodes] }
+    places
+  } else { Y[nodes] }
 }
 
 # At points with the values N f64[n, ng] and slopes G f64[n, ng, d] of the shape functions that draw a cell with nodes X: the determinant of its derivative, the inverse (of straight
@@ -54,11 +52,11 @@ _drawn(D, X, N, G) = if D.bend == 1 {
 # Slopes by x from those by the coordinates of the cell: f64[n, nb, d]
 _drawn_slopes(S, I) = if rank(I) == 2 { S @ I } else { [sum(S[q, i, b] * I[q, b, a] for b) for q, i, a] }
 # Shape functions that draw cells, at points ξ f64[n, d] of the reference cell
-_drawing(d, g, ξ) = { e = _element(d, g); (_shapes(e, ξ), _shape_slopes(e, ξ)) }
+_drawing(d, g, ξ) = { e = _element(_simplex(d), g); (_shapes(e, ξ), _shape_slopes(e, ξ)) }
 
 # Where points X are in the coordinates of the cells they are in: Newton's method from those of the straight cell. Each step has derivatives, so that functions of X have them.
 _bent_reference(D, g) = {
-  el = _element(shape(D.corners)[2], g)
+  el = _element(_simplex(shape(D.corners)[2]), g)
   (c, X) -> {
     ξ = _reference_of(D.corners[c], X)
     P = D.places[c]
@@ -72,6 +70,6 @@ _bent_reference(D, g) = {
   }
 }
 # The cell of points, as _locator tells it, in the mesh of a problem
-_place_in(D) = if D.bend == 1 {
+_place_in(D) = if has(D.mesh, "axes") { _grid_locator(D.mesh.axes) } else if D.bend == 1 {
   _locator(D.corners, D.corners, _slack(D.mesh), 1e-3, (c, X) -> _reference_of(D.corners[c], X))
 } else { _locator(D.corners, D.places, 0.02, 0.1, _bent_reference(D, D.bend)) }

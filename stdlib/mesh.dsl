@@ -1,38 +1,48 @@
-# mesh.dsl - meshes of intervals, triangles and tetrahedra: made for boxes and regions, read from Gmsh's files, refined, searched, drawn.
+# mesh.dsl - meshes of intervals, triangles, tetrahedra and boxes: made for boxes and regions, read from Gmsh's files, refined, searched, drawn.
 #
 # A mesh is a record:
 #   points   f64[n, d]
-#   cells    i64[m, d + 1], the corners of each
-#   faces    i64[b, d], the corners of each face on the boundary (an end, an edge, a triangle)
+#   cells    i64[m, d + 1], the corners of each; of boxes i64[m, 2^d], in the order of their coordinates, the last one fastest
+#   faces    i64[b, d], the corners of each face on the boundary (an end, an edge, a triangle); of boxes i64[b, 2^(d - 1)]
 #   tags     i64[b], which of names the face belongs to
 #   names    list of the names of the boundary's parts
 #   region   what it is a mesh of, or none: refinement puts new corners of the boundary where the region's boundary is
-#   bisection  what refine knows of cells that it has cut in two
+#   bisection  what refine knows of simplices that it has cut in two
+#   axes     of boxes: a list of the coordinates of their corners along each axis, of which points are all combinations, the last axis fastest
 # save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes it for ParaView.
 
-# mesh(what, h; names): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh")
-#   Boxes are cut into equal boxes and these into triangles or tetrahedra; other regions of the plane get points on their boundary at distances h, corners kept, a lattice of
+# mesh(what, h; cells): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh")
+#   cells: "simplices", or "boxes", which rectangles and boxes can be cut into, too. Boxes are cut into equal boxes and these into triangles or tetrahedra; other regions of the plane get points on their boundary at distances h, corners kept, a lattice of
 #   equilateral triangles inside, and Delaunay's triangulation of both, whose points are moved to the middle of their neighbours. A ball is a box drawn onto it. Curved
 #   boundaries become polygons with corners on the curve; elements of order 2 and 3 bend their sides. Other regions of space are for Gmsh, a program of its own that nothing here needs: of its files the text
 #   formats 2.2 and 4.1 are read; physical groups name the parts of the boundary, what has none is "boundary".
-#   Errors: a region that no mesher here serves, a file that is none of Gmsh's, with its line.
+#   Errors: a region that no mesher here serves, boxes of a region that is none, a file that is none of Gmsh's, with its line.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
 #     shape(m.cells)                #> (8, 3)
 #     sum(cell_sizes(m))            #> 1.0
-mesh(what, h = none) = if kind(what) == "string" { _read_msh(what) } else {
+#     shape(mesh(box([0, 1], [0, 1]), 0.5; cells = "boxes").cells)      #> (4, 4)
+mesh(what, h = none; cells = "simplices") = if kind(what) == "string" {
+  if cells != "simplices" {
+    _refuse("mesh(\"part.msh\") reads simplices; boxes are made of a region: mesh(region, h; cells = \"boxes\")")
+  }
+  _read_msh(what)
+} else {
   assert(has(what, "region"),
     "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
   step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
   assert(step > 0, "mesh(region, h): the size h of the cells is positive")
-  _unbisected(if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) })
+  if _one_of("mesh has the cells", cells, list("simplices", "boxes")) == 1 { _mesh_of_boxes(what, step) } else {
+    _unbisected(if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) })
+  }
 }
 
 # cell_sizes(m): the lengths, areas or volumes of a mesh's cells
 #     cell_sizes(mesh(box([0, 2]), 1.0))      #> [1, 1]
 cell_sizes(m) = {
   d = shape(m.points)[1]
-  X = m.points[m.cells]
-  abs(_det_inverse(_directions_of(X), d)[0]) / (if d == 3 { 6.0 } else { f64(d) })
+  cell = _cell_of(m, d)
+  X = m.points[_framed(cell, m.cells)]
+  abs(_det_inverse(_directions_of(X), d)[0]) / (if cell.boxes { 1.0 } else if d == 3 { 6.0 } else { f64(d) })
 }
 # Columns are the directions from the first corner: X f64[.., d + 1, d] gives f64[.., d, d]
 _directions_of(X) = {
@@ -78,12 +88,31 @@ _owners(cells, faces, n) = {
 
 # ---- boxes
 
+# How many cells each edge of a box is cut into, and where
+_box_axes(b, h) = {
+  (lo, hi) = (b.lo, b.hi)
+  n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
+  (n, map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..len(lo)))))
+}
+_mesh_of_boxes(r, h) = {
+  if r.region != "box" {
+    _refuse(
+      "cells = \"boxes\" is for intervals, rectangles and boxes; this region is none, and is cut into simplices")
+  }
+  if len(r.lo) == 1 { _box_mesh(r, h) } else { _grid_mesh(_box_axes(r, h)[1], r) }
+}
+# The grid of some axes as a mesh
+_grid_mesh(axes, r) = {
+  (_, cells, points) = _grid_nodes(axes, 1)
+  (owner, side) = _grid_sides(axes)
+  (points = points, cells = cells, faces = _faces_at_sides((d = len(axes), boxes = true), cells, owner, side), tags = side,
+    names = r.names, region = r, axes = axes)
+}
+_faces_at_sides(cell, cells, owner, side) = map((row, k) -> row[k], cells[owner], _face_nodes(cell, 1)[side])
 _box_mesh(b, h) = {
   d = _known(len(b.lo), "the dimension")
-  lo = b.lo
-  hi = b.hi
-  n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
-  axes = map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..d)))
+  (lo, hi) = (b.lo, b.hi)
+  (n, axes) = _box_axes(b, h)
   (points, cells) = if d == 1 { (expand(axes[0], 1), stack(iota(n[0]), iota(n[0]) + 1; axis = 1)) }
   else if d == 2 { _box_triangles(axes[0], axes[1], n[0], n[1]) }
   else { _box_tetrahedra(axes, n[0], n[1], n[2]) }
@@ -135,6 +164,19 @@ _slack(m) = if kind(m.region) == "none" { 1e-6 } else {
   }
 }
 
+# Of boxes: found by their axes. What it gives is said below.
+_grid_locator(axes) = X -> {
+  P = stop_gradient(X)
+  cell = 0
+  ξ = list()
+  for (a, x) in enumerate(axes) {
+    i = clamp(searchsorted(x, P[.., a]) - 1, 0, len(x) - 2)
+    cell = cell * (len(x) - 1) + i
+    ξ = push(ξ, (X[.., a] - x[i]) / (x[i + 1] - x[i]))
+  }
+  ξ = stack(...ξ; axis = 1)
+  (cell, ξ, min(min(stop_gradient(ξ), 1 - stop_gradient(ξ)); axis = 1) > -1e-6)
+}
 # place(X f64[n, d]) -> (cell i64[n], its coordinates f64[n, d] there, whether the point is in the mesh, or as near as a curved boundary may be). Cells are found by the
 # boxes of a grid that they overlap, these being by a part `wide` larger than the nodes of a cell need. reference(cells, X): the coordinates of X in cells.
 _locator(corners, nodes, slack, wide, reference) = {

@@ -4,7 +4,8 @@ _plot_mesh(m, look; title = "", xlabel = "", ylabel = "", size = none, dpi = 192
   assert(shape(m.points)[1] == 2,
     "plot(m): meshes of the plane are drawn; save(\"m.vtu\", mesh_data(m)) shows others in ParaView")
   T = m.cells
-  E = concat(T[.., [0, 1]], T[.., [1, 2]], T[.., [0, 2]]; axis = 0)
+  E = concat(...map(e -> T[.., e],
+    if has(m, "axes") { list([0, 1], [0, 2], [1, 3], [2, 3]) } else { list([0, 1], [1, 2], [0, 2]) }); axis = 0)
   n = len(m.points)
   key = unique(min(E; axis = 1) * n + max(E; axis = 1))
   edges = stack(key // n, key % n; axis = 1)
@@ -24,7 +25,7 @@ _edge_layer(m, edges, look) = {
 #     save("/tmp/atled-doc.vtu", mesh_data(m; u = (x, y) -> x * y))
 #     load("/tmp/atled-doc.vtu").point.u       #> [0, 0, 0, 0, 0.25, 0.5, 0, 0.5, 1]
 mesh_data(m; ...fields) =
-  (points = m.points, cells = m.cells,
+  (..._vtk_cells(m, 1),
     point = record(list(...keys(fields)), map(f -> _at_corners(m, f), list(...values(fields)))))
 _at_corners(m, f) = if kind(f) != "function" { f } else {
   X = m.points

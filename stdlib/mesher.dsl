@@ -94,12 +94,18 @@ _ball_mesh(r, h) = {
 # refine(m; marked): a mesh with each cell cut into 2, 4 or 8 by the middles of its edges, or with those cells cut in two that are marked, a vector of conditions, and what keeps the mesh whole
 #   Marked triangles are cut by newest-vertex bisection: from the corner that came last to the middle of the side opposite to it (Mitchell 1991); in the first mesh the longest side
 #   counts as that. Marked tetrahedra are cut through an edge that each has and two faces from corners to edges of theirs, so that again only finitely many shapes come about
-#   (Arnold, Mukherjee and Pouly, SIAM J. Sci. Comput. 22, 2000). The angles stay away from 0. New corners of a curved boundary lie on the region's boundary.
+#   (Arnold, Mukherjee and Pouly, SIAM J. Sci. Comput. 22, 2000). Boxes are cut all of them only. The angles stay away from 0. New corners of a curved boundary lie on the region's boundary.
 #     m = mesh(box([0, 1], [0, 1]), 0.5);
 #     len(refine(m).cells)                                       #> 32
 #     len(refine(m; marked = cell_sizes(m) * iota(8) > 0.8).cells) < 16   #> true
 #     len(refine(mesh(box([0, 1]), 0.25); marked = [true, false, false, true]).cells)   #> 6
-refine(m; marked = none) = if kind(marked) == "none" { _refined_mesh(m) } else {
+refine(m; marked = none) = if has(m, "axes") {
+  if kind(marked) != "none" {
+    _refuse(
+      "refine(m; marked = ...) cuts simplices; boxes of which some are cut have no common faces: refine(m) cuts all of them")
+  }
+  _grid_mesh(map(x -> concat(ravel(stack(x[..-1], 0.5 * (x[..-1] + x[1..]); axis = 1)), x[-1..]), m.axes), m.region)
+} else if kind(marked) == "none" { _refined_mesh(m) } else {
   assert(len(marked) == len(m.cells), "refine: {len(marked)} marks for {len(m.cells)} cells")
   d = _known(shape(m.points)[1], "the dimension")
   if d == 1 { _halved(m, marked) } else if d == 2 { _bisected(m, marked) } else { _bisected_solid(m, marked) }

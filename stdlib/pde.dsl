@@ -6,7 +6,7 @@
 # solve(problem, method; t, rtol, atol, saveat, partial, guess, start, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time, or for rfm() and pinn(): a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
 #   error of the solution: what the method knows of it, or none: the size of the last coefficients (chebyshev, fourier), what is left of the equations at other points (rfm, pinn, collocation). estimate = true
-#   solves once more with half as many points, twice the step or larger elements and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
+#   solves once more with half as many points, twice the step or larger elements (of a mesh that is given all cells are cut instead, which takes longer) and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
 #   start: a solution of a problem in the same coordinates, by any method, one that was loaded, too; what it is at its end, or at the first of the times t = (from, to), stands instead of the conditions at the beginning.
 # What every solution has: method, settings (the method's arguments), info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
 #     problem decay(k) {

@@ -140,7 +140,11 @@ static void run_osr(Ctx *c, void *arg) {
 	for (uint32_t k = 0; k < in->nregions; k++) look_inside(o, region_of(o, k), false);
 	const uint32_t first = counted ? 1 : 0;
 	for (uint32_t k = 0; k < in->nresults; k++) show_type(o, ref_type(f, inst_arg(f, in, first + k)));
-	for (uint32_t i = 0; i < o->free.n; i++) show_type(o, f->vals.at[o->free.at[i]].type);
+	for (uint32_t i = 0; i < o->free.n; i++) {
+		/* a length of which only a product is shown: machine code asks for it where it reads the array */
+		want_type(o, f->vals.at[o->free.at[i]].type);
+		show_type(o, f->vals.at[o->free.at[i]].type);
+	}
 	for (uint32_t k = 0; k < in->nregions; k++) show_births(o, region_of(o, k));
 	o->known = ARENA_ARRAY(o->scratch, bool, f->syms.n + 1);
 	know_before(o, &f->regions.at[0]);

@@ -19,6 +19,8 @@ off(a, b) = norm(ravel(a - b))/norm(ravel(b))
 
 print("                 error of v        of p")
 methods = (("fem", "P2, P1", fem(h = 1/8, order = 2), 1e-3), ("fem", "P3, P2", fem(h = 1/8, order = 3), 5e-5),
+  ("fem", "Q2, Q1", fem(h = 1/8, order = 2, cells = "boxes"), 1e-3),
+  ("fem", "Q3, Q2", fem(h = 1/8, order = 3, cells = "boxes"), 5e-5),
   ("rfm", "400 sines", rfm(400; bandwidth = 2.0), 1e-9), ("pinn", "16", pinn([16], 400; steps = 60, refine = 0), 1e-3))
 for (name, size, how, bound) in methods {
   s = solve(stokes, how)
