@@ -161,6 +161,7 @@ typedef struct Panel {
 	LLVMValueRef m, k, left;   /* left: columns from the panel's first to the last of all */
 	LLVMValueRef add;
 	LLVMValueRef panels;       /* how many, side by side, in one call */
+	LLVMValueRef shared[4];    /* of a quad: from which lanes on a vector is the r-th row's */
 } Panel;
 
 static int64_t vector_bytes(const Contract *g) {
@@ -195,14 +196,25 @@ static LLVMValueRef quad_columns(const Panel *p) {
 	return minus(p->g, p->left, num(p->g, p->vectors * p->g->lanes));
 }
 
-/* One vector of neighbouring rows' numbers, each row's for its four lanes, from vectors that have it everywhere. */
-static LLVMValueRef share_quads(const Contract *g, const LLVMValueRef *rows) {
-	LLVMValueRef x = rows[0];
+/* Masks of the lanes that begin with the r-th row's, read from where LLVM does not know them: of a known mask it makes insertions and permutations, which only the units
+ * have that multiply, where a blend goes to any. */
+static void quad_masks(Panel *p) {
+	const Contract *g = p->g;
+	LLVMBuilderRef b = g->e->b;
+	LLVMTypeRef bits = LLVMIntTypeInContext(g->e->context, g->lanes), mask = LLVMVectorType(LLVMInt1TypeInContext(g->e->context), g->lanes);
 	for (uint32_t r = 1; r < quad_rows(g); r++) {
-		int order[16];
-		for (uint32_t i = 0; i < g->lanes; i++) order[i] = (int)(i / QUAD == r ? g->lanes + i : i);
-		x = emit_shuffle(g->e, x, rows[r], g->lanes, order);
+		LLVMValueRef place = stack(g, 8);
+		LLVMBuildStore(b, LLVMConstInt(bits, ((1u << g->lanes) - 1) & ~0u << r * QUAD, 0), place);
+		LLVMValueRef x = LLVMBuildLoad2(b, bits, place, "");
+		LLVMSetVolatile(x, 1);
+		p->shared[r] = LLVMBuildBitCast(b, x, mask, "");
 	}
+}
+
+/* One vector of neighbouring rows' numbers, each row's for its four lanes, from vectors that have it everywhere. */
+static LLVMValueRef share_quads(const Panel *p, const LLVMValueRef *rows) {
+	LLVMValueRef x = rows[0];
+	for (uint32_t r = 1; r < quad_rows(p->g); r++) x = choose(p->g, p->shared[r], rows[r], x);
 	return x;
 }
 
@@ -227,7 +239,7 @@ static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka,
 		}
 		if (!p->quad || (r + 1) % quad_rows(g)) continue;
 		LLVMValueRef *s = &sums[p->rows * p->vectors + r / quad_rows(g)];
-		*s = emit_muladd(g->e, share_quads(g, &number[r + 1 - quad_rows(g)]), quad, *s);
+		*s = emit_muladd(g->e, share_quads(p, &number[r + 1 - quad_rows(g)]), quad, *s);
 	}
 }
 
@@ -456,6 +468,7 @@ static void panel_body(const Panel *first) {
 	const Contract *g = first->g;
 	Panel p = *first;
 	LLVMValueRef tile = g->columns ? NULL : stack(g, (uint64_t)MOST_SUMS * g->lanes * g->size);
+	if (p.quad) quad_masks(&p);
 	LLVMValueRef init[3] = {p.b, p.c, p.left}, wide = num(g, p.vectors * g->lanes);
 	Turns j;
 	turns_begin(g, &j, num(g, 0), p.panels, 1, true, 3, init);
