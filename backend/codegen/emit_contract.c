@@ -39,6 +39,7 @@ enum {
 	NEAR_BYTES = 32768,  /* B, and what lies between its rows, is in the first cache anyway: 64 x 64 of f64 takes 6 % less when nothing is copied */
 	MOST_ROWS = 8,
 	MOST_VECTORS = 8,
+	HELD = 16,        /* rows of B that fit in registers besides eight sums */
 	PACK_VECTORS = 5, /* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with AVX-512 */
 	MOST_SUMS = 24,
 	FIVES_WIDE = 4,
@@ -155,6 +156,7 @@ typedef struct Panel {
 	uint32_t vectors, rows;
 	bool ragged;               /* the last vector may have lanes past the last column */
 	bool quad;                 /* up to four columns behind the vectors, see share_quads */
+	bool held;                 /* k is HELD, and so many rows of B stay in registers for all rows of A, see tile_held */
 	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
 	LLVMValueRef a, a_row, a_k;
 	LLVMValueRef b, b_step;
@@ -444,10 +446,25 @@ static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *b
 	memcpy(sums, values + 3, (n - 3) * sizeof *sums);
 }
 
+/* One vector of columns and HELD rows of B, which stay in registers: of two operands of each multiply-add one is the sum and one B, and the third is A's number, read by the same
+ * instruction. 8 rows are 8 loads a step, where with B in memory they are 9, and nothing but these 128 instructions. */
+static void held_rows(const Panel *p, LLVMValueRef *held) {
+	const Contract *g = p->g;
+	LLVMValueRef b = p->b, mask = last_mask(p);
+	for (uint32_t k = 0; k < HELD; k++, b = at(g, b, p->b_step)) held[k] = get(g, g->lanes, b, mask);
+}
+static void tile_held(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const held, LLVMValueRef *sums) {
+	const Contract *g = p->g;
+	for (uint32_t k = 0; k < HELD; k++)
+		for (uint32_t r = 0; r < p->rows; r++)
+			sums[r] = emit_muladd(g->e, emit_spread(g->e, get(g, 1, at_n(g, rows[r], (int64_t)k * g->size), NULL), g->lanes), held[k], sums[r]);
+}
+
 static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	const Contract *g = p->g;
 	uint32_t nsums = panel_sums(p);
-	LLVMValueRef init[2] = {p->a, p->c};
+	LLVMValueRef init[2] = {p->a, p->c}, held[HELD];
+	if (p->held) held_rows(p, held);
 	Turns i;
 	turns_begin(g, &i, num(g, 0), p->m, p->rows, true, 2, init);
 	LLVMValueRef from[MOST_ROWS], to[MOST_ROWS], sums[MOST_SUMS];
@@ -455,8 +472,12 @@ static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	if (nsums == MOST_SUMS) tile_ahead(p, to);
 	for (uint32_t s = 0; s < nsums; s++) sums[s] = LLVMConstNull(emit_type(g->e, g->t, g->lanes));
 	LLVMValueRef ka = num(g, 0), b = p->b, begin = num(g, 0);
-	tile_fours(p, from, &begin, &ka, &b, sums);
-	tile_sum(p, from, begin, p->k, 1, &ka, &b, sums);
+	if (p->held) {
+		tile_held(p, from, held, sums);
+	} else {
+		tile_fours(p, from, &begin, &ka, &b, sums);
+		tile_sum(p, from, begin, p->k, 1, &ka, &b, sums);
+	}
 	if (g->columns) tile_store(p, to, sums);
 	if (p->quad) quad_store(p, to, sums + p->rows * p->vectors);
 	if (!g->columns) tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
@@ -489,15 +510,18 @@ static LLVMTypeRef panel_type(Emit *e) {
 }
 
 /* The function for a kind of panel, made when it is first needed. */
-static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, bool quad) {
+typedef enum PanelKind { PANEL_PLAIN, PANEL_QUAD, PANEL_HELD } PanelKind;
+
+static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, PanelKind kind) {
+	static const char *const kinds[] = {[PANEL_PLAIN] = "", [PANEL_QUAD] = ".quad", [PANEL_HELD] = ".held"};
 	Emit *e = g->e;
 	char name[64];
-	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "", quad ? ".quad" : "");
+	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "", kinds[kind]);
 	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
-	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .quad = quad};
+	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .quad = kind == PANEL_QUAD, .held = kind == PANEL_HELD};
 	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
@@ -879,6 +903,15 @@ static void dots_form(Contract *g) {
 	turns_end(g, &k, NULL);
 }
 
+/* The function for panels of one vector; where it turns out that k is HELD and A's numbers are neighbours, the one that keeps B. */
+static LLVMValueRef single_panel(const Contract *g, bool ragged, LLVMValueRef k, LLVMValueRef a_k) {
+	LLVMValueRef plain = panel_function(g, 1, ragged, PANEL_PLAIN);
+	const int64_t length = known(k), step = known(a_k);
+	if (!g->columns || !g->masks || g->e->m->target.registers < 32 || g->rows < 8 || (length >= 0 && length != HELD) || (step >= 0 && step != 1)) return plain;
+	LLVMValueRef held = LLVMBuildAnd(g->e->b, LLVMBuildICmp(g->e->b, LLVMIntEQ, k, num(g, HELD), ""), LLVMBuildICmp(g->e->b, LLVMIntEQ, a_k, num(g, 1), ""), "");
+	return choose(g, held, panel_function(g, 1, ragged, PANEL_HELD), plain);
+}
+
 /* ---- the function and its call ---------------------------------------------------------------------------------------------------------------- */
 
 enum { OPERANDS = 12, CONTRACT_ARGS = 21 };
@@ -949,16 +982,17 @@ void emit_contract(Emit *e, const KInst *in) {
 		int64_t wide = (int64_t)g.width * g.lanes;
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
-		args[15] = panel_function(&g, g.width, g.ragged && !g.rest, false);
-		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width)) args[19] = panel_function(&g, g.width, false, true);
+		const bool ragged = g.ragged && !g.rest;
+		args[15] = g.width == 1 ? single_panel(&g, ragged, args[11], args[5]) : panel_function(&g, g.width, ragged, PANEL_PLAIN);
+		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width)) args[19] = panel_function(&g, g.width, false, PANEL_QUAD);
 		if (g.rest) {
 			/* as many sums in fewer columns */
 			Contract narrow = g;
 			narrow.width = 1;
 			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
 			narrow.rows = tile_rows(&narrow);
-			args[16] = panel_function(&narrow, 1, g.ragged, false);
-			if (g.ragged && has_quad(&narrow, narrow.rows, 1)) args[20] = panel_function(&narrow, 1, false, true);
+			args[16] = single_panel(&narrow, g.ragged, args[11], args[5]);
+			if (g.ragged && has_quad(&narrow, narrow.rows, 1)) args[20] = panel_function(&narrow, 1, false, PANEL_QUAD);
 		}
 		if (reads_in_fours(&g)) {
 			Contract four = g;
@@ -969,7 +1003,7 @@ void emit_contract(Emit *e, const KInst *in) {
 			LLVMValueRef whole = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, args[10], num(&g, columns - 1), ""), num(&g, 0), "");
 			whole = LLVMBuildAnd(e->b, whole, less(&g, args[9], num(&g, PACK_ROWS)), "");
 			args[13] = choose(&g, whole, num(&g, columns), args[13]);
-			args[15] = choose(&g, whole, panel_function(&four, 4, false, false), args[15]);
+			args[15] = choose(&g, whole, panel_function(&four, 4, false, PANEL_PLAIN), args[15]);
 		}
 	}
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
@@ -996,7 +1030,7 @@ LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	LLVMTypeRef turn;
 	Contract single = g;
 	single.width = 1;
-	LLVMValueRef fields[] = {panel_function(&g, g.width, false, false), panel_function(&g, g.width, true, false), panel_function(&single, 1, true, false), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
+	LLVMValueRef fields[] = {panel_function(&g, g.width, false, PANEL_PLAIN), panel_function(&g, g.width, true, PANEL_PLAIN), panel_function(&single, 1, true, PANEL_PLAIN), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
 	LLVMValueRef tiles = stack(&g, sizeof(NativeTiles));
 	for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++) LLVMBuildStore(e->b, fields[i], at_n(&g, tiles, 8 * i));
 	return tiles;
