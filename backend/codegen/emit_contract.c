@@ -55,6 +55,7 @@ typedef struct Contract {
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
 	LLVMValueRef add; /* i1: C's old values are added */
+	LLVMValueRef bias; /* a row that is added to each of C's in the end; null: none */
 	LLVMValueRef pairs, npairs; /* dots: where A and B of each product begin, two pointers in memory for each */
 	LLVMValueRef a_in_pair;     /* dots: at which byte of a pair A's is, 0 or 8: see dots_form */
 	uint32_t rows, width; /* of a tile: columns in vectors, or in columns of B */
@@ -82,6 +83,9 @@ static LLVMValueRef times_n(const Contract *g, LLVMValueRef x, int64_t y) {
 }
 static LLVMValueRef less(const Contract *g, LLVMValueRef x, LLVMValueRef y) {
 	return LLVMBuildICmp(g->e->b, LLVMIntSLT, x, y, "");
+}
+static LLVMValueRef is_null(const Contract *g, LLVMValueRef p) {
+	return LLVMBuildICmp(g->e->b, LLVMIntEQ, p, LLVMConstNull(g->e->ptr), "");
 }
 static LLVMValueRef choose(const Contract *g, LLVMValueRef c, LLVMValueRef x, LLVMValueRef y) {
 	return LLVMBuildSelect(g->e->b, c, x, y, "");
@@ -163,6 +167,7 @@ typedef struct Panel {
 	LLVMValueRef m, k, left;   /* left: columns from the panel's first to the last of all */
 	LLVMValueRef add;
 	LLVMValueRef panels;       /* how many, side by side, in one call */
+	LLVMValueRef bias;         /* numbers of these columns that are added to the finished sums; NULL: none */
 	LLVMValueRef shared[4];    /* of a quad: from which lanes on a vector is the r-th row's */
 } Panel;
 
@@ -291,6 +296,20 @@ static void store_halves(const Panel *p, LLVMValueRef *const vectors, LLVMValueR
 	}
 }
 
+/* What is added to each row of C, to n sums of `lanes` columns each, of which `vectors` lie side by side from vector `first` on: the last of the operations on an element, as if it
+ * were done in another loop. */
+static void tile_bias(const Panel *p, uint32_t first, uint32_t vectors, uint32_t lanes, LLVMValueRef mask, uint32_t n, LLVMValueRef *sums) {
+	const Contract *g = p->g;
+	LLVMValueRef row[MOST_VECTORS], more[MOST_SUMS];
+	if (!g->columns) return;
+	EmitIf c;
+	emit_if_begin(g->e, &c, is_null(g, p->bias), 0);
+	emit_if_else(g->e, &c, n, sums);
+	for (uint32_t v = 0; v < vectors; v++) row[v] = get(g, lanes, at_n(g, p->bias, (first + v) * vector_bytes(g)), v + 1 == vectors ? mask : NULL);
+	for (uint32_t s = 0; s < n; s++) more[s] = LLVMBuildFAdd(g->e->b, sums[s], row[s % vectors], "");
+	emit_if_end(g->e, &c, more, sums);
+}
+
 /* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged. */
 static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
 	const Contract *g = p->g;
@@ -306,6 +325,7 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 	}
 	emit_if_else(e, &c, nsums, old);
 	emit_if_end(e, &c, sums, sums);
+	tile_bias(p, 0, p->vectors, g->lanes, mask, nsums, sums);
 	for (uint32_t i = 0; i < nsums; i++)
 		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), NULL);
 	LLVMValueRef ends[MOST_ROWS], at_last[MOST_ROWS];
@@ -337,6 +357,7 @@ static void quad_store_columns(const Panel *p, LLVMValueRef *const rows, LLVMVal
 	for (uint32_t r = 0; r < p->rows; r++) old[r] = LLVMBuildFAdd(g->e->b, get(g, QUAD, to[r], mask), part[r], "");
 	emit_if_else(g->e, &c, p->rows, old);
 	emit_if_end(g->e, &c, part, part);
+	tile_bias(p, p->vectors, 1, QUAD, mask, p->rows, part);
 	for (uint32_t r = 0; r < p->rows; r++) put(g, part[r], to[r], mask);
 }
 
@@ -490,22 +511,24 @@ static void panel_body(const Panel *first) {
 	Panel p = *first;
 	LLVMValueRef tile = g->columns ? NULL : stack(g, (uint64_t)MOST_SUMS * g->lanes * g->size);
 	if (p.quad) quad_masks(&p);
-	LLVMValueRef init[3] = {p.b, p.c, p.left}, wide = num(g, p.vectors * g->lanes);
+	LLVMValueRef init[4] = {p.b, p.c, p.left, p.bias}, wide = num(g, p.vectors * g->lanes);
 	Turns j;
-	turns_begin(g, &j, num(g, 0), p.panels, 1, true, 3, init);
+	turns_begin(g, &j, num(g, 0), p.panels, 1, true, 4, init);
 	p.b = j.carried[0];
 	p.c = j.carried[1];
 	p.left = j.carried[2];
+	p.bias = j.carried[3];
 	panel_rows(&p, tile);
-	LLVMValueRef next[3] = {at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)), minus(g, p.left, wide)};
+	LLVMValueRef next[4] = {at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)), minus(g, p.left, wide),
+	                        choose(g, is_null(g, p.bias), p.bias, at_n(g, p.bias, p.vectors * vector_bytes(g)))};
 	turns_end(g, &j, next);
 }
 
-enum { PANEL_ARGS = 13 };
+enum { PANEL_ARGS = 14 };
 
 /* Arguments in the order of Panel's fields. */
 static LLVMTypeRef panel_type(Emit *e) {
-	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1, e->i64};
+	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1, e->i64, e->ptr};
 	return LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, PANEL_ARGS, 0);
 }
 
@@ -522,7 +545,7 @@ static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool rag
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
 	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .quad = kind == PANEL_QUAD, .held = kind == PANEL_HELD};
-	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels};
+	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels, &p.bias};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
 	emit_inner_end(e, &outer, NULL);
@@ -663,6 +686,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, row_block(g)));
 	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)), c = at(g, g->c, times(g, i.index, g->c_row));
 	LLVMValueRef begin = none, one = num(g, 1);
+	LLVMValueRef bias = choose(g, less(g, plus(g, k.index, kc), g->k), LLVMConstNull(e->ptr), g->bias); /* of the last block */
 	if (g->columns && !g->turned) {
 		/* A few rows, which read B where it is: all of its whole panels in one call. */
 		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, "");
@@ -671,7 +695,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 		few = LLVMBuildAnd(b, few, less(g, none, whole), "");
 		EmitIf branch;
 		emit_if_begin(e, &branch, few, 0);
-		LLVMValueRef args[PANEL_ARGS] = {c, g->c_row, g->c_col, a, g->a_row, g->a_k, block_b, g->b_k, rows, kc, g->n, add, whole};
+		LLVMValueRef args[PANEL_ARGS] = {c, g->c_row, g->c_col, a, g->a_row, g->a_k, block_b, g->b_k, rows, kc, g->n, add, whole, bias};
 		LLVMBuildCall2(b, panel_type(e), w->wide_panel, args, PANEL_ARGS, "");
 		emit_if_else(e, &branch, 1, &whole);
 		emit_if_end(e, &branch, &none, &begin);
@@ -704,7 +728,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 		memcpy(chosen, packed, sizeof chosen);
 	}
 	LLVMValueRef args[PANEL_ARGS] = {at(g, c, times(g, column, g->c_col)), g->c_row, g->c_col, a, g->a_row, g->a_k, chosen[0], chosen[1], rows, kc,
-	                                 left, add, one};
+	                                 left, add, one, choose(g, is_null(g, bias), bias, at(g, bias, times_n(g, column, g->size)))};
 	LLVMValueRef plain = choose(g, is_wide, w->wide_panel, w->narrow_panel), with_quad = choose(g, is_wide, w->wide_quad, w->narrow_quad);
 	LLVMBuildCall2(b, panel_type(e), choose(g, is_quad, with_quad, plain), args, PANEL_ARGS, "");
 	LLVMValueRef next[1] = {plus(g, column, width)};
@@ -727,7 +751,7 @@ static void columns_form(const Contract *g, const Widths *w) {
 	small = LLVMBuildAnd(b, small, LLVMBuildAnd(b, less(g, num(g, 0), g->m), less(g, num(g, 0), g->n), ""), "");
 	EmitIf c;
 	emit_if_begin(e, &c, LLVMBuildAnd(b, small, LLVMBuildOr(b, wide, narrow, ""), ""), 0);
-	LLVMValueRef args[PANEL_ARGS] = {g->c, g->c_row, g->c_col, g->a, g->a_row, g->a_k, g->b, g->b_k, g->m, g->k, g->n, g->add, num(g, 1)};
+	LLVMValueRef args[PANEL_ARGS] = {g->c, g->c_row, g->c_col, g->a, g->a_row, g->a_k, g->b, g->b_k, g->m, g->k, g->n, g->add, num(g, 1), g->bias};
 	LLVMBuildCall2(b, panel_type(e), choose(g, wide, w->wide_panel, w->narrow_panel), args, PANEL_ARGS, "");
 	emit_if_else(e, &c, 0, NULL);
 	columns_blocks(g, w);
@@ -914,9 +938,9 @@ static LLVMValueRef single_panel(const Contract *g, bool ragged, LLVMValueRef k,
 
 /* ---- the function and its call ---------------------------------------------------------------------------------------------------------------- */
 
-enum { OPERANDS = 12, CONTRACT_ARGS = 21 };
+enum { OPERANDS = 12, CONTRACT_ARGS = 22 };
 
-/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many, and the panels with quads. */
+/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many, the panels with quads, and the bias. */
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emit *e = g->e;
 	char name[64];
@@ -929,7 +953,7 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	function = inner_begin(e, name, type, !g->dots, &outer);
 	LLVMValueRef *const args[CONTRACT_ARGS] = {&g->c, &g->c_row, &g->c_col, &g->a, &g->a_row, &g->a_k,  &g->b,         &g->b_k,         &g->b_col,
 	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel,
-	                                           &g->pairs, &g->npairs, &w.wide_quad, &w.narrow_quad};
+	                                           &g->pairs, &g->npairs, &w.wide_quad, &w.narrow_quad, &g->bias};
 	LLVMValueRef *const strides[] = {&g->c_row, &g->c_col, &g->a_row, &g->a_k, &g->b_k, &g->b_col};
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
@@ -958,8 +982,12 @@ void emit_contract(Emit *e, const KInst *in) {
 	args[13] = args[14] = num(&g, 0);
 	args[15] = args[16] = args[17] = LLVMConstNull(e->ptr);
 	args[18] = num(&g, 1);
-	args[19] = args[20] = LLVMConstNull(e->ptr);
+	args[19] = args[20] = args[21] = LLVMConstNull(e->ptr);
 	const uint32_t nproducts = 1 + (in->nargs - OPERANDS) / 2;
+	if (in->flags & KF_BIAS) {
+		if (!g.columns || nproducts > 1) emit_stop(e, "a bias where lanes do not run along the columns");
+		args[21] = emit_value(e, emit_operand(e, in, OPERANDS));
+	}
 	int64_t m = known(args[9]), n = known(args[10]);
 	if (g.dots) {
 		/* A matrix by a vector: the longer side is the rows, see dots_form. */
