@@ -162,7 +162,7 @@ static bool is_one(ArrayEmit *e, KRef x) {
 
 typedef struct Product {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
-	int64_t rows, columns; /* m and n as they are expected */
+	int64_t rows, columns, terms; /* m, n and k as they are expected; terms 0: not looked at */
 	bool turn; /* see worth_turning */
 	KRef bias; /* of one product with lanes along the columns: what is added to each row of C; 0: nothing */
 } Product;
@@ -200,6 +200,7 @@ static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp 
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
 	const bool dots = (flags & (KF_K_UNIT | KF_TURN)) == KF_K_UNIT;
 	if (op == K_CONTRACT && fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows, dots ? 4 : tile_rows(e))) flags |= KF_FIVES;
+	if (op == K_CONTRACT && flags & KF_B_COL_UNIT && !nmore && !q.bias && q.terms == 16 && q.columns == 64 / (int64_t)ktype_size(t)) flags |= KF_HELD;
 	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 13 + 2 * nmore), first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
 	memcpy(operands, first, sizeof first);
 	for (uint32_t i = 0; i < nmore; i++) {
@@ -471,7 +472,7 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 	             .a_k = a.stride[axis_along(e, x, xi, sum)], .b = b.pointer, .b_k = b.stride[axis_along(e, y, yi, sum)],
 	             .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)], .m = lower_dim(e->l, n->axes[nbatch]), .n = lower_dim(e->l, n->axes[nbatch + 1]),
 	             .k = lower_dim(e->l, n->axes[sum])};
-	q.rows = lower_hint(e->l, n->axes[nbatch], 1000), q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000);
+	q.rows = lower_hint(e->l, n->axes[nbatch], 1000), q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000), q.terms = lower_hint(e->l, n->axes[sum], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
 	emit_product(e, t, q, 0, K_CONTRACT);
 	for (uint32_t i = nbatch; i-- > 0;) {

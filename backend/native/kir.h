@@ -116,6 +116,7 @@ enum {
 	KF_COLD = 16,      /* IF: the first region is unlikely */
 	KF_FIVES = 16,     /* CONTRACT: fewer rows of tiles lie past the last row (of A; of the longer side where lanes run along the sum) when a tile has five */
 	KF_BIAS = 32,      /* CONTRACT of one product, lanes along the columns: one more operand, where the row begins that is added to each of C's when its sums are finished */
+	KF_HELD = 64,      /* CONTRACT with KF_B_COL_UNIT, many of them in a loop: 16 terms and one vector of columns are expected, code for which is then in the loop itself */
 	KF_ALONE = 32,     /* BUFFER: no other buffer of the call lies in its memory. Without it an output may lie in an input's memory (an input that dies
 	                      here): loads of inputs then keep their place among the stores to outputs */
 	KF_UNCOUNTED = 64, /* CALL: not a call of the user's: depth_left stays as it is */

@@ -70,7 +70,7 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
 		/* some bits say different things of different instructions */
 		const bool contract = in->op == K_CONTRACT;
-		const char *name = contract && 1u << i == KF_FIVES ? "fives" : contract && 1u << i == KF_TURN ? "turn" : contract && 1u << i == KF_BIAS ? "bias" : in->op == K_VLOOP && 1u << i == KF_ONCE ? "once" : flag_names[i];
+		const char *name = contract && 1u << i == KF_FIVES ? "fives" : contract && 1u << i == KF_TURN ? "turn" : contract && 1u << i == KF_BIAS ? "bias" : contract && 1u << i == KF_HELD ? "held" : in->op == K_VLOOP && 1u << i == KF_ONCE ? "once" : flag_names[i];
 		if (in->flags >> i & 1) text_format(out, " %s", name);
 	}
 }
