@@ -334,6 +334,15 @@ static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) 
 	return !here && t->rank == 1 && t->dims[0] == columns && y[0].kind == IX_AXIS && y[0].axis == 0 && in_memory(e, r, &pointer) ? r : 0;
 }
 
+/* Will the product's lanes run along its columns? */
+static bool has_lanes_along_columns(ArrayEmit *e, const Node *n) {
+	Ref w;
+	uint32_t along_k, along_free;
+	Matrix m;
+	if (e->k->m->target.vector_bytes < 16 || !weights_axes(e, n, &w, &along_k, &along_free) || !whole_matrix(e, w, &m)) return false;
+	return is_one(e, m.stride[along_free]) || (is_one(e, m.stride[along_k]) && worth_turning(64, lower_hint(e->l, n->axes[n->nresult - 1], 1000)));
+}
+
 /* x @ w + b, where nothing else needs the product: the tiles add b to their finished sums and write where the sum belongs, which is one pass over the block's rows less. The same operations
  * in the same order, hence the same bits. What is large enough to go past the caches keeps its pass. */
 void choose_biased(ArrayEmit *e) {
@@ -351,7 +360,7 @@ void choose_biased(ArrayEmit *e) {
 			Node *n = plan_node(e->p, inst_arg(e->l->f, in, k));
 			if (!n || !n->kept || n->macro != MACRO_ROWS || n->region != m->region || n->memory || n->uses != 1 || n->nresult != 2 || n->row != 0 || slab_of(r, n->group)) continue;
 			n->bias = along_columns(e, in, 1 - k, m->axes[1]);
-			if (!n->bias) continue;
+			if (!n->bias || !has_lanes_along_columns(e, n)) continue;
 			n->sum = (uint32_t)(m - e->p->nodes.at) + 1;
 			m->biased = true;
 		}
