@@ -39,6 +39,7 @@ enum {
 	NEAR_BYTES = 32768,  /* B, and what lies between its rows, is in the first cache anyway: 64 x 64 of f64 takes 6 % less when nothing is copied */
 	MOST_ROWS = 8,
 	MOST_VECTORS = 8,
+	HELD = 16,        /* rows of B that fit in registers besides eight sums */
 	PACK_VECTORS = 5, /* the widest panel that is copied: 20 KiB of stack with AVX2, 40 with AVX-512 */
 	MOST_SUMS = 24,
 	FIVES_WIDE = 4,
@@ -54,6 +55,7 @@ typedef struct Contract {
 	LLVMValueRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col; /* strides in bytes */
 	LLVMValueRef m, n, k;
 	LLVMValueRef add; /* i1: C's old values are added */
+	LLVMValueRef bias; /* a row that is added to each of C's in the end; null: none */
 	LLVMValueRef pairs, npairs; /* dots: where A and B of each product begin, two pointers in memory for each */
 	LLVMValueRef a_in_pair;     /* dots: at which byte of a pair A's is, 0 or 8: see dots_form */
 	uint32_t rows, width; /* of a tile: columns in vectors, or in columns of B */
@@ -81,6 +83,9 @@ static LLVMValueRef times_n(const Contract *g, LLVMValueRef x, int64_t y) {
 }
 static LLVMValueRef less(const Contract *g, LLVMValueRef x, LLVMValueRef y) {
 	return LLVMBuildICmp(g->e->b, LLVMIntSLT, x, y, "");
+}
+static LLVMValueRef is_null(const Contract *g, LLVMValueRef p) {
+	return LLVMBuildICmp(g->e->b, LLVMIntEQ, p, LLVMConstNull(g->e->ptr), "");
 }
 static LLVMValueRef choose(const Contract *g, LLVMValueRef c, LLVMValueRef x, LLVMValueRef y) {
 	return LLVMBuildSelect(g->e->b, c, x, y, "");
@@ -155,12 +160,15 @@ typedef struct Panel {
 	uint32_t vectors, rows;
 	bool ragged;               /* the last vector may have lanes past the last column */
 	bool quad;                 /* up to four columns behind the vectors, see share_quads */
+	bool held;                 /* k is HELD, and so many rows of B stay in registers for all rows of A, see tile_held */
 	LLVMValueRef c, c_row, c_col; /* C's first row at the panel's first column */
 	LLVMValueRef a, a_row, a_k;
 	LLVMValueRef b, b_step;
 	LLVMValueRef m, k, left;   /* left: columns from the panel's first to the last of all */
 	LLVMValueRef add;
 	LLVMValueRef panels;       /* how many, side by side, in one call */
+	LLVMValueRef bias;         /* numbers of these columns that are added to the finished sums; NULL: none */
+	LLVMValueRef shared[4];    /* of a quad: from which lanes on a vector is the r-th row's */
 } Panel;
 
 static int64_t vector_bytes(const Contract *g) {
@@ -195,14 +203,25 @@ static LLVMValueRef quad_columns(const Panel *p) {
 	return minus(p->g, p->left, num(p->g, p->vectors * p->g->lanes));
 }
 
-/* One vector of neighbouring rows' numbers, each row's for its four lanes, from vectors that have it everywhere. */
-static LLVMValueRef share_quads(const Contract *g, const LLVMValueRef *rows) {
-	LLVMValueRef x = rows[0];
+/* Masks of the lanes that begin with the r-th row's, read from where LLVM does not know them: of a known mask it makes insertions and permutations, which only the units
+ * have that multiply, where a blend goes to any. */
+static void quad_masks(Panel *p) {
+	const Contract *g = p->g;
+	LLVMBuilderRef b = g->e->b;
+	LLVMTypeRef bits = LLVMIntTypeInContext(g->e->context, g->lanes), mask = LLVMVectorType(LLVMInt1TypeInContext(g->e->context), g->lanes);
 	for (uint32_t r = 1; r < quad_rows(g); r++) {
-		int order[16];
-		for (uint32_t i = 0; i < g->lanes; i++) order[i] = (int)(i / QUAD == r ? g->lanes + i : i);
-		x = emit_shuffle(g->e, x, rows[r], g->lanes, order);
+		LLVMValueRef place = stack(g, 8);
+		LLVMBuildStore(b, LLVMConstInt(bits, ((1u << g->lanes) - 1) & ~0u << r * QUAD, 0), place);
+		LLVMValueRef x = LLVMBuildLoad2(b, bits, place, "");
+		LLVMSetVolatile(x, 1);
+		p->shared[r] = LLVMBuildBitCast(b, x, mask, "");
 	}
+}
+
+/* One vector of neighbouring rows' numbers, each row's for its four lanes, from vectors that have it everywhere. */
+static LLVMValueRef share_quads(const Panel *p, const LLVMValueRef *rows) {
+	LLVMValueRef x = rows[0];
+	for (uint32_t r = 1; r < quad_rows(p->g); r++) x = choose(p->g, p->shared[r], rows[r], x);
 	return x;
 }
 
@@ -227,7 +246,7 @@ static void tile_step(const Panel *p, LLVMValueRef *const rows, LLVMValueRef ka,
 		}
 		if (!p->quad || (r + 1) % quad_rows(g)) continue;
 		LLVMValueRef *s = &sums[p->rows * p->vectors + r / quad_rows(g)];
-		*s = emit_muladd(g->e, share_quads(g, &number[r + 1 - quad_rows(g)]), quad, *s);
+		*s = emit_muladd(g->e, share_quads(p, &number[r + 1 - quad_rows(g)]), quad, *s);
 	}
 }
 
@@ -277,6 +296,20 @@ static void store_halves(const Panel *p, LLVMValueRef *const vectors, LLVMValueR
 	}
 }
 
+/* What is added to each row of C, to n sums of `lanes` columns each, of which `vectors` lie side by side from vector `first` on: the last of the operations on an element, as if it
+ * were done in another loop. */
+static void tile_bias(const Panel *p, uint32_t first, uint32_t vectors, uint32_t lanes, LLVMValueRef mask, uint32_t n, LLVMValueRef *sums) {
+	const Contract *g = p->g;
+	LLVMValueRef row[MOST_VECTORS], more[MOST_SUMS];
+	if (!g->columns) return;
+	EmitIf c;
+	emit_if_begin(g->e, &c, is_null(g, p->bias), 0);
+	emit_if_else(g->e, &c, n, sums);
+	for (uint32_t v = 0; v < vectors; v++) row[v] = get(g, lanes, at_n(g, p->bias, (first + v) * vector_bytes(g)), v + 1 == vectors ? mask : NULL);
+	for (uint32_t s = 0; s < n; s++) more[s] = LLVMBuildFAdd(g->e->b, sums[s], row[s % vectors], "");
+	emit_if_end(g->e, &c, more, sums);
+}
+
 /* C's rows of a tile from the sums: whole vectors, the last one partly where the panel is ragged. */
 static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *sums) {
 	const Contract *g = p->g;
@@ -292,6 +325,7 @@ static void tile_store(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *s
 	}
 	emit_if_else(e, &c, nsums, old);
 	emit_if_end(e, &c, sums, sums);
+	tile_bias(p, 0, p->vectors, g->lanes, mask, nsums, sums);
 	for (uint32_t i = 0; i < nsums; i++)
 		if (i % p->vectors != last) put(g, sums[i], at_n(g, rows[i / p->vectors], i % p->vectors * vector_bytes(g)), NULL);
 	LLVMValueRef ends[MOST_ROWS], at_last[MOST_ROWS];
@@ -323,6 +357,7 @@ static void quad_store_columns(const Panel *p, LLVMValueRef *const rows, LLVMVal
 	for (uint32_t r = 0; r < p->rows; r++) old[r] = LLVMBuildFAdd(g->e->b, get(g, QUAD, to[r], mask), part[r], "");
 	emit_if_else(g->e, &c, p->rows, old);
 	emit_if_end(g->e, &c, part, part);
+	tile_bias(p, p->vectors, 1, QUAD, mask, p->rows, part);
 	for (uint32_t r = 0; r < p->rows; r++) put(g, part[r], to[r], mask);
 }
 
@@ -432,10 +467,28 @@ static void tile_fours(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *b
 	memcpy(sums, values + 3, (n - 3) * sizeof *sums);
 }
 
+/* One vector of columns and HELD rows of B, which stay in registers: of two operands of each multiply-add one is the sum and one B, and the third is A's number, read by the same
+ * instruction. 8 rows are 8 loads a step, where with B in memory they are 9, and nothing but these 128 instructions. */
+static void held_rows(const Panel *p, LLVMValueRef *held) {
+	const Contract *g = p->g;
+	LLVMValueRef b = p->b, mask = last_mask(p);
+	for (uint32_t k = 0; k < HELD; k++, b = at(g, b, p->b_step)) held[k] = get(g, g->lanes, b, mask);
+}
+static void tile_held(const Panel *p, LLVMValueRef *const rows, LLVMValueRef *const held, LLVMValueRef *sums) {
+	const Contract *g = p->g;
+	for (uint32_t k = 0; k < HELD; k++) {
+		for (uint32_t r = 0; r < p->rows; r++)
+			sums[r] = emit_muladd(g->e, emit_spread(g->e, get(g, 1, at_n(g, rows[r], (int64_t)k * g->size), NULL), g->lanes), held[k], sums[r]);
+		/* no instruction; LLVM would do row after row, each of whose steps waits for the one before */
+		LLVMBuildFence(g->e->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+	}
+}
+
 static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	const Contract *g = p->g;
 	uint32_t nsums = panel_sums(p);
-	LLVMValueRef init[2] = {p->a, p->c};
+	LLVMValueRef init[2] = {p->a, p->c}, held[HELD];
+	if (p->held) held_rows(p, held);
 	Turns i;
 	turns_begin(g, &i, num(g, 0), p->m, p->rows, true, 2, init);
 	LLVMValueRef from[MOST_ROWS], to[MOST_ROWS], sums[MOST_SUMS];
@@ -443,8 +496,12 @@ static void panel_rows(const Panel *p, LLVMValueRef tile) {
 	if (nsums == MOST_SUMS) tile_ahead(p, to);
 	for (uint32_t s = 0; s < nsums; s++) sums[s] = LLVMConstNull(emit_type(g->e, g->t, g->lanes));
 	LLVMValueRef ka = num(g, 0), b = p->b, begin = num(g, 0);
-	tile_fours(p, from, &begin, &ka, &b, sums);
-	tile_sum(p, from, begin, p->k, 1, &ka, &b, sums);
+	if (p->held) {
+		tile_held(p, from, held, sums);
+	} else {
+		tile_fours(p, from, &begin, &ka, &b, sums);
+		tile_sum(p, from, begin, p->k, 1, &ka, &b, sums);
+	}
 	if (g->columns) tile_store(p, to, sums);
 	if (p->quad) quad_store(p, to, sums + p->rows * p->vectors);
 	if (!g->columns) tile_scatter(p, tile, to[0], smaller(g, minus(g, p->m, i.index), num(g, p->rows)), sums);
@@ -456,36 +513,42 @@ static void panel_body(const Panel *first) {
 	const Contract *g = first->g;
 	Panel p = *first;
 	LLVMValueRef tile = g->columns ? NULL : stack(g, (uint64_t)MOST_SUMS * g->lanes * g->size);
-	LLVMValueRef init[3] = {p.b, p.c, p.left}, wide = num(g, p.vectors * g->lanes);
+	if (p.quad) quad_masks(&p);
+	LLVMValueRef init[4] = {p.b, p.c, p.left, p.bias}, wide = num(g, p.vectors * g->lanes);
 	Turns j;
-	turns_begin(g, &j, num(g, 0), p.panels, 1, true, 3, init);
+	turns_begin(g, &j, num(g, 0), p.panels, 1, true, 4, init);
 	p.b = j.carried[0];
 	p.c = j.carried[1];
 	p.left = j.carried[2];
+	p.bias = j.carried[3];
 	panel_rows(&p, tile);
-	LLVMValueRef next[3] = {at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)), minus(g, p.left, wide)};
+	LLVMValueRef next[4] = {at_n(g, p.b, p.vectors * vector_bytes(g)), at(g, p.c, times(g, wide, p.c_col)), minus(g, p.left, wide),
+	                        choose(g, is_null(g, p.bias), p.bias, at_n(g, p.bias, p.vectors * vector_bytes(g)))};
 	turns_end(g, &j, next);
 }
 
-enum { PANEL_ARGS = 13 };
+enum { PANEL_ARGS = 14 };
 
 /* Arguments in the order of Panel's fields. */
 static LLVMTypeRef panel_type(Emit *e) {
-	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1, e->i64};
+	LLVMTypeRef types[PANEL_ARGS] = {e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->ptr, e->i64, e->i64, e->i64, e->i64, e->i1, e->i64, e->ptr};
 	return LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, PANEL_ARGS, 0);
 }
 
 /* The function for a kind of panel, made when it is first needed. */
-static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, bool quad) {
+typedef enum PanelKind { PANEL_PLAIN, PANEL_QUAD, PANEL_HELD } PanelKind;
+
+static LLVMValueRef panel_function(const Contract *g, uint32_t vectors, bool ragged, PanelKind kind) {
+	static const char *const kinds[] = {[PANEL_PLAIN] = "", [PANEL_QUAD] = ".quad", [PANEL_HELD] = ".held"};
 	Emit *e = g->e;
 	char name[64];
-	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "", quad ? ".quad" : "");
+	snprintf(name, sizeof name, "contract.%s.panel%ux%u%s%s%s", type_name(g), g->rows, vectors, g->columns ? "" : ".scatter", ragged ? ".ragged" : "", kinds[kind]);
 	LLVMValueRef function = emit_kernel(e, name, panel_type(e));
 	if (function) return function;
 	EmitOuter outer;
 	function = inner_begin(e, name, panel_type(e), false, &outer);
-	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .quad = quad};
-	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels};
+	Panel p = {.g = g, .vectors = vectors, .rows = g->rows, .ragged = ragged, .quad = kind == PANEL_QUAD, .held = kind == PANEL_HELD};
+	LLVMValueRef *const args[PANEL_ARGS] = {&p.c, &p.c_row, &p.c_col, &p.a, &p.a_row, &p.a_k, &p.b, &p.b_step, &p.m, &p.k, &p.left, &p.add, &p.panels, &p.bias};
 	for (uint32_t i = 0; i < PANEL_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	panel_body(&p);
 	emit_inner_end(e, &outer, NULL);
@@ -524,6 +587,12 @@ static void choose_panels(Contract *g, int64_t m, int64_t n, bool padded) {
 	for (uint32_t w = MOST_VECTORS; g->columns && !g->turned && m == 1 && v && w > g->width; w--)
 		if (v % w == 0) g->width = w, g->rest = false;
 	g->rows = tile_rows(g);
+}
+
+/* May panels be four vectors wide where that leaves no columns? For a few rows, which read B where it is: with tiles of 4 x 4 instead of 8 x 2 it is read from one end to the other, which
+ * is a quarter of the time where many B's come from the last cache (1000 of 32 x 32 in f64). */
+static bool reads_in_fours(const Contract *g) {
+	return g->columns && !g->turned && g->masks && g->e->m->target.registers >= 32 && !g->fives && g->width == 2 && g->rest;
 }
 
 /* Which panels: in the function's arguments, so that all widths share it. */
@@ -620,6 +689,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 	LLVMValueRef rows = smaller(g, minus(g, g->m, i.index), num(g, row_block(g)));
 	LLVMValueRef a = at(g, block_a, times(g, i.index, g->a_row)), c = at(g, g->c, times(g, i.index, g->c_row));
 	LLVMValueRef begin = none, one = num(g, 1);
+	LLVMValueRef bias = choose(g, less(g, plus(g, k.index, kc), g->k), LLVMConstNull(e->ptr), g->bias); /* of the last block */
 	if (g->columns && !g->turned) {
 		/* A few rows, which read B where it is: all of its whole panels in one call. */
 		LLVMValueRef whole = LLVMBuildUDiv(b, g->n, w->wide, "");
@@ -628,7 +698,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 		few = LLVMBuildAnd(b, few, less(g, none, whole), "");
 		EmitIf branch;
 		emit_if_begin(e, &branch, few, 0);
-		LLVMValueRef args[PANEL_ARGS] = {c, g->c_row, g->c_col, a, g->a_row, g->a_k, block_b, g->b_k, rows, kc, g->n, add, whole};
+		LLVMValueRef args[PANEL_ARGS] = {c, g->c_row, g->c_col, a, g->a_row, g->a_k, block_b, g->b_k, rows, kc, g->n, add, whole, bias};
 		LLVMBuildCall2(b, panel_type(e), w->wide_panel, args, PANEL_ARGS, "");
 		emit_if_else(e, &branch, 1, &whole);
 		emit_if_end(e, &branch, &none, &begin);
@@ -661,7 +731,7 @@ static void columns_blocks(const Contract *g, const Widths *w) {
 		memcpy(chosen, packed, sizeof chosen);
 	}
 	LLVMValueRef args[PANEL_ARGS] = {at(g, c, times(g, column, g->c_col)), g->c_row, g->c_col, a, g->a_row, g->a_k, chosen[0], chosen[1], rows, kc,
-	                                 left, add, one};
+	                                 left, add, one, choose(g, is_null(g, bias), bias, at(g, bias, times_n(g, column, g->size)))};
 	LLVMValueRef plain = choose(g, is_wide, w->wide_panel, w->narrow_panel), with_quad = choose(g, is_wide, w->wide_quad, w->narrow_quad);
 	LLVMBuildCall2(b, panel_type(e), choose(g, is_quad, with_quad, plain), args, PANEL_ARGS, "");
 	LLVMValueRef next[1] = {plus(g, column, width)};
@@ -684,7 +754,7 @@ static void columns_form(const Contract *g, const Widths *w) {
 	small = LLVMBuildAnd(b, small, LLVMBuildAnd(b, less(g, num(g, 0), g->m), less(g, num(g, 0), g->n), ""), "");
 	EmitIf c;
 	emit_if_begin(e, &c, LLVMBuildAnd(b, small, LLVMBuildOr(b, wide, narrow, ""), ""), 0);
-	LLVMValueRef args[PANEL_ARGS] = {g->c, g->c_row, g->c_col, g->a, g->a_row, g->a_k, g->b, g->b_k, g->m, g->k, g->n, g->add, num(g, 1)};
+	LLVMValueRef args[PANEL_ARGS] = {g->c, g->c_row, g->c_col, g->a, g->a_row, g->a_k, g->b, g->b_k, g->m, g->k, g->n, g->add, num(g, 1), g->bias};
 	LLVMBuildCall2(b, panel_type(e), choose(g, wide, w->wide_panel, w->narrow_panel), args, PANEL_ARGS, "");
 	emit_if_else(e, &c, 0, NULL);
 	columns_blocks(g, w);
@@ -860,11 +930,20 @@ static void dots_form(Contract *g) {
 	turns_end(g, &k, NULL);
 }
 
+/* The function for panels of one vector; where it turns out that k is HELD and A's numbers are neighbours, the one that keeps B. */
+static LLVMValueRef single_panel(const Contract *g, bool ragged, LLVMValueRef k, LLVMValueRef a_k) {
+	LLVMValueRef plain = panel_function(g, 1, ragged, PANEL_PLAIN);
+	const int64_t length = known(k), step = known(a_k);
+	if (!g->columns || !g->masks || g->e->m->target.registers < 32 || g->rows < 8 || (length >= 0 && length != HELD) || (step >= 0 && step != 1)) return plain;
+	LLVMValueRef held = LLVMBuildAnd(g->e->b, LLVMBuildICmp(g->e->b, LLVMIntEQ, k, num(g, HELD), ""), LLVMBuildICmp(g->e->b, LLVMIntEQ, a_k, num(g, 1), ""), "");
+	return choose(g, held, panel_function(g, 1, ragged, PANEL_HELD), plain);
+}
+
 /* ---- the function and its call ---------------------------------------------------------------------------------------------------------------- */
 
-enum { OPERANDS = 12, CONTRACT_ARGS = 21 };
+enum { OPERANDS = 12, CONTRACT_ARGS = 22 };
 
-/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many, and the panels with quads. */
+/* The function for a form: K_CONTRACT's first operands, whether to add (i1), Widths, the pairs and how many, the panels with quads, and the bias. */
 static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	Emit *e = g->e;
 	char name[64];
@@ -877,7 +956,7 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	function = inner_begin(e, name, type, !g->dots, &outer);
 	LLVMValueRef *const args[CONTRACT_ARGS] = {&g->c, &g->c_row, &g->c_col, &g->a, &g->a_row, &g->a_k,  &g->b,         &g->b_k,         &g->b_col,
 	                                           &g->m, &g->n,     &g->k,     &g->add, &w.wide, &w.slack, &w.wide_panel, &w.narrow_panel,
-	                                           &g->pairs, &g->npairs, &w.wide_quad, &w.narrow_quad};
+	                                           &g->pairs, &g->npairs, &w.wide_quad, &w.narrow_quad, &g->bias};
 	LLVMValueRef *const strides[] = {&g->c_row, &g->c_col, &g->a_row, &g->a_k, &g->b_k, &g->b_col};
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) *args[i] = LLVMGetParam(function, i);
 	for (uint32_t i = 0; i < 6; i++) *strides[i] = times_n(g, *strides[i], g->size);
@@ -888,6 +967,20 @@ static LLVMValueRef contract_function(Contract *g, LLVMTypeRef type) {
 	else columns_form(g, &w);
 	emit_inner_end(e, &outer, NULL);
 	return function;
+}
+
+/* The panel that keeps B, in the place of a call, where it turns out to be one: of a product of 16 x 16 by 16 x 16 a fifth of the time was what is worked out around the 256 multiply-adds, which now
+ * is done before the loop over the products. `c` is open afterwards, with the other case. */
+static void held_inline(const Contract *g, LLVMValueRef *const args, EmitIf *c) {
+	LLVMBuilderRef b = g->e->b;
+	Panel p = {.g = g, .vectors = 1, .rows = MOST_ROWS, .held = true, .c = args[0], .c_row = times_n(g, args[1], g->size), .c_col = num(g, g->size), .a = args[3],
+	           .a_row = times_n(g, args[4], g->size), .a_k = num(g, g->size), .b = args[6], .b_step = times_n(g, args[7], g->size), .m = args[9], .k = num(g, HELD),
+	           .left = num(g, g->lanes), .add = args[12], .panels = num(g, 1), .bias = LLVMConstNull(g->e->ptr)};
+	LLVMValueRef fits = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, args[11], num(g, HELD), ""), LLVMBuildICmp(b, LLVMIntEQ, args[10], num(g, g->lanes), ""), "");
+	fits = LLVMBuildAnd(b, fits, LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, args[5], num(g, 1), ""), less(g, num(g, 0), args[9]), ""), "");
+	emit_if_begin(g->e, c, fits, 0);
+	panel_body(&p);
+	emit_if_else(g->e, c, 0, NULL);
 }
 
 void emit_contract(Emit *e, const KInst *in) {
@@ -906,8 +999,12 @@ void emit_contract(Emit *e, const KInst *in) {
 	args[13] = args[14] = num(&g, 0);
 	args[15] = args[16] = args[17] = LLVMConstNull(e->ptr);
 	args[18] = num(&g, 1);
-	args[19] = args[20] = LLVMConstNull(e->ptr);
+	args[19] = args[20] = args[21] = LLVMConstNull(e->ptr);
 	const uint32_t nproducts = 1 + (in->nargs - OPERANDS) / 2;
+	if (in->flags & KF_BIAS) {
+		if (!g.columns || nproducts > 1) emit_stop(e, "a bias where lanes do not run along the columns");
+		args[21] = emit_value(e, emit_operand(e, in, OPERANDS));
+	}
 	int64_t m = known(args[9]), n = known(args[10]);
 	if (g.dots) {
 		/* A matrix by a vector: the longer side is the rows, see dots_form. */
@@ -930,18 +1027,33 @@ void emit_contract(Emit *e, const KInst *in) {
 		int64_t wide = (int64_t)g.width * g.lanes;
 		args[13] = num(&g, wide);
 		args[14] = num(&g, g.rest ? 0 : wide - 1);
-		args[15] = panel_function(&g, g.width, g.ragged && !g.rest, false);
-		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width)) args[19] = panel_function(&g, g.width, false, true);
+		const bool ragged = g.ragged && !g.rest;
+		args[15] = g.width == 1 ? single_panel(&g, ragged, args[11], args[5]) : panel_function(&g, g.width, ragged, PANEL_PLAIN);
+		if (g.rest && g.ragged && has_quad(&g, g.rows, g.width)) args[19] = panel_function(&g, g.width, false, PANEL_QUAD);
 		if (g.rest) {
 			/* as many sums in fewer columns */
 			Contract narrow = g;
 			narrow.width = 1;
 			narrow.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
 			narrow.rows = tile_rows(&narrow);
-			args[16] = panel_function(&narrow, 1, g.ragged, false);
-			if (g.ragged && has_quad(&narrow, narrow.rows, 1)) args[20] = panel_function(&narrow, 1, false, true);
+			args[16] = single_panel(&narrow, g.ragged, args[11], args[5]);
+			if (g.ragged && has_quad(&narrow, narrow.rows, 1)) args[20] = panel_function(&narrow, 1, false, PANEL_QUAD);
+		}
+		if (reads_in_fours(&g)) {
+			Contract four = g;
+			four.width = 4;
+			four.rows = m > 0 && m < 4 ? (uint32_t)m : 0;
+			four.rows = tile_rows(&four);
+			const int64_t columns = 4 * (int64_t)g.lanes;
+			LLVMValueRef whole = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, args[10], num(&g, columns - 1), ""), num(&g, 0), "");
+			whole = LLVMBuildAnd(e->b, whole, less(&g, args[9], num(&g, PACK_ROWS)), "");
+			args[13] = choose(&g, whole, num(&g, columns), args[13]);
+			args[15] = choose(&g, whole, panel_function(&four, 4, false, PANEL_PLAIN), args[15]);
 		}
 	}
+	EmitIf held;
+	const bool in_place = in->flags & KF_HELD && g.columns && !g.turned && g.masks && e->m->target.registers >= 32 && e->options->level;
+	if (in_place) held_inline(&g, args, &held);
 	for (uint32_t i = 0; i < CONTRACT_ARGS; i++) types[i] = LLVMTypeOf(args[i]);
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, CONTRACT_ARGS, 0);
 	LLVMValueRef function = contract_function(&g, type);
@@ -952,6 +1064,7 @@ void emit_contract(Emit *e, const KInst *in) {
 		args[12] = LLVMConstInt(e->i1, 1, 0);
 		LLVMBuildCall2(e->b, type, function, args, CONTRACT_ARGS, "");
 	}
+	if (in_place) emit_if_end(e, &held, NULL, NULL);
 }
 
 /* For products of hundreds of rows and columns, which the runtime cuts and packs (native/tiles.c). Tiles of 8 x 3 vectors have 24 sums, so they need 32 registers, and
@@ -966,7 +1079,7 @@ LLVMValueRef emit_large_tiles(Emit *e, KType t) {
 	LLVMTypeRef turn;
 	Contract single = g;
 	single.width = 1;
-	LLVMValueRef fields[] = {panel_function(&g, g.width, false, false), panel_function(&g, g.width, true, false), panel_function(&single, 1, true, false), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
+	LLVMValueRef fields[] = {panel_function(&g, g.width, false, PANEL_PLAIN), panel_function(&g, g.width, true, PANEL_PLAIN), panel_function(&single, 1, true, PANEL_PLAIN), turn_function(&g, &turn), num(&g, g.rows), num(&g, (int64_t)g.width * g.lanes), num(&g, g.lanes)};
 	LLVMValueRef tiles = stack(&g, sizeof(NativeTiles));
 	for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++) LLVMBuildStore(e->b, fields[i], at_n(&g, tiles, 8 * i));
 	return tiles;

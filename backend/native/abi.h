@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NATIVE_ABI_VERSION 8
+#define NATIVE_ABI_VERSION 9
 
 /* Scalars travel in 8-byte words: f64 as its bits, f32 in the low half, i64, i32 sign-extended, bool as 0 or 1. */
 typedef struct NativeCall {
@@ -54,9 +54,10 @@ void atled_rt_called(NativeCall *call, int64_t site);
 void atled_rt_copy(void *to, const void *from, int64_t bytes);
 void atled_rt_zero(void *at, int64_t bytes);
 /* C's rows by one panel of columns, [k][b_step bytes] of B, made by the code generator for its target: C = A B, or C += A B where `add` holds. Strides in bytes, those of B
- * and C along the columns their element's size; `left`: columns from the panel's first one to the last of all; `panels` of them lie side by side. */
+ * and C along the columns their element's size; `left`: columns from the panel's first one to the last of all; `panels` of them lie side by side; `bias`: what is added to each
+ * row of C in the end, from the panel's first column on, or NULL. */
 typedef void (*NativePanel)(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left,
-                            bool add, int64_t panels);
+                            bool add, int64_t panels, const void *bias);
 /* Copies a panel turned: k lines of `width` elements, of which element j of line p is at from + j step + p elements; those from number `left` on are element left-1. Up
  * to a vector of lines past k is written. */
 typedef void (*NativeTurn)(void *panel, const void *from, int64_t step, int64_t left, int64_t width, int64_t k);

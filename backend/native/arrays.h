@@ -93,6 +93,9 @@ typedef struct Node {
 	bool slab_local;  /* its scratch has no slab axis: only one turn of a slab's loop needs it, see arrays_slabs.c */
 	uint32_t copy_area[2]; /* plus 1: where a contraction's operand is copied to */
 	uint32_t partial; /* slot of the parts' sums plus 1 */
+	uint32_t sum;     /* MACRO_ROWS: the node (plus 1) that adds `bias` to each of its rows and is made by the contraction's tiles, see choose_biased */
+	Ref bias;
+	bool biased;      /* is such a sum: its own loop is only for where it goes past the caches */
 	KRef weights, weights_step; /* of rows times a matrix: the part's turned copy of that and elements from one of its rows to the next; 0: none */
 } Node;
 
@@ -326,6 +329,7 @@ void copy_to_memory(ArrayEmit *e, Node *n);
 void emit_contraction(ArrayEmit *e, Node *n);
 /* In each part: matrices that its products would turn for each block. */
 void copy_weights(ArrayEmit *e);
+void choose_biased(ArrayEmit *e); /* before choose_joined, and when it is known what goes past the caches */
 /* A whole product of so many terms (0: all) from where its operands lie; how: GEMM_ADD, GEMM_STRIPS, GEMM_MORE, 0: none. */
 void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how);
 

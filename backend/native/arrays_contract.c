@@ -162,8 +162,9 @@ static bool is_one(ArrayEmit *e, KRef x) {
 
 typedef struct Product {
 	KRef c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k;
-	int64_t rows, columns; /* m and n as they are expected */
+	int64_t rows, columns, terms; /* m, n and k as they are expected; terms 0: not looked at */
 	bool turn; /* see worth_turning */
+	KRef bias; /* of one product with lanes along the columns: what is added to each row of C; 0: nothing */
 } Product;
 
 /* Is a B that lies by columns worth being copied turned, so that lanes run along the columns? Copying costs what a few rows cost. By the lengths that
@@ -199,13 +200,19 @@ static void emit_products(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp 
 	if (!(flags & KF_B_COL_UNIT)) flags &= ~(uint32_t)KF_PADDED;
 	const bool dots = (flags & (KF_K_UNIT | KF_TURN)) == KF_K_UNIT;
 	if (op == K_CONTRACT && fit_in_fives(dots && q.columns > q.rows ? q.columns : q.rows, dots ? 4 : tile_rows(e))) flags |= KF_FIVES;
-	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 12 + 2 * nmore), first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
+	if (op == K_CONTRACT && flags & KF_B_COL_UNIT && !nmore && !q.bias && q.terms == 16 && q.columns == 64 / (int64_t)ktype_size(t)) flags |= KF_HELD;
+	KRef *operands = ARENA_ARRAY(e->p->a, KRef, 13 + 2 * nmore), first[12] = {q.c, q.c_row, q.c_col, q.a, q.a_row, q.a_k, q.b, q.b_k, q.b_col, q.m, q.n, q.k};
 	memcpy(operands, first, sizeof first);
 	for (uint32_t i = 0; i < nmore; i++) {
 		operands[12 + 2 * i] = swapped ? more[i].b : more[i].a;
 		operands[13 + 2 * i] = swapped ? more[i].a : more[i].b;
 	}
-	k_contract(e->k, op, t, flags, 12 + 2 * nmore, operands);
+	if (q.bias) {
+		if (swapped || nmore || !is_one(e, q.c_col) || !(flags & (KF_B_COL_UNIT | KF_TURN))) e->l->failed = true;
+		operands[12] = q.bias;
+		flags |= KF_BIAS;
+	}
+	k_contract(e->k, op, t, flags, q.bias ? 13 : 12 + 2 * nmore, operands);
 }
 
 static void emit_product(ArrayEmit *e, KType t, Product q, uint32_t flags, KOp op) {
@@ -309,8 +316,59 @@ void copy_weights(ArrayEmit *e) {
 	}
 }
 
-/* y[r, ...] over the row operand's other free axes (open loops), columns along the matrix's free axis. */
-static void rows_times_matrix(ArrayEmit *e, Node *n) {
+/* The array along the columns that operand k of an addition of two [row, column] arrays is in each row; 0: it is none. */
+static Ref along_columns(ArrayEmit *e, const Inst *in, uint32_t k, Dim columns) {
+	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
+	IndexContext ix = {.p = e->p};
+	Index x[MAX_RANK], y[MAX_RANK];
+	operand_index(&ix, in, k, at, x);
+	Ref r = inst_arg(e->l->f, in, k);
+	const Node *n = plan_node(e->p, r);
+	if (!n || n->kept || node_inst(e->p, n)->op != OP_BROADCAST) return 0;
+	operand_index(&ix, node_inst(e->p, n), 0, x, y);
+	r = inst_arg(e->l->f, node_inst(e->p, n), 0);
+	const Type *t = ref_ty(e->l->f, r);
+	const Node *from = plan_node(e->p, r);
+	KRef pointer;
+	const bool here = from && (!from->kept || from->region == (uint32_t)(e->r - e->p->regions.at));
+	return !here && t->rank == 1 && t->dims[0] == columns && y[0].kind == IX_AXIS && y[0].axis == 0 && in_memory(e, r, &pointer) ? r : 0;
+}
+
+/* Will the product's lanes run along its columns? */
+static bool has_lanes_along_columns(ArrayEmit *e, const Node *n) {
+	Ref w;
+	uint32_t along_k, along_free;
+	Matrix m;
+	if (e->k->m->target.vector_bytes < 16 || !weights_axes(e, n, &w, &along_k, &along_free) || !whole_matrix(e, w, &m)) return false;
+	return is_one(e, m.stride[along_free]) || (is_one(e, m.stride[along_k]) && worth_turning(64, lower_hint(e->l, n->axes[n->nresult - 1], 1000)));
+}
+
+/* x @ w + b, where nothing else needs the product: the tiles add b to their finished sums and write where the sum belongs, which is one pass over the block's rows less. The same operations
+ * in the same order, hence the same bits. What is large enough to go past the caches keeps its pass. */
+void choose_biased(ArrayEmit *e) {
+	const RowRegion *r = e->r;
+	for (uint32_t i = 0; i < r->nodes.n; i++) {
+		Node *n = &e->p->nodes.at[r->nodes.at[i]];
+		n->sum = 0, n->biased = false;
+	}
+	for (uint32_t i = 0; i < r->nodes.n && r->lanes == LANES_INNER && !r->product; i++) {
+		Node *m = &e->p->nodes.at[r->nodes.at[i]];
+		const Inst *in = node_inst(e->p, m);
+		if (m->kind != NODE_POINT || in->op != OP_ADD || !m->memory || m->lies_in || m->strip || m->nresult != 2 || m->naxes != 2 || m->row != 0) continue;
+		if (r->groups.at[m->group].nodes.n != 1 || slab_of(r, m->group)) continue;
+		for (uint32_t k = 0; k < 2 && !m->biased; k++) {
+			Node *n = plan_node(e->p, inst_arg(e->l->f, in, k));
+			if (!n || !n->kept || n->macro != MACRO_ROWS || n->region != m->region || n->memory || n->uses != 1 || n->nresult != 2 || n->row != 0 || slab_of(r, n->group)) continue;
+			n->bias = along_columns(e, in, 1 - k, m->axes[1]);
+			if (!n->bias || !has_lanes_along_columns(e, n)) continue;
+			n->sum = (uint32_t)(m - e->p->nodes.at) + 1;
+			m->biased = true;
+		}
+	}
+}
+
+/* y[r, ...] over the row operand's other free axes (open loops), columns along the matrix's free axis. To `sum`, where it is there, with the bias. */
+static void rows_times_matrix(ArrayEmit *e, Node *n, const Node *sum) {
 	KBuilder *k = e->k;
 	const Inst *in = node_inst(e->p, n);
 	const Fn *f = e->l->f;
@@ -329,14 +387,14 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	}
 	/* the result: scratch, or with lanes along inner axes its rows in memory */
 	KRef c_stride[MAX_RANK];
-	if (uses_scratch(e, n)) {
+	if (uses_scratch(e, n) && !sum) {
 		scratch_strides(e, n, c_stride);
 		c.pointer = n->scratch_at;
 		c.scratch = true;
 	} else {
 		Type t = *ref_ty(f, n->ref);
 		memory_strides(e, &t, c_stride);
-		c.pointer = k_ptradd(k, node_memory(e, n), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(c.type));
+		c.pointer = k_ptradd(k, node_memory(e, sum ? sum : n), k_mul(k, e->row_start, c_stride[n->row]), ktype_size(c.type));
 	}
 	uint32_t w_free = 0, w_k = 0, x_k = 0;
 	for (uint32_t i = 0; i < wrank; i++) {
@@ -376,6 +434,7 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 	             .b = w_at0, .b_k = a.stride[w_k], .b_col = a.stride[w_free], .m = e->rows, .n = columns, .k = length};
 	q.rows = 64, q.columns = lower_hint(e->l, n->axes[free_axis], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
+	if (sum && !in_memory(e, n->bias, &q.bias)) e->l->failed = true;
 	bool padded = e->r->lanes == LANES_ROWS ? b.scratch && c.scratch : false;
 	const Band band = band_of(e->p, w, wi, contracted, free_axis);
 	const int64_t step = band_columns(e, &q);
@@ -385,7 +444,7 @@ static void rows_times_matrix(ArrayEmit *e, Node *n) {
 		k_loop_end(k, NULL, NULL);
 		e->memo.n = mark[--nopen];
 	}
-	if (uses_scratch(e, n) && n->memory) copy_to_memory(e, n);
+	if (uses_scratch(e, n) && n->memory && !sum) copy_to_memory(e, n);
 }
 
 /* One product after the other: of a row's own matrices, for each of the block's rows and whatever other axes both operands run along. */
@@ -422,7 +481,7 @@ static void products_of_rows(ArrayEmit *e, Node *n) {
 	             .a_k = a.stride[axis_along(e, x, xi, sum)], .b = b.pointer, .b_k = b.stride[axis_along(e, y, yi, sum)],
 	             .b_col = b.stride[axis_along(e, y, yi, nbatch + 1)], .m = lower_dim(e->l, n->axes[nbatch]), .n = lower_dim(e->l, n->axes[nbatch + 1]),
 	             .k = lower_dim(e->l, n->axes[sum])};
-	q.rows = lower_hint(e->l, n->axes[nbatch], 1000), q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000);
+	q.rows = lower_hint(e->l, n->axes[nbatch], 1000), q.columns = lower_hint(e->l, n->axes[nbatch + 1], 1000), q.terms = lower_hint(e->l, n->axes[sum], 1000);
 	q.turn = worth_turning(q.rows, q.columns);
 	emit_product(e, t, q, 0, K_CONTRACT);
 	for (uint32_t i = nbatch; i-- > 0;) {
@@ -528,7 +587,17 @@ void emit_whole_product(ArrayEmit *e, const Node *n, KRef terms, KRef how) {
 }
 
 void emit_contraction(ArrayEmit *e, Node *n) {
-	if (n->macro == MACRO_ROWS) rows_times_matrix(e, n);
+	const Node *sum = n->sum ? &e->p->nodes.at[n->sum - 1] : NULL;
+	const uint32_t mark = e->memo.n;
+	if (n->macro == MACRO_ROWS && sum && sum->past) {
+		k_if_begin(e->k, sum->past, 0);
+		rows_times_matrix(e, n, NULL);
+		e->memo.n = mark;
+		k_if_else(e->k, 0, NULL);
+		rows_times_matrix(e, n, sum);
+		e->memo.n = mark;
+		k_if_end(e->k, NULL, NULL);
+	} else if (n->macro == MACRO_ROWS) rows_times_matrix(e, n, sum);
 	else if (n->macro == MACRO_OUTER) columns_times_columns(e, n);
 	else if (n->macro == MACRO_EACH) products_of_rows(e, n);
 	else emit_whole_product(e, n, 0, 0);

@@ -938,7 +938,9 @@ void copy_to_memory(ArrayEmit *e, Node *n) {
 static void emit_group(ArrayEmit *e, const Group *g) {
 	if (!g->nodes.n) return; /* its contraction is done with another one */
 	Node *n = &e->p->nodes.at[g->nodes.at[0]];
-	uint32_t span = e->k->span;
+	const uint32_t span = e->k->span, mark = e->memo.n;
+	if (n->biased && !n->past) return; /* its contraction makes it */
+	if (n->biased) k_if_begin(e->k, n->past, 0);
 	e->k->span = node_inst(e->p, n)->span;
 	if (n->macro != MACRO_NONE) emit_contraction(e, n);
 	else if (n->kind == NODE_SCAN) emit_scan(e, g, n);
@@ -948,6 +950,11 @@ static void emit_group(ArrayEmit *e, const Group *g) {
 	else if (g->reduces) emit_reduce_group(e, g);
 	else if (g->joined) emit_joined_group(e, g, keep);
 	else emit_map_group(e, g);
+	if (n->biased) {
+		e->memo.n = mark;
+		k_if_else(e->k, 0, NULL);
+		k_if_end(e->k, NULL, NULL);
+	}
 	e->k->span = span;
 }
 
@@ -1185,6 +1192,7 @@ static void emit_rows(ArrayEmit *e) {
 		Node *m = &e->p->nodes.at[r->nodes.at[i]];
 		m->past = m->strip ? 0 : goes_past(e, m);
 	}
+	choose_biased(e);
 	choose_joined(e);
 	if (r->product) emit_strips(e, &w);
 	else emit_row_blocks(e, &w, k_int(k, 0), w.nblocks);

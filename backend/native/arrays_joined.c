@@ -101,12 +101,19 @@ void choose_joined(ArrayEmit *e) {
 	}
 }
 
-static uint32_t lanes_of(const Group *g) {
-	return g->wide ? 8 : 16;
+enum { MOST_LANES = 64 };
+
+/* A vector is a register; where a turn has few operations it is four, since what goes round with the loop (the index modulo the row's length, how results are
+ * stored) takes as long as they do. */
+static uint32_t lanes_of(const ArrayEmit *e, const Group *g) {
+	enum { FEW = 4 };
+	const uint32_t lanes = g->wide ? 8 : 16, four = 4 * e->k->m->target.vector_bytes / (g->wide ? 8 : 4);
+	uint64_t cost = 0;
+	for (uint32_t i = 0; i < g->nodes.n; i++) cost += e->p->nodes.at[g->nodes.at[i]].cost;
+	return cost <= FEW && four > lanes && four <= MOST_LANES ? four : lanes;
 }
 
 void copy_periods(ArrayEmit *e) {
-	enum { MOST_LANES = 16 };
 	KBuilder *k = e->k;
 	for (uint32_t i = 0; i < e->periods.n; i++) {
 		Period *p = &e->periods.at[i];
@@ -136,11 +143,11 @@ void emit_joined_group(ArrayEmit *e, const Group *g, void (*keep)(ArrayEmit *e, 
 	KRef n = lower_dim(e->l, g->axes[0]), zero = k_int(k, 0), params[2], last;
 	const bool varying = false;
 	/* a vector further: the index on the inner axis modulo its length, without a division */
-	KRef length = k_max(k, n, k_int(k, 1)), lanes = k_int(k, lanes_of(g));
+	KRef length = k_max(k, n, k_int(k, 1)), lanes = k_int(k, lanes_of(e, g));
 	KRef step = k_sub(k, lanes, k_mul(k, k_prim2(k, OP_FLOORDIV, lanes, length), length));
 	e->row_local = zero;
 	e->axes[ROW_AXIS] = (Axis){.base = e->row_start};
-	k_vloop_begin(k, lanes_of(g), 0, k_mul(k, e->rows, n), 1, &zero, &varying, params);
+	k_vloop_begin(k, lanes_of(e, g), 0, k_mul(k, e->rows, n), 1, &zero, &varying, params);
 	e->axes[0] = (Axis){.base = params[0], .lane = k_int(k, 1)};
 	e->phase = params[1];
 	const Index at[2] = {index_axis(ROW_AXIS), index_axis(0)};
@@ -148,8 +155,9 @@ void emit_joined_group(ArrayEmit *e, const Group *g, void (*keep)(ArrayEmit *e, 
 		Node *node = &e->p->nodes.at[g->nodes.at[i]];
 		keep(e, node, at, pull_computed(e, node, at));
 	}
-	KRef next = k_add(k, e->phase, step);
-	next = k_select(k, k_lt(k, next, length), next, k_sub(k, next, length));
+	/* both candidates follow from the present one, so that a vector waits for an addition and a choice and no more */
+	KRef back = k_add(k, e->phase, k_sub(k, step, length));
+	KRef next = k_select(k, k_lt(k, back, zero), k_add(k, e->phase, step), back);
 	k_vloop_end(k, &next, &last);
 	e->phase = 0;
 	e->memo.n = mark;

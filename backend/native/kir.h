@@ -62,7 +62,7 @@ static inline KType ktype_of(Dtype d) {
 	K(FAIL_IF, "fail_if", "(c, a, b): where c holds the function stops at site imm with numbers a and b (i64) of the first such lane")  \
 	K(POLL, "poll", "(work): i64 units done since the last one; may stop the function")                                                 \
 	K(PROGRESS, "progress", "(step, steps, values...): i64, i64, f64: what a loop says at site imm; without operands imm PROGRESS_ENTER or PROGRESS_LEAVE. imm PROGRESS_TURN: (turn, turns) of the outermost loop, which says nothing itself") \
-	K(CONTRACT, "contract", "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; a1, b1, ...): C = A B [+ A1 B1 ...] with element strides, the same for all products; flags below. Small to medium: generated register-blocked code") \
+	K(CONTRACT, "contract", "(c, c_row, c_col, a, a_row, a_k, b, b_k, b_col, m, n, k; a1, b1, ... or bias): C = A B [+ A1 B1 ... or + a row for each of its rows] with element strides, the same for all products; flags below. Small to medium: generated register-blocked code") \
 	K(GEMM, "gemm", "the same operands [and how, see GEMM_ADD in abi.h]: through the runtime, for large products")                      \
 	K(FACTOR, "factor", "(a, x, n, r): row-major matrices of `type` through the runtime, which does what the evaluator does. `prim` lu: a becomes its packed factors where it lies, x the i64 permutation; cholesky: a its factor; trisolve: x, n by r, becomes the solution with the triangle a, imm 1 lower + 2 adjoint + 4 unit. i64: 0, or the number of the pivot that fails, plus 1") \
 	K(HOST, "host", "(p, n; ...): call->hosts[imm], a host function, through the runtime: results, then operands, as pointers and their i64 numbers of elements; six pairs, the last ones of null and 0") \
@@ -115,6 +115,8 @@ enum {
 	KF_K_UNIT = 8,     /* CONTRACT: a_k and b_k are 1: lanes run along the sum */
 	KF_COLD = 16,      /* IF: the first region is unlikely */
 	KF_FIVES = 16,     /* CONTRACT: fewer rows of tiles lie past the last row (of A; of the longer side where lanes run along the sum) when a tile has five */
+	KF_BIAS = 32,      /* CONTRACT of one product, lanes along the columns: one more operand, where the row begins that is added to each of C's when its sums are finished */
+	KF_HELD = 64,      /* CONTRACT with KF_B_COL_UNIT, many of them in a loop: 16 terms and one vector of columns are expected, code for which is then in the loop itself */
 	KF_ALONE = 32,     /* BUFFER: no other buffer of the call lies in its memory. Without it an output may lie in an input's memory (an input that dies
 	                      here): loads of inputs then keep their place among the stores to outputs */
 	KF_UNCOUNTED = 64, /* CALL: not a call of the user's: depth_left stays as it is */
@@ -269,7 +271,7 @@ void k_fail_if(KBuilder *b, KRef c, int64_t site, KRef fail_a, KRef fail_b);
 void k_poll(KBuilder *b, KRef work);
 void k_progress(KBuilder *b, int64_t site, uint32_t n, const KRef *operands);
 void k_turn(KBuilder *b, KRef turn, KRef turns);
-/* op: K_CONTRACT or K_GEMM; operands in KIR_OPS's order, n of them: 12, and for CONTRACT two for each further product, for GEMM perhaps one more. */
+/* op: K_CONTRACT or K_GEMM; operands in KIR_OPS's order, n of them: 12, and for CONTRACT two for each further product or the bias, for GEMM perhaps one more. */
 void k_contract(KBuilder *b, KOp op, KType t, uint32_t flags, uint32_t n, const KRef *operands);
 /* n pairs of a pointer and a count, as KIR_OPS says. */
 void k_host(KBuilder *b, uint32_t number, uint32_t n, const KRef *pairs);

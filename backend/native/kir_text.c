@@ -70,7 +70,7 @@ static void print_inst(Text *out, const KFn *f, const KInst *in) {
 	for (uint32_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
 		/* some bits say different things of different instructions */
 		const bool contract = in->op == K_CONTRACT;
-		const char *name = contract && 1u << i == KF_FIVES ? "fives" : contract && 1u << i == KF_TURN ? "turn" : in->op == K_VLOOP && 1u << i == KF_ONCE ? "once" : flag_names[i];
+		const char *name = contract && 1u << i == KF_FIVES ? "fives" : contract && 1u << i == KF_TURN ? "turn" : contract && 1u << i == KF_BIAS ? "bias" : contract && 1u << i == KF_HELD ? "held" : in->op == K_VLOOP && 1u << i == KF_ONCE ? "once" : flag_names[i];
 		if (in->flags >> i & 1) text_format(out, " %s", name);
 	}
 }
@@ -269,7 +269,8 @@ static void verify_inst(Verify *v, const KInst *in, uint32_t lanes) {
 		break;
 	case K_CONTRACT:
 	case K_GEMM:
-		want(v, in->nargs == 12 || (in->op == K_CONTRACT ? in->nargs > 12 && in->nargs % 2 == 0 : in->nargs == 13), "operands");
+		if (in->op == K_CONTRACT && in->flags & KF_BIAS) want(v, in->nargs == 13 && in->flags & (KF_B_COL_UNIT | KF_TURN), "bias");
+		else want(v, in->nargs == 12 || (in->op == K_CONTRACT ? in->nargs > 12 && in->nargs % 2 == 0 : in->nargs == 13), "operands");
 		want_uniform(v, in, 0, in->nargs, KT_NONE);
 		want(v, in->type == KT_F32 || in->type == KT_F64, "type");
 		break;

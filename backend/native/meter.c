@@ -206,13 +206,18 @@ static void walk_call(Meter *w, uint32_t fn, const KInst *in, Times t) {
 }
 
 static void walk_contraction(Meter *w, uint32_t fn, const KInst *in, Times t) {
-	double n = in->op == K_GEMM ? 2 : 2 + (in->nargs - 12); /* two for each further product */
+	const bool bias = in->op == K_CONTRACT && in->flags & KF_BIAS;
+	double n = in->op == K_GEMM || bias ? 2 : 2 + (in->nargs - 12); /* two for each further product */
 	for (uint32_t k = 9; k < 12; k++) {
 		const KNumber x = operand(w->m->fns.at[fn], w->values[fn], in, k);
 		if (x.known) n *= (double)x.v;
 		else w->cost.exact = false;
 	}
 	w->cost.flops += t.turns * n;
+	if (bias) { /* one for each result */
+		const KNumber rows = operand(w->m->fns.at[fn], w->values[fn], in, 9), columns = operand(w->m->fns.at[fn], w->values[fn], in, 10);
+		if (rows.known && columns.known) w->cost.flops += t.turns * (double)rows.v * (double)columns.v;
+	}
 }
 
 /* From `at` to the end of its region; gives what comes after. */

@@ -98,10 +98,10 @@ void tiles_pack(const NativeTiles *t, int64_t size, int64_t n, int64_t k, BlasMa
 static void tile(const NativeTiles *t, int64_t size, int64_t rows, int64_t n, int64_t depth, int64_t j, const char *of_a, int64_t a_step, const char *of_b, char *o, int64_t leading, bool add) {
 	const int64_t left = n - j, step = t->columns * size;
 	if (left > t->columns - t->lanes) {
-		(left < t->columns ? t->ragged : t->whole)(o, leading * size, size, of_a, size, a_step, of_b, step, rows, depth, left, add, 1);
+		(left < t->columns ? t->ragged : t->whole)(o, leading * size, size, of_a, size, a_step, of_b, step, rows, depth, left, add, 1, NULL);
 		return;
 	}
-	for (int64_t v = 0; v < left; v += t->lanes) t->single(o + v * size, leading * size, size, of_a, size, a_step, of_b + v * size, step, rows, depth, left - v, add, 1);
+	for (int64_t v = 0; v < left; v += t->lanes) t->single(o + v * size, leading * size, size, of_a, size, a_step, of_b + v * size, step, rows, depth, left - v, add, 1, NULL);
 }
 
 void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n, int64_t k, BlasMatrix a, const char *panels, char *o, int64_t leading, bool accumulate,

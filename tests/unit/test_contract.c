@@ -50,7 +50,8 @@ static KModule *make(const Entry *x) {
 	const int64_t extents[] = {x->m, x->n, x->k};
 	for (uint32_t i = 0; i < 3; i++) operands[9 + i] = extents[i] >= 0 ? k_int(&b, extents[i]) : k_word(&b, KT_I64, 6 + i);
 	for (uint32_t i = 0; i < 2 * x->more; i++) operands[12 + i] = k_buffer(&b, 3 + i);
-	k_contract(&b, K_CONTRACT, x->t, x->flags, 12 + 2 * x->more, operands);
+	if (x->flags & KF_BIAS) operands[12] = k_buffer(&b, 3);
+	k_contract(&b, K_CONTRACT, x->t, x->flags, x->flags & KF_BIAS ? 13 : 12 + 2 * x->more, operands);
 	k_return(&b, 0, NULL);
 	return module;
 }
@@ -122,12 +123,12 @@ static bool compile(Entry *entries, uint32_t n, int level, bool whole) {
 	return true;
 }
 
-/* ab: A and B of each product. */
+/* ab: A and B of each product, or of one and its bias. */
 static void call(const Entry *x, void *c, int64_t c_row, int64_t c_col, void *const *ab, int64_t a_row, int64_t a_k, int64_t b_k, int64_t b_col, int64_t m,
                  int64_t n, int64_t k) {
 	int64_t words[] = {c_row, c_col, a_row, a_k, b_k, b_col, m, n, k};
 	void *buffers[1 + 2 * PRODUCTS] = {c};
-	memcpy(buffers + 1, ab, 2 * (1 + x->more) * sizeof *ab);
+	memcpy(buffers + 1, ab, (x->flags & KF_BIAS ? 3 : 2 * (1 + x->more)) * sizeof *ab);
 	NativeCall record = {.buffers = buffers, .words = words, .poll_left = INT64_MAX, .depth_left = 1000};
 	if (x->call(&record)) {
 		failed++;
@@ -226,6 +227,11 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 		ab[2 * p] = mem_a[p].at + la.origin * size;
 		ab[2 * p + 1] = mem_b[p].at + lb.origin * size;
 	}
+	if (x->flags & KF_BIAS) {
+		place(&mem_a[1], (size_t)n * size, end);
+		ab[2] = mem_a[1].at;
+		for (int64_t j = 0; j < n; j++) store(t, ab[2], j, random_number());
+	}
 	for (int64_t i = 0; i < lc.count; i++) store(t, mem_c.at, i, random_number());
 	memcpy(mem_old.at, mem_c.at, mem_c.bytes);
 	call(x, mem_c.at + lc.origin * size, lc.row, lc.col, ab, la.row, la.col, lb.row, lb.col, m, n, k);
@@ -241,8 +247,9 @@ static void check(const Entry *x, int64_t m, int64_t n, int64_t k) {
 				want += product;
 				bound += fabsl(product);
 			}
+			if (x->flags & KF_BIAS) want += load(t, ab[2], j), bound += fabs(load(t, ab[2], j));
 			double got = load(t, mem_c.at, at);
-			if (!(fabsl(got - want) <= (long double)(k * (1 + x->more) + 2) * eps * bound)) {
+			if (!(fabsl(got - want) <= (long double)(k * (1 + x->more) + 3) * eps * bound)) {
 				fprintf(stderr, "%s flags %u %s extents %lld %lld %lld, %u products: C[%lld,%lld] is %.17g, not %.17Lg\n", t == KT_F64 ? "f64" : "f32", x->flags,
 				        x->target->cpu, (long long)m, (long long)n, (long long)k, 1 + x->more, (long long)i, (long long)j, got, want);
 				right = false;
@@ -359,6 +366,28 @@ static void check_sums(const KTarget *target) {
 	}
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t turn = 0; turn < 200; turn++) check(&entries[i], below(30), below(30), below(turn % 10 ? 70 : 700));
+}
+
+/* What has code of its own: 16 terms by one vector of columns, in the place of a call too; a few rows by four vectors and multiples of them; a row that is added in the end. */
+static void check_own_code(const KTarget *target) {
+	static const uint32_t flags[] = {KF_B_COL_UNIT, KF_B_COL_UNIT | KF_HELD, KF_B_COL_UNIT | KF_BIAS, KF_K_UNIT | KF_TURN | KF_BIAS, KF_B_COL_UNIT | KF_FIVES | KF_BIAS};
+	const uint32_t some = target->vector_bytes < 16 ? 2 : sizeof flags / sizeof *flags, N = 4 * some; /* without vectors nothing is turned */
+	static Entry entries[4 * sizeof flags / sizeof *flags];
+	for (uint32_t i = 0; i < N; i++)
+		entries[i] = (Entry){i & 1 ? KT_F32 : KT_F64, flags[i / 4] | (i & 2 ? KF_ACCUMULATE : 0), -1, -1, -1, target, 0, 0, 0, 0};
+	if (!compile(entries, N, 2, false)) {
+		failed++;
+		return;
+	}
+	for (uint32_t i = 0; i < N; i++) {
+		const int64_t lanes = target->vector_bytes / ktype_size(entries[i].t) > 0 ? target->vector_bytes / ktype_size(entries[i].t) : 1;
+		const int64_t columns[] = {lanes, lanes - 1, 1, 4 * lanes, 8 * lanes, 4 * lanes - 1, 2 * lanes + 4, lanes + 3, 20, 9 * lanes + 2};
+		for (int64_t m = 0; m <= 60; m += m < 20 ? 1 : 5)
+			for (uint32_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+				check(&entries[i], m, columns[c], 16);
+				check(&entries[i], m, columns[c], c % 5 ? below(30) : 120 + below(200));
+			}
+	}
 }
 
 /* The same with constants in the code. */
@@ -602,6 +631,7 @@ int main(int argc, char **argv) {
 		for (uint32_t i = 0; i < (modern ? 4 : 2); i++) {
 			check_target(run[i]);
 			check_sums(run[i]);
+			if (run[i] != &wide) check_own_code(run[i]);
 			check_constants(run[i], 0);
 			check_constants(run[i], 2);
 			check_precompiled(run[i]);
@@ -610,6 +640,7 @@ int main(int argc, char **argv) {
 		if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
 			check_target(&avx512);
 			check_sums(&avx512);
+			check_own_code(&avx512);
 			check_constants(&avx512, 2);
 		}
 		check_compiles(&avx512);

@@ -297,6 +297,21 @@ static const Program programs[] = {
      "fn @f[n](%0: f64[n, 16, 16], %1: f64[n, 16, 16]) -> (f64[n, 16, 16]) {\n"
      "  %2: f64[n, 16, 16] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  return %2\n}\n",
      LENGTHS, -1, 1},
+    {"a row is added to a product",
+     "fn @f[m, k, n](%0: f64[m, k], %1: f64[k, n], %2: f64[n]) -> (f64[m, n]) {\n"
+     "  %3: f64[m, n] = dot %0, %1 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %4: f64[m, n] = broadcast %2 {shape: [m, n], axes: [1]}\n  %5: f64[m, n] = add %3, %4\n  return %5\n}\n",
+     {{5000, 20, 20}, {9, 129, 37}, {70001, 3, 20}}, -1, 1},
+    {"a row is added to a product with columns of f32",
+     "fn @f[m, k, n](%0: f32[m, k], %1: f32[n, k], %2: f32[n]) -> (f32[m, n]) {\n"
+     "  %3: f32[k, n] = transpose %1 {perm: [1, 0]}\n"
+     "  %4: f32[m, n] = dot %0, %3 {lcontract: [1], rcontract: [0], lbatch: [], rbatch: []}\n"
+     "  %5: f32[m, n] = broadcast %2 {shape: [m, n], axes: [1]}\n  %6: f32[m, n] = add %5, %4\n  return %6\n}\n",
+     {{5000, 20, 20}, {3, 7, 5}, {1000, 16, 16}}, -1, 1},
+    {"products of 16 terms by a vector of columns",
+     "fn @f[q, n, k, m](%0: f32[q, n, k], %1: f32[q, k, m]) -> (f32[q, n, m]) {\n"
+     "  %2: f32[q, n, m] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  return %2\n}\n",
+     {{100, 16, 16, 16}, {7, 5, 16, 16}, {9, 33, 20, 64}}, -1, 1},
     {"per-row matrices",
      "fn @f[n](%0: f64[n, 3, 3], %1: f64[n, 3]) -> (f64[n, 3], f64[n]) {\n"
      "  %2: f64[n, 3] = dot %0, %1 {lcontract: [2], rcontract: [1], lbatch: [0], rbatch: [0]}\n  %3: f64[n, 3] = mul %2, %2\n"
