@@ -14,8 +14,9 @@
 #   adapt: the relative error that is wanted, of problems in space alone: the mesh is refined where the slopes are worst until elements of one order more say that their error is
 #   below it, or there are max_unknowns; without h it begins with an eighth of the region's width. goal: a function of the solution, such as s -> s.u(0.5, 0.5) or
 #   s -> s.integral(q -> q.u), for whose value, a number, this is done instead. solution.error is then the estimate. A guess begins Newton's method, as solutions on a coarser mesh do.
-#   linear: "direct", sparse factors, or "cg", conjugate gradients for problems in space alone whose matrix is symmetric and positive definite, with
-#   the diagonal as a preconditioner: with 10^5 unknowns in space half of the time and of the memory of a whole solution.
+#   linear: "direct", sparse factors; for problems in space alone whose matrix is symmetric and positive definite "amg", conjugate gradients with algebraic multigrid (amg), or "cg", with
+#   the diagonal as a preconditioner; "auto": multigrid in three dimensions from 20,000 unknowns on, where the matrix is symmetric and, as conjugate gradients find, positive
+#   definite, else factors. solution.stats.linear and explain(solution) say which it was, and with how many iterations.
 #   The solution's fields are functions of the coordinates; solution.mesh, solution.stats, solution.error; and of a problem in space alone
 #   solution.integral(f; at): of f(q) over the mesh, or with at over a part of the boundary; q has x, the fields by their names, slopes, a record of theirs, and on the boundary normal
 #   solution.flux(part): a record of ∮ q · n for each field, where F = div q + S is its equation, left side minus right; twice as accurate as the integral of slopes
@@ -35,7 +36,7 @@
 #     solve(poisson, fem(order = 2, adapt = 1e-2)).error < 1e-2     #> true
 #     solve(poisson, fem(h = 1/8)).error_in(s -> s.u(0.5, 0.5)).corrected    #~ 0.0736713532815138 tol 1e-3
 fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path = 1, max_steps = 0, adapt = none, goal = none,
-  max_unknowns = 200000, linear = "direct", cells = none) =
+  max_unknowns = 200000, linear = "auto", cells = none) =
   (name = "fem", h = h, order = order, mesh = mesh, degree = degree, steps = steps, near = near, path = path,
     max_steps = max_steps, adapt = adapt, goal = goal, max_unknowns = max_unknowns,
     cells = if kind(cells) == "none" {
@@ -43,9 +44,13 @@ fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path =
     } else {
       ("simplices", "boxes")[_one_of("fem has the cells", cells, list("simplices", "boxes"))]
     },
-    by_cg = _one_of("fem has the linear solvers", linear, list("direct", "cg")) == 1, solve = _solve_fem, coarser = _fem_coarser,
+    linear = _linear_of(linear), solve = _solve_fem, coarser = _fem_coarser,
     takes_guess = true)
 
+_linear_of(word) = {
+  k = _one_of("fem has the linear solvers", word, list("auto", "direct", "cg", "amg"))
+  word
+}
 _solve_fem(info, m, o) = {
   order = _known(m.order, "the order of the elements")
   if order < 1 or order > 3 { _refuse("fem() has elements of order 1, 2 and 3, not {order}") }
@@ -487,20 +492,27 @@ _fem_values(P, D, m, first) = {
   fixed = _fixed_values(P, D, t)
   fluxes = _fluxes(P, D, t)
   (number, free) = _free_unknowns(D, fixed)
-  S = _pattern_of(P, D, number, len(free))
+  pattern = _pattern_of(P, D, number, len(free))
   zero = zeros(D.total)
   start = _with_fixed(P, D, fixed, t, first)
-  forms = U -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, zero); (R[free], A) }
+  forms = U -> { (R, A) = _assembled(P, D, pattern, fluxes, t, 0.0, U, zero); (R[free], A) }
   add = (U, d) -> { U[free] += d; U }
   (R, A) = forms(start)
   _check_determined(P, D, number, A)
-  U = add(start, -_step_to(P, m, A, R))
+  S = _systems(P, D, m, A, free)
+  (d, iterations) = _step_of(P, S, A, R)
+  U = add(start, -d)
   (R1, _) = forms(U)
   # where what is fixed cancels in all equations, the free unknowns are 0
   rounding = 1e-14 * max(abs(A.values)) * norm(U)
-  linear = norm(R1) <= 1e-12 * _size_of(A, U[free]) + rounding
-  (U, turns) = if linear { (U, 1) } else { _newton_fem(P, m, forms, add, free, start, U) }
-  (U, (unknowns = len(free), cells = len(D.cells), newton = turns))
+  (U, turns, iterations) =
+    if norm(R1) <= 1e-12 * _size_of(A, U[free]) + rounding {
+      (U, 1, iterations)
+    } else {
+      _newton_fem(P, D, m, S, forms, add, free, start, U)
+    }
+  (U, (unknowns = len(free), cells = len(D.cells), newton = turns, iterations = iterations,
+    linear = if S.iterates and iterations == 0 and S.method == "auto" { "sparse factors" } else { S.way }))
 }
 # Values at the nodes of what is known before: a record of numbers, of functions of the coordinates, or a solution; 0 where it has no value
 _guess_at_nodes(P, D, guess) = {
@@ -521,13 +533,6 @@ _guess_at_nodes(P, D, guess) = {
   }
   stop_gradient(U)
 }
-# x with A x == b, as the method was told to find it. The diagonal as a preconditioner: where fill-in of factors hurts, in space, the number of steps grows with 1/h only.
-_step_to(P, m, A, b) = if m.by_cg {
-  if not _is_symmetric(A) {
-    error("fem(linear = \"cg\") is for symmetric matrices, and that of {P.info.name} is not; fem(linear = \"direct\") serves it")
-  }
-  cg(A, b; tol = 1e-12, preconditioner = jacobi_preconditioner(A))
-} else { linsolve(A, b) }
 _size_of(A, u) = norm((...A, values = abs(A.values)) @ abs(u))
 _free_unknowns(D, fixed) = {
   mark = zeros(D.total)
@@ -552,9 +557,9 @@ _check_determined(P, D, number, A) = {
 }
 
 # Newton's method from U; where it fails from the linear problem on, the strength s of what is not linear growing to 1: R(0) + (R(s U) - R(0)) / s == 0
-_newton_fem(P, m, forms, add, free, start, U) = {
+_newton_fem(P, D, m, S, forms, add, free, start, U) = {
   first = stop_gradient(U)
-  solver = (A, R) -> _step_to(P, m, A, R)
+  solver = (A, R) -> _turn_of(P, D, m, S, A, R, free)
   (V, good, turns) = _newton_turns(forms, add, solver, free, first, 1.0, m.steps)
   if not good {
     V = first
@@ -575,7 +580,8 @@ _newton_fem(P, m, forms, add, free, start, U) = {
   W = start
   W[free] = stop_gradient(V)[free]
   (R, A) = forms(W)
-  (add(W, -_step_to(P, m, A, R)), turns + 1)
+  (d, iterations) = _step_of(P, _systems(P, D, m, A, free), A, R)
+  (add(W, -d), turns + 1, iterations)
 }
 _newton_turns(forms, add, solver, free, U, strength, steps) = {
   origin = if strength < 1 { forms(0 * U)[0] } else { 0 * U[free] }

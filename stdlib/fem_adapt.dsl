@@ -9,8 +9,8 @@ _check_options(P, m, o) = {
   if kind(o.guess) != "none" and (P.eigen or P.info.time >= 0) {
     _refuse("fem() begins with a guess for problems in space alone, and {P.info.name} is none")
   }
-  if m.by_cg and (P.eigen or P.info.time >= 0) {
-    _refuse("fem(linear = \"cg\") is for problems in space alone, and {P.info.name} is none")
+  if (m.linear == "cg" or m.linear == "amg") and (P.eigen or P.info.time >= 0) {
+    _refuse("fem(linear = \"{m.linear}\") is for problems in space alone, and {P.info.name} is none")
   }
   if kind(m.goal) != "none" and kind(m.adapt) == "none" {
     _refuse("fem(goal = ...) says for what the mesh is refined; by how much, adapt says: fem(adapt = 1e-3, goal = ...)")
@@ -109,7 +109,7 @@ _cell_norms(P, D, U) = {
 _slopes_missing(P, D, m, U) = {
   e = _enriched(P, D, m, U)
   better = e.W
-  better[e.free] -= _step_to(P, m, e.A, e.R[e.free])
+  better[e.free] -= _step_of(e.P, _systems(e.P, e.D, m, e.A, e.free), e.A, e.R[e.free])[0]
   sqrt(sum(_cell_norms(e.P, e.D, better - e.V)) / max(1e-300, sum(_cell_norms(e.P, e.D, better))))
 }
 # J(u) - J(u_h) and where it comes from
@@ -120,7 +120,7 @@ _goal_error(P, D, m, U, goal) = {
   value = J(e.V)
   assert(rank(value) == 0, "error_in(goal): the goal is one number, such as s -> s.u(0.5, 0.5) or s -> s.integral(q -> q.u)")
   z = 0 * e.W
-  z[e.free] = _step_to(P, m, e.A', grad(J)(e.W)[e.free])
+  z[e.free] = _step_of(e.P, _systems(e.P, e.D, m, e.A', e.free), e.A', grad(J)(e.W)[e.free])[0]
   # what z has beside its part in the elements of the solution: what the residual of those sees is 0
   (s, t) = (_local_starts(P), _local_starts(e.P))
   rest = z

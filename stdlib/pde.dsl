@@ -137,6 +137,7 @@ _explain_solution(s) = {
     }
   }
   text = if len(counts) == 0 { "solved by {s.method}" } else { "solved by {s.method}: {join(counts, ", ")}" }
+  if has(s.stats, "linear") { text = "{text}; linear systems by {s.stats.linear}" }
   if has(s, "error") { if kind(s.error) == "none" { text } else { "{text}; estimated error {s.error:.1e}" } } else { text }
 }
 

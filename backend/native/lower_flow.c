@@ -669,6 +669,12 @@ static bool chain_if(Lower *l, const Piece *p, uint32_t result, Ref from, Chain 
 	return true;
 }
 
+static bool is_within(const Sched *s, const Sched *region) {
+	for (; s; s = s->outer)
+		if (s == region) return true;
+	return false;
+}
+
 /* The operand that the array of a result of piece p comes from, when p changes it in place. written: where what p gives is changed next. */
 static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref from, uint32_t written, Ref *source, Chain *out) {
 	const Inst *in = p->kind == PIECE_RUN ? ref_inst(l->f, result) : inst_at(l, p->inst);
@@ -697,7 +703,7 @@ static bool chain_step(Lower *l, const Sched *s, const Piece *p, Ref result, Ref
 			Ref r = l->f->args.at[p->regions[0]->region->results + which];
 			for (uint32_t tries = 0; tries < 64 && ref_is_value(r); tries++) {
 				const ValueFlow *v = flow_of(l, r);
-				if (!v->home || v->home != p->regions[0] || !v->piece) break;
+				if (!is_within(v->home, p->regions[0]) || !v->piece) break; /* in a branch of a branch, too */
 				const Inst *d = ref_inst(l->f, r);
 				if (v->piece->kind == PIECE_ROWS || (v->piece->kind == PIECE_RUN && d->op != OP_UPDATE)) return false;
 				if (writes_elements(d) || v->piece->kind == PIECE_ALIAS) r = inst_arg(l->f, d, 0);

@@ -146,3 +146,14 @@ try { str(breaks(10 + rand())) } catch e { e }   #> high
 goes_on(x: f64) = { for i in 0..3 { if x > i { continue } else { error("here {i}") } ; x = 100.0 }; x }
 goes_on(5 + 0*rand())     #> 5.0
 try { str(goes_on(1.5 + 0*rand())) } catch e { e }    #> here 2
+# ---- arrays changed in a branch of a branch, where they lie
+v = [0.1, 0.3, 0.5, 0.9, 0.25, 0.7]
+nested(v) = { a = zeros(len(v)); for i in 0..len(v) { if v[i] > 0.2 { if v[i] < 0.8 { a[i] = v[i] } else { a[i] = 7.0 } } }; a }
+nested(v)            #> [0, 0.3, 0.5, 7, 0.25, 0.7]
+three(v) = { a = v; for i in 1..len(v) { if v[i] > 0.2 { if v[i] < 0.8 { if a[i - 1] > 0.2 { a[i] = a[i] + a[i - 1] } } ; a[0] = a[0] + 1 } else { a[i] = -1.0 } }; a }
+three(v)             #~ [5.1, 0.3, 0.8, 0.9, 1.15, 1.85]
+# what stood there before is wanted in the other branch, afterwards, or by another array
+kept(v) = { a = v; b = 0 * v; for i in 0..len(v) { old = a; if v[i] > 0.2 { if v[i] < 0.8 { a[0] = a[0] + 1 } }; b[i] = old[0] }; (a, b) }
+kept(v)              #~ ([4.1, 0.3, 0.5, 0.9, 0.25, 0.7], [0.1, 0.1, 1.1, 2.1, 2.1, 3.1])
+swapped(v) = { a = v; b = 2v; for i in 0..len(v) { if v[i] > 0.2 { if v[i] < 0.8 { (a, b) = (b, a); a[i] = 0.0 } else { b[i] = 1.0 } } }; (a, b) }
+swapped(v)           #~ ([0.1, 0.3, 0, 0.9, 0.25, 0], [0.2, 0, 1, 1, 0, 1.4])

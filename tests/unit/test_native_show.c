@@ -155,6 +155,8 @@ static const Said plans[] = {
      {"g: 1 unit of machine code; arguments 16 kB, results 8 kB", "parallel over 500 rows, each in registers, vectors along the rows"}},
     {"f(u) = {\n  for i in 0..100 { u[1..-1] = 0.5u[1..-1] + sin(i); u[0] = u[1]; u[-3..] = 1 }\n  u\n}\nprint(plan(f, ones(1000)))",
      {"for 100 turns; carries 1 changed in place", "3 fused: update, add, mul over 998", "elements changed where they lie"}},
+    {"f(v) = { a = zeros(len(v)); for i in 0..len(v) { if v[i] > 0.2 { if v[i] < 0.8 { a[i] = 1.0 } } }; a }\nprint(plan(f, ones(1000)))",
+     {"for; carries 1 changed in place", "elements changed where they lie"}},
     {"f(A, n) = { for i in 0..n { for j in 0..n { A[i, j] = A[j, i] + i } }; A }\nprint(plan(f, ones(100, 100), 100))",
      {"for; carries 1 changed in place", "elements changed where they lie"}},
     {"f(u, n) = {\n  for i in 0..n { u[1..-1, 1..-1] += u[2.., 1..-1] * u[1..-1, ..-2]; u[.., 0] = u[.., 1] }\n  u\n}\nprint(plan(f, ones(100, 100), 10))",
