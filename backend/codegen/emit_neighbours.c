@@ -2,7 +2,7 @@
  * neighbours at places that each lane has of its own.
  *
  * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store in the first turn, and no
- * element of a turn before more than one turn.
+ * element of a turn before more than one turn. A place that a check has cut down (k_cut) is read whatever other checks say.
  *
  * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross a cache line at every second register, which costs a load more each, and
  * loads are what such a loop does most. The latter two are the first one moved by one lane and two, with the two numbers behind it. Where a register has
