@@ -17,7 +17,8 @@ _fv_ends(A) = if len(A) == 1 { (A[0][0], A[0][0]) } else {
   } else {
     if len(A) == 3 {
       (mean, r, c) = _fv_cubic(A)
-      (mean + _fv_root(r, -c) * -1.0, mean + _fv_root(r, c))
+      (far, near) = _fv_outer(abs(c))
+      (mean - r * where(c > 0, near, far), mean + r * where(c > 0, far, near))
     } else {
       m = len(A)
       c = _fv_polynomial(A)
@@ -32,25 +33,28 @@ _fv_pair(A) = {
 }
 # Of a matrix with three rows: mean + 2r cos((acos(c) + 2πj)/3) are the eigenvalues
 _fv_cubic(A) = {
-  mean = (A[0][0] + A[1][1] + A[2][2]) / 3
+  mean = (A[0][0] + A[1][1] + A[2][2]) * (1.0 / 3.0)
   a = A[0][0] - mean
   b = A[1][1] - mean
   d = A[2][2] - mean
   p = -(a * b + a * d + b * d) + A[1][0] * A[0][1] + A[2][0] * A[0][2] + A[2][1] * A[1][2]
   q = a * (b * d - A[2][1] * A[1][2]) - A[1][0] * (A[0][1] * d - A[2][1] * A[0][2]) + A[2][0] * (A[0][1] * A[1][2] - b * A[0][2])
-  r = sqrt(max(1e-300, p / 3))
+  # where all three are the same, the cube of r is still a number
+  r = sqrt(max(1e-200, p * (1.0 / 3.0)))
   (mean, r, clamp(0.5 * q / (r * r * r), -1.0, 1.0))
 }
-# 2r cos(acos(c)/3), which is smooth in the root of (1 + c)/2: a polynomial, right to 1e-13
-_fv_root(r, c) = {
-  z = 2 * sqrt(0.5 + 0.5 * c) - 1
-  p = -3.414612592678168e-09
-  for a in list(1.115213876801135e-08, -2.483450600720971e-08, 8.643899462867921e-08, -3.207335854682469e-07,
-    1.132474020337781e-06, -4.070946601597569e-06, 1.508041653619507e-05, -5.784007825493376e-05, 0.0002328512759457446,
-    -0.001008249356160174, 0.004932705595666914, -0.03101837687423514, 0.4948181326466315, 1.532088886237967) {
-    p = p * z + a
+# For c from 0 to 1: 2cos(acos(c)/3), which is smooth in e = 1 - c, so 2 less e times a polynomial, and how far the root at the other end is, by what is left of the cubic when the first is divided out.
+# Both are right to 2e-13.
+_fv_outer(c) = {
+  e = 1 - c
+  g = 2.0618465760458116e-05
+  for a in list(-0.00010031588187774241, 0.00023870430304322163, -0.0003272215649800756, 0.000315239083019471,
+    -0.00016724941755547813, 0.00014115819112163477, 0.00011740855999472615, 0.0003657914369846411, 0.00095608002596953,
+    0.002709664023966146, 0.00853528225231556, 0.032921810731108225, 0.2222222222221402) {
+    g = g * e + a
   }
-  r * p
+  d = e * g
+  (2 - d, 0.5 * (2 - d + sqrt(3 * d * (4 - d))))
 }
 
 # Coefficients of det(λ - A), from λ^0 on (Faddeev and LeVerrier)
@@ -114,22 +118,24 @@ _fv_limited(m, a, b) = if m.limiter == "minmod" { if a * b <= 0 { 0.0 } else { i
 _fv_weno(m, v) = {
   (a, b, c, d) = (v[1] - v[0], v[2] - v[1], v[3] - v[2], v[4] - v[3])
   (p, q, r) = (b - a, c - b, d - c)
-  (p1, q1, r1) = (p + 2 * b, b + c, r - 2 * c)
+  # 3b + p is p1 + b and so on: sums rather than products, which with divisions keep the multipliers busy
+  (p1, q1, r1) = (p + b + b, b + c, r - c - c)
   x = 13.0 / 3.0 * p * p + p1 * p1
   y = 13.0 / 3.0 * q * q + q1 * q1
   w = 13.0 / 3.0 * r * r + r1 * r1
   (i, j, k) = if m.reconstruct == "weno5z" {
     τ = abs(x - w)
     f = y -> 1 + (τ / (y + 4e-40)) * (τ / (y + 4e-40))
-    (f(x), 6 * f(y), f(w))
+    (f(x), 2 * f(y), f(w))
   } else {
     # weights over a common denominator: one division
     (x2, y2, w2) = ((x + 4e-6) * (x + 4e-6), (y + 4e-6) * (y + 4e-6), (w + 4e-6) * (w + 4e-6))
-    (y2 * w2, 6 * x2 * w2, x2 * y2)
+    (y2 * w2, (x2 + x2) * w2, x2 * y2)
   }
-  (s, t) = (3 * b, 3 * c)
-  low = (j * (s + q) + 3 * i * (s + p) + k * (t - 2 * r)) / (6 * (3 * i + j + k))
-  high = (i * (s + 2 * p) + j * (t - q) + 3 * k * (t - r)) / (6 * (i + j + 3 * k))
+  (i3, k3) = (i * (1.0 / 3.0), k * (1.0 / 3.0))
+  (s, t) = (p1 + b, c - r1)
+  low = (j * (b + q1) + i * s + k3 * (t - r)) / (6 * (i + j + k3))
+  high = (i3 * (s + p) + j * (c + q1) + k * t) / (6 * (i3 + j + k))
   (v[2] - low, v[2] + high)
 }
 

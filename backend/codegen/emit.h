@@ -245,6 +245,7 @@ LLVMValueRef emit_beside(Emit *e, const KInst *in, LLVMValueRef pointer, LLVMVal
 void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x);
 /* Says of an access made by hand what it cannot touch. */
 void emit_tag(Emit *e, LLVMValueRef access, KRef pointer);
+bool emit_apart(const Emit *e, KRef p, KRef q); /* can two pointers of the function not share memory? */
 void emit_tag_call_record(Emit *e, LLVMValueRef access);
 void emit_find_roots(Emit *e, uint32_t fn);
 void emit_LOAD(Emit *e, const KInst *in);

@@ -110,6 +110,11 @@ void emit_tag(Emit *e, LLVMValueRef access, KRef pointer) {
 	if (root) tag(e, access, e->fn->roots[root].same, e->fn->roots[root].others);
 }
 
+bool emit_apart(const Emit *e, KRef p, KRef q) {
+	const uint32_t x = e->fn->root_of[p], y = e->fn->root_of[q];
+	return x && y && x != y && apart(&e->fn->roots[x], &e->fn->roots[y]);
+}
+
 /* The call's own record is nobody's array: apart from every root of the function. */
 void emit_tag_call_record(Emit *e, LLVMValueRef access) {
 	LLVMMetadataRef scopes[ROOTS_AT_MOST + 1];

@@ -2,7 +2,7 @@
  * neighbours at places that each lane has of its own.
  *
  * Needs: emit.h. Guarantees: the same elements are read and no others; nothing is read before something that may fail or store in the first turn, and no
- * element of a turn before more than one turn.
+ * element of a turn before more than one turn. A place that a check has cut down (k_cut) is read whatever other checks say.
  *
  * A stencil reads u[j-1], u[j] and u[j+1]. As three vectors, most of them cross a cache line at every second register, which costs a load more each, and
  * loads are what such a loop does most. The latter two are the first one moved by one lane and two, with the two numbers behind it. Where a register has
@@ -239,13 +239,33 @@ void emit_transpose(Emit *e, uint32_t n, LLVMValueRef *x) {
 		}
 }
 
-/* The loads from `in` on that read beside it, in the order of their places; nothing that may fail or store lies between. How many. */
+/* Made of nothing but indices that a check has cut down (k_cut), so that whatever is read there, with some constant added, is there: a check on the way to it is of
+ * something else. */
+static bool is_cut(const Emit *e, const Linear *l) {
+	const KFn *f = e->fn->f;
+	for (uint32_t k = 0; k < l->n; k++) {
+		const KInst *in = &f->insts.at[f->vals.at[l->atom[k]].def];
+		if (in->op == K_PRIM && in->prim == OP_MUL)
+			for (uint32_t side = 0; side < 2; side++) {
+				const KInst *part = &f->insts.at[f->vals.at[emit_operand(e, in, side)].def];
+				if (part->lanes == in->lanes && part->op == K_SELECT && f->insts.at[f->vals.at[emit_operand(e, in, 1 - side)].def].op == K_CONST) in = part;
+			}
+		if (in->op != K_SELECT || in->imm != 1 || !in->lanes) return false;
+	}
+	return l->n > 0;
+}
+
+/* The loads from `in` on that read beside it, in the order of their places; nothing that may fail or store there lies between. How many. */
 static uint32_t find_beside(Emit *e, const KInst *in, Load *found) {
 	const KFn *f = e->fn->f;
 	Load own = {.pointer = emit_operand(e, in, 0), .type = (KType)in->type};
 	uint32_t n = 0, from = 0, to;
+	bool cut;
 	if (in < f->insts.at || in >= f->insts.at + f->insts.n || !add_linear(e, &own.at, emit_operand(e, in, 1), 1, DEEP)) return 0;
+	cut = is_cut(e, &own.at);
 	for (const KInst *other = in; other < f->insts.at + f->insts.n && n < LOADS; other++) {
+		if (other->op == K_STORE && emit_apart(e, emit_operand(e, other, 0), own.pointer)) continue;
+		if (other->op == K_FAIL_IF && cut && f->vals.at[emit_operand(e, other, 0)].lanes == in->lanes) continue;
 		if (other->op != K_LOAD && !kop_is_pure((KOp)other->op)) break;
 		if (other->op != K_LOAD || other->mode != KM_INDEXED || other->lanes != in->lanes || other->type != in->type) continue;
 		Load x = {.result = other->results, .pointer = emit_operand(e, other, 0), .type = own.type};

@@ -212,7 +212,7 @@ static KRef pull_gather(ArrayEmit *e, const Inst *in, const Index *at) {
 	KRef outside = k_logic(k, 1, k_lt(k, row, k_int(k, 0)), k_prim2(k, OP_LE, length, row));
 	k_fail_if(k, masked(e, outside), lower_site(e->l, SITE_INDEX, in), row, length);
 	/* lanes that are no elements must not read from anywhere */
-	if (k_lanes_of(k, row)) row = k_select(k, outside, k_int(k, 0), row);
+	if (k_lanes_of(k, row)) row = k_cut(k, outside, row);
 	for (uint32_t j = 0; j < rank; j++) {
 		if (j != axis) {
 			from[j] = j < axis ? at[j] : at[j - 1 + extra];

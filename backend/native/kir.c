@@ -256,14 +256,22 @@ KRef k_prim2(KBuilder *b, Op prim, KRef x, KRef y) {
 	return prim1(b, prim, t, widest(b, 2, args), 2, args);
 }
 
-KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) {
+static KRef choose(KBuilder *b, KRef c, KRef x, KRef y, int64_t imm) {
 	bool known;
 	KRef all[3] = {c, x, y};
 	if (k_is_bool(b, c, &known) && k_lanes_of(b, known ? x : y) == widest(b, 3, all)) return known ? x : y;
 	int64_t lo, hi, from, to;
-	KRef z = simple1(b, K_SELECT, k_type(b, x), widest(b, 3, all), 0, 3, all);
+	KRef z = simple1(b, K_SELECT, k_type(b, x), widest(b, 3, all), imm, 3, all);
 	if (k_type(b, x) == KT_I64 && bounds(b, x, &lo, &hi) && bounds(b, y, &from, &to)) k_bound(b, z, lo < from ? lo : from, hi > to ? hi : to);
 	return z;
+}
+
+KRef k_select(KBuilder *b, KRef c, KRef x, KRef y) {
+	return choose(b, c, x, y, 0);
+}
+
+KRef k_cut(KBuilder *b, KRef outside, KRef index) {
+	return choose(b, outside, k_int(b, 0), index, 1);
 }
 
 KRef k_convert(KBuilder *b, KRef x, KType to) {

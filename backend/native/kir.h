@@ -37,7 +37,7 @@ static inline KType ktype_of(Dtype d) {
 	K(WORD, "word", "call->words[imm] as `type`; entry function only")                                                                 \
 	K(RESULT, "result", "(x): call->results[imm] = x, uniform; entry function only")                                                    \
 	K(PRIM, "prim", "(x [, y]): element-wise primitive `prim` on operands of one type, with the semantics of lang/prims.def")          \
-	K(SELECT, "select", "(c, a, b): a where c else b")                                                                                  \
+	K(SELECT, "select", "(c, a, b): a where c else b; imm 1: see k_cut")                                                                  \
 	K(CONVERT, "convert", "(x): to `type`, as scalar_convert does")                                                                     \
 	K(BITS, "bits", "(x): the same bits as `type` of equal size; i64/f64, i32/f32")                                                     \
 	K(SHIFT, "shift", "(x, n): imm 0 left, 1 right without sign, 2 right with sign; integers")                                          \
@@ -247,6 +247,8 @@ static inline KRef k_lt(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_LT, 
 static inline KRef k_min(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MIN, x, y); }
 static inline KRef k_max(KBuilder *b, KRef x, KRef y) { return k_prim2(b, OP_MAX, x, y); }
 KRef k_select(KBuilder *b, KRef c, KRef x, KRef y);
+/* 0 where `outside`, else the index: what a check of it has found outside is not read from. imm of such a SELECT is 1: whatever is read at its result was seen to be there. */
+KRef k_cut(KBuilder *b, KRef outside, KRef index);
 KRef k_convert(KBuilder *b, KRef x, KType to);
 KRef k_recast(KBuilder *b, KRef x, KType to); /* the same bits */
 KRef k_logic(KBuilder *b, int which, KRef x, KRef y);

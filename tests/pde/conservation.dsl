@@ -158,6 +158,31 @@ passes(0.5, -1.0)                      #~ 0.5 tol 1e-12
 passes(0.5, 1.0)                       #~ 0.125 tol 1e-12
 passes(-1.0, -0.5)                     #~ 0.125 tol 1e-12
 passes(1.0, -0.5; f = "rusanov")       #~ 0.5*(0.5 + 0.125) + 0.5*1.5 tol 1e-12
+# of three fields Rusanov's flux shows the largest speed: u loses (M[0, 0] - a)/2 of a jump of 1 by a step of 0.01 with two cells
+problem three(M) {
+  domain t in [0, 0.01], x in [-1, 1]
+  field u, v, w
+  u_t + ∂x(M[0, 0]*u + M[0, 1]*v + M[0, 2]*w) == 0
+  v_t + ∂x(M[1, 0]*u + M[1, 1]*v + M[1, 2]*w) == 0
+  w_t + ∂x(M[2, 0]*u + M[2, 1]*v + M[2, 2]*w) == 0
+  u == if x < 0 { 1 } else { 0 } at t = 0
+  v == 0 at t = 0
+  w == 0 at t = 0
+  u_x == 0 at x = -1, x = 1
+  v_x == 0 at x = -1, x = 1
+  w_x == 0 at x = -1, x = 1
+}
+fastest(M) = M[0, 0] - (solve(three(M), fv(n = 2, flux = "rusanov", reconstruct = "first"), saveat = [0.01]).values[-1, 0, 0] - 1)/0.005
+symmetric(a, b, c, d, e, f) = [[a, b, c], [b, d, e], [c, e, f]]
+speeds_right(M) = abs(fastest(M)/max(abs(real(eigvals(M)))) - 1) < 1e-11
+speeds_right(symmetric(1.0, 0.3, -0.5, 0.2, 0.7, -1.1))        #> true
+speeds_right(-symmetric(1.0, 0.3, -0.5, 0.2, 0.7, -1.1))       #> true
+speeds_right(symmetric(0.1, 2.0, 0.0, -0.2, 0.5, 3.0))         #> true
+# in the middle, two the same at either end, all three
+speeds_right(symmetric(0.0, 1.0, 0.0, 0.0, 2.0, 0.0))          #> true
+speeds_right(symmetric(2.0, 0.0, 0.0, 1.0, 0.0, 2.0))          #> true
+speeds_right(symmetric(1.0, 0.0, 0.0, -2.0, 0.0, 1.0))         #> true
+fastest(symmetric(3.0, 0.0, 0.0, 3.0, 0.0, 3.0))               #~ 3 tol 1e-12
 passes(0.5, 1.0; f = "hll")            #~ 0.125 tol 1e-12
 passes(0.5, 1.0; f = "roe")            #~ 0.125 tol 1e-12
 

@@ -806,6 +806,65 @@ static void test_rows(Dtype d, uint32_t lanes) {
 	munmap(to, ROOM + PAGE);
 }
 
+/* Of two rows' numbers by two lists of places, one after the other with checks of both lists and a store elsewhere in between: pairs at a checked place, or (not `pairs`) a
+ * number and, behind a check of its own, the one after it. to: the first numbers of the first, the second numbers of it, the first ones of the other. */
+static KModule *checked_rows(KType t, uint32_t lanes, bool pairs) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	m->nsites = 3;
+	k_function(&b, m, 0);
+	KRef from = k_buffer(&b, 0), to = k_buffer(&b, 1), lists[2] = {k_buffer(&b, 2), k_buffer(&b, 3)}, n = k_word(&b, KT_I64, 0), length = k_word(&b, KT_I64, 1), base, at[2], x[3];
+	KRef room = k_stack(&b, 64 * 8);
+	k_vloop_begin(&b, lanes, 0, n, 0, NULL, NULL, &base);
+	KRef inside = k_mask(&b), zero = k_int(&b, 0);
+	for (int k = 0; k < 2; k++) {
+		KRef place = k_load(&b, KT_I64, KM_UNIT, lists[k], base, 0), outside = k_logic(&b, 1, k_lt(&b, place, zero), k_prim2(&b, OP_LE, length, place));
+		k_fail_if(&b, k_logic(&b, 0, outside, inside), k, place, length);
+		at[k] = pairs ? k_mul(&b, k_cut(&b, outside, place), k_int(&b, 2)) : k_select(&b, outside, zero, place);
+		x[k] = k_load(&b, t, KM_INDEXED, from, at[k], 0);
+	}
+	k_store(&b, KM_UNIT, room, base, x[0], 0);
+	KRef next = k_add(&b, at[0], k_int(&b, 1)), beyond = k_prim2(&b, OP_LE, length, next);
+	if (!pairs) k_fail_if(&b, k_logic(&b, 0, beyond, inside), 2, next, length);
+	x[2] = k_load(&b, t, KM_INDEXED, from, pairs ? next : k_select(&b, beyond, zero, next), 0);
+	k_store(&b, KM_UNIT, to, base, k_load(&b, t, KM_UNIT, room, base, 0), 0);
+	k_store(&b, KM_UNIT, to, k_add(&b, base, n), x[2], 0);
+	k_store(&b, KM_UNIT, to, k_add(&b, base, k_add(&b, n, n)), x[1], 0);
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	return m;
+}
+
+/* A check between two loads of a row does not part them; one that a load needs is looked at before it, with the last number of the array before a page that cannot be read. */
+static void test_checked_rows(Dtype d, uint32_t lanes) {
+	const size_t size = dtype_size(d);
+	char *from = guarded(), *to = guarded();
+	bool same = true;
+	for (int pairs = 0; pairs < 2; pairs++) {
+		Code code = compile(checked_rows(ktype_of(d), lanes, pairs));
+		const int width = pairs ? 2 : 1;
+		for (int64_t n = 0; n <= 37; n += 1 + n / 3)
+			for (int64_t wrong = -1; wrong < n; wrong += 1 + n / 5) {
+				char *x = at_end(from, (size_t)(ROWS * width) * size), *y = at_end(to, (size_t)(3 * n) * size);
+				int64_t lists[2][64];
+				for (int i = 0; i < ROWS * width; i++) put(d, x + (size_t)i * size, i + 1);
+				for (int64_t i = 0; i < n; i++) {
+					lists[0][i] = (int64_t)(random_bits() % (uint64_t)(pairs ? ROWS : ROWS - 1));
+					lists[1][i] = i % 3 ? ROWS - 1 : 0;
+				}
+				if (wrong >= 0) lists[pairs][wrong] = pairs ? ROWS + 5 * wrong : ROWS - 1;
+				same &= (call(&code, (void *[]){x, y, lists[0], lists[1]}, (int64_t[]){n, ROWS}, NULL) == 0) == (wrong < 0);
+				for (int64_t i = 0; i < n && wrong < 0; i++)
+					for (int k = 0; k < 3; k++)
+						same &= !memcmp(y + (size_t)(k * n + i) * size, x + (size_t)(lists[k == 2][i] * width + (k == 1)) * size, size);
+			}
+		forget(&code);
+	}
+	report(same, __LINE__, "checked rows of %s at places of %u lanes", dtype_name(d), lanes);
+	munmap(from, ROOM + PAGE);
+	munmap(to, ROOM + PAGE);
+}
+
 /* Numbers that use each other at random, some of them several times: many more than there are registers. */
 static KModule *tangle(KType t, uint64_t seed) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -1324,6 +1383,8 @@ static void test_target(void) {
 		test_rows(DT_F64, lanes);
 		test_rows(DT_F32, lanes);
 		test_rows(DT_I64, lanes);
+		test_checked_rows(DT_F64, lanes);
+		test_checked_rows(DT_F32, lanes);
 	}
 	if (level) test_order(DT_F32);
 	test_in_place();
