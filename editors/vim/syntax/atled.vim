@@ -41,10 +41,10 @@ syntax keyword atledFunction pad pad_end pad_start pairwise_distances partial pc
 syntax keyword atledFunction plot plot3 polyadd polyder polydiv polyfit polyfromroots polygamma polygon polyint polymul polyroots polysub
 syntax keyword atledFunction polyval pow primes print prod progress ptp push qr quadrature quantile quiver radau radau13 radau5 radau9 rand
 syntax keyword atledFunction randint randn rank ranks ravel ravel_index rbf read_ir read_lines read_text real reconstruct record refine relu
-syntax keyword atledFunction repeat replace report reshape rewrite rfft rfftfreq rfm right_axis rk4 rms rmsprop rodas5p roll root rot90
-syntax keyword atledFunction round same sample sample_boundary save scatter scatter3 sde searchsorted sech seed semilogx semilogy setdiff
-syntax keyword atledFunction setxor shape shooting show shuffle sigmoid sign signed_distance sin sinc sinh sinhint sinint size skewness
-syntax keyword atledFunction slogdet smallest soap softmax softplus solve sort sort_rows sparse sparsity spdiags spearman
+syntax keyword atledFunction repeat replace report reshape rewrite rfft rfftfreq rfm right_axis rigid_modes rk4 rms rmsprop rodas5p roll
+syntax keyword atledFunction root rot90 round same sample sample_boundary save scatter scatter3 sde searchsorted sech seed semilogx semilogy
+syntax keyword atledFunction setdiff setxor shape shooting show shuffle sigmoid sign signed_distance sin sinc sinh sinhint sinint size
+syntax keyword atledFunction skewness slogdet smallest soap softmax softplus solve sort sort_rows sparse sparsity spdiags spearman
 syntax keyword atledFunction spectral_derivative speye spherical_harmonic sphericali sphericalj sphericalk sphericaly spline split sqrt
 syntax keyword atledFunction sqrtm squeeze sri ssbroyden stack stairs starts_with std stem stop_gradient str streamlines subplots sum
 syntax keyword atledFunction surface svd svdvals swapaxes symplectic take take_along tan tanh taylor tile to_sparse toeplitz trace train
