@@ -257,7 +257,6 @@ static Lv combine(Notation *nt, AstOp op, Op prim, uint32_t n, Lv *v, Span at) {
 
 static Lv lv_expr(Notation *nt, const Ast *e);
 
-/* e as a function of the indices it mentions, batched over their grid. */
 /* The state of the random numbers and the token of effects, or REF_NONE where there are none yet. */
 typedef struct Effects {
 	Ref rng, io;
@@ -304,6 +303,7 @@ static Lv batched(Notation *nt, const Ast *e) {
 	return v.n < n && take_back_draws(nt->sp, before) ? batched_over(nt, e, true) : v;
 }
 
+/* e as a function of the indices it mentions, or of all, batched over their grid. */
 static Lv batched_over(Notation *nt, const Ast *e, bool all) {
 	Sp *sp = nt->sp;
 	const Ix *ix[MAX_INDICES];
