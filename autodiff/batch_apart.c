@@ -219,16 +219,27 @@ static bool touches_thread(const Batch *s, const Inst *in) {
 	return false;
 }
 
+/* The lengths that an instruction gives birth to. */
+static bool mark_births(const Batch *s, const Inst *in, bool *born) {
+	bool any = false;
+	for (uint32_t k = 0; k < s->f->syms.n; k++)
+		if (s->born[k] == (InstId)(in - s->f->insts.at)) any = born[k] = true;
+	return any;
+}
+
 /* All of a function that starts a random state, but for what is the same for all lanes. */
 static void whole_run(const Batch *s, const Region *r, BatchRun *run) {
-	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1), any = false;
+	bool *late = ARENA_ARRAY(s->scratch, bool, s->f->vals.n + 1), *born = ARENA_ARRAY(s->scratch, bool, s->f->syms.n + 1), any = false;
 	run->waits = ARENA_ARRAY(s->scratch, bool, r->ninsts + 1);
 	for (uint32_t i = 0; i < r->ninsts; i++) {
 		const Inst *in = inst_at(s->f, r, i);
-		if (!touches_thread(s, in) && !waits(s, in, late)) continue;
+		if (!touches_thread(s, in) && !waits(s, in, late) && !mentions(s, in, born)) continue;
 		any = run->waits[i] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
+		mark_births(s, in, born);
 	}
+	for (uint32_t k = 0; k < r->nresults; k++)
+		if (type_mentions(s, region_result(s->f, r, k), born)) return;
 	if (any) run->end = r->ninsts;
 }
 
@@ -246,9 +257,7 @@ BatchRun batch_run_at(const Batch *s, const Region *r, uint32_t from) {
 		if (!waits(s, in, late) && !mentions(s, in, born)) continue; /* a length is there no sooner than what it is born with */
 		run.waits[i] = true;
 		for (uint32_t k = 0; k < in->nresults; k++) late[REF_INDEX(inst_result(in, k))] = true;
-		bool any = false;
-		for (uint32_t k = 0; k < f->syms.n; k++)
-			if (s->born[k] == (InstId)(in - f->insts.at)) any = born[k] = true;
+		const bool any = mark_births(s, in, born);
 		for (uint32_t j = r->ninsts; any && j-- > end;)
 			if (mentions(s, inst_at(f, r, j), born)) end = j + 1;
 	}
