@@ -50,7 +50,7 @@ _no_hierarchy() = {
 
 # rigid_modes(places, components): the motions of a rigid body, which elasticity makes zero: the columns that amg takes as near_null
 #   places: f64[n, d], where each unknown is, d 2 or 3; components: i64[n], which component of the displacement it is. Columns: d displacements, and 1 or 3 rotations about the middle.
-#     rigid_modes([0.0, 0; 0, 0; 2, 0; 2, 0], [0, 1, 0, 1])     #> [[1, 0, 0], [0, 1, -1], [1, 0, 0], [0, 1, 1]]
+#     rigid_modes([0.0, 0; 0, 0; 2, 0; 2, 0], [0, 1, 0, 1])     #~ [[1, 0, 0], [0, 1, -1], [1, 0, 0], [0, 1, 1]]
 rigid_modes(places, components) = {
   d = shape(places)[1]
   if d != 2 and d != 3 { _refuse("rigid_modes takes places with two or three coordinates") }
@@ -65,7 +65,7 @@ _rotations(places, components, d) = {
   turns = list()
   for b in list(...(1..d)) {
     for a in list(...(0..b)) {
-      turns = push(turns, where(components == b, X[.., a], where(components == a, 0.0 - X[.., b], 0.0)))
+      turns = push(turns, where(components == b, X[.., a], where(components == a, -X[.., b], 0.0)))
     }
   }
   turns
