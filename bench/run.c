@@ -16,7 +16,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +288,7 @@ typedef struct Report {
 	double others; /* processors that other programs used meanwhile */
 	/* What tells a slow state of the threads from one of the code: processors in use during a run, and what was called and evaluated in one. */
 	double processors, limit_processors, native_calls, evaluated;
+	double trip[2]; /* round_trip() before and after */
 	Pages pages, limit_pages;
 	int64_t n;
 	bool single;
@@ -304,6 +307,41 @@ static atled_stat counters_of(const Program *p) {
 	atled_stat s = {.size = sizeof s};
 	if (atled_stats(p->ctx, &s) != ATLED_OK) limit_stop("no counters");
 	return s;
+}
+
+/* How far the processors are from each other: seconds for a line of the cache to go to another thread and come back. A hypervisor moves its guests' processors among those of the
+ * machine; where two share no cache it is four times as long, and rows whose threads pass arrays on to each other take up to twice as long. */
+typedef struct Line {
+	_Alignas(128) atomic_int there;
+	_Alignas(128) atomic_int back;
+} Line;
+enum { TRIPS = 20000, FIRST_TRIPS = 2000, LOOKS = 1000 };
+#define TRIPS_SECONDS 0.05 /* where processors are wanted by others, a trip takes a time slice */
+static void *send_back(void *ud) {
+	Line *l = ud;
+	for (int i = 1, got; i <= TRIPS; i++) {
+		while ((got = atomic_load_explicit(&l->there, memory_order_acquire)) != i)
+			if (got < 0) return NULL;
+		atomic_store_explicit(&l->back, i, memory_order_release);
+	}
+	return NULL;
+}
+static double round_trip(void) {
+	Line l = {0};
+	pthread_t t;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || pthread_create(&t, NULL, send_back, &l)) return 0;
+	const double first = now();
+	double begin = first;
+	int done = 0;
+	for (bool late = false; done < TRIPS && !late; done += !late) {
+		if (done == FIRST_TRIPS) begin = now(); /* the thread runs by then */
+		atomic_store_explicit(&l.there, done + 1, memory_order_release);
+		for (unsigned turn = 1; atomic_load_explicit(&l.back, memory_order_acquire) != done + 1 && !late; turn++) late = turn % LOOKS == 0 && now() - first > TRIPS_SECONDS;
+	}
+	const double took = now() - begin;
+	atomic_store(&l.there, -1);
+	pthread_join(t, NULL);
+	return done > FIRST_TRIPS ? took / (done - FIRST_TRIPS) : 0;
 }
 
 #define MOST_ROUNDS 101
@@ -378,6 +416,7 @@ static Report measure(const Row *row, const Options *o) {
 	int rounds = o->rounds < MOST_ROUNDS ? o->rounds : MOST_ROUNDS;
 	if (round * rounds > o->budget) rounds = o->budget > round ? (int)(o->budget / round) : 1;
 	double as[MOST_ROUNDS], bs[MOST_ROUNDS], os[MOST_ROUNDS], ratios[MOST_ROUNDS], others[MOST_ROUNDS];
+	r.trip[0] = round_trip();
 	const atled_stat before = counters_of(&p);
 	double used = 0, took = 0, limit_used = 0, limit_took = 0;
 	for (int k = 0; k < rounds; k++) {
@@ -393,6 +432,7 @@ static Report measure(const Row *row, const Options *o) {
 		r.others += others[k] / rounds;
 	}
 	const atled_stat after = counters_of(&p);
+	r.trip[1] = round_trip();
 	const double runs = (double)turns_a * rounds;
 	r.processors = used / took, r.limit_processors = limit_used / limit_took;
 	r.native_calls = (double)(after.native_calls - before.native_calls) / runs, r.evaluated = (double)(after.instructions - before.instructions) / runs;
@@ -452,7 +492,8 @@ static void print_json(const Row *row, const Report *r, const Machine *m) {
 	if (r->rounds) {
 		printf(",\"n\":%" PRId64 ",\"atled_ms\":%.6g,\"c_ms\":%.6g,\"ratio\":%.4g,\"low\":%.4g,\"high\":%.4g,\"rounds\":%d,\"goal\":%.4g,\"error\":%.3g,\"first_ms\":%.6g,\"others\":%.3g", r->n,
 		       1e3 * r->atled, 1e3 * r->limit, r->ratio, r->low, r->high, r->rounds, row->goal, r->error, 1e3 * r->first, r->others);
-		printf(",\"atled_processors\":%.3g,\"c_processors\":%.3g,\"native_calls\":%.6g,\"evaluated\":%.6g", r->processors, r->limit_processors, r->native_calls, r->evaluated);
+		printf(",\"atled_processors\":%.3g,\"c_processors\":%.3g,\"native_calls\":%.6g,\"evaluated\":%.6g,\"round_trip_ns\":[%.4g,%.4g]", r->processors, r->limit_processors, r->native_calls,
+		       r->evaluated, 1e9 * r->trip[0], 1e9 * r->trip[1]);
 		double peak = r->single ? m->peak32 : m->peak64;
 		if (r->flops > 0) printf(",\"atled_of_peak\":%.3g,\"c_of_peak\":%.3g", r->flops / r->atled / peak, r->flops / r->limit / peak);
 		if (r->bytes > 0) printf(",\"atled_of_bandwidth\":%.3g,\"c_of_bandwidth\":%.3g", r->bytes / r->atled / m->bandwidth, r->bytes / r->limit / m->bandwidth);
@@ -473,6 +514,7 @@ static void print_text(const Row *row, const Report *r, const Machine *m) {
 	if (r->flops > 0) printf("  of FMA peak %.2f, C %.2f", r->flops / r->atled / peak, r->flops / r->limit / peak);
 	if (r->bytes > 0) printf("  of bandwidth %.2f, C %.2f", r->bytes / r->atled / m->bandwidth, r->bytes / r->limit / m->bandwidth);
 	if (row->other) printf("  %s %.4g ms", row->other_name, 1e3 * r->other);
+	printf("  round trip %.0f, %.0f ns", 1e9 * r->trip[0], 1e9 * r->trip[1]);
 	if (r->others > 0.1) printf("  (others used %.1f processors)", r->others);
 	printf("  differ %.1e%s\n", r->error, r->fine ? "" : "  WRONG");
 }
