@@ -261,11 +261,12 @@ _prolongation(starts, columns, values, node, near, strength) = {
   for i in 0..n {
     for p in starts[i]..starts[i + 1] {
       a = aggregate[columns[p]]
-      # a loop, or an `if`, inside of an `if` would copy the arrays that it changes
-      for e in 0..(if a >= 0 and F[p] != 0 { k } else { 0 }) {
-        j = place[a, e]
-        new = j >= 0 and mark[j] != i
-        if new { mark[j] = i; total = total + 1 }
+      if a >= 0 and F[p] != 0 {
+        for e in 0..k {
+          j = place[a, e]
+          new = j >= 0 and mark[j] != i
+          if new { mark[j] = i; total = total + 1 }
+        }
       }
     }
     begin[i + 1] = total
@@ -280,15 +281,17 @@ _prolongation(starts, columns, values, node, near, strength) = {
       u = columns[p]
       a = aggregate[u]
       w = (if u == i { 1.0 } else { 0.0 }) - damping * F[p] / f[i]
-      for e in 0..(if a >= 0 and F[p] != 0 { k } else { 0 }) {
-        j = place[a, e]
-        new = j >= 0 and at[j] < first
-        if new {
-          at[j] = next
-          c[next] = j
-          next = next + 1
+      if a >= 0 and F[p] != 0 {
+        for e in 0..k {
+          j = place[a, e]
+          new = j >= 0 and at[j] < first
+          if new {
+            at[j] = next
+            c[next] = j
+            next = next + 1
+          }
+          if j >= 0 { v[at[j]] += w * T[u, e] }
         }
-        if j >= 0 { v[at[j]] += w * T[u, e] }
       }
     }
   }
@@ -308,11 +311,11 @@ _filtered(starts, columns, values, d, near, strength) = {
     }
     weak = if near[i] != 0 { weak / near[i] } else { 0.0 }
     fine = abs(d[i] + weak) > 0.2 * abs(d[i]) and abs(weak) < 4 * abs(d[i])
-    for p in starts[i]..(if fine { starts[i + 1] } else { starts[i] }) {
-      j = columns[p]
-      if j != i and values[p]^2 <= least * abs(d[i] * d[j]) { F[p] = 0.0 }
-    }
     if fine {
+      for p in starts[i]..starts[i + 1] {
+        j = columns[p]
+        if j != i and values[p]^2 <= least * abs(d[i] * d[j]) { F[p] = 0.0 }
+      }
       F[on] = d[i] + weak
       f[i] = d[i] + weak
     }
@@ -372,26 +375,32 @@ _aggregates(starts, to, weight) = {
   for j in 0..n {
     open = which[j] < 0 and starts[j] < starts[j + 1]
     for p in starts[j]..starts[j + 1] { if which[to[p]] >= 0 { open = false } }
-    if open { which[j] = count }
-    for p in starts[j]..(if open { starts[j + 1] } else { starts[j] }) { which[to[p]] = count }
-    if open { count = count + 1 }
+    if open {
+      which[j] = count
+      for p in starts[j]..starts[j + 1] { which[to[p]] = count }
+      count = count + 1
+    }
   }
   first = which
   for j in 0..n {
     best = 0.0
-    for p in starts[j]..(if first[j] < 0 { starts[j + 1] } else { starts[j] }) {
-      i = to[p]
-      if first[i] >= 0 and weight[p] > best {
-        best = weight[p]
-        which[j] = first[i]
+    if first[j] < 0 {
+      for p in starts[j]..starts[j + 1] {
+        i = to[p]
+        if first[i] >= 0 and weight[p] > best {
+          best = weight[p]
+          which[j] = first[i]
+        }
       }
     }
   }
   for j in 0..n {
     alone = which[j] < 0 and starts[j] < starts[j + 1]
-    if alone { which[j] = count }
-    for p in starts[j]..(if alone { starts[j + 1] } else { starts[j] }) { if which[to[p]] < 0 { which[to[p]] = count } }
-    if alone { count = count + 1 }
+    if alone {
+      which[j] = count
+      for p in starts[j]..starts[j + 1] { if which[to[p]] < 0 { which[to[p]] = count } }
+      count = count + 1
+    }
   }
   (which, count)
 }
@@ -423,8 +432,8 @@ _tentative(aggregate, count, near) = {
       for s in first[a + 1]..first[a + 2] { left = left + T[list_[s], e]^2 }
       size = sqrt(left)
       new = left > 1e-16 * whole and left > 0
-      for s in first[a + 1]..(if new { first[a + 2] } else { first[a + 1] }) { T[list_[s], e] = T[list_[s], e] / size }
       if new {
+        for s in first[a + 1]..first[a + 2] { T[list_[s], e] = T[list_[s], e] / size }
         small[next, e] = size
         place[a, e] = next
         node[next] = a
