@@ -42,7 +42,7 @@ typedef enum NodeKind {
 	NODE_SCAN,    /* cumsum, cumprod */
 	NODE_UPDATE,  /* update: the nest is the box's, the frame around it is copied beside */
 	NODE_SCATTER, /* scatter_add, scatter_set */
-	NODE_JOIN,    /* concat along an axis of unknown length */
+	NODE_JOIN,    /* concat along an axis of unknown length: each part's nest by itself */
 	NODE_GUARD    /* a check of two lengths */
 } NodeKind;
 
@@ -206,6 +206,8 @@ bool needs_copy(const ArrayPlan *p, const Node *n, Ref r);
 /* The product of lengths. */
 Dim dims_product(Ctx *c, uint32_t n, const Dim *dims);
 uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part);
+/* A join along the axis that is its row: parts of it are parts of the region's rows. */
+bool joins_rows(const ArrayPlan *p, const Node *n);
 
 /* The index arithmetic of shape changes. `emitting` false: only what follows an axis and what does not is worked out. axes: the open loops'. */
 typedef struct Axis {

@@ -815,28 +815,40 @@ static void emit_scan(ArrayEmit *e, const Group *g, Node *n) {
 	close_nest(e, &o);
 }
 
+/* Parts are nests of their own; along the region's row each has the rows of the block that are its own, the others' have none. */
 static void emit_join(ArrayEmit *e, const Group *g, Node *n) {
 	const Inst *in = node_inst(e->p, n);
+	KBuilder *k = e->k;
+	const bool by_rows = joins_rows(e->p, n);
+	const KRef start = e->row_start, rows = e->rows;
 	int64_t axis = attr_int(e->l->c, OP_CONCAT, in->attr, 0);
-	KRef before = k_int(e->k, 0);
+	KRef before = k_int(k, 0);
 	for (uint32_t j = 0; j < in->nargs; j++) {
 		Ref r = inst_arg(e->l->f, in, j);
 		Type t = *ref_ty(e->l->f, r);
 		Index at[MAX_AXES], to[MAX_AXES];
 		Open o;
 		const Node *part = plan_node(e->p, r);
+		const KRef end = k_add(k, before, lower_dim(e->l, t.dims[axis]));
 		if (part && part->lies_in && &e->p->nodes.at[part->lies_in - 1] == n && join_place(e->p, n, r) == j) { /* is there */
-			before = k_add(e->k, before, lower_dim(e->l, t.dims[axis]));
+			before = end;
 			continue;
+		}
+		if (by_rows) {
+			const KRef from = k_max(k, start, before), to_row = k_min(k, k_add(k, start, rows), end);
+			e->row_start = k_sub(k, from, before);
+			e->rows = k_max(k, k_int(k, 0), k_sub(k, to_row, from));
 		}
 		open_nest(e, &o, t.rank, t.dims, n->row, -1, g->wide, at);
 		KRef value = pull(e, r, at);
 		memcpy(to, at, sizeof to);
-		to[axis] = (Index){.kind = IX_OTHER, .base = k_add(e->k, index_base(&e->ix, at[axis]), before), .lane = index_lane(&e->ix, at[axis])};
+		to[axis] = (Index){.kind = IX_OTHER, .base = k_add(k, index_base(&e->ix, at[axis]), before), .lane = index_lane(&e->ix, at[axis])};
 		keep(e, n, to, value);
 		close_nest(e, &o);
-		before = k_add(e->k, before, lower_dim(e->l, t.dims[axis]));
+		before = end;
 	}
+	e->row_start = start;
+	e->rows = rows;
 }
 
 #define SCATTER_WORK (1 << 15) /* elements for one part */

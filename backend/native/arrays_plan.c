@@ -341,22 +341,34 @@ static void choose_rows(ArrayPlan *p) {
 	}
 }
 
+static bool long_axis(const ArrayPlan *p, Dim d) {
+	int64_t v;
+	return !dim_number(p, d, &v);
+}
+
+/* A join along the first axis goes by its rows where a long part is copied, or made by the copying. What this plan keeps is made in its place instead (join_in_place), and what is left to copy
+ * then, the cells outside of an end, is a few rows. */
+static bool copies_rows(const ArrayPlan *p, const Node *n) {
+	const Inst *in = node_inst(p, n);
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref r = inst_arg(p->l->f, in, k);
+		const Node *x = plan_node(p, r);
+		if (long_axis(p, ref_ty(p->l->f, r)->dims[0]) && (n->wanted || !x || !x->kept)) return true;
+	}
+	return false;
+}
+
 static bool may_be_row(const ArrayPlan *p, const Node *n, uint32_t axis) {
 	const Inst *in = node_inst(p, n);
 	switch (n->kind) {
 	case NODE_SCATTER:
 	case NODE_GUARD: return false;
 	case NODE_SCAN: return axis != (uint32_t)attr_int(p->l->c, (Op)in->op, in->attr, 0);
-	case NODE_JOIN: return axis != (uint32_t)attr_int(p->l->c, OP_CONCAT, in->attr, 0);
+	case NODE_JOIN: return axis != (uint32_t)attr_int(p->l->c, OP_CONCAT, in->attr, 0) || (!axis && copies_rows(p, n));
 	case NODE_REDUCE: /* a row that is reduced is summed by parts: sums, products and extremes can be, positions cannot */
 		return in->op != OP_ARGMAX || axis < n->nresult;
 	default: return true;
 	}
-}
-
-static bool long_axis(const ArrayPlan *p, Dim d) {
-	int64_t v;
-	return !dim_number(p, d, &v);
 }
 
 #define NARROW 6 /* fixed lengths below it are not worth a product of matrices: their sums are written out in registers */
@@ -431,7 +443,7 @@ static int row_of_value(const Node *n) {
 
 static bool reads_own_row(const ArrayPlan *p, const Node *n, const Access *a) {
 	const Node *x = &p->nodes.at[a->node];
-	int row = x->kind == NODE_UPDATE ? -1 : row_of_value(x); /* an update's nest runs over its box */
+	int row = x->kind == NODE_UPDATE || joins_rows(p, x) ? -1 : row_of_value(x); /* an update's nest runs over its box, a join's over parts of its rows */
 	return n->row >= 0 && row >= 0 && a->axis_of[row] == n->row;
 }
 
@@ -454,7 +466,7 @@ static void place_in_region(ArrayPlan *p, uint32_t id) {
 	}
 	for (uint32_t i = least; i < p->regions.n && !whole; i++) {
 		RowRegion *r = &p->regions.at[i];
-		if (r->has_row != has_row || r->whole || (has_row && r->row != row)) continue;
+		if (r->has_row != has_row || r->whole || (has_row && r->row != row) || joins_rows(p, &p->nodes.at[r->nodes.at[0]]) != joins_rows(p, n)) continue;
 		n->region = i;
 		VEC_PUSH(p->a, &r->nodes, id);
 		return;
@@ -896,6 +908,10 @@ uint32_t join_place(const ArrayPlan *p, const Node *join, Ref part) {
 	uint32_t k = 0;
 	while (k < in->nargs && inst_arg(p->l->f, in, k) != part) k++;
 	return k;
+}
+
+bool joins_rows(const ArrayPlan *p, const Node *n) {
+	return n->kind == NODE_JOIN && n->row >= 0 && n->row == (int)attr_int(p->l->c, OP_CONCAT, node_inst(p, n)->attr, 0);
 }
 
 /* A long part of a join along the first axis is made where it belongs, rather than copied. Neither may be what a loop or a caller has a place for: others read what was there before until then. */

@@ -92,13 +92,30 @@ static bool reaches(Reach *w, Ref r, const Index *at) {
 	return reaches_operands(w, node_inst(w->p, n), all);
 }
 
+/* What a join along its row reads: a part that begins with row k of the join is read k rows before. */
+static bool reaches_parts(Reach *w, const Inst *in, Index *at) {
+	const Fn *f = w->p->l->f;
+	Ctx *c = w->p->l->c;
+	Dim before = dim_const(c, 0);
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref r = inst_arg(f, in, k);
+		int64_t by;
+		at[w->row] = dim_is_const(c, before, &by) ? index_axis(w->row) : (Index){.kind = IX_OTHER};
+		if (at[w->row].kind == IX_AXIS) at[w->row].number = -by;
+		if (!reaches(w, r, at)) return false;
+		before = dim_add(c, before, ref_ty(f, r)->dims[w->row]);
+	}
+	return true;
+}
+
 bool reach_nest(Reach *w, const Node *n) {
 	const Inst *in = node_inst(w->p, n);
 	Index at[MAX_AXES];
-	if (n->row < 0 || n->macro != MACRO_NONE || n->kind == NODE_SCATTER || n->kind == NODE_JOIN || n->kind == NODE_GUARD) return false;
+	if (n->row < 0 || n->macro != MACRO_NONE || n->kind == NODE_SCATTER || n->kind == NODE_GUARD) return false;
 	for (uint32_t i = 0; i < n->naxes; i++) at[i] = index_axis(i);
 	w->ix = (IndexContext){.p = w->p, .shifts = true};
 	w->row = (uint32_t)n->row;
 	w->seen.n = 0;
+	if (n->kind == NODE_JOIN) return joins_rows(w->p, n) && reaches_parts(w, in, at);
 	return n->kind == NODE_UPDATE ? reaches(w, inst_arg(w->p->l->f, in, 1), at) : reaches_operands(w, in, at);
 }

@@ -60,7 +60,7 @@ static bool may_stream(const ArrayPlan *p, const RowRegion *r, bool last) {
 	if (!r->has_row || r->whole || r->product || r->within || r->turned.n) return false;
 	for (uint32_t i = 0; i < r->nodes.n; i++) {
 		const Node *n = &p->nodes.at[r->nodes.at[i]];
-		if ((n->kind != NODE_POINT && n->kind != NODE_REDUCE && n->kind != NODE_SCAN) || n->macro != MACRO_NONE || n->strip || n->into) return false;
+		if ((n->kind != NODE_POINT && n->kind != NODE_REDUCE && n->kind != NODE_SCAN && !joins_rows(p, n)) || n->macro != MACRO_NONE || n->strip || n->into) return false;
 		if ((n->row_sum && !last) || (n->lies_in && p->nodes.at[n->lies_in - 1].kind != NODE_JOIN) || fails_in_loop(p, node_inst(p, n))) return false;
 	}
 	return true;
