@@ -2,19 +2,21 @@
  *
  * Needs: pool.h, pthreads; futexes where there are some (Linux), else a condition variable. Guarantees: what pool.h says.
  *
- * One job runs at a time. Its parts are handed out by one atomic word that holds which are left and which workers may take one:
+ * One job runs at a time. Its parts lie in shares, one for each thread, or in one for all where they are to begin in order. A share is a line of the cache: a word that
+ * says which parts are left, and what they are parts of.
  *
- *     caller                          worker
- *     fill in the job                 spin until the word has parts left
- *     pending = parts                 take one: compare-and-swap the word
- *     word = parts left  (release)    read the job (acquire, so it is the one the part belongs to)
- *     take parts like a worker        run the part
- *     wait for pending == 0           pending -= 1; who makes it 0 wakes the caller if it sleeps
+ *     caller                                    worker
+ *     pending = parts                           spin until the own share, or that for all, has parts left
+ *     fill in the shares, word last (release)   take one: compare-and-swap the word (acquire, so what it reads beside it is the job the part belongs to)
+ *     take parts like a worker                  run it; and so on
+ *     wait for pending == 0                     pending -= parts done; who makes it 0 wakes the caller if it sleeps
+ *                                               take the last parts of others' shares, as long as there are any
  *
- * Parts that should stay where they were are handed out to their own threads first: a loop that passes the same arrays again and again, as a stencil does,
- * then finds a thread's rows in the caches of its own processor, which matters where processors have no cache in common.
+ * The threads' own shares are the same at each job of as many parts: a loop that passes the same arrays again and again, as a stencil does, finds a thread's rows in the
+ * caches of its own processor. And a thread that takes its parts, or counts them, writes to lines that no other thread touches meanwhile: with one word for all and
+ * parts counted one by one each of 16 parts was three trips of a line from one processor to the other, which is 0.4 us where they have a cache in common and 1.7 where not.
  *
- * A worker reads the job only while it holds a part, and the caller changes the job only when no part is out, so nobody need be waited for
+ * A worker reads a share's job only while it holds a part of it, and the caller changes the job only when no part is out, so nobody need be waited for
  * who merely looks. Why the rest is as it is, with measurements: a sleeping worker costs 16-50 us to wake, more than most jobs take, so
  * workers spin for SPIN_NS of their own time after their last part, and the caller never waits for sleepers: it takes the parts itself until they arrive. The
  * kernel likes to wake a worker on the caller's own processor, where the two then take turns (60 us a job); so workers are kept off it, and
@@ -45,7 +47,7 @@
 #define HAVE_FUTEX 0
 #endif
 
-enum { MOST_WORKERS = 255, MOST_PARTS = INT32_MAX / 2, LOOK_AT_CLOCK = 32 };
+enum { MOST_WORKERS = 255, MOST_PARTS = (1 << 28) - 1, LOOK_AT_CLOCK = 32 };
 #define SPIN_NS 80000    /* a worker's, since its last part */
 #define LOOK_NS 5000     /* more than LOOK_AT_CLOCK turns of spinning take */
 #define GONE_NS 1000000  /* a time slice of another's is longer */
@@ -65,21 +67,25 @@ struct Pool {
 	unsigned generation;
 };
 
+/* Parts from .. to - 1 that nobody has taken, for workers up to `allowed` and the caller; and what they are parts of. On a pair of lines, which are fetched together. */
+typedef struct Share {
+	_Alignas(128) _Atomic uint64_t left; /* see share_word */
+	void (*body)(void *ud, int64_t part);
+	void *ud;
+	unsigned modes;
+} Share;
+
 /* The process's threads. Each line of the cache has one kind of traffic. */
 static struct Crew {
-	_Alignas(64) _Atomic uint64_t word; /* see LEFT */
+	Share shares[MOST_WORKERS + 1]; /* by pool_worker() */
+	Share ordered;                  /* of all threads, its parts begin in order */
 	_Alignas(64) _Atomic uint32_t pending;
 	atomic_bool waiting; /* the caller sleeps until pending is 0 */
 	_Alignas(64) union {
 		_Atomic uint64_t both;    /* how many sleep, and below it the epoch */
 		_Atomic uint32_t half[2]; /* of which idle workers sleep on one */
 	} rest;
-	atomic_bool quit; /* here and not beside `taken`: workers that spin look at it */
-	/* the job: written while no part is out */
-	_Alignas(64) void (*body)(void *ud, int64_t part);
-	void *ud;
-	int64_t parts;
-	unsigned modes;
+	_Alignas(64) atomic_bool quit; /* workers that spin look at it */
 	/* whose job it is */
 	_Alignas(64) atomic_bool taken;
 	atomic_int avoid; /* processor that workers keep off; -1: to be found out */
@@ -244,35 +250,67 @@ static void keep_apart(int workers) {
 
 /* ---- workers ----------------------------------------------------------------------------------------------------------------------------- */
 
-/* The word: which parts are left, as a count of the last ones or, where threads have parts of their own, as a set; how many workers, from 1 on, may take
- * one; and of how many parts that is a set, 0: it is a count. */
-enum { SET_PARTS = 32 };
-#define LEFT(word) ((uint32_t)(word))
-#define ALLOWED(word) ((int)((word) >> 32 & 0xff))
-#define SET_OF(word) ((uint32_t)((word) >> 40))
+#define PART_BITS 28
+_Static_assert(MOST_PARTS >> PART_BITS == 0 && MOST_WORKERS >> (64 - 2 * PART_BITS) == 0, "the word's fields");
 
-/* One of the set for thread `id`: of its own share the first, else the last of all, which its owner comes to last. */
-static uint32_t choose_part(uint64_t word, int id) {
-	const uint32_t parts = SET_OF(word), threads = (uint32_t)ALLOWED(word) + 1;
-	const uint32_t from = parts * (uint32_t)id / threads, to = parts * ((uint32_t)id + 1) / threads;
-	const uint64_t own = LEFT(word) & (((uint64_t)1 << to) - ((uint64_t)1 << from));
-	return own ? (uint32_t)__builtin_ctzll(own) : 31u - (uint32_t)__builtin_clz(LEFT(word));
+static int64_t part_from(uint64_t word) {
+	return (int64_t)(word & MOST_PARTS);
+}
+static int64_t part_to(uint64_t word) {
+	return (int64_t)(word >> PART_BITS & MOST_PARTS);
+}
+static uint32_t parts_left(uint64_t word) {
+	return (uint32_t)(part_to(word) - part_from(word));
+}
+static int allowed(uint64_t word) {
+	return (int)(word >> 2 * PART_BITS);
+}
+static uint64_t share_word(int64_t from, int64_t to, int workers) {
+	return from < to ? (uint64_t)workers << 2 * PART_BITS | (uint64_t)to << PART_BITS | (uint64_t)from : 0;
 }
 
-/* Takes a part for worker `id` (0: the caller): its number, or -1. */
-static int64_t take_part(int id) {
-	uint64_t word = atomic_load_explicit(&crew.word, memory_order_relaxed);
-	while (LEFT(word) && id <= ALLOWED(word)) {
-		const uint32_t set = SET_OF(word), part = set ? choose_part(word, id) : 0;
-		const uint64_t less = set ? word & ~((uint64_t)1 << part) : word - 1;
-		if (atomic_compare_exchange_weak_explicit(&crew.word, &word, less, memory_order_acquire, memory_order_relaxed))
-			return set ? (int64_t)part : crew.parts - (int64_t)LEFT(word);
+/* Before thread `id` can take parts of it. */
+static void fill_share(Share *s, uint64_t word, void (*body)(void *ud, int64_t part), void *ud, unsigned modes) {
+	s->body = body;
+	s->ud = ud;
+	s->modes = modes;
+	atomic_store_explicit(&s->left, word, memory_order_release);
+}
+
+static bool has_parts(const Share *s, int id) {
+	const uint64_t word = atomic_load_explicit(&s->left, memory_order_relaxed);
+	return parts_left(word) && id <= allowed(word);
+}
+
+/* Takes the share's first or last part for thread `id`: its number, or -1. */
+static int64_t take_part(Share *s, int id, bool first) {
+	uint64_t word = atomic_load_explicit(&s->left, memory_order_relaxed);
+	while (parts_left(word) && id <= allowed(word)) {
+		const uint64_t less = first ? word + 1 : word - ((uint64_t)1 << PART_BITS);
+		if (atomic_compare_exchange_weak_explicit(&s->left, &word, less, memory_order_acquire, memory_order_relaxed)) return first ? part_from(word) : part_to(word) - 1;
 	}
 	return -1;
 }
 
+/* A part that is thread `id`'s own or anybody's, and whose share it comes from; NULL: there is none. */
+static Share *next_part(int id, int64_t *part) {
+	Share *own = &crew.shares[id], *all = &crew.ordered;
+	if ((*part = take_part(own, id, true)) >= 0) return own;
+	return (*part = take_part(all, id, true)) >= 0 ? all : NULL;
+}
+
+/* One of another thread's. No thread comes here but behind its own parts: looking at a share that its owner is taking parts of makes that dearer. */
+static Share *others_part(int id, int64_t *part) {
+	const int threads = atomic_load_explicit(&crew.started, memory_order_relaxed) + 1;
+	for (int k = 1; k < threads; k++) {
+		Share *s = &crew.shares[(id + k) % threads];
+		if ((*part = take_part(s, id, false)) >= 0) return s;
+	}
+	return NULL;
+}
+
 static void parts_done(uint32_t n) {
-	if (atomic_fetch_sub(&crew.pending, n) == n && atomic_load(&crew.waiting)) wake(&crew.pending, 1);
+	if (n && atomic_fetch_sub(&crew.pending, n) == n && atomic_load(&crew.waiting)) wake(&crew.pending, 1);
 }
 
 #define SLEEPER ((uint64_t)1 << 32)
@@ -289,16 +327,15 @@ static _Atomic uint32_t *epoch_word(void) {
  * it off the count, and changes the epoch with it. */
 static void go_to_sleep(int id) {
 	const uint32_t epoch = (uint32_t)atomic_fetch_add(&crew.rest.both, SLEEPER);
-	/* whoever changes the word or `quit` looks at the sleepers afterwards: one of the two sees the other */
-	const uint64_t word = atomic_load(&crew.word);
-	if (!(LEFT(word) && id <= ALLOWED(word)) && !atomic_load(&crew.quit)) sleep_on(epoch_word(), epoch, 0);
+	/* whoever fills shares or sets `quit` changes this word, or reads it as the last to have changed it, afterwards: one of the two sees the other */
+	if (!has_parts(&crew.shares[id], id) && !has_parts(&crew.ordered, id) && !atomic_load(&crew.quit)) sleep_on(epoch_word(), epoch, 0);
 	uint64_t rest = atomic_load(&crew.rest.both);
 	while ((uint32_t)rest == epoch && !atomic_compare_exchange_weak(&crew.rest.both, &rest, rest - SLEEPER)) {}
 }
 
 /* Where more sleep than are woken, the count may stay above their number, never below it. */
 static void wake_sleepers(uint32_t n) {
-	uint64_t rest = atomic_load(&crew.rest.both), next;
+	uint64_t rest = atomic_fetch_add(&crew.rest.both, 0), next; /* see go_to_sleep */
 	do {
 		if (!SLEEPERS(rest)) return;
 		const uint32_t left = SLEEPERS(rest) > n ? SLEEPERS(rest) - n : 0;
@@ -315,13 +352,25 @@ static void *worker(void *arg) {
 	atomic_store(&crew.ids[id - 1], (int)syscall(SYS_gettid));
 #endif
 	int64_t spun = 0, looked = 0; /* time idle, and when that was looked at */
+	uint32_t done = 0;
+	bool helps = false; /* its own parts are done, others' may not be */
 	for (unsigned turn = 0;; turn++) {
-		const int64_t part = take_part(id);
-		if (part >= 0) {
-			note_processor(id);
-			set_float_modes(crew.modes);
-			crew.body(crew.ud, part);
-			parts_done(1);
+		int64_t part;
+		Share *s = next_part(id, &part);
+		if (!s && done) {
+			parts_done(done);
+			done = 0;
+			helps = true;
+		}
+		if (!s && helps) {
+			s = others_part(id, &part);
+			helps = s != NULL;
+		}
+		if (s) {
+			if (!done) note_processor(id);
+			set_float_modes(s->modes);
+			s->body(s->ud, part);
+			done++;
 			spun = looked = 0;
 			continue;
 		}
@@ -384,7 +433,8 @@ static void after_fork_parent(void) {
 
 /* The child has the forking thread alone. */
 static void after_fork_child(void) {
-	atomic_store(&crew.word, 0);
+	for (int i = 0; i <= MOST_WORKERS; i++) atomic_store(&crew.shares[i].left, 0);
+	atomic_store(&crew.ordered.left, 0);
 	atomic_store(&crew.pending, 0);
 	atomic_store(&crew.waiting, false);
 	atomic_store(&crew.rest.both, 0);
@@ -464,10 +514,10 @@ static Status run_alone(int64_t parts, void (*body)(void *ud, int64_t part), voi
 }
 
 /* Takes away the parts that nobody has begun. */
-static void leave_out_rest(void) {
-	const uint64_t word = atomic_exchange(&crew.word, 0);
-	const uint32_t left = SET_OF(word) ? (uint32_t)__builtin_popcount(LEFT(word)) : LEFT(word);
-	if (left) parts_done(left);
+static void leave_out_rest(int workers) {
+	uint32_t left = parts_left(atomic_exchange(&crew.ordered.left, 0));
+	for (int i = 0; i <= workers; i++) left += parts_left(atomic_exchange(&crew.shares[i].left, 0));
+	parts_done(left);
 }
 
 /* A worker that has a part and no processor holds up the job for a time slice of somebody else's: milliseconds, where jobs take microseconds. One that has no part and no processor takes none
@@ -503,7 +553,7 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 		}
 		if (watch && st == ST_OK && t - watched >= WATCH_NS) {
 			watched = t;
-			if ((st = watch(ud)) != ST_OK) leave_out_rest();
+			if ((st = watch(ud)) != ST_OK) leave_out_rest(workers);
 		}
 		if (t - begun < patience) continue;
 		crew.count.slept++;
@@ -515,7 +565,7 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 	}
 }
 
-/* own: threads have parts of their own. Otherwise parts are begun in their order. */
+/* own: each thread has a share. Otherwise parts are begun in their order. */
 static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud), Status (*watch)(void *ud)) {
 	Status (*between)(void *ud) = poll ? poll : watch;
 	const bool forked = p->generation != atomic_load_explicit(&crew.generation, memory_order_relaxed);
@@ -542,23 +592,23 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	crew.count.jobs++;
 	crew.count.asleep += slept;
 	crew.count.shared += shares_processor(p->workers);
-	crew.body = body;
-	crew.ud = ud;
-	crew.parts = parts;
-	crew.modes = float_modes();
+	const unsigned modes = float_modes();
+	const int threads = p->workers + 1;
 	atomic_store_explicit(&crew.pending, (uint32_t)(parts - done), memory_order_relaxed);
-	own = own && parts <= SET_PARTS;
-	const uint64_t all = own ? ((uint64_t)1 << parts) - ((uint64_t)1 << done) : (uint64_t)(parts - done);
-	atomic_store(&crew.word, (own ? (uint64_t)parts << 40 : 0) | (uint64_t)p->workers << 32 | all);
+	for (int i = threads - 1; own && i >= 0; i--) {
+		const int64_t from = parts * i / threads, to = parts * (i + 1) / threads;
+		fill_share(&crew.shares[i], share_word(from > done ? from : done, to, p->workers), body, ud, modes);
+	}
+	if (!own) fill_share(&crew.ordered, share_word(done, parts, p->workers), body, ud, modes);
 	wake_sleepers(p->workers < atomic_load_explicit(&crew.started, memory_order_relaxed) || parts > p->workers ? MOST_WORKERS : (uint32_t)parts - 1);
-	int64_t polled = done;
-	for (int64_t part; st == ST_OK && (part = take_part(0)) >= 0;) {
+	int64_t polled = done, part;
+	for (Share *s; st == ST_OK && ((s = next_part(0, &part)) || (s = others_part(0, &part)));) {
 		body(ud, part);
-		parts_done(1);
 		polled++;
 		if (between) st = between(ud);
 	}
-	if (st != ST_OK) leave_out_rest();
+	if (st != ST_OK) leave_out_rest(p->workers);
+	parts_done((uint32_t)(polled - done));
 	if (polled == parts) {
 		const int64_t now = now_ns(), took = now - job_begun;
 		crew.count.alone++;

@@ -170,6 +170,24 @@ static Av *forward(Site *s, const Ref *tangents, Av **dy, Span at) {
 	return y;
 }
 
+/* Leaves whose tangent is known to be zero are not differentiated by: a column of a Jacobian costs what depends on its own variable. */
+static void drop_zero_tangents(Site *s, Ref *tangents) {
+	uint32_t m = 0;
+	for (uint32_t i = 0; i < s->nactive; i++) m += !is_zero(s->sp, tangents[i]);
+	if (!m) return;
+	m = 0;
+	for (uint32_t i = 0; i < s->nactive; i++) {
+		const uint32_t leaf = s->active_leaf[i];
+		if (is_zero(s->sp, tangents[i])) {
+			s->active[s->spec.param_of_leaf[s->first + leaf]] = false;
+			continue;
+		}
+		s->active_leaf[m] = leaf;
+		tangents[m++] = tangents[i];
+	}
+	s->nactive = m;
+}
+
 BUILTIN(jvp) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jvp");
@@ -177,6 +195,7 @@ BUILTIN(jvp) {
 	Site s = site(sp, f, &inner, 0);
 	Ref *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
 	tangent_leaves(&s, call->args[2], call->spans[2], "a tangent", t);
+	drop_zero_tangents(&s, t);
 	Av *dy, *y = forward(&s, t, &dy, call->span);
 	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, dy});
 }

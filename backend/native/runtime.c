@@ -32,11 +32,12 @@ typedef struct Slab {
 	char *at;
 } Slab;
 
-/* Blocks after `now` are unused. Stacks of different threads are on different lines. */
+/* A thread's. Blocks after `now` are unused. Those of different threads are on different lines. */
 typedef struct Stack {
 	_Alignas(64) Slab *first;
 	Slab *now;
 	size_t bytes;
+	uint64_t work; /* that its parts of parallel loops did, ever; who runs them writes it, the loop's caller reads it afterwards */
 } Stack;
 
 typedef struct Mark {
@@ -48,6 +49,7 @@ typedef struct NativeState {
 	Stack arena, scratch;
 	Stack *workers; /* of the pool's workers 1 .. nworkers */
 	uint32_t nworkers, depth;
+	uint64_t counted; /* of the stacks' work */
 	NativeTrace trace;   /* of the call that failed last */
 	size_t bytes;        /* of this record */
 	void *block, *workers_block;
@@ -122,6 +124,7 @@ static void free_stacks(Ctx *c, NativeState *s) {
 	stack_free(c, &s->arena);
 	stack_free(c, &s->scratch);
 	for (uint32_t i = 0; i < s->nworkers; i++) stack_free(c, &s->workers[i]);
+	s->counted = 0;
 }
 
 static size_t stacks_bytes(const NativeState *s) {
@@ -180,16 +183,15 @@ static bool reserve_workers(Ctx *c, NativeState *s, uint32_t n) {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------------------------------- */
 
-/* One parallel loop, shared by its parts. */
+/* One parallel loop, shared by its parts. What a part begins with is one line of the cache, which is written where something fails. */
 typedef struct Shared {
-	Backend *be;
+	_Alignas(64) Backend *be;
 	NativeState *state;
 	const NativeCall *call; /* as it was when the loop began; nobody changes it until the loop ends */
 	NativeBody body;
 	void *env;
 	atomic_int halt;            /* a Status: everybody stops */
 	_Atomic int64_t lowest;     /* failed part of the lowest number so far: parts above it need not run */
-	_Atomic int64_t work;       /* done and not yet accounted for */
 	pthread_mutex_t lock;       /* of the arena, and of: */
 	int32_t status;             /* how part `lowest` failed */
 	int64_t site, fail_a, fail_b;
@@ -320,7 +322,7 @@ static void run_part(void *ud, int64_t part) {
 	const int32_t st = s->body(&call, s->env, part);
 	end_streams();
 	stack_release(r.scratch, mark);
-	atomic_fetch_add_explicit(&s->work, r.worked + (int64_t)work_done(&call, &r), memory_order_relaxed);
+	r.scratch->work += (uint64_t)r.worked + work_done(&call, &r);
 	if (st != NATIVE_OK) part_failed(s, &call, part, st);
 }
 
@@ -336,6 +338,15 @@ static Pool *pool_of(Backend *be) {
 	if (be->threads == 1) return NULL;
 	if (!be->pool) be->pool = pool_new(be->ctx, be->threads);
 	return be->pool && pool_width(be->pool) > 1 ? be->pool : NULL;
+}
+
+/* What parts did since this was last asked for. */
+static uint64_t parts_work(NativeState *s) {
+	uint64_t all = s->scratch.work;
+	for (uint32_t i = 0; i < s->nworkers; i++) all += s->workers[i].work;
+	const uint64_t fresh = all - s->counted;
+	s->counted = all;
+	return fresh;
 }
 
 /* In order, with the caller's record. */
@@ -359,7 +370,7 @@ int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t 
 	pthread_mutex_init(&s.lock, NULL);
 	pool_run_watched(pool, nparts, run_part, &s, watch_parts);
 	pthread_mutex_destroy(&s.lock);
-	const uint64_t work = (uint64_t)atomic_load(&s.work);
+	const uint64_t work = parts_work(r->state);
 	const int halted = atomic_load(&s.halt);
 	if (!halted && atomic_load(&s.lowest) == INT64_MAX) return (int32_t)spend(r->be, work);
 	r->be->work += work;
