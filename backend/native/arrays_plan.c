@@ -928,16 +928,55 @@ static void join_in_place(ArrayPlan *p) {
 	}
 }
 
+/* Regions one after the other, but for those that are done with the one before: in which step each is. */
+static uint32_t *region_steps(const ArrayPlan *p) {
+	uint32_t *step = ARENA_ARRAY(p->a, uint32_t, p->regions.n + 1);
+	for (uint32_t i = 1; i < p->regions.n; i++) {
+		const RowRegion *r = &p->regions.at[i];
+		step[i] = step[i - 1] + (r->streamed || r->within ? 0 : 1);
+	}
+	return step;
+}
+
+typedef struct Life {
+	uint32_t from, to;
+} Life;
+
+/* What is needed after the run lives to its end, the rest from the step that makes it to the last that reads it, so that what different steps need may share memory. There are no more steps than
+ * instructions. */
+static Life *node_lives(const ArrayPlan *p, const uint32_t *step, uint32_t from, uint32_t to) {
+	Life *life = ARENA_ARRAY(p->a, Life, p->nodes.n + 1);
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *n = &p->nodes.at[i];
+		if (!n->kept) continue;
+		life[i] = (Life){from + step[n->region], n->wanted ? to : from + step[n->region]};
+		for (uint32_t k = 0; k < n->reads.n; k++) {
+			Life *x = &life[n->reads.at[k].node];
+			if (x->to < life[i].from) x->to = life[i].from;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		uint32_t in = i;
+		while (p->nodes.at[in].lies_in) in = p->nodes.at[in].lies_in - 1;
+		if (life[i].from < life[in].from) life[in].from = life[i].from;
+		if (life[i].to > life[in].to) life[in].to = life[i].to;
+	}
+	return life;
+}
+
 static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	Lower *l = p->l;
+	const uint32_t *step = region_steps(p);
+	const Life *life = node_lives(p, step, from, to);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
 		if (!n->kept || n->kind == NODE_GUARD || n->into) continue;
-		if (n->memory && n->nresult > 0 && !n->lies_in) lower_slot(l, n->ref, from, to); /* a number is a register */
+		if (n->memory && n->nresult > 0 && !n->lies_in) lower_slot(l, n->ref, life[i].from, life[i].to); /* a number is a register */
 		if (n->strip) l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);
 		if (!n->row_sum) continue;
 		Dim elements = dim_mul(l->c, dims_product(l->c, n->nresult, n->axes), dim_const(l->c, MAX_PARTS));
-		MemorySlot s = {.elements = elements, .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype), .from = from, .to = to};
+		const uint32_t at = from + step[n->region];
+		MemorySlot s = {.elements = elements, .element_bytes = (uint32_t)dtype_size((Dtype)ref_ty(l->f, n->ref)->dtype), .from = at, .to = at};
 		VEC_PUSH(l->scratch, &l->slots, s);
 		n->partial = l->slots.n;
 	}
