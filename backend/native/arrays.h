@@ -71,6 +71,7 @@ typedef struct Node {
 	uint32_t lies_in;  /* in the memory of that node (plus 1), an update that changes it where it lies, or a join that it is a part of */
 	bool scratch;      /* kept in the region's scratch */
 	bool strip;        /* of its memory there are only some rows at a time, see arrays_strips.c */
+	bool windowed;     /* of its memory each part has a window of rows, see arrays_stream.c */
 	bool row_sum;      /* reduced over the region's row */
 	uint32_t into;         /* a term of the contraction of that node (plus 1), which does it */
 	VEC(uint32_t) terms;   /* that this one does besides its own */
@@ -88,6 +89,7 @@ typedef struct Node {
 	/* emission */
 	KRef scratch_at;  /* pointer, in the present part */
 	bool dense;       /* its rows in scratch follow each other without gaps: a group goes along all of them as one, see arrays_joined.c */
+	KRef window;      /* where its row 0 would be, while the window is open */
 	KRef past;        /* bool: its memory is written past the caches; 0: never */
 	uint32_t area;    /* of the region's scratch */
 	bool slab_local;  /* its scratch has no slab axis: only one turn of a slab's loop needs it, see arrays_slabs.c */

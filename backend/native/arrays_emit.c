@@ -1254,7 +1254,7 @@ void arrays_emit(Lower *l, ArrayPlan *p) {
 		const RowRegion *r = e.r = &p->regions.at[i];
 		for (uint32_t k = 0; k < r->nodes.n; k++) {
 			const Node *n = &p->nodes.at[r->nodes.at[k]];
-			if (n->memory && n->nresult && !n->into) lower_set_memory(l, n->ref, node_memory(&e, n));
+			if (n->memory && n->nresult && !n->into && !n->windowed) lower_set_memory(l, n->ref, node_memory(&e, n));
 		}
 		if (r->within || r->streamed) {
 			/* done with a region before */

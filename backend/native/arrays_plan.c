@@ -970,7 +970,7 @@ static void ask_for_memory(ArrayPlan *p, uint32_t from, uint32_t to) {
 	const Life *life = node_lives(p, step, from, to);
 	for (uint32_t i = 0; i < p->nodes.n; i++) {
 		Node *n = &p->nodes.at[i];
-		if (!n->kept || n->kind == NODE_GUARD || n->into) continue;
+		if (!n->kept || n->kind == NODE_GUARD || n->into || n->windowed) continue;
 		if (n->memory && n->nresult > 0 && !n->lies_in) lower_slot(l, n->ref, life[i].from, life[i].to); /* a number is a register */
 		if (n->strip) l->slots.at[l->slot_of[REF_INDEX(n->ref)] - 1].elements = strip_elements(p, n);
 		if (!n->row_sum) continue;

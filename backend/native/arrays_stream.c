@@ -10,7 +10,8 @@
  *     cells             |----------|----------|----------|
  *
  * Only where a part begins rows are done that the part before has done as well; both write the same numbers to the same place, as an element has the same bits in every
- * position of a vector. Arrays lie in memory as they would without streams.
+ * position of a vector. What nobody reads but the stream itself lies nowhere: each part has a window of rows that goes along with its blocks. Other arrays lie in memory as they would
+ * without streams.
  *
  * Guarantees: each element is computed by the operations it has without streams, so the bits are the same, and parts are cut by lengths alone. Sums over rows belong to the
  * last region, whose rows no two parts have in common. Left as they are: contractions, updates (which may be made where others read), what is read at places that are computed, and what
@@ -103,6 +104,34 @@ static bool set_distances(const Stream *s, uint32_t last) {
 	return true;
 }
 
+/* Elements of a row where that is a number; -1: it is not, or rows do not follow each other. */
+static int64_t row_elements(const ArrayPlan *p, const Node *n) {
+	int64_t product = 1, v;
+	if (n->row != 0) return -1;
+	for (uint32_t i = 1; i < n->nresult; i++) {
+		if (!dim_number(p, n->axes[i], &v)) return -1;
+		product *= v;
+	}
+	return product;
+}
+
+/* What needs no more than a window: rows are few numbers, and only regions of the stream read it. */
+static void choose_windows(ArrayPlan *p, uint32_t first, uint32_t last) {
+	bool *outside = ARENA_ARRAY(p->a, bool, p->nodes.n + 1);
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		const Node *m = &p->nodes.at[i];
+		if (!m->kept) continue;
+		if (m->wanted || m->lies_in || m->row_sum || m->region < first || m->region > last) outside[i] = true;
+		if (m->lies_in) outside[m->lies_in - 1] = true;
+		for (uint32_t k = 0; k < m->reads.n; k++)
+			if (m->region < first || m->region > last) outside[m->reads.at[k].node] = true;
+	}
+	for (uint32_t i = 0; i < p->nodes.n; i++) {
+		Node *n = &p->nodes.at[i];
+		n->windowed = n->windowed || (n->kept && n->memory && n->nresult && !outside[i] && row_elements(p, n) > 0);
+	}
+}
+
 void choose_streams(ArrayPlan *p) {
 	for (uint32_t i = 0; i < p->regions.n; i++) {
 		Stream s = {.p = p, .first = i};
@@ -111,6 +140,7 @@ void choose_streams(ArrayPlan *p) {
 		if (last == i || !set_distances(&s, last)) continue;
 		p->regions.at[i].stream = last - i;
 		for (uint32_t j = i + 1; j <= last; j++) p->regions.at[j].streamed = true;
+		choose_windows(p, i, last);
 		i = last;
 	}
 }
@@ -123,6 +153,8 @@ typedef struct Member {
 	RowLoop w;
 	KRef block, *areas;
 	uint32_t element_bytes;
+	int64_t below, above; /* rows of its windows before and after those of a block */
+	KRef *buffers;        /* by node of the region: where its window lies */
 } Member;
 
 static void enter(ArrayEmit *e, const Member *m) {
@@ -190,6 +222,41 @@ static void member_rows(ArrayEmit *e, const Member *m, KRef from, KRef to) {
 	k_loop_end(k, NULL, NULL);
 }
 
+/* In each part: room for the windows. The first row lies on a vector, as in memory. */
+static void open_windows(ArrayEmit *e, Member *m, Dim last_row, KRef block) {
+	KBuilder *k = e->k;
+	int64_t longer = 0;
+	dim_is_const(e->l->c, dim_sub(e->l->c, m->r->row, last_row), &longer);
+	m->below = (m->r->before + ROW_VECTOR - 1) / ROW_VECTOR * ROW_VECTOR;
+	m->above = longer > m->r->ahead ? longer : m->r->ahead;
+	m->buffers = ARENA_ARRAY(e->l->scratch, KRef, m->r->nodes.n + 1);
+	for (uint32_t i = 0; i < m->r->nodes.n; i++) {
+		const Node *n = &e->p->nodes.at[m->r->nodes.at[i]];
+		if (!n->windowed) continue;
+		const int64_t bytes = row_elements(e->p, n) * ktype_size(node_type_of(e, n));
+		m->buffers[i] = k_scratch(k, k_mul(k, k_add(k, block, k_int(k, m->below + m->above)), k_int(k, bytes)));
+	}
+}
+
+/* The windows are those of the block from row `low` on; what the blocks before made of their rows is moved to their beginning. */
+static void move_windows(ArrayEmit *e, const Member *m, KRef begins, KRef low, KRef block) {
+	KBuilder *k = e->k;
+	const KRef zero = k_int(k, 0);
+	for (uint32_t i = 0; i < m->r->nodes.n; i++) {
+		Node *n = &e->p->nodes.at[m->r->nodes.at[i]];
+		if (!n->windowed) continue;
+		const KType t = node_type_of(e, n);
+		const KRef row = k_int(k, row_elements(e->p, n));
+		n->window = k_ptradd(k, m->buffers[i], k_mul(k, k_sub(k, k_int(k, m->below), low), row), ktype_size(t));
+		lower_set_memory(e->l, n->ref, n->window);
+		const KRef count = k_select(k, begins, zero, k_mul(k, k_int(k, m->below + m->r->ahead), row)), by = k_mul(k, block, row);
+		KRef at;
+		k_vloop_begin(k, ktype_size(t) == 8 ? 8 : 16, 0, count, 0, NULL, NULL, &at);
+		k_store(k, KM_UNIT, m->buffers[i], at, k_load(k, t, KM_UNIT, m->buffers[i], k_add(k, at, by), 0), 0);
+		k_vloop_end(k, NULL, NULL);
+	}
+}
+
 void emit_stream(ArrayEmit *e, uint32_t region) {
 	KBuilder *k = e->k;
 	ArrayPlan *p = e->p;
@@ -203,7 +270,7 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 		m->r = e->r = &p->regions.at[region + i];
 		for (uint32_t j = 0; j < m->r->nodes.n; j++) {
 			const Node *n = &p->nodes.at[m->r->nodes.at[j]];
-			if (n->memory && n->nresult) lower_set_memory(e->l, n->ref, node_memory(e, n));
+			if (n->memory && n->nresult && !n->windowed) lower_set_memory(e->l, n->ref, node_memory(e, n));
 		}
 		rows_elements(e);
 		rows_sizes(e, &m->w);
@@ -233,11 +300,13 @@ void emit_stream(ArrayEmit *e, uint32_t region) {
 		enter(e, &members[i]);
 		rows_part(e, &members[i].w);
 		members[i].areas = e->areas;
+		open_windows(e, &members[i], last->r->row, block);
 	}
 	KRef index;
 	k_loop_begin(k, first_block, end_block, 1, 0, NULL, &index);
 	const KRef begins = k_prim2(k, OP_EQ, index, first_block), ends = k_prim2(k, OP_EQ, k_add(k, index, one), nblocks);
 	const KRef low = k_mul(k, index, block), high = k_min(k, n, k_add(k, low, block));
+	for (uint32_t i = 0; i < count; i++) move_windows(e, &members[i], begins, low, block);
 	for (uint32_t i = 0; i < count; i++) {
 		const Member *m = &members[i];
 		enter(e, m);
