@@ -293,6 +293,12 @@ static int64_t take_part(Share *s, int id, bool first) {
 	return -1;
 }
 
+/* Has the line for writing, as who takes a part needs it: what the caller writes there comes with one trip of the line then, not with a second one to take it away from the caller. */
+static void own_line(Share *s) {
+	uint64_t none = 0;
+	atomic_compare_exchange_strong_explicit(&s->left, &none, 0, memory_order_relaxed, memory_order_relaxed);
+}
+
 /* A part that is thread `id`'s own or anybody's, and whose share it comes from; NULL: there is none. */
 static Share *next_part(int id, int64_t *part) {
 	Share *own = &crew.shares[id], *all = &crew.ordered;
@@ -376,6 +382,7 @@ static void *worker(void *arg) {
 			continue;
 		}
 		pause_briefly();
+		own_line(&crew.shares[id]);
 		if (turn % LOOK_AT_CLOCK) continue;
 		if (atomic_load_explicit(&crew.quit, memory_order_relaxed)) return NULL;
 		/* A short time without a processor, as hypervisors and interrupts take it, does not count: among jobs that follow each other closely it would sleep as soon as it is back, and have to be

@@ -190,6 +190,7 @@ typedef struct Shared {
 	const NativeCall *call; /* as it was when the loop began; nobody changes it until the loop ends */
 	NativeBody body;
 	void *env;
+	Stack *workers;             /* of the state, whose own line the caller writes to at each loop */
 	atomic_int halt;            /* a Status: everybody stops */
 	_Atomic int64_t lowest;     /* failed part of the lowest number so far: parts above it need not run */
 	pthread_mutex_t lock;       /* of the arena, and of: */
@@ -313,7 +314,7 @@ static void run_part(void *ud, int64_t part) {
 	NativeTrace trace;
 	trace.n = 0;
 	Run r = {.be = s->be, .state = s->state, .shared = s, .part = part, .worker = w != 0, .trace = &trace};
-	r.scratch = w ? &s->state->workers[w - 1] : &s->state->scratch;
+	r.scratch = w ? &s->workers[w - 1] : &s->state->scratch;
 	NativeCall call = *s->call;
 	call.runtime = &r;
 	call.asked = 0; /* parts are no turns */
@@ -366,7 +367,7 @@ int32_t atled_rt_parallel(NativeCall *call, NativeBody body, void *env, int64_t 
 	Run *r = run_of(call);
 	Pool *pool = nparts > 1 && !r->shared ? pool_of(r->be) : NULL;
 	if (!pool || !reserve_workers(r->be->ctx, r->state, (uint32_t)pool_width(pool) - 1)) return parallel_alone(call, body, env, nparts);
-	Shared s = {.be = r->be, .state = r->state, .call = call, .body = body, .env = env, .lowest = INT64_MAX};
+	Shared s = {.be = r->be, .state = r->state, .call = call, .body = body, .env = env, .workers = r->state->workers, .lowest = INT64_MAX};
 	pthread_mutex_init(&s.lock, NULL);
 	pool_run_watched(pool, nparts, run_part, &s, watch_parts);
 	pthread_mutex_destroy(&s.lock);
