@@ -117,6 +117,11 @@ grad(p -> p[0] * sum(p[1]))(list(2.0, [3.0, 4]))     #> list(7.0, [2, 2])
 grad(p -> p.a * p.n)((a = 2.0, n = 3))       #> (a = 3.0, n = 0)
 hessian(p -> p.x^2 * p.y)((x = 1.0, y = 2.0))        #> [[4, 2], [2, 0]]
 jvp(p -> p.x * p.y, (x = 2.0, y = 3.0), (x = 1.0, y = 0.0))  #> (6.0, 3.0)
+# what is known to stand still is not differentiated by: no 0 times infinity
+jvp(p -> p[0] * log(p[1]), (2.0, 0.0), (1.0, 0.0))           #> (-inf, -inf)
+jvp(p -> p[0] * sin(p[1]), (2.0, 0.0), (0.0, 1.0))           #> (0.0, 2.0)
+jvp(p -> p[0] * p[1], (2.0, 3.0), (0.0, 0.0))                #> (6.0, 0.0)
+jvp(p -> (p[0], p[1]), (2.0, [3.0, 4]), (0.0, [1.0, 0]))     #> ((2.0, [3, 4]), (0.0, [1, 0]))
 
 # jvp, vjp, linearize
 jvp(sin, 0.5, 2.0)           #~ (sin(0.5), 2cos(0.5))

@@ -41,7 +41,13 @@ all_of(part, u) = { (a, b, c) = far(part, u); concat(a, b, c) }
 same(u -> all_of(cut, u), u -> all_of(take, u), map(n -> line(n), list(70, 71, 75, 134, 135, 500, 3000, 30001)))   #> true
 
 # the last step is summed over the rows, or the largest of it is wanted
-total(part, u) = { n = len(u) - 2; a = 1/(1 + u*u*u/(2 + u)); b = a*a/(1 + a); d = part(b, 2, n)/part(b, 0, n) + part(b, 1, n)*part(a, 0, n)/(1 + part(a, 2, n)); (max(d), sum(round(1024*d))) }
+total(part, u) = {
+  n = len(u) - 2;
+  a = 1/(1 + u*u*u/(2 + u));
+  b = a*a/(1 + a);
+  d = part(b, 2, n)/part(b, 0, n) + part(b, 1, n)*part(a, 0, n)/(1 + part(a, 2, n));
+  (max(d), sum(round(1024*d)))
+}
 same(u -> total(cut, u)[0], u -> total(take, u)[0], map(n -> line(n), list(3, 9, 130, 5003, 70001)))   #> true
 same(u -> total(cut, u)[1], u -> total(take, u)[1], map(n -> line(n), list(3, 9, 130, 5003, 70001)))   #> true
 
@@ -106,3 +112,61 @@ same(u -> joined_along(cut, u), u -> joined_along(take, u), grids)   #> true
 # so they are done, and so they are not
 find(plan(u -> step(cut, u, 0.3), line(1000)), "in one stream") >= 0   #> true
 find(plan(u -> step(take, u, 0.3), line(1000)), "in one stream") >= 0   #> false
+
+# joins of what the program has from elsewhere: a ring, by a longer array or by remainders; several long parts, parts that are computed, results that are joins
+ring(part, u) = {
+  n = len(u)
+  p = part(u, n)
+  a = p(0)*p(4)/(1 + p(2)*p(2)) + p(1)*p(3)
+  a/(1 + u*u)
+}
+longer(u, n) = { p = concat(u[-2..], u, u[..2]); k -> p[k..k + n] }
+remainders(u, n) = k -> u[mod(iota(n) + (k - 2), n)]
+around(part, u, k) = { for _ in 0..k { v = ring(part, u); u = 0.5*(u + ring(part, v)) }; u }
+rings = map(n -> line(n), list(2, 3, 8, 65, 1003, 20011, 70001))
+same(u -> ring(longer, u), u -> ring(remainders, u), rings)            #> true
+same(u -> around(longer, u, 4), u -> around(remainders, u, 4), rings)  #> true
+singles = map(u -> f32(u), rings)
+same(u -> around(longer, u, 3), u -> around(remainders, u, 3), singles)   #> true
+find(plan(u -> ring(longer, u), line(100000)), "in one stream") >= 0   #> true
+
+pairs(u, v) = concat(u, 2*v, u*v, u[..1])
+picked(u, v) = {
+  n = len(u);
+  [if i < n { u[i] } else if i < 2*n { 2*v[i - n] } else if i < 3*n { u[i - 2*n]*v[i - 2*n] } else { u[0] } for i in 0..(3*n + 1)]
+}
+same(u -> pairs(u, 1/u), u -> picked(u, 1/u), rings)                   #> true
+same(u -> { p = pairs(u, 1/u); p[1..] - p[..-1] }, u -> { p = picked(u, 1/u); p[1..] - p[..-1] }, rings)   #> true
+
+# rows of three numbers, which lie beside each other
+threes(n) = [1 + 1/(1 + 0.01*((3*i + 7*j) % 31)^2) for i in 0..n, j in 0..3]
+turned(part, u, k) = {
+  n = len(u)
+  for _ in 0..k {
+    p = part(u, n)
+    a = p(1)*p(3)/(1 + p(2)*p(2))
+    q = part(a, n)
+    u = 0.5*u + q(0)*q(4)/(1 + q(3)*q(3))
+  }
+  u
+}
+same(u -> turned(longer, u, 3), u -> turned(remainders, u, 3), map(n -> threes(n), list(2, 3, 9, 66, 1003, 20011)))   #> true
+
+# a result that is a join of what is made before it in the same stream
+framed(part, u) = {
+  n = len(u) - 4
+  a = u*u/(1 + u*u*u)
+  b = part(a, 0, n)/(1 + part(a, 4, n)*part(a, 4, n)) + part(a, 2, n)*part(u, 1, n)
+  c = 1/(1 + b*b)
+  (concat(u[..2], c, u[-2..]), c)
+}
+both(part, u) = { (p, c) = framed(part, u); concat(p, c) }
+same(u -> both(cut, u), u -> both(take, u), map(n -> line(n), list(5, 12, 66, 1003, 20011, 70001)))   #> true
+find(plan(u -> framed(cut, u), line(100000)), "in one stream") >= 0   #> true
+# by itself, since inside of something longer c would be made where it belongs
+u1 = line(70001)
+(p, c) = framed(cut, u1)
+sum(abs(p[2..-2] - c))                                                 #> 0.0
+u2 = 3*line(60001)
+(p, c) = framed(cut, u2)
+sum(abs(p[2..-2] - c)) + abs(p[1] - u2[1]) + abs(p[-1] - u2[-1])       #> 0.0
