@@ -1,4 +1,4 @@
-/* pool.c - the process's worker threads: one word that hands out parts, spinning before sleeping, processors apart from the caller's.
+/* pool.c - the process's worker threads: shares of a job's parts, spinning before sleeping, processors apart from the caller's.
  *
  * Needs: pool.h, pthreads; futexes where there are some (Linux), else a condition variable. Guarantees: what pool.h says.
  *
@@ -13,8 +13,9 @@
  *                                               take the last parts of others' shares, as long as there are any
  *
  * The threads' own shares are the same at each job of as many parts: a loop that passes the same arrays again and again, as a stencil does, finds a thread's rows in the
- * caches of its own processor. For their sake the last part of a share is left to its owner, unless that does not come to it. And a thread that takes its parts, or counts them, writes to lines that no other thread touches meanwhile: with one word for all and
- * parts counted one by one each of 16 parts was three trips of a line from one processor to the other, which is 0.4 us where they have a cache in common and 1.7 where not.
+ * caches of its own processor. For their sake the last part of a share is left to its owner, unless that does not come to it. And a thread that takes its parts, or
+ * counts them, writes to lines that no other thread touches meanwhile: with one word for all and parts counted one by one each of 16 parts was three trips of a line from one
+ * processor to the other, which is 0.2 us where they have a cache in common and 0.9 where not.
  *
  * A worker reads a share's job only while it holds a part of it, and the caller changes the job only when no part is out, so nobody need be waited for
  * who merely looks. Why the rest is as it is, with measurements: a sleeping worker costs 16-50 us to wake, more than most jobs take, so
@@ -539,7 +540,8 @@ static void stalled(int64_t now) {
 	crew.count.stalled++;
 }
 
-static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, int workers, int64_t job_begun) {
+/* taken: how many parts the caller took meanwhile is added. */
+static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, int workers, int64_t job_begun, int64_t *taken) {
 	int64_t begun = 0, watched = 0, patience = PATIENCE_NS;
 	for (unsigned turn = 1;; turn++) {
 		uint32_t pending = atomic_load_explicit(&crew.pending, memory_order_acquire);
@@ -560,10 +562,11 @@ static Status wait_for_others(void *ud, Status (*watch)(void *ud), Status st, in
 			if (shares_processor(workers)) patience = 0;
 		}
 		int64_t part;
-		Share *s = t - begun > (begun - job_begun) / LAST_PART ? others_part(0, 1, &part) : NULL;
-		if (s && st == ST_OK) {
+		Share *s = st == ST_OK && t - begun > (begun - job_begun) / LAST_PART ? others_part(0, 1, &part) : NULL;
+		if (s) {
 			s->body(s->ud, part);
 			parts_done(1);
+			++*taken;
 			continue;
 		}
 		if (watch && st == ST_OK && t - watched >= WATCH_NS) {
@@ -609,6 +612,7 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	crew.count.shared += shares_processor(p->workers);
 	const unsigned modes = float_modes();
 	const int threads = p->workers + 1;
+	own = own && parts >= threads; /* of fewer whoever is awake should have one */
 	atomic_store_explicit(&crew.pending, (uint32_t)(parts - done), memory_order_relaxed);
 	for (int i = threads - 1; own && i >= 0; i--) {
 		const int64_t from = parts * i / threads, to = parts * (i + 1) / threads;
@@ -624,7 +628,9 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	}
 	if (st != ST_OK) leave_out_rest(p->workers);
 	parts_done((uint32_t)(polled - done));
-	if (polled == parts) {
+	int64_t did = polled;
+	st = wait_for_others(ud, watch, st, p->workers, job_begun, &did);
+	if (did == parts) {
 		const int64_t now = now_ns(), took = now - job_begun;
 		crew.count.alone++;
 		/* a worker that spins comes within a fraction of that, one that is woken may be too late */
@@ -633,7 +639,6 @@ static Status run(Pool *p, int64_t parts, bool own, void (*body)(void *ud, int64
 	} else {
 		crew.missed_ns = 0;
 	}
-	st = wait_for_others(ud, watch, st, p->workers, job_begun);
 	inside = false;
 	atomic_store_explicit(&crew.taken, false, memory_order_release);
 	/* The parts of the others are accounted for too, so that budgets do not depend on the number of threads. */

@@ -23,7 +23,7 @@ int pool_worker(void);
 /* body(ud, part) for part = 0 .. parts-1, on any thread; parts begin in order, and end in any. poll (may be NULL) is called on the calling
  * thread, once for each part; when it fails, parts that have not begun are left out and its status comes back. */
 Status pool_run(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*poll)(void *ud));
-/* The same, but parts are the threads' own shares, the same at each call with as many parts; a thread takes others' when its own are done. So
+/* The same, but where there are as many parts as threads they are the threads' own shares, the same at each call with as many parts; a thread takes others' when its own are done. So
  * what lies in a processor's cache is found there again. Parts must not wait for each other. `watch` is called after each part that the calling thread
  * has run and, while it waits for other threads, about once a millisecond. (It cannot count work; bodies that count their own use this.) */
 Status pool_run_watched(Pool *p, int64_t parts, void (*body)(void *ud, int64_t part), void *ud, Status (*watch)(void *ud));
