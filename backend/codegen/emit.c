@@ -361,8 +361,15 @@ void emit_line(Emit *e, const KInst *in) {
 	if (e->subprogram) LLVMSetCurrentDebugLocation2(e->b, LLVMDIBuilderCreateDebugLocation(e->context, in->span, 0, e->subprogram, NULL));
 }
 
+void emit_one(Emit *e, const KInst *in) {
+	e->emitted++;
+	emit_line(e, in);
+	emit_plain(e, in);
+}
+
 uint32_t emit_region(Emit *e, uint32_t at, const KInst **end) {
 	const KFn *f = e->fn->f;
+	if (e->vector) at = emit_interleaved(e, at);
 	while (at < f->insts.n) {
 		at = emit_stretch(e, at);
 		const KInst *in = &f->insts.at[at++];

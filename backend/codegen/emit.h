@@ -178,6 +178,10 @@ void emit_plain(Emit *e, const KInst *in);
 void emit_line(Emit *e, const KInst *in);
 /* A long stretch of element-wise instructions that begins at `at`: the instruction after it comes back, `at` itself where there is none. emit_stretch.c */
 uint32_t emit_stretch(Emit *e, uint32_t at);
+/* A vector loop's region that begins at `at`, without its end, where it has chains that have nothing to do with each other: turn about. `at` itself where there are none. emit_interleave.c */
+uint32_t emit_interleaved(Emit *e, uint32_t at);
+/* An instruction without regions. */
+void emit_one(Emit *e, const KInst *in);
 void emit_POLL(Emit *e, const KInst *in);
 void emit_PROGRESS(Emit *e, const KInst *in);
 
