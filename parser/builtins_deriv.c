@@ -784,7 +784,7 @@ BUILTIN(unflatten) {
 }
 
 const Builtin builtins_deriv[] = {
-	{.name = "jvp", .min_args = 3, .max_args = 3, .run = jvp, .doc = "jvp(f, x, dx): (f(x), derivative of f at x along dx)"},
+	{.name = "jvp", .min_args = 3, .max_args = 3, .run = jvp, .doc = "jvp(f, x, dx): (f(x), derivative of f at x along dx). What is written as 0 in a tuple or record dx is not differentiated by: a column of a Jacobian costs no more than what depends on its variable"},
 	{.name = "vjp", .min_args = 2, .max_args = -1, .run = vjp, .doc = "vjp(f, x, ...): (f(x), function from a cotangent of f(x) to a cotangent of x)"},
 	{.name = "linearize", .min_args = 2, .max_args = -1, .run = vjp, .doc = "linearize(f, x): (f(x), the derivative of f at x as a function)"},
 	{.name = "grad", .min_args = 1, .max_args = 2, .run = grad, .doc = "grad(f): the gradient of f with respect to its first argument, as a function; grad(f, i) for argument i"},
