@@ -73,8 +73,11 @@ static void emit_chains(Emit *e, Chains *c, uint32_t n, const uint32_t *roots) {
 uint32_t emit_interleaved(Emit *e, uint32_t at) {
 	Chains c = {.f = e->fn->f, .at = at};
 	uint32_t nlong = 0, group[TOGETHER], n = 0;
-	for (; inst_of(&c, c.n)->op != K_END; c.n++)
-		if (!kop_is_pure((KOp)inst_of(&c, c.n)->op) && inst_of(&c, c.n)->op != K_LOAD && inst_of(&c, c.n)->op != K_STORE) return at;
+	for (; inst_of(&c, c.n)->op != K_END; c.n++) {
+		const KInst *in = inst_of(&c, c.n);
+		if (!kop_is_pure((KOp)in->op) && in->op != K_LOAD && in->op != K_STORE) return at;
+		if (in->lanes * ktype_size((KType)in->type) > e->m->target.vector_bytes) return at; /* that is for emit_stretch */
+	}
 	if (c.n < LEAST || !loads_elsewhere(&c)) return at;
 	c.chain = emit_alloc(e, sizeof *c.chain * c.n);
 	link(&c);

@@ -9,7 +9,7 @@
 #include "backend/native/kir.h"
 
 /* Any change of the generated code's meaning or quality changes this: it is part of the cache's key. */
-#define CODEGEN_VERSION 26
+#define CODEGEN_VERSION 27
 
 typedef struct CodegenOptions {
 	const char *entry; /* symbol of the entry function */
