@@ -721,6 +721,6 @@ const Builtin builtins_text[] = {
 	TEXT("_text_of_codes", 1, text_of_codes),
 	TEXT("_text_slice", 5, text_slice),
 	TEXT("_number", 2, number_of),
-	{.name = "clock", .min_args = 0, .max_args = 0, .run = text_function, .native = clock_now, .doc = "clock(): seconds since some moment in the past, for measuring: the difference of two"},
+	{.name = "clock", .min_args = 0, .max_args = 0, .run = text_function, .native = clock_now, .doc = "clock(): seconds since some moment in the past, for measuring: the difference of two. What stands between them is done between them, unless nothing wants what it gives or the loop around them does not change it"},
 	{.name = NULL},
 };

@@ -1,7 +1,7 @@
 /* unit.c - which instructions of a function become units of machine code, and in what order everything runs.
  *
  * Needs: tier.h, lower.h. Guarantees: an instruction runs after what it reads, whether values or lengths, and after the guards in front of
- * it; checks and effects keep their order, so that the error told and the text printed are those of the program as it stands.
+ * it; checks and effects keep their order, so that the error told and the text printed are those of the program as it stands. Nothing moves past a reading of the clock.
  *
  * Each region is sorted into levels: unit 0, instructions of the evaluator that need no more than it, unit 1, and so on. An instruction's level
  * is the highest of those it depends on, one more when it is for a unit and depends on one of the evaluator's. Time 2L is unit L, time 2L + 1
@@ -140,6 +140,18 @@ static bool ordered(const Planner *p, const Inst *in) {
 	return false;
 }
 
+/* What is called with nothing, like clock(), says how things are at this moment: nothing moves past it, or a loop that measures what it does would measure nothing. */
+static bool is_moment(const Planner *p, const Inst *in) {
+	enum { TOKEN_STATE_CALLEE = 3 };
+	if (in->op == OP_DYNAMIC) return in->nargs == TOKEN_STATE_CALLEE;
+	for (uint32_t k = 0; k < in->nregions; k++) {
+		const Region *g = inst_region(p->f, in, k);
+		for (uint32_t i = 0; i < g->ninsts; i++)
+			if (is_moment(p, inst_of(p, p->f->inst_order.at[g->insts + i]))) return true;
+	}
+	return false;
+}
+
 /* ---- levels -------------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct Levels {
@@ -169,12 +181,15 @@ static void sort_levels(Levels *l) {
 		uint32_t *level = &l->level[l->now];
 		*level = l->guards;
 		read_inst(&r, in);
+		const bool moment = !native && is_moment(l->p, in);
+		if (moment && *level < l->highest) *level = l->highest;
 		if (ordered(l->p, in)) {
 			uint32_t least = native ? (l->check_time + 1) / 2 : l->check_time / 2;
 			if (least > *level) *level = least;
 			l->check_time = 2 * *level + !native;
 		}
 		if (in->op == OP_GUARD) l->guards = *level + !native;
+		if (moment) l->guards = *level + 1;
 		if (*level > l->highest) l->highest = *level;
 	}
 }
