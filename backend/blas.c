@@ -37,6 +37,10 @@ static struct Blas {
 	__typeof__(&cblas_dtrsm) dtrsm;
 	__typeof__(&cblas_ctrsm) ctrsm;
 	__typeof__(&cblas_ztrsm) ztrsm;
+	__typeof__(&cblas_strsv) strsv;
+	__typeof__(&cblas_dtrsv) dtrsv;
+	__typeof__(&cblas_ctrsv) ctrsv;
+	__typeof__(&cblas_ztrsv) ztrsv;
 } blas;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -74,6 +78,8 @@ static void open_library(void) {
 	    {"cblas_zgemm", (void **)&blas.zgemm}, {"cblas_ssyrk", (void **)&blas.ssyrk}, {"cblas_dsyrk", (void **)&blas.dsyrk},
 	    {"cblas_csyrk", (void **)&blas.csyrk}, {"cblas_zsyrk", (void **)&blas.zsyrk}, {"cblas_strsm", (void **)&blas.strsm},
 	    {"cblas_dtrsm", (void **)&blas.dtrsm}, {"cblas_ctrsm", (void **)&blas.ctrsm}, {"cblas_ztrsm", (void **)&blas.ztrsm},
+	    {"cblas_strsv", (void **)&blas.strsv}, {"cblas_dtrsv", (void **)&blas.dtrsv}, {"cblas_ctrsv", (void **)&blas.ctrsv},
+	    {"cblas_ztrsv", (void **)&blas.ztrsv},
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
 		*wanted[i].at = dlsym(library, wanted[i].name);
@@ -230,6 +236,19 @@ void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k64, BlasMatrix x
 		case DT_C64: blas.csyrk(CblasRowMajor, CblasLower, t, n, k, one, a.data, lx, accumulate ? one : zero, o, lo); break;
 		default: blas.zsyrk(CblasRowMajor, CblasLower, t, n, k, one64, a.data, lx, accumulate ? one64 : zero64, o, lo); break;
 		}
+	}
+}
+
+void blas_trsv(Dtype d, int64_t n64, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *x, int64_t x_stride) {
+	const int n = (int)n64, lt = (int)t_leading, lx = (int)x_stride;
+	const CBLAS_UPLO uplo = lower ? CblasLower : CblasUpper;
+	const CBLAS_TRANSPOSE trans = adjoint ? CblasConjTrans : CblasNoTrans;
+	const CBLAS_DIAG diag = unit ? CblasUnit : CblasNonUnit;
+	switch (d) {
+	case DT_F32: blas.strsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
+	case DT_F64: blas.dtrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
+	case DT_C64: blas.ctrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
+	default: blas.ztrsv(CblasRowMajor, uplo, trans, diag, n, t, lt, x, lx); break;
 	}
 }
 

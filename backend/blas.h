@@ -32,5 +32,7 @@ void blas_syrk(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *
 void blas_syrk_lower(const Ctx *c, Dtype d, int64_t m, int64_t k, BlasMatrix x, void *o, int64_t leading, bool accumulate);
 /* B (m x n, rows b_leading apart) becomes X of op(T) X = B, or of X op(T) = B (right), by rows; op is the adjoint or nothing. */
 void blas_trsm(Dtype d, bool right, int64_t m, int64_t n, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *b, int64_t b_leading);
+/* The vector x (elements x_stride apart) becomes the solution of op(T) y = x. */
+void blas_trsv(Dtype d, int64_t n, bool lower, bool adjoint, bool unit, const void *t, int64_t t_leading, void *x, int64_t x_stride);
 
 #endif

@@ -1,4 +1,4 @@
-/* factor_blocks.h - LU, Cholesky, QR and triangular solves of large matrices, by blocks: they stop for an interrupt within some ten milliseconds, and threads share them.
+/* factor_blocks.h - LU, Cholesky, QR and triangular solves of matrices of any size, by blocks: they stop for an interrupt within some ten milliseconds, and threads share them.
  *
  * Needs: type.h, a backend in the context. Guarantees: row-major matrices without gaps (QR: column-major), float and complex dtypes, worked on where they lie; results do not depend on the number of
  * threads. The status of an interrupt or a limit comes back with the matrix half done. *info is LAPACK's (lapack.h); no diagnostic is recorded but a poll's.
@@ -9,7 +9,7 @@
 #include "lang/context.h"
 #include "lang/type.h"
 
-/* Multiplications from which these are to be used: about ten milliseconds of one processor. */
+/* Multiplications that take about ten milliseconds of one processor. */
 #define BLOCKS_FROM (1 << 28)
 
 /* Packed L\U with partial pivoting; row k has changed places with row pivots[k] - 1, in turn. */

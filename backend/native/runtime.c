@@ -480,7 +480,7 @@ static void tiles_part(void *ud, int64_t part) {
 	BlasMatrix a = g->a;
 	a.data = (const char *)a.data + row * a.row_stride * g->size;
 	char *room = g->room + (g->rooms > 1 ? pool_worker() * g->room_bytes : 0);
-	tiles_product(run_of(g->call)->be->ctx, g->tiles, g->size, rows, g->n, g->k, a, g->panels, g->c + row * g->leading * g->size, g->leading, g->accumulate, room);
+	tiles_product(run_of(g->call)->be->ctx, g->tiles, g->size, rows, g->n, g->k, a, g->b, g->panels, g->c + row * g->leading * g->size, g->leading, g->accumulate, room);
 }
 
 static void pack_part(void *ud, int64_t part) {
@@ -540,7 +540,7 @@ static Status tiles_terms(Gemm *g, Pool *pool, int64_t parts, void (*body)(void 
 	for (int64_t p = 0; p < k && st == ST_OK; p += most) {
 		g->k = k - p < most ? k - p : most;
 		g->last = p + g->k == k && !g->more;
-		st = run_parts(g, tiles_packs(g->k), pool, pack_part, 0);
+		if (g->panels) st = run_parts(g, tiles_packs(g->k), pool, pack_part, 0);
 		if (st == ST_OK) st = run_parts(g, parts, parts > 1 ? pool : NULL, body, work_of(g));
 		g->a.data = (const char *)g->a.data + g->k * a.column_stride * g->size;
 		g->b.data = (const char *)g->b.data + g->k * b.row_stride * g->size;
@@ -574,8 +574,9 @@ static Status tiles_parts(Gemm *g) {
 	g->rooms = parts > 1 ? threads : 1;
 	g->room_bytes = (tiles_rows_room(t, g->size) + 63) / 64 * 64;
 	g->room = atled_rt_scratch(g->call, g->room_bytes * g->rooms);
-	g->panels = g->room ? atled_rt_scratch(g->call, tiles_panels_room(t, g->size, wide < n ? wide : n)) : NULL;
-	Status st = g->panels ? ST_OK : ST_NOMEM;
+	const bool packed = !tiles_read(g->size, n, g->k, g->b);
+	g->panels = g->room && packed ? atled_rt_scratch(g->call, tiles_panels_room(t, g->size, wide < n ? wide : n)) : NULL;
+	Status st = g->room && (g->panels || !packed) ? ST_OK : ST_NOMEM;
 	char *const c = g->c;
 	for (int64_t j = 0; j < n && st == ST_OK; j += wide) {
 		g->n = n - j < wide ? n - j : wide;

@@ -22,9 +22,12 @@ int64_t tiles_rows_room(const NativeTiles *t, int64_t size);
 /* b is k x n, k <= TILES_TERMS. */
 int64_t tiles_packs(int64_t k);
 void tiles_pack(const NativeTiles *t, int64_t size, int64_t n, int64_t k, BlasMatrix b, int64_t part, char *panels);
-/* o (m x n, rows `leading` apart) = a (m x k) b, added to what stands there where `accumulate` holds. When `c` is interrupted the rest is left out. */
-void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n, int64_t k, BlasMatrix a, const char *panels, char *o, int64_t leading, bool accumulate,
-                   char *room);
+/* Whether tiles read b (k x n) faster where it lies than packed. */
+bool tiles_read(int64_t size, int64_t n, int64_t k, BlasMatrix b);
+/* o (m x n, rows `leading` apart) = a (m x k) b, added to what stands there where `accumulate` holds; b is read from `panels`, or where that is NULL from where it lies. When `c` is
+ * interrupted the rest is left out. */
+void tiles_product(const Ctx *c, const NativeTiles *t, int64_t size, int64_t m, int64_t n, int64_t k, BlasMatrix a, BlasMatrix b, const char *panels, char *o, int64_t leading,
+                   bool accumulate, char *room);
 
 /* A matrix (m x k) by its own transpose, packed as B' is, what is on and below the diagonal: the same panels are both operands. Tiles on the diagonal are whole. */
 typedef struct TilesBlock {

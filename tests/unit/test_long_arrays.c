@@ -641,6 +641,145 @@ static void test_qr_panels(T *t) {
 		}
 }
 
+/* ---- LU, Cholesky and triangular solves by blocks ------------------------------------------------------------------------------------------------- */
+
+static double _Complex value_at(Dtype d, const char *a, int64_t i) {
+	switch (d) {
+	case DT_F32: return ((const float *)(const void *)a)[i];
+	case DT_F64: return ((const double *)(const void *)a)[i];
+	case DT_C64: return ((const float _Complex *)(const void *)a)[i];
+	default: return ((const double _Complex *)(const void *)a)[i];
+	}
+}
+
+/* Element i, j of L U, where both stand in one matrix (unit: L has a diagonal of ones), or of L Lᴴ. */
+static double _Complex of_product(Dtype d, int64_t n, const char *f, int64_t i, int64_t j, bool own) {
+	double _Complex sum = 0;
+	const int64_t last = i < j ? i : j;
+	for (int64_t k = 0; k <= last; k++) {
+		const double _Complex l = !own && k == i ? 1 : value_at(d, f, i * n + k), u = own ? conj(value_at(d, f, j * n + k)) : value_at(d, f, k * n + j);
+		sum += l * u;
+	}
+	return sum;
+}
+
+/* a n x n of numbers in -1 .. 1; with a diagonal that makes it positive definite and Hermitian where `definite` holds. */
+static void fill_square(T *t, Dtype d, int64_t n, char *a, bool definite) {
+	const int64_t size = (int64_t)dtype_size(d);
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j <= (definite ? i : n - 1); j++) {
+			const double re = (double)ev_below(t, 2001) * 1e-3 - 1, im = definite && i == j ? 0 : (double)ev_below(t, 2001) * 1e-3 - 1;
+			ev_put(d, a + (i * n + j) * size, definite && i == j ? 2.0 * (double)n : re, im);
+			if (definite) ev_put(d, a + (j * n + i) * size, i == j ? 2.0 * (double)n : re, -im);
+		}
+}
+
+/* A factorisation with 1, 2 and 3 threads: the same to the bit, and a product that gives the matrix, its rows exchanged as it says. */
+static void check_factors(T *t, Dtype d, int64_t n, bool definite) {
+	const size_t bytes = (size_t)(n * n) * dtype_size(d);
+	char *a = malloc(bytes), *f = malloc(bytes), *first = malloc(bytes);
+	int *pivots = malloc((size_t)n * sizeof *pivots), *kept = malloc((size_t)n * sizeof *kept), info = 1;
+	int64_t *rows = malloc((size_t)n * sizeof *rows);
+	fill_square(t, d, n, a, definite);
+	for (uint32_t threads = 1; threads <= 3; threads++) {
+		memcpy(f, a, bytes);
+		memset(pivots, 0, (size_t)n * sizeof *pivots);
+		backend_set_threads(t->c, threads);
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_OK && !info);
+		for (int64_t i = 0; i < n && definite; i++) memset(f + (i * n + i + 1) * (int64_t)dtype_size(d), 0, (size_t)(n - 1 - i) * dtype_size(d));
+		if (threads == 1) memcpy(first, f, bytes), memcpy(kept, pivots, (size_t)n * sizeof *pivots);
+		else CHECK(t, !memcmp(f, first, bytes) && !memcmp(pivots, kept, (size_t)n * sizeof *pivots));
+	}
+	for (int64_t i = 0; i < n; i++) rows[i] = i;
+	for (int64_t i = 0; i < n && !definite; i++) {
+		const int64_t with = pivots[i] - 1, row = rows[i];
+		rows[i] = rows[with];
+		rows[with] = row;
+	}
+	double worst = 0, multiplier = 0;
+	const int64_t step = n < 120 ? 1 : 7;
+	for (int64_t i = 0; i < n; i += step)
+		for (int64_t j = 0; j < n; j += step) {
+			worst = fmax(worst, cabs(of_product(d, n, f, i, j, definite) - value_at(d, a, rows[i] * n + j)));
+			if (!definite && j < i) multiplier = fmax(multiplier, fmax(fabs(creal(value_at(d, f, i * n + j))), fabs(cimag(value_at(d, f, i * n + j)))));
+		}
+	CHECK(t, worst < (dtype_real_of(d) == DT_F32 ? 2e-5 : 4e-14) * (double)n && multiplier <= 1.4143);
+	/* what stops it */
+	if (n > 256) {
+		ctx_interrupt_at_poll(t->c, 3);
+		memcpy(f, a, bytes);
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_INTERRUPTED && !info);
+		ctx_interrupt_at_poll(t->c, 0);
+		ctx_clear_interrupt(t->c);
+		diag_clear(t->c);
+		heap_fail_at(t->c, 1, false);
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_NOMEM);
+		heap_fail_at(t->c, 0, false);
+	}
+	/* a pivot that is none, in the first block, the last one and between: a column of zeros, and a diagonal that is below 0 */
+	for (int64_t k = 0; k < 3; k++) {
+		const int64_t place = k * (n - 1) / 2;
+		memcpy(f, a, bytes);
+		for (int64_t i = 0; i < n && !definite; i++) ev_put(d, f + (i * n + place) * (int64_t)dtype_size(d), 0, 0);
+		if (definite) ev_put(d, f + place * (n + 1) * (int64_t)dtype_size(d), -1, 0);
+		CHECK(t, (definite ? blocked_cholesky(t->c, d, n, f, &info) : blocked_lu(t->c, d, n, f, pivots, &info)) == ST_ERROR && info == place + 1);
+	}
+	backend_set_threads(t->c, 0);
+	free(a), free(f), free(first), free(pivots), free(kept), free(rows);
+}
+
+/* op(T) X = B, one strip of columns or several, rows by rows or blocks of them: what comes back gives B, the same to the bit with any number of threads. */
+static void check_trisolve(T *t, Dtype d, int64_t n, int64_t r, bool lower, bool adjoint, bool unit) {
+	const int64_t size = (int64_t)dtype_size(d);
+	const size_t bytes = (size_t)(n * r * size);
+	char *m = malloc((size_t)(n * n * size)), *b = malloc(bytes), *x = malloc(bytes), *first = malloc(bytes);
+	fill_square(t, d, n, m, false);
+	/* what is on the other side is never read, nor the diagonal where it is taken for ones */
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j < n; j++) {
+			if (i == j) ev_put(d, m + (i * n + j) * size, unit ? NAN : 4, 0);
+			else if ((j > i) == lower) ev_put(d, m + (i * n + j) * size, NAN, 0);
+			else ev_put(d, m + (i * n + j) * size, creal(value_at(d, m, i * n + j)) / (double)n, cimag(value_at(d, m, i * n + j)) / (double)n);
+		}
+	for (int64_t i = 0; i < n * r; i++) ev_put(d, b + i * size, (double)ev_below(t, 2001) * 1e-3 - 1, (double)ev_below(t, 2001) * 1e-3 - 1);
+	for (uint32_t threads = 1; threads <= 3; threads++) {
+		memcpy(x, b, bytes);
+		backend_set_threads(t->c, threads);
+		CHECK(t, blocked_trisolve(t->c, d, n, r, lower, adjoint, unit, m, x) == ST_OK);
+		if (threads == 1) memcpy(first, x, bytes);
+		else CHECK(t, !memcmp(x, first, bytes));
+	}
+	backend_set_threads(t->c, 0);
+	double worst = 0;
+	for (int64_t i = 0; i < n; i += n < 100 ? 1 : 41)
+		for (int64_t j = 0; j < r; j += r < 100 ? 1 : 37) {
+			double _Complex sum = 0;
+			for (int64_t k = 0; k < n; k++) {
+				const bool stored = adjoint ? (lower ? k >= i : k <= i) : lower ? k <= i : k >= i;
+				const double _Complex e = k == i && unit ? 1 : !stored ? 0 : adjoint ? conj(value_at(d, m, k * n + i)) : value_at(d, m, i * n + k);
+				if (stored) sum += e * value_at(d, x, k * r + j);
+			}
+			worst = fmax(worst, cabs(sum - value_at(d, b, i * r + j)));
+		}
+	CHECK(t, worst < (dtype_real_of(d) == DT_F32 ? 1e-4 : 1e-12));
+	free(m), free(b), free(x), free(first);
+}
+
+static void test_factor_blocks(T *t) {
+	static const Dtype types[] = {DT_F64, DT_C128, DT_F32, DT_C64};
+	static const int64_t sizes[] = {1, 15, 16, 17, 25, 32, 47, 48, 49, 95, 96, 97, 112, 150, 300, 1040};
+	for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
+		for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+			for (int definite = 0; definite < 2; definite++)
+				if (sizes[k] < 1000 || types[d] == DT_F64) check_factors(t, types[d], sizes[k], definite);
+		for (int how = 0; how < 8; how++) {
+			check_trisolve(t, types[d], 30, 5, how & 1, how & 2, how & 4);
+			check_trisolve(t, types[d], 97, 130, how & 1, how & 2, how & 4);
+			check_trisolve(t, types[d], 600, dtype_is_complex(types[d]) ? 200 : 800, how & 1, how & 2, how & 4);
+		}
+	}
+}
+
 int main(void) {
 	static const TestCase tests[] = {
 		{"extremes", test_extremes},
@@ -657,6 +796,7 @@ int main(void) {
 		{"places refused", test_places_refused},
 		{"products in place", test_products_in_place},
 		{"QR by panels", test_qr_panels},
+		{"LU, Cholesky and triangular solves by blocks", test_factor_blocks},
 	};
 	return ev_run_tests("test_long_arrays.c", sizeof tests / sizeof *tests, tests);
 }

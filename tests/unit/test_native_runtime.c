@@ -431,8 +431,8 @@ static _Atomic int64_t panels_run;
 static void panel(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
                   int64_t panels, const void *bias) {
 	(void)bias;
-	CHECK(m <= TILE_ROWS && panels == 1);
-	panels_run++;
+	CHECK(m > 0 && panels == 1);
+	panels_run += (m + TILE_ROWS - 1) / TILE_ROWS;
 	if (shape.single) {
 		PANEL(float, TILE_COLUMNS)
 	} else {
@@ -443,8 +443,8 @@ static void panel(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t 
 static void single(void *c, int64_t c_row, int64_t c_col, const void *a, int64_t a_row, int64_t a_k, const void *b, int64_t b_step, int64_t m, int64_t k, int64_t left, bool add,
                    int64_t panels, const void *bias) {
 	(void)bias;
-	CHECK(m <= TILE_ROWS && panels == 1);
-	panels_run++;
+	CHECK(m > 0 && panels == 1);
+	panels_run += (m + TILE_ROWS - 1) / TILE_ROWS;
 	if (shape.single) {
 		PANEL(float, TILE_LANES)
 	} else {
