@@ -45,6 +45,7 @@ struct NativeRequest {
 	NativeOptions options;
 	char name[NAME_BYTES];
 	atomic_bool done;
+	bool abandoned; /* nobody waits for it any more: it goes once it is done */
 	NativeCode *code;
 	NativeCounters counters;
 	char why[WHY_BYTES];
@@ -436,32 +437,6 @@ static bool start_background(void) {
 	return store.started;
 }
 
-NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o) {
-	NativeRequest *r = malloc(sizeof *r);
-	if (!r) return NULL;
-	*r = (NativeRequest){.service = s, .next_mine = s->requests, .module = m, .options = *o};
-	if (o->name) {
-		snprintf(r->name, sizeof r->name, "%s", o->name);
-		r->options.name = r->name;
-	}
-	pthread_mutex_lock(&store.lock);
-	const bool started = start_background();
-	if (started) {
-		if (store.last) store.last->next = r;
-		else store.first = r;
-		store.last = r;
-		pthread_cond_signal(&store.wake);
-	}
-	pthread_mutex_unlock(&store.lock);
-	if (!started) {
-		free(r);
-		return NULL;
-	}
-	if (s->requests) s->requests->before_mine = r;
-	s->requests = r;
-	return r;
-}
-
 bool native_request_done(const NativeRequest *r) {
 	return atomic_load_explicit(&r->done, memory_order_acquire);
 }
@@ -490,8 +465,50 @@ static void leave_service(NativeRequest *r) {
 	r->service = NULL;
 }
 
-/* Done in any case: taken out of the queue, or waited for. */
-static void stop(NativeRequest *r) {
+/* Of a request that is not wanted any more. */
+static void drop(NativeRequest *r) {
+	native_code_free(r->code);
+	leave_service(r);
+	free(r);
+}
+
+/* Those that were abandoned and are done by now. */
+static void drop_abandoned(NativeService *s) {
+	for (NativeRequest *r = s->requests, *next; r; r = next) {
+		next = r->next_mine;
+		if (r->abandoned && native_request_done(r)) drop(r);
+	}
+}
+
+NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o) {
+	drop_abandoned(s);
+	NativeRequest *r = malloc(sizeof *r);
+	if (!r) return NULL;
+	*r = (NativeRequest){.service = s, .next_mine = s->requests, .module = m, .options = *o};
+	if (o->name) {
+		snprintf(r->name, sizeof r->name, "%s", o->name);
+		r->options.name = r->name;
+	}
+	pthread_mutex_lock(&store.lock);
+	const bool started = start_background();
+	if (started) {
+		if (store.last) store.last->next = r;
+		else store.first = r;
+		store.last = r;
+		pthread_cond_signal(&store.wake);
+	}
+	pthread_mutex_unlock(&store.lock);
+	if (!started) {
+		free(r);
+		return NULL;
+	}
+	if (s->requests) s->requests->before_mine = r;
+	s->requests = r;
+	return r;
+}
+
+/* Taken out of the queue if it is there: then it is done, too. */
+static void leave_queue(NativeRequest *r) {
 	pthread_mutex_lock(&store.lock);
 	NativeRequest *before = NULL, *q = store.first;
 	while (q && q != r) {
@@ -505,14 +522,17 @@ static void stop(NativeRequest *r) {
 		say(r->why, sizeof r->why, "cancelled");
 		atomic_store(&r->done, true);
 	}
+	pthread_mutex_unlock(&store.lock);
+}
+
+static void wait_for(NativeRequest *r) {
+	pthread_mutex_lock(&store.lock);
 	while (!atomic_load(&r->done)) pthread_cond_wait(&store.finished, &store.lock);
 	pthread_mutex_unlock(&store.lock);
 }
 
 NativeCode *native_request_take(NativeRequest *r, char *why, size_t cap) {
-	pthread_mutex_lock(&store.lock);
-	while (!atomic_load(&r->done)) pthread_cond_wait(&store.finished, &store.lock);
-	pthread_mutex_unlock(&store.lock);
+	wait_for(r);
 	NativeCode *code = r->code;
 	if (!code) say(why, cap, r->why);
 	leave_service(r);
@@ -522,10 +542,11 @@ NativeCode *native_request_take(NativeRequest *r, char *why, size_t cap) {
 
 void native_request_cancel(NativeRequest *r) {
 	if (!r) return;
-	stop(r);
-	native_code_free(r->code);
-	leave_service(r);
-	free(r);
+	leave_queue(r);
+	NativeService *s = r->service;
+	if (native_request_done(r)) drop(r);
+	else r->abandoned = true;
+	if (s) drop_abandoned(s);
 }
 
 /* ---- fork -------------------------------------------------------------------------------------------------------------------------------- */
@@ -581,9 +602,14 @@ NativeService *native_service_new(Ctx *c) {
 /* With the last service the thread ends; nobody else can have requests then, and new services wait. */
 void native_service_free(NativeService *s) {
 	if (!s) return;
+	for (NativeRequest *r = s->requests; r; r = r->next_mine) leave_queue(r);
 	while (s->requests) {
 		NativeRequest *r = s->requests;
-		stop(r);
+		wait_for(r);
+		if (r->abandoned) {
+			drop(r);
+			continue;
+		}
 		native_code_free(r->code);
 		r->code = NULL;
 		if (!*r->why) say(r->why, sizeof r->why, "cancelled");

@@ -50,10 +50,10 @@ typedef struct NativeRequest NativeRequest;
  * the caller's. The name in `o` is copied. */
 NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions *o);
 bool native_request_done(const NativeRequest *r); /* cheap */
-uint64_t native_requests_pending(const NativeService *s); /* how many of its requests are not done */
+uint64_t native_requests_pending(const NativeService *s); /* how many of its requests are not done, cancelled ones included */
 /* Each request is ended once, by one of these two. Waits for it if it is not done; as native_compile. */
 NativeCode *native_request_take(NativeRequest *r, char *why, size_t cap);
-/* Without a result. One that is being compiled is waited for: LLVM cannot be stopped. NULL is allowed. */
+/* Without a result, and at once: LLVM cannot be stopped, so one that is being compiled goes on, and the service, which waits for it at its end, drops what comes of it. NULL is allowed. */
 void native_request_cancel(NativeRequest *r);
 
 /* ---- for dumps and tests ----------------------------------------------------------------------------------------------------------------- */

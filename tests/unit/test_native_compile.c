@@ -300,6 +300,41 @@ static void test_background(void) {
 	ctx_free(c);
 }
 
+/* Of those that are cancelled one after the other, in the order in which they were asked for, none is begun, and none is waited for. */
+static void test_cancelled_in_order(void) {
+	enum { MANY = 5 };
+	Ctx *c = ctx_new(NULL);
+	NativeService *s = native_service_new(c);
+	NativeRequest *r[MANY];
+	calls();
+	setenv("ATLED_TEST_CODEGEN", "slow", 1);
+	for (int i = 0; i < MANY; i++) CHECK((r[i] = native_request(s, module_of(c, 600 + i), &quick)) != NULL);
+	usleep(50000);
+	CHECK(native_requests_pending(s) == MANY && !native_request_done(r[0]));
+	for (int i = 0; i < MANY; i++) native_request_cancel(r[i]);
+	CHECK(native_requests_pending(s) == 1 && native_counters(s)->compiled == 0); /* the first one is still at it */
+	/* what comes then is made after it, and finds it put away */
+	NativeCode *code = native_request_take(native_request(s, module_of(c, 700), &quick), NULL, 0);
+	CHECK(result_of(code) == 40);
+	native_code_free(code);
+	unsetenv("ATLED_TEST_CODEGEN");
+	KModule *m = module_of(c, 600);
+	code = native_compile(s, m, &quick, NULL, 0);
+	CHECK(code && native_counters(s)->from_memory + native_counters(s)->from_disk == 1);
+	native_code_free(code);
+	kmodule_free(m);
+	CHECK(calls() == 2);
+	/* a service that ends waits for it */
+	setenv("ATLED_TEST_CODEGEN", "slow", 1);
+	NativeRequest *last = native_request(s, module_of(c, 701), &quick);
+	usleep(50000);
+	native_request_cancel(last);
+	native_service_free(s);
+	unsetenv("ATLED_TEST_CODEGEN");
+	ctx_free(c);
+	CHECK(calls() == 1 && native_codes_alive() == 0);
+}
+
 static void *one_thread(void *arg) {
 	uintptr_t wrong = 0;
 	for (int round = 0; round < 5; round++) {
@@ -414,6 +449,7 @@ int main(void) {
 		test_damage();
 		test_failures();
 		test_background();
+		test_cancelled_in_order();
 		test_threads();
 		test_fork();
 	}
