@@ -35,6 +35,11 @@ static int64_t parts_of(int64_t n, int64_t part) {
 	return (n + part - 1) / part;
 }
 
+/* The length of what begins at `from`: it is `most` long, or ends where all does. */
+static int64_t length_at(int64_t end, int64_t from, int64_t most) {
+	return end - from < most ? end - from : most;
+}
+
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 /* to (columns x rows) = the transpose of from (rows x columns, `leading` apart), or back; in strips that stay in a cache. */
@@ -58,22 +63,44 @@ static void turn_panel(Dtype d, int64_t rows, int64_t columns, void *matrix, int
 	}
 }
 
-/* to (rows x columns) = -from, or its conjugate. */
-#define NEGATE(T, CONJ)                                                                                      \
+/* to (rows x columns) = -from. */
+#define NEGATE(T)                                                                                            \
 	do {                                                                                                     \
 		const T *x = from;                                                                                   \
 		T *o = to;                                                                                           \
 		for (int64_t i = 0; i < rows; i++)                                                                   \
-			for (int64_t j = 0; j < columns; j++) o[i * to_leading + j] = conjugated ? -CONJ(x[i * leading + j]) : -x[i * leading + j]; \
+			for (int64_t j = 0; j < columns; j++) o[i * to_leading + j] = -x[i * leading + j];               \
 	} while (0)
+
+static void negative(Dtype d, int64_t rows, int64_t columns, const void *from, int64_t leading, void *to, int64_t to_leading) {
+	switch (d) {
+	case DT_F32: NEGATE(float); break;
+	case DT_F64: NEGATE(double); break;
+	case DT_C64: NEGATE(float _Complex); break;
+	default: NEGATE(double _Complex); break;
+	}
+}
+
+/* to (columns x rows) = minus the adjoint of from (rows x columns), squares at a time. */
+#define MINUS_ADJOINT(T, CONJ)                                                                               \
+	do {                                                                                                     \
+		const T *x = from;                                                                                   \
+		T *o = to;                                                                                           \
+		for (int64_t i0 = 0; i0 < rows; i0 += EDGE)                                                          \
+			for (int64_t j0 = 0; j0 < columns; j0 += EDGE)                                                   \
+				for (int64_t i = i0; i < rows && i < i0 + EDGE; i++)                                         \
+					for (int64_t j = j0; j < columns && j < j0 + EDGE; j++) o[j * to_leading + i] = -CONJ(x[i * leading + j]); \
+	} while (0)
+
 #define SAME(x) (x)
 
-static void negative(Dtype d, int64_t rows, int64_t columns, const void *from, int64_t leading, void *to, int64_t to_leading, bool conjugated) {
+static void minus_adjoint(Dtype d, int64_t rows, int64_t columns, const void *from, int64_t leading, void *to, int64_t to_leading) {
+	enum { EDGE = 8 };
 	switch (d) {
-	case DT_F32: NEGATE(float, SAME); break;
-	case DT_F64: NEGATE(double, SAME); break;
-	case DT_C64: NEGATE(float _Complex, conjf); break;
-	default: NEGATE(double _Complex, conj); break;
+	case DT_F32: MINUS_ADJOINT(float, SAME); break;
+	case DT_F64: MINUS_ADJOINT(double, SAME); break;
+	case DT_C64: MINUS_ADJOINT(float _Complex, conjf); break;
+	default: MINUS_ADJOINT(double _Complex, conj); break;
 	}
 }
 
@@ -92,7 +119,7 @@ static char *panel_at(const Lu *q, int64_t k) {
 }
 
 static void factor_columns(Lu *q, int64_t k) {
-	const int64_t rows = q->n - k, b = rows < q->b ? rows : q->b;
+	const int64_t rows = q->n - k, b = length_at(q->n, k, q->b);
 	char *at = q->m + k * (q->n + 1) * q->size, *panel = panel_at(q, k);
 	turn_panel(q->d, rows, b, at, q->n, panel, false);
 	if (lapack_lu(q->c, q->d, (int)rows, (int)b, panel, q->pivots + k, &q->info) != ST_OK && q->info > 0) q->info += (int)k;
@@ -101,7 +128,7 @@ static void factor_columns(Lu *q, int64_t k) {
 
 /* In columns from .. from + columns row k + i changes places with row k + pivots[k + i] - 1, for i = 0 .. b-1 in this order. */
 static void exchange(const Lu *q, int64_t from, int64_t columns) {
-	const int64_t line = q->n * q->size, rows = q->n - q->k, b = rows < q->b ? rows : q->b;
+	const int64_t line = q->n * q->size, b = length_at(q->n, q->k, q->b);
 	char *o = q->m + q->k * line + from * q->size;
 	for (int64_t i = 0; i < b; i++) {
 		const int64_t with = q->pivots[q->k + i] - 1;
@@ -116,8 +143,8 @@ static void exchange(const Lu *q, int64_t from, int64_t columns) {
 }
 
 static int64_t parts_right(const Lu *q) {
-	const int64_t right = q->n - q->k - q->b;
-	return right <= 0 ? 0 : 1 + parts_of(right - (right < q->b ? right : q->b), q->width);
+	const int64_t next = q->k + q->b;
+	return next >= q->n ? 0 : 1 + parts_of(q->n - next - length_at(q->n, next, q->b), q->width);
 }
 
 /* Part 0: the next panel, which is factored as well while other threads are at the rest; then the columns right of it, and those left of the panel at hand. */
@@ -126,14 +153,14 @@ static void beside_part(void *ud, int64_t part) {
 	const int64_t next = q->k + q->b, right = parts_right(q);
 	if (part >= right) {
 		const int64_t from = (part - right) * q->width;
-		exchange(q, from, q->k - from < q->width ? q->k - from : q->width);
+		exchange(q, from, length_at(q->k, from, q->width));
 		return;
 	}
-	const int64_t from = part ? next + q->b + (part - 1) * q->width : next, most = part ? q->width : q->b, columns = q->n - from < most ? q->n - from : most, below = q->n - next;
+	const int64_t from = part ? next + q->b + (part - 1) * q->width : next, columns = length_at(q->n, from, part ? q->width : q->b), below = q->n - next;
 	char *o = q->m + (q->k * q->n + from) * q->size, *above = q->above + (from - next) * q->size;
 	exchange(q, from, columns);
 	blas_trsm(q->d, false, q->b, columns, true, false, true, q->m + q->k * (q->n + 1) * q->size, q->n, o, q->n);
-	negative(q->d, q->b, columns, o, q->n, above, below, false);
+	negative(q->d, q->b, columns, o, q->n, above, below);
 	const BlasMatrix x = {panel_at(q, q->k) + q->b * q->size, 1, q->n - q->k}, y = {above, below, 1};
 	blas_gemm(q->c, q->d, below, columns, q->b, x, y, o + q->b * q->n * q->size, q->n, true);
 	if (!part) factor_columns(q, next);
@@ -177,17 +204,17 @@ static int64_t strip_width(const Trisolve *q) {
 
 static void strip_part(void *ud, int64_t part) {
 	const Trisolve *q = ud;
-	const int64_t wide = strip_width(q), from = part * wide, columns = q->r - from < wide ? q->r - from : wide;
+	const int64_t wide = strip_width(q), from = part * wide, columns = length_at(q->r, from, wide);
 	blas_trsm(q->d, false, q->m, columns, q->lower, q->adjoint, q->unit, q->t + q->k * (q->n + 1) * q->size, q->n, q->x + (q->k * q->r + from) * q->size, q->r);
 }
 
 static void rest_part(void *ud, int64_t part) {
 	const Trisolve *q = ud;
-	const int64_t from = q->first + part * PART_ROWS, rows = q->end - from < PART_ROWS ? q->end - from : PART_ROWS;
+	const int64_t from = q->first + part * PART_ROWS, rows = length_at(q->end, from, PART_ROWS);
 	char *minus = q->minus + (from - q->first) * BLOCK_ROWS * q->size;
-	if (q->adjoint) negative(q->d, q->m, rows, q->t + (q->k * q->n + from) * q->size, q->n, minus, rows, true);
-	else negative(q->d, rows, q->m, q->t + (from * q->n + q->k) * q->size, q->n, minus, q->m, false);
-	const BlasMatrix t = {minus, q->adjoint ? 1 : q->m, q->adjoint ? rows : 1}, x = {q->x + q->k * q->r * q->size, q->r, 1};
+	if (q->adjoint) minus_adjoint(q->d, q->m, rows, q->t + (q->k * q->n + from) * q->size, q->n, minus, q->m);
+	else negative(q->d, rows, q->m, q->t + (from * q->n + q->k) * q->size, q->n, minus, q->m);
+	const BlasMatrix t = {minus, q->m, 1}, x = {q->x + q->k * q->r * q->size, q->r, 1};
 	blas_gemm(q->c, q->d, rows, q->r, q->m, t, x, q->x + from * q->r * q->size, q->r, true);
 }
 
@@ -201,7 +228,7 @@ Status blocked_trisolve(Ctx *c, Dtype d, int64_t n, int64_t r, bool lower, bool 
 	Status st = ST_OK;
 	for (int64_t turn = 0; turn * BLOCK_ROWS < n && st == ST_OK; turn++) {
 		q.k = forward ? turn * BLOCK_ROWS : (parts_of(n, BLOCK_ROWS) - 1 - turn) * BLOCK_ROWS;
-		q.m = n - q.k < BLOCK_ROWS ? n - q.k : BLOCK_ROWS;
+		q.m = length_at(n, q.k, BLOCK_ROWS);
 		st = share_parts(backend_of(c), INT64_MAX, strips, strip_part, &q, look);
 		/* what is not solved yet: the rows below, or those above */
 		q.first = forward ? q.k + q.m : 0;
@@ -222,43 +249,18 @@ typedef struct Cholesky {
 	int info;
 } Cholesky;
 
-static int64_t block_width(const Cholesky *q, int64_t k) {
-	return q->n - k < q->b ? q->n - k : q->b;
-}
-
 static void factor_corner(Cholesky *q, int64_t k) {
-	const int64_t b = block_width(q, k);
+	const int64_t b = length_at(q->n, k, q->b);
 	char *at = q->m + k * (q->n + 1) * q->size;
 	for (int64_t i = 0; i < b; i++) memcpy(q->corner + i * b * q->size, at + i * q->n * q->size, (size_t)(b * q->size));
 	if (lapack_cholesky_upper(q->c, q->d, (int)b, q->corner, &q->info) != ST_OK && q->info > 0) q->info += (int)k;
 	for (int64_t i = 0; i < b; i++) memcpy(at + i * q->n * q->size, q->corner + i * b * q->size, (size_t)((i + 1) * q->size));
 }
 
-/* to (columns x rows) = minus the adjoint of from (rows x columns), squares at a time. */
-#define MINUS_ADJOINT(T, CONJ)                                                                               \
-	do {                                                                                                     \
-		const T *x = from;                                                                                   \
-		T *o = to;                                                                                           \
-		for (int64_t i0 = 0; i0 < rows; i0 += EDGE)                                                          \
-			for (int64_t j0 = 0; j0 < columns; j0 += EDGE)                                                   \
-				for (int64_t i = i0; i < rows && i < i0 + EDGE; i++)                                         \
-					for (int64_t j = j0; j < columns && j < j0 + EDGE; j++) o[j * to_leading + i] = -CONJ(x[i * leading + j]); \
-	} while (0)
-
-static void minus_adjoint(Dtype d, int64_t rows, int64_t columns, const void *from, int64_t leading, void *to, int64_t to_leading) {
-	enum { EDGE = 8 };
-	switch (d) {
-	case DT_F32: MINUS_ADJOINT(float, SAME); break;
-	case DT_F64: MINUS_ADJOINT(double, SAME); break;
-	case DT_C64: MINUS_ADJOINT(float _Complex, conjf); break;
-	default: MINUS_ADJOINT(double _Complex, conj); break;
-	}
-}
-
 /* Rows X below the block L at hand: X Lᴴ = A is L P = -Aᴴ, which BLAS solves in half the time, and P = -Xᴴ is what the product wants. */
 static void below_part(void *ud, int64_t part) {
 	const Cholesky *q = ud;
-	const int64_t b = q->b, below = q->n - q->k - b, first = part * b, rows = below - first < b ? below - first : b;
+	const int64_t b = q->b, below = q->n - q->k - b, first = part * b, rows = length_at(below, first, b);
 	const char *corner = q->m + q->k * (q->n + 1) * q->size;
 	char *o = q->m + ((q->k + b + first) * q->n + q->k) * q->size, *p = q->panel + first * q->size;
 	minus_adjoint(q->d, rows, b, o, q->n, p, below);
@@ -271,7 +273,7 @@ static void below_part(void *ud, int64_t part) {
 static void right_part(void *ud, int64_t part) {
 	Cholesky *q = ud;
 	const int64_t next = q->k + q->b, below = q->n - next, chunk = part % 2 || !part ? (part + 1) / 2 : parts_of(below, q->b) - part / 2;
-	const int64_t first = chunk * q->b, rows = below - first < q->b ? below - first : q->b, row = next + first;
+	const int64_t first = chunk * q->b, rows = length_at(below, first, q->b), row = next + first;
 	const BlasMatrix x = {q->m + (row * q->n + q->k) * q->size, q->n, 1}, y = {q->panel, below, 1};
 	blas_gemm(q->c, q->d, rows, first + rows, q->b, x, y, q->m + (row * q->n + next) * q->size, q->n, true);
 	if (!part) factor_corner(q, next);
@@ -315,12 +317,8 @@ typedef struct Qr {
 	atomic_int info;
 } Qr;
 
-static int64_t panel_width(const Qr *q, int64_t k) {
-	return q->columns - k < q->b ? q->columns - k : q->b;
-}
-
 static void factor_panel(Qr *q, int64_t k) {
-	const int64_t b = panel_width(q, k);
+	const int64_t b = length_at(q->columns, k, q->b);
 	int info = 0;
 	if (lapack_qr_panel(&q->lapack, (int)(q->rows - k), (int)b, q->m + (k * q->rows + k) * q->size, (int)q->rows, q->triangles + k * q->b * q->size, q->work + k * q->b * q->size, &info) != ST_OK)
 		atomic_store(&q->info, info);
@@ -329,7 +327,7 @@ static void factor_panel(Qr *q, int64_t k) {
 /* Panel k's reflections of columns from .. from + n. */
 static void reflect(const Qr *q, bool adjoint, int64_t from, int64_t n) {
 	const int64_t k = q->k;
-	lapack_reflect(&q->lapack, adjoint, (int)(q->rows - k), (int)n, (int)panel_width(q, k), q->m + (k * q->rows + k) * q->size, q->triangles + k * q->b * q->size,
+	lapack_reflect(&q->lapack, adjoint, (int)(q->rows - k), (int)n, (int)length_at(q->columns, k, q->b), q->m + (k * q->rows + k) * q->size, q->triangles + k * q->b * q->size,
 	               q->m + (from * q->rows + k) * q->size, (int)q->rows, q->work + from * q->b * q->size);
 }
 
@@ -337,15 +335,14 @@ static void reflect(const Qr *q, bool adjoint, int64_t from, int64_t n) {
 static void forward_part(void *ud, int64_t part) {
 	Qr *q = ud;
 	const int64_t next = q->k + q->b, from = part ? next + q->b + (part - 1) * q->width : next;
-	const int64_t most = part ? q->width : q->b, n = q->columns - from < most ? q->columns - from : most;
-	reflect(q, true, from, n);
+	reflect(q, true, from, length_at(q->columns, from, part ? q->width : q->b));
 	if (!part) factor_panel(q, next);
 }
 
 static void backward_part(void *ud, int64_t part) {
 	const Qr *q = ud;
 	const int64_t from = q->k + q->b + part * q->width;
-	reflect(q, false, from, q->columns - from < q->width ? q->columns - from : q->width);
+	reflect(q, false, from, length_at(q->columns, from, q->width));
 }
 
 static int64_t work_of(const Qr *q, int64_t n) {
@@ -366,7 +363,7 @@ static Status factor(Qr *q) {
 static Status form(Qr *q) {
 	Status st = ST_OK;
 	for (q->k = (q->columns - 1) / q->b * q->b; q->k >= 0 && st == ST_OK; q->k -= q->b) {
-		const int64_t k = q->k, b = panel_width(q, k), rest = q->columns - k - b;
+		const int64_t k = q->k, b = length_at(q->columns, k, q->b), rest = q->columns - k - b;
 		if (rest) st = share_parts(backend_of(q->c), work_of(q, rest), parts_of(rest, q->width), backward_part, q, look);
 		if (st != ST_OK) break;
 		int info = 0;

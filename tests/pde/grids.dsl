@@ -201,7 +201,7 @@ problem between {
   u_x == 0        at x = 1
 }
 a = solve(between, fd(81, 2); rtol = 1e-7).u(1.0, linspace(0, 1, 21));
-# (features see these waves to some thousandths, and say so; how many depends on the rounding of the machine's products, and what they say holds within a factor of two)
+# (features see these waves to some thousandths, and say so: with ten sets of kernels of OpenBLAS, compiled or not, they are off by 0.0004 to 0.0044 and say 0.0023 to 0.0101, at worst 1.8 times too little)
 r = solve(between, rfm(); progress = false);
-a #~ r.u(1.0, linspace(0, 1, 21)) tol 1e-2
-(max(abs(a - r.u(1.0, linspace(0, 1, 21)))) < 2r.error, r.error < 2e-2)   #> (true, true)
+a #~ r.u(1.0, linspace(0, 1, 21)) tol 6e-3
+(max(abs(a - r.u(1.0, linspace(0, 1, 21)))) < 2r.error, r.error < 1.5e-2)   #> (true, true)
