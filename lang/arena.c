@@ -117,13 +117,15 @@ char *arena_copy(Arena *a, const char *text, size_t n) {
 }
 
 char *arena_printf(Arena *a, const char *format, ...) {
+	char small[256];
 	va_list args, again;
 	va_start(args, format);
 	va_copy(again, args);
-	int n = vsnprintf(NULL, 0, format, args);
+	int n = vsnprintf(small, sizeof small, format, args);
 	va_end(args);
-	char *p = n >= 0 ? arena_alloc(a, (size_t)n + 1) : arena_copy(a, "", 0);
-	if (n >= 0) vsnprintf(p, (size_t)n + 1, format, again);
+	const bool fits = n < (int)sizeof small;
+	char *p = fits ? arena_copy(a, small, n > 0 ? (size_t)n : 0) : arena_alloc(a, (size_t)n + 1);
+	if (!fits) vsnprintf(p, (size_t)n + 1, format, again);
 	va_end(again);
 	return p;
 }

@@ -190,7 +190,13 @@ AttrId attr_subst(Ctx *c, Op op, AttrId a, const Dim *map, uint32_t nmap) {
 
 /* A chain is its text: atoms are interned already. */
 ChainId chain_push(Ctx *c, ChainId outer, const char *transform) {
-	return outer ? atom_f(c, "%s %s", atom_text(c, outer), transform) : atom(c, transform);
+	if (!outer) return atom(c, transform);
+	const size_t first = atom_length(c, outer), more = strlen(transform), n = first + 1 + more;
+	char small[256], *text = n < sizeof small ? small : arena_alloc(ctx_arena(c), n);
+	memcpy(text, atom_text(c, outer), first);
+	text[first] = ' ';
+	memcpy(text + first + 1, transform, more);
+	return atom_n(c, text, n);
 }
 
 const char *chain_text(const Ctx *c, ChainId id) {

@@ -310,6 +310,9 @@ typedef struct RefMap {
 	/* Hears of each instruction that has been copied, in regions too, and may map its results to something else (may be NULL). */
 	void (*copied)(Builder *b, struct RefMap *m, const Inst *in);
 	void *copied_ud;
+	struct {
+		ChainId outer, inner, both;
+	} joined; /* the last chain that was put behind another: neighbours have the same */
 } RefMap;
 RefMap refmap_new(Builder *b, const Fn *from, bool same_symbols);
 Ref refmap_get(Builder *b, RefMap *m, Ref r); /* constants are copied across */

@@ -90,8 +90,14 @@ static AttrId refmap_attr(Builder *b, RefMap *m, Op op, AttrId attr) {
 	return attr_subst(b->ctx, op, attr, m->dims, m->ndims);
 }
 
-static ChainId chain_join(Ctx *c, ChainId outer, ChainId inner) {
-	return outer && inner ? chain_push(c, outer, chain_text(c, inner)) : outer ? outer : inner;
+static ChainId chain_join(Ctx *c, RefMap *m, ChainId outer, ChainId inner) {
+	if (!outer || !inner) return outer ? outer : inner;
+	if (m->joined.outer != outer || m->joined.inner != inner) {
+		m->joined.both = chain_push(c, outer, chain_text(c, inner));
+		m->joined.outer = outer;
+		m->joined.inner = inner;
+	}
+	return m->joined.both;
 }
 
 static void copy_inst(Builder *b, RefMap *m, const Inst *in, ChainId prefix);
@@ -180,7 +186,7 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	const SpanId span = b->span;
 	const ChainId chain = b->chain;
 	if (in.span) build_at(b, in.span);
-	build_chain(b, chain_join(b->ctx, prefix, in.chain));
+	build_chain(b, chain_join(b->ctx, m, prefix, in.chain));
 
 	Ref *args = ARENA_ARRAY(b->scratch, Ref, in.nargs + 1u);
 	Ref *results = ARENA_ARRAY(b->scratch, Ref, in.nresults + 1u);

@@ -60,13 +60,29 @@ void text_format(Text *t, const char *format, ...) {
 	va_list args, again;
 	va_start(args, format);
 	va_copy(again, args);
-	int n = vsnprintf(NULL, 0, format, args);
+	/* mostly there is room, and once is enough */
+	size_t room = t->failed || !t->at ? 0 : t->cap - t->n;
+	int n = vsnprintf(room ? t->at + t->n : NULL, room, format, args);
 	va_end(args);
-	if (n >= 0 && reserve(t, (size_t)n)) {
+	if (n >= 0 && (size_t)n < room) {
+		t->n += (size_t)n;
+	} else if (n >= 0 && reserve(t, (size_t)n)) {
 		vsnprintf(t->at + t->n, (size_t)n + 1, format, again);
 		t->n += (size_t)n;
+	} else if (room) {
+		t->at[t->n] = 0;
 	}
 	va_end(again);
+}
+
+void text_number(Text *t, uint64_t v) {
+	char digits[20];
+	size_t n = sizeof digits;
+	do {
+		digits[--n] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	text_add(t, digits + n, sizeof digits - n);
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */

@@ -152,6 +152,7 @@ void text_free(Text *t);
 void text_add(Text *t, const char *s, size_t n);
 void text_str(Text *t, const char *s);
 void text_format(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_number(Text *t, uint64_t v); /* in decimal digits; for keys, of which millions are made, "%u" takes too long */
 void value_print(Text *out, Value v, const char *spec, int edge);
 /* Whether it is such a spec; one that is not prints the default form. */
 bool value_spec_valid(const char *spec);

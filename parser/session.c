@@ -21,7 +21,11 @@ typedef struct FamilyEntry {
 typedef struct Export {
 	Atom name;
 	uint32_t library; /* index in library_texts */
+	uint32_t next;    /* of those in the same bucket, which are in the library's order; NO_EXPORT: the last */
 } Export;
+
+#define NO_EXPORT UINT32_MAX
+enum { EXPORT_BUCKETS = 1024 };
 
 /* derivative NAME(...) = ...: as written. */
 typedef struct RuleDef {
@@ -55,6 +59,7 @@ struct Session {
 	uint64_t specialised; /* functions finished */
 	FamilyEntry *families[FAMILY_BUCKETS];
 	VEC(Export) exports;
+	uint32_t export_heads[EXPORT_BUCKETS]; /* by name */
 	VEC(Module *) loaded; /* by library index */
 	VEC(RuleDef) rules;
 	struct Ruled *ruled; /* calls of functions that have one */
@@ -204,6 +209,14 @@ static Module *module_new(Session *s, Atom name, SourceId source, bool library) 
 	return m;
 }
 
+/* The first export of the name from number `from` of its bucket on, or NULL. */
+static const Export *find_export(const Session *s, Atom name, uint32_t from) {
+	while (from != NO_EXPORT && s->exports.at[from].name != name) from = s->exports.at[from].next;
+	return from == NO_EXPORT ? NULL : &s->exports.at[from];
+}
+
+static const Export *first_export(const Session *s, Atom name) { return find_export(s, name, s->export_heads[name % EXPORT_BUCKETS]); }
+
 static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	Global *g = own_global(m, name);
 	if (!g) {
@@ -214,8 +227,7 @@ static void set_global(Session *s, Module *m, Atom name, Value v, Span span) {
 	bool was_code = g->value.kind == V_FUNCTION || g->value.kind == V_PROBLEM, is_code = v.kind == V_FUNCTION || v.kind == V_PROBLEM;
 	if (g->value.kind == V_UNSET) {
 		/* a first definition can hide a name of the library that was looked up before */
-		for (uint32_t i = 0; i < s->exports.n && !m->library; i++)
-			if (s->exports.at[i].name == name) forget_specialisations(s);
+		if (!m->library && first_export(s, name)) forget_specialisations(s);
 	} else if (was_code || is_code || g->baked)
 		forget_specialisations(s);
 	g->baked = false;
@@ -239,10 +251,19 @@ static void index_library(Session *s, uint32_t k) {
 		size_t n = (size_t)(p - name);
 		bool defines = p < line_end && (*p == '(' || *p == '{' || (*p == ' ' && p + 1 < line_end && (p[1] == '=' || p[1] == '{')));
 		if (n && defines && !isdigit((unsigned char)*name) && strncmp(name, "derivative", 10)) {
-			Export e = {atom_n(s->c, name, n), k};
+			Export e = {.name = atom_n(s->c, name, n), .library = k};
 			VEC_PUSH(s->a, &s->exports, e);
 		}
 		t = line_end + 1;
+	}
+}
+
+static void chain_exports(Session *s) {
+	for (uint32_t i = 0; i < EXPORT_BUCKETS; i++) s->export_heads[i] = NO_EXPORT;
+	for (uint32_t i = s->exports.n; i-- > 0;) {
+		Export *e = &s->exports.at[i];
+		e->next = s->export_heads[e->name % EXPORT_BUCKETS];
+		s->export_heads[e->name % EXPORT_BUCKETS] = i;
 	}
 }
 
@@ -289,9 +310,8 @@ static Module *library_named(Session *s, const char *name) {
 Module *session_library_module(Session *s, const char *name) { return library_named(s, name); }
 
 Value session_library(Session *s, Atom name) {
-	for (uint32_t i = 0; i < s->exports.n; i++) {
-		if (s->exports.at[i].name != name) continue;
-		Global *g = own_global(load_library(s, s->exports.at[i].library), name);
+	for (const Export *e = first_export(s, name); e; e = find_export(s, name, e->next)) {
+		Global *g = own_global(load_library(s, e->library), name);
 		if (g) return g->value;
 	}
 	return (Value){.kind = V_UNSET};
@@ -1007,9 +1027,7 @@ static void each_builtin(void *ud, const Builtin *b) {
 }
 
 bool session_in_library(Session *s, Atom name) {
-	for (uint32_t i = 0; i < s->exports.n; i++)
-		if (s->exports.at[i].name == name) return atom_text(s->c, name)[0] != '_';
-	return false;
+	return first_export(s, name) && atom_text(s->c, name)[0] != '_';
 }
 
 void session_each_name(Session *s, void (*visit)(void *ud, const char *name, Value v), void *ud) {
@@ -1193,6 +1211,7 @@ static void init_protected(Ctx *c, void *arg) {
 		index_library(s, k);
 		VEC_PUSH(a, &s->loaded, NULL);
 	}
+	chain_exports(s);
 	ir_services(c)->elementwise_rule = elementwise_rule;
 	ir_services(c)->call_dynamic = call_dynamic;
 }

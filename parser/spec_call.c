@@ -372,6 +372,18 @@ static uint32_t dim_number(Signature *s, Dim d) {
 
 static bool dim_is_small(Ctx *c, Dim d, int64_t *v) { return dim_is_const(c, d, v) && *v <= DIM_SMALL; }
 
+/* A number behind the character that says what it is: no number runs into another. */
+static void tag(Signature *s, char what, uint64_t number) {
+	text_add(&s->text, &what, 1);
+	text_number(&s->text, number);
+}
+
+static void sign_code(Signature *s, const Av *f) {
+	tag(s, 'f', f->code_kind);
+	tag(s, '.', f->code_id);
+	tag(s, '.', (uint64_t)(uintptr_t)f->code);
+}
+
 static void sign(Signature *s, const Av *v) {
 	Sp *sp = s->sp;
 	switch ((AvKind)v->kind) {
@@ -382,16 +394,18 @@ static void sign(Signature *s, const Av *v) {
 		bool truth = false;
 		if (k && (value_as_bool(k->value, &truth) || value_as_i64(k->value, &number))) {
 			s->fixed[s->leaf++] = true;
-			text_format(&s->text, "%s=%lld", dtype_name((Dtype)t.dtype), t.dtype == DT_BOOL ? (long long)truth : (long long)number);
+			text_str(&s->text, dtype_name((Dtype)t.dtype));
+			tag(s, '=', t.dtype == DT_BOOL ? truth : (uint64_t)number);
 			return;
 		}
 		s->leaf++;
-		text_format(&s->text, "%s[", t.kind == TY_TOKEN ? "token" : dtype_name((Dtype)t.dtype));
+		text_str(&s->text, t.kind == TY_TOKEN ? "token" : dtype_name((Dtype)t.dtype));
+		text_str(&s->text, "[");
 		for (uint32_t i = 0; i < t.rank; i++) {
 			int64_t k;
 			Dim d = build_canon(sp->b, t.dims[i]);
-			if (dim_is_small(sp->c, d, &k)) text_format(&s->text, "%lld,", (long long)k);
-			else text_format(&s->text, "n%u,", dim_number(s, d));
+			if (dim_is_small(sp->c, d, &k)) tag(s, ',', (uint64_t)k);
+			else tag(s, 'n', dim_number(s, d));
 		}
 		text_str(&s->text, "]");
 		return;
@@ -400,14 +414,14 @@ static void sign(Signature *s, const Av *v) {
 		s->leaf++;
 		text_str(&s->text, "?");
 		return;
-	case AV_STRING: text_format(&s->text, "\"%u\"", v->text); return;
+	case AV_STRING: tag(s, '"', v->text); return;
 	case AV_FUNCTION:
-	case AV_PROBLEM: text_format(&s->text, "f%u.%u.%p", v->code_kind, v->code_id, v->code); break;
-	default: text_format(&s->text, "k%u", v->kind); break;
+	case AV_PROBLEM: sign_code(s, v); break;
+	default: tag(s, 'k', v->kind); break;
 	}
 	text_str(&s->text, "(");
 	for (uint32_t i = 0; i < v->n; i++) {
-		if (v->names) text_format(&s->text, "%u=", v->names[i]);
+		if (v->names) tag(s, '=', v->names[i]);
 		sign(s, v->items[i]);
 		text_str(&s->text, ",");
 	}
@@ -459,9 +473,14 @@ static const char *baked_key(Job *j) {
 			text_free(&t);
 			sp_demand_static(sp, j->args[i], j->call->span, "an argument that decides a shape");
 		}
-		text_format(&t, "%u:", i);
-		value_print(&t, k->value, k->value.kind == V_SCALAR ? "" : ".17g", 0);
-		text_format(&t, "/%u;", value_is_array(k->value) ? value_dtype(k->value) : 99u);
+		text_number(&t, i);
+		text_str(&t, ":");
+		int64_t whole;
+		if (value_is_array(k->value) && !dtype_is_inexact(value_dtype(k->value)) && value_as_i64(k->value, &whole)) text_number(&t, (uint64_t)whole);
+		else value_print(&t, k->value, k->value.kind == V_SCALAR ? "" : ".17g", 0);
+		text_str(&t, "/");
+		text_number(&t, value_is_array(k->value) ? (uint64_t)value_dtype(k->value) : 99);
+		text_str(&t, ";");
 	}
 	if (t.failed) {
 		text_free(&t);
@@ -470,6 +489,19 @@ static const char *baked_key(Job *j) {
 	const char *key = arena_copy(ctx_arena(sp->c), t.n ? t.at : "", t.n);
 	text_free(&t);
 	return key;
+}
+
+/* How the program would write a part of an argument: a name, a field or an item of what is outside. Few are ever written. */
+typedef struct Path {
+	const struct Path *outer;
+	Atom name;
+	uint32_t item;
+} Path;
+
+static const char *path_text(Arena *a, const Ctx *c, const Path *p) {
+	if (!p->outer) return atom_text(c, p->name);
+	const char *outer = path_text(a, c, p->outer);
+	return p->name ? arena_printf(a, "%s.%s", outer, atom_text(c, p->name)) : arena_printf(a, "%s[%u]", outer, p->item);
 }
 
 /* Words for the lengths of what is specialised, which messages use where the program gives them no names: "len(x)", "rows of p.W". */
@@ -481,9 +513,8 @@ typedef struct LengthWords {
 	uint32_t leaf;
 } LengthWords;
 
-static void word_lengths(LengthWords *w, const Av *v, const char *path, Span at) {
+static void word_lengths(LengthWords *w, const Av *v, const Path *path, Span at) {
 	Ctx *c = w->j->sp->c;
-	Arena *a = w->j->sp->a;
 	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
 		const uint32_t leaf = w->leaf++;
 		if (v->kind == AV_DYN || !path || w->j->frame.baked[leaf]) return;
@@ -495,28 +526,27 @@ static void word_lengths(LengthWords *w, const Av *v, const char *path, Span at)
 			const uint32_t n = dim_number(&w->j->sig, d);
 			if (w->words[n]) continue;
 			w->places[n] = at;
-			w->words[n] = sp_axis_words(c, path, t.rank, k);
+			w->words[n] = sp_axis_words(c, path_text(w->j->sp->a, c, path), t.rank, k);
 		}
 		return;
 	}
 	for (uint32_t i = 0; i < v->n; i++) {
-		const char *inner = path;
-		if (path && v->kind == AV_RECORD) inner = arena_printf(a, "%s.%s", path, atom_text(c, v->names[i]));
-		else if (path && (v->kind == AV_TUPLE || v->kind == AV_LIST)) inner = arena_printf(a, "%s[%u]", path, i);
-		word_lengths(w, v->items[i], inner, at);
+		const bool part = path && (v->kind == AV_RECORD || v->kind == AV_TUPLE || v->kind == AV_LIST);
+		const Path inner = {.outer = path, .name = part && v->kind == AV_RECORD ? v->names[i] : 0, .item = i};
+		word_lengths(w, v->items[i], part ? &inner : path, at);
 	}
 }
 
 /* The names that a parameter is taken apart into. */
 static void word_pattern(LengthWords *w, const Ast *pattern, const Av *v, Span at) {
 	const bool fits = pattern->kind == A_TUPLE && (v->kind == AV_TUPLE || v->kind == AV_LIST || v->kind == AV_RECORD) && pattern->tuple.n == v->n;
-	if (!fits) word_lengths(w, v, pattern->kind == A_NAME ? atom_text(w->j->sp->c, pattern->name.name) : NULL, at);
+	const Path path = {.name = pattern->kind == A_NAME ? pattern->name.name : 0};
+	if (!fits) word_lengths(w, v, path.name ? &path : NULL, at);
 	for (uint32_t i = 0; fits && i < v->n; i++) word_pattern(w, pattern->tuple.items[i], v->items[i], at);
 }
 
 static void word_all_lengths(LengthWords *w) {
 	const Job *j = w->j;
-	Ctx *c = j->sp->c;
 	const Ast *fn = j->f->kind == AV_FUNCTION && j->f->code_kind == CODE_AST ? j->f->code : NULL;
 	for (uint32_t i = 0; i < j->all->n; i++) {
 		const uint32_t arg = i - j->f->n;
@@ -535,7 +565,8 @@ static void word_all_lengths(LengthWords *w) {
 			}
 			if (p) name = p->name;
 		}
-		word_lengths(w, j->all->items[i], name ? atom_text(c, name) : NULL, at);
+		const Path path = {.name = name};
+		word_lengths(w, j->all->items[i], name ? &path : NULL, at);
 	}
 }
 
@@ -735,9 +766,11 @@ static void write_key(Ctx *c, void *arg) {
 	Signature *sig = &k->j->sig;
 	const Av *f = k->j->f;
 	const Call *call = k->j->call;
-	text_format(&sig->text, "%u.%u.%p/%u/", f->code_kind, f->code_id, f->code, call->n);
-	for (uint32_t i = 0; i < f->n; i++) text_format(&sig->text, "%u,", f->names[i]);
-	for (uint32_t i = 0; i < call->nnamed; i++) text_format(&sig->text, "%u=", call->names[i]);
+	sign_code(sig, f);
+	tag(sig, '/', call->n);
+	for (uint32_t i = 0; i < f->n; i++) tag(sig, ',', f->names[i]);
+	for (uint32_t i = 0; i < call->nnamed; i++) tag(sig, '=', call->names[i]);
+	text_str(&sig->text, ";");
 	/* Whole numbers inside structures and closures are sizes, orders and choices: known ones belong to the key. Those handed over directly to
 	 * a named function are data until it turns out that a shape depends on them. */
 	bool named = f->code_kind == CODE_AST && ((const Ast *)f->code)->kind == A_DEF;
