@@ -55,6 +55,7 @@ struct NativeService {
 	Ctx *ctx;
 	NativeCounters counters;
 	NativeRequest *requests;
+	atomic_uint_least64_t pending; /* those that are not done, counted: it is asked at every call */
 };
 
 /* The process's. */
@@ -402,6 +403,12 @@ NativeCode *native_compile(NativeService *s, const KModule *m, const NativeOptio
 
 /* ---- the background ---------------------------------------------------------------------------------------------------------------------- */
 
+/* The service is there as long as any of its requests is not done. */
+static void set_done(NativeRequest *r) {
+	atomic_fetch_sub(&r->service->pending, 1);
+	atomic_store_explicit(&r->done, true, memory_order_release);
+}
+
 static void *background(void *unused) {
 	(void)unused;
 	pthread_mutex_lock(&store.lock);
@@ -416,7 +423,7 @@ static void *background(void *unused) {
 		r->code = make(r->module, &r->options, &r->counters, r->why, sizeof r->why);
 		pthread_mutex_lock(&store.lock);
 		store.running = NULL;
-		atomic_store_explicit(&r->done, true, memory_order_release);
+		set_done(r);
 		pthread_cond_broadcast(&store.finished);
 	}
 	pthread_mutex_unlock(&store.lock);
@@ -442,9 +449,7 @@ bool native_request_done(const NativeRequest *r) {
 }
 
 uint64_t native_requests_pending(const NativeService *s) {
-	uint64_t n = 0;
-	for (const NativeRequest *r = s->requests; r; r = r->next_mine) n += !native_request_done(r);
-	return n;
+	return atomic_load_explicit(&s->pending, memory_order_acquire);
 }
 
 /* The service and its context have no more to do with it. */
@@ -492,6 +497,7 @@ NativeRequest *native_request(NativeService *s, KModule *m, const NativeOptions 
 	pthread_mutex_lock(&store.lock);
 	const bool started = start_background();
 	if (started) {
+		atomic_fetch_add(&s->pending, 1);
 		if (store.last) store.last->next = r;
 		else store.first = r;
 		store.last = r;
@@ -520,7 +526,7 @@ static void leave_queue(NativeRequest *r) {
 		else store.first = r->next;
 		if (store.last == r) store.last = before;
 		say(r->why, sizeof r->why, "cancelled");
-		atomic_store(&r->done, true);
+		set_done(r);
 	}
 	pthread_mutex_unlock(&store.lock);
 }
@@ -564,7 +570,7 @@ static void after_fork_parent(void) {
 static void give_up(NativeRequest *r) {
 	say(r->why, sizeof r->why, "the process was forked");
 	r->code = NULL;
-	atomic_store(&r->done, true);
+	set_done(r);
 }
 
 static void after_fork_child(void) {

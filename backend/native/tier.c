@@ -22,7 +22,7 @@
 #define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
 #define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
 #define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
-#define LEFT_TIMES 4.0          /* what does not say how long it will go on may take so many times as long as it has taken */
+#define LEFT_TIMES 1.0          /* what does not say how long it will go on is taken to go on for so many times as long as it has taken */
 #define WAITING_SECONDS 0.25    /* a loop in a function whose code is being made: for this call alone it must be worth another compilation */
 #define DEPTH_MOST 12           /* of calls and of expressions that are looked into */
 

@@ -1056,6 +1056,38 @@ static void test_same_bits(void) {
 	kmodule_free(m);
 }
 
+/* The compiler's seconds for a block with so many stores of which any may be to the same place. */
+static double seconds_of_stores(uint32_t n) {
+	KModule *m = kmodule_new(ctx, &target);
+	KBuilder b;
+	KRef at;
+	k_function(&b, m, 0);
+	k_vloop_begin(&b, target.vector_bytes / 8, 0, k_word(&b, KT_I64, 0), 0, NULL, NULL, &at);
+	for (uint32_t i = 0; i < n; i++) {
+		KRef place = k_load(&b, KT_I64, KM_UNIFORM, k_buffer(&b, 0), k_int(&b, i), 0);
+		k_store(&b, KM_UNIT, k_buffer(&b, 1), k_add(&b, at, place), k_const(&b, KT_F64, i), 0);
+	}
+	k_vloop_end(&b, NULL, NULL);
+	k_return(&b, 0, NULL);
+	CodegenOptions options = {.entry = "entry", .level = 2};
+	double least = HUGE_VAL;
+	for (int turn = 0; turn < 3; turn++) {
+		CodegenOutput out;
+		CHECK(!codegen(m, &options, &out));
+		free(out.bytes);
+		least = fmin(least, out.seconds);
+	}
+	kmodule_free(m);
+	return least;
+}
+
+/* Eight times the stores take about eight times as long: without a bound on what the scheduler compares it is ten times that. */
+static void test_long_blocks(void) {
+	const double few = seconds_of_stores(250), many = seconds_of_stores(2000);
+	if (getenv("SHOWIT")) printf("250 stores were compiled in %.3f s, 2000 in %.3f s\n", few, many);
+	CHECK(many < 20 * few);
+}
+
 /* Several threads at once, each with its module. */
 static void *compile_often(void *at) {
 	KModule *m = at;
@@ -1430,6 +1462,8 @@ int main(int argc, char **argv) {
 	}
 	compile_only = false;
 	test_wide();
+	target = *native_target();
+	test_long_blocks();
 	ctx_free(ctx);
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", folder);
