@@ -1,4 +1,5 @@
 # Linear systems of finite elements by conjugate gradients with algebraic multigrid: iterations that hardly grow, agreement with factors, derivatives, refusals, and what is taken by itself.
+# As users run it only: compiling all of it takes minutes.
 
 problem brick {
   domain (x, y, z) in box([0, 1], [0, 1], [0, 1])

@@ -1,4 +1,5 @@
 # Solutions by networks, trained and hardly trained, put into their statement.
+# As users run it only: compiling all of it takes long.
 problem layer() {
   domain t in [0, 0.5], x in [0, 1]
   field u

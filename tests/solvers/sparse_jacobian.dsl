@@ -1,4 +1,5 @@
 # ode(...; sparse = true): the same solution and the same derivatives as with the dense Jacobian.
+# As users run it only: compiling all of it takes long.
 f(t, u, k) = { n = len(u); [k * n^2 * (u[(i+1) % n] - 2u[i] + u[(i-1) % n]) + u[i]^2 - u[i]^3 + 0.1 * sin(t) * u[0] for i] }
 u0 = 0.5 + 0.4 * sin(2π * iota(60) / 60)
 by(k, how) = ode((t, u) -> f(t, u, k), u0, (0.0, 1.0), rtol = 1e-9, atol = 1e-11, sparse = how)
