@@ -70,7 +70,13 @@ static Item *merge_sort(Item *a, Item *b, int64_t n) {
 	return a;
 }
 
-enum { PIECE = 64 }; /* items between two looks whether the context is interrupted (in new memory each may fault in a large page): then the rest is left out */
+enum { PIECE = 64, PAGE = 4096 }; /* items between two looks whether the context is interrupted: then the rest is left out */
+
+/* Has the system give each page of new memory now, where one can stop between any two: stores at places far from each other would fault in a large page each, between two looks. */
+static void touch_pages(const Ctx *c, void *memory, size_t bytes) {
+	volatile char *p = memory;
+	for (size_t at = 0; at < bytes && !ctx_interrupted(c); at += PAGE) p[at] = 0;
+}
 
 /* The same by digits of the key, the lowest first; a digit that is equal in all keys is left out. counts: DIGITS x
  * VALUES. */
@@ -113,6 +119,10 @@ Status eval_ARGSORT(Frame *f, const Step *s) {
 	Item *items = heap_alloc(f->ctx, bytes);
 	Status st = out && items ? ST_OK : ST_NOMEM;
 	const int64_t size = (int64_t)dtype_size((Dtype)x->dtype);
+	if (st == ST_OK) {
+		touch_pages(f->ctx, items, bytes);
+		touch_pages(f->ctx, out->data, (size_t)out->count * sizeof(int64_t));
+	}
 	for (int64_t i = 0; st == ST_OK && x->count && i < outer * inner; i++) {
 		const int64_t first = i / inner * length * inner + i % inner;
 		for (int64_t k = 0; k < length && (k & (PIECE - 1) || !ctx_interrupted(f->ctx)); k++)
