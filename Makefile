@@ -36,15 +36,14 @@ MODE ?= release
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
 # gcc sees uninitialised variables where a sanitizer's checks split its paths; the unsanitized builds keep that warning
 SANITIZED := -O1 -g -fno-omit-frame-pointer $(if $(findstring clang,$(CC)),,-Wno-maybe-uninitialized)
-FLAGS_release := -O2 -g -DNDEBUG
-FLAGS_check := -O2 -g
+FLAGS_release := -O2 -g
 FLAGS_asan := $(SANITIZED) $(SANITIZERS)
 FLAGS_tsan := $(SANITIZED) -fsanitize=thread
 FLAGS_stress := $(SANITIZED) $(SANITIZERS) -DATLED_STRESS
 # the fuzzers' dictionaries do for comparisons, whose tracing costs as much as the rest
 FLAGS_fuzz := -O2 -g -fno-omit-frame-pointer $(SANITIZERS) -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp
 ifeq ($(FLAGS_$(MODE)),)
-$(error MODE=$(MODE) is none of release, check, asan, tsan, stress, fuzz)
+$(error MODE=$(MODE) is none of release, asan, tsan, stress, fuzz)
 endif
 BUILD ?= $(if $(filter release,$(MODE)),build,build-$(MODE))
 
@@ -53,7 +52,7 @@ BUILD ?= $(if $(filter release,$(MODE)),build,build-$(MODE))
 # Results must not depend on the machine, so a*b + c is never fused behind the program's back.
 CPPFLAGS_ALL := -I. -Iinclude $(addprefix -isystem ,$(wildcard /usr/include/suitesparse)) -MMD -MP $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
-KERNEL_FLAGS := $(if $(filter release check,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
+KERNEL_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
 LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
 
 # A library's flags from pkg-config, else the plain ones. What nothing refers to is not linked (--as-needed); BLAS, LAPACK and FFTW are
@@ -118,17 +117,20 @@ demo: ## build, solve Burgers' equation, and say where the picture is
 # k when make was told to keep going: then the tests that were built run even where others do not build
 K = $(findstring k,$(firstword -$(MAKEFLAGS)))
 
+# what is tested is what users get; a sanitized build has a folder of its own
+TESTED = $(if $(filter check,$@),build,build-$@)
+
 check: ## build and run every test; the last line counts them
 asan: ## the same tests under the address and undefined-behaviour sanitizers
 tsan: ## the same tests under the thread sanitizer
 stress: ## the same tests, sanitized, with every initial capacity shrunk to one
 check asan tsan stress:
 	@scripts/deps.sh check
-	@rm -f build-$@/summary
+	@rm -f $(TESTED)/summary
 	@built=yes; \
-	$(MAKE) $(if $(filter check,$@),all,build/libatled-codegen.so) MODE=release BUILD=build || built=no; \
-	[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=build-$@ || built=no; \
-	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ build-$@ </dev/null
+	$(MAKE) $(if $(filter check,$@),all tests-built,build/libatled-codegen.so) MODE=release BUILD=build || built=no; \
+	$(if $(filter check,$@),,[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=$(TESTED) || built=no;) \
+	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ $(TESTED) </dev/null
 
 # the clang that fuzz targets are built with
 CLANG ?= $(if $(shell command -v clang 2>/dev/null),clang,clang-19)
@@ -137,8 +139,8 @@ fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each (
 	@scripts/deps.sh
 	@CLANG='$(CLANG)' scripts/deps.sh fuzz
 	@$(MAKE) fuzzers-built MODE=fuzz BUILD=build-fuzz CC='$(CLANG)'
-	@[ -n '$(FUZZ_ONLY)' ] || $(MAKE) build-check/tests/random_programs MODE=check BUILD=build-check CC='$(CC)'
-	@scripts/fuzz.sh build-fuzz build-check/tests/random_programs
+	@[ -n '$(FUZZ_ONLY)' ] || $(MAKE) build/tests/random_programs MODE=release BUILD=build CC='$(CC)'
+	@scripts/fuzz.sh build-fuzz build/tests/random_programs
 
 site: ## the manual as a static site in build/site (needs MkDocs)
 	@$(MAKE) all
@@ -160,7 +162,7 @@ help: ## this list
 	@echo; sed -n '/^# Useful settings/,/^$$/s/^# \{0,1\}//p' Makefile
 
 clean: ## remove everything that was built
-	rm -rf build build-check build-asan build-tsan build-stress build-fuzz
+	rm -rf build build-asan build-tsan build-stress build-fuzz
 
 # ---- rules --------------------------------------------------------------------------------------------------------------------------
 
@@ -185,7 +187,7 @@ $(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 # gcc 12 fuses a complex product in spite of -ffp-contract=off where it makes vectors of neighbouring statements and the machine has fused operations
 $(BUILD)/backend/kernels%.o: ROOM_FLAGS += $(if $(findstring clang,$(CC)),,-fno-tree-slp-vectorize)
 $(BUILD)/backend/kernels_dot.o: ROOM_FLAGS := $(KERNEL_FLAGS)
-$(BUILD)/solvers/band.o: ROOM_FLAGS := $(if $(filter release check,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast -fcx-limited-range
+$(BUILD)/solvers/band.o: ROOM_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast -fcx-limited-range
 $(BUILD)/backend/native/compile.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -222,7 +224,7 @@ $(BUILD)/libatled.a: $(LIBRARY_OBJECTS) $(BUILD)/members
 
 $(BUILD)/$(SONAME): $(LIBRARY_OBJECTS) $(BUILD)/members $(BUILD)/links api/exports.map
 	$(call say,link)$(CC) $(LDFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
-		$(if $(filter release check,$(MODE)),-Wl$(comma)-z$(comma)defs) $(LIBRARY_OBJECTS) $(LIBRARY_LIBS) -o $@
+		$(if $(filter release,$(MODE)),-Wl$(comma)-z$(comma)defs) $(LIBRARY_OBJECTS) $(LIBRARY_LIBS) -o $@
 
 $(BUILD)/libatled.so: $(BUILD)/$(SONAME)
 	$(call say,link)ln -sf $(SONAME) $@

@@ -84,6 +84,7 @@ struct Ctx {
 	uint32_t untold; /* polls since the last look whether it is time to tell */
 	struct timespec told;
 	uint32_t depth_limit;
+	bool verifies;
 
 	unsigned grants;
 	bool grants_set;
@@ -320,6 +321,8 @@ Ctx *ctx_new(const HostAllocator *alloc) {
 	memset(c, 0, sizeof *c);
 	c->account = a;
 	c->depth_limit = DEPTH_DEFAULT;
+	const char *verify = getenv("ATLED_VERIFY");
+	c->verifies = verify && *verify && strcmp(verify, "0") != 0;
 	if (ctx_protect(c, set_up, NULL) != ST_OK) {
 		ctx_free(c);
 		return NULL;
@@ -333,6 +336,10 @@ void ctx_free(Ctx *c) {
 	arena_free(c->arena);
 	spares_drop(c->account, true);
 	account_release(c->account, c, sizeof *c);
+}
+
+bool ctx_verifies(const Ctx *c) {
+	return c->verifies;
 }
 
 Arena *ctx_arena(Ctx *c) {

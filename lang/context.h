@@ -62,6 +62,7 @@ void account_free(HeapAccount *a, void *p, size_t bytes);
 
 Ctx *ctx_new(const HostAllocator *alloc); /* alloc NULL: malloc; NULL when memory fails */
 void ctx_free(Ctx *c);
+bool ctx_verifies(const Ctx *c); /* $ATLED_VERIFY was set when it was made: each function is verified as it is built; tests/run_all.sh sets it */
 
 /* ---- non-local exit, compile side only ------------------------------------------------------------------------------ */
 

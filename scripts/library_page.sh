@@ -72,6 +72,8 @@ Made by `scripts/library_page.sh` from the texts that `atled doc NAME` shows; ch
 Arguments behind `;` must be named. Each example runs as it stands (`make check` runs them all); what stands behind `#>` is what is shown, behind `#~` what it is
 near to.
 
+<!-- As users run it only: tests/library has every function compiled. -->
+
 # Builtins
 TEXT
 	# .name = "x", ..., .doc = "text" in one line; EW and EWW rows hold the text as their last argument

@@ -26,6 +26,7 @@ finish() {
 
 # The tests have a home of their own, so that nobody's history or settings are read or written.
 mkdir -p "$build/log" "$build/home"
+export ATLED_VERIFY=1 # the library checks each function of the IR that it builds
 export HOME=$PWD/$build/home ATLED=$PWD/$build/atled ATLED_BUILD=$PWD/$build ATLED_KIND=$kind
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
 # atled does not wait at its end for the compiler, nor then for calls of libraries that ^C left behind: their threads are not joined
@@ -47,8 +48,9 @@ if [ "${BUILT:-yes}" = no ]; then
 	[ -n "${KEEP_GOING:-}" ] || finish
 fi
 
-# Those that look at the clock or drive a terminal: what runs beside them could make them fail. The random programs share the processors out themselves.
-alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_edit unit/test_interrupt unit/test_repl repl/test_program.sh library random/programs '
+# Those that look at the clock or drive a terminal: what runs beside them could make them fail. The random programs share the processors out themselves. They go first, so
+# that processors wait for each other once.
+alone=' unit/test_api unit/test_native_compile unit/test_native_tiers unit/test_pool unit/test_edit unit/test_interrupt unit/test_repl repl/test_program.sh random/programs '
 jobs=${TEST_JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 
 # What was started, in order: label, how it is counted, its process. The first `reported` of them have had their lines.
@@ -73,7 +75,7 @@ run() {
 	local how=$1 label=$2 seconds=$3 log most=$jobs
 	shift 3
 	case $label in *"${TESTS:-}"*) ;; *) return ;; esac
-	case $alone in *" $label "*) most=1 ;; esac
+	case $alone in *" $label "*) [ "$turn" = alone ] || return; most=1 ;; *) [ "$turn" = beside ] || return ;; esac
 	make_room $((most - 1))
 	log=$build/log/${label//\//_}.log
 	rm -f "$log.end"
@@ -133,76 +135,83 @@ report() { # HOW LABEL
 
 shopt -s nullglob
 
-run counts rooms 60 scripts/check_rooms.sh
-run counts rooms-self-test 60 scripts/check_rooms.sh --self-test
-for source in tests/unit/test_*.c; do
-	name=$(basename "$source" .c)
-	run counts "unit/$name" $((limit * 2)) "$build/tests/$name"
-done
-for source in tests/fuzz/*.c; do
-	name=$(basename "$source" .c)
-	[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
-done
-# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
-# of a tenth at least, 500 in all, the derivatives of first and second order must have been compared in every mode
-programs=${RANDOM_COUNT:-$((slower == 1 ? 5000 : 100))}
-run counts random/programs $((limit * 20)) "$build/tests/random_programs" --brief --jobs 0 --count "$programs" --orders $((programs / 10))
-run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
-# every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
-for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); do
-	# what must fail must do so soon, each program for itself: nothing that a solver cannot do may hang it
-	budget=()
-	[ "$folder" != tests/errors ] || budget=(--time-limit=$((limit / 4)))
-	# solvers are at work for seconds in each file: by themselves, so that all processors have something to do and none runs out of time
-	groups=("$folder")
-	case $folder in tests/pde | tests/solvers) groups=("$folder"/[!_]*.dsl) ;; esac
-	for group in "${groups[@]}"; do
-		run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "$group"
-		# where compiling every function would take long the file says so
-		files=("$group")
-		[ -f "$group" ] || files=("$group"/[!_]*.dsl)
-		mapfile -t scripts < <(grep -L 'As users run it only' "${files[@]}")
-		[ ${#scripts[@]} -eq 0 ] || run counts "${group%.dsl}-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" "${budget[@]}" test "${scripts[@]}"
+every_test() {
+	run counts rooms 60 scripts/check_rooms.sh
+	run counts rooms-self-test 60 scripts/check_rooms.sh --self-test
+	for source in tests/unit/test_*.c; do
+		name=$(basename "$source" .c)
+		run counts "unit/$name" $((limit * 2)) "$build/tests/$name"
 	done
-done
-# code for the lanes, registers and masks of machines that are not at hand, in this one's instructions, and for a machine with SSE2 alone
-for target in v4-shape scalar-shape x86-64; do
-	[ "$kind" = check ] || break
-	run counts "corpus-$target" $((limit * 3)) env ATLED_NATIVE=always ATLED_TARGET="$target" "$ATLED" test tests/corpus
-done
-if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
-	# in folders of their own: some examples write files
-	mkdir -p "$build/run/docs" "$build/run/docs-native"
-	run counts docs $((limit * 3)) env -C "$build/run/docs" "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
-	run counts docs-native $((limit * 3)) env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
-fi
-# scripts that drive the program: a terminal, pipes, signals
-for script in tests/*/test_*.sh tests/*/test_*.py; do
-	case $script in *.py) run counts "${script#tests/}" "$limit" python3 "$script" ;; *) run counts "${script#tests/}" "$limit" "$script" ;; esac
-done
-for example in examples/*.dsl; do
-	name=$(basename "$example" .dsl)
-	rm -rf "$build/run/$name"
-	mkdir -p "$build/run/$name"
-	# shellcheck disable=SC2016 # the inner shell expands these
-	run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' run "$build/run/$name" "$ATLED" "$PWD/$example"
-done
-# each problem of the gallery, by all of its methods
-for example in examples/pde/*.dsl; do
-	run counts "gallery/$(basename "$example" .dsl)" "$limit" tests/pde/gallery.sh "$example" "$build/run/gallery"
-done
-for example in examples/*.c; do
-	run status "$example" "$limit" "$build/examples/$(basename "$example" .c)"
-done
-if [ "$kind" = check ] && [ -f include/atled.h ]; then
-	run counts library 300 scripts/check_library.sh build
-	run counts library-page 60 scripts/library_page.sh --check
-	run counts comparison-page 60 scripts/comparison_page.sh --check
-	run counts gallery-page 60 scripts/gallery_page.sh --check
-	run counts grammar-page 60 scripts/grammar_page.sh --check
-	run counts derivatives-page 60 scripts/derivatives_page.sh --check
-	run counts install 300 tests/install_test.sh build
-fi
+	for source in tests/fuzz/*.c; do
+		name=$(basename "$source" .c)
+		[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
+	done
+	# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
+	# of a tenth at least, 500 in all, the derivatives of first and second order must have been compared in every mode
+	programs=${RANDOM_COUNT:-$((slower == 1 ? 5000 : 100))}
+	# their code is not kept: nobody asks for it again
+	run counts random/programs $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --jobs 0 --count "$programs" --orders $((programs / 10))
+	run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
+	# every folder of scripts, so that none is forgotten: as a user runs them, and with all functions compiled
+	for folder in $(printf '%s\n' tests/*/*.dsl | xargs -r -n 1 dirname | sort -u); do
+		# what must fail must do so soon, each program for itself: nothing that a solver cannot do may hang it
+		budget=()
+		[ "$folder" != tests/errors ] || budget=(--time-limit=$((limit / 4)))
+		# solvers are at work for seconds in each file: by themselves, so that all processors have something to do and none runs out of time
+		groups=("$folder")
+		case $folder in tests/pde | tests/solvers) groups=("$folder"/[!_]*.dsl) ;; esac
+		for group in "${groups[@]}"; do
+			run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "$group"
+			# where compiling every function would take long the file says so
+			files=("$group")
+			[ -f "$group" ] || files=("$group"/[!_]*.dsl)
+			mapfile -t scripts < <(grep -L 'As users run it only' "${files[@]}")
+			[ ${#scripts[@]} -eq 0 ] || run counts "${group%.dsl}-native" $((limit * 3)) env ATLED_NATIVE=always "$ATLED" "${budget[@]}" test "${scripts[@]}"
+		done
+	done
+	# code for the lanes, registers and masks of machines that are not at hand, in this one's instructions, and for a machine with SSE2 alone
+	mapfile -t scripts < <(grep -L 'Compiled for this machine only' tests/corpus/[!_]*.dsl)
+	for target in v4-shape scalar-shape x86-64; do
+		[ "$kind" = check ] || break
+		run counts "corpus-$target" $((limit * 3)) env ATLED_NATIVE=always ATLED_TARGET="$target" "$ATLED" test "${scripts[@]}"
+	done
+	if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
+		# in folders of their own: some examples write files
+		mkdir -p "$build/run/docs" "$build/run/docs-native"
+		run counts docs $((limit * 3)) env -C "$build/run/docs" "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
+		mapfile -t pages < <(grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*.md)
+		run counts docs-native $((limit * 3)) env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "${pages[@]}"
+	fi
+	# scripts that drive the program: a terminal, pipes, signals
+	for script in tests/*/test_*.sh tests/*/test_*.py; do
+		case $script in *.py) run counts "${script#tests/}" "$limit" python3 "$script" ;; *) run counts "${script#tests/}" "$limit" "$script" ;; esac
+	done
+	for example in examples/*.dsl; do
+		name=$(basename "$example" .dsl)
+		rm -rf "$build/run/$name"
+		mkdir -p "$build/run/$name"
+		# shellcheck disable=SC2016 # the inner shell expands these
+		run status "examples/$name.dsl" "$limit" bash -c 'cd "$1" && exec "$2" "$3"' run "$build/run/$name" "$ATLED" "$PWD/$example"
+	done
+	# each problem of the gallery, by all of its methods
+	for example in examples/pde/*.dsl; do
+		run counts "gallery/$(basename "$example" .dsl)" "$limit" tests/pde/gallery.sh "$example" "$build/run/gallery"
+	done
+	for example in examples/*.c; do
+		run status "$example" "$limit" "$build/examples/$(basename "$example" .c)"
+	done
+	if [ "$kind" = check ] && [ -f include/atled.h ]; then
+		run counts library 300 scripts/check_library.sh build
+		run counts library-page 60 scripts/library_page.sh --check
+		run counts comparison-page 60 scripts/comparison_page.sh --check
+		run counts gallery-page 60 scripts/gallery_page.sh --check
+		run counts grammar-page 60 scripts/grammar_page.sh --check
+		run counts derivatives-page 60 scripts/derivatives_page.sh --check
+		run counts install 300 tests/install_test.sh build
+	fi
+}
+
+for turn in alone beside; do every_test; done
 make_room 0
 
 if [ $((passed + failed + skipped)) -eq 0 ]; then count_failure tests "there were none${TESTS:+ with \"$TESTS\" in their label}"; fi

@@ -1,4 +1,5 @@
 # Sparse derivatives: exact patterns, values that agree with the dense ones to the last bit, numbers of colours.
+# Compiled for this machine only: what it tests is the same on others.
 
 # (largest difference from the dense Jacobian, elements too many, forward products, products with the transpose)
 against(f, x) = {

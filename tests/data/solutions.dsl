@@ -1,4 +1,5 @@
 # Solutions in files: on meshes as .vtu, at many times as .pvd, of every method as .h5.
+# As users run it only: compiling all of it takes long.
 at(name) = "/tmp/atled-data-s-{name}"
 
 problem plate {

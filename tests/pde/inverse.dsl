@@ -1,4 +1,5 @@
 # inverse.dsl - parameters of problems from data: fit(problem, data; for = ...).
+# As users run it only: compiling all of it takes long.
 
 problem diffusion(D = 0.1, v = 0.0) {
   domain t in [0, 1], x in [-1, 1]

@@ -1,4 +1,5 @@
 # Random features against closed forms: the whole of linear problems in several coordinates, systems, vector fields, Newton's steps.
+# As users run it only: compiling all of it takes long.
 
 r = linspace(0, 1, 33)
 rel(a, b) = norm(a - b) / norm(b)

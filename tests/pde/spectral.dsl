@@ -1,4 +1,5 @@
 # Periodic problems by transforms: exact solutions, invariants, observed orders.
+# As users run it only: compiling all of it takes long.
 
 # the two-soliton solution of KdV; values by the exact formula, evaluated with mpmath
 problem kdv {

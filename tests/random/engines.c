@@ -206,7 +206,7 @@ const Engine broken_engine = {"broken", run_broken, .exact = false, .once = true
 
 const Engine engines[] = {
 	{"evaluator", run_evaluator, .exact = true, .threads = true},
-	{"native", run_native, .exact = false, .threads = true},
+	{"native", run_native, .exact = false, .threads = true, .derivatives_every = 2},
 	{"text", run_text, .exact = true, .once = true},
 	{"rounded", run_rounded, .exact = false, .once = true},
 	{"captured", run_captured, .exact = false, .once = true, .every = 8},

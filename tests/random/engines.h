@@ -15,6 +15,7 @@ typedef struct Engine {
 	bool threads;   /* run once for each number of threads, which is set before; results do not depend on it */
 	bool once;      /* with the first arguments only: it takes time */
 	uint32_t every; /* it takes much: of so many brief programs with one only; 0: with all */
+	uint32_t derivatives_every; /* the same for derivatives of programs */
 } Engine;
 
 extern const Engine engines[]; /* ends with a NULL name */

@@ -113,8 +113,9 @@ static void check_engine(Ctx *c, const Options *o, const Cases *cs, uint32_t whi
 	outcome_free(&first);
 }
 
-static bool wants(const Options *o, const Engine *e, uint64_t seed) {
-	return o->only ? !strcmp(o->only, e->name) : !(o->brief && e->every && seed % e->every);
+static bool wants(const Options *o, const Engine *e, uint64_t seed, bool derivative) {
+	if (o->only) return !strcmp(o->only, e->name);
+	return !o->brief || !((e->every && seed % e->every) || (derivative && e->derivatives_every && seed % e->derivatives_every));
 }
 
 /* They take longer than the engines: a third of the programs is asked, the others what follows. */
@@ -137,7 +138,7 @@ static void check_cases(Ctx *c, const Cases *cs, uint64_t seed, const Options *o
 				snprintf(out->what, sizeof out->what, "the reference fails with a fault in %s: %s", cs->at[k].how, cs->at[k].want[set].message);
 			}
 			for (const Engine *e = table; e->name && !out->failed; e++) {
-				if (!wants(o, e, seed) || (e->once && set)) continue;
+				if (!wants(o, e, seed, k > 0) || (e->once && set)) continue;
 				check_engine(c, o, cs, k, set, e, out, t);
 			}
 		}

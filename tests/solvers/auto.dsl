@@ -1,4 +1,5 @@
 # The integrator that finds out by itself whether a problem is stiff: references on both sides, what it costs, the switch in values, derivatives and under map.
+# As users run it only: compiling all of it takes long.
 
 # stiff: Robertson (test set for IVP solvers), van der Pol with μ = 1000
 robertson = (t, y) -> { r = 1e4 * y[1] * y[2]; q = 3e7 * y[1]^2; [-0.04y[0] + r, 0.04y[0] - r - q, q] }

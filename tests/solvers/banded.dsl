@@ -1,4 +1,5 @@
 # Systems on a pattern: banded and sparse factors give what dense ones give, in the unknowns' own order and in another, with exchanges of rows, and in derivatives.
+# As users run it only: compiling all of it takes long.
 
 # The Brusselator on a line (Hairer and Wanner II, IV.10): cells one after the other, and all of u before all of v, which only another order makes a narrow band.
 between = 0.02 * 41^2
