@@ -4,7 +4,7 @@
  * program none the wiser; a function is compiled once, for all lengths.
  *
  * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
- * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up until the compiler is worth its while in
+ * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up, as a guess and by the clock, until by both the compiler is worth its while in
  * the background, and the machine code takes over at a later call. What is called by a function whose code is being made is written out in that code and not compiled by
  * itself until it is there, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
  * where it stands then. What turns out, once it is planned, to take the compiler longer than it can be worth so far is put off, unless its code is at hand.
@@ -19,6 +19,7 @@
 #define WAIT_SECONDS 5e-3       /* a call that takes the evaluator longer waits for the compiler */
 #define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions, before anything is known of its code: */
 #define COMPILE_INST_SECONDS 10e-6
+#define PLAN_INST_SECONDS 100e-6 /* to find out how much code there will be, for one instruction; twice what it mostly takes */
 #define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
 #define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
 #define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
@@ -31,8 +32,10 @@ typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierSta
 typedef struct Tier {
 	TierStage stage;
 	uint64_t calls, next_estimate;
-	double call_seconds, spent; /* of the evaluator: a call at the very least, and all so far as a guess */
+	double call_seconds, guessed; /* of the evaluator: a call at the very least, and all so far as a guess */
 	double guess_seconds;
+	double measured;            /* all so far, with what it calls: a library's work, machine code */
+	bool timing;                /* a call is under way, and measured */
 	double compile_seconds;     /* estimated */
 	bool put_off;               /* planned, and found to take the compiler longer than it is worth so far */
 	Fn *flat;                   /* NULL: the function itself */
@@ -397,9 +400,14 @@ static bool is_known(Backend *be, const Tier *t, const Code *code) {
 }
 
 /* Plans and compiles: at once where the evaluator would take longer than the compiler for what lies ahead, else in the background. What the compiler would need more than `worth` seconds for
- * is put off, unless its code is at hand. */
+ * is put off, unless its code is at hand; so is what would take that long to plan. */
 static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args, double ahead, double worth) {
-	const double from = native_seconds();
+	const double from = native_seconds(), planning = PLAN_INST_SECONDS * insts_of(code->fn, 4);
+	if (planning > worth) {
+		t->compile_seconds = fmax(t->compile_seconds, planning);
+		t->put_off = true;
+		return false;
+	}
 	bool good = make_plan(be->ctx, t, code, args);
 	if (good) t->compile_seconds = planned_seconds(t);
 	t->put_off = good && t->compile_seconds > worth && !is_known(be, t, code);
@@ -459,9 +467,10 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		if (t->call_seconds > WAIT_SECONDS && t->call_seconds > 2 * t->compile_seconds) {
 			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
-			t->spent += t->guess_seconds;
+			t->guessed += t->guess_seconds;
+			const double spent = fmin(t->guessed, t->measured);
 			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
-			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * t->spent);
+			if (t->calls > 1 && spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * spent);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -476,6 +485,18 @@ Code *tier_choose(Backend *be, Code *code, const Value *args) {
 	if (t && t->stage == TIER_HOT) return t->hot;
 	if (t && t->stage == TIER_NEVER) return code;
 	return choose(be, code, args);
+}
+
+bool tier_begin(const Code *code) {
+	Tier *t = code->tier;
+	if (!t || t->stage != TIER_COLD || t->timing) return false;
+	return t->timing = true;
+}
+
+void tier_end(const Code *code, double seconds) {
+	Tier *t = code->tier;
+	t->timing = false;
+	t->measured += seconds;
 }
 
 bool tier_pending(const Code *code) {

@@ -1,4 +1,4 @@
-# Smoothed aggregation as a preconditioner: iterations that do not grow, symmetry, adjoints, derivatives.
+# Smoothed aggregation as a preconditioner: iterations that do not grow, symmetry, adjoints, derivatives. As users run it only: compiling all of it takes long.
 
 line(n) = spdiags((2.0, -1.0, -1.0), (0, 1, -1), n)
 plane(n) = kron(line(n), speye(n)) + kron(speye(n), line(n))
