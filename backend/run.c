@@ -367,9 +367,8 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 	be->waiting += waits;
 	be->counters.calls++;
 	const bool timed = tier_begin(code);
-	const double from = timed ? native_seconds() : 0;
 	Status st = run_block(&a->frame, &code->body);
-	if (timed) tier_end(code, native_seconds() - from);
+	if (timed) tier_end(code);
 	be->depth--;
 	be->waiting -= waits;
 	if (LIKELY(st == ST_OK)) block_results(&a->frame, &code->body, results);

@@ -34,8 +34,8 @@ typedef struct Tier {
 	uint64_t calls, next_estimate;
 	double call_seconds, guessed; /* of the evaluator: a call at the very least, and all so far as a guess */
 	double guess_seconds;
-	double measured;            /* all so far, with what it calls: a library's work, machine code */
-	bool timing;                /* a call is under way, and measured */
+	double measured;            /* all calls that have ended, with what they call: a library's work, machine code */
+	double since;               /* when the outermost call began that is under way; 0: none is */
 	double compile_seconds;     /* estimated */
 	bool put_off;               /* planned, and found to take the compiler longer than it is worth so far */
 	Fn *flat;                   /* NULL: the function itself */
@@ -468,7 +468,7 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
 			t->guessed += t->guess_seconds;
-			const double spent = fmin(t->guessed, t->measured);
+			const double spent = t->guessed > t->compile_seconds ? fmin(t->guessed, t->measured + (t->since ? native_seconds() - t->since : 0)) : 0;
 			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
 			if (t->calls > 1 && spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * spent);
 		}
@@ -489,14 +489,15 @@ Code *tier_choose(Backend *be, Code *code, const Value *args) {
 
 bool tier_begin(const Code *code) {
 	Tier *t = code->tier;
-	if (!t || t->stage != TIER_COLD || t->timing) return false;
-	return t->timing = true;
+	if (!t || t->stage != TIER_COLD || t->since) return false;
+	t->since = native_seconds();
+	return true;
 }
 
-void tier_end(const Code *code, double seconds) {
+void tier_end(const Code *code) {
 	Tier *t = code->tier;
-	t->timing = false;
-	t->measured += seconds;
+	t->measured += native_seconds() - t->since;
+	t->since = 0;
 }
 
 bool tier_pending(const Code *code) {

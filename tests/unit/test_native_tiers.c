@@ -403,6 +403,11 @@ static void measuring(void) {
 	go(&r, "run(20 + zeros(3), 20)");
 	CHECK(r.st == ST_OK && (run_counters(r.c)->units_compiled > 0 || backend_native_pending(r.c) > 0));
 	finish(&r);
+	/* a call that has not ended counts as well */
+	start(&r, NATIVE_ON);
+	go(&r, "g(x, n) = if n == 0 { sum(sin(x)*exp(-x*x)) } else { g(x*0.5, n - 1) + g(x + sum(x*cos(x))*0.01, n - 1) }\ng(linspace(0, 1, 20), 18)");
+	CHECK(r.st == ST_OK && (run_counters(r.c)->units_compiled > 0 || backend_native_pending(r.c) > 0));
+	finish(&r);
 }
 
 int main(int argc, char **argv) {
