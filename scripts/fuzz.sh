@@ -13,6 +13,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 build=$1 random=$2 failed=0 ran=0 only=${FUZZ_ONLY:-}
+export ATLED_VERIFY=1 # each function of the IR is verified as it is built
 programs=${FUZZ_PROGRAMS:-280000} first=${FUZZ_SEED:-$(date +%s)000}
 extent=(-max_total_time="${FUZZ_SECONDS:-60}")
 [ -z "${FUZZ_RUNS:-}" ] || extent=(-runs="$FUZZ_RUNS" -max_total_time="${FUZZ_SECONDS:-0}")

@@ -445,6 +445,12 @@ static bool waiting(const Backend *be, const TierState *s) {
 	return be->waiting && native_requests_pending(s->service);
 }
 
+/* What the evaluator has spent on the function that machine code could save: no more than was guessed, and no more than its calls took. */
+static double spent_so_far(const Tier *t) {
+	const double under_way = t->since ? native_seconds() - t->since : 0;
+	return fmin(t->guessed, t->measured + under_way);
+}
+
 static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Value *args) {
 	TierState *s = state_of(be);
 	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || !may_gain(code->fn)) return code;
@@ -468,9 +474,11 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
 			t->guessed += t->guess_seconds;
-			const double spent = t->guessed > t->compile_seconds ? fmin(t->guessed, t->measured + (t->since ? native_seconds() - t->since : 0)) : 0;
 			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
-			if (t->calls > 1 && spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * spent);
+			if (t->calls > 1 && t->guessed > t->compile_seconds) {
+				const double spent = spent_so_far(t);
+				if (spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * spent);
+			}
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;

@@ -1,4 +1,4 @@
-# Loops that keep snapshots when they are differentiated in reverse: the gradient of the growing tape, for any number of snapshots. Compiled for this machine only: what it tests is the same on others.
+# Loops that keep snapshots when they are differentiated in reverse: the gradient of the growing tape, for any number of snapshots. Compiled for this machine only: it takes long, and is not about lanes and registers.
 
 # ---- a while and a for with several carried values, whole numbers among them; lengths 0, 1 and more; 1 snapshot and more than there are turns
 step(u, v, k, a) = (u + 0.05 * (v * a - u * sin(u)), 0.9 * v + 0.1 * cos(u * k))

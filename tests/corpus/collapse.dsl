@@ -1,6 +1,6 @@
 # Sums of derivatives: what they cost, and that they are right. autodiff/collapse.c moves sums before contractions, autodiff/settle.c takes gradients
 # forwards where a program expands in the same directions.
-# Compiled for this machine only: what it tests is the same on others.
+# Compiled for this machine only: it takes long, and is not about lanes and registers.
 
 # ---- sums of second derivatives against closed forms
 

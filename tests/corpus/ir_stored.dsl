@@ -1,5 +1,5 @@
 # Functions in files, with what they call of solvers, and with derivative rules: what is read back has the value and every derivative of what was written.
-# Compiled for this machine only: what it tests is the same on others.
+# Compiled for this machine only: it takes long, and is not about lanes and registers.
 
 again(f) = { save("/tmp/atled-ir-stored.air", f); load("/tmp/atled-ir-stored.air") }
 near(x, y) = max(abs(x - y)) <= 1e-8 * (1 + max(abs(y)))

@@ -1,5 +1,5 @@
 # Sparse derivatives: exact patterns, values that agree with the dense ones to the last bit, numbers of colours.
-# Compiled for this machine only: what it tests is the same on others.
+# Compiled for this machine only: it takes long, and is not about lanes and registers.
 
 # (largest difference from the dense Jacobian, elements too many, forward products, products with the transpose)
 against(f, x) = {

@@ -1,4 +1,4 @@
-# solution_plot.dsl - what plot, heatmap, contour and animate draw of solutions and of their fields: panels and layers, by how many coordinates there are. As users run it only: compiling all of it takes long.
+# plot_solutions.dsl - what plot, heatmap, contour and animate draw of solutions and of their fields: panels and layers, by how many coordinates there are. As users run it only: compiling all of it takes long.
 
 # of one coordinate, with t and without: curves
 problem swing() {

@@ -1084,7 +1084,6 @@ static double seconds_of_stores(uint32_t n) {
 /* Eight times the stores take about eight times as long: without a bound on what the scheduler compares it is ten times that. */
 static void test_long_blocks(void) {
 	const double few = seconds_of_stores(250), many = seconds_of_stores(2000);
-	if (getenv("SHOWIT")) printf("250 stores were compiled in %.3f s, 2000 in %.3f s\n", few, many);
 	CHECK(many < 20 * few);
 }
 
