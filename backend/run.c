@@ -366,9 +366,7 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 	be->depth++;
 	be->waiting += waits;
 	be->counters.calls++;
-	const bool timed = tier_begin(code);
 	Status st = run_block(&a->frame, &code->body);
-	if (timed) tier_end(code);
 	be->depth--;
 	be->waiting -= waits;
 	if (LIKELY(st == ST_OK)) block_results(&a->frame, &code->body, results);

@@ -4,7 +4,7 @@
  * program none the wiser; a function is compiled once, for all lengths.
  *
  * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
- * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up, as a guess and by the clock, until by both the compiler is worth its while in
+ * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up until the compiler is worth its while in
  * the background, and the machine code takes over at a later call. What is called by a function whose code is being made is written out in that code and not compiled by
  * itself until it is there, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
  * where it stands then. What turns out, once it is planned, to take the compiler longer than it can be worth so far is put off, unless its code is at hand.
@@ -19,7 +19,6 @@
 #define WAIT_SECONDS 5e-3       /* a call that takes the evaluator longer waits for the compiler */
 #define COMPILE_SECONDS 2e-3    /* of a function, and for each of its instructions, before anything is known of its code: */
 #define COMPILE_INST_SECONDS 10e-6
-#define PLAN_INST_SECONDS 100e-6 /* to find out how much code there will be, for one instruction; twice what it mostly takes */
 #define KERNEL_INST_SECONDS 100e-6 /* the same for one of kernel code, once that is there */
 #define SOME_TURNS 20           /* of a loop nobody can count beforehand; if there are many, tier_loop() hears of it */
 #define FULL_LEVEL_INSTS 30000  /* of the machine, about: larger modules are compiled quickly rather than well */
@@ -32,10 +31,8 @@ typedef enum TierStage { TIER_COLD, TIER_PENDING, TIER_HOT, TIER_NEVER } TierSta
 typedef struct Tier {
 	TierStage stage;
 	uint64_t calls, next_estimate;
-	double call_seconds, guessed; /* of the evaluator: a call at the very least, and all so far as a guess */
+	double call_seconds, spent; /* of the evaluator: a call at the very least, and all so far as a guess */
 	double guess_seconds;
-	double measured;            /* all calls that have ended, with what they call: a library's work, machine code */
-	double since;               /* when the outermost call began that is under way; 0: none is */
 	double compile_seconds;     /* estimated */
 	bool put_off;               /* planned, and found to take the compiler longer than it is worth so far */
 	Fn *flat;                   /* NULL: the function itself */
@@ -400,14 +397,9 @@ static bool is_known(Backend *be, const Tier *t, const Code *code) {
 }
 
 /* Plans and compiles: at once where the evaluator would take longer than the compiler for what lies ahead, else in the background. What the compiler would need more than `worth` seconds for
- * is put off, unless its code is at hand; so is what would take that long to plan. */
+ * is put off, unless its code is at hand. */
 static bool compile_for(Backend *be, TierState *s, Tier *t, Code *code, const Value *args, double ahead, double worth) {
-	const double from = native_seconds(), planning = PLAN_INST_SECONDS * insts_of(code->fn, 4);
-	if (planning > worth) {
-		t->compile_seconds = fmax(t->compile_seconds, planning);
-		t->put_off = true;
-		return false;
-	}
+	const double from = native_seconds();
 	bool good = make_plan(be->ctx, t, code, args);
 	if (good) t->compile_seconds = planned_seconds(t);
 	t->put_off = good && t->compile_seconds > worth && !is_known(be, t, code);
@@ -445,12 +437,6 @@ static bool waiting(const Backend *be, const TierState *s) {
 	return be->waiting && native_requests_pending(s->service);
 }
 
-/* What the evaluator has spent on the function that machine code could save: no more than was guessed, and no more than its calls took. */
-static double spent_so_far(const Tier *t) {
-	const double under_way = t->since ? native_seconds() - t->since : 0;
-	return fmin(t->guessed, t->measured + under_way);
-}
-
 static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Value *args) {
 	TierState *s = state_of(be);
 	if (!s || s->mode == NATIVE_OFF || !code->fn->finished || !may_gain(code->fn)) return code;
@@ -473,12 +459,9 @@ static __attribute__((noinline)) Code *choose(Backend *be, Code *code, const Val
 		if (t->call_seconds > WAIT_SECONDS && t->call_seconds > 2 * t->compile_seconds) {
 			good = compile_for(be, s, t, code, args, t->call_seconds, LEFT_TIMES * t->call_seconds);
 		} else {
-			t->guessed += t->guess_seconds;
+			t->spent += t->guess_seconds;
 			/* a statement is run once: what is long in its first call are loops, which go on as machine code by themselves, and calls, which come again */
-			if (t->calls > 1 && t->guessed > t->compile_seconds) {
-				const double spent = spent_so_far(t);
-				if (spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * spent);
-			}
+			if (t->calls > 1 && t->spent > t->compile_seconds && !waiting(be, s)) good = compile_for(be, s, t, code, args, 0, LEFT_TIMES * t->spent);
 		}
 	}
 	if (good) return t->stage == TIER_HOT ? t->hot : code;
@@ -493,19 +476,6 @@ Code *tier_choose(Backend *be, Code *code, const Value *args) {
 	if (t && t->stage == TIER_HOT) return t->hot;
 	if (t && t->stage == TIER_NEVER) return code;
 	return choose(be, code, args);
-}
-
-bool tier_begin(const Code *code) {
-	Tier *t = code->tier;
-	if (!t || t->stage != TIER_COLD || t->since) return false;
-	t->since = native_seconds();
-	return true;
-}
-
-void tier_end(const Code *code) {
-	Tier *t = code->tier;
-	t->measured += native_seconds() - t->since;
-	t->since = 0;
 }
 
 bool tier_pending(const Code *code) {

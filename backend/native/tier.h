@@ -102,9 +102,6 @@ Status native_show(Ctx *c, Fn *f, const int64_t *lengths, uint32_t nlengths, boo
 Code *tier_choose(Backend *be, Code *code, const Value *args);
 /* The machine code if it is there, without counting a call; *never: it will not be. */
 Code *tier_ready(const Backend *be, const Code *code, bool *never);
-/* A call by the evaluator begins: whether its time is wanted, which tier_end then ends. Calls of the same function inside are part of it. */
-bool tier_begin(const Code *code);
-void tier_end(const Code *code);
 /* Its machine code is being made. */
 bool tier_pending(const Code *code);
 /* A loop of the evaluator has come to turn `turn` (32, 64, 128 ...), and took so many seconds: may the rest of it run as machine code? If so it has run

@@ -389,27 +389,6 @@ static void putting_off(void) {
 	finish(&r);
 }
 
-/* What a call would take is guessed where its loops say nothing of their turns; the compiler is at work for what it does take, and plans no more than that is worth. */
-static void measuring(void) {
-	/* a call takes 50 ms by the guess, less than a microsecond in truth, and then as guessed */
-	char program[4000];
-	size_t n = (size_t)snprintf(program, sizeof program, "f(a) = { s = 0.0; k = a[0]; while k > 0 { j = a[0]; while j > 0 { i = a[0]; while i > 0 {\n");
-	for (int i = 0; i < 40; i++) n += (size_t)snprintf(program + n, sizeof program - n, "s = s + exp(sin(%d*s))\n", i + 2);
-	snprintf(program + n, sizeof program - n, "i = i - 1 }; j = j - 1 }; k = k - 1 }; s }\nrun(a, n) = { s = 0.0; for k in 0..n { s = s + f(a + 0*k) }; s }\nrun(zeros(3), 100)");
-	Run r;
-	start(&r, NATIVE_ON);
-	go(&r, program);
-	CHECK(r.st == ST_OK && run_counters(r.c)->units_compiled == 0 && backend_native_pending(r.c) == 0);
-	go(&r, "run(20 + zeros(3), 20)");
-	CHECK(r.st == ST_OK && (run_counters(r.c)->units_compiled > 0 || backend_native_pending(r.c) > 0));
-	finish(&r);
-	/* a call that has not ended counts as well */
-	start(&r, NATIVE_ON);
-	go(&r, "g(x, n) = if n == 0 { sum(sin(x)*exp(-x*x)) } else { g(x*0.5, n - 1) + g(x + sum(x*cos(x))*0.01, n - 1) }\ng(linspace(0, 1, 20), 18)");
-	CHECK(r.st == ST_OK && (run_counters(r.c)->units_compiled > 0 || backend_native_pending(r.c) > 0));
-	finish(&r);
-}
-
 int main(int argc, char **argv) {
 	(void)argc;
 	char path[PATH_MAX], full[PATH_MAX];
@@ -435,7 +414,6 @@ int main(int argc, char **argv) {
 	interrupts();
 	levels();
 	putting_off();
-	measuring();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
