@@ -3,7 +3,7 @@
 # Useful settings, given on the command line:
 #   CC=clang            another compiler; a change of compiler or flags rebuilds what it must
 #   CFLAGS_EXTRA=...    flags added after all others
-#   WERROR=             warnings stay warnings, for compilers newer than the ones the project is checked with
+#   WERROR=-Werror      warnings are errors; `make check` sets it for the compilers that it is tested with
 #   PREFIX=/usr/local   where `make install` puts things; DESTDIR=... stages them elsewhere
 #   TESTS=word          `make check` runs only the tests whose label contains the word
 #   V=1                 show the commands
@@ -18,7 +18,7 @@ CXX ?= g++
 AR ?= ar
 OBJCOPY ?= objcopy
 HOSTCC ?= cc
-WERROR ?= -Werror
+WERROR ?=
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 
@@ -47,23 +47,42 @@ $(error MODE=$(MODE) is none of release, asan, tsan, stress, fuzz)
 endif
 BUILD ?= $(if $(filter release,$(MODE)),build,build-$(MODE))
 
+# ---- libraries whose packages differ ------------------------------------------------------------------------------------------------
+
+# Folders of headers that pkg-config names; nothing where it knows none of the packages. $(1): packages, of which the first that is there counts
+folders = $(patsubst -I%,%,$(shell for p in $(1); do pkg-config --cflags-only-I $$p 2>/dev/null && exit; done))
+
+# The version of SUNDIALS, and 1 where its package was built with MPI: then its headers include mpi.h.
+SUNDIALS := $(shell printf '\043include <sundials/sundials_config.h>\nSUNDIALS_VERSION_MAJOR SUNDIALS_MPI_ENABLED\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
+SUNDIALS_MPI := $(and $(filter-out 5 6,$(firstword $(SUNDIALS))),$(filter 1,$(lastword $(SUNDIALS))))
+MPI_FOLDERS := $(if $(SUNDIALS_MPI),$(call folders,mpi-c mpi ompi-c mpich))
+HDF5_FOLDERS := $(call folders,hdf5-serial hdf5)
+
+# The newest LLVM that the code generator can be built with, or nothing (scripts/llvm.sh): version, llvm-config, clang, clang++, ld.lld.
+# `make LLVM_VERSIONS=19` takes one version.
+LLVM_VERSIONS ?=
+LLVM := $(shell scripts/llvm.sh $(LLVM_VERSIONS))
+LLVM_CONFIG := $(word 2,$(LLVM))
+LLVM_CLANG := $(word 3,$(LLVM))
+LLVM_CXX := $(word 4,$(LLVM))
+LLVM_LLD := $(word 5,$(LLVM))
+
 # ---- flags --------------------------------------------------------------------------------------------------------------------------
 
 # Results must not depend on the machine, so a*b + c is never fused behind the program's back.
-CPPFLAGS_ALL := -I. -Iinclude $(addprefix -isystem ,$(wildcard /usr/include/suitesparse)) -MMD -MP $(CPPFLAGS)
+CPPFLAGS_ALL := -I. -Iinclude -I$(BUILD)/generated $(addprefix -isystem ,$(wildcard /usr/include/suitesparse) $(HDF5_FOLDERS) $(MPI_FOLDERS)) -MMD -MP $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(FLAGS_$(MODE)) -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread $(ROOM_FLAGS) $(CFLAGS_EXTRA)
 KERNEL_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math
 LDFLAGS_ALL := $(FLAGS_$(MODE)) -pthread -Wl,--as-needed -Wl,-z,lazy $(CFLAGS_EXTRA) $(LDFLAGS)
 
-# A library's flags from pkg-config, else the plain ones. What nothing refers to is not linked (--as-needed); BLAS, LAPACK and FFTW are
-# loaded when they are first needed and so are not here.
+# A library's flags from pkg-config, else the plain ones. What nothing refers to is not linked (--as-needed); most libraries are
+# loaded when they are first needed and so are not here (scripts/sonames.sh). SUNDIALS is linked by tests and benchmarks alone.
 library = $(shell pkg-config --libs $(1) 2>/dev/null || echo $(2))
-SUNDIALS_LIBS ?= -lsundials_cvodes -lsundials_idas -lsundials_kinsol -lsundials_arkode -lsundials_nvecserial -lsundials_sunmatrixdense \
+SUNDIALS_LIBS ?= $(if $(filter-out 5 6,$(firstword $(SUNDIALS))),-lsundials_core) -lsundials_cvodes -lsundials_idas -lsundials_kinsol -lsundials_nvecserial -lsundials_sunmatrixdense \
 	-lsundials_sunmatrixband -lsundials_sunmatrixsparse -lsundials_sunlinsoldense -lsundials_sunlinsolband -lsundials_sunlinsolklu \
-	-lsundials_sunlinsolspgmr -lsundials_sunnonlinsolnewton -lsundials_sunnonlinsolfixedpoint
+	-lsundials_sunlinsolspgmr -lsundials_sunnonlinsolnewton -lsundials_sunnonlinsolfixedpoint $(if $(SUNDIALS_MPI),$(shell pkg-config --libs mpi-c 2>/dev/null || echo -lmpi))
 SUITESPARSE_LIBS ?= -lklu -lbtf -lamd -lcolamd -lsuitesparseconfig
-SOLVER_LIBS ?= $(SUNDIALS_LIBS) $(SUITESPARSE_LIBS)
-LIBRARY_LIBS := $(SOLVER_LIBS) $(call library,zlib,-lz) -lm -ldl
+LIBRARY_LIBS := $(SUITESPARSE_LIBS) $(call library,zlib,-lz) -lm -ldl
 PROGRAM_LIBS := $(call library,readline,-lreadline) $(call library,libpng,-lpng)
 
 # ---- sources ------------------------------------------------------------------------------------------------------------------------
@@ -104,7 +123,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
-all: $(BUILD)/atled $(BUILD)/libatled.so $(BUILD)/libatled.a $(BUILD)/libatled-codegen.so ## the program and both libraries, in build/
+all: $(BUILD)/atled $(BUILD)/libatled.so $(BUILD)/libatled.a ## the program and both libraries, in build/
 
 deps: ## install the libraries that Atled needs, where they are missing
 	@scripts/deps.sh
@@ -117,6 +136,11 @@ demo: ## build, solve Burgers' equation, and say where the picture is
 # k when make was told to keep going: then the tests that were built run even where others do not build
 K = $(findstring k,$(firstword -$(MAKEFLAGS)))
 
+# Warnings are errors where the project is tested. Objects that are there stay: WERROR is not among the flags that a file is rebuilt for.
+COMPILER := $(if $(findstring clang,$(CC)),clang,gcc) $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
+TESTED_COMPILERS := gcc-12 clang-19
+TESTED_WERROR := $(or $(WERROR),$(if $(filter $(TESTED_COMPILERS),$(subst $() ,-,$(COMPILER))),-Werror))
+
 # what is tested is what users get; a sanitized build has a folder of its own
 TESTED = $(if $(filter check,$@),build,build-$@)
 
@@ -128,12 +152,12 @@ check asan tsan stress:
 	@scripts/deps.sh check
 	@rm -f $(TESTED)/summary
 	@built=yes; \
-	$(MAKE) $(if $(filter check,$@),all tests-built,build/libatled-codegen.so) MODE=release BUILD=build || built=no; \
-	$(if $(filter check,$@),,[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=$(TESTED) || built=no;) \
+	$(MAKE) $(if $(filter check,$@),all tests-built,build/libatled-codegen.so) MODE=release BUILD=build WERROR=$(TESTED_WERROR) || built=no; \
+	$(if $(filter check,$@),,[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=$(TESTED) WERROR=$(TESTED_WERROR) || built=no;) \
 	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ $(TESTED) </dev/null
 
 # the clang that fuzz targets are built with
-CLANG ?= $(if $(shell command -v clang 2>/dev/null),clang,clang-19)
+CLANG ?= $(or $(LLVM_CLANG),clang)
 
 fuzz: ## explore the fuzz targets with clang's libFuzzer, FUZZ_SECONDS=60 each (scripts/fuzz.sh has more settings), and the derivatives of random programs
 	@scripts/deps.sh
@@ -173,7 +197,7 @@ $(1): FORCE
 	@mkdir -p $$(@D)
 	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' >$$@
 endef
-$(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(KERNEL_FLAGS)))
+$(eval $(call remember,$(BUILD)/flags,$(CC) $(CPPFLAGS_ALL) $(filter-out -Werror,$(CFLAGS_ALL)) $(KERNEL_FLAGS)))
 $(eval $(call remember,$(BUILD)/links,$(LDFLAGS_ALL) $(LIBRARY_LIBS) $(PROGRAM_LIBS)))
 $(eval $(call remember,$(BUILD)/members,$(LIBRARY_OBJECTS) $(PROGRAM_OBJECTS) $(HELPER_OBJECTS) $(call objects,$(RANDOM_SOURCES))))
 $(eval $(call remember,$(BUILD)/stdlib,$(STDLIB)))
@@ -183,13 +207,19 @@ FORCE:
 say = $(Q)$(if $(V),,echo '  $(1)  $@'; )
 Q := $(if $(V),,@)
 
+# what is loaded at run time is what the headers belong to
+SONAMES := $(BUILD)/generated/sonames.h
+$(SONAMES): scripts/sonames.sh $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,make)scripts/sonames.sh '$(CC)' $(SUNDIALS_LIBS) >$@
+
 $(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 # gcc 12 fuses a complex product in spite of -ffp-contract=off where it makes vectors of neighbouring statements and the machine has fused operations
 $(BUILD)/backend/kernels%.o: ROOM_FLAGS += $(if $(findstring clang,$(CC)),,-fno-tree-slp-vectorize)
 $(BUILD)/backend/kernels_dot.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 $(BUILD)/solvers/band.o: ROOM_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast -fcx-limited-range
 $(BUILD)/backend/native/compile.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
-$(BUILD)/%.o: %.c $(BUILD)/flags
+$(BUILD)/%.o: %.c $(BUILD)/flags | $(SONAMES)
 	@mkdir -p $(@D)
 	$(call say,compile)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -c $< -o $@
 
@@ -238,6 +268,8 @@ $(BUILD)/helpers.a: $(HELPER_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/members
 	$(call say,archive)$(AR) rcs $@ $(HELPER_OBJECTS) $(PROGRAM_OBJECTS)
 
 INSIDE := $(BUILD)/helpers.a $(BUILD)/internal.a
+# it compares with a program that calls SUNDIALS itself
+$(BUILD)/tests/test_solvers: private PROGRAM_LIBS += $(SUNDIALS_LIBS)
 $(TESTS_BUILT): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(INSIDE) $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $< $(INSIDE) $(PROGRAM_LIBS) $(LIBRARY_LIBS) -o $@
 
@@ -287,8 +319,7 @@ install: all ## put program, libraries and header under PREFIX (/usr/local), sta
 	install -m 755 $(BUILD)/$(SONAME) '$(TO_LIB)/$(SONAME)'
 	ln -sf $(SONAME) '$(TO_LIB)/libatled.so'
 	install -m 644 $(BUILD)/libatled.a '$(TO_LIB)/libatled.a'
-	install -d '$(TO_LIB)/atled'
-	install -m 755 $(BUILD)/libatled-codegen.so '$(TO_LIB)/atled/libatled-codegen.so'
+	$(if $(CODEGEN_LIBRARY),install -d '$(TO_LIB)/atled' && install -m 755 $(CODEGEN_LIBRARY) '$(TO_LIB)/atled/libatled-codegen.so')
 	install -m 644 include/atled.h '$(TO)/include/atled.h'
 	libs=$$(readelf -d $(BUILD)/$(SONAME) | sed -n '/NEEDED/{/libc\.so/d;s/.*\[lib\(.*\)\.so.*/-l\1/p;}' | tr '\n' ' '); \
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e "s|@LIBS@|$$libs|" atled.pc.in \

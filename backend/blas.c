@@ -20,6 +20,7 @@
 #include <cblas.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sonames.h>
 #include <stdlib.h>
 
 static struct Blas {
@@ -44,7 +45,7 @@ static struct Blas {
 } blas;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-#define LIBRARY "libopenblas.so.0"
+#define LIBRARY SONAME_OPENBLAS
 
 /* The kernels that OpenBLAS should take here; NULL: it chooses well itself. */
 static const char *best_core(void) {

@@ -12,6 +12,7 @@
 #include <fftw3.h>
 #include <math.h>
 #include <pthread.h>
+#include <sonames.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -51,12 +52,12 @@ static void open_library(Library *l, const char *file, const char *why, const ch
 }
 
 static void open_double(void) {
-	open_library(&libraries[0], "libfftw3.so.3", "FFTW (libfftw3.so.3) cannot be loaded; the Debian package is libfftw3-double3",
+	open_library(&libraries[0], SONAME_FFTW, "FFTW (" SONAME_FFTW ") cannot be loaded; the Debian package is libfftw3-double3",
 	             "fftw_plan_guru64_dft", "fftw_execute_dft", "fftw_destroy_plan");
 }
 
 static void open_single(void) {
-	open_library(&libraries[1], "libfftw3f.so.3", "FFTW (libfftw3f.so.3) cannot be loaded; the Debian package is libfftw3-single3",
+	open_library(&libraries[1], SONAME_FFTWF, "FFTW (" SONAME_FFTWF ") cannot be loaded; the Debian package is libfftw3-single3",
 	             "fftwf_plan_guru64_dft", "fftwf_execute_dft", "fftwf_destroy_plan");
 }
 

@@ -1,6 +1,6 @@
 /* hdf5.c - HDF5 files: records as groups, arrays and texts as datasets, complex numbers and truth values as h5py writes them.
  *
- * Needs: files.h, and libhdf5 when a file is first read or written: it is opened then, and its headers are not needed. Guarantees: every dtype and rank comes back as it was,
+ * Needs: files.h, the headers of HDF5 1.10 to 2, and libhdf5 when a file is first read or written. Guarantees: every dtype and rank comes back as it was,
  * fields in their order; lists, functions and the like are groups with the attribute `atled_kind` (tree.c). Links that lead back to a group around them, links to other
  * files and datasets that lie in other files are errors. One file at a time: the library is not made for threads.
  */
@@ -8,61 +8,43 @@
 #include "data/files.h"
 
 #include <dlfcn.h>
+#include <hdf5.h>
 #include <pthread.h>
+#include <sonames.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-typedef int64_t hid;
-typedef unsigned long long hsize;
-typedef int herr;
+typedef hid_t hid;
+typedef hsize_t hsize;
+typedef herr_t herr;
 
-/* What H5Gget_info fills. */
-typedef struct GroupInfo {
-	int storage;
-	hsize nlinks;
-	int64_t max_order;
-	bool mounted;
-} GroupInfo;
-typedef struct ErrorInfo {
-	hid cls, maj, min;
-	unsigned line;
-	const char *func, *file, *text;
-} ErrorInfo;
-typedef herr (*Traverse)(const char *, const char *, const char *, const char *, unsigned *, hid, void *);
-
-/* result, name, parameters: all functions that we call */
+/* All that is called of the library, and the variables behind its constants. */
 #define FUNCTIONS(F) \
-	F(herr, H5open, (void)) F(herr, H5dont_atexit, (void)) F(herr, H5Eset_auto2, (hid, void *, void *)) F(herr, H5Eclear2, (hid)) \
-	F(herr, H5Ewalk2, (hid, int, herr (*)(unsigned, const ErrorInfo *, void *), void *)) \
-	F(hid, H5Fopen, (const char *, unsigned, hid)) F(hid, H5Fcreate, (const char *, unsigned, hid, hid)) F(herr, H5Fclose, (hid)) \
-	F(hid, H5Gcreate2, (hid, const char *, hid, hid, hid)) F(herr, H5Gget_info, (hid, GroupInfo *)) F(hid, H5Gget_create_plist, (hid)) \
-	F(hid, H5Oopen, (hid, const char *, hid)) F(herr, H5Oclose, (hid)) F(int, H5Iget_type, (hid)) \
-	F(ssize_t, H5Lget_name_by_idx, (hid, const char *, int, int, hsize, char *, size_t, hid)) F(herr, H5Rcreate, (void *, hid, const char *, int, hid)) \
-	F(hid, H5Dget_space, (hid)) F(hid, H5Dget_type, (hid)) F(hid, H5Dget_create_plist, (hid)) F(herr, H5Dread, (hid, hid, hid, hid, hid, void *)) \
-	F(hid, H5Dcreate2, (hid, const char *, hid, hid, hid, hid, hid)) F(herr, H5Dwrite, (hid, hid, hid, hid, hid, const void *)) F(herr, H5Dclose, (hid)) \
-	F(herr, H5Dvlen_reclaim, (hid, hid, hid, void *)) \
-	F(int, H5Sget_simple_extent_type, (hid)) F(int, H5Sget_simple_extent_ndims, (hid)) F(int, H5Sget_simple_extent_dims, (hid, hsize *, hsize *)) \
-	F(hid, H5Screate, (int)) F(hid, H5Screate_simple, (int, const hsize *, const hsize *)) F(herr, H5Sclose, (hid)) \
-	F(herr, H5Sselect_hyperslab, (hid, int, const hsize *, const hsize *, const hsize *, const hsize *)) \
-	F(int, H5Tget_class, (hid)) F(size_t, H5Tget_size, (hid)) F(int, H5Tget_sign, (hid)) F(int, H5Tget_nmembers, (hid)) F(char *, H5Tget_member_name, (hid, unsigned)) \
-	F(hid, H5Tget_member_type, (hid, unsigned)) F(herr, H5Tget_member_value, (hid, unsigned, void *)) F(herr, H5free_memory, (void *)) F(int, H5Tis_variable_str, (hid)) \
-	F(hid, H5Tcopy, (hid)) F(herr, H5Tset_size, (hid, size_t)) F(herr, H5Tset_cset, (hid, int)) F(int, H5Tget_cset, (hid)) F(herr, H5Tset_strpad, (hid, int)) F(hid, H5Tcreate, (int, size_t)) \
-	F(herr, H5Tinsert, (hid, const char *, size_t, hid)) F(hid, H5Tenum_create, (hid)) F(herr, H5Tenum_insert, (hid, const char *, const void *)) F(herr, H5Tclose, (hid)) \
-	F(hid, H5Tget_super, (hid)) \
-	F(hid, H5Acreate2, (hid, const char *, hid, hid, hid, hid)) F(herr, H5Awrite, (hid, hid, const void *)) F(int, H5Aexists, (hid, const char *)) \
-	F(hid, H5Aopen, (hid, const char *, hid)) F(herr, H5Aread, (hid, hid, void *)) F(hid, H5Aget_type, (hid)) F(hid, H5Aget_space, (hid)) F(herr, H5Aclose, (hid)) \
-	F(hid, H5Pcreate, (hid)) F(herr, H5Pclose, (hid)) F(herr, H5Pset_chunk, (hid, int, const hsize *)) F(int, H5Pget_chunk, (hid, int, hsize *)) F(herr, H5Pset_deflate, (hid, unsigned)) \
-	F(herr, H5Pset_shuffle, (hid)) F(int, H5Pget_layout, (hid)) F(int, H5Pget_external_count, (hid)) F(herr, H5Pset_link_creation_order, (hid, unsigned)) \
-	F(herr, H5Pget_link_creation_order, (hid, unsigned *)) F(herr, H5Pset_elink_cb, (hid, Traverse, void *)) F(herr, H5Pset_obj_track_times, (hid, bool))
+	F(H5open) F(H5dont_atexit) F(H5Eset_auto2) F(H5Eclear2) F(H5Ewalk2) F(H5Fopen) \
+	F(H5Fcreate) F(H5Fclose) F(H5Gcreate2) F(H5Gget_info) F(H5Gget_create_plist) F(H5Oopen) \
+	F(H5Oclose) F(H5Iget_type) F(H5Lget_name_by_idx) F(H5Rcreate) F(H5Dget_space) \
+	F(H5Dget_type) F(H5Dget_create_plist) F(H5Dread) F(H5Dcreate2) F(H5Dwrite) F(H5Dclose) \
+	F(H5Dvlen_reclaim) F(H5Sget_simple_extent_type) F(H5Sget_simple_extent_ndims) \
+	F(H5Sget_simple_extent_dims) F(H5Screate) F(H5Screate_simple) F(H5Sclose) \
+	F(H5Sselect_hyperslab) F(H5Tget_class) F(H5Tget_size) F(H5Tget_sign) F(H5Tget_nmembers) \
+	F(H5Tget_member_name) F(H5Tget_member_type) F(H5Tget_member_value) F(H5free_memory) \
+	F(H5Tis_variable_str) F(H5Tcopy) F(H5Tset_size) F(H5Tset_cset) F(H5Tget_cset) \
+	F(H5Tset_strpad) F(H5Tcreate) F(H5Tinsert) F(H5Tenum_create) F(H5Tenum_insert) F(H5Tclose) \
+	F(H5Tget_super) F(H5Acreate2) F(H5Awrite) F(H5Aexists) F(H5Aopen) F(H5Aread) \
+	F(H5Aget_type) F(H5Aget_space) F(H5Aclose) F(H5Pcreate) F(H5Pclose) F(H5Pset_chunk) \
+	F(H5Pget_chunk) F(H5Pset_deflate) F(H5Pset_shuffle) F(H5Pget_layout) \
+	F(H5Pget_external_count) F(H5Pset_link_creation_order) F(H5Pget_link_creation_order) \
+	F(H5Pset_elink_cb) F(H5Pset_obj_track_times)
 
 #define VARIABLES(V) \
-	V(H5T_NATIVE_INT8_g) V(H5T_NATIVE_INT32_g) V(H5T_NATIVE_INT64_g) V(H5T_NATIVE_UINT64_g) V(H5T_NATIVE_FLOAT_g) V(H5T_NATIVE_DOUBLE_g) V(H5T_C_S1_g) \
-	V(H5P_CLS_DATASET_CREATE_ID_g) V(H5P_CLS_GROUP_CREATE_ID_g) V(H5P_CLS_FILE_CREATE_ID_g) V(H5P_CLS_LINK_ACCESS_ID_g)
+	V(H5T_NATIVE_INT8_g) V(H5T_NATIVE_INT32_g) V(H5T_NATIVE_INT64_g) V(H5T_NATIVE_UINT64_g) \
+	V(H5T_NATIVE_FLOAT_g) V(H5T_NATIVE_DOUBLE_g) V(H5T_C_S1_g) V(H5P_CLS_DATASET_CREATE_ID_g) \
+	V(H5P_CLS_GROUP_CREATE_ID_g) V(H5P_CLS_FILE_CREATE_ID_g) V(H5P_CLS_LINK_ACCESS_ID_g)
 
 static struct {
-#define F(result, name, parameters) result(*name) parameters;
+#define F(name) __typeof__(&(name)) name;
 	FUNCTIONS(F)
 #undef F
 #define V(name) hid *name;
@@ -70,23 +52,19 @@ static struct {
 #undef V
 } h5;
 
-enum { INTEGER, FLOAT, STRING = 3, COMPOUND = 6, ENUM = 8 }; /* H5T_class_t */
-enum { IS_GROUP = 2, IS_DATASET = 5 };                       /* H5I_type_t */
-enum { SCALAR_SPACE = 0, NULL_SPACE = 2, VIRTUAL = 3, UTF8 = 1, OBJECTS_MOST = 200000, NAME_MOST = 1024, SLAB = 1 << 20 };
+enum { OBJECTS_MOST = 200000, NAME_MOST = 1024, SLAB = 1 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *library;
 
 /* NULL when the library is here, else why it is not. With the lock. */
 static const char *open_library(void) {
-	static const char *const names[] = {"libhdf5_serial.so.103", "libhdf5_serial.so.310", "libhdf5_serial.so", "libhdf5.so.310", "libhdf5.so.200", "libhdf5.so.103", "libhdf5.so"};
 	if (library) return NULL;
-	void *lib = NULL;
-	for (size_t i = 0; i < sizeof names / sizeof *names && !lib; i++) lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	void *lib = dlopen(SONAME_HDF5, RTLD_NOW | RTLD_LOCAL);
 	if (!lib) return "the HDF5 library is not installed here; `make deps` does it, or apt-get install libhdf5-dev";
 	bool all = true;
 	void *at;
-#define F(result, name, parameters) all &= (at = dlsym(lib, #name)) != NULL, memcpy(&h5.name, &at, sizeof at);
+#define F(name) all &= (at = dlsym(lib, #name)) != NULL, memcpy(&h5.name, &at, sizeof at);
 	FUNCTIONS(F)
 #undef F
 #define V(name) all &= (h5.name = dlsym(lib, #name)) != NULL;
@@ -94,7 +72,7 @@ static const char *open_library(void) {
 #undef V
 	if (!all) {
 		dlclose(lib);
-		return "the HDF5 library that is installed here lacks functions: version 1.10 or later is wanted";
+		return "the HDF5 library that is installed here is not the one that Atled was built with";
 	}
 	h5.H5dont_atexit();
 	if (h5.H5open() < 0) return "the HDF5 library does not start";
@@ -103,9 +81,9 @@ static const char *open_library(void) {
 	return NULL;
 }
 
-static herr innermost(unsigned n, const ErrorInfo *e, void *ud) {
+static herr innermost(unsigned n, const H5E_error2_t *e, void *ud) {
 	(void)n;
-	snprintf(ud, 200, "%s", e->text ? e->text : "");
+	snprintf(ud, 200, "%s", e->desc ? e->desc : "");
 	return 1; /* the first is the innermost */
 }
 
@@ -143,7 +121,7 @@ static bool is_complex(hid type, size_t *part) {
 	for (unsigned k = 0; k < 2 && ok; k++) {
 		char *name = h5.H5Tget_member_name(type, k);
 		hid t = h5.H5Tget_member_type(type, k);
-		ok = name && t >= 0 && h5.H5Tget_class(t) == FLOAT && (!strcmp(name, k ? "i" : "r") || !strcmp(name, k ? "imag" : "real") || !strcmp(name, k ? "im" : "re"));
+		ok = name && t >= 0 && h5.H5Tget_class(t) == H5T_FLOAT && (!strcmp(name, k ? "i" : "r") || !strcmp(name, k ? "imag" : "real") || !strcmp(name, k ? "im" : "re"));
 		if (ok && h5.H5Tget_size(t) > *part) *part = h5.H5Tget_size(t);
 		if (name) h5.H5free_memory(name);
 		if (t >= 0) h5.H5Tclose(t);
@@ -153,7 +131,7 @@ static bool is_complex(hid type, size_t *part) {
 
 static hid complex_type(hid like, bool single) {
 	const size_t size = single ? 4 : 8;
-	hid part = single ? *h5.H5T_NATIVE_FLOAT_g : *h5.H5T_NATIVE_DOUBLE_g, t = h5.H5Tcreate(COMPOUND, 2 * size);
+	hid part = single ? *h5.H5T_NATIVE_FLOAT_g : *h5.H5T_NATIVE_DOUBLE_g, t = h5.H5Tcreate(H5T_COMPOUND, 2 * size);
 	for (unsigned k = 0; k < 2; k++) {
 		char *name = like >= 0 ? h5.H5Tget_member_name(like, k) : NULL;
 		h5.H5Tinsert(t, name ? name : k ? "i" : "r", k * size, part);
@@ -179,14 +157,14 @@ static bool plan_type(hid type, Plan *p) {
 	*p = (Plan){0};
 	int class = h5.H5Tget_class(type);
 	hid whole = type;
-	if (class == ENUM) {
+	if (class == H5T_ENUM) {
 		if (is_truth(type)) return *p = (Plan){EL_BOOL, type, false}, true; /* as it lies there */
 		whole = h5.H5Tget_super(type);
-		class = whole >= 0 ? INTEGER : -1;
+		class = whole >= 0 ? H5T_INTEGER : -1;
 	}
-	if (class == INTEGER) {
+	if (class == H5T_INTEGER) {
 		const size_t size = h5.H5Tget_size(whole);
-		const bool sign = h5.H5Tget_sign(whole) == 1;
+		const bool sign = h5.H5Tget_sign(whole) == H5T_SGN_2;
 		if (size > 8) return false;
 		if (size < 4 || (size == 4 && sign)) *p = (Plan){EL_I32, *h5.H5T_NATIVE_INT32_g, false};
 		else if (size < 8 || sign) *p = (Plan){EL_I64, *h5.H5T_NATIVE_INT64_g, false};
@@ -194,12 +172,12 @@ static bool plan_type(hid type, Plan *p) {
 		if (whole != type) h5.H5Tclose(whole);
 		return true;
 	}
-	if (class == FLOAT) {
+	if (class == H5T_FLOAT) {
 		const bool single = h5.H5Tget_size(type) <= 4;
 		*p = (Plan){single ? EL_F32 : EL_F64, single ? *h5.H5T_NATIVE_FLOAT_g : *h5.H5T_NATIVE_DOUBLE_g, false};
 		return true;
 	}
-	if (class == COMPOUND && is_complex(type, &part)) {
+	if (class == H5T_COMPOUND && is_complex(type, &part)) {
 		*p = (Plan){part <= 4 ? EL_C64 : EL_C128, complex_type(type, part <= 4), true};
 		return p->mem >= 0;
 	}
@@ -219,7 +197,7 @@ static Status read_slabs(Reader *r, hid set, hid space, hid mem, uint32_t rank, 
 	int64_t rows = SLAB / row > 0 ? SLAB / row : 1;
 	hid list = h5.H5Dget_create_plist(set);
 	if (list >= 0) {
-		if (h5.H5Pget_layout(list) == 2 && h5.H5Pget_chunk(list, (int)rank, chunk) > 0 && chunk[0]) /* whole chunks, so that none is unpacked twice */
+		if (h5.H5Pget_layout(list) == H5D_CHUNKED && h5.H5Pget_chunk(list, (int)rank, chunk) > 0 && chunk[0]) /* whole chunks, so that none is unpacked twice */
 			rows = rows / (int64_t)chunk[0] > 0 ? rows / (int64_t)chunk[0] * (int64_t)chunk[0] : (int64_t)chunk[0];
 		h5.H5Pclose(list);
 	}
@@ -316,7 +294,7 @@ static Status read_compound(Reader *r, hid set, hid space, hid type, uint32_t ra
 		if (!name || member < 0 || !utf8_valid(name, strlen(name), &wrong)) st = h5_bad(r->in, r->path, "a field without a name or type");
 		else if (!plan_type(member, &p)) st = input_bad(r->in, "%.200s: the field %.60s has a type that is not read", r->path, name);
 		else {
-			hid one = h5.H5Tcreate(COMPOUND, elem_size(p.elem));
+			hid one = h5.H5Tcreate(H5T_COMPOUND, elem_size(p.elem));
 			h5.H5Tinsert(one, name, 0, p.mem);
 			Plan part = {p.elem, one, true};
 			st = read_array(r, set, space, &part, rank, shape, &v);
@@ -343,7 +321,7 @@ static Status read_dataset(Reader *r, hid set, Value *out) {
 	int64_t shape[32];
 	int rank = space >= 0 ? h5.H5Sget_simple_extent_ndims(space) : -1;
 	if (type < 0 || list < 0 || rank < 0 || rank > 32 || (rank && h5.H5Sget_simple_extent_dims(space, dims, NULL) < 0)) st = h5_bad(r->in, r->path, "this dataset cannot be opened");
-	else if (h5.H5Pget_external_count(list) > 0 || h5.H5Pget_layout(list) == VIRTUAL) st = input_bad(r->in, "%.200s: the elements lie in another file", r->path);
+	else if (h5.H5Pget_external_count(list) > 0 || h5.H5Pget_layout(list) == H5D_VIRTUAL) st = input_bad(r->in, "%.200s: the elements lie in another file", r->path);
 	for (int i = 0; st == ST_OK && i < rank; i++) {
 		if (dims[i] > INT64_MAX) st = input_bad(r->in, "%.200s: an axis beyond any memory", r->path);
 		else shape[i] = (int64_t)dims[i];
@@ -351,13 +329,13 @@ static Status read_dataset(Reader *r, hid set, Value *out) {
 	if (st == ST_OK) {
 		Plan p;
 		const int class = h5.H5Tget_class(type);
-		if (h5.H5Sget_simple_extent_type(space) == NULL_SPACE) *out = value_none();
-		else if (class == STRING) st = read_texts(r, set, false, space, type, (uint32_t)rank, shape, out);
+		if (h5.H5Sget_simple_extent_type(space) == H5S_NULL) *out = value_none();
+		else if (class == H5T_STRING) st = read_texts(r, set, false, space, type, (uint32_t)rank, shape, out);
 		else if (rank > MAX_RANK) st = input_bad(r->in, "%.200s: %d axes, and arrays have at most 8", r->path, rank);
 		else if (plan_type(type, &p)) {
 			st = read_array(r, set, space, &p, (uint32_t)rank, shape, out);
 			if (p.own) h5.H5Tclose(p.mem);
-		} else if (class == COMPOUND) st = read_compound(r, set, space, type, (uint32_t)rank, shape, out);
+		} else if (class == H5T_COMPOUND) st = read_compound(r, set, space, type, (uint32_t)rank, shape, out);
 		else st = input_bad(r->in, "%.200s: elements of a type that is not read (class %d)", r->path, class);
 	}
 	if (list >= 0) h5.H5Pclose(list);
@@ -372,7 +350,7 @@ static Status read_kind(Reader *r, hid group, Fields *f) {
 	hid a = h5.H5Aopen(group, "atled_kind", 0), type = a >= 0 ? h5.H5Aget_type(a) : -1, space = a >= 0 ? h5.H5Aget_space(a) : -1;
 	Value v = {.kind = V_UNSET};
 	Status st = ST_OK;
-	if (type < 0 || space < 0 || h5.H5Tget_class(type) != STRING || h5.H5Sget_simple_extent_ndims(space) != 0) st = h5_bad(r->in, r->path, "the attribute atled_kind is no text");
+	if (type < 0 || space < 0 || h5.H5Tget_class(type) != H5T_STRING || h5.H5Sget_simple_extent_ndims(space) != 0) st = h5_bad(r->in, r->path, "the attribute atled_kind is no text");
 	else st = read_texts(r, a, true, space, type, 0, NULL, &v);
 	if (st == ST_OK) fields_add(f, ".kind", 5, v);
 	if (type >= 0) h5.H5Tclose(type);
@@ -396,8 +374,8 @@ static Status read_member(Reader *r, hid group, const char *name, size_t n, Fiel
 	Value v = {.kind = V_UNSET};
 	if (st == ST_OK) {
 		const int what = h5.H5Iget_type(object);
-		if (what == IS_DATASET) st = read_dataset(r, object, &v);
-		else if (what != IS_GROUP) goto done; /* a named type holds no value */
+		if (what == H5I_DATASET) st = read_dataset(r, object, &v);
+		else if (what != H5I_GROUP) goto done; /* a named type holds no value */
 		else if (r->depth >= DEEPEST) st = input_bad(r->in, "%.200s: groups nested more than 200 deep", r->path);
 		else {
 			r->around[r->depth++] = address;
@@ -420,7 +398,7 @@ done:
 static Status read_group(Reader *r, hid group, Value *out) {
 	Fields f;
 	fields_init(&f, r->c);
-	GroupInfo info = {0};
+	H5G_info_t info = {0};
 	unsigned order = 0;
 	hid list = h5.H5Gget_create_plist(group);
 	if (list >= 0) {
@@ -510,7 +488,7 @@ static Status not_written(Output *out) {
 static hid text_type(void) {
 	hid t = h5.H5Tcopy(*h5.H5T_C_S1_g);
 	h5.H5Tset_size(t, (size_t)-1);
-	h5.H5Tset_cset(t, UTF8);
+	h5.H5Tset_cset(t, H5T_CSET_UTF8);
 	return t;
 }
 
@@ -543,7 +521,7 @@ static Status write_array(Output *out, const Options *o, hid group, const char *
 		dims[i] = chunk[i] = count[i] = (hsize)whole->shape[i];
 		if (i) row *= whole->shape[i];
 	}
-	hid space = rank ? h5.H5Screate_simple((int)rank, dims, NULL) : h5.H5Screate(SCALAR_SPACE), type = type_for(d), list = h5.H5Pcreate(*h5.H5P_CLS_DATASET_CREATE_ID_g);
+	hid space = rank ? h5.H5Screate_simple((int)rank, dims, NULL) : h5.H5Screate(H5S_SCALAR), type = type_for(d), list = h5.H5Pcreate(*h5.H5P_CLS_DATASET_CREATE_ID_g);
 	h5.H5Pset_obj_track_times(list, false); /* the same value gives the same file */
 	if (o->compress && rank && whole->count) {
 		hsize cells = 1;
@@ -588,7 +566,7 @@ static Status write_texts(Output *out, hid group, const char *name, Value v) {
 	if (!texts) return data_no_memory(out->c, out->path, n * sizeof *texts);
 	for (uint32_t i = 0; i < n; i++) texts[i] = string_text(v.kind == V_STRING ? v : ((const SeqObject *)v.object)->items[i], NULL);
 	hsize dims = n;
-	hid space = v.kind == V_STRING ? h5.H5Screate(SCALAR_SPACE) : h5.H5Screate_simple(1, &dims, NULL), type = text_type(), list = h5.H5Pcreate(*h5.H5P_CLS_DATASET_CREATE_ID_g);
+	hid space = v.kind == V_STRING ? h5.H5Screate(H5S_SCALAR) : h5.H5Screate_simple(1, &dims, NULL), type = text_type(), list = h5.H5Pcreate(*h5.H5P_CLS_DATASET_CREATE_ID_g);
 	h5.H5Pset_obj_track_times(list, false);
 	hid set = h5.H5Dcreate2(group, name, type, space, 0, list, 0);
 	Status st = set < 0 || h5.H5Dwrite(set, type, 0, 0, 0, texts) < 0 ? not_written(out) : ST_OK;
@@ -601,7 +579,7 @@ static Status write_texts(Output *out, hid group, const char *name, Value v) {
 }
 
 static Status write_kind(Output *out, hid group, const char *kind) {
-	hid type = text_type(), space = h5.H5Screate(SCALAR_SPACE), a = h5.H5Acreate2(group, "atled_kind", type, space, 0, 0);
+	hid type = text_type(), space = h5.H5Screate(H5S_SCALAR), a = h5.H5Acreate2(group, "atled_kind", type, space, 0, 0);
 	Status st = a < 0 || h5.H5Awrite(a, type, &kind) < 0 ? not_written(out) : ST_OK;
 	if (a >= 0) h5.H5Aclose(a);
 	h5.H5Sclose(space);

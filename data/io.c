@@ -222,7 +222,7 @@ Status input_tensor(const Input *in, Dtype dtype, uint32_t rank, const int64_t *
 	huge = (huge && !empty) || count > (uint64_t)INT64_MAX / 16;
 	*out = NULL;
 	if (huge) return input_bad(in, "an array of this shape has more elements than fit into any memory");
-	for (uint32_t i = 0, k = 0; i < rank; i++, k++) /* even of an empty one the other lengths must be sane */
+	for (uint32_t i = 0; i < rank; i++) /* even of an empty one the other lengths must be sane */
 		if (shape[i] > INT64_MAX / 16) return input_bad(in, "an axis has the length %lld", (long long)shape[i]);
 	*out = tensor_new(in->c, dtype, rank, shape);
 	return *out ? ST_OK : data_no_memory(in->c, in->path, count * dtype_size(dtype));

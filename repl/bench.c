@@ -77,7 +77,7 @@ static double quantile(const double *t, size_t n, double q) {
 	return k + 1 < n ? t[k] + (at - (double)k) * (t[k + 1] - t[k]) : t[n - 1];
 }
 
-static atled_status call_once(atled_context *ctx, const atled_value *fn, double *took) {
+static atled_status time_call(atled_context *ctx, const atled_value *fn, double *took) {
 	const double from = seconds_now();
 	atled_value *result = NULL;
 	const atled_status st = atled_value_call(ctx, fn, 0, NULL, &result);
@@ -92,12 +92,12 @@ atled_status bench_function(atled_context *ctx, const atled_value *fn, FILE *out
 	if (!times) return ATLED_NOMEM;
 	size_t n = 0, runs = 0;
 	clock_start(&first, ctx);
-	atled_status st = call_once(ctx, fn, &took);
+	atled_status st = time_call(ctx, fn, &took);
 	const double first_took = took, start = seconds_now();
 	atled_stat before, after;
 	look(ctx, &before);
 	while (st == ATLED_OK && n < RUNS_MOST && (n < RUNS_LEAST || seconds_now() - start < BENCH_SECONDS)) {
-		st = call_once(ctx, fn, &took);
+		st = time_call(ctx, fn, &took);
 		runs++;
 		/* a run that takes long itself is not thrown away */
 		if (seconds_now() - start > WARM_SECONDS || took > WARM_SECONDS / 4) times[n++] = took;

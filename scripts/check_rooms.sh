@@ -9,7 +9,7 @@ set -uo pipefail
 # A header that no line names (libc's, POSIX's) may be included by all.
 rooms='
 lang      lang
-data      lang data                                    zip
+data      lang data                                    zip hdf5
 parser    lang parser
 autodiff  lang autodiff
 backend   lang backend                                blas fft
@@ -27,6 +27,7 @@ solver    sundials/ cvode/ cvodes/ ida/ idas/ kinsol/ arkode/ nvector/ sunmatrix
 terminal  readline/
 picture   png.h
 zip       zlib.h
+hdf5      hdf5.h
 '
 # File, what it may include all the same, and why.
 exceptions='

@@ -1,19 +1,28 @@
 #!/usr/bin/env bash
-# deps.sh - sees to the libraries and tools that Atled is built with.
+# deps.sh - installs the libraries and tools that Atled is built with
 #
-# Use: scripts/deps.sh (to build), scripts/deps.sh check (to run the tests as well), scripts/deps.sh fuzz (to fuzz: what fuzz targets are linked
-# with, for the clang that $CLANG names, or whichever is there).
-# Debian and its relatives: installs the packages that are missing, and only those. Elsewhere: tries to compile against each library and,
-# where that fails, prints the packages to install and exits 1. With everything in place it changes nothing and uses no network.
+# Use: scripts/deps.sh (to build), scripts/deps.sh check (to run the tests as
+# well), scripts/deps.sh fuzz (to fuzz, with the clang that $CLANG names).
+# - Debian, Ubuntu and relatives: installs the packages that are missing.
+# - Elsewhere: compiles against each library. Where one fails it prints the
+#   command that installs all of them on this system, and exits 1.
+# - With everything in place it changes nothing and uses no network.
+# - The code generator's LLVM is the newest of the versions that
+#   scripts/llvm.sh knows. Where there is none it says so and goes on.
 set -euo pipefail
 
-build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev libarpack2-dev libgsl-dev
-	libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev libhdf5-dev)
+# for ldconfig and the like, which a plain user's path may lack
+PATH=$PATH:/usr/sbin:/sbin
+here=$(dirname "$0")
+llvm_versions=(21 20 19)
+build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev
+	libsundials-dev libsuitesparse-dev libarpack2-dev libgsl-dev libreadline-dev libpng-dev
+	zlib1g-dev libzstd-dev libhdf5-dev)
 check_packages=(tmux python3 libmpfr-dev)
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 
-# ---- Debian ---------------------------------------------------------------------------------------------------------------------------
+# ---- Debian and Ubuntu ----------------------------------------------------------------------------
 
 # Names of the given packages that are not installed. pkgconf stands in for pkg-config.
 missing_of() {
@@ -22,79 +31,136 @@ missing_of() {
 		END { n = split(wanted, name, " "); for (i = 1; i <= n; i++) if (!(name[i] in have)) print name[i] }'
 }
 
+# The version of a package that would be installed; nothing where there is none.
+candidate() { # PACKAGE
+	apt-cache policy "$1" 2>/dev/null | awk '$1 == "Candidate:" && $2 != "(none)" { print $2 }'
+}
+
+# The packages of the newest LLVM that this release has.
+llvm_packages() {
+	local version
+	for version in "${llvm_versions[@]}"; do
+		[ -n "$(candidate "llvm-$version-dev")" ] || continue
+		[ -n "$(candidate "clang-$version")" ] && [ -n "$(candidate "lld-$version")" ] || continue
+		printf '%s\n' "llvm-$version-dev" "clang-$version" "lld-$version"
+		return
+	done
+}
+
+# As root: apt-get, by itself or by sudo.
+privileged() {
+	local root=()
+	[ "$(id -u)" -eq 0 ] || root=(sudo)
+	"${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=120 "$@" </dev/null >&2
+}
+
 debian() { # PACKAGE...
-	local missing root=() apt
+	local missing more=() version
 	mapfile -t missing < <(missing_of "$@")
-	[ ${#missing[@]} -gt 0 ] || return 0
-	if [ "$(id -u)" -ne 0 ]; then
-		if ! command -v sudo >/dev/null; then
-			say "these packages are missing, and there is neither root nor sudo to install them: ${missing[*]}"
-			say "ask whoever looks after this machine for: apt-get install ${missing[*]}"
-			exit 1
-		fi
-		root=(sudo)
+	local llvm=present
+	[ "$wants_llvm" = no ] || [ -n "$("$here/llvm.sh" "${llvm_versions[@]}")" ] || llvm=missing
+	[ ${#missing[@]} -gt 0 ] || [ $llvm = missing ] || return 0
+	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+		# without LLVM alone everything else can go on
+		[ ${#missing[@]} -gt 0 ] || { say "$no_llvm"; return 0; }
+		say "these packages are missing, and there is neither root nor sudo to install them: ${missing[*]}"
+		say "ask whoever looks after this machine for: apt-get install ${missing[*]}"
+		exit 1
 	fi
-	apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=120)
-	say "missing: ${missing[*]}"
-	say "running: ${root[*]:+${root[*]} }apt-get update"
-	"${apt[@]}" update </dev/null >&2 || say 'the update failed; going on with the lists that are there'
-	say "running: ${root[*]:+${root[*]} }apt-get install --no-install-recommends ${missing[*]}"
-	"${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2 || {
+	if [ ${#missing[@]} -gt 0 ] || [ -z "$(llvm_packages)" ]; then
+		say 'running: apt-get update'
+		privileged update || say 'the update failed; going on with the lists that are there'
+	fi
+	if [ $llvm = missing ]; then
+		mapfile -t more < <(llvm_packages)
+		[ ${#more[@]} -gt 0 ] || say "$no_llvm"
+	fi
+	version=$(candidate libsundials-dev)
+	case $version in
+	[1-5].* | 6.[0-3].*)
+		say "this release has SUNDIALS $version, and Atled needs 6.4 or later: Debian 12, Ubuntu 24.04 or newer has it"
+		exit 1
+		;;
+	esac
+	missing+=("${more[@]}")
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "running: apt-get install --no-install-recommends ${missing[*]}"
+	privileged install --no-install-recommends "${missing[@]}" || {
 		say "could not install: ${missing[*]}"
 		exit 1
 	}
 }
 
-# ---- other systems --------------------------------------------------------------------------------------------------------------------
+# ---- other systems --------------------------------------------------------------------------------
 
 # Compiles and links one line of C against each library; prints the names of those that fail.
 failing_probes() {
-	local cc=${CC:-cc} folder name text libs
+	local cc=${CC:-cc} folder name packages text libs package flags
 	command -v "$cc" >/dev/null || { echo "a C compiler ($cc)"; return; }
 	folder=$(mktemp -d)
-	while IFS='|' read -r name text libs; do
+	while IFS='|' read -r name packages text libs; do
 		printf '%b\n' "$text" >"$folder/probe.c"
-		# shellcheck disable=SC2046,SC2086 # several flags in one word
-		"$cc" -I/usr/include/suitesparse $(pkg-config --cflags "$name" 2>/dev/null) "$folder/probe.c" -o "$folder/probe" \
-			$(pkg-config --libs-only-L "$name" 2>/dev/null) $libs -lm >/dev/null 2>&1 || echo "$name"
+		flags=
+		for package in $packages; do flags+=" $(pkg-config --cflags --libs-only-L "$package" 2>/dev/null || :)"; done
+		# shellcheck disable=SC2086 # several flags in one word
+		"$cc" -I/usr/include/suitesparse $flags "$folder/probe.c" -o "$folder/probe" $libs -lm >/dev/null 2>&1 || echo "$name"
 	done <<-'PROBES'
-		openblas|#include <cblas.h>\nint main(void){double x=1;return cblas_ddot(1,&x,1,&x,1)!=1;}|-lopenblas
-		lapacke|#include <lapacke.h>\nint main(void){double x=1;return LAPACKE_dpotrf(LAPACK_ROW_MAJOR,'L',1,&x,1);}|-llapacke
-		fftw3|#include <fftw3.h>\nint main(void){fftw_cleanup();return 0;}|-lfftw3
-		sundials|#include <cvodes/cvodes.h>\n#include <sundials/sundials_config.h>\nint main(void){void*p=0;CVodeFree(&p);return 0;}|-lsundials_cvodes
-		suitesparse|#include <klu.h>\nint main(void){klu_common c;return !klu_defaults(&c);}|-lklu
-		gsl|#include <gsl/gsl_sf.h>\nint main(void){return gsl_sf_bessel_J0(1)==0;}|-lgsl -lgslcblas
-		readline|#include <stdio.h>\n#include <readline/readline.h>\nint main(void){return rl_initialize==0;}|-lreadline
-		zlib|#include <zlib.h>\nint main(void){return zlibVersion()==0;}|-lz
-		hdf5|int H5open(void);\nint main(void){return H5open();}|-lhdf5_serial
-		libpng|#include <png.h>\nint main(void){return png_access_version_number()==0;}|-lpng
+		openblas|openblas|#include <cblas.h>\nint main(void){double x=1;return cblas_ddot(1,&x,1,&x,1)!=1;}|-lopenblas
+		lapacke|lapacke|#include <lapacke.h>\nint main(void){return sizeof(lapack_int)==0;}|
+		fftw3|fftw3|#include <fftw3.h>\nint main(void){fftw_cleanup();return 0;}|-lfftw3
+		sundials|mpi-c|#include <cvodes/cvodes.h>\n#include <sundials/sundials_config.h>\nint main(void){void*p=0;CVodeFree(&p);return 0;}|-lsundials_cvodes
+		suitesparse||#include <klu.h>\nint main(void){klu_common c;return !klu_defaults(&c);}|-lklu
+		arpack||void dsaupd_(void);\nint main(void){return !dsaupd_;}|-larpack
+		gsl|gsl|#include <gsl/gsl_sf.h>\nint main(void){return gsl_sf_bessel_J0(1)==0;}|-lgsl -lgslcblas
+		readline|readline|#include <stdio.h>\n#include <readline/readline.h>\nint main(void){return rl_initialize==0;}|-lreadline
+		zlib|zlib|#include <zlib.h>\nint main(void){return zlibVersion()==0;}|-lz
+		hdf5|hdf5-serial hdf5|#include <hdf5.h>\nint main(void){return sizeof(hid_t)==0;}|
+		libpng|libpng|#include <png.h>\nint main(void){return png_access_version_number()==0;}|-lpng
 	PROBES
 	rm -rf "$folder"
 }
 
+# The command that installs everything, by the system's name.
+install_command() {
+	local id='' ID_LIKE='' ID=''
+	# shellcheck disable=SC1091 # it is there or not
+	[ ! -r /etc/os-release ] || . /etc/os-release
+	for id in $ID $ID_LIKE; do
+		case $id in
+		fedora | rhel) echo 'dnf install gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel sundials-devel suitesparse-devel arpack-devel gsl-devel readline-devel libpng-devel zlib-devel hdf5-devel llvm-devel clang lld tmux python3 mpfr-devel' ;;
+		arch) echo 'pacman -S --needed base-devel openblas lapacke fftw sundials suitesparse arpack gsl readline libpng zlib hdf5 llvm clang lld tmux python mpfr' ;;
+		suse | opensuse*) echo 'zypper install gcc gcc-c++ make pkg-config openblas-devel lapacke-devel fftw3-devel sundials-devel suitesparse-devel arpack-ng-devel gsl-devel readline-devel libpng16-devel zlib-devel hdf5-devel llvm-devel clang lld tmux python3 mpfr-devel' ;;
+		alpine) echo 'apk add build-base bash pkgconf openblas-dev lapack-dev fftw-dev sundials-dev suitesparse-dev arpack-dev gsl-dev readline-dev libpng-dev zlib-dev hdf5-dev llvm19-dev llvm19-static clang19 lld19 tmux python3 mpfr-dev' ;;
+		*) continue ;;
+		esac
+		return
+	done
+}
+
 elsewhere() { # WHAT
-	local failing tool
+	local failing tool command
 	mapfile -t failing < <(failing_probes)
+	[ -n "$("$here/llvm.sh" "${llvm_versions[@]}")" ] || say "$no_llvm"
 	if [ "$1" = check ]; then
 		for tool in tmux python3; do command -v "$tool" >/dev/null || failing+=("$tool"); done
 	fi
 	[ ${#failing[@]} -gt 0 ] || return 0
 	say "not found: ${failing[*]}"
-	cat >&2 <<-'NAMES'
-		Install what is missing with this system's package manager, then run make again. The packages are called
-		  Debian, Ubuntu   build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev libsundials-dev libsuitesparse-dev
-		                   libarpack2-dev libgsl-dev libreadline-dev libpng-dev llvm-19-dev clang-19 lld-19 zlib1g-dev libzstd-dev libhdf5-dev; for the tests also tmux
-		                   python3 libmpfr-dev
-		  Fedora           gcc gcc-c++ make pkgconf openblas-devel lapack-devel fftw-devel sundials-devel suitesparse-devel
-		                   gsl-devel readline-devel libpng-devel zlib-devel hdf5-devel, LLVM 19 with clang and lld; for the tests also tmux python3 mpfr-devel
-		  Arch             base-devel openblas lapacke fftw sundials suitesparse gsl readline libpng zlib hdf5; for the tests also tmux python
-		  macOS, Homebrew  make gcc pkg-config openblas lapack fftw sundials suite-sparse gsl readline libpng zlib hdf5; for the tests also tmux
-		Atled is built and tested on Debian; the other lists are for orientation.
-	NAMES
+	command=$(install_command)
+	if [ -n "$command" ]; then
+		say "as root: $command"
+		say 'Atled is tested on Debian; on this system the names of packages are for orientation'
+	else
+		say "install the development packages of these with this system's package manager, then run make again"
+		say "on Debian they are: ${build_packages[*]}"
+	fi
 	exit 1
 }
 
-# ---- fuzzing --------------------------------------------------------------------------------------------------------------------------
+no_llvm='no LLVM 21, 20 or 19 with clang and lld here: Atled builds without native code, and programs run in the evaluator'
+wants_llvm=yes
+
+# ---- fuzzing --------------------------------------------------------------------------------------
 
 # Whether clang links a fuzz target: its runtime is a package of its own.
 links_fuzzers() { # CLANG
@@ -108,21 +174,22 @@ links_fuzzers() { # CLANG
 
 fuzzing() {
 	local clang=${CLANG:-} version
-	[ -n "$clang" ] || for clang in clang clang-19; do command -v "$clang" >/dev/null && break; done
+	[ -n "$clang" ] || clang=$("$here/llvm.sh" "${llvm_versions[@]}" | cut -d' ' -f3)
+	clang=${clang:-clang}
 	if ! command -v "$clang" >/dev/null; then
 		say "there is no $clang, which fuzz targets are built with"
 		exit 1
 	fi
 	links_fuzzers "$clang" && return
 	version=$("$clang" -dumpversion | cut -d. -f1)
-	if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then debian "libclang-rt-$version-dev"; fi
+	if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then wants_llvm=no debian "libclang-rt-$version-dev"; fi
 	links_fuzzers "$clang" || {
 		say "$clang cannot link fuzz targets: its runtime (libclang-rt-$version-dev in Debian, compiler-rt elsewhere) is missing"
 		exit 1
 	}
 }
 
-# ---- the choice -----------------------------------------------------------------------------------------------------------------------
+# ---- the choice -----------------------------------------------------------------------------------
 
 what=${1:-build}
 case $what in

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <sonames.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the library and o
 
 static bool open_library(void) {
 	if (lib.ready) return true;
-	void *from = dlopen("libarpack.so.2", RTLD_LAZY | RTLD_LOCAL);
+	void *from = dlopen(SONAME_ARPACK, RTLD_LAZY | RTLD_LOCAL);
 	if (!from) return false;
 #define FIND(f) (*(void **)&lib.f = dlsym(from, #f))
 	lib.ready = FIND(dsaupd_) && FIND(dnaupd_) && FIND(dseupd_) && FIND(dneupd_);
@@ -125,7 +126,7 @@ static Status eval(Ctx *c, const HostCall *call, uint32_t nargs, const Value *ar
 		const bool there = open_library();
 		pthread_mutex_unlock(&lock);
 		if (!there) {
-			diag_error(c, E_VALUE, NO_SPAN, "ARPACK (libarpack.so.2) cannot be loaded; the Debian package is libarpack2");
+			diag_error(c, E_VALUE, NO_SPAN, "ARPACK (" SONAME_ARPACK ") cannot be loaded; `make deps` installs it");
 			st = ST_ERROR;
 		}
 	}

@@ -5,7 +5,6 @@
  */
 #include "solvers/sundials.h"
 #include <math.h>
-#include <sunmatrix/sunmatrix_band.h>
 
 typedef struct BandContent {
 	Ctx *c;
@@ -28,7 +27,7 @@ static SUNLinearSolver_ID band_id(SUNLinearSolver s) {
 
 static int band_initialize(SUNLinearSolver s) {
 	((BandContent *)s->content)->failed = 0;
-	return SUNLS_SUCCESS;
+	return SUN_SUCCESS;
 }
 
 static sunindextype band_last_flag(SUNLinearSolver s) { return ((BandContent *)s->content)->failed; }
@@ -36,8 +35,8 @@ static sunindextype band_last_flag(SUNLinearSolver s) { return ((BandContent *)s
 /* From columns to rows. */
 static void take_matrix(BandContent *k, SUNMatrix m) {
 	const Band b = k->p->band;
-	const int64_t stride = band_stride(b), from = SUNBandMatrix_LDim(m), upper = SUNBandMatrix_StoredUpperBandwidth(m);
-	const double *data = SUNBandMatrix_Data(m);
+	const int64_t stride = band_stride(b), from = sundials.SUNBandMatrix_LDim(m), upper = sundials.SUNBandMatrix_StoredUpperBandwidth(m);
+	const double *data = sundials.SUNBandMatrix_Data(m);
 	memset(k->factors, 0, (size_t)(b.n * stride) * sizeof *k->factors);
 	for (int64_t j = 0; j < b.n; j++) {
 		const int64_t first = j > b.above ? j - b.above : 0, last = j + b.below < b.n ? j + b.below : b.n - 1;
@@ -59,7 +58,7 @@ static int band_setup(SUNLinearSolver s, SUNMatrix m) {
 	k->failed = 0;
 	for (int64_t i = 0; i < b.n && !k->failed; i++)
 		if (!isfinite(k->factors[band_place(b, i, i)])) k->failed = i + 1;
-	return k->failed ? SUNLS_LUFACT_FAIL : SUNLS_SUCCESS;
+	return k->failed ? SUNLS_LUFACT_FAIL : SUN_SUCCESS;
 }
 
 static int band_solve_vectors(SUNLinearSolver s, SUNMatrix m, N_Vector x, N_Vector b, double tolerance) {
@@ -72,7 +71,7 @@ static int band_solve_vectors(SUNLinearSolver s, SUNMatrix m, N_Vector x, N_Vect
 	if (!order && x != b) memcpy(to, from, (size_t)n * sizeof *to);
 	band_solve(k->p->band, k->form, false, k->factors, k->exchanges, at);
 	for (int64_t i = 0; order && i < n; i++) to[order[i]] = at[i];
-	return SUNLS_SUCCESS;
+	return SUN_SUCCESS;
 }
 
 static int band_free(SUNLinearSolver s) {
@@ -80,19 +79,19 @@ static int band_free(SUNLinearSolver s) {
 	if (k) heap_free(k->c, k->factors, k->bytes);
 	if (k) heap_free(k->c, k, sizeof *k);
 	s->content = NULL;
-	SUNLinSolFreeEmpty(s);
-	return SUNLS_SUCCESS;
+	sundials.SUNLinSolFreeEmpty(s);
+	return SUN_SUCCESS;
 }
 
 SUNLinearSolver band_solver(Solve *s, const Pattern *p) {
-	SUNLinearSolver made = SUNLinSolNewEmpty(s->sun);
+	SUNLinearSolver made = sundials.SUNLinSolNewEmpty(s->sun);
 	BandContent *k = made ? heap_alloc(s->c, sizeof *k) : NULL;
 	const int64_t numbers = p->n * band_stride(p->band);
 	if (k) *k = (BandContent){.c = s->c, .p = p, .bytes = (size_t)(numbers + 2 * p->n) * sizeof(double)};
 	if (k) k->factors = heap_alloc(s->c, k->bytes);
 	if (!k || !k->factors) {
 		if (k) heap_free(s->c, k, sizeof *k);
-		if (made) SUNLinSolFreeEmpty(made);
+		if (made) sundials.SUNLinSolFreeEmpty(made);
 		return NULL;
 	}
 	k->exchanges = k->factors + numbers;

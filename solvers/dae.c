@@ -8,7 +8,6 @@
  */
 #include "solvers/dae.h"
 #include "solvers/integrate.h"
-#include <idas/idas.h>
 #include <math.h>
 
 static const GivenAt WHERE = {DAE_Y0, DAE_T0, DAE_T1, DAE_RTOL, DAE_ATOL, DAE_SAVEAT, DAE_MAX_STEP};
@@ -138,23 +137,23 @@ static Status make_consistent(Dae *o) {
 	const char *before = o->s.bad;
 	for (double part = 1; part > 1e-19 && (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL); part *= 1e-3) {
 		o->s.bad = before;
-		flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, o->in.t0 + part * (next - o->in.t0));
+		flag = sundials.IDACalcIC(o->mem, IDA_YA_YDP_INIT, o->in.t0 + part * (next - o->in.t0));
 		if (o->s.status != ST_OK) return o->s.status;
 		if (flag == IDA_ILL_INPUT && part < 1) flag = IDA_CONV_FAIL; /* too close to the start */
 	}
 	if (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL) {
 		/* the Jacobian of a doubled system lacks a block: Newton's method gets there in a few more steps, but the residual may grow on the way */
 		const char *bad = o->s.bad;
-		IDASetLineSearchOffIC(o->mem, SUNTRUE);
-		IDASetMaxNumItersIC(o->mem, 40);
-		IDASetMaxNumJacsIC(o->mem, 20);
-		flag = IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
+		sundials.IDASetLineSearchOffIC(o->mem, SUNTRUE);
+		sundials.IDASetMaxNumItersIC(o->mem, 40);
+		sundials.IDASetMaxNumJacsIC(o->mem, 20);
+		flag = sundials.IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
 		if (o->s.status != ST_OK) return o->s.status;
 		if (flag != IDA_SUCCESS) o->s.bad = bad; /* where it ran to is no news */
 	}
-	if (flag == IDA_SUCCESS) flag = IDAGetConsistentIC(o->mem, o->y, o->yp);
+	if (flag == IDA_SUCCESS) flag = sundials.IDAGetConsistentIC(o->mem, o->y, o->yp);
 	if (flag == IDA_SUCCESS && o->sensitivity)
-		flag = IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
+		flag = sundials.IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
 	if (flag == IDA_SUCCESS) return ST_OK;
 	return flag == IDA_MEM_FAIL || flag == IDA_ILL_INPUT ? dae_fail(o, flag, o->in.t0) : not_consistent(o);
 }
@@ -162,20 +161,20 @@ static Status make_consistent(Dae *o) {
 static Status attach_solvers(Dae *o) {
 	o->matrix = pattern_matrix(&o->s, &o->pattern);
 	o->linear = o->matrix ? pattern_solver(&o->s, &o->pattern, o->y, o->matrix) : NULL;
-	if (!o->linear || IDASetLinearSolver(o->mem, o->linear, o->matrix) != IDALS_SUCCESS) return ST_NOMEM;
-	return IDASetJacFn(o->mem, call_jacobian) == IDALS_SUCCESS ? o->s.status : ST_NOMEM;
+	if (!o->linear || sundials.IDASetLinearSolver(o->mem, o->linear, o->matrix) != IDALS_SUCCESS) return ST_NOMEM;
+	return sundials.IDASetJacFn(o->mem, call_jacobian) == IDALS_SUCCESS ? o->s.status : ST_NOMEM;
 }
 
 Status dae_start(Dae *o) {
-	o->mem = IDACreate(o->s.sun);
+	o->mem = sundials.IDACreate(o->s.sun);
 	if (!o->mem) return ST_NOMEM;
-	IDASetErrHandlerFn(o->mem, solve_listen, &o->s);
-	int flag = IDAInit(o->mem, call_residual, o->in.t0, o->y, o->yp);
-	if (flag == IDA_SUCCESS) flag = IDASVtolerances(o->mem, o->in.rtol, o->atol_vector);
-	if (flag == IDA_SUCCESS) flag = IDASetUserData(o->mem, o);
-	if (flag == IDA_SUCCESS) flag = IDASetId(o->mem, o->id_vector);
-	if (flag == IDA_SUCCESS && o->in.max_step > 0) flag = IDASetMaxStep(o->mem, o->in.max_step);
-	if (flag == IDA_SUCCESS && o->in.t1 != o->in.t0) flag = IDASetStopTime(o->mem, o->in.t1);
+	solve_listen_to(&o->s, o->mem, sundials.IDASetErrHandlerFn);
+	int flag = sundials.IDAInit(o->mem, call_residual, o->in.t0, o->y, o->yp);
+	if (flag == IDA_SUCCESS) flag = sundials.IDASVtolerances(o->mem, o->in.rtol, o->atol_vector);
+	if (flag == IDA_SUCCESS) flag = sundials.IDASetUserData(o->mem, o);
+	if (flag == IDA_SUCCESS) flag = sundials.IDASetId(o->mem, o->id_vector);
+	if (flag == IDA_SUCCESS && o->in.max_step > 0) flag = sundials.IDASetMaxStep(o->mem, o->in.max_step);
+	if (flag == IDA_SUCCESS && o->in.t1 != o->in.t0) flag = sundials.IDASetStopTime(o->mem, o->in.t1);
 	if (flag != IDA_SUCCESS) return dae_fail(o, flag, o->in.t0);
 	Status st = attach_solvers(o);
 	if (st == ST_OK && o->sensitivity) st = dae_sensitivity_attach(o);
@@ -184,9 +183,9 @@ Status dae_start(Dae *o) {
 }
 
 static void detach(Dae *o) {
-	if (o->mem) IDAFree(&o->mem);
-	if (o->linear) SUNLinSolFree(o->linear);
-	if (o->matrix) SUNMatDestroy(o->matrix);
+	if (o->mem) sundials.IDAFree(&o->mem);
+	if (o->linear) sundials.SUNLinSolFree(o->linear);
+	if (o->matrix) sundials.SUNMatDestroy(o->matrix);
 	o->linear = NULL;
 	o->matrix = NULL;
 }
@@ -236,11 +235,11 @@ Status dae_fail(Dae *o, int flag, double t) {
 	if (t == o->in.t0 && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL)) return not_consistent(o);
 	Stand at = {.t = t, .y = o->y};
 	if (t != o->in.t0) {
-		const Status st = stand_errors(s, o->in.n, &at, o->mem, IDAGetEstLocalErrors, IDAGetErrWeights);
+		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.IDAGetEstLocalErrors, sundials.IDAGetErrWeights);
 		if (st != ST_OK) return st;
 	}
-	IDAGetCurrentStep(o->mem, &at.step);
-	IDAGetTolScaleFactor(o->mem, &at.factor);
+	sundials.IDAGetCurrentStep(o->mem, &at.step);
+	sundials.IDAGetTolScaleFactor(o->mem, &at.factor);
 	const bool too_close = flag == IDA_ILL_INPUT && strstr(s->said, "too close"); /* it has no code of its own */
 	return gave_up(s, &o->in, too_close ? GAVE_UP_TOO_CLOSE : reason_of(flag), &at);
 }
@@ -249,7 +248,7 @@ Status dae_fail(Dae *o, int flag, double t) {
 
 static int dae_step(void *dae, double *t) {
 	Dae *o = dae;
-	int flag = IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
+	int flag = sundials.IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
 	if (o->s.status != ST_OK) return IDA_MEM_FAIL; /* a vector could not be cloned, or a callback refused */
 	if (flag >= 0) *t = o->t;
 	return flag;
@@ -267,19 +266,19 @@ static Status begin(void *problem, Ctx *c, const HostCall *call, const Value *ar
 static Status start(void *problem) { return dae_start(problem); }
 static void end(void *problem) { dae_end(problem); }
 static void close_integrator(void *problem) { detach(problem); }
-static int state_at(void *problem, double t, N_Vector y) { return IDAGetDky(((Dae *)problem)->mem, t, 0, y); }
+static int state_at(void *problem, double t, N_Vector y) { return sundials.IDAGetDky(((Dae *)problem)->mem, t, 0, y); }
 
 static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	Dae *o = problem;
 	long n[6] = {0};
 	int order = 0;
-	IDAGetNumSteps(o->mem, &n[0]);
-	IDAGetNumResEvals(o->mem, &n[1]);
-	IDAGetNumLinSolvSetups(o->mem, &n[2]);
-	IDAGetNumErrTestFails(o->mem, &n[3]);
-	IDAGetNumNonlinSolvIters(o->mem, &n[4]);
-	IDAGetNumNonlinSolvConvFails(o->mem, &n[5]);
-	IDAGetLastOrder(o->mem, &order);
+	sundials.IDAGetNumSteps(o->mem, &n[0]);
+	sundials.IDAGetNumResEvals(o->mem, &n[1]);
+	sundials.IDAGetNumLinSolvSetups(o->mem, &n[2]);
+	sundials.IDAGetNumErrTestFails(o->mem, &n[3]);
+	sundials.IDAGetNumNonlinSolvIters(o->mem, &n[4]);
+	sundials.IDAGetNumNonlinSolvConvFails(o->mem, &n[5]);
+	sundials.IDAGetLastOrder(o->mem, &order);
 	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
 }
 

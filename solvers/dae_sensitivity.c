@@ -11,7 +11,6 @@
  */
 #include "solvers/dae.h"
 #include "solvers/second.h"
-#include <idas/idas.h>
 #include <math.h>
 
 enum { COLUMNS = 16 }; /* integrated forward at a time */
@@ -68,14 +67,14 @@ Status dae_sensitivity_attach(Dae *o) {
 	DaeSensitivity *w = o->sensitivity;
 	for (uint32_t k = 0; k < w->d.ns; k++)
 		memcpy(vector_data(w->s[k]), vector_data(w->d.start[k]), (size_t)o->in.n * sizeof(double));
-	int flag = IDASensInit(o->mem, (int)w->d.ns, IDA_STAGGERED, sensitivity_residual, w->s, w->sp);
-	if (flag == IDA_SUCCESS) flag = IDASensSVtolerances(o->mem, o->in.rtol, w->atol);
-	if (flag == IDA_SUCCESS) flag = IDASetSensErrCon(o->mem, SUNTRUE);
+	int flag = sundials.IDASensInit(o->mem, (int)w->d.ns, IDA_STAGGERED, sensitivity_residual, w->s, w->sp);
+	if (flag == IDA_SUCCESS) flag = sundials.IDASensSVtolerances(o->mem, o->in.rtol, w->atol);
+	if (flag == IDA_SUCCESS) flag = sundials.IDASetSensErrCon(o->mem, SUNTRUE);
 	return flag == IDA_SUCCESS ? o->s.status : dae_fail(o, flag, o->in.t0);
 }
 
 void dae_sensitivity_end(DaeSensitivity *w, Dae *o) {
-	if (o->mem) IDAFree(&o->mem); /* it refers to what goes now */
+	if (o->mem) sundials.IDAFree(&o->mem); /* it refers to what goes now */
 	solve_vectors_free(&o->s, w->d.ns, w->s);
 	solve_vectors_free(&o->s, w->d.ns, w->sp);
 	solve_vectors_free(&o->s, w->d.ns, w->atol);
@@ -96,7 +95,7 @@ typedef struct Run {
 } Run;
 
 static int sensitivities_at(Run *r, double t) {
-	return t == r->o.in.t0 ? IDA_SUCCESS : IDAGetSensDky(r->o.mem, t, 0, r->w.s);
+	return t == r->o.in.t0 ? IDA_SUCCESS : sundials.IDAGetSensDky(r->o.mem, t, 0, r->w.s);
 }
 
 static Status tangent_row(void *run, int64_t k, double t) {

@@ -121,7 +121,7 @@ Status direction_unit(Directions *d, uint32_t k, int64_t index) {
 	if (st == ST_OK) st = direction_set(d, k, dy0 ? vector_data(dy0) : NULL, dp);
 	for (uint32_t i = 0; i < made; i++) value_unref(dp[i]);
 	if (dp) heap_free(d->s->c, dp, (n + 1) * sizeof *dp);
-	if (dy0) N_VDestroy(dy0);
+	if (dy0) sundials.N_VDestroy(dy0);
 	return st;
 }
 

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <klu.h>
 #include <pthread.h>
+#include <sonames.h>
 #include <stdlib.h>
 #include <string.h>
 #include <umfpack.h>
@@ -34,16 +35,13 @@ typedef struct Libraries {
 static Libraries lib;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
-
 /* The versions whose headers were compiled: their records are ours. */
 static void open_libraries(void) {
 	const char *why;
 	blas_open(&why); /* first, so that the BLAS they bring is ours, with its kernels and without its threads: these take twice the time at fronts of some hundred */
-	void *umfpack = dlopen("libumfpack.so." TEXT(UMFPACK_MAIN_VERSION), RTLD_LAZY | RTLD_LOCAL);
-	void *cholmod = dlopen("libcholmod.so." TEXT(CHOLMOD_MAIN_VERSION), RTLD_LAZY | RTLD_LOCAL);
-	void *spqr = cholmod ? dlopen("libspqr.so." TEXT(SPQR_MAIN_VERSION), RTLD_LAZY | RTLD_LOCAL) : NULL;
+	void *umfpack = dlopen(SONAME_UMFPACK, RTLD_LAZY | RTLD_LOCAL);
+	void *cholmod = dlopen(SONAME_CHOLMOD, RTLD_LAZY | RTLD_LOCAL);
+	void *spqr = cholmod ? dlopen(SONAME_SPQR, RTLD_LAZY | RTLD_LOCAL) : NULL;
 	void *from = umfpack;
 	bool all = umfpack;
 #define FIND(f) all = all && (*(void **)&lib.f = dlsym(from, #f));

@@ -6,19 +6,18 @@
 #include "solvers/gsl.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sonames.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 Gsl gsl;
-const char *const gsl_missing = "GSL (libgsl.so) cannot be loaded; the Debian package is libgsl27, or libgsl28";
+const char *const gsl_missing = "GSL (" SONAME_GSL ") cannot be loaded; `make deps` installs it";
 
 static bool ready;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void open_library(void) {
-	static const char *const files[] = {"libgsl.so.28", "libgsl.so.27", "libgsl.so.25", "libgsl.so"};
-	void *library = NULL;
-	for (size_t k = 0; k < sizeof files / sizeof *files && !library; k++) library = dlopen(files[k], RTLD_LAZY | RTLD_LOCAL);
+	void *library = dlopen(SONAME_GSL, RTLD_LAZY | RTLD_LOCAL);
 	if (!library) return;
 	bool all = true;
 #define FIND(f) all = (*(void **)&gsl.f = dlsym(library, #f)) && all;

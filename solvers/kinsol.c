@@ -7,10 +7,8 @@
  * Hindmarsh et al., ACM TOMS 31, 2005).
  */
 #include "solvers/sundials.h"
-#include <kinsol/kinsol.h>
 #include <math.h>
 #include <stdio.h>
-#include <sunlinsol/sunlinsol_spgmr.h>
 
 enum { X0, X_SCALE, F_SCALE, TOL, COLPTR, ROWIND, OPERANDS };
 enum { F, JAC, NFNS };
@@ -57,7 +55,7 @@ static int call_jacobian(N_Vector x, N_Vector fx, SUNMatrix m, void *run, N_Vect
 	return flag;
 }
 
-static int call_product(N_Vector v, N_Vector out, N_Vector x, booleantype *new_x, void *run) {
+static int call_product(N_Vector v, N_Vector out, N_Vector x, sunbooleantype *new_x, void *run) {
 	(void)new_x;
 	Run *r = run;
 	r->jac.args[r->jac.ncaptured] = value_tensor(vector_tensor(x));
@@ -96,7 +94,7 @@ static Status fail(Run *r, int flag, const double *f_scale, int64_t max_steps) {
 	if (s->status != ST_OK) return s->status;
 	if (flag == KIN_MEM_FAIL) return ST_NOMEM;
 	long steps = 0;
-	KINGetNumNonlinSolvIters(r->mem, &steps);
+	sundials.KINGetNumNonlinSolvIters(r->mem, &steps);
 	char where[200] = "";
 	double off;
 	const int64_t i = worst_equation(r, f_scale, &off);
@@ -146,26 +144,26 @@ static int attach(Run *r, int64_t hold) {
 	Solve *s = &r->s;
 	if (r->iteration) return KIN_SUCCESS;
 	if (r->krylov) {
-		r->linear = SUNLinSol_SPGMR(r->x, SUN_PREC_NONE, (int)(r->n < 60 ? r->n : 60), s->sun);
+		r->linear = sundials.SUNLinSol_SPGMR(r->x, SUN_PREC_NONE, (int)(r->n < 60 ? r->n : 60), s->sun);
 		if (!r->linear) return KIN_MEM_FAIL;
-		SUNLinSol_SPGMRSetMaxRestarts(r->linear, 10);
-		int flag = KINSetLinearSolver(r->mem, r->linear, NULL);
-		return flag == KIN_SUCCESS ? KINSetJacTimesVecFn(r->mem, call_product) : flag;
+		sundials.SUNLinSol_SPGMRSetMaxRestarts(r->linear, 10);
+		int flag = sundials.KINSetLinearSolver(r->mem, r->linear, NULL);
+		return flag == KIN_SUCCESS ? sundials.KINSetJacTimesVecFn(r->mem, call_product) : flag;
 	}
 	r->matrix = pattern_matrix(s, &r->pattern);
 	r->linear = r->matrix ? pattern_solver(s, &r->pattern, r->x, r->matrix) : NULL;
 	if (!r->linear) return KIN_MEM_FAIL;
-	int flag = KINSetLinearSolver(r->mem, r->linear, r->matrix);
-	if (flag == KIN_SUCCESS) flag = KINSetJacFn(r->mem, call_jacobian);
-	return flag == KIN_SUCCESS ? KINSetMaxSetupCalls(r->mem, hold) : flag;
+	int flag = sundials.KINSetLinearSolver(r->mem, r->linear, r->matrix);
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetJacFn(r->mem, call_jacobian);
+	return flag == KIN_SUCCESS ? sundials.KINSetMaxSetupCalls(r->mem, hold) : flag;
 }
 
 static Status result(Run *r, Value *results) {
 	long count[4] = {0};
-	KINGetNumNonlinSolvIters(r->mem, &count[0]);
-	KINGetNumFuncEvals(r->mem, &count[1]);
-	if (!r->iteration && !r->krylov) KINGetNumJacEvals(r->mem, &count[2]);
-	if (r->krylov) KINGetNumLinIters(r->mem, &count[3]);
+	sundials.KINGetNumNonlinSolvIters(r->mem, &count[0]);
+	sundials.KINGetNumFuncEvals(r->mem, &count[1]);
+	if (!r->iteration && !r->krylov) sundials.KINGetNumJacEvals(r->mem, &count[2]);
+	if (r->krylov) sundials.KINGetNumLinIters(r->mem, &count[3]);
 	Tensor *x = tensor_new(r->s.c, DT_F64, 1, &r->n), *stats = tensor_new(r->s.c, DT_I64, 1, (int64_t[]){4});
 	if (!x || !stats) {
 		tensor_unref(x);
@@ -180,27 +178,27 @@ static Status result(Run *r, Value *results) {
 }
 
 static void detach(Run *r) {
-	if (r->mem) KINFree(&r->mem);
-	if (r->linear) SUNLinSolFree(r->linear);
-	if (r->matrix) SUNMatDestroy(r->matrix);
+	if (r->mem) sundials.KINFree(&r->mem);
+	if (r->linear) sundials.SUNLinSolFree(r->linear);
+	if (r->matrix) sundials.SUNMatDestroy(r->matrix);
 	r->linear = NULL;
 	r->matrix = NULL;
 }
 
 static int start(Run *r, const int64_t *o, int64_t memory, double tol, N_Vector x_scale, N_Vector f_scale) {
-	r->mem = KINCreate(r->s.sun);
+	r->mem = sundials.KINCreate(r->s.sun);
 	if (!r->mem) return KIN_MEM_FAIL;
-	KINSetErrHandlerFn(r->mem, solve_listen, &r->s);
+	solve_listen_to(&r->s, r->mem, sundials.KINSetErrHandlerFn);
 	int flag = KIN_SUCCESS;
-	if (o[STRATEGY] == KIN_FP || o[STRATEGY] == KIN_PICARD) flag = KINSetMAA(r->mem, memory);
-	if (flag == KIN_SUCCESS) flag = KINSetNumMaxIters(r->mem, o[MAX_STEPS]); /* before KINInit, which makes room by it */
-	if (flag == KIN_SUCCESS) flag = KINInit(r->mem, call_f, r->x);
-	if (flag == KIN_SUCCESS) flag = KINSetUserData(r->mem, r);
-	if (flag == KIN_SUCCESS) flag = KINSetFuncNormTol(r->mem, tol);
-	if (flag == KIN_SUCCESS) flag = KINSetMaxNewtonStep(r->mem, 1e100); /* its own limit follows from the start, which may be 0 */
-	if (flag == KIN_SUCCESS) flag = KINSetScaledStepTol(r->mem, 1e-15);
+	if (o[STRATEGY] == KIN_FP || o[STRATEGY] == KIN_PICARD) flag = sundials.KINSetMAA(r->mem, memory);
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetNumMaxIters(r->mem, o[MAX_STEPS]); /* before KINInit, which makes room by it */
+	if (flag == KIN_SUCCESS) flag = sundials.KINInit(r->mem, call_f, r->x);
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetUserData(r->mem, r);
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetFuncNormTol(r->mem, tol);
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetMaxNewtonStep(r->mem, 1e100); /* its own limit follows from the start, which may be 0 */
+	if (flag == KIN_SUCCESS) flag = sundials.KINSetScaledStepTol(r->mem, 1e-15);
 	if (flag == KIN_SUCCESS) flag = attach(r, o[HOLD]);
-	return flag == KIN_SUCCESS ? KINSol(r->mem, r->x, (int)o[STRATEGY], x_scale, f_scale) : flag;
+	return flag == KIN_SUCCESS ? sundials.KINSol(r->mem, r->x, (int)o[STRATEGY], x_scale, f_scale) : flag;
 }
 
 static Status solve(Run *r, const HostCall *call, const Value *args, Value *results) {
@@ -215,6 +213,7 @@ static Status solve(Run *r, const HostCall *call, const Value *args, Value *resu
 		diag_error(s->c, E_VALUE, NO_SPAN, "a system of equations needs an unknown: the start is empty");
 		return ST_ERROR;
 	}
+	if (!solve_can_count(s, r->n, "unknowns")) return s->status;
 	if (!solve_numbers(s, args[X0], "the start", r->n, &x0) || !solve_numbers(s, args[X_SCALE], "the scale of x", r->n, &x_scale) ||
 	    !solve_numbers(s, args[F_SCALE], "the scale of f", r->n, &f_scale) || !solve_number(s, args[TOL], "tol", &tol))
 		return s->status;

@@ -5,10 +5,6 @@
  * (A := I + cA) would otherwise make new storage at every step, and KLU would have to begin anew.
  */
 #include "solvers/sundials.h"
-#include <sunlinsol/sunlinsol_dense.h>
-#include <sunlinsol/sunlinsol_klu.h>
-#include <sunmatrix/sunmatrix_band.h>
-#include <sunmatrix/sunmatrix_dense.h>
 
 static Status pattern_room(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int64_t nnz) {
 	size_t words = (size_t)(n + 1 + nnz + nvalues);
@@ -19,7 +15,7 @@ static Status pattern_room(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int
 	p->colptr = heap_alloc(s->c, p->bytes);
 	if (!p->colptr) return ST_NOMEM;
 	p->rowind = p->colptr + n + 1;
-	p->place = (int64_t *)p->rowind + nnz;
+	p->place = p->rowind + nnz;
 	return ST_OK;
 }
 
@@ -70,6 +66,7 @@ static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 	p->order_bytes = bytes;
 	if (p->iterated) return ST_OK;
 	const int64_t rows = choice.band.below + choice.band.above + 1;
+	if (!solve_can_count(s, n * rows, "elements of a banded Jacobian")) return s->status;
 	for (int64_t k = 0; k < p->nvalues; k++) {
 		const int64_t at = p->place[k];
 		int64_t low = 0, high = n; /* the column: the last that begins at or before `at` */
@@ -91,7 +88,7 @@ static Status choose_factors(Solve *s, Pattern *p, int64_t linear) {
 Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colptr, Value rowind) {
 	const bool dense = linear == 0;
 	*p = (Pattern){.dense = dense, .n = n, .nvalues = n * n, .nnz = n * n};
-	if (dense) return ST_OK;
+	if (dense) return solve_can_count(s, n * n, "elements of a Jacobian") ? ST_OK : s->status;
 	const int64_t nvalues = value_count(rowind), *cp, *ri;
 	if (!solve_indices(s, colptr, "the column pointers of the Jacobian's pattern", n + 1, &cp)) return s->status;
 	if (!solve_indices(s, rowind, "the row indices of the Jacobian's pattern", nvalues, &ri)) return s->status;
@@ -105,7 +102,9 @@ Status pattern_begin(Solve *s, Pattern *p, int64_t n, int64_t linear, Value colp
 	if (!mark) return ST_NOMEM;
 	for (int64_t i = 0; i < n; i++) mark[i] = -1;
 	int64_t nnz = build_columns(n, cp, ri, mark, NULL);
-	Status st = pattern_room(s, p, n, nvalues, nnz);
+	Status st = solve_can_count(s, nnz, "elements of a Jacobian")
+	                ? pattern_room(s, p, n, nvalues, nnz)
+	                : s->status;
 	for (int64_t i = 0; i < n; i++) mark[i] = -1;
 	if (st == ST_OK) build_columns(n, cp, ri, mark, p);
 	heap_free(s->c, mark, (size_t)n * sizeof *mark);
@@ -170,39 +169,44 @@ void pattern_end(Solve *s, Pattern *p) {
 }
 
 SUNMatrix pattern_matrix(Solve *s, const Pattern *p) {
-	if (p->dense) return SUNDenseMatrix(p->n, p->n, s->sun);
-	if (p->banded) return SUNBandMatrixStorage(p->n, p->band.above, p->band.below, p->band.above, s->sun);
-	return SUNSparseMatrix(p->n, p->n, p->nnz, CSC_MAT, s->sun);
+	const sunindextype n = (sunindextype)p->n;
+	if (p->dense) return sundials.SUNDenseMatrix(n, n, s->sun);
+	if (p->banded) {
+		const sunindextype above = (sunindextype)p->band.above;
+		return sundials.SUNBandMatrixStorage(n, above, (sunindextype)p->band.below, above, s->sun);
+	}
+	return sundials.SUNSparseMatrix(n, n, (sunindextype)p->nnz, CSC_MAT, s->sun);
 }
 
 SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix m) {
 	if (p->banded) return band_solver(s, p);
-	if (SUNMatGetID(m) == SUNMATRIX_DENSE) return SUNLinSol_Dense(y, m, s->sun);
+	if (sundials.SUNMatGetID(m) == SUNMATRIX_DENSE) return sundials.SUNLinSol_Dense(y, m, s->sun);
 	if (p->fronts || p->iterated) return sparse_solver(s, p, y);
-	SUNLinearSolver klu = SUNLinSol_KLU(y, m, s->sun);
+	SUNLinearSolver klu = sundials.SUNLinSol_KLU(y, m, s->sun);
 	/* SUNDIALS orders columns by the pattern of A'A; by that of A + A', as KLU does by itself, the factors of grids in two dimensions are a fraction */
-	if (klu) SUNLinSol_KLUSetOrdering(klu, 0);
+	if (klu) sundials.SUNLinSol_KLUSetOrdering(klu, 0);
 	return klu;
 }
 
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m) {
 	if (p->dense) { /* row by row to column by column */
 		for (int64_t j = 0; j < p->n; j++) {
-			double *column = SUNDenseMatrix_Column(m, j);
+			double *column = sundials.SUNDenseMatrix_Column(m, (sunindextype)j);
 			for (int64_t i = 0; i < p->n; i++)
 				column[i] = sign * (transposed ? values[j * p->n + i] : values[i * p->n + j]);
 		}
 		return;
 	}
 	if (p->banded) {
-		double *band = SUNBandMatrix_Data(m);
-		memset(band, 0, (size_t)(p->n * SUNBandMatrix_LDim(m)) * sizeof *band);
+		double *band = sundials.SUNBandMatrix_Data(m);
+		memset(band, 0, (size_t)p->n * (size_t)sundials.SUNBandMatrix_LDim(m) * sizeof *band);
 		for (int64_t k = 0; k < p->nvalues; k++) band[p->place[k]] += sign * values[k];
 		return;
 	}
 	double *data = SM_DATA_S(m);
-	memcpy(SM_INDEXPTRS_S(m), p->colptr, (size_t)(p->n + 1) * sizeof *p->colptr); /* SUNMatZero has wiped them */
-	memcpy(SM_INDEXVALS_S(m), p->rowind, (size_t)p->nnz * sizeof *p->rowind);
+	/* SUNMatZero has wiped the pattern */
+	for (int64_t j = 0; j <= p->n; j++) SM_INDEXPTRS_S(m)[j] = (sunindextype)p->colptr[j];
+	for (int64_t k = 0; k < p->nnz; k++) SM_INDEXVALS_S(m)[k] = (sunindextype)p->rowind[k];
 	memset(data, 0, (size_t)p->nnz * sizeof *data);
 	for (int64_t k = 0; k < p->nvalues; k++) data[p->place[k]] += sign * values[k];
 }

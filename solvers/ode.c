@@ -9,8 +9,6 @@
  */
 #include "solvers/ode.h"
 #include "solvers/integrate.h"
-#include <cvodes/cvodes.h>
-#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- callbacks ------------------------------------------------------------------------------------------------- */
 
@@ -74,35 +72,35 @@ Status ode_begin(Ode *o, Ctx *c, const HostCall *call, const Value *args) {
 static Status attach_solvers(Ode *o) {
 	Solve *s = &o->s;
 	if (o->adams) {
-		o->nonlinear = SUNNonlinSol_FixedPoint(o->y, 0, s->sun);
-		return o->nonlinear && CVodeSetNonlinearSolver(o->mem, o->nonlinear) == CV_SUCCESS ? ST_OK : ST_NOMEM;
+		o->nonlinear = sundials.SUNNonlinSol_FixedPoint(o->y, 0, s->sun);
+		return o->nonlinear && sundials.CVodeSetNonlinearSolver(o->mem, o->nonlinear) == CV_SUCCESS ? ST_OK : ST_NOMEM;
 	}
 	o->matrix = pattern_matrix(s, &o->pattern);
 	o->linear = o->matrix ? pattern_solver(s, &o->pattern, o->y, o->matrix) : NULL;
-	if (!o->linear || CVodeSetLinearSolver(o->mem, o->linear, o->matrix) != CVLS_SUCCESS) return ST_NOMEM;
-	return CVodeSetJacFn(o->mem, call_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
+	if (!o->linear || sundials.CVodeSetLinearSolver(o->mem, o->linear, o->matrix) != CVLS_SUCCESS) return ST_NOMEM;
+	return sundials.CVodeSetJacFn(o->mem, call_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
 }
 
 Status ode_start(Ode *o) {
-	o->mem = CVodeCreate(o->adams ? CV_ADAMS : CV_BDF, o->s.sun);
+	o->mem = sundials.CVodeCreate(o->adams ? CV_ADAMS : CV_BDF, o->s.sun);
 	if (!o->mem) return ST_NOMEM;
-	CVodeSetErrHandlerFn(o->mem, solve_listen, &o->s);
-	int flag = CVodeInit(o->mem, call_f, o->in.t0, o->y);
-	if (flag == CV_SUCCESS) flag = CVodeSVtolerances(o->mem, o->in.rtol, o->atol_vector);
-	if (flag == CV_SUCCESS) flag = CVodeSetUserData(o->mem, o);
-	if (flag == CV_SUCCESS) flag = CVodeSetMaxHnilWarns(o->mem, -1);
-	if (flag == CV_SUCCESS && o->in.max_step > 0) flag = CVodeSetMaxStep(o->mem, o->in.max_step);
-	if (flag == CV_SUCCESS && o->in.t1 != o->in.t0) flag = CVodeSetStopTime(o->mem, o->in.t1);
+	solve_listen_to(&o->s, o->mem, sundials.CVodeSetErrHandlerFn);
+	int flag = sundials.CVodeInit(o->mem, call_f, o->in.t0, o->y);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSVtolerances(o->mem, o->in.rtol, o->atol_vector);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetUserData(o->mem, o);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxHnilWarns(o->mem, -1);
+	if (flag == CV_SUCCESS && o->in.max_step > 0) flag = sundials.CVodeSetMaxStep(o->mem, o->in.max_step);
+	if (flag == CV_SUCCESS && o->in.t1 != o->in.t0) flag = sundials.CVodeSetStopTime(o->mem, o->in.t1);
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->in.t0);
 	Status st = attach_solvers(o);
 	return o->s.status != ST_OK ? o->s.status : st;
 }
 
 static void detach(Ode *o) {
-	if (o->mem) CVodeFree(&o->mem);
-	if (o->linear) SUNLinSolFree(o->linear);
-	if (o->matrix) SUNMatDestroy(o->matrix);
-	if (o->nonlinear) SUNNonlinSolFree(o->nonlinear);
+	if (o->mem) sundials.CVodeFree(&o->mem);
+	if (o->linear) sundials.SUNLinSolFree(o->linear);
+	if (o->matrix) sundials.SUNMatDestroy(o->matrix);
+	if (o->nonlinear) sundials.SUNNonlinSolFree(o->nonlinear);
 	o->linear = NULL;
 	o->matrix = NULL;
 	o->nonlinear = NULL;
@@ -159,11 +157,11 @@ Status ode_fail(Ode *o, int flag, double t) {
 	if (flag == CV_MEM_FAIL) return ST_NOMEM;
 	Stand at = {.t = t, .y = o->y, .explicit_method = o->adams};
 	if (t != o->in.t0) {
-		const Status st = stand_errors(s, o->in.n, &at, o->mem, CVodeGetEstLocalErrors, CVodeGetErrWeights);
+		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.CVodeGetEstLocalErrors, sundials.CVodeGetErrWeights);
 		if (st != ST_OK) return st;
 	}
-	CVodeGetCurrentStep(o->mem, &at.step);
-	CVodeGetTolScaleFactor(o->mem, &at.factor);
+	sundials.CVodeGetCurrentStep(o->mem, &at.step);
+	sundials.CVodeGetTolScaleFactor(o->mem, &at.factor);
 	return gave_up(s, &o->in, reason_of(flag), &at);
 }
 
@@ -178,7 +176,7 @@ Status ode_fail_backward(Ode *o, int flag, double t) {
 
 int ode_step(void *ode, double *t) {
 	Ode *o = ode;
-	int flag = CVode(o->mem, o->in.t1, o->y, &o->t, CV_ONE_STEP);
+	int flag = sundials.CVode(o->mem, o->in.t1, o->y, &o->t, CV_ONE_STEP);
 	if (o->s.status != ST_OK) return CV_MEM_FAIL; /* a vector could not be cloned, or a callback refused */
 	if (flag >= 0) *t = o->t;
 	return flag;
@@ -196,19 +194,19 @@ static Status begin(void *problem, Ctx *c, const HostCall *call, const Value *ar
 static Status start(void *problem) { return ode_start(problem); }
 static void end(void *problem) { ode_end(problem); }
 static void close_integrator(void *problem) { detach(problem); }
-static int state_at(void *problem, double t, N_Vector y) { return CVodeGetDky(((Ode *)problem)->mem, t, 0, y); }
+static int state_at(void *problem, double t, N_Vector y) { return sundials.CVodeGetDky(((Ode *)problem)->mem, t, 0, y); }
 
 static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	Ode *o = problem;
 	long n[6] = {0};
 	int order = 0;
-	CVodeGetNumSteps(o->mem, &n[0]);
-	CVodeGetNumRhsEvals(o->mem, &n[1]);
-	CVodeGetNumLinSolvSetups(o->mem, &n[2]);
-	CVodeGetNumErrTestFails(o->mem, &n[3]);
-	CVodeGetNumNonlinSolvIters(o->mem, &n[4]);
-	CVodeGetNumNonlinSolvConvFails(o->mem, &n[5]);
-	CVodeGetLastOrder(o->mem, &order);
+	sundials.CVodeGetNumSteps(o->mem, &n[0]);
+	sundials.CVodeGetNumRhsEvals(o->mem, &n[1]);
+	sundials.CVodeGetNumLinSolvSetups(o->mem, &n[2]);
+	sundials.CVodeGetNumErrTestFails(o->mem, &n[3]);
+	sundials.CVodeGetNumNonlinSolvIters(o->mem, &n[4]);
+	sundials.CVodeGetNumNonlinSolvConvFails(o->mem, &n[5]);
+	sundials.CVodeGetLastOrder(o->mem, &order);
 	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
 }
 

@@ -7,7 +7,6 @@
 #define ATLED_SOLVERS_ODE_H
 
 #include "solvers/directions.h"
-#include <sundials/sundials_nonlinearsolver.h>
 
 enum { ODE_Y0, ODE_T0, ODE_T1, ODE_RTOL, ODE_ATOL, ODE_COLPTR, ODE_ROWIND, ODE_SAVEAT, ODE_MAX_STEP, ODE_OPERANDS };
 enum { ODE_F, ODE_JAC, ODE_NFNS };

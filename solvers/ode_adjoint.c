@@ -12,9 +12,7 @@
  */
 #include "solvers/ode.h"
 #include "solvers/second.h"
-#include <cvodes/cvodes.h>
 #include <math.h>
-#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 enum {
 	COLUMNS = 16,    /* integrated forward at a time */
@@ -171,39 +169,39 @@ static Status attach_backward(Run *r) {
 	Ode *o = &r->o;
 	Solve *s = &o->s;
 	if (o->adams) {
-		r->nonlinear = SUNNonlinSol_FixedPoint(r->lambda, 0, s->sun);
-		return r->nonlinear && CVodeSetNonlinearSolverB(o->mem, r->which, r->nonlinear) == CV_SUCCESS ? ST_OK
+		r->nonlinear = sundials.SUNNonlinSol_FixedPoint(r->lambda, 0, s->sun);
+		return r->nonlinear && sundials.CVodeSetNonlinearSolverB(o->mem, r->which, r->nonlinear) == CV_SUCCESS ? ST_OK
 		                                                                                              : ST_NOMEM;
 	}
 	Status st = pattern_transposed(s, &r->transposed, &o->pattern);
 	if (st != ST_OK) return st;
 	r->matrix = pattern_matrix(s, &r->transposed);
 	r->linear = r->matrix ? pattern_solver(s, &r->transposed, r->lambda, r->matrix) : NULL;
-	if (!r->linear || CVodeSetLinearSolverB(o->mem, r->which, r->linear, r->matrix) != CVLS_SUCCESS) return ST_NOMEM;
-	return CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
+	if (!r->linear || sundials.CVodeSetLinearSolverB(o->mem, r->which, r->linear, r->matrix) != CVLS_SUCCESS) return ST_NOMEM;
+	return sundials.CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
 }
 
 static Status backward_start(Run *r, double t) {
 	Ode *o = &r->o;
-	int flag = CVodeCreateB(o->mem, o->adams ? CV_ADAMS : CV_BDF, &r->which);
-	if (flag == CV_SUCCESS) flag = CVodeInitB(o->mem, r->which, adjoint_rhs, t, r->lambda);
-	if (flag == CV_SUCCESS) flag = CVodeSVtolerancesB(o->mem, r->which, o->in.rtol, r->lambda_atol);
-	if (flag == CV_SUCCESS) flag = CVodeSetUserDataB(o->mem, r->which, r);
-	if (flag == CV_SUCCESS) flag = CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->in.max_steps);
+	int flag = sundials.CVodeCreateB(o->mem, o->adams ? CV_ADAMS : CV_BDF, &r->which);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeInitB(o->mem, r->which, adjoint_rhs, t, r->lambda);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSVtolerancesB(o->mem, r->which, o->in.rtol, r->lambda_atol);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetUserDataB(o->mem, r->which, r);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxNumStepsB(o->mem, r->which, (long)o->in.max_steps);
 	if (flag != CV_SUCCESS) return ode_fail_backward(o, flag, t);
 	Status st = attach_backward(r);
 	if (st != ST_OK || !r->quadrature) return st;
-	flag = CVodeQuadInitB(o->mem, r->which, adjoint_quadrature, r->quadrature);
-	if (flag == CV_SUCCESS) flag = CVodeQuadSVtolerancesB(o->mem, r->which, o->in.rtol, r->quadrature_atol);
-	if (flag == CV_SUCCESS) flag = CVodeSetQuadErrConB(o->mem, r->which, SUNTRUE);
+	flag = sundials.CVodeQuadInitB(o->mem, r->which, adjoint_quadrature, r->quadrature);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeQuadSVtolerancesB(o->mem, r->which, o->in.rtol, r->quadrature_atol);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetQuadErrConB(o->mem, r->which, SUNTRUE);
 	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
 }
 
 /* After a jump. */
 static Status backward_again(Run *r, double t) {
 	Ode *o = &r->o;
-	int flag = CVodeReInitB(o->mem, r->which, t, r->lambda);
-	if (flag == CV_SUCCESS && r->quadrature) flag = CVodeQuadReInitB(o->mem, r->which, r->quadrature);
+	int flag = sundials.CVodeReInitB(o->mem, r->which, t, r->lambda);
+	if (flag == CV_SUCCESS && r->quadrature) flag = sundials.CVodeQuadReInitB(o->mem, r->which, r->quadrature);
 	return flag == CV_SUCCESS ? o->s.status : ode_fail_backward(o, flag, t);
 }
 
@@ -211,10 +209,10 @@ static Status backward_again(Run *r, double t) {
 static Status backward_to(Run *r, double t, double to) {
 	Ode *o = &r->o;
 	double reached;
-	int flag = CVodeB(o->mem, to, CV_NORMAL);
+	int flag = sundials.CVodeB(o->mem, to, CV_NORMAL);
 	if (o->s.status != ST_OK) return o->s.status;
-	if (flag >= 0) flag = CVodeGetB(o->mem, r->which, &reached, r->lambda);
-	if (flag >= 0 && r->quadrature) flag = CVodeGetQuadB(o->mem, r->which, &reached, r->quadrature);
+	if (flag >= 0) flag = sundials.CVodeGetB(o->mem, r->which, &reached, r->lambda);
+	if (flag >= 0 && r->quadrature) flag = sundials.CVodeGetQuadB(o->mem, r->which, &reached, r->quadrature);
 	return flag >= 0 ? ST_OK : ode_fail_backward(o, flag, t);
 }
 
@@ -258,9 +256,9 @@ static Status keep_solution(Run *r, double t) {
 	o->in.t1 = t;
 	Status st = ode_start(o);
 	if (st != ST_OK) return st;
-	int flag = CVodeAdjInit(o->mem, fit < 16 ? 16 : fit > CHECKPOINT ? CHECKPOINT : (long)fit, CV_POLYNOMIAL);
-	if (flag == CV_SUCCESS) flag = CVodeSetMaxNumSteps(o->mem, (long)o->in.max_steps);
-	if (flag == CV_SUCCESS && o->s.status == ST_OK) flag = CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
+	int flag = sundials.CVodeAdjInit(o->mem, fit < 16 ? 16 : fit > CHECKPOINT ? CHECKPOINT : (long)fit, CV_POLYNOMIAL);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxNumSteps(o->mem, (long)o->in.max_steps);
+	if (flag == CV_SUCCESS && o->s.status == ST_OK) flag = sundials.CVodeF(o->mem, t, o->y, &o->t, CV_NORMAL, &ncheck);
 	return o->s.status != ST_OK ? o->s.status : flag < 0 ? ode_fail(o, flag, o->t) : ST_OK;
 }
 
@@ -338,10 +336,10 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	if (st == ST_OK) st = o->s.status; /* a clone that failed unseen */
 	if (st == ST_OK) st = gradient_cut(&o->s, r.active, args[ODE_Y0], o->captured, r.gradient, results);
 	if (r.gradient) heap_free(c, r.gradient, (size_t)(r.count + 1) * sizeof *r.gradient);
-	if (o->mem) CVodeFree(&o->mem); /* before what it refers to */
-	if (r.linear) SUNLinSolFree(r.linear);
-	if (r.matrix) SUNMatDestroy(r.matrix);
-	if (r.nonlinear) SUNNonlinSolFree(r.nonlinear);
+	if (o->mem) sundials.CVodeFree(&o->mem); /* before what it refers to */
+	if (r.linear) sundials.SUNLinSolFree(r.linear);
+	if (r.matrix) sundials.SUNMatDestroy(r.matrix);
+	if (r.nonlinear) sundials.SUNNonlinSolFree(r.nonlinear);
 	pattern_end(&o->s, &r.transposed);
 	routine_end(&o->s, &r.state);
 	routine_end(&o->s, &r.captured);

@@ -5,9 +5,7 @@
  */
 #include "solvers/ode.h"
 #include "solvers/second.h"
-#include <cvodes/cvodes.h>
 #include <math.h>
-#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 /* ---- the integration ------------------------------------------------------------------------------------------- */
 
@@ -56,26 +54,26 @@ Status sensitivity_start(Sensitivity *w) {
 	Ode *o = w->o;
 	for (uint32_t k = 0; k < w->d.ns; k++)
 		memcpy(vector_data(w->s[k]), vector_data(w->d.start[k]), (size_t)o->in.n * sizeof(double));
-	int flag = CVodeSensInit1(o->mem, (int)w->d.ns, CV_STAGGERED, sensitivity_rhs, w->s);
-	if (flag == CV_SUCCESS) flag = CVodeSensSVtolerances(o->mem, o->in.rtol, w->atol);
-	if (flag == CV_SUCCESS) flag = CVodeSetSensErrCon(o->mem, SUNTRUE);
+	int flag = sundials.CVodeSensInit1(o->mem, (int)w->d.ns, CV_STAGGERED, sensitivity_rhs, w->s);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSensSVtolerances(o->mem, o->in.rtol, w->atol);
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetSensErrCon(o->mem, SUNTRUE);
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->in.t0);
 	if (o->adams && o->s.status == ST_OK) {
-		w->nonlinear = SUNNonlinSol_FixedPointSens((int)w->d.ns, o->y, 0, o->s.sun);
-		if (!w->nonlinear || CVodeSetNonlinearSolverSensStg(o->mem, w->nonlinear) != CV_SUCCESS) return ST_NOMEM;
+		w->nonlinear = sundials.SUNNonlinSol_FixedPointSens((int)w->d.ns, o->y, 0, o->s.sun);
+		if (!w->nonlinear || sundials.CVodeSetNonlinearSolverSensStg(o->mem, w->nonlinear) != CV_SUCCESS) return ST_NOMEM;
 	}
 	return o->s.status;
 }
 
 int sensitivity_at(Sensitivity *w, double t) {
-	return t == w->o->in.t0 ? CV_SUCCESS : CVodeGetSensDky(w->o->mem, t, 0, w->s);
+	return t == w->o->in.t0 ? CV_SUCCESS : sundials.CVodeGetSensDky(w->o->mem, t, 0, w->s);
 }
 
 void sensitivity_end(Sensitivity *w) {
 	Ode *o = w->o;
 	if (!o) return;
-	if (o->mem) CVodeFree(&o->mem); /* it refers to what goes now */
-	if (w->nonlinear) SUNNonlinSolFree(w->nonlinear);
+	if (o->mem) sundials.CVodeFree(&o->mem); /* it refers to what goes now */
+	if (w->nonlinear) sundials.SUNNonlinSolFree(w->nonlinear);
 	solve_vectors_free(&o->s, w->d.ns, w->s);
 	solve_vectors_free(&o->s, w->d.ns, w->atol);
 	directions_end(&w->d);

@@ -10,8 +10,6 @@
 #include "solvers/factors.h"
 #include "solvers/sundials.h"
 #include <math.h>
-#include <sunlinsol/sunlinsol_spgmr.h>
-#include <sunmatrix/sunmatrix_sparse.h>
 
 enum { KRYLOV = 20, RESTARTS = 5, PATIENCE = 3 };
 /* How much of what is dropped goes to the diagonal; how much more exactly systems are solved than SUNDIALS asks, since what is left of them enters its estimate of a step's error: with its own
@@ -144,7 +142,7 @@ static int precondition(void *content, N_Vector r, N_Vector z, double tolerance,
 
 static int multiply(void *content, N_Vector v, N_Vector z) {
 	const Sparse *k = content;
-	const int64_t n = k->p->n, *start = SM_INDEXPTRS_S(k->matrix), *row = SM_INDEXVALS_S(k->matrix);
+	const int64_t n = k->p->n, *start = k->p->colptr, *row = k->p->rowind;
 	const double *a = SM_DATA_S(k->matrix), *x = vector_data(v);
 	double *y = vector_data(z);
 	memset(y, 0, (size_t)n * sizeof *y);
@@ -159,27 +157,27 @@ static int multiply(void *content, N_Vector v, N_Vector z) {
 
 /* From here on, in the order that UMFPACK finds. */
 static int begin_factors(Sparse *k) {
-	if (k->factors) return SUNLS_SUCCESS;
-	if (arrange(k, NULL) != ST_OK) return SUNLS_MEM_FAIL;
+	if (k->factors) return SUN_SUCCESS;
+	if (arrange(k, NULL) != ST_OK) return SUN_ERR_MEM_FAIL;
 	const SparseMatrix a = {k->p->n, k->p->n, k->start, k->row, k->values};
 	for (int64_t e = 0; e < k->p->nnz; e++) k->values[e] = 0;
 	k->factors = factors_begin(&a, factors_by_fronts() ? FACTOR_UMFPACK : FACTOR_KLU);
-	return k->factors ? SUNLS_SUCCESS : SUNLS_MEM_FAIL;
+	return k->factors ? SUN_SUCCESS : SUN_ERR_MEM_FAIL;
 }
 
 static int exact(Sparse *k) {
 	bool singular = false;
 	int flag = begin_factors(k);
-	if (flag != SUNLS_SUCCESS) return flag;
+	if (flag != SUN_SUCCESS) return flag;
 	const double *data = SM_DATA_S(k->matrix);
 	double *values = factors_values(k->factors);
 	for (int64_t e = 0; e < k->p->nnz; e++) values[e] = data[k->from[e]];
 	const Status st = factors_renew(k->s->c, k->factors, &singular);
 	if (st != ST_OK) {
 		k->s->status = st;
-		return SUNLS_MEM_FAIL;
+		return SUN_ERR_MEM_FAIL;
 	}
-	return singular ? SUNLS_LUFACT_FAIL : SUNLS_SUCCESS;
+	return singular ? SUNLS_LUFACT_FAIL : SUN_SUCCESS;
 }
 
 static void give_up_iterations(Sparse *k) {
@@ -202,17 +200,17 @@ static SUNLinearSolver_ID custom_id(SUNLinearSolver s) {
 	return SUNLINEARSOLVER_CUSTOM;
 }
 static int initialize(SUNLinearSolver s) {
-	sparse_of(s)->flag = SUNLS_SUCCESS;
-	return SUNLS_SUCCESS;
+	sparse_of(s)->flag = SUN_SUCCESS;
+	return SUN_SUCCESS;
 }
 static sunindextype last_flag(SUNLinearSolver s) { return sparse_of(s)->flag; }
 
-static int set_scaling(SUNLinearSolver s, N_Vector left, N_Vector right) { return SUNLinSolSetScalingVectors(sparse_of(s)->gmres, left, right); }
-static int set_zero_guess(SUNLinearSolver s, booleantype on) { return SUNLinSolSetZeroGuess(sparse_of(s)->gmres, on); }
+static int set_scaling(SUNLinearSolver s, N_Vector left, N_Vector right) { return sundials.SUNLinSolSetScalingVectors(sparse_of(s)->gmres, left, right); }
+static int set_zero_guess(SUNLinearSolver s, sunbooleantype on) { return sundials.SUNLinSolSetZeroGuess(sparse_of(s)->gmres, on); }
 /* With no iterations SUNDIALS takes the residual for the solution. */
-static int iterations(SUNLinearSolver s) { return sparse_of(s)->iterated ? SUNLinSolNumIters(sparse_of(s)->gmres) : 1; }
-static N_Vector residual(SUNLinearSolver s) { return SUNLinSolResid(sparse_of(s)->gmres); }
-static realtype residual_norm(SUNLinearSolver s) { return sparse_of(s)->iterated ? SUNLinSolResNorm(sparse_of(s)->gmres) : 0; }
+static int iterations(SUNLinearSolver s) { return sparse_of(s)->iterated ? sundials.SUNLinSolNumIters(sparse_of(s)->gmres) : 1; }
+static N_Vector residual(SUNLinearSolver s) { return sundials.SUNLinSolResid(sparse_of(s)->gmres); }
+static double residual_norm(SUNLinearSolver s) { return sparse_of(s)->iterated ? sundials.SUNLinSolResNorm(sparse_of(s)->gmres) : 0; }
 
 static int setup(SUNLinearSolver s, SUNMatrix m) {
 	Sparse *k = sparse_of(s);
@@ -221,7 +219,7 @@ static int setup(SUNLinearSolver s, SUNMatrix m) {
 		const double *data = SM_DATA_S(m);
 		for (int64_t e = 0; e < k->p->nnz; e++) k->values[e] = data[k->from[e]];
 		const bool good = incomplete(k);
-		if (good || k->p->chosen) return k->flag = good ? SUNLS_SUCCESS : SUNLS_PSET_FAIL_REC;
+		if (good || k->p->chosen) return k->flag = good ? SUN_SUCCESS : SUNLS_PSET_FAIL_REC;
 		give_up_iterations(k);
 	}
 	return k->flag = exact(k);
@@ -230,49 +228,49 @@ static int setup(SUNLinearSolver s, SUNMatrix m) {
 static int solve(SUNLinearSolver s, SUNMatrix m, N_Vector x, N_Vector b, double tolerance) {
 	Sparse *k = sparse_of(s);
 	if (k->iterated) {
-		k->flag = SUNLinSolSolve(k->gmres, m, x, b, tolerance * TIGHTER);
-		const bool good = k->flag == SUNLS_SUCCESS;
+		k->flag = sundials.SUNLinSolSolve(k->gmres, m, x, b, tolerance * TIGHTER);
+		const bool good = k->flag == SUN_SUCCESS;
 		k->failed_solves = good ? 0 : k->failed_solves + 1;
 		if (good || k->flag < 0 || k->p->chosen || k->failed_solves < PATIENCE) return k->flag;
 		give_up_iterations(k);
 		k->flag = exact(k);
-		if (k->flag != SUNLS_SUCCESS) return k->flag;
+		if (k->flag != SUN_SUCCESS) return k->flag;
 	}
 	if (x != b) memcpy(vector_data(x), vector_data(b), (size_t)k->p->n * sizeof(double));
 	const Status st = factors_apply(k->factors, false, vector_data(x));
 	if (st != ST_OK) k->s->status = st;
-	return k->flag = st == ST_OK ? SUNLS_SUCCESS : SUNLS_MEM_FAIL;
+	return k->flag = st == ST_OK ? SUN_SUCCESS : SUN_ERR_MEM_FAIL;
 }
 
 static int sparse_free(SUNLinearSolver s) {
 	Sparse *k = sparse_of(s);
 	if (k) {
-		if (k->gmres) SUNLinSolFree(k->gmres);
+		if (k->gmres) sundials.SUNLinSolFree(k->gmres);
 		factors_end(k->factors);
 		heap_free(k->s->c, k->start, k->bytes);
 		heap_free(k->s->c, k, sizeof *k);
 	}
 	s->content = NULL;
-	SUNLinSolFreeEmpty(s);
-	return SUNLS_SUCCESS;
+	sundials.SUNLinSolFreeEmpty(s);
+	return SUN_SUCCESS;
 }
 
 static bool make_gmres(Sparse *k, N_Vector y) {
 	const int most = k->p->n < KRYLOV ? (int)k->p->n : KRYLOV;
-	k->gmres = SUNLinSol_SPGMR(y, SUN_PREC_LEFT, most, k->s->sun);
-	return k->gmres && SUNLinSol_SPGMRSetMaxRestarts(k->gmres, RESTARTS) == SUNLS_SUCCESS && SUNLinSolSetATimes(k->gmres, k, multiply) == SUNLS_SUCCESS &&
-	       SUNLinSolSetPreconditioner(k->gmres, k, NULL, precondition) == SUNLS_SUCCESS && SUNLinSolInitialize(k->gmres) == SUNLS_SUCCESS;
+	k->gmres = sundials.SUNLinSol_SPGMR(y, SUN_PREC_LEFT, most, k->s->sun);
+	return k->gmres && sundials.SUNLinSol_SPGMRSetMaxRestarts(k->gmres, RESTARTS) == SUN_SUCCESS && sundials.SUNLinSolSetATimes(k->gmres, k, multiply) == SUN_SUCCESS &&
+	       sundials.SUNLinSolSetPreconditioner(k->gmres, k, NULL, precondition) == SUN_SUCCESS && sundials.SUNLinSolInitialize(k->gmres) == SUN_SUCCESS;
 }
 
 SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y) {
-	SUNLinearSolver made = SUNLinSolNewEmpty(s->sun);
+	SUNLinearSolver made = sundials.SUNLinSolNewEmpty(s->sun);
 	Sparse *k = made ? heap_alloc(s->c, sizeof *k) : NULL;
 	const int64_t words = 3 * p->n + 1 + 2 * p->nnz, numbers = p->nnz + p->n;
 	if (k) *k = (Sparse){.s = s, .p = p, .iterated = p->iterated, .bytes = (size_t)(words + numbers) * sizeof(int64_t)};
 	if (k) k->start = heap_alloc(s->c, k->bytes);
 	if (!k || !k->start) {
 		if (k) heap_free(s->c, k, sizeof *k);
-		if (made) SUNLinSolFreeEmpty(made);
+		if (made) sundials.SUNLinSolFreeEmpty(made);
 		return NULL;
 	}
 	k->row = k->start + p->n + 1;
@@ -296,7 +294,7 @@ SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y) {
 		made->ops->resnorm = residual_norm;
 		made->ops->resid = residual;
 	}
-	if (p->iterated ? arrange(k, p->order) == ST_OK && make_gmres(k, y) : begin_factors(k) == SUNLS_SUCCESS) return made;
+	if (p->iterated ? arrange(k, p->order) == ST_OK && make_gmres(k, y) : begin_factors(k) == SUN_SUCCESS) return made;
 	sparse_free(made);
 	return NULL;
 }

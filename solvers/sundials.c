@@ -15,6 +15,14 @@ int64_t value_count(Value v) {
 	return v.kind == V_TENSOR ? v.tensor->count : 1;
 }
 
+bool solve_can_count(Solve *s, int64_t count, const char *what) {
+	if (count <= SUNDIALS_INDEX_MAX) return true;
+	diag_error(s->c, E_VALUE, NO_SPAN,
+	           "%lld %s are too many: the SUNDIALS here has 32-bit indices", (long long)count, what);
+	s->status = ST_ERROR;
+	return false;
+}
+
 static bool nomem(Solve *s) {
 	s->status = ST_NOMEM;
 	return false;
@@ -105,6 +113,7 @@ Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args) 
 	in->n = value_count(args[where->y0]);
 	in->nat = value_count(args[where->saveat]);
 	if (!in->n) return bad_value(s, "a differential equation needs an unknown: the initial value is empty");
+	if (!solve_can_count(s, in->n, "unknowns")) return s->status;
 	if (!solve_numbers(s, args[where->y0], "the initial value", in->n, &in->y0)) return s->status;
 	if (!solve_number(s, args[where->t0], "the first time", &in->t0)) return s->status;
 	if (!solve_number(s, args[where->t1], "the last time", &in->t1)) return s->status;

@@ -1,7 +1,7 @@
 /* sundials.h - what the integrators share: vectors on our heap, calls of compiled functions, matrices, stepping,
  * failures.
  *
- * Needs: solvers.h, backend/code.h, SUNDIALS 6. Guarantees: all vectors that SUNDIALS works with are tensors of the
+ * Needs: solvers.h, backend/code.h, SUNDIALS 6 or 7. Guarantees: all vectors that SUNDIALS works with are tensors of the
  * context's heap, so they are counted, limited, and swept when a solve ends however it ends (its matrices and their
  * factors are not: it takes them from malloc); nothing throws; nothing of SUNDIALS writes to the terminal.
  *
@@ -14,9 +14,8 @@
 #include "backend/code.h"
 #include "solvers/shifted.h"
 #include "solvers/solvers.h"
-#include <sundials/sundials_linearsolver.h>
-#include <sundials/sundials_nvector.h>
-#include <sunmatrix/sunmatrix_sparse.h>
+#include "solvers/sundials_library.h"
+
 
 enum { DEFAULT_MAX_STEPS = 500000 };
 
@@ -81,9 +80,19 @@ typedef struct GivenAt {
 /* Reads and checks them; dense, degree and max_steps are the caller's (options). */
 Status given_read(Solve *s, Given *in, const GivenAt *where, const Value *args);
 
-/* What SUNDIALS says is kept in s->said instead of being printed: the error handler of every integrator, with the
- * Solve as its data. */
+/* Keeps what SUNDIALS says in s->said instead of printing it. In SUNDIALS 6
+ * each integrator has a handler: `set` sets that of `mem`. In SUNDIALS 7 the
+ * context has it, from solve_begin on. */
+#if SUNDIALS_HANDLER_OF_CONTEXT
+#define solve_listen_to(s, mem, set) ((void)(s))
+#else
 void solve_listen(int code, const char *module, const char *function, char *message, void *solve);
+#define solve_listen_to(s, mem, set) set(mem, solve_listen, s)
+#endif
+
+/* Whether SUNDIALS can count so many. false: a diagnostic that names `what`,
+ * with s->status set. */
+bool solve_can_count(Solve *s, int64_t count, const char *what);
 
 /* ---- the functions handed over --------------------------------------------------------------------------------- */
 
@@ -119,9 +128,9 @@ typedef struct Pattern {
 	bool fronts, iterated; /* sparse: factors by UMFPACK; GMRES with incomplete factors, */
 	bool chosen;           /* which was asked for, so that it stays so where it does not converge */
 	int64_t n, nvalues, nnz;
-	sunindextype *colptr, *rowind; /* of the matrix */
-	int64_t *place;                /* of value k */
-	Band band;                     /* banded, iterated: in this order of the unknowns, NULL: their own */
+	int64_t *colptr, *rowind; /* of the matrix */
+	int64_t *place;           /* of value k */
+	Band band;                /* banded, iterated: in this order of the unknowns, NULL: their own */
 	int64_t *order;
 	size_t bytes, order_bytes;
 } Pattern;

@@ -10,7 +10,6 @@
  * and the next check ends the run.
  */
 #include "solvers/sundials.h"
-#include <nvector/nvector_serial.h>
 
 #define SPARES (sizeof((Solve *)0)->spare / sizeof(N_Vector)) /* lengths in use: unknowns, parameters */
 
@@ -47,7 +46,7 @@ static void destroy(N_Vector v) {
 		heap_free(s->c, k, sizeof *k);
 		v->content = NULL;
 	}
-	N_VFreeEmpty(v);
+	sundials.N_VFreeEmpty(v);
 }
 
 static N_Vector spare_of(const Solve *s, int64_t n) {
@@ -70,7 +69,7 @@ static N_Vector no_clone(N_Vector v) { /* without data: nothing in the integrato
 }
 
 static bool model_begin(Solve *s) {
-	s->model = N_VNewEmpty_Serial(0, s->sun);
+	s->model = sundials.N_VNewEmpty_Serial(0, s->sun);
 	if (!s->model) return false;
 	s->model->ops->nvclone = clone;
 	s->model->ops->nvcloneempty = no_clone;
@@ -80,14 +79,14 @@ static bool model_begin(Solve *s) {
 
 static N_Vector vector_new(Solve *s, int64_t n, bool spare) {
 	VectorContent *k = heap_alloc(s->c, sizeof *k);
-	N_Vector v = k ? N_VNewEmpty(s->sun) : NULL;
-	Tensor *t = v && !N_VCopyOps(s->model, v) ? tensor_zeros(s->c, DT_F64, 1, &n) : NULL;
+	N_Vector v = k ? sundials.N_VNewEmpty(s->sun) : NULL;
+	Tensor *t = v && !sundials.N_VCopyOps(s->model, v) ? tensor_zeros(s->c, DT_F64, 1, &n) : NULL;
 	if (!t) {
-		if (v) N_VFreeEmpty(v);
+		if (v) sundials.N_VFreeEmpty(v);
 		if (k) heap_free(s->c, k, sizeof *k);
 		return NULL;
 	}
-	*k = (VectorContent){.serial = {n, false, (double *)(void *)t->data},
+	*k = (VectorContent){.serial = {(sunindextype)n, false, (double *)(void *)t->data},
 	                     .owner = s,
 	                     .self = v,
 	                     .tensor = t,
@@ -134,9 +133,40 @@ N_Vector *solve_vectors(Solve *s, uint32_t count, int64_t n) {
 	return v;
 }
 
+static void keep_message(Solve *s, int code, const char *message) {
+	if (code >= 0) return; /* warnings: the march watches the step itself */
+	size_t n = strlen(message);
+	if (n >= sizeof s->said) n = sizeof s->said - 1;
+	memcpy(s->said, message, n);
+	s->said[n] = 0;
+}
+
+#if SUNDIALS_HANDLER_OF_CONTEXT
+static void listen(int line, const char *function, const char *file, const char *message,
+                   SUNErrCode code, void *solve, SUNContext sun) {
+	(void)line, (void)function, (void)file, (void)sun;
+	keep_message(solve, code, message ? message : "");
+}
+#else
+void solve_listen(int code, const char *module, const char *function, char *message, void *solve) {
+	(void)module, (void)function;
+	keep_message(solve, code, message);
+}
+#endif
+
 Status solve_begin(Solve *s, Ctx *c) {
 	*s = (Solve){.c = c, .status = ST_OK};
-	return SUNContext_Create(NULL, &s->sun) ? ST_NOMEM : ST_OK;
+	const char *why = sundials_open();
+	if (why) {
+		diag_error(c, E_VALUE, NO_SPAN, "%s", why);
+		return ST_ERROR;
+	}
+	if (sundials.SUNContext_Create(sundials.no_comm, &s->sun)) return ST_NOMEM;
+#if SUNDIALS_HANDLER_OF_CONTEXT
+	sundials.SUNContext_ClearErrHandlers(s->sun);
+	if (sundials.SUNContext_PushErrHandler(s->sun, listen, s)) return ST_NOMEM;
+#endif
+	return ST_OK;
 }
 
 void solve_end(Solve *s) {
@@ -145,20 +175,9 @@ void solve_end(Solve *s) {
 		destroy(s->vectors->self);
 	}
 	if (s->model) {
-		s->model->ops->nvdestroy = N_VDestroy_Serial;
-		N_VDestroy(s->model);
+		s->model->ops->nvdestroy = sundials.N_VDestroy_Serial;
+		sundials.N_VDestroy(s->model);
 	}
 	for (uint32_t i = 0; i < s->nkept; i++) tensor_unref(s->kept[i]);
-	if (s->sun) SUNContext_Free(&s->sun);
-}
-
-void solve_listen(int code, const char *module, const char *function, char *message, void *solve) {
-	Solve *s = solve;
-	(void)module;
-	(void)function;
-	if (code >= 0) return; /* warnings: the march watches the step itself */
-	size_t n = strlen(message);
-	if (n >= sizeof s->said) n = sizeof s->said - 1;
-	memcpy(s->said, message, n);
-	s->said[n] = 0;
+	if (s->sun) sundials.SUNContext_Free(&s->sun);
 }

@@ -4,21 +4,20 @@
 # the other kinds a link names it.
 #
 # The main Makefile includes it after backend/vmath/vmath.mk and its own rules (it uses `say`, $(BUILD)/flags and the rule for $(BUILD)/%.o).
-# Needs llvm-19-dev, clang-19 (clang++-19) and lld-19. It gives
-#   CODEGEN_LIBRARY  the library, or nothing where LLVM 19 is missing: then programs run on the evaluator
+# Needs LLVM with clang and lld (scripts/llvm.sh). It gives
+#   CODEGEN_LIBRARY  the library, or nothing where LLVM is missing: then programs run on the evaluator
 
-LLVM_CONFIG ?= llvm-config-19
-CODEGEN_CXX ?= clang++-19
 CODEGEN_COMPONENTS ?= x86codegen x86info x86desc x86asmparser passes bitreader linker
 
-CODEGEN_HERE := $(shell command -v $(LLVM_CONFIG) >/dev/null && command -v $(CODEGEN_CXX) >/dev/null && command -v ld.lld-19 >/dev/null && echo yes)
 CODEGEN_SOURCES := $(sort $(wildcard backend/codegen/*.c))
 CODEGEN_OBJECTS := $(CODEGEN_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/backend/codegen/vmath_data.o
-CODEGEN_LIBRARY := $(if $(CODEGEN_HERE),$(BUILD)/libatled-codegen.so)
+CODEGEN_LIBRARY := $(if $(LLVM),$(BUILD)/libatled-codegen.so)
 
-# asked when the library is linked; libzstd by its run-time name, since its development files need not be there
-CODEGEN_LLVM = $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(CODEGEN_COMPONENTS)) \
-	$(patsubst -lzstd,-l:libzstd.so.1,$(shell $(LLVM_CONFIG) --link-static --system-libs $(CODEGEN_COMPONENTS)))
+# Asked when the library is linked. Some systems have LLVM as a shared library only. libzstd goes by its run-time name, since its
+# development files need not be there.
+CODEGEN_STATIC = $(if $(shell $(LLVM_CONFIG) --link-static --libs $(CODEGEN_COMPONENTS) 2>/dev/null),--link-static,--link-shared)
+CODEGEN_LLVM = $(shell $(LLVM_CONFIG) $(CODEGEN_STATIC) --ldflags --libs $(CODEGEN_COMPONENTS)) \
+	$(patsubst -lzstd,-l:libzstd.so.1,$(shell $(LLVM_CONFIG) $(CODEGEN_STATIC) --system-libs $(CODEGEN_COMPONENTS)))
 
 $(CODEGEN_SOURCES:%.c=$(BUILD)/%.o): private ROOM_FLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir)
 
@@ -46,10 +45,15 @@ $(MAKE_KERNELS): $(BUILD)/scripts/make_kernels.o $(BUILD)/internal.a $(BUILD)/li
 $(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir.o $(BUILD)/backend/native/target.o | $(MAKE_KERNELS)
 	$(call say,make)$(MAKE_KERNELS) $(abspath $(BUILD)/codegen/empty.so) $* $@
 
-# tests open it
-tests-built: $(CODEGEN_LIBRARY)
+all tests-built: $(CODEGEN_LIBRARY)
+ifeq ($(LLVM),)
+all: no-codegen
+.PHONY: no-codegen
+no-codegen:
+	@echo 'no native code: LLVM 19, 20 or 21 with clang and lld was not found (make deps); programs run in the evaluator' >&2
+endif
 
-CODEGEN_LINK = $(CODEGEN_CXX) -shared -fuse-ld=lld -o $@ $(filter %.o,$^) \
+CODEGEN_LINK = $(LLVM_CXX) -shared --ld-path=$(LLVM_LLD) -o $@ $(filter %.o,$^) \
 	-Wl,--version-script=backend/codegen/exports.map -Wl,--gc-sections,--icf=all,-Bsymbolic,-s -Wl,-z,pack-relative-relocs \
 	-Wl,--as-needed -static-libstdc++ -static-libgcc $(CODEGEN_LLVM)
 

@@ -24,9 +24,14 @@ typedef struct CodegenOptions {
 
 /* A large module comes as several objects that refer to each other by the names of functions: this record, then one after the other. */
 #define NATIVE_PARTS_MAGIC "AtledP1\n"
+#if __has_attribute(nonstring)
+#define NOT_A_STRING __attribute__((nonstring))
+#else
+#define NOT_A_STRING
+#endif
 enum { NATIVE_PARTS_MOST = 24 };
 typedef struct NativeParts {
-	char magic[8];
+	char magic[8] NOT_A_STRING; /* fills all eight: no zero ends it */
 	uint64_t n, bytes[NATIVE_PARTS_MOST];
 } NativeParts;
 

@@ -1,7 +1,7 @@
 /* finish_bitcode.c - makes clang's bitcode for the vector maths fit to be linked into generated code. A build tool.
  *
  * Use: finish_bitcode IN.bc OUT.bc
- * Needs: LLVM-C of LLVM 19. Guarantees: in OUT.bc each function atled_* is linkonce_odr and alwaysinline (those that clang was told not
+ * Needs: LLVM-C of LLVM 19 to 21. Guarantees: in OUT.bc each function atled_* is linkonce_odr and alwaysinline (those that clang was told not
  * to inline stay noinline); each that is only declared, the program's own, is said to touch its arguments alone; and nothing speaks of a
  * processor, a system or this compilation: no target attributes, triple, data layout, module flags or file names. The same input gives the same bytes. Exit status 1 with a message when anything fails.
  */
@@ -33,12 +33,14 @@ static const char *const target_attributes[] = {
 static void finish_rare(LLVMContextRef context, LLVMValueRef f) {
 	static const char *const plain[] = {"nounwind", "willreturn", "nofree", "nosync", "nocallback", "cold"};
 	const unsigned arguments_only = 3; /* of llvm::MemoryEffects: reads and writes, through arguments */
+	/* LLVM 21 has captures(none), whose value is 0, for nocapture. */
+	const unsigned nocapture = attribute_kind("nocapture"), no_capture = nocapture ? nocapture : attribute_kind("captures");
 	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
 		LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind(plain[i]), 0));
 	LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, attribute_kind("memory"), arguments_only));
 	for (unsigned i = 0; i < LLVMCountParams(f); i++)
 		if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(f, i))) == LLVMPointerTypeKind)
-			LLVMAddAttributeAtIndex(f, i + 1, LLVMCreateEnumAttribute(context, attribute_kind("nocapture"), 0));
+			LLVMAddAttributeAtIndex(f, i + 1, LLVMCreateEnumAttribute(context, no_capture, 0));
 }
 
 static void finish_function(LLVMContextRef context, LLVMValueRef f) {

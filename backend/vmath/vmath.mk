@@ -1,17 +1,15 @@
 # vmath.mk - builds the vector maths; the main Makefile includes it.
 #
-# Needs: clang-19 and llvm-config-19; B, the folder of the release build: the vector maths is the same for all kinds of build. It gives
+# Needs: LLVM (scripts/llvm.sh); B, the folder of the release build: the vector maths is the same for all kinds of build. It gives
 #   VMATH_BITCODE    $(B)/vmath/vmath_L.bc for L = 1, 2, 4, 8 doubles in a vector
 #   VMATH_LOOPS      objects with loops over arrays (backend/vmath/loops.h) for tests and measurements
 #   VMATH_EVALUATOR  such objects for AVX2 and for AVX-512, parts of the library: the evaluator's maths over arrays (backend/kernels_maths.c)
 #   TEST_VMATH       $(BUILD)/tests/test_vmath and what links it: TEST_VMATH_LIBS
-# Where clang-19 is missing the first two are empty, and the test says that it skips.
+# Where LLVM is missing the first two are empty, and the test says that it skips.
 
 B ?= $(or $(BUILD),build)
-CLANG19 ?= clang-19
-LLVM_CONFIG ?= llvm-config-19
 VMATH_LANES := 1 2 4 8
-VMATH_HERE := $(shell command -v $(CLANG19) >/dev/null && command -v $(LLVM_CONFIG) >/dev/null && echo yes)
+VMATH_HERE := $(if $(LLVM),yes)
 VMATH_EVALUATOR := $(if $(and $(VMATH_HERE),$(filter x86_64,$(shell uname -m))),$(B)/vmath/evaluator_avx2.o $(B)/vmath/evaluator_avx512.o)
 VMATH_HEADERS := $(wildcard backend/vmath/*.h)
 VMATH_BITCODE := $(if $(VMATH_HERE),$(VMATH_LANES:%=$(B)/vmath/vmath_%.bc))
@@ -30,15 +28,15 @@ $(B)/vmath/finish_bitcode: backend/vmath/finish_bitcode.c
 		-L$$($(LLVM_CONFIG) --libdir) -Wl,-rpath,$$($(LLVM_CONFIG) --libdir) $$($(LLVM_CONFIG) --libs --link-shared) -o $@
 
 $(B)/vmath/vmath_%.bc: backend/vmath/vmath.c $(VMATH_HEADERS) backend/vmath/vmath.mk $(B)/vmath/finish_bitcode
-	@$(if $(V),,echo '  compile  $@';) $(CLANG19) $(VMATH_FLAGS) -DLANES64=$* -c -emit-llvm $< -o $@.raw && \
+	@$(if $(V),,echo '  compile  $@';) $(LLVM_CLANG) $(VMATH_FLAGS) -DLANES64=$* -c -emit-llvm $< -o $@.raw && \
 	$(B)/vmath/finish_bitcode $@.raw $@ && rm -f $@.raw
 
 $(B)/vmath/loops_%.bc: backend/vmath/loops.c backend/vmath/vmath.c $(VMATH_HEADERS) backend/vmath/vmath.mk $(B)/vmath/finish_bitcode
-	@$(if $(V),,echo '  compile  $@';) $(CLANG19) $(VMATH_FLAGS) -DLANES64=$* -c -emit-llvm $< -o $@.raw && \
+	@$(if $(V),,echo '  compile  $@';) $(LLVM_CLANG) $(VMATH_FLAGS) -DLANES64=$* -c -emit-llvm $< -o $@.raw && \
 	$(B)/vmath/finish_bitcode $@.raw $@ && rm -f $@.raw
 
 $(B)/vmath/loops_%.o: $(B)/vmath/loops_%.bc
-	@$(if $(V),,echo '  compile  $@';) $(CLANG19) -Wno-override-module $(VMATH_NATIVE) -c -x ir $< -o $@
+	@$(if $(V),,echo '  compile  $@';) $(LLVM_CLANG) -Wno-override-module $(VMATH_NATIVE) -c -x ir $< -o $@
 
 # Everything in them but the table is their own: other objects have the functions for rare arguments of the same widths, made for other registers.
 EVALUATOR_FLAGS_avx2 := -mavx2 -mfma
@@ -46,7 +44,7 @@ EVALUATOR_FLAGS_avx512 := -mavx512f -mavx512dq -mavx512vl -mfma
 $(B)/vmath/evaluator_avx2.o: $(B)/vmath/loops_4.bc
 $(B)/vmath/evaluator_avx512.o: $(B)/vmath/loops_8.bc
 $(VMATH_EVALUATOR): $(B)/vmath/evaluator_%.o:
-	@$(if $(V),,echo '  compile  $@';) $(CLANG19) -Wno-override-module -O2 -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fPIC $(EVALUATOR_FLAGS_$*) -c -x ir $< -o $@.raw && \
+	@$(if $(V),,echo '  compile  $@';) $(LLVM_CLANG) -Wno-override-module -O2 -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fPIC $(EVALUATOR_FLAGS_$*) -c -x ir $< -o $@.raw && \
 	$(OBJCOPY) --redefine-sym vmath_loops_4=vmath_for_avx2 --redefine-sym vmath_loops_8=vmath_for_avx512 --keep-global-symbol=vmath_for_$* $@.raw $@ && rm -f $@.raw
 LIBRARY_OBJECTS += $(VMATH_EVALUATOR)
 $(BUILD)/backend/kernels_maths.o: ROOM_FLAGS := $(if $(VMATH_EVALUATOR),-DWITH_VMATH)

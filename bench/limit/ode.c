@@ -4,6 +4,7 @@
  * our compiled right-hand side and Jacobian costs beside C functions. Compiled like any C, with -O2.
  */
 #include "limit.h"
+#include "solvers/sundials_versions.h"
 
 #include <cvodes/cvodes.h>
 #include <math.h>
@@ -46,7 +47,7 @@ static void oscillator_setup(Case *c) {
 static void oscillator_run(Case *c) {
 	const double t1 = *(const double *)c->in[0].data;
 	SUNContext sun;
-	if (SUNContext_Create(NULL, &sun)) limit_stop("SUNDIALS has no memory");
+	if (SUNContext_Create(SUN_COMM_NULL, &sun)) limit_stop("SUNDIALS has no memory");
 	N_Vector y = N_VNew_Serial(2, sun);
 	NV_DATA_S(y)[0] = 2;
 	NV_DATA_S(y)[1] = 0;
@@ -123,7 +124,7 @@ static void line_setup(Case *c) {
 static void line_run(Case *c) {
 	int64_t cells = c->n;
 	SUNContext sun;
-	if (SUNContext_Create(NULL, &sun)) limit_stop("SUNDIALS has no memory");
+	if (SUNContext_Create(SUN_COMM_NULL, &sun)) limit_stop("SUNDIALS has no memory");
 	N_Vector y = N_VNew_Serial(2 * cells, sun);
 	memcpy(NV_DATA_S(y), c->in[0].data, (size_t)(2 * cells) * sizeof(double));
 	void *mem = CVodeCreate(CV_BDF, sun);

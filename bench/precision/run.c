@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "atled.h"
 #include "limit/systems.h"
+#include "solvers/sundials_versions.h"
 
 #include <cvodes/cvodes.h>
 #include <math.h>
@@ -159,7 +160,7 @@ static int brusselator_band(double t, N_Vector y, N_Vector f, SUNMatrix m, void 
 
 static bool by_cvode(const Problem *p, double rtol, double atol, double *out) {
 	SUNContext sun;
-	if (SUNContext_Create(NULL, &sun)) give_up("SUNDIALS has no memory");
+	if (SUNContext_Create(SUN_COMM_NULL, &sun)) give_up("SUNDIALS has no memory");
 	N_Vector y = N_VNew_Serial(p->n, sun);
 	memset(NV_DATA_S(y), 0, (size_t)p->n * sizeof(double));
 	p->start(NV_DATA_S(y));

@@ -114,9 +114,10 @@ along_axes(w) = { D = w[1].W - T; 0.5 * sum(expand(h, 1) * D^2 * k) + 0.5 * sum(
 narrow(w) = along_axes((w[0], (W = A' @ w[1].W @ B, b = 0.0)))
 start = (zeros(3), (W = zeros(8, 6), b = 0.0))
 lowered(f, m, steps) = minimize(f, start, m; steps = steps, progress = false).value
-# how space is turned makes no difference to it, as it does to Adam
-abs(lowered(narrow, soap(rate = 0.02), 60) / lowered(along_axes, soap(rate = 0.02), 60) - 1) < 1e-3     #> true
-abs(lowered(narrow, adam(rate = 0.02), 60) / lowered(along_axes, adam(rate = 0.02), 60) - 1) > 0.1     #> true
+# how space is turned makes no difference to it, as it does to Adam. Eigenvectors of equal eigenvalues differ by rounding, and
+# what follows from that doubles in ten steps: it is compared after thirty
+abs(lowered(narrow, soap(rate = 0.02), 30) / lowered(along_axes, soap(rate = 0.02), 30) - 1) < 1e-3     #> true
+abs(lowered(narrow, adam(rate = 0.02), 30) / lowered(along_axes, adam(rate = 0.02), 30) - 1) > 0.1     #> true
 lowered(narrow, soap(rate = 0.02), 400) < 0.3 * lowered(narrow, adam(rate = 0.02, beta1 = 0.95, beta2 = 0.95), 400)    #> true
 lowered(narrow, soap(rate = 0.02), 400) < 0.001 * lowered(narrow, adam(rate = 0.02), 400)     #> true
 # with sides that are too long it is Adam

@@ -12,6 +12,7 @@
 #include "autodiff/autodiff.h"
 #include "backend/code.h"
 #include "solvers/solvers.h"
+#include "solvers/sundials.h"
 #include "tests/unit/check_of.h"
 #include <cvodes/cvodes.h>
 #include <math.h>
@@ -245,21 +246,21 @@ static const Problem ROOT = {"root", 2, 0, {1, 0}, {0}, 2, root, root_jacobian};
 static const Problem REFUSING = {"refusing", 1, 1, {1}, {1}, 2, refusing, decay_jacobian};
 
 /* How it is solved. */
-typedef struct Way {
+typedef struct Setting {
 	bool sparse, adams;
 	int64_t degree, max_steps;
 	double t0, t1, rtol, atol, max_step;
 	const double *atols; /* NULL: atol everywhere */
 	const double *at;
 	int64_t nat;
-} Way;
+} Setting;
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
 typedef struct Making {
 	T *t;
 	const Problem *p;
-	const Way *w;
+	const Setting *w;
 	Fn *made;
 } Making;
 
@@ -325,7 +326,7 @@ static void make_solve(Ctx *c, void *arg) {
 	Making *m = arg;
 	T *t = m->t;
 	const Problem *p = m->p;
-	const Way *w = m->w;
+	const Setting *w = m->w;
 	Fn *fns[2] = {make_function(t, p, 0, w->sparse), make_function(t, p, 1, w->sparse)};
 	t->b = build_begin(c, atom(c, "solve"), 0, NULL);
 	Ref in[11], operands[9 + 8], results[3];
@@ -347,7 +348,7 @@ static void make_solve(Ctx *c, void *arg) {
 	m->made = build_end(t->b, 3, results);
 }
 
-static Fn *protected_make(T *t, void (*make)(Ctx *, void *), const Problem *p, const Way *w) {
+static Fn *protected_make(T *t, void (*make)(Ctx *, void *), const Problem *p, const Setting *w) {
 	Making m = {t, p, w, NULL};
 	uint32_t mark = build_mark(t->c);
 	if (ctx_protect(t->c, make, &m) == ST_OK && m.made) return m.made;
@@ -359,7 +360,7 @@ static Fn *protected_make(T *t, void (*make)(Ctx *, void *), const Problem *p, c
 	return NULL;
 }
 
-static uint32_t solve_args(T *t, const Problem *p, const Way *w, Value *args) {
+static uint32_t solve_args(T *t, const Problem *p, const Setting *w, Value *args) {
 	args[0] = vector(t, p->n, p->y0);
 	args[1] = value_f64(w->t0);
 	args[2] = value_f64(w->t1);
@@ -376,7 +377,7 @@ static Status run(T *t, Fn *f, const Value *args, Value *results) {
 	return code ? code_call(t->c, code, args, results) : ST_NOMEM;
 }
 
-static Status solve(T *t, const Problem *p, const Way *w, Value *results) {
+static Status solve(T *t, const Problem *p, const Setting *w, Value *results) {
 	Value args[16];
 	for (int k = 0; k < 3; k++) results[k] = (Value){.kind = V_UNSET};
 	Fn *f = protected_make(t, make_solve, p, w);
@@ -388,7 +389,7 @@ static Status solve(T *t, const Problem *p, const Way *w, Value *results) {
 	return st;
 }
 
-static bool solved(T *t, const Problem *p, const Way *w, Value *results) {
+static bool solved(T *t, const Problem *p, const Setting *w, Value *results) {
 	Status st = solve(t, p, w, results);
 	if (st == ST_OK) return true;
 	printf("%s: status %d\n", p->name, (int)st);
@@ -422,7 +423,7 @@ static void test_decay(T *t) {
 	double worst[2] = {0};
 	for (int adams = 0; adams < 2; adams++) {
 		for (int k = 0; k < 2; k++) {
-			Way w = {
+			Setting w = {
 				.adams = adams, .degree = adams ? 12 : 5, .t1 = 3, .rtol = k ? 1e-10 : 1e-6, .atol = k ? 1e-12 : 1e-8};
 			if (!solved(t, &DECAY, &w, r)) continue;
 			int64_t rows = r[0].tensor->shape[0], steps = stat(r[2], 0);
@@ -446,7 +447,7 @@ static void test_decay(T *t) {
 	/* backwards, from the other end */
 	Problem back = DECAY;
 	back.y0[0] = exp(-6);
-	Way w = {.degree = 5, .t0 = 3, .t1 = 0, .rtol = 1e-9, .atol = 1e-13};
+	Setting w = {.degree = 5, .t0 = 3, .t1 = 0, .rtol = 1e-9, .atol = 1e-13};
 	if (solved(t, &back, &w, r)) {
 		NEAR(t, last(r[1], 0), 1, 1e-6);
 		drop(r, 3);
@@ -462,12 +463,12 @@ static void test_decay(T *t) {
 /* The dense output is the integrator's interpolant: between the nodes of a step it is as accurate as at the nodes. */
 static void test_dense_output(T *t) {
 	Value r[3];
-	Way w = {.degree = 5, .t1 = 10, .rtol = 1e-7, .atol = 1e-9};
+	Setting w = {.degree = 5, .t1 = 10, .rtol = 1e-7, .atol = 1e-9};
 	if (!solved(t, &LOTKA_VOLTERRA, &w, r)) return;
 	int64_t steps = stat(r[2], 0);
 	double at[64];
 	for (int i = 0; i < 64; i++) at[i] = 10 * (i + 0.37) / 64;
-	Way some = w;
+	Setting some = w;
 	some.at = at;
 	some.nat = 64;
 	Value s[3];
@@ -528,7 +529,7 @@ static int plain_jacobian(double time, N_Vector y, N_Vector fy, SUNMatrix m, voi
 /* The steps that a C program makes which uses CVODES as its example cvsRoberts_dns does. */
 static long plain_steps(double t1, double rtol, const double *atol) {
 	SUNContext sun;
-	if (SUNContext_Create(NULL, &sun)) return -1;
+	if (SUNContext_Create(SUN_COMM_NULL, &sun)) return -1;
 	N_Vector y = N_VNew_Serial(3, sun), a = N_VNew_Serial(3, sun);
 	memcpy(NV_DATA_S(y), (double[]){1, 0, 0}, 3 * sizeof(double));
 	memcpy(NV_DATA_S(a), atol, 3 * sizeof(double));
@@ -556,12 +557,12 @@ static void test_robertson(T *t) {
 	static const double late[] = {2.083340149701294231e-08, 8.333360770334783401e-14, 9.999999791665151694e-01};
 	Value r[3];
 	for (int sparse = 0; sparse < 2; sparse++) {
-		Way w = {.sparse = sparse, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine};
+		Setting w = {.sparse = sparse, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine};
 		if (!solved(t, &ROBERTSON, &w, r)) continue;
 		for (int i = 0; i < 3; i++) NEAR(t, last(r[1], i), want[i], 2e-6);
 		CHECK(t, stat(r[2], 0) <= plain_steps(4e5, 1e-8, fine) * 11 / 10);
 		drop(r, 3);
-		w = (Way){.sparse = sparse, .degree = 5, .t1 = 1e11, .rtol = 1e-8, .atol = 1e-20};
+		w = (Setting){.sparse = sparse, .degree = 5, .t1 = 1e11, .rtol = 1e-8, .atol = 1e-20};
 		if (!solved(t, &ROBERTSON, &w, r)) continue;
 		for (int i = 0; i < 3; i++) NEAR(t, last(r[1], i), late[i], 1e-4);
 		double drift = 0;
@@ -569,19 +570,41 @@ static void test_robertson(T *t) {
 			drift = fmax(drift, fabs(number(r[1], 3 * k) + number(r[1], 3 * k + 1) + number(r[1], 3 * k + 2) - 1));
 		CHECK(t, drift < 1e-10);
 		drop(r, 3);
-		w = (Way){.sparse = sparse, .degree = 5, .t1 = 4e10, .rtol = 1e-4, .atols = coarse};
-		if (!solved(t, &ROBERTSON, &w, r)) continue;
-		long plain = plain_steps(4e10, 1e-4, coarse);
-		CHECK(t, stat(r[2], 0) <= (sparse ? plain * 11 / 10 : plain + 2)); /* other factors, other last bits */
-		if (stat(r[2], 0) != plain) printf("robertson: %lld steps, plain C %ld\n", (long long)stat(r[2], 0), plain);
-		drop(r, 3);
+		/* Other factors have other last bits, and a change of rtol by a rounding error moves the number of steps by 4.5 %
+		 * (one standard deviation): of factors that are not SUNDIALS' own, means are compared, with three standard errors. */
+		double ours = 0, plain = 0;
+		const int runs = sparse ? 16 : 1;
+		for (int k = 0; k < runs; k++) {
+			const double rtol = 1e-4 * (1 + k * 4e-16);
+			w = (Setting){.sparse = sparse, .degree = 5, .t1 = 4e10, .rtol = rtol, .atols = coarse};
+			if (!solved(t, &ROBERTSON, &w, r)) continue;
+			ours += (double)stat(r[2], 0);
+			plain += (double)plain_steps(4e10, rtol, coarse);
+			drop(r, 3);
+		}
+		CHECK(t, ours > 0 && ours <= (sparse ? plain * 1.05 : plain + 2));
 	}
+}
+
+/* 50,000 unknowns are 2.5e9 elements: more than 32 bits count, nothing to 64. Nothing is allocated. */
+static void test_index_width(T *t) {
+	enum { N = 50000 };
+	const bool fits = (int64_t)N * N <= SUNDIALS_INDEX_MAX;
+	const Value none = value_f64(0);
+	Solve s;
+	Pattern p;
+	if (solve_begin(&s, t->c) != ST_OK) return;
+	CHECK(t, pattern_begin(&s, &p, N, 0, none, none) == (fits ? ST_OK : ST_ERROR));
+	CHECK(t, diag_total(t->c) == (fits ? 0 : 1));
+	if (!fits) CHECK(t, strstr(diag_at(t->c, 0)->message, "2500000000 elements of a Jacobian are too many"));
+	diag_clear(t->c);
+	solve_end(&s);
 }
 
 static void test_van_der_pol(T *t) {
 	Value r[3];
 	for (int k = 0; k < 2; k++) {
-		Way w = {.sparse = k, .degree = 5, .t1 = 2000, .rtol = k ? 1e-10 : 1e-8, .atol = k ? 1e-13 : 1e-11};
+		Setting w = {.sparse = k, .degree = 5, .t1 = 2000, .rtol = k ? 1e-10 : 1e-8, .atol = k ? 1e-13 : 1e-11};
 		if (!solved(t, &VAN_DER_POL, &w, r)) continue;
 		NEAR(t, last(r[1], 0), 1.706167732170465008, k ? 1e-8 : 1e-6);
 		NEAR(t, last(r[1], 1), -8.928097010248165478e-04, k ? 3e-8 : 1e-6);
@@ -593,7 +616,7 @@ static void test_saveat(T *t) {
 	Value r[3];
 	static const double forth[] = {0, 0, 0.5, 0.5, 1.25, 3}, back[] = {3, 2, 0.25}, wrong[] = {0, 2, 1},
 						beyond[] = {1, 3.5};
-	Way w = {.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = forth, .nat = 6};
+	Setting w = {.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = forth, .nat = 6};
 	if (solved(t, &DECAY, &w, r)) {
 		CHECK(t, r[0].tensor->count == 6 && r[1].tensor->shape[0] == 6);
 		for (int i = 0; i < 6; i++) {
@@ -604,12 +627,12 @@ static void test_saveat(T *t) {
 	}
 	Problem from_the_end = DECAY;
 	from_the_end.y0[0] = exp(-6);
-	w = (Way){.degree = 5, .t0 = 3, .t1 = 0, .rtol = 1e-9, .atol = 1e-12, .at = back, .nat = 3};
+	w = (Setting){.degree = 5, .t0 = 3, .t1 = 0, .rtol = 1e-9, .atol = 1e-12, .at = back, .nat = 3};
 	if (solved(t, &from_the_end, &w, r)) {
 		for (int i = 0; i < 3; i++) NEAR(t, number(r[1], i), exp(-2 * back[i]), 1e-6);
 		drop(r, 3);
 	}
-	w = (Way){.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = wrong, .nat = 3};
+	w = (Setting){.degree = 5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12, .at = wrong, .nat = 3};
 	CHECK(t, failed_with(t, solve(t, &DECAY, &w, r), ST_ERROR, E_VALUE, "time 2 is 1"));
 	w.at = beyond;
 	w.nat = 2;
@@ -621,7 +644,7 @@ static void test_saveat(T *t) {
 /* A solve made ready for differentiation with respect to y0, t0 and the parameters. */
 typedef struct Diff {
 	const Problem *p;
-	const Way *w;
+	const Setting *w;
 	Fn *f, *jvp, *linear_primal, *back;
 	uint32_t n, nresiduals;
 	bool moves; /* the first time is the integrator's own, and has a tangent */
@@ -641,7 +664,7 @@ static void transform(Ctx *c, void *arg) {
 	d->back = ad_transpose(c, l->linear, l->nresiduals);
 }
 
-static bool diff_begin(T *t, Diff *d, const Problem *p, const Way *w) {
+static bool diff_begin(T *t, Diff *d, const Problem *p, const Setting *w) {
 	*d = (Diff){.p = p, .w = w};
 	d->f = protected_make(t, make_solve, p, w);
 	if (!d->f) return false;
@@ -744,7 +767,7 @@ static void check_lv_adjoint(T *t, Diff *d, double tolerance) {
 static void test_sensitivities(T *t) {
 	Diff d;
 	for (int way = 0; way < 3; way++) {
-		Way w = {
+		Setting w = {
 			.sparse = way == 1, .adams = way == 2, .degree = way == 2 ? 12 : 5, .t1 = 10, .rtol = 1e-10, .atol = 1e-13};
 		Value r[3];
 		if (solved(t, &LOTKA_VOLTERRA, &w, r)) {
@@ -763,7 +786,7 @@ static void test_sensitivities(T *t) {
 		}
 	}
 	/* linear in the direction, however large or small */
-	Way w = {.degree = 5, .t1 = 10, .rtol = 1e-8, .atol = 1e-10};
+	Setting w = {.degree = 5, .t1 = 10, .rtol = 1e-8, .atol = 1e-10};
 	if (diff_begin(t, &d, &LOTKA_VOLTERRA, &w)) {
 		for (int k = 0; k < 3; k++) {
 			const double size = k == 0 ? 1 : k == 1 ? 1e30 : -1e-30;
@@ -787,7 +810,7 @@ static void test_dot_product(T *t) {
 	const Problem *problems[] = {&LOTKA_VOLTERRA, &HERDS};
 	for (int k = 0; k < 4; k++) {
 		const Problem *p = problems[k % 2];
-		Way w = {.degree = 5, .sparse = k >= 2, .t1 = 10, .rtol = 1e-10, .atol = 1e-13, .at = at, .nat = 8};
+		Setting w = {.degree = 5, .sparse = k >= 2, .t1 = 10, .rtol = 1e-10, .atol = 1e-13, .at = at, .nat = 8};
 		Diff d;
 		if (!diff_begin(t, &d, p, &w)) continue;
 		double weights[8 * MOST], dy0[MOST], dp[4], left = 0, right = 0, dt0 = 0.3;
@@ -820,7 +843,7 @@ static void test_stiff_sensitivities(T *t) {
 	Diff d;
 	for (int k = 0; k < 4; k++) {
 		const bool is_late = k >= 2;
-		Way w = {.sparse = k % 2, .degree = 5, .t1 = is_late ? 4e5 : 0.4, .rtol = 1e-10, .atols = fine};
+		Setting w = {.sparse = k % 2, .degree = 5, .t1 = is_late ? 4e5 : 0.4, .rtol = 1e-10, .atols = fine};
 		if (!diff_begin(t, &d, &ROBERTSON, &w)) continue;
 		for (int j = 0; j < 3; j++) {
 			double dp[3] = {0};
@@ -834,7 +857,7 @@ static void test_stiff_sensitivities(T *t) {
 		diff_end(&d);
 	}
 	for (int sparse = 0; sparse < 2; sparse++) {
-		Way w = {.sparse = sparse, .degree = 5, .t1 = 50, .rtol = 1e-10, .atols = fine};
+		Setting w = {.sparse = sparse, .degree = 5, .t1 = 50, .rtol = 1e-10, .atols = fine};
 		if (!diff_begin(t, &d, &RESERVOIR, &w)) continue;
 		Value g[5];
 		if (pull(t, &d, NULL, 5, g)) {
@@ -847,7 +870,7 @@ static void test_stiff_sensitivities(T *t) {
 
 /* Derivatives that are simple or empty: y = y0 + p (t^2 - t0^2)/2. */
 static void test_flat_derivatives(T *t) {
-	Way w = {.degree = 5, .t0 = 0.5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12};
+	Setting w = {.degree = 5, .t0 = 0.5, .t1 = 3, .rtol = 1e-9, .atol = 1e-12};
 	Diff d;
 	if (!diff_begin(t, &d, &WAVE, &w)) return;
 	Value times, v = push(t, &d, (double[]){1}, 0, NULL, &times);
@@ -918,7 +941,7 @@ static void test_second_derivatives(T *t) {
 	static const double at[] = {1, 2, 4};
 	for (int k = 0; k < 6; k++) {
 		const Problem *p = k % 2 ? &HERDS : &LOTKA_VOLTERRA; /* forward columns; backward in time */
-		Way w = {.sparse = k / 2 == 1,
+		Setting w = {.sparse = k / 2 == 1,
 		         .adams = k / 2 == 2,
 		         .degree = 5,
 		         .t1 = 4,
@@ -1069,7 +1092,7 @@ static const System HOPELESS = {
 typedef struct MakingSystem {
 	T *t;
 	const System *p;
-	const Way *w;
+	const Setting *w;
 	bool fix;
 	Fn *made;
 } MakingSystem;
@@ -1112,7 +1135,7 @@ static void make_system(Ctx *c, void *arg) {
 	MakingSystem *m = arg;
 	T *t = m->t;
 	const System *p = m->p;
-	const Way *w = m->w;
+	const Setting *w = m->w;
 	const int64_t n = p->n;
 	Fn *fns[2] = {make_system_function(t, p, 0, w->sparse), make_system_function(t, p, 1, w->sparse)};
 	t->b = build_begin(c, atom(c, "solve"), 0, NULL);
@@ -1135,7 +1158,7 @@ static void make_system(Ctx *c, void *arg) {
 	m->made = build_end(t->b, 3, results);
 }
 
-static uint32_t system_args(T *t, const System *p, const Way *w, Value *args) {
+static uint32_t system_args(T *t, const System *p, const Setting *w, Value *args) {
 	args[0] = vector(t, p->n, p->y0);
 	args[1] = vector(t, p->n, p->yp0);
 	args[2] = vector(t, p->n, p->id);
@@ -1149,7 +1172,7 @@ static uint32_t system_args(T *t, const System *p, const Way *w, Value *args) {
 	return 9 + p->np;
 }
 
-static Status solve_system(T *t, const System *p, const Way *w, bool fix, Value *results) {
+static Status solve_system(T *t, const System *p, const Setting *w, bool fix, Value *results) {
 	Value args[16];
 	MakingSystem m = {t, p, w, fix, NULL};
 	for (int k = 0; k < 3; k++) results[k] = (Value){.kind = V_UNSET};
@@ -1170,7 +1193,7 @@ static void test_systems(T *t) {
 		{4.938274520979815560e-03, 1.984994087954375437e-08, 9.950617056290793049e-01}};
 	Value r[3];
 	for (int k = 0; k < 4; k++) {
-		Way w = {.sparse = k % 2, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine, .at = at, .nat = k < 2 ? 4 : 0};
+		Setting w = {.sparse = k % 2, .degree = 5, .t1 = 4e5, .rtol = 1e-8, .atols = fine, .at = at, .nat = k < 2 ? 4 : 0};
 		if (!told(t, solve_system(t, &ROBERTSON_SYSTEM, &w, k % 2, r), "robertson system")) continue;
 		if (w.nat) {
 			for (int row = 1; row < 4; row++)
@@ -1183,7 +1206,7 @@ static void test_systems(T *t) {
 		drop(r, 3);
 	}
 	/* wrong initial values are put right, and every node of the dense output is on the solution */
-	Way w = {.degree = 5, .t1 = 3, .rtol = 1e-8, .atol = 1e-10};
+	Setting w = {.degree = 5, .t1 = 3, .rtol = 1e-8, .atol = 1e-10};
 	if (told(t, solve_system(t, &SQUARE, &w, true, r), "square")) {
 		double worst = 0;
 		for (int64_t k = 0; k < r[0].tensor->count; k++) {
@@ -1235,7 +1258,7 @@ static void test_system_derivatives(T *t) {
 	static const double fine[] = {1e-12, 1e-16, 1e-12}, at[] = {0, 1, 3};
 	for (int k = 0; k < 2; k++) {
 		const System *p = k ? &ROBERTSON_SYSTEM : &SQUARE;
-		Way w = {.degree = 5,
+		Setting w = {.degree = 5,
 		         .t1 = k ? 4e5 : 3,
 		         .rtol = 1e-9,
 		         .atol = 1e-12,
@@ -1300,7 +1323,7 @@ static void test_system_derivatives(T *t) {
 static void test_failures(T *t) {
 	Value r[3];
 	for (int adams = 0; adams < 2; adams++) {
-		Way w = {.adams = adams, .degree = 5, .t1 = 2, .rtol = 1e-6, .atol = 1e-8};
+		Setting w = {.adams = adams, .degree = 5, .t1 = 2, .rtol = 1e-6, .atol = 1e-8};
 		Status st = solve(t, &BLOW_UP, &w, r);
 		const char *text = diag_total(t->c) ? diag_at(t->c, 0)->message : "";
 		double when = 0;
@@ -1312,7 +1335,7 @@ static void test_failures(T *t) {
 		if (st != ST_ERROR || diag_total(t->c) != 1 || diag_at(t->c, 0)->code != E_SOLVER_STEP) show_diags(t);
 		diag_clear(t->c);
 	}
-	Way w = {.degree = 5, .t1 = 2, .rtol = 1e-6, .atol = 1e-8};
+	Setting w = {.degree = 5, .t1 = 2, .rtol = 1e-6, .atol = 1e-8};
 	Status st = solve(t, &ROOT, &w, r);
 	CHECK(t, failed_with(t, st, ST_ERROR, E_SOLVER, "the right-hand side is not finite at t = 1"));
 	w.t0 = 1.5;
@@ -1331,7 +1354,7 @@ static void test_failures(T *t) {
 	CHECK(t, failed_with(t, solve(t, &ROBERTSON, &w, r), ST_ERROR, E_VALUE, "y[1] has nothing"));
 	w.atol = -1;
 	CHECK(t, failed_with(t, solve(t, &ROBERTSON, &w, r), ST_ERROR, E_VALUE, "atol"));
-	w = (Way){.degree = 5, .t0 = 1, .t1 = 1 + 2e-16, .rtol = 1e-6, .atol = 1e-8};
+	w = (Setting){.degree = 5, .t0 = 1, .t1 = 1 + 2e-16, .rtol = 1e-6, .atol = 1e-8};
 	CHECK(t, failed_with(t, solve(t, &DECAY, &w, r), ST_ERROR, E_VALUE, "too close"));
 	Problem bad = DECAY;
 	bad.y0[0] = NAN;
@@ -1403,7 +1426,7 @@ static void fail_allocations(T *t, Fn *f, const Value *args, uint32_t nresults) 
 
 static void test_interrupts_and_memory(T *t) {
 	for (int way = 0; way < 3; way++) {
-		Way w = {.sparse = way == 1, .adams = way == 2, .degree = 5, .t1 = 1, .rtol = 1e-5, .atol = 1e-7};
+		Setting w = {.sparse = way == 1, .adams = way == 2, .degree = 5, .t1 = 1, .rtol = 1e-5, .atol = 1e-7};
 		Fn *f = protected_make(t, make_solve, &LOTKA_VOLTERRA, &w);
 		if (!f) continue;
 		Value args[16];
@@ -1415,7 +1438,7 @@ static void test_interrupts_and_memory(T *t) {
 	}
 	/* both ways of a gradient, and a tangent */
 	for (int k = 0; k < 2; k++) {
-		Way w = {.sparse = k, .degree = 5, .t1 = 1, .rtol = 1e-4, .atol = 1e-6};
+		Setting w = {.sparse = k, .degree = 5, .t1 = 1, .rtol = 1e-4, .atol = 1e-6};
 		const Problem *p = k ? &HERDS : &LOTKA_VOLTERRA;
 		Diff d;
 		if (!diff_begin(t, &d, p, &w)) continue;
@@ -1454,6 +1477,7 @@ int main(void) {
 		{"decay", test_decay},
 		{"dense output", test_dense_output},
 		{"robertson", test_robertson},
+		{"index width", test_index_width},
 		{"van der pol", test_van_der_pol},
 		{"saveat", test_saveat},
 		{"sensitivities", test_sensitivities},
