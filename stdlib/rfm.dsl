@@ -475,9 +475,11 @@ _solve_rfm(info, m, o) = {
     if stage == 2 {
       if not deep and best.error > (if M <= 450 { 1e-3 } else { 0.01 }) {
         # badly known: wider and narrower along each axis
-        if turns >= (if d <= 3 { 2d } else { 0 }) { stage = 3 } else {
+        # where the solution is not found at all, by large factors too
+        if turns >= (if d > 3 { 0 } else if best.error > 0.1 { 4d } else { 2d }) { stage = 3 } else {
           s = best.s
-          s[turns // 2] = s[turns // 2] * (if turns % 2 == 0 { 1.5 } else { 1 / 1.5 })
+          (axis, factor) = (turns // 2 % d, if turns < 2d { 1.5 } else { 4.0 })
+          s[axis] = s[axis] * (if turns % 2 == 0 { factor } else { 1 / factor })
         }
       } else {
         # known: in proportion to how fast it varies
