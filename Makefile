@@ -5,7 +5,7 @@
 #   CFLAGS_EXTRA=...    flags added after all others
 #   WERROR=-Werror      warnings are errors; `make check` sets it for the compilers that it is tested with
 #   PREFIX=/usr/local   where `make install` puts things; DESTDIR=... stages them elsewhere
-#   TESTS=word          `make check` runs only the tests whose label contains the word
+#   TESTS=words         `make check` runs only the tests whose label contains one of the words
 #   V=1                 show the commands
 #   -j1                 one job at a time; without -j there is one job per processor
 
@@ -119,7 +119,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 
 # ---- what a user calls --------------------------------------------------------------------------------------------------------------
 
-.PHONY: default all deps demo check asan tsan stress fuzz bench bench-neural work-precision site install uninstall clean help
+.PHONY: default all deps demo check check-distros asan tsan stress fuzz bench bench-neural work-precision site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
@@ -156,6 +156,9 @@ check asan tsan stress:
 	$(if $(filter check,$@),,[ $$built$(K) = no ] || $(MAKE) tests-built MODE=$@ BUILD=$(TESTED) WERROR=$(TESTED_WERROR) || built=no;) \
 	BUILT=$$built KEEP_GOING=$(K) TESTS='$(TESTS)' CC='$(CC)' CXX='$(CXX)' tests/run_all.sh $@ $(TESTED) </dev/null
 
+check-distros: ## README's two commands on bare systems: Debian 12, 13, sid and another processor (as root; SYSTEMS=names)
+	@scripts/check_distros.sh $(SYSTEMS)
+
 # the clang that fuzz targets are built with
 CLANG ?= $(or $(LLVM_CLANG),clang)
 
@@ -182,7 +185,7 @@ bench-neural: ## solve the targets of the neural methods with five seeds each: e
 	@for f in bench/neural/*.dsl; do echo "$$f"; $(BUILD)/atled "$$f" || exit 1; done
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 	@echo; sed -n '/^# Useful settings/,/^$$/s/^# \{0,1\}//p' Makefile
 
 clean: ## remove everything that was built

@@ -3,7 +3,7 @@
 #
 # Use: tests/run_all.sh KIND FOLDER, with the kind of build (check, asan, tsan, stress) and its folder.
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
-#   TESTS=word       only what has the word in its label
+#   TESTS=words      only what has one of the words in its label
 #   RANDOM_COUNT=5000 how many random programs
 #   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that; the sanitized builds get more
 #   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
@@ -69,12 +69,19 @@ run_one() { # LOG SECONDS COMMAND...
 	echo "$status $((SECONDS - start))" >"$log.end"
 }
 
+is_wanted() { # LABEL
+	local word
+	[ -n "${TESTS:-}" ] || return 0
+	for word in $TESTS; do [[ $1 != *"$word"* ]] || return 0; done
+	return 1
+}
+
 # run HOW LABEL SECONDS COMMAND...   HOW: counts (it prints a summary line) or status (it is one test)
 # Starts a command once there is room for it; its line comes when those before it have theirs.
 run() {
 	local how=$1 label=$2 seconds=$3 log most=$jobs
 	shift 3
-	case $label in *"${TESTS:-}"*) ;; *) return ;; esac
+	is_wanted "$label" || return
 	case $alone in *" $label "*) [ "$turn" = alone ] || return; most=1 ;; *) [ "$turn" = beside ] || return ;; esac
 	make_room $((most - 1))
 	log=$build/log/${label//\//_}.log
@@ -214,5 +221,5 @@ every_test() {
 for turn in alone beside; do every_test; done
 make_room 0
 
-if [ $((passed + failed + skipped)) -eq 0 ]; then count_failure tests "there were none${TESTS:+ with \"$TESTS\" in their label}"; fi
+if [ $((passed + failed + skipped)) -eq 0 ]; then count_failure tests "there were none${TESTS:+ with one of \"$TESTS\" in their label}"; fi
 finish

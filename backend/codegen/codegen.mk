@@ -43,7 +43,7 @@ $(MAKE_KERNELS): $(BUILD)/scripts/make_kernels.o $(BUILD)/internal.a $(BUILD)/li
 
 # made anew when what they are made by changes, not with every file of the library that the program is linked with
 $(KERNELS): $(BUILD)/codegen/kernels_%.bin: $(BUILD)/codegen/empty.so $(BUILD)/scripts/make_kernels.o $(BUILD)/backend/native/kir.o $(BUILD)/backend/native/target.o | $(MAKE_KERNELS)
-	$(call say,make)$(MAKE_KERNELS) $(abspath $(BUILD)/codegen/empty.so) $* $@
+	$(call say,make)$(MAKE_KERNELS) $(BUILD)/codegen/empty.so $* $@
 
 all tests-built: $(CODEGEN_LIBRARY)
 ifeq ($(LLVM),)
@@ -66,5 +66,5 @@ $(BUILD)/libatled-codegen.so: $(CODEGEN_OBJECTS) $(BUILD)/backend/codegen/kernel
 else
 $(BUILD)/libatled-codegen.so: | $(VMATH_LOOPS)
 	@[ -e build/libatled-codegen.so ] || $(MAKE) build/libatled-codegen.so MODE=release BUILD=build
-	$(call say,link)ln -sf $(abspath build/libatled-codegen.so) $@
+	$(call say,link)ln -sfr build/libatled-codegen.so $@
 endif
