@@ -35,8 +35,8 @@ home=/home/$user
 source="$home/atled source"
 
 [ "$(id -u)" -eq 0 ] || exec sudo --preserve-env=DISTROS,DISTROS_APT "$0" "$@"
-# mounts of ours end with us
-[ "${DISTROS_INSIDE:-}" ] || DISTROS_INSIDE=1 exec unshare --mount --propagation private "$0" "$@"
+# mounts and processes of ours end with us
+[ "${DISTROS_INSIDE:-}" ] || DISTROS_INSIDE=1 exec unshare --mount --propagation private --pid --fork --kill-child "$0" "$@"
 
 say() { printf 'check-distros: %s\n' "$*" >&2; }
 command -v debootstrap >/dev/null || { say 'debootstrap is missing: apt-get install debootstrap'; exit 2; }

@@ -11,6 +11,8 @@
 #   scripts/llvm.sh knows. Where there is none it says so and goes on.
 set -euo pipefail
 
+# what apt says is read here
+export LC_ALL=C
 # for ldconfig and the like, which a plain user's path may lack
 PATH=$PATH:/usr/sbin:/sbin
 here=$(dirname "$0")

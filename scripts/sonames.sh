@@ -6,6 +6,7 @@
 # the headers belong to. Where the linker does not find one, the name without a
 # number is left for the loader to try.
 set -uo pipefail
+export LC_ALL=C # what readelf says is read here
 cc=$1
 shift
 folder=$(mktemp -d)
