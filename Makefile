@@ -220,7 +220,9 @@ $(BUILD)/backend/kernels%.o: ROOM_FLAGS := $(KERNEL_FLAGS)
 # gcc 12 fuses a complex product in spite of -ffp-contract=off where it makes vectors of neighbouring statements and the machine has fused operations
 $(BUILD)/backend/kernels%.o: ROOM_FLAGS += $(if $(findstring clang,$(CC)),,-fno-tree-slp-vectorize)
 $(BUILD)/backend/kernels_dot.o: ROOM_FLAGS := $(KERNEL_FLAGS)
-$(BUILD)/solvers/band.o: ROOM_FLAGS := $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast -fcx-limited-range
+# clang knows the last one from 18 on; without it products of complex numbers are calls
+LIMITED_RANGE = $(shell $(CC) -fcx-limited-range -fsyntax-only -x c /dev/null 2>/dev/null && echo -fcx-limited-range)
+$(BUILD)/solvers/band.o: ROOM_FLAGS = $(if $(filter release,$(MODE)),-O3) -fno-math-errno -fno-trapping-math -ffp-contract=fast $(LIMITED_RANGE)
 $(BUILD)/backend/native/compile.o: ROOM_FLAGS := -DATLED_LIBDIR='"$(LIBDIR)"'
 $(BUILD)/%.o: %.c $(BUILD)/flags | $(SONAMES)
 	@mkdir -p $(@D)

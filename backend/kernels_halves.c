@@ -6,16 +6,17 @@
 #include "backend/halves.h"
 
 typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int64_t Lanes __attribute__((vector_size(64)));
 #define AT(p) (*(const Eight *)(const void *)(p))
 #define PUT(p, x) (*(Eight *)(void *)(p) = (x))
-#define FIRSTS(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14)
-#define SECONDS(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15)
-#define SECONDS_BACKWARDS(x, y) __builtin_shufflevector(x, y, 15, 13, 11, 9, 7, 5, 3, 1)
-#define BACKWARDS(x) __builtin_shufflevector(x, x, 7, 6, 5, 4, 3, 2, 1, 0)
-#define LOWER_BOTH(x, y) __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11)
-#define UPPER_BOTH(x, y) __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15)
-#define UPPER_BOTH_BACKWARDS(x, y) __builtin_shufflevector(x, y, 7, 15, 6, 14, 5, 13, 4, 12)
-#define LOWER_BOTH_BACKWARDS(x, y) __builtin_shufflevector(x, y, 3, 11, 2, 10, 1, 9, 0, 8)
+#define FIRSTS(x, y) SHUFFLE(Lanes, x, y, 0, 2, 4, 6, 8, 10, 12, 14)
+#define SECONDS(x, y) SHUFFLE(Lanes, x, y, 1, 3, 5, 7, 9, 11, 13, 15)
+#define SECONDS_BACKWARDS(x, y) SHUFFLE(Lanes, x, y, 15, 13, 11, 9, 7, 5, 3, 1)
+#define BACKWARDS(x) SHUFFLE(Lanes, x, x, 7, 6, 5, 4, 3, 2, 1, 0)
+#define LOWER_BOTH(x, y) SHUFFLE(Lanes, x, y, 0, 8, 1, 9, 2, 10, 3, 11)
+#define UPPER_BOTH(x, y) SHUFFLE(Lanes, x, y, 4, 12, 5, 13, 6, 14, 7, 15)
+#define UPPER_BOTH_BACKWARDS(x, y) SHUFFLE(Lanes, x, y, 7, 15, 6, 14, 5, 13, 4, 12)
+#define LOWER_BOTH_BACKWARDS(x, y) SHUFFLE(Lanes, x, y, 3, 11, 2, 10, 1, 9, 0, 8)
 
 CLONES static void spread(int64_t n, const double *restrict z, double *restrict o) {
 	int64_t k = 1;

@@ -25,6 +25,14 @@
 #pragma clang diagnostic ignored "-Wpass-failed" /* most rows call libm and are not vectorised: that is fine */
 #define EACH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #endif
+/* Lanes of x and y by constant numbers: those of y go on after those of x. W:
+ * a vector of as many integers of the same size. gcc has the first form from 12
+ * on, the second in all versions. */
+#if defined(__clang__)
+#define SHUFFLE(W, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define SHUFFLE(W, x, y, ...) __builtin_shuffle(x, y, (W){__VA_ARGS__})
+#endif
 #ifdef CLONES
 #define HAVE_CLONES 1
 #else

@@ -263,11 +263,6 @@ void kernel_reduce_short(Op op, Dtype d, int64_t n, int64_t length, const void *
  * the left half is added to all of the right one), and what the part came to before the group is added to that: a sum of numbers none of which is negative never
  * falls, and additions wait for one another once a group. How many vectors a group is makes no difference. What a part begins with is added last, so that a part can
  * say what it comes to, by the same additions, before it knows that. -0 added to anything changes nothing. */
-#if defined(__clang__)
-#define PICK(W, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
-#else
-#define PICK(W, x, y, ...) __builtin_shuffle(x, y, (W){__VA_ARGS__})
-#endif
 /* Lanes are in units of `unit` (2 for complex numbers): which lane is added to lane i where halves of h units are joined; one of the second operand's n
  * for none. `back`: from the right. And the lanes of the last unit, for all. */
 #define FROM(n, i, h, unit, back)                                                                                                  \
@@ -285,7 +280,7 @@ enum { SCAN_PLAIN = 1032, SCAN_GROUP = 128 };
 enum { ASKED = 1024 };
 
 #define JOIN_HALVES(h, N, W, UNIT, BACK) \
-	if (N / UNIT > h) v[k] += PICK(W, v[k], none, LANES_##N(FROM, N, 0, (N / UNIT > h ? h : 1), UNIT, BACK))
+	if (N / UNIT > h) v[k] += SHUFFLE(W, v[k], none, LANES_##N(FROM, N, 0, (N / UNIT > h ? h : 1), UNIT, BACK))
 
 /* count: of B, of which a number has UNIT. o NULL: only the total. next: elements that will be wanted soon, as many as there are here. */
 #define SCAN_BODY(NAME, TARGET, B, V, W, N, UNIT, BACK, STORE)                                                                                                  \
@@ -309,14 +304,14 @@ enum { ASKED = 1024 };
 			}                                                                                                                                           \
 			UNROLLED for (int h = 1; h < K; h *= 2)                                                                                                     \
 				UNROLLED for (int k = 0; k < K; k++)                                                                                                    \
-					if (k & h) v[k] += PICK(W, v[(k & ~(2 * h - 1)) + h - 1], none, LANES_##N(END, N, 0, 0, UNIT, BACK));                               \
+					if (k & h) v[k] += SHUFFLE(W, v[(k & ~(2 * h - 1)) + h - 1], none, LANES_##N(END, N, 0, 0, UNIT, BACK));                               \
 			UNROLLED for (int k = 0; o && k < K; k++) {                                                                                                 \
 				const V y = first + (v[k] + sum);                                                                                                       \
 				B *to = o + at + (BACK ? -k : k) * N;                                                                                                   \
 				if (past) STORE(to, y);                                                                                                                 \
 				else *(V *)(void *)to = y;                                                                                                              \
 			}                                                                                                                                           \
-			sum += PICK(W, v[K - 1], none, LANES_##N(END, N, 0, 0, UNIT, BACK));                                                                        \
+			sum += SHUFFLE(W, v[K - 1], none, LANES_##N(END, N, 0, 0, UNIT, BACK));                                                                        \
 		}                                                                                                                                               \
 		B c[UNIT];                                                                                                                                      \
 		for (int l = 0; l < UNIT; l++) c[l] = sum[l];                                                                                                   \

@@ -8,9 +8,11 @@
 
 typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
 typedef double Pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef int64_t Lanes __attribute__((vector_size(64)));
+typedef int64_t PairLanes __attribute__((vector_size(16)));
 
-#define TURN_EIGHT(x) (__builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6) * (Eight){-1, 1, -1, 1, -1, 1, -1, 1})
-#define TURN_PAIR(x) (__builtin_shufflevector(x, x, 1, 0) * (Pair){-1, 1})
+#define TURN_EIGHT(x) (SHUFFLE(Lanes, x, x, 1, 0, 3, 2, 5, 4, 7, 6) * (Eight){-1, 1, -1, 1, -1, 1, -1, 1})
+#define TURN_PAIR(x) (SHUFFLE(PairLanes, x, x, 1, 0) * (Pair){-1, 1})
 
 /* For rows of either width; TURN is the product with the imaginary unit. */
 #define OF_WIDTH(Row, name, TURN)                                                                                                          \
@@ -100,12 +102,12 @@ void sines_by_table(int lanes, int64_t m, const double *rows, const double *tabl
 		PUT(6, UPPER(c2, c6));                                                                                                           \
 		PUT(7, UPPER(c3, c7));                                                                                                           \
 	} while (0)
-#define EVEN(x, y) __builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14)
-#define ODD(x, y) __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15)
-#define TWOS(x, y) __builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
-#define OTHER_TWOS(x, y) __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15)
-#define LOWER(x, y) __builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
-#define UPPER(x, y) __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
+#define EVEN(x, y) SHUFFLE(Lanes, x, y, 0, 8, 2, 10, 4, 12, 6, 14)
+#define ODD(x, y) SHUFFLE(Lanes, x, y, 1, 9, 3, 11, 5, 13, 7, 15)
+#define TWOS(x, y) SHUFFLE(Lanes, x, y, 0, 1, 8, 9, 4, 5, 12, 13)
+#define OTHER_TWOS(x, y) SHUFFLE(Lanes, x, y, 2, 3, 10, 11, 6, 7, 14, 15)
+#define LOWER(x, y) SHUFFLE(Lanes, x, y, 0, 1, 2, 3, 8, 9, 10, 11)
+#define UPPER(x, y) SHUFFLE(Lanes, x, y, 4, 5, 6, 7, 12, 13, 14, 15)
 
 CLONES static void load_eight_lines(int64_t n, int64_t apart, const double *restrict x, double by, double *restrict rows) {
 	int64_t j = 0;
