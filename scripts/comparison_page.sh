@@ -7,6 +7,7 @@
 #
 # A line counts when it has something other than blanks and a comment on it.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
 cd "$(dirname "$0")/.."
 
 lines() { grep -cvE '^[[:space:]]*(#.*)?$' "$1"; }

@@ -8,6 +8,7 @@
 # test of tests/orders is asked besides whether the primitive it names is in the function it differentiates. What machine code does not hold, and
 # why, is read from backend/native/show.c.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
 cd "$(dirname "$0")/.."
 check=
 if [ "${1:-}" = --check ]; then check=yes; shift; fi

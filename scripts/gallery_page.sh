@@ -8,6 +8,7 @@
 #
 # The title is what the comment says up to its first colon or full stop. tests/pde/gallery.sh looks at each program and at its table's first words.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
 cd "$(dirname "$0")/.."
 atled=${ATLED:-$PWD/build/atled} page=docs/gallery.md
 work=$(mktemp -d)

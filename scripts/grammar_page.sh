@@ -4,6 +4,7 @@
 # Use: scripts/grammar_page.sh          writes the page
 #      scripts/grammar_page.sh --check  fails when the page is not what it would write
 set -euo pipefail
+export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
 cd "$(dirname "$0")/.."
 
 # The comments of a file that begin with `symbol = `, in the order of the text: the first lines are the production, words behind it are remarks.

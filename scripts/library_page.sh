@@ -8,6 +8,7 @@
 # A doc comment: the first line is "signature: sentence", several names separated by commas. Lines that are indented by 4 and more blanks are the
 # example, the others details.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # order of words and points of numbers are the same everywhere
 cd "$(dirname "$0")/.."
 
 # Where a new heading begins: the first builtin under it.

@@ -45,7 +45,12 @@ mkfifo "$folder/endless"
 writer=$!
 "$atled" -e "x = load(\"$folder/endless\", format = \"csv\")" >"$folder/out" 2>&1 &
 reader=$!
-sleep 0.5
+# once it has the pipe open it is reading
+for _ in $(seq 100); do
+	if ls -l "/proc/$reader/fd" 2>/dev/null | grep -q endless; then break; fi
+	sleep 0.1
+done
+sleep 0.2
 start=$(date +%s%N)
 kill -INT "$reader" 2>/dev/null
 wait "$reader"

@@ -48,7 +48,7 @@ TEXT
 status=$(<"$folder/$name.status") seconds=$(tail -n 1 "$folder/$name.seconds")
 holds 'it runs' test "$status" = 0
 [ "$status" = 0 ] || cat "$folder/$name.err"
-case ${ATLED_KIND:-release} in asan | tsan | stress) ;; *) holds "$seconds s of processor time" at_least 15 "${seconds%.*}" ;; esac
+case ${ATLED_KIND:-release} in asan | tsan | stress) ;; *) holds "$seconds s of processor time" at_least 15 "${seconds%[.,]*}" ;; esac
 
 told=$(grep -a '^=== ' "$folder/$name.out")
 # an empty line stands before each that was added

@@ -36,8 +36,8 @@ R = map(t -> r.u(t, X), T)
 off(s) = norm(map(t -> s.u(t, X), T) - R) / norm(R)
 c = solve(burgers(), fd(n = 81); rtol = 1e-4);
 off(c) > 0.05                                                     #> true
-a = off(solve(burgers(), pinn([20, 20, 20], 2000; steps = 30)));
-b = off(solve(burgers(), pinn([20, 20, 20], 2000; steps = 30); guess = c));
+a = off(solve(burgers(), pinn([20, 20, 20], 2000; steps = 30, seed = 2)));
+b = off(solve(burgers(), pinn([20, 20, 20], 2000; steps = 30, seed = 2); guess = c));
 b < 5e-3                                                          #> true
 b < 0.2 * a                                                       #> true
 

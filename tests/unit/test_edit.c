@@ -526,7 +526,7 @@ static void test_commands(T *t) {
 	snprintf(text, sizeof text, ":save %s", path);
 	CHECK(t, line(t, text, "8 statements in "));
 	CHECK(t, file_is(path, "x = 2\nf(a) = {\na * x\n}\nf(10)\ny = 3\nans = f(y)\nans\nz = ans + 1\nw = 1\nz + w\n"));
-	snprintf(text, sizeof text, "%s %s > %s/out", t->trial.program, path, t->trial.home);
+	snprintf(text, sizeof text, "'%s' %s > %s/out", t->trial.program, path, t->trial.home);
 	CHECK(t, !system(text));
 	snprintf(path, sizeof path, "%s/out", t->trial.home);
 	CHECK(t, file_is(path, "20\n6\n8\n"));
