@@ -4,12 +4,13 @@
  * Needs: load.h, elf.h, mmap; runtime.h for the addresses of the runtime. Guarantees: what load.h says: every offset, size and index that the
  * object gives is checked against what is there before it is used.
  *
- * One mapping of three zones, on pages of their own, at most MOST_BYTES long, so that code reaches data by 32-bit displacements:
+ * One mapping of three zones, on pages of their own, at most MOST_BYTES long, so that code reaches data and other code by the displacements that
+ * instructions have: 2 GB on x86-64, 128 MB for calls on AArch64.
  *
  *     code and stubs (read, execute) | constants, the table of addresses (read) | data (read, write)
  *
- * Functions of the program may be farther than 2 GB away, so calls go through a stub here: a jump through the 8 bytes behind it. Unwind tables
- * are left out: nothing unwinds through generated code.
+ * Functions of the program may be farther away, so calls go through a stub here: a jump to where the 8 bytes at its end say. Unwind tables
+ * are left out: nothing unwinds through generated code. What relocations of each architecture do is a table; the rest is the same for both.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -27,11 +28,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) && defined(__ELF__)
+#if (defined(__x86_64__) || defined(__aarch64__)) && defined(__ELF__)
 #include <elf.h>
 #include <sys/mman.h>
+#if defined(__aarch64__) && defined(__linux__)
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#endif
 
-#define MOST_BYTES ((uint64_t)256 * 1024 * 1024)
+#define MOST_BYTES ((uint64_t)128 * 1024 * 1024)
 enum { MOST_SECTIONS = 4096, MOST_SYMBOLS = 1 << 20, STUB_BYTES = 16, NZONES = 3 };
 typedef enum Zone { ZONE_CODE, ZONE_CONST, ZONE_DATA, ZONE_NONE } Zone;
 
@@ -74,6 +79,66 @@ typedef struct Loader {
 	uint64_t zone_at[NZONES], zone_bytes[NZONES], bytes_mapped, stubs_at, addresses_at;
 	char *map;
 } Loader;
+
+/* ---- architectures ----------------------------------------------------------------------------------------------------------------------- */
+
+/* A relocation's value: a symbol with its addend, also without a sign; the distance to it; the distance of the 4 KiB pages; its place in such a page. */
+typedef enum Number { VALUE, UNSIGNED, DISTANCE, PAGES, IN_PAGE } Number;
+
+/* What is meant by a symbol: itself; itself, but its stub where it is not in the mapping; the 8 bytes that hold its address. */
+typedef enum Way { ITSELF, NEAR, ADDRESS } Way;
+
+/* What a relocation does: of its value, which has `bits` bits, those from bit `drop` on become a number of `width` bytes, or a field from bit `at` on of an
+ * instruction. The dropped ones are zero. */
+typedef struct Relocation {
+	uint16_t type;
+	uint8_t width; /* 0: nothing to do */
+	Number value;
+	Way way;
+	uint8_t bits, drop, at;
+} Relocation;
+
+/* stub_code: a jump to where the 8 bytes behind it say. GAP: what is between functions, a trap. */
+#if defined(__x86_64__)
+enum { MACHINE = EM_X86_64, GAP = 0xcc };
+static const unsigned char stub_code[STUB_BYTES - 8] = {0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90}; /* jmp *2(%rip) */
+static const Relocation relocations[] = {
+	{R_X86_64_PC32, 4, DISTANCE, NEAR, 32, 0, 0},
+	{R_X86_64_PLT32, 4, DISTANCE, NEAR, 32, 0, 0},
+	{R_X86_64_GOTPCREL, 4, DISTANCE, ADDRESS, 32, 0, 0},
+	{R_X86_64_GOTPCRELX, 4, DISTANCE, ADDRESS, 32, 0, 0},
+	{R_X86_64_REX_GOTPCRELX, 4, DISTANCE, ADDRESS, 32, 0, 0},
+	{R_X86_64_64, 8, VALUE, ITSELF, 64, 0, 0},
+	{R_X86_64_PC64, 8, DISTANCE, NEAR, 64, 0, 0},
+	{R_X86_64_32, 4, UNSIGNED, NEAR, 32, 0, 0},
+	{R_X86_64_32S, 4, VALUE, NEAR, 32, 0, 0},
+	{R_X86_64_NONE, 0, VALUE, ITSELF, 0, 0, 0},
+};
+#else
+enum { MACHINE = EM_AARCH64, GAP = 0 };
+static const unsigned char stub_code[STUB_BYTES - 8] = {0x50, 0, 0, 0x58, 0, 2, 0x1f, 0xd6}; /* ldr x16, 8; br x16 */
+static const Relocation relocations[] = {
+	{R_AARCH64_CALL26, 4, DISTANCE, NEAR, 28, 2, 0},
+	{R_AARCH64_JUMP26, 4, DISTANCE, NEAR, 28, 2, 0},
+	{R_AARCH64_ADR_PREL_PG_HI21, 4, PAGES, NEAR, 33, 12, 0},
+	{R_AARCH64_ADD_ABS_LO12_NC, 4, IN_PAGE, NEAR, 12, 0, 10},
+	{R_AARCH64_LDST8_ABS_LO12_NC, 4, IN_PAGE, NEAR, 12, 0, 10},
+	{R_AARCH64_LDST16_ABS_LO12_NC, 4, IN_PAGE, NEAR, 12, 1, 10},
+	{R_AARCH64_LDST32_ABS_LO12_NC, 4, IN_PAGE, NEAR, 12, 2, 10},
+	{R_AARCH64_LDST64_ABS_LO12_NC, 4, IN_PAGE, NEAR, 12, 3, 10},
+	{R_AARCH64_LDST128_ABS_LO12_NC, 4, IN_PAGE, NEAR, 12, 4, 10},
+	{R_AARCH64_ADR_GOT_PAGE, 4, PAGES, ADDRESS, 33, 12, 0},
+	{R_AARCH64_LD64_GOT_LO12_NC, 4, IN_PAGE, ADDRESS, 12, 3, 10},
+	{R_AARCH64_CONDBR19, 4, DISTANCE, NEAR, 21, 2, 5},
+	{R_AARCH64_TSTBR14, 4, DISTANCE, NEAR, 16, 2, 5},
+	{R_AARCH64_ABS64, 8, VALUE, ITSELF, 64, 0, 0},
+	{R_AARCH64_PREL64, 8, DISTANCE, NEAR, 64, 0, 0},
+	{R_AARCH64_PREL32, 4, DISTANCE, NEAR, 32, 0, 0},
+	{R_AARCH64_NONE, 0, VALUE, ITSELF, 0, 0, 0},
+};
+#endif
+
+/* ---- errors ------------------------------------------------------------------------------------------------------------------------------ */
 
 static bool fail(Loader *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool fail(Loader *l, const char *format, ...) {
@@ -141,7 +206,7 @@ static bool read_header(Loader *l, Part *p) {
 	if (p->n < sizeof *h) return fail(l, "not an object: %zu bytes", p->n);
 	memcpy(h, p->bytes, sizeof *h);
 	if (memcmp(h->e_ident, ELFMAG, SELFMAG)) return fail(l, "not an ELF object");
-	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64)
+	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != MACHINE)
 		return fail(l, "an object for another machine");
 	if (h->e_type != ET_REL) return fail(l, "not a relocatable object");
 	if (h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shnum || h->e_shnum > MOST_SECTIONS ||
@@ -218,41 +283,54 @@ static const char *symbol_name(const Part *p, const Elf64_Sym *s) {
 
 /* ---- relocations ------------------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t relocation_width(uint32_t type) {
-	switch (type) {
-	case R_X86_64_NONE: return 0;
-	case R_X86_64_64:
-	case R_X86_64_PC64: return 8;
-	case R_X86_64_PC32:
-	case R_X86_64_PLT32:
-	case R_X86_64_32:
-	case R_X86_64_32S:
-	case R_X86_64_GOTPCREL:
-	case R_X86_64_GOTPCRELX:
-	case R_X86_64_REX_GOTPCRELX: return 4;
-	default: return UINT32_MAX;
-	}
+static const Relocation *relocation_of(const Elf64_Rela *r) {
+	for (size_t i = 0; i < sizeof relocations / sizeof *relocations; i++)
+		if (relocations[i].type == ELF64_R_TYPE(r->r_info)) return &relocations[i];
+	return NULL;
 }
 
-static bool is_by_address(uint32_t type) {
-	return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
+/* Writes a relocation's value; false where it has more bits than the place. */
+static bool put_number(const Relocation *how, char *place, uint64_t v) {
+	const uint64_t here = (uint64_t)(uintptr_t)place, in_page = 4095;
+	switch (how->value) {
+	case DISTANCE: v -= here; break;
+	case PAGES: v = (v & ~in_page) - (here & ~in_page); break;
+	case IN_PAGE: v &= in_page; break;
+	default: break;
+	}
+	if (how->bits < 64) {
+		const bool is_signed = how->value != UNSIGNED && how->value != IN_PAGE;
+		if ((v + ((uint64_t)is_signed << (how->bits - 1))) >> how->bits) return false;
+	}
+	if (v & (((uint64_t)1 << how->drop) - 1)) return false;
+	v >>= how->drop;
+	if (how->bits - how->drop == 8 * how->width) {
+		memcpy(place, &v, how->width); /* little-endian: the low bytes */
+		return true;
+	}
+	uint32_t in, field = (1u << (how->bits - how->drop)) - 1, bits = (uint32_t)v & field;
+	memcpy(&in, place, sizeof in);
+	if (how->value == PAGES) in = (in & ~(3u << 29 | field >> 2 << 5)) | (bits & 3) << 29 | bits >> 2 << 5; /* adrp has the low two elsewhere */
+	else in = (in & ~(field << how->at)) | bits << how->at;
+	memcpy(place, &in, sizeof in);
+	return true;
 }
 
 static bool find_in_others(const Loader *l, const Part *mine, const char *name, uint64_t *at);
 
 /* Checks a relocation and notes the stub or address it needs. */
 static bool check_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
-	const uint32_t type = ELF64_R_TYPE(r->r_info), width = relocation_width(type);
-	if (width == UINT32_MAX) return fail(l, "relocation type %u is not supported", type);
-	if (!width) return true;
+	const Relocation *how = relocation_of(r);
+	if (!how) return fail(l, "relocation type %u is not supported", (unsigned)ELF64_R_TYPE(r->r_info));
+	if (!how->width) return true;
 	const uint64_t k = ELF64_R_SYM(r->r_info);
 	if (!k || k >= p->nsymbols) return fail(l, "a relocation names symbol %llu of %u", (unsigned long long)k, p->nsymbols);
-	if (r->r_offset > target->h.sh_size || width > target->h.sh_size - r->r_offset) return fail(l, "a relocation outside of its section");
+	if (r->r_offset > target->h.sh_size || how->width > target->h.sh_size - r->r_offset) return fail(l, "a relocation outside of its section");
 	if (target->h.sh_type == SHT_NOBITS) return fail(l, "a relocation in a section without contents");
-	if (type == R_X86_64_32 || type == R_X86_64_32S) l->low = true;
-	if (is_by_address(type)) {
+	if (how->value <= UNSIGNED && how->bits == 32) l->low = true;
+	if (how->way == ADDRESS) {
 		if (!p->slots[k].address) p->slots[k].address = ++l->naddresses;
-	} else if (type != R_X86_64_64 && !p->slots[k].stub && !p->slots[k].near) {
+	} else if (how->way == NEAR && !p->slots[k].stub && !p->slots[k].near) {
 		const Elf64_Sym s = symbol(p, (uint32_t)k);
 		uint64_t at;
 		p->slots[k].near = s.st_shndx != SHN_UNDEF || find_in_others(l, p, symbol_name(p, &s), &at);
@@ -307,29 +385,15 @@ static bool find_symbol(Loader *l, const Part *p, uint32_t k, uint64_t *address)
 }
 
 static bool apply_relocation(Loader *l, Part *p, const Section *target, const Elf64_Rela *r) {
-	const uint32_t type = ELF64_R_TYPE(r->r_info), k = (uint32_t)ELF64_R_SYM(r->r_info);
-	if (type == R_X86_64_NONE) return true;
-	char *place = l->map + target->at + r->r_offset;
-	const uint64_t here = (uint64_t)(uintptr_t)place, addend = (uint64_t)r->r_addend;
+	const Relocation *how = relocation_of(r);
+	const uint32_t k = (uint32_t)ELF64_R_SYM(r->r_info);
+	if (!how->width) return true;
 	uint64_t s;
-	if (is_by_address(type)) s = (uint64_t)(uintptr_t)l->map + l->addresses_at + 8 * (p->slots[k].address - 1u);
-	else if (p->slots[k].stub && type != R_X86_64_64)
-		s = (uint64_t)(uintptr_t)l->map + l->stubs_at + (uint64_t)STUB_BYTES * (p->slots[k].stub - 1u);
+	if (how->way == ADDRESS) s = (uint64_t)(uintptr_t)l->map + l->addresses_at + 8 * (p->slots[k].address - 1u);
+	else if (how->way == NEAR && p->slots[k].stub) s = (uint64_t)(uintptr_t)l->map + l->stubs_at + (uint64_t)STUB_BYTES * (p->slots[k].stub - 1u);
 	else if (!find_symbol(l, p, k, &s)) return false;
-	uint64_t v = s + addend;
-	bool fits = true;
-	switch (type) {
-	case R_X86_64_64: break;
-	case R_X86_64_PC64: v -= here; break;
-	case R_X86_64_32: fits = v <= UINT32_MAX; break;
-	case R_X86_64_32S: fits = (int64_t)v >= INT32_MIN && (int64_t)v <= INT32_MAX; break;
-	default:
-		v -= here;
-		fits = (int64_t)v >= INT32_MIN && (int64_t)v <= INT32_MAX;
-	}
-	if (!fits) return fail(l, "a relocation of type %u does not reach", type);
-	memcpy(place, &v, relocation_width(type)); /* little-endian: the low bytes */
-	return true;
+	return put_number(how, l->map + target->at + r->r_offset, s + (uint64_t)r->r_addend) ||
+	       fail(l, "a relocation of type %u does not reach", (unsigned)how->type);
 }
 
 /* Runs `each` over all relocations of sections that are loaded. */
@@ -389,14 +453,13 @@ static bool lay_out(Loader *l) {
 /* Stubs and addresses of one object. */
 static bool fill_tables(Loader *l, const Part *p) {
 	for (uint32_t k = 1; k < p->nsymbols && (l->nstubs || l->naddresses); k++) {
-		static const unsigned char jump[6] = {0xff, 0x25, 0, 0, 0, 0}; /* to where the next 8 bytes say */
 		uint64_t address;
 		if (!p->slots[k].stub && !p->slots[k].address) continue;
 		if (!find_symbol(l, p, k, &address)) return false;
 		if (p->slots[k].stub) {
 			char *stub = l->map + l->stubs_at + (uint64_t)STUB_BYTES * (p->slots[k].stub - 1u);
-			memcpy(stub, jump, sizeof jump);
-			memcpy(stub + sizeof jump, &address, sizeof address);
+			memcpy(stub, stub_code, sizeof stub_code);
+			memcpy(stub + sizeof stub_code, &address, sizeof address);
 		}
 		if (p->slots[k].address) memcpy(l->map + l->addresses_at + (uint64_t)8 * (p->slots[k].address - 1u), &address, sizeof address);
 	}
@@ -411,7 +474,7 @@ static bool fill(Loader *l) {
 	void *map = mmap(NULL, l->bytes_mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (map == MAP_FAILED) return fail(l, "no memory for %llu bytes of code", (unsigned long long)l->bytes_mapped);
 	l->map = map;
-	memset(l->map, 0xcc, l->zone_bytes[ZONE_CODE]); /* breakpoints between functions */
+	memset(l->map, GAP, l->zone_bytes[ZONE_CODE]);
 	for (Part *p = l->parts; p < l->parts + l->nparts; p++)
 		for (uint32_t i = 1; i < p->nsections; i++) {
 			const Section *s = &p->sections[i];
@@ -422,7 +485,26 @@ static bool fill(Loader *l) {
 	return true;
 }
 
+#if defined(__aarch64__) && defined(__linux__)
+static void register_threads(void) {
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+#endif
+
+/* Where instructions are fetched by another way than data are written, what was written is to be fetched, also by threads that fetched what lay at these
+ * addresses before. */
+static void tell_processors(const Loader *l) {
+	char *code = l->map + l->zone_at[ZONE_CODE];
+	__builtin___clear_cache(code, code + l->zone_bytes[ZONE_CODE]);
+#if defined(__aarch64__) && defined(__linux__)
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, register_threads);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+#endif
+}
+
 static bool protect(Loader *l) {
+	tell_processors(l);
 	static const int rights[NZONES] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
 	for (int zone = 0; zone < ZONE_DATA; zone++)
 		if (l->zone_bytes[zone] && mprotect(l->map + l->zone_at[zone], l->zone_bytes[zone], rights[zone]))

@@ -1,4 +1,4 @@
-/* load.h - a relocatable ELF object for x86-64 becomes callable code in this process.
+/* load.h - a relocatable ELF object for this machine (x86-64, aarch64) becomes callable code in this process.
  *
  * Needs: abi.h. Guarantees: whatever the bytes are, the answer is an object or an error, never a crash (what the code does when it is called is
  * another matter: bytes from a file are checked by cache.c). Memory is never writable and executable at once. Thread-safe.

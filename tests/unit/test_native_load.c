@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 static char folder[64];
+static int skipped;
 
 typedef struct Bytes {
 	char *at;
@@ -108,11 +109,13 @@ static void run_everything(const char *flags) {
 
 static void test_kinds(void) {
 	static const char *const flags[] = {"-O2 -fPIC", "-O0 -fPIC", "-O2 -fPIC -fno-plt", "-O2 -fno-pic -mcmodel=small", "-O0 -fno-pic",
-	                                    "-Os -fpie", "-O3 -fPIC -ffunction-sections -fdata-sections", "-O2 -fPIC -g",
-	                                    "-O2 -fPIC -mavx2 -ftree-vectorize"};
+	                                    "-Os -fPIE", "-O3 -fPIC -ffunction-sections -fdata-sections", "-O2 -fPIC -g",
+	                                    "-O2 -fPIC -ftree-vectorize"};
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) run_everything(flags[i]);
+#if defined(__x86_64__)
 	__builtin_cpu_init();
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-		if (!strstr(flags[i], "avx2") || __builtin_cpu_supports("avx2")) run_everything(flags[i]);
+	if (__builtin_cpu_supports("avx2")) run_everything("-O2 -fPIC -mavx2 -ftree-vectorize");
+#endif
 }
 
 static const char *const small = "int entry(Call *c) { static const i64 t[3] = {5, 6, 7}; c->results[0] = t[c->words[0]]; return 0; }\n";
@@ -196,8 +199,8 @@ static void test_refusals(void) {
 	refuses("int n; static __attribute__((constructor)) void first(void) { n++; } int entry(Call *c) { return 0; }", "-O1 -fPIC", "entry",
 	        "initialisers");
 	refuses("static char big[300000000]; int entry(Call *c) { return big[c->words[0]]++; }", "-O1 -fPIC", "entry", "bad size");
-	refuses("static char a[150000000], b[150000000]; int entry(Call *c) { return a[c->words[0]]++ + b[c->words[0]]++; }",
-	        "-O1 -fPIC -ffunction-sections -fdata-sections", "entry", "more than 256 MB");
+	refuses("static char a[70000000], b[70000000]; int entry(Call *c) { return a[c->words[0]]++ + b[c->words[0]]++; }",
+	        "-O1 -fPIC -ffunction-sections -fdata-sections", "entry", "more than 128 MB");
 	CHECK(!native_load("", 0, "entry", error, sizeof error) && *error);
 	CHECK(!native_load("short", 5, "entry", error, sizeof error) && *error);
 	char zeros[4096] = {0};
@@ -314,20 +317,23 @@ static void test_threads(void) {
 /* Memory that the system does not give; in a child, because it stays like that. */
 static void test_no_memory(void) {
 	char text[1000], error[100];
-	snprintf(text, sizeof text, "%sstatic char big[200000000]; int entry(Call *c) { return big[c->words[0]]++; }", call_record);
+	snprintf(text, sizeof text, "%sstatic char big[100000000]; int entry(Call *c) { return big[c->words[0]]++; }", call_record);
 	Bytes b = object_of(text, "-O1 -fPIC");
 	CHECK(b.n > 0);
 	if (!SANITIZED) {
 		const pid_t child = fork();
 		if (!child) {
-			struct rlimit r = {150000000, 150000000};
-			setrlimit(RLIMIT_AS, &r);
+			struct rlimit r = {80000000, 80000000};
+			if (setrlimit(RLIMIT_AS, &r) || getrlimit(RLIMIT_AS, &r) || r.rlim_cur != 80000000) _exit(2);
 			const bool refused = !native_load(b.at, b.n, "entry", error, sizeof error) && strstr(error, "no memory");
 			_exit(refused ? 0 : 1);
 		}
 		int status = -1;
 		waitpid(child, &status, 0);
-		CHECK(status == 0);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 2) { /* as emulators of a processor do */
+			printf("skip: want of memory for code: the system does not limit a process's addresses\n");
+			skipped++;
+		} else CHECK(status == 0);
 	}
 	free(b.at);
 }
@@ -378,7 +384,7 @@ static void measure(void) {
 }
 
 int main(void) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 	snprintf(folder, sizeof folder, "/tmp/atled-load-XXXXXX");
 	if (!mkdtemp(folder)) return 1;
 	Bytes b = small_object();
@@ -404,6 +410,6 @@ int main(void) {
 	char error[100];
 	CHECK(!native_load("", 0, "entry", error, sizeof error) && *error);
 #endif
-	printf("%d passed, %d failed\n", passed, failed);
+	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	return failed != 0;
 }
