@@ -30,6 +30,14 @@ endif
 .SUFFIXES:
 MAKEFLAGS += -r
 
+# What the compiler makes programs for, which in a cross build is not this machine: its architecture (x86_64, aarch64), the bytes of a pointer, the order of bytes.
+MACHINE := $(shell $(CC) $(CFLAGS_EXTRA) -dM -E -x c /dev/null 2>/dev/null | sed -n -e 's/^.define __\(x86_64\|aarch64\)__ 1$$/\1/p' \
+	-e 's/^.define __SIZEOF_POINTER__ \([0-9]*\)$$/\1-bytes/p' -e 's/^.define __BYTE_ORDER__ __ORDER_\(.*\)_ENDIAN__$$/\1/p')
+ifneq ($(filter 4-bytes BIG,$(MACHINE)),)
+$(error Atled needs a machine of 64 bits that stores the low byte first, such as x86-64 and aarch64; $(CC) makes programs for $(shell $(CC) -dumpmachine))
+endif
+ARCHITECTURE := $(filter x86_64 aarch64,$(MACHINE))
+
 # ---- kinds of build: a folder and its flags -----------------------------------------------------------------------------------------
 
 MODE ?= release

@@ -3,7 +3,7 @@
  * Needs: ir.h. Guarantees: kernels touch no memory but the elements of their operands; o may be exactly x or y. Their
  * results are the same on every machine: no fast-math, no contraction, sums in a fixed order. Element-wise ones give
  * bit for bit what scalar_apply gives; but sines and their like of floats (kernels_maths.h) what native code gives, within some units in the last place of it, where
- * the machine has AVX2.
+ * the machine has AVX2 or NEON.
  */
 #ifndef ATLED_BACKEND_KERNELS_H
 #define ATLED_BACKEND_KERNELS_H

@@ -1,15 +1,13 @@
 /* kernels_maths.c - sines, exponentials and their like over arrays, by the vector maths that native code has, too.
  *
- * Needs: kernels_maths.h, backend/vmath, of which vmath.mk makes loops for AVX2 and for AVX-512 (WITH_VMATH; without it, and on other machines, the C library's
- * functions stay). Guarantees: an element's result is that of native code, bit for bit, whatever its place in the array, the array's length and which of the two loops runs.
+ * Needs: kernels_maths.h, backend/vmath, of which vmath.mk makes loops for AVX2 and for AVX-512, or for NEON (WITH_VMATH; without it, and on other machines, the C library's
+ * functions stay). Guarantees: an element's result is that of native code, bit for bit, whatever its place in the array, the array's length and which of the loops runs.
  */
 #include "backend/kernels_maths.h"
 #include "backend/vmath/loops.h"
 #include "backend/vmath/vmath.h"
 
-#if defined(WITH_VMATH) && defined(__x86_64__)
-
-extern const VmathLoop vmath_for_avx2[], vmath_for_avx512[];
+#ifdef WITH_VMATH
 
 /* Places in the tables of loops */
 enum {
@@ -28,11 +26,17 @@ static int place_of(Op op) {
 	}
 }
 
+#if defined(__aarch64__)
+extern const VmathLoop vmath_for_neon[];
+static const VmathLoop *loops(void) { return vmath_for_neon; }
+#else
+extern const VmathLoop vmath_for_avx2[], vmath_for_avx512[];
 static const VmathLoop *loops(void) {
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return vmath_for_avx512;
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? vmath_for_avx2 : NULL;
 }
+#endif
 
 enum {
 	WHOLE = 16, /* loops work on multiples of it */

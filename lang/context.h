@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if UINTPTR_MAX != UINT64_MAX || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Atled needs a machine of 64 bits that stores the low byte first (x86-64, aarch64)"
+#endif
+
 typedef struct Ctx Ctx;
 typedef struct Arena Arena;
 

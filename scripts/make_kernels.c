@@ -1,7 +1,7 @@
 /* make_kernels.c - precompiles the functions that every module for a target may share: products of matrices in all their forms.
  *
- * Use: make_kernels LIBRARY TARGET FILE with a code generator's library that has none yet, and sse2, avx2 or avx512. Writes the file, see
- * NativeKernels. Which functions there are is not listed anywhere: a module is made that asks for products of all types, flags and sizes, and the code generator says
+ * Use: make_kernels LIBRARY TARGET FILE with a code generator's library that has none yet, and sse2, avx2 or avx512; on AArch64 neon. Writes the
+ * file, see NativeKernels. Which functions there are is not listed anywhere: a module is made that asks for products of all types, flags and sizes, and the code generator says
  * what it made for it.
  */
 #include "backend/native/codegen.h"
@@ -106,14 +106,14 @@ static bool make(Ctx *c, const char *cpu, const char *path) {
 }
 
 /* What a target of precompiled functions is called on the command line, and as a processor. */
-static const char *const targets[][2] = {{"sse2", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}};
+static const char *const targets[][2] = {{"sse2", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}, {"neon", "aarch64"}};
 
 int main(int argc, char **argv) {
 	const char *cpu = NULL;
 	for (size_t k = 0; argc == 4 && k < sizeof targets / sizeof *targets; k++)
 		if (!strcmp(argv[2], targets[k][0])) cpu = targets[k][1];
 	if (!cpu) {
-		fprintf(stderr, "make_kernels: a library, a target (sse2, avx2, avx512) and a file are wanted\n");
+		fprintf(stderr, "make_kernels: a library, a target (sse2, avx2, avx512, neon) and a file are wanted\n");
 		return 1;
 	}
 	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

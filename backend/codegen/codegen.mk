@@ -5,13 +5,15 @@
 #
 # The main Makefile includes it after backend/vmath/vmath.mk and its own rules (it uses `say`, $(BUILD)/flags and the rule for $(BUILD)/%.o).
 # Needs LLVM with clang and lld (scripts/llvm.sh). It gives
-#   CODEGEN_LIBRARY  the library, or nothing where LLVM is missing: then programs run on the evaluator
+#   CODEGEN_LIBRARY  the library, or nothing where LLVM is missing or the machine is none that we have code for: then programs run on the evaluator
 
-CODEGEN_COMPONENTS ?= x86codegen x86info x86desc x86asmparser passes bitreader linker
+CODEGEN_BACK_END_x86_64 := x86
+CODEGEN_BACK_END_aarch64 := aarch64
+CODEGEN_COMPONENTS ?= $(addprefix $(CODEGEN_BACK_END_$(ARCHITECTURE)),codegen info desc asmparser) passes bitreader linker
 
 CODEGEN_SOURCES := $(sort $(wildcard backend/codegen/*.c))
 CODEGEN_OBJECTS := $(CODEGEN_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/backend/codegen/vmath_data.o
-CODEGEN_LIBRARY := $(if $(LLVM),$(BUILD)/libatled-codegen.so)
+CODEGEN_LIBRARY := $(if $(and $(LLVM),$(ARCHITECTURE)),$(BUILD)/libatled-codegen.so)
 
 # Asked when the library is linked. Some systems have LLVM as a shared library only. libzstd goes by its run-time name, since its
 # development files need not be there.
@@ -26,12 +28,15 @@ $(BUILD)/backend/codegen/vmath_data.o: backend/codegen/vmath_data.S $(VMATH_BITC
 	$(call say,compile)$(CC) -Wa,-I$(dir $(firstword $(VMATH_BITCODE))) -c $< -o $@
 
 # The functions that every module may share are compiled beforehand, by the same library without any (EMPTY) and a program that asks it for them.
-KERNELS := $(addprefix $(BUILD)/codegen/kernels_,$(addsuffix .bin,sse2 avx2 avx512))
+# A cross build whose programs this machine cannot run leaves them out: make KERNELS=
+KERNELS_x86_64 := sse2 avx2 avx512
+KERNELS_aarch64 := neon
+KERNELS := $(KERNELS_$(ARCHITECTURE):%=$(BUILD)/codegen/kernels_%.bin)
 MAKE_KERNELS := $(BUILD)/codegen/make_kernels
 
 $(BUILD)/backend/codegen/kernels_data.o: backend/codegen/kernels_data.S $(KERNELS)
 	@mkdir -p $(@D)
-	$(call say,compile)$(CC) -Wa,-I$(BUILD)/codegen -c $< -o $@
+	$(call say,compile)$(CC) $(if $(KERNELS),-Wa$(comma)-I$(BUILD)/codegen,-DEMPTY) -c $< -o $@
 
 $(BUILD)/codegen/kernels_none.o: backend/codegen/kernels_data.S
 	@mkdir -p $(@D)

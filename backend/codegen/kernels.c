@@ -9,16 +9,20 @@
 #include "backend/codegen/emit.h"
 #include <string.h>
 
-extern const char kernels_sse2_begin[], kernels_sse2_end[], kernels_avx2_begin[], kernels_avx2_end[], kernels_avx512_begin[], kernels_avx512_end[];
+/* The files of kernels_data.S. */
+#if defined(__aarch64__)
+#define FILES(F) F(neon)
+#else
+#define FILES(F) F(sse2) F(avx2) F(avx512)
+#endif
 
 typedef struct KernelFile {
 	const char *begin, *end;
 } KernelFile;
-static const KernelFile files[] = {
-	{kernels_sse2_begin, kernels_sse2_end},
-	{kernels_avx2_begin, kernels_avx2_end},
-	{kernels_avx512_begin, kernels_avx512_end},
-};
+#define DECLARE(name) extern const char kernels_##name##_begin[], kernels_##name##_end[];
+FILES(DECLARE)
+#define ENDS(name) {kernels_##name##_begin, kernels_##name##_end},
+static const KernelFile files[] = {FILES(ENDS)};
 
 static bool same_target(const KTarget *x, const KTarget *y) {
 	return !strncmp(x->cpu, y->cpu, sizeof x->cpu) && x->vector_bytes == y->vector_bytes && x->registers == y->registers && x->has_fma == y->has_fma &&

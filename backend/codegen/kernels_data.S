@@ -14,7 +14,11 @@ kernels_\name\()_begin:
 kernels_\name\()_end:
 	.byte 0
 	.endm
+#if defined(__aarch64__)
+	file neon
+#else
 	file sse2
 	file avx2
 	file avx512
+#endif
 	.section .note.GNU-stack,"",@progbits

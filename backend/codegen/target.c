@@ -1,6 +1,6 @@
 /* target.c - the machines that code is generated for: triple, processor, features, and how they stand on every function.
  *
- * Needs: emit.h, LLVM's back ends. Guarantees: a processor's name that is not in the table is an error, never LLVM's abort; code depends on the
+ * Needs: emit.h, LLVM's back end. Guarantees: a processor's name that is not in the table is an error, never LLVM's abort; code depends on the
  * KTarget alone, not on the machine it is generated on.
  */
 #include "backend/codegen/emit.h"
@@ -8,17 +8,21 @@
 #include <string.h>
 
 typedef struct TargetRow {
-	const char *cpu, *triple, *features;
+	const char *cpu, *triple, *processor, *features; /* processor: LLVM's name of it */
 	const char *vector_width; /* prefer-vector-width and min-legal-vector-width; NULL: LLVM's */
 	bool rounds;              /* has instructions that round to whole numbers */
 } TargetRow;
 
-/* Features beyond what the processor's name says: none so far. */
+/* Machines of the architecture that this library is built for, whose back end it has. Features are those beyond what the processor's name says. */
 static const TargetRow rows[] = {
-	{"x86-64", "x86_64-unknown-linux-gnu", "", NULL, false},
-	{"x86-64-v2", "x86_64-unknown-linux-gnu", "", NULL, true},
-	{"x86-64-v3", "x86_64-unknown-linux-gnu", "", NULL, true},
-	{"x86-64-v4", "x86_64-unknown-linux-gnu", "", "512", true},
+#if defined(__aarch64__)
+	{"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", NULL, true},
+#else
+	{"x86-64", "x86_64-unknown-linux-gnu", "x86-64", "", NULL, false},
+	{"x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", "", NULL, true},
+	{"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", NULL, true},
+	{"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "", "512", true},
+#endif
 };
 
 static const TargetRow *target_row(Emit *e) {
@@ -31,16 +35,23 @@ bool target_rounds(Emit *e) {
 	return target_row(e)->rounds;
 }
 
-static void start_back_ends(void) {
+static void start_back_end(void) {
+#if defined(__aarch64__)
+	LLVMInitializeAArch64TargetInfo();
+	LLVMInitializeAArch64Target();
+	LLVMInitializeAArch64TargetMC();
+	LLVMInitializeAArch64AsmPrinter();
+#else
 	LLVMInitializeX86TargetInfo();
 	LLVMInitializeX86Target();
 	LLVMInitializeX86TargetMC();
 	LLVMInitializeX86AsmPrinter();
+#endif
 }
 
 void target_open(Emit *e) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, start_back_ends);
+	pthread_once(&once, start_back_end);
 	const TargetRow *row = target_row(e);
 	LLVMTargetRef target;
 	char *message = NULL;
@@ -52,8 +63,9 @@ void target_open(Emit *e) {
 		emit_stop(e, "%s", text);
 	}
 	LLVMCodeGenOptLevel level = e->level >= 2 ? LLVMCodeGenLevelDefault : e->level == 1 ? LLVMCodeGenLevelLess : LLVMCodeGenLevelNone;
-	e->machine = LLVMCreateTargetMachine(target, row->triple, row->cpu, row->features, level, LLVMRelocPIC, LLVMCodeModelSmall);
-	if (!e->machine) emit_stop(e, "LLVM has no machine for %s", row->cpu);
+	e->machine = LLVMCreateTargetMachine(target, row->triple, row->processor, row->features, level, LLVMRelocPIC, LLVMCodeModelSmall);
+	if (!e->machine) emit_stop(e, "LLVM has no machine for %s", row->processor);
+	LLVMSetTargetMachineGlobalISel(e->machine, 0); /* one selector of instructions for all machines and levels */
 	LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->machine);
 	char *layout_text = LLVMCopyStringRepOfTargetData(layout);
 	LLVMSetDataLayout(e->module, layout_text);
@@ -69,7 +81,7 @@ static void text_attribute(Emit *e, LLVMValueRef function, const char *name, con
 
 void target_set_attributes(Emit *e, LLVMValueRef function) {
 	const TargetRow *row = target_row(e);
-	text_attribute(e, function, "target-cpu", row->cpu);
+	text_attribute(e, function, "target-cpu", row->processor);
 	if (*row->features) text_attribute(e, function, "target-features", row->features);
 	if (row->vector_width) {
 		text_attribute(e, function, "prefer-vector-width", row->vector_width);

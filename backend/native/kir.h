@@ -167,7 +167,7 @@ typedef struct KFn {
 
 /* What the code is for. Widths in elements of one register. */
 typedef struct KTarget {
-	char cpu[32];          /* LLVM's name: x86-64, x86-64-v3, x86-64-v4 */
+	char cpu[32];          /* x86-64, x86-64-v3, x86-64-v4, aarch64 */
 	uint32_t vector_bytes; /* 64 AVX-512, 32 AVX2, 16 SSE2 and NEON, 8: no vectors */
 	uint32_t registers;    /* vector registers */
 	bool has_fma, has_masks;

@@ -1,31 +1,33 @@
-/* target.c - the processor's features and caches, by cpuid.
+/* target.c - the processor's features and caches.
  *
- * Needs: target.h; <cpuid.h> on x86-64. Guarantees: what target.h says. Besides the processor the operating system must save the wide registers
- * when it switches threads, which xgetbv tells.
+ * Needs: target.h; <cpuid.h> on x86-64. Guarantees: what target.h says. On x86-64 the operating system must save the wide registers when it
+ * switches threads, which xgetbv tells. Every AArch64 has NEON.
  */
 #include "backend/native/target.h"
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #if defined(__x86_64__) && defined(__ELF__)
 #include <cpuid.h>
-#define HAVE_TARGET 1
-#else
-#define HAVE_TARGET 0
 #endif
 
-/* By rising ability. */
+/* Of this architecture, by rising ability. */
 static const struct Level {
 	const char *name, *brief;
 	uint32_t vector_bytes, registers;
 	bool fma, masks;
 } levels[] = {
     {"none", "none", 0, 0, false, false},
+#if defined(__aarch64__)
+    {"aarch64", "neon", 16, 32, true, false},
+#else
     {"x86-64", "x86-64", 16, 16, false, false},
     {"x86-64-v3", "v3", 32, 16, true, false},
     {"x86-64-v4", "v4", 64, 32, true, true},
+#endif
 };
 enum { NLEVELS = sizeof levels / sizeof *levels };
 
@@ -38,6 +40,7 @@ static const struct Shape {
 } shapes[] = {
     {"v4-shape", 64, 32, true},
     {"v3-shape", 32, 16, false},
+    {"neon-shape", 16, 32, false},
     {"sse2-shape", 16, 16, false},
     {"scalar-shape", 8, 16, false},
 };
@@ -50,7 +53,7 @@ static struct Host {
 } host;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-#if HAVE_TARGET
+#if defined(__x86_64__) && defined(__ELF__)
 enum { /* bits of cpuid */
 	C1_FMA = 1 << 12, C1_MOVBE = 1 << 22, C1_OSXSAVE = 1 << 27, C1_AVX = 1 << 28, C1_F16C = 1 << 29,
 	B7_BMI1 = 1 << 3, B7_AVX2 = 1 << 5, B7_BMI2 = 1 << 8,
@@ -77,15 +80,57 @@ static uint32_t level_of_host(void) {
 	const uint32_t need512 = B7_AVX512F | B7_AVX512DQ | B7_AVX512CD | B7_AVX512BW | B7_AVX512VL;
 	return (b7 & need512) == need512 && (saves & SAVES_AVX512) == SAVES_AVX512 ? 3 : 2;
 }
+#elif defined(__aarch64__) && defined(__ELF__)
+static uint32_t level_of_host(void) {
+	return 1;
+}
 #else
 static uint32_t level_of_host(void) {
 	return 0;
 }
 #endif
 
-/* A cache's size in bytes; `otherwise` when the system does not say, or something odd. */
-static uint32_t cache_bytes(int which, uint32_t otherwise) {
-	const long n = which >= 0 ? sysconf(which) : 0;
+#ifdef __linux__
+/* One line of a file that the system makes; empty when there is none. */
+static void read_line(char line[32], int cache, const char *what) {
+	char path[80];
+	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", cache, what);
+	FILE *f = fopen(path, "re");
+	if (!f || !fgets(line, 32, f)) *line = 0;
+	if (f) fclose(f);
+}
+
+/* Of the first processor's cache of data of that level; 0 when the system does not say. */
+static long system_cache(int level) {
+	char line[32];
+	for (int k = 0; k < 16; k++) {
+		read_line(line, k, "level");
+		if (!*line) return 0;
+		if (atoi(line) != level) continue;
+		read_line(line, k, "type");
+		if (!strncmp(line, "Instruction", 11)) continue;
+		read_line(line, k, "size");
+		char *unit;
+		const long n = strtol(line, &unit, 10);
+		return n < 0 || n >= 1L << 28 ? 0 : *unit == 'K' ? n << 10 : *unit == 'M' ? n << 20 : n;
+	}
+	return 0;
+}
+#else
+static long system_cache(int level) {
+	(void)level;
+	return 0;
+}
+#endif
+
+/* The size in bytes of the cache of a level; `otherwise` when the system does not say, or something odd. On many machines that are no x86 the C library
+ * has 0, and the system's files know. */
+static uint32_t cache_bytes(int level, uint32_t otherwise) {
+	long n = 0;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+	n = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE);
+#endif
+	if (n <= 0) n = system_cache(level);
 	return n >= 4096 && n <= (1L << 28) ? (uint32_t)n : otherwise;
 }
 
@@ -118,15 +163,9 @@ static bool fill_shape(const char *name, KTarget *t) {
 }
 
 static void detect(void) {
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-	host.l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 * 1024);
-	host.l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 * 1024);
-	host.l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 16 << 20);
-#else
-	host.l1 = cache_bytes(-1, 32 * 1024);
-	host.l2 = cache_bytes(-1, 512 * 1024);
-	host.l3 = cache_bytes(-1, 16 << 20);
-#endif
+	host.l1 = cache_bytes(1, 32 * 1024);
+	host.l2 = cache_bytes(2, 512 * 1024);
+	host.l3 = cache_bytes(3, 16 << 20);
 	host.level = level_of_host();
 	const char *asked = getenv("ATLED_TARGET");
 	if (asked && fill_shape(asked, &host.target)) return;

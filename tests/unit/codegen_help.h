@@ -118,9 +118,15 @@ static bool make_stubs(void) {
 	snprintf(path, sizeof path, "%s/stubs.s", folder);
 	FILE *f = fopen(path, "w");
 	if (!f) return false;
-	fprintf(f, ".section .note.GNU-stack,\"\",@progbits\n.bss\n.globl runtime_table\nruntime_table: .skip %d\n.text\n", 8 * NRUNTIME);
-	for (int i = 0; i < NRUNTIME; i++)
-		fprintf(f, ".globl atled_rt_%s\n.hidden atled_rt_%s\natled_rt_%s: jmp *table+%d(%%rip)\n", runtime_names[i], runtime_names[i], runtime_names[i], 8 * i);
+	fprintf(f, ".section .note.GNU-stack,\"\",@progbits\n.bss\n.balign 8\n.globl runtime_table\nruntime_table: .skip %d\n.text\n", 8 * NRUNTIME);
+	for (int i = 0; i < NRUNTIME; i++) {
+		fprintf(f, ".globl atled_rt_%s\n.hidden atled_rt_%s\natled_rt_%s: ", runtime_names[i], runtime_names[i], runtime_names[i]);
+#if defined(__aarch64__)
+		fprintf(f, "adrp x16, table+%d\nldr x16, [x16, :lo12:table+%d]\nbr x16\n", 8 * i, 8 * i);
+#else
+		fprintf(f, "jmp *table+%d(%%rip)\n", 8 * i);
+#endif
+	}
 	fprintf(f, ".hidden table\n.set table, runtime_table\n");
 	fclose(f);
 	snprintf(command, sizeof command, "cc -c %s -o %s/stubs.o", path, folder);
@@ -223,10 +229,13 @@ static int32_t call(const Code *code, void **buffers, const int64_t *words, int6
 
 /* ---- memory that ends at a page that may not be touched ------------------------------------------------------------------------------------------ */
 
-enum { PAGE = 4096, ROOM = 16 * PAGE };
+enum { ROOM = 1 << 16 }; /* of whole pages, of whatever size the system's are */
+static size_t page(void) {
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
 static char *guarded(void) {
-	char *map = mmap(NULL, ROOM + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED || mprotect(map + ROOM, PAGE, PROT_NONE)) exit(2);
+	char *map = mmap(NULL, ROOM + page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED || mprotect(map + ROOM, page(), PROT_NONE)) exit(2);
 	return map;
 }
 /* The last `bytes` bytes before the page. */

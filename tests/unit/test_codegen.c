@@ -240,8 +240,8 @@ static void test_tails(Dtype d, uint32_t lanes, uint32_t flags) {
 		}
 	}
 	report(ok, __LINE__, "tails of %s in %u lanes, flags %u", dtype_name(d), lanes, flags);
-	munmap(from, ROOM + PAGE);
-	munmap(to, ROOM + PAGE);
+	munmap(from, ROOM + page());
+	munmap(to, ROOM + page());
 	forget(&code);
 }
 
@@ -278,9 +278,9 @@ static void test_rests(Dtype d, uint32_t lanes) {
 		ok &= untouched(to, bytes) && untouched(places, (size_t)n * 8);
 	}
 	report(ok, __LINE__, "rests of %s in %u lanes", dtype_name(d), lanes);
-	munmap(from, ROOM + PAGE);
-	munmap(to, ROOM + PAGE);
-	munmap(places, ROOM + PAGE);
+	munmap(from, ROOM + page());
+	munmap(to, ROOM + page());
+	munmap(places, ROOM + page());
 	forget(&code);
 }
 
@@ -382,8 +382,8 @@ static void test_strides(Dtype d, uint32_t lanes, int64_t from_stride, int64_t t
 		ok &= !memcmp(was, y0, (size_t)tspan * size) && untouched(to, (size_t)tspan * size);
 	}
 	report(ok, __LINE__, "strides %lld to %lld of %s in %u lanes, known %d", (long long)from_stride, (long long)to_stride, dtype_name(d), lanes, known);
-	munmap(from, ROOM + PAGE);
-	munmap(to, ROOM + PAGE);
+	munmap(from, ROOM + page());
+	munmap(to, ROOM + page());
 	forget(&code);
 }
 
@@ -424,9 +424,9 @@ static void test_indices(Dtype d, uint32_t lanes) {
 			if (last_of[k] >= 0) ok &= !memcmp(y0 + (size_t)(n + k) * size, x0 + (size_t)last_of[k] * size, size);
 	}
 	report(ok, __LINE__, "indices of %s in %u lanes", dtype_name(d), lanes);
-	munmap(from, ROOM + PAGE);
-	munmap(to, ROOM + PAGE);
-	munmap(where, ROOM + PAGE);
+	munmap(from, ROOM + page());
+	munmap(to, ROOM + page());
+	munmap(where, ROOM + page());
 	forget(&code);
 }
 
@@ -802,8 +802,8 @@ static void test_rows(Dtype d, uint32_t lanes) {
 		forget(&code);
 	}
 	report(same, __LINE__, "rows of %s at places of %u lanes", dtype_name(d), lanes);
-	munmap(from, ROOM + PAGE);
-	munmap(to, ROOM + PAGE);
+	munmap(from, ROOM + page());
+	munmap(to, ROOM + page());
 }
 
 /* Of two rows' numbers by two lists of places, one after the other with checks of both lists and a store elsewhere in between: pairs at a checked place, or (not `pairs`) a
@@ -861,8 +861,8 @@ static void test_checked_rows(Dtype d, uint32_t lanes) {
 		forget(&code);
 	}
 	report(same, __LINE__, "checked rows of %s at places of %u lanes", dtype_name(d), lanes);
-	munmap(from, ROOM + PAGE);
-	munmap(to, ROOM + PAGE);
+	munmap(from, ROOM + page());
+	munmap(to, ROOM + page());
 }
 
 /* Numbers that use each other at random, some of them several times: many more than there are registers. */
@@ -1266,20 +1266,23 @@ static bool text_has(const KModule *m, const char *word) {
 	return has;
 }
 
-/* What the wide registers of AVX-512 are for is there in its code: vectors, masks for the rest, neighbours by a permutation of two registers. And the same kernel code gives the same bits
- * in its shape, in that of a machine without vectors, and in AVX2's own. */
+/* What registers are for is there in the code. For AVX-512: vectors, masks for the rest, neighbours by a permutation of two registers. For NEON: vectors. And the same kernel code
+ * gives the same bits in AVX-512's shape, in that of a machine without vectors, and in this machine's own. */
 static void test_wide(void) {
-	static const char *const names[] = {"v3", "v4-shape", "scalar-shape"};
+	static const char *const names[] = {"v3", "neon", "v4-shape", "neon-shape", "scalar-shape"};
+	enum { NAMES = sizeof names / sizeof *names };
 	const KTarget own = target;
 	level = 2;
-	CHECK(native_target_named("v4", &target));
+	const bool neon = native_target_named("neon", &target);
+	CHECK(neon || native_target_named("v4", &target));
 	KModule *m = stencil(KT_F64, 16, 2);
-	CHECK(text_has(m, "%zmm") && (text_has(m, "vpermt2pd") || text_has(m, "valignq")) && text_has(m, "{%k"));
+	if (neon) CHECK(text_has(m, ".2d"));
+	else CHECK(text_has(m, "%zmm") && (text_has(m, "vpermt2pd") || text_has(m, "valignq")) && text_has(m, "{%k"));
 	kmodule_free(m);
-	static double x[300], y[3][300];
+	static double x[300], y[NAMES][300];
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		int made = 0;
-		for (int k = 0; k < 3; k++) {
+		for (int k = 0; k < NAMES; k++) {
 			if (!native_target_named(names[k], &target) || !native_target_runs(&target)) continue;
 			Code code = compile(stencil(KT_F64, 16, seed));
 			for (int i = 0; i < 300; i++) x[i] = (i * i % 23 - 11) / 7.0, y[made][i] = i % 5;
@@ -1445,18 +1448,19 @@ int main(int argc, char **argv) {
 	*(void **)&codegen = dlsym(so, "atled_codegen");
 	if (!codegen || !mkdtemp(folder) || !make_stubs()) return 1;
 	ctx = ctx_new(NULL);
-	/* the last ones: AVX-512's lanes and masks, and no vectors at all, by this machine's instructions */
-	static const char *const names[] = {"x86-64", "v3", "v4", "v4-shape", "scalar-shape"};
+	/* machines of this architecture; then lanes, registers and masks of others, and no vectors at all, by this machine's instructions */
+	static const char *const names[] = {"x86-64", "v3", "v4", "neon", "v4-shape", "neon-shape", "scalar-shape"};
+	enum { NAMES = sizeof names / sizeof *names };
 	target = *native_target();
 	if (argc > 1 && !strcmp(argv[1], "--bench")) {
 		bench();
 		return 0;
 	}
 	test_threads();
-	for (int k = 0; k < 5; k++) {
+	for (int k = 0; k < NAMES; k++) {
 		if (!native_target_named(names[k], &target)) continue;
 		compile_only = !native_target_runs(&target);
-		for (level = compile_only || k >= 3 ? 2 : 0; level <= 2; level += 2) test_target();
+		for (level = compile_only || strstr(names[k], "shape") ? 2 : 0; level <= 2; level += 2) test_target();
 		if (!compile_only) test_once();
 	}
 	compile_only = false;

@@ -6,6 +6,7 @@
  */
 #include "backend/native/abi.h"
 #include "backend/native/codegen.h"
+#include "backend/native/target.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -157,16 +158,19 @@ typedef struct Guarded {
 	char *map, *at;
 	size_t bytes;
 } Guarded;
-enum { ROOM = 1 << 20, PAGE = 4096 };
+enum { ROOM = 1 << 20 }; /* of whole pages, of whatever size the system's are */
+static size_t page(void) {
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
 static Guarded guarded(void) {
-	Guarded g = {.map = mmap(NULL, ROOM + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
-	if (g.map == MAP_FAILED || mprotect(g.map, PAGE, PROT_NONE) || mprotect(g.map + PAGE + ROOM, PAGE, PROT_NONE)) exit(2);
+	Guarded g = {.map = mmap(NULL, ROOM + 2 * page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+	if (g.map == MAP_FAILED || mprotect(g.map, page(), PROT_NONE) || mprotect(g.map + page() + ROOM, page(), PROT_NONE)) exit(2);
 	return g;
 }
 static void place(Guarded *g, size_t bytes, bool at_end) {
 	if (bytes > ROOM) exit(2);
 	g->bytes = bytes;
-	g->at = at_end ? g->map + PAGE + ROOM - bytes : g->map + PAGE;
+	g->at = at_end ? g->map + page() + ROOM - bytes : g->map + page();
 }
 static Guarded mem_c, mem_a[PRODUCTS], mem_b[PRODUCTS], mem_old;
 
@@ -305,14 +309,36 @@ static void check_pieces(const Entry *x, int64_t m, int64_t n, int64_t k) {
 	} else passed++;
 }
 
+#if defined(__aarch64__)
+static const KTarget neon = {.cpu = "aarch64", .vector_bytes = 16, .registers = 32, .has_fma = true, .l1_bytes = 65536, .l2_bytes = 1048576};
+/* In shape what AVX2 and AVX-512 get; and no vectors at all. */
+static const KTarget narrow = {.cpu = "aarch64", .vector_bytes = 32, .registers = 16, .has_fma = true, .l1_bytes = 32768, .l2_bytes = 524288};
+static const KTarget wide = {.cpu = "aarch64", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 524288};
+static const KTarget scalar = {.cpu = "aarch64", .vector_bytes = 8, .registers = 16, .has_fma = true, .l1_bytes = 32768, .l2_bytes = 262144};
+#else
 static const KTarget avx2 = {.cpu = "x86-64-v3", .vector_bytes = 32, .registers = 16, .has_fma = true, .l1_bytes = 32768, .l2_bytes = 524288};
 static const KTarget avx512 = {
 	.cpu = "x86-64-v4", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 1048576};
 static const KTarget sse2 = {.cpu = "x86-64", .vector_bytes = 16, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
-/* What AVX-512 gets, in shape, on a machine that has AVX2; and no vectors at all. */
+/* In shape what NEON and, on a machine that has AVX2, AVX-512 get; and no vectors at all. */
+static const KTarget neon = {.cpu = "x86-64-v3", .vector_bytes = 16, .registers = 32, .has_fma = true, .l1_bytes = 65536, .l2_bytes = 1048576};
 static const KTarget wide = {
 	.cpu = "x86-64-v3", .vector_bytes = 64, .registers = 32, .has_fma = true, .has_masks = true, .l1_bytes = 32768, .l2_bytes = 524288};
 static const KTarget scalar = {.cpu = "x86-64", .vector_bytes = 8, .registers = 16, .l1_bytes = 32768, .l2_bytes = 262144};
+#endif
+
+/* What is checked: whether the library has precompiled functions for it, and whether it has the forms of check_own_code. */
+static const struct Machine {
+	const KTarget *target;
+	bool precompiled, own_code;
+} machines[] = {
+#if defined(__aarch64__)
+	{&neon, true, true}, {&narrow, false, true}, {&wide, false, false}, {&scalar, false, true},
+#else
+	{&sse2, true, true}, {&scalar, false, true}, {&avx2, true, true}, {&wide, false, false}, {&neon, false, true},
+#endif
+};
+enum { MACHINES = sizeof machines / sizeof *machines };
 
 enum { FORMS = 7 };
 static const uint32_t forms[FORMS] = {KF_B_COL_UNIT,           KF_K_UNIT, 0, KF_K_UNIT | KF_TURN, KF_B_COL_UNIT | KF_FIVES, KF_K_UNIT | KF_FIVES, KF_K_UNIT | KF_TURN | KF_FIVES};
@@ -474,6 +500,7 @@ static void check_uses_precompiled(const KTarget *target, bool wanted) {
 			}
 }
 
+#if defined(__x86_64__)
 /* Code that cannot run here can still be made. */
 static void check_compiles(const KTarget *target) {
 	for (uint32_t f = 0; f < FORMS; f++)
@@ -490,6 +517,7 @@ static void check_compiles(const KTarget *target) {
 			kmodule_free(module);
 		}
 }
+#endif
 
 /* ---- speed ------------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -499,18 +527,29 @@ static double now(void) {
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-typedef double Vector4 __attribute__((vector_size(32)));
 /* Multiply-adds that wait for nothing, in GF/s of f64. */
-__attribute__((target("avx2,fma"), noinline)) static double peak_once(int64_t turns) {
-	Vector4 y = {0.5, 0.5, 0.5, 0.5}, x0 = y, x1 = y, x2 = y, x3 = y, x4 = y, x5 = y, x6 = y, x7 = y, x8 = y, x9 = y;
+#if defined(__aarch64__)
+typedef double Vector __attribute__((vector_size(16)));
+#define MULTIPLY_ADD(i) "fmla %" #i ".2d, %10.2d, %10.2d\n\t"
+#define IN "+w"
+#define FROM "w"
+static
+#else
+typedef double Vector __attribute__((vector_size(32)));
+#define MULTIPLY_ADD(i) "vfmadd231pd %10, %10, %" #i "\n\t"
+#define IN "+x"
+#define FROM "x"
+__attribute__((target("avx2,fma"))) static
+#endif
+__attribute__((noinline)) double peak_once(int64_t turns) {
+	Vector y = (Vector){0} + 0.5, x0 = y, x1 = y, x2 = y, x3 = y, x4 = y, x5 = y, x6 = y, x7 = y, x8 = y, x9 = y;
 	double start = now();
 	for (int64_t i = 0; i < turns; i++)
-		__asm__ volatile("vfmadd231pd %10, %10, %0\n\tvfmadd231pd %10, %10, %1\n\tvfmadd231pd %10, %10, %2\n\tvfmadd231pd %10, %10, %3\n\t"
-		                 "vfmadd231pd %10, %10, %4\n\tvfmadd231pd %10, %10, %5\n\tvfmadd231pd %10, %10, %6\n\tvfmadd231pd %10, %10, %7\n\t"
-		                 "vfmadd231pd %10, %10, %8\n\tvfmadd231pd %10, %10, %9"
-		                 : "+x"(x0), "+x"(x1), "+x"(x2), "+x"(x3), "+x"(x4), "+x"(x5), "+x"(x6), "+x"(x7), "+x"(x8), "+x"(x9)
-		                 : "x"(y));
-	return (double)turns * 80e-9 / (now() - start);
+		__asm__ volatile(MULTIPLY_ADD(0) MULTIPLY_ADD(1) MULTIPLY_ADD(2) MULTIPLY_ADD(3) MULTIPLY_ADD(4) MULTIPLY_ADD(5) MULTIPLY_ADD(6) MULTIPLY_ADD(7)
+		                 MULTIPLY_ADD(8) MULTIPLY_ADD(9)
+		                 : IN(x0), IN(x1), IN(x2), IN(x3), IN(x4), IN(x5), IN(x6), IN(x7), IN(x8), IN(x9)
+		                 : FROM(y));
+	return (double)turns * 20 * (sizeof y / sizeof(double)) * 1e-9 / (now() - start);
 }
 
 static int by_size(const void *x, const void *y) {
@@ -545,12 +584,17 @@ static void bench(bool constants) {
 	                               {'n', 10000, 20, 1}, {'n', 10000, 20, 2}, {'n', 10000, 1, 20}, {'n', 10000, 3, 20}, {'k', 1, 200, 200}, {'k', 10000, 1, 20}};
 	enum { N = sizeof shapes / sizeof *shapes, BATCHES = 5 };
 	static Entry entries[2 * N];
+#if defined(__aarch64__)
+	const KTarget *const best = &neon;
+#else
+	const KTarget *const best = &avx2;
+#endif
 	for (int t = 0; t < 2; t++)
 		for (int i = 0; i < N; i++) {
 			const Shape *s = &shapes[i];
 			int64_t c = constants;
 			entries[t * N + i] = (Entry){t ? KT_F32 : KT_F64, s->way == 'k' ? KF_K_UNIT : s->way == 'd' ? KF_K_UNIT | KF_TURN : KF_B_COL_UNIT, c && s->m < 1000 ? s->m : -1,
-			                             c && s->n < 1000 ? s->n : -1, c && s->k < 1000 ? s->k : -1, &avx2, 0, 0, 0, 0};
+			                             c && s->n < 1000 ? s->n : -1, c && s->k < 1000 ? s->k : -1, best, 0, 0, 0, 0};
 		}
 	if (!compile(entries, 2 * N, 2, false)) return;
 	const char *file = getenv("TEST_CONTRACT_BLAS");
@@ -626,18 +670,19 @@ int main(int argc, char **argv) {
 			mem_b[i] = guarded();
 		}
 		mem_old = guarded();
-		const KTarget *const run[] = {&sse2, &scalar, &avx2, &wide};
-		bool modern = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-		for (uint32_t i = 0; i < (modern ? 4 : 2); i++) {
-			check_target(run[i]);
-			check_sums(run[i]);
-			if (run[i] != &wide) check_own_code(run[i]);
-			check_constants(run[i], 0);
-			check_constants(run[i], 2);
-			check_precompiled(run[i]);
-			check_uses_precompiled(run[i], run[i] == &sse2 || run[i] == &avx2);
+		for (uint32_t i = 0; i < MACHINES; i++) {
+			const struct Machine *m = &machines[i];
+			if (!native_target_runs(m->target)) continue;
+			check_target(m->target);
+			check_sums(m->target);
+			if (m->own_code) check_own_code(m->target);
+			check_constants(m->target, 0);
+			check_constants(m->target, 2);
+			check_precompiled(m->target);
+			check_uses_precompiled(m->target, m->precompiled);
 		}
-		if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+#if defined(__x86_64__)
+		if (native_target_runs(&avx512)) {
 			check_target(&avx512);
 			check_sums(&avx512);
 			check_own_code(&avx512);
@@ -645,6 +690,7 @@ int main(int argc, char **argv) {
 		}
 		check_compiles(&avx512);
 		check_uses_precompiled(&avx512, true);
+#endif
 		printf("%d passed, %d failed\n", passed, failed);
 	}
 	char command[128];

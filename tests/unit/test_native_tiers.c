@@ -316,7 +316,7 @@ static void levels(void) {
 	static const struct Size {
 		const char *target;
 		int n, level;
-	} sizes[] = {{"x86-64", 7000, 2}, {"x86-64", 8000, 0}, {"v3", 8000, 2}, {"v3", 14500, 2}, {"v3", 15500, 0}, {"v4", 15500, 2}, {"scalar-shape", 4000, 0}};
+	} sizes[] = {{"x86-64", 7000, 2}, {"x86-64", 8000, 0}, {"v3", 8000, 2}, {"v3", 14500, 2}, {"v3", 15500, 0}, {"v4", 15500, 2}, {"neon", 7000, 2}, {"neon", 8000, 0}, {"scalar-shape", 4000, 0}};
 	Ctx *c = ctx_new(NULL);
 	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
 		KTarget t;
@@ -362,7 +362,7 @@ static double seconds_for(Ctx *c, const KTarget *t, Op op, int n) {
 static void putting_off(void) {
 	Ctx *c = ctx_new(NULL);
 	KTarget t;
-	if (native_target_named("v4", &t)) {
+	if (native_target_named("v4", &t) || native_target_named("neon", &t)) {
 		const double nothing = seconds_for(c, &t, OP_ADD, 0), add = seconds_for(c, &t, OP_ADD, 100) - nothing, sine = seconds_for(c, &t, OP_SIN, 100) - nothing;
 		CHECK(add > 0 && sine > 8 * add && sine < 20 * add);
 		/* where all is compiled quickly a sine is a call */

@@ -1,6 +1,6 @@
-/* test_vmath.c - the vector maths against MPFR: errors in units in the last place, special values, and one result for all widths.
+/* test_vmath.c - the vector maths against MPFR: errors in units in the last place, special values, and one result for all widths and machines.
  *
- * Use: test_vmath [--full] [--table] [NAME...]. --full (or ATLED_VMATH_FULL=1): 10^7 arguments for each function and, for f32, every
+ * Use: test_vmath [--full] [--table] [--bits] [NAME...]. --bits: the table of results on all machines, as it should stand here. --full (or ATLED_VMATH_FULL=1): 10^7 arguments for each function and, for f32, every
  * 1009th of all bit patterns (a quarter of an hour). --table: the largest error of each function and its time for one element. NAMEs: these only.
  * Needs: the loops of backend/vmath/loops.h, MPFR. Guarantees: exit status 0 when every check held; the last line counts them. Without
  * the loops (no clang-19 when it was built) or without MPFR's header it says so and skips.
@@ -24,6 +24,13 @@ int main(void) {
 #else
 #include "backend/vmath/loops.h"
 #include <mpfr.h>
+
+/* of the library: the loops that its evaluator takes */
+#if defined(WITH_VMATH) && defined(__x86_64__)
+extern const VmathLoop vmath_for_avx2[], vmath_for_avx512[];
+#elif defined(WITH_VMATH)
+extern const VmathLoop vmath_for_neon[];
+#endif
 
 static int passed, failed;
 static bool full, table;
@@ -371,6 +378,91 @@ static void check_specials(const Function *f, int bits) {
 	check(!w.widths_differ, f->name, bits, what);
 }
 
+/* ---- the same bits on every machine ----------------------------------------------------------------------------------------------------- */
+
+/* Of each function, for f64 and f32: its results for arguments that are the same everywhere, mixed to one number (--bits). */
+static const struct Bits {
+	const char *name;
+	uint64_t of[2];
+} bits_of[] = {
+	{"sqrt", {0x071296c30e139960, 0xcd6cfc803e068bc3}},
+	{"cbrt", {0x7e366c420899e3ca, 0xc2e981f29fa8591c}},
+	{"exp", {0x445816cd739bf4f3, 0x7e846846193ec77e}},
+	{"expm1", {0x8870cae75eded49c, 0x27dc7b44795dffe8}},
+	{"log", {0x6d199c1b7685bcfa, 0xed74168416cc5dcf}},
+	{"log1p", {0x9e81ebc65f9014c0, 0x6cc2144404512465}},
+	{"sin", {0xb88ef3e086637447, 0xaf66e3f71a05c24d}},
+	{"cos", {0x1e0e6c76e4d4dc27, 0xf4c443c6ad3fb987}},
+	{"tan", {0x78741f47489aec41, 0xb91b05baab32f23a}},
+	{"asin", {0x0efc42e3905a4815, 0x3d172720682cdf70}},
+	{"acos", {0xab47e622d3b5b653, 0xd4659aef28c53f09}},
+	{"atan", {0x8d10fd220dca5540, 0x38c8db939045dfd9}},
+	{"sinh", {0xf0681880fa0724e2, 0xca9807617b735c9d}},
+	{"cosh", {0xf6b5e47b7dd00003, 0x65b4a8f02e48958d}},
+	{"tanh", {0xf71f6289d7eb0efe, 0xc6fb1f5f6c32429d}},
+	{"erf", {0xdf4cdd9ae94d8df3, 0x829c1bd02d10a025}},
+	{"pow", {0xe1f60c8fe4ffa14e, 0x4a8c446ee800dd4a}},
+	{"atan2", {0x9dd5330c4b0f40fb, 0xab538ed09ed39d99}},
+};
+
+/* Arguments by exact arithmetic alone: the C library's functions and long double differ from machine to machine. */
+static void plain_argument(const Function *f, int bits, double *x, double *y) {
+	const uint64_t way = random_bits() % 4;
+	const double lo = f->libm2 ? -20 : bits == 64 ? f->lo : f->lo32, hi = f->libm2 ? 20 : bits == 64 ? f->hi : f->hi32;
+	*x = way == 0 ? any_bits(bits) : way == 1 ? special[random_bits() % SPECIALS] : uniform(lo, hi);
+	*y = way == 0 ? any_bits(bits) : way == 1 ? special[random_bits() % SPECIALS] : uniform(-20, 20);
+}
+
+static uint64_t mixed(uint64_t h, double x) {
+	uint64_t bits = 0x7ff8000000000000; /* a NaN's sign and payload are the machine's */
+	if (!isnan(x)) memcpy(&bits, &x, 8);
+	h = (h ^ bits) * 0x9e3779b97f4a7c15;
+	return h ^ h >> 29;
+}
+
+static uint64_t results_of(const VmathLoop *loops, const Function *f, int bits) {
+	uint64_t h = 0;
+	random_state = 1;
+	while (strcmp(loops->name, f->name)) loops++;
+	for (int turn = 0; turn < 8; turn++) {
+		for (int i = 0; i < BATCH; i++) {
+			double x, y;
+			plain_argument(f, bits, &x, &y);
+			put(bits, i, x, y);
+		}
+		if (bits == 64) loops->f64(out64[0], x64, y64, BATCH);
+		else loops->f32(out32[0], x32, y32, BATCH);
+		for (int i = 0; i < BATCH; i++) h = mixed(h, result(0, bits, i));
+	}
+	return h;
+}
+
+/* By the loops of all widths, and by those of the evaluator that this machine runs. */
+static void check_bits(const Function *f, int bits) {
+	uint64_t want = 0;
+	char what[80];
+	for (size_t i = 0; i < sizeof bits_of / sizeof *bits_of; i++)
+		if (!strcmp(bits_of[i].name, f->name)) want = bits_of[i].of[bits == 32];
+	for (int v = 0; v < 4; v++) {
+		snprintf(what, sizeof what, "other bits than elsewhere with %d lanes", width_lanes[v]);
+		check(results_of(widths[v], f, bits) == want, f->name, bits, what);
+	}
+#if defined(WITH_VMATH) && defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		check(results_of(vmath_for_avx2, f, bits) == want, f->name, bits, "other bits than elsewhere in the evaluator, with AVX2");
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+		check(results_of(vmath_for_avx512, f, bits) == want, f->name, bits, "other bits than elsewhere in the evaluator, with AVX-512");
+#elif defined(WITH_VMATH)
+	check(results_of(vmath_for_neon, f, bits) == want, f->name, bits, "other bits than elsewhere in the evaluator, with NEON");
+#endif
+}
+
+static void print_bits(void) {
+	for (int k = 0; k < FUNCTIONS; k++)
+		printf("\t{\"%s\", {0x%016llx, 0x%016llx}},\n", functions[k].name, (unsigned long long)results_of(widths[0], &functions[k], 64),
+		       (unsigned long long)results_of(widths[0], &functions[k], 32));
+}
+
 /* ---- the rest ------------------------------------------------------------------------------------------------------------------------ */
 
 static double now(void) {
@@ -429,14 +521,19 @@ static void check_random(const Function *f, int bits, Worst *w) {
 
 int main(int n, char **words) {
 	full = getenv("ATLED_VMATH_FULL") != NULL;
-	bool chosen = false;
+	bool chosen = false, bits_asked = false;
 	for (int i = 1; i < n; i++) {
 		if (!strcmp(words[i], "--full")) full = true;
 		else if (!strcmp(words[i], "--table")) table = true;
+		else if (!strcmp(words[i], "--bits")) bits_asked = true;
 		else chosen = true;
 	}
 	if (!widths[0]) {
 		puts("skip: the vector maths is not tested, since clang-19 was missing when this was built\n0 passed, 0 failed, 1 skipped");
+		return 0;
+	}
+	if (bits_asked) {
+		print_bits();
 		return 0;
 	}
 	if (table) printf("%-8s %9s %9s   ns for one element, f64 in vectors of 1 2 4, f32 of 1 8\n", "", "ulp f64", "ulp f32");
@@ -454,6 +551,7 @@ int main(int n, char **words) {
 			check_exact(f, bits);
 			check_specials(f, bits);
 			check_random(f, bits, &worst[p]);
+			check_bits(f, bits);
 		}
 		if (table) {
 			printf("%-8s %9.3f %9.3f  ", f->name, worst[0].error, worst[1].error);
