@@ -126,9 +126,14 @@ static int64_t now_ns(void) {
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* How this thread rounds and whether it flushes denormals: x86-64's mxcsr, AArch64's fpcr. */
 static unsigned float_modes(void) {
 #if defined(__x86_64__)
 	return __builtin_ia32_stmxcsr();
+#elif defined(__aarch64__)
+	uint64_t modes;
+	__asm__ volatile("mrs %0, fpcr" : "=r"(modes));
+	return (unsigned)modes;
 #else
 	return 0;
 #endif
@@ -137,6 +142,8 @@ static unsigned float_modes(void) {
 static void set_float_modes(unsigned modes) {
 #if defined(__x86_64__)
 	if ((__builtin_ia32_stmxcsr() ^ modes) & ~0x3fu) __builtin_ia32_ldmxcsr(modes & ~0x3fu); /* the low bits say what happened so far */
+#elif defined(__aarch64__)
+	if (float_modes() != modes) __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)modes));
 #else
 	(void)modes;
 #endif

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -49,9 +50,9 @@ static struct {
 	size_t bytes;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What is mapped for a block: whole huge pages from one on. */
+/* What is mapped for a block: whole pages, and whole huge ones from one on. */
 static size_t mapped(size_t bytes) {
-	size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : 4096;
+	size_t unit = bytes >= HUGE_PAGE ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
 	return (bytes + unit - 1) / unit * unit;
 }
 

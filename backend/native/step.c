@@ -147,7 +147,7 @@ bool unit_length(Frame *f, const Step *s, const DimRef *d, int64_t *out) {
 /* Machine code reads whole vectors: to the next multiple of 64 bytes from the first element on. Past the end of memory that is not ours (a
  * host's array) that is harmless as long as it stays in the page of the last element. */
 bool unit_reads(const Tensor *t) {
-	enum { PAGE = 4096 };
+	enum { PAGE = 4096 }; /* the smallest there is */
 	const Buffer *b = t->buffer;
 	if (!t->contiguous) return false;
 	const size_t bytes = (size_t)t->count * dtype_size((Dtype)t->dtype);

@@ -354,34 +354,50 @@ static void test_fork(Ctx *c) {
 	pool_free(c, p);
 }
 
+/* As usual; denormals flushed; rounding down; as usual. */
 #if defined(__x86_64__)
+static const unsigned modes[] = {0x1f80, 0x9fc0, 0x3f80, 0x1f80};
+static unsigned get_modes(void) {
+	return __builtin_ia32_stmxcsr();
+}
+static void set_modes(unsigned to) {
+	__builtin_ia32_ldmxcsr(to);
+}
+enum { MODES = 0xffc0 };
+#else
+static const unsigned modes[] = {0, 1 << 24, 2 << 22, 0};
+static unsigned get_modes(void) {
+	uint64_t now;
+	__asm__ volatile("mrs %0, fpcr" : "=r"(now));
+	return (unsigned)now;
+}
+static void set_modes(unsigned to) {
+	__asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)to));
+}
+enum { MODES = -1 };
+#endif
+
 static void look_at_modes(void *ud, int64_t part) {
 	Job *j = ud;
 	(void)part;
-	if ((__builtin_ia32_stmxcsr() & 0xffc0) != j->modes) atomic_fetch_add(&j->wrong_modes, 1);
+	if ((get_modes() & (unsigned)MODES) != j->modes) atomic_fetch_add(&j->wrong_modes, 1);
 	spin(5e-6);
 }
 
 static void test_modes(Ctx *c) {
 	Pool *p = pool_new(c, 0);
-	const unsigned before = __builtin_ia32_stmxcsr();
-	static const unsigned modes[] = {0x1f80, 0x9fc0, 0x3f80, 0x1f80}; /* as usual; denormals flushed; rounding down; as usual */
+	const unsigned before = get_modes();
 	for (size_t i = 0; i < 4; i++) {
 		Job *j = job_new(p);
 		j->modes = modes[i];
-		__builtin_ia32_ldmxcsr(modes[i]);
+		set_modes(modes[i]);
 		pool_run(p, 200, look_at_modes, j, NULL);
-		__builtin_ia32_ldmxcsr(before);
+		set_modes(before);
 		CHECK(!j->wrong_modes);
 		free(j);
 	}
 	pool_free(c, p);
 }
-#else
-static void test_modes(Ctx *c) {
-	(void)c;
-}
-#endif
 
 /* ---- figures ----------------------------------------------------------------------------------------------------------------------------- */
 
