@@ -196,7 +196,7 @@ static void test_refusals(void) {
 	refuses("int abort_now(void); int entry(Call *c) { return abort_now(); }", "-O1 -fPIC", "entry", "undefined symbol abort_now");
 	refuses("int atled_rt_no(void); int entry(Call *c) { return atled_rt_no(); }", "-O1 -fPIC", "entry", "undefined symbol atled_rt_no");
 	refuses("__thread int t; int entry(Call *c) { return t++; }", "-O1 -fPIC", "entry", "threads");
-	refuses("int n; static __attribute__((constructor)) void first(void) { n++; } int entry(Call *c) { return 0; }", "-O1 -fPIC", "entry",
+	refuses("volatile int n; static __attribute__((constructor)) void first(void) { n++; } int entry(Call *c) { return 0; }", "-O1 -fPIC", "entry",
 	        "initialisers");
 	refuses("static char big[300000000]; int entry(Call *c) { return big[c->words[0]]++; }", "-O1 -fPIC", "entry", "bad size");
 	refuses("static char a[70000000], b[70000000]; int entry(Call *c) { return a[c->words[0]]++ + b[c->words[0]]++; }",
