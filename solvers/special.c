@@ -625,8 +625,8 @@ typedef struct Sum {
 static Sum power_series(uint32_t na, const double *a, uint32_t nb, const double *b, double x) {
 	long double term = 1, sum = 1, largest = 1;
 	for (int k = 0; k < 4000; k++) {
-		for (uint32_t i = 0; i < na; i++) term *= a[i] + k;
-		for (uint32_t i = 0; i < nb; i++) term /= b[i] + k;
+		for (uint32_t i = 0; i < na; i++) term *= (long double)a[i] + k;
+		for (uint32_t i = 0; i < nb; i++) term /= (long double)b[i] + k;
 		term *= x / (k + 1.0L);
 		if (term == 0) return (Sum){(double)sum, (double)(largest / fabsl(sum))};
 		sum += term;
