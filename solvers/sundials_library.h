@@ -1,8 +1,8 @@
 /* sundials_library.h - SUNDIALS, loaded when a solver first needs it
  *
  * Method: a table of the functions that are called, filled by dlopen and dlsym.
- * Some packages of SUNDIALS bring MPI, whose start takes a tenth of a second:
- * programs that call no solver of it should not wait for that.
+ * Some packages of SUNDIALS bring MPI, which is slow to start: a program that
+ * calls none of its solvers does not wait for that.
  * Contract:
  * - sundials_open comes before any other use; solve_begin calls it.
  * - Code calls `sundials.CVodeInit(...)`, with the names and types of its headers.
