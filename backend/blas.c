@@ -10,9 +10,9 @@
  *     the dlopen when one of these is found and the user has not set it, and taken away again. (setenv is not safe
  *     beside a getenv on another thread: a host with such threads sets the variable itself, or has OpenBLAS loaded
  *     before.)
- *     On AArch64 it tells cores by their identification register. Its kernels for cores with SVE that it does not know
- *     compute wrong products of a matrix by its own transpose in f32 where vectors have more than 32 bytes (0.3.29, as an
- *     emulator showed). There those for the A64FX are named, which are right; a version without them takes plain ARMV8's.
+ *     On AArch64 it tells cores by their identification register. Version 0.3.29 has kernels for unknown cores with
+ *     SVE whose product of a matrix by its own transpose is wrong in f32 where vectors have more than 32 bytes. Those for
+ *     the A64FX are right up to 128 bytes and are named there. Beyond, plain ARMV8's are named, which use no SVE.
  *   - OpenBLAS's own threads are switched off (OPENBLAS_NUM_THREADS, in the same way, so that none are even started):
  *     it would split sums by the number of threads, and our results may not depend on that. Products are split by
  *     eval_dot.c and native/runtime.c in ways that sizes fix instead. A host that loads OpenBLAS after us finds it with one thread and may raise
@@ -61,7 +61,8 @@ static const char *best_core(void) {
 	if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
 #elif defined(__aarch64__) && defined(PR_SVE_GET_VL)
 	const int vectors = prctl(PR_SVE_GET_VL, 0, 0, 0, 0); /* < 0: no SVE */
-	if (vectors > 0 && (vectors & PR_SVE_VL_LEN_MASK) > 32) return "A64FX";
+	const int bytes = vectors > 0 ? vectors & PR_SVE_VL_LEN_MASK : 0;
+	if (bytes > 32) return bytes <= 128 ? "A64FX" : "ARMV8";
 #endif
 	return NULL;
 }

@@ -119,6 +119,10 @@ step() { # NAME COMMAND...
 	return $status
 }
 
+summary() { # the last line of make check that counts
+	grep -E '^[0-9]+ passed' "$folder/log/$system-check.log" | tail -n 1
+}
+
 printed_errors() { # LOG: what the demo prints, on one line
 	awk '$1 ~ /^(fd|chebyshev|pinn)$/ && NF == 2 { printf "%s%s %s", n++ ? ", " : "", $1, $2 }' "$1"
 }
@@ -129,25 +133,23 @@ emulated_demo="make deps && make all && sed -e '/^c = /d' -e '/^plot/d' -e 's/(a
 
 # The steps of a system; prints what its line says of them.
 run_system() { # SUITE ARCH
-	local seconds summary
+	local seconds
 	make_base "$1" "$2" && enter "$1" "$2" || { echo 'no base system'; return 1; }
 	step furnish furnish "$compiler" || { echo 'the base system could not be furnished'; return 1; }
 	if [ "$2" = "$machine" ]; then
 		step demo as_user 'make demo' || { echo "$(versions): make demo fails"; return 1; }
 		seconds=$took
 		printf '%s: demo %d s (%s)' "$(versions)" "$seconds" "$(printed_errors "$folder/log/$system-demo.log")"
-		step check as_user 'make check' || { printf ', make check fails: %s\n' "$(tail -n 1 "$folder/log/$system-check.log")"; return 1; }
-		seconds=$took
-		summary=$(grep -E '^[0-9]+ passed' "$folder/log/$system-check.log" | tail -n 1)
-		printf ', check %d s (%s)' "$seconds" "$summary"
+		step check as_user 'make check' || { printf ', make check fails: %s\n' "$(summary)"; return 1; }
+		printf ', check %d s (%s)' "$took" "$(summary)"
 		network='unshare --net' step again as_user 'make demo' || { echo ', a second demo without network fails'; return 1; }
 		step install as_user 'make install PREFIX="$HOME/a prefix" && "$HOME/a prefix/bin/atled" -e "1 + 1"' || { echo ', make install fails'; return 1; }
 	else
 		step demo as_user "$emulated_demo" || { echo "$(versions): the demo fails"; return 1; }
 		seconds=$took
 		printf '%s, emulated: demo %d s (%s)' "$(versions)" "$seconds" "$(printed_errors "$folder/log/$system-demo.log")"
-		step check as_user "make check TEST_SECONDS=1800 TESTS='$emulated_tests'" || { printf ', make check fails: %s\n' "$(tail -n 1 "$folder/log/$system-check.log")"; return 1; }
-		printf ', check %d s (%s)' "$took" "$(grep -E '^[0-9]+ passed' "$folder/log/$system-check.log" | tail -n 1)"
+		step check as_user "make check TEST_SECONDS=1800 TESTS='$emulated_tests'" || { printf ', make check fails: %s\n' "$(summary)"; return 1; }
+		printf ', check %d s (%s)' "$took" "$(summary)"
 	fi
 	echo
 }

@@ -16,7 +16,7 @@ export LC_ALL=C
 # for ldconfig and the like, which a plain user's path may lack
 PATH=$PATH:/usr/sbin:/sbin
 here=$(dirname "$0")
-llvm_versions=(21 20 19)
+read -ra llvm_versions <<<"$("$here/llvm.sh" --versions)"
 build_packages=(build-essential pkg-config libopenblas-dev liblapacke-dev libfftw3-dev
 	libsundials-dev libsuitesparse-dev libarpack2-dev libgsl-dev libreadline-dev libpng-dev
 	zlib1g-dev libzstd-dev libhdf5-dev)
@@ -60,7 +60,7 @@ debian() { # PACKAGE...
 	local missing more=() version
 	mapfile -t missing < <(missing_of "$@")
 	local llvm=present
-	[ "$wants_llvm" = no ] || [ -n "$("$here/llvm.sh" "${llvm_versions[@]}")" ] || llvm=missing
+	[ "$wants_llvm" = no ] || [ -n "$("$here/llvm.sh")" ] || llvm=missing
 	[ ${#missing[@]} -gt 0 ] || [ $llvm = missing ] || return 0
 	if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
 		# without LLVM alone everything else can go on
@@ -142,7 +142,7 @@ install_command() {
 elsewhere() { # WHAT
 	local failing tool command
 	mapfile -t failing < <(failing_probes)
-	[ -n "$("$here/llvm.sh" "${llvm_versions[@]}")" ] || say "$no_llvm"
+	[ -n "$("$here/llvm.sh")" ] || say "$no_llvm"
 	if [ "$1" = check ]; then
 		for tool in tmux python3; do command -v "$tool" >/dev/null || failing+=("$tool"); done
 	fi
@@ -159,7 +159,7 @@ elsewhere() { # WHAT
 	exit 1
 }
 
-no_llvm='no LLVM 21, 20 or 19 with clang and lld here: Atled builds without native code, and programs run in the evaluator'
+no_llvm="no LLVM of the versions ${llvm_versions[*]} with clang and lld here: Atled builds without native code, and programs run in the evaluator"
 wants_llvm=yes
 
 # ---- fuzzing --------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ links_fuzzers() { # CLANG
 
 fuzzing() {
 	local clang=${CLANG:-} version
-	[ -n "$clang" ] || clang=$("$here/llvm.sh" "${llvm_versions[@]}" | cut -d' ' -f3)
+	[ -n "$clang" ] || clang=$("$here/llvm.sh" | cut -d' ' -f3)
 	clang=${clang:-clang}
 	if ! command -v "$clang" >/dev/null; then
 		say "there is no $clang, which fuzz targets are built with"

@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # llvm.sh - the newest LLVM here that the code generator can be built with
 #
-# Use: scripts/llvm.sh [VERSION...], newest first; without any, those that are
-# tested or known to work. Prints one line, "VERSION LLVM-CONFIG CLANG CLANG++
+# Use: scripts/llvm.sh [VERSION...], newest first; without any, those that the
+# project takes, which scripts/llvm.sh --versions lists. Prints one line, "VERSION LLVM-CONFIG CLANG CLANG++
 # LLD", each tool by its full path, or nothing where no version has all four.
 set -uo pipefail
-[ $# -gt 0 ] || set -- 21 20 19
+versions=(21 20 19)
+if [ "${1:-}" = --versions ]; then
+	echo "${versions[@]}"
+	exit 0
+fi
+[ $# -gt 0 ] || set -- "${versions[@]}"
 
 # A tool of one version: NAME-VERSION, or NAME in a folder of that version, or
 # the plain NAME. Each is asked for its version.

@@ -4,6 +4,8 @@
  * their division differs by version. A package with MPI loads UCX, whose
  * initialiser would take over signals and start a thread; its settings in the
  * environment prevent both while the libraries are loaded, and are restored.
+ * setenv is not safe beside a getenv on another thread: a host with such threads
+ * sets these variables itself.
  */
 #include "solvers/sundials_library.h"
 #include <dlfcn.h>

@@ -24,7 +24,8 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
 #if SUNDIALS_HANDLER_OF_CONTEXT
-#define HANDLERS_CALLED(F) F(SUNContext_ClearErrHandlers) F(SUNContext_PushErrHandler)
+#define HANDLERS_CALLED(F) \
+	F(SUNContext_ClearErrHandlers) F(SUNContext_PushErrHandler) F(SUNContext_SetLogger)
 #else
 #define HANDLERS_CALLED(F) F(CVodeSetErrHandlerFn) F(IDASetErrHandlerFn) F(KINSetErrHandlerFn)
 #endif

@@ -165,6 +165,7 @@ Status solve_begin(Solve *s, Ctx *c) {
 #if SUNDIALS_HANDLER_OF_CONTEXT
 	sundials.SUNContext_ClearErrHandlers(s->sun);
 	if (sundials.SUNContext_PushErrHandler(s->sun, listen, s)) return ST_NOMEM;
+	sundials.SUNContext_SetLogger(s->sun, NULL); /* which prints warnings otherwise */
 #endif
 	return ST_OK;
 }

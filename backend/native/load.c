@@ -86,7 +86,7 @@ typedef struct Loader {
 typedef enum Number { VALUE, UNSIGNED, DISTANCE, PAGES, IN_PAGE } Number;
 
 /* What is meant by a symbol: itself; itself, but its stub where it is not in the mapping; the 8 bytes that hold its address. */
-typedef enum Way { ITSELF, NEAR, ADDRESS } Way;
+typedef enum Referent { ITSELF, NEAR, ADDRESS } Referent;
 
 /* What a relocation does: of its value, which has `bits` bits, those from bit `drop` on become a number of `width` bytes, or a field from bit `at` on of an
  * instruction. The dropped ones are zero. */
@@ -94,7 +94,7 @@ typedef struct Relocation {
 	uint16_t type;
 	uint8_t width; /* 0: nothing to do */
 	Number value;
-	Way way;
+	Referent way;
 	uint8_t bits, drop, at;
 } Relocation;
 
