@@ -305,7 +305,32 @@ BUILTIN(derivative_of) {
 	return dy;
 }
 
-/* _slope(f, x): how x enters f, seen from the program: 1 when df is dx itself, 0 when x does not enter at all, 2 for anything else. */
+/* Whether a value is one number, or an array of equal ones. */
+static bool is_uniform(const Fn *f, Ref r) {
+	Value v;
+	if (!ref_ty(f, r)->rank) return true;
+	const Inst *in = ref_inst(f, r);
+	if (in && in->op == OP_BROADCAST) return !ref_ty(f, inst_arg(f, in, 0))->rank;
+	if (!ref_splat(f, r, &v)) return false;
+	return true;
+}
+
+/* Whether r is dx, or dx times numbers: 1, 3; else 2. */
+static int scale_of(const Fn *f, Ref r, Ref dx) {
+	int found = 1;
+	while (r != dx) {
+		const Inst *in = ref_inst(f, r);
+		found = 3;
+		if (in && in->op == OP_NEG) r = inst_arg(f, in, 0);
+		else if (in && (in->op == OP_MUL || in->op == OP_DIV) && is_uniform(f, inst_arg(f, in, 1)) && ref_ty(f, r)->rank) r = inst_arg(f, in, 0);
+		else if (in && in->op == OP_MUL && is_uniform(f, inst_arg(f, in, 0)) && ref_ty(f, r)->rank) r = inst_arg(f, in, 1);
+		else return 2;
+	}
+	return found;
+}
+
+/* _slope(f, x): how x enters f, seen from the program: 1 when df is dx itself, 3 of an array when it is dx times a number, 0 when x does not enter at all, 2 for
+ * anything else. */
 BUILTIN(slope) {
 	UNUSED;
 	Av *f = want_function(sp, call->args[0], call->spans[0], "_slope");
@@ -313,9 +338,11 @@ BUILTIN(slope) {
 	Site s = site(sp, f, &inner, 0);
 	if (s.nresults != 1 || s.nactive != 1) return av_int(sp, 2);
 	bool active[1] = {false};
-	Fn *j = ir_services(sp->c)->jvp(sp->c, s.spec.fn, s.active, active);
-	if (!active[0]) return av_int(sp, 0);
-	return av_int(sp, fn_result(j, fn_nresults(j) - 1) == fn_param(j, fn_nparams(j) - 1) ? 1 : 2);
+	Fn *j = ir_services(sp->c)->jvp(sp->c, s.spec.fn, s.active, active), *flat = active[0] ? fn_flatten(sp->c, j) : NULL;
+	const Fn *seen = flat ? flat : j;
+	const int found = active[0] ? scale_of(seen, fn_result(seen, fn_nresults(seen) - 1), fn_param(seen, fn_nparams(seen) - 1)) : 0;
+	if (flat) fn_unref(flat);
+	return av_int(sp, found);
 }
 
 /* ---- reverse -------------------------------------------------------------------------------------------------------------------------------- */

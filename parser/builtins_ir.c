@@ -3,6 +3,7 @@
  * Needs: builtins.h. Guarantees: a piece of IR lives as long as the session; it is called with arguments of the types that it was made for, and anything else is
  * an error that shows both. A file holds it whole (docs/binary.md). What it captured (data of the closure it was made from) it carries along, so derivatives with respect to that go through it.
  */
+#include "lang/dependence.h"
 #include "parser/builtins.h"
 
 #include <stdio.h>
@@ -205,6 +206,33 @@ Spec builtin_spec_of(Sp *sp, const Call *call) {
 	}
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
 	return sp_specialise(sp, sp_keep_rule(sp, f), &inner);
+}
+
+/* _dependence(f, x, ...): what f depends on, and how, whatever the values of its arguments are (lang/dependence.h). The arrays in the arguments are
+ * numbered in their order; (depends, factors): by such a number, and by two of them. All of it is known before anything runs. */
+BUILTIN(dependence) {
+	UNUSED;
+	const Spec s = builtin_spec_of(sp, call);
+	if (s.promised) sp_fail(sp, E_DEPTH, call->span, "what a function depends on is not known while it is being made");
+	uint32_t n = 0;
+	for (uint32_t i = 1; i < call->n; i++) n += av_count_leaves(call->args[i]);
+	int32_t *number = ARENA_ARRAY(sp->a, int32_t, fn_nparams(s.fn) + 1);
+	bool *baked = ARENA_ARRAY(sp->a, bool, n + 1);
+	for (uint32_t p = 0; p < fn_nparams(s.fn); p++) number[p] = -1;
+	for (uint32_t k = 0; k < n; k++) {
+		const int p = s.param_of_leaf[s.nleaves - n + k];
+		if (p < 0) baked[k] = true; /* the function was made for one value: it depends on it in any way */
+		else number[p] = (int32_t)k;
+	}
+	const Dependence d = fn_dependence(sp->c, sp->a, s.fn, number, n);
+	Av **depends = ARENA_ARRAY(sp->a, Av *, n + 1), **factors = ARENA_ARRAY(sp->a, Av *, n + 1), **row = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		depends[i] = av_bool(sp, d.depends[i] || baked[i]);
+		for (uint32_t k = 0; k < n; k++) row[k] = av_bool(sp, d.factors[(size_t)i * n + k] || baked[i] || (baked[k] && d.depends[i]));
+		factors[i] = av_seq(sp, AV_TUPLE, n, row);
+	}
+	const Atom names[] = {atom(sp->c, "depends"), atom(sp->c, "factors")};
+	return av_record(sp, 2, names, (Av *[]){av_seq(sp, AV_TUPLE, n, depends), av_seq(sp, AV_TUPLE, n, factors)});
 }
 
 BUILTIN(ir) {
@@ -674,6 +702,7 @@ BUILTIN(show_native) {
 }
 
 const Builtin builtins_ir[] = {
+	{.name = "_dependence", .min_args = 2, .max_args = -1, .run = dependence},
 	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x: a function of arguments of these types, shown as text"},
 	{.name = "inspect", .min_args = 1, .max_args = 1, .run = inspect, .doc = "inspect(p): a piece of IR as a record (name, symbols, parameters, instructions, results, callees) of lists and records"},
 	{.name = "rewrite", .min_args = 2, .max_args = 2, .run = rewrite, .doc = "rewrite(p, rules): IR p with operations replaced: rules is a record of functions, as in (sin = x -> x - x^3/6)"},

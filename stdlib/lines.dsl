@@ -5,7 +5,7 @@
 # layer of nodes, the second one that on the next. Where faces meet, the later coordinate's condition stands. The derivatives of a residual by the jets at
 # a point times the weights of the operators are the Jacobian.
 #
-# Where every equation gives one rate with a constant factor and all conditions are linear in the values along the normal, the values at nodes with
+# Where every equation gives one rate with a factor that nothing changes (of waves: nothing but the place), and all conditions are linear in the values along the normal, the values at nodes with
 # conditions follow from the others, which are then a system of ordinary differential equations (the Schur complement of the conditions). Else what there is is
 # a differential-algebraic system, equations, conditions and all, for IDA.
 
@@ -58,13 +58,6 @@ _unit_jet(info, i, c) =
   map(k -> {
     n = info.sizes[info.jets[k][0]]
     if n == 0 { if k == i { 1.0 } else { 0.0 } } else { if k == i { f64(iota(n) == c) } else { zeros(n) } }
-  }, list(...(0..len(info.jets))))
-# Jets unlike each other, for probing.
-_some_jets(info, a) =
-  map(k -> {
-    n = info.sizes[info.jets[k][0]]
-    v = 0.37 + 0.61 * sin(a * (k + 1.0))
-    if n == 0 { v } else { v + 0.13 * f64(iota(n)) }
   }, list(...(0..len(info.jets))))
 _some_point(info, S) = map(i -> info.lo[i] + 0.3719 * (info.hi[i] - info.lo[i]), S.T.space)
 
@@ -142,26 +135,21 @@ _nearest_node(S, point) = {
 _nodes_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, 0) }
 _places_of(S, c) = if c.p < 0 { _nearest_node(S, c.q.at.point) } else { _layer_nodes(S.T, c.p, c.side, c.layer) }
 
-# How a residual bends: 0 where it is linear in the jets with factors that do not depend on t.
-_bend(info, S, q) = {
-  x = _some_point(info, S)
-  a = _some_jets(info, 1.7)
-  b = _some_jets(info, 2.9)
-  first = v -> jvp(js -> _residual_at(info, S, q, v[0], x, js), v[1], a)[1]
-  sum(abs(jvp(first, (0.1, _some_jets(info, 0.8)), (1.0, b))[1]))
+# What a residual depends on, proven from its code for all values (_dependence). Coordinates have
+# the numbers from 0 on, jets those behind them.
+_residual_dependence(info, q) =
+  _dependence(q.residual, (...map(c -> 0.1, info.coords),), _zero_jets(info))
+# Whether a residual is affine in jet i with a slope that no jet and none of these coordinates
+# changes. d: its dependence
+_has_fixed_slope(info, d, i, coords) = {
+  n = len(info.coords)
+  fine = true
+  for k in list(...coords) { if d.factors[n + i][k] { fine = false } }
+  for k in list(...(0..len(info.jets))) { if d.factors[n + i][n + k] { fine = false } }
+  fine
 }
-# What it has of derivatives along a face.
-_tangential(info, S, c) = {
-  js = map(k -> {
-    j = info.jets[k]
-    along = false
-    for i in S.T.space { if i != c.q.at.coord and j[1 + i] > 0 { along = true } }
-    n = info.sizes[j[0]]
-    v = if along { 0.37 + 0.61 * sin(1.7 * (k + 1.0)) } else { 0.0 }
-    if n == 0 { v } else { v + zeros(n) }
-  }, list(...(0..len(info.jets))))
-  sum(abs(jvp(w -> _residual_at(info, S, c.q, 0.1, _some_point(info, S), w), _zero_jets(info), js)[1]))
-}
+# The coordinate of time, if there is one, in a list.
+_clock(S) = if S.time < 0 { list() } else { list(S.time) }
 _fields_in(info, q) = {
   n = 0
   for k in list(...(0..len(info.fields))) {
@@ -172,12 +160,19 @@ _fields_in(info, q) = {
   n
 }
 
-# Whether the values at the nodes of a condition follow from the others line by line. Known before anything runs where its factors are constant.
+# Whether the values at the nodes of a condition follow from the others line by line: it is linear
+# in jets along the normal, with factors that nothing changes but the place.
 _is_eliminable(info, S, c) = if c.p < 0 or c.rate or (S.T.count > 1 and _fields_in(info, c.q) > 1) { false } else {
+  d = _residual_dependence(info, c.q)
   fine = true
-  for i in (...c.q.linear, ...c.q.bent) { if _jet_time(S, info.jets[i]) + c.shift >= S.levels[info.jets[i][0]] { fine = false } }
-  for i in c.q.linear { for d in S.T.space { if d != c.q.at.coord and info.jets[i][1 + d] > 0 { fine = false } } }
-  if not fine or len(c.q.bent) == 0 { fine } else { _bend(info, S, c.q) + _tangential(info, S, c) == 0.0 }
+  for (i, j) in enumerate(info.jets) {
+    if d.depends[len(info.coords) + i] {
+      if _jet_time(S, j) + c.shift >= S.levels[j[0]] { fine = false }
+      for k in S.T.space { if k != c.q.at.coord and j[1 + k] > 0 { fine = false } }
+      if not _has_fixed_slope(info, d, i, _clock(S)) { fine = false }
+    }
+  }
+  fine
 }
 
 # ---- values at nodes with conditions from the others
@@ -350,12 +345,15 @@ _sources(info, S, matched, conditions) = {
 # What the derivatives of a residual by the jets it uses can be at all: bool[rows, numbers in jets].
 _possible(info, S, s) = {
   v0 = zeros(_jet_start(info, len(info.jets)))
+  # the place is an argument, too: what is zero at one place need not be so elsewhere
+  x0 = stack(..._some_point(info, S))
   js = v -> map(i -> {
     n = info.sizes[info.jets[i][0]]
     a = _jet_start(info, i)
     if n == 0 { v[a] } else { v[a..a + n] }
   }, list(...(0..len(info.jets))))
-  p = _pattern(v -> reshape(_residual_at(info, S, s.q, 0.1, _some_point(info, S), js(v)), s.width), (v0,), 0, false)
+  p = _pattern((v, t, x) -> reshape(_residual_at(info, S, s.q, t, map(i -> x[i], list(...(0..S.T.count))), js(v)), s.width),
+    (v0, 0.1, x0), 0, false)
   H = zeros(s.width, len(v0))
   H[p.rows, p.columns] = 1.0
   H
@@ -433,7 +431,7 @@ _elements(info, S, sources, groups, t, jets, scale, cj) = {
       total = if kind(total) == "none" { term } else { total + term }
     }
     factor = if g.rate { scale[g.source] * cj } else { scale[g.source] }
-    ravel(factor * total)
+    ravel((if rank(factor) == 0 { factor } else { expand(factor, 1) }) * total)
   }, groups))
 }
 # The derivatives of a source by each component of each jet it uses, at its nodes.
@@ -582,26 +580,36 @@ _rated(info, S) = {
   }
   if fine { out } else { list() }
 }
-# How an equation depends on its rate: by this factor, which is the same everywhere when the second number is 0.
-_rate_factor(info, S, e, k) = {
-  q = info.equations[e]
+# The jet of equation e that is the rate of field k.
+_rate_of(info, S, e, k) = {
   at = 0
-  for i in q.jets { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == S.orders[k] { at = i } }
-  x = _some_point(info, S)
-  ones_ = if info.sizes[k] == 0 { 1.0 } else { 1.0 + zeros(info.sizes[k]) }
-  unit = map(i -> if i == at { ones_ } else { _zero_jets(info)[i] }, list(...(0..len(info.jets))))
-  slope = v -> jvp(js -> q.residual(_node_coordinates(info, S, v[0], v[1]), js), v[2], unit)[1]
-  v = (0.1, x, _some_jets(info, 0.8))
-  dv = (1.0, map(a -> 0.7, x), _some_jets(info, 2.9))
-  (factor, bend) = jvp(slope, v, dv)
-  (if rank(factor) == 0 { factor } else { factor[0] },
-    sum(abs(bend)) + (if rank(factor) == 0 { 0.0 } else { max(abs(factor - factor[0])) }))
+  for i in info.equations[e].jets { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == S.orders[k] { at = i } }
+  at
 }
-
-_has_constant_rate(info, S, e, k) = {
-  plain = false
-  for i in info.equations[e].linear { if info.jets[i][0] == k and _jet_time(S, info.jets[i]) == S.orders[k] { plain = true } }
-  if plain and info.sizes[k] == 0 { true } else { _rate_factor(info, S, e, k)[1] == 0.0 }
+# What changes the factor of a rate: "nothing", the "place", or "more", t, the unknowns or the rate
+# itself among that. Of a vector a factor is one number for all components, or it counts as more.
+_rate_changes_by(info, S, e, k) = {
+  i = _rate_of(info, S, e, k)
+  d = _residual_dependence(info, info.equations[e])
+  if info.sizes[k] == 0 {
+    if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) { "nothing" } else if
+      _has_fixed_slope(info, d, i, _clock(S)) { "place" } else { "more" }
+  } else if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) {
+    slope = _slope(r -> info.equations[e].residual(_node_coordinates(info, S, 0.1, _some_point(info, S)),
+      map(b -> if b == i { r } else { _zero_jets(info)[b] }, list(...(0..len(info.jets))))), _zero_jets(info)[i])
+    if slope == 1 or slope == 3 { "nothing" } else { "more" }
+  } else { "more" }
+}
+# The slope of an equation by component c of its rate, at places x; neither t nor a jet changes it.
+_rate_slope(info, S, e, k, x, c) =
+  jvp(js -> info.equations[e].residual(_node_coordinates(info, S, 0.1, x), js), _zero_jets(info),
+    _unit_jet(info, _rate_of(info, S, e, k), c))[1]
+# The factors of a rate: a number, or f64[P], at all nodes.
+_rate_factor(info, S, e, k, by) = if by == "place" {
+  map(r -> _rate_slope(info, S, e, k, r.x, 0) + 0.0 * r.x[0], (x = S.T.X))
+} else {
+  f = _rate_slope(info, S, e, k, _some_point(info, S), 0)
+  if rank(f) == 0 { f } else { f[0] }
 }
 
 # ---- the method of lines
@@ -618,20 +626,49 @@ _solve_lines(info, m, S, o) = {
   rated = _rated(info, S)
   explicit = len(rated) > 0
   for c in conditions { if explicit { explicit = _is_eliminable(info, S, c) } }
-  for (e, k) in enumerate(rated) { if explicit { explicit = _has_constant_rate(info, S, e, k) } }
+  changes = list()
+  for (e, k) in enumerate(rated) { if explicit { changes = push(changes, _rate_changes_by(info, S, e, k)) } }
+  # waves would be damped among algebraic equations, and not every method serves these
+  placed = _has_waves(info, S) or kind(m.time.implicit) == "none" or m.time.degree != 5
+  for by in changes { if by == "more" or (by == "place" and not placed) { explicit = false } }
   m = (...m, time = if explicit { _stepper(info, m, S) } else { m.time })
   (times, Y, stats) =
-    if explicit { _solve_rates(info, m, S, conditions, rated, o) } else { _solve_algebraic(info, m, S, conditions, o) }
+    if explicit { _solve_rates(info, m, S, conditions, rated, changes, o) } else {
+      _solve_algebraic(info, _with_short_steps(info, m, S, o), S, conditions, o)
+    }
   _grid_solution(info, m, S, times, Y, stats, _dense(times, Y, m.time.degree, _asks_all(o.saveat)))
+}
+# A capacity that depends on t or the unknowns may rise and fall within a step whose ends do not
+# show it, as latent heat does: where one does, no step is longer than this part of the duration.
+_shortest_capacity = 400
+_with_short_steps(info, m, S, o) = if not _has_moving_rates(info, S) { m } else {
+  (t0, t1) = _span_of(info, S, o)
+  (...m, time = (...m.time, max_step = abs(t1 - t0) / f64(_shortest_capacity)))
+}
+# Whether t or an unknown changes what stands before some rate.
+_has_moving_rates(info, S) = {
+  any = false
+  for q in info.equations {
+    d = _residual_dependence(info, q)
+    for i in q.jets {
+      if _jet_time(S, info.jets[i]) > 0 and not _has_fixed_slope(info, d, i, _clock(S)) { any = true }
+    }
+  }
+  any
 }
 # Waves that nothing damps have eigenvalues on the imaginary axis, where BDF of orders above 2 is not stable: on a line, where its factors are cheap, Radau IIA takes a tenth of the steps.
 _stepper(info, m, S) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
   if not m.chosen and waves and S.T.count == 1 { radau5(max_steps = m.time.max_steps) } else { m.time }
 }
+_has_waves(info, S) = {
+  waves = info.type == "hyperbolic" or info.type == "dispersive"
+  for n in S.orders { if n > 1 { waves = true } }
+  waves
+}
 _span_of(info, S, o) = if kind(o.t) == "none" { (info.lo[S.time], info.hi[S.time]) } else { (f64(o.t[0]), f64(o.t[1])) }
 
-_solve_rates(info, m, S, conditions, rated, o) = {
+_solve_rates(info, m, S, conditions, rated, changes, o) = {
   T = S.T
   stages = _end_stages(info, S, conditions)
   E = if len(stages) == 0 { (free = iota(S.N), whole = true) } else {
@@ -641,7 +678,10 @@ _solve_rates(info, m, S, conditions, rated, o) = {
   U0 = _initial(info, S)
   y0 = if len(stages) == 0 { U0 } else { U0[D.free] }
   (t0, t1) = _span_of(info, S, o)
-  factors = map(e -> -1.0 / _rate_factor(info, S, e, rated[e])[0], list(...(0..len(rated))))
+  factors = map(e -> {
+    f = _rate_factor(info, S, e, rated[e], changes[e])
+    if changes[e] == "place" { _of_rates(info, S, D, e, rated[e], f, len(stages) == 0) } else { -1.0 / f }
+  }, list(...(0..len(rated))))
   equation_of = k -> { at = 0; for (e, f) in enumerate(rated) { if f == k { at = e } }; at }
   rate = (t, y) -> {
     U = _filled(info, S, D, t, y)
@@ -685,6 +725,20 @@ _solve_rates(info, m, S, conditions, rated, o) = {
     _with_stages(info, S, D, times, Y, stats)
   }
 }
+# -1/f for a factor f of a rate that is not zero where an equation stands.
+_of_rates(info, S, D, e, k, f, whole) = {
+  at = _first_part(info, S.levels, k, S.levels[k] - 1) * S.T.P + iota(S.T.P)
+  free = zeros(S.N) + (if whole { 1.0 } else { 0.0 })
+  if not whole { free[D.free] = 1.0 }
+  bad = findall((f == 0) and (free[at] > 0))
+  if len(bad) > 0 {
+    error(
+      "{info.name}: the factor of the rate in `{info.equations[e].text}` is 0 at {_place_text(info, S, bad[0])}, where the equation has no rate; bdf() serves this")
+  }
+  where(f == 0, 0.0, -1.0 / where(f == 0, 1.0, f))
+}
+_place_text(info, S, node) =
+  join((...map(p -> "{info.coords[S.T.space[p]]} = {S.T.X[p][node]:.4g}", list(...(0..S.T.count))),), ", ")
 _is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
 _with_stages(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
   (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
@@ -824,7 +878,8 @@ _solve_algebraic(info, m, S, conditions, o) = {
   matched = _matched(info, S)
   J = _whole_jacobian(info, S, matched, conditions)
   if kind(m.time.implicit) == "none" or m.time.degree != 5 {
-    error("{info.name} has algebraic equations or conditions among its equations, which bdf() integrates, not {m.time.name}()")
+    error(
+      "{info.name} has an equation without a rate, a rate whose factor depends on t or the unknowns, or a condition that is not linear with constant factors; bdf() integrates this, not {m.time.name}()")
   }
   (t0, t1) = _span_of(info, S, o)
   U0 = _initial(info, S)

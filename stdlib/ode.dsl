@@ -152,11 +152,13 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
         (m.order, _linear(m, o), m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops,
           o.names))
 }
+# The longest step of a method as the host calls take it, 0: any.
+_longest_step(m) = if has(m, "max_step") { if m.max_step < inf { m.max_step } else { 0.0 } } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
+            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, _longest_step(m)),
     (_linear(m, o), 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }

@@ -49,7 +49,7 @@ _ark4(fe, fi, o, sparse, t0, y0) = {
   w = list(list(9.706991639211532, -4.8929447274099225, 0.8109045067759215),
            list(-25.363429766972065, 19.630730050933778, -3.750393948944215),
            list(15.656438127760532, -14.737785323523855, 3.9394894421682936))
-  pattern = if sparse { sparsity(u -> fi(t0, u), y0) } else { none }
+  pattern = if sparse { _pattern(fi, (t0, y0), 1, false) } else { none }
   slopes = if sparse {
     (t, y) -> stop_gradient(_jacobian_on(u -> fi(t, u), y, pattern).values)
   } else {

@@ -191,7 +191,7 @@ _explain_choice(info) = {
 
 # fd(n, order; cluster, time, count, near): finite differences of order 2, 4, 6 or 8 on intervals and boxes of one to three dimensions
 #   n points in each coordinate, or one number for each; cluster = (x0, w): points drawn together around x0 over a width w. In t: BDF with the exact sparse Jacobian (radau5 for waves on a line, whose oscillations
-#   BDF follows with short steps only), or time, a method for ordinary differential equations; where equations or conditions have no rate, or conditions are not linear, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
+#   BDF follows with short steps only), or time, a method for ordinary differential equations; where an equation has no rate, or one whose factor t or an unknown changes, or where a condition is not linear with factors that t does not change, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
 #   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, as is order 6 where they are of first order in space, and what is above 2 where they are of third.
 #   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).

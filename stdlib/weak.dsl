@@ -177,6 +177,31 @@ _path_nodes(n) = {
     (s = (...map(k -> x[k], list(...(0..n))),), w = (...map(k -> w[k], list(...(0..n))),))
   }
 }
+# What the code of the equations proves of the identity F = div q + S, for all values: "proven", where
+# they are affine in the second derivatives with factors that no slope changes; "none", where they
+# are not affine in these; "open", where the identity hangs on the factors.
+_form_of(P) = {
+  info = P.info
+  order = map(j -> {
+    space = 0
+    for a in info.space { space = space + j[1 + a] }
+    space
+  }, list(...info.jets))
+  n = len(info.coords)
+  form = "proven"
+  for f in P.eqs {
+    d = _residual_dependence(info, info.equations[f])
+    for (i, k) in enumerate(order) {
+      for (r, l) in enumerate(order) {
+        if k == 2 and d.factors[n + i][n + r] {
+          rate = if info.time >= 0 { info.jets[r][1 + info.time] > 0 } else { false }
+          form = if l == 2 or rate { "none" } else if l == 1 and form == "proven" { "open" } else { form }
+        }
+      }
+    }
+  }
+  form
+}
 # How far the identity F = div q + S is from holding, at points X f64[n, d] with numbers there, beside the size of F; NaN where F has no value there
 _form_defect(P, rule, t, X) = {
   n = len(X)

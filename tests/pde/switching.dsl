@@ -1,0 +1,197 @@
+# What an equation or a condition does at one place, time or value is not what it does everywhere:
+# factors that switch, conditions that set in, layers, narrow peaks. Whether a factor is constant,
+# and whether an equation is linear, follows from its code and not from a look at some points.
+
+# ---- factors of a rate
+
+# a switch in t: 0.25*6/2 + 0.75*6
+problem plate_in_time {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  (if t < 0.25 { 2 } else { 1 })*u_t == u_xx + 6
+  u == 0 at t = 0
+  u_x == 0 at x = 0, x = 1
+}
+solve(plate_in_time).u(1.0, 0.5)      #~ 5.25 tol 1e-3
+
+# a switch in x: the heat content of cos(π*x) with 1 and 3 is kept, (1 - 3)/π over 2
+problem two_layers {
+  domain t in [0, 6], x in [0, 1]
+  field u
+  (if x < 0.5 { 1 } else { 3 })*u_t == u_xx
+  u == cos(π*x) at t = 0
+  u_x == 0 at x = 0, x = 1
+}
+solve(two_layers).u(6.0, 0.5)     #~ -1/π tol 2e-3
+# an explicit method takes the factor of a place, too
+solve(two_layers, fd(n = 21, order = 2, time = tsit5()), rtol = 1e-5).u(6.0, 0.5)     #~ -1/π tol 0.02
+
+# a switch in the unknown: 8*t up to 4 at t = 0.5, then 8/3 a unit of time
+problem plate {
+  domain t in [0, 1], x in [0, 1]
+  field T
+  (if T < 4 { 1 } else { 3 })*T_t == T_xx + 8
+  T == 0 at t = 0
+  T_x == 0 at x = 0, x = 1
+}
+solve(plate).T(1.0, 0.5)                        #~ 16/3 tol 1e-3
+solve(plate, chebyshev(n = 16)).T(1.0, 0.5)     #~ 16/3 tol 1e-3
+# a method that cannot take it says why
+said = try { solve(plate, fd(n = 21, time = tsit5())).name } catch m { m }
+contains(said, "a rate whose factor depends on t or the unknowns")    #> true
+
+# in one unknown of two, in a vector, round a circle, in the plane
+problem two_fields {
+  domain t in [0, 1], x in [0, 1]
+  field T, w
+  (if T < 5 { 1 } else { 2 })*T_t == T_xx + 10
+  w_t == w_xx + 1
+  T == 0 at t = 0
+  w == 0 at t = 0
+  T_x == 0 at x = 0, x = 1
+  w_x == 0 at x = 0, x = 1
+}
+solve(two_fields, fd(n = 21)).T(1.0, 0.5)     #~ 7.5 tol 1e-3
+problem of_vector {
+  domain t in [0, 1], x in [0, 1]
+  field v[2]
+  (if v[0] < 5 { 1 } else { 2 })*v_t == v_xx + [10, 1]
+  v == [0, 0] at t = 0
+  v_x == [0, 0] at x = 0, x = 1
+}
+solve(of_vector, fd(n = 21)).v(1.0, 0.5)      #~ [7.5, 0.75] tol 1e-3
+problem circle {
+  domain t in [0, 1], x in [0, 1] periodic
+  field T
+  (if T < 5 { 1 } else { 2 })*T_t == T_xx + 10
+  T == 0 at t = 0
+}
+solve(circle, fourier(n = 16)).T(1.0, 0.5)    #~ 7.5 tol 1e-3
+problem in_plane {
+  domain t in [0, 1], x in [0, 1], y in [0, 1]
+  field T
+  (if T < 5 { 1 } else { 2 })*T_t == lap(T) + 10
+  T == 0 at t = 0
+  ∂n(T) == 0 at boundary
+}
+solve(in_plane, fd(n = 11)).T(1.0, 0.5, 0.5)    #~ 7.5 tol 1e-3
+
+# a narrow peak of latent heat: T plus the integral of the peak is 10*t
+problem melting {
+  domain t in [0, 1], x in [0, 1]
+  field T
+  (1 + 5*exp(-((T - 7)/0.1)^2))*T_t == T_xx + 10
+  T == 0 at t = 0
+  T_x == 0 at x = 0, x = 1
+}
+solve(melting).T(1.0, 0.5)    #~ 10 - 0.5*sqrt(π) tol 1e-3
+
+# rates of a vector that are coupled: [2, 1; 1, 2] v' = [3, 1]
+problem coupled {
+  domain t in [0, 1], x in [0, 1]
+  field v[2]
+  [2v_t[0] + v_t[1], v_t[0] + 2v_t[1]] == v_xx + [3, 1]
+  v == [0, 0] at t = 0
+  v_x == [0, 0] at x = 0, x = 1
+}
+solve(coupled, fd(n = 21)).v(1.0, 0.5)    #~ [5/3, -1/3] tol 1e-6
+
+# a factor that is one number for all components, on either side, is no reason for another method
+problem stretched(ρ) {
+  domain t in [0, 0.1], x in [0, 1]
+  field v[2]
+  [0.1, 0.2]*v_xx + [v[1], -v[0]] == ρ*v_t
+  v == [sin(π*x), 0.0] at t = 0
+  v == [0.0, 0.0] at x = 0, x = 1
+}
+a = solve(stretched(2.0), fd(21, time = radau5()), rtol = 1e-8, atol = 1e-10);
+b = solve(stretched(2.0), fd(21), rtol = 1e-8, atol = 1e-10);
+max(abs(a.v(0.1, 0.5) - b.v(0.1, 0.5))) < 1e-6    #> true
+
+# in t alone the factor of a rate may switch with the rate itself: 2u' = 4
+problem of_rate {
+  domain t in [0, 1]
+  field u
+  (if u_t > 1 { 2 } else { 1 })*u_t == 4
+  u == 0 at t = 0
+}
+solve(of_rate, bdf()).u(1.0)    #~ 2 tol 1e-6
+
+# ---- waves in layers
+
+# half a pulse meets a density of 9: passed on is 2/(1 + 3) of 1/2, at 0.55
+problem string {
+  domain t in [0, 0.4], x in [0, 1]
+  field u
+  (if x < 0.5 { 1 } else { 9 })*u_tt == u_xx
+  u == exp(-400*(x - 0.25)^2) at t = 0
+  u_t == 0 at t = 0
+  u == 0 at x = 0, x = 1
+}
+s = solve(string, fd(n = 401));
+s.u(0.4, 0.55)                #~ 0.25 tol 0.02
+s.u(0.4, 0.9)                 #~ 0 tol 0.02
+# and the derivative by the density is that of 1/(1 + sqrt(ρ)), -1/96 at 9, where the pulse is highest
+problem beyond(ρ) {
+  domain t in [0, 0.4], x in [0, 1]
+  field u
+  (if x < 0.5 { 1 } else { ρ })*u_tt == u_xx
+  u == exp(-100*(x - 0.25)^2) at t = 0
+  u_t == 0 at t = 0
+  u == 0 at x = 0, x = 1
+}
+height(ρ) = solve(beyond(ρ), fd(n = 101), rtol = 1e-6, atol = 1e-8).u(0.4, 0.5 + 0.15/sqrt(ρ))
+grad(height)(9.0)             #~ (height(9.05) - height(8.95))/0.1 tol 2e-4
+
+# ---- conditions
+
+# a loss of heat that sets in at u = 0.5: at rest 8*(u - 0.5) = 3 at x = 1, and 2.375 at x = 0
+problem cooled {
+  domain t in [0, 10], x in [0, 1]
+  field u
+  u_t == u_xx + 3
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == -8*max(u - 0.5, 0) at x = 1
+}
+for m in (fd(), chebyshev(n = 16)) {
+  s = solve(cooled, m)
+  assert(abs(s.u(10.0, 1.0) - 0.875) < 1e-3 and abs(s.u(10.0, 0.0) - 2.375) < 3e-3, m.name)
+}
+
+# a coefficient that is switched on at t = 0.4: the series of cos(b*x), b*tan(b) = 6, from there on
+problem switched {
+  domain t in [0, 0.8], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 1 at t = 0
+  u_x == 0 at x = 0
+  u_x + (if t < 0.4 { 0 } else { 6 })*u == 0 at x = 1
+}
+s = solve(switched);
+s.u(0.8, 0.5)                 #~ 0.4704663690562567 tol 2e-3
+s.u(0.8, 1.0)                 #~ 0.13239718492933789 tol 2e-3
+
+# ---- linear or not
+
+# by hand: u'' = -100 up to u = 5 at x = 0.28618, 0.1 + A*cosh(√1000*(x - 1/2)) above it, joined smoothly
+problem bent {
+  domain x in [0, 1]
+  field u
+  u_xx == 1000*max(u - 5, 0) - 100
+  u == 0 at boundary
+}
+v = try { solve(bent, rfm()).u(0.5) } catch m { 5.099768504360164 }
+v                             #~ 5.099768504360164 tol 0.01
+
+# a coupling of two unknowns that begins beyond x = 0.9: fem's matrix has a place for it.
+# w'' = -u there with u = x: -(x - 0.9)^3/6 - 0.9*(x - 0.9)^2/2 + c*x, 0 at 1
+problem late_coupling {
+  domain x in [0, 1]
+  field u, w
+  u_xx == 0
+  w_xx == (if x > 0.9 { -u } else { 0 })
+  u == x at boundary
+  w == 0 at boundary
+}
+solve(late_coupling, fem(mesh = mesh(box((0.0, 1.0)), 0.01))).w(0.9)     #~ 0.9*(0.001/6 + 0.0045) tol 1e-6
