@@ -327,7 +327,8 @@ void layout_coords(Ctx *c, Layout *l, const Ast *e) {
 			*x = (Coordinate){.name = d->coords[k], .span = d->spans[k], .domain = d, .periodic = d->periodic};
 			x->lo = d->kind == DOMAIN_INTERVAL ? d->lo : sides ? sides[2 * k] : NULL;
 			x->hi = d->kind == DOMAIN_INTERVAL ? d->hi : sides ? sides[2 * k + 1] : NULL;
-			if (l->time < 0 && !strcmp(atom_text(c, x->name), "t")) {
+			/* round a circle there is no beginning: a periodic t is a coordinate like those of space */
+			if (l->time < 0 && !x->periodic && !strcmp(atom_text(c, x->name), "t")) {
 				if (!x->lo) malformed(c, x->span, "the time `t` runs over an interval, not over a region");
 				l->time = (int)l->ncoords;
 			} else

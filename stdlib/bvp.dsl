@@ -483,7 +483,15 @@ _is_between(info) = {
   far
 }
 
+# Whether the only coordinate goes round: the solution is sought among periodic functions.
+_is_loop(info) = len(info.coords) == 1 and info.periodic[0]
+_refuse_loop(info, m) = if _is_loop(info) {
+  _refuse(
+    "{info.coords[0]} of {info.name} is periodic, and {m.name}() goes from one end of an interval to the other: fourier(), chebyshev() and fd() seek periodic solutions")
+}
+
 _solve_between(info, m, o) = {
+  _refuse_loop(info, m)
   if len(info.coords) != 1 { _refuse("{m.name}() solves problems in one coordinate; {info.name} also has {info.coords[1]}") }
   S = info.structure
   plain = S.left < 0

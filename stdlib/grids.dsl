@@ -156,15 +156,16 @@ _fourier_grid(m, n, a, b, periodic, top) = {
 
 # ---- tensor products
 
-# Which coordinate is t, or -1, and which are those of space.
-_time_of(info) = {
+# Which coordinate is time, or -1, and which are those of space; of a solution's info, which does
+# not say, by the name t.
+_time_of(info) = if has(info, "time") { info.time } else {
   at = -1
   for (i, name) in enumerate(info.coords) { if name == "t" { at = i } }
   at
 }
 _space_of(info) = {
   out = list()
-  for (i, name) in enumerate(info.coords) { if name != "t" { out = push(out, i) } }
+  for i in list(...(0..len(info.coords))) { if i != _time_of(info) { out = push(out, i) } }
   out
 }
 

@@ -72,7 +72,7 @@ _settings(m) = {
   record(names, values_)
 }
 
-_choose(info) = if len(info.coords) == 1 {
+_choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len(info.coords) == 1 {
   if _is_between(info) { collocation() } else { auto() }
 } else {
   if _fv_suits(info) {
@@ -152,7 +152,9 @@ _explain_constraint(info) = {
   }
 }
 _explain_choice(info) = {
-  if len(info.coords) == 1 and _is_between(info) {
+  if _is_loop(info) and info.eigen == "" {
+    "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic solutions converge exponentially; Newton's method finds the values at all points together."
+  } else if len(info.coords) == 1 and _is_between(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
     "{info.name}: {len(info.fields)} unknown(s) in {info.coords[0]} only. solve() takes auto(): DOP853 where the problem is not stiff, Rodas5P with the exact Jacobian where it is (CVODE's BDF for more than 32 unknowns); bdf() where algebraic equations are among them."
