@@ -287,7 +287,7 @@ Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message) {
 Status eval_WARN(Frame *f, const Step *s) {
 	size_t n;
 	const char *text = text_of(operand_at(f, s->a), &n);
-	diag_warning(f->ctx, E_USER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
+	diag_warning(f->ctx, W_SOLVER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
 	return spend(f->be, n);
 }
 

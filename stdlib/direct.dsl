@@ -9,31 +9,11 @@ _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o)
   }
   (U, stats) = _direct_values(info, m, S, o)
   s = _direct_solution(info, m, S, U, stats)
-  (...s, error = _direct_error(info, m, S, o, s, U))
+  if m.order == 0 { (...s, error = _series_tail(S, U)) } else { s }
 }
 _direct_values(info, m, S, o) =
   if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else { _solve_newton(info, m, S, o) }
 
-# Of spectral series the size of the last coefficients, relative to the largest; of finite differences the largest difference from a solution on every other node, by
-# Richardson's rule the error times 2^order - 1, relative to the largest value, and nan where every other node makes no grid.
-_direct_error(info, m, S, o, s, U) = if m.order == 0 { _series_tail(S, U) } else {
-  T = S.T
-  enough = true
-  for g in T.dims { enough = enough and len(g.x) % 2 == (if g.periodic { 0 } else { 1 }) and len(g.x) // 2 >= 2 * g.width }
-  if not enough { nan } else {
-    coarse = (...m, n = stack(...map(g -> (len(g.x) + 1) // 2, T.dims)))
-    R = _structure(info, coarse)
-    # where the coarse operator is singular its values are not finite, and neither is the estimate
-    V = if _is_by_transforms(info, m, S) { _by_transforms(info, coarse, R)[0] } else { _solve_newton(info, coarse, R, o)[0] }
-    worst = 0.0
-    for i in list(...(0..S.parts)) {
-      fine = reshape(_part_of(S, U, i), ...T.n)
-      for p in list(...(0..T.count)) { fine = take(fine, 2 * iota(R.T.n[p]); axis = p) }
-      worst = max(worst, max(abs(reshape(_part_of(R, V, i), ...R.T.n) - fine)) / max(max(abs(fine)), 1e-300))
-    }
-    stop_gradient(worst / (2.0^m.order - 1))
-  }
-}
 # The largest of the last tenth of the coefficients in each coordinate, relative to the largest of all.
 _series_tail(S, U) = {
   worst = 0.0

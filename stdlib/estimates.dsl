@@ -1,61 +1,283 @@
-# estimates.dsl - how far a solution is off, from a second one of the same method that is coarser: what solve(...; estimate = true) does.
+# estimates.dsl - how far a solution is off: what solve gives as `error`, and what it says of solutions that are far off.
 #
-# A method says by a field `coarser` what it is with half as many points, twice the step, or larger elements, and by what factor its error is then larger: Richardson's extrapolation (1911). Of a mesh that
-# is given a finer one is made instead, by a factor below 1. Of a method that has no such field, or that integrates in time by tolerances, these are wider by that factor. Methods whose error is that of the whole solution already (rfm, pinn, collocation) keep it.
+# A solution on a grid or a mesh is compared with two of the same method on coarser ones (finer ones
+# where it has too few points for that). Three solutions show the order with which the error falls,
+# which is less than the formal one where the solution is not smooth or not resolved, and is never
+# taken for more (Richardson 1911; Roache, Verification and Validation, 1998). The error in time is
+# that of the coarsest one: it is solved once more in half the steps, or to a tenth of the tolerances.
+# Both parts are added.
+#
+# A method says by a field `others` what it is on two other grids, or by `coarser` what it is on one
+# with half as many points, with the factor by which its error is then larger. Methods whose error is
+# that of the whole solution already (rfm, pinn, collocation) keep it.
 
-# The estimate for the solution s of a problem by the method m with options o: relative, in the mean square over points of the box, or of the coarser mesh, at the end of the time interval; of problems in one
-# coordinate over the whole interval.
-_estimated(info, m, o, s) = {
+# The solution s of a problem by the method m with options o, with its error. A method that would
+# have to refine a mesh that it was given is estimated where estimate = true asks for it.
+_with_error(info, m, o, s) = if kind(s) != "record" { s } else if info.eigen != "" {
+  if _is_asked(o) { _refuse("solve(...; estimate = true) is not for eigenvalue problems: solve twice, and compare") }
+  s
+} else {
   own = if has(s, "error") { s.error } else { none }
-  if info.eigen != "" { _refuse("solve(...; estimate = true) is not for eigenvalue problems: solve twice, and compare") }
-  if kind(own) != "none" and not has(m, "time") { own } else {
-    (rough, factor) = if has(m, "coarser") { m.coarser(info, m, s) } else { (m, 16.0) }
-    r = rough.solve(info, rough, (...o, rtol = min(0.1, factor * o.rtol), atol = factor * o.atol, progress = false))
-    d = len(info.space)
-    end = if info.time < 0 { 0.0 } else if kind(o.t) == "none" { info.hi[info.time] } else { o.t[1] }
-    at = if has(r, "mesh") {
-      # off the corners and middles, where elements know more than elsewhere
-      X = r.mesh.points[_framed(_cell_of(r.mesh, d), r.mesh.cells)]
-      inner = [0.29, 0.17, 0.13][..d]
-      X = X[.., 0, ..] + sum(expand(inner, 1) * (X[.., 1.., ..] - X[.., ..1, ..]); axis = 1)
-      map(a -> X[.., a], list(...(0..d)))
-    } else if len(info.coords) == 1 {
-      list(linspace(info.lo[0], s.times[-1], 64))
-    } else { list(..._points_in_box(info, (...info.space,), if d == 1 { 97 } else { 400 })) }
-    here = if len(info.coords) == 1 or info.time < 0 { (...at,) } else { _with_time(info, (...info.space,), end, at) }
-    sample = s -> concat(...map(f -> ravel(field(s, f)(...here) + 0.0), (...info.fields,)))
-    (fine, coarse) = (sample(s), sample(r))
-    # at the rim of a region a point of one mesh may be outside of the other
-    known = abs(fine) + abs(coarse) < inf
-    gap = norm(where(known, fine - coarse, 0.0)) / max(1e-300, norm(where(known, fine, 0.0)))
-    e = gap / abs(factor - 1)
-    if kind(own) == "none" { e } else { max(e, own) }
+  grids = len(info.space) > 0 and (has(m, "others") or has(m, "coarser"))
+  given = if has(m, "mesh") { kind(m.mesh) != "none" } else { false }
+  adapted = if has(m, "adapt") { kind(m.adapt) != "none" } else { false }
+  if _is_declined(o) or adapted { s } else if grids {
+    if given and not _is_asked(o) { s } else {
+      p = _error_parts(info, m, o, s)
+      e = if kind(own) == "none" { p[0] + p[1] } else { max(p[0] + p[1], own) }
+      (...s, error = e, error_parts = (space = p[0], time = p[1]))
+    }
+  } else if _is_asked(o) and (kind(own) == "none" or has(m, "time")) {
+    (...s, error = _error_by_tolerances(info, m, o, s))
+  } else { s }
+}
+_is_asked(o) = if kind(o.estimate) == "none" { false } else { o.estimate }
+_is_declined(o) = if kind(o.estimate) == "none" { false } else { not o.estimate }
+
+# Whether a solution with this error is given: above 30 % only where partial = true asks for it, and
+# above 1 %, or what was asked where that is more, with a warning. What is not known is not judged.
+_judged_by_error(info, m, o, s) = {
+  e = if kind(s) != "record" or info.eigen != "" { none } else if has(s, "error") { s.error } else { none }
+  # What is left of the equations of a network, beside their parts, is no error of its values.
+  if kind(e) == "array" and m.name != "pinn" {
+    if e > max(0.01, o.rtol) {
+      if e > max(0.3, o.rtol) and not o.partial {
+        error(
+          "the solution of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}. partial = true gives it all the same, estimate = false unseen")
+      }
+      _warning("the solution of {info.name} by {m.name}() is off by {100 * e:.2g} %, as its own estimate says: {_better(m)}")
+    }
   }
+  s
+}
+_better(m) = if has(m, "features") { "more features may help, and so may fem(adapt = 0.01), which refines where the solution is steep" } else if
+  has(m, "n") { "more points make it better" } else if has(m, "h") { "smaller elements make it better" } else {
+  "tighter tolerances make it better"
 }
 
-_fd_coarser(info, m, s) = {
-  half = n -> max(n // 2 + 1, m.order + 3)
-  n = if kind(m.n) == "none" { m.usual[len(info.space) - 1] } else { m.n }
-  ((...m, n = if kind(n) == "tuple" or kind(n) == "list" { map(half, (...n,)) } else { half(n) }), 2.0^m.order)
+# ---- parts
+
+# The parts of the relative error, f64[2]: that of the grid, and that of the steps in time. Both are
+# of the mean square over points of the box, or of the mesh, at three times, the last of which is the
+# end (of times that were wanted, at the last), and the largest counts. The second is 0 where there is no time, and where the steps follow from
+# the grid, so that the first has both. nan: another grid has no solution.
+_error_parts(info, m, o, s) = _primal(() -> try { _parts_by_grids(info, m, o, s) } catch e { [nan, nan] })
+
+_parts_by_grids(info, m, o, s) = {
+  (a, b) = if info.time < 0 { (0.0, 0.0) } else if kind(o.t) == "none" { (info.lo[info.time] + 0.0, info.hi[info.time] + 0.0) } else {
+    (f64(o.t[0]), f64(o.t[1]))
+  }
+  # between times that were wanted a solution is an interpolation only: the last of them counts then
+  taus = if info.time < 0 { [0.0] } else if _asks_all(o.saveat) { stack(a + (b - a) / 3, a + 2 * (b - a) / 3, b) } else {
+    stack(f64(o.saveat)[-1])
+  }
+  quiet = (...o, progress = false, estimate = false, partial = true, saveat = if info.time < 0 { o.saveat } else { taus },
+    guess = if has(m, "grid") and info.time < 0 { s } else { o.guess })
+  (others, top, finer) = _others_of(info, m, s)
+  first = others[0].method.solve(info, others[0].method, quiet)
+  rough = others[-1]
+  last = if len(others) == 1 { first } else { rough.method.solve(info, rough.method, quiet) }
+  at = _places_in_common(info, s, first)
+  (X, A) = (_values_at_all(info, s, at, taus), _values_at_all(info, first, at, taus))
+  B = if len(others) == 1 { A } else { _values_at_all(info, last, at, taus) }
+  size = _sizes(info, o, X)
+  meshed = has(s, "mesh")
+  gap = _gap(X, A, size, meshed)
+  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else {
+    _by_three(gap, _gap(A, B, size, meshed), others[0].h, rough.h, top)
+  }
+  # Before a solution is refused, one that is finer says more than two that are coarser.
+  space = if kind(finer) == "none" { space } else if space > 0.3 and others[0].h > 1 {
+    F = _values_at_all(info, finer.method.solve(info, finer.method, quiet), at, taus)
+    _by_both(_gap(X, F, size, meshed), gap, finer.h, others[0].h, top)
+  } else { space }
+  later = if info.time < 0 { none } else { _in_finer_steps(info, rough.method, quiet, last, b - a) }
+  time = if kind(later) == "none" { 0.0 } else {
+    C = _values_at_all(info, later.method.solve(info, later.method, later.o), at, taus)
+    later.factor * _gap(B, C, size, meshed)
+  }
+  stack(space, time)
+}
+
+# The error of a solution on a grid of width 1 from its difference from one of width h and from the
+# difference of that from one of width l. The order k, between 1/2 and the formal one, is that with
+# which both differences are parts of one error.
+_by_three(first, second, h, l, top) = {
+  proportion = k -> abs(l^k - h^k) / abs(h^k - 1)
+  # where coarse grids differ by this much, what they show is not yet the way in which errors fall
+  (low, high) = (0.5, if l < h { top + 0.0 } else if first > 0.2 { 1.0 } else if first > 0.05 { 2.0 } else { top + 0.0 })
+  # towards coarser grids the proportion grows with the order, towards finer ones it falls
+  rising = if l > h { 1.0 } else { -1.0 }
+  for turn in 0..50 {
+    k = 0.5 * (low + high)
+    if rising * (second - proportion(k) * first) >= 0 { low = k } else { high = k }
+  }
+  first / abs(h^low - 1)
+}
+
+# The same from its difference from a finer solution, of width h < 1, and from a coarser one, of width l.
+_by_both(fine, coarse, h, l, top) = {
+  (low, high) = (0.5, top + 0.0)
+  for turn in 0..50 {
+    k = 0.5 * (low + high)
+    if coarse * (1 - h^k) >= fine * (l^k - 1) { low = k } else { high = k }
+  }
+  fine / (1 - h^low)
+}
+
+# Two other grids, (method, h) each with h their width beside that of s, the formal order, and one that
+# is finer, if that is not one of the two.
+_others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
+  (a, factor) = m.coarser(info, m, s)
+  (b, _) = a.coarser(info, a, s)
+  (((method = a, h = 2.0), (method = b, h = 4.0)), log2(factor) + 1, none)
+}
+
+# The method in finer steps with options for it, and how far its difference may be below the error;
+# none where a method takes its steps from the grid.
+_in_finer_steps(info, m, o, s, span) = {
+  given = if has(m, "step") { m.step } else { none }
+  spectral = m.name == "fourier" and (if kind(given) == "none" { true } else { has(given, "spectral") })
+  waves = if spectral { _is_semilinear(info, info.time) } else { false }
+  if waves {
+    step = if kind(given) == "none" { etdrk4() } else { given }
+    (method = (...m, step = (...step, dt = abs(span) / (2.0 * s.stats.steps))), o = o, factor = 2.0)
+  } else if has(m, "time") {
+    stepper = if kind(given) == "none" { m.time } else { given }
+    fixed = stepper.name == "rk4" or stepper.name == "euler" or stepper.name == "symplectic"
+    if fixed {
+      half = (...stepper, first_step = 0.5 * stepper.first_step)
+      (method = if kind(given) == "none" { (...m, time = half) } else { (...m, step = half) }, o = o, factor = 2.0)
+    } else { _to_finer_tolerances(m, o) }
+  } else if m.name == "fem" { _to_finer_tolerances(m, o) } else { none }
+}
+# Near rounding wider ones tell more than narrower ones.
+_to_finer_tolerances(m, o) = {
+  by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
+  (method = m, o = (...o, rtol = by * o.rtol, atol = by * o.atol), factor = 1.25)
+}
+
+# ---- values
+
+# Points where solutions are compared: of the box, or inside the cells of another mesh.
+_places_in_common(info, s, r) = {
+  d = len(info.space)
+  if has(r, "mesh") {
+    # off the corners and middles, where elements know more than elsewhere
+    X = r.mesh.points[_framed(_cell_of(r.mesh, d), r.mesh.cells)]
+    inner = [0.29, 0.17, 0.13][..d]
+    X = X[.., 0, ..] + sum(expand(inner, 1) * (X[.., 1.., ..] - X[.., ..1, ..]); axis = 1)
+    map(a -> X[.., a], list(...(0..d)))
+  } else { list(..._points_in_box(info, (...info.space,), if d == 1 { 97 } else { 400 })) }
+}
+# Of each field the values at these points, a row for each time.
+_values_at_all(info, s, at, taus) = map(f -> {
+  u = field(s, f)
+  rows = list()
+  for i in list(...(0..len(taus))) {
+    here = if info.time < 0 { (...at,) } else { _with_time(info, (...info.space,), taus[i], at) }
+    rows = push(rows, ravel(u(...here) + 0.0))
+  }
+  stack(...rows)
+}, list(...info.fields))
+
+# By what the differences of each field are measured at each time: its size there. What waves carry
+# away is small beside what they were; what diffusion leaves counts down to a thousandth. Nothing is
+# smaller than a hundredth of the size at which the absolute tolerance takes over from the relative one.
+_sizes(info, o, X) = {
+  waves = info.type == "hyperbolic" or info.type == "dispersive"
+  for j in info.jets { if info.time >= 0 { if j[1 + info.time] > 1 { waves = true } } }
+  own = map(u -> norm(where(abs(u) < inf, u, 0.0); axis = 1), X)
+  all = max(stack(...map(v -> max(v), own)))
+  least = min(all, 0.01 * max(o.atol + 0.0) / max(o.rtol, 1e-300) * sqrt(f64(shape(X[0])[1]))) + 1e-300
+  map(v -> { top = max(v); max(if waves { top + 0.0 * v } else { max(v, 1e-3 * top) }, least) }, own)
+}
+# The largest difference of any field at any time. Of meshes points at the rim may be known to one only.
+_gap(X, Y, size, meshed) = {
+  worst = 0.0
+  for i in list(...(0..len(X))) {
+    d = X[i] - Y[i]
+    known = abs(d) < inf
+    off = if meshed { where(known, d, 0.0) } else { where(known, d, inf) }
+    worst = max(worst, max(norm(off; axis = 1) / size[i]))
+    if not any(known) { worst = inf }
+  }
+  worst
+}
+
+# ---- tolerances
+
+# Of a method in one coordinate that integrates by tolerances, or in fixed steps: from a second solution to
+# wider ones, or in steps of twice the length.
+_error_by_tolerances(info, m, o, s) = {
+  (rough, factor) = if has(m, "coarser") { m.coarser(info, m, s) } else { (m, 16.0) }
+  r = rough.solve(info, rough, (...o, rtol = min(0.1, factor * o.rtol), atol = factor * o.atol, progress = false))
+  ends = if len(s.times) == 0 { (info.lo[0] + 0.0, info.hi[0] + 0.0) } else { (info.lo[0] + 0.0, s.times[-1]) }
+  at = linspace(ends[0], ends[1], 64)
+  sample = s -> concat(...map(f -> ravel(field(s, f)(at) + 0.0), (...info.fields,)))
+  (fine, coarse) = (sample(s), sample(r))
+  norm(fine - coarse) / max(1e-300, norm(fine)) / abs(factor - 1)
+}
+
+# ---- other grids
+
+# Of fd, chebyshev and fourier: half and a quarter of the points, or less far apart where that is too
+# few; more points where even that is too few, and where they cost next to nothing, on a line without
+# t. Series take steps of the same proportion.
+_grid_others(info, m, s) = {
+  count = len(info.space)
+  local = m.name == "fd"
+  points = map(p -> _points_in(m.n, p, count, m.usual), list(...(0..count)))
+  least = map(i -> {
+    top = _top_by(info, i)
+    w = 2 * ((top + 1) // 2) - 1 + m.order
+    if not local { max(4, top + 1) } else if info.periodic[i] { w } else { 2 * w }
+  }, list(...info.space))
+  fits = (num, den) -> {
+    all_ = true
+    for p in list(...(0..count)) { if points[p] * num // den < least[p] { all_ = false } }
+    all_
+  }
+  ((a, b), (c, d)) = if count == 1 and info.time < 0 { ((3, 2), (2, 1)) } else if local and fits(1, 4) { ((1, 2), (1, 4)) } else if local and fits(4, 9) { ((2, 3), (4, 9)) } else if fits(9, 16) {
+    ((3, 4), (9, 16))
+  } else { ((3, 2), (2, 1)) }
+  (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
+    (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))), if local { m.order + 0.0 } else { 24.0 },
+    (method = _with_points(info, m, points, 3, 2), h = _widening(info, m, points[0], 3, 2)))
+}
+# Series keep whether their number is even: an even function is seen in the same way then.
+_fewer(m, n, num, den) = {
+  k = n * num // den
+  if m.name == "fd" { k } else { k + (k + n) % 2 }
+}
+_with_points(info, m, points, num, den) = {
+  ns = map(n -> _fewer(m, n, num, den), points)
+  (...m, n = if len(ns) == 1 { ns[0] } else { (...ns,) })
+}
+_widening(info, m, n, num, den) = {
+  k = _fewer(m, n, num, den)
+  if m.name == "fd" and not info.periodic[info.space[0]] { (n - 1.0) / (k - 1.0) } else { f64(n) / k }
 }
 # Of first order, as at shocks
 _fv_coarser(info, m, s) = {
   half = n -> max(n // 2, 4)
   ((...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(half, (...m.n,)) } else { half(m.n) }), 2.0)
 }
-# Of a mesh that was given one with all cells cut, which takes 2^d times as many
-_fem_coarser(info, m, s) = if kind(m.mesh) != "none" {
-  ((...m, mesh = refine(m.mesh)), 0.5^(_known(m.order, "the order of the elements") + 1.0))
-} else {
-  d = len(info.space)
-  M = s.mesh
-  lengths = norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1)
-  h = 2 * mean(lengths)
-  cells = if has(M, "axes") { "boxes" } else { "simplices" }
-  rough = if kind(info.region) != "none" {
-    mesh(info.region, h; cells = cells)
-  } else {
-    mesh(box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))), h; cells = cells)
+# Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
+# given one with all cells cut, and the error is not taken to fall faster than with the first power.
+_fem_others(info, m, s) = {
+  top = _known(m.order, "the order of the elements") + 1.0
+  if kind(m.mesh) != "none" { (((method = (...m, mesh = refine(m.mesh)), h = 0.5),), top, none) } else {
+    d = len(info.space)
+    M = s.mesh
+    lengths = norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1)
+    many = len(M.cells) > 8 * 4^d
+    cells = if has(M, "axes") { "boxes" } else { "simplices" }
+    region = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+    made = by -> {
+      N = mesh(region, by * mean(lengths); cells = cells)
+      (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))
+    }
+    ((made(if many { 2.0 } else { 0.7 }), made(if many { 4.0 } else { 0.5 })), top, none)
   }
-  ((...m, mesh = rough), (len(M.cells) / f64(len(rough.cells)))^((_known(m.order, "the order of the elements") + 1.0) / d))
 }

@@ -44,7 +44,7 @@ fem(h = none, order = 1; mesh = none, degree = 0, steps = 30, near = 0.0, path =
     } else {
       ("simplices", "boxes")[_one_of("fem has the cells", cells, list("simplices", "boxes"))]
     },
-    linear = _linear_of(linear), solve = _solve_fem, coarser = _fem_coarser,
+    linear = _linear_of(linear), solve = _solve_fem, others = _fem_others,
     takes_guess = true)
 
 _linear_of(word) = {

@@ -5,8 +5,14 @@
 
 # solve(problem, method; t, rtol, atol, saveat, partial, guess, start, estimate): the solution as a record with one function per field, of all coordinates in the order of the domains.
 # Without a method, a sensible one is chosen; explain(problem) says which and why. guess, of a problem without time, or for rfm() and pinn(): a record of numbers or functions for the fields, or a solution. solve(A, b) with a matrix is linsolve(A, b).
-#   error of the solution: what the method knows of it, or none: the size of the last coefficients (chebyshev, fourier), what is left of the equations at other points (rfm, pinn, collocation). estimate = true
-#   solves once more with half as many points, twice the step or larger elements (of a mesh that is given all cells are cut instead, which takes longer) and wider tolerances, and error is then the relative difference at the end by Richardson's extrapolation (1911).
+#   error of the solution: how far it is off, relative to itself, in the mean square. Of solutions on
+#   grids and on fem's own meshes it is found by two more solutions on coarser grids, whose differences show
+#   with which order errors fall, and in time by one more in half the steps, or to a tenth of the
+#   tolerances; error_parts = (space, time) has both. It costs about as much again on a line, less in
+#   the plane. rfm and collocation know it of one solution; pinn has what is left of its equations.
+#   estimate = false solves without; estimate = true has it for a mesh that was given, too, whose cells are
+#   then all cut, and of methods in t. nan: another grid has no solution; none: it was not estimated.
+#   Above 1 % (or rtol) a solution comes with a warning, above 30 % it is an error unless partial = true.
 #   start: a solution of a problem in the same coordinates, by any method, one that was loaded, too; what it is at its end, or at the first of the times t = (from, to), stands instead of the conditions at the beginning.
 # What every solution has: method, settings (the method's arguments), info, times, values, stats, error, and text, the problem as it is written, which is the same for all methods.
 #     problem decay(k) {
@@ -21,7 +27,7 @@
 #     solve(decay(2.0); start = s, t = (1, 2), rtol = 1e-9).u(2.0)    #~ exp(-4) tol 1e-6
 #     solve([2.0, 0; 0, 4], [2.0, 8])   #> [1, 2]
 solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], progress = true, partial = false, guess = none,
-  start = none, count = none, estimate = false) =
+  start = none, count = none, estimate = none) =
   {
     if kind(problem) == "function" {
       _refuse("solve takes a problem, or a matrix and a right side; a zero of a function is found by root(f, x0)")
@@ -34,14 +40,13 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = 1e-8, saveat = [], p
         not (has(m, "grid") and info.time < 0) {
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
       }
-      if partial and len(info.coords) != 1 { _refuse("partial = true is for problems in t only") }
       o = (t = if kind(start) == "none" { t } else { (info.lo[info.time], info.hi[info.time]) }, rtol = rtol, atol = atol,
-        saveat = saveat, progress = progress, partial = partial, guess = guess, count = count)
+        saveat = saveat, progress = progress, partial = partial, guess = guess, count = count, estimate = estimate)
       s = m.solve(info, m, o)
       whole = if kind(s) == "record" and has(s, "info") {
         (...s, ..._named_fields(info, s), text = info.text, settings = _settings(m))
       } else { s }
-      if estimate { (...whole, error = _estimated(info, m, o, s)) } else { whole }
+      _judged_by_error(info, m, o, _with_error(info, m, o, whole))
     }
   }
 
@@ -196,7 +201,6 @@ _explain_choice(info) = {
 #   BDF follows with short steps only), or time, a method for ordinary differential equations; where an equation has no rate, or one whose factor t or an unknown changes, or where a condition is not linear with factors that t does not change, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
 #   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, as is order 6 where they are of first order in space, and what is above 2 where they are of third.
-#   error of a solution without t: by Richardson's rule from every other point, relative (nan where these make no grid).
 #   Errors: fewer points than the order needs; a pressure between walls, with modes on one grid that no equation sees: fem(order = 2) has it.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
@@ -209,9 +213,9 @@ _explain_choice(info) = {
 fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
   (name = "fd", n = n, usual = (401, 81, 25), order = order, cluster = cluster,
     time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _fd_grid, count = count, near = near,
-    solve = _solve_grid, coarser = _fd_coarser)
+    solve = _solve_grid, others = _grid_others)
 # chebyshev(n; cluster, time, count, near): collocation in n + 1 Chebyshev-Lobatto points of each coordinate, Fourier's in those that are periodic
-#   The arguments are those of fd. Smooth solutions converge exponentially. error: the size of the last coefficients of the series, relative to the largest.
+#   The arguments are those of fd. Smooth solutions converge exponentially.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]
 #       field u
@@ -223,11 +227,11 @@ fd(n = none, order = 4; cluster = none, max_steps = 0, time = none, count = 6, n
 chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near = 0.0) =
   (name = "chebyshev", n = n, usual = (64, 32, 12), order = 0, cluster = cluster,
     time = _usual_stepper(time, max_steps), chosen = kind(time) != "none", grid = _chebyshev_grid, count = count, near = near,
-    solve = _solve_grid)
+    solve = _solve_grid, others = _grid_others)
 # fourier(n; time, dealias, count, near): Fourier collocation for problems that are periodic in all space coordinates; n even points in each, or one number for each
 #   time = etdrk4() or cnab2(dt) step by transforms, etdrk4() unless given where all highest derivatives have constant factors; else bdf() with differentiation matrices. A pressure, in the rates by its gradient and
 #   determined by div(v) == 0, follows wave by wave (in two dimensions and three); between walls fem() has it. dealias = true leaves only
-#   the lower two thirds of the waves. error: the size of the shortest waves, relative to the largest.
+#   the lower two thirds of the waves.
 #     problem wave() {
 #       domain t in [0, 1], x in [0, 2π] periodic
 #       field u
@@ -237,5 +241,6 @@ chebyshev(n = none; cluster = none, max_steps = 0, time = none, count = 6, near 
 #     solve(wave(), fourier(16); rtol = 1e-8, atol = 1e-10).u(1.0, 2.0)   #~ sin(1) tol 1e-6
 fourier(n = none; time = none, dealias = false, max_steps = 0, count = 6, near = 0.0) =
   (name = "fourier", n = n, usual = (128, 64, 32), order = 0, cluster = none, step = time, time = bdf(max_steps = max_steps),
-    chosen = false, dealias = dealias, grid = _fourier_grid, count = count, near = near, solve = _solve_fourier)
+    chosen = false, dealias = dealias, grid = _fourier_grid, count = count, near = near, solve = _solve_fourier,
+    others = _grid_others)
 _usual_stepper(time, max_steps) = if kind(time) == "none" { bdf(max_steps = max_steps) } else { time }

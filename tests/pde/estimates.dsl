@@ -18,8 +18,9 @@ told(solve(heat(), fd(n = 31, order = 4), rtol = 1e-9, atol = 1e-11, estimate = 
 told(solve(heat(), fd(n = 101, order = 4), rtol = 1e-5, atol = 1e-7, estimate = true))
 told(solve(heat(), chebyshev(n = 24), rtol = 1e-5, atol = 1e-7, estimate = true))
 told(solve(heat(), fem(0.05), rtol = 1e-8, atol = 1e-10, estimate = true))
-# without asking there is none, of methods that would have to solve once more
-kind(solve(heat(), fd(n = 21)).error)    #> none
+# without asking, too, but for those who do without
+told(solve(heat(), fd(n = 21), rtol = 1e-8, atol = 1e-10))
+kind(solve(heat(), fd(n = 21), estimate = false).error)    #> none
 
 problem decay {
   domain t in [0, 2]

@@ -43,7 +43,8 @@ problem kuramoto {
   u_t + u*u_x + u_xx + u_xxxx == 0
   u == cos(x/16)*(1 + sin(x/16)) at t = 0
 }
-flame = solve(kuramoto, fourier(256; time = cnab2(1/16)); saveat = [100.0, 200.0]);
+# (where each flame is then nobody can say, and the estimate says so)
+flame = solve(kuramoto, fourier(256; time = cnab2(1/16)); saveat = [100.0, 200.0], partial = true);
 max(abs(flame.values)) < 5 #> true
 mean(flame.values[1]) #~ 0.0 tol 1e-6
 
