@@ -5,12 +5,14 @@
 # Averages are kept one array for each number of the state, so that a step is arithmetic along them, and the whole march is one loop.
 
 # fv(n; flux, reconstruct, limiter, cfl, steps, max_steps, positive): finite volumes in n cells (in 2-D n by n, or n = (nx, ny)), for q_t + ∂x(f(q)) + ∂y(g(q)) == s
-#   flux: "rusanov", "hll", "hllc" (compressible flow: density, momenta, energy), "roe" (up to three unknowns), "godunov" (one unknown, f convex or concave).
+#   flux: "rusanov", "hll", "hllc" (compressible flow: density, momenta, energy), "roe" (up to three unknowns), "godunov" (one unknown). Of one unknown f may bend either way.
 #   reconstruct: "first" (order 1), "muscl" (2), "weno5" (Jiang and Shu) and "weno5z" (5 along each coordinate; 2 in 2-D unless f is linear). limiter, of muscl: "minmod", "vanleer", "superbee".
 #   cfl: 0.8 of what is stable in first order when 0, shared among the coordinates; steps: "euler", "ssprk2", "ssprk3", by the reconstruction when "".
-#   positive: none, or a function of the fields that gives what must stay above 0 in a cell (a number or a tuple): where a reconstructed value is not, the cell's own average is taken.
+#   positive: none, or a function of the fields that gives what must stay above 0 in a cell (a number or a tuple): where a reconstructed value is not, the cell's own averages are taken,
+#   and fluxes out of a cell that would fall below 0 are held back. What is below 0 at the beginning does not fall below its least.
 #   A coordinate is periodic, or has a condition on each field at either end: fields with values alone are what comes in, u_x == 0 or nothing lets out, values 0 beside u_x == 0 are a wall.
-#   Second derivatives go by central differences, in explicit steps: short ones where diffusion is strong. The solution has x (centres of cells), values f64[times, numbers, cells].
+#   Second derivatives go by central differences. Steps are explicit, as short as waves, diffusion and sources ask for. A condition on the slope, as p_x + p == 0 where ∂x(p_x + p) is the flux, is met at the face,
+#   to rounding. Errors: a state that is no finite number, with its place and time; more than max_steps steps. The solution has x (centres of cells), values f64[times, numbers, cells].
 #   [Source: R. J. LeVeque, Finite Volume Methods for Hyperbolic Problems, 2002; G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126 (1996) 202-228; S. Gottlieb, C.-W. Shu and E. Tadmor, SIAM Rev. 43 (2001) 89-112]
 #     problem burgers() {
 #       domain t in [0, 0.5], x in [0, 1] periodic
@@ -99,7 +101,7 @@ _fv_text(info) = {
       }
       if what == "quasi" {
         text = text + (if term.factor > 0 { " + " } else { " - " }) + by + term.text
-        found = found + (if found == "" { "" } else { ", " }) + term.text
+        if not _fv_stands(s) { found = found + (if found == "" { "" } else { ", " }) + term.text }
       }
       if what == "source" or what == "diffusion" {
         sign = if term.factor < 0 { if rest == "" { "" } else { " + " } } else { if rest == "" { "-" } else { " - " } }
@@ -141,19 +143,17 @@ _fv_time(info) = if len(info.coords) > 1 and info.coords[0] == "t" { 0 } else { 
 
 # Whether an expression has derivatives: in space of order 1, of order 2, in time
 _fv_orders(info, jets) = {
-  first = false
-  second = false
-  rate = false
-  more = false
+  (first, second, rate, more, value) = (false, false, false, false, false)
   for j in jets {
     o = 0
     for k in list(...(1..len(info.coords))) { o = o + info.jets[j][1 + k] }
     if info.jets[j][1] > 0 { rate = true; if info.jets[j][1] > 1 or o > 0 { more = true } }
+    if o == 0 and info.jets[j][1] == 0 { value = true }
     if o == 1 { first = true }
     if o == 2 { second = true }
     if o > 2 { more = true }
   }
-  (first = first, second = second, rate = rate, more = more)
+  (first = first, second = second, rate = rate, more = more, value = value)
 }
 _fv_kind(info, term) = {
   o = _fv_orders(info, term.jets)
@@ -225,8 +225,19 @@ _fv_system(info) = {
       if o.second or (term.coord > 0 and o.first) { second = true }
     }
   }
+  (stirs, drifts) = (false, false)
+  for q in info.equations {
+    for term in q.terms {
+      what = _fv_kind(info, term)
+      if what == "source" or what == "quasi" or what == "diffusion" { stirs = true }
+      if what == "diffusion" and _fv_orders(info, term.jets).first { drifts = true }
+    }
+  }
+  # what comes in from an end may be faster than what is inside
+  driven = stirs
+  for c in info.conditions { if c.at.coord > 0 { if _fv_orders(info, c.jets).value { driven = true } } }
   (info = info, m = m, dims = dims, space = list(...(1..(dims + 1))), first = first, rows = _fv_rows(info), diffuses = second,
-    all = list(...(0..m)))
+    driven = driven, stirs = stirs, drifts = drifts, all = list(...(0..m)))
 }
 
 _fv_zero(s) = map(i -> 0.0, s.all)
@@ -318,6 +329,63 @@ _fv_primitive(s, k, X, U) = {
   }
   total
 }
+# Whether quasi-linear terms are taken as they stand, a(x)u_x and not ∂x(a u) - a_x u: where a is proven not to depend on the state, so that there are no shocks, and not proven to be the same everywhere.
+# Where a has no bound, as 2/r at r = 0, neither has the flux.
+_fv_stands(s) = if not _fv_has(s, "quasi") { false } else {
+  alone = true
+  for q in s.info.equations {
+    for term in q.terms {
+      # a flux with values of fields has shocks of its own
+      if _fv_kind(s.info, term) == "flux" { for j in term.jets { if _fv_orders(s.info, list(j)).value { alone = false } } }
+    }
+  }
+  if not alone { false } else {
+    d = s.dims
+    n = s.dims + 1 + s.m
+    (still, everywhere) = (true, true)
+    for k in list(...(0..d)) {
+      told = _dependence((...a) -> stack(..._fv_quasi(s, k, (...map(i -> a[i], list(...(0..(d + 1)))),),
+        map(i -> a[d + 1 + i], s.all), map(i -> 1.0 + 0.3 * i, s.all))), ...map(i -> 0.5, list(...(0..n)))).depends
+      for j in list(...(1..n)) { if told[j] { if j > d { still = false } else { everywhere = false } } }
+    }
+    still and not everywhere
+  }
+}
+# a(x)u_x in each cell: the differences of fluxes between the values at its faces for its own a. Where diffusion smooths it anyway, central differences.
+_fv_as_it_stands(s, m, grid, t, U, waves) = {
+  ks = list(...(0..s.dims))
+  total = list()
+  for k in ks {
+    (n, g) = (grid.n[k], grid.g)
+    (left, right) = _fv_sides(s, m, grid, k, waves[k].P)
+    middle = map(p -> 0.5 * (_fv_cut(p, k, g - 1, g + n) + _fv_cut(p, k, g, g + n + 1)), waves[k].P)
+    D = if s.diffuses {
+      _fv_each(s, (...a) -> _fv_spread(s, k, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all)),
+        list(...grid.centres, ...U))
+    } else { 0.0 * U[0] }
+    own = map(c -> _fv_cut(c, k, 1, n + 1), waves[k].speeds)
+    both = v -> list(_fv_cut(v, k, 0, n), _fv_cut(v, k, 1, n + 1))
+    V = _fv_each(s, (...a) -> {
+      X = (t, ...map(i -> a[i], ks))
+      at = s.dims + 1
+      c = map(i -> a[at + 6 * s.m + i], list(...(0..len(own))))
+      speed = if len(c) == 1 { c[0] } else { max(-c[0], c[1]) }
+      w = if speed * grid.h[k] > 4 * a[s.dims] { 1 - 4 * a[s.dims] / (speed * grid.h[k]) } else { 0.0 }
+      # at the lower face and the upper one
+      flux = j -> {
+        to = part -> map(i -> a[at + (6 * i + 2 * part + j)], s.all)
+        (L, R, M) = (to(0), to(1), to(2))
+        _fv_between(s, m, k, X, map(i -> M[i] + w * (L[i] - M[i]), s.all), map(i -> M[i] + w * (R[i] - M[i]), s.all),
+          list(...c, ...c))
+      }
+      (low, high) = (flux(0), flux(1))
+      map(i -> (high[i] - low[i]) / grid.h[k], s.all)
+    }, list(...grid.centres, D, ..._fv_flat(map(i -> list(...both(left[i]), ...both(right[i]), ...both(middle[i])), s.all)),
+      ...own))
+    total = if len(total) == 0 { V } else { map(i -> total[i] + V[i], s.all) }
+  }
+  total
+}
 # What derivatives add to the flux
 _fv_viscous(s, k, X, U, along) = {
   zero = _fv_zero(s)
@@ -332,7 +400,7 @@ _fv_rest(s, X, U, along, bent) = {
   b = _fv_terms(s, "diffusion", -1, X, jets)
   quiet = _fv_terms(s, "quasi", -1, X, _fv_jets(s, U, _fv_none(s), bent, _fv_zero(s)))
   out = map(i -> a[i] + b[i] + quiet[i], s.all)
-  if _fv_has(s, "quasi") {
+  if _fv_has(s, "quasi") and not _fv_stands(s) {
     # a(x, u)u_x = ∂x(∫ a du) - ∫ a_x du
     for k in s.space {
       slope = jvp(x -> _fv_primitive(s, k - 1, map(i -> if i == k { x } else { X[i] }, list(0, ...s.space)), U), X[k], 1.0)[1]
@@ -352,13 +420,45 @@ _fv_spread(s, k, X, U) = {
     v = _fv_viscous(s, k, X, U, map(i -> if i == k + 1 { e } else { zero }, s.space))
     map(i -> abs(a[i] - b[i]) + abs(v[i]), s.all)
   }, s.all)
+  _fv_largest_row(s, rows)
+}
+# The same of the first derivatives that stand in one term with second ones, as in ∂r(r*u_r)/r
+_fv_drift(s, k, X, U) = {
+  zero = _fv_zero(s)
+  bent = list(zero, zero, zero)
+  rows = map(j -> {
+    e = map(i -> if i == j { 1.0 } else { 0.0 }, s.all)
+    along = map(i -> if i == k + 1 { e } else { zero }, s.space)
+    a = _fv_terms(s, "diffusion", -1, X, _fv_jets(s, U, along, bent, zero))
+    b = _fv_terms(s, "diffusion", -1, X, _fv_jets(s, U, _fv_none(s), bent, zero))
+    map(i -> abs(a[i] - b[i]), s.all)
+  }, s.all)
+  _fv_largest_row(s, rows)
+}
+_fv_largest_row(s, rows) = {
   most = 0.0
   for i in s.all {
-    sum_ = 0.0
-    for j in s.all { sum_ = sum_ + rows[j][i] }
-    most = max(most, sum_)
+    total = 0.0
+    for j in s.all { total = total + rows[j][i] }
+    most = max(most, total)
   }
   most
+}
+# How fast what stands besides fluxes changes a state: the largest eigenvalue of its derivative, from
+# above, by a norm of its fourth power, on which the units of the fields have little say
+_fv_stir(s, X, U) = {
+  zero = _fv_zero(s)
+  f = W -> _fv_rest(s, X, W, _fv_none(s), list(zero, zero, zero))
+  A = map(j -> jvp(f, U, map(i -> if i == j { 1.0 } else { 0.0 }, s.all))[1], s.all)
+  if s.m == 1 { abs(A[0][0]) } else {
+    square = A -> map(c -> _fv_times(A, c), A)
+    # of numbers near 1, so that no power overflows
+    size = 1e-300 + _fv_largest_row(s, map(c -> map(v -> abs(v), c), A))
+    B = square(square(map(c -> map(v -> v / size, c), A)))
+    most = _fv_largest_row(s, map(c -> map(v -> abs(v), c), B))
+    # the root has no derivative at 0
+    if most > 0 { size * sqrt(sqrt(most)) } else { 0.0 * size }
+  }
 }
 
 # ---- grids
@@ -454,28 +554,67 @@ _fv_comes_in(s, coord, side) = {
   whole
 }
 
-# The state j cells outside of an end where inside, j cells from it, is U: at point X on the end
+# The state j cells outside of an end where inside, j cells from it, is U: at point X on the end.
+# A condition is met by the mean of both and the difference quotient between them, or where `whole` by
+# the state outside alone. Fields that a condition mentions beside its own are those inside.
 _fv_outside(s, coord, side, whole, distance, X, U, last) = {
-  zero = _fv_zero(s)
-  bent = list(zero, zero, zero)
   values = map(k -> {
     q = _fv_conditions(s, k, coord, side)
-    v = _fv_field(s, k, last)
-    for c in q {
-      size = max(1, s.info.sizes[k])
-      one = map(i -> if i >= s.first[k] and i < s.first[k] + size { 1.0 } else { 0.0 }, s.all)
-      none_ = _fv_none(s)
-      rest = c.residual(X, _fv_jets(s, zero, none_, bent, zero))
-      a = c.residual(X, _fv_jets(s, one, none_, bent, zero)) - rest
-      if whole { v = -rest / a } else {
-        b = c.residual(X, _fv_jets(s, zero, map(j -> if j == coord { one } else { zero }, s.space), bent, zero)) - rest
-        out = if side == 0 { -1.0 } else { 1.0 }
-        v = (-rest - _fv_field(s, k, U) * (0.5 * a - out * b / distance)) / (0.5 * a + out * b / distance)
-      }
+    if len(q) == 0 { _fv_field(s, k, last) } else {
+      inside = _fv_field(s, k, U)
+      out = if side == 0 { -1.0 } else { 1.0 }
+      _fv_meeting(v -> {
+        own = if whole { v } else { 0.5 * (inside + v) }
+        slope = if whole { 0.0 * v } else { out * (v - inside) / distance }
+        zero = _fv_zero(s)
+        along = map(j -> if j == coord { _fv_with(s, k, zero, slope) } else { zero }, s.space)
+        q[0].residual(X, _fv_jets(s, _fv_with(s, k, U, own), along, list(zero, zero, zero), zero))
+      }, inside)
     }
-    v
   }, list(...(0..len(s.info.fields))))
   map(v -> v + 0.0, _fv_numbers(s, values))
+}
+# A state with other numbers for field k
+_fv_with(s, k, U, v) = {
+  size = s.info.sizes[k]
+  map(i -> if i < s.first[k] or i >= s.first[k] + max(1, size) { U[i] } else {
+    if size == 0 { v } else { v[i - s.first[k]] }
+  }, s.all)
+}
+# A zero of r by Newton's method from v: of what is proven to be affine in one step. Where it is not
+# found the result is nan, which ends the march with an error.
+_fv_meeting(r, v) = {
+  one = 1.0 + 0.0 * v
+  turn = v -> { (y, d) = jvp(r, v, one); v - y / d }
+  if _fv_is_affine(r, v) { turn(v) } else {
+    w = v
+    before = v
+    for _ in list(...(0..20)) { before = w; w = turn(w) }
+    if kind(v) == "array" and rank(v) > 0 {
+      where(abs(w - before) <= 1e-9 * (1 + abs(w)), w, nan)
+    } else { if abs(w - before) <= 1e-9 * (1 + abs(w)) { w } else { nan } }
+  }
+}
+# Whether a function is affine, by what it depends on
+_fv_is_affine(r, v) = {
+  bends = false
+  for row in _dependence(r, v).factors { for b in row { if b { bends = true } } }
+  not bends
+}
+# For each number of the state whether a condition on its slope is met at the face of an end: there the
+# whole flux is that of the state at the face, so that a condition on the flux holds to rounding.
+_fv_meets_at_face(s, coord, side) = {
+  out = map(i -> false, s.all)
+  if s.diffuses {
+    for k in list(...(0..len(s.info.fields))) {
+      for c in _fv_conditions(s, k, coord, side) {
+        if not _fv_only_value(s, c) {
+          for i in list(...(0..max(1, s.info.sizes[k]))) { out[s.first[k] + i] = true }
+        }
+      }
+    }
+  }
+  out
 }
 
 # U with g cells on each side of an axis
@@ -515,39 +654,120 @@ _fv_padded(s, grid, k, g, t, U) = {
 
 # ---- marching
 
-# Along each coordinate: averages with cells outside, and speeds in each cell and one more at each end: the largest one as it is without sign, or what hll wants, the smallest and the largest
+# Along each coordinate: averages with cells outside, and speeds in each cell and one more at each end: the largest one as it is without sign, or what hll wants, the smallest and the largest. Of one
+# unknown whose speed is not between those of two states for all states between them, those to the neighbours count as well.
 _fv_waves(s, m, grid, t, U) = map(k -> {
   n = grid.n[k]
   g = grid.g
   P = _fv_padded(s, grid, k, g, t, U)
-  x = map(c -> concat(_fv_cut(c, k, 0, 1), c, _fv_cut(c, k, n - 1, n); axis = k), grid.centres)
-  c = _fv_each(s, (...a) -> {
-    (low, high) = _fv_speeds(s, k, (t, ...map(i -> a[i], list(...(0..s.dims)))), map(i -> a[s.dims + i], s.all))
-    if m.flux == "hll" { list(low, high) } else { list(max(-low, high)) }
-  }, list(...x, ...map(p -> _fv_cut(p, k, g - 1, g + n + 1), P)))
+  c = if _fv_turns(s, k) {
+    faces = _fv_each(s, (...a) -> {
+      X = (t, ...map(i -> a[i], list(...(0..s.dims))))
+      list(..._fv_extremes(s, k, X, a[s.dims], a[s.dims + 1]))
+    }, list(...grid.faces[k], _fv_cut(P[0], k, g - 1, g + n), _fv_cut(P[0], k, g, g + n + 1)))
+    (low, high) = map((v, sign) -> _fv_each(s, (a, b) -> sign * max(sign * a, sign * b),
+      list(concat(_fv_cut(v, k, 0, 1), v; axis = k), concat(v, _fv_cut(v, k, n, n + 1); axis = k))), faces, list(-1.0, 1.0))
+    if m.flux == "hll" { list(low, high) } else { list(_fv_each(s, (a, b) -> max(-a, b), list(low, high))) }
+  } else {
+    x = map(c -> concat(_fv_cut(c, k, 0, 1), c, _fv_cut(c, k, n - 1, n); axis = k), grid.centres)
+    _fv_each(s, (...a) -> {
+      (low, high) = _fv_speeds(s, k, (t, ...map(i -> a[i], list(...(0..s.dims)))), map(i -> a[s.dims + i], s.all))
+      if m.flux == "hll" { list(low, high) } else { list(max(-low, high)) }
+    }, list(...x, ...map(p -> _fv_cut(p, k, g - 1, g + n + 1), P)))
+  }
   (P = P, speeds = c)
 }, list(...(0..s.dims)))
 
-# -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides fluxes
-_fv_rate(s, m, grid, t, U, waves) = {
+# -(F(i+1/2) - F(i-1/2))/h along each coordinate, less what stands besides fluxes; dt: how long a step by this rate alone will be
+_fv_rate(s, m, grid, t, U, waves, dt) = {
+  F = map(k -> _fv_face_fluxes(s, m, grid, k, t, waves[k]), list(...(0..s.dims)))
+  besides = _fv_besides(s, grid, t, U)
+  rest = if not _fv_stands(s) { besides } else {
+    D = _fv_as_it_stands(s, m, grid, t, U, waves)
+    if len(besides) == 0 { map(v -> -v, D) } else { map(i -> besides[i] - D[i], s.all) }
+  }
+  rate = F -> {
+    total = rest
+    for k in list(...(0..s.dims)) {
+      n = grid.n[k]
+      part = i -> (_fv_cut(F[k][i], k, 0, n) - _fv_cut(F[k][i], k, 1, n + 1)) * (1 / grid.h[k])
+      total = map(i -> if len(total) == 0 { part(i) } else { total[i] + part(i) }, s.all)
+    }
+    total
+  }
+  first = rate(F)
+  if kind(m.positive) == "none" { first } else {
+    # held back fluxes may be missed elsewhere, so that cells are added until none is left that loses too much
+    total = first
+    held = 0.0 * U[0]
+    open = true
+    while open {
+      bad = _fv_each(s, (...u) -> if _fv_to_keep(s, m, list(...u)) >= grid.least { 0.0 } else { 1.0 },
+        map(i -> U[i] + dt * total[i], s.all))
+      open = max(bad * (1 - held)) > 0
+      if open {
+        held = max(held, bad)
+        total = rate(map(k -> _fv_held_back(s, m, grid, k, held, U, F[k], 2 * s.dims * dt / grid.h[k]),
+          list(...(0..s.dims))))
+      }
+    }
+    total
+  }
+}
+# Fluxes through the faces of cells that would lose what has to stay positive, and of their neighbours: as
+# much of each as leaves both cells positive when every face has a like share of the cell. This is always
+# possible, conserves what the fluxes do, and is left out elsewhere.
+_fv_held_back(s, m, grid, k, bad, U, F, share) = {
+  n = grid.n[k]
+  beside = (v, outside) -> if grid.periodic[k] {
+    concat(_fv_cut(v, k, n - 1, n), v, _fv_cut(v, k, 0, 1); axis = k)
+  } else {
+    concat(outside + 0.0 * _fv_cut(v, k, 0, 1), v, outside + 0.0 * _fv_cut(v, k, n - 1, n); axis = k)
+  }
+  sides = v -> list(_fv_cut(v, k, 0, n + 1), _fv_cut(v, k, 1, n + 2))
+  b = beside(bad, 0.0)
+  near = beside(_fv_each(s, (x, y, z) -> max(x, max(y, z)),
+    list(_fv_cut(b, k, 0, n), _fv_cut(b, k, 1, n + 1), _fv_cut(b, k, 2, n + 2))), 0.0)
+  # cells that are none, outside of an end, have no say
+  real = beside(1.0 + 0.0 * bad, 0.0)
+  states = map(u -> sides(beside(u, 0.0)), U)
+  θ = _fv_each(s, (...a) -> {
+    at = s.all
+    left = map(i -> a[4 + i], at)
+    right = map(i -> a[4 + s.m + i], at)
+    f = map(i -> a[4 + 2 * s.m + i], at)
+    # what is above the least stays so by more than the rounding of sums
+    floor_ = U -> grid.least + 1e-12 * (_fv_to_keep(s, m, U) - grid.least)
+    keeps = θ -> {
+      x = _fv_to_keep(s, m, map(i -> left[i] - share * θ * f[i], at)) - floor_(left)
+      y = _fv_to_keep(s, m, map(i -> right[i] + share * θ * f[i], at)) - floor_(right)
+      (x >= 0 or a[2] == 0) and (y >= 0 or a[3] == 0)
+    }
+    θ = 1.0
+    if max(a[0], a[1]) > 0 {
+      turns = 0
+      while θ > 0 and not keeps(θ) {
+        θ = if turns < 10 { 0.5 * θ } else { 0.0 }
+        turns = turns + 1
+      }
+    }
+    θ
+  }, list(...sides(near), ...sides(real), ...map(v -> v[0], states), ...map(v -> v[1], states), ...F))
+  map(v -> θ * v, F)
+}
+# What stands besides fluxes, with the sign of the right side; nothing where there is nothing
+_fv_besides(s, grid, t, U) = {
   ks = list(...(0..s.dims))
-  parts = map(k -> {
-    n = grid.n[k]
-    F = _fv_face_fluxes(s, m, grid, k, t, waves[k])
-    map(i -> (_fv_cut(F[i], k, 0, n) - _fv_cut(F[i], k, 1, n + 1)) * (1 / grid.h[k]), s.all)
-  }, ks)
-  total = if s.dims == 1 { parts[0] } else { map(i -> parts[0][i] + parts[1][i], s.all) }
-  if s.diffuses { D = _fv_diffusion(s, grid, t, U); total = map(i -> total[i] + D[i], s.all) } else {
+  if s.diffuses { _fv_diffusion(s, grid, t, U) } else {
     if _fv_has(s, "source") or _fv_has(s, "quasi") {
       zero = _fv_zero(s)
       R =
         _fv_each(s,
           (...a) -> _fv_rest(s, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all), _fv_none(s), list(zero, zero, zero)),
           list(...grid.centres, ...U))
-      total = map(i -> total[i] - R[i], s.all)
-    }
+      map(v -> -v, R)
+    } else { list() }
   }
-  total
 }
 
 # Terms with second derivatives, by central differences of averages, and sources
@@ -598,7 +818,8 @@ _fv_flat(rows) = {
   out
 }
 
-# Steps per unit of time that stability asks for
+# Steps per unit of time that stability asks for, of waves and of what diffuses, and of sources, whose
+# changes a step follows to a part of their own time
 _fv_pace(s, m, grid, t, U, waves) = {
   ks = list(...(0..s.dims))
   cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
@@ -607,10 +828,17 @@ _fv_pace(s, m, grid, t, U, waves) = {
     c = waves[k].speeds
     total = total + max(if len(c) == 1 { c[0] } else { _fv_each(s, (a, b) -> max(-a, b), c) }) / (cfl * grid.h[k])
   }
-  if s.diffuses {
+  if s.diffuses or s.stirs {
     v = _fv_each(s, (...a) -> {
-      q = 0.0
-      for k in ks { q = q + 2 * _fv_spread(s, k, (t, ...map(i -> a[i], ks)), map(i -> a[s.dims + i], s.all)) / grid.h[k]^2 }
+      X = (t, ...map(i -> a[i], ks))
+      V = map(i -> a[s.dims + i], s.all)
+      q = if s.stirs { (if has(m, "calm") { m.calm } else { 2.0 }) * _fv_stir(s, X, V) } else { 0.0 }
+      if s.diffuses {
+        for k in ks {
+          q = q + 2 * _fv_spread(s, k, X, V) / grid.h[k]^2
+          if s.drifts { q = q + _fv_drift(s, k, X, V) / grid.h[k] }
+        }
+      }
       q
     }, list(...grid.centres, ...U))
     total = total + max(v)
@@ -645,8 +873,8 @@ _fv_wider(s, grid, k, v, sign) = {
 
 _fv_step(s, m, grid, t, U, dt, waves) = {
   f = (t, U) -> _fv_rate(s, m, grid, t, U, if m.reconstruct == "weno5" or
-    m.reconstruct == "weno5z" { _fv_later(s, m, grid, t, U, waves) } else { _fv_waves(s, m, grid, t, U) })
-  a = _fv_rate(s, m, grid, t, U, waves)
+    m.reconstruct == "weno5z" { _fv_later(s, m, grid, t, U, waves) } else { _fv_waves(s, m, grid, t, U) }, dt)
+  a = _fv_rate(s, m, grid, t, U, waves, dt)
   V = map(i -> U[i] + dt * a[i], s.all)
   if m.steps == "euler" { V } else {
     b = f(t + dt, V)
@@ -658,41 +886,113 @@ _fv_step(s, m, grid, t, U, dt, waves) = {
   }
 }
 
-# From (t, U) to t1, in equal numbers of steps as stability has it; gives the state, steps taken and where they became impossible (or t1)
+# From (t, U) to t1, in equal numbers of steps as stability has it; gives the state, steps taken, where they ended, and why: 0 at t1, 1 after as many steps as are allowed, 2 without speeds, 3 with a state
+# that is no finite number, which is the one given, 4 where no step keeps positive what has to be. A step that fails in this is taken back, and a shorter one tried.
 _fv_to(s, m, grid, t0, t1, U) = {
   t = t0
   steps = 0
-  fine = true
-  while t < t1 and fine {
+  why = 0
+  share = 1.0
+  (before, W, last, longest) = (t0, U, 0.0, inf)
+  while t < t1 and why == 0 {
     waves = _fv_waves(s, m, grid, t, U)
     pace = _fv_pace(s, m, grid, t, U, waves)
     left = t1 - t
     fine = where(pace < inf, where(pace >= 0, steps < m.max_steps, false), false)
     # no branch around the step, so that it is one piece with what came before: a step of no length is what nobody looks at
-    dt = where(fine, where(pace * left <= 1, left, where(pace * left < 2, 0.5 * left, 1 / pace)), 0.0)
-    U = _fv_step(s, m, grid, t, U, dt, waves)
-    t = where(fine, where(pace * left <= 1, t1, t + dt), t)
+    whole = where(pace * left <= 1, left, where(pace * left < 2, 0.5 * left, 1 / pace))
+    # what came in or was stirred up in the last step may be twice as fast as that step could follow
+    over = if s.driven { last * pace > 2 } else { false }
+    all_ = if s.driven { where(share * whole < longest, share * whole, longest) } else { share * whole }
+    dt = where(fine and not over, all_, 0.0)
+    V = _fv_step(s, m, grid, t, U, dt, waves)
+    # a sum has a number that is none, or no finite one, wherever it stands
+    total = 0.0
+    for v in V { total = total + sum(v) }
+    sound = abs(total) < inf
+    why = where(fine, where(sound, 0, 3), where(steps < m.max_steps, 2, 1))
+    kept = if kind(m.positive) == "none" { true } else {
+      if sound { _fv_least(s, m, V) >= grid.least } else { false }
+    }
+    there = if s.driven or kind(m.positive) != "none" { dt == left } else { pace * left <= 1 }
+    next = where(fine, where(there, t1, t + dt), t)
+    if s.driven or kind(m.positive) != "none" {
+      good = kept and not over
+      (now, back) = (t, before)
+      t = where(over, back, where(good, next, now))
+      X = U
+      U = map((w, u, v) -> where(over, w, where(good, v, u)), W, U, V)
+      W = map((w, u) -> where(good, u, w), W, X)
+      before = where(good, now, back)
+      longest = where(over, 0.5 * last, 2 * longest)
+      last = where(good, dt, 0.0)
+      share = where(kept, min(1.0, 2 * share), 0.5 * share)
+      why = where(over or (why == 3 and not kept), 0, why)
+      why = where(share < 1e-6, 4, why)
+    } else {
+      U = V
+      t = next
+    }
     steps = steps + i64(fine)
   }
-  (U, t, steps)
+  (U, t, steps, why)
 }
+# The least of what is to stay positive in all cells
+_fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
 
 _fv_march(s, m, grid, times, U) = {
   rows = map(u -> { r = zeros(len(times), ...shape(u)); r[0] = u; r }, U)
   steps = 0
   reached = times[0]
+  why = 0
+  V = U
   for j in 1..len(times) {
-    if reached == times[j - 1] {
-      (V, t, k) = _fv_to(s, m, grid, times[j - 1], times[j], U)
-      U = V
+    if why == 0 {
+      (W, t, k, state) = _fv_to(s, m, grid, times[j - 1], times[j], V)
+      V = W
       reached = t
+      why = state
       steps = steps + k
-      rows = map(i -> { r = rows[i]; r[j] = V[i]; r }, s.all)
+      rows = map(i -> { r = rows[i]; r[j] = W[i]; r }, s.all)
       progress(j, len(times) - 1; time = t)
     }
   }
-  (rows, reached, steps)
+  (rows, V, reached, steps, why)
 }
+
+# Says why a march ended at the time `reached` with state U
+_fv_failed(s, m, grid, U, reached, steps, why) = {
+  begin = "fv() cannot go on from t = {reached:.6g}"
+  if why == 1 {
+    error(
+      "fv() took {steps} steps to t = {reached:.6g} and may take no more: fewer cells, weaker diffusion, slower sources, or max_steps = ... in fv()")
+  }
+  help = if s.m == 1 {
+    "Its equation, or a condition at an end, has no value there that is a number"
+  } else {
+    "A density or pressure has become negative, most likely: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with positive = ..."
+  }
+  if why == 2 { error("{begin}: speeds of waves are no numbers there any more. {help}") }
+  if kind(m.positive) != "none" {
+    if why == 4 {
+      v = ravel(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
+      error(
+        "{begin}: at {_fv_place(s, grid, argmin(v))} what is to stay positive falls to 0, however short the steps are")
+    }
+  }
+  for (k, u) in enumerate(U) {
+    bad = ravel(not (abs(u) < inf))
+    if any(bad) {
+      i = argmax(i64(bad))
+      f = 0
+      for j in list(...(0..len(s.first))) { if s.first[j] <= k { f = j } }
+      error("{begin}: {s.info.fields[f]} is {ravel(u)[i]} at {_fv_place(s, grid, i)}. {help}")
+    }
+  }
+}
+# A cell, by its number in an array read row by row, as a place
+_fv_place(s, grid, i) =
+  join((...map((c, k) -> "{s.info.coords[1 + k]} = {ravel(c)[i]:.6g}", grid.centres, list(...(0..s.dims))),), ", ")
 
 _solve_fv(info, m, o) = {
   why = _fv_why_not(info)
@@ -707,21 +1007,16 @@ _solve_fv(info, m, o) = {
       }
     }
   }
-  grid = _fv_grid(s, m)
+  plain = _fv_grid(s, m)
   span = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
-  U = _fv_initial(s, grid)
+  U = _fv_initial(s, plain)
+  # what is below 0 at the beginning, as depths of dry land less a threshold are, stays above its least
+  grid = if kind(m.positive) == "none" { plain } else { (...plain, least = min(0.0, _fv_least(s, m, U))) }
   _fv_check(s, m, grid, U)
   times = if len(o.saveat) > 0 { f64(o.saveat) } else { linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 }) }
   first = if len(o.saveat) > 0 and times[0] > span[0] { concat([f64(span[0])], times) } else { times }
-  (rows, reached, steps) = _fv_march(s, m, grid, first, U)
-  if reached < first[-1] {
-    if steps >= m.max_steps {
-      error(
-        "fv() took {steps} steps to t = {reached:.6g} and may take no more: fewer cells, weaker diffusion, or max_steps = ... in fv()")
-    }
-    error(
-      "fv() cannot go on from t = {reached:.6g}: speeds of waves are no numbers there any more. A density or pressure has become negative, most likely: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with positive = ...")
-  }
+  (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, U)
+  if state > 0 { _fv_failed(s, m, grid, last, reached, steps, state) }
   values = stack(...rows; axis = 1)
   kept = if len(first) == len(times) { values } else { values[1..] }
   (...record(info.fields, map(k -> _fv_function(s, m, grid, first, rows, k), list(...(0..len(info.fields))))),
@@ -799,7 +1094,11 @@ _fv_function(s, m, grid, times, rows, k) = {
   at = t -> {
     before = max(0, min(len(times) - 1, sum(i64(times <= stop_gradient(t))) - 1))
     start = map(r -> r[before], rows)
-    if t > times[before] { _fv_to(s, m, grid, times[before], t, start)[0] } else { start }
+    if t > times[before] {
+      (U, reached, steps, why) = _fv_to(s, m, grid, times[before], t, start)
+      if why > 0 { _fv_failed(s, m, grid, U, reached, steps, why) }
+      U
+    } else { start }
   }
   one = (t, X) -> {
     U = at(t)
