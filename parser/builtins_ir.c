@@ -235,6 +235,31 @@ BUILTIN(dependence) {
 	return av_record(sp, 2, names, (Av *[]){av_seq(sp, AV_TUPLE, n, depends), av_seq(sp, AV_TUPLE, n, factors)});
 }
 
+/* _now(f): what f() gives, as constants where all that f captured is known: it is run while the statement is made.
+ * Elsewhere, or where it fails, a call as any other. */
+BUILTIN(now) {
+	UNUSED;
+	const Spec s = builtin_spec_of(sp, call);
+	const Call inner = {.span = call->span, .callee_span = call->spans[0]};
+	const uint32_t n = av_count_leaves(s.result);
+	if (s.promised || s.effects || s.result->kind == AV_UNSET || fn_nresults(s.fn) != n) return sp_call(sp, call->args[0], &inner);
+	Value *args = ARENA_ARRAY(sp->a, Value, s.nargs + 1), *results = ARENA_ARRAY(sp->a, Value, n + 1);
+	Ref *known = ARENA_ARRAY(sp->a, Ref, n + 1);
+	for (uint32_t i = 0; i < s.nargs; i++) {
+		const Const *k = ref_constant(build_fn(sp->b), s.args[i]);
+		if (!k) return sp_call(sp, call->args[0], &inner);
+		args[i] = k->value;
+	}
+	for (uint32_t i = 0; i < n; i++) results[i] = (Value){.kind = V_UNSET};
+	const uint32_t mark = diag_total(sp->c);
+	const bool good = ir_services(sp->c)->run(sp->c, s.fn, args, results) == ST_OK;
+	diag_truncate(sp->c, mark);
+	for (uint32_t i = 0; good && i < n; i++) known[i] = build_const(sp->b, results[i]);
+	for (uint32_t i = 0; i < n; i++) value_unref(results[i]);
+	uint32_t at = 0;
+	return good ? av_rebuild(sp, s.result, known, &at) : sp_call(sp, call->args[0], &inner);
+}
+
 BUILTIN(ir) {
 	UNUSED;
 	if (call->args[0]->kind == AV_FUNCTION && call->args[0]->code_kind == CODE_IR && call->n == 1) return call->args[0];
@@ -702,6 +727,7 @@ BUILTIN(show_native) {
 }
 
 const Builtin builtins_ir[] = {
+	{.name = "_now", .min_args = 1, .max_args = 1, .run = now},
 	{.name = "_dependence", .min_args = 2, .max_args = -1, .run = dependence},
 	{.name = "ir", .min_args = 1, .max_args = -1, .run = ir, .doc = "ir(f, x, ...): the intermediate representation of f at x: a function of arguments of these types, shown as text"},
 	{.name = "inspect", .min_args = 1, .max_args = 1, .run = inspect, .doc = "inspect(p): a piece of IR as a record (name, symbols, parameters, instructions, results, callees) of lists and records"},

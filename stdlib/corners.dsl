@@ -10,7 +10,7 @@ _corner_layers(info) = if not _may_have_layers(info) { list() } else {
   x = info.space[0]
   out = list()
   for side in list(0, 1) {
-    (D, c0, c1) = _layer_of(info, x, side)
+    (D, c0, c1) = _numbers_or(_layer_of(info, x, side), (1.0, 0.0, 0.0))
     gap = max(abs(c0) + abs(c1) * (info.hi[info.time] - info.lo[info.time]))
     wanted = if _is_fixed(gap) { gap > 1e-6 } else { true }
     if wanted {
@@ -20,10 +20,12 @@ _corner_layers(info) = if not _may_have_layers(info) { list() } else {
   }
   out
 }
+# Where the equations have no value at the corner, as 1/r at r = 0, nothing is known of a layer.
+_numbers_or(parts, instead) = map((v, c) -> where(abs(v) < inf, v, c), parts, instead)
 # The largest value that is given at the beginning and on the walls
 _data_size(info) = {
   size = 1e-300
-  X = _box_points(info, 40, 0.31)
+  X = _box_points(info, 1000, 0.31)
   for c in info.conditions {
     if _fixes(info, c) == 0 { size = max(size, max(abs(map(x -> _value_wanted(info, c, _face(info, c, _list_of(info, x))), X)))) }
   }

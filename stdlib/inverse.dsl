@@ -140,7 +140,7 @@ _fit_pinn(bound, data, names, o) = {
     (y = y, weight = weight, sigma = sigma, level = o.level), z -> values_at(w, z), jacobian_at, -rest,
     (iterations = k, evaluations = k, converged = loss < inf, message = "trained for {k} steps; loss {loss:.1e}"))
   now = _in_units(_problem_info(bound(...(...known, ...f.p))), scales)
-  (...f.p, ...f, std = f.stderr, solution = _pinn_solution(now, m, u, w, w.net, loss, k))
+  (...f.p, ...f, std = f.stderr, solution = _pinn_solution(now, m, none, u, w, w.net, loss, k))
 }
 # How the unknowns move with each parameter while the equations stay as they are: columns of weights and parameters
 _responses(m, blocks, v, back, n) = {

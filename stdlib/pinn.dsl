@@ -17,7 +17,8 @@
 #   A statement in units (m, s, Pa) is solved as one with numbers near 1; explain(solution) says in which units of its coordinates and fields.
 #   slabs: parts of time that are solved one after the other. causal: later times wait until the equations hold at earlier ones.
 #   data: in fit(problem, data; by = pinn()), how much measurements count, beside what is found to be balanced.
-#   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts.
+#   error of the solution: the size of what is left of the equations at points that were not trained on, by the size of their parts; in t alone, begun with values, at least how far an integrator's solution is off.
+#   Errors: residuals that are no finite number, with the place and the step; hard = true with conditions along more than four coordinates.
 #     problem decay() {
 #       domain t in [0, 1]
 #       field u
@@ -84,13 +85,29 @@ _time_axis(info) = { a = -1; for (k, n) in enumerate(info.coords) { if n == "t" 
 _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } else {
   j = info.jets[c.jets[0]]
   r = c.residual(_coordinates(info, stack(...info.lo)), _jets_in(info, zeros(_slot_starts(info)[-1])))
-  if rank(r) != (if info.sizes[j[0]] == 0 { 0 } else { 1 }) or info.periodic[c.at.coord] {
+  if rank(r) != (if info.sizes[j[0]] == 0 { 0 } else { 1 }) or info.periodic[c.at.coord] or
+    not _says_each(info, c, len(ravel(r))) {
     -1
   } else if _axes_of(j) == 0 {
     0
   } else {
     if _axes_of(j) == 1 and c.at.coord == _time_axis(info) and j[1 + c.at.coord] == 1 and c.at.side == 0 { 1 } else { -1 }
   }
+}
+# Whether each row of a condition is proven to be affine in one component of its jet, its own, so that it says what that is
+_says_each(info, c, rows) = {
+  starts = _slot_starts(info)
+  (first, n) = (starts[c.jets[0]], starts[c.jets[0] + 1] - starts[c.jets[0]])
+  fine = rows == n
+  if fine {
+    for i in list(...(0..n)) {
+      told = _dependence((x, ...v) -> _rows_at(info, list(c), x, stack(...v))[i], zeros(len(info.coords)),
+        ...map(k -> 0.0, list(...(0..starts[-1]))))
+      for k in list(...(0..n)) { if k != i and told.depends[1 + first + k] { fine = false } }
+      if told.factors[1 + first + i][1 + first + i] { fine = false }
+    }
+  }
+  fine
 }
 # The conditions that can be built in, of a field on an axis
 _built_in(info, k, axis, what) = {
@@ -161,7 +178,7 @@ _some_built_in(info, k) = {
 # 1.0 where what is to be built in agrees at edges and corners and fits periodic axes, else 0.0
 _can_build_in(info) = {
   worst = 0.0
-  X = _box_points(info, 40, 0.31)
+  X = _box_points(info, 1000, 0.31)
   d = len(info.coords)
   for k in list(...(0..len(info.fields))) {
     if _some_built_in(info, k) {
@@ -280,33 +297,29 @@ _is_symmetry(info, k, signs) = {
   }
   same
 }
-# Whether residual q at a point with jets is, up to the sign of its rows, o at the mirrored point with mirrored jets: at some points and jets
+# Whether residual q at a point with jets is, up to the sign of its rows, o at the mirrored point with mirrored jets: at so many places that data of a small part of the box are met (scales.dsl), with jets that differ
+# from place to place. What an asymmetry between the places leaves of the equations shows in the error of the solution.
 _turns_into(info, q, o, k, signs) = {
-  same = true
-  for p in list(1.0, 2.0, 3.0) {
-    if same {
-      (xs, ys, v, w) = (list(), list(), list(), list())
-      for (i, lo) in enumerate(info.lo) {
-        s = lo + (info.hi[i] - lo) * (0.5 + 0.47 * sin(3.1 * p + 1.7 * i))
-        xs = push(xs, s)
-        ys = push(ys, if i == k { _turned_about(info, k, s) } else { s })
-      }
-      for (i, slot) in enumerate(_slots(info)) {
-        a = 0.3 + cos(1.3 * p + 2.3 * i)
-        v = push(v, a)
-        w = push(w, signs[slot[0]] * (if slot[1 + k] % 2 == 1 { -a } else { a }))
-      }
-      a = _rows_at(info, list(q), stack(...xs), stack(...v))
-      b = _rows_at(info, list(o), stack(...ys), stack(...w))
-      if len(a) != len(b) { same = false } else {
-        gap = max(where(abs(a - b) < abs(a + b), abs(a - b), abs(a + b)) / (1e-300 + abs(a) + abs(b)))
-        # what is only known when the program runs cannot shape a network
-        if not _is_fixed(gap) { same = false } else if not (gap < 1e-9) { same = false }
-      }
-    }
+  if len(_residual_rows(info, q)) != len(_residual_rows(info, o)) { false } else {
+    slots = _slots(info)
+    turned = stack(...map(s -> signs[s[0]] * (if s[1 + k] % 2 == 1 { -1.0 } else { 1.0 }), slots))
+    gap = _now(() -> {
+      X = _size_places(info, q)
+      Y = stack(...map(i -> if i == k { _turned_about(info, k, X[.., i]) } else { X[.., i] }, list(...(0..len(info.coords))));
+        axis = 1)
+      V = 0.3 + cos(1.3 * expand(iota(len(X)) + 1.0, 1) + 2.3 * iota(len(slots)))
+      a = map((x, v) -> _rows_at(info, list(q), x, v), X, V)
+      b = map((y, v) -> _rows_at(info, list(o), y, v * turned), Y, V)
+      off = c -> max(abs(c) / (1e-300 + abs(a) + abs(b)); axis = 0)
+      # a row keeps its sign, or changes it, at all places
+      worst = max(where(off(a - b) < off(a + b), off(a - b), off(a + b)))
+      if all(abs(a) + abs(b) < inf) { worst } else { inf }
+    })
+    # what is only known when the program runs cannot shape a network
+    if not _is_fixed(gap) { false } else { gap < 1e-9 }
   }
-  same
 }
+_residual_rows(info, q) = _rows_at(info, list(q), zeros(len(info.coords)), zeros(_slot_starts(info)[-1]))
 
 _network(m, w, B, z) = {
   h = if m.fourier == 0 { z } else { θ = B @ z; concat(cos(θ), sin(θ)) }
@@ -317,11 +330,21 @@ _network(m, w, B, z) = {
   h
 }
 
-# Whether anything is to be built in, and h: 1.0 where it is, 0.0 where it does not agree and stands in rows
+# Whether anything is to be built in, and h: 1.0 where it is, 0.0 where it does not agree and stands in rows. A blend over n axes takes 3^n values of
+# conditions at a point, and as many of each derivative: of more than 4 axes conditions stand in rows.
 _building_in(info, m) = {
-  n = 0
-  for k in list(...(0..len(info.fields))) { n = n + (if _some_built_in(info, k) { 1 } else { 0 }) }
-  never = if kind(m.hard) == "string" { n == 0 } else { not m.hard or n == 0 }
+  (n, most) = (0, 0)
+  for k in list(...(0..len(info.fields))) {
+    n = n + (if _some_built_in(info, k) { 1 } else { 0 })
+    axes = 0
+    for axis in list(...(0..len(info.coords))) { axes = axes + (if len(_built_in(info, k, axis, 0)) > 0 { 1 } else { 0 }) }
+    most = max(most, axes)
+  }
+  asked = if kind(m.hard) == "string" { false } else { m.hard }
+  if asked and most > 4 {
+    _refuse("pinn(hard = true) builds conditions in along 4 coordinates at most, and here are conditions along {most}; without hard they are rows of their own")
+  }
+  never = if kind(m.hard) == "string" { n == 0 or most > 4 } else { not m.hard or n == 0 }
   (never, if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 })
 }
 # The solution as a function of weights and coordinates: f64[components]
@@ -358,13 +381,13 @@ _pinn_blocks(info, m, rows_of, never, h) = {
   alike = X -> concat(X, ones(len(X), 1); axis = 1)
   weighted = rows -> (w, x) -> x[d] * rows(w, x)
   equations = info -> list(...info.equations)
-  blocks = list((rows = weighted(rows_of(equations, _rows_at)), parts = rows_of(equations, _part_sizes),
+  blocks = list((said = join((...map(q -> q.text, list(...info.equations)),), "; "), rows = weighted(rows_of(equations, _rows_at)), parts = rows_of(equations, _part_sizes),
     X = alike(_folded(info, m, _box_points(info, m.points, 0.5))),
     anew = n -> alike(_folded(info, m, lo + (hi - lo) * rand(n, d)))))
   for (i, c) in enumerate(info.conditions) {
     may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
     X = alike(_condition_points(info, c, m.boundary, 0.5))
-    blocks = push(blocks, (rows = weighted(rows_of(info -> list(info.conditions[i]), _rows_at)),
+    blocks = push(blocks, (said = c.text, rows = weighted(rows_of(info -> list(info.conditions[i]), _rows_at)),
       like = X[0], X = if may { X[..min(len(X), n_soft)] } else { X }, anew = n -> alike(_condition_points(info, c, n, rand()))))
   }
   blocks
@@ -399,7 +422,7 @@ _solve_pinn(stated, method, o) = {
     v1 = _fitted_to_guess(info, m, o, u, v0, back)
     (v, loss, k) = _train_pinn(info, m, o, blocks, v1, back)
     w = back(v)
-    _pinn_solution(info, m, (w, xs) -> u(w, xs), w, w, loss, k)
+    _pinn_solution(info, m, o, (w, xs) -> u(w, xs), w, w, loss, k)
   }
 }
 
@@ -513,7 +536,7 @@ _solve_slabs(info, m, o, v0, back, B) = {
     never = _building_in(own, m)[0]
     _ansatz(own, m, B, never, h_of[j])(back(w[j]), xs)
   }
-  _pinn_solution(info, m, at, V, V, loss, steps)
+  _pinn_solution(info, m, o, at, V, V, loss, steps)
 }
 
 # ---- training
@@ -615,12 +638,34 @@ _train_pinn(info, m, o, blocks, v0, back) = {
       k = k + 1
       if o.progress { progress(k, m.steps; loss = value) }
     }
+    if not (value < inf) { _pinn_failed(info, blocks, back(v), X, k) }
     (v, value, k)
   } else {
     r =
       minimize(w -> sum(_all_rows(blocks, soft, w, X)^2), back(v0), trainer; steps = m.steps, tol = m.tol, progress = o.progress)
+    if not (r.value < inf) { _pinn_failed(info, blocks, r.x, X, r.iterations) }
     (flatten(r.x)[0], 0.5 * r.value, r.iterations)
   }
+}
+# Says where the rows are no finite numbers, after k steps of training
+_pinn_failed(info, blocks, w, X, k) = {
+  for (j, b) in enumerate(blocks) {
+    if len(X[j]) > 0 {
+      bad = not (sum(abs(map(x -> b.rows(w, x), X[j])); axis = 1) < inf)
+      if any(bad) {
+        x = X[j][argmax(i64(bad))]
+        error(
+          "pinn(), after {k} steps of training: `{if has(b, "said") { b.said } else { "what was measured" }}` is no finite number at {_pinn_place(info, x)}")
+      }
+    }
+  }
+  error("pinn(): the sum of squares is no finite number after {k} steps of training")
+}
+# A point of the box as a place in the statement's own coordinates
+_pinn_place(info, x) = {
+  names = list(...info.coords)
+  of = i -> if has(info, "units") { info.units.origin[i] + info.units.length[i] * x[i] } else { x[i] }
+  join((...map((n, i) -> "{n} = {of(i):.6g}", names, list(...(0..len(names)))),), ", ")
 }
 
 # ---- causal weights (Wang, Sankaran and Perdikaris 2022): a slice of time counts the more the less is left of the equations in the slices before it, exp(-steep Σ mean square). What is left is measured by what is left
@@ -705,13 +750,45 @@ _half_by(X, C, chance) = {
 }
 _with_weights(X, weights) = concat(X[.., ..-1], expand(weights, 1); axis = 1)
 
-_pinn_solution(info, m, u, w, weights, loss, iterations) = {
+# o: the options of solve, or none for a solution that was fitted to measurements
+_pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
   stated = _as_stated(info)
   told = _in_stated_units(info, u)
   functions = map(k -> _pinn_field(stated, told, w, k), list(...(0..len(info.fields))))
+  left = _pinn_left_over(info, m, u, w)
+  error_ = if kind(o) == "none" or not _begins_in_time(stated) { left } else {
+    max(left, _pinn_off_steps(stated, o, functions))
+  }
   (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss, ..._units_said(info)),
-    times = [], values = [], error = _pinn_left_over(info, m, u, w), method = m.name, kind = "pde",
+    times = [], values = [], error = error_, method = m.name, kind = "pde",
     info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
+}
+# Whether a statement in t alone says all at the beginning
+_begins_in_time(info) = {
+  fine = len(info.coords) == 1 and info.time == 0
+  for c in info.conditions { if c.at.side != 0 { fine = false } }
+  fine
+}
+# In t alone an error lives on, and a small rest may have moved a front by far: how far fields are off those of an
+# integrator, in the mean square over the interval, the worst field; 0 where the integrator cannot tell.
+_pinn_off_steps(info, o, functions) = {
+  t = linspace(info.lo[0], info.hi[0], 1025)
+  sample = fs -> map(f -> reshape(f(t) + 0.0, len(t), -1), fs)
+  own = sample(functions)
+  by_steps = try {
+    m = auto()
+    r = m.solve(info, m, (...o, t = none, saveat = t, progress = false, partial = false, guess = none, rtol = 1e-7, atol = 1e-9))
+    sample(map(f -> field(r, f), list(...info.fields)))
+  } catch e { map(y -> 0.0 * y + nan, own) }
+  sizes = map(y -> norm(ravel(y)), by_steps)
+  largest = 0.0
+  for v in sizes { largest = max(largest, v) }
+  worst = 0.0
+  for (k, y) in enumerate(by_steps) {
+    gap = norm(ravel(own[k] - y)) / max(sizes[k], 1e-6 * largest + 1e-300)
+    worst = if gap < inf { max(worst, gap) } else { worst }
+  }
+  worst
 }
 # What is left of the equations at points that were not trained on, beside what their parts add up to without signs
 _pinn_left_over(info, m, u, w) = {
@@ -720,6 +797,8 @@ _pinn_left_over(info, m, u, w) = {
   V = map(x -> _network_slots(info, xs -> u(w, xs), _list_of(info, x)), X)
   R = map((x, v) -> _rows_at(info, equations, x, v), X, V)
   parts = map((x, v) -> _part_sizes(info, equations, x, v), X, V)
+  bad = not (sum(abs(R) + abs(parts); axis = 1) < inf)
+  if any(bad) { error("pinn(): what was trained is no finite number at {_pinn_place(info, X[argmax(i64(bad))])}") }
   norm(R) / max(1e-300, norm(parts))
 }
 _pinn_field(info, u, w, k) = {

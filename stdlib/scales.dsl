@@ -6,7 +6,8 @@
 
 # The units of a statement: origin, length: of each coordinate; shift, unit: of each field; equations, conditions: the size of each; used: whether they are (known only when the program runs, where parameters are).
 # said: for each field what measurements say of it, a list of their least and their largest value, or an empty one.
-_units_of(info, said) = {
+_units_of(info, said) = _now(() -> _units_found(info, said))
+_units_found(info, said) = {
   n = len(info.fields)
   fields = list(...(0..n))
   waves = _wave_numbers(info)
@@ -124,38 +125,54 @@ _units_said(info) = if not has(info, "units") { record((), ()) } else {
 }
 _by_component(info, each) = concat(...map((s, v) -> zeros(max(1, s)) + v, list(...info.sizes), each))
 
-# ---- estimates of sizes: at a few places, by differences, so that what a statement says in numbers is known before the program runs
+# ---- estimates of sizes: at many places, by differences. What a statement says in numbers is known before the program runs (_now).
 
-# Some places of the box, or of where a condition holds, as lists of coordinates
-_size_places(info, q) = map(p -> {
-  x = map((a, b, i) -> a + (b - a) * mod(0.37 + 0.7548776662 * p + 0.23 * i + 0.5698402910 * p * i, 1.0), list(...info.lo),
-    list(...info.hi), list(...(0..len(info.coords))))
-  if kind(q.at) != "record" { x } else if kind(q.at.point) == "tuple" {
-    axes = _axes_of_point(info, q.at.point)
-    map(i -> { v = x[i]; for (k, a) in enumerate(axes) { if a == i { v = q.at.point[k] + 0.0 } }; v }, list(...(0..len(x))))
-  } else if q.at.coord < 0 { x } else {
-    c = q.at.coord
-    _replaced(x, c, if q.at.side == 0 { info.lo[c] + 0.0 } else if q.at.side == 1 { info.hi[c] + 0.0 } else { q.at.value + 0.0 })
+# Places of the box, or of where a condition holds, as rows: so many that what is given in a part of the box is met,
+# along lines in one free coordinate, and evenly spread in more of them
+_size_places(info, q) = {
+  d = len(info.coords)
+  held = if kind(q.at) != "record" { list() } else if kind(q.at.point) == "tuple" {
+    _axes_of_point(info, q.at.point)
+  } else if q.at.coord < 0 { list() } else { list(q.at.coord) }
+  # powers of the root of x^(n+1) = x + 1 fill a box of n coordinates evenly (Roberts 2018)
+  n = max(1, d - len(held))
+  base = 2.0
+  for _ in list(...(0..30)) { base = (1 + base)^(1 / (n + 1)) }
+  i = iota(2048) + 0.5
+  columns = list()
+  free = 0
+  for a in list(...(0..d)) {
+    at = -1
+    for (k, h) in enumerate(held) { if h == a { at = k } }
+    (lo, hi) = (info.lo[a] + 0.0, info.hi[a] + 0.0)
+    columns = push(columns, if at >= 0 {
+      0.0 * i + (if kind(q.at.point) == "tuple" { q.at.point[at] } else if q.at.side == 0 { lo } else if q.at.side == 1 {
+        hi
+      } else { q.at.value })
+    } else {
+      free = free + 1
+      y = if n == 1 { i / 2048 } else { s = 0.5 + i * base^(-free); s - floor(s) }
+      lo + (hi - lo) * y
+    })
   }
-}, list(1.0, 2.0, 3.0, 4.0, 5.0))
+  stack(...columns; axis = 1)
+}
 # By coordinate the inverse of the length over which what is given changes, at most half of the domain's
 _wave_numbers(info) = {
   zero = zeros(_slot_starts(info)[-1])
   waves = map((a, b) -> 2 / (b - a), list(...info.lo), list(...info.hi))
   for q in list(...info.equations, ...info.conditions) {
     face = if kind(q.at) == "record" { q.at.coord } else { -1 }
-    at = map(x -> (x = x, g = _rows_at(info, list(q), stack(...x), zero)), _size_places(info, q))
-    size = 0.0
-    for a in at { size = size + sum(a.g^2) }
+    X = _size_places(info, q)
+    at = x -> _rows_at(info, list(q), x, zero)
+    g = map(at, X)
+    size = sum(_where_finite(g)^2)
     for i in list(...(0..len(info.coords))) {
       if i != face {
         h = 1e-4 * (info.hi[i] - info.lo[i])
-        steep = 0.0
-        for a in at {
-          # towards the middle, so that the place stays inside
-          s = if 2 * a.x[i] > info.lo[i] + info.hi[i] { a.x[i] - h } else { a.x[i] + h }
-          steep = steep + sum((_rows_at(info, list(q), stack(..._replaced(a.x, i, s)), zero) - a.g)^2) / h^2
-        }
+        # towards the middle, so that the place stays inside
+        aside = map(x -> at(_moved(x, i, if 2 * x[i] > info.lo[i] + info.hi[i] { x[i] - h } else { x[i] + h })), X)
+        steep = sum(_where_finite(aside - g)^2) / h^2
         k = sqrt(steep / where(size > 0, size, 1.0))
         waves[i] = where(k > waves[i] and k < inf, k, waves[i])
       }
@@ -163,6 +180,9 @@ _wave_numbers(info) = {
   }
   waves
 }
+_moved(x, i, v) = stack(...map(k -> if k == i { v } else { x[k] }, list(...(0..len(x)))))
+# What has no value at a place, as 1/r at r = 0, says nothing of sizes.
+_where_finite(v) = where(abs(v) < inf, v, 0.0)
 _slot_size(info, waves, slot) = { s = 1.0; for i in list(...(0..len(waves))) { s = s * waves[i]^slot[1 + i] }; s }
 _field_of_slot(info, slot) = {
   f = 0
@@ -175,11 +195,9 @@ _range_of(info, k, said) = {
   if len(said) > 0 { least = said[0]; most = said[1] }
   for c in info.conditions {
     if _fixes(info, c) == 0 and info.jets[c.jets[0]][0] == k {
-      for x in _size_places(info, c) {
-        v = _value_wanted(info, c, x)
-        least = min(least, min(v))
-        most = max(most, max(v))
-      }
+      v = map(x -> _value_wanted(info, c, _list_of(info, x)), _size_places(info, c))
+      least = min(least, min(where(abs(v) < inf, v, inf)))
+      most = max(most, max(where(abs(v) < inf, v, -inf)))
     }
   }
   (least = least, most = most)
@@ -197,17 +215,15 @@ _sizes_of(info, q, own, shifts, unit, tried) = {
     whole = push(whole, c + sign * own[i] * unit[k])
     trial = push(trial, where(unit[k] > 0, c, c + tried * own[i]))
   }
-  S = 0.0
+  X = _size_places(info, q)
+  at = v -> map(x -> _rows_at(info, list(q), x, stack(...v)), X)
+  S = max(_where_finite(abs(at(v0))))
   terms = map(k -> 0.0, list(...info.fields))
-  for x in _size_places(info, q) {
-    at = v -> _rows_at(info, list(q), stack(...x), stack(...v))
-    S = max(S, abs(at(v0)))
-    r = at(whole)
-    for (i, s) in enumerate(slots) {
-      if _is_mentioned_in(info, q, i) {
-        k = _field_of_slot(info, s)
-        terms[k] = max(terms[k], abs(r - at(_replaced(whole, i, trial[i]))))
-      }
+  r = at(whole)
+  for (i, s) in enumerate(slots) {
+    if _is_mentioned_in(info, q, i) {
+      k = _field_of_slot(info, s)
+      terms[k] = max(terms[k], max(_where_finite(abs(r - at(_replaced(whole, i, trial[i]))))))
     }
   }
   (S, terms)
