@@ -258,10 +258,10 @@ _widening(info, m, n, num, den) = {
   k = _fewer(m, n, num, den)
   if m.name == "fd" and not info.periodic[info.space[0]] { (n - 1.0) / (k - 1.0) } else { f64(n) / k }
 }
-# Of first order, as at shocks
+# Of first order, as at shocks; with steps twice as long also where sources decide their length
 _fv_coarser(info, m, s) = {
   half = n -> max(n // 2, 4)
-  ((...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(half, (...m.n,)) } else { half(m.n) }), 2.0)
+  ((...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(half, (...m.n,)) } else { half(m.n) }, calm = 1.0), 2.0)
 }
 # Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
 # given one with all cells cut, and the error is not taken to fall faster than with the first power.

@@ -1,8 +1,8 @@
-# fv.dsl - finite volumes: conservation laws in one or two space dimensions, recognised from the statement, marched by explicit steps.
+# fv.dsl - finite volumes: conservation laws in one or two space dimensions, recognised from the statement, marched by explicit steps, or by implicit ones where diffusion or sources are stiff.
 #
 # What parser/problem_flux.c takes apart (the terms of each equation, as functions) becomes here a flux for each coordinate, what diffuses, and sources: functions of a point and of a state, which
 # is a tuple of numbers, one for each scalar field and each component of a vector. Speeds of waves come from the derivative of the flux. fv_flux.dsl has numerical fluxes and reconstructions.
-# Averages are kept one array for each number of the state, so that a step is arithmetic along them, and the whole march is one loop.
+# Averages are kept one array for each number of the state, so that a step is arithmetic along them, and the whole explicit march is one loop.
 
 # fv(n; flux, reconstruct, limiter, cfl, steps, max_steps, positive): finite volumes in n cells (in 2-D n by n, or n = (nx, ny)), for q_t + ∂x(f(q)) + ∂y(g(q)) == s
 #   flux: "rusanov", "hll", "hllc" (compressible flow: density, momenta, energy), "roe" (up to three unknowns), "godunov" (one unknown). Of one unknown f may bend either way.
@@ -11,7 +11,7 @@
 #   positive: none, or a function of the fields that gives what must stay above 0 in a cell (a number or a tuple): where a reconstructed value is not, the cell's own averages are taken,
 #   and fluxes out of a cell that would fall below 0 are held back. What is below 0 at the beginning does not fall below its least.
 #   A coordinate is periodic, or has a condition on each field at either end: fields with values alone are what comes in, u_x == 0 or nothing lets out, values 0 beside u_x == 0 are a wall.
-#   Second derivatives go by central differences. Steps are explicit, as short as waves, diffusion and sources ask for. A condition on the slope, as p_x + p == 0 where ∂x(p_x + p) is the flux, is met at the face,
+#   Second derivatives go by central differences. Steps are explicit, as short as waves, diffusion and sources ask for, or, where these ask for thousands of times more than waves do, implicit (radau5). A condition on the slope, as p_x + p == 0 where ∂x(p_x + p) is the flux, is met at the face,
 #   to rounding. Errors: a state that is no finite number, with its place and time; more than max_steps steps. The solution has x (centres of cells), values f64[times, numbers, cells].
 #   [Source: R. J. LeVeque, Finite Volume Methods for Hyperbolic Problems, 2002; G.-S. Jiang and C.-W. Shu, J. Comput. Phys. 126 (1996) 202-228; S. Gottlieb, C.-W. Shu and E. Tadmor, SIAM Rev. 43 (2001) 89-112]
 #     problem burgers() {
@@ -886,9 +886,38 @@ _fv_step(s, m, grid, t, U, dt, waves) = {
   }
 }
 
-# From (t, U) to t1, in equal numbers of steps as stability has it; gives the state, steps taken, where they ended, and why: 0 at t1, 1 after as many steps as are allowed, 2 without speeds, 3 with a state
-# that is no finite number, which is the one given, 4 where no step keeps positive what has to be. A step that fails in this is taken back, and a shorter one tried.
-_fv_to(s, m, grid, t0, t1, U) = {
+# From (t, U) to t1: by explicit steps, or where these would be far more than waves ask for, by implicit ones. Gives the state, steps taken, where they ended, and why: 0 at t1, 1 after as many steps as are
+# allowed, 2 without speeds, 3 with a state that is no finite number, which is the one given, 4 where no step keeps positive what has to be.
+_fv_to(s, m, grid, t0, t1, U) = if grid.way == 0 { _fv_by_explicit_steps(s, m, grid, t0, t1, U) } else {
+  if grid.way == 1 { _fv_by_implicit_steps(s, m, grid, t0, t1, U) } else {
+    if grid.stiff > 0 {
+      _fv_by_implicit_steps(s, m, grid, t0, t1, U)
+    } else { _fv_by_explicit_steps(s, m, grid, t0, t1, U) }
+  }
+}
+# The way to march, from the state at the beginning: 0 explicit, 1 implicit, 2 as `stiff` says when the program runs
+_fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
+  stiff = _now(() -> {
+    U = _fv_initial(s, grid)
+    pace = _fv_pace(s, m, grid, span[0], U, _fv_waves(s, m, grid, span[0], U))
+    steps = pace * (span[1] - span[0])
+    waves = _fv_pace((...s, stirs = false, diffuses = false), m, grid, span[0], U, _fv_waves(s, m, grid, span[0], U))
+    if steps > 20000 and pace > 20 * waves and pace < inf { 1.0 } else { 0.0 }
+  })
+  (way = if _is_fixed(stiff) { if stiff > 0 { 1 } else { 0 } } else { 2 }, stiff = stiff)
+} else { (way = 0, stiff = 0.0) }
+# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve
+_fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
+  n = size(U[0])
+  flat = U -> concat(...map(u -> ravel(u), U))
+  back = y -> map(i -> reshape(y[i * n..(i + 1) * n], ...shape(U[0])), s.all)
+  f = (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) }
+  r = ode(f, flat(U), (t0, t1); method = radau5(), rtol = grid.rtol, atol = grid.atol, saveat = [t1], sparse = true)
+  y = r.values[-1]
+  (back(y), t1, r.stats.steps, if abs(sum(y)) < inf { 0 } else { 3 })
+}
+# By explicit steps, in equal numbers as stability has it. A step that fails to keep positive what has to be is taken back, and a shorter one tried.
+_fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
   t = t0
   steps = 0
   why = 0
@@ -1011,7 +1040,8 @@ _solve_fv(info, m, o) = {
   span = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   U = _fv_initial(s, plain)
   # what is below 0 at the beginning, as depths of dry land less a threshold are, stays above its least
-  grid = if kind(m.positive) == "none" { plain } else { (...plain, least = min(0.0, _fv_least(s, m, U))) }
+  grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
+    least = if kind(m.positive) == "none" { 0.0 } else { min(0.0, _fv_least(s, m, U)) })
   _fv_check(s, m, grid, U)
   times = if len(o.saveat) > 0 { f64(o.saveat) } else { linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 }) }
   first = if len(o.saveat) > 0 and times[0] > span[0] { concat([f64(span[0])], times) } else { times }

@@ -342,7 +342,8 @@ _building_in(info, m) = {
   }
   asked = if kind(m.hard) == "string" { false } else { m.hard }
   if asked and most > 4 {
-    _refuse("pinn(hard = true) builds conditions in along 4 coordinates at most, and here are conditions along {most}; without hard they are rows of their own")
+    _refuse(
+      "pinn(hard = true) builds conditions in along 4 coordinates at most, and here are conditions along {most}; without hard they are rows of their own")
   }
   never = if kind(m.hard) == "string" { n == 0 or most > 4 } else { not m.hard or n == 0 }
   (never, if never { 0.0 } else if kind(m.hard) == "string" { _can_build_in(info) } else { 1.0 })
@@ -381,9 +382,10 @@ _pinn_blocks(info, m, rows_of, never, h) = {
   alike = X -> concat(X, ones(len(X), 1); axis = 1)
   weighted = rows -> (w, x) -> x[d] * rows(w, x)
   equations = info -> list(...info.equations)
-  blocks = list((said = join((...map(q -> q.text, list(...info.equations)),), "; "), rows = weighted(rows_of(equations, _rows_at)), parts = rows_of(equations, _part_sizes),
-    X = alike(_folded(info, m, _box_points(info, m.points, 0.5))),
-    anew = n -> alike(_folded(info, m, lo + (hi - lo) * rand(n, d)))))
+  blocks =
+    list((said = join((...map(q -> q.text, list(...info.equations)),), "; "), rows = weighted(rows_of(equations, _rows_at)),
+      parts = rows_of(equations, _part_sizes), X = alike(_folded(info, m, _box_points(info, m.points, 0.5))),
+      anew = n -> alike(_folded(info, m, lo + (hi - lo) * rand(n, d)))))
   for (i, c) in enumerate(info.conditions) {
     may = not never and (_fixes(info, c) == 0 or (_fixes(info, c) == 1 and _some_built_in(info, info.jets[c.jets[0]][0])))
     X = alike(_condition_points(info, c, m.boundary, 0.5))

@@ -218,3 +218,38 @@ for flux in ("hll", "rusanov") {
   drift = max(abs(sum(w.values[.., 0]; axis = 1) - sum(w.values[0, 0])))
   assert(drift < 1e-10, "water by {flux}: {drift}")
 }
+
+# ---- where explicit steps would be thousands of times as many as waves ask for, steps are implicit
+stiff = solve(relaxed(1e6), fv(n = 50));
+stiff.u(1.0, 0.25)                     #~ 1 tol 1e-4
+stiff.stats.steps < 2000               #> true
+problem heat(D) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == D*u_xx
+  u == sin(π*x) at t = 0
+  u == 0 at x = 0, x = 1
+}
+fine = solve(heat(0.1), fv(n = 800));
+fine.u(1.0, 0.5)                       #~ exp(-0.1π^2) tol 1e-5
+fine.stats.steps < 2000                #> true
+# whichever way, the derivative by a parameter is that of the solution
+middle(D) = solve(heat(D), fv(n = 400), saveat = [1.0]).u(1.0, 0.5)
+middle'(0.2)                           #~ -π^2*exp(-0.2π^2) tol 1e-4
+coarse_middle(D) = solve(heat(D), fv(n = 20), saveat = [1.0]).u(1.0, 0.5)
+coarse_middle'(0.2)                    #~ -π^2*exp(-0.2π^2) tol 2e-2
+# a plate that comes to rest at sin(π*x)*sin(π*y)
+problem plate {
+  domain t in [0, 20], x in [0, 1], y in [0, 1]
+  field u
+  u_t == lap(u) + 2π^2*sin(π*x)*sin(π*y)
+  u == 0 at t = 0
+  u == 0 at boundary
+}
+plated = solve(plate, fv(n = 24), saveat = [20.0]);
+plated.u(20.0, 0.5, 0.5)               #~ 1 tol 5e-3
+plated.stats.steps < 500               #> true
+# the total stays as well
+shut_fine = solve(settling, fv(n = 400));
+max(abs(sum(shut_fine.values[.., 0]; axis = 1)*4/400 - 1)) < 1e-10     #> true
+shut_fine.stats.steps < 5000           #> true
