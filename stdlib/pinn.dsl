@@ -761,9 +761,20 @@ _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
   error_ = if kind(o) == "none" or not _begins_in_time(stated) { left } else {
     max(left, _pinn_off_steps(stated, o, functions))
   }
+  if kind(o) != "none" { _judge_network(stated, o, error_) }
   (...record(info.fields, functions), weights = weights, stats = (steps = iterations, loss = loss, ..._units_said(info)),
     times = [], values = [], error = error_, method = m.name, kind = "pde",
     info = (fields = info.fields, coords = info.coords, lo = stated.lo, hi = stated.hi))
+}
+# Whether a trained network is given. In time what is left of rates adds up, so that a third left of the equations is a third of what happens: an error, unless partial = true asks for it. Without time values are better
+# than second derivatives are, and it is a warning.
+_judge_network(info, o, error_) = {
+  left = "pinn() leaves {100 * error_:.2g} % of the equations of {info.name} after training"
+  help = "take more steps or points, slabs = ..., or a guess"
+  if error_ > 0.3 and not o.partial {
+    if info.time >= 0 { error("{left}: {help}; partial = true gives it all the same") }
+  }
+  if error_ > 0.3 and (info.time < 0 or o.partial) { _warning("{left}: {help}") }
 }
 # Whether a statement in t alone says all at the beginning
 _begins_in_time(info) = {

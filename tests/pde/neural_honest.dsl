@@ -14,6 +14,13 @@ s = solve(bump, pinn([12, 12], 800; steps = 60));
 s.u(1.0, 0.0)                          #~ 1/sqrt(2.6) tol 0.01
 s.u(1.0, 1.0)                          #~ exp(-4/2.6)/sqrt(2.6) tol 0.01
 s.error < 0.1                          #> true
+# half as many steps leave nine tenths of the equations, which is an error
+half = try {
+  solve(bump, pinn([12, 12], 800; steps = 30)).error
+} catch m {
+  if find(m, "% of the equations") >= 0 { 2.0 } else { 3.0 }
+}
+half == 2                              #> true
 # on an interval in which it is a needle the network does not find it, and says so
 problem needle {
   domain t in [0, 1], x in [-30, 30]
