@@ -7,6 +7,8 @@
  */
 #include "parser/problem.h"
 
+#include <stdio.h>
+
 typedef struct ProblemScope {
 	const Layout *l;
 	Av *const *coords;
@@ -14,6 +16,8 @@ typedef struct ProblemScope {
 	Av *self; /* the problem value */
 	uint32_t place;
 	Av *normal; /* of a part of a region's boundary: the outer normal as a tuple, else NULL */
+	const char *given; /* derivatives whose values are handed over, as problem_given writes them; NULL: none */
+	Av *const *values; /* these */
 } ProblemScope;
 
 #define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
@@ -49,6 +53,35 @@ Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *no
 	return av_builtin(sp, "_problem_expr", normal ? 4 : 3, (Av *[]){problem, number_text(sp, session_keep_ast(sp->session, e)), number_text(sp, place), normal});
 }
 
+Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *given) {
+	const char *text = "";
+	for (uint32_t i = 0; i < n; i++)
+		text = arena_printf(sp->a, "%s%u %u %u ", text, session_keep_ast(sp->session, given[i].operand), given[i].coord, given[i].order);
+	Av *captured[] = {problem, number_text(sp, session_keep_ast(sp->session, e)), number_text(sp, PLACE_INSIDE), av_string(sp, text)};
+	return av_builtin(sp, "_problem_expr", 4, captured);
+}
+
+Av *problem_total(Sp *sp, Av *problem, const Handed *d) {
+	Av *f = problem_expression(sp, problem, d->operand, PLACE_INSIDE, NULL);
+	for (uint32_t k = 0; k < d->order; k++) f = av_builtin(sp, "_total", 3, (Av *[]){problem, f, number_text(sp, d->coord)});
+	return f;
+}
+
+/* The value that is handed over for e derived so often by each coordinate, or NULL. */
+static Av *given_value(Sp *sp, const Ast *e, const uint8_t *order) {
+	const char *p = sp->problem->given;
+	for (uint32_t i = 0; p && *p; i++) {
+		unsigned operand, coord, times;
+		int n = 0;
+		if (sscanf(p, "%u %u %u %n", &operand, &coord, &times, &n) != 3) return NULL;
+		bool same = session_kept_ast(sp->session, operand) == e;
+		for (uint32_t k = 0; k < MAX_COORDS; k++) same &= order[k] == (k == coord ? times : 0);
+		if (same) return sp->problem->values[i];
+		p += n;
+	}
+	return NULL;
+}
+
 /* ---- derivatives -------------------------------------------------------------------------------------------------------------------------- */
 
 /* A field or one of its derivatives as it stands, whose total derivative is the next jet. */
@@ -61,6 +94,8 @@ static Av *derived(Sp *sp, const Ast *e, const uint8_t *order, Span at) {
 	const ProblemScope *p = sp->problem;
 	const Layout *l = p->l;
 	Jet j;
+	Av *given = given_value(sp, e, order);
+	if (given) return given;
 	if (is_jet(sp, e, &j)) {
 		for (uint32_t i = 0; i < MAX_COORDS; i++) j.order[i] = (uint8_t)(j.order[i] + order[i]);
 		const int k = jet_find(l, &j);
@@ -226,7 +261,8 @@ static void mention_visit(void *ud, const Ast *e) {
 }
 
 /* A Sp whose names are those of the problem, at given coordinates and jets; the local definitions that e needs have run, in order. */
-static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem, const Call *call, uint32_t place, Av *normal, const Ast *e) {
+static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem, const Call *call, uint32_t place, Av *normal, const char *given, Av *const *values,
+                  const Ast *e) {
 	*sp = *outer;
 	Av *coords = call->args[0], *jets = call->args[1];
 	layout_of(sp->c, l, problem->code);
@@ -238,7 +274,7 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 	for (uint32_t i = 0; i < l->ncoords; i++) env_set(sp, sp->env, l->coord[i].name, coords->items[i]);
 	for (uint32_t i = 0; i < l->njets; i++) env_set(sp, sp->env, jet_name(sp->c, l, &l->jets[i]), jets->items[i]);
 	for (uint32_t i = 0; i < problem->n; i++) env_set(sp, sp->env, problem->names[i], problem->items[i]);
-	*scope = (ProblemScope){l, coords->items, jets->items, problem, place, normal};
+	*scope = (ProblemScope){.l = l, .coords = coords->items, .jets = jets->items, .self = problem, .place = place, .normal = normal, .given = given, .values = values};
 	sp->problem = scope;
 	const Atom n = atom(sp->c, "normal");
 	if (place_kind(place) == PLACE_FACE && !env_find(sp->env, n)) {
@@ -257,21 +293,29 @@ static void enter(Sp *outer, Sp *sp, ProblemScope *scope, Layout *l, Av *problem
 		if (m.wanted[i]) sp_expr(sp, l->e->problem->locals[i]);
 }
 
-/* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]) */
+/* _problem_expr(problem, expression, place[, normal])(coords, jets[, normal]); _problem_expr(problem, expression, place, given)(coords, jets, values) */
 static Av *problem_expr(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call) {
 	(void)self;
 	Sp inner;
 	ProblemScope scope;
 	Layout *l = ARENA_NEW(sp->a, Layout);
 	const Ast *e = session_kept_ast(sp->session, number_of(sp, captured[1]));
-	Av *normal = ncaptured > 3 ? captured[3] : call->n > 2 ? call->args[2] : NULL;
+	const char *given = ncaptured > 3 && captured[3]->kind == AV_STRING ? atom_text(sp->c, captured[3]->text) : NULL;
+	Av *normal = given ? NULL : ncaptured > 3 ? captured[3] : call->n > 2 ? call->args[2] : NULL;
+	Av *const *values = NULL;
+	if (given) {
+		uint32_t n;
+		Av **items;
+		if (call->n != 3 || !sp_static_items(sp, call->args[2], &n, &items)) sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
+		values = items;
+	}
 	if (normal && normal->kind != AV_TUPLE && normal->kind != AV_LIST) {
 		uint32_t n;
 		Av **items;
 		if (!sp_static_items(sp, normal, &n, &items)) sp_fail(sp, E_TYPE, call->span, "a normal is a tuple");
 		normal = av_seq(sp, AV_TUPLE, n, items);
 	}
-	enter(sp, &inner, &scope, l, captured[0], call, number_of(sp, captured[2]), normal, e);
+	enter(sp, &inner, &scope, l, captured[0], call, number_of(sp, captured[2]), normal, given, values, e);
 	if (e->kind == A_BLOCK) {
 		/* an event's body: the fields and their derivatives after it, where it gives them a value */
 		Av **out = ARENA_ARRAY(sp->a, Av *, l->njets + 1);
@@ -310,6 +354,15 @@ BUILTIN(total) {
 	Av *f = av_builtin(sp, "_spread", 1, (Av *[]){captured[1]});
 	Av *both = sp_call_args(sp, av_builtin(sp, "jvp", 0, NULL), 3, (Av *[]){f, x, dx}, call->span);
 	return both->items[1];
+}
+
+/* _given_first()(coords, jets, values): the first of the values, for a flux that is a derivative and nothing else. */
+BUILTIN(given_first) {
+	UNUSED;
+	uint32_t n;
+	Av **items;
+	if (!sp_static_items(sp, call->args[2], &n, &items) || !n) sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
+	return items[0];
 }
 
 /* ---- the value ------------------------------------------------------------------------------------------------------------------------------- */
@@ -371,6 +424,7 @@ const Builtin builtins_problem[] = {
 	{.name = "_parameters", .min_args = 1, .max_args = 1, .run = parameters},
 	{.name = "_problem_info", .min_args = 1, .max_args = 1, .run = problem_info},
 	{.name = "_problem_expr", .min_args = 2, .max_args = 3, .run = problem_expr},
+	{.name = "_given_first", .min_args = 3, .max_args = 3, .run = given_first},
 	{.name = "_total", .min_args = 2, .max_args = 2, .run = total},
 	{.name = NULL},
 };

@@ -102,10 +102,22 @@ Span derivative_place(Ctx *c, const Layout *l, const Ast *e, uint32_t field, uin
 
 /* problem.c */
 Av *problem_expression(Sp *sp, Av *problem, const Ast *e, uint32_t place, Av *normal); /* e as a function of (coordinates, jets[, normal]) */
+/* A derivative of an expression by a coordinate whose value is handed over instead of following from the jets. */
+typedef struct Handed {
+	const Ast *operand, *text; /* text: the derivative as it is written */
+	uint32_t coord, order;
+} Handed;
+Av *problem_given(Sp *sp, Av *problem, const Ast *e, uint32_t n, const Handed *given); /* e as a function of (coordinates, jets, values of these derivatives) */
+Av *problem_total(Sp *sp, Av *problem, const Handed *d); /* the same derivative by the rules of calculus, as a function of (coordinates, jets) */
 Av *problem_bound(Sp *sp, Av *p, Span at); /* a problem with values for its parameters: as it is, or with its defaults */
 
 /* problem_info.c */
 Av *problem_reflect(Sp *sp, Av *p);
+
+/* problem_jump.c: the derivatives in an equation that the rules of calculus do not give, since what is derived may jump, as records (coord, order, f, jets, inner, place, state,
+ * deep, text); n and *given: which these are. f: the flux, a function of coordinates, jets, and the values of the inner derivatives. inner: derivatives in it that must be
+ * differences as well, as records (coord, order, f, jets, slope, jumps). place: it jumps at places; state: where a field passes a value. */
+Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation, uint32_t *n, const Handed **given);
 
 /* problem_flux.c: a tuple of records (coord, factor, f, part, jets, text), one for each term of left - right: factor times the derivative of f by coordinate `coord`, or, where
  * coord is -1, factor times f. part: f is a vector (or tuple, or matrix) under div, and this is its component for this coordinate; -1 otherwise.

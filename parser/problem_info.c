@@ -93,7 +93,7 @@ static void split_jets(Reflection *r, const Ast *q, uint32_t place, Av **linear,
 /* The residual of an equation with where it holds, the jets that it mentions, and its text; linear and bent: those of the jets at that place. */
 static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const At *at, Av *mentioned, bool *mentions, Av *said) {
 	Sp *sp = r->sp;
-	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent", "terms"};
+	static const char *const labels[] = {"residual", "at", "jets", "text", "rows", "linear", "bent", "terms", "fluxes", "by_fluxes"};
 	const uint32_t place = spot ? spot->place : PLACE_INSIDE;
 	Av *linear, *bent;
 	split_jets(r, q, place, &linear, &bent);
@@ -103,7 +103,11 @@ static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const 
 	one.rows = rows_of(r, f, place, q->span, &one.spec);
 	VEC_PUSH(sp->a, &r->statement.residuals, one);
 	Av *terms = spot ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
-	return record_of(sp, 8, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, av_int(sp, one.rows), linear, bent, terms});
+	uint32_t n = 0;
+	const Handed *given = NULL;
+	Av *fluxes = spot ? av_seq(sp, AV_TUPLE, 0, NULL) : problem_jumps(sp, r->p, r->l, r->sizes, q, &n, &given);
+	Av *by = n ? problem_given(sp, r->p, q, n, given) : av_none(sp);
+	return record_of(sp, 10, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, av_int(sp, one.rows), linear, bent, terms, fluxes, by});
 }
 
 /* How often each equation of a problem in one coordinate must be differentiated for the system to be one of ordinary differential equations. */

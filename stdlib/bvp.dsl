@@ -493,6 +493,7 @@ _refuse_loop(info, m) = if _is_loop(info) {
 _solve_between(info, m, o) = {
   _refuse_loop(info, m)
   if len(info.coords) != 1 { _refuse("{m.name}() solves problems in one coordinate; {info.name} also has {info.coords[1]}") }
+  _refuse_jumps(info, m.name)
   S = info.structure
   plain = S.left < 0
   for c in S.turns { if c > 0 { plain = false } }

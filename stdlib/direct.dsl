@@ -37,13 +37,29 @@ derivative _zero_on(F, J, u), dF, dJ, du = -linsolve(J(y), dF(y))
 _solve_newton(info, m, S, o) = {
   conditions = _conditions_of(info, S)
   matched = _matched(info, S)
-  A = _whole_jacobian(info, S, matched, conditions)
   F = U -> _whole_residual(info, S, matched, conditions, 0.0, U, none)
-  J = U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0))
-  (U, turns, last) =
-    _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o,
-      info.name)
-  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
+  (J, elements) = if _has_jumps(info) {
+    p = _pattern(F, (_direct_guess(info, S, o.guess),), 0, false)
+    (U -> _as_sparse(p, _compressed(F, U, p)), len(p.rows))
+  } else {
+    A = _whole_jacobian(info, S, matched, conditions)
+    (U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0)), len(A.pattern.rows))
+  }
+  (f, A, u0) = (v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess))
+  (U, turns) = if _has_jumps(info) { _newton_across(f, A, u0, o, info.name) } else {
+    (U, turns, last) = _newton_on(f, A, u0, o, info.name)
+    (U, turns)
+  }
+  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = elements))
+}
+# Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).
+_newton_across(F, J, u0, o, name) = {
+  (u, state, turns) = _newton_damped(F, J, v -> max(abs(v)) + o.atol / o.rtol + 0.0 * v, u0, 1e-11, 0.1 * o.rtol, 60)
+  if state != 0 {
+    error(
+      "{name}: Newton's method does not converge: after {turns} turns the residual is {norm(F(u))}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
+  }
+  (u, turns)
 }
 _newton_on(F, J, u0, o, name) = {
   u = u0
@@ -114,7 +130,7 @@ _space_field(info, S, U, k) = {
 # Whether a problem is one linear equation with constant factors and pure second derivatives, on a uniform grid, with values given on the faces or periodic: sines and waves are then
 # the eigenvectors of the difference operators.
 _is_by_transforms(info, m, S) = if m.name != "fd" or S.count != 1 or kind(m.cluster) != "none" { false } else {
-  fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0
+  fine = info.sizes[0] == 0 and len(info.equations[0].bent) == 0 and not _has_jumps(info)
   for p in info.periodic { if not p and m.order != 2 { fine = false } }
   for i in info.equations[0].linear {
     total = 0
@@ -239,6 +255,9 @@ _first_column(g, n) = {
 # The equations are linear in the fields and in λ: A v = λ B v on the nodes without conditions. Dense where the operators are, else by shift and invert; the
 # m.count eigenvalues nearest to m.near, in the order of their distance.
 _solve_modes(info, m, S, o) = {
+  if _has_jumps(info) {
+    _refuse("`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the fluxes, {m.name}() does not")
+  }
   conditions = _conditions_of(info, S)
   for c in conditions {
     if not _is_eliminable(info, S, c) {

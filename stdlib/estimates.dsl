@@ -242,7 +242,7 @@ _grid_others(info, m, s) = {
     ((3, 4), (9, 16))
   } else { ((3, 2), (2, 1)) }
   (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
-    (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))), if local { m.order + 0.0 } else { 24.0 },
+    (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))), if _has_jumps(info) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
     (method = _with_points(info, m, points, 3, 2), h = _widening(info, m, points[0], 3, 2)))
 }
 # Series keep whether their number is even: an even function is seen in the same way then.

@@ -617,6 +617,11 @@ _rate_factor(info, S, e, k, by) = if by == "place" {
 _solve_grid(info, m, o) = {
   if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
   if kind(info.region) != "none" { _refuse("{m.name}() serves intervals and boxes; fem() serves regions") }
+  # differences of fluxes are of second order, between neighbours
+  m = if _has_jumps(info) and m.name == "fd" { _refuse_deep_jumps(info, m.name); (...m, order = 2) } else {
+    _refuse_jumps(info, m.name)
+    m
+  }
   S = _structure(info, m)
   if S.time < 0 { _solve_direct(info, m, S, o) } else { _solve_lines(info, m, S, o) }
 }
@@ -693,7 +698,7 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
         for c in list(...(0..w)) { out = push(out, _part_of(S, U, _first_part(info, S.levels, k, level) + c)) }
       }
       e = equation_of(k)
-      r = factors[e] * _point_residuals(info, S, info.equations[e], t, T.X, jets)
+      r = factors[e] * _equation_on_grid(info, S, info.equations[e], t, U, none, 0.0, jets)
       for c in list(...(0..w)) { out = push(out, if info.sizes[k] == 0 { r } else { r[.., c] }) }
     }
     all = concat(...out)
@@ -701,6 +706,10 @@ _solve_rates(info, m, S, conditions, rated, changes, o) = {
   }
   if _is_explicit_method(m.time) {
     (times, Y, stats) = _integrate(m.time, rate, (t, y) -> _rows_jacobian(v -> rate(t, v), y), none, y0, t0, t1, o)
+    _with_stages(info, S, D, times, Y, stats)
+  } else if _has_jumps(info) {
+    (times, Y, stats) =
+      _with_jacobian(rate, t0, y0, true, m.time, (jac, pattern) -> _integrate(m.time, rate, jac, pattern, y0, t0, t1, o))
     _with_stages(info, S, D, times, Y, stats)
   } else {
     sources = _sources(info, S, rated, list())
@@ -772,7 +781,7 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
   out = map(i -> 0.0 * T.X[0], list(...(0..S.parts)))
   for (e, q) in enumerate(info.equations) {
     k = matched[e]
-    r = _point_residuals(info, S, q, t, T.X, jets)
+    r = _equation_on_grid(info, S, q, t, U, V, λ, jets)
     first = _first_part(info, S.levels, k, S.levels[k] - 1)
     for c in list(...(0.._width(info, k))) { out[first + c] = if info.sizes[k] == 0 { r } else { r[.., c] } }
   }
@@ -876,7 +885,6 @@ _solve_algebraic(info, m, S, conditions, o) = {
       "`{info.equations[held.equation].text}` has no unknown without a rate in it, so that {info.fields[held.field]} follows only from its time derivative (index 2), and on one grid for all unknowns has modes that no equation sees: fem() serves this{if _is_periodic(info) { ", and fourier() where it has constant factors" } else { "" }}")
   }
   matched = _matched(info, S)
-  J = _whole_jacobian(info, S, matched, conditions)
   if kind(m.time.implicit) == "none" or m.time.degree != 5 {
     error(
       "{info.name} has an equation without a rate, a rate whose factor depends on t or the unknowns, or a condition that is not linear with constant factors; bdf() integrates this, not {m.time.name}()")
@@ -894,9 +902,13 @@ _solve_algebraic(info, m, S, conditions, o) = {
     }
   }
   F = (t, U, V) -> _whole_residual(info, S, matched, conditions, t, U, V)
-  jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)
-  (times, Y, stats) =
+  (times, Y, stats) = if _has_jumps(info) {
+    _on_pattern_of(F, t0, U0, (jac, pattern) -> m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, pattern, o)))
+  } else {
+    J = _whole_jacobian(info, S, matched, conditions)
+    jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)
     m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, (J.pattern.column_start, J.pattern.rows), o))
+  }
   whole = _asks_all(o.saveat)
   (times, Y) = if whole { e = _to_the_end(times, Y, 5, t1); (e.times, e.values) } else { (times, Y) }
   (times, Y, stats)

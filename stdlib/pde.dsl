@@ -78,7 +78,7 @@ _settings(m) = {
 }
 
 _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len(info.coords) == 1 {
-  if _is_between(info) { collocation() } else { auto() }
+  if _is_between(info) { if _has_jumps(info) and len(info.space) == 1 { fd() } else { collocation() } } else { auto() }
 } else {
   if _fv_suits(info) {
     fv(n = if len(info.coords) == 2 { 400 } else { 100 })
@@ -86,6 +86,8 @@ _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len
     fem(order = 2)
   } else if _pressure_of(info).field >= 0 and not _any_is_periodic(info) {
     fem(order = 2)
+  } else if _has_jumps(info) {
+    if info.eigen == "" { fd(order = 2) } else { fem(order = 2) }
   } else if _is_periodic(info) and info.eigen == "" {
     fourier()
   } else {
@@ -159,6 +161,8 @@ _explain_constraint(info) = {
 _explain_choice(info) = {
   if _is_loop(info) and info.eigen == "" {
     "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic solutions converge exponentially; Newton's method finds the values at all points together."
+  } else if _has_jumps(info) and (len(info.coords) > 1 or (_is_between(info) and len(info.space) == 1)) and not _fv_suits(info) {
+    _explain_jumps(info)
   } else if len(info.coords) == 1 and _is_between(info) {
     "{info.name}: conditions at both ends of {info.coords[0]}, so solve() takes collocation(): piecewise cubics on a mesh that is fitted to the solution; collocation(6) and collocation(8) need fewer nodes for tight tolerances, shooting() integrates from guessed values."
   } else if len(info.coords) == 1 {
@@ -201,6 +205,7 @@ _explain_choice(info) = {
 #   BDF follows with short steps only), or time, a method for ordinary differential equations; where an equation has no rate, or one whose factor t or an unknown changes, or where a condition is not linear with factors that t does not change, all of them together by IDA. Without t: Newton's method with sparse factors, from solve's guess; with constant
 #   factors, uniform points and order = 2 by fast sine and Fourier transforms. An eigenproblem: the count eigenvalues nearest to near; the solution then has mode(k) beside the values.
 #   Beside walls, where differences are one-sided, order 8 makes waves grow and is refused, as is order 6 where they are of first order in space, and what is above 2 where they are of third.
+#   Derivatives of what may jump (docs/problems.md) are differences of fluxes between neighbouring points, of order 2 whatever order says.
 #   Errors: fewer points than the order needs; a pressure between walls, with modes on one grid that no equation sees: fem(order = 2) has it.
 #     problem heat() {
 #       domain t in [0, 0.1], x in [0, 1]

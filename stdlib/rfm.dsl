@@ -101,6 +101,7 @@ _box_only(info, m) = {
   for (k, a) in enumerate(info.lo) { if kind(a) == "none" { _refuse("{m.name}() needs an interval for {info.coords[k]}") } }
   if kind(info.eigen) == "string" and info.eigen != "" { _refuse("{m.name}() does not serve eigenproblems") }
   if len(info.events) > 0 { _refuse("{m.name}() does not serve events") }
+  _refuse_jumps(info, m.name)
 }
 
 # ---- features

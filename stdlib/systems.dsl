@@ -99,6 +99,7 @@ _start_parts(info, orders) = {
 _solve_ode(info, m, o) = {
   if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
   _refuse_loop(info, m)
+  _refuse_jumps(info, m.name)
   S = info.structure
   if S.left >= 0 {
     _refuse(

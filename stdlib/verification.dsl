@@ -30,6 +30,7 @@ manufacture(problem; ...exact) = {
     q.residual(X, J, normal) - q.residual(X, jets(X), normal)
   })
   equations = map(q -> (...q, residual = less(q),
+    by_fluxes = if len(q.fluxes) == 0 { none } else { (X, J, S) -> q.by_fluxes(X, J, S) - _at_all(source(q.residual), X) },
     terms = (...q.terms, (coord = -1, factor = -1.0, f = (X, J) -> _at_all(source(q.residual), X), part = -1, jets = (),
       text = "source"))), (...info.equations,))
   conditions = map(c -> (...c, residual = less(c)), (...info.conditions,))

@@ -1,0 +1,196 @@
+/* problem_jump.c - derivatives of what may jump: where the product rule loses a part of the statement.
+ *
+ * Needs: problem.h, lang/smooth.h. Guarantees: a derivative of order n is left to the rules of calculus where its operand is proven to have n derivatives that
+ * are functions: it is smooth, or continuous with bends and n is 1. All others are told, with the flux under them, so that a method takes differences of the flux.
+ * ∂x(k*∂x(u)) with a k that jumps is one; k*u_xx with such a k is not, and says something else.
+ */
+#include "parser/problem.h"
+
+#include "lang/smooth.h"
+
+typedef VEC(Handed) VEC_HANDED;
+
+typedef struct Jumps {
+	Sp *sp;
+	Av *problem;
+	const Layout *l;
+	Av *const *sizes;
+	int under;     /* the coordinate of the derivative that this one stands in, or -1 */
+	uint32_t depth;
+	VEC_HANDED out;
+} Jumps;
+
+static void visit(void *ud, const Ast *e);
+
+/* How smooth a function of coordinates, jets and, unless `more` is NULL, n more values is by a coordinate (and by another, or -1), in the fields, or both. *result (may be NULL):
+ * the type of what it gives, left as it is where that is not one array. */
+static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t n, const TypeId *more, int coord, int other, bool fields, TypeId *result) {
+	Sp *sp = t->sp;
+	const Layout *l = t->l;
+	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1), **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), **values = ARENA_ARRAY(sp->a, Av *, n + 1);
+	Av *one = av_array(sp, sp_const(sp, value_f64(1)));
+	for (uint32_t i = 0; i < l->ncoords; i++) coords[i] = one;
+	for (uint32_t i = 0; i < n; i++) values[i] = av_array(sp, build_full(sp->b, more[i], 1));
+	for (uint32_t i = 0; i < l->njets; i++) {
+		int64_t m = 0;
+		(void)av_static_int(sp, t->sizes[l->jets[i].field], &m);
+		const Dim length = dim_const(sp->c, m);
+		jets[i] = m ? av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &length))) : one;
+	}
+	Av *args[3] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets), av_seq(sp, AV_TUPLE, n, values)};
+	Span spans[3] = {at, at, at};
+	Call call = {.span = at, .callee_span = at, .n = more ? 3 : 2, .args = args, .spans = spans};
+	const Spec s = sp_specialise(sp, f, &call);
+	if (s.promised || !s.fn) return SMOOTH_JUMPS;
+	if (result && fn_nresults(s.fn) == 1) *result = ref_type(s.fn, fn_result(s.fn, 0));
+	/* leaves: what the problem has captured, the coordinates, the jets, the values */
+	const uint32_t captured = s.nleaves - l->ncoords - l->njets - n;
+	bool *active = ARENA_ARRAY(sp->a, bool, fn_nparams(s.fn) + 1u);
+	for (uint32_t i = 0; i < l->ncoords; i++) {
+		const int k = s.param_of_leaf[captured + i];
+		if (k >= 0) active[k] = (int)i == coord || (int)i == other;
+		else if ((int)i == coord || (int)i == other) return SMOOTH_JUMPS;
+	}
+	const uint32_t eigen = fields_with_equation(l->e); /* an eigenvalue is the same everywhere */
+	for (uint32_t i = 0; i < l->njets; i++) {
+		const int k = s.param_of_leaf[captured + l->ncoords + i];
+		if (k >= 0) active[k] = fields && l->jets[i].field < eigen;
+		else if (fields) return SMOOTH_JUMPS;
+	}
+	return fn_smoothness(s.fn, active);
+}
+
+static Smoothness smoothness_by(Jumps *t, const Ast *e, int coord, int other) {
+	return smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0, NULL, coord, other, true, NULL);
+}
+
+/* Names whose derivatives are known: coordinates, jets, functions and data. */
+static bool is_plain(const Jumps *t, const Ast *e) {
+	if (e->kind == A_CONST) return true;
+	if (e->kind != A_NAME) return false;
+	const Ast *local = local_named(t->l, e->name.name);
+	return !local || local->kind == A_DEF;
+}
+
+static uint32_t inside(const Jumps *t, const Ast *operand, int under, VEC_HANDED *out) {
+	Jumps inner = *t;
+	inner.under = under;
+	inner.depth++;
+	memset(&inner.out, 0, sizeof inner.out);
+	visit(&inner, operand);
+	*out = inner.out;
+	return inner.out.n;
+}
+
+static void consider(Jumps *t, const Ast *whole, const Ast *operand, uint32_t coord, uint32_t order) {
+	if (is_plain(t, operand)) return;
+	for (uint32_t i = 0; i < t->out.n; i++)
+		if (t->out.at[i].operand == operand && t->out.at[i].coord == coord && t->out.at[i].order == order) return;
+	/* one that stands under another derivative is derived once more */
+	const uint32_t taken = order + (t->under >= 0 ? 1 : 0);
+	VEC_HANDED within;
+	bool rough = inside(t, operand, -1, &within) > 0;
+	if (!rough) {
+		const Smoothness s = smoothness_by(t, operand, (int)coord, t->under);
+		rough = s != SMOOTH_ALWAYS && taken > (uint32_t)s;
+	}
+	const Handed g = {operand, whole, coord, order};
+	if (rough) VEC_PUSH(t->sp->a, &t->out, g);
+}
+
+static void visit(void *ud, const Ast *e) {
+	Jumps *t = ud;
+	if (t->depth > 64) return;
+	const Layout *l = t->l;
+	const Der d = derivative_of(t->sp->c, l, e);
+	t->depth++;
+	switch (d.kind) {
+	case DER_NONE: {
+		const Ast *local = e->kind == A_NAME ? local_named(l, e->name.name) : NULL;
+		if (local && local->kind == A_ASSIGN) visit(t, local->assign.value);
+		else if (!local) ast_children(e, visit, t);
+		break;
+	}
+	case DER_BY: consider(t, e, d.operand, d.coord, d.order); break;
+	case DER_NORMAL: break;
+	case DER_ALONG: visit(t, d.along); /* fall through */
+	case DER_GRAD:
+	case DER_DIV:
+	case DER_CURL:
+	case DER_LAP:
+		for (uint32_t i = 0; i < l->nspace; i++) consider(t, e, d.operand, l->space[i], d.kind == DER_LAP ? 2 : 1);
+		break;
+	}
+	t->depth--;
+}
+
+static Av *jets_in(Jumps *t, const Ast *e) {
+	Sp *sp = t->sp;
+	Layout *own = ARENA_NEW(sp->a, Layout);
+	layout_coords(sp->c, own, t->l->e);
+	layout_need(sp->c, own, e, PLACE_INSIDE);
+	VEC_AVS used = {0};
+	for (uint32_t k = 0; k < t->l->njets; k++)
+		if (jet_find(own, &t->l->jets[k]) >= 0) VEC_PUSH(sp->a, &used, av_int(sp, k));
+	return av_seq(sp, AV_TUPLE, used.n, used.at);
+}
+
+static Av *record_of(Sp *sp, uint32_t n, const char *const *labels, Av *const *values) {
+	Atom *names = ARENA_ARRAY(sp->a, Atom, n);
+	for (uint32_t i = 0; i < n; i++) names[i] = atom(sp->c, labels[i]);
+	return av_record(sp, n, names, values);
+}
+
+static Av *inner_record(Jumps *t, const Handed *g) {
+	Sp *sp = t->sp;
+	static const char *const labels[] = {"coord", "order", "f", "jets", "slope", "jumps"};
+	const Smoothness s = smoothness_by(t, g->operand, (int)g->coord, -1);
+	Av *values[] = {av_int(sp, g->coord), av_int(sp, g->order), problem_expression(sp, t->problem, g->operand, PLACE_INSIDE, NULL), jets_in(t, g->operand),
+	                problem_total(sp, t->problem, g), av_bool(sp, s != SMOOTH_ALWAYS && g->order > (uint32_t)s)};
+	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
+}
+
+static Av *jump_record(Jumps *t, const Handed *g) {
+	Sp *sp = t->sp;
+	static const char *const labels[] = {"coord", "order", "f", "jets", "inner", "place", "state", "deep", "text"};
+	VEC_HANDED within = {0}, beneath;
+	bool deep = g->order > 2;
+	Av *f;
+	/* the second derivative of e is the first one of ∂(e), which is a difference of e */
+	if (g->order >= 2) {
+		const Handed once = {g->operand, g->text, g->coord, 1};
+		VEC_PUSH(sp->a, &within, once);
+		f = av_builtin(sp, "_given_first", 0, NULL);
+	} else {
+		(void)inside(t, g->operand, (int)g->coord, &within);
+		f = problem_given(sp, t->problem, g->operand, within.n, within.at);
+	}
+	Av **inner = ARENA_ARRAY(sp->a, Av *, within.n + 1);
+	TypeId *types = ARENA_ARRAY(sp->a, TypeId, within.n + 1);
+	for (uint32_t i = 0; i < within.n; i++) {
+		deep |= inside(t, within.at[i].operand, (int)within.at[i].coord, &beneath) > 0 || within.at[i].order > 1;
+		inner[i] = inner_record(t, &within.at[i]);
+		types[i] = type_scalar(sp->c, DT_F64);
+		(void)smoothness_of(t, problem_expression(sp, t->problem, within.at[i].operand, PLACE_INSIDE, NULL), g->text->span, 0, NULL, -1, -1, false, &types[i]);
+	}
+	/* with the inner derivatives given: what jumps in the flux besides */
+	Smoothness place = SMOOTH_ALWAYS, state = SMOOTH_ALWAYS;
+	if (g->order == 1) {
+		place = smoothness_of(t, f, g->text->span, within.n, types, (int)g->coord, -1, false, NULL);
+		state = smoothness_of(t, f, g->text->span, within.n, types, -1, -1, true, NULL);
+	}
+	Av *values[] = {av_int(sp, g->coord), av_int(sp, g->order), f, jets_in(t, g->operand), av_seq(sp, AV_TUPLE, within.n, inner),
+	                av_bool(sp, place == SMOOTH_JUMPS), av_bool(sp, state == SMOOTH_JUMPS), av_bool(sp, deep), av_string(sp, source_of(sp->c, g->text))};
+	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
+}
+
+Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation, uint32_t *n, const Handed **given) {
+	Jumps t = {.sp = sp, .problem = problem, .l = l, .sizes = sizes, .under = -1};
+	visit(&t, equation->equation.left);
+	visit(&t, equation->equation.right);
+	Av **records = ARENA_ARRAY(sp->a, Av *, t.out.n + 1);
+	for (uint32_t i = 0; i < t.out.n; i++) records[i] = jump_record(&t, &t.out.at[i]);
+	*n = t.out.n;
+	*given = t.out.at;
+	return av_seq(sp, AV_TUPLE, t.out.n, records);
+}
