@@ -187,12 +187,13 @@ static void function(Arena *arena, const Fn *f, const State *args, State *result
 	for (uint32_t k = 0; k < fn_nresults(f); k++) results[k] = state_of(&p, fn_result(f, k));
 }
 
-Smoothness fn_smoothness(const Fn *f, const bool *active) {
+Smoothness fn_smoothness(const Fn *f, const bool *active, bool *depends) {
 	Arena *arena = ctx_arena(f->ctx);
 	const uint32_t n = fn_nparams(f), m = fn_nresults(f);
 	State *args = ARENA_ARRAY(arena, State, n + m + 1), *results = args + n, all = still;
 	for (uint32_t k = 0; k < n; k++) args[k] = active[k] ? (State){SMOOTH_ALWAYS, true, false} : still;
 	function(arena, f, args, results, 0);
 	for (uint32_t k = 0; k < m; k++) all = joined(all, results[k]);
+	if (depends) *depends = all.active;
 	return (Smoothness)all.class;
 }

@@ -14,7 +14,7 @@ typedef enum Smoothness {
 	SMOOTH_ALWAYS,  /* as often as wanted */
 } Smoothness;
 
-/* Of all results of f together, in the parameters flagged active[k]. */
-Smoothness fn_smoothness(const Fn *f, const bool *active);
+/* Of all results of f together, in the parameters flagged active[k]; *depends (may be NULL): whether they depend on these at all. */
+Smoothness fn_smoothness(const Fn *f, const bool *active, bool *depends);
 
 #endif

@@ -365,6 +365,30 @@ BUILTIN(given_first) {
 	return items[0];
 }
 
+/* _given_factor(f, k)(coords, jets, values, directions): the derivative of f by the k-th value along the k-th direction. */
+BUILTIN(given_factor) {
+	UNUSED;
+	uint32_t n, m;
+	Av **values, **along;
+	const uint32_t which = number_of(sp, captured[1]);
+	if (!sp_static_items(sp, call->args[2], &n, &values) || !sp_static_items(sp, call->args[3], &m, &along) || n != m || which >= n)
+		sp_fail(sp, E_TYPE, call->span, "values of derivatives are a tuple");
+	const Fn *fn = build_fn(sp->b);
+	Av *still[2];
+	for (uint32_t g = 0; g < 2; g++) {
+		const Av *of = call->args[g];
+		Av **zeros = ARENA_ARRAY(sp->a, Av *, of->n + 1);
+		for (uint32_t i = 0; i < of->n; i++) zeros[i] = av_array(sp, build_zeros(sp->b, ref_type(fn, of->items[i]->ref)));
+		still[g] = av_seq(sp, AV_TUPLE, of->n, zeros);
+	}
+	Av **moves = ARENA_ARRAY(sp->a, Av *, n + 1);
+	for (uint32_t i = 0; i < n; i++) moves[i] = i == which ? along[i] : av_array(sp, build_zeros(sp->b, ref_type(fn, values[i]->ref)));
+	Av *x = av_seq(sp, AV_TUPLE, 3, (Av *[]){call->args[0], call->args[1], av_seq(sp, AV_TUPLE, n, values)});
+	Av *dx = av_seq(sp, AV_TUPLE, 3, (Av *[]){still[0], still[1], av_seq(sp, AV_TUPLE, n, moves)});
+	Av *both = sp_call_args(sp, av_builtin(sp, "jvp", 0, NULL), 3, (Av *[]){av_builtin(sp, "_spread", 1, (Av *[]){captured[0]}), x, dx}, call->span);
+	return both->items[1];
+}
+
 /* ---- the value ------------------------------------------------------------------------------------------------------------------------------- */
 
 Av *problem_bound(Sp *sp, Av *p, Span at) {
@@ -425,6 +449,7 @@ const Builtin builtins_problem[] = {
 	{.name = "_problem_info", .min_args = 1, .max_args = 1, .run = problem_info},
 	{.name = "_problem_expr", .min_args = 2, .max_args = 3, .run = problem_expr},
 	{.name = "_given_first", .min_args = 3, .max_args = 3, .run = given_first},
+	{.name = "_given_factor", .min_args = 4, .max_args = 4, .run = given_factor},
 	{.name = "_total", .min_args = 2, .max_args = 2, .run = total},
 	{.name = NULL},
 };

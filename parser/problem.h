@@ -115,9 +115,11 @@ Av *problem_bound(Sp *sp, Av *p, Span at); /* a problem with values for its para
 Av *problem_reflect(Sp *sp, Av *p);
 
 /* problem_jump.c: the derivatives in an equation that the rules of calculus do not give, since what is derived may jump, as records (coord, order, f, jets, inner, place, state,
- * deep, text); n and *given: which these are. f: the flux, a function of coordinates, jets, and the values of the inner derivatives. inner: derivatives in it that must be
- * differences as well, as records (coord, order, f, jets, slope, jumps). place: it jumps at places; state: where a field passes a value. */
-Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation, uint32_t *n, const Handed **given);
+ * deep, text, factor, plain); *by: the equation as a function of coordinates, jets and the values of these, none where there are none. f: the flux, a function of coordinates, jets, and the
+ * values of the inner derivatives. inner: derivatives in it that must be differences as well, as records (coord, order, f, jets, slope, jumps): slope is what the rules of calculus give, jumps that
+ * these lose something. place: f jumps at places; state: where a field passes a value. deep: inner ones have inner ones. factor: a function of coordinates, jets, values and directions: what stands
+ * before the derivative, applied to its direction; plain: it depends on none of these values and does not jump. */
+Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation, Av **by);
 
 /* problem_flux.c: a tuple of records (coord, factor, f, part, jets, text), one for each term of left - right: factor times the derivative of f by coordinate `coord`, or, where
  * coord is -1, factor times f. part: f is a vector (or tuple, or matrix) under div, and this is its component for this coordinate; -1 otherwise.

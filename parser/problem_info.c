@@ -103,10 +103,7 @@ static Av *equation_record(Reflection *r, const Ast *q, const Spot *spot, const 
 	one.rows = rows_of(r, f, place, q->span, &one.spec);
 	VEC_PUSH(sp->a, &r->statement.residuals, one);
 	Av *terms = spot ? av_none(sp) : problem_terms(sp, r->p, r->l, q);
-	uint32_t n = 0;
-	const Handed *given = NULL;
-	Av *fluxes = spot ? av_seq(sp, AV_TUPLE, 0, NULL) : problem_jumps(sp, r->p, r->l, r->sizes, q, &n, &given);
-	Av *by = n ? problem_given(sp, r->p, q, n, given) : av_none(sp);
+	Av *by = av_none(sp), *fluxes = spot ? av_seq(sp, AV_TUPLE, 0, NULL) : problem_jumps(sp, r->p, r->l, r->sizes, q, &by);
 	return record_of(sp, 10, labels, (Av *[]){f, spot ? at_record(r, spot, at->span) : av_none(sp), mentioned, said, av_int(sp, one.rows), linear, bent, terms, fluxes, by});
 }
 

@@ -22,9 +22,15 @@ typedef struct Jumps {
 
 static void visit(void *ud, const Ast *e);
 
-/* How smooth a function of coordinates, jets and, unless `more` is NULL, n more values is by a coordinate (and by another, or -1), in the fields, or both. *result (may be NULL):
- * the type of what it gives, left as it is where that is not one array. */
-static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t n, const TypeId *more, int coord, int other, bool fields, TypeId *result) {
+/* In what a function's smoothness is asked for: a coordinate and another one, or -1, the fields, the values that are handed over. */
+typedef struct In {
+	int coord, other;
+	bool fields, values;
+} In;
+
+/* How smooth a function of coordinates and jets is, and, where `more` is not NULL, of n values of these types, `groups` times over. *result (may be NULL): the type of what it gives, left as it
+ * is where that is not one array; *depends (may be NULL): whether that depends on what it is asked for. */
+static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t groups, uint32_t n, const TypeId *more, In in, TypeId *result, bool *depends) {
 	Sp *sp = t->sp;
 	const Layout *l = t->l;
 	Av **coords = ARENA_ARRAY(sp->a, Av *, l->ncoords + 1), **jets = ARENA_ARRAY(sp->a, Av *, l->njets + 1), **values = ARENA_ARRAY(sp->a, Av *, n + 1);
@@ -37,31 +43,38 @@ static Smoothness smoothness_of(Jumps *t, Av *f, Span at, uint32_t n, const Type
 		const Dim length = dim_const(sp->c, m);
 		jets[i] = m ? av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &length))) : one;
 	}
-	Av *args[3] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets), av_seq(sp, AV_TUPLE, n, values)};
-	Span spans[3] = {at, at, at};
-	Call call = {.span = at, .callee_span = at, .n = more ? 3 : 2, .args = args, .spans = spans};
+	Av *given = av_seq(sp, AV_TUPLE, n, values);
+	Av *args[4] = {av_seq(sp, AV_TUPLE, l->ncoords, coords), av_seq(sp, AV_TUPLE, l->njets, jets), given, given};
+	Span spans[4] = {at, at, at, at};
+	Call call = {.span = at, .callee_span = at, .n = 2 + groups, .args = args, .spans = spans};
 	const Spec s = sp_specialise(sp, f, &call);
+	if (depends) *depends = true;
 	if (s.promised || !s.fn) return SMOOTH_JUMPS;
 	if (result && fn_nresults(s.fn) == 1) *result = ref_type(s.fn, fn_result(s.fn, 0));
 	/* leaves: what the problem has captured, the coordinates, the jets, the values */
-	const uint32_t captured = s.nleaves - l->ncoords - l->njets - n;
+	const uint32_t captured = s.nleaves - l->ncoords - l->njets - groups * n, eigen = fields_with_equation(l->e);
 	bool *active = ARENA_ARRAY(sp->a, bool, fn_nparams(s.fn) + 1u);
-	for (uint32_t i = 0; i < l->ncoords; i++) {
+	for (uint32_t i = 0; i < l->ncoords + l->njets + n; i++) {
 		const int k = s.param_of_leaf[captured + i];
-		if (k >= 0) active[k] = (int)i == coord || (int)i == other;
-		else if ((int)i == coord || (int)i == other) return SMOOTH_JUMPS;
+		const bool is_coord = i < l->ncoords, is_jet = !is_coord && i < l->ncoords + l->njets;
+		/* an eigenvalue is the same everywhere */
+		const bool asked = is_coord ? (int)i == in.coord || (int)i == in.other : is_jet ? in.fields && l->jets[i - l->ncoords].field < eigen : in.values;
+		if (k < 0 && asked) return SMOOTH_JUMPS;
+		if (k >= 0) active[k] = asked;
+		if (i + 1 == l->ncoords + l->njets && !groups) break;
 	}
-	const uint32_t eigen = fields_with_equation(l->e); /* an eigenvalue is the same everywhere */
-	for (uint32_t i = 0; i < l->njets; i++) {
-		const int k = s.param_of_leaf[captured + l->ncoords + i];
-		if (k >= 0) active[k] = fields && l->jets[i].field < eigen;
-		else if (fields) return SMOOTH_JUMPS;
-	}
-	return fn_smoothness(s.fn, active);
+	return fn_smoothness(s.fn, active, depends);
 }
 
 static Smoothness smoothness_by(Jumps *t, const Ast *e, int coord, int other) {
-	return smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0, NULL, coord, other, true, NULL);
+	return smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0, 0, NULL, (In){coord, other, true, false}, NULL, NULL);
+}
+
+static TypeId type_by(Jumps *t, const Ast *e) {
+	TypeId type = type_scalar(t->sp->c, DT_F64);
+	(void)smoothness_of(t, problem_expression(t->sp, t->problem, e, PLACE_INSIDE, NULL), e->span, 0, 0, NULL, (In){-1, -1, false, false}, &type, NULL);
+	/* a derivative is a real number, of what is whole as well */
+	return type_with_dtype(t->sp->c, type, DT_F64);
 }
 
 /* Names whose derivatives are known: coordinates, jets, functions and data. */
@@ -150,9 +163,10 @@ static Av *inner_record(Jumps *t, const Handed *g) {
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }
 
-static Av *jump_record(Jumps *t, const Handed *g) {
+/* by: the equation as a function of the values of all of them, whose types these are; k: which one this is */
+static Av *jump_record(Jumps *t, const Handed *g, Av *by, const TypeId *slots, uint32_t nslots, uint32_t k) {
 	Sp *sp = t->sp;
-	static const char *const labels[] = {"coord", "order", "f", "jets", "inner", "place", "state", "deep", "text"};
+	static const char *const labels[] = {"coord", "order", "f", "jets", "inner", "place", "state", "deep", "text", "factor", "plain"};
 	VEC_HANDED within = {0}, beneath;
 	bool deep = g->order > 2;
 	Av *f;
@@ -170,27 +184,34 @@ static Av *jump_record(Jumps *t, const Handed *g) {
 	for (uint32_t i = 0; i < within.n; i++) {
 		deep |= inside(t, within.at[i].operand, (int)within.at[i].coord, &beneath) > 0 || within.at[i].order > 1;
 		inner[i] = inner_record(t, &within.at[i]);
-		types[i] = type_scalar(sp->c, DT_F64);
-		(void)smoothness_of(t, problem_expression(sp, t->problem, within.at[i].operand, PLACE_INSIDE, NULL), g->text->span, 0, NULL, -1, -1, false, &types[i]);
+		types[i] = type_by(t, within.at[i].operand);
 	}
 	/* with the inner derivatives given: what jumps in the flux besides */
 	Smoothness place = SMOOTH_ALWAYS, state = SMOOTH_ALWAYS;
 	if (g->order == 1) {
-		place = smoothness_of(t, f, g->text->span, within.n, types, (int)g->coord, -1, false, NULL);
-		state = smoothness_of(t, f, g->text->span, within.n, types, -1, -1, true, NULL);
+		place = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){(int)g->coord, -1, false, false}, NULL, NULL);
+		state = smoothness_of(t, f, g->text->span, 1, within.n, types, (In){-1, -1, true, false}, NULL, NULL);
 	}
+	/* c in c*∂(f): linear where c does not depend on derivatives that are handed over, and nothing is lost by parts where c is continuous */
+	Av *factor = av_builtin(sp, "_given_factor", 2, (Av *[]){by, av_string(sp, arena_printf(sp->a, "%u", k))});
+	bool linear = false;
+	(void)smoothness_of(t, factor, g->text->span, 2, nslots, slots, (In){-1, -1, false, true}, NULL, &linear);
+	linear = !linear;
+	const bool plain = linear && smoothness_of(t, factor, g->text->span, 2, nslots, slots, (In){(int)g->coord, -1, true, false}, NULL, NULL) != SMOOTH_JUMPS;
 	Av *values[] = {av_int(sp, g->coord), av_int(sp, g->order), f, jets_in(t, g->operand), av_seq(sp, AV_TUPLE, within.n, inner),
-	                av_bool(sp, place == SMOOTH_JUMPS), av_bool(sp, state == SMOOTH_JUMPS), av_bool(sp, deep), av_string(sp, source_of(sp->c, g->text))};
+	                av_bool(sp, place == SMOOTH_JUMPS), av_bool(sp, state == SMOOTH_JUMPS), av_bool(sp, deep), av_string(sp, source_of(sp->c, g->text)),
+	                factor, av_bool(sp, plain)};
 	return record_of(sp, sizeof labels / sizeof labels[0], labels, values);
 }
 
-Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation, uint32_t *n, const Handed **given) {
+Av *problem_jumps(Sp *sp, Av *problem, const Layout *l, Av *const *sizes, const Ast *equation, Av **by) {
 	Jumps t = {.sp = sp, .problem = problem, .l = l, .sizes = sizes, .under = -1};
 	visit(&t, equation->equation.left);
 	visit(&t, equation->equation.right);
 	Av **records = ARENA_ARRAY(sp->a, Av *, t.out.n + 1);
-	for (uint32_t i = 0; i < t.out.n; i++) records[i] = jump_record(&t, &t.out.at[i]);
-	*n = t.out.n;
-	*given = t.out.at;
+	TypeId *slots = ARENA_ARRAY(sp->a, TypeId, t.out.n + 1);
+	*by = t.out.n ? problem_given(sp, problem, equation, t.out.n, t.out.at) : av_none(sp);
+	for (uint32_t i = 0; i < t.out.n; i++) slots[i] = type_by(&t, t.out.at[i].operand);
+	for (uint32_t i = 0; i < t.out.n; i++) records[i] = jump_record(&t, &t.out.at[i], *by, slots, t.out.n, i);
 	return av_seq(sp, AV_TUPLE, t.out.n, records);
 }

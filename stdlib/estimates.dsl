@@ -266,7 +266,7 @@ _fv_coarser(info, m, s) = {
 # Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
 # given one with all cells cut, and the error is not taken to fall faster than with the first power.
 _fem_others(info, m, s) = {
-  top = _known(m.order, "the order of the elements") + 1.0
+  top = if _has_jumps(info) { 1.0 } else { _known(m.order, "the order of the elements") + 1.0 }
   if kind(m.mesh) != "none" { (((method = (...m, mesh = refine(m.mesh)), h = 0.5),), top, none) } else {
     d = len(info.space)
     M = s.mesh

@@ -360,57 +360,124 @@ _with_fixed(P, D, fixed, t, U) = {
   U
 }
 
-# Conditions with slopes: a list of (condition, field, faces)
+# Fluxes that conditions with slopes give: a list of (conditions, field, faces): of the equation that is tested with the functions of this field, the conditions at one place, with
+# their fields, on whose slopes its flux depends. In a system this need not be the field's own equation.
 _fluxes(P, D, t) = {
-  out = list()
+  told = list()
   for c in P.info.conditions {
     if not _at_start(P, c) {
       if _condition_order(P, c) == 1 {
         if kind(c.at.point) != "none" { _refuse("fem() takes slopes on the boundary, not at a point: `{c.text}`") }
-        f = _condition_field(P, c, 1)
-        on = _faces_at(P, D, c)
-        e = stop_gradient(_flux_defect(P, D, c, f, t, on))
-        if not (e < 1e-8) {
-          error(
-            "fem(): `{c.text}` does not give the flux of its equation, A ∇{P.info.fields[f]} · n, where A is what stands before the second derivatives")
-        }
-        out = push(out, (condition = c, field = f, faces = on))
+        told = push(told, (condition = c, field = _condition_field(P, c, 1)))
       }
     }
   }
+  out = list()
+  used = map(c -> false, told)
+  for (k, first) in enumerate(told) {
+    # each place once
+    new = true
+    for c in told[..k] { if _same_place(c.condition, first.condition) { new = false } }
+    if new {
+      on = _faces_at(P, D, first.condition)
+      for g in list(...(0..P.nf)) {
+        own = list()
+        for (i, c) in enumerate(told) {
+          if _same_place(c.condition, first.condition) and _bends_by(P, g, c.field) { own = push(own, c); used[i] = true }
+        }
+        if len(own) > 0 {
+          _refuse_lost(P, own, g)
+          e = stop_gradient(_flux_defect(P, D, own, g, t, on))
+          if not (e < 1e-8) {
+            error(
+              "fem(): `{own[0].condition.text}` does not give the flux of its equation, A ∇{P.info.fields[own[0].field]} · n, where A is what stands before the second derivatives")
+          }
+          out = push(out, (conditions = own, field = g, faces = on))
+        }
+      }
+    }
+  }
+  for (i, c) in enumerate(told) {
+    if not used[i] { _refuse("fem() finds no flux that `{c.condition.text}` gives: no equation has second derivatives of {P.info.fields[c.field]}") }
+  }
   out
+}
+_same_place(a, b) = a.at.coord == b.at.coord and a.at.side == b.at.side and a.at.name == b.at.name
+# Whether the equation that is tested with the functions of field g has second derivatives of field f
+_bends_by(P, g, f) = {
+  any = false
+  for k in P.info.equations[P.eqs[g]].jets {
+    j = P.info.jets[k]
+    space = 0
+    for a in P.info.space { space = space + j[1 + a] }
+    if j[0] == f and space == 2 { any = true }
+  }
+  any
+}
+# Where the values of g are given at the same place its equation is not tested there, and the flux would be lost: as of a clamped plate in two equations
+_refuse_lost(P, own, g) = {
+  c0 = own[0].condition
+  for c in P.info.conditions {
+    if not _at_start(P, c) and P.info.sizes[g] == 0 {
+      if _condition_order(P, c) == 0 and kind(c.at.point) == "none" {
+        if _condition_field(P, c, 0) == g and _same_place(c, c0) {
+          _refuse(
+            "fem() would lose `{c0.text}`: it gives the flux of an equation whose functions `{c.text}` holds at 0 there; {if P.d == 1 { "fd(), chebyshev() or collocation()" } else { "fd() or chebyshev()" }} may serve this")
+        }
+      }
+    }
+  }
 }
 # q · n of the rows of field f
 _normal_flux(P, rule, t, x, z, n, f) = {
   c = P.first[f]
   (_flux(P, rule, t, x, z, zeros(P.nc), 0.0) @ n)[c..c + max(1, P.info.sizes[f])]
 }
-# What is known of the flux: with b = γ q·n + rest == 0, where rest has no slopes but along the boundary, q·n - b/γ. Such slopes are there where mixed derivatives
+# What conditions b == 0 make of the flux q·n: q·n - Q B⁻¹ b, where Q and B are the derivatives of q·n and b by the slopes across the boundary. That is right where b is γ q·n and what
+# has no slopes but along the boundary, and where both are linear in slopes; it then does not depend on slopes across. Those along the boundary are there where mixed derivatives
 # may be split between q's components in more than one way, as in elasticity; across the faces between cells what they add cancels.
-_given_flux(P, rule, c, f, t, x, z, n) = {
-  Q = _slopes_across(y -> _normal_flux(P, rule, t, x, y, n, f), z, n)
-  B = _slopes_across(y -> _condition_at(P, c, t, x, y, n), z, n)
-  γ = sum(Q * B; axis = 1) / sum(Q^2; axis = 1)
-  _normal_flux(P, rule, t, x, z, n, f) - _condition_at(P, c, t, x, z, n) / γ
+_given_flux(P, rule, cs, g, t, x, z, n) = {
+  q = _told_by(P, rule, cs, g, t, x, z, n)
+  # at a coordinate's singular place, as 1/r*r at r = 0, what it is just inside
+  inside = _told_by(P, rule, cs, g, t, x - 1e-9 * (1e-3 + abs(x)) * n, z, n)
+  where(abs(q) < inf, q, inside)
+}
+_told_by(P, rule, cs, g, t, x, z, n) = {
+  q = _normal_flux(P, rule, t, x, z, n, g)
+  Q = _slopes_across(y -> _normal_flux(P, rule, t, x, y, n, g), z, n)
+  for c in cs {
+    (a, m) = (P.first[c.field], max(1, P.info.sizes[c.field]))
+    b = _condition_at(P, c.condition, t, x, z, n)
+    B = _slopes_across(y -> _condition_at(P, c.condition, t, x, y, n), z, n)[.., a..a + m]
+    # without slopes here, as r*u_r at r = 0, it says nothing, or what cannot be
+    lost = max(abs(stop_gradient(B))) == 0
+    free = if m == 1 { b / where(lost, 1.0, B[.., 0]) } else { linsolve(where(lost, eye(m), B), b) }
+    q = q - Q[.., a..a + m] @ where(lost, where(b == 0, 0.0, nan), free)
+  }
+  q
 }
 # Derivatives of g by the slopes along n of all components: f64[rows, nc]
 _slopes_across(g, z, n) =
   _jacobian(s -> g(z + concat(zeros(len(s), 1), expand(s, 1) * n; axis = 1)), 0 * z[.., 0])
-_flux_defect(P, D, c, f, t, on) = {
-  worst = 0.0
-  if len(on) > 0 {
-    e = on[0]
-    x = D.middle[e]
-    n = D.normals[e]
-    z = 0.3 + mod(0.618 * reshape(iota(P.nc * (1 + P.d)), P.nc, 1 + P.d), 1.0)
-    Q = _slopes_across(y -> _normal_flux(P, D.nodes, t, x, y, n, f), z, n)
-    B = _slopes_across(y -> _condition_at(P, c, t, x, y, n), z, n)
-    worst = if len(B) != len(Q) { 1.0 } else {
-      γ = sum(Q * B; axis = 1) / sum(Q^2; axis = 1)
-      max(abs(B - expand(γ, 1) * Q)) / max(abs(B))
+# How much of the slopes across is left in a flux that is told by conditions, at a few faces with numbers there
+_flux_defect(P, D, cs, g, t, on) = {
+  whole = true
+  for c in cs {
+    if len(_condition_at(P, c.condition, t, D.middle[0], zeros(P.nc, 1 + P.d), D.normals[0])) != max(1, P.info.sizes[c.field]) {
+      whole = false
     }
   }
-  worst
+  if not whole { 1.0 } else if len(on) == 0 { 0.0 } else {
+    k = min(3, len(on))
+    R = map(e -> {
+      (x, n) = (D.middle[e], D.normals[e])
+      z = 0.3 + mod(0.618 * reshape(iota(P.nc * (1 + P.d)), P.nc, 1 + P.d), 1.0)
+      left = _slopes_across(y -> _given_flux(P, D.nodes, cs, g, t, x, y, n), z, n)
+      Q = _slopes_across(y -> _normal_flux(P, D.nodes, t, x, y, n, g), z, n)
+      stack(max(abs(left)), 1e-300 + max(where(abs(Q) < inf, abs(Q), 1.0)))
+    }, on[iota(k) * len(on) // k])
+    max(where(R[.., 0] == 0, 0.0, R[.., 0] / R[.., 1]))
+  }
 }
 
 # What stands at the quadrature points of a face of a cell, side saying which: weights, shape functions, what takes their slopes to those by x, places, values and slopes, outer normals
@@ -423,11 +490,11 @@ _on_face(P, D, places, side, U) = {
   (D.face_rule[1] * abs(det) * length, T, F, x, _at_points(P, T, F, U), -g / expand(length, 1))
 }
 # Residual and Jacobian of one face with a given flux, by all unknowns of its cell
-_face_forms(P, D, c, f, t, places, side, U) = {
+_face_forms(P, D, cs, f, t, places, side, U) = {
   (W, T, F, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
   (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
-  at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, c, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
+  at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, cs, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
   J = map((x, z, n) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), n)), ravel(z)), x, z, n)
   (_tested(P, T, W, F, map(at, x, z, n)), _tested_twice(P, T, none, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }
@@ -473,7 +540,7 @@ _assembled(P, D, S, fluxes, t, lambda, U, V) = {
   for q in fluxes {
     cells = D.owner[q.faces]
     dofs = D.dofs[cells]
-    (r, k) = map((p, s, u) -> _face_forms(P, D, q.condition, q.field, t, p, s, u), D.places[cells], D.side[q.faces], U[dofs])
+    (r, k) = map((p, s, u) -> _face_forms(P, D, q.conditions, q.field, t, p, s, u), D.places[cells], D.side[q.faces], U[dofs])
     out[ravel(dofs)] += ravel(r)
     v = concat(A.values, [0.0])
     v[ravel(S.place[cells])] += ravel(k)

@@ -6,6 +6,7 @@
 #   ∫ F φ = ∫ S φ - q · ∇φ + ∮ q · n φ
 # for every test function φ. That this identity holds is checked at random points of jet space; a statement without such a form is refused.
 #
+# Where a statement derives what may jump (fluxes.dsl), c ∂(f) is taken as it is written: c f belongs to q and -f ∂c to S.
 # What is known of a statement is a record P:
 #   info, d, nf; t0; first (of each field its first component), comps (how many), nc (all), eqs (of each field the number of its equation)
 #   order (of each component its elements' order), nodes in s and their weights, for the integral above
@@ -46,7 +47,9 @@ _weak_problem(info, name, order) = {
     }
     for i in list(...(0..max(1, info.sizes[f]))) { orders = push(orders, k) }
   }
-  (info = info, d = len(info.space), nf = nf, first = first, nc = nc, eqs = eqs, orders = orders, eigen = eigen, name = name)
+  P = (info = info, d = len(info.space), nf = nf, first = first, nc = nc, eqs = eqs, orders = orders, eigen = eigen, name = name)
+  _refuse_told(P)
+  P
 }
 
 # Of each field the equation that is tested with its functions: one with its rate, else one with its second derivatives, else one it is in, else what is left.
@@ -131,17 +134,69 @@ _fem_coords(P, t, x) = {
   (...out,)
 }
 
-# All equations at a point, in the order of the components that they are tested with: f64[nc]
+# All equations at a point, in the order of the components that they are tested with, but for derivatives of what may jump: f64[nc]
 _fem_equations(P, t, x, z, v, H, lambda) = {
   at = _fem_coords(P, t, x)
   jets = _fem_jets(P, z, v, H, lambda)
-  concat(...map(f -> ravel(0.0 + P.info.equations[P.eqs[f]].residual(at, jets)), list(...(0..P.nf))))
+  concat(...map(f -> {
+    q = P.info.equations[P.eqs[f]]
+    ravel(0.0 + (if len(q.fluxes) == 0 { q.residual(at, jets) } else {
+      q.by_fluxes(at, jets, map(s -> 0.0 * _told_flux(s, at, jets), q.fluxes))
+    }))
+  }, list(...(0..P.nf))))
+}
+# What is under such a derivative, the derivatives in it by the rules of calculus
+_told_flux(s, at, jets) = s.f(at, jets, map(i -> i.slope(at, jets), s.inner)) + 0.0
+# c f of each of them at a point, f held: a list of (axis, function of x, z), each f64[nc]
+_told_parts(P, t, x, z, v, lambda) = {
+  out = list()
+  (at0, jets0) = (_fem_coords(P, t, x), _fem_jets(P, z, v, zeros(P.nc, P.d, P.d), lambda))
+  for f in list(...(0..P.nf)) {
+    q = P.info.equations[P.eqs[f]]
+    if len(q.fluxes) > 0 {
+      held = map(s -> _told_flux(s, at0, jets0), q.fluxes)
+      (above, below) = (zeros(P.first[f]), zeros(P.nc - P.first[f] - max(1, P.info.sizes[f])))
+      for s in q.fluxes {
+        part = (x, z) -> {
+          (at, jets) = (_fem_coords(P, t, x), _fem_jets(P, z, v, zeros(P.nc, P.d, P.d), lambda))
+          concat(above, ravel(0.0 + s.factor(at, jets, map(a -> 0.0 * a, held), held)), below)
+        }
+        out = push(out, (axis = _axis_of(P, s.coord), part = part))
+      }
+    }
+  }
+  out
+}
+_refuse_told(P) = {
+  _refuse_deep_jumps(P.info, P.name)
+  for q in P.info.equations {
+    for s in q.fluxes {
+      lost = s.order > 2
+      for i in s.inner { lost = lost or i.jumps }
+      # at each point of quadrature the flux would jump when the state passes the value there, and steps in t would end at each
+      if P.info.time >= 0 and (s.state or len(s.inner) > 0) {
+        _refuse(
+          "what `{replace(s.text, "\n", " ")}` of {P.info.name} derives jumps with the unknowns, in steps of t at each of {P.name}()'s points by itself: fd() has fluxes through whole cells, on boxes")
+      }
+      if not s.plain or lost {
+        _refuse(
+          "`{replace(s.text, "\n", " ")}` of {P.info.name} derives what may jump, and {if lost { "more than once" } else { "what stands before it may jump, too, or is another such derivative" }}: {P.name}() has no weak form of this; {if lost { "fd() takes differences" } else { "divide the equation by it, or take fd()" }}"
+        )
+      }
+    }
+  }
 }
 
 # ---- the form
 
-# The flux f64[nc, d]: A(x, u, s p) p, summed over the nodes of the integral
+# The flux f64[nc, d], and what of it is told by the statement
 _flux(P, rule, t, x, z, v, lambda) = {
+  q = _smooth_flux(P, rule, t, x, z, v, lambda)
+  for s in _told_parts(P, t, x, z, v, lambda) { q[.., s.axis] += s.part(x, z) }
+  q
+}
+# A(x, u, s p) p, summed over the nodes of the integral
+_smooth_flux(P, rule, t, x, z, v, lambda) = {
   zero = zeros(P.nc, P.d, P.d)
   total = zeros(P.nc, P.d)
   for (k, s) in enumerate(rule.s) {
@@ -158,13 +213,22 @@ _flux(P, rule, t, x, z, v, lambda) = {
   total
 }
 
-# S and -q at a point: f64[nc, 1 + d]
-_weak_at(P, rule, t, x, z, v, lambda) = {
+# What F has without ∂q: F(x, u, p, 0) - ∂q/∂u · ∇u - ∂q/∂x, f64[nc]
+_smooth_source(P, rule, t, x, z, v, lambda) = {
   source = _fem_equations(P, t, x, z, v, zeros(P.nc, P.d, P.d), lambda)
   for a in list(...(0..P.d)) {
     dz = concat(z[.., (1 + a)..(2 + a)], zeros(P.nc, P.d); axis = 1)
-    (_, dq) = jvp(y -> _flux(P, rule, t, y[0], y[1], v, lambda), (x, z), (eye(P.d)[a], dz))
+    (_, dq) = jvp(y -> _smooth_flux(P, rule, t, y[0], y[1], v, lambda), (x, z), (eye(P.d)[a], dz))
     source = source - dq[.., a]
+  }
+  source
+}
+# S and -q at a point: f64[nc, 1 + d]
+_weak_at(P, rule, t, x, z, v, lambda) = {
+  source = _smooth_source(P, rule, t, x, z, v, lambda)
+  for s in _told_parts(P, t, x, z, v, lambda) {
+    dz = concat(z[.., (1 + s.axis)..(2 + s.axis)], zeros(P.nc, P.d); axis = 1)
+    source = source - jvp(y -> s.part(y[0], y[1]), (x, z), (eye(P.d)[s.axis], dz))[1]
   }
   concat(expand(source, 1), -_flux(P, rule, t, x, z, v, lambda); axis = 1)
 }
@@ -215,11 +279,11 @@ _form_defect(P, rule, t, X) = {
   H = some(3.0, zeros(n, nc, d, d))
   one = (x, z, v, h) -> {
     F = _fem_equations(P, t, x, z, v, h, 1.5)
-    whole = _weak_at(P, rule, t, x, z, v, 1.5)[.., 0]
+    whole = _smooth_source(P, rule, t, x, z, v, 1.5)
     for a in list(...(0..d)) {
       rows = stack(...map(b -> h[.., min(a, b), max(a, b)], list(...(0..d))); axis = 1)
       dz = concat(z[.., (1 + a)..(2 + a)], rows; axis = 1)
-      (_, dq) = jvp(y -> _flux(P, rule, t, y[0], y[1], v, 1.5), (x, z), (eye(d)[a], dz))
+      (_, dq) = jvp(y -> _smooth_flux(P, rule, t, y[0], y[1], v, 1.5), (x, z), (eye(d)[a], dz))
       whole = whole + dq[.., a]
     }
     stack(max(abs(F - whole)), 1 + max(abs(F)))

@@ -120,3 +120,45 @@ problem fine {
   u == 0 at x = 0, x = 1
 }
 solve(fine, chebyshev(n = 24)).u(0.1, 0.5)   #~ solve(fine, fd(n = 81)).u(0.1, 0.5) tol 1e-5
+
+# ---- finite elements: the flux stays as it is written, with what is in it besides slopes
+solve(wall(), fem(h = 0.05)).u(0.25)         #~ 2/3 tol 1e-10
+problem darcy {
+  domain x in [0, 1]
+  field u
+  ∂x((if x < 0.25 { 1 } else { 6 })*(∂x(u) - 1)) == 0
+  u == 0 at x = 0, x = 1
+}
+# u_x = 1 + q/k and u(1) = 0: q = -1/0.375
+solve(darcy, fem(h = 0.05)).u(0.25)          #~ 0.25 - 0.25/0.375 tol 1e-10
+solve(darcy, fd(n = 41)).u(0.25)             #~ 0.25 - 0.25/0.375 tol 1e-10
+# a smooth factor before the derivative, by parts
+problem shell {
+  domain r in [1, 2]
+  field u
+  1/r*∂r(r*(if r < 1.5 { 1 } else { 6 })*∂r(u)) == 0
+  u == 0 at r = 1
+  u == 1 at r = 2
+}
+solve(shell, fem(h = 0.02, order = 2)).u(1.5)   #~ log(1.5)/(log(1.5) + log(2/1.5)/6) tol 1e-8
+solve(shell, fd(n = 101)).u(1.5)             #~ log(1.5)/(log(1.5) + log(2/1.5)/6) tol 1e-6
+solve(point_load, fem(h = 0.05)).u(0.5)      #~ -0.25 tol 1e-10
+# one that jumps has no form by parts
+problem divided {
+  domain x in [0, 1]
+  field u
+  (if x < 0.5 { 1 } else { 3 })*∂x((if x < 0.25 { 1 } else { 6 })*∂x(u)) == -1
+  u == 0 at x = 0, x = 1
+}
+try { solve(divided, fem(h = 0.05)).u(0.5) < 0 } catch e { contains(e, "divide the equation by it") }   #> true
+# and switches with the unknowns are for fd in t
+problem switching {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == ∂x((if u < 0.5 { 1 } else { 4 })*∂x(u))
+  u == x at t = 0
+  u == 0 at x = 0
+  u == 1 at x = 1
+}
+solve(switching, fd(n = 41)).u(1.0, [0.2, 0.5])    #~ [0.5, 0.6875] tol 1e-5
+try { solve(switching, fem(h = 0.1)).u(1.0, 0.5) < 0 } catch e { contains(e, "fd()") }    #> true
