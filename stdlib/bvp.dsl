@@ -505,9 +505,10 @@ _solve_between(info, m, o) = {
   if len(info.events) > 0 { _refuse("events are for initial value problems; {m.name}() solves boundary value problems") }
   sizes = info.sizes
   orders = S.orders
-  (tops, flow, _) = _explicit_rates(info, S)
-  all = (t, y) -> _topped(_parts(y, sizes, orders), tops(t, y))
   (a, b) = if kind(o.t) == "none" { (f64(info.lo[0]), f64(info.hi[0])) } else { (f64(o.t[0]), f64(o.t[1])) }
+  tops = _tops_between(info, S, a, b, t -> _guessed(info, orders, o.guess, t))
+  flow = (t, y) -> { (parts, top) = (_parts(y, sizes, orders), tops(t, y)); _state(map((own, v) -> push(own[1..], v), parts, top)) }
+  all = (t, y) -> _topped(_parts(y, sizes, orders), tops(t, y))
   conditions = (Y, p) -> {
     ends = list(all(a, Y[0]), all(b, Y[1]))
     _join(map(c -> c.residual((if c.at.side == 1 { b } else { a },), _jets_of(info, ends[if c.at.side == 1 { 1 } else { 0 }])),
@@ -527,6 +528,38 @@ _solve_between(info, m, o) = {
   s =
     (..._solution_of(info, m, orders, all, r.y, times, Y, r.stats), error = r.error, residual = r.residual, complete = r.complete)
   if info.eigen == "" { s } else { (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a)))) }
+}
+# The highest derivatives as functions of the coordinate and the state. At an end where the equations do not determine them, since what stands before them is 0 there or other terms are
+# infinite (a regular singular point, as r == 0 is for r*u_rr + u_r), they are what makes the equations hold at a place a hundred-millionth of the interval inside, to
+# which the state is taken by these very derivatives: the limit, by the rule of l'Hôpital.
+_tops_between(info, S, a, b, guess) = {
+  sizes = info.sizes
+  (tops, _, _) = _explicit_rates(info, S)
+  zero = _flat_zero(info)
+  residual = (t, y, δ, top) -> {
+    moved = map((own, v) -> {
+      next = push(own[1..], v)
+      map((x, dx) -> x + δ * dx, own, next)
+    }, _parts(y, sizes, S.orders), _split(top, sizes))
+    _top_residual(info, S, t, moved, _split(top, sizes))
+  }
+  within = (t, y, δ) -> {
+    at = top -> residual(t + δ, y, δ, top)
+    top = zero
+    # once is enough where the equations are linear
+    for turn in 0..2 { top = top - linsolve(_jacobian(at, top), at(top)) }
+    _split(top, sizes)
+  }
+  (low, high) = _primal(() -> map(t -> {
+    y = guess(t)
+    M = _jacobian(r -> residual(t, y, 0.0, r), zero)
+    finite = all(abs(M) < inf) and all(abs(residual(t, y, 0.0, zero)) < inf)
+    if finite { _is_singular(M) } else { true }
+  }, (a, b)))
+  step = 1e-8 * (b - a)
+  (t, y) -> if low or high {
+    within(t, y, if low and t == a { step } else if high and t == b { -step } else { 0.0 * step })
+  } else { tops(t, y) }
 }
 _flat_state(info, orders) = _state(_zero_parts(info, orders))
 _told(labels, i) = {
