@@ -566,6 +566,35 @@ static Value define_function(Session *s, Module *m, const Ast *e) {
 	return v;
 }
 
+/* Whether an expression calls something with a text, as mesh("part.msh"), and names no parameter of the problem. */
+typedef struct Reads {
+	const Ast *problem;
+	bool text, parameter;
+} Reads;
+
+static void reads_visit(void *ud, const Ast *e) {
+	Reads *r = ud;
+	for (uint32_t i = 0; e->kind == A_CALL && i < e->call.n; i++) r->text |= !e->call.args[i].name && e->call.args[i].value->kind == A_STRING;
+	for (uint32_t i = 0; e->kind == A_NAME && i < r->problem->problem->nparams; i++) r->parameter |= r->problem->problem->params[i].name == e->name.name;
+	ast_children(e, reads_visit, r);
+}
+
+/* A region out of a file is read when the problem is defined, under a name that no program has: what a file holds is known from the next statement on, and
+ * the problem is asked for its region within a statement. */
+static void read_region(Session *s, Module *m, const Ast *e) {
+	for (uint32_t i = 0; i < e->problem->ndomains; i++) {
+		Ast *region = e->problem->domains[i].kind == DOMAIN_REGION ? e->problem->domains[i].region : NULL;
+		Reads r = {.problem = e};
+		if (region) reads_visit(&r, region);
+		if (!r.text || r.parameter) continue;
+		Ast *value = ARENA_NEW(s->a, Ast);
+		*value = *region;
+		set_global(s, m, atom(s->c, arena_printf(s->a, "region of %s", atom_text(s->c, e->problem->name))), run_statement(s, m, value), region->span);
+		region->kind = A_NAME;
+		region->name.name = atom(s->c, arena_printf(s->a, "region of %s", atom_text(s->c, e->problem->name)));
+	}
+}
+
 /* A rule of the user goes with a function of the same module, defined before it. */
 static void check_rule(Session *s, Module *m, const Ast *e) {
 	Ctx *c = s->c;
@@ -631,6 +660,7 @@ static void run_statements(Session *s, Module *m, const Program *p, ResultSink s
 		case A_DEF: value_unref(define_function(s, m, e)); break;
 		case A_PROBLEM:
 			session_check_problem(s, m, NULL, e);
+			read_region(s, m, e);
 			value_unref(define_function(s, m, e));
 			break;
 		case A_ASSIGN:

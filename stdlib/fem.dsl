@@ -564,6 +564,7 @@ _fem_values(P, D, m, first) = {
   fixed = _fixed_values(P, D, t)
   fluxes = _fluxes(P, D, t)
   (number, free) = _free_unknowns(D, fixed)
+  assert(len(free) > 0, "fem(): the conditions of {P.info.name} fix all values of this mesh; a finer one is needed")
   pattern = _pattern_of(P, D, number, len(free))
   zero = zeros(D.total)
   start = _with_fixed(P, D, fixed, t, first)

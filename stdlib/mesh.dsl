@@ -6,12 +6,13 @@
 #   faces    i64[b, d], the corners of each face on the boundary (an end, an edge, a triangle); of boxes i64[b, 2^(d - 1)]
 #   tags     i64[b], which of names the face belongs to
 #   names    list of the names of the boundary's parts
-#   region   what it is a mesh of, or none: refinement puts new corners of the boundary where the region's boundary is
+#   region   what it is a mesh of: refinement puts new corners of the boundary where the region's boundary is. Of a file what its cells fill, with the names of
+#            its physical groups: domain (x, y) in mesh("part.msh").region
 #   bisection  what refine knows of simplices that it has cut in two
 #   axes     of boxes: a list of the coordinates of their corners along each axis, of which points are all combinations, the last axis fastest
 # save("u.vtu", (points = m.points, cells = m.cells, point = (u = ...,))) writes it for ParaView.
 
-# mesh(what, h; cells): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh")
+# mesh(what, h; cells): the mesh of a region with cells of about size h, or of a file of Gmsh, mesh("part.msh"), whose region is what it fills
 #   cells: "simplices", or "boxes", which rectangles and boxes can be cut into, too. Boxes are cut into equal boxes and these into triangles or tetrahedra; other regions of the plane get points on their boundary at distances h, corners kept, a lattice of
 #   equilateral triangles inside, and Delaunay's triangulation of both, whose points are moved to the middle of their neighbours. A ball is a box drawn onto it. Curved
 #   boundaries become polygons with corners on the curve; elements of order 2 and 3 bend their sides. Other regions of space are for Gmsh, a program of its own that nothing here needs: of its files the text
@@ -31,7 +32,7 @@ mesh(what, h = none; cells = "simplices") = if kind(what) == "string" {
     "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
   step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
   assert(step > 0, "mesh(region, h): the size h of the cells is positive")
-  if _one_of("mesh has the cells", cells, list("simplices", "boxes")) == 1 { _mesh_of_boxes(what, step) } else {
+  if has(what, "mesh") and cells == "simplices" { _mesh_in_region(what, h) } else if _one_of("mesh has the cells", cells, list("simplices", "boxes")) == 1 { _mesh_of_boxes(what, step) } else {
     _unbisected(if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) })
   }
 }

@@ -342,6 +342,36 @@ _mesh_from(points, cells, faces, parts, names) = {
   found = sorted[at] == own
   part = concat(parts[whole][order], [-1])[at]
   others = len(names)
-  (points = points[used], cells = T, faces = F, tags = where(found and (part >= 0), part, others),
-    names = push(names, "boundary"), region = none)
+  tags = where(found and (part >= 0), part, others)
+  own = (points = points[used], cells = T, faces = F, tags = tags, names = push(names, "boundary"))
+  (...own, region = _region_of_mesh(own))
+}
+# What a mesh fills: in the plane a polygon, whose sides are the mesh's, in space what its cells say. The mesh goes with it, and is what mesh(region, h) refines.
+_region_of_mesh(m) = {
+  X = m.points
+  d = shape(X)[1]
+  (lo, hi) = (min(X; axis = 0), max(X; axis = 0))
+  if d == 2 {
+    (a, b) = (X[m.faces[.., 0]], X[m.faces[.., 1]])
+    # with the cell that a side belongs to on its left
+    (owner, _) = _owners(_ascending(m.cells), m.faces, len(X))
+    middle = mean(X[m.cells[owner]]; axis = 1)
+    left = (b[.., 0] - a[.., 0]) * (middle[.., 1] - a[.., 1]) - (b[.., 1] - a[.., 1]) * (middle[.., 0] - a[.., 0]) > 0
+    (p, q) = (where(expand(left, 1), a, b), where(expand(left, 1), b, a))
+    zero = 0 * p[.., 0]
+    (region = "polygon", lo = lo, hi = hi, names = m.names, curves = stack(zero, p[.., 0], p[.., 1], q[.., 0], q[.., 1], zero;
+      axis = 1), part = m.tags, mesh = m)
+  } else {
+    (curves, part) = _no_curves()
+    (region = "mesh", lo = lo, hi = hi, names = m.names, curves = curves, part = part, mesh = m)
+  }
+}
+# The mesh of such a region with cells of size h at most, by its own cells where h is none
+_mesh_in_region(r, h) = {
+  m = _unbisected((...r.mesh, region = r))
+  longest = M -> max(norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1))
+  if kind(h) == "none" { m } else {
+    while longest(m) > 1.5 * h { m = refine(m) }
+    m
+  }
 }

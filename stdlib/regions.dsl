@@ -1,7 +1,7 @@
 # regions.dsl - regions of the line, the plane and space: boxes, disks, balls, polygons with holes, their unions, differences and intersections.
 #
 # A region is a record:
-#   region     "box", "disk", "ball", "polygon", "union", "difference" or "intersection"
+#   region     "box", "disk", "ball", "polygon", "mesh" (of a file, in space), "union", "difference" or "intersection"
 #   lo, hi     f64[d], its bounding box
 #   names      list of the names of its boundary's parts
 #   curves     in the plane: f64[k, 6], the pieces of its boundary with the region at their left: (0, x0, y0, x1, y1, 0), a line, or (1, x, y, r, a, b), an arc
@@ -212,6 +212,10 @@ inside(r, X) = {
 _is_inside(r, X) = if r.region == "box" { min(min(X - r.lo; axis = 1), min(r.hi - X; axis = 1)) >= 0 }
 else if r.region == "disk" or r.region == "ball" { sum((X - r.centre)^2; axis = 1) <= r.radius^2 }
 else if r.region == "polygon" { _crossings(r.curves, X) % 2 == 1 }
+else if r.region == "mesh" {
+  C = r.mesh.points[_ascending(r.mesh.cells)]
+  _locator(C, C, 1e-9, 1e-9, (k, P) -> _reference_of(C[k], P))(X)[2]
+}
 else if r.region == "union" { _is_inside(r.first, X) or _is_inside(r.second, X) }
 else if r.region == "difference" { _is_inside(r.first, X) and not _is_inside(r.second, X) }
 else { _is_inside(r.first, X) and _is_inside(r.second, X) }

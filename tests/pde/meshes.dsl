@@ -113,3 +113,84 @@ contains(broken("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n", "nothing\n"), "no file
 turned(m, n) = { for j in 0..n { m = refine(m; marked = mean(m.points[m.cells]; axis = 1)[.., 0] < 0.3) }; m }
 sum(cell_sizes(turned(mesh(box([0, 1], [0, 1], [0, 1]), 0.5), 3))) #~ 1.0
 sum(cell_sizes(refine(turned(mesh(L, 0.5), 3)))) #~ 3.0
+
+# ---- the region of a file: its names in conditions, its cells refined, by a value and within the domain
+write_text("/tmp/atled-test-square.msh", "$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+3
+1 1 \"west\"
+1 2 \"east\"
+2 3 \"inside\"
+$EndPhysicalNames
+$Nodes
+4
+1 0 0 0
+2 1 0 0
+3 1 1 0
+4 0 1 0
+$EndNodes
+$Elements
+4
+1 1 2 1 1 1 4
+2 1 2 2 2 2 3
+3 2 2 3 3 1 2 3
+4 2 2 3 3 1 3 4
+$EndElements
+")
+square = mesh("/tmp/atled-test-square.msh");
+(square.region.lo, square.region.hi)                                   #> ([0, 0], [1, 1])
+inside(square.region, [0.3, 0.9; 1.2, 0.5])                            #> [true, false]
+signed_distance(square.region, [0.5, 0.25])                            #~ -0.25
+len(mesh(square.region).cells)                                         #> 2
+sum(cell_sizes(mesh(square.region, 0.2)))                              #~ 1
+max(norm(mesh(square.region, 0.2).points; axis = 1)) <= sqrt(2)        #> true
+problem by_value {
+  domain (x, y) in square.region
+  field u
+  lap(u) == 0
+  u == 0 at west
+  u == 1 at east
+}
+solve(by_value, fem(mesh = refine(square))).u(0.3, 0.5)                #~ 0.3 tol 1e-12
+try { solve(by_value, fem(mesh = square)).u(0.3, 0.5) < 0 } catch e { contains(e, "a finer one") }    #> true
+solve(by_value, fem(h = 0.2)).u(0.3, 0.5)                              #~ 0.3 tol 1e-12
+solve(by_value).u(0.3, 0.5)                                            #~ 0.3 tol 1e-12
+problem by_file(f = 1) {
+  domain (x, y) in mesh("/tmp/atled-test-square.msh").region
+  field u
+  lap(u) == -f
+  u == 0 at west, east
+}
+solve(by_file(2), fem(h = 0.3, order = 2)).u(0.5, 0.5)                 #~ 0.25 tol 1e-12
+# in space
+write_text("/tmp/atled-test-solid.msh", "$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+1
+2 1 \"base\"
+$EndPhysicalNames
+$Nodes
+4
+1 0 0 0
+2 1 0 0
+3 0 1 0
+4 0 0 1
+$EndNodes
+$Elements
+2
+1 2 2 1 1 1 2 3
+2 4 2 0 2 1 2 3 4
+$EndElements
+")
+solid = mesh("/tmp/atled-test-solid.msh").region;
+inside(solid, [0.2, 0.2, 0.2; 0.4, 0.4, 0.4])                          #> [true, false]
+problem wedge {
+  domain (x, y, z) in solid
+  field u
+  lap(u) == 0
+  u == z at boundary
+}
+solve(wedge, fem(h = 0.3)).u(0.2, 0.2, 0.3)                            #~ 0.3 tol 1e-12
