@@ -23,13 +23,38 @@ _fit_problem(problem, data, o) = {
     at = map(name -> field(data, name) + 0.0, places)
     again = p -> bound(...(...known, ...p))
     answer = p -> solve(again(p), method; rtol = o.rtol, atol = o.atol, progress = false)
-    model = (p, x) -> { s = answer(p); concat(...map(name -> ravel(field(s, name)(...x) + 0.0), seen)) }
+    values_of = (s, x) -> concat(...map(name -> ravel(field(s, name)(...x) + 0.0), seen))
     y = concat(...map(name -> ravel(field(data, name) + 0.0), seen))
-    p0 = record(names, map(name -> _as_real(field(known, name)), names))
+    # a trial at which the problem has no solution, as one that has grown out of bounds, is one that does not fit
+    model = (p, x) -> try { values_of(answer(p), x) } catch m { nan + 0.0 * y }
+    given = record(names, map(name -> _as_real(field(known, name)), names))
+    p0 = _first_solved(given, p -> all(abs(_primal(() -> model(p, at))) < inf), p -> _primal(() -> values_of(answer(p), at)))
     f = fit(model, at, y, p0, o.method; sigma = _sigmas(o.sigma, seen, data), lower = o.lower, upper = o.upper, loss = o.loss,
       level = o.level, steps = o.steps, tol = o.tol, progress = o.progress)
     (...f.p, ...f, std = f.stderr, solution = answer(f.p))
   }
+}
+# Parameters to begin with: those given, where the problem has a solution with them, else the nearest of those that are times a power of 2, all together or one by one, with which
+# it has. Where none has, what solve says of the given ones is the error.
+_first_solved(given, solved, tell) = {
+  (v, back) = flatten(given)
+  n = len(v)
+  (w, found, k) = (v, solved(given), 1)
+  while not found and k < 7 {
+    j = 0
+    while not found and j < 2 * (n + 1) {
+      factor = if j % 2 == 0 { 0.5^k } else { 2.0^k }
+      w = where((iota(n) == j // 2 - 1) or (j < 2), factor, 1.0) * v
+      found = solved(back(w))
+      j = j + 1
+    }
+    k = k + 1
+  }
+  if not found {
+    tell(given)
+    error("fit: the solution with the parameters to begin with has no values at the data")
+  }
+  back(w)
 }
 _missing(names, data) = {
   lost = list()
