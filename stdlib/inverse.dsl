@@ -19,9 +19,13 @@ _fit_problem(problem, data, o) = {
   unplaced = _missing(info.coords, data)
   if len(unplaced) > 0 { error("fit: the data have no column {unplaced[0]}, which is a coordinate of the problem") }
   method = o.by
-  if kind(method) != "none" and has(method, "fit") { method.fit(bound, data, names, o) } else {
-    at = map(name -> field(data, name) + 0.0, places)
-    again = p -> bound(...(...known, ...p))
+  at = map(name -> field(data, name) + 0.0, places)
+  again = p -> bound(...(...known, ...p))
+  if kind(method) != "none" and has(method, "fit") {
+    f = method.fit(bound, data, names, o)
+    _refuse_misfit(info, again(f.p), f, method.name, seen, at, data)
+    f
+  } else {
     answer = p -> solve(again(p), method; rtol = o.rtol, atol = o.atol, progress = false)
     values_of = (s, x) -> concat(...map(name -> ravel(field(s, name)(...x) + 0.0), seen))
     y = concat(...map(name -> ravel(field(data, name) + 0.0), seen))
@@ -32,6 +36,20 @@ _fit_problem(problem, data, o) = {
     f = fit(model, at, y, p0, o.method; sigma = _sigmas(o.sigma, seen, data), lower = o.lower, upper = o.upper, loss = o.loss,
       level = o.level, steps = o.steps, tol = o.tol, progress = o.progress)
     (...f.p, ...f, std = f.stderr, solution = answer(f.p))
+  }
+}
+# Features and networks meet measurements also where they do not meet the equations, and then say little of parameters: a solution with these by the method that solve takes
+# is to meet the measurements about as well. Where it cannot be had nothing is said.
+_refuse_misfit(info, problem, f, name, seen, at, data) = {
+  (off, own, usual) = _primal(() -> {
+    columns = g -> concat(...map(k -> ravel(g(k) + 0.0), seen))
+    y = columns(k -> field(data, k))
+    other = try { s = solve(problem; progress = false); columns(k -> field(s, k)(...at)) } catch m { nan + 0.0 * y }
+    (norm(other - y), norm(columns(k -> field(f.solution, k)(...at)) - y), norm(y))
+  })
+  if off > 5 * own + 0.02 * usual {
+    error(
+      "fit(by = {name}()): with the parameters that were found a solution of {info.name} by {_choose(info).name}() misses the measurements by {100 * off / usual:.2g} %, that of {name}() by {100 * own / usual:.2g} %: it does not satisfy the equations well enough to say what they are. Without `by`, or by = {_choose(info).name}(), solutions themselves are fitted")
   }
 }
 # Parameters to begin with: those given, where the problem has a solution with them, else the nearest of those that are times a power of 2, all together or one by one, with which

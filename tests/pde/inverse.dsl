@@ -74,3 +74,33 @@ problem cools(k = 1.0) {
 }
 seen = linspace(0.2, 4, 20)
 fit(cools, (t = seen, u = 0.2 + 0.8exp(-0.7seen)); by = pinn((10,), 60; steps = 60, hard = true), progress = false).k      #~ 0.7 tol 1e-4
+
+# ---- trials at which the problem has no solution are rejected: a step to a negative diffusivity, a pole within the data, also at the parameters to begin with
+problem spreading(D = 0.5) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == D*u_xx
+  u == sin(π*x) + sin(3π*x) at t = 0
+  u == 0 at x = 0, x = 1
+}
+at_t = [0.2, 0.5, 0.9]
+at_x = [0.3, 0.4, 0.6]
+seen_u = exp(-0.02π^2*at_t)*sin(π*at_x) + exp(-0.18π^2*at_t)*sin(3π*at_x)
+fit(spreading, (t = at_t, x = at_x, u = seen_u); by = fd(n = 61), progress = false).D    #~ 0.02 tol 1e-4
+problem growth(r = 3.0) {
+  domain t in [0, 2]
+  field y
+  y_t == r*y^2 - y
+  y == 1 at t = 0
+}
+at_t = linspace(0.2, 2, 10)
+fit(growth, (t = at_t, y = 1/(0.9 + 0.1*exp(at_t))); progress = false).r                 #~ 0.9 tol 1e-5
+fit(growth(0.5), (t = at_t, y = 1/(0.9 + 0.1*exp(at_t))); progress = false).r            #~ 0.9 tol 1e-5
+# where none near has one, solve's message
+problem never(r = 3.0) {
+  domain t in [0, 2]
+  field y
+  y_t == (100 + r^2)*y^2
+  y == 1 at t = 0
+}
+try { fit(never, (t = at_t, y = at_t); progress = false).r < 0 } catch e { contains(e, "no solution beyond") }    #> true

@@ -72,3 +72,19 @@ for k in 2..5 {
   v = fit(reaction, (t = tt, b = b); start = (k1 = 1.0, k2 = 0.1), by = rfm(60; seed = k))
   assert(abs(v.k1 - 0.7) < 1e-5 and abs(v.k2 - 0.2) < 1e-5, "{k} {v.p} {v.message}")
 }
+
+# ---- features that meet the measurements and not the equations: 32 % off with an interval of a thousandth before it was looked at; D is 0.1
+problem fick(D = 0.4) {
+  domain t in [0, 1], x in [0, 1]
+  field c
+  c_t == D*c_xx
+  c == 0 at t = 0
+  c == 1 - exp(-20t) at x = 0
+  c_x == 0 at x = 1
+}
+truth = solve(fick(0.1), chebyshev(n = 40); rtol = 1e-9, atol = 1e-11);
+t = concat(linspace(0.1, 1, 10), linspace(0.1, 1, 10))
+x = concat(0.3*ones(10), 0.8*ones(10))
+data = (t = t, x = x, c = map((a, b) -> truth.c(a, b), t, x))
+fits(f) = abs(f.D - 0.1) < 0.005 or (f.lower.D < 0.1 and f.upper.D > 0.1)
+try { fits(fit(fick, data; by = rfm(), progress = false)) } catch m { contains(m, "misses the measurements") }    #> true
