@@ -39,3 +39,24 @@ exact(p) = 1 - p[0]*(2.5 - p[1]) + p[0]^2*(2.5 - 2*p[1])^2/2
 q = [1.2, 0.9]
 grad(end)(q)                 #~ grad(exact)(q) tol 1e-8
 jvp(end, q, [0.3, 0.4])[1]   #~ grad(exact)(q) @ [0.3, 0.4] tol 1e-8
+
+# ---- the length of the interval decides nothing
+
+# past 100 lags, by the method of steps: 1 - t + (t-1)^2/2 - (t-2)^3/6 + (t-3)^4/24; and further on as over a short interval
+long = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 150.0); lags = 1.0);
+long.y(3.5)[0]               #~ 1 - 3.5 + 2.5^2/2 - 1.5^3/6 + 0.5^4/24 tol 1e-5
+long.y(9.0)[0]               #~ dde((t, y, Z) -> -Z[0], [1.0], (0.0, 9.0); lags = 1.0, rtol = 1e-10, atol = 1e-12).y(9.0)[0] tol 1e-6
+# SciPy's DOP853 at 1e-12, by steps
+early(T) = dde((t, y, Z) -> 0.2Z[0]/(1 + Z[0]^10) - 0.1y, [0.9], (0.0, T); lags = 10.0, rtol = 1e-6, atol = 1e-9).y(60.0)[0]
+early(990.0)                 #~ 0.77200473398 tol 1e-6
+early(1010.0)                #~ 0.77200473398 tol 1e-6
+# a lag far shorter than the steps: to exp(λ t) with λ = -exp(-λ τ), and what the beginning leaves, of size τ
+shortly(τ, r) = dde((t, y, Z) -> -Z[0], [1.0], (0.0, 3.0); lags = τ, rtol = r, atol = 1e-3r)
+rate_of(τ) = root(z -> z + exp(-z*τ), -1.0)
+fine = shortly(1e-5, 1e-6);
+fine.y(3.0)[0]               #~ exp(3*rate_of(1e-5)) tol 1e-7
+(fine.stats.steps < 1000, len(fine.breaks))  #> (true, 9)
+shortly(1e-3, 1e-6).y(3.0)[0]        #~ shortly(1e-3, 1e-9).y(3.0)[0] tol 1e-7
+# a short lag beside a long one, whose breaking points are not stepped over
+beside(r) = dde((t, y, Z) -> -Z[0] + 0.1Z[1], [1.0], (0.0, 20.0); lags = [1.0, 0.001], rtol = r, atol = 1e-2r).y(20.0)[0]
+beside(1e-6)                 #~ beside(1e-9) tol 1e-7
