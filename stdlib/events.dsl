@@ -8,7 +8,8 @@
 #   direction "any", "rising" or "falling" (also 0, 1, -1): of g along the solution. terminal: the solution ends there.
 #   then (t, y) -> y: the state after the event, from which the solution goes on. A right-hand side that jumps where g = 0 wants then = (t, y) -> y, by which the
 #   integrator starts again there and does not step across.
-#   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event.
+#   A zero at the very beginning is no event, nor is one at the beginning of a piece, behind another event. name: the result has what this event did in events by that name, as
+#   records of times, states and after.
 #     drop = event((t, y) -> y[0]; terminal = true)
 #     r = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = drop, rtol = 1e-10);
 #     r.events.times                 #~ [sqrt(20/9.81)] tol 1e-9
@@ -61,6 +62,7 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     known = (t, y, times, rows) -> _value_of(() -> _go(m, f, jac, y, t, times[-1], (...o, saveat = times, quiet = o.partial))[1],
       rows),
     rate = f,
+    rests = (again, t, y, o) -> _at_rest(g, f, again, t, y, o),
     at = (k, times, rows, j) -> {
       s = _event_time(f, jac, g, k, times[j], rows[j])
       (s, _flow(f, jac, times[j], rows[j], s))
@@ -81,6 +83,7 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
       r
     },
     rate = (t, y) -> 0.0 * y,
+    rests = (again, t, y, o) -> false,
     at = (k, times, rows, j) -> {
       slope = _slope_at(times, rows, j)
       s = _zero_at(t -> g(t, rows[j] + slope * (t - times[j]))[k], times[j])
@@ -125,11 +128,13 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     moved = times[-1]
     state = rows[-1]
     found = false
+    places = zeros(0)
+    states = zeros(0, n)
     for j in 0..len(at) {
       (s, z) = w.at(which[j], times, rows, at[j])
       if here[j] and stopped and not found and stops[which[j]] == 1 { moved = s; state = z; found = true }
-      seen = (times = push(seen.times, s), states = concat(seen.states, expand(z, 0)), after = concat(seen.after, expand(z, 0)),
-        which = push(seen.which, which[j]))
+      places = push(places, s)
+      states = concat(states, expand(z, 0))
     }
     times[-1] = moved
     rows[-1] = state
@@ -138,14 +143,24 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     T = concat(T, times)
     Y = concat(Y, rows)
     ended = sum(where(here, ends[which], 0)) > 0
+    after = states
+    open = stopped and not ended
+    complete = stats[8] == 1
+    counts_as = here or not here
     if stopped {
       again = fired
       fired = i64(_numbers(map(k -> sum(where(here, i64(which == k), 0)), list(...(0..len(all))))))
       again = again * fired > 0
-      swift = if _unresolved(g, times, rows, again, o) { swift + 1 } else { 0 }
+      near = _unresolved(g, times, rows, again, o)
+      # what touches its zero within the tolerances, at a speed that is zero within them, rests there: no new event, and nothing that accumulates
+      rests = near and w.rests(again, moved, state, o)
+      swift = if near and not rests { swift + 1 } else { 0 }
       if swift >= 3 and not ended {
-        error(
-          "events follow each other too closely at t = {moved:.9g}: between the last ones, at {seen.times[-3]:.9g} and {seen.times[-2]:.9g}, the expression of event {which[-1]} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before")
+        text =
+          "events follow each other too closely at t = {moved:.9g}, the last one at {concat(expand(t0, 0), seen.times)[-1]:.9g}: the expression of event {_event_names(all, fired)} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before; partial = true gives what there is until then"
+        if o.partial == 1 { _warning(text) } else { error(text) }
+        open = false
+        complete = false
       }
       for (k, e) in enumerate(all) {
         if kind(e.then) != "none" {
@@ -153,14 +168,42 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
         }
       }
       # what they made of it together is what comes after each of them
-      for j in 0..len(at) { if here[j] { seen = (...seen, after = _with_row(seen.after, len(seen.times) - len(at) + j, state)) } }
+      for j in 0..len(at) { if here[j] { after = _with_row(after, j, state) } }
+      if rests { counts_as = not here }
     }
+    seen = (times = concat(seen.times, places[counts_as]), states = concat(seen.states, states[counts_as]),
+      after = concat(seen.after, after[counts_as]), which = concat(seen.which, which[counts_as]))
     t = moved
     y = state
-    complete = stats[8] == 1
-    open = stopped and not ended and t != t1
+    open = open and t != t1
   }
-  (times = T, values = Y, starts = starts, stats = counts, events = seen, complete = complete)
+  (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen), complete = complete)
+}
+# What those that fired are called in messages: by name, else by number
+_event_names(all, fired) = {
+  said = ""
+  for (k, e) in enumerate(all) {
+    name = if e.name == "" { "{k}" } else { e.name }
+    said = if fired[k] == 0 { said } else if said == "" { name } else { "{said} and {name}" }
+  }
+  said
+}
+
+# What happened, with what the events of each name did apart
+_named_events(all, seen) = {
+  names = list()
+  own = list()
+  for (k, e) in enumerate(all) {
+    if e.name != "" {
+      if has(seen, e.name) or contains(names, e.name) {
+        error("an event cannot be called {e.name}: {if has(seen, e.name) { "events has that already" } else { "another one is" }}")
+      }
+      names = push(names, e.name)
+      own = push(own, (times = seen.times[seen.which == k], states = seen.states[seen.which == k],
+        after = seen.after[seen.which == k]))
+    }
+  }
+  if len(names) == 0 { seen } else { (...seen, ...record((...names,), (...own,))) }
 }
 
 # What `until` of a method gives, for one that has none: its rows, as far as behind the first event that stops it, searched for changes of sign; where one counts, the step is cut.
@@ -268,6 +311,13 @@ _unresolved(g, times, rows, again, o) = {
     off = abs(jacobian(u -> g(stop_gradient(times[-1]), u))(y)) @ (o.rtol * abs(y) + o.atol)
     sum(where(again, i64(high <= 100 * off), 0)) > 0
   }
+}
+# Whether the expressions of these events change no faster than errors of the state would make them: 100 times what errors may be
+_at_rest(g, f, again, t, y, o) = {
+  (t, y) = (stop_gradient(t), stop_gradient(y))
+  speed = u -> jvp(q -> g(q[0], q[1]), (t, u), (1.0, f(t, u)))[1]
+  off = abs(jacobian(speed)(y)) @ (o.rtol * abs(y) + o.atol)
+  sum(i64(again and not (abs(speed(y)) <= 100 * off))) == 0
 }
 _as_state(y, n) = {
   y = f64(y)

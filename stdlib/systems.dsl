@@ -217,7 +217,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
                         _problem_events(info, S.orders, all)))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
+    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete)
   } else {
     (times, Y, stats) =
@@ -321,7 +321,7 @@ _solve_implicit(info, m, o, tspan) = {
                                  _problem_events(info, orders, jets)))
     state = _dense_steps(r.times, r.values, r.starts, 5)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = _named_events(info, r.events),
+    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete)
   } else {
     (times, Y, stats) = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
@@ -365,14 +365,6 @@ _updated(info, orders, e, t, y, all) = {
   }
   _state(parts)
 }
-# events with those of each name apart
-_named_events(info, seen) = {
-  own =
-    map(k -> (times = seen.times[seen.which == k], states = seen.states[seen.which == k], after = seen.after[seen.which == k]),
-      list(...(0..len(info.events))))
-  (...seen, ...record(map(e -> e.name, list(...info.events)), own))
-}
-
 # ---- for messages: what the numbers of a state are called, and how the equations read
 
 _state_names(info, orders) = {

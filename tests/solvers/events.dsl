@@ -148,3 +148,53 @@ for (m, most) in list((rodas5p(), 100), (radau5(), 180), (dop853(), 50)) {
   # each piece has its own steps alone, not those to the end of the interval
   assert(by_m.stats.steps < most, "{m.name}: {by_m.stats.steps} steps")
 }
+
+# ---- events by name, of ode as of a problem
+named = ode((t, y) -> [y[1], -9.81], [10.0, 0], (0.0, 100.0); events = list(event((t, y) -> y[0]; name = "ground", terminal = true),
+  event((t, y) -> y[0] - 5; name = "half"), event((t, y) -> y[1] + 1)));
+named.events.ground.times            #~ [sqrt(20/9.81)] tol 1e-4
+named.events.half.times              #~ [sqrt(10/9.81)] tol 1e-4
+named.events.half.states             #~ [5, -sqrt(98.1)] tol 1e-3
+len(named.events.times)              #> 3
+try { str(ode((t, y) -> -y, [1.0], (0.0, 1.0); events = list(event((t, y) -> y[0] - 0.5; name = "x"), event((t, y) -> y[0]; name = "x")))) } catch m { m }
+#> an event cannot be called x: another one is
+try { str(ode((t, y) -> -y, [1.0], (0.0, 1.0); events = event((t, y) -> y[0] - 0.5; name = "times"))) } catch m { m }
+#> an event cannot be called times: events has that already
+
+# ---- events that accumulate: what there is until then, when it is asked for. The bounces end at sqrt(4/9.81)*(1 + 2*0.6/(1 - 0.6)) = 2.554.
+problem bouncing(e = 0.6) {
+  domain t in [0, 10]
+  field h
+  h_tt == -9.81
+  h == 2 at t = 0
+  h_t == 0 at t = 0
+  event bounce: h falling { h_t = -e*h_t }
+}
+until = solve(bouncing(), partial = true);
+(until.complete, len(until.events.bounce.times) > 8)         #> (false, true)
+until.times[-1]                      #~ sqrt(4/9.81)*4 tol 0.01
+until.h(1.0)                         #~ sqrt(2*9.81*2)*0.6*(1 - sqrt(4/9.81)) - 9.81/2*(1 - sqrt(4/9.81))^2 tol 1e-4
+by_ode = ode((t, y) -> [y[1], -9.81], [2.0, 0], (0.0, 10.0); method = dop853(), partial = true, events = event((t, y) -> y[0]; direction = "falling", then = (t, y) -> [0.0, -0.6y[1]], name = "bounce"));
+(by_ode.complete, abs(by_ode.times[-1] - 4*sqrt(4/9.81)) < 0.01)     #> (false, true)
+try { str(solve(bouncing()).complete) } catch m { m[..38] }  #> events follow each other too closely a
+
+# ---- what rests on its contact for a while, at default tolerances
+# two weights and a spring, against SciPy's DOP853 at 1e-12 with the contact as a mode
+spring(u) = 450*(1 - abs(u[1] - u[0]))
+stacked(t, u) = {
+  down = -9.8 - spring(u)
+  [u[2], u[3], if u[0] <= 0 { max(0.0, down) } else { down }, -9.8 + spring(u)]
+}
+floor = event((t, u) -> u[0]; direction = "falling", then = (t, u) -> [0.0, u[1], 0.0, u[3]])
+for m in list(auto(), dop853(), radau5()) {
+  print(m.name, abs(ode(stacked, [5.0, 6, 0, 0], (0.0, 4.0); events = floor, method = m).y(4.0)[1] - 0.95583398) < 0.02)
+}
+#> auto true
+#> dop853 true
+#> radau5 true
+# dropped on a plate that shakes: it stays, is thrown up and lands again, once a period
+shaken(t, u) = { a = -9.81 + 18sin(3t); [u[1], if u[0] <= 0 and u[1] <= 0 { max(0.0, a) } else { a }] }
+plate = event((t, u) -> u[0]; direction = "falling", name = "landing", then = (t, u) -> [0.0, 0.0])
+landings(m, r) = ode(shaken, [1.0, 0], (0.0, 6.0); events = plate, method = m, rtol = r, atol = 1e-3r).events.landing.times
+landings(tsit5(), 1e-6)              #~ landings(dop853(), 1e-9) tol 1e-4
+len(landings(tsit5(), 1e-6))         #> 3
