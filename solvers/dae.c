@@ -154,7 +154,10 @@ static Status make_consistent(Dae *o) {
 	if (flag == IDA_SUCCESS) flag = sundials.IDAGetConsistentIC(o->mem, o->y, o->yp);
 	if (flag == IDA_SUCCESS && o->sensitivity)
 		flag = sundials.IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
-	if (flag == IDA_SUCCESS) return ST_OK;
+	if (flag == IDA_SUCCESS) {
+		o->consistent = true;
+		return ST_OK;
+	}
 	return flag == IDA_MEM_FAIL || flag == IDA_ILL_INPUT ? dae_fail(o, flag, o->in.t0) : not_consistent(o);
 }
 
@@ -232,7 +235,7 @@ Status dae_fail(Dae *o, int flag, double t) {
 	Solve *s = &o->s;
 	if (s->status != ST_OK) return s->status;
 	if (flag == IDA_MEM_FAIL) return ST_NOMEM;
-	if (t == o->in.t0 && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL)) return not_consistent(o);
+	if (t == o->in.t0 && !o->consistent && (flag == IDA_ERR_FAIL || flag == IDA_CONV_FAIL)) return not_consistent(o);
 	Stand at = {.t = t, .y = o->y};
 	if (t != o->in.t0) {
 		const Status st = stand_errors(s, o->in.n, &at, o->mem, sundials.IDAGetEstLocalErrors, sundials.IDAGetErrWeights);

@@ -40,6 +40,7 @@ typedef struct Dae {
 	Given in;
 	const double *yp0, *id;
 	bool fix_initial;
+	bool consistent; /* y and y' at t0 fit each other: what goes wrong then has another reason */
 	Pattern pattern;
 	Routine f, jac;
 	void *mem; /* of IDAS */

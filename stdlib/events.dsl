@@ -157,7 +157,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       swift = if near and not rests { swift + 1 } else { 0 }
       if swift >= 3 and not ended {
         text =
-          "events follow each other too closely at t = {moved:.9g}, the last one at {concat(expand(t0, 0), seen.times)[-1]:.9g}: the expression of event {_event_names(all, fired)} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before; partial = true gives what there is until then"
+          "events follow each other too closely at t = {moved:.9g}: the last one was at {concat(expand(t0, 0), seen.times)[-1]:.9g}, and since then the expression of event {_event_names(all, fired)} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before; partial = true gives what there is until then"
         if o.partial == 1 { _warning(text) } else { error(text) }
         open = false
         complete = false

@@ -157,8 +157,9 @@ _longest_step(m) = if has(m, "max_step") { if m.max_step < inf { m.max_step } el
 _by_ida(m, F, jac, y0, id, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
+  (y0, yp0) = _dae_start(F, jac, y0, id, t0, o)
   r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-            (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, _longest_step(m)),
+            (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, _longest_step(m)),
     (_linear(m, o), 5, m.max_steps, 1, o.names, o.equations))
   (r[0], r[1], _stats(r[2]))
 }
@@ -166,8 +167,9 @@ _by_ida(m, F, jac, y0, id, t0, t1, o) = {
 _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
+  (y0, yp0) = _dae_start(F, jac, y0, id, t0, o)
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
-        (y0, zeros_like(y0), id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
+        (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
         (_linear(m, o), 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names,
           o.equations))
 }
@@ -239,15 +241,21 @@ _through_step(times, Y, starts, d, t) = {
   s = if times[-1] >= times[0] { sum(i64(ends < stop_gradient(t))) } else { sum(i64(ends > stop_gradient(t))) }
   _through_one(times, Y, starts[min(s, len(starts) - 1)], d, t)
 }
-# The polynomial through rows base to base + d
+# The polynomial through rows base to base + d. Of a step that is so short that its nodes are not what they were before they were rounded, the straight line.
 _through_one(times, Y, base, d, t) = {
-  y = 0.0 * Y[0]
-  for j in list(...(0..(d + 1))) {
-    w = 1.0
-    for k in list(...(0..(d + 1))) {
-      if k != j { w = w * ((t - times[base + k]) / (times[base + j] - times[base + k])) }
+  (first, last) = (times[base], times[base + d])
+  if abs(stop_gradient(last - first)) <= 4 * d * 2.3e-16 * abs(stop_gradient(last)) {
+    w = if first == last { 1.0 } else { (t - first) / (last - first) }
+    Y[base] + w * (Y[base + d] - Y[base])
+  } else {
+    y = 0.0 * Y[0]
+    for j in list(...(0..(d + 1))) {
+      w = 1.0
+      for k in list(...(0..(d + 1))) {
+        if k != j { w = w * ((t - times[base + k]) / (times[base + j] - times[base + k])) }
+      }
+      y = y + w * Y[base + j]
     }
-    y = y + w * Y[base + j]
+    y
   }
-  y
 }

@@ -237,33 +237,36 @@ _auto_stood(stiff, m, f, s, t1, o, code) = {
 _auto_phase(stiff, m, o, t, y, times, Y, stats, back, lost, code) = {
   counts = i64(stack(list(...values(stats))))
   if _asks_all(o.saveat) {
-    (times, Y) = _with_degree(times, Y, stiff.degree, m.degree)
+    (times, Y) = _with_degree(times, Y, _step_fractions(stiff), m.degree)
     (t, y, times, Y, counts, back, lost, _auto_how(times, m, o, code))
   } else { (t, y, o.saveat, Y[..len(o.saveat)], counts, back, lost, _auto_how(times, m, o, code)) }   # as many rows as times, in every lane of a map
 }
 
-# Rows at e + 1 equal parts of each step instead of at d + 1 nodes, on the same polynomials
-_with_degree(times, Y, d, e) = {
-  if d == e { (times, Y) } else {
-    steps = (len(times) - 1) // d
-    at = list(...map(j -> times[iota(steps) * d + j], list(...(0..(d + 1)))))
-    rows = list(...map(j -> Y[iota(steps) * d + j], list(...(0..(d + 1)))))
-    parts = list()
-    ends = list()
-    for i in list(...(1..(e + 1))) {
-      t = if i == e { at[d] } else { at[0] + (i / e) * (at[d] - at[0]) }
-      y = 0.0 * rows[0]
-      for j in list(...(0..(d + 1))) {
-        w = ones(steps)
-        for k in list(...(0..(d + 1))) {
-          if k != j { w = w * ((t - at[k]) / (at[j] - at[k])) }
-        }
-        y = y + expand(w, 1) * rows[j]
+# Where the rows of a step stand, as fractions of it
+_step_fractions(stiff) = if has(stiff, "turn") and stiff.name != "rodas5p" { list(0.0, ..._radau(stiff.order).c) } else {
+  list(...map(j -> 0.5 - 0.5 * cos(π * j / stiff.degree), list(...(0..(stiff.degree + 1)))))
+}
+# Rows at e + 1 equal parts of each step instead of at the nodes c, on the same polynomials. By fractions and not by times, which are rounded.
+_with_degree(times, Y, c, e) = {
+  d = len(c) - 1
+  steps = (len(times) - 1) // d
+  (first, last) = (times[iota(steps) * d], times[iota(steps) * d + d])
+  rows = list(...map(j -> Y[iota(steps) * d + j], list(...(0..(d + 1)))))
+  parts = list()
+  ends = list()
+  for i in list(...(1..(e + 1))) {
+    x = i / e
+    y = 0.0 * rows[0]
+    for j in list(...(0..(d + 1))) {
+      w = 1.0
+      for k in list(...(0..(d + 1))) {
+        if k != j { w = w * ((x - c[k]) / (c[j] - c[k])) }
       }
-      ends = push(ends, t)
-      parts = push(parts, if i == e { rows[d] } else { y })
+      y = y + w * rows[j]
     }
-    (concat(times[..1], ravel(stack(...ends; axis = 1))),
-      concat(Y[..1], reshape(stack(...parts; axis = 1), steps * e, len(Y[0]))))
+    ends = push(ends, if i == e { last } else { first + x * (last - first) })
+    parts = push(parts, if i == e { rows[d] } else { y })
   }
+  (concat(times[..1], ravel(stack(...ends; axis = 1))),
+    concat(Y[..1], reshape(stack(...parts; axis = 1), steps * e, len(Y[0]))))
 }

@@ -170,7 +170,8 @@ _first_step(f, order, t0, y0, span, o) = {
   f0 = f(t0, y0)
   d0 = _rms(y0 / scale)
   d1 = _rms(f0 / scale)
-  h0 = min(abs(span), where(d0 < 1e-5 or d1 < 1e-5, 1e-6, 0.01 * d0 / d1))
+  # no shorter than t can show
+  h0 = min(abs(span), max(where(d0 < 1e-5 or d1 < 1e-5, 1e-6, 0.01 * d0 / d1), 1e-12 * abs(t0)))
   d2 = _rms((f(t0 + way * h0, y0 + way * h0 * f0) - f0) / scale) / h0
   d = max(d1, d2)
   h1 = where(d <= 1e-15, max(1e-6, 1e-3 * h0), (0.01 / d)^(1 / (order + 1)))

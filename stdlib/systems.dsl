@@ -177,8 +177,11 @@ _explicit_rates(info, S) = {
   tops = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
     R = _top_residual(info, S, t, parts, nought)
-    _split(if own_slope { -R } else { -linsolve(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R) },
-      sizes)
+    _split(if own_slope {
+      -R
+    } else {
+      -_solved_or_nan(_jacobian(r -> _top_residual(info, S, t, parts, _split(r, sizes)), zero), R)
+    }, sizes)
   }
   flow = (t, y) -> {
     parts = _parts(y, sizes, S.orders)
@@ -208,7 +211,7 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     h = (t, y) -> _hidden(info, S, t, _parts(y, sizes, S.orders))
     start = _consistent(info, S, h, tspan[0], y0)
     back = 50 / (tspan[1] - tspan[0])
-    (start, (t, y) -> { H = _jacobian(u -> h(t, u), y); flow(t, y) - back * (H' @ linsolve(H @ H', h(t, y))) })
+    (start, (t, y) -> { H = _jacobian(u -> h(t, u), y); flow(t, y) - back * (H' @ _solved_or_nan(H @ H', h(t, y))) })
   } else { (y0, flow) }
   all = (t, y) -> _topped(_parts(y, sizes, S.orders), tops(t, y))
   if len(info.events) > 0 or o.partial {
@@ -225,6 +228,9 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, _asks_all(o.saveat)), times, Y, stats)
   }
 }
+
+# x with A x = b, or nan where A is singular: at the places that an implicit step or a stage tries in vain, which the method takes back as it does where a function has no value.
+_solved_or_nan(A, b) = try { linsolve(A, b) } catch e { 0 * b + nan }
 
 _is_singular(A) = {
   A = stop_gradient(A)

@@ -179,3 +179,76 @@ by_matrix(near)                     #~ sum(solve(storage(1.0, 0.0), bdf(); rtol 
 more = zeros(n, n)
 more[10, 40] = 1.0
 grad(s -> by_matrix(near + s * more))(0.0)     #~ (by_matrix(near + 1e-3 * more) - by_matrix(near - 1e-3 * more)) / 2e-3 tol 1e-5
+
+# ---- where algebraic unknowns begin: rates that follow from the equations, values far from the guess
+
+# an algebraic unknown that sets out from rest, with derivatives, backward, and on a pattern
+problem driven(p = 1.0) {
+  domain t in [0, 10]
+  field x, z
+  x_t == z
+  z == p*sin(t)
+  x == 0 at t = 0
+}
+solve(driven()).x(10.0)              #~ 1 - cos(10.0) tol 1e-4
+solve(driven(5.0), t = (0.0, 2.0)).x(2.0)    #~ 5*(1 - cos(2.0)) tol 1e-5
+solve(driven(), t = (0.0, -3.0)).x(-3.0)     #~ 1 - cos(3.0) tol 1e-4
+by_p(p) = solve(driven(p), rtol = 1e-8, atol = 1e-10).x(2.0)
+by_p'(1.3)                           #~ 1 - cos(2.0) tol 1e-6
+grad(p -> by_p(p[0]) + p[1])([1.3, 0.0])     #~ [1 - cos(2.0), 1] tol 1e-6
+many = 40
+problem in_line {
+  domain t in [0, 3]
+  field x[many], z[many]
+  x_t == z
+  z + 0.1*z^3 == sin(t)*ones(many)
+  x == zeros(many) at t = 0
+}
+problem of_them {
+  domain t in [0, 3]
+  field x
+  x_t + 0.1*x_t^3 == sin(t)
+  x == 0 at t = 0
+}
+solve(in_line).x(3.0)[7]             #~ solve(of_them, rtol = 1e-9, atol = 1e-11).x(3.0) tol 1e-4
+# ... after an event, too: z jumps with x, and goes on from a rate of its own
+problem kicked {
+  domain t in [0, 3]
+  field x, z
+  x_t == z
+  z + 0.1*z^3 == sin(t)
+  x == 0 at t = 0
+  event half: t - 1 rising { x = x + 1 }
+}
+solve(kicked).x(3.0)                 #~ solve(of_them, rtol = 1e-9, atol = 1e-11).x(3.0) + 1 tol 1e-4
+# from guesses on both sides of the roots of w^2 == x
+problem rooted(guess) {
+  domain t in [0, 1]
+  field x, w
+  x_t == -x
+  w^2 == x
+  x == 4 at t = 0
+  w == guess at t = 0
+}
+map(g -> solve(rooted(g)).w(1.0), [0.5, 1.0, 1e-3, 100.0, -0.5])     #~ 2*exp(-0.5)*[1, 1, 1, 1, -1] tol 1e-5
+
+# ---- a matrix before the rates that is singular where an implicit step tries in vain: the step is taken back
+# a transistor's two stages: p = b - a and q = e - d eliminated, SciPy's Radau, 1e-9
+diode(x) = 1e-6*(exp(x/0.026) - 1)
+problem stage(R = 9000.0, U = 6.0, α = 0.99) {
+  domain t in [0, 0.1]
+  field a, b, c, d, e
+  v = 0.4*sin(200π*t)
+  i = diode(b - c)
+  1e-6*(b_t - a_t) == (a - v)/1000
+  0 == (a - v)/1000 - U/R + 2b/R - (α - 1)*i
+  2e-6*c_t == i - c/R
+  3e-6*(e_t - d_t) == d/R - U/R + α*i
+  0 == d/R - U/R + α*i + e/R
+  a == 0 at t = 0
+  b == 3 at t = 0
+  c == 3 at t = 0
+  d == 6 at t = 0
+  e == 0 at t = 0
+}
+solve(stage(), rtol = 5e-4, atol = 5e-6).e(0.1)      #~ -1.92526749 tol 0.01
