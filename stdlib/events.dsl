@@ -117,6 +117,7 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   complete = true
   fired = 0 * stops
   swift = 0
+  held = 0
   while open {
     (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y)
     last = len(times) - 1
@@ -154,22 +155,32 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       near = _unresolved(g, times, rows, again, o)
       # what touches its zero within the tolerances, at a speed that is zero within them, rests there: no new event, and nothing that accumulates
       rests = near and w.rests(again, moved, state, o)
-      swift = if near and not rests { swift + 1 } else { 0 }
-      if swift >= 3 and not ended {
-        text =
-          "events follow each other too closely at t = {moved:.9g}: the last one was at {concat(expand(t0, 0), seen.times)[-1]:.9g}, and since then the expression of event {_event_names(all, fired)} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before; partial = true gives what there is until then"
-        if o.partial == 1 { _warning(text) } else { error(text) }
+      # one that is found again at the place where it just was, which its expression has not left by more than rounding, is the same
+      same = if sum(i64(fired > 0 and not again)) == 0 and abs(moved - t) <= _behind(t, t1) and not ended {
+        _still_zero(g, w.rate, fired, t, y)
+      } else { false }
+      held = if same { held + 1 } else { 0 }
+      swift = if same { swift } else { if near and not rests { swift + 1 } else { 0 } }
+      if (swift >= 3 or held >= 50) and not ended {
+        before = concat(expand(t0, 0), seen.times)[-1]
+        for (k, e) in enumerate(all) {
+          if fired[k] > 0 {
+            text =
+              "events follow each other too closely at t = {moved:.9g}: the last one was at {before:.9g}, and since then the expression of event {if e.name == "" { "{k}" } else { e.name }} stays within rtol and atol of zero, at {state}. They accumulate or chatter: make the event terminal, let the state after it be away from the zero, or stop before; partial = true gives what there is until then"
+            if o.partial == 1 { _warning(text) } else { error(text) }
+          }
+        }
         open = false
         complete = false
       }
       for (k, e) in enumerate(all) {
         if kind(e.then) != "none" {
-          if fired[k] > 0 { state = _as_state(e.then(moved, state), n) }
+          if fired[k] > 0 and not same { state = _as_state(e.then(moved, state), n) }
         }
       }
       # what they made of it together is what comes after each of them
       for j in 0..len(at) { if here[j] { after = _with_row(after, j, state) } }
-      if rests { counts_as = not here }
+      if rests or same { counts_as = not here }
     }
     seen = (times = concat(seen.times, places[counts_as]), states = concat(seen.states, states[counts_as]),
       after = concat(seen.after, after[counts_as]), which = concat(seen.which, which[counts_as]))
@@ -179,16 +190,6 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   }
   (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen), complete = complete)
 }
-# What those that fired are called in messages: by name, else by number
-_event_names(all, fired) = {
-  said = ""
-  for (k, e) in enumerate(all) {
-    name = if e.name == "" { "{k}" } else { e.name }
-    said = if fired[k] == 0 { said } else if said == "" { name } else { "{said} and {name}" }
-  }
-  said
-}
-
 # What happened, with what the events of each name did apart
 _named_events(all, seen) = {
   names = list()
@@ -295,10 +296,19 @@ _sign_lost(f, s, a, b) = {
   if tries == 60 { b } else { _root_between(f, lo, b, 0.0, 10) }
 }
 
+# Whether these expressions are zero at (t, y) but for the rounding of both
+_still_zero(g, f, fired, t, y) = {
+  (t, y) = (stop_gradient(t), stop_gradient(y))
+  (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
+  off = 1.5e-14 * (abs(dv) * abs(t) + abs(jacobian(u -> g(t, u))(y)) @ abs(y))
+  sum(i64(fired > 0 and not (abs(v) <= off))) == 0
+}
+# How long behind an event its zero is not another one
+_behind(t, t1) = 1e-9 * (abs(t) + abs(t1 - t))
 # The sign of each g just behind (t, y): that of its rate of change where g is zero, or an event has just left it so but for rounding.
 _signs_behind(f, g, t, y, t1, fired) = {
   (v, dv) = jvp(q -> g(q[0], q[1]), (t, y), (1.0, f(t, y)))
-  by = where(fired > 0, 1e-9 * (abs(t) + abs(t1 - t)), 0.0)
+  by = where(fired > 0, _behind(t, t1), 0.0)
   w = where(abs(v) <= abs(dv) * by, if t1 < t { -dv } else { dv }, v)
   i64(w > 0) - i64(w < 0)
 }
@@ -339,6 +349,7 @@ _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
   r = _with_jacobian(f, t0, y, sparse, m, (jac, pattern) ->
     _integrate_events(m, f, jac, y, t0, t1, _integration(y, pattern, (...o, saveat = [])), events))
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
+  _check_size(y, r.values, o)
   (times, Y) = _rows_asked(r, solution, o.saveat)
   (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events, complete = r.complete)
 }

@@ -26,7 +26,7 @@ _fit_problem(problem, data, o) = {
     _refuse_misfit(info, again(f.p), f, method.name, seen, at, data)
     f
   } else {
-    answer = p -> solve(again(p), method; rtol = o.rtol, atol = o.atol, progress = false)
+    answer = p -> solve(again(p), method; rtol = o.rtol, atol = o.atol, progress = false, estimate = false)
     values_of = (s, x) -> concat(...map(name -> ravel(field(s, name)(...x) + 0.0), seen))
     y = concat(...map(name -> ravel(field(data, name) + 0.0), seen))
     # a trial at which the problem has no solution, as one that has grown out of bounds, is one that does not fit

@@ -37,7 +37,7 @@ adams(; max_steps = 0) =
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau(order = 9), symplectic(h), imex(implicit = g), multirate(fast = g), rk4(h), euler(h), or a record of one's own (above);
-# rtol, atol: tolerances (atol a number or f64[n]). Where nothing is said of `sparse`, auto(), bdf() and radau() find out by themselves, from 32 unknowns on, whether the
+# rtol, atol: tolerances (atol a number or f64[n]; 1e-9 when not given, or a millionth of what the solution is at the beginning where that is less). Where nothing is said of `sparse`, auto(), bdf() and radau() find out by themselves, from 32 unknowns on, whether the
 # Jacobian has few elements, at most a tenth. sparse = true: the Jacobian df/dy has the pattern of
 # f, a few products give all of its elements, and its systems are solved as a band or by sparse factors, whichever is estimated to be faster (explain(sparsity(u -> f(t, u), y0)) says which);
 # worth it from some dozens of unknowns with few elements in each row. "banded" and "sparse" ask for one of the two.
@@ -47,9 +47,10 @@ adams(; max_steps = 0) =
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
-ode(f, y0, span; method = auto(), rtol = 1e-6, atol = 1e-9, saveat = [], sparse = none, events = none, partial = false) = {
+ode(f, y0, span; method = auto(), rtol = 1e-6, atol = none, saveat = [], sparse = none, events = none, partial = false) = {
   y = f64(y0)
   t0 = f64(span[0])
+  atol = if kind(atol) == "none" { _atol_by(1e-9, rtol, y, f(t0, y), f64(span[1]) - t0) } else { atol }
   if kind(events) != "none" or partial {
     _ode_with_events(f, y, t0, f64(span[1]), method,
       (rtol = rtol, atol = atol, saveat = saveat, partial = partial, way = _way(sparse)), sparse, events)
@@ -59,7 +60,22 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   o = (rtol = rtol, atol = atol, saveat = saveat, way = _way(sparse))
   (times, Y, stats) =
     _with_jacobian(f, t0, y, sparse, method, (jac, pattern) -> _integrate(method, f, jac, pattern, y, t0, span[1], o))
+  _check_size(y, Y, o)
   (y = _dense(times, Y, method.degree, _asks_all(saveat)), times = times, values = Y, stats = stats, method = method.name)
+}
+# atol where none is given: `usual`, or a millionth (rtol where that is more) of the largest number that there is at the beginning, or would be in the end at the first rates, where that is less
+_atol_by(usual, rtol, y0, rate, span) = {
+  change = if kind(rate) == "none" { 0.0 } else { if _auto_fits(rate, y0) { rate * span } else { 0.0 } }
+  size = max(concat([0.0], ravel(abs(stop_gradient(y0))), ravel(abs(stop_gradient(change)))))
+  where(size > 0, min(usual, max(rtol, 1e-6) * size), usual)
+}
+# That atol does not decide everything: where no number of the solution ever exceeds it, steps are as long as the method lets them be.
+_check_size(y0, Y, o) = {
+  atol = if rank(o.atol) == 0 { o.atol } else { min(o.atol) }
+  top = max(max(abs(stop_gradient(y0))), max(abs(stop_gradient(Y)))) / atol
+  if top < 1 and top > 0 {
+    _warning("the whole solution is smaller than atol, so that its errors were not looked at: atol is to be a small part of what matters")
+  }
 }
 
 # run(jac, pattern) as the option sparse says: whether the Jacobian has a pattern, and by which factors its systems are solved, as solvers/shifted.h numbers them.
@@ -227,7 +243,13 @@ _through_nearest(times, Y, t) = {
   for j in list(0, 1, 2, 3) {
     w = if base + j < n { 1.0 } else { 0.0 }
     for k in list(0, 1, 2, 3) {
-      if k != j { w = if at[k] != at[j] and base + k < n { w * ((t - times[at[k]]) / (times[at[j]] - times[at[k]])) } else { w } }
+      if k != j {
+        # of times that stand twice the first counts
+        apart = times[at[j]] - times[at[k]]
+        w = if at[k] != at[j] and base + k < n {
+          if apart == 0 { if k < j { 0.0 } else { w } } else { w * ((t - times[at[k]]) / apart) }
+        } else { w }
+      }
     }
     y = y + w * Y[at[j]]
   }

@@ -142,7 +142,7 @@ _ark4_stage(g, s, c, r, z, by, scale) = {
 multirate(h = 0.0; fast, slow = none, inner = dop853(), order = 3, max_steps = 0, first_step = 0.0, max_step = inf) =
   (name = "multirate", degree = 3, max_steps = max_steps, equal = h, first_step = if h > 0 { h } else { first_step },
     max_step = max_step, fast = fast, slow = slow, inner = inner, order = _known(order, "order"), integrate = _by_multirate,
-    implicit = none, solve = _solve_ode)
+    implicit = none, solve = _solve_ode, finer = m -> (...m, equal = 0.5 * m.equal, first_step = 0.5 * m.first_step))
 
 _by_multirate(m, f, jac, y0, t0, t1, o) = {
   if not (m.equal >= 0) { error("the step of multirate() must be more than 0") }

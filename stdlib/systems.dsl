@@ -96,7 +96,28 @@ _start_parts(info, orders) = {
 
 # ---- the system
 
+# The solution with its error (time_error.dsl), unless o.estimate is false
 _solve_ode(info, m, o) = {
+  o = (...o, atol = if kind(o.atol) == "none" { _atol_by_start(info, o.rtol) } else { f64(o.atol) })
+  (s, state) = _solve_in_time(info, m, o)
+  _check_size(_known_start(info), s.values, o)
+  if not _wants_error(o) { (...s, error = none) } else {
+    again = (m, o, at) -> {
+      (second, state) = _solve_in_time(info, m, (...o, saveat = at))
+      # with events the wanted times behind the end have no rows
+      if len(info.events) > 0 or o.partial { map(state, at) } else { second.values }
+    }
+    _judged_in_time(info, s, _error_in_time(m, o, s, state, len(info.events) > 0 or o.partial, again), o)
+  }
+}
+_wants_error(o) = if has(o, "estimate") { if kind(o.estimate) == "none" { true } else { o.estimate } } else { false }
+# What the conditions say of the beginning; nothing where there are none that a method could start from, which it says itself
+_known_start(info) = {
+  if len(info.coords) != 1 or _is_between(info) { zeros(1) } else { _state(_start_parts(info, map(k -> max(1, _order_of(info, k, 0)), list(...(0..len(info.sizes)))))) }
+}
+_atol_by_start(info, rtol) = { y = _known_start(info); _atol_by(1e-8, rtol, y, none, 0.0) }
+# The solution, and its state as a function of t
+_solve_in_time(info, m, o) = {
   if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
   _refuse_loop(info, m)
   _refuse_jumps(info, m.name)
@@ -220,12 +241,13 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
                         _problem_events(info, S.orders, all)))
     state = _dense_steps(r.times, r.values, r.starts, m.degree)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    (..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = r.events,
-      complete = r.complete)
+    ((..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = r.events,
+      complete = r.complete), state)
   } else {
     (times, Y, stats) =
       _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y0, tspan[0], tspan[1], o))
-    _solution_of(info, m, S.orders, all, _dense(times, Y, m.degree, _asks_all(o.saveat)), times, Y, stats)
+    state = _dense(times, Y, m.degree, _asks_all(o.saveat))
+    (_solution_of(info, m, S.orders, all, state, times, Y, stats), state)
   }
 }
 
@@ -327,13 +349,14 @@ _solve_implicit(info, m, o, tspan) = {
                                  _problem_events(info, orders, jets)))
     state = _dense_steps(r.times, r.values, r.starts, 5)
     (times, Y) = _rows_asked(r, state, o.saveat)
-    (..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = r.events,
-      complete = r.complete)
+    ((..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = r.events,
+      complete = r.complete), state)
   } else {
     (times, Y, stats) = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
       m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, pattern, o)))
-    sol = _solution_of(info, m, orders, jets, _dense(times, Y, 5, _asks_all(o.saveat)), times, Y, stats)
-    if _asks_all(o.saveat) { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }
+    state = _dense(times, Y, 5, _asks_all(o.saveat))
+    sol = _solution_of(info, m, orders, jets, state, times, Y, stats)
+    (if _asks_all(o.saveat) { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }, state)
   }
 }
 
