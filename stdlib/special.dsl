@@ -107,6 +107,36 @@ _beta_density(a, b, x) = _each("beta_density", a, b, x)
 derivative _beta_density(a, b, x) =
   (y * (log(x) - digamma(a) + digamma(a + b)), y * (log1p(-x) - digamma(b) + digamma(a + b)),
     y * ((a - 1) / x - (b - 1) / (1 - x)))
+# their logarithms, also where they underflow
+_gamma_log_density(a, x) = _each("gamma_log_density", a, x)
+derivative _gamma_log_density(a, x) = (log(x) - digamma(a), (a - 1) / x - 1)
+_beta_log_density(a, b, x) = _each("beta_log_density", a, b, x)
+derivative _beta_log_density(a, b, x) =
+  (log(x) - digamma(a) + digamma(a + b), log1p(-x) - digamma(b) + digamma(a + b), (a - 1) / x - (b - 1) / (1 - x))
+
+# 1 - betainc(a, b, x), also where it is nearly 1 or nearly 0
+_betaincc(a, b, x) = _each("betaincc", a, b, x)
+derivative _betaincc(a, b, x), da, db, dx = -_beta_density(a, b, x) * dx - _betainc_by_parameters(a, b, x, y, da, db)
+# betainc and its relatives by the odds r = x/(1 - x) from 0 to infinity, in which neither end is rounded away. The density is
+# r^(a-1) (1 + r)^(-a-b) / beta(a, b), that of the ratio of two gamma variables.
+_odds_inc(a, b, r) = _each("odds_inc", a, b, r)
+derivative _odds_inc(a, b, r), da, db, dr = _odds_density(a, b, r) * dr + _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
+_odds_inc_rest(a, b, r) = _each("odds_inc_rest", a, b, r)
+derivative _odds_inc_rest(a, b, r), da, db, dr = -_odds_density(a, b, r) * dr -
+  _betainc_by_parameters(a, b, _of_odds(r), y, da, db)
+_odds_inc_inverse(a, b, p) = _each("odds_inc_inverse", a, b, p)
+derivative _odds_inc_inverse(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, stop_gradient(_of_odds(y)), y, da, db)) /
+  _odds_density(a, b, y)
+_odds_density(a, b, r) = _each("odds_density", a, b, r)
+derivative _odds_density(a, b, r) =
+  (y * (_log_of_odds(r) - digamma(a) + digamma(a + b)), y * (-log1p(r) - digamma(b) + digamma(a + b)),
+    y * ((a - 1) / r - (a + b) / (1 + r)))
+_odds_log_density(a, b, r) = _each("odds_log_density", a, b, r)
+derivative _odds_log_density(a, b, r) =
+  (_log_of_odds(r) - digamma(a) + digamma(a + b), -log1p(r) - digamma(b) + digamma(a + b), (a - 1) / r - (a + b) / (1 + r))
+# x of odds r, and its logarithm
+_of_odds(r) = where(r < 1, min(r, 1.0) / (1 + min(r, 1.0)), 1 / (1 + 1 / max(r, 1.0)))
+_log_of_odds(r) = where(r < 1, log(r) - log1p(r), -log1p(1 / where(r < 1, 1.0, r)))
 
 # gammainc in steps that can be differentiated by a: the power series (DLMF 8.11.4) left of x = a + 1, right of it the continued fraction (DLMF 8.9.2). The number of
 # turns is the same for all elements; each is fed arguments of its own side only.
