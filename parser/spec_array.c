@@ -162,6 +162,10 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 			return av_array(sp, build1(sp->b, OP_SQRT, build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, re, re), build2(sp->b, OP_MUL, im, im))));
 		}
 		if ((op == OP_REAL || op == OP_CONJ) && !dtype_is_complex(d)) return a[0];
+		/* the library makes these of real functions (stdlib/complex.dsl) */
+		const char *of_parts = op == OP_ASIN ? "_complex_asin" : op == OP_ACOS ? "_complex_acos" : op == OP_ATAN ? "_complex_atan" : op == OP_LOG1P ? "_complex_log1p" :
+			op == OP_EXPM1 ? "_complex_expm1" : NULL;
+		if (of_parts && dtype_is_complex(d)) return sp_call_library(sp, of_parts, 1, a, at);
 		if (dtype_is_complex(d) && (op == OP_LT || op == OP_LE || op == OP_MAX || op == OP_MIN || op == OP_SIGN || op == OP_FLOOR || op == OP_ROUND))
 			sp_fail(sp, E_DTYPE, at, "`%s` has no meaning for %s: complex numbers have no order", prim_spelling(op), dtype_name(d));
 		if (op == OP_IMAG) return av_array(sp, build_zeros(sp->b, type_with_dtype(sp->c, ref_type(build_fn(sp->b), a[0]->ref), d)));

@@ -390,7 +390,6 @@ toeplitz(c, r = none) = {
   v = concat(flip(row[1..]), c)
   v[expand(iota(len(c)), 1) - iota(len(row)) + (len(row) - 1)]
 }
-_is_complex(x) = dtype(x) == "c128" or dtype(x) == "c64"
 # hankel(c, r): the matrix whose antidiagonals are constant, c its first column, r its last row (zeros when not given); r[0] is not used
 #     hankel([1, 2, 3])             #> [[1, 2, 3], [2, 3, 0], [3, 0, 0]]
 hankel(c, r = none) = {

@@ -25,16 +25,29 @@ isnan(x) = not (x == x)
 # isfinite(x): whether each element is neither infinite nor NaN
 #     isfinite([1, nan, inf])       #> [true, false, false]
 isfinite(x) = abs(x) < inf
-# asinh(x), acosh(x), atanh(x): inverse hyperbolic functions
+# asinh(x), acosh(x), atanh(x): inverse hyperbolic functions, of complex numbers their principal values
 #     asinh(sinh(0.5))              #~ 0.5
 #     acosh(cosh(0.5))              #~ 0.5
-#     atanh(tanh(0.5))              #~ 0.5
-asinh(x) = { a = where(x < 0, -x, x); where(x < 0, -1.0, 1.0) * log1p(a + x^2 / (1 + sqrt(1 + x^2))) } # no sign, no abs: their derivatives at 0 are 0
-acosh(x) = log(x + sqrt(x^2 - 1))
-atanh(x) = 0.5 * log1p(2 * x / (1 - x))
-# sech(x): 1/cosh(x)
+#     atanh([0.5, 2 + 0im])         #~ [0.5493061443340549, 0.5493061443340549 + π/2*im]
+asinh(x) = if _is_complex(x) { _complex_asinh(x) } else {
+  a = where(x < 0, -x, x) # no sign, no abs: their derivatives at 0 are 0
+  large = a > 1e8
+  b = where(large, 1.0, a)
+  where(x < 0, -1.0, 1.0) * where(large, log(where(large, a, 1.0)) + 0.6931471805599453, log1p(b + b^2 / (1 + sqrt(1 + b^2))))
+}
+acosh(x) = if _is_complex(x) { _complex_acosh(x) } else {
+  large = x > 1e8
+  t = where(large, 2.0, x) - 1
+  where(large, log(where(large, x, 1.0)) + 0.6931471805599453, log1p(t + sqrt(t * (t + 2))))
+}
+atanh(x) = if _is_complex(x) { _complex_atanh(x) } else {
+  a = where(x < 0, -x, x)
+  where(x < 0, -0.5, 0.5) * log1p(2 * a / (1 - a))
+}
+_is_complex(x) = dtype(x) == "c128" or dtype(x) == "c64"
+# sech(x): 1/cosh(x), without overflow
 #     sech(0.0)                     #> 1.0
-sech(x) = 1 / cosh(x)
+sech(x) = if _is_complex(x) { 1 / cosh(x) } else { e = exp(where(x < 0, x, -x)); 2 * e / (1 + e^2) }
 # log2(x), log10(x): logarithms to base 2 and 10
 #     log2(8.0)                     #~ 3
 #     log10(1000.0)                 #~ 3
@@ -43,9 +56,12 @@ log10(x) = log(x) / 2.302585092994046
 # relu(x): max(x, 0), with derivative 0 at 0
 #     relu([-2, 3])                 #> [0, 3]
 relu(x) = where(x > 0, x, 0 * x)
-# sigmoid(x): 1/(1 + exp(-x)), without overflow
+# sigmoid(x): 1/(1 + exp(-x)), without overflow or cancellation
 #     sigmoid([-1000.0, 0, 1000])   #> [0, 0.5, 1]
-sigmoid(x) = 0.5 * (1 + tanh(0.5 * x))
+sigmoid(x) = if _is_complex(x) { 0.5 * (1 + tanh(0.5 * x)) } else {
+  e = exp(where(x < 0, x, -x))
+  where(x < 0, e, 1.0) / (1 + e)
+}
 # softplus(x): log(1 + exp(x)), without overflow
 #     softplus([0.0, 1000])         #~ [log(2), 1000]
 softplus(x) = where(x > 0, x, 0 * x) + log1p(exp(where(x > 0, -x, x)))
