@@ -164,8 +164,8 @@ _families = (
   Gamma = (
     pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _gamma_density(d.shape, x / d.scale) / d.scale,
       where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
-    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> (d.shape - 1) * log(x / d.scale) - x / d.scale - lgamma(d.shape) -
-      log(d.scale), where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _gamma_log_density(d.shape, x / d.scale) - log(d.scale),
+      where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> gammainc(d.shape, max(x, 0) / d.scale),
     ccdf = (d, x) -> gammaincc(d.shape, max(x, 0) / d.scale),
     icdf = (d, p) -> d.scale * gammaincinv(d.shape, p),
@@ -174,10 +174,10 @@ _families = (
   Beta = (
     pdf = (d, x) -> _inside_or(0 < x and x < 1, x, 0.5, x -> _beta_density(d.a, d.b, x),
       where(x == 0, _at_zero(d.a, d.b), where(x == 1, _at_zero(d.b, d.a), 0.0))),
-    logpdf = (d, x) -> _inside_or(0 < x and x < 1, x, 0.5, x -> (d.a - 1) * log(x) + (d.b - 1) * log1p(-x) - lbeta(d.a, d.b),
+    logpdf = (d, x) -> _inside_or(0 < x and x < 1, x, 0.5, x -> _beta_log_density(d.a, d.b, x),
       where(x == 0, log(_at_zero(d.a, d.b)), where(x == 1, log(_at_zero(d.b, d.a)), -inf))),
     cdf = (d, x) -> betainc(d.a, d.b, clamp(x, 0.0, 1.0)),
-    ccdf = (d, x) -> betainc(d.b, d.a, 1 - clamp(x, 0.0, 1.0)),
+    ccdf = (d, x) -> _betaincc(d.a, d.b, clamp(x, 0.0, 1.0)),
     icdf = (d, p) -> betaincinv(d.a, d.b, p),
     moments = d -> (d.a / (d.a + d.b), d.a * d.b / ((d.a + d.b)^2 * (d.a + d.b + 1)))
   ),
@@ -198,19 +198,19 @@ _families = (
       where(d.nu > 2, d.sigma^2 * d.nu / (where(d.nu > 2, d.nu, 3.0) - 2), where(d.nu > 1, inf, nan)))
   ),
   FDist = (
-    pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _beta_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / (d.d1 * x + d.d2)) * d.d1 *
-      d.d2 / (d.d1 * x + d.d2)^2, where(x == 0, _at_zero(0.5 * d.d1, 1.0), 0.0)),
-    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * d.d1 * log(d.d1 * x / (d.d1 * x + d.d2)) +
-      0.5 * d.d2 * log(d.d2 / (d.d1 * x + d.d2)) - log(x) - lbeta(0.5 * d.d1, 0.5 * d.d2),
-      where(x == 0, log(_at_zero(0.5 * d.d1, 1.0)), -inf)),
-    cdf = (d, x) -> { y = max(x, 0); betainc(0.5 * d.d1, 0.5 * d.d2, d.d1 * y / (d.d1 * y + d.d2)) },
-    ccdf = (d, x) -> { y = max(x, 0); betainc(0.5 * d.d2, 0.5 * d.d1, d.d2 / (d.d1 * y + d.d2)) },
-    icdf = (d, p) -> { w = betaincinv(0.5 * d.d1, 0.5 * d.d2, p); d.d2 * w / (d.d1 * (1 - w)) },
+    pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _odds_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / d.d2) * d.d1 / d.d2,
+      where(x == 0, _at_zero(0.5 * d.d1, 1.0), 0.0)),
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _odds_log_density(0.5 * d.d1, 0.5 * d.d2, d.d1 * x / d.d2) +
+      log(d.d1 / d.d2), where(x == 0, log(_at_zero(0.5 * d.d1, 1.0)), -inf)),
+    cdf = (d, x) -> _odds_inc(0.5 * d.d1, 0.5 * d.d2, d.d1 * max(x, 0) / d.d2),
+    ccdf = (d, x) -> _odds_inc_rest(0.5 * d.d1, 0.5 * d.d2, d.d1 * max(x, 0) / d.d2),
+    icdf = (d, p) -> d.d2 / d.d1 * _odds_inc_inverse(0.5 * d.d1, 0.5 * d.d2, p),
     moments = d -> (where(d.d2 > 2, d.d2 / (d.d2 - 2), inf),
       where(d.d2 > 4, 2 * d.d2^2 * (d.d1 + d.d2 - 2) / (d.d1 * (d.d2 - 2)^2 * (d.d2 - 4)), inf))
   ),
   LogNormal = (
-    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x * d.sigma) - _log_root_2pi,
+    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x) - log(d.sigma) -
+      _log_root_2pi,
       -inf),
     cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * erfc((d.mu - log(x)) / (d.sigma * _root2)), 0.0),
     ccdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * erfc((log(x) - d.mu) / (d.sigma * _root2)), 1.0),
@@ -219,7 +219,7 @@ _families = (
     moments = d -> (exp(d.mu + 0.5 * d.sigma^2), expm1(d.sigma^2) * exp(2 * d.mu + d.sigma^2))
   ),
   Weibull = (
-    logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) -
+    logpdf = (d, x) -> _inside_or(0 < x and x < inf, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) -
       (x / d.scale)^d.shape, where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -expm1(-(x / d.scale)^d.shape), 0.0),
     ccdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> exp(-(x / d.scale)^d.shape), 1.0),
@@ -228,10 +228,13 @@ _families = (
   ),
   Cauchy = (
     pdf = (d, x) -> 1 / (π * d.scale * (1 + ((x - d.location) / d.scale)^2)),
-    logpdf = (d, x) -> -log(π * d.scale) - log1p(((x - d.location) / d.scale)^2),
-    cdf = (d, x) -> atan2(1.0 + 0.0 * x, (d.location - x) / d.scale) / π,
-    ccdf = (d, x) -> atan2(1.0 + 0.0 * x, (x - d.location) / d.scale) / π,
-    icdf = (d, p) -> d.location - d.scale * cos(π * _probability(p)) / sin(π * p),
+    logpdf = (d, x) -> -log(π * d.scale) - _log1p_square((x - d.location) / d.scale),
+    cdf = (d, x) -> atan2(1.0, (d.location - x) / d.scale) / π,
+    ccdf = (d, x) -> atan2(1.0, (x - d.location) / d.scale) / π,
+    icdf = (d, p) -> { # by the smaller tail, and near the middle by what p is away from it
+      tail = min(_probability(p), 1 - p);
+      d.location + d.scale * where(p < 0.5, -1.0, 1.0) * sin(π * (0.5 - tail)) / sin(π * tail)
+    },
     moments = d -> (nan + 0.0 * d.location, nan + 0.0 * d.scale)
   ),
   Laplace = (
@@ -246,30 +249,34 @@ _families = (
   ),
   Logistic = (
     logpdf = (d, x) -> { z = abs(x - d.location) / d.scale; -z - 2 * log1p(exp(-z)) - log(d.scale) },
-    cdf = (d, x) -> 1 / (1 + exp((d.location - x) / d.scale)),
-    ccdf = (d, x) -> 1 / (1 + exp((x - d.location) / d.scale)),
-    icdf = (d, p) -> { q = _probability(p); d.location + d.scale * (log(q) - log1p(-q)) },
+    cdf = (d, x) -> sigmoid((x - d.location) / d.scale),
+    ccdf = (d, x) -> sigmoid((d.location - x) / d.scale),
+    icdf = (d, p) -> {
+      q = _probability(p)
+      middle = 0.25 < q and q < 0.75
+      d.location + d.scale * where(middle, 2 * atanh(2 * where(middle, q, 0.5) - 1), log(q) - log1p(-q))
+    },
     moments = d -> (d.location, (π * d.scale)^2 / 3)
   ),
   Gumbel = (
-    logpdf = (d, x) -> { z = (x - d.location) / d.scale; -z - exp(-z) - log(d.scale) },
+    logpdf = (d, x) -> { z = (x - d.location) / d.scale; where(z == -inf, -inf, -z - exp(-z)) - log(d.scale) },
     cdf = (d, x) -> exp(-exp((d.location - x) / d.scale)),
     ccdf = (d, x) -> -expm1(-exp((d.location - x) / d.scale)),
     icdf = (d, p) -> d.location - d.scale * log(-log(_probability(p))),
     moments = d -> (d.location + 0.5772156649015329 * d.scale, (π * d.scale)^2 / 6)
   ),
   Pareto = (
-    logpdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> log(d.shape) + d.shape * log(d.scale) - (d.shape + 1) * log(x),
+    logpdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> log(d.shape) - log(x) - d.shape * _log_ratio(x, d.scale),
       -inf),
-    cdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> -expm1(d.shape * log(d.scale / x)), 0.0),
-    ccdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> exp(d.shape * log(d.scale / x)), 1.0),
+    cdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> -expm1(-d.shape * _log_ratio(x, d.scale)), 0.0),
+    ccdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> exp(-d.shape * _log_ratio(x, d.scale)), 1.0),
     icdf = (d, p) -> d.scale * exp(-log1p(-_probability(p)) / d.shape),
     moments = d -> (where(d.shape > 1, d.shape * d.scale / (d.shape - 1), inf),
       where(d.shape > 2, d.shape * d.scale^2 / ((d.shape - 1)^2 * (d.shape - 2)), inf))
   ),
   Poisson = (
     pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_density(x + 1, d.rate), 0.0),
-    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> x * log(d.rate) - d.rate - lgamma(x + 1), -inf),
+    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _gamma_log_density(x + 1.0, d.rate), -inf),
     cdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> gammaincc(floor(x) + 1, d.rate), 0.0),
     ccdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> gammainc(floor(x) + 1, d.rate), 1.0),
     icdf = (d, p) -> _least_whole(k -> gammaincc(k + 1, stop_gradient(d.rate)), p + 0.0 * stop_gradient(d.rate)),
@@ -279,25 +286,25 @@ _families = (
     pdf = (d, x) -> _inside_or(0 <= x and x <= d.n and x == floor(x), x, 0.0,
       x -> _beta_density(x + 1.0, d.n - x + 1.0, d.p) / (d.n + 1), 0.0),
     logpdf = (d, x) -> _inside_or(0 <= x and x <= d.n and x == floor(x), x, 0.0,
-      x -> _times_log(x, d.p) + _times_log(d.n - x, 1 - d.p) - lbeta(x + 1.0, d.n - x + 1.0) - log(d.n + 1.0), -inf),
-    cdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> betainc(max(d.n - floor(x), 0.5), floor(x) + 1, 1 - d.p),
+      x -> _beta_log_density(x + 1.0, d.n - x + 1.0, d.p) - log(d.n + 1.0), -inf),
+    cdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> _betaincc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
       where(x < 0, 0.0, 1.0)),
     ccdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
       where(x < 0, 1.0, 0.0)),
     icdf = (d, p) -> {
       n = stop_gradient(1.0 * d.n)
       q = stop_gradient(d.p)
-      where(p == 1, n, _least_whole(k -> where(k < n, betainc(max(n - k, 0.5), k + 1, 1 - q), 1.0), p + 0.0 * n * q))
+      where(p == 1, n, _least_whole(k -> where(k < n, _betaincc(k + 1, max(n - k, 0.5), q), 1.0), p + 0.0 * n * q))
     },
     moments = d -> (d.n * d.p, d.n * d.p * (1 - d.p))
   ),
   NegativeBinomial = (
     pdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _beta_density(1.0 * d.r, x + 1.0, d.p) * d.p / (d.r + x),
       0.0),
-    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> d.r * log(d.p) + _times_log(x, 1 - d.p) -
-      lbeta(1.0 * d.r, x + 1.0) - log(d.r + x), -inf),
+    logpdf = (d, x) -> _inside_or(x >= 0 and x == floor(x), x, 0.0, x -> _beta_log_density(1.0 * d.r, x + 1.0, d.p) +
+      log(d.p) - log(d.r + x), -inf),
     cdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> betainc(d.r, floor(x) + 1, d.p), 0.0),
-    ccdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> betainc(floor(x) + 1, d.r, 1 - d.p), 1.0),
+    ccdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> _betaincc(d.r, floor(x) + 1, d.p), 1.0),
     icdf = (d, p) -> {
       r = stop_gradient(1.0 * d.r)
       q = stop_gradient(d.p)
@@ -335,8 +342,13 @@ _families = (
 _lengths(n, k) = if kind(n) == "tuple" or kind(n) == "list" { (...n, k) } else { (n, k) }
 # A density like x^(a-1) at 0
 _at_zero(a, value) = where(a < 1, inf, where(a == 1, value, 0.0))
-# x log(p), and 0 where x is 0
-_times_log(x, p) = x * log(where(x == 0, 1.0, p))
+# log(1 + z^2), also where z^2 overflows
+_log1p_square(z) = {
+  large = abs(z) > 1e8
+  where(large, 2 * log(abs(where(large, z, 1.0))), log1p(where(large, 0.0, z)^2))
+}
+# log(x/s), x >= s
+_log_ratio(x, s) = where(x < 2 * s, log1p(min((x - s) / s, 1.0)), log(x / s))
 # The smallest whole k >= 0 with F(k) >= p, by doubling and halving
 _least_whole(F, p) = {
   q = stop_gradient(where(0 <= p and p < 1, p, 0.0))
@@ -358,12 +370,14 @@ _least_whole(F, p) = {
 
 # ---- Student's t
 
-_t_logpdf(nu, x) = -0.5 * (nu + 1) * log1p(x^2 / nu) - lbeta(0.5 * nu, 0.5) - 0.5 * log(nu)
-# From the side of the incomplete beta function that loses nothing; its rule has no root of x in it.
+# x^2/nu are odds. Beyond _T_FAR roots of nu their square would overflow, and the tail is a power of them to rounding.
+_T_FAR = 1e100
+_t_logpdf(nu, x) = -0.5 * (nu + 1) * _log1p_square(x / sqrt(nu)) - lbeta(0.5 * nu, 0.5) - 0.5 * log(nu)
 _t_cdf(nu, x) = {
-  small = x^2 < nu
-  tail = 0.5 * betainc(0.5 * nu, 0.5, nu / (nu + x^2))
-  where(small, 0.5 + 0.5 * sign(x) * betainc(0.5, 0.5 * nu, x^2 / (nu + x^2)), where(x < 0, tail, 1 - tail))
+  far = abs(x) > _T_FAR * sqrt(nu)
+  power = exp(-nu * log(abs(where(far, x, 1.0)) / sqrt(nu)) - log(nu) - lbeta(0.5 * nu, 0.5))
+  tail = where(far, power, 0.5 * _odds_inc_rest(0.5, 0.5 * nu, where(far, 1.0, x)^2 / nu))
+  where(x < 0, tail, 1 - tail)
 }
 derivative _t_cdf(nu, x), dnu, dx = exp(_t_logpdf(nu, x)) * dx + _t_by_nu(nu, x, y, dnu)
 _t_by_nu(nu, x, y, dnu) = if _absent(dnu) { 0.0 } else {
@@ -374,10 +388,12 @@ _t_by_nu(nu, x, y, dnu) = if _absent(dnu) { 0.0 } else {
 }
 _t_icdf(nu, p) = {
   tail = min(p, 1 - p)
-  far = tail < 0.1
-  z = betaincinv(0.5 * nu, 0.5, 2 * where(far, tail, 0.05))
-  w = betaincinv(0.5, 0.5 * nu, 1 - 2 * where(far, 0.25, tail))
-  sign(p - 0.5) * where(far, sqrt(nu * (1 - z) / z), sqrt(nu * w / (1 - w)))
+  log_power = -(log(tail) + log(nu) + lbeta(0.5 * nu, 0.5)) / nu
+  far = log_power > 230 # log(_T_FAR)
+  outer = tail < 0.1
+  z = _odds_inc_inverse(0.5 * nu, 0.5, 2 * where(outer and not far, tail, 0.05))
+  w = _odds_inc_inverse(0.5, 0.5 * nu, 1 - 2 * where(outer, 0.25, tail))
+  sign(p - 0.5) * sqrt(nu) * where(far, exp(log_power), where(outer, 1 / sqrt(z), sqrt(w)))
 }
 derivative _t_icdf(nu, p), dnu, dp = (dp - _t_by_nu(nu, y, y, dnu)) / exp(_t_logpdf(nu, y))
 

@@ -1,0 +1,77 @@
+# special_ends.dsl - special functions and distributions at the ends of their ranges: far tails, nearly whole orders, arguments near a
+# singularity, and what overflows or underflows on the way. Values: mpmath with 40 to 60 digits, or the closed form that stands beside.
+
+worst(y, want) = max(abs(y - want) / max(abs(want), 1e-300))
+
+# ---- hypergeometric functions: large negative arguments, and near 1 with whole or nearly whole c - a - b
+hyp1f1(1.5, 4.0, -1500.0)/0.00007757584291945310795          #~ 1 tol 1e-13
+hyp1f1(0.5, 2.5, -900.0)                                     #~ 0.044286728858041990738 tol 1e-15
+hyp2f1(-0.25, -0.25, 3.0, -3000.0)                           #~ -3.4577568736843828 tol 1e-13
+hyp2f1(1.5, -0.5, 2.0, 0.999)/0.42696543073853409804         #~ 1 tol 1e-13
+hyp2f1(3.5, -1.5, 1.0, 0.998)/67.021491517830267815          #~ 1 tol 1e-13
+# ellipk(m) is π/2 2F1(1/2, 1/2; 1; m)
+worst(π/2 * hyp2f1(0.5, 0.5, 1, [0.999, 1 - 2.0^-30, 1 - 2.0^-50, -1e6, -1e15]),
+  ellipk([0.999, 1 - 2.0^-30, 1 - 2.0^-50, -1e6, -1e15])) < 1e-14   #> true
+# (log(1 - x)/-x is 2F1(1, 1; 2; x)
+worst(hyp2f1(1, 1, 2, [1 - 2.0^-20, 1 - 2.0^-52, -1e12, -1e100]), [20 * log(2) / (1 - 2.0^-20), 52 * log(2) / (1 - 2.0^-52),
+  log1p(1e12) / 1e12, 100 * log(10) / 1e100]) < 1e-14   #> true
+
+# ---- Bessel functions: order near a whole number
+besselj(20.01, 6.0)/9.1213298111422676841e-10                #~ 1 tol 1e-14
+besseli(15.02, 4.0)/3.0818691085015804889e-8                 #~ 1 tol 1e-14
+sphericalk(89, 0.02)          #> inf
+expint(500.0; n = 50)/1.2955909710987690091e-220             #~ 1 tol 1e-13
+expint(600.0; n = 40)/4.1416478918851928942e-264             #~ 1 tol 1e-13
+
+# ---- Lambert's function: W(x) = x - x^2 + ...
+lambertw(1e-60)*1e60          #~ 1
+lambertw(1e-40)*1e40          #~ 1
+lambertw(inf)                 #> inf
+
+# ---- inverse hyperbolic functions and the sigmoid
+asinh(-1e180)                              #~ -415.15846391948816843
+acosh(1e170)                               #~ 392.13261298954771159
+acosh(1 + 2.0^-40)/1.3486991523485067976e-6   #~ 1 tol 1e-15
+atanh(2.0^-40 - 1)                         #~ -14.209517201478651469 tol 1e-15
+sech(720.0)/4.0644616048485863e-313                 #~ 1 tol 1e-6
+sigmoid(-50.0)/1.928749847963917783e-22    #~ 1 tol 1e-14
+log(sigmoid(-45.0))                        #~ -45 tol 1e-14
+sigmoid(-37.0)/8.5330476257440650661e-17   #~ 1 tol 1e-14
+# sigmoid' = s (1 - s), and every derivative is one function on both sides of 0
+map(sigmoid', [-40.0, 0, 40]) / (sigmoid([-40.0, 0, 40]) * sigmoid([40.0, 0, -40]))   #~ [1, 1, 1] tol 1e-13
+nth_derivative(sigmoid, 0.0, 5)            #~ 0.25 tol 1e-13
+nth_derivative(asinh, 0.0, 5)              #~ 9 tol 1e-12
+(asinh'(1e180), acosh'(1e180), atanh'(-0.5))   #~ (1e-180, 1e-180, 4/3)
+
+# ---- tails of distributions
+icdf(StudentT(0.1), 1e-17)/-1.6044257056665689769e166        #~ 1 tol 1e-12
+ccdf(StudentT(1e6), 9.0)/1.1304865167464301865e-19           #~ 1 tol 1e-12
+ccdf(StudentT(1e8), 7.0)/1.2798205367885652316e-12           #~ 1 tol 1e-12
+# the density of FDist(1, 1) is 1/(π*sqrt(x)*(1 + x)), its quantile tan(π*p/2)^2
+pdf(FDist(1, 1), 1e19)*π*sqrt(1e19)*(1 + 1e19)               #~ 1 tol 1e-13
+icdf(FDist(1, 1), 0.99999999)/4052847304964345.9             #~ 1 tol 1e-7
+ccdf(FDist(1, 1), 1e200) * π * 1e100 / 2                     #~ 1 tol 1e-13
+ccdf(Beta(0.2, 0.7), 1e-20)                                  #~ 0.99991033744192182 tol 1e-15
+1 - ccdf(Beta(0.2, 0.7), 5.322192641333262e-27)              #~ 4.9868837e-6 tol 1e-12
+# Cauchy's distribution is StudentT(1): the quantile is -cot(π p)
+icdf(Cauchy(), 1 - 2.0^-40) * π / 2.0^40                     #~ 1 tol 1e-14
+icdf(Cauchy(), 0.5 + 2.0^-40) * 2.0^40 / π                   #~ 1 tol 1e-14
+icdf(Logistic(), 0.5 + 2.0^-40) * 2.0^38                     #~ 1 tol 1e-14
+logpdf(Cauchy(), 1e200) + log(π) + 400 * log(10)             #~ 0 tol 1e-12
+logpdf(StudentT(2), 1e200) + 600 * log(10)                   #~ 0 tol 1e-12
+# far from where it has mass a density keeps its logarithm
+logpdf(Gamma(1e8), 1e8 + 4e5)                                #~ -808.00631718198382 tol 1e-12
+
+# ---- at both infinities: 0 and 1, and no density
+ends = (Normal(), Uniform(), Exponential(), Gamma(2.5), Beta(2, 3), ChiSquared(3), StudentT(4), FDist(4, 9), LogNormal(),
+  Weibull(1.5), Cauchy(), Laplace(), Logistic(), Gumbel(), Pareto(2.0), Poisson(3), Binomial(5, 0.3), Geometric(0.3),
+  NegativeBinomial(2.5, 0.3));
+for d in ends {
+  assert(cdf(d, inf) == 1 and ccdf(d, inf) == 0 and pdf(d, inf) == 0 and logpdf(d, inf) == -inf, "{d.family} at inf")
+}
+for d in ends {
+  assert(cdf(d, -inf) == 0 and ccdf(d, -inf) == 1 and pdf(d, -inf) == 0 and logpdf(d, -inf) == -inf, "{d.family} at -inf")
+}
+cdf(FDist(4, 9), inf)         #> 1.0
+cdf(Cauchy(), inf)            #> 1.0
+ccdf(FDist(4, 9), inf)        #> 0.0
