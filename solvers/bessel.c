@@ -34,10 +34,10 @@ static long double sinh_ratio(long double t) { return fabsl(t) < 1e-10L ? 1 : si
 /* The expansions of Hankel (DLMF 10.17, 10.40) have all digits here. Their
  * terms fall from the first on or from a number that is at most e times it, and
  * begin to grow where they are below exp(-2x). */
-static bool far_out(double nu, double x) { return x > 25 && 4 * x > nu * nu; }
+static bool far_out(double nu, long double x) { return x > 25 && 4 * x > nu * nu; }
 
 /* J and Y, whose sine and cosine are those of x itself. */
-static Kinds far_jy(double nu, double x) {
+static Kinds far_jy(double nu, long double x) {
 	const long double mu = 4.0L * nu * nu;
 	long double p = 0, q = 0, term = 1;
 	for (int k = 0; k < 120 && fabsl(term) > 1e-22L; k++) {
@@ -52,7 +52,7 @@ static Kinds far_jy(double nu, double x) {
 }
 
 /* exp(-x) I and exp(x) K */
-static Kinds far_ik(double nu, double x) {
+static Kinds far_ik(double nu, long double x) {
 	const long double mu = 4.0L * nu * nu;
 	long double i = 0, k = 0, term = 1;
 	for (int n = 0; n < 120 && fabsl(term) > 1e-22L; n++) {
@@ -96,21 +96,21 @@ static Kinds temme(long double mu, long double x, int sign) {
 
 /* ---- J and Y ------------------------------------------------------------- */
 
-/* J'/J of order nu by the first continued fraction (DLMF 10.6(i)), and the sign
- * of J: that of its denominators. */
-static long double slope_of_j(double nu, double x, int *sign) {
-	long double b = 2 * (long double)nu / x, f = fmaxl((long double)nu / x, TINY_L), c = f, d = 0;
+/* J_{nu+1}/J_nu by the continued fraction of DLMF 10.10.1, and the sign of
+ * J_nu: that of the numerators. */
+static long double ratio_of_j(double nu, long double x, int *sign) {
+	long double b = 2 * ((long double)nu + 1) / x, f = b, c = b, d = 0;
 	*sign = 1;
 	for (int k = 0; k < MOST_STEPS; k++) {
-		b += 2 / (long double)x;
-		d = b - d;
+		b += 2 / x;
 		c = b - 1 / c;
-		if (d == 0) d = TINY_L;
+		d = b - d;
 		if (c == 0) c = TINY_L;
+		if (d == 0) d = TINY_L;
 		d = 1 / d;
 		f *= c * d;
-		if (d < 0) *sign = -*sign;
-		if (fabsl(c * d - 1) < EPS) return f;
+		if (c < 0) *sign = -*sign;
+		if (fabsl(c * d - 1) < EPS) return 1 / f;
 	}
 	return NAN;
 }
@@ -130,38 +130,36 @@ static long double _Complex slope_of_hankel(long double mu, long double x) {
 	return -0.5L / x + I + I / x * (first / f);
 }
 
-/* nu >= 0, 0 < x <= MOST_X. From the slope of J at nu down by its recurrence to
- * an order mu near 0, or at the turning point; there the Wronskian gives J, and
- * Y comes up. */
-static Kinds steed_jy(double nu, double x) {
+/* nu >= 0, 0 < x <= MOST_X. From two orders at nu J goes down by its recurrence
+ * to an order mu near 0, or at the turning point; there the Wronskian gives its
+ * scale, and Y comes up. */
+static Kinds steed_jy(double nu, long double x) {
 	const int n = x < 2 ? (int)(nu + 0.5) : nu > x ? (int)(nu - x + 1.5) : 0;
-	const long double mu = (long double)nu - n, over = 1 / (long double)x;
+	const long double mu = (long double)nu - n, over = 1 / x;
 	int sign;
-	long double slope = slope_of_j(nu, x, &sign), top = sign * TINY_L, j = top;
-	slope *= j;
-	/* J_{m-1} = (m/x) J_m + J_m', J_{m-1}' = ((m-1)/x) J_{m-1} - J_m */
+	const long double ratio = ratio_of_j(nu, x, &sign);
+	long double top = sign * TINY_L, j = top, above = ratio * top; /* orders m and m + 1 */
 	for (int k = 0; k < n; k++) {
-		const long double m = (long double)nu - k, before = m * over * j + slope;
-		slope = (m - 1) * over * before - j;
-		j = before;
+		const long double below = 2 * ((long double)nu - k) * over * j - above;
+		above = j;
+		j = below;
 		if (fabsl(j) > HUGE_L) {
 			j /= HUGE_L;
-			slope /= HUGE_L;
+			above /= HUGE_L;
 			top /= HUGE_L;
 		}
 	}
 	if (j == 0) j = TINY_L;
-	const long double f = slope / j;
 	long double at_mu, y, y1;
 	if (x < 2) {
 		const Kinds t = temme(mu, x, -1);
 		y = t.first;
 		y1 = t.second;
-		at_mu = 2 * over / PI_L / (mu * over * y - y1 - f * y);
+		at_mu = 2 * over / PI_L / (above / j * y - y1); /* DLMF 10.5.2 */
 	} else {
 		const long double _Complex h = slope_of_hankel(mu, x);
-		const long double p = creall(h), q = cimagl(h), gamma = (p - f) / q;
-		at_mu = copysignl(sqrtl(2 * over / PI_L / ((p - f) * gamma + q)), j);
+		const long double p = creall(h), q = cimagl(h), gamma = (p - (mu * over - above / j)) / q;
+		at_mu = copysignl(sqrtl(2 * over / PI_L / (gamma * gamma * q + q)), j);
 		y = at_mu * gamma;
 		y1 = mu * over * y - (at_mu * gamma * p + at_mu * q);
 	}
@@ -179,14 +177,15 @@ static Kinds steed_jy(double nu, double x) {
 
 /* ---- I and K ------------------------------------------------------------- */
 
-static long double slope_of_i(double nu, double x) {
-	long double b = 2 * (long double)nu / x, f = fmaxl((long double)nu / x, TINY_L), c = f, d = 0;
+/* I_{nu+1}/I_nu (DLMF 10.33.1) */
+static long double ratio_of_i(double nu, long double x) {
+	long double b = 2 * ((long double)nu + 1) / x, f = b, c = b, d = 0;
 	for (int k = 0; k < MOST_STEPS; k++) {
-		b += 2 / (long double)x;
+		b += 2 / x;
 		d = 1 / (b + d);
 		c = b + 1 / c;
 		f *= c * d;
-		if (fabsl(c * d - 1) < EPS) return f;
+		if (fabsl(c * d - 1) < EPS) return 1 / f;
 	}
 	return NAN;
 }
@@ -216,24 +215,23 @@ static Kinds steed_k(long double mu, long double x) {
 }
 
 /* exp(-x) I and exp(x) K, nu >= 0, 0 < x <= MOST_X. */
-static Kinds steed_ik(double nu, double x) {
+static Kinds steed_ik(double nu, long double x) {
 	const int n = (int)(nu + 0.5);
-	const long double mu = (long double)nu - n, over = 1 / (long double)x;
-	long double top = TINY_L, i = top, slope = slope_of_i(nu, x) * i;
+	const long double mu = (long double)nu - n, over = 1 / x;
+	long double top = TINY_L, i = top, above = ratio_of_i(nu, x) * top; /* orders m and m + 1 */
 	for (int k = 0; k < n; k++) {
-		const long double m = (long double)nu - k, before = m * over * i + slope;
-		slope = (m - 1) * over * before + i;
-		i = before;
+		const long double below = 2 * ((long double)nu - k) * over * i + above;
+		above = i;
+		i = below;
 		if (i > HUGE_L) {
 			i /= HUGE_L;
-			slope /= HUGE_L;
+			above /= HUGE_L;
 			top /= HUGE_L;
 		}
 	}
 	Kinds k = x < 2 ? temme(mu, x, 1) : steed_k(mu, x);
 	if (x < 2) k = (Kinds){k.first * expl(x), k.second * expl(x)};
-	const long double at_mu = over / (slope / i * k.first - mu * over * k.first +
-	                                  k.second); /* the Wronskian, DLMF 10.28.2 */
+	const long double at_mu = over / (above / i * k.first + k.second); /* DLMF 10.28.2 */
 	for (int m = 1; m <= n; m++) {
 		const long double next = 2 * (mu + m) * over * k.second + k.first;
 		k.first = k.second;
@@ -250,23 +248,25 @@ static Kinds steed_ik(double nu, double x) {
 
 /* Orders and arguments that are both so large are left to GSL (Olver's
  * expansions). */
-static bool by_steed(double nu, double x) { return x <= MOST_X && nu <= 1e5; }
+static bool by_steed(double nu, long double x) { return x <= MOST_X && nu <= 1e5; }
 
 /* nu >= 0, x > 0 */
-static Kinds jy(double nu, double x) {
+static Kinds jy(double nu, long double x) {
 	gsl_sf_result j, y;
 	if (far_out(nu, x)) return far_jy(nu, x);
 	if (by_steed(nu, x)) return steed_jy(nu, x);
-	const double first = gsl_number(gsl.gsl_sf_bessel_Jnu_e(nu, x, &j), &j);
-	return (Kinds){first, gsl_number(gsl.gsl_sf_bessel_Ynu_e(nu, x, &y), &y)};
+	const double first = gsl_number(gsl.gsl_sf_bessel_Jnu_e(nu, (double)x, &j), &j);
+	return (Kinds){first, gsl_number(gsl.gsl_sf_bessel_Ynu_e(nu, (double)x, &y), &y)};
 }
-static Kinds ik(double nu, double x) {
+static Kinds ik(double nu, long double x) {
 	gsl_sf_result i, k;
 	if (far_out(nu, x)) return far_ik(nu, x);
 	if (by_steed(nu, x)) return steed_ik(nu, x);
-	const double first = gsl_number(gsl.gsl_sf_bessel_Inu_scaled_e(nu, x, &i), &i);
-	return (Kinds){first, gsl_number(gsl.gsl_sf_bessel_Knu_scaled_e(nu, x, &k), &k)};
+	const double first = gsl_number(gsl.gsl_sf_bessel_Inu_scaled_e(nu, (double)x, &i), &i);
+	return (Kinds){first, gsl_number(gsl.gsl_sf_bessel_Knu_scaled_e(nu, (double)x, &k), &k)};
 }
+
+long double bessel_j_right(double nu, long double x) { return jy(nu, x).first; }
 
 double bessel_y(const double *p) {
 	const double nu = p[0], x = p[1], m = fabs(nu);
@@ -373,4 +373,18 @@ double spherical_k(const double *p) {
 	       : isinf(x) ? 0
 	                  : (double)(ik(p[0] + 0.5, x).second * expl(-(long double)x) *
 	                             sqrtl(PI_L / (2 * (long double)x)));
+}
+
+/* ---- Airy functions of x <= -2, by those of orders 1/3 and 2/3 (DLMF 9.6(ii))  */
+
+double airy_left(double x, int which) {
+	const long double z = -(long double)x, root = sqrtl(z);
+	const Kinds v = jy(which < 2 ? 1.0 / 3 : 2.0 / 3, 2 / 3.0L * z * root);
+	const long double third = 1 / sqrtl(3);
+	switch (which) {
+	case 0: return (double)(0.5L * root * (v.first - third * v.second));
+	case 1: return (double)(-0.5L * root * (third * v.first + v.second));
+	case 2: return (double)(0.5L * z * (v.first + third * v.second));
+	default: return (double)(0.5L * z * (third * v.first - v.second));
+	}
 }

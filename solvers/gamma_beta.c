@@ -19,50 +19,52 @@ static const double SERIES_SHAPE = 1e9;
 static const long double HALF_LOG_TWO_PI = 0.918938533204672741780329736405617640L,
 						 ROOT_TWO_PI = 2.50662827463100050241576528481104525L;
 
-/* The coefficients of 1/gamma(1 + x) (DLMF 5.7.1). */
+/* The coefficients of 1/gamma(1 + x), |x| <= 1/2 (DLMF 5.7.1). */
+static const long double RECIPROCAL_GAMMA[] = {
+	1.0L,
+	0.57721566490153286060651209L,
+	-0.65587807152025388107701952L,
+	-0.042002635034095235529003935L,
+	0.1665386113822914895017008L,
+	-0.042197734555544336748208301L,
+	-0.0096219715278769735621149217L,
+	0.0072189432466630995423950103L,
+	-0.0011651675918590651121139711L,
+	-0.00021524167411495097281572996L,
+	0.00012805028238811618615319863L,
+	-0.000020134854780788238655689391L,
+	-0.0000012504934821426706573453595L,
+	0.0000011330272319816958823741296L,
+	-0.00000020563384169776071034501541L,
+	6.1160951044814158178624987e-9L,
+	5.002007644469222930055665e-9L,
+	-1.1812745704870201445881266e-9L,
+	1.0434267116911005104915403e-10L,
+	7.7822634399050712540499373e-12L,
+	-3.6968056186422057081878159e-12L,
+	5.1003702874544759754790153e-13L,
+	-2.0583260535665067832224295e-14L,
+	-5.3481225394230179823700173e-15L,
+	1.2267786282382607901588938e-15L,
+	-1.1812593016974587695137646e-16L,
+	1.1866922547516003325797772e-18L,
+	1.4123806553180317815558039e-18L,
+};
+enum { COEFFICIENTS = sizeof RECIPROCAL_GAMMA / sizeof *RECIPROCAL_GAMMA };
+
 void reciprocal_gamma(long double x, long double *even, long double *odd_over_x) {
-	static const long double c[] = {
-		1.0L,
-		0.57721566490153286060651209L,
-		-0.65587807152025388107701952L,
-		-0.042002635034095235529003935L,
-		0.1665386113822914895017008L,
-		-0.042197734555544336748208301L,
-		-0.0096219715278769735621149217L,
-		0.0072189432466630995423950103L,
-		-0.0011651675918590651121139711L,
-		-0.00021524167411495097281572996L,
-		0.00012805028238811618615319863L,
-		-0.000020134854780788238655689391L,
-		-0.0000012504934821426706573453595L,
-		0.0000011330272319816958823741296L,
-		-0.00000020563384169776071034501541L,
-		6.1160951044814158178624987e-9L,
-		5.002007644469222930055665e-9L,
-		-1.1812745704870201445881266e-9L,
-		1.0434267116911005104915403e-10L,
-		7.7822634399050712540499373e-12L,
-		-3.6968056186422057081878159e-12L,
-		5.1003702874544759754790153e-13L,
-		-2.0583260535665067832224295e-14L,
-		-5.3481225394230179823700173e-15L,
-		1.2267786282382607901588938e-15L,
-		-1.1812593016974587695137646e-16L,
-		1.1866922547516003325797772e-18L,
-		1.4123806553180317815558039e-18L,
-	};
 	const long double s = x * x;
 	*even = *odd_over_x = 0;
-	for (int k = (int)(sizeof c / sizeof *c) - 2; k >= 0; k -= 2) {
-		*even = *even * s + c[k];
-		*odd_over_x = *odd_over_x * s + c[k + 1];
+	for (int k = COEFFICIENTS - 2; k >= 0; k -= 2) {
+		*even = *even * s + RECIPROCAL_GAMMA[k];
+		*odd_over_x = *odd_over_x * s + RECIPROCAL_GAMMA[k + 1];
 	}
 }
 /* log gamma(1 + a), |a| <= 1/2, relatively exact near 0. */
 static long double log_gamma_above_one(long double a) {
-	long double even, odd_over_a;
-	reciprocal_gamma(a, &even, &odd_over_a);
-	return -log1pl((even - 1) + a * odd_over_a);
+	long double sum = 0;
+	for (int k = COEFFICIENTS - 1; k > 0; k--) sum = sum * a + RECIPROCAL_GAMMA[k];
+	return -log1pl(a * sum);
 }
 
 /* log gamma(x) - ((x - 1/2) log x - x + log(2 pi)/2), x > 0: the correction of
@@ -114,6 +116,21 @@ double log_beta(const double *x) {
 	return (double)log_beta_long(a, b);
 }
 
+double beta_of(const double *x) {
+	const double a = x[0], b = x[1];
+	if (a > 0 && b > 0) {
+		if (a == INFINITY || b == INFINITY || a + b > 1000)
+			return a + b < INFINITY ? (double)expl(log_beta_long(a, b)) : 0;
+		return (double)(tgammal(a) * (tgammal(b) / tgammal((long double)a + b)));
+	}
+	if (pole(a) || pole(b)) return NAN;
+	if (pole(a + b)) return 0;
+	int sign_a, sign_b, sign;
+	const long double la = lgammal_r(a, &sign_a), lb = lgammal_r(b, &sign_b);
+	const long double l = la + lb - lgammal_r((long double)a + b, &sign);
+	return (double)(sign_a * sign_b * sign * expl(l));
+}
+
 /* ---- the incomplete gamma functions -------------------------------------- */
 
 /* log of x^a e^-x / gamma(a + 1), a > 0 and 0 < x < inf: far from 0 by what x
@@ -129,6 +146,7 @@ double gamma_log_density(const double *p) {
 	if (isnan(a + x) || a <= 0) return NAN;
 	if (x < 0 || x == INFINITY || a == INFINITY) return -INFINITY;
 	if (x == 0) return a < 1 ? INFINITY : a == 1 ? 0 : -INFINITY;
+	if (a < 10) return (double)((a - 1.0L) * logl(x) - x - lgammal(a));
 	return (double)(log_gamma_weight(a, x) + logl(a / (long double)x));
 }
 double gamma_density(const double *p) {
@@ -261,30 +279,58 @@ static long double log_beta_weight(double a, double b, Split at) {
 static long double beta_weight(double a, double b, Split at) {
 	return expl(log_beta_weight(a, b, at));
 }
-/* I_x(a, b) a / weight, x left of the mean: the continued fraction (DLMF
- * 8.17.22) by Lentz' method. NaN when it does not end. */
-static long double beta_fraction(long double a, long double b, long double x) {
-	long double f = 1, c = 1, d = 0;
-	for (int m = 0; m < MOST_TERMS / 2; m++) {
-		long double n = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-		d = 1 + n * d;
-		c = 1 + n / c;
-		d = 1 / (d == 0 ? 1e-4000L : d);
-		f *= c * d;
-		n = (m + 1) * (b - m - 1) * x / ((a + 2 * m + 1) * (a + 2 * m + 2));
-		d = 1 + n * d;
-		c = 1 + n / c;
+/* I_x(a, b) / weight, x left of the mean: the even part of the continued
+ * fraction DLMF 8.17.22, in which y and what x is away from the mean stand by
+ * themselves (Didonato and Morris, ACM Trans. Math. Softw. 18 (1992), algorithm
+ * 708), by Lentz' method. NaN when it does not end. */
+static long double beta_fraction(long double a, long double b, long double x, long double y) {
+	const long double off = x < y ? a - (a + b) * x : (a + b) * y - b;
+	long double f = a / (a + 1) * (off + 1), c = f, d = 0;
+	for (int n = 1; n < MOST_TERMS; n++) {
+		const long double s = a + 2 * n - 1;
+		const long double top = (a + n - 1) / s * ((a + b + n - 1) / s) * (n * x) * ((b - n) * x);
+		const long double below =
+			n + n * (b - n) * x / s + (a + n) / (s + 2) * (off + 1 + n * (1 + y));
+		d = below + top * d;
+		c = below + top / c;
 		d = 1 / (d == 0 ? 1e-4000L : d);
 		f *= c * d;
 		if (fabsl(c * d - 1) < 1e-20L) return 1 / f;
 	}
 	return NAN;
 }
+/* log gamma(q + p) - log gamma(q), relatively exact for small p: far out by
+ * Stirling's formula term by term. */
+static long double log_gamma_step(long double q, long double p) {
+	long double sum = 0;
+	for (; q < 30; q++) sum -= log1pl(p / q);
+	const long double l = log1pl(p / q);
+	static const long double c[] = {1 / 12.0L,   -1 / 360.0L,      1 / 1260.0L, -1 / 1680.0L,
+	                                1 / 1188.0L, -691 / 360360.0L, 1 / 156.0L};
+	long double power = 1 / q;
+	for (int k = 0; k < (int)(sizeof c / sizeof *c); k++, power /= q * q)
+		sum += c[k] * power * expm1l(-(2 * k + 1) * l);
+	return sum + (q - 0.5L) * l + p * logl(q + p) - p;
+}
+/* I_x(a, b) of a small a, for which it is nearly 1, or 1 less it: the power
+ * series (DLMF 8.17.7) by its first term and the others, x (b + 1) <= 2. */
+static long double beta_of_small(long double a, long double b, long double x, bool upper) {
+	const long double first = a * logl(x) - log_gamma_above_one(a) + log_gamma_step(b, a);
+	long double sum = 0, term = 1;
+	for (int k = 1; k < 2000; k++) {
+		term *= (k - b) * x / k;
+		sum += term / (a + k);
+		if (fabsl(term) < 1e-22L * fabsl(sum)) break;
+	}
+	const long double rest = expl(first) * a * sum;
+	return upper ? -expm1l(first) - rest : expl(first) + rest;
+}
 static long double beta_tail(double a, double b, Split at, bool upper) {
-	const bool left = at.x <= (a + 1) / ((long double)a + b + 2);
-	const long double weight = beta_weight(a, b, at);
-	const long double y =
-		left ? weight / a * beta_fraction(a, b, at.x) : weight / b * beta_fraction(b, a, at.y);
+	if (a < 0.1 && at.x < 0.9L && at.x * (b + 1) <= 2) return beta_of_small(a, b, at.x, upper);
+	if (b < 0.1 && at.y < 0.9L && at.y * (a + 1) <= 2) return beta_of_small(b, a, at.y, !upper);
+	const bool left = at.x <= a / ((long double)a + b);
+	const long double y = beta_weight(a, b, at) * (left ? beta_fraction(a, b, at.x, at.y)
+	                                                    : beta_fraction(b, a, at.y, at.x));
 	return left != upper ? y : 1 - y;
 }
 static bool shapes(double a, double b) { return a > 0 && b > 0 && a < INFINITY && b < INFINITY; }
@@ -343,6 +389,19 @@ double odds_density(const double *p) {
 	const double a = p[0], b = p[1], r = p[2];
 	if (!shapes(a, b) || !(r > 0 && r < INFINITY)) return exp(odds_log_density(p));
 	return (double)(beta_weight(a, b, split_of_odds(r)) / r);
+}
+
+/* log of the probability of k successes in n trials of chance p each */
+double binomial_log(const double *x) {
+	const double n = x[0], k = x[1], p = x[2];
+	if (isnan(n + k + p) || !(k >= 0 && k <= n && p >= 0 && p <= 1))
+		return isnan(n + k + p) ? NAN : -INFINITY;
+	if (k == 0) return p == 1 && n > 0 ? -INFINITY : (double)(n * log1pl(-(long double)p));
+	if (k == n) return (double)(n * logl(p));
+	if (p == 0 || p == 1) return -INFINITY;
+	const Split at = split_of(p);
+	return (double)(log_beta_weight(k + 1, n - k + 1, at) - log_part(at.x, at.y) -
+	                log_part(at.y, at.x) - logl(n + 1.0L));
 }
 
 /* ---- inverses ------------------------------------------------------------ */

@@ -17,6 +17,15 @@ static int sign_gamma(long double x, long double *log_of) {
 	return sign;
 }
 
+/* gamma(p) gamma(q) / (gamma(r) gamma(s)) */
+static long double gamma_ratio(long double p, long double q, long double r, long double s) {
+	long double l[4];
+	if ((r <= 0 && r == roundl(r)) || (s <= 0 && s == roundl(s))) return 0;
+	const int sign =
+		sign_gamma(p, &l[0]) * sign_gamma(q, &l[1]) * sign_gamma(r, &l[2]) * sign_gamma(s, &l[3]);
+	return sign * expl(l[0] + l[1] - l[2] - l[3]);
+}
+
 /* ---- sums ---------------------------------------------------------------- */
 
 /* What a series of this many terms gives: the sum, and how much larger its
@@ -26,11 +35,12 @@ typedef struct Sum {
 } Sum;
 static const Sum NO_SUM = {NAN, INFINITY};
 
-static Sum power_series(uint32_t na, const double *a, uint32_t nb, const double *b, double x) {
+static Sum power_series(uint32_t na, const long double *a, uint32_t nb, const long double *b,
+                        double x) {
 	long double term = 1, sum = 1, largest = 1;
 	for (int k = 0; k < 4000; k++) {
-		for (uint32_t i = 0; i < na; i++) term *= (long double)a[i] + k;
-		for (uint32_t i = 0; i < nb; i++) term /= (long double)b[i] + k;
+		for (uint32_t i = 0; i < na; i++) term *= a[i] + k;
+		for (uint32_t i = 0; i < nb; i++) term /= b[i] + k;
 		term *= x / (k + 1.0L);
 		if (term == 0) return (Sum){sum, largest / fabsl(sum)};
 		sum += term;
@@ -110,12 +120,15 @@ static double if_bounded(int status, const gsl_sf_result *r) {
 double hyp0f1(const double *p) {
 	const double b = p[0], x = p[1];
 	if (!isfinite(b + x) || pole(b)) return NAN;
-	const Sum s = power_series(0, NULL, 1, &b, x);
+	const Sum s = power_series(0, NULL, 1, (long double[]){b}, x);
 	if (s.lost < 1e3) return (double)s.value;
 	const double nu = b - 1, root = sqrt(fabs(x)), at[2] = {nu, 2 * root};
 	long double l;
 	const int sign = sign_gamma(b, &l);
-	return (double)(sign * expl(l - nu * logl(root)) * (x > 0 ? bessel_i(at) : bessel_j(at)));
+	const long double bessel = x > 0    ? bessel_i(at)
+	                           : nu < 0 ? bessel_j(at)
+	                                    : bessel_j_right(nu, 2 * sqrtl(-(long double)x));
+	return (double)(sign * expl(l - nu * 0.5L * logl(fabsl(x))) * bessel);
 }
 
 /* The sum of (p)_s (q)_s / s! z^-s up to its smallest term, which is what it
@@ -159,7 +172,8 @@ double hyp1f1(const double *p) {
 	const bool by_kummer =
 		x < 0 && !pole(a); /* exp(x) 1F1(b - a, b, -x), whose terms have one sign in the end */
 	const Sum s =
-		by_kummer ? power_series(1, (double[]){b - a}, 1, &b, -x) : power_series(1, &a, 1, &b, x);
+		by_kummer ? power_series(1, (long double[]){(long double)b - a}, 1, (long double[]){b}, -x)
+				  : power_series(1, (long double[]){a}, 1, (long double[]){b}, x);
 	if (kept(s)) return (double)(by_kummer ? s.value * expl(x) : s.value);
 	const Sum far = hyp1f1_far(a, b, x);
 	if (kept(far)) return (double)far.value;
@@ -168,23 +182,31 @@ double hyp1f1(const double *p) {
 	return moderate(a) && moderate(b) ? if_bounded(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;
 }
 
+/* U by the two functions 1F1 it is made of (DLMF 13.2.42), and how much larger
+ * they were; b is not whole. */
+static Sum hyp_u_near(long double a, long double b, double x) {
+	if (b == roundl(b)) return NO_SUM;
+	const Sum s = power_series(1, (long double[]){a}, 1, (long double[]){b}, x);
+	const Sum t = power_series(1, (long double[]){a - b + 1}, 1, (long double[]){2 - b}, x);
+	const long double scale = PI_L / sin_pi((double)b);
+	const long double u = scale * gamma_ratio(1, 1, a - b + 1, b) * s.value;
+	const long double v = -scale * gamma_ratio(1, 1, a, 2 - b) * powl(x, 1 - b) * t.value;
+	return (Sum){u + v, (fabsl(u) * s.lost + fabsl(v) * t.lost) / fabsl(u + v)};
+}
 double hyp_u(const double *p) {
+	const double a = p[0], b = p[1], x = p[2];
 	gsl_sf_result r;
-	return moderate(p[0]) && moderate(p[1]) && !isnan(p[2])
-	           ? gsl_number(gsl.gsl_sf_hyperg_U_e(p[0], p[1], p[2], &r), &r)
-	           : NAN;
+	if (!isfinite(a + b + x)) return NAN;
+	if (x > 0) {
+		const Sum far = asymptotic(a, (long double)a - b + 1, -(long double)x);
+		if (kept(far)) return (double)(powl(x, -a) * far.value); /* DLMF 13.7.3 */
+		const Sum near = hyp_u_near(a, b, x);
+		if (kept(near)) return (double)near.value;
+	}
+	return moderate(a) && moderate(b) ? gsl_number(gsl.gsl_sf_hyperg_U_e(a, b, x, &r), &r) : NAN;
 }
 
 /* ---- 2F1 ----------------------------------------------------------------- */
-
-/* gamma(p) gamma(q) / (gamma(r) gamma(s)) */
-static long double gamma_ratio(long double p, long double q, long double r, long double s) {
-	long double l[4];
-	if (pole((double)r) || pole((double)s)) return 0;
-	const int sign =
-		sign_gamma(p, &l[0]) * sign_gamma(q, &l[1]) * sign_gamma(r, &l[2]) * sign_gamma(s, &l[3]);
-	return sign * expl(l[0] + l[1] - l[2] - l[3]);
-}
 
 /* From x to y = 1 - x (DLMF 15.8.4), where c - a - b is not nearly whole: two
  * products, and how much larger than their sum they and their series were. The
@@ -262,10 +284,12 @@ static double hyp2f1_inside(double a, double b, double c, double x, double y) {
 	gsl_sf_result r;
 	const double d = c - a - b;
 	if (x < 0.95) {
-		const Sum s = power_series(2, (double[]){a, b}, 1, &c, x);
+		const long double below[1] = {c};
+		const Sum s = power_series(2, (long double[]){a, b}, 1, below, x);
 		if (s.lost < 1e3) return (double)s.value;
 		if (d < 0) { /* Euler: the other sum is the tamer one */
-			const Sum t = power_series(2, (double[]){c - a, c - b}, 1, &c, x);
+			const Sum t = power_series(2, (long double[]){(long double)c - a, (long double)c - b},
+			                           1, below, x);
 			if (t.lost < 1e3 || (t.lost < s.lost && kept(t))) return (double)(powl(y, d) * t.value);
 		}
 		if (kept(s)) return (double)s.value;
@@ -290,7 +314,7 @@ double hyp2f1(const double *p) {
 	if (pole(c) && !(pole(a) && a >= c) && !(pole(b) && b >= c)) return NAN;
 	if (x == 0) return 1;
 	if (ends) {
-		Sum s = power_series(2, (double[]){a, b}, 1, &c, x);
+		Sum s = power_series(2, (long double[]){a, b}, 1, (long double[]){c}, x);
 		if (kept(s)) return (double)s.value;
 		s = power_series_twice(2, (double[]){a, b}, 1, &c, x);
 		if (kept_twice(s)) return (double)s.value;

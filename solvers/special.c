@@ -1,6 +1,6 @@
 /* special.c - the table of special functions: which there are, and what each does where the library that computes it does not go.
  *
- * Needs: elementwise.h, gsl.h. Guarantees: every function is defined for every number: where it has no real value it is NaN, at a pole an infinity or NaN,
+ * Needs: elementwise.h, gsl.h, special.h. Guarantees: every function is defined for every number: where it has no real value it is NaN, at a pole an infinity or NaN,
  * and NaN for NaN. Definitions are those of the NIST Handbook (dlmf.nist.gov), elliptic integrals by the parameter m = k^2. Orders that must be whole are
  * whole numbers in a double, and like those of Bessel functions up to 100,000 in size; the polynomials are 0 for negative orders, as their recurrences
  * want it.
@@ -60,16 +60,6 @@ static double polygamma(const double *x) {
 	return sum + gsl_number(gsl.gsl_sf_psi_n_e((int)n, at, &r), &r);
 }
 
-static double beta_of(const double *x) {
-	const double a = x[0], b = x[1];
-	if (a > 0 && b > 0) return a + b < 100 ? tgamma(a) * (tgamma(b) / tgamma(a + b)) : exp(log_beta(x));
-	if ((a <= 0 && whole(a)) || (b <= 0 && whole(b))) return NAN;
-	if (a + b <= 0 && whole(a + b)) return 0;
-	int sa, sb, sab;
-	const double l = lgamma_r(a, &sa) + lgamma_r(b, &sb) - lgamma_r(a + b, &sab);
-	return sa * sb * sab * exp(l);
-}
-
 /* n (n-1) ... (n-k+1) / k! */
 static double binomial(const double *x) {
 	double n = x[0], k = x[1];
@@ -101,6 +91,14 @@ static double factorial(const double *x) {
 /* ---- the error function and its family ------------------------------------------------------------------------------------------------ */
 
 static double erfc_of(const double *x) { return erfc(x[0]); }
+/* P(X > x) of the standard normal distribution */
+static double normal_tail(const double *x) {
+	return (double)(0.5L * erfcl(x[0] * 0.707106781186547524400844362104849039L));
+}
+/* sin(pi x)/(pi x) */
+static double sinc(const double *x) {
+	return x[0] == 0 ? 1 : isinf(x[0]) ? 0 : sin_pi(x[0]) / (M_PI * x[0]);
+}
 
 /* exp(x^2) with the rounding error of x^2 made good. */
 static double exp_square(double x) {
@@ -269,12 +267,18 @@ static double exp_int(const double *p) {
 
 /* ---- Airy functions -------------------------------------------------------------------------------------------------------------------------- */
 
-#define AIRY(name, f) \
-	static double name(const double *x) { gsl_sf_result r; return isnan(x[0]) ? NAN : gsl_number(gsl.f(x[0], GSL_PREC_DOUBLE, &r), &r); }
-AIRY(airy_ai, gsl_sf_airy_Ai_e)
-AIRY(airy_bi, gsl_sf_airy_Bi_e)
-AIRY(airy_ai_slope, gsl_sf_airy_Ai_deriv_e)
-AIRY(airy_bi_slope, gsl_sf_airy_Bi_deriv_e)
+/* GSL's phase left of 0 is rounded. */
+#define AIRY(name, f, which) \
+	static double name(const double *x) { \
+		gsl_sf_result r; \
+		if (isnan(x[0])) return NAN; \
+		if (x[0] <= -2 && x[0] > -1e100) return airy_left(x[0], which); \
+		return gsl_number(gsl.f(x[0], GSL_PREC_DOUBLE, &r), &r); \
+	}
+AIRY(airy_ai, gsl_sf_airy_Ai_e, 0)
+AIRY(airy_bi, gsl_sf_airy_Bi_e, 1)
+AIRY(airy_ai_slope, gsl_sf_airy_Ai_deriv_e, 2)
+AIRY(airy_bi_slope, gsl_sf_airy_Bi_deriv_e, 3)
 
 /* ---- elliptic integrals, in Carlson's symmetric forms (DLMF 19.25) ---------------------------------------------------------------------------- */
 
@@ -328,86 +332,95 @@ static double ellip_pi_of(const double *p) {
 }
 
 /* am(u | m), m <= 1, by the arithmetic-geometric mean (DLMF 22.20(ii)) */
-static double jacobi_am(const double *p) {
+static long double amplitude(long double u, double m) {
 	enum { MOST = 40 };
-	const double u = p[0], m = p[1];
-	if (isnan(u + m) || m > 1) return NAN;
-	if (m == 1) return 2 * atan(tanh(0.5 * u));
-	double ratio[MOST], a = 1, b = sqrt(1 - m);
+	if (m == 1) return 2 * atanl(tanhl(0.5L * u));
+	long double ratio[MOST], a = 1, b = sqrtl(1 - (long double)m);
 	int n = 0;
-	while (n < MOST && fabs(a - b) > 1e-16 * a) {
-		const double mean = 0.5 * (a + b);
-		ratio[n++] = 0.5 * (a - b) / mean;
-		b = sqrt(a * b);
+	while (n < MOST && fabsl(a - b) > 1e-20L * a) {
+		const long double mean = 0.5L * (a + b);
+		ratio[n++] = 0.5L * (a - b) / mean;
+		b = sqrtl(a * b);
 		a = mean;
 	}
-	double phi = ldexp(a * u, n);
-	while (n-- > 0) phi = 0.5 * (phi + asin(ratio[n] * sin(phi)));
+	long double phi = ldexpl(a * u, n);
+	while (n-- > 0) phi = 0.5L * (phi + asinl(ratio[n] * sinl(phi)));
 	return phi;
+}
+static double jacobi_am(const double *p) {
+	return isnan(p[0] + p[1]) || p[1] > 1 ? NAN : (double)amplitude(p[0], p[1]);
+}
+/* cos of the amplitude, which near its zeros needs more digits of that than a
+ * double has */
+static double jacobi_cn(const double *p) {
+	return isnan(p[0] + p[1]) || p[1] > 1 ? NAN : (double)cosl(amplitude(p[0], p[1]));
 }
 
 /* ---- orthogonal polynomials, by their recurrences (DLMF 18.9) --------------------------------------------------------------------------------- */
 
-static double gegenbauer_of(double n, double l, double x) {
+static double gegenbauer_of(double n, long double l, long double x) {
 	if (!order(n) || isnan(l + x)) return NAN;
 	if (n < 0) return 0;
-	double last = 0, now = 1;
+	long double last = 0, now = 1;
 	for (double k = 0; k < n; k++) {
-		const double next = (2 * (k + l) * x * now - (k + 2 * l - 1) * last) / (k + 1);
+		const long double next = (2 * (k + l) * x * now - (k + 2 * l - 1) * last) / (k + 1);
 		last = now;
 		now = next;
 	}
-	return now;
+	return (double)now;
 }
 static double gegenbauer(const double *p) { return gegenbauer_of(p[0], p[1], p[2]); }
 static double legendre(const double *p) { return gegenbauer_of(p[0], 0.5, p[1]); }
 static double chebyshev_u(const double *p) { return gegenbauer_of(p[0], 1, p[1]); }
 static double chebyshev_t(const double *p) {
 	if (!order(p[0]) || isnan(p[1])) return NAN;
-	const double n = fabs(p[0]), x = p[1];
-	double last = x, now = 1; /* T_{-1} = T_1 */
+	const double n = fabs(p[0]);
+	const long double x = p[1];
+	long double last = x, now = 1; /* T_{-1} = T_1 */
 	for (double k = 0; k < n; k++) {
-		const double next = 2 * x * now - last;
+		const long double next = 2 * x * now - last;
 		last = now;
 		now = next;
 	}
-	return now;
+	return (double)now;
 }
 static double hermite(const double *p) {
 	if (!order(p[0]) || isnan(p[1])) return NAN;
 	if (p[0] < 0) return 0;
-	double last = 0, now = 1;
+	long double last = 0, now = 1;
 	for (double k = 0; k < p[0]; k++) {
-		const double next = 2 * p[1] * now - 2 * k * last;
+		const long double next = 2 * (long double)p[1] * now - 2 * k * last;
 		last = now;
 		now = next;
 	}
-	return now;
+	return (double)now;
 }
 static double laguerre(const double *p) {
-	const double a = p[1], x = p[2];
+	const long double a = p[1], x = p[2];
 	if (!order(p[0]) || isnan(a + x)) return NAN;
 	if (p[0] < 0) return 0;
-	double last = 0, now = 1;
+	long double last = 0, now = 1;
 	for (double k = 0; k < p[0]; k++) {
-		const double next = ((2 * k + 1 + a - x) * now - (k + a) * last) / (k + 1);
+		const long double next = ((2 * k + 1 + a - x) * now - (k + a) * last) / (k + 1);
 		last = now;
 		now = next;
 	}
-	return now;
+	return (double)now;
 }
 static double jacobi(const double *p) {
-	const double a = p[1], b = p[2], x = p[3];
+	const long double a = p[1], b = p[2], x = p[3];
 	if (!order(p[0]) || isnan(a + b + x)) return NAN;
 	if (p[0] < 0) return 0;
 	if (p[0] == 0) return 1;
-	double last = 1, now = (a + 1) + (a + b + 2) * 0.5 * (x - 1);
+	long double last = 1, now = (a + 1) + (a + b + 2) * 0.5 * (x - 1);
 	for (double k = 1; k < p[0]; k++) {
-		const double s = 2 * k + a + b, next = ((s + 1) * (s * (s + 2) * x + a * a - b * b) * now - 2 * (k + a) * (k + b) * (s + 2) * last) / (2 * (k + 1) * (k + a + b + 1) * s);
+		const long double s = 2 * k + a + b, turn = (s + 1) * (s * (s + 2) * x + a * a - b * b);
+		const long double next = (turn * now - 2 * (k + a) * (k + b) * (s + 2) * last) /
+		                         (2 * (k + 1) * (k + a + b + 1) * s);
 		last = now;
 		now = next;
 	}
-	return now;
+	return (double)now;
 }
 /* P_l^m(x) with the phase (-1)^m, |x| <= 1 */
 static double legendre_of_order(const double *p) {
@@ -486,6 +499,7 @@ const EachRow each_rows[] = {
 	{"odds_density", 3, odds_density, false}, {"odds_inc", 3, odds_inc, false}, {"odds_inc_rest", 3, odds_inc_rest, false}, {"odds_inc_inverse", 3, odds_inc_inverse, false},
 	{"gammainc", 2, gamma_inc, false}, {"gammaincc", 2, gamma_inc_rest, false}, {"gamma_upper", 2, gamma_upper, false}, {"gammaincinv", 2, gamma_inc_inverse, false},
 	{"betainc", 3, beta_inc, false}, {"betaincc", 3, beta_inc_rest, false}, {"betaincinv", 3, beta_inc_inverse, false}, {"binomial", 2, binomial, false}, {"factorial", 1, factorial, false},
+	{"normal_tail", 1, normal_tail, false}, {"sinc", 1, sinc, false}, {"binomial_log", 3, binomial_log, false},
 	{"erfc", 1, erfc_of, false}, {"erfcx", 1, erfcx, false}, {"erfinv", 1, erf_inverse, false}, {"erfcinv", 1, erfc_inverse, false}, {"dawson", 1, dawson, true},
 	{"fresnelc", 1, fresnel_c, false}, {"fresnels", 1, fresnel_s, false}, {"expint", 2, exp_int, true}, {"expinti", 1, exp_int_i, true},
 	{"sinint", 1, sin_int, true}, {"cosint", 1, cos_int, true}, {"sinhint", 1, sinh_int, true}, {"coshint", 1, cosh_int, true},
@@ -494,7 +508,7 @@ const EachRow each_rows[] = {
 	{"sphericalj", 2, spherical_j, true}, {"sphericaly", 2, spherical_y, true}, {"sphericali", 2, spherical_i, true}, {"sphericalk", 2, spherical_k, true},
 	{"airyai", 1, airy_ai, true}, {"airybi", 1, airy_bi, true}, {"airyaiprime", 1, airy_ai_slope, true}, {"airybiprime", 1, airy_bi_slope, true},
 	{"ellipk", 1, ellip_k, true}, {"ellipe", 1, ellip_e, true}, {"ellipf", 2, ellip_f, true}, {"ellipeinc", 2, ellip_e_of, true}, {"ellipd", 2, ellip_d, true},
-	{"ellippi", 2, ellip_pi, true}, {"ellippiinc", 3, ellip_pi_of, true}, {"jacobiam", 2, jacobi_am, false},
+	{"ellippi", 2, ellip_pi, true}, {"ellippiinc", 3, ellip_pi_of, true}, {"jacobiam", 2, jacobi_am, false}, {"jacobicn", 2, jacobi_cn, false},
 	{"hyp0f1", 2, hyp0f1, true}, {"hyp1f1", 3, hyp1f1, true}, {"hypu", 3, hyp_u, true}, {"hyp2f1", 4, hyp2f1, true},
 	{"legendre", 2, legendre, false}, {"assoclegendre", 3, legendre_of_order, false}, {"spherical_part", 3, spherical_part, true}, {"hermite", 2, hermite, false},
 	{"laguerre", 3, laguerre, false}, {"chebyshevt", 2, chebyshev_t, false}, {"chebyshevu", 2, chebyshev_u, false}, {"gegenbauer", 3, gegenbauer, false}, {"jacobi", 4, jacobi, false},

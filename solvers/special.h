@@ -32,6 +32,7 @@ double sin_pi(double x);
  * by x. */
 void reciprocal_gamma(long double x, long double *even, long double *odd_over_x);
 double log_beta(const double *x);
+double beta_of(const double *x);
 double gamma_density(const double *x);
 double gamma_log_density(const double *x);
 double gamma_inc(const double *x);
@@ -43,6 +44,7 @@ double beta_log_density(const double *x);
 double beta_inc(const double *x);
 double beta_inc_rest(const double *x);
 double beta_inc_inverse(const double *x);
+double binomial_log(const double *x);
 /* The same of the odds r = x/(1 - x), which hold both ends of 0 .. 1. */
 double odds_density(const double *x);
 double odds_log_density(const double *x);
@@ -59,6 +61,10 @@ double bessel_i(const double *x);
 double bessel_k(const double *x);
 double bessel_i_scaled(const double *x);
 double bessel_k_scaled(const double *x);
+/* J of nu >= 0 and x > 0 */
+long double bessel_j_right(double nu, long double x);
+/* Ai, Bi, Ai', Bi' of x <= -2 */
+double airy_left(double x, int which);
 double spherical_j(const double *x);
 double spherical_y(const double *x);
 double spherical_i(const double *x);

@@ -131,6 +131,7 @@ _asked(d, what) = {
 }
 
 _root2 = 1.4142135623730951
+_root_2pi = 2.5066282746310002
 _log_root_2pi = 0.9189385332046728
 # Inside of its support the value that f gives, outside another; f is fed a number from inside there.
 _inside_or(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), outside)
@@ -139,9 +140,10 @@ _probability(p) = where(0 <= p and p <= 1, p, nan)
 
 _families = (
   Normal = (
+    pdf = (d, x) -> exp(-0.5 * ((x - d.mu) / d.sigma)^2) / (_root_2pi * d.sigma),
     logpdf = (d, x) -> -0.5 * ((x - d.mu) / d.sigma)^2 - log(d.sigma) - _log_root_2pi,
-    cdf = (d, x) -> 0.5 * erfc((d.mu - x) / (d.sigma * _root2)),
-    ccdf = (d, x) -> 0.5 * erfc((x - d.mu) / (d.sigma * _root2)),
+    cdf = (d, x) -> _normal_tail((d.mu - x) / d.sigma),
+    ccdf = (d, x) -> _normal_tail((x - d.mu) / d.sigma),
     icdf = (d, p) -> d.mu - d.sigma * _root2 * erfcinv(2 * p),
     sample = (d, n) -> d.mu + d.sigma * randn(n),
     moments = d -> (d.mu, d.sigma^2)
@@ -155,6 +157,7 @@ _families = (
     moments = d -> (0.5 * (d.a + d.b), (d.b - d.a)^2 / 12)
   ),
   Exponential = (
+    pdf = (d, x) -> where(x >= 0, exp(-max(x, 0) / d.scale) / d.scale, 0.0),
     logpdf = (d, x) -> where(x >= 0, -x / d.scale - log(d.scale), -inf),
     cdf = (d, x) -> -expm1(-max(x, 0) / d.scale),
     ccdf = (d, x) -> exp(-max(x, 0) / d.scale),
@@ -209,16 +212,19 @@ _families = (
       where(d.d2 > 4, 2 * d.d2^2 * (d.d1 + d.d2 - 2) / (d.d1 * (d.d2 - 2)^2 * (d.d2 - 4)), inf))
   ),
   LogNormal = (
+    pdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> exp(-0.5 * ((log(x) - d.mu) / d.sigma)^2) / (_root_2pi * d.sigma) / x, 0.0),
     logpdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -0.5 * ((log(x) - d.mu) / d.sigma)^2 - log(x) - log(d.sigma) -
       _log_root_2pi,
       -inf),
-    cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * erfc((d.mu - log(x)) / (d.sigma * _root2)), 0.0),
-    ccdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> 0.5 * erfc((log(x) - d.mu) / (d.sigma * _root2)), 1.0),
+    cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _normal_tail((d.mu - log(x)) / d.sigma), 0.0),
+    ccdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> _normal_tail((log(x) - d.mu) / d.sigma), 1.0),
     icdf = (d, p) -> exp(d.mu - d.sigma * _root2 * erfcinv(2 * p)),
     sample = (d, n) -> exp(d.mu + d.sigma * randn(n)),
     moments = d -> (exp(d.mu + 0.5 * d.sigma^2), expm1(d.sigma^2) * exp(2 * d.mu + d.sigma^2))
   ),
   Weibull = (
+    pdf = (d, x) -> _inside_or(0 < x and x < inf, x, 1.0, x -> d.shape / d.scale * (x / d.scale)^(d.shape - 1) *
+      exp(-(x / d.scale)^d.shape), where(x == 0, _at_zero(d.shape, 1 / d.scale), 0.0)),
     logpdf = (d, x) -> _inside_or(0 < x and x < inf, x, 1.0, x -> log(d.shape / d.scale) + (d.shape - 1) * log(x / d.scale) -
       (x / d.scale)^d.shape, where(x == 0, log(_at_zero(d.shape, 1 / d.scale)), -inf)),
     cdf = (d, x) -> _inside_or(x > 0, x, 1.0, x -> -expm1(-(x / d.scale)^d.shape), 0.0),
@@ -238,6 +244,7 @@ _families = (
     moments = d -> (nan + 0.0 * d.location, nan + 0.0 * d.scale)
   ),
   Laplace = (
+    pdf = (d, x) -> exp(-abs(x - d.location) / d.scale) / (2 * d.scale),
     logpdf = (d, x) -> -abs(x - d.location) / d.scale - log(2 * d.scale),
     cdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, h, 1 - h) },
     ccdf = (d, x) -> { z = (x - d.location) / d.scale; h = 0.5 * exp(-abs(z)); where(z < 0, 1 - h, h) },
@@ -248,6 +255,7 @@ _families = (
     moments = d -> (d.location, 2 * d.scale^2)
   ),
   Logistic = (
+    pdf = (d, x) -> { e = exp(-abs(x - d.location) / d.scale); e / (d.scale * (1 + e)^2) },
     logpdf = (d, x) -> { z = abs(x - d.location) / d.scale; -z - 2 * log1p(exp(-z)) - log(d.scale) },
     cdf = (d, x) -> sigmoid((x - d.location) / d.scale),
     ccdf = (d, x) -> sigmoid((d.location - x) / d.scale),
@@ -259,6 +267,7 @@ _families = (
     moments = d -> (d.location, (π * d.scale)^2 / 3)
   ),
   Gumbel = (
+    pdf = (d, x) -> { z = max((x - d.location) / d.scale, -700.0); exp(-z - exp(-z)) / d.scale },
     logpdf = (d, x) -> { z = (x - d.location) / d.scale; where(z == -inf, -inf, -z - exp(-z)) - log(d.scale) },
     cdf = (d, x) -> exp(-exp((d.location - x) / d.scale)),
     ccdf = (d, x) -> -expm1(-exp((d.location - x) / d.scale)),
@@ -286,7 +295,7 @@ _families = (
     pdf = (d, x) -> _inside_or(0 <= x and x <= d.n and x == floor(x), x, 0.0,
       x -> _beta_density(x + 1.0, d.n - x + 1.0, d.p) / (d.n + 1), 0.0),
     logpdf = (d, x) -> _inside_or(0 <= x and x <= d.n and x == floor(x), x, 0.0,
-      x -> _beta_log_density(x + 1.0, d.n - x + 1.0, d.p) - log(d.n + 1.0), -inf),
+      x -> _binomial_log(1.0 * d.n, x, d.p), -inf),
     cdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> _betaincc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),
       where(x < 0, 0.0, 1.0)),
     ccdf = (d, x) -> _inside_or(0 <= x and x < d.n, x, 0.0, x -> betainc(floor(x) + 1, max(d.n - floor(x), 0.5), d.p),

@@ -114,6 +114,11 @@ _beta_log_density(a, b, x) = _each("beta_log_density", a, b, x)
 derivative _beta_log_density(a, b, x) =
   (log(x) - digamma(a) + digamma(a + b), log1p(-x) - digamma(b) + digamma(a + b), (a - 1) / x - (b - 1) / (1 - x))
 
+# log of the probability of k successes in n trials of chance p each
+_binomial_log(n, k, p) = _each("binomial_log", n, k, p)
+derivative _binomial_log(n, k, p) = (digamma(n + 1) - digamma(n - k + 1) + log1p(-p),
+  digamma(n - k + 1) - digamma(k + 1) + log(p) - log1p(-p), where(k == 0, 0.0, k) / p - (n - k) / (1 - p))
+
 # 1 - betainc(a, b, x), also where it is nearly 1 or nearly 0
 _betaincc(a, b, x) = _each("betaincc", a, b, x)
 derivative _betaincc(a, b, x), da, db, dx = -_beta_density(a, b, x) * dx - _betainc_by_parameters(a, b, x, y, da, db)
@@ -183,6 +188,9 @@ _betainc_sum(a, b, x) = {
 #     erfc(10)                    #~ 2.088487583762545e-45 tol 1e-58
 erfc(x) = _each("erfc", x)
 derivative erfc(x) = -1.1283791670955126 * exp(-x * x)
+# what of the standard normal distribution lies above z, erfc(z/sqrt(2))/2
+_normal_tail(z) = _each("normal_tail", z)
+derivative _normal_tail(z) = -0.3989422804014327 * exp(-0.5 * z * z)
 # erfcx(x): exp(x^2) erfc(x), which neither underflows nor overflows for x > -26
 #   [DLMF 7.2; continued fraction 7.9.2 for x > 8]
 #     erfcx(100)                  #~ 0.005641613782989433
@@ -244,7 +252,8 @@ coshint(x) = _each("coshint", x)
 derivative coshint(x) = cosh(x) / x
 # sinc(x): sin(pi x) / (pi x), and 1 at 0; every derivative is right at 0, too
 #     sinc([0, 0.5, 1])           #~ [1, 2/pi, 0]
-sinc(x) = sphericalj(0, 3.141592653589793 * x)
+sinc(x) = _each("sinc", x)
+derivative sinc(x) = -3.141592653589793 * sphericalj(1, 3.141592653589793 * x)
 
 # ---- Bessel functions
 
@@ -461,13 +470,15 @@ derivative _ellipd(phi, m) =
 #   by the arithmetic-geometric mean. Derivatives by u and m. [DLMF 22.16, 22.20(ii)]
 #     ellipf(jacobiam(0.7, 0.3), 0.3)   #~ 0.7
 jacobiam(u, m) = _each("jacobiam", u, m)
-derivative jacobiam(u, m) = (_delta(y, m), -_delta(y, m) * (u - _ellipd(y, m)) / (2 * (1 - m)) + sin(2 * y) / (4 * (1 - m)))
+derivative jacobiam(u, m) = (_delta(y, m), _amplitude_by_m(u, m, y))
+_amplitude_by_m(u, m, am) = -_delta(am, m) * (u - _ellipd(am, m)) / (2 * (1 - m)) + sin(2 * am) / (4 * (1 - m))
 # jacobisn(u, m), jacobicn(u, m), jacobidn(u, m): Jacobi's elliptic functions
 #     jacobisn(ellipk(0.3), 0.3)  #~ 1
 jacobisn(u, m) = sin(jacobiam(u, m))
 # jacobicn(u, m): see jacobisn
 #     jacobicn(0.7, 0)            #~ cos(0.7)
-jacobicn(u, m) = cos(jacobiam(u, m))
+jacobicn(u, m) = _each("jacobicn", u, m)
+derivative jacobicn(u, m) = (-jacobisn(u, m) * jacobidn(u, m), -jacobisn(u, m) * _amplitude_by_m(u, m, jacobiam(u, m)))
 # jacobidn(u, m): see jacobisn
 #     jacobidn(0.7, 1)            #~ sech(0.7)
 jacobidn(u, m) = _delta(jacobiam(u, m), m)
@@ -476,7 +487,7 @@ jacobidn(u, m) = _delta(jacobiam(u, m), m)
 #     s^2 + c^2                   #~ 1
 ellipj(u, m) = {
   am = jacobiam(u, m)
-  (sin(am), cos(am), _delta(am, m))
+  (sin(am), jacobicn(u, m), _delta(am, m))
 }
 
 # ---- hypergeometric functions
