@@ -10,14 +10,13 @@
  */
 #include "solvers/gsl.h"
 #include "solvers/special.h"
-#include <complex.h>
 #include <float.h>
 
 /* Steps of a continued fraction, of which the first needs about as many as x;
  * what is relatively below EPS is left out. */
 enum { MOST_STEPS = 60000 };
 static const double MOST_X = 30000;
-#define EPS 1e-20L
+#define EPS 2e-19L
 static const long double HUGE_L = 1e4000L, TINY_L = 1e-4800L;
 
 /* Values of the first and of the second kind. */
@@ -96,38 +95,56 @@ static Kinds temme(long double mu, long double x, int sign) {
 
 /* ---- J and Y ------------------------------------------------------------- */
 
-/* J_{nu+1}/J_nu by the continued fraction of DLMF 10.10.1, and the sign of
- * J_nu: that of the numerators. */
-static long double ratio_of_j(double nu, long double x, int *sign) {
-	long double b = 2 * ((long double)nu + 1) / x, f = b, c = b, d = 0;
-	*sign = 1;
+/* J_{nu+1}/J_nu (`sign` -1) or I_{nu+1}/I_nu (`sign` 1) by the continued
+ * fraction of DLMF 10.10.1 or 10.33.1, from its convergents. Two neighbours
+ * differ by 1 over the product of their denominators, whose last sign is that
+ * of J_nu. */
+static long double ratio_of_orders(double nu, long double x, int sign, int *sign_of_value) {
+	const long double step = 2 / x;
+	long double b = ((long double)nu + 1) * step, top = 1, before = 0, below = b, below_before = 1;
 	for (int k = 0; k < MOST_STEPS; k++) {
-		b += 2 / x;
-		c = b - 1 / c;
-		d = b - d;
-		if (c == 0) c = TINY_L;
-		if (d == 0) d = TINY_L;
-		d = 1 / d;
-		f *= c * d;
-		if (c < 0) *sign = -*sign;
-		if (fabsl(c * d - 1) < EPS) return 1 / f;
+		if (EPS * fabsl(below_before * top) > 1) break;
+		b += step;
+		const long double t = b * top + sign * before, d = b * below + sign * below_before;
+		before = top;
+		top = t;
+		below_before = below;
+		below = d;
+		if (fabsl(below) > HUGE_L) { /* such numbers differ by nothing */
+			if (fabsl(top) > 1) break;
+			before /= HUGE_L;
+			top /= HUGE_L;
+			below_before /= HUGE_L;
+			below /= HUGE_L;
+		}
 	}
-	return NAN;
+	*sign_of_value = below < 0 ? -1 : 1;
+	return top / below;
 }
 
-/* (J' + iY')/(J + iY) of order mu by the second one (DLMF 10.55), x >= 2. */
-static long double _Complex slope_of_hankel(long double mu, long double x) {
-	const long double first = 0.25L - mu * mu;
-	long double _Complex b = 2 * x + 2 * I, f = b, c = b, d = 0;
+/* (J' + iY')/(J + iY) of order mu by the second fraction (DLMF 10.55), x >= 2,
+ * by Steed's method: p + iq. */
+static void slope_of_hankel(long double mu, long double x, long double *p, long double *q) {
+	long double br = 2 * x, bi = 2, over = 1 / (br * br + bi * bi), dr = br * over, di = -bi * over;
+	long double a = 0.25L - mu * mu, part_r = a * dr, part_i = a * di, sum_r = part_r,
+				sum_i = part_i;
 	for (int k = 2; k < MOST_STEPS; k++) {
-		const long double a = (k - 0.5L) * (k - 0.5L) - mu * mu;
-		b += 2 * I;
-		d = 1 / (b + a * d);
-		c = b + a / c;
-		f *= c * d;
-		if (cabsl(c * d - 1) < EPS) break;
+		a = (k - 0.5L) * (k - 0.5L) - mu * mu;
+		bi += 2;
+		const long double nr = br + a * dr, ni = bi + a * di;
+		over = 1 / (nr * nr + ni * ni);
+		dr = nr * over;
+		di = -ni * over;
+		const long double tr = br * dr - bi * di - 1, ti = br * di + bi * dr;
+		const long double r = tr * part_r - ti * part_i;
+		part_i = tr * part_i + ti * part_r;
+		part_r = r;
+		sum_r += part_r;
+		sum_i += part_i;
+		if (fabsl(part_r) + fabsl(part_i) <= EPS * x) break;
 	}
-	return -0.5L / x + I + I / x * (first / f);
+	*p = -0.5L / x - sum_i / x;
+	*q = 1 + sum_r / x;
 }
 
 /* nu >= 0, 0 < x <= MOST_X. From two orders at nu J goes down by its recurrence
@@ -137,7 +154,7 @@ static Kinds steed_jy(double nu, long double x) {
 	const int n = x < 2 ? (int)(nu + 0.5) : nu > x ? (int)(nu - x + 1.5) : 0;
 	const long double mu = (long double)nu - n, over = 1 / x;
 	int sign;
-	const long double ratio = ratio_of_j(nu, x, &sign);
+	const long double ratio = ratio_of_orders(nu, x, -1, &sign);
 	long double top = sign * TINY_L, j = top, above = ratio * top; /* orders m and m + 1 */
 	for (int k = 0; k < n; k++) {
 		const long double below = 2 * ((long double)nu - k) * over * j - above;
@@ -157,8 +174,9 @@ static Kinds steed_jy(double nu, long double x) {
 		y1 = t.second;
 		at_mu = 2 * over / PI_L / (above / j * y - y1); /* DLMF 10.5.2 */
 	} else {
-		const long double _Complex h = slope_of_hankel(mu, x);
-		const long double p = creall(h), q = cimagl(h), gamma = (p - (mu * over - above / j)) / q;
+		long double p, q;
+		slope_of_hankel(mu, x, &p, &q);
+		const long double gamma = (p - (mu * over - above / j)) / q;
 		at_mu = copysignl(sqrtl(2 * over / PI_L / (gamma * gamma * q + q)), j);
 		y = at_mu * gamma;
 		y1 = mu * over * y - (at_mu * gamma * p + at_mu * q);
@@ -176,19 +194,6 @@ static Kinds steed_jy(double nu, long double x) {
 }
 
 /* ---- I and K ------------------------------------------------------------- */
-
-/* I_{nu+1}/I_nu (DLMF 10.33.1) */
-static long double ratio_of_i(double nu, long double x) {
-	long double b = 2 * ((long double)nu + 1) / x, f = b, c = b, d = 0;
-	for (int k = 0; k < MOST_STEPS; k++) {
-		b += 2 / x;
-		d = 1 / (b + d);
-		c = b + 1 / c;
-		f *= c * d;
-		if (fabsl(c * d - 1) < EPS) return 1 / f;
-	}
-	return NAN;
-}
 
 /* exp(x) K of the orders mu and mu + 1 for x >= 2 by the continued fraction of
  * K_{mu+1}/K_mu and the sum that normalises it (Temme 1975). */
@@ -214,12 +219,36 @@ static Kinds steed_k(long double mu, long double x) {
 	return (Kinds){k0, k0 * (mu + x + 0.5L - first * f) / x};
 }
 
-/* exp(-x) I and exp(x) K, nu >= 0, 0 < x <= MOST_X. */
+/* exp(x) K of the order mu next to 0 and the one above. */
+static Kinds k_near_zero(long double mu, long double x) {
+	if (x >= 2) return steed_k(mu, x);
+	const Kinds k = temme(mu, x, 1);
+	const long double up = expl(x);
+	return (Kinds){k.first * up, k.second * up};
+}
+/* exp(x) K of order mu + n, from those of mu and mu + 1. */
+static long double k_raised(Kinds k, long double mu, int n, long double x) {
+	for (int m = 1; m <= n; m++) {
+		const long double next = 2 * (mu + m) / x * k.second + k.first;
+		k.first = k.second;
+		k.second = next;
+		if (!isfinite(next)) return m < n ? next : k.first;
+	}
+	return k.first;
+}
+/* exp(x) K, nu >= 0, 0 < x <= MOST_X. */
+static long double steed_k_of(double nu, long double x) {
+	const int n = (int)(nu + 0.5);
+	const long double mu = (long double)nu - n;
+	return k_raised(k_near_zero(mu, x), mu, n, x);
+}
+/* exp(-x) I and exp(x) K likewise. */
 static Kinds steed_ik(double nu, long double x) {
 	const int n = (int)(nu + 0.5);
 	const long double mu = (long double)nu - n, over = 1 / x;
-	long double top = TINY_L, i = top, above = ratio_of_i(nu, x) * top; /* orders m and m + 1 */
-	for (int k = 0; k < n; k++) {
+	int sign;
+	long double top = TINY_L, i = top, above = ratio_of_orders(nu, x, 1, &sign) * top;
+	for (int k = 0; k < n; k++) { /* of the orders m and m + 1 */
 		const long double below = 2 * ((long double)nu - k) * over * i + above;
 		above = i;
 		i = below;
@@ -229,19 +258,9 @@ static Kinds steed_ik(double nu, long double x) {
 			top /= HUGE_L;
 		}
 	}
-	Kinds k = x < 2 ? temme(mu, x, 1) : steed_k(mu, x);
-	if (x < 2) k = (Kinds){k.first * expl(x), k.second * expl(x)};
+	const Kinds k = k_near_zero(mu, x);
 	const long double at_mu = over / (above / i * k.first + k.second); /* DLMF 10.28.2 */
-	for (int m = 1; m <= n; m++) {
-		const long double next = 2 * (mu + m) * over * k.second + k.first;
-		k.first = k.second;
-		k.second = next;
-		if (!isfinite(next)) {
-			k.first = m < n ? next : k.first;
-			break;
-		}
-	}
-	return (Kinds){top * (at_mu / i), k.first};
+	return (Kinds){top * (at_mu / i), k_raised(k, mu, n, x)};
 }
 
 /* ---- the functions ------------------------------------------------------- */
@@ -268,6 +287,19 @@ static Kinds ik(double nu, long double x) {
 
 long double bessel_j_right(double nu, long double x) { return jy(nu, x).first; }
 
+/* exp(x) K alone, nu >= 0, 0 < x < inf; of whole orders up from GSL's of 0 and
+ * 1. */
+static long double k_right(double nu, double x) {
+	gsl_sf_result r0, r1;
+	if (far_out(nu, x)) return far_ik(nu, x).second;
+	if (!by_steed(nu, x)) return ik(nu, x).second;
+	if (!whole(nu)) return steed_k_of(nu, x);
+	if (nu <= 1) return gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e((int)nu, x, &r0), &r0);
+	const Kinds k = {gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e(0, x, &r0), &r0),
+	                 gsl_number(gsl.gsl_sf_bessel_Kn_scaled_e(1, x, &r1), &r1)};
+	return k_raised(k, 0, (int)nu, x);
+}
+
 double bessel_y(const double *p) {
 	const double nu = p[0], x = p[1], m = fabs(nu);
 	if (isnan(nu + x) || x < 0 || m > 1e5) return NAN;
@@ -276,6 +308,7 @@ double bessel_y(const double *p) {
 		       : cos_pi(nu) > 0     ? -INFINITY
 		                            : INFINITY;
 	if (isinf(x)) return 0;
+	if (whole(nu) && m <= 1000 && !far_out(m, x)) return (double)ynl((int)nu, x);
 	const Kinds v = jy(m, x);
 	if (nu >= 0) return (double)v.second;
 	const double s = sin_pi(m), c = cos_pi(m);
@@ -310,12 +343,12 @@ double bessel_j(const double *p) {
 double bessel_k_scaled(const double *p) {
 	const double nu = fabs(p[0]), x = p[1];
 	if (isnan(nu + x) || x < 0 || nu > 1e5) return NAN;
-	return x == 0 ? INFINITY : isinf(x) ? 0 : (double)ik(nu, x).second;
+	return x == 0 ? INFINITY : isinf(x) ? 0 : (double)k_right(nu, x);
 }
 double bessel_k(const double *p) {
 	const double nu = fabs(p[0]), x = p[1];
 	if (isnan(nu + x) || x < 0 || nu > 1e5) return NAN;
-	return x == 0 ? INFINITY : isinf(x) ? 0 : (double)(ik(nu, x).second * expl(-(long double)x));
+	return x == 0 ? INFINITY : isinf(x) ? 0 : (double)(k_right(nu, x) * expl(-(long double)x));
 }
 /* exp(-|x|) I, and I itself */
 static double of_first_kind(double nu, double at, bool scaled) {
@@ -326,6 +359,12 @@ static double of_first_kind(double nu, double at, bool scaled) {
 		return sin_pi(m) * INFINITY; /* the sign of 1/gamma(1 + nu) */
 	}
 	if (isinf(x)) return scaled ? 0 : at < 0 && odd(nu) ? -INFINITY : INFINITY;
+	if (m <= 1 && whole(m) && !far_out(m, x)) {
+		gsl_sf_result r;
+		const double i = gsl_number(gsl.gsl_sf_bessel_In_scaled_e((int)m, at, &r), &r),
+					 half = scaled ? 1 : exp(0.5 * x);
+		return i * half * half;
+	}
 	const Kinds v = ik(m, x);
 	const long double up = scaled ? 1 : expl(x), down = expl(-(long double)x);
 	const long double i =
@@ -371,7 +410,7 @@ double spherical_k(const double *p) {
 	if (!spherical(p) || x < 0) return NAN;
 	return x == 0     ? INFINITY
 	       : isinf(x) ? 0
-	                  : (double)(ik(p[0] + 0.5, x).second * expl(-(long double)x) *
+	                  : (double)(k_right(p[0] + 0.5, x) * expl(-(long double)x) *
 	                             sqrtl(PI_L / (2 * (long double)x)));
 }
 

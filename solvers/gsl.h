@@ -14,7 +14,7 @@
 	F(gsl_sf_psi_e) F(gsl_sf_psi_n_e) F(gsl_sf_psi_1_e) \
 	F(gsl_sf_expint_Ei_e) F(gsl_sf_expint_E1_e) \
 	F(gsl_sf_Si_e) F(gsl_sf_Ci_e) F(gsl_sf_Shi_e) F(gsl_sf_Chi_e) F(gsl_sf_dawson_e) \
-	F(gsl_sf_bessel_Jn_e) \
+	F(gsl_sf_bessel_Jn_e) F(gsl_sf_bessel_In_scaled_e) F(gsl_sf_bessel_Kn_scaled_e) \
 	F(gsl_sf_bessel_Jnu_e) F(gsl_sf_bessel_Ynu_e) F(gsl_sf_bessel_Inu_scaled_e) F(gsl_sf_bessel_Knu_scaled_e) \
 	F(gsl_sf_bessel_jl_e) \
 	F(gsl_sf_airy_Ai_e) F(gsl_sf_airy_Bi_e) F(gsl_sf_airy_Ai_deriv_e) F(gsl_sf_airy_Bi_deriv_e) \

@@ -93,7 +93,10 @@ static double factorial(const double *x) {
 static double erfc_of(const double *x) { return erfc(x[0]); }
 /* P(X > x) of the standard normal distribution */
 static double normal_tail(const double *x) {
-	return (double)(0.5L * erfcl(x[0] * 0.707106781186547524400844362104849039L));
+	/* the rounding of z/sqrt(2), which a far tail would show, by the slope of erfc */
+	const double z = x[0], root = 0.70710678118654752440, low = -4.8336466567264567e-17, t = z * root;
+	const double rest = fma(z, root, -t) + z * low;
+	return fabs(z) < 40 ? 0.5 * erfc(t) - 0.56418958354775628695 * exp(-t * t) * rest : z > 0 ? 0 : z < 0 ? 1 : NAN;
 }
 /* sin(pi x)/(pi x) */
 static double sinc(const double *x) {
@@ -255,7 +258,7 @@ static double exp_int(const double *p) {
 	gsl_sf_result r;
 	if (!order(n) || isnan(x)) return NAN;
 	if (x == INFINITY) return 0;
-	if (n == 1 && x <= 0) return x == 0 ? INFINITY : x < -720 ? -INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
+	if (n == 1 && x < 700) return x == 0 ? INFINITY : x < -720 ? -INFINITY : gsl_number(gsl.gsl_sf_expint_E1_e(x, &r), &r);
 	if (x < 0) return NAN;
 	if (x == 0) return n > 1 ? 1 / (n - 1) : INFINITY;
 	if (n >= 1) return exp_int_above(n, x);
