@@ -5,7 +5,7 @@
 
 # root(f, x0, method; tol, steps): x with f(x) = 0. x0 a number: Newton's method with a line search, and where that fails a bracket found around x0. x0 a pair
 # of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla 1997). x0 a vector, matrix or record, f of the same form: Newton's method
-# with a line search. Stops when x moves by less than tol relative to 1 + |x|, or at rounding. An error says when there is none to be found.
+# with a line search. Stops when x moves by less than tol relative to |x| + |x - x0|, or at rounding. An error says when there is none to be found, as where f changes its sign at a pole or a jump.
 # method: kinsol(...) for large systems: sparse matrices, none at all, other strategies; its own tol is about f.
 # Derivatives, of every order, are those of the solution by whatever f captures; x0 has none.
 #     root(x -> x^2 - 2, 1.0)        #~ sqrt(2)
@@ -29,7 +29,7 @@ _root_of_parts(f, x0, tol, steps) = {
 }
 
 # fixed_point(g, x0, method; tol, steps, memory): x with g(x) = x, by Anderson acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain iteration).
-# x0 an array or a record, g of the same form. method: kinsol(...), whose tol and memory count then. Stops when g(x) - x is below tol relative to 1 + |x|; an error says when it does not get there.
+# x0 an array or a record, g of the same form. method: kinsol(...), whose tol and memory count then. Stops when g(x) - x is below tol relative to |x| + |x - x0|; an error says when it does not get there.
 # Derivatives, of every order, are those of the solution by whatever g captures, as in root; x0 has none.
 #     fixed_point(cos, 1.0)          #~ 0.7390851332151607 tol 1e-10
 fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {
@@ -73,7 +73,10 @@ derivative _root_between(f, a, b, tol, steps), df, da, db, dtol, dsteps = _moved
 _root_between(f, a, b, tol, steps) = {
   fa = f(a)
   fb = f(b)
-  if not (fa * fb <= 0) { error("root: f does not change its sign between {a} and {b}, where it is {fa} and {fb}") }
+  if not (fa * fb <= 0 or (fa < 0 and fb > 0) or (fa > 0 and fb < 0)) {
+    error("root: f does not change its sign between {a} and {b}, where it is {fa} and {fb}")
+  }
+  first = min(abs(fa), abs(fb))
   x = if abs(fa) < abs(fb) { a } else { b }
   t = 0.5
   k = 0
@@ -104,6 +107,10 @@ _root_between(f, a, b, tol, steps) = {
     k = k + 1
   }
   if open { error("root: no convergence between {a} and {b} in {k} steps") }
+  # where f is continuous its values beside a zero are small
+  if min(abs(fa), abs(fb)) > 0.1 * first {
+    error("root: f changes its sign at {x} by a jump or a pole: it is {fa} at {a} and {fb} at {b}")
+  }
   x
 }
 
@@ -120,14 +127,14 @@ _root_near(f, x0, tol, steps) = {
       x1 = x + step
       v1 = f(x1)
       tries = 0
-      while not (abs(v1) < abs(v)) and tries < 30 and abs(step) > tol * (1 + abs(x)) {
+      while not (abs(v1) < abs(v)) and tries < 30 and abs(step) > tol * (abs(x) + abs(x - x0)) {
         step = 0.5 * step
         x1 = x + step
         v1 = f(x1)
         tries = tries + 1
       }
       better = abs(v1) < abs(v)
-      small = abs(step) <= tol * (1 + abs(x))
+      small = abs(step) <= tol * (abs(x) + abs(x - x0))
       state = if v1 == 0 or small { 1 } else { if better { 0 } else { 2 } }
       if better { x = x1; v = v1 }
     }
@@ -182,7 +189,7 @@ _root_of_system(f, x0, tol, steps) = {
     x1 = x + d
     v1 = f(x1)
     tries = 0
-    while not (norm(v1) < norm(v)) and tries < 40 and t * norm(d) > tol * (1 + norm(x)) {
+    while not (norm(v1) < norm(v)) and tries < 40 and t * norm(d) > tol * (norm(x) + norm(x - x0)) {
       t = 0.5 * t
       x1 = x + t * d
       v1 = f(x1)
@@ -191,10 +198,10 @@ _root_of_system(f, x0, tol, steps) = {
     better = norm(v1) < norm(v)
     step = norm(d)
     # when the whole step is at rounding, or the last digits make no difference any more, the zero is reached
-    state = if norm(v1) == 0 or step <= tol * (1 + norm(x)) {
+    state = if norm(v1) == 0 or step <= tol * (norm(x) + norm(x - x0)) {
       1
     } else {
-      if better { 0 } else { if step <= 1e-9 * (1 + norm(x)) { 1 } else { 2 } }
+      if better { 0 } else { if step <= 1e-9 * (norm(x) + norm(x - x0)) { 1 } else { 2 } }
     }
     if better { x = x1; v = v1 }
     k = k + 1
@@ -215,7 +222,7 @@ _fixed_vector(g, x0, tol, steps, memory) = {
   G = zeros(m, n)   # differences of g and of g(x) - x, the last m of them
   F = zeros(m, n)
   k = 0
-  found = norm(f) <= tol * (1 + norm(x))
+  found = norm(f) <= tol * (norm(x) + norm(x - x0))
   while not found and k < steps {
     x1 = if memory > 0 and k > 0 {
       # min |f - F' c|, with a trace of damping where the differences are nearly dependent
@@ -235,7 +242,7 @@ _fixed_vector(g, x0, tol, steps, memory) = {
     gx = g1
     f = f1
     k = k + 1
-    found = norm(f) <= tol * (1 + norm(x))
+    found = norm(f) <= tol * (norm(x) + norm(x - x0))
     if not (norm(f) < inf) { error("fixed_point: the iteration runs away after {k} steps") }
   }
   if not found { error("fixed_point: no convergence in {k} steps; the norm of g(x) - x is {norm(f)}") }

@@ -75,3 +75,19 @@ max(c.p)     #~ exp(-1) tol 1e-2
 max(c.x) > 2 #> true
 # many at once
 map(p -> root(x -> [x[0]^2 - p, x[1] - x[0]], [1.0, 1.0], kinsol()), [4.0, 9, 16])         #~ [2, 2; 3, 3; 4, 4]
+
+# a change of sign is no zero where f jumps or has a pole
+refused(f) = try { f(); "found" } catch m { m }
+contains(refused(() -> root(x -> 1 / (x - 0.7), (0.0, 2.0))), "pole")        #> true
+contains(refused(() -> root(x -> 1 / (x - 0.7)^3, (0.0, 2.0))), "pole")      #> true
+contains(refused(() -> root(x -> 1 / (x - 0.7), 0.0)), "pole") #> true
+contains(refused(() -> root(tan, (1.0, 2.0))), "pole")         #> true
+contains(refused(() -> root(x -> if x < 0.7 { -1.0 } else { 1.0 }, (0.0, 2.0))), "jump")        #> true
+root(x -> exp(x) - 1e-5, (-100.0, 2.0))       #~ log(1e-5)
+root(x -> (x - 0.7)^3, (0.0, 2.0))            #~ 0.7 tol 1e-12
+root(x -> cbrt(x - 0.7), (0.0, 2.0))          #~ 0.7
+root(x -> 1e300 * (x - 0.7), (0.0, 2.0))      #~ 0.7
+# small zeros are as accurate as large ones
+root(x -> x^3 - 1e-60, 1e-10) / 1e-20         #~ 1 tol 1e-12
+root(x -> [x[0]^2 - 1e-40, x[1] - x[0]], [1e-10, 0]) / 1e-20   #~ [1, 1] tol 1e-10
+fixed_point(x -> 0.5 * x + 0.5e-20, 0.0) / 1e-20       #~ 1 tol 1e-12
