@@ -5,15 +5,18 @@
 
 # ---- making arrays
 
-# linspace(a, b, n = 50): f64[n], evenly spaced from a to b, both included; n >= 2
+# linspace(a, b, n = 50): f64[n], evenly spaced from a to b, both included; with n = 1 a alone
 #     linspace(0, 1, 5)             #> [0, 0.25, 0.5, 0.75, 1]
-linspace(a, b, n = 50) = a + (b - a) * (iota(n) / f64(n - 1))
+#     linspace(2, 5, 1)             #> [2]
+linspace(a, b, n = 50) = a + (b - a) * _shares(n)
+# how far each of n evenly spaced places is from the first to the last
+_shares(n) = iota(n) / f64(max(n - 1, 1))
 # logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent
 #     logspace(0, 3, 4)             #~ [1, 10, 100, 1000]
 logspace(a, b, n) = 10.0^linspace(a, b, n)
-# geomspace(a, b, n): f64[n] from a to b, both included, each element the same multiple of the one before; a and b of one sign, not 0
+# geomspace(a, b, n): f64[n] from a to b, both included, each element the same multiple of the one before; a and b of one sign, not 0; with n = 1 a alone
 #     geomspace(1, 16, 5)           #~ [1, 2, 4, 8, 16]
-geomspace(a, b, n) = a * exp(log(b / a) * (iota(n) / f64(n - 1)))
+geomspace(a, b, n) = a * exp(log(b / a) * _shares(n))
 # arange(a, b, step = 1): a, a + step, ... below b (above b where step < 0); whole numbers where all three are. arange(b) begins at 0
 #     arange(0, 1, 0.25)            #> [0, 0.25, 0.5, 0.75]
 #     arange(3)                     #> [0, 1, 2]
@@ -372,14 +375,20 @@ bincount(k; weights = none, n = 0) = {
 }
 # histogram(x, bins = 10; range, weights, density = false): (counts, edges): how many elements of x are in each of so many bins of equal width from the smallest to the largest
 #   element, or in range = (a, b); bins a vector: these are the edges, ascending. The last bin has its upper edge, the others have not. density = true: counts
-#   whose integral is 1. Derivative: of the counts by the weights
+#   whose integral is 1. NaN is in no bin, and elements beyond the edges are in none. Error when there is no range: of nothing, of NaN alone, of infinite elements. Derivative: of the counts
+#   by the weights
 #     (n, edges) = histogram([1, 2, 2, 4], 3)
 #     n                             #> [1, 2, 1]
 #     edges                         #> [1, 2, 3, 4]
+#     histogram([1.0, nan, 2, 2], 2)[0]   #> [1, 2]
 histogram(x, bins = 10; range = none, weights = none, density = false) = {
   v = ravel(x)
   edges = if rank(bins) == 1 { f64(bins) } else {
-    (a, b) = if kind(range) == "none" { (f64(min(v)), f64(max(v))) } else { (range[0] + 0.0, range[1] + 0.0) }
+    assert(bins > 0, "a histogram has one bin or more")
+    (a, b) = if kind(range) == "none" {
+      (min(concat(where(isnan(v), inf, v), [inf])), max(concat(where(isnan(v), -inf, v), [-inf])))
+    } else { (range[0] + 0.0, range[1] + 0.0) }
+    assert(abs(a) < inf and abs(b) < inf, "a histogram of nothing, or of infinite elements, needs its range = (a, b)")
     flat = a == b
     linspace(where(flat, a - 0.5, a), where(flat, b + 0.5, b), bins + 1)
   }
@@ -410,12 +419,12 @@ diff(x; n = 1, axis = 0) = {
 #     gradient([0, 1, 4, 9])        #> [1, 2, 4, 5]
 #     gradient([0, 1, 9], [0, 1, 3])      #> [1, 2, 4]
 gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
-  u = moveaxis(y, axis, 0)
+  u = moveaxis(y, axis, 0) + 0.0
   n = len(u)
   order = _known(edge_order, "edge_order")
   assert(order == 1 or order == 2, "edge_order is 1 or 2")
   assert(n > order, "a derivative at the ends of order {order} takes {order + 1} rows, not {n}")
-  x = if rank(h) == 0 { h * iota(n) } else { h }
+  x = if rank(h) == 0 { h * iota(n) } else { h + 0.0 }
   assert(len(x) == n, "gradient takes as many places as rows, {n}, not {len(x)}")
   s = x[1..] - x[..-1]
   for k in list(...(1..rank(u))) { s = expand(s, rank(s)) }
@@ -429,12 +438,12 @@ gradient(y, h = 1.0; axis = 0, edge_order = 1) = {
 # trapz(y, x = 1.0; axis = 0): integral of y over x by the trapezoidal rule; x the places, or the step between them
 #     trapz([0, 1, 4], [0, 1, 2])   #> 3.0
 #     trapz([0, 1, 4], 0.5)         #> 1.5
-trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(moveaxis(y, axis, 0), x); axis = 0)
+trapz(y, x = 1.0; axis = 0) = sum(_trapezoids(moveaxis(y, axis, 0) + 0.0, x + 0.0); axis = 0)
 # cumtrapz(y, x = 1.0; axis = 0): integrals up to each place by the trapezoidal rule, the first 0; of y's length
 #     cumtrapz([0, 1, 4], [0, 1, 2])      #> [0, 0.5, 3]
 cumtrapz(y, x = 1.0; axis = 0) = {
-  t = _trapezoids(moveaxis(y, axis, 0), x)
-  moveaxis(concat(0 * moveaxis(y, axis, 0)[..1], cumsum(t)), 0, axis)
+  u = moveaxis(y, axis, 0) + 0.0
+  moveaxis(concat(0 * u[..1], cumsum(_trapezoids(u, x + 0.0))), 0, axis)
 }
 _trapezoids(y, x) = {
   h = if rank(x) == 0 { x } else {
@@ -479,7 +488,7 @@ windows(x, n; step = 1) = {
 moving(f, x, n) = map(f, windows(x, n))
 # moving_mean(x, n): the mean of every n rows that follow one another
 #     moving_mean([1, 2, 6, 4], 2)  #> [1.5, 4, 5]
-moving_mean(x, n) = sum(windows(x, n); axis = 1) / n
+moving_mean(x, n) = sum(windows(x + 0.0, n); axis = 1) / n
 # outer(x, y): matrix of products
 #     outer([1, 2], [3, 4])         #> [[3, 4], [6, 8]]
 outer(x, y) = expand(x, 1) * expand(y, 0)

@@ -70,15 +70,36 @@ conditioning(A, x, b) = {
 # inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
 inv(A) = linsolve(A, eye(len(A)))
-# lu(A): (L, U, p) with A[p] = L U
+# lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its diagonal
+#   Derivatives where the matrix is not singular.
 #     A = [1.0, 2; 3, 4]
 #     (L, U, p) = lu(A)
 #     L @ U                         #~ A[p]
+#     lu([1.0, 2; 2, 4])[1]         #> [[2, 4], [0, 0]]
 lu(A) = {
-  (F, p) = _lu(A)
+  (F, p) = try { _lu(A) } catch m { _lu_of_singular(stop_gradient(A + 0.0)) }
   i = expand(iota(len(A)), 1)
   j = expand(iota(len(A)), 0)
   (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
+}
+# Elimination by rows with partial pivoting, which leaves a column alone where all that is left of it is 0.
+_lu_of_singular(A) = {
+  assert(all(ravel(abs(A) < inf)), "lu of a matrix with elements that are not finite")
+  n = len(A)
+  i = iota(n)
+  F = A
+  p = i
+  for k in 0..n {
+    q = argmax(where(i >= k, abs(F[.., k]), -1.0))
+    order = where(i == k, q, where(i == q, k, i))
+    F = F[order]
+    p = p[order]
+    pivot = F[k, k]
+    part = where(i > k, F[.., k] / where(pivot == 0, 1.0, pivot), 0.0)
+    F = F - outer(part, where(i > k, F[k], 0.0))
+    F[.., k] = where(i > k, part, F[.., k])
+  }
+  (F, p)
 }
 # det(A): determinant
 #     det([1.0, 2; 3, 4])           #~ -2
@@ -102,14 +123,48 @@ derivative _det_of_singular(A), dA = {
   others = map(k -> prod(where(i == k, 1.0, s)), i)
   _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
 }
-# lstsq(A, b): least-squares solution of A x = b by QR; A has full rank. With fewer rows than columns the solution of least norm, by the pseudo-inverse
-#   A sparse one by SPQR (f64). Derivatives, of every order, solve A'A dx = A'(db - dA x) + dA'(b - A x) with the same R.
+# lstsq(A, b): least-squares solution of A x = b by QR. Where columns depend on one another, or are more than the rows, the shortest of all solutions, by the pseudo-inverse
+#   Columns count as dependent when, each divided by its length, they are so within rounding: a smallest singular value of 9e-16 times the longer side. A sparse one by SPQR (f64): dependent
+#   columns are an error. Derivatives, of every order, solve A'A dx = A'(db - dA x) + dA'(b - A x) with the same R; of a shortest solution they hold for changes that keep the rank, as those of b do.
 #     lstsq([1, 0; 1, 1; 1, 2], [1, 3, 5])  #~ [1, 2]
+#     lstsq([1, 1; 1, 1], [1, 3])           #~ [1, 1]
 lstsq(A, b) =
   if kind(A) == "sparse" { _sparse_lstsq(A, b) } else if shape(A)[0] < shape(A)[1] { pinv(A) @ _right_side(A, b) } else {
     (Q, R) = qr(stop_gradient(A))
-    _lstsq_by(A, _right_side(A, b), Q, R)
+    if _has_full_rank(R, shape(A)[0]) { _lstsq_by(A, _right_side(A, b), Q, R) } else { _shortest_inverse(A + 0.0) @ _right_side(A, b) }
   }
+# The smallest singular value of R, columns divided by their lengths, by inverse iteration with R'R; any start but one orthogonal to its vector is good.
+_has_full_rank(R, rows) = {
+  c = norm(R; axis = 0)
+  if any(diag(R) == 0) or not all(c < inf) { false } else {
+    S = R / expand(c, 0)
+    v = cos(1 + iota(len(R))^2) + 0 * R[0]
+    least = 1.0
+    for k in 0..3 {
+      w = trisolve(S, v / norm(v); lower = false, adjoint = true)
+      v = trisolve(S, w; lower = false)
+      least = min(least, 1 / norm(w))
+      if not (norm(v) < inf) { least = 0.0; v = 0 * v + 1 }
+    }
+    least > _dependence(R, rows)
+  }
+}
+# how small a singular value of columns of length 1 is rounding
+_dependence(A, rows) = 4 * _rounding(A) * max(rows, shape(A)[1])
+# the distance of 1 from the next number of A's dtype
+_rounding(A) = if dtype(A) == "f32" or dtype(A) == "c64" { 1.1920928955078125e-07 } else { 2.220446049250313e-16 }
+# The pseudo-inverse with the rank of the matrix whose columns are divided by their lengths: a solution for these, made shortest by taking away its part in what A maps to 0.
+derivative _shortest_inverse(A), dA = _moved_inverse(A, y, dA)
+_shortest_inverse(A) = {
+  c = norm(A; axis = 0)
+  c = where(c > 0, c, 1.0)
+  (U, s, V) = svd(A / expand(c, 0))
+  large = s > _dependence(A, shape(A)[0]) * max(s)
+  P = (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U' / expand(c, 1)
+  # what rounding leaves of a part must not become large by the units
+  N = where(abs(V) > _dependence(A, shape(A)[0]), V, 0.0) * expand(where(large, 0.0, 0 * s + 1), 0) / expand(c, 1)
+  P - N @ (pinv(N) @ P)
+}
 derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
   # A'A = R'R, with a unit lower triangle as lu gives it
   d = diag(R)
@@ -119,13 +174,15 @@ derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
   _with_factors(A' @ A, F, iota(len(d)), A' @ (db - dA @ y) + dA' @ (b - A @ y))
 }
 _lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
-# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the largest count as 0. Derivatives, of every order, where the rank does not
-# change (Golub and Pereyra 1973)
+# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the largest count as 0; rtol is 1e-13, of an f32 or c64 matrix 1e-5, unless given. Derivatives, of every order,
+# where the rank does not change (Golub and Pereyra 1973)
 #     pinv([1.0, 2; 2, 4])          #~ [1, 2; 2, 4] / 25
-pinv(A; rtol = 1e-13) = _pinv(A + 0.0, rtol)
-derivative _pinv(A, rtol), dA, drtol = {
+pinv(A; rtol = none) = _pinv(A + 0.0, if kind(rtol) != "none" { rtol } else if _rounding(A) > 1e-10 { 1e-5 } else { 1e-13 })
+derivative _pinv(A, rtol), dA, drtol = _moved_inverse(A, y, dA)
+# how a pseudo-inverse P of A moves with A, where the rank stays
+_moved_inverse(A, P, dA) = {
   D = dA'
-  (y @ y') @ (D - (D @ A) @ y) + (D - y @ (A @ D)) @ (y' @ y) - y @ dA @ y
+  (P @ P') @ (D - (D @ A) @ P) + (D - P @ (A @ D)) @ (P' @ P) - P @ dA @ P
 }
 _pinv(A, rtol) = {
   (U, s, V) = svd(A)
@@ -181,34 +238,90 @@ _is_inexact(A) = not (dtype(A) == "i64" or dtype(A) == "i32" or dtype(A) == "boo
 # the identity matrix of A's size and dtype
 _one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_like(A))
 # expm(A): exponential of a matrix, by scaling, a rational approximation of degree 13, and squaring
-#   Derivatives are those of these steps. Source: Higham, SIAM J. Matrix Anal. Appl. 26 (2005), algorithm 2.3, with the highest degree throughout.
+#   How far A is scaled follows from norms of its powers, which may be much smaller than powers of its norm. Derivatives are those of these steps.
+#   Source: Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 31 (2009), algorithm 5.1, with the highest degree throughout.
 #     expm([0.0, 1; -1, 0])         #~ [cos(1), sin(1); -sin(1), cos(1)]
 #     (t -> expm(t * [0.0, 1; 0, 0])[0, 1])'(3.0)    #~ 1
 expm(A) = _expm(A + 0.0)
 _expm(A) = {
   extent = max(sum(abs(stop_gradient(A)); axis = 0))
   assert(extent < inf, "the exponential of a matrix with elements that are not finite")
-  s = max(0, i64(ceil(log2(max(extent, 1e-300) / 5.371920351148152))))
-  B = A * 0.5^f64(s)
+  # powers of A in units of a power of two near its norm, so that they do not overflow
+  unit = i64(ceil(log2(max(extent, 1e-300))))
+  N = A * 0.5^f64(unit)
+  N2 = N @ N
+  N4 = N2 @ N2
+  N6 = N4 @ N2
+  s = _squarings(stop_gradient(N), stop_gradient(N4), stop_gradient(N6), unit)
+  h = 2.0^f64(unit - s)
   b = _pade13
-  (I, B2) = (_one(A), B @ B)
-  B4 = B2 @ B2
-  B6 = B4 @ B2
+  (I, B) = (_one(A), N * h)
+  (B2, B4, B6) = (N2 * h^2, N4 * h^4, N6 * h^6)
   U = B @ (B6 @ (b[13] * B6 + b[11] * B4 + b[9] * B2) + b[7] * B6 + b[5] * B4 + b[3] * B2 + b[1] * I)
   V = B6 @ (b[12] * B6 + b[10] * B4 + b[8] * B2) + b[6] * B6 + b[4] * B4 + b[2] * B2 + b[0] * I
   R = linsolve(V - U, V + U)
   for k in 0..s { R = R @ R }
   R
 }
+# How often 2^unit N, N with a norm of at most 1, is halved: until the least bound on its powers' norms is 4.25, and rounding of the approximation's terms does not count.
+_squarings(N, N4, N6, unit) = {
+  size = M -> max(sum(abs(M); axis = 0))
+  d6 = size(N6)^(1/6)
+  d8 = size(N4 @ N4)^(1/8)
+  d10 = size(N4 @ N6)^(1/10)
+  # powers that vanish in these units say nothing
+  extent = if size(N4 @ N6) > 1e-290 { min(max(d6, d8), max(d8, d10)) } else { size(N) }
+  s = max(0, unit + i64(ceil(log2(max(extent, 1e-300) / 4.25))))
+  # the first term left out, of the matrix of absolute values: 1 / (C(26, 13) 27!) of its 27th power
+  v = zeros_like(abs(N[0])) + 1
+  first = 26 * f64(unit - s) - log2(max(size(N), 1e-300)) - 116.446
+  for k in 0..27 {
+    v = v @ abs(N)
+    m = max(max(v), 1e-300)
+    first = first + log2(m)
+    v = v / m
+  }
+  s + max(0, i64(ceil((first + 53) / 26)))
+}
 _pade13 = (
   64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
   670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
 )
 # sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the product form of the iteration of Denman and Beavers with scaling
-#   A is not singular and has no eigenvalues on the negative real axis; an error says when that does not converge. Derivatives
-#   are those of the iteration, which converge with it. Source: Higham, Functions of Matrices (2008), section 6.3.
+#   Complex, as eigvals is: of an eigenvalue on the negative real axis the root on the positive imaginary one is taken; real(sqrtm(A)) is the root of a real A without such. A may be singular,
+#   if it has as many eigenvalues 0 as dependent columns; [0, 1; 0, 0] has no root, and is an error. Derivatives are those of the iteration, which converge with it, and NaN where A is singular.
+#   Source: Higham, Functions of Matrices (2008), section 6.3.
 #     sqrtm([5.0, 4; 4, 5])         #~ [2, 1; 1, 2]
-sqrtm(A) = _sqrtm(A + 0.0)
+#     sqrtm([-4.0, 0; 0, 9])        #~ [2im, 0; 0, 3]
+sqrtm(A) = _any_root(A + 0.0)
+_any_root(A) = {
+  (U, s, V) = svd(stop_gradient(A))
+  small = s <= len(A) * _rounding(A) * max(s)
+  if all(small) { _without_slope(0 * stop_gradient(A) + 0im, A) } else if any(small) {
+    # P projects onto what A maps to 0, along its range. A + c P is not singular, and its root is that of A and sqrt(c) P.
+    mask = expand(where(small, 0 * s + 1, 0.0), 0)
+    P = (V * mask) @ pinv((U * mask)' @ (V * mask); rtol = 1e-8) @ (U * mask)'
+    if abs(trace(P) - count(small)) > 1e-6 {
+      error("sqrtm: the matrix has no square root: it is singular, and 0 is a defective eigenvalue")
+    }
+    c = max(s)
+    _without_slope(_turned_root(stop_gradient(A) + c * P) - sqrt(c) * P, A)
+  } else { _turned_root(A) }
+}
+# X as a function of A that has no derivative
+_without_slope(X, A) = X
+derivative _without_slope(X, A), dX, dA = nan * (y + dA)
+_turned_root(A) = {
+  t = _branch_turn(eigvals(stop_gradient(A)))
+  try { if t == 0 { _sqrtm(A) + 0im } else { _sqrtm(A * exp(-1im * t)) * exp(0.5im * t) } } catch m {
+    error("sqrtm: no convergence, since there are eigenvalues too near the negative real axis or 0")
+  }
+}
+# By what angle a matrix with these eigenvalues is turned back, so that those on the negative real axis leave it, and no other gets there
+_branch_turn(w) = {
+  on = real(w) < 0 and abs(imag(w)) <= 1e-13 * abs(w)
+  if any(on) { min(0.5 * (min(where(on, 0.0, angle(w))) + π), 1.0) } else { 0.0 }
+}
 _sqrtm(A) = {
   n = len(A)
   I = _one(A)
@@ -226,16 +339,23 @@ _sqrtm(A) = {
     open = not last
     last = not (norm(stop_gradient(M) - I) > 1e-14 * n)
     k = k + 1
-    if k == 100 { error("sqrtm does not converge: the matrix has an eigenvalue on the negative real axis, or near it") }
+    if k == 100 { error("sqrtm does not converge") }
   }
   X
 }
 # logm(A): the principal logarithm of a matrix, X with expm(X) = A, by square roots until A is near the identity, and a rational approximation
-#   A as for sqrtm. Each of the square roots costs accuracy: some 1e-13 is left for a matrix of moderate size. Source: Higham, Functions of Matrices (2008), chapter 11:
+#   Complex, as sqrtm is: of an eigenvalue on the negative real axis the logarithm has the imaginary part π. A singular matrix has none, which is an error. Each of the square roots costs accuracy: some 1e-13 is left for a matrix of moderate size. Source: Higham, Functions of Matrices (2008), chapter 11:
 #   inverse scaling and squaring with partial fractions at the points of Gauss and Legendre.
 #     logm([1.0, 1; 0, 1])          #~ [0, 1; 0, 0]
+#     logm([-1.0, 0; 0, 1])         #~ [1im * π, 0; 0, 0]
 #     logm(expm([0.1, 0.5; -0.3, 0.2]))   #~ [0.1, 0.5; -0.3, 0.2]
-logm(A) = _logm(A + 0.0)
+logm(A) = _turned_logarithm(A + 0.0)
+_turned_logarithm(A) = {
+  w = eigvals(stop_gradient(A))
+  if not (min(abs(w)) > 0) { error("logm: the matrix is singular and has no logarithm") }
+  t = _branch_turn(w)
+  if t == 0 { _logm(A) + 0im } else { _logm(A * exp(-1im * t)) + 1im * t * _one(A) }
+}
 _logm(A) = {
   I = _one(A)
   B = A
@@ -292,9 +412,29 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
 #     norm([3, 4; 6, 8]; axis = 1)  #> [5, 10]
 norm(x, p = none; axis = none) =
   if kind(x) == "sparse" { _sparse_norm(x, p) } else if kind(axis) != "none" { _vector_norm(x, p, axis) }
-else if kind(p) == "none" { sqrt(sum(abs(x)^2)) }
+else if kind(p) == "none" { _root_of_squares(x + 0.0) }
 else if rank(x) == 2 { _matrix_norm(x, p) }
 else { _vector_norm(x, p, 0) }
+# The root of the sum of the squares; where these overflow or vanish, in units of the largest element.
+_root_of_squares(x) = {
+  r = sum(abs(x)^2)
+  if (r > _least_square(x) and r < _most_square(x)) or size(x) == 0 { sqrt(r) } else {
+    s = _unit_of(max(abs(x)))
+    s * sqrt(sum(abs(x / s)^2))
+  }
+}
+_roots_of_squares(x, axis) = {
+  r = sum(abs(x)^2; axis = axis)
+  if all(ravel(r > _least_square(x) and r < _most_square(x))) or size(x) == 0 { sqrt(r) } else {
+    s = _unit_of(max(abs(x); axis = axis))
+    s * sqrt(sum(abs(x / expand(s, _axis(x, axis)))^2; axis = axis))
+  }
+}
+# between these, squares are as accurate as their dtype
+_least_square(x) = if dtype(x) == "f32" or dtype(x) == "c64" { 1e-25 } else { 1e-250 }
+_most_square(x) = if dtype(x) == "f32" or dtype(x) == "c64" { 1e38 } else { 1e300 }
+# What numbers up to m are measured in. The result does not depend on it, nor does its derivative.
+_unit_of(m) = { u = stop_gradient(m); where(u > 0 and u < inf, u, 1.0) }
 _sparse_norm(A, p) = {
   B = (...A, values = abs(A.values))
   if kind(p) == "none" {
@@ -308,26 +448,27 @@ _sparse_norm(A, p) = {
 _vector_norm(x, p, axis) = if kind(p) == "string" {
   _refuse("the norm of a vector takes a number, not a text")
 } else if kind(p) == "none" {
-  sqrt(sum(abs(x)^2; axis = axis))
+  _roots_of_squares(x + 0.0, axis)
 } else {
-  a = abs(x) + 0.0
-  if p == 2 { sqrt(sum(a^2; axis = axis)) }
+  a = abs(x + 0.0)
+  if p == 2 { _roots_of_squares(a, axis) }
   else if p == 1 { sum(a; axis = axis) }
   else if p == inf { max(a; axis = axis) }
   else if p == -inf { min(a; axis = axis) }
   else if p == 0 { f64(sum(a != 0; axis = axis)) }
-  else { sum(a^p; axis = axis)^(1 / p) }
+  else if size(a) == 0 { sum(a; axis = axis) }
+  else { s = _unit_of(max(a; axis = axis)); s * sum((a / expand(s, _axis(x, axis)))^p; axis = axis)^(1 / p) }
 }
 _matrix_norm(A, p) = if kind(p) == "string" {
   if p == "fro" {
-    sqrt(sum(abs(A)^2))
+    norm(A)
   } else if p == "nuc" {
     sum(svdvals(A))
   } else {
     _refuse("the norm of a matrix takes 1, 2, inf, -1, -2, -inf, \"fro\" or \"nuc\"")
   }
 } else {
-  a = abs(A) + 0.0
+  a = abs(A + 0.0)
   if p == 1 { max(sum(a; axis = 0)) }
   else if p == inf { max(sum(a; axis = 1)) }
   else if p == 2 { svdvals(A)[0] }
@@ -342,10 +483,10 @@ normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / e
 # cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the ratio of the largest and the smallest singular value
 #     cond([1.0, 0; 0, 4])          #~ 4
 cond(A, p = none) = if kind(p) == "none" { s = svdvals(A); s[0] / s[-1] } else { norm(A, p) * norm(inv(A), p) }
-# matrix_rank(A; rtol): how many singular values are larger than rtol times the largest; rtol is 2.2e-16 times the longer side unless given
+# matrix_rank(A; rtol): how many singular values are larger than rtol times the largest; rtol is the rounding of A's dtype, 2.2e-16 for f64, times the longer side unless given
 #     matrix_rank([1.0, 2; 2, 4])   #> 1
 matrix_rank(A; rtol = none) = { s = svdvals(A); sum(s > _rank_tolerance(A, rtol) * max(s)) }
-_rank_tolerance(A, rtol) = if kind(rtol) == "none" { 2.220446049250313e-16 * max(shape(A)[0], shape(A)[1]) } else { rtol }
+_rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }
 # null_space(A; rtol): orthonormal vectors, the columns of the result, that span what A maps to 0; singular values as for matrix_rank
 #     N = null_space([1.0, 1, 0; 0, 0, 1])
 #     abs(N)                        #~ [sqrt(0.5); sqrt(0.5); 0]

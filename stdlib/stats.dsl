@@ -1,7 +1,8 @@
 # stats.dsl - statistics of arrays: location, spread, shape, order, dependence, lines through data.
 #
 # Without `axis` all elements are taken together; `axis` is a number (where nothing else is said). A NaN among the elements makes the result NaN, but for the functions
-# whose names begin with nan. Derivatives are those of the formulas; of what is ordered, those of the elements that are chosen.
+# whose names begin with nan. Whole numbers are taken as f64, so that their sums and squares do not overflow. Derivatives are those of the formulas; of what is ordered, those of
+# the elements that are chosen.
 
 # ---- location
 
@@ -9,14 +10,16 @@
 #     mean([1, 2; 3, 4])            #> 2.5
 #     mean([1, 2; 3, 4]; axis = 0)  #> [2, 3]
 mean(x; axis = none) =
-  if kind(axis) == "none" { sum(x) / size(x) } else { sum(x; axis = axis) / (size(x) / size(sum(x; axis = axis))) }
+  if kind(axis) == "none" { sum(x + 0.0) / size(x) } else { sum(x + 0.0; axis = axis) / _length_of(x, axis) }
+# how many elements there are along an axis, or along several
+_length_of(x, axis) = size(x) // max(size(sum(x; axis = axis)), 1)
 # weighted_mean(x, w; axis): sum(w x) / sum(w); with axis, w is a vector along it
 #     weighted_mean([1, 2, 4], [1, 1, 2])       #> 2.75
-weighted_mean(x, w; axis = none) = if kind(axis) == "none" { sum(w * x) / sum(w + 0 * x) } else {
+weighted_mean(x, w; axis = none) = if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + 0 * (x + 0.0)) } else {
   y = moveaxis(x, axis, 0)
-  v = w
+  v = w + 0.0
   for k in list(...(1..rank(y))) { v = expand(v, rank(v)) }
-  sum(v * y; axis = 0) / sum(w)
+  sum(v * y; axis = 0) / sum(w + 0.0)
 }
 # geometric_mean(x; axis), harmonic_mean(x; axis): exp of the mean of the logarithms; 1 over the mean of 1/x; of positive numbers
 #     geometric_mean([1.0, 4])      #~ 2
@@ -25,7 +28,7 @@ geometric_mean(x; axis = none) = exp(mean(log(x); axis = axis))
 harmonic_mean(x; axis = none) = 1 / mean(1 / x; axis = axis)
 # rms(x; axis): root of the mean of the squares
 #     rms([3.0, 4, 5, 0])           #~ sqrt(12.5)
-rms(x; axis = none) = sqrt(mean(abs(x)^2; axis = axis))
+rms(x; axis = none) = sqrt(mean(abs(x + 0.0)^2; axis = axis))
 # median(x; axis): the middle of the sorted elements; of an even number the mean of the two in the middle
 #   Error when empty.
 #     median([3.0, 1, 2])           #> 2.0
@@ -63,8 +66,7 @@ mode(x) = { (values, n) = unique(x; counts = true); values[argmax(n)] }
 #     var([1, 2, 3, 4])             #> 1.25
 #     var([1, 2, 3, 4]; ddof = 1)   #~ 5/3
 var(x; axis = none, ddof = 0) = if kind(axis) == "none" { sum((x - mean(x))^2) / (size(x) - ddof) } else {
-  n = size(x) / size(sum(x; axis = axis))
-  sum((x - sum(x; axis = axis, keepdims = true) / n)^2; axis = axis) / (n - ddof)
+  sum(_centred(x, axis)^2; axis = axis) / (_length_of(x, axis) - ddof)
 }
 # std(x; axis, ddof = 0): standard deviation, the root of var
 #     std([1, 3])                   #> 1.0
@@ -78,7 +80,7 @@ iqr(x; axis = none) = quantile(x, 0.75; axis = axis) - quantile(x, 0.25; axis = 
 # moment(x, k; axis): mean of (x - mean)^k
 #     moment([1, 2, 3, 4], 2)       #> 1.25
 moment(x, k; axis = none) = if kind(axis) == "none" { mean((x - mean(x))^k) } else { mean(_centred(x, axis)^k; axis = axis) }
-_centred(x, axis) = x - sum(x; axis = axis, keepdims = true) / (size(x) / size(sum(x; axis = axis)))
+_centred(x, axis) = x - sum(x + 0.0; axis = axis, keepdims = true) / _length_of(x, axis)
 # skewness(x; axis): third moment over the 3/2-th power of the second, 0 where symmetric
 #     skewness([1, 2, 3])           #> 0.0
 #     skewness([1.0, 1, 4])         #~ sqrt(0.5)
@@ -98,7 +100,7 @@ zscore(x; axis = none, ddof = 0) = if kind(axis) == "none" { (x - mean(x)) / std
 #     x = [1, nan, 3]
 #     (nansum(x), nanmean(x), nanmax(x), nanmin(x))    #> (4.0, 2.0, 3.0, 1.0)
 nansum(x; axis = none) = _over(v -> sum(v), (v, a) -> sum(v; axis = a), where(isnan(x), 0, x), axis)
-nanmean(x; axis = none) = nansum(x; axis = axis) / count(not isnan(x); axis = axis)
+nanmean(x; axis = none) = nansum(x + 0.0; axis = axis) / count(not isnan(x); axis = axis)
 nanmax(x; axis = none) = _over(v -> max(v), (v, a) -> max(v; axis = a), where(isnan(x), -inf, x), axis)
 nanmin(x; axis = none) = _over(v -> min(v), (v, a) -> min(v; axis = a), where(isnan(x), inf, x), axis)
 _over(whole, along, x, axis) = if kind(axis) == "none" { whole(x) } else { along(x, axis) }
@@ -147,7 +149,7 @@ linregress(x, y) = {
   intercept = my - slope * mx
   residue = sum((y - intercept - slope * x)^2)
   stderr = sqrt(residue / max(n - 2, 1) / sxx)
-  (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * sqrt(mean(x^2)))
+  (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * rms(x))
 }
 # linear_regression(X, y; intercept = true): y as a sum of the columns of X times coefficients, and a constant: least squares. X f64[n, k], y f64[n]
 #   A record: coefficients f64[k], intercept, residuals f64[n], r2 (the part of the variance of y that is explained), stderr (of the coefficients, the intercept's last)
@@ -169,4 +171,4 @@ linear_regression(X, y; intercept = true) = {
 }
 # pairwise_distances(X, Y): f64[m, n], the Euclidean distances of the rows of X from those of Y
 #     pairwise_distances([0, 0; 3, 4], [0, 0])         #> [[0], [5]]
-pairwise_distances(X, Y) = sqrt(sum((expand(X, 1) - expand(if rank(Y) == 1 { expand(Y, 0) } else { Y }, 0))^2; axis = 2))
+pairwise_distances(X, Y) = sqrt(sum((expand(X + 0.0, 1) - expand(if rank(Y) == 1 { expand(Y, 0) } else { Y }, 0))^2; axis = 2))

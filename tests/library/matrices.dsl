@@ -41,15 +41,14 @@ sqrtm(A) @ sqrtm(A)          #~ A tol 1e-13
 sqrtm(S)                     #~ eigh(S)[1] @ diag(sqrt(eigh(S)[0])) @ eigh(S)[1]'
 sqrtm([2im, 1; 0, 4])        #~ [1 + 1im, 1 / (3 + 1im); 0, 2]
 sqrtm(1e8 * A) @ sqrtm(1e-8 * A)     #~ A tol 1e-12
-try { sqrtm([-1.0, 0; 0, 4]) } catch m { [0.0] }     #> [0]
-check(A -> sum(W * sqrtm(A)), A)     #> true
-all_orders(t -> sqrtm(t * S)[0, 1], 2.0)     #~ (sqrtm(S)[0, 1] / (2sqrt(2)), -sqrtm(S)[0, 1] / (8sqrt(2))) tol 1e-11
+check(A -> sum(W * real(sqrtm(A))), A)       #> true
+all_orders(t -> real(sqrtm(t * S)[0, 1]), 2.0)     #~ (sqrtm(S)[0, 1] / (2sqrt(2)), -sqrtm(S)[0, 1] / (8sqrt(2))) tol 1e-11
 logm(expm(A))                #~ A tol 1e-12
 expm(logm(A))                #~ A tol 1e-12
 logm(2eye(3))                #~ log(2) * eye(3)
 trace(logm(A))               #~ log(det(A)) tol 1e-12
-check(A -> sum(W * logm(A)), A)      #> true
-grad(A -> trace(logm(A)))(A) #~ inv(A)' tol 1e-11
+check(A -> sum(W * real(logm(A))), A)      #> true
+grad(A -> trace(real(logm(A))))(A) #~ inv(A)' tol 1e-11
 
 # norms and ranks
 norm([3, 4im])               #~ 5
