@@ -1,10 +1,11 @@
 # constraints.dsl - minimisation under constraints: the augmented Lagrangian, and derivatives of what it finds by the conditions of Karush, Kuhn and Tucker.
 
 # f on vectors, equal and below functions that give vectors, or none; back gives parameters their form.
-_constrained(f, start, lower, upper, equal, below, o, steps, tol, back) = {
+_constrained(f, start, lower, upper, equal, below, o, steps, tol, back, partial) = {
   c = if kind(equal) == "none" { w -> 0 * w[..0] } else { equal }
   h = if kind(below) == "none" { w -> 0 * w[..0] } else { below }
   r = _constrained_minimum(f, c, h, clamp(start, stop_gradient(lower), stop_gradient(upper)), lower, upper, o, steps, tol)
+  _assure_finite("minimize", "the function, or a constraint,", r, partial)
   message = if r.status == 1 { "the conditions of optimality hold" } else if r.status == 2 {
     "the constraints are not met: they may contradict each other, or the way there be barred from this start"
   } else { _outcome(r.status) }
@@ -38,10 +39,10 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
     now = sqrt(_sum_of_squares(cx) + _sum_of_squares(max(hx, -n / w)))
     m = m + w * cx
     n = max(n + w * hx, 0.0)
-    gn = _slope_left(x, grad(_lagrangian(f, c, h, m, n))(x), b)
+    (gn, scale) = _optimality_left(f, c, h, x, start, m, n, b)
     enough = 1e-5 * (1 + norm(x))
     if not (abs(q.value) < inf) { status = 4 }
-    if now <= enough and (gn <= 1e-4 * (1 + abs(q.value)) or turn > 20) {
+    if now <= enough and (gn <= 1e-4 * scale or turn > 20) {
       (x, m, n) = _polished(f, c, h, x, m, n, b)
       status = 1
     }
@@ -52,13 +53,19 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
     if o.progress { progress(turn; value = q.value, violation = now, weight = w) }
   }
   violation = max(concat([0.0], abs(c(x)), h(x)))
-  gn = _slope_left(x, grad(_lagrangian(f, c, h, m, n))(x), b)
+  (gn, scale) = _optimality_left(f, c, h, x, start, m, n, b)
   value = f(x)
   met = violation <= 1e-6 * (1 + norm(x))
-  good = gn <= 1e-5 * (1 + abs(value) + norm(m) + norm(n))
+  good = gn <= 1e-5 * scale
   status = if status == 4 { 4 } else if not met { 2 } else if good { 1 } else { 3 }
   (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = status, violation = violation,
     equal = m, below = n)
+}
+# The gradient of the Lagrangian that is left at x, and what it is to be judged beside: the gradient of f, which multipliers make up for, and its own change over x
+_optimality_left(f, c, h, x, start, m, n, b) = {
+  vg = value_and_grad(_lagrangian(f, c, h, m, n))
+  g = vg(x)[1]
+  (_slope_left(x, g, b), norm(grad(f)(x)) + norm(_change_over(vg, x, g, b, abs(x) + abs(x - start))))
 }
 _lagrangian(f, c, h, m, n) = z -> f(z) + m @ c(z) + n @ h(z)
 # Newton's method for the conditions of optimality, as long as it gets nearer.

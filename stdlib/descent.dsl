@@ -9,11 +9,42 @@
 _free(x, g, b) =
   if kind(b.lower) == "none" { g == g } else { not ((x <= b.lower and g > 0) or (x >= b.upper and g < 0)) }
 _within(x, b) = if kind(b.lower) == "none" { x } else { clamp(x, b.lower, b.upper) }
-# How large the gradient is that may be followed: within bounds of the step to them, too.
-_slope_left(x, g, b) = if kind(b.lower) == "none" { norm(g) } else { norm(x - clamp(x - g, b.lower, b.upper)) }
-# What an end without convergence means: status 2 near rounding counts as converged.
-_judged(status, gn, value, tol) =
-  if status == 2 and gn <= max(1e-6, sqrt(tol)) * (1 + abs(value)) { 1 } else if status == 0 { 3 } else { status }
+# How large the gradient is that may be followed.
+_slope_left(x, g, b) = if kind(b.lower) == "none" { norm(g) } else { norm(where(_free(x, g, b), g, 0.0)) }
+# The unknowns' own size, to judge what is small beside them: |x|, and a trace of the longest way from x0 so far, `span`, for those that end at 0
+_own_size(x, span) = abs(x) + 1e-8 * span
+# How much each element of the gradient g at x changes over v, the size of the unknowns, by a difference over a part of that. Neither a constant added to f nor the units of f and of any unknown
+# matter to a gradient that is judged beside this, and one that nowhere changes never vanishes.
+_change_over(vg, x, g, b, v) = {
+  there = _within(x + 1e-4 * v, b)
+  x1 = if norm(there - x) > 0 { there } else { _within(x - 1e-4 * v, b) }
+  way = norm(x1 - x)
+  if way > 0 { abs(vg(x1)[1] - g) * (norm(v) / way) } else { 0 * g }
+}
+# Is each element of the gradient that may be followed a small part of its change?
+_vanishes_beside(x, g, b, part, change) = all(abs(g) <= part * change or not _free(x, g, b))
+# Does the gradient, of norm gn, vanish? That is looked at where it is small beside f, and a tenth of what it was at the last look, `seen`. Gives the answer, what is seen now, and how many
+# evaluations that took.
+_at_rest(vg, x, span, g, gn, b, value, tol, seen) =
+  if gn == 0 { (true, seen, 0) } else if gn <= tol * (1 + abs(value)) and gn <= 0.1 * seen {
+    (_vanishes_beside(x, g, b, tol, _change_over(vg, x, g, b, _own_size(x, span))), gn, 1)
+  } else { (false, seen, 0) }
+# What an end without convergence means. Where no step lowers f any more (status 2), that is rounding if the gradient is small beside its change, or if a step to where it vanishes would lower f by less
+# than rounding.
+_judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 {
+  v = abs(x) + span
+  change = _change_over(vg, x, g, b, v)
+  # unknowns beside 0, which have not moved, have no size over which the gradient would change
+  if norm(change) == 0 {
+    v = v + 1
+    change = _change_over(vg, x, g, b, v)
+  }
+  if _vanishes_beside(x, g, b, max(1e-6, sqrt(tol)), change) or gn^2 * norm(v) < 1e-14 * abs(value) * norm(change) { 1 } else { 2 }
+} else if status == 0 { 3 } else { status }
+# How much of the direction d the first step takes, when nothing is known of curvature: a length of 1 at most, and no step that is lost beside x
+_first_length(x, d) = { n = norm(d); if n < 1e-6 * norm(x) { 1e-6 * norm(x) / n } else { min(1.0, 1 / n) } }
+# f falls without a bound, or what was accepted is not finite
+_runs_away(value, gn) = not (abs(value) < inf and gn < inf)
 
 # ---- line search
 
@@ -86,17 +117,21 @@ _bent(vg, x, d, value, g, step, b) = {
 
 _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
   vg = value_and_grad(f)
+  (x0, span) = (x, 0 * x)
   (value, g) = vg(x)
   H = eye(len(x))
   (k, count) = (0, 1)
-  status = if norm(g) < inf { 0 } else { 4 }
+  (gn, seen) = (norm(g), inf)
+  status = if _runs_away(value, gn) { 4 } else { 0 }
   fresh = true
   while status == 0 and k < steps {
-    if norm(g) <= tol * (1 + abs(value)) { status = 1 } else {
+    (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
+    count = count + more
+    if rests { status = 1 } else {
       d = -(H @ g)
       # rounding may have spoiled the matrix
       if not (g @ d < 0) { H = eye(len(x)); d = -g; fresh = true }
-      (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, if fresh { min(1.0, 1 / norm(g)) } else { 1.0 }, 0.9)
+      (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, if fresh { _first_length(x, d) } else { 1.0 }, 0.9)
       count = count + n
       k = k + 1
       if found {
@@ -108,15 +143,22 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
           fresh = false
         }
         x = x1
+        span = max(span, abs(x - x0))
         value = v1
         g = g1
+        gn = norm(g)
+        if _runs_away(value, gn) { status = 4 }
       } else { if fresh { status = 2 } else { H = eye(len(x)); fresh = true } }
       if o.progress { progress(k, steps; value = value) }
     }
   }
-  gn = norm(g)
-  if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+  _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
+}
+# What a method gives that stops at x after k steps: with a last look whether the gradient vanishes
+_ended(vg, x, span, g, gn, b, value, tol, status, k, count) = {
+  rests = if status == 0 { _at_rest(vg, x, span, g, gn, b, value, tol, inf)[0] } else { false }
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count,
+    status = if rests { 1 } else { _judged(status, vg, x, span, g, gn, b, value, tol) })
 }
 
 # The inverse Hessian after a step s = length * (-H g) that changed the gradient g by q; fresh: H was a guess
@@ -148,6 +190,7 @@ _ssbroyden_update(H, s, q, g, length, fresh) = {
 # Pairs with too little curvature are left out; of pairs that count, only the part in the unknowns that may move.
 _lbfgs(f, x, b, o, steps, tol) = {
   vg = value_and_grad(f)
+  (x0, span) = (x, 0 * x)
   (value, g) = vg(x)
   n = len(x)
   M = o.memory
@@ -155,10 +198,12 @@ _lbfgs(f, x, b, o, steps, tol) = {
   Y = zeros(M, n)
   stored = 0
   (k, count) = (0, 1)
-  gn = _slope_left(x, g, b)
-  status = if gn < inf { 0 } else { 4 }
+  (gn, seen) = (_slope_left(x, g, b), inf)
+  status = if _runs_away(value, gn) { 4 } else { 0 }
   while status == 0 and k < steps {
-    if gn <= tol * (1 + abs(value)) { status = 1 } else {
+    (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
+    count = count + more
+    if rests { status = 1 } else {
       free = f64(_free(x, g, b))
       q = free * g
       alpha = zeros(M)
@@ -184,7 +229,7 @@ _lbfgs(f, x, b, o, steps, tol) = {
       }
       d = -(free * q)
       if not (g @ d < 0) { d = -(free * g); stored = 0 }
-      (x1, v1, g1, more, found) = _line_search(vg, x, d, value, g, if stored > 0 { 1.0 } else { min(1.0, 1 / norm(d)) }, 0.9, b)
+      (x1, v1, g1, more, found) = _line_search(vg, x, d, value, g, if stored > 0 { 1.0 } else { _first_length(x, d) }, 0.9, b)
       count = count + more
       k = k + 1
       if found {
@@ -197,28 +242,33 @@ _lbfgs(f, x, b, o, steps, tol) = {
           stored = stored + 1
         }
         x = x1
+        span = max(span, abs(x - x0))
         value = v1
         g = g1
         gn = _slope_left(x, g, b)
+        if _runs_away(value, gn) { status = 4 }
       } else { if stored > 0 { stored = 0 } else { status = 2 } }
       if o.progress { progress(k, steps; value = value, gradient = gn) }
     }
   }
-  if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+  _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
 }
 
 # Hager and Zhang's conjugate gradients: beta = (y - 2 d |y|^2 / d'y)' g / d'y, not below -1/(|d| min(0.01, |g|)).
 _nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, steps, tol) } else {
   vg = value_and_grad(f)
+  (x0, span) = (x, 0 * x)
   (value, g) = vg(x)
   d = -g
-  step = min(1.0, 1 / max(1e-300, norm(g)))
+  (gn, seen) = (norm(g), inf)
+  step = _first_length(x, d)
   (k, count) = (0, 1)
-  status = if norm(g) < inf { 0 } else { 4 }
+  status = if _runs_away(value, gn) { 4 } else { 0 }
   restarted = true
   while status == 0 and k < steps {
-    if norm(g) <= tol * (1 + abs(value)) { status = 1 } else {
+    (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
+    count = count + more
+    if rests { status = 1 } else {
       (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, step, 0.1)
       count = count + n
       k = k + 1
@@ -233,15 +283,16 @@ _nonlinear_cg(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x
         restarted = false
         d = d1
         x = x1
+        span = max(span, abs(x - x0))
         value = v1
         g = g1
-      } else { if restarted { status = 2 } else { d = -g; step = min(1.0, 1 / norm(g)); restarted = true } }
+        gn = norm(g)
+        if _runs_away(value, gn) { status = 4 }
+      } else { if restarted { status = 2 } else { d = -g; step = _first_length(x, d); restarted = true } }
       if o.progress { progress(k, steps; value = value) }
     }
   }
-  gn = norm(g)
-  if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+  _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
 }
 
 # ---- first order
@@ -255,20 +306,26 @@ _first_order_step(o, x, state, g, k) = {
 _first_order(f, x, b, o, steps, tol) = {
   state = o.start(x, o.matrices)
   vg = value_and_grad(f)
-  value = f(x)
-  gn = inf
-  k = 0
-  while k < steps and gn > tol * (1 + abs(value)) {
-    (value, g) = vg(x)
-    gn = _slope_left(x, g, b)
-    k = k + 1
-    (x, state) = _first_order_step(o, x, state, g, k)
-    x = _within(x, b)
-    if o.progress { progress(k, steps; value = value, gradient = gn) }
+  (x0, span) = (x, 0 * x)
+  (value, g) = vg(x)
+  (gn, seen) = (_slope_left(x, g, b), inf)
+  (k, count) = (0, 1)
+  status = if _runs_away(value, gn) { 4 } else { 0 }
+  while status == 0 and k < steps {
+    (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
+    if rests { status = 1 } else {
+      k = k + 1
+      (x1, state) = _first_order_step(o, x, state, g, k)
+      x = _within(x1, b)
+      span = max(span, abs(x - x0))
+      (value, g) = vg(x)
+      gn = _slope_left(x, g, b)
+      if _runs_away(value, gn) { status = 4 }
+      if o.progress { progress(k, steps; value = value, gradient = gn) }
+    }
+    count = count + more + 1
   }
-  value = f(x)
-  status = if gn <= tol * (1 + abs(value)) { 1 } else if abs(value) < inf { 3 } else { 4 }
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = k + 2, status = status)
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = if status == 0 { 3 } else { status })
 }
 
 # SOAP: the mean of gradients, that of their squares in the eigenvectors, and for each matrix the means of G G' and G'G with their eigenvectors

@@ -106,11 +106,12 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 
 # ---- minimize
 
-# minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol, progress): x with the least f(x) near x0
+# minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol, progress, partial): x with the least f(x) near x0
 #   f takes parameters like x0 and gives a real number. lower, upper: bounds, numbers or in the form of x0. equal: a function of x, whose values shall be 0; below: one whose values shall not
 #   be above 0; these numbers or vectors (augmented Lagrangian, whose inner method is `method`).
 #   Gives a record: x, value, gradient_norm (within bounds of the part that they leave free), iterations, evaluations (of f), converged, message, and with constraints violation and
-#   multipliers (equal, below). Stops when the gradient's norm is below tol * (1 + |f|), or where no step lowers f any more, by rounding.
+#   multipliers (equal, below). Stops when the gradient's norm is below tol * (1 + |f|) and each element of the gradient below tol times its own change over |x|, whatever constant is added to f
+#   and whatever its units are, or where no step lowers f any more, by rounding. An f or a gradient that is not finite, at x0 or where f falls without a bound, is an error; with partial = true a record that says so.
 #   progress = false: it does not tell how far it has come.
 #   Derivatives of x and value, of every order, are those of the minimum by whatever f, bounds and constraints are made of; its Hessian must not be singular. x0 has none. Under map the
 #   result's fields can be asked for, not the message.
@@ -118,14 +119,14 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 #     minimize(x -> sum((x - [2, 3])^2), [0.0, 0]; upper = 2.5).x        #~ [2, 2.5] tol 1e-6
 #     minimize(x -> sum(x^2), [1.0, 0]; equal = x -> sum(x) - 1).x       #~ [0.5, 0.5] tol 1e-6
 minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, below = none, steps = 200, tol = 1e-10,
-  progress = true) = {
+  progress = true, partial = false) = {
   (v, back) = flatten(x0)
   o = (...method, progress = progress, matrices = _matrices_in(x0, 0)[0])
   g = w -> f(back(w))
   start = stop_gradient(v + 0.0)
   if kind(equal) != "none" or kind(below) != "none" {
     _constrained(g, start, _bound(lower, v, -inf), _bound(upper, v, inf), _of_vector(equal, back), _of_vector(below, back), o,
-      steps, tol, back)
+      steps, tol, back, partial)
   } else {
     r = if kind(lower) != "none" or kind(upper) != "none" {
       (lo, hi) = (_bound(lower, v, -inf), _bound(upper, v, inf))
@@ -134,9 +135,15 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
     } else {
       _minimum(g, start, o, steps, tol)
     }
+    _assure_finite("minimize", "the function", r, partial)
     (x = back(r.x), value = r.value, gradient_norm = r.gradient_norm, iterations = r.iterations, evaluations = r.evaluations,
       converged = r.status == 1, message = _outcome(r.status))
   }
+}
+# A run that ended with status 4 is an error, which says where and when, unless what it came to is asked for.
+_assure_finite(who, what, r, partial) = if r.status == 4 and not partial {
+  error(
+    "{who}: {what} is {r.value}, and its gradient has the norm {r.gradient_norm}, after {r.iterations} steps, where the unknowns are {r.x}; partial = true gives what was reached")
 }
 # Where the matrices of parameters lie in their vector, as (where it begins, rows, columns), and where the next ones begin, the first at n.
 _matrices_in(x, n) = if kind(x) == "array" {
@@ -216,15 +223,16 @@ gauss_newton() = (name = "gauss_newton", run = _gauss_newton)
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], dogleg()).x     #~ [1, 1]
 dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
 
-# least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress): x with the least sum(r(x)^2)/2 near x0
+# least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress, partial): x with the least sum(r(x)^2)/2 near x0
 #   r takes parameters like x0 and gives an array, its Jacobian is exact. lower, upper as for minimize. jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r), x0 then a vector.
 #   Gives a record: x, value, gradient_norm, iterations, evaluations (of r), converged, message. Stops when a step, or the part of the residual that the Jacobian can reach, is below tol, relative
-#   to x and to the residual, or where no step lowers the sum any more.
+#   to x and to the residual, or where no step lowers the sum any more, and the gradient vanishes as minimize has it. A residual that is not finite is an error, with partial = true a record that says so.
 #   Derivatives as of minimize, with the whole Hessian.
 #     t = linspace(0, 1, 20)
 #     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8
 #     least_squares(p -> p.a * exp(-p.k * t) - 2 * exp(-3 * t), (a = 1.0, k = 1.0)).x.k   #~ 3 tol 1e-8
-least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, steps = 500, tol = 1e-12, progress = true) = {
+least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, steps = 500, tol = 1e-12, progress = true,
+  partial = false) = {
   (v, back) = flatten(x0)
   residual = w -> ravel(_flat(r(back(w))) + 0.0)
   both = if kind(jac) == "none" { w -> (residual(w), _jacobian(residual, w)) } else { w -> jac(back(w)) }
@@ -237,6 +245,7 @@ least_squares(r, x0, method = lm(); lower = none, upper = none, jac = none, step
   } else {
     _least(residual, both, start, o, steps, tol)
   }
+  _assure_finite("least_squares", "half the sum of squares", q, partial)
   (x = back(q.x), value = q.value, gradient_norm = q.gradient_norm, iterations = q.iterations, evaluations = q.evaluations,
     converged = q.status == 1, message = _outcome_of_squares(q.status))
 }

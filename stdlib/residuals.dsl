@@ -8,13 +8,14 @@
 _residuals_at(both, x, b, units) = {
   (res, J) = both(x)
   (m, n) = shape(J)
-  units = max(units, sqrt(sum(J^2; axis = 0)))
+  now = norm(J; axis = 0)
+  units = max(units, now)
   scale = where(units > 0, units, 1.0)
   g = res @ J
   free = f64(_free(x, g, b))
   # rows of zeros, so that there are as many as unknowns
   (Q, R) = qr(concat(J * (free / scale), zeros(max(0, n - m), n)))
-  (value = 0.5 * (res @ res), res = res, g = g, units = units, scale = scale, free = free, Q = Q[..m], R = R, Qr = res @ Q[..m])
+  (value = 0.5 * (res @ res), res = res, noise = 4e-16 * norm(now * x), now = now, g = g, units = units, scale = scale, free = free, Q = Q[..m], R = R, Qr = res @ Q[..m])
 }
 # The step with damping l of the place p for what Q makes of a right-hand side
 _damped(p, l, rhs) = {
@@ -23,16 +24,24 @@ _damped(p, l, rhs) = {
   (q, S) = (Q[..n], R)
   -trisolve(S, rhs @ q; lower = false)
 }
-# The undamped step of least norm
+# The undamped step, of least norm where unknowns depend on one another; which do is told by columns of one length, since the units of before may make one that counts look small.
 _undamped(p) = {
-  (U, s, V) = svd(p.R)
+  c = norm(p.R; axis = 0)
+  c = where(c > 0, c, 1.0)
+  (U, s, V) = svd(p.R / expand(c, 0))
   large = s > 1e-13 * max(s)
-  -(V @ where(large, (p.Qr @ U) / where(large, s, 1.0), 0.0))
+  -(V @ where(large, (p.Qr @ U) / where(large, s, 1.0), 0.0)) / c
 }
 # The undamped step is so small that the place is good to the root of tol: what is left is rounding.
-_settled(p, x, tol) = norm(_undamped(p)) <= max(1e-7, sqrt(tol)) * (1e-300 + norm(p.scale * x))
-_ended_at(p, x, k, count, status, tol) = {
-  at_rest = if status == 2 { _settled(p, x, tol) } else { false }
+_settled(p, x, tol) = _is_short(p, _undamped(p) / p.scale, x, max(1e-7, sqrt(tol)))
+# Is a step a small part of x, both by what they make of the residual now?
+_is_short(p, step, x, part) = norm(p.now * step) <= part * (1e-300 + norm(p.now * x))
+_ended_at(both, p, x, x0, b, k, count, status, tol) = {
+  # where the Jacobian vanishes with the gradient there is no such step, and the gradient's change tells
+  vg = w -> { (res, J) = both(w); (0.5 * (res @ res), res @ J) }
+  at_rest = if status == 0 or status == 2 {
+    status == 2 and _settled(p, x, tol) or _judged(2, vg, x, abs(x - x0), p.g, norm(p.free * p.g), b, p.value, tol) == 1
+  } else { false }
   (x = x, value = p.value, gradient_norm = norm(p.free * p.g), iterations = k, evaluations = count,
     status = if at_rest { 1 } else if status == 0 { 3 } else { status })
 }
@@ -44,16 +53,16 @@ _improves(both, x1, v1, p, b) =
   } else {
     v1 < p.value
   }
-# Is a place good enough: the part of the residual that the Jacobian reaches (Bates and Watts' relative offset), or the residual itself, beside what it was
-_reached(p, first, tol) = norm(p.Qr) <= tol * sqrt(2 * p.value) or p.value <= 5e-32 * first
+# Is a place good enough: the part of the residual that the Jacobian reaches (Bates and Watts' relative offset), or the residual itself, beside what rounding of x makes of it
+_reached(p, tol) = norm(p.Qr) <= tol * sqrt(2 * p.value) or sqrt(2 * p.value) <= p.noise
 
 _levenberg(r, both, x, b, o, steps, tol) = {
   p = _residuals_at(both, x, b, 0 * x)
-  first = p.value
+  x0 = x
   l = o.damping + 0.0
   raise = 2.0
   (k, count) = (0, 1)
-  status = if not (first < inf) { 4 } else if _reached(p, first, tol) { 1 } else { 0 }
+  status = if not (p.value < inf) { 4 } else if _reached(p, tol) { 1 } else { 0 }
   while status == 0 and k < steps {
     v = _damped(p, l, p.Qr)
     x1 = x + v / p.scale
@@ -66,7 +75,7 @@ _levenberg(r, both, x, b, o, steps, tol) = {
     x1 = _within(x1, b)
     v1 = 0.5 * sum(r(x1)^2)
     step = norm(p.scale * (x1 - x))
-    small = step <= tol * (1e-300 + norm(p.scale * x))
+    small = _is_short(p, x1 - x, x, tol)
     count = count + 1
     k = k + 1
     if _improves(both, x1, v1, p, b) {
@@ -74,7 +83,7 @@ _levenberg(r, both, x, b, o, steps, tol) = {
       p = _residuals_at(both, x, b, p.units)
       l = max(l / 5, 1e-20)
       raise = 2.0
-      if _reached(p, first, tol) or (small and l < 1e-3) { status = 1 }
+      if _reached(p, tol) or (small and l < 1e-3) { status = 1 }
     } else {
       # rounding decides, or the step is too long
       if step <= 1e-15 * norm(p.scale * x) or step < 1e-300 { status = 2 }
@@ -83,14 +92,14 @@ _levenberg(r, both, x, b, o, steps, tol) = {
     }
     if o.progress { progress(k, steps; value = p.value, damping = l) }
   }
-  _ended_at(p, x, k, count, status, tol)
+  _ended_at(both, p, x, x0, b, k, count, status, tol)
 }
 
 _gauss_newton(r, both, x, b, o, steps, tol) = {
   p = _residuals_at(both, x, b, 0 * x)
-  first = p.value
+  x0 = x
   (k, count) = (0, 1)
-  status = if not (first < inf) { 4 } else if _reached(p, first, tol) { 1 } else { 0 }
+  status = if not (p.value < inf) { 4 } else if _reached(p, tol) { 1 } else { 0 }
   while status == 0 and k < steps {
     v = _undamped(p) / p.scale
     t = 1.0
@@ -109,22 +118,22 @@ _gauss_newton(r, both, x, b, o, steps, tol) = {
     }
     k = k + 1
     if better {
-      small = t == 1 and norm(p.scale * (x1 - x)) <= tol * (1e-300 + norm(p.scale * x))
+      small = t == 1 and _is_short(p, x1 - x, x, tol)
       x = x1
       p = _residuals_at(both, x, b, p.units)
-      if small or _reached(p, first, tol) { status = 1 }
+      if small or _reached(p, tol) { status = 1 }
     } else { status = 2 }
     if o.progress { progress(k, steps; value = p.value) }
   }
-  _ended_at(p, x, k, count, status, tol)
+  _ended_at(both, p, x, x0, b, k, count, status, tol)
 }
 
 _dogleg(r, both, x, b, o, steps, tol) = {
   p = _residuals_at(both, x, b, 0 * x)
-  first = p.value
+  x0 = x
   radius = o.radius * max(1.0, norm(p.scale * x))
   (k, count) = (0, 1)
-  status = if not (first < inf) { 4 } else if _reached(p, first, tol) { 1 } else { 0 }
+  status = if not (p.value < inf) { 4 } else if _reached(p, tol) { 1 } else { 0 }
   far = _undamped(p)
   while status == 0 and k < steps {
     # down the gradient to the model's minimum, then towards that of Gauss and Newton, as far as the radius
@@ -141,7 +150,7 @@ _dogleg(r, both, x, b, o, steps, tol) = {
     foretold = -(p.Qr @ (p.R @ v)) - 0.5 * sum((p.R @ v)^2)
     ratio = (p.value - v1) / foretold
     length = norm(v)
-    small = length <= tol * (1e-300 + norm(p.scale * x))
+    small = _is_short(p, x1 - x, x, tol)
     radius = if not (ratio >= 0.25) {
       0.25 * min(length, radius)
     } else if ratio > 0.75 {
@@ -156,11 +165,11 @@ _dogleg(r, both, x, b, o, steps, tol) = {
       x = x1
       p = _residuals_at(both, x, b, p.units)
       far = _undamped(p)
-      if _reached(p, first, tol) or (small and whole) { status = 1 }
+      if _reached(p, tol) or (small and whole) { status = 1 }
     } else { if length <= 1e-15 * norm(p.scale * x) or length < 1e-300 { status = 2 } }
     if o.progress { progress(k, steps; value = p.value, radius = radius) }
   }
-  _ended_at(p, x, k, count, status, tol)
+  _ended_at(both, p, x, x0, b, k, count, status, tol)
 }
 
 # ---- a damping found by trial: for many residuals, where J'J or products with J are to be had cheaper than QR of J
@@ -170,7 +179,7 @@ _by_trials(r, both, x, b, o, steps, tol) = {
     _refuse("least_squares: bounds need lm(), gauss_newton() or dogleg(), which look at each unknown by itself")
   }
   value = 0.5 * sum(r(x)^2)
-  first = value
+  (first, x0) = (value, x)
   (k, count, l) = (0, 1, -1.0)
   status = if not (first < inf) { 4 } else if first == 0 { 1 } else { 0 }
   while status == 0 and k < steps {
@@ -186,12 +195,13 @@ _by_trials(r, both, x, b, o, steps, tol) = {
       small = norm(step.x - x) <= tol * (1e-300 + norm(x))
       x = step.x
       (value, l) = (step.value, step.damping)
-      if small or step.reach <= tol * sqrt(2 * value) or value <= 5e-32 * first { status = 1 }
+      if small or step.reach <= tol * sqrt(2 * value) or value == 0 { status = 1 }
     } else { status = 2 }
     if o.progress { progress(k, steps; value = value, damping = l) }
   }
-  gn = norm(vjp(r, x)[1](r(x)))
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+  vg = w -> { (res, pull) = vjp(r, w); (0.5 * (res @ res), pull(res)) }
+  g = vg(x)[1]
+  _ended(vg, x, abs(x - x0), g, norm(g), b, value, tol, status, k, count)
 }
 # How many rows the sketch has for n unknowns: at first, and after a direction that took so many turns; between the products that more rows save and what these cost themselves
 _sketch_rows(o, n, most) = if o.sketch > 0 { min(o.sketch, n) } else { clamp(n // 5, min(n, 10), most) }

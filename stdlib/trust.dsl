@@ -6,13 +6,16 @@
 # solve(g, free, radius) gives the model's step at x; it is made anew at each place by `model`.
 _trusting(f, x, b, o, steps, tol, model) = {
   vg = value_and_grad(f)
+  (x0, span) = (x, 0 * x)
   (value, g) = vg(x)
   radius = o.radius + 0.0
   (k, count) = (0, 1)
-  gn = _slope_left(x, g, b)
-  status = if gn < inf { 0 } else { 4 }
+  (gn, seen) = (_slope_left(x, g, b), inf)
+  status = if _runs_away(value, gn) { 4 } else { 0 }
   while status == 0 and k < steps {
-    if gn <= tol * (1 + abs(value)) { status = 1 } else {
+    (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
+    count = count + more
+    if rests { status = 1 } else {
       free = f64(_free(x, g, b))
       s = model(x, g, free, radius)
       x1 = _within(x + s, b)
@@ -47,16 +50,17 @@ _trusting(f, x, b, o, steps, tol, model) = {
       }
       if good {
         x = x1
+        span = max(span, abs(x - x0))
         value = v1
         g = g1
         gn = _slope_left(x, g, b)
+        if _runs_away(value, gn) { status = 4 }
       }
-      if not (radius > 1e-15 * (1e-3 + norm(x))) { status = 2 }
+      if status == 0 and not (radius > 1e-15 * (norm(x) + norm(span))) { status = 2 }
       if o.progress { progress(k, steps; value = value, gradient = gn, radius = radius) }
     }
   }
-  if status == 0 and gn <= tol * (1 + abs(value)) { status = 1 }
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = _judged(status, gn, value, tol))
+  _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
 }
 
 _trust_newton(f, x, b, o, steps, tol) = _trusting(f, x, b, o, steps, tol, (x, g, free, radius) -> {

@@ -46,7 +46,7 @@ minimize(x -> x[0]^2, [1.0, 2], newton_cg()).x   #~ [0, 2] tol 1e-12
 # what a result says
 r = minimize(rosen, [-1.2, 1.0]; steps = 3)
 (r.converged, r.iterations, r.message)       #> (false, 3, "the steps are used up")
-minimize(x -> sum(sqrt(x)), [-1.0]).message          #> the function is not finite
+minimize(x -> sum(sqrt(x)), [-1.0]; partial = true).message          #> the function is not finite
 minimize(x -> sum(x^2), [1.0, 2]).evaluations < 10     #> true
 minimize(q -> (q.a - 1)^2 + sum((q.b - q.a)^2), (a = 0.0, b = [1.0, 2]), newton()).x #~ (a = 1, b = [1, 1])
 minimize(q -> (q.a - 1)^2 + sum((q.b - 3)^2), (a = 0.0, b = [1.0, 2]); upper = (a = 5.0, b = [2.0, 9])).x #~ (a = 1, b = [2, 3])
@@ -147,4 +147,4 @@ decay(gauss_newton_cg(), yy)         #~ decay(lm(), yy) tol 1e-6
 jacobian(y -> decay(gauss_newton_cg(), y))(yy)   #~ jacobian(y -> decay(lm(), y))(yy) tol 1e-5
 # already there, and nowhere to go
 least_squares(x -> x - 1, ones(3), gauss_newton_cg(); progress = false).converged    #> true
-least_squares(x -> 0 * x + sqrt(-1 - x^2), ones(3), gauss_newton_cg(); progress = false).message   #> the function is not finite
+least_squares(x -> 0 * x + sqrt(-1 - x^2), ones(3), gauss_newton_cg(); progress = false, partial = true).message     #> the function is not finite
