@@ -20,7 +20,10 @@ geomspace(a, b, n) = a * exp(log(b / a) * _shares(n))
 # arange(a, b, step = 1): a, a + step, ... below b (above b where step < 0); whole numbers where all three are. arange(b) begins at 0
 #     arange(0, 1, 0.25)            #> [0, 0.25, 0.5, 0.75]
 #     arange(3)                     #> [0, 1, 2]
-arange(a, b = none, step = 1) = if kind(b) == "none" { arange(0, a) } else { a + step * iota(max(0, i64(ceil((b - a) / step)))) }
+arange(a, b = none, step = 1) = if kind(b) == "none" { arange(0, a) } else {
+  assert(step != 0, "arange takes steps that are not 0")
+  a + step * iota(max(0, i64(ceil((b - a) / step))))
+}
 # eye(n, m = n; k = 0, dtype = f64): [n, m], ones on the k-th diagonal above the main one (below it where k < 0), else 0
 #     eye(2)                        #> [[1, 0], [0, 1]]
 #     eye(2, 3; k = 1)              #> [[0, 1, 0], [0, 0, 1]]

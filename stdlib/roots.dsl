@@ -71,6 +71,7 @@ derivative _root_between(f, a, b, tol, steps), df, da, db, dtol, dsteps = _moved
 # Chandrupatla, A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function, Adv. Eng. Software 28 (1997): inverse
 # quadratic interpolation where the last three points say that it can be trusted, else bisection.
 _root_between(f, a, b, tol, steps) = {
+  if not (abs(a) < inf and abs(b) < inf) { error("root: a bracket is two finite numbers, not {a} and {b}") }
   fa = f(a)
   fb = f(b)
   if not (fa * fb <= 0 or (fa < 0 and fb > 0) or (fa > 0 and fb < 0)) {

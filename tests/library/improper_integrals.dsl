@@ -77,3 +77,15 @@ list(doubly(x -> x^-0.992, 0, 1), doubly(x -> (1 - x)^-0.9, 0, 1), doubly(x -> x
 # oscillations that do not fall have no integral
 try { str(oscillatory(x -> 1.0, 1.0, 0, inf; part = "sin")) } catch m { "refused" }    #> refused
 try { str(oscillatory(x -> x, 1.0, 0, inf; part = "sin")) } catch m { "refused" }      #> refused
+
+# in several dimensions: what cannot be resolved is refused, and values once seen are not lost
+C(f, a, b) = try { cubature(f, a, b).value } catch m { -1.0 }
+C(x -> 1.0, [0.0, 0], [inf, 1.0])             #> -1.0
+C(x -> 1 / (1 + x[0]), [0.0, 0], [inf, 1.0])  #> -1.0
+C(x -> (1 + x[0])^-1.02, [0.0, 0], [inf, 1.0])        #> -1.0
+C(x -> x[0]^-0.992, [0.0, 0], [1.0, 1.0])     #> -1.0
+C(x -> 1 / sqrt(x[0]), [0.0, 0], [1.0, 1.0])  #~ 2 tol 2e-6
+C(x -> (1 + x[0])^-1.5, [0.0, 0], [inf, 1.0]) #~ 2 tol 2e-6
+C(x -> exp(-1e6 * (x @ x)), [-inf, -inf], [inf, inf]) * 1e6   #~ π tol 1e-5
+C(x -> exp(-1e6 * ((x[0] - 0.3)^2 + (x[1] - 0.3)^2)), [0.0, 0], [1.0, 1.0]) * 1e6      #~ π tol 1e-5
+C(x -> exp(-1e5 * ((x[0] - 0.71)^2 + (x[1] - 0.23)^2)), [0.0, 0], [1.0, 1.0]) * 1e5    #~ π tol 1e-5

@@ -91,3 +91,4 @@ root(x -> 1e300 * (x - 0.7), (0.0, 2.0))      #~ 0.7
 root(x -> x^3 - 1e-60, 1e-10) / 1e-20         #~ 1 tol 1e-12
 root(x -> [x[0]^2 - 1e-40, x[1] - x[0]], [1e-10, 0]) / 1e-20   #~ [1, 1] tol 1e-10
 fixed_point(x -> 0.5 * x + 0.5e-20, 0.0) / 1e-20       #~ 1 tol 1e-12
+contains(refused(() -> root(x -> x - 3, (0.0, inf))), "finite")        #> true

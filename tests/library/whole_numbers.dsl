@@ -51,3 +51,4 @@ refused(f) = try { f(); "" } catch m { m }
 contains(refused(() -> histogram([nan])), "range")     #> true
 contains(refused(() -> histogram([1.0, inf])), "range")        #> true
 contains(refused(() -> histogram(zeros(0))), "range")  #> true
+contains(refused(() -> arange(0, 1, 0.0)), "not 0")    #> true
