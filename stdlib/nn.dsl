@@ -30,17 +30,18 @@ apply(net, weights, x) = {
   h
 }
 
-# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true): weights trained on random parts of n data
+# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true, partial = false): weights trained on random parts of n data
 #   loss(w, rows): a real number, the loss over the data with these numbers, an i64[batch]; it may not draw random numbers itself. In each epoch every number comes once, in
 #   a new random order (a rest smaller than batch is left to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad, gradient_descent or soap, whose rate may be a function of the step.
 #   Gives a record: x, the weights in the form in which they were given; losses f64[epochs], the mean loss over the parts of each epoch; steps.
-#   progress = false: it does not tell how far it has come.
+#   progress = false: it does not tell how far it has come. A loss, or weights, that are not finite are an error that says
+#   when; partial = true gives the weights before that, and nan for the losses from there on.
 #     seed(1)
 #     X = linspace(-1, 1, 200)
 #     r = train((w, i) -> mean((w.a * X[i] + w.b - (3X[i] + 1))^2), (a = 0.0, b = 0.0), 200, adam(rate = 0.05); epochs = 60)
 #     [r.x.a, r.x.b]                   #~ [3, 1] tol 1e-3
-train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true) =
-  _train(loss, weights, n, method, (batch = batch, epochs = epochs, progress = progress))
+train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true, partial = false) =
+  _train(loss, weights, n, method, (batch = batch, epochs = epochs, progress = progress, partial = partial))
 
 _train(loss, weights, n, method, o) = {
   (batch, epochs) = (o.batch, o.epochs)
@@ -51,19 +52,31 @@ _train(loss, weights, n, method, o) = {
   state = by.start(w, by.matrices)
   losses = zeros(epochs)
   parts = n // batch
+  steps = 0
+  open = true
   for epoch in 0..epochs {
     order = permutation(n)
     total = 0.0
     for part in 0..parts {
       rows = order[part * batch + iota(batch)]
       (value, g) = value_and_grad(w -> loss(back(w), rows))(w)
-      (w, state) = _first_order_step(by, w, state, g, epoch * parts + part + 1)
+      # a gradient that is not finite makes the length of the step so
+      slope = sum(abs(g))
+      finite = abs(value) < inf and slope < inf
+      if open and not finite and not o.partial {
+        error("train: the loss is {value}, and the sum of its gradient's absolute values {slope}, in epoch {epoch + 1}, after {steps} steps; partial = true gives the weights before that")
+      }
+      open = open and finite
+      if open {
+        (w, state) = _first_order_step(by, w, state, g, epoch * parts + part + 1)
+        steps = steps + 1
+      }
       total = total + value
     }
-    losses[epoch] = total / parts
+    losses[epoch] = if open { total / parts } else { nan }
     if o.progress { progress(epoch + 1, epochs; loss = losses[epoch]) }
   }
-  (x = back(w), losses = losses, steps = epochs * parts)
+  (x = back(w), losses = losses, steps = steps)
 }
 
 # logsumexp(x; axis): log(sum(exp(x))), of all elements or along an axis, without overflow

@@ -26,6 +26,13 @@ once() == once()             #> true
 try { train(loss, (a = 0.0, b = 0.0), 96; batch = 97) } catch m { m }    #> train: a batch of 97 cannot be drawn from 96
 try { train(loss, (a = 0.0, b = 0.0), 96; batch = 0) } catch m { m }     #> train: a batch of 0 cannot be drawn from 96
 
+# ---- a loss that is not finite says when, and partial results are those before it
+wild = (w, i) -> log(1.5 - w[0])
+m = try { train(wild, [1.0], 12, gradient_descent(rate = 0.4); batch = 4, epochs = 5); "" } catch m { m }
+contains(m, "the loss is nan") and contains(m, "in epoch 1, after 1 steps")        #> true
+r = train(wild, [1.0], 12, gradient_descent(rate = 0.4); batch = 4, epochs = 5, partial = true)
+(r.steps, isfinite(r.x[0]), isnan(r.losses[4]))      #> (1, true, true)
+
 # ---- logsumexp and softmax at the ends of the range
 logsumexp([-inf, -inf])      #> -inf
 logsumexp([-inf, 0.0])       #> 0.0
