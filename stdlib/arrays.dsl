@@ -5,7 +5,8 @@
 
 # ---- making arrays
 
-# linspace(a, b, n = 50): f64[n], evenly spaced from a to b, both included; with n = 1 a alone
+# linspace(a, b, n = 50): f64[n], evenly spaced from a to b, both included; with
+# n = 1 a alone
 #     linspace(0, 1, 5)             #> [0, 0.25, 0.5, 0.75, 1]
 #     linspace(2, 5, 1)             #> [2]
 linspace(a, b, n = 50) = a + (b - a) * _shares(n)
@@ -14,7 +15,8 @@ _shares(n) = iota(n) / f64(max(n - 1, 1))
 # logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent
 #     logspace(0, 3, 4)             #~ [1, 10, 100, 1000]
 logspace(a, b, n) = 10.0^linspace(a, b, n)
-# geomspace(a, b, n): f64[n] from a to b, both included, each element the same multiple of the one before; a and b of one sign, not 0; with n = 1 a alone
+# geomspace(a, b, n): f64[n] from a to b, both included, each element the same
+# multiple of the one before; a and b of one sign, not 0; with n = 1 a alone
 #     geomspace(1, 16, 5)           #~ [1, 2, 4, 8, 16]
 geomspace(a, b, n) = a * exp(log(b / a) * _shares(n))
 # arange(a, b, step = 1): a, a + step, ... below b (above b where step < 0); whole numbers where all three are. arange(b) begins at 0
@@ -378,8 +380,9 @@ bincount(k; weights = none, n = 0) = {
 }
 # histogram(x, bins = 10; range, weights, density = false): (counts, edges): how many elements of x are in each of so many bins of equal width from the smallest to the largest
 #   element, or in range = (a, b); bins a vector: these are the edges, ascending. The last bin has its upper edge, the others have not. density = true: counts
-#   whose integral is 1. NaN is in no bin, and elements beyond the edges are in none. Error when there is no range: of nothing, of NaN alone, of infinite elements. Derivative: of the counts
-#   by the weights
+#   whose integral is 1. NaN is in no bin, and elements beyond the edges are in
+#   none. Error when there is no range: of nothing, of NaN alone, of infinite
+#   elements. Derivative: of the counts by the weights
 #     (n, edges) = histogram([1, 2, 2, 4], 3)
 #     n                             #> [1, 2, 1]
 #     edges                         #> [1, 2, 3, 4]

@@ -61,7 +61,9 @@ _augmented(f, c, h, start, lower, upper, o, steps, tol) = {
   (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = status, violation = violation,
     equal = m, below = n)
 }
-# The gradient of the Lagrangian that is left at x, and what it is to be judged beside: the gradient of f, which multipliers make up for, and its own change over x
+# The gradient of the Lagrangian that is left at x, and what it is to be judged
+# beside: the gradient of f, which multipliers make up for, and its own change
+# over x
 _optimality_left(f, c, h, x, start, m, n, b) = {
   vg = value_and_grad(_lagrangian(f, c, h, m, n))
   g = vg(x)[1]

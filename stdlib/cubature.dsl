@@ -37,13 +37,15 @@ _in_box(u, a, b) = {
   w = where(below and above, (1 - 2 * v * (1 - v)) / (v * (1 - v))^2, where(above, 1 / (1 - v)^2, where(below, 1 / v^2, r - l)))
   (x, prod(w))
 }
-# The zero of x^(d + 1) = x + 1 above 1, whose powers' multiples fill a box of d dimensions evenly
+# The zero of x^(d + 1) = x + 1 above 1, whose powers' multiples fill a box of d
+# dimensions evenly
 _plastic(d) = {
   x = 2.0
   for k in 0..60 { x = (1 + x)^(1 / (d + 1.0)) }
   x
 }
-# Halved so often along an axis, a region is as thin as numbers beside 1 tell apart: what is still missed there is not a matter of more regions.
+# Halved so often along an axis, a region is as thin as numbers beside 1 tell
+# apart: what is still missed there is not a matter of more regions.
 _thinnest = 2.0^-46
 # Points in [-1, 1]^d and weights for a volume of 1: of degree 7 and of degree 5; `first` where the points along the axes begin.
 _genz_malik(d) = {
@@ -70,7 +72,9 @@ _region_value(g, R, c, h, m) = {
   v = map(g, expand(c, 0) + R.points * expand(h, 0))
   prod(2 * h) * (R.w7 @ reshape(v, len(R.w7), m))
 }
-# (value, error, axis to halve across, the largest value known and its place): a value at a place `known`, from before, that is ten times as large as all here makes the region one to look into
+# (value, error, axis to halve across, the largest value known and its place): a
+# value at a place `known`, from before, that is ten times as large as all here
+# makes the region one to look into
 _region(g, R, c, h, d, known, place) = {
   points = expand(c, 0) + R.points * expand(h, 0)
   v = reshape(map(g, points), len(R.w7), -1)
@@ -86,11 +90,15 @@ _region(g, R, c, h, d, known, place) = {
   far = v[1 + 2 * d..1 + 3 * d] + v[1 + 3 * d..1 + 4 * d] - 2 * v[0]
   bend = max(abs(near - far / 7); axis = 1)
   # where they are equal, the longest side
-  (I, if hidden { max(E, volume * known) } else { E }, if hidden { argmax(h) } else { argmax(bend + 1e-10 * (max(bend) + 1e-300) * h / max(h)) },
-    if hidden { known } else { sizes[best] }, if hidden { place } else { points[best] })
+  if hidden { (I, max(E, volume * known), argmax(h), known, place) } else {
+    (I, E, argmax(bend + 1e-10 * (max(bend) + 1e-300) * h / max(h)), sizes[best], points[best])
+  }
 }
-# (a region, the largest value beside it, the nearest place to that in the region): where one of the largest values known, at most half a region away, is ten times as large as all in the region, and would
-# count there; -1 when there is none. A narrow peak on the border of two regions may have been seen in one only.
+# (a region, the largest value beside it, the nearest place to that in the
+# region): where one of the largest values known, at most half a region away, is
+# ten times as large as all in the region, and would count there; -1 when there
+# is none. A narrow peak on the border of two regions may have been seen in one
+# only.
 _lost_beside(centre, half, tops, places, tolerance) = {
   order = argsort(tops; descending = true)[..min(40, len(tops))]
   p = expand(places[order], 1)
@@ -100,7 +108,8 @@ _lost_beside(centre, half, tops, places, tolerance) = {
   best = max(counts; axis = 0)
   k = argmax(best)
   j = argmax(counts[.., k])
-  (if sum(best) > tolerance { k } else { -1 }, tops[order[j]], clamp(places[order[j]], centre[k] - half[k], centre[k] + half[k]))
+  place = clamp(places[order[j]], centre[k] - half[k], centre[k] + half[k])
+  (if sum(best) > tolerance { k } else { -1 }, tops[order[j]], place)
 }
 _regions(g, d, rtol, atol, limit) = {
   R = _genz_malik(d)
@@ -108,7 +117,8 @@ _regions(g, d, rtol, atol, limit) = {
   half = zeros(limit, d)
   centre[0] = zeros(d) + 0.5
   half[0] = zeros(d) + 0.5
-  # places all over the box, by the multiples of irrational numbers (Korobov's kind of lattice), in case that peaks lie between the points of the rule
+  # places all over the box, by the multiples of irrational numbers (Korobov's
+  # kind of lattice), in case that peaks lie between the points of the rule
   tried = (0.5 + expand(1.0 + iota(1000), 1) * 1 / (_plastic(d)^(1.0 + iota(d)))) % 1.0
   seen = max(abs(reshape(map(g, tried), len(tried), -1)); axis = 1)
   seen = where(seen < inf, seen, 0.0)

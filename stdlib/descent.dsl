@@ -11,37 +11,46 @@ _free(x, g, b) =
 _within(x, b) = if kind(b.lower) == "none" { x } else { clamp(x, b.lower, b.upper) }
 # How large the gradient is that may be followed.
 _slope_left(x, g, b) = if kind(b.lower) == "none" { norm(g) } else { norm(where(_free(x, g, b), g, 0.0)) }
-# The unknowns' own size, to judge what is small beside them: |x|, and a trace of the longest way from x0 so far, `span`, for those that end at 0
+# The unknowns' own size, to judge what is small beside them: |x|, and a trace
+# of the longest way from x0 so far, `span`, for those that end at 0
 _own_size(x, span) = abs(x) + 1e-8 * span
-# How much each element of the gradient g at x changes over v, the size of the unknowns, by a difference over a part of that. Neither a constant added to f nor the units of f and of any unknown
-# matter to a gradient that is judged beside this, and one that nowhere changes never vanishes.
+# How much each element of the gradient g at x changes over v, the size of the
+# unknowns, by a difference over a part of that. Neither a constant added to f
+# nor the units of f and of any unknown matter to a gradient that is judged
+# beside this, and one that nowhere changes never vanishes.
 _change_over(vg, x, g, b, v) = {
   there = _within(x + 1e-4 * v, b)
   x1 = if norm(there - x) > 0 { there } else { _within(x - 1e-4 * v, b) }
   way = norm(x1 - x)
   if way > 0 { abs(vg(x1)[1] - g) * (norm(v) / way) } else { 0 * g }
 }
-# Is each element of the gradient that may be followed a small part of its change?
+# Is each element of the gradient that may be followed a small part of its
+# change?
 _vanishes_beside(x, g, b, part, change) = all(abs(g) <= part * change or not _free(x, g, b))
-# Does the gradient, of norm gn, vanish? That is looked at where it is small beside f, and a tenth of what it was at the last look, `seen`. Gives the answer, what is seen now, and how many
-# evaluations that took.
+# Does the gradient, of norm gn, vanish? That is looked at where it is small
+# beside f, and a tenth of what it was at the last look, `seen`. Gives the
+# answer, what is seen now, and how many evaluations that took.
 _at_rest(vg, x, span, g, gn, b, value, tol, seen) =
   if gn == 0 { (true, seen, 0) } else if gn <= tol * (1 + abs(value)) and gn <= 0.1 * seen {
     (_vanishes_beside(x, g, b, tol, _change_over(vg, x, g, b, _own_size(x, span))), gn, 1)
   } else { (false, seen, 0) }
-# What an end without convergence means. Where no step lowers f any more (status 2), that is rounding if the gradient is small beside its change, or if a step to where it vanishes would lower f by less
-# than rounding.
+# What an end without convergence means. Where no step lowers f any more (status
+# 2), that is rounding if the gradient is small beside its change, or if a step
+# to where it vanishes would lower f by less than rounding.
 _judged(status, vg, x, span, g, gn, b, value, tol) = if status == 2 {
   v = abs(x) + span
   change = _change_over(vg, x, g, b, v)
-  # unknowns beside 0, which have not moved, have no size over which the gradient would change
+  # unknowns beside 0, which have not moved, have no size over which the
+  # gradient would change
   if norm(change) == 0 {
     v = v + 1
     change = _change_over(vg, x, g, b, v)
   }
-  if _vanishes_beside(x, g, b, max(1e-6, sqrt(tol)), change) or gn^2 * norm(v) < 1e-14 * abs(value) * norm(change) { 1 } else { 2 }
+  flat = gn^2 * norm(v) < 1e-14 * abs(value) * norm(change)
+  if flat or _vanishes_beside(x, g, b, max(1e-6, sqrt(tol)), change) { 1 } else { 2 }
 } else if status == 0 { 3 } else { status }
-# How much of the direction d the first step takes, when nothing is known of curvature: a length of 1 at most, and no step that is lost beside x
+# How much of the direction d the first step takes, when nothing is known of
+# curvature: a length of 1 at most, and no step that is lost beside x
 _first_length(x, d) = { n = norm(d); if n < 1e-6 * norm(x) { 1e-6 * norm(x) / n } else { min(1.0, 1 / n) } }
 # f falls without a bound, or what was accepted is not finite
 _runs_away(value, gn) = not (abs(value) < inf and gn < inf)
@@ -154,7 +163,8 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
   }
   _ended(vg, x, span, g, gn, b, value, tol, status, k, count)
 }
-# What a method gives that stops at x after k steps: with a last look whether the gradient vanishes
+# What a method gives that stops at x after k steps: with a last look whether
+# the gradient vanishes
 _ended(vg, x, span, g, gn, b, value, tol, status, k, count) = {
   rests = if status == 0 { _at_rest(vg, x, span, g, gn, b, value, tol, inf)[0] } else { false }
   (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count,
@@ -229,7 +239,8 @@ _lbfgs(f, x, b, o, steps, tol) = {
       }
       d = -(free * q)
       if not (g @ d < 0) { d = -(free * g); stored = 0 }
-      (x1, v1, g1, more, found) = _line_search(vg, x, d, value, g, if stored > 0 { 1.0 } else { _first_length(x, d) }, 0.9, b)
+      step = if stored > 0 { 1.0 } else { _first_length(x, d) }
+      (x1, v1, g1, more, found) = _line_search(vg, x, d, value, g, step, 0.9, b)
       count = count + more
       k = k + 1
       if found {
@@ -325,7 +336,8 @@ _first_order(f, x, b, o, steps, tol) = {
     }
     count = count + more + 1
   }
-  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count, status = if status == 0 { 3 } else { status })
+  (x = x, value = value, gradient_norm = gn, iterations = k, evaluations = count,
+    status = if status == 0 { 3 } else { status })
 }
 
 # SOAP: the mean of gradients, that of their squares in the eigenvectors, and for each matrix the means of G G' and G'G with their eigenvectors

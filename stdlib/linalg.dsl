@@ -70,7 +70,8 @@ conditioning(A, x, b) = {
 # inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
 inv(A) = linsolve(A, eye(len(A)))
-# lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its diagonal
+# lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its
+# diagonal
 #   Derivatives where the matrix is not singular.
 #     A = [1.0, 2; 3, 4]
 #     (L, U, p) = lu(A)
@@ -82,7 +83,8 @@ lu(A) = {
   j = expand(iota(len(A)), 0)
   (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
 }
-# Elimination by rows with partial pivoting, which leaves a column alone where all that is left of it is 0.
+# Elimination by rows with partial pivoting, which leaves a column alone where
+# all that is left of it is 0.
 _lu_of_singular(A) = {
   assert(all(ravel(abs(A) < inf)), "lu of a matrix with elements that are not finite")
   n = len(A)
@@ -123,17 +125,26 @@ derivative _det_of_singular(A), dA = {
   others = map(k -> prod(where(i == k, 1.0, s)), i)
   _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
 }
-# lstsq(A, b): least-squares solution of A x = b by QR. Where columns depend on one another, or are more than the rows, the shortest of all solutions, by the pseudo-inverse
-#   Columns count as dependent when, each divided by its length, they are so within rounding: a smallest singular value of 9e-16 times the longer side. A sparse one by SPQR (f64): dependent
-#   columns are an error. Derivatives, of every order, solve A'A dx = A'(db - dA x) + dA'(b - A x) with the same R; of a shortest solution they hold for changes that keep the rank, as those of b do.
+# lstsq(A, b): least-squares solution of A x = b by QR. Where columns depend on
+# one another, or are more than the rows, the shortest of all solutions, by the
+# pseudo-inverse
+#   Columns count as dependent when, each divided by its length, they are so
+#   within rounding: a smallest singular value of 9e-16 times the longer side. A
+#   sparse one by SPQR (f64): dependent columns are an error. Derivatives, of
+#   every order, solve A'A dx = A'(db - dA x) + dA'(b - A x) with the same R; of
+#   a shortest solution they hold for changes that keep the rank, as those of b
+#   do.
 #     lstsq([1, 0; 1, 1; 1, 2], [1, 3, 5])  #~ [1, 2]
 #     lstsq([1, 1; 1, 1], [1, 3])           #~ [1, 1]
 lstsq(A, b) =
   if kind(A) == "sparse" { _sparse_lstsq(A, b) } else if shape(A)[0] < shape(A)[1] { pinv(A) @ _right_side(A, b) } else {
     (Q, R) = qr(stop_gradient(A))
-    if _has_full_rank(R, shape(A)[0]) { _lstsq_by(A, _right_side(A, b), Q, R) } else { _shortest_inverse(A + 0.0) @ _right_side(A, b) }
+    if _has_full_rank(R, shape(A)[0]) { _lstsq_by(A, _right_side(A, b), Q, R) } else {
+      _shortest_inverse(A + 0.0) @ _right_side(A, b)
+    }
   }
-# The smallest singular value of R, columns divided by their lengths, by inverse iteration with R'R; any start but one orthogonal to its vector is good.
+# The smallest singular value of R, columns divided by their lengths, by inverse
+# iteration with R'R; any start but one orthogonal to its vector is good.
 _has_full_rank(R, rows) = {
   c = norm(R; axis = 0)
   if any(diag(R) == 0) or not all(c < inf) { false } else {
@@ -152,8 +163,11 @@ _has_full_rank(R, rows) = {
 # how small a singular value of columns of length 1 is rounding
 _dependence(A, rows) = 4 * _rounding(A) * max(rows, shape(A)[1])
 # the distance of 1 from the next number of A's dtype
-_rounding(A) = if dtype(A) == "f32" or dtype(A) == "c64" { 1.1920928955078125e-07 } else { 2.220446049250313e-16 }
-# The pseudo-inverse with the rank of the matrix whose columns are divided by their lengths: a solution for these, made shortest by taking away its part in what A maps to 0.
+_rounding(A) =
+  if dtype(A) == "f32" or dtype(A) == "c64" { 1.1920928955078125e-07 } else { 2.220446049250313e-16 }
+# The pseudo-inverse with the rank of the matrix whose columns are divided by
+# their lengths: a solution for these, made shortest by taking away its part in
+# what A maps to 0.
 derivative _shortest_inverse(A), dA = _moved_inverse(A, y, dA)
 _shortest_inverse(A) = {
   c = norm(A; axis = 0)
@@ -162,7 +176,8 @@ _shortest_inverse(A) = {
   large = s > _dependence(A, shape(A)[0]) * max(s)
   P = (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U' / expand(c, 1)
   # what rounding leaves of a part must not become large by the units
-  N = where(abs(V) > _dependence(A, shape(A)[0]), V, 0.0) * expand(where(large, 0.0, 0 * s + 1), 0) / expand(c, 1)
+  null = expand(where(large, 0.0, 0 * s + 1), 0)
+  N = where(abs(V) > _dependence(A, shape(A)[0]), V, 0.0) * null / expand(c, 1)
   P - N @ (pinv(N) @ P)
 }
 derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
@@ -174,10 +189,13 @@ derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {
   _with_factors(A' @ A, F, iota(len(d)), A' @ (db - dA @ y) + dA' @ (b - A @ y))
 }
 _lstsq_by(A, b, Q, R) = trisolve(R, Q' @ b; lower = false)
-# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the largest count as 0; rtol is 1e-13, of an f32 or c64 matrix 1e-5, unless given. Derivatives, of every order,
-# where the rank does not change (Golub and Pereyra 1973)
+# pinv(A; rtol): pseudo-inverse by SVD; singular values up to rtol times the
+# largest count as 0; rtol is 1e-13, of an f32 or c64 matrix 1e-5, unless given.
+# Derivatives, of every order, where the rank does not change (Golub and Pereyra
+# 1973)
 #     pinv([1.0, 2; 2, 4])          #~ [1, 2; 2, 4] / 25
-pinv(A; rtol = none) = _pinv(A + 0.0, if kind(rtol) != "none" { rtol } else if _rounding(A) > 1e-10 { 1e-5 } else { 1e-13 })
+pinv(A; rtol = none) =
+  _pinv(A + 0.0, if kind(rtol) != "none" { rtol } else if _rounding(A) > 1e-10 { 1e-5 } else { 1e-13 })
 derivative _pinv(A, rtol), dA, drtol = _moved_inverse(A, y, dA)
 # how a pseudo-inverse P of A moves with A, where the rank stays
 _moved_inverse(A, P, dA) = {
@@ -238,15 +256,18 @@ _is_inexact(A) = not (dtype(A) == "i64" or dtype(A) == "i32" or dtype(A) == "boo
 # the identity matrix of A's size and dtype
 _one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_like(A))
 # expm(A): exponential of a matrix, by scaling, a rational approximation of degree 13, and squaring
-#   How far A is scaled follows from norms of its powers, which may be much smaller than powers of its norm. Derivatives are those of these steps.
-#   Source: Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 31 (2009), algorithm 5.1, with the highest degree throughout.
+#   How far A is scaled follows from norms of its powers, which may be much
+#   smaller than powers of its norm. Derivatives are those of these steps.
+#   Source: Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 31 (2009), algorithm
+#   5.1, with the highest degree throughout.
 #     expm([0.0, 1; -1, 0])         #~ [cos(1), sin(1); -sin(1), cos(1)]
 #     (t -> expm(t * [0.0, 1; 0, 0])[0, 1])'(3.0)    #~ 1
 expm(A) = _expm(A + 0.0)
 _expm(A) = {
   extent = max(sum(abs(stop_gradient(A)); axis = 0))
   assert(extent < inf, "the exponential of a matrix with elements that are not finite")
-  # powers of A in units of a power of two near its norm, so that they do not overflow
+  # powers of A in units of a power of two near its norm, so that they do not
+  # overflow
   unit = i64(ceil(log2(max(extent, 1e-300))))
   N = A * 0.5^f64(unit)
   N2 = N @ N
@@ -263,7 +284,9 @@ _expm(A) = {
   for k in 0..s { R = R @ R }
   R
 }
-# How often 2^unit N, N with a norm of at most 1, is halved: until the least bound on its powers' norms is 4.25, and rounding of the approximation's terms does not count.
+# How often 2^unit N, N with a norm of at most 1, is halved: until the least
+# bound on its powers' norms is 4.25, and rounding of the approximation's terms
+# does not count.
 _squarings(N, N4, N6, unit) = {
   size = M -> max(sum(abs(M); axis = 0))
   d6 = size(N6)^(1/6)
@@ -272,7 +295,8 @@ _squarings(N, N4, N6, unit) = {
   # powers that vanish in these units say nothing
   extent = if size(N4 @ N6) > 1e-290 { min(max(d6, d8), max(d8, d10)) } else { size(N) }
   s = max(0, unit + i64(ceil(log2(max(extent, 1e-300) / 4.25))))
-  # the first term left out, of the matrix of absolute values: 1 / (C(26, 13) 27!) of its 27th power
+  # the first term left out, of the matrix of absolute values: 1 / (C(26, 13)
+  # 27!) of its 27th power
   v = zeros_like(abs(N[0])) + 1
   first = 26 * f64(unit - s) - log2(max(size(N), 1e-300)) - 116.446
   for k in 0..27 {
@@ -288,9 +312,12 @@ _pade13 = (
   670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
 )
 # sqrtm(A): the principal square root of a matrix, X with X @ X = A, by the product form of the iteration of Denman and Beavers with scaling
-#   Complex, as eigvals is: of an eigenvalue on the negative real axis the root on the positive imaginary one is taken; real(sqrtm(A)) is the root of a real A without such. A may be singular,
-#   if it has as many eigenvalues 0 as dependent columns; [0, 1; 0, 0] has no root, and is an error. Derivatives are those of the iteration, which converge with it, and NaN where A is singular.
-#   Source: Higham, Functions of Matrices (2008), section 6.3.
+#   Complex, as eigvals is: of an eigenvalue on the negative real axis the root
+#   on the positive imaginary one is taken; real(sqrtm(A)) is the root of a real
+#   A without such. A may be singular, if it has as many eigenvalues 0 as
+#   dependent columns; [0, 1; 0, 0] has no root, and is an error. Derivatives
+#   are those of the iteration, which converge with it, and NaN where A is
+#   singular. Source: Higham, Functions of Matrices (2008), section 6.3.
 #     sqrtm([5.0, 4; 4, 5])         #~ [2, 1; 1, 2]
 #     sqrtm([-4.0, 0; 0, 9])        #~ [2im, 0; 0, 3]
 sqrtm(A) = _any_root(A + 0.0)
@@ -298,7 +325,8 @@ _any_root(A) = {
   (U, s, V) = svd(stop_gradient(A))
   small = s <= len(A) * _rounding(A) * max(s)
   if all(small) { _without_slope(0 * stop_gradient(A) + 0im, A) } else if any(small) {
-    # P projects onto what A maps to 0, along its range. A + c P is not singular, and its root is that of A and sqrt(c) P.
+    # P projects onto what A maps to 0, along its range. A + c P is not
+    # singular, and its root is that of A and sqrt(c) P.
     mask = expand(where(small, 0 * s + 1, 0.0), 0)
     P = (V * mask) @ pinv((U * mask)' @ (V * mask); rtol = 1e-8) @ (U * mask)'
     if abs(trace(P) - count(small)) > 1e-6 {
@@ -317,7 +345,8 @@ _turned_root(A) = {
     error("sqrtm: no convergence, since there are eigenvalues too near the negative real axis or 0")
   }
 }
-# By what angle a matrix with these eigenvalues is turned back, so that those on the negative real axis leave it, and no other gets there
+# By what angle a matrix with these eigenvalues is turned back, so that those on
+# the negative real axis leave it, and no other gets there
 _branch_turn(w) = {
   on = real(w) < 0 and abs(imag(w)) <= 1e-13 * abs(w)
   if any(on) { min(0.5 * (min(where(on, 0.0, angle(w))) + π), 1.0) } else { 0.0 }
@@ -344,7 +373,11 @@ _sqrtm(A) = {
   X
 }
 # logm(A): the principal logarithm of a matrix, X with expm(X) = A, by square roots until A is near the identity, and a rational approximation
-#   Complex, as sqrtm is: of an eigenvalue on the negative real axis the logarithm has the imaginary part π. A singular matrix has none, which is an error. Each of the square roots costs accuracy: some 1e-13 is left for a matrix of moderate size. Source: Higham, Functions of Matrices (2008), chapter 11:
+#   Complex, as sqrtm is: of an eigenvalue on the negative real axis the
+#   logarithm has the imaginary part π. A singular matrix has none, which is an
+#   error. Each of the square roots costs accuracy: some 1e-13 is left for a
+#   matrix of moderate size. Source: Higham, Functions of Matrices (2008),
+#   chapter 11:
 #   inverse scaling and squaring with partial fractions at the points of Gauss and Legendre.
 #     logm([1.0, 1; 0, 1])          #~ [0, 1; 0, 0]
 #     logm([-1.0, 0; 0, 1])         #~ [1im * π, 0; 0, 0]
@@ -415,7 +448,8 @@ norm(x, p = none; axis = none) =
 else if kind(p) == "none" { _root_of_squares(x + 0.0) }
 else if rank(x) == 2 { _matrix_norm(x, p) }
 else { _vector_norm(x, p, 0) }
-# The root of the sum of the squares; where these overflow or vanish, in units of the largest element.
+# The root of the sum of the squares; where these overflow or vanish, in units
+# of the largest element.
 _root_of_squares(x) = {
   r = sum(abs(x)^2)
   if (r > _least_square(x) and r < _most_square(x)) or size(x) == 0 { sqrt(r) } else {
@@ -433,7 +467,8 @@ _roots_of_squares(x, axis) = {
 # between these, squares are as accurate as their dtype
 _least_square(x) = if dtype(x) == "f32" or dtype(x) == "c64" { 1e-25 } else { 1e-250 }
 _most_square(x) = if dtype(x) == "f32" or dtype(x) == "c64" { 1e38 } else { 1e300 }
-# What numbers up to m are measured in. The result does not depend on it, nor does its derivative.
+# What numbers up to m are measured in. The result does not depend on it, nor
+# does its derivative.
 _unit_of(m) = { u = stop_gradient(m); where(u > 0 and u < inf, u, 1.0) }
 _sparse_norm(A, p) = {
   B = (...A, values = abs(A.values))
@@ -457,7 +492,10 @@ _vector_norm(x, p, axis) = if kind(p) == "string" {
   else if p == -inf { min(a; axis = axis) }
   else if p == 0 { f64(sum(a != 0; axis = axis)) }
   else if size(a) == 0 { sum(a; axis = axis) }
-  else { s = _unit_of(max(a; axis = axis)); s * sum((a / expand(s, _axis(x, axis)))^p; axis = axis)^(1 / p) }
+  else {
+    s = _unit_of(max(a; axis = axis))
+    s * sum((a / expand(s, _axis(x, axis)))^p; axis = axis)^(1 / p)
+  }
 }
 _matrix_norm(A, p) = if kind(p) == "string" {
   if p == "fro" {
@@ -483,7 +521,9 @@ normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / e
 # cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the ratio of the largest and the smallest singular value
 #     cond([1.0, 0; 0, 4])          #~ 4
 cond(A, p = none) = if kind(p) == "none" { s = svdvals(A); s[0] / s[-1] } else { norm(A, p) * norm(inv(A), p) }
-# matrix_rank(A; rtol): how many singular values are larger than rtol times the largest; rtol is the rounding of A's dtype, 2.2e-16 for f64, times the longer side unless given
+# matrix_rank(A; rtol): how many singular values are larger than rtol times the
+# largest; rtol is the rounding of A's dtype, 2.2e-16 for f64, times the longer
+# side unless given
 #     matrix_rank([1.0, 2; 2, 4])   #> 1
 matrix_rank(A; rtol = none) = { s = svdvals(A); sum(s > _rank_tolerance(A, rtol) * max(s)) }
 _rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }

@@ -30,12 +30,14 @@ apply(net, weights, x) = {
   h
 }
 
-# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true, partial = false): weights trained on random parts of n data
+# train(loss, weights, n, method = adam(); batch = 32, epochs = 20, progress = true, partial = false):
+# weights trained on random parts of n data
 #   loss(w, rows): a real number, the loss over the data with these numbers, an i64[batch]; it may not draw random numbers itself. In each epoch every number comes once, in
 #   a new random order (a rest smaller than batch is left to the next one). method: adam, adamw, adamax, nadam, rmsprop, adagrad, gradient_descent or soap, whose rate may be a function of the step.
 #   Gives a record: x, the weights in the form in which they were given; losses f64[epochs], the mean loss over the parts of each epoch; steps.
-#   progress = false: it does not tell how far it has come. A loss, or weights, that are not finite are an error that says
-#   when; partial = true gives the weights before that, and nan for the losses from there on.
+#   progress = false: it does not tell how far it has come. A loss, or weights,
+#   that are not finite are an error that says when; partial = true gives the
+#   weights before that, and nan for the losses from there on.
 #     seed(1)
 #     X = linspace(-1, 1, 200)
 #     r = train((w, i) -> mean((w.a * X[i] + w.b - (3X[i] + 1))^2), (a = 0.0, b = 0.0), 200, adam(rate = 0.05); epochs = 60)
@@ -64,7 +66,8 @@ _train(loss, weights, n, method, o) = {
       slope = sum(abs(g))
       finite = abs(value) < inf and slope < inf
       if open and not finite and not o.partial {
-        error("train: the loss is {value}, and the sum of its gradient's absolute values {slope}, in epoch {epoch + 1}, after {steps} steps; partial = true gives the weights before that")
+        error(
+          "train: the loss is {value}, the sum of its gradient's absolute values {slope}, in epoch {epoch + 1}, after {steps} steps; partial = true gives the weights before")
       }
       open = open and finite
       if open {

@@ -106,12 +106,17 @@ _first_order_method(name, rate, decay, update) = (name = name, rate = rate, deca
 
 # ---- minimize
 
-# minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol, progress, partial): x with the least f(x) near x0
+# minimize(f, x0, method = lbfgs(); lower, upper, equal, below, steps, tol, progress, partial):
+# x with the least f(x) near x0
 #   f takes parameters like x0 and gives a real number. lower, upper: bounds, numbers or in the form of x0. equal: a function of x, whose values shall be 0; below: one whose values shall not
 #   be above 0; these numbers or vectors (augmented Lagrangian, whose inner method is `method`).
 #   Gives a record: x, value, gradient_norm (within bounds of the part that they leave free), iterations, evaluations (of f), converged, message, and with constraints violation and
-#   multipliers (equal, below). Stops when the gradient's norm is below tol * (1 + |f|) and each element of the gradient below tol times its own change over |x|, whatever constant is added to f
-#   and whatever its units are, or where no step lowers f any more, by rounding. An f or a gradient that is not finite, at x0 or where f falls without a bound, is an error; with partial = true a record that says so.
+#   multipliers (equal, below). Stops when the gradient's norm is below tol * (1
+#   + |f|) and each element of the gradient below tol times its own change over
+#   |x|, whatever constant is added to f and whatever its units are, or where no
+#   step lowers f any more, by rounding. An f or a gradient that is not finite,
+#   at x0 or where f falls without a bound, is an error; with partial = true a
+#   record that says so.
 #   progress = false: it does not tell how far it has come.
 #   Derivatives of x and value, of every order, are those of the minimum by whatever f, bounds and constraints are made of; its Hessian must not be singular. x0 has none. Under map the
 #   result's fields can be asked for, not the message.
@@ -140,7 +145,8 @@ minimize(f, x0, method = lbfgs(); lower = none, upper = none, equal = none, belo
       converged = r.status == 1, message = _outcome(r.status))
   }
 }
-# A run that ended with status 4 is an error, which says where and when, unless what it came to is asked for.
+# A run that ended with status 4 is an error, which says where and when, unless
+# what it came to is asked for.
 _assure_finite(who, what, r, partial) = if r.status == 4 and not partial {
   error(
     "{who}: {what} is {r.value}, and its gradient has the norm {r.gradient_norm}, after {r.iterations} steps, where the unknowns are {r.x}; partial = true gives what was reached")
@@ -223,10 +229,13 @@ gauss_newton() = (name = "gauss_newton", run = _gauss_newton)
 #     least_squares(x -> [10 * (x[1] - x[0]^2), 1 - x[0]], [-1.2, 1], dogleg()).x     #~ [1, 1]
 dogleg(; radius = 1.0) = (name = "dogleg", radius = radius, run = _dogleg)
 
-# least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress, partial): x with the least sum(r(x)^2)/2 near x0
+# least_squares(r, x0, method = lm(); lower, upper, jac, steps, tol, progress, partial):
+# x with the least sum(r(x)^2)/2 near x0
 #   r takes parameters like x0 and gives an array, its Jacobian is exact. lower, upper as for minimize. jac(x) gives (r, J) together when it can be had cheaper than by jacobian(r), x0 then a vector.
 #   Gives a record: x, value, gradient_norm, iterations, evaluations (of r), converged, message. Stops when a step, or the part of the residual that the Jacobian can reach, is below tol, relative
-#   to x and to the residual, or where no step lowers the sum any more, and the gradient vanishes as minimize has it. A residual that is not finite is an error, with partial = true a record that says so.
+#   to x and to the residual, or where no step lowers the sum any more, and the
+#   gradient vanishes as minimize has it. A residual that is not finite is an
+#   error, with partial = true a record that says so.
 #   Derivatives as of minimize, with the whole Hessian.
 #     t = linspace(0, 1, 20)
 #     least_squares(p -> p[0] * exp(-p[1] * t) - 2 * exp(-3 * t), [1.0, 1]).x   #~ [2, 3] tol 1e-8

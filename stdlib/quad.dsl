@@ -1,16 +1,23 @@
 # quad.dsl - integrals of functions of a number, as accurate as is asked for, and differentiated as integrals; oscillating integrands; Gauss's rules.
 #
 # The Gauss-Kronrod pair of 7 and 15 points, globally adaptive; a change of the variable takes infinite ends to finite ones and weakens singularities at the
-# ends (Shampine, Vectorized adaptive quadrature in MATLAB, J. Comput. Appl. Math. 211, 2008), at which integrals are extrapolated by the epsilon algorithm (Wynn 1956; Piessens et al., QUADPACK, 1983);
-# or the tanh-sinh rule. Several dimensions are in cubature.dsl.
+# ends (Shampine, Vectorized adaptive quadrature in MATLAB, J. Comput. Appl.
+# Math. 211, 2008), at which integrals are extrapolated by the epsilon algorithm
+# (Wynn 1956; Piessens et al., QUADPACK, 1983); or the tanh-sinh rule. Several
+# dimensions are in cubature.dsl.
 
 # integrate(f, a, b; rtol, atol, limit, rule): integral of f from a to b, either of which may be infinite. f takes a number and gives a number or an array, whose largest
 # element then counts. The error is estimated to be below max(atol, rtol * |result|), or as small as rounding allows; an error says when that is not reached
-# with `limit` more intervals than the ten it begins with. f may be infinite at the ends, as x^-0.99 is, and fall as slowly as x^-1.01 to infinity; integrals that diverge, or whose ends cannot be told, as of
-# 1/(x log(x)^2), are refused. Peaks are looked for at some hundred places more, ever nearer to the ends and to 0: one is found whose foot, where f is more than the tolerance, reaches over a hundredth of
-# a finite interval, or a fiftieth of its distance from 0; a narrower one between them may be missed.
-#   rule: "gauss_kronrod", or "tanh_sinh" for smooth functions with poles at the ends, such as x^-0.9: each level of it doubles the points, 12 at most. What it leaves out at the ends counts to the error.
-#   [Takahasi and Mori 1974]
+# with `limit` more intervals than the ten it begins with. f may be infinite at
+# the ends, as x^-0.99 is, and fall as slowly as x^-1.01 to infinity; integrals
+# that diverge, or whose ends cannot be told, as of 1/(x log(x)^2), are refused.
+# Peaks are looked for at some hundred places more, ever nearer to the ends and
+# to 0: one is found whose foot, where f is more than the tolerance, reaches
+# over a hundredth of a finite interval, or a fiftieth of its distance from 0; a
+# narrower one between them may be missed.
+#   rule: "gauss_kronrod", or "tanh_sinh" for smooth functions with poles at the
+#   ends, such as x^-0.9: each level of it doubles the points, 12 at most. What
+#   it leaves out at the ends counts to the error. [Takahasi and Mori 1974]
 #   Derivatives, of every order: by what f captures the integral of the derivative, by a and b the value there (Leibniz).
 #     integrate(x -> exp(-x^2), -inf, inf)    #~ sqrt(π)
 #     integrate(x -> (1 - x)^-0.9, 0, 1)      #~ 10 tol 1e-10
@@ -40,16 +47,21 @@ derivative _integral(f, a, b, o), df, da, db, do = {
   (value = inner + upper - lower, error = 0.0, evaluations = y.evaluations)
 }
 _integral(f, a, b, o) =
-  if o.rule == "gauss_kronrod" { if abs(a) == inf and abs(b) == inf { _on_both_sides(f, a, b, o) } else { _globally(f, a, b, (...o, two = false)) } } else if o.rule == "tanh_sinh" { _tanh_sinh(f, a, b, o) } else {
+  if o.rule == "gauss_kronrod" {
+    if abs(a) == inf and abs(b) == inf { _on_both_sides(f, a, b, o) } else { _globally(f, a, b, (...o, two = false)) }
+  } else if o.rule == "tanh_sinh" { _tanh_sinh(f, a, b, o) } else {
     error("integrate: a rule is \"gauss_kronrod\" or \"tanh_sinh\"")
   }
-# Globally adaptive: of all intervals so far the one with the largest error is halved (Piessens et al., QUADPACK, 1983). When the tolerance is met, places between those that the rule has looked at are
-# tried; where f is large there and was not, intervals are refined, and it goes on.
-# From -inf to inf: the halves on both sides of 0 as elements of an array, so that one does not hide that the other diverges.
+# Globally adaptive: of all intervals so far the one with the largest error is
+# halved (Piessens et al., QUADPACK, 1983). When the tolerance is met, places
+# between those that the rule has looked at are tried; where f is large there
+# and was not, intervals are refined, and it goes on. From -inf to inf: the
+# halves on both sides of 0 as elements of an array, so that one does not hide
+# that the other diverges.
 _on_both_sides(f, a, b, o) = {
   r = _globally(x -> stack(f(x), f(-x)), 0.0, inf, (...o, two = true))
-  (...r, value = if a == b { 0 * r.value[0] } else { where(a < b, 1.0, -1.0) * (r.value[0] + r.value[1]) }, error = 2 * r.error,
-    evaluations = 2 * r.evaluations)
+  way = if a == b { 0.0 } else if a < b { 1.0 } else { -1.0 }
+  (...r, value = way * (r.value[0] + r.value[1]), error = 2 * r.error, evaluations = 2 * r.evaluations)
 }
 _globally(f, a, b, o) = {
   ends = _ends(a, b)
@@ -67,25 +79,36 @@ _globally(f, a, b, o) = {
     (k, i) = _overlooked(q, values, s, o)
     open = k >= 0
     if open {
-      if turns == 10 { error("integrate: the function has more narrow peaks between {a} and {b} than are looked for, as near {_place_at(ends, q[i])[0]}; cut the interval there") }
+      if turns == 10 {
+        error(
+          "integrate: the function has more narrow peaks between {a} and {b} than are looked for, as near {_place_at(ends, q[i])[0]}; cut the interval there")
+      }
       s = _adapted(g, ends, _cut_towards(g, ends, s, k, q[i], m), m, o)
       turns = turns + 1
     }
   }
-  (value = reshape(sum(s.parts; axis = 0), shape(like)), error = if a == b { 0.0 } else { sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost) },
+  error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost)
+  (value = reshape(sum(s.parts; axis = 0), shape(like)), error = if a == b { 0.0 } else { error },
     evaluations = 15 * s.count + len(q))
 }
-# How places x are told: by the distance from the nearer end, as a power of |q|, q negative from b on. There is no cancellation towards either end, singularities there are weakened, and infinite ends
-# brought near: the middle, or the place 1 away from the finite end, is q = 1 and q = -1. Between finite ends the power is that of the tips, |q| < 0.2; in the middle x is even in q.
-#   least: the width of an interval at an end whose first node rounding still tells from that end, or which is as far out as numbers go
+# How places x are told: by the distance from the nearer end, as a power of |q|,
+# q negative from b on. There is no cancellation towards either end,
+# singularities there are weakened, and infinite ends brought near: the middle,
+# or the place 1 away from the finite end, is q = 1 and q = -1. Between finite
+# ends the power is that of the tips, |q| < 0.2; in the middle x is even in q.
+#   least: the width of an interval at an end whose first node rounding still
+#   tells from that end, or which is as far out as numbers go
 _ends(a, b) = {
   (up, down) = (abs(b) == inf, abs(a) == inf)
   resolved = x -> max(16 * 2.2e-16 * abs(x), 1e-290)
   first = 0.0042
-  least = x -> if abs(x) == inf { 1e-37 } else if up or down { sqrt(sqrt(resolved(x))) } else { sqrt(resolved(x) / abs(b - a)) }
+  least = x -> if abs(x) == inf { 1e-37 } else if up or down { sqrt(sqrt(resolved(x))) } else {
+    sqrt(resolved(x) / abs(b - a))
+  }
   (a = a, b = b, up = up, down = down, way = if a < b { 1.0 } else { -1.0 }, least = [least(a), least(b)] / first)
 }
-# the part of the way between finite ends that is behind z = |q|, its slope, and z from it
+# the part of the way between finite ends that is behind z = |q|, its slope, and
+# z from it
 _part_behind(z) = where(z < 0.2, z^2 / 0.72, (0.4 * z - 0.04) / 0.72)
 _slope_behind(z) = where(z < 0.2, 2 * z, 0.4) / 0.72
 _before_part(t) = where(t < 0.04 / 0.72, sqrt(0.72 * abs(t)), (0.72 * t + 0.04) / 0.4)
@@ -107,21 +130,26 @@ _unrest(ends, q) = {
   finite = x -> if abs(x) < inf { abs(x) } else { 0.0 }
   1.1e-16 * max(abs(x), where(q > 0, finite(ends.a), finite(ends.b))) / max(abs(dx), 1e-300)
 }
-# The intervals so far, from left and with a width: parts of the integral, sizes (integrals of the absolute value), tops (the largest value at nodes), lost (what rounding of places makes of them), errors; shell: see _cut_in_two. tip: the intervals at
-# the ends, depth: how often they have been halved, deep: how often they must be, extrapolated: whether their parts are extrapolations.
+# The intervals so far, from left and with a width: parts of the integral, sizes
+# (integrals of the absolute value), tops (the largest value at nodes), lost
+# (what rounding of places makes of them), errors; shell: see _cut_in_two. tip:
+# the intervals at the ends, depth: how often they have been halved, deep: how
+# often they must be, extrapolated: whether their parts are extrapolations.
 _ten_intervals(g, ends, m, limit) = {
   room = zeros(limit + 300)
   left = 0.2 * (iota(10) - 5)
   h = _kronrod(g, ends, left, zeros(10) + 0.2, m)
-  (left = concat(left, room), width = concat(zeros(10) + 0.2, room), parts = concat(h.value, zeros(limit + 300, m) + 0 * h.value[0]),
-    sizes = concat(h.size, room), tops = concat(h.top, room), lost = concat(h.lost, room), errors = concat(max(h.error; axis = 1), room),
+  (left = concat(left, room), width = concat(zeros(10) + 0.2, room),
+    parts = concat(h.value, zeros(limit + 300, m) + 0 * h.value[0]), sizes = concat(h.size, room),
+    tops = concat(h.top, room), lost = concat(h.lost, room), errors = concat(max(h.error; axis = 1), room),
     shell = iota(limit + 310) * 0 - 1, n = 10, most = limit + 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0],
     extrapolated = [false, false])
 }
 _tolerance(s, o) = {
   total = sum(s.parts; axis = 0)
   half = len(total) // 2
-  asked = if o.two { 0.5 * max(o.atol, o.rtol * max(abs(total[..half] + total[half..]))) } else { max(o.atol, o.rtol * max(abs(total))) }
+  asked = size -> max(o.atol, o.rtol * max(abs(size)))
+  asked = if o.two { 0.5 * asked(total[..half] + total[half..]) } else { asked(total) }
   max(asked, 2e-14 * sum(s.sizes))
 }
 _adapted(g, ends, s, m, o) = {
@@ -130,7 +158,8 @@ _adapted(g, ends, s, m, o) = {
   while open {
     if not (sum(s.sizes) < inf) {
       k = argmax(where(s.sizes < inf, 0.0, 1.0))
-      error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}, near {_place_at(ends, s.left[k] + 0.5 * s.width[k])[0]}")
+      x = _place_at(ends, s.left[k] + 0.5 * s.width[k])[0]
+      error("integrate: the function, or its integral, is infinite or NaN between {a} and {b}, near {x}")
     }
     over = sum(s.errors) > _tolerance(s, o)
     shallow = s.depth < s.deep
@@ -161,7 +190,9 @@ _adapted(g, ends, s, m, o) = {
   }
   s
 }
-# Interval k is halved. The half of a tip that is not at the end any more is a shell, with the number 2 * (which of them) + (0 at a, 1 at b), and so are its halves; all others have the number -1.
+# Interval k is halved. The half of a tip that is not at the end any more is a
+# shell, with the number 2 * (which of them) + (0 at a, 1 at b), and so are its
+# halves; all others have the number -1.
 _cut_in_two(g, ends, s, k, end, m) = {
   (left, width, parts, sizes, tops, lost) = (s.left, s.width, s.parts, s.sizes, s.tops, s.lost)
   (errors, shell) = (s.errors, s.shell)
@@ -195,9 +226,11 @@ _cut_in_two(g, ends, s, k, end, m) = {
     shell[outer] = 2 * depth[e] + e
     tip[e] = t
     depth[e] = depth[e] + 1
-    r = _beyond(parts, where(shell % 2 == e and shell >= 0, shell // 2, -1), depth[e], parts[t], h.error[e], sum(sizes))
+    ours = where(shell % 2 == e and shell >= 0, shell // 2, -1)
+    r = _beyond(parts, ours, depth[e], parts[t], h.error[e], sum(sizes))
     error = if r.extrapolated { r.error } else { max(errors[t], r.error) }
-    # what was known of the whole tip may be better than what rounding lets the last shells say
+    # what was known of the whole tip may be better than what rounding lets the
+    # last shells say
     known = missed + raw[1 - e]
     kept = extrapolated[e] and known <= error
     parts[t] = if kept { before - h.value[1 - e] } else { r.value }
@@ -206,12 +239,16 @@ _cut_in_two(g, ends, s, k, end, m) = {
     # an extrapolation does not look into the tip
     if extrapolated[e] { lost[t] = 0.0 }
   }
-  (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost, errors = errors, shell = shell, tip = tip,
-    depth = depth, extrapolated = extrapolated, n = n + 1, count = s.count + 2)
+  (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
+    errors = errors, shell = shell, tip = tip, depth = depth, extrapolated = extrapolated, n = n + 1, count = s.count + 2)
 }
-# What there is in a tip, behind so many shells, by the rule (value, its differences miss) or by what the shells say. Where these fall by a ratio r, the rest is about r/(1 - r) of the last one: what the rule
-# misses of a singularity is that much larger than the difference of two rules. Where the ratio does not move any more, the sums of the shells converge geometrically, and the epsilon algorithm finds
-# their limit; where it tends to 1, as for 1/(x log(x)^2), they are not extrapolated.
+# What there is in a tip, behind so many shells, by the rule (value, its
+# differences miss) or by what the shells say. Where these fall by a ratio r,
+# the rest is about r/(1 - r) of the last one: what the rule misses of a
+# singularity is that much larger than the difference of two rules. Where the
+# ratio does not move any more, the sums of the shells converge geometrically,
+# and the epsilon algorithm finds their limit; where it tends to 1, as for 1/(x
+# log(x)^2), they are not extrapolated.
 _beyond(parts, shell, depth, value, miss, whole) = {
   S = zeros(64, len(value))
   first = max(depth - 11, 0)
@@ -230,7 +267,8 @@ _beyond(parts, shell, depth, value, miss, whole) = {
     limit = sums -> map(v -> _epsilon(v), transpose(sums))
     (best, other, third) = (limit(sums), limit(sums[..-1]), limit(sums[..-2]))
     q = ratio(before, early)
-    # of shells that fall as a power of their number, the ratio moves by more than a part of the square of its distance from 1
+    # of shells that fall as a power of their number, the ratio moves by more
+    # than a part of the square of its distance from 1
     steady = max(abs(r - q), abs(q - ratio(early, S[c - 4]))) <= 0.02 * (1 - r)^2 and r < 1
     change = 2 * max(abs(best - other), abs(best - third))
     outer = max(where(small, abs(miss), where(steady, change + 1e-15 * abs(last) / max(1 - r, 1e-12)^2, inf)))
@@ -239,24 +277,29 @@ _beyond(parts, shell, depth, value, miss, whole) = {
     } else { (value = value, error = behind, extrapolated = false) }
   }
 }
-# Places to try, as q: round ones, and ones that near the ends step by step, so that the foot of a narrow peak is among them; and so many more where nothing but 0 has been seen
+# Places to try, as q: round ones, and ones that near the ends step by step, so
+# that the foot of a narrow peak is among them; and so many more where nothing
+# but 0 has been seen
 _tried(ends, more) = {
   powers = (m, n) -> 2.0^(m + iota(n - m))
   if abs(ends.a) == inf or abs(ends.b) == inf {
-    y = concat(powers(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)), powers(10, 30), 10.0^(3.0 + iota(7)),
-      1e-3 * 1.0021^(0.0 + iota(more)))
+    y = concat(powers(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
+      powers(10, 30), 10.0^(3.0 + iota(7)), 1e-3 * 1.0021^(0.0 + iota(more)))
     z = sqrt(sqrt(where(y < 1, y, 1 / y)))
     if ends.up { where(y < 1, z, -z) } else { where(y < 1, -z, z) }
   } else {
     t = concat(0.01 * (1 + iota(49)), powers(-40, -6), 0.5 * (iota(more // 2) + 0.5) / max(more // 2, 1))
     z = _before_part(t)
     # 0 between the ends, and the middle
-    near = if ends.a * ends.b < 0 { abs(ends.b - ends.a) * concat(powers(-40, -6), -powers(-40, -6)) } else { 0 * t[..0] }
+    near = abs(ends.b - ends.a) * concat(powers(-40, -6), -powers(-40, -6))
+    near = if ends.a * ends.b < 0 { near } else { near[..0] }
     part = clamp((near - ends.a) / (ends.b - ends.a), 1e-6, 1 - 1e-6)
     concat(z, -z, [1.0], where(part < 0.5, _before_part(part), -_before_part(1 - part)))
   }
 }
-# (an interval, a place in it): where f is ten times as large at a place that was tried as at all nodes of its interval, and that counts; -1 when it is so nowhere. Tips that are extrapolated are known to grow.
+# (an interval, a place in it): where f is ten times as large at a place that
+# was tried as at all nodes of its interval, and that counts; -1 when it is so
+# nowhere. Tips that are extrapolated are known to grow.
 _overlooked(q, values, s, o) = {
   n = s.n
   (left, width, tops) = (s.left[..n], s.width[..n], s.tops[..n])
@@ -267,7 +310,8 @@ _overlooked(q, values, s, o) = {
   i = argmax(more)
   (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, i)
 }
-# Interval k with the place q in it: intervals that become shorter towards q; a tip is halved until q is outside.
+# Interval k with the place q in it: intervals that become shorter towards q; a
+# tip is halved until q is outside.
 _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
   deep = s.deep
   e = if k == s.tip[0] { 0 } else { 1 }
@@ -292,10 +336,12 @@ _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
     errors[j] = raw[i]
     shell[j] = shell[k]
   }
-  (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost, errors = errors, shell = shell, n = n + 27,
-    most = s.most + 27, count = s.count + 28)
+  (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
+    errors = errors, shell = shell, n = n + 27, most = s.most + 27, count = s.count + 28)
 }
-# Integrals over the intervals from left, of these widths, of the absolute value, too, the largest value at nodes, what rounding of places makes of it, and the difference of the two rules
+# Integrals over the intervals from left, of these widths, of the absolute
+# value, too, the largest value at nodes, what rounding of places makes of it,
+# and the difference of the two rules
 _kronrod(g, ends, left, width, m) = {
   s = expand(left + 0.5 * width, 1) + expand(0.5 * width, 1) * _kronrod_nodes
   values = reshape(map(g, ravel(s)), len(left), 15, m)
@@ -303,8 +349,9 @@ _kronrod(g, ends, left, width, m) = {
   I = h * sum(values * expand(_kronrod_weights, 1); axis = 1)
   G = h * sum(values * expand(_gauss_weights, 1); axis = 1)
   A = 0.5 * width * max(sum(abs(values) * expand(_kronrod_weights, 1); axis = 1); axis = 1)
+  steps = abs(values[.., 1..] - values[.., ..-1])
   (value = I, size = A, top = max(max(abs(values); axis = 2); axis = 1),
-    lost = max(sum(abs(values[.., 1..] - values[.., ..-1]) * expand(_unrest(ends, s[.., 1..]), 2); axis = 1); axis = 1), error = abs(I - G))
+    lost = max(sum(steps * expand(_unrest(ends, s[.., 1..]), 2); axis = 1); axis = 1), error = abs(I - G))
 }
 # Nodes and weights of the Gauss-Kronrod pair (7, 15) on [-1, 1], from the zeros of the Legendre and Stieltjes polynomials; the Gauss weights have zeros
 # where only the larger rule has a node.
@@ -361,7 +408,9 @@ _tanh_sinh(f, a, b, o) = {
   count = 2 * n + 1
   level = 1
   miss = inf
-  # What is behind the last places on both sides, which rounding or the largest numbers set: u = f dx/ds falls by a power of exp(s), which two of the last values show, and its integral is that of the power.
+  # What is behind the last places on both sides, which rounding or the largest
+  # numbers set: u = f dx/ds falls by a power of exp(s), which two of the last
+  # values show, and its integral is that of the power.
   edges = 60
   behind = way -> {
     t = way * extent / edges * (1 + iota(edges))
@@ -522,7 +571,8 @@ _oscillating_on(f, omega, a, part, rtol, atol, limit) = {
     k = k + 1
     size = abs(stop_gradient(more))
     if k == 1 { first = size }
-    # the sums of what does not fall have a limit for the algorithm, but no integral
+    # the sums of what does not fall have a limit for the algorithm, but no
+    # integral
     if k >= 5 and k % 2 == 1 and size < 0.999999 * first {
       next = _epsilon(sums[..k])
       change = abs(stop_gradient(next - best))

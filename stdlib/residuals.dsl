@@ -15,7 +15,8 @@ _residuals_at(both, x, b, units) = {
   free = f64(_free(x, g, b))
   # rows of zeros, so that there are as many as unknowns
   (Q, R) = qr(concat(J * (free / scale), zeros(max(0, n - m), n)))
-  (value = 0.5 * (res @ res), res = res, noise = 4e-16 * norm(now * x), now = now, g = g, units = units, scale = scale, free = free, Q = Q[..m], R = R, Qr = res @ Q[..m])
+  (value = 0.5 * (res @ res), res = res, noise = 4e-16 * norm(now * x), now = now, g = g, units = units, scale = scale,
+    free = free, Q = Q[..m], R = R, Qr = res @ Q[..m])
 }
 # The step with damping l of the place p for what Q makes of a right-hand side
 _damped(p, l, rhs) = {
@@ -24,7 +25,9 @@ _damped(p, l, rhs) = {
   (q, S) = (Q[..n], R)
   -trisolve(S, rhs @ q; lower = false)
 }
-# The undamped step, of least norm where unknowns depend on one another; which do is told by columns of one length, since the units of before may make one that counts look small.
+# The undamped step, of least norm where unknowns depend on one another; which
+# do is told by columns of one length, since the units of before may make one
+# that counts look small.
 _undamped(p) = {
   c = norm(p.R; axis = 0)
   c = where(c > 0, c, 1.0)
@@ -37,7 +40,8 @@ _settled(p, x, tol) = _is_short(p, _undamped(p) / p.scale, x, max(1e-7, sqrt(tol
 # Is a step a small part of x, both by what they make of the residual now?
 _is_short(p, step, x, part) = norm(p.now * step) <= part * (1e-300 + norm(p.now * x))
 _ended_at(both, p, x, x0, b, k, count, status, tol) = {
-  # where the Jacobian vanishes with the gradient there is no such step, and the gradient's change tells
+  # where the Jacobian vanishes with the gradient there is no such step, and the
+  # gradient's change tells
   vg = w -> { (res, J) = both(w); (0.5 * (res @ res), res @ J) }
   at_rest = if status == 0 or status == 2 {
     status == 2 and _settled(p, x, tol) or _judged(2, vg, x, abs(x - x0), p.g, norm(p.free * p.g), b, p.value, tol) == 1
@@ -53,7 +57,9 @@ _improves(both, x1, v1, p, b) =
   } else {
     v1 < p.value
   }
-# Is a place good enough: the part of the residual that the Jacobian reaches (Bates and Watts' relative offset), or the residual itself, beside what rounding of x makes of it
+# Is a place good enough: the part of the residual that the Jacobian reaches
+# (Bates and Watts' relative offset), or the residual itself, beside what
+# rounding of x makes of it
 _reached(p, tol) = norm(p.Qr) <= tol * sqrt(2 * p.value) or sqrt(2 * p.value) <= p.noise
 
 _levenberg(r, both, x, b, o, steps, tol) = {

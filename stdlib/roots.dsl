@@ -5,7 +5,9 @@
 
 # root(f, x0, method; tol, steps): x with f(x) = 0. x0 a number: Newton's method with a line search, and where that fails a bracket found around x0. x0 a pair
 # of numbers (a, b) between which f changes its sign: bracketing (Chandrupatla 1997). x0 a vector, matrix or record, f of the same form: Newton's method
-# with a line search. Stops when x moves by less than tol relative to |x| + |x - x0|, or at rounding. An error says when there is none to be found, as where f changes its sign at a pole or a jump.
+# with a line search. Stops when x moves by less than tol relative to |x| + |x -
+# x0|, or at rounding. An error says when there is none to be found, as where f
+# changes its sign at a pole or a jump.
 # method: kinsol(...) for large systems: sparse matrices, none at all, other strategies; its own tol is about f.
 # Derivatives, of every order, are those of the solution by whatever f captures; x0 has none.
 #     root(x -> x^2 - 2, 1.0)        #~ sqrt(2)
@@ -29,7 +31,9 @@ _root_of_parts(f, x0, tol, steps) = {
 }
 
 # fixed_point(g, x0, method; tol, steps, memory): x with g(x) = x, by Anderson acceleration with `memory` earlier steps (Walker and Ni 2011; 0: plain iteration).
-# x0 an array or a record, g of the same form. method: kinsol(...), whose tol and memory count then. Stops when g(x) - x is below tol relative to |x| + |x - x0|; an error says when it does not get there.
+# x0 an array or a record, g of the same form. method: kinsol(...), whose tol
+# and memory count then. Stops when g(x) - x is below tol relative to |x| + |x -
+# x0|; an error says when it does not get there.
 # Derivatives, of every order, are those of the solution by whatever g captures, as in root; x0 has none.
 #     fixed_point(cos, 1.0)          #~ 0.7390851332151607 tol 1e-10
 fixed_point(g, x0, method = none; tol = 1e-13, steps = 500, memory = 5) = {

@@ -1,8 +1,9 @@
 # stats.dsl - statistics of arrays: location, spread, shape, order, dependence, lines through data.
 #
 # Without `axis` all elements are taken together; `axis` is a number (where nothing else is said). A NaN among the elements makes the result NaN, but for the functions
-# whose names begin with nan. Whole numbers are taken as f64, so that their sums and squares do not overflow. Derivatives are those of the formulas; of what is ordered, those of
-# the elements that are chosen.
+# whose names begin with nan. Whole numbers are taken as f64, so that their sums
+# and squares do not overflow. Derivatives are those of the formulas; of what is
+# ordered, those of the elements that are chosen.
 
 # ---- location
 
