@@ -250,7 +250,7 @@ _cut_in_two(g, ends, s, k, end, m) = {
 # and the epsilon algorithm finds their limit; where it tends to 1, as for 1/(x
 # log(x)^2), they are not extrapolated.
 _beyond(parts, shell, depth, value, miss, whole) = {
-  S = zeros(64, len(value))
+  S = zeros(64, len(value)) + 0 * value
   first = max(depth - 11, 0)
   i = where(shell >= first, shell - first, 63)
   S[min(i, 63)] += where(expand(shell >= first, 1), parts, 0.0)
@@ -258,7 +258,7 @@ _beyond(parts, shell, depth, value, miss, whole) = {
   c = depth - first
   (last, before, early) = (S[max(c - 1, 0)], S[max(c - 2, 0)], S[max(c - 3, 0)])
   ratio = (p, q) -> where(q != 0, abs(p) / where(q != 0, abs(q), 1.0), where(p != 0, 1.0, 0.0))
-  r = if c > 1 { ratio(last, before) } else { 0 * last }
+  r = if c > 1 { ratio(last, before) } else { 0 * abs(last) }
   # rounding has no ratio
   small = abs(last) + abs(value) <= 1e-14 * whole
   behind = max(where(small, abs(miss), abs(miss) / max(1 - r, 1e-12)))

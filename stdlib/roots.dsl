@@ -81,7 +81,7 @@ _root_between(f, a, b, tol, steps) = {
   if not (fa * fb <= 0 or (fa < 0 and fb > 0) or (fa > 0 and fb < 0)) {
     error("root: f does not change its sign between {a} and {b}, where it is {fa} and {fb}")
   }
-  first = min(abs(fa), abs(fb))
+  (below, above, extent) = (min(fa, fb), max(fa, fb), abs(b - a))
   x = if abs(fa) < abs(fb) { a } else { b }
   t = 0.5
   k = 0
@@ -112,8 +112,8 @@ _root_between(f, a, b, tol, steps) = {
     k = k + 1
   }
   if open { error("root: no convergence between {a} and {b} in {k} steps") }
-  # where f is continuous its values beside a zero are small
-  if min(abs(fa), abs(fb)) > 0.1 * first {
+  # where f is continuous, it falls towards a zero on one side at least
+  if min(fa, fb) < 0.1 * below and max(fa, fb) > 0.1 * above and extent > 1e3 * abs(b - a) {
     error("root: f changes its sign at {x} by a jump or a pole: it is {fa} at {a} and {fb} at {b}")
   }
   x

@@ -34,6 +34,8 @@ holds(x -> x^-0.9 * (1 - x)^-0.5, 0, 1, gamma(0.1) * gamma(0.5) / gamma(0.6))   
 holds(x -> exp(-x^2) / sqrt(abs(x)), -inf, inf, gamma(0.25))           #> true
 integrate(x -> (1 - x)^-0.9, 1, 0)            #~ -10 tol 1e-10
 integrate(x -> [x, 1 / sqrt(x), x^-0.9], 0, 1)        #~ [0.5, 2, 10] tol 1e-10
+integrate(x -> x^(-0.9 + 0.5im), 0, 1)        #~ 1 / (0.1 + 0.5im) tol 1e-9
+integrate(x -> exp(1im * x - x^2), -inf, inf) #~ sqrt(π) * exp(-0.25)
 (p -> integrate(x -> x^p, 0, 1))'(-0.9)       #~ -100 tol 1e-9
 (p -> integrate(x -> x^-p, 1, inf))''(1.1)    #~ 2000 tol 1e-9
 

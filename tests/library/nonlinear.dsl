@@ -92,3 +92,7 @@ root(x -> x^3 - 1e-60, 1e-10) / 1e-20         #~ 1 tol 1e-12
 root(x -> [x[0]^2 - 1e-40, x[1] - x[0]], [1e-10, 0]) / 1e-20   #~ [1, 1] tol 1e-10
 fixed_point(x -> 0.5 * x + 0.5e-20, 0.0) / 1e-20       #~ 1 tol 1e-12
 contains(refused(() -> root(x -> x - 3, (0.0, inf))), "finite")        #> true
+# an end that is nearly a zero, a bracket as narrow as rounding, a jump between unequal values
+root(x -> x - 1 - 1e-17, (1.0, 2.0))          #~ 1
+root(x -> x^2 - 2, (sqrt(2.0) - 4e-16, sqrt(2.0) + 4e-16))     #~ sqrt(2)
+contains(refused(() -> root(x -> if x < 0.7 { -1e-3 } else { 100.0 }, (0.0, 2.0))), "jump")   #> true
