@@ -55,6 +55,12 @@ Ref cotangent_take(TransposeRule *r, uint32_t k);
 void cotangent_put(TransposeRule *r, uint32_t k, Ref w);
 /* The sum of a cotangent over some of its axes (transpose_sum.c). */
 Ref sum_cotangent(Builder *b, Ref w, uint32_t n, const int *axes);
+/* w times, or over, a factor of its shape, and the sum of w over some of its axes: elements of w that are zero because they
+ * were left out, or not picked, are zero in the result, whatever the factor is (transpose_support.c). */
+Ref cotangent_scaled(Builder *b, Op op, Ref w, Ref factor);
+Ref cotangent_summed(Builder *b, Ref w, uint32_t n, const int *axes);
+/* The condition outside of which *w is zero, *w then being what it lets through; REF_NONE when there is none. */
+Ref cotangent_condition(Builder *b, Ref *w);
 _Noreturn void not_linear(TransposeRule *r);
 
 #define EW1(ID, name, KINDS, RESULT, DERIV, expr, lo, hi, doc) TRANSPOSE_DECLARE_##DERIV(ID)

@@ -37,12 +37,12 @@ void transpose_SUB(TransposeRule *r) {
 void transpose_MUL(TransposeRule *r) {
 	if (r->linear[0] && r->linear[1]) not_linear(r);
 	uint32_t k = r->linear[0] ? 0 : 1;
-	cotangent_add(r, k, build2(r->b, OP_MUL, r->w[0], conjugate(r->b, r->x[1 - k])));
+	cotangent_add(r, k, cotangent_scaled(r->b, OP_MUL, r->w[0], conjugate(r->b, r->x[1 - k])));
 }
 
 void transpose_DIV(TransposeRule *r) {
 	if (r->linear[1]) not_linear(r);
-	cotangent_add(r, 0, build2(r->b, OP_DIV, r->w[0], conjugate(r->b, r->x[1])));
+	cotangent_add(r, 0, cotangent_scaled(r->b, OP_DIV, r->w[0], conjugate(r->b, r->x[1])));
 }
 
 void transpose_REAL(TransposeRule *r) {
@@ -53,7 +53,7 @@ void transpose_REAL(TransposeRule *r) {
 void transpose_IMAG(TransposeRule *r) {
 	Dtype d = (Dtype)operand_type(r, 0).dtype;
 	Ref unit = build_convert(r->b, build_const(r->b, value_c128(I)), d), z = build_convert(r->b, r->w[0], d);
-	cotangent_add(r, 0, build2(r->b, OP_MUL, z, build_broadcast_scalar(r->b, unit, type_id_in(r->b, z))));
+	cotangent_add(r, 0, cotangent_scaled(r->b, OP_MUL, z, build_broadcast_scalar(r->b, unit, type_id_in(r->b, z))));
 }
 
 void transpose_CONJ(TransposeRule *r) { cotangent_add(r, 0, build1(r->b, OP_CONJ, r->w[0])); }
@@ -125,7 +125,7 @@ void transpose_BROADCAST(TransposeRule *r) {
 	uint32_t n = 0;
 	for (int k = 0; k < y.rank; k++)
 		if (!kept[k]) summed[n++] = k;
-	Ref w = n ? sum_cotangent(b, r->w[0], n, summed) : r->w[0];
+	Ref w = n ? cotangent_summed(b, r->w[0], n, summed) : r->w[0];
 	cotangent_add(r, 0, stretched ? build_reshape(b, w, x.rank, x.dims) : w);
 }
 
@@ -326,7 +326,15 @@ void transpose_DOT(TransposeRule *r) {
 		for (uint32_t j = 0; j < a.n; j++)
 			if (a.contract[other][j] == partners[i]) where_in_x[at++] = a.contract[k][j];
 
-	Ref w = build_dot(b, r->w[0], conjugate(b, r->x[other]), nfree, free_w, free_other, a.nb, batch_w, a.batch[other]);
+	/* An outer product, lane by lane: what is left out of w is left out of it. Its axes begin with those of w. */
+	Ref part = r->w[0], condition = nfree ? REF_NONE : cotangent_condition(b, &part);
+	Ref w = build_dot(b, part, conjugate(b, r->x[other]), nfree, free_w, free_other, a.nb, batch_w, a.batch[other]);
+	if (condition != REF_NONE) {
+		const Type t = type_in(b, w);
+		int axes[MAX_RANK];
+		for (int i = 0; i < t.rank; i++) axes[i] = i;
+		w = where(b, build_broadcast(b, condition, t.rank, t.dims, axes), w);
+	}
 	int perm[MAX_RANK];
 	bool moved = false;
 	for (uint32_t i = 0; i < at; i++) {

@@ -193,11 +193,19 @@ static Ref div_power_of_two(Builder *b, const Expr *e) {
 	return d == 1 ? build2(b, OP_MUL, e->args[0], full(b, e, 1 / creal(v))) : REF_NONE;
 }
 
+/* |x| |x| = x x, which has its derivatives at 0, where those of |x| are a convention. */
+static Ref mul_abs(Builder *b, const Expr *e) {
+	Ref x = e->args[0] == e->args[1] ? under(b, OP_ABS, e->args[0]) : REF_NONE;
+	return x != REF_NONE ? build2(b, OP_MUL, x, x) : REF_NONE;
+}
+
 static Ref pow_whole(Builder *b, const Expr *e) {
 	double _Complex v;
 	Ref x = e->args[0];
 	if (!splat_complex(b, e->args[1], &v) || cimag(v) != 0) return REF_NONE;
 	double p = creal(v);
+	Ref signed_base = fmod(p, 2) == 0 ? under(b, OP_ABS, x) : REF_NONE;
+	if (signed_base != REF_NONE) return build2(b, OP_POW, signed_base, e->args[1]);
 	if (p == 0) return full(b, e, 1);
 	if (p == 1) return x;
 	if (p == -1 && !is_kind(b, x, KIND_I)) return build2(b, OP_DIV, full(b, e, 1), x);
@@ -1017,6 +1025,7 @@ static const Rule rules[] = {
 	{OP_MUL, "mul_minus_one", mul_minus_one},
 	{OP_MUL, "mul_zero", mul_zero},
 	{OP_MUL, "mul_neg", mul_neg},
+	{OP_MUL, "mul_abs", mul_abs},
 	{OP_MUL, "gather_constants", gather_constants},
 	{OP_DIV, "zero_div", zero_div},
 	{OP_DIV, "div_one", div_one},

@@ -143,7 +143,84 @@ static Dtype working_dtype(Op op, Dtype d) {
 	return DT_COUNT;
 }
 
+/* ---- the modulus of complex numbers --------------------------------------------------------------------------------- */
+
+/* |z| is not holomorphic, so it is made of what is. The larger part, which derivatives do not see, scales the squares: none
+ * overflows or underflows. At 0 the derivatives are 0, by the convention of abs for real numbers. */
+static Ref modulus(Sp *sp, Ref z) {
+	Builder *b = sp->b;
+	Ref re = build1(b, OP_REAL, z), im = build1(b, OP_IMAG, z);
+	TypeId t = ref_type(build_fn(b), re);
+	Ref zero = build_zeros(b, t), one = build_full(b, t, 1);
+	Ref size = build1(b, OP_STOP, build2(b, OP_MAX, build1(b, OP_ABS, re), build1(b, OP_ABS, im)));
+	Ref is_zero = build2(b, OP_EQ, size, zero);
+	Ref is_finite = build2(b, OP_LT, size, build_full(b, t, __builtin_inf()));
+	Ref scale = build_select(b, is_zero, one, build_select(b, is_finite, size, one));
+	re = build2(b, OP_DIV, re, scale);
+	im = build2(b, OP_DIV, im, scale);
+	Ref square = build2(b, OP_ADD, build2(b, OP_MUL, re, re), build2(b, OP_MUL, im, im));
+	Ref root = build1(b, OP_SQRT, build_select(b, is_zero, one, square));
+	return build_select(b, is_zero, zero, build2(b, OP_MUL, scale, root));
+}
+
+static const Inst *made_by(Sp *sp, Ref r, Op op) {
+	const Inst *in = ref_is_value(r) ? ref_inst(build_fn(sp->b), r) : NULL;
+	return in && in->op == op ? in : NULL;
+}
+
+static Ref operand(Sp *sp, const Inst *in, uint32_t k) {
+	return inst_arg(build_fn(sp->b), in, k);
+}
+
+/* |z|^2 as re^2 + im^2 when r is what `modulus` gave, or a part of it, moved or repeated; else REF_NONE. It is a polynomial, with
+ * all its derivatives at 0. */
+static Ref squared_modulus(Sp *sp, Ref r) {
+	const Inst *in = ref_is_value(r) ? ref_inst(build_fn(sp->b), r) : NULL;
+	if (!in) return REF_NONE;
+	switch ((Op)in->op) {
+	case OP_SLICE: case OP_GATHER: case OP_RESHAPE: case OP_TRANSPOSE: case OP_BROADCAST: {
+		const AttrId attr = in->attr;
+		const uint32_t nargs = in->nargs;
+		const Op op = (Op)in->op;
+		Ref x[2] = {operand(sp, in, 0), nargs > 1 ? operand(sp, in, 1) : REF_NONE};
+		x[0] = squared_modulus(sp, x[0]);
+		return x[0] != REF_NONE ? build(sp->b, op, nargs, x, attr, NULL) : REF_NONE;
+	}
+	case OP_SELECT: break;
+	default: return REF_NONE;
+	}
+	const Ref condition = operand(sp, in, 0);
+	const Inst *product = made_by(sp, operand(sp, in, 2), OP_MUL), *is_zero = made_by(sp, condition, OP_EQ), *root = NULL;
+	for (uint32_t k = 0; product && !root && k < 2; k++) root = made_by(sp, operand(sp, product, k), OP_SQRT);
+	const Inst *guarded = root ? made_by(sp, operand(sp, root, 0), OP_SELECT) : NULL;
+	if (!guarded || !is_zero || operand(sp, guarded, 0) != condition) return REF_NONE;
+	const Inst *size = made_by(sp, operand(sp, is_zero, 0), OP_STOP);
+	const Inst *larger = size ? made_by(sp, operand(sp, size, 0), OP_MAX) : NULL;
+	if (!larger) return REF_NONE;
+	Ref part[2] = {operand(sp, larger, 0), operand(sp, larger, 1)};
+	for (uint32_t k = 0; k < 2; k++) {
+		const Inst *bare = made_by(sp, part[k], OP_ABS);
+		Value constant;
+		if (bare) part[k] = operand(sp, bare, 0);
+		else if (!ref_splat(build_fn(sp->b), part[k], &constant)) return REF_NONE;
+	}
+	Ref re = build2(sp->b, OP_MUL, part[0], part[0]);
+	return build2(sp->b, OP_ADD, re, build2(sp->b, OP_MUL, part[1], part[1]));
+}
+
+/* A product of a modulus with itself, or an even power of one, without the root; else NULL. */
+static Av *power_of_modulus(Sp *sp, Op op, Av *const *args, Span at) {
+	int64_t exponent = 2;
+	if (args[0]->kind != AV_ARRAY || args[1]->kind != AV_ARRAY) return NULL;
+	if (op == OP_MUL ? args[0]->ref != args[1]->ref : op != OP_POW || !av_static_int(sp, args[1], &exponent)) return NULL;
+	Ref square = exponent % 2 == 0 ? squared_modulus(sp, args[0]->ref) : REF_NONE;
+	if (square == REF_NONE) return NULL;
+	return sp_elementwise(sp, OP_POW, 2, (Av *[]){av_array(sp, square), av_int(sp, exponent / 2)}, at);
+}
+
 Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
+	Av *plain = n == 2 ? power_of_modulus(sp, op, args, at) : NULL;
+	if (plain) return plain;
 	Ref r[2];
 	bool weak = true;
 	Dtype d = DT_BOOL;
@@ -156,11 +233,7 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 	if ((op == OP_FLOOR || op == OP_ROUND) && !dtype_is_inexact(d)) return a[0]; /* whole already */
 	Dtype w = working_dtype(op, d);
 	if (w == DT_COUNT) {
-		/* |z| is not holomorphic, so it is made of what is */
-		if (op == OP_ABS && dtype_is_complex(d)) {
-			Ref re = build1(sp->b, OP_REAL, a[0]->ref), im = build1(sp->b, OP_IMAG, a[0]->ref);
-			return av_array(sp, build1(sp->b, OP_SQRT, build2(sp->b, OP_ADD, build2(sp->b, OP_MUL, re, re), build2(sp->b, OP_MUL, im, im))));
-		}
+		if (op == OP_ABS && dtype_is_complex(d)) return av_array(sp, modulus(sp, a[0]->ref));
 		if ((op == OP_REAL || op == OP_CONJ) && !dtype_is_complex(d)) return a[0];
 		/* the library makes these of real functions (stdlib/complex.dsl) */
 		const char *of_parts = op == OP_ASIN ? "_complex_asin" : op == OP_ACOS ? "_complex_acos" : op == OP_ATAN ? "_complex_atan" : op == OP_LOG1P ? "_complex_log1p" :

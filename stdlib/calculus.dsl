@@ -21,7 +21,8 @@ derivative cosh(x) = sinh(x)
 derivative tanh(x) = 1 - y * y
 derivative erf(x) = 1.1283791670955126 * exp(-x * x)           # 2/sqrt(pi)
 derivative div(a, b) = (1 / b, -y / b)
-derivative pow(x, p) = (p * x^(p - 1), where(x == 0, 0, y * log(where(x == 0, 1, x))))
+# An exponent 0 has the slope 0 everywhere, also where x^-1 is infinite.
+derivative pow(x, p) = (p * x^(where(p == 0, 1, p) - 1), where(x == 0, 0, y * log(where(x == 0, 1, x))))
 derivative atan2(a, b) = (b / (a * a + b * b), -a / (a * a + b * b))
 derivative max(a, b) = (where(a > b, 1, where(a == b, 0.5, 0)), where(b > a, 1, where(a == b, 0.5, 0)))
 derivative min(a, b) = (where(a < b, 1, where(a == b, 0.5, 0)), where(b < a, 1, where(a == b, 0.5, 0)))
