@@ -69,7 +69,7 @@ conditioning(A, x, b) = {
 }
 # inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
-inv(A) = linsolve(A, eye(len(A)))
+inv(A) = linsolve(A, if kind(A) == "sparse" { eye(len(A)) } else { _one(A + 0.0) })
 # lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its
 # diagonal
 #   Derivatives where the matrix is not singular.
@@ -81,7 +81,7 @@ lu(A) = {
   (F, p) = try { _lu(A) } catch m { _lu_of_singular(stop_gradient(A + 0.0)) }
   i = expand(iota(len(A)), 1)
   j = expand(iota(len(A)), 0)
-  (where(i > j, F, 0.0) + eye(len(A)), where(i <= j, F, 0.0), p)
+  (where(i > j, F, where(i == j, 1.0, 0.0)), where(i <= j, F, 0.0), p)
 }
 # Elimination by rows with partial pivoting, which leaves a column alone where
 # all that is left of it is 0.
@@ -209,7 +209,7 @@ _pinv(A, rtol) = {
 }
 # slogdet(A): (sign, logarithm of the absolute value) of the determinant; of a singular matrix (0, -inf). Derivative: that of the logarithm, tr(A^-1 dA)
 #     slogdet([1.0, 2; 3, 4])       #~ (-1, log(2))
-slogdet(A) = try { _slogdet(A + 0.0) } catch m { (0.0 * sum(A), real(0.0 * sum(A)) - inf) }
+slogdet(A) = try { _slogdet(A + 0.0) } catch m { (0.0 * sum(A), real(0.0 * sum(A)) - 1 / 0.0) }
 _slogdet(A) = {
   (F, p) = _lu(stop_gradient(A))
   d = diag(F)
@@ -219,7 +219,7 @@ derivative _log_det_by(A, F, p), dA, dF, dp = real(sum(transpose(_with_factors(A
 _log_det_by(A, F, p) = sum(log(abs(diag(F))))
 # logdet(A): logarithm of the determinant of a matrix, which is positive; else NaN
 #     logdet([2.0, 1; 1, 3])        #~ log(5)
-logdet(A) = { (s, l) = slogdet(A); where(real(s) > 0, l, nan) }
+logdet(A) = { (s, l) = slogdet(A); where(real(s) > 0, l, 0 / 0.0) }
 # eigvals(A), eigvalsh(A), svdvals(A): eigenvalues (complex); those of a symmetric or Hermitian matrix, ascending; singular values, descending
 #     eigvalsh([2.0, 1; 1, 2])      #~ [1, 3]
 #     svdvals([3.0, 0; 0, 4])       #~ [4, 3]
@@ -264,18 +264,18 @@ _one(A) = where(expand(iota(len(A)), 1) == iota(len(A)), ones_like(A), zeros_lik
 #     (t -> expm(t * [0.0, 1; 0, 0])[0, 1])'(3.0)    #~ 1
 expm(A) = _expm(A + 0.0)
 _expm(A) = {
-  extent = max(sum(abs(stop_gradient(A)); axis = 0))
+  extent = f64(max(sum(abs(stop_gradient(A)); axis = 0)))
   assert(extent < inf, "the exponential of a matrix with elements that are not finite")
   # powers of A in units of a power of two near its norm, so that they do not
   # overflow
   unit = i64(ceil(log2(max(extent, 1e-300))))
-  N = A * 0.5^f64(unit)
+  N = A * _as_real_of(0.5^f64(unit), A)
   N2 = N @ N
   N4 = N2 @ N2
   N6 = N4 @ N2
   s = _squarings(stop_gradient(N), stop_gradient(N4), stop_gradient(N6), unit)
-  h = 2.0^f64(unit - s)
-  b = _pade13
+  h = _as_real_of(2.0^f64(unit - s), A)
+  b = _pade13()
   (I, B) = (_one(A), N * h)
   (B2, B4, B6) = (N2 * h^2, N4 * h^4, N6 * h^6)
   U = B @ (B6 @ (b[13] * B6 + b[11] * B4 + b[9] * B2) + b[7] * B6 + b[5] * B4 + b[3] * B2 + b[1] * I)
@@ -288,7 +288,7 @@ _expm(A) = {
 # bound on its powers' norms is 4.25, and rounding of the approximation's terms
 # does not count.
 _squarings(N, N4, N6, unit) = {
-  size = M -> max(sum(abs(M); axis = 0))
+  size = M -> f64(max(sum(abs(M); axis = 0)))
   d6 = size(N6)^(1/6)
   d8 = size(N4 @ N4)^(1/8)
   d10 = size(N4 @ N6)^(1/10)
@@ -297,17 +297,18 @@ _squarings(N, N4, N6, unit) = {
   s = max(0, unit + i64(ceil(log2(max(extent, 1e-300) / 4.25))))
   # the first term left out, of the matrix of absolute values: 1 / (C(26, 13)
   # 27!) of its 27th power
-  v = zeros_like(abs(N[0])) + 1
+  v = ones(len(N))
   first = 26 * f64(unit - s) - log2(max(size(N), 1e-300)) - 116.446
   for k in 0..27 {
-    v = v @ abs(N)
+    v = v @ f64(abs(N))
     m = max(max(v), 1e-300)
     first = first + log2(m)
     v = v / m
   }
   s + max(0, i64(ceil((first + 53) / 26)))
 }
-_pade13 = (
+# a function, so that they are literals, which take the dtype of what they meet
+_pade13() = (
   64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
   670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0
 )
@@ -366,7 +367,7 @@ _sqrtm(A) = {
     X = (0.5 * m) * (X @ (I + W / m^2))
     M = 0.5 * (I + 0.5 * (m^2 * M + W / m^2))
     open = not last
-    last = not (norm(stop_gradient(M) - I) > 1e-14 * n)
+    last = not (norm(stop_gradient(M) - I) > (if dtype(A) == "f32" or dtype(A) == "c64" { 1e-6 } else { 1e-14 }) * n)
     k = k + 1
     if k == 100 { error("sqrtm does not converge") }
   }
@@ -400,13 +401,13 @@ _logm(A) = {
   }
   X = B - I
   R = 0 * X
-  for j in list(...(0..8)) { R = R + _legendre_weights[j] * linsolve(I + _legendre_places[j] * X, X) }
-  R * 2.0^f64(k)
+  for j in list(...(0..8)) { R = R + _legendre_weights()[j] * linsolve(I + _legendre_places()[j] * X, X) }
+  R * 2.0^k
 }
 # the 8 points and weights of Gauss and Legendre on [0, 1]
-_legendre_places = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751, 0.591717321247825,
+_legendre_places() = (0.019855071751231884, 0.10166676129318664, 0.2372337950418355, 0.4082826787521751, 0.591717321247825,
   0.7627662049581645, 0.8983332387068134, 0.9801449282487681)
-_legendre_weights = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181, 0.181341891689181,
+_legendre_weights() = (0.05061426814518813, 0.11119051722668724, 0.15685332293894363, 0.181341891689181, 0.181341891689181,
   0.15685332293894363, 0.11119051722668724, 0.05061426814518813)
 
 # ---- products, norms, ranks
@@ -420,7 +421,7 @@ cross(a, b) = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1]
 # trace(A): sum of the diagonal
 #     trace([1, 2; 3, 4])           #> 5.0
 trace(A) = if kind(A) == "sparse" { sum(diagonal(A)) } else { _trace(A) }
-_trace(A) = sum(A * eye(len(A)))
+_trace(A) = sum(where(expand(iota(len(A)), 1) == iota(len(A)), A + 0.0, 0.0))
 # kron(A, B): Kronecker product of matrices or of vectors: each element of A times B; a vector beside a matrix is a row; with a sparse matrix sparse
 #     kron([1, 2], [1, 10])         #> [1, 10, 2, 20]
 #     kron([1, 2; 3, 4], eye(2))[1] #> [0, 1, 0, 2]
@@ -490,11 +491,12 @@ _vector_norm(x, p, axis) = if kind(p) == "string" {
   else if p == 1 { sum(a; axis = axis) }
   else if p == inf { max(a; axis = axis) }
   else if p == -inf { min(a; axis = axis) }
-  else if p == 0 { f64(sum(a != 0; axis = axis)) }
+  else if p == 0 { _as_real_of(f64(sum(a != 0; axis = axis)), a) }
   else if size(a) == 0 { sum(a; axis = axis) }
   else {
+    q = _as_real_of(p, a)
     s = _unit_of(max(a; axis = axis))
-    s * sum((a / expand(s, _axis(x, axis)))^p; axis = axis)^(1 / p)
+    s * sum((a / expand(s, _axis(x, axis)))^q; axis = axis)^(1 / q)
   }
 }
 _matrix_norm(A, p) = if kind(p) == "string" {
@@ -533,7 +535,7 @@ _rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)
 null_space(A; rtol = none) = {
   (m, n) = shape(A)
   # with rows of zeros, so that V is whole
-  (U, s, V) = svd(concat(A + 0.0, zeros(max(0, n - m), n)))
+  (U, s, V) = svd(concat(A + 0.0, broadcast_to(sum(zeros_like(A + 0.0)), max(0, n - m), n)))
   transpose(transpose(V)[s <= _rank_tolerance(A, rtol) * max(s)])
 }
 # orth(A; rtol): orthonormal vectors, the columns of the result, that span the columns of A; singular values as for matrix_rank

@@ -72,6 +72,9 @@ angle(z) = atan2(imag(z), real(z))
 #     clamp([-1, 0.5, 7], 0, 1)     #> [0, 0.5, 1]
 clamp(x, lo, hi) = min(max(x, lo), hi)
 
+# t as a real number of x's precision
+_as_real_of(t, x) = if dtype(x) == "f32" or dtype(x) == "c64" { f32(t) } else { t }
+
 # ---- derivatives
 
 # jacobian(f): x -> matrix of partial derivatives, result axes first; x a vector (a scalar x gives f'): forwards, a
@@ -138,10 +141,11 @@ curl(f) = x -> {
 # taylor(f, x, n): coefficients c_0 .. c_n of f(x + s) = sum c_k s^k, along a leading axis; c_k = f^(k)(x)/k!
 #     taylor(exp, 0.0, 4)           #~ [1, 1, 1/2, 1/6, 1/24]
 taylor(f, x, n) = if n == 0 { stack(f(x)) } else {
-  (y, c) = _jet(f, f64(x), _directions(f64(x), n))
+  at = x + 0.0
+  (y, c) = _jet(f, at, _directions(at, n))
   stack(y, ...c)
 }
-_directions(x, n) = map(k -> if k == 0 { if rank(x) == 0 { 1.0 } else { ones_like(x) } } else { 0.0 }, (...(0..n)))
+_directions(x, n) = map(k -> if k == 0 { ones_like(x) } else { 0.0 }, (...(0..n)))
 # jet(f, x, (d1, d2, ...)): (f(x), derivatives 1, 2, ... of s -> f(x(s))), where d_k is the k-th derivative of x(s)
 #     (y, d) = jet(exp, 0.0, (1.0, 0.0, 0.0))
 #     d                             #> (1.0, 1.0, 1.0)

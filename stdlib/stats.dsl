@@ -46,7 +46,7 @@ quantile(x, q; axis = none) = {
   assert(all(ravel(p >= 0 and p <= 1)), "a quantile is asked for a part between 0 and 1")
   h = p * (n - 1)
   k = i64(floor(stop_gradient(h)))
-  t = h - k
+  t = _as_real_of(h - k, y)
   for a in list(...(1..rank(y))) { t = expand(t, rank(t)) }
   (low, high) = (y[k], y[min(k + 1, n - 1)])
   # infinite neighbours: no way from one to the other where none is gone, or where they are the same
