@@ -257,7 +257,8 @@ static void unfold_pow(Series *s, NodeId n) {
 		NodeId log_x;
 		if (s->nodes.at[x].constant) { /* 0^p stays 0 when p > 0 moves */
 			Ref x0 = series_coef(s, x, 0), zero = build_zeros(b, node_type(s, x));
-			log_x = constant_leaf(s, build_select(b, build2(b, OP_EQ, x0, zero), zero, build1(b, OP_LOG, x0)));
+			Ref y0 = series_coef(s, n, 0), both = build2(b, OP_MIN, build2(b, OP_EQ, x0, zero), build2(b, OP_EQ, y0, zero));
+			log_x = constant_leaf(s, build_select(b, both, zero, build1(b, OP_LOG, x0)));
 		} else {
 			log_x = series_node(s, OP_LOG, 1, &x, dtype, REF_NONE);
 		}
@@ -306,7 +307,8 @@ static void unfold_pow(Series *s, NodeId n) {
 		Ref lower = build2(b, OP_SUB, p0, build_full(b, type, m));
 		Ref term = build2(b, OP_MUL, choose, build2(b, OP_POW, x0, lower));
 		Ref zero = build_zeros(b, type);
-		s->nodes.at[n].binomial[m] = build_select(b, build2(b, OP_EQ, choose, zero), zero, term);
+		Ref silent = build2(b, OP_MIN, build2(b, OP_EQ, choose, zero), build2(b, OP_EQ, x0, zero));
+		s->nodes.at[n].binomial[m] = build_select(b, silent, zero, term);
 		if (m > 1) {
 			NodeId half = s->nodes.at[n].powers[m / 2];
 			NodeId power = node2(s, OP_MUL, half, half);

@@ -21,8 +21,9 @@ derivative cosh(x) = sinh(x)
 derivative tanh(x) = 1 - y * y
 derivative erf(x) = 1.1283791670955126 * exp(-x * x)           # 2/sqrt(pi)
 derivative div(a, b) = (1 / b, -y / b)
-# An exponent 0 has the slope 0 everywhere, also where x^-1 is infinite.
-derivative pow(x, p) = (p * x^(where(p == 0, 1, p) - 1), where(x == 0, 0, y * log(where(x == 0, 1, x))))
+# x^0 has the slope 0, also where x^-1 is infinite, and 0^p is 0 for all p > 0
+derivative pow(x, p) = (p * x^(where(p == 0, where(x == 0, 1, p), p) - 1),
+  where(x == 0, where(p == 0, log(x), where(y == 0, 0, y * log(x))), y * log(where(x == 0, 1, x))))
 derivative atan2(a, b) = (b / (a * a + b * b), -a / (a * a + b * b))
 derivative max(a, b) = (where(a > b, 1, where(a == b, 0.5, 0)), where(b > a, 1, where(a == b, 0.5, 0)))
 derivative min(a, b) = (where(a < b, 1, where(a == b, 0.5, 0)), where(b < a, 1, where(a == b, 0.5, 0)))

@@ -61,13 +61,17 @@ derivative binomial(n, k) = (y * (digamma(n + 1) - digamma(n - k + 1)), y * (dig
 #   a, x >= 0. Derivatives by x and a, of every order; those by a are series and continued fractions, differentiated. [DLMF 8.2; GSL]
 #     gammainc(1, 2)              #~ 1 - exp(-2)
 gammainc(a, x) = _each("gammainc", a, x)
-derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx +
-  (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx + (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
 # gammaincc(a, x): 1 - gammainc(a, x), without cancellation
 #     gammaincc(1, 50)            #~ exp(-50)
 gammaincc(a, x) = _each("gammaincc", a, x)
-derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx -
-  (if _absent(da) { 0.0 } else { jvp(a -> _gammainc_sum(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
+derivative gammaincc(a, x), da, dx = -_gamma_density(a, x) * dx - (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
+_gammainc_by_a(a, x) = { at = a + 0.0 * x; jvp(a -> _gammainc_sum(a, x + 0 * a), at, ones_like(at))[1] }
+# by x it is the slope of the density, which is right at x = 0, too
+derivative _gammainc_by_a(a, x), da, dx = (if _absent(dx) { 0.0 } else { _gamma_density_by_a(a, x) * dx }) +
+  (if _absent(da) { 0.0 } else {
+    jvp(a -> jvp(a -> _gammainc_sum(a, x + 0 * a), a, ones_like(a))[1], a + 0.0 * y, da + 0.0 * y)[1]
+  })
 # gammaincinv(a, p): x with gammainc(a, x) = p
 #   0 <= p <= 1; derivatives by both arguments, by the implicit function theorem
 #     gammaincinv(2, gammainc(2, 3))   #~ 3
@@ -90,10 +94,21 @@ derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx +
 #     betainc(2, 3, 0.5)          #~ 11/16
 betainc(a, b, x) = _each("betainc", a, b, x)
 derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx + _betainc_by_parameters(a, b, x, y, da, db)
-_betainc_by_parameters(a, b, x, y, da, db) = if _absent(da) and _absent(db) { 0.0 } else {
-  jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + 0.0 * y, b + 0.0 * y),
-    ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
+_betainc_by_parameters(a, b, x, y, da, db) =
+  (if _absent(da) { 0.0 } else { _betainc_slope(a, b, x, 1.0, 0.0) * da }) +
+  (if _absent(db) { 0.0 } else { _betainc_slope(a, b, x, 0.0, 1.0) * db })
+# u times the slope by a plus v times that by b, u and v constants; by x those of the density, which are right at the ends, too
+_betainc_slope(a, b, x, u, v) = {
+  like = 0.0 * (a + b + x)
+  jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), (a + like, b + like), (u + stop_gradient(like), v + stop_gradient(like)))[1]
 }
+derivative _betainc_slope(a, b, x, u, v), da, db, dx, du, dv =
+  (if _absent(dx) { 0.0 } else { (u * _beta_density_by_a(a, b, x) + v * _beta_density_by_b(a, b, x)) * dx }) +
+  (if _absent(da) and _absent(db) { 0.0 } else {
+    direction = (u + 0.0 * stop_gradient(y), v + 0.0 * stop_gradient(y))
+    jvp(q -> jvp(p -> _betainc_sum(p[0], p[1], x + 0 * p[0]), q, direction)[1], (a + 0.0 * y, b + 0.0 * y),
+      ((if _absent(da) { 0.0 } else { da }) + 0.0 * y, (if _absent(db) { 0.0 } else { db }) + 0.0 * y))[1]
+  })
 # betaincinv(a, b, p): x with betainc(a, b, x) = p
 #     betaincinv(2, 3, 11/16)     #~ 0.5
 betaincinv(a, b, p) = _each("betaincinv", a, b, p)
@@ -102,11 +117,40 @@ derivative betaincinv(a, b, p), da, db, dp = (dp - _betainc_by_parameters(a, b, 
 
 # x^(a-1) exp(-x) / gamma(a) and x^(a-1) (1-x)^(b-1) / beta(a, b), accurate for large parameters
 _gamma_density(a, x) = _each("gamma_density", a, x)
-derivative _gamma_density(a, x) = (y * (log(x) - digamma(a)), y * (a - 1) / x - y)
+# By x the rules are (a-1)/x and the like times the density; at the ends, where that is 0/0 or 0 times infinity, powers that have their
+# derivatives there.
+derivative _gamma_density(a, x) = (
+  _gamma_density_by_a(a, x),
+  where(x == 0, _slope_of_power(a - 1, x) * exp(-x) / gamma(a), y * (a - 1) / x) - y
+)
+_gamma_density_by_a(a, x) = {
+  y = _gamma_density(a, x)
+  where(x == 0, _power_log(a - 1, x) * exp(-x) / gamma(a), y * log(x)) - digamma(a) * y
+}
 _beta_density(a, b, x) = _each("beta_density", a, b, x)
-derivative _beta_density(a, b, x) =
-  (y * (log(x) - digamma(a) + digamma(a + b)), y * (log1p(-x) - digamma(b) + digamma(a + b)),
+derivative _beta_density(a, b, x) = (
+  _beta_density_by_a(a, b, x),
+  _beta_density_by_b(a, b, x),
+  where(x == 0 or x == 1,
+    (_slope_of_power(a - 1, x) * (1 - x)^(b - 1) - x^(a - 1) * _slope_of_power(b - 1, 1 - x)) / beta(a, b),
     y * ((a - 1) / x - (b - 1) / (1 - x)))
+)
+_beta_density_by_a(a, b, x) = {
+  y = _beta_density(a, b, x)
+  where(x == 0, _power_log(a - 1, x) / beta(a, b), y * log(x)) + y * (digamma(a + b) - digamma(a))
+}
+_beta_density_by_b(a, b, x) = {
+  y = _beta_density(a, b, x)
+  where(x == 1, _power_log(b - 1, 1 - x) / beta(a, b), y * log1p(-x)) + y * (digamma(a + b) - digamma(b))
+}
+# q x^(q-1), and 0 for q = 0 also at x = 0
+_slope_of_power(q, x) = where(q == 0, 0.0, q * x^(where(q == 0, 1.0, q) - 1))
+# x^q log(x), which at x = 0 is 0 for q > 0
+_power_log(q, x) = where(x == 0, where(q > 0, 0.0, -inf), x^q * log(x))
+derivative _power_log(q, x) = (
+  where(x == 0, where(q > 0, 0.0, inf), y * log(x)),
+  where(q == 0, 1 / x, q * _power_log(q - 1, x) + x^(q - 1))
+)
 # their logarithms, also where they underflow
 _gamma_log_density(a, x) = _each("gamma_log_density", a, x)
 derivative _gamma_log_density(a, x) = (log(x) - digamma(a), (a - 1) / x - 1)
@@ -258,26 +302,28 @@ derivative sinc(x) = -3.141592653589793 * sphericalj(1, 3.141592653589793 * x)
 # ---- Bessel functions
 
 # besselj(n, x), bessely(n, x): Bessel functions of the first and second kind, of order n
-#   n any real number; x >= 0, of besselj with whole n any real x. Derivatives by x, and by n for x > 0: those by n are Schlaefli's integrals, differentiated. [DLMF 10.2,
+#   n any real number; x >= 0, of besselj with whole n any real x. Derivatives by x, and by n for x > 0 (of besselj for n > 0 also at 0): those by n are Schlaefli's integrals, differentiated. [DLMF 10.2,
 #   10.9.6, 10.9.7; GSL]
 #     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
 besselj(n, x) = _each("besselj", n, x)
-derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx + _by_order(_besselj_integral, n, x, y, dn)
+derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx + 
+  _by_order_from_0(_besselj_integral, n, x, y, dn)
 # bessely(n, x): see besselj
 #     bessely(0, 2)               #~ 0.5103756726497451
 bessely(n, x) = _each("bessely", n, x)
 derivative bessely(n, x), dn, dx = 0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx + _by_order(_bessely_integral, n, x, y, dn)
 # besseli(n, x; scaled): modified Bessel function of the first kind; scaled = true: times exp(-|x|)
-#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.4; GSL]
+#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by n for x > 0, for n > 0 also at 0. [DLMF 10.25, 10.32.4; GSL]
 #     besseli(0, 2)               #~ 2.2795853023360673
 #     besseli(0, 1000; scaled = true)   #~ 0.01261724045589125
 besseli(n, x; scaled = false) = if scaled { _besseli_scaled(n, x) } else { _besseli(n, x) }
 _besseli(n, x) = _each("besseli", n, x)
 derivative _besseli(n, x), dn, dx = 0.5 * (_besseli(n - 1, x) + _besseli(n + 1, x)) * dx +
-  _by_order((n, x) -> exp(x) * _besseli_integral(n, x), n, x, y, dn)
+  _by_order_from_0((n, x) -> exp(x) * _besseli_integral(n, x), n, x, y, dn)
 _besseli_scaled(n, x) = _each("besseli_scaled", n, x)
 derivative _besseli_scaled(n, x), dn, dx =
-  (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx + _by_order(_besseli_integral, n, x, y, dn)
+  (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx +
+    _by_order_from_0(_besseli_integral, n, x, y, dn)
 # besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
 #   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; GSL]
 #     besselk(0, 2)               #~ 0.11389387274953344
@@ -298,6 +344,11 @@ _by_order(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
   inside = 0 < x and x < inf and abs(n) < inf and y == y
   at = where(inside, x + 0.0 * y, 1.0)
   where(inside, 1.0, nan) * jvp(n -> f(n, at + 0 * n), where(inside, n + 0.0 * y, 1.0), dn + 0.0 * y)[1]
+}
+# Of functions that begin as (x/2)^n does at x = 0, where all derivatives by the order are those of x^n log(x), or infinite as these.
+_by_order_from_0(f, n, x, y, dn) = if _absent(dn) { 0.0 } else {
+  begins = x == 0 and n > 0
+  where(begins, _power_log(where(begins, n, 1.0), x) * dn, _by_order(f, n, x, y, dn))
 }
 # The integral of f from a to b by Gauss' rule of 20 points in as many panels as the most swiftly changing exponent needs, `change` its change from a to b. [DLMF 3.5(v)]
 _over_panels(f, a, b, change) = {

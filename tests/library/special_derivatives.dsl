@@ -178,7 +178,8 @@ isfinite(grad(n -> besseli(n, 1e5; scaled = true))(2.5))   #> true
 # forwards, in a batch, and where there is none
 jvp(n -> besselj(n, [1.0, 2, 3]), 0.5, 1.0)[1]        #~ map(x -> grad(n -> besselj(n, x))(0.5), [1.0, 2, 3])
 isnan(grad(n -> besselj(n, -1.0))(2.0))               #> true
-isnan(grad(n -> besselj(n, 0.0))(2.0))                #> true
+grad(n -> besselj(n, 0.0))(2.0)                       #~ 0
+isnan(grad(n -> besselj(n, 0.0))(0.0))                #> true
 
 # ---- derivatives of polynomials by their parameters (mpmath 1.3 with 30 digits)
 
