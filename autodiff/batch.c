@@ -533,12 +533,14 @@ static void loop_over_lanes(Batch *s, const BatchGroup *g, uint32_t n, const Ref
 		const Inst *in = ref_inst(s->f, r);
 		if (batch_thread(s, r)) {
 			entry[k] = batch_thread_into(s, r, g);
-			if (s->starts && !ref_is_value(entry[k])) { /* with no lanes it stays as it was */
+			if (!ref_is_value(entry[k]) && (s->starts || !entry[k])) { /* with no lanes it stays as it was */
 				const Ref given = batch_state_of(s->c, s->f, false);
 				if (given && !batch_lanes(s, given)) entry[k] = given;
 			}
-			if (!entry[k]) batch_no_rule(s, in, "gives a token or a random state without taking one");
-			init[k] = batch_get(s, entry[k]);
+			const bool is_state = type_is_tensor(s->c, ref_type(s->f, r));
+			if (!entry[k] && !is_state) batch_no_rule(s, in, "gives a token without taking one");
+			/* a state that each lane makes by itself, in a function that has none: with no lanes nobody draws from it */
+			init[k] = entry[k] ? batch_get(s, entry[k]) : build_zeros(s->b, batch_type(s, ref_type(s->f, r), false));
 		} else {
 			check_shape(s, in, r);
 			init[k] = build_zeros(s->b, batch_type(s, ref_type(s->f, r), batch_lanes(s, r)));

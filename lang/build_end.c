@@ -1,8 +1,8 @@
 /* build_end.c - the end of a build: what nobody needs goes, the rest moves into an arena of its own.
  *
  * Needs: build_internal.h; a closed body. Guarantees: what must run stays (guards, bound lengths, failures, effects,
- * host calls, calls and loops that contain such), and so does whatever gives a length that is still mentioned. Values,
- * instructions and regions are numbered in program order, a region's contents before the results of its owner. If
+ * host calls, calls and loops that contain such), and so does whatever gives a length that is still mentioned. An `if`
+ * gives what is read of it and no more. Values, instructions and regions are numbered in program order, a region's contents before the results of its owner. If
  * memory fails the function is as it was.
  */
 #include "lang/build_internal.h"
@@ -10,6 +10,7 @@
 typedef struct Birth { /* the instruction gives the symbol its value, somewhere */
 	SymId sym;
 	InstId inst;
+	Ref result; /* the one whose type has it; REF_NONE: of an attribute */
 } Birth;
 
 typedef struct Compact {
@@ -17,6 +18,7 @@ typedef struct Compact {
 	Arena *a;
 	const Fn *f;
 	bool *live, *live_sym;
+	bool *used;    /* by value: somebody reads it */
 	uint8_t *must; /* by instruction: 0 not asked, 1 may go, 2 must run */
 	VEC(InstId) work;
 	VEC(Birth) births;
@@ -60,7 +62,7 @@ static bool must_run(Compact *k, InstId i) {
 
 /* ---- who gives lengths ------------------------------------------------------------------------------------------- */
 
-static void note_births(Compact *k, TypeId type, InstId inst, uint32_t *trail, uint32_t *ntrail) {
+static void note_births(Compact *k, TypeId type, InstId inst, Ref result, uint32_t *trail, uint32_t *ntrail) {
 	Ctx *c = k->b->ctx;
 	Type t = *type_of(c, type);
 	SymId s;
@@ -68,7 +70,7 @@ static void note_births(Compact *k, TypeId type, InstId inst, uint32_t *trail, u
 		if (!dim_is_sym(c, t.dims[a], &s) || s >= k->f->syms.n || k->born[s]) continue;
 		k->born[s] = true;
 		trail[(*ntrail)++] = s;
-		Birth birth = {.sym = s, .inst = inst};
+		Birth birth = {.sym = s, .inst = inst, .result = result};
 		if (inst != NO_INST) VEC_PUSH(k->a, &k->births, birth);
 	}
 }
@@ -77,13 +79,13 @@ static void note_births(Compact *k, TypeId type, InstId inst, uint32_t *trail, u
 static void find_births(Compact *k, const Region *g, uint32_t *trail, uint32_t ntrail) {
 	uint32_t mark = ntrail;
 	for (uint32_t p = 0; p < g->nparams; p++)
-		note_births(k, k->f->vals.at[g->params + p].type, NO_INST, trail, &ntrail);
+		note_births(k, k->f->vals.at[g->params + p].type, NO_INST, REF_NONE, trail, &ntrail);
 	for (uint32_t n = 0; n < g->ninsts; n++) {
 		InstId i = inst_at(k->f, g, n);
 		const Inst *in = &k->f->insts.at[i];
 		for (uint32_t r = 0; r < in->nregions; r++) find_births(k, inst_region(k->f, in, r), trail, ntrail);
 		for (uint32_t v = 0; v < in->nresults; v++)
-			note_births(k, k->f->vals.at[in->results + v].type, i, trail, &ntrail);
+			note_births(k, k->f->vals.at[in->results + v].type, i, inst_result(in, v), trail, &ntrail);
 	}
 	while (ntrail > mark) k->born[trail[--ntrail]] = false;
 }
@@ -96,8 +98,20 @@ static void mark_inst(Compact *k, InstId i) {
 	k->work.at[k->work.n++] = i; /* room for every instruction */
 }
 
+/* Of an `if` only those results are needed that are read; of other instructions all, or none. */
+static bool gives_what_is_read(const Compact *k, const Inst *in) { return in->op == OP_IF && !k->b->verbatim; }
+
+static void mark_type(Compact *k, TypeId type);
 static void mark_ref(Compact *k, Ref r) {
-	if (ref_is_value(r)) mark_inst(k, k->f->vals.at[REF_INDEX(r)].def);
+	if (!ref_is_value(r) || k->used[REF_INDEX(r)]) return;
+	const Val *v = &k->f->vals.at[REF_INDEX(r)];
+	k->used[REF_INDEX(r)] = true;
+	mark_inst(k, v->def);
+	const Inst *in = v->def == NO_INST ? NULL : &k->f->insts.at[v->def];
+	if (!in || !gives_what_is_read(k, in)) return;
+	mark_type(k, v->type);
+	for (uint32_t i = 0; i < in->nregions; i++)
+		mark_ref(k, k->f->args.at[inst_region(k->f, in, i)->results + (REF_INDEX(r) - in->results)]);
 }
 
 static void mark_sym(void *ud, SymId s) {
@@ -105,7 +119,10 @@ static void mark_sym(void *ud, SymId s) {
 	if (s >= k->f->syms.n || k->live_sym[s]) return;
 	k->live_sym[s] = true;
 	for (uint32_t i = 0; i < k->births.n; i++)
-		if (k->births.at[i].sym == s) mark_inst(k, k->births.at[i].inst);
+		if (k->births.at[i].sym == s) {
+			mark_inst(k, k->births.at[i].inst);
+			mark_ref(k, k->births.at[i].result);
+		}
 }
 
 static void mark_type(Compact *k, TypeId type) {
@@ -127,21 +144,22 @@ static void mark_attr(Compact *k, const Inst *in) {
 	}
 }
 
-static void mark_region(Compact *k, const Region *g) {
+static void mark_region(Compact *k, const Region *g, bool results) {
 	for (uint32_t p = 0; p < g->nparams; p++) mark_type(k, k->f->vals.at[g->params + p].type);
 	for (uint32_t n = 0; n < g->ninsts; n++)
 		if (k->b->verbatim || must_run(k, inst_at(k->f, g, n))) mark_inst(k, inst_at(k->f, g, n));
-	for (uint32_t r = 0; r < g->nresults; r++) mark_ref(k, k->f->args.at[g->results + r]);
+	for (uint32_t r = 0; results && r < g->nresults; r++) mark_ref(k, k->f->args.at[g->results + r]);
 }
 
 static void mark(Compact *k) {
-	mark_region(k, &k->f->regions.at[0]);
+	mark_region(k, &k->f->regions.at[0], true);
 	while (k->work.n) {
 		const Inst *in = &k->f->insts.at[k->work.at[--k->work.n]];
+		const bool all = !gives_what_is_read(k, in);
 		for (uint32_t n = 0; n < in->nargs; n++) mark_ref(k, inst_arg(k->f, in, n));
-		for (uint32_t v = 0; v < in->nresults; v++) mark_type(k, k->f->vals.at[in->results + v].type);
+		for (uint32_t v = 0; all && v < in->nresults; v++) mark_type(k, k->f->vals.at[in->results + v].type);
 		mark_attr(k, in);
-		for (uint32_t r = 0; r < in->nregions; r++) mark_region(k, inst_region(k->f, in, r));
+		for (uint32_t r = 0; r < in->nregions; r++) mark_region(k, inst_region(k->f, in, r), all);
 	}
 }
 
@@ -166,7 +184,8 @@ static void move_value(Compact *k, uint32_t v, InstId def, RegionId region) {
 	VEC_PUSH(k->a, &k->out.vals, val);
 }
 
-static RegionId move_region(Compact *k, const Region *g) {
+/* owner: the instruction whose region it is, or NULL. */
+static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
 	const Fn *f = k->f;
 	Fn *o = &k->out;
 	RegionId id = o->regions.n;
@@ -179,11 +198,17 @@ static RegionId move_region(Compact *k, const Region *g) {
 		if (!k->live[old]) continue;
 		Inst in = f->insts.at[old];
 		RegionId *inner = arena_alloc(k->a, (in.nregions + 1u) * sizeof *inner);
-		for (uint32_t r = 0; r < in.nregions; r++) inner[r] = move_region(k, inst_region(f, &f->insts.at[old], r));
+		for (uint32_t r = 0; r < in.nregions; r++) inner[r] = move_region(k, inst_region(f, &f->insts.at[old], r), &f->insts.at[old]);
 		InstId now = o->insts.n;
 		uint32_t args = o->args.n, results = o->vals.n, region_ids = o->region_ids.n;
 		for (uint32_t a = 0; a < in.nargs; a++) VEC_PUSH(k->a, &o->args, moved(k, inst_arg(f, &in, a)));
-		for (uint32_t v = 0; v < in.nresults; v++) move_value(k, in.results + v, now, id);
+		uint32_t kept = 0;
+		for (uint32_t v = 0; v < in.nresults; v++) {
+			if (gives_what_is_read(k, &in) && !k->used[in.results + v]) continue;
+			move_value(k, in.results + v, now, id);
+			kept++;
+		}
+		in.nresults = kept;
 		for (uint32_t r = 0; r < in.nregions; r++) {
 			VEC_PUSH(k->a, &o->region_ids, inner[r]);
 			o->regions.at[inner[r]].owner = now;
@@ -201,7 +226,12 @@ static RegionId move_region(Compact *k, const Region *g) {
 	region.insts = o->inst_order.n;
 	for (uint32_t n = 0; n < region.ninsts; n++) VEC_PUSH(k->a, &o->inst_order, order[n]);
 	region.results = o->args.n;
-	for (uint32_t r = 0; r < g->nresults; r++) VEC_PUSH(k->a, &o->args, moved(k, f->args.at[g->results + r]));
+	o->regions.at[id].nresults = 0;
+	for (uint32_t r = 0; r < g->nresults; r++) {
+		if (owner && gives_what_is_read(k, owner) && !k->used[owner->results + r]) continue;
+		VEC_PUSH(k->a, &o->args, moved(k, f->args.at[g->results + r]));
+		o->regions.at[id].nresults++;
+	}
 	o->regions.at[id].ninsts = region.ninsts;
 	o->regions.at[id].insts = region.insts;
 	o->regions.at[id].results = region.results;
@@ -226,6 +256,7 @@ void compact(Builder *b) {
 	Arena *a = b->scratch;
 	Compact k = {.b = b, .a = a, .f = f};
 	k.live = ARENA_ARRAY(a, bool, f->insts.n + 1);
+	k.used = ARENA_ARRAY(a, bool, f->vals.n + 1);
 	k.must = ARENA_ARRAY(a, uint8_t, f->insts.n + 1);
 	k.live_sym = ARENA_ARRAY(a, bool, f->syms.n + 1);
 	k.born = ARENA_ARRAY(a, bool, f->syms.n + 1);
@@ -238,7 +269,7 @@ void compact(Builder *b) {
 	bool must = region_must_run(&k, &f->regions.at[0]);
 	k.out = (Fn){.ctx = f->ctx, .arena = f->arena, .id = f->id, .name = f->name, .span = f->span, .derived = f->derived,
 	             .code = f->code, .refs = f->refs, .must_run = must, .checkpoint = f->checkpoint, .by_lane = f->by_lane};
-	move_region(&k, &f->regions.at[0]);
+	move_region(&k, &f->regions.at[0], NULL);
 	k.out.syms.at = f->syms.at;
 	k.out.syms.n = f->syms.n;
 	SETTLE(f->arena, &k.out.vals);
