@@ -206,7 +206,7 @@ static RegionId move_region(Compact *k, const Region *g, const Inst *owner) {
 		for (uint32_t v = 0; v < in.nresults; v++) {
 			if (gives_what_is_read(k, &in) && !k->used[in.results + v]) continue;
 			move_value(k, in.results + v, now, id);
-			kept++;
+			o->vals.at[o->vals.n - 1].index = kept++;
 		}
 		in.nresults = kept;
 		for (uint32_t r = 0; r < in.nregions; r++) {

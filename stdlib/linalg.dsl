@@ -103,27 +103,51 @@ _lu_of_singular(A) = {
   }
   (F, p)
 }
-# det(A): determinant
+# det(A): determinant, by LU with partial pivoting
+#   Derivatives, of every order, are those of the polynomial that it is, also where A is singular or nearly so.
 #     det([1.0, 2; 3, 4])           #~ -2
-det(A) = try { _det(A) } catch e { _det_of_singular(A) }
-_det(A) = {
-  (F, p) = _lu(stop_gradient(A))
-  _det_by(A, F, p)
-}
-derivative _det_by(A, F, p), dA, dF, dp = y * sum(transpose(_with_factors(A, F, p, eye(len(A)))) * dA)
+#     (t -> det([t, 1.0; 1, t]))''(1.0)       #~ 2
+det(A) = _det(A)
+_det(A) = try { (F, p) = _lu(A); _det_by(A, F, p) } catch e { 0.0 * sum(A) }
+derivative _det(A), dA = sum(_cofactors(A) * dA)
+# of a matrix that is far from singular, with its factors
+derivative _det_by(A, F, p), dA, dF, dp = y * sum(transpose(_with_factors(A, F, p, _one(A))) * dA)
 _det_by(A, F, p) = _permutation_sign(p) * prod(diag(F))
 _permutation_sign(p) = {
   i = iota(len(p))
   swaps = sum((expand(p, 1) > p) and (expand(i, 1) < i))
   where(swaps % 2 == 0, 1.0, -1.0)
 }
-# A pivot vanished: the value is 0 (or NaN), the slope the matrix of cofactors, which for A = U S V' is det(U) det(V) U adj(S) V'
-_det_of_singular(A) = 0.0 * sum(A)
-derivative _det_of_singular(A), dA = {
-  (U, s, V) = svd(A)
-  i = iota(len(s))
-  others = map(k -> prod(where(i == k, 1.0, s)), i)
-  _det(U) * conj(_det(V)) * sum((conj(U) * expand(others, 0)) @ transpose(V) * dA)
+# The matrix of the derivatives of det(A) by the elements of A, without a division by what may vanish.
+_cofactors(A) =
+  if len(A) == 2 { [A[1, 1], -A[1, 0]; -A[0, 1], A[0, 0]] } else if len(A) == 3 {
+    stack(cross(A[1], A[2]), cross(A[2], A[0]), cross(A[0], A[1]))
+  } else {
+    (U, s, V) = svd(stop_gradient(A + 0.0))
+    _cofactors_by(A + 0.0, U, s, V)
+  }
+# With A = U S V' here, B = A + U Q Q V' has all singular values that are small raised to the largest, and det(A) = det(B) det(1 - Q V' inv(B) U Q).
+# The m rows and columns with small values are a block H, the others of 1, so that the second factor is e, the sum of the principal minors of H of
+# size m. It and its derivative N come from Faddeev's recurrence (Faddeev and Sominskii 1949), which divides by whole numbers only; of A
+# they are a polynomial of degree m, so what is small stays small in derivatives, and B is far from singular.
+_cofactors_by(A, U, s, V) = {
+  largest = max(s)
+  top = where(largest > 0, largest, 1.0)
+  small = s < 0.01 * top
+  q = sqrt(where(small, top - s, 0.0))
+  (UQ, VQ) = (U * expand(q, 0), V * expand(q, 0))
+  B = A + UQ @ VQ'
+  (F, p) = _lu(stop_gradient(B))
+  I = _one(A)
+  W = _with_factors(B, F, p, I)
+  H = where(expand(small, 1) and small, I - VQ' @ W @ UQ, 0.0)
+  N = 0 * H
+  e = 1 + sum(N)
+  for k in 0..sum(small) {
+    N = e * I - H @ N
+    e = sum(H * transpose(N)) / (k + 1)
+  }
+  transpose(_det_by(B, F, p) * (e * W + W @ UQ @ N @ VQ' @ W))
 }
 # lstsq(A, b): least-squares solution of A x = b by QR. Where columns depend on
 # one another, or are more than the rows, the shortest of all solutions, by the
