@@ -69,7 +69,8 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   }), g, all, y0, t0, t1, o)
 }
 
-# F(t, y, y') == 0 with events. What y' is there, the integrator's polynomial says: derivatives by what moves an event are of first order.
+# F(t, y, y') == 0 with events. Near an event the solution moves as that of the equation y' = rate(t, y) that it satisfies, too: so rows
+# and times have derivatives of every order.
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
@@ -77,18 +78,37 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
     until = (directions, stops, signs, t, y) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, t1, o),
     known = (t, y, times, rows) -> {
       fixed = stop_gradient(times)
-      u = y - _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+      (rate, by_state) = _rate_of_implicit(F, id, _slope_at(fixed, rows, 0))
+      u = _flow(rate, by_state, t, y, stop_gradient(t))
       r = _value_of(() -> m.implicit(m, F, jac, u, id, fixed[0], fixed[-1], (...o, saveat = fixed))[1], rows)
-      r[0] = r[0] + _slope_at(fixed, rows, 0) * (t - stop_gradient(t))
+      r[0] = _flow(rate, by_state, stop_gradient(t), r[0], t)
       r
     },
     rate = (t, y) -> 0.0 * y,
     rests = (again, t, y, o) -> false,
     at = (k, times, rows, j) -> {
-      slope = _slope_at(times, rows, j)
-      s = _zero_at(t -> g(t, rows[j] + slope * (t - times[j]))[k], times[j])
-      (s, rows[j] + slope * (s - times[j]))
+      (rate, by_state) = _rate_of_implicit(F, id, _slope_at(times, rows, j))
+      s = _event_time(rate, by_state, g, k, times[j], rows[j])
+      (s, _flow(rate, by_state, times[j], rows[j], s))
   }), g, all, y0, t0, t1, o)
+}
+# (f, its Jacobian): y' = f(t, y) on the solution of F(t, y, y') == 0, an equation whose unknowns are the rates of what is differentiated (id = 1)
+# and the values of the rest: what these come to is a function of t and of what is differentiated, whose rate of change is that of the rest. The
+# slope of the integrator's polynomial is what Newton's method begins with. A singular matrix, as of higher index, is an error.
+_rate_of_implicit(F, id, slope) = {
+  differs = id > 0
+  residual = (t, y) -> z -> F(t, where(differs, y, z), where(differs, z, 0.0))
+  solved = (t, y) -> {
+    r = residual(t, y)
+    z = stop_gradient(where(differs, slope, y))
+    for k in 0..4 { z = stop_gradient(z - linsolve(_jacobian(r, z), r(z))) }
+    _zeros_at(r, z)
+  }
+  f = (t, y) -> {
+    rates = where(differs, solved(t, y), 0.0)
+    where(differs, rates, jvp(q -> solved(q[0], q[1]), (t, y), (1.0, rates))[1])
+  }
+  (f, (t, y) -> _rows_jacobian(u -> f(t, u), y))
 }
 _slope_at(times, rows, j) = if len(times) < 2 { 0.0 * rows[0] } else {
   t = stop_gradient(times)
