@@ -3,8 +3,8 @@
  * Needs: rules.h. Guarantees: formulas for real and complex matrices, derived from the defining equations. Sources: M. B. Giles, "Collected
  * matrix derivative results for forward and reverse mode algorithmic differentiation" (2008); M. Seeger et al., "Auto-differentiating
  * linear algebra" (2017) for the form of Cholesky, QR and SVD. Where eigenvalues or singular values coincide, the part of the vectors'
- * tangent inside that eigenspace is taken as zero: functions that do not depend on the choice of its basis are differentiated
- * rightly. Complex vectors are fixed up to a phase; each rule says which phase its tangent belongs to.
+ * tangent inside that eigenspace is taken as zero, which is the whole truth for the space but not for what depends on the values
+ * beside: derivatives at the surface are taken of a form in which they do not coincide (parser/spec_whole.c). Complex vectors are fixed up to a phase; each rule says which phase its tangent belongs to.
  */
 #include "autodiff/rules.h"
 

@@ -101,6 +101,7 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 		diag_hint(sp->c, d, "branches that give one shape and dtype, or f64(...) around the result, make it known");
 		sp_throw(sp);
 	}
+	if (!s.spec.effects && !s.spec.promised) s.spec.fn = sp_whole(sp, s.spec.fn, s.active);
 	s.nargs = s.spec.nargs;
 	s.args = ARENA_ARRAY(sp->a, Ref, s.nargs + 2);
 	for (uint32_t i = 0; i < s.spec.nargs; i++) s.args[i] = s.spec.args[i];

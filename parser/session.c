@@ -46,6 +46,11 @@ typedef struct IndexLambda {
 	const Ast *lambda;
 } IndexLambda;
 
+typedef struct WholeFn { /* a function and its form with derivatives where eigenvalues meet: a reference to each */
+	Fn *from, *fn;
+	bool *active;
+} WholeFn;
+
 struct Session {
 	Ctx *c;
 	Arena *a;
@@ -65,6 +70,7 @@ struct Session {
 	struct Ruled *ruled; /* calls of functions that have one */
 	struct KeptIr *kept_ir; /* what functions that are IR stand for */
 	VEC(CachedRule) cached_rules;
+	VEC(WholeFn) wholes;
 	VEC(IndexLambda) lambdas;
 	VEC(const Ast *) kept;
 	VEC(Builtin *) natives;
@@ -1214,6 +1220,19 @@ void session_back_to(Session *s, const SessionMark *k) {
 struct Ruled **session_ruled(Session *s) { return &s->ruled; }
 struct KeptIr **session_kept_ir(Session *s) { return &s->kept_ir; }
 
+Fn *session_whole(Session *s, const Fn *f, const bool *active) {
+	for (uint32_t i = 0; i < s->wholes.n; i++)
+		if (s->wholes.at[i].from == f && !memcmp(s->wholes.at[i].active, active, fn_nparams(f) * sizeof *active)) return s->wholes.at[i].fn;
+	return NULL;
+}
+
+void session_keep_whole(Session *s, Fn *f, const bool *active, Fn *whole) {
+	WholeFn w = {.from = f, .fn = whole, .active = ARENA_ARRAY(s->a, bool, fn_nparams(f) + 1u)};
+	memcpy(w.active, active, fn_nparams(f) * sizeof *active);
+	VEC_PUSH(s->a, &s->wholes, w);
+	fn_ref(f);
+}
+
 static void session_free(Ctx *c, void *state) {
 	Session *s = state;
 	ruled_release(s->ruled);
@@ -1221,6 +1240,10 @@ static void session_free(Ctx *c, void *state) {
 	for (Module *m = s->modules; m; m = m->next)
 		for (uint32_t i = 0; i < m->globals.n; i++) value_unref(m->globals.at[i].value);
 	for (uint32_t i = 0; i < s->cached_rules.n; i++) fn_unref(s->cached_rules.at[i].fn);
+	for (uint32_t i = 0; i < s->wholes.n; i++) {
+		fn_unref(s->wholes.at[i].fn);
+		fn_unref(s->wholes.at[i].from);
+	}
 	forget_specialisations(s);
 	(void)c;
 }

@@ -281,6 +281,11 @@ typedef struct Spec {
 	int *param_of_leaf; /* -1: baked into the function */
 } Spec;
 Spec sp_specialise(Sp *sp, Av *f, const Call *call);
+/* f in the form that derivatives by the active parameters are taken of: with a decomposition of a matrix in it, one that has them also where
+ * eigenvalues or singular values meet (spec_whole.c). Borrowed. */
+Fn *sp_whole(Sp *sp, Fn *f, const bool *active);
+Fn *session_whole(Session *s, const Fn *f, const bool *active); /* what has been kept; NULL: nothing */
+void session_keep_whole(Session *s, Fn *f, const bool *active, Fn *whole); /* takes the reference to `whole` */
 /* Emits a call to fn (already made from a Spec or transformed): returns its results. Threads the effects when `effects`. */
 /* The random state and the token of effects of the present function; a function that turns out to need them is tried again with them. */
 void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at);

@@ -1,0 +1,96 @@
+# Derivatives of functions of whole decompositions where eigenvalues or singular values meet, or nearly meet: of every order, in every
+# mode, by numbers and by matrices. Right values: of V g(D) V' that of the matrix function g(A), of sum(g(w)) that of its trace; for
+# A = c + t B with A scalar at t = 0 these are Taylor series, g(c) + g'(c) t B + g''(c)/2 t^2 B^2 ...; others are told beside.
+
+S = [0.0, 1; 1, 0]
+f(t) = { (w, V) = eigh([3.0, 0; 0, 3] + t*S); sum(V @ diag(w) @ V') }
+f'(0.0)                       #~ 2
+grad(f)(0.0)                  #~ 2
+jvp(f, 0.0, 1.0)[1]           #~ 2
+f''(0.0)                      #~ 0 tol 1e-10
+f(0.0)                        #~ 6
+f'(0.5)                       #~ 2
+taylor(f, 0.0, 2)             #~ [6, 2, 0] tol 1e-10
+vjp(f, 0.0)[1](1.0)           #~ 2
+g(t) = { (w, V) = eigh([1.0, 0; 0, 1 + 1e-14] + t*S); sum(V @ diag(w^2) @ V') }
+g'(0.0)                       #~ 4 tol 1e-11
+g''(0.0)                      #~ 4 tol 1e-9
+hessian(g)(0.0)               #~ 4 tol 1e-9
+h(t) = sum(exp(eigvalsh([1.0, 0; 0, 1] + t*S)))
+h'(0.0)                       #~ 0 tol 1e-12
+h''(0.0)                      #~ 2*exp(1) tol 1e-10
+hessian(h)(0.0)               #~ 2*exp(1) tol 1e-10
+grad(grad(h))(0.0)            #~ 2*exp(1) tol 1e-10
+h''''(0.0)                    #~ 2*exp(1) tol 1e-5
+k(t) = sum(eigvalsh([2.0, 0; 0, 2] + t*S)^3)
+k''(0.0)                      #~ 24 tol 1e-10
+
+# functions of a matrix, threefold and with others beside, by a matrix B that does not commute
+B = [1.0, 2, 0, 1; 2, -1, 1, 3; 0, 1, 2, 1; 1, 3, 1, 0]
+A = diag([2.0, 2, 2, 5])
+function_of(g, A) = { (w, V) = eigh(A); (V * expand(g(w), 0)) @ V' }
+root(t) = function_of(sqrt, A + t*B)
+# R R = A: R' R + R R' = B, and R'' R + 2 R' R' + R R'' = 0
+R1 = { r = sqrt(diag(A)); B / (expand(r, 1) + r) }
+R2 = { r = sqrt(diag(A)); -2*(R1 @ R1) / (expand(r, 1) + r) }
+jvp(root, 0.0, 1.0)[1]        #~ R1 tol 1e-11
+root'(0.0)                    #~ R1 tol 1e-11
+root''(0.0)                   #~ R2 tol 1e-9
+# the gradient by all elements, backwards; of a symmetric matrix the lower triangle is read
+W = [1.0, 2, 3, 4; 2, 0, 1, 1; 3, 1, 5, 2; 4, 1, 2, 1]
+weighed(M) = sum(function_of(sqrt, 0.5*(M + M'))*W)
+grad(weighed)(A)              #~ { r = sqrt(diag(A)); W / (expand(r, 1) + r) } tol 1e-11
+hessian(t -> weighed(A + t*B))(0.0)  #~ sum(R2*W) tol 1e-9
+hvp(weighed, A, B)            #~ grad(M -> sum(grad(weighed)(M)*B))(A) tol 1e-9
+sum(hvp(weighed, A, B)*B)     #~ sum(R2*W) tol 1e-9
+# against functions without a decomposition
+e1(t) = sum(function_of(exp, A + t*B)*W)
+e2(t) = sum(expm(A + t*B)*W)
+[e1'(0.0), e1''(0.0)]         #~ [e2'(0.0), e2''(0.0)] tol 1e-10
+e1'''(0.0)                    #~ e2'''(0.0) tol 1e-6
+logs(t) = sum(log(eigvalsh(A + t*B)))
+dets(t) = logdet(A + t*B)
+[logs'(0.0), logs''(0.0)]     #~ [dets'(0.0), dets''(0.0)] tol 1e-10
+hessian(logs)(0.0)            #~ dets''(0.0) tol 1e-10
+inverse(t) = sum(function_of(w -> 1/w, A + t*B)*W)
+[inverse'(0.0), inverse''(0.0)]   #~ { u = t -> sum(inv(A + t*B)*W); [u'(0.0), u''(0.0)] } tol 1e-10
+# all equal: the identity, whose gradient by all elements is the function's slope there
+grad(M -> sum(exp(eigvalsh(M))))(eye(3))     #~ exp(1)*eye(3) tol 1e-11
+# the projector on eigenvalues that meet, beside another
+P(t) = { (w, V) = eigh(diag([1.0, 1, 4]) + t*[1.0, 2, 3; 2, 1, 1; 3, 1, 0]); sum(V[.., ..2] @ V[.., ..2]' * [1.0, 2, 3; 4, 5, 6; 7, 8, 9]) }
+P'(0.0)                       #~ -(3*(3 + 7) + 1*(6 + 8))/3 tol 1e-11
+# two decompositions one behind the other, and one of what is repeated in blocks
+two(t) = sum(function_of(exp, function_of(sqrt, eye(2) + t*S)))
+two'(0.0)                     #~ exp(1) tol 1e-10
+# Hermitian
+c(t) = { (w, V) = eigh([2 + 0im, 0; 0, 2] + t*[0, 1im; -1im, 1]); real(sum(V @ diag(exp(w)) @ adjoint(V) * [1, 1im; -1im, 2])) }
+c'(0.0)                       #~ 0 tol 1e-10
+c''(0.0)                      #~ 3*exp(2) tol 1e-9
+# in a map, some of whose lanes meet
+map(h'', [0.0, 0.5])          #~ [2*exp(1), 2*exp(1)*cosh(0.5)] tol 1e-10
+map(t -> grad(f)(t), [0.0, 1.0])     #~ [2, 2]
+grad(x -> sum(map(h, x)))([0.0, 0.5])    #~ [0, 2*exp(1)*sinh(0.5)] tol 1e-11
+jacobian(x -> [h(x[0]), f(x[1])])([0.0, 0.0])    #~ [0, 0; 0, 2] tol 1e-11
+
+# singular values: U s V' is the matrix
+s(t) = { (U, s, V) = svd([1.0, 0; 0, 1] + t*[1.0, 2; 3, 5]); sum((U @ diag(s) @ V')*[1.0, 2; 3, 4]) }
+s'(0.0)                       #~ 34 tol 1e-11
+s''(0.0)                      #~ 0 tol 1e-8
+grad(s)(0.0)                  #~ 34 tol 1e-11
+# the polar factor U V' of 1 + t X turns by the skew part of X: with X = [1, 2; 3, 5] that is (X - X')/2
+q(t) = { (U, s, V) = svd(eye(2) + t*[1.0, 2; 3, 5]); sum((U @ V')*[1.0, 2; 3, 4]) }
+q'(0.0)                       #~ -0.5*2 + 0.5*3 tol 1e-11
+# sums of singular values and of their squares, of a matrix that is not square
+n(t) = sum(svdvals([2.0, 0, 0; 0, 2, 0] + t*[1.0, 2, 3; 4, 5, 6]))
+n'(0.0)                       #~ 6 tol 1e-11
+m(t) = sum(svdvals([2.0, 0, 0; 0, 2, 0] + t*[1.0, 2, 3; 4, 5, 6])^2)
+m''(0.0)                      #~ 2*91 tol 1e-9
+grad(M -> sum(svdvals(M)^2))(eye(3)[..2])    #~ 2*eye(3)[..2] tol 1e-11
+
+# What is not smooth has no derivative there: one of the eigenvalues that meet, a vector; what does not meet has its own.
+isnan((t -> eigvalsh(eye(2) + t*S)[1])'(0.0))    #> true
+isnan((t -> eigh(eye(2) + t*[1.0, 2; 2, 0])[1][0, 0])'(0.0))   #> true
+(t -> eigvalsh(diag([1.0, 1, 4]) + t*[1.0, 2, 3; 2, 1, 1; 3, 1, 7])[2])'(0.0)    #~ 7 tol 1e-11
+isnan(grad(M -> norm(M, 2))(eye(2))[0, 0])       #> true
+# values are as they were
+jvp(h, 0.0, 1.0)[0]           #~ 2*exp(1)
