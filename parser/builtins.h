@@ -9,6 +9,7 @@
 
 extern const Builtin builtins_array[]; /* builtins.c */
 extern const Builtin builtins_axes[];  /* builtins_axes.c */
+extern const Builtin builtins_jumps[]; /* builtins_jumps.c */
 extern const Builtin builtins_deriv[]; /* builtins_deriv.c */
 extern const Builtin builtins_flow[];  /* builtins_flow.c */
 extern const Builtin builtins_ir[];    /* builtins_ir.c */

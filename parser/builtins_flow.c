@@ -567,7 +567,7 @@ const Builtin builtins_flow[] = {
 	{.name = NULL},
 };
 
-static const Builtin *const tables[] = {builtins_array, builtins_axes, builtins_deriv, builtins_flow, builtins_ir, builtins_text, builtins_problem};
+static const Builtin *const tables[] = {builtins_array, builtins_axes, builtins_deriv, builtins_flow, builtins_ir, builtins_jumps, builtins_text, builtins_problem};
 
 const Builtin *builtin_find(const char *name) {
 	for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)

@@ -1,0 +1,226 @@
+/* builtins_jumps.c - where a function jumps: the comparisons that its value hangs on, as functions of their own.
+ *
+ * Needs: spec.h, the transforms of ir_services. Guarantees: what is asked here is read off the program and not found by trying. Of an integrand
+ * whose captured values move, _switches(df, x) gives at x the differences of all that is compared there and depends both on x
+ * and on what moves: a vector, with no elements when nothing is. Its zeros are the places where the integrand may jump and
+ * that move. Of floor, mod and the like it is a sine with a zero at each jump. What jumps in another way (a place in an
+ * order, a comparison within a counted loop, or beside what may fail) is an error with its place. Comparisons
+ * that end a loop with a condition do not count: what such a loop comes to is continuous.
+ */
+#include "parser/builtins.h"
+
+#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define UNUSED (void)self, (void)ncaptured, (void)captured
+
+enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
+
+typedef struct Jumps {
+	Sp *sp;
+	const Fn *f;
+	uint8_t *of;      /* by value: what it depends on */
+	bool *wanted;     /* by instruction: a comparison that counts */
+	uint32_t n;       /* how many */
+	Ref *parts;       /* their differences, in the function that is made of them */
+	Span other;       /* a jump of another kind; no source: there is none */
+} Jumps;
+
+static uint8_t depends(const Jumps *j, Ref r) { return ref_is_value(r) ? j->of[REF_INDEX(r)] : 0; }
+
+static uint8_t args_depend(const Jumps *j, const Inst *in) {
+	uint8_t of = 0;
+	for (uint32_t k = 0; k < in->nargs; k++) of |= depends(j, inst_arg(j->f, in, k));
+	return of;
+}
+
+static bool is_real(const Fn *f, Ref r) {
+	const Type *t = ref_ty(f, r);
+	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) && !dtype_is_complex((Dtype)t->dtype);
+}
+
+static void note(Jumps *j, const Inst *in, bool top) {
+	const Ref x = inst_arg(j->f, in, 0);
+	if (!is_real(j->f, x)) return;
+	if (!top) {
+		if (!j->other.source) j->other = span_of(j->sp->c, in->span);
+		return;
+	}
+	j->n += !j->wanted[in - j->f->insts.at];
+	j->wanted[in - j->f->insts.at] = true;
+}
+
+static void walk(Jumps *j, const Region *g, bool top, bool noted);
+
+/* What stands in the branch can be computed whether it is taken or not. */
+static bool cannot_fail(const Jumps *j, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		if (in->op != OP_IF && prims[in->op].effect != EFFECT_PURE) return false;
+		for (uint32_t k = 0; k < in->nregions; k++)
+			if (!cannot_fail(j, inst_region(j->f, in, k))) return false;
+	}
+	return true;
+}
+
+/* Regions until nothing changes: what a loop carries may depend on what a later turn makes of it. */
+static void walk_inner(Jumps *j, const Inst *in, bool top, bool noted) {
+	const bool loop = in->op == OP_FOR || in->op == OP_WHILE;
+	const uint32_t skip = in->op == OP_FOR;
+	uint8_t entry = in->op == OP_IF ? depends(j, inst_arg(j->f, in, 0)) : 0;
+	for (uint32_t again = 0; again < (loop ? in->nresults + 2u : 1u); again++)
+		for (uint32_t i = 0; i < in->nregions; i++) {
+			const Region *g = inst_region(j->f, in, i);
+			for (uint32_t k = 0; loop && k < in->nresults; k++) j->of[g->params + skip + k] |= depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
+			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g), noted || in->op == OP_WHILE || again > 0);
+			for (uint32_t k = 0; k < g->nresults && (in->op != OP_WHILE || i == 1); k++) j->of[in->results + k] |= depends(j, j->f->args.at[g->results + k]) | entry;
+		}
+}
+
+static void walk(Jumps *j, const Region *g, bool top, bool noted) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		const uint8_t of = args_depend(j, in);
+		if (of == OF_BOTH && !noted) {
+			switch ((Op)in->op) {
+			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD: note(j, in, top); break;
+			case OP_ARGMAX: case OP_ARGSORT: note(j, in, false); break;
+			case OP_CONVERT:
+				if (dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) note(j, in, top);
+				break;
+			default: break;
+			}
+		}
+		if (in->nregions) walk_inner(j, in, top, noted);
+		else for (uint32_t k = 0; k < in->nresults; k++) j->of[in->results + k] |= of;
+	}
+}
+
+/* An integrand at a place, and what is compared in it: (parameters) -> a vector. */
+typedef struct Compared {
+	Spec spec;
+	bool *active;
+	Ref *tangents;
+	uint32_t nactive;
+	Fn *fn;       /* one reference; NULL: nothing is compared */
+} Compared;
+
+/* sin(pi x), or cos(pi x): a function with a simple zero wherever floor(x), or round(x), jumps. */
+static Ref zero_where_whole(Builder *b, Op wave, Ref x) {
+	Ref half_turn = build_full(b, ref_type(build_fn(b), x), 3.141592653589793);
+	return build1(b, wave, build2(b, OP_MUL, half_turn, x));
+}
+
+static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
+	Ctx *c = j->sp->c;
+	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0)), y = in->nargs > 1 ? refmap_get(b, map, inst_arg(j->f, in, 1)) : REF_NONE;
+	switch ((Op)in->op) {
+	case OP_LT: case OP_LE: d = build2(b, OP_SUB, d, y); break;
+	case OP_FLOORDIV: case OP_MOD: d = zero_where_whole(b, OP_SIN, build2(b, OP_DIV, d, y)); break;
+	case OP_FLOOR: case OP_CONVERT: d = zero_where_whole(b, OP_SIN, d); break;
+	case OP_ROUND: d = zero_where_whole(b, OP_COS, d); break;
+	default: break; /* the sign: of the number itself */
+	}
+	const Type t = *ref_ty(build_fn(b), d);
+	Dim size = dim_const(c, 1);
+	for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
+	j->parts[j->n++] = build_convert(b, build_reshape(b, d, 1, &size), DT_F64);
+}
+
+/* Branches are computed both, so that what is compared in them has a value, and then again for what comes out of them. */
+static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		if (j->wanted[in - j->f->insts.at]) add_difference(j, b, map, in);
+		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
+			if (cannot_fail(j, inst_region(j->f, in, k))) copy_region(j, b, map, inst_region(j->f, in, k));
+		build_copy_inst(b, map, in);
+	}
+}
+
+static Fn *make_compared(Jumps *j) {
+	const Fn *f = j->f;
+	Builder *b = build_begin(j->sp->c, atom(j->sp->c, "compared"), f->span, f);
+	RefMap map = refmap_new(b, f, true);
+	for (uint32_t k = 0; k < fn_nparams(f); k++) {
+		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
+		refmap_set(&map, fn_param(f, k), build_param(b, v->type, v->name));
+	}
+	j->parts = ARENA_ARRAY(j->sp->a, Ref, j->n + 1);
+	j->n = 0;
+	copy_region(j, b, &map, &f->regions.at[0]);
+	Ref all = build_concat(b, j->n, j->parts, 0);
+	return build_end(b, 1, &all);
+}
+
+static Compared compared(Sp *sp, const Call *call) {
+	Av *df = call->args[0];
+	Call at = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	Compared m = {.spec = sp_specialise(sp, sp_keep_rule(sp, df->items[0]), &at)};
+	const Av *t = df->items[1];
+	const uint32_t n = m.spec.nargs;
+	m.active = ARENA_ARRAY(sp->a, bool, n + 1);
+	m.tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
+	Ref *by_param = ARENA_ARRAY(sp->a, Ref, n + 1);
+	Fn *flat = m.spec.fn->finished ? fn_flatten(sp->c, m.spec.fn) : NULL;
+	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn};
+	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
+	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
+	for (uint32_t i = 0; i < t->n; i++) {
+		const int p = m.spec.param_of_leaf[i];
+		if (p < 0 || t->items[i]->kind != AV_ARRAY || !dtype_is_inexact((Dtype)ref_ty(build_fn(sp->b), t->items[i]->ref)->dtype)) continue;
+		m.active[p] = true;
+		by_param[p] = t->items[i]->ref;
+		j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] = OF_MOVING;
+	}
+	const int place = m.spec.param_of_leaf[t->n];
+	if (place >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)place))] |= OF_PLACE;
+	for (uint32_t p = 0; p < n; p++)
+		if (m.active[p]) m.tangents[m.nactive++] = by_param[p];
+	if (j.f->finished && !m.spec.effects) walk(&j, &j.f->regions.at[0], true, false);
+	if (j.other.source) {
+		Diag *d = diag_error(sp->c, E_NO_RULE, j.other, "the integrand may jump here, at a place that moves with what the integral is differentiated by: its derivative is not known");
+		diag_hint(sp->c, d, "split the integral at the jump: its ends may move");
+		if (flat) fn_unref(flat);
+		sp_throw(sp);
+	}
+	if (j.n) m.fn = make_compared(&j);
+	if (flat) fn_unref(flat);
+	return m;
+}
+
+static Av *no_elements(Sp *sp) {
+	Dim none = dim_const(sp->c, 0);
+	return av_array(sp, build_zeros(sp->b, type_tensor(sp->c, DT_F64, 1, &none)));
+}
+
+/* _switches(df, x) */
+BUILTIN(switches) {
+	UNUSED;
+	Compared m = compared(sp, call);
+	Ref result;
+	if (!m.fn) return no_elements(sp);
+	build_call(sp->b, m.fn, m.spec.nargs, m.spec.args, &result);
+	fn_unref(m.fn);
+	return av_array(sp, result);
+}
+
+/* _switch_changes(df, x): what these change by along the tangents of what the integrand captures. */
+BUILTIN(switch_changes) {
+	UNUSED;
+	Compared m = compared(sp, call);
+	if (!m.fn) return no_elements(sp);
+	bool moves = false;
+	Fn *jvp = ir_services(sp->c)->jvp(sp->c, m.fn, m.active, &moves);
+	Ref *args = ARENA_ARRAY(sp->a, Ref, m.spec.nargs + m.nactive + 1), results[2];
+	for (uint32_t k = 0; k < m.spec.nargs; k++) args[k] = m.spec.args[k];
+	for (uint32_t k = 0; k < m.nactive; k++) args[m.spec.nargs + k] = m.tangents[k];
+	build_call(sp->b, jvp, m.spec.nargs + m.nactive, args, results);
+	if (!moves) results[1] = build_zeros(sp->b, ref_type(build_fn(sp->b), results[0]));
+	fn_unref(m.fn);
+	return av_array(sp, results[1]);
+}
+
+const Builtin builtins_jumps[] = {
+	{.name = "_switches", .min_args = 2, .max_args = 2, .run = switches},
+	{.name = "_switch_changes", .min_args = 2, .max_args = 2, .run = switch_changes},
+	{0},
+};
