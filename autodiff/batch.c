@@ -173,8 +173,10 @@ static void redirect(Batch *s, const Inst *in, Ref r, Ref chosen, Ref index) {
 		batch_no_rule(s, in, "uses a dynamic value that differs from lane to lane where lanes part ways");
 	Ref x = batch_get(s, r);
 	const Dtype t = (Dtype)ref_ty(build_fn(s->b), x)->dtype;
+	const bool asked = build_unasked(s->b, true);
 	if (!chosen || dtype_is_int(t) || t == DT_BOOL) stand_for(s, r, build_gather(s->b, x, index, 0, 0));
 	else stand_for(s, r, choose(s, chosen, x, build_gather(s->b, build1(s->b, OP_STOP, x), index, 0, 0)));
+	build_unasked(s->b, asked);
 }
 
 static void redirect_all(Batch *s, const Inst *in, const Captured *captured, Ref chosen, Ref index) {
@@ -189,8 +191,10 @@ static Ref any_lane(Batch *s, Ref chosen) {
 /* Each lane itself where it is chosen, else the first that is. At least one must be. */
 static Ref lane_index(Batch *s, Ref chosen) {
 	int64_t axis = 0;
+	const bool asked = build_unasked(s->b, true);
 	Ref first = build(s->b, OP_ARGMAX, 1, &chosen, attr_intern(s->c, &axis, 1), NULL),
 		lanes = build_iota(s->b, DT_I64, s->n);
+	build_unasked(s->b, asked);
 	return build_select(s->b, chosen, lanes, build_broadcast_scalar(s->b, first, ref_type(build_fn(s->b), lanes)));
 }
 

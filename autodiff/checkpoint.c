@@ -158,6 +158,7 @@ static Ref param_like(Making *m, Ref r) {
 static void begin(Making *m, const char *name, Ref *fixed) {
 	const SnapshotPlan *s = m->s;
 	m->b = build_begin(m->p->c, derived_name(m->p->c, m->p->f, name), m->in->span, m->p->f);
+	build_derivative(m->b);
 	for (uint32_t k = 0; k < s->nwitnesses; k++) fixed[k] = build_param(m->b, s->witnesses[k], 0);
 	for (uint32_t k = 0; k < s->ncaptured; k++) fixed[s->nwitnesses + k] = param_like(m, s->captured[k]);
 }
@@ -468,6 +469,7 @@ void snapshot_transpose(Ctx *c, Derived *d) {
 	Fn *back = ad_transpose(c, split->linear, split->nresiduals);
 
 	Builder *b = build_begin(c, derived_name(c, run, "transpose"), run->span, run);
+	build_derivative(b);
 	Sweep w = {.b = b, .a = a, .loop = loop};
 	uint32_t nplain = fn_nparams(run) - nc - nh, m = nc + nh + nstack;
 	Ref *plain = refs(a, nplain), *values = refs(a, m), *p = refs(a, m + 1), *state = refs(a, ns);

@@ -15,6 +15,7 @@ enum { DIRECTIONS_MOST = 16, FEW = 2 };
 static Builder *begin_like(Ctx *c, const Derived *d, const char *name, Ref *params) {
 	const Fn *f = d->from;
 	Builder *b = build_begin(c, derived_name(c, f, name), f->span, f);
+	build_derivative(b);
 	for (uint32_t i = 0; i < fn_nparams(f); i++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, i))];
 		params[i] = build_param(b, v->type, v->name);

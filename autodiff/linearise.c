@@ -23,6 +23,8 @@ Derived *split_of(Ctx *c, Fn *f, const bool *linear) {
 	if (d->done || s->joint) return d;
 	s->values_builder = build_begin(c, derived_name(c, f, "values"), f->span, f);
 	s->joint_builder = build_begin(c, derived_name(c, f, "joint"), f->span, f);
+	build_derivative(s->values_builder);
+	build_derivative(s->joint_builder);
 	for (uint32_t pass = 0; pass < 2; pass++) {
 		for (uint32_t k = 0; k < fn_nparams(f); k++) {
 			const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];

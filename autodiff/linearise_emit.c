@@ -552,6 +552,7 @@ static Ref report(Emit *e) {
 Fn *emit_primal_part(Plan *p) {
 	const Fn *f = p->f;
 	Builder *b = build_begin(p->c, derived_name(p->c, f, "primal"), f->span, f);
+	build_derivative(b);
 	Emit e = emit_begin(p, b, false);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
 		if (p->d->mask[k]) continue;
@@ -835,6 +836,7 @@ static TypeId *item_types(Emit *e, const Fn *primal, uint32_t first, uint32_t n)
 Fn *emit_linear_part(Plan *p, const Fn *primal) {
 	const Fn *f = p->f;
 	Builder *b = build_begin(p->c, derived_name(p->c, f, "linear"), f->span, primal);
+	build_derivative(b);
 	Emit e = emit_begin(p, b, true);
 	const RegionPlan *g = &p->regions[0];
 	uint32_t first = fn_nresults(primal) - g->items.n, n = 0;

@@ -281,6 +281,7 @@ static void make_sparsity(Ctx *c, Derived *d) {
 	sparsity_levels(&p);
 
 	p.b = build_begin(c, derived_name(c, f, "sparsity"), f->span, g);
+	build_derivative(p.b);
 	p.map = refmap_new(p.b, g, true);
 	for (uint32_t k = 0; k < nparams; k++) {
 		const Val *v = &g->vals.at[REF_INDEX(fn_param(g, k))];

@@ -447,6 +447,7 @@ static void make_transpose(Ctx *c, Derived *d) {
 	t.dep = (Depends){.c = c, .f = f, .scratch = t.a, .transform = "transpose", .linear = ARENA_ARRAY(t.a, bool, f->vals.n + 1u)};
 	for (uint32_t k = nresiduals; k < n; k++) t.dep.linear[REF_INDEX(fn_param(f, k))] = true;
 	t.b = build_begin(c, derived_name(c, f, "transpose"), f->span, f);
+	build_derivative(t.b);
 	t.map = refmap_new(t.b, f, true);
 	t.ct = refs(&t, f->vals.n);
 	t.born = ARENA_ARRAY(t.a, bool, f->syms.n + 1u);

@@ -50,8 +50,9 @@ Builder *build_begin(Ctx *c, Atom name, SpanId span, const Fn *like) {
 	rules_setup(b);
 	Arena *own = arena_new(c);
 	Fn *f = ARENA_NEW(own, Fn);
-	*f = (Fn){.ctx = c, .arena = own, .name = name, .span = span, .refs = 1};
+	*f = (Fn){.ctx = c, .arena = own, .name = name, .span = span, .refs = 1, .derivative = like && like->derivative};
 	b->fn = f;
+	b->unasked = f->derivative;
 	fn_register(c, f);
 	b->serial = st->serial++;
 	b->outer = st->open;
@@ -122,6 +123,16 @@ Builder *checker_begin(const Fn *f) {
 		b->region_parent.at[r] = owner < f->insts.n ? f->insts.at[owner].parent : NO_REGION;
 	}
 	return b;
+}
+
+void build_derivative(Builder *b) {
+	b->unasked = b->fn->derivative = true;
+}
+
+bool build_unasked(Builder *b, bool unasked) {
+	const bool before = b->unasked;
+	b->unasked = unasked || b->fn->derivative;
+	return before;
 }
 
 void checker_end(Builder *b) {
@@ -479,7 +490,7 @@ InstId emit_inst(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId attr
 	VEC_RESERVE(a, &f->insts, f->insts.n + 1);
 	VEC_RESERVE(a, &b->region->order, b->region->order.n + 1);
 	InstId i = f->insts.n;
-	Inst in = {.op = (uint16_t)op, .nregions = (uint16_t)nregions, .nargs = nargs, .args = f->args.n,
+	Inst in = {.op = (uint16_t)op, .nregions = (uint8_t)nregions, .unasked = b->unasked, .nargs = nargs, .args = f->args.n,
 	           .nresults = nresults, .results = f->vals.n, .attr = attr, .span = b->span, .chain = b->chain,
 	           .regions = f->region_ids.n,
 	           .parent = b->region->id};
@@ -550,7 +561,10 @@ static Ref build_any(Builder *b, Op op, uint32_t nargs, const Ref *args, AttrId 
 	if (!b->verbatim) {
 		if (needless(b, op, args, attr)) return REF_NONE;
 		InstId known = find_shared(b, op, nargs, args, attr);
-		if (known != NO_INST) return give_results(&b->fn->insts.at[known], results);
+		if (known != NO_INST) {
+			b->fn->insts.at[known].unasked &= b->unasked;
+			return give_results(&b->fn->insts.at[known], results);
+		}
 		if (nresults == 1 && !nregions && b->depth < DEPTH_MOST) {
 			Expr e = {.op = op, .nargs = nargs, .args = args, .attr = attr, .type = build_canon_type(b, types[0])};
 			b->depth++;

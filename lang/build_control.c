@@ -86,8 +86,7 @@ static bool cannot_fail(Builder *b, RegionId r) {
 	const Region *g = closed(b, r);
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &b->fn->insts.at[b->fn->inst_order.at[g->insts + i]];
-		bool divides = in->op == OP_FLOORDIV || in->op == OP_MOD || in->op == OP_POW;
-		if (in->nregions || prims[in->op].effect != EFFECT_PURE || divides) return false;
+		if (in->nregions || inst_may_fail(b->fn, in)) return false;
 	}
 	return true;
 }

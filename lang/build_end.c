@@ -1,8 +1,11 @@
 /* build_end.c - the end of a build: what nobody needs goes, the rest moves into an arena of its own.
  *
  * Needs: build_internal.h; a closed body. Guarantees: what must run stays (guards, bound lengths, failures, effects,
- * host calls, calls and loops that contain such), and so does whatever gives a length that is still mentioned. An `if`
- * gives what is read of it and no more. Values, instructions and regions are numbered in program order, a region's contents before the results of its owner. If
+ * host calls, calls and loops that contain such), and so does whatever gives a length that is still mentioned. What may
+ * fail or not end stays as well, used or not, but for what belongs to a derivative. In the body of a `try` that stays,
+ * whatever may fail stays, of a derivative too, because whether it fails decides what the `try` gives. An `if` gives what
+ * is read of it and no more. Values, instructions and regions are numbered in program order, a region's contents before
+ * the results of its owner. If
  * memory fails the function is as it was.
  */
 #include "lang/build_internal.h"
@@ -19,7 +22,7 @@ typedef struct Compact {
 	const Fn *f;
 	bool *live, *live_sym;
 	bool *used;    /* by value: somebody reads it */
-	uint8_t *must; /* by instruction: 0 not asked, 1 may go, 2 must run */
+	uint8_t *must, *stays; /* by instruction: 0 not asked, 1 may go, 2 must run; the same, of what a failure keeps as well */
 	VEC(InstId) work;
 	VEC(Birth) births;
 	bool *born; /* by symbol, while walking for births */
@@ -58,6 +61,53 @@ static bool must_run(Compact *k, InstId i) {
 	}
 	k->must[i] = must ? 2 : 1;
 	return must;
+}
+
+/* Added by a transform: all of them make derivatives but batching, which says itself what it adds. */
+static bool is_unasked(Ctx *c, const Inst *in) {
+	char transforms[160];
+	if (in->unasked || !in->chain) return in->unasked;
+	chain_transforms(c, in->chain, transforms, sizeof transforms);
+	for (const char *word = transforms; *word; word += strspn(word, " ")) {
+		size_t n = strcspn(word, " ");
+		if (n != 3 || memcmp(word, "map", 3)) return true;
+		word += n;
+	}
+	return false;
+}
+
+static bool stays(Compact *k, InstId i);
+
+static bool region_stays(Compact *k, const Region *g) {
+	bool any = false;
+	for (uint32_t n = 0; n < g->ninsts; n++) any |= stays(k, inst_at(k->f, g, n));
+	return any;
+}
+
+/* Whether the instruction stays, used or not. A `try` whose result is not used takes the failures in its body along. */
+static bool stays(Compact *k, InstId i) {
+	if (k->stays[i]) return k->stays[i] == 2;
+	const Inst *in = &k->f->insts.at[i];
+	bool any = must_run(k, i);
+	if (!any && in->op == OP_TRY) any = region_stays(k, inst_region(k->f, in, 1));
+	else if (!any && (in->op == OP_IF || in->op == OP_FOR))
+		any = region_stays(k, inst_region(k->f, in, 0)) || (in->nregions == 2 && region_stays(k, inst_region(k->f, in, 1)));
+	else if (!any && inst_may_fail(k->f, in)) {
+		const Fn *callee = inst_callee(k->b->ctx, in);
+		any = !is_unasked(k->b->ctx, in) && !(callee && callee->derivative);
+	}
+	k->stays[i] = any ? 2 : 1;
+	return any;
+}
+
+/* Whether the region stands in the body of a `try`. */
+static bool is_tried(const Fn *f, const Region *g) {
+	while (g->owner != NO_INST) {
+		const Inst *owner = &f->insts.at[g->owner];
+		if (owner->op == OP_TRY && g == inst_region(f, owner, 0)) return true;
+		g = &f->regions.at[owner->parent];
+	}
+	return false;
 }
 
 /* ---- who gives lengths ------------------------------------------------------------------------------------------- */
@@ -146,8 +196,11 @@ static void mark_attr(Compact *k, const Inst *in) {
 
 static void mark_region(Compact *k, const Region *g, bool results) {
 	for (uint32_t p = 0; p < g->nparams; p++) mark_type(k, k->f->vals.at[g->params + p].type);
-	for (uint32_t n = 0; n < g->ninsts; n++)
-		if (k->b->verbatim || must_run(k, inst_at(k->f, g, n))) mark_inst(k, inst_at(k->f, g, n));
+	const bool tried = is_tried(k->f, g);
+	for (uint32_t n = 0; n < g->ninsts; n++) {
+		InstId i = inst_at(k->f, g, n);
+		if (k->b->verbatim || stays(k, i) || (tried && inst_may_fail(k->f, &k->f->insts.at[i]))) mark_inst(k, i);
+	}
 	for (uint32_t r = 0; results && r < g->nresults; r++) mark_ref(k, k->f->args.at[g->results + r]);
 }
 
@@ -258,6 +311,7 @@ void compact(Builder *b) {
 	k.live = ARENA_ARRAY(a, bool, f->insts.n + 1);
 	k.used = ARENA_ARRAY(a, bool, f->vals.n + 1);
 	k.must = ARENA_ARRAY(a, uint8_t, f->insts.n + 1);
+	k.stays = ARENA_ARRAY(a, uint8_t, f->insts.n + 1);
 	k.live_sym = ARENA_ARRAY(a, bool, f->syms.n + 1);
 	k.born = ARENA_ARRAY(a, bool, f->syms.n + 1);
 	VEC_RESERVE(a, &k.work, f->insts.n + 1);
@@ -268,8 +322,10 @@ void compact(Builder *b) {
 	mark(&k);
 	bool must = region_must_run(&k, &f->regions.at[0]);
 	k.out = (Fn){.ctx = f->ctx, .arena = f->arena, .id = f->id, .name = f->name, .span = f->span, .derived = f->derived,
-	             .code = f->code, .refs = f->refs, .must_run = must, .checkpoint = f->checkpoint, .by_lane = f->by_lane};
+	             .code = f->code, .refs = f->refs, .must_run = must, .derivative = f->derivative, .checkpoint = f->checkpoint, .by_lane = f->by_lane};
 	move_region(&k, &f->regions.at[0], NULL);
+	for (uint32_t n = 0; n < k.out.regions.at[0].ninsts; n++)
+		k.out.may_fail |= inst_may_fail(&k.out, &k.out.insts.at[k.out.inst_order.at[k.out.regions.at[0].insts + n]]);
 	k.out.syms.at = f->syms.at;
 	k.out.syms.n = f->syms.n;
 	SETTLE(f->arena, &k.out.vals);

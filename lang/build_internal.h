@@ -77,6 +77,7 @@ struct Builder {
 	Builder *outer;  /* the builder opened before this one */
 	uint32_t serial;
 	bool checking;   /* belongs to a verifier: nothing may be emitted */
+	bool unasked;    /* what is emitted is no text's: see build_unasked */
 	bool zeros_absorb; /* what is multiplied by a constant 0 is 0, whatever it is: see build_zeros_absorb */
 	bool verbatim;   /* what a reader of text wants: nothing folded, shared, reordered, renamed or dropped */
 	SpanId span;

@@ -386,10 +386,8 @@ static Ref broadcast_again(Builder *b, const Inst *in, Ref x, TypeId shape) {
 }
 
 /* Computing once instead of for each copy must not report what no element would have. */
-static bool may_fail(Builder *b, Op op, Ref y) {
-	int64_t k;
-	if ((op != OP_FLOORDIV && op != OP_MOD && op != OP_POW) || !is_kind(b, y, KIND_I)) return false;
-	return !splat_int(b, y, &k) || (op == OP_POW ? k < 0 : k == 0);
+static bool may_fail(Builder *b, const Expr *e) {
+	return fails_alone(b->fn, e->op, e->args, e->attr);
 }
 
 static Ref broadcast_out1(Builder *b, const Expr *e) {
@@ -427,7 +425,7 @@ static Ref broadcast_out_common(Builder *b, const Expr *e, Inst ix, Inst iy) {
 /* op of two broadcasts along the same axes, or of one and a broadcast number. */
 static Ref broadcast_out2(Builder *b, const Expr *e) {
 	const Inst *ix = made_by(b, e->args[0], OP_BROADCAST), *iy = made_by(b, e->args[1], OP_BROADCAST);
-	if (!ix || !iy || may_fail(b, e->op, e->args[1])) return REF_NONE;
+	if (!ix || !iy || may_fail(b, e)) return REF_NONE;
 	Inst outer = *ix;
 	Ref x = inst_arg(b->fn, ix, 0), y = inst_arg(b->fn, iy, 0);
 	bool scalar_x = !ref_ty(b->fn, x)->rank, scalar_y = !ref_ty(b->fn, y)->rank;

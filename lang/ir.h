@@ -27,7 +27,7 @@ enum { KIND_B = 1, KIND_I = 2, KIND_R = 4, KIND_C = 8 };
 typedef enum ResultKind { RESULT_SAME, RESULT_BOOL, RESULT_REAL } ResultKind;
 typedef enum DerivKind { DERIV_RULE, DERIV_LINEAR, DERIV_BILINEAR, DERIV_ZERO, DERIV_STRUCT } DerivKind;
 typedef enum EffectKind { EFFECT_PURE, EFFECT_CHECK, EFFECT_EFFECT } EffectKind;
-enum { ALGEBRA_COMMUTES = 1, ALGEBRA_ASSOCIATES = 2 };
+enum { ALGEBRA_COMMUTES = 1, ALGEBRA_ASSOCIATES = 2, ALGEBRA_FAILS = 4 };
 
 typedef struct Prim {
 	const char *name;
@@ -87,7 +87,8 @@ typedef uint32_t RegionId; /* the body is region 0 */
 
 typedef struct Inst {
 	uint16_t op;       /* Op */
-	uint16_t nregions;
+	uint8_t nregions;
+	bool unasked;      /* no text asks for it: it goes where nobody uses what it gives, even if it may fail; see build_unasked */
 	uint32_t nargs, args;       /* in Fn.args */
 	uint32_t nresults, results; /* values results .. results+nresults-1 */
 	AttrId attr;
@@ -142,6 +143,8 @@ typedef struct Fn {
 	bool finished;
 	bool effects;      /* contains an EFFECT primitive, directly or through calls */
 	bool must_run;     /* contains guards, failures, effects or host calls, so a call stays even when its results are not used */
+	bool may_fail;     /* contains something that may fail, or may not end, outside the body of a `try` */
+	bool derivative;   /* all of it was built as a derivative */
 	void *derived;     /* autodiff's cache of transforms of this function */
 	void *code;        /* backend's compiled form */
 	uint32_t refs;     /* who keeps it: specialisation caches, callers, handles */
@@ -185,6 +188,10 @@ static inline Ref inst_result(const Inst *in, uint32_t k) { return ref_value(in-
 const Const *ref_constant(const Fn *f, Ref r); /* NULL when r is not a constant */
 /* The instruction that makes r, or NULL for parameters and constants. Valid until the next emit into f. */
 const Inst *ref_inst(const Fn *f, Ref r);
+/* Whether running the instruction may end in a user's error, or not end: by its primitive, its operands and lengths, and what it contains or
+ * calls (ir_fail.c). `fails_alone` asks this of a primitive without regions or callee. */
+bool inst_may_fail(const Fn *f, const Inst *in);
+bool fails_alone(const Fn *f, Op op, const Ref *args, AttrId attr);
 /* A constant every element of which is the same number (a scalar constant, or a broadcast of one). */
 bool ref_splat(const Fn *f, Ref r, Value *scalar);
 
@@ -214,6 +221,11 @@ void build_chain(Builder *b, ChainId chain);       /* transform chain of what is
  * that are not there. Gives what was so before. */
 bool build_zeros_absorb(Builder *b, bool absorb);
 ChainId build_get_chain(const Builder *b);
+/* What is built from now on, and whatever is built from it, is a derivative: an operation that may fail goes where nobody uses what it gives.
+ * In all other functions such an operation stays, for a program's text says that it is done. */
+void build_derivative(Builder *b);
+/* The same for what a transform adds on its own account, until it is turned off. Gives what was so before. */
+bool build_unasked(Builder *b, bool unasked);
 void build_name(Builder *b, Ref r, Atom name);     /* names a value unless it has a name */
 
 /* What messages call a symbol: for dim_print and type_print, with a SymWords as `ud`. One without a name is the length of the text that it came from, when that

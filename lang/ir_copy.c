@@ -185,6 +185,8 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	Inst in = *source; /* it may stand in the function that grows */
 	const SpanId span = b->span;
 	const ChainId chain = b->chain;
+	const bool unasked = b->unasked;
+	b->unasked |= in.unasked;
 	if (in.span) build_at(b, in.span);
 	build_chain(b, chain_join(b->ctx, m, prefix, in.chain));
 
@@ -228,6 +230,7 @@ static void copy_inst(Builder *b, RefMap *m, const Inst *source, ChainId prefix)
 	if (m->copied) m->copied(b, m, source);
 	build_at(b, span);
 	build_chain(b, chain);
+	b->unasked = unasked;
 }
 
 void build_copy_inst(Builder *b, RefMap *m, const Inst *in) { copy_inst(b, m, in, 0); }

@@ -8,7 +8,7 @@
 
 #undef I /* <complex.h> has one; here it is the kind of dtype that the table means */
 enum { B = KIND_B, I = KIND_I, R = KIND_R, C = KIND_C };
-enum { COMMUTES = ALGEBRA_COMMUTES, ASSOCIATES = ALGEBRA_ASSOCIATES };
+enum { COMMUTES = ALGEBRA_COMMUTES, ASSOCIATES = ALGEBRA_ASSOCIATES, FAILS = ALGEBRA_FAILS };
 
 const Prim prims[OP_COUNT] = {
 	[OP_NONE] = {.name = "none", .attr = "", .doc = ""},

@@ -676,6 +676,17 @@ BUILTIN(jet) {
 
 /* ---- batching ----------------------------------------------------------------------------------------------------------------------------------- */
 
+/* The first row, for its type: nobody computes it, and there may be none. */
+static Ref like_a_row(Sp *sp, Ref x) {
+	const Type t = *ty(sp, x);
+	Dim start[MAX_RANK], length[MAX_RANK];
+	for (uint32_t i = 0; i < t.rank; i++) {
+		start[i] = dim_const(sp->c, 0);
+		length[i] = i ? t.dims[i] : dim_const(sp->c, 1);
+	}
+	return build_reshape(sp->b, build_slice(sp->b, x, start, length, NULL), t.rank - 1, t.dims + 1);
+}
+
 /* The first row of each leaf: what one call of the mapped function sees. */
 static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
 	uint32_t count = av_count_leaves(v), k = 0;
@@ -692,7 +703,7 @@ static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
 			dim_print(sp->c, *n, NULL, NULL, first, sizeof first);
 			sp_fail(sp, E_SHAPE, at, "%s: the first has %s, this is %s", atom_text(sp->c, what), first, sp_type_text(sp, v));
 		}
-		leaves[i] = build_gather(sp->b, leaves[i], build_i64(sp->b, 0), 0, 0);
+		leaves[i] = like_a_row(sp, leaves[i]);
 	}
 	k = 0;
 	return av_rebuild(sp, v, leaves, &k);

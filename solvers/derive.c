@@ -282,6 +282,7 @@ Fn *vjp_of(Ctx *c, Fn *f, const bool *active) {
 	Fn *back = ir_services(c)->transpose(c, linear, nresiduals);
 	const uint32_t n = fn_nparams(f);
 	Builder *b = build_begin(c, atom_f(c, "%s vjp", atom_text(c, f->name)), f->span, f);
+	build_derivative(b);
 	Ref *args = ARENA_ARRAY(scratch(b), Ref, n + 1), *values = ARENA_ARRAY(scratch(b), Ref, nresiduals + 2);
 	Ref *out = ARENA_ARRAY(scratch(b), Ref, fn_nresults(back) + 1);
 	for (uint32_t k = 0; k < n; k++) args[k] = build_param(b, ref_type(f, fn_param(f, k)), 0);

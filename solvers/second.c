@@ -52,6 +52,7 @@ static Ref half_of(Builder *b, Halves h, bool second) {
 /* (captured..., dp of the active ones..., t, z) -> z', or with z' behind z the residual, from the jvp of f. */
 static Fn *doubled_f(Ctx *c, Fn *jvp, uint32_t ncaptured, uint32_t nactive, uint32_t nstates) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jvp->name)), jvp->span, jvp);
+	build_derivative(b);
 	const uint32_t behind = ncaptured + 1 + nstates; /* the tangents in the jvp */
 	Ref *args = ARENA_ARRAY(scratch(b), Ref, behind + nactive + nstates), out[2] = {REF_NONE, REF_NONE};
 	for (uint32_t k = 0; k < ncaptured; k++) args[k] = build_param(b, ref_type(jvp, fn_param(jvp, k)), 0);
@@ -77,6 +78,7 @@ static Fn *doubled_f(Ctx *c, Fn *jvp, uint32_t ncaptured, uint32_t nactive, uint
 /* (captured..., t, z) -> the two diagonal blocks; of a residual (captured..., t, z, z', cj). */
 static Fn *doubled_jacobian(Ctx *c, Fn *jac, uint32_t ncaptured, bool dense, bool implicit) {
 	Builder *b = build_begin(c, atom_f(c, "%s doubled", atom_text(c, jac->name)), jac->span, jac);
+	build_derivative(b);
 	Ref *args = ARENA_ARRAY(scratch(b), Ref, ncaptured + 4), j, r;
 	for (uint32_t k = 0; k <= ncaptured; k++) args[k] = build_param(b, ref_type(jac, fn_param(jac, k)), 0);
 	Halves h = halves_param(b, jac, fn_param(jac, ncaptured + 1));

@@ -98,6 +98,23 @@ static void make_nodes(ArrayPlan *p) {
 	}
 }
 
+/* What may fail is done for every element, as the program says: by itself where it would only be asked for some of its elements, or for none. */
+static void keep_failing(ArrayPlan *p) {
+	const Fn *f = p->l->f;
+	bool *whole = ARENA_ARRAY(p->a, bool, p->nodes.n + 1); /* something asks for all its elements */
+	for (uint32_t i = p->nodes.n; i-- > 0;) {
+		Node *n = &p->nodes.at[i];
+		const Inst *in = node_inst(p, n);
+		n->kept = n->kept || (!whole[i] && inst_may_fail(f, in));
+		if (!n->kept && !whole[i]) continue;
+		for (uint32_t k = 0; k < in->nargs; k++) {
+			const Node *x = plan_node(p, inst_arg(f, in, k));
+			const bool some = !k && (in->op == OP_SLICE || in->op == OP_GATHER || in->op == OP_UPDATE);
+			if (x && !some) whole[x - p->nodes.at] = true;
+		}
+	}
+}
+
 /* Operations for an element with everything that is inlined. */
 static void cost_node(ArrayPlan *p, Node *n) {
 	const Inst *in = node_inst(p, n);
@@ -991,6 +1008,7 @@ ArrayPlan *arrays_plan(Lower *l, const Piece *run) {
 	p->insts = run->insts;
 	p->node_of = ARENA_ARRAY(p->a, uint32_t, l->f->vals.n + 1);
 	make_nodes(p);
+	keep_failing(p);
 	/* each round keeps more; what is kept stays kept, so this ends */
 	do plan_round(p);
 	while (keep_shared(p));
