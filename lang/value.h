@@ -29,6 +29,7 @@ typedef struct Object Object;
 typedef struct Value {
 	uint8_t kind;  /* ValueKind */
 	uint8_t dtype; /* V_SCALAR */
+	bool weak;     /* V_SCALAR, V_TENSOR: made of numbers of the text alone; of no meaning but to the parser, whose names keep it */
 	union {
 		bool b;
 		int32_t i32;

@@ -94,6 +94,11 @@ Av *av_strong(Sp *sp, Av *v) {
 	return s;
 }
 
+Av *av_named(Sp *sp, Av *v) {
+	const bool whole = v->kind == AV_ARRAY && v->weak && !dtype_is_inexact((Dtype)ref_ty(build_fn(sp->b), v->ref)->dtype);
+	return whole ? av_strong(sp, v) : v;
+}
+
 Av *av_with_origin(Sp *sp, Av *v, Span origin) {
 	Av *s = ARENA_NEW(sp->a, Av);
 	*s = *v;
@@ -175,6 +180,14 @@ void av_leaves(const Av *v, Ref *out, uint32_t *n) {
 	for (uint32_t i = 0; i < v->n; i++) av_leaves(v->items[i], out, n);
 }
 
+void av_leaf_values(Av *v, Av **out, uint32_t *n) {
+	if (v->kind == AV_ARRAY || v->kind == AV_DYN) {
+		out[(*n)++] = v;
+		return;
+	}
+	for (uint32_t i = 0; i < v->n; i++) av_leaf_values(v->items[i], out, n);
+}
+
 Av *av_rebuild(Sp *sp, const Av *v, const Ref *refs, uint32_t *n) {
 	Av *r = ARENA_NEW(sp->a, Av);
 	*r = *v;
@@ -225,7 +238,13 @@ Av *av_of_value(Sp *sp, Value v) {
 	case V_NONE:
 	case V_TOKEN: return av_none(sp);
 	case V_SCALAR:
-	case V_TENSOR: return av_array(sp, build_const(sp->b, v));
+	case V_TENSOR: {
+		Value number = v;
+		number.weak = false; /* is said of the name, not of the number */
+		Av *r = av_array(sp, build_const(sp->b, number));
+		r->weak = v.weak;
+		return r;
+	}
 	case V_STRING: {
 		const StringObject *s = (const StringObject *)v.object;
 		Av *r = av_new(sp, AV_STRING);
@@ -281,7 +300,12 @@ Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n) {
 	case AV_UNSET:
 	case AV_NONE: return value_none();
 	case AV_ARRAY:
-	case AV_DYN: return leaf ? value_ref(leaf[(*n)++]) : (Value){.kind = V_UNSET};
+	case AV_DYN: {
+		if (!leaf) return (Value){.kind = V_UNSET};
+		Value r = value_ref(leaf[(*n)++]);
+		r.weak = v->kind == AV_ARRAY && v->weak;
+		return r;
+	}
 	case AV_STRING: return value_string(c, atom_text(c, v->text), atom_length(c, v->text));
 	default: break;
 	}

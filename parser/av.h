@@ -29,7 +29,7 @@ typedef enum CodeKind { CODE_AST = 1, CODE_BUILTIN, CODE_HOST, CODE_IR = CODE_KI
 typedef struct Av Av;
 struct Av {
 	uint8_t kind; /* AvKind */
-	bool weak;    /* ARRAY: made of literals only, takes the dtype of its company */
+	bool weak;    /* ARRAY: made of numbers of the text only, takes the dtype of its company */
 	Ref ref;      /* ARRAY, DYN */
 	Span origin;  /* where the value came from, for second labels */
 	uint32_t n;   /* items: RANGE 3, TUPLE, LIST, RECORD fields, FUNCTION/PROBLEM captured */

@@ -387,6 +387,14 @@ static void reduction_axes(Sp *sp, const Call *call, int rank, uint32_t *n, int 
 		if (use[i]) axes[(*n)++] = i;
 }
 
+/* With keepdims the axes that were taken together come back, of length 1. t: the type that was reduced. */
+static Ref keep_axes(Sp *sp, const Call *call, Ref out, Type t, uint32_t n, const int *axes) {
+	Av *keep = call_named(call, "keepdims", sp->c);
+	if (!keep || !sp_want_bool(sp, keep, call->span, "keepdims")) return out;
+	for (uint32_t i = 0; i < n; i++) t.dims[axes[i]] = dim_const(sp->c, 1);
+	return build_reshape(sp->b, out, t.rank, t.dims);
+}
+
 static BUILTIN(reduce) {
 	UNUSED;
 	bool is_max = self->op == OP_REDUCE_MAX, is_min = self->op == OP_REDUCE_MIN, logical = self->name[0] == 'a';
@@ -414,13 +422,7 @@ static BUILTIN(reduce) {
 	int axes[MAX_RANK];
 	Type t = *ty(sp, r);
 	reduction_axes(sp, call, t.rank, &n, axes);
-	Ref out = build_reduce(sp->b, self->op, r, n, axes);
-	Av *keep = call_named(call, "keepdims", sp->c);
-	if (keep && sp_want_bool(sp, keep, call->span, "keepdims")) {
-		for (uint32_t i = 0; i < n; i++) t.dims[axes[i]] = dim_const(sp->c, 1);
-		out = build_reshape(sp->b, out, t.rank, t.dims);
-	}
-	return av_array(sp, out);
+	return av_array(sp, keep_axes(sp, call, build_reduce(sp->b, self->op, r, n, axes), t, n, axes));
 }
 
 static BUILTIN(argmax) {
@@ -431,15 +433,18 @@ static BUILTIN(argmax) {
 	if (t.dtype == DT_BOOL) r = build_convert(sp->b, r, DT_I64);
 	if (dtype_is_complex((Dtype)t.dtype)) sp_fail(sp, E_DTYPE, call->spans[0], "complex numbers have no order");
 	if (t.rank == 0) sp_fail(sp, E_RANK, call->spans[0], "`%s` takes an array", self->name);
-	int axis = axis_argument(sp, call, "axis", t.rank, -1);
+	int axis = axis_argument(sp, call, "axis", t.rank, -1), gone[MAX_RANK] = {axis};
+	uint32_t ngone = 1;
 	if (axis < 0) {
 		Dim total = dim_const(sp->c, 1);
 		for (uint32_t i = 0; i < t.rank; i++) total = dim_mul(sp->c, total, t.dims[i]);
 		r = build_reshape(sp->b, r, 1, &total);
 		axis = 0;
+		for (ngone = 0; ngone < t.rank; ngone++) gone[ngone] = (int)ngone;
 	}
 	if (!strcmp(self->name, "argmin")) r = build1(sp->b, OP_NEG, r);
-	return av_array(sp, build(sp->b, OP_ARGMAX, 1, &r, attr_intern(sp->c, (int64_t[]){axis}, 1), NULL));
+	Ref out = build(sp->b, OP_ARGMAX, 1, &r, attr_intern(sp->c, (int64_t[]){axis}, 1), NULL);
+	return av_array(sp, keep_axes(sp, call, out, t, ngone, gone));
 }
 
 static BUILTIN(cumulative) {
@@ -691,12 +696,12 @@ const Builtin builtins_array[] = {
 	{.name = "broadcast_to", .min_args = 2, .max_args = -1, .run = broadcast_to, .doc = "broadcast_to(x, n, m, ...): stretched by the rules of broadcasting"},
 	{.name = "sum", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_SUM, .doc = "sum(x; axis, keepdims = false), sum(e for i in r)"},
 	{.name = "prod", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_PROD, .doc = "prod(x; axis, keepdims = false): product"},
-	{.name = "max", .min_args = 1, .max_args = -1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MAX, .doc = "max(x; axis): largest element; max(x, y): larger, element by element"},
-	{.name = "min", .min_args = 1, .max_args = -1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MIN, .doc = "min(x; axis): smallest element; min(x, y): smaller, element by element"},
-	{.name = "any", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MAX, .doc = "any(c; axis): whether one is true"},
-	{.name = "all", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MIN, .doc = "all(c; axis): whether each is true"},
-	{.name = "argmax", .min_args = 1, .max_args = 1, .named = "axis", .run = argmax, .doc = "argmax(x; axis): index of the first largest element"},
-	{.name = "argmin", .min_args = 1, .max_args = 1, .named = "axis", .run = argmax, .doc = "argmin(x; axis): index of the first smallest element"},
+	{.name = "max", .min_args = 1, .max_args = -1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MAX, .doc = "max(x; axis, keepdims = false): largest element; max(x, y): larger, element by element"},
+	{.name = "min", .min_args = 1, .max_args = -1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MIN, .doc = "min(x; axis, keepdims = false): smallest element; min(x, y): smaller, element by element"},
+	{.name = "any", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MAX, .doc = "any(c; axis, keepdims = false): whether one is true"},
+	{.name = "all", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = reduce, .op = OP_REDUCE_MIN, .doc = "all(c; axis, keepdims = false): whether each is true"},
+	{.name = "argmax", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = argmax, .doc = "argmax(x; axis, keepdims = false): index of the first largest element"},
+	{.name = "argmin", .min_args = 1, .max_args = 1, .named = "axis keepdims", .run = argmax, .doc = "argmin(x; axis, keepdims = false): index of the first smallest element"},
 	{.name = "cumsum", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMSUM, .doc = "cumsum(x; axis = 0, reverse = false): running sum"},
 	{.name = "cumprod", .min_args = 1, .max_args = 1, .named = "axis reverse", .run = cumulative, .op = OP_CUMPROD, .doc = "cumprod(x; axis = 0, reverse = false): running product"},
 	{.name = "sort", .min_args = 1, .max_args = 1, .named = "axis descending", .run = sorting, .doc = "sort(x; axis = -1, descending = false): stable, NaN last; a list of texts in the order of their characters"},

@@ -46,8 +46,8 @@ static const KeptIr *keep_code(Ctx *c, KeptIr given) {
 	Arena *a = ctx_arena(c);
 	k = ARENA_NEW(a, KeptIr);
 	*k = given;
-	k->all = av_keep(a, given.all);
-	k->result = av_keep(a, given.result);
+	k->all = av_keep_strong(a, given.all);
+	k->result = av_keep_strong(a, given.result);
 	k->param_of_leaf = ARENA_ARRAY(a, int, k->nleaves + 1);
 	k->baked = ARENA_ARRAY(a, Value, k->nleaves + 1);
 	for (uint32_t i = 0; i < k->nleaves; i++) {

@@ -437,7 +437,7 @@ Av *sp_problem_value(Sp *sp, const Ast *e) {
 		Av *v = env_find(sp->env, free_names[i]);
 		if (!v || v->kind == AV_UNSET || free_names[i] == e->problem->name) continue;
 		VEC_PUSH(sp->a, &names, free_names[i]);
-		VEC_PUSH(sp->a, &items, av_strong(sp, v));
+		VEC_PUSH(sp->a, &items, av_named(sp, v));
 	}
 	Av *r = av_function(sp, CODE_AST, e->id, e, e->problem->name, names.n, names.at, items.at);
 	r->kind = AV_PROBLEM;

@@ -60,6 +60,7 @@ struct Session {
 	Frame *retry;
 	const Builder *bottom;
 	struct Member *finished;
+	uint32_t yielded;
 	bool wants_unroll;
 	uint64_t specialised; /* functions finished */
 	FamilyEntry *families[FAMILY_BUCKETS];
@@ -102,6 +103,7 @@ const Builder *session_take_bottom(Session *s) {
 	return was;
 }
 struct Member **session_finished(Session *s) { return &s->finished; }
+uint32_t *session_yielded(Session *s) { return &s->yielded; }
 void session_start_anew(Session *s) {
 	s->finished = NULL;
 	s->retry = NULL;

@@ -552,7 +552,7 @@ static Av *closure(Sp *sp, const Ast *e, Atom name) {
 		}
 		if (!v || v->kind == AV_UNSET) continue;
 		VEC_PUSH(sp->a, &names, free_names[i]);
-		VEC_PUSH(sp->a, &items, av_strong(sp, v));
+		VEC_PUSH(sp->a, &items, av_named(sp, v));
 	}
 	return av_function(sp, CODE_AST, e->id, e, name, names.n, names.at, items.at);
 }
@@ -776,7 +776,7 @@ void sp_assign(Sp *sp, const Ast *t, Av *v, Span at) {
 	switch ((AstKind)t->kind) {
 	case A_NAME:
 		if (!v->origin.source) v = av_with_origin(sp, v, at);
-		v = av_strong(sp, v);
+		v = av_named(sp, v);
 		if (v->kind == AV_ARRAY) {
 			build_name(sp->b, v->ref, t->name.name);
 			sp_word_lengths(sp, v, atom_text(sp->c, t->name.name));

@@ -101,6 +101,7 @@ Frame *session_retry(Session *s);
 /* In a trial of a recursive function: this path needs the value of the recursive call, which is not known yet. */
 void session_set_bottom(Session *s, const Builder *whose); /* the function that is called again */
 const Builder *session_take_bottom(Session *s);            /* NULL: nobody's */
+uint32_t *session_yielded(Session *s);                     /* how often a number of the text has taken the narrower dtype of its company */
 struct Member **session_finished(Session *s);              /* the specialisation that was finished last, of those inside of one that is not */
 /* Checks a problem's statement (problem.c): throws after reporting everything found. */
 void session_check_problem(Session *s, Module *m, const struct Env *around, const Ast *problem); /* around: local names, or NULL */
@@ -160,6 +161,7 @@ Av *av_field(const Av *record, Atom name); /* NULL when there is none */
 /* A record made like those of stdlib/sparse.dsl. */
 bool av_is_sparse(const Ctx *c, const Av *v);
 Av *av_strong(Sp *sp, Av *v);
+Av *av_named(Sp *sp, Av *v); /* what a name, a field or a parameter keeps: a whole number of the text is i64 from there on, a real one stays weak */
 Av *av_with_origin(Sp *sp, Av *v, Span origin);
 /* Static facts; false when not known now. */
 bool av_static_int(Sp *sp, const Av *v, int64_t *out);
@@ -173,6 +175,7 @@ void sp_want_ints(Sp *sp, const Av *v, Span at, const char *what, uint32_t *n, i
 /* The leaves of a value: its refs in a fixed order. */
 uint32_t av_count_leaves(const Av *v);
 void av_leaves(const Av *v, Ref *out, uint32_t *n);
+void av_leaf_values(Av *v, Av **out, uint32_t *n); /* the same leaves, as values */
 /* Same structure with other refs, taken from refs[*n] on. */
 Av *av_rebuild(Sp *sp, const Av *v, const Ref *refs, uint32_t *n);
 /* Whether the type of a part shows only when the program runs. */
@@ -185,6 +188,7 @@ Av *av_of_value(Sp *sp, Value v);
 Value av_to_value(Ctx *c, const Av *v, const Value *leaf, uint32_t *n);
 /* A template of a value in another arena; its refs are meaningless there. */
 const Av *av_keep(Arena *a, const Av *v);
+const Av *av_keep_strong(Arena *a, const Av *v); /* with no weak number left */
 /* A constant; takes the reference to v, also when it throws. */
 Ref sp_const(Sp *sp, Value v);
 /* A dyn ref for any value. */

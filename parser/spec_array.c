@@ -23,11 +23,12 @@ Av *sp_want_array(Sp *sp, Av *v, Span at, const char *what) {
 	sp_fail(sp, E_TYPE, at, "%s takes an array, not %s", what, sp_type_text(sp, v));
 }
 
-/* The dtype where two operands meet. A weak one (made of literals) follows its company where it can. */
+/* The dtype where two operands meet. A weak one (made of numbers of the text) follows its company where it can. */
 Dtype sp_common_dtype(Sp *sp, const Av *x, const Av *y) {
 	Dtype dx = ty(sp, x->ref)->dtype, dy = ty(sp, y->ref)->dtype;
 	if (x->weak != y->weak) {
 		Dtype w = x->weak ? dx : dy, s = x->weak ? dy : dx;
+		if (w == DT_F64 && (s == DT_F32 || s == DT_C64)) ++*session_yielded(sp->session);
 		if (s == DT_BOOL) return w;
 		if (dtype_is_int(w)) return s;
 		if (dtype_is_real(w)) return dtype_is_inexact(s) ? s : DT_F64;
@@ -252,6 +253,8 @@ Av *sp_elementwise(Sp *sp, Op op, uint32_t n, Av *const *args, Span at) {
 	}
 	sp_broadcast_pair(sp, &r[0], &r[1], a[0], a[1], at, verb_of(op));
 	Av *v = av_array(sp, build2(sp->b, op, r[0], r[1]));
+	/* a whole number says nothing of the precision that is meant: with one the real numbers of the text stay weak */
+	if (a[0]->weak != a[1]->weak) weak = w == DT_F64 && !dtype_is_inexact(ty(sp, (a[0]->weak ? a[1] : a[0])->ref)->dtype);
 	v->weak = weak && prims[op].result == RESULT_SAME;
 	return v;
 }

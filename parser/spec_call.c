@@ -97,7 +97,9 @@ static Av *check_type(Sp *sp, const char *who, const Ast *type, Av *v, Span at) 
 		annotation_error(sp, who, type, v, at, arena_printf(sp->a, "but %u ax%s wanted", type->type.rank, type->type.rank == 1 ? "is is" : "es are"));
 	if (type->type.has_dtype && t.dtype != type->type.dtype) {
 		Dtype want = (Dtype)type->type.dtype;
-		if (dtype_promote((Dtype)t.dtype, want) != want && !v->weak)
+		const bool yields = v->weak && dtype_kind((Dtype)t.dtype) == dtype_kind(want);
+		*session_yielded(sp->session) += yields;
+		if (dtype_promote((Dtype)t.dtype, want) != want && !yields)
 			annotation_error(sp, who, type, v, at, arena_printf(sp->a, "which does not become %s by itself", dtype_name(want)));
 		v = av_with_origin(sp, av_array(sp, build_convert(sp->b, v->ref, want)), v->origin);
 	}
@@ -139,7 +141,7 @@ bool sp_accepts(const Av *f, int64_t n) {
 }
 
 static void bind_one(Sp *sp, const Param *p, Av *v, Span at) {
-	v = av_strong(sp, v);
+	v = av_named(sp, v);
 	if (p->type) v = check_type(sp, atom_text(sp->c, p->name), p->type, v, at);
 	if (p->pattern) {
 		sp_assign(sp, p->pattern, v, at);
@@ -165,7 +167,7 @@ static Av *left_over(Sp *sp, const Av *f, const Ast *fn, const Call *call, bool 
 			r->code = call->named_rest[m]->code;
 		}
 		r->names[r->n] = call->names[m];
-		r->items[r->n++] = av_with_origin(sp, av_strong(sp, call->named[m]), call->named_spans[m]);
+		r->items[r->n++] = av_with_origin(sp, av_named(sp, call->named[m]), call->named_spans[m]);
 	}
 	return r;
 }
@@ -210,7 +212,7 @@ static Av *the_others(Sp *sp, const Call *call, uint32_t k) {
 	const uint32_t n = call->n > k ? call->n - k : 0;
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
-		items[i] = av_strong(sp, call->args[k + i]);
+		items[i] = av_named(sp, call->args[k + i]);
 		if (call->spans[k + i].source) items[i] = av_with_origin(sp, items[i], call->spans[k + i]);
 	}
 	return av_seq(sp, AV_TUPLE, n, items);
@@ -337,6 +339,7 @@ typedef struct Member {
 	uint32_t declared_n;
 	TypeId *declared; /* result types, known after the trial of a recursive function */
 	const Av *declared_result;
+	bool yields;           /* a number of the text took the narrower dtype of its company in it */
 	bool called_open;      /* somebody called it in this attempt, before it was finished */
 	struct Family *family;
 	struct Member *before; /* what was finished before it */
@@ -400,6 +403,7 @@ static void sign(Signature *s, const Av *v) {
 		}
 		s->leaf++;
 		text_str(&s->text, t.kind == TY_TOKEN ? "token" : dtype_name((Dtype)t.dtype));
+		if (v->weak && dtype_is_inexact((Dtype)t.dtype)) text_str(&s->text, "w");
 		text_str(&s->text, "[");
 		for (uint32_t i = 0; i < t.rank; i++) {
 			int64_t k;
@@ -439,7 +443,13 @@ const Av *av_keep(Arena *a, const Av *v) {
 			memcpy(r->names, v->names, sizeof(Atom) * v->n);
 		}
 	}
+	return r;
+}
+
+const Av *av_keep_strong(Arena *a, const Av *v) {
+	Av *r = (Av *)av_keep(a, v);
 	r->weak = false;
+	for (uint32_t i = 0; i < v->n; i++) r->items[i] = (Av *)av_keep_strong(a, v->items[i]);
 	return r;
 }
 
@@ -457,6 +467,7 @@ typedef struct Job {
 	Frame frame;
 	Builder *b;
 	bool trial;
+	uint32_t yielded; /* before this attempt */
 	Ref *result_refs;
 	uint32_t nresults;
 	Av *result;
@@ -649,7 +660,7 @@ static void make_promise(Job *j) {
 	m->declared_n = j->nresults;
 	m->declared = ARENA_ARRAY(ctx_arena(c), TypeId, j->nresults + 1);
 	for (uint32_t i = 0; i < j->nresults; i++) m->declared[i] = build_canon_type(j->b, ref_type(build_fn(j->b), j->result_refs[i]));
-	m->declared_result = av_keep(ctx_arena(c), j->result);
+	m->declared_result = av_keep_strong(ctx_arena(c), j->result); /* what is promised must hold of every call */
 }
 
 static void forget_member(Member *gone) {
@@ -685,6 +696,7 @@ static bool attempt(Job *j) {
 	for (uint32_t i = 0; i < j->nleaves; i++) j->frame.baked[i] = j->family->demanded[i];
 	j->b = build_begin(c, j->f->text, span_intern(c, j->f->code_kind == CODE_AST ? ((const Ast *)j->f->code)->span : j->call->span), NULL);
 	j->frame.b = j->b;
+	j->yielded = *session_yielded(sp->session);
 	j->member->building = j->b;
 	uint32_t mark = diag_total(c);
 	Status s = ctx_protect(c, build_member, j);
@@ -722,7 +734,8 @@ static bool attempt(Job *j) {
 		}
 	}
 	Member *m = j->member;
-	m->result = av_keep(ctx_arena(c), j->result);
+	m->result = m->recursive ? av_keep_strong(ctx_arena(c), j->result) : av_keep(ctx_arena(c), j->result);
+	m->yields = *session_yielded(sp->session) != j->yielded;
 	m->fn = build_end(j->b, j->nresults, j->result_refs);
 	if (!m->recursive) {
 		Fn *plain = m->fn;
@@ -803,9 +816,9 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 	Job j = {.sp = sp, .f = f, .call = call};
 	uint32_t n = f->n + call->n + call->nnamed;
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
-	for (uint32_t i = 0; i < f->n; i++) items[i] = av_strong(sp, f->items[i]);
-	for (uint32_t i = 0; i < call->n; i++) items[f->n + i] = av_strong(sp, call->args[i]);
-	for (uint32_t i = 0; i < call->nnamed; i++) items[f->n + call->n + i] = av_strong(sp, call->named[i]);
+	for (uint32_t i = 0; i < f->n; i++) items[i] = av_named(sp, f->items[i]);
+	for (uint32_t i = 0; i < call->n; i++) items[f->n + i] = av_named(sp, call->args[i]);
+	for (uint32_t i = 0; i < call->nnamed; i++) items[f->n + call->n + i] = av_named(sp, call->named[i]);
 	j.all = av_seq(sp, AV_TUPLE, n, items);
 	j.nleaves = av_count_leaves(j.all);
 	j.args = ARENA_ARRAY(sp->a, Ref, j.nleaves + 2);
@@ -881,6 +894,7 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 	}
 	Spec r = {.effects = fam->effects, .nleaves = j.nleaves};
 	Member *m = j.member;
+	*session_yielded(sp->session) += m->yields;
 	r.fn = m->finished ? m->fn : build_fn(m->building);
 	r.result = m->finished ? m->result : m->declared_result;
 	if (!m->finished) {

@@ -424,7 +424,7 @@ static void collect_carried(Sp *sp, Loop *l) {
 	ast_assigned(sp, l->body, &names, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		Av *v = env_find(sp->env, names[i]);
-		if (v && v->kind != AV_UNSET) carry(sp, l, names[i], av_strong(sp, v));
+		if (v && v->kind != AV_UNSET) carry(sp, l, names[i], av_named(sp, v));
 	}
 	const Hidden *h = sp_hidden(sp);
 	Atom effects[2] = {h->io, h->rng};
@@ -446,6 +446,7 @@ typedef struct Attempt {
 	Av **result;    /* carried values after the body */
 	Av **param;     /* carried values as the region's parameters */
 	uint32_t nsyms; /* symbols that existed before */
+	uint32_t yielded; /* session_yielded before */
 	bool *varying;  /* by leaf dim: index leaf*MAX_RANK + axis */
 	RegionId cond, body;
 	OpenRegion *open;
@@ -599,11 +600,17 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 			return 2;
 		}
 		Ref *pr = ARENA_ARRAY(sp->a, Ref, nleaves + 1), *rr = ARENA_ARRAY(sp->a, Ref, nleaves + 1), *ir = ARENA_ARRAY(sp->a, Ref, nleaves + 1);
+		Av **pv = ARENA_ARRAY(sp->a, Av *, nleaves + 1), **rv = ARENA_ARRAY(sp->a, Av *, nleaves + 1);
+		bool *settled = ARENA_ARRAY(sp->a, bool, nleaves + 1); /* weak until now */
 		uint32_t a = 0, b = 0, c = 0;
-		av_leaves(p, pr, &a);
-		av_leaves(r, rr, &b);
+		av_leaf_values(p, pv, &a);
+		av_leaf_values(r, rv, &b);
 		av_leaves(l->init.at[i], ir, &c);
-		bool changed = false;
+		for (uint32_t k = 0; k < nleaves; k++) {
+			pr[k] = pv[k]->ref;
+			rr[k] = rv[k]->ref;
+		}
+		bool changed = false, any_settled = false;
 		for (uint32_t k = 0; k < nleaves; k++) {
 			Type tp = *ty(sp, pr[k]), tr = *ty(sp, rr[k]);
 			if (tp.kind != TY_TENSOR) continue;
@@ -611,8 +618,12 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 				*name_at_fault = i;
 				return 2;
 			}
+			settled[k] = pv[k]->weak && !rv[k]->weak;
+			any_settled |= settled[k];
+			/* A turn in which the number took another dtype than its own, since it was weak, is not what the next one does. */
+			changed |= settled[k] && *session_yielded(sp->session) != at->yielded;
 			if (tp.dtype != tr.dtype) {
-				Dtype d = dtype_promote((Dtype)tp.dtype, (Dtype)tr.dtype);
+				Dtype d = rv[k]->kind == AV_ARRAY && pv[k]->kind == AV_ARRAY ? sp_common_dtype(sp, pv[k], rv[k]) : dtype_promote((Dtype)tp.dtype, (Dtype)tr.dtype);
 				if (d != tp.dtype) { /* else the result converts back without loss of kind */
 					ir[k] = build_convert(sp->b, ir[k], d);
 					changed = true;
@@ -623,11 +634,15 @@ static int widen(Sp *sp, Attempt *at, uint32_t *name_at_fault) {
 				if (!*varies && build_canon(sp->b, tp.dims[axis]) != build_canon(sp->b, tr.dims[axis])) *varies = changed = true;
 			}
 		}
-		if (changed) {
+		if (changed || any_settled) {
 			uint32_t k = 0;
+			Av **iv = ARENA_ARRAY(sp->a, Av *, nleaves + 1);
 			l->init.at[i] = av_rebuild(sp, l->init.at[i], ir, &k);
-			outcome = 1;
+			k = 0;
+			av_leaf_values(l->init.at[i], iv, &k);
+			for (k = 0; k < nleaves; k++) iv[k]->weak &= !settled[k];
 		}
+		if (changed) outcome = 1;
 		leaf += nleaves;
 	}
 	return outcome;
@@ -739,6 +754,7 @@ static void run_loop(Sp *sp, Loop *l) {
 		at.result = ARENA_ARRAY(sp->a, Av *, l->names.n + 1);
 		at.param = ARENA_ARRAY(sp->a, Av *, l->names.n + 1);
 		at.nsyms = build_fn(sp->b)->syms.n;
+		at.yielded = *session_yielded(sp->session);
 		at.open = NULL;
 		uint32_t mark = diag_total(sp->c);
 		struct attempt_run r = {sp, &at};

@@ -148,16 +148,23 @@ repeat(x, n; axis = 0) = if kind(x) == "array" {
     _gather(x, searchsorted(ends, iota(sum(n))), axis)
   }
 } else { _text_repeat(x, n) }
-# pad(x, n; axis, mode = "constant", value = 0): with n more elements at both ends of an axis, or n = (before, after); of every axis where none is named.
+# pad(x, n; axis, mode = "constant", value = 0): with n more elements at both ends of an axis, of several, axis = (2, 3), or of every one where none is named;
+#   n = (before, after) is for each of them.
 #   mode "constant": the value; "edge": the last element; "reflect": mirrored at the last element; "symmetric": mirrored behind it; "wrap": from the other end
 #     pad([1, 2, 3], 1)             #> [0, 1, 2, 3, 0]
 #     pad([1, 2, 3], (0, 2); mode = "edge")      #> [1, 2, 3, 3, 3]
 #     pad([1, 2, 3], 2; mode = "reflect")        #> [3, 2, 1, 2, 3, 2, 1]
+#     shape(pad(ones(1, 2, 3, 4), 1; axis = (2, 3)))      #> (1, 2, 5, 6)
 pad(x, n; axis = none, mode = "constant", value = 0) = {
   (before, after) = if kind(n) == "array" { (n[...], n[...]) } else { n }
   y = x
-  axes = if kind(axis) == "none" { list(...(0..rank(x))) } else { list(_axis(x, axis)) }
-  for a in axes { y = _pad_axis(y, before, after, a, mode, value) }
+  axes = if kind(axis) == "none" { list(...(0..rank(x))) } else if kind(axis) == "tuple" or kind(axis) == "list" {
+    list(...axis)
+  } else { list(axis) }
+  for k in axes {
+    a = _axis(x, k)
+    y = _pad_axis(y, before, after, a, mode, value)
+  }
   y
 }
 _pad_axis(x, before, after, axis, mode, value) = {
@@ -347,19 +354,19 @@ setxor(a, b) = union(setdiff(a, b), setdiff(b, a))
 
 # ---- counting
 
-# count(c; axis): how many conditions are true. count(s, part): how often a part is in a text, without overlaps
+# count(c; axis, keepdims): how many conditions are true. count(s, part): how often a part is in a text, without overlaps
 #     count([1, 5, 7] > 4)          #> 2
 #     count("banana", "an")         #> 2
-count(c, part = none; axis = none) = if kind(part) != "none" {
+count(c, part = none; axis = none, keepdims = false) = if kind(part) != "none" {
   _text_count(c, part)
 } else if kind(axis) == "none" {
-  sum(i64(c != false))
+  sum(i64(c != false); keepdims = keepdims)
 } else {
-  sum(i64(c != false); axis = axis)
+  sum(i64(c != false); axis = axis, keepdims = keepdims)
 }
-# count_nonzero(x; axis): how many elements are not 0
+# count_nonzero(x; axis, keepdims): how many elements are not 0
 #     count_nonzero([0, 3, 0, 4])   #> 2
-count_nonzero(x; axis = none) = count(x != 0; axis = axis)
+count_nonzero(x; axis = none, keepdims = false) = count(x != 0; axis = axis, keepdims = keepdims)
 # bincount(k; weights, n = 0): how often each of 0, 1, 2 ... is in k, whole numbers that are not negative; with weights their sums. At least n of them
 #     bincount([0, 2, 2])           #> [1, 0, 2]
 #     bincount([0, 2, 2]; weights = [0.5, 1, 2])    #> [0.5, 0, 3]

@@ -499,7 +499,7 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
   (p, q) = shape(B)
   reshape(reshape(A, m, 1, n, 1) * reshape(B, 1, p, 1, q), m * p, n * q)
 }
-# norm(x, p = 2; axis): without p the root of the sum of the squares of all elements; with axis that of each vector along it
+# norm(x, p = 2; axis, keepdims): without p the root of the sum of the squares of all elements; with axis that of each vector along it
 #   Of a vector with p: (sum |x|^p)^(1/p), p = inf the largest, -inf the smallest absolute value, p = 0 how many are not 0. Of a matrix with p: 1 the largest sum of a
 #   column's absolute values, inf of a row's, 2 the largest singular value (-1, -inf, -2 the smallest), "fro" as without p, "nuc" the sum of the singular values. No derivative at 0.
 #     norm([3, 4])                  #> 5.0
@@ -507,7 +507,10 @@ kron(A, B) = if kind(A) == "sparse" or kind(B) == "sparse" {
 #     norm([1, -2, 3], inf)         #> 3.0
 #     norm([1, 2; 3, 4], 2)         #~ 5.464985704219043
 #     norm([3, 4; 6, 8]; axis = 1)  #> [5, 10]
-norm(x, p = none; axis = none) =
+norm(x, p = none; axis = none, keepdims = false) = if kind(x) == "sparse" { _norm(x, p, axis) } else {
+  _keep_axes(_norm(x, p, axis), x, axis, keepdims)
+}
+_norm(x, p, axis) =
   if kind(x) == "sparse" { _sparse_norm(x, p) } else if kind(axis) != "none" { _vector_norm(x, p, axis) }
 else if kind(p) == "none" { _root_of_squares(x + 0.0) }
 else if rank(x) == 2 { _matrix_norm(x, p) }
@@ -582,7 +585,7 @@ _matrix_norm(A, p) = if kind(p) == "string" {
 }
 # normalize(x; axis): x divided by its norm, of all elements or of each vector along an axis
 #     normalize([3.0, 4])           #> [0.6, 0.8]
-normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / expand(norm(x; axis = axis), _axis(x, axis)) }
+normalize(x; axis = none) = if kind(axis) == "none" { x / norm(x) } else { x / norm(x; axis = axis, keepdims = true) }
 # cond(A, p = 2): condition number, norm(A, p) * norm(inv(A), p); for p = 2 the ratio of the largest and the smallest singular value
 #     cond([1.0, 0; 0, 4])          #~ 4
 cond(A, p = none) = if kind(p) == "none" { s = svdvals(A); s[0] / s[-1] } else { norm(A, p) * norm(inv(A), p) }

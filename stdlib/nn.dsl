@@ -82,16 +82,17 @@ _train(loss, weights, n, method, o) = {
   (x = back(w), losses = losses, steps = steps)
 }
 
-# logsumexp(x; axis): log(sum(exp(x))), of all elements or along an axis, without overflow
+# logsumexp(x; axis, keepdims): log(sum(exp(x))), of all elements or along an axis, without overflow
 #     logsumexp([1000.0, 1000])                    #~ 1000 + log(2)
 #     logsumexp([0.0, 0; log(3), 0]; axis = 1)     #~ [log(2), log(4)]
 #     grad(logsumexp)([0.0, log(3)])               #~ [0.25, 0.75]
-logsumexp(x; axis = none) = {
+logsumexp(x; axis = none, keepdims = false) = {
   top = stop_gradient(if kind(axis) == "none" { max(x) } else { max(x; axis = axis, keepdims = true) })
   base = where(abs(top) < inf, top, 0.0)
-  if kind(axis) == "none" { base + log(sum(exp(x - base))) } else {
+  y = if kind(axis) == "none" { base + log(sum(exp(x - base))) } else {
     squeeze(base + log(sum(exp(x - base); axis = axis, keepdims = true)); axis = axis)
   }
+  _keep_axes(y, x, axis, keepdims)
 }
 
 # softmax(x; axis = -1): exp(x) over its sum along an axis, without overflow: positive, and 1 together

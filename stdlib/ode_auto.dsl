@@ -118,14 +118,14 @@ _auto_how(times, m, o, code) = if _asks_all(o.saveat) { i64(zeros((len(times) - 
 _auto_fits(v, y0) = if dtype(v) == "c128" or rank(v) != 1 { false } else {
   if _is_fixed(len(v)) and _is_fixed(len(y0)) { len(v) == len(y0) } else { true }
 }
-_auto_sound(y0, t0, t1, o) = {
+_auto_sound(y0, t0, t1, o) = if len(y0) == 0 { false } else {
   way = where(t1 < t0, -1.0, 1.0)
   among = if _asks_all(o.saveat) { true } else {
     way * o.saveat[0] >= way * t0 and way * o.saveat[-1] <= way * t1 and all(way * (o.saveat[1..] - o.saveat[..-1]) >= 0)
   }
   limits = o.rtol >= 0 and o.rtol < inf and min(o.atol) >= 0 and max(o.atol) < inf and min(o.atol + o.rtol * abs(y0)) > 0 and
     _rms(y0 / (o.atol + o.rtol * abs(y0))) < 4e15
-  among and limits and len(y0) > 0 and abs(t0) < inf and abs(t1) < inf and max(abs(y0)) < inf
+  among and limits and abs(t0) < inf and abs(t1) < inf and max(abs(y0)) < inf
 }
 _auto_phases(m, f, jac, y0, t0, t1, o) = {
   one = _dop853(f, o)

@@ -1,44 +1,60 @@
 # stats.dsl - statistics of arrays: location, spread, shape, order, dependence, lines through data.
 #
-# Without `axis` all elements are taken together; `axis` is a number (where nothing else is said). A NaN among the elements makes the result NaN, but for the functions
-# whose names begin with nan. Whole numbers are taken as f64, so that their sums
-# and squares do not overflow. Derivatives are those of the formulas; of what is
-# ordered, those of the elements that are chosen.
+# Without `axis` all elements are taken together; `axis` is a number (where nothing else is said). With `keepdims` an axis that is taken together stays, with length 1. A NaN among the elements makes the result NaN, but for the functions
+# whose names begin with nan. Whole numbers are taken as f64, so that their sums and squares do not
+# overflow. Derivatives are those of the formulas; of what is ordered, those of the elements that are chosen.
 
 # ---- location
 
-# mean(x; axis): arithmetic mean; axis a number or a tuple
+# mean(x; axis, keepdims = false): arithmetic mean; axis a number or a tuple
 #     mean([1, 2; 3, 4])            #> 2.5
 #     mean([1, 2; 3, 4]; axis = 0)  #> [2, 3]
-mean(x; axis = none) =
-  if kind(axis) == "none" { sum(x + 0.0) / size(x) } else { sum(x + 0.0; axis = axis) / _length_of(x, axis) }
-# how many elements there are along an axis, or along several
-_length_of(x, axis) = size(x) // max(size(sum(x; axis = axis)), 1)
-# weighted_mean(x, w; axis): sum(w x) / sum(w); with axis, w is a vector along it
+#     shape(mean([1, 2; 3, 4]; axis = 0, keepdims = true))    #> (1, 2)
+mean(x; axis = none, keepdims = false) = {
+  y = if kind(axis) == "none" { sum(x + 0.0) } else { sum(x + 0.0; axis = axis) }
+  _keep_axes(y / _per_result(x, y), x, axis, keepdims)
+}
+# x in the precision of y: numbers that only say how, such as places and weights, do not make f64 of f32.
+_like(x, y) = if dtype(y) == "f32" or dtype(y) == "c64" { if dtype(x) == "f64" { f32(x) } else { x } } else { x }
+# How many elements each of the sums y over axes of x has; a whole number, which leaves f32 what it is.
+_per_result(x, y) = if rank(y) == 0 { size(x) } else { size(x) // max(size(y), 1) }
+# y, to which x was reduced along an axis, several or all, with those axes back, of length 1; `lead` axes of y stand in front.
+_keep_axes(y, x, axis, keepdims; lead = 0) = if _known(keepdims, "keepdims") {
+  z = y
+  for k in list(...(0..rank(x))) {
+    gone = kind(axis) == "none"
+    if not gone { for a in (if kind(axis) == "tuple" or kind(axis) == "list" { axis } else { list(axis) }) { if _axis(x, a) == k { gone = true } } }
+    if gone { z = expand(z, lead + k) }
+  }
+  z
+} else { y }
+# weighted_mean(x, w; axis, keepdims): sum(w x) / sum(w); with axis, w is a vector along it
 #     weighted_mean([1, 2, 4], [1, 1, 2])       #> 2.75
-weighted_mean(x, w; axis = none) = if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + 0 * (x + 0.0)) } else {
+weighted_mean(x, w; axis = none, keepdims = false) = _keep_axes(_mean_by_weight(x, w, axis), x, axis, keepdims)
+_mean_by_weight(x, w, axis) = if kind(axis) == "none" { sum(w * (x + 0.0)) / sum(w + 0 * (x + 0.0)) } else {
   y = moveaxis(x, axis, 0)
   v = w + 0.0
   for k in list(...(1..rank(y))) { v = expand(v, rank(v)) }
   sum(v * y; axis = 0) / sum(w + 0.0)
 }
-# geometric_mean(x; axis), harmonic_mean(x; axis): exp of the mean of the logarithms; 1 over the mean of 1/x; of positive numbers
+# geometric_mean(x; axis, keepdims), harmonic_mean(x; axis, keepdims): exp of the mean of the logarithms; 1 over the mean of 1/x; of positive numbers
 #     geometric_mean([1.0, 4])      #~ 2
 #     harmonic_mean([1.0, 3])       #~ 1.5
-geometric_mean(x; axis = none) = exp(mean(log(x); axis = axis))
-harmonic_mean(x; axis = none) = 1 / mean(1 / x; axis = axis)
-# rms(x; axis): root of the mean of the squares
+geometric_mean(x; axis = none, keepdims = false) = exp(mean(log(x); axis = axis, keepdims = keepdims))
+harmonic_mean(x; axis = none, keepdims = false) = 1 / mean(1 / x; axis = axis, keepdims = keepdims)
+# rms(x; axis, keepdims): root of the mean of the squares
 #     rms([3.0, 4, 5, 0])           #~ sqrt(12.5)
-rms(x; axis = none) = sqrt(mean(abs(x + 0.0)^2; axis = axis))
-# median(x; axis): the middle of the sorted elements; of an even number the mean of the two in the middle
+rms(x; axis = none, keepdims = false) = sqrt(mean(abs(x + 0.0)^2; axis = axis, keepdims = keepdims))
+# median(x; axis, keepdims): the middle of the sorted elements; of an even number the mean of the two in the middle
 #   Error when empty.
 #     median([3.0, 1, 2])           #> 2.0
 #     median([1, 2; 5, 4]; axis = 0)      #> [3, 3]
-median(x; axis = none) = quantile(x, 0.5; axis = axis)
-# quantile(x, q; axis): what a part q of the elements, 0 <= q <= 1, is not above, with linear interpolation between neighbours: place q (n - 1) among the sorted elements
+median(x; axis = none, keepdims = false) = quantile(x, 0.5; axis = axis, keepdims = keepdims)
+# quantile(x, q; axis, keepdims): what a part q of the elements, 0 <= q <= 1, is not above, with linear interpolation between neighbours: place q (n - 1) among the sorted elements
 #   q a number or an array, whose axes then lead. Error when empty or when q is outside [0, 1]. Source: Hyndman and Fan, Amer. Statistician 50 (1996), definition 7.
 #     quantile([1, 2, 3, 4, 5], [0.25, 0.9])    #~ [2, 4.6]
-quantile(x, q; axis = none) = {
+quantile(x, q; axis = none, keepdims = false) = _keep_axes(_quantile(x, q, axis), x, axis, keepdims; lead = rank(q))
+_quantile(x, q, axis) = {
   y = sort(if kind(axis) == "none" { ravel(x) } else { moveaxis(x, axis, 0) }; axis = 0) + 0.0
   n = len(y)
   assert(n > 0, "a quantile of nothing")
@@ -46,7 +62,7 @@ quantile(x, q; axis = none) = {
   assert(all(ravel(p >= 0 and p <= 1)), "a quantile is asked for a part between 0 and 1")
   h = p * (n - 1)
   k = i64(floor(stop_gradient(h)))
-  t = _as_real_of(h - k, y)
+  t = _like(h - k, y)
   for a in list(...(1..rank(y))) { t = expand(t, rank(t)) }
   (low, high) = (y[k], y[min(k + 1, n - 1)])
   # infinite neighbours: no way from one to the other where none is gone, or where they are the same
@@ -54,57 +70,70 @@ quantile(x, q; axis = none) = {
   r = low + t * where(infinite and (t == 0 or low == high), 0, high - low)
   where(isnan(y[n - 1]), y[n - 1], r)
 }
-# percentile(x, p; axis): quantile(x, p / 100)
+# percentile(x, p; axis, keepdims): quantile(x, p / 100)
 #     percentile([1, 2, 3, 4, 5], 25)     #> 2.0
-percentile(x, p; axis = none) = quantile(x, p / 100; axis = axis)
+percentile(x, p; axis = none, keepdims = false) = quantile(x, p / 100.0; axis = axis, keepdims = keepdims)
 # mode(x): the element that is there most often; of several the smallest
 #     mode([3, 1, 3, 2, 1])         #> 1
 mode(x) = { (values, n) = unique(x; counts = true); values[argmax(n)] }
 
 # ---- spread and shape
 
-# var(x; axis, ddof = 0): variance: sum of the squared distances from the mean over n - ddof
+# var(x; axis, ddof = 0, keepdims): variance: sum of the squared distances from the mean over n - ddof
 #     var([1, 2, 3, 4])             #> 1.25
 #     var([1, 2, 3, 4]; ddof = 1)   #~ 5/3
-var(x; axis = none, ddof = 0) = if kind(axis) == "none" { sum((x - mean(x))^2) / (size(x) - ddof) } else {
-  sum(_centred(x, axis)^2; axis = axis) / (_length_of(x, axis) - ddof)
+var(x; axis = none, ddof = 0, keepdims = false) = {
+  d = _centred(x, axis)^2
+  y = if kind(axis) == "none" { sum(d) } else { sum(d; axis = axis) }
+  _keep_axes(y / (_per_result(x, y) - ddof), x, axis, keepdims)
 }
-# std(x; axis, ddof = 0): standard deviation, the root of var
+# std(x; axis, ddof = 0, keepdims): standard deviation, the root of var
 #     std([1, 3])                   #> 1.0
-std(x; axis = none, ddof = 0) = sqrt(var(x; axis = axis, ddof = ddof))
-# ptp(x; axis): largest minus smallest element
+std(x; axis = none, ddof = 0, keepdims = false) = sqrt(var(x; axis = axis, ddof = ddof, keepdims = keepdims))
+# ptp(x; axis, keepdims): largest minus smallest element
 #     ptp([3, 9, 4])                #> 6
-ptp(x; axis = none) = if kind(axis) == "none" { max(x) - min(x) } else { max(x; axis = axis) - min(x; axis = axis) }
-# iqr(x; axis): distance of the quartiles, quantile(x, 0.75) - quantile(x, 0.25)
+ptp(x; axis = none, keepdims = false) = _keep_axes(
+  if kind(axis) == "none" { max(x) - min(x) } else { max(x; axis = axis) - min(x; axis = axis) }, x, axis, keepdims)
+# iqr(x; axis, keepdims): distance of the quartiles, quantile(x, 0.75) - quantile(x, 0.25)
 #     iqr([1, 2, 3, 4, 5])          #> 2.0
-iqr(x; axis = none) = quantile(x, 0.75; axis = axis) - quantile(x, 0.25; axis = axis)
-# moment(x, k; axis): mean of (x - mean)^k
+iqr(x; axis = none, keepdims = false) =
+  quantile(x, 0.75; axis = axis, keepdims = keepdims) - quantile(x, 0.25; axis = axis, keepdims = keepdims)
+# moment(x, k; axis, keepdims): mean of (x - mean)^k
 #     moment([1, 2, 3, 4], 2)       #> 1.25
-moment(x, k; axis = none) = if kind(axis) == "none" { mean((x - mean(x))^k) } else { mean(_centred(x, axis)^k; axis = axis) }
-_centred(x, axis) = x - sum(x + 0.0; axis = axis, keepdims = true) / _length_of(x, axis)
-# skewness(x; axis): third moment over the 3/2-th power of the second, 0 where symmetric
+moment(x, k; axis = none, keepdims = false) = mean(_centred(x, axis)^k; axis = axis, keepdims = keepdims)
+_centred(x, axis) = x - mean(x; axis = axis, keepdims = kind(axis) != "none")
+# skewness(x; axis, keepdims): third moment over the 3/2-th power of the second, 0 where symmetric
 #     skewness([1, 2, 3])           #> 0.0
 #     skewness([1.0, 1, 4])         #~ sqrt(0.5)
-skewness(x; axis = none) = moment(x, 3; axis = axis) / moment(x, 2; axis = axis)^1.5
-# kurtosis(x; axis): fourth moment over the square of the second, minus 3: 0 for the normal distribution
+skewness(x; axis = none, keepdims = false) =
+  moment(x, 3; axis = axis, keepdims = keepdims) / moment(x, 2; axis = axis, keepdims = keepdims)^1.5
+# kurtosis(x; axis, keepdims): fourth moment over the square of the second, minus 3: 0 for the normal distribution
 #     kurtosis([1, 2, 3, 4, 5])     #~ -1.3
-kurtosis(x; axis = none) = moment(x, 4; axis = axis) / moment(x, 2; axis = axis)^2 - 3
+kurtosis(x; axis = none, keepdims = false) =
+  moment(x, 4; axis = axis, keepdims = keepdims) / moment(x, 2; axis = axis, keepdims = keepdims)^2 - 3
 # zscore(x; axis, ddof = 0): x minus its mean, over its standard deviation
 #     zscore([1, 3])                #> [-1, 1]
-zscore(x; axis = none, ddof = 0) = if kind(axis) == "none" { (x - mean(x)) / std(x; ddof = ddof) } else {
-  _centred(x, axis) / expand(std(x; axis = axis, ddof = ddof), _axis(x, axis))
-}
+zscore(x; axis = none, ddof = 0) = _centred(x, axis) / std(x; axis = axis, ddof = ddof, keepdims = kind(axis) != "none")
 
 # ---- with NaN left out
 
-# nansum(x; axis), nanmean(x; axis), nanmax(x; axis), nanmin(x; axis): sum, mean, largest and smallest of the elements that are not NaN; of none 0, NaN, -inf, inf
+# nansum(x; axis, keepdims), nanmean(x; axis, keepdims), nanmax(x; axis, keepdims), nanmin(x; axis, keepdims): sum, mean, largest and smallest of the elements that are not NaN; of none 0, NaN, -inf, inf
 #     x = [1, nan, 3]
 #     (nansum(x), nanmean(x), nanmax(x), nanmin(x))    #> (4.0, 2.0, 3.0, 1.0)
-nansum(x; axis = none) = _over(v -> sum(v), (v, a) -> sum(v; axis = a), where(isnan(x), 0, x), axis)
-nanmean(x; axis = none) = nansum(x + 0.0; axis = axis) / count(not isnan(x); axis = axis)
-nanmax(x; axis = none) = _over(v -> max(v), (v, a) -> max(v; axis = a), where(isnan(x), -inf, x), axis)
-nanmin(x; axis = none) = _over(v -> min(v), (v, a) -> min(v; axis = a), where(isnan(x), inf, x), axis)
-_over(whole, along, x, axis) = if kind(axis) == "none" { whole(x) } else { along(x, axis) }
+nansum(x; axis = none, keepdims = false) = {
+  y = where(isnan(x), 0, x)
+  _keep_axes(if kind(axis) == "none" { sum(y) } else { sum(y; axis = axis) }, x, axis, keepdims)
+}
+nanmean(x; axis = none, keepdims = false) =
+  nansum(x + 0.0; axis = axis, keepdims = keepdims) / count(not isnan(x); axis = axis, keepdims = keepdims)
+nanmax(x; axis = none, keepdims = false) = {
+  y = where(isnan(x), -inf, x)
+  _keep_axes(if kind(axis) == "none" { max(y) } else { max(y; axis = axis) }, x, axis, keepdims)
+}
+nanmin(x; axis = none, keepdims = false) = {
+  y = where(isnan(x), inf, x)
+  _keep_axes(if kind(axis) == "none" { min(y) } else { min(y; axis = axis) }, x, axis, keepdims)
+}
 
 # ---- dependence
 

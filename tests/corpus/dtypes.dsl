@@ -23,10 +23,11 @@ dtype(sin(x))                #> f32
 dtype(1im * x)               #> c64
 dtype(x * 1.0im)             #> c64
 dtype(x + f64(1))            #> f64
-dtype(2pi * x)               #> f64
+dtype(2pi * x)               #> f32
 dtype([1, 2] * x)            #> f32
 y = 2.5
-dtype(x * y)                 #> f64
+dtype(x * y)                 #> f32
+dtype(x * f64(y))            #> f64
 dtype(x * (1 + 2))           #> f32
 k = i32(3)
 dtype(k + 1)                 #> i32
@@ -40,7 +41,7 @@ dtype(abs(k))                #> i32
 dtype(sqrt(k))               #> f64
 dtype(c64(1) + 1)            #> c64
 dtype(c64(1) + 1.0)          #> c64
-dtype(c64(1) + y)            #> c128
+dtype(c64(1) + y)            #> c64
 dtype(where(true, 1, x))     #> f32
 dtype([x, 1, 2.5])           #> f32
 dtype([k, 1])                #> i32
