@@ -116,7 +116,7 @@ static const Value *static_scalar(Sp *sp, const Av *v) {
 
 bool av_static_int(Sp *sp, const Av *v, int64_t *out) {
 	const Value *k = static_scalar(sp, v);
-	return k && k->dtype != DT_BOOL && value_as_i64(*k, out);
+	return k && dtype_is_int((Dtype)k->dtype) && value_as_i64(*k, out); /* a real number is none, whatever its value */
 }
 
 bool av_static_bool(Sp *sp, const Av *v, bool *out) {

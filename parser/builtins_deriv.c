@@ -676,18 +676,14 @@ BUILTIN(jet) {
 
 /* ---- batching ----------------------------------------------------------------------------------------------------------------------------------- */
 
-/* The first row, for its type: nobody computes it, and there may be none. */
+/* Something of a row's type that cannot fail, also when there is no row: the sum of all of them. Nobody computes it. */
 static Ref like_a_row(Sp *sp, Ref x) {
-	const Type t = *ty(sp, x);
-	Dim start[MAX_RANK], length[MAX_RANK];
-	for (uint32_t i = 0; i < t.rank; i++) {
-		start[i] = dim_const(sp->c, 0);
-		length[i] = i ? t.dims[i] : dim_const(sp->c, 1);
-	}
-	return build_reshape(sp->b, build_slice(sp->b, x, start, length, NULL), t.rank - 1, t.dims + 1);
+	const Dtype d = (Dtype)ty(sp, x)->dtype;
+	const Ref sum = build_reduce(sp->b, OP_REDUCE_SUM, d == DT_BOOL ? build_convert(sp->b, x, DT_I64) : x, 1, (int[]){0});
+	return build_convert(sp->b, sum, d);
 }
 
-/* The first row of each leaf: what one call of the mapped function sees. */
+/* A row of each leaf: what one call of the mapped function sees. */
 static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
 	uint32_t count = av_count_leaves(v), k = 0;
 	Ref *leaves = ARENA_ARRAY(sp->a, Ref, count + 1);

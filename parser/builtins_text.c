@@ -431,8 +431,8 @@ FUNCTION(text_slice) {
 		if (from < 0 || from >= count) return refuse(c, result, "index %lld is out of range for a text of %lld characters", (long long)k, (long long)count);
 		to = from + 1;
 	} else if (value_as_i64(args[2], &k)) to = k < 0 ? k + count : k;
-	if (by > 0 && (from < 0 || to > count)) return refuse(c, result, "the slice %lld..%lld is out of range for a text of %lld characters", (long long)from, (long long)to, (long long)count);
-	if (by < 0 && from >= count) return refuse(c, result, "the slice from %lld is out of range for a text of %lld characters", (long long)from, (long long)count);
+	if (by > 0 && (from < 0 || from > count || to < 0 || to > count)) return refuse(c, result, "the slice %lld..%lld is out of range for a text of %lld characters", (long long)from, (long long)to, (long long)count);
+	if (by < 0 && (from < -1 || from >= count || to < -1)) return refuse(c, result, "the slice from %lld is out of range for a text of %lld characters", (long long)from, (long long)count);
 	/* where each character begins */
 	size_t *starts = heap_alloc(c, ((size_t)count + 1) * sizeof *starts), at = 0;
 	if (!starts) return ST_NOMEM;

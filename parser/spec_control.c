@@ -163,11 +163,11 @@ static bool left_surely(Sp *sp, const Env *layer) {
 	return false;
 }
 
-/* A failure of the kind that running meets: an index, a value, arithmetic, a method that does not serve a problem. It was found early because the operands are known. */
+/* A failure of the kind that running meets: an index, a value, arithmetic, a method that does not serve. It was found early because the operands are known. */
 static bool failed_as_if_running(Sp *sp, uint32_t mark) {
 	if (session_retry(sp->session) || diag_total(sp->c) <= mark) return false;
-	const Diag *last = diag_at(sp->c, diag_total(sp->c) - 1);
-	return last->code == E_METHOD || !strncmp(diag_code_id(last->code), "E06", 3);
+	const DiagCode code = diag_at(sp->c, diag_total(sp->c) - 1)->code;
+	return code == E_METHOD || !strncmp(diag_code_id(code), "E06", 3);
 }
 
 /* Runs one side in an own layer and region. In a trial of a recursive function a side whose value hangs on the recursive call has no

@@ -31,6 +31,10 @@ static _Noreturn void out_of_range(Sp *sp, int64_t i, int64_t n, Span at) {
 	sp_fail(sp, E_INDEX, at, "index %lld is out of range for length %lld", (long long)i, (long long)n);
 }
 
+static _Noreturn void slice_out_of_range(Sp *sp, int64_t end, int64_t n, Span at) {
+	sp_fail(sp, E_INDEX, at, "the end %lld of this slice is out of range for length %lld", (long long)end, (long long)n);
+}
+
 static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 	if (item->kind == AV_RANGE) {
 		int64_t part[3] = {0, base->n, 1};
@@ -43,10 +47,10 @@ static Av *index_sequence(Sp *sp, Av *base, Av *item, Span at) {
 		}
 		VEC_AVS items = {0};
 		if (part[2] == 0) sp_fail(sp, E_VALUE, at, "the step of a slice is not 0");
-		for (int64_t i = part[0]; part[2] > 0 ? i < part[1] : i > part[1]; i += part[2]) {
-			if (i < 0 || i >= base->n) out_of_range(sp, i, base->n, at);
-			VEC_PUSH(sp->a, &items, base->items[i]);
-		}
+		const int64_t least = part[2] > 0 ? 0 : -1, most = part[2] > 0 || !base->n ? base->n : base->n - 1;
+		for (int k = 0; k < 2; k++)
+			if (part[k] < least || part[k] > most) slice_out_of_range(sp, part[k], base->n, at);
+		for (int64_t i = part[0]; part[2] > 0 ? i < part[1] : i > part[1]; i += part[2]) VEC_PUSH(sp->a, &items, base->items[i]);
 		return av_seq(sp, (AvKind)base->kind, items.n, items.at);
 	}
 	int64_t i;
@@ -103,8 +107,10 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 		hi_dim = up ? n : dim_const(sp->c, -1);
 		hi_known = dim_is_const(sp->c, hi_dim, &hi);
 	}
-	if (n_known && up && ((lo_known && (lo < 0 || lo > len)) || (hi_known && hi > len))) out_of_range(sp, lo_known && (lo < 0 || lo > len) ? lo : hi, len, at);
-	if (n_known && !up && lo_known && lo >= len && len > 0) out_of_range(sp, lo, len, at);
+	/* both ends lie among 0 .. n; downwards among -1 .. n-1, where -1 is only the open end */
+	const int64_t least = up ? 0 : -1, most = up || !len ? len : len - 1;
+	if (n_known && lo_known && (lo < least || lo > most)) slice_out_of_range(sp, lo, len, at);
+	if (n_known && hi_known && (hi < least || hi > most)) slice_out_of_range(sp, hi, len, at);
 	s.start = lo_dim;
 	Dim span = up ? dim_sub(sp->c, hi_dim, lo_dim) : dim_sub(sp->c, lo_dim, hi_dim);
 	int64_t step = up ? s.stride : -s.stride, v;
@@ -122,7 +128,7 @@ static Ref index_ref(Sp *sp, Av *item, Span at, bool *mask) {
 	*mask = d == DT_BOOL;
 	if (!*mask && !dtype_is_int(d)) {
 		Diag *e = diag_error(sp->c, E_TYPE, at, "an index is an integer, a range, or an array of them, not %s", sp_type_text(sp, item));
-		if (dtype_is_real(d)) diag_hint(sp->c, e, "i64(x) makes a whole number of it");
+		if (dtype_is_real(d)) diag_hint(sp->c, e, "`//` divides whole numbers and gives one; i64(x) makes one of a real number");
 		sp_throw(sp);
 	}
 	return *mask ? item->ref : sp_to_dtype(sp, item, DT_I64);

@@ -98,6 +98,9 @@ static void make_nodes(ArrayPlan *p) {
 	}
 }
 
+/* Not only where numbers lie: the lengths of those that do are checked where they are worked out. */
+static bool computes(const Inst *in) { return prims[in->op].elementwise || prims[in->op].effect != EFFECT_PURE; }
+
 /* What may fail is done for every element, as the program says: by itself where it would only be asked for some of its elements, or for none. */
 static void keep_failing(ArrayPlan *p) {
 	const Fn *f = p->l->f;
@@ -105,7 +108,7 @@ static void keep_failing(ArrayPlan *p) {
 	for (uint32_t i = p->nodes.n; i-- > 0;) {
 		Node *n = &p->nodes.at[i];
 		const Inst *in = node_inst(p, n);
-		n->kept = n->kept || (!whole[i] && inst_may_fail(f, in));
+		n->kept = n->kept || (!whole[i] && computes(in) && inst_may_fail(f, in));
 		if (!n->kept && !whole[i]) continue;
 		for (uint32_t k = 0; k < in->nargs; k++) {
 			const Node *x = plan_node(p, inst_arg(f, in, k));

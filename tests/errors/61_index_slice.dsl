@@ -1,3 +1,3 @@
-#! error E0601 3:3-3:7 "index 7 is out of range for length 3"
+#! error E0601 3:3-3:7 "the end 7 of this slice is out of range for length 3"
 x = [1, 2, 3]
 x[1..7]

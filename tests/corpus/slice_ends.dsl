@@ -1,0 +1,36 @@
+# The ends of a slice lie among 0 .. n, negative ones counted from the end; what lies outside is an error wherever the slice stands,
+# and whatever is known of it before the program runs. An index is a whole number, also where a real one happens to be whole.
+
+failing(f) = try { f(); "none" } catch m { m }
+outside(f) = failing(f) != "none"
+x = [1, 2, 3]
+(outside(() -> x[1..9]), outside(() -> x[..-5]), outside(() -> x[-7..2]), outside(() -> x[4..]), outside(() -> x[3..]))   #> (true, true, true, true, false)
+(outside(() -> x[3..0 by -1]), outside(() -> x[2..-5 by -1]), outside(() -> x[2.. by -1]))      #> (true, true, false)
+failing(() -> x[..-5])       #> the end -2 of this slice is out of range for length 3
+# of a length and of ends that are known only when it runs
+ends(x, k) = (outside(() -> x[1..k]), outside(() -> x[k..]), outside(() -> x[k..0 by -1]), outside(() -> x[3..k by 2]))
+ends(iota(20), 35)           #> (true, true, true, true)
+ends(iota(20), 20)           #> (false, false, true, false)
+ends(iota(20), 19)           #> (false, false, false, false)
+far(x) = (outside(() -> x[..-35]), outside(() -> x[1..35]), outside(() -> x[-35..]), outside(() -> x[35..]), outside(() -> x[35..0 by -1]), outside(() -> x[..-20]))
+far(iota(20))                #> (true, true, true, true, true, false)
+# unused, and in a derivative's `try`
+cut(x, k) = try { x[..k]; sum(x^2) } catch m { 5sum(x) }
+(cut(ones(20), 20), cut(ones(20), 21))                   #> (20.0, 100.0)
+grad(x -> cut(x, 21))(ones(20))[0]                       #> 5.0
+grad(x -> cut(x, 20))(ones(20))[0]                       #> 2.0
+shorter(x) = try { zeros(len(x) - 30); true } catch m { false }
+(shorter(ones(20)), shorter(ones(40)))                   #> (false, true)
+# lists and texts
+(outside(() -> list(1, 2, 3)[..-5]), outside(() -> list(1, 2, 3)[1..7]), outside(() -> list(1, 2, 3)[3..]), outside(() -> (1, 2)[2.. by -1]))    #> (true, true, false, true)
+(outside(() -> "abc"[..-5]), outside(() -> "abc"[1..9]), outside(() -> "abc"[3..]), outside(() -> "abc"[3.. by -1]))    #> (true, true, false, true)
+
+# a method that does not serve a problem
+problem heat {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == sin(π*x) at t = 0
+  u == 0 at x = 0, x = 1
+}
+try { solve(heat, fourier(16)).method } catch m { "refused" }       #> refused
