@@ -6,6 +6,8 @@
  */
 #include "lang/build_internal.h"
 
+#include <math.h>
+
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
 static const Inst *made_by(Builder *b, Ref r, Op op) {

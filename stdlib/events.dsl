@@ -62,7 +62,7 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
     known = (t, y, times, rows) -> _value_of(() -> _go(m, f, jac, y, t, times[-1], (...o, saveat = times, quiet = o.partial))[1],
       rows),
     rate = f,
-    rests = (again, t, y, o) -> _at_rest(g, f, again, t, y, o),
+    rests = (again, t, y, o) -> _rests_on(g, f, again, t, y, o),
     at = (k, times, rows, j) -> {
       s = _event_time(f, jac, g, k, times[j], rows[j])
       (s, _flow(f, jac, times[j], rows[j], s))
@@ -343,7 +343,7 @@ _unresolved(g, times, rows, again, o) = {
   }
 }
 # Whether the expressions of these events change no faster than errors of the state would make them: 100 times what errors may be
-_at_rest(g, f, again, t, y, o) = {
+_rests_on(g, f, again, t, y, o) = {
   (t, y) = (stop_gradient(t), stop_gradient(y))
   speed = u -> jvp(q -> g(q[0], q[1]), (t, u), (1.0, f(t, u)))[1]
   off = abs(jacobian(speed)(y)) @ (o.rtol * abs(y) + o.atol)
