@@ -181,11 +181,11 @@ _has_full_rank(R, rows) = {
       least = min(least, 1 / norm(w))
       if not (norm(v) < inf) { least = 0.0; v = 0 * v + 1 }
     }
-    least > _dependence(R, rows)
+    least > _rank_rounding(R, rows)
   }
 }
 # how small a singular value of columns of length 1 is rounding
-_dependence(A, rows) = 4 * _rounding(A) * max(rows, shape(A)[1])
+_rank_rounding(A, rows) = 4 * _rounding(A) * max(rows, shape(A)[1])
 # the distance of 1 from the next number of A's dtype
 _rounding(A) =
   if dtype(A) == "f32" or dtype(A) == "c64" { 1.1920928955078125e-07 } else { 2.220446049250313e-16 }
@@ -197,11 +197,11 @@ _shortest_inverse(A) = {
   c = norm(A; axis = 0)
   c = where(c > 0, c, 1.0)
   (U, s, V) = svd(A / expand(c, 0))
-  large = s > _dependence(A, shape(A)[0]) * max(s)
+  large = s > _rank_rounding(A, shape(A)[0]) * max(s)
   P = (V * expand(where(large, 1 / where(large, s, 1.0), 0.0), 0)) @ U' / expand(c, 1)
   # what rounding leaves of a part must not become large by the units
   null = expand(where(large, 0.0, 0 * s + 1), 0)
-  N = where(abs(V) > _dependence(A, shape(A)[0]), V, 0.0) * null / expand(c, 1)
+  N = where(abs(V) > _rank_rounding(A, shape(A)[0]), V, 0.0) * null / expand(c, 1)
   P - N @ (pinv(N) @ P)
 }
 derivative _lstsq_by(A, b, Q, R), dA, db, dQ, dR = {

@@ -171,7 +171,7 @@ _wave_numbers(info) = {
       if i != face {
         h = 1e-4 * (info.hi[i] - info.lo[i])
         # towards the middle, so that the place stays inside
-        aside = map(x -> at(_moved(x, i, if 2 * x[i] > info.lo[i] + info.hi[i] { x[i] - h } else { x[i] + h })), X)
+        aside = map(x -> at(_stepped_aside(x, i, if 2 * x[i] > info.lo[i] + info.hi[i] { x[i] - h } else { x[i] + h })), X)
         steep = sum(_where_finite(aside - g)^2) / h^2
         k = sqrt(steep / where(size > 0, size, 1.0))
         waves[i] = where(k > waves[i] and k < inf, k, waves[i])
@@ -180,7 +180,7 @@ _wave_numbers(info) = {
   }
   waves
 }
-_moved(x, i, v) = stack(...map(k -> if k == i { v } else { x[k] }, list(...(0..len(x)))))
+_stepped_aside(x, i, v) = stack(...map(k -> if k == i { v } else { x[k] }, list(...(0..len(x)))))
 # What has no value at a place, as 1/r at r = 0, says nothing of sizes.
 _where_finite(v) = where(abs(v) < inf, v, 0.0)
 _slot_size(info, waves, slot) = { s = 1.0; for i in list(...(0..len(waves))) { s = s * waves[i]^slot[1 + i] }; s }
