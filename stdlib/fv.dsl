@@ -1021,7 +1021,7 @@ _fv_failed(s, m, grid, U, reached, steps, why) = {
 }
 # A cell, by its number in an array read row by row, as a place
 _fv_place(s, grid, i) =
-  join((...map((c, k) -> "{s.info.coords[1 + k]} = {ravel(c)[i]:.6g}", grid.centres, list(...(0..s.dims))),), ", ")
+  _listed(map((c, k) -> "{s.info.coords[1 + k]} = {ravel(c)[i]:.6g}", grid.centres, list(...(0..s.dims))))
 
 _solve_fv(info, m, o) = {
   why = _fv_why_not(info)

@@ -747,7 +747,7 @@ _of_rates(info, S, D, e, k, f, whole) = {
   where(f == 0, 0.0, -1.0 / where(f == 0, 1.0, f))
 }
 _place_text(info, S, node) =
-  join((...map(p -> "{info.coords[S.T.space[p]]} = {S.T.X[p][node]:.4g}", list(...(0..S.T.count))),), ", ")
+  _listed(map(p -> "{info.coords[S.T.space[p]]} = {S.T.X[p][node]:.4g}", list(...(0..S.T.count))))
 _is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
 _with_stages(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
   (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)

@@ -71,6 +71,14 @@ _named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
   u(...point)
 }
 
+# The texts of a list with commas between. join() of texts that are made while a program runs counts as an effect, which a
+# function that is called for its value alone may not have.
+_listed(texts) = {
+  all_ = ""
+  for (k, text) in enumerate(texts) { all_ = if k == 0 { text } else { "{all_}, {text}" } }
+  all_
+}
+
 # The arguments of a method that are numbers, texts and lists of them; of one inside it its name. What goes with a saved solution.
 _settings(m) = {
   (names, values_) = (list(), list())
