@@ -4,7 +4,7 @@
 #   model gives an array like y; p0 an array, record, tuple or list; x whatever model takes. sigma: standard deviations of y, a number or like y; without it they are taken as equal, and as large as the
 #   residuals say. lower, upper, method, steps, tol as for least_squares. loss: "squares", or "huber", "soft_l1" or "cauchy", under which residuals beyond sigma count less (outliers).
 #   Gives a record: p and stderr (standard errors), lower and upper (ends of the confidence intervals of this level, by Student's distribution), each in the form of p0; covariance, correlation
-#   [n, n] in the order of flatten(p0); residuals (y - model), chi2 (sum of squares of residuals over sigma), dof (degrees of freedom), deviation (root of chi2 / dof), r2, aic, bic; identifiability; value(x) the fitted
+#   [n, n] in the order of flatten(p0); residuals (y - model), chi2 (sum of squares of residuals over sigma), dof (degrees of freedom), deviation (root of chi2 / dof, inf where dof is 0), r2, aic, bic; identifiability; value(x) the fitted
 #   model, band(x) the half-width of its confidence interval; iterations, evaluations, converged, message. report(r) says it in words.
 #   identifiability: what J, the Jacobian of the residuals by relative changes of the parameters, says: singular_values, condition, undetermined (how many combinations of parameters
 #   leave the model as it is, to first order), directions (these combinations, rows of relative changes), names. Of an undetermined parameter the standard error is inf; one that stands at a bound counts as known.
@@ -61,7 +61,8 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   J = where(held, 0.0, jacobian)
   chi2 = r @ r
   dof = m - moving
-  deviation = sqrt(chi2 / max(dof, 1))
+  # as many parameters as data leave nothing to tell the spread by
+  spread = if dof > 0 { chi2 / dof } else { inf }
   # relative changes of the parameters that are not held; of one that is 0 in units of its column
   columns = sqrt(sum(J^2; axis = 0))
   unit = where(v == 0, 1 / where(columns > 0, columns, 1.0), abs(v))
@@ -71,7 +72,7 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   W = expand(unit, 1) * (P' @ where(known, V / where(known, s, 1.0), 0.0))
   directions = (transpose(V) @ P)[not known and moving > 0]
   lost = any(abs(directions) > 1e-4; axis = 0)
-  variance = if kind(d.sigma) == "none" { chi2 / max(dof, 1) } else { 1.0 }
+  variance = if kind(d.sigma) == "none" { spread } else { 1.0 }
   C = variance * (W @ W')
   stderr = where(lost, inf, sqrt(diag(C)))
   reach = if dof > 0 { icdf(StudentT(f64(dof)), 0.5 * (1 + d.level)) } else { inf }
@@ -79,7 +80,7 @@ _fitted(v, back, p0, held, r, jacobian, d, value, jacobian_at, residuals, q) = {
   deviations = where(stderr > 0 and stderr < inf, stderr, 1.0)
   (p = back(v), stderr = back(stderr), lower = back(v - reach * stderr), upper = back(v + reach * stderr), covariance = C,
     correlation = C / outer(deviations, deviations), level = d.level, residuals = residuals, chi2 = chi2, dof = dof,
-    deviation = deviation, r2 = 1 - chi2 / total, aic = _information(chi2, m, moving, 2.0, d.sigma),
+    deviation = sqrt(spread), r2 = 1 - chi2 / total, aic = _information(chi2, m, moving, 2.0, d.sigma),
     bic = _information(chi2, m, moving, log(f64(m)), d.sigma),
     identifiability = (singular_values = s, condition = if moving == 0 { 1.0 } else { s[0] / s[-1] },
       undetermined = shape(directions)[0], directions = directions, names = _names_of(p0)), value = value,

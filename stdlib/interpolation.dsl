@@ -29,6 +29,7 @@ _want_knots(name, xs, ys, least) = {
 interp(x, xs, ys) = {
   assert(rank(xs) == 1 and rank(ys) >= 1, "interp takes a place and then the table: interp(x, xs, ys)")
   assert(len(xs) == len(ys) and len(xs) > 1, "interp takes as many values as knots, at least two")
+  assert(all(xs[1..] >= xs[..-1]), "interp: the knots must ascend")
   k = _interval(xs, x)
   t = clamp((x - xs[k]) / (xs[k + 1] - xs[k]), 0.0, 1.0)
   ys[k] + t * (ys[k + 1] - ys[k])

@@ -387,6 +387,7 @@ _pade13() = (
 sqrtm(A) = _any_root(A + 0.0)
 _any_root(A) = {
   (U, s, V) = svd(stop_gradient(A))
+  _assure_known("sqrtm", s)
   small = s <= len(A) * _rounding(A) * max(s)
   if all(small) { _without_slope(0 * stop_gradient(A) + 0im, A) } else if any(small) {
     # P projects onto what A maps to 0, along its range. A + c P is not
@@ -449,6 +450,7 @@ _sqrtm(A) = {
 logm(A) = _turned_logarithm(A + 0.0)
 _turned_logarithm(A) = {
   w = eigvals(stop_gradient(A))
+  _assure_known("logm", abs(w))
   if not (min(abs(w)) > 0) { error("logm: the matrix is singular and has no logarithm") }
   t = _branch_turn(w)
   if t == 0 { _logm(A) + 0im } else { _logm(A * exp(-1im * t)) + 1im * t * _one(A) }
@@ -593,7 +595,13 @@ cond(A, p = none) = if kind(p) == "none" { s = svdvals(A); s[0] / s[-1] } else {
 # largest; rtol is the rounding of A's dtype, 2.2e-16 for f64, times the longer
 # side unless given
 #     matrix_rank([1.0, 2; 2, 4])   #> 1
-matrix_rank(A; rtol = none) = { s = svdvals(A); sum(s > _rank_tolerance(A, rtol) * max(s)) }
+matrix_rank(A; rtol = none) = {
+  s = svdvals(A)
+  _assure_known("matrix_rank", s)
+  sum(s > _rank_tolerance(A, rtol) * max(s))
+}
+# singular values of a matrix with NaN or infinite elements are NaN, and would count as 0
+_assure_known(who, s) = assert(all(s < inf), "{who} of a matrix with elements that are not finite")
 _rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }
 # null_space(A; rtol): orthonormal vectors, the columns of the result, that span what A maps to 0; singular values as for matrix_rank
 #     N = null_space([1.0, 1, 0; 0, 0, 1])
@@ -602,6 +610,7 @@ null_space(A; rtol = none) = {
   (m, n) = shape(A)
   # with rows of zeros, so that V is whole
   (U, s, V) = svd(concat(A + 0.0, broadcast_to(sum(zeros_like(A + 0.0)), max(0, n - m), n)))
+  _assure_known("null_space", s)
   transpose(transpose(V)[s <= _rank_tolerance(A, rtol) * max(s)])
 }
 # orth(A; rtol): orthonormal vectors, the columns of the result, that span the columns of A; singular values as for matrix_rank
@@ -609,6 +618,7 @@ null_space(A; rtol = none) = {
 #     Q @ Q'                        #~ [1, 2; 2, 4] / 5
 orth(A; rtol = none) = {
   (U, s, V) = svd(A + 0.0)
+  _assure_known("orth", s)
   transpose(transpose(U)[s > _rank_tolerance(A, rtol) * max(s)])
 }
 

@@ -66,3 +66,6 @@ jacobian(y -> fit((p, x) -> p[0] + p[1] * x, x, y, [0.0, 0]).p)(y)   #~ pinv(sta
 s2 = y -> linregress(x, y).stderr
 grad(y -> fit((p, x) -> p[0] + p[1] * x, x, y, [0.0, 0]).stderr[1])(y)       #~ grad(s2)(y) tol 1e-8
 map(k -> fit((p, x) -> p[0] * exp(-p[1] * x), x, 3 * exp(-k * x), [1.0, 1]).p[1], [0.2, 0.5])      #~ [0.2, 0.5] tol 1e-9
+# as many parameters as data: nothing tells the spread
+f = fit((p, x) -> p[0] + p[1] * x, [0.0, 1], [1.0, 3], [0.0, 0])
+(f.p, f.dof, f.stderr, f.deviation)           #~ ([1, 2], 0, [inf, inf], inf) tol 1e-10

@@ -156,3 +156,6 @@ map(t -> spline(knots, data).value(t), at)                   #~ spline(knots, da
 map(y -> spline(knots, y).value(1.3), [1.0, 2, 3, 4, 5; 0, 1, 0, 1, 0])   #~ [spline(knots, [1.0, 2, 3, 4, 5]).value(1.3), spline(knots, [0.0, 1, 0, 1, 0]).value(1.3)]
 map(t -> grad(t -> interp(t, knots, data))(t), at)           #~ [-0.8, 0.5 / 0.7, -1.7 / 1.3]
 map(t -> pchip(knots, data).value'(t), at)                   #~ pchip(knots, data).derivative(at)
+
+# a table that descends
+try { interp(1.5, [2.0, 1, 0], [0.0, 10, 30]) } catch m { nan }        #> nan

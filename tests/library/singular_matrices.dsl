@@ -73,3 +73,9 @@ squared(C)                                    #~ C tol 1e-12
 isnan((t -> real(sqrtm([4.0, 0; 0, t])[1, 1]))'(0.0))          #> true
 contains(try { str(sqrtm([0.0, 1; 0, 0])) } catch m { m }, "no square root")          #> true
 contains(try { str(logm([1.0, 1; 1, 1] * 0)) } catch m { m }, "no logarithm") #> true
+# what is not finite has no rank, root or logarithm
+said(f) = try { str(f()) } catch m { m }
+N = [nan, 1; 1, 1]
+map(f -> contains(said(() -> f(N)), "not finite"), list(A -> matrix_rank(A), null_space, orth, sqrtm, logm, expm))   #> list(true, true, true, true, true, true)
+all(isnan(ravel(pinv(N))))                    #> true
+all(isnan(lstsq(N, [1.0, 2])))                #> true

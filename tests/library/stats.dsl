@@ -81,3 +81,8 @@ check(y -> sum(linear_regression(expand(x, 1), y).coefficients^2), y)        #> 
 pairwise_distances(A, A)     #~ norm(A[0] - A[1]) * [0, 1; 1, 0]
 try { median(zeros(0)) } catch m { m }       #> a quantile of nothing
 try { quantile(x, 1.5) } catch m { m }       #> a quantile is asked for a part between 0 and 1
+
+# no degrees of freedom, no spread
+isnan(var([1.0, 2]; ddof = 2)) and isnan(var([1.0, 2]; ddof = 3)) and isnan(cov([1.0], [2.0]))          #> true
+isnan(linregress([1.0, 2], [1.0, 3]).stderr)  #> true
+isnan(linear_regression([1.0; 2], [1.0, 3]).stderr)    #> [true, true]
