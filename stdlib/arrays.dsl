@@ -9,7 +9,7 @@
 # n = 1 a alone
 #     linspace(0, 1, 5)             #> [0, 0.25, 0.5, 0.75, 1]
 #     linspace(2, 5, 1)             #> [2]
-linspace(a, b, n = 50) = a + (b - a) * _shares(n)
+linspace(a, b, n = 50) = a + (b + 0.0 - a) * _shares(n)
 # how far each of n evenly spaced places is from the first to the last
 _shares(n) = iota(n) / f64(max(n - 1, 1))
 # logspace(a, b, n): f64[n], 10^a .. 10^b, evenly spaced in the exponent

@@ -4,7 +4,10 @@
 #   model gives an array like y; p0 an array, record, tuple or list; x whatever model takes. sigma: standard deviations of y, a number or like y; without it they are taken as equal, and as large as the
 #   residuals say. lower, upper, method, steps, tol as for least_squares. loss: "squares", or "huber", "soft_l1" or "cauchy", under which residuals beyond sigma count less (outliers).
 #   Gives a record: p and stderr (standard errors), lower and upper (ends of the confidence intervals of this level, by Student's distribution), each in the form of p0; covariance, correlation
-#   [n, n] in the order of flatten(p0); residuals (y - model), chi2 (sum of squares of residuals over sigma), dof (degrees of freedom), deviation (root of chi2 / dof, inf where dof is 0), r2, aic, bic; identifiability; value(x) the fitted
+#   [n, n] in the order of flatten(p0); residuals (y - model), chi2 (sum of
+#   squares of residuals over sigma), dof (degrees of freedom), deviation (root
+#   of chi2 / dof, inf where dof is 0), r2, aic, bic; identifiability; value(x)
+#   the fitted
 #   model, band(x) the half-width of its confidence interval; iterations, evaluations, converged, message. report(r) says it in words.
 #   identifiability: what J, the Jacobian of the residuals by relative changes of the parameters, says: singular_values, condition, undetermined (how many combinations of parameters
 #   leave the model as it is, to first order), directions (these combinations, rows of relative changes), names. Of an undetermined parameter the standard error is inf; one that stands at a bound counts as known.

@@ -31,8 +31,10 @@ interp(x, xs, ys) = {
   assert(len(xs) == len(ys) and len(xs) > 1, "interp takes as many values as knots, at least two")
   assert(all(xs[1..] >= xs[..-1]), "interp: the knots must ascend")
   k = _interval(xs, x)
-  t = clamp((x - xs[k]) / (xs[k + 1] - xs[k]), 0.0, 1.0)
-  ys[k] + t * (ys[k + 1] - ys[k])
+  # differences of whole numbers might wrap
+  (left, low) = (xs[k] + 0.0, ys[k] + 0.0)
+  t = clamp((x - left) / (xs[k + 1] - left), 0.0, 1.0)
+  low + t * (ys[k + 1] - low)
 }
 
 # ---- piecewise cubic functions: knots, values and slopes there

@@ -72,13 +72,16 @@ conditioning(A, x, b) = {
 inv(A) = linsolve(A, if kind(A) == "sparse" { eye(len(A)) } else { _one(A + 0.0) })
 # lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its
 # diagonal
-#   Derivatives where the matrix is not singular.
+#   Derivatives, which are NaN where the matrix is singular.
 #     A = [1.0, 2; 3, 4]
 #     (L, U, p) = lu(A)
 #     L @ U                         #~ A[p]
 #     lu([1.0, 2; 2, 4])[1]         #> [[2, 4], [0, 0]]
 lu(A) = {
-  (F, p) = try { _lu(A) } catch m { _lu_of_singular(stop_gradient(A + 0.0)) }
+  (F, p) = try { _lu(A) } catch m {
+    (F, p) = _lu_of_singular(stop_gradient(A + 0.0))
+    (_without_slope(F, A + 0.0), p)
+  }
   i = expand(iota(len(A)), 1)
   j = expand(iota(len(A)), 0)
   (where(i > j, F, where(i == j, 1.0, 0.0)), where(i <= j, F, 0.0), p)
@@ -600,7 +603,8 @@ matrix_rank(A; rtol = none) = {
   _assure_known("matrix_rank", s)
   sum(s > _rank_tolerance(A, rtol) * max(s))
 }
-# singular values of a matrix with NaN or infinite elements are NaN, and would count as 0
+# singular values of a matrix with NaN or infinite elements are NaN, and would
+# count as 0
 _assure_known(who, s) = assert(all(s < inf), "{who} of a matrix with elements that are not finite")
 _rank_tolerance(A, rtol) = if kind(rtol) == "none" { _rounding(A) * max(shape(A)[0], shape(A)[1]) } else { rtol }
 # null_space(A; rtol): orthonormal vectors, the columns of the result, that span what A maps to 0; singular values as for matrix_rank

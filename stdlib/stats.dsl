@@ -86,10 +86,10 @@ mode(x) = { (values, n) = unique(x; counts = true); values[argmax(n)] }
 var(x; axis = none, ddof = 0, keepdims = false) = {
   d = _centred(x, axis)^2
   y = if kind(axis) == "none" { sum(d) } else { sum(d; axis = axis) }
-  _keep_axes(y / _as_real_of(_freedom(_per_result(x, y), ddof), y), x, axis, keepdims)
+  _keep_axes(_over_freedom(y, _per_result(x, y), ddof), x, axis, keepdims)
 }
-# n - ddof, of which a variance that is not known has none
-_freedom(n, ddof) = where(n > ddof, n - ddof, nan)
+# v / (n - ddof), NaN where that is no number of degrees of freedom
+_over_freedom(v, n, ddof) = where(n > ddof, v, 0 * v) / max(n - ddof, 0)
 # std(x; axis, ddof = 0, keepdims): standard deviation, the root of var
 #     std([1, 3])                   #> 1.0
 std(x; axis = none, ddof = 0, keepdims = false) = sqrt(var(x; axis = axis, ddof = ddof, keepdims = keepdims))
@@ -145,8 +145,8 @@ nanmin(x; axis = none, keepdims = false) = {
 #     cov([1, 2; 2, 4; 3, 7])       #~ [1, 2.5; 2.5, 19/3]
 cov(x, y = none; ddof = 1) = if kind(y) == "none" {
   c = _centred(x, 0)
-  (c' @ c) / _freedom(len(x), ddof)
-} else { sum((x - mean(x)) * (y - mean(y))) / _freedom(len(x), ddof) }
+  _over_freedom(c' @ c, len(x), ddof)
+} else { _over_freedom(sum((x - mean(x)) * (y - mean(y))), len(x), ddof) }
 # corrcoef(x, y): correlation coefficient of two vectors; corrcoef(X): the matrix of those of the columns of X
 #     corrcoef([1, 2, 3], [2, 4, 6])      #~ 1
 #     corrcoef([1, 2; 2, 4; 3, 6])        #~ [1, 1; 1, 1]
@@ -170,7 +170,8 @@ autocorrelation(x, n) = {
   (padded[expand(iota(n), 1) + iota(m)] @ c) / sum(c^2)
 }
 # linregress(x, y): the line slope * x + intercept with the least sum of squared distances in y, x and y vectors: a record of slope, intercept, r (correlation
-#   coefficient), and stderr and intercept_stderr, the standard errors of slope and intercept, NaN for two points
+#   coefficient), and stderr and intercept_stderr, the standard errors of slope
+#   and intercept, NaN for two points
 #     f = linregress([0, 1, 2, 3], [1, 3, 5, 7])
 #     (f.slope, f.intercept)        #~ (2, 1)
 linregress(x, y) = {
@@ -181,12 +182,13 @@ linregress(x, y) = {
   slope = sxy / sxx
   intercept = my - slope * mx
   residue = sum((y - intercept - slope * x)^2)
-  stderr = sqrt(residue / _freedom(n, 2) / sxx)
+  stderr = sqrt(_over_freedom(residue, n, 2) / sxx)
   (slope = slope, intercept = intercept, r = sxy / sqrt(sxx * syy), stderr = stderr, intercept_stderr = stderr * rms(x))
 }
 # linear_regression(X, y; intercept = true): y as a sum of the columns of X times coefficients, and a constant: least squares. X f64[n, k], y f64[n]
-#   A record: coefficients f64[k], intercept, residuals f64[n], r2 (the part of the variance of y that is explained), stderr (of the coefficients, the intercept's last; NaN
-#   where there are as many of them as rows)
+#   A record: coefficients f64[k], intercept, residuals f64[n], r2 (the part of
+#   the variance of y that is explained), stderr (of the coefficients, the
+#   intercept's last; NaN where there are as many of them as rows)
 #     X = [0.0, 1; 1, 0; 1, 1; 2, 1]
 #     f = linear_regression(X, [4, 3, 6, 8])
 #     f.coefficients                #~ [2, 3]
@@ -199,7 +201,7 @@ linear_regression(X, y; intercept = true) = {
   residuals = y - D @ b
   residue = sum(residuals^2)
   total = if with { sum((y - mean(y))^2) } else { sum(y^2) }
-  stderr = sqrt(residue / _freedom(n, len(b)) * diag(inv(D' @ D)))
+  stderr = sqrt(_over_freedom(residue, n, len(b)) * diag(inv(D' @ D)))
   (coefficients = b[..k], intercept = if with { b[k] } else { 0.0 }, residuals = residuals, r2 = 1 - residue / total,
     stderr = stderr)
 }

@@ -10,6 +10,7 @@ factored([1 + 1im, 2im; 2 + 2im, 4im])        #~ 0 tol 1e-15
 (L, U, p) = lu([1.0, 3; 3, 9])
 L @ U                                         #~ [3, 9; 1, 3]
 abs(U[1, 1])                                  #~ 0
+isnan((t -> lu([1.0, 3; 3, t])[1][0, 1])'(9.0))        #> true
 try { inv([1.0, 3; 3, 9]) } catch m { [0.0] } #> [0]
 
 # the shortest solution: columns a, 3a give c [1, 3] / 10 with c = a.b / a.a
