@@ -27,13 +27,13 @@
 #     (a -> integrate(x -> sin(a * x), 0, 1))'(2.0)   #~ sin(2) / 2 + (cos(2) - 1) / 4
 #     (a -> integrate(x -> if x < a { 1.0 } else { 3.0 }, 0, 1))'(0.4)   #~ -2
 #     integrate(x -> x^-0.9, 0, 1; rule = "tanh_sinh")      #~ 10 tol 1e-10
-integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 1000, rule = "gauss_kronrod") =
+integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod") =
   _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit, rule = rule)).value
 
 # quadrature(f, a, b; rtol, atol, limit, rule): as integrate, a record: value, error (an estimate, no derivative), evaluations of f
 #     q = quadrature(exp, 0, 1);
 #     (q.error < 1e-10, q.evaluations)      #> (true, 317)
-quadrature(f, a, b; rtol = 1e-10, atol = 0.0, limit = 1000, rule = "gauss_kronrod") =
+quadrature(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod") =
   _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit, rule = rule))
 
 # The change of f along the tangents t of what it captures is linear in t; so is its integral, whose adjoint is the integral of the adjoint.
@@ -121,28 +121,44 @@ _globally(f, a, b, o) = {
   g = q -> { (x, dx) = _place_at(ends, q); f(x) * dx }
   like = 0 * g(0.1)
   m = size(like)
-  s = _adapted(g, ends, _ten_intervals(g, ends, m, o.limit), m, o)
-  # where f is not finite there is a pole or a gap, which the rule never meets
-  q = _tried(ends, if a != b and sum(s.sizes) == 0 { 10000 } else { 0 })
-  values = if a == b { 0 * q } else { max(abs(reshape(map(g, q), len(q), m)); axis = 1) }
-  values = where(values < inf, values, 0.0)
-  open = a != b
+  s = _ten_intervals(g, ends, m)
+  q = _tried(ends)
+  values = _sizes_at(g, q, m)
+  # most functions ask for no more than that
+  plain = sum(s.errors) <= _tolerance(s, o) and _overlooked(q, values, s, o)[0] < 0 and sum(s.sizes) > 0
+  r = if a == b or plain { _outcome_of_intervals(s) } else { _outcome_of_intervals(
+    _thoroughly(g, ends, s, q, values, m, o)) }
+  (value = if a == b { like } else { reshape(r.total, shape(like)) }, error = if a == b { 0.0 } else { r.error },
+    evaluations = 15 * r.count + len(q))
+}
+_outcome_of_intervals(s) = (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost), count = s.count)
+# Largest absolute values at places; where one is not finite there is a pole or a gap, which the rule never meets.
+_sizes_at(g, q, m) = {
+  v = max(abs(reshape(map(g, q), len(q), m)); axis = 1)
+  where(v < inf, v, 0.0)
+}
+_thoroughly(g, ends, s, q, values, m, o) = {
+  s = _adapted(g, ends, _with_room(s, o.limit, m), m, o)
+  open = true
   turns = 0
   while open {
-    (k, i) = _overlooked(q, values, s, o)
+    (k, at) = _overlooked(q, values, s, o)
+    # where nothing but 0 has been seen, many more places are tried
+    if k < 0 and sum(s.sizes) == 0 {
+      more = _tried_densely(ends)
+      (k, at) = _overlooked(more, _sizes_at(g, more, m), s, o)
+    }
     open = k >= 0
     if open {
-      if turns == 10 {
+      if turns == 10 or s.n + 27 > len(s.left) {
         error(
-          "integrate: the function has more narrow peaks between {a} and {b} than are looked for, as near {_place_at(ends, q[i])[0]}; cut the interval there")
+          "integrate: the function has more narrow peaks between {ends.a} and {ends.b} than are looked for, as near {_place_at(ends, at)[0]}; cut the interval there")
       }
-      s = _adapted(g, ends, _cut_towards(g, ends, s, k, q[i], m), m, o)
+      s = _adapted(g, ends, _cut_towards(g, ends, s, k, at, m), m, o)
       turns = turns + 1
     }
   }
-  error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost)
-  (value = reshape(sum(s.parts; axis = 0), shape(like)), error = if a == b { 0.0 } else { error },
-    evaluations = 15 * s.count + len(q))
+  s
 }
 # How places x are told: by the distance from the nearer end, as a power of |q|,
 # q negative from b on. There is no cancellation towards either end,
@@ -188,15 +204,19 @@ _unrest(ends, q) = {
 # (what rounding of places makes of them), errors; shell: see _cut_in_two. tip:
 # the intervals at the ends, depth: how often they have been halved, deep: how
 # often they must be, extrapolated: whether their parts are extrapolations.
-_ten_intervals(g, ends, m, limit) = {
-  room = zeros(limit + 300)
+_ten_intervals(g, ends, m) = {
   left = 0.2 * (iota(10) - 5)
-  h = _kronrod(g, ends, left, zeros(10) + 0.2, m)
-  (left = concat(left, room), width = concat(zeros(10) + 0.2, room),
-    parts = concat(h.value, zeros(limit + 300, m) + 0 * h.value[0]), sizes = concat(h.size, room),
-    tops = concat(h.top, room), lost = concat(h.lost, room), errors = concat(max(h.error; axis = 1), room),
-    shell = iota(limit + 310) * 0 - 1, n = 10, most = limit + 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0],
-    extrapolated = [false, false])
+  width = zeros(10) + 0.2
+  h = _kronrod(g, ends, left, width, m)
+  (left = left, width = width, parts = h.value, sizes = h.size, tops = h.top, lost = h.lost, errors = max(h.error; axis = 1),
+    shell = iota(10) * 0 - 1, n = 10, count = 10, tip = [5, 4], depth = [0, 0], deep = [0, 0], extrapolated = [false, false])
+}
+# with room for `limit` more
+_with_room(s, limit, m) = {
+  room = zeros(limit)
+  (...s, left = concat(s.left, room), width = concat(s.width, room), parts = concat(s.parts, zeros(limit, m) + 0 * s.parts[0]),
+    sizes = concat(s.sizes, room), tops = concat(s.tops, room), lost = concat(s.lost, room), errors = concat(s.errors, room),
+    shell = concat(s.shell, iota(limit) * 0 - 1))
 }
 _tolerance(s, o) = {
   total = sum(s.parts; axis = 0)
@@ -233,7 +253,7 @@ _adapted(g, ends, s, m, o) = {
         }
         s = (...s, deep = s.depth)
       } else {
-        if s.n >= s.most {
+        if s.n == len(s.left) {
           error(
             "integrate: the tolerance is not reached between {a} and {b} with {o.limit} intervals; the error is estimated to be {sum(s.errors):.1e}")
         }
@@ -330,38 +350,36 @@ _beyond(parts, shell, depth, value, miss, whole) = {
     } else { (value = value, error = behind, extrapolated = false) }
   }
 }
-# Places to try, as q: round ones, and ones that near the ends step by step, so
-# that the foot of a narrow peak is among them; and so many more where nothing
-# but 0 has been seen
-_tried(ends, more) = {
-  powers = (m, n) -> 2.0^(m + iota(n - m))
-  if abs(ends.a) == inf or abs(ends.b) == inf {
-    y = concat(powers(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
-      powers(10, 30), 10.0^(3.0 + iota(7)), 1e-3 * 1.0021^(0.0 + iota(more)))
-    z = sqrt(sqrt(where(y < 1, y, 1 / y)))
-    if ends.up { where(y < 1, z, -z) } else { where(y < 1, -z, z) }
-  } else {
-    t = concat(0.01 * (1 + iota(49)), powers(-40, -6), 0.5 * (iota(more // 2) + 0.5) / max(more // 2, 1))
-    z = _before_part(t)
-    # 0 between the ends, and the middle
-    near = abs(ends.b - ends.a) * concat(powers(-40, -6), -powers(-40, -6))
-    near = if ends.a * ends.b < 0 { near } else { near[..0] }
-    part = clamp((near - ends.a) / (ends.b - ends.a), 1e-6, 1 - 1e-6)
-    concat(z, -z, [1.0], where(part < 0.5, _before_part(part), -_before_part(1 - part)))
-  }
+# Places to try, as q: round ones, and ones that near the ends step by step, so that the foot of a narrow peak is among them
+_tried(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
+  _from_finite_end(ends, concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
+    _halvings(10, 30), 10.0^(3.0 + iota(7))))
+} else {
+  z = _before_part(concat(0.01 * (1 + iota(49)), _halvings(-40, -6)))
+  # 0 between the ends, and the middle
+  near = abs(ends.b - ends.a) * concat(_halvings(-40, -6), -_halvings(-40, -6))
+  part = clamp((near - ends.a) / (ends.b - ends.a), 1e-6, 1 - 1e-6)
+  concat(z, -z, [1.0], where(part < 0.5, _before_part(part), -_before_part(1 - part)))
 }
-# (an interval, a place in it): where f is ten times as large at a place that
-# was tried as at all nodes of its interval, and that counts; -1 when it is so
-# nowhere. Tips that are extrapolated are known to grow.
+_halvings(m, n) = 2.0^(m + iota(n - m))
+# the same everywhere, and so many that no peak hides whose foot is a thousandth as wide as the interval, or a hundredth as its distance from the finite end
+_tried_densely(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
+  _from_finite_end(ends, 1e-3 * 1.0105^(0.0 + iota(2000)))
+} else { z = _before_part((iota(1000) + 0.5) / 2000); concat(z, -z) }
+# q of places so far from the finite end
+_from_finite_end(ends, y) = {
+  z = sqrt(sqrt(where(y < 1, y, 1 / y)))
+  if ends.up { where(y < 1, z, -z) } else { where(y < 1, -z, z) }
+}
+# (an interval, the place in it): where f is ten times as large at a place that was tried as at all nodes of its interval, and that counts; -1 when it is so nowhere. Tips that are extrapolated are known to grow.
 _overlooked(q, values, s, o) = {
-  n = s.n
-  (left, width, tops) = (s.left[..n], s.width[..n], s.tops[..n])
-  inside = expand(q, 1) >= left and expand(q, 1) < left + width
-  k = argmax(inside; axis = 1)
+  left = where(iota(len(s.left)) < s.n, s.left, inf)
+  order = argsort(left)
+  k = order[searchsorted(left[order], q) - 1]
   known = (k == s.tip[0] and s.extrapolated[0]) or (k == s.tip[1] and s.extrapolated[1])
-  more = where(values > 10 * tops[k] and not known, values * width[k], 0.0)
+  more = where(values > 10 * s.tops[k] and not known, values * s.width[k], 0.0)
   i = argmax(more)
-  (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, i)
+  (if more[i] > _tolerance(s, o) { k[i] } else { -1 }, q[i])
 }
 # Interval k with the place q in it: intervals that become shorter towards q; a
 # tip is halved until q is outside.
@@ -390,7 +408,7 @@ _cut_towards(g, ends, s, k, q, m) = if k == s.tip[0] or k == s.tip[1] {
     shell[j] = shell[k]
   }
   (...s, left = left, width = width, parts = parts, sizes = sizes, tops = tops, lost = lost,
-    errors = errors, shell = shell, n = n + 27, most = s.most + 27, count = s.count + 28)
+    errors = errors, shell = shell, n = n + 27, count = s.count + 28)
 }
 # Integrals over the intervals from left, of these widths, of the absolute
 # value, too, the largest value at nodes, what rounding of places makes of it,
