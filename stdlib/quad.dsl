@@ -132,7 +132,8 @@ _globally(f, a, b, o) = {
     evaluations = 15 * r.count + len(q))
 }
 _outcome_of_intervals(s) = (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost), count = s.count)
-# Largest absolute values at places; where one is not finite there is a pole or a gap, which the rule never meets.
+# Largest absolute values at places; where one is not finite there is a pole or
+# a gap, which the rule never meets.
 _sizes_at(g, q, m) = {
   v = max(abs(reshape(map(g, q), len(q), m)); axis = 1)
   where(v < inf, v, 0.0)
@@ -350,7 +351,8 @@ _beyond(parts, shell, depth, value, miss, whole) = {
     } else { (value = value, error = behind, extrapolated = false) }
   }
 }
-# Places to try, as q: round ones, and ones that near the ends step by step, so that the foot of a narrow peak is among them
+# Places to try, as q: round ones, and ones that near the ends step by step, so
+# that the foot of a narrow peak is among them
 _tried(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
   _from_finite_end(ends, concat(_halvings(-50, -2), 0.2 * (1 + iota(50)), iota(90) + 11.0, 100 * 1.02^(1.0 + iota(115)),
     _halvings(10, 30), 10.0^(3.0 + iota(7))))
@@ -362,7 +364,8 @@ _tried(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
   concat(z, -z, [1.0], where(part < 0.5, _before_part(part), -_before_part(1 - part)))
 }
 _halvings(m, n) = 2.0^(m + iota(n - m))
-# the same everywhere, and so many that no peak hides whose foot is a thousandth as wide as the interval, or a hundredth as its distance from the finite end
+# the same everywhere, and so many that no peak hides whose foot is a thousandth
+# as wide as the interval, or a hundredth as its distance from the finite end
 _tried_densely(ends) = if abs(ends.a) == inf or abs(ends.b) == inf {
   _from_finite_end(ends, 1e-3 * 1.0105^(0.0 + iota(2000)))
 } else { z = _before_part((iota(1000) + 0.5) / 2000); concat(z, -z) }
@@ -371,7 +374,9 @@ _from_finite_end(ends, y) = {
   z = sqrt(sqrt(where(y < 1, y, 1 / y)))
   if ends.up { where(y < 1, z, -z) } else { where(y < 1, -z, z) }
 }
-# (an interval, the place in it): where f is ten times as large at a place that was tried as at all nodes of its interval, and that counts; -1 when it is so nowhere. Tips that are extrapolated are known to grow.
+# (an interval, the place in it): where f is ten times as large at a place that
+# was tried as at all nodes of its interval, and that counts; -1 when it is so
+# nowhere. Tips that are extrapolated are known to grow.
 _overlooked(q, values, s, o) = {
   left = where(iota(len(s.left)) < s.n, s.left, inf)
   order = argsort(left)
