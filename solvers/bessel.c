@@ -359,7 +359,7 @@ static double of_first_kind(double nu, double at, bool scaled) {
 		return sin_pi(m) * INFINITY; /* the sign of 1/gamma(1 + nu) */
 	}
 	if (isinf(x)) return scaled ? 0 : at < 0 && odd(nu) ? -INFINITY : INFINITY;
-	if (m <= 1 && whole(m) && !far_out(m, x)) {
+	if (m <= 1 && whole(m) && x > 0.1 && !far_out(m, x)) { /* GSL leaves out exp(-x) near 0 */
 		gsl_sf_result r;
 		const double i = gsl_number(gsl.gsl_sf_bessel_In_scaled_e((int)m, at, &r), &r),
 					 half = scaled ? 1 : exp(0.5 * x);

@@ -229,6 +229,16 @@ static double gamma_tail_of(const double *p, bool upper) {
 double gamma_inc(const double *x) { return gamma_tail_of(x, false); }
 double gamma_inc_rest(const double *x) { return gamma_tail_of(x, true); }
 
+/* The integral of t^(a-1) e^-t from 0 to x, a > 0, which may be large where the
+ * regularised one underflows. */
+double gamma_lower(const double *p) {
+	const double a = p[0], x = p[1];
+	if (isnan(a + x) || a <= 0 || x < 0 || a == INFINITY) return NAN;
+	if (x == 0 || x == INFINITY) return x == 0 ? 0 : tgamma(a);
+	if (x < fmax(a, 1)) return (double)(expl(a * logl(x) - x) / a * lower_series(a, x));
+	return a > 1700 ? INFINITY : (double)(gamma_tail(a, x, false) * tgammal(a));
+}
+
 /* gamma(a, x), also of a <= 0: right of 1 and far left of 0 the continued
  * fraction, else from |a| <= 1/2 down by a gamma(a, x) = gamma(a + 1, x) - x^a
  * e^-x, which loses nothing there. */

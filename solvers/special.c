@@ -500,7 +500,7 @@ const EachRow each_rows[] = {
 	{"beta", 2, beta_of, false}, {"lbeta", 2, log_beta, false}, {"gamma_density", 2, gamma_density, false}, {"beta_density", 3, beta_density, false},
 	{"gamma_log_density", 2, gamma_log_density, false}, {"beta_log_density", 3, beta_log_density, false}, {"odds_log_density", 3, odds_log_density, false},
 	{"odds_density", 3, odds_density, false}, {"odds_inc", 3, odds_inc, false}, {"odds_inc_rest", 3, odds_inc_rest, false}, {"odds_inc_inverse", 3, odds_inc_inverse, false},
-	{"gammainc", 2, gamma_inc, false}, {"gammaincc", 2, gamma_inc_rest, false}, {"gamma_upper", 2, gamma_upper, false}, {"gammaincinv", 2, gamma_inc_inverse, false},
+	{"gammainc", 2, gamma_inc, false}, {"gammaincc", 2, gamma_inc_rest, false}, {"gamma_lower", 2, gamma_lower, false}, {"gamma_upper", 2, gamma_upper, false}, {"gammaincinv", 2, gamma_inc_inverse, false},
 	{"betainc", 3, beta_inc, false}, {"betaincc", 3, beta_inc_rest, false}, {"betaincinv", 3, beta_inc_inverse, false}, {"binomial", 2, binomial, false}, {"factorial", 1, factorial, false},
 	{"normal_tail", 1, normal_tail, false}, {"sinc", 1, sinc, false}, {"binomial_log", 3, binomial_log, false},
 	{"erfc", 1, erfc_of, false}, {"erfcx", 1, erfcx, false}, {"erfinv", 1, erf_inverse, false}, {"erfcinv", 1, erfc_inverse, false}, {"dawson", 1, dawson, true},

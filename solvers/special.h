@@ -26,7 +26,7 @@ static inline bool order(double x) { return whole(x) && fabs(x) <= 1e5; }
 double cos_pi(double x);
 double sin_pi(double x);
 
-/* ---- gamma_beta.c: incomplete functions and their inverses ---------------- */
+/* ---- gamma_beta.c: incomplete functions and their inverses --------------- */
 
 /* The even and the odd part of 1/gamma(1 + x), |x| <= 1/2, the odd part divided
  * by x. */
@@ -37,6 +37,7 @@ double gamma_density(const double *x);
 double gamma_log_density(const double *x);
 double gamma_inc(const double *x);
 double gamma_inc_rest(const double *x);
+double gamma_lower(const double *x);
 double gamma_upper(const double *x);
 double gamma_inc_inverse(const double *x);
 double beta_density(const double *x);

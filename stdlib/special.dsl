@@ -83,7 +83,9 @@ derivative gammaincinv(a, p), da, dp = {
 # gamma_lower(a, x), gamma_upper(a, x): the incomplete gamma functions, integrals of t^(a-1) exp(-t) from 0 to x and from x to infinity
 #   the upper one also for a <= 0 and x > 0, and then without a derivative by a. [DLMF 8.2]
 #     gamma_lower(3, 2) + gamma_upper(3, 2)   #~ gamma(3)
-gamma_lower(a, x) = gamma(a) * gammainc(a, x)
+gamma_lower(a, x) = _each("gamma_lower", a, x)
+derivative gamma_lower(a, x), da, dx = x^(a - 1) * exp(-x) * dx +
+  (if _absent(da) { 0.0 } else { jvp(a -> gamma(a) * gammainc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
 # gamma_upper(a, x): see gamma_lower
 #     gamma_upper(1, 2)           #~ exp(-2)
 gamma_upper(a, x) = _each("gamma_upper", a, x)

@@ -16,9 +16,16 @@ worst(π/2 * hyp2f1(0.5, 0.5, 1, [0.999, 1 - 2.0^-30, 1 - 2.0^-50, -1e6, -1e15])
 worst(hyp2f1(1, 1, 2, [1 - 2.0^-20, 1 - 2.0^-52, -1e12, -1e100]), [20 * log(2) / (1 - 2.0^-20), 52 * log(2) / (1 - 2.0^-52),
   log1p(1e12) / 1e12, 100 * log(10) / 1e100]) < 1e-14   #> true
 
+# parameters that are nearly whole in more ways than one
+hyp2f1(4.0236800005622335, 1e-12, 2.0236790005632335, 0.9999976400532351)   #~ 1.0293445658818372 tol 1e-13
+hypu(7.489814207560772, 1.99, 0.5455183417621499)/7.819177269631539e-05      #~ 1 tol 1e-13
+hypu(-4.184974989463257, 1e-5, 0.12311429621307012)                          #~ -1.205597064778004 tol 1e-12
+
 # ---- Bessel functions: order near a whole number
 besselj(20.01, 6.0)/9.1213298111422676841e-10                #~ 1 tol 1e-14
 besseli(15.02, 4.0)/3.0818691085015804889e-8                 #~ 1 tol 1e-14
+besseli(1, 3.6383357811852864e-09; scaled = true)/1.8191678839738996e-09     #~ 1 tol 1e-14
+sphericali(3, 1.3327778862492525e-10)/2.2546754474632617e-32                 #~ 1 tol 1e-14
 sphericalk(89, 0.02)          #> inf
 expint(500.0; n = 50)/1.2955909710987690091e-220             #~ 1 tol 1e-13
 expint(600.0; n = 40)/4.1416478918851928942e-264             #~ 1 tol 1e-13
@@ -61,6 +68,12 @@ logpdf(Cauchy(), 1e200) + log(π) + 400 * log(10)             #~ 0 tol 1e-12
 logpdf(StudentT(2), 1e200) + 600 * log(10)                   #~ 0 tol 1e-12
 # far from where it has mass a density keeps its logarithm
 logpdf(Gamma(1e8), 1e8 + 4e5)                                #~ -808.00631718198382 tol 1e-12
+
+# probabilities near 1, and a shape of 1e-8
+logpdf(Poisson(1e-10), 0) * 1e10                             #~ -1 tol 1e-15
+logpdf(Binomial(7, 1e-12), 0) / 7e-12                        #~ -1 tol 1e-11
+betainc(0.4376446967689286, 2.179716439331163e-08, 0.94724069599795)/1.0120266965002703e-07   #~ 1 tol 1e-13
+gammaincc(1.7824101090874787e-08, 0.002372043417241848)/9.74828288990484e-08                  #~ 1 tol 1e-13
 
 # ---- at both infinities: 0 and 1, and no density
 ends = (Normal(), Uniform(), Exponential(), Gamma(2.5), Beta(2, 3), ChiSquared(3), StudentT(4), FDist(4, 9), LogNormal(),
