@@ -1,7 +1,7 @@
 # special.dsl - special functions, each with its derivatives.
 #
-# The values come from GSL, the C library, or series and recurrences of our own (solvers/special.c); what is written here are names, rules and what can be said by other
-# functions. All are computed element by element, with broadcasting, in f64: of f32 the result is rounded to f32, whole numbers count as real, complex numbers
+# The values come from the C library, GSL, or series, fractions and recurrences of our own (solvers/special.c and beside it); docs/special.md says how exact they are.
+# What is written here are names, rules and what can be said by other functions. All are computed element by element, with broadcasting, in f64: of f32 the result is rounded to f32, whole numbers count as real, complex numbers
 # are an error. Outside of its domain a function is NaN, at a pole an infinity or NaN. A rule mentions functions of this file, so that derivatives of every order and mode
 # follow. An order or parameter by which there is no derivative (whole orders, parameters of hypergeometric functions) says so before the program runs. Definitions: NIST Handbook of Mathematical Functions, dlmf.nist.gov.
 
@@ -58,7 +58,7 @@ binomial(n, k) = _each("binomial", n, k)
 derivative binomial(n, k) = (y * (digamma(n + 1) - digamma(n - k + 1)), y * (digamma(n - k + 1) - digamma(k + 1)))
 
 # gammainc(a, x): the regularised lower incomplete gamma function, integral of t^(a-1) exp(-t) / gamma(a) from 0 to x
-#   a, x >= 0. Derivatives by x and a, of every order; those by a are series and continued fractions, differentiated. [DLMF 8.2; GSL]
+#   a, x >= 0. Derivatives by x and a, of every order; those by a are series and continued fractions, differentiated. [DLMF 8.2]
 #     gammainc(1, 2)              #~ 1 - exp(-2)
 gammainc(a, x) = _each("gammainc", a, x)
 derivative gammainc(a, x), da, dx = _gamma_density(a, x) * dx + (if _absent(da) { 0.0 } else { _gammainc_by_a(a, x) * da })
@@ -92,7 +92,7 @@ gamma_upper(a, x) = _each("gamma_upper", a, x)
 derivative gamma_upper(a, x), da, dx = -x^(a - 1) * exp(-x) * dx +
   (if _absent(da) { 0.0 } else { jvp(a -> gamma(a) * gammaincc(a, x + 0 * a), a + 0.0 * y, da + 0.0 * y)[1] })
 # betainc(a, b, x): the regularised incomplete beta function, integral of t^(a-1) (1-t)^(b-1) / beta(a, b) from 0 to x
-#   a, b > 0, 0 <= x <= 1. Derivatives by all three, those by a and b from the continued fraction. [DLMF 8.17; GSL]
+#   a, b > 0, 0 <= x <= 1. Derivatives by all three, those by a and b from the continued fraction. [DLMF 8.17]
 #     betainc(2, 3, 0.5)          #~ 11/16
 betainc(a, b, x) = _each("betainc", a, b, x)
 derivative betainc(a, b, x), da, db, dx = _beta_density(a, b, x) * dx + _betainc_by_parameters(a, b, x, y, da, db)
@@ -267,7 +267,7 @@ derivative fresnelc(x) = _cos_half_square(x)
 _sin_half_square(x) = sin(1.5707963267948966 * (x * x))
 _cos_half_square(x) = cos(1.5707963267948966 * (x * x))
 # expint(x; n): the exponential integral E_n(x), integral of exp(-x t) / t^n from 1 to infinity; n = 1 unless given
-#   x > 0; with n = 1 also x < 0, the principal value. No derivative by n. [DLMF 6.2.1, 8.19.3; GSL]
+#   x > 0; with n = 1 also x < 0, the principal value. No derivative by n. [DLMF 6.2.1, 8.19]
 #     expint(1)                   #~ 0.21938393439552029
 #     expint(1; n = 2)            #~ 0.14849550677592205
 expint(x; n = 1) = _expint(n, x)
@@ -305,7 +305,7 @@ derivative sinc(x) = -3.141592653589793 * sphericalj(1, 3.141592653589793 * x)
 
 # besselj(n, x), bessely(n, x): Bessel functions of the first and second kind, of order n
 #   n any real number; x >= 0, of besselj with whole n any real x. Derivatives by x, and by n for x > 0 (of besselj for n > 0 also at 0): those by n are Schlaefli's integrals, differentiated. [DLMF 10.2,
-#   10.9.6, 10.9.7; GSL]
+#   10.9.6, 10.9.7; Temme 1975, Barnett 1981; GSL for whole orders]
 #     besselj([0, 1, 0.5], 2.0)   #~ [0.22389077914123566, 0.5767248077568734, sin(2) / sqrt(pi)]
 besselj(n, x) = _each("besselj", n, x)
 derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x)) * dx + 
@@ -315,7 +315,7 @@ derivative besselj(n, x), dn, dx = 0.5 * (besselj(n - 1, x) - besselj(n + 1, x))
 bessely(n, x) = _each("bessely", n, x)
 derivative bessely(n, x), dn, dx = 0.5 * (bessely(n - 1, x) - bessely(n + 1, x)) * dx + _by_order(_bessely_integral, n, x, y, dn)
 # besseli(n, x; scaled): modified Bessel function of the first kind; scaled = true: times exp(-|x|)
-#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by n for x > 0, for n > 0 also at 0. [DLMF 10.25, 10.32.4; GSL]
+#   n any real number; x >= 0, with whole n any real x. Derivatives by x, and by n for x > 0, for n > 0 also at 0. [DLMF 10.25, 10.32.4; Temme 1975]
 #     besseli(0, 2)               #~ 2.2795853023360673
 #     besseli(0, 1000; scaled = true)   #~ 0.01261724045589125
 besseli(n, x; scaled = false) = if scaled { _besseli_scaled(n, x) } else { _besseli(n, x) }
@@ -327,7 +327,7 @@ derivative _besseli_scaled(n, x), dn, dx =
   (0.5 * (_besseli_scaled(n - 1, x) + _besseli_scaled(n + 1, x)) - sign(x) * y) * dx +
     _by_order_from_0(_besseli_integral, n, x, y, dn)
 # besselk(n, x; scaled): modified Bessel function of the second kind, x >= 0; scaled = true: times exp(x)
-#   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; GSL]
+#   Derivatives by x, and by n for x > 0. [DLMF 10.25, 10.32.9; Temme 1975]
 #     besselk(0, 2)               #~ 0.11389387274953344
 besselk(n, x; scaled = false) = if scaled { _besselk_scaled(n, x) } else { _besselk(n, x) }
 _besselk(n, x) = _each("besselk", n, x)
@@ -429,7 +429,7 @@ _besselk_integral(n, x) = {
 }
 
 # sphericalj(l, x), sphericaly(l, x): spherical Bessel functions of whole order l >= 0
-#   any real x. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1), which needs no division by x. [DLMF 10.47, 10.51; GSL]
+#   any real x. Derivative: (l j_{l-1} - (l+1) j_{l+1}) / (2l + 1), which needs no division by x. [DLMF 10.47, 10.51]
 #     sphericalj([0, 1], 2.0)     #~ [sin(2) / 2, sin(2) / 4 - cos(2) / 2]
 sphericalj(l, x) = _each("sphericalj", l, x)
 derivative sphericalj(l, x), dl, dx = {
@@ -444,7 +444,7 @@ derivative sphericaly(l, x), dl, dx = {
   (where(l == 0, 0.0, l * sphericaly(max(l - 1, 0), x)) - (l + 1) * sphericaly(l + 1, x)) / (2 * l + 1) * dx
 }
 # sphericali(l, x), sphericalk(l, x): modified spherical Bessel functions sqrt(pi/(2x)) I_{l+1/2}(x) and sqrt(pi/(2x)) K_{l+1/2}(x)
-#   l whole, l >= 0; sphericalk for x > 0. [DLMF 10.47(ii); GSL]
+#   l whole, l >= 0; sphericalk for x > 0. [DLMF 10.47(ii)]
 #     sphericali(0, 2)            #~ sinh(2) / 2
 sphericali(l, x) = _each("sphericali", l, x)
 derivative sphericali(l, x), dl, dx = {
@@ -546,7 +546,8 @@ ellipj(u, m) = {
 # ---- hypergeometric functions
 
 # hyp0f1(b, x), hyp1f1(a, b, x), hyp2f1(a, b, c, x): hypergeometric functions
-#   hyp2f1 for x <= 1. No derivatives by the parameters. [DLMF 13.2, 15.2; series where they lose at most three digits, else GSL]
+#   hyp2f1 for x <= 1. No derivatives by the parameters. [DLMF 13, 15: series, expansions for large arguments, and the
+#   differential equation towards 1. NaN where none of them keeps its digits]
 #     hyp1f1(1, 2, 3)             #~ (exp(3) - 1) / 3
 #     hyp2f1(1, 1, 2, -3)         #~ log(4) / 3
 hyp0f1(b, x) = _each("hyp0f1", b, x)
