@@ -476,7 +476,7 @@ static long double lambert_near_branch(long double p) {
 static double lambert_of(double x, bool below) {
 	const long double e = 2.71828182845904523536028747135266250L, low = -1.24287536727883631686e-17L; /* 1/e is a double and this */
 	const long double above = ((long double)x + 0.36787944117144233) + low, p = above > 0 ? sqrtl(2 * e * above) : 0, signed_p = below ? -p : p;
-	if (above < -1e-17L) return NAN;
+	if (above < -4e-17L) return NAN; /* -1/e itself, rounded, is not left of it */
 	if (p < 0.01L) return (double)lambert_near_branch(signed_p);
 	const long double l = logl(fabsl(x));
 	long double w = p < 1 ? lambert_near_branch(signed_p) : below ? l - logl(-l) : x < 3 ? log1pl(x) * (1 - log1pl(log1pl(x)) / (2 + log1pl(x))) : l - logl(l);

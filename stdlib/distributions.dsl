@@ -133,8 +133,8 @@ _asked(d, what) = {
 _root2 = 1.4142135623730951
 _root_2pi = 2.5066282746310002
 _log_root_2pi = 0.9189385332046728
-# Inside of its support the value that f gives, outside another; f is fed a number from inside there.
-_inside_or(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), outside)
+# Inside of its support the value that f gives, outside another, and NaN of NaN; f is fed a number from inside there.
+_inside_or(inside, x, other, f, outside) = where(inside, f(where(inside, x, other)), where(x == x, outside, nan))
 # p, and NaN outside of 0 .. 1
 _probability(p) = where(0 <= p and p <= 1, p, nan)
 
@@ -149,16 +149,16 @@ _families = (
     moments = d -> (d.mu, d.sigma^2)
   ),
   Uniform = (
-    pdf = (d, x) -> where(d.a <= x and x <= d.b, 1 / (d.b - d.a), 0.0),
-    logpdf = (d, x) -> where(d.a <= x and x <= d.b, -log(d.b - d.a), -inf),
+    pdf = (d, x) -> _inside_or(d.a <= x and x <= d.b, x, d.a, x -> 1 / (d.b - d.a), 0.0),
+    logpdf = (d, x) -> _inside_or(d.a <= x and x <= d.b, x, d.a, x -> -log(d.b - d.a), -inf),
     cdf = (d, x) -> clamp((x - d.a) / (d.b - d.a), 0.0, 1.0),
     ccdf = (d, x) -> clamp((d.b - x) / (d.b - d.a), 0.0, 1.0),
     icdf = (d, p) -> d.a + (d.b - d.a) * _probability(p),
     moments = d -> (0.5 * (d.a + d.b), (d.b - d.a)^2 / 12)
   ),
   Exponential = (
-    pdf = (d, x) -> where(x >= 0, exp(-max(x, 0) / d.scale) / d.scale, 0.0),
-    logpdf = (d, x) -> where(x >= 0, -x / d.scale - log(d.scale), -inf),
+    pdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> exp(-x / d.scale) / d.scale, 0.0),
+    logpdf = (d, x) -> _inside_or(x >= 0, x, 0.0, x -> -x / d.scale - log(d.scale), -inf),
     cdf = (d, x) -> -expm1(-max(x, 0) / d.scale),
     ccdf = (d, x) -> exp(-max(x, 0) / d.scale),
     icdf = (d, p) -> -d.scale * log1p(-_probability(p)),

@@ -55,7 +55,7 @@ log2(x) = log(x) / 0.6931471805599453
 log10(x) = log(x) / 2.302585092994046
 # relu(x): max(x, 0), with derivative 0 at 0
 #     relu([-2, 3])                 #> [0, 3]
-relu(x) = where(x > 0, x, 0 * x)
+relu(x) = where(x > 0, x, where(x == x, 0, x))
 # sigmoid(x): 1/(1 + exp(-x)), without overflow or cancellation
 #     sigmoid([-1000.0, 0, 1000])   #> [0, 0.5, 1]
 sigmoid(x) = if _is_complex(x) { 0.5 * (1 + tanh(0.5 * x)) } else {
@@ -64,7 +64,7 @@ sigmoid(x) = if _is_complex(x) { 0.5 * (1 + tanh(0.5 * x)) } else {
 }
 # softplus(x): log(1 + exp(x)), without overflow
 #     softplus([0.0, 1000])         #~ [log(2), 1000]
-softplus(x) = where(x > 0, x, 0 * x) + log1p(exp(where(x > 0, -x, x)))
+softplus(x) = where(x > 0, x, 0) + log1p(exp(where(x > 0, -x, x)))
 # angle(z): argument of a complex number, radians
 #     angle(1im)                    #~ π/2
 angle(z) = atan2(imag(z), real(z))

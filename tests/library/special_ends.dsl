@@ -34,6 +34,8 @@ expint(600.0; n = 40)/4.1416478918851928942e-264             #~ 1 tol 1e-13
 lambertw(1e-60)*1e60          #~ 1
 lambertw(1e-40)*1e40          #~ 1
 lambertw(inf)                 #> inf
+lambertw([-1 / e, -0.36787944117144233])      #~ [-1, -1]
+lambertw(-1 / e; lower = true)   #~ -1
 
 # ---- inverse hyperbolic functions and the sigmoid
 asinh(-1e180)                              #~ -415.15846391948816843
@@ -85,6 +87,11 @@ for d in ends {
 for d in ends {
   assert(cdf(d, -inf) == 0 and ccdf(d, -inf) == 1 and pdf(d, -inf) == 0 and logpdf(d, -inf) == -inf, "{d.family} at -inf")
 }
+for d in ends {
+  assert(isnan(cdf(d, nan)) and isnan(ccdf(d, nan)) and isnan(pdf(d, nan)) and isnan(logpdf(d, nan)), "{d.family} at nan")
+  assert(icdf(d, 0.0) <= icdf(d, 1e-9) and icdf(d, 1.0) >= icdf(d, 0.999) and isnan(icdf(d, 1.1)), "quantiles of {d.family}")
+}
+(softplus(-inf), relu(-inf), sigmoid(-inf))   #> (0.0, 0.0, 0.0)
 cdf(FDist(4, 9), inf)         #> 1.0
 cdf(Cauchy(), inf)            #> 1.0
 ccdf(FDist(4, 9), inf)        #> 0.0
