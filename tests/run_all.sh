@@ -215,6 +215,7 @@ every_test() {
 		run counts gallery-page 60 scripts/gallery_page.sh --check
 		run counts grammar-page 60 scripts/grammar_page.sh --check
 		run counts derivatives-page 60 scripts/derivatives_page.sh --check
+		run counts special-page 60 scripts/special_page.sh --check
 		run counts install 300 tests/install_test.sh build
 	fi
 }

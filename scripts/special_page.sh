@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# special_page.sh - writes docs/special.md: the worst relative error of each special function and distribution, beside SciPy's.
+#
+# Use: scripts/special_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
+#      scripts/special_page.sh --check [FOLDER]  fails when a function is missing on the page or is worse than the page says
+#
+# Values, conditions and SciPy's errors stand in tests/library/_special_reference.dsl (scripts/special_reference.py). Last digits depend on
+# the machine's C library, so that a check allows for four units of the last place beside twice what the page says.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+cd "$(dirname "$0")/.."
+check=
+if [ "${1:-}" = --check ]; then check=yes; shift; fi
+program=${ATLED:-${1:-build}/atled}
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+
+# group|name|points|error|error of SciPy
+cat >"$stage/rows.dsl" <<TEXT
+use "$PWD/tests/library/_special_reference.dsl" as s
+use "$PWD/tests/library/_special_table.dsl" as table
+for r in s.rows { print(table.line(r)) }
+TEXT
+"$program" "$stage/rows.dsl" >"$stage/rows"
+
+page() {
+	cat <<'TEXT'
+# Special functions: how exact they are
+
+Made by `scripts/special_page.sh` from `tests/library/special_table.dsl`; do not change it by hand.
+
+TEXT
+	sed -n 's/^# mpmath \(.*\), SciPy \([^ ]*\)\. .*/Each function is compared with mpmath \1 at points drawn over its whole domain: extremes, both signs, tails, nearly whole orders. SciPy \2 is compared at the same points./p' tests/library/_special_reference.dsl
+	cat <<'TEXT'
+The table has the worst relative error. Where the condition c of the function at a point is above 1000, the error there counts divided by
+c/1000: near a zero, say, the last digit of the argument changes the value by more than 1e-13 of it. `-` is a function that SciPy lacks, `nan` a point
+where it has no value. `make check` holds each function to 1e-12, and to twice SciPy's error where that is above
+1e-14.
+
+TEXT
+	awk -F'|' '
+		$1 != group { group = $1; printf "\n## %s\n\n| function | points | Atled | SciPy |\n| --- | --- | --- | --- |\n", toupper(substr(group, 1, 1)) substr(group, 2) }
+		{ printf "| `%s` | %s | %s | %s |\n", $2, $3, $4, $5; n++ }
+		END { printf "\n%d functions.\n", n }' "$stage/rows"
+}
+
+if [ -z "$check" ]; then
+	page >docs/special.md
+	exit
+fi
+# function and error of the page, then of the rows
+awk -F'|' '
+	NR == FNR { if ($2 ~ /^ `/) { name = substr($2, 3, length($2) - 4); said[name] = $4 + 0 } next }
+	!($2 in said) { print $2 ": not on the page"; failed++; next }
+	{ if ($4 + 0 > 2 * said[$2] + 1e-15) { printf "%s: %s, and %s on the page\n", $2, $4, said[$2]; failed++ } else passed++ }
+	END { if (failed) print "docs/special.md is out of date: run scripts/special_page.sh"; print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 }
+' docs/special.md "$stage/rows"
