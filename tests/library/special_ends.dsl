@@ -77,6 +77,10 @@ logpdf(Binomial(7, 1e-12), 0) / 7e-12                        #~ -1 tol 1e-11
 betainc(0.4376446967689286, 2.179716439331163e-08, 0.94724069599795)/1.0120266965002703e-07   #~ 1 tol 1e-13
 gammaincc(1.7824101090874787e-08, 0.002372043417241848)/9.74828288990484e-08                  #~ 1 tol 1e-13
 
+# the variance of a narrow Weibull distribution, the difference of two squares that are nearly 1
+worst(moments(Weibull([1e12, 1e6, 30, 3, 0.5])).variance, [1.6449340668439233e-24, 1.6449297637827162e-12, 0.0016817805002180166,
+  0.10533288486847873, 20]) < 1e-14   #> true
+
 # ---- at both infinities: 0 and 1, and no density
 ends = (Normal(), Uniform(), Exponential(), Gamma(2.5), Beta(2, 3), ChiSquared(3), StudentT(4), FDist(4, 9), LogNormal(),
   Weibull(1.5), Cauchy(), Laplace(), Logistic(), Gumbel(), Pareto(2.0), Poisson(3), Binomial(5, 0.3), Geometric(0.3),
