@@ -179,6 +179,11 @@ double hyp1f1(const double *p) {
 	if (kept(s)) return (double)(by_kummer ? s.value * expl(x) : s.value);
 	const Sum far = hyp1f1_far(a, b, x);
 	if (kept(far)) return (double)far.value;
+	if (by_kummer) {
+		const Twice less = twice_sum(b, -a);
+		const Sum turned = power_series_twice(1, &less, 1, (Twice[]){{b, 0}}, -x);
+		if (kept_twice(turned)) return (double)(turned.value * expl(x));
+	}
 	const Sum twice = power_series_twice(1, (Twice[]){{a, 0}}, 1, (Twice[]){{b, 0}}, x);
 	if (kept_twice(twice)) return (double)twice.value;
 	return moderate(a) && moderate(b) ? if_bounded(gsl.gsl_sf_hyperg_1F1_e(a, b, x, &r), &r) : NAN;

@@ -278,10 +278,11 @@ _families = (
     moments = d -> (d.location + 0.5772156649015329 * d.scale, (π * d.scale)^2 / 6)
   ),
   Pareto = (
+    pdf = (d, x) -> _inside_or(d.scale <= x and x < inf, x, d.scale, x -> d.shape / x * (d.scale / x)^d.shape, 0.0),
     logpdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> log(d.shape) - log(x) - d.shape * _log_ratio(x, d.scale),
       -inf),
     cdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> -expm1(-d.shape * _log_ratio(x, d.scale)), 0.0),
-    ccdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> exp(-d.shape * _log_ratio(x, d.scale)), 1.0),
+    ccdf = (d, x) -> _inside_or(x >= d.scale, x, d.scale, x -> (d.scale / x)^d.shape, 1.0),
     icdf = (d, p) -> d.scale * exp(-log1p(-_probability(p)) / d.shape),
     moments = d -> (where(d.shape > 1, d.shape * d.scale / (d.shape - 1), inf),
       where(d.shape > 2, d.shape * d.scale^2 / ((d.shape - 1)^2 * (d.shape - 2)), inf))

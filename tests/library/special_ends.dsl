@@ -5,6 +5,7 @@ worst(y, want) = max(abs(y - want) / max(abs(want), 1e-300))
 
 # ---- hypergeometric functions: large negative arguments, and near 1 with whole or nearly whole c - a - b
 hyp1f1(1.5, 4.0, -1500.0)/0.00007757584291945310795          #~ 1 tol 1e-13
+hyp1f1(29.16104619622523, 1.3307781576866884, -71.06619693882988)/-9.446415330686253e-18   #~ 1 tol 1e-13
 hyp1f1(0.5, 2.5, -900.0)                                     #~ 0.044286728858041990738 tol 1e-15
 hyp2f1(-0.25, -0.25, 3.0, -3000.0)                           #~ -3.4577568736843828 tol 1e-13
 hyp2f1(1.5, -0.5, 2.0, 0.999)/0.42696543073853409804         #~ 1 tol 1e-13
