@@ -362,6 +362,7 @@ static long double hyp2f1_inside(Parameters p, double x, double y) {
 		if (d < 0) steps = hyp2f1_by_steps(other, y);
 		if (kept_twice(steps)) return powl(y, d) * steps.value;
 	}
+	if (at_one.lost < 1e5L) return at_one.value;
 	const double a = p.a.high, b = p.b.high, c = p.c.high;
 	if (!moderate(a) || !moderate(b) || !moderate(c)) return NAN;
 	return if_bounded(gsl.gsl_sf_hyperg_2F1_e(a, b, c, x, &r), &r);
