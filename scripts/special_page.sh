@@ -4,7 +4,7 @@
 # Use: scripts/special_page.sh [FOLDER]          writes the page; FOLDER (build) has the program
 #      scripts/special_page.sh --check [FOLDER]  fails when a function is missing on the page or is worse than the page says
 #
-# Values, conditions and SciPy's errors stand in tests/library/_special_reference.dsl (scripts/special_reference.py). Last digits depend on
+# Values, conditions and SciPy's errors stand in tests/library/_special_reference.dsl (scripts/special/reference.py). Last digits depend on
 # the machine's C library, so that a check allows for four units of the last place beside twice what the page says.
 set -euo pipefail
 export LC_ALL=C.UTF-8

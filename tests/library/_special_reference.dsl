@@ -1,6 +1,8 @@
-# _special_reference.dsl - made by scripts/special_reference.py: functions, arguments, values of mpmath, conditions, and the worst error of SciPy.
+# _special_reference.dsl - made by scripts/special/reference.py: functions, arguments, values of mpmath, conditions,
+# and the worst error of SciPy.
 #
-# mpmath 1.4.1, SciPy 1.17.1. `x` has an array for each argument; `scipy` is inf where SciPy gives NaN or an infinity, and -1 where it has no such function.
+# mpmath 1.4.1, SciPy 1.17.1. `x` has an array for each argument; `scipy` is inf where SciPy gives NaN or an infinity,
+# and -1 where it has no such function.
 
 row_0 =
   (group = "elementary functions", name = "sqrt", f = sqrt, scipy = 0,
