@@ -308,7 +308,9 @@ void jet_rule_EIG(Jet *j, const Inst *in) {
 	Ref *w = ARENA_ARRAY(j->scratch, Ref, j->order + 1), *bs = ARENA_ARRAY(j->scratch, Ref, j->order + 1);
 	int rank = type_in(b, v[0]).rank;
 	Dtype dtype = dtype_in(b, v[0]);
-	Ref lu[2], gaps = inverse_gaps(b, l[0], v[0]), chosen = largest_entries(b, v[0]);
+	/* equal eigenvalues have vectors without derivatives: infinite off the diagonal */
+	Ref gap = build2(b, OP_SUB, spread(b, l[0], v[0], true), spread(b, l[0], v[0], false)), one = build_full(b, type_id_in(b, gap), 1);
+	Ref lu[2], gaps = build2(b, OP_DIV, one, with_diagonal_of(b, one, gap)), chosen = largest_entries(b, v[0]);
 	Ref pivot = column_sums(b, where(b, chosen, v[0]));
 	build(b, OP_LU, 1, &v[0], 0, lu);
 	for (uint32_t k = 1; k <= j->order; k++) {

@@ -197,6 +197,14 @@ static Ref gaps(Builder *b, Ref w, TypeId shape) {
 	return reciprocal_or_zero(b, build2(b, OP_SUB, along_columns(b, w, shape), along_rows(b, w, shape)));
 }
 
+/* Row i, column j: 1/(w_j - w_i), which is infinite where they are equal, and 0 on the diagonal. */
+static Ref gaps_of_pairs(Builder *b, Ref w, TypeId shape) {
+	Ref gap = build2(b, OP_SUB, along_columns(b, w, shape), along_rows(b, w, shape)), one = build_full(b, shape, 1);
+	Ref diagonal_part = part_mask(b, gap, PART_DIAGONAL);
+	Ref over = build2(b, OP_DIV, one, build_select(b, diagonal_part, one, gap));
+	return build_select(b, diagonal_part, build_zeros(b, shape), over);
+}
+
 /* M = V^H dA V: dw is its diagonal and dV = V (M over the gaps). The phase is the one with v^H dv = 0. */
 void jvp_EIGH(JvpRule *r) {
 	Builder *b = r->b;
@@ -207,7 +215,7 @@ void jvp_EIGH(JvpRule *r) {
 	r->dy[1] = mat_mul(b, v, build2(b, OP_MUL, m, build_convert(b, gaps(b, w, shape), dtype_in(b, v))));
 }
 
-/* V^-1 dA V has dw on its diagonal and, over the gaps, the coefficients of dV. Each vector stays of length 1, and its largest
+/* V^-1 dA V has dw on its diagonal and, over the gaps, the coefficients of dV: none where eigenvalues are equal, and NaN then. Each vector stays of length 1, and its largest
  * component keeps its phase, which is how LAPACK's geev chooses vectors (and what makes the eigenvectors of real eigenvalues real). */
 void jvp_EIG(JvpRule *r) {
 	Builder *b = r->b;
@@ -220,7 +228,7 @@ void jvp_EIG(JvpRule *r) {
 	Ref rhs = build_gather(b, mat_mul(b, build_convert(b, r->dx[0], (Dtype)t.dtype), v), lu[1], rank - 2, rank - 2);
 	Ref m = mat_solve_triangular(b, lu[0], mat_solve_triangular(b, lu[0], rhs, true, false, true), false, false, false);
 	r->dy[0] = diagonal(b, m);
-	Ref dv = mat_mul(b, v, build2(b, OP_MUL, m, gaps(b, w, shape)));
+	Ref dv = mat_mul(b, v, build2(b, OP_MUL, m, gaps_of_pairs(b, w, shape)));
 
 	/* Subtract v times (Re v^H dv + i Im (dv_k / v_k)) where k is the largest component. */
 	int row = rank - 2;

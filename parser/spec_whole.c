@@ -9,7 +9,7 @@
  * is; an even polynomial through its values at +-e_k gives its value at 0 to rounding, and the derivatives of these values,
  * of every order and in every mode, give those of f, because no two eigenvalues of A + e_k S are close. Where the polynomial
  * misses the value, f is not smooth in the matrix (one of the eigenvalues that meet, a single vector), or not on the way to the
- * places: its derivatives are NaN. The matrices S and the step come from the library (_apart_symmetric and its neighbours in
+ * places: its derivatives are those of the rules when the values differ by more than rounding, else NaN. The matrices S and the step come from the library (_apart_symmetric and its neighbours in
  * linalg.dsl).
  */
 #include "parser/spec.h"
@@ -128,7 +128,7 @@ static void make_moved(Ctx *c, void *arg) {
 	w->b = NULL;
 }
 
-/* parameters -> whether eigenvalues meet */
+/* parameters -> whether eigenvalues meet, and whether they do so but for rounding: two truth values */
 static void make_meets(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const Fn *f = w->f;
@@ -142,7 +142,7 @@ static void make_meets(Ctx *c, void *arg) {
 		build_copy_inst(w->b, &map, in);
 		if (!w->site[in - f->insts.at]) continue;
 		Av *values = av_array(&q, refmap_get(w->b, &map, inst_result(in, in->op == OP_SVD)));
-		Ref one = sp_call_library(&q, "_some_meet", 1, &values, span_of(c, in->span))->ref;
+		Ref one = sp_call_library(&q, in->op == OP_EIGH ? "_some_meet" : "_some_singular_meet", 1, &values, span_of(c, in->span))->ref;
 		any = any == REF_NONE ? one : build2(w->b, OP_MAX, any, one);
 	}
 	w->meets = build_end(w->b, 1, &any);
@@ -183,7 +183,7 @@ static Ref meets_value(Builder *b, Ref x, Ref value) {
 static Ref undefined(Builder *b, Ref x) { return build1(b, OP_SQRT, build2(b, OP_MUL, x, x)); }
 
 /* The sum over the steps of weight times results, in place of results: of their value, and with its derivatives. */
-static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref *out) {
+static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal, Ref *out) {
 	Ctx *c = w->sp->c;
 	Builder *b = w->b;
 	Frame frame;
@@ -226,7 +226,9 @@ static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref *out)
 		Ref right = meets_value(b, build1(b, OP_STOP, p[m]), build1(b, OP_STOP, plain[k]));
 		Ref wrong = build_select(b, right, build_full(b, ref_type(build_fn(b), change), 1), change);
 		change = build_select(b, right, change, undefined(b, wrong));
-		out[k] = build2(b, OP_ADD, build1(b, OP_STOP, plain[k]), change);
+		/* what is not smooth in all of the matrix has the derivatives of the rules as long as the values can be told apart */
+		Ref taken = build2(b, OP_MAX, right, build_broadcast_scalar(b, equal, ref_type(build_fn(b), right)));
+		out[k] = build_select(b, taken, build2(b, OP_ADD, build1(b, OP_STOP, plain[k]), change), plain[k]);
 		m++;
 	}
 }
@@ -235,15 +237,19 @@ static void make_whole(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const uint32_t n = fn_nparams(w->f), nr = fn_nresults(w->f);
 	RefMap map;
-	Ref *params = ARENA_ARRAY(w->a, Ref, n + 1), *plain = ARENA_ARRAY(w->a, Ref, nr + 1), *out = ARENA_ARRAY(w->a, Ref, nr + 1), meets;
+	Ref *params = ARENA_ARRAY(w->a, Ref, n + 1), *plain = ARENA_ARRAY(w->a, Ref, nr + 1), *out = ARENA_ARRAY(w->a, Ref, nr + 1), *asked = ARENA_ARRAY(w->a, Ref, n + 1), both;
 	begin(w, "whole", &map, params);
 	build_at(w->b, w->f->span);
-	build_call(w->b, w->f, n, params, plain);
-	build_call(w->b, w->meets, n, params, &meets);
+	/* Of the question, and of what stands in branches, no derivative is taken in such a form again. */
+	for (uint32_t k = 0; k < n; k++) asked[k] = has_slope(w->f, fn_param(w->f, k)) ? build1(w->b, OP_STOP, params[k]) : params[k];
+	build_call(w->b, w->meets, n, asked, &both);
+	const Ref meets = build_gather(w->b, both, build_i64(w->b, 0), 0, 0), equal = build_gather(w->b, both, build_i64(w->b, 1), 0, 0);
 	OpenRegion *open = build_region_begin(w->b, 0, NULL, NULL);
-	interpolate(w, params, plain, out);
+	build_call(w->b, w->f, n, params, plain);
+	interpolate(w, params, plain, equal, out);
 	const RegionId yes = build_region_end(w->b, open, nr, out);
 	open = build_region_begin(w->b, 0, NULL, NULL);
+	build_call(w->b, w->f, n, params, plain);
 	const RegionId no = build_region_end(w->b, open, nr, plain);
 	build_if(w->b, meets, yes, no, out);
 	w->result = build_end(w->b, nr, out);

@@ -249,21 +249,25 @@ _log_det_by(A, F, p) = sum(log(abs(diag(F))))
 logdet(A) = { (s, l) = slogdet(A); where(real(s) > 0, l, 0 / 0.0) }
 # Where eigenvalues or singular values meet, derivatives of a function f of the whole decomposition are those of the even polynomial through
 # f(A + e S) at the places e of _apart_steps, at e = 0: eight places, so that what is left out is of order e^8. S = V diag(d) V' has the vectors of A and
-# moves apart, in steps of h times their size, what is closer than h/10: no gap may be left between that and what the largest e spans.
+# moves apart, in steps of h times their size, what is closer than h/10: no gap may be left between that and what the largest e spans. Singular
+# values also meet 0, where vectors of a matrix that is not square divide by them; they are moved away from it.
 _apart_symmetric(A, e) = if rank(A) == 3 { map(B -> _apart_symmetric(B, e), A) } else {
   (w, V) = eigh(stop_gradient(A))
-  A + (V * expand(_as_real_of(e, A) * _apart_by(w), 0)) @ V'
+  A + (V * expand(_as_real_of(e, A) * _apart_by(w, false), 0)) @ V'
 }
 _apart_singular(A, e) = if rank(A) == 3 { map(B -> _apart_singular(B, e), A) } else {
   (U, s, V) = svd(stop_gradient(A))
-  A + (U * expand(_as_real_of(e, A) * _apart_by(s), 0)) @ V'
+  A + (U * expand(_as_real_of(e, A) * _apart_by(_with_zero(s), true)[..len(s)], 0)) @ V'
 }
 _apart_steps() = ([1.0, -1, 2, -2, 3, -3, 4, -4], [0.8, 0.8, -0.4, -0.4, 0.8 / 7, 0.8 / 7, -0.1 / 7, -0.1 / 7])
-_some_meet(w) = if rank(w) == 2 { any(map(_some_meet, w)) } else if len(w) < 2 { false } else {
-  (near, h) = _near_values(w)
-  any(near)
+_with_zero(s) = concat(s, 0 * s[..1])
+# [whether some meet, whether they do so but for rounding]
+_some_meet(w) = if rank(w) == 2 { any(map(_some_meet, w); axis = 0) } else if len(w) < 2 { [false, false] } else {
+  (gap, h) = _near_values(w)
+  [any(gap <= 0.1 * h), any(gap <= (if dtype(w) == "f32" { 1e-5 } else { 1e-11 }))]
 }
-# (whether each value is near the one before, the step), of values in order; relative to the larger of both, or to the largest of all where both are small
+_some_singular_meet(s) = if rank(s) == 2 { any(map(_some_singular_meet, s); axis = 0) } else { _some_meet(_with_zero(s)) }
+# (distances of neighbours, the step), of values in order; relative to the larger of both, or to the largest of all where both are small
 _near_values(w) = {
   n = len(w)
   largest = max(abs(w))
@@ -273,18 +277,20 @@ _near_values(w) = {
     near = gap <= 0.1 * step
     if not any(not near and gap < 10 * step * (1 + sum(near))) { h = step }
   }
-  (gap <= 0.1 * h, h)
+  (gap, h)
 }
 _size_near(size, largest) = where(size > 0.01 * largest, size, where(largest > 0, largest, 1.0))
-_apart_by(w) = if len(w) < 2 { 0 * w } else {
-  (near, h) = _near_values(w)
-  # the number of the group, of the place in it, and of all its places
-  group = cumsum(concat([0], i64(not near)))
+_apart_by(w, singular) = if len(w) < 2 { 0 * w } else {
+  (gap, h) = _near_values(w)
+  # the number of the group, of the place in it, and of all its places; the group of a singular 0, the last, begins there
+  group = cumsum(concat([0], i64(gap > 0.1 * h)))
   same = expand(group, 1) == group
   place = sum(same and expand(iota(len(w)), 1) > iota(len(w)); axis = 1)
   count = sum(same; axis = 1)
   first = max(where(same, abs(w), 0.0); axis = 1)
-  _as_real_of(h, w) * _size_near(first, max(abs(w))) * (place - (count - 1) / 2.0)
+  centre = (count - 1) / 2.0
+  from = if singular { where(group == group[-1], count - 1.0, centre) } else { centre }
+  _as_real_of(h, w) * _size_near(first, max(abs(w))) * (from - place)
 }
 # eigvals(A), eigvalsh(A), svdvals(A): eigenvalues (complex); those of a symmetric or Hermitian matrix, ascending; singular values, descending
 #     eigvalsh([2.0, 1; 1, 2])      #~ [1, 3]

@@ -94,3 +94,19 @@ isnan((t -> eigh(eye(2) + t*[1.0, 2; 2, 0])[1][0, 0])'(0.0))   #> true
 isnan(grad(M -> norm(M, 2))(eye(2))[0, 0])       #> true
 # values are as they were
 jvp(h, 0.0, 1.0)[0]           #~ 2*exp(1)
+# what is close but can be told apart has the derivatives of its own, smooth in the whole or not
+(t -> eigvalsh([1.0, 0; 0, 1 + 1e-5] + t*S)[1])''(0.0)      #~ 2e5 tol 1e-6
+(t -> eigvalsh([1.0, 0; 0, 1 + 1e-5] + t*S)[1])'(0.0)       #~ 0 tol 1e-10
+(t -> sum(svdvals([1.0, 0; 0, 1e-4] + t*S)))'(0.0)          #~ 0 tol 1e-10
+grad(M -> sum(svdvals(M)))([1.0, 0; 0, 1e-4])               #~ eye(2) tol 1e-10
+# rank below the sides: singular values that meet 0
+z(t) = { (U, s, V) = svd([1.0, 0; 0, 0; 0, 0] + t*[1.0, 2; 3, 5; 7, 11]); sum((U @ diag(s) @ V')*[1.0, 2; 3, 4; 5, 6]) }
+z'(0.0)                       #~ 1 + 4 + 9 + 20 + 35 + 66 tol 1e-10
+grad(z)(0.0)                  #~ 135 tol 1e-10
+z2(t) = { (U, s, V) = svd(zeros(3, 2) + t*[1.0, 2; 3, 5; 7, 11]); sum((U @ diag(s) @ V')*[1.0, 2; 3, 4; 5, 6]) }
+z2'(0.0)                      #~ 135 tol 1e-10
+isnan(grad(M -> sum(svdvals(M)))([1.0, 0; 0, 0])[1, 1])     #> true
+grad(M -> svdvals(M)[0])([2.0, 0; 0, 0])     #~ [1, 0; 0, 0] tol 1e-10
+# of general matrices: sums of eigenvalues have first derivatives, nothing else where they are equal
+(t -> real(sum(eigvals(eye(2) + t*[1.0, 2; 3, 4]))))'(0.0)  #~ 5
+isnan((t -> real(sum(exp(eigvals(eye(2) + t*[1.0, 2; 3, 4])))))''(0.0))    #> true
