@@ -5,6 +5,7 @@
  * differences, to the last bit of a sum of equal numbers, and to the bits of small whole powers.
  */
 #include "lang/build_internal.h"
+#include <math.h>
 
 #include <math.h>
 
