@@ -69,7 +69,7 @@ conditioning(A, x, b) = {
 }
 # inv(A): inverse matrix, of a sparse one with all its elements; linsolve(A, b) is better than inv(A) @ b
 #     inv([2.0, 0; 0, 4])           #> [[0.5, 0], [0, 0.25]]
-inv(A) = linsolve(A, if kind(A) == "sparse" { eye(len(A)) } else { _one(A + 0.0) })
+inv(A) = linsolve(A, if kind(A) == "sparse" { eye(len(A)) } else { _as_real_of(eye(len(A)), A) })
 # lu(A): (L, U, p) with A[p] = L U. Of a singular matrix U has zeros on its
 # diagonal
 #   Derivatives, which are NaN where the matrix is singular.
