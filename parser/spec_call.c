@@ -1042,14 +1042,17 @@ static Av *call_ast(Sp *sp, Av *f, const Call *call) {
 	for (uint32_t i = 0; simple && i < f->n; i++) simple = !has_code(f->items[i]);
 	for (uint32_t i = 0; simple && i < call->n; i++) simple = !has_code(call->args[i]);
 	for (uint32_t i = 0; simple && i < call->nnamed; i++) simple = !has_code(call->named[i]);
-	if (is_active(sp, f->code_id)) {
-		/* the same code further up: a recursion, or a higher-order function inside its own argument, which a function of its own serves */
+	/* the same code further up: a recursion, or a higher-order function inside its own argument, which a function of its own serves; one with a
+	 * rule keeps it there, such as an integral of integrals */
+	const Ast *rule = rule_of(sp, f);
+	bool of_functions = false;
+	for (uint32_t i = 0; i < call->n; i++) of_functions |= has_code(call->args[i]);
+	if (is_active(sp, f->code_id) && !(rule && of_functions)) {
 		if (++sp->recursion > 64) sp_fail(sp, E_NESTING, call->span, "%s calls itself with ever new kinds of arguments", function_name(sp, f));
 		Av *v = call_specialised(sp, f, call);
 		sp->recursion--;
 		return v;
 	}
-	const Ast *rule = rule_of(sp, f);
 	if (rule) return sp_call_ruled(sp, f, call, rule);
 	uint32_t nodes = 0;
 	if (simple) ast_children(fn, count_node, &nodes);

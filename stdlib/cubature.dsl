@@ -6,7 +6,7 @@
 #   f takes a vector and gives a number or an array, whose largest element then counts. Two and more dimensions by the rule of Genz and Malik of degree 7, whose difference from one of degree 5 is the
 #   estimate: the region with the largest is halved, across the axis along which f bends most, until they sum to max(atol, rtol * |result|), or `limit` regions
 #   are there (an error). One dimension: as integrate. For some six dimensions; a region takes 2^d + 2d² + 2d + 1 values of f. Under map each turn takes time by `limit`.
-#   Gives a record: value, error (an estimate, no derivative), evaluations. Derivatives, of every order, by what f captures and by finite ends, on the regions found.
+#   Gives a record: value, error (an estimate, no derivative), evaluations. Derivatives, of every order, by what f captures and by finite ends, on the regions found. What a jump of f at a place that moves adds is not in them, and a warning says so.
 #   [Genz and Malik, J. Comput. Appl. Math. 6, 1980; van Dooren and de Ridder 1976]
 #     cubature(x -> exp(-x @ x), [-inf, -inf], [inf, inf]).value   #~ π tol 1e-6
 #     (p -> cubature(x -> cos(p * x[0] * x[1]), [0.0, 0], [1.0, 2]).value)'(0.0)   #~ 0 tol 1e-9
@@ -21,8 +21,19 @@ cubature(f, lower, upper; rtol = 1e-6, atol = 0.0, limit = 10000) = {
     like = 0 * g(zeros(len(a)) + 0.5)
     R = _genz_malik(len(a))
     value = sum(map((c, h) -> _region_value(g, R, c, h, size(like)), s.centre, s.half); axis = 0)
-    (value = reshape(value, shape(like)), error = s.error, evaluations = s.evaluations)
+    (value = _of_smooth(f, reshape(value, shape(like)), stop_gradient(_in_box(zeros(len(a)) + 0.5, a, b)[0])), error = s.error,
+      evaluations = s.evaluations)
   }
+}
+# v, whose derivative by what f captures says when f may jump at places that move: what that adds is not in it.
+_of_smooth(f, v, x) = v
+derivative _of_smooth(f, v, x), df, dv, dx = {
+  if not _absent(df) {
+    if len(_switches(df, x)) > 0 {
+      _warning("cubature: the integrand compares numbers that depend on the place and on what the integral is differentiated by; if it jumps there, the derivative lacks what the jump adds. One integrate in the other has it")
+    }
+  }
+  if _absent(dv) { 0 * v } else { dv }
 }
 # The place in the box, and how much it is stretched there, of a place in the unit cube: x = a + u/(1 - u), b - (1 - u)/u and (2u - 1)/(u(1 - u)) to infinity.
 _in_box(u, a, b) = {

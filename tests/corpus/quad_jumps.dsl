@@ -53,3 +53,7 @@ o'(0.4)                       #~ 1 tol 1e-10
 # a loop that ends when it is near enough is no jump
 l(a) = integrate(x -> { y = 1.0; d = 1.0; while abs(d) > 1e-15 { d = 0.5*(a*x + 1 - y^2)/y; y += d }; y }, 0, 1)
 l'(1.0)                       #~ (a -> 2/3*((1 + a)^1.5 - 1)/a)'(1.0) tol 1e-9
+# integrals of integrals: the triangle x + y < p has the area p^2/2
+t(p) = integrate(y -> integrate(x -> where(x + y < p, 1.0, 0.0), 0, 1; rtol = 1e-7), 0, 1; rtol = 1e-5)
+t'(0.5)                       #~ 0.5 tol 1e-5
+grad(t)(0.5)                  #~ 0.5 tol 1e-5
