@@ -1,13 +1,18 @@
-/* transpose_support.c - cotangents that are zero by construction somewhere, and what becomes of them.
+/* transpose_support.c - cotangents that are zero by construction somewhere, and
+ * what becomes of them.
  *
- * Needs: rules.h. Guarantees: the value of the plain product or sum wherever its factors are finite. Where a cotangent
- * is zero because a condition left an element out, or because another element was picked, the product is zero too,
- * whatever the other factor is: sum(sqrt(x[i]) for i if x[i] > 0) does not depend on an element 0, and the infinite
- * slope of the root there must not meet the zero. It is the structure that counts: a cotangent that only happens to be
- * zero is multiplied as any number, so that a derivative that is not defined stays NaN.
+ * Needs: rules.h. Guarantees: the value of the plain product or sum wherever
+ * its factors are finite. Where a cotangent is zero because a condition left an
+ * element out, or because another element was picked, the product is zero too,
+ * whatever the other factor is: sum(sqrt(x[i]) for i if x[i] > 0) does not
+ * depend on an element 0, and the infinite slope of the root there must not
+ * meet the zero. It is the structure that counts: a cotangent that only happens
+ * to be zero is multiplied as any number, so that a derivative that is not
+ * defined stays NaN.
  *
- * The zeros are kept outermost: a product with select(c, w, 0) becomes select(c, product with w, 0), and one with a
- * padded element becomes the padded product with that element.
+ * The zeros are kept outermost: a product with select(c, w, 0) becomes
+ * select(c, product with w, 0), and one with a padded element becomes the
+ * padded product with that element.
  */
 #include "autodiff/rules.h"
 
@@ -62,17 +67,17 @@ static bool is_masked(Builder *b, Ref w, Masked *m, uint32_t depth) {
 		return true;
 	case OP_ADD:
 	case OP_SUB:
-		if (!is_masked(b, operand(b, &in, 0), m, depth + 1) || !is_masked(b, operand(b, &in, 1), &other, depth + 1) ||
-		    m->where != other.where)
-			return false;
+		if (!is_masked(b, operand(b, &in, 0), m, depth + 1)) return false;
+		if (!is_masked(b, operand(b, &in, 1), &other, depth + 1) || m->where != other.where) return false;
 		m->value = build2(b, op, m->value, other.value);
 		return true;
 	default: return false;
 	}
 }
 
-/* Elements put into an array of zeros: a padded one, one that is written into such an array, rows that are added to it at the
- * places of indices. Larger boxes, as of stencils, are multiplied as they are. */
+/* Elements put into an array of zeros: a padded one, one that is written into
+ * such an array, rows that are added to it at the places of indices. Larger
+ * boxes, as of stencils, are multiplied as they are. */
 static bool is_picked(Builder *b, const Inst *in) {
 	if (in->op == OP_SCATTER_ADD) return true;
 	if (in->op != OP_PAD && in->op != OP_UPDATE) return false;
@@ -96,7 +101,8 @@ static bool has_support(Builder *b, Ref w, uint32_t depth) {
 	case OP_UPDATE:
 	case OP_SCATTER_ADD: return is_picked(b, &in) && has_support(b, operand(b, &in, 0), depth + 1);
 	case OP_ADD:
-	case OP_SUB: return has_support(b, operand(b, &in, 0), depth + 1) && has_support(b, operand(b, &in, 1), depth + 1);
+	case OP_SUB:
+		return has_support(b, operand(b, &in, 0), depth + 1) && has_support(b, operand(b, &in, 1), depth + 1);
 	default: return is_masked(b, w, &m, 0);
 	}
 }
@@ -106,7 +112,8 @@ static Ref scaled_within(Builder *b, Op op, Ref w, Ref factor, uint32_t depth);
 static Ref scaled_elements(Builder *b, Op op, Ref w, const Inst *in, Ref factor, uint32_t depth) {
 	Ctx *c = build_ctx(b);
 	if (in->op == OP_SCATTER_ADD) {
-		const int axis = (int)attr_int(c, OP_SCATTER_ADD, in->attr, 0), batch = (int)attr_int(c, OP_SCATTER_ADD, in->attr, 1);
+		const int axis = (int)attr_int(c, OP_SCATTER_ADD, in->attr, 0);
+		const int batch = (int)attr_int(c, OP_SCATTER_ADD, in->attr, 1);
 		const Ref to = operand(b, in, 0), at = operand(b, in, 1), rows = operand(b, in, 2);
 		Ref base = scaled_within(b, op, to, factor, depth + 1);
 		Ref own = build2(b, op, rows, build_gather(b, factor, at, axis, batch));
@@ -147,8 +154,8 @@ Ref cotangent_condition(Builder *b, Ref *w) {
 	return m.where;
 }
 
-/* The condition with the axes that were summed removed, when it does not change along them; else REF_NONE. `t` is the type
- * of the sum. */
+/* The condition with the axes that were summed removed, when it does not change
+ * along them; else REF_NONE. `t` is the type of the sum. */
 static Ref condition_of_sum(Builder *b, Ref condition, uint32_t n, const int *axes, const Type *t) {
 	const Inst *in = ref_is_value(condition) ? ref_inst(build_fn(b), condition) : NULL;
 	if (!in || in->op != OP_BROADCAST) return REF_NONE;

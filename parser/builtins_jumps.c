@@ -1,15 +1,22 @@
-/* builtins_jumps.c - where a function jumps: the comparisons that its value hangs on, as functions of their own.
+/* builtins_jumps.c - where a function jumps: the comparisons that its value
+ * hangs on, as functions of their own.
  *
- * Needs: spec.h, the transforms of ir_services. Guarantees: what is asked here is read off the program and not found by trying. Of an integrand
- * whose captured values move, _switches(df, x) gives at x the differences of all that is compared there and depends both on x
- * and on what moves: a vector, with no elements when nothing is. Its zeros are the places where the integrand may jump and
- * that move. Of floor, mod and the like it is a sine with a zero at each jump. What jumps in another way (a place in an
- * order, a comparison within a counted loop, or beside what may fail) is an error with its place. Comparisons
- * that end a loop with a condition do not count: what such a loop comes to is continuous.
+ * Needs: spec.h, the transforms of ir_services. Guarantees: what is asked here
+ * is read off the program and not found by trying. Of an integrand whose
+ * captured values move, _switches(df, x) gives at x the differences of all that
+ * is compared there and depends both on x and on what moves: a vector, with no
+ * elements when nothing is. Its zeros are the places where the integrand may
+ * jump and that move. Of floor, mod and the like it is a sine with a zero at
+ * each jump. What jumps in another way (a place in an order, a comparison
+ * within a counted loop, or beside what may fail) is an error with its place.
+ * Comparisons that end a loop with a condition do not count: what such a loop
+ * comes to is continuous.
  */
 #include "parser/builtins.h"
 
-#define BUILTIN(fname) static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, const Call *call)
+#define BUILTIN(fname)                                                                        \
+	static Av *fname(Sp *sp, const Builtin *self, uint32_t ncaptured, Av *const *captured, \
+	                 const Call *call)
 #define UNUSED (void)self, (void)ncaptured, (void)captured
 
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
@@ -61,7 +68,8 @@ static bool cannot_fail(const Jumps *j, const Region *g) {
 	return true;
 }
 
-/* Regions until nothing changes: what a loop carries may depend on what a later turn makes of it. */
+/* Regions until nothing changes: what a loop carries may depend on what a later
+ * turn makes of it. */
 static void walk_inner(Jumps *j, const Inst *in, bool top, bool noted) {
 	const bool loop = in->op == OP_FOR || in->op == OP_WHILE;
 	const uint32_t skip = in->op == OP_FOR;
@@ -69,9 +77,12 @@ static void walk_inner(Jumps *j, const Inst *in, bool top, bool noted) {
 	for (uint32_t again = 0; again < (loop ? in->nresults + 2u : 1u); again++)
 		for (uint32_t i = 0; i < in->nregions; i++) {
 			const Region *g = inst_region(j->f, in, i);
-			for (uint32_t k = 0; loop && k < in->nresults; k++) j->of[g->params + skip + k] |= depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
+			for (uint32_t k = 0; loop && k < in->nresults; k++)
+				j->of[g->params + skip + k] |= depends(j, inst_arg(j->f, in, k + skip)) | j->of[in->results + k];
 			walk(j, g, top && in->op == OP_IF && cannot_fail(j, g), noted || in->op == OP_WHILE || again > 0);
-			for (uint32_t k = 0; k < g->nresults && (in->op != OP_WHILE || i == 1); k++) j->of[in->results + k] |= depends(j, j->f->args.at[g->results + k]) | entry;
+			if (in->op == OP_WHILE && i == 0) continue; /* the condition gives no result of the loop */
+			for (uint32_t k = 0; k < g->nresults; k++)
+				j->of[in->results + k] |= depends(j, j->f->args.at[g->results + k]) | entry;
 		}
 }
 
@@ -81,7 +92,9 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 		const uint8_t of = args_depend(j, in);
 		if (of == OF_BOTH && !noted) {
 			switch ((Op)in->op) {
-			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD: note(j, in, top); break;
+			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
+				note(j, in, top);
+				break;
 			case OP_ARGMAX: case OP_ARGSORT: note(j, in, false); break;
 			case OP_CONVERT:
 				if (dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) note(j, in, top);
@@ -111,7 +124,8 @@ static Ref zero_where_whole(Builder *b, Op wave, Ref x) {
 
 static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	Ctx *c = j->sp->c;
-	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0)), y = in->nargs > 1 ? refmap_get(b, map, inst_arg(j->f, in, 1)) : REF_NONE;
+	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0));
+	Ref y = in->nargs > 1 ? refmap_get(b, map, inst_arg(j->f, in, 1)) : REF_NONE;
 	switch ((Op)in->op) {
 	case OP_LT: case OP_LE: d = build2(b, OP_SUB, d, y); break;
 	case OP_FLOORDIV: case OP_MOD: d = zero_where_whole(b, OP_SIN, build2(b, OP_DIV, d, y)); break;
@@ -125,7 +139,8 @@ static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	j->parts[j->n++] = build_convert(b, build_reshape(b, d, 1, &size), DT_F64);
 }
 
-/* Branches are computed both, so that what is compared in them has a value, and then again for what comes out of them. */
+/* Branches are computed both, so that what is compared in them has a value, and
+ * then again for what comes out of them. */
 static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
@@ -153,7 +168,9 @@ static Fn *make_compared(Jumps *j) {
 
 static Compared compared(Sp *sp, const Call *call) {
 	Av *df = call->args[0];
-	Call at = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
+	Call at = {.span = call->span, .callee_span = call->spans[0], .n = 1};
+	at.args = call->args + 1;
+	at.spans = call->spans + 1;
 	Compared m = {.spec = sp_specialise(sp, sp_keep_rule(sp, df->items[0]), &at)};
 	const Av *t = df->items[1];
 	const uint32_t n = m.spec.nargs;
@@ -166,7 +183,8 @@ static Compared compared(Sp *sp, const Call *call) {
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	for (uint32_t i = 0; i < t->n; i++) {
 		const int p = m.spec.param_of_leaf[i];
-		if (p < 0 || t->items[i]->kind != AV_ARRAY || !dtype_is_inexact((Dtype)ref_ty(build_fn(sp->b), t->items[i]->ref)->dtype)) continue;
+		if (p < 0 || t->items[i]->kind != AV_ARRAY) continue;
+		if (!dtype_is_inexact((Dtype)ref_ty(build_fn(sp->b), t->items[i]->ref)->dtype)) continue;
 		m.active[p] = true;
 		by_param[p] = t->items[i]->ref;
 		j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] = OF_MOVING;
@@ -177,7 +195,9 @@ static Compared compared(Sp *sp, const Call *call) {
 		if (m.active[p]) m.tangents[m.nactive++] = by_param[p];
 	if (j.f->finished && !m.spec.effects) walk(&j, &j.f->regions.at[0], true, false);
 	if (j.other.source) {
-		Diag *d = diag_error(sp->c, E_NO_RULE, j.other, "the integrand may jump here, at a place that moves with what the integral is differentiated by: its derivative is not known");
+		Diag *d = diag_error(sp->c, E_NO_RULE, j.other,
+		                     "the integrand may jump here, at a place that moves with what the integral is differentiated "
+		                     "by: its derivative is not known");
 		diag_hint(sp->c, d, "split the integral at the jump: its ends may move");
 		if (flat) fn_unref(flat);
 		sp_throw(sp);
@@ -203,7 +223,8 @@ BUILTIN(switches) {
 	return av_array(sp, result);
 }
 
-/* _switch_changes(df, x): what these change by along the tangents of what the integrand captures. */
+/* _switch_changes(df, x): what these change by along the tangents of what the
+ * integrand captures. */
 BUILTIN(switch_changes) {
 	UNUSED;
 	Compared m = compared(sp, call);

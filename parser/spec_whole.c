@@ -1,16 +1,23 @@
-/* spec_whole.c - functions that decompose a matrix, in a form whose derivatives stay right where eigenvalues or singular values meet.
+/* spec_whole.c - functions that decompose a matrix, in a form whose derivatives
+ * stay right where eigenvalues or singular values meet.
  *
- * Needs: spec.h. Guarantees: a function with the same parameters, results and values. Where no two eigenvalues (singular
- * values) of a decomposition meet it is the function itself.
+ * Needs: spec.h. Guarantees: a function with the same parameters, results and
+ * values. Where no two eigenvalues (singular values) of a decomposition meet it
+ * is the function itself.
  *
- * Where they meet, the vectors have no derivative by themselves; a function of the whole decomposition that is smooth in the matrix has,
- * but the rules of eigh and svd, which divide by the distances, cannot give it. There f(A) is taken as the value at e = 0 of the
- * function e -> f(A + e S), where S = V diag(d) V' with the eigenvectors V at A, held fixed, moves apart what meets. It is analytic where f
- * is; an even polynomial through its values at +-e_k gives its value at 0 to rounding, and the derivatives of these values,
- * of every order and in every mode, give those of f, because no two eigenvalues of A + e_k S are close. Where the polynomial
- * misses the value, f is not smooth in the matrix (one of the eigenvalues that meet, a single vector), or not on the way to the
- * places: its derivatives are those of the rules when the values differ by more than rounding, else NaN. The matrices S and the step come from the library (_apart_symmetric and its neighbours in
- * linalg.dsl).
+ * Where they meet, the vectors have no derivative by themselves; a function of
+ * the whole decomposition that is smooth in the matrix has, but the rules of
+ * eigh and svd, which divide by the distances, cannot give it. There f(A) is
+ * taken as the value at e = 0 of the function e -> f(A + e S), where S = V
+ * diag(d) V' with the eigenvectors V at A, held fixed, moves apart what meets.
+ * It is analytic where f is; an even polynomial through its values at +-e_k
+ * gives its value at 0 to rounding, and the derivatives of these values, of
+ * every order and in every mode, give those of f, because no two eigenvalues of
+ * A + e_k S are close. Where the polynomial misses the value, f is not smooth
+ * in the matrix (one of the eigenvalues that meet, a single vector), or not on
+ * the way to the places: its derivatives are those of the rules when the values
+ * differ by more than rounding, else NaN. The matrices S and the step come from
+ * the library (_apart_symmetric and its neighbours in linalg.dsl).
  */
 #include "parser/spec.h"
 
@@ -23,9 +30,11 @@ typedef struct Whole {
 	Fn *moved, *meets, *result;
 } Whole;
 
-static const Inst *inst_at(const Fn *f, uint32_t i) { return &f->insts.at[f->inst_order.at[f->regions.at[0].insts + i]]; }
+static const Inst *inst_at(const Fn *f, uint32_t i) {
+	return &f->insts.at[f->inst_order.at[f->regions.at[0].insts + i]];
+}
 
-/* ---- which decompositions ----------------------------------------------------------------------------------------------- */
+/* ---- which decompositions ---------------------------------------------------------------------- */
 
 static bool region_moves(const Fn *f, const Region *g, bool *moves);
 
@@ -79,11 +88,13 @@ static bool decomposes(Arena *a, const Fn *f) {
 	return false;
 }
 
-/* ---- the functions it is made of ------------------------------------------------------------------------------------------- */
+/* ---- the functions it is made of --------------------------------------------------------------- */
 
 static Sp inside(Whole *w, Frame *frame) {
 	*frame = (Frame){.b = w->b, .fixed = true};
-	Sp q = {.c = w->sp->c, .session = w->sp->session, .a = w->a, .b = w->b, .module = w->sp->module, .frame = frame, .place = w->sp->place};
+	const Sp *from = w->sp;
+	Sp q = {.c = from->c, .session = from->session, .a = w->a, .b = w->b, .module = from->module, .frame = frame};
+	q.place = from->place;
 	q.env = env_new(&q, NULL);
 	static const Av self = {.kind = AV_FUNCTION};
 	q.self = (Av *)&self;
@@ -92,7 +103,8 @@ static Sp inside(Whole *w, Frame *frame) {
 
 static void begin(Whole *w, const char *what, RefMap *map, Ref *params) {
 	const Fn *f = w->f;
-	w->b = build_begin(w->sp->c, atom_f(w->sp->c, "%s.%s", f->name ? atom_text(w->sp->c, f->name) : "", what), f->span, f);
+	const char *name = f->name ? atom_text(w->sp->c, f->name) : "";
+	w->b = build_begin(w->sp->c, atom_f(w->sp->c, "%s.%s", name, what), f->span, f);
 	*map = refmap_new(w->b, f, true);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
@@ -107,7 +119,8 @@ static void make_moved(Ctx *c, void *arg) {
 	const Fn *f = w->f;
 	RefMap map;
 	Frame frame;
-	Ref *params = ARENA_ARRAY(w->a, Ref, fn_nparams(f) + 1), *out = ARENA_ARRAY(w->a, Ref, fn_nresults(f) + 1), made[3];
+	Ref *params = ARENA_ARRAY(w->a, Ref, fn_nparams(f) + 1);
+	Ref *out = ARENA_ARRAY(w->a, Ref, fn_nresults(f) + 1), made[3];
 	begin(w, "apart", &map, params);
 	Ref e = build_param(w->b, type_scalar(c, DT_F64), 0);
 	Sp q = inside(w, &frame);
@@ -119,7 +132,8 @@ static void make_moved(Ctx *c, void *arg) {
 			continue;
 		}
 		Av *x = av_array(&q, refmap_get(w->b, &map, inst_arg(f, in, 0)));
-		Av *apart = sp_call_library(&q, in->op == OP_EIGH ? "_apart_symmetric" : "_apart_singular", 2, (Av *[]){x, av_array(&q, e)}, span_of(c, in->span));
+		const char *name = in->op == OP_EIGH ? "_apart_symmetric" : "_apart_singular";
+		Av *apart = sp_call_library(&q, name, 2, (Av *[]){x, av_array(&q, e)}, span_of(c, in->span));
 		build(w->b, (Op)in->op, 1, &apart->ref, in->attr, made);
 		for (uint32_t k = 0; k < in->nresults; k++) refmap_set(&map, inst_result(in, k), made[k]);
 	}
@@ -128,7 +142,8 @@ static void make_moved(Ctx *c, void *arg) {
 	w->b = NULL;
 }
 
-/* parameters -> whether eigenvalues meet, and whether they do so but for rounding: two truth values */
+/* parameters -> whether eigenvalues meet, and whether they do so but for
+ * rounding: two truth values */
 static void make_meets(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const Fn *f = w->f;
@@ -142,7 +157,8 @@ static void make_meets(Ctx *c, void *arg) {
 		build_copy_inst(w->b, &map, in);
 		if (!w->site[in - f->insts.at]) continue;
 		Av *values = av_array(&q, refmap_get(w->b, &map, inst_result(in, in->op == OP_SVD)));
-		Ref one = sp_call_library(&q, in->op == OP_EIGH ? "_some_meet" : "_some_singular_meet", 1, &values, span_of(c, in->span))->ref;
+		const char *name = in->op == OP_EIGH ? "_some_meet" : "_some_singular_meet";
+		Ref one = sp_call_library(&q, name, 1, &values, span_of(c, in->span))->ref;
 		any = any == REF_NONE ? one : build2(w->b, OP_MAX, any, one);
 	}
 	w->meets = build_end(w->b, 1, &any);
@@ -156,7 +172,8 @@ static bool has_slope(const Fn *f, Ref r) {
 
 static void unify(Builder *b, Ref x, Ref y) {
 	const Type s = *ref_ty(build_fn(b), x), t = *ref_ty(build_fn(b), y);
-	for (uint32_t k = 0; k < s.rank && k < t.rank; k++) build_unify(b, s.dims[k], t.dims[k], atom(build_ctx(b), "a result of a function and of its neighbour"));
+	const Atom what = atom(build_ctx(b), "a result of a function and of its neighbour");
+	for (uint32_t k = 0; k < s.rank && k < t.rank; k++) build_unify(b, s.dims[k], t.dims[k], what);
 }
 
 /* |re| + |im| */
@@ -167,7 +184,9 @@ static Ref size_of(Builder *b, Ref x) {
 	return build2(b, OP_ADD, re, build1(b, OP_ABS, build1(b, OP_IMAG, x)));
 }
 
-static Ref times(Builder *b, double factor, Ref x) { return build2(b, OP_MUL, build_full(b, ref_type(build_fn(b), x), factor), x); }
+static Ref times(Builder *b, double factor, Ref x) {
+	return build2(b, OP_MUL, build_full(b, ref_type(build_fn(b), x), factor), x);
+}
 
 /* Whether the polynomial has the value, element by element. */
 static Ref meets_value(Builder *b, Ref x, Ref value) {
@@ -175,14 +194,15 @@ static Ref meets_value(Builder *b, Ref x, Ref value) {
 	Ref miss = size_of(b, build2(b, OP_SUB, x, value));
 	Ref size = build2(b, OP_ADD, size_of(b, x), size_of(b, value));
 	const double rounding = d == DT_F32 ? 1e-3 : 1e-7;
-	Ref allowed = build2(b, OP_ADD, times(b, rounding, size), build_full(b, ref_type(build_fn(b), size), 1e-4 * rounding));
-	return build2(b, OP_LE, miss, allowed);
+	Ref least = build_full(b, ref_type(build_fn(b), size), 1e-4 * rounding);
+	return build2(b, OP_LE, miss, build2(b, OP_ADD, times(b, rounding, size), least));
 }
 
 /* 0 for 0, with derivatives that are NaN. */
 static Ref undefined(Builder *b, Ref x) { return build1(b, OP_SQRT, build2(b, OP_MUL, x, x)); }
 
-/* The sum over the steps of weight times results, in place of results: of their value, and with its derivatives. */
+/* The sum over the steps of weight times results, in place of results: of their
+ * value, and with its derivatives. */
 static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal, Ref *out) {
 	Ctx *c = w->sp->c;
 	Builder *b = w->b;
@@ -191,7 +211,8 @@ static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal
 	Sp q = inside(w, &frame);
 	Av *steps = sp_call_library(&q, "_apart_steps", 0, NULL, NO_SPAN);
 	Ref places = steps->items[0]->ref, weights = steps->items[1]->ref;
-	Ref *init = ARENA_ARRAY(w->a, Ref, nr + 1), *p = ARENA_ARRAY(w->a, Ref, nr + 2), *sums = ARENA_ARRAY(w->a, Ref, nr + 1);
+	Ref *init = ARENA_ARRAY(w->a, Ref, nr + 1), *p = ARENA_ARRAY(w->a, Ref, nr + 2);
+	Ref *sums = ARENA_ARRAY(w->a, Ref, nr + 1);
 	Ref *args = ARENA_ARRAY(w->a, Ref, n + 1), *made = ARENA_ARRAY(w->a, Ref, nr + 1);
 	TypeId *types = ARENA_ARRAY(w->a, TypeId, nr + 2);
 	uint32_t m = 0;
@@ -212,7 +233,8 @@ static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal
 		unify(b, plain[k], made[k]);
 		const TypeId type = ref_type(build_fn(b), made[k]);
 		Ref weight = build_convert(b, build_gather(b, weights, p[0], 0, 0), (Dtype)type_of(c, type)->dtype);
-		sums[m] = build2(b, OP_ADD, p[m + 1], build2(b, OP_MUL, build_broadcast_scalar(b, weight, type), made[k]));
+		weight = build_broadcast_scalar(b, weight, type);
+		sums[m] = build2(b, OP_ADD, p[m + 1], build2(b, OP_MUL, weight, made[k]));
 		m++;
 	}
 	int64_t count = 0;
@@ -226,7 +248,8 @@ static void interpolate(Whole *w, const Ref *params, const Ref *plain, Ref equal
 		Ref right = meets_value(b, build1(b, OP_STOP, p[m]), build1(b, OP_STOP, plain[k]));
 		Ref wrong = build_select(b, right, build_full(b, ref_type(build_fn(b), change), 1), change);
 		change = build_select(b, right, change, undefined(b, wrong));
-		/* what is not smooth in all of the matrix has the derivatives of the rules as long as the values can be told apart */
+		/* what is not smooth in all of the matrix has the derivatives of the
+		 * rules as long as the values can be told apart */
 		Ref taken = build2(b, OP_MAX, right, build_broadcast_scalar(b, equal, ref_type(build_fn(b), right)));
 		out[k] = build_select(b, taken, build2(b, OP_ADD, build1(b, OP_STOP, plain[k]), change), plain[k]);
 		m++;
@@ -237,13 +260,19 @@ static void make_whole(Ctx *c, void *arg) {
 	Whole *w = arg;
 	const uint32_t n = fn_nparams(w->f), nr = fn_nresults(w->f);
 	RefMap map;
-	Ref *params = ARENA_ARRAY(w->a, Ref, n + 1), *plain = ARENA_ARRAY(w->a, Ref, nr + 1), *out = ARENA_ARRAY(w->a, Ref, nr + 1), *asked = ARENA_ARRAY(w->a, Ref, n + 1), both;
+	Ref *params = ARENA_ARRAY(w->a, Ref, n + 1), *asked = ARENA_ARRAY(w->a, Ref, n + 1), both;
+	Ref *plain = ARENA_ARRAY(w->a, Ref, nr + 1), *out = ARENA_ARRAY(w->a, Ref, nr + 1);
 	begin(w, "whole", &map, params);
 	build_at(w->b, w->f->span);
-	/* Of the question, and of what stands in branches, no derivative is taken in such a form again. */
-	for (uint32_t k = 0; k < n; k++) asked[k] = has_slope(w->f, fn_param(w->f, k)) ? build1(w->b, OP_STOP, params[k]) : params[k];
+	/* Of the question, and of what stands in branches, no derivative is taken
+	 * in such a form again. */
+	for (uint32_t k = 0; k < n; k++) {
+		asked[k] = params[k];
+		if (has_slope(w->f, fn_param(w->f, k))) asked[k] = build1(w->b, OP_STOP, params[k]);
+	}
 	build_call(w->b, w->meets, n, asked, &both);
-	const Ref meets = build_gather(w->b, both, build_i64(w->b, 0), 0, 0), equal = build_gather(w->b, both, build_i64(w->b, 1), 0, 0);
+	const Ref meets = build_gather(w->b, both, build_i64(w->b, 0), 0, 0);
+	const Ref equal = build_gather(w->b, both, build_i64(w->b, 1), 0, 0);
 	OpenRegion *open = build_region_begin(w->b, 0, NULL, NULL);
 	build_call(w->b, w->f, n, params, plain);
 	interpolate(w, params, plain, equal, out);
