@@ -290,7 +290,7 @@ _apart_by(w, singular) = if len(w) < 2 { 0 * w } else {
   first = max(where(same, abs(w), 0.0); axis = 1)
   centre = (count - 1) / 2.0
   from = if singular { where(group == group[-1], count - 1.0, centre) } else { centre }
-  _as_real_of(h, w) * _size_near(first, max(abs(w))) * (from - place)
+  _as_real_of(h * (from - place), w) * _size_near(first, max(abs(w)))
 }
 # eigvals(A), eigvalsh(A), svdvals(A): eigenvalues (complex); those of a symmetric or Hermitian matrix, ascending; singular values, descending
 #     eigvalsh([2.0, 1; 1, 2])      #~ [1, 3]

@@ -110,3 +110,13 @@ grad(M -> svdvals(M)[0])([2.0, 0; 0, 0])     #~ [1, 0; 0, 0] tol 1e-10
 # of general matrices: sums of eigenvalues have first derivatives, nothing else where they are equal
 (t -> real(sum(eigvals(eye(2) + t*[1.0, 2; 3, 4]))))'(0.0)  #~ 5
 isnan((t -> real(sum(exp(eigvals(eye(2) + t*[1.0, 2; 3, 4])))))''(0.0))    #> true
+# many at once, behind a map, and of f32
+As = stack(eye(2), diag([1.0, 3]))
+grad(As -> sum(map(A -> sum(exp(eigvalsh(A))), As)))(As)  #~ stack(exp(1)*eye(2), diag([exp(1), exp(3)])) tol 1e-11
+hb(As) = sum(map(A -> { (w, V) = eigh(A); sum(V @ diag(w^2) @ V') }, As))
+hessian(t -> hb(As + t*[0, 1.0; 1, 0]))(0.0) #~ 8 tol 1e-9
+hs(As) = sum(map(A -> { (U, s, V) = svd(A); sum(U @ diag(s) @ V') }, As))
+grad(hs)(As) #~ ones(2, 2, 2) tol 1e-10
+f32_(t) = { (w, V) = eigh(f32([3.0, 0; 0, 3]) + t*f32([0.0, 1; 1, 0])); sum(V @ diag(w) @ V') }
+f32_'(f32(0.0)) #~ 2 tol 1e-4
+dtype(f32_'(f32(0.0))) #> f32
