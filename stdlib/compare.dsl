@@ -13,7 +13,8 @@
 #     r = compare(solve(decay(), bdf()), solve(decay(), adams()); tol = 1e-3);
 #     r.agree                        #> true
 # compare(problem, a, b, ...; reference, tol): with the problem first, how right each solution is, of one or up to three: it is put into the equations and the conditions, compared with the others,
-# and judged in words. Gives (agree, verdict, residuals, conditions, differences, worst, at, faulty): at is where the first
+# and judged in words. Equations of second order in space and first in t, on lines and in the plane, are integrated against smooth test functions: so a flux that a jump loses is found, and
+# elements are not blamed for second derivatives that they do not have. Others are taken at points. Faults that all solutions share are found as well as those of one. Gives (agree, verdict, residuals, conditions, differences, worst, at, faulty): at is where the first
 # two are farthest apart, none of a single one; faulty the numbers of those to blame.
 #     r = compare(decay(), solve(decay(), bdf()));
 #     r.faulty                       #> []
@@ -75,19 +76,27 @@ _sample_function(f, info, nt, nx) = {
 
 _those(b, c, d) = if kind(c) == "none" { (b,) } else { if kind(d) == "none" { (b, c) } else { (b, c, d) } }
 
-# All jets of a solution at points: t a number, the others vectors; vector fields [points, m]
-_jets_by(info, s, X) = map(j -> {
+# All jets of a solution at points: t a number, the others vectors; vector fields [points, m]. across: none, or a coordinate and a distance, over which its first derivatives are
+# differences: slopes of elements at a boundary are of lower order than their values.
+_jets_by(info, s, X, across = none) = map(j -> {
   f = field(s, info.fields[j[0]])
   orders = map(i -> j[1 + i], (...(0..len(info.coords)),))
   together = 0.0 * X[len(X) - 1]
-  v = _derived_by(f, orders)(...X)
+  v = if kind(across) == "none" { _derived_by(f, orders)(...X) } else {
+    (c, δ) = across
+    if orders[c] != 1 { _derived_by(f, orders)(...X) } else {
+      g = _derived_by(f, map(i -> if i == c { 0 } else { orders[i] }, (...(0..len(orders)),)))
+      at = k -> g(...map(i -> if i == c { X[i] + k * δ } else { X[i] }, (...(0..len(X)),)))
+      (18 * at(1) - 11 * at(0) - 9 * at(2) + 2 * at(3)) / (6 * δ)
+    }
+  }
   if info.sizes[j[0]] == 0 { v + together } else { v + expand(together, 1) }
 }, (...info.jets,))
 
 # Residual of one equation or condition at points, and its size: what its parts add up to without their signs. (points), (points). A part counts at least for a thousandth of what it is when
 # the field changes by its size over the domain, so that rounding is not held against what is at rest.
-_left_at_points(info, q, s, X, sizes) = {
-  jets = _jets_by(info, s, X)
+_left_at_points(info, q, s, X, sizes, across = none) = {
+  jets = _jets_by(info, s, X, across)
   d = len(info.coords)
   together = 0.0 * X[d - 1]
   full = map(x -> x + together, X)
@@ -139,9 +148,143 @@ _equation_residuals(info, s, n, sizes) = {
   }, (...info.equations,))
 }
 
-# Relative residual of each condition on a face, or at the beginning
+# ---- the weak form: against test functions that are 0 around a part of the domain, so that of a solution no second derivatives are needed, and what a flux loses at a jump is seen
+
+# What each equation leaves over: in its weak form, where it has one, else at points
+_left_over(info, s, n, sizes) = {
+  P = _weak_statement(info)
+  if kind(P) == "none" { _equation_residuals(info, s, n, sizes) } else {
+    rule = _path_nodes(P.nodes)
+    t = _times_inside(info)[0]
+    X = stack(..._points_in_box(info, _space_indices(info), 5); axis = 1)
+    if stop_gradient(_form_defect(P, rule, t, X)) < 1e-5 { _weak_residuals(P, rule, s, sizes) } else {
+      _equation_residuals(info, s, n, sizes)
+    }
+  }
+}
+# The record of weak.dsl for statements of second order in space and first in t on lines and in the plane; none for others
+_weak_statement(info) = {
+  nf = len(info.fields)
+  d = len(info.space)
+  fine = d >= 1 and d <= 2 and info.eigen == "" and len(info.equations) == nf and len(info.events) == 0
+  nodes = 1
+  for j in info.jets {
+    space = 0
+    for a in info.space { space = space + j[1 + a] }
+    time = if info.time >= 0 { j[1 + info.time] } else { 0 }
+    if space > 2 or time > 1 or (space > 0 and time > 0) { fine = false }
+  }
+  for (k, q) in enumerate(info.equations) {
+    if k < nf { if q.rows != info.sizes[k] { fine = false } }
+    for s in q.fluxes { if not _has_weak_form(s) { fine = false } }
+    for i in q.bent {
+      space = 0
+      for a in info.space { space = space + info.jets[i][1 + a] }
+      if space == 2 { nodes = 4 }
+    }
+  }
+  if not fine { none } else {
+    (first, nc) = (list(), 0)
+    for f in list(...(0..nf)) { first = push(first, nc); nc = nc + max(1, info.sizes[f]) }
+    (info = info, d = d, nf = nf, first = first, nc = nc, eqs = list(...(0..nf)), name = "compare", nodes = nodes)
+  }
+}
+# Test functions (1 - ξ²)² on parts of an interval that overlap by half, and their slopes, at the middles of n small cells: f64[parts, n] each
+_test_functions(a, b, parts, n) = {
+  h = (b - a) / (parts + 1)
+  x = a + (b - a) * (iota(n) + 0.5) / n
+  ξ = (expand(x, 0) - expand(a + h * (iota(parts) + 1.0), 1)) / h
+  on = abs(ξ) < 1
+  (x, where(on, (1 - ξ^2)^2, 0.0), where(on, -4ξ * (1 - ξ^2) / h, 0.0))
+}
+_weak_residuals(P, rule, s, sizes) = {
+  info = P.info
+  d = P.d
+  (parts, n) = if d == 1 { (9, 320) } else { (3, 32) }
+  sides = map(a -> _test_functions(info.lo[a], info.hi[a], parts, n), (...info.space,))
+  # points and test functions with their slopes: F f64[tests, points, 1 + d]
+  (X, F) = if d == 1 { ((sides[0][0],), stack(sides[0][1], sides[0][2]; axis = 2)) } else {
+    ((x, f, fx), (y, g, gy)) = sides
+    whole = (a, b) -> reshape([a[i, k] * b[j, l] for i, j, k, l], parts^2, n^2)
+    ((ravel(expand(x, 1) + 0 * y), ravel(0 * expand(x, 1) + y)), stack(whole(f, g), whole(fx, g), whole(f, gy); axis = 2))
+  }
+  rows = list()
+  for t in _times_inside(info) {
+    at = if info.time < 0 { X } else { _with_time(info, (...info.space,), t, X) }
+    together = 0.0 * X[0]
+    column = (f, orders) -> {
+      v = _derived_by(field(s, info.fields[f]), orders)(...at)
+      if info.sizes[f] == 0 { expand(v + together, 1) } else { v + expand(together, 1) }
+    }
+    by = i -> map(k -> if k == i { 1 } else { 0 }, (...(0..len(info.coords)),))
+    all = i -> concat(...map(f -> column(f, by(i)), list(...(0..P.nf))); axis = 1)
+    z = stack(all(-1), ...map(all, list(...info.space)); axis = 2)
+    v = if info.time < 0 { 0.0 * z[.., .., 0] } else { all(info.time) }
+    W = map((x, z, v) -> _weak_at(P, rule, t, x, z, v, 0.0), stack(...X; axis = 1), z, v)
+    big = _sizes_at(P, at, z, v, sizes)
+    # of a flux what changes within a test counts: one that is the same everywhere leaves nothing over
+    G = abs(F[.., .., 1..])
+    Q = W[.., .., 1..]
+    whole = [sum(G[k, p, a] for p) for k, a]
+    middle = [sum(G[k, p, a] * Q[p, c, a] for p) / whole[k, a] for k, c, a]
+    left = [sum(F[k, p, a] * W[p, c, a] for p, a) for k, c]
+    size_ = [sum(F[k, p, 0] * big[p, c] for p) for k, c] +
+      [sum(G[k, p, a] * (abs(Q[p, c, a] - middle[k, c, a]) + 0.1 * abs(Q[p, c, a])) for p, a) for k, c]
+    rows = push(rows, stack(left, size_))
+  }
+  # tests of all times: f64[2, tests, nc]
+  all = concat(...rows; axis = 1)
+  map(f -> {
+    own = all[.., .., P.first[f]..P.first[f] + max(1, info.sizes[f])]
+    sqrt(mean(own[0]^2)) / max(1e-300, mean(own[1]))
+  }, (...(0..P.nf),))
+}
+# How large the parts of the equations without second derivatives are at points: f64[points, nc]. As at points a part counts for a thousandth of its usual size at least.
+_sizes_at(P, at, z, v, sizes) = {
+  info = P.info
+  jets = _jets_of_values(P, z, v)
+  second = map(j -> { o = 0; for a in info.space { o = o + j[1 + a] }; o == 2 }, (...info.jets,))
+  usual = map(j -> {
+    u = 1e-3 * sizes[j[0]]
+    for i in list(...(0..len(info.coords))) { u = u / (info.hi[i] - info.lo[i])^j[1 + i] }
+    u
+  }, (...info.jets,))
+  d = len(info.coords)
+  together = 0.0 * z[.., 0, 0]
+  full = map(x -> x + together, at)
+  concat(...map(f -> {
+    q = info.equations[f]
+    one = (...a) -> {
+      x = map(i -> a[i], (...(0..d),))
+      js = map(i -> a[d + i], (...(0..len(info.jets)),))
+      rest = ravel(0.0 + q.residual(x, map(y -> 0.0 * y, js)))
+      total = where(abs(rest) < inf, abs(rest), 0.0)
+      for k in list(...(0..len(info.jets))) {
+        if not second[k] {
+          total = total +
+            abs(ravel(0.0 + jvp(y -> q.residual(x, map(i -> if i == k { y } else { js[i] }, (...(0..len(info.jets)),))), js[k],
+              abs(js[k]) + usual[k])[1]))
+        }
+      }
+      where(abs(total) < inf, total, 0.0)
+    }
+    map(one, ...full, ...jets)
+  }, list(...(0..P.nf))); axis = 1)
+}
+# All jets from values, slopes and rates at points, second derivatives being 0
+_jets_of_values(P, z, v) = {
+  zero = zeros(P.nc, P.d, P.d)
+  map(j -> map((z, v) -> _fem_jet(P, j, z, v, zero, 0.0), z, v), (...P.info.jets,))
+}
+
+# Relative residual of each condition on a face, at a point, or at the beginning
 _condition_residuals(info, s, n, scales) = {
   ks = _space_indices(info)
+  # how far apart the values are that a mesh has: a corner on, or two where corners need not lie behind each other
+  apart = if has(s, "mesh") {
+    M = s.mesh
+    len(ks) * max(norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1))
+  } else { 0.0 }
   out = list()
   for c in info.conditions {
     if c.at.coord >= 0 {
@@ -153,11 +296,29 @@ _condition_residuals(info, s, n, scales) = {
           W = _with_time(info, ks, t, P)
           map(i -> if i == c.at.coord and not start { 0.0 * P[0] + c.at.value } else { W[i] }, (...(0..len(info.coords)),))
         }
-        (v, size) = _left_at_points(info, c, s, X, scales)
         k = info.jets[c.jets[0]][0]
-        o = 0
-        for i in list(...(0..len(info.coords))) { o = max(o, info.jets[c.jets[0]][1 + i]) }
-        worst = max(worst, _most(v) / max(mean(size), scales[k]))
+        left = across -> { (v, size) = _left_at_points(info, c, s, X, scales, across); _most(v) / max(mean(size), scales[k]) }
+        slopes = 0
+        for i in c.jets { slopes = max(slopes, info.jets[i][1 + c.at.coord]) }
+        own = left(none)
+        worst = max(worst, if start or slopes == 0 or len(ks) == 0 { own } else {
+          # a smooth solution by its slopes, one of elements by its values
+          least = (info.hi[c.at.coord] - info.lo[c.at.coord]) / 80
+          # whole cells, at whose corners the values of elements are better than elsewhere
+          far = if apart > 0 { apart * ceil(least / apart - 1e-6) } else { least }
+          min(own, left((c.at.coord, (1 - 2 * c.at.side) * far)))
+        })
+      }
+      out = push(out, worst)
+    } else if kind(c.at.point) != "none" {
+      worst = 0.0
+      place = (...c.at.point,)
+      for t in _times_inside(info) {
+        X = if len(place) == len(info.coords) { map(x -> f64(x) + zeros(1), place) } else {
+          _with_time(info, ks, t, map(x -> f64(x) + zeros(1), place))
+        }
+        (v, size) = _left_at_points(info, c, s, X, scales)
+        worst = max(worst, v[0] / max(size[0], scales[info.jets[c.jets[0]][0]]))
       }
       out = push(out, worst)
     } else { out = push(out, 0.0) }
@@ -187,7 +348,7 @@ _audit(problem, all, reference, tol) = {
   names = (...info.fields,)
   exact = if kind(reference) != "none" { (reference,) } else { if _is_made(problem) { (problem.exact,) } else { () } }
   sizes = map(s -> _field_sizes(info, s), all)
-  residuals = map(k -> stack(..._equation_residuals(info, all[k], n, sizes[k])), (...(0..len(all)),))
+  residuals = map(k -> stack(..._left_over(info, all[k], n, sizes[k])), (...(0..len(all)),))
   conditions =
     map(k -> { v = _condition_residuals(info, all[k], n, sizes[k]); if len(v) > 0 { stack(...v) } else { zeros(1) } },
       (...(0..len(all)),))

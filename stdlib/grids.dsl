@@ -69,8 +69,8 @@ _fd_grid(m, n, a, b, periodic, top) = {
     offset = iota(w) - w // 2
     W = _fornberg([0.0], expand(f64(offset), 0), w, top)
     idx = (expand(iota(n), 1) + expand(offset, 0)) % n
-    (x = x, idx = idx, width = w, D = map(k -> broadcast_to(W[k] / h^k, n, w), list(...(0..(top + 1)))), dense = false, a = a,
-      b = b, periodic = true, cluster = none, family = "local", ends = idx[0], series = none)
+    (x = x, idx = idx, width = w, between = _between_for(m, w), D = map(k -> broadcast_to(W[k] / h^k, n, w),
+      list(...(0..(top + 1)))), dense = false, a = a, b = b, periodic = true, cluster = none, family = "local", ends = idx[0], series = none)
   } else {
     # one-sided first derivatives of order 6 and 8 have eigenvalues with positive real parts, and so have second ones of order 8
     if m.order > 4 and top == 1 and m.waves {
@@ -86,11 +86,14 @@ _fd_grid(m, n, a, b, periodic, top) = {
     start = clamp(iota(n) - w // 2, 0, n - w)
     idx = expand(start, 1) + expand(iota(w), 0)
     D = _fornberg(x, x[idx], w, top)
-    (x = x, idx = idx, width = w, D = if m.order == 6 and top == 2 and m.waves { _narrowed(D, x, w, top) } else { D },
+    (x = x, idx = idx, width = w, between = _between_for(m, w), D = if m.order == 6 and top == 2 and m.waves { _narrowed(D, x, w, top) } else { D },
       dense = false, a = a, b = b, periodic = false, cluster = m.cluster, family = "local",
       ends = concat(iota(w), n - w + iota(w)), series = none)
   }
 }
+
+# How many nodes interpolate: two where slopes may jump, else one more than differences use
+_between_for(m, w) = if has(m, "bends") { 2 } else { w + 1 }
 
 # For waves, which nothing damps: beside the ends one node less. With all w nodes there second derivatives of order 6 have eigenvalues off the real axis, and waves grow; with w - 1 they are real, and
 # an order less next to a wall costs none inside (B. Gustafsson, Math. Comp. 29, 1975).
@@ -293,7 +296,7 @@ _between_nodes(g, c, x) =
 # Lagrange interpolation on width + 1 neighbouring nodes.
 _local_value(g, u, x) = {
   n = len(g.x)
-  w = g.width + 1
+  w = g.between
   total = 0.0 * x + 0.0 * u[0]
   if g.periodic {
     h = (g.b - g.a) / n
@@ -342,7 +345,7 @@ _fourier_value(g, c, x) = {
 # The same at a number x as nodes and weights.
 _local_weights(g, x) = {
   n = len(g.x)
-  w = g.width + 1
+  w = g.between
   (first, place) = if g.periodic {
     h = (g.b - g.a) / n
     k = i64(floor((stop_gradient(x) - g.a) / h)) - w // 2 + 1

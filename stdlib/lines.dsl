@@ -618,7 +618,7 @@ _solve_grid(info, m, o) = {
   if len(info.events) > 0 { _refuse("{m.name}() knows no events") }
   if kind(info.region) != "none" { _refuse("{m.name}() serves intervals and boxes; fem() serves regions") }
   # differences of fluxes are of second order, between neighbours
-  m = if _has_jumps(info) and m.name == "fd" { _refuse_deep_jumps(info, m.name); (...m, order = 2) } else {
+  m = if _has_jumps(info) and m.name == "fd" { _refuse_deep_jumps(info, m.name); (...m, order = 2, bends = true) } else {
     _refuse_jumps(info, m.name)
     m
   }

@@ -167,6 +167,12 @@ _told_parts(P, t, x, z, v, lambda) = {
   }
   out
 }
+# Whether c ∂(f) is one that is integrated by parts as it is written
+_has_weak_form(s) = {
+  fine = s.plain and s.order <= 2 and not s.deep
+  for i in s.inner { fine = fine and not i.jumps }
+  fine
+}
 _refuse_told(P) = {
   _refuse_deep_jumps(P.info, P.name)
   for q in P.info.equations {
