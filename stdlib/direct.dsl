@@ -37,20 +37,14 @@ derivative _zero_on(F, J, u), dF, dJ, du = -linsolve(J(y), dF(y))
 _solve_newton(info, m, S, o) = {
   conditions = _conditions_of(info, S)
   matched = _matched(info, S)
+  A = _whole_jacobian(info, S, matched, conditions)
   F = U -> _whole_residual(info, S, matched, conditions, 0.0, U, none)
-  (J, elements) = if _has_jumps(info) {
-    p = _pattern(F, (_direct_guess(info, S, o.guess),), 0, false)
-    (U -> _as_sparse(p, _compressed(F, U, p)), len(p.rows))
-  } else {
-    A = _whole_jacobian(info, S, matched, conditions)
-    (U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0)), len(A.pattern.rows))
-  }
-  (f, A, u0) = (v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess))
-  (U, turns) = if _has_jumps(info) { _newton_across(f, A, u0, o, info.name) } else {
-    (U, turns, last) = _newton_on(f, A, u0, o, info.name)
-    (U, turns)
-  }
-  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = elements))
+  J = U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0))
+  newton = if _has_jumps(info) { _newton_across } else { _newton_on }
+  (U, turns, last) =
+    newton(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o,
+      info.name)
+  (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
 }
 # Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).
 _newton_across(F, J, u0, o, name) = {
@@ -59,7 +53,7 @@ _newton_across(F, J, u0, o, name) = {
     error(
       "{name}: Newton's method does not converge: after {turns} turns the residual is {norm(F(u))}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
   }
-  (u, turns)
+  (u, turns, 0.0)
 }
 _newton_on(F, J, u0, o, name) = {
   u = u0

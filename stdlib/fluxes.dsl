@@ -235,3 +235,19 @@ _equation_on_grid(info, S, q, t, U, V, λ, jets) = if len(q.fluxes) == 0 { _poin
   slopes = _flux_slopes(info, S, q, t, U, V, λ, jets)
   map(r -> _as_row(q.by_fluxes(_node_coordinates(info, S, t, r.x), r.j, r.s), r.x[0]), (x = S.T.X, j = jets, s = slopes))
 }
+
+# The Jacobian of equations with fluxes and of conditions, as _whole_jacobian (lines.dsl) gives it: its pattern by dataflow, its values by products with it
+_jacobian_of_fluxes(info, S, matched, conditions) = {
+  owner = i64(zeros(S.N)) - 1
+  for (a, s) in enumerate(_sources(info, S, matched, conditions)) { if not s.first { for r in s.rows { owner[r] = a } } }
+  F = (t, U, V, λ) -> _whole_residual(info, S, matched, conditions, t, U, V, λ)
+  zero = zeros(S.N)
+  t0 = if S.time < 0 { 0.0 } else { f64(info.lo[S.time]) }
+  p = if S.time < 0 { _pattern((v, t, λ) -> F(t, v, none, λ), (zero, t0, 0.0), 0, false) } else {
+    _pattern((v, t, λ, c) -> F(t, v, c * v, λ), (zero, t0, 0.0, 1.0), 0, false)
+  }
+  values = (t, U, V, cj, λ) -> if kind(V) == "none" { _compressed(v -> F(t, U + v, none, λ), zero, p) } else {
+    _compressed(v -> F(t, U + v, V + cj * v, λ), zero, p)
+  }
+  (pattern = p, values = values, owner = owner)
+}

@@ -815,7 +815,9 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
 }
 
 # Its Jacobian F_U + cj F_V: the pattern, and a function of (t, U, V, cj) that gives the values.
-_whole_jacobian(info, S, matched, conditions) = {
+_whole_jacobian(info, S, matched, conditions) =
+  if _has_jumps(info) { _jacobian_of_fluxes(info, S, matched, conditions) } else { _jacobian_of_jets(info, S, matched, conditions) }
+_jacobian_of_jets(info, S, matched, conditions) = {
   P = S.T.P
   sources = _sources(info, S, matched, conditions)
   groups = _groups(info, S, sources)
@@ -885,6 +887,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
       "`{info.equations[held.equation].text}` has no unknown without a rate in it, so that {info.fields[held.field]} follows only from its time derivative (index 2), and on one grid for all unknowns has modes that no equation sees: fem() serves this{if _is_periodic(info) { ", and fourier() where it has constant factors" } else { "" }}")
   }
   matched = _matched(info, S)
+  J = _whole_jacobian(info, S, matched, conditions)
   if kind(m.time.implicit) == "none" or m.time.degree != 5 {
     error(
       "{info.name} has an equation without a rate, a rate whose factor depends on t or the unknowns, or a condition that is not linear with constant factors; bdf() integrates this, not {m.time.name}()")
@@ -902,13 +905,9 @@ _solve_algebraic(info, m, S, conditions, o) = {
     }
   }
   F = (t, U, V) -> _whole_residual(info, S, matched, conditions, t, U, V)
-  (times, Y, stats) = if _has_jumps(info) {
-    _on_pattern_of(F, t0, U0, (jac, pattern) -> m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, pattern, o)))
-  } else {
-    J = _whole_jacobian(info, S, matched, conditions)
-    jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)
+  jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)
+  (times, Y, stats) =
     m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, (J.pattern.column_start, J.pattern.rows), o))
-  }
   whole = _asks_all(o.saveat)
   (times, Y) = if whole { e = _to_the_end(times, Y, 5, t1); (e.times, e.values) } else { (times, Y) }
   (times, Y, stats)
