@@ -27,6 +27,19 @@ _jumps_refused(info, name) = {
   } else { "make the flux an unknown of its own, as u_{x} == q/k with q_{x} for d(k*u_{x}, {x})" }
   "`{_jump_in(info)}` of {info.name} derives what may jump, and {name}() derives by the rules of calculus, which lose the jump: {way}"
 }
+# Of a method that takes differences of what stands under the outermost derivatives of first order (the terms of problem_flux.c), and derives the rest by the rules of calculus
+_refuse_untold_jumps(info, name) = {
+  for q in info.equations {
+    for s in q.fluxes {
+      told = false
+      for term in q.terms {
+        same = term.coord == s.coord and s.order == 1 and len(s.inner) == 0 and contains(s.text, term.text)
+        told = told or same
+      }
+      if not told { _refuse(_jumps_refused(info, name)) }
+    }
+  }
+}
 # What solve() would choose for such a statement, and why
 _explain_jumps(info) = {
   way = if kind(info.region) != "none" or info.eigen != "" or (_pressure_of(info).field >= 0 and not _any_is_periodic(info)) {

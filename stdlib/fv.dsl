@@ -1026,6 +1026,7 @@ _fv_place(s, grid, i) =
 _solve_fv(info, m, o) = {
   why = _fv_why_not(info)
   if why != "" { _refuse(why) }
+  _refuse_untold_jumps(info, m.name)
   s = _fv_system(info)
   for (k, f) in enumerate(info.fields) {
     for c in s.space {

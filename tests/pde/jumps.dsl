@@ -79,7 +79,8 @@ problem melting {
   H == 3 at x = 0
   H_x == 0 at x = 1
 }
-s = solve(melting);
+contains(explain(melting), "fd(order = 2)")    #> true
+s = solve(melting, fd(n = 201));
 max(s.H(0.05, [0.1, 0.25]) - 1, 0)           #~ [1.33149035, 0.46239318] tol 2e-3
 problem melting_by_flux(k = 1) {
   domain t in [0, 0.05], x in [0, 1]
@@ -162,3 +163,14 @@ problem switching {
 }
 solve(switching, fd(n = 41)).u(1.0, [0.2, 0.5])    #~ [0.5, 0.6875] tol 1e-5
 try { solve(switching, fem(h = 0.1)).u(1.0, 0.5) < 0 } catch e { contains(e, "fd()") }    #> true
+# finite volumes have the fluxes of outermost derivatives, and no others
+problem conducting {
+  domain t in [0, 3], x in [0, 1]
+  field u
+  u_t == ∂x((if x < 0.25 { 1 } else { 6 })*∂x(u))
+  u == x at t = 0
+  u == 0 at x = 0
+  u == 1 at x = 1
+}
+solve(conducting, fv(n = 80)).u(3.0, 0.25)   #~ 2/3 tol 2e-2
+try { solve(melting, fv(n = 50)).H(0.05, 0.1) < 0 } catch e { contains(e, "fv() derives by the rules of calculus") }    #> true
