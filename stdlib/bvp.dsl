@@ -507,7 +507,10 @@ _solve_between(info, m, o) = {
   orders = S.orders
   (a, b) = if kind(o.t) == "none" { (f64(info.lo[0]), f64(info.hi[0])) } else { (f64(o.t[0]), f64(o.t[1])) }
   tops = _tops_between(info, S, a, b, t -> _guessed(info, orders, o.guess, t))
-  flow = (t, y) -> { (parts, top) = (_parts(y, sizes, orders), tops(t, y)); _state(map((own, v) -> push(own[1..], v), parts, top)) }
+  flow = (t, y) -> {
+    (parts, top) = (_parts(y, sizes, orders), tops(t, y));
+    _state(map((own, v) -> push(own[1..], v), parts, top))
+  }
   all = (t, y) -> _topped(_parts(y, sizes, orders), tops(t, y))
   conditions = (Y, p) -> {
     ends = list(all(a, Y[0]), all(b, Y[1]))

@@ -250,7 +250,8 @@ _first_column(g, n) = {
 # m.count eigenvalues nearest to m.near, in the order of their distance.
 _solve_modes(info, m, S, o) = {
   if _has_jumps(info) {
-    _refuse("`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the fluxes, {m.name}() does not")
+    _refuse(
+      "`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the fluxes, {m.name}() does not")
   }
   conditions = _conditions_of(info, S)
   for c in conditions {

@@ -398,7 +398,10 @@ _fluxes(P, D, t) = {
     }
   }
   for (i, c) in enumerate(told) {
-    if not used[i] { _refuse("fem() finds no flux that `{c.condition.text}` gives: no equation has second derivatives of {P.info.fields[c.field]}") }
+    if not used[i] {
+      _refuse(
+        "fem() finds no flux that `{c.condition.text}` gives: no equation has second derivatives of {P.info.fields[c.field]}")
+    }
   }
   out
 }
@@ -494,7 +497,8 @@ _face_forms(P, D, cs, f, t, places, side, U) = {
   (W, T, F, x, z, n) = _on_face(P, D, places, side, U)
   c0 = P.first[f]
   (above, below) = (zeros(c0), zeros(P.nc - c0 - max(1, P.info.sizes[f])))
-  at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, cs, f, t, x, z, n), below), 1), zeros(P.nc, P.d); axis = 1)
+  at = (x, z, n) -> concat(expand(concat(above, _given_flux(P, D.nodes, cs, f, t, x, z, n), below), 1), zeros(P.nc, P.d);
+    axis = 1)
   J = map((x, z, n) -> _jacobian(y -> ravel(at(x, reshape(y, P.nc, 1 + P.d), n)), ravel(z)), x, z, n)
   (_tested(P, T, W, F, map(at, x, z, n)), _tested_twice(P, T, none, W, F, reshape(J, -1, P.nc, 1 + P.d, P.nc, 1 + P.d)))
 }

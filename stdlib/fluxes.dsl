@@ -109,7 +109,8 @@ _along_steps(info, S, s, t, U, V, λ, jets) = {
     ends = _at_ends(T, p, e, T.X[q])
     # across the ends of a period the step goes on from the last node
     if q == p {
-      (low = ends.low, high = ends.low + _along_lines(T, p, 0.0 * T.X[q], w -> take(w, e.low; axis = 1) + reshape(e.h, 1, e.n, 1)))
+      (low = ends.low,
+        high = ends.low + _along_lines(T, p, 0.0 * T.X[q], w -> take(w, e.low; axis = 1) + reshape(e.h, 1, e.n, 1)))
     } else { ends }
   }, (...(0..T.count),))
   J = map(j -> if j[i] % 2 == 1 {

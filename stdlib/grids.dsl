@@ -70,7 +70,8 @@ _fd_grid(m, n, a, b, periodic, top) = {
     W = _fornberg([0.0], expand(f64(offset), 0), w, top)
     idx = (expand(iota(n), 1) + expand(offset, 0)) % n
     (x = x, idx = idx, width = w, between = _between_for(m, w), D = map(k -> broadcast_to(W[k] / h^k, n, w),
-      list(...(0..(top + 1)))), dense = false, a = a, b = b, periodic = true, cluster = none, family = "local", ends = idx[0], series = none)
+      list(...(0..(top + 1)))), dense = false, a = a, b = b, periodic = true, cluster = none, family = "local", ends = idx[0],
+      series = none)
   } else {
     # one-sided first derivatives of order 6 and 8 have eigenvalues with positive real parts, and so have second ones of order 8
     if m.order > 4 and top == 1 and m.waves {
@@ -86,7 +87,8 @@ _fd_grid(m, n, a, b, periodic, top) = {
     start = clamp(iota(n) - w // 2, 0, n - w)
     idx = expand(start, 1) + expand(iota(w), 0)
     D = _fornberg(x, x[idx], w, top)
-    (x = x, idx = idx, width = w, between = _between_for(m, w), D = if m.order == 6 and top == 2 and m.waves { _narrowed(D, x, w, top) } else { D },
+    (x = x, idx = idx, width = w, between = _between_for(m, w), D = if m.order == 6 and top == 2 and
+      m.waves { _narrowed(D, x, w, top) } else { D },
       dense = false, a = a, b = b, periodic = false, cluster = m.cluster, family = "local",
       ends = concat(iota(w), n - w + iota(w)), series = none)
   }

@@ -816,7 +816,11 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
 
 # Its Jacobian F_U + cj F_V: the pattern, and a function of (t, U, V, cj) that gives the values.
 _whole_jacobian(info, S, matched, conditions) =
-  if _has_jumps(info) { _jacobian_of_fluxes(info, S, matched, conditions) } else { _jacobian_of_jets(info, S, matched, conditions) }
+  if _has_jumps(info) {
+    _jacobian_of_fluxes(info, S, matched, conditions)
+  } else {
+    _jacobian_of_jets(info, S, matched, conditions)
+  }
 _jacobian_of_jets(info, S, matched, conditions) = {
   P = S.T.P
   sources = _sources(info, S, matched, conditions)

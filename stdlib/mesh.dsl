@@ -32,7 +32,11 @@ mesh(what, h = none; cells = "simplices") = if kind(what) == "string" {
     "mesh(region, h) takes a region, such as box([0, 1], [0, 1]) or disk([0, 0], 1), or the name of a .msh file")
   step = if kind(h) == "none" { max(what.hi - what.lo) / 32 } else { f64(h) }
   assert(step > 0, "mesh(region, h): the size h of the cells is positive")
-  if has(what, "mesh") and cells == "simplices" { _mesh_in_region(what, h) } else if _one_of("mesh has the cells", cells, list("simplices", "boxes")) == 1 { _mesh_of_boxes(what, step) } else {
+  if has(what, "mesh") and cells == "simplices" {
+    _mesh_in_region(what, h)
+  } else if _one_of("mesh has the cells", cells, list("simplices", "boxes")) == 1 {
+    _mesh_of_boxes(what, step)
+  } else {
     _unbisected(if what.region == "box" { _box_mesh(what, step) } else { _region_mesh(what, step) })
   }
 }

@@ -215,8 +215,7 @@ else if r.region == "polygon" { _crossings(r.curves, X) % 2 == 1 }
 else if r.region == "mesh" {
   C = r.mesh.points[_ascending(r.mesh.cells)]
   _locator(C, C, 1e-9, 1e-9, (k, P) -> _reference_of(C[k], P))(X)[2]
-}
-else if r.region == "union" { _is_inside(r.first, X) or _is_inside(r.second, X) }
+} else if r.region == "union" { _is_inside(r.first, X) or _is_inside(r.second, X) }
 else if r.region == "difference" { _is_inside(r.first, X) and not _is_inside(r.second, X) }
 else { _is_inside(r.first, X) and _is_inside(r.second, X) }
 # How many lines a ray to the right crosses

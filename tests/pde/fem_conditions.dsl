@@ -1,4 +1,5 @@
 # Conditions with slopes for finite elements: where the flux vanishes by itself, in systems whose fields have their fluxes in each other's equations, and what would be lost.
+# As users run it only: compiling all of it takes minutes.
 
 # ---- the axis of a disk, r u'' + u' = -r: u = (1 - r^2)/4, in three forms
 problem disk {

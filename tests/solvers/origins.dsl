@@ -1,4 +1,5 @@
 # Regular singular points at the ends of an interval, for collocation and shooting: cylinders, balls, both ends at once, systems, nonlinear terms, and forms that are 0/0 there. Closed forms.
+# As users run it only: compiling all of it takes minutes.
 
 problem disk {
   domain r in [0, 1]
