@@ -417,8 +417,19 @@ static Status write_tree(Zip *z, const char *path, size_t n, Value v, int depth)
 	return st;
 }
 
+/* One array alone is the member that NumPy's savez makes of it. */
+static Status write_alone(Output *out, const Options *o, Value v) {
+	const Atom name = atom(out->c, "arr_0");
+	const Value record = value_record(out->c, 1, &name, &v);
+	if (record.kind == V_UNSET) return ST_NOMEM;
+	const Status st = npz_write(out, o, record);
+	value_unref(record);
+	return st;
+}
+
 Status npz_write(Output *out, const Options *o, Value v) {
-	if (v.kind != V_RECORD && v.kind != V_TUPLE && v.kind != V_LIST) return output_bad(out, "an .npz file holds a record of arrays: save(path, (x = x, y = y)); .npy holds one array");
+	if (value_is_array(v)) return write_alone(out, o, v);
+	if (v.kind != V_RECORD && v.kind != V_TUPLE && v.kind != V_LIST) return output_bad(out, "an .npz file holds arrays: save(path, x), or a record of them, save(path, (x = x, y = y))");
 	if (out->direct) return output_bad(out, "this format cannot be written to a pipe");
 	Zip z = {.out = out, .compress = o->compress, .piece = heap_alloc(out->c, PIECE)};
 	Value tree = {.kind = V_UNSET};

@@ -153,11 +153,20 @@ static BUILTIN(iota) {
 	return av_array(sp, build_iota(sp->b, DT_I64, build_canon(sp->b, build_dim_of(sp->b, n, sp_words(sp, "", call->spans[0], "")))));
 }
 
+/* The difference of two ends that are known is a length only where whole numbers of 64 bits hold it. */
+static void check_range_length(Sp *sp, const Av *range, Span at) {
+	int64_t start, stop, span;
+	if (!av_static_int(sp, range->items[0], &start) || !av_static_int(sp, range->items[1], &stop)) return;
+	if (__builtin_sub_overflow(stop, start, &span) || span == INT64_MIN)
+		sp_fail(sp, E_VALUE, at, "the range %lld..%lld has more numbers than a whole number can say", (long long)start, (long long)stop);
+}
+
 /* A range as a vector. */
 static BUILTIN(collect) {
 	UNUSED;
 	Av *r = call->args[0];
 	if (r->kind != AV_RANGE) return sp_want_array(sp, r, call->spans[0], "collect");
+	check_range_length(sp, r, call->spans[0]);
 	int64_t step;
 	Ref start = r->items[0]->ref, stop = r->items[1]->ref, by = r->items[2]->ref, n;
 	if (av_static_int(sp, r->items[2], &step) && step == 1) n = build2(sp->b, OP_SUB, stop, start);

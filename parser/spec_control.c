@@ -384,6 +384,9 @@ static void loop_count(Sp *sp, Loop *l) {
 		bool known = av_static_int(sp, it->items[0], &start) && av_static_int(sp, it->items[1], &stop);
 		bool known_step = av_static_int(sp, it->items[2], &step);
 		if (known_step && step == 0) sp_fail(sp, E_VALUE, at, "a range needs a step other than 0");
+		int64_t wide;
+		if (known && (__builtin_sub_overflow(stop, start, &wide) || wide == INT64_MIN))
+			sp_fail(sp, E_VALUE, at, "the range %lld..%lld has more numbers than a whole number can say", (long long)start, (long long)stop);
 		if (known && known_step) {
 			int64_t n = step > 0 ? (stop > start ? (stop - start - 1) / step + 1 : 0) : (start > stop ? (start - stop - 1) / -step + 1 : 0);
 			l->static_count = n;

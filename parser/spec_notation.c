@@ -21,6 +21,11 @@ typedef struct Ix {
 	int64_t step;
 	Ref values; /* i64 or any vector, when not affine */
 	Av *inferred_from;
+	const Ast *range;   /* as it is written; NULL: from its use */
+	Atom shares;        /* another index of the same clause, which has the same range; 0: none */
+	bool shifted;       /* used as i + 1 somewhere: the range is meant for what lies inside */
+	Span part;          /* where it indexes an axis that the range covers a part of, and that axis's length */
+	Dim whole;
 } Ix;
 
 typedef struct Scope {
@@ -143,6 +148,7 @@ static void infer_range(Notation *nt, Ix *ix, const Ast *body) {
 
 static void explicit_range(Notation *nt, Ix *ix, const Ast *range) {
 	Sp *sp = nt->sp;
+	ix->range = range;
 	Av *r = sp_expr(sp, range);
 	ix->known = true;
 	if (r->kind == AV_RANGE) {
@@ -163,6 +169,29 @@ static void explicit_range(Notation *nt, Ix *ix, const Ast *range) {
 	if (ty(sp, r->ref)->rank != 1) sp_fail(sp, E_RANK, range->span, "an index runs over a range or a vector, not %s", sp_type_text(sp, r));
 	ix->values = r->ref;
 	ix->length = ty(sp, r->ref)->dims[0];
+}
+
+/* An index that leaves out elements of an axis, as is proven, only because another one stands before the same range: said once for the range. */
+static void warn_of_parts(Sp *sp, const Scope *s) {
+	for (uint32_t i = 0; i < s->n; i++) {
+		const Ix *ix = &s->ix[i];
+		if (!ix->shares || ix->shifted || !ix->part.source) continue;
+		const char *name = atom_text(sp->c, ix->name), *other = atom_text(sp->c, ix->shares);
+		char whole[64];
+		dim_print(sp->c, ix->whole, sym_words, &(SymWords){.fn = build_fn(sp->b)}, whole, sizeof whole);
+		Diag *d = diag_warning(sp->c, W_INDEX_RANGE, ix->part, "`%s` shares its range with `%s`, and covers a part of this axis of length %s", name, other, whole);
+		diag_second(sp->c, d, ix->range->span, "`%s` and `%s` both run over this", name, other);
+		diag_hint(sp->c, d, "`for %s for %s in a..b` leaves `%s` to its axis; `for %s in a..b for %s in a..b` says that the part is meant", name, other, name, name, other);
+		return;
+	}
+}
+
+static _Noreturn void runs_outside(Sp *sp, const Ix *ix, int64_t bad, int64_t length, Span at) {
+	Diag *d = diag_error(sp->c, E_INDEX, at, "index %lld is out of range for length %lld", (long long)bad, (long long)length);
+	const char *name = atom_text(sp->c, ix->name);
+	if (ix->range) diag_second(sp->c, d, ix->range->span, "`%s` runs over this", name);
+	else if (ix->inferred_from) diag_second(sp->c, d, ix->inferred_from->origin, "`%s` runs over an axis of %s here", name, sp_type_text(sp, ix->inferred_from));
+	sp_throw(sp);
 }
 
 /* ---- labelled values ------------------------------------------------------------------------------------------------------------------------ */
@@ -414,7 +443,14 @@ static Lv lv_index(Notation *nt, const Ast *e) {
 		if (dim_is_const(sp->c, start[axis_of[i]], &lo) && dim_is_const(sp->c, ix[i]->length, &count) && dim_is_const(sp->c, t.dims[axis_of[i]], &len) && count > 0) {
 			int64_t hi = lo + (count - 1) * ix[i]->step, bad = lo < 0 || lo >= len ? lo : hi;
 			if (bad < 0 || bad >= len)
-				sp_fail(sp, E_INDEX, moving[i]->span, "index %lld is out of range for length %lld", (long long)bad, (long long)len);
+				runs_outside(sp, ix[i], bad, len, moving[i]->span);
+		}
+		Ix *own = (Ix *)ix[i];
+		own->shifted = own->shifted || offset;
+		const Dim rest = dim_sub(sp->c, t.dims[axis_of[i]], ix[i]->length);
+		if (ix[i]->shares && dim_is_const(sp->c, rest, &len) && len > 0) {
+			own->part = moving[i]->span;
+			own->whole = t.dims[axis_of[i]];
 		}
 	}
 	if (simple) {
@@ -547,7 +583,10 @@ static void open_clauses(Notation *nt, Scope *s, uint32_t nclauses, const ForCla
 			if (s->n == MAX_INDICES) sp_fail(sp, E_RANK, clauses[k].names[i]->span, "more than %d indices", MAX_INDICES);
 			if (clauses[k].names[i]->kind != A_NAME) sp_fail(sp, E_SYNTAX, clauses[k].names[i]->span, "an index is a single name here");
 			first[s->n] = k;
-			s->ix[s->n++] = (Ix){.name = clauses[k].names[i]->name.name, .span = clauses[k].names[i]->span};
+			Ix made = {.name = clauses[k].names[i]->name.name, .span = clauses[k].names[i]->span};
+			const Ast *other = clauses[k].n > 1 ? clauses[k].names[i ? i - 1 : 1] : NULL;
+			if (clauses[k].range && other && other->kind == A_NAME) made.shares = other->name.name;
+			s->ix[s->n++] = made;
 		}
 	}
 	nt->scope = s;
@@ -621,6 +660,7 @@ static Lv lv_reduce(Notation *nt, const Ast *call, Op op, const Ast *gen) {
 	}
 	if ((op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) && dtype_is_complex((Dtype)ty(sp, v.ref)->dtype)) sp_fail(sp, E_DTYPE, body->span, "complex numbers have no order");
 	if (op == OP_REDUCE_SUM && ty(sp, v.ref)->dtype == DT_BOOL) v.ref = build_convert(sp->b, v.ref, DT_I64);
+	warn_of_parts(sp, &s);
 	sp_at(sp, call->span);
 	return reduce_labels(sp, op, v, s.n, sum);
 }
@@ -772,6 +812,7 @@ Av *sp_comprehension(Sp *sp, const Ast *e) {
 	const Ix *order[MAX_INDICES];
 	for (uint32_t i = 0; i < s.n; i++) order[i] = &s.ix[i];
 	Av *r = in_order(sp, lv_expr(&nt, e->comprehension.body), s.n, order);
+	warn_of_parts(sp, &s);
 	if (!e->comprehension.filter) return r;
 	if (s.n != 1) sp_fail(sp, E_SYNTAX, e->comprehension.filter->span, "a filter goes with one index");
 	Av *mask = in_order(sp, lv_expr(&nt, e->comprehension.filter), s.n, order);
@@ -839,11 +880,15 @@ Av *sp_index_def(Sp *sp, const Ast *e) {
 				sp_throw(sp);
 			}
 			if (e->index_def.clauses[k].range) explicit_range(&nt, ix, e->index_def.clauses[k].range);
+			const Ast *other = e->index_def.clauses[k].n > 1 ? e->index_def.clauses[k].names[i ? i - 1 : 1] : NULL;
+			if (e->index_def.clauses[k].range && other && other->kind == A_NAME) ix->shares = other->name.name;
 		}
 	for (uint32_t i = 0; i < s.n; i++)
 		if (!s.ix[i].known) infer_range(&nt, &s.ix[i], e->index_def.value);
 	sp_check_free_indices(sp, e);
 	const Ix *order[MAX_INDICES];
 	for (uint32_t i = 0; i < s.n; i++) order[i] = &s.ix[i];
-	return in_order(sp, lv_expr(&nt, e->index_def.value), s.n, order);
+	Av *r = in_order(sp, lv_expr(&nt, e->index_def.value), s.n, order);
+	warn_of_parts(sp, &s);
+	return r;
 }

@@ -128,7 +128,7 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
   vg = value_and_grad(f)
   (x0, span) = (x, 0 * x)
   (value, g) = vg(x)
-  H = eye(len(x))
+  H = _like(eye(len(x)), x)
   (k, count) = (0, 1)
   (gn, seen) = (norm(g), inf)
   status = if _runs_away(value, gn) { 4 } else { 0 }
@@ -139,7 +139,7 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
     if rests { status = 1 } else {
       d = -(H @ g)
       # rounding may have spoiled the matrix
-      if not (g @ d < 0) { H = eye(len(x)); d = -g; fresh = true }
+      if not (g @ d < 0) { H = _like(eye(len(x)), x); d = -g; fresh = true }
       (x1, v1, g1, n, found) = _wolfe(vg, x, d, value, g, if fresh { _first_length(x, d) } else { 1.0 }, 0.9)
       count = count + n
       k = k + 1
@@ -157,7 +157,7 @@ _bfgs(f, x, b, o, steps, tol) = if kind(b.lower) != "none" { _lbfgs(f, x, b, o, 
         g = g1
         gn = norm(g)
         if _runs_away(value, gn) { status = 4 }
-      } else { if fresh { status = 2 } else { H = eye(len(x)); fresh = true } }
+      } else { if fresh { status = 2 } else { H = _like(eye(len(x)), x); fresh = true } }
       if o.progress { progress(k, steps; value = value) }
     }
   }
@@ -204,8 +204,8 @@ _lbfgs(f, x, b, o, steps, tol) = {
   (value, g) = vg(x)
   n = len(x)
   M = o.memory
-  S = zeros(M, n)
-  Y = zeros(M, n)
+  S = _like(zeros(M, n), x)
+  Y = _like(zeros(M, n), x)
   stored = 0
   (k, count) = (0, 1)
   (gn, seen) = (_slope_left(x, g, b), inf)
@@ -214,9 +214,9 @@ _lbfgs(f, x, b, o, steps, tol) = {
     (rests, seen, more) = _at_rest(vg, x, span, g, gn, b, value, tol, seen)
     count = count + more
     if rests { status = 1 } else {
-      free = f64(_free(x, g, b))
+      free = _like(f64(_free(x, g, b)), x)
       q = free * g
-      alpha = zeros(M)
+      alpha = _like(zeros(M), x)
       m = min(stored, M)
       for i in 0..m {
         j = (stored - 1 - i) % M
@@ -344,7 +344,7 @@ _first_order(f, x, b, o, steps, tol) = {
 _soap_start(x, matrices, largest) = (zeros_like(x), zeros_like(x), map(at -> {
   side = n -> if n <= largest { n } else { 0 }
   (r, c) = (side(at[1]), side(at[2]))
-  (L = zeros(r, r), R = zeros(c, c), U = eye(r), V = eye(c))
+  (L = _like(zeros(r, r), x), R = _like(zeros(c, c), x), U = _like(eye(r), x), V = _like(eye(c), x))
 }, matrices))
 _soap_update(s, g, k, matrices, o) = {
   (m, v, sides) = s
@@ -352,7 +352,7 @@ _soap_update(s, g, k, matrices, o) = {
   h = _soap_turned(g, sides, matrices, true)
   m = o.beta1 * m + (1 - o.beta1) * g
   v = o.beta2 * v + (1 - o.beta2) * h^2
-  q = f64(k)
+  q = 1.0 * k
   d = (_soap_turned(m, sides, matrices, true) / (1 - o.beta1^q)) / (sqrt(v / (1 - o.beta2^q)) + 1e-8)
   d = _soap_turned(d, sides, matrices, false)
   if k > 1 {
@@ -401,8 +401,8 @@ _soap_turned(x, sides, matrices, there) = {
 _nelder_mead(f, x, b, o, steps, tol) = {
   n = len(x)
   at = w -> { v = f(_within(w, b)); if v == v { v } else { inf } }
-  d = f64(max(n, 2))
-  X = expand(x, 0) + concat(zeros(1, n), diag(o.size * (1 + abs(x))))
+  d = 1.0 * max(n, 2)
+  X = expand(x, 0) + concat(0 * expand(x, 0), diag(o.size * (1 + abs(x))))
   X = if kind(b.lower) == "none" { X } else {
     # a corner that a bound would fold onto the start goes the other way
     inside = clamp(X, expand(b.lower, 0), expand(b.upper, 0))

@@ -4,15 +4,16 @@
 #     shape(xavier(3, 2))            #> (3, 2)
 xavier(m, n) = randn(m, n) * sqrt(2.0 / (m + n))
 
-# mlp(sizes; activation, scale): a multilayer perceptron sizes[0] -> ... -> sizes[-1].
-# Gives a record: weights, a list of (W: f64[out, in], b: f64[out]), and activation, the function between layers.
+# mlp(sizes; activation, scale, dtype = f64): a multilayer perceptron sizes[0] -> ... -> sizes[-1].
+# Gives a record: weights, a list of (W[out, in], b[out]) in f64 or f32, and activation, the function between layers.
 #     net = mlp([2, 8, 1]);
 #     len(net.weights)               #> 2
 #     shape(net.weights[0].W)        #> (8, 2)
-mlp(sizes; activation = tanh, scale = 1.0) = {
+#     dtype(mlp([2, 1]; dtype = f32).weights[0].W)     #> f32
+mlp(sizes; activation = tanh, scale = 1.0, dtype = f64) = {
   weights = list()
   for k in list(...(1..len(sizes))) {
-    weights = push(weights, (W = scale * xavier(sizes[k], sizes[k - 1]), b = zeros(sizes[k])))
+    weights = push(weights, (W = dtype(scale * xavier(sizes[k], sizes[k - 1])), b = dtype(zeros(sizes[k]))))
   }
   (weights = weights, activation = activation)
 }

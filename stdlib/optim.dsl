@@ -100,7 +100,7 @@ soap(; rate = 3e-3, beta1 = 0.95, beta2 = 0.95, every = 10, largest = 2000) =
 # update(mean, square, gradient, step) gives new means, and the direction that is followed `rate` far.
 _first_order_method(name, rate, decay, update) = (name = name, rate = rate, decay = decay,
   start = (x, matrices) -> (zeros_like(x), zeros_like(x)), update = (s, g, k, matrices) -> {
-    (m, v, d) = update(s[0], s[1], g, f64(k))
+    (m, v, d) = update(s[0], s[1], g, 1.0 * k)
     ((m, v), d)
   }, run = _first_order)
 

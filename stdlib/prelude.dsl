@@ -9,6 +9,9 @@ e = 2.718281828459045
 inf = 1 / 0.0
 nan = 0.0 / 0.0
 im = 1im
+# args: what follows the file's name on the command line, a list of texts; without any it is empty
+#     len(args)                     #> 0
+args = list()
 
 # ---- numbers
 

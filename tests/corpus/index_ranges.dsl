@@ -1,0 +1,19 @@
+# Which range an index has: that in front of which it stands, with all others there; else the axis that it indexes. No warning where all is covered, where indices are
+# used shifted, or where each has a range of its own.
+
+A = ones(4, 4)
+sum(A[i, j] for i for j in 0..3)                    #> 12.0
+sum(A[i, j] for i in 0..3 for j in 0..3)            #> 9.0
+sum(A[i, j] for i, j in 0..4)                       #> 16.0
+C[i, j] := A[i+1, j] - A[i, j-1] for i, j in 1..3
+C                                                   #> [[0, 0], [0, 0]]
+sum(A[0, j] for j in 0..2)                          #> 2.0
+
+# A range whose length is no whole number of 64 bits is refused, used or not.
+long() = try { str(len(-9000000000000000000..9000000000000000000)) } catch m { "refused" }
+long()                                              #> refused
+turns() = try { for i in -9000000000000000000..9000000000000000000 { break }; "ran" } catch m { "refused" }
+turns()                                             #> refused
+
+# args is there without arguments
+len(args)                                           #> 0
