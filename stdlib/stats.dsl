@@ -23,7 +23,11 @@ _keep_axes(y, x, axis, keepdims; lead = 0) = if _known(keepdims, "keepdims") {
   z = y
   for k in list(...(0..rank(x))) {
     gone = kind(axis) == "none"
-    if not gone { for a in (if kind(axis) == "tuple" or kind(axis) == "list" { axis } else { list(axis) }) { if _axis(x, a) == k { gone = true } } }
+    if not gone {
+      for a in (if kind(axis) == "tuple" or kind(axis) == "list" { axis } else { list(axis) }) {
+        if _axis(x, a) == k { gone = true }
+      }
+    }
     if gone { z = expand(z, lead + k) }
   }
   z

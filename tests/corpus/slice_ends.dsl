@@ -12,7 +12,9 @@ ends(x, k) = (outside(() -> x[1..k]), outside(() -> x[k..]), outside(() -> x[k..
 ends(iota(20), 35)           #> (true, true, true, true)
 ends(iota(20), 20)           #> (false, false, true, false)
 ends(iota(20), 19)           #> (false, false, false, false)
-far(x) = (outside(() -> x[..-35]), outside(() -> x[1..35]), outside(() -> x[-35..]), outside(() -> x[35..]), outside(() -> x[35..0 by -1]), outside(() -> x[..-20]))
+far(x) =
+  (outside(() -> x[..-35]), outside(() -> x[1..35]), outside(() -> x[-35..]), outside(() -> x[35..]),
+    outside(() -> x[35..0 by -1]), outside(() -> x[..-20]))
 far(iota(20))                #> (true, true, true, true, true, false)
 # unused, and in a derivative's `try`
 cut(x, k) = try { x[..k]; sum(x^2) } catch m { 5sum(x) }
@@ -22,7 +24,8 @@ grad(x -> cut(x, 20))(ones(20))[0]                       #> 2.0
 shorter(x) = try { zeros(len(x) - 30); true } catch m { false }
 (shorter(ones(20)), shorter(ones(40)))                   #> (false, true)
 # lists and texts
-(outside(() -> list(1, 2, 3)[..-5]), outside(() -> list(1, 2, 3)[1..7]), outside(() -> list(1, 2, 3)[3..]), outside(() -> (1, 2)[2.. by -1]))    #> (true, true, false, true)
+(outside(() -> list(1, 2, 3)[..-5]), outside(() -> list(1, 2, 3)[1..7]), outside(() -> list(1, 2, 3)[3..]),
+  outside(() -> (1, 2)[2.. by -1]))  #> (true, true, false, true)
 (outside(() -> "abc"[..-5]), outside(() -> "abc"[1..9]), outside(() -> "abc"[3..]), outside(() -> "abc"[3.. by -1]))    #> (true, true, false, true)
 
 # a method that does not serve a problem
