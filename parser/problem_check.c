@@ -505,6 +505,13 @@ static void check_declared(Ctx *c, const Ast *e, const Layout *l) {
 	}
 }
 
+/* Equations in t alone may be for some components of a field: their number is known when they are evaluated (problem_info.c). */
+static bool counts_by_component(const Ast *e, const Layout *l) {
+	bool sized = false;
+	for (uint32_t f = 0; f < e->problem->nfields; f++) sized |= e->problem->fields[f].size != NULL;
+	return sized && l->time >= 0 && !l->nspace;
+}
+
 void session_check_problem(Session *s, Module *m, const Env *around, const Ast *e) {
 	Ctx *c = ctx_of_session(s);
 	const uint32_t before = diag_count(c, SEV_ERROR);
@@ -520,7 +527,7 @@ void session_check_problem(Session *s, Module *m, const Env *around, const Ast *
 		interior += q->equation.nats == 0;
 		for (uint32_t k = 0; k < q->equation.nats; k++) check_place(c, l, &q->equation.ats[k]);
 	}
-	if (interior != unknowns && unknowns && diag_count(c, SEV_ERROR) == before) {
+	if (interior != unknowns && unknowns && !counts_by_component(e, l) && diag_count(c, SEV_ERROR) == before) {
 		Diag *d = diag_error(c, E_PROBLEM_COUNT, e->problem->name_span, "%u unknown%s and %u equation%s in `%s`", unknowns, unknowns == 1 ? "" : "s", interior, interior == 1 ? "" : "s", name);
 		for (uint32_t f = 0; f < unknowns; f++) {
 			bool seen = false;

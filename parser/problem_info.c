@@ -154,7 +154,6 @@ static bool static_number(Sp *sp, const Av *v, double *out) {
 static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) {
 	const Layout *l = r->l;
 	Statement *s = &r->statement;
-	if (!l->nspace) return "";
 	s->sp = r->sp;
 	s->l = l;
 	s->checking = r->sp->top != NULL;
@@ -164,6 +163,15 @@ static const char *check_statement(Reflection *r, Av *const *lo, Av *const *hi) 
 	s->offset = ARENA_ARRAY(r->sp->a, uint32_t, l->njets + 1);
 	for (uint32_t i = 0; i < l->e->problem->nfields; i++)
 		if (!av_static_int(r->sp, r->sizes[i], &s->sizes[i])) return "";
+	if (!l->nspace) {
+		/* as many equations as fields have been counted in the text */
+		uint32_t inside = 0;
+		for (uint32_t i = 0; i < s->residuals.n; i++) inside += !s->residuals.at[i].at;
+		const uint32_t before = diag_count(r->sp->c, SEV_ERROR);
+		if (inside != l->e->problem->nfields) statement_counts(s);
+		if (diag_count(r->sp->c, SEV_ERROR) != before) sp_throw(r->sp);
+		return "";
+	}
 	for (uint32_t i = 0; i < l->njets; i++) {
 		s->offset[i] = s->total;
 		s->total += statement_parts(s, l->jets[i].field);

@@ -42,7 +42,7 @@ static Diag *warn_once(const Statement *s, DiagCode code, Span at, const char *m
 
 /* ---- unknowns against equations, by component -------------------------------------------------------------------------------------------- */
 
-static void check_counts(const Statement *s) {
+void statement_counts(const Statement *s) {
 	const Ast *e = s->l->e;
 	uint32_t unknowns = 0, equations = 0;
 	for (uint32_t f = 0; f < fields_with_equation(e); f++) unknowns += statement_parts(s, f);
@@ -563,7 +563,7 @@ void statement_check(Statement *s) {
 	Ctx *c = s->sp->c;
 	const uint32_t before = diag_count(c, SEV_ERROR);
 	s->type = "";
-	check_counts(s);
+	statement_counts(s);
 	if (diag_count(c, SEV_ERROR) == before && s->bounded) {
 		Symbol y;
 		if (orders_of(s, &y)) {

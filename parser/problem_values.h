@@ -50,5 +50,7 @@ bool eigenvalues_of(uint32_t n, const double *a, double *re, double *im);
 
 /* problem_posed.c: reports what is ill-posed, and names the type; throws after errors. */
 void statement_check(Statement *s);
+/* Whether there are as many scalar equations as components of unknowns; reports what is not so. */
+void statement_counts(const Statement *s);
 
 #endif

@@ -3,7 +3,8 @@
 # The state has every field with its derivatives below the highest; the highest ones are the "tops". Three ways lead to a method:
 #   1  every field has a time derivative and the equations are linear in the tops: y' = f(t, y), where the tops solve a linear system (none where each
 #      equation is u_t.. == something by itself)
-#   2  some field has none, or the tops enter otherwise: F(t, y, y') == 0, of index 1, for a method that takes such
+#   2  some field has none, or the tops enter otherwise, or the matrix before them is singular at the beginning and either constant or without some columns: F(t, y, y') == 0, of index 1, for a
+#      method that takes such
 #   3  the equations must be differentiated before they determine the tops (index 2 and more): how often is found by structural analysis (parser/structure.c;
 #      Pryce, BIT 41 (2001) 364). Then again y' = f(t, y), on the set where the equations and their derivatives hold, h(t, y) = 0, to which the term
 #      -γ H' (H H')⁻¹ h with H = h_y leads back (Ascher, Chin and Reich, Numer. Math. 67 (1994) 131).
@@ -121,7 +122,7 @@ _solve_in_time(info, m, o) = {
   if len(info.coords) != 1 { _refuse("{m.name}() solves problems in t only; {info.name} also has {info.coords[1]}") }
   _refuse_loop(info, m)
   _refuse_jumps(info, m.name)
-  S = info.structure
+  S = _structure_of(info)
   if S.left >= 0 {
     _refuse(
       "the equations of {info.name} do not determine every unknown: `{info.equations[S.left].text}` has no unknown that another equation does not need")
@@ -149,6 +150,10 @@ _solve_in_time(info, m, o) = {
     }
     _solve_implicit(info, m, o, tspan)
   }
+}
+# Where some equations are for components of a field, how often each must be differentiated is not asked: it is a system of index 0 or 1, or refused where it begins.
+_structure_of(info) = if kind(info.structure) != "none" { info.structure } else {
+  (turns = map(q -> 0, list(...info.equations)), orders = map(k -> _order_of(info, k, 0), list(...(0..len(info.sizes)))), left = -1)
 }
 # Whether the equations are jointly linear in the tops, proven from their code: a factor that
 # switches with a top is not.
@@ -183,11 +188,11 @@ _hidden(info, S, t, parts) = {
 # Where the equations are linear in the tops: the tops as functions of t and the state, the state's slope, and whether each equation has its top by itself
 _explicit_rates(info, S) = {
   sizes = info.sizes
-  own_slope = true
+  own_slope = len(info.equations) == len(sizes)
   zero = _flat_zero(info)
   at = _zero_parts(info, S.orders)
   nought = _split(zero, sizes)
-  for i in list(...(0..len(sizes))) {
+  for i in list(...(0..(if own_slope { len(sizes) } else { 0 }))) {
     for k in list(...(0..len(sizes))) {
       s =
         _slope(r -> _equation(info, i, S.turns[i])(info.lo[0],
@@ -224,10 +229,11 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
   } else {
     _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders), _split(r, sizes)), zero))
   }
-  if singular {
-    error(
-      "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise")
-  }
+  # algebraic equations among those of a vector, or in the rows of a matrix before the rates: the system as it is written, for a method that takes it so
+  disguised = not own_slope and not differentiated and not (kind(m.implicit) == "none") and len(info.events) == 0 and not o.partial
+  refuse = () -> error(
+    "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise{if disguised { "" } else { ", which bdf() and auto() take without events" }}")
+  if singular and not disguised { refuse() }
   (y0, f) = if differentiated {
     h = (t, y) -> _hidden(info, S, t, _parts(y, sizes, S.orders))
     start = _consistent(info, S, h, tspan[0], y0)
@@ -244,8 +250,10 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     ((..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete), state)
   } else {
-    (times, Y, stats) =
-      _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y0, tspan[0], tspan[1], o))
+    explicit = () -> _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y0, tspan[0], tspan[1], o))
+    (times, Y, stats) = if disguised {
+      if singular { _of_degree(m.degree, o, _implicit_rows(info, m, o, tspan, refuse)) } else { explicit() }
+    } else { explicit() }
     state = _dense(times, Y, m.degree, _asks_all(o.saveat))
     (_solution_of(info, m, S.orders, all, state, times, Y, stats), state)
   }
@@ -320,13 +328,19 @@ _hidden_names(info, S) = {
   out
 }
 
-_solve_implicit(info, m, o, tspan) = {
+# The rows of an implicit method on as many points in each step as those of another one
+_of_degree(degree, o, r) = {
+  (times, Y, stats) = r
+  if _asks_all(o.saveat) { (times, Y) = _with_degree(times, Y, list(...map(j -> 0.5 - 0.5 * cos(π * j / 5), list(...(0..6)))), degree) }
+  (times, Y, stats)
+}
+
+# The equations as F(t, y, y') == 0 of a state with at least every field itself: how many derivatives of each field are in it, F, where it begins, and all derivatives out of state and rate
+_implicit_system(info) = {
   sizes = info.sizes
   tops = map(k -> _order_of(info, k, 0), list(...(0..len(sizes))))
   orders = map(n -> max(1, n), tops)
-  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders))
   start = _start_parts(info, orders)
-  y0 = _state(start)
   # all derivatives, from the state and its rate
   all = (y, yp) -> {
     rates = _parts(yp, sizes, orders)
@@ -342,8 +356,70 @@ _solve_implicit(info, m, o, tspan) = {
     concat(...own)
   }
   id = _state(map(k -> map(v -> (if tops[k] == 0 { 0.0 } else { 1.0 }) + 0.0 * v, start[k]), list(...(0..len(sizes)))))
+  (orders, F, _state(start), id, all)
+}
+# Its rows, by an implicit method. Which components have a rate is asked of the equations, not of the fields: of up to 31 unknowns, where the matrix D before y' is proven constant, new
+# unknowns z with y = T z are taken, of which those that D T leaves without a rate are algebraic; else a component is algebraic that no equation has the rate of.
+# refuse: what is said where neither is so, and rates that are not determined at the beginning may be later; none where it is known that the system is implicit.
+_implicit_rows(info, m, o, tspan, refuse) = {
+  (orders, F, y0, id, all) = _implicit_system(info)
+  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders))
+  t0 = tspan[0]
+  n = 0
+  for k in list(...(0..len(info.sizes))) { n = n + orders[k] * max(1, info.sizes[k]) }
+  run = (F, y0, id) -> _on_pattern_of(F, t0, y0, (jac, pattern) ->
+    m.implicit(m, F, jac, y0, id, t0, f64(tspan[1]), _integration(y0, pattern, o)))
+  q = concat([0.0], y0, y0)
+  constant = n < 32 and _slope(q -> ravel(_rows_jacobian(v -> F(q[0], q[1..1 + n], v), q[1 + n..])), q) == 0
+  if constant {
+    (T, back, id) = _primal(() -> _rate_basis(_rows_jacobian(v -> F(t0, y0, v), zeros_like(y0))))
+    plain = max(abs(T - eye(n))) == 0
+    G = (t, z, zp) -> F(t, T @ z, T @ zp)
+    # what stands in the rates is kept, and what is algebraic by itself is found from where it is given; but the parts of a combination are all given, and must fit
+    (z, _) = _dae_start(G, none, back @ y0, id, t0, (rtol = o.rtol, atol = o.atol + 0.0 * y0, pattern = none))
+    off = stop_gradient(where(max(abs(T - eye(n)); axis = 1) > 0, abs(T @ z - y0), 0.0))
+    if max(off) > 1e-6 * (1 + max(abs(stop_gradient(y0)))) {
+      error(
+        "initial values that are not consistent at {info.coords[0]} = {t0:.9g}: number {argmax(off)} of ({join(_state_words(o.names), ", ")}) is off by {max(off):.3g}; the matrix before the rates of {info.name} is singular, so that its equations do not leave every initial value free")
+    }
+    (times, Z, stats) = run(G, back @ y0, id)
+    (times, if plain { Z } else { Z @ T' }, stats)
+  } else {
+    present = _primal(() -> _pattern(F, (t0, y0, zeros_like(y0)), 2, false).columns)
+    if not (kind(refuse) == "none") { if sum(i64(map(j -> sum(i64(present == j)) > 0, iota(n)))) == n { refuse() } }
+    run(F, y0, id * f64(map(j -> sum(i64(present == j)) > 0, iota(n))))
+  }
+}
+# Unknowns z with y = T z for which each column of D T is zero or independent of the others, T^-1, and 0 for those with a zero column: by elimination with complete pivoting, where
+# a pivot below 1e-12 of its row is none. A column of D that is zero leaves its unknown as it is.
+_rate_basis(D) = {
+  n = len(D)
+  size = max(abs(D); axis = 1)
+  A = D / expand(where(size > 0, size, 1.0), 1)
+  (row_free, free) = (ones(n), ones(n))
+  row_of = i64(zeros(n))
+  for k in 0..n {
+    W = ravel(abs(A) * expand(row_free, 1) * expand(free, 0))
+    p = argmax(W)
+    if W[p] > 1e-12 {
+      (i, j) = (p // n, p % n)
+      A[i] = A[i] / A[i, j]
+      c = A[.., j]
+      c[i] = 0.0
+      A = A - expand(c, 1) * expand(A[i], 0)
+      row_free[i] = 0.0
+      free[j] = 0.0
+      row_of[j] = i
+    }
+  }
+  R = expand(1 - free, 1) * A[row_of] * expand(free, 0)
+  (eye(n) - R, eye(n) + R, 1 - free)
+}
+_solve_implicit(info, m, o, tspan) = {
+  (orders, F, y0, id, all) = _implicit_system(info)
   jets = (t, y) -> all(y, zeros_like(y))
   if len(info.events) > 0 or o.partial {
+    o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders))
     r = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
       _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, pattern, (...o, saveat = [])),
                                  _problem_events(info, orders, jets)))
@@ -352,8 +428,7 @@ _solve_implicit(info, m, o, tspan) = {
     ((..._solution_of(info, m, orders, jets, state, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete), state)
   } else {
-    (times, Y, stats) = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
-      m.implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, pattern, o)))
+    (times, Y, stats) = _implicit_rows(info, m, o, tspan, none)
     state = _dense(times, Y, 5, _asks_all(o.saveat))
     sol = _solution_of(info, m, orders, jets, state, times, Y, stats)
     (if _asks_all(o.saveat) { (...sol, ..._to_the_end(times, Y, 5, tspan[1])) } else { sol }, state)
@@ -407,7 +482,10 @@ _state_names(info, orders) = {
 }
 _equation_names(info, orders) = {
   s = ""
-  for (k, q) in enumerate(info.equations) { s = "{s}{replace(q.text, "\n", " ")}\t{info.sizes[k]}\n" }
+  each = len(info.equations) == len(info.sizes)
+  for (k, q) in enumerate(info.equations) {
+    s = "{s}{replace(q.text, "\n", " ")}\t{if each { info.sizes[k] } else { q.rows }}\n"
+  }
   for (k, name) in enumerate(info.fields) {
     for j in list(...(1..orders[k])) {
       s = "{s}the derivative of {if j == 1 { name } else { _derivative_name(name, info.coords[0], j - 1) }}\t{info.sizes[k]}\n"

@@ -1,4 +1,4 @@
-#! error E0604 10:1 "no solution from t = 0 on: there the equations of dependent do not determine u_t, v_t, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise"
+#! error E0604 10:1 "initial values that are not consistent at t = 0: number 0 of (u, v) is off by 0.667; the matrix before the rates of dependent is singular, so that its equations do not leave every initial value free"
 problem dependent() {
   domain t in [0, 1]
   field u, v

@@ -252,3 +252,67 @@ problem stage(R = 9000.0, U = 6.0, α = 0.99) {
   e == 0 at t = 0
 }
 solve(stage(), rtol = 5e-4, atol = 5e-6).e(0.1)      #~ -1.92526749 tol 0.01
+
+# ---- what is algebraic is asked of components and rows, not of fields
+
+# the second part of a vector
+problem split(k) {
+  domain t in [0, 1]
+  field y[2]
+  [y_t[0], 0] == [-k*y[0], 3y[0] - y[1]]
+  y == [1, 3] at t = 0
+}
+for m in list(auto(), bdf(), adams()) {
+  s = solve(split(2.0), m, rtol = 1e-8, atol = 1e-10)
+  assert(norm(s.y(1.0) - [exp(-2), 3*exp(-2)]) < 1e-6, "{m.name}: {s.y(1.0)}")
+  assert(norm(s.y(0.3) - exp(-0.6)*[1, 3]) < 1e-6, "{m.name}, inside: {s.y(0.3)}")
+}
+solve(split(2.0), saveat = [0.5, 1.0]).values        #~ [exp(-1), 3*exp(-1); exp(-2), 3*exp(-2)] tol 1e-5
+second(k) = solve(split(k), rtol = 1e-8, atol = 1e-10).y(1.0)[1]
+second'(2.0)                         #~ -3*exp(-2.0) tol 1e-5
+grad(p -> second(p[0]))([2.0])       #~ [-3*exp(-2.0)] tol 1e-5
+# a matrix before the rates of rank 1: twice the first row less the second is 0 == 1 - y[1]; so y[1] = 1, y[0] = exp(-t)
+problem of_rank_1 {
+  domain t in [0, 1]
+  field y[2]
+  [1.0, 1; 2, 2] @ y_t == [-y[0], -2y[0] + y[1] - 1]
+  y == [1, 1] at t = 0
+}
+solve(of_rank_1).y(1.0)              #~ [exp(-1), 1] tol 1e-5
+# of rank 2 in three unknowns: the third row less the others is 0 == y[2] + y[0] - 2; then 2*y[1]' = -y[1] and y[0]' + y[1]' = -y[0]
+problem of_rank_2 {
+  domain t in [0, 1]
+  field y[3]
+  [1.0, 1, 0; 1, 2, 1; 2, 3, 1] @ y_t == [-y[0], -y[1], -y[0] - y[1] + y[2] + y[0] - 2]
+  y == [2, 2, 0] at t = 0
+}
+solve(of_rank_2, rtol = 1e-9, atol = 1e-11).y(1.0)   #~ [2*exp(-0.5), 2*exp(-0.5), 2 - 2*exp(-0.5)] tol 1e-6
+# one that depends on the state, and an unknown that no equation has the rate of
+problem by_state {
+  domain t in [0, 1]
+  field y[2]
+  [(1 + y[1])*y_t[0], 0] == [-y[0]*(1 + y[1]), y[1] - y[0]]
+  y == [1, 1] at t = 0
+}
+solve(by_state).y(1.0)               #~ exp(-1.0)*[1, 1] tol 1e-5
+# scalar equations for the parts of a vector, in any order, and with an algebraic one among them
+problem circle {
+  domain t in [0, 1]
+  field y[2]
+  y_t[1] == y[0]
+  y_t[0] == -y[1]
+  y == [1, 0] at t = 0
+}
+for m in list(auto(), bdf(), dop853(), radau5()) {
+  assert(norm(solve(circle, m, rtol = 1e-8, atol = 1e-10).y(1.0) - [cos(1.0), sin(1.0)]) < 1e-6, m.name)
+}
+problem mixed {
+  domain t in [0, 1]
+  field y[2], z
+  y_t[0] == -2y[0]
+  y[1] == 3y[0] + z
+  z_t == -z
+  y == [1, 0] at t = 0
+  z == 1 at t = 0
+}
+solve(mixed, rtol = 1e-8, atol = 1e-10).y(1.0)       #~ [exp(-2), 3exp(-2) + exp(-1)] tol 1e-6
