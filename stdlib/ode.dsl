@@ -134,7 +134,7 @@ _not_finite(v) = {
 }
 _why_not_finite(t, y, v, i, o, say) =
   say(
-    "no solution beyond t = {t}: element {i} of the right-hand side is not finite there, {v[i]}; {_last_values(o, y)}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
+    "no solution beyond t = {_clock(o, t)}: element {i} of the right-hand side is not finite there, {v[i]}; {_last_values(o, y)}. A division by zero, or a root or logarithm of a negative number? nan_check(f, t, y; inf = true) names it")
 _last_values(o, y) =
   "{if len(y) <= 6 { "the values are y = {y}" } else { "the first values are y = {y[..min(6, len(y))]}" }}{if o.names == "" { "" } else { ", where y = ({join(_state_words(o.names), ", ")})" }}"
 _state_words(names) = {
@@ -148,12 +148,32 @@ _state_words(names) = {
 _jumps_there =
   "Such short steps mostly say that the right-hand side jumps there, back and forth: make the place of the jump an event, or smooth it"
 
+# run(f, jac, t0, t1, o) on a clock that begins near 0, where the interval is short against its times: 1e12 s are rounded to 1e-4 s, a step to no part of itself. Rows have the
+# times that were asked for. o.clock: what is added to the clock of the method.
+_from_zero(f, jac, t0, t1, o, run) = {
+  begin = stop_gradient(f64(t0))
+  c = where(abs(begin) > 1e3 * abs(stop_gradient(f64(t1)) - begin), begin, 0.0)
+  if not _asks_all(o.saveat) { if c != 0 { _check_saveat(o.saveat, t0, t1) } }
+  (times, Y, stats) = run((s, y) -> f(c + s, y), (s, y) -> jac(c + s, y), t0 - c, t1 - c,
+    (...o, saveat = if _asks_all(o.saveat) { o.saveat } else { o.saveat - c }, clock = c))
+  (times + c, Y, stats)
+}
+# What time it is for messages
+_clock(o, t) = if has(o, "clock") { o.clock + t } else { t }
+
 # Dense Jacobian, row by row of the result: J[i, j] = d f_i / d u_j.
 _rows_jacobian(f, u) = _jacobian(f, u)
 
 # The host calls. The pattern gives the sparsity of the Jacobian by columns; linear 0: dense, 1: whichever is faster, 2: banded, 3: sparse, 4: iterated.
 _linear(m, o) = if kind(o.pattern) == "none" { 0 } else if has(m, "linear") and m.linear > 0 { 1 + m.linear } else { 1 + o.way }
-_by_cvode(m, f, jac, y0, t0, t1, o) = {
+_by_cvode(m, f, jac, y0, t0, t1, o) = if has(o, "clock") {
+  # it says in its messages what time it is
+  c = o.clock
+  (times, Y, stats) = _by_cvode_at(m, (t, y) -> f(t - c, y), (t, y) -> jac(t - c, y), y0, t0 + c, t1 + c,
+    (...o, saveat = if _asks_all(o.saveat) { o.saveat } else { o.saveat + c }))
+  (times - c, Y, stats)
+} else { _by_cvode_at(m, f, jac, y0, t0, t1, o) }
+_by_cvode_at(m, f, jac, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),

@@ -14,7 +14,8 @@ auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
 
 # The value by the steps of the methods. Its derivative by the same steps once more (ode_replay.dsl): where all were explicit, whatever is asked for and however many
 # unknowns; where some were implicit, of up to 16 unknowns at one time. Otherwise by CVODES, from the equations: by Adams' methods where the steps were explicit, but too many to be kept.
-_by_auto(m, f, jac, y0, t0, t1, o) = {
+_by_auto(m, f, jac, y0, t0, t1, o) = _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _by_auto_clock(m, f, jac, y0, t0, t1, o))
+_by_auto_clock(m, f, jac, y0, t0, t1, o) = {
   (times, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y0, t0, t1, o))
   (at, rows) = if _asks_all(o.saveat) {
     _value_of(() -> _auto_whole_again(m, f, jac, y0, t0, t1, o, times, Y, how), (times, Y))
@@ -102,7 +103,7 @@ _auto_stages(y, inner, nodes) = {
 }
 
 # Explicit steps as long as they are the cheaper ones, then implicit ones as long as they are, and so on. An implicit phase that does not pay, so is
-# over after a dozen steps, lets the next one come eight times as late. Where a method cannot go on, CVODE tries from the beginning, and says why not.
+# over after a dozen steps, lets the next one come eight times as late. Where a method cannot go on, the implicit one tries from the beginning, then CVODE, and says why not.
 _auto_rows(m, f, jac, y0, t0, t1, o) = if not _auto_fits(f(t0, y0), y0) { _auto_plain(m, f, jac, y0, t0, t1, o) } else {
   if not _auto_sound(y0, t0, t1, o) { _auto_plain(m, f, jac, y0, t0, t1, o) } else { _auto_phases(m, f, jac, y0, t0, t1, o) }
 }
@@ -133,10 +134,10 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
   n = len(y0)
   start = (t = t0, y = y0, times = if chosen { o.saveat } else { reshape(t0, 1) },
     Y = if chosen { zeros(len(o.saveat), n) + 0.0 * expand(y0, 0) } else { reshape(y0, 1, n) }, counts = i64(zeros(7)),
-    how = i64(zeros(0)), patience = where(_auto_hopeless(jac, y0, t0, t1, o), 0, 8), lost = false, going = true)
+    how = i64(zeros(0)), patience = where(_auto_hopeless(jac, y0, t0, t1, o), 0, 8), lost = 0, going = true)
   s = start
   while s.going {
-    at_once = s.patience == 0 or s.lost
+    at_once = s.patience == 0 or s.lost > 0
     until = where(at_once, s.t, t1)
     # errors as small as at the edge of stability are allowed inside of it only: the lower they are to be, the sooner a step is held back
     (e, times, Y) =
@@ -146,7 +147,7 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
     s.going = false
     gone = e.status == 1 or e.status == 2
     if (e.status == 3 or at_once) and not gone {
-      h = where(s.lost, 0.0, where(at_once, inf, abs(e.h)))   # the step that is just stable; 0: for CVODE
+      h = where(s.lost == 2, 0.0, where(at_once, inf, abs(e.h)))   # the step that is just stable; 0: for CVODE
       (t, y, times, Y, counts, back, lost, how) =
         _auto_stiff(m, f, jac, e.y, e.t, t1, _auto_from(e.t, t1, o), h)
       s = _auto_joined(s, t1, o, t, y, times, Y, counts, how)
@@ -154,7 +155,7 @@ _auto_phases(m, f, jac, y0, t0, t1, o) = {
       s.patience = where(counts[0] >= 30 or e.steps > 4 * s.patience, 8, min(8 * max(s.patience, 1), 2000))
       gone = lost
     }
-    if gone { s = (...start, lost = true) }
+    if gone { s = (...start, lost = where(s.lost == 0, 1, 2)) }
   }
   (s.times, s.Y, s.counts, s.how)
 }

@@ -331,16 +331,16 @@ _why(one, s, f, t1, o, say) = {
   i = _not_finite(v)
   if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.status == 4 {
     say(
-      "no solution beyond t = {s.t}: after one more step of {s.h} it is no longer finite; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. It may grow without bound, or the steps may be too long for the equation: dop853() and bdf() choose theirs")
+      "no solution beyond t = {_clock(o, s.t)}: after one more step of {s.h} it is no longer finite; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. It may grow without bound, or the steps may be too long for the equation: dop853() and bdf() choose theirs")
   } else { if s.status == 1 {
     say(
-      "no solution beyond t = {s.t}: the step became too small to change t ({s.h}), and its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+      "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and its error is still too large; the fastest element is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
   } else { if abs(s.h) <= 1e-7 * abs(t1 - s.t) {
     say(
-      "no solution beyond t = {s.t}: {s.steps + s.failures} steps are used up on the way to t = {t1}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. {_jumps_there}; or that the problem is stiff, for which bdf or rodas5p need far fewer")
+      "no solution beyond t = {_clock(o, s.t)}: {s.steps + s.failures} steps are used up on the way to t = {_clock(o, t1)}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. {_jumps_there}; or that the problem is stiff, for which bdf or rodas5p need far fewer")
   } else {
     say(
-      "no solution beyond t = {s.t}: {s.steps + s.failures} steps are used up on the way to t = {t1}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. A stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol")
+      "no solution beyond t = {_clock(o, s.t)}: {s.steps + s.failures} steps are used up on the way to t = {_clock(o, t1)}; the last was {s.h} long, the fastest element is y[{k}] = {s.y[k]}; {_last_values(o, s.y)}. A stiff method (bdf) may need far fewer; or allow more with max_steps, or loosen rtol and atol")
   } } } }
 }
 

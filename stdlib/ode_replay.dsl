@@ -10,6 +10,9 @@
 
 # integrate of a method, with the form for reverse mode where it has one. With saveat the last of these times is the end.
 _go(m, f, jac, y0, t0, t1, o) = if has(m, "until") { m.integrate(m, f, jac, y0, t0, t1, o) } else {
+  _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _go_clock(m, f, jac, y0, t0, t1, o))
+}
+_go_clock(m, f, jac, y0, t0, t1, o) = {
   (times, Y, stats) = if has(m, "turn") {
     if not _asks_all(o.saveat) { _check_saveat(o.saveat, t0, t1) }
     end = if _asks_all(o.saveat) { t1 } else { o.saveat[-1] }

@@ -6,22 +6,27 @@
 # estimate would be 1.6 times too small.
 
 # The error of the solution s, relative: that of the state in the mean square over the interval, or that at the end, if it is larger; there relative to the state in the last thousandth of the
-# interval, since it may pass through zero just at the end. again(m, o, at): the states at these times of a second solution. error, gap, sure: gap is what the state at the end is off by; sure is an error that takes the state
-# in the last three steps instead, so that it is large only where nothing is right. nan: the second solution failed.
+# interval, since it may pass through zero just at the end. again(m, o, at): the states at these times of a second solution. error, gap, sure, inside: gap is what the state at the end is off by; sure is an error that takes the state
+# in the last three steps instead, so that it is large only where nothing is right; inside is the part from the interval. nan: the second solution failed.
 _error_in_time(m, o, s, state, jumps, again) = {
-  (error, gap, sure) = _primal(() -> _error_found(m, o, s, state, jumps, again))
-  (error = error, gap = gap, sure = sure)
+  (error, gap, sure, inside) = _primal(() -> _error_found(m, o, s, state, jumps, again))
+  (error = error, gap = gap, sure = sure, inside = inside)
 }
 _error_found(m, o, s, state, jumps, again) = {
   count = len(s.times)
   t1 = s.times[-1]
   t0 = if _asks_all(o.saveat) { s.times[0] } else { f64(s.info.lo[0]) }
   few = min(count, 64)
-  # rows of the solution; of one that jumps, places that are no multiples of anything, so that its events, which both solutions have at slightly different times, are not among them
-  pick = (iota(few) * (count - 1)) // max(1, few - 1)
-  times = if jumps { concat(t0 + (t1 - t0) * (iota(63) + 0.381966) / 63, expand(t1, 0)) } else { s.times[pick] }
-  Y = if jumps { map(state, times) } else { s.values[pick] }
-  if t0 == t1 { (0.0, 0.0, 0.0) } else {
+  # half-way between rows, where the method's polynomial is what there is, or wanted times; of a solution that jumps places that are no multiples of anything, so that its
+  # events, which both solutions have at slightly different times, are not among them; and the end
+  times = if jumps { concat(t0 + (t1 - t0) * (iota(63) + 0.381966) / 63, expand(t1, 0)) } else {
+    if _asks_all(o.saveat) {
+      pick = (iota(few) * max(0, count - 2)) // max(1, few - 1)
+      concat(0.5 * (s.times[pick] + s.times[min(pick + 1, count - 1)]), expand(t1, 0))
+    } else { s.times[(iota(few) * (count - 1)) // max(1, few - 1)] }
+  }
+  Y = map(state, times)
+  if t0 == t1 { (0.0, 0.0, 0.0, 0.0) } else {
     way = if t1 < t0 { -1.0 } else { 1.0 }
     late = t1 - (t1 - t0) * concat([1e-3], (1.0 + iota(3)) / max(3, s.stats.steps))
     grid = way * sort(way * concat(times, late))
@@ -40,7 +45,7 @@ _error_found(m, o, s, state, jumps, again) = {
     since = t -> max(max(where(way * (grid - t) >= 0, norm(r; axis = 1), 0.0)), 1e-300)
     # what the second solution is still off by: half as much as the first, of a method of order one in half the steps, less to a tenth of the tolerances
     all = if has(m, "finer") { 2.0 } else { 1.25 }
-    (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1], all * max(mean_square, gaps[-1] / since(late[3])))
+    (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1], all * max(mean_square, gaps[-1] / since(late[3])), all * mean_square)
   }
 }
 _finer(m, o, t0, t1) = {
@@ -55,7 +60,7 @@ _finer(m, o, t0, t1) = {
 _judged_in_time(info, s, e, o) = {
   complete = if has(s, "complete") { s.complete } else { true }
   if complete and e.error > max(0.01, o.rtol) {
-    small = e.gap <= 100 * norm(o.atol + 0.0 * s.values[-1])
+    small = e.inside <= 0.01 and e.gap <= 100 * norm(o.atol + 0.0 * s.values[-1])
     if small {
       _warning(
         "the solution of {info.name} is so small at the end that atol leaves it off by {e.error:.1e} of itself, {e.gap:.1e}: a lower atol has more of it")

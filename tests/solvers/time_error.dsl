@@ -137,3 +137,37 @@ slow = ode((t, c) -> { v = 2e-3*c[0]*c[1] - 3e-9*c[2]; [-v, -v, v] }, [2e-5, 1e-
 all(isfinite(slow.values))                   #> true
 2e-3*slow.values[-1, 0]*slow.values[-1, 1] - 3e-9*slow.values[-1, 2]         #~ 0 tol 1e-17
 slow.stats.steps < 100                       #> true
+
+# ---- clocks that are late: 1e12 s are rounded to 1e-4 s, and the solution settles in 1e-3 s; its end is as good as from 0 on
+for a in [0.0, 1e9, 1e12] {
+  for m in list(auto(), rodas5p(), radau5()) {
+    r = ode((t, y) -> [-1e3*(y[0] - sin(1e-3*(t - a)))], [1.0], (a, a + 1e4); method = m)
+    assert(abs(r.values[-1][0] - sin(10.0)) < 1e-5 and r.times[0] == a and r.times[-1] == a + 1e4, "{m.name} from {a}")
+  }
+}
+turn = ode((t, y) -> [y[1], -y[0]], [0.0, 1.0], (1e9, 1e9 + 10); saveat = [1e9 + 1, 1e9 + 10], rtol = 1e-9);
+turn.values[.., 0]                           #~ [sin(1.0), sin(10.0)] tol 1e-6
+turn.times - 1e9                             #> [1, 10]
+# derivatives by a parameter and by the first time
+falls(p) = ode((t, y) -> [-p*y[0]], [1.0], (1e9, 1e9 + 1); rtol = 1e-9, atol = 1e-11, saveat = [1e9 + 1]).values[0, 0]
+falls'(2.0)                                  #~ -exp(-2.0) tol 1e-7
+grad(p -> falls(p[0]))([2.0])                #~ [-exp(-2.0)] tol 1e-7
+since(t0) = ode((t, y) -> [t - 1e9], [0.0], (t0, 1e9 + 1); rtol = 1e-9, atol = 1e-11).values[-1, 0]
+since'(1e9 + 0.5)                            #~ -0.5 tol 1e-5
+# what went wrong says when, on the clock of the problem
+try { str(ode((t, y) -> y^2, [1.0], (1e9, 1e9 + 2); method = rodas5p()).y(1e9 + 2)) } catch m { m[..40] }    #> no solution beyond t = 1000000001.000000
+
+# ---- long steps of an implicit method, accurate at their ends: what is off between them counts
+problem slaved {
+  domain t in [0, 1e4]
+  field y
+  y_t == -1e3*(y - sin(1e-3*t))
+  y == 1 at t = 0
+}
+τ = linspace(0.001, 10.0, 500)
+of_slaved = (sin(τ) - 1e-6*cos(τ))/(1 + 1e-12)
+for m in list(rodas5p(), bdf()) {
+  s = solve(slaved, m)
+  e = norm(s.y(1e3*τ) - of_slaved)/norm(of_slaved)
+  assert(e < 3*s.error and s.error < 30*e, "{m.name}: {e}, {s.error}")
+}
