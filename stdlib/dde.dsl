@@ -136,6 +136,7 @@ _by_pieces(f, y0, before, lags, t0, t1, m, o, saveat) = {
     if len(T) > d + 1 { _looked_up(T, Y, starts, ends, d, first, last, s) } else { y0 }
   }
   (times, values) = if len(saveat) == 0 { (T[d + 1..], Y[d + 1..]) } else { (saveat, map(solution, saveat)) }
+  _check_rows(y0, times, values, o)
   (y = solution, times = times, values = values, stats = _stats(stats), method = m.name, breaks = B)
 }
 # When, as things go now, the delayed time comes a little further than it may

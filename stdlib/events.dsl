@@ -369,7 +369,7 @@ _ode_with_events(f, y, t0, t1, m, o, sparse, events) = {
   r = _with_jacobian(f, t0, y, sparse, m, (jac, pattern) ->
     _integrate_events(m, f, jac, y, t0, t1, _integration(y, pattern, (...o, saveat = [])), events))
   solution = _dense_steps(r.times, r.values, r.starts, m.degree)
-  _check_size(y, r.values, o)
+  _check_rows(y, r.times, r.values, o)
   (times, Y) = _rows_asked(r, solution, o.saveat)
   (y = solution, times = times, values = Y, stats = _stats(r.stats), method = m.name, events = r.events, complete = r.complete)
 }

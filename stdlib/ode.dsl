@@ -60,7 +60,7 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   o = (rtol = rtol, atol = atol, saveat = saveat, way = _way(sparse))
   (times, Y, stats) =
     _with_jacobian(f, t0, y, sparse, method, (jac, pattern) -> _integrate(method, f, jac, pattern, y, t0, span[1], o))
-  _check_size(y, Y, o)
+  _check_rows(y, times, Y, o)
   (y = _dense(times, Y, method.degree, _asks_all(saveat)), times = times, values = Y, stats = stats, method = method.name)
 }
 # atol where none is given: `usual`, or a millionth (rtol where that is more) of the largest number that there is at the beginning, or would be in the end at the first rates, where that is less
@@ -69,11 +69,17 @@ _atol_by(usual, rtol, y0, rate, span) = {
   size = max(concat([0.0], ravel(abs(stop_gradient(y0))), ravel(abs(stop_gradient(change)))))
   where(size > 0, min(usual, max(rtol, 1e-6) * size), usual)
 }
-# That atol does not decide everything: where no number of the solution ever exceeds it, steps are as long as the method lets them be.
-_check_size(y0, Y, o) = {
-  atol = if rank(o.atol) == 0 { o.atol } else { min(o.atol) }
-  top = max(max(abs(stop_gradient(y0))), max(abs(stop_gradient(Y)))) / atol
-  if top < 1 and top > 0 {
+# What no solution may be without a word: not finite, whatever the method made of it; smaller than atol everywhere, so that steps are as long as the method lets them be.
+_check_rows(y0, times, Y, o) = {
+  Y = stop_gradient(Y)
+  size = max(max(abs(stop_gradient(y0))), max(abs(Y)))
+  if not (size < inf) {
+    bad = f64(not (abs(Y) < inf))
+    row = argmax(max(bad; axis = 1))
+    said = "the solution is not finite at t = {times[row]}, where number {argmax(bad[row])} of it is {Y[row, argmax(bad[row])]}"
+    if has(o, "partial") { if f64(o.partial) > 0 { _warning(said) } else { error(said) } } else { error(said) }
+  }
+  if size < (if rank(o.atol) == 0 { o.atol } else { min(o.atol) }) and size > 0 {
     _warning("the whole solution is smaller than atol, so that its errors were not looked at: atol is to be a small part of what matters")
   }
 }

@@ -101,7 +101,7 @@ _start_parts(info, orders) = {
 _solve_ode(info, m, o) = {
   o = (...o, atol = if kind(o.atol) == "none" { _atol_by_start(info, o.rtol) } else { f64(o.atol) })
   (s, state) = _solve_in_time(info, m, o)
-  _check_size(_known_start(info), s.values, o)
+  _check_rows(_known_start(info), s.times, s.values, o)
   if not _wants_error(o) { (...s, error = none) } else {
     again = (m, o, at) -> {
       (second, state) = _solve_in_time(info, m, (...o, saveat = at))

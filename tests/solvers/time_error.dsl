@@ -171,3 +171,17 @@ for m in list(rodas5p(), bdf()) {
   e = norm(s.y(1e3*τ) - of_slaved)/norm(of_slaved)
   assert(e < 3*s.error and s.error < 30*e, "{m.name}: {e}, {s.error}")
 }
+
+# ---- a solution that is not finite is an error that says where and when, whatever method made it
+by_slopes(m, f, jac, y0, t0, t1, o) = {
+  h = (t1 - t0)/m.steps
+  Y = zeros(m.steps + 1, len(y0))
+  Y[0] = y0
+  for k in 0..m.steps { Y[k + 1] = Y[k] + h*f(t0 + k*h, Y[k]) }
+  counts = (steps = m.steps, rhs = m.steps, jacobians = 0, factorisations = 0, error_test_failures = 0, newton = 0, newton_failures = 0)
+  (t0 + h*iota(m.steps + 1), Y, counts)
+}
+own(steps) = (name = "own", degree = 1, steps = steps, integrate = by_slopes)
+try { str(ode((t, y) -> [1.0, y[1]^2], [0.0, 1.0], (0.0, 30.0); method = own(100)).y(2.0)) } catch m { m }
+#> the solution is not finite at t = 4.2, where number 1 of it is inf
+ode((t, y) -> [1.0, -y[1]], [0.0, 1.0], (0.0, 1.0); method = own(100)).values[-1, 0]     #~ 1 tol 1e-12
