@@ -1,11 +1,20 @@
-# dae_start.dsl - where a system F(t, y, y') == 0 of index 1 begins: values and rates that fit each other, and rates of the unknowns that have none in the equations.
+# dae_start.dsl - where a system F(t, y, y') == 0 of index 1 begins: values and
+# rates that fit each other, and rates of the unknowns that have none in the
+# equations.
 #
-# An integrator's first step follows the line through y and y'. Where y' of an algebraic unknown is left at zero, the line is wrong at any length of the step: an unknown that sets
-# out from rest (z == sin(t)) is refused however short the step is. The rates of the algebraic unknowns follow from the time derivative of the equations.
+# An integrator's first step follows the line through y and y'. Where y' of an
+# algebraic unknown is left at zero, the line is wrong at any length of the
+# step: an unknown that sets out from rest (z == sin(t)) is refused however
+# short the step is. The rates of the algebraic unknowns follow from the time
+# derivative of the equations.
 
-# y and y' at t0: the differential unknowns (id 1) keep their values y0, their rates and the algebraic unknowns are solved for, from those given and from rates of zero. Newton's method, damped
-# by the natural test (Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004, 3.3.2); where it does not get there, y0 and zeros, with which the integrator says what is off.
-# The rates have no derivatives, nor have the algebraic values, since the integrator finds both once more, with its sensitivities.
+# y and y' at t0: the differential unknowns (id 1) keep their values y0, their
+# rates and the algebraic unknowns are solved for, from those given and from
+# rates of zero. Newton's method, damped by the natural test (Deuflhard, Newton
+# Methods for Nonlinear Problems, Springer 2004, 3.3.2); where it does not get
+# there, y0 and zeros, with which the integrator says what is off. The rates
+# have no derivatives, nor have the algebraic values, since the integrator finds
+# both once more, with its sensitivities.
 _dae_start(F, jac, y0, id, t0, o) = {
   (y, yp) = _primal(() -> _dae_started(F, jac, y0, id, t0, o))
   (where(id > 0, y0, y), yp)
@@ -51,7 +60,8 @@ _dae_started(F, jac, y0, id, t0, o) = {
       size = size_of(d, y, yp)
     }
   }
-  # where rounding ends the iteration, a change that is nothing to the numbers there are is as good
+  # where rounding ends the iteration, a change that is nothing to the numbers
+  # there are is as good
   there = size <= 1e-3 or max(abs(d) / (1 + max(abs(where(moves, yp, y))))) <= 1e-9
   (_, drift) = jvp(q -> F(q[0], q[1], yp), (t0, y), (1.0, where(moves, yp, 0.0)))
   rates = -solve(A, drift)

@@ -217,7 +217,8 @@ _named_events(all, seen) = {
   for (k, e) in enumerate(all) {
     if e.name != "" {
       if has(seen, e.name) or contains(names, e.name) {
-        error("an event cannot be called {e.name}: {if has(seen, e.name) { "events has that already" } else { "another one is" }}")
+        error(
+          "an event cannot be called {e.name}: {if has(seen, e.name) { "events has that already" } else { "another one is" }}")
       }
       names = push(names, e.name)
       own = push(own, (times = seen.times[seen.which == k], states = seen.states[seen.which == k],

@@ -80,7 +80,8 @@ _check_rows(y0, times, Y, o) = {
     if has(o, "partial") { if f64(o.partial) > 0 { _warning(said) } else { error(said) } } else { error(said) }
   }
   if size < (if rank(o.atol) == 0 { o.atol } else { min(o.atol) }) and size > 0 {
-    _warning("the whole solution is smaller than atol, so that its errors were not looked at: atol is to be a small part of what matters")
+    _warning(
+      "the whole solution is smaller than atol, so that its errors were not looked at: atol is to be a small part of what matters")
   }
 }
 

@@ -14,7 +14,8 @@ auto(; max_steps = 0, first_step = 0.0, max_step = inf) =
 
 # The value by the steps of the methods. Its derivative by the same steps once more (ode_replay.dsl): where all were explicit, whatever is asked for and however many
 # unknowns; where some were implicit, of up to 16 unknowns at one time. Otherwise by CVODES, from the equations: by Adams' methods where the steps were explicit, but too many to be kept.
-_by_auto(m, f, jac, y0, t0, t1, o) = _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _by_auto_clock(m, f, jac, y0, t0, t1, o))
+_by_auto(m, f, jac, y0, t0, t1, o) =
+  _from_zero(f, jac, t0, t1, o, (f, jac, t0, t1, o) -> _by_auto_clock(m, f, jac, y0, t0, t1, o))
 _by_auto_clock(m, f, jac, y0, t0, t1, o) = {
   (times, Y, counts, how) = _primal(() -> _auto_rows(m, f, jac, y0, t0, t1, o))
   (at, rows) = if _asks_all(o.saveat) {

@@ -31,14 +31,16 @@ _by_dop853(m, f, jac, y0, t0, t1, o) = _marched(_dop853(f, o), m, f, y0, t0, t1,
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = rk4(0.01)).y(1.0)   #~ [exp(1)] tol 1e-9
 rk4(h; max_steps = 0) =
   (name = "rk4", degree = 3, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_rk4, turn = _rk4_turn,
-    implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 16.0), finer = _in_halves)
+    implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 16.0),
+    finer = _in_halves)
 _by_rk4(m, f, jac, y0, t0, t1, o) = _marched(_rk4(f), m, f, y0, t0, t1, o)
 
 # euler(h): Euler's method in equal steps of at most h, of order 1: for teaching
 #     ode((t, y) -> y, [1.0], (0.0, 1.0); method = euler(0.5)).y(1.0)   #> [2.25]
 euler(h; max_steps = 0) =
   (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_euler, turn = _euler_turn,
-    implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 2.0), finer = _in_halves)
+    implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 2.0),
+    finer = _in_halves)
 # The same method in steps of half the length
 _in_halves(m) = (...m, first_step = 0.5 * m.first_step)
 _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)

@@ -114,7 +114,11 @@ _solve_ode(info, m, o) = {
 _wants_error(o) = if has(o, "estimate") { if kind(o.estimate) == "none" { true } else { o.estimate } } else { false }
 # What the conditions say of the beginning; nothing where there are none that a method could start from, which it says itself
 _known_start(info) = {
-  if len(info.coords) != 1 or _is_between(info) { zeros(1) } else { _state(_start_parts(info, map(k -> max(1, _order_of(info, k, 0)), list(...(0..len(info.sizes)))))) }
+  if len(info.coords) != 1 or _is_between(info) {
+    zeros(1)
+  } else {
+    _state(_start_parts(info, map(k -> max(1, _order_of(info, k, 0)), list(...(0..len(info.sizes))))))
+  }
 }
 _atol_by_start(info, rtol) = { y = _known_start(info); _atol_by(1e-8, rtol, y, none, 0.0) }
 # The solution, and its state as a function of t
@@ -153,7 +157,8 @@ _solve_in_time(info, m, o) = {
 }
 # Where some equations are for components of a field, how often each must be differentiated is not asked: it is a system of index 0 or 1, or refused where it begins.
 _structure_of(info) = if kind(info.structure) != "none" { info.structure } else {
-  (turns = map(q -> 0, list(...info.equations)), orders = map(k -> _order_of(info, k, 0), list(...(0..len(info.sizes)))), left = -1)
+  (turns = map(q -> 0, list(...info.equations)), orders = map(k -> _order_of(info, k, 0), list(...(0..len(info.sizes)))),
+    left = -1)
 }
 # Whether the equations are jointly linear in the tops, proven from their code: a factor that
 # switches with a top is not.
@@ -230,7 +235,8 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     _is_singular(_jacobian(r -> _top_residual(info, S, tspan[0], _parts(y0, sizes, S.orders), _split(r, sizes)), zero))
   }
   # algebraic equations among those of a vector, or in the rows of a matrix before the rates: the system as it is written, for a method that takes it so
-  disguised = not own_slope and not differentiated and not (kind(m.implicit) == "none") and len(info.events) == 0 and not o.partial
+  disguised = not own_slope and not differentiated and not (kind(m.implicit) == "none") and len(info.events) == 0 and
+    not o.partial
   refuse = () -> error(
     "no solution from {info.coords[0]} = {tspan[0]:.9g} on: there the equations of {info.name} do not determine {_top_names(info, S)}, the matrix before them is singular; they may be right a little later, or be algebraic equations in disguise{if disguised { "" } else { ", which bdf() and auto() take without events" }}")
   if singular and not disguised { refuse() }
@@ -250,7 +256,8 @@ _solve_explicit(info, m, o, S, tspan, differentiated) = {
     ((..._solution_of(info, m, S.orders, all, state, times, Y, _stats(r.stats)), events = r.events,
       complete = r.complete), state)
   } else {
-    explicit = () -> _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y0, tspan[0], tspan[1], o))
+    explicit =
+      () -> _with_jacobian(f, tspan[0], y0, none, m, (jac, pattern) -> _integrate(m, f, jac, pattern, y0, tspan[0], tspan[1], o))
     (times, Y, stats) = if disguised {
       if singular { _of_degree(m.degree, o, _implicit_rows(info, m, o, tspan, refuse)) } else { explicit() }
     } else { explicit() }
@@ -331,7 +338,9 @@ _hidden_names(info, S) = {
 # The rows of an implicit method on as many points in each step as those of another one
 _of_degree(degree, o, r) = {
   (times, Y, stats) = r
-  if _asks_all(o.saveat) { (times, Y) = _with_degree(times, Y, list(...map(j -> 0.5 - 0.5 * cos(π * j / 5), list(...(0..6)))), degree) }
+  if _asks_all(o.saveat) {
+    (times, Y) = _with_degree(times, Y, list(...map(j -> 0.5 - 0.5 * cos(π * j / 5), list(...(0..6)))), degree)
+  }
   (times, Y, stats)
 }
 

@@ -1,13 +1,22 @@
-# time_error.dsl - how far the solution of a problem in t is off: what solve gives as error without being asked, and what it says where that is large.
+# time_error.dsl - how far the solution of a problem in t is off: what solve
+# gives as error without being asked, and what it says where that is large.
 #
-# The errors of single steps, which tolerances bound, say little about the end: a stiff reaction of eight substances is 40 times further off there than they are. So the problem is
-# solved a second time, to a tenth of the tolerances or in half the steps, which costs about as much again (half as much more at low orders), and the difference is the
-# error of the first solution, all of it but for the tenth or so that the second has. No order is trusted for that: were the second one off by half as much, the
-# estimate would be 1.6 times too small.
+# The errors of single steps, which tolerances bound, say little about the end:
+# a stiff reaction of eight substances is 40 times further off there than they
+# are. So the problem is solved a second time, to a tenth of the tolerances or
+# in half the steps, which costs about as much again (half as much more at low
+# orders), and the difference is the error of the first solution, all of it but
+# for the tenth or so that the second has. No order is trusted for that: were
+# the second one off by half as much, the estimate would be 1.6 times too small.
 
-# The error of the solution s, relative: that of the state in the mean square over the interval, or that at the end, if it is larger; there relative to the state in the last thousandth of the
-# interval, since it may pass through zero just at the end. again(m, o, at): the states at these times of a second solution. error, gap, sure, inside: gap is what the state at the end is off by; sure is an error that takes the state
-# in the last three steps instead, so that it is large only where nothing is right; inside is the part from the interval. nan: the second solution failed.
+# The error of the solution s, relative: that of the state in the mean square
+# over the interval, or that at the end, if it is larger; there relative to the
+# state in the last thousandth of the interval, since it may pass through zero
+# just at the end. again(m, o, at): the states at these times of a second
+# solution. error, gap, sure, inside: gap is what the state at the end is off
+# by; sure is an error that takes the state in the last three steps instead, so
+# that it is large only where nothing is right; inside is the part from the
+# interval. nan: the second solution failed.
 _error_in_time(m, o, s, state, jumps, again) = {
   (error, gap, sure, inside) = _primal(() -> _error_found(m, o, s, state, jumps, again))
   (error = error, gap = gap, sure = sure, inside = inside)
@@ -15,10 +24,12 @@ _error_in_time(m, o, s, state, jumps, again) = {
 _error_found(m, o, s, state, jumps, again) = {
   count = len(s.times)
   t1 = s.times[-1]
-  t0 = if _asks_all(o.saveat) { s.times[0] } else { f64(s.info.lo[0]) }
+  t0 = if _asks_all(o.saveat) { s.times[0] } else { f64(if kind(o.t) == "none" { s.info.lo[0] } else { o.t[0] }) }
   few = min(count, 64)
-  # half-way between rows, where the method's polynomial is what there is, or wanted times; of a solution that jumps places that are no multiples of anything, so that its
-  # events, which both solutions have at slightly different times, are not among them; and the end
+  # half-way between rows, where the method's polynomial is what there is, or
+  # wanted times; of a solution that jumps places that are no multiples of
+  # anything, so that its events, which both solutions have at slightly
+  # different times, are not among them; and the end
   times = if jumps { concat(t0 + (t1 - t0) * (iota(63) + 0.381966) / 63, expand(t1, 0)) } else {
     if _asks_all(o.saveat) {
       pick = (iota(few) * max(0, count - 2)) // max(1, few - 1)
@@ -31,7 +42,8 @@ _error_found(m, o, s, state, jumps, again) = {
     late = t1 - (t1 - t0) * concat([1e-3], (1.0 + iota(3)) / max(3, s.stats.steps))
     grid = way * sort(way * concat(times, late))
     (finer, by) = _finer(m, o, t0, t1)
-    # of a state that is far below atol the steps say nothing: the second solution measures by the state itself
+    # of a state that is far below atol the steps say nothing: the second
+    # solution measures by the state itself
     atol = min(f64(o.atol), o.rtol * max(abs(s.values)) + 1e-300)
     r = try { again(finer, (...o, rtol = by * o.rtol, atol = by * atol), grid) } catch e {
       expand(nan * Y[0], 0) + 0.0 * expand(grid, 1)
@@ -43,22 +55,32 @@ _error_found(m, o, s, state, jumps, again) = {
     weights = dt + concat(zeros(1), dt[..-1])
     mean_square = sqrt(sum(weights * gaps^2) / max(1e-300, sum(weights * sizes^2)))
     since = t -> max(max(where(way * (grid - t) >= 0, norm(r; axis = 1), 0.0)), 1e-300)
-    # what the second solution is still off by: half as much as the first, of a method of order one in half the steps, less to a tenth of the tolerances
+    # what the second solution is still off by: half as much as the first, of a
+    # method of order one in half the steps, less to a tenth of the tolerances
     all = if has(m, "finer") { 2.0 } else { 1.25 }
-    (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1], all * max(mean_square, gaps[-1] / since(late[3])), all * mean_square)
+    (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1], all * max(mean_square, gaps[-1] / since(late[3])),
+      all * mean_square)
   }
 }
 _finer(m, o, t0, t1) = {
   by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
   if has(m, "finer") { m = m.finer(m) }
   # what steps so long that they see nothing of a problem for a while leave out
-  if has(m, "max_step") and not has(m, "finer") { ((...m, max_step = min(f64(m.max_step), abs(t1 - t0) / 20)), by) } else { (m, by) }
+  if has(m, "max_step") and not has(m, "finer") {
+    ((...m, max_step = min(f64(m.max_step), abs(t1 - t0) / 20)), by)
+  } else {
+    (m, by)
+  }
 }
 
-# Whether a solution with this error is given: above 30 % only on request, above 1 %, or what was asked where that is more, with a warning. What is off by no more than atol allows has
-# become smaller than was asked about, which is said.
+# Whether a solution with this error is given: above 30 % only on request, above
+# 1 %, or what was asked where that is more, with a warning. What is off by no
+# more than atol allows has become smaller than was asked about, which is said.
 _judged_in_time(info, s, e, o) = {
   complete = if has(s, "complete") { s.complete } else { true }
+  if not (e.error >= 0) {
+    _warning("the error of the solution of {info.name} is not known: a second one to other tolerances did not get to the end")
+  }
   if complete and e.error > max(0.01, o.rtol) {
     small = e.inside <= 0.01 and e.gap <= 100 * norm(o.atol + 0.0 * s.values[-1])
     if small {
