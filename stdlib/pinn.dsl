@@ -667,7 +667,12 @@ _pinn_failed(info, blocks, w, X, k) = {
 _pinn_place(info, x) = {
   names = list(...info.coords)
   of = i -> if has(info, "units") { info.units.origin[i] + info.units.length[i] * x[i] } else { x[i] }
-  join((...map((n, i) -> "{n} = {of(i):.6g}", names, list(...(0..len(names)))),), ", ")
+  text = ""
+  for (i, n) in enumerate(names) {
+    here = "{n} = {of(i):.6g}"
+    text = if i == 0 { here } else { "{text}, {here}" }
+  }
+  text
 }
 
 # ---- causal weights (Wang, Sankaran and Perdikaris 2022): a slice of time counts the more the less is left of the equations in the slices before it, exp(-steep Σ mean square). What is left is measured by what is left
@@ -769,7 +774,9 @@ _pinn_solution(info, m, o, u, w, weights, loss, iterations) = {
 # Whether a trained network is given. In time what is left of rates adds up, so that a third left of the equations is a third of what happens: an error, unless partial = true asks for it. Without time values are better
 # than second derivatives are, and it is a warning.
 _judge_network(info, o, error_) = {
-  left = "pinn() leaves {100 * error_:.2g} % of the equations of {info.name} after training"
+  left = if len(info.coords) == 1 and info.time >= 0 {
+    "the solution of {info.name} by pinn() is off by {100 * error_:.2g} %, by its equations or beside an integrator's"
+  } else { "pinn() leaves {100 * error_:.2g} % of the equations of {info.name} after training" }
   help = "take more steps or points, slabs = ..., or a guess"
   if error_ > 0.3 and not o.partial {
     if info.time >= 0 { error("{left}: {help}; partial = true gives it all the same") }
