@@ -229,7 +229,7 @@ static void check_space(Ctx *c, const Ast *e, const Layout *l, uint32_t f, uint3
 	} else if (order % 2) { /* as many as its order, at either end; at order 1 what enters where is known when it is evaluated (problem_posed.c), as it is of systems */
 		if (own > order && order > 1 && alone && !vector)
 			diag_error(c, E_PROBLEM_CONDITION, v->last, "`%s` is %s order in %s and takes %u conditions there; there are %u", name, ordinal(order), coord, order, own);
-		else if (alone && !vector && total < order)
+		else if (alone && !vector && total < order && (order > 1 || l->time < 0))
 			diag_error(c, E_PROBLEM_CONDITION, derivative_span(c, l, e, f, k, order), "this is %s order in %s and needs %u condition%s there; there %s %u", ordinal(order), coord, order,
 			           order == 1 ? "" : "s", total == 1 ? "is" : "are", total);
 		else if (v->own[0] > order || v->own[1] > order)

@@ -439,6 +439,11 @@ static void check_flow(const Statement *s, Symbol *y) {
 		const char *name = atom_text(c, x->name), *ends[2] = {source_of(c, x->lo), source_of(c, x->hi)};
 		if (y->n == 1) {
 			const int out = up ? 1 : down ? 0 : -1;
+			if (out >= 0 && !given[0] && !given[1]) {
+				Diag *d = diag_error(c, E_PROBLEM_CONDITION, principal_span(s, y), "this is first order in %s and needs 1 condition there; there are 0", name);
+				diag_hint(c, d, "the solution enters at %s = %s: give its value there", name, ends[!out]);
+				continue;
+			}
 			if (out < 0 || !last[out]) continue;
 			Diag *d = diag_error(c, E_PROBLEM_SIDE, last[out]->at->span, "the solution is carried towards %s = %s and leaves there; the condition belongs at %s = %s, where it enters", name, ends[out], name,
 			                     ends[!out]);

@@ -11,8 +11,10 @@ _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o)
   s = _direct_solution(info, m, S, U, stats)
   if m.order == 0 { (...s, error = _series_tail(S, U)) } else { s }
 }
-_direct_values(info, m, S, o) =
-  if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else { _solve_newton(info, m, S, o) }
+_direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else {
+  free = _free_constants(info, S)
+  if len(free) == 0 { _solve_newton(info, m, S, o) } else { _solve_up_to_constants(info, m, S, o, free) }
+}
 
 # The largest of the last tenth of the coefficients in each coordinate, relative to the largest of all.
 _series_tail(S, U) = {
@@ -55,6 +57,97 @@ _newton_across(F, J, u0, o, name) = {
   }
   (u, turns, 0.0)
 }
+
+# The fields that occur, in equations and in conditions on faces, by their derivatives only, so that
+# with u every u + c is a solution. Proven from the code of these.
+_free_constants(info, S) = {
+  out = list()
+  for k in list(...(0..S.count)) {
+    free = true
+    for q in (...info.equations, ...info.conditions) {
+      at_point = if kind(q.at) == "none" { false } else { q.at.coord < 0 }
+      if not at_point {
+        d = _residual_dependence(info, q)
+        for (i, j) in enumerate(info.jets) {
+          order = 0
+          for o in list(...j[1..]) { order = order + o }
+          if j[0] == k and order == 0 and d.depends[len(info.coords) + i] { free = false }
+        }
+      }
+    }
+    if free { out = push(out, k) }
+  }
+  out
+}
+# Newton's method where fields are free up to constants. The matrix has as many dependent rows as there
+# are constants, so each such field has its mean at the nodes given, 0, and its equation one more
+# unknown: what it lacks of a balance of sources and fluxes. What a grid lacks is small; what a statement
+# lacks is not, and is refused. Then a condition at a point shifts the field.
+_solve_up_to_constants(info, m, S, o, free) = {
+  P = S.T.P
+  (conditions, pins) = (list(), list())
+  for c in _conditions_of(info, S) {
+    pinned = false
+    for k in free { if c.p < 0 and c.field == k { pinned = true } }
+    for d in pins { if d.field == c.field and c.p < 0 { pinned = false } }
+    if pinned { pins = push(pins, c) } else { conditions = push(conditions, c) }
+  }
+  matched = _matched(info, S)
+  A = _whole_jacobian(info, S, matched, conditions)
+  parts = list()
+  for k in free { for c in list(...(0.._width(info, k))) { parts = push(parts, _first_part(info, S.levels, k, 0) + c) } }
+  n = len(parts)
+  own = map(part -> f64(A.owner[part * P..(part + 1) * P] == -1), parts)
+  F = W -> {
+    U = W[..S.N]
+    R = _whole_residual(info, S, matched, conditions, 0.0, U, none)
+    for (a, part) in enumerate(parts) { R[part * P..(part + 1) * P] += W[S.N + a] * own[a] }
+    concat(R, stack(...map(part -> mean(U[part * P..(part + 1) * P]), parts)))
+  }
+  nodes = map(part -> part * P + iota(P), parts)
+  last = map(a -> S.N + a + 0 * iota(P), list(...(0..n)))
+  pattern = _gathered(concat(A.pattern.rows, ...nodes, ...last), concat(A.pattern.columns, ...last, ...nodes), S.N + n, S.N + n)
+  J = W -> _as_sparse(pattern,
+    _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own, ...map(a -> ones(P) / f64(P), list(...(0..n))))))
+  W0 = concat(_direct_guess(info, S, o.guess), zeros(n))
+  (W, turns, last_step) =
+    _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), W0, o, info.name)
+  W = _zero_on(F, J, W)
+  _check_balance(info, W[S.N..], F(0.0 * W)[..S.N], o)
+  U = W[..S.N]
+  for c in pins {
+    for a in list(...(0.._width(info, c.field))) {
+      at = (_first_part(info, S.levels, c.field, 0) + a) * P
+      u = U[at..at + P]
+      U[at..at + P] = u + _pin_shift(info, S, c, a, u)
+    }
+  }
+  (U, (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
+}
+# What a field's component lacks at the point of a condition that is linear in its value.
+_pin_shift(info, S, c, a, u) = {
+  here = _values_at(S.T, _coefficients(S.T, u), map(x -> f64(x), (...c.q.at.point,)))
+  at = v -> map(i -> {
+    j = info.jets[i]
+    whole = _zero_jets(info)[i]
+    order = 0
+    for o in list(...j[1..]) { order = order + o }
+    if j[0] != c.field or order > 0 { whole } else if info.sizes[c.field] == 0 { v } else { v * f64(iota(info.sizes[c.field]) == a) }
+  }, list(...(0..len(info.jets))))
+  own = r -> if rank(r) == 0 { r } else { r[a] }
+  (r, slope) = jvp(v -> own(c.q.residual((...map(x -> f64(x), (...c.q.at.point,)),), at(v))), here, 1.0)
+  -r / slope
+}
+_check_balance(info, lacks, sources, o) = {
+  size = sqrt(mean(sources^2))
+  off = max(abs(stop_gradient(lacks))) / max(stop_gradient(size), 1e-300)
+  if off > 0.01 and max(abs(stop_gradient(lacks))) > o.atol {
+    text = "sources and fluxes of {info.name} do not balance, by {100 * off:.2g} % of the sources, so that it has no solution: a field that is determined up to a constant only has one where they do"
+    if off > 0.1 and not o.partial { error(text) }
+    _warning(text)
+  }
+}
+
 _newton_on(F, J, u0, o, name) = {
   u = u0
   v = F(u)
@@ -246,6 +339,26 @@ _first_column(g, n) = {
 }
 # ---- eigenproblems
 
+# Whether zero is a solution of a condition, which its code says.
+_is_homogeneous(info, c) = {
+  r = c.residual((...map(i -> 0.0 + info.lo[i], list(...(0..len(info.coords)))),), _zero_jets(info))
+  zero = if rank(r) == 0 { r == 0.0 } else {
+    all_ = true
+    for i in list(...(0..len(r))) { all_ = all_ and r[i] == 0.0 }
+    all_
+  }
+  _known(zero, "whether a condition of an eigenproblem is homogeneous")
+}
+# The factor with which a mode U satisfies a condition that is linear in it.
+_mode_size(info, whole, S, q, U) = {
+  c = _conditions_of((...whole, conditions = (q,)), S)[0]
+  node = _nodes_of(S, c)[..1]
+  x = map(v -> v[node][0], S.T.X)
+  jets = map(v -> v[node][0], _jets_on(info, S, U, none))
+  rest = sum(q.residual(_node_coordinates(info, S, 0.0, x), _zero_jets(info)))
+  own = sum(q.residual(_node_coordinates(info, S, 0.0, x), jets)) - rest
+  -rest / own
+}
 # The equations are linear in the fields and in λ: A v = λ B v on the nodes without conditions. Dense where the operators are, else by shift and invert; the
 # m.count eigenvalues nearest to m.near, in the order of their distance.
 _solve_modes(info, m, S, o) = {
@@ -253,6 +366,18 @@ _solve_modes(info, m, S, o) = {
     _refuse(
       "`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the fluxes, {m.name}() does not")
   }
+  # a condition that is not homogeneous says how large a mode is, and has no part in finding it
+  (own, sizes) = (list(), list())
+  for c in info.conditions {
+    if _is_homogeneous(info, c) { own = push(own, c) } else { sizes = push(sizes, c) }
+  }
+  if len(sizes) > 1 {
+    _refuse(
+      "{info.name} has {len(sizes)} conditions that do not hold for u == 0; of an eigenproblem {m.name}() takes one, which says how large a mode is. collocation() takes others")
+  }
+  # on a line the eigenvalue is a field, too, whose equation says that it is constant
+  equations = map(i -> info.equations[i], list(...(0..S.count)))
+  (whole, info) = (info, (...info, equations = (...equations,), conditions = (...own,)))
   conditions = _conditions_of(info, S)
   for c in conditions {
     if not _is_eliminable(info, S, c) {
@@ -301,9 +426,11 @@ _solve_modes(info, m, S, o) = {
       D = (stages = (...stages,), conditions = (...conditions,), free = E.free)
       _set_conditions(info, S, D, 0.0, U)
     }
+    filled = if len(sizes) == 0 { filled } else { filled * _mode_size(info, whole, S, sizes[0], filled) }
     record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), list(...(0..S.count))))
   }
-  (...mode(0), ...record(list(info.eigen), list(values)), mode = mode, x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
+  # on a line it is one number, as other methods have it, and values has them all
+  (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode, x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
     times = zeros(0), values = values, stats = (unknowns = n,), method = m.name, kind = "pde", error = none,
     info = _info_of(info))
 }

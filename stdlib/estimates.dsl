@@ -127,7 +127,7 @@ _by_both(fine, coarse, h, l, top) = {
 
 # Two other grids, (method, h) each with h their width beside that of s, the formal order, and one that
 # is finer, if that is not one of the two.
-_others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
+_others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else if m.name == "fv" { _fv_others(m) } else {
   (a, factor) = m.coarser(info, m, s)
   (b, _) = a.coarser(info, a, s)
   (((method = a, h = 2.0), (method = b, h = 4.0)), log2(factor) + 1, none)
@@ -258,10 +258,19 @@ _widening(info, m, n, num, den) = {
   k = _fewer(m, n, num, den)
   if m.name == "fd" and not info.periodic[info.space[0]] { (n - 1.0) / (k - 1.0) } else { f64(n) / k }
 }
-# Of first order, as at shocks; with steps twice as long also where sources decide their length
-_fv_coarser(info, m, s) = {
-  half = n -> max(n // 2, 4)
-  ((...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(half, (...m.n,)) } else { half(m.n) }, calm = 1.0), 2.0)
+# Of fv half and a quarter of the cells, where there are few twice and four times as many; of first order,
+# as at shocks, or up to second; with steps twice as long also where sources decide their length.
+_fv_coarser(info, m, s) = (_with_cells(m, 1, 2), 2.0)
+_with_cells(m, num, den) = {
+  by = n -> max(n * num // den, 1)
+  (...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(by, (...m.n,)) } else { by(m.n) }, calm = 1.0)
+}
+_fv_others(m) = {
+  many = true
+  for n in (if kind(m.n) == "tuple" or kind(m.n) == "list" { m.n } else { (m.n,) }) { if n < 16 { many = false } }
+  if many {
+    (((method = _with_cells(m, 1, 2), h = 2.0), (method = _with_cells(m, 1, 4), h = 4.0)), 2.0, none)
+  } else { (((method = _with_cells(m, 2, 1), h = 0.5), (method = _with_cells(m, 4, 1), h = 0.25)), 2.0, none) }
 }
 # Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
 # given one with all cells cut, and the error is not taken to fall faster than with the first power.

@@ -48,6 +48,7 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
       o = (t = if kind(start) == "none" { t } else { (info.lo[info.time], info.hi[info.time]) }, rtol = rtol,
         atol = if kind(atol) == "none" and not own { 1e-8 } else { atol }, saveat = saveat, progress = progress,
         partial = partial, guess = guess, count = count, estimate = estimate)
+      _refuse_open_ends(info, m)
       s = m.solve(info, m, o)
       whole = if kind(s) == "record" and has(s, "info") {
         (...s, ..._named_fields(info, s), text = info.text, settings = _settings(m))
@@ -92,6 +93,23 @@ _settings(m) = {
     if kind(v) == "record" and has(v, "name") { names = push(names, k); values_ = push(values_, v.name) }
   }
   record(names, values_)
+}
+
+# Of a scalar law of first order what enters at an end is known where the state there is: fv() lets
+# ends without conditions be open, other methods want to be told.
+_refuse_open_ends(info, m) = if info.time >= 0 and len(info.fields) == 1 and info.sizes[0] == 0 and m.name != "fv" {
+  for i in info.space {
+    told = info.periodic[i] or kind(info.region) != "none"
+    for c in info.conditions { if c.at.coord == i { told = true } }
+    if not told and _top_by(info, i) == 1 {
+      mentioned = false
+      for j in info.jets { if j[1 + i] > 0 { mentioned = true } }
+      if mentioned {
+        _refuse(
+          "{info.name} is of first order in {info.coords[i]} and has no condition there; {m.name}() needs one where the solution enters, fv() lets ends without conditions be open")
+      }
+    }
+  }
 }
 
 _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len(info.coords) == 1 {

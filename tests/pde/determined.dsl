@@ -1,0 +1,74 @@
+# What determines a solution: a value at one point, a mean, a norm, ends that are open.
+
+# ---- up to a constant: a value at a point, wherever it lies, fixes it. cos(π*x)*cos(2π*y), manufactured
+problem pinned(a = 0.0, b = 0.0, v = 1.0) {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  -lap(u) == 5π^2*cos(π*x)*cos(2π*y)
+  ∂n(u) == 0 at boundary
+  u == v at (a, b)
+}
+right(x, y) = cos(π*x)*cos(2π*y)
+solve(pinned(), chebyshev(n = 12)).u(0.3, 0.2)    #~ right(0.3, 0.2) tol 1e-6
+solve(pinned(), fd(n = 21)).u(0.3, 0.2)           #~ right(0.3, 0.2) tol 0.01
+# off the nodes
+s = solve(pinned(0.37, 0.81, 2.0), fd(n = 21));
+s.u(0.37, 0.81)    #~ 2.0 tol 1e-12
+s.u(0.3, 0.2)      #~ 2 + right(0.3, 0.2) - right(0.37, 0.81) tol 0.02
+# and it can be differentiated by
+(v -> solve(pinned(0.0, 0.0, v), fd(n = 21, order = 2)).u(0.3, 0.2))'(1.0)    #~ 1.0 tol 1e-9
+
+# without one the mean at the nodes is 0: cos(2π*x)*cos(4π*y)
+problem torus {
+  domain x in [0, 1] periodic, y in [0, 1] periodic
+  field u
+  -lap(u) == 20π^2*cos(2π*x)*cos(4π*y)
+}
+s = solve(torus, fourier(n = 16));
+s.u(0.1, 0.2)    #~ cos(0.2π)*cos(0.8π) tol 1e-9
+# on a line, in a system with another field that has its values
+problem line {
+  domain x in [0, 1]
+  field u, w
+  u_xx == cos(π*x)
+  w_xx - w == u_x
+  u_x == 0 at x = 0, x = 1
+  w == 0 at x = 0, x = 1
+}
+s = solve(line, chebyshev(n = 20));
+s.u(0.0) - s.u(0.5)    #~ -1/π^2 tol 1e-9
+solve(line, fd(n = 41)).w(0.3)    #~ s.w(0.3) tol 1e-5
+# of fluxes that do not balance there is no solution
+problem lost {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  -lap(u) == 1
+  ∂n(u) == 0 at boundary
+  u == 0 at (0, 0)
+}
+said = try { str(solve(lost, fd(n = 21)).u(0.5, 0.5)) } catch m { m }
+contains(said, "do not balance")    #> true
+
+# ---- an eigenproblem on a line: one condition says how large the mode is, sin(π*x)/π
+problem string {
+  domain x in [0, 1]
+  field u
+  eigen λ
+  -u_xx == λ*u
+  u == 0 at x = 0, x = 1
+  u_x == 1 at x = 0
+}
+for m in (fd(n = 101), chebyshev(n = 20)) {
+  s = solve(string, m)
+  assert(abs(s.λ/π^2 - 1) < 1e-5 and abs(s.u(0.5) - 1/π) < 1e-5, m.name)
+  assert(max(abs(s.values/(π*(1 + iota(6)))^2 - 1)) < 1e-3, m.name)
+}
+
+# ---- a scalar law whose ends are open: a fan between 0.9 and 0.2
+problem traffic {
+  domain t in [0, 0.3], x in [-1, 1]
+  field u
+  u_t + ∂x(u*(1 - u)) == 0
+  u == if x < 0 { 0.9 } else { 0.2 } at t = 0
+}
+solve(traffic, fv(n = 100)).u(0.3, 0.0)    #~ 0.5 tol 0.02
