@@ -237,10 +237,40 @@ _face_points(info, c, M, s) = {
 _rfm_blocks(info, rows, weight, M, s, shift) = {
   d = len(info.coords)
   out = list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0))
+  rim = _rim_points(info, M, shift)
+  if kind(rim) != "none" { out = push(out, (equations = list(...info.equations), X = rim, weight = 1.0)) }
   for c in info.conditions {
     out = push(out, (equations = list(c), X = _condition_points(info, c, _face_points(info, c, M, s), shift), weight = weight))
   }
   out
+}
+
+# Places next to each end of each axis that is not periodic, and next to the corners, a fraction of the
+# distance between other points from it: what features do there, beyond the last of those, no equation
+# would see. none where all axes are periodic.
+_rim_points(info, M, shift) = {
+  d = len(info.coords)
+  (lo, hi) = (stack(...info.lo), stack(...info.hi))
+  off = 0.1 * f64(M)^(-1.0 / d)
+  n = max(4, i64(f64(M)^((d - 1.0) / d)) // 2)
+  parts = list()
+  for k in list(...(0..d)) {
+    if not info.periodic[k] {
+      for side in (off, 1 - off) {
+        y = if d == 1 { zeros(1, 0) } else { _quasi(n, d - 1, shift) }
+        parts = push(parts, stack(...map(i -> if i == k { side + zeros(len(y)) } else { y[.., if i < k { i } else { i - 1 }] },
+          list(...(0..d))); axis = 1))
+      }
+    }
+  }
+  # the corners, of up to four axes
+  free = true
+  for k in list(...(0..d)) { if info.periodic[k] { free = false } }
+  if free and d > 1 and d < 5 {
+    c = iota(2^d)
+    parts = push(parts, stack(...map(i -> off + (1 - 2 * off) * f64(c // 2^i % 2), list(...(0..d))); axis = 1))
+  }
+  if len(parts) == 0 { none } else { lo + (hi - lo) * concat(...parts; axis = 0) }
 }
 
 _mean_square_rows(A, r) = { s = sqrt(mean(reshape(A^2, -1, r, shape(A)[1]); axis = (0, 2))); where(s > 0, s, 1.0) }

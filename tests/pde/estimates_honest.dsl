@@ -150,3 +150,33 @@ for m in (fd(n = 41), chebyshev(n = 12), fem(0.1)) {
   s = solve(hanging, m, estimate = true)
   assert(abs(s.u(0.5) - 0.125) < 1e-9 and s.error < 0.05, m.name)
 }
+
+# ---- random features
+
+# at the outlet of a packed bed: along the characteristics with steps of 1/800, and of 1/400
+problem bed {
+  domain t in [0, 6], x in [0, 4]
+  field f, s
+  f_t == -f_x + s - f
+  s_t == f - s
+  f == 0 at t = 0
+  s == 0 at t = 0
+  f == sin(2t)^2 at x = 0
+}
+s = solve(bed, rfm());
+abs(s.f(6.0, 4.0)/0.126476 - 1) <= 10*s.error         #> true
+
+# a front too thin for them: manufactured, atan of the distance from a circle. An error is right as well
+wall(x, y) = atan(40(sqrt((x + 0.1)^2 + (y + 0.1)^2) - 0.8))
+problem front {
+  domain x in [0, 1], y in [0, 1]
+  field u
+  r = sqrt((x + 0.1)^2 + (y + 0.1)^2)
+  q = 1 + 1600(r - 0.8)^2
+  lap(u) == -128000(r - 0.8)/q^2 + 40/(r*q)
+  u == wall(x, y) at boundary
+}
+(X, Y) = meshgrid(linspace(0.0, 1, 41), linspace(0.0, 1, 41))
+R = ravel(wall(X, Y))
+e = try { norm(ravel(solve(front, rfm()).u(X, Y)) - R)/norm(R) } catch m { 0.0 }
+e < 0.01                      #> true
