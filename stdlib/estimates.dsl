@@ -82,21 +82,21 @@ _parts_by_grids(info, m, o, s) = {
   at = _places_in_common(info, s, first)
   (X, A) = (_values_at_all(info, s, at, taus), _values_at_all(info, first, at, taus))
   B = if len(others) == 1 { A } else { _values_at_all(info, last, at, taus) }
-  size = _sizes(info, o, X)
+  size = _sizes(info, m, o, X)
   meshed = has(s, "mesh")
-  gap = _gap(X, A, size, meshed)
+  gap = _gap(m, X, A, size, meshed)
   space = if len(others) == 1 { gap / abs(others[0].h - 1) } else {
-    _by_three(gap, _gap(A, B, size, meshed), others[0].h, rough.h, top)
+    _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top)
   }
   # Before a solution is refused, one that is finer says more than two that are coarser.
   space = if kind(finer) == "none" { space } else if space > 0.3 and others[0].h > 1 {
     F = _values_at_all(info, finer.method.solve(info, finer.method, quiet), at, taus)
-    _by_both(_gap(X, F, size, meshed), gap, finer.h, others[0].h, top)
+    _by_both(_gap(m, X, F, size, meshed), gap, finer.h, others[0].h, top)
   } else { space }
   later = if info.time < 0 { none } else { _in_finer_steps(info, rough.method, quiet, last, b - a) }
   time = if kind(later) == "none" { 0.0 } else {
     C = _values_at_all(info, later.method.solve(info, later.method, later.o), at, taus)
-    later.factor * _gap(B, C, size, meshed)
+    later.factor * _gap(m, B, C, size, meshed)
   }
   stack(space, time)
 }
@@ -186,22 +186,25 @@ _values_at_all(info, s, at, taus) = map(f -> {
 # By what the differences of each field are measured at each time: its size there. What waves carry
 # away is small beside what they were; what diffusion leaves counts down to a thousandth. Nothing is
 # smaller than a hundredth of the size at which the absolute tolerance takes over from the relative one.
-_sizes(info, o, X) = {
+_sizes(info, m, o, X) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
   for j in info.jets { if info.time >= 0 { if j[1 + info.time] > 1 { waves = true } } }
-  own = map(u -> norm(where(abs(u) < inf, u, 0.0); axis = 1), X)
+  own = map(u -> _length(m, where(abs(u) < inf, u, 0.0)), X)
   all = max(stack(...map(v -> max(v), own)))
-  least = min(all, 0.01 * max(o.atol + 0.0) / max(o.rtol, 1e-300) * sqrt(f64(shape(X[0])[1]))) + 1e-300
+  least = min(all, 0.01 * max(o.atol + 0.0) / max(o.rtol, 1e-300) * _length(m, ones(1, shape(X[0])[1]))[0]) + 1e-300
   map(v -> { top = max(v); max(if waves { top + 0.0 * v } else { max(v, 1e-3 * top) }, least) }, own)
 }
+# Rows are measured in the mean square; of finite volumes by the mean, in which the error of a shock falls
+# with the width of a cell and not with its root.
+_length(m, u) = if m.name == "fv" { sum(abs(u); axis = 1) } else { norm(u; axis = 1) }
 # The largest difference of any field at any time. Of meshes points at the rim may be known to one only.
-_gap(X, Y, size, meshed) = {
+_gap(m, X, Y, size, meshed) = {
   worst = 0.0
   for i in list(...(0..len(X))) {
     d = X[i] - Y[i]
     known = abs(d) < inf
     off = if meshed { where(known, d, 0.0) } else { where(known, d, inf) }
-    worst = max(worst, max(norm(off; axis = 1) / size[i]))
+    worst = max(worst, max(_length(m, off) / size[i]))
     if not any(known) { worst = inf }
   }
   worst

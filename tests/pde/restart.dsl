@@ -6,9 +6,9 @@
 gap(a, b) = max(abs(a.values[-1] - b.values[-1])) / max(abs(b.values[-1]))
 # the whole against two parts
 two(p, m; middle, t0 = 0.0) = {
-  whole = solve(p, m; rtol = 1e-8, atol = 1e-10)
-  a = solve(p, m; t = (t0, middle), rtol = 1e-8, atol = 1e-10)
-  b = solve(p, m; start = a, rtol = 1e-8, atol = 1e-10)
+  whole = solve(p, m; rtol = 1e-8, atol = 1e-10, estimate = false)
+  a = solve(p, m; t = (t0, middle), rtol = 1e-8, atol = 1e-10, estimate = false)
+  b = solve(p, m; start = a, rtol = 1e-8, atol = 1e-10, estimate = false)
   (gap(b, whole), b.times[0], b.times[-1])
 }
 
