@@ -33,12 +33,14 @@ typedef enum Slopes {
 	SLOPES_SUM,     /* the slopes are constant */
 	SLOPES_PRODUCT, /* the slope by the first operand is the second, and so on */
 	SLOPES_QUOTIENT,/* as of a product in the first; any in the second */
-	SLOPES_CHOICE,  /* the first operand decides, any slope by it; it may change those by the others */
+	SLOPES_CHOICE,  /* the first operand decides; it may change the slopes by the others */
 	SLOPES_PLACED,  /* the second operand decides, as an index does */
 	SLOPES_ANY
 } Slopes;
 
-static uint64_t *set_of(const Walk *w, uint64_t *state, uint32_t k) { return state + (size_t)k * w->words; }
+static uint64_t *set_of(const Walk *w, uint64_t *state, uint32_t k) {
+	return state + (size_t)k * w->words;
+}
 static bool has(const uint64_t *set, uint32_t i) { return set[i / 64] >> (i % 64) & 1; }
 static void put(uint64_t *set, uint32_t i) { set[i / 64] |= (uint64_t)1 << (i % 64); }
 
@@ -81,7 +83,8 @@ static bool slope_uses(Slopes s, uint32_t p, uint32_t q) {
 	return true;
 }
 
-/* Adds to `out` the part that comes through operand p: its slopes times the slope by it, which depends on `factor`. */
+/* Adds to `out` the part that comes through operand p: its slopes times the slope by it, which
+ * depends on `factor`. */
 static void through(const Walk *w, uint64_t *out, uint64_t *operand, const uint64_t *factor) {
 	add(out, operand, w->words);
 	for (uint32_t j = 0; j < w->n; j++) {
@@ -109,13 +112,21 @@ static uint64_t *composed(const Walk *w, Slopes s, uint32_t n, uint64_t *const *
 
 static void visit(Walk *w, const Region *g);
 
-static Ref region_result(const Walk *w, const Region *g, uint32_t k) {
-	return w->f->args.at[g->results + k];
+/* The states of what a region gives, and of an operand. */
+static uint64_t *given(const Walk *w, const Region *g, uint32_t k) {
+	return state_of(w, w->f->args.at[g->results + k]);
 }
+static uint64_t *taken(const Walk *w, const Inst *in, uint32_t k) {
+	return state_of(w, inst_arg(w->f, in, k));
+}
+static Ref param(const Region *g, uint32_t k) { return ref_value(g->params + k); }
 
 static Slopes slopes_of(const Walk *w, const Inst *in) {
 	switch ((Op)in->op) {
-	case OP_CONVERT: return dtype_is_inexact((Dtype)ref_ty(w->f, inst_result(in, 0))->dtype) ? SLOPES_SUM : SLOPES_ANY;
+	case OP_CONVERT: {
+		const Dtype to = (Dtype)ref_ty(w->f, inst_result(in, 0))->dtype;
+		return dtype_is_inexact(to) ? SLOPES_SUM : SLOPES_ANY;
+	}
 	case OP_STOP: return SLOPES_SUM;
 	case OP_DIV: return SLOPES_QUOTIENT;
 	case OP_SELECT:
@@ -133,7 +144,7 @@ static Slopes slopes_of(const Walk *w, const Inst *in) {
 
 static uint64_t **operand_states(const Walk *w, const Inst *in) {
 	uint64_t **s = ARENA_ARRAY(w->a, uint64_t *, in->nargs + 1u);
-	for (uint32_t k = 0; k < in->nargs; k++) s[k] = state_of(w, inst_arg(w->f, in, k));
+	for (uint32_t k = 0; k < in->nargs; k++) s[k] = taken(w, in, k);
 	return s;
 }
 
@@ -142,14 +153,18 @@ static void join_choice(Walk *w, Ref r, uint64_t *decides, uint64_t *x, uint64_t
 	join(w, r, composed(w, SLOPES_CHOICE, 3, (uint64_t *[]){decides, x, y}));
 }
 
-/* Everything that instructions of a region use or make, as one value: whether they fail hangs on it. */
+/* All that instructions of a region use or make, as one value: whether they fail hangs on it. */
+static uint64_t *both(const Walk *w, uint64_t *x, uint64_t *y) {
+	return composed(w, SLOPES_ANY, 2, (uint64_t *[]){x, y});
+}
+
 static uint64_t *whole_region(const Walk *w, const Region *g) {
 	uint64_t *all = NULL;
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &w->f->insts.at[w->f->inst_order.at[g->insts + i]];
-		all = composed(w, SLOPES_ANY, 2, (uint64_t *[]){all, composed(w, SLOPES_ANY, in->nargs, operand_states(w, in))});
+		all = both(w, all, composed(w, SLOPES_ANY, in->nargs, operand_states(w, in)));
 		for (uint32_t r = 0; r < in->nregions; r++)
-			all = composed(w, SLOPES_ANY, 2, (uint64_t *[]){all, whole_region(w, inst_region(w->f, in, r))});
+			all = both(w, all, whole_region(w, inst_region(w->f, in, r)));
 	}
 	return all;
 }
@@ -158,51 +173,58 @@ static void visit_branches(Walk *w, const Inst *in) {
 	const Region *g = inst_region(w->f, in, 0), *h = inst_region(w->f, in, 1);
 	visit(w, g);
 	if (in->op == OP_TRY)
-		for (uint32_t k = 0; k < h->nparams; k++) join(w, ref_value(h->params + k), whole_region(w, g));
+		for (uint32_t k = 0; k < h->nparams; k++) join(w, param(h, k), whole_region(w, g));
 	visit(w, h);
-	uint64_t *decides = in->op == OP_TRY ? whole_region(w, g) : state_of(w, inst_arg(w->f, in, 0));
+	uint64_t *decides = in->op == OP_TRY ? whole_region(w, g) : taken(w, in, 0);
 	for (uint32_t k = 0; k < in->nresults; k++)
-		join_choice(w, inst_result(in, k), decides, state_of(w, region_result(w, g, k)), state_of(w, region_result(w, h, k)));
+		join_choice(w, inst_result(in, k), decides, given(w, g, k), given(w, h, k));
 }
 
-/* What goes round a loop; `skip` parameters of the body come before it. `decides` is asked for after each turn: how often the loop turns. */
+/* What goes round a loop; the number of turns decides about it. */
 static void visit_for(Walk *w, const Inst *in) {
 	const Region *body = inst_region(w->f, in, 0);
-	uint64_t *count = state_of(w, inst_arg(w->f, in, 0));
-	for (uint32_t k = 0; k < in->nresults; k++) join(w, ref_value(body->params + 1 + k), state_of(w, inst_arg(w->f, in, 1 + k)));
+	uint64_t *count = taken(w, in, 0);
+	for (uint32_t k = 0; k < in->nresults; k++) join(w, param(body, 1 + k), taken(w, in, 1 + k));
 	for (bool more = true; more;) {
 		const bool before = w->changed;
 		w->changed = false;
 		visit(w, body);
-		for (uint32_t k = 0; k < in->nresults; k++) join_choice(w, ref_value(body->params + 1 + k), count, NULL, state_of(w, region_result(w, body, k)));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			join_choice(w, param(body, 1 + k), count, NULL, given(w, body, k));
 		more = w->changed;
 		w->changed |= before;
 	}
-	for (uint32_t k = 0; k < in->nresults; k++) join(w, inst_result(in, k), state_of(w, ref_value(body->params + 1 + k)));
+	for (uint32_t k = 0; k < in->nresults; k++)
+		join(w, inst_result(in, k), state_of(w, param(body, 1 + k)));
 }
 
 static void visit_while(Walk *w, const Inst *in) {
 	const Region *test = inst_region(w->f, in, 0), *body = inst_region(w->f, in, 1);
-	for (uint32_t k = 0; k < in->nresults; k++) join(w, ref_value(body->params + k), state_of(w, inst_arg(w->f, in, k)));
+	for (uint32_t k = 0; k < in->nresults; k++) join(w, param(body, k), taken(w, in, k));
 	for (bool more = true; more;) {
 		const bool before = w->changed;
 		w->changed = false;
-		for (uint32_t k = 0; k < in->nresults; k++) join(w, ref_value(test->params + k), state_of(w, ref_value(body->params + k)));
+		for (uint32_t k = 0; k < in->nresults; k++)
+			join(w, param(test, k), state_of(w, param(body, k)));
 		visit(w, test);
 		visit(w, body);
-		uint64_t *decides = state_of(w, region_result(w, test, 0));
+		uint64_t *decides = given(w, test, 0);
 		for (uint32_t k = 0; k < in->nresults; k++)
-			join_choice(w, ref_value(body->params + k), decides, state_of(w, ref_value(body->params + k)), state_of(w, region_result(w, body, k)));
+			join_choice(w, param(body, k), decides, state_of(w, param(body, k)), given(w, body, k));
 		more = w->changed;
 		w->changed |= before;
 	}
-	for (uint32_t k = 0; k < in->nresults; k++) join(w, inst_result(in, k), state_of(w, ref_value(body->params + k)));
+	for (uint32_t k = 0; k < in->nresults; k++)
+		join(w, inst_result(in, k), state_of(w, param(body, k)));
 }
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-static void walk_begin(Walk *w, Ctx *c, Arena *a, const Fn *f, uint32_t n, Walk *outer, Walked **walked) {
-	*w = (Walk){.c = c, .a = a, .f = f, .n = n, .words = n / 64 + 1, .outer = outer, .walked = walked};
+static void walk_begin(Walk *w, Ctx *c, Arena *a, const Fn *f, uint32_t n, Walk *outer,
+                       Walked **walked) {
+	*w = (Walk){.c = c, .a = a, .f = f, .n = n, .words = n / 64 + 1};
+	w->outer = outer;
+	w->walked = walked;
 	w->state = ARENA_ARRAY(a, uint64_t *, f->vals.n + 1u);
 	w->lengths = ARENA_ARRAY(a, uint64_t, w->words);
 }
@@ -217,7 +239,7 @@ static uint64_t *with_lengths(const Walk *w, uint64_t *state) {
 	uint64_t *sized = new_state(w);
 	memcpy(sized, w->lengths, sizeof *sized * w->words);
 	for (uint32_t j = 0; j < w->n; j++)
-		if (has(w->lengths, j)) memcpy(set_of(w, sized, j + 1), w->lengths, sizeof *sized * w->words);
+		if (has(w->lengths, j)) add(set_of(w, sized, j + 1), w->lengths, w->words);
 	return composed(w, SLOPES_CHOICE, 2, (uint64_t *[]){sized, state});
 }
 
@@ -238,15 +260,19 @@ static uint64_t **walked_results(Walk *w, const Fn *callee) {
 	}
 	visit(&own, &callee->regions.at[0]);
 	Walked *k = ARENA_NEW(w->a, Walked);
-	*k = (Walked){.f = callee, .results = ARENA_ARRAY(w->a, uint64_t *, fn_nresults(callee) + 1u), .next = *w->walked};
-	for (uint32_t r = 0; r < fn_nresults(callee); r++) k->results[r] = with_lengths(&own, state_of(&own, fn_result(callee, r)));
+	k->f = callee;
+	k->results = ARENA_ARRAY(w->a, uint64_t *, fn_nresults(callee) + 1u);
+	k->next = *w->walked;
+	for (uint32_t r = 0; r < fn_nresults(callee); r++)
+		k->results[r] = with_lengths(&own, state_of(&own, fn_result(callee, r)));
 	*w->walked = k;
 	return k->results;
 }
 
 /* What is known of the callee, put together with the states of the operands. */
 static void visit_call(Walk *w, const Inst *in) {
-	uint64_t **operands = operand_states(w, in), **found = walked_results(w, inst_callee(w->c, in));
+	uint64_t **operands = operand_states(w, in);
+	uint64_t **found = walked_results(w, inst_callee(w->c, in));
 	if (!found) {
 		visit_any(w, in);
 		return;
@@ -260,7 +286,8 @@ static void visit_call(Walk *w, const Inst *in) {
 			if (!out) out = new_state(w);
 			memset(factor, 0, sizeof *factor * w->words);
 			for (uint32_t q = 0; q < in->nargs; q++)
-				if (operands[q] && has(found[k] + (size_t)(p + 1) * words, q)) add(factor, operands[q], w->words);
+				if (operands[q] && has(found[k] + (size_t)(p + 1) * words, q))
+					add(factor, operands[q], w->words);
 			through(w, out, operands[p], factor);
 		}
 		join(w, inst_result(in, k), out);
@@ -274,10 +301,10 @@ static void visit_inst(Walk *w, const Inst *in) {
 	case OP_FOR: visit_for(w, in); return;
 	case OP_WHILE: visit_while(w, in); return;
 	case OP_CALL: visit_call(w, in); return;
-	case OP_SOLVED: join(w, inst_result(in, 0), state_of(w, inst_arg(w->f, in, 4))); return; /* X itself */
+	case OP_SOLVED: join(w, inst_result(in, 0), taken(w, in, 4)); return; /* X itself */
 	case OP_BIND:
 	case OP_NONZERO: {
-		const uint64_t *s = state_of(w, inst_arg(w->f, in, 0));
+		const uint64_t *s = taken(w, in, 0);
 		if (s) w->changed |= add(w->lengths, s, w->words);
 		break;
 	}
@@ -289,7 +316,8 @@ static void visit_inst(Walk *w, const Inst *in) {
 }
 
 static void visit(Walk *w, const Region *g) {
-	for (uint32_t i = 0; i < g->ninsts; i++) visit_inst(w, &w->f->insts.at[w->f->inst_order.at[g->insts + i]]);
+	for (uint32_t i = 0; i < g->ninsts; i++)
+		visit_inst(w, &w->f->insts.at[w->f->inst_order.at[g->insts + i]]);
 }
 
 Dependence fn_dependence(Ctx *c, Arena *a, const Fn *f, const int32_t *number, uint32_t n) {
@@ -303,12 +331,15 @@ Dependence fn_dependence(Ctx *c, Arena *a, const Fn *f, const int32_t *number, u
 		join(&w, fn_param(f, p), s);
 	}
 	visit(&w, &f->regions.at[0]);
-	Dependence d = {.n = n, .depends = ARENA_ARRAY(a, bool, n + 1u), .factors = ARENA_ARRAY(a, bool, (size_t)n * n + 1)};
+	Dependence d = {.n = n};
+	d.depends = ARENA_ARRAY(a, bool, n + 1u);
+	d.factors = ARENA_ARRAY(a, bool, (size_t)n * n + 1);
 	for (uint32_t k = 0; k < fn_nresults(f); k++) {
 		uint64_t *s = with_lengths(&w, state_of(&w, fn_result(f, k)));
 		for (uint32_t i = 0; s && i < n; i++) {
 			d.depends[i] |= has(s, i);
-			for (uint32_t q = 0; q < n; q++) d.factors[(size_t)i * n + q] |= has(set_of(&w, s, i + 1), q);
+			for (uint32_t q = 0; q < n; q++)
+				d.factors[(size_t)i * n + q] |= has(set_of(&w, s, i + 1), q);
 		}
 	}
 	return d;

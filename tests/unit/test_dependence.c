@@ -34,45 +34,117 @@ static void shows(int line, const char *text, const char *want) {
 	if (f && !strcmp(got, want)) passed++;
 	else {
 		failed++;
-		fprintf(stderr, "%s:%d: failed\n  got:  %s\n  want: %s\n", __FILE__, line, f ? got : "no function", want);
+		fprintf(stderr, "%s:%d: failed\n  got:  %s\n  want: %s\n", __FILE__, line,
+		        f ? got : "no function", want);
 	}
 	ctx_free(c);
 }
 #define SHOWS(text, want) shows(__LINE__, text, want)
 
 static void test_arithmetic(void) {
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = add %0, %1\n  return %2\n}", "a() b()");
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = mul %0, %1\n  return %2\n}", "a(b) b(a)");
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = div %0, %1\n  return %2\n}", "a(b) b(ab)");
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = sin %0\n  %3: f64 = add %2, %1\n  return %3\n}", "a(a) b()");
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64 = add %0, %1\n"
+	      "  return %2\n"
+	      "}", "a() b()");
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64 = mul %0, %1\n"
+	      "  return %2\n"
+	      "}", "a(b) b(a)");
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64 = div %0, %1\n"
+	      "  return %2\n"
+	      "}", "a(b) b(ab)");
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64 = sin %0\n"
+	      "  %3: f64 = add %2, %1\n"
+	      "  return %3\n"
+	      "}", "a(a) b()");
 	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = sin %0\n  return %1\n}", "b()");
 	/* a whole number made of a number jumps */
-	SHOWS("fn @f(%0 a: f64) -> (f64) {\n  %1: i64 = convert %0 {to: i64}\n  %2: f64 = convert %1 {to: f64}\n  return %2\n}", "a(a)");
+	SHOWS("fn @f(%0 a: f64) -> (f64) {\n"
+	      "  %1: i64 = convert %0 {to: i64}\n"
+	      "  %2: f64 = convert %1 {to: f64}\n"
+	      "  return %2\n"
+	      "}", "a(a)");
 }
 
 static void test_choices(void) {
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: bool = lt %0, 5.0\n  %3: f64 = select %2, %1, 0.0\n  return %3\n}", "a(ab) b(a)");
-	SHOWS("fn @f(%0 a: f64, %1 b: f64, %2 c: f64) -> (f64) {\n  %3: bool = lt %0, 5.0\n  %4: f64 = if %3 {\n    yield %1\n  } {\n    yield %2\n  }\n  return %4\n}",
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: bool = lt %0, 5.0\n"
+	      "  %3: f64 = select %2, %1, 0.0\n"
+	      "  return %3\n"
+	      "}", "a(ab) b(a)");
+	SHOWS("fn @f(%0 a: f64, %1 b: f64, %2 c: f64) -> (f64) {\n"
+	      "  %3: bool = lt %0, 5.0\n"
+	      "  %4: f64 = if %3 {\n"
+	      "    yield %1\n"
+	      "  } {\n"
+	      "    yield %2\n"
+	      "  }\n"
+	      "  return %4\n"
+	      "}",
 	      "a(abc) b(a) c(a)");
 }
 
 static void test_loops(void) {
 	/* a number is carried round and multiplied: after some turns it is a product of all */
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = for 3, %0 {\n    (%3: i64, %4: f64):\n    %5: f64 = mul %4, %1\n    yield %5\n  }\n  return %2\n}", "a(b) b(ab)");
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64 = for 3, %0 {\n"
+	      "    (%3: i64, %4: f64):\n"
+	      "    %5: f64 = mul %4, %1\n"
+	      "    yield %5\n"
+	      "  }\n"
+	      "  return %2\n"
+	      "}", "a(b) b(ab)");
 	/* two numbers change places: what one depends on reaches the other in a later turn */
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64, %3: f64 = for 3, %0, 0.0 {\n    (%4: i64, %5: f64, %6: f64):\n    %7: f64 = add %6, %1\n    yield %7, %5\n  }\n  return %3\n}",
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64, %3: f64 = for 3, %0, 0.0 {\n"
+	      "    (%4: i64, %5: f64, %6: f64):\n"
+	      "    %7: f64 = add %6, %1\n"
+	      "    yield %7, %5\n"
+	      "  }\n"
+	      "  return %3\n"
+	      "}",
 	      "a() b()");
 	/* how often a loop turns decides about what it gives */
-	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64 = while %1 {\n    (%3: f64):\n    %4: bool = lt %3, %0\n    yield %4\n  } {\n    (%5: f64):\n    %6: f64 = add %5, 1.0\n    yield %6\n  }\n  return %2\n}",
+	SHOWS("fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64 = while %1 {\n"
+	      "    (%3: f64):\n"
+	      "    %4: bool = lt %3, %0\n"
+	      "    yield %4\n"
+	      "  } {\n"
+	      "    (%5: f64):\n"
+	      "    %6: f64 = add %5, 1.0\n"
+	      "    yield %6\n"
+	      "  }\n"
+	      "  return %2\n"
+	      "}",
 	      "a(ab) b(ab)");
 }
 
 static void test_calls(void) {
-	SHOWS("fn @g(%0 x: f64, %1 y: f64) -> (f64, f64) {\n  %2: f64 = mul %0, %1\n  return %2, %0\n}\n\n"
-	      "fn @f(%0 a: f64, %1 b: f64, %2 c: f64) -> (f64) {\n  %3: f64 = add %1, %2\n  %4: f64, %5: f64 = call %0, %3 {callee: @g}\n  return %4\n}",
+	SHOWS("fn @g(%0 x: f64, %1 y: f64) -> (f64, f64) {\n"
+	      "  %2: f64 = mul %0, %1\n"
+	      "  return %2, %0\n"
+	      "}\n"
+	      "\n"
+
+	      "fn @f(%0 a: f64, %1 b: f64, %2 c: f64) -> (f64) {\n"
+	      "  %3: f64 = add %1, %2\n"
+	      "  %4: f64, %5: f64 = call %0, %3 {callee: @g}\n"
+	      "  return %4\n"
+	      "}",
 	      "a(bc) b(a) c(a)");
-	SHOWS("fn @g(%0 x: f64, %1 y: f64) -> (f64, f64) {\n  %2: f64 = mul %0, %1\n  return %2, %0\n}\n\n"
-	      "fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n  %2: f64, %3: f64 = call %0, %1 {callee: @g}\n  return %3\n}",
+	SHOWS("fn @g(%0 x: f64, %1 y: f64) -> (f64, f64) {\n"
+	      "  %2: f64 = mul %0, %1\n"
+	      "  return %2, %0\n"
+	      "}\n"
+	      "\n"
+
+	      "fn @f(%0 a: f64, %1 b: f64) -> (f64) {\n"
+	      "  %2: f64, %3: f64 = call %0, %1 {callee: @g}\n"
+	      "  return %3\n"
+	      "}",
 	      "a()");
 }
 
