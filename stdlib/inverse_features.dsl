@@ -83,8 +83,8 @@ _joint_steps(info, m, stated, blocks, d, s, M, q) = {
     list(...(0..shape(d.pick)[0]))); axis = 0)
   left =
     (a, q, w) ->
-    concat(...map((b, z, w, k) -> w * ravel(_block_residual(stated(q), k, b, _slot_values(info, f, b.equations, z, a))),
-      blocks, waves, w, list(...(0..len(blocks)))))
+    concat(...map((b, z, w) -> w * ravel(_block_residual(stated(q), b, _slot_values(info, f, b.equations, z, a))),
+      blocks, waves, w))
   misfit = a -> ravel(transpose((Φ @ (d.pick @ a)' - d.Y) * d.weight))
   (steps, turns, idle, done, gap, damping) = (0, 0, 0, false, inf, 0.0)
   while not done {
@@ -157,24 +157,21 @@ _bandwidth_of_data(info, P, Y, seed_) = {
   }
   s
 }
-# Residuals of block k at slots V: f64[n, r]
-_block_residual(info, k, b, V) = {
-  equations = if k == 0 { list(...info.equations) } else { list(info.conditions[k - 1]) }
-  map((x, v) -> _rows_at(info, equations, x, v), b.X, V)
-}
+# Residuals of block b at slots V: f64[n, r]
+_block_residual(info, b, V) = map((x, v) -> _rows_at(info, _block_equations(info, b), x, v), b.X, V)
+_block_equations(info, b) = if b.condition < 0 { list(...info.equations) } else { list(info.conditions[b.condition]) }
 # Weighted rows of equations and conditions: by amplitudes, by parameters, their weights (a list), and what is left
 _joint_rows(info, stated, blocks, waves, f, a, q) = {
   (parts, sides, weights, rest) = (list(), list(), list(), list())
   now = stated(q)
   for (k, b) in enumerate(blocks) {
     V = _slot_values(info, f, b.equations, waves[k], a)
-    equations = if k == 0 { list(...now.equations) } else { list(now.conditions[k - 1]) }
-    (R, C) = _linearised(info, equations, b.X, V)
+    (R, C) = _linearised(info, _block_equations(now, b), b.X, V)
     A = _feature_rows(info, f, b.equations, waves[k], C)
     (n, r) = shape(R)
     w = ravel(broadcast_to(expand(b.weight / (sqrt(f64(n)) * _mean_square_rows(A, r)), 0), n, r))
     parts = push(parts, A * expand(w, 1))
-    sides = push(sides, stack(...map(j -> jvp(q -> ravel(_block_residual(stated(q), k, b, V)), q, f64(iota(len(q)) == j))[1],
+    sides = push(sides, stack(...map(j -> jvp(q -> ravel(_block_residual(stated(q), b, V)), q, f64(iota(len(q)) == j))[1],
       list(...(0..len(q)))); axis = 1) * expand(w, 1))
     weights = push(weights, w)
     rest = push(rest, w * ravel(R))

@@ -233,14 +233,16 @@ _face_points(info, c, M, s) = {
   max(4, i64(min(f64(M // (2 * d)), ceil(4 * places))))
 }
 
-# Blocks of rows: the equations inside, and each condition, for M features of bandwidths s (inf: any)
+# Blocks of rows: the equations inside, these next to the ends, and each condition (condition: its
+# number, -1 of equations), for M features of bandwidths s (inf: any)
 _rfm_blocks(info, rows, weight, M, s, shift) = {
   d = len(info.coords)
-  out = list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0))
+  out = list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0, condition = -1))
   rim = _rim_points(info, M, shift)
-  if kind(rim) != "none" { out = push(out, (equations = list(...info.equations), X = rim, weight = 1.0)) }
-  for c in info.conditions {
-    out = push(out, (equations = list(c), X = _condition_points(info, c, _face_points(info, c, M, s), shift), weight = weight))
+  if kind(rim) != "none" { out = push(out, (equations = list(...info.equations), X = rim, weight = 1.0, condition = -1)) }
+  for (k, c) in enumerate(info.conditions) {
+    out = push(out, (equations = list(c), X = _condition_points(info, c, _face_points(info, c, M, s), shift), weight = weight,
+      condition = k))
   }
   out
 }
