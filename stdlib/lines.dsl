@@ -149,7 +149,7 @@ _has_fixed_slope(info, d, i, coords) = {
   fine
 }
 # The coordinate of time, if there is one, in a list.
-_clock(S) = if S.time < 0 { list() } else { list(S.time) }
+_times_of(S) = if S.time < 0 { list() } else { list(S.time) }
 _fields_in(info, q) = {
   n = 0
   for k in list(...(0..len(info.fields))) {
@@ -169,7 +169,7 @@ _is_eliminable(info, S, c) = if c.p < 0 or c.rate or (S.T.count > 1 and _fields_
     if d.depends[len(info.coords) + i] {
       if _jet_time(S, j) + c.shift >= S.levels[j[0]] { fine = false }
       for k in S.T.space { if k != c.q.at.coord and j[1 + k] > 0 { fine = false } }
-      if not _has_fixed_slope(info, d, i, _clock(S)) { fine = false }
+      if not _has_fixed_slope(info, d, i, _times_of(S)) { fine = false }
     }
   }
   fine
@@ -593,7 +593,7 @@ _rate_changes_by(info, S, e, k) = {
   d = _residual_dependence(info, info.equations[e])
   if info.sizes[k] == 0 {
     if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) { "nothing" } else if
-      _has_fixed_slope(info, d, i, _clock(S)) { "place" } else { "more" }
+      _has_fixed_slope(info, d, i, _times_of(S)) { "place" } else { "more" }
   } else if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) {
     slope = _slope(r -> info.equations[e].residual(_node_coordinates(info, S, 0.1, _some_point(info, S)),
       map(b -> if b == i { r } else { _zero_jets(info)[b] }, list(...(0..len(info.jets))))), _zero_jets(info)[i])
@@ -656,7 +656,7 @@ _has_moving_rates(info, S) = {
   for q in info.equations {
     d = _residual_dependence(info, q)
     for i in q.jets {
-      if _jet_time(S, info.jets[i]) > 0 and not _has_fixed_slope(info, d, i, _clock(S)) { any = true }
+      if _jet_time(S, info.jets[i]) > 0 and not _has_fixed_slope(info, d, i, _times_of(S)) { any = true }
     }
   }
   any

@@ -123,7 +123,7 @@ _globally(f, a, b, o) = {
   m = size(like)
   s = _ten_intervals(g, ends, m)
   q = _tried(ends)
-  values = _sizes_at(g, q, m)
+  values = _sizes_between(g, q, m)
   # most functions ask for no more than that
   plain = sum(s.errors) <= _tolerance(s, o) and _overlooked(q, values, s, o)[0] < 0 and sum(s.sizes) > 0
   r = if a == b or plain { _outcome_of_intervals(s) } else { _outcome_of_intervals(
@@ -134,7 +134,7 @@ _globally(f, a, b, o) = {
 _outcome_of_intervals(s) = (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost), count = s.count)
 # Largest absolute values at places; where one is not finite there is a pole or
 # a gap, which the rule never meets.
-_sizes_at(g, q, m) = {
+_sizes_between(g, q, m) = {
   v = max(abs(reshape(map(g, q), len(q), m)); axis = 1)
   where(v < inf, v, 0.0)
 }
@@ -147,7 +147,7 @@ _thoroughly(g, ends, s, q, values, m, o) = {
     # where nothing but 0 has been seen, many more places are tried
     if k < 0 and sum(s.sizes) == 0 {
       more = _tried_densely(ends)
-      (k, at) = _overlooked(more, _sizes_at(g, more, m), s, o)
+      (k, at) = _overlooked(more, _sizes_between(g, more, m), s, o)
     }
     open = k >= 0
     if open {
