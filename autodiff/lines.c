@@ -55,8 +55,10 @@ bool line_called(Ctx *c, const Inst *call, const bool *active, uint32_t more, Li
 
 /* ---- the longer line --------------------------------------------------------------------------------------------------------------------------- */
 
+/* x may be complex where the number is real. */
 static Ref times(Builder *b, Ref x, Ref number) {
-	return build2(b, OP_MUL, x, build_broadcast_scalar(b, number, ref_type(build_fn(b), x)));
+	const Dtype d = (Dtype)ref_ty(build_fn(b), x)->dtype;
+	return build2(b, OP_MUL, x, build_broadcast_scalar(b, build_convert(b, number, d), ref_type(build_fn(b), x)));
 }
 
 static double choose(uint32_t n, uint32_t k) {
