@@ -9,9 +9,12 @@
  */
 #include "lang/dependence.h"
 
-/* What is known of a function that has been walked: its results' states, in its own parameters. */
+/* What is known of a function that has been walked: its results' states, in those of its
+ * parameters that are not constant. Only these are counted: a state takes memory by the square of
+ * their number, and functions capture hundreds of values that stay as they are. */
 typedef struct Walked {
 	const Fn *f;
+	const bool *moves; /* by parameter: it is not constant */
 	uint64_t **results;
 	struct Walked *next;
 } Walked;
@@ -243,24 +246,28 @@ static uint64_t *with_lengths(const Walk *w, uint64_t *state) {
 	return composed(w, SLOPES_CHOICE, 2, (uint64_t *[]){sized, state});
 }
 
-/* The states of a callee's results in its own parameters; NULL where it is called from itself. */
-static uint64_t **walked_results(Walk *w, const Fn *callee) {
+/* The states of a callee's results in those of its parameters that move; NULL where it is called
+ * from itself. */
+static uint64_t **walked_results(Walk *w, const Fn *callee, const bool *moves, uint32_t count) {
+	const uint32_t nparams = fn_nparams(callee);
 	for (const Walked *k = *w->walked; k; k = k->next)
-		if (k->f == callee) return k->results;
+		if (k->f == callee && !memcmp(k->moves, moves, nparams * sizeof *moves)) return k->results;
 	uint32_t depth = 0;
 	if (!callee->finished) return NULL;
 	for (const Walk *o = w; o; o = o->outer, depth++)
 		if (o->f == callee || depth > 60) return NULL;
 	Walk own;
-	walk_begin(&own, w->c, w->a, callee, fn_nparams(callee), w, w->walked);
-	for (uint32_t p = 0; p < own.n; p++) {
+	walk_begin(&own, w->c, w->a, callee, count, w, w->walked);
+	for (uint32_t p = 0, k = 0; p < nparams; p++) {
+		if (!moves[p]) continue;
 		uint64_t *s = new_state(&own);
-		put(s, p);
+		put(s, k++);
 		join(&own, fn_param(callee, p), s);
 	}
 	visit(&own, &callee->regions.at[0]);
 	Walked *k = ARENA_NEW(w->a, Walked);
 	k->f = callee;
+	k->moves = moves;
 	k->results = ARENA_ARRAY(w->a, uint64_t *, fn_nresults(callee) + 1u);
 	k->next = *w->walked;
 	for (uint32_t r = 0; r < fn_nresults(callee); r++)
@@ -272,23 +279,30 @@ static uint64_t **walked_results(Walk *w, const Fn *callee) {
 /* What is known of the callee, put together with the states of the operands. */
 static void visit_call(Walk *w, const Inst *in) {
 	uint64_t **operands = operand_states(w, in);
-	uint64_t **found = walked_results(w, inst_callee(w->c, in));
+	uint64_t **moving = ARENA_ARRAY(w->a, uint64_t *, in->nargs + 1u);
+	bool *moves = ARENA_ARRAY(w->a, bool, in->nargs + 1u);
+	uint32_t count = 0;
+	for (uint32_t p = 0; p < in->nargs; p++) {
+		moves[p] = operands[p] != NULL;
+		if (moves[p]) moving[count++] = operands[p];
+	}
+	if (!count) return; /* what is made of constants is constant */
+	uint64_t **found = walked_results(w, inst_callee(w->c, in), moves, count);
 	if (!found) {
 		visit_any(w, in);
 		return;
 	}
-	const uint32_t words = in->nargs / 64 + 1; /* of a set of the callee's parameters */
+	const uint32_t words = count / 64 + 1; /* of a set of the callee's parameters */
 	uint64_t *factor = ARENA_ARRAY(w->a, uint64_t, w->words);
 	for (uint32_t k = 0; k < in->nresults; k++) {
 		uint64_t *out = NULL;
-		for (uint32_t p = 0; p < in->nargs; p++) {
-			if (!operands[p] || !has(found[k], p)) continue;
+		for (uint32_t p = 0; p < count; p++) {
+			if (!has(found[k], p)) continue;
 			if (!out) out = new_state(w);
 			memset(factor, 0, sizeof *factor * w->words);
-			for (uint32_t q = 0; q < in->nargs; q++)
-				if (operands[q] && has(found[k] + (size_t)(p + 1) * words, q))
-					add(factor, operands[q], w->words);
-			through(w, out, operands[p], factor);
+			for (uint32_t q = 0; q < count; q++)
+				if (has(found[k] + (size_t)(p + 1) * words, q)) add(factor, moving[q], w->words);
+			through(w, out, moving[p], factor);
 		}
 		join(w, inst_result(in, k), out);
 	}
