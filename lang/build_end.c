@@ -148,8 +148,11 @@ static void mark_inst(Compact *k, InstId i) {
 	k->work.at[k->work.n++] = i; /* room for every instruction */
 }
 
-/* Of an `if` only those results are needed that are read; of other instructions all, or none. */
-static bool gives_what_is_read(const Compact *k, const Inst *in) { return in->op == OP_IF && !k->b->verbatim; }
+/* Of an `if` only those results are needed that are read; of other instructions all, or none. Where lengths are born in the
+ * function, an `if` gives all it has: what its sides do for one result may hang on a length that another one brings. */
+static bool gives_what_is_read(const Compact *k, const Inst *in) {
+	return in->op == OP_IF && !k->b->verbatim && !k->births.n;
+}
 
 static void mark_type(Compact *k, TypeId type);
 static void mark_ref(Compact *k, Ref r) {
