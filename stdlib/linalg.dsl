@@ -393,7 +393,9 @@ _pade13() = (
 #   singular. Source: Higham, Functions of Matrices (2008), section 6.3.
 #     sqrtm([5.0, 4; 4, 5])         #~ [2, 1; 1, 2]
 #     sqrtm([-4.0, 0; 0, 9])        #~ [2im, 0; 0, 3]
-sqrtm(A) = _any_root(A + 0.0)
+sqrtm(A) = _as_complex_of(_any_root(A + 0.0), A)
+# z in the precision of A
+_as_complex_of(z, A) = if dtype(A) == "f32" or dtype(A) == "c64" { c64(z) } else { z }
 _any_root(A) = {
   (U, s, V) = svd(stop_gradient(A))
   _assure_known("sqrtm", s)
@@ -456,7 +458,7 @@ _sqrtm(A) = {
 #     logm([1.0, 1; 0, 1])          #~ [0, 1; 0, 0]
 #     logm([-1.0, 0; 0, 1])         #~ [1im * π, 0; 0, 0]
 #     logm(expm([0.1, 0.5; -0.3, 0.2]))   #~ [0.1, 0.5; -0.3, 0.2]
-logm(A) = _turned_logarithm(A + 0.0)
+logm(A) = _as_complex_of(_turned_logarithm(A + 0.0), A)
 _turned_logarithm(A) = {
   w = eigvals(stop_gradient(A))
   _assure_known("logm", abs(w))
@@ -526,20 +528,25 @@ _norm(x, p, axis) =
 else if kind(p) == "none" { _root_of_squares(x + 0.0) }
 else if rank(x) == 2 { _matrix_norm(x, p) }
 else { _vector_norm(x, p, 0) }
-# The root of the sum of the squares; where these overflow or vanish, in units
-# of the largest element.
+# The root of the sum of the squares, in units of the largest element where these
+# overflow or vanish. No branch decides about what has a derivative, so that what
+# a condition leaves out, as of sums over pairs, has none.
 _root_of_squares(x) = {
+  s = _square_unit(stop_gradient(x))
+  s * sqrt(sum(abs(x / s)^2))
+}
+_square_unit(x) = {
   r = sum(abs(x)^2)
-  if (r > _least_square(x) and r < _most_square(x)) or size(x) == 0 { sqrt(r) } else {
-    s = _unit_of(max(abs(x)))
-    s * sqrt(sum(abs(x / s)^2))
-  }
+  if (r > _least_square(x) and r < _most_square(x)) or size(x) == 0 { _as_real_of(1.0, x) } else { _unit_of(max(abs(x))) }
 }
 _roots_of_squares(x, axis) = {
+  s = _square_units(stop_gradient(x), axis)
+  s * sqrt(sum(abs(x / expand(s, _axis(x, axis)))^2; axis = axis))
+}
+_square_units(x, axis) = {
   r = sum(abs(x)^2; axis = axis)
-  if all(ravel(r > _least_square(x) and r < _most_square(x))) or size(x) == 0 { sqrt(r) } else {
-    s = _unit_of(max(abs(x); axis = axis))
-    s * sqrt(sum(abs(x / expand(s, _axis(x, axis)))^2; axis = axis))
+  if all(ravel(r > _least_square(x) and r < _most_square(x))) or size(x) == 0 { 0 * r + 1 } else {
+    _unit_of(max(abs(x); axis = axis))
   }
 }
 # between these, squares are as accurate as their dtype

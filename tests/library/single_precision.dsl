@@ -3,7 +3,7 @@
 A = f32([2.0, 1; 1, 3])
 b = f32([1.0, 2])
 list(...map(dtype, (inv(A), expm(A), trace(A), det(A), logdet(A), slogdet(A)[1], pinv(A), lstsq(A, b))))   #> list("f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32")
-list(...map(dtype, (sqrtm(A), logm(A), matrix_power(A, -2), lu(A)[0], cond(A), null_space(A), orth(A))))   #> list("f32", "f32", "f32", "f32", "f32", "f32", "f32")
+list(...map(dtype, (sqrtm(A), logm(A), matrix_power(A, -2), lu(A)[0], cond(A), null_space(A), orth(A))))   #> list("c64", "c64", "f32", "f32", "f32", "f32", "f32")
 list(...map(dtype, (norm(A), norm(A, 1), norm(b, 3), norm(b, 0), normalize(b))))   #> list("f32", "f32", "f32", "f32", "f32")
 list(...map(dtype, (median(b), quantile(b, 0.3), quantile(b, [0.3, 0.4]), percentile(b, 30), iqr(b))))   #> list("f32", "f32", "f32", "f32", "f32")
 taylor(x -> x^2, f32(3.0), 2)                #> [9, 6, 1]
