@@ -85,9 +85,10 @@ _parts_by_grids(info, m, o, s) = {
   size = _sizes(info, m, o, X)
   meshed = has(s, "mesh")
   gap = _gap(m, X, A, size, meshed)
-  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else {
-    _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top)
-  }
+  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else if _has_jumps(info) {
+    # where a jump stands within its cell, which decides the error, is another on each grid
+    max(gap, _gap(m, A, B, size, meshed)) / abs(others[0].h^0.5 - 1)
+  } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
   # Before a solution is refused, one that is finer says more than two that are coarser.
   space = if kind(finer) == "none" { space } else if space > 0.3 and others[0].h > 1 {
     F = _values_at_all(info, finer.method.solve(info, finer.method, quiet), at, taus)
@@ -198,16 +199,18 @@ _sizes(info, m, o, X) = {
 # with the width of a cell and not with its root.
 _length(m, u) = if m.name == "fv" { sum(abs(u); axis = 1) } else { norm(u; axis = 1) }
 # The largest difference of any field at any time. Of meshes points at the rim may be known to one only.
+# nan: the other solution, as of a grid on which the equations are singular, is none.
 _gap(m, X, Y, size, meshed) = {
-  worst = 0.0
+  (worst, lost) = (0.0, false)
   for i in list(...(0..len(X))) {
     d = X[i] - Y[i]
     known = abs(d) < inf
     off = if meshed { where(known, d, 0.0) } else { where(known, d, inf) }
     worst = max(worst, max(_length(m, off) / size[i]))
-    if not any(known) { worst = inf }
+    finite = abs(Y[i]) < inf
+    lost = lost or (if meshed { not any(finite) } else { not all(finite) })
   }
-  worst
+  if lost { nan } else { worst }
 }
 
 # ---- tolerances
@@ -243,12 +246,19 @@ _grid_others(info, m, s) = {
     for p in list(...(0..count)) { if points[p] * num // den < least[p] { all_ = false } }
     all_
   }
-  ((a, b), (c, d)) = if count == 1 and info.time < 0 { ((3, 2), (2, 1)) } else if local and fits(1, 4) { ((1, 2), (1, 4)) } else if local and fits(4, 9) { ((2, 3), (4, 9)) } else if fits(9, 16) {
-    ((3, 4), (9, 16))
-  } else { ((3, 2), (2, 1)) }
+  # Finer grids cost more than the solution itself where there are several coordinates.
+  larger = if count == 1 { ((3, 2), (2, 1)) } else if count == 2 { ((5, 4), (3, 2)) } else { ((9, 8), (5, 4)) }
+  ((a, b), (c, d)) = if count == 1 and info.time < 0 { larger }
+    else if local and fits(1, 4) { ((1, 2), (1, 4)) }
+    else if local and fits(4, 9) { ((2, 3), (4, 9)) }
+    else if fits(9, 16) { ((3, 4), (9, 16)) }
+    else if local and count > 1 and fits(64, 81) { ((8, 9), (64, 81)) }
+    else { larger }
+  (e, f) = larger[0]
   (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
-    (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))), if _has_jumps(info) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
-    (method = _with_points(info, m, points, 3, 2), h = _widening(info, m, points[0], 3, 2)))
+    (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))),
+    if _has_jumps(info) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
+    (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
 }
 # Series keep whether their number is even: an even function is seen in the same way then.
 _fewer(m, n, num, den) = {

@@ -201,7 +201,7 @@ problem between {
   u_x == 0        at x = 1
 }
 a = solve(between, fd(81, 2); rtol = 1e-7).u(1.0, linspace(0, 1, 21));
-# (features see these waves to some thousandths, and say so: with ten sets of kernels of OpenBLAS, compiled or not, they are off by 0.0004 to 0.0044 and say 0.0023 to 0.0101, at worst 1.8 times too little)
+# (features see these waves to some thousandths, and say so: with ten sets of kernels of OpenBLAS, compiled or not, they are off by 0.0004 to 0.0044; what is left of the equations beside faces and corners, which they are asked to hold more of, is more than that)
 r = solve(between, rfm(); progress = false);
 a #~ r.u(1.0, linspace(0, 1, 21)) tol 6e-3
-(max(abs(a - r.u(1.0, linspace(0, 1, 21)))) < 2r.error, r.error < 1.5e-2)   #> (true, true)
+(max(abs(a - r.u(1.0, linspace(0, 1, 21)))) < 2r.error, r.error < 6e-2)   #> (true, true)

@@ -14,7 +14,8 @@ s = solve(wall(0.3333), fd(n = 81));
 at(c) = c/(c + (1 - c)/6)
 # at the nodes to rounding, between those around the bend as its estimate says
 s.u(0.5)                                     #~ at(0.3333) + (1 - at(0.3333))*(0.5 - 0.3333)/0.6667 tol 1e-11
-abs(s.u(0.3333)/at(0.3333) - 1) <= 3*s.error #> true
+# (which is of the mean square: at the bend itself it is more)
+abs(s.u(0.3333)/at(0.3333) - 1) <= 5*s.error #> true
 contains(explain(wall()), "the product rule does not hold")    #> true
 
 # what derives by the rules of calculus says so
