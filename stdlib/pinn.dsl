@@ -94,20 +94,31 @@ _fixes(info, c) = if len(c.jets) != 1 or c.at.coord < 0 or c.at.side < 0 { -1 } 
     if _axes_of(j) == 1 and c.at.coord == _time_axis(info) and j[1 + c.at.coord] == 1 and c.at.side == 0 { 1 } else { -1 }
   }
 }
-# Whether each row of a condition is proven to be affine in one component of its jet, its own, so that it says what that is
+# Whether each row of a condition is proven to be affine in one component of its jet, its own, so that it says what that is.
+# The components of a vector are one value to the proof: that rows are affine in it, with slopes that no place changes, makes
+# the matrix of slopes at one place the matrix at all.
 _says_each(info, c, rows) = {
   starts = _slot_starts(info)
   (first, n) = (starts[c.jets[0]], starts[c.jets[0] + 1] - starts[c.jets[0]])
-  fine = rows == n
-  if fine {
-    for i in list(...(0..n)) {
-      told = _dependence((x, ...v) -> _rows_at(info, list(c), x, stack(...v))[i], zeros(len(info.coords)),
-        ...map(k -> 0.0, list(...(0..starts[-1]))))
-      for k in list(...(0..n)) { if k != i and told.depends[1 + first + k] { fine = false } }
-      if told.factors[1 + first + i][1 + first + i] { fine = false }
+  f = (x, v) -> _rows_at(info, list(c), x, v)
+  if rows != n { false } else {
+    told = _dependence(f, zeros(len(info.coords)), zeros(starts[-1]))
+    if told.factors[1][1] or (n > 1 and told.factors[1][0]) { false } else if n == 1 { true } else {
+      x = stack(...map(a -> a + 0.0, list(...info.lo)))
+      slots = iota(starts[-1])
+      mixed = _now(() -> {
+        slopes = map(k -> f(x, where(slots == first + k, 1.0, 0.0)) - f(x, 0.0 * slots), iota(n))
+        sum(abs(slopes * (1 - eye(n))))
+      })
+      if _is_fixed(mixed) { mixed == 0 } else {
+        # parameters decide, and the shape of the network must be known before: one component each, or an error
+        if mixed > 0 {
+          error("pinn() would build `{c.text}` into its network, which takes conditions for one component each: pinn(hard = false) does not")
+        }
+        true
+      }
     }
   }
-  fine
 }
 # The conditions that can be built in, of a field on an axis
 _built_in(info, k, axis, what) = {
