@@ -1,5 +1,7 @@
 # The driven cavity: a lid drags the fluid in a square box, Re = 100, here with a lid whose speed 16x²(1 - x)² goes to rest at its ends, so that the solution is smooth (the regularised cavity). Velocity is
 # (ψ_y, -ψ_x) of one stream function, and the pressure is gone. Every method is held against chebyshev() of 28 by 28; fem() has no elements for equations of order 4.
+# What rfm() and pinn() call their error is what is left of the equation, which is of order 4 and more than the error of ψ by far:
+# partial = true takes their solutions all the same.
 
 problem cavity(Re = 100) {
   domain (x, y) in box([0, 1], [0, 1])
@@ -19,7 +21,7 @@ print("                        error   ψ(0.6, 0.75)  (least of all: {min(ψ):.6
 methods = (("fd", "order 2", fd(41, 2), 5e-2), ("fd", "order 4", fd(41), 1e-2), ("chebyshev", "16 by 16", chebyshev(16), 1e-3),
   ("rfm", "400 sines", rfm(400; bandwidth = 8.0), 5e-2), ("pinn", "20, 20", pinn([20, 20], 500; steps = 25, refine = 0), 1e-1))
 for (name, size, how, bound) in methods {
-  s = solve(cavity(), how)
+  s = solve(cavity(), how, partial = true)
   e = norm(ravel(s.ψ(X, Y) - ψ))/norm(ravel(ψ))
   print("{name:-11s}{size:-11s}  {e:.1e}   {s.ψ(0.6, 0.75):.6f}")
   assert(e < bound, "{name}: {e}")

@@ -20,6 +20,7 @@ for (k, (how, bound)) in enumerate(methods) {
   print("{s.method:-10s} {("etdrk4", "cnab2", "bdf", "bdf")[k]:-8s} {off:8.1e}")
   assert(off < bound)
 }
-s = solve(kuramoto, fourier(n = 128), rtol = 1e-5, saveat = linspace(0, 150, 201))
+# What is seen is right in kind only, as its estimate says: near t = 150 nothing of the beginning is left.
+s = solve(kuramoto, fourier(n = 128), rtol = 1e-5, partial = true, saveat = linspace(0, 150, 201))
 heatmap(s.times, s.x, s.values, title = "chaos of a flame front", xlabel = "t", ylabel = "x", zlabel = "u", dpi = 96,
   file = "kuramoto.png")

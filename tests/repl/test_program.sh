@@ -90,7 +90,7 @@ holds 'info is JSON' bash -c '"$1" info --json | python3 -m json.tool' - "$atled
 holds 'doc is JSON' bash -c '"$1" doc --json median | python3 -c "
 import json, sys
 r = json.load(sys.stdin)
-assert r[\"name\"] == \"median\" and r[\"help\"].startswith(\"median(x; axis)\"), r"' - "$atled"
+assert r[\"name\"] == \"median\" and r[\"help\"].startswith(\"median(x; axis, keepdims)\"), r"' - "$atled"
 printf 'x = 1 + 1\nfor k in 0..3 { x += k }\n' >"$work/bench.dsl"
 holds 'bench is JSON' bash -c '"$1" bench --json --profile "$2" | python3 -c "
 import json, sys
