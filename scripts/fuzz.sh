@@ -8,6 +8,7 @@
 #   FUZZ_ONLY=WORD       only the targets whose names contain it, and no random programs
 #   FUZZ_LENGTH=400      bytes of a program at most
 #   FUZZ_TIMEOUT=10      seconds that one input may take; more where other work runs beside, since they are of the clock
+# Then FUZZ_STATEMENTS (20000) random statements are solved by all methods (tests/statements).
 # Of FUZZ_PROGRAMS (280000) random programs, with seeds from FUZZ_SEED (the time) on, 100,000 are compared in every mode; a seed that fails is
 # printed, and `RANDOM_PROGRAMS --engine orders --brief --count 1 --shrink --seed N` shows what it is.
 set -uo pipefail
@@ -59,6 +60,9 @@ if [ -z "$only" ]; then
 	echo "== derivatives of $programs random programs from seed $first on"
 	ran=$((ran + 1))
 	"$random" --engine orders --brief --jobs 0 --count "$programs" --seed "$first" --orders $((programs * 100 / 280)) || failed=$((failed + 1))
+	echo "== ${FUZZ_STATEMENTS:-20000} random statements from seed $first on"
+	ran=$((ran + 1))
+	ATLED=build/atled python3 tests/statements/test_statements.py --count "${FUZZ_STATEMENTS:-20000}" --first "$first" --shrink || failed=$((failed + 1))
 fi
 echo "fuzz: $ran targets, $failed found a fault"
 [ "$failed" -eq 0 ]

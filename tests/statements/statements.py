@@ -1,0 +1,622 @@
+"""Random well-posed statements whose solutions are known.
+
+Contract: `draw(seed)` gives Choices, `build(choices)` the Statement they make,
+and `simpler(choices)` those that differ in one ingredient, which is the way to
+the smallest failing statement. The same seed makes the same statement.
+
+Method: a solution is chosen, and the source that makes it one is computed by
+expressions.py (the method of manufactured solutions, Roache 2002). Where the
+conductivity jumps, the flux is chosen and the solution is its integral, so
+that the statement holds across the jump in its weak form. Reactions,
+conditions and coefficients have the signs that make the problem well-posed.
+"""
+
+import random
+from expressions import Expr, If, Num, Var, call, choose, lift
+
+t, x, y = Var("t"), Var("x"), Var("y")
+
+
+class Choices:
+    """A family, an option for each of its ingredients, and a seed for numbers."""
+
+    def __init__(self, family, options, seed):
+        self.family, self.options, self.seed = family, dict(options), seed
+
+    def numbers(self, ingredient):
+        """Numbers of an ingredient: they stay when another one changes."""
+        return random.Random(f"{self.seed} {ingredient} {self.options.get(ingredient)}")
+
+    def key(self):
+        return self.family + " " + " ".join(f"{k}={v}" for k, v in self.options.items())
+
+
+class Statement:
+    """What is asked: its lines, the solution, and where the two are compared."""
+
+    def __init__(self, coords, fields, lines, exact, smooth):
+        self.coords = coords  # [(name, low, high, periodic)]
+        self.fields = fields
+        self.lines = lines
+        self.exact = exact  # one Expr a field
+        self.smooth = smooth
+
+    def text(self):
+        places = ", ".join(
+            f"{c} in [{lo!r}, {hi!r}]{' periodic' if p else ''}" for c, lo, hi, p in self.coords
+        )
+        body = [f"domain {places}", "field " + ", ".join(self.fields), *self.lines]
+        return "problem p {\n" + "".join(f"  {line}\n" for line in body) + "}\n"
+
+
+def number(rng, low, high):
+    """A number of few digits: it is to be read."""
+    return round(rng.uniform(low, high), 2)
+
+
+# ---- solutions -------------------------------------------------------------
+
+
+def shape(c, name, at, low, high):
+    """A smooth function of one coordinate, about as large as 1."""
+    rng, option = c.numbers(name), c.options[name]
+    s = (at - low) / (high - low) if (low, high) != (0.0, 1.0) else at
+    if option == "wave":
+        return call("sin", number(rng, 2, 7) * s + number(rng, 0, 1.5)) + number(rng, 0, 1)
+    if option == "polynomial":
+        return 1 + number(rng, -1, 1) * s + number(rng, -1, 1) * s**2 + number(rng, 0.2, 1) * s**3
+    if option == "layer":
+        return 0.3 + call("exp", -s / number(rng, 0.08, 0.3))
+    if option == "bump":
+        return call("exp", -(((s - number(rng, 0.3, 0.7)) / number(rng, 0.1, 0.3)) ** 2)) + 0.2
+    return call("sin", Num(3.0) * s) + 0.5  # arch
+
+
+SHAPES = ("arch", "polynomial", "wave", "layer", "bump")
+
+
+def course(c, name):
+    """How the solution goes with time, between 0 and 1."""
+    rng, option = c.numbers(name), c.options[name]
+    if option == "decay":
+        return call("exp", -number(rng, 0.3, 3) * t)
+    if option == "swing":
+        return 1 + 0.5 * call("sin", number(rng, 1, 6) * t)
+    return 1 + number(rng, 0.2, 1) * t  # growth
+
+
+COURSES = ("growth", "decay", "swing")
+
+
+def scale(c):
+    return {"one": 1.0, "small": 1e-6, "large": 1e5}[c.options["scale"]]
+
+
+# ---- coefficients ----------------------------------------------------------
+# Each is a function of the unknown u: an Expr with Var("u") in it. Of
+# statements of scale A, switches stand at multiples of A.
+
+
+def coefficient(c, name, low, high, A=1.0):
+    """A positive factor."""
+    rng, option = c.numbers(name), c.options[name]
+    u = Var("u")
+    middle = low + (high - low) * number(rng, 0.25, 0.75)
+    a, b = number(rng, 0.3, 1), number(rng, 2, 12)
+    if rng.random() < 0.5:
+        a, b = b, a
+    return {
+        "one": lambda: Num(1.0),
+        "constant": lambda: Num(number(rng, 0.2, 5)),
+        "smooth": lambda: 1
+        + number(rng, 0.2, 0.8) * call("sin", number(rng, 1, 5) * (x - low) / (high - low)),
+        "layers": lambda: If(x, middle, a, b),
+        "clock": lambda: If(t, number(rng, 0.2, 0.8), a, b),
+        "later": lambda: 1 + number(rng, 0.2, 0.9) * call("cos", number(rng, 1, 5) * t),
+        "bend": lambda: 1 + (u / A) ** 2,
+        "switch": lambda: If(u, A * number(rng, 0.3, 1.2), a, b),
+    }[option]()
+
+
+SMOOTH = {"one", "constant", "smooth", "later", "bend", "none", "linear", "cubic", "growth"}
+
+
+def reaction(c, name, low, high, A=1.0):
+    """Grows with u: it makes a solution unique."""
+    rng, option = c.numbers(name), c.options[name]
+    u = Var("u")
+    k, at = number(rng, 0.3, 5), A * number(rng, 0.2, 1.2)
+    return {
+        "none": lambda: Num(0.0),
+        "linear": lambda: k * u,
+        "cubic": lambda: k * A * (u / A) ** 3,
+        "growth": lambda: A * (call("exp", u / A) - 1),
+        "above": lambda: k * If(u, at, 0.0, u - at),
+        "slopes": lambda: If(u, at, k * (u - at), 9 * k * (u - at)),
+        "places": lambda: If(x, low + 0.4 * (high - low), 1.0, 20.0) * u,
+        "later": lambda: If(t, number(rng, 0.2, 0.8), 0.0, k) * u,
+    }[option]()
+
+
+# ---- conditions ------------------------------------------------------------
+
+
+def condition(c, name, u_is, at, side, place, A=1.0, span=1.0):
+    """A condition at an end of `at`, with the sign that lets heat out."""
+    rng, option = c.numbers(name), c.options[name]
+    u, slope = Var("u"), u_is.by(at.name)
+    out = 1.0 if side == "high" else -1.0
+    h = number(rng, 0.5, 8) / span
+    where_to = A * number(rng, 0.2, 1.0)
+    ends = lambda e: lift(e).put(at.name, Num(place))
+    if option == "value":
+        left, exact = u, u_is
+    else:
+        loss = {
+            "slope": Num(0.0),
+            "robin": h * u,
+            "cubic": h * A * (u / A) ** 3,
+            "above": h * If(u, where_to, 0.0, u - where_to),
+            "later": If(t, number(rng, 0.2, 0.8), 0.0, h) * u,
+        }[option]
+        left = out * Var(f"u_{at.name}") + loss
+        exact = out * slope + loss.put("u", u_is)
+    return f"{left.text()} == {ends(exact).text()} at {at.name} = {place!r}"
+
+
+# ---- fluxes ----------------------------------------------------------------
+
+
+def through_layers(c, name, flux_of, low, high):
+    """A conductivity of two layers and ∫ flux/k, from the flux's integral."""
+    rng = c.numbers(name)
+    place = round(low + (high - low) * number(rng, 0.2, 0.8), 6)
+    a, b = number(rng, 0.3, 1), number(rng, 2, 20)
+    if rng.random() < 0.5:
+        a, b = b, a
+    here = flux_of.put("x", Num(place))
+    solution = If(x, place, flux_of / a, here / a + (flux_of - here) / b)
+    return If(x, place, a, b), solution
+
+
+def through_phases(c, name, integral, A):
+    """A conductivity that jumps with u, and the u whose integral of k is given."""
+    rng = c.numbers(name)
+    place = round(A * number(rng, 0.4, 0.9), 12)
+    a, b = number(rng, 0.3, 1), number(rng, 1.5, 6)
+    u = Var("u")
+    return If(u, place, a, b), choose(
+        integral, a * place, integral / a, place + (integral - a * place) / b
+    )
+
+
+# ---- families --------------------------------------------------------------
+
+
+def interval(c):
+    return {"unit": (0.0, 1.0), "wide": (-2.0, 3.0), "short": (0.0, 0.01)}[c.options["interval"]]
+
+
+def conduction(c, u_is, low, high, A):
+    """k in ∂x(k ∂x(u)), the solution that goes with it, and ∂x of the flux."""
+    option = c.options["k"]
+    if option == "layers":
+        k, u_is = through_layers(c, "k", u_is, low, high)
+    elif option == "switch":
+        k, u_is = through_phases(c, "k", u_is, A)
+    else:
+        k = coefficient(c, "k", low, high, A)
+    return k, u_is
+
+
+def flux_text(c, k, form):
+    u_x = Var("u_x")
+    if c.options.get("form") == "expanded" and c.options["k"] in ("one", "constant", "smooth"):
+        return f"{k.text()}*u_xx + {k.by('x').text()}*u_x"
+    return f"∂x({k.text()}*∂x(u))"
+
+
+def spread(k, u_is):
+    """∂x(k ∂x(u)) of the solution"""
+    return (k.put("u", u_is) * u_is.by("x")).by("x")
+
+
+def is_smooth(c, names):
+    return all(c.options[n] in SMOOTH for n in names if n in c.options) and all(
+        c.options[n] in ("value", "slope", "robin", "cubic")
+        for n in ("left", "right")
+        if n in c.options
+    )
+
+
+def line(c):
+    low, high = interval(c)
+    A, L = scale(c), high - low
+    k, u_is = conduction(c, A * shape(c, "shape", x, low, high), low, high, A)
+    r = reaction(c, "r", low, high, A) / L**2
+    b = {"none": 0.0, "constant": number(c.numbers("b"), -4, 4)}[c.options["b"]] / L
+    source = spread(k, u_is) - b * u_is.by("x") - r.put("u", u_is)
+    equation = f"{flux_text(c, k, 'form')} == {(b * Var('u_x') + r + source).text()}"
+    lines = [
+        equation,
+        condition(c, "left", u_is, x, "low", low, A, L),
+        condition(c, "right", u_is, x, "high", high, A, L),
+    ]
+    return Statement([("x", low, high, False)], ["u"], lines, [u_is], is_smooth(c, ("k", "r")))
+
+
+def heat(c):
+    low, high = interval(c)
+    A, L = scale(c), high - low
+    start = A * shape(c, "shape", x, low, high) * course(c, "course")
+    k, u_is = conduction(c, start, low, high, A)
+    rho = coefficient(c, "rho", low, high, A)
+    r = reaction(c, "r", low, high, A)
+    D = L**2 * {"slow": 0.02, "medium": 0.2, "fast": 1.0}[c.options["speed"]]
+    source = rho.put("u", u_is) * u_is.by("t") - D * spread(k, u_is) + r.put("u", u_is)
+    equation = f"{rho.text()}*u_t == {D!r}*({flux_text(c, k, 'form')}) + {(source - r).text()}"
+    lines = [
+        equation,
+        f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
+        condition(c, "left", u_is, x, "low", low, A, L),
+        condition(c, "right", u_is, x, "high", high, A, L),
+    ]
+    smooth = is_smooth(c, ("k", "r", "rho")) and not (c.options["r"] == "later")
+    return Statement(
+        [("t", 0.0, 1.0, False), ("x", low, high, False)], ["u"], lines, [u_is], smooth
+    )
+
+
+def wave(c):
+    low, high = interval(c)
+    A, L = scale(c), high - low
+    k, u_is = conduction(c, A * shape(c, "shape", x, low, high) * course(c, "course"), low, high, A)
+    rho = coefficient(c, "rho", low, high, A)
+    r = reaction(c, "r", low, high, A)
+    source = rho.put("u", u_is) * u_is.by("t").by("t") - L**2 * spread(k, u_is) + r.put("u", u_is)
+    lines = [
+        f"{rho.text()}*u_tt == {L**2!r}*({flux_text(c, k, 'form')}) + {(source - r).text()}",
+        f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
+        f"u_t == {u_is.by('t').put('t', Num(0.0)).text()} at t = 0.0",
+        condition(c, "left", u_is, x, "low", low, A, L),
+        condition(c, "right", u_is, x, "high", high, A, L),
+    ]
+    return Statement(
+        [("t", 0.0, 1.0, False), ("x", low, high, False)],
+        ["u"],
+        lines,
+        [u_is],
+        is_smooth(c, ("k", "r", "rho")),
+    )
+
+
+def transport(c):
+    """Goes to the right: a value at the left end."""
+    low, high = interval(c)
+    A, L = scale(c), high - low
+    u, u_is = Var("u"), A * (shape(c, "shape", x, low, high) + 1.5) * course(c, "course")
+    rng = c.numbers("flux")
+    a = number(rng, 0.3, 2)
+    flux = {
+        "constant": a * u,
+        "smooth": a * (1 + 0.5 * call("sin", 3 * (x - low) / L)) * u,
+        "burgers": u**2 / (2 * A),
+        "cubic": u**3 / (3 * A**2),
+    }[c.options["flux"]]
+    flux = 0.4 * L * flux
+    f = flux.put("u", u_is)
+    r = reaction(c, "r", low, high, A)
+    source = u_is.by("t") + f.by("x") + r.put("u", u_is)
+    lines = [
+        f"u_t + ∂x({flux.text()}) == {(source - r).text()}",
+        f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
+        f"u == {u_is.put('x', Num(low)).text()} at x = {low!r}",
+    ]
+    return Statement(
+        [("t", 0.0, 1.0, False), ("x", low, high, False)],
+        ["u"],
+        lines,
+        [u_is],
+        is_smooth(c, ("r",)),
+    )
+
+
+def ring(c):
+    """Periodic, with t or without"""
+    L = {"unit": 1.0, "wide": 6.0, "short": 0.01}[c.options["interval"]]
+    A, rng = scale(c), c.numbers("shape")
+    turn = 2 * 3.141592653589793 / L
+    u_is = A * (
+        call("sin", turn * x + number(rng, 0, 1))
+        + 0.3 * call("cos", 2 * turn * x)
+        + number(rng, 0, 1)
+    )
+    k, b = number(c.numbers("k"), 0.01, 0.5) * L**2 / 10, number(c.numbers("b"), -1, 1) * L
+    r = reaction(c, "r", 0.0, L, A)
+    u_x, u_xx = Var("u_x"), Var("u_xx")
+    if c.options["course"] == "none":
+        r = r + Var("u")
+        source = b * u_is.by("x") - k * u_is.by("x").by("x") + r.put("u", u_is)
+        lines = [f"{(b * u_x - k * u_xx + r).text()} == {source.text()}"]
+        coords = [("x", 0.0, L, True)]
+    else:
+        u_is = u_is * course(c, "course")
+        source = u_is.by("t") + b * u_is.by("x") - k * u_is.by("x").by("x") + r.put("u", u_is)
+        lines = [
+            f"u_t + {(b * u_x - k * u_xx + r).text()} == {source.text()}",
+            f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
+        ]
+        coords = [("t", 0.0, 1.0, False), ("x", 0.0, L, True)]
+    return Statement(coords, ["u"], lines, [u_is], is_smooth(c, ("r",)))
+
+
+def plane(c):
+    """−∇·(k ∇u) + r(u) == f on a square, with t or without"""
+    A = scale(c)
+    steady = c.options["course"] == "none"
+    k, across = (coefficient(c, "k", 0.0, 1.0, A), shape(c, "shape", x, 0.0, 1.0))
+    if c.options["k"] == "layers":
+        k, across = through_layers(c, "k", across, 0.0, 1.0)
+    u_is = A * across * shape(c, "other", y, 0.0, 1.0) * (1 if steady else course(c, "course"))
+    r = reaction(c, "r", 0.0, 1.0, A)
+    div = (k.put("u", u_is) * u_is.by("x")).by("x") + (k.put("u", u_is) * u_is.by("y")).by("y")
+    source = r.put("u", u_is) - div + (0 if steady else u_is.by("t"))
+    rest = (source - r).text()
+    lines = [f"{'0' if steady else 'u_t'} == ∇·({k.text()}*∇(u)) + {rest}"]
+    if not steady:
+        lines.append(f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0")
+    lines += [
+        condition(c, "left", u_is, x, "low", 0.0, A),
+        condition(c, "right", u_is, x, "high", 1.0, A),
+        condition(c, "right", u_is, y, "low", 0.0, A),
+        condition(c, "left", u_is, y, "high", 1.0, A),
+    ]
+    coords = [("x", 0.0, 1.0, False), ("y", 0.0, 1.0, False)]
+    if not steady:
+        coords = [("t", 0.0, 1.0, False)] + coords
+    return Statement(coords, ["u"], lines, [u_is], is_smooth(c, ("k", "r")))
+
+
+def radius(c):
+    """A disk or a ball by its radius, in the forms in which it is written"""
+    A, m = scale(c), {"disk": 1, "ball": 2}[c.options["body"]]
+    rng = c.numbers("shape")
+    steady = c.options["course"] == "none"
+    at = Var("r")
+    a, b = number(rng, 0.5, 3), number(rng, -1, 1)
+    T = A * (1 if steady else course(c, "course"))
+    e = call("exp", -a * at**2)
+    u_is = T * (e + b * at**2)
+    # u_r/r, which has no pole: u is a function of r^2
+    over = T * (-2 * a * e + 2 * b)
+    q = reaction(c, "r", 0.0, 1.0, A).put("x", at)
+    lap = u_is.by("r").by("r") + m * over
+    source = q.put("u", u_is) - lap + (0 if steady else u_is.by("t"))
+    rest = (source - q).text()
+    u_t = "0" if steady else "u_t"
+    lines = {
+        "divided": [f"{u_t} == 1/r^{m}*∂r(r^{m}*∂r(u)) + {rest}"],
+        "expanded": [f"{u_t} == u_rr + {m}*u_r/r + {rest}"],
+        "times": [f"r*{u_t} == r*u_rr + {m}*u_r + r*({rest})"],
+    }[c.options["form"]]
+    if not steady:
+        lines.append(f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0")
+    lines += ["u_r == 0 at r = 0.0", condition(c, "right", u_is, at, "high", 1.0, A)]
+    coords = ([] if steady else [("t", 0.0, 1.0, False)]) + [("r", 0.0, 1.0, False)]
+    return Statement(coords, ["u"], lines, [u_is], is_smooth(c, ("r",)))
+
+
+def pair(c):
+    """Two fields that react with each other"""
+    low, high = interval(c)
+    A, L = scale(c), high - low
+    steady = c.options["course"] == "none"
+    T = 1 if steady else course(c, "course")
+    u_is = A * shape(c, "shape", x, low, high) * T
+    v_is = A * shape(c, "other", x, low, high) * T
+    rng = c.numbers("k")
+    ku, kv = number(rng, 0.05, 1) * L**2, number(rng, 0.05, 1) * L**2
+    u, v = Var("u"), Var("v")
+    # gains of one are losses of the other
+    g = {
+        "linear": number(rng, 0.5, 3) * (u - v),
+        "cubic": u * v**2 / A**2 + u,
+        "above": 2 * If(u, v, 0.0, u - v),
+    }[c.options["r"]]
+    g_is = g.put("u", u_is).put("v", v_is)
+    su = g_is - ku * u_is.by("x").by("x") + (0 if steady else u_is.by("t"))
+    sv = -g_is - kv * v_is.by("x").by("x") + (0 if steady else v_is.by("t"))
+    lines = [
+        f"{'0' if steady else 'u_t'} == {ku!r}*u_xx + {(su - g).text()}",
+        f"{'0' if steady else 'v_t'} == {kv!r}*v_xx + {(sv + g).text()}",
+    ]
+    if not steady:
+        lines += [
+            f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
+            f"v == {v_is.put('t', Num(0.0)).text()} at t = 0.0",
+        ]
+    for name, e in (("u", u_is), ("v", v_is)):
+        for place in (low, high):
+            lines.append(f"{name} == {e.put('x', Num(place)).text()} at x = {place!r}")
+    coords = ([] if steady else [("t", 0.0, 1.0, False)]) + [("x", low, high, False)]
+    return Statement(coords, ["u", "v"], lines, [u_is, v_is], c.options["r"] != "above")
+
+
+def clock(c):
+    """Ordinary equations: one, or two of unlike speeds"""
+    A, rng = scale(c), c.numbers("shape")
+    u, v = Var("u"), Var("v")
+    T = {"short": 1.0, "unit": 5.0, "wide": 100.0}[c.options["interval"]]
+    s = t / T
+    u_is = A * (call("sin", number(rng, 2, 9) * s) + 1.2)
+    stiff = {"one": 1.0, "constant": 50.0, "smooth": 2000.0}[c.options["k"]] / T
+    r = reaction(c, "r", 0.0, 1.0, A).put("x", Num(1.0)) * stiff
+    source = u_is.by("t") + r.put("u", u_is)
+    lines = [f"u_t == {(source - r).text()}"]
+    fields, exact = ["u"], [u_is]
+    if c.options["other"] == "second":
+        v_is = A * (call("exp", -number(rng, 1, 3) * s) + 0.3)
+        swap = (u - v) / T
+        exact_swap = swap.put("u", u_is).put("v", v_is)
+        lines = [
+            f"u_t == {(source - r + exact_swap - swap).text()}",
+            f"v_t == {(v_is.by('t') - exact_swap + swap - (v - v_is) * 3 / T).text()}",
+            f"v == {v_is.put('t', Num(0.0)).text()} at t = 0.0",
+        ]
+        fields, exact = ["u", "v"], [u_is, v_is]
+    lines.append(f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0")
+    return Statement([("t", 0.0, T, False)], fields, lines, exact, is_smooth(c, ("r",)))
+
+
+# Options of each ingredient, the simplest first; how often a family comes.
+SCALES = ("one", "one", "one", "small", "large")
+INTERVALS = ("unit", "unit", "wide", "short")
+CONDITIONS = ("value", "slope", "robin", "cubic", "above")
+REACTIONS = ("none", "linear", "cubic", "growth", "above", "slopes", "places")
+FAMILIES = {
+    "line": (
+        line,
+        5,
+        dict(
+            shape=SHAPES,
+            k=("one", "constant", "smooth", "bend", "layers", "switch"),
+            form=("flux", "expanded"),
+            b=("none", "constant"),
+            r=REACTIONS,
+            left=("value", "robin", "above", "cubic"),
+            right=CONDITIONS,
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
+    "heat": (
+        heat,
+        6,
+        dict(
+            shape=SHAPES,
+            course=COURSES,
+            k=("one", "constant", "smooth", "bend", "later", "layers", "switch", "clock"),
+            form=("flux", "expanded"),
+            rho=("one", "constant", "smooth", "later", "bend", "layers", "clock", "switch"),
+            r=REACTIONS + ("later",),
+            speed=("medium", "slow", "fast"),
+            left=CONDITIONS,
+            right=CONDITIONS + ("later",),
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
+    "wave": (
+        wave,
+        2,
+        dict(
+            shape=SHAPES,
+            course=COURSES,
+            k=("one", "constant", "smooth", "layers"),
+            form=("flux", "expanded"),
+            rho=("one", "constant", "smooth", "layers"),
+            r=("none", "linear", "cubic"),
+            left=("value", "slope"),
+            right=("value", "slope"),
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
+    "transport": (
+        transport,
+        2,
+        dict(
+            shape=SHAPES,
+            course=COURSES,
+            flux=("constant", "smooth", "burgers", "cubic"),
+            r=("none", "linear", "above"),
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
+    "ring": (
+        ring,
+        2,
+        dict(
+            shape=("wave",),
+            course=("none",) + COURSES,
+            k=("constant",),
+            b=("constant",),
+            r=("none", "linear", "cubic", "growth", "above", "slopes"),
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
+    "plane": (
+        plane,
+        2,
+        dict(
+            shape=SHAPES,
+            other=SHAPES[:3],
+            course=("none", "none") + COURSES,
+            k=("one", "constant", "smooth", "bend", "layers"),
+            r=("none", "linear", "cubic", "above"),
+            left=("value",),
+            right=("value", "robin"),
+            scale=SCALES,
+        ),
+    ),
+    "radius": (
+        radius,
+        2,
+        dict(
+            body=("disk", "ball"),
+            shape=("arch",),
+            course=("none",) + COURSES,
+            form=("divided", "expanded", "times"),
+            r=("none", "linear", "cubic", "above"),
+            right=("value", "robin", "above"),
+            scale=SCALES,
+        ),
+    ),
+    "pair": (
+        pair,
+        2,
+        dict(
+            shape=SHAPES,
+            other=SHAPES,
+            course=("none",) + COURSES,
+            k=("constant",),
+            r=("linear", "cubic", "above"),
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
+    "clock": (
+        clock,
+        2,
+        dict(
+            shape=("wave",),
+            r=("linear", "cubic", "growth", "above", "slopes"),
+            k=("one", "constant", "smooth"),
+            other=("none", "second"),
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
+}
+
+
+def draw(seed):
+    rng = random.Random(f"statement {seed}")
+    names = [name for name, (_, weight, _) in FAMILIES.items() for _ in range(weight)]
+    family = rng.choice(names)
+    return Choices(family, {k: rng.choice(v) for k, v in FAMILIES[family][2].items()}, seed)
+
+
+def build(c):
+    return FAMILIES[c.family][0](c)
+
+
+def simpler(c):
+    """Those with one ingredient simpler, the simplest first"""
+    for name, options in FAMILIES[c.family][2].items():
+        for option in options:
+            if option == c.options[name]:
+                break
+            yield Choices(c.family, {**c.options, name: option}, c.seed)

@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Random statements by every method that takes them, beside known solutions.
+
+Use: test_statements.py [--count 300] [--first 0] [--jobs N] [--limit 60]
+     [--shrink] [--table FILE] | --show SEED
+Needs ATLED, the program (build/atled when it is not set).
+
+Each statement is solved by each method with `estimate = true`. Faults:
+  wrong     the error is above ten times the estimate and a tolerance; of a
+            solution that is not smooth above three times
+  nan       a value that is not a number, without an error
+  hung      no answer within the limit
+  internal  a message that only a fault of the program has
+A refusal is no fault. An estimate that is not known (nan, or none) is counted
+and no fault either, but must stay below a tenth of all.
+The last line counts statements: N passed, N failed.
+
+--shrink makes a failing statement the simplest one with the same fault,
+--show prints one with what each method said, and --table writes the shares of
+estimates by their ratio to the error, as docs/trust.md has them.
+"""
+
+import argparse
+import concurrent.futures
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import statements  # noqa: E402
+
+ATLED = os.environ.get("ATLED", "build/atled")
+TOLERANCE = 1e-6  # the solvers' own, of the relative error
+
+METHODS = {
+    "x": [
+        "default",
+        "collocation()",
+        "shooting()",
+        "fd(n = 81)",
+        "fd(n = 81, order = 2)",
+        "chebyshev(24)",
+        "fem(0.02)",
+        "fem(0.05, order = 2)",
+        "rfm()",
+    ],
+    "t": ["default", "tsit5()", "dop853()", "bdf()", "radau5()", "rodas5p()"],
+    "t x": [
+        "default",
+        "fd(n = 81)",
+        "fd(n = 81, order = 2)",
+        "chebyshev(24)",
+        "fem(0.02)",
+        "fv(n = 100)",
+        "rfm()",
+    ],
+    "t x periodic": [
+        "default",
+        "fd(n = 64)",
+        "fourier(32)",
+        "fourier(32, time = cnab2(0.01))",
+        "fv(n = 100)",
+        "rfm()",
+    ],
+    "x periodic": ["default", "fd(n = 64)", "fourier(32)", "rfm()", "collocation()"],
+    "x y": ["default", "fd(n = 31)", "chebyshev(16)", "fem(0.08)", "fem(0.15, order = 2)", "rfm()"],
+    "t x y": ["fd(n = 21)", "chebyshev(10)", "fem(0.12)"],
+    "t r": ["default", "fd(n = 41)", "chebyshev(16)", "fem(0.05)"],
+    "r": [
+        "default",
+        "collocation()",
+        "shooting()",
+        "fd(n = 81)",
+        "chebyshev(16)",
+        "fem(0.05)",
+        "rfm()",
+    ],
+}
+
+
+def methods_of(c, s):
+    """Elements of a size that fits; random features, which are dear, at times"""
+    names = [d[0] for d in s.coords]
+    kind = " ".join(names) + (" periodic" if any(d[3] for d in s.coords) else "")
+    size = max([d[2] - d[1] for d in s.coords if d[0] != "t"] or [1.0])
+    fit = lambda m: re.sub(r"fem\(([\d.]+)", lambda h: f"fem({round(float(h[1]) * size, 9)!r}", m)
+    return [fit(m) for m in METHODS[kind] if m != "rfm()" or c.seed % 4 == 0]
+
+
+def program(c, s):
+    """Prints a line for each method: its error and its estimate, or why not."""
+    out = [s.text()]
+    names = [c[0] for c in s.coords]
+    for f, e in zip(s.fields, s.exact):
+        out.append(f"{f}_exact({', '.join(names)}) = {e.text()} + 0.0")
+    space = [c for c in s.coords if c[0] != "t"]
+    end = [c[2] for c in s.coords if c[0] == "t"]
+    if not space:
+        out.append(f"places = [linspace({0.05 * end[0]!r}, {end[0]!r}, 40)]")
+        arguments = "places[0]"
+    else:
+        # points that are nowhere on a grid
+        lists = [
+            f"[{lo!r} + {hi - lo!r}*((0.5 + k*{0.6180339887498949 if i else 0.02468}) % 1.0) for k in 0..41]"
+            for i, (_, lo, hi, _) in enumerate(space)
+        ]
+        out.append(f"places = [{', '.join(lists)}]")
+        arguments = ", ".join([repr(e) for e in end] + [f"places[{i}]" for i in range(len(space))])
+    each = ", ".join(
+        [repr(e) for e in end] * bool(space) + [f"places[{i}, k]" for i in range(len(space) or 1)]
+    )
+    for f in s.fields:
+        out.append(f"{f}_right = [{f}_exact({each}) for k in 0..len(places[0])]")
+    right = (
+        "concat(" + ", ".join(f"{f}_right" for f in s.fields) + ")"
+        if len(s.fields) > 1
+        else f"{s.fields[0]}_right"
+    )
+    out.append(f"right = {right}")
+    for m in methods_of(c, s):
+        call = "solve(p; estimate = true)" if m == "default" else f"solve(p, {m}; estimate = true)"
+        got = [f"ravel(s.{f}({arguments}) + 0.0)" for f in s.fields]
+        got = f"concat({', '.join(got)})" if len(got) > 1 else got[0]
+        out.append(f"""print("> {m}")
+try {{
+  s = {call}
+  e = norm({got} - right)/norm(right)
+  print("= {{e}} {{if has(s, "error") {{ s.error }} else {{ "none" }}}}")
+}} catch m {{ print("! {{m}}") }}""")
+    return "\n".join(out) + "\n"
+
+
+class Result:
+    def __init__(self, method, error=None, estimate=None, warned=False, refusal=None, hung=False):
+        self.method, self.error, self.estimate = method, error, estimate
+        self.warned, self.refusal, self.hung = warned, refusal, hung
+
+    def fault(self, smooth):
+        if self.hung:
+            return "hung"
+        if self.refusal is not None:
+            return (
+                "internal"
+                if re.search(r"E0999|index -?\d+ is out of range|internal", self.refusal)
+                else None
+            )
+        if not math.isfinite(self.error):
+            return "nan"
+        if not self.is_estimated():
+            return None
+        factor = 10 if smooth else 3
+        if self.error > factor * self.estimate + 10 * TOLERANCE:
+            return "wrong"
+        return None
+
+    def is_estimated(self):
+        return self.estimate is not None and self.estimate >= 0
+
+    def words(self):
+        if self.hung:
+            return f"{self.method}: no answer"
+        if self.refusal is not None:
+            return f"{self.method}: {self.refusal}"
+        return f"{self.method}: error {self.error:.2e}, estimate {self.estimate if self.estimate is None else format(self.estimate, '.2e')}"
+
+
+def solve(c, limit):
+    s = statements.build(c)
+    text = program(c, s)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "p.dsl")
+        with open(path, "w") as f:
+            f.write(text)
+        try:
+            run = subprocess.run(
+                [ATLED, "--time-limit=%d" % limit, path],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=limit + 30,
+            )
+            out, status = run.stdout.decode(errors="replace"), run.returncode
+        except subprocess.TimeoutExpired as e:
+            out, status = (e.stdout or b"").decode(errors="replace"), -1
+    results, method, said = [], None, False
+    for row in out.split("\n"):
+        if row.startswith("> "):
+            method, said = row[2:], False
+        elif row.startswith("= ") and method:
+            e, *parts = re.findall(r"none|nan|-?inf|[-+\d.]+(?:e[-+]?\d+)?", row[2:])
+            parts = [float(q) for q in parts if q != "none"]
+            results.append(
+                Result(
+                    method,
+                    float(e),
+                    max(parts, key=lambda q: math.inf if q != q else q) if parts else None,
+                )
+            )
+            said = True
+        elif row.startswith("! ") and method:
+            results.append(Result(method, refusal=row[2:]))
+            said = True
+    if method is None or not said:
+        if status in (5, -1):
+            results.append(Result(method or "?", hung=True))
+        else:
+            results.append(
+                Result(method or "?", refusal=f"internal: exit {status}: " + out.strip()[-300:])
+            )
+    return s, results
+
+
+def faults_of(c, limit):
+    s, results = solve(c, limit)
+    return s, results, {(r.method, r.fault(s.smooth)) for r in results if r.fault(s.smooth)}
+
+
+def shrink(c, wanted, limit):
+    """The simplest statement with one of the same faults"""
+    going = True
+    while going:
+        going = False
+        for simple in statements.simpler(c):
+            try:
+                _, _, faults = faults_of(simple, limit)
+            except (KeyError, ZeroDivisionError, OverflowError):
+                continue
+            if faults & wanted:
+                c, going = simple, True
+                break
+    return c
+
+
+def main():
+    ask = argparse.ArgumentParser()
+    ask.add_argument("--count", type=int, default=300)
+    ask.add_argument("--first", type=int, default=0)
+    ask.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    ask.add_argument("--shrink", action="store_true")
+    ask.add_argument("--show", type=int)
+    ask.add_argument("--table")
+    ask.add_argument(
+        "--limit", type=int, default=60, help="seconds for one statement by all methods"
+    )
+    o = ask.parse_args()
+    if o.show is not None:
+        c = statements.draw(o.show)
+        s, results, _ = faults_of(c, o.limit)
+        print(program(c, s))
+        print("smooth" if s.smooth else "not smooth")
+        for r in results:
+            print(r.words(), r.fault(s.smooth) or "")
+        return 0
+    passed = failed = 0
+    rows, kinds = [], {}
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        seeds = range(o.first, o.first + o.count)
+        for seed, (s, results, faults) in zip(
+            seeds, pool.map(lambda n: faults_of(statements.draw(n), o.limit), seeds)
+        ):
+            c = statements.draw(seed)
+            for r in results:
+                rows.append((seed, c.family, s.smooth, r))
+            if not faults:
+                passed += 1
+                continue
+            failed += 1
+            print(f"seed {seed}: {c.key()}{'' if s.smooth else ' (not smooth)'}")
+            for r in results:
+                f = r.fault(s.smooth)
+                if f:
+                    kinds[(r.method, f)] = kinds.get((r.method, f), 0) + 1
+                    print(f"  {f}: {r.words()[:200]}")
+            if o.shrink:
+                small = shrink(c, faults, o.limit)
+                print("  simplest:", small.key())
+                print(statements.build(small).text())
+            sys.stdout.flush()
+    solved = [r for _, _, _, r in rows if r.error is not None]
+    unknown = sum(1 for r in solved if not r.is_estimated())
+    print(f"{len(solved)} solutions, {unknown} without an estimate")
+    if unknown > 0.1 * len(solved):
+        print("too many without an estimate")
+        failed += 1
+    if kinds:
+        print("faults by method:")
+        for (m, f), n in sorted(kinds.items(), key=lambda kv: -kv[1]):
+            print(f"  {n:5d}  {f:8s} {m}")
+    if o.table:
+        write_table(o.table, rows)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+def write_table(path, rows):
+    """The share of estimates by their ratio to the error"""
+    by = {}
+    for _, _, smooth, r in rows:
+        if r.error is None or not r.is_estimated() or not math.isfinite(r.error):
+            continue
+        by.setdefault((r.method.split("(")[0], smooth), []).append(
+            (r.estimate + TOLERANCE) / (r.error + TOLERANCE)
+        )
+    with open(path, "w") as f:
+        f.write(
+            "| method | smooth | solved | below 0.1 | 0.1 to 0.33 | 0.33 to 3 | 3 to 10 | above 10 |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        )
+        for (m, smooth), ratios in sorted(by.items()):
+            edges = [0, 0.1, 1 / 3, 3, 10, math.inf]
+            counts = [sum(1 for q in ratios if a <= q < b) for a, b in zip(edges, edges[1:])]
+            f.write(
+                f"| {m} | {'yes' if smooth else 'no'} | {len(ratios)} | "
+                + " | ".join(f"{100 * n / len(ratios):.1f} %" for n in counts)
+                + " |\n"
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
