@@ -62,7 +62,7 @@ if [ -z "$only" ]; then
 	"$random" --engine orders --brief --jobs 0 --count "$programs" --seed "$first" --orders $((programs * 100 / 280)) || failed=$((failed + 1))
 	echo "== ${FUZZ_STATEMENTS:-20000} random statements from seed $first on"
 	ran=$((ran + 1))
-	ATLED=build/atled python3 tests/statements/test_statements.py --count "${FUZZ_STATEMENTS:-20000}" --first "$first" --shrink || failed=$((failed + 1))
+	ATLED=build/atled python3 tests/statements/test_statements.py --count "${FUZZ_STATEMENTS:-20000}" --first "$first" --features --shrink || failed=$((failed + 1))
 fi
 echo "fuzz: $ran targets, $failed found a fault"
 [ "$failed" -eq 0 ]

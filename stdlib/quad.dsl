@@ -32,7 +32,7 @@ integrate(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod"
 
 # quadrature(f, a, b; rtol, atol, limit, rule): as integrate, a record: value, error (an estimate, no derivative), evaluations of f
 #     q = quadrature(exp, 0, 1);
-#     (q.error < 1e-10, q.evaluations)      #> (true, 317)
+#     (q.error < 1e-10, q.evaluations)      #> (true, 385)
 quadrature(f, a, b; rtol = 1e-10, atol = 0.0, limit = 600, rule = "gauss_kronrod") =
   _integral(f, a + 0.0, b + 0.0, (rtol = rtol, atol = atol, limit = limit, rule = rule))
 

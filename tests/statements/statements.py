@@ -118,9 +118,6 @@ def coefficient(c, name, low, high, A=1.0):
     }[option]()
 
 
-SMOOTH = {"one", "constant", "smooth", "later", "bend", "none", "linear", "cubic", "growth"}
-
-
 def reaction(c, name, low, high, A=1.0):
     """Grows with u: it makes a solution unique."""
     rng, option = c.numbers(name), c.options[name]
@@ -141,8 +138,12 @@ def reaction(c, name, low, high, A=1.0):
 # ---- conditions ------------------------------------------------------------
 
 
-def condition(c, name, u_is, at, side, place, A=1.0, span=1.0):
-    """A condition at an end of `at`, with the sign that lets heat out."""
+def condition(c, name, u_is, at, side, place, A=1.0, span=1.0, k=Num(1.0)):
+    """A condition at an end of `at`, with the sign that lets heat out.
+
+    A conductivity k that depends on the unknown stands before the slope: only
+    conditions on fluxes make the solution unique then.
+    """
     rng, option = c.numbers(name), c.options[name]
     u, slope = Var("u"), u_is.by(at.name)
     out = 1.0 if side == "high" else -1.0
@@ -159,8 +160,8 @@ def condition(c, name, u_is, at, side, place, A=1.0, span=1.0):
             "above": h * If(u, where_to, 0.0, u - where_to),
             "later": If(t, number(rng, 0.2, 0.8), 0.0, h) * u,
         }[option]
-        left = out * Var(f"u_{at.name}") + loss
-        exact = out * slope + loss.put("u", u_is)
+        left = out * k * Var(f"u_{at.name}") + loss
+        exact = out * k.put("u", u_is) * slope + loss.put("u", u_is)
     return f"{left.text()} == {ends(exact).text()} at {at.name} = {place!r}"
 
 
@@ -221,16 +222,23 @@ def spread(k, u_is):
     return (k.put("u", u_is) * u_is.by("x")).by("x")
 
 
-def is_smooth(c, names):
-    return all(c.options[n] in SMOOTH for n in names if n in c.options) and all(
-        c.options[n] in ("value", "slope", "robin", "cubic")
-        for n in ("left", "right")
-        if n in c.options
-    )
+def beside_slopes(c, k):
+    """What stands before slopes in conditions"""
+    return k if c.options["k"] in ("bend", "switch") else Num(1.0)
+
+
+def is_smooth(c):
+    """Whether the solution is smooth: it bends where a conductivity jumps"""
+    return c.options.get("k") not in ("layers", "switch")
 
 
 def line(c):
     low, high = interval(c)
+    # values: where u is carried, or nothing grows with it, other conditions may have several solutions
+    if c.options["b"] != "none":
+        c = Choices(c.family, {**c.options, "left": "value", "right": "value"}, c.seed)
+    elif c.options["r"] in ("none", "above") and c.options["left"] == "above":
+        c = Choices(c.family, {**c.options, "left": "value"}, c.seed)
     A, L = scale(c), high - low
     k, u_is = conduction(c, A * shape(c, "shape", x, low, high), low, high, A)
     r = reaction(c, "r", low, high, A) / L**2
@@ -239,10 +247,10 @@ def line(c):
     equation = f"{flux_text(c, k, 'form')} == {(b * Var('u_x') + r + source).text()}"
     lines = [
         equation,
-        condition(c, "left", u_is, x, "low", low, A, L),
-        condition(c, "right", u_is, x, "high", high, A, L),
+        condition(c, "left", u_is, x, "low", low, A, L, beside_slopes(c, k)),
+        condition(c, "right", u_is, x, "high", high, A, L, beside_slopes(c, k)),
     ]
-    return Statement([("x", low, high, False)], ["u"], lines, [u_is], is_smooth(c, ("k", "r")))
+    return Statement([("x", low, high, False)], ["u"], lines, [u_is], is_smooth(c))
 
 
 def heat(c):
@@ -258,10 +266,10 @@ def heat(c):
     lines = [
         equation,
         f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
-        condition(c, "left", u_is, x, "low", low, A, L),
-        condition(c, "right", u_is, x, "high", high, A, L),
+        condition(c, "left", u_is, x, "low", low, A, L, beside_slopes(c, k)),
+        condition(c, "right", u_is, x, "high", high, A, L, beside_slopes(c, k)),
     ]
-    smooth = is_smooth(c, ("k", "r", "rho")) and not (c.options["r"] == "later")
+    smooth = is_smooth(c)
     return Statement(
         [("t", 0.0, 1.0, False), ("x", low, high, False)], ["u"], lines, [u_is], smooth
     )
@@ -278,15 +286,15 @@ def wave(c):
         f"{rho.text()}*u_tt == {L**2!r}*({flux_text(c, k, 'form')}) + {(source - r).text()}",
         f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
         f"u_t == {u_is.by('t').put('t', Num(0.0)).text()} at t = 0.0",
-        condition(c, "left", u_is, x, "low", low, A, L),
-        condition(c, "right", u_is, x, "high", high, A, L),
+        condition(c, "left", u_is, x, "low", low, A, L, beside_slopes(c, k)),
+        condition(c, "right", u_is, x, "high", high, A, L, beside_slopes(c, k)),
     ]
     return Statement(
         [("t", 0.0, 1.0, False), ("x", low, high, False)],
         ["u"],
         lines,
         [u_is],
-        is_smooth(c, ("k", "r", "rho")),
+        is_smooth(c),
     )
 
 
@@ -317,7 +325,7 @@ def transport(c):
         ["u"],
         lines,
         [u_is],
-        is_smooth(c, ("r",)),
+        is_smooth(c),
     )
 
 
@@ -347,7 +355,7 @@ def ring(c):
             f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0",
         ]
         coords = [("t", 0.0, 1.0, False), ("x", 0.0, L, True)]
-    return Statement(coords, ["u"], lines, [u_is], is_smooth(c, ("r",)))
+    return Statement(coords, ["u"], lines, [u_is], is_smooth(c))
 
 
 def plane(c):
@@ -367,14 +375,14 @@ def plane(c):
         lines.append(f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0")
     lines += [
         condition(c, "left", u_is, x, "low", 0.0, A),
-        condition(c, "right", u_is, x, "high", 1.0, A),
-        condition(c, "right", u_is, y, "low", 0.0, A),
+        condition(c, "right", u_is, x, "high", 1.0, A, 1.0, beside_slopes(c, k)),
+        condition(c, "right", u_is, y, "low", 0.0, A, 1.0, beside_slopes(c, k)),
         condition(c, "left", u_is, y, "high", 1.0, A),
     ]
     coords = [("x", 0.0, 1.0, False), ("y", 0.0, 1.0, False)]
     if not steady:
         coords = [("t", 0.0, 1.0, False)] + coords
-    return Statement(coords, ["u"], lines, [u_is], is_smooth(c, ("k", "r")))
+    return Statement(coords, ["u"], lines, [u_is], is_smooth(c))
 
 
 def radius(c):
@@ -403,7 +411,7 @@ def radius(c):
         lines.append(f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0")
     lines += ["u_r == 0 at r = 0.0", condition(c, "right", u_is, at, "high", 1.0, A)]
     coords = ([] if steady else [("t", 0.0, 1.0, False)]) + [("r", 0.0, 1.0, False)]
-    return Statement(coords, ["u"], lines, [u_is], is_smooth(c, ("r",)))
+    return Statement(coords, ["u"], lines, [u_is], is_smooth(c))
 
 
 def pair(c):
@@ -465,7 +473,7 @@ def clock(c):
         ]
         fields, exact = ["u", "v"], [u_is, v_is]
     lines.append(f"u == {u_is.put('t', Num(0.0)).text()} at t = 0.0")
-    return Statement([("t", 0.0, T, False)], fields, lines, exact, is_smooth(c, ("r",)))
+    return Statement([("t", 0.0, T, False)], fields, lines, exact, is_smooth(c))
 
 
 # Options of each ingredient, the simplest first; how often a family comes.

@@ -11,10 +11,10 @@ syntax keyword atledType bool i32 i64 f32 f64 c64 c128
 syntax keyword atledFunction Bernoulli Beta Binomial Cauchy ChiSquared Dirichlet Exponential FDist Gamma Geometric Gumbel Laplace LogNormal
 syntax keyword atledFunction Logistic MultivariateNormal NegativeBinomial Normal Pareto Poisson StudentT Uniform Weibull abs accepts acos
 syntax keyword atledFunction acosh adagrad adam adamax adams adamw adjoint airyai airyaiprime airybi airybiprime akima all amg angle animate
-syntax keyword atledFunction annotate any apply arange argmax argmin argsort argwhere asin asinh assert assoclegendre atan atan2 atanh auto
-syntax keyword atledFunction autocorrelation ball bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv bfgs
-syntax keyword atledFunction bicgstab bincount binomial bitand bitshift bitxor blackman block_diag box broadcast_to brownian bvp cbrt ccdf
-syntax keyword atledFunction cdf ceil cell_sizes cg chars chebder chebfit chebint chebval chebyshev chebyshevt chebyshevu check_grad
+syntax keyword atledFunction annotate any apply arange argmax argmin args argsort argwhere asin asinh assert assoclegendre atan atan2 atanh
+syntax keyword atledFunction auto autocorrelation ball bar bartlett barycentric bdf besseli besselj besselk bessely beta betainc betaincinv
+syntax keyword atledFunction bfgs bicgstab bincount binomial bitand bitshift bitxor blackman block_diag box broadcast_to brownian bvp cbrt
+syntax keyword atledFunction ccdf cdf ceil cell_sizes cg chars chebder chebfit chebint chebval chebyshev chebyshevt chebyshevu check_grad
 syntax keyword atledFunction checkpoint choice cholesky circulant clamp clausen clock cnab2 codes collect collocation column_stack compare
 syntax keyword atledFunction compose concat cond conditioning conj conjugate_gradient conservation conserved contains contour contourf
 syntax keyword atledFunction convergence convolve corrcoef correlate cos cosh coshint cosint cost count count_nonzero cov cross cubature
