@@ -383,8 +383,7 @@ char *edit_read(void) {
 	goal = -1;
 	keys_begin();
 	char *text = readline(first_prompt);
-	const bool cancelled = key_cancelled;
-	keys_end();
+	const bool cancelled = keys_end();
 	buffer_free(&menu);
 	if (!text) {
 		leaving = true;

@@ -19,6 +19,7 @@ const char first_prompt[] = "atled> ", more_prompt[] = "  ...> ";
 bool key_cancelled;
 
 static volatile sig_atomic_t pressed, resized;
+static int later = EOF; /* a key that came after a ^C that is still to be heard of */
 static struct sigaction interrupt_before, resize_before;
 
 static void on_interrupt(int signal_number) {
@@ -52,9 +53,10 @@ void keys_begin(void) {
 	sigaction(SIGWINCH, &action, &resize_before);
 }
 
-void keys_end(void) {
+bool keys_end(void) {
 	sigaction(SIGINT, &interrupt_before, NULL);
 	sigaction(SIGWINCH, &resize_before, NULL);
+	return key_cancelled || pressed;
 }
 
 int key_get(FILE *in) {
@@ -64,14 +66,21 @@ int key_get(FILE *in) {
 			key_cancelled = true;
 		}
 		if (key_cancelled) return 3; /* until somebody takes it back: no key swallows it */
+		if (later != EOF) {
+			const int key = later;
+			later = EOF;
+			return key;
+		}
 		if (resized) {
 			resized = 0;
 			rl_resize_terminal();
 		}
 		unsigned char ch;
 		const ssize_t n = read(fileno(in), &ch, 1);
-		if (n == 1) return ch;
-		if (n == 0 || errno != EINTR) return EOF;
+		if (n == 1 && !pressed) return ch;
+		/* ^C empties the terminal's queue, so a key that is read along with it was pressed after it */
+		if (n == 1) later = ch;
+		else if (n == 0 || errno != EINTR) return EOF;
 	}
 }
 
@@ -127,7 +136,6 @@ void plain_start(void) {
 char *line_read(const char *prompt, bool *cancelled) {
 	keys_begin();
 	char *line = readline(prompt);
-	*cancelled = key_cancelled;
-	keys_end();
+	*cancelled = keys_end();
 	return line;
 }

@@ -92,7 +92,8 @@ char *line_read(const char *prompt, bool *cancelled);
 extern bool key_cancelled; /* ^C was pressed and nobody has heard of it */
 int key_get(FILE *in);
 void keys_setup(void);                /* once, before readline is used */
-void keys_begin(void), keys_end(void); /* signals while a text is read */
+void keys_begin(void); /* until keys_end signals are keys */
+bool keys_end(void);   /* whether ^C was pressed since */
 
 /* The text without prompts that were pasted along; of a transcript of a session only what was typed. To be freed. */
 char *without_prompts(const char *text, size_t n);

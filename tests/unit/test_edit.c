@@ -141,6 +141,24 @@ static void test_colours(T *t) {
 	CHECK(t, leave(t) == 0);
 }
 
+/* A ^C and what is typed after it come together: the one cancels, nothing of the other is lost. */
+static void test_typed_ahead(T *t) {
+	for (int plain = 0; plain < 2; plain++) {
+		start(t, 24, 80, plain ? "TERM=dumb" : NULL);
+		for (int i = 0; i < 20; i++) {
+			type(t, "lost");
+			CHECK(t, terminal_ends(&t->at, "atled> lost"));
+			char text[40], want[40];
+			snprintf(text, sizeof text, "\003%d + 4000\r", 100 + i);
+			snprintf(want, sizeof want, "\n%d\n", 4100 + i);
+			keys(t, text);
+			CHECK(t, sees(t, want));
+			CHECK(t, terminal_ends(&t->at, "atled> "));
+		}
+		CHECK(t, leave(t) == 0);
+	}
+}
+
 static void test_blocks(T *t) {
 	start(t, 24, 60, NULL);
 	type(t, "f(a) = {\r");
@@ -683,7 +701,7 @@ int main(void) {
 	static const struct {
 		const char *name;
 		void (*run)(T *t);
-	} tests[] = {{"colours", test_colours}, {"blocks", test_blocks}, {"suggestions", test_suggestions}, {"paste", test_paste}, {"symbols", test_symbols}, {"completion", test_completion}, {"history", test_history}, {"help", test_help}, {"results", test_results}, {"commands", test_commands}, {"progress", test_progress}, {"speed", test_speed}};
+	} tests[] = {{"colours", test_colours}, {"typed ahead", test_typed_ahead}, {"blocks", test_blocks}, {"suggestions", test_suggestions}, {"paste", test_paste}, {"symbols", test_symbols}, {"completion", test_completion}, {"history", test_history}, {"help", test_help}, {"results", test_results}, {"commands", test_commands}, {"progress", test_progress}, {"speed", test_speed}};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
 		if (!only || strstr(only, tests[i].name)) tests[i].run(&t);
 	return trial_end(&t.trial);
