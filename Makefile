@@ -127,7 +127,7 @@ VERSION := $(or $(shell sed -n 's/^.define ATLED_VERSION_STRING "\(.*\)".*/\1/p'
 
 # ---- what a user calls --------------------------------------------------------------------------------------------------------------
 
-.PHONY: default all deps demo check check-distros asan tsan stress fuzz bench bench-neural work-precision site install uninstall clean help
+.PHONY: default all deps demo check check-long check-distros asan tsan stress fuzz bench bench-neural work-precision site install uninstall clean help
 .PHONY: tests-built hosts-built fuzzers-built benches-built FORCE
 default: all
 
@@ -151,6 +151,9 @@ TESTED_WERROR := $(or $(WERROR),$(if $(filter $(TESTED_COMPILERS),$(subst $() ,-
 
 # what is tested is what users get; a sanitized build has a folder of its own
 TESTED = $(if $(filter check,$@),build,build-$@)
+
+check-long: ## the same and what takes longer: all tests in every form, more random ones
+	@LONG=yes $(MAKE) check
 
 check: ## build and run every test; the last line counts them
 asan: ## the same tests under the address and undefined-behaviour sanitizers

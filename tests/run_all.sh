@@ -2,9 +2,10 @@
 # run_all.sh - runs every test there is and adds up what they say. `make check` calls it.
 #
 # Use: tests/run_all.sh KIND FOLDER, with the kind of build (check, asan, tsan, stress) and its folder.
+#   LONG=yes         what takes longer, too: every form of every test. `make check-long`
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
 #   TESTS=words      only what has one of the words in its label
-#   RANDOM_COUNT=5000 how many random programs
+#   RANDOM_COUNT=5000 how many random programs, STATEMENTS=300 how many random statements of problems
 #   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that; the sanitized builds get more
 #   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
 #
@@ -142,6 +143,8 @@ report() { # HOW LABEL
 
 shopt -s nullglob
 
+long=${LONG:+yes}
+
 every_test() {
 	run counts rooms 60 scripts/check_rooms.sh
 	run counts rooms-self-test 60 scripts/check_rooms.sh --self-test
@@ -155,7 +158,10 @@ every_test() {
 	done
 	# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
 	# of a tenth at least, 500 in all, the derivatives of first and second order must have been compared in every mode
-	programs=${RANDOM_COUNT:-$((slower == 1 ? 5000 : 100))}
+	programs=5000
+	[ -z "$long" ] || programs=20000
+	[ "$slower" -eq 1 ] || programs=100
+	programs=${RANDOM_COUNT:-$programs}
 	# their code is not kept: nobody asks for it again
 	run counts random/programs $((limit * 20)) env ATLED_CACHE=off "$build/tests/random_programs" --brief --jobs 0 --count "$programs" --orders $((programs / 10))
 	run counts random/self-test "$limit" "$build/tests/random_programs" --self-test --count 50
@@ -169,6 +175,8 @@ every_test() {
 		case $folder in tests/pde | tests/solvers) groups=("$folder"/[!_]*.dsl) ;; esac
 		for group in "${groups[@]}"; do
 			run counts "${group%.dsl}" $((limit * 3)) "$ATLED" "${budget[@]}" test "$group"
+			# what solvers run often is compiled above, too; all of it is many functions that run once
+			case $folder in tests/pde | tests/solvers) [ -n "$long" ] || continue ;; esac
 			# where compiling every function would take long the file says so
 			files=("$group")
 			[ -f "$group" ] || files=("$group"/[!_]*.dsl)
@@ -177,22 +185,37 @@ every_test() {
 		done
 	done
 	# code for the lanes, registers and masks of machines that are not at hand, in this one's instructions, and on x86-64 for a machine with SSE2 alone
+	# each takes its share of the corpus, and all of it in a long check
 	mapfile -t scripts < <(grep -L 'Compiled for this machine only' tests/corpus/[!_]*.dsl)
-	for target in v4-shape neon-shape scalar-shape x86-64; do
+	local targets=(v4-shape neon-shape scalar-shape x86-64) share
+	for target in "${!targets[@]}"; do
 		[ "$kind" = check ] || break
-		[ "$target" != x86-64 ] || [ "$(uname -m)" = x86_64 ] || continue
-		run counts "corpus-$target" $((limit * 3)) env ATLED_NATIVE=always ATLED_TARGET="$target" "$ATLED" test "${scripts[@]}"
+		[ "${targets[target]}" != x86-64 ] || [ "$(uname -m)" = x86_64 ] || continue
+		share=()
+		for ((i = 0; i < ${#scripts[@]}; i++)); do
+			[ -z "$long" ] && [ $((i % ${#targets[@]})) -ne "$target" ] || share+=("${scripts[i]}")
+		done
+		run counts "corpus-${targets[target]}" $((limit * 3)) env ATLED_NATIVE=always ATLED_TARGET="${targets[target]}" "$ATLED" test "${share[@]}"
 	done
 	if grep -rqE '^ *```dsl' README.md docs 2>/dev/null; then
 		# in folders of their own: some examples write files
 		mkdir -p "$build/run/docs" "$build/run/docs-native"
 		run counts docs $((limit * 3)) env -C "$build/run/docs" "$ATLED" test --docs "$PWD/README.md" "$PWD/docs"
-		mapfile -t pages < <(grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*.md)
-		run counts docs-native $((limit * 3)) env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "${pages[@]}"
+		[ -z "$long" ] || mapfile -t pages < <(grep -L 'As users run it only' "$PWD"/README.md "$PWD"/docs/*.md)
+		[ -z "$long" ] || run counts docs-native $((limit * 3)) env -C "$build/run/docs-native" ATLED_NATIVE=always "$ATLED" test --docs "${pages[@]}"
 	fi
 	# scripts that drive the program: a terminal, pipes, signals
 	for script in tests/*/test_*.sh tests/*/test_*.py; do
-		case $script in *.py) run counts "${script#tests/}" "$limit" python3 "$script" ;; *) run counts "${script#tests/}" "$limit" "$script" ;; esac
+		case $script in
+		tests/statements/*)
+			statements=300
+			[ -z "$long" ] || statements=3000
+			[ "$slower" -eq 1 ] || statements=10
+			run counts "${script#tests/}" $((limit * 8)) python3 "$script" --count "${STATEMENTS:-$statements}"
+			;;
+		*.py) run counts "${script#tests/}" "$limit" python3 "$script" ;;
+		*) run counts "${script#tests/}" "$limit" "$script" ;;
+		esac
 	done
 	for example in examples/*.dsl; do
 		name=$(basename "$example" .dsl)
