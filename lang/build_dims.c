@@ -351,6 +351,61 @@ Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name) {
 	return build_canon(b, d);
 }
 
+/* A whole number as a sum: what each of a few values counts, and a constant. */
+typedef struct Sum {
+	Ref of[8];
+	int64_t times[8], constant;
+	uint32_t n;
+} Sum;
+
+/* Adds `times` the value to the sum; false when the sum would become too long. */
+static bool sum_add(Builder *b, Sum *s, Ref r, int64_t times, uint32_t depth) {
+	int64_t k;
+	if (times > INT32_MAX || times < INT32_MIN) return false;
+	if (constant_int(b->fn, r, &k)) return !__builtin_mul_overflow(k, times, &k) && !__builtin_add_overflow(s->constant, k, &s->constant);
+	const Inst *in = ref_inst(b->fn, r);
+	const Op op = in && depth < 8 ? (Op)in->op : OP_EXTENT;
+	if (op == OP_ADD || op == OP_SUB) return sum_add(b, s, inst_arg(b->fn, in, 0), times, depth + 1) && sum_add(b, s, inst_arg(b->fn, in, 1), op == OP_SUB ? -times : times, depth + 1);
+	for (uint32_t i = 0; op == OP_MUL && i < 2; i++)
+		if (constant_int(b->fn, inst_arg(b->fn, in, i), &k) && k < INT32_MAX && k > INT32_MIN) return sum_add(b, s, inst_arg(b->fn, in, 1 - i), times * k, depth + 1);
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->of[i] != r) continue;
+		s->times[i] += times;
+		return true;
+	}
+	if (s->n == sizeof s->of / sizeof *s->of) return false;
+	s->of[s->n] = r;
+	s->times[s->n++] = times;
+	return true;
+}
+
+/* x - y, where the values that y is made of cancel; REF_NONE where they do not. */
+static Ref difference(Builder *b, Ref x, Ref y) {
+	Sum s = {.n = 0}, part = {.n = 0};
+	const Type *tx = ref_ty(b->fn, x), *ty = ref_ty(b->fn, y);
+	if (tx->kind != TY_TENSOR || ty->kind != TY_TENSOR || tx->rank || ty->rank || tx->dtype != DT_I64 || ty->dtype != DT_I64) return REF_NONE;
+	if (!sum_add(b, &part, y, 1, 0) || !sum_add(b, &s, x, 1, 0) || !sum_add(b, &s, y, -1, 0)) return REF_NONE;
+	/* worth it only where nothing of y is left */
+	for (uint32_t i = 0; i < s.n; i++)
+		for (uint32_t k = 0; k < part.n; k++)
+			if (s.times[i] && s.of[i] == part.of[k]) return REF_NONE;
+	Ref r = build_const(b, value_i64(s.constant));
+	for (uint32_t i = 0; i < s.n; i++) {
+		if (!s.times[i]) continue;
+		const Ref term = s.times[i] == 1 ? s.of[i] : build2(b, OP_MUL, build_const(b, value_i64(s.times[i])), s.of[i]);
+		r = build2(b, OP_ADD, r, term);
+	}
+	return r;
+}
+
+bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out) {
+	if (dim_known(b, to) != NO_DIM) return false;
+	const Ref r = difference(b, to, from);
+	if (r == REF_NONE) return false;
+	*out = build_canon(b, build_dim_of(b, dim_known(b, r) != NO_DIM ? r : build2(b, OP_MAX, r, build_const(b, value_i64(0))), 0));
+	return true;
+}
+
 Ref build_extent(Builder *b, Dim d) {
 	int64_t word = d;
 	return build(b, OP_EXTENT, 0, NULL, attr_intern(b->ctx, &word, 1), NULL);

@@ -246,6 +246,9 @@ TypeId build_canon_type(Builder *b, TypeId t);
 bool build_same_type(Builder *b, TypeId x, TypeId y);
 /* A dim for a scalar integer: follows extents, constants and + - * and //, else binds a fresh symbol. */
 Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name);
+/* The length from `from` to `to` where what they have in common cancels: from s to s + n it is n, and 0 where n is
+ * negative. False where nothing cancels, or `to` is known. */
+bool build_dim_between(Builder *b, Ref from, Ref to, Dim *out);
 Ref build_extent(Builder *b, Dim d); /* i64 scalar */
 
 /* The general call: operands must obey the primitive's contract (a breach is ST_INTERNAL: the caller checks user input first).

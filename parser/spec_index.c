@@ -89,6 +89,14 @@ static Dim slice_end(Sp *sp, Av *end, Dim n, bool *known, int64_t *value) {
 	return d;
 }
 
+/* How far apart two ends lie that are known only when the program runs, where the difference is simpler than they are. */
+static bool slice_length(Sp *sp, const Av *range, bool up, Dim *out) {
+	const Av *lo = range->items[0], *hi = range->items[1];
+	int64_t v;
+	if (lo->kind != AV_ARRAY || hi->kind != AV_ARRAY || av_static_int(sp, lo, &v) || av_static_int(sp, hi, &v)) return false;
+	return up ? build_dim_between(sp->b, lo->ref, hi->ref, out) : build_dim_between(sp->b, hi->ref, lo->ref, out);
+}
+
 static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 	AxisSlice s;
 	s.stride = sp_want_int(sp, range->items[2], at, "the step of a slice");
@@ -102,7 +110,12 @@ static AxisSlice resolve_slice(Sp *sp, const Av *range, Dim n, Span at) {
 		lo_dim = up ? dim_const(sp->c, 0) : dim_sub(sp->c, n, dim_const(sp->c, 1));
 		lo_known = dim_is_const(sp->c, lo_dim, &lo);
 	}
-	if (range->items[1]->kind != AV_UNSET) hi_dim = slice_end(sp, range->items[1], n, &hi_known, &hi);
+	Dim apart;
+	if (slice_length(sp, range, up, &apart)) {
+		/* a length of its own: the ends may differ from lane to lane, and it may not */
+		hi_known = false;
+		hi_dim = up ? dim_add(sp->c, lo_dim, apart) : dim_sub(sp->c, lo_dim, apart);
+	} else if (range->items[1]->kind != AV_UNSET) hi_dim = slice_end(sp, range->items[1], n, &hi_known, &hi);
 	else {
 		hi_dim = up ? n : dim_const(sp->c, -1);
 		hi_known = dim_is_const(sp->c, hi_dim, &hi);
