@@ -98,7 +98,7 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	if (av_has_dynamic(s.spec.result)) {
 		Diag *d = diag_error(sp->c, E_NO_RULE, call->span, "the type of what %s gives is known only when it runs, so it has no derivative",
 		                     f->text && f->code_kind == CODE_AST ? arena_printf(sp->a, "`%s`", atom_text(sp->c, f->text)) : "the function");
-		diag_hint(sp->c, d, "branches that give one shape and dtype, or f64(...) around the result, make it known");
+		diag_hint(sp->c, d, "branches that give one shape and dtype, or a function that declares it, number(x: f64) = x, make it known");
 		sp_throw(sp);
 	}
 	if (!s.spec.effects && !s.spec.promised) s.spec.fn = sp_whole(sp, s.spec.fn, s.active);
@@ -684,15 +684,15 @@ static Ref like_a_row(Sp *sp, Ref x) {
 }
 
 /* A row of each leaf: what one call of the mapped function sees. */
-static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
+static Av *first_row(Sp *sp, Av *v, Dim *n, const char *name, Span at) {
 	uint32_t count = av_count_leaves(v), k = 0;
 	Ref *leaves = ARENA_ARRAY(sp->a, Ref, count + 1);
 	av_leaves(v, leaves, &k);
 	for (uint32_t i = 0; i < count; i++) {
 		const Type *t = ty(sp, leaves[i]);
-		if (t->kind != TY_TENSOR || t->rank == 0) sp_fail(sp, E_RANK, at, "`map` runs over rows, and %s has none", sp_type_text(sp, v));
+		if (t->kind != TY_TENSOR || t->rank == 0) sp_fail(sp, E_RANK, at, "`%s` runs over rows, and %s has none", name, sp_type_text(sp, v));
 		Dim d = build_canon(sp->b, t->dims[0]);
-		Atom what = atom_f(sp->c, "`map` runs over arrays of one length");
+		Atom what = atom_f(sp->c, "`%s` runs over arrays of one length", name);
 		if (*n == UINT32_MAX) *n = d;
 		else if (!build_unify(sp->b, *n, d, what)) {
 			char first[64];
@@ -705,13 +705,40 @@ static Av *first_row(Sp *sp, Av *v, Dim *n, Span at) {
 	return av_rebuild(sp, v, leaves, &k);
 }
 
+/* f of each field of records with the same fields: a record of them. */
+static Av *map_fields(Sp *sp, Av *f, const Call *call) {
+	const uint32_t n = call->n - 1;
+	const Av *first = call->args[1];
+	for (uint32_t i = 0; i < n; i++) {
+		const Av *r = call->args[1 + i];
+		bool same = r->kind == AV_RECORD && first->kind == AV_RECORD && r->n == first->n;
+		for (uint32_t k = 0; same && k < r->n; k++) same = av_field(first, r->names[k]) != NULL;
+		if (same) continue;
+		Diag *d = diag_error(sp->c, E_TYPE, call->spans[1 + i], "`map` over a record takes records with the same fields, not %s beside %s", sp_type_text(sp, r), sp_type_text(sp, first));
+		diag_hint(sp->c, d, "map_rows(f, r, ...) runs over the rows of the arrays in a record");
+		sp_throw(sp);
+	}
+	Av **out = ARENA_ARRAY(sp->a, Av *, first->n + 1), **row = ARENA_ARRAY(sp->a, Av *, n);
+	for (uint32_t k = 0; k < first->n; k++) {
+		for (uint32_t i = 0; i < n; i++) row[i] = av_field(call->args[1 + i], first->names[k]);
+		out[k] = sp_call_args(sp, f, n, row, call->span);
+	}
+	return av_record(sp, first->n, first->names, out);
+}
+
+static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call);
+
 BUILTIN(map) {
 	UNUSED;
 	Av *f = sp_keep_rule(sp, want_function(sp, call->args[0], call->spans[0], "map"));
 	uint32_t n = call->n - 1;
 	if (n == 0) sp_fail(sp, E_ARITY, call->span, "`map` takes a function and what it runs over");
 	bool lists = false;
-	for (uint32_t i = 0; i < n; i++) lists |= call->args[1 + i]->kind == AV_LIST || call->args[1 + i]->kind == AV_TUPLE;
+	for (uint32_t i = 0; i < n; i++) {
+		const AvKind kind = call->args[1 + i]->kind;
+		if (kind == AV_RECORD) return map_fields(sp, f, call);
+		lists |= kind == AV_LIST || kind == AV_TUPLE;
+	}
 	if (lists) {
 		Av **out = NULL;
 		Av **row = ARENA_ARRAY(sp->a, Av *, n);
@@ -730,12 +757,23 @@ BUILTIN(map) {
 		}
 		return av_seq(sp, (AvKind)call->args[1]->kind == AV_TUPLE ? AV_TUPLE : AV_LIST, len, out);
 	}
+	return map_rows_of(sp, "map", f, call);
+}
+
+/* The same for rows alone: those of an array, or of all arrays that a record or tuple is made of. */
+BUILTIN(map_rows) {
+	UNUSED;
+	return map_rows_of(sp, "map_rows", sp_keep_rule(sp, want_function(sp, call->args[0], call->spans[0], "map_rows")), call);
+}
+
+static Av *map_rows_of(Sp *sp, const char *name, Av *f, const Call *call) {
+	const uint32_t n = call->n - 1;
 	Dim length = UINT32_MAX;
 	Av **xs = ARENA_ARRAY(sp->a, Av *, n), **rows = ARENA_ARRAY(sp->a, Av *, n);
 	for (uint32_t i = 0; i < n; i++) {
 		xs[i] = call->args[1 + i];
-		if (xs[i]->kind != AV_RECORD) xs[i] = sp_want_array(sp, xs[i], call->spans[1 + i], "map");
-		rows[i] = first_row(sp, av_strong(sp, xs[i]), &length, call->spans[1 + i]);
+		if (xs[i]->kind != AV_RECORD && xs[i]->kind != AV_TUPLE && xs[i]->kind != AV_LIST) xs[i] = sp_want_array(sp, xs[i], call->spans[1 + i], name);
+		rows[i] = first_row(sp, av_strong(sp, xs[i]), &length, name, call->spans[1 + i]);
 	}
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = n, .args = rows, .spans = call->spans + 1, .rows = true};
 	Spec s = sp_specialise(sp, f, &inner);
@@ -827,7 +865,8 @@ const Builtin builtins_deriv[] = {
 	{.name = "∂", .min_args = 2, .max_args = 2, .run = grad, .doc = "∂(f, i): the partial derivative of f with respect to argument i, as a function"},
 	{.name = "partial", .min_args = 2, .max_args = 2, .run = grad, .doc = "partial(f, i): the same as ∂(f, i)"},
 	{.name = "checkpoint", .min_args = 1, .max_args = 1, .named = "snapshots memory", .run = checkpoint, .doc = "checkpoint(f; snapshots, memory): f, whose loops keep so many snapshots, or as many as fit into so many bytes, when they are differentiated in reverse"},
-	{.name = "map", .min_args = 2, .max_args = -1, .run = map, .doc = "map(f, xs, ...): f of each row, all at once; over tuples and lists one by one"},
+	{.name = "map_rows", .min_args = 2, .max_args = -1, .run = map_rows, .doc = "map_rows(f, r, ...): f of each row of all arrays that a record or tuple r is made of, which are of one length: f sees a record of rows"},
+	{.name = "map", .min_args = 2, .max_args = -1, .run = map, .doc = "map(f, xs, ...): f of each row, all at once; over tuples, lists and the fields of records one by one"},
 	{.name = "flatten", .min_args = 1, .max_args = 1, .run = flatten, .doc = "flatten(p): (vector of all real numbers in p, function that puts a vector back into the form of p)"},
 	{.name = "_slope", .min_args = 2, .max_args = 2, .run = slope},
 	{.name = "_jet", .min_args = 3, .max_args = 3, .run = jet},

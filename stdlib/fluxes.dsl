@@ -97,7 +97,7 @@ _slopes_at_nodes(T, p, v) = if rank(v) == 1 { _derived_along(T, p, 1, v) } else 
 }
 # What is derived within a flux, at all nodes
 _inner_at_nodes(info, S, i, t, jets) =
-  map(r -> i.f(_node_coordinates(info, S, t, r.x), r.j) + 0.0 * r.x[0], (x = S.T.X, j = jets))
+  map_rows(r -> i.f(_node_coordinates(info, S, t, r.x), r.j) + 0.0 * r.x[0], (x = S.T.X, j = jets))
 
 # Places, jets and inner derivatives along each step. A jet whose order by the coordinate is odd is the difference of the one before it.
 _along_steps(info, S, s, t, U, V, λ, jets) = {
@@ -126,7 +126,7 @@ _along_steps(info, S, s, t, U, V, λ, jets) = {
 }
 _of_steps(info, S, t, W, θ, f) = {
   at = v -> _part_way(v, θ)
-  map(r -> f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0], (x = map(at, W.X), j = map(at, W.J),
+  map_rows(r -> f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0], (x = map(at, W.X), j = map(at, W.J),
     i = if len(W.I) == 0 { list() } else { map(at, W.I) }))
 }
 # How much a slope along the coordinate gives of the flux
@@ -235,7 +235,7 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
   } else {
     # at a wall what is left of the cell: from the flux there
     inner = map(i -> _slopes_at_nodes(T, _position(S, i.coord), _inner_at_nodes(info, S, i, t, jets)), list(...s.inner))
-    at = reshape(map(r -> s.f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0], (x = T.X, j = jets, i = inner)),
+    at = reshape(map_rows(r -> s.f(_node_coordinates(info, S, t, r.x), r.j, r.i) + 0.0 * r.x[0], (x = T.X, j = jets, i = inner)),
       lines, T.n[p], T.stride[p] * tail)
     first = 2 * (W[.., ..1] - at[.., ..1]) / e.h[0]
     last = 2 * (at[.., -1..] - W[.., -1..]) / e.h[-1]
@@ -247,7 +247,7 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
 # The residual of an equation at all nodes, with differences of its fluxes where it has such
 _equation_on_grid(info, S, q, t, U, V, λ, jets) = if len(q.fluxes) == 0 { _point_residuals(info, S, q, t, S.T.X, jets) } else {
   slopes = _flux_slopes(info, S, q, t, U, V, λ, jets)
-  map(r -> _as_row(q.by_fluxes(_node_coordinates(info, S, t, r.x), r.j, r.s), r.x[0]), (x = S.T.X, j = jets, s = slopes))
+  map_rows(r -> _as_row(q.by_fluxes(_node_coordinates(info, S, t, r.x), r.j, r.s), r.x[0]), (x = S.T.X, j = jets, s = slopes))
 }
 
 # The Jacobian of equations with fluxes and of conditions, as _whole_jacobian (lines.dsl) gives it: its pattern by dataflow, its values by products with it

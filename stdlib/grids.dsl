@@ -387,6 +387,6 @@ _values_at(T, c, where_) = if T.count == 1 { _between_nodes(T.dims[0], c, f64(wh
   total = 0.0
   for x in where_ { total = total + 0.0 * f64(x) }
   if rank(total) == 0 { _value_at(T, c, map(x -> f64(x), where_)) } else {
-    reshape(map(r -> _value_at(T, c, r.x), (x = map(x -> ravel(f64(x) + 0.0 * total), where_))), ...shape(total))
+    reshape(map_rows(r -> _value_at(T, c, r.x), (x = map(x -> ravel(f64(x) + 0.0 * total), where_))), ...shape(total))
   }
 }

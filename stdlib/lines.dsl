@@ -64,7 +64,7 @@ _some_point(info, S) = map(i -> info.lo[i] + 0.3719 * (info.hi[i] - info.lo[i]),
 _as_row(v, like) = f64(v) + 0.0 * like
 _residual_at(info, S, q, t, x, jets) = _as_row(q.residual(_node_coordinates(info, S, t, x), jets), x[0])
 # At many points: f64[points], or f64[points, rows].
-_point_residuals(info, S, q, t, X, jets) = map(r -> _residual_at(info, S, q, t, r.x, r.j), (x = X, j = jets))
+_point_residuals(info, S, q, t, X, jets) = map_rows(r -> _residual_at(info, S, q, t, r.x, r.j), (x = X, j = jets))
 
 # The values of every jet at all nodes; V: the rates of all parts, or none for zero; λ: the eigenvalue of an eigenproblem
 _jets_on(info, S, U, V, λ = 0.0) = map(j -> _jet_on(info, S, U, V, j, λ), list(...info.jets))
@@ -211,7 +211,7 @@ _stage_along(info, S, own, p, offset) = {
         j = info.jets[i]
         w = _end_weights(g, j[1 + c.q.at.coord], c.side)
         for a in list(...(0.._width(info, j[0]))) {
-          slope = map(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info), _unit_jet(info, i, a))[1],
+          slope = map_rows(v -> jvp(js -> _residual_at(info, S, c.q, 0.0, v.x, js), _zero_jets(info), _unit_jet(info, i, a))[1],
             (x = x))
           part = _first_part(info, S.levels, j[0], _jet_time(S, j) + c.shift) + a
           blocks[part] = blocks[part] + expand(if info.sizes[c.field] == 0 { slope } else { slope[.., r] }, 1) * expand(w, 0)
@@ -259,7 +259,7 @@ _constants(info, S, conditions, t) = {
         face = _nodes_of(S, c)
         x = map(v -> v[face], S.T.X)
         of = (v, s) -> _residual_at(info, S, c.q, s, v.x, _zero_jets(info))
-        g = map(v -> _time_derivative(s -> of(v, s), t, c.shift), (x = x))
+        g = map_rows(v -> _time_derivative(s -> of(v, s), t, c.shift), (x = x))
         if info.sizes[c.field] == 0 { out = push(out, g) } else {
           for r in list(...(0..info.sizes[c.field])) { out = push(out, g[.., r]) }
         }
@@ -437,7 +437,7 @@ _elements(info, S, sources, groups, t, jets, scale, cj) = {
 # The derivatives of a source by each component of each jet it uses, at its nodes.
 _slopes_of(info, S, s, t, jets) = {
   at = v -> if s.all { v } else { v[s.nodes] }
-  map(r -> map(i -> map(c -> jvp(js -> _residual_at(info, S, s.q, t, r.x, js), r.j, _unit_jet(info, i, c))[1],
+  map_rows(r -> map(i -> map(c -> jvp(js -> _residual_at(info, S, s.q, t, r.x, js), r.j, _unit_jet(info, i, c))[1],
     list(...(0.._width(info, info.jets[i][0])))), list(...s.q.jets)), (x = map(at, S.T.X), j = map(at, jets)))
 }
 
@@ -606,7 +606,7 @@ _rate_slope(info, S, e, k, x, c) =
     _unit_jet(info, _rate_of(info, S, e, k), c))[1]
 # The factors of a rate: a number, or f64[P], at all nodes.
 _rate_factor(info, S, e, k, by) = if by == "place" {
-  map(r -> _rate_slope(info, S, e, k, r.x, 0) + 0.0 * r.x[0], (x = S.T.X))
+  map_rows(r -> _rate_slope(info, S, e, k, r.x, 0) + 0.0 * r.x[0], (x = S.T.X))
 } else {
   f = _rate_slope(info, S, e, k, _some_point(info, S), 0)
   if rank(f) == 0 { f } else { f[0] }
@@ -750,7 +750,7 @@ _place_text(info, S, node) =
   _listed(map(p -> "{info.coords[S.T.space[p]]} = {S.T.X[p][node]:.4g}", list(...(0..S.T.count))))
 _is_explicit_method(m) = m.name == "tsit5" or m.name == "dop853" or m.name == "rk4" or m.name == "euler"
 _with_stages(info, S, D, times, Y, stats) = if len(D.stages) == 0 { (times, Y, stats) } else {
-  (times, map(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
+  (times, map_rows(r -> _filled(info, S, D, r.t, r.y), (t = times, y = Y)), stats)
 }
 # Rows that say that a part is the rate of the one before it.
 _with_levels(info, S, rows, columns, there) = {
@@ -804,7 +804,7 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
       later =
         map(j -> _jet_on(info, S, U, V, map(i -> if i == 1 + S.time { j[i] + 1 } else { j[i] }, list(...(0..len(j)))), λ)[nodes],
           list(...info.jets))
-      map(r -> jvp(v -> _residual_at(info, S, c.q, v[0], r.x, v[1]), (t, r.j), (1.0, r.d))[1], (x = x, j = own, d = later))
+      map_rows(r -> jvp(v -> _residual_at(info, S, c.q, v[0], r.x, v[1]), (t, r.j), (1.0, r.d))[1], (x = x, j = own, d = later))
     }
     first = _first_part(info, S.levels, c.field, c.level)
     for a in list(...(0.._width(info, c.field))) {
@@ -964,7 +964,7 @@ _grid_field(info, S, state, k, level) = {
       } else {
         both = t
         for v in x { both = both + 0.0 * v }
-        flat = map(r -> value(at_time(r.t), r.x), (t = ravel(both), x = map(v -> ravel(v + 0.0 * both), x)))
+        flat = map_rows(r -> value(at_time(r.t), r.x), (t = ravel(both), x = map(v -> ravel(v + 0.0 * both), x)))
         if info.sizes[k] == 0 { reshape(flat, ...shape(both)) } else { reshape(flat, ...shape(both), info.sizes[k]) }
       }
     }

@@ -350,7 +350,7 @@ _spectral_form(info, grid, dealias) = {
     for k in list(...(0..S.count)) {
       if S.orders[k] == 1 {
         q = info.equations[equation_of(k)]
-        all = map(r -> {
+        all = map_rows(r -> {
           js = map(i -> if kind(r.j[i]) == "none" { zero[i] } else { r.j[i] }, list(...(0..len(info.jets))))
           _residual_at(info, S, q, t, r.x, js)
         }, (x = T.X, j = jets))
