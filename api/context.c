@@ -292,6 +292,7 @@ static void see_reason(atled_context *x, Status st) {
 	case ST_INTERRUPTED: diag_error(c, E_INTERRUPT, NO_SPAN, "interrupted"); break;
 	case ST_LIMIT: diag_error(c, E_BUDGET, NO_SPAN, "a limit is reached"); break;
 	case ST_DENIED: diag_error(c, E_DENIED, NO_SPAN, "this is not granted here"); break;
+	case ST_EXIT: break; /* fail_user has recorded it */
 	case ST_ERROR:
 	case ST_INTERNAL: diag_error(c, E_INTERNAL, NO_SPAN, "a failure without a reason (status %d)", (int)st); break;
 	}
@@ -305,6 +306,7 @@ static atled_status public_status(atled_context *x, Status st) {
 	case ST_INTERRUPTED: return ATLED_INTERRUPTED;
 	case ST_LIMIT: return ATLED_LIMIT;
 	case ST_DENIED: return ATLED_DENIED;
+	case ST_EXIT: return ATLED_EXIT;
 	case ST_INTERNAL: break;
 	}
 	return ATLED_INTERNAL;
@@ -312,7 +314,7 @@ static atled_status public_status(atled_context *x, Status st) {
 
 Status api_status(atled_status st) {
 	static const Status of[] = {ST_OK,     ST_ERROR,    ST_NOMEM, ST_INTERRUPTED, ST_LIMIT,
-	                            ST_DENIED, ST_INTERNAL, ST_ERROR, ST_ERROR};
+	                            ST_DENIED, ST_INTERNAL, ST_ERROR, ST_ERROR, ST_EXIT};
 	return (unsigned)st < sizeof of / sizeof *of ? of[st] : ST_ERROR;
 }
 
@@ -400,6 +402,8 @@ void atled_interrupt(atled_context *x) {
 void atled_clear_interrupt(atled_context *x) {
 	if (x) ctx_clear_interrupt(x->c);
 }
+
+int atled_exit_code(const atled_context *x) { return x ? ctx_exit_code(x->c) : 0; }
 
 unsigned atled_granted(const atled_context *x) {
 	unsigned grants = 0;

@@ -7,6 +7,7 @@
  * before the loop ends.
  */
 #include "backend/native/tier.h"
+#include <stdlib.h>
 #include <time.h>
 
 Status eval_IF(Frame *f, const Step *s) {
@@ -279,6 +280,16 @@ Status eval_PRINT(Frame *f, const Step *s) {
 Status fail_user(Frame *f, const Step *s, int64_t code, const Value *message) {
 	size_t n;
 	const char *text = text_of(message, &n);
+	if (code == E_EXIT) {
+		const long long ends = strtoll(text + strcspn(text, "-0123456789"), NULL, 10); /* of lanes the first that fails */
+		if (ends >= 0 && ends <= 255) {
+			diag_error(f->ctx, E_EXIT, span_of(f->ctx, s->span), "the program ended itself with exit code %lld", ends);
+			ctx_set_exit_code(f->ctx, (int)ends);
+			f->be->traced = 0;
+			return ST_EXIT;
+		}
+		return fail_at(f, s, E_VALUE, "an exit code is a number from 0 to 255, not %s", text);
+	}
 	diag_error(f->ctx, code >= 0 && code < DIAG_COUNT ? (DiagCode)code : E_USER, span_of(f->ctx, s->span), "%.*s", (int)n, text);
 	f->be->traced = 0;
 	return ST_ERROR;

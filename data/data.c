@@ -246,6 +246,22 @@ static Status write_text(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 	return st;
 }
 
+/* A variable of the environment; NONE where there is none. */
+static Status environment(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
+	(void)ud;
+	size_t n, wrong_at;
+	if (nargs != 1 || args[0].kind != V_STRING) return wrong(c, "the name of a variable is a string");
+	const char *name = string_text(args[0], &n);
+	if (!ctx_granted(c, GRANT_ENVIRONMENT)) {
+		diag_error(c, E_DENIED, NO_SPAN, "reading the environment's variable %.200s is not granted here", name);
+		return ST_DENIED;
+	}
+	const char *text = strlen(name) == n ? getenv(name) : NULL;
+	if (text && !utf8_valid(text, strlen(text), &wrong_at)) return wrong(c, "the variable is not UTF-8");
+	*result = text ? value_string(c, text, strlen(text)) : value_none();
+	return result->kind == V_UNSET ? ST_NOMEM : ST_OK;
+}
+
 static Status exists(void *ud, Ctx *c, uint32_t nargs, const Value *args, Value *result) {
 	(void)ud;
 	const char *path;
@@ -290,5 +306,5 @@ static Status list_files(void *ud, Ctx *c, uint32_t nargs, const Value *args, Va
 }
 
 const DataFunction data_functions[] = {
-	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_write_text", write_text}, {"_exists", exists}, {"_list_files", list_files}, {NULL, NULL},
+	{"_load", load}, {"_save", save}, {"_read_text", read_text}, {"_write_text", write_text}, {"_exists", exists}, {"_environment", environment}, {"_list_files", list_files}, {NULL, NULL},
 };

@@ -54,7 +54,8 @@ typedef enum atled_status {
 	ATLED_INTERNAL = 6,    /* a fault in Atled */
 	ATLED_MISUSE =
 		7, /* the call itself is wrong: a NULL, a foreign handle, a number out of range. atled_last_error says what */
-	ATLED_BUSY = 8 /* the context is in use; nothing was done, nothing recorded */
+	ATLED_BUSY = 8, /* the context is in use; nothing was done, nothing recorded */
+	ATLED_EXIT = 9  /* the program ended itself by exit(code): see atled_exit_code */
 } atled_status;
 
 typedef enum atled_dtype {
@@ -101,13 +102,16 @@ typedef enum atled_grants {
 	ATLED_GRANT_FILES = 1, /* reading and writing files, `use "file.dsl"` */
 	ATLED_GRANT_CLOCK = 2,
 	ATLED_GRANT_OUTPUT = 4, /* print, which goes to the sink of atled_output */
-	ATLED_GRANT_ALL = 7
+	ATLED_GRANT_ENVIRONMENT = 8, /* env, which reads variables of the environment */
+	ATLED_GRANT_ALL = 15
 } atled_grants;
 
 /* What programs may do. The first call says it; later ones can only take away. */
 ATLED_API atled_status atled_grant(atled_context *ctx, unsigned grants);
 /* What is granted now. In callbacks. */
 ATLED_API unsigned atled_granted(const atled_context *ctx);
+/* The code of exit(code), 0 to 255, after a call that gave ATLED_EXIT. In callbacks. */
+ATLED_API int atled_exit_code(const atled_context *ctx);
 
 typedef struct atled_limit {
 	size_t size;

@@ -87,6 +87,7 @@ struct Ctx {
 	bool verifies;
 
 	unsigned grants;
+	int exit_code;
 	bool grants_set;
 	OutputSink sink;
 	void *sink_ud;
@@ -664,6 +665,10 @@ void ctx_grant(Ctx *c, unsigned grants) {
 bool ctx_granted(const Ctx *c, Grant g) {
 	return (c->grants & (unsigned)g) == (unsigned)g;
 }
+
+void ctx_set_exit_code(Ctx *c, int code) { c->exit_code = code; }
+
+int ctx_exit_code(const Ctx *c) { return c->exit_code; }
 
 void ctx_set_output(Ctx *c, OutputSink sink, void *ud) {
 	c->sink = sink;

@@ -28,6 +28,7 @@ typedef enum Status {
 	ST_INTERRUPTED, /* the host or ^C asked to stop */
 	ST_LIMIT,       /* a step, time or depth budget is used up */
 	ST_DENIED,      /* the program asked for something the host did not grant */
+	ST_EXIT,        /* the program ended itself: ctx_exit_code */
 	ST_INTERNAL     /* an invariant of ours is broken; a diagnostic is recorded */
 } Status;
 
@@ -131,9 +132,12 @@ void ctx_interrupt_at_poll(Ctx *c, uint64_t n);
 
 /* ---- what the host grants (embedded contexts are denied by default) --------------------------------------------------- */
 
-typedef enum Grant { GRANT_FILES = 1, GRANT_CLOCK = 2, GRANT_OUTPUT = 4, GRANT_ALL = 7 } Grant;
+typedef enum Grant { GRANT_FILES = 1, GRANT_CLOCK = 2, GRANT_OUTPUT = 4, GRANT_ENVIRONMENT = 8, GRANT_ALL = 15 } Grant;
 void ctx_grant(Ctx *c, unsigned grants); /* can only narrow after the first call */
 bool ctx_granted(const Ctx *c, Grant g);
+/* What exit(code) of the last call that gave ST_EXIT said. */
+void ctx_set_exit_code(Ctx *c, int code);
+int ctx_exit_code(const Ctx *c);
 
 /* Where print goes. NULL sink: dropped. */
 typedef void (*OutputSink)(void *ud, const char *text, size_t n);

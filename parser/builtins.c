@@ -84,7 +84,7 @@ static BUILTIN(convert) {
 	Dtype d = DT_F64;
 	dtype_from_name(self->name, &d);
 	Av *x = call->args[0];
-	if (x->kind == AV_DYN || x->kind == AV_STRING) return sp_number_of(sp, x, d, sp_user_place(sp, call->span));
+	if (x->kind == AV_STRING) return sp_number_of(sp, x, d, sp_user_place(sp, call->span));
 	x = sp_want_array(sp, x, call->spans[0], self->name);
 	if (dtype_is_complex((Dtype)ty(sp, x->ref)->dtype) && !dtype_is_complex(d) && d != DT_BOOL) {
 		Diag *e = diag_error(sp->c, E_DTYPE, call->spans[0], "a complex number does not become %s", dtype_name(d));

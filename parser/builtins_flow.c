@@ -101,6 +101,19 @@ BUILTIN(error) {
 	return av_new(sp, AV_UNSET);
 }
 
+/* exit(code): no `try` takes it back, and the host decides what it ends. */
+BUILTIN(leave) {
+	UNUSED;
+	Av *code = call->n ? av_array(sp, sp_scalar(sp, call->args[0], DT_I64, call->spans[0], "an exit code")) : av_int(sp, 0);
+	Call text = *call;
+	text.n = 1;
+	text.args = &code;
+	Ref message = joined(sp, &text, 0);
+	sp_at(sp, sp_user_place(sp, call->span));
+	emit_failure(sp, E_EXIT, message);
+	return av_new(sp, AV_UNSET);
+}
+
 /* _warning(message): said beside the results, and the program goes on. */
 BUILTIN(warning) {
 	UNUSED;
@@ -531,6 +544,7 @@ const Builtin builtins_flow[] = {
 	{.name = "print", .min_args = 0, .max_args = -1, .run = print, .doc = "print(a, b, ...): writes its arguments on a line"},
 	{.name = "progress", .min_args = 1, .max_args = 2, .named = "*", .run = progress, .doc = "progress(step, steps; name = value, ...): tells who watches how far the loop around has come"},
 	{.name = "str", .min_args = 0, .max_args = -1, .run = str, .doc = "str(x, ...): as text"},
+	{.name = "exit", .min_args = 0, .max_args = 1, .run = leave, .doc = "exit(code): ends the program, with an exit code from 0 to 255; 0 when it is not given"},
 	{.name = "error", .min_args = 1, .max_args = -1, .run = error, .doc = "error(message): stops the program"},
 	{.name = "assert", .min_args = 1, .max_args = 2, .run = assert_that, .doc = "assert(c, message): stops the program unless c holds"},
 	{.name = "list", .min_args = 0, .max_args = -1, .run = list, .doc = "list(a, b, ...): values of unlike types"},
@@ -577,12 +591,11 @@ const Builtin *builtin_find(const char *name) {
 }
 
 bool builtin_waits(const Builtin *b) {
-	Dtype d;
-	static const char *const others[] = {"same", "keys", "values", "leaves", "zip", "enumerate", "record"};
+	static const char *const others[] = {"same", "keys", "values", "leaves", "zip", "enumerate", "record", "kind", "flatten", "map", "map_rows"};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strcmp(b->name, others[i])) return true;
 	for (const Builtin *k = builtins_array; k->name; k++)
-		if (k == b) return !dtype_from_name(b->name, &d); /* a conversion unboxes, and has a type at once */
+		if (k == b) return true;
 	return false;
 }
 

@@ -327,7 +327,7 @@ static void warn_thrown_away(Checker *k, const Ast *e) {
 
 /* Statements in a row; `used`: the value of the last one is asked for. `inside`: of a function or loop, where nothing shows results. */
 static void walk_statements(Checker *k, uint32_t n, Ast *const *items, bool used, bool inside) {
-	static const char *const fails[] = {"error", NULL};
+	static const char *const fails[] = {"error", "exit", NULL};
 	for (uint32_t i = 0; i < n; i++) {
 		const Ast *e = items[i];
 		bool wanted = used && i + 1 == n;

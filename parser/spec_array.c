@@ -17,7 +17,7 @@ Av *sp_want_array(Sp *sp, Av *v, Span at, const char *what) {
 	}
 	if (v->kind == AV_DYN) {
 		Diag *d = diag_error(sp->c, E_NOT_STATIC, at, "%s takes an array, and the type of this value is known only when it runs", what);
-		diag_hint(sp->c, d, "hand it to a function that declares what it is, f(x: f64[n]); f64(x) makes it a real number; a name at top level has its type in the next statement");
+		diag_hint(sp->c, d, "hand it to a function that declares what it is, f(x: f64[n]); a name at top level has its type in the next statement");
 		sp_throw(sp);
 	}
 	sp_fail(sp, E_TYPE, at, "%s takes an array, not %s", what, sp_type_text(sp, v));

@@ -26,6 +26,10 @@ static atled_status run(Repl *r, const char *text, size_t n, const char *name, b
 	atled_clear_interrupt(r->ctx);
 	progress_clear();
 	if (atled_error_count(r->ctx)) session_report(r->ctx, r->options);
+	if (st == ATLED_EXIT) {
+		r->leave = true;
+		r->exit_code = session_exit_code(r->ctx, st);
+	}
 	if (kept) script_keep(r, text);
 	if (r->ans && atled_set(r->ctx, "ans", r->ans) != ATLED_OK) session_report(r->ctx, r->options);
 	atled_value_free(r->ans);
@@ -100,5 +104,5 @@ int command_repl(const Options *o) {
 	free(r.loaded);
 	script_free(&r);
 	session_close_last(r.ctx);
-	return EXIT_OK;
+	return r.exit_code;
 }

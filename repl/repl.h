@@ -17,6 +17,7 @@ typedef struct Repl {
 	size_t nkept, cap_kept;
 	unsigned line; /* inputs so far */
 	bool colour, leave;
+	int exit_code;
 } Repl;
 
 typedef struct ReplCommand {

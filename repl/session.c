@@ -101,7 +101,11 @@ void session_report(atled_context *ctx, const Options *o) {
 	fflush(stdout);
 	atled_error_form form = o->json ? ATLED_ERROR_JSON : use_colour(o, stderr) ? ATLED_ERROR_COLOUR : ATLED_ERROR_TEXT;
 	size_t n = atled_error_count(ctx);
-	for (size_t i = 0; i < n; i++) atled_error_write(ctx, i, form, file_sink, stderr);
+	for (size_t i = 0; i < n; i++) {
+		atled_error e = {.size = sizeof e};
+		if (atled_error_at(ctx, i, &e) == ATLED_OK && e.status == ATLED_EXIT && !e.warning) continue; /* as it was asked for */
+		atled_error_write(ctx, i, form, file_sink, stderr);
+	}
 }
 
 int session_exit_code(const atled_context *ctx, atled_status st) {
@@ -118,6 +122,7 @@ int session_exit_code(const atled_context *ctx, atled_status st) {
 	case ATLED_INTERRUPTED: return EXIT_INTERRUPTED;
 	case ATLED_DENIED: return EXIT_DENIED;
 	case ATLED_MISUSE: return EXIT_USAGE;
+	case ATLED_EXIT: return atled_exit_code(ctx);
 	case ATLED_INTERNAL:
 	case ATLED_BUSY: break;
 	}

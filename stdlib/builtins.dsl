@@ -316,6 +316,10 @@
 
 # map
 #     map(x -> sum(x^2), [1, 2; 3, 4])    #> [5, 25]
+#     map(x -> 2x, (a = [1, 2], b = 3))   #> (a = [2, 4], b = 6)
+
+# map_rows
+#     map_rows(p -> p.x * p.y, (x = [1, 2], y = [3, 4]))    #> [3, 8]
 
 # flatten
 #     (v, back) = flatten((a = 1.0, b = [2.0, 3]))
@@ -338,6 +342,10 @@
 #     x = 1.0
 #     for k in 0..60 { x = 0.5 * (x + 2 / x); progress(k + 1, 60; residual = x^2 - 2) }
 #     x                             #~ sqrt(2)
+
+# exit
+#     limited(x) = if x > 2 { exit(3) } else { x }
+#     limited(1)                    #> 1
 
 # error
 #     try { error("no good") } catch m { m }   #> no good

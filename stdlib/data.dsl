@@ -189,6 +189,15 @@ write_text(path, text) = {
 #     exists("/")   #> true
 exists(path) = _exists(path)
 
+# env(name): a variable of the environment, a string. Where there is none: `default`, or an error without it. Needs the host's grant.
+#     env("NO_SUCH_VARIABLE", "none")   #> none
+env(name, default = none) = {
+  text = _environment(name)
+  if kind(text) != "none" { text } else if kind(default) != "none" { default } else {
+    error("the environment has no variable `{name}`; env(name, default) gives one that is missing")
+  }
+}
+
 # list_files(folder, ending): the names in a folder that have this ending, in order; without `ending` all. Names that begin with a point are left out.
 #     list_files("/tmp", ".no-such-ending")   #> list()
 list_files(folder = ".", ending = "") = _list_files(folder, ending)

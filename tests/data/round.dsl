@@ -161,7 +161,7 @@ save(at("t2.txt"), list("a", "b"))
 load(at("t2.txt"))                       #> a b
 exists(at("t2.txt"))                     #> true
 exists("/tmp/no such file")              #> false
-list_files("tests/data", ".dsl")         #> list("ir_binary.dsl", "round.dsl", "samples.dsl", "solutions.dsl")
+list_files("tests/data", ".dsl")         #> list("ir_binary.dsl", "loaded_in_functions.dsl", "round.dsl", "samples.dsl", "solutions.dsl")
 
 # in functions: what is declared
 total(v: f64[n], m: i64[a, b]) = sum(v) + sum(m) * n + a

@@ -60,6 +60,18 @@ gives 'files are denied' 6 '' 'granted' "$atled" --safe -e 'use "x.dsl"'
 gives 'rules are trusted' 0 2.0 '' "$atled" -e 'f(x) = x^2' -e 'derivative f(x) = x' -e "f'(2.0)"
 gives 'rules are checked' 3 '' 'the derivative rule of `f` gives' "$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = x' -e "f'(2.0)"
 gives 'a right rule' 0 4.0 '' "$atled" --check-rules -e 'f(x) = x^2' -e 'derivative f(x) = 2x' -e "f'(2.0)"
+gives 'an exit code of its own' 7 1 '' "$atled" -e 'print(1); exit(7); print(2)'
+gives 'an exit from a function' 3 '' '' "$atled" -e 'f(x) = if x > 2 { exit(i64(x)) } else { x }' -e 'y = f(3.0)' -e 'y'
+gives 'an exit from a loop' 9 $'0\n1\n2' '' "$atled" -e 'for i in 0..10 { print(i); if i == 2 { exit(i + 7) } }'
+gives 'an exit from a map' 4 '' '' "$atled" -e 'map(x -> if x > 3 { exit(i64(x)) } else { x }, [1.0, 4, 2])'
+gives 'an exit that try does not catch' 0 '' '' "$atled" -e 'try { exit() } catch m { print(m) }'
+gives 'an exit in machine code' 5 '' '' env ATLED_NATIVE=always "$atled" -e 'f(x) = if x > 2 { exit(i64(x)) } else { x }' -e 'f(5.0) + 1'
+gives 'an exit on standard input' 6 '' '' bash -c 'printf "exit(6)\n1" | "$1"' - "$atled"
+gives 'a code that is none' 1 '' 'from 0 to 255, not 256' "$atled" -e 'exit(256)'
+gives 'the environment' 0 deep '' env ATLED_TEST_DEPTH=deep "$atled" -e 'env("ATLED_TEST_DEPTH")'
+gives 'the environment is denied' 6 '' 'ATLED_TEST_DEPTH is not granted' env ATLED_TEST_DEPTH=deep "$atled" --safe -e 'env("ATLED_TEST_DEPTH")'
+gives 'nothing in the environment' 1 '' 'has no variable `ATLED_NO_SUCH`' "$atled" -e 'env("ATLED_NO_SUCH")'
+gives 'nothing in the environment, which is said' 0 'a default' '' "$atled" -e 'env("ATLED_NO_SUCH", "a default")'
 gives 'printing is not denied' 0 1 '' "$atled" --safe -e 'print(1)'
 gives 'an unknown option' 2 '' '--nonsense' "$atled" --nonsense
 gives 'an option without its value' 2 '' 'SECONDS' "$atled" --time-limit
