@@ -30,6 +30,7 @@ static OpenRegion *open_region(Builder *b) {
 	r->id = f->regions.n;
 	r->shared_mark = b->shared.n;
 	r->bound_mark = b->bound.n;
+	r->meant_mark = b->meant.n;
 	r->trail_mark = dims_mark(b);
 	f->regions.at[f->regions.n++] = (Region){.params = f->vals.n, .owner = NO_INST};
 	b->region_parent.at[b->region_parent.n++] = b->region ? b->region->id : NO_REGION;
@@ -394,6 +395,11 @@ RegionId build_region_end(Builder *b, OpenRegion *r, uint32_t nresults, const Re
 	g->nresults = nresults;
 	for (uint32_t i = 0; i < nresults; i++) f->args.at[f->args.n++] = results[i];
 	forget_shared(b, r->shared_mark);
+	/* symbols that got another meaning inside have their own back */
+	while (r->outer && b->meant.n > r->meant_mark) {
+		const Meant *m = &b->meant.at[--b->meant.n];
+		*m->place = m->old;
+	}
 	b->bound.n = r->bound_mark;
 	dims_undo(b, r->trail_mark);
 	b->region = r->outer;
@@ -424,6 +430,7 @@ void build_region_abandon(Builder *b, OpenRegion *r) {
 		if (!inner->outer) build_breach(b, OP_NONE, 0, NULL, "a region that is not open is given up");
 		forget_shared(b, inner->shared_mark);
 		b->bound.n = inner->bound_mark;
+		b->meant.n = inner->meant_mark; /* what was copied there is given up with its maps */
 		dims_undo(b, inner->trail_mark);
 		b->region = inner->outer;
 	}
@@ -443,6 +450,7 @@ OpenRegion *build_region_reopen(Builder *b, RegionId id, Ref *results) {
 	r->id = id;
 	r->shared_mark = b->shared.n;
 	r->bound_mark = b->bound.n;
+	r->meant_mark = b->meant.n;
 	r->trail_mark = dims_mark(b);
 	r->span = b->span;
 	r->chain = b->chain;

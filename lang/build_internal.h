@@ -49,7 +49,7 @@ struct OpenRegion {
 	OpenRegion *outer;
 	RegionId id;
 	VEC(InstId) order;
-	uint32_t shared_mark, bound_mark, trail_mark;
+	uint32_t shared_mark, bound_mark, trail_mark, meant_mark;
 	SpanId span; /* as they were when it was opened, and are again when it is closed */
 	ChainId chain;
 };
@@ -59,6 +59,10 @@ typedef struct Shared { /* an expression that may be met again */
 	InstId inst;
 	uint32_t next; /* in the same bucket; UINT32_MAX ends */
 } Shared;
+
+typedef struct Meant { /* what a symbol stood for in a RefMap before it got another meaning */
+	Dim *place, old;
+} Meant;
 
 typedef struct Bound { /* bind_dim once for each scalar */
 	Ref scalar;
@@ -87,6 +91,7 @@ struct Builder {
 	VEC(Shared) shared;
 	uint32_t *shared_heads, shared_head_count;
 	VEC(Bound) bound;
+	VEC(Meant) meant; /* in the open regions: taken back when each is closed */
 	uint32_t *const_heads, const_head_count; /* chains over fn->consts */
 	VEC(uint32_t) const_next;
 	VEC(uint32_t) const_hash;

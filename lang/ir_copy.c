@@ -39,7 +39,9 @@ void refmap_set(RefMap *m, Ref from, Ref to) {
 		if (!dim_is_sym(b->ctx, old.dims[i], &s) || s >= m->ndims) continue;
 		/* An `if` or a loop that is built again makes symbols of its own for lengths that vary: from here on they stand
 		 * for the old. */
-		if (m->dims[s] == NO_DIM || !build_same_dim(b, m->dims[s], new.dims[i])) m->dims[s] = new.dims[i];
+		if (m->dims[s] != NO_DIM && build_same_dim(b, m->dims[s], new.dims[i])) continue;
+		if (m->dims[s] != NO_DIM) VEC_PUSH(b->scratch, &b->meant, ((Meant){&m->dims[s], m->dims[s]}));
+		m->dims[s] = new.dims[i];
 	}
 }
 

@@ -113,7 +113,7 @@ t(4.0)                       #> 2.0
 t(-4.0)                      #> -1.0
 try { [1, 2, 3][steps] } catch e { 0 }   #> 0
 safe(f, x) = try { f(x) } catch e { none }
-kind(safe(x -> x + 1, 2))    #> dynamic
+kind(safe(x -> x + 1, 2))    #> array
 safe(x -> x + 1, 2)          #> 3
 u(n) = { c = 0; for i in 0..n { c = try { if i % 2 == 0 { error("even") }; c + 1 } catch e { c + 100 } }; c }
 u(4)                         #> 202
@@ -128,7 +128,7 @@ kind(first_over([1, 5], 4))  #> array
 kind(find2([1, 2; 3, 4], 3)) #> tuple
 kind(collatz(27))            #> array
 kind(isprime(7))             #> array
-kind(w(5))                   #> dynamic
+kind(w(5))                   #> string
 
 # what is known of a number of one branch is not known of the other's
 first_large(v) = { large = f64(v > 9); if max(large) > 0 { argmax(large) } else { -1 } }
