@@ -250,8 +250,11 @@ BUILTIN(record_of) {
 	return av_record(sp, n, atoms, values);
 }
 
+/* In the user's text of the value itself; the library asks what is known before it runs. */
 BUILTIN(kind) {
 	UNUSED;
+	if (call->args[0]->kind == AV_DYN && !source_is_library(sp->c, call->span.source))
+		return sp_call_dynamic(sp, av_builtin(sp, self->name, 0, NULL), 1, call->args, call->span);
 	static const char *const names[] = {"unset", "none", "array", "dynamic", "string", "range", "tuple", "list", "record", "function", "problem"};
 	return av_string(sp, av_is_sparse(sp->c, call->args[0]) ? "sparse" : names[call->args[0]->kind]);
 }
@@ -591,7 +594,7 @@ const Builtin *builtin_find(const char *name) {
 }
 
 bool builtin_waits(const Builtin *b) {
-	static const char *const others[] = {"same", "keys", "values", "leaves", "zip", "enumerate", "record", "kind", "flatten", "map", "map_rows"};
+	static const char *const others[] = {"same", "keys", "values", "leaves", "zip", "enumerate", "record", "flatten", "map", "map_rows"};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strcmp(b->name, others[i])) return true;
 	for (const Builtin *k = builtins_array; k->name; k++)

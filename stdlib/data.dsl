@@ -193,7 +193,7 @@ exists(path) = _exists(path)
 #     env("NO_SUCH_VARIABLE", "none")   #> none
 env(name, default = none) = {
   text = _environment(name)
-  if kind(text) != "none" { text } else if kind(default) != "none" { default } else {
+  if not same(text, none) { text } else if kind(default) != "none" { default } else {
     error("the environment has no variable `{name}`; env(name, default) gives one that is missing")
   }
 }
