@@ -15,7 +15,7 @@
 #     s.y(0.5)[0]                      #~ 0.140539214 tol 1e-7
 #     m = bvp((t, y, p) -> [y[1], -p[0] * y[0]], (ya, yb, p) -> [ya[0], yb[0], ya[1] - 1], (0.0, π), t -> [sin(t), cos(t)]; parameters = 1.2);
 #     m.parameters                     #~ [1] tol 1e-6
-bvp(f, conditions, span, guess; parameters = none, at = none, method = collocation(), rtol = 1e-6, atol = 1e-9, partial = false) =
+bvp(f, conditions, span, guess; parameters = none, at = none, method = collocation(), rtol = 1e-6, atol = none, partial = false) =
   {
     free = kind(parameters) != "none"
     p0 = if free { ravel(f64(parameters)) } else { zeros(0) }
@@ -34,7 +34,8 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
     P = (f = if free { f } else { (t, y, p) -> f(t, y) },
       c = if several { if free { conditions } else { (Y, p) -> conditions(Y) } } else {
         if free { (Y, p) -> conditions(Y[0], Y[1], p) } else { (Y, p) -> conditions(Y[0], Y[1]) }
-      }, a = a, b = b, at = places, mesh = mesh, start = start, p0 = p0, free = free, rtol = f64(rtol), atol = f64(atol),
+      }, a = a, b = b, at = places, mesh = mesh, start = start, p0 = p0, free = free, rtol = f64(rtol),
+      atol = if kind(atol) == "none" { 1e-9 } else { f64(atol) }, by_size = kind(atol) == "none",
       partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
       coordinate = "t")
     _solved_between(P, method)
@@ -162,11 +163,20 @@ _matrix_between(P, q, g, z) = {
 _collocated(G, A, z) = z
 derivative _collocated(G, A, z), dG, dA, dz = -linsolve(A(y), dG(y))
 
+# Below which values count as nothing, unknown by unknown, whose largest values are `sizes`: atol / rtol. Where
+# atol was not given, a solution may be smaller than that: then a hundredth of it, or a millionth of the largest.
+_least_of(o, sizes) = {
+  sizes = stop_gradient(sizes)
+  least = o.atol / o.rtol + 0.0 * sizes
+  if _is_by_size(o) { where(sizes < inf, min(least, max(0.01 * sizes, 1e-6 * max(sizes))), least) } else { least }
+}
+_is_by_size(o) = if has(o, "by_size") { o.by_size } else { false }
+
 # What corrections are measured by: of y the largest on the mesh, unknown by unknown
 _weights_between(P, g, z) = {
   (U, p) = _split_between(g, z)
-  least = P.atol / P.rtol
-  concat(ravel(max(abs(U); axis = 0) + least + 0 * U), abs(p) + least)
+  size = max(abs(U); axis = 0)
+  concat(ravel(size + _least_of(P, size) + 0 * U), abs(p) + P.atol / P.rtol)
 }
 
 # Newton's method with damping by the natural criterion: a correction with the old Jacobian is to be shorter than the one before (Deuflhard's NLEQ-ERR). Gives z, how it ended and how
@@ -179,10 +189,11 @@ _newton_damped(G, A, weights, z, tol, loose, steps) = {
   simple = 0 * z
   last = inf
   while state < 0 {
-    weight = weights(z)
-    size = v -> sqrt(sum((v / weight)^2) / len(v))
     J = A(z)
     d = try { -linsolve(J, v) } catch m { 0 * v + nan }
+    # a guess of zero says nothing of sizes
+    weight = max(weights(z), weights(z + d)) + 1e-300
+    size = v -> sqrt(sum((v / weight)^2) / len(v))
     nd = size(d)
     if not (nd < inf) { state = 1 } else {
       if turn > 0 {
@@ -234,7 +245,8 @@ _residuals(P, q, g, z) = {
   sums[i, x, l] := sum(B[x, m] * f[i, m, l] for m)
   y = Y[.., ..1] + expand(expand(h, 1), 2) * sums
   r = slope - reshape(map((t, u) -> P.f(t, u, p), ravel(t), reshape(y, size(t), g.n)), ...shape(y))
-  scale = P.atol + P.rtol * max(abs(U); axis = 0)
+  scale = max(abs(U); axis = 0)
+  scale = P.rtol * (scale + _least_of(P, scale)) + 1e-300
   (w, E) = (q.w, q.E[1..])
   square[i, l] := sum(w[x] * r[i, x, l]^2 for x)
   of = expand(h, 1) * sqrt(square) / scale
@@ -523,14 +535,30 @@ _solve_between(info, m, o) = {
   lines =
     i64(_numbers(map(c -> size(c.residual((a,), _jets_of(info, all(a, _flat_state(info, orders))))), list(...info.conditions))))
   P = (f = (t, y, p) -> flow(t, y), c = conditions, a = a, b = b, at = stack(a, b), mesh = zeros(0),
-    start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol),
+    start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol), by_size = _is_by_size(o),
     partial = o.partial, name = info.name, equation = i -> _told(labels, i),
     condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0])
   r = _solved_between(P, m)
   (times, Y) = if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
   s =
-    (..._solution_of(info, m, orders, all, r.y, times, Y, r.stats), error = r.error, residual = r.residual, complete = r.complete)
+    (..._solution_of(info, m, orders, all, r.y, times, Y, r.stats),
+      error = _relative_between(info, orders, P, r), residual = r.residual, complete = r.complete)
   if info.eigen == "" { s } else { (...s, ...record(list(info.eigen), list(_field(s, info.eigen)(a)))) }
+}
+# The error as every method of solve tells it: of each field's own values, beside them in the mean square.
+_relative_between(info, orders, P, r) = if kind(r.error) == "none" { none } else {
+  h = r.times[1..] - r.times[..-1]
+  w = (concat(h, [0.0]) + concat([0.0], h)) / (2 * sum(h))
+  sizes = sqrt(sum(expand(w, 1) * r.values^2; axis = 0))
+  sizes = sizes + 1e-300 + _least_of((...P, by_size = true), sizes)
+  worst = 0.0
+  at = 0
+  for (k, n) in enumerate(info.sizes) {
+    width = max(1, n)
+    worst = max(worst, norm(r.error[at..at + width]) / norm(sizes[at..at + width]))
+    at = at + width * orders[k]
+  }
+  stop_gradient(worst)
 }
 # The highest derivatives as functions of the coordinate and the state. At an end where the equations do not determine them, since what stands before them is 0 there or other terms are
 # infinite (a regular singular point, as r == 0 is for r*u_rr + u_r), they are what makes the equations hold at a place a hundred-millionth of the interval inside, to

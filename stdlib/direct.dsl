@@ -45,12 +45,12 @@ _solve_newton(info, m, S, o) = {
   newton = if _has_jumps(info) { _newton_across } else { _newton_on }
   (U, turns, last) =
     newton(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o,
-      info.name)
+      v -> _sizes_on(S, v), info.name)
   (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
 }
 # Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).
-_newton_across(F, J, u0, o, name) = {
-  (u, state, turns) = _newton_damped(F, J, v -> max(abs(v)) + o.atol / o.rtol + 0.0 * v, u0, 1e-11, 0.1 * o.rtol, 60)
+_newton_across(F, J, u0, o, sizes, name) = {
+  (u, state, turns) = _newton_damped(F, J, v -> { size = sizes(v); size + _least_of(o, size) }, u0, 1e-11, 0.1 * o.rtol, 60)
   if state != 0 {
     error(
       "{name}: Newton's method does not converge: after {turns} turns the residual is {norm(F(u))}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
@@ -111,7 +111,8 @@ _solve_up_to_constants(info, m, S, o, free) = {
     _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own, ...map(a -> ones(P) / f64(P), list(...(0..n))))))
   W0 = concat(_direct_guess(info, S, o.guess), zeros(n))
   (W, turns, last_step) =
-    _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), W0, o, info.name)
+    _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), W0, o,
+      v -> concat(_sizes_on(S, v[..S.N]), abs(v[S.N..])), info.name)
   W = _zero_on(F, J, W)
   _check_balance(info, W[S.N..], F(0.0 * W)[..S.N], o)
   U = W[..S.N]
@@ -148,7 +149,9 @@ _check_balance(info, lacks, sources, o) = {
   }
 }
 
-_newton_on(F, J, u0, o, name) = {
+# The largest value of each unknown, at all of its nodes.
+_sizes_on(S, U) = { v = reshape(abs(U), S.parts, S.T.P); ravel(expand(max(v; axis = 1), 1) + 0.0 * v) }
+_newton_on(F, J, u0, o, sizes, name) = {
   u = u0
   v = F(u)
   k = 0
@@ -168,7 +171,7 @@ _newton_on(F, J, u0, o, name) = {
       u1 = u + t * d
       v1 = F(u1)
     }
-    size = max(abs(d) / (o.atol + o.rtol * abs(u1)))
+    size = max(abs(d) / (o.rtol * (abs(u1) + _least_of(o, sizes(u1))) + 1e-300))
     better = norm(v1) < norm(v)
     # the error behind a full step is about its square: one that is 1e-3 of what is asked for was not needed
     state = if t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3 {

@@ -38,8 +38,6 @@ _is_declined(o) = if kind(o.estimate) == "none" { false } else { not o.estimate 
 # above 1 %, or what was asked where that is more, with a warning. What is not known is not judged.
 _judged_by_error(info, m, o, s) = {
   e = if kind(s) != "record" or info.eigen != "" { none } else if has(s, "error") { s.error } else { none }
-  # of each unknown by itself, collocation's: beside the largest value
-  e = if kind(e) != "array" { e } else if rank(e) == 0 { e } else { max(e) / max(max(abs(s.values)), max(o.atol + 0.0) / max(o.rtol, 1e-300)) }
   # What is left of the equations of a network, beside their parts, is no error of its values.
   if kind(e) == "array" and m.name != "pinn" {
     if e > max(0.01, o.rtol) {

@@ -591,8 +591,8 @@ _fv_meeting(r, v) = {
     before = v
     for _ in list(...(0..20)) { before = w; w = turn(w) }
     if kind(v) == "array" and rank(v) > 0 {
-      where(abs(w - before) <= 1e-9 * (1 + abs(w)), w, nan)
-    } else { if abs(w - before) <= 1e-9 * (1 + abs(w)) { w } else { nan } }
+      where(abs(w - before) <= 1e-9 * (abs(v) + abs(w)), w, nan)
+    } else { if abs(w - before) <= 1e-9 * (abs(v) + abs(w)) { w } else { nan } }
   }
 }
 # Whether a function is affine, by what it depends on
