@@ -97,7 +97,10 @@ Fn *build_end(Builder *b, uint32_t nresults, const Ref *results) {
 	Fn *f = b->fn;
 	f->finished = true;
 	/* The builder is still open, so that whoever catches the throw can give the function up. */
-	if (ctx_verifies(b->ctx) && !fn_verify(f, "build")) ctx_throw(b->ctx, ST_INTERNAL);
+	if (ctx_verifies(b->ctx) && !fn_verify(f, "build")) {
+		ir_state(b->ctx)->broken++;
+		ctx_throw(b->ctx, ST_INTERNAL);
+	}
 	unlink_builder(b);
 	arena_free(b->scratch);
 	return f;

@@ -39,6 +39,7 @@ typedef struct IrState {
 	IrServices services;
 	Builder *open;        /* innermost open builder */
 	uint32_t serial;      /* of the next builder */
+	uint32_t broken;      /* functions that were found wrong when verified */
 } IrState;
 IrState *ir_state(Ctx *c); /* made on first use */
 void fn_register(Ctx *c, Fn *f); /* gives f its id */

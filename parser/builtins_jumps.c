@@ -10,7 +10,8 @@
  * each jump. What jumps in another way (a place in an order, a comparison
  * within a counted loop, or beside what may fail) is an error with its place.
  * Comparisons that end a loop with a condition do not count: what such a loop
- * comes to is continuous.
+ * comes to is continuous. _clock_switches(f, t, ...) gives those of f(t, ...)
+ * that depend on t and on nothing else that is handed to f.
  */
 #include "parser/builtins.h"
 
@@ -25,6 +26,7 @@ typedef struct Jumps {
 	Sp *sp;
 	const Fn *f;
 	uint8_t *of;      /* by value: what it depends on */
+	uint8_t asked;    /* what a comparison that counts depends on */
 	bool *wanted;     /* by instruction: a comparison that counts */
 	uint32_t n;       /* how many */
 	Ref *parts;       /* their differences, in the function that is made of them */
@@ -90,7 +92,7 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
-		if (of == OF_BOTH && !noted) {
+		if (of == j->asked && !noted) {
 			switch ((Op)in->op) {
 			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
 				note(j, in, top);
@@ -178,7 +180,7 @@ static Compared compared(Sp *sp, const Call *call) {
 	m.tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Ref *by_param = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Fn *flat = m.spec.fn->finished ? fn_flatten(sp->c, m.spec.fn) : NULL;
-	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn};
+	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn, .asked = OF_BOTH};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -205,6 +207,30 @@ static Compared compared(Sp *sp, const Call *call) {
 	if (j.n) m.fn = make_compared(&j);
 	if (flat) fn_unref(flat);
 	return m;
+}
+
+/* The same of f(t, ...): what depends on t alone. Other jumps do not count. */
+static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec) {
+	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
+	at.args = call->args + 1;
+	at.spans = call->spans + 1;
+	Av *f = sp_keep_rule(sp, call->args[0]);
+	*spec = sp_specialise(sp, f, &at);
+	if (!spec->fn->finished || spec->effects) return NULL;
+	Fn *flat = fn_flatten(sp->c, spec->fn);
+	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE};
+	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
+	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
+	uint32_t first = 0;
+	for (uint32_t i = 0; i < f->n; i++) first += av_count_leaves(f->items[i]);
+	for (uint32_t i = first; i < spec->nleaves; i++) {
+		const int p = spec->param_of_leaf[i];
+		if (p >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
+	}
+	walk(&j, &j.f->regions.at[0], true, false);
+	Fn *made = j.n ? make_compared(&j) : NULL;
+	if (flat) fn_unref(flat);
+	return made;
 }
 
 static Av *no_elements(Sp *sp) {
@@ -240,7 +266,20 @@ BUILTIN(switch_changes) {
 	return av_array(sp, results[1]);
 }
 
+/* _clock_switches(f, t, ...) */
+BUILTIN(clock_switches) {
+	UNUSED;
+	Spec spec;
+	Fn *made = compared_by_clock(sp, call, &spec);
+	if (!made) return no_elements(sp);
+	Ref result;
+	build_call(sp->b, made, spec.nargs, spec.args, &result);
+	fn_unref(made);
+	return av_array(sp, result);
+}
+
 const Builtin builtins_jumps[] = {
+	{.name = "_clock_switches", .min_args = 2, .max_args = -1, .run = clock_switches},
 	{.name = "_switches", .min_args = 2, .max_args = 2, .run = switches},
 	{.name = "_switch_changes", .min_args = 2, .max_args = 2, .run = switch_changes},
 	{0},

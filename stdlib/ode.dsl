@@ -117,7 +117,8 @@ _integration(y0, pattern, o) =
     } else {
       0
     }, quiet = if has(o, "quiet") { o.quiet } else { 0 }, names = if has(o, "names") { o.names } else { "" },
-    equations = if has(o, "equations") { o.equations } else { "" })
+    equations = if has(o, "equations") { o.equations } else { "" },
+    switches = if has(o, "switches") { o.switches } else { none })
 
 _atol_for(y0, atol) = if rank(atol) == 0 { zeros_like(y0) + atol } else {
   assert(rank(atol) == 1 and len(atol) == len(y0), "atol has {len(atol)} numbers for {len(y0)} unknowns")
@@ -197,7 +198,15 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 }
 # The longest step of a method as the host calls take it, 0: any.
 _longest_step(m) = if has(m, "max_step") { if m.max_step < inf { m.max_step } else { 0.0 } } else { 0.0 }
-_by_ida(m, F, jac, y0, id, t0, t1, o) = {
+_by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
+  s = _switch_times(o.switches.compared, t0, t1)
+  if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
+    (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), s, 5, y0,
+      t0, t1, o.saveat)
+    (times, Y + _unmoved(o.switches.whole, t0), stats)
+  }
+}
+_by_ida_once(m, F, jac, y0, id, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   (y0, yp0) = _dae_start(F, jac, y0, id, t0, o)

@@ -102,6 +102,12 @@ _box_only(info, m) = {
   if kind(info.eigen) == "string" and info.eigen != "" { _refuse("{m.name}() does not serve eigenproblems") }
   if len(info.events) > 0 { _refuse("{m.name}() does not serve events") }
   _refuse_jumps(info, m.name)
+  if m.name == "rfm" and info.time >= 0 {
+    if _switches_by_clock(info) {
+      _refuse(
+        "{info.name} switches by the clock, and what rfm() is a sum of is smooth over all times: fd(), chebyshev() and fem() begin anew where it switches")
+    }
+  }
 }
 
 # ---- features

@@ -108,7 +108,8 @@ _solve_ode(info, m, o) = {
       # with events the wanted times behind the end have no rows
       if len(info.events) > 0 or o.partial { map(state, at) } else { second.values }
     }
-    _judged_in_time(info, s, _error_in_time(m, o, s, state, len(info.events) > 0 or o.partial, again), o)
+    jumps = len(info.events) > 0 or o.partial or _switches_by_clock(info)
+    _judged_in_time(info, s, _error_in_time(m, o, s, state, jumps, again), o)
   }
 }
 _wants_error(o) = if has(o, "estimate") { if kind(o.estimate) == "none" { true } else { o.estimate } } else { false }
@@ -372,7 +373,7 @@ _implicit_system(info) = {
 # refuse: what is said where neither is so, and rates that are not determined at the beginning may be later; none where it is known that the system is implicit.
 _implicit_rows(info, m, o, tspan, refuse) = {
   (orders, F, y0, id, all) = _implicit_system(info)
-  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders))
+  o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders), switches = _clock_of(info))
   t0 = tspan[0]
   n = 0
   for k in list(...(0..len(info.sizes))) { n = n + orders[k] * max(1, info.sizes[k]) }

@@ -1,0 +1,100 @@
+# Conditions and equations that switch by the clock: an implicit integration begins anew at each switch.
+
+# insulated until 0.5, then cooled: the series of the plate (Biot number 20)
+h(t) = if t < 0.5 { 0.0 } else { 20.0 }
+problem plate {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 1 at t = 0
+  u_x == 0 at x = 0
+  u_x == -h(t)*u at x = 1
+}
+zeta = map(k -> root(z -> z*sin(z) - 20cos(z), (k*π, k*π + π/2)), 1.0*iota(6))
+right = sum(4sin(zeta)/(2zeta + sin(2zeta))*exp(-0.5zeta^2)*cos(0.5zeta))
+for m in (fd(n = 21), fd(n = 41), chebyshev(16)) {
+  s = solve(plate, m)
+  off = abs(s.u(1.0, 0.5)/right - 1)
+  assert(off < 1e-5 and s.error < 1e-4, "{m.name}: {off} {s.error}")
+  assert(max(abs(s.u(linspace(0.0, 0.499, 30), 0.7) - 1)) < 1e-7, m.name)
+}
+abs(solve(plate).u(1.0, 0.5)/right - 1) < 1e-5     #> true
+
+# nothing that is linear: as a second solution that begins at the switch
+problem sink(h = 20.0, s = 0.3) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 1 at t = 0
+  u_x == (if t < 0.5 { 0.0 } else { h })*max(u - 0.2, 0)^2 at x = 0
+  u_x == -(if t < s { 0.0 } else { h })*u at x = 1
+}
+problem early {
+  domain t in [0.3, 0.5], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 1 at t = 0.3
+  u_x == 0 at x = 0
+  u_x == -20u at x = 1
+}
+problem late {
+  domain t in [0.5, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 0 at t = 0.5
+  u_x == 20*max(u - 0.2, 0)^2 at x = 0
+  u_x == -20u at x = 1
+}
+a = solve(early, chebyshev(24), rtol = 1e-9, atol = 1e-11);
+b = solve(late, chebyshev(24); start = a, t = (0.5, 1), rtol = 1e-9, atol = 1e-11);
+s = solve(sink(), chebyshev(24), rtol = 1e-9, atol = 1e-11);
+x = linspace(0, 1, 11)
+max(abs(s.u(0.45, x) - a.u(0.45, x))) < 1e-7       #> true
+max(abs(s.u(0.9, x) - b.u(0.9, x))) < 1e-7         #> true
+s.u(0.2, 0.5)                 #~ 1.0 tol 1e-10
+# rows at wanted times, some of them at the switches
+t = [0.0, 0.2, 0.3, 0.4, 0.5, 0.8, 1.0]
+w = solve(sink(), chebyshev(24), rtol = 1e-9, atol = 1e-11, saveat = t);
+w.times                       #> [0, 0.2, 0.3, 0.4, 0.5, 0.8, 1]
+max(abs(w.u(t, 0.5) - s.u(t, 0.5))) < 1e-6         #> true
+shape(w.values) == (7, 25)    #> true
+
+# what stands in the conditions has derivatives, the time of a switch has none
+k(h) = solve(sink(h), fd(n = 21), rtol = 1e-8, estimate = false).u(1.0, 0.5)
+k'(20)                        #~ (k(20.01) - k(19.99))/0.02 tol 1e-4
+grad(k)(20.0)                 #~ k'(20) tol 1e-6
+contains(try { str((s -> solve(sink(20.0, s), fd(n = 21), estimate = false).u(1.0, 0.5))'(0.3)) } catch m { m }, "switches at a time")   #> true
+
+# equations in t alone, with an unknown that has no rate
+problem turned {
+  domain t in [0, 1]
+  field x, z
+  x_t == z
+  z == (if t < 0.5 { 1.0 } else { -1.0 })
+  x == 0 at t = 0
+}
+s = solve(turned);
+s.x([0.25, 0.5, 0.75])        #~ [0.25, 0.5, 0.25] tol 1e-8
+s.z([0.25, 0.75])             #~ [1, -1] tol 1e-12
+s.x(1.0)                      #~ 0 tol 1e-8
+problem pulses {
+  domain t in [0, 1]
+  field x, z
+  x_t == z - x
+  z == (if mod(t, 0.1) < 0.05 { 1.0 } else { -1.0 })
+  x == 0 at t = 0
+}
+s = solve(pulses, rtol = 1e-9);
+v = 0.0
+for i in 0..10 { v = 1 + (v - 1)*exp(-0.05); v = -1 + (v + 1)*exp(-0.05) }
+s.x(1.0)                      #~ v tol 1e-8
+s.error < 1e-6                #> true
+# a comparison with anything else is none by the clock
+problem free {
+  domain t in [0, 2]
+  field x, z
+  x_t == -z
+  z == (if x > 0.5 { 1.0 } else { 2x })
+  x == 1 at t = 0
+}
+solve(free, rtol = 1e-9).x(1.5)    #~ 0.5exp(-2) tol 1e-6
