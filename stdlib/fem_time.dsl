@@ -14,7 +14,12 @@ _fem_lines(P, D, m, o) = {
   rated = map(f -> _has_rate(info, f), list(...(0..P.nf)))
   id = concat(...map(f -> concat(...map(c -> full(if rated[f] { 1.0 } else { 0.0 }, D.counts[c]),
     list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))[free]
-  y0 = _start_values(P, D, t0)[free]
+  U0 = _start_values(P, D, t0)
+  y0 = U0[free]
+  sizes = list()
+  at = 0
+  for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
+  o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
   jac = (t, y, yp, c) -> {
     (U, V) = (whole(t, y), rates(t, yp))

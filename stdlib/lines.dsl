@@ -627,6 +627,7 @@ _solve_grid(info, m, o) = {
 }
 
 _solve_lines(info, m, S, o) = {
+  o = (...o, atol = _atol_by_sizes(o, max(abs(reshape(_initial(info, S), S.parts, S.T.P)); axis = 1)))
   conditions = _conditions_of(info, S)
   rated = _rated(info, S)
   explicit = len(rated) > 0

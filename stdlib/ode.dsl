@@ -69,6 +69,14 @@ _atol_by(usual, rtol, y0, rate, span) = {
   size = max(concat([0.0], ravel(abs(stop_gradient(y0))), ravel(abs(stop_gradient(change)))))
   where(size > 0, min(usual, max(rtol, 1e-6) * size), usual)
 }
+# The same for several unknowns by their sizes, a millionth of which the usual 1e-8 becomes at most: the smallest is to be seen as
+# well, unless it is below a millionth of the largest
+_atol_by_sizes(o, size) = if not _is_by_size(o) { o.atol } else {
+  size = stop_gradient(size)
+  top = max(size)
+  least = min(where(size > 0, max(size, 1e-6 * top), inf))
+  where(least < inf, o.atol * min(1.0, 100 * least), o.atol)
+}
 # What no solution may be without a word: not finite, whatever the method made of it; smaller than atol everywhere, so that steps are as long as the method lets them be.
 _check_rows(y0, times, Y, o) = {
   Y = stop_gradient(Y)

@@ -758,7 +758,7 @@ _solve_spectral(info, m, o, time) = {
   F = (...form, start_like = ones(...S.T.n) + 0im)
   (t0, t1) = _span_of(info, S, o)
   U0 = _initial(info, S)
-  saved = (...o, saveat = f64(o.saveat))
+  saved = (...o, saveat = f64(o.saveat), atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
   if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
   (times, Y, stats) = if step.name == "cnab2" { _cnab_march(F, step, saved, t0, t1, U0) } else {
     _etd_march(F, step, saved, t0, t1, U0, f64(S.T.P), info.name)

@@ -1,4 +1,4 @@
-#! error E0505 9:1-9:16 "switches by the clock"
+#! error E0505 9:1-9:20 "switches by the clock"
 problem plate {
   domain t in [0, 1], x in [0, 1]
   field u
