@@ -244,6 +244,46 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
   if rank(F) == 1 { ravel(D) } else { reshape(D, T.P, ...shape(F)[1..]) }
 }, list(...q.fluxes))
 
+# The jets at a wall for a condition in which a factor that depends on the state stands before the slope, as in k(u)*u_x: with
+# the slope that gives the flux there, which is that through the first two steps, extrapolated. At a jump of k the slope of the
+# values, times k at the wall, is no flux, and the wall would stay at the jump.
+_with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
+  T = S.T
+  out = own
+  for q in info.equations {
+    for s in q.fluxes {
+      i = _slope_of_flux(info, s)
+      if s.state and len(s.inner) == 0 and s.coord == c.q.at.coord and i >= 0 {
+        if contains(c.q.bent, i) {
+          p = c.p
+          e = _steps_of(T, p)
+          F = reshape(_flux_between(info, S, s, t, U, V, λ, jets), T.P // (T.n[p] * T.stride[p]), e.n, T.stride[p])
+          (a, b) = if c.side == 1 { (-1, -2) } else { (0, 1) }
+          (near, next) = (ravel(F[.., a]), ravel(F[.., b]))
+          wall = near + (near - next) * e.h[a] / (e.h[a] + e.h[b])
+          flux = v -> map_rows(r -> s.f(_node_coordinates(info, S, t, r.x), r.j, ()) + 0.0 * r.x[0],
+            (x = x, j = map(k -> if k == i { v } else { own[k] }, list(...(0..len(own))))))
+          (rest, factor) = jvp(flux, 0.0 * own[i], 1.0 + 0.0 * own[i])
+          slope = where(factor == 0, own[i], (wall - rest) / where(factor == 0, 1.0, factor))
+          out = map(k -> if k == i { slope } else { out[k] }, list(...(0..len(own))))
+        }
+      }
+    }
+  }
+  out
+}
+# The only jet of a flux that is a slope along its coordinate and nothing else, of one number; -1 where there is none
+_slope_of_flux(info, s) = {
+  (found, many) = (-1, 0)
+  for i in s.jets {
+    j = info.jets[i]
+    order = 0
+    for o in j[1..] { order = order + o }
+    if j[1 + s.coord] % 2 == 1 { many = many + 1; if order == 1 and info.sizes[j[0]] == 0 { found = i } }
+  }
+  if many == 1 { found } else { -1 }
+}
+
 # The residual of an equation at all nodes, with differences of its fluxes where it has such
 _equation_on_grid(info, S, q, t, U, V, λ, jets) = if len(q.fluxes) == 0 { _point_residuals(info, S, q, t, S.T.X, jets) } else {
   slopes = _flux_slopes(info, S, q, t, U, V, λ, jets)

@@ -800,6 +800,7 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
     nodes = _nodes_of(S, c)
     x = map(v -> v[nodes], T.X)
     own = map(v -> v[nodes], jets)
+    own = if _has_jumps(info) and c.p >= 0 and c.layer == 0 { _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) } else { own }
     r = if c.shift == 0 { _point_residuals(info, S, c.q, t, x, own) } else {
       if c.shift > 1 { error("the condition `{c.q.text}` would have to be differentiated {c.shift} times by t") }
       later =

@@ -1,5 +1,7 @@
-# switching.dsl - where a problem switches by the clock alone, as `if t < 0.5 { 1 } else { 0 }` does: there unknowns without a
-# rate may jump, and an implicit integration begins anew. Which comparisons these are is read off the program (_clock_switches).
+# switching.dsl - where a problem switches by the clock alone, as `if t < 0.5 { 1 } else { 0 }` does.
+#
+# There unknowns without a rate may jump, and an implicit integration begins anew. Which comparisons these are is read off the
+# program (_clock_switches).
 
 # Of the equations and conditions of a problem, functions of t: `compared`, what is compared in them and depends on the time alone,
 # f64[k], k may be 0; `whole`, all that is left of them at one place.

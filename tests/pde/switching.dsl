@@ -195,3 +195,39 @@ problem late_coupling {
   w == 0 at boundary
 }
 solve(late_coupling, fem(mesh = mesh(box((0.0, 1.0)), 0.01))).w(0.9)     #~ 0.9*(0.001/6 + 0.0045) tol 1e-6
+
+# The flux through a wall where the conductivity jumps with the solution: that through the cells, not k at the wall times the
+# slope of the values, by which the wall stays at the jump
+step(u) = if u < 0.5 { 1.0 } else { 10.0 }
+problem wall(b) {
+  domain x in [0, 1]
+  field u
+  ∂x(step(u)*∂x(u)) == 0
+  step(u)*u_x == b*u at x = 0
+  u == 1 at x = 1
+}
+solve(wall(10.4), fd(n = 11)).u(0.0)     #~ 5.5/11.4 tol 1e-10
+solve(wall(10.8), fd(n = 41)).u(0.0)     #~ 5.5/11.8 tol 1e-10
+problem warm {
+  domain t in [0, 0.3], x in [0, 1]
+  field u
+  u_t == ∂x(step(u)*∂x(u))
+  u == 0.2 + 0.8*x^2 at t = 0
+  step(u)*u_x == 2*(u - 0.1) at x = 0
+  u == 1 at x = 1
+}
+# volumes of their own, in small steps: the flux is the difference of the integral of the conductivity
+volumes(n, steps) = {
+  x = linspace(0.0, 1, n + 1)
+  u = 0.2 + 0.8x^2
+  d = 0.3/steps
+  for i in 0..steps {
+    w = where(u < 0.5, u, 0.5 + 10(u - 0.5))
+    q = n*(w[1..] - w[..-1])
+    u[0] = u[0] + d*2n*(q[0] - 2(u[0] - 0.1))
+    u[1..n] = u[1..n] + d*n*(q[1..] - q[..-1])
+  }
+  u[0]
+}
+solve(warm, fd(n = 41)).u(0.3, 0.0)      #~ volumes(40, 12000) tol 2e-4
+solve(warm, fd(n = 81)).u(0.3, 0.0)      #~ volumes(40, 12000) tol 2e-4
