@@ -42,12 +42,23 @@ _solve_newton(info, m, S, o) = {
   A = _whole_jacobian(info, S, matched, conditions)
   F = U -> _whole_residual(info, S, matched, conditions, 0.0, U, none)
   J = U -> _as_sparse(A.pattern, A.values(0.0, U, none, 0.0, 0.0))
-  newton = if _has_jumps(info) { _newton_across } else { _newton_on }
-  (U, turns, last) =
-    newton(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), _direct_guess(info, S, o.guess), o,
-      v -> _sizes_on(S, v), info.name)
+  jumps = _has_jumps(info)
+  newton = if jumps { _newton_across } else { _newton_on }
+  from = U0 -> newton(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), U0, o,
+    v -> _sizes_on(S, v), info.name)
+  U0 = _direct_guess(info, S, o.guess)
+  (U, turns, last) = if jumps and kind(o.guess) == "none" {
+    try { from(U0) } catch e { from(_start_by_elements(info, S, o, e)) }
+  } else { from(U0) }
   (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
 }
+# The values at the nodes of what elements make of the statement, where fluxes that jump stop Newton's method on a grid; said: what is told where they do not
+# serve it either.
+_start_by_elements(info, S, o, said) = try {
+  length = max(...map(c -> info.hi[c] - info.lo[c], (...info.space,)), 0.0)
+  m = fem(length / (if len(info.space) == 1 { 100 } else { 24 }))
+  stop_gradient(_direct_guess(info, S, m.solve(info, m, (...o, progress = false, estimate = false))))
+} catch e { error(said) }
 # Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).
 _newton_across(F, J, u0, o, sizes, name) = {
   (u, state, turns) = _newton_damped(F, J, v -> { size = sizes(v); size + _least_of(o, size) }, u0, 1e-11, 0.1 * o.rtol, 60)
