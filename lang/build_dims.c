@@ -351,7 +351,7 @@ Dim build_dim_of(Builder *b, Ref i64_scalar, Atom name) {
 	return build_canon(b, d);
 }
 
-/* A whole number as a sum: what each of a few values counts, and a constant. */
+/* A whole number as a sum of multiples of a few values, and a constant. */
 typedef struct Sum {
 	Ref of[8];
 	int64_t times[8], constant;

@@ -163,15 +163,6 @@ _matrix_between(P, q, g, z) = {
 _collocated(G, A, z) = z
 derivative _collocated(G, A, z), dG, dA, dz = -linsolve(A(y), dG(y))
 
-# Below which values count as nothing, unknown by unknown, whose largest values are `sizes`: atol / rtol. Where
-# atol was not given, a solution may be smaller than that: then a hundredth of it, or a millionth of the largest.
-_least_of(o, sizes) = {
-  sizes = stop_gradient(sizes)
-  least = o.atol / o.rtol + 0.0 * sizes
-  if _is_by_size(o) { where(sizes < inf, min(least, max(0.01 * sizes, 1e-6 * max(sizes))), least) } else { least }
-}
-_is_by_size(o) = if has(o, "by_size") { o.by_size } else { false }
-
 # What corrections are measured by: of y the largest on the mesh, unknown by unknown
 _weights_between(P, g, z) = {
   (U, p) = _split_between(g, z)
@@ -535,8 +526,8 @@ _solve_between(info, m, o) = {
   lines =
     i64(_numbers(map(c -> size(c.residual((a,), _jets_of(info, all(a, _flat_state(info, orders))))), list(...info.conditions))))
   P = (f = (t, y, p) -> flow(t, y), c = conditions, a = a, b = b, at = stack(a, b), mesh = zeros(0),
-    start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol), by_size = _is_by_size(o),
-    partial = o.partial, name = info.name, equation = i -> _told(labels, i),
+    start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol),
+    by_size = _is_by_size(o), partial = o.partial, name = info.name, equation = i -> _told(labels, i),
     condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0])
   r = _solved_between(P, m)
   (times, Y) = if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }

@@ -52,13 +52,10 @@ _solve_newton(info, m, S, o) = {
   } else { from(U0) }
   (_zero_on(F, J, U), (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
 }
-# The values at the nodes of what elements make of the statement, where fluxes that jump stop Newton's method on a grid; said: what is told where they do not
-# serve it either.
-_start_by_elements(info, S, o, said) = try {
-  length = max(...map(c -> info.hi[c] - info.lo[c], (...info.space,)), 0.0)
-  m = fem(length / (if len(info.space) == 1 { 100 } else { 24 }))
-  stop_gradient(_direct_guess(info, S, m.solve(info, m, (...o, progress = false, estimate = false))))
-} catch e { error(said) }
+# Where fluxes that jump stop Newton's method on a grid: the values at the nodes of what elements make of the
+# statement. said: the message where they do not serve it either.
+_start_by_elements(info, S, o, said) =
+  try { stop_gradient(_direct_guess(info, S, _by_elements(info, o))) } catch e { error(said) }
 # Where factors switch with the unknowns, residuals may rise on the way: corrections are measured (bvp.dsl).
 _newton_across(F, J, u0, o, sizes, name) = {
   (u, state, turns) = _newton_damped(F, J, v -> { size = sizes(v); size + _least_of(o, size) }, u0, 1e-11, 0.1 * o.rtol, 60)

@@ -92,14 +92,9 @@ _parts_by_grids(info, m, o, s) = {
     F = _values_at_all(info, finer.method.solve(info, finer.method, quiet), at, taus)
     _by_both(_gap(m, X, F, size, meshed), gap, finer.h, others[0].h, top)
   } else { space }
-  # where factors switch with the unknowns, equations on a grid can have solutions of their own, on every grid
+  # where factors switch with the unknowns, fd's equations can have solutions of their own, on every grid
   space = if info.time >= 0 or m.name != "fd" or not _has_jumps(info) { space } else {
-    length = max(...map(c -> info.hi[c] - info.lo[c], (...info.space,)), 0.0)
-    apart = try {
-      by = fem(length / (if len(info.space) == 1 { 64 } else { 24 }))
-      F = by.solve(info, by, (...quiet, guess = none))
-      _gap(m, X, _values_at_all(info, F, at, taus), size, true)
-    } catch e { 0.0 }
+    apart = try { _gap(m, X, _values_at_all(info, _by_elements(info, quiet), at, taus), size, true) } catch e { 0.0 }
     if apart > 0.1 { max(space, apart) } else { space }
   }
   later = if info.time < 0 { none } else { _in_finer_steps(info, rough.method, quiet, last, b - a) }

@@ -244,9 +244,9 @@ _flux_slopes(info, S, q, t, U, V, λ, jets) = map(s -> {
   if rank(F) == 1 { ravel(D) } else { reshape(D, T.P, ...shape(F)[1..]) }
 }, list(...q.fluxes))
 
-# The jets at a wall for a condition in which a factor that depends on the state stands before the slope, as in k(u)*u_x: with
-# the slope that gives the flux there, which is that through the first two steps, extrapolated. At a jump of k the slope of the
-# values, times k at the wall, is no flux, and the wall would stay at the jump.
+# The jets at a wall for a condition like k(u)*u_x == g, in which a factor of the slope depends on the state.
+# The slope is that which gives the flux at the wall, extrapolated from the first two steps. Where k jumps
+# within the first step, k at the wall times the slope of the values is no flux.
 _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
   T = S.T
   out = own
@@ -272,7 +272,7 @@ _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) = {
   }
   out
 }
-# The only jet of a flux that is a slope along its coordinate and nothing else, of one number; -1 where there is none
+# The number of the only jet of a flux that is a slope along its coordinate, of one number; -1: there is none.
 _slope_of_flux(info, s) = {
   (found, many) = (-1, 0)
   for i in s.jets {

@@ -69,8 +69,17 @@ _atol_by(usual, rtol, y0, rate, span) = {
   size = max(concat([0.0], ravel(abs(stop_gradient(y0))), ravel(abs(stop_gradient(change)))))
   where(size > 0, min(usual, max(rtol, 1e-6) * size), usual)
 }
-# The same for several unknowns by their sizes, a millionth of which the usual 1e-8 becomes at most: the smallest is to be seen as
-# well, unless it is below a millionth of the largest
+# Whether no atol was given, so that solutions are measured by themselves
+_is_by_size(o) = if has(o, "by_size") { o.by_size } else { false }
+# Below which values count as nothing, unknown by unknown, whose largest values are `sizes`: atol / rtol.
+# Where atol was not given it is a hundredth of a size, if that is less, or a millionth of the largest.
+_least_of(o, sizes) = {
+  sizes = stop_gradient(sizes)
+  least = o.atol / o.rtol + 0.0 * sizes
+  if _is_by_size(o) { where(sizes < inf, min(least, max(0.01 * sizes, 1e-6 * max(sizes))), least) } else { least }
+}
+# atol for several unknowns by their sizes at the beginning. Where it was not given it is a millionth of the
+# smallest at most. What is below a millionth of the largest does not count.
 _atol_by_sizes(o, size) = if not _is_by_size(o) { o.atol } else {
   size = stop_gradient(size)
   top = max(size)

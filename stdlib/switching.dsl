@@ -1,10 +1,10 @@
 # switching.dsl - where a problem switches by the clock alone, as `if t < 0.5 { 1 } else { 0 }` does.
 #
-# There unknowns without a rate may jump, and an implicit integration begins anew. Which comparisons these are is read off the
-# program (_clock_switches).
+# Unknowns without a rate may jump there, so an implicit integration begins anew. Which comparisons these
+# are is read off the program (_clock_switches). Their zeros are looked for in 512 parts of the span.
 
-# Of the equations and conditions of a problem, functions of t: `compared`, what is compared in them and depends on the time alone,
-# f64[k], k may be 0; `whole`, all that is left of them at one place.
+# Functions of t for a problem. compared: f64[k], what its equations and conditions compare by the time
+# alone; k may be 0. whole: what is left of all of them at one place.
 _clock_of(info) = {
   still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords))))
   jets = _zero_jets(info)
@@ -15,7 +15,7 @@ _clock_of(info) = {
     whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)))
 }
 _switches_by_clock(info) = len(_clock_of(info).compared(info.lo[info.time])) > 0
-# Nothing, whose derivative is an error where a switch moves with what is differentiated by.
+# 0, whose derivative is refused where a switch moves with what is differentiated by.
 _unmoved(f, t) = 0.0
 derivative _unmoved(f, t), df, dt = _unmoved_change(_moved(df, _moves(df)[1]), t)
 _unmoved_change(df, t) = {
@@ -26,8 +26,8 @@ _unmoved_change(df, t) = {
   0.0
 }
 
-# The first times behind the zeros of c between t0 and t1, in order, f64[n]: looked for in 512 parts, in each of which one
-# comparison changes its sign once at most. They do not move.
+# The first times behind the zeros of c between t0 and t1, in order: f64[n], without a derivative. In each of
+# 512 parts a comparison is taken to change its sign once at most. Backwards in time there are none.
 _switch_times(c, t0, t1) = if len(c(t0)) == 0 { zeros(0) } else {
   n = 512
   (a, d) = (stop_gradient(t0 + 0.0), stop_gradient(t1 - t0))
@@ -52,9 +52,9 @@ _switch_times(c, t0, t1) = if len(c(t0)) == 0 { zeros(0) } else {
   s[concat([true], s[1..] - s[..-1] > near)[..len(s)]]
 }
 
-# run(y, a, b, saveat) from t0 to t1, anew at each of the times s; it gives times, rows and counts, and so does this. A piece ends
-# a few roundings before s, so that it sees nothing of the other side; to the next one there is one more step, of `degree` rows,
-# that goes straight.
+# run(y, a, b, saveat) from t0 to t1, anew at each of the times s. Both give times, rows and counts. A piece
+# ends a few roundings before s and sees nothing of the other side. One straight step, of `degree` rows, leads
+# to the next piece.
 _in_pieces(run, s, degree, y0, t0, t1, saveat) = {
   beside = stop_gradient(8 * 2.3e-16 * (abs(t0) + abs(t1)))
   begins = concat([t0], s)
