@@ -2,7 +2,8 @@
  *
  * Needs: the code generator's library (libatled-codegen.so beside the tests' folder, or where ATLED_CODEGEN says), cc and ld to link what it
  * makes, native/kir.c and native/target.c. Guarantees: exit status 0 when every check held; the last line counts them. Every target that this machine runs is tested, at
- * both levels; arrays end at a page that may not be touched. --bench prints compile times and speeds instead.
+ * both levels; arrays end at a page that may not be touched. TEST_ONLY names one target, or "rest" for what concerns no target or all of them.
+ * --bench prints compile times and speeds instead.
  */
 #include "tests/unit/codegen_help.h"
 
@@ -1456,17 +1457,22 @@ int main(int argc, char **argv) {
 		bench();
 		return 0;
 	}
-	test_threads();
+	const char *only = getenv("TEST_ONLY");
+	const bool rest = !only || !strcmp(only, "rest");
+	if (rest) test_threads();
 	for (int k = 0; k < NAMES; k++) {
-		if (!native_target_named(names[k], &target)) continue;
+		if ((only && strcmp(names[k], only)) || !native_target_named(names[k], &target)) continue;
 		compile_only = !native_target_runs(&target);
 		for (level = compile_only || strstr(names[k], "shape") ? 2 : 0; level <= 2; level += 2) test_target();
 		if (!compile_only) test_once();
 	}
 	compile_only = false;
-	test_wide();
 	target = *native_target();
-	test_long_blocks();
+	if (rest) {
+		test_wide();
+		target = *native_target();
+		test_long_blocks();
+	}
 	ctx_free(ctx);
 	char command[64];
 	snprintf(command, sizeof command, "rm -rf %s", folder);
