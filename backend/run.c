@@ -376,7 +376,7 @@ static Status run_body(Activation *a, Value *results, SpanId span, uint32_t diag
 }
 
 Status call_code(Backend *be, Code *callee, uint32_t nargs, Value *args, Tensor *const *places, Value *results, SpanId span) {
-	char here;
+	char here = 0;
 	Activation a;
 	callee = tier_choose(be, callee, args);
 	Status st = be->depth >= ctx_depth_limit(be->ctx) || stack_is_short(be, &here) ? too_deep(be, span) : enter(be, callee, &a);
@@ -402,7 +402,7 @@ Status code_call(Ctx *c, Code *code, const Value *args, Value *results) {
 
 Status code_call_into(Ctx *c, Code *code, const Value *args, Tensor *const *places, Value *results) {
 	Backend *be = backend_of(c);
-	char here;
+	char here = 0;
 	if (!be->depth) be->told_diags = UINT32_MAX;
 	code = tier_choose(be, code, args);
 	Fn *fn = code->fn;

@@ -209,7 +209,7 @@ Status direct_call(DirectCall *d, const Value *args, Tensor *into, const Value *
 	const Unit *u = nu->unit;
 	Backend *be = backend_of(d->c);
 	const uint32_t nwords = u->nwords + u->nsyms + u->ndims;
-	char here;
+	char here = 0;
 	bool never;
 	if (!be->depth) be->told_diags = UINT32_MAX, be->stack_base = &here; /* from outside, as in code_call_into */
 	bool direct = tier_ready(be, d->code, &never) == d->hot && has_memory(d) && (!into || (d->first >= 0 && d->results[0].tensor->count == into->count));

@@ -788,7 +788,7 @@ static int64_t depth_allowed(const Backend *be, const char *here) {
 }
 
 Status native_run(Backend *be, NativeEntry entry, NativeCall *call) {
-	char here;
+	char here = 0;
 	NativeState *s = state_of(be);
 	call->site = -1;
 	call->fail_a = call->fail_b = 0;
