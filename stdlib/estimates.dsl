@@ -152,7 +152,7 @@ _in_finer_steps(info, m, o, s, span) = {
     stepper = if kind(given) == "none" { m.time } else { given }
     fixed = stepper.name == "rk4" or stepper.name == "euler" or stepper.name == "symplectic"
     if fixed {
-      half = (...stepper, first_step = 0.5 * stepper.first_step)
+      half = _in_halves(stepper)
       (method = if kind(given) == "none" { (...m, time = half) } else { (...m, step = half) }, o = o, factor = 2.0)
     } else { _to_finer_tolerances(m, o) }
   } else if m.name == "fem" { _to_finer_tolerances(m, o) } else { none }
@@ -189,13 +189,15 @@ _values_at_all(info, s, at, taus) = map(f -> {
 
 # By what the differences of each field are measured at each time: its size there. What waves carry
 # away is small beside what they were; what diffusion leaves counts down to a thousandth. Nothing is
-# smaller than a hundredth of the size at which the absolute tolerance takes over from the relative one.
+# smaller than a hundredth of the size at which an absolute tolerance that was given takes over from the
+# relative one; where none was given, of a millionth of the largest field.
 _sizes(info, m, o, X) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
   for j in info.jets { if info.time >= 0 { if j[1 + info.time] > 1 { waves = true } } }
   own = map(u -> _length(m, where(abs(u) < inf, u, 0.0)), X)
   all = max(stack(...map(v -> max(v), own)))
-  least = min(all, 0.01 * max(o.atol + 0.0) / max(o.rtol, 1e-300) * _length(m, ones(1, shape(X[0])[1]))[0]) + 1e-300
+  given = 0.01 * max(o.atol + 0.0) / max(o.rtol, 1e-300) * _length(m, ones(1, shape(X[0])[1]))[0]
+  least = min(given, if _is_by_size(o) { 1e-8 * all } else { all }) + 1e-300
   map(v -> { top = max(v); max(if waves { top + 0.0 * v } else { max(v, 1e-3 * top) }, least) }, own)
 }
 # Rows are measured in the mean square; of finite volumes by the mean, in which the error of a shock falls
