@@ -212,7 +212,7 @@ static void parse_local(Parser *p, Items *items) {
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* event = "event" NAME ":" expression { "falling" | "rising" | "terminal" } [ block ] */
+/* event = "event" NAME ":" expression { "falling" | "rising" | "terminal" } [ block ]. Written as an equation it is where both sides are equal. */
 static void parse_event(Parser *p, Items *items) {
 	uint32_t first = p->at;
 	advance(p);
@@ -220,6 +220,7 @@ static void parse_event(Parser *p, Items *items) {
 	expect(p, TK_COLON, "`:` and the expression whose zero is the event");
 	swallow_newline(p);
 	e.expr = parse_expression(p);
+	if (e.expr->kind == A_BINARY && e.expr->op == AO_EQ) e.expr->op = AO_SUB;
 	for (;;) {
 		if (at_word(p, "falling")) e.direction = -1;
 		else if (at_word(p, "rising")) e.direction = 1;

@@ -7,7 +7,7 @@
 #include <math.h>
 
 static size_t scratch_size(uint32_t m) {
-	return (m + 1) * (2 * sizeof(double) + 3 * sizeof(int) + sizeof(bool));
+	return (m + 1) * (2 * sizeof(double) + 4 * sizeof(int) + sizeof(bool));
 }
 
 HostCall events_plain_call(const HostCall *call, uint32_t nfns, uint32_t noptions, int64_t *words) {
@@ -52,11 +52,13 @@ Status events_begin(Events *e, Solve *s, Fn *g, const int64_t *options, Value si
 	e->direction = (int *)(void *)(e->root + m);
 	e->sign = e->direction + m;
 	e->crossed = e->sign + m;
-	e->stops = (bool *)(e->crossed + m);
+	e->zeros = e->crossed + m;
+	e->stops = (bool *)(e->zeros + m);
 	for (uint32_t k = 0; k < m; k++) {
 		e->direction[k] = (int)options[EVENTS_WORDS + k];
 		e->stops[k] = options[EVENTS_WORDS + m + k] != 0;
 		e->sign[k] = (int)sign[k];
+		e->zeros[k] = SINCE_BEGIN;
 	}
 	return ST_OK;
 }
@@ -123,7 +125,7 @@ static int locate(Events *e, uint32_t k, double a, double b, double *at) {
 	double t = 0.5;
 	for (int i = 0; i < 200; i++) {
 		const double width = fabs(b - a), least = 2 * DBL_EPSILON * fmax(fabs(a), fabs(b));
-		if (fb == 0 || width <= least) break;
+		if (width <= least) break;
 		const double x = a + t * (b - a);
 		if (x == a || x == b) break;
 		flag = values_inside(e, x);
@@ -188,7 +190,11 @@ int events_look(Events *e, double a, uint32_t rows, const double *times, const d
 		for (uint32_t k = 0; k < e->m; k++) {
 			const int now = sign_of(e->value[k]), before = e->sign[k];
 			e->crossed[k] = 0;
-			if (!before) {
+			/* what stays at zero behind its event has no other one there, nor where it leaves it */
+			if (e->zeros[k] && !now) continue;
+			const bool leaves = e->zeros[k] == SINCE_EVENT;
+			e->zeros[k] = 0;
+			if (!before || leaves) {
 				e->sign[k] = now;
 			} else if (now != before) {
 				const bool counts = !e->direction[k] || e->direction[k] == -before;
@@ -214,6 +220,7 @@ Status events_record(Events *e, int64_t row) {
 	for (uint32_t k = 0; k < e->m; k++) {
 		if (!e->crossed[k]) continue;
 		e->sign[k] = -e->sign[k];
+		e->zeros[k] = SINCE_EVENT;
 		e->row = pushed(e->s->c, e->row, row);
 		e->which = e->row ? pushed(e->s->c, e->which, k) : e->which;
 		if (!e->row || !e->which) return ST_NOMEM;

@@ -17,6 +17,7 @@
 #include "lang/host.h"
 #include "solvers/sundials.h"
 
+enum { SINCE_BEGIN = 1, SINCE_EVENT = 2 };
 enum { EVENTS_PARTIAL, EVENTS_COUNT, EVENTS_WORDS }; /* behind the options of the solver; then directions, then stops */
 
 typedef struct Events {
@@ -26,6 +27,7 @@ typedef struct Events {
 	uint32_t m;
 	double *value, *root; /* scratch */
 	int *direction, *sign, *crossed;
+	int *zeros; /* SINCE_...: nothing but zeros were seen since then; 0: something else was */
 	bool *stops;
 	bool stopped;
 	Tensor *row, *which; /* of the events so far */

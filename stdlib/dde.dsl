@@ -27,11 +27,17 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
   t1 = f64(span[1])
   if t1 < t0 { error("a delay differential equation goes forward in time, not from {t0} to {t1}") }
   if rank(y) != 1 { _refuse("y0 of a delay differential equation is a vector") }
-  first = f(t0, y, stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all))))
+  delayed = stack(list(...map(l -> before(t0 - _lag(l, t0, y)), all)))
+  first = f(t0, y, delayed)
   if rank(first) != 1 or len(first) != len(y) {
     error("the right-hand side of a delay differential equation gives {shape(first)} for a state of {len(y)} numbers")
   }
-  _by_pieces(f, y, before, all, t0, t1, method, _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
+  switches = _switch_times(t -> _clock_switches(f, t, y, delayed), t0, t1)
+  # the history may jump as well: when a delayed time comes there, a piece ends
+  longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
+  jumps = if kind(past) == "none" { zeros(0) } else { _switch_times(t -> _clock_switches(before, t), t0 - longest, t0) }
+  _by_pieces(f, y, before, all, switches, jumps, t0, t1, method,
+    _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
 }
 
 _lag(l, t, y) = if kind(l) == "function" { f64(l(t, y)) } else { f64(l) }
@@ -43,7 +49,7 @@ _looked_up(T, Y, starts, ends, d, lo, hi, s) = {
   _through_one(T, Y, starts[min(k, len(starts) - 1)], d, s)
 }
 
-_by_pieces(f, y0, before, lags, t0, t1, m, o, saveat) = {
+_by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
   n = len(y0)
   many = len(lags)
   # a step before the first, so that there always is one to look into: y0, which nobody is shown
@@ -52,8 +58,12 @@ _by_pieces(f, y0, before, lags, t0, t1, m, o, saveat) = {
   Y = expand(y0, 0) + 0.0 * expand(T, 1)
   starts = iota(1)
   # breaking points and how often each has been smoothed
-  B = stack(list(stop_gradient(t0)))
-  level = stack(list(0))
+  B = concat(stop_gradient(jumps), [stop_gradient(t0)])
+  level = i64(zeros(len(B)))
+  # what f compares by t alone ends pieces, too
+  begins = switches + _beside(t0, t1)
+  stops = concat(switches - _beside(t0, t1), expand(t1, 0))
+  piece = 0
   t = t0
   y = y0
   stats = i64(zeros(9))
@@ -83,7 +93,7 @@ _by_pieces(f, y0, before, lags, t0, t1, m, o, saveat) = {
     # breaking points that a delayed time is still to come to, the present among them, are not stepped over
     broken = max(map(a -> max(f64(B > a + tiny)), now)) > 0
     short = shortest <= tiny or (not broken and shortest < far / 8)
-    end = if short { min(t + far, t1) } else { t1 }
+    end = if short { min(t + far, stops[piece]) } else { stops[piece] }
     if not short {
       # a lag that is a function is watched on the way, and its delayed time not let run far beyond what is known
       for (j, l) in enumerate(lags) {
@@ -120,6 +130,12 @@ _by_pieces(f, y0, before, lags, t0, t1, m, o, saveat) = {
         hit = min(hit, min(where(near, level, 98)) + 1)
       }
       if hit <= m.degree + 1 { B = push(B, stop_gradient(t)); level = push(level, hit) }
+      if piece < len(begins) and t >= stops[piece] {
+        t = begins[piece]
+        B = push(B, stop_gradient(t))
+        level = push(level, 0)
+        piece = piece + 1
+      }
     }
     pieces = pieces + 1
     if pieces > 100000 {

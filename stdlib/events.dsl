@@ -29,7 +29,12 @@ _event_list(events) = if kind(events) == "none" { list() } else { _events_given(
 _events_given(events) = if kind(events) == "record" { list(events) } else { list(...events) }
 _numbers(xs) = if len(xs) == 0 { zeros(0) } else { stack(xs) }
 _event_value(e, t, y) = {
-  v = f64(e.g(t, y))
+  v = e.g(t, y)
+  if dtype(v) == "bool" {
+    _refuse(
+      "the expression of an event is a number that passes through zero; this one is true or false: of `u > 2` write `u - 2`, which is rising there")
+  }
+  v = f64(v)
   if rank(v) != 0 { _refuse("the expression of an event is one number, of which a sign is asked; this one is an array") }
   v
 }
@@ -52,11 +57,11 @@ _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k],
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
-  _pass_events((degree = m.degree,
-    until = (directions, stops, signs, t, y) -> if has(m, "until") {
-      m.until(m, f, jac, g, directions, stops, signs, y, t, t1, o)
+  _pass_events((degree = m.degree, switches = _switch_times(_compared_in(o, f, y0), t0, t1),
+    until = (directions, stops, signs, t, y, b) -> if has(m, "until") {
+      m.until(m, f, jac, g, directions, stops, signs, y, t, b, o)
     } else {
-      _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, t1, o))
+      _primal(() -> _until_searched(m, f, jac, g, directions, stops, signs, y, t, b, o))
     },
     # where a method gave up it may do so a little earlier the next time: partial rows are all that is asked for again
     known = (t, y, times, rows) -> _value_of(() -> _go(m, f, jac, y, t, times[-1], (...o, saveat = times, quiet = o.partial))[1],
@@ -74,8 +79,10 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
-  _pass_events((degree = 5,
-    until = (directions, stops, signs, t, y) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, t1, o),
+  _pass_events((degree = 5, switches = if kind(o.switches) == "none" { zeros(0) } else {
+      stop_gradient(_switch_times(o.switches.compared, t0, t1))
+    },
+    until = (directions, stops, signs, t, y, b) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, b, o),
     known = (t, y, times, rows) -> {
       fixed = stop_gradient(times)
       (rate, by_state) = _rate_of_implicit(F, id, _slope_at(fixed, rows, 0))
@@ -138,13 +145,19 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   fired = 0 * stops
   swift = 0
   held = 0
+  # pieces end at the switches, too
+  way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
+  begins = w.switches + way * _beside(t0, t1)
+  ends_at = concat(w.switches - way * _beside(t0, t1), expand(t1, 0))
+  piece = 0
   while open {
-    (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y)
+    b = ends_at[piece]
+    (times, rows, stats, at, which) = w.until(directions, stopping, _signs_behind(w.rate, g, t, y, t1, fired), t, y, b)
     last = len(times) - 1
     here = at == last
     stopped = sum(where(here, stops[which], 0)) > 0
     times[0] = t
-    if stats[8] == 1 and not stopped { times[-1] = t1 }
+    if stats[8] == 1 and not stopped { times[-1] = b }
     rows = w.known(t, y, times, rows)
     moved = times[-1]
     state = rows[-1]
@@ -204,9 +217,23 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
     }
     seen = (times = concat(seen.times, places[counts_as]), states = concat(seen.states, states[counts_as]),
       after = concat(seen.after, after[counts_as]), which = concat(seen.which, which[counts_as]))
-    t = moved
+    if not stopped and complete and piece < len(begins) {
+      # an event at the switch itself is found from before it
+      (before, behind) = (g(stop_gradient(moved), state), g(stop_gradient(begins[piece]), state))
+      t = if any((before > 0) != (behind > 0) or (before < 0) != (behind < 0)) { moved } else { begins[piece] }
+      piece = piece + 1
+      fired = 0 * stops
+      open = true
+    } else {
+      t = moved
+      # an event just before a switch
+      while piece < len(begins) and way * (ends_at[piece] - t) <= 0 {
+        t = begins[piece]
+        piece = piece + 1
+      }
+      open = open and t != t1
+    }
     y = state
-    open = open and t != t1
   }
   (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen), complete = complete)
 }
@@ -238,6 +265,9 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
     (...o, quiet = 1, halt = (g = g, wanted = wanted, stopping = stopping, signs = signs)))
   nodes = 0.5 - 0.5 * cos(π * iota(d + 1) / d)
   sign = signs
+  # nothing but zeros were seen since the beginning, 1, or the last event, 2; what stays at zero behind its
+  # event has no other one there, nor where it leaves it
+  zeros_since = 0 * signs + 1
   at = i64(zeros(0))
   which = i64(zeros(0))
   ended = false
@@ -249,7 +279,9 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
         "no solution beyond t = {T[j - 1]}: the expression of event {argmax(f64(not (abs(v) < inf)))} is not finite at t = {T[j]}; the values are y = {Y[j - 1]}. An event must have a value wherever the method looks, behind its zero, too")
     }
     now = i64(v > 0) - i64(v < 0)
-    changed = (now != sign) and (sign != 0)
+    sign = where(zeros_since == 2 and now != 0, now, sign)
+    zeros_since = where(now == 0, zeros_since, 0)
+    changed = (now != sign) and (sign != 0) and zeros_since == 0
     counts = changed and ((wanted == 0) or (wanted == -sign))
     sign = where(counts, sign, where(changed and now == 0, -sign, where(now == 0, sign, now)))
     j = if sum(i64(counts)) == 0 { j + 1 } else {
@@ -281,6 +313,7 @@ _until_searched(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
       Y = if whole { if stopped { concat(Y[..base], P1) } else { Y } } else { concat(Y[..base], P1, P2[1..], Y[base + d + 1..]) }
       for k in 0..len(fired) { if fired[k] { at = push(at, base + d); which = push(which, k) } }
       sign = where(fired, -sign, sign)
+      zeros_since = where(fired, 2, zeros_since)
       ended = stopped
       if stopped { len(T) } else { base + d + 1 }
     }
@@ -314,7 +347,17 @@ _sign_lost(f, s, a, b) = {
     lo = if tries == 0 { 0.5 * (a + b) } else { a + 0.25 * (lo - a) }
     tries = tries + 1
   }
-  if tries == 60 { b } else { _root_between(f, lo, b, 0.0, 10) }
+  if tries == 60 { b } else if f(b) != 0 { _root_between(f, lo, b, 0.0, 10) } else {
+    # it may be zero for a while before b, too
+    hi = b
+    for _ in 0..100 {
+      middle = 0.5 * (lo + hi)
+      keeps = f(middle) * s > 0
+      lo = if keeps { middle } else { lo }
+      hi = if keeps { hi } else { middle }
+    }
+    hi
+  }
 }
 
 # Whether these expressions are zero at (t, y) but for the rounding of both

@@ -20,6 +20,8 @@ _fem_lines(P, D, m, o) = {
   at = 0
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
+  clock = _clock_of(info)
+  switches = stop_gradient(_switch_times(clock.compared, t0, t1))
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
   jac = (t, y, yp, c) -> {
     (U, V) = (whole(t, y), rates(t, yp))
@@ -39,16 +41,22 @@ _fem_lines(P, D, m, o) = {
       list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
     mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])).values
-    (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, o)
+    (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, switches, o)
     at = t -> _between_steps(times, Y, Z, all, t)
     if _asks_all(o.saveat) { (times, Y, at, counts) } else { (f64(o.saveat), map(at, f64(o.saveat)), at, counts) }
   } else {
-    r = _host("dae", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0))),
-              (y0, zeros_like(y0), id, t0, t1, f64(o.rtol), _atol_for(y0, f64(o.atol)), S.column_start, S.rows, f64(o.saveat),
-                0.0),
-      (1, 5, m.max_steps, 1, "", ""))
-    inner = _dense(r[0], r[1], 5, _asks_all(o.saveat))
-    (r[0], map(k -> whole(r[0][k], r[1][k]), iota(len(r[0]))), (t) -> whole(t, inner(t)), _stats(r[2]))
+    run = (y, a, b, saveat) -> {
+      r = _host("dae", ((F, (a, y, y)), (jac, (a, y, y, 1.0))),
+                (y, zeros_like(y), id, a, b, f64(o.rtol), _atol_for(y0, f64(o.atol)), S.column_start, S.rows, saveat, 0.0),
+        (1, 5, m.max_steps, 1, "", ""))
+      (r[0], r[1], _stats(r[2]))
+    }
+    (T, Z, counts) = if _is_fixed(len(switches)) { run(y0, t0, t1, f64(o.saveat)) } else {
+      (T, Z, counts) = _in_pieces(run, switches, 5, y0, t0, t1, f64(o.saveat))
+      (T, Z + _unmoved(clock.whole, t0), counts)
+    }
+    inner = _dense(T, Z, 5, _asks_all(o.saveat))
+    (T, map(k -> whole(T[k], Z[k]), iota(len(T))), (t) -> whole(t, inner(t)), counts)
   }
   functions = map(f -> _fem_moving(P, D, place, state, f), list(...(0..P.nf)))
   (...record(names, functions), mesh = D.mesh, values = Y, times = times,
@@ -57,8 +65,9 @@ _fem_lines(P, D, m, o) = {
 }
 
 # R(t, U, U') == 0 by three implicit stages, of order 3, stiffly accurate, with an estimate of order 2 (Alexander 1977). Fields without a rate, rated 0, are unknowns of each stage
-# themselves; what is fixed moves as it is said to. Gives times, values and rates at the ends of steps.
-_by_stages(P, forms, mass, on, free, rated, U, t0, t1, o) = {
+# themselves; what is fixed moves as it is said to. Steps end before each of the switches and begin behind
+# it. Gives times, values and rates at the ends of steps.
+_by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, o) = {
   γ = 0.435866521508459
   a = [γ, 0, 0; 0.5 * (1 - γ), γ, 0; -1.5γ^2 + 4γ - 0.25, 1.5γ^2 - 5γ + 1.25, γ]
   c = [γ, 0.5 * (1 + γ), 1]
@@ -109,12 +118,15 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, o) = {
   Y = expand(U, 0)
   Z = expand(V, 0)
   (steps, failed) = (0, 0)
+  ends = concat(switches - _beside(t0, t1), expand(t1, 0))
+  piece = 0
   while t < t1 and steps + failed < 20000 {
-    h = min(h, t1 - t)
-    if t1 - t - h < 1e-3 * h { h = t1 - t }
+    left = ends[piece] - t
+    h = min(h, left)
+    if left - h < 1e-3 * h { h = left }
     (W, K, e, good) = step(t, U, h, V)
     if good and e <= 1 {
-      t = if t + h >= t1 - 1e-12 * (t1 - t0) { t1 } else { t + h }
+      t = if h == left { ends[piece] } else { t + h }
       U = W
       V = K
       # the first rates are those of the first step
@@ -124,6 +136,11 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, o) = {
       Z = concat(Z, expand(V, 0); axis = 0)
       steps = steps + 1
       h = h * clamp(0.9 * max(e, 1e-8)^(-1.0 / 3), 0.3, 4.0)
+      if t == ends[piece] and t < t1 {
+        t = switches[piece] + _beside(t0, t1)
+        piece = piece + 1
+        h = 1e-3 * (t1 - t0)
+      }
     } else {
       failed = failed + 1
       h = h * (if good { clamp(0.9 * e^(-1.0 / 3), 0.1, 0.7) } else { 0.25 })

@@ -677,7 +677,7 @@ _solve_fv(info, m, o) = {
   _fv_check(s, m, grid, U)
   times = if len(o.saveat) > 0 { f64(o.saveat) } else { linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 }) }
   first = if len(o.saveat) > 0 and times[0] > span[0] { concat([f64(span[0])], times) } else { times }
-  (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, U)
+  (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, _switch_times(_clock_of(info).compared, span[0], span[1]), U)
   if state > 0 { _fv_failed(s, m, grid, last, reached, steps, state) }
   # not of solutions that are only compared with others
   if s.m == 1 and s.stirs {

@@ -318,7 +318,24 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
 # The least of what is to stay positive in all cells
 _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
 
-_fv_march(s, m, grid, times, U) = {
+# The same, anew behind each of the switches
+_fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
+  beside = _beside(t0, t1)
+  here = switches[switches - beside > t0 and switches + beside < t1]
+  ends = concat(here - beside, expand(t1, 0))
+  (V, t, steps, why) = _fv_to(s, m, grid, t0, ends[0], U)
+  for k in 1..len(ends) {
+    if why == 0 {
+      (W, reached, more, state) = _fv_to(s, m, grid, here[k - 1] + beside, ends[k], V)
+      V = W
+      t = reached
+      steps = steps + more
+      why = state
+    }
+  }
+  (V, t, steps, why)
+}
+_fv_march(s, m, grid, times, switches, U) = {
   rows = map(u -> { r = zeros(len(times), ...shape(u)); r[0] = u; r }, U)
   steps = 0
   reached = times[0]
@@ -326,7 +343,7 @@ _fv_march(s, m, grid, times, U) = {
   V = U
   for j in 1..len(times) {
     if why == 0 {
-      (W, t, k, state) = _fv_to(s, m, grid, times[j - 1], times[j], V)
+      (W, t, k, state) = _fv_past(s, m, grid, times[j - 1], times[j], switches, V)
       V = W
       reached = t
       why = state

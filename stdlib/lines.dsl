@@ -627,7 +627,7 @@ _solve_grid(info, m, o) = {
 }
 
 _solve_lines(info, m, S, o) = {
-  o = (...o, atol = _atol_by_sizes(o, max(abs(reshape(_initial(info, S), S.parts, S.T.P)); axis = 1)))
+  o = (...o, atol = _atol_by_sizes(o, max(abs(reshape(_initial(info, S), S.parts, S.T.P)); axis = 1)), switches = _clock_of(info))
   conditions = _conditions_of(info, S)
   rated = _rated(info, S)
   explicit = len(rated) > 0
@@ -913,7 +913,7 @@ _solve_algebraic(info, m, S, conditions, o) = {
   F = (t, U, V) -> _whole_residual(info, S, matched, conditions, t, U, V)
   jac = (t, U, V, cj) -> J.values(t, U, V, cj, 0.0)
   (times, Y, stats) =
-    m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, (J.pattern.column_start, J.pattern.rows), (...o, switches = _clock_of(info))))
+    m.time.implicit(m.time, F, jac, U0, id, t0, t1, _integration(U0, (J.pattern.column_start, J.pattern.rows), o))
   whole = _asks_all(o.saveat)
   (times, Y) = if whole { e = _to_the_end(times, Y, 5, t1); (e.times, e.values) } else { (times, Y) }
   (times, Y, stats)

@@ -116,9 +116,17 @@ _way(sparse) = if kind(sparse) != "string" { 0 } else if sparse == "banded" { 1 
   error("sparse = true, false, \"banded\" or \"sparse\", not \"{sparse}\"")
 }
 
-# A method at work, on numbers as it expects them. pattern: none, or the sparsity of the Jacobian by columns.
-_integrate(m, f, jac, pattern, y0, t0, t1, o) =
-  _go(m, f, jac, y0, f64(t0), f64(t1), _integration(y0, pattern, o))
+# A method at work, on numbers as it expects them, anew wherever f switches by t alone. pattern: none, or the sparsity of the Jacobian by columns.
+_integrate(m, f, jac, pattern, y0, t0, t1, o) = {
+  o = _integration(y0, pattern, o)
+  (t0, t1) = (f64(t0), f64(t1))
+  s = _switch_times(_compared_in(o, f, y0), t0, t1)
+  if _is_fixed(len(s)) { _go(m, f, jac, y0, t0, t1, o) } else {
+    _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)), s, m.degree, y0, t0, t1, o.saveat)
+  }
+}
+# What f compares by t alone, as a function of t, unless it is known
+_compared_in(o, f, y0) = if kind(o.switches) == "none" { t -> _clock_switches(f, t, y0) } else { o.switches.compared }
 # Whether the whole solution is asked for, or its value at one time. It is known when a program is read, since the rows have other shapes: of times whose number is known only when
 # it runs there is at least one.
 _asks_all(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 0 } else { false }
@@ -216,7 +224,7 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 # The longest step of a method as the host calls take it, 0: any.
 _longest_step(m) = if has(m, "max_step") { if m.max_step < inf { m.max_step } else { 0.0 } } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-  s = _switch_times(o.switches.compared, t0, t1)
+  s = stop_gradient(_switch_times(o.switches.compared, t0, t1))
   if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
     (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), s, 5, y0,
       t0, t1, o.saveat)

@@ -41,8 +41,9 @@ euler(h; max_steps = 0) =
   (name = "euler", degree = 1, max_steps = max_steps, first_step = h, max_step = inf, integrate = _by_euler, turn = _euler_turn,
     implicit = none, solve = _solve_ode, coarser = (info, m, s) -> ((...m, first_step = 2 * m.first_step), 2.0),
     finer = _in_halves)
-# The same method in steps of half the length
-_in_halves(m) = (...m, first_step = 0.5 * m.first_step)
+# The same method with each of its steps in two, those of a piece that is shorter than a step as well
+_in_halves(m) = (...m, cut = 2 * _pieces_of_step(m))
+_pieces_of_step(m) = if has(m, "cut") { m.cut } else { 1 }
 _by_euler(m, f, jac, y0, t0, t1, o) = _marched(_euler(f), m, f, y0, t0, t1, o)
 
 # symplectic(h; order): symplectic, symmetric integration of a separable Hamiltonian system in equal steps of at most h: its energy errs by a bounded amount over long times
@@ -156,7 +157,7 @@ _start(one, m, f, y0, t0, t1, o) = {
       _first_step(if has(one, "rate") { one.rate } else { f }, one.order, stop_gradient(t0), stop_gradient(y0), span, o)
     }
   } else {
-    abs(span) / max(1.0, ceil(abs(span) / m.first_step - 1e-10))
+    abs(span) / (_pieces_of_step(m) * max(1.0, ceil(abs(span) / m.first_step - 1e-10)))
   }
   s = (t = t0, y = y0, x = x, h = where(span < 0, -1.0, 1.0) * min(h, m.max_step), past = log(1e-4), again = false, steps = 0,
     failures = 0, stiff = 0, status = 0)

@@ -722,7 +722,10 @@ _cnab_march(F, m, o, t0, t1, U0) = {
   for k in 0..steps {
     t = t0 + k * h
     N = F.rest(t, w)
-    later = map(a -> F.times(up[a], w[a]) + F.times(down[a], 1.5 * N[a] - 0.5 * before[a]), list(...(0..n)))
+    to = rest -> map(a -> F.times(up[a], w[a]) + F.times(down[a], rest[a]), list(...(0..n)))
+    later = to(map(a -> 1.5 * N[a] - 0.5 * before[a], list(...(0..n))))
+    # the first step has no step before it: it is taken twice, with the mean of both ends the second time
+    later = if k > 0 { later } else { M = F.rest(t + h, later); to(map(a -> 0.5 * (N[a] + M[a]), list(...(0..n)))) }
     if saves == 0 {
       if (k + 1) % every == 0 or k + 1 == steps {
         Y[rows] = F.all(t + h, later)
@@ -760,8 +763,13 @@ _solve_spectral(info, m, o, time) = {
   U0 = _initial(info, S)
   saved = (...o, saveat = f64(o.saveat), atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
   if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
-  (times, Y, stats) = if step.name == "cnab2" { _cnab_march(F, step, saved, t0, t1, U0) } else {
-    _etd_march(F, step, saved, t0, t1, U0, f64(S.T.P), info.name)
+  run = (U, a, b, saveat) -> {
+    o = (...saved, saveat = saveat)
+    if step.name == "cnab2" { _cnab_march(F, step, o, a, b, U) } else { _etd_march(F, step, o, a, b, U, f64(S.T.P), info.name) }
+  }
+  s = _switch_times(_clock_of(info).compared, t0, t1)
+  (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
+    _in_pieces(run, s, 1, U0, t0, t1, saved.saveat)
   }
   state = t -> if len(o.saveat) > 0 or step.name == "cnab2" { _through_nearest(times, Y, t) } else {
     # from the row before t by steps of the method

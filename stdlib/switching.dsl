@@ -1,7 +1,7 @@
 # switching.dsl - where a problem switches by the clock alone, as `if t < 0.5 { 1 } else { 0 }` does.
 #
-# Unknowns without a rate may jump there, so an implicit integration begins anew. Which comparisons these
-# are is read off the program (_clock_switches). Their zeros are looked for in 512 parts of the span.
+# A step would go over what is there for a short while, and unknowns without a rate may jump, so every
+# integration begins anew. Which comparisons these are is read off the program (_clock_switches).
 
 # Functions of t for a problem. compared: f64[k], what its equations and conditions compare by the time
 # alone; k may be 0. whole: what is left of all of them at one place.
@@ -26,39 +26,63 @@ _unmoved_change(df, t) = {
   0.0
 }
 
-# The first times behind the zeros of c between t0 and t1, in order: f64[n], without a derivative. In each of
-# 512 parts a comparison is taken to change its sign once at most. Backwards in time there are none.
+# The first times behind the zeros of c between t0 and t1, from t0 on: f64[n]. They move as the zeros do,
+# up to third derivatives. A comparison that changes its sign once is always found. Of one that does so again
+# and again, two changes in one of 2048 parts of the span may be missed; what jumps is looked at anew behind
+# its jumps. Time: 2048 values of c, and 80 for each zero.
 _switch_times(c, t0, t1) = if len(c(t0)) == 0 { zeros(0) } else {
-  n = 512
-  (a, d) = (stop_gradient(t0 + 0.0), stop_gradient(t1 - t0))
-  C = map(i -> stop_gradient(c(a + d * i / n)) <= 0, f64(iota(n + 1)))
-  at = findall(ravel(C[1..] != C[..-1]))
+  parts = 2048
+  (a, b) = (stop_gradient(t0 + 0.0), stop_gradient(t1 + 0.0))
+  way = if b < a { -1.0 } else { 1.0 }
+  even = a + (b - a) * f64(iota(parts + 1)) / parts
+  near = 64 * 2.3e-16 * (abs(a) + abs(b))
+  first = _sign_changes(c, even)
+  all = _sign_changes(c, way * sort(way * concat(even, first.at + way * near)))
+  # a jump of what is compared is the zero of something else that is
+  own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near), all.at, all.jumps)
+  order = argsort(way * all.at[own])
+  (at, which) = (all.at[own][order], all.which[own][order])
+  inside = way * (at - concat([-inf * way], at)[..len(at)]) > near and way * (at - a) > near and way * (b - at) > near
+  map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
+}
+# Where a vector c(t) of comparisons changes between neighbouring places. at: f64[n], the first times at which
+# each has changed; which: i64[n]; jumps: bool[n], whether it is no zero of something continuous.
+_sign_changes(c, places) = {
+  C = map(t -> stop_gradient(c(t)), places)
+  S = C <= 0
   width = shape(C)[1]
-  found = map(p -> {
-    (i, k) = (p // width, p % width)
-    (lo, hi) = (a + d * i / n, a + d * (i + 1) / n)
-    first = C[i, k]
+  found = findall(ravel(S[1..] != S[..-1]))
+  (before, which) = (found // width, found % width)
+  at = map((i, k) -> {
+    (lo, hi) = (places[i], places[i + 1])
     for _ in 0..80 {
       middle = 0.5 * (lo + hi)
-      stays = (stop_gradient(c(middle)[k]) <= 0) == first
+      stays = (stop_gradient(c(middle)[k]) <= 0) == S[i, k]
       lo = if stays { middle } else { lo }
       hi = if stays { hi } else { middle }
     }
     hi
-  }, at)
-  s = sort(stop_gradient(found))
-  near = 64 * 2.3e-16 * (abs(a) + abs(d))
-  s = s[s > a + near and s < a + d - near]
-  s[concat([true], s[1..] - s[..-1] > near)[..len(s)]]
+  }, before, which)
+  jumps = map((t, i, k) -> abs(stop_gradient(c(t)[k])) > 1e-9 * (abs(C[i, k]) + abs(C[i + 1, k])), at, before, which)
+  (at = at, which = which, jumps = jumps)
+}
+# t, with the derivatives of the zero of c that it is: two steps of Newton's method that start at it
+_moving_zero(c, t) = {
+  off = stop_gradient(c(t))
+  for _ in list(0, 1) {
+    slope = jvp(c, t, 1.0)[1]
+    t = t - (if slope == 0 { 0.0 } else { (c(t) - off) / slope })
+  }
+  t
 }
 
 # run(y, a, b, saveat) from t0 to t1, anew at each of the times s. Both give times, rows and counts. A piece
-# ends a few roundings before s and sees nothing of the other side. One straight step, of `degree` rows, leads
-# to the next piece.
+# ends a few roundings before s, and the next one begins as much behind it, so that neither sees anything of
+# the other side; t0 and t1 may be such times. One straight step, of `degree` rows, leads from one to the next.
 _in_pieces(run, s, degree, y0, t0, t1, saveat) = {
-  beside = stop_gradient(8 * 2.3e-16 * (abs(t0) + abs(t1)))
-  begins = concat([t0], s)
-  ends = concat(s - beside, [t1])
+  way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
+  begins = concat(expand(t0, 0), s) + way * _beside(t0, t1)
+  ends = concat(s, expand(t1, 0)) - way * _beside(t0, t1)
   if _asks_all(saveat) {
     (times, Y, stats) = run(y0, begins[0], ends[0], saveat)
     for k in 1..len(ends) {
@@ -68,22 +92,30 @@ _in_pieces(run, s, degree, y0, t0, t1, saveat) = {
       Y = concat(Y, Y[-1] + expand(w, 1) * expand(V[0] - Y[-1], 0), V)
       stats = _joined_counts(stats, counts)
     }
+    times[0] = t0
+    times[-1] = t1
     (times, Y, stats)
   } else {
-    (_, Y, stats) = _piece_asked(run, y0, t0, ends[0], t1, -inf, saveat)
+    asked = (y, k) -> _piece_asked(run, y, begins[k], ends[k], if k == 0 { -inf } else { way * ends[max(k - 1, 0)] }, way, saveat)
+    (_, Y, stats) = asked(y0, 0)
     y = Y[-1]
     Y = Y[..-1]
     for k in 1..len(ends) {
-      (_, V, counts) = _piece_asked(run, y, begins[k], ends[k], t1, ends[k - 1], saveat)
+      (_, V, counts) = asked(y, k)
       Y = concat(Y, V[..-1])
       y = V[-1]
       stats = _joined_counts(stats, counts)
     }
     # times at the very end
-    Y = concat(Y, expand(y, 0) + zeros(sum(i64(saveat >= t1)), len(y0)))
+    Y = concat(Y, expand(y, 0) + zeros(sum(i64(way * (saveat - ends[-1]) >= 0)), len(y0)))
     (saveat, reshape(Y, len(saveat), len(y0)), stats)
   }
 }
+# How far from a switch pieces end and begin
+_beside(t0, t1) = stop_gradient(if t0 == t1 { 0.0 } else { 8 * 2.3e-16 * (abs(t0) + abs(t1)) })
 # Rows at the times asked for that come behind `behind` and before b, and one at b.
-_piece_asked(run, y, a, b, t1, behind, saveat) = run(y, a, b, concat(max(saveat[saveat >= behind and saveat < min(b, t1)], a), [b]))
+_piece_asked(run, y, a, b, behind, way, saveat) = {
+  here = saveat[way * saveat >= behind and way * (saveat - b) < 0]
+  run(y, a, b, concat(way * max(way * here, way * a), expand(b, 0)))
+}
 _joined_counts(a, b) = map((x, y) -> if kind(x) == "array" { x + y } else { x }, a, b)

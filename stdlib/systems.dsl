@@ -429,7 +429,7 @@ _solve_implicit(info, m, o, tspan) = {
   (orders, F, y0, id, all) = _implicit_system(info)
   jets = (t, y) -> all(y, zeros_like(y))
   if len(info.events) > 0 or o.partial {
-    o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders))
+    o = (...o, names = _state_names(info, orders), equations = _equation_names(info, orders), switches = _clock_of(info))
     r = _on_pattern_of(F, tspan[0], y0, (jac, pattern) ->
       _integrate_events_implicit(m, F, jac, y0, id, tspan[0], f64(tspan[1]), _integration(y0, pattern, (...o, saveat = [])),
                                  _problem_events(info, orders, jets)))

@@ -98,3 +98,27 @@ problem free {
   x == 1 at t = 0
 }
 solve(free, rtol = 1e-9).x(1.5)    #~ 0.5exp(-2) tol 1e-6
+
+# a clock that never switches while the problem lasts, and one that does twice at the same time
+problem unswitched(at) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 1 at t = 0
+  u_x == 0 at x = 0
+  u_x == -(if t < at { 0.0 } else { 20.0 })*u at x = 1
+}
+solve(unswitched(3.0), fd(n = 21)).u(1.0, 0.5)                     #~ 1.0 tol 1e-10
+abs(solve(unswitched(-1.0), fd(n = 41)).u(0.5, 0.5)/solve(unswitched(-1.0), chebyshev(24)).u(0.5, 0.5) - 1) < 2e-5  #> true
+problem at_once {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 1 at t = 0
+  u_x == (if t < 0.5 { 0.0 } else { 20.0 })*u at x = 0
+  u_x == -(if 2t < 1 { 0.0 } else { 20.0 })*u at x = 1
+}
+# both ends: the plate again, of half the width
+zeta = map(k -> root(z -> z*sin(z) - 10cos(z), (k*π, k*π + π/2)), 1.0*iota(6))
+right = sum(4sin(zeta)/(2zeta + sin(2zeta))*exp(-4*0.1*zeta^2))
+abs(solve(at_once, fd(n = 41)).u(0.6, 0.5)/right - 1) < 1e-5      #> true

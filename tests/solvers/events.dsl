@@ -198,3 +198,28 @@ plate = event((t, u) -> u[0]; direction = "falling", name = "landing", then = (t
 landings(m, r) = ode(shaken, [1.0, 0], (0.0, 6.0); events = plate, method = m, rtol = r, atol = 1e-3r).events.landing.times
 landings(tsit5(), 1e-6)              #~ landings(dop853(), 1e-9) tol 1e-4
 len(landings(tsit5(), 1e-6))         #> 3
+
+# what comes to zero and stays there: one event, at the zero, whatever the method
+for m in (dop853(), bdf(), tsit5(), radau5(), adams(), rodas5p(), auto()) {
+  o = (rtol = 1e-9, atol = 1e-12, method = m)
+  for g in ((t, y) -> max(y[0] - 0.6, 0.0), (t, y) -> f64(y[0] > 0.6)) {
+    for then in (none, (t, y) -> y) {
+      t = ode((t, y) -> -3y, [0.7], (0.0, 1.0); events = event(g; then = then), ...o).events.times
+      assert(len(t) == 1 and abs(t[0] - log(7/6)/3) < 1e-7, "{m.name}: {t}")
+    }
+  }
+  t = ode((t, y) -> [cos(t)], [0.0], (0.0, 10.0); events = event((t, y) -> max(y[0], 0.0)), ...o).events.times
+  assert(len(t) == 2 and max(abs(t - [π, 3π])) < 1e-6, "{m.name}: {t}")
+}
+# written as an equation, an event is where both sides are equal
+problem reaches {
+  domain t in [0, 3]
+  field u
+  u_t == cos(t)
+  u == 0 at t = 0
+  event high: u == 0.6 rising
+  event low: u == 0.5 falling
+}
+s = solve(reaches);
+s.events.high.times                  #~ [asin(0.6)] tol 1e-5
+s.events.low.times                   #~ [π - asin(0.5)] tol 1e-5

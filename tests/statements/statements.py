@@ -82,10 +82,19 @@ def course(c, name):
         return call("exp", -number(rng, 0.3, 3) * t)
     if option == "swing":
         return 1 + 0.5 * call("sin", number(rng, 1, 6) * t)
+    if option == "pulse":
+        return 1 + number(rng, 0.3, 1) * pulse(rng, t, 1.0)
     return 1 + number(rng, 0.2, 1) * t  # growth
 
 
+def pulse(rng, at, end):
+    """From 0 to 1 within a short while, shorter than the steps around it."""
+    begin, width = number(rng, 0.1, 0.85) * end, rng.choice((0.1, 0.01, 0.0005)) * end
+    return If(at, begin, 0.0, If(at, begin + width, (at - begin) / width, 1.0))
+
+
 COURSES = ("growth", "decay", "swing")
+FIRST_ORDER = COURSES + ("pulse",)  # a wave would need an infinite force for it
 
 
 def scale(c):
@@ -228,8 +237,8 @@ def beside_slopes(c, k):
 
 
 def is_smooth(c):
-    """Whether the solution is smooth: it bends where a conductivity jumps"""
-    return c.options.get("k") not in ("layers", "switch")
+    """Whether the solution is smooth: it bends where a conductivity jumps, and at a pulse"""
+    return c.options.get("k") not in ("layers", "switch") and c.options.get("course") != "pulse"
 
 
 def line(c):
@@ -447,7 +456,8 @@ def pair(c):
         for place in (low, high):
             lines.append(f"{name} == {e.put('x', Num(place)).text()} at x = {place!r}")
     coords = ([] if steady else [("t", 0.0, 1.0, False)]) + [("x", low, high, False)]
-    return Statement(coords, ["u", "v"], lines, [u_is, v_is], c.options["r"] != "above")
+    smooth = c.options["r"] != "above" and c.options["course"] != "pulse"
+    return Statement(coords, ["u", "v"], lines, [u_is, v_is], smooth)
 
 
 def clock(c):
@@ -457,6 +467,8 @@ def clock(c):
     T = {"short": 1.0, "unit": 5.0, "wide": 100.0}[c.options["interval"]]
     s = t / T
     u_is = A * (call("sin", number(rng, 2, 9) * s) + 1.2)
+    if c.options["course"] == "pulse":
+        u_is = u_is + A * pulse(c.numbers("course"), t, T)
     stiff = {"one": 1.0, "constant": 50.0, "smooth": 2000.0}[c.options["k"]] / T
     r = reaction(c, "r", 0.0, 1.0, A).put("x", Num(1.0)) * stiff
     source = u_is.by("t") + r.put("u", u_is)
@@ -502,7 +514,7 @@ FAMILIES = {
         6,
         dict(
             shape=SHAPES,
-            course=COURSES,
+            course=FIRST_ORDER,
             k=("one", "constant", "smooth", "bend", "later", "layers", "switch", "clock"),
             form=("flux", "expanded"),
             rho=("one", "constant", "smooth", "later", "bend", "layers", "clock", "switch"),
@@ -535,7 +547,7 @@ FAMILIES = {
         2,
         dict(
             shape=SHAPES,
-            course=COURSES,
+            course=FIRST_ORDER,
             flux=("constant", "smooth", "burgers", "cubic"),
             r=("none", "linear", "above"),
             scale=SCALES,
@@ -547,7 +559,7 @@ FAMILIES = {
         2,
         dict(
             shape=("wave",),
-            course=("none",) + COURSES,
+            course=("none",) + FIRST_ORDER,
             k=("constant",),
             b=("constant",),
             r=("none", "linear", "cubic", "growth", "above", "slopes"),
@@ -561,7 +573,7 @@ FAMILIES = {
         dict(
             shape=SHAPES,
             other=SHAPES[:3],
-            course=("none", "none") + COURSES,
+            course=("none", "none") + FIRST_ORDER,
             k=("one", "constant", "smooth", "bend", "layers"),
             r=("none", "linear", "cubic", "above"),
             left=("value",),
@@ -575,7 +587,7 @@ FAMILIES = {
         dict(
             body=("disk", "ball"),
             shape=("arch",),
-            course=("none",) + COURSES,
+            course=("none",) + FIRST_ORDER,
             form=("divided", "expanded", "times"),
             r=("none", "linear", "cubic", "above"),
             right=("value", "robin", "above"),
@@ -588,7 +600,7 @@ FAMILIES = {
         dict(
             shape=SHAPES,
             other=SHAPES,
-            course=("none",) + COURSES,
+            course=("none",) + FIRST_ORDER,
             k=("constant",),
             r=("linear", "cubic", "above"),
             scale=SCALES,
@@ -603,6 +615,7 @@ FAMILIES = {
             r=("linear", "cubic", "growth", "above", "slopes"),
             k=("one", "constant", "smooth"),
             other=("none", "second"),
+            course=("none", "pulse"),
             scale=SCALES,
             interval=INTERVALS,
         ),
