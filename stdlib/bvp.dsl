@@ -38,7 +38,8 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       atol = if kind(atol) == "none" { 1e-9 } else { f64(atol) }, by_size = kind(atol) == "none",
       partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
       coordinate = "t")
-    _solved_between(P, method)
+    y0 = start(a)
+    _solved_between((...P, switches = _primal(() -> _switch_times(t -> _clock_switches(P.f, t, y0, p0), a + 0.0, b + 0.0))), method)
   }
 _solved_between(P, m) = {
   _check_between(P)
@@ -272,6 +273,7 @@ _searched(m, P, q, n, k) = {
   s = len(q.c)
   (a, length) = (P.a, P.b - P.a)
   fixed = (P.at - a) / length
+  fixed = unique(concat(fixed, (P.switches - a) / length))
   σ = if len(P.mesh) > 1 { (P.mesh - a) / length } else { linspace(0.0, 1.0, max(m.nodes, 2)) }
   σ = unique(concat(σ, fixed))
   # nodes that conditions stand at take the place of neighbours that are almost there
@@ -441,7 +443,7 @@ _by_shooting(m, P) = {
     stats = (nodes = len(nodes), newton = counts[0], meshes = 1, rhs = 0), method = m.name, complete = true)
 }
 _shot(m, P, q, run, n, k) = {
-  fixed = (P.at - P.a) / (P.b - P.a)
+  fixed = (concat(P.at, P.switches) - P.a) / (P.b - P.a)
   σ = if len(P.mesh) > 1 { (P.mesh - P.a) / (P.b - P.a) } else { linspace(0.0, 1.0, max(m.segments, 1) + 1) }
   σ = unique(concat(σ, fixed))
   σ = concat(σ[..-1][σ[1..] - σ[..-1] > 1e-10], [1.0])
@@ -528,7 +530,8 @@ _solve_between(info, m, o) = {
   P = (f = (t, y, p) -> flow(t, y), c = conditions, a = a, b = b, at = stack(a, b), mesh = zeros(0),
     start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol),
     by_size = _is_by_size(o), partial = o.partial, name = info.name, equation = i -> _told(labels, i),
-    condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0])
+    condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0],
+    switches = _primal(() -> _places_of_switches(info, 0, false)))
   r = _solved_between(P, m)
   (times, Y) = if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
   s =

@@ -51,7 +51,7 @@ _judged_by_error(info, m, o, s) = {
   s
 }
 _better(m) = if has(m, "features") { "more features may help, and so may fem(adapt = 0.01), which refines where the solution is steep" } else if
-  has(m, "n") { "more points make it better" } else if has(m, "h") { "smaller elements make it better" } else {
+  has(m, "n") or has(m, "points") { "more points make it better" } else if has(m, "h") { "smaller elements make it better" } else {
   "tighter tolerances make it better"
 }
 
@@ -83,7 +83,7 @@ _parts_by_grids(info, m, o, s) = {
   size = _sizes(info, m, o, X)
   meshed = has(s, "mesh")
   gap = _gap(m, X, A, size, meshed)
-  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else if _has_jumps(info) {
+  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else if _has_jumps(info) or _hides_jumps(info, s) {
     # where a jump stands within its cell, which decides the error, is another on each grid
     max(gap, _gap(m, A, B, size, meshed)) / abs(others[0].h^0.5 - 1)
   } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
@@ -105,6 +105,11 @@ _parts_by_grids(info, m, o, s) = {
   stack(space, time)
 }
 
+# Whether something jumps within the cells of a solution, of which there is one value (fv() has means)
+_hides_jumps(info, s) = if s.method == "fv" { false } else {
+  cut = if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
+  not cut and _switches_in_space(info)
+}
 # The error of a solution on a grid of width 1 from its difference from one of width h and from the
 # difference of that from one of width l. The order k, between 1/2 and the formal one, is that with
 # which both differences are parts of one error.
@@ -262,7 +267,7 @@ _grid_others(info, m, s) = {
   (e, f) = larger[0]
   (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
     (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))),
-    if _has_jumps(info) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
+    if _has_jumps(info) or _hides_jumps(info, s) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
     (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
 }
 # Series keep whether their number is even: an even function is seen in the same way then.
@@ -295,16 +300,17 @@ _fv_others(m) = {
 # Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
 # given one with all cells cut, and the error is not taken to fall faster than with the first power.
 _fem_others(info, m, s) = {
-  top = if _has_jumps(info) { 1.0 } else { _known(m.order, "the order of the elements") + 1.0 }
+  top = if _has_jumps(info) or _hides_jumps(info, s) { 1.0 } else { _known(m.order, "the order of the elements") + 1.0 }
   if kind(m.mesh) != "none" { (((method = (...m, mesh = refine(m.mesh)), h = 0.5),), top, none) } else {
     d = len(info.space)
     M = s.mesh
     lengths = norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1)
     many = len(M.cells) > 8 * 4^d
     cells = if has(M, "axes") { "boxes" } else { "simplices" }
-    region = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+    cut = has(M, "region") and has(M.region, "cuts")
+    region = if cut { M.region } else if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
     made = by -> {
-      N = mesh(region, by * mean(lengths); cells = cells)
+      N = mesh(if cut { (...region, parts = max(1, i64(region.parts / by))) } else { region }, by * mean(lengths); cells = cells)
       (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))
     }
     ((made(if many { 2.0 } else { 0.7 }), made(if many { 4.0 } else { 0.5 })), top, none)

@@ -77,6 +77,11 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   m.mesh
 } else {
   r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+  # what jumps along a coordinate does so between cells, and none hides inside of one
+  cuts = if r.region == "box" { map(a -> _primal(() -> _places_of_switches(info, a, false)), list(...info.space)) } else { list() }
+  jumps = false
+  for c in cuts { jumps = jumps or not _is_fixed(len(c)) }
+  r = if jumps { (...r, cuts = cuts, parts = 4) } else { r }
   if kind(m.cells) != "none" and r.region != "box" {
     if m.cells == "boxes" {
       _refuse(

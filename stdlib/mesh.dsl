@@ -97,7 +97,28 @@ _owners(cells, faces, n) = {
 _box_axes(b, h) = {
   (lo, hi) = (b.lo, b.hi)
   n = max(1, i64(ceil((hi - lo) / h - 1e-9)))
-  (n, map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..len(lo)))))
+  axes = map(k -> lo[k] + (hi[k] - lo[k]) * (iota(n[k] + 1) / f64(n[k])), list(...(0..len(lo))))
+  if has(b, "cuts") {
+    cut = map((x, cuts) -> if _is_fixed(len(cuts)) { x } else { _cut_axis(x, cuts, b.parts) }, axes, b.cuts)
+    (map(x -> len(x) - 1, cut), cut)
+  } else { (n, axes) }
+}
+# Nodes along one axis with more of them at the cuts, which take the place of inner nodes that are almost there,
+# and at least as many cells as `parts` between two of them: else what is there would look alike on all meshes
+_cut_axis(x, cuts, parts) = {
+  near = 0.05 * (x[1] - x[0])
+  inner = x[1..-1]
+  kept = inner[not (map(v -> min(abs(cuts - v)), inner) < near)]
+  ends = concat(x[..1], cuts, x[-1..])
+  out = x[..1]
+  for i in 1..len(ends) {
+    (a, b) = (ends[i - 1], ends[i])
+    own = kept[kept > a and kept < b]
+    few = len(own) + 1 < parts
+    equal = a + (b - a) * (1 + iota(if few { parts - 1 } else { 0 })) / f64(parts)
+    out = concat(out, own[own < inf and not few], equal, expand(b, 0))
+  }
+  out
 }
 _mesh_of_boxes(r, h) = {
   if r.region != "box" {

@@ -214,17 +214,17 @@ _auto_small(m, f, jac, y0, t0, t1, o, h) = if _is_fixed(len(y0)) {
   if o.rtol < 2e-10 { _auto_radau13(m, f, jac, y0, t0, t1, o, h) } else { _auto_rodas(m, f, jac, y0, t0, t1, o, h, 2) }
 }
 _auto_rodas(m, f, jac, y0, t0, t1, o, h, cost) = {
-  stiff = rodas5p(max_steps = m.max_steps)
+  stiff = rodas5p(max_steps = m.max_steps, max_step = m.max_step)
   s = _rodas5p_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 1)
 }
 _auto_radau(m, f, jac, y0, t0, t1, o, h, cost) = {
-  stiff = radau(order = 9, max_steps = m.max_steps)
+  stiff = radau(order = 9, max_steps = m.max_steps, max_step = m.max_step)
   s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 0.7 * cost * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }
 _auto_radau13(m, f, jac, y0, t0, t1, o, h) = {
-  stiff = radau(order = 13, max_steps = m.max_steps)
+  stiff = radau(order = 13, max_steps = m.max_steps, max_step = m.max_step)
   s = _radau_march(stiff, f, jac, y0, t0, t1, (...o, worth = 20.0 * min(4.0, h * _row_sums(jac(t0, y0)))))
   _auto_stood(stiff, m, f, s, t1, o, 2)
 }

@@ -50,6 +50,7 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
         partial = partial, guess = guess, count = count, estimate = estimate, by_size = kind(atol) == "none")
       _refuse_open_ends(info, m)
       s = m.solve(info, m, o)
+      _check_seen(info, m, o, s)
       whole = if kind(s) == "record" and has(s, "info") {
         (...s, ..._named_fields(info, s), text = info.text, settings = _settings(m))
       } else { s }

@@ -1,20 +1,68 @@
-# switching.dsl - where a problem switches by the clock alone, as `if t < 0.5 { 1 } else { 0 }` does.
+# switching.dsl - where a problem switches by one coordinate alone, as `if t < 0.5 { 1 } else { 0 }` does.
 #
-# A step would go over what is there for a short while, and unknowns without a rate may jump, so every
-# integration begins anew. Which comparisons these are is read off the program (_clock_switches).
+# A step in time would go over what is there for a short while, and unknowns without a rate may jump, so
+# every integration begins anew. A grid sees nothing of what is between two of its points, which is said.
+# Which comparisons these are is read off the program (_clock_switches).
 
 # Functions of t for a problem. compared: f64[k], what its equations and conditions compare by the time
 # alone; k may be 0. whole: what is left of all of them at one place.
-_clock_of(info) = {
+_clock_of(info) = _compared_along(info, info.time, list(...info.equations, ...info.conditions))
+# The same of these statements and another coordinate.
+_compared_along(info, axis, all) = {
   still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords))))
   jets = _zero_jets(info)
-  place = (t, x) -> map(i -> if i == info.time { t } else { x[i] }, list(...(0..len(info.coords))))
-  all = list(...info.equations, ...info.conditions)
+  place = (t, x) -> map(i -> if i == axis { t } else { x[i] }, list(...(0..len(info.coords))))
   left = q -> (t, x, j) -> q.residual((...place(t, x),), j)
   (compared = t -> concat(zeros(0), ...map(q -> _clock_switches(left(q), t, still, jets), all)),
     whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)))
 }
+# Where a problem switches along a coordinate of space: f64[n], upwards. beginning: only its initial values.
+_places_of_switches(info, axis, beginning) = {
+  all = if beginning { list() } else { list(...info.equations) }
+  for c in info.conditions {
+    if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
+  }
+  _switch_times(_compared_along(info, axis, all).compared, info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+}
+# An error, or with partial = true a warning, where a problem switches twice between two points of the grid of
+# a solution: what is between was not seen, by no other grid of this kind either. Of points that are scattered
+# it is their mean distance along one coordinate that counts. Elements that end where a problem switches see
+# what is in them, but for initial values, which have one at each node.
+_check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 and info.eigen == "" {
+  for (k, axis) in enumerate(list(...info.space)) {
+    nodes = if has(s, "mesh") { s.mesh.points[.., k] } else if has(s, "grid") { s.grid[k] } else if m.name == "fv" {
+      if len(info.space) == 1 { s.x } else { s.x[k] }
+    } else if has(s, "features") {
+      _evenly(info, axis, m.rows * s.stats.features)
+    } else if m.name == "pinn" { _evenly(info, axis, m.points) } else { zeros(0) }
+    cut = if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
+    at = if _is_fixed(len(nodes)) and len(nodes) == 0 { zeros(0) } else {
+      _primal(() -> _places_of_switches(info, axis, cut))
+    }
+    if not _is_fixed(len(at)) {
+      near = 1e-9 * (info.hi[axis] - info.lo[axis])
+      for i in 1..len(at) {
+        if not any(nodes > at[i - 1] + near and nodes < at[i] - near) {
+          said = "{info.name} switches at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem switches" }}"
+          if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
+        }
+      }
+    }
+  }
+}
+_evenly(info, axis, count) =
+  linspace(info.lo[axis] + 0.0, info.hi[axis] + 0.0, i64(max(2.0, count^(1.0 / len(info.coords)))))
+# Whether a problem switches along a coordinate of space.
+_switches_in_space(info) = {
+  any = false
+  for axis in list(...info.space) {
+    c = _compared_along(info, axis, list(...info.equations, ...info.conditions)).compared
+    any = any or len(c(info.lo[axis] + 0.0)) > 0
+  }
+  any
+}
 _switches_by_clock(info) = len(_clock_of(info).compared(info.lo[info.time])) > 0
+
 # 0, whose derivative is refused where a switch moves with what is differentiated by.
 _unmoved(f, t) = 0.0
 derivative _unmoved(f, t), df, dt = _unmoved_change(_moved(df, _moves(df)[1]), t)
@@ -29,20 +77,26 @@ _unmoved_change(df, t) = {
 # The first times behind the zeros of c between t0 and t1, from t0 on: f64[n]. They move as the zeros do,
 # up to third derivatives. A comparison that changes its sign once is always found. Of one that does so again
 # and again, two changes in one of 2048 parts of the span may be missed; what jumps is looked at anew behind
-# its jumps. Time: 2048 values of c, and 80 for each zero.
-_switch_times(c, t0, t1) = if len(c(t0)) == 0 { zeros(0) } else {
-  parts = 2048
+# its jumps. Time: 2048 values of c, and some 50 for each zero.
+_switch_times(c, t0, t1) = {
   (a, b) = (stop_gradient(t0 + 0.0), stop_gradient(t1 + 0.0))
+  _switches_between(c, () -> a + (b - a) * f64(iota(2049)) / 2048, abs(a) + abs(b))
+}
+# The same between the places of a row that goes one way. Of what is not farther apart than some roundings of
+# its size and this one the first counts.
+_switches_between(c, row, size) = if len(c(row()[0])) == 0 { zeros(0) } else {
+  places = row()
+  (a, b) = (places[0], places[-1])
   way = if b < a { -1.0 } else { 1.0 }
-  even = a + (b - a) * f64(iota(parts + 1)) / parts
-  near = 64 * 2.3e-16 * (abs(a) + abs(b))
-  first = _sign_changes(c, even)
-  all = _sign_changes(c, way * sort(way * concat(even, first.at + way * near)))
+  near = t -> 64 * 2.3e-16 * (abs(t) + size)
+  first = _sign_changes(c, places)
+  all = _sign_changes(c, way * sort(way * concat(places, first.at + way * near(first.at))))
   # a jump of what is compared is the zero of something else that is
-  own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near), all.at, all.jumps)
+  own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near(t)), all.at, all.jumps)
   order = argsort(way * all.at[own])
   (at, which) = (all.at[own][order], all.which[own][order])
-  inside = way * (at - concat([-inf * way], at)[..len(at)]) > near and way * (at - a) > near and way * (b - at) > near
+  apart = near(at)
+  inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
 }
 # Where a vector c(t) of comparisons changes between neighbouring places. at: f64[n], the first times at which
@@ -55,7 +109,9 @@ _sign_changes(c, places) = {
   (before, which) = (found // width, found % width)
   at = map((i, k) -> {
     (lo, hi) = (places[i], places[i + 1])
-    for _ in 0..80 {
+    turns = 0
+    while abs(hi - lo) > 1.2e-16 * abs(hi) and turns < 150 {
+      turns = turns + 1
       middle = 0.5 * (lo + hi)
       stays = (stop_gradient(c(middle)[k]) <= 0) == S[i, k]
       lo = if stays { middle } else { lo }

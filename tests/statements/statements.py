@@ -69,10 +69,20 @@ def shape(c, name, at, low, high):
         return 0.3 + call("exp", -s / number(rng, 0.08, 0.3))
     if option == "bump":
         return call("exp", -(((s - number(rng, 0.3, 0.7)) / number(rng, 0.1, 0.3)) ** 2)) + 0.2
+    if option == "load":
+        return 0.5 + load(rng, s)
     return call("sin", Num(3.0) * s) + 0.5  # arch
 
 
+def load(rng, s):
+    """Straight but for a short piece, of which a grid may see nothing."""
+    begin, width = number(rng, 0.1, 0.7), rng.choice((0.2, 0.01, 0.0005))
+    inside = (s - begin) ** 2 / (2 * width)
+    return If(s, begin, 0.0, If(s, begin + width, inside, s - (begin + 0.5 * width)))
+
+
 SHAPES = ("arch", "polynomial", "wave", "layer", "bump")
+LOADED = SHAPES + ("load",)
 
 
 def course(c, name):
@@ -237,8 +247,15 @@ def beside_slopes(c, k):
 
 
 def is_smooth(c):
-    """Whether the solution is smooth: it bends where a conductivity jumps, and at a pulse"""
-    return c.options.get("k") not in ("layers", "switch") and c.options.get("course") != "pulse"
+    """Whether the solution is smooth: it bends where a factor jumps, at a pulse and under a load"""
+    at = c.options.get
+    return (
+        at("k") not in ("layers", "switch")
+        and at("rho") not in ("layers", "switch")
+        and at("r") != "places"
+        and at("course") != "pulse"
+        and at("shape") != "load"
+    )
 
 
 def line(c):
@@ -498,7 +515,7 @@ FAMILIES = {
         line,
         5,
         dict(
-            shape=SHAPES,
+            shape=LOADED,
             k=("one", "constant", "smooth", "bend", "layers", "switch"),
             form=("flux", "expanded"),
             b=("none", "constant"),
@@ -513,7 +530,7 @@ FAMILIES = {
         heat,
         6,
         dict(
-            shape=SHAPES,
+            shape=LOADED,
             course=FIRST_ORDER,
             k=("one", "constant", "smooth", "bend", "later", "layers", "switch", "clock"),
             form=("flux", "expanded"),
@@ -571,7 +588,7 @@ FAMILIES = {
         plane,
         2,
         dict(
-            shape=SHAPES,
+            shape=LOADED,
             other=SHAPES[:3],
             course=("none", "none") + FIRST_ORDER,
             k=("one", "constant", "smooth", "bend", "layers"),
