@@ -172,12 +172,12 @@ void source_position(const Ctx *c, Span at, uint32_t *line, uint32_t *column) {
 static uint32_t hash_span(Span s) {
 	uint64_t h = s.source * 0x9e3779b97f4a7c15u;
 	h = (h ^ s.start) * 0xff51afd7ed558ccdu;
-	h = (h ^ h >> 32 ^ s.end) * 0xc4ceb9fe1a85ec53u;
+	h = (h ^ h >> 32 ^ s.end ^ (uint64_t)s.inside << 32) * 0xc4ceb9fe1a85ec53u;
 	return (uint32_t)(h >> 32);
 }
 
 static bool span_equal(Span a, Span b) {
-	return a.source == b.source && a.start == b.start && a.end == b.end;
+	return a.source == b.source && a.start == b.start && a.end == b.end && a.inside == b.inside;
 }
 
 SpanId span_intern(Ctx *c, Span s) {

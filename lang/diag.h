@@ -18,12 +18,16 @@ typedef uint32_t SourceId;
 typedef struct Span {
 	SourceId source;
 	uint32_t start, end;
+	bool inside; /* of a call of the library: what it does there, and not the text itself */
 } Span;
-#define NO_SPAN ((Span){0, 0, 0})
+#define NO_SPAN ((Span){0})
+static inline Span span_made(SourceId source, uint32_t start, uint32_t end) {
+	return (Span){.source = source, .start = start, .end = end};
+}
 static inline Span span_join(Span a, Span b) {
 	if (!a.source) return b;
 	if (!b.source || a.source != b.source) return a;
-	return (Span){a.source, a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end};
+	return (Span){a.source, a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end, a.inside && b.inside};
 }
 
 typedef uint32_t SpanId; /* interned span: what an IR instruction carries */

@@ -59,7 +59,7 @@ wrong(Reader *r, size_t start, size_t end, const char *format, ...) {
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	diag_error(r->c, E_SYNTAX, (Span){r->source, (uint32_t)start, (uint32_t)end}, "%s", text);
+	diag_error(r->c, E_SYNTAX, span_made(r->source, (uint32_t)start, (uint32_t)end), "%s", text);
 	ctx_throw(r->c, ST_ERROR);
 }
 
@@ -920,7 +920,7 @@ static void blame_text(Reader *r, uint32_t total) {
 	snprintf(message, sizeof message, "%s", d->message ? d->message : "");
 	diag_truncate(r->c, total);
 	size_t at = r->at < r->n ? r->at : r->n;
-	diag_error(r->c, E_SYNTAX, (Span){r->source, (uint32_t)at, (uint32_t)at}, "%s", message);
+	diag_error(r->c, E_SYNTAX, span_made(r->source, (uint32_t)at, (uint32_t)at), "%s", message);
 }
 
 Fn *fn_read(Ctx *c, SourceId source) {

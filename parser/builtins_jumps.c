@@ -11,7 +11,9 @@
  * within a counted loop, or beside what may fail) is an error with its place.
  * Comparisons that end a loop with a condition do not count: what such a loop
  * comes to is continuous. _clock_switches(f, t, ...) gives those of f(t, ...)
- * that depend on t and on nothing else that is handed to f.
+ * that depend on t and on nothing else that is handed to f, and _own_switches
+ * those of them that are of the user's text: what functions of the library
+ * compare to choose a formula is mostly no jump.
  */
 #include "parser/builtins.h"
 
@@ -27,6 +29,7 @@ typedef struct Jumps {
 	const Fn *f;
 	uint8_t *of;      /* by value: what it depends on */
 	uint8_t asked;    /* what a comparison that counts depends on */
+	bool own;         /* what the library compares by itself does not count */
 	bool *wanted;     /* by instruction: a comparison that counts */
 	uint32_t n;       /* how many */
 	Ref *parts;       /* their differences, in the function that is made of them */
@@ -92,7 +95,7 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
-		if (of == j->asked && !noted) {
+		if (of == j->asked && !noted && !(j->own && span_of(j->sp->c, in->span).inside)) {
 			switch ((Op)in->op) {
 			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
 				note(j, in, top);
@@ -210,7 +213,7 @@ static Compared compared(Sp *sp, const Call *call) {
 }
 
 /* The same of f(t, ...): what depends on t alone. Other jumps do not count. */
-static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec) {
+static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, bool own) {
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
 	at.args = call->args + 1;
 	at.spans = call->spans + 1;
@@ -218,7 +221,7 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec) {
 	*spec = sp_specialise(sp, f, &at);
 	if (!spec->fn->finished || spec->effects) return NULL;
 	Fn *flat = fn_flatten(sp->c, spec->fn);
-	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE};
+	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = own};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	uint32_t first = 0;
@@ -266,11 +269,9 @@ BUILTIN(switch_changes) {
 	return av_array(sp, results[1]);
 }
 
-/* _clock_switches(f, t, ...) */
-BUILTIN(clock_switches) {
-	UNUSED;
+static Av *by_clock(Sp *sp, const Call *call, bool own) {
 	Spec spec;
-	Fn *made = compared_by_clock(sp, call, &spec);
+	Fn *made = compared_by_clock(sp, call, &spec, own);
 	if (!made) return no_elements(sp);
 	Ref result;
 	build_call(sp->b, made, spec.nargs, spec.args, &result);
@@ -278,8 +279,21 @@ BUILTIN(clock_switches) {
 	return av_array(sp, result);
 }
 
+/* _clock_switches(f, t, ...) */
+BUILTIN(clock_switches) {
+	UNUSED;
+	return by_clock(sp, call, false);
+}
+
+/* _own_switches(f, x, ...) */
+BUILTIN(own_switches) {
+	UNUSED;
+	return by_clock(sp, call, true);
+}
+
 const Builtin builtins_jumps[] = {
 	{.name = "_clock_switches", .min_args = 2, .max_args = -1, .run = clock_switches},
+	{.name = "_own_switches", .min_args = 2, .max_args = -1, .run = own_switches},
 	{.name = "_switches", .min_args = 2, .max_args = 2, .run = switches},
 	{.name = "_switch_changes", .min_args = 2, .max_args = 2, .run = switch_changes},
 	{0},

@@ -138,7 +138,7 @@ static void report_lexeme(Parser *p, Lexeme t, uint32_t string_start) {
 	const char *text = p->text + t.start;
 	size_t length = t.end - t.start;
 	int shown = (int)(length < 60 ? length : 60);
-	Span at = {p->source, t.start, t.end};
+	Span at = span_made(p->source, t.start, t.end);
 	Diag *d;
 	switch (t.error) {
 	case LEX_OK: return;
@@ -156,7 +156,7 @@ static void report_lexeme(Parser *p, Lexeme t, uint32_t string_start) {
 	case LEX_STRING_END:
 	case LEX_INTERP_END: {
 		bool interpolation = t.error == LEX_INTERP_END;
-		Span whole = {p->source, string_start, t.end};
+		Span whole = span_made(p->source, string_start, t.end);
 		const char *what = interpolation ? "ends inside an interpolation" : "has no end";
 		d = diag_error(p->ctx, E_STRING, whole, "this string %s", what);
 		if (interpolation) diag_hint(p->ctx, d, "an interpolation ends with }; write \\{ for a brace");
@@ -337,7 +337,7 @@ void close_bracket(Parser *p, Bracket b, const char *what) {
 	if (p->stopped || t->error) give_up(p);
 	bool line_ends = t->newline || t->kind == TK_EOF;
 	uint32_t before = p->tokens[p->at - 1].end;
-	Span at = line_ends ? (Span){p->source, before, before} : token_span(p, p->at);
+	Span at = line_ends ? span_made(p->source, before, before) : token_span(p, p->at);
 	uint32_t opened = open->kind == TK_LBRACE ? suspect_brace(p, b.open) : b.open;
 	const char *called = lex_kind_called((TokenKind)open->kind);
 	const char *wanted = lex_kind_called(closer);
@@ -390,12 +390,12 @@ Ast *node_done(Parser *p, Ast *a, uint32_t first) {
 Span token_span(const Parser *p, uint32_t i) {
 	const Token *t = &p->tokens[i];
 	uint32_t end = t->kind == TK_STR_OPEN && t->match ? p->tokens[t->match].end : t->end;
-	return (Span){p->source, t->start, end};
+	return span_made(p->source, t->start, end);
 }
 
 Span span_from(const Parser *p, uint32_t first) {
 	uint32_t start = p->tokens[first].start, end = p->tokens[p->at - 1].end;
-	return (Span){p->source, start, end > start ? end : start};
+	return span_made(p->source, start, end > start ? end : start);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */

@@ -303,7 +303,7 @@ static bool at_juxtaposed(const Parser *p) {
 
 /* Multiplies `left`, which ends with a number, by the power that stands directly behind it. */
 static Ast *juxtaposed(Parser *p, Ast *left, uint32_t first) {
-	Span between = {p->source, token_now(p)->start, token_now(p)->start};
+	Span between = span_made(p->source, token_now(p)->start, token_now(p)->start);
 	Ast *right = token_now(p)->kind == TK_ROOT ? parse_unary(p) : parse_power(p);
 	Ast *a = binary(p, A_BINARY, AO_MUL, left, between, right, first);
 	a->juxtaposed = true;
@@ -986,7 +986,7 @@ static const char *unescape(Parser *p, uint32_t token, uint32_t *n) {
 		if (text[i] != '\\') {
 			uint32_t bytes = (uint32_t)lex_decode(text + i, length - i, &u);
 			if (!bytes) {
-				Span at = {p->source, t->start + i, t->start + i + 1};
+				Span at = span_made(p->source, t->start + i, t->start + i + 1);
 				if (!p->stopped && good++ < 1) diag_error(p->ctx, E_CHAR, at, "these bytes are not UTF-8 text");
 				i++;
 				continue;
@@ -1013,7 +1013,7 @@ static const char *unescape(Parser *p, uint32_t token, uint32_t *n) {
 			bool unicode = length - i > 2 && text[i] == 'u' && text[i + 1] == '{';
 			const char *brace = unicode ? memchr(text + i, '}', length - i) : NULL;
 			if (brace && brace - (text + i) < 20) bytes = (uint32_t)(brace - (text + i)) + 1;
-			Span at = {p->source, t->start + i - 1, t->start + i + bytes};
+			Span at = span_made(p->source, t->start + i - 1, t->start + i + bytes);
 			if (!p->stopped) {
 				Diag *d = diag_error(p->ctx, E_STRING, at, "an unknown escape in a string");
 				diag_hint(p->ctx, d, "the escapes are \\n \\t \\r \\e \\\" \\\\ \\{ \\} and \\u{3b1}");

@@ -84,7 +84,10 @@ _Noreturn void sp_throw(Sp *sp) {
 }
 
 void sp_at(Sp *sp, Span at) {
-	if (sp->place.source && in_library(sp, at)) at = sp->place;
+	if (sp->place.source && in_library(sp, at)) {
+		at = sp->place;
+		at.inside = true;
+	}
 	build_at(sp->b, span_intern(sp->c, at));
 }
 

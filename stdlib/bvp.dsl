@@ -39,7 +39,7 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
       coordinate = "t")
     y0 = start(a)
-    _solved_between((...P, switches = _primal(() -> _switch_times(t -> _clock_switches(P.f, t, y0, p0), a + 0.0, b + 0.0))), method)
+    _solved_between((...P, switches = _primal(() -> _switch_times(t -> _own_switches(P.f, t, y0, p0), a + 0.0, b + 0.0))), method)
   }
 _solved_between(P, m) = {
   _check_between(P)

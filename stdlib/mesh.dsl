@@ -108,7 +108,7 @@ _box_axes(b, h) = {
 _cut_axis(x, cuts, parts) = {
   near = 0.05 * (x[1] - x[0])
   inner = x[1..-1]
-  kept = inner[not (map(v -> min(abs(cuts - v)), inner) < near)]
+  kept = inner[not (map(v -> min(concat([inf], abs(cuts - v))), inner) < near)]
   ends = concat(x[..1], cuts, x[-1..])
   out = x[..1]
   for i in 1..len(ends) {

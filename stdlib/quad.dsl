@@ -104,8 +104,8 @@ _on_the_way(a, b, t) = {
 # Parts end where f switches by the variable alone, so that nothing hides between places that are looked at.
 _integral(f, a, b, o) = {
   far = abs(a) == inf or abs(b) == inf
-  s = _switches_between(x -> _clock_switches(f, x),
-    () -> map(t -> stop_gradient(_on_the_way(a, b, t)), f64(iota(257)) / 256), if far { 0.0 } else { abs(a) + abs(b) })
+  s = _switches_between(x -> _own_switches(f, x),
+    () -> map(t -> stop_gradient(_on_the_way(a, b, t)), f64(iota(129)) / 128), if far { 0.0 } else { abs(a) + abs(b) })
   if _is_fixed(len(s)) { _integral_of_part(f, a, b, o) } else {
     ends = concat(expand(a, 0), s, expand(b, 0))
     r = _integral_of_part(f, ends[0], ends[1], o)

@@ -2,7 +2,8 @@
 #
 # A step in time would go over what is there for a short while, and unknowns without a rate may jump, so
 # every integration begins anew. A grid sees nothing of what is between two of its points, which is said.
-# Which comparisons these are is read off the program (_clock_switches).
+# Which comparisons these are is read off the program (_clock_switches). In space those of library functions
+# do not count (_own_switches): sech(x) chooses a formula at 0, and jumps nowhere.
 
 # Functions of t for a problem. compared: f64[k], what its equations and conditions compare by the time
 # alone; k may be 0. whole: what is left of all of them at one place.
@@ -12,17 +13,25 @@ _compared_along(info, axis, all) = {
   still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords))))
   jets = _zero_jets(info)
   place = (t, x) -> map(i -> if i == axis { t } else { x[i] }, list(...(0..len(info.coords))))
-  left = q -> (t, x, j) -> q.residual((...place(t, x),), j)
-  (compared = t -> concat(zeros(0), ...map(q -> _clock_switches(left(q), t, still, jets), all)),
+  normal = (...map(i -> 0.6, list(...info.space)),)
+  left = q -> (t, x, j) -> if _is_on_boundary(q) { q.residual((...place(t, x),), j, normal) } else { q.residual((...place(t, x),), j) }
+  compared = if axis == info.time { q -> t -> _clock_switches(left(q), t, still, jets) } else {
+    q -> x -> _own_switches(left(q), x, still, jets)
+  }
+  (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)),
     whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)))
 }
+# Whether it is a condition on a boundary that has a name, with a normal
+_is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 # Where a problem switches along a coordinate of space: f64[n], upwards. beginning: only its initial values.
 _places_of_switches(info, axis, beginning) = {
   all = if beginning { list() } else { list(...info.equations) }
   for c in info.conditions {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
-  _switch_times(_compared_along(info, axis, all).compared, info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+  if len(all) == 0 { zeros(0) } else {
+    _switch_times(_compared_along(info, axis, all).compared, info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+  }
 }
 # An error, or with partial = true a warning, where a problem switches twice between two points of the grid of
 # a solution: what is between was not seen, by no other grid of this kind either. Of points that are scattered
@@ -54,12 +63,12 @@ _evenly(info, axis, count) =
   linspace(info.lo[axis] + 0.0, info.hi[axis] + 0.0, i64(max(2.0, count^(1.0 / len(info.coords)))))
 # Whether a problem switches along a coordinate of space.
 _switches_in_space(info) = {
-  any = false
+  found = false
   for axis in list(...info.space) {
     c = _compared_along(info, axis, list(...info.equations, ...info.conditions)).compared
-    any = any or len(c(info.lo[axis] + 0.0)) > 0
+    found = found or len(c(info.lo[axis] + 0.0)) > 0
   }
-  any
+  found
 }
 _switches_by_clock(info) = len(_clock_of(info).compared(info.lo[info.time])) > 0
 
@@ -89,8 +98,13 @@ _switches_between(c, row, size) = if len(c(row()[0])) == 0 { zeros(0) } else {
   (a, b) = (places[0], places[-1])
   way = if b < a { -1.0 } else { 1.0 }
   near = t -> 64 * 2.3e-16 * (abs(t) + size)
-  first = _sign_changes(c, places)
-  all = _sign_changes(c, way * sort(way * concat(places, first.at + way * near(first.at))))
+  C = map(t -> stop_gradient(c(t)), places)
+  first = _sign_changes(c, places[..-1], places[1..], C[..-1], C[1..])
+  # behind a jump the part is looked at anew
+  (from, to) = (first.at + way * near(first.at), places[1..][first.part])
+  open = way * (to - from) > 0
+  again = _sign_changes(c, from[open], to[open], map(t -> stop_gradient(c(t)), from[open]), C[1..][first.part][open])
+  all = map((a, b) -> concat(a, b), first, again)
   # a jump of what is compared is the zero of something else that is
   own = map((t, jumps) -> not jumps or not any(not all.jumps and abs(all.at - t) <= near(t)), all.at, all.jumps)
   order = argsort(way * all.at[own])
@@ -99,28 +113,28 @@ _switches_between(c, row, size) = if len(c(row()[0])) == 0 { zeros(0) } else {
   inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
 }
-# Where a vector c(t) of comparisons changes between neighbouring places. at: f64[n], the first times at which
-# each has changed; which: i64[n]; jumps: bool[n], whether it is no zero of something continuous.
-_sign_changes(c, places) = {
-  C = map(t -> stop_gradient(c(t)), places)
-  S = C <= 0
-  width = shape(C)[1]
-  found = findall(ravel(S[1..] != S[..-1]))
-  (before, which) = (found // width, found % width)
+# Where a vector c(t) of comparisons, which is A at places `from` and B at places `to`, changes between these. at:
+# f64[n], the first times at which one has changed; part: i64[n], between which places; which: i64[n]; jumps:
+# bool[n], whether it is no zero of something continuous.
+_sign_changes(c, from, to, A, B) = {
+  width = shape(A)[1]
+  found = findall(ravel((A <= 0) != (B <= 0)))
+  (part, which) = (found // width, found % width)
   at = map((i, k) -> {
-    (lo, hi) = (places[i], places[i + 1])
+    (lo, hi) = (from[i], to[i])
+    first = A[i, k] <= 0
     turns = 0
     while abs(hi - lo) > 1.2e-16 * abs(hi) and turns < 150 {
       turns = turns + 1
       middle = 0.5 * (lo + hi)
-      stays = (stop_gradient(c(middle)[k]) <= 0) == S[i, k]
+      stays = (stop_gradient(c(middle)[k]) <= 0) == first
       lo = if stays { middle } else { lo }
       hi = if stays { hi } else { middle }
     }
     hi
-  }, before, which)
-  jumps = map((t, i, k) -> abs(stop_gradient(c(t)[k])) > 1e-9 * (abs(C[i, k]) + abs(C[i + 1, k])), at, before, which)
-  (at = at, which = which, jumps = jumps)
+  }, part, which)
+  jumps = map((t, i, k) -> abs(stop_gradient(c(t)[k])) > 1e-9 * (abs(A[i, k]) + abs(B[i, k])), at, part, which)
+  (at = at, part = part, which = which, jumps = jumps)
 }
 # t, with the derivatives of the zero of c that it is: two steps of Newton's method that start at it
 _moving_zero(c, t) = {

@@ -510,10 +510,10 @@ static void make_guard(T *t, const void *what) {
 	(void)what;
 	ev_begin(t);
 	SourceId src = source_add(t->c, "g.dsl", "v + w\n", 6);
-	Dim n = build_fresh_dim(t->b, atom(t->c, "n"), span_intern(t->c, (Span){src, 0, 1})),
+	Dim n = build_fresh_dim(t->b, atom(t->c, "n"), span_intern(t->c, span_made(src, 0, 1))),
 		m = build_fresh_dim(t->b, atom(t->c, "m"), 0);
 	Ref x = ev_param(t, ev_vec_of(t, DT_F64, n)), y = ev_param(t, ev_vec_of(t, DT_F64, m));
-	build_at(t->b, span_intern(t->c, (Span){src, 0, 5}));
+	build_at(t->b, span_intern(t->c, span_made(src, 0, 5)));
 	build_unify(t->b, n, m, atom(t->c, "cannot add f64[n] and f64[m]"));
 	Ref r = build2(t->b, OP_ADD, x, y);
 	t->f = build_end(t->b, 1, &r);
@@ -545,7 +545,7 @@ static void make_caller(T *t, const void *what) {
 	Fn *callee = *(Fn *const *)what;
 	t->b = build_begin(t->c, atom(t->c, "g"), 0, NULL);
 	SourceId src = source_add(t->c, "call.dsl", "g(x) = f(x)\n", 12);
-	build_at(t->b, span_intern(t->c, (Span){src, 7, 11}));
+	build_at(t->b, span_intern(t->c, span_made(src, 7, 11)));
 	Ref x = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))),
 		y = ev_param(t, ev_vec_of(t, DT_F64, build_fresh_dim(t->b, 0, 0))), r;
 	build_call(t->b, callee, 2, (Ref[]){x, y}, &r);

@@ -337,7 +337,7 @@ static const char *render(Ctx *c, const Diag *d, Sink *s) {
 static Span span_at(Ctx *c, SourceId id, const char *what) {
 	size_t n;
 	const char *text = source_text(c, id, &n), *p = strstr(text, what);
-	return (Span){id, (uint32_t)(p - text), (uint32_t)(p - text + (long)strlen(what))};
+	return span_made(id, (uint32_t)(p - text), (uint32_t)(p - text + (long)strlen(what)));
 }
 
 static void test_sources(void) {
@@ -348,27 +348,30 @@ static void test_sources(void) {
 	CHECK(s == 1 && !strcmp(source_name(c, s), "f.dsl") && !strcmp(source_text(c, s, &n), text) &&
 	      n == sizeof text - 1);
 	uint32_t line, column;
-	source_position(c, (Span){s, 0, 1}, &line, &column);
+	source_position(c, span_made(s, 0, 1), &line, &column);
 	CHECK(line == 1 && column == 1);
 	source_position(c, span_at(c, s, "= 2"), &line, &column);
 	CHECK(line == 2 && column == 4);
 	source_position(c, span_at(c, s, "st"), &line, &column);
 	CHECK(line == 4 && column == 3);
-	source_position(c, (Span){s, 10000, 10001}, &line, &column);
+	source_position(c, span_made(s, 10000, 10001), &line, &column);
 	CHECK(line == 4 && column == 5);
 	source_position(c, NO_SPAN, &line, &column);
 	CHECK(line == 0 && column == 0);
 	SourceId empty = source_add(c, "empty", NULL, 0);
-	source_position(c, (Span){empty, 0, 0}, &line, NULL);
+	source_position(c, span_made(empty, 0, 0), &line, NULL);
 	CHECK(line == 1 && empty == 2);
 	CHECK(!strcmp(source_name(c, 99), ""));
 
 	CHECK(span_intern(c, NO_SPAN) == 0 && !span_of(c, 0).source && !span_of(c, 12345).source);
-	SpanId first = span_intern(c, (Span){s, 3, 4});
-	for (uint32_t i = 0; i < 2000; i++) span_intern(c, (Span){s, i, i + 2});
-	CHECK(span_intern(c, (Span){s, 3, 4}) == first && span_of(c, first).start == 3 && span_of(c, first).end == 4);
-	CHECK(span_intern(c, (Span){s, 1999, 2001}) == first + 2000);
-	Span joined = span_join((Span){1, 5, 9}, (Span){1, 2, 7});
+	SpanId first = span_intern(c, span_made(s, 3, 4));
+	for (uint32_t i = 0; i < 2000; i++) span_intern(c, span_made(s, i, i + 2));
+	CHECK(span_intern(c, span_made(s, 3, 4)) == first && span_of(c, first).start == 3 && span_of(c, first).end == 4);
+	CHECK(span_intern(c, span_made(s, 1999, 2001)) == first + 2000);
+	Span inside = span_made(s, 3, 4);
+	inside.inside = true;
+	CHECK(span_intern(c, inside) != first && span_of(c, span_intern(c, inside)).inside && !span_of(c, first).inside);
+	Span joined = span_join(span_made(1, 5, 9), span_made(1, 2, 7));
 	CHECK(joined.start == 2 && joined.end == 9 && span_join(NO_SPAN, joined).end == 9 &&
 	      span_join(joined, NO_SPAN).end == 9);
 	ctx_free(c);
@@ -418,11 +421,11 @@ static void test_render(void) {
 	CHECK_TEXT(render(c, d, &s), "layer.dsl:7:7: two lines [E0301]\n"
 	                             "  7 |   sum(a +\n"
 	                             "    |       ^^^\n");
-	d = diag_error(c, E_SYNTAX, (Span){id, sizeof text - 1, sizeof text - 1}, "at the end");
+	d = diag_error(c, E_SYNTAX, span_made(id, sizeof text - 1, sizeof text - 1), "at the end");
 	CHECK_TEXT(render(c, d, &s), "layer.dsl:9:1: at the end [E0104]\n"
 	                             "  9 | \n"
 	                             "    | ^\n");
-	d = diag_error(c, E_SYNTAX, (Span){id, 15, 15}, "at the end of a line");
+	d = diag_error(c, E_SYNTAX, span_made(id, 15, 15), "at the end of a line");
 	CHECK_TEXT(render(c, d, &s), "layer.dsl:1:16: at the end of a line [E0104]\n"
 	                             "  1 | layer(W, x) = {\n"
 	                             "    |                ^\n");
@@ -451,18 +454,18 @@ static void test_render(void) {
 	memset(wide, 'a', sizeof wide);
 	wide[700] = 'Z';
 	SourceId w = source_add(c, "w", wide, sizeof wide);
-	render(c, diag_error(c, E_NAME, (Span){w, 700, 701}, "far"), &s);
+	render(c, diag_error(c, E_NAME, span_made(w, 700, 701), "far"), &s);
 	char *first = strchr(s.at, '\n') + 1, *second = strchr(first, '\n') + 1;
 	CHECK(strchr(first, 'Z') - first == strchr(second, '^') - second && second - first < 200);
 	CHECK(!strncmp(first, "  1 | ...aaa", 12) && !strncmp(second - 4, "...\n", 4));
-	render(c, diag_error(c, E_NAME, (Span){w, 3, 1100}, "long"), &s);
+	render(c, diag_error(c, E_NAME, span_made(w, 3, 1100), "long"), &s);
 	first = strchr(s.at, '\n') + 1, second = strchr(first, '\n') + 1;
 	CHECK(strlen(second) <= (size_t)(second - first));
-	render(c, diag_error(c, E_NAME, (Span){w, 1199, 1200}, "end"), &s);
+	render(c, diag_error(c, E_NAME, span_made(w, 1199, 1200), "end"), &s);
 	first = strchr(s.at, '\n') + 1, second = strchr(first, '\n') + 1;
 	CHECK(strchr(second, '^') - second == second - first - 2);
 	SourceId bad = source_add(c, "bad", "x = \xff\xc3 \xe2\x82\n", 10);
-	d = diag_error(c, E_CHAR, (Span){bad, 4, 5}, "not UTF-8 %c", 0);
+	d = diag_error(c, E_CHAR, span_made(bad, 4, 5), "not UTF-8 %c", 0);
 	CHECK_TEXT(render(c, d, &s),
 	           "bad:1:5: not UTF-8   [E0101]\n  1 | x = \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\n"
 	           "    |     ^\n");
@@ -755,7 +758,7 @@ static void make_many_dims(Ctx *c, void *arg) {
 		type_tensor(c, DT_F64, 1, &d);
 	}
 	source_add(c, "s", "a\nb\n", 4);
-	for (uint32_t i = 0; i < 600; i++) span_intern(c, (Span){1, i, i});
+	for (uint32_t i = 0; i < 600; i++) span_intern(c, span_made(1, i, i));
 }
 
 static void test_dim_failures(void) {
