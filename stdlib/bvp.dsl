@@ -39,7 +39,8 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
       coordinate = "t")
     y0 = start(a)
-    _solved_between((...P, switches = _primal(() -> _switch_times(t -> _own_switches(P.f, t, y0, p0), a + 0.0, b + 0.0))), method)
+    switches = _primal(() -> _switch_times(t -> _own_switches(P.f, t, y0, p0), a + 0.0, b + 0.0))
+    _solved_between((...P, switches = switches), method)
   }
 _solved_between(P, m) = {
   _check_between(P)
@@ -272,8 +273,7 @@ _by_collocation(m, P) = {
 _searched(m, P, q, n, k) = {
   s = len(q.c)
   (a, length) = (P.a, P.b - P.a)
-  fixed = (P.at - a) / length
-  fixed = unique(concat(fixed, (P.switches - a) / length))
+  fixed = unique((concat(P.at, P.switches) - a) / length)
   σ = if len(P.mesh) > 1 { (P.mesh - a) / length } else { linspace(0.0, 1.0, max(m.nodes, 2)) }
   σ = unique(concat(σ, fixed))
   # nodes that conditions stand at take the place of neighbours that are almost there

@@ -308,9 +308,12 @@ _fem_others(info, m, s) = {
     many = len(M.cells) > 8 * 4^d
     cells = if has(M, "axes") { "boxes" } else { "simplices" }
     cut = has(M, "region") and has(M.region, "cuts")
-    region = if cut { M.region } else if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
+    region = if cut { M.region } else if kind(info.region) != "none" { info.region } else {
+      box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space)))
+    }
     made = by -> {
-      N = mesh(if cut { (...region, parts = max(1, i64(region.parts / by))) } else { region }, by * mean(lengths); cells = cells)
+      r = if cut { (...region, parts = max(1, i64(region.parts / by))) } else { region }
+      N = mesh(r, by * mean(lengths); cells = cells)
       (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))
     }
     ((made(if many { 2.0 } else { 0.7 }), made(if many { 4.0 } else { 0.5 })), top, none)

@@ -80,8 +80,8 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   _pass_events((degree = 5, switches = if kind(o.switches) == "none" { zeros(0) } else {
-      stop_gradient(_switch_times(o.switches.compared, t0, t1))
-    },
+    stop_gradient(_switch_times(o.switches.compared, t0, t1))
+  },
     until = (directions, stops, signs, t, y, b) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, b, o),
     known = (t, y, times, rows) -> {
       fixed = stop_gradient(times)

@@ -78,7 +78,9 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
 } else {
   r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
   # what jumps along a coordinate does so between cells, and none hides inside of one
-  cuts = if r.region == "box" { map(a -> _primal(() -> _places_of_switches(info, a, false)), list(...info.space)) } else { list() }
+  cuts = if r.region != "box" { list() } else {
+    map(a -> _primal(() -> _places_of_switches(info, a, false)), list(...info.space))
+  }
   jumps = false
   for c in cuts { jumps = jumps or not _is_fixed(len(c)) }
   r = if jumps { (...r, cuts = cuts, parts = 4) } else { r }

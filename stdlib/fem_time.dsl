@@ -21,7 +21,7 @@ _fem_lines(P, D, m, o) = {
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
   clock = _clock_of(info)
-  switches = stop_gradient(_switch_times(clock.compared, t0, t1))
+  switches = _switch_times(clock.compared, t0, t1)
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
   jac = (t, y, yp, c) -> {
     (U, V) = (whole(t, y), rates(t, yp))
@@ -52,7 +52,7 @@ _fem_lines(P, D, m, o) = {
       (r[0], r[1], _stats(r[2]))
     }
     (T, Z, counts) = if _is_fixed(len(switches)) { run(y0, t0, t1, f64(o.saveat)) } else {
-      (T, Z, counts) = _in_pieces(run, switches, 5, y0, t0, t1, f64(o.saveat))
+      (T, Z, counts) = _in_pieces(run, stop_gradient(switches), 5, y0, t0, t1, f64(o.saveat))
       (T, Z + _unmoved(clock.whole, t0), counts)
     }
     inner = _dense(T, Z, 5, _asks_all(o.saveat))
@@ -120,6 +120,7 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, o) = {
   (steps, failed) = (0, 0)
   ends = concat(switches - _beside(t0, t1), expand(t1, 0))
   piece = 0
+  fresh = true
   while t < t1 and steps + failed < 20000 {
     left = ends[piece] - t
     h = min(h, left)
@@ -129,8 +130,9 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, o) = {
       t = if h == left { ends[piece] } else { t + h }
       U = W
       V = K
-      # the first rates are those of the first step
-      if steps == 0 { Z = expand(K, 0) }
+      # the first rates, and those behind a switch, are those of the first step
+      if fresh { Z[-1] = K }
+      fresh = false
       times = concat(times, expand(t, 0))
       Y = concat(Y, expand(U, 0); axis = 0)
       Z = concat(Z, expand(V, 0); axis = 0)
@@ -138,6 +140,10 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, o) = {
       h = h * clamp(0.9 * max(e, 1e-8)^(-1.0 / 3), 0.3, 4.0)
       if t == ends[piece] and t < t1 {
         t = switches[piece] + _beside(t0, t1)
+        times = concat(times, expand(t, 0))
+        Y = concat(Y, expand(U, 0); axis = 0)
+        Z = concat(Z, expand(V, 0); axis = 0)
+        fresh = true
         piece = piece + 1
         h = 1e-3 * (t1 - t0)
       }

@@ -14,7 +14,11 @@ _compared_along(info, axis, all) = {
   jets = _zero_jets(info)
   place = (t, x) -> map(i -> if i == axis { t } else { x[i] }, list(...(0..len(info.coords))))
   normal = (...map(i -> 0.6, list(...info.space)),)
-  left = q -> (t, x, j) -> if _is_on_boundary(q) { q.residual((...place(t, x),), j, normal) } else { q.residual((...place(t, x),), j) }
+  left = q -> (t, x, j) -> if _is_on_boundary(q) {
+    q.residual((...place(t, x),), j, normal)
+  } else {
+    q.residual((...place(t, x),), j)
+  }
   compared = if axis == info.time { q -> t -> _clock_switches(left(q), t, still, jets) } else {
     q -> x -> _own_switches(left(q), x, still, jets)
   }
@@ -52,7 +56,8 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 and 
       near = 1e-9 * (info.hi[axis] - info.lo[axis])
       for i in 1..len(at) {
         if not any(nodes > at[i - 1] + near and nodes < at[i] - near) {
-          said = "{info.name} switches at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem switches" }}"
+          said =
+            "{info.name} switches at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem switches" }}"
           if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
         }
       }

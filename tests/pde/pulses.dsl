@@ -84,3 +84,38 @@ for w in [0.1, 1e-3, 1e-5] {
     assert(max(abs([s.u(1.0, 0.5), s.v(1.0, 0.5)] - 1)) < 10tol, "held {m.name} {w}: {s.u(1.0, 0.5)} {s.v(1.0, 0.5)}")
   }
 }
+
+# a system that is of the first order in t, whose highest order in space decides nothing alone
+problem kicked(s) {
+  domain t in [0, 1], x in [0, 1]
+  field u, v
+  u_t == v
+  v_t == 0.01u_xx + (if t > s and t < s + 0.01 { 100.0 } else { 0.0 })
+  u == 0 at t = 0
+  v == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+}
+for m in (fd(n = 11), fem(0.2), chebyshev(8)) {
+  s = solve(kicked(0.3), m)
+  off = max(abs(map(t -> s.u(t, 0.4), [0.29, 0.305, 0.4, 1.0]) - [0, 0.00125, 0.095, 0.695]))
+  assert(off < 1e-5, "kicked {m.name}: {off}")
+}
+
+# waves, which fem() takes by stages: between rows as well
+problem blown(s) {
+  domain t in [0, 1], x in [0, 1]
+  field p, q
+  p_t == q_x + (if t > s and t < 0.31 { 100.0 } else { 0.0 })
+  q_t == p_x
+  p == 0 at t = 0
+  q == 0 at t = 0
+  q == 0 at x = 0
+  q == 0 at x = 1
+}
+for m in (fem(0.2), fd(n = 11)) {
+  s = solve(blown(0.3), m)
+  off = max(abs(map(t -> s.p(t, 0.4), [0.15, 0.2999, 0.305, 0.3101, 0.6, 1.0]) - [0, 0, 0.5, 1, 1, 1]))
+  assert(off < 1e-6, "blown {m.name}: {off}")
+}
+(s -> solve(blown(s), fd(n = 11)).p(1.0, 0.4))'(0.3)        #~ -100 tol 1e-4

@@ -39,13 +39,15 @@ r = ode((t, y) -> -3y + (if t > 0.4 and t < 0.41 { 100.0 } else { 0.0 }), [0.5],
 u(t) = 100/3 + (0.5exp(-1.2) - 100/3)*exp(-3*(t - 0.4))
 r.events.times               #~ [root(t -> u(t) - 0.6, (0.4, 0.41)), 0.41 + log(u(0.41)/0.6)/3] tol 1e-9
 # one just at a switch, which ends the solution
-r = ode((t, y) -> if t > 0.5 { [-1.0] } else { [1.0] }, [0.0], (0.0, 2.0); events = event((t, y) -> y[0] - 0.2; terminal = true, direction = "falling"));
+r = ode((t, y) -> if t > 0.5 { [-1.0] } else { [1.0] }, [0.0], (0.0, 2.0);
+  events = event((t, y) -> y[0] - 0.2; terminal = true, direction = "falling"));
 r.events.times               #~ [0.8] tol 1e-12
 
 # delays: the pulse comes back with the lag, and so does one of the history
 d = dde((t, y, Z) -> -Z[0] + (if t > 0.4 and t < 0.401 { 1000.0 } else { 0.0 }), [0.0], (0.0, 2.0); lags = 1.0);
 map(t -> d.y(t)[0], [0.4, 0.401, 1.0, 1.401, 2.0])       #~ [0, 1, 1, 0.9995, 0.4005] tol 1e-9
-d = dde((t, y, Z) -> -Z[0], [0.0], (0.0, 2.0); lags = 1.0, past = t -> if t > -0.401 and t < -0.4 { [1000.0] } else { [0.0] }, rtol = 1e-10, atol = 1e-13);
+d = dde((t, y, Z) -> -Z[0], [0.0], (0.0, 2.0); lags = 1.0, past = t -> if t > -0.401 and t < -0.4 { [1000.0] } else { [0.0] },
+  rtol = 1e-10, atol = 1e-13);
 map(t -> d.y(t)[0], [0.599, 0.6, 1.0, 2.0])              #~ [0, -1, -1, -0.5995] tol 1e-9
 onset(s) = dde((t, y, Z) -> -Z[0] + (if t > s { 1.0 } else { 0.0 }), [1.0], (0.0, 3.0); lags = 1.0, rtol = 1e-9).y(3.0)[0]
 # the answer to a step, 3 - s later: 1 - (z - 1) + (z - 2)^2/2 of z = 3 - s
