@@ -13,7 +13,8 @@
  * comes to is continuous. _clock_switches(f, t, ...) gives those of f(t, ...)
  * that depend on t and on nothing else that is handed to f, and _own_switches
  * those of them that are of the user's text: what functions of the library
- * compare to choose a formula is mostly no jump.
+ * compare to choose a formula is mostly no jump. _moving_switches(df, x) counts
+ * those of the text that _switches has, and is 0 where there are none.
  */
 #include "parser/builtins.h"
 
@@ -118,6 +119,7 @@ typedef struct Compared {
 	bool *active;
 	Ref *tangents;
 	uint32_t nactive;
+	uint32_t n;   /* how many comparisons count */
 	Fn *fn;       /* one reference; NULL: nothing is compared */
 } Compared;
 
@@ -171,7 +173,7 @@ static Fn *make_compared(Jumps *j) {
 	return build_end(b, 1, &all);
 }
 
-static Compared compared(Sp *sp, const Call *call) {
+static Compared compared(Sp *sp, const Call *call, bool own) {
 	Av *df = call->args[0];
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = 1};
 	at.args = call->args + 1;
@@ -183,7 +185,7 @@ static Compared compared(Sp *sp, const Call *call) {
 	m.tangents = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Ref *by_param = ARENA_ARRAY(sp->a, Ref, n + 1);
 	Fn *flat = m.spec.fn->finished ? fn_flatten(sp->c, m.spec.fn) : NULL;
-	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn, .asked = OF_BOTH};
+	Jumps j = {.sp = sp, .f = flat ? flat : m.spec.fn, .asked = OF_BOTH, .own = own};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -199,7 +201,7 @@ static Compared compared(Sp *sp, const Call *call) {
 	for (uint32_t p = 0; p < n; p++)
 		if (m.active[p]) m.tangents[m.nactive++] = by_param[p];
 	if (j.f->finished && !m.spec.effects) walk(&j, &j.f->regions.at[0], true, false);
-	if (j.other.source) {
+	if (j.other.source && !own) {
 		Diag *d = diag_error(sp->c, E_NO_RULE, j.other,
 		                     "the integrand may jump here, at a place that moves with what the integral is differentiated "
 		                     "by: its derivative is not known");
@@ -207,7 +209,8 @@ static Compared compared(Sp *sp, const Call *call) {
 		if (flat) fn_unref(flat);
 		sp_throw(sp);
 	}
-	if (j.n) m.fn = make_compared(&j);
+	m.n = j.n + (j.other.source != 0);
+	if (j.n && !own) m.fn = make_compared(&j);
 	if (flat) fn_unref(flat);
 	return m;
 }
@@ -244,7 +247,7 @@ static Av *no_elements(Sp *sp) {
 /* _switches(df, x) */
 BUILTIN(switches) {
 	UNUSED;
-	Compared m = compared(sp, call);
+	Compared m = compared(sp, call, false);
 	Ref result;
 	if (!m.fn) return no_elements(sp);
 	build_call(sp->b, m.fn, m.spec.nargs, m.spec.args, &result);
@@ -252,11 +255,17 @@ BUILTIN(switches) {
 	return av_array(sp, result);
 }
 
+/* _moving_switches(df, x) */
+BUILTIN(moving_switches) {
+	UNUSED;
+	return av_int(sp, compared(sp, call, true).n);
+}
+
 /* _switch_changes(df, x): what these change by along the tangents of what the
  * integrand captures. */
 BUILTIN(switch_changes) {
 	UNUSED;
-	Compared m = compared(sp, call);
+	Compared m = compared(sp, call, false);
 	if (!m.fn) return no_elements(sp);
 	bool moves = false;
 	Fn *jvp = ir_services(sp->c)->jvp(sp->c, m.fn, m.active, &moves);
@@ -293,6 +302,7 @@ BUILTIN(own_switches) {
 
 const Builtin builtins_jumps[] = {
 	{.name = "_clock_switches", .min_args = 2, .max_args = -1, .run = clock_switches},
+	{.name = "_moving_switches", .min_args = 2, .max_args = 2, .run = moving_switches},
 	{.name = "_own_switches", .min_args = 2, .max_args = -1, .run = own_switches},
 	{.name = "_switches", .min_args = 2, .max_args = 2, .run = switches},
 	{.name = "_switch_changes", .min_args = 2, .max_args = 2, .run = switch_changes},

@@ -45,6 +45,7 @@ adams(; max_steps = 0) =
 # until then is the result, with complete = false, and the reason a warning; of saveat the times that were reached remain.
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
+# Where f compares t with something (`if t < 2`) every method begins anew, so that a short pulse is not stepped over; such a time may move with what is differentiated by.
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
 ode(f, y0, span; method = auto(), rtol = 1e-6, atol = none, saveat = [], sparse = none, events = none, partial = false) = {

@@ -194,7 +194,8 @@ _mri(slow, g, m, o, adaptive) = {
     rising = if kind(bent) == "none" { 0.0 * steady } else { bent / size }
     F = (s, u) -> g(s, u) + steady + ((s - a) / (size * h)) * rising
     (times, rows, counts) = _integrate(m.inner, F, (s, u) -> _rows_jacobian(w -> F(s, w), u), none, z, a, end,
-      (rtol = part * o.rtol, atol = part * o.atol, saveat = stack(list(end)), quiet = if adaptive { 2 } else { 0 }))
+      (rtol = part * o.rtol, atol = part * o.atol, saveat = stack(list(end)), quiet = if adaptive { 2 } else { 0 },
+        switches = _no_switches))
     (rows[0], if has(counts, "complete") { counts.complete == 1 } else { true })
   }
   # carried: the slow slope

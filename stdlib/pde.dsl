@@ -52,7 +52,8 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
       s = m.solve(info, m, o)
       _check_seen(info, m, o, s)
       whole = if kind(s) == "record" and has(s, "info") {
-        (...s, ..._named_fields(info, s), text = info.text, settings = _settings(m))
+        still = if info.eigen == "" { _unmoved_in_space(info) } else { 0.0 }
+        (...s, ..._named_fields(info, s, still), text = info.text, settings = _settings(m))
       } else { s }
       # a problem in t alone has been estimated, and judged, by its method
       if len(info.coords) == 1 and has(m, "integrate") { whole } else {
@@ -62,11 +63,13 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
   }
 
 # The fields of a solution, which called without coordinates say what they are (solution_plot.dsl asks), and with a wrong number of them refuse by name.
-_named_fields(info, s) = record(s.info.fields, (...map(f -> {
+_named_fields(info, s, still) = record(s.info.fields, (...map(f -> {
   here = (label = f, coords = s.info.coords, lo = s.info.lo, hi = s.info.hi, mesh = if has(s, "mesh") { s.mesh } else { none })
   u = field(s, f)
   # of an eigenproblem functions in a list, and the eigenvalues
-  if kind(u) == "function" { _named_field(here, u) } else if kind(u) == "list" { map(v -> _named_field(here, v), u) } else { u }
+  if kind(u) == "function" { _named_field(here, (...x) -> u(...x) + still) } else if kind(u) == "list" {
+    map(v -> _named_field(here, v), u)
+  } else { u }
 }, list(...s.info.fields)),))
 _named_field(here, u) = (...point) -> if len(point) == 0 { here } else {
   if len(point) != len(here.coords) { _refuse("{here.label} is a function of ({join(here.coords, ", ")})") }

@@ -27,6 +27,8 @@ _compared_along(info, axis, all) = {
 }
 # Whether it is a condition on a boundary that has a name, with a normal
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
+# Of what has been cut at its switches already
+_no_switches = (compared = t -> zeros(0), whole = t -> zeros(0))
 # Where a problem switches along a coordinate of space: f64[n], upwards. beginning: only its initial values.
 _places_of_switches(info, axis, beginning) = {
   all = if beginning { list() } else { list(...info.equations) }
@@ -37,11 +39,32 @@ _places_of_switches(info, axis, beginning) = {
     _switch_times(_compared_along(info, axis, all).compared, info.lo[axis] + 0.0, info.hi[axis] + 0.0)
   }
 }
+# 0, whose derivative is refused where a switch along a coordinate of space moves with what is differentiated
+# by: what a grid makes of a problem changes with its coefficients, and not with where they jump.
+_unmoved_in_space(info) = {
+  z = 0.0
+  for axis in list(...info.space) {
+    all = list(...info.equations)
+    for c in info.conditions { if c.at.coord != axis { all = push(all, c) } }
+    whole = _compared_along(info, axis, all).whole
+    z = z + _unmoved_place(whole, 0.63 * info.lo[axis] + 0.37 * info.hi[axis])
+  }
+  z
+}
+_unmoved_place(f, x) = 0.0
+derivative _unmoved_place(f, x), df, dx = _unmoved_place_change(_moved(df, _moves(df)[1]), x)
+_unmoved_place_change(df, x) = {
+  if _moving_switches(df, x) > 0 {
+    _refuse(
+      "the problem jumps at a place that depends on what is differentiated by, and its solutions on a grid have no such derivative; a smooth step has, as 0.5 + 0.5*tanh((x - s)/w)")
+  }
+  0.0
+}
 # An error, or with partial = true a warning, where a problem switches twice between two points of the grid of
 # a solution: what is between was not seen, by no other grid of this kind either. Of points that are scattered
 # it is their mean distance along one coordinate that counts. Elements that end where a problem switches see
 # what is in them, but for initial values, which have one at each node.
-_check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 and info.eigen == "" {
+_check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
   for (k, axis) in enumerate(list(...info.space)) {
     nodes = if has(s, "mesh") { s.mesh.points[.., k] } else if has(s, "grid") { s.grid[k] } else if m.name == "fv" {
       if len(info.space) == 1 { s.x } else { s.x[k] }
