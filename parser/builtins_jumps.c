@@ -161,6 +161,8 @@ static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g) {
 static Fn *make_compared(Jumps *j) {
 	const Fn *f = j->f;
 	Builder *b = build_begin(j->sp->c, atom(j->sp->c, "compared"), f->span, f);
+	/* what may fail and is not compared is looked at where it may not be asked for at all */
+	build_unasked(b, true);
 	RefMap map = refmap_new(b, f, true);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];

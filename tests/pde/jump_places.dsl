@@ -24,8 +24,10 @@ for m in (fd(n = 21), fem(0.1)) {
 }
 for m in (fd(n = 21), fem(0.1), chebyshev(12), fv(n = 20)) {
   if m.name != "chebyshev" {
-    assert(contains(said(() -> (s -> solve(heated(s, 0.0), m, estimate = false).u(0.5, 0.4))'(0.3)), "at a place that depends"), m.name)
-    assert(contains(said(() -> (v -> solve(heated(0.3, v), m, estimate = false).u(0.5, 0.4))'(0.1)), "at a place that depends"), m.name)
+    assert(contains(said(() -> (s -> solve(heated(s, 0.0), m, estimate = false).u(0.5, 0.4))'(0.3)), "at a place that depends"),
+      m.name)
+    assert(contains(said(() -> (v -> solve(heated(0.3, v), m, estimate = false).u(0.5, 0.4))'(0.1)), "at a place that depends"),
+      m.name)
   }
 }
 # a library function that chooses its formula there jumps nowhere

@@ -74,3 +74,8 @@ s = solve(tank, rtol = 1e-9, atol = 1e-12);
 h(t) = 200 + (0.4exp(-0.15) - 200)*exp(-0.5*(t - 0.3))
 s.events.full.times          #~ [root(t -> h(t) - 0.8, (0.3, 0.31))] tol 1e-7
 s.h(1.0)                     #~ h(0.31)*exp(-0.5*0.69) tol 1e-8
+
+# what may fail behind the end of a solution is not looked at to find switches
+w = [1.0, 2, 3]
+r = ode((t, y) -> [w[i64(floor(t))]], [0.0], (0.0, 1000.0); events = event((t, y) -> y[0] - 4; terminal = true), rtol = 1e-9);
+r.events.times               #~ [2 + 1/3] tol 1e-8
