@@ -50,9 +50,13 @@ _judged_by_error(info, m, o, s) = {
   }
   s
 }
-_better(m) = if has(m, "features") { "more features may help, and so may fem(adapt = 0.01), which refines where the solution is steep" } else if
-  has(m, "n") or has(m, "points") { "more points make it better" } else if has(m, "h") { "smaller elements make it better" } else {
-  "tighter tolerances make it better"
+_better(m) = {
+  by_points = has(m, "n") or has(m, "points")
+  if has(m, "features") {
+    "more features may help, and so may fem(adapt = 0.01), which refines where the solution is steep"
+  } else if by_points { "more points make it better" }
+  else if has(m, "h") { "smaller elements make it better" }
+  else { "tighter tolerances make it better" }
 }
 
 # ---- parts
@@ -64,9 +68,10 @@ _better(m) = if has(m, "features") { "more features may help, and so may fem(ada
 _error_parts(info, m, o, s) = _primal(() -> try { _parts_by_grids(info, m, o, s) } catch e { [nan, nan] })
 
 _parts_by_grids(info, m, o, s) = {
-  (a, b) = if info.time < 0 { (0.0, 0.0) } else if kind(o.t) == "none" { (info.lo[info.time] + 0.0, info.hi[info.time] + 0.0) } else {
-    (f64(o.t[0]), f64(o.t[1]))
-  }
+  (a, b) =
+    if info.time < 0 { (0.0, 0.0) } else if kind(o.t) == "none" { (info.lo[info.time] + 0.0, info.hi[info.time] + 0.0) } else {
+      (f64(o.t[0]), f64(o.t[1]))
+    }
   # between times that were wanted a solution is an interpolation only: the last of them counts then
   taus = if info.time < 0 { [0.0] } else if _asks_all(o.saveat) { stack(a + (b - a) / 3, a + 2 * (b - a) / 3, b) } else {
     stack(f64(o.saveat)[-1])
@@ -106,10 +111,8 @@ _parts_by_grids(info, m, o, s) = {
 }
 
 # Whether something jumps within the cells of a solution, of which there is one value (fv() has means)
-_hides_jumps(info, s) = if s.method == "fv" { false } else {
-  cut = if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
-  not cut and _switches_in_space(info)
-}
+_hides_jumps(info, s) = if s.method == "fv" { false } else { not _is_cut(s) and _switches_in_space(info) }
+
 # The error of a solution on a grid of width 1 from its difference from one of width h and from the
 # difference of that from one of width l. The order k, between 1/2 and the formal one, is that with
 # which both differences are parts of one error.
@@ -259,11 +262,11 @@ _grid_others(info, m, s) = {
   # Finer grids cost more than the solution itself where there are several coordinates.
   larger = if count == 1 { ((3, 2), (2, 1)) } else if count == 2 { ((5, 4), (3, 2)) } else { ((9, 8), (5, 4)) }
   ((a, b), (c, d)) = if count == 1 and info.time < 0 { larger }
-    else if local and fits(1, 4) { ((1, 2), (1, 4)) }
-    else if local and fits(4, 9) { ((2, 3), (4, 9)) }
-    else if fits(9, 16) { ((3, 4), (9, 16)) }
-    else if local and count > 1 and fits(64, 81) { ((8, 9), (64, 81)) }
-    else { larger }
+  else if local and fits(1, 4) { ((1, 2), (1, 4)) }
+  else if local and fits(4, 9) { ((2, 3), (4, 9)) }
+  else if fits(9, 16) { ((3, 4), (9, 16)) }
+  else if local and count > 1 and fits(64, 81) { ((8, 9), (64, 81)) }
+  else { larger }
   (e, f) = larger[0]
   (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
     (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))),
@@ -307,7 +310,7 @@ _fem_others(info, m, s) = {
     lengths = norm(M.points[M.cells[.., 0]] - M.points[M.cells[.., 1]]; axis = 1)
     many = len(M.cells) > 8 * 4^d
     cells = if has(M, "axes") { "boxes" } else { "simplices" }
-    cut = has(M, "region") and has(M.region, "cuts")
+    cut = _is_cut(s)
     region = if cut { M.region } else if kind(info.region) != "none" { info.region } else {
       box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space)))
     }

@@ -1,12 +1,15 @@
-# switching.dsl - where a problem switches by one coordinate alone, as `if t < 0.5 { 1 } else { 0 }` does.
+# switching.dsl - where a problem switches by one coordinate alone
 #
-# A step in time would go over what is there for a short while, and unknowns without a rate may jump, so
-# every integration begins anew. A grid sees nothing of what is between two of its points, which is said.
-# Which comparisons these are is read off the program (_clock_switches). In space those of library functions
-# do not count (_own_switches): sech(x) chooses a formula at 0, and jumps nowhere.
+# A step in time would go over what is there for a short while, and unknowns
+# without a rate may jump, so every integration begins anew. A grid sees
+# nothing of what is between two of its points, which is said. Which
+# comparisons these are is read off the program (_clock_switches). In space
+# those of library functions do not count (_own_switches): sech(x) chooses a
+# formula at 0, and jumps nowhere.
 
-# Functions of t for a problem. compared: f64[k], what its equations and conditions compare by the time
-# alone; k may be 0. whole: what is left of all of them at one place.
+# Functions of t for a problem. compared: f64[k], what its equations and
+# conditions compare by the time alone; k may be 0. whole: what is left of all
+# of them at one place.
 _clock_of(info) = _compared_along(info, info.time, list(...info.equations, ...info.conditions))
 # The same of these statements and another coordinate.
 _compared_along(info, axis, all) = {
@@ -29,7 +32,8 @@ _compared_along(info, axis, all) = {
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 # Of what has been cut at its switches already
 _no_switches = (compared = t -> zeros(0), whole = t -> zeros(0))
-# Where a problem switches along a coordinate of space: f64[n], upwards. beginning: only its initial values.
+# Where a problem switches along a coordinate of space: f64[n], upwards.
+# beginning: only its initial values.
 _places_of_switches(info, axis, beginning) = {
   all = if beginning { list() } else { list(...info.equations) }
   for c in info.conditions {
@@ -39,8 +43,9 @@ _places_of_switches(info, axis, beginning) = {
     _switch_times(_compared_along(info, axis, all).compared, info.lo[axis] + 0.0, info.hi[axis] + 0.0)
   }
 }
-# 0, whose derivative is refused where a switch along a coordinate of space moves with what is differentiated
-# by: what a grid makes of a problem changes with its coefficients, and not with where they jump.
+# 0, whose derivative is refused where a switch along a coordinate of space
+# moves with what is differentiated by: what a grid makes of a problem changes
+# with its coefficients, and not with where they jump.
 _unmoved_in_space(info) = {
   z = 0.0
   for axis in list(...info.space) {
@@ -60,10 +65,12 @@ _unmoved_place_change(df, x) = {
   }
   0.0
 }
-# An error, or with partial = true a warning, where a problem switches twice between two points of the grid of
-# a solution: what is between was not seen, by no other grid of this kind either. Of points that are scattered
-# it is their mean distance along one coordinate that counts. Elements that end where a problem switches see
-# what is in them, but for initial values, which have one at each node.
+# An error, or with partial = true a warning, where a problem switches twice
+# between two points of the grid of a solution: what is between was not seen,
+# by no other grid of this kind either. Of points that are scattered it is
+# their mean distance along one coordinate that counts. Elements that end
+# where a problem switches see what is in them, but for initial values, which
+# have one at each node.
 _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
   for (k, axis) in enumerate(list(...info.space)) {
     nodes = if has(s, "mesh") { s.mesh.points[.., k] } else if has(s, "grid") { s.grid[k] } else if m.name == "fv" {
@@ -71,7 +78,7 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
     } else if has(s, "features") {
       _evenly(info, axis, m.rows * s.stats.features)
     } else if m.name == "pinn" { _evenly(info, axis, m.points) } else { zeros(0) }
-    cut = if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
+    cut = _is_cut(s)
     at = if _is_fixed(len(nodes)) and len(nodes) == 0 { zeros(0) } else {
       _primal(() -> _places_of_switches(info, axis, cut))
     }
@@ -87,6 +94,8 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
     }
   }
 }
+# Whether its elements end where the problem switches
+_is_cut(s) = if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }
 _evenly(info, axis, count) =
   linspace(info.lo[axis] + 0.0, info.hi[axis] + 0.0, i64(max(2.0, count^(1.0 / len(info.coords)))))
 # Whether a problem switches along a coordinate of space.
@@ -100,7 +109,8 @@ _switches_in_space(info) = {
 }
 _switches_by_clock(info) = len(_clock_of(info).compared(info.lo[info.time])) > 0
 
-# 0, whose derivative is refused where a switch moves with what is differentiated by.
+# 0, whose derivative is refused where a switch moves with what is
+# differentiated by.
 _unmoved(f, t) = 0.0
 derivative _unmoved(f, t), df, dt = _unmoved_change(_moved(df, _moves(df)[1]), t)
 _unmoved_change(df, t) = {
@@ -111,16 +121,17 @@ _unmoved_change(df, t) = {
   0.0
 }
 
-# The first times behind the zeros of c between t0 and t1, from t0 on: f64[n]. They move as the zeros do,
-# up to third derivatives. A comparison that changes its sign once is always found. Of one that does so again
-# and again, two changes in one of 2048 parts of the span may be missed; what jumps is looked at anew behind
-# its jumps. Time: 2048 values of c, and some 50 for each zero.
+# The first times behind the zeros of c between t0 and t1, from t0 on: f64[n].
+# They move as the zeros do. A comparison that changes its sign once is always
+# found. Of one that does so again and again, two changes in one of 2048 parts
+# of the span may be missed; what jumps is looked at anew behind its jumps.
+# Time: 2048 values of c, and some 50 for each zero.
 _switch_times(c, t0, t1) = {
   (a, b) = (stop_gradient(t0 + 0.0), stop_gradient(t1 + 0.0))
   _switches_between(c, () -> a + (b - a) * f64(iota(2049)) / 2048, abs(a) + abs(b))
 }
-# The same between the places of a row that goes one way. Of what is not farther apart than some roundings of
-# its size and this one the first counts.
+# The same between the places of a row that goes one way. Of what is not
+# farther apart than some roundings of its size and this one the first counts.
 _switches_between(c, row, size) = if len(c(row()[0])) == 0 { zeros(0) } else {
   places = row()
   (a, b) = (places[0], places[-1])
@@ -141,8 +152,9 @@ _switches_between(c, row, size) = if len(c(row()[0])) == 0 { zeros(0) } else {
   inside = way * (at - concat([-inf * way], at)[..len(at)]) > apart and way * (at - a) > apart and way * (b - at) > apart
   map((t, k) -> _moving_zero(s -> c(s)[k], t), at[inside], which[inside])
 }
-# Where a vector c(t) of comparisons, which is A at places `from` and B at places `to`, changes between these. at:
-# f64[n], the first times at which one has changed; part: i64[n], between which places; which: i64[n]; jumps:
+# Where a vector c(t) of comparisons, which is A at places `from` and B at
+# places `to`, changes between these. at: f64[n], the first times at which one
+# has changed; part: i64[n], between which places; which: i64[n]; jumps:
 # bool[n], whether it is no zero of something continuous.
 _sign_changes(c, from, to, A, B) = {
   width = shape(A)[1]
@@ -164,19 +176,14 @@ _sign_changes(c, from, to, A, B) = {
   jumps = map((t, i, k) -> abs(stop_gradient(c(t)[k])) > 1e-9 * (abs(A[i, k]) + abs(B[i, k])), at, part, which)
   (at = at, part = part, which = which, jumps = jumps)
 }
-# t, with the derivatives of the zero of c that it is: two steps of Newton's method that start at it
-_moving_zero(c, t) = {
-  off = stop_gradient(c(t))
-  for _ in list(0, 1) {
-    slope = jvp(c, t, 1.0)[1]
-    t = t - (if slope == 0 { 0.0 } else { (c(t) - off) / slope })
-  }
-  t
-}
+# t, moving as the zero of c that it is
+_moving_zero(c, t) = if jvp(c, t, 1.0)[1] == 0 { stop_gradient(t) } else { _zero_at(c, t) }
 
-# run(y, a, b, saveat) from t0 to t1, anew at each of the times s. Both give times, rows and counts. A piece
-# ends a few roundings before s, and the next one begins as much behind it, so that neither sees anything of
-# the other side; t0 and t1 may be such times. One straight step, of `degree` rows, leads from one to the next.
+# run(y, a, b, saveat) from t0 to t1, anew at each of the times s. Both give
+# times, rows and counts. A piece ends a few roundings before s, and the next
+# one begins as much behind it, so that neither sees anything of the other
+# side; t0 and t1 may be such times. One straight step, of `degree` rows,
+# leads from one to the next.
 _in_pieces(run, s, degree, y0, t0, t1, saveat) = {
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
   begins = concat(expand(t0, 0), s) + way * _beside(t0, t1)
@@ -211,7 +218,8 @@ _in_pieces(run, s, degree, y0, t0, t1, saveat) = {
 }
 # How far from a switch pieces end and begin
 _beside(t0, t1) = stop_gradient(if t0 == t1 { 0.0 } else { 8 * 2.3e-16 * (abs(t0) + abs(t1)) })
-# Rows at the times asked for that come behind `behind` and before b, and one at b.
+# Rows at the times asked for that come behind `behind` and before b, and one
+# at b.
 _piece_asked(run, y, a, b, behind, way, saveat) = {
   here = saveat[way * saveat >= behind and way * (saveat - b) < 0]
   run(y, a, b, concat(way * max(way * here, way * a), expand(b, 0)))
