@@ -129,16 +129,18 @@ static Status not_consistent(Dae *o) {
 	return gave_up(s, &o->in, GAVE_UP_START, &at);
 }
 
-static Status make_consistent(Dae *o) {
+/* y and y' that fit each other at t: the given values of the differential
+ * unknowns stay. Gives IDAS's flag. */
+static int consistent_values(Dae *o, double t) {
 	/* IDAS takes its first step length from the next time of interest */
-	const double next = o->in.t1 != o->in.t0 ? o->in.t1 : o->in.t0 + fmax(1, fabs(o->in.t0));
+	const double next = o->in.t1 != t ? o->in.t1 : t + fmax(1, fabs(t));
 	/* its Newton matrix is right for a short first step only */
 	int flag = IDA_CONV_FAIL;
 	const char *before = o->s.bad;
 	for (double part = 1; part > 1e-19 && (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL); part *= 1e-3) {
 		o->s.bad = before;
-		flag = sundials.IDACalcIC(o->mem, IDA_YA_YDP_INIT, o->in.t0 + part * (next - o->in.t0));
-		if (o->s.status != ST_OK) return o->s.status;
+		flag = sundials.IDACalcIC(o->mem, IDA_YA_YDP_INIT, t + part * (next - t));
+		if (o->s.status != ST_OK) return flag;
 		if (flag == IDA_ILL_INPUT && part < 1) flag = IDA_CONV_FAIL; /* too close to the start */
 	}
 	if (flag == IDA_LINESEARCH_FAIL || flag == IDA_CONV_FAIL) {
@@ -148,10 +150,15 @@ static Status make_consistent(Dae *o) {
 		sundials.IDASetMaxNumItersIC(o->mem, 40);
 		sundials.IDASetMaxNumJacsIC(o->mem, 20);
 		flag = sundials.IDACalcIC(o->mem, IDA_YA_YDP_INIT, next);
-		if (o->s.status != ST_OK) return o->s.status;
+		if (o->s.status != ST_OK) return flag;
 		if (flag != IDA_SUCCESS) o->s.bad = bad; /* where it ran to is no news */
 	}
-	if (flag == IDA_SUCCESS) flag = sundials.IDAGetConsistentIC(o->mem, o->y, o->yp);
+	return flag == IDA_SUCCESS ? sundials.IDAGetConsistentIC(o->mem, o->y, o->yp) : flag;
+}
+
+static Status make_consistent(Dae *o) {
+	int flag = consistent_values(o, o->in.t0);
+	if (o->s.status != ST_OK) return o->s.status;
 	if (flag == IDA_SUCCESS && o->sensitivity)
 		flag = sundials.IDAGetSensConsistentIC(o->mem, o->sensitivity->s, o->sensitivity->sp);
 	if (flag == IDA_SUCCESS) {
@@ -249,9 +256,40 @@ Status dae_fail(Dae *o, int flag, double t) {
 
 /* ---- the value ------------------------------------------------------------------------------------------------- */
 
+static void add_counts(Dae *o, int64_t counted[6]) {
+	long n[6] = {0};
+	sundials.IDAGetNumSteps(o->mem, &n[0]);
+	sundials.IDAGetNumResEvals(o->mem, &n[1]);
+	sundials.IDAGetNumLinSolvSetups(o->mem, &n[2]);
+	sundials.IDAGetNumErrTestFails(o->mem, &n[3]);
+	sundials.IDAGetNumNonlinSolvIters(o->mem, &n[4]);
+	sundials.IDAGetNumNonlinSolvConvFails(o->mem, &n[5]);
+	for (int k = 0; k < 6; k++) counted[k] = o->counted[k] + n[k];
+}
+
+/* Where an equation has a corner IDAS may take a step whose algebraic unknowns
+ * are off by more than it believes, since its rate of convergence is that of
+ * the side it comes from. No step is short enough then: Newton's matrix, of
+ * one side, leads past the solution on the other. So the integration begins
+ * anew with values that fit, unless it did so at this very time. */
+static bool begin_anew(Dae *o) {
+	if (o->sensitivity || !o->fix_initial || o->t == o->begun) return false;
+	const char *bad = o->s.bad;
+	const double t = o->begun = o->t;
+	add_counts(o, o->counted);
+	if (sundials.IDAReInit(o->mem, t, o->y, o->yp) != IDA_SUCCESS) return false;
+	if (consistent_values(o, t) == IDA_SUCCESS && sundials.IDASetStopTime(o->mem, o->in.t1) == IDA_SUCCESS) {
+		o->s.bad = bad;
+		return o->s.status == ST_OK;
+	}
+	return false;
+}
+
 static int dae_step(void *dae, double *t) {
 	Dae *o = dae;
 	int flag = sundials.IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
+	if (o->s.status == ST_OK && (flag == IDA_CONV_FAIL || flag == IDA_ERR_FAIL) && begin_anew(o))
+		flag = sundials.IDASolve(o->mem, o->in.t1, &o->t, o->y, o->yp, IDA_ONE_STEP);
 	if (o->s.status != ST_OK) return IDA_MEM_FAIL; /* a vector could not be cloned, or a callback refused */
 	if (flag >= 0) *t = o->t;
 	return flag;
@@ -273,14 +311,9 @@ static int state_at(void *problem, double t, N_Vector y) { return sundials.IDAGe
 
 static void counts_of(void *problem, int64_t counts[SOLVER_COUNTS]) {
 	Dae *o = problem;
-	long n[6] = {0};
 	int order = 0;
-	sundials.IDAGetNumSteps(o->mem, &n[0]);
-	sundials.IDAGetNumResEvals(o->mem, &n[1]);
-	sundials.IDAGetNumLinSolvSetups(o->mem, &n[2]);
-	sundials.IDAGetNumErrTestFails(o->mem, &n[3]);
-	sundials.IDAGetNumNonlinSolvIters(o->mem, &n[4]);
-	sundials.IDAGetNumNonlinSolvConvFails(o->mem, &n[5]);
+	int64_t n[6];
+	add_counts(o, n);
 	sundials.IDAGetLastOrder(o->mem, &order);
 	memcpy(counts, (int64_t[]){n[0], n[1], o->jac.calls, n[2], n[3], n[4], n[5], order}, SOLVER_COUNTS * sizeof *counts);
 }

@@ -46,6 +46,8 @@ typedef struct Dae {
 	void *mem; /* of IDAS */
 	N_Vector y, yp, id_vector, atol_vector;
 	double t; /* where y is the solution */
+	double begun; /* where it last began */
+	int64_t counted[6]; /* what IDAS counted before that */
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
 	DaeSensitivity *sensitivity; /* integrated along; NULL: not */

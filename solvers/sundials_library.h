@@ -61,7 +61,8 @@
 	F(IDAGetErrWeights) F(IDAGetEstLocalErrors) F(IDAGetLastOrder) F(IDAGetNumErrTestFails) \
 	F(IDAGetNumLinSolvSetups) F(IDAGetNumNonlinSolvConvFails) F(IDAGetNumNonlinSolvIters) \
 	F(IDAGetNumResEvals) F(IDAGetNumSteps) F(IDAGetSensConsistentIC) F(IDAGetSensDky) \
-	F(IDAGetTolScaleFactor) F(IDAInit) F(IDASVtolerances) F(IDASensInit) F(IDASensSVtolerances) \
+	F(IDAGetTolScaleFactor) F(IDAInit) F(IDAReInit) F(IDASVtolerances) \
+	F(IDASensInit) F(IDASensSVtolerances) \
 	F(IDASetId) F(IDASetJacFn) F(IDASetLineSearchOffIC) F(IDASetLinearSolver) \
 	F(IDASetMaxNumItersIC) F(IDASetMaxNumJacsIC) F(IDASetMaxStep) F(IDASetSensErrCon) \
 	F(IDASetStopTime) F(IDASetUserData) F(IDASolve)
