@@ -15,6 +15,9 @@
  * those of them that are of the user's text: what functions of the library
  * compare to choose a formula is mostly no jump. _moving_switches(df, x) counts
  * those of the text that _switches has, and is 0 where there are none.
+ * _clock_values(f, t, ...) is what f makes of t alone: a vector of the numbers
+ * that depend on t and on nothing else that is handed to f, where they meet what
+ * does or are the value of f. Inside of loops nothing is looked at.
  */
 #include "parser/builtins.h"
 
@@ -32,6 +35,8 @@ typedef struct Jumps {
 	uint8_t asked;    /* what a comparison that counts depends on */
 	bool own;         /* what the library compares by itself does not count */
 	bool *wanted;     /* by instruction: a comparison that counts */
+	bool *met;        /* by value: depends on the place alone, and what uses it on more; NULL: not asked */
+	bool *risky;      /* by value: to compute it may fail, at a place where nobody would have */
 	uint32_t n;       /* how many */
 	Ref *parts;       /* their differences, in the function that is made of them */
 	Span other;       /* a jump of another kind; no source: there is none */
@@ -129,8 +134,16 @@ static Ref zero_where_whole(Builder *b, Op wave, Ref x) {
 	return build1(b, wave, build2(b, OP_MUL, half_turn, x));
 }
 
-static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
+/* d, as a vector of numbers */
+static void add_part(Jumps *j, Builder *b, Ref d) {
 	Ctx *c = j->sp->c;
+	const Type t = *ref_ty(build_fn(b), d);
+	Dim size = dim_const(c, 1);
+	for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
+	j->parts[j->n++] = build_convert(b, build_reshape(b, d, 1, &size), DT_F64);
+}
+
+static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0));
 	Ref y = in->nargs > 1 ? refmap_get(b, map, inst_arg(j->f, in, 1)) : REF_NONE;
 	switch ((Op)in->op) {
@@ -140,24 +153,75 @@ static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	case OP_ROUND: d = zero_where_whole(b, OP_COS, d); break;
 	default: break; /* the sign: of the number itself */
 	}
-	const Type t = *ref_ty(build_fn(b), d);
-	Dim size = dim_const(c, 1);
-	for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
-	j->parts[j->n++] = build_convert(b, build_reshape(b, d, 1, &size), DT_F64);
+	add_part(j, b, d);
+}
+
+/* The branches that a region is in: each is taken when its condition is `when`. */
+typedef struct Taken {
+	Ref condition;
+	bool when;
+	const struct Taken *outer;
+} Taken;
+
+/* A value of a branch, 0 where that is not taken */
+static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
+	const Ref nothing = build_zeros(b, ref_type(build_fn(b), d));
+	for (; taken; taken = taken->outer)
+		d = taken->when ? build_select(b, taken->condition, d, nothing) : build_select(b, taken->condition, nothing, d);
+	return d;
+}
+
+/* Whether the values of its branches are looked at: the place alone chooses
+ * one, and the user's text says so. */
+static bool is_chosen_by_place(const Jumps *j, const Inst *in) {
+	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE && !span_of(j->sp->c, in->span).inside;
 }
 
 /* Branches are computed both, so that what is compared in them has a value, and
  * then again for what comes out of them. */
-static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g) {
+static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, const Taken *taken) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		if (j->wanted[in - j->f->insts.at]) add_difference(j, b, map, in);
-		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++)
-			if (cannot_fail(j, inst_region(j->f, in, k))) copy_region(j, b, map, inst_region(j->f, in, k));
+		for (uint32_t k = 0; in->op == OP_IF && k < in->nregions; k++) {
+			if (!cannot_fail(j, inst_region(j->f, in, k)) || (j->met && !is_chosen_by_place(j, in))) continue;
+			const Taken here = {refmap_get(b, map, inst_arg(j->f, in, 0)), k == 0, taken};
+			copy_region(j, b, map, inst_region(j->f, in, k), &here);
+		}
 		build_copy_inst(b, map, in);
+		for (uint32_t k = 0; j->met && k < in->nresults; k++)
+			if (j->met[in->results + k]) add_part(j, b, where_taken(b, taken, refmap_get(b, map, inst_result(in, k))));
 	}
 }
 
+static void meet(Jumps *j, Ref r) {
+	if (depends(j, r) != OF_PLACE || !is_real(j->f, r) || j->risky[REF_INDEX(r)]) return;
+	j->n += !j->met[REF_INDEX(r)];
+	j->met[REF_INDEX(r)] = true;
+}
+
+static bool is_risky(const Jumps *j, const Inst *in) {
+	bool risky = in->op != OP_IF && prims[in->op].effect != EFFECT_PURE;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref r = inst_arg(j->f, in, k);
+		risky = risky || (ref_is_value(r) && j->risky[REF_INDEX(r)]);
+	}
+	for (uint32_t k = 0; k < in->nregions; k++) risky = risky || !cannot_fail(j, inst_region(j->f, in, k));
+	return risky;
+}
+
+/* Marks what depends on the place alone where it meets what depends on more. */
+static void meet_in(Jumps *j, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		for (uint32_t k = 0; k < in->nargs && args_depend(j, in) == OF_BOTH; k++) meet(j, inst_arg(j->f, in, k));
+		for (uint32_t k = 0; is_chosen_by_place(j, in) && k < in->nregions; k++) meet_in(j, inst_region(j->f, in, k));
+		const bool risky = is_risky(j, in);
+		for (uint32_t k = 0; k < in->nresults; k++) j->risky[in->results + k] = risky;
+	}
+}
+
+/* Counts comparisons that are wanted, or values that are met. */
 static Fn *make_compared(Jumps *j) {
 	const Fn *f = j->f;
 	Builder *b = build_begin(j->sp->c, atom(j->sp->c, "compared"), f->span, f);
@@ -170,8 +234,9 @@ static Fn *make_compared(Jumps *j) {
 	}
 	j->parts = ARENA_ARRAY(j->sp->a, Ref, j->n + 1);
 	j->n = 0;
-	copy_region(j, b, &map, &f->regions.at[0]);
-	Ref all = build_concat(b, j->n, j->parts, 0);
+	copy_region(j, b, &map, &f->regions.at[0], NULL);
+	Dim none = dim_const(j->sp->c, 0);
+	Ref all = j->n ? build_concat(b, j->n, j->parts, 0) : build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
 	return build_end(b, 1, &all);
 }
 
@@ -217,8 +282,10 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 	return m;
 }
 
+typedef enum Asked { ASKED_ALL, ASKED_OWN, ASKED_VALUES } Asked;
+
 /* The same of f(t, ...): what depends on t alone. Other jumps do not count. */
-static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, bool own) {
+static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked) {
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
 	at.args = call->args + 1;
 	at.spans = call->spans + 1;
@@ -226,7 +293,7 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, bool own) {
 	*spec = sp_specialise(sp, f, &at);
 	if (!spec->fn->finished || spec->effects) return NULL;
 	Fn *flat = fn_flatten(sp->c, spec->fn);
-	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = own};
+	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	uint32_t first = 0;
@@ -236,6 +303,15 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, bool own) {
 		if (p >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
 	}
 	walk(&j, &j.f->regions.at[0], true, false);
+	if (asked == ASKED_VALUES) {
+		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
+		j.met = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
+		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
+		j.n = 0;
+		const Region *top = &j.f->regions.at[0];
+		meet_in(&j, top);
+		for (uint32_t k = 0; k < top->nresults; k++) meet(&j, j.f->args.at[top->results + k]);
+	}
 	Fn *made = j.n ? make_compared(&j) : NULL;
 	if (flat) fn_unref(flat);
 	return made;
@@ -280,9 +356,9 @@ BUILTIN(switch_changes) {
 	return av_array(sp, results[1]);
 }
 
-static Av *by_clock(Sp *sp, const Call *call, bool own) {
+static Av *by_clock(Sp *sp, const Call *call, Asked asked) {
 	Spec spec;
-	Fn *made = compared_by_clock(sp, call, &spec, own);
+	Fn *made = compared_by_clock(sp, call, &spec, asked);
 	if (!made) return no_elements(sp);
 	Ref result;
 	build_call(sp->b, made, spec.nargs, spec.args, &result);
@@ -293,17 +369,24 @@ static Av *by_clock(Sp *sp, const Call *call, bool own) {
 /* _clock_switches(f, t, ...) */
 BUILTIN(clock_switches) {
 	UNUSED;
-	return by_clock(sp, call, false);
+	return by_clock(sp, call, ASKED_ALL);
+}
+
+/* _clock_values(f, t, ...) */
+BUILTIN(clock_values) {
+	UNUSED;
+	return by_clock(sp, call, ASKED_VALUES);
 }
 
 /* _own_switches(f, x, ...) */
 BUILTIN(own_switches) {
 	UNUSED;
-	return by_clock(sp, call, true);
+	return by_clock(sp, call, ASKED_OWN);
 }
 
 const Builtin builtins_jumps[] = {
 	{.name = "_clock_switches", .min_args = 2, .max_args = -1, .run = clock_switches},
+	{.name = "_clock_values", .min_args = 2, .max_args = -1, .run = clock_values},
 	{.name = "_moving_switches", .min_args = 2, .max_args = 2, .run = moving_switches},
 	{.name = "_own_switches", .min_args = 2, .max_args = -1, .run = own_switches},
 	{.name = "_switches", .min_args = 2, .max_args = 2, .run = switches},

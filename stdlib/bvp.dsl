@@ -39,7 +39,11 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
       coordinate = "t")
     y0 = start(a)
-    switches = _primal(() -> _switch_times(t -> _own_switches(P.f, t, y0, p0), a + 0.0, b + 0.0))
+    switches = _primal(() -> {
+      s = _switch_times(t -> _own_switches(P.f, t, y0, p0), a + 0.0, b + 0.0)
+      narrow = _narrow_places(t -> _clock_values(P.f, t, y0, p0), s, a, b)
+      if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
+    })
     _solved_between((...P, switches = switches), method)
   }
 _solved_between(P, m) = {

@@ -36,6 +36,7 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
   # the history may jump as well: when a delayed time comes there, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
   jumps = if kind(past) == "none" { zeros(0) } else { _switch_times(t -> _clock_switches(before, t), t0 - longest, t0) }
+  method = _seeing(method, t -> _clock_values(f, t, y, delayed), switches, t0, t1)
   _by_pieces(f, y, before, all, switches, jumps, t0, t1, method,
     _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
 }

@@ -57,7 +57,10 @@ _event_time(f, jac, g, k, s, y) = _zero_at(t -> g(t, _flow(f, jac, s, y, t))[k],
 _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
-  _pass_events((degree = m.degree, switches = _switch_times(_compared_in(o, f, y0), t0, t1),
+  clock = _clock_in(o, f, y0)
+  switches = _switch_times(clock.compared, t0, t1)
+  m = _seeing(m, clock.watched, switches, t0, t1)
+  _pass_events((degree = m.degree, switches = switches,
     until = (directions, stops, signs, t, y, b) -> if has(m, "until") {
       m.until(m, f, jac, g, directions, stops, signs, y, t, b, o)
     } else {
@@ -79,9 +82,11 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
 _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
-  _pass_events((degree = 5, switches = if kind(o.switches) == "none" { zeros(0) } else {
+  switches = if kind(o.switches) == "none" { zeros(0) } else {
     stop_gradient(_switch_times(o.switches.compared, t0, t1))
-  },
+  }
+  m = if kind(o.switches) == "none" { m } else { _seeing(m, o.switches.watched, switches, t0, t1) }
+  _pass_events((degree = 5, switches = switches,
     until = (directions, stops, signs, t, y, b) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, b, o),
     known = (t, y, times, rows) -> {
       fixed = stop_gradient(times)

@@ -22,6 +22,7 @@ _fem_lines(P, D, m, o) = {
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
   clock = _clock_of(info)
   switches = _switch_times(clock.compared, t0, t1)
+  longest = _longest_seeing(clock.watched, switches, t0, t1)
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
   jac = (t, y, yp, c) -> {
     (U, V) = (whole(t, y), rates(t, yp))
@@ -41,13 +42,14 @@ _fem_lines(P, D, m, o) = {
       list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
     mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])).values
-    (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, switches, o)
+    (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, switches, longest, o)
     at = t -> _between_steps(times, Y, Z, all, t)
     if _asks_all(o.saveat) { (times, Y, at, counts) } else { (f64(o.saveat), map(at, f64(o.saveat)), at, counts) }
   } else {
     run = (y, a, b, saveat) -> {
       r = _host("dae", ((F, (a, y, y)), (jac, (a, y, y, 1.0))),
-                (y, zeros_like(y), id, a, b, f64(o.rtol), _atol_for(y0, f64(o.atol)), S.column_start, S.rows, saveat, 0.0),
+                (y, zeros_like(y), id, a, b, f64(o.rtol), _atol_for(y0, f64(o.atol)), S.column_start, S.rows, saveat,
+                 if longest < inf { longest } else { 0.0 }),
         (1, 5, m.max_steps, 1, "", ""))
       (r[0], r[1], _stats(r[2]))
     }
@@ -67,7 +69,7 @@ _fem_lines(P, D, m, o) = {
 # R(t, U, U') == 0 by three implicit stages, of order 3, stiffly accurate, with an estimate of order 2 (Alexander 1977). Fields without a rate, rated 0, are unknowns of each stage
 # themselves; what is fixed moves as it is said to. Steps end before each of the switches and begin behind
 # it. Gives times, values and rates at the ends of steps.
-_by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, o) = {
+_by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, longest, o) = {
   γ = 0.435866521508459
   a = [γ, 0, 0; 0.5 * (1 - γ), γ, 0; -1.5γ^2 + 4γ - 0.25, 1.5γ^2 - 5γ + 1.25, γ]
   c = [γ, 0.5 * (1 + γ), 1]
@@ -123,7 +125,7 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, o) = {
   fresh = true
   while t < t1 and steps + failed < 20000 {
     left = ends[piece] - t
-    h = min(h, left)
+    h = min(min(h, left), longest)
     if left - h < 1e-3 * h { h = left }
     (W, K, e, good) = step(t, U, h, V)
     if good and e <= 1 {

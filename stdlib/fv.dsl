@@ -672,12 +672,16 @@ _solve_fv(info, m, o) = {
   span = if kind(o.t) == "none" { (info.lo[0], info.hi[0]) } else { (f64(o.t[0]), f64(o.t[1])) }
   U = _fv_initial(s, plain)
   # what is below 0 at the beginning, as depths of dry land less a threshold are, stays above its least
+  clock = _clock_of(info)
+  switches = _switch_times(clock.compared, span[0], span[1])
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
+    # these steps have no control of errors
+    pace = 16 / _longest_seeing(clock.watched, switches, f64(span[0]), f64(span[1])),
     least = if kind(m.positive) == "none" { 0.0 } else { min(0.0, _fv_least(s, m, U)) })
   _fv_check(s, m, grid, U)
   times = if len(o.saveat) > 0 { f64(o.saveat) } else { linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 }) }
   first = if len(o.saveat) > 0 and times[0] > span[0] { concat([f64(span[0])], times) } else { times }
-  (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, _switch_times(_clock_of(info).compared, span[0], span[1]), U)
+  (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, switches, U)
   if state > 0 { _fv_failed(s, m, grid, last, reached, steps, state) }
   # not of solutions that are only compared with others
   if s.m == 1 and s.stirs {

@@ -274,7 +274,7 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
   (before, W, last, longest) = (t0, U, 0.0, inf)
   while t < t1 and why == 0 {
     waves = _fv_waves(s, m, grid, t, U)
-    pace = _fv_pace(s, m, grid, t, U, waves)
+    pace = max(_fv_pace(s, m, grid, t, U, waves), grid.pace)
     left = t1 - t
     fine = where(pace < inf, where(pace >= 0, steps < m.max_steps, false), false)
     # no branch around the step, so that it is one piece with what came before: a step of no length is what nobody looks at

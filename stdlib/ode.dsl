@@ -21,19 +21,19 @@
 # What goes wrong is error("..."): which component, at what t, the last good values, what to try. Derivatives are the method's own affair: y0, t0, t1, saveat and
 # what f captures may all carry tangents.
 
-# bdf(; max_steps, linear): variable-order backward differentiation (CVODE; IDA for algebraic equations), for stiff problems, with the exact Jacobian
+# bdf(; max_steps, max_step, linear): variable-order backward differentiation (CVODE; IDA for algebraic equations), for stiff problems, with the exact Jacobian
 #   linear: how systems with a sparse Jacobian are solved: "banded", "sparse" (factors: KLU, or UMFPACK where they fill in), "krylov" (GMRES with incomplete factors, whose memory and time for an iteration are
 #   proportional to the elements), or "auto", which is what it is when not given: by estimates from the pattern, "krylov" only where exact factors would be out of proportion.
 #     ode((t, y) -> -1000 * (y - cos(t)), [0.0], (0.0, 1.0); method = bdf()).y(1.0)   #~ [cos(1) + 0.001 * sin(1)] tol 1e-4
-bdf(; max_steps = 0, linear = "auto") =
-  (name = "bdf", order = 0, degree = 5, max_steps = max_steps,
+bdf(; max_steps = 0, max_step = inf, linear = "auto") =
+  (name = "bdf", order = 0, degree = 5, max_steps = max_steps, max_step = max_step,
     linear = _one_of("bdf has the linear solvers", linear, list("auto", "banded", "sparse", "krylov")), finds = true,
     integrate = _by_cvode, until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
-# adams(): variable-order Adams-Moulton (CVODE), for non-stiff problems
+# adams(; max_steps, max_step): variable-order Adams-Moulton (CVODE), for non-stiff problems
 #     ode((t, y) -> -y, [1.0], (0.0, 1.0); method = adams()).y(1.0)   #~ [exp(-1)] tol 1e-4
-adams(; max_steps = 0) =
-  (name = "adams", order = 1, degree = 12, max_steps = max_steps, integrate = _by_cvode, until = _until_cvode, implicit = _by_ida,
-    until_implicit = _until_ida, solve = _solve_ode)
+adams(; max_steps = 0, max_step = inf) =
+  (name = "adams", order = 1, degree = 12, max_steps = max_steps, max_step = max_step, integrate = _by_cvode,
+    until = _until_cvode, implicit = _by_ida, until_implicit = _until_ida, solve = _solve_ode)
 
 # ode(f, y0, (t0, t1)): y' = f(t, y) from y(t0) = y0, y0 f64[n]. Gives a record: y, a function of t; times; values; stats.
 # method: auto() when none is named, which finds out whether the problem is stiff; bdf(), adams(), tsit5(), dop853(), rodas5p(), radau(order = 9), symplectic(h), imex(implicit = g), multirate(fast = g), rk4(h), euler(h), or a record of one's own (above);
@@ -46,6 +46,7 @@ adams(; max_steps = 0) =
 # Derivatives, of every order, by y0, both times, saveat and whatever f captures (the tolerances have none): rows of values move with their times, by f(t, y) dt.
 # The first row is at t0 and the last at t1; times in between are the integrator's choice and count as fixed.
 # Where f compares t with something (`if t < 2`) every method begins anew, so that a short pulse is not stepped over; such a time may move with what is differentiated by.
+# Steps are no longer than half of what is narrow among the values that f computes from t alone, down to a thousandth of the span (docs/trust.md).
 #     r = ode((t, y) -> [y[1], -y[0]], [1.0, 0], (0.0, 10.0); rtol = 1e-10, atol = 1e-12);
 #     r.y(10.0)                      #~ [cos(10), -sin(10)] tol 1e-7
 ode(f, y0, span; method = auto(), rtol = 1e-6, atol = none, saveat = [], sparse = none, events = none, partial = false) = {
@@ -121,13 +122,17 @@ _way(sparse) = if kind(sparse) != "string" { 0 } else if sparse == "banded" { 1 
 _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
   o = _integration(y0, pattern, o)
   (t0, t1) = (f64(t0), f64(t1))
-  s = _switch_times(_compared_in(o, f, y0), t0, t1)
+  clock = _clock_in(o, f, y0)
+  s = _switch_times(clock.compared, t0, t1)
+  m = _seeing(m, clock.watched, s, t0, t1)
   if _is_fixed(len(s)) { _go(m, f, jac, y0, t0, t1, o) } else {
     _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)), s, m.degree, y0, t0, t1, o.saveat)
   }
 }
-# What f compares by t alone, as a function of t, unless it is known
-_compared_in(o, f, y0) = if kind(o.switches) == "none" { t -> _clock_switches(f, t, y0) } else { o.switches.compared }
+# What f makes of t alone, as functions of t, unless it is known
+_clock_in(o, f, y0) = if kind(o.switches) == "none" {
+  (compared = t -> _clock_switches(f, t, y0), watched = t -> _clock_values(f, t, y0))
+} else { o.switches }
 # Whether the whole solution is asked for, or its value at one time. It is known when a program is read, since the rows have other shapes: of times whose number is known only when
 # it runs there is at least one.
 _asks_all(saveat) = if _is_fixed(len(saveat)) { len(saveat) == 0 } else { false }
@@ -210,7 +215,8 @@ _by_cvode(m, f, jac, y0, t0, t1, o) = if has(o, "clock") {
 _by_cvode_at(m, f, jac, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
-  r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))), (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, 0.0),
+  r = _host("ode", ((f, (t0, y0)), (jac, (t0, y0))),
+    (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), o.saveat, _longest_step(m)),
             (m.order, _linear(m, o), m.degree, m.max_steps, o.names))
   (r[0], r[1], _stats(r[2]))
 }
@@ -218,7 +224,7 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
   dense = kind(o.pattern) == "none"
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   _host("ode_until", ((f, (t0, y0)), (jac, (t0, y0)), (g, (t0, y0))),
-        (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
+        (y0, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), _longest_step(m), signs),
         (m.order, _linear(m, o), m.degree, m.max_steps, o.partial, len(directions), ...directions, ...stops,
           o.names))
 }
@@ -226,6 +232,7 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 _longest_step(m) = if has(m, "max_step") { if m.max_step < inf { m.max_step } else { 0.0 } } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
   s = stop_gradient(_switch_times(o.switches.compared, t0, t1))
+  m = _seeing(m, o.switches.watched, s, t0, t1)
   if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
     (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), s, 5, y0,
       t0, t1, o.saveat)
@@ -247,7 +254,7 @@ _until_ida(m, F, jac, g, directions, stops, signs, y0, id, t0, t1, o) = {
   (colptr, rowind) = if dense { (zeros(0), zeros(0)) } else { o.pattern }
   (y0, yp0) = _dae_start(F, jac, y0, id, t0, o)
   _host("dae_until", ((F, (t0, y0, y0)), (jac, (t0, y0, y0, 1.0)), (g, (t0, y0))),
-        (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), 0.0, signs),
+        (y0, yp0, id, t0, t1, o.rtol, o.atol, i64(colptr), i64(rowind), zeros(0), _longest_step(m), signs),
         (_linear(m, o), 5, m.max_steps, 1, o.partial, len(directions), ...directions, ...stops, o.names,
           o.equations))
 }

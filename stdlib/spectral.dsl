@@ -616,7 +616,9 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
   span = t1 - t0
   fixed = kind(m.dt) != "none"
   # steps in a unit of time: 2^level, or as many as dt asks for
-  blocks = if fixed { max(1, i64(ceil(0.5 * span / m.dt - 1e-9))) } else { 16 }
+  blocks = if fixed { max(1, i64(ceil(0.5 * span / m.dt - 1e-9))) } else {
+    max(16, i64(ceil(0.5 * span / o.longest)))
+  }
   h = 0.5 * span / blocks
   c = _etd_weights(F, h)
   double = if fixed { c } else { _etd_weights(F, 2 * h) }
@@ -641,7 +643,7 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
     t = t0 + span * (done / f64(blocks))
     one = _etd_step(F, c, t, h, w)
     two = _etd_step(F, c, t + h, h, one)
-    check = not fixed and (since % 4 == 0)
+    check = not fixed and (since % 4 == 0 or o.longest < inf)
     err = if check {
       _wave_distance(F, _etd_step(F, double, t, 2 * h, w), two, o, points) / (15 * min(1.0, 20.0 / blocks))
     } else {
@@ -683,7 +685,7 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
       done = done + 1
       steps = steps + 2
       since = since + 1
-      if check and err < 0.01 and done % 2 == 0 and blocks % 2 == 0 and blocks > 1 {
+      if check and err < 0.01 and done % 2 == 0 and blocks % 2 == 0 and blocks > 1 and 2 * abs(h) <= o.longest {
         blocks = blocks // 2
         done = done // 2
         h = 2 * h
@@ -763,11 +765,15 @@ _solve_spectral(info, m, o, time) = {
   U0 = _initial(info, S)
   saved = (...o, saveat = f64(o.saveat), atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
   if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
+  clock = _clock_of(info)
+  s = _switch_times(clock.compared, t0, t1)
+  longest = _longest_seeing(clock.watched, s, t0, t1)
+  # not of solutions that are only compared with others
+  if kind(step.dt) != "none" and not o.partial { if step.dt > 2 * longest { _warn_of_narrow(step.name, step.dt, longest) } }
   run = (U, a, b, saveat) -> {
-    o = (...saved, saveat = saveat)
+    o = (...saved, saveat = saveat, longest = longest)
     if step.name == "cnab2" { _cnab_march(F, step, o, a, b, U) } else { _etd_march(F, step, o, a, b, U, f64(S.T.P), info.name) }
   }
-  s = _switch_times(_clock_of(info).compared, t0, t1)
   (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
     _in_pieces(run, s, 1, U0, t0, t1, saved.saveat)
   }

@@ -8,8 +8,9 @@
 # formula at 0, and jumps nowhere.
 
 # Functions of t for a problem. compared: f64[k], what its equations and
-# conditions compare by the time alone; k may be 0. whole: what is left of all
-# of them at one place.
+# conditions compare by the time alone; k may be 0. watched: f64[k], what they
+# make of the time alone, and at one place. whole: what is left of all of them
+# at one place.
 _clock_of(info) = _compared_along(info, info.time, list(...info.equations, ...info.conditions))
 # The same of these statements and another coordinate.
 _compared_along(info, axis, all) = {
@@ -22,25 +23,39 @@ _compared_along(info, axis, all) = {
   } else {
     q.residual((...place(t, x),), j)
   }
+  slices = q -> if axis == info.time or info.time < 0 { t -> _clock_values(s -> left(q)(s, still, jets), t) } else {
+    # what moves is not in the same place at two times
+    late = map(i -> if i == info.time { 0.11 * info.lo[i] + 0.89 * info.hi[i] } else { still[i] }, list(...(0..len(still))))
+    t -> {
+      (u, v) = (_clock_values(s -> left(q)(s, still, jets), t), _clock_values(s -> left(q)(s, late, jets), t))
+      where(abs(u) < abs(v), u, v)
+    }
+  }
   compared = if axis == info.time { q -> t -> _clock_switches(left(q), t, still, jets) } else {
     q -> x -> _own_switches(left(q), x, still, jets)
   }
   (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)),
+    watched = t -> concat(zeros(0), ...map(q -> _clock_values(left(q), t, still, jets), all),
+      ...map(q -> slices(q)(t), all)),
     whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)))
 }
 # Whether it is a condition on a boundary that has a name, with a normal
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 # Of what has been cut at its switches already
-_no_switches = (compared = t -> zeros(0), whole = t -> zeros(0))
-# Where a problem switches along a coordinate of space: f64[n], upwards.
-# beginning: only its initial values.
+_no_switches = (compared = t -> zeros(0), watched = t -> zeros(0), whole = t -> zeros(0))
+# Where a problem switches along a coordinate of space, or has something narrow
+# that depends on it alone: f64[n], upwards. beginning: only initial values.
 _places_of_switches(info, axis, beginning) = {
   all = if beginning { list() } else { list(...info.equations) }
   for c in info.conditions {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
   if len(all) == 0 { zeros(0) } else {
-    _switch_times(_compared_along(info, axis, all).compared, info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+    along = _compared_along(info, axis, all)
+    (a, b) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+    s = _switch_times(along.compared, a, b)
+    narrow = _narrow_places(along.watched, s, a, b)
+    if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
   }
 }
 # 0, whose derivative is refused where a switch along a coordinate of space
@@ -65,7 +80,7 @@ _unmoved_place_change(df, x) = {
   }
   0.0
 }
-# An error, or with partial = true a warning, where a problem switches twice
+# An error, or with partial = true a warning, where a problem changes twice
 # between two points of the grid of a solution: what is between was not seen,
 # by no other grid of this kind either. Of points that are scattered it is
 # their mean distance along one coordinate that counts. Elements that end
@@ -87,7 +102,7 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
       for i in 1..len(at) {
         if not any(nodes > at[i - 1] + near and nodes < at[i] - near) {
           said =
-            "{info.name} switches at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem switches" }}"
+            "{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem changes" }}"
           if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
         }
       }

@@ -1,0 +1,94 @@
+# spikes.dsl - what is narrow among values that depend on one coordinate alone
+#
+# A step in time goes over a narrow pulse, and a grid over a narrow load, also
+# where these are smooth and nothing is compared. So the values that depend on
+# this coordinate alone (_clock_values) are looked at in 1024 parts of its span.
+# What is narrower than such a part may be missed.
+
+# m with no step longer than half of what is narrow in what it integrates from
+# t0 to t1. watched: t -> f64[k], what depends on the time alone, maybe nothing;
+# s: f64[n], where it switches and begins anew. Of a method whose steps are
+# given it is a warning that they are longer. Time: 1025 values of watched.
+_seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
+  h = _longest_seeing(watched, s, t0, t1)
+  if has(m, "finer") {
+    if m.first_step > 2 * h { _warn_of_narrow(m.name, m.first_step, h) }
+    m
+  } else { (...m, max_step = if has(m, "max_step") { min(f64(m.max_step), h) } else { h }) }
+}
+_warn_of_narrow(name, step, h) =
+  _warning(
+    "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: steps of less than {h:.2g} see it")
+# The longest step, or inf
+_longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
+  0.5 / 1024 * stop_gradient(abs(t1 - t0)) * _now(() -> _primal(() -> _narrow(watched, s, t0 + 0.0, t1 + 0.0)).shortest)
+}
+
+# Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
+# is its ends and its peak, of a steep step its middle. s: as above.
+_narrow_places(c, s, a, b) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
+  _now(() -> {
+    r = _primal(() -> _narrow(c, s, a + 0.0, b + 0.0))
+    all = sort(r.places[..r.count])
+    all[all > concat([-inf], all)[..len(all)] and all > a and all < b]
+  })
+}
+
+# Narrow are changes that happen in an eighth of the parts; such with fewer than
+# four parts between them are one. What switches at s is known. shortest: how
+# many parts the narrowest spike has, or two steps that follow each other, or
+# inf. places: the first 64 of three numbers each, and how many numbers count.
+_narrow(c, s, a, b) = {
+  n = 1024
+  places = a + (b - a) * f64(iota(n + 1)) / n
+  V = map(t -> c(t), places)
+  known = if _is_fixed(len(s)) and len(s) == 0 { zeros(n) > 1 } else {
+    at = stop_gradient(s)
+    map(t -> any(abs(at - t) * n <= 2.5 * abs(b - a)), 0.5 * (places[1..] + places[..-1]))
+  }
+  # changes below this are rounding
+  least = 1e-9 * max(where(abs(V) < inf, abs(V), 0.0))
+  (shortest, count, found) = (inf, 0, zeros(192))
+  for k in 0..shape(V)[1] {
+    v = V[.., k]
+    d = abs(v[1..] - v[..-1])
+    top = max(d)
+    changes = d > where(top < inf and top > least, 0.01 * top, inf) and not known
+    if 8 * sum(i64(changes)) < n {
+      # of the changes at hand, from part `first` to `last`; before: where those before began
+      (first, last, before) = (-1, -10, -n)
+      (low, high, lowest, highest, steepest) = (0.0, 0.0, 0, 0, 0)
+      for i in 0..n + 1 {
+        on = i < n and changes[min(i, n - 1)]
+        if first >= 0 and not on and (i - last > 4 or i == n) {
+          (from, to) = (v[first], v[last + 1])
+          (above, below) = (high - max(from, to), min(from, to) - low)
+          spike = max(above, below) > 0.3 * (high - low)
+          shortest = min(shortest, where(spike, f64(last + 1 - first), inf))
+          shortest = min(shortest, where(8 * (last + 1 - before) < n, f64(last + 1 - before), inf))
+          if count + 3 <= len(found) {
+            middle = 0.5 * (places[steepest] + places[steepest + 1])
+            found[count] = where(spike, places[first], middle)
+            found[count + 1] = where(spike, places[if above >= below { highest } else { lowest }], middle)
+            found[count + 2] = where(spike, places[last + 1], middle)
+            count = count + 3
+          }
+          before = first
+          first = -1
+        }
+        if on {
+          if first < 0 {
+            (first, steepest, lowest, highest) = (i, i, i, i)
+            (low, high) = (v[i], v[i])
+          }
+          last = i
+          steepest = if d[i] > d[steepest] { i } else { steepest }
+          w = v[i + 1]
+          (lowest, low) = if w < low { (i + 1, w) } else { (lowest, low) }
+          (highest, high) = if w > high { (i + 1, w) } else { (highest, high) }
+        }
+      }
+    }
+  }
+  (shortest = shortest, places = found, count = count)
+}

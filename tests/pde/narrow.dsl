@@ -1,0 +1,151 @@
+# Smooth pulses in time and smooth narrow loads count in full, or are refused, as those do that are made of comparisons.
+
+pulse(t, w) = exp(-((t - 0.41)/w)^2)/(w*sqrt(π))
+problem source(w) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == 0.3u_xx + pulse(t, w)
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+}
+# what no factor of the time alone is in
+problem joint(w) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == 0.3u_xx + exp(-((t - 0.41)/w)^2 - (x - 0.3)^2)/(w*sqrt(π))
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+}
+problem ring(w) {
+  domain t in [0, 1], x in [0, 2π] periodic
+  field u
+  u_t == 0.1u_xx + pulse(t, w)*sin(x)
+  u == 0 at t = 0
+}
+problem quick(w) {
+  domain t in [0, 1], x in [0, π]
+  field u
+  u_t == pulse(t, w)*u_xx
+  u == sin(x) at t = 0
+  u == 0 at x = 0
+  u == 0 at x = π
+}
+problem wall(w) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == u_xx
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == pulse(t, w) at x = 1
+}
+# an algebraic unknown: v = u
+problem held(w) {
+  domain t in [0, 1], x in [0, 1]
+  field u, v
+  u_t == u_xx + pulse(t, w)
+  0 == v_xx - v + u
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+  v_x == 0 at x = 0
+  v_x == 0 at x = 1
+}
+problem swing(w) {
+  domain t in [0, 1]
+  field u
+  u_tt == pulse(t, w)
+  u == 0 at t = 0
+  u_t == 0 at t = 0
+}
+# the mean over x, and once the heat has spread
+over_x = mean(exp(-(linspace(0.0, 1, 2001) - 0.3)^2))
+for w in [0.01, 1e-3] {
+  for m in (fd(n = 21), chebyshev(10), fem(0.1), fv(n = 20)) {
+    s = solve(source(w), m; estimate = true)
+    off = abs(s.u(1.0, 0.5) - 1)
+    assert(off < max(3*s.error, 2e-5), "source {m.name} {w}: {off} {s.error}")
+    s = solve(joint(w), m; estimate = true)
+    off = abs(s.u(1.0, 0.5) - over_x)
+    # its first mode is there still: 0.02*exp(-0.3π²*0.59)
+    assert(off < 0.006, "joint {m.name} {w}: {off} {s.error}")
+    s = solve(wall(w), m; estimate = true)
+    off = abs(s.u(1.0, 0.5) - 1)
+    assert(off < 3*s.error + 2e-4, "wall {m.name} {w}: {off} {s.error}")
+  }
+  for m in (fourier(16), fourier(16, time = cnab2(2e-4)), fd(n = 32), fv(n = 64)) {
+    s = solve(ring(w), m; estimate = true)
+    off = abs(s.u(1.0, π/2)/exp(-0.1*0.59 + (0.1w)^2/4) - 1)
+    assert(off < 3*s.error + 2e-5, "ring {m.name} {w}: {off} {s.error}")
+  }
+  for m in (fd(n = 41), chebyshev(16), fem(0.1)) {
+    s = solve(quick(w), m; estimate = true)
+    off = abs(s.u(1.0, π/2)/exp(-1) - 1)
+    assert(off < 3*s.error + 2e-5, "quick {m.name} {w}: {off} {s.error}")
+  }
+  for m in (fd(n = 21), fem(0.1)) {
+    s = solve(held(w), m)
+    assert(abs(s.v(1.0, 0.5) - 1) < 5e-5, "held {m.name} {w}: {s.v(1.0, 0.5)}")
+  }
+  for m in (auto(), bdf(), tsit5(), radau5()) {
+    s = solve(swing(w), m)
+    assert(abs(s.u(1.0) - 0.59) < 5e-5, "swing {m.name} {w}: {s.u(1.0)}")
+  }
+}
+
+# What moves through a grid whose cells are wider: the heat in the end is that of a finer one
+problem moving(w) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == 0.1u_xx + exp(-((x - 0.1 - 0.8t)/w)^2)/(w*sqrt(π))
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+}
+problem boxy(w) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == 0.1u_xx + (if abs(x - 0.1 - 0.8t) < w { 0.5/w } else { 0.0 })
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+}
+for w in [0.01, 0.003] {
+  for (name, p) in (("moving", moving(w)), ("boxy", boxy(w))) {
+    for m in (fd(n = 41), chebyshev(24), fem(0.1)) {
+      s = solve(p, m; estimate = true, partial = true)
+      off = abs(mean(s.u(1.0, linspace(0.0, 1, 401))) - 1)
+      assert(off < max(3*s.error, 2e-3), "{name} {m.name} {w}: {off} {s.error}")
+    }
+  }
+}
+
+# ---- in space: -u'' is 1 about x = 0.37
+problem load(w) {
+  domain x in [0, 1]
+  field u
+  -u_xx == exp(-((x - 0.37)/w)^2)/(w*sqrt(π))
+  u == 0 at x = 0
+  u == 0 at x = 1
+}
+problem layer(w) {
+  domain x in [0, 1]
+  field u
+  -u_xx + 3*exp(-((x - 0.37)/w)^2)/(w*sqrt(π))*u == 0
+  u == 0 at x = 0
+  u == 1 at x = 1
+}
+# as w goes to 0: a kink at 0.37, where the slope changes by 3u
+limit(x) = 0.37/(1 + 3*0.37*0.63) + (x - 0.37)/0.63*(1 - 0.37/(1 + 3*0.37*0.63))
+for w in [0.01, 0.003, 1e-3, 3e-4] {
+  for m in (collocation(), shooting(), fem(0.1)) {
+    s = solve(load(w), m; estimate = true)
+    off = abs(s.u(0.7)/0.111 - 1)
+    assert(off < 3*s.error + 1e-6, "load {m.name} {w}: {off} {s.error}")
+    s = solve(layer(w), m; estimate = true)
+    off = abs(s.u(0.7)/limit(0.7) - 1)
+    assert(off < 3*s.error + 0.2w, "layer {m.name} {w}: {off} {s.error}")
+  }
+}
+bvp((t, y) -> [y[1], -exp(-((t - 0.37)/1e-3)^2)/(1e-3*sqrt(π))], (a, b) -> [a[0], b[0]], (0.0, 1.0), [0.0, 0.0]).y(0.7)[0]    #~ 0.111 tol 1e-6
