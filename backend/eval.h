@@ -98,6 +98,7 @@ typedef struct LoopSite {
 	uint32_t inst;
 	bool never;
 	bool heavy;            /* something in it may take long in one turn: a call, a loop, an array */
+	double seen;           /* seconds that it had taken when it was last asked about */
 	struct OsrLoop *osr;   /* NULL until then */
 	struct LoopSite *next; /* in Code.loops */
 } LoopSite;

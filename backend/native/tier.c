@@ -3,11 +3,16 @@
  * Needs: tier.h, unit.c, compile.h. Guarantees: whatever goes wrong on the way leaves the function to the evaluator and the
  * program none the wiser; a function is compiled once, for all lengths.
  *
- * The evaluator's time for a call is estimated beforehand: instructions by their elements, loops by their turns where a number or an argument says
- * how many. A call that will take longer than the compiler is worth waiting for it; the time of shorter ones adds up until the compiler is worth its while in
- * the background, and the machine code takes over at a later call. What is called by a function whose code is being made is written out in that code and not compiled by
- * itself until it is there, nor is a statement, which runs once. A loop that turns out to be long is compiled in the background, and goes on as machine code from
- * where it stands then. What turns out, once it is planned, to take the compiler longer than it can be worth so far is put off, unless its code is at hand.
+ * The evaluator's time for a call is estimated beforehand: instructions by their elements,
+ * loops by their turns where a number or an argument says how many. A loop that nobody can
+ * count beforehand adds what it has taken. A call that will take longer than the compiler is
+ * worth waiting for it; the time of shorter ones adds up until the compiler is worth its while
+ * in the background, and the machine code takes over at a later call. What is called by a
+ * function whose code is being made is written out in that code and not compiled by itself
+ * until it is there, nor is a statement, which runs once. A loop that turns out to be long is
+ * compiled in the background, and goes on as machine code from where it stands then. What
+ * turns out, once it is planned, to take the compiler longer than it can be worth so far is
+ * put off, unless its code is at hand.
  */
 #include "backend/native/costs.h"
 #include "backend/native/tier.h"
@@ -508,6 +513,9 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	Backend *be = f->be;
 	TierState *state = state_of(be);
 	*soon = false;
+	/* what the loop has taken counts for the function that it is in: a guess of its turns may be far too low */
+	if (f->code->tier) f->code->tier->spent += seconds > site->seen ? seconds - site->seen : seconds;
+	site->seen = seconds;
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;
 	/* what is left of a counted loop must be worth the compiler as well; where it has been at work before, there is nothing to wait for */
 	const double worth = tier_loop_worth(from, to, seconds), left = to > from && from > 0 ? worth : seconds;

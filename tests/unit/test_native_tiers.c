@@ -10,6 +10,7 @@
 #include "solvers/solvers.h"
 #include "tests/unit/check.h"
 
+#include <unistd.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -340,6 +341,7 @@ static void levels(void) {
 
 double native_module_seconds(const KModule *m);
 double tier_loop_worth(int64_t from, int64_t to, double seconds);
+uint64_t backend_native_pending(Ctx *c);
 
 /* A module that makes n times op of each element. */
 static double seconds_for(Ctx *c, const KTarget *t, Op op, int n) {
@@ -386,6 +388,19 @@ static void putting_off(void) {
 	start(&r, NATIVE_ON);
 	go(&r, "s = 0.0\nfor i in 0..30000000 { s = sin(s) + 1.0 }\ns");
 	CHECK(r.st == ST_OK && run_counters(r.c)->units_compiled > 0);
+	finish(&r);
+	/* A loop that nobody can count beforehand: each call is too short for the compiler, all of them are not. */
+	n = (size_t)snprintf(program, sizeof program, "f(x) = {\nk = 0\nwhile k < 3000 {\n");
+	for (int i = 0; i < 40; i++) n += (size_t)snprintf(program + n, sizeof program - n, "x = sin(x) + 0.1\n");
+	n += (size_t)snprintf(program + n, sizeof program - n, "k = k + 1\n}\nx }\n");
+	for (int i = 0; i < 80; i++) n += (size_t)snprintf(program + n, sizeof program - n, "f(%d.0)\n", i);
+	setenv("ATLED_CACHE", "off", 1); /* what is at hand is taken at once */
+	start(&r, NATIVE_ON);
+	go(&r, program);
+	for (int k = 0; k < 6000 && backend_native_pending(r.c); k++) usleep(10000);
+	const uint64_t calls = run_counters(r.c)->native_calls, steps = run_counters(r.c)->instructions;
+	go(&r, "f(1.0)");
+	CHECK(r.st == ST_OK && run_counters(r.c)->native_calls > calls && run_counters(r.c)->instructions - steps < 1000);
 	finish(&r);
 }
 
