@@ -94,7 +94,7 @@ for w in [0.01, 1e-3] {
   }
 }
 
-# What moves through a grid whose cells are wider: the heat in the end is that of a finer one
+# What moves through a grid whose cells are wider. A mean over places that count alike is 3e-4 off the integral, which is 1
 problem moving(w) {
   domain t in [0, 1], x in [0, 1]
   field u
@@ -116,7 +116,7 @@ for w in [0.01, 0.003] {
     for m in (fd(n = 41), chebyshev(24), fem(0.1)) {
       s = solve(p, m; estimate = true, partial = true)
       off = abs(mean(s.u(1.0, linspace(0.0, 1, 401))) - 1)
-      assert(off < max(3*s.error, 2e-3), "{name} {m.name} {w}: {off} {s.error}")
+      assert(off < max(3*s.error, 5e-4), "{name} {m.name} {w}: {off} {s.error}")
     }
   }
 }
