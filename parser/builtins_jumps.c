@@ -35,7 +35,7 @@ typedef struct Jumps {
 	uint8_t asked;    /* what a comparison that counts depends on */
 	bool own;         /* what the library compares by itself does not count */
 	bool *wanted;     /* by instruction: a comparison that counts */
-	bool *met;        /* by value: depends on the place alone, and what uses it on more; NULL: not asked */
+	bool *met;        /* by value: of the place alone, used with what is of more; NULL: not asked */
 	bool *risky;      /* by value: to compute it may fail, at a place where nobody would have */
 	uint32_t n;       /* how many */
 	Ref *parts;       /* their differences, in the function that is made of them */
@@ -174,7 +174,8 @@ static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
 /* Whether the values of its branches are looked at: the place alone chooses
  * one, and the user's text says so. */
 static bool is_chosen_by_place(const Jumps *j, const Inst *in) {
-	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE && !span_of(j->sp->c, in->span).inside;
+	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE &&
+	       !span_of(j->sp->c, in->span).inside;
 }
 
 /* Branches are computed both, so that what is compared in them has a value, and

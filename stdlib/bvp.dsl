@@ -39,11 +39,8 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
       coordinate = "t")
     y0 = start(a)
-    switches = _primal(() -> {
-      s = _switch_times(t -> _own_switches(P.f, t, y0, p0), a + 0.0, b + 0.0)
-      narrow = _narrow_places(t -> _clock_values(P.f, t, y0, p0), s, a, b)
-      if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
-    })
+    along = (compared = t -> _own_switches(P.f, t, y0, p0), watched = t -> _clock_values(P.f, t, y0, p0))
+    switches = _primal(() -> _changes_along(along, a + 0.0, b + 0.0))
     _solved_between((...P, switches = switches), method)
   }
 _solved_between(P, m) = {

@@ -49,7 +49,7 @@ _fem_lines(P, D, m, o) = {
     run = (y, a, b, saveat) -> {
       r = _host("dae", ((F, (a, y, y)), (jac, (a, y, y, 1.0))),
                 (y, zeros_like(y), id, a, b, f64(o.rtol), _atol_for(y0, f64(o.atol)), S.column_start, S.rows, saveat,
-                 if longest < inf { longest } else { 0.0 }),
+                 _as_longest(longest)),
         (1, 5, m.max_steps, 1, "", ""))
       (r[0], r[1], _stats(r[2]))
     }

@@ -229,7 +229,8 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
           o.names))
 }
 # The longest step of a method as the host calls take it, 0: any.
-_longest_step(m) = if has(m, "max_step") { if m.max_step < inf { m.max_step } else { 0.0 } } else { 0.0 }
+_longest_step(m) = if has(m, "max_step") { _as_longest(m.max_step) } else { 0.0 }
+_as_longest(h) = if h < inf { h } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
   s = stop_gradient(_switch_times(o.switches.compared, t0, t1))
   m = _seeing(m, o.switches.watched, s, t0, t1)

@@ -34,6 +34,19 @@ _narrow_places(c, s, a, b) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
   })
 }
 
+# c at all places, f64[n, k]: of more numbers than 64 some that lie evenly
+# among them, so that the memory is bounded.
+_seen_at(c, places) = {
+  k = len(c(places[0]))
+  few = if _is_fixed(k) { k <= 64 } else { false }
+  if few { map(t -> c(t), places) } else {
+    many = min(k, 64)
+    some = iota(many) * k // many
+    V = zeros(len(places), many)
+    for i in 0..len(places) { V[i] = c(places[i])[some] }
+    V
+  }
+}
 # Narrow are changes that happen in an eighth of the parts; such with fewer than
 # four parts between them are one. What switches at s is known. shortest: how
 # many parts the narrowest spike has, or two steps that follow each other, or
@@ -41,7 +54,7 @@ _narrow_places(c, s, a, b) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
 _narrow(c, s, a, b) = {
   n = 1024
   places = a + (b - a) * f64(iota(n + 1)) / n
-  V = map(t -> c(t), places)
+  V = _seen_at(c, places)
   known = if _is_fixed(len(s)) and len(s) == 0 { zeros(n) > 1 } else {
     at = stop_gradient(s)
     map(t -> any(abs(at - t) * n <= 2.5 * abs(b - a)), 0.5 * (places[1..] + places[..-1]))

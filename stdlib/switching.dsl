@@ -51,12 +51,14 @@ _places_of_switches(info, axis, beginning) = {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
   if len(all) == 0 { zeros(0) } else {
-    along = _compared_along(info, axis, all)
-    (a, b) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
-    s = _switch_times(along.compared, a, b)
-    narrow = _narrow_places(along.watched, s, a, b)
-    if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
+    _changes_along(_compared_along(info, axis, all), info.lo[axis] + 0.0, info.hi[axis] + 0.0)
   }
+}
+# The same of functions of one place: compared and watched
+_changes_along(along, a, b) = {
+  s = _switch_times(along.compared, a, b)
+  narrow = _narrow_places(along.watched, s, a, b)
+  if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
 }
 # 0, whose derivative is refused where a switch along a coordinate of space
 # moves with what is differentiated by: what a grid makes of a problem changes

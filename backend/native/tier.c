@@ -513,7 +513,7 @@ bool tier_loop(Frame *f, const Step *s, int64_t from, int64_t to, double seconds
 	Backend *be = f->be;
 	TierState *state = state_of(be);
 	*soon = false;
-	/* what the loop has taken counts for the function that it is in: a guess of its turns may be far too low */
+	/* what the loop has taken counts for its function: a guess of its turns may be far too low */
 	if (f->code->tier) f->code->tier->spent += seconds > site->seen ? seconds - site->seen : seconds;
 	site->seen = seconds;
 	if (!state || state->mode != NATIVE_ON || site->never || be->observer) return false;

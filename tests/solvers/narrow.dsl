@@ -49,3 +49,6 @@ ode((t, y) -> [tanh((t - 0.5)/0.1)], [0.0], (0.0, 1.0)).stats.steps < 60        
 ode((t, y) -> [t^3], [0.0], (0.0, 1.0)).stats.steps < 30                               #> true
 # nor is what a branch would make of times at which it is not taken
 ode((t, y) -> if t < 0.5 { -y } else { y/((t - 0.25)^2 + 1e-6) }, [1.0], (0.0, 1.0)).stats.steps < 100    #> true
+# a force on many unknowns: some of them are looked at
+many(n) = ode((t, y) -> pulse(t, 0.001)*linspace(1.0, 2.0, n) - 0y, zeros(n), (0.0, 1.0); method = tsit5(), saveat = [1.0]).values[0]
+many(1000)                  #~ linspace(1.0, 2.0, 1000) tol 1e-5
