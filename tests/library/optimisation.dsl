@@ -118,8 +118,13 @@ lowered(f, m, steps) = minimize(f, start, m; steps = steps, progress = false).va
 # what follows from that doubles in ten steps: it is compared after thirty
 abs(lowered(narrow, soap(rate = 0.02), 30) / lowered(along_axes, soap(rate = 0.02), 30) - 1) < 1e-3     #> true
 abs(lowered(narrow, adam(rate = 0.02), 30) / lowered(along_axes, adam(rate = 0.02), 30) - 1) > 0.1     #> true
-lowered(narrow, soap(rate = 0.02), 400) < 0.3 * lowered(narrow, adam(rate = 0.02, beta1 = 0.95, beta2 = 0.95), 400)    #> true
-lowered(narrow, soap(rate = 0.02), 400) < 0.001 * lowered(narrow, adam(rate = 0.02), 400)     #> true
+# after 400 steps rounding decides what is left of one run: of 200 starts 1e-14 apart it is 0.14 to 0.79 of Adam's, with a spread of
+# 0.27 in the logarithm. The mean of eight has one of 0.1, so the limit of 0.4 is five of them above the 0.24 that is measured
+from_near(i) = minimize(narrow, (zeros(3), (W = i * 1e-14 * ones(8, 6), b = 0.0)), soap(rate = 0.02); steps = 400,
+                        progress = false).value
+left = exp(mean(log([from_near(i) for i in 0..8])))
+left < 0.4 * lowered(narrow, adam(rate = 0.02, beta1 = 0.95, beta2 = 0.95), 400)    #> true
+left < 0.001 * lowered(narrow, adam(rate = 0.02), 400)     #> true
 # with sides that are too long it is Adam
 same = soap(rate = 0.02, largest = 1, beta1 = 0.9, beta2 = 0.999)
 abs(lowered(narrow, same, 60) / lowered(narrow, adam(rate = 0.02), 60) - 1) < 1e-12    #> true
