@@ -614,7 +614,9 @@ Ast *parse_postfix(Parser *p) {
 
 /* ---- derivatives in their own notation --------------------------------------------------------------------------- */
 
-/* "(" expression ")" behind ∂x or ∇·, or a name or another derivative directly. */
+static Ast *parse_call(Parser *p, Ast *callee, uint32_t first);
+
+/* operand = "(" expression ")" | NAME | derivative | nabla | ( "∂" | "∇" ) arguments      ∇·∇(u) is ∇·(∇(u)) */
 static Ast *parse_operand(Parser *p, const char *what) {
 	TokenKind k = kind_now(p);
 	if (k == TK_LPAREN) {
@@ -623,7 +625,12 @@ static Ast *parse_operand(Parser *p, const char *what) {
 		close_bracket(p, b, "`)`");
 		return e;
 	}
-	if (k == TK_NAME || k == TK_PARTIAL || k == TK_NABLA) return parse_primary(p);
+	if (k == TK_NAME) return parse_primary(p);
+	if (k == TK_PARTIAL || k == TK_NABLA) {
+		uint32_t first = p->at;
+		Ast *e = parse_primary(p);
+		return e->kind == A_NAME && kind_now(p) == TK_LPAREN ? parse_call(p, e, first) : e;
+	}
 	unexpected(p, what);
 }
 
