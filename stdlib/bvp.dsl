@@ -40,7 +40,7 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       coordinate = "t")
     y0 = start(a)
     along = (compared = t -> _own_switches(P.f, t, y0, p0), watched = t -> _clock_values(P.f, t, y0, p0))
-    switches = _primal(() -> _changes_along(along, a + 0.0, b + 0.0))
+    switches = _primal(() -> _changes_along(along, a + 0.0, b + 0.0, true))
     _solved_between((...P, switches = switches), method)
   }
 _solved_between(P, m) = {
@@ -532,7 +532,7 @@ _solve_between(info, m, o) = {
     start = t -> _guessed(info, orders, o.guess, t), p0 = zeros(0), free = false, rtol = f64(o.rtol), atol = f64(o.atol),
     by_size = _is_by_size(o), partial = o.partial, name = info.name, equation = i -> _told(labels, i),
     condition = i -> _told(told, sum(i64(cumsum(lines) <= i))), coordinate = info.coords[0],
-    switches = _primal(() -> _places_of_switches(info, 0, false)))
+    switches = _primal(() -> _places_of_switches(info, 0, false, true)))
   r = _solved_between(P, m)
   (times, Y) = if _asks_all(o.saveat) { (r.times, r.values) } else { (f64(o.saveat), map(r.y, f64(o.saveat))) }
   s =

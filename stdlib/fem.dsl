@@ -79,11 +79,11 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   r = if kind(info.region) != "none" { info.region } else { box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space))) }
   # what jumps along a coordinate does so between cells, and none hides inside of one
   cuts = if r.region != "box" { list() } else {
-    map(a -> _primal(() -> _places_of_switches(info, a, false)), list(...info.space))
+    map(a -> _primal(() -> _places_of_switches(info, a, false, true)), list(...info.space))
   }
   jumps = false
   for c in cuts { jumps = jumps or not _is_fixed(len(c)) }
-  r = if jumps { (...r, cuts = cuts, parts = 4) } else { r }
+  r = if jumps { (...r, cuts = cuts, parts = 8) } else { r }
   if kind(m.cells) != "none" and r.region != "box" {
     if m.cells == "boxes" {
       _refuse(

@@ -25,11 +25,12 @@ _longest_seeing(watched, s, t0, t1) = if len(watched(t0)) == 0 { inf } else {
 }
 
 # Where values of c are narrow, between a and b: f64[n], upwards. Of a spike it
-# is its ends and its peak, of a steep step its middle. s: as above.
-_narrow_places(c, s, a, b) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
+# is its ends and its peak, and with tails where these are gone as well; of a
+# steep step its middle. s: as above.
+_narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
   _now(() -> {
     r = _primal(() -> _narrow(c, s, a + 0.0, b + 0.0))
-    all = sort(r.places[..r.count])
+    all = sort(concat(r.places[..r.count], if tails { r.tails[..r.far] } else { zeros(0) }))
     all[all > concat([-inf], all)[..len(all)] and all > a and all < b]
   })
 }
@@ -51,6 +52,8 @@ _seen_at(c, places) = {
 # four parts between them are one. What switches at s is known. shortest: how
 # many parts the narrowest spike has, or two steps that follow each other, or
 # inf. places: the first 64 of three numbers each, and how many numbers count.
+# tails: the same of two numbers each, where changes are a millionth of the
+# largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss curve.
 _narrow(c, s, a, b) = {
   n = 1024
   places = a + (b - a) * f64(iota(n + 1)) / n
@@ -62,6 +65,7 @@ _narrow(c, s, a, b) = {
   # changes below this are rounding
   least = 1e-9 * max(where(abs(V) < inf, abs(V), 0.0))
   (shortest, count, found) = (inf, 0, zeros(192))
+  (far, tails) = (0, zeros(128))
   for k in 0..shape(V)[1] {
     v = V[.., k]
     d = abs(v[1..] - v[..-1])
@@ -85,6 +89,15 @@ _narrow(c, s, a, b) = {
             found[count + 1] = where(spike, places[if above >= below { highest } else { lowest }], middle)
             found[count + 2] = where(spike, places[last + 1], middle)
             count = count + 3
+            if spike {
+              long = last + 1 - first
+              (left, right) = (first, last + 1)
+              while left > 0 and first - left < long and d[max(left - 1, 0)] > 1e-6 * top { left = left - 1 }
+              while right < n and right - last - 1 < long and d[min(right, n - 1)] > 1e-6 * top { right = right + 1 }
+              tails[far] = places[left]
+              tails[far + 1] = places[right]
+              far = far + 2
+            }
           }
           before = first
           first = -1
@@ -103,5 +116,5 @@ _narrow(c, s, a, b) = {
       }
     }
   }
-  (shortest = shortest, places = found, count = count)
+  (shortest = shortest, places = found, count = count, tails = tails, far = far)
 }

@@ -44,20 +44,21 @@ _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 # Of what has been cut at its switches already
 _no_switches = (compared = t -> zeros(0), watched = t -> zeros(0), whole = t -> zeros(0))
 # Where a problem switches along a coordinate of space, or has something narrow
-# that depends on it alone: f64[n], upwards. beginning: only initial values.
-_places_of_switches(info, axis, beginning) = {
+# that depends on it alone: f64[n], upwards. beginning: only initial values;
+# tails: see _narrow_places.
+_places_of_switches(info, axis, beginning, tails) = {
   all = if beginning { list() } else { list(...info.equations) }
   for c in info.conditions {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
   if len(all) == 0 { zeros(0) } else {
-    _changes_along(_compared_along(info, axis, all), info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+    _changes_along(_compared_along(info, axis, all), info.lo[axis] + 0.0, info.hi[axis] + 0.0, tails)
   }
 }
 # The same of functions of one place: compared and watched
-_changes_along(along, a, b) = {
+_changes_along(along, a, b, tails) = {
   s = _switch_times(along.compared, a, b)
-  narrow = _narrow_places(along.watched, s, a, b)
+  narrow = _narrow_places(along.watched, s, a, b, tails)
   if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
 }
 # 0, whose derivative is refused where a switch along a coordinate of space
@@ -97,7 +98,7 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
     } else if m.name == "pinn" { _evenly(info, axis, m.points) } else { zeros(0) }
     cut = _is_cut(s)
     at = if _is_fixed(len(nodes)) and len(nodes) == 0 { zeros(0) } else {
-      _primal(() -> _places_of_switches(info, axis, cut))
+      _primal(() -> _places_of_switches(info, axis, cut, false))
     }
     if not _is_fixed(len(at)) {
       near = 1e-9 * (info.hi[axis] - info.lo[axis])

@@ -149,3 +149,21 @@ for w in [0.01, 0.003, 1e-3, 3e-4] {
   }
 }
 bvp((t, y) -> [y[1], -exp(-((t - 0.37)/1e-3)^2)/(1e-3*sqrt(π))], (a, b) -> [a[0], b[0]], (0.0, 1.0), [0.0, 0.0]).y(0.7)[0]    #~ 0.111 tol 1e-6
+# elements end where nothing of the load is left, and are a fraction of its width: the load counts in full
+problem anywhere(c, w) {
+  domain x in [0, 1]
+  field u
+  -u_xx == exp(-((x - c)/w)^2)/(w*sqrt(π))
+  u == 0 at x = 0
+  u == 0 at x = 1
+}
+for c in [0.31, 0.45, 0.5003] {
+  for w in [0.01, 1e-3, 5e-4] {
+    for order in (1, 2) {
+      s = solve(anywhere(c, w), fem(0.1, order = order); estimate = true)
+      off = abs(s.u(0.8)/(0.2c) - 1)
+      assert(off < 3*s.error, "anywhere {c} {w} {order}: {off} {s.error}")
+      assert(off < (if order == 1 { 1e-4 } else { 1e-6 }), "anywhere {c} {w} {order}: {off}")
+    }
+  }
+}
