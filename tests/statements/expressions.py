@@ -128,6 +128,7 @@ DERIVATIVES = {
     "exp": lambda a: call("exp", a),
     "tanh": lambda a: 1 - call("tanh", a) ** 2,
     "sqrt": lambda a: 0.5 / call("sqrt", a),
+    "erf": lambda a: 2 / math.sqrt(math.pi) * call("exp", -(a**2)),
 }
 
 

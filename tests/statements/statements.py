@@ -11,6 +11,7 @@ that the statement holds across the jump in its weak form. Reactions,
 conditions and coefficients have the signs that make the problem well-posed.
 """
 
+import math
 import random
 from expressions import Expr, If, Num, Var, call, choose, lift
 
@@ -71,6 +72,8 @@ def shape(c, name, at, low, high):
         return call("exp", -(((s - number(rng, 0.3, 0.7)) / number(rng, 0.1, 0.3)) ** 2)) + 0.2
     if option == "load":
         return 0.5 + load(rng, s)
+    if option == "hill":
+        return 0.5 + hill(rng, s)
     return call("sin", Num(3.0) * s) + 0.5  # arch
 
 
@@ -81,8 +84,16 @@ def load(rng, s):
     return If(s, begin, 0.0, If(s, begin + width, inside, s - (begin + 0.5 * width)))
 
 
+def hill(rng, s):
+    """The same with a load that is smooth, exp(-z²)/(√π width)"""
+    place, width = number(rng, 0.2, 0.8), rng.choice((0.1, 0.01, 0.0005))
+    z = (s - place) / width
+    root = math.sqrt(math.pi)
+    return 0.5 * width * (z * call("erf", z) + call("exp", -(z**2)) / root + z)
+
+
 SHAPES = ("arch", "polynomial", "wave", "layer", "bump")
-LOADED = SHAPES + ("load",)
+LOADED = SHAPES + ("load", "hill")
 
 
 def course(c, name):
@@ -94,6 +105,8 @@ def course(c, name):
         return 1 + 0.5 * call("sin", number(rng, 1, 6) * t)
     if option == "pulse":
         return 1 + number(rng, 0.3, 1) * pulse(rng, t, 1.0)
+    if option == "surge":
+        return 1 + number(rng, 0.3, 1) * surge(rng, t, 1.0)
     return 1 + number(rng, 0.2, 1) * t  # growth
 
 
@@ -103,8 +116,14 @@ def pulse(rng, at, end):
     return If(at, begin, 0.0, If(at, begin + width, (at - begin) / width, 1.0))
 
 
+def surge(rng, at, end):
+    """The same with a rate that is smooth"""
+    middle, width = number(rng, 0.1, 0.85) * end, rng.choice((0.1, 0.01, 0.0005)) * end
+    return 0.5 + 0.5 * call("erf", (at - middle) / width)
+
+
 COURSES = ("growth", "decay", "swing")
-FIRST_ORDER = COURSES + ("pulse",)  # a wave would need an infinite force for it
+FIRST_ORDER = COURSES + ("pulse", "surge")  # a wave would need an infinite force for it
 
 
 def scale(c):
@@ -247,14 +266,15 @@ def beside_slopes(c, k):
 
 
 def is_smooth(c):
-    """Whether the solution is smooth: it bends where a factor jumps, at a pulse and under a load"""
+    """Whether the solution is smooth: it bends where a factor jumps, at a pulse and under a load.
+    What changes within a hundredth of the whole counts as a bend"""
     at = c.options.get
     return (
         at("k") not in ("layers", "switch")
         and at("rho") not in ("layers", "switch")
         and at("r") != "places"
-        and at("course") != "pulse"
-        and at("shape") != "load"
+        and at("course") not in ("pulse", "surge")
+        and at("shape") not in ("load", "hill")
     )
 
 
@@ -473,7 +493,7 @@ def pair(c):
         for place in (low, high):
             lines.append(f"{name} == {e.put('x', Num(place)).text()} at x = {place!r}")
     coords = ([] if steady else [("t", 0.0, 1.0, False)]) + [("x", low, high, False)]
-    smooth = c.options["r"] != "above" and c.options["course"] != "pulse"
+    smooth = c.options["r"] != "above" and c.options["course"] not in ("pulse", "surge")
     return Statement(coords, ["u", "v"], lines, [u_is, v_is], smooth)
 
 
@@ -486,6 +506,8 @@ def clock(c):
     u_is = A * (call("sin", number(rng, 2, 9) * s) + 1.2)
     if c.options["course"] == "pulse":
         u_is = u_is + A * pulse(c.numbers("course"), t, T)
+    if c.options["course"] == "surge":
+        u_is = u_is + A * surge(c.numbers("course"), t, T)
     stiff = {"one": 1.0, "constant": 50.0, "smooth": 2000.0}[c.options["k"]] / T
     r = reaction(c, "r", 0.0, 1.0, A).put("x", Num(1.0)) * stiff
     source = u_is.by("t") + r.put("u", u_is)
@@ -632,7 +654,7 @@ FAMILIES = {
             r=("linear", "cubic", "growth", "above", "slopes"),
             k=("one", "constant", "smooth"),
             other=("none", "second"),
-            course=("none", "pulse"),
+            course=("none", "pulse", "surge"),
             scale=SCALES,
             interval=INTERVALS,
         ),
