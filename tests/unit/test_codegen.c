@@ -1057,6 +1057,13 @@ static void test_same_bits(void) {
 	kmodule_free(m);
 }
 
+/* The seconds this program has computed for: what runs beside it does not count. */
+static double own_seconds(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* The compiler's seconds for a block with so many stores of which any may be to the same place. */
 static double seconds_of_stores(uint32_t n) {
 	KModule *m = kmodule_new(ctx, &target);
@@ -1074,9 +1081,10 @@ static double seconds_of_stores(uint32_t n) {
 	double least = HUGE_VAL;
 	for (int turn = 0; turn < 3; turn++) {
 		CodegenOutput out;
+		const double before = own_seconds();
 		CHECK(!codegen(m, &options, &out));
+		least = fmin(least, own_seconds() - before);
 		free(out.bytes);
-		least = fmin(least, out.seconds);
 	}
 	kmodule_free(m);
 	return least;
