@@ -55,6 +55,12 @@ static bool is_real(const Fn *f, Ref r) {
 	return t->kind == TY_TENSOR && dtype_is_inexact((Dtype)t->dtype) && !dtype_is_complex((Dtype)t->dtype);
 }
 
+/* Whether it is the user's text, and nothing that the library does by itself or inside of a call. */
+static bool is_own(const Jumps *j, const Inst *in) {
+	const Span at = span_of(j->sp->c, in->span);
+	return !at.inside && !source_is_library(j->sp->c, at.source);
+}
+
 static void note(Jumps *j, const Inst *in, bool top) {
 	const Ref x = inst_arg(j->f, in, 0);
 	if (!is_real(j->f, x)) return;
@@ -101,7 +107,7 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
-		if (of == j->asked && !noted && !(j->own && span_of(j->sp->c, in->span).inside)) {
+		if (of == j->asked && !noted && (!j->own || is_own(j, in))) {
 			switch ((Op)in->op) {
 			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
 				note(j, in, top);
@@ -174,8 +180,7 @@ static Ref where_taken(Builder *b, const Taken *taken, Ref d) {
 /* Whether the values of its branches are looked at: the place alone chooses
  * one, and the user's text says so. */
 static bool is_chosen_by_place(const Jumps *j, const Inst *in) {
-	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE &&
-	       !span_of(j->sp->c, in->span).inside;
+	return in->op == OP_IF && depends(j, inst_arg(j->f, in, 0)) == OF_PLACE && is_own(j, in);
 }
 
 /* Branches are computed both, so that what is compared in them has a value, and
