@@ -123,7 +123,7 @@ _symplectic_turn(m, f, jac, o) = _explicit_turn(_composition(f, m.order))
 _rodas5p_turn(m, f, given, o) = {
   L = _stiff_systems(given, o)
   step = (t, y, h, inner, how) -> {
-    (z, e, a, b, c) = _rodas5p_step(f, L, t, y, h, L.jacobian(t, y), jvp(t -> f(t, y), t, 1.0)[1])
+    (z, e, a, b, c, _) = _rodas5p_step(f, L, t, y, h, L.jacobian(t, y), jvp(t -> f(t, y), t, 1.0)[1])
     (z, (a, b, c))
   }
   (step, (p, y, z, x) -> _rodas5p_between(x, y, z, p[0], p[1], p[2]))

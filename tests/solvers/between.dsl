@@ -1,0 +1,23 @@
+# Values between the ends of a step of a stiff method: what is stiff follows its equation there too, and a pulse on the way is not stepped over.
+
+T = linspace(0.01, 29.99, 1000);
+# y follows g within 1/2000; the pulse is too wide to be told from what else there is
+worst(m, rtol) = {
+  all = zeros(0)
+  for k in 0..8 {
+    (c, w) = (3 + 25*((0.37 + 0.618034*k) % 1.0), 0.6 + 1.5*((0.11 + 0.7548777*k) % 1.0))
+    g(t) = sin(0.3t) + exp(-((t - c)/w)^2)
+    f(t, y) = [-2000*(y[0] - g(t)) + 0.3*cos(0.3t) - 2*(t - c)/w^2*exp(-((t - c)/w)^2)]
+    s = ode(f, [g(0.0)], (0.0, 30.0); method = m, rtol = rtol, atol = rtol)
+    all = concat(all, [max(abs([s.y(t)[0] - g(t) for t in T]))])
+  }
+  max(all)
+}
+# ten times what the polynomials of Radau's methods are allowed, whose order is half of that of the steps; a hundred tolerances of others, which add errors up
+for rtol in [1e-6, 1e-9] {
+  for (m, least) in ((radau5(), rtol^(2/3)), (radau9(), rtol^0.6), (radau13(), rtol^(4/7)), (rodas5p(), 100*rtol),
+    (bdf(), 100*rtol), (auto(), rtol^0.6)) {
+    off = worst(m, rtol)
+    assert(off < least, "{m.name} {rtol}: {off} {least}")
+  }
+}
