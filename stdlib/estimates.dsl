@@ -88,7 +88,7 @@ _parts_by_grids(info, m, o, s) = {
   size = _sizes(info, m, o, X)
   meshed = has(s, "mesh")
   gap = _gap(m, X, A, size, meshed)
-  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else if _has_jumps(info) or _hides_jumps(info, s) {
+  space = if len(others) == 1 { gap / abs(others[0].h - 1) } else if _has_jumps(info) or _hides_by_chance(info, s) {
     # where a jump stands within its cell, which decides the error, is another on each grid
     max(gap, _gap(m, A, B, size, meshed)) / abs(others[0].h^0.5 - 1)
   } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
@@ -111,7 +111,11 @@ _parts_by_grids(info, m, o, s) = {
 }
 
 # Whether something jumps within the cells of a solution, of which there is one value (fv() has means)
-_hides_jumps(info, s) = if s.method == "fv" { false } else { not _is_cut(s) and _switches_in_space(info) }
+_hides_jumps(info, s) = if s.method == "fv" { false } else {
+  _jumps_across(info) or (not _is_cut(s) and _switches_in_space(info))
+}
+# Whether that decides the error by chance. Elements have many points for the quadrature where it is of several coordinates, so that theirs falls as it should
+_hides_by_chance(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
 # The error of a solution on a grid of width 1 from its difference from one of width h and from the
 # difference of that from one of width l. The order k, between 1/2 and the formal one, is that with
@@ -315,8 +319,10 @@ _fem_others(info, m, s) = {
       box(...map(a -> (info.lo[a], info.hi[a]), list(...info.space)))
     }
     made = by -> {
-      r = if cut { (...region, parts = max(1, i64(region.parts / by))) } else { region }
-      N = mesh(r, by * mean(lengths); cells = cells)
+      # edges beside what is narrow are short, and say nothing of others
+      h = by * (if cut { region.h } else { mean(lengths) })
+      r = if cut { (...region, parts = max(1, i64(region.parts / by)), h = h) } else { region }
+      N = mesh(r, h; cells = cells)
       (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))
     }
     ((made(if many { 2.0 } else { 0.7 }), made(if many { 4.0 } else { 0.5 })), top, none)

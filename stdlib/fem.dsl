@@ -83,17 +83,20 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   }
   jumps = false
   for c in cuts { jumps = jumps or not _is_fixed(len(c)) }
-  r = if jumps { (...r, cuts = cuts, parts = 8) } else { r }
+  # one that is to be refined begins coarse
+  h = if kind(m.h) != "none" or kind(m.adapt) == "none" { m.h } else { max(r.hi - r.lo) / 8 }
+  r = if jumps { (...r, cuts = cuts, parts = 8, h = if kind(h) == "none" { max(r.hi - r.lo) / 32 } else { f64(h) }) } else { r }
   if kind(m.cells) != "none" and r.region != "box" {
     if m.cells == "boxes" {
       _refuse(
         "fem(cells = \"boxes\") serves intervals, rectangles and boxes; {info.name} is on another region, which simplices fill: fem(h, order)")
     }
   }
-  # one that is to be refined begins coarse
-  mesh(r, if kind(m.h) == "none" and kind(m.adapt) != "none" { max(r.hi - r.lo) / 8 } else { m.h };
-    cells = if kind(m.cells) == "none" { "simplices" } else { m.cells })
+  mesh(r, h; cells = if kind(m.cells) == "none" { "simplices" } else { m.cells })
 }
+
+# Of the quadrature in cells within which a problem jumps: so many points that the part of a cell behind the jump comes out to some hundredths
+_degree_for_jumps(d) = if d == 1 { 30 } else if d == 2 { 14 } else { 8 }
 
 # ---- what does not change while a problem is solved
 
@@ -103,7 +106,15 @@ _discrete(P, M, m) = {
   orders = P.orders
   top = 1
   for k in orders { top = max(top, k) }
-  degree = if m.degree > 0 { m.degree } else if top == 1 { 2 } else { 2 * top }
+  degree = if m.degree > 0 {
+    m.degree
+  } else if _jumps_across(P.info) {
+    max(2 * top, _degree_for_jumps(d))
+  } else if top == 1 {
+    2
+  } else {
+    2 * top
+  }
   rule = _cell_rule(cell, degree)
   # unknowns: of each component where its nodes begin, and those of each cell
   starts = list()

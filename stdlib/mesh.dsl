@@ -103,8 +103,9 @@ _box_axes(b, h) = {
     (map(x -> len(x) - 1, cut), cut)
   } else { (n, axes) }
 }
-# Nodes along one axis with more of them at the cuts, which take the place of inner nodes that are almost there,
-# and at least as many cells as `parts` between two of them: else what is there would look alike on all meshes
+# Nodes along one axis with more of them at the cuts, which take the place of inner nodes that are almost there.
+# Between two of them with fewer cells than half of `parts` there are so many: else what is there would look alike
+# on all meshes
 _cut_axis(x, cuts, parts) = {
   near = 0.05 * (x[1] - x[0])
   inner = x[1..-1]
@@ -114,7 +115,7 @@ _cut_axis(x, cuts, parts) = {
   for i in 1..len(ends) {
     (a, b) = (ends[i - 1], ends[i])
     own = kept[kept > a and kept < b]
-    few = len(own) + 1 < parts
+    few = 2 * (len(own) + 1) < parts
     equal = a + (b - a) * (1 + iota(if few { parts - 1 } else { 0 })) / f64(parts)
     out = concat(out, own[own < inf and not few], equal, expand(b, 0))
   }

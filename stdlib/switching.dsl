@@ -43,18 +43,19 @@ _compared_along(info, axis, all) = {
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 # Of what has been cut at its switches already
 _no_switches = (compared = t -> zeros(0), watched = t -> zeros(0), whole = t -> zeros(0))
-# Where a problem switches along a coordinate of space, or has something narrow
-# that depends on it alone: f64[n], upwards. beginning: only initial values;
-# tails: see _narrow_places.
-_places_of_switches(info, axis, beginning, tails) = {
+# What a problem compares along a coordinate of space, and what it makes of it
+# alone, functions as above. beginning: only initial values.
+_switching_along(info, axis, beginning) = {
   all = if beginning { list() } else { list(...info.equations) }
   for c in info.conditions {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
-  if len(all) == 0 { zeros(0) } else {
-    _changes_along(_compared_along(info, axis, all), info.lo[axis] + 0.0, info.hi[axis] + 0.0, tails)
-  }
+  if len(all) == 0 { _no_switches } else { _compared_along(info, axis, all) }
 }
+# Where it switches there, or has something narrow: f64[n], upwards. tails: see
+# _narrow_places.
+_places_of_switches(info, axis, beginning, tails) =
+  _changes_along(_switching_along(info, axis, beginning), info.lo[axis] + 0.0, info.hi[axis] + 0.0, tails)
 # The same of functions of one place: compared and watched
 _changes_along(along, a, b, tails) = {
   s = _switch_times(along.compared, a, b)
@@ -85,32 +86,51 @@ _unmoved_place_change(df, x) = {
 }
 # An error, or with partial = true a warning, where a problem changes twice
 # between two points of the grid of a solution: what is between was not seen,
-# by no other grid of this kind either. Of points that are scattered it is
-# their mean distance along one coordinate that counts. Elements that end
-# where a problem switches see what is in them, but for initial values, which
-# have one at each node.
+# by no other grid of this kind either. Elements that end where a problem
+# switches see what is in them, but for initial values, which have one at each
+# node. In several coordinates of space see spots.dsl.
 _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
+  axes = map(k -> _nodes_along(info, m, s, k), list(...(0..len(info.space))))
+  cut = _is_cut(s)
+  known = true
   for (k, axis) in enumerate(list(...info.space)) {
-    nodes = if has(s, "mesh") { s.mesh.points[.., k] } else if has(s, "grid") { s.grid[k] } else if m.name == "fv" {
-      if len(info.space) == 1 { s.x } else { s.x[k] }
-    } else if has(s, "features") {
-      _evenly(info, axis, m.rows * s.stats.features)
-    } else if m.name == "pinn" { _evenly(info, axis, m.points) } else { zeros(0) }
-    cut = _is_cut(s)
-    at = if _is_fixed(len(nodes)) and len(nodes) == 0 { zeros(0) } else {
-      _primal(() -> _places_of_switches(info, axis, cut, false))
-    }
-    if not _is_fixed(len(at)) {
-      near = 1e-9 * (info.hi[axis] - info.lo[axis])
-      for i in 1..len(at) {
-        if not any(nodes > at[i - 1] + near and nodes < at[i] - near) {
-          said =
-            "{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem changes" }}"
-          if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
+    nodes = axes[k]
+    if _is_fixed(len(nodes)) and len(nodes) == 0 { known = false } else {
+      along = _switching_along(info, axis, cut)
+      (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+      at = _primal(() -> _changes_along(along, lo, hi, false))
+      if not _is_fixed(len(at)) {
+        near = 1e-9 * (hi - lo)
+        for i in 1..len(at) {
+          if not any(nodes > at[i - 1] + near and nodes < at[i] - near) {
+            if not _primal(() -> _is_mended(along.watched, at[i - 1], at[i], 1e-6 * (hi - lo))) {
+              said =
+                "{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem changes" }}"
+              if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
+            }
+          }
         }
       }
     }
   }
+  if known { _check_spots(info, m, o, s, axes) }
+}
+# Whether what is between two places, closer than this, is what is beside them:
+# where a formula would fail, as sin(x)/x at 0, another one is taken.
+_is_mended(watched, a, b, close) = {
+  (inner, low, high) = (watched(0.5 * (a + b)), watched(a - 2 * (b - a)), watched(b + 2 * (b - a)))
+  same = v -> all(abs(v - inner) <= 1e-5 * (abs(v) + abs(inner)))
+  b - a < close and same(low) and same(high)
+}
+# The points of a solution's grid along a coordinate of space, of those that are
+# scattered as many as there are on average; none where they are not known.
+_nodes_along(info, m, s, k) = {
+  axis = info.space[k]
+  if has(s, "mesh") { s.mesh.points[.., k] } else if has(s, "grid") { s.grid[k] } else if m.name == "fv" {
+    if len(info.space) == 1 { s.x } else { s.x[k] }
+  } else if has(s, "features") {
+    _evenly(info, axis, m.rows * s.stats.features)
+  } else if m.name == "pinn" { _evenly(info, axis, m.points) } else { zeros(0) }
 }
 # Whether its elements end where the problem switches
 _is_cut(s) = if has(s, "mesh") { has(s.mesh, "region") and has(s.mesh.region, "cuts") } else { false }

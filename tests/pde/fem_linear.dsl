@@ -31,7 +31,7 @@ values("amg", 1)     #~ values("direct", 1) tol 1e-11
 values("amg", 2)     #~ values("direct", 2) tol 1e-11
 values("amg", 3)     #~ values("direct", 3) tol 1e-11
 
-# ---- coefficients that jump by ten thousand
+# ---- coefficients that jump by ten thousand, where cells are up to 250 times as long as they are wide
 problem jump {
   domain (x, y) in box([0, 1], [0, 1])
   field u
@@ -39,7 +39,7 @@ problem jump {
   u == 0 at boundary
 }
 s = by(jump, 1/64, 1, "amg");
-s.stats.iterations < 25      #> true
+s.stats.iterations < 40      #> true
 s.u(0.5, 0.5)        #~ by(jump, 1/64, 1, "direct").u(0.5, 0.5) tol 1e-10
 
 # ---- elasticity in the plane and in space: a bar that is held at one end; rotations are among what the levels are made of

@@ -1,0 +1,223 @@
+# spots.dsl - what of a problem is between all points of a grid, in two or three coordinates of space
+#
+# A disk that is heated may be where a grid has no point, on coarser grids
+# neither. What a statement compares by several coordinates is read off the
+# program (_own_switches). Where that has one sign at all points, the other one
+# is looked for downhill from 4^d points, by trying steps along the axes that
+# are halved (Hooke and Jeeves 1961). What is smooth and narrow is looked at on
+# an even lattice, so that what is narrower than its cells may be missed.
+
+# Of places p, f64[coordinates]. compared: f64[k], what equations and initial
+# values compare by coordinates alone; watched: f64[k], what they make of these;
+# apart: how many of the comparisons need more than one coordinate.
+_by_places(info) = {
+  jets = _zero_jets(info)
+  all = list(...info.equations)
+  for c in info.conditions { if info.time >= 0 and c.at.coord == info.time { all = push(all, c) } }
+  every = list(...(0..len(info.coords)))
+  whole = q -> (p, j) -> q.residual((...map(i -> p[i], every),), j)
+  along = (q, axis) -> (x, p, j) -> q.residual((...map(i -> if i == axis { x } else { p[i] }, every),), j)
+  compared = p -> concat(zeros(0), ...map(q -> _own_switches(whole(q), p, jets), all))
+  apart = p -> {
+    n = len(compared(p))
+    for axis in every { for q in all { n = n - len(_own_switches(along(q, axis), p[axis], p, jets)) } }
+    n
+  }
+  (compared = compared, watched = p -> concat(zeros(0), ...map(q -> _clock_values(whole(q), p, jets), all)), apart = apart)
+}
+# Whether a problem compares by several coordinates, so that it jumps within cells of every shape
+_jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _by_places(info).apart(_middle_of(info)) > 0
+_middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords)))))
+
+# An error, or with partial = true a warning, where no point of a solution's
+# grid is in such a spot. axes: the places along each axis of space, from which
+# points are made unless the solution has a mesh. Time: some thousand
+# residuals, and with what is watched 65,000 or 110,000.
+_check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
+  of = _by_places(info)
+  p = _middle_of(info)
+  hidden = if of.apart(p) > 0 or _is_watched(of, p) {
+    _primal(() -> _hidden_spot(info, of, s, axes))
+  } else { (found = false, p = p) }
+  if hidden.found {
+    (i, j, k) = (info.space[0], info.space[1], info.space[-1])
+    more = if len(info.space) > 2 { ", {info.coords[k]} = {hidden.p[k]:.4g}" } else { "" }
+    said =
+      "{info.name} changes about {info.coords[i]} = {hidden.p[i]:.4g}, {info.coords[j]} = {hidden.p[j]:.4g}{more}, and no point of {m.name}() is there, so that it sees nothing of it: {_better(m)}"
+    if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
+  }
+}
+_is_watched(of, p) = { n = len(of.watched(p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
+
+_hidden_spot(info, of, s, axes) = {
+  points = if has(s, "mesh") { s.mesh.points } else { none }
+  span = if info.time < 0 { [0.0] } else { info.lo[info.time] + (info.hi[info.time] - info.lo[info.time]) * [0.11, 0.5, 0.89] }
+  (found, p) = (false, _middle_of(info))
+  for τ in span {
+    if not found {
+      r = _hidden_at(info, of, axes, points, τ)
+      # what is outside of a region is not there
+      inside = if not r.found { false } else if kind(points) == "none" { true } else { _is_in_mesh(info, s, r.p) }
+      (found, p) = if inside { (true, r.p) } else { (found, p) }
+    }
+  }
+  (found = found, p = p)
+}
+_is_in_mesh(info, s, p) = {
+  u = field(s, info.fields[0])
+  # of an eigenproblem the first of a list
+  v = ravel((if kind(u) == "list" { u[0] } else { u })(...map(i -> p[i], list(...(0..len(info.coords))))) + 0.0)
+  all(v == v)
+}
+_hidden_at(info, of, axes, points, τ) = {
+  r = if of.apart(_middle_of(info)) > 0 { _jump_hidden(info, of, axes, points, τ) } else { (found = false, p = _middle_of(info)) }
+  if _is_watched(of, _middle_of(info)) {
+    if r.found { r } else { _peak_hidden(info, of, axes, points, τ) }
+  } else { r }
+}
+
+# Point i of a grid or a mesh at a time, among all coordinates
+_spot_point(info, axes, points, τ, i) = {
+  p = _middle_of(info)
+  if info.time >= 0 { p[info.time] = τ }
+  stride = 1
+  for (a, axis) in enumerate(list(...info.space)) {
+    p[axis] = if kind(points) == "none" { axes[a][i // stride % len(axes[a])] } else { points[i, a] }
+    stride = if kind(points) == "none" { stride * len(axes[a]) } else { 1 }
+  }
+  p
+}
+_spot_points(axes, points) = if kind(points) == "none" {
+  n = 1
+  for x in axes { n = n * len(x) }
+  n
+} else { len(points) }
+
+# A place where a comparison has the sign that it has at no point
+_jump_hidden(info, of, axes, points, τ) = {
+  n = _spot_points(axes, points)
+  at = i -> _spot_point(info, axes, points, τ, i)
+  first = of.compared(at(0))
+  width = len(first)
+  blocks = 4^len(info.space)
+  least = zeros(blocks, width) + inf
+  nearest = iota(blocks * width) * 0
+  one = first == first
+  for i in 0..n {
+    p = at(i)
+    v = of.compared(p)
+    one = one and (v <= 0) == (first <= 0)
+    b = 0
+    for axis in list(...info.space) {
+      b = 4 * b + max(0, min(3, i64(4 * (p[axis] - info.lo[axis]) / (info.hi[axis] - info.lo[axis]))))
+    }
+    for k in 0..width {
+      if abs(v[k]) < least[b, k] {
+        least[b, k] = abs(v[k])
+        nearest[b * width + k] = i
+      }
+    }
+  }
+  (found, place) = (false, at(0))
+  for k in 0..width {
+    for b in 0..blocks {
+      if one[k] and not found and least[b, k] < inf {
+        r = _search_downhill(info, p -> of.compared(p)[k], at(nearest[b * width + k]))
+        if r.found { (found, place) = (_is_a_spot(info, of, k, r.p), r.p) }
+      }
+    }
+  }
+  (found = found, p = place)
+}
+# From a place along the axes of space to where g has the other sign
+_search_downhill(info, g, start) = {
+  (p, v) = (start, g(start))
+  (step, found, turns) = (0.125, false, 0)
+  while step > 1e-10 and not found and turns < 1000 {
+    turns = turns + 1
+    better = false
+    for axis in list(...info.space) {
+      for way in [-1.0, 1] {
+        if not found {
+          y = p
+          y[axis] = min(max(p[axis] + way * step * (info.hi[axis] - info.lo[axis]), info.lo[axis] + 0.0), info.hi[axis] + 0.0)
+          w = g(y)
+          if w == w and (w <= 0) != (v <= 0) { (found, p) = (true, y) }
+          else if abs(w) < abs(v) { (p, v, better) = (y, w, true) }
+        }
+      }
+    }
+    step = if better { step } else { 0.5 * step }
+  }
+  (found = found, p = p)
+}
+# Whether more than a millionth of the domain is there, or something else: where a formula would fail another one is often taken, which is no spot
+_is_a_spot(info, of, k, p) = {
+  (here, inner) = (of.watched(p), of.compared(p)[k] <= 0)
+  (wide, other) = (false, false)
+  for axis in list(...info.space) {
+    for way in [-1.0, 1] {
+      y = p
+      y[axis] = p[axis] + way * 1e-6 * (info.hi[axis] - info.lo[axis])
+      wide = wide or (of.compared(y)[k] <= 0) == inner
+      v = of.watched(y)
+      other = other or not all(abs(v - here) <= 1e-5 * (abs(v) + abs(here)))
+    }
+  }
+  wide or other
+}
+
+# A peak or a hollow of an even lattice of which points see less than a third
+_peak_hidden(info, of, axes, points, τ) = {
+  d = len(info.space)
+  across = if d == 2 { 256 } else { 48 }
+  n = _spot_points(axes, points)
+  lattice = map(a -> info.lo[a] + (info.hi[a] - info.lo[a]) * (f64(iota(across)) + 0.5) / across, list(...info.space))
+  at = i -> _spot_point(info, lattice, none, τ, i)
+  (found, place) = (false, at(0))
+  if n < across^d {
+    seen = _spot_range(of.watched, i -> _spot_point(info, axes, points, τ, i), n)
+    all = _spot_range(of.watched, at, across^d)
+    for k in 0..len(seen.low) {
+      (above, below) = (all.high[k] - seen.high[k], seen.low[k] - all.low[k])
+      range = all.high[k] - all.low[k]
+      if not found and range < inf and max(above, below) > 0.7 * range and range > 1e-9 * max(abs(all.high[k]), abs(all.low[k])) {
+        i = if above > below { all.highest[k] } else { all.lowest[k] }
+        p = at(i)
+        top = of.watched(p)[k]
+        # it ends on both sides along each axis: what grows towards a boundary or a corner is none
+        ends = true
+        for axis in list(...info.space) {
+          for way in [-1.0, 1] {
+            y = p
+            y[axis] = p[axis] + way * (info.hi[axis] - info.lo[axis]) / 16
+            ends = ends and y[axis] > info.lo[axis] and y[axis] < info.hi[axis] and
+              abs(of.watched(y)[k] - top) > 0.5 * range
+          }
+        }
+        (found, place) = (ends, p)
+      }
+    }
+  }
+  (found = found, p = place)
+}
+# The least and the largest of finite values at places, and which place has each
+_spot_range(c, at, n) = {
+  width = len(c(at(0)))
+  (low, high) = (zeros(width) + inf, zeros(width) - inf)
+  (lowest, highest) = (iota(width) * 0, iota(width) * 0)
+  for i in 0..n {
+    v = c(at(i))
+    for k in 0..width {
+      if v[k] < low[k] and v[k] > -inf {
+        low[k] = v[k]
+        lowest[k] = i
+      }
+      if v[k] > high[k] and v[k] < inf {
+        high[k] = v[k]
+        highest[k] = i
+      }
+    }
+  }
+  (low = low, high = high, lowest = lowest, highest = highest)
+}
