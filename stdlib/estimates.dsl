@@ -114,7 +114,8 @@ _parts_by_grids(info, m, o, s) = {
 _hides_jumps(info, s) = if s.method == "fv" { false } else {
   _jumps_across(info) or (not _is_cut(s) and _switches_in_space(info))
 }
-# Whether that decides the error by chance. Elements have many points for the quadrature where it is of several coordinates, so that theirs falls as it should
+# Whether chance decides the error then. Where the jump is of several
+# coordinates, elements have many points for the quadrature, and none does.
 _hides_by_chance(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
 # The error of a solution on a grid of width 1 from its difference from one of width h and from the

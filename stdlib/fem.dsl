@@ -95,7 +95,8 @@ _fem_mesh(info, m, d) = if kind(m.mesh) != "none" {
   mesh(r, h; cells = if kind(m.cells) == "none" { "simplices" } else { m.cells })
 }
 
-# Of the quadrature in cells within which a problem jumps: so many points that the part of a cell behind the jump comes out to some hundredths
+# The degree of the quadrature where a problem jumps within cells: so many
+# points that the part of a cell behind the jump comes out to some hundredths.
 _degree_for_jumps(d) = if d == 1 { 30 } else if d == 2 { 14 } else { 8 }
 
 # ---- what does not change while a problem is solved

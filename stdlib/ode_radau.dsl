@@ -163,7 +163,8 @@ _radau_steps(R, f, L, t0, t1, o, s) = {
         error = max(sqrt(mean((e * scale)^2)), 1e-10)
       }
       if error < 1 {
-        # what is stiff follows f at the stages, and may do anything between them: the defect in the middle of the largest gap
+        # What is stiff follows f at the stages, and may do anything between
+        # them. The defect of the polynomial in the largest gap shows it.
         (inner, slope) = jvp(x -> _radau_between(R, x, y, Z), between, 1.0)
         inner = L.solve(s.P, stop_gradient(f(t + between * h, inner)) - r * slope)
         s.rhs = s.rhs + 1

@@ -102,7 +102,8 @@ _rodas5p_steps(f, L, t0, t1, o, s) = {
     s.rhs = s.rhs + 8
     s.factorisations = s.factorisations + 1
     if error <= 1 {
-      # what is stiff follows f at the stages, and may do anything between them: the defect in the largest gap, which begins the step
+      # What is stiff follows f at the stages, and may do anything between
+      # them. The defect of the polynomial in the first gap, the largest, shows it.
       (inner, slope) = jvp(x -> _rodas5p_between(x, s.y, y, a, b, c), 0.2, 1.0)
       inner = stop_gradient(L.solve(F, f(s.t + 0.2 * h, inner) - slope / h) / scale)
       s.rhs = s.rhs + 1

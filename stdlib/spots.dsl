@@ -1,4 +1,6 @@
-# spots.dsl - what of a problem is between all points of a grid, in two or three coordinates of space
+# spots.dsl - what of a problem is between all points of a grid
+#
+# For problems in two or three coordinates of space; in one see switching.dsl.
 #
 # A disk that is heated may be where a grid has no point, on coarser grids
 # neither. What a statement compares by several coordinates is read off the
@@ -25,14 +27,15 @@ _by_places(info) = {
   }
   (compared = compared, watched = p -> concat(zeros(0), ...map(q -> _clock_values(whole(q), p, jets), all)), apart = apart)
 }
-# Whether a problem compares by several coordinates, so that it jumps within cells of every shape
+# Whether a problem compares by several coordinates: it jumps within cells of
+# every shape then.
 _jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _by_places(info).apart(_middle_of(info)) > 0
 _middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords)))))
 
 # An error, or with partial = true a warning, where no point of a solution's
 # grid is in such a spot. axes: the places along each axis of space, from which
-# points are made unless the solution has a mesh. Time: some thousand
-# residuals, and with what is watched 65,000 or 110,000.
+# points are made unless the solution has a mesh. Time: a residual for each
+# point, some thousand in each search, and 256² or 48³ for what is watched.
 _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
   of = _by_places(info)
   p = _middle_of(info)
@@ -47,8 +50,10 @@ _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
     if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
   }
 }
+# Whether there are values to look at, and not those of very many unknowns
 _is_watched(of, p) = { n = len(of.watched(p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
 
+# Whether there is a spot, and a place in it, at one of three times
 _hidden_spot(info, of, s, axes) = {
   points = if has(s, "mesh") { s.mesh.points } else { none }
   span = if info.time < 0 { [0.0] } else { info.lo[info.time] + (info.hi[info.time] - info.lo[info.time]) * [0.11, 0.5, 0.89] }
@@ -87,6 +92,7 @@ _spot_point(info, axes, points, τ, i) = {
   }
   p
 }
+# How many points these are
 _spot_points(axes, points) = if kind(points) == "none" {
   n = 1
   for x in axes { n = n * len(x) }
@@ -151,7 +157,8 @@ _search_downhill(info, g, start) = {
   }
   (found = found, p = p)
 }
-# Whether more than a millionth of the domain is there, or something else: where a formula would fail another one is often taken, which is no spot
+# Whether more than a millionth of the domain is there, or something else than
+# beside it. Where a formula would fail another one is often taken: no spot.
 _is_a_spot(info, of, k, p) = {
   (here, inner) = (of.watched(p), of.compared(p)[k] <= 0)
   (wide, other) = (false, false)

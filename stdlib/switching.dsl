@@ -116,11 +116,12 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
   if known { _check_spots(info, m, o, s, axes) }
 }
 # Whether what is between two places, closer than this, is what is beside them:
-# where a formula would fail, as sin(x)/x at 0, another one is taken.
+# where a formula would fail, as sin(x)/x at 0, another one is taken. Where
+# nothing can be watched that is not known, and no.
 _is_mended(watched, a, b, close) = {
   (inner, low, high) = (watched(0.5 * (a + b)), watched(a - 2 * (b - a)), watched(b + 2 * (b - a)))
   same = v -> all(abs(v - inner) <= 1e-5 * (abs(v) + abs(inner)))
-  b - a < close and same(low) and same(high)
+  len(inner) > 0 and b - a < close and same(low) and same(high)
 }
 # The points of a solution's grid along a coordinate of space, of those that are
 # scattered as many as there are on average; none where they are not known.
