@@ -1,14 +1,15 @@
 # spikes.dsl - what is narrow among values that depend on one coordinate alone
 #
-# A step in time goes over a narrow pulse, and a grid over a narrow load, also
-# where these are smooth and nothing is compared. So the values that depend on
+# A step in time goes over a pulse, and a grid over a narrow load, also where
+# these are smooth and nothing is compared. So the values that depend on
 # this coordinate alone (_clock_values) are looked at in 1024 parts of its span.
 # What is narrower than such a part may be missed.
 
-# m with no step longer than half of what is narrow in what it integrates from
-# t0 to t1. watched: t -> f64[k], what depends on the time alone, maybe nothing;
-# s: f64[n], where it switches and begins anew. Of a method whose steps are
-# given it is a warning that they are longer. Time: 1025 values of watched.
+# m with no step longer than half of a spike in what it integrates from t0 to t1:
+# before a wide one, too, rates may be as small as if there were none.
+# watched: t -> f64[k], what depends on the time alone, maybe nothing; s: f64[n],
+# where it switches and begins anew. Of a method whose steps are given it is a
+# warning that they are longer. Time: 1025 values of watched.
 _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
   h = _longest_seeing(watched, s, t0, t1)
   if has(m, "finer") {
@@ -50,8 +51,9 @@ _seen_at(c, places) = {
 }
 # Narrow are changes that happen in an eighth of the parts; such with fewer than
 # four parts between them are one. What switches at s is known. shortest: how
-# many parts the narrowest spike has, or two steps that follow each other, or
-# inf. places: the first 64 of three numbers each, and how many numbers count.
+# many parts the shortest spike has, however wide, or two narrow steps that follow
+# each other, or inf. places: of what is narrow, the first 64 of three numbers
+# each, and how many numbers count.
 # tails: the same of two numbers each, where changes are a millionth of the
 # largest. A hundredth, which ends a spike, leaves a thousandth of a Gauss curve.
 _narrow(c, s, a, b) = {
@@ -71,7 +73,8 @@ _narrow(c, s, a, b) = {
     d = abs(v[1..] - v[..-1])
     top = max(d)
     changes = d > where(top < inf and top > least, 0.01 * top, inf) and not known
-    if 8 * sum(i64(changes)) < n {
+    narrow = 8 * sum(i64(changes)) < n
+    if any(changes) {
       # of the changes at hand, from part `first` to `last`; before: where those before began
       (first, last, before) = (-1, -10, -n)
       (low, high, lowest, highest, steepest) = (0.0, 0.0, 0, 0, 0)
@@ -82,8 +85,8 @@ _narrow(c, s, a, b) = {
           (above, below) = (high - max(from, to), min(from, to) - low)
           spike = max(above, below) > 0.3 * (high - low)
           shortest = min(shortest, where(spike, f64(last + 1 - first), inf))
-          shortest = min(shortest, where(8 * (last + 1 - before) < n, f64(last + 1 - before), inf))
-          if count + 3 <= len(found) {
+          shortest = min(shortest, where(narrow and 8 * (last + 1 - before) < n, f64(last + 1 - before), inf))
+          if narrow and count + 3 <= len(found) {
             middle = 0.5 * (places[steepest] + places[steepest + 1])
             found[count] = where(spike, places[first], middle)
             found[count + 1] = where(spike, places[if above >= below { highest } else { lowest }], middle)

@@ -94,6 +94,35 @@ for w in [0.01, 1e-3] {
   }
 }
 
+# pulses that take a fifth of the time or more: before them rates are as small as before those
+late(t, c, w) = exp(-((t - c)/w)^2)/(w*sqrt(π))
+problem warmed(c, w) {
+  domain t in [0, 1], x in [0, 1]
+  field u
+  u_t == 0.3u_xx + late(t, c, w)
+  u == 0 at t = 0
+  u_x == 0 at x = 0
+  u_x == 0 at x = 1
+}
+problem fed(c, w) {
+  domain t in [0, 1]
+  field u
+  u_t == late(t, c, w)
+  u == 0 at t = 0
+}
+for (c, w) in [0.5, 0.1; 0.5, 0.05; 0.77, 0.05; 0.5, 0.03; 0.77, 0.03; 0.83, 0.02] {
+  for m in (fd(n = 11), chebyshev(6), fem(0.2)) {
+    s = solve(warmed(c, w), m)
+    assert(abs(s.u(1.0, 0.5) - 1) < 1e-4, "warmed {m.name} {c} {w}: {s.u(1.0, 0.5)}")
+  }
+  for m in (auto(), bdf(), tsit5(), dop853(), radau5(), rodas5p(), adams()) {
+    s = solve(fed(c, w), m)
+    assert(abs(s.u(1.0) - 1) < 2e-5, "fed {m.name} {c} {w}: {s.u(1.0)}")
+    y = ode((t, y) -> [late(t, c, w)], [0.0], (0.0, 1.0); method = m).y(1.0)[0]
+    assert(abs(y - 1) < 2e-5, "ode {m.name} {c} {w}: {y}")
+  }
+}
+
 # What moves through a grid whose cells are wider. A mean over places that count alike is 3e-4 off the integral, which is 1
 problem moving(w) {
   domain t in [0, 1], x in [0, 1]
