@@ -425,10 +425,11 @@ _by_shooting(m, P) = {
   k = len(P.p0)
   q = (c = [0.0, 1.0],)
   o = _integration(zeros(n), none, (rtol = 0.1 * P.rtol, atol = 0.1 * P.atol, saveat = []))
-  # over [0, 1], so that a time that moves is a parameter like others
-  run = (t0, t1, y, p) -> {
+  # over [0, 1], so that a time that moves is a parameter like others; sizes: of the unknowns over all segments
+  run = (t0, t1, y, p, sizes) -> {
     f = (x, u) -> (t1 - t0) * P.f(t0 + x * (t1 - t0), u, p)
-    m.method.integrate(m.method, f, (x, u) -> _rows_jacobian(v -> f(x, v), u), y, 0.0, 1.0, (...o, saveat = [1.0]))[1][0]
+    own = (...o, saveat = [1.0], atol = 0.1 * _atol_by_sizes(P, sizes))
+    m.method.integrate(m.method, f, (x, u) -> _rows_jacobian(v -> f(x, v), u), y, 0.0, 1.0, own)[1][0]
   }
   (σ, z, counts) = _primal(() -> _shot(m, P, q, run, n, k))
   σ = stop_gradient(σ)
@@ -438,7 +439,7 @@ _by_shooting(m, P) = {
   nodes = _times_between(P, σ)
   y = t -> {
     i = clamp(searchsorted(stop_gradient(nodes), stop_gradient(t)) - 1, 0, len(nodes) - 2)
-    run(nodes[i], t, U[i], p)
+    run(nodes[i], t, U[i], p, max(abs(U); axis = 0))
   }
   (y = y, times = nodes, values = U, parameters = p, error = none, residual = max(abs(_meetings(P, run, g, z))),
     stats = (nodes = len(nodes), newton = counts[0], meshes = 1, rhs = 0), method = m.name, complete = true)
@@ -460,7 +461,8 @@ _shot(m, P, q, run, n, k) = {
 _meetings(P, run, g, z) = {
   (U, p) = _split_between(g, z)
   t = _times_between(P, g.σ[..-1])
-  ends = map((t0, t1, y) -> run(t0, t1, y, p), t, t + (P.b - P.a) * g.d, U[..-1])
+  sizes = max(abs(U); axis = 0)
+  ends = map((t0, t1, y) -> run(t0, t1, y, p, sizes), t, t + (P.b - P.a) * g.d, U[..-1])
   concat(ravel(U[1..] - ends), P.c(U[g.places], p))
 }
 _meeting_matrix(P, run, g, z) = {
@@ -468,14 +470,15 @@ _meeting_matrix(P, run, g, z) = {
   t = _times_between(P, g.σ[..-1])
   to = t + (P.b - P.a) * g.d
   n = g.n
-  J = map((t0, t1, y) -> _jacobian(v -> run(t0, t1, v, p), y), t, to, U[..-1])
+  sizes = max(abs(U); axis = 0)
+  J = map((t0, t1, y) -> _jacobian(v -> run(t0, t1, v, p, sizes), y), t, to, U[..-1])
   I = eye(n)
   own = [0.0, 1.0]
   K[i, j, l, m, r] := own[m] * I[l, r] - (1 - own[m]) * J[i, l, r] for j in 0..1
   Y = U[g.places]
   C = _jacobian(v -> P.c(reshape(v, len(g.places), n), p), ravel(Y))
   values = if P.free {
-    D = map((t0, t1, y) -> _jacobian(w -> run(t0, t1, y, w), p), t, to, U[..-1])
+    D = map((t0, t1, y) -> _jacobian(w -> run(t0, t1, y, w, sizes), p), t, to, U[..-1])
     concat(ravel(K), -ravel(D), ravel(C), ravel(_jacobian(w -> P.c(Y, w), p)))
   } else { concat(ravel(K), ravel(C)) }
   (...g.S, values = values[g.order])
