@@ -53,6 +53,13 @@ _node_coordinates(info, S, t, x) = {
   out
 }
 _zero_jets(info) = map(j -> if info.sizes[j[0]] == 0 { 0.0 } else { zeros(info.sizes[j[0]]) }, list(...info.jets))
+# Jets of no special values between `low` and low + 1.
+_some_jets(info, low) =
+  map(i -> {
+    n = info.sizes[info.jets[i][0]]
+    of = c -> low + (0.618034 * (i + 1) + 0.754878 * (c + 1)) % 1.0
+    if n == 0 { of(0) } else { map(c -> of(c), iota(n)) }
+  }, list(...(0..len(info.jets))))
 # Jets that are zero but for one, or for one component of it.
 _unit_jet(info, i, c) =
   map(k -> {

@@ -11,26 +11,80 @@
 
 # Of places p, f64[coordinates]. compared: f64[k], what equations and initial
 # values compare by coordinates alone; watched: f64[k], what they make of these;
-# apart: how many of the comparisons need more than one coordinate.
+# full: f64[k], what is left of them by three values of all derivatives; apart:
+# how many of the comparisons need more than one coordinate.
 _by_places(info) = {
-  jets = _zero_jets(info)
   all = list(...info.equations)
   for c in info.conditions { if info.time >= 0 and c.at.coord == info.time { all = push(all, c) } }
+  _of_places(info, all)
+}
+# The same of these statements
+_of_places(info, all) = {
+  three = _three_jets(info)
+  jets = three[0]
   every = list(...(0..len(info.coords)))
-  whole = q -> (p, j) -> q.residual((...map(i -> p[i], every),), j)
-  along = (q, axis) -> (x, p, j) -> q.residual((...map(i -> if i == axis { x } else { p[i] }, every),), j)
+  normal = (...map(i -> 0.6, list(...info.space)),)
+  left = (q, place, j) -> if _is_on_boundary(q) { q.residual((...place,), j, normal) } else { q.residual((...place,), j) }
+  whole = q -> (p, j) -> left(q, map(i -> p[i], every), j)
+  along = (q, axis) -> (x, p, j) -> left(q, map(i -> if i == axis { x } else { p[i] }, every), j)
   compared = p -> concat(zeros(0), ...map(q -> _own_switches(whole(q), p, jets), all))
   apart = p -> {
     n = len(compared(p))
     for axis in every { for q in all { n = n - len(_own_switches(along(q, axis), p[axis], p, jets)) } }
     n
   }
-  (compared = compared, watched = p -> concat(zeros(0), ...map(q -> _clock_values(whole(q), p, jets), all)), apart = apart)
+  full = p -> concat(...map(js -> concat(...map(q -> ravel(whole(q)(p, js) + 0.0), all)), three))
+  (compared = compared, watched = p -> concat(zeros(0), ...map(q -> _clock_values(whole(q), p, jets), all)), full = full,
+    apart = apart)
 }
 # Whether a problem compares by several coordinates: it jumps within cells of
 # every shape then.
 _jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _by_places(info).apart(_middle_of(info)) > 0
 _middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords)))))
+
+# Whether equations or conditions jump where what they compare changes its sign:
+# along 64 lines through the domain, each in 128 parts. What only bends there, as
+# max(x - t, 0), does not jump.
+_jumps_at_switches(info) = {
+  of = _of_places(info, list(...info.equations, ...info.conditions))
+  if len(of.compared(_middle_of(info))) == 0 { false } else { _primal(() -> _finds_a_jump(info, of)) }
+}
+_finds_a_jump(info, of) = {
+  (parts, found) = (128, false)
+  for i in 0..64 {
+    for (a, axis) in enumerate(list(...info.space)) {
+      if not found and i % len(info.space) == a {
+        at = s -> _moved_along(_even_point(info, i), axis, info.lo[axis] + s * (info.hi[axis] - info.lo[axis]))
+        last = of.compared(at(0.0))
+        for k in 0..parts {
+          next = of.compared(at((k + 1.0) / parts))
+          if not found and any((last <= 0) != (next <= 0)) { found = _jumps_between(of, at, f64(k) / parts, (k + 1.0) / parts) }
+          last = next
+        }
+      }
+    }
+  }
+  found
+}
+_jumps_between(of, at, a, b) = {
+  first = of.compared(at(a)) <= 0
+  (lo, hi) = (a, b)
+  for turn in 0..50 {
+    middle = 0.5 * (lo + hi)
+    if all((of.compared(at(middle)) <= 0) == first) { lo = middle } else { hi = middle }
+  }
+  (V, W) = (of.full(at(lo - 1e-10)), of.full(at(hi + 1e-10)))
+  any(not (abs(W - V) <= 1e-6 * (abs(V) + abs(W))) and (V == V or W == W))
+}
+# Number i of points that lie evenly among all coordinates, f64[coordinates]: its
+# coordinates are multiples of powers of the root of x^(d + 1) == x + 1.
+# [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018]
+_even_point(info, i) =
+  stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j), list(...(0..len(info.coords)))))
+_even_part(info, i, j) = {
+  base = [1.618033988749895, 1.324717957244746, 1.2207440846057596, 1.1673039782614187][len(info.coords) - 1]
+  (0.5 + (i + 1) * base^(-1.0 - j)) % 1.0
+}
 
 # An error, or with partial = true a warning, where no point of a solution's
 # grid is in such a spot. axes: the places along each axis of space, from which
@@ -53,10 +107,12 @@ _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
 # Whether there are values to look at, and not those of very many unknowns
 _is_watched(of, p) = { n = len(of.watched(p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
 
-# Whether there is a spot, and a place in it, at one of three times
+# Whether there is a spot, and a place in it, at one of three times or in a flash
 _hidden_spot(info, of, s, axes) = {
   points = if has(s, "mesh") { s.mesh.points } else { none }
   span = if info.time < 0 { [0.0] } else { info.lo[info.time] + (info.hi[info.time] - info.lo[info.time]) * [0.11, 0.5, 0.89] }
+  flashes = _flashes_of(info, true)
+  span = if info.time < 0 { span } else { concat(span, flashes.at[.., info.time][flashes.brief > 0]) }
   (found, p) = (false, _middle_of(info))
   for τ in span {
     if not found {
@@ -157,21 +213,49 @@ _search_downhill(info, g, start) = {
   }
   (found = found, p = p)
 }
-# Whether more than a millionth of the domain is there, or something else than
-# beside it. Where a formula would fail another one is often taken: no spot.
-_is_a_spot(info, of, k, p) = {
-  (here, inner) = (of.watched(p), of.compared(p)[k] <= 0)
-  (wide, other) = (false, false)
-  for axis in list(...info.space) {
-    for way in [-1.0, 1] {
-      y = p
-      y[axis] = p[axis] + way * 1e-6 * (info.hi[axis] - info.lo[axis])
-      wide = wide or (of.compared(y)[k] <= 0) == inner
-      v = of.watched(y)
-      other = other or not all(abs(v - here) <= 1e-5 * (abs(v) + abs(here)))
+# Whether more than a hundredth of the domain is there along an axis, or
+# something else than beside it. Where a formula would fail another one is often
+# taken: that is no spot.
+_is_a_spot(info, of, k, place) = {
+  inner = of.compared(place)[k] <= 0
+  (p, wide, other) = (place, false, false)
+  # to its middle first: at its edge it may be what is beside it
+  for turn in 0..3 {
+    for axis in list(...info.space) {
+      (a, b) =
+        _chord(x -> (of.compared(_moved_along(p, axis, x))[k] <= 0) == inner, p[axis], info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+      p[axis] = 0.5 * (a + b)
+      wide = wide or b - a > 0.01 * (info.hi[axis] - info.lo[axis])
     }
   }
+  for axis in list(...info.space) {
+    (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+    (a, b) = _chord(x -> (of.compared(_moved_along(p, axis, x))[k] <= 0) == inner, p[axis], lo, hi)
+    other = other or not _is_continued(x -> of.full(_moved_along(p, axis, x)), a, b, lo, hi)
+  }
   wide or other
+}
+_moved_along(p, axis, x) = {
+  y = p
+  y[axis] = x
+  y
+}
+# From where to where about x something is so, looked for as far as a fiftieth of
+# the way from lo to hi on each side
+_chord(is_so, x, lo, hi) = {
+  end = (way, last) -> {
+    step = 1e-12 * (hi - lo)
+    most = min(0.02 * (hi - lo), abs(last - x))
+    while step < most and is_so(x + way * step) { step = 2 * step }
+    (inside, outside) = if step < most { (0.0, step) } else { (most, most) }
+    if step >= most and most > 0 and not is_so(x + way * most) { inside = 0.0 }
+    for turn in 0..60 {
+      middle = 0.5 * (inside + outside)
+      if is_so(x + way * middle) { inside = middle } else { outside = middle }
+    }
+    x + way * outside
+  }
+  (end(-1.0, lo), end(1.0, hi))
 }
 
 # A peak or a hollow of an even lattice of which points see less than a third

@@ -10,22 +10,36 @@
 # Functions of t for a problem. compared: f64[k], what its equations and
 # conditions compare by the time alone; k may be 0. watched: f64[k], what they
 # make of the time alone, and at one place. whole: what is left of all of them
-# at one place.
-_clock_of(info) = _compared_along(info, info.time, list(...info.equations, ...info.conditions))
+# at one place. lines: what they make of it at a place x, f64[coordinates].
+# full: what is left at such a place by three values of all derivatives, of which
+# one is 0.
+_clock_of(info) = _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ...info.conditions)))
+# The same with lines through flashes among what is watched; brief: of those only
+# that are there for a while.
+_with_flashes(info, brief, along) = {
+  found = _flashes_of(info, brief)
+  if _is_fixed(len(found.at)) and len(found.at) == 0 { along } else {
+    (own, lines) = (along.watched, along.lines)
+    (...along, watched = t -> concat(own(t), ravel(map((x, b) -> b * lines(t, x), found.at, found.brief))))
+  }
+}
 # The same of these statements and another coordinate.
 _compared_along(info, axis, all) = {
-  still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords))))
-  jets = _zero_jets(info)
-  place = (t, x) -> map(i -> if i == axis { t } else { x[i] }, list(...(0..len(info.coords))))
+  # functions hold what they name, and a problem may hold a whole solution
+  (every, three) = (list(...(0..len(info.coords))), _three_jets(info))
+  still = map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], every)
+  # what moves is not in the same place at two times
+  late = map(i -> if i == info.time { 0.11 * info.lo[i] + 0.89 * info.hi[i] } else { still[i] }, every)
+  jets = three[0]
+  place = (t, x) -> map(i -> if i == axis { t } else { x[i] }, every)
   normal = (...map(i -> 0.6, list(...info.space)),)
   left = q -> (t, x, j) -> if _is_on_boundary(q) {
     q.residual((...place(t, x),), j, normal)
   } else {
     q.residual((...place(t, x),), j)
   }
-  slices = q -> if axis == info.time or info.time < 0 { t -> _clock_values(s -> left(q)(s, still, jets), t) } else {
-    # what moves is not in the same place at two times
-    late = map(i -> if i == info.time { 0.11 * info.lo[i] + 0.89 * info.hi[i] } else { still[i] }, list(...(0..len(still))))
+  by_time = axis == info.time or info.time < 0
+  slices = q -> if by_time { t -> _clock_values(s -> left(q)(s, still, jets), t) } else {
     t -> {
       (u, v) = (_clock_values(s -> left(q)(s, still, jets), t), _clock_values(s -> left(q)(s, late, jets), t))
       where(abs(u) < abs(v), u, v)
@@ -37,12 +51,16 @@ _compared_along(info, axis, all) = {
   (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)),
     watched = t -> concat(zeros(0), ...map(q -> _clock_values(left(q), t, still, jets), all),
       ...map(q -> slices(q)(t), all)),
-    whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)))
+    whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)),
+    lines = (t, x) -> concat(zeros(0), ...map(q -> _clock_values(s -> left(q)(s, x, jets), t), all)),
+    full = (t, x) -> concat(...map(js -> concat(...map(q -> ravel(left(q)(t, x, js) + 0.0), all)), three)))
 }
 # Whether it is a condition on a boundary that has a name, with a normal
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
+_three_jets(info) = (_zero_jets(info), _some_jets(info, 0.4), _some_jets(info, -0.7))
 # Of what has been cut at its switches already
-_no_switches = (compared = t -> zeros(0), watched = t -> zeros(0), whole = t -> zeros(0))
+_no_switches = (compared = t -> zeros(0), watched = t -> zeros(0), whole = t -> zeros(0), lines = (t, x) -> zeros(0),
+  full = (t, x) -> zeros(0))
 # What a problem compares along a coordinate of space, and what it makes of it
 # alone, functions as above. beginning: only initial values.
 _switching_along(info, axis, beginning) = {
@@ -50,7 +68,9 @@ _switching_along(info, axis, beginning) = {
   for c in info.conditions {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
-  if len(all) == 0 { _no_switches } else { _compared_along(info, axis, all) }
+  if len(all) == 0 { _no_switches } else if axis == info.time { _compared_along(info, axis, all) } else {
+    _with_flashes(info, true, _compared_along(info, axis, all))
+  }
 }
 # Where it switches there, or has something narrow: f64[n], upwards. tails: see
 # _narrow_places.
@@ -98,12 +118,17 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
     if _is_fixed(len(nodes)) and len(nodes) == 0 { known = false } else {
       along = _switching_along(info, axis, cut)
       (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
-      at = _primal(() -> _changes_along(along, lo, hi, false))
+      looked = (compared = along.compared, watched = along.watched)
+      at = _primal(() -> _changes_along(looked, lo, hi, false))
       if not _is_fixed(len(at)) {
         near = 1e-9 * (hi - lo)
         for i in 1..len(at) {
           if not any(nodes > at[i - 1] + near and nodes < at[i] - near) {
-            if not _primal(() -> _is_mended(along.watched, at[i - 1], at[i], 1e-6 * (hi - lo))) {
+            beside = if at[i] - at[i - 1] <= 0.01 * (hi - lo) { _primal(() -> _parts_beside(info, axis)) } else {
+              zeros(0, len(info.coords))
+            }
+            (watched, full, a, b) = (along.watched, along.full, at[i - 1], at[i])
+            if not _primal(() -> _is_mended(watched, full, beside, a, b, lo, hi)) {
               said =
                 "{info.name} changes at {info.coords[axis]} = {at[i - 1]:.9g} and again at {at[i]:.9g}, and no point of {m.name}() is between these, so that it sees nothing of what is there: {_better(m)}{if m.name == "fem" { "" } else { ", and the elements of fem() end where a problem changes" }}"
               if o.partial { _warning(said) } else { error("{said}. partial = true gives the solution all the same") }
@@ -115,13 +140,50 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
   }
   if known { _check_spots(info, m, o, s, axes) }
 }
-# Whether what is between two places, closer than this, is what is beside them:
-# where a formula would fail, as sin(x)/x at 0, another one is taken. Where
-# nothing can be watched that is not known, and no.
-_is_mended(watched, a, b, close) = {
-  (inner, low, high) = (watched(0.5 * (a + b)), watched(a - 2 * (b - a)), watched(b + 2 * (b - a)))
-  same = v -> all(abs(v - inner) <= 1e-5 * (abs(v) + abs(inner)))
-  len(inner) > 0 and b - a < close and same(low) and same(high)
+# Whether what is between two places along an axis from lo to hi is what is beside
+# them. Where a formula would fail, as sin(x)/x at 0, another one is often taken.
+# watched: t -> f64[k]; full: see _compared_along; beside: f64[parts, coordinates],
+# where the equations are looked at, 64 places at most.
+_is_mended(watched, full, beside, a, b, lo, hi) = {
+  mended = len(beside) > 0 and len(beside) <= 64 and _is_continued(watched, a, b, lo, hi)
+  for x in beside { mended = mended and _is_continued(t -> full(t, x), a, b, lo, hi) }
+  mended
+}
+# Whether f, f64[k] of one coordinate between lo and hi, is between a and b what
+# the cubic is through four places beside these.
+_is_continued(f, a, b, lo, hi) = {
+  h = max(b - a, 1e-9 * (hi - lo))
+  outer = if a - 2 * h < lo { b + h * [0.5, 1, 1.5, 2] } else if b + 2 * h > hi { a - h * [0.5, 1, 1.5, 2] } else {
+    stack(a - 2 * h, a - h, b + h, b + 2 * h)
+  }
+  inner = a + (b - a) * [0.07, 0.31, 0.5, 0.72, 0.94]
+  (V, W) = (map(f, outer), map(f, inner))
+  same = true
+  for k in 0..shape(V)[1] {
+    P = barycentric(outer, V[.., k])(inner)
+    same = same and all(abs(W[.., k] - P) <= 1e-5 * max(abs(V[.., k])) or (W[.., k] != W[.., k] and P != P))
+  }
+  same
+}
+# A place in each part into which comparisons by one of the other coordinates,
+# by each alone, cut the domain: f64[parts, coordinates].
+_parts_beside(info, axis) = {
+  X = expand(_middle_of(info), 0)
+  for i in list(...(0..len(info.coords))) {
+    if i != axis and len(X) <= 64 {
+      along = if i == info.time { _clock_of(info) } else { _switching_along(info, i, false) }
+      s = _changes_along(along, info.lo[i] + 0.0, info.hi[i] + 0.0, false)
+      ends = concat(expand(info.lo[i] + 0.0, 0), s, expand(info.hi[i] + 0.0, 0))
+      n = len(ends) - 1
+      Y = zeros(n * len(X), len(info.coords))
+      for k in 0..len(Y) {
+        Y[k] = X[k // n]
+        Y[k, i] = 0.63 * ends[k % n] + 0.37 * ends[k % n + 1]
+      }
+      X = Y
+    }
+  }
+  X
 }
 # The points of a solution's grid along a coordinate of space, of those that are
 # scattered as many as there are on average; none where they are not known.
