@@ -91,6 +91,10 @@ _parts_by_grids(info, m, o, s) = {
   space = if len(others) == 1 { gap / abs(others[0].h - 1) } else if _has_jumps(info) or _hides_by_chance(info, s) {
     # where a jump stands within its cell, which decides the error, is another on each grid
     max(gap, _gap(m, A, B, size, meshed)) / abs(others[0].h^0.5 - 1)
+  } else if _hides_bends(info, s) {
+    # what comes of a bend within a cell is left to chance, too, but falls with the square of the width at least
+    (h, l, next) = (others[0].h, rough.h, _gap(m, A, B, size, meshed))
+    if m.name == "fd" or meshed { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
   } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
   # Before a solution is refused, one that is finer says more than two that are coarser.
   space = if kind(finer) == "none" { space } else if space > 0.3 and others[0].h > 1 {
@@ -110,17 +114,19 @@ _parts_by_grids(info, m, o, s) = {
   stack(space, time)
 }
 
-# Whether something jumps within the cells of a solution, of which there is one value (fv() has means)
+# Whether something is compared within the cells of a solution, of which there is one value (fv() has means)
 _hides_jumps(info, s) = if s.method == "fv" { false } else {
   _jumps_across(info) or (not _is_cut(s) and _switches_in_space(info))
 }
-# Whether chance decides the error then. Where the jump is of several
-# coordinates, elements have many points for the quadrature, and none does.
-_hides_by_chance(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
+# Whether it jumps there, so that chance decides the error; of what only bends it decides a part of higher order. Where a
+# comparison is of several coordinates, elements have many points for the quadrature, and it does neither.
+_hides_by_chance(info, s) = if _hides_bends(info, s) { _jumps_at_switches(info) } else { false }
+_hides_bends(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
 # The error of a solution on a grid of width 1 from its difference from one of width h and from the
 # difference of that from one of width l. The order k, between 1/2 and the formal one, is that with
-# which both differences are parts of one error.
+# which both differences are parts of one error. Where errors seem to fall faster than that, the error
+# of width h may have been small by chance: the mean of both readings is taken.
 _by_three(first, second, h, l, top) = {
   proportion = k -> abs(l^k - h^k) / abs(h^k - 1)
   # where coarse grids differ by this much, what they show is not yet the way in which errors fall
@@ -131,7 +137,11 @@ _by_three(first, second, h, l, top) = {
     k = 0.5 * (low + high)
     if rising * (second - proportion(k) * first) >= 0 { low = k } else { high = k }
   }
-  first / abs(h^low - 1)
+  least = first / abs(h^low - 1)
+  if l > h {
+    excess = second / max(proportion(top + 0.0) * first, 1e-300)
+    least * sqrt(min(max(excess, 1.0), max(h^low - 1, 1.0)))
+  } else { least }
 }
 
 # The same from its difference from a finer solution, of width h < 1, and from a coarser one, of width l.
@@ -249,7 +259,7 @@ _error_by_tolerances(info, m, o, s) = {
 
 # Of fd, chebyshev and fourier: half and a quarter of the points, or less far apart where that is too
 # few; more points where even that is too few, and where they cost next to nothing, on a line without
-# t. Series take steps of the same proportion.
+# t or by series of 32 terms at most. Series take steps of the same proportion.
 _grid_others(info, m, s) = {
   count = len(info.space)
   local = m.name == "fd"
@@ -266,7 +276,7 @@ _grid_others(info, m, s) = {
   }
   # Finer grids cost more than the solution itself where there are several coordinates.
   larger = if count == 1 { ((3, 2), (2, 1)) } else if count == 2 { ((5, 4), (3, 2)) } else { ((9, 8), (5, 4)) }
-  ((a, b), (c, d)) = if count == 1 and info.time < 0 { larger }
+  ((a, b), (c, d)) = if count == 1 and (info.time < 0 or (not local and points[0] <= 32)) { larger }
   else if local and fits(1, 4) { ((1, 2), (1, 4)) }
   else if local and fits(4, 9) { ((2, 3), (4, 9)) }
   else if fits(9, 16) { ((3, 4), (9, 16)) }
@@ -296,7 +306,8 @@ _widening(info, m, n, num, den) = {
 _fv_coarser(info, m, s) = (_with_cells(m, 1, 2), 2.0)
 _with_cells(m, num, den) = {
   by = n -> max(n * num // den, 1)
-  (...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(by, (...m.n,)) } else { by(m.n) }, calm = 1.0)
+  (...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(by, (...m.n,)) } else { by(m.n) }, calm = 1.0,
+    pace = f64(num) / den)
 }
 _fv_others(m) = {
   many = true

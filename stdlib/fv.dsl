@@ -675,8 +675,9 @@ _solve_fv(info, m, o) = {
   clock = _clock_of(info)
   switches = _switch_times(clock.compared, span[0], span[1])
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
-    # these steps have no control of errors
-    pace = 16 / _longest_seeing(clock.watched, switches, f64(span[0]), f64(span[1])),
+    # these steps have no control of errors; on the grids of estimates they grow with the cells
+    pace = 16 * (if has(m, "pace") { m.pace } else { 1.0 }) / _longest_seeing(clock.watched, switches, f64(span[0]),
+      f64(span[1])),
     least = if kind(m.positive) == "none" { 0.0 } else { min(0.0, _fv_least(s, m, U)) })
   _fv_check(s, m, grid, U)
   times = if len(o.saveat) > 0 { f64(o.saveat) } else { linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 }) }

@@ -13,7 +13,8 @@ Each statement is solved by each method with `estimate = true`. Faults:
   internal  a message that only a fault of the program has
 A refusal is no fault. An estimate that is not known (nan, or none) is counted
 and no fault either, but must stay below a tenth of all.
-The last line counts statements: N passed, N failed.
+The last line counts statements: N passed, N failed. From 0 on, of 100 and more,
+a few that once were wrong come after them.
 
 --shrink makes a failing statement the simplest one with the same fault,
 --show prints one with what each method said, and --table writes the shares of
@@ -34,6 +35,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import statements  # noqa: E402
 
 ATLED = os.environ.get("ATLED", "build/atled")
+# beyond the first few hundred, each of which showed a fault of its own
+ONCE_WRONG = (904, 1805, 1945, 2263)
 FEATURES = False  # random features, which are dear, for every fourth statement
 TOLERANCE = 1e-6  # the solvers' own, of the relative error
 
@@ -281,7 +284,9 @@ def main():
     passed = failed = 0
     rows, kinds = [], {}
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        seeds = range(o.first, o.first + o.count)
+        seeds = list(range(o.first, o.first + o.count))
+        if o.first == 0 and o.count >= 100:
+            seeds += [n for n in ONCE_WRONG if n >= o.count]
         for seed, (s, results, faults) in zip(
             seeds, pool.map(lambda n: faults_of(statements.draw(n), o.limit), seeds)
         ):
