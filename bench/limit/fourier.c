@@ -102,8 +102,16 @@ static void flame_run(Case *c) {
 	flame_rest(g);
 	memcpy(g->before, g->rest, WAVES * sizeof *g->before);
 	for (int64_t s = 0; s < steps; s++) {
-		if (s) flame_rest(g);
-		for (int k = 0; k < WAVES; k++) g->u[k] = g->up[k] * g->u[k] + STEP * g->down[k] * (1.5 * g->rest[k] - 0.5 * g->before[k]);
+		if (s) {
+			flame_rest(g);
+			for (int k = 0; k < WAVES; k++) g->u[k] = g->up[k] * g->u[k] + STEP * g->down[k] * (1.5 * g->rest[k] - 0.5 * g->before[k]);
+		} else { /* taken twice, with the mean of both ends the second time */
+			memcpy(g->v, g->u, WAVES * sizeof *g->v);
+			for (int k = 0; k < WAVES; k++) g->u[k] = g->up[k] * g->v[k] + STEP * g->down[k] * g->before[k];
+			flame_rest(g);
+			for (int k = 0; k < WAVES; k++) g->u[k] = g->up[k] * g->v[k] + STEP * g->down[k] * 0.5 * (g->before[k] + g->rest[k]);
+			continue; /* before is that of the first step */
+		}
 		double complex *t = g->before;
 		g->before = g->rest, g->rest = t;
 	}
