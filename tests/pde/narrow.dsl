@@ -74,7 +74,7 @@ for w in [0.01, 1e-3] {
     off = abs(s.u(1.0, 0.5) - 1)
     assert(off < 3*s.error + 2e-4, "wall {m.name} {w}: {off} {s.error}")
   }
-  for m in (fourier(16), fourier(16, time = cnab2(2e-4)), fd(n = 32), fv(n = 64)) {
+  for m in (fourier(16), fourier(16, time = cnab2(0.2w)), fd(n = 32), fv(n = 32)) {
     s = solve(ring(w), m; estimate = true)
     off = abs(s.u(1.0, π/2)/exp(-0.1*0.59 + (0.1w)^2/4) - 1)
     assert(off < 3*s.error + 2e-5, "ring {m.name} {w}: {off} {s.error}")

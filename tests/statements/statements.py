@@ -433,9 +433,12 @@ def plane(c):
 
 def radius(c):
     """A disk or a ball by its radius, in the forms in which it is written"""
+    steady = c.options["course"] == "none"
+    # where nothing grows with u below a threshold, and it stays there, it is known up to a constant only
+    if steady and c.options["r"] in ("none", "above") and c.options["right"] == "above":
+        c = Choices(c.family, {**c.options, "right": "value"}, c.seed)
     A, m = scale(c), {"disk": 1, "ball": 2}[c.options["body"]]
     rng = c.numbers("shape")
-    steady = c.options["course"] == "none"
     at = Var("r")
     a, b = number(rng, 0.5, 3), number(rng, -1, 1)
     T = A * (1 if steady else course(c, "course"))
@@ -471,10 +474,10 @@ def pair(c):
     rng = c.numbers("k")
     ku, kv = number(rng, 0.05, 1) * L**2, number(rng, 0.05, 1) * L**2
     u, v = Var("u"), Var("v")
-    # gains of one are losses of the other
+    # gains of one are losses of the other; at rest u*v^2 has several solutions
     g = {
         "linear": number(rng, 0.5, 3) * (u - v),
-        "cubic": u * v**2 / A**2 + u,
+        "cubic": u - v + (u - v) ** 3 / A**2 if steady else u * v**2 / A**2 + u,
         "above": 2 * If(u, v, 0.0, u - v),
     }[c.options["r"]]
     g_is = g.put("u", u_is).put("v", v_is)
