@@ -303,7 +303,7 @@ $(HOSTS): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libatled.so $(BUIL
 # the benches too; their hand-written side is compiled for this machine alone, and scalar code as most C is
 $(BUILD)/bench/limit/%.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math
 $(BUILD)/bench/limit/scalar.o $(BUILD)/bench/limit/ode.o: ROOM_FLAGS := -O2
-# gcc 14.2 for AVX-512 makes a NaN of the 3 x 3 complex systems when it vectorises straight lines
+# gcc 14.2 for Zen 5 makes a NaN of the 3 x 3 complex systems when it vectorises straight lines
 $(BUILD)/bench/limit/stiff.o: ROOM_FLAGS := -O3 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-tree-slp-vectorize
 $(BENCH_PROGRAM): $(call objects,$(BENCH_SOURCES)) $(BUILD)/libatled.so $(BUILD)/links
 	$(call say,link)$(CC) $(LDFLAGS_ALL) $(call objects,$(BENCH_SOURCES)) -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -latled $(SUNDIALS_LIBS) -lm -ldl -o $@

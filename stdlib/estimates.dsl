@@ -92,7 +92,7 @@ _parts_by_grids(info, m, o, s) = {
     # where a jump stands within its cell, which decides the error, is another on each grid
     max(gap, _gap(m, A, B, size, meshed)) / abs(others[0].h^0.5 - 1)
   } else if _hides_bends(info, s) {
-    # what comes of a bend within a cell is left to chance, too, but falls with the square of the width at least
+    # what comes of a bend in a cell is left to chance, too, but falls with the square of the width
     (h, l, next) = (others[0].h, rough.h, _gap(m, A, B, size, meshed))
     if m.name == "fd" or meshed { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
   } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
@@ -118,15 +118,16 @@ _parts_by_grids(info, m, o, s) = {
 _hides_jumps(info, s) = if s.method == "fv" { false } else {
   _jumps_across(info) or (not _is_cut(s) and _switches_in_space(info))
 }
-# Whether it jumps there, so that chance decides the error; of what only bends it decides a part of higher order. Where a
-# comparison is of several coordinates, elements have many points for the quadrature, and it does neither.
+# Whether it may jump there, so that chance decides the error; a bend decides a part of higher order.
+# Elements have many points for the quadrature where a comparison is of several coordinates, so that
+# it does neither.
 _hides_by_chance(info, s) = if _hides_bends(info, s) { _jumps_at_switches(info) } else { false }
 _hides_bends(info, s) = _hides_jumps(info, s) and not (s.method == "fem" and (_is_cut(s) or not _switches_in_space(info)))
 
 # The error of a solution on a grid of width 1 from its difference from one of width h and from the
 # difference of that from one of width l. The order k, between 1/2 and the formal one, is that with
 # which both differences are parts of one error. Where errors seem to fall faster than that, the error
-# of width h may have been small by chance: the mean of both readings is taken.
+# of width h may have been small by chance: the geometric mean of both readings is taken.
 _by_three(first, second, h, l, top) = {
   proportion = k -> abs(l^k - h^k) / abs(h^k - 1)
   # where coarse grids differ by this much, what they show is not yet the way in which errors fall

@@ -24,7 +24,7 @@ _of_places(info, all) = {
   jets = three[0]
   every = list(...(0..len(info.coords)))
   normal = (...map(i -> 0.6, list(...info.space)),)
-  left = (q, place, j) -> if _is_on_boundary(q) { q.residual((...place,), j, normal) } else { q.residual((...place,), j) }
+  left = (q, place, j) -> _left_at(q, place, j, normal)
   whole = q -> (p, j) -> left(q, map(i -> p[i], every), j)
   along = (q, axis) -> (x, p, j) -> left(q, map(i -> if i == axis { x } else { p[i] }, every), j)
   compared = p -> concat(zeros(0), ...map(q -> _own_switches(whole(q), p, jets), all))
@@ -41,50 +41,6 @@ _of_places(info, all) = {
 # every shape then.
 _jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _by_places(info).apart(_middle_of(info)) > 0
 _middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords)))))
-
-# Whether equations or conditions jump where what they compare changes its sign:
-# along 64 lines through the domain, each in 128 parts. What only bends there, as
-# max(x - t, 0), does not jump.
-_jumps_at_switches(info) = {
-  of = _of_places(info, list(...info.equations, ...info.conditions))
-  if len(of.compared(_middle_of(info))) == 0 { false } else { _primal(() -> _finds_a_jump(info, of)) }
-}
-_finds_a_jump(info, of) = {
-  (parts, found) = (128, false)
-  for i in 0..64 {
-    for (a, axis) in enumerate(list(...info.space)) {
-      if not found and i % len(info.space) == a {
-        at = s -> _moved_along(_even_point(info, i), axis, info.lo[axis] + s * (info.hi[axis] - info.lo[axis]))
-        last = of.compared(at(0.0))
-        for k in 0..parts {
-          next = of.compared(at((k + 1.0) / parts))
-          if not found and any((last <= 0) != (next <= 0)) { found = _jumps_between(of, at, f64(k) / parts, (k + 1.0) / parts) }
-          last = next
-        }
-      }
-    }
-  }
-  found
-}
-_jumps_between(of, at, a, b) = {
-  first = of.compared(at(a)) <= 0
-  (lo, hi) = (a, b)
-  for turn in 0..50 {
-    middle = 0.5 * (lo + hi)
-    if all((of.compared(at(middle)) <= 0) == first) { lo = middle } else { hi = middle }
-  }
-  (V, W) = (of.full(at(lo - 1e-10)), of.full(at(hi + 1e-10)))
-  any(not (abs(W - V) <= 1e-6 * (abs(V) + abs(W))) and (V == V or W == W))
-}
-# Number i of points that lie evenly among all coordinates, f64[coordinates]: its
-# coordinates are multiples of powers of the root of x^(d + 1) == x + 1.
-# [Source: M. Roberts, The Unreasonable Effectiveness of Quasirandom Sequences, 2018]
-_even_point(info, i) =
-  stack(...map(j -> info.lo[j] + (info.hi[j] - info.lo[j]) * _even_part(info, i, j), list(...(0..len(info.coords)))))
-_even_part(info, i, j) = {
-  base = [1.618033988749895, 1.324717957244746, 1.2207440846057596, 1.1673039782614187][len(info.coords) - 1]
-  (0.5 + (i + 1) * base^(-1.0 - j)) % 1.0
-}
 
 # An error, or with partial = true a warning, where no point of a solution's
 # grid is in such a spot. axes: the places along each axis of space, from which
@@ -244,11 +200,10 @@ _moved_along(p, axis, x) = {
 # the way from lo to hi on each side
 _chord(is_so, x, lo, hi) = {
   end = (way, last) -> {
-    step = 1e-12 * (hi - lo)
     most = min(0.02 * (hi - lo), abs(last - x))
-    while step < most and is_so(x + way * step) { step = 2 * step }
-    (inside, outside) = if step < most { (0.0, step) } else { (most, most) }
-    if step >= most and most > 0 and not is_so(x + way * most) { inside = 0.0 }
+    step = min(1e-12 * (hi - lo), most)
+    while step < most and is_so(x + way * step) { step = min(2 * step, most) }
+    (inside, outside) = if is_so(x + way * step) { (step, step) } else { (0.0, step) }
     for turn in 0..60 {
       middle = 0.5 * (inside + outside)
       if is_so(x + way * middle) { inside = middle } else { outside = middle }

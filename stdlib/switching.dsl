@@ -33,11 +33,7 @@ _compared_along(info, axis, all) = {
   jets = three[0]
   place = (t, x) -> map(i -> if i == axis { t } else { x[i] }, every)
   normal = (...map(i -> 0.6, list(...info.space)),)
-  left = q -> (t, x, j) -> if _is_on_boundary(q) {
-    q.residual((...place(t, x),), j, normal)
-  } else {
-    q.residual((...place(t, x),), j)
-  }
+  left = q -> (t, x, j) -> _left_at(q, place(t, x), j, normal)
   by_time = axis == info.time or info.time < 0
   slices = q -> if by_time { t -> _clock_values(s -> left(q)(s, still, jets), t) } else {
     t -> {
@@ -55,6 +51,9 @@ _compared_along(info, axis, all) = {
     lines = (t, x) -> concat(zeros(0), ...map(q -> _clock_values(s -> left(q)(s, x, jets), t), all)),
     full = (t, x) -> concat(...map(js -> concat(...map(q -> ravel(left(q)(t, x, js) + 0.0), all)), three)))
 }
+# What is left of a statement at a place by derivatives j
+_left_at(q, place, j, normal) =
+  if _is_on_boundary(q) { q.residual((...place,), j, normal) } else { q.residual((...place,), j) }
 # Whether it is a condition on a boundary that has a name, with a normal
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 _three_jets(info) = (_zero_jets(info), _some_jets(info, 0.4), _some_jets(info, -0.7))
