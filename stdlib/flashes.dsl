@@ -14,14 +14,14 @@
 _flashes_of(info, asked) = {
   none_ = (at = zeros(0, len(info.coords)), brief = zeros(0))
   if info.time < 0 or len(info.space) == 0 { none_ } else {
-    c = _by_places(info).watched
-    k = len(c(_middle_of(info)))
-    if _is_fixed(k) and k > 0 and k <= 64 { _primal(() -> _flashes_among(info, c, min(k, 4), asked)) } else { none_ }
+    (of, frame) = (_by_places(info), _frame(info))
+    k = len(_watched_at(of, _middle_of(info)))
+    if _is_fixed(k) and k > 0 and k <= 64 { _primal(() -> _flashes_among(frame, of, min(k, 4), asked)) } else { none_ }
   }
 }
-_flashes_among(info, c, many, asked) = {
+_flashes_among(info, of, many, asked) = {
   n = 4096
-  all = _spot_range(c, i -> _even_point(info, i), n)
+  all = _spot_range(p -> _watched_at(of, p), i -> _even_point(info, i), n)
   (at, brief) = (zeros(2 * many, len(info.coords)), ones(2 * many))
   for k in 0..2 * many {
     p = _even_point(info, if k % 2 == 0 { all.highest[k // 2] } else { all.lowest[k // 2] })
@@ -32,7 +32,7 @@ _flashes_among(info, c, many, asked) = {
       own = (p[info.time] - info.lo[info.time]) / span
       late = i -> _moved_along(_even_point(info, i), info.time,
         info.lo[info.time] + span * ((own + 0.125 + 0.75 * _even_part(info, i, info.time)) % 1.0))
-      r = _spot_range(v -> expand(c(v)[k // 2], 0), late, n // 2)
+      r = _spot_range(v -> expand(_watched_at(of, v)[k // 2], 0), late, n // 2)
       (low, high) = (all.low[k // 2], all.high[k // 2])
       gone = if k % 2 == 0 { high - r.high[0] } else { r.low[0] - low }
       brief[k] = f64(gone > 0.7 * (high - low) and high - low < inf)

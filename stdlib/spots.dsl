@@ -9,37 +9,43 @@
 # are halved (Hooke and Jeeves 1961). What is smooth and narrow is looked at on
 # an even lattice, so that what is narrower than its cells may be missed.
 
-# Of places p, f64[coordinates]. compared: f64[k], what equations and initial
-# values compare by coordinates alone; watched: f64[k], what they make of these;
-# full: f64[k], what is left of them by three values of all derivatives; apart:
-# how many of the comparisons need more than one coordinate.
-_by_places(info) = {
-  all = list(...info.equations)
+# What equations and initial values make of places p, f64[coordinates]: numbers, and
+# not functions, since a problem may hold a whole solution and each function would.
+_by_places(info) = _of_places(info, list(...info.equations, ..._beginnings(info)))
+# The initial values
+_beginnings(info) = {
+  all = list()
   for c in info.conditions { if info.time >= 0 and c.at.coord == info.time { all = push(all, c) } }
-  _of_places(info, all)
+  all
 }
 # The same of these statements
-_of_places(info, all) = {
-  three = _three_jets(info)
-  jets = three[0]
-  every = list(...(0..len(info.coords)))
-  normal = (...map(i -> 0.6, list(...info.space)),)
-  left = (q, place, j) -> _left_at(q, place, j, normal)
-  whole = q -> (p, j) -> left(q, map(i -> p[i], every), j)
-  along = (q, axis) -> (x, p, j) -> left(q, map(i -> if i == axis { x } else { p[i] }, every), j)
-  compared = p -> concat(zeros(0), ...map(q -> _own_switches(whole(q), p, jets), all))
-  apart = p -> {
-    n = len(compared(p))
-    for axis in every { for q in all { n = n - len(_own_switches(along(q, axis), p[axis], p, jets)) } }
-    n
-  }
-  full = p -> concat(...map(js -> concat(...map(q -> ravel(whole(q)(p, js) + 0.0), all)), three))
-  (compared = compared, watched = p -> concat(zeros(0), ...map(q -> _clock_values(whole(q), p, jets), all)), full = full,
-    apart = apart)
+_of_places(info, all) = (all = all, jets = _three_jets(info), time = info.time, space = list(...info.space),
+  every = list(...(0..len(info.coords))), normal = (...map(i -> 0.6, list(...info.space)),))
+# What they compare by coordinates alone, and not by the time alone: f64[k]
+_compared_at(of, p) = {
+  # a time that is captured counts for nothing
+  τ = if of.time < 0 { 0.0 } else { p[of.time] }
+  left = q -> (p, j) -> _left_at(q, map(i -> if i == of.time { τ } else { p[i] }, of.every), j, of.normal)
+  concat(zeros(0), ...map(q -> _own_switches(left(q), p, of.jets[0]), of.all))
 }
+# How many of the comparisons need several coordinates
+_apart_at(of, p) = {
+  left = (q, axis) -> (x, p, j) -> _left_at(q, map(i -> if i == axis { x } else { p[i] }, of.every), j, of.normal)
+  n = len(_compared_at(of, p))
+  for axis in of.space { for q in of.all { n = n - len(_own_switches(left(q, axis), p[axis], p, of.jets[0])) } }
+  n
+}
+# What they make of the coordinates: f64[k]
+_watched_at(of, p) =
+  concat(zeros(0), ...map(q -> _clock_values((p, j) -> _left_at(q, map(i -> p[i], of.every), j, of.normal), p, of.jets[0]), of.all))
+# What is left of them by three values of all derivatives: f64[k]
+_full_at(of, p) =
+  concat(...map(js -> concat(...map(q -> ravel(_left_at(q, map(i -> p[i], of.every), js, of.normal) + 0.0), of.all)), of.jets))
+# Of a problem what says where its places are
+_frame(info) = (coords = info.coords, lo = info.lo, hi = info.hi, space = info.space, time = info.time, fields = info.fields)
 # Whether a problem compares by several coordinates: it jumps within cells of
 # every shape then.
-_jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _by_places(info).apart(_middle_of(info)) > 0
+_jumps_across(info) = len(info.space) > 0 and len(info.coords) > 1 and _apart_at(_by_places(info), _middle_of(info)) > 0
 _middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list(...(0..len(info.coords)))))
 
 # An error, or with partial = true a warning, where no point of a solution's
@@ -49,8 +55,9 @@ _middle_of(info) = stack(...map(i -> 0.63 * info.lo[i] + 0.37 * info.hi[i], list
 _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
   of = _by_places(info)
   p = _middle_of(info)
-  hidden = if of.apart(p) > 0 or _is_watched(of, p) {
-    _primal(() -> _hidden_spot(info, of, s, axes))
+  hidden = if _apart_at(of, p) > 0 or _is_watched(of, p) {
+    (frame, flashes) = (_frame(info), _flashes_of(info, true))
+    _primal(() -> _hidden_spot(frame, of, s, axes, flashes))
   } else { (found = false, p = p) }
   if hidden.found {
     (i, j, k) = (info.space[0], info.space[1], info.space[-1])
@@ -61,13 +68,12 @@ _check_spots(info, m, o, s, axes) = if len(info.space) > 1 {
   }
 }
 # Whether there are values to look at, and not those of very many unknowns
-_is_watched(of, p) = { n = len(of.watched(p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
+_is_watched(of, p) = { n = len(_watched_at(of, p)); if _is_fixed(n) { n > 0 and n <= 64 } else { false } }
 
 # Whether there is a spot, and a place in it, at one of three times or in a flash
-_hidden_spot(info, of, s, axes) = {
+_hidden_spot(info, of, s, axes, flashes) = {
   points = if has(s, "mesh") { s.mesh.points } else { none }
   span = if info.time < 0 { [0.0] } else { info.lo[info.time] + (info.hi[info.time] - info.lo[info.time]) * [0.11, 0.5, 0.89] }
-  flashes = _flashes_of(info, true)
   span = if info.time < 0 { span } else { concat(span, flashes.at[.., info.time][flashes.brief > 0]) }
   (found, p) = (false, _middle_of(info))
   for τ in span {
@@ -87,7 +93,11 @@ _is_in_mesh(info, s, p) = {
   all(v == v)
 }
 _hidden_at(info, of, axes, points, τ) = {
-  r = if of.apart(_middle_of(info)) > 0 { _jump_hidden(info, of, axes, points, τ) } else { (found = false, p = _middle_of(info)) }
+  r = if _apart_at(of, _middle_of(info)) > 0 {
+    _jump_hidden(info, of, axes, points, τ)
+  } else {
+    (found = false, p = _middle_of(info))
+  }
   if _is_watched(of, _middle_of(info)) {
     if r.found { r } else { _peak_hidden(info, of, axes, points, τ) }
   } else { r }
@@ -115,7 +125,7 @@ _spot_points(axes, points) = if kind(points) == "none" {
 _jump_hidden(info, of, axes, points, τ) = {
   n = _spot_points(axes, points)
   at = i -> _spot_point(info, axes, points, τ, i)
-  first = of.compared(at(0))
+  first = _compared_at(of, at(0))
   width = len(first)
   blocks = 4^len(info.space)
   least = zeros(blocks, width) + inf
@@ -123,7 +133,7 @@ _jump_hidden(info, of, axes, points, τ) = {
   one = first == first
   for i in 0..n {
     p = at(i)
-    v = of.compared(p)
+    v = _compared_at(of, p)
     one = one and (v <= 0) == (first <= 0)
     b = 0
     for axis in list(...info.space) {
@@ -140,21 +150,21 @@ _jump_hidden(info, of, axes, points, τ) = {
   for k in 0..width {
     for b in 0..blocks {
       if one[k] and not found and least[b, k] < inf {
-        r = _search_downhill(info, p -> of.compared(p)[k], at(nearest[b * width + k]))
+        r = _search_downhill(info, info.space, p -> _compared_at(of, p)[k], at(nearest[b * width + k]))
         if r.found { (found, place) = (_is_a_spot(info, of, k, r.p), r.p) }
       }
     }
   }
   (found = found, p = place)
 }
-# From a place along the axes of space to where g has the other sign
-_search_downhill(info, g, start) = {
+# From a place along axes to where g has the other sign
+_search_downhill(info, axes, g, start) = {
   (p, v) = (start, g(start))
   (step, found, turns) = (0.125, false, 0)
   while step > 1e-10 and not found and turns < 1000 {
     turns = turns + 1
     better = false
-    for axis in list(...info.space) {
+    for axis in list(...axes) {
       for way in [-1.0, 1] {
         if not found {
           y = p
@@ -173,21 +183,22 @@ _search_downhill(info, g, start) = {
 # something else than beside it. Where a formula would fail another one is often
 # taken: that is no spot.
 _is_a_spot(info, of, k, place) = {
-  inner = of.compared(place)[k] <= 0
+  inner = _compared_at(of, place)[k] <= 0
   (p, wide, other) = (place, false, false)
   # to its middle first: at its edge it may be what is beside it
   for turn in 0..3 {
     for axis in list(...info.space) {
       (a, b) =
-        _chord(x -> (of.compared(_moved_along(p, axis, x))[k] <= 0) == inner, p[axis], info.lo[axis] + 0.0, info.hi[axis] + 0.0)
+        _chord(x -> (_compared_at(of, _moved_along(p, axis, x))[k] <= 0) == inner, p[axis], info.lo[axis] + 0.0,
+          info.hi[axis] + 0.0)
       p[axis] = 0.5 * (a + b)
       wide = wide or b - a > 0.01 * (info.hi[axis] - info.lo[axis])
     }
   }
   for axis in list(...info.space) {
     (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
-    (a, b) = _chord(x -> (of.compared(_moved_along(p, axis, x))[k] <= 0) == inner, p[axis], lo, hi)
-    other = other or not _is_continued(x -> of.full(_moved_along(p, axis, x)), a, b, lo, hi)
+    (a, b) = _chord(x -> (_compared_at(of, _moved_along(p, axis, x))[k] <= 0) == inner, p[axis], lo, hi)
+    other = other or not _is_continued(x -> _full_at(of, _moved_along(p, axis, x)), a, b, lo, hi)
   }
   wide or other
 }
@@ -222,15 +233,15 @@ _peak_hidden(info, of, axes, points, τ) = {
   at = i -> _spot_point(info, lattice, none, τ, i)
   (found, place) = (false, at(0))
   if n < across^d {
-    seen = _spot_range(of.watched, i -> _spot_point(info, axes, points, τ, i), n)
-    all = _spot_range(of.watched, at, across^d)
+    seen = _spot_range(p -> _watched_at(of, p), i -> _spot_point(info, axes, points, τ, i), n)
+    all = _spot_range(p -> _watched_at(of, p), at, across^d)
     for k in 0..len(seen.low) {
       (above, below) = (all.high[k] - seen.high[k], seen.low[k] - all.low[k])
       range = all.high[k] - all.low[k]
       if not found and range < inf and max(above, below) > 0.7 * range and range > 1e-9 * max(abs(all.high[k]), abs(all.low[k])) {
         i = if above > below { all.highest[k] } else { all.lowest[k] }
         p = at(i)
-        top = of.watched(p)[k]
+        top = _watched_at(of, p)[k]
         # it ends on both sides along each axis: what grows towards a boundary or a corner is none
         ends = true
         for axis in list(...info.space) {
@@ -238,7 +249,7 @@ _peak_hidden(info, of, axes, points, τ) = {
             y = p
             y[axis] = p[axis] + way * (info.hi[axis] - info.lo[axis]) / 16
             ends = ends and y[axis] > info.lo[axis] and y[axis] < info.hi[axis] and
-              abs(of.watched(y)[k] - top) > 0.5 * range
+              abs(_watched_at(of, y)[k] - top) > 0.5 * range
           }
         }
         (found, place) = (ends, p)
