@@ -118,9 +118,11 @@ _solve_up_to_constants(info, m, S, o, free) = {
   J = W -> _as_sparse(pattern,
     _summed(pattern, concat(A.values(0.0, W[..S.N], none, 0.0, 0.0), ...own, ...map(a -> ones(P) / f64(P), list(...(0..n))))))
   W0 = concat(_direct_guess(info, S, o.guess), zeros(n))
+  # what sources and fluxes lack is small beside them
+  sources = max(abs(stop_gradient(F(0 * W0))))
   (W, turns, last_step) =
     _newton_on(v -> stop_gradient(F(v)), v -> (...J(v), values = stop_gradient(J(v).values)), W0, o,
-      v -> concat(_sizes_on(S, v[..S.N]), abs(v[S.N..])), info.name)
+      v -> concat(_sizes_on(S, v[..S.N]), abs(v[S.N..]) + sources), info.name)
   W = _zero_on(F, J, W)
   _check_balance(info, W[S.N..], F(0.0 * W)[..S.N], o)
   U = W[..S.N]
@@ -141,7 +143,13 @@ _pin_shift(info, S, c, a, u) = {
     whole = _zero_jets(info)[i]
     order = 0
     for o in list(...j[1..]) { order = order + o }
-    if j[0] != c.field or order > 0 { whole } else if info.sizes[c.field] == 0 { v } else { v * f64(iota(info.sizes[c.field]) == a) }
+    if j[0] != c.field or order > 0 {
+      whole
+    } else if info.sizes[c.field] == 0 {
+      v
+    } else {
+      v * f64(iota(info.sizes[c.field]) == a)
+    }
   }, list(...(0..len(info.jets))))
   own = r -> if rank(r) == 0 { r } else { r[a] }
   (r, slope) = jvp(v -> own(c.q.residual((...map(x -> f64(x), (...c.q.at.point,)),), at(v))), here, 1.0)
@@ -151,7 +159,8 @@ _check_balance(info, lacks, sources, o) = {
   size = sqrt(mean(sources^2))
   off = max(abs(stop_gradient(lacks))) / max(stop_gradient(size), 1e-300)
   if off > 0.01 and max(abs(stop_gradient(lacks))) > o.atol {
-    text = "sources and fluxes of {info.name} do not balance, by {100 * off:.2g} % of the sources, so that it has no solution: a field that is determined up to a constant only has one where they do"
+    text =
+      "sources and fluxes of {info.name} do not balance, by {100 * off:.2g} % of the sources, so that it has no solution: a field that is determined up to a constant only has one where they do"
     if off > 0.1 and not o.partial { error(text) }
     _warning(text)
   }
@@ -162,15 +171,14 @@ _sizes_on(S, U) = { v = reshape(abs(U), S.parts, S.T.P); ravel(expand(max(v; axi
 _newton_on(F, J, u0, o, sizes, name) = {
   u = u0
   v = F(u)
+  A = J(u)
   k = 0
   state = 0
   size = inf
   while state == 0 {
-    d = -linsolve(J(u), v)
-    if not (max(abs(d)) < inf) {
-      error(
-        "{name}: the linear system of Newton's method is singular after {k} turns. The conditions may not determine the solution, or another guess is needed")
-    }
+    A = if k == 0 { A } else { J(u) }
+    d = _correction(A, v)
+    if not (max(abs(d)) < inf) { error(_undetermined(name)) }
     t = 1.0
     u1 = u + d
     v1 = F(u1)
@@ -181,8 +189,9 @@ _newton_on(F, J, u0, o, sizes, name) = {
     }
     size = max(abs(d) / (o.rtol * (abs(u1) + _least_of(o, sizes(u1))) + 1e-300))
     better = norm(v1) < norm(v)
-    # the error behind a full step is about its square: one that is 1e-3 of what is asked for was not needed
-    state = if t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3 {
+    # the error behind a full step is about its square: one that is 1e-3 of what is asked for was not needed;
+    # a step that is was none
+    state = if (t == 1.0 and size * size * o.rtol < 1e-3 and size < 1e3) or size < 1e-3 {
       1
     } else if better {
       0
@@ -195,11 +204,37 @@ _newton_on(F, J, u0, o, sizes, name) = {
     k = k + 1
     if k == 60 and state == 0 { state = 2 }
   }
+  if not o.partial and _moved_by_rounding(A, r -> _correction(A, r), sizes(u)) > 1e-3 { error(_undetermined(name)) }
   if state == 2 {
     error(
       "{name}: Newton's method does not converge: after {k} turns the residual is {norm(v)}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
   }
   (u, k, size)
+}
+# nan where the matrix is singular
+_correction(A, v) = try { -linsolve(A, v) } catch m { 0 * v + nan }
+_undetermined(name) =
+  "{name}: equations and conditions do not determine the solution, or this grid does not: roundings alone move it. Say more of it, as its value at a place, or try another guess, fewer points or another method"
+
+# By what part of their sizes f64[n] unknowns move where each entry of the matrix A
+# of their equations is changed by a rounding (Skeel, J. ACM 26, 1979), tried with
+# signs that have no pattern, and then with those of what moved. solve: v -> x with
+# A x == v, up to signs; inf where that fails. Time: four solves. Where unknowns are
+# not determined it is about 1.
+_moved_by_rounding(A, solve, sizes) = {
+  top = max(sizes)
+  size = where(sizes > 1e-10 * top, sizes, 1e-10 * top)
+  r = 2.2e-16 * ((...A, values = abs(A.values)) @ size)
+  sign = where(sin(f64(iota(len(size)))^2 + 0.5) > 0, 1.0, -1.0)
+  (moved, turn) = (0.0, 0)
+  while turn < 4 and moved < 1e-3 and top > 0 {
+    z = solve(sign * r) / size
+    way = max(abs(z))
+    moved = if all(z == z) { max(moved, way) } else { inf }
+    sign = z / (way + 1e-300)
+    turn = turn + 1
+  }
+  moved
 }
 
 # Where Newton's method begins: numbers, functions of the space coordinates, or a solution, by field; zero for those not named.
@@ -441,7 +476,7 @@ _solve_modes(info, m, S, o) = {
     record((...map(i -> info.fields[i], (...(0..S.count),)),), map(i -> _space_field(info, S, filled, i), list(...(0..S.count))))
   }
   # on a line it is one number, as other methods have it, and values has them all
-  (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode, x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
-    times = zeros(0), values = values, stats = (unknowns = n,), method = m.name, kind = "pde", error = none,
-    info = _info_of(info))
+  (...mode(0), ...record(list(info.eigen), list(if len(info.coords) == 1 { values[0] } else { values })), mode = mode,
+    x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims), times = zeros(0), values = values, stats = (unknowns = n,),
+    method = m.name, kind = "pde", error = none, info = _info_of(info))
 }

@@ -130,7 +130,8 @@ _slope_at(times, rows, j) = if len(times) < 2 { 0.0 * rows[0] } else {
 
 # run(), with no derivative
 _primal(run) = run()
-derivative _primal(run), drun = map(v -> if dtype(v) == "f64" { 0.0 * v } else { v }, y)
+derivative _primal(run), drun = if kind(y) == "array" { _holding(y) } else { map(_holding, y) }
+_holding(v) = if dtype(v) == "f64" { zeros_like(v) } else { v }
 
 _pass_events(w, g, all, y0, t0, t1, o) = {
   directions = map(e -> e.direction, all)

@@ -603,6 +603,7 @@ _fem_values(P, D, m, first) = {
   rounding = 1e-14 * max(abs(A.values)) * norm(U)
   (U, turns, iterations) =
     if norm(R1) <= 1e-12 * _size_of(A, U[free]) + rounding {
+      _check_moved(P, D, S, A, U, free)
       (U, 1, iterations)
     } else {
       _newton_fem(P, D, m, S, forms, add, free, start, U)
@@ -682,8 +683,19 @@ _newton_fem(P, D, m, S, forms, add, free, start, U) = {
   W = start
   W[free] = stop_gradient(V)[free]
   (R, A) = forms(W)
-  (d, iterations) = _step_of(P, _systems(P, D, m, A, free), A, R)
+  systems = _systems(P, D, m, A, free)
+  (d, iterations) = _step_of(P, systems, A, R)
+  _check_moved(P, D, systems, A, W, free)
   (add(W, -d), turns + 1, iterations)
+}
+# An error where roundings alone move the solution. By conjugate gradients another
+# system is as dear as the first, and what they do not solve is an error already.
+_check_moved(P, D, S, A, U, free) = if not S.iterates {
+  size = stop_gradient(abs(U))
+  most = concat(...map(c -> zeros(D.counts[c]) + max(size[D.starts[c]..D.starts[c] + D.counts[c]]), list(...(0..P.nc))))
+  if _primal(() -> _moved_by_rounding((...A, values = stop_gradient(A.values)), r -> _correction(A, r), most[free])) > 1e-3 {
+    error(_undetermined(P.info.name))
+  }
 }
 _newton_turns(forms, add, solver, free, U, strength, steps) = {
   origin = if strength < 1 { forms(0 * U)[0] } else { 0 * U[free] }
