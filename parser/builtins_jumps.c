@@ -13,11 +13,19 @@
  * comes to is continuous. _clock_switches(f, t, ...) gives those of f(t, ...)
  * that depend on t and on nothing else that is handed to f, and _own_switches
  * those of them that are of the user's text: what functions of the library
- * compare to choose a formula is mostly no jump. _moving_switches(df, x) counts
- * those of the text that _switches has, and is 0 where there are none.
+ * compare to choose a formula is mostly no jump. _library_switches gives the
+ * others of them. _moving_switches(df, x) counts those of the text that
+ * _switches has, and is 0 where there are none.
  * _clock_values(f, t, ...) is what f makes of t alone: a vector of the numbers
  * that depend on t and on nothing else that is handed to f, where they meet what
  * does or are the value of f. Inside of loops nothing is looked at.
+ * _clock_lookups(f, t, ...) is the same of what may fail to be computed, as what
+ * is looked up in a table: it is to be asked for where a failure does no harm.
+ * _clock_tables(f, t, ...) are the tables that f searches for what depends on t
+ * alone, each a tuple of what it searches for and of the table, vectors both: in
+ * a loop an element of the table, which depends on nothing, is compared with it.
+ * Where the user's text makes whole numbers of such a value, as of an index, the
+ * table has no elements and stands for these.
  */
 #include "parser/builtins.h"
 
@@ -34,11 +42,17 @@ typedef struct Jumps {
 	uint8_t *of;      /* by value: what it depends on */
 	uint8_t asked;    /* what a comparison that counts depends on */
 	bool own;         /* what the library compares by itself does not count */
+	bool others;      /* nothing else counts */
 	bool *wanted;     /* by instruction: a comparison that counts */
 	bool *met;        /* by value: of the place alone, used with what is of more; NULL: not asked */
 	bool *risky;      /* by value: to compute it may fail, at a place where nobody would have */
 	uint32_t n;       /* how many */
 	Ref *parts;       /* their differences, in the function that is made of them */
+	bool risks;       /* what may fail is asked for, and nothing else */
+	Ref *sought;      /* tables: what is searched for, and in what; of whole numbers */
+	Ref *tables;      /* their instruction in place of both */
+	const Inst **whole;
+	uint32_t ntables;
 	Span other;       /* a jump of another kind; no source: there is none */
 } Jumps;
 
@@ -107,7 +121,7 @@ static void walk(Jumps *j, const Region *g, bool top, bool noted) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
 		const uint8_t of = args_depend(j, in);
-		if (of == j->asked && !noted && (!j->own || is_own(j, in))) {
+		if (of == j->asked && !noted && (!j->own || is_own(j, in)) && !(j->others && is_own(j, in))) {
 			switch ((Op)in->op) {
 			case OP_LT: case OP_LE: case OP_SIGN: case OP_FLOOR: case OP_ROUND: case OP_FLOORDIV: case OP_MOD:
 				note(j, in, top);
@@ -140,14 +154,16 @@ static Ref zero_where_whole(Builder *b, Op wave, Ref x) {
 	return build1(b, wave, build2(b, OP_MUL, half_turn, x));
 }
 
-/* d, as a vector of numbers */
-static void add_part(Jumps *j, Builder *b, Ref d) {
-	Ctx *c = j->sp->c;
-	const Type t = *ref_ty(build_fn(b), d);
+/* As a vector of numbers */
+static Ref as_vector(Builder *b, Ref r) {
+	Ctx *c = build_ctx(b);
+	const Type t = *ref_ty(build_fn(b), r);
 	Dim size = dim_const(c, 1);
 	for (uint32_t a = 0; a < t.rank; a++) size = dim_mul(c, size, t.dims[a]);
-	j->parts[j->n++] = build_convert(b, build_reshape(b, d, 1, &size), DT_F64);
+	return build_convert(b, build_reshape(b, r, 1, &size), DT_F64);
 }
+
+static void add_part(Jumps *j, Builder *b, Ref d) { j->parts[j->n++] = as_vector(b, d); }
 
 static void add_difference(Jumps *j, Builder *b, RefMap *map, const Inst *in) {
 	Ref d = refmap_get(b, map, inst_arg(j->f, in, 0));
@@ -201,7 +217,7 @@ static void copy_region(Jumps *j, Builder *b, RefMap *map, const Region *g, cons
 }
 
 static void meet(Jumps *j, Ref r) {
-	if (depends(j, r) != OF_PLACE || !is_real(j->f, r) || j->risky[REF_INDEX(r)]) return;
+	if (depends(j, r) != OF_PLACE || !is_real(j->f, r) || j->risky[REF_INDEX(r)] != j->risks) return;
 	j->n += !j->met[REF_INDEX(r)];
 	j->met[REF_INDEX(r)] = true;
 }
@@ -216,28 +232,112 @@ static bool is_risky(const Jumps *j, const Inst *in) {
 	return risky;
 }
 
-/* Marks what depends on the place alone where it meets what depends on more. */
-static void meet_in(Jumps *j, const Region *g) {
+/* Marks what may fail to be computed, of the values of a region. */
+static void find_risks(Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
-		for (uint32_t k = 0; k < in->nargs && args_depend(j, in) == OF_BOTH; k++) meet(j, inst_arg(j->f, in, k));
-		for (uint32_t k = 0; is_chosen_by_place(j, in) && k < in->nregions; k++) meet_in(j, inst_region(j->f, in, k));
 		const bool risky = is_risky(j, in);
 		for (uint32_t k = 0; k < in->nresults; k++) j->risky[in->results + k] = risky;
 	}
 }
 
-/* Counts comparisons that are wanted, or values that are met. */
-static Fn *make_compared(Jumps *j) {
+/* Marks what depends on the place alone where it meets what depends on more. */
+static void meet_in(Jumps *j, const Region *g) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		for (uint32_t k = 0; k < in->nargs && args_depend(j, in) == OF_BOTH; k++) meet(j, inst_arg(j->f, in, k));
+		const bool open = !j->risks && is_chosen_by_place(j, in);
+		for (uint32_t k = 0; open && k < in->nregions; k++) meet_in(j, inst_region(j->f, in, k));
+		const bool risky = is_risky(j, in);
+		for (uint32_t k = 0; k < in->nresults; k++) j->risky[in->results + k] = risky;
+	}
+}
+
+/* Of two operands of a comparison the table that the one is taken from, if the
+ * other is what is searched for. */
+static Ref table_of(const Jumps *j, Ref element, Ref sought) {
+	const Inst *in = ref_inst(j->f, element);
+	if (!in || in->op != OP_GATHER || !ref_is_value(sought)) return REF_NONE;
+	if (j->f->vals.at[REF_INDEX(sought)].region != 0) return REF_NONE;
+	const Ref table = inst_arg(j->f, in, 0);
+	const bool known = !ref_is_value(table) || j->f->vals.at[REF_INDEX(table)].region == 0;
+	if (j->risky[REF_INDEX(sought)]) return REF_NONE;
+	return known && depends(j, table) == 0 && ref_ty(j->f, table)->rank == 1 && is_real(j->f, table) &&
+	       depends(j, sought) == OF_PLACE && is_real(j->f, sought) ? table : REF_NONE;
+}
+
+/* Whether the user's text makes whole numbers of what depends on the place alone. */
+static bool counts_places(const Jumps *j, const Inst *in) {
+	const bool of_two = in->op == OP_FLOORDIV || in->op == OP_MOD;
+	if (!of_two && in->op != OP_FLOOR && in->op != OP_ROUND && in->op != OP_CONVERT) return false;
+	if (in->op == OP_CONVERT && !dtype_is_int((Dtype)ref_ty(j->f, inst_result(in, 0))->dtype)) return false;
+	for (uint32_t k = 0; k < in->nargs; k++) {
+		const Ref r = inst_arg(j->f, in, k);
+		if (!is_real(j->f, r) || (ref_is_value(r) && j->risky[REF_INDEX(r)])) return false;
+	}
+	return args_depend(j, in) == OF_PLACE && is_own(j, in);
+}
+
+/* Notes the tables that are searched in loops, and whole numbers outside of these. */
+static void find_tables(Jumps *j, const Region *g, bool inside) {
+	for (uint32_t i = 0; i < g->ninsts; i++) {
+		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		if (g == &j->f->regions.at[0] && counts_places(j, in)) j->whole[j->ntables++] = in;
+		for (uint32_t k = 0; inside && k < 2 && (in->op == OP_LT || in->op == OP_LE); k++) {
+			const Ref sought = inst_arg(j->f, in, k), table = table_of(j, inst_arg(j->f, in, 1 - k), sought);
+			bool known = table == REF_NONE;
+			for (uint32_t n = 0; n < j->ntables; n++)
+				known = known || (j->sought[n] == sought && j->tables[n] == table);
+			if (known) continue;
+			j->sought[j->ntables] = sought;
+			j->tables[j->ntables++] = table;
+		}
+		for (uint32_t k = 0; k < in->nregions; k++)
+			find_tables(j, inst_region(j->f, in, k), inside || in->op == OP_WHILE || in->op == OP_FOR);
+	}
+}
+
+static Builder *begin_copy(Jumps *j, RefMap *map) {
 	const Fn *f = j->f;
 	Builder *b = build_begin(j->sp->c, atom(j->sp->c, "compared"), f->span, f);
 	/* what may fail and is not compared is looked at where it may not be asked for at all */
 	build_unasked(b, true);
-	RefMap map = refmap_new(b, f, true);
+	*map = refmap_new(b, f, true);
 	for (uint32_t k = 0; k < fn_nparams(f); k++) {
 		const Val *v = &f->vals.at[REF_INDEX(fn_param(f, k))];
-		refmap_set(&map, fn_param(f, k), build_param(b, v->type, v->name));
+		refmap_set(map, fn_param(f, k), build_param(b, v->type, v->name));
 	}
+	return b;
+}
+
+/* (parameters) -> what is searched for and in what, of each table */
+static Fn *make_tables(Jumps *j) {
+	RefMap map;
+	Builder *b = begin_copy(j, &map);
+	Ref *results = ARENA_ARRAY(j->sp->a, Ref, 2 * j->ntables + 1);
+	copy_region(j, b, &map, &j->f->regions.at[0], NULL);
+	for (uint32_t k = 0; k < j->ntables; k++) {
+		const Inst *in = j->whole[k];
+		if (in) {
+			Dim none = dim_const(j->sp->c, 0);
+			Ref x = refmap_get(b, &map, inst_arg(j->f, in, 0));
+			if (in->nargs > 1) x = build2(b, OP_DIV, x, refmap_get(b, &map, inst_arg(j->f, in, 1)));
+			if (in->op == OP_ROUND) x = build2(b, OP_ADD, x, build_full(b, ref_type(build_fn(b), x), 0.5));
+			results[2 * k] = as_vector(b, x);
+			results[2 * k + 1] = build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
+		} else {
+			results[2 * k] = as_vector(b, refmap_get(b, &map, j->sought[k]));
+			results[2 * k + 1] = as_vector(b, refmap_get(b, &map, j->tables[k]));
+		}
+	}
+	return build_end(b, 2 * j->ntables, results);
+}
+
+/* Counts comparisons that are wanted, or values that are met. */
+static Fn *make_compared(Jumps *j) {
+	const Fn *f = j->f;
+	RefMap map;
+	Builder *b = begin_copy(j, &map);
 	j->parts = ARENA_ARRAY(j->sp->a, Ref, j->n + 1);
 	j->n = 0;
 	copy_region(j, b, &map, &f->regions.at[0], NULL);
@@ -288,18 +388,23 @@ static Compared compared(Sp *sp, const Call *call, bool own) {
 	return m;
 }
 
-typedef enum Asked { ASKED_ALL, ASKED_OWN, ASKED_VALUES } Asked;
+typedef enum Asked {
+	ASKED_ALL, ASKED_OWN, ASKED_OTHERS, ASKED_VALUES, ASKED_LOOKUPS, ASKED_TABLES,
+} Asked;
 
-/* The same of f(t, ...): what depends on t alone. Other jumps do not count. */
-static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked) {
+/* The same of f(t, ...): what depends on t alone. Other jumps do not count.
+ * ntables: how many tables, of each of which there are two results. */
+static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, uint32_t *ntables) {
 	Call at = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1};
 	at.args = call->args + 1;
 	at.spans = call->spans + 1;
 	Av *f = sp_keep_rule(sp, call->args[0]);
 	*spec = sp_specialise(sp, f, &at);
 	if (!spec->fn->finished || spec->effects) return NULL;
+	if ((asked == ASKED_LOOKUPS || asked == ASKED_TABLES) && !spec->fn->may_fail) return NULL;
 	Fn *flat = fn_flatten(sp->c, spec->fn);
-	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN};
+	Jumps j = {.sp = sp, .f = flat ? flat : spec->fn, .asked = OF_PLACE, .own = asked == ASKED_OWN,
+	           .others = asked == ASKED_OTHERS};
 	j.of = ARENA_ARRAY(sp->a, uint8_t, j.f->vals.n + 1);
 	j.wanted = ARENA_ARRAY(sp->a, bool, j.f->insts.n + 1);
 	uint32_t first = 0;
@@ -309,7 +414,19 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked) 
 		if (p >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
 	}
 	walk(&j, &j.f->regions.at[0], true, false);
-	if (asked == ASKED_VALUES) {
+	if (asked == ASKED_TABLES) {
+		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
+		j.sought = ARENA_ARRAY(sp->a, Ref, 2 * j.f->insts.n + 1);
+		j.tables = ARENA_ARRAY(sp->a, Ref, 2 * j.f->insts.n + 1);
+		j.whole = ARENA_ARRAY(sp->a, const Inst *, 2 * j.f->insts.n + 1);
+		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
+		find_risks(&j, &j.f->regions.at[0]);
+		find_tables(&j, &j.f->regions.at[0], false);
+		*ntables = j.ntables;
+		j.n = j.ntables;
+	}
+	if (asked == ASKED_VALUES || asked == ASKED_LOOKUPS) {
+		j.risks = asked == ASKED_LOOKUPS;
 		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
 		j.met = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
 		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
@@ -318,7 +435,7 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked) 
 		meet_in(&j, top);
 		for (uint32_t k = 0; k < top->nresults; k++) meet(&j, j.f->args.at[top->results + k]);
 	}
-	Fn *made = j.n ? make_compared(&j) : NULL;
+	Fn *made = !j.n ? NULL : asked == ASKED_TABLES ? make_tables(&j) : make_compared(&j);
 	if (flat) fn_unref(flat);
 	return made;
 }
@@ -364,7 +481,7 @@ BUILTIN(switch_changes) {
 
 static Av *by_clock(Sp *sp, const Call *call, Asked asked) {
 	Spec spec;
-	Fn *made = compared_by_clock(sp, call, &spec, asked);
+	Fn *made = compared_by_clock(sp, call, &spec, asked, NULL);
 	if (!made) return no_elements(sp);
 	Ref result;
 	build_call(sp->b, made, spec.nargs, spec.args, &result);
@@ -384,15 +501,49 @@ BUILTIN(clock_values) {
 	return by_clock(sp, call, ASKED_VALUES);
 }
 
+/* _clock_lookups(f, t, ...) */
+BUILTIN(clock_lookups) {
+	UNUSED;
+	return by_clock(sp, call, ASKED_LOOKUPS);
+}
+
+/* _clock_tables(f, t, ...) */
+BUILTIN(clock_tables) {
+	UNUSED;
+	Spec spec;
+	uint32_t n = 0;
+	Fn *made = compared_by_clock(sp, call, &spec, ASKED_TABLES, &n);
+	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
+	if (made) {
+		Ref *results = ARENA_ARRAY(sp->a, Ref, 2 * n);
+		build_call(sp->b, made, spec.nargs, spec.args, results);
+		fn_unref(made);
+		for (uint32_t k = 0; k < n; k++) {
+			Av *pair[2] = {av_array(sp, results[2 * k]), av_array(sp, results[2 * k + 1])};
+			items[k] = av_seq(sp, AV_TUPLE, 2, pair);
+		}
+	}
+	return av_seq(sp, AV_TUPLE, n, items);
+}
+
 /* _own_switches(f, x, ...) */
 BUILTIN(own_switches) {
 	UNUSED;
 	return by_clock(sp, call, ASKED_OWN);
 }
 
+/* _library_switches(f, x, ...) */
+BUILTIN(library_switches) {
+	UNUSED;
+	return by_clock(sp, call, ASKED_OTHERS);
+}
+
 const Builtin builtins_jumps[] = {
+	{.name = "_clock_lookups", .min_args = 2, .max_args = -1, .run = clock_lookups},
 	{.name = "_clock_switches", .min_args = 2, .max_args = -1, .run = clock_switches},
+	{.name = "_clock_tables", .min_args = 2, .max_args = -1, .run = clock_tables},
 	{.name = "_clock_values", .min_args = 2, .max_args = -1, .run = clock_values},
+	{.name = "_library_switches", .min_args = 2, .max_args = -1, .run = library_switches},
 	{.name = "_moving_switches", .min_args = 2, .max_args = 2, .run = moving_switches},
 	{.name = "_own_switches", .min_args = 2, .max_args = -1, .run = own_switches},
 	{.name = "_switches", .min_args = 2, .max_args = 2, .run = switches},

@@ -12,7 +12,7 @@
 # that keeps its sign, also downhill from the least values of 8 sets of lines,
 # decides nothing. Time: 8256 comparisons, and 100 for each zero.
 _jumps_at_switches(info) = {
-  ends = if len(info.space) > 1 { list(...info.conditions) } else { _beginnings(info) }
+  ends = if len(info.space) > 1 { _stated(info) } else { _beginnings(info) }
   of = _of_places(info, list(...info.equations, ...ends))
   if len(_compared_at(of, _middle_of(info))) == 0 { false } else { frame = _frame(info); _primal(() -> _may_jump(frame, of)) }
 }

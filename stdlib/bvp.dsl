@@ -39,7 +39,8 @@ bvp(f, conditions, span, guess; parameters = none, at = none, method = collocati
       partial = partial, name = "bvp", of = i -> "y[{i}]", equation = i -> "equation {i}", condition = i -> "condition {i}",
       coordinate = "t")
     y0 = start(a)
-    along = (compared = t -> _own_switches(P.f, t, y0, p0), watched = t -> _clock_values(P.f, t, y0, p0))
+    along = (compared = t -> _own_switches(P.f, t, y0, p0), others = t -> _library_switches(P.f, t, y0, p0),
+      watched = t -> _watched(P.f, t, y0, p0), tables = t -> _clock_tables(P.f, t, y0, p0))
     switches = _primal(() -> _changes_along(along, a + 0.0, b + 0.0, true))
     _solved_between((...P, switches = switches), method)
   }

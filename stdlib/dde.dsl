@@ -32,11 +32,15 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
   if rank(first) != 1 or len(first) != len(y) {
     error("the right-hand side of a delay differential equation gives {shape(first)} for a state of {len(y)} numbers")
   }
-  switches = _switch_times(t -> _clock_switches(f, t, y, delayed), t0, t1)
+  clock = (compared = t -> _clock_switches(f, t, y, delayed), watched = t -> _watched(f, t, y, delayed),
+    tables = t -> _clock_tables(f, t, y, delayed))
+  switches = _breaks_along(clock, t0, t1, false)
   # the history may jump as well: when a delayed time comes there, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
-  jumps = if kind(past) == "none" { zeros(0) } else { _switch_times(t -> _clock_switches(before, t), t0 - longest, t0) }
-  method = _seeing(method, t -> _clock_values(f, t, y, delayed), switches, t0, t1)
+  jumps = if kind(past) == "none" { zeros(0) } else { _breaks_along(
+    (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t), tables = t -> _clock_tables(before, t)),
+    t0 - longest, t0, false) }
+  method = _seeing(method, clock.watched, switches, t0, t1)
   _by_pieces(f, y, before, all, switches, jumps, t0, t1, method,
     _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
 }

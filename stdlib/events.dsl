@@ -58,7 +58,7 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   clock = _clock_in(o, f, y0)
-  switches = _switch_times(clock.compared, t0, t1)
+  switches = _breaks_along(clock, t0, t1, false)
   m = _seeing(m, clock.watched, switches, t0, t1)
   _pass_events((degree = m.degree, switches = switches,
     until = (directions, stops, signs, t, y, b) -> if has(m, "until") {
@@ -83,7 +83,7 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   switches = if kind(o.switches) == "none" { zeros(0) } else {
-    stop_gradient(_switch_times(o.switches.compared, t0, t1))
+    stop_gradient(_breaks_along(o.switches, t0, t1, false))
   }
   m = if kind(o.switches) == "none" { m } else { _seeing(m, o.switches.watched, switches, t0, t1) }
   _pass_events((degree = 5, switches = switches,

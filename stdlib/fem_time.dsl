@@ -21,7 +21,7 @@ _fem_lines(P, D, m, o) = {
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
   clock = _clock_of(info)
-  switches = _switch_times(clock.compared, t0, t1)
+  switches = _breaks_along(clock, t0, t1, false)
   longest = _longest_seeing(clock.watched, switches, t0, t1)
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
   jac = (t, y, yp, c) -> {

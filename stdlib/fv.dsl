@@ -673,7 +673,7 @@ _solve_fv(info, m, o) = {
   U = _fv_initial(s, plain)
   # what is below 0 at the beginning, as depths of dry land less a threshold are, stays above its least
   clock = _clock_of(info)
-  switches = _switch_times(clock.compared, span[0], span[1])
+  switches = _breaks_along(clock, span[0], span[1], false)
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
     # these steps have no control of errors; on the grids of estimates they grow with the cells
     pace = 16 * (if has(m, "pace") { m.pace } else { 1.0 }) / _longest_seeing(clock.watched, switches, f64(span[0]),

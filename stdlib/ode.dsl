@@ -123,7 +123,7 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
   o = _integration(y0, pattern, o)
   (t0, t1) = (f64(t0), f64(t1))
   clock = _clock_in(o, f, y0)
-  s = _switch_times(clock.compared, t0, t1)
+  s = _breaks_along(clock, t0, t1, false)
   m = _seeing(m, clock.watched, s, t0, t1)
   if _is_fixed(len(s)) { _go(m, f, jac, y0, t0, t1, o) } else {
     _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)), s, m.degree, y0, t0, t1, o.saveat)
@@ -131,7 +131,7 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
 }
 # What f makes of t alone, as functions of t, unless it is known
 _clock_in(o, f, y0) = if kind(o.switches) == "none" {
-  (compared = t -> _clock_switches(f, t, y0), watched = t -> _clock_values(f, t, y0))
+  (compared = t -> _clock_switches(f, t, y0), watched = t -> _watched(f, t, y0), tables = t -> _clock_tables(f, t, y0))
 } else { o.switches }
 # Whether the whole solution is asked for, or its value at one time. It is known when a program is read, since the rows have other shapes: of times whose number is known only when
 # it runs there is at least one.
@@ -232,7 +232,7 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 _longest_step(m) = if has(m, "max_step") { _as_longest(m.max_step) } else { 0.0 }
 _as_longest(h) = if h < inf { h } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-  s = stop_gradient(_switch_times(o.switches.compared, t0, t1))
+  s = stop_gradient(_breaks_along(o.switches, t0, t1, false))
   m = _seeing(m, o.switches.watched, s, t0, t1)
   if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
     (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), s, 5, y0,

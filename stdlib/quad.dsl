@@ -101,13 +101,21 @@ _on_the_way(a, b, t) = {
     b - (if a < b { 1.0 } else { -1.0 }) * (1 - s) / s
   } else { a + (b - a) * s }
 }
-# Parts end where f switches by the variable alone, so that nothing hides between places that are looked at.
+# Parts end where f switches by the variable alone, and at knots of tables, so that nothing hides between
+# places that are looked at.
 _integral(f, a, b, o) = {
   far = abs(a) == inf or abs(b) == inf
   s = _switches_between(x -> _own_switches(f, x),
     () -> map(t -> stop_gradient(_on_the_way(a, b, t)), f64(iota(129)) / 128), if far { 0.0 } else { abs(a) + abs(b) })
+  s = if len(_clock_tables(f, 0.5 * a + 0.5 * b)) == 0 { s } else if far { s } else { _with_knots(f, s, a, b) }
   if _is_fixed(len(s)) { _integral_of_part(f, a, b, o) } else {
     ends = concat(expand(a, 0), s, expand(b, 0))
+    # a part whose value is nearly 0 has roundings of the whole
+    o = if far { o } else {
+      middle = stop_gradient(0.5 * (ends[1..] + ends[..-1]))
+      size = sum(map(x -> max(abs(stop_gradient(f(x)))), middle) * stop_gradient(abs(ends[1..] - ends[..-1])))
+      (...o, atol = max(o.atol, where(size < inf, 1e-15 * size, 0.0)))
+    }
     r = _integral_of_part(f, ends[0], ends[1], o)
     for k in 2..len(ends) {
       q = _integral_of_part(f, ends[k - 1], ends[k], o)
@@ -115,6 +123,12 @@ _integral(f, a, b, o) = {
     }
     r
   }
+}
+_with_knots(f, s, a, b) = {
+  (watched, tables) = (x -> _watched(f, x), x -> _clock_tables(f, x))
+  knots = _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 128, true)))
+  all = concat(s, knots[knots > min(a, b) and knots < max(a, b)])
+  all[argsort((if b < a { -1.0 } else { 1.0 }) * all)]
 }
 _integral_of_part(f, a, b, o) =
   if o.rule == "gauss_kronrod" {
@@ -148,7 +162,8 @@ _globally(f, a, b, o) = {
   (value = if a == b { like } else { reshape(r.total, shape(like)) }, error = if a == b { 0.0 } else { r.error },
     evaluations = 15 * r.count + len(q))
 }
-_outcome_of_intervals(s) = (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost), count = s.count)
+_outcome_of_intervals(s) =
+  (total = sum(s.parts; axis = 0), error = sum(s.errors) + 1e-15 * sum(s.sizes) + sum(s.lost), count = s.count)
 # Largest absolute values at places; where one is not finite there is a pole or
 # a gap, which the rule never meets.
 _sizes_between(g, q, m) = {

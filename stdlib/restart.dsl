@@ -43,7 +43,7 @@ _restarted(info, s, t) = {
       value = _state_of(info, s, k, level, axis, span[0])
       conditions = push(conditions, (residual = (X, jets) -> jets[i] - value(X), jets = (i,), linear = (i,), bent = (),
         at = (coord = axis, side = 0, value = span[0], name = "", point = none), rows = info.sizes[k], terms = none,
-        text = "{_state_name(info, k, level, axis)} as the solution before it ends"))
+        solved = true, text = "{_state_name(info, k, level, axis)} as the solution before it ends"))
     }
   }
   put = (all, x) -> (...map(i -> if i == axis { x } else { all[i] }, list(...(0..len(info.coords)))),)

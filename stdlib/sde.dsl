@@ -41,10 +41,35 @@ sde(f, g, x0, span; noise = none, calculus = "ito", method = sri(), rtol = 1e-3,
   m = if way == "diagonal" { len(x) } else if way == "scalar" { 1 } else { shape(first)[1] }
   key = if kind(seed) == "none" { i64(floor(9007199254740992.0 * rand())) } else { i64(seed) }
   method.check(method, g, way, t0, x)
+  method = _seeing_on_path(method, f, g, x, t0, t1)
   areas = if method.areas and way == "general" { _is_twisted(g, t0, x) } else { false }
   one = method.step(drift, g, way, (rtol = f64(rtol), atol = _atol_for(x, f64(atol)), measured = method.adaptive, areas = areas))
   wanted = if kind(saveat) == "none" { zeros(0) } else { _moving_times(f64(saveat), t0) }
   _along_path(method, one, x, t0, t1, wanted, _path(key, m, stop_gradient(t1 - t0)))
+}
+# m with what it must not step over: longest, the longest step; breaks, f64[n],
+# where f and g begin anew, and gaps, f64[n], how far the next of these is. Of
+# equal steps it is a warning that they are too long.
+_seeing_on_path(m, f, g, x, t0, t1) = {
+  both = (t, y) -> concat(ravel(f(t, y) + 0.0), ravel(g(t, y) + 0.0))
+  clock =
+    (compared = t -> _clock_switches(both, t, x), watched = t -> _watched(both, t, x), tables = t -> _clock_tables(both, t, x))
+  s = stop_gradient(_breaks_along(clock, t0, t1, false))
+  longest = _longest_seeing(clock.watched, s, t0, t1)
+  if _is_fixed(len(s)) and len(clock.watched(t0)) == 0 { (...m, longest = none) } else {
+    ends = concat([-inf], s, [inf])
+    gaps = min(ends[1..-1] - ends[..-2], ends[2..] - ends[1..-1])
+    if not m.adaptive {
+      h = min(longest, 0.5 * min(concat([inf], gaps)))
+      if m.h > 2 * h { _warn_of_narrow(m.name, m.h, h) }
+    }
+    (...m, longest = longest, breaks = s, gaps = gaps)
+  }
+}
+# Whether a step of length h from t goes over what is shorter, or has a hundredth of that
+# on the wrong side of where it begins or ends
+_steps_over(m, t, h) = if kind(m.longest) == "none" or not m.adaptive { false } else {
+  h > m.longest or any(m.breaks > t and m.breaks < t + h and m.gaps < 128 * h)
 }
 # The path between two times that are the same cannot be stretched
 _moving_times(saveat, t0) = 1 * saveat
@@ -391,7 +416,7 @@ _stretched(p, nodes, t, c, part, w, H) = {
 _move(m, one, s, t0, t1, p, deepest, nodes) = {
   (cell, level, h, W, H) = (s.cell, s.level, s.h, s.W, s.H)
   (waitingW, waitingH) = (s.waitingW, s.waitingH)
-  while h > 1.5 * s.want and level < deepest {
+  while (h > 1.5 * s.want or _steps_over(m, s.t, h)) and level < deepest {
     (W1, H1, W2, H2) = _halves(p, cell, h, W, H)
     cell = 2 * cell
     level = level + 1

@@ -766,7 +766,7 @@ _solve_spectral(info, m, o, time) = {
   saved = (...o, saveat = f64(o.saveat), atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
   if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
   clock = _clock_of(info)
-  s = _switch_times(clock.compared, t0, t1)
+  s = _breaks_along(clock, t0, t1, false)
   longest = _longest_seeing(clock.watched, s, t0, t1)
   # not of solutions that are only compared with others
   if kind(step.dt) != "none" and not o.partial { if step.dt > 2 * longest { _warn_of_narrow(step.name, step.dt, longest) } }

@@ -15,7 +15,7 @@ _by_places(info) = _of_places(info, list(...info.equations, ..._beginnings(info)
 # The initial values
 _beginnings(info) = {
   all = list()
-  for c in info.conditions { if info.time >= 0 and c.at.coord == info.time { all = push(all, c) } }
+  for c in _stated(info) { if info.time >= 0 and c.at.coord == info.time { all = push(all, c) } }
   all
 }
 # The same of these statements
@@ -37,7 +37,7 @@ _apart_at(of, p) = {
 }
 # What they make of the coordinates: f64[k]
 _watched_at(of, p) =
-  concat(zeros(0), ...map(q -> _clock_values((p, j) -> _left_at(q, map(i -> p[i], of.every), j, of.normal), p, of.jets[0]), of.all))
+  concat(zeros(0), ...map(q -> _watched((p, j) -> _left_at(q, map(i -> p[i], of.every), j, of.normal), p, of.jets[0]), of.all))
 # What is left of them by three values of all derivatives: f64[k]
 _full_at(of, p) =
   concat(...map(js -> concat(...map(q -> ravel(_left_at(q, map(i -> p[i], of.every), js, of.normal) + 0.0), of.all)), of.jets))

@@ -13,7 +13,14 @@
 # at one place. lines: what they make of it at a place x, f64[coordinates].
 # full: what is left at such a place by three values of all derivatives, of which
 # one is 0.
-_clock_of(info) = _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ...info.conditions)))
+_clock_of(info) = _with_flashes(info, false, _compared_along(info, info.time, list(...info.equations, ..._stated(info))))
+# The conditions that are stated, and not those that take over from a solution,
+# which was looked at when it was solved: a list
+_stated(info) = {
+  all = list()
+  for c in info.conditions { if not has(c, "solved") { all = push(all, c) } }
+  all
+}
 # The same with lines through flashes among what is watched; brief: of those only
 # that are there for a while.
 _with_flashes(info, brief, along) = {
@@ -35,21 +42,32 @@ _compared_along(info, axis, all) = {
   normal = (...map(i -> 0.6, list(...info.space)),)
   left = q -> (t, x, j) -> _left_at(q, place(t, x), j, normal)
   by_time = axis == info.time or info.time < 0
-  slices = q -> if by_time { t -> _clock_values(s -> left(q)(s, still, jets), t) } else {
+  slices = q -> if by_time { t -> _watched(s -> left(q)(s, still, jets), t) } else {
     t -> {
-      (u, v) = (_clock_values(s -> left(q)(s, still, jets), t), _clock_values(s -> left(q)(s, late, jets), t))
+      (u, v) = (_watched(s -> left(q)(s, still, jets), t), _watched(s -> left(q)(s, late, jets), t))
       where(abs(u) < abs(v), u, v)
     }
   }
   compared = if axis == info.time { q -> t -> _clock_switches(left(q), t, still, jets) } else {
     q -> x -> _own_switches(left(q), x, still, jets)
   }
-  (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)),
-    watched = t -> concat(zeros(0), ...map(q -> _clock_values(left(q), t, still, jets), all),
+  # in time those of the library are among what is compared
+  others = if axis == info.time { t -> zeros(0) } else {
+    x -> concat(zeros(0), ...map(q -> _library_switches(left(q), x, still, jets), all))
+  }
+  (compared = t -> concat(zeros(0), ...map(q -> compared(q)(t), all)), others = others,
+    watched = t -> concat(zeros(0), ...map(q -> _watched(left(q), t, still, jets), all),
       ...map(q -> slices(q)(t), all)),
+    tables = t -> _joined(map(q -> _clock_tables(left(q), t, still, jets), all)),
     whole = t -> concat(...map(q -> ravel(left(q)(t, still, jets) + 0.0), all)),
-    lines = (t, x) -> concat(zeros(0), ...map(q -> _clock_values(s -> left(q)(s, x, jets), t), all)),
+    lines = (t, x) -> concat(zeros(0), ...map(q -> _watched(s -> left(q)(s, x, jets), t), all)),
     full = (t, x) -> concat(...map(js -> concat(...map(q -> ravel(left(q)(t, x, js) + 0.0), all)), three)))
+}
+# The elements of several tuples as one
+_joined(all) = {
+  out = list()
+  for part in all { for e in list(...part) { out = push(out, e) } }
+  (...out,)
 }
 # What is left of a statement at a place by derivatives j
 _left_at(q, place, j, normal) =
@@ -58,13 +76,14 @@ _left_at(q, place, j, normal) =
 _is_on_boundary(q) = if kind(q.at) == "none" { false } else { _has_normal(q) }
 _three_jets(info) = (_zero_jets(info), _some_jets(info, 0.4), _some_jets(info, -0.7))
 # Of what has been cut at its switches already
-_no_switches = (compared = t -> zeros(0), watched = t -> zeros(0), whole = t -> zeros(0), lines = (t, x) -> zeros(0),
-  full = (t, x) -> zeros(0))
+_no_switches =
+  (compared = t -> zeros(0), others = t -> zeros(0), watched = t -> zeros(0), tables = t -> (), whole = t -> zeros(0),
+    lines = (t, x) -> zeros(0), full = (t, x) -> zeros(0))
 # What a problem compares along a coordinate of space, and what it makes of it
 # alone, functions as above. beginning: only initial values.
 _switching_along(info, axis, beginning) = {
   all = if beginning { list() } else { list(...info.equations) }
-  for c in info.conditions {
+  for c in _stated(info) {
     if c.at.coord == info.time or (c.at.coord != axis and not beginning) { all = push(all, c) }
   }
   if len(all) == 0 { _no_switches } else if axis == info.time { _compared_along(info, axis, all) } else {
@@ -77,7 +96,7 @@ _places_of_switches(info, axis, beginning, tails) =
   _changes_along(_switching_along(info, axis, beginning), info.lo[axis] + 0.0, info.hi[axis] + 0.0, tails)
 # The same of functions of one place: compared and watched
 _changes_along(along, a, b, tails) = {
-  s = _switch_times(along.compared, a, b)
+  s = _breaks_along(along, a, b, tails)
   narrow = _narrow_places(along.watched, s, a, b, tails)
   if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
 }
@@ -88,7 +107,7 @@ _unmoved_in_space(info) = {
   z = 0.0
   for axis in list(...info.space) {
     all = list(...info.equations)
-    for c in info.conditions { if c.at.coord != axis { all = push(all, c) } }
+    for c in _stated(info) { if c.at.coord != axis { all = push(all, c) } }
     whole = _compared_along(info, axis, all).whole
     z = z + _unmoved_place(whole, 0.63 * info.lo[axis] + 0.37 * info.hi[axis])
   }
@@ -117,7 +136,7 @@ _check_seen(info, m, o, s) = if kind(s) == "record" and len(info.space) > 0 {
     if _is_fixed(len(nodes)) and len(nodes) == 0 { known = false } else {
       along = _switching_along(info, axis, cut)
       (lo, hi) = (info.lo[axis] + 0.0, info.hi[axis] + 0.0)
-      looked = (compared = along.compared, watched = along.watched)
+      looked = (compared = along.compared, others = along.others, watched = along.watched, tables = along.tables)
       at = _primal(() -> _changes_along(looked, lo, hi, false))
       if not _is_fixed(len(at)) {
         near = 1e-9 * (hi - lo)
@@ -202,7 +221,7 @@ _evenly(info, axis, count) =
 _switches_in_space(info) = {
   found = false
   for axis in list(...info.space) {
-    c = _compared_along(info, axis, list(...info.equations, ...info.conditions)).compared
+    c = _compared_along(info, axis, list(...info.equations, ..._stated(info))).compared
     found = found or len(c(info.lo[axis] + 0.0)) > 0
   }
   found

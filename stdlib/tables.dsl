@@ -1,0 +1,134 @@
+# tables.dsl - what is narrow in tables that are looked up by one coordinate alone
+#
+# A pulse between two knots of a table may be shorter than all that is looked at
+# evenly. The tables that a program searches by one coordinate are read off it
+# (_clock_tables), and where their knots are passed its values are looked at.
+
+# What f makes of t alone, f64[k]: what cannot fail (_clock_values), and what is
+# looked up in tables (_clock_lookups); nan where looking it up fails.
+_watched(f, t, ...more) = {
+  own = _clock_values(f, t, ...more)
+  # of another place, so that nobody computes it for its length
+  n = len(_clock_lookups(f, 0.0 * t, ...more))
+  if _is_fixed(n) and n == 0 { own } else {
+    concat(own, try { _clock_lookups(f, t, ...more) } catch m { nan + zeros(n) })
+  }
+}
+
+# Where a problem is to begin anew between a and b, or to have its nodes: f64[n],
+# the way from a to b. Where it switches (_switch_times), and at knots of tables.
+# along: compared, watched and tables, functions of one coordinate; see _clock_of.
+# all: at all knots where a table bends, else at those that are near each other.
+_breaks_along(along, a, b, all) = {
+  s = _switch_times(along.compared, a, b)
+  s = if not has(along, "others") { s } else if len(along.others(a + 0.0)) == 0 { s } else {
+    _with_jumps(along, s, a, b)
+  }
+  if len(along.tables(a + 0.0)) == 0 { s } else {
+    (watched, tables) = (along.watched, along.tables)
+    knots = _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 1024, all)))
+    way = if b < a { -1.0 } else { 1.0 }
+    near = _near_knots(a, b)
+    own = knots[map(t -> not any(abs(stop_gradient(s) - t) <= near), knots)]
+    whole = concat(s, own)
+    whole[argsort(way * whole)]
+  }
+}
+
+# With places where what the library compares makes values jump, as densities do
+# at their ends: what only chooses a formula there makes none. What stays between
+# both sides where these come nearer by a hundred is a jump.
+_with_jumps(along, s, a, b) = {
+  t = _switch_times(along.others, a, b)
+  watched = along.watched
+  jumps = _primal(() -> map(t -> {
+    h = 1e-10 * abs(b - a)
+    (near, far) = (abs(watched(t + h) - watched(t - h)), abs(watched(t + 100 * h) - watched(t - 100 * h)))
+    f64(any(near > 0.1 * far and near > 1e-6 * (abs(watched(t + h)) + abs(watched(t - h)))))
+  }, stop_gradient(t)))
+  apart = map(t -> not any(abs(stop_gradient(s) - t) <= _near_knots(a, b)), stop_gradient(t))
+  whole = concat(s, t[jumps > 0 and apart])
+  whole[argsort(whole)]
+}
+
+# The places of knots about which values rise and fall again, by more than a
+# hundredth of their range: all those in one of n even parts, within which nothing
+# else looks, that go beyond both of its ends; and those that go beyond both of
+# their neighbours, with these, if one is nearer than four parts or `all` is set.
+# What only rises is seen by what comes later. f64[k], upwards. Time: n + 1 values,
+# and those at all knots, whose places are found by halving unless what is searched
+# for grows evenly.
+_sharp_knots(watched, tables, a, b, n, all) = {
+  places = a + (b - a) * f64(iota(n + 1)) / n
+  V = _seen_at(watched, places)
+  out = zeros(0)
+  for k in list(...(0..len(tables(a)))) {
+    (at, part) = _knots_passed(t -> tables(t)[k][0], tables(a)[k][1], places)
+    # the ends of the way are neighbours of the first and the last
+    order = argsort(at)
+    first = _are_apart(at[order], _near_knots(a, b))
+    (at, part) = (concat(stack(min(a, b)), at[order][first], stack(max(a, b))), concat([0], part[order][first], [0]))
+    W = _seen_at(watched, at)
+    finite = concat(V, W; axis = 0)
+    range = max(where(abs(finite) < inf, finite, -inf); axis = 0) - min(where(abs(finite) < inf, finite, inf); axis = 0)
+    # changes below this are rounding
+    least = max(0.01 * range, 1e-9 * max(where(abs(finite) < inf, abs(finite), 0.0)))
+    sharp = at < -inf
+    hides = zeros(n)
+    for i in 1..len(at) - 1 {
+      p = part[i]
+      if any(_outside_of(W[i], V[p], V[p + 1]) > least) { hides[p] = 1.0 }
+      near = min(at[i] - at[i - 1], at[i + 1] - at[i]) * n < 4 * abs(b - a)
+      if (all or near) and any(_outside_of(W[i], W[i - 1], W[i + 1]) > least) {
+        sharp[i - 1] = true
+        sharp[i] = true
+        sharp[i + 1] = true
+      }
+    }
+    inner = iota(len(at)) > 0 and iota(len(at)) < len(at) - 1
+    out = concat(out, at[inner and (sharp or hides[part] > 0)])
+  }
+  out = sort(out)
+  out[_are_apart(out, _near_knots(a, b))]
+}
+# How near are places that are found by halving and are the same
+_near_knots(a, b) = 1e-13 * stop_gradient(abs(a) + abs(b))
+# Which of ascending places are not so near to the one before
+_are_apart(at, near) = at - concat([-inf], at)[..len(at)] > near
+# How far w is outside of what is between a and b
+_outside_of(w, a, b) = max(w - max(a, b), min(a, b) - w)
+# Where place(t), f64[m], passes knots between places, f64[k], and in which part
+_knots_passed(place, knots, places) = {
+  P = map(place, places)
+  K = if _is_fixed(len(knots)) and len(knots) == 0 { _whole_between(min(P), max(P)) } else { sort(knots) }
+  (at, part) = (zeros(0), iota(0))
+  for e in 0..shape(P)[1] {
+    p = P[.., e]
+    (from, to) = (min(p[..-1], p[1..]), max(p[..-1], p[1..]))
+    first = searchsorted(K, from; side = "left")
+    count = max(searchsorted(K, to; side = "left") - first, 0)
+    i = repeat(iota(len(count)), count)
+    k = first[i] + iota(len(i)) - (cumsum(count) - count)[i]
+    at = concat(at, map((i, κ) -> _passing(t -> place(t)[e], κ, places[i], places[i + 1], p[i], p[i + 1]), i, K[k]))
+    part = concat(part, i)
+  }
+  (at, part)
+}
+# The whole numbers from a to b, up to a million of them
+_whole_between(a, b) = {
+  n = floor(b) - ceil(a) + 1
+  ceil(a) + f64(iota(if n > 0 and n <= 1e6 { i64(n) } else { 0 }))
+}
+# Where f is κ between a and b, where it is A and B
+_passing(f, κ, a, b, A, B) = {
+  t = a + (b - a) * (κ - A) / (B - A)
+  near = 4e-16 * (abs(κ) + abs(A) + abs(B))
+  (lo, hi) = (a, b)
+  turns = 0
+  while abs(f(t) - κ) > near and turns < 60 {
+    turns = turns + 1
+    if (f(t) <= κ) == (A <= κ) { lo = t } else { hi = t }
+    t = 0.5 * (lo + hi)
+  }
+  t
+}
