@@ -22,7 +22,7 @@ _fem_lines(P, D, m, o) = {
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
   clock = _clock_of(info)
   switches = _breaks_along(clock, t0, t1, false)
-  longest = _longest_seeing(clock.watched, switches, t0, t1)
+  longest = _longest_seeing(clock.watched, switches, t0, t1) / _shorter(o)
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
   jac = (t, y, yp, c) -> {
     (U, V) = (whole(t, y), rates(t, yp))

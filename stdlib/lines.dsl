@@ -600,7 +600,7 @@ _rate_changes_by(info, S, e, k) = {
   d = _residual_dependence(info, info.equations[e])
   if info.sizes[k] == 0 {
     if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) { "nothing" } else if
-      _has_fixed_slope(info, d, i, _times_of(S)) { "place" } else { "more" }
+    _has_fixed_slope(info, d, i, _times_of(S)) { "place" } else { "more" }
   } else if _has_fixed_slope(info, d, i, list(...(0..len(info.coords)))) {
     slope = _slope(r -> info.equations[e].residual(_node_coordinates(info, S, 0.1, _some_point(info, S)),
       map(b -> if b == i { r } else { _zero_jets(info)[b] }, list(...(0..len(info.jets))))), _zero_jets(info)[i])
@@ -644,7 +644,8 @@ _solve_lines(info, m, S, o) = {
   # waves would be damped among algebraic equations, and not every method serves these
   placed = _has_waves(info, S) or kind(m.time.implicit) == "none" or m.time.degree != 5
   for by in changes { if by == "more" or (by == "place" and not placed) { explicit = false } }
-  m = (...m, time = if explicit { _stepper(info, m, S) } else { m.time })
+  stepper = if explicit { _stepper(info, m, S) } else { m.time }
+  m = (...m, time = if has(o, "shorter") { (...stepper, shorter = o.shorter) } else { stepper })
   (times, Y, stats) =
     if explicit { _solve_rates(info, m, S, conditions, rated, changes, o) } else {
       _solve_algebraic(info, _with_short_steps(info, m, S, o), S, conditions, o)
@@ -656,7 +657,7 @@ _solve_lines(info, m, S, o) = {
 _shortest_capacity = 400
 _with_short_steps(info, m, S, o) = if not _has_moving_rates(info, S) { m } else {
   (t0, t1) = _span_of(info, S, o)
-  (...m, time = (...m.time, max_step = abs(t1 - t0) / f64(_shortest_capacity)))
+  (...m, time = (...m.time, max_step = abs(t1 - t0) / (_shortest_capacity * _shorter(m.time))))
 }
 # Whether t or an unknown changes what stands before some rate.
 _has_moving_rates(info, S) = {
@@ -807,7 +808,11 @@ _whole_residual(info, S, matched, conditions, t, U, V, λ = 0.0) = {
     nodes = _nodes_of(S, c)
     x = map(v -> v[nodes], T.X)
     own = map(v -> v[nodes], jets)
-    own = if _has_jumps(info) and c.p >= 0 and c.layer == 0 { _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets) } else { own }
+    own = if _has_jumps(info) and c.p >= 0 and c.layer == 0 {
+      _with_wall_slopes(info, S, c, t, x, own, U, V, λ, jets)
+    } else {
+      own
+    }
     r = if c.shift == 0 { _point_residuals(info, S, c.q, t, x, own) } else {
       if c.shift > 1 { error("the condition `{c.q.text}` would have to be differentiated {c.shift} times by t") }
       later =

@@ -15,8 +15,13 @@ _seeing(m, watched, s, t0, t1) = if len(watched(t0)) == 0 { m } else {
   if has(m, "finer") {
     if m.first_step > 2 * h { _warn_of_narrow(m.name, m.first_step, h) }
     m
-  } else { (...m, max_step = if has(m, "max_step") { min(f64(m.max_step), h) } else { h }) }
+  } else {
+    h = h / _shorter(m)
+    (...m, max_step = if has(m, "max_step") { min(f64(m.max_step), h) } else { h })
+  }
 }
+# By what the longest steps are shortened: tolerances do not do it, so that estimates ask for it
+_shorter(m) = if has(m, "shorter") { m.shorter } else { 1.0 }
 _warn_of_narrow(name, step, h) =
   _warning(
     "the steps of {name}() are {step:.3g} long, and something in the problem lasts {2h:.3g}: steps of less than {h:.2g} see it")

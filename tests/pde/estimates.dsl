@@ -47,7 +47,7 @@ problem ring {
 ys = linspace(0.1, 6, 57)
 left(s) = norm(s.u(1.0, ys) - sin(ys - 1)) / norm(sin(ys - 1))
 wave = solve(ring, fv(n = 100), estimate = true);
-assert(wave.error > left(wave) and wave.error < 30left(wave), "{wave.error} {left(wave)}")
+assert(wave.error > left(wave)/3 and wave.error < 10left(wave), "{wave.error} {left(wave)}")
 
 # on a region, where the solution is known
 problem plate {
