@@ -65,12 +65,15 @@ _ode_plain(f, y, t0, span, method, rtol, atol, saveat, sparse) = {
   _check_rows(y, times, Y, o)
   (y = _dense(times, Y, method.degree, _asks_all(saveat)), times = times, values = Y, stats = stats, method = method.name)
 }
-# atol where none is given: `usual`, or a millionth (rtol where that is more) of the largest number that there is at the beginning, or would be in the end at the first rates, where that is less
+# atol where none is given: _usual_atol, or a millionth (rtol where that is more) of the largest number that there is at the beginning, or would be in the end at the first rates, where that is less
 _atol_by(usual, rtol, y0, rate, span) = {
   change = if kind(rate) == "none" { 0.0 } else { if _auto_fits(rate, y0) { rate * span } else { 0.0 } }
   size = max(concat([0.0], ravel(abs(stop_gradient(y0))), ravel(abs(stop_gradient(change)))))
-  where(size > 0, min(usual, max(rtol, 1e-6) * size), usual)
+  least = _usual_atol(usual, rtol)
+  where(size > 0, min(least, max(rtol, 1e-6) * size), least)
 }
+# `usual`, and with rtol below 1e-6 as much less: who asks for more digits does not stop at it
+_usual_atol(usual, rtol) = usual * min(1.0, f64(rtol) / 1e-6)
 # Whether no atol was given, so that solutions are measured by themselves
 _is_by_size(o) = if has(o, "by_size") { o.by_size } else { false }
 # Below which values count as nothing, unknown by unknown, whose largest values are `sizes`: atol / rtol.

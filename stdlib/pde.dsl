@@ -46,7 +46,11 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
       }
       own = kind(atol) == "none" and len(info.coords) == 1 and has(m, "integrate")
       o = (t = if kind(start) == "none" { t } else { (info.lo[info.time], info.hi[info.time]) }, rtol = rtol,
-        atol = if kind(atol) == "none" and not own { 1e-8 } else { atol }, saveat = saveat, progress = progress,
+        atol = if kind(atol) == "none" and not own {
+          _usual_atol(1e-8, rtol)
+        } else {
+          atol
+        }, saveat = saveat, progress = progress,
         partial = partial, guess = guess, count = count, estimate = estimate, by_size = kind(atol) == "none")
       _refuse_open_ends(info, m)
       s = m.solve(info, m, o)
