@@ -36,6 +36,12 @@
 
 enum { OF_PLACE = 1, OF_MOVING = 2, OF_BOTH = 3 };
 
+/* What is searched for and in what; or the instruction that makes whole numbers, with neither. */
+typedef struct Search {
+	Ref sought, table;
+	const Inst *whole;
+} Search;
+
 typedef struct Jumps {
 	Sp *sp;
 	const Fn *f;
@@ -49,10 +55,8 @@ typedef struct Jumps {
 	uint32_t n;       /* how many */
 	Ref *parts;       /* their differences, in the function that is made of them */
 	bool risks;       /* what may fail is asked for, and nothing else */
-	Ref *sought;      /* tables: what is searched for, and in what; of whole numbers */
-	Ref *tables;      /* their instruction in place of both */
-	const Inst **whole;
-	uint32_t ntables;
+	Search *searches;
+	uint32_t nsearches;
 	Span other;       /* a jump of another kind; no source: there is none */
 } Jumps;
 
@@ -232,10 +236,11 @@ static bool is_risky(const Jumps *j, const Inst *in) {
 	return risky;
 }
 
-/* Marks what may fail to be computed, of the values of a region. */
+/* Marks what may fail to be computed, of the values of a region and those in it. */
 static void find_risks(Jumps *j, const Region *g) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
+		for (uint32_t k = 0; k < in->nregions; k++) find_risks(j, inst_region(j->f, in, k));
 		const bool risky = is_risky(j, in);
 		for (uint32_t k = 0; k < in->nresults; k++) j->risky[in->results + k] = risky;
 	}
@@ -248,8 +253,6 @@ static void meet_in(Jumps *j, const Region *g) {
 		for (uint32_t k = 0; k < in->nargs && args_depend(j, in) == OF_BOTH; k++) meet(j, inst_arg(j->f, in, k));
 		const bool open = !j->risks && is_chosen_by_place(j, in);
 		for (uint32_t k = 0; open && k < in->nregions; k++) meet_in(j, inst_region(j->f, in, k));
-		const bool risky = is_risky(j, in);
-		for (uint32_t k = 0; k < in->nresults; k++) j->risky[in->results + k] = risky;
 	}
 }
 
@@ -282,15 +285,13 @@ static bool counts_places(const Jumps *j, const Inst *in) {
 static void find_tables(Jumps *j, const Region *g, bool inside) {
 	for (uint32_t i = 0; i < g->ninsts; i++) {
 		const Inst *in = &j->f->insts.at[j->f->inst_order.at[g->insts + i]];
-		if (g == &j->f->regions.at[0] && counts_places(j, in)) j->whole[j->ntables++] = in;
+		if (g == &j->f->regions.at[0] && counts_places(j, in)) j->searches[j->nsearches++] = (Search){.whole = in};
 		for (uint32_t k = 0; inside && k < 2 && (in->op == OP_LT || in->op == OP_LE); k++) {
 			const Ref sought = inst_arg(j->f, in, k), table = table_of(j, inst_arg(j->f, in, 1 - k), sought);
 			bool known = table == REF_NONE;
-			for (uint32_t n = 0; n < j->ntables; n++)
-				known = known || (j->sought[n] == sought && j->tables[n] == table);
-			if (known) continue;
-			j->sought[j->ntables] = sought;
-			j->tables[j->ntables++] = table;
+			for (uint32_t n = 0; n < j->nsearches; n++)
+				known = known || (!j->searches[n].whole && j->searches[n].sought == sought && j->searches[n].table == table);
+			if (!known) j->searches[j->nsearches++] = (Search){.sought = sought, .table = table};
 		}
 		for (uint32_t k = 0; k < in->nregions; k++)
 			find_tables(j, inst_region(j->f, in, k), inside || in->op == OP_WHILE || in->op == OP_FOR);
@@ -314,10 +315,10 @@ static Builder *begin_copy(Jumps *j, RefMap *map) {
 static Fn *make_tables(Jumps *j) {
 	RefMap map;
 	Builder *b = begin_copy(j, &map);
-	Ref *results = ARENA_ARRAY(j->sp->a, Ref, 2 * j->ntables + 1);
+	Ref *results = ARENA_ARRAY(j->sp->a, Ref, 2 * j->nsearches + 1);
 	copy_region(j, b, &map, &j->f->regions.at[0], NULL);
-	for (uint32_t k = 0; k < j->ntables; k++) {
-		const Inst *in = j->whole[k];
+	for (uint32_t k = 0; k < j->nsearches; k++) {
+		const Inst *in = j->searches[k].whole;
 		if (in) {
 			Dim none = dim_const(j->sp->c, 0);
 			Ref x = refmap_get(b, &map, inst_arg(j->f, in, 0));
@@ -326,11 +327,11 @@ static Fn *make_tables(Jumps *j) {
 			results[2 * k] = as_vector(b, x);
 			results[2 * k + 1] = build_zeros(b, type_tensor(j->sp->c, DT_F64, 1, &none));
 		} else {
-			results[2 * k] = as_vector(b, refmap_get(b, &map, j->sought[k]));
-			results[2 * k + 1] = as_vector(b, refmap_get(b, &map, j->tables[k]));
+			results[2 * k] = as_vector(b, refmap_get(b, &map, j->searches[k].sought));
+			results[2 * k + 1] = as_vector(b, refmap_get(b, &map, j->searches[k].table));
 		}
 	}
-	return build_end(b, 2 * j->ntables, results);
+	return build_end(b, 2 * j->nsearches, results);
 }
 
 /* Counts comparisons that are wanted, or values that are met. */
@@ -414,26 +415,22 @@ static Fn *compared_by_clock(Sp *sp, const Call *call, Spec *spec, Asked asked, 
 		if (p >= 0) j.of[REF_INDEX(fn_param(j.f, (uint32_t)p))] |= i == first ? OF_PLACE : OF_MOVING;
 	}
 	walk(&j, &j.f->regions.at[0], true, false);
-	if (asked == ASKED_TABLES) {
-		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
-		j.sought = ARENA_ARRAY(sp->a, Ref, 2 * j.f->insts.n + 1);
-		j.tables = ARENA_ARRAY(sp->a, Ref, 2 * j.f->insts.n + 1);
-		j.whole = ARENA_ARRAY(sp->a, const Inst *, 2 * j.f->insts.n + 1);
-		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
-		find_risks(&j, &j.f->regions.at[0]);
-		find_tables(&j, &j.f->regions.at[0], false);
-		*ntables = j.ntables;
-		j.n = j.ntables;
-	}
-	if (asked == ASKED_VALUES || asked == ASKED_LOOKUPS) {
-		j.risks = asked == ASKED_LOOKUPS;
-		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
-		j.met = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
-		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
-		j.n = 0;
+	if (asked == ASKED_VALUES || asked == ASKED_LOOKUPS || asked == ASKED_TABLES) {
 		const Region *top = &j.f->regions.at[0];
-		meet_in(&j, top);
-		for (uint32_t k = 0; k < top->nresults; k++) meet(&j, j.f->args.at[top->results + k]);
+		memset(j.wanted, 0, j.f->insts.n * sizeof *j.wanted);
+		j.risky = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
+		find_risks(&j, top);
+		if (asked == ASKED_TABLES) {
+			j.searches = ARENA_ARRAY(sp->a, Search, 2 * j.f->insts.n + 1);
+			find_tables(&j, top, false);
+			*ntables = j.n = j.nsearches;
+		} else {
+			j.risks = asked == ASKED_LOOKUPS;
+			j.met = ARENA_ARRAY(sp->a, bool, j.f->vals.n + 1);
+			j.n = 0;
+			meet_in(&j, top);
+			for (uint32_t k = 0; k < top->nresults; k++) meet(&j, j.f->args.at[top->results + k]);
+		}
 	}
 	Fn *made = !j.n ? NULL : asked == ASKED_TABLES ? make_tables(&j) : make_compared(&j);
 	if (flat) fn_unref(flat);

@@ -57,8 +57,7 @@ _may_jump(info, of) = {
   }
   found
 }
-# The same at the zero of comparison k between two places of a line: what stays
-# between its sides where these come nearer by a hundred is a jump.
+# The same at the zero of comparison k between two places of a line
 _jumps_between(of, at, k, a, b) = {
   first = _compared_at(of, at(a))[k] <= 0
   (lo, hi) = (a, b)
@@ -66,8 +65,5 @@ _jumps_between(of, at, k, a, b) = {
     middle = 0.5 * (lo + hi)
     if (_compared_at(of, at(middle))[k] <= 0) == first { lo = middle } else { hi = middle }
   }
-  (V, W) = (_full_at(of, at(lo - 1e-10)), _full_at(of, at(hi + 1e-10)))
-  (near, far) = (abs(W - V), abs(_full_at(of, at(hi + 1e-8)) - _full_at(of, at(lo - 1e-8))))
-  bends = near <= 1e-6 * (abs(V) + abs(W)) or near <= 0.1 * far
-  any(not bends and (V == V or W == W))
+  _jumps_in(s -> _full_at(of, at(s)), lo, hi, 1.0)
 }

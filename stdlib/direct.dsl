@@ -204,39 +204,13 @@ _newton_on(F, J, u0, o, sizes, name) = {
     k = k + 1
     if k == 60 and state == 0 { state = 2 }
   }
-  if not o.partial and _moved_by_rounding(A, r -> _correction(A, r), sizes(u)) > 1e-3 { error(_undetermined(name)) }
+  if not o.partial and _moved_by_rounding(A, sizes(u)) > 1e-3 { error(_undetermined(name)) }
   if state == 2 {
     error(
       "{name}: Newton's method does not converge: after {k} turns the residual is {norm(v)}; give a guess nearer to the solution: solve(..., guess = (u = ...))")
   }
   (u, k, size)
 }
-# nan where the matrix is singular
-_correction(A, v) = try { -linsolve(A, v) } catch m { 0 * v + nan }
-_undetermined(name) =
-  "{name}: equations and conditions do not determine the solution, or this grid does not: roundings alone move it. Say more of it, as its value at a place, or try another guess, fewer points or another method"
-
-# By what part of their sizes f64[n] unknowns move where each entry of the matrix A
-# of their equations is changed by a rounding (Skeel, J. ACM 26, 1979), tried with
-# signs that have no pattern, and then with those of what moved. solve: v -> x with
-# A x == v, up to signs; inf where that fails. Time: four solves. Where unknowns are
-# not determined it is about 1.
-_moved_by_rounding(A, solve, sizes) = {
-  top = max(sizes)
-  size = where(sizes > 1e-10 * top, sizes, 1e-10 * top)
-  r = 2.2e-16 * ((...A, values = abs(A.values)) @ size)
-  sign = where(sin(f64(iota(len(size)))^2 + 0.5) > 0, 1.0, -1.0)
-  (moved, turn) = (0.0, 0)
-  while turn < 4 and moved < 1e-3 and top > 0 {
-    z = solve(sign * r) / size
-    way = max(abs(z))
-    moved = if all(z == z) { max(moved, way) } else { inf }
-    sign = z / (way + 1e-300)
-    turn = turn + 1
-  }
-  moved
-}
-
 # Where Newton's method begins: numbers, functions of the space coordinates, or a solution, by field; zero for those not named.
 _direct_guess(info, S, guess) = concat(...map(k -> {
   given = if kind(guess) == "none" { 0.0 } else if has(guess, info.fields[k]) { field(guess, info.fields[k]) } else { 0.0 }

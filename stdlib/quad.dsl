@@ -127,8 +127,7 @@ _integral(f, a, b, o) = {
 _with_knots(f, s, a, b) = {
   (watched, tables) = (x -> _watched(f, x), x -> _clock_tables(f, x))
   knots = _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 128, true)))
-  all = concat(s, knots[knots > min(a, b) and knots < max(a, b)])
-  all[argsort((if b < a { -1.0 } else { 1.0 }) * all)]
+  _with_breaks(s, knots, a, b)
 }
 _integral_of_part(f, a, b, o) =
   if o.rule == "gauss_kronrod" {

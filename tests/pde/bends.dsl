@@ -46,14 +46,6 @@ for m in (fd(n = 64), fd(n = 64, order = 2)) {
 }
 
 # what jumps at a place that moves: chance decides the error, and the estimate must not fall below it
-problem steps(c, h) {
-  domain t in [0, 1], x in [0, 1]
-  field u
-  u_t == u_xx + F(t, x) - (if t + x < c { 0 } else { h*u }) + (if t + x < c { 0 } else { h*U(t, x) })
-  u == U(0, x) at t = 0
-  u_x == 3*(1 + 0.5*sin(t)) at x = 0
-  u_x == 3cos(3)*(1 + 0.5*sin(t)) at x = 1
-}
 problem fed(c) {
   domain t in [0, 1], x in [0, 1]
   field u

@@ -1,6 +1,7 @@
-# tables.dsl - what is narrow in tables that are looked up by one coordinate alone
+# breaks.dsl - where what depends on one coordinate alone breaks
 #
-# A pulse between two knots of a table may be shorter than all that is looked at
+# It switches (switching.dsl), the library makes it jump, or a table bends it. A
+# pulse between two knots of a table may be shorter than all that is looked at
 # evenly. The tables that a program searches by one coordinate are read off it
 # (_clock_tables), and where their knots are passed its values are looked at.
 
@@ -16,9 +17,10 @@ _watched(f, t, ...more) = {
 }
 
 # Where a problem is to begin anew between a and b, or to have its nodes: f64[n],
-# the way from a to b. Where it switches (_switch_times), and at knots of tables.
-# along: compared, watched and tables, functions of one coordinate; see _clock_of.
-# all: at all knots where a table bends, else at those that are near each other.
+# the way from a to b. along: compared, watched, tables and, if what the library
+# compares is to be looked at, others, functions of one coordinate (_clock_of).
+# all: at all knots about which a table rises and falls, else at those that are
+# near each other.
 _breaks_along(along, a, b, all) = {
   s = _switch_times(along.compared, a, b)
   s = if not has(along, "others") { s } else if len(along.others(a + 0.0)) == 0 { s } else {
@@ -26,29 +28,31 @@ _breaks_along(along, a, b, all) = {
   }
   if len(along.tables(a + 0.0)) == 0 { s } else {
     (watched, tables) = (along.watched, along.tables)
-    knots = _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 1024, all)))
-    way = if b < a { -1.0 } else { 1.0 }
-    near = _near_knots(a, b)
-    own = knots[map(t -> not any(abs(stop_gradient(s) - t) <= near), knots)]
-    whole = concat(s, own)
-    whole[argsort(way * whole)]
+    _with_breaks(s, _now(() -> _primal(() -> _sharp_knots(watched, tables, a + 0.0, b + 0.0, 1024, all))), a, b)
   }
 }
+# s, places on the way from a to b, and those of `more` that are none of them
+_with_breaks(s, more, a, b) = {
+  known = concat([-inf], sort(stop_gradient(s)), [inf])
+  k = searchsorted(known, stop_gradient(more))
+  whole = concat(s, more[min(more - known[k - 1], known[min(k, len(known) - 1)] - more) > _near_knots(a, b)])
+  whole[argsort((if b < a { -1.0 } else { 1.0 }) * whole)]
+}
 
-# With places where what the library compares makes values jump, as densities do
-# at their ends: what only chooses a formula there makes none. What stays between
-# both sides where these come nearer by a hundred is a jump.
+# s with the places where what the library compares makes values jump, as
+# densities do at their ends: what only chooses a formula there makes none.
 _with_jumps(along, s, a, b) = {
   t = _switch_times(along.others, a, b)
   watched = along.watched
-  jumps = _primal(() -> map(t -> {
-    h = 1e-10 * abs(b - a)
-    (near, far) = (abs(watched(t + h) - watched(t - h)), abs(watched(t + 100 * h) - watched(t - 100 * h)))
-    f64(any(near > 0.1 * far and near > 1e-6 * (abs(watched(t + h)) + abs(watched(t - h)))))
-  }, stop_gradient(t)))
-  apart = map(t -> not any(abs(stop_gradient(s) - t) <= _near_knots(a, b)), stop_gradient(t))
-  whole = concat(s, t[jumps > 0 and apart])
-  whole[argsort(whole)]
+  jumps = _primal(() -> map(t -> f64(_jumps_in(watched, t, t, abs(b - a))), stop_gradient(t)))
+  _with_breaks(s, t[jumps > 0], a, b)
+}
+# Whether f, f64[k], jumps between lo and hi, in an interval of this length: what
+# stays between both sides where these come nearer by a hundred is a jump.
+_jumps_in(f, lo, hi, length) = {
+  (V, W) = (f(lo - 1e-10 * length), f(hi + 1e-10 * length))
+  (near, far) = (abs(W - V), abs(f(hi + 1e-8 * length) - f(lo - 1e-8 * length)))
+  any(not (near <= 1e-6 * (abs(V) + abs(W)) or near <= 0.1 * far) and (V == V or W == W))
 }
 
 # The places of knots about which values rise and fall again, by more than a
