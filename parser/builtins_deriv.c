@@ -112,6 +112,9 @@ static Site site(Sp *sp, Av *f, const Call *call, uint32_t which) {
 	return s;
 }
 
+/* A function that always fails has no derivative: the call of it stands for that. */
+static bool fails(const Site *s) { return !s->spec.promised && s->spec.result->kind == AV_UNSET; }
+
 static bool is_zero(Sp *sp, Ref r) {
 	Value v;
 	double x;
@@ -194,6 +197,7 @@ BUILTIN(jvp) {
 	Av *f = want_function(sp, call->args[0], call->spans[0], "jvp");
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = call->args + 1, .spans = call->spans + 1};
 	Site s = site(sp, f, &inner, 0);
+	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Ref *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
 	tangent_leaves(&s, call->args[2], call->spans[2], "a tangent", t);
 	drop_zero_tangents(&s, t);
@@ -300,6 +304,7 @@ BUILTIN(derivative_of) {
 		sp_throw(sp);
 	}
 	Site s = site(sp, captured[0], call, 0);
+	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Ref one = build_full(sp->b, ref_type(build_fn(sp->b), s.x->ref), 1);
 	Av *dy;
 	forward(&s, &one, &dy, call->span);
@@ -459,6 +464,7 @@ BUILTIN(vjp) {
 	Call inner = {.span = call->span, .callee_span = call->spans[0], .n = call->n - 1, .args = call->args + 1, .spans = call->spans + 1};
 	if (call->n == 2) {
 		Site s = site(sp, f, &inner, 0);
+		if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 		Av *map, *y = linearised(&s, backwards, call->span, &map);
 		return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, map});
 	}
@@ -467,6 +473,7 @@ BUILTIN(vjp) {
 	Av *spreader = av_builtin(sp, "_spread", 1, &f);
 	Call one = {.span = call->span, .callee_span = call->spans[0], .n = 1, .args = &packed, .spans = call->spans + 1};
 	Site s = site(sp, spreader, &one, 0);
+	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	Av *map, *y = linearised(&s, backwards, call->span, &map);
 	return av_seq(sp, AV_TUPLE, 2, (Av *[]){y, map});
 }
@@ -509,12 +516,14 @@ BUILTIN(grad_at) {
 	Av *x = call->args[which];
 	if (partial && x->kind == AV_ARRAY && ty(sp, x->ref)->rank == 0) {
 		Site s = site(sp, captured[0], call, (uint32_t)which);
+		if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 		Ref one = build_full(sp->b, ref_type(build_fn(sp->b), s.x->ref), 1);
 		Av *dy;
 		forward(&s, &one, &dy, call->span);
 		return dy;
 	}
 	Site s = site(sp, captured[0], call, (uint32_t)which);
+	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	if (x->kind == AV_ARRAY && s.nresults == 1 && !s.spec.effects) {
 		Fn *both = ir_services(sp->c)->gradient(sp->c, s.spec.fn, s.active);
 		if (both) {
@@ -591,15 +600,21 @@ BUILTIN(in_reverse) {
 
 BUILTIN(with_reverse) {
 	UNUSED;
-	Spec s = sp_specialise(sp, sp_keep_rule(sp, captured[0]), call);
+	Av *f = sp_keep_rule(sp, captured[0]);
+	Spec s = sp->underived ? sp_specialise_underived(sp, f, call) : sp_specialise(sp, f, call);
 	if (s.promised || s.result->kind == AV_UNSET) return sp_call(sp, captured[0], call); /* recursive, or always fails */
-	const Spec other = sp_specialise(sp, sp_keep_rule(sp, captured[1]), call);
-	bool same = !other.promised && s.nargs == other.nargs && s.effects == other.effects && av_count_leaves(s.result) == av_count_leaves(other.result);
-	for (uint32_t i = 0; same && i < s.nargs; i++) same = s.args[i] == other.args[i];
+	Fn *fn = s.fn;
+	if (sp->underived) ++*session_left_out(sp->session);
+	else {
+		const Spec other = sp_specialise(sp, sp_keep_rule(sp, captured[1]), call);
+		bool same = !other.promised && s.nargs == other.nargs && s.effects == other.effects && av_count_leaves(s.result) == av_count_leaves(other.result);
+		for (uint32_t i = 0; same && i < s.nargs; i++) same = s.args[i] == other.args[i];
+		if (same) fn = ir_services(sp->c)->in_reverse(sp->c, s.fn, other.fn);
+	}
 	uint32_t n = av_count_leaves(s.result), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
 	sp_at(sp, call->span);
-	sp_emit_call(sp, same ? ir_services(sp->c)->in_reverse(sp->c, s.fn, other.fn) : s.fn, s.nargs, s.args, s.effects, results);
+	sp_emit_call(sp, fn, s.nargs, s.args, s.effects, results);
 	if (s.effects) sp_set_effects(sp, results[n], results[n + 1]);
 	return av_rebuild(sp, s.result, results, &k);
 }
@@ -616,6 +631,7 @@ BUILTIN(checkpoints) {
 		sp_throw(sp);
 	}
 	Site s = site(sp, f->items[0], &inner, 0);
+	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	int64_t snapshots = sp_want_int(sp, f->items[1], call->span, "the number of snapshots"), bytes = sp_want_int(sp, f->items[2], call->span, "the memory for snapshots");
 	const IrServices *ad = ir_services(sp->c);
 	Ref result;
@@ -642,6 +658,7 @@ BUILTIN(jet) {
 	if (!sp_static_items(sp, call->args[2], &order, &coefs) || order == 0) sp_fail(sp, E_NOT_STATIC, call->spans[2], "a jet takes a tuple of directions");
 	if (order > MAX_ORDER) sp_fail(sp, E_VALUE, call->spans[2], "Taylor series go up to order %d, not %u", MAX_ORDER, order);
 	Site s = site(sp, f, &inner, 0);
+	if (fails(&s)) return sp_failed(sp, &s.spec, call->span);
 	bool *result_active = ARENA_ARRAY(sp->a, bool, fn_nresults(s.spec.fn) + 1);
 	Ref *along = ARENA_ARRAY(sp->a, Ref, (size_t)s.nactive * order + 1), *t = ARENA_ARRAY(sp->a, Ref, s.nactive + 1);
 	uint32_t given = 1; /* coefficients: 1 when the others are known to be zero */

@@ -60,7 +60,7 @@ struct Session {
 	Frame *retry;
 	const Builder *bottom;
 	struct Member *finished;
-	uint32_t yielded;
+	uint32_t yielded, left_out;
 	bool wants_unroll;
 	uint64_t specialised; /* functions finished */
 	FamilyEntry *families[FAMILY_BUCKETS];
@@ -104,6 +104,7 @@ const Builder *session_take_bottom(Session *s) {
 }
 struct Member **session_finished(Session *s) { return &s->finished; }
 uint32_t *session_yielded(Session *s) { return &s->yielded; }
+uint32_t *session_left_out(Session *s) { return &s->left_out; }
 void session_start_anew(Session *s) {
 	s->finished = NULL;
 	s->retry = NULL;
@@ -451,6 +452,7 @@ static void specialise_statement(Ctx *c, void *arg) {
 	Session *s = st->s;
 	(void)c;
 	st->sp = session_top(s, st->m, st->a, st->b);
+	st->sp.underived = true;
 	st->sp.statement = st->e;
 	Sp *sp = &st->sp;
 	/* a loop carries the module's variables like any others */

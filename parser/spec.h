@@ -66,6 +66,7 @@ typedef struct Sp {
 	Module *module;
 	Inlined *inlined;
 	uint32_t depth, recursion;
+	bool underived; /* nothing differentiates what is specialised: a statement of top level, or what stands behind a rule */
 	bool session_inline_only; /* set while a rule of calculus is specialised: it must be one straight line */
 	Span place; /* inside an inlined function of the library: where the user called it; else NO_SPAN */
 	Av *self; /* the function whose body this is, or NULL at top level */
@@ -101,6 +102,7 @@ Frame *session_retry(Session *s);
 /* In a trial of a recursive function: this path needs the value of the recursive call, which is not known yet. */
 void session_set_bottom(Session *s, const Builder *whose); /* the function that is called again */
 const Builder *session_take_bottom(Session *s);            /* NULL: nobody's */
+uint32_t *session_left_out(Session *s);                    /* how often a form for reverse mode has been left out */
 uint32_t *session_yielded(Session *s);                     /* how often a number of the text has taken the narrower dtype of its company */
 struct Member **session_finished(Session *s);              /* the specialisation that was finished last, of those inside of one that is not */
 /* Checks a problem's statement (problem.c): throws after reporting everything found. */
@@ -285,6 +287,8 @@ typedef struct Spec {
 	int *param_of_leaf; /* -1: baked into the function */
 } Spec;
 Spec sp_specialise(Sp *sp, Av *f, const Call *call);
+/* The same of what nothing differentiates: forms for reverse mode may be left out of it. */
+Spec sp_specialise_underived(Sp *sp, Av *f, const Call *call);
 /* f in the form that derivatives by the active parameters are taken of: with a decomposition of a matrix in it, one that has them also where
  * eigenvalues or singular values meet (spec_whole.c). Borrowed. */
 Fn *sp_whole(Sp *sp, Fn *f, const bool *active);
@@ -294,6 +298,8 @@ void session_keep_whole(Session *s, Fn *f, const bool *active, Fn *whole); /* ta
 /* The random state and the token of effects of the present function; a function that turns out to need them is tried again with them. */
 void sp_effects(Sp *sp, Ref *rng, Ref *io, Span at);
 void sp_set_effects(Sp *sp, Ref rng, Ref io);
+/* The call of a function that always fails: nothing after it runs. */
+Av *sp_failed(Sp *sp, const Spec *s, Span at);
 struct Family; /* specialisations of one function for one structure of arguments: session's cache */
 struct Family *session_find_family(Session *s, const char *key);
 void session_add_family(Session *s, struct Family *f, const char *key);

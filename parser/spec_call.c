@@ -340,6 +340,7 @@ typedef struct Member {
 	TypeId *declared; /* result types, known after the trial of a recursive function */
 	const Av *declared_result;
 	bool yields;           /* a number of the text took the narrower dtype of its company in it */
+	bool underived;        /* forms for reverse mode are left out of it, or may be while it is built */
 	bool called_open;      /* somebody called it in this attempt, before it was finished */
 	struct Family *family;
 	struct Member *before; /* what was finished before it */
@@ -467,7 +468,8 @@ typedef struct Job {
 	Frame frame;
 	Builder *b;
 	bool trial;
-	uint32_t yielded; /* before this attempt */
+	uint32_t yielded, left_out; /* before this attempt */
+	bool underived;             /* nothing differentiates what is asked for */
 	Ref *result_refs;
 	uint32_t nresults;
 	Av *result;
@@ -589,6 +591,7 @@ static void build_member(Ctx *c, void *arg) {
 	Sp *outer = j->sp;
 	Frame *fr = &j->frame;
 	inner.frame = fr;
+	inner.underived = j->underived;
 	inner.inlined = NULL;
 	inner.place = NO_SPAN;
 	inner.env = env_new(&inner, NULL);
@@ -697,6 +700,7 @@ static bool attempt(Job *j) {
 	j->b = build_begin(c, j->f->text, span_intern(c, j->f->code_kind == CODE_AST ? ((const Ast *)j->f->code)->span : j->call->span), NULL);
 	j->frame.b = j->b;
 	j->yielded = *session_yielded(sp->session);
+	j->left_out = *session_left_out(sp->session);
 	j->member->building = j->b;
 	uint32_t mark = diag_total(c);
 	Status s = ctx_protect(c, build_member, j);
@@ -736,6 +740,7 @@ static bool attempt(Job *j) {
 	Member *m = j->member;
 	m->result = m->recursive ? av_keep_strong(ctx_arena(c), j->result) : av_keep(ctx_arena(c), j->result);
 	m->yields = *session_yielded(sp->session) != j->yielded;
+	m->underived = *session_left_out(sp->session) != j->left_out;
 	m->fn = build_end(j->b, j->nresults, j->result_refs);
 	if (!m->recursive) {
 		Fn *plain = m->fn;
@@ -753,7 +758,7 @@ static bool attempt(Job *j) {
 
 static Member *find_member(Job *j, const char *key) {
 	for (Member *m = j->family->members; m; m = m->next)
-		if (!strcmp(m->baked_key, key)) return m;
+		if (!strcmp(m->baked_key, key) && (j->underived || !m->underived)) return m;
 	return NULL;
 }
 
@@ -811,9 +816,9 @@ static void check_parts(Sp *sp, Av *f, const Call *call) {
 	if (!left) sp_fail(sp, E_NESTING, call->span, "the arguments of %s have too many parts", function_name(sp, f));
 }
 
-Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
+static Spec specialise(Sp *sp, Av *f, const Call *call, bool underived) {
 	check_parts(sp, f, call);
-	Job j = {.sp = sp, .f = f, .call = call};
+	Job j = {.sp = sp, .f = f, .call = call, .underived = underived};
 	uint32_t n = f->n + call->n + call->nnamed;
 	Av **items = ARENA_ARRAY(sp->a, Av *, n + 1);
 	for (uint32_t i = 0; i < f->n; i++) items[i] = av_named(sp, f->items[i]);
@@ -870,6 +875,7 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 		m = ARENA_NEW(ctx_arena(sp->c), Member);
 		m->baked_key = bk;
 		m->family = fam;
+		m->underived = underived;
 		m->next = fam->members;
 		fam->members = m;
 		j.member = m;
@@ -895,6 +901,7 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 	Spec r = {.effects = fam->effects, .nleaves = j.nleaves};
 	Member *m = j.member;
 	*session_yielded(sp->session) += m->yields;
+	*session_left_out(sp->session) += m->underived;
 	r.fn = m->finished ? m->fn : build_fn(m->building);
 	r.result = m->finished ? m->result : m->declared_result;
 	if (!m->finished) {
@@ -909,6 +916,10 @@ Spec sp_specialise(Sp *sp, Av *f, const Call *call) {
 	}
 	return r;
 }
+
+Spec sp_specialise(Sp *sp, Av *f, const Call *call) { return specialise(sp, f, call, false); }
+
+Spec sp_specialise_underived(Sp *sp, Av *f, const Call *call) { return specialise(sp, f, call, true); }
 
 void family_release(struct Family *fam) {
 	for (Member *m = fam->members; m; m = m->next)
@@ -977,8 +988,17 @@ static void see_through(Sp *sp, const Spec *s, uint32_t n, Ref *results) {
 	}
 }
 
+Av *sp_failed(Sp *sp, const Spec *s, Span at) {
+	Ref results[2];
+	sp_at(sp, at);
+	sp_emit_call(sp, s->fn, s->nargs, s->args, s->effects, results);
+	if (s->effects) sp_set_effects(sp, results[0], results[1]);
+	sp_set_dead(sp);
+	return av_new(sp, AV_UNSET);
+}
+
 static Av *call_specialised(Sp *sp, Av *f, const Call *call) {
-	Spec s = sp_specialise(sp, f, call);
+	Spec s = specialise(sp, f, call, sp->underived);
 	uint32_t n = av_count_leaves(s.result), k = 0;
 	Ref *results = ARENA_ARRAY(sp->a, Ref, n + 2);
 	sp_at(sp, call->span);

@@ -432,7 +432,10 @@ static const Atom *operand_names(Sp *sp, const Ruled *r, const Av *f, const Ast 
 }
 
 static Av *call_ruled(Sp *sp, Av *f, const Call *call, const Ast *rule) {
-	Spec s = sp_specialise(sp, f, call);
+	const uint32_t left_out = *session_left_out(sp->session);
+	Spec s = sp_specialise_underived(sp, f, call); /* derivatives are the rule's */
+	*session_left_out(sp->session) = left_out;
+	if (!s.promised && s.result->kind == AV_UNSET) return sp_failed(sp, &s, call->span);
 	const char *name = rule ? atom_text(sp->c, f->text) : "linear_map";
 	if (s.effects && name[0] == '_') sp_fail(sp, E_RULE, call->span, "what is handed to this function of the library cannot print or draw random numbers");
 	if (s.effects) sp_fail(sp, E_RULE, call->span, "`%s` has a derivative rule, so it cannot print or draw random numbers", name);

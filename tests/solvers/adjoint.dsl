@@ -72,3 +72,8 @@ find(plan(grad(decay), [2.0, 0.3]), "gradient, forwards, which by so few numbers
 find(plan(grad(p -> p[2] * decay(p)), [2.0, 0.3, 1.0]), "by the steps of an integration once more") > 0        #> true
 grad(a -> decay([a, 0.3]))(2.0)    #~ grad(p -> p[2] * decay(p))([2.0, 0.3, 1.0])[0] tol 1e-12
 grad(decay)([2.0, 0.3])            #~ grad(p -> p[2] * decay(p))([2.0, 0.3, 1.0])[..2] tol 1e-12
+# also where it has been called before without a derivative, which needs nothing for reverse mode
+again(p, n) = if n == 0 { p[2] * decay(p) } else { again(1.0 * p, n - 1) }
+again([2.0, 0.3, 1.0], 1);
+find(plan(grad(p -> again(p, 1)), [2.0, 0.3, 1.0]), "by the steps of an integration once more") > 0            #> true
+grad(p -> again(p, 1))([2.0, 0.3, 1.0])    #~ grad(p -> p[2] * decay(p))([2.0, 0.3, 1.0]) tol 1e-12
