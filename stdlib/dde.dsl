@@ -66,10 +66,10 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
   B = concat(stop_gradient(jumps), [stop_gradient(t0)])
   level = i64(zeros(len(B)))
   # what f compares by t alone ends pieces, too
-  begins = switches + _beside(t0, t1)
-  stops = concat(switches - _beside(t0, t1), expand(t1, 0))
+  begins = concat(expand(t0, 0), switches) + _beside(t0, t1)
+  stops = concat(switches, expand(t1, 0)) - _beside(t0, t1)
   piece = 0
-  t = t0
+  t = begins[0]
   y = y0
   stats = i64(zeros(9))
   span = abs(stop_gradient(t1 - t0))
@@ -79,7 +79,7 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
   pieces = 0
   while open {
     now = _numbers(map(l -> stop_gradient(t - _lag(l, t, y)), lags))
-    if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {t:.9g}; y is {y}") }
+    if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {if pieces == 0 { t0 } else { t }:.9g}; y is {y}") }
     tiny = 1e-12 * (span + abs(t))
     # how far each delayed time may go in this piece: to the next breaking point, which the present is if nothing else comes before
     reach = map(a -> min(where(B > a + tiny, B, stop_gradient(t))), now)
@@ -135,19 +135,20 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
         hit = min(hit, min(where(near, level, 98)) + 1)
       }
       if hit <= m.degree + 1 { B = push(B, stop_gradient(t)); level = push(level, hit) }
-      if piece < len(begins) and t >= stops[piece] {
+      if piece + 1 < len(begins) and t >= stops[piece] {
+        piece = piece + 1
         t = begins[piece]
         B = push(B, stop_gradient(t))
         level = push(level, 0)
-        piece = piece + 1
       }
     }
     pieces = pieces + 1
     if pieces > 100000 {
       error("dde: more than 100000 pieces on the way to t = {t1:.9g}; the last ends at {t:.9g}, the lags there are {t - now}")
     }
-    open = t < t1
+    open = t < stops[-1]
   }
+  if len(T) > d + 1 { T[d + 1] = t0; T[-1] = t1 }
   ends = T[starts + m.degree]
   first = stop_gradient(t0)
   last = stop_gradient(t1)

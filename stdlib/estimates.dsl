@@ -98,8 +98,8 @@ _parts_by_grids(info, m, o, s) = {
     (h, l, next) = (others[0].h, rough.h, _gap(m, A, B, size, meshed))
     if m.name == "fd" or meshed { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
   } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
-  # Before a solution is refused, one that is finer says more than two that are coarser.
-  space = if kind(finer) == "none" { space } else if space > 0.3 and others[0].h > 1 {
+  # Before a solution is refused or warned of, one that is finer says more than two that are coarser.
+  space = if kind(finer) == "none" { space } else if space > 0.01 and others[0].h > 1 {
     F = _values_at_all(info, finer.method.solve(info, finer.method, quiet), at, taus)
     _by_both(_gap(m, X, F, size, meshed), gap, finer.h, others[0].h, top)
   } else { space }
@@ -108,8 +108,8 @@ _parts_by_grids(info, m, o, s) = {
     apart = try { _gap(m, X, _values_at_all(info, _by_elements(info, quiet), at, taus), size, true) } catch e { 0.0 }
     if apart > 0.1 { max(space, apart) } else { space }
   }
-  later = if info.time < 0 { none } else { _in_finer_steps(info, rough.method, quiet, last, b - a) }
-  time = if kind(later) == "none" { 0.0 } else {
+  later = if info.time < 0 { none } else { _in_finer_steps(info, rough.method, quiet, last, s, a, b) }
+  time = if kind(later) == "none" { 0.0 } else if later.factor == 0 { 0.0 } else {
     C = _values_at_all(info, later.method.solve(info, later.method, later.o), at, taus)
     later.factor * _gap(m, B, C, size, meshed)
   }
@@ -159,21 +159,21 @@ _by_both(fine, coarse, h, l, top) = {
 
 # Two other grids, (method, h) each with h their width beside that of s, the formal order, and one that
 # is finer, if that is not one of the two.
-_others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else if m.name == "fv" { _fv_others(info, m) } else {
+_others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
   (a, factor) = m.coarser(info, m, s)
   (b, _) = a.coarser(info, a, s)
   (((method = a, h = 2.0), (method = b, h = 4.0)), log2(factor) + 1, none)
 }
 
-# The method in finer steps with options for it, and how far its difference may be below the error;
-# none where a method takes its steps from the grid.
-_in_finer_steps(info, m, o, s, span) = {
+# The method with which `last` was found, in finer steps with options for it, and how far its difference
+# may be below the error of s; none where a method takes its steps from the grid alone.
+_in_finer_steps(info, m, o, last, s, a, b) = if m.name == "fv" { _fv_in_halves(info, m, o, last, s, a) } else {
   given = if has(m, "step") { m.step } else { none }
   spectral = m.name == "fourier" and (if kind(given) == "none" { true } else { has(given, "spectral") })
   waves = if spectral { _is_semilinear(info, info.time) } else { false }
   if waves {
     step = if kind(given) == "none" { etdrk4() } else { given }
-    (method = (...m, step = (...step, dt = abs(span) / (2.0 * s.stats.steps))), o = o, factor = 2.0)
+    (method = (...m, step = (...step, dt = abs(b - a) / (2.0 * last.stats.steps))), o = o, factor = 2.0)
   } else if has(m, "time") {
     stepper = if kind(given) == "none" { m.time } else { given }
     fixed = stepper.name == "rk4" or stepper.name == "euler" or stepper.name == "symplectic"
@@ -305,21 +305,33 @@ _widening(info, m, n, num, den) = {
   if m.name == "fd" and not info.periodic[info.space[0]] { (n - 1.0) / (k - 1.0) } else { f64(n) / k }
 }
 # Of fv half and a quarter of the cells, where there are few twice and four times as many; of first order,
-# as at shocks, or up to second; with steps twice as long also where sources decide their length.
-_fv_coarser(info, m, s) = (_with_cells(m, 1, 2), 2.0)
-_with_cells(m, num, den) = {
-  by = n -> max(n * num // den, 1)
-  (...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(by, (...m.n,)) } else { by(m.n) }, calm = 1.0,
-    pace = f64(num) / den)
-}
-_fv_others(info, m) = {
+# as at shocks, or up to second. Steps grow with the cells, also where sources or pulses decide their length.
+# Where they end at times that are wanted they do not: then as many are taken as of s, so that what these leave
+# is a part of its own.
+_fv_others(info, m, s) = {
   # what begins at a time may leave errors of first order behind, whatever two grids make of it by chance
   top = if _switches_by_clock(info) { 1.0 } else { 2.0 }
   many = true
   for n in (if kind(m.n) == "tuple" or kind(m.n) == "list" { m.n } else { (m.n,) }) { if n < 16 { many = false } }
-  if many {
-    (((method = _with_cells(m, 1, 2), h = 2.0), (method = _with_cells(m, 1, 4), h = 4.0)), top, none)
-  } else { (((method = _with_cells(m, 2, 1), h = 0.5), (method = _with_cells(m, 4, 1), h = 0.25)), top, none) }
+  ((a, b), (c, d)) = if many { ((1, 2), (1, 4)) } else { ((2, 1), (4, 1)) }
+  (((method = _with_cells(m, a, b, s), h = f64(b) / a), (method = _with_cells(m, c, d, s), h = f64(d) / c)), top, none)
+}
+_with_cells(m, num, den, s) = {
+  by = n -> max(n * num // den, 1)
+  (...m, n = if kind(m.n) == "tuple" or kind(m.n) == "list" { map(by, (...m.n,)) } else { by(m.n) },
+    calm = 1.0, pace = f64(num) / den, at_least = if _fv_ends_often(s) { f64(s.stats.steps) } else { 0.0 })
+}
+_fv_ends_often(s) = s.stats.steps < 4 * len(s.times)
+# Twice as many steps as of `last`, also where they end at times that are wanted.
+_fv_in_halves(info, m, o, last, s, a) = {
+  order = if _switches_by_clock(info) or m.steps == "euler" { 1.0 } else { 2.0 }
+  times = f64(o.saveat)[f64(o.saveat) > a]
+  between = concat(expand(a, 0), times[..-1])
+  halves = ravel(stack(0.5 * (between + times), times; axis = 1))
+  cfl = if m.cfl > 0 { m.cfl } else { 0.8 }
+  (method = (...m, cfl = 0.5 * cfl, calm = 2.0, pace = 2 * m.pace, at_least = 2.0 * last.stats.steps),
+    o = (...o, saveat = halves, rtol = 0.1 * o.rtol, atol = 0.1 * o.atol),
+    factor = if _fv_ends_often(s) { (f64(last.stats.steps) / s.stats.steps)^order / (1 - 0.5^order) } else { 0.0 })
 }
 # Elements of twice and four times the length; where there are few, of shorter ones. Of a mesh that was
 # given one with all cells cut, and the error is not taken to fall faster than with the first power.

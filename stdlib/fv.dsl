@@ -43,7 +43,7 @@ fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 
     if reconstruct == "first" { "euler" } else { if reconstruct == "muscl" { "ssprk2" } else { "ssprk3" } }
   }
   (name = "fv", n = n, flux = flux, reconstruct = reconstruct, limiter = limiter, cfl = cfl, steps = how, max_steps = max_steps,
-    positive = positive, solve = _solve_fv, coarser = _fv_coarser)
+    positive = positive, solve = _solve_fv, others = _fv_others)
 }
 
 # reconstruct(v; method, limiter): values at the upper faces of periodic cells from their averages v f64[n], from below: what fv() takes at one side of each face
@@ -675,9 +675,10 @@ _solve_fv(info, m, o) = {
   clock = _clock_of(info)
   switches = _breaks_along(clock, span[0], span[1], false)
   grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
-    # these steps have no control of errors; on the grids of estimates they grow with the cells
-    pace = 16 * (if has(m, "pace") { m.pace } else { 1.0 }) / _longest_seeing(clock.watched, switches, f64(span[0]),
+    # these steps have no control of errors; as many as were asked for are not to be one more by rounding
+    pace = max(16 * (if has(m, "pace") { m.pace } else { 1.0 }) / _longest_seeing(clock.watched, switches, f64(span[0]),
       f64(span[1])),
+      (if has(m, "at_least") { (1 - 1e-9) * m.at_least } else { 0.0 }) / (span[1] - span[0])),
     least = if kind(m.positive) == "none" { 0.0 } else { min(0.0, _fv_least(s, m, U)) })
   _fv_check(s, m, grid, U)
   times = if len(o.saveat) > 0 { f64(o.saveat) } else { linspace(span[0], span[1], if s.dims == 1 { 51 } else { 11 }) }
@@ -693,7 +694,7 @@ _solve_fv(info, m, o) = {
   }
   values = stack(...rows; axis = 1)
   kept = if len(first) == len(times) { values } else { values[1..] }
-  (...record(info.fields, map(k -> _fv_function(s, m, grid, first, rows, k), list(...(0..len(info.fields))))),
+  (...record(info.fields, map(k -> _fv_function(s, m, grid, first, switches, rows, k), list(...(0..len(info.fields))))),
     x = if s.dims == 1 {
       grid.axes[0]
     } else {
@@ -791,13 +792,13 @@ _fv_check_quasi(s, X, V) = {
 # ---- solutions as functions
 
 # A field at (t, x, ...): from the last time kept before t on by further steps, and in a cell by a parabola through its average and what is reconstructed at its faces.
-_fv_function(s, m, grid, times, rows, k) = {
+_fv_function(s, m, grid, times, switches, rows, k) = {
   size = s.info.sizes[k]
   at = t -> {
     before = max(0, min(len(times) - 1, sum(i64(times <= stop_gradient(t))) - 1))
     start = map(r -> r[before], rows)
     if t > times[before] {
-      (U, reached, steps, why) = _fv_to(s, m, grid, times[before], t, start)
+      (U, reached, steps, why) = _fv_past(s, m, grid, times[before], t, switches, start)
       if why > 0 { _fv_failed(s, m, grid, U, reached, steps, why) }
       U
     } else { start }

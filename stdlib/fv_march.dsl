@@ -318,12 +318,12 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
 # The least of what is to stay positive in all cells
 _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
 
-# The same, anew behind each of the switches
+# The same, anew behind each of the switches, which t0 and t1 may be, too: the last stage of a step is at its end
 _fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
-  beside = _beside(t0, t1)
-  here = switches[switches - beside > t0 and switches + beside < t1]
-  ends = concat(here - beside, expand(t1, 0))
-  (V, t, steps, why) = _fv_to(s, m, grid, t0, ends[0], U)
+  beside = min(_beside(t0, t1), 0.25 * (t1 - t0))
+  here = switches[switches - 2 * beside > t0 and switches + 2 * beside < t1]
+  ends = concat(here, expand(t1, 0)) - beside
+  (V, t, steps, why) = _fv_to(s, m, grid, t0 + beside, ends[0], U)
   for k in 1..len(ends) {
     if why == 0 {
       (W, reached, more, state) = _fv_to(s, m, grid, here[k - 1] + beside, ends[k], V)

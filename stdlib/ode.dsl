@@ -307,10 +307,11 @@ _stats(s) =
 _dense_steps(times, Y, starts, d) = t -> _through_step(times, Y, starts, d, t)
 _dense(times, Y, d, whole) = t -> if whole { _through_nodes(times, Y, d, t) } else { _through_nearest(times, Y, t) }
 
-_through_nearest(times, Y, t) = {
-  n = len(times)
+_through_nearest(times, Y, t) = _through_nearest_of(times, Y, t, 0, len(times))
+# The same of the rows from `first` to n alone
+_through_nearest_of(times, Y, t, first, n) = {
   before = if times[-1] >= times[0] { sum(i64(times < stop_gradient(t))) } else { sum(i64(times > stop_gradient(t))) }
-  base = max(min(before - 2, n - 4), 0)
+  base = max(min(before - 2, n - 4), first)
   at = list(...map(k -> min(base + k, n - 1), list(0, 1, 2, 3)))
   y = 0.0 * Y[0]
   for j in list(0, 1, 2, 3) {

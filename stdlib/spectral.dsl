@@ -777,7 +777,11 @@ _solve_spectral(info, m, o, time) = {
   (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
     _in_pieces(run, s, 1, U0, t0, t1, saved.saveat)
   }
-  state = t -> if len(o.saveat) > 0 or step.name == "cnab2" { _through_nearest(times, Y, t) } else {
+  state = t -> if len(o.saveat) > 0 { _through_nearest(times, Y, t) } else if step.name == "cnab2" {
+    # through rows on this side of what switches
+    (early, late) = (concat([-inf], s[s <= t]), concat(s[s > t], [inf]))
+    _through_nearest_of(times, Y, t, sum(i64(times < early[-1])), sum(i64(times <= late[0])))
+  } else {
     # from the row before t by steps of the method
     r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)
     if t == times[r] { Y[r] } else { F.all(t, _etd_reach(F, times[r], t - times[r], F.start(Y[r]))) }
