@@ -126,6 +126,9 @@ _solve_up_to_constants(info, m, S, o, free) = {
   W = _zero_on(F, J, W)
   _check_balance(info, W[S.N..], F(0.0 * W)[..S.N], o)
   U = W[..S.N]
+  # the mean at the nodes is another on each grid, that over the box is not
+  weights = _mean_weights(S.T)
+  for part in parts { U[part * P..(part + 1) * P] -= sum(weights * U[part * P..(part + 1) * P]) }
   for c in pins {
     for a in list(...(0.._width(info, c.field))) {
       at = (_first_part(info, S.levels, c.field, 0) + a) * P
@@ -134,6 +137,21 @@ _solve_up_to_constants(info, m, S, o, free) = {
     }
   }
   (U, (newton = turns, unknowns = S.N, elements = len(A.pattern.rows)))
+}
+# By what the values at the nodes are multiplied to give their mean over the box
+_mean_weights(T) = {
+  w = ones(1)
+  for g in T.dims { w = ravel(expand(w, 1) * _mean_along(g)) }
+  w
+}
+# The same along one coordinate: the interpolation, by Gauss's rule between any two nodes
+_mean_along(g) = if g.periodic { ones(len(g.x)) / len(g.x) } else {
+  n = len(g.x)
+  c = _series_of(g, expand(eye(n), 0))[0]
+  (t, w) = gauss_legendre(6; a = 0.0, b = 1.0)
+  (h, from) = (diff(g.x), g.x[..-1])
+  parts = map((t, w) -> sum(expand(w * h, 1) * map(x -> _between_nodes(g, c, x), from + t * h); axis = 0), t, w)
+  sum(parts; axis = 0) / (g.b - g.a)
 }
 # What a field's component lacks at the point of a condition that is linear in its value.
 _pin_shift(info, S, c, a, u) = {

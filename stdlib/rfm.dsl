@@ -243,7 +243,8 @@ _face_points(info, c, M, s) = {
 # number, -1 of equations), for M features of bandwidths s (inf: any)
 _rfm_blocks(info, rows, weight, M, s, shift) = {
   d = len(info.coords)
-  out = list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0, condition = -1))
+  out =
+    list((equations = list(...info.equations), X = _box_points(info, i64(ceil(rows * M)), shift), weight = 1.0, condition = -1))
   rim = _rim_points(info, M, shift)
   if kind(rim) != "none" { out = push(out, (equations = list(...info.equations), X = rim, weight = 1.0, condition = -1)) }
   for (k, c) in enumerate(info.conditions) {
@@ -395,10 +396,12 @@ _valley(line, p) = {
   (bend, if bend > 0 { 0.5 * (y[0] - y[2]) / bend } else { 0.0 })
 }
 
-# The values of all components at points X, f64[n, components], in units of their own size, and how fast they vary along each axis: rms of derivative by rms of value
-_values_and_rates(info, f, a, X) = {
+# The values of all components at points X, f64[n, components], their sizes, and how fast they vary along each axis: rms of derivative by rms of value. Those that are free up to a constant (1.0) have
+# the mean 0
+_values_and_rates(info, f, a, X, free) = {
   θ = X @ f.W' + f.b
   (U, K) = (sin(θ) @ a', cos(θ))
+  U = U - free * mean(U; axis = 0)
   size = sqrt(mean(U^2; axis = 0)) + 1e-300
   rates = map(k -> sqrt(mean(((K @ (f.W[.., k] * a)') / size)^2)), list(...(0..len(info.coords))))
   (U, size, stack(...rates))
@@ -445,6 +448,7 @@ _solve_rfm(info, m, o) = {
   at_rest = map(q -> _linearised(info, q.equations, q.X, zeros(len(q.X), _slot_starts(info)[-1])), held)
   scales = map((q, l) -> _wave_scales(info, q.equations, l, q.X), held, at_rest)
   linear = _is_linear(info, (...info.equations, ...info.conditions))
+  free = _free_components(info)
   balance = _balance(info, at_rest[0][1])
   length = _box_lengths(info)
   given = kind(m.bandwidth) != "none"
@@ -478,7 +482,7 @@ _solve_rfm(info, m, o) = {
     start = if best.error < 0.3 { (f = best.f, a = best.a) } else { nothing }
     r = _rfm_amplitudes(info, m, _rfm_blocks(info, m.rows, m.weight, M, s, 0.5), f, start, scales, linear)
     (e, error) = _held_out(info, held, f, r.a, scales)
-    (U, size, rates) = _values_and_rates(info, f, r.a, held[0].X)
+    (U, size, rates) = _values_and_rates(info, f, r.a, held[0].X, free)
     now = (s = s, M = M, a = r.a, f = f, e = e, error = error, steps = r.steps, place = place, U = U, size = size, rates = rates)
     if max(e, best.e) < ratio_e {
       ratio_e = max(e, best.e)
@@ -575,7 +579,30 @@ _solve_rfm(info, m, o) = {
     error(
       "{info.name}: Newton's method has found no solution with {best.M} random features: what is left of the equations is {error_:.1g} of it, after {best.steps} steps. More features, a shorter time or weaker nonlinear terms may help, or a guess: solve(..., guess = (u = ...)), the solution of an easier problem, say; fd(), chebyshev() and pinn() serve layers and long times")
   }
-  _rfm_solution(info, m, (...best, error = error_))
+  # a wave of no frequency takes the mean over the box off what is free up to a constant
+  shifted = if max(free) == 0 { (f = best.f, a = best.a) } else {
+    half = 0.5 * best.f.W * length
+    parts = prod(where(half == 0, 1.0, sin(half) / where(half == 0, 1.0, half)); axis = 1)
+    mean_ = best.a @ (sin(best.f.W @ (stack(...info.lo) + 0.5 * length) + best.f.b) * parts)
+    (f = (W = concat(best.f.W, zeros(1, d)), b = concat(best.f.b, [0.5 * π])),
+      a = concat(best.a, -expand(free * mean_, 1); axis = 1))
+  }
+  _rfm_solution(info, m, (...best, ...shifted, error = error_))
+}
+# 1.0 for the components of fields that nothing determines but up to a constant, else 0.0
+_free_components(info) = {
+  free = zeros(_component_count(info))
+  for k in _free_constants(info, (count = len(info.fields),)) {
+    pinned = false
+    for c in info.conditions {
+      d = _residual_dependence(info, c)
+      for (i, j) in enumerate(info.jets) {
+        if j[0] == k and d.depends[len(info.coords) + i] { pinned = pinned or c.at.coord < 0 }
+      }
+    }
+    if not pinned { free[_first_component(info, k).._first_component(info, k + 1)] = 1.0 }
+  }
+  free
 }
 
 _rfm_solution(info, m, r) = {
