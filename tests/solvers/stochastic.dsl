@@ -21,7 +21,9 @@ weak(euler_maruyama)         #~ 1 tol 0.25
 weak(milstein)               #~ 1 tol 0.1
 
 # additive noise: Euler's and Maruyama's method is of order 1, and x is known along the path
-additive(m, seed) = sde((t, x) -> 0.05/sqrt(1 + t) - x/(2*(1 + t)), (t, x) -> [0.1*0.05/sqrt(1 + t)], [1.0], (0.0, 1.0); method = m, seed = seed, saveat = [1.0])
+additive(m, seed) =
+  sde((t, x) -> 0.05/sqrt(1 + t) - x/(2*(1 + t)), (t, x) -> [0.1*0.05/sqrt(1 + t)], [1.0], (0.0, 1.0); method = m, seed = seed,
+    saveat = [1.0])
 off(m, seed) = { s = additive(m, seed); abs(s.values[0, 0] - (1 + 0.05*(1 + 0.1*s.W[0, 0]))/sqrt(2)) }
 slope(h, stack(...map(k -> mean(map(seed -> off(euler_maruyama(h[k]), seed), iota(200))), list(0, 1, 2, 3, 4))))   #~ 1 tol 0.1
 slope(h, stack(...map(k -> mean(map(seed -> off(sri(h[k]), seed), iota(200))), list(0, 1, 2, 3, 4)))) > 1.4    #> true
@@ -32,7 +34,9 @@ near(x, exact) = abs(mean(x) - exact) < 4*std(x)/sqrt(len(x))
 near(many, 1.3728005075084582)        #> true
 near(many^2, 4.017282338753169)       #> true
 (θ, σ) = (1.5, 0.7)
-ou = map(seed -> sde((t, x) -> -θ*x, (t, x) -> σ + 0*x, [2.0], (0.0, 1.0); method = sri(1/16), seed = seed, saveat = [0.4, 1.0]).values[.., 0], iota(20000));
+ou =
+  map(seed -> sde((t, x) -> -θ*x, (t, x) -> σ + 0*x, [2.0], (0.0, 1.0); method = sri(1/16), seed = seed,
+    saveat = [0.4, 1.0]).values[.., 0], iota(20000));
 near(ou[.., 0], 2exp(-0.4θ))          #> true
 near(ou[.., 1], 2exp(-θ))             #> true
 near((ou[.., 0] - 2exp(-0.4θ))^2, σ^2*(1 - exp(-0.8θ))/2θ)      #> true
@@ -63,7 +67,12 @@ fine.W                                #~ map(W, fine.times) tol 1e-12
 all(fine.times[1..] > fine.times[..-1])         #> true
 
 # ---- smaller tolerances, smaller errors
-errors = map(tol -> mean(map(seed -> { s = sde((t, x) -> a*x, (t, x) -> b*x, [0.5], (0.0, 1.0); rtol = tol, atol = tol, seed = seed, saveat = [1.0]); abs(s.values[0, 0] - 0.5*exp(a - b^2/2 + b*s.W[0, 0])) }, iota(200))), [1e-2, 1e-3, 1e-4])
+errors =
+  map(
+    tol -> mean(map(seed -> {
+      s = sde((t, x) -> a*x, (t, x) -> b*x, [0.5], (0.0, 1.0); rtol = tol, atol = tol, seed = seed, saveat = [1.0]);
+      abs(s.values[0, 0] - 0.5*exp(a - b^2/2 + b*s.W[0, 0]))
+    }, iota(200))), [1e-2, 1e-3, 1e-4])
 errors[0] < 3e-2 and errors[1] < 0.3*errors[0] and errors[2] < 0.3*errors[1]    #> true
 
 # ---- Itô and Stratonovich: dx = x∘dW is e^W, and is Itô's equation with the drift x/2; each method solves both
@@ -78,9 +87,11 @@ both(heun(1/1024))                    #~ [0, 0] tol 2e-3
 both(euler_maruyama(1/4096))          #~ [0, 0] tol 5e-2
 
 # ---- scalar and general noise: one process for two unknowns; a rotation that keeps the radius; two processes as one matrix
-s = sde((t, x) -> 0*x, (t, x) -> [-x[1], x[0]], [1.0, 0], (0.0, 1.0); noise = "scalar", calculus = "stratonovich", method = sri(1/1024), seed = 9);
+s = sde((t, x) -> 0*x, (t, x) -> [-x[1], x[0]], [1.0, 0], (0.0, 1.0); noise = "scalar", calculus = "stratonovich",
+  method = sri(1/1024), seed = 9);
 s.values[-1]                          #~ [cos(s.W[-1, 0]), sin(s.W[-1, 0])] tol 1e-4
-m = sde((t, x) -> 0*x, (t, x) -> [-x[1], x[0]], [1.0, 0], (0.0, 1.0); noise = "scalar", calculus = "stratonovich", method = milstein(1/4096), seed = 9);
+m = sde((t, x) -> 0*x, (t, x) -> [-x[1], x[0]], [1.0, 0], (0.0, 1.0); noise = "scalar", calculus = "stratonovich",
+  method = milstein(1/4096), seed = 9);
 m.values[-1]                          #~ [cos(m.W[-1, 0]), sin(m.W[-1, 0])] tol 1e-3
 g = (t, x) -> [0.3x[0], 0.4x[0]; 0.1x[1], 0.0]
 gen(m) = sde((t, x) -> [0.2, 0.1]*x, g, [1.0, 2.0], (0.0, 1.0); method = m, seed = 6)
@@ -91,13 +102,18 @@ gen(euler_maruyama(1/8192)).values[-1]          #~ r.values[-1] tol 1e-2
 shape(r.W)                            #> (2049, 2)
 
 # ---- derivatives along the path: of x0 e^(..) by x0, a and b, in both modes and of second order; of a nonlinear equation against differences
-value(p) = { s = sde((t, x) -> p[1]*x, (t, x) -> p[2]*x, [p[0]], (0.0, 1.0); method = sri(1/256), seed = 3, saveat = [1.0]); s.values[0, 0] }
+value(p) = {
+  s = sde((t, x) -> p[1]*x, (t, x) -> p[2]*x, [p[0]], (0.0, 1.0); method = sri(1/256), seed = 3, saveat = [1.0]);
+  s.values[0, 0]
+}
 w1 = brownian((0.0, 1.0); seed = 3)(1.0)[0]
 X = 0.5exp(a - b^2/2 + b*w1)
 grad(value)([0.5, a, b])              #~ X*[2, 1, w1 - b] tol 1e-3
 check_grad(value, [0.5, a, b]).reverse_forward < 1e-12          #> true
 hessian(value)([0.5, a, b])[0]        #~ X*[0, 2, 2*(w1 - b)] tol 1e-2
-double(p) = sde((t, x) -> p[0]*x - x^3, (t, x) -> p[1]*cos(x), [0.3], (0.0, 1.0); method = milstein(1/128), seed = 8, saveat = [0.37, 1.0]).values[.., 0] @ [1.0, 2.0]
+double(p) =
+  sde((t, x) -> p[0]*x - x^3, (t, x) -> p[1]*cos(x), [0.3], (0.0, 1.0); method = milstein(1/128), seed = 8,
+    saveat = [0.37, 1.0]).values[.., 0] @ [1.0, 2.0]
 check_grad(double, [1.2, 0.5])        #~ (reverse_forward = 0.0, differences = 0.0) tol 1e-8
 
 # ---- what is refused
@@ -109,7 +125,9 @@ said(() -> sde((t, x) -> x, (t, x) -> x, [1.0], (1.0, 0.0)).values)       #> a s
 said(() -> sde((t, x) -> x, (t, x) -> x, [1.0], (0.0, 1.0); method = euler_maruyama(0.0)).values)      #> the step of euler_maruyama(h) must be more than 0, not 0.0
 
 # noise that does not commute: a Brownian motion and its Lévy area (Heisenberg group). Errors against the same path in 512 steps: order 1, where euler_maruyama has 1/2
-heisenberg(method, seed) = sde((t, x) -> 0*x, (t, x) -> [1.0, 0.0; 0.0, 1.0; -0.5x[1], 0.5x[0]], [0.0, 0, 0], (0.0, 1.0); method = method, seed = seed).values[-1][2]
+heisenberg(method, seed) =
+  sde((t, x) -> 0*x, (t, x) -> [1.0, 0.0; 0.0, 1.0; -0.5x[1], 0.5x[0]], [0.0, 0, 0], (0.0, 1.0); method = method,
+    seed = seed).values[-1][2]
 exact_areas = [heisenberg(milstein(2.0^-9), seed) for seed in 0..24]
 area_error(k) = mean(abs([heisenberg(milstein(2.0^-k), seed) for seed in 0..24] - exact_areas))
 area_error(3) < 0.035         #> true
@@ -118,7 +136,9 @@ area_error(7) < 0.0035        #> true
 areas_at_1 = [heisenberg(milstein(2.0^-6), seed) for seed in 100..500]
 abs(mean(areas_at_1)) < 0.08 and abs(mean(areas_at_1^2) - 0.25) < 0.06     #> true
 # all three unknowns of a system with curved noise, against a fine path, and the derivative by what g captures against differences of the same path
-turning(p, n, seed) = sde((t, x) -> -0.5x, (t, x) -> [p*cos(x[1]), 0.3; 0.2, p*sin(x[0])], [0.5, 1.0], (0.0, 1.0); method = milstein(1/n), seed = seed).values[-1]
+turning(p, n, seed) =
+  sde((t, x) -> -0.5x, (t, x) -> [p*cos(x[1]), 0.3; 0.2, p*sin(x[0])], [0.5, 1.0], (0.0, 1.0); method = milstein(1/n),
+    seed = seed).values[-1]
 max(abs(turning(0.8, 64, 5) - turning(0.8, 512, 5))) < 0.01   #> true
 grad(p -> sum(turning(p, 32, 5)))(0.8)   #~ (sum(turning(0.8 + 1e-6, 32, 5)) - sum(turning(0.8 - 1e-6, 32, 5))) / 2e-6 tol 1e-7
 # noise that commutes needs no areas: as many steps as before, and general noise that is diagonal gives the same as diagonal noise
@@ -132,14 +152,16 @@ slope_of_end = 1.3 * exp((0.5 - 0.08) * 2 + 0.4 * end_of_path) * (0.5 - 0.08 + 0
 grad(T -> stretched(T, sri(1e-3)))(2.0)         #~ slope_of_end tol 1e-4
 jvp(T -> stretched(T, milstein(1e-3)), 2.0, 1.0)[1]   #~ slope_of_end tol 1e-3
 grad(T -> stretched(T, sri(0.25)))(1.9)         #~ (stretched(1.9 + 1e-6, sri(0.25)) - stretched(1.9 - 1e-6, sri(0.25))) / 2e-6 tol 1e-7
-begun_at(t0) = sde((t, x) -> t*x, (t, x) -> 0*x, [1.3], (t0, 2.0); rtol = 1e-8, atol = 1e-10, seed = 11, saveat = [1.5, 1.9]).values[0][0]
+begun_at(t0) =
+  sde((t, x) -> t*x, (t, x) -> 0*x, [1.3], (t0, 2.0); rtol = 1e-8, atol = 1e-10, seed = 11, saveat = [1.5, 1.9]).values[0][0]
 grad(begun_at)(0.5)                             #~ -0.5 * begun_at(0.5) tol 1e-6
 
 # by saveat: the path is stretched from each of these times to the next, W by the root of the factor. W itself, in cells that the times lie within, of first and second order and in both modes
 W_at(s) = sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, 1.0); method = euler_maruyama(0.25), seed = 5, saveat = s).W[.., 0]
 s0 = [0.4, 0.45, 0.9]
 (w1, w2, w3) = W_at(s0)
-J = [w1/(2*0.4), 0, 0; w1/(2*0.4) - (w2 - w1)/(2*0.05), (w2 - w1)/(2*0.05), 0; w1/(2*0.4) - (w2 - w1)/(2*0.05), (w2 - w1)/(2*0.05) - (w3 - w2)/(2*0.45), (w3 - w2)/(2*0.45)];
+J = [w1/(2*0.4), 0, 0; w1/(2*0.4) - (w2 - w1)/(2*0.05), (w2 - w1)/(2*0.05), 0; w1/(2*0.4) - (w2 - w1)/(2*0.05),
+  (w2 - w1)/(2*0.05) - (w3 - w2)/(2*0.45), (w3 - w2)/(2*0.45)];
 jacobian(W_at)(s0)                    #~ J tol 1e-12
 grad(s -> W_at(s) @ [1.0, -2, 3])(s0)     #~ [1.0, -2, 3] @ J tol 1e-12
 jvp(s -> jvp(W_at, s, [1.0, 0, 0])[1], s0, [1.0, 0, 0])[1][0]     #~ -w1/(4*0.4^2) tol 1e-12
@@ -147,9 +169,25 @@ jvp(s -> jvp(W_at, s, [1.0, 0, 0])[1], s0, [1.0, 0, 0])[1][0]     #~ -w1/(4*0.4^
 later(s) = sde((t, x) -> 0.5x, (t, x) -> 0.4x, [1.3], (0.0, 2.0); method = sri(1/512), seed = 11, saveat = s).values[1, 0]
 w = sde((t, x) -> 0.5x, (t, x) -> 0.4x, [1.3], (0.0, 2.0); method = sri(1/512), seed = 11, saveat = [0.7, 1.6]).W[.., 0];
 grad(later)([0.7, 1.6]) / (1.3 * exp(0.42 * 1.6 + 0.4 * w[1]))    #~ [0.4 * (w[0]/(2*0.7) - (w[1] - w[0])/(2*0.9)), 0.42 + 0.4 * (w[1] - w[0])/(2*0.9)] tol 1e-4
-product(s) = mean(map(k -> { x = sde((t, x) -> -x, (t, x) -> 0.5 + 0*x, [1.0], (0.0, 1.0); method = sri(1/8), seed = k, saveat = s).values; x[0, 0] * x[1, 0] }, iota(4000)))
+product(s) =
+  mean(map(k -> {
+    x = sde((t, x) -> -x, (t, x) -> 0.5 + 0*x, [1.0], (0.0, 1.0); method = sri(1/8), seed = k, saveat = s).values;
+    x[0, 0] * x[1, 0]
+  }, iota(4000)))
 both(s) = exp(-s[0] - s[1]) + 0.125 * (exp(s[0] - s[1]) - exp(-s[0] - s[1]))
 grad(product)([0.37, 0.8])            #~ grad(both)([0.37, 0.8]) tol 2e-2
 # the end of the interval does not move what stands at times of one's own
-late(T) = mean(map(k -> sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, T); method = euler_maruyama(0.25), seed = k, saveat = [0.4]).values[0, 0]^2, iota(100)))
+late(T) =
+  mean(map(k -> sde((t, x) -> 0*x, (t, x) -> 1 + 0*x, [0.0], (0.0, T); method = euler_maruyama(0.25), seed = k,
+    saveat = [0.4]).values[0, 0]^2, iota(100)))
 late'(1.0)                            #> 0.0
+
+# ---- what noise is, is proven for all times and states, not seen at the beginning
+swapped(t, x) = if t < 0.5 { 0.1 * x } else { 0.1 * [x[1], x[0]] }
+by_sri = try { sde((t, x) -> 0 * x, swapped, [1.0, 2.0], (0.0, 1.0); method = sri(), seed = 1); "nothing" } catch e { e };
+find(by_sri, "depends on x[i] alone") > 0     #> true
+# columns that commute until t = 0.5: by areas as if they never did, so that halving steps four times lowers the error by more than 8
+turning(t, x) = if t < 0.5 { [0.3, 0.0; 0.0, 0.3] } else { [0.3 * x[1], 0.1; 0.2, 0.3 * x[0]] }
+at_end(h) = sde((t, x) -> 0 * x, turning, [1.0, 2.0], (0.0, 1.0); method = milstein(h), seed = 5, noise = "general").values[-1]
+fine = at_end(1/4096)
+norm(at_end(1/256) - fine) < 0.2 * norm(at_end(1/16) - fine)     #> true
