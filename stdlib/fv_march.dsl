@@ -255,15 +255,20 @@ _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
   })
   (way = if _is_fixed(stiff) { if stiff > 0 { 1 } else { 0 } } else { 2 }, stiff = stiff)
 } else { (way = 0, stiff = 0.0) }
-# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve
+# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve. Between t0 and t1 nothing switches by the time.
 _fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
   n = size(U[0])
   flat = U -> concat(...map(u -> ravel(u), U))
   back = y -> map(i -> reshape(y[i * n..(i + 1) * n], ...shape(U[0])), s.all)
   f = (t, y) -> { V = back(y); flat(_fv_rate(s, m, grid, t, V, _fv_waves(s, m, grid, t, V), 0.0)) }
-  r = ode(f, flat(U), (t0, t1); method = radau5(), rtol = grid.rtol, atol = grid.atol, saveat = [t1], sparse = true)
-  y = r.values[-1]
-  (back(y), t1, r.stats.steps, if abs(sum(y)) < inf { 0 } else { 3 })
+  nothing = t -> zeros(0)
+  o = (rtol = grid.rtol, atol = grid.atol, saveat = [t1], way = _way(true),
+    switches = (compared = nothing, watched = nothing, tables = nothing))
+  method = radau5(max_step = 16 / grid.pace)
+  (times, Y, stats) = _with_jacobian(f, t0, flat(U), true, method,
+    (jac, pattern) -> _integrate(method, f, jac, pattern, flat(U), t0, t1, o))
+  y = Y[-1]
+  (back(y), t1, stats.steps, if abs(sum(y)) < inf { 0 } else { 3 })
 }
 # By explicit steps, in equal numbers as stability has it. A step that fails to keep positive what has to be is taken back, and a shorter one tried.
 _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
@@ -322,11 +327,11 @@ _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U)
 _fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
   beside = min(_beside(t0, t1), 0.25 * (t1 - t0))
   here = switches[switches - 2 * beside > t0 and switches + 2 * beside < t1]
-  ends = concat(here, expand(t1, 0)) - beside
-  (V, t, steps, why) = _fv_to(s, m, grid, t0 + beside, ends[0], U)
-  for k in 1..len(ends) {
+  (begins, ends) = (concat(expand(t0, 0), here) + beside, concat(here, expand(t1, 0)) - beside)
+  (V, t, steps, why) = (U, t0, 0, 0)
+  for k in 0..len(ends) {
     if why == 0 {
-      (W, reached, more, state) = _fv_to(s, m, grid, here[k - 1] + beside, ends[k], V)
+      (W, reached, more, state) = _fv_to(s, m, grid, begins[k], ends[k], V)
       V = W
       t = reached
       steps = steps + more

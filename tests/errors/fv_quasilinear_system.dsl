@@ -1,4 +1,4 @@
-#! error E0604 10:1-10:27 "fv() finds the flux of a(u)*u_x for one field, or where a is constant; of a system of other form, write what is conserved: q_t + ∂x(f(q)) == s"
+#! error E0505 10:1-10:27 "fv() finds the flux of a(u)*u_x for one field, or where a is constant; of a system of other form, write what is conserved: q_t + ∂x(f(q)) == s"
 problem shallow {
   domain t in [0, 1], x in [0, 1] periodic
   field h, u
