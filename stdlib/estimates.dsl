@@ -98,10 +98,13 @@ _parts_by_grids(info, m, o, s) = {
     (h, l, next) = (others[0].h, rough.h, _gap(m, A, B, size, meshed))
     if m.name == "fd" or meshed { max(gap, next * (h / l)^4) / abs(h^2 - 1) } else { _by_three(gap, next, h, l, 8.0) }
   } else { _by_three(gap, _gap(m, A, B, size, meshed), others[0].h, rough.h, top) }
-  # Before a solution is refused or warned of, one that is finer says more than two that are coarser.
-  space = if kind(finer) == "none" { space } else if space > 0.01 and others[0].h > 1 {
-    F = _values_at_all(info, finer.method.solve(info, finer.method, quiet), at, taus)
-    _by_both(_gap(m, X, F, size, meshed), gap, finer.h, others[0].h, top)
+  # Before a solution is refused, or a smooth one warned of, one that is finer says more than two that are coarser.
+  space = if kind(finer) == "none" { space }
+  else if space > (if _has_jumps(info) or _hides_jumps(info, s) { 0.3 } else { 0.01 }) and others[0].h > 1 {
+    more = finer()
+    F = _values_at_all(info, more.method.solve(info, more.method, quiet), at, taus)
+    seen = _by_both(_gap(m, X, F, size, meshed), gap, more.h, others[0].h, top)
+    if space > 0.3 { seen } else { min(space, seen) }
   } else { space }
   # where factors switch with the unknowns, fd's equations can have solutions of their own, on every grid
   space = if info.time >= 0 or m.name != "fd" or not _has_jumps(info) { space } else {
@@ -157,8 +160,8 @@ _by_both(fine, coarse, h, l, top) = {
   fine / (1 - h^low)
 }
 
-# Two other grids, (method, h) each with h their width beside that of s, the formal order, and one that
-# is finer, if that is not one of the two.
+# Two other grids, (method, h) each with h their width beside that of s, the formal order, and a function
+# for one that is finer, none where the two may be.
 _others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
   (a, factor) = m.coarser(info, m, s)
   (b, _) = a.coarser(info, a, s)
@@ -289,7 +292,7 @@ _grid_others(info, m, s) = {
   (((method = _with_points(info, m, points, a, b), h = _widening(info, m, points[0], a, b)),
     (method = _with_points(info, m, points, c, d), h = _widening(info, m, points[0], c, d))),
     if _has_jumps(info) or _hides_jumps(info, s) { 1.0 } else if local { m.order + 0.0 } else { 24.0 },
-    (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
+    () -> (method = _with_points(info, m, points, e, f), h = _widening(info, m, points[0], e, f)))
 }
 # Series keep whether their number is even: an even function is seen in the same way then.
 _fewer(m, n, num, den) = {
@@ -354,6 +357,6 @@ _fem_others(info, m, s) = {
       N = mesh(r, h; cells = cells)
       (method = (...m, mesh = N), h = (len(M.cells) / f64(len(N.cells)))^(1.0 / d))
     }
-    ((made(if many { 2.0 } else { 0.7 }), made(if many { 4.0 } else { 0.5 })), top, none)
+    ((made(if many { 2.0 } else { 0.7 }), made(if many { 4.0 } else { 0.5 })), top, () -> made(0.7))
   }
 }
