@@ -1,5 +1,5 @@
 # Integrals, and their derivatives by limits and by what the integrand captures.
-# Compiled for this machine only: it takes long, and is not about lanes and registers.
+# As users run it only: compiling all of it takes long. Compiled for this machine only.
 
 integrate(x -> x^2, 0, 1) #~ 1/3 tol 1e-15
 integrate(exp, 0, 1) #~ e - 1 tol 1e-14
