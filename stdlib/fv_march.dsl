@@ -184,7 +184,8 @@ _fv_pace(s, m, grid, t, U, waves) = {
       q = if s.stirs { (if has(m, "calm") { m.calm } else { 2.0 }) * _fv_stir(s, X, V) } else { 0.0 }
       if s.diffuses {
         for k in ks {
-          q = q + 2 * _fv_spread(s, k, X, V) / grid.h[k]^2
+          # at the limit itself what alternates from cell to cell would stay
+          q = q + 2.2 * _fv_spread(s, k, X, V) / grid.h[k]^2
           if s.drifts { q = q + _fv_drift(s, k, X, V) / grid.h[k] }
         }
       }
