@@ -66,10 +66,10 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
   B = concat(stop_gradient(jumps), [stop_gradient(t0)])
   level = i64(zeros(len(B)))
   # what f compares by t alone ends pieces, too
-  begins = concat(expand(t0, 0), switches) + _beside(t0, t1)
+  begins = switches + _beside(t0, t1)
   stops = concat(switches, expand(t1, 0)) - _beside(t0, t1)
   piece = 0
-  t = begins[0]
+  t = t0
   y = y0
   stats = i64(zeros(9))
   span = abs(stop_gradient(t1 - t0))
@@ -79,7 +79,7 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
   pieces = 0
   while open {
     now = _numbers(map(l -> stop_gradient(t - _lag(l, t, y)), lags))
-    if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {if pieces == 0 { t0 } else { t }:.9g}; y is {y}") }
+    if min(stop_gradient(t) - now) < 0 { error("dde: a lag is negative at t = {t:.9g}; y is {y}") }
     tiny = 1e-12 * (span + abs(t))
     # how far each delayed time may go in this piece: to the next breaking point, which the present is if nothing else comes before
     reach = map(a -> min(where(B > a + tiny, B, stop_gradient(t))), now)
@@ -135,11 +135,11 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
         hit = min(hit, min(where(near, level, 98)) + 1)
       }
       if hit <= m.degree + 1 { B = push(B, stop_gradient(t)); level = push(level, hit) }
-      if piece + 1 < len(begins) and t >= stops[piece] {
-        piece = piece + 1
+      if piece < len(begins) and t >= stops[piece] {
         t = begins[piece]
         B = push(B, stop_gradient(t))
         level = push(level, 0)
+        piece = piece + 1
       }
     }
     pieces = pieces + 1
@@ -148,7 +148,7 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
     }
     open = t < stops[-1]
   }
-  if len(T) > d + 1 { T[d + 1] = t0; T[-1] = t1 }
+  if len(T) > d + 1 { T[-1] = t1 }
   ends = T[starts + m.degree]
   first = stop_gradient(t0)
   last = stop_gradient(t1)

@@ -8,8 +8,9 @@
 # Both parts are added.
 #
 # A method says by a field `others` what it is on two other grids, or by `coarser` what it is on one
-# with half as many points, with the factor by which its error is then larger. Methods whose error is
-# that of the whole solution already (rfm, pinn, collocation) keep it.
+# with half as many points, with the factor by which its error is then larger. `in_halves` says what a
+# method is in half the steps whose steps no tolerance decides. Methods whose error is that of the whole
+# solution already (rfm, pinn, collocation) keep it.
 
 # The solution s of a problem by the method m with options o, with its error. A method that would
 # have to refine a mesh that it was given is estimated where estimate = true asks for it.
@@ -77,7 +78,7 @@ _parts_by_grids(info, m, o, s) = {
     stack(f64(o.saveat)[-1])
   }
   # steps that no tolerance chooses end at all times that are wanted, and so do those they are compared with
-  wanted = if info.time < 0 { o.saveat } else if m.name == "fv" and _asks_all(o.saveat) { s.times } else { taus }
+  wanted = if info.time < 0 { o.saveat } else if has(m, "in_halves") and _asks_all(o.saveat) { s.times } else { taus }
   quiet = (...o, progress = false, estimate = false, partial = true, saveat = wanted,
     guess = if has(m, "grid") and info.time < 0 { s } else { o.guess })
   (others, top, finer) = _others_of(info, m, s)
@@ -170,7 +171,7 @@ _others_of(info, m, s) = if has(m, "others") { m.others(info, m, s) } else {
 
 # The method with which `last` was found, in finer steps with options for it, and how far its difference
 # may be below the error of s; none where a method takes its steps from the grid alone.
-_in_finer_steps(info, m, o, last, s, a, b) = if m.name == "fv" { _fv_in_halves(info, m, o, last, s, a) } else {
+_in_finer_steps(info, m, o, last, s, a, b) = if has(m, "in_halves") { m.in_halves(info, m, o, last, s, a) } else {
   given = if has(m, "step") { m.step } else { none }
   spectral = m.name == "fourier" and (if kind(given) == "none" { true } else { has(given, "spectral") })
   waves = if spectral { _is_semilinear(info, info.time) } else { false }

@@ -43,7 +43,7 @@ fv(n = 400; flux = "rusanov", reconstruct = "muscl", limiter = "vanleer", cfl = 
     if reconstruct == "first" { "euler" } else { if reconstruct == "muscl" { "ssprk2" } else { "ssprk3" } }
   }
   (name = "fv", n = n, flux = flux, reconstruct = reconstruct, limiter = limiter, cfl = cfl, steps = how, max_steps = max_steps,
-    positive = positive, solve = _solve_fv, others = _fv_others)
+    positive = positive, solve = _solve_fv, others = _fv_others, in_halves = _fv_in_halves)
 }
 
 # reconstruct(v; method, limiter): values at the upper faces of periodic cells from their averages v f64[n], from below: what fv() takes at one side of each face
@@ -765,8 +765,8 @@ _fv_check(s, m, grid, U) = {
   for k in list(...(0..d)) { _fv_check_flux(s, m, k, X, V) }
 }
 
-# Proven from the equations: the rate of a field stands alone in its own, with a factor that nothing changes. That
-# it is 1 is looked at when the program runs.
+# Refuses what is not proven from the equations: the rate of a field stands alone in its own, with a factor
+# that nothing changes. _fv_check looks whether this is 1.
 _fv_refuse_rates(info) = {
   n = len(info.coords)
   for (k, row) in enumerate(_fv_rows(info)) {
@@ -780,7 +780,8 @@ _fv_refuse_rates(info) = {
   }
 }
 _fv_own_rate(info, k, q) = "fv() wants {info.fields[k]}_t by itself with coefficient 1 in its equation: {q.text}"
-# And that first derivatives outside of fluxes have factors that no derivative changes, nor, of several fields, a field
+# The same of first derivatives outside of fluxes, whose factors no derivative changes, nor, of several fields,
+# a field
 _fv_refuse_quasi(s) = {
   (d, m) = (s.dims + 1, s.m)
   for k in list(...(0..s.dims)) {

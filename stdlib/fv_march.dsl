@@ -256,7 +256,8 @@ _fv_way(s, m, grid, span) = if s.stirs or s.diffuses {
   })
   (way = if _is_fixed(stiff) { if stiff > 0 { 1 } else { 0 } } else { 2 }, stiff = stiff)
 } else { (way = 0, stiff = 0.0) }
-# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve. Between t0 and t1 nothing switches by the time.
+# All of the rate, waves included, by Radau's method of order 5 with the exact sparse Jacobian, to the tolerances of solve.
+# Between t0 and t1 nothing switches by the time.
 _fv_by_implicit_steps(s, m, grid, t0, t1, U) = {
   n = size(U[0])
   flat = U -> concat(...map(u -> ravel(u), U))
@@ -324,7 +325,8 @@ _fv_by_explicit_steps(s, m, grid, t0, t1, U) = {
 # The least of what is to stay positive in all cells
 _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U))
 
-# The same, anew behind each of the switches, which t0 and t1 may be, too: the last stage of a step is at its end
+# The same, anew behind each of the switches. t0 and t1 may be such times, too: the last stage of a step is at its
+# end, and must not see what comes after it.
 _fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
   beside = min(_beside(t0, t1), 0.25 * (t1 - t0))
   here = switches[switches - 2 * beside > t0 and switches + 2 * beside < t1]
