@@ -71,12 +71,49 @@ static Dim by_symbols(Builder *b, Dim d) {
 	return b->nequal ? dim_subst(b->ctx, d, b->equal.at, b->equal.n) : d;
 }
 
+/* The first term of a dim that is no plain symbol or number: its factor, or 0 where there is none. */
+static int64_t leading_term(const Ctx *c, Dim d, DimPart part[DIM_DEGREE], uint32_t *n) {
+	for (uint32_t i = 0; i < dim_term_count(c, d); i++) {
+		const int64_t factor = dim_term(c, d, i, part, n);
+		if (*n > 1 || (*n == 1 && part[0].by)) return factor;
+	}
+	return 0;
+}
+
+static bool same_parts(const DimPart *x, const DimPart *y, uint32_t n) {
+	for (uint32_t k = 0; k < n; k++)
+		if (x[k].by != y[k].by || (x[k].by ? x[k].inner != y[k].inner : x[k].sym != y[k].sym)) return false;
+	return true;
+}
+
+/* d without the leading term of a dim that is 0, where d has a multiple of that. */
+static Dim without_leading(Ctx *c, Dim d, Dim zero) {
+	DimPart lead[DIM_DEGREE], part[DIM_DEGREE];
+	uint32_t nlead, n;
+	const int64_t factor = leading_term(c, zero, lead, &nlead);
+	for (uint32_t i = 0; factor && i < dim_term_count(c, d); i++) {
+		const int64_t k = dim_term(c, d, i, part, &n);
+		if (n != nlead || !same_parts(part, lead, n)) continue;
+		return k % factor ? d : dim_sub(c, d, dim_mul(c, dim_const(c, k / factor), zero));
+	}
+	return d;
+}
+
+/* d by an equality in whatever sum it stands: of n - 1 == 7*floor((n + 6)/7) - 7 follows n == 7*floor((n + 6)/7) - 6.
+ * Where the leading term has too large a factor for one side, that side stands for the other as a whole. */
+static Dim by_equality(Ctx *c, Dim d, Dim from, Dim to) {
+	const Dim zero = dim_sub(c, from, to);
+	d = without_leading(c, d, zero);
+	from = without_leading(c, from, zero);
+	return d == from ? without_leading(c, to, zero) : d;
+}
+
 Dim build_canon(Builder *b, Dim d) {
 	if (!b->nequal && !b->same_from.n) return d;
 	if (dim_is_const(b->ctx, d, NULL)) return d;
 	d = by_symbols(b, d);
 	for (uint32_t i = 0; i < b->same_from.n; i++) /* what was said of symbols since counts for these as well */
-		if (by_symbols(b, b->same_from.at[i]) == d) d = by_symbols(b, b->same_to.at[i]);
+		d = by_equality(b->ctx, d, by_symbols(b, b->same_from.at[i]), by_symbols(b, b->same_to.at[i]));
 	return d;
 }
 

@@ -222,6 +222,24 @@ static void test_lengths(T *t) {
 	CHECK(t, build_same_dim(b, dim_mul(t->c, q, len(t, 50)), dim_mul(t->c, v, w)));
 	build_region_end(b, whole, 0, NULL);
 	CHECK(t, !build_same_dim(b, dim_mul(t->c, p, q), dim_mul(t->c, v, w)));
+	/* What follows from an equality, in whatever order its sides were met: rows of steps of seven, all but the first. */
+	for (int turned = 0; turned < 2; turned++) {
+		whole = build_region_begin(b, 0, NULL, NULL);
+		Dim steps = dim_floordiv(t->c, dim_add(t->c, p, len(t, 6)), 7), seven = dim_mul(t->c, steps, len(t, 7));
+		Dim all = dim_sub(t->c, p, len(t, 1)), rows = dim_sub(t->c, seven, len(t, 7));
+		dims_assume(b, turned ? all : rows, turned ? rows : all);
+		CHECK(t, build_same_dim(b, rows, all) && build_same_dim(b, dim_sub(t->c, seven, len(t, 6)), p));
+		CHECK(t, build_same_dim(b, dim_sub(t->c, q, dim_mul(t->c, seven, len(t, 2))),
+		                        dim_sub(t->c, q, dim_mul(t->c, dim_add(t->c, p, len(t, 6)), len(t, 2)))));
+		CHECK(t, !build_same_dim(b, steps, p) && !build_same_dim(b, seven, p));
+		CHECK(t, build_canon(b, build_canon(b, seven)) == build_canon(b, seven) && build_canon(b, steps) == steps);
+		build_region_end(b, whole, 0, NULL);
+	}
+	whole = build_region_begin(b, 0, NULL, NULL);
+	Dim half = dim_floordiv(t->c, p, 2);
+	dims_assume(b, dim_sub(t->c, p, half), half);
+	CHECK(t, build_same_dim(b, dim_sub(t->c, p, half), half) && build_same_dim(b, dim_mul(t->c, half, len(t, 2)), p));
+	build_region_end(b, whole, 0, NULL);
 	/* Nor that of a value that has been made on the way to the equality; in a branch beside it there may be another. */
 	whole = build_region_begin(b, 0, NULL, NULL);
 	Dim past = dim_sub(t->c, p, len(t, 2)), first = len(t, 2);
