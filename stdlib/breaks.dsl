@@ -35,7 +35,7 @@ _breaks_along(along, a, b, all) = {
 _with_breaks(s, more, a, b) = {
   known = concat([-inf], sort(stop_gradient(s)), [inf])
   k = searchsorted(known, stop_gradient(more))
-  whole = concat(s, more[min(more - known[k - 1], known[min(k, len(known) - 1)] - more) > _near_knots(a, b)])
+  whole = concat(s, more[min(more - known[k - 1], known[min(k, len(known) - 1)] - more) > _near_knots(more, a, b)])
   whole[argsort((if b < a { -1.0 } else { 1.0 }) * whole)]
 }
 
@@ -70,7 +70,7 @@ _sharp_knots(watched, tables, a, b, n, all) = {
     (at, part) = _knots_passed(t -> tables(t)[k][0], tables(a)[k][1], places)
     # the ends of the way are neighbours of the first and the last
     order = argsort(at)
-    first = _are_apart(at[order], _near_knots(a, b))
+    first = _are_apart(at[order], _near_knots(at[order], a, b))
     (at, part) = (concat(stack(min(a, b)), at[order][first], stack(max(a, b))), concat([0], part[order][first], [0]))
     W = _seen_at(watched, at)
     finite = concat(V, W; axis = 0)
@@ -93,10 +93,10 @@ _sharp_knots(watched, tables, a, b, n, all) = {
     out = concat(out, at[inner and (sharp or hides[part] > 0)])
   }
   out = sort(out)
-  out[_are_apart(out, _near_knots(a, b))]
+  out[_are_apart(out, _near_knots(out, a, b))]
 }
-# How near are places that are found by halving and are the same
-_near_knots(a, b) = 1e-13 * stop_gradient(abs(a) + abs(b))
+# How near to places between a and b others are that were found by halving and are the same
+_near_knots(at, a, b) = stop_gradient(1e-13 * abs(at) + _least_place(a, b))
 # Which of ascending places are not so near to the one before
 _are_apart(at, near) = at - concat([-inf], at)[..len(at)] > near
 # How far w is outside of what is between a and b
@@ -126,10 +126,10 @@ _whole_between(a, b) = {
 # Where f is κ between a and b, where it is A and B
 _passing(f, κ, a, b, A, B) = {
   t = a + (b - a) * (κ - A) / (B - A)
-  near = 4e-16 * (abs(κ) + abs(A) + abs(B))
+  near = 1e-15 * abs(κ) + _least_place(A, B)
   (lo, hi) = (a, b)
   turns = 0
-  while abs(f(t) - κ) > near and turns < 60 {
+  while abs(f(t) - κ) > near and turns < 120 {
     turns = turns + 1
     if (f(t) <= κ) == (A <= κ) { lo = t } else { hi = t }
     t = 0.5 * (lo + hi)

@@ -34,14 +34,14 @@ dde(f, y0, span; lags = 1.0, past = none, method = dop853(), rtol = 1e-6, atol =
   }
   clock = (compared = t -> _clock_switches(f, t, y, delayed), watched = t -> _watched(f, t, y, delayed),
     tables = t -> _clock_tables(f, t, y, delayed))
-  switches = _breaks_along(clock, t0, t1, false)
+  switches = _restarts_along(clock, t0, t1, _parts_of_pulses(method))
   # the history may jump as well: when a delayed time comes there, a piece ends
   longest = max(_numbers(map(l -> stop_gradient(_lag(l, t0, y)), all)))
   jumps = if kind(past) == "none" { zeros(0) } else { _breaks_along(
     (compared = t -> _clock_switches(before, t), watched = t -> _watched(before, t), tables = t -> _clock_tables(before, t)),
     t0 - longest, t0, false) }
   method = _seeing(method, clock.watched, switches, t0, t1)
-  _by_pieces(f, y, before, all, switches, jumps, t0, t1, method,
+  _by_pieces(f, y, before, all, switches, _is_sharp(clock, t0), jumps, t0, t1, method,
     _integration(y, none, (rtol = rtol, atol = atol, saveat = [])), f64(saveat))
 }
 
@@ -54,7 +54,7 @@ _looked_up(T, Y, starts, ends, d, lo, hi, s) = {
   _through_one(T, Y, starts[min(k, len(starts) - 1)], d, s)
 }
 
-_by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
+_by_pieces(f, y0, before, lags, switches, sharp, jumps, t0, t1, m, o, saveat) = {
   n = len(y0)
   many = len(lags)
   # a step before the first, so that there always is one to look into: y0, which nobody is shown
@@ -66,8 +66,9 @@ _by_pieces(f, y0, before, lags, switches, jumps, t0, t1, m, o, saveat) = {
   B = concat(stop_gradient(jumps), [stop_gradient(t0)])
   level = i64(zeros(len(B)))
   # what f compares by t alone ends pieces, too
-  begins = switches + _beside(t0, t1)
-  stops = concat(switches, expand(t1, 0)) - _beside(t0, t1)
+  gap = _gaps(t0, switches, t1, sharp)
+  begins = switches + gap[1..-1]
+  stops = concat(switches, expand(t1, 0)) - gap[1..]
   piece = 0
   t = t0
   y = y0

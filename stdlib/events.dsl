@@ -58,9 +58,9 @@ _integrate_events(m, f, jac, y0, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   clock = _clock_in(o, f, y0)
-  switches = _breaks_along(clock, t0, t1, false)
+  switches = _restarts_along(clock, t0, t1, _parts_of_pulses(m))
   m = _seeing(m, clock.watched, switches, t0, t1)
-  _pass_events((degree = m.degree, switches = switches,
+  _pass_events((degree = m.degree, switches = switches, sharp = _is_sharp(clock, t0),
     until = (directions, stops, signs, t, y, b) -> if has(m, "until") {
       m.until(m, f, jac, g, directions, stops, signs, y, t, b, o)
     } else {
@@ -83,10 +83,11 @@ _integrate_events_implicit(m, F, jac, y0, id, t0, t1, o, events) = {
   all = _event_list(events)
   g = (t, y) -> _numbers(map(e -> _event_value(e, t, y), all))
   switches = if kind(o.switches) == "none" { zeros(0) } else {
-    stop_gradient(_breaks_along(o.switches, t0, t1, false))
+    stop_gradient(_restarts_along(o.switches, t0, t1, 1))
   }
   m = if kind(o.switches) == "none" { m } else { _seeing(m, o.switches.watched, switches, t0, t1) }
   _pass_events((degree = 5, switches = switches,
+    sharp = if kind(o.switches) == "none" { false } else { _is_sharp(o.switches, t0) },
     until = (directions, stops, signs, t, y, b) -> m.until_implicit(m, F, jac, g, directions, stops, signs, y, id, t, b, o),
     known = (t, y, times, rows) -> {
       fixed = stop_gradient(times)
@@ -151,10 +152,17 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
   fired = 0 * stops
   swift = 0
   held = 0
-  # pieces end at the switches, too
+  # Pieces end at the switches, too. Where t1 may be one, what is left of the way there is
+  # gone only for an event, and the first piece begins behind t0.
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
-  begins = w.switches + way * _beside(t0, t1)
-  ends_at = concat(w.switches - way * _beside(t0, t1), expand(t1, 0))
+  switches = w.switches
+  gap = way * _gaps(t0, switches, t1, w.sharp)
+  begins = switches + gap[1..-1]
+  ends_at = switches - gap[1..-1]
+  (begins, ends_at) = if w.sharp {
+    (concat(begins, expand(t1, 0)), concat(ends_at, expand(t1 - gap[-1], 0), expand(t1, 0)))
+  } else { (begins, concat(ends_at, expand(t1, 0))) }
+  t = if w.sharp { t0 + gap[0] } else { t }
   piece = 0
   while open {
     b = ends_at[piece]
@@ -229,18 +237,20 @@ _pass_events(w, g, all, y0, t0, t1, o) = {
       t = if any((before > 0) != (behind > 0) or (before < 0) != (behind < 0)) { moved } else { begins[piece] }
       piece = piece + 1
       fired = 0 * stops
-      open = true
+      open = t != t1
+      if not open { T[-1] = t1 }
     } else {
       t = moved
       # an event just before a switch
       while piece < len(begins) and way * (ends_at[piece] - t) <= 0 {
-        t = begins[piece]
+        t = if piece < len(switches) { begins[piece] } else { t }
         piece = piece + 1
       }
       open = open and t != t1
     }
     y = state
   }
+  T[0] = t0
   (times = T, values = Y, starts = starts, stats = counts, events = _named_events(all, seen), complete = complete)
 }
 # What happened, with what the events of each name did apart

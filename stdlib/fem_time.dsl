@@ -21,6 +21,8 @@ _fem_lines(P, D, m, o) = {
   for n in list(...D.counts) { sizes = push(sizes, max(abs(U0[at..at + n]))); at = at + n }
   o = (...o, atol = _atol_by_sizes(o, stack(sizes)))
   clock = _clock_of(info)
+  # no restarts across pulses at the beginning, where IDA takes short steps: pieces
+  # write the forms of elements out once more
   switches = _breaks_along(clock, t0, t1, false)
   longest = _longest_seeing(clock.watched, switches, t0, t1) / _shorter(o)
   F = (t, y, yp) -> _assembled(P, D, S, fluxes, t, 0.0, whole(t, y), rates(t, yp))[0][free]
@@ -42,7 +44,8 @@ _fem_lines(P, D, m, o) = {
       list(...(P.first[f]..P.first[f] + max(1, info.sizes[f]))))), list(...(0..P.nf))))
     forms = (t, U, V) -> { (R, A) = _assembled(P, D, S, fluxes, t, 0.0, U, V); (R[free], A) }
     mass = (t, U, V) -> _matrix_on(S, map((p, u, v) -> _cell_mass(P, D, t, p, u, v), D.places, U[D.dofs], V[D.dofs])).values
-    (times, Y, Z, counts) = _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, switches, longest, o)
+    (times, Y, Z, counts) =
+      _by_stages(P, forms, mass, on, free, all, _with_free(on(t0), free, y0), t0, t1, switches, _is_sharp(clock, t0), longest, o)
     at = t -> _between_steps(times, Y, Z, all, t)
     if _asks_all(o.saveat) { (times, Y, at, counts) } else { (f64(o.saveat), map(at, f64(o.saveat)), at, counts) }
   } else {
@@ -54,8 +57,8 @@ _fem_lines(P, D, m, o) = {
       (r[0], r[1], _stats(r[2]))
     }
     (T, Z, counts) = if _is_fixed(len(switches)) { run(y0, t0, t1, f64(o.saveat)) } else {
-      (T, Z, counts) = _in_pieces(run, stop_gradient(switches), 5, y0, t0, t1, f64(o.saveat))
-      (T, Z + _unmoved(clock.whole, t0), counts)
+      (T, Z, counts) = _in_pieces(run, stop_gradient(switches), _is_sharp(clock, t0), 5, y0, t0, t1, f64(o.saveat))
+      (T, Z + (if _is_sharp(clock, t0) { _unmoved(clock.whole, t0) } else { 0.0 }), counts)
     }
     inner = _dense(T, Z, 5, _asks_all(o.saveat))
     (T, map(k -> whole(T[k], Z[k]), iota(len(T))), (t) -> whole(t, inner(t)), counts)
@@ -69,7 +72,7 @@ _fem_lines(P, D, m, o) = {
 # R(t, U, U') == 0 by three implicit stages, of order 3, stiffly accurate, with an estimate of order 2 (Alexander 1977). Fields without a rate, rated 0, are unknowns of each stage
 # themselves; what is fixed moves as it is said to. Steps end before each of the switches and begin behind
 # it. Gives times, values and rates at the ends of steps.
-_by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, longest, o) = {
+_by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, sharp, longest, o) = {
   γ = 0.435866521508459
   a = [γ, 0, 0; 0.5 * (1 - γ), γ, 0; -1.5γ^2 + 4γ - 0.25, 1.5γ^2 - 5γ + 1.25, γ]
   c = [γ, 0.5 * (1 + γ), 1]
@@ -120,7 +123,8 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, longest, o) = {
   Y = expand(U, 0)
   Z = expand(V, 0)
   (steps, failed) = (0, 0)
-  ends = concat(switches - _beside(t0, t1), expand(t1, 0))
+  gap = _gaps(t0, switches, t1, sharp)
+  ends = concat(switches - gap[1..-1], expand(t1, 0))
   piece = 0
   fresh = true
   while t < t1 and steps + failed < 20000 {
@@ -141,7 +145,7 @@ _by_stages(P, forms, mass, on, free, rated, U, t0, t1, switches, longest, o) = {
       steps = steps + 1
       h = h * clamp(0.9 * max(e, 1e-8)^(-1.0 / 3), 0.3, 4.0)
       if t == ends[piece] and t < t1 {
-        t = switches[piece] + _beside(t0, t1)
+        t = switches[piece] + gap[piece + 1]
         times = concat(times, expand(t, 0))
         Y = concat(Y, expand(U, 0); axis = 0)
         Z = concat(Z, expand(V, 0); axis = 0)

@@ -675,10 +675,11 @@ _solve_fv(info, m, o) = {
   U = _fv_initial(s, plain)
   # what is below 0 at the beginning, as depths of dry land less a threshold are, stays above its least
   clock = _clock_of(info)
-  switches = _breaks_along(clock, span[0], span[1], false)
-  grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol,
+  pace = if has(m, "pace") { m.pace } else { 1.0 }
+  switches = _restarts_along(clock, span[0], span[1], i64(ceil(16 * pace)))
+  grid = (...plain, ..._fv_way(s, m, plain, span), rtol = o.rtol, atol = o.atol, sharp = _is_sharp(clock, span[0] + 0.0),
     # these steps have no control of errors; as many as were asked for are not to be one more by rounding
-    pace = max(16 * (if has(m, "pace") { m.pace } else { 1.0 }) / _longest_seeing(clock.watched, switches, f64(span[0]),
+    pace = max(16 * pace / _longest_seeing(clock.watched, switches, f64(span[0]),
       f64(span[1])),
       (if has(m, "at_least") { (1 - 1e-9) * m.at_least } else { 0.0 }) / (span[1] - span[0])),
     least = if kind(m.positive) == "none" { 0.0 } else { min(0.0, _fv_least(s, m, U)) })

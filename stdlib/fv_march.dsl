@@ -328,9 +328,11 @@ _fv_least(s, m, U) = min(_fv_each(s, (...u) -> _fv_to_keep(s, m, list(...u)), U)
 # The same, anew behind each of the switches. t0 and t1 may be such times, too: the last stage of a step is at its
 # end, and must not see what comes after it.
 _fv_past(s, m, grid, t0, t1, switches, U) = if _is_fixed(len(switches)) { _fv_to(s, m, grid, t0, t1, U) } else {
-  beside = min(_beside(t0, t1), 0.25 * (t1 - t0))
-  here = switches[switches - 2 * beside > t0 and switches + 2 * beside < t1]
-  (begins, ends) = (concat(expand(t0, 0), here) + beside, concat(here, expand(t1, 0)) - beside)
+  here = switches[switches > t0 and switches < t1]
+  here = here[min(here - t0, t1 - here) > 4 * 2.3e-16 * abs(here)]
+  gap = _gaps(t0, here, t1, grid.sharp)
+  begins = concat(expand(t0, 0), here) + gap[..-1]
+  ends = concat(here, expand(t1, 0)) - gap[1..]
   (V, t, steps, why) = (U, t0, 0, 0)
   for k in 0..len(ends) {
     if why == 0 {

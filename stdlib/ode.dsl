@@ -126,10 +126,11 @@ _integrate(m, f, jac, pattern, y0, t0, t1, o) = {
   o = _integration(y0, pattern, o)
   (t0, t1) = (f64(t0), f64(t1))
   clock = _clock_in(o, f, y0)
-  s = _breaks_along(clock, t0, t1, false)
+  s = _restarts_along(clock, t0, t1, _parts_of_pulses(m))
   m = _seeing(m, clock.watched, s, t0, t1)
   if _is_fixed(len(s)) { _go(m, f, jac, y0, t0, t1, o) } else {
-    _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)), s, m.degree, y0, t0, t1, o.saveat)
+    _in_pieces((y, a, b, saveat) -> _go(m, f, jac, y, a, b, (...o, saveat = saveat)), s, _is_sharp(clock, t0), m.degree,
+      y0, t0, t1, o.saveat)
   }
 }
 # What f makes of t alone, as functions of t, unless it is known
@@ -235,12 +236,12 @@ _until_cvode(m, f, jac, g, directions, stops, signs, y0, t0, t1, o) = {
 _longest_step(m) = if has(m, "max_step") { _as_longest(m.max_step) } else { 0.0 }
 _as_longest(h) = if h < inf { h } else { 0.0 }
 _by_ida(m, F, jac, y0, id, t0, t1, o) = if kind(o.switches) == "none" { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-  s = stop_gradient(_breaks_along(o.switches, t0, t1, false))
+  s = stop_gradient(_restarts_along(o.switches, t0, t1, 1))
   m = _seeing(m, o.switches.watched, s, t0, t1)
   if _is_fixed(len(s)) { _by_ida_once(m, F, jac, y0, id, t0, t1, o) } else {
-    (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), s, 5, y0,
-      t0, t1, o.saveat)
-    (times, Y + _unmoved(o.switches.whole, t0), stats)
+    (times, Y, stats) = _in_pieces((y, a, b, saveat) -> _by_ida_once(m, F, jac, y, id, a, b, (...o, saveat = saveat)), s,
+      _is_sharp(o.switches, t0), 5, y0, t0, t1, o.saveat)
+    (times, Y + (if _is_sharp(o.switches, t0) { _unmoved(o.switches.whole, t0) } else { 0.0 }), stats)
   }
 }
 _by_ida_once(m, F, jac, y0, id, t0, t1, o) = {

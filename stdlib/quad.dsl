@@ -67,8 +67,8 @@ _jump_terms(f, df, a, b, like) = {
     for i in 0..n {
       left = stop_gradient(_on_the_way(a, b, i / n))
       right = stop_gradient(_on_the_way(a, b, (i + 1) / n))
-      before = stop_gradient(c(left)) <= 0
-      behind = stop_gradient(c(right)) <= 0
+      (A, B) = (stop_gradient(c(left)), stop_gradient(c(right)))
+      (before, behind) = (A <= 0, B <= 0)
       for k in 0..len(before) {
         if before[k] != behind[k] {
           lo = left
@@ -79,11 +79,16 @@ _jump_terms(f, df, a, b, like) = {
             lo = if stays { middle } else { lo }
             hi = if stays { hi } else { middle }
           }
-          p = _zero_at(x -> c(x)[k], 0.5 * (lo + hi))
+          place = 0.5 * (lo + hi)
+          # what is compared may jump there, as a table does by whole numbers: then the place does not move
+          fixed = abs(stop_gradient(c(place)[k])) > 1e-9 * (abs(A[k]) + abs(B[k]))
+          p = _zero_at(x -> c(x)[k], place)
           side = if left < right { 1.0 } else { -1.0 }
-          aside = stop_gradient(1e-13 * (abs(p) + abs(right - left)))
-          speed = -dc(p)[k] / (x -> c(x)[k])'(p)
-          total = total + (f(p - side * aside) - f(p + side * aside)) * speed
+          # as near as p itself allows, if that is beyond what is rounded in f
+          gap = x -> f(p - side * stop_gradient(x)) - f(p + side * stop_gradient(x))
+          (near, far) = (gap(8 * 2.3e-16 * abs(p) + _least_place(left, right)), gap(1e-13 * (abs(p) + abs(right - left))))
+          speed = -dc(p)[k] / where(fixed, 1.0, (x -> c(x)[k])'(p))
+          total = total + where(fixed, 0.0, where(abs(near) > 1e-6 * abs(far), near, far)) * speed
         }
       }
     }
@@ -92,21 +97,27 @@ _jump_terms(f, df, a, b, like) = {
 }
 # the place behind a share t of the way from a to b, of which an end may be infinite; never quite there
 _on_the_way(a, b, t) = {
-  s = 1e-12 + (1 - 2e-12) * t
+  (short, least) = (1e-12, 1e-30)
   if abs(a) == inf and abs(b) == inf {
+    s = short + (1 - 2 * short) * t
     (if a < b { 1.0 } else { -1.0 }) * (2 * s - 1) / (s * (1 - s))
   } else if abs(b) == inf {
-    a + (if a < b { 1.0 } else { -1.0 }) * s / (1 - s)
+    a + (if a < b { 1.0 } else { -1.0 }) * max(t / (1 - (1 - short) * t), least)
   } else if abs(a) == inf {
-    b - (if a < b { 1.0 } else { -1.0 }) * (1 - s) / s
-  } else { a + (b - a) * s }
+    b - (if a < b { 1.0 } else { -1.0 }) * max((1 - t) / (short + (1 - short) * t), least)
+  } else {
+    inside = x -> 4.6e-16 * abs(x) + least * abs(b - a)
+    if a < b { clamp(a + (b - a) * t, a + inside(a), b - inside(b)) } else {
+      clamp(a + (b - a) * t, b + inside(b), a - inside(a))
+    }
+  }
 }
 # Parts end where f switches by the variable alone, and at knots of tables, so that nothing hides between
 # places that are looked at.
 _integral(f, a, b, o) = {
   far = abs(a) == inf or abs(b) == inf
   s = _switches_between(x -> _own_switches(f, x),
-    () -> map(t -> stop_gradient(_on_the_way(a, b, t)), f64(iota(129)) / 128), if far { 0.0 } else { abs(a) + abs(b) })
+    () -> map(t -> stop_gradient(_on_the_way(a, b, t)), f64(iota(129)) / 128), if far { 0.0 } else { _least_place(a, b) })
   s = if len(_clock_tables(f, 0.5 * a + 0.5 * b)) == 0 { s } else if far { s } else { _with_knots(f, s, a, b) }
   if _is_fixed(len(s)) { _integral_of_part(f, a, b, o) } else {
     ends = concat(expand(a, 0), s, expand(b, 0))

@@ -54,7 +54,7 @@ _seeing_on_path(m, f, g, x, t0, t1) = {
   both = (t, y) -> concat(ravel(f(t, y) + 0.0), ravel(g(t, y) + 0.0))
   clock =
     (compared = t -> _clock_switches(both, t, x), watched = t -> _watched(both, t, x), tables = t -> _clock_tables(both, t, x))
-  s = stop_gradient(_breaks_along(clock, t0, t1, false))
+  s = stop_gradient(_restarts_along(clock, t0, t1, if m.adaptive { 1 } else { 8 }))
   longest = _longest_seeing(clock.watched, s, t0, t1)
   if _is_fixed(len(s)) and len(clock.watched(t0)) == 0 { (...m, longest = none) } else {
     ends = concat([-inf], s, [inf])

@@ -766,7 +766,7 @@ _solve_spectral(info, m, o, time) = {
   saved = (...o, saveat = f64(o.saveat), atol = _atol_by_sizes(o, max(abs(reshape(U0, S.parts, S.T.P)); axis = 1)))
   if step.name == "cnab2" and F.coupled { _refuse("cnab2() serves linear parts that couple no fields; etdrk4() does others") }
   clock = _clock_of(info)
-  s = _breaks_along(clock, t0, t1, false)
+  s = _restarts_along(clock, t0, t1, if kind(step.dt) == "none" { 1 } else { 8 })
   longest = _longest_seeing(clock.watched, s, t0, t1)
   # not of solutions that are only compared with others
   if kind(step.dt) != "none" and not o.partial { if step.dt > 2 * longest { _warn_of_narrow(step.name, step.dt, longest) } }
@@ -775,12 +775,15 @@ _solve_spectral(info, m, o, time) = {
     if step.name == "cnab2" { _cnab_march(F, step, o, a, b, U) } else { _etd_march(F, step, o, a, b, U, f64(S.T.P), info.name) }
   }
   (times, Y, stats) = if _is_fixed(len(s)) { run(U0, t0, t1, saved.saveat) } else {
-    _in_pieces(run, s, 1, U0, t0, t1, saved.saveat)
+    _in_pieces(run, s, _is_sharp(clock, t0), 1, U0, t0, t1, saved.saveat)
   }
   state = t -> if len(o.saveat) > 0 { _through_nearest(times, Y, t) } else if step.name == "cnab2" {
-    # through rows on this side of what switches
-    (early, late) = (concat([-inf], s[s <= t]), concat(s[s > t], [inf]))
-    _through_nearest_of(times, Y, t, sum(i64(times < early[-1])), sum(i64(times <= late[0])))
+    # through rows on this side of what switches; where nothing is sharp there are two at that time
+    (early, late) = (concat([-inf], s[s <= t])[-1], concat(s[s > t], [inf])[0])
+    (first, last) = if _is_sharp(clock, t0) { (sum(i64(times < early)), sum(i64(times <= late))) } else {
+      (max(sum(i64(times <= early)) - 1, 0), min(sum(i64(times < late)) + 1, len(times)))
+    }
+    _through_nearest_of(times, Y, t, first, last)
   } else {
     # from the row before t by steps of the method
     r = clamp(sum(i64(times <= stop_gradient(t))) - 1, 0, len(times) - 1)

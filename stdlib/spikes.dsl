@@ -41,6 +41,67 @@ _narrow_places(c, s, a, b, tails) = if len(c(a + 0.0)) == 0 { zeros(0) } else {
   })
 }
 
+# Where an integration from a to b begins anew, f64[n], the way from a to b: where
+# what depends on the time alone breaks (_breaks_along), and across pulses that are
+# over so soon that even parts of the way do not see them. each: see _early_pulses.
+_restarts_along(clock, a, b, each) = {
+  s = _breaks_along(clock, a, b, false)
+  watched = clock.watched
+  if len(watched(a + 0.0)) == 0 { s } else {
+    _with_breaks(s, _now(() -> _primal(() -> _early_pulses(watched, a + 0.0, b + 0.0, each))), a, b)
+  }
+}
+# Whether what depends on the time alone may jump or bend, and an end of the way be
+# such a place, of which an integration must not see the other side
+_is_sharp(clock, t) = len(clock.compared(t)) > 0 or len(clock.tables(t)) > 0
+# Of a method whose steps are given, and of one that chooses them: see below
+_parts_of_pulses(m) = if has(m, "finer") { 8 } else { 1 }
+# Places across each pulse of c, f64[k], in the first 256th of the way from a to b:
+# where it begins, where it is over, to 1e-12 of its height, and between these and
+# its peak `each` in each of seven octaves: 1 for steps that are chosen, else 8 or
+# more. So a step behind it that is a million times as long takes nothing of it. c is
+# looked at in eight places of each octave, down to 1e-12 of the way. Of each of its
+# numbers the largest rise and the largest fall count, if they come back, are a
+# millionth of the integral and not one of many. Time: 256 values of c.
+_early_pulses(c, a, b, each) = {
+  way = 2^((iota(256) - 255) / 8.0) / 256
+  w = _pulses_in(_seen_at(c, a + (b - a) * way), way, each)
+  # far from 0 times are rounded, and steps between these would be
+  (at, near) = (abs(b - a) * w, 1e-10 * (abs(a) + abs(b - a) * w))
+  a + (b - a) * w[_are_apart(at, near) and at > near]
+}
+# The same of values V at shares of the way: shares, upwards.
+_pulses_in(V, way, each) = {
+  (starts, stops, out) = (zeros(0), zeros(0), zeros(0))
+  # of most nothing is beyond what is at both ends
+  (most, least) = (max(V[0], V[-1]), min(V[0], V[-1]))
+  rises = max(V; axis = 0) > most
+  falls = min(V; axis = 0) < least
+  for k in findall(rises or falls) {
+    whole = sum(way * abs(V[.., k]))
+    for up in list(true, false) {
+      v = if up { V[.., k] } else { -V[.., k] }
+      top = argmax(v)
+      (low, high) = (min(v[..top + 1]), min(v[top..]))
+      height = v[top] - max(low, high)
+      if whole < inf and height * way[top] > 1e-6 * whole and len(starts) < 8 {
+        above = v > v[top] - 0.5 * height
+        often = sum(i64(above[1..] != above[..-1])) > 8
+        (first, last) = (top, top)
+        while v[first] - low > 1e-12 * height { first = first - 1 }
+        while v[last] - high > 1e-12 * height { last = last + 1 }
+        (from, to) = (way[first], way[last])
+        if not often and not any(starts <= way[top] and stops >= way[top] and stops - starts <= 4 * (to - from)) {
+          (starts, stops) = (push(starts, from), push(stops, to))
+          w = 2^(-iota(7 * each + 1) / f64(each))
+          out = concat(out, way[top] - w * (way[top] - from), way[top] + w * (to - way[top]))
+        }
+      }
+    }
+  }
+  sort(out)
+}
+
 # c at all places, f64[n, k]: of more numbers than 64 some that lie evenly
 # among them, so that the memory is bounded.
 _seen_at(c, places) = {

@@ -97,6 +97,11 @@ _places_of_switches(info, axis, beginning, tails) =
 # The same of functions of one place: compared and watched
 _changes_along(along, a, b, tails) = {
   s = _breaks_along(along, a, b, tails)
+  # a grid of this length has no nodes nearer than these
+  s = if _is_fixed(len(s)) { s } else {
+    apart = 64 * 2.3e-16 * (abs(a) + abs(b))
+    s[_are_apart(s, apart) and s - a > apart and b - s > apart]
+  }
   narrow = _narrow_places(along.watched, s, a, b, tails)
   if _is_fixed(len(narrow)) { s } else { sort(concat(s, narrow)) }
 }
@@ -247,15 +252,18 @@ _unmoved_change(df, t) = {
 # Time: 2048 values of c, and some 50 for each zero.
 _switch_times(c, t0, t1) = {
   (a, b) = (stop_gradient(t0 + 0.0), stop_gradient(t1 + 0.0))
-  _switches_between(c, () -> a + (b - a) * f64(iota(2049)) / 2048, abs(a) + abs(b))
+  _switches_between(c, () -> a + (b - a) * f64(iota(2049)) / 2048, _least_place(a, b))
 }
+# What no place between a and b but 0 is as near to 0 as. A place itself says how
+# near others are to it: what happens in the first second of 1e10 of them counts.
+_least_place(a, b) = 1e-30 * (abs(a) + abs(b))
 # The same between the places of a row that goes one way. Of what is not
-# farther apart than some roundings of its size and this one the first counts.
-_switches_between(c, row, size) = if len(c(row()[0])) == 0 { zeros(0) } else {
+# farther apart than some roundings of its place and `least` the first counts.
+_switches_between(c, row, least) = if len(c(row()[0])) == 0 { zeros(0) } else {
   places = row()
   (a, b) = (places[0], places[-1])
   way = if b < a { -1.0 } else { 1.0 }
-  near = t -> 64 * 2.3e-16 * (abs(t) + size)
+  near = t -> 64 * 2.3e-16 * abs(t) + least
   C = map(t -> stop_gradient(c(t)), places)
   first = _sign_changes(c, places[..-1], places[1..], C[..-1], C[1..])
   # behind a jump the part is looked at anew
@@ -299,14 +307,15 @@ _sign_changes(c, from, to, A, B) = {
 _moving_zero(c, t) = if jvp(c, t, 1.0)[1] == 0 { stop_gradient(t) } else { _zero_at(c, t) }
 
 # run(y, a, b, saveat) from t0 to t1, anew at each of the times s. Both give
-# times, rows and counts. A piece ends a few roundings before s, and the next
-# one begins as much behind it, so that neither sees anything of the other
-# side; t0 and t1 may be such times. One straight step, of `degree` rows,
-# leads from one to the next.
-_in_pieces(run, s, degree, y0, t0, t1, saveat) = {
+# times, rows and counts. sharp: these, t0 and t1 may be where something jumps or
+# bends (_is_sharp). Then a piece ends a few roundings before s, and the next one
+# begins as much behind it, so that neither sees anything of the other side. One
+# straight step, of `degree` rows, leads from one to the next.
+_in_pieces(run, s, sharp, degree, y0, t0, t1, saveat) = {
   way = if stop_gradient(t1 - t0) < 0 { -1.0 } else { 1.0 }
-  begins = concat(expand(t0, 0), s) + way * _beside(t0, t1)
-  ends = concat(s, expand(t1, 0)) - way * _beside(t0, t1)
+  gap = way * _gaps(t0, s, t1, sharp)
+  begins = concat(expand(t0, 0), s) + gap[..-1]
+  ends = concat(s, expand(t1, 0)) - gap[1..]
   if _asks_all(saveat) {
     (times, Y, stats) = run(y0, begins[0], ends[0], saveat)
     for k in 1..len(ends) {
@@ -335,8 +344,17 @@ _in_pieces(run, s, degree, y0, t0, t1, saveat) = {
     (saveat, reshape(Y, len(saveat), len(y0)), stats)
   }
 }
-# How far from a switch pieces end and begin
-_beside(t0, t1) = stop_gradient(if t0 == t1 { 0.0 } else { 8 * 2.3e-16 * (abs(t0) + abs(t1)) })
+# How far from t0, from the switches s on the way and from t1 pieces end and begin:
+# f64[len(s) + 2]. Some roundings of what is compared, which may be as large as t0 or
+# t1; but no more than 1e-10 of the way to the next of them, if that is more than
+# some roundings of the place. 0 where nothing is sharp.
+_gaps(t0, s, t1, sharp) = if not sharp { zeros(len(s) + 2) } else {
+  all = stop_gradient(concat(expand(t0, 0), s, expand(t1, 0)))
+  apart = abs(all[1..] - all[..-1])
+  near = min(concat([inf], apart), concat(apart, [inf]))
+  some = 8 * 2.3e-16
+  min(max(some * abs(all), min(some * (abs(all[0]) + abs(all[-1])), 1e-10 * near)), 0.25 * near)
+}
 # Rows at the times asked for that come behind `behind` and before b, and one
 # at b.
 _piece_asked(run, y, a, b, behind, way, saveat) = {

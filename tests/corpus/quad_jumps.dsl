@@ -58,3 +58,7 @@ l'(1.0)                       #~ (a -> 2/3*((1 + a)^1.5 - 1)/a)'(1.0) tol 1e-9
 t(p) = integrate(y -> integrate(x -> where(x + y < p, 1.0, 0.0), 0, 1; rtol = 1e-7), 0, 1; rtol = 1e-5)
 t'(0.5)                       #~ 0.5 tol 1e-5
 grad(t)(0.5)                  #~ 0.5 tol 1e-5
+# a table by whole numbers jumps at places that do not move, whatever its values are compared with
+rows = [0.0, 1, 0, 1, 0, 1, 0, 1, 0, 1];
+grad(p -> integrate(x -> if rows[i64(10x)] > 0.5*p { p } else { 0.0 }, 0, 1))(1.0)   #~ 0.5 tol 1e-12
+grad(p -> integrate(x -> if rows[i64(10x)] > 0.5*p { p } else { 0.0 }, 1, 0))(1.0)   #~ -0.5 tol 1e-12

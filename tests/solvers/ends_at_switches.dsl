@@ -26,7 +26,7 @@ for m in list(rk4(0.01), euler(0.01), tsit5(), dop853(), bdf(), adams(), radau5(
 # with events, after which pieces begin anew
 with_event(f, y1, span, m, saveat) =
   ode((t, y) -> [f(t), 1.0], [0.0, y1], span; method = m, saveat = saveat, events = event((t, y) -> y[1]))
-for m in list(tsit5(), bdf(), radau5()) {
+for m in list(rk4(0.01), tsit5(), bdf(), radau5()) {
   for f in list(pulse, later) {
     s = with_event(f, -2.0, (0.0, 0.66), m, [])
     is_near("{m.name}, an event, to the first", s.values[-1, 0], 0.0)
