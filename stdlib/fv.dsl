@@ -83,7 +83,7 @@ _fv_text(info) = {
   s = _fv_system(info)
   lines = list()
   for (k, f) in enumerate(info.fields) {
-    q = info.equations[s.rows[k]]
+    q = s.info.equations[s.rows[k]]
     text = "{f}_t"
     rest = ""
     found = ""
@@ -209,8 +209,32 @@ _fv_rows(info) = map(k -> {
   row
 }, list(...(0..len(info.fields))))
 
+# The problem with the equation of each field divided by the factor of its rate, a
+# number wherever it is one (_fv_refuse_rates)
+_fv_by_rates(info) = {
+  rows = _fv_rows(info)
+  all = map(i -> {
+    q = info.equations[i]
+    c = 1.0
+    for (k, row) in enumerate(rows) { if row == i { c = _fv_rate_factor(info, q, k) } }
+    (...q, residual = (...at) -> q.residual(...at) / c, terms = map(t -> (...t, factor = t.factor / c), q.terms))
+  }, list(...(0..len(info.equations))))
+  (...info, equations = all)
+}
+# The factor of a field's rate, 1 where it has none; of a vector, of its first component
+_fv_rate_factor(info, q, k) = {
+  place = _middle_of(info)
+  X = (...map(i -> place[i], list(...(0..len(info.coords)))),)
+  rate = 0
+  for (i, j) in enumerate(info.jets) { if j[0] == k and j[1] > 0 { rate = i } }
+  slope = jvp(js -> q.residual(X, js), _some_jets(info, 0.4), _unit_jet(info, rate, 0))[1]
+  c = if info.sizes[k] == 0 { slope } else { slope[0] }
+  if abs(c) > 0 and abs(c) < inf { c } else { 1.0 }
+}
+
 # A problem as a system: m numbers, space coordinates, where each field's numbers begin, and functions of point X = (t, x, ...) and states
 _fv_system(info) = {
+  info = _fv_by_rates(info)
   first = list()
   m = 0
   for size in info.sizes {
@@ -688,6 +712,7 @@ _solve_fv(info, m, o) = {
   first = if len(o.saveat) > 0 and times[0] > span[0] { concat([f64(span[0])], times) } else { times }
   (rows, last, reached, steps, state) = _fv_march(s, m, grid, first, switches, U)
   if state > 0 { _fv_failed(s, m, grid, last, reached, steps, state) }
+  if s.m > 2 { _fv_check_real(s, grid, first, rows) }
   # not of solutions that are only compared with others
   if s.m == 1 and s.stirs {
     if not o.partial and _fv_thinnest(s, grid, first, rows) > 1 {
@@ -766,8 +791,24 @@ _fv_check(s, m, grid, U) = {
   for k in list(...(0..d)) { _fv_check_flux(s, m, k, X, V) }
 }
 
+# An error where waves are no waves any more: of two unknowns speeds say so in each step (_fv_speeds), and of
+# more it is looked at here, at the times that are kept, in 64 cells.
+_fv_check_real(s, grid, times, rows) = {
+  total = len(ravel(rows[0][0]))
+  some = i64(linspace(0, total - 1, min(total, 64)))
+  X = map(c -> ravel(c)[some], grid.centres)
+  for j in 0..len(times) {
+    V = map(u -> ravel(u[j])[some], rows)
+    for k in list(...(0..s.dims)) {
+      if _fv_imaginary(s, k, times[j], X, V) > 0 {
+        error(
+          "fv(): speeds of waves of {s.info.name} along {s.info.coords[k + 1]} are not real at t = {times[j]:.6g}, so that the system is not hyperbolic there and has no solution that lasts")
+      }
+    }
+  }
+}
 # Refuses what is not proven from the equations: the rate of a field stands alone in its own, with a factor
-# that nothing changes. _fv_check looks whether this is 1.
+# that nothing changes, by which _fv_by_rates divides. Of vectors _fv_check looks whether it is the same for all.
 _fv_refuse_rates(info) = {
   n = len(info.coords)
   for (k, row) in enumerate(_fv_rows(info)) {
@@ -780,7 +821,7 @@ _fv_refuse_rates(info) = {
     if not alone { _refuse(_fv_own_rate(info, k, q)) }
   }
 }
-_fv_own_rate(info, k, q) = "fv() wants {info.fields[k]}_t by itself with coefficient 1 in its equation: {q.text}"
+_fv_own_rate(info, k, q) = "fv() wants {info.fields[k]}_t by itself in its equation, with a number as its factor: {q.text}"
 # The same of first derivatives outside of fluxes, whose factors no derivative changes, nor, of several fields,
 # a field
 _fv_refuse_quasi(s) = {

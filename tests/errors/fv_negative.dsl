@@ -1,4 +1,4 @@
-#! error E0604 12:1-12:64 "fv() cannot go on from t = 0.00266754: h is nan at x = -0.05. A density or pressure has become negative, most likely: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with positive = ..."
+#! error E0604 12:1-12:64 "fv() cannot go on from t = 0.00266667: speeds of waves are no real numbers there any more. A density or pressure has become negative, most likely, or there are no waves between two states: take reconstruct = \"muscl\" or \"first\", or say what must stay above 0 with positive = ..."
 problem vacuum {
   domain t in [0, 1], x in [-1, 1]
   field h, q
