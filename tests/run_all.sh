@@ -5,7 +5,7 @@
 #   LONG=yes         what takes longer, too: every form of every test. `make check-long`
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
 #   TESTS=words      only what has one of the words in its label
-#   RANDOM_COUNT=5000 how many random programs, STATEMENTS=300 how many random statements of problems
+#   RANDOM_COUNT=3000 how many random programs, STATEMENTS=300 how many random statements of problems
 #   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that; the sanitized builds get more, and so do
 #                    machines that are slower than that of docs/performance.md: ATLED_PACE says by how much, in percent
 #   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
@@ -168,8 +168,8 @@ every_test() {
 		[ "$name" = replay ] || run counts "fuzz/$name" "$limit" "$build/tests/replay_$name" "tests/fuzz/corpus/$name"
 	done
 	# each program is compiled in a dozen forms, which is what takes the time: most are brief, and all processors take part
-	# of a tenth at least, 500 in all, the derivatives of first and second order must have been compared in every mode
-	programs=5000
+	# of a tenth at least, 300 in all, the derivatives of first and second order must have been compared in every mode
+	programs=3000
 	[ -z "$long" ] || programs=20000
 	[ "$slower" -eq 1 ] || programs=100
 	programs=${RANDOM_COUNT:-$programs}
