@@ -6,8 +6,9 @@
 #   BUILT=no         the build failed: that is one failure, and unless KEEP_GOING is set nothing else is tried
 #   TESTS=words      only what has one of the words in its label
 #   RANDOM_COUNT=3000 how many random programs, STATEMENTS=300 how many random statements of problems
-#   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that; the sanitized builds get more, and so do
-#                    machines that are slower than that of docs/performance.md: ATLED_PACE says by how much, in percent
+#   TEST_SECONDS=120 the time one program may take, those that compile much two or three times that;
+#                    the sanitized builds get more, and so do slower machines
+#   ATLED_PACE=100   what this machine takes beside that of docs/performance.md, in percent; measured
 #   TEST_JOBS=2      how many run at a time, the processors when not given; those in `alone` below run by themselves
 #
 # Each program ends with a line "N passed, N failed" (", N skipped" may follow), or is counted by its exit status where its author is not
@@ -38,8 +39,8 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export ATLED_CODEGEN=${ATLED_CODEGEN:-$PWD/build/libatled-codegen.so} ATLED_CACHE=$PWD/$build/cache
 unset MAKEFLAGS MAKELEVEL MFLAGS XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME
 case $kind in asan) slower=4 ;; tsan | stress) slower=10 ;; *) slower=1 ;; esac
-# A loop of this shell takes 100 ms of the processor there: its evaluator and ours slow down alike from machine to machine (3.4 and 3.5 times
-# on one of 2 GHz). The shortest of five, so that what else runs does not count.
+# A loop of this shell takes 100 ms of that machine's processor. Its interpreter and the evaluator slow
+# down alike from machine to machine. The shortest of five counts, so that other work does not.
 loop() {
 	local i TIMEFORMAT=%U
 	time for ((i = 0; i < 100000; i++)); do :; done

@@ -5,7 +5,8 @@
 # Use: ATLED=program tests/pde/gallery.sh FILE FOLDER   The last line is "N passed, N failed"; FOLDER keeps what was printed (NAME.txt) and drawn.
 #
 # A program that only one method can serve says `one method` in its comment, one without a problem of its own cannot be here. The time is the processor's, and three times what
-# the page promises on the machine of docs/performance.md (ATLED_PACE: how much slower this one is, in percent); compiled code that is kept from earlier runs may be there or not.
+# the page promises on the machine of docs/performance.md. ATLED_PACE says in percent what this one takes
+# beside it. Compiled code that is kept from earlier runs may be there or not.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 atled=${ATLED:-$PWD/build/atled} file=$1 name=$(basename "$1" .dsl) passed=0 failed=0
