@@ -9,8 +9,8 @@
 # complex, is then two real factors, of a wave's own number and of its other part (_wave_factors). In more dimensions waves are complex, and two real arrays are transformed as one complex one.
 
 # etdrk4(dt; max_steps): exponential time differencing Runge-Kutta of order 4 for fourier(): stiff linear parts cost nothing
-#   Without dt the step follows from rtol: two steps are compared with one of twice the length, every fourth time; steps are the duration over a power of two. Coefficients by contour
-#   integrals; where the linear part couples fields, by scaling and squaring of its blocks. The order is less where the rest drives waves whose linear part is much faster than a step.
+#   Without dt the step follows from rtol: two steps are compared with one of twice the length, every fourth time, at the end, and where stages differ more than they did; what was not
+#   compared is taken back where the next comparison fails. Steps are the duration over a power of two. Coefficients by contour integrals; where the linear part couples fields, by scaling and squaring of its blocks. The order is less where the rest drives waves whose linear part is much faster than a step.
 #   [Sources: S. M. Cox and P. C. Matthews, Exponential time differencing for stiff systems, J. Comput. Phys. 176 (2002); A.-K. Kassam and L. N. Trefethen, Fourth-order time-stepping for
 #   stiff PDEs, SIAM J. Sci. Comput. 26 (2005)]
 #     problem wave() {
@@ -579,6 +579,8 @@ _by_waves(F, W, w) = map(a -> {
 }, list(...(0..F.count)))
 _plus_waves(a, b) = map(i -> a[i] + b[i], list(...(0..len(a))))
 
+# The next state, and how far apart the two stages in the middle are: the sum of squares of what the
+# rest is at one less what it is at the other.
 _etd_step(F, c, t, h, w) = {
   n = F.count
   N = F.rest(t, w)
@@ -590,14 +592,16 @@ _etd_step(F, c, t, h, w) = {
   d = _plus_waves(_by_waves(F, c.E2, a), _by_waves(F, c.Q, map(i -> 2 * Nb[i] - N[i], list(...(0..n)))))
   Nd = F.rest(t + h, d)
   middle = map(i -> 2 * (Na[i] + Nb[i]), list(...(0..n)))
-  _plus_waves(_plus_waves(_by_waves(F, c.E, w), _by_waves(F, c.f1, N)),
-    _plus_waves(_by_waves(F, c.f2, middle), _by_waves(F, c.f3, Nd)))
+  apart = 0.0
+  for i in list(...(0..n)) { apart = apart + stop_gradient(F.power(Nb[i] - Na[i])) }
+  (_plus_waves(_plus_waves(_by_waves(F, c.E, w), _by_waves(F, c.f1, N)),
+    _plus_waves(_by_waves(F, c.f2, middle), _by_waves(F, c.f3, Nd))), apart)
 }
 
 # From t by s at once, in two steps.
 _etd_reach(F, t, s, w) = {
   c = _etd_weights(F, 0.5 * s)
-  _etd_step(F, c, t + 0.5 * s, 0.5 * s, _etd_step(F, c, t, 0.5 * s, w))
+  _etd_step(F, c, t + 0.5 * s, 0.5 * s, _etd_step(F, c, t, 0.5 * s, w)[0])[0]
 }
 
 # How far apart two states are, in units of what is asked for.
@@ -639,13 +643,15 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
       next = next + 1
     }
   }
+  # the last state that a comparison was content with, and how far apart stages were then
+  (seen, seen_done, seen_rows, seen_next, calm) = (w, done, rows, next, 0.0)
   while done < blocks {
     t = t0 + span * (done / f64(blocks))
-    one = _etd_step(F, c, t, h, w)
-    two = _etd_step(F, c, t + h, h, one)
-    check = not fixed and (since % 4 == 0 or o.longest < inf)
+    (one, _) = _etd_step(F, c, t, h, w)
+    (two, apart) = _etd_step(F, c, t + h, h, one)
+    check = not fixed and (since % 4 == 0 or done == blocks - 1 or apart > 4 * calm or o.longest < inf)
     err = if check {
-      _wave_distance(F, _etd_step(F, double, t, 2 * h, w), two, o, points) / (15 * min(1.0, 20.0 / blocks))
+      _wave_distance(F, _etd_step(F, double, t, 2 * h, w)[0], two, o, points) / (15 * min(1.0, 20.0 / blocks))
     } else {
       0.0
     }
@@ -655,8 +661,11 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
         error(
           "{name}: no solution beyond t = {t}: steps of {h} are too long, and more than {m.max_steps} are needed; the solution may grow without bound there")
       }
+      # what grew since may have grown for a while
+      (w, done, rows, next) = (seen, seen_done, seen_rows, seen_next)
       blocks = 2 * blocks
       done = 2 * done
+      seen_done = done
       h = 0.5 * h
       double = c
       c = _etd_weights(F, h)
@@ -693,6 +702,7 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
         double = _etd_weights(F, 2 * h)
         since = 0
       }
+      if check { (seen, seen_done, seen_rows, seen_next, calm) = (w, done, rows, next, apart) }
     }
     progress(steps; time = t, from = t0, to = t1, dt = h)
   }
