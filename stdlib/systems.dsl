@@ -109,8 +109,25 @@ _solve_ode(info, m, o) = {
       if len(info.events) > 0 or o.partial { map(state, at) } else { second.values }
     }
     jumps = len(info.events) > 0 or o.partial or _switches_by_clock(info)
-    _judged_in_time(info, s, _error_in_time(m, o, s, state, jumps, again), o)
+    own = _places_of_fields(info, shape(s.values)[1])
+    _judged_in_time(info, s, _error_in_time(m, o, s, state, jumps, own, again), o)
   }
+}
+# Where a state of this many numbers has the fields themselves, not their derivatives. That of an implicit
+# system has all fields, that of an explicit one those with a rate.
+_places_of_fields(info, count) = {
+  explicit = _structure_of(info).orders
+  n = 0
+  for k in list(...(0..len(explicit))) { n = n + explicit[k] * max(1, info.sizes[k]) }
+  out = zeros(0)
+  at = 0
+  for k in list(...(0..len(explicit))) {
+    order = if n == count { explicit[k] } else { max(1, _order_of(info, k, 0)) }
+    width = max(1, info.sizes[k])
+    if order > 0 { out = concat(out, f64(at + iota(width))) }
+    at = at + order * width
+  }
+  i64(out)
 }
 _wants_error(o) = if has(o, "estimate") { if kind(o.estimate) == "none" { true } else { o.estimate } } else { false }
 # What the conditions say of the beginning; nothing where there are none that a method could start from, which it says itself

@@ -13,31 +13,34 @@
 # over the interval, or that at the end, if it is larger; there relative to the
 # state in the last thousandth of the interval, since it may pass through zero
 # just at the end. again(m, o, at): the states at these times of a second
-# solution. error, gap, sure, inside: gap is what the state at the end is off
-# by; sure is an error that takes the state in the last three steps instead, so
-# that it is large only where nothing is right; inside is the part from the
-# interval. nan: the second solution failed.
-_error_in_time(m, o, s, state, jumps, again) = {
-  (error, gap, sure, inside) = _primal(() -> _error_found(m, o, s, state, jumps, again))
-  (error = error, gap = gap, sure = sure, inside = inside)
+# solution. own: where a state has the fields themselves; their derivatives may
+# be off by more, as where fields jump a little too late. error, gap, sure,
+# inside, fields: gap is what the state at the end is off by; sure is an error
+# of the fields that takes the state in the last three steps instead, so that it
+# is large only where nothing is right; inside is the part from the interval;
+# fields is the error of the fields alone. nan: the second solution failed.
+_error_in_time(m, o, s, state, jumps, own, again) = {
+  (error, gap, sure, inside, fields) = _primal(() -> _error_found(m, o, s, state, jumps, own, again))
+  (error = error, gap = gap, sure = sure, inside = inside, fields = fields)
 }
-_error_found(m, o, s, state, jumps, again) = {
+_error_found(m, o, s, state, jumps, own, again) = {
   count = len(s.times)
   t1 = s.times[-1]
   t0 = if _asks_all(o.saveat) { s.times[0] } else { f64(if kind(o.t) == "none" { s.info.lo[0] } else { o.t[0] }) }
   few = min(count, 64)
-  # half-way between rows, where the method's polynomial is what there is, or
-  # wanted times; of a solution that jumps places that are no multiples of
-  # anything, so that its events, which both solutions have at slightly
-  # different times, are not among them; and the end
+  # half-way between rows, where the method's polynomial is what there is, each
+  # for the length of its own step, so that short steps at a jump stand for no
+  # more than they are; or wanted times; of a solution that jumps places that are
+  # no multiples of anything, so that its events, which both solutions have at
+  # slightly different times, are not among them; and the end
   times = if jumps { concat(t0 + (t1 - t0) * (iota(63) + 0.381966) / 63, expand(t1, 0)) } else {
     if _asks_all(o.saveat) {
-      pick = (iota(few) * max(0, count - 2)) // max(1, few - 1)
+      pick = _few_rows(count)
       concat(0.5 * (s.times[pick] + s.times[min(pick + 1, count - 1)]), expand(t1, 0))
     } else { s.times[(iota(few) * (count - 1)) // max(1, few - 1)] }
   }
   Y = map(state, times)
-  if t0 == t1 { (0.0, 0.0, 0.0, 0.0) } else {
+  if t0 == t1 { (0.0, 0.0, 0.0, 0.0, 0.0) } else {
     way = if t1 < t0 { -1.0 } else { 1.0 }
     late = t1 - (t1 - t0) * concat([1e-3], (1.0 + iota(3)) / max(3, s.stats.steps))
     grid = way * sort(way * concat(times, late))
@@ -49,19 +52,29 @@ _error_found(m, o, s, state, jumps, again) = {
       expand(nan * Y[0], 0) + 0.0 * expand(grid, 1)
     }
     R = r[searchsorted(way * grid, way * times; side = "left")]
-    gaps = norm(Y - R; axis = 1)
-    sizes = norm(R; axis = 1)
     dt = concat(abs(times[1..] - times[..-1]), zeros(1))
-    weights = dt + concat(zeros(1), dt[..-1])
-    mean_square = sqrt(sum(weights * gaps^2) / max(1e-300, sum(weights * sizes^2)))
-    since = t -> max(max(where(way * (grid - t) >= 0, norm(r; axis = 1), 0.0)), 1e-300)
+    weights = if not jumps and _asks_all(o.saveat) {
+      pick = _few_rows(count)
+      concat(abs(s.times[min(pick + 1, count - 1)] - s.times[pick]), zeros(1))
+    } else { dt + concat(zeros(1), dt[..-1]) }
     # what the second solution is still off by: half as much as the first, of a
     # method of order one in half the steps, less to a tenth of the tolerances
     all = if has(m, "finer") { 2.0 } else { 1.25 }
-    (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1], all * max(mean_square, gaps[-1] / since(late[3])),
-      all * mean_square)
+    of = (Y, R, r) -> {
+      (gaps, sizes) = (norm(Y - R; axis = 1), norm(R; axis = 1))
+      mean_square = sqrt(sum(weights * gaps^2) / max(1e-300, sum(weights * sizes^2)))
+      since = t -> max(max(where(way * (grid - t) >= 0, norm(r; axis = 1), 0.0)), 1e-300)
+      (all * max(mean_square, gaps[-1] / since(late[0])), gaps[-1], all * max(mean_square, gaps[-1] / since(late[3])),
+        all * mean_square)
+    }
+    (error, gap, sure, inside) = of(Y, R, r)
+    (fields, _, surely, _) = if len(own) == shape(r)[1] or len(own) == 0 { (error, gap, sure, inside) } else {
+      of(Y[.., own], R[.., own], r[.., own])
+    }
+    (error, gap, surely, inside, fields)
   }
 }
+_few_rows(count) = { few = min(count, 64); (iota(few) * max(0, count - 2)) // max(1, few - 1) }
 _finer(m, o, t0, t1) = {
   by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
   if has(m, "finer") { m = m.finer(m) }
@@ -91,8 +104,13 @@ _judged_in_time(info, s, e, o) = {
         error(
           "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to other tolerances says: rtol and atol are too coarse for it, or it depends on its beginning more than these numbers can hold; partial = true gives it all the same, estimate = false unseen")
       } else {
-        _warning(
-          "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to other tolerances says: a lower rtol or atol, or shorter steps, make it better")
+        if e.fields <= max(0.01, o.rtol) {
+          _warning(
+            "the solution of {info.name} is off by {e.fields:.1e} of itself, but with its derivatives by {e.error:.1e}, as a second one to other tolerances says: a lower rtol or atol, or shorter steps, make them better")
+        } else {
+          _warning(
+            "the solution of {info.name} is off by {e.error:.1e} of itself, as a second one to other tolerances says: a lower rtol or atol, or shorter steps, make it better")
+        }
       }
     }
   }
