@@ -9,15 +9,22 @@ _solve_direct(info, m, S, o) = if info.eigen != "" { _solve_modes(info, m, S, o)
   }
   (U, stats) = _direct_values(info, m, S, o)
   s = _direct_solution(info, m, S, U, stats)
-  if m.order == 0 { (...s, error = _series_tail(S, U)) } else { s }
+  if m.order == 0 { (...s, error = _series_tail(info, S, U, expand(U, 0))) } else { s }
 }
 _direct_values(info, m, S, o) = if _is_by_transforms(info, m, S) { _solve_by_transforms(info, m, S) } else {
   free = _free_constants(info, S)
   if len(free) == 0 { _solve_newton(info, m, S, o) } else { _solve_up_to_constants(info, m, S, o, free) }
 }
 
-# The largest of the last tenth of the coefficients in each coordinate, relative to the largest of all.
-_series_tail(S, U) = {
+# The largest of the last tenth of the coefficients of U in each coordinate, relative to the largest of all;
+# less where U is small beside the rows Y, f64[times, unknowns], as what estimates measure by (_own_sizes).
+_series_tail(info, S, U, Y) = {
+  (tops, own) = (zeros(S.parts), zeros(S.parts))
+  for i in list(...(0..S.parts)) {
+    tops[i] = max(abs(stop_gradient(Y[.., i * S.T.P..(i + 1) * S.T.P])))
+    own[i] = max(abs(stop_gradient(_part_of(S, U, i))))
+  }
+  size = _own_sizes(info, own, tops, 1e-8 * max(tops) + 1e-300)
   worst = 0.0
   for i in list(...(0..S.parts)) {
     c = abs(stop_gradient(_coefficients(S.T, _part_of(S, U, i))))
@@ -25,10 +32,19 @@ _series_tail(S, U) = {
       n = S.T.n[p]
       k = _at_in(S.T, iota(S.T.P), p)
       wave = if S.T.dims[p].family == "fourier" { 2 * where(k > n // 2, k - n // 2, k) } else { k }
-      worst = max(worst, max(where(10 * wave >= 9 * n, c, 0.0)) / max(max(c), 1e-300))
+      tail = max(where(10 * wave >= 9 * n, c, 0.0)) / max(max(c), 1e-300)
+      worst = max(worst, tail * min(own[i] / size[i], 1.0))
     }
   }
   worst
+}
+# By what errors of values of these sizes are measured whose largest at any time are tops: what waves carry
+# away is small beside what they were; what diffusion leaves counts down to a thousandth.
+_own_sizes(info, own, tops, least) = max(if _is_of_waves(info) { tops + 0.0 * own } else { max(own, 1e-3 * tops) }, least)
+_is_of_waves(info) = {
+  waves = info.type == "hyperbolic" or info.type == "dispersive"
+  for j in info.jets { if info.time >= 0 { if j[1 + info.time] > 1 { waves = true } } }
+  waves
 }
 
 # u with F(u) = 0, found already: its derivatives are those of the equation, by a sparse system with the Jacobian J(u).

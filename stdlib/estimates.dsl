@@ -66,9 +66,13 @@ _better(m) = {
 # of the mean square over points of the box, or of the mesh, at three times, the last of which is the
 # end (of times that were wanted, at the last), and the largest counts. The second is 0 where there is no time, and where the steps follow from
 # the grid, so that the first has both. nan: another grid has no solution.
-_error_parts(info, m, o, s) = _primal(() -> try { _parts_by_grids(info, m, o, s) } catch e { [nan, nan] })
+_error_parts(info, m, o, s) = _primal(() -> try { _parts_by_grids(info, m, o, s) } catch e {
+  try { _parts_by_finer(info, m, o, s) } catch e { [nan, nan] }
+})
 
-_parts_by_grids(info, m, o, s) = {
+# The ends of the time of a solution, the times at which it is compared, those that another one is wanted
+# at, and options for that one
+_comparison_of(info, m, o, s) = {
   (a, b) =
     if info.time < 0 { (0.0, 0.0) } else if kind(o.t) == "none" { (info.lo[info.time] + 0.0, info.hi[info.time] + 0.0) } else {
       (f64(o.t[0]), f64(o.t[1]))
@@ -81,6 +85,10 @@ _parts_by_grids(info, m, o, s) = {
   wanted = if info.time < 0 { o.saveat } else if has(m, "in_halves") and _asks_all(o.saveat) { s.times } else { taus }
   quiet = (...o, progress = false, estimate = false, partial = true, saveat = wanted,
     guess = if has(m, "grid") and info.time < 0 { s } else { o.guess })
+  (a, b, taus, wanted, quiet)
+}
+_parts_by_grids(info, m, o, s) = {
+  (a, b, taus, wanted, quiet) = _comparison_of(info, m, o, s)
   (others, top, finer) = _others_of(info, m, s)
   first = others[0].method.solve(info, others[0].method, quiet)
   rough = others[-1]
@@ -118,6 +126,21 @@ _parts_by_grids(info, m, o, s) = {
     later.factor * _gap(m, B, C, size, meshed)
   }
   stack(space, time)
+}
+
+# The same where a coarser grid has no solution: from one that is finer, to tighter tolerances, with an
+# error that may be of first order.
+_parts_by_finer(info, m, o, s) = {
+  (a, b, taus, wanted, quiet) = _comparison_of(info, m, o, s)
+  (_, _, finer) = _others_of(info, m, s)
+  if kind(finer) == "none" { [nan, nan] } else {
+    more = finer()
+    tighter = (...quiet, rtol = 0.1 * quiet.rtol, atol = 0.1 * quiet.atol)
+    F = more.method.solve(info, more.method, tighter)
+    at = _places_in_common(info, s, F)
+    (X, Y) = (_values_at_all(info, s, at, taus), _values_at_all(info, F, at, taus))
+    [_gap(m, X, Y, _sizes(info, m, o, X), has(s, "mesh")) / abs(1 - more.h), 0.0]
+  }
 }
 
 # Whether something is compared within the cells of a solution, of which there is one value (fv() has means)
@@ -217,18 +240,15 @@ _values_at_all(info, s, at, taus) = map(f -> {
   stack(...rows)
 }, list(...info.fields))
 
-# By what the differences of each field are measured at each time: its size there. What waves carry
-# away is small beside what they were; what diffusion leaves counts down to a thousandth. Nothing is
-# smaller than a hundredth of the size at which an absolute tolerance that was given takes over from the
-# relative one; where none was given, of a millionth of the largest field.
+# By what the differences of each field are measured at each time: its size there, or at other times
+# (_own_sizes). Nothing is smaller than a hundredth of the size at which an absolute tolerance that was
+# given takes over from the relative one; where none was given, of a millionth of the largest field.
 _sizes(info, m, o, X) = {
-  waves = info.type == "hyperbolic" or info.type == "dispersive"
-  for j in info.jets { if info.time >= 0 { if j[1 + info.time] > 1 { waves = true } } }
   own = map(u -> _length(m, where(abs(u) < inf, u, 0.0)), X)
   all = max(stack(...map(v -> max(v), own)))
   given = 0.01 * max(o.atol + 0.0) / max(o.rtol, 1e-300) * _length(m, ones(1, shape(X[0])[1]))[0]
   least = min(given, if _is_by_size(o) { 1e-8 * all } else { all }) + 1e-300
-  map(v -> { top = max(v); max(if waves { top + 0.0 * v } else { max(v, 1e-3 * top) }, least) }, own)
+  map(v -> _own_sizes(info, v, max(v), least), own)
 }
 # Rows are measured in the mean square; of finite volumes by the mean, in which the error of a shock falls
 # with the width of a cell and not with its root.

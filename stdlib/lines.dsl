@@ -937,7 +937,7 @@ _grid_solution(info, m, S, times, Y, stats, state) = {
   functions = map(k -> _grid_field(info, S, state, k, 0), list(...(0..S.count)))
   (...record(info.fields, functions), ..._grid_rates(info, S, state), x = S.T.dims[0].x, grid = map(g -> g.x, S.T.dims),
     at = S.T.X, times = times, values = Y, stats = stats, method = m.name, kind = "pde", error = if m.order == 0 {
-      _series_tail(S, Y[-1])
+      _series_tail(info, S, Y[-1], Y)
     } else {
       none
     }, info = _info_of(info))

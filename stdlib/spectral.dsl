@@ -659,7 +659,7 @@ _etd_march(F, m, o, t0, t1, U0, points, name) = {
     if (err > 1 or not finite) and not fixed {
       if blocks > m.max_steps {
         error(
-          "{name}: no solution beyond t = {t}: steps of {h} are too long, and more than {m.max_steps} are needed; the solution may grow without bound there")
+          "{name}: no solution beyond t = {t}: steps of {h} are too long, and more than {m.max_steps} are needed; either the points are too few for what it becomes, or it grows without bound there")
       }
       # what grew since may have grown for a while
       (w, done, rows, next) = (seen, seen_done, seen_rows, seen_next)

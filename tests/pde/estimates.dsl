@@ -72,7 +72,8 @@ problem cooling {
   u == sin(π*x)*sin(π*y) at t = 0
   u == 0                 at boundary
 }
-p = solve(cooling, fem(mesh = mesh(box([0, 1], [0, 1]), 0.2; cells = "boxes"), order = 2), rtol = 1e-6, atol = 1e-8, estimate = true);
+p = solve(cooling, fem(mesh = mesh(box([0, 1], [0, 1]), 0.2; cells = "boxes"), order = 2), rtol = 1e-6, atol = 1e-8,
+  estimate = true);
 (x, y) = (mod(0.618*iota(300), 1.0), mod(0.414*iota(300), 1.0))
 e = norm(p.u(0.1, x, y) - exp(-0.2π^2)*sin(π*x)*sin(π*y)) / norm(exp(-0.2π^2)*sin(π*x)*sin(π*y))
 assert(p.error < 3e and p.error > 0.3e, "{p.error} {e}")
@@ -90,3 +91,31 @@ assert(good.error < 1e-4 and poor.error > 10good.error and poor.error < 1, "{poo
 # where in the training machine code takes over depends on the clock, and rounding with it
 again = solve(bend, pinn((6,), 30; steps = 40), progress = false, estimate = true)
 assert(again.error < 1e-4 and again.error > 0.1good.error, "{again.error} {good.error}")
+
+# a front that half the points cannot hold: a finer grid says how far the solution is off
+problem front {
+  domain t in [0, 0.51], x in [-1, 1]
+  field u
+  u_t + u*u_x == 0.01/π*u_xx
+  u == -sin(π*x) at t = 0
+  u == 0 at x = -1
+  u == 0 at x = 1
+}
+held = solve(front, fd(n = 1601); estimate = false, rtol = 1e-8)
+for n in (301, 401, 501) {
+  s = solve(front, fd(n = n); partial = true)
+  places = linspace(-0.99, 0.99, 500)
+  off = norm(s.u(0.51, places) - held.u(0.51, places)) / norm(held.u(0.51, places))
+  assert(s.error > off / 3 and s.error < 0.05, "n {n}: off by {off}, said {s.error}")
+}
+
+# a field that is zero at the end by its waves alone is no series that has not converged
+problem lines {
+  domain t in [0, 1], x in [0, 1] periodic
+  field E, H
+  E_t == H_x
+  H_t == E_x
+  E == sin(2π*x) at t = 0
+  H == 0 at t = 0
+}
+(solve(lines, fourier(32)).error < 1e-10, solve(lines).error < 1e-10) #> (true, true)
