@@ -38,7 +38,10 @@ static int call_jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector 
 	args[3] = value_f64(cj);
 	if (routine_run(&o->s, &o->jac)) return -1;
 	int flag = routine_numbers(&o->s, &o->jac, 0, o->pattern.nvalues, t, &values);
-	if (!flag) pattern_fill(&o->pattern, values, 1, false, m);
+	if (!flag) {
+		pattern_fill(&o->pattern, values, 1, false, m);
+		pattern_row_sizes(&o->pattern, values, m, vector_data(y), o->newton.sizes);
+	}
 	routine_drop(&o->jac);
 	return flag;
 }
@@ -172,7 +175,9 @@ static Status attach_solvers(Dae *o) {
 	o->matrix = pattern_matrix(&o->s, &o->pattern);
 	o->linear = o->matrix ? pattern_solver(&o->s, &o->pattern, o->y, o->matrix) : NULL;
 	if (!o->linear || sundials.IDASetLinearSolver(o->mem, o->linear, o->matrix) != IDALS_SUCCESS) return ST_NOMEM;
-	return sundials.IDASetJacFn(o->mem, call_jacobian) == IDALS_SUCCESS ? o->s.status : ST_NOMEM;
+	if (sundials.IDASetJacFn(o->mem, call_jacobian) != IDALS_SUCCESS) return ST_NOMEM;
+	if (!newton_begin(&o->newton, &o->s, o->in.n, o->in.rtol, true)) return ST_NOMEM;
+	return sundials.IDASetNonlinearSolver(o->mem, o->newton.solver) == IDA_SUCCESS ? o->s.status : ST_NOMEM;
 }
 
 Status dae_start(Dae *o) {
@@ -196,6 +201,7 @@ static void detach(Dae *o) {
 	if (o->mem) sundials.IDAFree(&o->mem);
 	if (o->linear) sundials.SUNLinSolFree(o->linear);
 	if (o->matrix) sundials.SUNMatDestroy(o->matrix);
+	newton_end(&o->newton);
 	o->linear = NULL;
 	o->matrix = NULL;
 }

@@ -7,6 +7,7 @@
 #define ATLED_SOLVERS_DAE_H
 
 #include "solvers/directions.h"
+#include "solvers/newton.h"
 
 enum {
 	DAE_Y0,
@@ -50,6 +51,7 @@ typedef struct Dae {
 	int64_t counted[6]; /* what IDAS counted before that */
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
+	Newton newton;
 	DaeSensitivity *sensitivity; /* integrated along; NULL: not */
 } Dae;
 

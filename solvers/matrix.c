@@ -5,6 +5,7 @@
  * (A := I + cA) would otherwise make new storage at every step, and KLU would have to begin anew.
  */
 #include "solvers/sundials.h"
+#include <math.h>
 
 static Status pattern_room(Solve *s, Pattern *p, int64_t n, int64_t nvalues, int64_t nnz) {
 	size_t words = (size_t)(n + 1 + nnz + nvalues);
@@ -186,6 +187,25 @@ SUNLinearSolver pattern_solver(Solve *s, const Pattern *p, N_Vector y, SUNMatrix
 	/* SUNDIALS orders columns by the pattern of A'A; by that of A + A', as KLU does by itself, the factors of grids in two dimensions are a fraction */
 	if (klu) sundials.SUNLinSol_KLUSetOrdering(klu, 0);
 	return klu;
+}
+
+void pattern_row_sizes(const Pattern *p, const double *values, SUNMatrix m, const double *y, double *sizes) {
+	memset(sizes, 0, (size_t)p->n * sizeof *sizes);
+	if (p->dense) {
+		for (int64_t i = 0; i < p->n; i++)
+			for (int64_t j = 0; j < p->n; j++) sizes[i] += fabs(values[i * p->n + j] * y[j]);
+	} else if (p->banded) {
+		const int64_t above = p->band.above, rows = p->band.below + above + 1;
+		for (int64_t k = 0; k < p->nvalues; k++) {
+			const int64_t j = p->place[k] / rows, i = p->place[k] % rows - above + j;
+			if (p->order) sizes[p->order[i]] += fabs(values[k] * y[p->order[j]]);
+			else sizes[i] += fabs(values[k] * y[j]);
+		}
+	} else {
+		const double *data = SM_DATA_S(m);
+		for (int64_t j = 0; j < p->n; j++)
+			for (int64_t k = p->colptr[j]; k < p->colptr[j + 1]; k++) sizes[p->rowind[k]] += fabs(data[k] * y[j]);
+	}
 }
 
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m) {

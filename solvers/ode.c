@@ -78,7 +78,9 @@ static Status attach_solvers(Ode *o) {
 	o->matrix = pattern_matrix(s, &o->pattern);
 	o->linear = o->matrix ? pattern_solver(s, &o->pattern, o->y, o->matrix) : NULL;
 	if (!o->linear || sundials.CVodeSetLinearSolver(o->mem, o->linear, o->matrix) != CVLS_SUCCESS) return ST_NOMEM;
-	return sundials.CVodeSetJacFn(o->mem, call_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
+	if (sundials.CVodeSetJacFn(o->mem, call_jacobian) != CVLS_SUCCESS) return ST_NOMEM;
+	if (!newton_begin(&o->newton, s, o->in.n, o->in.rtol, false)) return ST_NOMEM;
+	return sundials.CVodeSetNonlinearSolver(o->mem, o->newton.solver) == CV_SUCCESS ? ST_OK : ST_NOMEM;
 }
 
 Status ode_start(Ode *o) {
@@ -89,6 +91,8 @@ Status ode_start(Ode *o) {
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSVtolerances(o->mem, o->in.rtol, o->atol_vector);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetUserData(o->mem, o);
 	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxHnilWarns(o->mem, -1);
+	/* a step that ends before equations jump may be much shorter than the last, and each try is a quarter of it */
+	if (flag == CV_SUCCESS) flag = sundials.CVodeSetMaxConvFails(o->mem, 30);
 	if (flag == CV_SUCCESS && o->in.max_step > 0) flag = sundials.CVodeSetMaxStep(o->mem, o->in.max_step);
 	if (flag == CV_SUCCESS && o->in.t1 != o->in.t0) flag = sundials.CVodeSetStopTime(o->mem, o->in.t1);
 	if (flag != CV_SUCCESS) return ode_fail(o, flag, o->in.t0);
@@ -101,6 +105,7 @@ static void detach(Ode *o) {
 	if (o->linear) sundials.SUNLinSolFree(o->linear);
 	if (o->matrix) sundials.SUNMatDestroy(o->matrix);
 	if (o->nonlinear) sundials.SUNNonlinSolFree(o->nonlinear);
+	newton_end(&o->newton);
 	o->linear = NULL;
 	o->matrix = NULL;
 	o->nonlinear = NULL;

@@ -7,6 +7,7 @@
 #define ATLED_SOLVERS_ODE_H
 
 #include "solvers/directions.h"
+#include "solvers/newton.h"
 
 enum { ODE_Y0, ODE_T0, ODE_T1, ODE_RTOL, ODE_ATOL, ODE_COLPTR, ODE_ROWIND, ODE_SAVEAT, ODE_MAX_STEP, ODE_OPERANDS };
 enum { ODE_F, ODE_JAC, ODE_NFNS };
@@ -31,7 +32,8 @@ typedef struct Ode {
 	double t; /* where y is the solution */
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
-	SUNNonlinearSolver nonlinear;
+	SUNNonlinearSolver nonlinear; /* of Adams */
+	Newton newton;                /* of BDF */
 	struct Sensitivity *sensitivity; /* integrated along; NULL: not */
 } Ode;
 

@@ -37,7 +37,8 @@ typedef struct Run {
 	Pattern transposed;
 	SUNMatrix matrix;
 	SUNLinearSolver linear;
-	SUNNonlinearSolver nonlinear;
+	SUNNonlinearSolver nonlinear; /* of Adams */
+	Newton newton;                /* of BDF */
 } Run;
 
 /* ---- forward, some columns at a time --------------------------------------------------------------------------- */
@@ -178,7 +179,9 @@ static Status attach_backward(Run *r) {
 	r->matrix = pattern_matrix(s, &r->transposed);
 	r->linear = r->matrix ? pattern_solver(s, &r->transposed, r->lambda, r->matrix) : NULL;
 	if (!r->linear || sundials.CVodeSetLinearSolverB(o->mem, r->which, r->linear, r->matrix) != CVLS_SUCCESS) return ST_NOMEM;
-	return sundials.CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) == CVLS_SUCCESS ? ST_OK : ST_NOMEM;
+	if (sundials.CVodeSetJacFnB(o->mem, r->which, adjoint_jacobian) != CVLS_SUCCESS) return ST_NOMEM;
+	if (!newton_begin(&r->newton, s, o->in.n, o->in.rtol, false)) return ST_NOMEM;
+	return sundials.CVodeSetNonlinearSolverB(o->mem, r->which, r->newton.solver) == CV_SUCCESS ? ST_OK : ST_NOMEM;
 }
 
 static Status backward_start(Run *r, double t) {
@@ -340,6 +343,7 @@ static Status adjoint_eval(Ctx *c, const HostCall *call, uint32_t nargs, const V
 	if (r.linear) sundials.SUNLinSolFree(r.linear);
 	if (r.matrix) sundials.SUNMatDestroy(r.matrix);
 	if (r.nonlinear) sundials.SUNNonlinSolFree(r.nonlinear);
+	newton_end(&r.newton);
 	pattern_end(&o->s, &r.transposed);
 	routine_end(&o->s, &r.state);
 	routine_end(&o->s, &r.captured);

@@ -145,6 +145,8 @@ SUNLinearSolver band_solver(Solve *s, const Pattern *p);
 SUNLinearSolver sparse_solver(Solve *s, const Pattern *p, N_Vector y); /* fronts, iterated */
 /* Writes sign times the values into m. */
 void pattern_fill(const Pattern *p, const double *values, double sign, bool transposed, SUNMatrix m);
+/* Of each row of m, which has these values, the sum of the absolute values of its products with y. */
+void pattern_row_sizes(const Pattern *p, const double *values, SUNMatrix m, const double *y, double *sizes);
 
 /* ---- stepping -------------------------------------------------------------------------------------------------- */
 

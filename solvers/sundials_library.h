@@ -31,8 +31,9 @@
 #endif
 
 #define SHARED_CALLED(F) \
-	F(N_VCopyOps) F(N_VDestroy) F(N_VDestroy_Serial) F(N_VFreeEmpty) F(N_VNewEmpty) \
-	F(N_VNewEmpty_Serial) F(SUNBandMatrixStorage) F(SUNBandMatrix_Data) F(SUNBandMatrix_LDim) \
+	F(N_VConst) F(N_VCopyOps) F(N_VDestroy) F(N_VDestroy_Serial) F(N_VFreeEmpty) F(N_VLinearSum) \
+	F(N_VMaxNorm) F(N_VNewEmpty) F(N_VNewEmpty_Serial) F(N_VScale) F(N_VWrmsNorm) F(SUNBandMatrixStorage) \
+	F(SUNBandMatrix_Data) F(SUNBandMatrix_LDim) \
 	F(SUNBandMatrix_StoredUpperBandwidth) F(SUNContext_Create) F(SUNContext_Free) \
 	F(SUNDenseMatrix) F(SUNDenseMatrix_Column) F(SUNLinSolFree) F(SUNLinSolFreeEmpty) \
 	F(SUNLinSolInitialize) F(SUNLinSolNewEmpty) F(SUNLinSolNumIters) F(SUNLinSolResNorm) \
@@ -40,7 +41,8 @@
 	F(SUNLinSolSetScalingVectors) F(SUNLinSolSetZeroGuess) F(SUNLinSolSolve) F(SUNLinSol_Dense) \
 	F(SUNLinSol_KLU) F(SUNLinSol_KLUSetOrdering) F(SUNLinSol_SPGMR) \
 	F(SUNLinSol_SPGMRSetMaxRestarts) F(SUNMatDestroy) F(SUNMatGetID) F(SUNNonlinSolFree) \
-	F(SUNNonlinSol_FixedPoint) F(SUNNonlinSol_FixedPointSens) F(SUNSparseMatrix)
+	F(SUNNonlinSolFreeEmpty) F(SUNNonlinSolNewEmpty) F(SUNNonlinSol_FixedPoint) \
+	F(SUNNonlinSol_FixedPointSens) F(SUNSparseMatrix)
 
 #define CVODES_CALLED(F) \
 	F(CVode) F(CVodeAdjInit) F(CVodeB) F(CVodeCreate) F(CVodeCreateB) F(CVodeF) F(CVodeFree) \
@@ -51,8 +53,8 @@
 	F(CVodeGetTolScaleFactor) F(CVodeInit) F(CVodeInitB) F(CVodeQuadInitB) F(CVodeQuadReInitB) \
 	F(CVodeQuadSVtolerancesB) F(CVodeReInitB) F(CVodeSVtolerances) F(CVodeSVtolerancesB) \
 	F(CVodeSensInit1) F(CVodeSensSVtolerances) F(CVodeSetJacFn) F(CVodeSetJacFnB) \
-	F(CVodeSetLinearSolver) F(CVodeSetLinearSolverB) F(CVodeSetMaxHnilWarns) \
-	F(CVodeSetMaxNumSteps) F(CVodeSetMaxNumStepsB) F(CVodeSetMaxStep) F(CVodeSetNonlinearSolver) \
+	F(CVodeSetLinearSolver) F(CVodeSetLinearSolverB) F(CVodeSetMaxConvFails) \
+	F(CVodeSetMaxHnilWarns) F(CVodeSetMaxNumSteps) F(CVodeSetMaxNumStepsB) F(CVodeSetMaxStep) F(CVodeSetNonlinearSolver) \
 	F(CVodeSetNonlinearSolverB) F(CVodeSetNonlinearSolverSensStg) F(CVodeSetQuadErrConB) \
 	F(CVodeSetSensErrCon) F(CVodeSetStopTime) F(CVodeSetUserData) F(CVodeSetUserDataB)
 
@@ -64,7 +66,7 @@
 	F(IDAGetTolScaleFactor) F(IDAInit) F(IDAReInit) F(IDASVtolerances) \
 	F(IDASensInit) F(IDASensSVtolerances) \
 	F(IDASetId) F(IDASetJacFn) F(IDASetLineSearchOffIC) F(IDASetLinearSolver) \
-	F(IDASetMaxNumItersIC) F(IDASetMaxNumJacsIC) F(IDASetMaxStep) F(IDASetSensErrCon) \
+	F(IDASetMaxNumItersIC) F(IDASetMaxNumJacsIC) F(IDASetMaxStep) F(IDASetNonlinearSolver) F(IDASetSensErrCon) \
 	F(IDASetStopTime) F(IDASetUserData) F(IDASolve)
 
 #define KINSOL_CALLED(F) \

@@ -235,7 +235,7 @@ _stiff_why(m, f, s, t1, o, say) = {
   k = if s.error > 0 and s.error < inf { s.worst } else { argmax(abs(v) / (o.atol + o.rtol * abs(s.y))) }
   # a text for each case: one that differs from lane to lane is nothing that a map has
   stuck = why -> say(
-    "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and {why}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
+    "no solution beyond t = {_clock(o, s.t)}: the step became too small to change t ({s.h}), and {why}; the trouble is y[{k}] = {s.y[k]}, whose slope is {v[k]}; {_last_values(o, s.y)}. The right-hand side may jump there, back and forth: make the place of the jump an event, or smooth it. Or the solution may jump, leave the domain of the equations or grow without bound there: stop before it, or say what happens there")
   if i >= 0 { _why_not_finite(s.t, s.y, v, i, o, say) } else { if s.state == 4 {
     if s.error == 0 { stuck("the solution changes faster and faster") } else {
       if s.error < inf { stuck("its error is still too large") } else { stuck("its equations still cannot be solved") }

@@ -35,7 +35,7 @@ _error_found(m, o, s, state, jumps, own, again) = {
   # slightly different times, are not among them; and the end
   times = if jumps { concat(t0 + (t1 - t0) * (iota(63) + 0.381966) / 63, expand(t1, 0)) } else {
     if _asks_all(o.saveat) {
-      pick = _few_rows(count)
+      pick = _few_rows(count, shape(s.values)[1])
       concat(0.5 * (s.times[pick] + s.times[min(pick + 1, count - 1)]), expand(t1, 0))
     } else { s.times[(iota(few) * (count - 1)) // max(1, few - 1)] }
   }
@@ -54,7 +54,7 @@ _error_found(m, o, s, state, jumps, own, again) = {
     R = r[searchsorted(way * grid, way * times; side = "left")]
     dt = concat(abs(times[1..] - times[..-1]), zeros(1))
     weights = if not jumps and _asks_all(o.saveat) {
-      pick = _few_rows(count)
+      pick = _few_rows(count, shape(s.values)[1])
       concat(abs(s.times[min(pick + 1, count - 1)] - s.times[pick]), zeros(1))
     } else { dt + concat(zeros(1), dt[..-1]) }
     # what the second solution is still off by: half as much as the first, of a
@@ -74,7 +74,12 @@ _error_found(m, o, s, state, jumps, own, again) = {
     (error, gap, surely, inside, fields)
   }
 }
-_few_rows(count) = { few = min(count, 64); (iota(few) * max(0, count - 2)) // max(1, few - 1) }
+# Some of this many rows of n numbers, evenly: few of large states, and many where a few may be what
+# matters, as at jumps
+_few_rows(count, n) = {
+  few = min(count, if n > 1000 { 64 } else { 256 })
+  (iota(few) * max(0, count - 2)) // max(1, few - 1)
+}
 _finer(m, o, t0, t1) = {
   by = if o.rtol >= 2e-12 { 0.1 } else { 10.0 }
   if has(m, "finer") { m = m.finer(m) }

@@ -1,10 +1,10 @@
-#! warning W0701 10:8-10:32 "of itself, but with its derivatives by"
-# a field that jumps a little too late is right all the same, and its derivative is not there at all
-problem relaxation {
-  domain t in [0, 2000]
-  field y
-  y_tt == 1000*(1 - y^2)*y_t - y
-  y == 2 at t = 0
-  y_t == 0 at t = 0
+#! warning W0701 10:8-10:40 "of itself, but with its derivatives by"
+# a swing so small that its value is right, and so fast that its speed is not
+problem swing {
+  domain t in [0, 1]
+  field u
+  u_tt == -1e8*(u - 1)
+  u == 1 at t = 0
+  u_t == 1 at t = 0
 }
-print((solve(relaxation, bdf()).error > 1))
+print((solve(swing, bdf(); rtol = 1e-3).error > 0.3))

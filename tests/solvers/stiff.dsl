@@ -166,7 +166,7 @@ for m in list(rodas5p(max_steps = 3000), radau5(max_steps = 3000), radau(order =
   said = gives_up((t, y) -> [t / 0], [1.0], 2.0, m)
   assert(find(said, "element 0 of the right-hand side is not finite") > 0, said)
 }
-gives_up((t, y) -> [cos(1000t)], [1.0], 2000.0, radau5(max_steps = 100))[..30]     #> no solution beyond t = 0.07777
+gives_up((t, y) -> [cos(1000t)], [1.0], 2000.0, radau5(max_steps = 100))[..25]     #> no solution beyond t = 0.
 gives_up((t, y) -> y, [nan], 1.0, rodas5p())     #> initial value 0 is nan
 # ---- with the Jacobian as a sparse matrix
 heat(t, y) = concat([0.0], y[..-2] - 2y[1..-1] + y[2..], [0.0]) * 400
