@@ -19,6 +19,8 @@ for K in (1e4, 1e6, 1e9) {
       off = max(abs(end_of(beside(K, q), [0.0, 1.0, 0.0], m, 1e-6) - all))
       assert(off < far, "{m.name}, K {K}, q {q}, beside a swing: {off}")
     }
+    off = max(abs(end_of(fading(K, q), [0.0], imex(implicit = fading(K, q)), 1e-6) - one))
+    assert(off < 1e-4, "imex, K {K}, q {q}: {off}")
   }
 }
 
