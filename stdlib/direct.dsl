@@ -403,6 +403,17 @@ _is_homogeneous(info, c) = {
   }
   _known(zero, "whether a condition of an eigenproblem is homogeneous")
 }
+# The conditions that hold for 0, and the one that does not, which says how large a mode is, and has no part in
+# finding it
+_conditions_of_modes(info, name) = {
+  (own, sizes) = (list(), list())
+  for c in info.conditions { if _is_homogeneous(info, c) { own = push(own, c) } else { sizes = push(sizes, c) } }
+  if len(sizes) > 1 {
+    _refuse(
+      "{info.name} has {len(sizes)} conditions that do not hold for u == 0; of an eigenproblem {name}() takes one, which says how large a mode is. collocation() takes others")
+  }
+  ((...own,), sizes)
+}
 # The factor with which a mode U satisfies a condition that is linear in it.
 _mode_size(info, whole, S, q, U) = {
   c = _conditions_of((...whole, conditions = (q,)), S)[0]
@@ -413,25 +424,57 @@ _mode_size(info, whole, S, q, U) = {
   own = sum(q.residual(_node_coordinates(info, S, 0.0, x), jets)) - rest
   -rest / own
 }
+# What is not linear: "" where each equation and condition is linear in the fields and affine in the eigenvalue,
+# by what these depend on.
+_bends_in_modes(info) = {
+  said = ""
+  n = len(info.coords)
+  for q in (...info.equations, ...info.conditions) {
+    d = _residual_dependence(info, q).factors
+    for (i, a) in enumerate(info.jets) {
+      for (k, b) in enumerate(info.jets) {
+        if d[n + i][n + k] {
+          (one, other) = (info.fields[a[0]], info.fields[b[0]])
+          if one == info.eigen and other == info.eigen { said = "`{q.text}` is not linear in {info.eigen}" }
+          if one != info.eigen and other != info.eigen { said = "`{q.text}` is not linear in {one}" }
+        }
+      }
+    }
+  }
+  said
+}
+_tells_eigenvalue(info, c) = {
+  d = _residual_dependence(info, c).depends
+  told = false
+  for (i, j) in enumerate(info.jets) { if info.fields[j[0]] == info.eigen and d[len(info.coords) + i] { told = true } }
+  told
+}
+_refuse_bent_modes(info, name) = {
+  said = _bends_in_modes(info)
+  if said != "" {
+    _refuse(
+      "{said}, and {name}() finds eigenvalues of linear problems{if len(info.coords) == 1 { "; collocation() with a guess serves others on a line" } else { "" }}")
+  }
+}
+
 # The equations are linear in the fields and in λ: A v = λ B v on the nodes without conditions. Dense where the operators are, else by shift and invert; the
 # m.count eigenvalues nearest to m.near, in the order of their distance.
 _solve_modes(info, m, S, o) = {
+  _refuse_bent_modes(info, m.name)
   if _has_jumps(info) {
     _refuse(
       "`{_jump_in(info)}` of {info.name} derives what may jump; of eigenproblems fem() takes the fluxes, {m.name}() does not")
   }
-  # a condition that is not homogeneous says how large a mode is, and has no part in finding it
-  (own, sizes) = (list(), list())
-  for c in info.conditions {
-    if _is_homogeneous(info, c) { own = push(own, c) } else { sizes = push(sizes, c) }
-  }
-  if len(sizes) > 1 {
-    _refuse(
-      "{info.name} has {len(sizes)} conditions that do not hold for u == 0; of an eigenproblem {m.name}() takes one, which says how large a mode is. collocation() takes others")
-  }
+  (own, sizes) = _conditions_of_modes(info, m.name)
   # on a line the eigenvalue is a field, too, whose equation says that it is constant
   equations = map(i -> info.equations[i], list(...(0..S.count)))
-  (whole, info) = (info, (...info, equations = (...equations,), conditions = (...own,)))
+  (whole, info) = (info, (...info, equations = (...equations,), conditions = own))
+  for c in info.conditions {
+    if _tells_eigenvalue(info, c) {
+      _refuse(
+        "`{c.text}` has {info.eigen} in a condition: of eigenproblems fem() takes fluxes with it, {m.name}() does not{if len(info.coords) == 1 { "; so does collocation() with a guess" } else { "" }}")
+    }
+  }
   conditions = _conditions_of(info, S)
   for c in conditions {
     if not _is_eliminable(info, S, c) {

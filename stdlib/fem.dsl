@@ -51,7 +51,10 @@ _linear_of(word) = {
   k = _one_of("fem has the linear solvers", word, list("auto", "direct", "cg", "amg"))
   word
 }
-_solve_fem(info, m, o) = {
+_solve_fem(info, m, o) = if info.eigen != "" and len(info.coords) == 1 { _fem_line_modes(info, m, o) } else {
+  _solve_weak(info, m, o)
+}
+_solve_weak(info, m, o) = {
   order = _known(m.order, "the order of the elements")
   if order < 1 or order > 3 { _refuse("fem() has elements of order 1, 2 and 3, not {order}") }
   P = _weak_problem(info, "fem", order)
@@ -268,7 +271,7 @@ _no_rates(P) = (zeros(P.nc), zeros(P.nc, P.d, P.d))
 # A condition's residual at a point, as a vector
 _condition_at(P, c, t, x, z, normal) = {
   (v, H) = _no_rates(P)
-  (at, jets) = (_fem_coords(P, t, x), _fem_jets(P, z, v, H, 0.0))
+  (at, jets) = (_fem_coords(P, t, x), _fem_jets(P, z, v, H, P.lambda))
   ravel(0.0 +
     (if _has_normal(c) { c.residual(at, jets, (...map(k -> normal[k], list(...(0..P.d))),)) } else { c.residual(at, jets) }))
 }
@@ -453,7 +456,7 @@ _refuse_lost(P, own, g) = {
 # q · n of the rows of field f
 _normal_flux(P, rule, t, x, z, n, f) = {
   c = P.first[f]
-  (_flux(P, rule, t, x, z, zeros(P.nc), 0.0) @ n)[c..c + max(1, P.info.sizes[f])]
+  (_flux(P, rule, t, x, z, zeros(P.nc), P.lambda) @ n)[c..c + max(1, P.info.sizes[f])]
 }
 # What conditions b == 0 make of the flux q·n: q·n - Q B⁻¹ b, where Q and B are the derivatives of q·n and b by the slopes across the boundary. That is right where b is γ q·n and what
 # has no slopes but along the boundary, and where both are linear in slopes; it then does not depend on slopes across. Those along the boundary are there where mixed derivatives
@@ -563,7 +566,9 @@ _assembled(P, D, S, fluxes, t, lambda, U, V) = {
   for q in fluxes {
     cells = D.owner[q.faces]
     dofs = D.dofs[cells]
-    (r, k) = map((p, s, u) -> _face_forms(P, D, q.conditions, q.field, t, p, s, u), D.places[cells], D.side[q.faces], U[dofs])
+    (r, k) =
+      map((p, s, u) -> _face_forms((...P, lambda = lambda), D, q.conditions, q.field, t, p, s, u), D.places[cells],
+        D.side[q.faces], U[dofs])
     out[ravel(dofs)] += ravel(r)
     v = concat(A.values, [0.0])
     v[ravel(S.place[cells])] += ravel(k)

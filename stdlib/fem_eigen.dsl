@@ -2,6 +2,7 @@
 
 _fem_eigen(P, D, m, o) = {
   info = P.info
+  _refuse_bent_modes(info, "fem")
   count = _known(if kind(o.count) == "none" { 6 } else { o.count }, "count")
   fixed = _fixed_values(P, D, 0.0)
   fluxes = _fluxes(P, D, 0.0)
@@ -12,12 +13,13 @@ _fem_eigen(P, D, m, o) = {
   at = λ -> _assembled(P, D, S, fluxes, 0.0, λ, start, zero)
   (R, K) = at(0.0)
   (_, one) = at(1.0)
-  (_, two) = at(2.0)
   assert(norm(R) == 0 and norm(start) == 0,
     "fem(): the equations and conditions of the eigenproblem {info.name} must hold for {info.fields[0]} == 0")
   B = (...K, values = K.values - one.values)
-  assert(norm(one.values - two.values - B.values) <= 1e-9 * norm(B.values) and norm(B.values) > 0,
-    "fem(): {info.eigen} must enter {info.name} linearly")
+  assert(norm(B.values) > 0, "fem(): {info.eigen} multiplies nothing in {info.name}")
+  # u'' + λ u == 0 is the same as -u'' == λ u
+  sign = if sum(B @ ones(len(free))) < 0 { -1.0 } else { 1.0 }
+  (K, B) = ((...K, values = sign * K.values), (...B, values = sign * B.values))
   assert(_is_symmetric(K) and _is_symmetric(B),
     "fem() serves eigenproblems whose operator is its own adjoint; {info.name} has terms that are not, as first derivatives are")
   n = len(free)
@@ -39,6 +41,34 @@ _fem_eigen(P, D, m, o) = {
     info = (fields = names, coords = info.coords, lo = info.lo, hi = info.hi))
 }
 _with_free(U, free, y) = { U[free] = y; U }
+# On a line the eigenvalue is a field, whose equation says that it is constant, and the condition that does
+# not hold for 0 says how large a mode is: both have no part in finding it (_solve_modes).
+_fem_line_modes(info, m, o) = {
+  (own, sizes) = _conditions_of_modes(info, m.name)
+  n = len(info.fields) - 1
+  s = _solve_weak((...info, equations = (...map(i -> info.equations[i], list(...(0..n))),), conditions = own), m, o)
+  names = (...map(i -> info.fields[i], list(...(0..n))),)
+  mode = k -> {
+    own = map(f -> field(s, f)[k], names)
+    size = if len(sizes) == 0 { 1.0 } else { _line_mode_size(info, sizes[0], own) }
+    record(names, map(u -> x -> size * u(x), own))
+  }
+  λ = field(s, info.eigen)
+  (...s, ...mode(0), ...record(list(info.eigen), list(λ[0])), mode = mode, values = λ)
+}
+# The factor with which the functions of a mode satisfy a condition at an end that is linear in it
+_line_mode_size(info, q, own) = {
+  x = if q.at.side == 1 { info.hi[0] + 0.0 } else { info.lo[0] + 0.0 }
+  told = _residual_dependence(info, q).depends
+  jets = (...map(i -> {
+    j = info.jets[i]
+    if not told[1 + i] { 0.0 } else if j[1] == 0 { own[j[0]](x) } else if j[1] == 1 { jvp(own[j[0]], x, 1.0)[1] } else {
+      _refuse("fem() does not know {info.fields[j[0]]} by its derivative of order {j[1]}, as `{q.text}` asks for")
+    }
+  }, list(...(0..len(info.jets)))),)
+  rest = sum(q.residual((x,), _zero_jets(info)))
+  -rest / (sum(q.residual((x,), jets)) - rest)
+}
 _is_symmetric(A) = norm(A.values - _sparse_adjoint(A).values) <= 1e-10 * norm(A.values)
 
 # The vectors that belong to the eigenvalues nearest to sigma, columns, of length 1 in B: subspace iteration with (K - sigma B)^-1 B (Bathe 1971)

@@ -39,7 +39,13 @@ solve(problem, method = none; t = none, rtol = 1e-6, atol = none, saveat = [], p
     if kind(problem) == "array" or kind(problem) == "sparse" { linsolve(problem, method) } else {
       stated = _problem_info(problem)
       info = if kind(start) == "none" { stated } else { _restarted(stated, start, t) }
-      m = if kind(method) == "none" { _choose(info) } else { method }
+      m = if kind(method) != "none" {
+        method
+      } else if kind(guess) == "none" and _has_linear_modes(info) {
+        if _has_jumps(info) { fem(order = 2) } else { chebyshev() }
+      } else {
+        _choose(info)
+      }
       if kind(guess) != "none" and not has(m, "between") and not has(m, "takes_guess") and
         not (has(m, "grid") and info.time < 0) {
         _refuse("{m.name}() does not begin with a guess; collocation() and shooting() do")
@@ -137,6 +143,12 @@ _choose(info) = if _is_loop(info) and info.eigen == "" { fourier() } else if len
     fd(order = if _is_of_third_order(info) { 2 } else { 4 })
   }
 }
+# An eigenproblem on a line whose modes are found without a guess
+_has_linear_modes(info) = if info.eigen == "" or len(info.coords) > 1 { false } else {
+  told = false
+  for c in info.conditions { if _tells_eigenvalue(info, c) { told = true } }
+  _bends_in_modes(info) == "" and not told
+}
 # Waves of third order in space: between walls, differences of order above 2 and Chebyshev's make them grow.
 _is_of_third_order(info) = info.type == "dispersive" and _top_by(info, info.space[0]) == 3
 # Whether all space coordinates are.
@@ -202,7 +214,10 @@ _explain_constraint(info) = {
   }
 }
 _explain_choice(info) = {
-  if _is_loop(info) and info.eigen == "" {
+  if _has_linear_modes(info) {
+    way = if _has_jumps(info) { "fem(order = 2), which takes the fluxes that jump" } else { "chebyshev()" }
+    "{info.name}: an eigenproblem on a line, so solve() takes {way}: the modes whose eigenvalues are nearest to 0. With a guess it takes collocation(), which finds the mode near that."
+  } else if _is_loop(info) and info.eigen == "" {
     "{info.name}: {info.coords[0]} is periodic, so solve() takes fourier(): smooth periodic solutions converge exponentially; Newton's method finds the values at all points together."
   } else if _has_jumps(info) and (len(info.coords) > 1 or (_is_between(info) and len(info.space) == 1)) and not _fv_suits(info) {
     _explain_jumps(info)

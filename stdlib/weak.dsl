@@ -47,7 +47,8 @@ _weak_problem(info, name, order) = {
     }
     for i in list(...(0..max(1, info.sizes[f]))) { orders = push(orders, k) }
   }
-  P = (info = info, d = len(info.space), nf = nf, first = first, nc = nc, eqs = eqs, orders = orders, eigen = eigen, name = name)
+  P = (info = info, d = len(info.space), nf = nf, first = first, nc = nc, eqs = eqs, orders = orders, eigen = eigen, name = name,
+    lambda = 0.0)
   _refuse_told(P)
   P
 }
