@@ -351,7 +351,8 @@ _spectral_form(info, grid, dealias) = {
       if S.orders[k] == 1 {
         q = info.equations[equation_of(k)]
         all = map_rows(r -> {
-          js = map(i -> if kind(r.j[i]) == "none" { zero[i] } else { r.j[i] }, list(...(0..len(info.jets))))
+          # what is linear in this equation is in L, whatever it is in others
+          js = map(i -> if contains(q.bent, i) { r.j[i] } else { zero[i] }, list(...(0..len(info.jets))))
           _residual_at(info, S, q, t, r.x, js)
         }, (x = T.X, j = jets))
         for (a, p) in enumerate(parts) {

@@ -193,3 +193,45 @@ for c in (1.5, -3.0, 0.25) {
   }
 }
 (abs(solve(carried(1.5)).u(1.0, 1.0) - cos(came_from(1.5, 1.0))) < 1e-5) #> true
+
+# what is linear in one equation and not in another belongs to the waves in the first one alone
+problem gas {
+  domain t in [0, 0.2], x in [0, 1] periodic
+  field r, m
+  r_t + m_x == 0
+  m_t + ∂x(m^2/r + r^1.4) == 0
+  r == 1 + 0.1sin(2π*x) at t = 0
+  m == 0 at t = 0
+}
+problem water {
+  domain t in [0, 0.2], x in [0, 1] periodic
+  field h, v
+  h_t + v_x + ∂x(h*v) == 0
+  v_t + v*v_x + h_x == 0.01v_xx
+  h == 0.1cos(2π*x) at t = 0
+  v == 0.1sin(2π*x) at t = 0
+}
+problem chain {
+  domain t in [0, 0.5], x in [0, 2π] periodic
+  field a, b, c
+  a_t == b_xx - 0.5a + c
+  b_t == 0.1b_xx - a*b_x + c^2
+  c_t == a_x*b - c + a
+  a == cos(x) at t = 0
+  b == 1 + 0.2sin(x) at t = 0
+  c == 0.3sin(2x) at t = 0
+}
+problem vectors {
+  domain t in [0, 0.3], x in [0, 2π] periodic
+  field v[2], p
+  v_t == [v_x[1], v_x[0]*v[0]] - 0.1v
+  p_t == v_x[0] + 0.05p_xx
+  v == [sin(x), cos(x)] at t = 0
+  p == 0 at t = 0
+}
+for p in (gas, water, chain, vectors) {
+  (a, b) = (solve(p, fourier(48; time = etdrk4()); rtol = 1e-8, estimate = false, saveat = [0.1, 0.2]),
+    solve(p, fourier(48; time = dop853()); rtol = 1e-9, atol = 1e-11, estimate = false, saveat = [0.1, 0.2]))
+  assert(max(abs(a.values - b.values)) < 1e-6, "{a.info.name}: {max(abs(a.values - b.values))}")
+}
+solve(gas).r(0.2, 0.3)                    #~ solve(gas, fd(200)).r(0.2, 0.3) tol 1e-5
