@@ -535,6 +535,39 @@ SCALES = ("one", "one", "one", "small", "large")
 INTERVALS = ("unit", "unit", "wide", "short")
 CONDITIONS = ("value", "slope", "robin", "cubic", "above")
 REACTIONS = ("none", "linear", "cubic", "growth", "above", "slopes", "places")
+def loop(c):
+    """Two periodic fields that carry each other: what is linear in one equation is not in another"""
+    L = {"unit": 1.0, "wide": 6.0, "short": 0.01}[c.options["interval"]]
+    A, rng = scale(c), c.numbers("shape")
+    turn, T = 2 * 3.141592653589793 / L, course(c, "course")
+    u_is = A * call("sin", turn * x + number(rng, 0, 6)) * T
+    v_is = A * (call("cos", turn * x + number(rng, 0, 6)) + 0.3 * call("sin", 2 * turn * x)) * T
+    b, rng = number(c.numbers("b"), 0.3, 2) * L, c.numbers("flux")
+    q, k = 0.3 * b / A, 0.0
+    if c.options["k"] != "none":
+        k = number(c.numbers("k"), 0.01, 0.1) * L**2
+    speed = b if c.options["speed"] == "constant" else b * (1 + 0.5 * call("sin", turn * x))
+    # the speeds stay real: what stands before the slopes of the other field has one sign
+    carried = {
+        "product": lambda u, v, u_x, v_x: q * (v * u_x + u * v_x),
+        "square": lambda u, v, u_x, v_x: q * v * v_x,
+        "carrier": lambda u, v, u_x, v_x: q * v * u_x,
+    }[c.options["flux"]]
+    bend = q if c.options["first"] == "bent" else 0.0
+    first = lambda u, v, u_x, v_x: speed * v_x + (bend * u * u_x if bend else 0)
+    second = lambda u, v, u_x, v_x: b * u_x + carried(u, v, u_x, v_x)
+    names = [Var(name) for name in ("u", "v", "u_x", "v_x")]
+    values = [u_is, v_is, u_is.by("x"), v_is.by("x")]
+    lines = []
+    for name, e, rate in (("u", u_is, first), ("v", v_is, second)):
+        source = e.by("t") + lift(rate(*values)) - k * e.by("x").by("x")
+        spread = "" if k == 0 else f" - {k!r}*{name}_xx"
+        lines.append(f"{name}_t + {lift(rate(*names)).text()}{spread} == {source.text()}")
+        lines.append(f"{name} == {e.put('t', Num(0.0)).text()} at t = 0.0")
+    coords = [("t", 0.0, 1.0, False), ("x", 0.0, L, True)]
+    return Statement(coords, ["u", "v"], lines, [u_is, v_is], is_smooth(c))
+
+
 FAMILIES = {
     "line": (
         line,
@@ -649,6 +682,20 @@ FAMILIES = {
             interval=INTERVALS,
         ),
     ),
+    "loop": (
+        loop,
+        0,
+        dict(
+            shape=("wave",),
+            course=("growth", "decay", "swing"),
+            flux=("product", "square", "carrier"),
+            first=("linear", "bent"),
+            speed=("constant", "smooth"),
+            k=("none", "constant"),
+            scale=SCALES,
+            interval=INTERVALS,
+        ),
+    ),
     "clock": (
         clock,
         2,
@@ -669,6 +716,9 @@ def draw(seed):
     rng = random.Random(f"statement {seed}")
     names = [name for name, (_, weight, _) in FAMILIES.items() for _ in range(weight)]
     family = rng.choice(names)
+    # of its own, so that what other numbers draw stays what it was
+    if seed % 23 == 3:
+        family = "loop"
     return Choices(family, {k: rng.choice(v) for k, v in FAMILIES[family][2].items()}, seed)
 
 

@@ -136,7 +136,8 @@ def program(c, s):
         rows = lambda each: f"stack({', '.join(map(each, times))})"
         right = lambda f: rows(lambda t: f"[{of(f + '_exact', t, ', k')} for k in 0..41]")
         got = lambda f: rows(lambda t: f"ravel({of('s.' + f, t, '')} + 0.0)")
-    least = "1.0" if c.family in ("wave", "transport") else "1e-3"
+    waves = c.family in ("wave", "transport") or (c.family == "loop" and c.options["k"] == "none")
+    least = "1.0" if waves else "1e-3"
     out.append(OFF[len(space) > 0].replace("LEAST", least))
     for f in s.fields:
         out.append(f"{f}_right = {right(f)}")
