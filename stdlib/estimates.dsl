@@ -131,7 +131,7 @@ _parts_by_grids(info, m, o, s) = {
 # The same where a coarser grid has no solution: from one that is finer, to tighter tolerances, with an
 # error that may be of first order.
 _parts_by_finer(info, m, o, s) = {
-  (a, b, taus, wanted, quiet) = _comparison_of(info, m, o, s)
+  (_, _, taus, _, quiet) = _comparison_of(info, m, o, s)
   (_, _, finer) = _others_of(info, m, s)
   if kind(finer) == "none" { [nan, nan] } else {
     more = finer()

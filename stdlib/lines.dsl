@@ -642,7 +642,7 @@ _solve_lines(info, m, S, o) = {
   changes = list()
   for (e, k) in enumerate(rated) { if explicit { changes = push(changes, _rate_changes_by(info, S, e, k)) } }
   # waves would be damped among algebraic equations, and not every method serves these
-  placed = _has_waves(info, S) or kind(m.time.implicit) == "none" or m.time.degree != 5
+  placed = _is_of_waves(info) or kind(m.time.implicit) == "none" or m.time.degree != 5
   for by in changes { if by == "more" or (by == "place" and not placed) { explicit = false } }
   stepper = if explicit { _stepper(info, m, S) } else { m.time }
   m = (...m, time = if has(o, "shorter") { (...stepper, shorter = o.shorter) } else { stepper })
@@ -674,11 +674,6 @@ _has_moving_rates(info, S) = {
 _stepper(info, m, S) = {
   waves = info.type == "hyperbolic" or info.type == "dispersive"
   if not m.chosen and waves and S.T.count == 1 { radau5(max_steps = m.time.max_steps) } else { m.time }
-}
-_has_waves(info, S) = {
-  waves = info.type == "hyperbolic" or info.type == "dispersive"
-  for n in S.orders { if n > 1 { waves = true } }
-  waves
 }
 _span_of(info, S, o) = if kind(o.t) == "none" { (info.lo[S.time], info.hi[S.time]) } else { (f64(o.t[0]), f64(o.t[1])) }
 

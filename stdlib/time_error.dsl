@@ -53,6 +53,7 @@ _error_found(m, o, s, state, jumps, own, again) = {
     }
     R = r[searchsorted(way * grid, way * times; side = "left")]
     dt = concat(abs(times[1..] - times[..-1]), zeros(1))
+    # of the rows that times lie between
     weights = if not jumps and _asks_all(o.saveat) {
       pick = _few_rows(count, shape(s.values)[1])
       concat(abs(s.times[min(pick + 1, count - 1)] - s.times[pick]), zeros(1))
